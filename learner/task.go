@@ -1,0 +1,228 @@
+package learner
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Task is everything the nodes of one network must agree on, and it is public.
+// Its TOML form and the hash that names the network live in package node.
+type Task struct {
+	Name     string    `toml:"name"`     // for people
+	Learner  string    `toml:"learner"`  // "personal"
+	Loss     string    `toml:"loss"`     // "squared" or "logistic"
+	Features []Feature `toml:"features"` // in order; together they make x
+	// Normalise scales the encoded features to unit l2 norm. Without it they
+	// are scaled down only when their norm exceeds 1.
+	Normalise bool   `toml:"normalise"`
+	Constant  bool   `toml:"constant"` // append the coordinate 1 after scaling
+	Target    Target `toml:"target"`
+
+	Mu           float64 `toml:"mu"`            // weight of the local data in the joint objective, > 0
+	Lambda       float64 `toml:"lambda"`        // lambda_i = Lambda / m_i, >= 0
+	Clip         float64 `toml:"clip"`          // l2 bound on each record's gradient, > 0
+	ConfidenceAt int     `toml:"confidence_at"` // m_ref: c_i = min(1, m_i / m_ref)
+	Radius       float64 `toml:"radius"`        // shared models lie in the l2 ball of this radius
+	CohortSize   int     `toml:"cohort_size"`   // records that share one budget
+	Graph        Graph   `toml:"graph"`
+	Local        Local   `toml:"local"`
+	Release      Release `toml:"release"`
+}
+
+// Feature is one column of the user's data and how it becomes coordinates.
+type Feature struct {
+	Name string `toml:"name"`
+	// Kind is "number" (one coordinate, clamped to [Min, Max]), "set" (one 0/1
+	// coordinate for each of Values, the cell lists them with "|" between) or
+	// "range" (a number; one 0/1 coordinate for each interval between Edges).
+	Kind   string    `toml:"kind"`
+	Min    float64   `toml:"min,omitempty"`
+	Max    float64   `toml:"max,omitempty"`
+	Values []string  `toml:"values,omitempty"`
+	Edges  []float64 `toml:"edges,omitempty"`
+}
+
+// Target is the column to predict. For the logistic loss it is +1 or -1 (0 is
+// read as -1) and the range is not used.
+type Target struct {
+	Name   string  `toml:"name"`
+	Min    float64 `toml:"min,omitempty"`
+	Max    float64 `toml:"max,omitempty"`
+	Center float64 `toml:"center,omitempty"` // a public constant, subtracted
+}
+
+// Graph says how neighbours are chosen and weighed, from public things only.
+type Graph struct {
+	Rule   string `toml:"rule"`   // "random": weight 1; "profile": by the owners' public profiles
+	Degree int    `toml:"degree"` // neighbours wanted
+	// Gamma is the width of the profile kernel exp((cos - 1) / Gamma).
+	Gamma float64 `toml:"gamma,omitempty"`
+	// Profile is the length of a public profile under the rule "profile".
+	Profile int `toml:"profile,omitempty"`
+}
+
+// Local holds the public constants of the personal model's silent fit.
+type Local struct {
+	Eta         float64 `toml:"eta"`          // pull of the weights toward the prior
+	EtaConstant float64 `toml:"eta_constant"` // pull of the constant's weight toward the prior
+}
+
+// Release bounds what a node may choose for itself, and gives the defaults.
+type Release struct {
+	Epsilon     float64 `toml:"epsilon"`  // default
+	Delta       float64 `toml:"delta"`    // default
+	Releases    int     `toml:"releases"` // default number of releases per cohort
+	MaxEpsilon  float64 `toml:"max_epsilon"`
+	MaxDelta    float64 `toml:"max_delta"`
+	MaxReleases int     `toml:"max_releases"`
+	WakeSeconds float64 `toml:"wake_seconds"` // default mean time between wakes
+	MinWake     float64 `toml:"min_wake"`     // shortest mean time allowed, seconds
+}
+
+// Dimension is p, the length of an encoded record and of every model.
+func (t *Task) Dimension() int {
+	n := 0
+	for i := range t.Features {
+		n += t.Features[i].width()
+	}
+	if t.Constant {
+		n++
+	}
+	return n
+}
+
+// FeatureNorm is the public bound on the l2 norm of an encoded record.
+func (t *Task) FeatureNorm() float64 {
+	if t.Constant {
+		return math.Sqrt2
+	}
+	return 1
+}
+
+func (f *Feature) width() int {
+	switch f.Kind {
+	case "set":
+		return len(f.Values)
+	case "range":
+		return len(f.Edges) + 1
+	}
+	return 1
+}
+
+// Encode turns one row of the user's data into a record (without Seq and
+// Cohort). cell returns the text of a column and whether the row has it.
+// Numbers outside the task's ranges are clamped; text that is no number, an
+// unknown set value or a missing column is an error that names the column.
+func (t *Task) Encode(cell func(name string) (string, bool)) (Record, error) {
+	x, err := t.EncodeFeatures(cell)
+	if err != nil {
+		return Record{}, err
+	}
+	y, err := t.encodeTarget(cell)
+	return Record{X: x, Y: y}, err
+}
+
+// EncodeFeatures is Encode without the target.
+func (t *Task) EncodeFeatures(cell func(name string) (string, bool)) ([]float64, error) {
+	x := make([]float64, 0, t.Dimension())
+	for i := range t.Features {
+		f := &t.Features[i]
+		text, ok := cell(f.Name)
+		if !ok {
+			return nil, fmt.Errorf("column %q is missing", f.Name)
+		}
+		var err error
+		if x, err = f.encode(x, strings.TrimSpace(text)); err != nil {
+			return nil, fmt.Errorf("column %q: %w", f.Name, err)
+		}
+	}
+	scaleToUnit(x, t.Normalise)
+	if t.Constant {
+		x = append(x, 1)
+	}
+	return x, nil
+}
+
+func (f *Feature) encode(x []float64, text string) ([]float64, error) {
+	switch f.Kind {
+	case "set":
+		at := len(x)
+		x = append(x, make([]float64, len(f.Values))...)
+		if text == "" {
+			return x, nil
+		}
+		for name := range strings.SplitSeq(text, "|") {
+			i := slices.Index(f.Values, strings.TrimSpace(name))
+			if i < 0 {
+				return nil, fmt.Errorf("%q is none of %s", name, strings.Join(f.Values, ", "))
+			}
+			x[at+i] = 1
+		}
+		return x, nil
+	case "range":
+		v, err := parseNumber(text)
+		if err != nil {
+			return nil, err
+		}
+		at := len(x)
+		x = append(x, make([]float64, len(f.Edges)+1)...)
+		i, found := slices.BinarySearch(f.Edges, v)
+		if found {
+			i++
+		}
+		x[at+i] = 1
+		return x, nil
+	}
+	v, err := parseNumber(text)
+	if err != nil {
+		return nil, err
+	}
+	return append(x, min(max(v, f.Min), f.Max)), nil
+}
+
+func (t *Task) encodeTarget(cell func(name string) (string, bool)) (float64, error) {
+	text, ok := cell(t.Target.Name)
+	if !ok {
+		return 0, fmt.Errorf("column %q is missing", t.Target.Name)
+	}
+	v, err := parseNumber(strings.TrimSpace(text))
+	if err != nil {
+		return 0, fmt.Errorf("column %q: %w", t.Target.Name, err)
+	}
+	if t.Loss == "logistic" {
+		switch v {
+		case 1:
+			return 1, nil
+		case 0, -1:
+			return -1, nil
+		}
+		return 0, fmt.Errorf("column %q: %v is neither 1 nor -1 (or 0)", t.Target.Name, v)
+	}
+	return min(max(v, t.Target.Min), t.Target.Max) - t.Target.Center, nil
+}
+
+func parseNumber(text string) (float64, error) {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+		return 0, fmt.Errorf("%q is not a finite number", text)
+	}
+	return v, nil
+}
+
+// scaleToUnit scales x to l2 norm 1, or only down to 1 unless always is set.
+// The zero vector stays.
+func scaleToUnit(x []float64, always bool) {
+	var n float64
+	for _, v := range x {
+		n = math.Hypot(n, v)
+	}
+	if n == 0 || (n <= 1 && !always) {
+		return
+	}
+	for i := range x {
+		x[i] /= n
+	}
+}
