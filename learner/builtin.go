@@ -1,0 +1,67 @@
+package learner
+
+// Movies is the built-in task "movies": each person learns to predict her own
+// ratings from public metadata, the genres and the decade of a movie.
+func Movies() *Task {
+	return &Task{
+		Name:    "movies",
+		Learner: "personal",
+		Loss:    "squared",
+		Features: []Feature{
+			{Name: "genres", Kind: "set", Values: []string{
+				"Action", "Adventure", "Animation", "Children", "Comedy", "Crime", "Documentary",
+				"Drama", "Fantasy", "Film-Noir", "Horror", "IMAX", "Musical", "Mystery", "Romance",
+				"Sci-Fi", "Thriller", "War", "Western",
+			}},
+			{Name: "year", Kind: "range", Edges: []float64{1950, 1960, 1970, 1980, 1990, 2000, 2010}},
+		},
+		Normalise:    true,
+		Constant:     true,
+		Target:       Target{Name: "rating", Min: 0.5, Max: 5, Center: 3.5},
+		Mu:           0.3,
+		Lambda:       1,
+		Clip:         1,
+		ConfidenceAt: 100,
+		Radius:       5,
+		CohortSize:   100000,
+		Graph:        Graph{Rule: "random", Degree: 10},
+		Local:        Local{Eta: 10, EtaConstant: 3},
+		Release: Release{
+			Epsilon: 1, Delta: 1e-6, Releases: 12,
+			MaxEpsilon: 10, MaxDelta: 1e-3, MaxReleases: 1000,
+			WakeSeconds: 60, MinWake: 0.05,
+		},
+	}
+}
+
+// Linear is the built-in task "linear": the synthetic classification problem of
+// Bellet et al. 2018, section 5.1, with 20 features in [-1, 1] scaled to unit
+// norm. The similarity of two people is known, as in the paper: each declares
+// the direction of her target model as her public profile.
+func Linear() *Task {
+	features := make([]Feature, 20)
+	for i := range features {
+		features[i] = Feature{Name: "x" + string(rune('a'+i)), Kind: "number", Min: -1, Max: 1}
+	}
+	return &Task{
+		Name:         "linear",
+		Learner:      "personal",
+		Loss:         "logistic",
+		Features:     features,
+		Normalise:    true,
+		Target:       Target{Name: "y"},
+		Mu:           0.3,
+		Lambda:       1,
+		Clip:         0.5,
+		ConfidenceAt: 100,
+		Radius:       10,
+		CohortSize:   100000,
+		Graph:        Graph{Rule: "profile", Degree: 30, Gamma: 0.1, Profile: 2},
+		Local:        Local{Eta: 1, EtaConstant: 1},
+		Release: Release{
+			Epsilon: 1, Delta: 1e-6, Releases: 12,
+			MaxEpsilon: 10, MaxDelta: 1e-3, MaxReleases: 1000,
+			WakeSeconds: 60, MinWake: 0.05,
+		},
+	}
+}
