@@ -1,0 +1,215 @@
+package learner
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// Q is the joint objective of Bellet et al. 2018, eq. 2, in the clear,
+//
+//	Q(T) = 1/2 sum_{i<j} W_ij ||T_i - T_j||^2 + mu sum_i D_i c_i L_i(T_i),
+//
+// with L_i the mean loss on agent i's training records plus lambda_i ||T_i||^2
+// (eq. 1). models has a row per agent, weights is symmetric with a zero
+// diagonal; held-out records do not count. For evaluation and tests: no agent
+// could compute it.
+func Q(t *Task, records [][]Record, weights [][]float64, models [][]float64) (float64, error) {
+	q, err := newJoint(t, records, weights)
+	if err != nil {
+		return 0, err
+	}
+	if len(models) != q.n {
+		return 0, fmt.Errorf("learner: %d models for %d agents", len(models), q.n)
+	}
+	flat := make([]float64, 0, q.n*q.p)
+	for i, m := range models {
+		if len(m) != q.p {
+			return 0, fmt.Errorf("learner: model %d has %d parameters, the task has %d", i, len(m), q.p)
+		}
+		flat = append(flat, m...)
+	}
+	return q.value(flat), nil
+}
+
+// MinimiseQ returns the minimiser of [Q], a row per agent, computed directly by
+// Newton's method with conjugate gradients: what the agents converge to when
+// nothing is clipped and no noise is added.
+func MinimiseQ(t *Task, records [][]Record, weights [][]float64) ([][]float64, error) {
+	q, err := newJoint(t, records, weights)
+	if err != nil {
+		return nil, err
+	}
+	flat := q.minimise()
+	models := make([][]float64, q.n)
+	for i := range models {
+		models[i] = q.block(flat, i)
+	}
+	return models, nil
+}
+
+// joint is Q with what does not change worked out.
+type joint struct {
+	n, p    int
+	mu      float64
+	loss    loss
+	weights [][]float64
+	agents  []jointAgent
+}
+
+type jointAgent struct {
+	records                    []Record // training only
+	degree, confidence, lambda float64
+	step                       float64 // 1 / L_i, the inverse block Lipschitz constant
+}
+
+func newJoint(t *Task, records [][]Record, weights [][]float64) (*joint, error) {
+	if len(records) != len(weights) {
+		return nil, fmt.Errorf("learner: records of %d agents, weights of %d", len(records), len(weights))
+	}
+	q := &joint{n: len(records), p: t.Dimension(), mu: t.Mu, loss: t.loss(), weights: weights}
+	for i := range records {
+		a := jointAgent{records: trainingRecords(records[i])}
+		if len(weights[i]) != q.n {
+			return nil, errors.New("learner: the weights are not square")
+		}
+		m := len(a.records)
+		a.degree = floats.Sum(weights[i])
+		if m == 0 || !(a.degree > 0) {
+			return nil, fmt.Errorf("learner: agent %d has no training record or no neighbour, so Q has no unique minimum", i)
+		}
+		a.confidence, a.lambda = t.confidence(m), t.regularisation(m)
+		a.step = mixing(t.Mu, a.confidence, t.curvature(m)) / a.degree
+		q.agents = append(q.agents, a)
+	}
+	return q, nil
+}
+
+func trainingRecords(records []Record) []Record {
+	var kept []Record
+	for _, r := range records {
+		if !r.Seq.HeldOut() {
+			kept = append(kept, r)
+		}
+	}
+	return kept
+}
+
+func (q *joint) block(v []float64, i int) []float64 { return v[i*q.p : (i+1)*q.p : (i+1)*q.p] }
+
+func (q *joint) value(models []float64) float64 {
+	var sum float64
+	for i, a := range q.agents {
+		own := q.block(models, i)
+		for j := range i {
+			if w := q.weights[i][j]; w != 0 {
+				d := floats.Distance(own, q.block(models, j), 2)
+				sum += w * d * d / 2
+			}
+		}
+		local := a.lambda * floats.Dot(own, own)
+		for _, r := range a.records {
+			local += q.loss.value(floats.Dot(own, r.X), r.Y) / float64(len(a.records))
+		}
+		sum += q.mu * a.degree * a.confidence * local
+	}
+	return sum
+}
+
+// gradient writes grad Q(models), eq. 3 block by block.
+func (q *joint) gradient(dst, models []float64) {
+	q.linear(dst, models)
+	for i, a := range q.agents {
+		own, out := q.block(models, i), q.block(dst, i)
+		for _, r := range a.records {
+			floats.AddScaled(out, a.share(q.mu)*q.loss.slope(floats.Dot(own, r.X), r.Y), r.X)
+		}
+	}
+}
+
+// curve writes the Hessian of Q at models times v.
+func (q *joint) curve(dst, models, v []float64) {
+	q.linear(dst, v)
+	for i, a := range q.agents {
+		own, at, out := q.block(v, i), q.block(models, i), q.block(dst, i)
+		for _, r := range a.records {
+			w := q.loss.curvature(floats.Dot(at, r.X), r.Y)
+			floats.AddScaled(out, a.share(q.mu)*w*floats.Dot(own, r.X), r.X)
+		}
+	}
+}
+
+// share is the weight of one record in Q.
+func (a *jointAgent) share(mu float64) float64 {
+	return mu * a.degree * a.confidence / float64(len(a.records))
+}
+
+// linear writes the part of the gradient that is linear in v: graph and
+// regulariser.
+func (q *joint) linear(dst, v []float64) {
+	for i, a := range q.agents {
+		out := q.block(dst, i)
+		floats.ScaleTo(out, a.degree*(1+2*q.mu*a.confidence*a.lambda), q.block(v, i))
+		for j, w := range q.weights[i] {
+			if w != 0 {
+				floats.AddScaled(out, -w, q.block(v, j))
+			}
+		}
+	}
+}
+
+func (q *joint) minimise() []float64 {
+	models := make([]float64, q.n*q.p)
+	gradient, trial := make([]float64, len(models)), make([]float64, len(models))
+	value, norm := q.value(models), math.Inf(1)
+	for range 100 {
+		q.gradient(gradient, models)
+		if now := floats.Norm(gradient, 2); now < norm/2 {
+			norm = now
+		} else {
+			break // rounding is all that is left
+		}
+		direction := q.solve(models, gradient)
+		for scale := 1.0; scale > 1e-9; scale /= 2 {
+			floats.AddScaledTo(trial, models, -scale, direction)
+			if next := q.value(trial); next <= value*(1+1e-12) {
+				value = next
+				copy(models, trial)
+				break
+			}
+		}
+	}
+	return models
+}
+
+// solve returns H^-1 b for the Hessian H at models, by conjugate gradients with
+// the block Lipschitz constants as preconditioner.
+func (q *joint) solve(models, b []float64) []float64 {
+	x, residual := make([]float64, len(b)), append([]float64(nil), b...)
+	scaled := q.precondition(residual)
+	direction := append([]float64(nil), scaled...)
+	curved := make([]float64, len(b))
+	rho := floats.Dot(residual, scaled)
+	for target := rho * 1e-28; rho > target; {
+		q.curve(curved, models, direction)
+		step := rho / floats.Dot(direction, curved)
+		floats.AddScaled(x, step, direction)
+		floats.AddScaled(residual, -step, curved)
+		scaled = q.precondition(residual)
+		next := floats.Dot(residual, scaled)
+		floats.Scale(next/rho, direction)
+		floats.Add(direction, scaled)
+		rho = next
+	}
+	return x
+}
+
+func (q *joint) precondition(v []float64) []float64 {
+	out := make([]float64, len(v))
+	for i, a := range q.agents {
+		floats.ScaleTo(q.block(out, i), a.step, q.block(v, i))
+	}
+	return out
+}

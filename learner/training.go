@@ -1,0 +1,129 @@
+package learner
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"p2pnode/privacy"
+)
+
+// training is the training set behind an agent: its record slots by cohort.
+type training struct {
+	cohorts []cohort // sorted by number
+	last    Seq
+}
+
+// cohort is a group of slots that share one budget. Once the door has refused
+// it, it is retired: it can never pay again.
+type cohort struct {
+	number  privacy.Cohort
+	slots   []slot // sorted by seq
+	retired bool
+}
+
+// slot is the place of one record; x is nil after the record was deleted.
+type slot struct {
+	seq Seq
+	x   []float64
+	y   float64
+}
+
+// check refuses records that could not have come from the task, before
+// anything is changed.
+func (t *training) check(add []Record, dimension int) error {
+	last := t.last
+	for i := range add {
+		r := &add[i]
+		if r.Seq <= last {
+			return fmt.Errorf("learner: record %d comes after record %d; add records in order of arrival", r.Seq, last)
+		}
+		last = r.Seq
+		if r.X != nil && len(r.X) != dimension {
+			return fmt.Errorf("learner: record %d has %d coordinates, the task has %d; encode it with the task", r.Seq, len(r.X), dimension)
+		}
+		if !finite(r.X) || math.IsNaN(r.Y) || math.IsInf(r.Y, 0) {
+			return fmt.Errorf("learner: record %d has a value that is not finite; encode it with the task", r.Seq)
+		}
+	}
+	return nil
+}
+
+func (t *training) add(records []Record) {
+	for _, r := range records {
+		t.last = r.Seq
+		if r.Seq.HeldOut() {
+			continue
+		}
+		i, found := slices.BinarySearchFunc(t.cohorts, r.Cohort, func(c cohort, n privacy.Cohort) int {
+			return cmp.Compare(c.number, n)
+		})
+		if !found {
+			t.cohorts = slices.Insert(t.cohorts, i, cohort{number: r.Cohort})
+		}
+		t.cohorts[i].slots = append(t.cohorts[i].slots, slot{r.Seq, r.X, r.Y})
+	}
+}
+
+// drop empties the slots of deleted records. Numbers it does not hold are
+// ignored: they were held out, or are deleted already.
+func (t *training) drop(deleted []Seq) {
+	for _, seq := range deleted {
+		for i := range t.cohorts {
+			slots := t.cohorts[i].slots
+			k, found := slices.BinarySearchFunc(slots, seq, func(s slot, n Seq) int { return cmp.Compare(s.seq, n) })
+			if found {
+				slots[k].x = nil
+			}
+		}
+	}
+}
+
+// active reports whether any cohort may still pay.
+func (t *training) active() bool {
+	return slices.ContainsFunc(t.cohorts, func(c cohort) bool { return !c.retired })
+}
+
+// retire takes out of training every active cohort that is not in the answer.
+func (t *training) retire(admitted []privacy.Cohort) {
+	for i := range t.cohorts {
+		c := &t.cohorts[i]
+		c.retired = c.retired || !slices.Contains(admitted, c.number)
+	}
+}
+
+// sums returns, for each active cohort, the sum of the clipped gradients of its
+// records' losses at theta. Only the data part: the regulariser is public.
+func (t *training) sums(l loss, m privacy.Mechanism, theta []float64) []privacy.Sum {
+	var sums []privacy.Sum
+	gradient := make([]float64, len(theta))
+	for i := range t.cohorts {
+		c := &t.cohorts[i]
+		if c.retired {
+			continue
+		}
+		sum := m.NewSum(c.number, len(theta))
+		for _, s := range c.slots {
+			if s.x == nil {
+				sum.AddEmpty()
+				continue
+			}
+			floats.ScaleTo(gradient, l.slope(floats.Dot(theta, s.x), s.y), s.x)
+			sum.Add(gradient)
+		}
+		sums = append(sums, sum)
+	}
+	return sums
+}
+
+func finite(v []float64) bool {
+	for _, x := range v {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,142 @@
+package learner
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// limits on what a task file may ask for: far beyond every use, and small
+// enough that a hostile file cannot exhaust a device.
+const (
+	maxDimension  = 4096
+	maxNameLength = 256
+	maxDegree     = 1000
+)
+
+// Validate checks every field. It reports all faults at once; each names the
+// key of the TOML form.
+func (t *Task) Validate() error {
+	var c checker
+	c.name("name", t.Name)
+	c.oneOf("learner", t.Learner, "personal")
+	c.oneOf("loss", t.Loss, "squared", "logistic")
+	c.features(t.Features)
+	if len(c.faults) == 0 { // the kinds are known, so the width is
+		c.check(t.Dimension() > 0 && t.Dimension() <= maxDimension, "features", "must make 1 to %d coordinates, not %d", maxDimension, t.Dimension())
+	}
+	c.target(t)
+	c.positive("mu", t.Mu)
+	c.atLeastZero("lambda", t.Lambda)
+	c.positive("clip", t.Clip)
+	c.check(t.ConfidenceAt >= 1, "confidence_at", "must be at least 1")
+	c.positive("radius", t.Radius)
+	c.check(t.CohortSize >= 1, "cohort_size", "must be at least 1")
+	c.graph(t.Graph)
+	c.atLeastZero("local.eta", t.Local.Eta)
+	c.atLeastZero("local.eta_constant", t.Local.EtaConstant)
+	c.release(t.Release)
+	return errors.Join(c.faults...)
+}
+
+// checker collects the faults of a task.
+type checker struct{ faults []error }
+
+func (c *checker) check(ok bool, key, format string, args ...any) {
+	if !ok {
+		c.faults = append(c.faults, fmt.Errorf("learner: task key %s: %s", key, fmt.Sprintf(format, args...)))
+	}
+}
+
+func (c *checker) positive(key string, v float64) {
+	c.check(v > 0 && !math.IsInf(v, 0), key, "must be a positive number")
+}
+
+func (c *checker) atLeastZero(key string, v float64) {
+	c.check(v >= 0 && !math.IsInf(v, 0), key, "must be a number that is at least 0")
+}
+
+func (c *checker) name(key, s string) {
+	c.check(s != "" && len(s) <= maxNameLength, key, "must have 1 to %d characters", maxNameLength)
+}
+
+func (c *checker) oneOf(key, s string, allowed ...string) {
+	c.check(slices.Contains(allowed, s), key, "must be one of %q, not %q", allowed, s)
+}
+
+func (c *checker) features(features []Feature) {
+	c.check(len(features) > 0, "features", "must list at least one feature")
+	seen := map[string]bool{}
+	for i := range features {
+		f := &features[i]
+		key := fmt.Sprintf("features[%d]", i)
+		c.name(key+".name", f.Name)
+		c.check(!seen[f.Name], key+".name", "must be unique, %q is there twice", f.Name)
+		seen[f.Name] = true
+		c.oneOf(key+".kind", f.Kind, "number", "set", "range")
+		switch f.Kind {
+		case "number":
+			c.interval(key+".min", f.Min, f.Max)
+		case "set":
+			c.values(key+".values", f.Values)
+		case "range":
+			c.edges(key+".edges", f.Edges)
+		}
+	}
+}
+
+func (c *checker) interval(key string, low, high float64) {
+	c.check(low < high && !math.IsInf(low, 0) && !math.IsInf(high, 0), key, "must be below max, and both finite")
+}
+
+func (c *checker) values(key string, values []string) {
+	c.check(len(values) > 0, key, "must list at least one value")
+	seen := map[string]bool{}
+	for _, v := range values {
+		c.name(key, v)
+		c.check(!seen[v], key, "must be unique, %q is there twice", v)
+		seen[v] = true
+	}
+}
+
+func (c *checker) edges(key string, edges []float64) {
+	c.check(len(edges) > 0, key, "must list at least one edge")
+	for i, e := range edges {
+		c.check(!math.IsNaN(e) && !math.IsInf(e, 0), key, "must be finite")
+		c.check(i == 0 || edges[i-1] < e, key, "must increase")
+	}
+}
+
+func (c *checker) target(t *Task) {
+	c.name("target.name", t.Target.Name)
+	for i := range t.Features {
+		c.check(t.Features[i].Name != t.Target.Name, "target.name", "must not be a feature too")
+	}
+	if t.Loss == "squared" {
+		c.interval("target.min", t.Target.Min, t.Target.Max)
+		c.check(t.Target.Center >= t.Target.Min && t.Target.Center <= t.Target.Max, "target.center", "must lie between min and max")
+		return
+	}
+	c.check(t.Target.Min == 0 && t.Target.Max == 0 && t.Target.Center == 0, "target", "min, max and center belong to the squared loss; leave them out")
+}
+
+func (c *checker) graph(g Graph) {
+	c.oneOf("graph.rule", g.Rule, "random", "profile")
+	c.check(g.Degree >= 1 && g.Degree <= maxDegree, "graph.degree", "must be between 1 and %d", maxDegree)
+	if g.Rule == "profile" {
+		c.positive("graph.gamma", g.Gamma)
+		c.check(g.Profile >= 1 && g.Profile <= maxDimension, "graph.profile", "must be between 1 and %d", maxDimension)
+	}
+}
+
+func (c *checker) release(r Release) {
+	c.positive("release.max_epsilon", r.MaxEpsilon)
+	c.check(r.MaxDelta > 0 && r.MaxDelta < 1, "release.max_delta", "must be between 0 and 1")
+	c.check(r.MaxReleases >= 1, "release.max_releases", "must be at least 1")
+	c.check(r.Epsilon > 0 && r.Epsilon <= r.MaxEpsilon, "release.epsilon", "must be positive and at most max_epsilon")
+	c.check(r.Delta > 0 && r.Delta <= r.MaxDelta, "release.delta", "must be positive and at most max_delta")
+	c.check(r.Releases >= 1 && r.Releases <= r.MaxReleases, "release.releases", "must be between 1 and max_releases")
+	c.positive("release.min_wake", r.MinWake)
+	c.check(r.WakeSeconds >= r.MinWake && !math.IsInf(r.WakeSeconds, 0), "release.wake_seconds", "must be at least min_wake")
+}
