@@ -1,0 +1,252 @@
+// Package gossip carries shared models between neighbours, and the requests by
+// which two nodes agree to be neighbours. Models are broadcast: every node
+// publishes on a topic of its own, its neighbours subscribe to it, and every
+// message is signed by its author and checked before anything else sees it.
+// Edge requests go over a direct, encrypted stream.
+//
+// The settings of gossipsub are those that lost nothing in measurement: the
+// publisher sends to every subscriber itself (flood publishing, no mesh), a
+// summary of recent messages repairs broken links, and queues are long enough
+// for everybody to publish at once.
+package gossip
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	pubsub "github.com/libp2p/go-libp2p-pubsub"
+	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/peer"
+
+	"p2pnode/learner"
+)
+
+// Config says what a [Gossip] needs. All fields are required.
+type Config struct {
+	// Network names the task; nodes of different networks never exchange
+	// anything. It is part of every topic, so 16 to 64 characters of a hash.
+	Network string
+	Limits  Limits
+	Logger  *slog.Logger
+	// OnEdge answers a request from an authenticated peer. It is called from
+	// many goroutines at once and must return when its context ends, which is
+	// at most 10 s after the request or when Run ends. Latest has not been
+	// decoded yet: pass it to [Gossip.Hear] after accepting.
+	OnEdge func(ctx context.Context, from peer.ID, r EdgeRequest) EdgeReply
+}
+
+// Stats counts messages since [New].
+type Stats struct {
+	Published uint64 // by this node
+	Expected  uint64 // sum over published messages of the listeners at that moment
+	Delivered uint64 // accepted by the validator, from followed peers
+	Rejected  uint64 // malformed, forged or by the wrong author
+	Ignored   uint64 // stale, or from a peer no longer followed
+	Dropped   uint64 // not sent or not checked because a queue was full
+}
+
+// Gossip is one node's place in the network. All methods are safe for
+// concurrent use.
+type Gossip struct {
+	config    Config
+	host      host.Host
+	log       *slog.Logger
+	stop      context.CancelFunc
+	pubsub    *pubsub.PubSub
+	mine      *pubsub.Topic // published on, never subscribed to
+	audience  *pubsub.TopicEventHandler
+	listeners chan struct{}
+	inbox     *Inbox
+	offenders *offenders
+	refused   chan struct{} // some peer has just become refused
+	edges     edgeServer
+	counts    counters
+
+	mu      sync.Mutex
+	follows map[string]*follow // by topic
+	// heard is the round of the newest message accepted from an author. It
+	// outlives Unfollow, so that nobody can replay an old message to a node
+	// that follows the author again.
+	heard map[peer.ID]uint64
+}
+
+type counters struct {
+	published, expected, delivered, rejected, ignored, dropped atomic.Uint64
+}
+
+// follow is a subscription to one neighbour's topic. The validator is the
+// subscriber: it hands accepted messages to the inbox, so that gossipsub needs
+// to keep no channel and no goroutine for each neighbour.
+type follow struct {
+	peer  peer.ID
+	id    learner.ID
+	topic *pubsub.Topic
+	leave pubsub.RelayCancelFunc
+}
+
+// ID is the learner's name for a peer.
+func ID(p peer.ID) learner.ID { return learner.ID(p.String()) }
+
+// Peer is the inverse of [ID].
+func Peer(id learner.ID) (peer.ID, error) {
+	p, err := peer.Decode(string(id))
+	if err != nil {
+		return "", fmt.Errorf("gossip: %q is no peer ID: %w", id, err)
+	}
+	return p, nil
+}
+
+// New joins the network on a running host. The caller must call [Gossip.Run],
+// which ends what New started, and closes the host afterwards.
+func New(h host.Host, c Config) (*Gossip, error) {
+	if c.Network == "" || c.Logger == nil || c.OnEdge == nil {
+		return nil, errors.New("gossip: Network, Logger and OnEdge are required")
+	}
+	if err := c.Limits.Check(); err != nil {
+		return nil, err
+	}
+	g := &Gossip{
+		config:    c,
+		host:      h,
+		log:       c.Logger,
+		listeners: make(chan struct{}, 1),
+		inbox:     newInbox(),
+		offenders: newOffenders(),
+		refused:   make(chan struct{}, 1),
+		follows:   make(map[string]*follow),
+		heard:     make(map[peer.ID]uint64),
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	if err := g.join(ctx); err != nil {
+		stop()
+		return nil, fmt.Errorf("gossip: join the network: %w", err)
+	}
+	g.stop = stop
+	g.edges.start(ctx, g)
+	return g, nil
+}
+
+func (g *Gossip) join(ctx context.Context) error {
+	var err error
+	if g.pubsub, err = newPubSub(ctx, g); err != nil {
+		return err
+	}
+	if g.mine, err = g.pubsub.Join(topicOf(g.config.Network, g.host.ID())); err != nil {
+		return err
+	}
+	g.audience, err = g.mine.EventHandler()
+	return err
+}
+
+// Run serves until ctx ends: edge requests, changes of the listeners, the
+// watchdog. It returns nil after the goroutines of this package have ended;
+// those of gossipsub, which offers no way to wait for them, end soon after,
+// at the latest when the host is closed. A Gossip cannot run twice.
+func (g *Gossip) Run(ctx context.Context) error {
+	var running sync.WaitGroup
+	running.Go(func() { g.watchListeners(ctx) })
+	running.Go(func() { g.watch(ctx) })
+	<-ctx.Done()
+	g.edges.shut()
+	running.Wait()
+	g.audience.Cancel()
+	g.stop()
+	return nil
+}
+
+// Inbox is where messages of followed peers arrive.
+func (g *Gossip) Inbox() *Inbox { return g.inbox }
+
+// Follow subscribes to the models of a peer. It does not connect to it.
+// Following twice is the same as once.
+func (g *Gossip) Follow(p peer.ID) error {
+	name := topicOf(g.config.Network, p)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if _, ok := g.follows[name]; ok {
+		return nil
+	}
+	if p == g.host.ID() {
+		return errors.New("gossip: a node does not follow itself")
+	}
+	topic, err := g.pubsub.Join(name)
+	if err != nil {
+		return fmt.Errorf("gossip: follow %s: %w", p, err)
+	}
+	leave, err := topic.Relay()
+	if err != nil {
+		return fmt.Errorf("gossip: follow %s: %w", p, errors.Join(err, topic.Close()))
+	}
+	g.follows[name] = &follow{peer: p, id: ID(p), topic: topic, leave: leave}
+	return nil
+}
+
+// Unfollow ends the subscription and forgets what waits in the inbox. It does
+// not disconnect.
+func (g *Gossip) Unfollow(p peer.ID) error {
+	name := topicOf(g.config.Network, p)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	f, ok := g.follows[name]
+	if !ok {
+		return nil
+	}
+	delete(g.follows, name)
+	g.inbox.drop(f.id)
+	f.leave()
+	if err := f.topic.Close(); err != nil {
+		return fmt.Errorf("gossip: unfollow %s: %w", p, err)
+	}
+	return nil
+}
+
+// Publish sends an encoded model to everyone who listens. It does not wait for
+// delivery, and succeeds with nobody listening. Publishing the same bytes again
+// is harmless: whoever heard them ignores them.
+func (g *Gossip) Publish(ctx context.Context, data []byte) error {
+	expected := len(g.mine.ListPeers())
+	if err := g.mine.Publish(ctx, data); err != nil {
+		return fmt.Errorf("gossip: publish: %w", err)
+	}
+	g.counts.published.Add(1)
+	g.counts.expected.Add(uint64(expected))
+	return nil
+}
+
+// Listeners returns the connected peers that subscribe to this node's models,
+// sorted. Anybody may: intersect it with the neighbours.
+func (g *Gossip) Listeners() []peer.ID {
+	peers := g.mine.ListPeers()
+	slices.Sort(peers)
+	return peers
+}
+
+// ListenersChanged receives a value after [Gossip.Listeners] has changed.
+func (g *Gossip) ListenersChanged() <-chan struct{} { return g.listeners }
+
+func (g *Gossip) watchListeners(ctx context.Context) {
+	for {
+		if _, err := g.audience.NextPeerEvent(ctx); err != nil {
+			return
+		}
+		signal(g.listeners)
+	}
+}
+
+// Stats returns the counters as they are now.
+func (g *Gossip) Stats() Stats {
+	c := &g.counts
+	return Stats{
+		Published: c.published.Load(),
+		Expected:  c.expected.Load(),
+		Delivered: c.delivered.Load(),
+		Rejected:  c.rejected.Load(),
+		Ignored:   c.ignored.Load(),
+		Dropped:   c.dropped.Load(),
+	}
+}

@@ -1,0 +1,68 @@
+package gossip
+
+import (
+	"sync"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/peer"
+)
+
+const (
+	strikeLimit  = 5               // strikes within strikeWindow that make a peer refused
+	strikeWindow = time.Minute     // after its first strike a peer starts anew
+	refusal      = 5 * time.Minute // how long it is refused
+	maxOffenders = 1024            // peers remembered; when full, all are forgiven
+)
+
+// offenders counts each peer's bad messages and refuses the peer for a while
+// when there are too many. Gossipsub's own score misses peers that send but do
+// not let us open a stream to them. Safe for concurrent use; it is the
+// blacklist of gossipsub.
+type offenders struct {
+	mu    sync.Mutex
+	peers map[peer.ID]offence
+}
+
+type offence struct {
+	strikes int
+	until   time.Time // when all is forgiven
+}
+
+func newOffenders() *offenders { return &offenders{peers: make(map[peer.ID]offence)} }
+
+// strike counts one bad message and reports whether it is the one that makes
+// the peer refused.
+func (o *offenders) strike(p peer.ID) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	now := time.Now()
+	if len(o.peers) >= maxOffenders {
+		clear(o.peers)
+	}
+	was := o.peers[p]
+	if now.After(was.until) {
+		was = offence{until: now.Add(strikeWindow)}
+	}
+	was.strikes++
+	if was.strikes == strikeLimit {
+		was.until = now.Add(refusal)
+	}
+	o.peers[p] = was
+	return was.strikes == strikeLimit
+}
+
+// Contains implements [pubsub.Blacklist]: it reports whether a peer is refused.
+func (o *offenders) Contains(p peer.ID) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	was, ok := o.peers[p]
+	return ok && was.strikes >= strikeLimit && time.Now().Before(was.until)
+}
+
+// Add implements [pubsub.Blacklist]: it refuses a peer at once.
+func (o *offenders) Add(p peer.ID) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.peers[p] = offence{strikes: strikeLimit, until: time.Now().Add(refusal)}
+	return true
+}

@@ -1,0 +1,171 @@
+package gossip
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/core/protocol"
+	"github.com/libp2p/go-msgio"
+	"google.golang.org/protobuf/proto"
+)
+
+const (
+	// edgeTimeout bounds one exchange, both ways.
+	edgeTimeout = 10 * time.Second
+	// maxEdgeSize bounds one edge message: a model, a profile, a few numbers.
+	maxEdgeSize = MaxMessageSize + 8*maxProfile + 1024
+	// maxEdgeStreams bounds the requests answered at the same time.
+	maxEdgeStreams = 64
+)
+
+func edgeProtocol(netName string) protocol.ID {
+	return protocol.ID("/p2pnode/" + netName + "/edge/1")
+}
+
+// Ask sends a request to a peer and waits for its answer, at most 10 s. It
+// dials the peer if the host knows its addresses.
+func (g *Gossip) Ask(ctx context.Context, p peer.ID, r EdgeRequest) (EdgeReply, error) {
+	if g.offenders.Contains(p) {
+		return EdgeReply{}, fmt.Errorf("gossip: ask %s: the peer is refused for its bad messages", p)
+	}
+	ctx, cancel := context.WithTimeout(ctx, edgeTimeout)
+	defer cancel()
+	s, err := g.host.NewStream(ctx, p, edgeProtocol(g.config.Network))
+	if err != nil {
+		return EdgeReply{}, fmt.Errorf("gossip: ask %s: %w", p, err)
+	}
+	defer bound(ctx, s)()
+	reply, err := ask(s, r)
+	if errors.Is(err, ErrMalformed) {
+		g.strike(p)
+	}
+	if err != nil {
+		return EdgeReply{}, fmt.Errorf("gossip: ask %s: %w", p, errors.Join(ctx.Err(), err))
+	}
+	return reply, nil
+}
+
+func ask(s network.Stream, r EdgeRequest) (EdgeReply, error) {
+	if err := writeEdge(s, encodeRequest(r)); err != nil {
+		return EdgeReply{}, err
+	}
+	if err := s.CloseWrite(); err != nil {
+		return EdgeReply{}, err
+	}
+	data, err := readEdge(s)
+	if err != nil {
+		return EdgeReply{}, err
+	}
+	return decodeReply(data)
+}
+
+// bound resets the stream when ctx ends. The returned function must be called
+// when the exchange is over; it closes the stream.
+func bound(ctx context.Context, s network.Stream) func() {
+	release := context.AfterFunc(ctx, func() { _ = s.Reset() })
+	return func() {
+		if release() {
+			_ = s.Close()
+		}
+	}
+}
+
+func writeEdge(s network.Stream, m proto.Message) error {
+	data, err := proto.Marshal(m)
+	if err != nil {
+		return err
+	}
+	return msgio.NewVarintWriter(s).WriteMsg(data)
+}
+
+func readEdge(s network.Stream) ([]byte, error) {
+	data, err := msgio.NewVarintReaderSize(s, maxEdgeSize).ReadMsg()
+	if errors.Is(err, msgio.ErrMsgTooLarge) {
+		return nil, malformed("more than %d bytes", maxEdgeSize)
+	}
+	return data, err
+}
+
+// edgeServer answers edge requests, each on a goroutine of the host.
+type edgeServer struct {
+	gossip *Gossip
+	ctx    context.Context // ends with shut
+	cancel context.CancelFunc
+	places chan struct{}
+
+	mu      sync.Mutex // orders serving.Add before serving.Wait
+	serving sync.WaitGroup
+}
+
+func (e *edgeServer) start(ctx context.Context, g *Gossip) {
+	e.gossip = g
+	e.ctx, e.cancel = context.WithCancel(ctx)
+	e.places = make(chan struct{}, maxEdgeStreams)
+	g.host.SetStreamHandler(edgeProtocol(g.config.Network), e.handle)
+}
+
+// shut takes no more requests and returns when none is being answered.
+func (e *edgeServer) shut() {
+	e.gossip.host.RemoveStreamHandler(edgeProtocol(e.gossip.config.Network))
+	e.mu.Lock()
+	e.cancel()
+	e.mu.Unlock()
+	e.serving.Wait()
+}
+
+// enter reports whether there is a place for one more request.
+func (e *edgeServer) enter() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.ctx.Err() != nil {
+		return false
+	}
+	select {
+	case e.places <- struct{}{}:
+		e.serving.Add(1)
+		return true
+	default:
+		return false
+	}
+}
+
+func (e *edgeServer) leave() {
+	<-e.places
+	e.serving.Done()
+}
+
+func (e *edgeServer) handle(s network.Stream) {
+	from := s.Conn().RemotePeer()
+	if e.gossip.offenders.Contains(from) || !e.enter() {
+		_ = s.Reset()
+		return
+	}
+	defer e.leave()
+	ctx, cancel := context.WithTimeout(e.ctx, edgeTimeout)
+	defer cancel()
+	defer bound(ctx, s)()
+	if err := e.answer(ctx, s, from); err != nil {
+		if errors.Is(err, ErrMalformed) {
+			e.gossip.strike(from)
+		}
+		e.gossip.log.Debug("edge request failed", "peer", from, "err", err)
+		_ = s.Reset()
+	}
+}
+
+func (e *edgeServer) answer(ctx context.Context, s network.Stream, from peer.ID) error {
+	data, err := readEdge(s)
+	if err != nil {
+		return err
+	}
+	request, err := decodeRequest(data)
+	if err != nil {
+		return err
+	}
+	return writeEdge(s, encodeReply(e.gossip.config.OnEdge(ctx, from, request)))
+}

@@ -1,0 +1,105 @@
+package gossip
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+
+	pubsub "github.com/libp2p/go-libp2p-pubsub"
+	pb "github.com/libp2p/go-libp2p-pubsub/pb"
+	"github.com/libp2p/go-libp2p/core/peer"
+)
+
+// ownerLength is how much of the owner's peer ID a topic carries: 16 base58
+// characters are about 94 bits of a public key, too many to collide by work.
+const ownerLength = 16
+
+// queueLength is the length of gossipsub's outbound and validation queues. The
+// default of 32 loses messages when everybody publishes at once.
+const queueLength = 1024
+
+// envelopeSize bounds what gossipsub adds to a model: signature, author, topic.
+const envelopeSize = 4 << 10
+
+// maxTopics bounds the subscriptions remembered for one peer.
+const maxTopics = 256
+
+// topicPrefix begins the names of all topics of a network.
+func topicPrefix(network string) string { return "p2pnode/" + network + "/m/" }
+
+// topicOf names the topic that owner publishes on.
+func topicOf(network string, owner peer.ID) string {
+	id := owner.String()
+	return topicPrefix(network) + id[max(0, len(id)-ownerLength):]
+}
+
+// newPubSub starts gossipsub without a mesh: the publisher sends to every
+// subscriber itself, and subscribers tell each other once a second what they
+// have recently heard, so that a broken link between two of them is repaired.
+// One validation worker keeps the order of each author's messages.
+func newPubSub(ctx context.Context, g *Gossip) (*pubsub.PubSub, error) {
+	params := pubsub.DefaultGossipSubParams()
+	params.D, params.Dlo, params.Dhi, params.Dout, params.Dscore, params.Dlazy = 0, 0, 0, 0, 0, 6
+	params.Connectors = 1
+	subscriptions := newSubscriptions(topicPrefix(g.config.Network))
+	return pubsub.NewGossipSub(ctx, g.host,
+		pubsub.WithGossipSubParams(params),
+		pubsub.WithFloodPublish(true),
+		pubsub.WithMessageSignaturePolicy(pubsub.StrictSign),
+		pubsub.WithPeerOutboundQueueSize(queueLength),
+		pubsub.WithValidateQueueSize(queueLength),
+		pubsub.WithValidateWorkers(1),
+		pubsub.WithMaxMessageSize(MaxMessageSize+envelopeSize),
+		pubsub.WithDefaultValidator(g.validate, pubsub.WithValidatorInline(true)),
+		pubsub.WithSubscriptionFilter(subscriptions),
+		pubsub.WithBlacklist(g.offenders),
+		pubsub.WithRawTracer(&tracer{gossip: g, subscriptions: subscriptions}),
+		pubsub.WithLogger(g.log),
+		pubsub.WithRPCLogger(slog.New(slog.DiscardHandler)),
+	)
+}
+
+// subscriptions lets peers subscribe to a bounded number of this network's
+// topics, and to no others. Gossipsub calls it from one goroutine.
+type subscriptions struct {
+	prefix string
+	topics map[peer.ID]map[string]struct{}
+}
+
+func newSubscriptions(prefix string) *subscriptions {
+	return &subscriptions{prefix: prefix, topics: make(map[peer.ID]map[string]struct{})}
+}
+
+// CanSubscribe implements [pubsub.SubscriptionFilter].
+func (s *subscriptions) CanSubscribe(topic string) bool {
+	owner, ok := strings.CutPrefix(topic, s.prefix)
+	return ok && len(owner) == ownerLength
+}
+
+// FilterIncomingSubscriptions implements [pubsub.SubscriptionFilter]: what goes
+// beyond the bound is left out.
+func (s *subscriptions) FilterIncomingSubscriptions(from peer.ID, subs []*pb.RPC_SubOpts) ([]*pb.RPC_SubOpts, error) {
+	held := s.topics[from]
+	if held == nil {
+		held = make(map[string]struct{})
+		s.topics[from] = held
+	}
+	var kept []*pb.RPC_SubOpts
+	for _, sub := range pubsub.FilterSubscriptions(subs, s.CanSubscribe) {
+		topic := sub.GetTopicid()
+		_, known := held[topic]
+		switch {
+		case !sub.GetSubscribe():
+			delete(held, topic)
+		case known || len(held) < maxTopics:
+			held[topic] = struct{}{}
+		default:
+			continue
+		}
+		kept = append(kept, sub)
+	}
+	return kept, nil
+}
+
+// forget drops the memory of a peer that is gone.
+func (s *subscriptions) forget(p peer.ID) { delete(s.topics, p) }

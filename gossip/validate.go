@@ -1,0 +1,111 @@
+package gossip
+
+import (
+	"context"
+
+	pubsub "github.com/libp2p/go-libp2p-pubsub"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/core/protocol"
+
+	"p2pnode/learner"
+)
+
+// validate decides about a message whose signature is good. Reject means that
+// no honest node would have sent or relayed it; Ignore means that it is of no
+// use here; Accept delivers it.
+func (g *Gossip) validate(_ context.Context, via peer.ID, m *pubsub.Message) pubsub.ValidationResult {
+	if via == g.host.ID() {
+		return pubsub.ValidationAccept
+	}
+	g.mu.Lock()
+	f := g.follows[m.GetTopic()]
+	g.mu.Unlock()
+	if f == nil {
+		return pubsub.ValidationIgnore
+	}
+	if m.GetFrom() != f.peer {
+		return pubsub.ValidationReject
+	}
+	model, err := Decode(m.GetData(), f.id, g.config.Limits)
+	if err != nil {
+		return pubsub.ValidationReject
+	}
+	if !g.fresh(f.peer, model.Round) {
+		return pubsub.ValidationIgnore
+	}
+	g.counts.delivered.Add(1)
+	g.inbox.put(model)
+	return pubsub.ValidationAccept
+}
+
+// fresh records the round and reports whether it is newer than all before it.
+// Rounds are signed and strictly increasing, so this also stops replays, for
+// which gossipsub would otherwise need its sequence-number validator.
+func (g *Gossip) fresh(author peer.ID, round uint64) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if round <= g.heard[author] {
+		return false
+	}
+	g.heard[author] = round
+	return true
+}
+
+// Hear takes a stored model that its author served over an edge stream, under
+// the same checks as a broadcast, and puts it into the inbox. It counts neither
+// as delivered nor against a broadcast of the same round. Errors wrap
+// [ErrMalformed].
+func (g *Gossip) Hear(author peer.ID, data []byte) (learner.Message, error) {
+	model, err := Decode(data, ID(author), g.config.Limits)
+	if err != nil {
+		g.strike(author)
+		return learner.Message{}, err
+	}
+	g.inbox.put(model)
+	return model, nil
+}
+
+// tracer is how gossipsub tells what it did with a message and with a peer. It
+// is called from gossipsub's goroutines and must not call back into it.
+type tracer struct {
+	gossip        *Gossip
+	subscriptions *subscriptions
+}
+
+// RejectMessage counts what was refused, here or by gossipsub itself, and
+// strikes the peer that sent it.
+func (t *tracer) RejectMessage(m *pubsub.Message, reason string) {
+	counts := &t.gossip.counts
+	switch reason {
+	case pubsub.RejectValidationIgnored:
+		counts.ignored.Add(1)
+	case pubsub.RejectValidationQueueFull, pubsub.RejectValidationThrottled:
+		counts.dropped.Add(1)
+	default:
+		counts.rejected.Add(1)
+		t.gossip.strike(m.ReceivedFrom)
+	}
+}
+
+// DropRPC counts the models that a full queue kept from a peer.
+func (t *tracer) DropRPC(rpc *pubsub.RPC, _ peer.ID) {
+	t.gossip.counts.dropped.Add(uint64(len(rpc.GetPublish())))
+}
+
+// OnClosedOutboundStream forgets the subscriptions of a peer that is gone.
+func (t *tracer) OnClosedOutboundStream(p peer.ID) { t.subscriptions.forget(p) }
+
+// The rest of pubsub.RawTracer is of no interest here.
+
+func (*tracer) OnNewOutboundStream(peer.ID, protocol.ID) {}
+func (*tracer) Join(string)                              {}
+func (*tracer) Leave(string)                             {}
+func (*tracer) Graft(peer.ID, string)                    {}
+func (*tracer) Prune(peer.ID, string)                    {}
+func (*tracer) ValidateMessage(*pubsub.Message)          {}
+func (*tracer) DeliverMessage(*pubsub.Message)           {}
+func (*tracer) DuplicateMessage(*pubsub.Message)         {}
+func (*tracer) ThrottlePeer(peer.ID)                     {}
+func (*tracer) RecvRPC(*pubsub.RPC)                      {}
+func (*tracer) SendRPC(*pubsub.RPC, peer.ID)             {}
+func (*tracer) UndeliverableMessage(*pubsub.Message)     {}
