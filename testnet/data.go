@@ -1,0 +1,201 @@
+package testnet
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"p2pnode/learner"
+)
+
+// Person is one participant with her own records. She is measured on Test when
+// it is there, else on her held-out records.
+type Person struct {
+	Name    string
+	Records []learner.Record // in arrival order, encoded by the task, Seq 1, 2, ...
+	Test    []learner.Record // fresh records nobody learns from; nil for real data
+	// Profile is what she declares public for the graph rule "profile"; nil for
+	// the rule "random".
+	Profile []float64
+
+	rows [][]string // Records as text, in the same order and in the columns of the data set
+}
+
+// TestRecords returns the records a model of this person is measured on.
+func (p *Person) TestRecords() []learner.Record {
+	if p.Test != nil {
+		return p.Test
+	}
+	var held []learner.Record
+	for _, r := range p.Records {
+		if r.Seq.HeldOut() {
+			held = append(held, r)
+		}
+	}
+	return held
+}
+
+// TrainSize is m, the number of records she learns from.
+func (p *Person) TrainSize() int {
+	return len(p.Records) - len(p.Records)/5
+}
+
+// Dataset is a group of people and the task they share.
+type Dataset struct {
+	Name    string // for people, with where it is from
+	Task    *learner.Task
+	Columns []string // of an exported file: the task's features, then its target
+	People  []Person
+	// LeftOut counts people with fewer records than MinRecords.
+	LeftOut int
+}
+
+// MinRecords is the smallest number of records a person takes part with: below
+// it nothing is held out, so there is nothing to measure her models on.
+const MinRecords = 5
+
+// ErrTooFew says that a data set has fewer people than were asked for.
+var ErrTooFew = errors.New("too few people")
+
+// Draw returns a data set of n people chosen at random, each with her records
+// in random order and numbered anew; n = 0 means all. The seed fixes both
+// choices, and a person's order does not depend on who else is chosen. The
+// original is unchanged.
+func (d *Dataset) Draw(seed uint64, n int) (*Dataset, error) {
+	if n > len(d.People) {
+		return nil, fmt.Errorf("testnet: %w: %s has %d, %d were asked for", ErrTooFew, d.Name, len(d.People), n)
+	}
+	if n == 0 {
+		n = len(d.People)
+	}
+	const choice = 1 << 63 // a random stream that no person's number can be
+	chosen := rand.New(rand.NewPCG(seed, choice)).Perm(len(d.People))[:n]
+	slices.Sort(chosen)
+	drawn := *d
+	drawn.People = make([]Person, n)
+	for k, i := range chosen {
+		drawn.People[k] = d.People[i].shuffled(rand.New(rand.NewPCG(seed, uint64(i))))
+	}
+	return &drawn, nil
+}
+
+func (p *Person) shuffled(r *rand.Rand) Person {
+	s := *p
+	s.Records = slices.Clone(p.Records)
+	s.rows = slices.Clone(p.rows)
+	r.Shuffle(len(s.Records), func(i, j int) {
+		s.Records[i], s.Records[j] = s.Records[j], s.Records[i]
+		s.rows[i], s.rows[j] = s.rows[j], s.rows[i]
+	})
+	number(s.Records)
+	return s
+}
+
+// number gives the records the arrival numbers of an empty device.
+func number(records []learner.Record) {
+	for i := range records {
+		records[i].Seq = learner.Seq(i + 1)
+	}
+}
+
+// columns are the names a row of the task's data has, in a fixed order.
+func columns(t *learner.Task) []string {
+	names := make([]string, 0, len(t.Features)+1)
+	for i := range t.Features {
+		names = append(names, t.Features[i].Name)
+	}
+	return append(names, t.Target.Name)
+}
+
+// reader collects the rows of a file into people, and the lines that are no
+// good.
+type reader struct {
+	set    *Dataset
+	person map[string]int // index in set.People
+	bad    BadLines
+}
+
+func newReader(name, file string, t *learner.Task) *reader {
+	return &reader{
+		set:    &Dataset{Name: name, Task: t, Columns: columns(t)},
+		person: make(map[string]int),
+		bad:    BadLines{File: file},
+	}
+}
+
+// needs returns an error when the file lacks a column the task reads.
+func (r *reader) needs(has func(column string) bool) error {
+	for _, c := range r.set.Columns {
+		if !has(c) {
+			return fmt.Errorf("testnet: %s has no column %q, which the task %q reads", r.bad.File, c, r.set.Task.Name)
+		}
+	}
+	return nil
+}
+
+// add appends a row to the records of a person; cell must know every column.
+func (r *reader) add(line int, person string, cell func(column string) (string, bool)) {
+	record, err := r.set.Task.Encode(cell)
+	if err != nil {
+		r.bad.add(line, err)
+		return
+	}
+	row := make([]string, len(r.set.Columns))
+	for i, c := range r.set.Columns {
+		row[i], _ = cell(c)
+	}
+	i, known := r.person[person]
+	if !known {
+		i = len(r.set.People)
+		r.person[person] = i
+		r.set.People = append(r.set.People, Person{Name: person})
+	}
+	p := &r.set.People[i]
+	p.Records = append(p.Records, record)
+	p.rows = append(p.rows, row)
+}
+
+// done returns the data set, or all that was wrong with the file.
+func (r *reader) done() (*Dataset, error) {
+	if r.bad.Count > 0 {
+		return nil, &r.bad
+	}
+	all := len(r.set.People)
+	r.set.People = slices.DeleteFunc(r.set.People, func(p Person) bool { return len(p.Records) < MinRecords })
+	r.set.LeftOut = all - len(r.set.People)
+	if len(r.set.People) < 2 {
+		return nil, fmt.Errorf("testnet: %s: %w: learning together needs two people with %d records or more", r.bad.File, ErrTooFew, MinRecords)
+	}
+	for i := range r.set.People {
+		number(r.set.People[i].Records)
+	}
+	return r.set, nil
+}
+
+// BadLines is the error of a file with lines that cannot be read.
+type BadLines struct {
+	File  string
+	Count int      // of all bad lines
+	First []string // at most maxBadLines of them, with line number and reason
+}
+
+// maxBadLines is how many bad lines an error lists.
+const maxBadLines = 20
+
+func (b *BadLines) add(line int, err error) {
+	b.Count++
+	if len(b.First) < maxBadLines {
+		b.First = append(b.First, fmt.Sprintf("line %d: %v", line, err))
+	}
+}
+
+// Error lists the bad lines, one on each line.
+func (b *BadLines) Error() string {
+	text := fmt.Sprintf("testnet: %s has %d bad lines:\n\t%s", b.File, b.Count, strings.Join(b.First, "\n\t"))
+	if more := b.Count - len(b.First); more > 0 {
+		text += fmt.Sprintf("\n\tand %d more", more)
+	}
+	return text
+}

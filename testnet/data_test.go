@@ -1,0 +1,267 @@
+package testnet
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"p2pnode/learner"
+)
+
+// people makes a CSV of the task "movies" with so many records of each person.
+func people(records ...int) string {
+	var b strings.Builder
+	b.WriteString("node,genres,year,rating\n")
+	for i, n := range records {
+		for k := range n {
+			fmt.Fprintf(&b, "p%d,Comedy|Drama,%d,%.1f\n", i, 1950+k, 0.5+0.5*float64(k%10))
+		}
+	}
+	return b.String()
+}
+
+func mustRead(t *testing.T, text string) *Dataset {
+	t.Helper()
+	d, err := ReadCSV(strings.NewReader(text), "people.csv", learner.Movies())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestDrawFixesSplitsBySeed(t *testing.T) {
+	d := mustRead(t, people(20, 30, 40, 50, 60))
+	before := d.People[2].Records[0].X
+
+	first, err := d.Draw(7, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, _ := d.Draw(7, 3)
+	if !reflect.DeepEqual(first, again) {
+		t.Error("the same seed drew two different data sets")
+	}
+	other, _ := d.Draw(8, 0)
+	all, _ := d.Draw(7, 0)
+	if len(all.People) != 5 || len(first.People) != 3 {
+		t.Fatalf("drew %d and %d people, want 5 and 3", len(all.People), len(first.People))
+	}
+	if reflect.DeepEqual(all.People[0].rows, other.People[0].rows) {
+		t.Error("two seeds gave a person the same order")
+	}
+	for _, p := range first.People {
+		i := slices.IndexFunc(all.People, func(q Person) bool { return q.Name == p.Name })
+		if !reflect.DeepEqual(p, all.People[i]) {
+			t.Errorf("%s has another order when fewer people are drawn", p.Name)
+		}
+	}
+	if &before[0] != &d.People[2].Records[0].X[0] || d.People[2].Records[0].Seq != 1 {
+		t.Error("drawing changed the original")
+	}
+}
+
+// Property: drawing permutes each person's records, keeps rows and records
+// together, and numbers them 1, 2, ...
+func TestDrawPermutes(t *testing.T) {
+	d := mustRead(t, people(11, 25, 100))
+	for seed := range uint64(20) {
+		drawn, err := d.Draw(seed, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, p := range drawn.People {
+			years := make(map[string]bool)
+			for k, r := range p.Records {
+				years[p.rows[k][1]] = true
+				want, err := d.Task.Encode(cellsOf(d.Columns, p.rows[k]))
+				if err != nil || r.Seq != learner.Seq(k+1) || r.Y != want.Y || !slices.Equal(r.X, want.X) {
+					t.Fatalf("record %d of %s is not its row, or misnumbered", k, p.Name)
+				}
+			}
+			if len(years) != len(d.People[i].Records) {
+				t.Fatalf("%s lost records", p.Name)
+			}
+			if held := len(p.TestRecords()); held != len(p.Records)/5 || held+p.TrainSize() != len(p.Records) {
+				t.Fatalf("%d held out and %d to train on of %d", held, p.TrainSize(), len(p.Records))
+			}
+		}
+	}
+}
+
+func cellsOf(columns, row []string) func(string) (string, bool) {
+	return func(c string) (string, bool) {
+		i := slices.Index(columns, c)
+		if i < 0 {
+			return "", false
+		}
+		return row[i], true
+	}
+}
+
+func TestDrawTooMany(t *testing.T) {
+	_, err := mustRead(t, people(5, 5)).Draw(1, 3)
+	if !errors.Is(err, ErrTooFew) {
+		t.Fatalf("got %v, want ErrTooFew", err)
+	}
+}
+
+func TestTestRecordsPreferFresh(t *testing.T) {
+	p := Person{Records: make([]learner.Record, 10), Test: make([]learner.Record, 3)}
+	if len(p.TestRecords()) != 3 {
+		t.Error("a person with fresh test records is not measured on them")
+	}
+}
+
+func TestReadCSVErrors(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"empty":          {"", "no header"},
+		"no node":        {"genres,year,rating\n", `no column "node"`},
+		"no target":      {"node,genres,year\n", `no column "rating"`},
+		"twice":          {"node,year,year\n", `two columns "year"`},
+		"one person":     {people(10), "too few people"},
+		"nobody":         {people(), "too few people"},
+		"short records":  {people(4, 4, 10), "too few people"},
+		"bad number":     {people(5, 5) + "p0,Drama,1990,good\n", "line 12: "},
+		"bad genre":      {people(5, 5) + "p0,Opera,1990,4\n", "line 12: "},
+		"nameless":       {people(5, 5) + " ,Drama,1990,4\n", `line 12: column "node" is empty`},
+		"missing field":  {people(5, 5) + "p0,Drama,1990\n", "line 12: wrong number of fields"},
+		"stray quote":    {people(5, 5) + "p0,Dr\"ama,1990,4\np1,Opera,1990,4\n", "line 13: "},
+		"not a number":   {people(5, 5) + "p0,Drama,NaN,4\n", "line 12: "},
+		"several, quote": {people(5, 5) + "p0,\"Drama\"x,1990,4\n", "1 bad lines"},
+	} {
+		_, err := ReadCSV(strings.NewReader(c.text), "people.csv", learner.Movies())
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want an error with %q", name, err, c.want)
+		}
+	}
+}
+
+func TestReadCSVListsBadLinesUpToALimit(t *testing.T) {
+	text := people(5, 5) + strings.Repeat("p0,Drama,then,4\n", 50)
+	_, err := ReadCSV(strings.NewReader(text), "people.csv", learner.Movies())
+	var bad *BadLines
+	if !errors.As(err, &bad) {
+		t.Fatalf("got %v, want BadLines", err)
+	}
+	if bad.Count != 50 || len(bad.First) != maxBadLines {
+		t.Errorf("counted %d and listed %d, want 50 and %d", bad.Count, len(bad.First), maxBadLines)
+	}
+	if text := err.Error(); !strings.Contains(text, "line 12: ") || !strings.Contains(text, "and 30 more") {
+		t.Errorf("the error does not list what it should:\n%s", text)
+	}
+}
+
+func TestReadCSVAnyOrderAndMore(t *testing.T) {
+	const mark = "\ufeff"
+	text := mark + "comment, rating ,node,year,genres\n" + strings.Repeat("x,5,a,1999,\nx,3.5,b,2011,War\n", 5) + "x,1,c,1950,Drama\n"
+	d := mustRead(t, text)
+	if len(d.People) != 2 || d.LeftOut != 1 {
+		t.Fatalf("%d people and %d left out, want 2 and 1", len(d.People), d.LeftOut)
+	}
+	if r := d.People[0].Records[4]; r.Seq != 5 || r.Y != 5-d.Task.Target.Center {
+		t.Errorf("record %+v", r)
+	}
+	if want := []string{"genres", "year", "rating"}; !slices.Equal(d.Columns, want) {
+		t.Errorf("columns %v, want %v", d.Columns, want)
+	}
+	if want := []string{"War", "2011", "3.5"}; !slices.Equal(d.People[1].rows[0], want) {
+		t.Errorf("row %v, want %v", d.People[1].rows[0], want)
+	}
+}
+
+type failing struct{}
+
+var errDisk = errors.New("disk on fire")
+
+func (failing) Read([]byte) (int, error) { return 0, errDisk }
+
+func TestReadCSVPassesReadErrorsOn(t *testing.T) {
+	if _, err := ReadCSV(failing{}, "people.csv", learner.Movies()); !errors.Is(err, errDisk) {
+		t.Fatalf("got %v", err)
+	}
+}
+
+// Whatever is accepted keeps what the learner relies on: people with enough
+// records of the right dimension, finite and inside the norm bound.
+func FuzzReadCSV(f *testing.F) {
+	f.Add([]byte(people(5, 6)))
+	f.Add([]byte("node,genres,year,rating\n\"a\nb\",Drama,1e300,-1e300\n"))
+	f.Add([]byte("\ufeffnode,genres,year,rating\r\na,,0,0\r\n"))
+	f.Add([]byte("node,genres,year,rating\na,Drama|Drama,1999,4\n\""))
+	task := learner.Movies()
+	f.Fuzz(func(t *testing.T, data []byte) {
+		d, err := ReadCSV(bytes.NewReader(data), "fuzz.csv", task)
+		if err != nil {
+			return
+		}
+		for _, p := range d.People {
+			if p.Name == "" || len(p.Records) < MinRecords || len(p.rows) != len(p.Records) {
+				t.Fatalf("person %q has %d records and %d rows", p.Name, len(p.Records), len(p.rows))
+			}
+			for _, r := range p.Records {
+				var squares float64
+				for _, x := range r.X {
+					squares += x * x
+				}
+				if len(r.X) != task.Dimension() || !(math.Sqrt(squares) <= task.FeatureNorm()+1e-9) {
+					t.Fatalf("record of dimension %d and squared norm %v", len(r.X), squares)
+				}
+				if !(math.Abs(r.Y) <= task.Target.Max-task.Target.Min) {
+					t.Fatalf("target %v", r.Y)
+				}
+			}
+		}
+	})
+}
+
+// An exported file, read back, gives the same records in the same order.
+func TestExportRoundTrip(t *testing.T) {
+	movies, err := mustRead(t, people(12, 30)).Draw(3, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	linear, err := Linear(3, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []*Dataset{movies, linear} {
+		dir := filepath.Join(t.TempDir(), "out")
+		if err := d.Export(dir); err != nil {
+			t.Fatal(err)
+		}
+		for i, p := range d.People {
+			data, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf("%d.csv", i+1)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines, err := csv.NewReader(bytes.NewReader(data)).ReadAll()
+			if err != nil || !slices.Equal(lines[0], d.Columns) || len(lines) != len(p.Records)+1 {
+				t.Fatalf("%d lines with header %v, error %v", len(lines), lines[0], err)
+			}
+			for k, line := range lines[1:] {
+				r, err := d.Task.Encode(cellsOf(d.Columns, line))
+				if err != nil || r.Y != p.Records[k].Y || !slices.Equal(r.X, p.Records[k].X) {
+					t.Fatalf("record %d of person %d changed: %v", k, i, err)
+				}
+			}
+		}
+	}
+}
+
+func TestExportCannotWrite(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := mustRead(t, people(5, 5)).Export(filepath.Join(file, "out")); err == nil {
+		t.Fatal("exported into a file")
+	}
+}

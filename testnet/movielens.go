@@ -1,0 +1,238 @@
+package testnet
+
+import (
+	"bufio"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"regexp"
+	"strings"
+
+	"p2pnode/learner"
+)
+
+// The columns a MovieLens rating is given to the task as.
+const (
+	genresColumn = "genres" // names with "|" between, empty for none
+	yearColumn   = "year"   // of release
+	ratingColumn = "rating"
+)
+
+// unknownYear stands for the year of the few movies that state none; it is
+// about the middle of the catalogues. A public constant, like all of a movie.
+const unknownYear = "1999"
+
+// movie is the public metadata of a movie, as cells of a row.
+type movie struct{ genres, year string }
+
+func (m movie) row(rating string) func(column string) (string, bool) {
+	return func(column string) (string, bool) {
+		switch column {
+		case genresColumn:
+			return m.genres, true
+		case yearColumn:
+			return m.year, true
+		case ratingColumn:
+			return rating, true
+		}
+		return "", false
+	}
+}
+
+func movieHas(column string) bool {
+	_, ok := movie{}.row("")(column)
+	return ok
+}
+
+// titleYear finds the last year in "Cosmos (1980-1981) (TV) ".
+var titleYear = regexp.MustCompile(`.*\(([0-9]{4})[^()]*\)`)
+
+func yearOf(title string) string {
+	if m := titleYear.FindStringSubmatch(title); m != nil {
+		return m[1]
+	}
+	return unknownYear
+}
+
+// ReadMovieLens reads ratings.csv and movies.csv, or the same files compressed
+// as .csv.gz, in the layout of the MovieLens sets since 2013 (ml-latest-small).
+// name is what reports call the set.
+func ReadMovieLens(files fs.FS, name string, t *learner.Task) (*Dataset, error) {
+	movies := make(map[string]movie)
+	bad := BadLines{File: "movies.csv"}
+	err := eachRow(files, "movies.csv", []string{"movieId", "title", "genres"}, &bad, func(_ int, c []string) {
+		genres := c[2]
+		if genres == "(no genres listed)" {
+			genres = ""
+		}
+		movies[c[0]] = movie{genres: genres, year: yearOf(c[1])}
+	})
+	if err != nil {
+		return nil, err
+	}
+	if bad.Count > 0 {
+		return nil, &bad
+	}
+	people := newReader(name, "ratings.csv", t)
+	if err := people.needs(movieHas); err != nil {
+		return nil, err
+	}
+	err = eachRow(files, "ratings.csv", []string{"userId", "movieId", "rating"}, &people.bad, func(line int, c []string) {
+		m, ok := movies[c[1]]
+		if !ok {
+			people.bad.add(line, fmt.Errorf("movie %q is not in movies.csv", c[1]))
+			return
+		}
+		people.add(line, c[0], m.row(c[2]))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return people.done()
+}
+
+// eachRow opens a CSV, plain or compressed, and calls take with the wanted
+// columns of each line.
+func eachRow(files fs.FS, file string, want []string, bad *BadLines, take func(line int, cells []string)) error {
+	r, err := openPlainOrGzip(files, file)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	lines, at, err := openCSV(r, file)
+	if err != nil {
+		return err
+	}
+	column := make([]int, len(want))
+	for i, c := range want {
+		var ok bool
+		if column[i], ok = at[c]; !ok {
+			return fmt.Errorf("testnet: %s has no column %q", file, c)
+		}
+	}
+	row := make([]string, len(want))
+	return eachLine(lines, bad, func(line int, cells []string) {
+		for i, c := range column {
+			row[i] = cells[c]
+		}
+		take(line, row)
+	})
+}
+
+func openPlainOrGzip(files fs.FS, file string) (io.ReadCloser, error) {
+	plain, err := files.Open(file)
+	if err == nil {
+		return plain, nil
+	}
+	packed, gzErr := files.Open(file + ".gz")
+	if gzErr != nil {
+		return nil, fmt.Errorf("testnet: open %s: %w", file, err)
+	}
+	r, err := gzip.NewReader(packed)
+	if err != nil {
+		packed.Close()
+		return nil, fmt.Errorf("testnet: open %s.gz: %w", file, err)
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{r, packed}, nil
+}
+
+// genres100K are the nineteen flags at the end of a line of u.item, in order,
+// under the names the newer sets use.
+var genres100K = [...]string{
+	"", // "unknown"
+	"Action", "Adventure", "Animation", "Children", "Comedy", "Crime", "Documentary", "Drama", "Fantasy",
+	"Film-Noir", "Horror", "Musical", "Mystery", "Romance", "Sci-Fi", "Thriller", "War", "Western",
+}
+
+// published100K is the SHA-256 of u.data as GroupLens publishes it.
+const published100K = "06416e597f82b7342361e41163890c81036900f418ad91315590814211dca490"
+
+// Read100K reads ratings in the layout of MovieLens-100K: the named file (u.data)
+// and u.item beside it, for the genres and years.
+func Read100K(files fs.FS, ratings string, t *learner.Task) (*Dataset, error) {
+	movies, err := readItems(files, path.Join(path.Dir(ratings), "u.item"))
+	if err != nil {
+		return nil, err
+	}
+	f, err := files.Open(ratings)
+	if err != nil {
+		return nil, fmt.Errorf("testnet: open ratings: %w", err)
+	}
+	defer f.Close()
+	people := newReader("", ratings, t)
+	if err := people.needs(movieHas); err != nil {
+		return nil, err
+	}
+	sum := sha256.New()
+	err = eachSplit(io.TeeReader(f, sum), ratings, "\t", func(line int, c []string) {
+		if len(c) != 4 {
+			people.bad.add(line, errors.New("not four fields with tabs between: user, movie, rating, time"))
+			return
+		}
+		m, ok := movies[c[1]]
+		if !ok {
+			people.bad.add(line, fmt.Errorf("movie %q is not in u.item", c[1]))
+			return
+		}
+		people.add(line, c[0], m.row(c[2]))
+	})
+	if err != nil {
+		return nil, err
+	}
+	people.set.Name = "ratings in the layout of MovieLens-100K (not the published file)"
+	if hex.EncodeToString(sum.Sum(nil)) == published100K {
+		people.set.Name = "MovieLens-100K (GroupLens, https://grouplens.org/datasets/movielens/100k/)"
+	}
+	return people.done()
+}
+
+func readItems(files fs.FS, file string) (map[string]movie, error) {
+	f, err := files.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("testnet: u.item must lie beside u.data, for the genres and years of the movies "+
+			"(both are in https://files.grouplens.org/datasets/movielens/ml-100k.zip): %w", err)
+	}
+	defer f.Close()
+	movies := make(map[string]movie)
+	bad := BadLines{File: file}
+	err = eachSplit(f, file, "|", func(line int, c []string) {
+		const flags = 5 // the first one's place
+		if len(c) != flags+len(genres100K) {
+			bad.add(line, fmt.Errorf("not %d fields with | between", flags+len(genres100K)))
+			return
+		}
+		var genres []string
+		for i, flag := range c[flags:] {
+			if flag == "1" && genres100K[i] != "" {
+				genres = append(genres, genres100K[i])
+			}
+		}
+		movies[c[0]] = movie{genres: strings.Join(genres, "|"), year: yearOf(c[1])}
+	})
+	if err == nil && bad.Count > 0 {
+		err = &bad
+	}
+	return movies, err
+}
+
+// eachSplit calls take with the fields of each line that is not blank.
+func eachSplit(r io.Reader, file, separator string, take func(line int, fields []string)) error {
+	lines := bufio.NewScanner(r)
+	for line := 1; lines.Scan(); line++ {
+		if text := strings.TrimRight(lines.Text(), "\r"); text != "" {
+			take(line, strings.Split(text, separator))
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("testnet: read %s: %w", file, err)
+	}
+	return nil
+}
