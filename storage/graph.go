@@ -1,0 +1,138 @@
+package storage
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"go.etcd.io/bbolt"
+)
+
+// Edge is an accepted link of the similarity graph. Its weight is frozen at the
+// released rounds it was computed from, until either end asks again.
+type Edge struct {
+	Peer   string   `json:"peer"`
+	Weight float64  `json:"weight"` // W_ij > 0
+	Addrs  []string `json:"addrs"`  // where to dial the peer
+	Mine   uint64   `json:"mine"`   // round of the own model in the weight
+	Theirs uint64   `json:"theirs"` // round of the peer's model in it
+}
+
+// SaveEdge stores the edge to e.Peer in place of an earlier one.
+func (s *Store) SaveEdge(e Edge) error {
+	err := s.update(func(tx *bbolt.Tx) error {
+		return putJSON(tx.Bucket(bucketEdges), e.Peer, e)
+	})
+	if err != nil {
+		return fmt.Errorf("storage: save edge: %w", err)
+	}
+	return nil
+}
+
+// DeleteEdge forgets the edge to peer. It is no error if there is none.
+func (s *Store) DeleteEdge(peer string) error {
+	err := s.update(func(tx *bbolt.Tx) error {
+		return tx.Bucket(bucketEdges).Delete([]byte(peer))
+	})
+	if err != nil {
+		return fmt.Errorf("storage: delete edge: %w", err)
+	}
+	return nil
+}
+
+// Edges returns all edges, sorted by peer.
+func (s *Store) Edges() (edges []Edge, err error) {
+	err = s.view(func(tx *bbolt.Tx) (err error) {
+		edges, err = allJSON[Edge](tx.Bucket(bucketEdges))
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("storage: read edges: %w", err)
+	}
+	return edges, nil
+}
+
+// Peer is a node heard of, to be dialled again after a restart.
+type Peer struct {
+	ID       string   `json:"id"`
+	Addrs    []string `json:"addrs"`
+	LastSeen int64    `json:"last_seen"` // Unix seconds
+}
+
+// MaxPeers bounds the known peers. Beyond it the longest unseen are dropped.
+const MaxPeers = 1000
+
+// SavePeers stores the given peers, in place of what was known of them, in one
+// transaction.
+func (s *Store) SavePeers(peers ...Peer) error {
+	err := s.update(func(tx *bbolt.Tx) error {
+		b := tx.Bucket(bucketPeers)
+		for _, p := range peers {
+			if err := putJSON(b, p.ID, p); err != nil {
+				return err
+			}
+		}
+		known, err := allJSON[Peer](b)
+		if err != nil {
+			return err
+		}
+		slices.SortFunc(known, newestFirst)
+		for _, p := range known[min(len(known), MaxPeers):] {
+			if err := b.Delete([]byte(p.ID)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("storage: save peers: %w", err)
+	}
+	return nil
+}
+
+// Peers returns the known peers, the most recently seen first.
+func (s *Store) Peers() (peers []Peer, err error) {
+	err = s.view(func(tx *bbolt.Tx) (err error) {
+		peers, err = allJSON[Peer](tx.Bucket(bucketPeers))
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("storage: read peers: %w", err)
+	}
+	slices.SortFunc(peers, newestFirst)
+	return peers, nil
+}
+
+func newestFirst(a, b Peer) int {
+	return cmp.Or(cmp.Compare(b.LastSeen, a.LastSeen), cmp.Compare(a.ID, b.ID))
+}
+
+func putJSON(b *bbolt.Bucket, id string, v any) error {
+	if id == "" {
+		return errors.New("a peer has no ID")
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return put(b, []byte(id), data)
+}
+
+// allJSON decodes every value of a bucket in the order of keys.
+func allJSON[T any](b *bbolt.Bucket) (all []T, err error) {
+	err = b.ForEach(func(key, sealed []byte) error {
+		data, err := unseal(key, sealed)
+		if err != nil {
+			return err
+		}
+		var v T
+		if err := json.Unmarshal(data, &v); err != nil {
+			return fmt.Errorf("%w: %w", ErrDamaged, err)
+		}
+		all = append(all, v)
+		return nil
+	})
+	return all, err
+}

@@ -1,0 +1,228 @@
+package storage
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"go.etcd.io/bbolt"
+
+	"p2pnode/privacy"
+)
+
+// The errors of the ledger.
+var (
+	// ErrBudget: the ledger was begun with another budget or dimension.
+	ErrBudget = errors.New("storage: the ledger was begun with another budget")
+	// ErrRolledBack: the ledger is not the newest one of this node.
+	ErrRolledBack = errors.New("storage: the ledger is not the newest: put back the newest copy of the database " +
+		"together with its anchor; if it is lost, begin a new directory with new records only")
+	// ErrRound: the round was paid or committed before, or was not paid.
+	ErrRound = errors.New("storage: wrong round")
+	// ErrPoisoned: a write failed, so what is on disk is unknown.
+	ErrPoisoned = errors.New("storage: a ledger write failed: open the store again to verify it")
+)
+
+// Ledger is the durable half of the door: what was paid, and what was committed
+// to be published. It is safe for concurrent use; a writing method holds the
+// others up until its bytes are on disk.
+type Ledger struct {
+	store *Store
+	start Entry // the opening entry; written with the first payment
+
+	mu        sync.Mutex
+	account   *privacy.Account
+	head      link
+	round     uint64 // highest paid
+	cohorts   []privacy.Cohort
+	unbounded bool
+	last      committed
+	poisoned  bool
+}
+
+// Pay debits every cohort that can still afford m and returns those, in the
+// order given. When it returns, the debits are on disk and in the anchor. If no
+// cohort can pay, nothing is written and the round is not used.
+//
+// It fails with ErrRound unless round is above every round paid before, and
+// with ErrPoisoned if a write failed, now or earlier.
+func (l *Ledger) Pay(round uint64, m privacy.Mechanism, cohorts []privacy.Cohort) (paid []privacy.Cohort, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.mayPay(round); err != nil {
+		return nil, err
+	}
+	if sorted := slices.Sorted(slices.Values(cohorts)); len(slices.Compact(sorted)) < len(cohorts) {
+		return nil, errors.New("storage: pay: a cohort is named twice")
+	}
+	debits := l.account.Admit(m, cohorts)
+	if len(debits) == 0 {
+		return nil, nil
+	}
+	entries := make([]Entry, len(debits))
+	for i, d := range debits {
+		entries[i] = Entry{Kind: EntryDebit, Round: round, Cohort: d.Cohort, MuSquared: d.MuSquared}
+		paid = append(paid, d.Cohort)
+	}
+	if err := l.append(entries); err != nil {
+		return nil, err
+	}
+	return paid, nil
+}
+
+// PayUnprotected marks a round of the door without a guarantee. It uses no
+// budget, but Unbounded is true from then on. It fails as Pay does.
+func (l *Ledger) PayUnprotected(round uint64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.mayPay(round); err != nil {
+		return err
+	}
+	return l.append([]Entry{{Kind: EntryUnprotected, Round: round}})
+}
+
+func (l *Ledger) mayPay(round uint64) error {
+	if l.poisoned {
+		return ErrPoisoned
+	}
+	if round <= l.round {
+		return fmt.Errorf("%w: round %d cannot be paid after round %d", ErrRound, round, l.round)
+	}
+	return nil
+}
+
+// append makes entries durable, moves the anchor and only then counts them.
+func (l *Ledger) append(entries []Entry) error {
+	if l.head.sequence == 0 {
+		entries = append([]Entry{l.start}, entries...)
+	}
+	head := l.head
+	err := l.write(func(tx *bbolt.Tx) error {
+		b := tx.Bucket(bucketLedger)
+		for _, e := range entries {
+			var data []byte
+			data, head = encodeEntry(head, e)
+			if err := put(b, numberKey(head.sequence), data); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := writeAnchor(anchorPath(l.store.path), head); err != nil {
+		l.poisoned = true
+		return fmt.Errorf("%w: write the anchor: %w", ErrPoisoned, err)
+	}
+	l.head = head
+	for _, e := range entries {
+		if err := l.apply(e); err != nil {
+			l.poisoned = true
+			return fmt.Errorf("%w: %w", ErrPoisoned, err)
+		}
+	}
+	return nil
+}
+
+// write runs one transaction; any error of it poisons the ledger.
+func (l *Ledger) write(fn func(*bbolt.Tx) error) error {
+	if err := l.store.update(fn); err != nil {
+		l.poisoned = true
+		return fmt.Errorf("%w: %w", ErrPoisoned, err)
+	}
+	return nil
+}
+
+// apply counts an entry that is on disk.
+func (l *Ledger) apply(e Entry) error {
+	l.round = max(l.round, e.Round)
+	switch e.Kind {
+	case EntryUnprotected:
+		l.unbounded = true
+	case EntryDebit:
+		if err := l.account.Apply(privacy.Debit{Cohort: e.Cohort, MuSquared: e.MuSquared}); err != nil {
+			return fmt.Errorf("count a debit: %w", err)
+		}
+		if i, found := slices.BinarySearch(l.cohorts, e.Cohort); !found {
+			l.cohorts = slices.Insert(l.cohorts, i, e.Cohort)
+		}
+	}
+	return nil
+}
+
+// Commit stores the message to be published and the agent's state, in place of
+// those of earlier rounds. It fails with ErrRound unless round is the one paid
+// last and not yet committed, and with ErrPoisoned as Pay does.
+func (l *Ledger) Commit(round uint64, message, state []byte) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.poisoned {
+		return ErrPoisoned
+	}
+	if round != l.round || round <= l.last.round {
+		return fmt.Errorf("%w: round %d cannot be committed, the last paid is %d and the last committed %d", ErrRound, round, l.round, l.last.round)
+	}
+	c := committed{round, bytes.Clone(message), bytes.Clone(state)}
+	err := l.write(func(tx *bbolt.Tx) error {
+		return put(tx.Bucket(bucketStore), keyCommitted, encodeCommitted(c))
+	})
+	if err != nil {
+		return err
+	}
+	l.last = c
+	return nil
+}
+
+// Round is the highest round ever paid, committed or burned; 0 before the first.
+func (l *Ledger) Round() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.round
+}
+
+// Outgoing is the newest committed message and its round, to be sent again and
+// served to late joiners byte for byte; 0 and nil before the first.
+func (l *Ledger) Outgoing() (round uint64, message []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.last.round, bytes.Clone(l.last.message)
+}
+
+// State is the agent's state as committed last, nil before the first. Its round
+// may be below Round: that one was burned.
+func (l *Ledger) State() []byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return bytes.Clone(l.last.state)
+}
+
+// Unbounded reports whether anything was ever released without a guarantee.
+func (l *Ledger) Unbounded() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.unbounded
+}
+
+// Cohorts are those that ever paid, sorted.
+func (l *Ledger) Cohorts() []privacy.Cohort {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.cohorts)
+}
+
+// Spent is the share of its budget that a cohort has used, in [0, 1].
+func (l *Ledger) Spent(c privacy.Cohort) float64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.account.Spent(c)
+}
+
+// Exhausted reports whether a cohort cannot pay for m once more.
+func (l *Ledger) Exhausted(c privacy.Cohort, m privacy.Mechanism) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.account.Exhausted(c, m)
+}

@@ -1,0 +1,169 @@
+package storage
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"go.etcd.io/bbolt"
+
+	"p2pnode/privacy"
+)
+
+// OpenLedger verifies the whole ledger and counts what was paid: the chain of
+// entries, the anchor, the budget, the order of rounds, and that the filter
+// admits every debit. dim is the dimension of a release, which the filter
+// charges for.
+//
+// It fails with ErrBudget if the ledger was begun with another budget or
+// dimension, with ErrRolledBack if the anchor is missing or does not belong to
+// the ledger, and with ErrDamaged. A store opens one ledger; to open it again,
+// close the store and open that again.
+func (s *Store) OpenLedger(b privacy.Budget, dim int) (*Ledger, error) {
+	s.ledgerMu.Lock()
+	defer s.ledgerMu.Unlock()
+	if s.ledger != nil {
+		return nil, errors.New("storage: the ledger is already open: close the store first")
+	}
+	account, err := privacy.NewAccount(b, dim)
+	if err != nil {
+		return nil, fmt.Errorf("storage: open ledger: %w", err)
+	}
+	l := &Ledger{store: s, account: account, start: Entry{Sequence: 1, Kind: EntryBudget, Budget: b, Dimension: dim}}
+	if err := l.replay(); err != nil {
+		return nil, fmt.Errorf("%w (ledger of %s)", err, s.path)
+	}
+	// An empty ledger gets an anchor too: were the first payment to create it,
+	// a crash right after that payment would look like a lost anchor.
+	if err := writeAnchor(anchorPath(s.path), l.head); err != nil {
+		return nil, fmt.Errorf("storage: write the anchor: %w", err)
+	}
+	s.ledger = l
+	return l, nil
+}
+
+// replay counts all entries, checks them against the anchor and loads what was
+// committed.
+func (l *Ledger) replay() error {
+	anchor, anchored, err := readAnchor(anchorPath(l.store.path))
+	if err != nil {
+		return err
+	}
+	return l.store.view(func(tx *bbolt.Tx) error {
+		err := walkLedger(tx, func(e Entry, head link) error {
+			if head.sequence == anchor.sequence && head != anchor {
+				return fmt.Errorf("%w: the anchor belongs to another history", ErrRolledBack)
+			}
+			l.head = head
+			return l.replayEntry(e)
+		})
+		switch {
+		case err != nil:
+			return err
+		case !anchored && l.head.sequence > 0:
+			return fmt.Errorf("%w: the anchor is missing", ErrRolledBack)
+		case anchor.sequence > l.head.sequence:
+			return fmt.Errorf("%w: it ends at entry %d and its anchor is at %d", ErrRolledBack, l.head.sequence, anchor.sequence)
+		}
+		return l.loadCommitted(tx)
+	})
+}
+
+func (l *Ledger) replayEntry(e Entry) error {
+	if (e.Sequence == 1) != (e.Kind == EntryBudget) {
+		return fmt.Errorf("%w: ledger entry %d is out of place", ErrDamaged, e.Sequence)
+	}
+	if e.Kind == EntryBudget {
+		if e != l.start {
+			return fmt.Errorf("%w: epsilon %g, delta %g and dimension %d, not %g, %g and %d: use those, or a new directory with new records",
+				ErrBudget, e.Budget.Epsilon, e.Budget.Delta, e.Dimension, l.start.Budget.Epsilon, l.start.Budget.Delta, l.start.Dimension)
+		}
+		return nil
+	}
+	if e.Round == 0 || e.Round < l.round {
+		return fmt.Errorf("%w: ledger entry %d goes back to round %d", ErrDamaged, e.Sequence, e.Round)
+	}
+	if err := l.apply(e); err != nil {
+		return fmt.Errorf("%w: ledger entry %d: %w", ErrDamaged, e.Sequence, err)
+	}
+	return nil
+}
+
+// Entries returns the whole ledger in order.
+func (l *Ledger) Entries() (entries []Entry, err error) {
+	err = l.store.view(func(tx *bbolt.Tx) error {
+		return walkLedger(tx, func(e Entry, _ link) error {
+			entries = append(entries, e)
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("storage: read the ledger: %w", err)
+	}
+	return entries, nil
+}
+
+// walkLedger verifies the chain and hands out each entry with the link it ends.
+func walkLedger(tx *bbolt.Tx, visit func(Entry, link) error) error {
+	var head link
+	return tx.Bucket(bucketLedger).ForEach(func(key, sealed []byte) error {
+		data, err := unseal(key, sealed)
+		if err != nil {
+			return err
+		}
+		e, next, err := decodeEntry(head, key, data)
+		if err != nil {
+			return err
+		}
+		head = next
+		return visit(e, head)
+	})
+}
+
+// committed is what the second transaction of a release stores.
+type committed struct {
+	round          uint64
+	message, state []byte
+}
+
+func (l *Ledger) loadCommitted(tx *bbolt.Tx) error {
+	data, err := get(tx.Bucket(bucketStore), keyCommitted)
+	if err != nil || data == nil {
+		return err
+	}
+	if l.last, err = decodeCommitted(data); err != nil {
+		return err
+	}
+	if l.last.round > l.round {
+		return fmt.Errorf("%w: round %d was committed and never paid", ErrDamaged, l.last.round)
+	}
+	return nil
+}
+
+// The layout of a committed round, little endian: round (8), length of the
+// message (8), message, state.
+const committedHeader = 8 + 8
+
+func encodeCommitted(c committed) []byte {
+	data := make([]byte, 0, committedHeader+len(c.message)+len(c.state))
+	data = binary.LittleEndian.AppendUint64(data, c.round)
+	data = binary.LittleEndian.AppendUint64(data, uint64(len(c.message)))
+	return append(append(data, c.message...), c.state...)
+}
+
+// decodeCommitted returns copies.
+func decodeCommitted(data []byte) (committed, error) {
+	if len(data) < committedHeader {
+		return committed{}, fmt.Errorf("%w: the committed round is too short", ErrDamaged)
+	}
+	n, rest := binary.LittleEndian.Uint64(data[8:]), data[committedHeader:]
+	if n > uint64(len(rest)) {
+		return committed{}, fmt.Errorf("%w: the committed message is too short", ErrDamaged)
+	}
+	return committed{
+		round:   binary.LittleEndian.Uint64(data),
+		message: bytes.Clone(rest[:n]),
+		state:   bytes.Clone(rest[n:]),
+	}, nil
+}

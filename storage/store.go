@@ -1,0 +1,205 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
+)
+
+// The errors callers branch on.
+var (
+	// ErrLocked: another process (or another Store) has the file open.
+	ErrLocked = errors.New("storage: another p2pnode uses this directory")
+	// ErrDamaged: the file, or a value in it, is not what was written.
+	ErrDamaged = errors.New("storage: the file is damaged, restore it from a copy")
+	// ErrNoRecord: there is no such record, or it was deleted before.
+	ErrNoRecord = errors.New("storage: no such record")
+)
+
+// schemaVersion is the layout of the file. A program refuses a newer one.
+const schemaVersion = 1
+
+// lockWait is how long Open waits for another process to release the file.
+const lockWait = time.Second
+
+// The top-level buckets. All their values are sealed.
+var (
+	bucketStore   = []byte("store")   // single values, by the keys below
+	bucketMeta    = []byte("meta")    // small strings of the node
+	bucketRecords = []byte("records") // by arrival number
+	bucketLedger  = []byte("ledger")  // by sequence number
+	bucketEdges   = []byte("edges")   // by peer
+	bucketPeers   = []byte("peers")   // by peer
+
+	keySchema    = []byte("schema")
+	keyPersonal  = []byte("personal")
+	keyCommitted = []byte("committed")
+)
+
+func buckets() [][]byte {
+	return [][]byte{bucketStore, bucketMeta, bucketRecords, bucketLedger, bucketEdges, bucketPeers}
+}
+
+// Store is one node's file. It is safe for concurrent use. Every method that
+// changes something returns after the change is on disk.
+type Store struct {
+	db   *bbolt.DB
+	path string
+	// broken is set once bbolt panicked: its locks may be held for ever.
+	broken atomic.Bool
+
+	appending sync.Mutex // one AppendRecords at a time
+
+	ledgerMu sync.Mutex
+	ledger   *Ledger // two ledgers over one file would not see each other's debits
+}
+
+// Open opens the file at path, or creates it with mode 0600, and verifies it
+// whole; the ledger's chain is verified by OpenLedger.
+// It fails with ErrLocked after about a second if the file is in use, with
+// ErrDamaged if it is not as it was written, and with a plain error if a newer
+// version of the program wrote it.
+func Open(path string) (*Store, error) {
+	s := &Store{path: path}
+	err := s.protect(func() (err error) {
+		s.db, err = bbolt.Open(path, 0o600, &bbolt.Options{Timeout: lockWait})
+		return err
+	})
+	if err != nil {
+		return nil, openError(path, err)
+	}
+	if err = s.prepare(); err == nil {
+		err = s.verify()
+	}
+	if err != nil {
+		s.Close()
+		return nil, fmt.Errorf("%w (%s)", err, path)
+	}
+	return s, nil
+}
+
+// openError tells a bad file from a busy one and from what the operating
+// system refused.
+func openError(path string, err error) error {
+	var refused syscall.Errno
+	switch {
+	case errors.Is(err, bolterrors.ErrTimeout):
+		return fmt.Errorf("%w (%s): stop it first", ErrLocked, path)
+	case errors.Is(err, ErrDamaged), errors.As(err, &refused):
+		return fmt.Errorf("storage: open %s: %w", path, err)
+	}
+	return fmt.Errorf("%w: open %s: %w", ErrDamaged, path, err)
+}
+
+// Close releases the file. Later calls on the store and its ledger fail.
+func (s *Store) Close() error {
+	if s.broken.Load() {
+		return fmt.Errorf("%w: it is released when the process ends", ErrDamaged)
+	}
+	return s.db.Close()
+}
+
+// prepare creates the buckets of a new file, or checks the schema of an old one.
+func (s *Store) prepare() error {
+	var known, empty bool
+	err := s.view(func(tx *bbolt.Tx) error {
+		first, _ := tx.Cursor().First()
+		empty = first == nil
+		b := tx.Bucket(bucketStore)
+		if b == nil {
+			return nil
+		}
+		text, err := get(b, keySchema)
+		if err != nil {
+			return err
+		}
+		version, err := strconv.Atoi(string(text))
+		if err != nil {
+			return nil
+		}
+		if version > schemaVersion {
+			return fmt.Errorf("storage: the file has schema %d and this program knows %d: use a newer p2pnode", version, schemaVersion)
+		}
+		known = version == schemaVersion
+		return nil
+	})
+	if err != nil || known {
+		return err
+	}
+	if !empty {
+		return fmt.Errorf("%w: it has no p2pnode schema", ErrDamaged)
+	}
+	return s.update(func(tx *bbolt.Tx) error {
+		for _, name := range buckets() {
+			if _, err := tx.CreateBucket(name); err != nil {
+				return err
+			}
+		}
+		return put(tx.Bucket(bucketStore), keySchema, []byte(strconv.Itoa(schemaVersion)))
+	})
+}
+
+// verify reads every value once and then has bbolt check its pages and its
+// list of free ones: a page both used and free would lose debits later. The
+// reading comes first because it survives faults in the memory map, while
+// bbolt's check runs on a goroutine of its own.
+func (s *Store) verify() error {
+	return s.view(func(tx *bbolt.Tx) error {
+		for _, name := range buckets() {
+			b := tx.Bucket(name)
+			if b == nil {
+				return fmt.Errorf("%w: bucket %s is missing", ErrDamaged, name)
+			}
+			err := b.ForEach(func(key, value []byte) error {
+				_, err := unseal(key, value)
+				return err
+			})
+			if err != nil {
+				return fmt.Errorf("%w, in bucket %s", err, name)
+			}
+		}
+		damaged := false
+		for range tx.Check() {
+			damaged = true // its text may quote stored bytes
+		}
+		if damaged {
+			return fmt.Errorf("%w: its pages contradict each other", ErrDamaged)
+		}
+		return nil
+	})
+}
+
+// view runs fn in a read transaction. What bbolt returns is valid in fn only.
+func (s *Store) view(fn func(*bbolt.Tx) error) error {
+	return s.protect(func() error { return s.db.View(fn) })
+}
+
+// update runs fn in a write transaction and commits it to disk.
+func (s *Store) update(fn func(*bbolt.Tx) error) error {
+	return s.protect(func() error { return s.db.Update(fn) })
+}
+
+// protect turns what bbolt does on damaged pages (a panic, or a fault in the
+// memory map) into ErrDamaged. The panic's text is dropped: it may quote
+// stored bytes.
+func (s *Store) protect(fn func() error) (err error) {
+	if s.broken.Load() {
+		return ErrDamaged
+	}
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if recover() != nil {
+			s.broken.Store(true)
+			err = fmt.Errorf("%w: its pages are unreadable", ErrDamaged)
+		}
+	}()
+	return fn()
+}

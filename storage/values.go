@@ -1,0 +1,59 @@
+package storage
+
+import (
+	"bytes"
+	"fmt"
+
+	"go.etcd.io/bbolt"
+)
+
+// PutMeta stores a small string, the task's hash for example.
+func (s *Store) PutMeta(key, value string) error {
+	if err := s.putValue(bucketMeta, []byte(key), []byte(value)); err != nil {
+		return fmt.Errorf("storage: save %q: %w", key, err)
+	}
+	return nil
+}
+
+// Meta returns the string PutMeta stored last, "" if there is none.
+func (s *Store) Meta(key string) (string, error) {
+	value, err := s.value(bucketMeta, []byte(key))
+	if err != nil {
+		return "", fmt.Errorf("storage: read %q: %w", key, err)
+	}
+	return string(value), nil
+}
+
+// SavePersonal stores the personal model, which never leaves the device, as
+// bytes the caller understands.
+func (s *Store) SavePersonal(model []byte) error {
+	if err := s.putValue(bucketStore, keyPersonal, model); err != nil {
+		return fmt.Errorf("storage: save the personal model: %w", err)
+	}
+	return nil
+}
+
+// Personal returns the bytes SavePersonal stored last, nil if there are none.
+func (s *Store) Personal() ([]byte, error) {
+	model, err := s.value(bucketStore, keyPersonal)
+	if err != nil {
+		return nil, fmt.Errorf("storage: read the personal model: %w", err)
+	}
+	return model, nil
+}
+
+func (s *Store) putValue(bucket, key, value []byte) error {
+	return s.update(func(tx *bbolt.Tx) error {
+		return put(tx.Bucket(bucket), key, value)
+	})
+}
+
+// value returns a copy that outlives the transaction.
+func (s *Store) value(bucket, key []byte) (value []byte, err error) {
+	err = s.view(func(tx *bbolt.Tx) error {
+		found, err := get(tx.Bucket(bucket), key)
+		value = bytes.Clone(found)
+		return err
+	})
+	return value, err
+}
