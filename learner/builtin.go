@@ -1,5 +1,7 @@
 package learner
 
+import "fmt"
+
 // Movies is the built-in task "movies": each person learns to predict her own
 // ratings from public metadata, the genres and the decade of a movie.
 func Movies() *Task {
@@ -41,7 +43,7 @@ func Movies() *Task {
 func Linear() *Task {
 	features := make([]Feature, 20)
 	for i := range features {
-		features[i] = Feature{Name: "x" + string(rune('a'+i)), Kind: "number", Min: -1, Max: 1}
+		features[i] = Feature{Name: fmt.Sprintf("x%d", i+1), Kind: "number", Min: -1, Max: 1}
 	}
 	return &Task{
 		Name:         "linear",

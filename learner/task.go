@@ -37,7 +37,8 @@ type Feature struct {
 	Name string `toml:"name"`
 	// Kind is "number" (one coordinate, clamped to [Min, Max]), "set" (one 0/1
 	// coordinate for each of Values, the cell lists them with "|" between) or
-	// "range" (a number; one 0/1 coordinate for each interval between Edges).
+	// "range" (a number; one 0/1 coordinate for each interval between Edges, all
+	// 0 for an empty cell).
 	Kind   string    `toml:"kind"`
 	Min    float64   `toml:"min,omitempty"`
 	Max    float64   `toml:"max,omitempty"`
@@ -163,12 +164,15 @@ func (f *Feature) encode(x []float64, text string) ([]float64, error) {
 		}
 		return x, nil
 	case "range":
+		at := len(x)
+		x = append(x, make([]float64, len(f.Edges)+1)...)
+		if text == "" {
+			return x, nil // unknown
+		}
 		v, err := parseNumber(text)
 		if err != nil {
 			return nil, err
 		}
-		at := len(x)
-		x = append(x, make([]float64, len(f.Edges)+1)...)
 		i, found := slices.BinarySearch(f.Edges, v)
 		if found {
 			i++

@@ -1,0 +1,69 @@
+package sim
+
+import (
+	"p2pnode/learner"
+	"p2pnode/privacy"
+)
+
+// door is the door of a device without its disk: the same filter, seeded noise.
+type door struct {
+	account *privacy.Account // nil: unprotected
+	noise   *privacy.SeededNoise
+	limit   int // on the number of releases; 0: none
+	made    int
+}
+
+func newDoor(p *Participant, dimension int, seed uint64) (door, error) {
+	d := door{noise: privacy.NewSeededNoise(seed), limit: p.Releases}
+	if !p.Mechanism.Protected() {
+		return d, nil
+	}
+	var err error
+	d.account, err = privacy.NewAccount(p.Budget, dimension)
+	return d, err
+}
+
+func (d *door) answer(q *learner.Query) (privacy.Answer, error) {
+	if d.limit > 0 && d.made >= d.limit {
+		return privacy.Answer{}, nil
+	}
+	sums := q.Sums
+	if d.account != nil {
+		var err error
+		if sums, err = d.pay(q); err != nil {
+			return privacy.Answer{}, err
+		}
+	}
+	a := d.noise.Answer(q.Mechanism, sums)
+	if !a.Exhausted() {
+		d.made++
+	}
+	return a, nil
+}
+
+// pay returns the sums whose cohorts could pay.
+func (d *door) pay(q *learner.Query) ([]privacy.Sum, error) {
+	cohorts := make([]privacy.Cohort, len(q.Sums))
+	for i := range q.Sums {
+		cohorts[i] = q.Sums[i].Cohort()
+	}
+	var paid []privacy.Sum
+	debits := d.account.Admit(q.Mechanism, cohorts)
+	for i := range q.Sums { // debits keep the order of cohorts
+		if len(debits) == 0 || debits[0].Cohort != cohorts[i] {
+			continue
+		}
+		if err := d.account.Apply(debits[0]); err != nil {
+			return nil, err
+		}
+		paid, debits = append(paid, q.Sums[i]), debits[1:]
+	}
+	return paid, nil
+}
+
+func (d *door) spent(c privacy.Cohort) float64 {
+	if d.account == nil {
+		return 0
+	}
+	return d.account.Spent(c)
+}
