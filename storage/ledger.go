@@ -42,8 +42,8 @@ type Ledger struct {
 	poisoned  bool
 }
 
-// Pay debits every cohort that can still afford m and returns those, in the
-// order given. When it returns, the debits are on disk and in the anchor. If no
+// Pay debits every cohort that can still afford m, once, and returns those in
+// the order given. When it returns, the debits are on disk and in the anchor. If no
 // cohort can pay, nothing is written and the round is not used.
 //
 // It fails with ErrRound unless round is above every round paid before, and
@@ -53,9 +53,6 @@ func (l *Ledger) Pay(round uint64, m privacy.Mechanism, cohorts []privacy.Cohort
 	defer l.mu.Unlock()
 	if err := l.mayPay(round); err != nil {
 		return nil, err
-	}
-	if sorted := slices.Sorted(slices.Values(cohorts)); len(slices.Compact(sorted)) < len(cohorts) {
-		return nil, errors.New("storage: pay: a cohort is named twice")
 	}
 	debits := l.account.Admit(m, cohorts)
 	if len(debits) == 0 {
@@ -165,7 +162,21 @@ func (l *Ledger) Commit(round uint64, message, state []byte) error {
 	if round != l.round || round <= l.last.round {
 		return fmt.Errorf("%w: round %d cannot be committed, the last paid is %d and the last committed %d", ErrRound, round, l.round, l.last.round)
 	}
-	c := committed{round, bytes.Clone(message), bytes.Clone(state)}
+	return l.keep(committed{round, bytes.Clone(message), bytes.Clone(state)})
+}
+
+// SaveState stores the agent's state between commits: what it has heard since.
+// It fails with ErrPoisoned as Pay does.
+func (l *Ledger) SaveState(state []byte) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.poisoned {
+		return ErrPoisoned
+	}
+	return l.keep(committed{l.last.round, l.last.message, bytes.Clone(state)})
+}
+
+func (l *Ledger) keep(c committed) error {
 	err := l.write(func(tx *bbolt.Tx) error {
 		return put(tx.Bucket(bucketStore), keyCommitted, encodeCommitted(c))
 	})
@@ -184,15 +195,15 @@ func (l *Ledger) Round() uint64 {
 }
 
 // Outgoing is the newest committed message and its round, to be sent again and
-// served to late joiners byte for byte; 0 and nil before the first.
+// served to late joiners byte for byte; round 0 and no bytes before the first.
 func (l *Ledger) Outgoing() (round uint64, message []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.last.round, bytes.Clone(l.last.message)
 }
 
-// State is the agent's state as committed last, nil before the first. Its round
-// may be below Round: that one was burned.
+// State is the agent's state as stored last, no bytes before the first time. Its
+// round may be below Round: that one was burned.
 func (l *Ledger) State() []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -220,7 +231,8 @@ func (l *Ledger) Spent(c privacy.Cohort) float64 {
 	return l.account.Spent(c)
 }
 
-// Exhausted reports whether a cohort cannot pay for m once more.
+// Exhausted reports whether a cohort cannot pay for m once more; no cohort can
+// for a mechanism without noise.
 func (l *Ledger) Exhausted(c privacy.Cohort, m privacy.Mechanism) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -68,9 +68,8 @@ func (s *Store) lastSlot() (last slot, err error) {
 }
 
 // Records returns the live records and the deleted ones, each in order of
-// arrival. A deleted one keeps Seq and Cohort and has Y = 0 and X all zeros, as
-// long as it was, so that a fresh agent learns of every slot by
-// Records(live, nil) and then Records(deleted, the Seqs of deleted).
+// arrival. A deleted one has its Seq and Cohort, Y = 0 and X nil. A fresh agent
+// must learn of both, merged in order of Seq: an empty slot counts as a record.
 func (s *Store) Records() (live, deleted []learner.Record, err error) {
 	err = s.view(func(tx *bbolt.Tx) error {
 		return tx.Bucket(bucketRecords).ForEach(func(key, sealed []byte) error {
@@ -79,6 +78,7 @@ func (s *Store) Records() (live, deleted []learner.Record, err error) {
 				return err
 			}
 			if at.erased {
+				at.record.X = nil
 				deleted = append(deleted, at.record)
 			} else {
 				live = append(live, at.record)

@@ -121,7 +121,8 @@ func walkLedger(tx *bbolt.Tx, visit func(Entry, link) error) error {
 	})
 }
 
-// committed is what the second transaction of a release stores.
+// committed is what the second transaction of a release stores, and the state
+// saved since.
 type committed struct {
 	round          uint64
 	message, state []byte
