@@ -1,0 +1,104 @@
+package privacy
+
+import (
+	"fmt"
+	"math"
+)
+
+// Mechanism says how much one record may contribute to a sum and how much noise
+// the sum gets. Both are whole numbers of grid units, the grid a power of two.
+// It is a value: it can be copied, compared with == and shared. The zero value
+// lets nothing through.
+type Mechanism struct {
+	clip  int64 // l2 bound on one record, grid units, at most maxClip
+	sigma int64 // of the discrete Gaussian, grid units; 0: no noise
+	grid  int   // one unit is 2^grid
+}
+
+const (
+	// maxClip keeps the sum of MaxSlots records, 2^62 at most, and its noise
+	// inside an int64.
+	maxClip = 1 << 42
+	// minSigma is the least sigma of any protected mechanism, in grid units.
+	// The charge for the discreteness of the noise rests on it.
+	minSigma = 1 << 28
+	// Clip and noise stay within [smallest, largest] so that scaling by the
+	// grid is exact: no result is subnormal or infinite.
+	smallest, largest = 0x1p-500, 0x1p500
+)
+
+// NewGaussian returns a mechanism that clips each record's gradient to the l2
+// norm clip and adds Gaussian noise of standard deviation sigma to each
+// coordinate of the SUM (real units, not of the mean). The grid is such that
+// sigma is 2^29 to 2^30 units; sigma is rounded up to a unit and clip down.
+//
+// It is an error when clip or sigma is not a finite number in
+// [2^-500, 2^500], when sigma is over 2^29 times clip (no signal is left) and
+// when clip is over 4096 times sigma (no protection is left).
+func NewGaussian(clip, sigma float64) (Mechanism, error) {
+	if err := checkSize("clip", clip); err != nil {
+		return Mechanism{}, err
+	}
+	if err := checkSize("sigma", sigma); err != nil {
+		return Mechanism{}, err
+	}
+	fraction, exponent := math.Frexp(sigma) // fraction in [1/2, 1)
+	grid := exponent - 30
+	units := math.Floor(math.Ldexp(clip, -grid))
+	if units < 1 || units > maxClip {
+		return Mechanism{}, fmt.Errorf("privacy: sigma is %.3g times clip, choose a ratio from 2^-12 to 2^29", sigma/clip)
+	}
+	return Mechanism{
+		clip:  int64(units),
+		sigma: int64(math.Ceil(math.Ldexp(fraction, 30))),
+		grid:  grid,
+	}, nil
+}
+
+// NewUnprotected returns a mechanism that clips and quantises as the others do,
+// at a relative 2^-41 of clip, and adds no noise: there is no guarantee, and no
+// [Account] admits it. The errors are those of [NewGaussian].
+func NewUnprotected(clip float64) (Mechanism, error) {
+	if err := checkSize("clip", clip); err != nil {
+		return Mechanism{}, err
+	}
+	fraction, exponent := math.Frexp(clip)
+	return Mechanism{clip: int64(math.Ldexp(fraction, 42)), grid: exponent - 42}, nil
+}
+
+func checkSize(name string, v float64) error {
+	if !(v >= smallest && v <= largest) { // NaN too
+		return fmt.Errorf("privacy: %s is %v, choose a positive number of ordinary size", name, v)
+	}
+	return nil
+}
+
+// Protected reports whether the mechanism adds noise.
+func (m Mechanism) Protected() bool { return m.sigma > 0 }
+
+// Clip is the l2 bound on one record's contribution as used, after rounding to
+// the grid.
+func (m Mechanism) Clip() float64 { return math.Ldexp(float64(m.clip), m.grid) }
+
+// Sigma is the standard deviation of the noise in each coordinate of the sum as
+// used, after rounding to the grid; 0 when unprotected.
+func (m Mechanism) Sigma() float64 { return math.Ldexp(float64(m.sigma), m.grid) }
+
+// Mu is what one release costs a record in Gaussian differential privacy:
+// 2 clip / sigma, rounded up; +Inf when unprotected.
+func (m Mechanism) Mu() float64 {
+	if !m.Protected() {
+		return math.Inf(1)
+	}
+	return up(2 * float64(m.clip) / float64(m.sigma))
+}
+
+// muSquared is the square of Mu, rounded up: what the filter adds up.
+func (m Mechanism) muSquared() float64 { return up(m.Mu() * m.Mu()) }
+
+// up returns the next float64 above x, which is at least the exact value of
+// the one rounded operation that gave x.
+func up(x float64) float64 { return math.Nextafter(x, math.Inf(1)) }
+
+// down is the counterpart of up.
+func down(x float64) float64 { return math.Nextafter(x, math.Inf(-1)) }

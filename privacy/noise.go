@@ -1,0 +1,118 @@
+package privacy
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"math"
+	randv2 "math/rand/v2"
+	"slices"
+)
+
+// Answer is what the door gives back for a query.
+type Answer struct {
+	// Sum is the noisy sum of the admitted cohorts' clipped gradients, real
+	// units, one number per coordinate; nil when nothing was admitted.
+	Sum     []float64
+	Slots   int      // record slots in it
+	Cohorts []Cohort // the cohorts in it, in the order of the query
+}
+
+// Exhausted reports that no cohort could pay, so there is nothing to release.
+func (a Answer) Exhausted() bool { return a.Sum == nil }
+
+// LiveNoise draws from the operating system's generator. It is the only noise
+// with which the guarantee holds, and the only one a durable door takes. The
+// zero value is ready; not safe for concurrent use.
+type LiveNoise struct{ words systemWords }
+
+// NewLiveNoise returns a source of noise for real nodes.
+func NewLiveNoise() *LiveNoise { return &LiveNoise{} }
+
+// Answer adds up the sums, adds one draw of discrete Gaussian noise to each
+// coordinate, and returns the result in real units. Every call draws anew: pay
+// for each. With no sums the answer is exhausted. With an unprotected mechanism
+// there is no noise. Sums that would bring the number of slots over [MaxSlots]
+// are left out, and their cohorts with them.
+//
+// It panics if a sum was made by another mechanism than m, if dimensions differ
+// or if a cohort comes twice: each would break the guarantee.
+func (n *LiveNoise) Answer(m Mechanism, sums []Sum) Answer {
+	return answer(sampler{&n.words}, m, sums)
+}
+
+// SeededNoise is reproducible, for simulation and tests only: whoever knows the
+// seed can take the noise away. Not safe for concurrent use.
+type SeededNoise struct{ words *randv2.ChaCha8 }
+
+// NewSeededNoise returns the noise of a seed: the same seed and the same calls
+// give the same bits.
+func NewSeededNoise(seed uint64) *SeededNoise {
+	var key [32]byte
+	binary.LittleEndian.PutUint64(key[:], seed)
+	return &SeededNoise{randv2.NewChaCha8(key)}
+}
+
+// Answer is [LiveNoise.Answer] with reproducible noise.
+func (n *SeededNoise) Answer(m Mechanism, sums []Sum) Answer {
+	return answer(sampler{n.words}, m, sums)
+}
+
+func answer(s sampler, m Mechanism, sums []Sum) Answer {
+	if len(sums) == 0 {
+		return Answer{}
+	}
+	var a Answer
+	total := make([]int64, len(sums[0].total))
+	for i := range sums {
+		part := &sums[i]
+		switch {
+		case part.mechanism != m:
+			panic("privacy: a sum was made by another mechanism than the one that is paid for")
+		case len(part.total) != len(total):
+			panic("privacy: sums of different dimensions cannot be added")
+		case slices.Contains(a.Cohorts, part.cohort):
+			panic(fmt.Sprintf("privacy: cohort %d comes twice in one release", part.cohort))
+		case a.Slots+part.slots > MaxSlots:
+			continue
+		}
+		a.Slots += part.slots
+		a.Cohorts = append(a.Cohorts, part.cohort)
+		for j, n := range part.total {
+			total[j] += n
+		}
+	}
+	if m.Protected() {
+		for j := range total {
+			total[j] += s.gaussian(uint64(m.sigma))
+		}
+	}
+	// One rounding, to 53 bits, of a number that is already private; scaling by
+	// a power of two is exact.
+	a.Sum = make([]float64, len(total))
+	for j, n := range total {
+		a.Sum[j] = math.Ldexp(float64(n), m.grid)
+	}
+	return a
+}
+
+// systemWords gives random words from the operating system, read in blocks of
+// 4 KiB because a system call costs far more than a word. A word is erased as
+// it is used. The zero value is ready.
+type systemWords struct {
+	block [4096]byte
+	left  int // unused bytes, at the end of block
+}
+
+// Uint64 implements [randv2.Source].
+func (w *systemWords) Uint64() uint64 {
+	if w.left == 0 {
+		rand.Read(w.block[:]) // never fails: it ends the program instead
+		w.left = len(w.block)
+	}
+	next := w.block[len(w.block)-w.left:]
+	word := binary.LittleEndian.Uint64(next)
+	binary.LittleEndian.PutUint64(next, 0)
+	w.left -= 8
+	return word
+}
