@@ -54,30 +54,27 @@ func (f *fitter) minimise(theta, weight, centre []float64) {
 		}
 		direction := f.direction.RawVector().Data
 		decrement := floats.Dot(direction, f.gradient.RawVector().Data)
-		if decrement <= 1e-20*(1+math.Abs(value)) {
+		if decrement <= 1e-9*(1+value) {
+			// Newton squares the error: this step is the last, and too small for
+			// the objective to show that it helps.
+			floats.Sub(theta, direction)
+			f.scores(theta)
 			return
 		}
-		next, ok := f.lineSearch(theta, direction, weight, centre, value)
-		if !ok {
-			return // no progress left in float64
-		}
-		value = next
+		value = f.lineSearch(theta, direction, weight, centre, value)
 	}
 }
 
-// lineSearch halves the Newton step until the objective falls.
-func (f *fitter) lineSearch(theta, direction, weight, centre []float64, value float64) (float64, bool) {
-	scale := 1.0
-	for range 30 {
+// lineSearch halves the Newton step until the objective falls, and returns it.
+func (f *fitter) lineSearch(theta, direction, weight, centre []float64, value float64) float64 {
+	for scale := 1.0; scale > 1e-9; scale /= 2 {
 		floats.AddScaled(theta, -scale, direction)
 		if next := f.objective(theta, weight, centre); next < value {
-			return next, true
+			return next
 		}
 		floats.AddScaled(theta, scale, direction)
-		scale /= 2
 	}
-	f.objective(theta, weight, centre) // the scores of the point that stays
-	return value, false
+	return f.objective(theta, weight, centre)
 }
 
 // objective also leaves the scores in z.
