@@ -1,0 +1,101 @@
+package node
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/libp2p/go-libp2p/core/crypto"
+
+	"p2pnode/learner"
+)
+
+// The files of a data directory.
+const (
+	keyFile    = "identity.key" // libp2p private key, mode 0600
+	configFile = "config.toml"
+	taskFile   = "task.toml"
+	storeFile  = "p2pnode.db"
+	socketFile = "p2pnode.sock"
+)
+
+// Init makes a data directory: a new identity, the configuration and the task.
+// A directory that already holds a node is left as it is, with an error.
+func Init(dir string, t *learner.Task, c Config) error {
+	if err := errors.Join(t.Validate(), c.Validate(t)); err != nil {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(dir, keyFile)); err == nil {
+		return fmt.Errorf("node: %s already holds a node; choose another directory or remove this one", dir)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("node: make the data directory: %w", err)
+	}
+	taskText, err := FormatTask(t)
+	if err != nil {
+		return fmt.Errorf("node: write the task: %w", err)
+	}
+	configText, err := encodeTOML(c)
+	if err != nil {
+		return fmt.Errorf("node: write the configuration: %w", err)
+	}
+	key, _, err := crypto.GenerateEd25519Key(rand.Reader)
+	if err != nil {
+		return fmt.Errorf("node: make an identity: %w", err)
+	}
+	keyBytes, err := crypto.MarshalPrivateKey(key)
+	if err != nil {
+		return fmt.Errorf("node: make an identity: %w", err)
+	}
+	// The key comes last: a directory with a key is complete.
+	for _, f := range []struct {
+		name string
+		data []byte
+	}{{taskFile, taskText}, {configFile, configText}, {keyFile, keyBytes}} {
+		if err := os.WriteFile(filepath.Join(dir, f.name), f.data, 0o600); err != nil {
+			return fmt.Errorf("node: write %s: %w", f.name, err)
+		}
+	}
+	return nil
+}
+
+// dirFiles is what the text files of a data directory say.
+type dirFiles struct {
+	key    crypto.PrivKey
+	task   *learner.Task
+	config Config
+}
+
+func readDir(dir string) (dirFiles, error) {
+	keyBytes, err := os.ReadFile(filepath.Join(dir, keyFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return dirFiles{}, fmt.Errorf("node: %s holds no node; make one with: p2pnode init --dir %s", dir, dir)
+	}
+	if err != nil {
+		return dirFiles{}, fmt.Errorf("node: read the identity: %w", err)
+	}
+	key, err := crypto.UnmarshalPrivateKey(keyBytes)
+	if err != nil {
+		return dirFiles{}, fmt.Errorf("node: %s is damaged (%w); restore it from a copy, or make a new directory", filepath.Join(dir, keyFile), err)
+	}
+	taskText, err := os.ReadFile(filepath.Join(dir, taskFile))
+	if err != nil {
+		return dirFiles{}, fmt.Errorf("node: read the task: %w", err)
+	}
+	t, err := ParseTask(taskText)
+	if err != nil {
+		return dirFiles{}, fmt.Errorf("%s: %w", filepath.Join(dir, taskFile), err)
+	}
+	configText, err := os.ReadFile(filepath.Join(dir, configFile))
+	if err != nil {
+		return dirFiles{}, fmt.Errorf("node: read the configuration: %w", err)
+	}
+	c, err := ParseConfig(configText, t)
+	if err != nil {
+		return dirFiles{}, fmt.Errorf("%s: %w", filepath.Join(dir, configFile), err)
+	}
+	return dirFiles{key, t, c}, nil
+}

@@ -1,0 +1,200 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"p2pnode/gossip"
+	"p2pnode/learner"
+)
+
+// slot is the grid of publishing times. A release goes out at a slot fixed at
+// its wake, so that the time it leaves does not tell how long the computation
+// took.
+const slot = 100 * time.Millisecond
+
+// loop drives one agent: it alone calls the agent's methods, in the order the
+// events arrive.
+type loop struct {
+	agent  learner.Agent
+	door   *door
+	gossip *gossip.Gossip
+	hood   *neighbourhood
+	log    *slog.Logger
+	start  time.Time     // zero of the agent's clock
+	woke   time.Duration // when the event being handled came
+
+	records chan recordChange
+	inspect chan func()
+
+	timer    *time.Timer
+	outgoing []outgoing  // committed, waiting for their slots, oldest first
+	slots    *time.Timer // armed to the first of outgoing
+}
+
+type recordChange struct {
+	add  []learner.Record
+	drop []learner.Seq
+	done chan error
+}
+
+type outgoing struct {
+	message []byte
+	at      time.Duration // on the agent's clock
+}
+
+// run handles events until ctx ends or a release fails. On return the agent's
+// state is stored.
+func (l *loop) run(ctx context.Context) error {
+	l.timer = time.NewTimer(time.Hour)
+	l.slots = time.NewTimer(time.Hour)
+	defer l.timer.Stop()
+	defer l.slots.Stop()
+	if err := l.look(); err != nil {
+		return err
+	}
+	for {
+		err := l.next(ctx)
+		if ctx.Err() != nil {
+			return l.saveState()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// next waits for one event and handles it.
+func (l *loop) next(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-l.timer.C:
+		l.woke = l.now()
+		return l.handle(l.agent.Tick(l.woke))
+	case <-l.gossip.Inbox().Wake():
+		return l.receive()
+	case <-l.hood.changed:
+		return l.look()
+	case <-l.gossip.ListenersChanged():
+		return l.look()
+	case c := <-l.records:
+		c.done <- l.agent.Records(c.add, c.drop)
+		return l.look() // new records may bring a silent agent back
+	case f := <-l.inspect:
+		f()
+		return nil
+	case <-l.slots.C:
+		return l.publish(ctx)
+	}
+}
+
+// look tells the agent who its neighbours are and who of them listens.
+func (l *loop) look() error {
+	return l.handle(l.agent.Neighbours(l.now(), l.hood.edges()))
+}
+
+func (l *loop) now() time.Duration { return time.Since(l.start) }
+
+func (l *loop) receive() error {
+	for _, m := range l.gossip.Inbox().Take() {
+		out, err := l.agent.Receive(l.now(), m)
+		if err != nil {
+			// Stale rounds and strangers are a network's everyday life.
+			l.log.Debug("message dropped", "from", m.From, "round", m.Round, "reason", err)
+			continue
+		}
+		if err := l.handle(out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// handle carries out what the agent asked for. A query goes through the door
+// at once, and what the agent makes of the answer is handled the same way.
+func (l *loop) handle(out learner.Output) error {
+	for {
+		if err := l.commit(out.Send); err != nil {
+			return err
+		}
+		if out.Ask == nil {
+			l.arm(out.Next)
+			return nil
+		}
+		answer, err := l.door.release(out.Ask)
+		if err != nil {
+			return err
+		}
+		if answer.Exhausted() {
+			l.log.Info("privacy budget used: no more releases for these records", "round", out.Ask.Round)
+		}
+		out = l.agent.Released(l.now(), answer)
+	}
+}
+
+func (l *loop) arm(next time.Duration) {
+	if next == learner.Never {
+		l.timer.Stop()
+		return
+	}
+	l.timer.Reset(time.Until(l.start.Add(next)))
+}
+
+// commit stores each message with the agent's state, and queues it for its
+// public slot: the first that begins at least one slot after the wake.
+func (l *loop) commit(messages []learner.Message) error {
+	for _, m := range messages {
+		message, err := gossip.Encode(m)
+		if err != nil {
+			return fmt.Errorf("node: encode round %d: %w", m.Round, err)
+		}
+		state, err := json.Marshal(l.agent.State())
+		if err != nil {
+			return fmt.Errorf("node: encode the state of round %d: %w", m.Round, err)
+		}
+		if err := l.door.ledger.Commit(m.Round, message, state); err != nil {
+			return fmt.Errorf("node: commit round %d: %w", m.Round, err)
+		}
+		at := (l.woke/slot + 2) * slot
+		for at < l.now() { // late means a later slot, never between two
+			at += slot
+		}
+		l.outgoing = append(l.outgoing, outgoing{message, at})
+	}
+	l.armSlots()
+	return nil
+}
+
+func (l *loop) armSlots() {
+	if len(l.outgoing) > 0 {
+		l.slots.Reset(time.Until(l.start.Add(l.outgoing[0].at)))
+	}
+}
+
+func (l *loop) publish(ctx context.Context) error {
+	for len(l.outgoing) > 0 && l.outgoing[0].at <= l.now() {
+		message := l.outgoing[0].message
+		l.outgoing = l.outgoing[1:]
+		if err := l.gossip.Publish(ctx, message); err != nil {
+			// It is stored: neighbours get it when they next renew the edge.
+			l.log.Warn("publish failed", "error", err)
+		}
+	}
+	l.armSlots()
+	return nil
+}
+
+func (l *loop) saveState() error {
+	state, err := json.Marshal(l.agent.State())
+	if err != nil {
+		return fmt.Errorf("node: encode the state: %w", err)
+	}
+	if err := l.door.ledger.SaveState(state); err != nil {
+		return fmt.Errorf("node: store the state: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,164 @@
+// Package node is the p2pnode daemon as a library: one data directory, one
+// libp2p host, one agent. [Open] reads the directory, [Node.Run] takes part in
+// the network until its context ends, and the other methods serve the owner,
+// with or without Run.
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+
+	"github.com/libp2p/go-libp2p/core/metrics"
+	"github.com/libp2p/go-libp2p/core/peer"
+
+	"p2pnode/learner"
+	"p2pnode/privacy"
+	"p2pnode/storage"
+)
+
+// taskKey is where the store remembers the network it was made for.
+const taskKey = "network"
+
+// Node is one participant. Its methods are safe for concurrent use.
+type Node struct {
+	dir       string
+	self      peer.ID
+	files     dirFiles
+	network   string
+	log       *slog.Logger
+	store     *storage.Store
+	ledger    *storage.Ledger
+	mechanism privacy.Mechanism
+	traffic   *metrics.BandwidthCounter
+	observe   func(learner.Agent) learner.Agent // nil, or a test's recorder around the agent
+
+	// intake orders what changes the records and what starts the agent, so
+	// that no record is missed or handed over twice.
+	intake  sync.Mutex
+	session *session // nil unless Run is running
+
+	fit personalFit
+}
+
+// Open opens a data directory made by [Init]. Only one process can have it
+// open. Close it when done.
+func Open(dir string, log *slog.Logger) (*Node, error) {
+	files, err := readDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	self, err := peer.IDFromPrivateKey(files.key)
+	if err != nil {
+		return nil, fmt.Errorf("node: the identity has no peer ID: %w", err)
+	}
+	store, err := storage.Open(filepath.Join(dir, storeFile))
+	if err != nil {
+		return nil, fmt.Errorf("node: open %s: %w", dir, err)
+	}
+	n := &Node{
+		dir:     dir,
+		self:    self,
+		files:   files,
+		network: NetworkName(files.task),
+		log:     log.With("node", shortID(self)),
+		store:   store,
+		traffic: metrics.NewBandwidthCounter(),
+	}
+	if err := n.openLedger(); err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return n, nil
+}
+
+func (n *Node) openLedger() error {
+	made, err := n.store.Meta(taskKey)
+	if err != nil {
+		return err
+	}
+	if made == "" {
+		err = n.store.PutMeta(taskKey, n.network)
+	} else if made != n.network {
+		err = fmt.Errorf("node: %s was made for another task (network %s, its task.toml now names %s); put the old task.toml back, or start in a new directory", n.dir, made, n.network)
+	}
+	if err != nil {
+		return err
+	}
+	c, t := n.files.config, n.files.task
+	if c.protected() {
+		n.mechanism, err = privacy.Calibrate(c.budget(), t.Clip, c.Releases, t.Dimension())
+	} else {
+		n.mechanism, err = privacy.NewUnprotected(t.GradientBound())
+	}
+	if err != nil {
+		return fmt.Errorf("node: choose the noise: %w", err)
+	}
+	if n.ledger, err = n.store.OpenLedger(c.budget(), t.Dimension()); err != nil {
+		return fmt.Errorf("node: open the ledger of %s: %w", n.dir, err)
+	}
+	return nil
+}
+
+// Close releases the data directory. Run must have returned.
+func (n *Node) Close() error { return n.store.Close() }
+
+// ID is the node's peer ID.
+func (n *Node) ID() peer.ID { return n.self }
+
+// Task is the task the node learns. It must not be changed.
+func (n *Node) Task() *learner.Task { return n.files.task }
+
+// Add stores records made by [learner.Task.Encode] and hands them to the
+// agent. All are stored or none.
+func (n *Node) Add(ctx context.Context, records []learner.Record) error {
+	n.intake.Lock()
+	defer n.intake.Unlock()
+	stored, err := n.store.AppendRecords(records, n.files.task.CohortSize, n.exhausted)
+	if err != nil {
+		return fmt.Errorf("node: store the records: %w", err)
+	}
+	n.fit.forget()
+	if n.session == nil {
+		return nil
+	}
+	return n.session.records(ctx, stored)
+}
+
+// exhausted reports whether a cohort can pay for no more releases; new records
+// then begin another one.
+func (n *Node) exhausted(c privacy.Cohort) bool {
+	return n.files.config.protected() && n.ledger.Exhausted(c, n.mechanism)
+}
+
+// state is what the agent knows now, or knew when it last ran.
+func (n *Node) state(ctx context.Context) (learner.State, error) {
+	n.intake.Lock()
+	s := n.session
+	n.intake.Unlock()
+	if s != nil {
+		return s.state(ctx)
+	}
+	return n.storedState()
+}
+
+func (n *Node) storedState() (learner.State, error) {
+	state := learner.State{Model: make([]float64, n.files.task.Dimension())}
+	if text := n.ledger.State(); text != nil {
+		if err := json.Unmarshal(text, &state); err != nil {
+			return state, fmt.Errorf("node: the stored state is damaged: %w", err)
+		}
+	}
+	// A round that was paid and not committed is burned.
+	state.Round = max(state.Round, n.ledger.Round())
+	return state, nil
+}
+
+// shortID is the end of a peer ID, enough for people to tell nodes apart.
+func shortID(id peer.ID) string {
+	s := id.String()
+	return s[max(0, len(s)-8):]
+}

@@ -1,0 +1,169 @@
+package node
+
+import (
+	"cmp"
+	"context"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/peer"
+
+	"p2pnode/gossip"
+)
+
+// The pace of the search for neighbours.
+const (
+	seekEvery  = time.Second      // while neighbours are missing
+	askTimeout = 10 * time.Second // for one request over a stream
+	askAtOnce  = 4                // requests in flight
+	sulk       = 20 * time.Second // before a peer that declined or failed is asked again
+	renewEvery = time.Minute      // an edge is asked for again, which heals one known at one end only
+	deadAfter  = time.Hour        // an edge nobody answers on is given up
+)
+
+// run looks for neighbours until ctx ends.
+func (h *neighbourhood) run(ctx context.Context) error {
+	ticker := time.NewTicker(seekEvery)
+	defer ticker.Stop()
+	for {
+		for _, id := range h.dead(time.Now()) {
+			h.unlink(id, "unreachable")
+		}
+		var requests sync.WaitGroup
+		tokens := make(chan struct{}, askAtOnce)
+		for _, e := range h.due(time.Now()) {
+			tokens <- struct{}{}
+			requests.Go(func() {
+				h.ask(ctx, e)
+				<-tokens
+			})
+		}
+		requests.Wait()
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// errand is one request to make.
+type errand struct {
+	to   peer.AddrInfo
+	kind gossip.EdgeKind
+}
+
+// due lists the requests to make now: edges whose peer came back or that are
+// old are renewed, and candidates are asked while neighbours are missing.
+func (h *neighbourhood) due(now time.Time) []errand {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var out []errand
+	live := 0
+	for id, l := range h.links {
+		up := h.connected(id)
+		if up {
+			live++
+			l.seen = now
+		}
+		if up && (!l.up || now.Sub(l.renewed) > renewEvery) {
+			l.renewed = now
+			out = append(out, errand{peer.AddrInfo{ID: id}, gossip.EdgeAsk})
+		}
+		l.up = up
+	}
+	return append(out, h.seek(now, h.task.Graph.Degree-live)...)
+}
+
+// dead lists the edges nobody has answered on for long.
+func (h *neighbourhood) dead(now time.Time) []peer.ID {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var out []peer.ID
+	for id, l := range h.links {
+		if now.Sub(l.seen) > deadAfter {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// seek picks the candidates to ask for missing edges: those whose profile is
+// nearest, and at random among equals. Profiles that are not known yet are
+// asked for first, of a few times as many peers as are wanted.
+func (h *neighbourhood) seek(now time.Time, missing int) []errand {
+	if missing <= 0 {
+		return nil
+	}
+	type entry struct {
+		errand
+		weight float64
+	}
+	var known, unknown []entry
+	for id, c := range h.candidates {
+		to := peer.AddrInfo{ID: id, Addrs: c.addrs}
+		switch {
+		case now.Before(c.after):
+		case c.weight == 0 && h.task.Graph.Rule == "profile":
+			unknown = append(unknown, entry{errand{to, gossip.EdgeHello}, 0})
+		default:
+			known = append(known, entry{errand{to, gossip.EdgeAsk}, c.weight})
+		}
+	}
+	probes := min(len(unknown), 4*h.task.Graph.Degree-len(known)-len(h.links))
+	chosen := known
+	if probes > 0 {
+		chosen, missing = unknown, probes
+	}
+	rand.Shuffle(len(chosen), func(i, j int) { chosen[i], chosen[j] = chosen[j], chosen[i] })
+	slices.SortStableFunc(chosen, func(a, b entry) int { return cmp.Compare(b.weight, a.weight) })
+	var out []errand
+	for _, e := range chosen[:min(missing, len(chosen))] {
+		out = append(out, e.errand)
+	}
+	return out
+}
+
+// ask makes one request and takes in the answer.
+func (h *neighbourhood) ask(ctx context.Context, e errand) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	reply, err := h.request(ctx, e)
+	weight := h.weight(reply.Profile)
+	if err == nil && e.kind == gossip.EdgeAsk && reply.Accepted && weight > 0 {
+		h.link(e.to.ID, weight, reply.Latest)
+		return
+	}
+	if err != nil {
+		h.log.Debug("edge request failed", "peer", e.to.ID, "error", err)
+	} else if e.kind == gossip.EdgeAsk && h.linked(e.to.ID) {
+		h.unlink(e.to.ID, "declined")
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c := h.candidates[e.to.ID]
+	switch {
+	case c == nil:
+	case err == nil && e.kind == gossip.EdgeHello && weight > 0:
+		c.weight = weight
+	case err == nil && e.kind == gossip.EdgeHello:
+		c.after = time.Now().Add(deadAfter) // too different
+	default:
+		c.after = time.Now().Add(sulk)
+	}
+}
+
+func (h *neighbourhood) request(ctx context.Context, e errand) (gossip.EdgeReply, error) {
+	if err := h.host.Connect(ctx, e.to); err != nil {
+		return gossip.EdgeReply{}, err
+	}
+	return h.gossip.Ask(ctx, e.to.ID, gossip.EdgeRequest{Kind: e.kind, Profile: h.profile, Latest: h.latest()})
+}
+
+func (h *neighbourhood) linked(id peer.ID) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.links[id] != nil
+}

@@ -1,0 +1,243 @@
+package node
+
+import (
+	"context"
+	crand "crypto/rand"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"golang.org/x/sync/errgroup"
+
+	"p2pnode/discovery"
+	"p2pnode/gossip"
+	"p2pnode/learner"
+	"p2pnode/privacy"
+	"p2pnode/storage"
+)
+
+// errNotRunning is what a session's methods return once it has ended.
+var errNotRunning = errors.New("node: the node is stopping")
+
+// session is what exists only while a node runs: host, network, loop.
+type session struct {
+	host   host.Host
+	gossip *gossip.Gossip
+	hood   *neighbourhood
+	loop   *loop
+	ended  chan struct{} // closed when the loop has returned
+}
+
+// Run takes part in the network until ctx ends, then stores the agent's state
+// and returns nil after everything it started has ended. A release that could
+// not be written to disk ends it with an error: nothing may be published until
+// the directory has been opened and verified again.
+func (n *Node) Run(ctx context.Context) (err error) {
+	h, err := newHost(n.files.key, n.files.config.Listen, n.traffic)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, h.Close()) }()
+	s, keeper, err := n.newSession(h)
+	if err != nil {
+		return err
+	}
+	if err := n.attach(s); err != nil {
+		return err
+	}
+	defer n.detach(s)
+	n.log.Info("running", "peer", n.self, "task", n.files.task.Name, "network", n.network, "addresses", fullAddrs(h))
+
+	// The network outlives the loop, so that the loop's last act is not cut off.
+	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	parts, partsCtx := errgroup.WithContext(run)
+	parts.Go(func() error { return s.gossip.Run(partsCtx) })
+	parts.Go(func() error { return keeper.Run(partsCtx) })
+	parts.Go(func() error { return s.hood.run(partsCtx) })
+	parts.Go(func() error { return discovery.Run(partsCtx, h, n.discoveryConfig(s.hood)) })
+	parts.Go(func() error {
+		defer cancel()
+		defer close(s.ended)
+		ctx, stop := context.WithCancel(ctx)
+		defer stop()
+		context.AfterFunc(partsCtx, stop) // another part failed
+		return s.loop.run(ctx)
+	})
+	return parts.Wait()
+}
+
+func (n *Node) newSession(h host.Host) (*session, *discovery.Keeper, error) {
+	t := n.files.task
+	hood := &neighbourhood{
+		task: t, profile: n.files.config.Profile, host: h, store: n.store, log: n.log,
+		keeper:     discovery.NewKeeper(h, n.log),
+		changed:    make(chan struct{}, 1),
+		links:      make(map[peer.ID]*link),
+		candidates: make(map[peer.ID]*candidate),
+		latest: func() []byte {
+			_, message := n.ledger.Outgoing()
+			return message
+		},
+	}
+	g, err := gossip.New(h, gossip.Config{
+		Network: n.network,
+		Limits:  gossip.Limits{Dimension: t.Dimension(), Radius: t.Radius},
+		OnEdge:  hood.answer,
+		Logger:  n.log,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	hood.gossip = g
+	l := &loop{
+		door:    &door{ledger: n.ledger, noise: privacy.NewLiveNoise(), limit: n.files.config.Releases},
+		gossip:  g,
+		hood:    hood,
+		log:     n.log,
+		start:   time.Now(),
+		records: make(chan recordChange),
+		inspect: make(chan func()),
+	}
+	return &session{host: h, gossip: g, hood: hood, loop: l, ended: make(chan struct{})}, hood.keeper, nil
+}
+
+// attach builds the agent from what is stored and makes the session known.
+func (n *Node) attach(s *session) error {
+	n.intake.Lock()
+	defer n.intake.Unlock()
+	if n.session != nil {
+		return errors.New("node: already running")
+	}
+	agent, err := n.newAgent()
+	if err != nil {
+		return err
+	}
+	s.loop.agent = agent
+	if err := s.hood.restore(); err != nil {
+		return fmt.Errorf("node: restore the neighbours: %w", err)
+	}
+	n.session = s
+	return nil
+}
+
+// detach forgets the session and remembers the peers it met.
+func (n *Node) detach(s *session) {
+	n.intake.Lock()
+	defer n.intake.Unlock()
+	n.session = nil
+	if err := n.store.SavePeers(s.hood.peers()...); err != nil {
+		n.log.Error("cannot remember the peers", "error", err)
+	}
+}
+
+func (n *Node) newAgent() (learner.Agent, error) {
+	state, err := n.storedState()
+	if err != nil {
+		return nil, err
+	}
+	// The wake times of a real node are never seeded from a flag.
+	var seed [32]byte
+	if _, err := crand.Read(seed[:]); err != nil {
+		return nil, err
+	}
+	agent, err := learner.NewPersonal(learner.PersonalConfig{
+		Self:      learner.ID(n.self.String()),
+		Task:      n.files.task,
+		Mechanism: n.mechanism,
+		WakeMean:  n.files.config.WakeSeconds,
+		Schedule:  rand.New(rand.NewChaCha8(seed)),
+		Resume:    &state,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("node: resume the agent: %w", err)
+	}
+	if n.observe != nil {
+		agent = n.observe(agent)
+	}
+	live, deleted, err := n.store.Records()
+	if err != nil {
+		return nil, fmt.Errorf("node: read the records: %w", err)
+	}
+	if err := agent.Records(live, nil); err != nil {
+		return nil, fmt.Errorf("node: hand over the records: %w", err)
+	}
+	drop := make([]learner.Seq, len(deleted))
+	for i := range deleted {
+		drop[i] = deleted[i].Seq
+	}
+	return agent, agent.Records(deleted, drop)
+}
+
+func (n *Node) discoveryConfig(hood *neighbourhood) discovery.Config {
+	c := n.files.config
+	bootstrap, _ := c.bootstrapPeers() // validated when the file was read
+	return discovery.Config{
+		Network:   n.network,
+		Bootstrap: bootstrap,
+		MDNS:      c.MDNS,
+		Client:    c.DHT == "client",
+		Found:     hood.found,
+		Enough:    hood.enough,
+		Logger:    n.log,
+	}
+}
+
+// records hands stored records to the agent.
+func (s *session) records(ctx context.Context, add []learner.Record) error {
+	c := recordChange{add: add, done: make(chan error, 1)}
+	select {
+	case s.loop.records <- c:
+		return <-c.done
+	case <-s.ended:
+		return nil // they are stored; the next run reads them
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// look runs f in the loop, where the agent and the counters may be read.
+func (s *session) look(ctx context.Context, f func()) error {
+	done := make(chan struct{})
+	select {
+	case s.loop.inspect <- func() { f(); close(done) }:
+		<-done
+		return nil
+	case <-s.ended:
+		return errNotRunning
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *session) state(ctx context.Context) (state learner.State, err error) {
+	err = s.look(ctx, func() { state = s.loop.agent.State() })
+	return state, err
+}
+
+// peers lists whom the node met, for the next start.
+func (h *neighbourhood) peers() []storage.Peer {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := time.Now().Unix()
+	out := make([]storage.Peer, 0, len(h.candidates)+len(h.links))
+	for id, c := range h.candidates {
+		out = append(out, storage.Peer{ID: id.String(), Addrs: addrStrings(c.addrs), LastSeen: now})
+	}
+	for id, l := range h.links {
+		out = append(out, storage.Peer{ID: id.String(), Addrs: addrStrings(l.addrs), LastSeen: l.seen.Unix()})
+	}
+	return out
+}
+
+// fullAddrs are the addresses others can dial, with the peer ID.
+func fullAddrs(h host.Host) []string {
+	addrs, err := peer.AddrInfoToP2pAddrs(&peer.AddrInfo{ID: h.ID(), Addrs: h.Addrs()})
+	if err != nil {
+		return nil
+	}
+	return addrStrings(addrs)
+}

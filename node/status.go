@@ -1,0 +1,97 @@
+package node
+
+import (
+	"p2pnode/privacy"
+)
+
+// Status is what a node tells its owner. It holds errors on the owner's own
+// held-out data: for her eyes, never for the network.
+type Status struct {
+	Peer    string   `json:"peer"`
+	Task    string   `json:"task"`
+	Network string   `json:"network"`
+	Running bool     `json:"running"`
+	Addrs   []string `json:"addrs"`
+
+	Records    int    `json:"records"`
+	HeldOut    int    `json:"held_out"`   // of Records, kept for Personal
+	Neighbours int    `json:"neighbours"` // edges
+	Listening  int    `json:"listening"`  // neighbours connected and subscribed
+	Heard      int    `json:"heard"`      // neighbours whose model has arrived
+	Round      uint64 `json:"round"`      // of the last release
+	Done       bool   `json:"done"`       // every record's budget is used
+
+	Privacy  BudgetSummary `json:"privacy"`
+	Traffic  Traffic       `json:"traffic"`
+	Personal *Comparison   `json:"personal"` // nil before there is anything to compare
+}
+
+// BudgetSummary is the budget of the cohort that has spent most.
+type BudgetSummary struct {
+	Epsilon   float64 `json:"epsilon"`
+	Delta     float64 `json:"delta"`
+	Spent     float64 `json:"spent"` // share of the budget, in [0, 1]
+	Left      int     `json:"left"`  // releases left at the configured noise
+	Unbounded bool    `json:"unbounded"`
+}
+
+// Traffic counts since the node started.
+type Traffic struct {
+	Published uint64 `json:"published"` // models sent out, once each
+	Expected  uint64 `json:"expected"`  // their listeners, summed
+	Delivered uint64 `json:"delivered"` // models that arrived and passed the validator
+	Rejected  uint64 `json:"rejected"`  // malformed messages
+	Ignored   uint64 `json:"ignored"`   // stale ones, and ones of strangers
+	BytesIn   int64  `json:"bytes_in"`  // everything libp2p read
+	BytesOut  int64  `json:"bytes_out"`
+}
+
+// Comparison sets the personal model beside the tuned lone model, on the
+// records held out from both.
+type Comparison struct {
+	Measure  string  `json:"measure"` // "RMSE" or "error rate"
+	Personal float64 `json:"personal"`
+	Alone    float64 `json:"alone"`
+	HeldOut  int     `json:"held_out"`
+}
+
+// Budget is the ledger in the operator's terms.
+type Budget struct {
+	Epsilon   float64        `json:"epsilon"`
+	Delta     float64        `json:"delta"`
+	Releases  int            `json:"releases"`  // that the budget is made for
+	Unbounded bool           `json:"unbounded"` // something was released without a guarantee
+	Cohorts   []CohortBudget `json:"cohorts"`
+	// Person is the guarantee for somebody with several records, at Delta.
+	Person []PersonBudget `json:"person"`
+}
+
+// CohortBudget is what one group of records has paid.
+type CohortBudget struct {
+	Cohort   privacy.Cohort `json:"cohort"`
+	Records  int            `json:"records"` // training slots
+	Releases int            `json:"releases"`
+	Left     int            `json:"left"`
+	Spent    float64        `json:"spent"`
+}
+
+// PersonBudget is the guarantee for a person who owns that many records.
+type PersonBudget struct {
+	Records int     `json:"records"`
+	Epsilon float64 `json:"epsilon"`
+}
+
+// Peer is a neighbour, for the owner's eyes.
+type Peer struct {
+	ID        string  `json:"id"`
+	Weight    float64 `json:"weight"`
+	Connected bool    `json:"connected"`
+	Listening bool    `json:"listening"`
+	Round     uint64  `json:"round"` // newest round heard of it
+}
+
+// Prediction is the personal model's answer, and the lone model's beside it.
+type Prediction struct {
+	Value float64 `json:"value"`
+	Alone float64 `json:"alone"`
+}

@@ -1,0 +1,119 @@
+package node
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"p2pnode/learner"
+)
+
+// wireVersion is part of the network's name: nodes that would not understand
+// each other's bytes never meet.
+const wireVersion = 1
+
+// BuiltinTask returns the built-in task of that name: "movies" or "linear".
+func BuiltinTask(name string) (*learner.Task, error) {
+	switch name {
+	case "movies":
+		return learner.Movies(), nil
+	case "linear":
+		return learner.Linear(), nil
+	}
+	return nil, fmt.Errorf("node: no built-in task %q (there are movies and linear); a file's name ends in .toml", name)
+}
+
+// LoadTask returns a built-in task by its name, or reads a task file, whose
+// name ends in ".toml".
+func LoadTask(nameOrFile string) (*learner.Task, error) {
+	if !strings.HasSuffix(nameOrFile, ".toml") {
+		return BuiltinTask(nameOrFile)
+	}
+	text, err := os.ReadFile(nameOrFile)
+	if err != nil {
+		return nil, fmt.Errorf("node: read the task file: %w", err)
+	}
+	t, err := ParseTask(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", nameOrFile, err)
+	}
+	return t, nil
+}
+
+// ParseTask reads a task from TOML. An unknown key, a value of the wrong type
+// or outside its range is an error that names the key.
+func ParseTask(text []byte) (*learner.Task, error) {
+	var t learner.Task
+	if err := decodeTOML(text, &t); err != nil {
+		return nil, fmt.Errorf("task: %w", err)
+	}
+	if err := t.Validate(); err != nil {
+		return nil, err
+	}
+	return &t, nil
+}
+
+// FormatTask writes a task as TOML that ParseTask reads back to the same task.
+func FormatTask(t *learner.Task) ([]byte, error) {
+	return encodeTOML(t)
+}
+
+// NetworkName is the hash that names a task's network, as 32 hexadecimal
+// digits. It covers what the nodes must agree on, and the wire version. Left
+// out are the defaults that are each node's own choice and the constants of
+// the personal model, which never meets the network.
+func NetworkName(t *learner.Task) string {
+	agreed := *t
+	agreed.Local = learner.Local{}
+	agreed.Release.Epsilon, agreed.Release.Delta = 0, 0
+	agreed.Release.Releases, agreed.Release.WakeSeconds = 0, 0
+	// JSON of a struct keeps the order of its fields and writes every float
+	// with the digits that name it, so equal tasks give equal bytes.
+	text, err := json.Marshal(struct {
+		Wire int
+		Task learner.Task
+	}{wireVersion, agreed})
+	if err != nil {
+		panic("node: a validated task has no JSON form: " + err.Error()) // only NaN or Inf, which Validate refuses
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
+}
+
+// decodeTOML refuses unknown keys and names the key that is wrong.
+func decodeTOML(text []byte, into any) error {
+	d := toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields()
+	err := d.Decode(into)
+	var strict *toml.StrictMissingError
+	if errors.As(err, &strict) {
+		e := strict.Errors[0]
+		row, _ := e.Position()
+		return fmt.Errorf("line %d: unknown key %q", row, strings.Join(e.Key(), "."))
+	}
+	var wrong *toml.DecodeError
+	if errors.As(err, &wrong) {
+		row, _ := wrong.Position()
+		if key := strings.Join(wrong.Key(), "."); key != "" {
+			return fmt.Errorf("line %d: key %q: %s", row, key, strings.TrimPrefix(wrong.Error(), "toml: "))
+		}
+		return fmt.Errorf("line %d: %s", row, strings.TrimPrefix(wrong.Error(), "toml: "))
+	}
+	return err
+}
+
+func encodeTOML(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := toml.NewEncoder(&b)
+	e.SetIndentTables(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
