@@ -153,17 +153,20 @@ func (s *Store) prepare() error {
 // bbolt's check runs on a goroutine of its own.
 func (s *Store) verify() error {
 	return s.view(func(tx *bbolt.Tx) error {
-		for _, name := range buckets() {
-			b := tx.Bucket(name)
-			if b == nil {
-				return fmt.Errorf("%w: bucket %s is missing", ErrDamaged, name)
-			}
-			err := b.ForEach(func(key, value []byte) error {
-				_, err := unseal(key, value)
+		found := 0
+		err := tx.ForEach(func(name []byte, b *bbolt.Bucket) error {
+			found++
+			return b.ForEach(func(key, sealed []byte) error {
+				_, err := unseal(key, sealed)
 				return err
 			})
-			if err != nil {
-				return fmt.Errorf("%w, in bucket %s", err, name)
+		})
+		if err != nil {
+			return err
+		}
+		for _, name := range buckets() {
+			if tx.Bucket(name) == nil || found != len(buckets()) {
+				return fmt.Errorf("%w: its buckets are not those of a p2pnode", ErrDamaged)
 			}
 		}
 		damaged := false

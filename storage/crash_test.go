@@ -1,0 +1,179 @@
+package storage
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"p2pnode/learner"
+	"p2pnode/privacy"
+)
+
+// crashVariable names the store of a child process that works until it is
+// killed.
+const crashVariable = "P2PNODE_STORAGE_CRASH"
+
+// crashReleases is large: cohorts 1 and 2 must not run out during the test.
+const crashReleases = 50_000
+
+// crashChild appends, pays and commits for ever, and says after each call what
+// it was promised, one line at a time.
+func crashChild(path string) {
+	fail := func(err error) {
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+	s, err := Open(path)
+	fail(err)
+	l, err := s.OpenLedger(budget, dim)
+	fail(err)
+	m, err := privacy.Calibrate(budget, 1, crashReleases, dim)
+	fail(err)
+	for round := l.Round() + 1; ; round++ {
+		stored, err := s.AppendRecords([]learner.Record{{X: make([]float64, dim), Y: 1}}, 50, nil)
+		fail(err)
+		fmt.Println("record", stored[0].Seq)
+		_, err = l.Pay(round, m, []privacy.Cohort{1, 2})
+		fail(err)
+		fmt.Println("paid", round, math.Float64bits(l.Spent(1)))
+		fail(commitRound(l, round))
+		fmt.Println("committed", round)
+	}
+}
+
+// promise is what a child said before it died.
+type promise struct {
+	record, paid, committed uint64
+	spent                   float64
+}
+
+func (p *promise) hear(t *testing.T, line string) {
+	t.Helper()
+	fields := strings.Fields(line)
+	number, err := strconv.ParseUint(fields[1], 10, 64)
+	must(t, err)
+	switch fields[0] {
+	case "record":
+		p.record = number
+	case "paid":
+		bits, err := strconv.ParseUint(fields[2], 10, 64)
+		must(t, err)
+		p.paid, p.spent = number, math.Float64frombits(bits)
+	case "committed":
+		p.committed = number
+	default:
+		t.Fatalf("the child said %q", line)
+	}
+}
+
+// killChild runs a child on the store, kills it after the given time counted
+// from its first line (or from its start, so that opening is hit too), and adds
+// what it said to p.
+func killChild(t *testing.T, path string, p *promise, after time.Duration, opening bool) {
+	t.Helper()
+	child := exec.Command(os.Args[0])
+	child.Env = append(os.Environ(), crashVariable+"="+path)
+	var complaint bytes.Buffer
+	child.Stderr = &complaint
+	out, err := child.StdoutPipe()
+	must(t, err)
+	must(t, child.Start())
+	kill := func() { child.Process.Kill() } // SIGKILL; a second one does nothing
+	if opening {
+		time.AfterFunc(after, kill)
+	}
+	lines := bufio.NewReader(out)
+	for first := true; ; first = false {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			break // a torn last line was never promised whole
+		}
+		if first && !opening {
+			time.AfterFunc(after, kill)
+		}
+		p.hear(t, line)
+	}
+	child.Wait()
+	if complaint.Len() > 0 {
+		t.Fatalf("the child failed: %s", complaint.String())
+	}
+}
+
+// A process killed at any instruction loses nothing it was promised, pays for
+// everything it may have released, and leaves a file that verifies.
+func TestKillLosesNothing(t *testing.T) {
+	const kills = 40
+	r := rand.New(rand.NewPCG(1, 7))
+	path := newPath(t)
+	var p promise
+	var burned, unheard int
+	for i := range kills {
+		killChild(t, path, &p, time.Duration(r.Int64N(int64(15*time.Millisecond))), i%5 == 4)
+		s, l := open(t, path)
+		found := checkPromise(t, s, l, p)
+		if found.paid > found.committed {
+			burned++
+		}
+		if found.paid > p.paid {
+			unheard++
+		}
+		p = found
+		must(t, s.Close())
+	}
+	if p.committed == 0 {
+		t.Fatal("no child lived long enough to commit")
+	}
+	t.Logf("%d kills, %d rounds; killed between pay and commit: %d, between the debit and its report: %d", kills, p.paid, burned, unheard)
+}
+
+// checkPromise compares the store with what the child said, and returns what
+// the store holds.
+func checkPromise(t *testing.T, s *Store, l *Ledger, p promise) promise {
+	t.Helper()
+	// One call may have reached the disk without being reported.
+	if l.Round() < p.paid || l.Round() > p.paid+1 || l.Spent(1) < p.spent || l.Spent(2) < p.spent {
+		t.Fatalf("round %d, spent %v; the child was promised %d and %v", l.Round(), l.Spent(1), p.paid, p.spent)
+	}
+	round, message := l.Outgoing()
+	if round < p.committed || round > l.Round() {
+		t.Fatalf("round %d is outgoing of %d paid; the child was promised %d", round, l.Round(), p.committed)
+	}
+	if round > 0 && (!bytes.Equal(message, roundMessage(round)) || !bytes.Equal(l.State(), roundState(round))) {
+		t.Fatalf("round %d is stored as %q, %q", round, message, l.State())
+	}
+	live, _, err := s.Records()
+	if n := uint64(len(live)); err != nil || n < p.record || n > p.record+1 {
+		t.Fatalf("%d records, error %v; the child was promised %d", n, err, p.record)
+	}
+	entries, err := l.Entries()
+	must(t, err)
+	for _, c := range []privacy.Cohort{1, 2} {
+		paid := slices.Collect(func(yield func(uint64) bool) {
+			for _, e := range entries {
+				if e.Cohort == c && !yield(e.Round) {
+					return
+				}
+			}
+		})
+		for i, round := range paid { // rounds go up by one: none is missing
+			if round != uint64(i+1) {
+				t.Fatalf("cohort %d paid for rounds %v", c, paid)
+			}
+		}
+		if uint64(len(paid)) != l.Round() {
+			t.Fatalf("cohort %d paid %d times for %d rounds", c, len(paid), l.Round())
+		}
+	}
+	return promise{record: uint64(len(live)), paid: l.Round(), committed: round, spent: l.Spent(1)}
+}

@@ -1,0 +1,57 @@
+package storage
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"testing"
+)
+
+func TestEdges(t *testing.T) {
+	s, _ := open(t, newPath(t))
+	a := Edge{Peer: "a", Weight: 0.5, Addrs: []string{"/ip4/127.0.0.1/tcp/1"}, Mine: 3, Theirs: 4}
+	b := Edge{Peer: "b", Weight: 1}
+	must(t, s.SaveEdge(b))
+	must(t, s.SaveEdge(Edge{Peer: "a", Weight: 9}))
+	must(t, s.SaveEdge(Edge{Peer: "c", Weight: 2}))
+	must(t, s.SaveEdge(a))
+	must(t, s.DeleteEdge("c"))
+	must(t, s.DeleteEdge("never there"))
+	s, _ = reopen(t, s)
+	edges, err := s.Edges()
+	must(t, err)
+	if want := []Edge{a, b}; !reflect.DeepEqual(edges, want) {
+		t.Fatalf("edges are %+v, want %+v", edges, want)
+	}
+	if err := s.SaveEdge(Edge{Weight: 1}); err == nil {
+		t.Error("SaveEdge took an edge to nobody")
+	}
+	if err := s.SaveEdge(Edge{Peer: "d", Weight: math.NaN()}); err == nil {
+		t.Error("SaveEdge took a weight that is no number")
+	}
+}
+
+func TestPeersKeepTheNewest(t *testing.T) {
+	s, _ := open(t, newPath(t))
+	peers := make([]Peer, MaxPeers+50)
+	for i := range peers {
+		peers[i] = Peer{ID: fmt.Sprintf("peer %04d", i), LastSeen: int64(i)}
+	}
+	must(t, s.SavePeers(peers[:MaxPeers]...))
+	must(t, s.SavePeers(Peer{ID: "peer 0000", LastSeen: 1e6, Addrs: []string{"/ip4/10.0.0.1/tcp/1"}}))
+	must(t, s.SavePeers(peers[MaxPeers:]...))
+	s, _ = reopen(t, s)
+	known, err := s.Peers()
+	must(t, err)
+	if len(known) != MaxPeers {
+		t.Fatalf("%d peers are known, want %d", len(known), MaxPeers)
+	}
+	if known[0].LastSeen != 1e6 || len(known[0].Addrs) != 1 {
+		t.Errorf("the first is %+v, want the one seen last", known[0])
+	}
+	for i, p := range known[1:] {
+		if want := peers[len(peers)-1-i].ID; p.ID != want {
+			t.Fatalf("place %d holds %q, want %q", i+1, p.ID, want)
+		}
+	}
+}

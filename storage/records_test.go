@@ -1,0 +1,168 @@
+package storage
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"p2pnode/learner"
+	"p2pnode/privacy"
+)
+
+// recordModel is the obvious twin of the stored records.
+type recordModel struct {
+	slots []learner.Record // X == nil: deleted
+}
+
+func (m *recordModel) append(recs []learner.Record, size int, closed func(privacy.Cohort) bool) {
+	var cohort privacy.Cohort
+	used := 0
+	if n := len(m.slots); n > 0 {
+		cohort = m.slots[n-1].Cohort
+		for _, r := range m.slots {
+			if r.Cohort == cohort {
+				used++
+			}
+		}
+	}
+	if cohort == 0 || closed(cohort) {
+		used = size
+	}
+	for _, r := range recs {
+		if used >= size {
+			cohort, used = cohort+1, 0
+		}
+		used++
+		r.Seq, r.Cohort = learner.Seq(len(m.slots)+1), cohort
+		m.slots = append(m.slots, r)
+	}
+}
+
+func (m *recordModel) delete(q learner.Seq) bool {
+	if q < 1 || q > learner.Seq(len(m.slots)) || m.slots[q-1].X == nil {
+		return false
+	}
+	m.slots[q-1].X, m.slots[q-1].Y = nil, 0
+	return true
+}
+
+func (m *recordModel) check(t *testing.T, s *Store) {
+	t.Helper()
+	live, deleted, err := s.Records()
+	must(t, err)
+	var wantLive, wantDeleted []learner.Record
+	for _, r := range m.slots {
+		if r.X == nil {
+			wantDeleted = append(wantDeleted, r)
+		} else {
+			wantLive = append(wantLive, r)
+		}
+	}
+	if !slices.EqualFunc(live, wantLive, sameRecord) || !slices.EqualFunc(deleted, wantDeleted, sameRecord) {
+		t.Fatalf("%d live and %d deleted records are stored, want %d and %d alike", len(live), len(deleted), len(wantLive), len(wantDeleted))
+	}
+}
+
+func TestRecordsMatchTheModel(t *testing.T) {
+	for seed := range uint64(8) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		s, _ := open(t, newPath(t))
+		var model recordModel
+		for range 60 {
+			switch r.IntN(8) {
+			case 0:
+				s, _ = reopen(t, s)
+				model.check(t, s)
+			case 1, 2:
+				q := learner.Seq(r.IntN(len(model.slots) + 2))
+				err := s.DeleteRecord(q)
+				if model.delete(q) != (err == nil) || (err != nil && !errors.Is(err, ErrNoRecord)) {
+					t.Fatalf("seed %d: delete %d: %v", seed, q, err)
+				}
+			default:
+				recs, size := randomRecords(r, r.IntN(6)), 1+r.IntN(10)
+				used := r.IntN(4) == 0
+				closed := func(privacy.Cohort) bool { return used }
+				before := len(model.slots)
+				model.append(recs, size, closed)
+				stored, err := s.AppendRecords(recs, size, closed)
+				if err != nil || !slices.EqualFunc(stored, model.slots[before:], sameRecord) {
+					t.Fatalf("seed %d: appended %v, want %v; error %v", seed, stored, model.slots[before:], err)
+				}
+			}
+		}
+		model.check(t, s)
+	}
+}
+
+func TestNumbersAreNeverReused(t *testing.T) {
+	s, _ := open(t, newPath(t))
+	r := rand.New(rand.NewPCG(1, 2))
+	for want := learner.Seq(1); want <= 3; want++ {
+		stored, err := s.AppendRecords(randomRecords(r, 1), 10, nil)
+		must(t, err)
+		if stored[0].Seq != want {
+			t.Fatalf("the record got number %d, want %d", stored[0].Seq, want)
+		}
+		must(t, s.DeleteRecord(want))
+		s, _ = reopen(t, s)
+	}
+}
+
+func TestAppendRefusesAnEmptyCohortSize(t *testing.T) {
+	s, _ := open(t, newPath(t))
+	if _, err := s.AppendRecords(randomRecords(rand.New(rand.NewPCG(1, 3)), 1), 0, nil); err == nil {
+		t.Fatal("a cohort of no records was accepted")
+	}
+}
+
+// The agent takes what Records returns, merged in order of arrival, as it took
+// the records when they came.
+func TestRecordsSuitAFreshAgent(t *testing.T) {
+	task := learner.Linear()
+	mechanism, err := privacy.NewUnprotected(task.Clip)
+	must(t, err)
+	newAgent := func() learner.Agent {
+		a, err := learner.NewPersonal(learner.PersonalConfig{
+			Self: "a", Task: task, Mechanism: mechanism, WakeMean: 1, Schedule: rand.New(rand.NewPCG(1, 4)),
+		})
+		must(t, err)
+		return a
+	}
+	s, _ := open(t, newPath(t))
+	recs := make([]learner.Record, 7)
+	for i := range recs {
+		recs[i] = learner.Record{X: make([]float64, task.Dimension()), Y: 1}
+		recs[i].X[i] = 1
+	}
+	stored, err := s.AppendRecords(recs, 3, nil)
+	must(t, err)
+	first := newAgent()
+	must(t, first.Records(stored, nil))
+	must(t, s.DeleteRecord(2))
+	must(t, first.Records(nil, []learner.Seq{2}))
+
+	live, deleted, err := s.Records()
+	must(t, err)
+	merged := slices.SortedFunc(slices.Values(append(live, deleted...)), func(a, b learner.Record) int { return int(a.Seq) - int(b.Seq) })
+	second := newAgent()
+	must(t, second.Records(merged, nil))
+	edges := []learner.Edge{{Peer: "b", Weight: 1, Live: true}}
+	ask := func(a learner.Agent) *learner.Query { return a.Tick(a.Neighbours(0, edges).Next).Ask }
+	one, two := ask(first), ask(second)
+	if one == nil || two == nil {
+		t.Fatal("an agent asked for nothing")
+	}
+	slots := func(q *learner.Query) (n []int) {
+		for i := range q.Sums {
+			n = append(n, q.Sums[i].Slots())
+		}
+		return n
+	}
+	noise := privacy.NewSeededNoise(1)
+	a, b := noise.Answer(mechanism, one.Sums), noise.Answer(mechanism, two.Sums)
+	if !slices.Equal(slots(one), slots(two)) || !slices.Equal(a.Sum, b.Sum) || a.Slots != 6 {
+		t.Fatalf("slots %v and %v, want alike and 6 in all (one of 7 is held out)", slots(one), slots(two))
+	}
+}

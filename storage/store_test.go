@@ -1,0 +1,139 @@
+package storage
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.etcd.io/bbolt"
+)
+
+func TestOpenCreatesAPrivateFile(t *testing.T) {
+	path := newPath(t)
+	open(t, path)
+	for _, name := range []string{path, anchorPath(path)} {
+		info, err := os.Stat(name)
+		must(t, err)
+		if info.Mode().Perm() != 0o600 {
+			t.Errorf("%s has mode %v, want 0600", filepath.Base(name), info.Mode().Perm())
+		}
+	}
+}
+
+func TestOpenRefusesASecondUser(t *testing.T) {
+	path := newPath(t)
+	s, _ := open(t, path)
+	if _, err := Open(path); !errors.Is(err, ErrLocked) {
+		t.Fatalf("second Open: %v, want ErrLocked", err)
+	}
+	must(t, s.Close())
+	open(t, path)
+}
+
+func TestOpenRefusesWhatItCannotRead(t *testing.T) {
+	newer := func(path string) {
+		s, _ := open(t, path)
+		must(t, s.putValue(bucketStore, keySchema, []byte("2")))
+		must(t, s.Close())
+	}
+	foreign := func(path string) {
+		db, err := bbolt.Open(path, 0o600, nil)
+		must(t, err)
+		must(t, db.Update(func(tx *bbolt.Tx) error {
+			_, err := tx.CreateBucket([]byte("other"))
+			return err
+		}))
+		must(t, db.Close())
+	}
+	write := func(data []byte) func(string) {
+		return func(path string) { must(t, os.WriteFile(path, data, 0o600)) }
+	}
+	for _, c := range []struct {
+		name    string
+		prepare func(path string)
+		want    error
+		text    string
+	}{
+		{"newer schema", newer, nil, "schema 2"},
+		{"another program's file", foreign, ErrDamaged, "no p2pnode schema"},
+		{"text", write(bytes.Repeat([]byte("text "), 10_000)), ErrDamaged, ""},
+		{"short text", write([]byte("text")), ErrDamaged, ""},
+		{"a directory", func(path string) { must(t, os.Mkdir(path, 0o700)) }, nil, "directory"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := newPath(t)
+			c.prepare(path)
+			s, err := Open(path)
+			if err == nil {
+				s.Close()
+				t.Fatal("Open succeeded")
+			}
+			if c.want != nil && !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) {
+				t.Fatalf("Open: %v", err)
+			}
+		})
+	}
+}
+
+func TestClosedStoreFails(t *testing.T) {
+	s, l := open(t, newPath(t))
+	must(t, s.Close())
+	if err := s.PutMeta("key", "value"); err == nil {
+		t.Error("PutMeta succeeded after Close")
+	}
+	if _, _, err := s.Records(); err == nil {
+		t.Error("Records succeeded after Close")
+	}
+	if err := l.PayUnprotected(1); !errors.Is(err, ErrPoisoned) {
+		t.Errorf("PayUnprotected after Close: %v, want ErrPoisoned", err)
+	}
+}
+
+// A panic inside bbolt may leave its locks held, so nothing may wait for them.
+func TestPanicBreaksTheStore(t *testing.T) {
+	s, l := open(t, newPath(t))
+	err := s.update(func(*bbolt.Tx) error { panic("stored bytes") })
+	if !errors.Is(err, ErrDamaged) || strings.Contains(err.Error(), "stored bytes") {
+		t.Fatalf("update: %v, want ErrDamaged without the panic's text", err)
+	}
+	for name, err := range map[string]error{
+		"Edges": firstError(s.Edges()),
+		"Meta":  s.PutMeta("key", "value"),
+		"Pay":   l.PayUnprotected(1),
+		"Close": s.Close(),
+	} {
+		if !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s after a panic: %v, want ErrDamaged", name, err)
+		}
+	}
+	must(t, s.db.Close()) // here the locks are free
+}
+
+func firstError[T any](_ T, err error) error { return err }
+
+func TestValuesSurvive(t *testing.T) {
+	s, _ := open(t, newPath(t))
+	check := func(meta, personal string) {
+		t.Helper()
+		m, err := s.Meta("task")
+		must(t, err)
+		p, err := s.Personal()
+		must(t, err)
+		if m != meta || string(p) != personal || (personal == "" && p != nil) {
+			t.Fatalf("meta %q, personal %q; want %q and %q", m, p, meta, personal)
+		}
+	}
+	check("", "")
+	must(t, s.PutMeta("task", "abc"))
+	must(t, s.SavePersonal([]byte("model")))
+	check("abc", "model")
+	must(t, s.PutMeta("task", "def"))
+	s, _ = reopen(t, s)
+	check("def", "model")
+	if err := s.PutMeta("", "value"); err == nil {
+		t.Error("PutMeta took an empty key")
+	}
+}
