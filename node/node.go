@@ -40,7 +40,8 @@ type Node struct {
 	// intake orders what changes the records and what starts the agent, so
 	// that no record is missed or handed over twice.
 	intake  sync.Mutex
-	session *session // nil unless Run is running
+	session *session      // nil unless Run is running
+	running chan struct{} // closed while there is a session
 
 	fit personalFit
 }
@@ -68,6 +69,7 @@ func Open(dir string, log *slog.Logger) (*Node, error) {
 		log:     log.With("node", shortID(self)),
 		store:   store,
 		traffic: metrics.NewBandwidthCounter(),
+		running: make(chan struct{}),
 	}
 	if err := n.openLedger(); err != nil {
 		return nil, errors.Join(err, store.Close())

@@ -121,6 +121,7 @@ func (n *Node) attach(s *session) error {
 		return fmt.Errorf("node: restore the neighbours: %w", err)
 	}
 	n.session = s
+	close(n.running)
 	return nil
 }
 
@@ -129,6 +130,7 @@ func (n *Node) detach(s *session) {
 	n.intake.Lock()
 	defer n.intake.Unlock()
 	n.session = nil
+	n.running = make(chan struct{})
 	if err := n.store.SavePeers(s.hood.peers()...); err != nil {
 		n.log.Error("cannot remember the peers", "error", err)
 	}
@@ -184,6 +186,25 @@ func (n *Node) discoveryConfig(hood *neighbourhood) discovery.Config {
 		Enough:    hood.enough,
 		Logger:    n.log,
 	}
+}
+
+// Addrs waits until Run takes part in the network, and returns the addresses
+// others can reach this node at, each with its peer ID.
+func (n *Node) Addrs(ctx context.Context) ([]string, error) {
+	n.intake.Lock()
+	running := n.running
+	n.intake.Unlock()
+	select {
+	case <-running:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	n.intake.Lock()
+	defer n.intake.Unlock()
+	if n.session == nil {
+		return nil, errNotRunning
+	}
+	return fullAddrs(n.session.host), nil
 }
 
 // records hands stored records to the agent.

@@ -1,0 +1,109 @@
+package node
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"p2pnode/privacy"
+)
+
+func TestConfigErrorsNameTheKey(t *testing.T) {
+	for key, change := range map[string]func(*Config){
+		"listen":       func(c *Config) { c.Listen = []string{"localhost:80"} },
+		"bootstrap":    func(c *Config) { c.Bootstrap = []string{"/ip4/127.0.0.1/tcp/4001"} },
+		"dht":          func(c *Config) { c.DHT = "no" },
+		"epsilon":      func(c *Config) { c.Epsilon = 11 },
+		"delta":        func(c *Config) { c.Delta = 0 },
+		"releases":     func(c *Config) { c.Releases = 0 },
+		"wake_seconds": func(c *Config) { c.WakeSeconds = 0 },
+		"profile":      func(c *Config) { c.Profile = []float64{1, 2} },
+		"unprotected":  func(c *Config) { c.Unprotected = "yes" },
+	} {
+		c := DefaultConfig(lineTask())
+		change(&c)
+		if err := c.Validate(lineTask()); err == nil || !strings.Contains(err.Error(), `"`+key+`"`) {
+			t.Errorf("%s: error %v does not name the key", key, err)
+		}
+	}
+	c := DefaultConfig(lineTask())
+	if err := c.Validate(lineTask()); err != nil {
+		t.Errorf("the default is refused: %v", err)
+	}
+	if _, err := ParseConfig([]byte("epsilom = 1"), lineTask()); err == nil || !strings.Contains(err.Error(), "epsilom") {
+		t.Errorf("unknown key: error %v does not name it", err)
+	}
+}
+
+func TestInitAndOpen(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "node")
+	discard := slog.New(slog.DiscardHandler)
+	if _, err := Open(dir, discard); err == nil || !strings.Contains(err.Error(), "p2pnode init") {
+		t.Errorf("Open before Init: %v does not say what to do", err)
+	}
+	if err := Init(dir, lineTask(), DefaultConfig(lineTask())); err != nil {
+		t.Fatal(err)
+	}
+	key := filepath.Join(dir, keyFile)
+	if info, err := os.Stat(key); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("identity key: %v, %v; want mode 0600", info, err)
+	}
+	if err := Init(dir, lineTask(), DefaultConfig(lineTask())); err == nil {
+		t.Error("a second Init overwrites the node")
+	}
+	first := openNode(t, dir)
+	if _, err := Open(dir, discard); err == nil || !strings.Contains(err.Error(), "another p2pnode") {
+		t.Errorf("a second Open: %v", err)
+	}
+	id := first.ID()
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if again := openNode(t, dir); again.ID() != id {
+		t.Error("the identity changed")
+	} else if err := again.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What is damaged or does not belong together is refused with a reason.
+func TestOpenRefuses(t *testing.T) {
+	other := lineTask()
+	other.Mu = 2
+	otherText, err := FormatTask(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		file, want string
+		text       []byte
+	}{
+		"damaged key":    {keyFile, "damaged", []byte("x")},
+		"another task":   {taskFile, "another task", otherText},
+		"no task":        {taskFile, "task", []byte("name = 'x'")},
+		"bad config":     {configFile, "colour", []byte("colour = 'red'")},
+		"damaged store":  {storeFile, "damaged", []byte(strings.Repeat("x", 1<<16))},
+		"changed budget": {configFile, "budget", []byte("epsilon = 2.0")},
+	} {
+		n := testNode(t, lineTask(), nil, nil)
+		if name == "changed budget" { // only a ledger that has begun is bound to its budget
+			if _, err := n.ledger.Pay(1, n.mechanism, []privacy.Cohort{1}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := n.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(n.dir, c.file), c.text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := Open(n.dir, slog.New(slog.DiscardHandler)); err == nil {
+			again.Close()
+			t.Errorf("%s: opened", name)
+		} else if !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %q does not say %q", name, err, c.want)
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package node
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	"p2pnode/learner"
+)
+
+func TestReadCSV(t *testing.T) {
+	for name, c := range map[string]struct {
+		text    string
+		records int
+		bad     []BadLine
+	}{
+		"plain":          {"a,b,y\n1,0,2\n0,1,3\n", 2, nil},
+		"any order":      {"y,note,b,a\n2,hello,0,1\n", 1, nil},
+		"mark and CRLF":  {"\ufeffa,b,y\r\n1,0,2\r\n", 1, nil},
+		"out of range":   {"a,b,y\n7,0,99\n", 1, nil}, // clamped
+		"no number":      {"a,b,y\n1,0,2\n1,x,2\n", 1, []BadLine{{3, `column "b": "x" is not a finite number`}}},
+		"not finite":     {"a,b,y\nNaN,0,1\nInf,0,1\n", 0, []BadLine{{2, `column "a": "NaN" is not a finite number`}, {3, `column "a": "Inf" is not a finite number`}}},
+		"short and long": {"a,b,y\n1,0\n1,0,2,3\n1,0,2\n", 1, []BadLine{{2, "wrong number of fields"}, {3, "wrong number of fields"}}},
+		"quoted lines":   {"a,b,y,note\n1,0,2,\"two\nlines\"\n1,0,x,\n", 1, []BadLine{{4, `column "y": "x" is not a finite number`}}},
+		"open quote":     {"a,b,y\n1,0,2\n\"1,0,2\n", 1, []BadLine{{3, "extraneous or missing \" in quoted-field"}}},
+	} {
+		records, report, err := readCSV(strings.NewReader(c.text), lineTask())
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if len(records) != c.records || report.Bad != len(c.bad) || len(c.bad) > 0 && !reflect.DeepEqual(report.Lines, c.bad) {
+			t.Errorf("%s: %d records, bad %v; want %d, %v", name, len(records), report.Lines, c.records, c.bad)
+		}
+	}
+	for name, text := range map[string]string{
+		"empty": "", "no target": "a,b\n1,2\n", "column twice": "a,a,b,y\n1,1,1,1\n",
+	} {
+		if _, _, err := readCSV(strings.NewReader(text), lineTask()); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// A file with many bad lines gives a short report with the full count.
+func TestReadCSVBoundsTheReport(t *testing.T) {
+	_, report, err := readCSV(strings.NewReader("a,b,y\n"+strings.Repeat("x,0,1\n", 1000)), lineTask())
+	if err != nil || report.Bad != 1000 || len(report.Lines) != maxBadLines {
+		t.Errorf("%d bad lines, %d spelled out, error %v", report.Bad, len(report.Lines), err)
+	}
+}
+
+// Whatever is in the file, every record that comes out keeps the public bounds.
+func FuzzReadCSV(f *testing.F) {
+	f.Add("a,b,y\n1,0,2\n")
+	f.Add("\ufeffa,b,y\r\n\"1\",0,\n")
+	task := lineTask()
+	f.Fuzz(func(t *testing.T, text string) {
+		records, report, err := readCSV(strings.NewReader(text), task)
+		if err != nil {
+			return
+		}
+		if len(report.Lines) > report.Bad {
+			t.Fatal("more lines spelled out than counted")
+		}
+		for _, r := range records {
+			if len(r.X) != task.Dimension() || r.X[2] != 1 || r.X[0]*r.X[0]+r.X[1]*r.X[1] > 1+1e-12 || !(r.Y >= -3 && r.Y <= 3) {
+				t.Fatalf("record outside the public bounds: %+v", r)
+			}
+		}
+	})
+}
+
+func TestImport(t *testing.T) {
+	n := testNode(t, lineTask(), nil, nil)
+	const bad = "a,b,y\n1,0,2\nx,0,2\n0,1,3\n"
+	if _, err := n.Import(t.Context(), strings.NewReader(bad), false); err != ErrBadLines {
+		t.Errorf("error %v, want ErrBadLines", err)
+	}
+	if s := status(t, n); s.Records != 0 {
+		t.Errorf("%d records of a bad file were stored", s.Records)
+	}
+	if r, err := n.Import(t.Context(), strings.NewReader(bad), true); err != nil || r.Records != 2 || r.Bad != 1 {
+		t.Errorf("with bad lines left out: %+v, %v", r, err)
+	}
+	if s := status(t, n); s.Records != 2 {
+		t.Errorf("%d records stored, want 2", s.Records)
+	}
+}
+
+// The personal model predicts, offline too, and is compared on held-out
+// records only.
+func TestPredictOffline(t *testing.T) {
+	records := lineRecords(rand.New(rand.NewPCG(1, 1)), 50)
+	n := testNode(t, lineTask(), records, nil)
+	p, err := n.Predict(t.Context(), map[string]string{"a": "0.5", "b": "0.5"})
+	if err != nil || p.Value != p.Alone {
+		t.Errorf("without neighbours: %+v, %v; want the lone model's answer", p, err)
+	}
+	for _, row := range []map[string]string{{"a": "1"}, {"a": "1", "b": "x"}, {"a": "1", "b": "1", "c": "1"}} {
+		if _, err := n.Predict(t.Context(), row); err == nil {
+			t.Errorf("row %v: no error", row)
+		}
+	}
+	c := status(t, n).Personal
+	if c == nil || c.HeldOut != 10 || c.Measure != "RMSE" || !(c.Alone > 0 && c.Alone < 1) {
+		t.Errorf("comparison %+v, want an RMSE below 1 on 10 records", c)
+	}
+	held := 0
+	for i := range records {
+		if learner.Seq(i + 1).HeldOut() {
+			held++
+		}
+	}
+	if c != nil && held != c.HeldOut {
+		t.Errorf("%d records held out, %d measured", held, c.HeldOut)
+	}
+}

@@ -1,0 +1,119 @@
+package node
+
+import (
+	"log/slog"
+	"math/rand/v2"
+	"testing"
+
+	"p2pnode/learner"
+	"p2pnode/privacy"
+)
+
+// query asks for one sum per cohort, each of one record with gradient (1, 1, 1).
+func query(m privacy.Mechanism, round uint64, cohorts ...privacy.Cohort) *learner.Query {
+	q := &learner.Query{Round: round, Mechanism: m}
+	for _, c := range cohorts {
+		s := m.NewSum(c, 3)
+		s.Add([]float64{1, 1, 1})
+		q.Sums = append(q.Sums, s)
+	}
+	return q
+}
+
+func testDoor(n *Node) *door {
+	return &door{ledger: n.ledger, noise: privacy.NewLiveNoise(), limit: n.files.config.Releases}
+}
+
+// A cohort pays for every release it is in, and leaves when it can pay no
+// more, while the others go on.
+func TestDoorLeavesOutWhatCannotPay(t *testing.T) {
+	n := testNode(t, lineTask(), nil, nil)
+	d := testDoor(n)
+	for round := uint64(1); round <= 5; round++ {
+		if a, err := d.release(query(n.mechanism, round, 1)); err != nil || a.Slots != 1 {
+			t.Fatalf("round %d: %d slots, %v", round, a.Slots, err)
+		}
+	}
+	a, err := d.release(query(n.mechanism, 6, 1, 2))
+	if err != nil || len(a.Cohorts) != 1 || a.Cohorts[0] != 2 || a.Slots != 1 {
+		t.Errorf("answer with cohorts %v, %d slots, %v; want cohort 2 alone", a.Cohorts, a.Slots, err)
+	}
+	if a, err := d.release(query(n.mechanism, 7, 1)); err != nil || !a.Exhausted() {
+		t.Errorf("an exhausted cohort: %v, %v", a, err)
+	}
+	if n.ledger.Round() != 6 {
+		t.Errorf("round %d is paid, want 6: a refused query costs nothing", n.ledger.Round())
+	}
+}
+
+// A round is released once: a second query for it is refused, before any noise.
+func TestDoorReleasesARoundOnce(t *testing.T) {
+	n := testNode(t, lineTask(), nil, nil)
+	d := testDoor(n)
+	if _, err := d.release(query(n.mechanism, 3, 1)); err != nil {
+		t.Fatal(err)
+	}
+	for _, round := range []uint64{1, 3} {
+		if _, err := d.release(query(n.mechanism, round, 1)); err == nil {
+			t.Errorf("round %d is released again", round)
+		}
+	}
+}
+
+// A crash between the debit and the commit burns the round: the budget stays
+// spent, the old message is still the one served, and the next round is new.
+func TestCrashBetweenDebitAndCommit(t *testing.T) {
+	n := testNode(t, lineTask(), lineRecords(rand.New(rand.NewPCG(1, 1)), 10), nil)
+	d := testDoor(n)
+	if _, err := d.release(query(n.mechanism, 1, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.ledger.Commit(1, []byte("first"), []byte(`{"Round":1,"Model":[0,0,0]}`)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.release(query(n.mechanism, 2, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Close(); err != nil { // as after kill -9: nothing more is written
+		t.Fatal(err)
+	}
+	again, err := Open(n.dir, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	s := status(t, again)
+	if s.Privacy.Left != 3 || s.Round != 2 {
+		t.Errorf("%d releases left at round %d, want 3 at round 2", s.Privacy.Left, s.Round)
+	}
+	if round, message := again.ledger.Outgoing(); round != 1 || string(message) != "first" {
+		t.Errorf("round %d, %q is served, want the first", round, message)
+	}
+	agent, err := again.newAgent()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := agent.Neighbours(0, []learner.Edge{{Peer: "other", Weight: 1, Live: true}})
+	out = agent.Tick(out.Next)
+	if out.Ask == nil || out.Ask.Round != 3 {
+		t.Errorf("the agent asks %+v, want round 3", out.Ask)
+	}
+}
+
+// The unprotected door is marked in the ledger for ever, and has a limit too.
+func TestUnprotectedDoor(t *testing.T) {
+	n := testNode(t, lineTask(), nil, func(c *Config) { c.Unprotected, c.Releases = Consent, 2 })
+	d := testDoor(n)
+	for round := uint64(1); round <= 2; round++ {
+		a, err := d.release(query(n.mechanism, round, 1))
+		if err != nil || a.Sum == nil || a.Sum[0] < 0.999999 || a.Sum[0] > 1 {
+			t.Fatalf("round %d: %v, %v; want the plain sum", round, a.Sum, err)
+		}
+	}
+	if a, err := d.release(query(n.mechanism, 3, 1)); err != nil || !a.Exhausted() {
+		t.Errorf("beyond the limit: %v, %v", a, err)
+	}
+	if b, err := n.Budget(t.Context()); err != nil || !b.Unbounded {
+		t.Errorf("budget %+v, %v; want unbounded", b, err)
+	}
+}

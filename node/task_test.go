@@ -1,0 +1,154 @@
+package node
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"p2pnode/learner"
+)
+
+func builtins(t testing.TB) []*learner.Task {
+	t.Helper()
+	var out []*learner.Task
+	for _, name := range []string{"movies", "linear"} {
+		task, err := BuiltinTask(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, task)
+	}
+	return out
+}
+
+func TestTaskSurvivesTOML(t *testing.T) {
+	for _, task := range append(builtins(t), lineTask()) {
+		text, err := FormatTask(task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := ParseTask(text)
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", task.Name, err, text)
+		}
+		if !reflect.DeepEqual(back, task) {
+			t.Errorf("%s: read back as %+v, want %+v", task.Name, back, task)
+		}
+		if NetworkName(back) != NetworkName(task) {
+			t.Errorf("%s: the network changed its name", task.Name)
+		}
+	}
+}
+
+// Whatever nodes must agree on changes the network's name, and nothing else
+// does.
+func TestNetworkName(t *testing.T) {
+	base := NetworkName(lineTask())
+	for name, change := range map[string]func(*learner.Task){
+		"loss":          func(t *learner.Task) { t.Loss = "logistic" },
+		"feature range": func(t *learner.Task) { t.Features[0].Max = 2 },
+		"feature name":  func(t *learner.Task) { t.Features[1].Name = "c" },
+		"center":        func(t *learner.Task) { t.Target.Center = 0.25 },
+		"mu":            func(t *learner.Task) { t.Mu = 2 },
+		"lambda":        func(t *learner.Task) { t.Lambda = 2 },
+		"clip":          func(t *learner.Task) { t.Clip = 2 },
+		"m_ref":         func(t *learner.Task) { t.ConfidenceAt = 21 },
+		"radius":        func(t *learner.Task) { t.Radius = 11 },
+		"graph":         func(t *learner.Task) { t.Graph.Degree = 11 },
+		"bound":         func(t *learner.Task) { t.Release.MaxEpsilon = 9 },
+	} {
+		task := lineTask()
+		change(task)
+		if NetworkName(task) == base {
+			t.Errorf("%s: the network keeps its name", name)
+		}
+	}
+	for name, change := range map[string]func(*learner.Task){
+		"epsilon":  func(t *learner.Task) { t.Release.Epsilon = 2 },
+		"releases": func(t *learner.Task) { t.Release.Releases = 6 },
+		"wake":     func(t *learner.Task) { t.Release.WakeSeconds = 3 },
+		"eta":      func(t *learner.Task) { t.Local.Eta = 2 },
+	} {
+		task := lineTask()
+		change(task)
+		if NetworkName(task) != base {
+			t.Errorf("%s: each node's own choice renames the network", name)
+		}
+	}
+}
+
+func TestTaskErrorsNameTheKey(t *testing.T) {
+	good, err := FormatTask(lineTask())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ from, to, want string }{
+		{"clip = 1.0", "clipp = 1.0", "clipp"},
+		{"rule = 'random'", "rule = 'random'\nfoo = 1", "graph.foo"},
+		{"clip = 1.0", "clip = 'x'", "clip"},
+		{"clip = 1.0", "clip = -1.0", "clip"},
+		{"clip = 1.0", "clip = nan", "clip"},
+		{"loss = 'squared'", "loss = 'cubic'", "loss"},
+		{"degree = 10", "degree = 0", "graph.degree"},
+		{"clip = 1.0", "clip = ", "line"},
+	} {
+		text := strings.Replace(string(good), c.from, c.to, 1)
+		if text == string(good) {
+			t.Fatalf("%q is not in the task:\n%s", c.from, good)
+		}
+		if _, err := ParseTask([]byte(text)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: error %v does not name %q", c.to, err, c.want)
+		}
+	}
+}
+
+func TestLoadTask(t *testing.T) {
+	text, err := FormatTask(lineTask())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "line.toml")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if task, err := LoadTask(file); err != nil || task.Name != "line" {
+		t.Errorf("LoadTask(%q) = %v, %v", file, task, err)
+	}
+	for _, bad := range []string{"nope", filepath.Join(t.TempDir(), "none.toml")} {
+		if _, err := LoadTask(bad); err == nil {
+			t.Errorf("LoadTask(%q) succeeds", bad)
+		}
+	}
+}
+
+// No text makes ParseTask panic, and a task it accepts is written and read
+// back the same.
+func FuzzParseTask(f *testing.F) {
+	for _, task := range append(builtins(f), lineTask()) {
+		text, err := FormatTask(task)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	f.Add([]byte("name = 1"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		task, err := ParseTask(text)
+		if err != nil {
+			return
+		}
+		again, err := FormatTask(task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := ParseTask(again)
+		if err != nil {
+			t.Fatalf("an accepted task is refused when written out: %v\n%s", err, again)
+		}
+		if NetworkName(back) != NetworkName(task) {
+			t.Fatal("the network changed its name")
+		}
+	})
+}
