@@ -1,0 +1,260 @@
+package privacy
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Every statistical test here has a fixed seed and fails a correct sampler for
+// at most one seed in a million (per subtest): p-values below 1e-6, or more
+// than 4.9 standard errors off.
+const falseFailure, standardErrors = 1e-6, 4.9
+
+func seeded(seed uint64) sampler { return sampler{NewSeededNoise(seed).words} }
+
+// checkFrequency fails if hits of trials is not a plausible outcome of
+// probability p.
+func checkFrequency(t *testing.T, what string, hits, trials int, p float64) {
+	t.Helper()
+	sd := math.Sqrt(p * (1 - p) * float64(trials))
+	if off := math.Abs(float64(hits) - p*float64(trials)); off > standardErrors*sd+1e-9 {
+		t.Errorf("%s: %d of %d, want probability %.6f (%.1f standard errors off)", what, hits, trials, p, off/sd)
+	}
+}
+
+// checkCounts is a chi-square test of counts against probabilities that sum to
+// less than 1; the rest is one more cell. Cells expected to hold under 10 are
+// merged into the rest.
+func checkCounts(t *testing.T, counts map[int64]int, trials int, probability map[int64]float64) {
+	t.Helper()
+	statistic, cells := 0.0, 0
+	restCount, restP := trials, 1.0
+	for n, p := range probability {
+		if want := p * float64(trials); want >= 10 {
+			statistic += math.Pow(float64(counts[n])-want, 2) / want
+			cells++
+			restCount -= counts[n]
+			restP -= p
+		}
+	}
+	if want := restP * float64(trials); want >= 1 {
+		statistic += math.Pow(float64(restCount)-want, 2) / want
+		cells++
+	}
+	if cells < 2 {
+		t.Fatal("a chi-square test needs two cells")
+	}
+	if p := (distuv.ChiSquared{K: float64(cells - 1)}).Survival(statistic); p < falseFailure {
+		t.Errorf("chi-square %.1f over %d cells, p = %.2g", statistic, cells, p)
+	}
+}
+
+func TestUniform(t *testing.T) {
+	for _, n := range []uint64{2, 3, 7, 10, 64, 1000} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			s, counts, probability := seeded(n), map[int64]int{}, map[int64]float64{}
+			const trials = 200_000
+			for range trials {
+				counts[int64(s.uniform(n))]++
+			}
+			for k := range n {
+				probability[int64(k)] = 1 / float64(n)
+			}
+			checkCounts(t, counts, trials, probability)
+		})
+	}
+}
+
+func TestUniformOfOne(t *testing.T) {
+	if n := seeded(1).uniform(1); n != 0 {
+		t.Errorf("uniform(1) = %d", n)
+	}
+}
+
+// At n = 3 2^62 four words fall on every three values: without rejection the
+// multiples of three would come half of the time, not a third.
+func TestUniformRejects(t *testing.T) {
+	s, hits := seeded(1), 0
+	const trials = 100_000
+	for range trials {
+		if s.uniform(3<<62)%3 == 0 {
+			hits++
+		}
+	}
+	checkFrequency(t, "multiples of three", hits, trials, 1./3)
+}
+
+func TestChances(t *testing.T) {
+	const trials = 200_000
+	for _, c := range []struct{ n, d uint64 }{{0, 1}, {1, 1}, {1, 2}, {1, 3}, {2, 3}, {9, 10}, {1 << 30, 1<<30 + 1}, {1 << 38, 1 << 40}} {
+		s, plain, exp, half := seeded(c.n+c.d), 0, 0, 0
+		ratio := float64(c.n) / float64(c.d)
+		for range trials {
+			if s.chance(c.n, c.d) {
+				plain++
+			}
+			if s.chanceExp(c.n, c.d) {
+				exp++
+			}
+			if s.chanceExpHalfSquare(c.n, c.d) {
+				half++
+			}
+		}
+		name := fmt.Sprintf("%d/%d", c.n, c.d)
+		checkFrequency(t, "chance "+name, plain, trials, ratio)
+		checkFrequency(t, "chanceExp "+name, exp, trials, math.Exp(-ratio))
+		checkFrequency(t, "chanceExpHalfSquare "+name, half, trials, math.Exp(-ratio*ratio/2))
+	}
+}
+
+func TestAccept(t *testing.T) {
+	const trials = 100_000
+	for _, sigma := range []uint64{1, 2, 5, 1 << 40} {
+		for turns := range uint64(5) {
+			for _, rest := range []uint64{0, sigma / 3, sigma - 1} {
+				s, hits := seeded(sigma+turns+rest), 0
+				for range trials {
+					if s.accept(rest, turns, sigma) {
+						hits++
+					}
+				}
+				d := (float64(rest)+float64(turns)*float64(sigma))/float64(sigma) - 1
+				checkFrequency(t, fmt.Sprintf("accept(%d, %d, %d)", rest, turns, sigma), hits, trials, math.Exp(-d*d/2))
+			}
+		}
+	}
+}
+
+// Chi-square against the exact probabilities: proportional to e^{-|n|/scale}.
+func TestLaplaceLaw(t *testing.T) {
+	for _, scale := range []uint64{1, 2, 3, 10} {
+		t.Run(fmt.Sprint(scale), func(t *testing.T) {
+			s, counts := seeded(scale), map[int64]int{}
+			const trials = 300_000
+			for range trials {
+				rest, turns, negative := s.laplace(scale)
+				n := int64(rest + turns*scale)
+				if negative {
+					n = -n
+				}
+				counts[n]++
+			}
+			checkCounts(t, counts, trials, normalised(int64(60*scale), func(n float64) float64 {
+				return math.Exp(-math.Abs(n) / float64(scale))
+			}))
+		})
+	}
+}
+
+// Chi-square against the exact probabilities: proportional to e^{-n^2/2sigma^2}.
+func TestGaussianLaw(t *testing.T) {
+	for _, sigma := range []uint64{1, 2, 3, 7, 50} {
+		t.Run(fmt.Sprint(sigma), func(t *testing.T) {
+			s, counts := seeded(sigma), map[int64]int{}
+			const trials = 500_000
+			for range trials {
+				counts[s.gaussian(sigma)]++
+			}
+			checkCounts(t, counts, trials, discreteGaussian(float64(sigma)))
+		})
+	}
+}
+
+// discreteGaussian returns the law of the discrete Gaussian, by its definition.
+func discreteGaussian(sigma float64) map[int64]float64 {
+	return normalised(int64(40*sigma), func(n float64) float64 { return math.Exp(-n * n / (2 * sigma * sigma)) })
+}
+
+// normalised returns weight(n) over -reach..reach, scaled to sum to 1.
+func normalised(reach int64, weight func(float64) float64) map[int64]float64 {
+	law, sum := map[int64]float64{}, 0.0
+	for n := -reach; n <= reach; n++ {
+		law[n] = weight(float64(n))
+		sum += law[n]
+	}
+	for n := range law {
+		law[n] /= sum
+	}
+	return law
+}
+
+// At large sigma the law is the normal law for any test of this size: equally
+// likely intervals, four moments, and the last bits, which must be fair coins
+// in the middle and in the tails alike (a rounded sampler fails there).
+func TestGaussianAtLargeSigma(t *testing.T) {
+	for _, sigma := range []uint64{1 << 29, 1<<30 - 1, 1 << 40} {
+		t.Run(fmt.Sprint(sigma), func(t *testing.T) {
+			const trials, cells = 400_000, 64
+			s, counts, probability := seeded(sigma), map[int64]int{}, map[int64]float64{}
+			var moments [5]float64
+			odd, tails, oddTails := 0, 0, 0
+			for range trials {
+				n := s.gaussian(sigma)
+				z := float64(n) / float64(sigma)
+				counts[int64(distuv.UnitNormal.CDF(z)*cells)]++
+				for k := range moments {
+					moments[k] += math.Pow(z, float64(k)) / trials
+				}
+				odd += int(n & 1)
+				if math.Abs(z) > 1.5 {
+					tails++
+					oddTails += int(n & 1)
+				}
+			}
+			for k := range int64(cells) {
+				probability[k] = 1. / cells
+			}
+			checkCounts(t, counts, trials, probability)
+			checkFrequency(t, "odd", odd, trials, 0.5)
+			checkFrequency(t, "odd in the tails", oddTails, tails, 0.5)
+			// Moments 0, 1, 0, 3; the variances of z, z^2, z^3, z^4 are 1, 2, 15, 96.
+			for k, want := range []float64{1: 0, 2: 1, 3: 0, 4: 3} {
+				variance := []float64{1, 1, 2, 15, 96}[k]
+				if k > 0 && math.Abs(moments[k]-want) > standardErrors*math.Sqrt(variance/trials) {
+					t.Errorf("moment %d is %.5f, want %v", k, moments[k], want)
+				}
+			}
+		})
+	}
+}
+
+// A word is never seen twice and is erased from memory as it is used.
+func TestSystemWords(t *testing.T) {
+	var w systemWords
+	seen := map[uint64]bool{}
+	for i := range 3 * len(w.block) / 8 {
+		word := w.Uint64()
+		if seen[word] {
+			t.Fatalf("word %d came before (chance 2^-43)", i)
+		}
+		seen[word] = true
+		used := w.block[:len(w.block)-w.left]
+		for _, b := range used {
+			if b != 0 {
+				t.Fatalf("a used word is still in memory after draw %d", i)
+			}
+		}
+	}
+	if w.left != 0 {
+		t.Errorf("%d bytes left after whole blocks", w.left)
+	}
+}
+
+// BenchmarkGaussian times one draw at the sigma of real mechanisms.
+func BenchmarkGaussian(b *testing.B) {
+	for _, source := range []struct {
+		name  string
+		words rand.Source
+	}{{"seeded", NewSeededNoise(1).words}, {"live", &NewLiveNoise().words}} {
+		b.Run(source.name, func(b *testing.B) {
+			s := sampler{source.words}
+			for b.Loop() {
+				s.gaussian(1<<29 + 12345)
+			}
+		})
+	}
+}
