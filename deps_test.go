@@ -1,0 +1,138 @@
+// Package p2pnode_test holds the checks on the tree as a whole.
+package p2pnode_test
+
+import (
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// imports is the table of ARCHITECTURE.md: what each package may import of
+// ours, directly. Imports go one way, so that the mathematics can be read,
+// tested and simulated without the network.
+var imports = map[string][]string{
+	"p2pnode/privacy":              {},
+	"p2pnode/learner":              {"privacy"},
+	"p2pnode/storage":              {"learner", "privacy"},
+	"p2pnode/gossip":               {"learner", "gossip/internal/wire"},
+	"p2pnode/gossip/internal/wire": {},
+	"p2pnode/discovery":            {},
+	"p2pnode/node":                 {"discovery", "gossip", "learner", "privacy", "storage"},
+	"p2pnode/testnet/sim":          {"learner", "privacy"},
+	"p2pnode/testnet":              {"node", "learner", "privacy", "testnet/sim"},
+	"p2pnode/cmd/p2pnode":          {"node"},
+	"p2pnode/cmd/testnet":          {"testnet", "node", "learner"},
+}
+
+// banned lists what a package must not depend on, directly or not, with the
+// reason.
+var banned = []struct{ pkg, path, reason string }{
+	{"p2pnode/discovery", "github.com/libp2p/go-libp2p-pubsub", "discovery finds peers; gossip talks"},
+	{"p2pnode/storage", "github.com/libp2p/go-libp2p", "the disk knows nothing of the network"},
+	{"p2pnode/testnet/sim", "github.com/libp2p/go-libp2p", "the simulator carries a million agents, none of them a host"},
+	{"p2pnode/testnet/sim", "go.etcd.io/bbolt", "the simulator writes nothing to disk"},
+	{"p2pnode/cmd/p2pnode", "p2pnode/testnet", "a daemon links neither data sets nor plots"},
+	{"p2pnode/cmd/p2pnode", "gonum.org/v1/plot", "a daemon links neither data sets nor plots"},
+}
+
+// pure packages are mathematics and state machines: values in, values out.
+var pure = []string{"p2pnode/privacy", "p2pnode/learner"}
+
+// impure is what they do without altogether.
+var impure = []string{"context", "io/fs", "log", "log/slog", "math/rand", "net", "os", "sync", "sync/atomic"}
+
+// ambient names what they do without of packages they may use: clocks, timers
+// and the global random source. Time and randomness are handed in.
+var ambient = map[string][]string{
+	"time": {"After", "AfterFunc", "NewTicker", "NewTimer", "Now", "Since", "Sleep", "Tick", "Until"},
+	"rand": {"ExpFloat64", "Float32", "Float64", "Int", "Int32", "Int32N", "Int64", "Int64N", "IntN", "N",
+		"NormFloat64", "Perm", "Shuffle", "Uint32", "Uint32N", "Uint64", "Uint64N", "UintN"},
+}
+
+type goPackage struct {
+	ImportPath string
+	Dir        string
+	GoFiles    []string
+	Imports    []string
+	Deps       []string
+}
+
+func list(t *testing.T) []goPackage {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-json=ImportPath,Dir,GoFiles,Imports,Deps", "./...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var packages []goPackage
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p goPackage
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return packages
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		packages = append(packages, p)
+	}
+}
+
+func TestImportsGoOneWay(t *testing.T) {
+	for _, p := range list(t) {
+		allowed, known := imports[p.ImportPath]
+		if !known {
+			if len(p.GoFiles) > 0 {
+				t.Errorf("%s is not in the table of packages: say what it may import", p.ImportPath)
+			}
+			continue
+		}
+		for _, path := range p.Imports {
+			if short, ours := strings.CutPrefix(path, "p2pnode/"); ours && !slices.Contains(allowed, short) {
+				t.Errorf("%s imports %s; it may import %v", p.ImportPath, path, allowed)
+			}
+			if slices.Contains(pure, p.ImportPath) && slices.Contains(impure, path) {
+				t.Errorf("%s imports %s, but it is a package of values in, values out", p.ImportPath, path)
+			}
+		}
+	}
+}
+
+func TestBannedDependencies(t *testing.T) {
+	for _, p := range list(t) {
+		for _, b := range banned {
+			under := func(d string) bool { return d == b.path || strings.HasPrefix(d, b.path+"/") }
+			if p.ImportPath == b.pkg && slices.ContainsFunc(p.Deps, under) {
+				t.Errorf("%s depends on %s: %s", p.ImportPath, b.path, b.reason)
+			}
+		}
+	}
+}
+
+func TestPurePackagesReadNoClock(t *testing.T) {
+	for _, p := range list(t) {
+		if !slices.Contains(pure, p.ImportPath) {
+			continue
+		}
+		for _, file := range p.GoFiles {
+			positions := token.NewFileSet()
+			tree, err := parser.ParseFile(positions, filepath.Join(p.Dir, file), nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(tree, func(n ast.Node) bool {
+				if s, ok := n.(*ast.SelectorExpr); ok {
+					if x, ok := s.X.(*ast.Ident); ok && x.Obj == nil && slices.Contains(ambient[x.Name], s.Sel.Name) {
+						t.Errorf("%s: %s.%s: time and randomness are handed in", positions.Position(n.Pos()), x.Name, s.Sel.Name)
+					}
+				}
+				return true
+			})
+		}
+	}
+}
