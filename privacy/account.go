@@ -53,7 +53,7 @@ func muSquaredLimit(b Budget, dim int) (float64, error) {
 	if dim < 1 {
 		return 0, fmt.Errorf("privacy: dimension is %d, it must be at least 1", dim)
 	}
-	mu, err := GaussianMu(charge(b, dim))
+	mu, err := GaussianMu(charge(b, float64(dim)*MaxReleases, minSigma))
 	if err != nil {
 		return 0, fmt.Errorf("privacy: epsilon %v is less than the discreteness of %d coordinates costs, choose a larger one", b.Epsilon, dim)
 	}

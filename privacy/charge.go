@@ -3,9 +3,10 @@ package privacy
 import "math"
 
 // charge returns the budget that continuous Gaussian noise must keep, so that
-// discrete Gaussian noise keeps b over MaxReleases releases of dim coordinates.
+// discrete Gaussian noise of at least sigma grid units keeps b over a life of so
+// many noisy coordinates.
 //
-// Let t >= minSigma be sigma in grid units, phi the density of N(0, t^2), D the
+// Let t >= sigma be the noise of a release, phi the density of N(0, t^2), D the
 // discrete Gaussian and R = round(N(0, t^2)). An integer sum plus R is a
 // rounding of the Gaussian mechanism, hence exactly as private as it, adaptive
 // composition included. D is close to R. Symmetrising the integral,
@@ -23,8 +24,8 @@ import "math"
 //	kappa = (z^2 + 1) / 24t^2:   P[D=n] <= e^kappa P[R=n]  for every n,
 //	                             P[R=n] <= e^kappa P[D=n]  for |n| <= z t.
 //
-// A cohort's transcript contains at most N = dim*MaxReleases noise coordinates;
-// all else in it has the same conditional law in two adjacent worlds. Let P, P'
+// A cohort's transcript contains at most N noisy coordinates of releases it took
+// part in; all else has the same conditional law in two adjacent worlds. Let P, P'
 // be the two worlds with noise D, and Q, Q' the same with R in place of D in
 // the releases of that cohort. With K = N kappa, and tau the probability that
 // some coordinate of R exceeds z t, factor by factor
@@ -41,10 +42,9 @@ import "math"
 //
 // Rounding in K does not matter: it is far smaller than the room left between
 // kappa and what the proof needs of it.
-func charge(b Budget, dim int) Budget {
-	n := float64(dim) * MaxReleases
-	z2 := 2 * (b.Epsilon + math.Log(2*n/b.Delta) + 40)
-	k := n * (z2 + 1) / (24 * minSigma * minSigma)
+func charge(b Budget, coordinates, sigma float64) Budget {
+	z2 := 2 * (b.Epsilon + math.Log(2*coordinates/b.Delta) + 40)
+	k := coordinates * (z2 + 1) / (24 * sigma * sigma)
 	return Budget{
 		Epsilon: b.Epsilon - 2*k,
 		Delta:   b.Delta * (math.Exp(-k) - math.Exp(-40)),

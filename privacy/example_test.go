@@ -1,0 +1,88 @@
+package privacy_test
+
+import (
+	"fmt"
+
+	"p2pnode/privacy"
+)
+
+// The whole path of a release: ask, pay, draw.
+func Example() {
+	budget := privacy.Budget{Epsilon: 1, Delta: 1e-6}
+	const dim, releases, clip = 2, 3, 1.0
+	mechanism, err := privacy.Calibrate(budget, clip, releases, dim)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	account, err := privacy.NewAccount(budget, dim)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	noise := privacy.NewSeededNoise(1) // a real node uses NewLiveNoise
+
+	const cohort privacy.Cohort = 1
+	for {
+		debits := account.Admit(mechanism, []privacy.Cohort{cohort})
+		if len(debits) == 0 {
+			break
+		}
+		// A real node makes the debit durable here, before anything else.
+		if err := account.Apply(debits[0]); err != nil {
+			fmt.Println(err)
+			return
+		}
+		sum := mechanism.NewSum(cohort, dim)
+		for range 100 {
+			sum.Add([]float64{0.6, 0.8}) // one record's gradient
+		}
+		answer := noise.Answer(mechanism, []privacy.Sum{sum})
+		fmt.Printf("%d slots, %d numbers, %.0f%% spent\n", answer.Slots, len(answer.Sum), 100*account.Spent(cohort))
+	}
+	// Output:
+	// 100 slots, 2 numbers, 33% spent
+	// 100 slots, 2 numbers, 67% spent
+	// 100 slots, 2 numbers, 100% spent
+}
+
+func ExampleCalibrate() {
+	m, err := privacy.Calibrate(privacy.Budget{Epsilon: 1, Delta: 1e-6}, 2, 16, 30)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("noise %.3f on the sum of gradients of norm at most %.3f; each release costs mu = %.4f\n", m.Sigma(), m.Clip(), m.Mu())
+	// Output: noise 67.595 on the sum of gradients of norm at most 2.000; each release costs mu = 0.0592
+}
+
+func ExampleBudget_ForRecords() {
+	b := privacy.Budget{Epsilon: 1, Delta: 1e-6}
+	for _, k := range []int{1, 2, 10} {
+		fmt.Printf("%d records: epsilon %.2f\n", k, b.ForRecords(k).Epsilon)
+	}
+	// Output:
+	// 1 records: epsilon 1.00
+	// 2 records: epsilon 2.12
+	// 10 records: epsilon 13.51
+}
+
+// A gradient that is too long, or not a number, cannot do more than one record
+// may.
+func ExampleSum_Add() {
+	m, err := privacy.NewUnprotected(5)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	sum := m.NewSum(1, 2)
+	sum.Add([]float64{3e300, 4e300})
+	answer := privacy.NewSeededNoise(1).Answer(m, []privacy.Sum{sum})
+	fmt.Printf("%.6f\n", answer.Sum)
+	// Output: [3.000000 4.000000]
+}
+
+func ExampleGaussianEpsilon() {
+	fmt.Printf("%.4f\n", privacy.GaussianEpsilon(1e-5, 0.5))
+	// Output: 1.9931
+}
