@@ -1,8 +1,14 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"os"
+	"os/signal"
+	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -15,7 +21,8 @@ func runCommand(o *options) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run",
 		Short: "Take part in the network until interrupted",
-		Long: `Take part in the network until interrupted. Logs go to standard error.
+		Long: `Take part in the network until interrupted. One line on standard output says
+when the node is ready and how others reach it; logs go to standard error.
 Ctrl-C once stops cleanly; twice stops at once, and nothing is lost either way.`,
 		Example: `  p2pnode run
   p2pnode run --dir /var/lib/p2pnode --json`,
@@ -25,22 +32,51 @@ Ctrl-C once stops cleanly; twice stops at once, and nothing is lost either way.`
 			if verbose {
 				level = slog.LevelDebug
 			}
-			options := &slog.HandlerOptions{Level: level}
-			var handler slog.Handler = slog.NewTextHandler(os.Stderr, options)
-			if o.json {
-				handler = slog.NewJSONHandler(os.Stderr, options)
-			}
-			n, err := node.Open(o.dir, slog.New(handler))
-			if err != nil {
-				return err
-			}
-			defer n.Close()
-			parts, ctx := errgroup.WithContext(cmd.Context())
-			parts.Go(func() error { return n.Run(ctx) })
-			parts.Go(func() error { return n.Serve(ctx) })
-			return parts.Wait()
+			return run(cmd, o, newLog(cmd, o, level))
 		},
 	}
 	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "log more")
 	return c
+}
+
+// run is the daemon. The first signal stops it cleanly; after that the signal's
+// own effect is back, so that a second one ends the process at once, whatever
+// the stop is waiting for.
+func run(cmd *cobra.Command, o *options, log *slog.Logger) (err error) {
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, func() {
+		stop()
+		log.Info("stopping; interrupt again to stop at once")
+	})
+	n, err := node.Open(o.dir, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, n.Close()) }()
+	parts, ctx := errgroup.WithContext(ctx)
+	parts.Go(func() error { return n.Run(ctx) })
+	parts.Go(func() error { return n.Serve(ctx) })
+	parts.Go(func() error {
+		addrs, err := n.Addrs(ctx)
+		if err != nil {
+			return nil // the node did not get that far, and Run says why
+		}
+		return show(cmd, o, ready{n.ID().String(), addrs}, ready.String)
+	})
+	return parts.Wait()
+}
+
+// ready says how others reach a running node.
+type ready struct {
+	Peer      string   `json:"peer"`
+	Addresses []string `json:"addresses"`
+}
+
+// String implements [fmt.Stringer].
+func (r ready) String() string {
+	if len(r.Addresses) == 0 {
+		return "Ready, but on no address that others could reach.\n"
+	}
+	return fmt.Sprintf("Ready. Others can start from this node with --bootstrap %s\n", strings.Join(r.Addresses, ","))
 }

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// options are the flags every command has.
+type options struct {
+	dir  string
+	json bool
+}
+
+func newCommand(o *options) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "p2pnode",
+		Short: "Learn a personal model together with others",
+		Long: `Learn a personal model together with others, without a server and without
+showing them your data. What leaves this device is protected by differential
+privacy, and paid for from a budget you set.`,
+		Example: `  p2pnode init --task movies
+  p2pnode data import ratings.csv
+  p2pnode run
+  p2pnode status`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.PersistentFlags().StringVar(&o.dir, "dir", defaultDir(), "data directory")
+	root.PersistentFlags().BoolVar(&o.json, "json", false, "print JSON, for programs")
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usageError{err, c.CommandPath()} })
+	root.AddCommand(initCommand(o), runCommand(o), dataCommand(o), predictCommand(o),
+		statusCommand(o), budgetCommand(o), peersCommand(o), versionCommand(o))
+	root.InitDefaultCompletionCmd()
+	strict(root)
+	return root
+}
+
+// strict makes c and the commands below it refuse wrong arguments with a usage
+// error. A group of commands prints its help, but not for one it does not have.
+func strict(c *cobra.Command) {
+	check := c.Args
+	if !c.Runnable() {
+		check = noSuchCommand
+		c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+		c.DisableFlagsInUseLine = true
+	}
+	c.Args = func(c *cobra.Command, args []string) error {
+		if err := check(c, args); err != nil {
+			return usageError{err, c.CommandPath()}
+		}
+		return nil
+	}
+	for _, child := range c.Commands() {
+		strict(child)
+	}
+}
+
+// noSuchCommand refuses arguments of a group: they would be its commands.
+func noSuchCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	err := fmt.Errorf("%s has no command %q", c.CommandPath(), args[0])
+	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+		err = fmt.Errorf("%w; did you mean %s?", err, strings.Join(near, " or "))
+	}
+	return err
+}
+
+func defaultDir() string {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return ".p2pnode"
+	}
+	return filepath.Join(home, ".p2pnode")
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"p2pnode/node"
+)
+
+func dataCommand(o *options) *cobra.Command {
+	c := &cobra.Command{Use: "data", Short: "Manage the node's records"}
+	c.AddCommand(importCommand(o))
+	return c
+}
+
+func importCommand(o *options) *cobra.Command {
+	var skipBad bool
+	c := &cobra.Command{
+		Use:   "import FILE.csv",
+		Short: "Import records from a CSV file; - reads standard input",
+		Long: `Import records from a CSV file whose first line names the task's columns, in
+any order; other columns are ignored. Every bad line is reported with its
+number. A file with bad lines is not imported at all, unless --skip-bad leaves
+them out. Importing a file twice stores its records twice.`,
+		Example: `  p2pnode data import ratings.csv
+  p2pnode data import --skip-bad - < ratings.csv`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			file, err := openInput(args[0])
+			if err != nil {
+				return err
+			}
+			defer file.Close()
+			in := showProgress(file, cmd.ErrOrStderr())
+			report, err := askOwner(cmd, o, func(owner node.Owner, ctx context.Context) (node.ImportReport, error) {
+				return owner.Import(ctx, in, skipBad)
+			})
+			in.done()
+			if err == nil || errors.Is(err, node.ErrBadLines) {
+				err = errors.Join(show(cmd, o, report, reportText), err)
+			}
+			return err
+		},
+	}
+	c.Flags().BoolVar(&skipBad, "skip-bad", false, "import the good lines and leave the bad ones out")
+	return c
+}
+
+// openInput opens the named file, or standard input for "-".
+func openInput(name string) (*os.File, error) {
+	if name == "-" {
+		return os.Stdin, nil
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := file.Stat(); err == nil && info.IsDir() {
+		file.Close()
+		return nil, fmt.Errorf("%s is a directory; name one CSV file", name)
+	}
+	return file, nil
+}
+
+func reportText(r node.ImportReport) string {
+	var b strings.Builder
+	for _, l := range r.Lines {
+		fmt.Fprintf(&b, "line %d: %s\n", l.Line, l.Reason)
+	}
+	if more := r.Bad - len(r.Lines); more > 0 {
+		fmt.Fprintf(&b, "and %d more bad lines\n", more)
+	}
+	fmt.Fprintf(&b, "Imported %d records, %d bad lines.\n", r.Records, r.Bad)
+	return b.String()
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"p2pnode/node"
+)
+
+// ask makes one request of the owner, through the daemon if one runs, and
+// prints the answer.
+func ask[T any](cmd *cobra.Command, o *options, request func(node.Owner, context.Context) (T, error), text func(T) string) error {
+	answer, err := askOwner(cmd, o, request)
+	if err != nil {
+		return err
+	}
+	return show(cmd, o, answer, text)
+}
+
+// askOwner makes one request of the owner and returns the answer.
+func askOwner[T any](cmd *cobra.Command, o *options, request func(node.Owner, context.Context) (T, error)) (answer T, err error) {
+	owner, closer, err := node.Connect(cmd.Context(), o.dir, newLog(cmd, o, slog.LevelWarn))
+	if err != nil {
+		return answer, err
+	}
+	defer func() { err = errors.Join(err, closer.Close()) }()
+	return request(owner, cmd.Context())
+}
+
+// show prints v on standard output: as JSON if --json asks for it, else as text.
+func show[T any](cmd *cobra.Command, o *options, v T, text func(T) string) error {
+	if !o.json {
+		_, err := io.WriteString(cmd.OutOrStdout(), text(v))
+		return err
+	}
+	e := json.NewEncoder(cmd.OutOrStdout())
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// newLog logs to standard error, as JSON if --json asks for it.
+func newLog(cmd *cobra.Command, o *options, level slog.Level) *slog.Logger {
+	h := &slog.HandlerOptions{Level: level}
+	if o.json {
+		return slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), h))
+	}
+	return slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), h))
+}
+
+// table aligns the columns of its rows.
+func table(rows ...[]any) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		cells := make([]string, len(row))
+		for i, v := range row {
+			cells[i] = fmt.Sprint(v)
+		}
+		fmt.Fprintln(w, strings.Join(cells, "\t"))
+	}
+	_ = w.Flush() // a strings.Builder does not fail
+	return b.String()
+}
+
+// size writes a number of bytes for people.
+func size(n int64) string {
+	switch {
+	case n < 10_000:
+		return fmt.Sprintf("%d B", n)
+	case n < 10_000_000:
+		return fmt.Sprintf("%d kB", n/1000)
+	}
+	return fmt.Sprintf("%d MB", n/1_000_000)
+}
+
+func yes(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}

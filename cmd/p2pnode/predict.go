@@ -1,0 +1,40 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"p2pnode/node"
+)
+
+func predictCommand(o *options) *cobra.Command {
+	return &cobra.Command{
+		Use:   "predict COLUMN=VALUE...",
+		Short: "Ask the personal model",
+		Long: `Ask the personal model for the target of one row; name every other column of
+the task. The answer is in the target's units, or the probability of 1 for a
+yes-or-no target.`,
+		Example: `  p2pnode predict 'genres=Comedy|Romance' year=1994
+  p2pnode predict --json genres=Film-Noir year=1944`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			row := make(map[string]string, len(args))
+			for _, a := range args {
+				name, value, ok := strings.Cut(a, "=")
+				if _, twice := row[name]; !ok || twice {
+					return usageError{fmt.Errorf("%q is not COLUMN=VALUE, or the column comes twice", a), cmd.CommandPath()}
+				}
+				row[name] = value
+			}
+			request := func(owner node.Owner, ctx context.Context) (node.Prediction, error) { return owner.Predict(ctx, row) }
+			return ask(cmd, o, request, predictionText)
+		},
+	}
+}
+
+func predictionText(p node.Prediction) string {
+	return fmt.Sprintf("%.3f (alone: %.3f)\n", p.Value, p.Alone)
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	progressAfter = 2 * time.Second // shorter work shows nothing
+	progressEvery = 200 * time.Millisecond
+)
+
+// progress passes a file on to its reader and, when that takes long, shows on
+// a terminal how far it is.
+type progress struct {
+	io.Reader
+	total int64 // bytes of the file, 0 if unknown
+	read  atomic.Int64
+
+	stop  chan struct{}
+	shown sync.WaitGroup
+}
+
+// showProgress starts to show how far file is read, on out if that is a
+// terminal, until done is called.
+func showProgress(file *os.File, out io.Writer) *progress {
+	p := &progress{Reader: file, stop: make(chan struct{})}
+	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+		p.total = info.Size()
+	}
+	if isTerminal(out) {
+		p.shown.Go(func() { p.show(out) })
+	}
+	return p
+}
+
+// show rewrites one line until done is called, and clears it.
+func (p *progress) show(out io.Writer) {
+	timer := time.NewTimer(progressAfter)
+	defer timer.Stop()
+	for {
+		select {
+		case <-p.stop:
+			fmt.Fprint(out, clearLine)
+			return
+		case <-timer.C:
+			fmt.Fprint(out, clearLine, p)
+			timer.Reset(progressEvery)
+		}
+	}
+}
+
+// clearLine is the terminal's sequence for an empty line.
+const clearLine = "\r\x1b[K"
+
+// Read implements [io.Reader].
+func (p *progress) Read(b []byte) (int, error) {
+	n, err := p.Reader.Read(b)
+	p.read.Add(int64(n))
+	return n, err
+}
+
+// String is the line that is shown.
+func (p *progress) String() string {
+	read := p.read.Load()
+	switch {
+	case p.total == 0:
+		return "read " + size(read)
+	case read < p.total:
+		return fmt.Sprintf("read %s of %s", size(read), size(p.total))
+	}
+	return fmt.Sprintf("read %s, storing the records", size(read))
+}
+
+// done ends the showing.
+func (p *progress) done() {
+	close(p.stop)
+	p.shown.Wait()
+}
+
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

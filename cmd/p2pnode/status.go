@@ -1,0 +1,74 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"p2pnode/node"
+)
+
+func statusCommand(o *options) *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "How the node is doing, what privacy it spent, and what that bought",
+		Long: `How the node is doing: its neighbours, its last round, the privacy it spent,
+and how the model learned with the neighbours compares, on records held out from
+both, with the best model of this device alone. Works with and without a daemon.`,
+		Example: `  p2pnode status
+  p2pnode status --json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return ask(cmd, o, node.Owner.Status, statusText)
+		},
+	}
+}
+
+func statusText(s node.Status) string {
+	running := "not running (start it with: p2pnode run)"
+	if s.Running {
+		running = "running"
+	}
+	rows := [][]any{
+		{"node", s.Peer},
+		{"task", fmt.Sprintf("%s (network %s)", s.Task, s.Network)},
+		{"daemon", running},
+	}
+	for _, a := range s.Addrs {
+		rows = append(rows, []any{"address", a})
+	}
+	rows = append(rows,
+		[]any{"records", recordsLine(s)},
+		[]any{"neighbours", fmt.Sprintf("%d; %d listening now, %d heard", s.Neighbours, s.Listening, s.Heard)},
+		[]any{"round", s.Round},
+		[]any{"privacy", privacyLine(s.Privacy)})
+	if s.Done {
+		rows = append(rows, []any{"done", "the budget of these records is used up; import new ones and they begin a new cohort with a budget of its own"})
+	}
+	return table(append(rows,
+		[]any{"traffic", fmt.Sprintf("%d models sent, %d received; %s in, %s out",
+			s.Traffic.Published, s.Traffic.Delivered, size(s.Traffic.BytesIn), size(s.Traffic.BytesOut))},
+		[]any{"model", modelLine(s.Personal)})...)
+}
+
+func recordsLine(s node.Status) string {
+	if s.Records == 0 {
+		return "none (add some with: p2pnode data import FILE.csv)"
+	}
+	return fmt.Sprintf("%d, of which %d are held out to measure", s.Records, s.HeldOut)
+}
+
+func privacyLine(b node.BudgetSummary) string {
+	if b.Unbounded {
+		return "UNBOUNDED: models were or will be sent without a guarantee"
+	}
+	return fmt.Sprintf("epsilon %v, delta %v guaranteed; %.0f %% of the budget spent, %d releases left",
+		b.Epsilon, b.Delta, 100*b.Spent, b.Left)
+}
+
+func modelLine(c *node.Comparison) string {
+	if c == nil {
+		return "nothing to compare yet (every fifth record is held out)"
+	}
+	return fmt.Sprintf("%s %.4f with the neighbours, %.4f alone, on %d held-out records", c.Measure, c.Personal, c.Alone, c.HeldOut)
+}
