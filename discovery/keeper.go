@@ -3,30 +3,230 @@ package discovery
 import (
 	"context"
 	"log/slog"
+	"slices"
+	"sync"
+	"time"
 
 	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/p2p/net/swarm"
+	"github.com/libp2p/go-libp2p/p2p/protocol/ping"
+)
+
+const (
+	firstRedial   = 500 * time.Millisecond // after a failed dial; doubles
+	longestRedial = time.Minute
+	lasting       = 5 * time.Second // shorter connections count as failed dials
+	dialTimeout   = 10 * time.Second
+	// courtesy is how long the peer with the higher ID leaves a lost
+	// connection to the other one, lest both dial and get two connections.
+	courtesy = time.Second
+	// A dead peer is noticed after at most pingEvery + pingAgain + 2*pingTimeout;
+	// by itself the transport takes half a minute.
+	pingEvery   = 5 * time.Second
+	pingAgain   = time.Second // after one without an answer
+	pingTimeout = 3 * time.Second
+	pingLimit   = 2 // pings in a row without an answer
 )
 
 // Keeper keeps connections to a changing set of wanted peers: it dials them
 // when they are not connected, with growing pauses, protects their connections
 // from being trimmed, and closes connections that no longer answer.
 type Keeper struct {
-	host host.Host
-	log  *slog.Logger
+	host    host.Host
+	log     *slog.Logger
+	tag     string        // names this keeper's protections
+	changed chan struct{} // the wanted set is new
+
+	mu     sync.Mutex
+	wanted map[peer.ID]*wanted
 }
 
-// NewKeeper returns a keeper that wants nobody yet.
-func NewKeeper(h host.Host, logger *slog.Logger) *Keeper { return &Keeper{host: h, log: logger} }
+// wanted is one peer of the set.
+type wanted struct {
+	info peer.AddrInfo // replaced as a whole, under Keeper.mu
+	// moved receives a value when a connection to the peer came or went.
+	moved chan struct{}
+	// stop ends the goroutine that tends the peer; nil before it has started.
+	stop context.CancelFunc
+}
 
-// Want replaces the set of wanted peers. Connections to peers that are no
-// longer wanted stay open but lose their protection. It may be called at any
-// time, before and during Run, from any goroutine; it does not block.
-func (k *Keeper) Want(peers []peer.AddrInfo) {}
+// NewKeeper returns a keeper that wants nobody yet. One host can have many.
+func NewKeeper(h host.Host, logger *slog.Logger) *Keeper { return newKeeper(h, logger, "neighbours") }
+
+func newKeeper(h host.Host, logger *slog.Logger, name string) *Keeper {
+	return &Keeper{
+		host:    h,
+		log:     logger,
+		tag:     "p2pnode/" + name,
+		changed: make(chan struct{}, 1),
+		wanted:  make(map[peer.ID]*wanted),
+	}
+}
+
+// Want replaces the set of wanted peers; without addresses a peer is dialled at
+// those the host knows. Connections to peers that are no longer wanted stay
+// open but lose their protection. It may be called at any time, before and
+// during Run, from any goroutine; it does not block.
+func (k *Keeper) Want(peers []peer.AddrInfo) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for id, w := range k.wanted {
+		if slices.ContainsFunc(peers, func(p peer.AddrInfo) bool { return p.ID == id }) {
+			continue
+		}
+		if w.stop != nil {
+			w.stop()
+		}
+		k.host.ConnManager().Unprotect(id, k.tag)
+		delete(k.wanted, id)
+	}
+	for _, p := range peers {
+		if p.ID == k.host.ID() {
+			continue
+		}
+		if w, ok := k.wanted[p.ID]; ok {
+			w.info = p
+			continue
+		}
+		k.host.ConnManager().Protect(p.ID, k.tag)
+		k.wanted[p.ID] = &wanted{info: p, moved: make(chan struct{}, 1)}
+	}
+	signal(k.changed)
+}
 
 // Run keeps the connections until ctx ends and returns nil after everything it
-// started has ended.
+// started has ended. It leaves the connections open. A keeper runs once.
 func (k *Keeper) Run(ctx context.Context) error {
-	<-ctx.Done()
-	return nil
+	ctx, cancel := context.WithCancel(ctx)
+	notify := &network.NotifyBundle{
+		ConnectedF:    func(_ network.Network, c network.Conn) { k.moved(c.RemotePeer()) },
+		DisconnectedF: func(_ network.Network, c network.Conn) { k.moved(c.RemotePeer()) },
+	}
+	k.host.Network().Notify(notify)
+	defer k.host.Network().StopNotify(notify)
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-k.changed:
+			k.tendNew(ctx, &running)
+		}
+	}
+}
+
+// tendNew starts a goroutine for every wanted peer that has none.
+func (k *Keeper) tendNew(ctx context.Context, running *sync.WaitGroup) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for id, w := range k.wanted {
+		if w.stop != nil {
+			continue
+		}
+		var own context.Context
+		own, w.stop = context.WithCancel(ctx)
+		running.Go(func() { k.tend(own, id, w) })
+	}
+}
+
+func (k *Keeper) moved(p peer.ID) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if w, ok := k.wanted[p]; ok {
+		signal(w.moved)
+	}
+}
+
+// tend keeps one peer connected until ctx ends. A connection that lasted is
+// redialled at once; other failures make it rest for longer and longer.
+func (k *Keeper) tend(ctx context.Context, id peer.ID, w *wanted) {
+	pause := firstRedial
+	for ctx.Err() == nil {
+		if err := k.dial(ctx, w); err != nil {
+			k.log.Debug("dialling failed", "peer", id, "err", err)
+		}
+		start := time.Now()
+		k.hold(ctx, id, w)
+		if time.Since(start) > lasting {
+			pause = firstRedial
+			if id < k.host.ID() {
+				k.rest(ctx, courtesy, id, w)
+			}
+			continue
+		}
+		k.rest(ctx, jitter(pause), id, w)
+		pause = min(2*pause, longestRedial)
+	}
+}
+
+// rest waits, at most until the peer has connected by itself.
+func (k *Keeper) rest(ctx context.Context, d time.Duration, id peer.ID, w *wanted) {
+	end := time.Now().Add(d)
+	for ctx.Err() == nil && !k.connected(id) && !sleep(ctx, time.Until(end), w.moved) {
+	}
+}
+
+func (k *Keeper) connected(id peer.ID) bool {
+	return k.host.Network().Connectedness(id) == network.Connected
+}
+
+// dial first clears the swarm's own back-off, which would otherwise make a peer
+// that was not up yet unreachable for 5 s and more: this keeper paces itself.
+func (k *Keeper) dial(ctx context.Context, w *wanted) error {
+	k.mu.Lock()
+	info := w.info
+	k.mu.Unlock()
+	if k.connected(info.ID) {
+		return nil
+	}
+	if s, ok := k.host.Network().(*swarm.Swarm); ok {
+		s.Backoff().Clear(info.ID)
+	}
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	return k.host.Connect(ctx, info)
+}
+
+// hold pings the peer while it is connected and returns when it is not.
+func (k *Keeper) hold(ctx context.Context, id peer.ID, w *wanted) {
+	pause := jitter(pingEvery)
+	for silent := 0; silent < pingLimit; {
+		if ctx.Err() != nil || !k.connected(id) {
+			return
+		}
+		if !sleep(ctx, pause, w.moved) {
+			continue
+		}
+		if k.ping(ctx, id) == nil {
+			silent, pause = 0, pingEvery
+		} else {
+			silent, pause = silent+1, pingAgain
+		}
+	}
+	if ctx.Err() == nil {
+		k.log.Info("peer does not answer; reconnecting", "peer", id)
+		_ = k.host.Network().ClosePeer(id)
+	}
+}
+
+func (k *Keeper) ping(ctx context.Context, id peer.ID) error {
+	ctx, cancel := context.WithTimeout(network.WithNoDial(ctx, "ping"), pingTimeout)
+	defer cancel()
+	select {
+	case result := <-ping.Ping(ctx, k.host, id):
+		return result.Error
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
 }

@@ -1,0 +1,161 @@
+package discovery
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"runtime"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/libp2p/go-libp2p"
+	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/p2p/transport/tcp"
+)
+
+// newHost returns a real host on loopback TCP, closed with the test.
+func newHost(t testing.TB) host.Host {
+	t.Helper()
+	h, err := libp2p.New(
+		libp2p.ListenAddrStrings("/ip4/127.0.0.1/tcp/0"),
+		libp2p.Transport(tcp.NewTCPTransport),
+		libp2p.ResourceManager(&network.NullResourceManager{}),
+		libp2p.DisableRelay(),
+		libp2p.DisableMetrics(),
+		libp2p.DisableIdentifyAddressDiscovery(),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return h
+}
+
+func infoOf(h host.Host) peer.AddrInfo { return peer.AddrInfo{ID: h.ID(), Addrs: h.Addrs()} }
+
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+// seen collects the peers that one node found.
+type seen struct {
+	mu    sync.Mutex
+	peers map[peer.ID]peer.AddrInfo
+	at    time.Time // when there were first enough
+}
+
+func (s *seen) found(p peer.AddrInfo) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.peers == nil {
+		s.peers = make(map[peer.ID]peer.AddrInfo)
+	}
+	s.peers[p.ID] = p
+}
+
+func (s *seen) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.peers)
+}
+
+// discover runs n nodes that know only the first one and returns how long it
+// took until each had found want others. All but the first servers are clients.
+func discover(t testing.TB, n, want, servers int) time.Duration {
+	t.Helper()
+	hosts := make([]host.Host, n)
+	for i := range hosts {
+		hosts[i] = newHost(t)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel()
+	sightings := make([]seen, n)
+	start := time.Now()
+	for i, h := range hosts {
+		c := Config{
+			Network: "test",
+			Client:  i >= servers,
+			Found:   sightings[i].found,
+			Enough:  func() bool { return sightings[i].count() >= want },
+			Logger:  quiet(),
+		}
+		if i > 0 {
+			c.Bootstrap = []peer.AddrInfo{infoOf(hosts[0])}
+		}
+		running.Go(func() {
+			if err := Run(ctx, h, c); err != nil {
+				t.Errorf("node %d: %v", i, err)
+			}
+		})
+	}
+	waitFor(t, time.Minute, func() string {
+		for i := range sightings {
+			if have := sightings[i].count(); have < want {
+				return fmt.Sprintf("node %d has found %d of %d", i, have, want)
+			}
+		}
+		return ""
+	})
+	return time.Since(start)
+}
+
+// waitFor polls until missing returns nothing, and fails the test with what it
+// returned last when the time is over.
+func waitFor(t testing.TB, limit time.Duration, missing func() string) {
+	t.Helper()
+	end := time.Now().Add(limit)
+	for {
+		m := missing()
+		if m == "" {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("after %v: %s", limit, m)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+func TestThirtyNodesFindEachOtherThroughOneBootstrap(t *testing.T) {
+	for _, servers := range []int{1, 30} {
+		t.Run(fmt.Sprintf("servers=%d", servers), func(t *testing.T) {
+			t.Logf("everyone found 10 in %v", discover(t, 30, 10, servers))
+		})
+	}
+}
+
+// TestScale is run by hand: P2PNODE_NODES=150 P2PNODE_SERVERS=3 go test -run TestScale -v
+func TestScale(t *testing.T) {
+	n, err := strconv.Atoi(os.Getenv("P2PNODE_NODES"))
+	if err != nil {
+		t.Skip("set P2PNODE_NODES to the number of nodes to measure")
+	}
+	servers, err := strconv.Atoi(os.Getenv("P2PNODE_SERVERS"))
+	if err != nil {
+		servers = n
+	}
+	before := cpu(t)
+	took := discover(t, n, 20, servers)
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	t.Logf("%d nodes, %d servers: %v wall, %v CPU (with making and closing the hosts), %d MB", n, servers, took, cpu(t)-before, m.Sys>>20)
+}
+
+func cpu(t testing.TB) time.Duration {
+	t.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}

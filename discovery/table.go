@@ -1,0 +1,129 @@
+package discovery
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	dht "github.com/libp2p/go-libp2p-kad-dht"
+	"github.com/libp2p/go-libp2p-kad-dht/records"
+	"github.com/libp2p/go-libp2p/core/discovery"
+	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/core/protocol"
+	"github.com/libp2p/go-libp2p/p2p/discovery/routing"
+)
+
+const (
+	// firstPause is the time between the first looks; it grows by half until
+	// there are enough candidates, at most to Config.Slow.
+	firstPause = 200 * time.Millisecond
+	// emptyPause bounds the time between checks while a client knows no server;
+	// they cost nothing on the network.
+	emptyPause = 2 * time.Second
+	// readvertise is the time between a node's announcements; an announcement
+	// is believed for validity.
+	readvertise = 20 * time.Minute
+	validity    = time.Hour
+	// lookTimeout bounds one announcement or one look.
+	lookTimeout = 30 * time.Second
+	// allProviders is more than an answer can hold.
+	allProviders = 1 << 16
+	// sightings is how many of the nodes seen in one look are reported. They
+	// are drawn at random: whoever took the first would always get the same.
+	sightings = 64
+)
+
+// table is a Kademlia hash table of the network's own, used as a meeting
+// point: every node announces itself under one key and reads who else did.
+type table struct {
+	self   peer.ID
+	config Config
+	log    *slog.Logger
+	dht    *dht.IpfsDHT
+	meet   *routing.RoutingDiscovery
+	key    string
+}
+
+func newTable(h host.Host, c Config) (*table, error) {
+	mode := dht.ModeServer
+	if c.Client {
+		mode = dht.ModeClient
+	}
+	// The context only carries values here: close ends the table. Nobody looks
+	// up anything but the one key, so the tables need no refreshing beyond that.
+	d, err := dht.New(context.Background(), h,
+		dht.Mode(mode),
+		dht.ProtocolPrefix(protocol.ID("/p2pnode/"+c.Network)),
+		dht.DisableValues(),
+		dht.DisableAutoRefresh(),
+		dht.ProviderManagerOpts(records.ProvideValidity(validity), records.ProviderAddrTTL(validity), records.CleanupInterval(validity/4)),
+	)
+	if err != nil {
+		return nil, err
+	}
+	return &table{
+		self:   h.ID(),
+		config: c,
+		log:    c.Logger,
+		dht:    d,
+		meet:   routing.NewRoutingDiscovery(d),
+		key:    "p2pnode/" + c.Network,
+	}, nil
+}
+
+func (t *table) close() error { return t.dht.Close() }
+
+// look announces this node and looks for others until ctx ends.
+func (t *table) look(ctx context.Context) {
+	var announced time.Time
+	pause := firstPause
+	for ctx.Err() == nil {
+		// A server may be the only one and knows who announced itself to it.
+		if t.config.Client && t.dht.RoutingTable().Size() == 0 {
+			sleep(ctx, jitter(pause), nil)
+			pause = min(pause+pause/2, emptyPause)
+			continue
+		}
+		if time.Since(announced) > readvertise && t.announce(ctx) {
+			announced = time.Now()
+		}
+		t.find(ctx)
+		if t.config.Enough() {
+			pause = t.config.Slow
+		}
+		sleep(ctx, jitter(pause), nil)
+		pause = min(pause+pause/2, t.config.Slow)
+	}
+}
+
+func (t *table) announce(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	_, err := t.meet.Advertise(ctx, t.key)
+	if err != nil {
+		t.log.Debug("announcing this node failed", "err", err)
+	}
+	return err == nil
+}
+
+func (t *table) find(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	answers, err := t.meet.FindPeers(ctx, t.key, discovery.Limit(allProviders))
+	if err != nil {
+		t.log.Debug("looking for nodes failed", "err", err)
+		return
+	}
+	var seen []peer.AddrInfo
+	for p := range answers {
+		if p.ID != t.self && len(p.Addrs) > 0 {
+			seen = append(seen, p)
+		}
+	}
+	rand.Shuffle(len(seen), func(i, j int) { seen[i], seen[j] = seen[j], seen[i] })
+	for _, p := range seen[:min(len(seen), sightings)] {
+		t.config.Found(p)
+	}
+}
