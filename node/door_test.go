@@ -117,3 +117,21 @@ func TestUnprotectedDoor(t *testing.T) {
 		t.Errorf("budget %+v, %v; want unbounded", b, err)
 	}
 }
+
+// A deleted record keeps its slot, also across a restart, and the others keep
+// their order of arrival.
+func TestRestartWithDeletedRecord(t *testing.T) {
+	n := testNode(t, lineTask(), lineRecords(rand.New(rand.NewPCG(1, 1)), 12), nil)
+	if err := n.store.DeleteRecord(2); err != nil {
+		t.Fatal(err)
+	}
+	agent, err := n.newAgent()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := agent.Neighbours(0, []learner.Edge{{Peer: "other", Weight: 1, Live: true}})
+	out = agent.Tick(out.Next)
+	if out.Ask == nil || len(out.Ask.Sums) != 1 || out.Ask.Sums[0].Slots() != 10 {
+		t.Errorf("the agent asks %+v, want one sum of 10 slots (12 records, 2 held out)", out.Ask)
+	}
+}

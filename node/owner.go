@@ -63,16 +63,18 @@ func (n *Node) Status(ctx context.Context) (Status, error) {
 	if s.Records, s.HeldOut, err = n.countRecords(); err != nil {
 		return Status{}, err
 	}
-	n.describeSession(&s)
-	return s, nil
+	return s, n.describeSession(&s)
 }
 
-// describeSession adds what only a running node knows.
-func (n *Node) describeSession(s *Status) {
+// describeSession adds what only a running node knows, and of a node at rest
+// how many neighbours it will return to.
+func (n *Node) describeSession(s *Status) error {
 	n.intake.Lock()
 	defer n.intake.Unlock()
 	if n.session == nil {
-		return
+		edges, err := n.store.Edges()
+		s.Neighbours = len(edges)
+		return err
 	}
 	s.Running = true
 	s.Addrs = fullAddrs(n.session.host)
@@ -85,6 +87,7 @@ func (n *Node) describeSession(s *Status) {
 	c := n.session.gossip.Stats()
 	s.Traffic.Published, s.Traffic.Expected, s.Traffic.Delivered = c.Published, c.Expected, c.Delivered
 	s.Traffic.Rejected, s.Traffic.Ignored = c.Rejected, c.Ignored
+	return nil
 }
 
 func (n *Node) countRecords() (all, heldOut int, err error) {

@@ -1,11 +1,13 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	crand "crypto/rand"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/host"
@@ -164,14 +166,16 @@ func (n *Node) newAgent() (learner.Agent, error) {
 	if err != nil {
 		return nil, fmt.Errorf("node: read the records: %w", err)
 	}
-	if err := agent.Records(live, nil); err != nil {
-		return nil, fmt.Errorf("node: hand over the records: %w", err)
-	}
 	drop := make([]learner.Seq, len(deleted))
 	for i := range deleted {
 		drop[i] = deleted[i].Seq
 	}
-	return agent, agent.Records(deleted, drop)
+	all := slices.Concat(live, deleted)
+	slices.SortFunc(all, func(a, b learner.Record) int { return cmp.Compare(a.Seq, b.Seq) })
+	if err := agent.Records(all, drop); err != nil {
+		return nil, fmt.Errorf("node: hand over the records: %w", err)
+	}
+	return agent, nil
 }
 
 func (n *Node) discoveryConfig(hood *neighbourhood) discovery.Config {
