@@ -17,6 +17,9 @@ import (
 // maxImport bounds the bytes of one imported file.
 const maxImport = 256 << 20
 
+// maxSocketPath is the longest path a unix socket can have everywhere.
+const maxSocketPath = 103
+
 // Owner is what the owner of a data directory can do with it: on a [Node], or
 // through [Connect] on a running daemon.
 type Owner interface {
@@ -37,13 +40,16 @@ type failure struct {
 // until ctx ends. Only the user who owns the directory can reach it.
 func (n *Node) Serve(ctx context.Context) error {
 	path := filepath.Join(n.dir, socketFile)
+	if len(path) > maxSocketPath {
+		return fmt.Errorf("node: the path of the socket, %s, has more than %d characters; choose a shorter data directory", path, maxSocketPath)
+	}
 	// Open holds the directory, so a socket that is there is left over.
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("node: remove the old socket: %w", err)
 	}
 	listener, err := net.Listen("unix", path)
 	if err != nil {
-		return fmt.Errorf("node: listen on %s: %w (a path of more than 100 characters is too long for a unix socket)", path, err)
+		return fmt.Errorf("node: listen on %s: %w", path, err)
 	}
 	if err := os.Chmod(path, 0o600); err != nil {
 		return errors.Join(err, listener.Close())
@@ -53,7 +59,11 @@ func (n *Node) Serve(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() {
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
 		defer cancel()
-		stopped <- server.Shutdown(grace)
+		if server.Shutdown(grace) != nil { // an import that hangs, say
+			stopped <- server.Close()
+			return
+		}
+		stopped <- nil
 	})()
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("node: serve the socket: %w", err)
@@ -88,6 +98,9 @@ func (n *Node) handler() http.Handler {
 	mux.HandleFunc("POST /records", func(w http.ResponseWriter, r *http.Request) {
 		body := http.MaxBytesReader(w, r.Body, maxImport)
 		report, err := n.Import(r.Context(), body, r.URL.Query().Get("bad") == "skip")
+		if _, large := errors.AsType[*http.MaxBytesError](err); large {
+			err = fmt.Errorf("node: the file has more than %d MB; split it, or stop the daemon and import it then", maxImport>>20)
+		}
 		if errors.Is(err, ErrBadLines) {
 			send(w, http.StatusUnprocessableEntity, failure{err.Error(), &report})
 			return

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"path/filepath"
 
 	"p2pnode/storage"
@@ -105,8 +106,11 @@ func (c *client) call(ctx context.Context, method, path string, body io.Reader, 
 		return err
 	}
 	response, err := c.http.Do(request)
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
+		err = wrapped.Err // the URL would tell the user nothing
+	}
 	if err != nil {
-		return fmt.Errorf("node: ask the daemon: %w", err)
+		return fmt.Errorf("node: the daemon does not answer: %w", err)
 	}
 	defer response.Body.Close()
 	d := json.NewDecoder(response.Body)

@@ -260,6 +260,9 @@ func (h *neighbourhood) peers() []storage.Peer {
 
 // fullAddrs are the addresses others can dial, with the peer ID.
 func fullAddrs(h host.Host) []string {
+	if len(h.Addrs()) == 0 {
+		return []string{}
+	}
 	addrs, err := peer.AddrInfoToP2pAddrs(&peer.AddrInfo{ID: h.ID(), Addrs: h.Addrs()})
 	if err != nil {
 		return nil
