@@ -55,11 +55,22 @@ func Init(dir string, t *learner.Task, c Config) error {
 		name string
 		data []byte
 	}{{taskFile, taskText}, {configFile, configText}, {keyFile, keyBytes}} {
-		if err := os.WriteFile(filepath.Join(dir, f.name), f.data, 0o600); err != nil {
-			return fmt.Errorf("node: write %s: %w", f.name, err)
+		if err := create(filepath.Join(dir, f.name), f.data); err != nil {
+			return fmt.Errorf("node: make the directory's files: %w", err)
 		}
 	}
 	return nil
+}
+
+// create writes a file that is not there yet: what a user keeps in the
+// directory under the same name is hers.
+func create(path string, data []byte) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	return errors.Join(err, file.Close())
 }
 
 // dirFiles is what the text files of a data directory say.
@@ -70,16 +81,9 @@ type dirFiles struct {
 }
 
 func readDir(dir string) (dirFiles, error) {
-	keyBytes, err := os.ReadFile(filepath.Join(dir, keyFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return dirFiles{}, fmt.Errorf("node: %s holds no node; make one with: p2pnode init --dir %s", dir, dir)
-	}
+	key, err := readKey(dir)
 	if err != nil {
-		return dirFiles{}, fmt.Errorf("node: read the identity: %w", err)
-	}
-	key, err := crypto.UnmarshalPrivateKey(keyBytes)
-	if err != nil {
-		return dirFiles{}, fmt.Errorf("node: %s is damaged (%w); restore it from a copy, or make a new directory", filepath.Join(dir, keyFile), err)
+		return dirFiles{}, err
 	}
 	taskText, err := os.ReadFile(filepath.Join(dir, taskFile))
 	if err != nil {
@@ -98,4 +102,27 @@ func readDir(dir string) (dirFiles, error) {
 		return dirFiles{}, fmt.Errorf("%s: %w", filepath.Join(dir, configFile), err)
 	}
 	return dirFiles{key, t, c}, nil
+}
+
+func readKey(dir string) (crypto.PrivKey, error) {
+	path := filepath.Join(dir, keyFile)
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("node: %s holds no node; make one with: p2pnode init --dir %s", dir, dir)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("node: read the identity: %w", err)
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("node: others can read %s, and whoever has it can speak for this node; take their rights away with: chmod 600 %s", path, path)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("node: read the identity: %w", err)
+	}
+	key, err := crypto.UnmarshalPrivateKey(text)
+	if err != nil {
+		return nil, fmt.Errorf("node: %s is damaged (%w); restore it from a copy, or make a new directory", path, err)
+	}
+	return key, nil
 }
