@@ -18,7 +18,7 @@ together form a cohort; each cohort pays for its own releases and stops taking
 part when its budget is used up.`,
 		Example: `  p2pnode budget
   p2pnode budget --json`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return ask(cmd, o, node.Owner.Budget, budgetText)
 		},

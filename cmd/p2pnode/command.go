@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -31,7 +32,13 @@ privacy, and paid for from a budget you set.`,
 	}
 	root.PersistentFlags().StringVar(&o.dir, "dir", defaultDir(), "data directory")
 	root.PersistentFlags().BoolVar(&o.json, "json", false, "print JSON, for programs")
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usageError{err, c.CommandPath()} })
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usageError{err, c} })
+	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
+		if o.dir == "" {
+			return usageError{errors.New("--dir is empty"), c}
+		}
+		return nil
+	}
 	root.AddCommand(initCommand(o), runCommand(o), dataCommand(o), predictCommand(o),
 		statusCommand(o), budgetCommand(o), peersCommand(o), versionCommand(o))
 	root.InitDefaultCompletionCmd()
@@ -47,10 +54,11 @@ func strict(c *cobra.Command) {
 		check = noSuchCommand
 		c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 		c.DisableFlagsInUseLine = true
+		c.SuggestionsMinimumDistance = 2
 	}
 	c.Args = func(c *cobra.Command, args []string) error {
 		if err := check(c, args); err != nil {
-			return usageError{err, c.CommandPath()}
+			return usageError{err, c}
 		}
 		return nil
 	}
@@ -69,6 +77,13 @@ func noSuchCommand(c *cobra.Command, args []string) error {
 		err = fmt.Errorf("%w; did you mean %s?", err, strings.Join(near, " or "))
 	}
 	return err
+}
+
+func noArguments(c *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("%s takes no arguments, not %q", c.CommandPath(), args[0])
+	}
+	return nil
 }
 
 func defaultDir() string {

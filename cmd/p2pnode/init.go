@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"path/filepath"
 	"strings"
 
@@ -25,7 +26,7 @@ give the address of one running node, as "p2pnode run" prints it, with
 		Example: `  p2pnode init
   p2pnode init --dir /var/lib/p2pnode --task mytask.toml --epsilon 0.5
   p2pnode init --bootstrap /ip4/192.0.2.7/tcp/4001/p2p/12D3KooW...`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			t, err := node.LoadTask(f.task)
 			if err != nil {
@@ -64,7 +65,7 @@ type initFlags struct {
 func (f *initFlags) register(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringVar(&f.task, "task", "movies", "built-in task (movies, linear) or a task file ending in .toml")
-	flags.StringSliceVar(&f.listen, "listen", nil, "multiaddress to listen on (default every interface, any TCP port)")
+	flags.StringSliceVar(&f.listen, "listen", nil, "multiaddress to listen on (default every interface, a TCP port chosen now)")
 	flags.StringSliceVar(&f.bootstrap, "bootstrap", nil, "address of a running node, with /p2p/ and its ID")
 	flags.Float64SliceVar(&f.profile, "profile", nil, "your public profile, for tasks whose graph uses one; everybody can read it")
 	flags.Float64Var(&f.epsilon, "epsilon", 0, "privacy budget of each record (default the task's)")
@@ -78,6 +79,7 @@ func (f *initFlags) register(c *cobra.Command) {
 // change puts the flags that were given into a configuration.
 func (f *initFlags) change(c *node.Config, changed func(flag string) bool) {
 	c.Bootstrap, c.Profile, c.MDNS, c.Unprotected = f.bootstrap, f.profile, !f.noMDNS, f.consent
+	c.Listen = everywhere(firstPort + rand.IntN(lastPort-firstPort+1))
 	if changed("listen") {
 		c.Listen = f.listen
 	}
@@ -93,6 +95,19 @@ func (f *initFlags) change(c *node.Config, changed func(flag string) bool) {
 	if changed("wake") {
 		c.WakeSeconds = f.wake
 	}
+}
+
+// The ports init chooses from: free for anybody to use, and below those that
+// systems hand out for outgoing connections.
+const (
+	firstPort = 20000
+	lastPort  = 32767
+)
+
+// everywhere listens on one port of every interface. It is the same port at
+// every start, so that the address others were given stays good.
+func everywhere(port int) []string {
+	return []string{fmt.Sprintf("/ip4/0.0.0.0/tcp/%d", port), fmt.Sprintf("/ip6/::/tcp/%d", port)}
 }
 
 // newDirectory says what init made.

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/spf13/cobra"
 )
 
 func main() {
@@ -22,7 +24,7 @@ func main() {
 func fail(w io.Writer, asJSON bool, err error) int {
 	code, hint := 1, ""
 	if usage, ok := errors.AsType[usageError](err); ok {
-		code, hint = 2, fmt.Sprintf("Run '%s --help' for usage.\n", usage.command)
+		code, hint = 2, usage.hint()
 	}
 	if asJSON {
 		_ = json.NewEncoder(w).Encode(map[string]string{"error": err.Error()}) // nowhere left to complain
@@ -32,10 +34,18 @@ func fail(w io.Writer, asJSON bool, err error) int {
 	return code
 }
 
-// usageError is a mistake in the command line of the named command.
+// usageError is a mistake in the command line of a command.
 type usageError struct {
 	error
-	command string
+	of *cobra.Command
 }
 
 func (e usageError) Unwrap() error { return e.error }
+
+func (e usageError) hint() string {
+	line := e.of.UseLine()
+	if e.of.HasSubCommands() {
+		line += " COMMAND"
+	}
+	return fmt.Sprintf("Usage: %s\nRun '%s --help' for more.\n", line, e.of.CommandPath())
+}

@@ -14,7 +14,7 @@ func peersCommand(o *options) *cobra.Command {
 		Short: "The neighbours in the similarity graph",
 		Example: `  p2pnode peers
   p2pnode peers --json`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return ask(cmd, o, node.Owner.Peers, peersText)
 		},

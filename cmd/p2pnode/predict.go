@@ -25,7 +25,7 @@ yes-or-no target.`,
 			for _, a := range args {
 				name, value, ok := strings.Cut(a, "=")
 				if _, twice := row[name]; !ok || twice {
-					return usageError{fmt.Errorf("%q is not COLUMN=VALUE, or the column comes twice", a), cmd.CommandPath()}
+					return usageError{fmt.Errorf("%q is not COLUMN=VALUE, or the column comes twice", a), cmd}
 				}
 				row[name] = value
 			}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/libp2p/go-libp2p/gologshim"
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
@@ -26,11 +27,14 @@ when the node is ready and how others reach it; logs go to standard error.
 Ctrl-C once stops cleanly; twice stops at once, and nothing is lost either way.`,
 		Example: `  p2pnode run
   p2pnode run --dir /var/lib/p2pnode --json`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			level := slog.LevelInfo
 			if verbose {
 				level = slog.LevelDebug
+			} else {
+				// What libp2p logs on its own, it also returns.
+				gologshim.SetDefaultHandler(slog.DiscardHandler)
 			}
 			return run(cmd, o, newLog(cmd, o, level))
 		},

@@ -17,7 +17,7 @@ and how the model learned with the neighbours compares, on records held out from
 both, with the best model of this device alone. Works with and without a daemon.`,
 		Example: `  p2pnode status
   p2pnode status --json`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return ask(cmd, o, node.Owner.Status, statusText)
 		},

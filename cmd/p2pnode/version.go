@@ -20,7 +20,7 @@ func versionCommand(o *options) *cobra.Command {
 		Short: "Print the version",
 		Example: `  p2pnode version
   p2pnode version --json`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			info, ok := debug.ReadBuildInfo()
 			if !ok {
