@@ -18,6 +18,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	pubsub "github.com/libp2p/go-libp2p-pubsub"
 	"github.com/libp2p/go-libp2p/core/host"
@@ -66,6 +67,8 @@ type Gossip struct {
 	refused   chan struct{} // some peer has just become refused
 	edges     edgeServer
 	counts    counters
+	// watchEvery is the time between looks of the watchdog.
+	watchEvery time.Duration
 
 	mu      sync.Mutex
 	follows map[string]*follow // by topic
@@ -120,6 +123,8 @@ func New(h host.Host, c Config) (*Gossip, error) {
 		refused:   make(chan struct{}, 1),
 		follows:   make(map[string]*follow),
 		heard:     make(map[peer.ID]uint64),
+
+		watchEvery: watchEvery,
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	if err := g.join(ctx); err != nil {

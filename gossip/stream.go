@@ -19,8 +19,11 @@ const (
 	edgeTimeout = 10 * time.Second
 	// maxEdgeSize bounds one edge message: a model, a profile, a few numbers.
 	maxEdgeSize = MaxMessageSize + 8*maxProfile + 1024
-	// maxEdgeStreams bounds the requests answered at the same time.
-	maxEdgeStreams = 64
+	// maxEdgeStreams bounds the requests answered at the same time, and
+	// maxPeerStreams those of one peer: a peer that asks and then says nothing
+	// holds its place for edgeTimeout.
+	maxEdgeStreams = 256
+	maxPeerStreams = 4
 )
 
 func edgeProtocol(netName string) protocol.ID {
@@ -96,16 +99,17 @@ type edgeServer struct {
 	gossip *Gossip
 	ctx    context.Context // ends with shut
 	cancel context.CancelFunc
-	places chan struct{}
 
-	mu      sync.Mutex // orders serving.Add before serving.Wait
+	mu      sync.Mutex // also orders serving.Add before serving.Wait
 	serving sync.WaitGroup
+	streams int
+	byPeer  map[peer.ID]int
 }
 
 func (e *edgeServer) start(ctx context.Context, g *Gossip) {
 	e.gossip = g
 	e.ctx, e.cancel = context.WithCancel(ctx)
-	e.places = make(chan struct{}, maxEdgeStreams)
+	e.byPeer = make(map[peer.ID]int)
 	g.host.SetStreamHandler(edgeProtocol(g.config.Network), e.handle)
 }
 
@@ -118,34 +122,36 @@ func (e *edgeServer) shut() {
 	e.serving.Wait()
 }
 
-// enter reports whether there is a place for one more request.
-func (e *edgeServer) enter() bool {
+// enter reports whether there is a place for one more request of the peer.
+func (e *edgeServer) enter(from peer.ID) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.ctx.Err() != nil {
+	if e.ctx.Err() != nil || e.streams >= maxEdgeStreams || e.byPeer[from] >= maxPeerStreams {
 		return false
 	}
-	select {
-	case e.places <- struct{}{}:
-		e.serving.Add(1)
-		return true
-	default:
-		return false
-	}
+	e.streams++
+	e.byPeer[from]++
+	e.serving.Add(1)
+	return true
 }
 
-func (e *edgeServer) leave() {
-	<-e.places
+func (e *edgeServer) leave(from peer.ID) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.streams--
+	if e.byPeer[from]--; e.byPeer[from] == 0 {
+		delete(e.byPeer, from)
+	}
 	e.serving.Done()
 }
 
 func (e *edgeServer) handle(s network.Stream) {
 	from := s.Conn().RemotePeer()
-	if e.gossip.offenders.Contains(from) || !e.enter() {
+	if e.gossip.offenders.Contains(from) || !e.enter(from) {
 		_ = s.Reset()
 		return
 	}
-	defer e.leave()
+	defer e.leave(from)
 	ctx, cancel := context.WithTimeout(e.ctx, edgeTimeout)
 	defer cancel()
 	defer bound(ctx, s)()

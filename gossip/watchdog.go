@@ -35,7 +35,7 @@ func (g *Gossip) strike(p peer.ID) {
 // makes the neighbour subscribe anew. Redialling is the business of whoever
 // keeps the connections.
 func (g *Gossip) watch(ctx context.Context) {
-	tick := time.NewTicker(watchEvery)
+	tick := time.NewTicker(g.watchEvery)
 	defer tick.Stop()
 	deaf := make(map[peer.ID]deafness)
 	for {

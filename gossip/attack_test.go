@@ -1,0 +1,312 @@
+package gossip
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	pubsub "github.com/libp2p/go-libp2p-pubsub"
+	pb "github.com/libp2p/go-libp2p-pubsub/pb"
+	"github.com/libp2p/go-libp2p/core/crypto"
+	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-msgio"
+	"google.golang.org/protobuf/proto"
+
+	"p2pnode/gossip/internal/wire"
+	"p2pnode/learner"
+)
+
+// signed makes a message as gossipsub does: signed by key, said to be by from.
+func signed(t testing.TB, key crypto.PrivKey, from peer.ID, topic string, seqno uint64, data []byte) *pb.Message {
+	t.Helper()
+	m := &pb.Message{From: []byte(from), Data: data, Topic: &topic, Seqno: binary.BigEndian.AppendUint64(nil, seqno)}
+	plain, err := proto.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Signature, err = key.Sign(append([]byte("libp2p-pubsub:"), plain...)); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// bad models, as an honest codec would never write them.
+func badModels(t testing.TB) map[string][]byte {
+	t.Helper()
+	bad := map[string][]byte{
+		"NaN":             mustEncode(t, model(1, math.NaN(), 0, 0)),
+		"out of ball":     mustEncode(t, model(1, 3, 0, 0)),
+		"wrong dimension": mustEncode(t, model(1, 0, 0)),
+		"garbage":         []byte("\xffgarbage"),
+		"empty":           nil,
+		"large":           make([]byte, 50<<10),
+	}
+	old, err := proto.Marshal(&wire.Model{Version: 99, Kind: uint32(learner.KindModel), Round: 1, Value: []float64{0, 0, 0}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad["wrong version"] = old
+	return bad
+}
+
+// TestVerdicts asks the validator directly, so that each outcome is seen.
+func TestVerdicts(t *testing.T) {
+	g := newNode(t)
+	ownerKey, otherKey := newKey(t), newKey(t)
+	owner, _ := peer.IDFromPrivateKey(ownerKey)
+	other, _ := peer.IDFromPrivateKey(otherKey)
+	if err := g.Follow(owner); err != nil {
+		t.Fatal(err)
+	}
+	judge := func(via, author peer.ID, topicOwner peer.ID, data []byte) pubsub.ValidationResult {
+		topic := topicOf("net", topicOwner)
+		return g.validate(t.Context(), via, &pubsub.Message{Message: &pb.Message{From: []byte(author), Topic: &topic, Data: data}})
+	}
+	good := func(round uint64) []byte { return mustEncode(t, model(round, 1, 1, 1)) }
+	for _, step := range []struct {
+		name            string
+		via, author, of peer.ID
+		data            []byte
+		want            pubsub.ValidationResult
+	}{
+		{"the first", owner, owner, owner, good(3), pubsub.ValidationAccept},
+		{"the same again", owner, owner, owner, good(3), pubsub.ValidationIgnore},
+		{"an older one", owner, owner, owner, good(2), pubsub.ValidationIgnore},
+		{"a newer one, relayed", other, owner, owner, good(4), pubsub.ValidationAccept},
+		{"wrong author", other, other, owner, good(5), pubsub.ValidationReject},
+		{"wrong author, relayed by the owner", owner, other, owner, good(5), pubsub.ValidationReject},
+		{"not followed", other, other, other, good(1), pubsub.ValidationIgnore},
+		{"own", g.id(), g.id(), g.id(), good(1), pubsub.ValidationAccept},
+	} {
+		if got := judge(step.via, step.author, step.of, step.data); got != step.want {
+			t.Errorf("%s: verdict %v, want %v", step.name, got, step.want)
+		}
+	}
+	for name, data := range badModels(t) {
+		if got := judge(owner, owner, owner, data); got != pubsub.ValidationReject {
+			t.Errorf("%s: verdict %v, want Reject", name, got)
+		}
+	}
+	if got := g.Inbox().Take(); len(got) != 1 || got[0].Round != 4 {
+		t.Errorf("the inbox holds %+v", got)
+	}
+}
+
+// attacker speaks gossipsub's protocol by hand and lets nobody open a stream
+// to it, so that gossipsub itself keeps no score of it.
+type attacker struct {
+	t   testing.TB
+	key crypto.PrivKey
+	host.Host
+}
+
+func newAttacker(t testing.TB, victim *node) *attacker {
+	t.Helper()
+	key := newKey(t)
+	a := &attacker{t, key, newHost(t, key)}
+	connect(t, a.Host, victim.host)
+	return a
+}
+
+// send writes one RPC on a stream of its own; the victim may refuse it.
+func (a *attacker) send(victim *node, rpc *pb.RPC) {
+	a.t.Helper()
+	data, err := proto.Marshal(rpc)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	s, err := a.NewStream(a.t.Context(), victim.id(), pubsub.GossipSubID_v12)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	_ = msgio.NewVarintWriter(s).WriteMsg(data)
+	_ = s.CloseWrite()
+}
+
+func (a *attacker) connected(victim *node) bool {
+	return victim.host.Network().Connectedness(a.ID()) == network.Connected
+}
+
+// victimAndFriend returns a node and the neighbour it follows, whose messages
+// must keep arriving whatever an attacker does.
+func victimAndFriend(t testing.TB) (victim, friend *node) {
+	t.Helper()
+	victim, friend = newNode(t), newNode(t)
+	befriend(t, victim, friend)
+	waitForListeners(t, friend, victim)
+	waitForListeners(t, victim, friend)
+	return victim, friend
+}
+
+func TestForgersAreRejectedThenRefused(t *testing.T) {
+	for name, forge := range map[string]func(a *attacker, owner peer.ID, i uint64) *pb.Message{
+		"wrong author": func(a *attacker, owner peer.ID, i uint64) *pb.Message {
+			return signed(a.t, a.key, a.ID(), topicOf("net", owner), i, mustEncode(a.t, model(i, 0, 0, 0)))
+		},
+		"author spoofed": func(a *attacker, owner peer.ID, i uint64) *pb.Message {
+			return signed(a.t, a.key, owner, topicOf("net", owner), i, mustEncode(a.t, model(i, 0, 0, 0)))
+		},
+		"unsigned": func(a *attacker, owner peer.ID, i uint64) *pb.Message {
+			m := signed(a.t, a.key, owner, topicOf("net", owner), i, mustEncode(a.t, model(i, 0, 0, 0)))
+			m.Signature = nil
+			return m
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			victim, friend := victimAndFriend(t)
+			a := newAttacker(t, victim)
+			for i := range uint64(strikeLimit) {
+				if !a.connected(victim) {
+					t.Fatalf("disconnected after %d messages", i)
+				}
+				a.send(victim, &pb.RPC{Publish: []*pb.Message{forge(a, friend.id(), i+1)}})
+				waitForStats(t, victim, func(s Stats) bool { return s.Rejected == i+1 })
+			}
+			waitFor(t, func() string {
+				if a.connected(victim) {
+					return "the forger is still connected"
+				}
+				return ""
+			})
+			connect(t, a.Host, victim.host) // it can come back, but is not heard
+			if _, err := victim.Ask(t.Context(), a.ID(), EdgeRequest{Kind: EdgeHello}); err == nil {
+				t.Error("a refused peer was asked")
+			}
+			publish(t, friend, 1)
+			if got := take(t, victim); len(got) != 1 || got[0].From != ID(friend.id()) || got[0].Round != 1 {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+func TestANeighbourThatSendsBadModelsIsRejected(t *testing.T) {
+	for name, data := range badModels(t) {
+		t.Run(name, func(t *testing.T) {
+			victim, evil := victimAndFriend(t)
+			if err := evil.Publish(t.Context(), data); err != nil {
+				t.Fatal(err)
+			}
+			waitForStats(t, victim, func(s Stats) bool { return s == Stats{Rejected: 1} })
+			if len(victim.Inbox().Take()) != 0 {
+				t.Error("the bad model is in the inbox")
+			}
+		})
+	}
+}
+
+func TestReplaysAreIgnored(t *testing.T) {
+	victim, friend := victimAndFriend(t)
+	key := friend.host.Peerstore().PrivKey(friend.id())
+	first := signed(t, key, friend.id(), topicOf("net", friend.id()), 1, mustEncode(t, model(1, 0, 0, 0)))
+	second := signed(t, key, friend.id(), topicOf("net", friend.id()), 2, mustEncode(t, model(2, 0, 0, 0)))
+	again := signed(t, key, friend.id(), topicOf("net", friend.id()), 3, mustEncode(t, model(1, 0, 0, 0)))
+	a := newAttacker(t, victim) // relaying what the author signed is allowed
+	for _, m := range []*pb.Message{first, second, first, second, again} {
+		a.send(victim, &pb.RPC{Publish: []*pb.Message{m}})
+		time.Sleep(time.Millisecond)
+	}
+	waitForStats(t, victim, func(s Stats) bool { return s == Stats{Delivered: 2, Ignored: 1} })
+	if got := victim.Inbox().Take(); len(got) != 1 || got[0].Round != 2 {
+		t.Errorf("the inbox holds %+v", got)
+	}
+	if !a.connected(victim) {
+		t.Error("a relay of stale messages was disconnected")
+	}
+}
+
+func TestOversizeMessagesAreDropped(t *testing.T) {
+	victim, friend := victimAndFriend(t)
+	a := newAttacker(t, victim)
+	huge := make([]byte, MaxMessageSize+envelopeSize)
+	a.send(victim, &pb.RPC{Publish: []*pb.Message{signed(t, a.key, a.ID(), topicOf("net", friend.id()), 1, huge)}})
+	publish(t, friend, 1)
+	if got := take(t, victim); len(got) != 1 || got[0].Round != 1 {
+		t.Errorf("got %+v", got)
+	}
+	if s := victim.Stats(); s != (Stats{Delivered: 1}) {
+		t.Errorf("the counts are %+v", s)
+	}
+}
+
+func TestGarbageOnTheEdgeStreamIsRefused(t *testing.T) {
+	victim := newNode(t)
+	a := newAttacker(t, victim)
+	for i := range strikeLimit {
+		s, err := a.NewStream(t.Context(), victim.id(), edgeProtocol("net"))
+		if err != nil {
+			t.Fatalf("stream %d: %v", i+1, err)
+		}
+		if i%2 == 0 {
+			_ = msgio.NewVarintWriter(s).WriteMsg([]byte("\xffgarbage"))
+		} else {
+			_, _ = s.Write(binary.AppendUvarint(nil, 1<<40)) // a length that must not be believed
+		}
+		if _, err := msgio.NewVarintReader(s).ReadMsg(); err == nil {
+			t.Error("garbage was answered")
+		}
+	}
+	waitFor(t, func() string {
+		if a.connected(victim) {
+			return "the attacker is still connected"
+		}
+		return ""
+	})
+	if err := a.Connect(t.Context(), peer.AddrInfo{ID: victim.id(), Addrs: victim.host.Addrs()}); err != nil {
+		t.Fatal(err)
+	}
+	s, err := a.NewStream(t.Context(), victim.id(), edgeProtocol("net"))
+	if err == nil {
+		err = writeEdge(s, encodeRequest(EdgeRequest{Kind: EdgeHello}))
+	}
+	if err == nil {
+		_, err = readEdge(s)
+	}
+	if err == nil {
+		t.Error("a refused peer was answered")
+	}
+}
+
+// TestSilentStreamsOfOnePeerLeaveRoomForOthers opens streams and says nothing.
+func TestSilentStreamsOfOnePeerLeaveRoomForOthers(t *testing.T) {
+	victim, friend := newNode(t), newNode(t)
+	connect(t, friend.host, victim.host)
+	a := newAttacker(t, victim)
+	for range maxEdgeStreams + 1 {
+		s, err := a.NewStream(t.Context(), victim.id(), edgeProtocol("net"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = s.Write([]byte{10}) // a length, and then nothing
+	}
+	waitFor(t, func() string {
+		victim.edges.mu.Lock()
+		defer victim.edges.mu.Unlock()
+		if n := victim.edges.streams; n != maxPeerStreams {
+			return fmt.Sprintf("%d silent streams are held open, want %d", n, maxPeerStreams)
+		}
+		return ""
+	})
+	if reply, err := friend.Ask(t.Context(), victim.id(), EdgeRequest{Kind: EdgeHello}); err != nil || reply.Reason != "test" {
+		t.Errorf("the friend got %+v, %v", reply, err)
+	}
+}
+
+func TestServedModelsAreCheckedLikeBroadcasts(t *testing.T) {
+	g, author := newNode(t), newNode(t)
+	for name, data := range badModels(t) {
+		if _, err := g.Hear(author.id(), data); err == nil {
+			t.Errorf("%s: heard", name)
+		}
+	}
+	if !g.offenders.Contains(author.id()) {
+		t.Error("a peer that serves bad models is not refused")
+	}
+	if len(g.Inbox().Take()) != 0 {
+		t.Error("a bad model is in the inbox")
+	}
+}

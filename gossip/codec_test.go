@@ -1,0 +1,290 @@
+package gossip
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"p2pnode/gossip/internal/wire"
+	"p2pnode/learner"
+)
+
+var testLimits = Limits{Dimension: 3, Radius: 2}
+
+func model(round uint64, values ...float64) learner.Message {
+	return learner.Message{From: "author", Kind: learner.KindModel, Round: round, NoiseStd: 0.5, Real: values}
+}
+
+func mustEncode(t testing.TB, m learner.Message) []byte {
+	t.Helper()
+	data, err := Encode(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func same(a, b learner.Message) bool {
+	return a.From == b.From && a.To == b.To && a.Kind == b.Kind && a.Round == b.Round &&
+		math.Float64bits(a.NoiseStd) == math.Float64bits(b.NoiseStd) &&
+		slices.EqualFunc(a.Real, b.Real, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) })
+}
+
+func TestEncodedModelsDecodeToTheSameBits(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 500 {
+		limits := Limits{Dimension: 1 + random.IntN(200), Radius: math.Exp(20 * random.NormFloat64())}
+		m := learner.Message{From: "author", Kind: learner.KindModel, Round: 1 + random.Uint64N(math.MaxUint64), NoiseStd: random.ExpFloat64()}
+		m.Real = make([]float64, limits.Dimension)
+		for i := range m.Real {
+			m.Real[i] = random.NormFloat64()
+		}
+		scale(m.Real, limits.Radius*random.Float64())
+		got, err := Decode(mustEncode(t, m), "author", limits)
+		if err != nil {
+			t.Fatalf("dimension %d, radius %g: %v", limits.Dimension, limits.Radius, err)
+		}
+		if !same(got, m) {
+			t.Fatalf("got %+v, sent %+v", got, m)
+		}
+	}
+}
+
+// scale gives v the norm r, by the slow and careful way.
+func scale(v []float64, r float64) {
+	var n float64
+	for _, x := range v {
+		n = math.Hypot(n, x)
+	}
+	for i := range v {
+		v[i] = v[i] / n * r
+	}
+}
+
+func TestTheBallIsClosedUpToRounding(t *testing.T) {
+	for _, c := range []struct {
+		norm float64
+		in   bool
+	}{{0, true}, {1.999, true}, {2, true}, {2 * (1 + 1e-10), true}, {2 * (1 + 1e-8), false}, {3, false}, {1e200, false}} {
+		v := []float64{c.norm / math.Sqrt(3), c.norm / math.Sqrt(3), c.norm / math.Sqrt(3)}
+		_, err := Decode(mustEncode(t, model(1, v...)), "author", testLimits)
+		if (err == nil) != c.in {
+			t.Errorf("norm %g in a ball of radius 2: %v", c.norm, err)
+		}
+	}
+}
+
+func TestMalformedModelsAreRefused(t *testing.T) {
+	good := func() *wire.Model {
+		return &wire.Model{Version: Version, Kind: uint32(learner.KindModel), Round: 1, NoiseStd: 1, Value: []float64{1, 0, 1}}
+	}
+	encode := func(change func(*wire.Model)) []byte {
+		w := good()
+		change(w)
+		data, err := proto.Marshal(w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	valid := encode(func(*wire.Model) {})
+	if _, err := Decode(valid, "author", testLimits); err != nil {
+		t.Fatalf("the model the others are made from is refused: %v", err)
+	}
+	for name, data := range map[string][]byte{
+		"empty":            nil,
+		"garbage":          []byte("\xff\xff\xff\xff"),
+		"cut short":        valid[:len(valid)-1],
+		"too long":         append(valid, make([]byte, 200)...),
+		"version 0":        encode(func(w *wire.Model) { w.Version = 0 }),
+		"version 2":        encode(func(w *wire.Model) { w.Version = 2 }),
+		"no kind":          encode(func(w *wire.Model) { w.Kind = 0 }),
+		"unknown kind":     encode(func(w *wire.Model) { w.Kind = 257 }),
+		"round 0":          encode(func(w *wire.Model) { w.Round = 0 }),
+		"no coordinates":   encode(func(w *wire.Model) { w.Value = nil }),
+		"one too few":      encode(func(w *wire.Model) { w.Value = w.Value[:2] }),
+		"one too many":     encode(func(w *wire.Model) { w.Value = append(w.Value, 0) }),
+		"NaN":              encode(func(w *wire.Model) { w.Value[1] = math.NaN() }),
+		"+Inf":             encode(func(w *wire.Model) { w.Value[1] = math.Inf(1) }),
+		"-Inf":             encode(func(w *wire.Model) { w.Value[1] = math.Inf(-1) }),
+		"outside the ball": encode(func(w *wire.Model) { w.Value[1] = 2 }),
+		"overflowing norm": encode(func(w *wire.Model) { w.Value[1] = math.MaxFloat64 }),
+		"negative noise":   encode(func(w *wire.Model) { w.NoiseStd = -1 }),
+		"NaN noise":        encode(func(w *wire.Model) { w.NoiseStd = math.NaN() }),
+		"infinite noise":   encode(func(w *wire.Model) { w.NoiseStd = math.Inf(1) }),
+		"attempt":          protowire.AppendVarint(protowire.AppendTag(slices.Clone(valid), 4, protowire.VarintType), 1),
+		"unknown field":    protowire.AppendBytes(protowire.AppendTag(slices.Clone(valid), 99, protowire.BytesType), []byte("x")),
+	} {
+		m, err := Decode(data, "author", testLimits)
+		if !errors.Is(err, ErrMalformed) {
+			t.Errorf("%s: error %v does not wrap ErrMalformed", name, err)
+		}
+		if m.Real != nil {
+			t.Errorf("%s: values came out with the error", name)
+		}
+	}
+}
+
+func TestErrorsSayNothingOfTheValues(t *testing.T) {
+	const secret = 123456.789
+	_, err := Decode(mustEncode(t, model(1, secret, 0, 0)), "author", testLimits)
+	if err == nil || strings.Contains(err.Error(), "123456") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestOnlyBroadcastModelsAreEncoded(t *testing.T) {
+	directed := model(1, 0)
+	directed.To = "somebody"
+	other := model(1, 0)
+	other.Kind = 99
+	for name, m := range map[string]learner.Message{
+		"directed":     directed,
+		"unknown kind": other,
+		"round 0":      model(0, 0),
+		"too large":    model(1, make([]float64, MaxMessageSize/8)...),
+	} {
+		if _, err := Encode(m); err == nil {
+			t.Errorf("%s: encoded", name)
+		}
+	}
+}
+
+func TestLimits(t *testing.T) {
+	for _, c := range []struct {
+		limits Limits
+		ok     bool
+	}{
+		{Limits{1, 1}, true}, {Limits{8184, 1e9}, true},
+		{Limits{0, 1}, false}, {Limits{-1, 1}, false}, {Limits{8185, 1}, false},
+		{Limits{1, 0}, false}, {Limits{1, -1}, false}, {Limits{1, math.NaN()}, false}, {Limits{1, math.Inf(1)}, false},
+		{Limits{1, math.MaxFloat64}, false},
+	} {
+		if err := c.limits.Check(); (err == nil) != c.ok {
+			t.Errorf("%+v: %v", c.limits, err)
+		}
+	}
+	largest := model(math.MaxUint64, make([]float64, 8184)...)
+	if _, err := Decode(mustEncode(t, largest), "author", Limits{8184, 1}); err != nil {
+		t.Errorf("the largest dimension allowed does not fit: %v", err)
+	}
+}
+
+// FuzzDecode checks that whatever is accepted obeys the limits and comes out of
+// a second encoding unchanged.
+func FuzzDecode(f *testing.F) {
+	f.Add(mustEncode(f, model(1, 0, 0, 0)))
+	f.Add(mustEncode(f, model(math.MaxUint64, 1, -1, math.Copysign(0, -1))))
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m, err := Decode(data, "author", testLimits)
+		if err != nil {
+			if !errors.Is(err, ErrMalformed) {
+				t.Fatalf("%v does not wrap ErrMalformed", err)
+			}
+			return
+		}
+		if len(m.Real) != 3 || m.Round == 0 || m.From != "author" || m.To != "" || !(m.NoiseStd >= 0) ||
+			!(math.Hypot(math.Hypot(m.Real[0], m.Real[1]), m.Real[2]) <= 2*(1+1e-8)) {
+			t.Fatalf("accepted %+v", m)
+		}
+		again, err := Decode(mustEncode(t, m), "author", testLimits)
+		if err != nil || !same(again, m) {
+			t.Fatalf("%+v became %+v (%v)", m, again, err)
+		}
+	})
+}
+
+func TestEdgeMessagesSurviveTheWire(t *testing.T) {
+	request := EdgeRequest{Kind: EdgeAsk, Profile: []float64{1, -2}, Weight: 0.25, MyRound: 3, YourRound: 4, Latest: []byte("l")}
+	reply := EdgeReply{Accepted: true, Reason: "because", Profile: []float64{5}, MyRound: 6, YourRound: 7, Latest: []byte("m")}
+	data, err := proto.Marshal(encodeRequest(request))
+	if err != nil {
+		t.Fatal(err)
+	}
+	gotRequest, err := decodeRequest(data)
+	if err != nil || gotRequest.Kind != request.Kind || gotRequest.Weight != request.Weight ||
+		!slices.Equal(gotRequest.Profile, request.Profile) || !bytes.Equal(gotRequest.Latest, request.Latest) ||
+		gotRequest.MyRound != 3 || gotRequest.YourRound != 4 {
+		t.Errorf("%+v became %+v (%v)", request, gotRequest, err)
+	}
+	if data, err = proto.Marshal(encodeReply(reply)); err != nil {
+		t.Fatal(err)
+	}
+	gotReply, err := decodeReply(data)
+	if err != nil || !gotReply.Accepted || gotReply.Reason != reply.Reason ||
+		!slices.Equal(gotReply.Profile, reply.Profile) || !bytes.Equal(gotReply.Latest, reply.Latest) ||
+		gotReply.MyRound != 6 || gotReply.YourRound != 7 {
+		t.Errorf("%+v became %+v (%v)", reply, gotReply, err)
+	}
+}
+
+func TestMalformedEdgeMessagesAreRefused(t *testing.T) {
+	for name, change := range map[string]func(*wire.EdgeRequest){
+		"version":          func(w *wire.EdgeRequest) { w.Version = 2 },
+		"kind 0":           func(w *wire.EdgeRequest) { w.Kind = 0 },
+		"kind 4":           func(w *wire.EdgeRequest) { w.Kind = 4 },
+		"kind 257":         func(w *wire.EdgeRequest) { w.Kind = 257 },
+		"negative weight":  func(w *wire.EdgeRequest) { w.Weight = -1 },
+		"NaN weight":       func(w *wire.EdgeRequest) { w.Weight = math.NaN() },
+		"infinite weight":  func(w *wire.EdgeRequest) { w.Weight = math.Inf(1) },
+		"NaN profile":      func(w *wire.EdgeRequest) { w.Profile = []float64{math.NaN()} },
+		"infinite profile": func(w *wire.EdgeRequest) { w.Profile = []float64{math.Inf(-1)} },
+		"long profile":     func(w *wire.EdgeRequest) { w.Profile = make([]float64, maxProfile+1) },
+		"long latest":      func(w *wire.EdgeRequest) { w.Latest = make([]byte, MaxMessageSize+1) },
+	} {
+		w := encodeRequest(EdgeRequest{Kind: EdgeAsk})
+		change(w)
+		data, err := proto.Marshal(w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := decodeRequest(data); !errors.Is(err, ErrMalformed) {
+			t.Errorf("request with a bad %s: %v", name, err)
+		}
+	}
+	long := encodeReply(EdgeReply{Reason: strings.Repeat("x", 1000)})
+	if len(long.Reason) != maxReason {
+		t.Errorf("a reason of 1000 bytes is sent as %d", len(long.Reason))
+	}
+	long.Reason += "x"
+	data, err := proto.Marshal(long)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := decodeReply(data); !errors.Is(err, ErrMalformed) {
+		t.Errorf("reply with a long reason: %v", err)
+	}
+}
+
+func FuzzDecodeEdge(f *testing.F) {
+	request, _ := proto.Marshal(encodeRequest(EdgeRequest{Kind: EdgeAsk, Profile: []float64{1}, Weight: 1, MyRound: 1, Latest: []byte("x")}))
+	f.Add(request)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if r, err := decodeRequest(data); err == nil && (r.Kind < EdgeHello || r.Kind > EdgeDrop || !(r.Weight >= 0) || len(r.Profile) > maxProfile) {
+			t.Fatalf("accepted %+v", r)
+		}
+		if r, err := decodeReply(data); err == nil && (len(r.Reason) > maxReason || len(r.Profile) > maxProfile) {
+			t.Fatalf("accepted %+v", r)
+		}
+	})
+}
+
+func BenchmarkDecode(b *testing.B) {
+	limits := Limits{Dimension: 100, Radius: 10}
+	data := mustEncode(b, model(1, make([]float64, 100)...))
+	b.SetBytes(int64(len(data)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Decode(data, "author", limits); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

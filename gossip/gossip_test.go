@@ -1,0 +1,236 @@
+package gossip
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/peer"
+	"go.uber.org/goleak"
+
+	"p2pnode/learner"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m)
+}
+
+func TestAModelReachesThoseWhoFollow(t *testing.T) {
+	a, b, stranger := newNode(t), newNode(t), newNode(t)
+	befriend(t, a, b)
+	connect(t, stranger.host, a.host)
+	waitForListeners(t, a, b)
+
+	sent := model(7, 0.5, -0.5, 1)
+	if err := a.Publish(t.Context(), mustEncode(t, sent)); err != nil {
+		t.Fatal(err)
+	}
+	got := take(t, b)
+	sent.From = ID(a.id())
+	if len(got) != 1 || !same(got[0], sent) {
+		t.Fatalf("got %+v, want %+v", got, sent)
+	}
+	if s := a.Stats(); s.Published != 1 || s.Expected != 1 {
+		t.Errorf("the publisher counts %+v", s)
+	}
+	if s := b.Stats(); s != (Stats{Delivered: 1}) {
+		t.Errorf("the listener counts %+v", s)
+	}
+	if s := stranger.Stats(); s != (Stats{}) {
+		t.Errorf("the stranger counts %+v", s)
+	}
+}
+
+func TestListenersChangedFollowsTheListeners(t *testing.T) {
+	a, b := newNode(t), newNode(t)
+	befriend(t, a, b)
+	changed := func() {
+		t.Helper()
+		select {
+		case <-a.ListenersChanged():
+		case <-time.After(deadline):
+			t.Fatal("no word of the change")
+		}
+	}
+	changed()
+	waitForListeners(t, a, b)
+	if err := b.Unfollow(a.id()); err != nil {
+		t.Fatal(err)
+	}
+	changed()
+	waitForListeners(t, a)
+	publish(t, a, 1)
+	if s := a.Stats(); s.Published != 1 || s.Expected != 0 {
+		t.Errorf("publishing to an empty room counts %+v", s)
+	}
+}
+
+func TestFollowingAgainDoesNotBringBackOldMessages(t *testing.T) {
+	a, b := newNode(t), newNode(t)
+	befriend(t, a, b)
+	waitForListeners(t, a, b)
+	publish(t, a, 5)
+	take(t, b)
+	for range 2 { // twice is the same as once
+		if err := b.Unfollow(a.id()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	waitForListeners(t, a)
+	for range 2 {
+		if err := b.Follow(a.id()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	waitForListeners(t, a, b)
+	publish(t, a, 5)
+	waitForStats(t, b, func(s Stats) bool { return s.Ignored == 1 })
+	publish(t, a, 6)
+	if got := take(t, b); len(got) != 1 || got[0].Round != 6 {
+		t.Errorf("got %+v", got)
+	}
+	if err := b.Follow(b.id()); err == nil {
+		t.Error("a node follows itself")
+	}
+}
+
+func TestUnfollowEmptiesTheInbox(t *testing.T) {
+	a, b := newNode(t), newNode(t)
+	befriend(t, a, b)
+	waitForListeners(t, a, b)
+	publish(t, a, 1)
+	waitForStats(t, b, func(s Stats) bool { return s.Delivered == 1 })
+	if err := b.Unfollow(a.id()); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.Inbox().Take(); len(got) != 0 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// TestABurstLosesNothing lets everybody publish many models at once, which
+// gossipsub's default queues do not survive.
+func TestABurstLosesNothing(t *testing.T) {
+	const n, rounds = 20, 50
+	nodes := make([]*node, n)
+	for i := range nodes {
+		nodes[i] = newNode(t)
+	}
+	neighbours := make([][]*node, n)
+	for i := range nodes {
+		for _, step := range []int{1, 2, 5} { // a ring with shortcuts, degree 6
+			j := (i + step) % n
+			befriend(t, nodes[i], nodes[j])
+			neighbours[i] = append(neighbours[i], nodes[j])
+			neighbours[j] = append(neighbours[j], nodes[i])
+		}
+	}
+	for i := range nodes {
+		waitForListeners(t, nodes[i], neighbours[i]...)
+	}
+	for r := range uint64(rounds) {
+		for _, a := range nodes {
+			publish(t, a, r+1)
+		}
+	}
+	for i, a := range nodes {
+		waitForStats(t, a, func(s Stats) bool { return s.Delivered == uint64(rounds*len(neighbours[i])) })
+		if s := a.Stats(); s.Dropped != 0 || s.Rejected != 0 || s.Ignored != 0 || s.Expected != s.Delivered {
+			t.Errorf("node %d counts %+v", i, s)
+		}
+		for _, m := range a.Inbox().Take() {
+			if m.Round != rounds {
+				t.Errorf("node %d has round %d of %s as the newest", i, m.Round, m.From)
+			}
+		}
+	}
+}
+
+func TestAskAndAnswer(t *testing.T) {
+	c := testConfig()
+	stored := mustEncode(t, model(9, 0, 1, 0))
+	var from atomic.Pointer[peer.ID]
+	c.OnEdge = func(_ context.Context, p peer.ID, r EdgeRequest) EdgeReply {
+		from.Store(&p)
+		return EdgeReply{Accepted: r.Kind == EdgeAsk && r.Weight == 0.5, Profile: r.Profile, MyRound: 9, YourRound: r.MyRound, Latest: stored}
+	}
+	a, b := newNode(t), startNode(t, newKey(t), c)
+	connect(t, a.host, b.host)
+	reply, err := a.Ask(t.Context(), b.id(), EdgeRequest{Kind: EdgeAsk, Profile: []float64{1, 2}, Weight: 0.5, MyRound: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reply.Accepted || len(reply.Profile) != 2 || reply.MyRound != 9 || reply.YourRound != 3 || *from.Load() != a.id() {
+		t.Errorf("the reply is %+v", reply)
+	}
+	heard, err := a.Hear(b.id(), reply.Latest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := take(t, a); len(got) != 1 || !same(got[0], heard) || heard.Round != 9 || heard.From != ID(b.id()) {
+		t.Errorf("heard %+v, took %+v", heard, got)
+	}
+	if s := a.Stats(); s != (Stats{}) {
+		t.Errorf("what was asked for counts as %+v", s)
+	}
+}
+
+func TestAskFailsInTime(t *testing.T) {
+	c := testConfig()
+	c.OnEdge = func(ctx context.Context, _ peer.ID, _ EdgeRequest) EdgeReply {
+		<-ctx.Done()
+		return EdgeReply{}
+	}
+	a, slow, other := newNode(t), startNode(t, newKey(t), c), newNode(t)
+	connect(t, a.host, slow.host)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := a.Ask(ctx, slow.id(), EdgeRequest{Kind: EdgeHello}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a slow peer gives %v", err)
+	}
+	slow.stop() // must not wait for the answer that never comes
+	if _, err := a.Ask(t.Context(), other.id(), EdgeRequest{Kind: EdgeHello}); err == nil {
+		t.Error("a peer of unknown address answered")
+	}
+}
+
+func TestNetworksDoNotMix(t *testing.T) {
+	c := testConfig()
+	c.Network = "other"
+	a, b := newNode(t), startNode(t, newKey(t), c)
+	befriend(t, a, b)
+	if _, err := a.Ask(t.Context(), b.id(), EdgeRequest{Kind: EdgeHello}); err == nil {
+		t.Error("a peer of another network answered")
+	}
+	if got := a.Listeners(); len(got) != 0 {
+		t.Errorf("%d listeners from another network", len(got))
+	}
+}
+
+func TestConfigIsChecked(t *testing.T) {
+	h := newHost(t, newKey(t))
+	for name, change := range map[string]func(*Config){
+		"Network": func(c *Config) { c.Network = "" },
+		"Logger":  func(c *Config) { c.Logger = nil },
+		"OnEdge":  func(c *Config) { c.OnEdge = nil },
+		"Limits":  func(c *Config) { c.Limits = Limits{} },
+	} {
+		c := testConfig()
+		change(&c)
+		if _, err := New(h, c); err == nil {
+			t.Errorf("a configuration without %s is accepted", name)
+		}
+	}
+}
+
+func TestPeerIsTheInverseOfID(t *testing.T) {
+	p := newHost(t, newKey(t)).ID()
+	if back, err := Peer(ID(p)); err != nil || back != p {
+		t.Errorf("%s became %s (%v)", p, back, err)
+	}
+	if _, err := Peer(learner.ID("nobody")); err == nil {
+		t.Error("a name that is no peer ID is accepted")
+	}
+}

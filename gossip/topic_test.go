@@ -1,0 +1,128 @@
+package gossip
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	pb "github.com/libp2p/go-libp2p-pubsub/pb"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"google.golang.org/protobuf/proto"
+)
+
+func subscribe(topics ...string) []*pb.RPC_SubOpts { return subOpts(true, topics...) }
+
+func subOpts(on bool, topics ...string) []*pb.RPC_SubOpts {
+	subs := make([]*pb.RPC_SubOpts, len(topics))
+	for i, topic := range topics {
+		subs[i] = &pb.RPC_SubOpts{Subscribe: proto.Bool(on), Topicid: proto.String(topic)}
+	}
+	return subs
+}
+
+func topicNumber(i int) string { return fmt.Sprintf("p2pnode/net/m/%016d", i) }
+
+func TestOnlyTopicsOfTheNetworkAreSubscribedTo(t *testing.T) {
+	s := newSubscriptions(topicPrefix("net"))
+	for topic, ok := range map[string]bool{
+		topicNumber(1):                          true,
+		topicNumber(1) + "x":                    false,
+		strings.TrimSuffix(topicNumber(1), "1"): false,
+		"p2pnode/other/m/0000000000000001":      false,
+		"p2pnode/net/x/0000000000000001":        false,
+		"":                                      false,
+		"p2pnode/net/m/":                        false,
+	} {
+		kept, err := s.FilterIncomingSubscriptions("peer", subscribe(topic))
+		if err != nil || (len(kept) == 1) != ok || s.CanSubscribe(topic) != ok {
+			t.Errorf("%q: kept %d, CanSubscribe %v (%v)", topic, len(kept), s.CanSubscribe(topic), err)
+		}
+	}
+}
+
+func TestSubscriptionsOfOnePeerAreBounded(t *testing.T) {
+	s := newSubscriptions(topicPrefix("net"))
+	keep := func(p peer.ID, subs []*pb.RPC_SubOpts) int {
+		kept, err := s.FilterIncomingSubscriptions(p, subs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(kept)
+	}
+	total := 0
+	for i := range 1000 { // one at a time, as an attacker would
+		total += keep("greedy", subscribe(topicNumber(i)))
+	}
+	if total != maxTopics {
+		t.Errorf("kept %d subscriptions of one peer, want %d", total, maxTopics)
+	}
+	if keep("greedy", subscribe(topicNumber(0))) != 1 {
+		t.Error("a subscription already held was refused when repeated")
+	}
+	if keep("modest", subscribe(topicNumber(2000))) != 1 {
+		t.Error("one peer's subscriptions count against another's")
+	}
+	if keep("greedy", subOpts(false, topicNumber(0))) != 1 || keep("greedy", subscribe(topicNumber(3000))) != 1 {
+		t.Error("giving up a subscription makes no room for another")
+	}
+	s.forget("greedy")
+	if keep("greedy", subscribe(topicNumber(4000))) != 1 {
+		t.Error("a peer that came back is held to its old subscriptions")
+	}
+}
+
+func TestPeersAreRefusedAfterSeveralStrikesAndForgivenLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := newOffenders()
+		for i := range strikeLimit {
+			if o.Contains("bad") {
+				t.Fatalf("refused after %d strikes", i)
+			}
+			if fatal := o.strike("bad"); fatal != (i == strikeLimit-1) {
+				t.Fatalf("strike %d: %v", i+1, fatal)
+			}
+		}
+		if !o.Contains("bad") || o.Contains("good") {
+			t.Error("the wrong peer is refused")
+		}
+		if o.strike("bad") {
+			t.Error("a peer became refused twice")
+		}
+		time.Sleep(refusal - time.Second)
+		if !o.Contains("bad") {
+			t.Error("forgiven too early")
+		}
+		time.Sleep(2 * time.Second)
+		if o.Contains("bad") {
+			t.Error("never forgiven")
+		}
+		o.strike("bad")
+		if o.Contains("bad") {
+			t.Error("old strikes still count")
+		}
+	})
+}
+
+func TestRareMistakesAreForgiven(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := newOffenders()
+		for range 10 * strikeLimit {
+			if o.strike("clumsy") {
+				t.Fatal("refused for one strike in a while")
+			}
+			time.Sleep(strikeWindow / (strikeLimit - 2))
+		}
+	})
+}
+
+func TestOffendersAreBounded(t *testing.T) {
+	o := newOffenders()
+	for i := range 10 * maxOffenders {
+		o.strike(peer.ID(fmt.Sprint(i)))
+	}
+	if len(o.peers) > maxOffenders {
+		t.Errorf("%d offenders remembered, want at most %d", len(o.peers), maxOffenders)
+	}
+}

@@ -1,0 +1,95 @@
+package gossip
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/crypto"
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+)
+
+// TestARestartedNeighbourIsHeardAgain restarts a neighbour while its old
+// connection is still open here, and closes the old one afterwards. Gossipsub
+// then forgets what the new one subscribed to; the watchdog must mend it.
+func TestARestartedNeighbourIsHeardAgain(t *testing.T) {
+	key := newKey(t)
+	watchful := func(key crypto.PrivKey) *node { return startWatchful(t, key, testConfig(), 250*time.Millisecond) }
+	a, old := watchful(newKey(t)), watchful(key)
+	befriend(t, a, old)
+	waitForListeners(t, a, old)
+	publish(t, old, 1)
+	take(t, a)
+
+	restarted := watchful(key)
+	ctx, cancel := context.WithCancel(t.Context())
+	redialled := make(chan struct{})
+	go func() { // as a keeper of connections would
+		defer close(redialled)
+		for ctx.Err() == nil {
+			_ = restarted.host.Connect(ctx, peer.AddrInfo{ID: a.id(), Addrs: a.host.Addrs()})
+			time.Sleep(20 * time.Millisecond)
+		}
+	}()
+	defer func() { cancel(); <-redialled }()
+	if err := restarted.Follow(a.id()); err != nil {
+		t.Fatal(err)
+	}
+	waitForListeners(t, restarted, a)
+	old.stop()
+
+	round := uint64(1)
+	waitFor(t, func() string {
+		round++
+		publish(t, a, round)
+		publish(t, restarted, round)
+		if a.Stats().Delivered < 2 || restarted.Stats().Delivered == 0 {
+			return fmt.Sprintf("not heard both ways: %+v, %+v", a.Stats(), restarted.Stats())
+		}
+		return ""
+	})
+}
+
+// TestTheWatchdogLosesPatienceSlowly follows a node that does not follow back.
+func TestTheWatchdogLosesPatienceSlowly(t *testing.T) {
+	g, deaf := newNode(t), newNode(t)
+	if err := g.Follow(deaf.id()); err != nil {
+		t.Fatal(err)
+	}
+	memory := make(map[peer.ID]deafness)
+	for round, want := range []int{2, 4, 8, 16, 32, 64, 64} {
+		g.closeDeaf(memory) // not connected: nothing to close, no look counts
+		connect(t, g.host, deaf.host)
+		looks := 0
+		for g.host.Network().Connectedness(deaf.id()) == network.Connected {
+			g.closeDeaf(memory)
+			if looks++; looks > 2*want {
+				break
+			}
+		}
+		if looks != want {
+			t.Errorf("connection %d was closed after %d looks, want %d", round, looks, want)
+		}
+	}
+	if err := g.Unfollow(deaf.id()); err != nil {
+		t.Fatal(err)
+	}
+	if g.closeDeaf(memory); len(memory) != 0 {
+		t.Error("the watchdog remembers a peer that is no longer followed")
+	}
+}
+
+func TestTheWatchdogLeavesListenersAlone(t *testing.T) {
+	a, b := newNode(t), newNode(t)
+	befriend(t, a, b)
+	waitForListeners(t, a, b)
+	memory := make(map[peer.ID]deafness)
+	for range 10 * patience {
+		a.closeDeaf(memory)
+	}
+	if a.host.Network().Connectedness(b.id()) != network.Connected || len(memory) != 0 {
+		t.Errorf("the watchdog bit a listener: %+v", memory)
+	}
+}
