@@ -58,7 +58,7 @@ func newHost(key crypto.PrivKey, listen []string, traffic metrics.Reporter) (hos
 		libp2p.DisableMetrics(),
 	)
 	if err != nil {
-		return nil, fmt.Errorf("node: start the libp2p host: %w", err)
+		return nil, fmt.Errorf("node: start the libp2p host on %v: %w; if an address is taken, change the key \"listen\" of %s", listen, err, configFile)
 	}
 	return h, nil
 }
