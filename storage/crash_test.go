@@ -119,7 +119,7 @@ func TestKillLosesNothing(t *testing.T) {
 	var p promise
 	var burned, unheard int
 	for i := range kills {
-		killChild(t, path, &p, time.Duration(r.Int64N(int64(15*time.Millisecond))), i%5 == 4)
+		killChild(t, path, &p, time.Duration(r.Int64N(int64(40*time.Millisecond))), i%5 == 4)
 		s, l := open(t, path)
 		found := checkPromise(t, s, l, p)
 		if found.paid > found.committed {

@@ -35,6 +35,7 @@ type Ledger struct {
 	mu        sync.Mutex
 	account   *privacy.Account
 	head      link
+	slot      int    // of the anchor, written last
 	round     uint64 // highest paid
 	cohorts   []privacy.Cohort
 	unbounded bool
@@ -110,7 +111,7 @@ func (l *Ledger) append(entries []Entry) error {
 	if err != nil {
 		return err
 	}
-	if err := writeAnchor(anchorPath(l.store.path), head); err != nil {
+	if err := l.moveAnchor(head); err != nil {
 		l.poisoned = true
 		return fmt.Errorf("%w: write the anchor: %w", ErrPoisoned, err)
 	}
@@ -122,6 +123,12 @@ func (l *Ledger) append(entries []Entry) error {
 		}
 	}
 	return nil
+}
+
+// moveAnchor writes the slots of the anchor in turn.
+func (l *Ledger) moveAnchor(head link) error {
+	l.slot = (l.slot + 1) % anchorSlots
+	return writeAnchor(anchorPath(l.store.path), l.slot, head)
 }
 
 // write runs one transaction; any error of it poisons the ledger.

@@ -36,7 +36,7 @@ func (s *Store) OpenLedger(b privacy.Budget, dim int) (*Ledger, error) {
 	}
 	// An empty ledger gets an anchor too: were the first payment to create it,
 	// a crash right after that payment would look like a lost anchor.
-	if err := writeAnchor(anchorPath(s.path), l.head); err != nil {
+	if err := errors.Join(l.moveAnchor(l.head), syncDir(s.path)); err != nil {
 		return nil, fmt.Errorf("storage: write the anchor: %w", err)
 	}
 	s.ledger = l
@@ -62,7 +62,7 @@ func (l *Ledger) replay() error {
 		case err != nil:
 			return err
 		case !anchored && l.head.sequence > 0:
-			return fmt.Errorf("%w: the anchor is missing", ErrRolledBack)
+			return fmt.Errorf("%w: the anchor is missing or unreadable", ErrRolledBack)
 		case anchor.sequence > l.head.sequence:
 			return fmt.Errorf("%w: it ends at entry %d and its anchor is at %d", ErrRolledBack, l.head.sequence, anchor.sequence)
 		}

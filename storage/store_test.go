@@ -36,7 +36,7 @@ func TestOpenRefusesASecondUser(t *testing.T) {
 func TestOpenRefusesWhatItCannotRead(t *testing.T) {
 	newer := func(path string) {
 		s, _ := open(t, path)
-		must(t, s.putValue(bucketStore, keySchema, []byte("2")))
+		must(t, s.putValue(keySchema, []byte("2")))
 		must(t, s.Close())
 	}
 	foreign := func(path string) {
@@ -133,7 +133,4 @@ func TestValuesSurvive(t *testing.T) {
 	must(t, s.PutMeta("task", "def"))
 	s, _ = reopen(t, s)
 	check("def", "model")
-	if err := s.PutMeta("", "value"); err == nil {
-		t.Error("PutMeta took an empty key")
-	}
 }

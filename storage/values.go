@@ -9,7 +9,7 @@ import (
 
 // PutMeta stores a small string, the task's hash for example.
 func (s *Store) PutMeta(key, value string) error {
-	if err := s.putValue(bucketMeta, []byte(key), []byte(value)); err != nil {
+	if err := s.putValue(metaKey(key), []byte(value)); err != nil {
 		return fmt.Errorf("storage: save %q: %w", key, err)
 	}
 	return nil
@@ -17,7 +17,7 @@ func (s *Store) PutMeta(key, value string) error {
 
 // Meta returns the string PutMeta stored last, "" if there is none.
 func (s *Store) Meta(key string) (string, error) {
-	value, err := s.value(bucketMeta, []byte(key))
+	value, err := s.value(metaKey(key))
 	if err != nil {
 		return "", fmt.Errorf("storage: read %q: %w", key, err)
 	}
@@ -27,7 +27,7 @@ func (s *Store) Meta(key string) (string, error) {
 // SavePersonal stores the personal model, which never leaves the device, as
 // bytes the caller understands.
 func (s *Store) SavePersonal(model []byte) error {
-	if err := s.putValue(bucketStore, keyPersonal, model); err != nil {
+	if err := s.putValue(keyPersonal, model); err != nil {
 		return fmt.Errorf("storage: save the personal model: %w", err)
 	}
 	return nil
@@ -35,23 +35,25 @@ func (s *Store) SavePersonal(model []byte) error {
 
 // Personal returns the bytes SavePersonal stored last, nil if there are none.
 func (s *Store) Personal() ([]byte, error) {
-	model, err := s.value(bucketStore, keyPersonal)
+	model, err := s.value(keyPersonal)
 	if err != nil {
 		return nil, fmt.Errorf("storage: read the personal model: %w", err)
 	}
 	return model, nil
 }
 
-func (s *Store) putValue(bucket, key, value []byte) error {
+func metaKey(key string) []byte { return append(bytes.Clone(keyMeta), key...) }
+
+func (s *Store) putValue(key, value []byte) error {
 	return s.update(func(tx *bbolt.Tx) error {
-		return put(tx.Bucket(bucket), key, value)
+		return put(tx.Bucket(bucketStore), key, value)
 	})
 }
 
 // value returns a copy that outlives the transaction.
-func (s *Store) value(bucket, key []byte) (value []byte, err error) {
+func (s *Store) value(key []byte) (value []byte, err error) {
 	err = s.view(func(tx *bbolt.Tx) error {
-		found, err := get(tx.Bucket(bucket), key)
+		found, err := get(tx.Bucket(bucketStore), key)
 		value = bytes.Clone(found)
 		return err
 	})

@@ -1,0 +1,62 @@
+package storage
+
+import (
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+
+	"p2pnode/privacy"
+)
+
+// One release on disk: the debit, the anchor, then a message and a state of
+// 10 neighbours in 31 dimensions.
+func BenchmarkPayAndCommit(b *testing.B) {
+	s, err := Open(newPath(b))
+	must(b, err)
+	defer s.Close()
+	l, err := s.OpenLedger(privacy.Budget{Epsilon: 1, Delta: 1e-6}, dim)
+	must(b, err)
+	m := gaussian(b, privacy.MaxReleases)
+	message, state := make([]byte, 300), make([]byte, 6000)
+	round := uint64(0)
+	for b.Loop() {
+		round++
+		if paid, err := l.Pay(round, m, []privacy.Cohort{privacy.Cohort(1 + round/privacy.MaxReleases)}); err != nil || paid == nil {
+			b.Fatalf("%v paid, error %v", paid, err)
+		}
+		must(b, l.Commit(round, message, state))
+	}
+}
+
+// The anchor's part of a release.
+func BenchmarkAnchor(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "anchor")
+	for b.Loop() {
+		must(b, writeAnchor(path, 0, link{sequence: 1, crc: 2}))
+	}
+}
+
+// Opening verifies everything: 20,000 records in 31 dimensions and 2,000
+// entries of the ledger.
+func BenchmarkOpen(b *testing.B) {
+	s, l := open(b, newPath(b))
+	recs := randomRecords(rand.New(rand.NewPCG(1, 8)), 20_000)
+	for i := range recs {
+		recs[i].X = make([]float64, 31)
+	}
+	_, err := s.AppendRecords(recs, 100, nil)
+	must(b, err)
+	cohorts := make([]privacy.Cohort, 2000)
+	for i := range cohorts {
+		cohorts[i] = privacy.Cohort(i + 1)
+	}
+	pay(b, l, 1, gaussian(b, 10), cohorts...)
+	must(b, s.Close())
+	for b.Loop() {
+		s, err := Open(s.path)
+		must(b, err)
+		_, err = s.OpenLedger(budget, dim)
+		must(b, err)
+		must(b, s.Close())
+	}
+}

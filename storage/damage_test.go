@@ -1,0 +1,289 @@
+package storage
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"go.etcd.io/bbolt"
+
+	"p2pnode/privacy"
+)
+
+// image is a store as files, to be damaged and opened elsewhere.
+type image struct{ db, anchor []byte }
+
+func takeImage(t *testing.T, path string) image {
+	t.Helper()
+	db, err := os.ReadFile(path)
+	must(t, err)
+	anchor, err := os.ReadFile(anchorPath(path))
+	must(t, err)
+	return image{db, anchor}
+}
+
+func (i image) put(t *testing.T) (path string) {
+	t.Helper()
+	path = newPath(t)
+	must(t, os.WriteFile(path, i.db, 0o600))
+	if i.anchor != nil {
+		must(t, os.WriteFile(anchorPath(path), i.anchor, 0o600))
+	}
+	return path
+}
+
+// ledgerError opens store and ledger, and returns the first error.
+func ledgerError(t *testing.T, path string) error {
+	t.Helper()
+	s, err := Open(path)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	_, err = s.OpenLedger(budget, dim)
+	return err
+}
+
+// paidStore has four rounds: two cohorts paid, one unprotected, none committed
+// after the second. Its ledger has 1 + 2 + 2 + 1 + 2 entries.
+func paidStore(t *testing.T) (path string) {
+	path = newPath(t)
+	s, l := open(t, path)
+	m := gaussian(t, 10)
+	pay(t, l, 1, m, 1, 2)
+	must(t, commitRound(l, 1))
+	pay(t, l, 2, m, 1, 2)
+	must(t, commitRound(l, 2))
+	must(t, l.PayUnprotected(3))
+	_, err := s.AppendRecords(randomRecords(rand.New(rand.NewPCG(1, 9)), 60), 10, nil)
+	must(t, err)
+	must(t, s.SaveEdge(Edge{Peer: "a", Weight: 1}))
+	must(t, s.SavePeers(Peer{ID: "a"}, Peer{ID: "b"}))
+	must(t, s.SavePersonal([]byte("personal")))
+	pay(t, l, 4, m, 1, 2)
+	must(t, s.Close())
+	return path
+}
+
+const paidEntries = 8
+
+// tamper changes the ledger's bucket with bbolt itself.
+func tamper(t *testing.T, path string, change func(b *bbolt.Bucket) error) {
+	t.Helper()
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{NoSync: true})
+	must(t, err)
+	must(t, db.Update(func(tx *bbolt.Tx) error { return change(tx.Bucket(bucketLedger)) }))
+	must(t, db.Close())
+}
+
+// Each byte of an entry, with its seal broken (Open notices) and mended (only
+// the chain can).
+func TestEveryByteOfAnEntryCounts(t *testing.T) {
+	original := takeImage(t, paidStore(t))
+	for _, sequence := range []uint64{1, 2, 6, paidEntries} {
+		key := numberKey(sequence)
+		for at := range entrySize + crcSize {
+			for _, mend := range []bool{false, true} {
+				path := original.put(t)
+				tamper(t, path, func(b *bbolt.Bucket) error {
+					sealed := bytes.Clone(b.Get(key))
+					sealed[at] ^= 1 << (at % 8)
+					if mend && at < entrySize {
+						sealed = seal(key, sealed[:entrySize])
+					}
+					return b.Put(key, sealed)
+				})
+				if err := ledgerError(t, path); !errors.Is(err, ErrDamaged) {
+					t.Fatalf("entry %d, byte %d, mended %v: %v, want ErrDamaged", sequence, at, mend, err)
+				}
+			}
+		}
+	}
+}
+
+func TestLedgerNoticesWhatIsMissingOrAdded(t *testing.T) {
+	original := takeImage(t, paidStore(t))
+	// rewrite replaces the whole ledger by entries with a sound chain.
+	rewrite := func(b *bbolt.Bucket, entries ...Entry) error {
+		var head link
+		for sequence := range uint64(paidEntries) {
+			if err := b.Delete(numberKey(sequence + 1)); err != nil {
+				return err
+			}
+		}
+		for _, e := range entries {
+			var data []byte
+			data, head = encodeEntry(head, e)
+			if err := put(b, numberKey(head.sequence), data); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	begin := Entry{Kind: EntryBudget, Budget: budget, Dimension: dim}
+	debit := func(round uint64, muSquared float64) Entry {
+		return Entry{Kind: EntryDebit, Round: round, Cohort: 1, MuSquared: muSquared}
+	}
+	for _, c := range []struct {
+		name   string
+		want   error
+		change func(b *bbolt.Bucket) error
+	}{
+		{"nothing", nil, func(b *bbolt.Bucket) error { return nil }},
+		{"first entry gone", ErrDamaged, func(b *bbolt.Bucket) error { return b.Delete(numberKey(1)) }},
+		{"middle entry gone", ErrDamaged, func(b *bbolt.Bucket) error { return b.Delete(numberKey(4)) }},
+		{"last entry gone", ErrRolledBack, func(b *bbolt.Bucket) error { return b.Delete(numberKey(paidEntries)) }},
+		{"all gone", ErrRolledBack, func(b *bbolt.Bucket) error { return rewrite(b) }},
+		{"last entry twice", ErrDamaged, func(b *bbolt.Bucket) error {
+			data, err := get(b, numberKey(paidEntries))
+			return errors.Join(err, put(b, numberKey(paidEntries+1), data))
+		}},
+		{"two exchanged", ErrDamaged, func(b *bbolt.Bucket) error {
+			first, err1 := get(b, numberKey(2))
+			second, err2 := get(b, numberKey(3))
+			first, second = bytes.Clone(first), bytes.Clone(second)
+			return errors.Join(err1, err2, put(b, numberKey(2), second), put(b, numberKey(3), first))
+		}},
+		{"no opening entry", ErrDamaged, func(b *bbolt.Bucket) error { return rewrite(b, debit(1, 0.01)) }},
+		{"two opening entries", ErrDamaged, func(b *bbolt.Bucket) error { return rewrite(b, begin, begin) }},
+		{"unknown kind", ErrDamaged, func(b *bbolt.Bucket) error { return rewrite(b, begin, Entry{Kind: 9, Round: 1}) }},
+		{"rounds go back", ErrDamaged, func(b *bbolt.Bucket) error { return rewrite(b, begin, debit(2, 0.01), debit(1, 0.01)) }},
+		{"round zero", ErrDamaged, func(b *bbolt.Bucket) error { return rewrite(b, begin, debit(0, 0.01)) }},
+		{"overspent", ErrDamaged, func(b *bbolt.Bucket) error { return rewrite(b, begin, debit(1, 1e6)) }},
+		{"negative debit", ErrDamaged, func(b *bbolt.Bucket) error { return rewrite(b, begin, debit(1, -1)) }},
+		{"committed beyond paid", ErrRolledBack, func(b *bbolt.Bucket) error { return rewrite(b, begin, debit(1, 0.01)) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := original.put(t)
+			tamper(t, path, c.change)
+			if err := ledgerError(t, path); !errors.Is(err, c.want) {
+				t.Fatalf("open: %v, want %v", err, c.want)
+			}
+		})
+	}
+}
+
+// contents is everything a store holds, in words.
+func contents(t *testing.T, s *Store, l *Ledger) string {
+	t.Helper()
+	live, deleted, err1 := s.Records()
+	edges, err2 := s.Edges()
+	peers, err3 := s.Peers()
+	personal, err4 := s.Personal()
+	entries, err5 := l.Entries()
+	must(t, errors.Join(err1, err2, err3, err4, err5))
+	round, message := l.Outgoing()
+	return fmt.Sprint(live, deleted, edges, peers, personal, entries, round, message, l.State(), l.Round(), l.Spent(1), l.Spent(2))
+}
+
+// Damage anywhere in the file either changes nothing that is stored or is an
+// error. The last transaction was a payment: where a damaged meta page makes
+// bbolt fall back to the one before, the anchor notices.
+func TestDamagedFile(t *testing.T) {
+	path := paidStore(t)
+	s, l := open(t, path)
+	want := contents(t, s, l)
+	must(t, s.Close())
+	original := takeImage(t, path)
+
+	var same, refused int
+	try := func(what string, db []byte) {
+		t.Helper()
+		path := image{db, original.anchor}.put(t)
+		defer os.RemoveAll(filepath.Dir(path))
+		s, err := Open(path)
+		if err != nil {
+			if !errors.Is(err, ErrDamaged) {
+				t.Fatalf("%s: Open: %v, want ErrDamaged", what, err)
+			}
+			refused++
+			return
+		}
+		defer s.Close()
+		l, err := s.OpenLedger(budget, dim)
+		if err != nil {
+			if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrRolledBack) {
+				t.Fatalf("%s: OpenLedger: %v", what, err)
+			}
+			refused++
+			return
+		}
+		if contents(t, s, l) != want {
+			t.Fatalf("%s went unnoticed", what)
+		}
+		same++
+	}
+	r := rand.New(rand.NewPCG(1, 10))
+	for range 600 {
+		at, bit := r.IntN(len(original.db)), byte(1)<<r.IntN(8)
+		db := bytes.Clone(original.db)
+		db[at] ^= bit
+		try(fmt.Sprintf("byte %d, bit %#x", at, bit), db)
+	}
+	for range 50 {
+		size := 1 + r.IntN(len(original.db)-1)
+		try(fmt.Sprintf("a file cut to %d bytes", size), original.db[:size:size])
+	}
+	if same == 0 || refused == 0 {
+		t.Fatalf("%d damages changed nothing and %d were refused: the test tries too little", same, refused)
+	}
+}
+
+func TestAnchor(t *testing.T) {
+	path := newPath(t)
+	s, l := open(t, path)
+	m := gaussian(t, 10)
+	empty := takeImage(t, path)
+	pay(t, l, 1, m, 1)
+	one := takeImage(t, path)
+	pay(t, l, 2, m, 1)
+	must(t, s.Close())
+	two := takeImage(t, path)
+
+	// The same rounds, otherwise: cohort 2 paid.
+	other := func() image {
+		path := newPath(t)
+		s, l := open(t, path)
+		pay(t, l, 1, m, privacy.Cohort(2))
+		pay(t, l, 2, m, privacy.Cohort(2))
+		must(t, s.Close())
+		return takeImage(t, path)
+	}()
+	torn := bytes.Clone(two.anchor)
+	torn[0] ^= 1 // one of two slots; the other is at most a payment behind
+	unreadable := bytes.Repeat([]byte{7}, len(two.anchor))
+	for _, c := range []struct {
+		name string
+		image
+		want error
+	}{
+		{"newest", two, nil},
+		{"anchor behind by a payment", image{two.db, one.anchor}, nil},
+		{"anchor of the empty ledger", image{two.db, empty.anchor}, nil},
+		{"one slot torn", image{two.db, torn}, nil},
+		{"older database", image{one.db, two.anchor}, ErrRolledBack},
+		{"empty database", image{empty.db, two.anchor}, ErrRolledBack},
+		{"another history", image{other.db, two.anchor}, ErrRolledBack},
+		{"no anchor", image{two.db, nil}, ErrRolledBack},
+		{"unreadable anchor", image{two.db, unreadable}, ErrRolledBack},
+		{"no anchor, nothing paid", image{empty.db, nil}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := c.put(t)
+			if err := ledgerError(t, path); !errors.Is(err, c.want) {
+				t.Fatalf("open: %v, want %v", err, c.want)
+			}
+			if c.want != nil {
+				return
+			}
+			head, found, err := readAnchor(anchorPath(path)) // opening brought it up to date
+			if _, l := open(t, path); err != nil || !found || head != l.head {
+				t.Fatalf("the anchor is %v, found %v, error %v; want %v", head, found, err, l.head)
+			}
+		})
+	}
+}
