@@ -32,7 +32,7 @@ func showProgress(file *os.File, out io.Writer) *progress {
 	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
 		p.total = info.Size()
 	}
-	if isTerminal(out) {
+	if isTerminal(out) && !isTerminal(file) { // else somebody is typing
 		p.shown.Go(func() { p.show(out) })
 	}
 	return p
@@ -40,16 +40,20 @@ func showProgress(file *os.File, out io.Writer) *progress {
 
 // show rewrites one line until done is called, and clears it.
 func (p *progress) show(out io.Writer) {
-	timer := time.NewTimer(progressAfter)
-	defer timer.Stop()
+	select {
+	case <-p.stop:
+		return
+	case <-time.After(progressAfter):
+	}
+	ticker := time.NewTicker(progressEvery)
+	defer ticker.Stop()
 	for {
+		fmt.Fprint(out, clearLine, p)
 		select {
 		case <-p.stop:
 			fmt.Fprint(out, clearLine)
 			return
-		case <-timer.C:
-			fmt.Fprint(out, clearLine, p)
-			timer.Reset(progressEvery)
+		case <-ticker.C:
 		}
 	}
 }
@@ -82,8 +86,8 @@ func (p *progress) done() {
 	p.shown.Wait()
 }
 
-func isTerminal(w io.Writer) bool {
-	file, ok := w.(*os.File)
+func isTerminal(stream any) bool {
+	file, ok := stream.(*os.File)
 	if !ok {
 		return false
 	}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -77,10 +78,15 @@ type ready struct {
 	Addresses []string `json:"addresses"`
 }
 
-// String implements [fmt.Stringer].
+// String is one line with one address, for other machines if there is one.
 func (r ready) String() string {
 	if len(r.Addresses) == 0 {
-		return "Ready, but on no address that others could reach.\n"
+		return "Ready, but on no address others could start from.\n"
 	}
-	return fmt.Sprintf("Ready. Others can start from this node with --bootstrap %s\n", strings.Join(r.Addresses, ","))
+	best := max(0, slices.IndexFunc(r.Addresses, func(a string) bool { return !loopback(a) }))
+	return fmt.Sprintf("Ready. Others can start from here with: p2pnode init --bootstrap %s\n", r.Addresses[best])
+}
+
+func loopback(address string) bool {
+	return strings.HasPrefix(address, "/ip4/127.") || strings.HasPrefix(address, "/ip6/::1/")
 }

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestMain puts p2pnode, as built for this test, first in PATH: scripts and
+// tests run it as a process of its own.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"p2pnode": main})
+}
+
+// patience bounds every wait for something that takes a moment. It only has to
+// be longer than a busy machine needs.
+const patience = 20 * time.Second
+
+// TestScript runs testdata/script.
+func TestScript(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:   filepath.Join("testdata", "script"),
+		Setup: setupScript,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":     exits,
+			"until":     until,
+			"mode":      mode,
+			"crlf":      crlf,
+			"bootstrap": bootstrap,
+		},
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+	})
+}
+
+// setupScript gives every script the files in testdata/files.
+func setupScript(env *testscript.Env) error {
+	env.Setenv("HOME", env.WorkDir)
+	env.Setenv("LONG", strings.Repeat("long", 25))
+	return os.CopyFS(env.WorkDir, os.DirFS(filepath.Join("testdata", "files")))
+}
+
+// exits CODE COMMAND... runs a command that ends with that exit code.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	code := 0
+	if exit, ok := errors.AsType[*exec.ExitError](ts.Exec(args[1], args[2:]...)); ok {
+		code = exit.ExitCode()
+	}
+	if code != want {
+		ts.Fatalf("exit code %d, want %d", code, want)
+	}
+}
+
+// until PATTERN COMMAND... runs a command again and again until it succeeds and
+// its output matches.
+func until(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: until PATTERN COMMAND...")
+	}
+	pattern := regexp.MustCompile("(?m)" + args[0])
+	for end := time.Now().Add(patience); time.Now().Before(end); {
+		if ts.Exec(args[1], args[2:]...) == nil && pattern.MatchString(ts.ReadFile("stdout")) {
+			return
+		}
+	}
+	ts.Fatalf("no match for %#q within %v", args[0], patience)
+}
+
+// mode PERM FILE... checks the permissions of files.
+func mode(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: mode PERM FILE...")
+	}
+	want, err := strconv.ParseUint(args[0], 8, 32)
+	ts.Check(err)
+	for _, name := range args[1:] {
+		info, err := os.Stat(ts.MkAbs(name))
+		ts.Check(err)
+		if info.Mode().Perm() != fs.FileMode(want) {
+			ts.Fatalf("%s has mode %v, want %v", name, info.Mode().Perm(), fs.FileMode(want))
+		}
+	}
+}
+
+// crlf FROM TO copies a text file the way Windows programs write it: a byte
+// order mark first, and lines that end with CR LF.
+func crlf(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: crlf FROM TO")
+	}
+	text := "\ufeff" + strings.ReplaceAll(ts.ReadFile(args[0]), "\n", "\r\n")
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o600))
+}
+
+// bootstrap DIR sets BOOTSTRAP to the address of the daemon of that directory.
+func bootstrap(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: bootstrap DIR")
+	}
+	ts.Check(ts.Exec("p2pnode", "status", "--dir", args[0]))
+	address := regexp.MustCompile(`(?m)^address +(\S+)$`).FindStringSubmatch(ts.ReadFile("stdout"))
+	if address == nil {
+		ts.Fatalf("%s has no address", args[0])
+	}
+	ts.Setenv("BOOTSTRAP", address[1])
+}
