@@ -19,13 +19,9 @@ import (
 // The columns a MovieLens rating is given to the task as.
 const (
 	genresColumn = "genres" // names with "|" between, empty for none
-	yearColumn   = "year"   // of release
+	yearColumn   = "year"   // of release, empty when unknown
 	ratingColumn = "rating"
 )
-
-// unknownYear stands for the year of the few movies that state none; it is
-// about the middle of the catalogues. A public constant, like all of a movie.
-const unknownYear = "1999"
 
 // movie is the public metadata of a movie, as cells of a row.
 type movie struct{ genres, year string }
@@ -56,7 +52,7 @@ func yearOf(title string) string {
 	if m := titleYear.FindStringSubmatch(title); m != nil {
 		return m[1]
 	}
-	return unknownYear
+	return "" // a few state none
 }
 
 // ReadMovieLens reads ratings.csv and movies.csv, or the same files compressed

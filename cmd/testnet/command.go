@@ -1,0 +1,223 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"p2pnode/learner"
+	"p2pnode/node"
+	"p2pnode/privacy"
+	"p2pnode/testnet"
+)
+
+const about = `Testnet lets many people learn together on this machine and shows what it
+bought them. Each person is a p2pnode of her own, with her key, her database
+and her libp2p host; they find each other, learn until every privacy budget is
+used, and stop. The table sets three ways to learn side by side, each measured
+on every person's own test records: alone with a tuned model, together without
+privacy, and together within the budget.
+
+Without flags, people are drawn from MovieLens ml-latest-small, which is built
+in (610 people; each learns to predict her own ratings; every fifth rating is
+kept for the test). The data set is GroupLens's, comes under its own terms, and
+must be cited; 'testnet terms' prints both.
+
+--task linear is the synthetic problem of Bellet et al. 2018. Each person's
+direction is public there, as the paper assumes the similarities known.
+
+--data reads people's own records instead: a CSV with a header, a column "node"
+that says whose record a line is, and the columns of the task; or u.data of
+MovieLens-100K with u.item beside it.
+
+--sim runs the same agents under virtual time: faster, and the same seed gives
+the same numbers. Real nodes draw their noise and their timing from the
+operating system; there the seed fixes the people and their test records only.`
+
+const examples = `  testnet                                  # 120 people, real nodes
+  testnet --epsilon 0.5                    # half the budget
+  testnet --task linear
+  testnet --nodes all --sim --seeds 3      # all 610 people, three splits pooled
+  testnet --nodes 1000 --sim --task linear
+  testnet --data ml-100k/u.data --nodes 200
+  testnet --data people.csv --task task.toml
+  testnet --json >result.json
+  testnet export --out people --nodes 10   # for 'p2pnode data import'`
+
+// options are the flags of testnet and its subcommands.
+type options struct {
+	nodes          string
+	epsilon, delta float64
+	seed           uint64
+	seeds          int
+	data, task     string
+	out            string
+	json, sim      bool
+}
+
+func newCommand(dir string) *cobra.Command {
+	o := &options{}
+	cmd := &cobra.Command{
+		Use:           "testnet",
+		Short:         "Many people learn together on one machine: what does it buy them?",
+		Long:          about,
+		Example:       examples,
+		Args:          noArgs,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return o.run(cmd, dir) },
+	}
+	cmd.CompletionOptions.DisableDefaultCmd = true
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	o.addDataFlags(cmd)
+	f := cmd.Flags()
+	f.Float64Var(&o.epsilon, "epsilon", 0, "privacy budget of every record (default: the task's)")
+	f.Float64Var(&o.delta, "delta", 0, "probability with which the budget may fail (default: the task's)")
+	f.IntVar(&o.seeds, "seeds", 1, "pool the results of so many seeds, from --seed up")
+	f.BoolVar(&o.sim, "sim", false, "run the agents under virtual time instead of real nodes")
+	f.StringVar(&o.out, "out", "testnet-results", "directory for the raw numbers and the plots")
+	f.BoolVar(&o.json, "json", false, "write one JSON object to standard output, and nothing else")
+	cmd.AddCommand(newExport(), newTerms())
+	return cmd
+}
+
+func noArgs(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usageError{fmt.Errorf("unknown argument %q", args[0])}
+	}
+	return nil
+}
+
+// addDataFlags adds the flags that choose people and their records.
+func (o *options) addDataFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.nodes, "nodes", "120", "how many people, chosen at random, or \"all\"")
+	f.Uint64Var(&o.seed, "seed", 1, "fixes the people, their test records, and simulations")
+	f.StringVar(&o.data, "data", "", "a CSV with a column \"node\", or MovieLens-100K's u.data (default: built in)")
+	f.StringVar(&o.task, "task", "movies", "movies, linear, or a task file (.toml)")
+}
+
+// run measures, reports and writes the files.
+func (o *options) run(cmd *cobra.Command, dir string) error {
+	task, source, err := o.source(cmd)
+	if err != nil {
+		return err
+	}
+	budget, err := o.budget(cmd, task)
+	if err != nil {
+		return err
+	}
+	if o.seeds < 1 {
+		return usageError{fmt.Errorf("--seeds %d: must be at least 1", o.seeds)}
+	}
+	progress := startProgress(cmd.ErrOrStderr(), time.Now)
+	r, err := testnet.Run(cmd.Context(), testnet.Config{
+		Source: source, Budget: budget, Seed: o.seed, Seeds: o.seeds,
+		Simulate: o.sim, Dir: dir, Progress: progress.set,
+	})
+	progress.stop()
+	if err != nil {
+		return err
+	}
+	return o.report(cmd, r)
+}
+
+// budget is what the flags say, or the task's default.
+func (o *options) budget(cmd *cobra.Command, t *learner.Task) (privacy.Budget, error) {
+	b := privacy.Budget{Epsilon: t.Release.Epsilon, Delta: t.Release.Delta}
+	if cmd.Flags().Changed("epsilon") {
+		b.Epsilon = o.epsilon
+	}
+	if cmd.Flags().Changed("delta") {
+		b.Delta = o.delta
+	}
+	switch r := t.Release; {
+	case !(b.Epsilon > 0) || b.Epsilon > r.MaxEpsilon || math.IsInf(b.Epsilon, 0):
+		return b, usageError{fmt.Errorf("--epsilon %g: must be above 0 and, for this task, at most %g", b.Epsilon, r.MaxEpsilon)}
+	case !(b.Delta > 0) || b.Delta > r.MaxDelta || b.Delta >= 1:
+		return b, usageError{fmt.Errorf("--delta %g: must be above 0 and, for this task, at most %g", b.Delta, r.MaxDelta)}
+	}
+	return b, nil
+}
+
+func (o *options) report(cmd *cobra.Command, r *testnet.Result) error {
+	if err := r.WriteFiles(o.out); err != nil {
+		return err
+	}
+	where := fmt.Sprintf("Raw numbers and plots: %s/%s, %s, %s.\n", o.out, testnet.RawFile, testnet.CurveFile, testnet.GainFile)
+	notes := io.Writer(cmd.OutOrStdout())
+	if o.json {
+		notes = cmd.ErrOrStderr()
+		if err := r.WriteJSON(cmd.OutOrStdout()); err != nil {
+			return err
+		}
+	} else if err := r.WriteTable(cmd.OutOrStdout()); err != nil {
+		return err
+	}
+	if _, err := io.WriteString(notes, o.credit()+where); err != nil {
+		return err
+	}
+	if !r.Complete {
+		return errInterrupted
+	}
+	return nil
+}
+
+// size reads --nodes: 0 for all.
+func (o *options) size() (int, error) {
+	if o.nodes == "all" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(o.nodes)
+	if err != nil || n < 2 {
+		return 0, usageError{fmt.Errorf("--nodes %s: must be a number from 2 up, or \"all\"", o.nodes)}
+	}
+	return n, nil
+}
+
+// loadTask finds the task by its name, or reads its file.
+func (o *options) loadTask() (*learner.Task, error) {
+	t, err := node.LoadTask(o.task)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("--task %s: %w", o.task, err)}
+	}
+	return t, nil
+}
+
+func newExport() *cobra.Command {
+	o := &options{}
+	cmd := &cobra.Command{
+		Use:     "export --out DIR",
+		Short:   "Write each person's records as a CSV that 'p2pnode data import' reads",
+		Example: "  testnet export --out people --nodes 10\n  p2pnode data import people/1.csv",
+		Args:    noArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.export(cmd) },
+	}
+	o.addDataFlags(cmd)
+	cmd.Flags().StringVar(&o.out, "out", "", "directory for the files 1.csv, 2.csv, ... (required)")
+	return cmd
+}
+
+func (o *options) export(cmd *cobra.Command) error {
+	if o.out == "" {
+		return usageError{fmt.Errorf("--out: say where to write the files")}
+	}
+	_, source, err := o.source(cmd)
+	if err != nil {
+		return err
+	}
+	d, err := source(o.seed)
+	if err != nil {
+		return err
+	}
+	if err := d.Export(o.out); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d people of %s: %s/1.csv to %s/%d.csv.\n%s",
+		len(d.People), d.Name, o.out, o.out, len(d.People), o.credit())
+	return err
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"embed"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"p2pnode/learner"
+	"p2pnode/testnet"
+)
+
+// embedded is MovieLens ml-latest-small as GroupLens distributes it, but for
+// the compression and the files that are not used.
+//
+//go:embed ml-latest-small
+var embedded embed.FS
+
+const (
+	embeddedDir  = "ml-latest-small"
+	embeddedName = "MovieLens ml-latest-small"
+	linearTask   = "linear"
+)
+
+const movieLensCredit = `Data: MovieLens ml-latest-small, by GroupLens (https://grouplens.org/datasets/movielens/); for research, see
+'testnet terms'. F. Maxwell Harper and Joseph A. Konstan. 2015. The MovieLens Datasets: History and Context.
+ACM Transactions on Interactive Intelligent Systems 5, 4: 19:1-19:19. https://doi.org/10.1145/2827872
+`
+
+const linearCredit = `Data: made up after Bellet, Guerraoui, Taziki and Tommasi 2018, "Personalized and Private Peer-to-Peer Machine
+Learning", section 5.1. Each person's direction is her public profile: the paper takes similarities as known.
+`
+
+// credit says where the data is from.
+func (o *options) credit() string {
+	switch {
+	case o.data != "":
+		return ""
+	case o.task == linearTask:
+		return linearCredit
+	}
+	return movieLensCredit
+}
+
+// source finds the task, reads the data once and returns what makes a data set
+// of it for each seed.
+func (o *options) source(cmd *cobra.Command) (*learner.Task, func(seed uint64) (*testnet.Dataset, error), error) {
+	n, err := o.size()
+	if err != nil {
+		return nil, nil, err
+	}
+	task, err := o.loadTask()
+	if err != nil {
+		return nil, nil, err
+	}
+	if o.data == "" && o.task == linearTask {
+		if n == 0 {
+			return nil, nil, usageError{fmt.Errorf("--nodes all: the linear task is made up, so say how many people")}
+		}
+		return task, func(seed uint64) (*testnet.Dataset, error) { return testnet.Linear(seed, n) }, nil
+	}
+	all, err := o.read(task)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !cmd.Flags().Changed("nodes") {
+		n = min(n, len(all.People)) // the default asks for no more than there are
+	}
+	return task, func(seed uint64) (*testnet.Dataset, error) { return all.Draw(seed, n) }, nil
+}
+
+// read reads all people of the data set that the flags name.
+func (o *options) read(t *learner.Task) (*testnet.Dataset, error) {
+	if o.data == "" {
+		files, err := fs.Sub(embedded, embeddedDir)
+		if err != nil {
+			return nil, err
+		}
+		return testnet.ReadMovieLens(files, embeddedName, t)
+	}
+	dir, file := filepath.Split(o.data)
+	if file == "u.data" {
+		return testnet.Read100K(os.DirFS(filepath.Clean(dir)), file, t)
+	}
+	f, err := os.Open(o.data)
+	if err != nil {
+		return nil, fmt.Errorf("--data: %w", err)
+	}
+	defer f.Close()
+	return testnet.ReadCSV(f, o.data, t)
+}
+
+func newTerms() *cobra.Command {
+	return &cobra.Command{
+		Use:   "terms",
+		Short: "Print the terms and the description of the built-in data set",
+		Args:  noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f, err := embedded.Open(embeddedDir + "/README.txt")
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			_, err = io.Copy(cmd.OutOrStdout(), f)
+			return err
+		},
+	}
+}

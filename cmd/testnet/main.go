@@ -1,0 +1,75 @@
+// Command testnet lets many people learn together on one machine, each with a
+// node of her own, and shows what it bought them: nodes over real libp2p, or
+// the same agents under virtual time.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// Exit codes beside 0.
+const (
+	exitFailed      = 1
+	exitUsage       = 2
+	exitInterrupted = 130 // as a shell reports it
+)
+
+func main() {
+	dir, err := os.MkdirTemp("", "p2pnode-testnet-")
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "testnet: make a directory for the nodes: %v\n", err)
+		os.Exit(exitFailed)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		fmt.Fprintln(os.Stderr, "\ntestnet: stopping; the results so far follow. Once more stops at once.")
+		cancel()
+		<-signals
+		os.RemoveAll(dir)
+		os.Exit(exitInterrupted)
+	}()
+	code := run(ctx, os.Args[1:], dir, os.Stdout, os.Stderr)
+	if err := os.RemoveAll(dir); err != nil {
+		fmt.Fprintf(os.Stderr, "testnet: remove the nodes' directory: %v\n", err)
+	}
+	os.Exit(code)
+}
+
+// errInterrupted says that the results are complete only up to an interruption.
+var errInterrupted = errors.New("interrupted")
+
+// run is the command with its surroundings handed in; dir is an empty directory
+// for the nodes. It returns the exit code.
+func run(ctx context.Context, args []string, dir string, stdout, stderr io.Writer) int {
+	cmd := newCommand(dir)
+	cmd.SetArgs(args)
+	cmd.SetOut(stdout)
+	cmd.SetErr(stderr)
+	err := cmd.ExecuteContext(ctx)
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, errInterrupted):
+		return exitInterrupted
+	}
+	fmt.Fprintf(stderr, "testnet: %v\n", err)
+	if _, ok := errors.AsType[usageError](err); ok {
+		fmt.Fprintln(stderr, "Run 'testnet --help' for the flags.")
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// usageError is a mistake in the command line.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"p2pnode/testnet"
+)
+
+// How often progress is shown: one line that changes on a terminal, a new line
+// elsewhere.
+const (
+	redrawEvery = time.Second
+	printEvery  = 5 * time.Second
+)
+
+// progress shows how far the run is until it is stopped.
+type progress struct {
+	w        io.Writer
+	terminal bool
+	now      func() time.Time
+	start    time.Time
+
+	mu     sync.Mutex
+	latest testnet.Progress
+
+	quit, done chan struct{}
+}
+
+// startProgress shows progress on w until stop is called.
+func startProgress(w io.Writer, now func() time.Time) *progress {
+	p := &progress{w: w, terminal: isTerminal(w), now: now, start: now(), quit: make(chan struct{}), done: make(chan struct{})}
+	go p.show()
+	return p
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// set takes the latest progress; it is the callback of [testnet.Config].
+func (p *progress) set(latest testnet.Progress) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.latest = latest
+}
+
+// stop ends the display and waits for it.
+func (p *progress) stop() {
+	close(p.quit)
+	<-p.done
+}
+
+func (p *progress) show() {
+	defer close(p.done)
+	every := printEvery
+	if p.terminal {
+		every = redrawEvery
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-p.quit:
+			if p.terminal {
+				fmt.Fprint(p.w, "\r\x1b[K")
+			}
+			return
+		case <-tick.C:
+			if p.terminal {
+				fmt.Fprint(p.w, "\r\x1b[K"+p.line())
+			} else {
+				fmt.Fprintln(p.w, p.line())
+			}
+		}
+	}
+}
+
+// line is the progress in a line short enough for a narrow terminal.
+func (p *progress) line() string {
+	p.mu.Lock()
+	l := p.latest
+	p.mu.Unlock()
+	text := fmt.Sprintf("%4.0fs", p.now().Sub(p.start).Seconds())
+	switch {
+	case l.Nodes == 0:
+		return text + " reading the data"
+	case l.Method == testnet.Alone:
+		return text + fmt.Sprintf(" %s: seed %d, tuning %d models", l.Method, l.Seed, l.Nodes)
+	case l.Goal == 0:
+		return text + fmt.Sprintf(" %s: seed %d, starting %d nodes", l.Method, l.Seed, l.Nodes)
+	case l.Releases == 0:
+		return text + fmt.Sprintf(" %s: seed %d, %d of %d nodes have neighbours", l.Method, l.Seed, l.Linked, l.Nodes)
+	}
+	return text + fmt.Sprintf(" %s: seed %d, %.1f of %d releases, %d of %d nodes done", l.Method, l.Seed, l.Releases, l.Goal, l.Done, l.Nodes)
+}

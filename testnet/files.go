@@ -1,0 +1,48 @@
+package testnet
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// The files of [Result.WriteFiles].
+const (
+	RawFile   = "results.json" // see [Result.WriteRaw]
+	CurveFile = "curve.svg"    // see [Result.WriteCurve]
+	GainFile  = "gain.svg"     // see [Result.WriteGain]
+)
+
+// WriteFiles writes the raw numbers and the plots to dir, which it makes,
+// replacing those of an earlier run.
+func (r *Result) WriteFiles(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("testnet: write the results: %w", err)
+	}
+	for _, file := range []struct {
+		name  string
+		write func(io.Writer) error
+	}{
+		{RawFile, r.WriteRaw},
+		{CurveFile, r.WriteCurve},
+		{GainFile, r.WriteGain},
+	} {
+		if err := writeFile(filepath.Join(dir, file.name), file.write); err != nil {
+			return fmt.Errorf("testnet: write the results: %w", err)
+		}
+	}
+	return nil
+}
+
+func writeFile(name string, write func(io.Writer) error) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	if err := write(f); err != nil {
+		f.Close()
+		return err
+	}
+	return f.Close()
+}

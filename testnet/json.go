@@ -1,0 +1,104 @@
+package testnet
+
+import (
+	"encoding/json"
+	"io"
+)
+
+// report is the JSON form of a result: what standard output holds with --json,
+// and the head of results.json.
+type report struct {
+	Nodes    int        `json:"nodes"`
+	Seconds  float64    `json:"seconds"`
+	Seed     uint64     `json:"seed"`
+	Delivery float64    `json:"delivery"`
+	Rows     []Row      `json:"rows"`
+	Seeds    int        `json:"seeds"`
+	Data     string     `json:"data"`
+	Task     string     `json:"task"`
+	Measure  string     `json:"measure"`
+	Driver   string     `json:"driver"`
+	Complete bool       `json:"complete"`
+	Private  *reduction `json:"private_reduction"` // null when private learning was not measured
+}
+
+// reduction is the mean error saved against alone, with its 95% interval.
+type reduction struct {
+	Mean float64 `json:"mean"`
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+}
+
+func (r *Result) report() report {
+	out := report{
+		Nodes: r.Nodes(), Seconds: r.Seconds, Seed: r.Seed, Delivery: r.Delivery(), Rows: r.Rows(),
+		Seeds: len(r.Rounds), Data: r.Data, Task: r.Task, Measure: r.Measure, Driver: r.Driver, Complete: r.Complete,
+	}
+	if len(r.Pairs(Private)) > 0 {
+		v := reduction(r.Reduction(Private))
+		out.Private = &v
+	}
+	return out
+}
+
+// WriteJSON writes the result as one JSON object.
+func (r *Result) WriteJSON(w io.Writer) error {
+	return json.NewEncoder(w).Encode(r.report())
+}
+
+// rawResult is results.json: the report and the numbers behind it.
+type rawResult struct {
+	report
+	People []rawPerson `json:"people"`
+	Trials []rawTrial  `json:"trials"`
+}
+
+// rawPerson is one person in one seed, under a number instead of her name.
+type rawPerson struct {
+	Person int                `json:"person"`
+	Seed   uint64             `json:"seed"`
+	Train  int                `json:"train"`
+	Test   int                `json:"test"`
+	Errors map[Method]float64 `json:"errors"`
+	Spent  float64            `json:"spent"` // share of the budget used under "private"
+}
+
+// rawTrial is one method in one seed.
+type rawTrial struct {
+	Method     Method       `json:"method"`
+	Seed       uint64       `json:"seed"`
+	Seconds    float64      `json:"seconds"`
+	Expected   uint64       `json:"expected"` // copies of models
+	Delivered  uint64       `json:"delivered"`
+	Unfinished int          `json:"unfinished"` // nodes that had not used their budget
+	Curve      []CurvePoint `json:"curve"`
+}
+
+// WriteRaw writes the result with the numbers of every person as one JSON
+// object. It is for the experimenter, who owns all the data: it holds losses on
+// raw data.
+func (r *Result) WriteRaw(w io.Writer) error {
+	raw := rawResult{report: r.report(), People: []rawPerson{}, Trials: []rawTrial{}}
+	for i := range r.Rounds {
+		round := &r.Rounds[i]
+		for k, p := range round.People {
+			person := rawPerson{Person: p.Number, Seed: round.Seed, Train: p.Train, Test: p.Test, Errors: make(map[Method]float64)}
+			for _, t := range round.Trials {
+				person.Errors[t.Method] = t.Errors[k]
+				if t.Spent != nil {
+					person.Spent = t.Spent[k]
+				}
+			}
+			raw.People = append(raw.People, person)
+		}
+		for _, t := range round.Trials {
+			raw.Trials = append(raw.Trials, rawTrial{
+				Method: t.Method, Seed: round.Seed, Seconds: t.Seconds, Expected: t.Expected,
+				Delivered: t.Delivered, Unfinished: t.Unfinished, Curve: append([]CurvePoint{}, t.Curve...),
+			})
+		}
+	}
+	e := json.NewEncoder(w)
+	e.SetIndent("", " ")
+	return e.Encode(raw)
+}

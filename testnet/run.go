@@ -1,0 +1,216 @@
+package testnet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"p2pnode/learner"
+	"p2pnode/privacy"
+)
+
+// Config is what [Run] measures.
+type Config struct {
+	// Source makes the data set of a seed; required. See [Dataset.Draw] and
+	// [Linear].
+	Source func(seed uint64) (*Dataset, error)
+	Budget privacy.Budget // of every record in the private trials; required
+	Seed   uint64         // the first seed: of splits, of the choice of people, of simulations
+	Seeds  int            // how many seeds to pool; 0 means 1
+	// Simulate runs the agents under virtual time instead of real nodes.
+	Simulate bool
+	// Dir is an empty directory for the real nodes' data. Required without
+	// Simulate; the caller removes it.
+	Dir      string
+	Logger   *slog.Logger   // of the real nodes; nil discards
+	Progress func(Progress) // called at the start of a trial and about twice a second while nodes learn; may be nil
+}
+
+// Progress is how far a trial is. Only real nodes report more than the start.
+type Progress struct {
+	Seed     uint64
+	Method   Method
+	Nodes    int
+	Linked   int     // nodes with a neighbour that listens
+	Done     int     // nodes that have used their budget
+	Releases float64 // mean per node
+	Goal     int     // releases per node at the end
+}
+
+// driver lets the people of a data set learn together once, until everybody
+// has used her releases or ctx ends, and measures their personal models.
+type driver func(ctx context.Context, d *Dataset, seed uint64, m Method) (*Trial, error)
+
+// curveSteps is about how many points make a learning curve.
+const curveSteps = 8
+
+// due reports whether a learning curve that ends at goal releases per node
+// wants a point now.
+func (t *Trial) due(releases float64, goal int) bool {
+	var last float64
+	if n := len(t.Curve); n > 0 {
+		last = t.Curve[n-1].Releases
+	}
+	step := float64(goal) / curveSteps
+	return releases >= last+step || releases == float64(goal) && last < releases
+}
+
+func (t *Trial) addPoint(releases float64, errs []float64) {
+	t.Curve = append(t.Curve, CurvePoint{Releases: releases, Error: mean(errs)})
+}
+
+// Run measures the three methods in each seed. When ctx ends, it stops cleanly
+// and returns what there is so far, with Complete unset; the error is then nil.
+func Run(ctx context.Context, c Config) (*Result, error) {
+	if c.Source == nil {
+		return nil, errors.New("testnet: Config.Source is required")
+	}
+	if err := c.Budget.Validate(); err != nil {
+		return nil, fmt.Errorf("testnet: %w", err)
+	}
+	drive, name, err := c.driver()
+	if err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	r := &Result{Driver: name, Budget: c.Budget, Seed: c.Seed}
+	numbers := make(map[string]int)
+	for k := range max(1, c.Seeds) {
+		d, err := c.Source(c.Seed + uint64(k))
+		if err != nil {
+			return nil, err
+		}
+		r.Data, r.LeftOut, r.Task, r.Measure = d.Name, d.LeftOut, d.Task.Name, measure(d.Task)
+		if err := check(d, c.Budget); err != nil {
+			return nil, err
+		}
+		round := Round{Seed: c.Seed + uint64(k), People: participants(d, numbers)}
+		err = c.runRound(ctx, d, &round, drive)
+		r.Rounds = append(r.Rounds, round)
+		if ctx.Err() != nil && (err == nil || errors.Is(err, ctx.Err())) {
+			r.Seconds = time.Since(start).Seconds()
+			return r, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	r.Complete = true
+	r.Seconds = time.Since(start).Seconds()
+	return r, nil
+}
+
+func (c *Config) driver() (driver, string, error) {
+	if c.Simulate {
+		return c.simulate, "simulated under virtual time", nil
+	}
+	if c.Dir == "" {
+		return nil, "", errors.New("testnet: Config.Dir is required for real nodes")
+	}
+	return c.network, "real nodes on this machine", nil
+}
+
+func (c *Config) report(p Progress) {
+	if c.Progress != nil {
+		c.Progress(p)
+	}
+}
+
+// check finds out before anything starts whether these people can learn this
+// task within this budget.
+func check(d *Dataset, b privacy.Budget) error {
+	if r := d.Task.Release; b.Epsilon > r.MaxEpsilon || b.Delta > r.MaxDelta {
+		return fmt.Errorf("testnet: the task %s allows at most epsilon %g and delta %g", d.Task.Name, r.MaxEpsilon, r.MaxDelta)
+	}
+	if d.Task.Graph.Rule != "profile" {
+		return nil
+	}
+	for i := range d.People {
+		if len(d.People[i].Profile) != d.Task.Graph.Profile {
+			return fmt.Errorf("testnet: the task %s joins people by public profiles of %d numbers, which %s does not have",
+				d.Task.Name, d.Task.Graph.Profile, d.Name)
+		}
+	}
+	return nil
+}
+
+// measure names what [learner.Task.Error] returns.
+func measure(t *learner.Task) string {
+	if t.Loss == "logistic" {
+		return "1-accuracy"
+	}
+	return "RMSE"
+}
+
+// participants numbers people in order of first appearance over all seeds.
+func participants(d *Dataset, numbers map[string]int) []Participant {
+	list := make([]Participant, len(d.People))
+	for i := range d.People {
+		p := &d.People[i]
+		if numbers[p.Name] == 0 {
+			numbers[p.Name] = len(numbers) + 1
+		}
+		list[i] = Participant{Number: numbers[p.Name], Train: p.TrainSize(), Test: len(p.TestRecords())}
+	}
+	return list
+}
+
+// runRound adds the trials of one seed. Private learning comes before learning
+// without privacy, so that an interrupted run shows what matters most.
+func (c *Config) runRound(ctx context.Context, d *Dataset, round *Round, drive driver) error {
+	c.report(Progress{Seed: round.Seed, Method: Alone, Nodes: len(d.People)})
+	start := time.Now()
+	errs := testErrors(d, make([]learner.State, len(d.People)))
+	round.Trials = append(round.Trials, Trial{Method: Alone, Errors: errs, Seconds: time.Since(start).Seconds()})
+	for _, m := range []Method{Private, Together} {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		c.report(Progress{Seed: round.Seed, Method: m, Nodes: len(d.People)})
+		t, err := drive(ctx, d, round.Seed, m)
+		if err != nil {
+			return fmt.Errorf("testnet: seed %d, %s: %w", round.Seed, m, err)
+		}
+		round.Trials = append(round.Trials, *t)
+	}
+	return nil
+}
+
+// testErrors fits each person's personal model to her records and what she has
+// heard, as her node does, and measures it on her test records. Nothing heard
+// (an empty state) gives the tuned lone model.
+func testErrors(d *Dataset, states []learner.State) []float64 {
+	errs := make([]float64, len(d.People))
+	var fits errgroup.Group
+	fits.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range d.People {
+		fits.Go(func() error {
+			p := &d.People[i]
+			theta := personalModel(d.Task, p.Records, states[i])
+			errs[i] = d.Task.Error(theta, p.TestRecords())
+			return nil
+		})
+	}
+	_ = fits.Wait() // no fit fails
+	return errs
+}
+
+func personalModel(t *learner.Task, records []learner.Record, heard learner.State) []float64 {
+	if len(heard.Heard) == 0 {
+		return learner.FitPersonal(t, records, make([]float64, t.Dimension())).Alone
+	}
+	return learner.FitPersonal(t, records, learner.Prior(heard)).Theta
+}
+
+func mean(values []float64) float64 {
+	var sum float64
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(len(values))
+}

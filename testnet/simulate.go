@@ -1,0 +1,128 @@
+package testnet
+
+import (
+	"context"
+	"time"
+
+	"p2pnode/learner"
+	"p2pnode/privacy"
+	"p2pnode/testnet/sim"
+)
+
+// Virtual time of a simulation. Only ratios matter to what is learned.
+const (
+	simWake    = time.Second
+	simLatency = 5 * time.Millisecond
+)
+
+// simulate is the driver under virtual time. It ignores ctx once it runs: a
+// simulation of a thousand agents takes seconds.
+func (c *Config) simulate(_ context.Context, d *Dataset, seed uint64, m Method) (*Trial, error) {
+	start := time.Now()
+	participants, err := c.simulated(d, seed, m)
+	if err != nil {
+		return nil, err
+	}
+	releases := d.Task.Release.Releases
+	t := &Trial{Method: m}
+	config := sim.Config{
+		Task:         d.Task,
+		Participants: participants,
+		Seed:         seed,
+		WakeMean:     simWake,
+		Latency:      simLatency,
+		Until:        time.Duration(100*releases) * simWake, // far beyond any wake
+		Every:        simWake / 4,
+	}
+	if seed == c.Seed {
+		config.Sample = func(_ time.Duration, states []learner.State) {
+			if mean := meanRound(states); t.due(mean, releases) {
+				t.addPoint(mean, testErrors(d, states))
+			}
+		}
+	}
+	result, err := sim.Run(config)
+	if err != nil {
+		return nil, err
+	}
+	t.count(d, participants, result)
+	t.Errors = testErrors(d, result.States)
+	t.Seconds = time.Since(start).Seconds()
+	return t, nil
+}
+
+// count fills in what a simulation sent and spent. Its messages have no
+// overhead and are never lost, only overtaken.
+func (t *Trial) count(d *Dataset, participants []sim.Participant, r *sim.Result) {
+	n := float64(len(participants))
+	for i, made := range r.Releases {
+		t.Expected += uint64(made * len(participants[i].Edges))
+		if made < participants[i].Releases {
+			t.Unfinished++
+		}
+	}
+	t.Delivered = uint64(r.Messages)
+	t.Messages = float64(t.Expected) / n
+	t.Bytes = t.Messages * float64(8*d.Task.Dimension())
+	if t.Method == Private {
+		t.Spent = r.Spent
+	}
+}
+
+func meanRound(states []learner.State) float64 {
+	var sum float64
+	for i := range states {
+		sum += float64(states[i].Round)
+	}
+	return sum / float64(len(states))
+}
+
+// simulated makes the people of a data set the simulation's participants.
+func (c *Config) simulated(d *Dataset, seed uint64, m Method) ([]sim.Participant, error) {
+	mechanism, err := mechanism(d.Task, c.Budget, m)
+	if err != nil {
+		return nil, err
+	}
+	edges := graph(d, seed)
+	list := make([]sim.Participant, len(d.People))
+	for i := range d.People {
+		list[i] = sim.Participant{
+			ID:        sim.Name(i),
+			Records:   cohorts(d.People[i].Records, d.Task.CohortSize),
+			Edges:     edges[i],
+			Mechanism: mechanism,
+			Budget:    c.Budget,
+			Releases:  d.Task.Release.Releases,
+		}
+	}
+	return list, nil
+}
+
+func mechanism(t *learner.Task, b privacy.Budget, m Method) (privacy.Mechanism, error) {
+	if m == Together {
+		return privacy.NewUnprotected(t.GradientBound())
+	}
+	return privacy.Calibrate(b, t.Clip, t.Release.Releases, t.Dimension())
+}
+
+// graph joins people by the task's rule.
+func graph(d *Dataset, seed uint64) [][]learner.Edge {
+	if d.Task.Graph.Rule != "profile" {
+		return sim.RandomGraph(len(d.People), d.Task.Graph.Degree, seed)
+	}
+	profiles := make([][]float64, len(d.People))
+	for i := range d.People {
+		profiles[i] = d.People[i].Profile
+	}
+	return sim.ProfileGraph(profiles, d.Task.Graph.Degree, d.Task.Graph.Gamma)
+}
+
+// cohorts assigns records to cohorts in order of arrival, as a device does.
+func cohorts(records []learner.Record, size int) []learner.Record {
+	assigned := make([]learner.Record, len(records))
+	for i, r := range records {
+		r.Cohort = privacy.Cohort(1 + i/size)
+		assigned[i] = r
+	}
+	return assigned
+}

@@ -1,0 +1,206 @@
+package testnet
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"unicode/utf8"
+)
+
+// WriteTable writes the report for people: the table of methods, the gain by
+// number of records, and one sentence on private learning against alone.
+func (r *Result) WriteTable(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\n", r.title())
+	b.WriteString(aligned(r.methodCells()))
+	b.WriteString("\nbetter, worse: share of people with a smaller or larger error than alone. gain p10: one person in ten\n" +
+		"gains less than this share of her error alone. messages: copies of models sent. bytes: everything sent.\n")
+	if bins := r.binCells(); len(bins) > 1 {
+		b.WriteString("\nBy number of records a person learns from (median gain: half of them gain more)\n\n")
+		b.WriteString(aligned(bins))
+	}
+	b.WriteString("\n" + r.verdict() + "\n")
+	for _, note := range r.notes() {
+		b.WriteString(note + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (r *Result) title() string {
+	seeds := fmt.Sprintf("seed %d", r.Seed)
+	if n := len(r.Rounds); n > 1 {
+		seeds = fmt.Sprintf("seeds %d to %d", r.Seed, r.Rounds[n-1].Seed)
+	}
+	return fmt.Sprintf("%d people of %s; task %s, %s, %s.", r.Nodes(), r.Data, r.Task, r.Driver, seeds)
+}
+
+func (r *Result) methodCells() [][]string {
+	cells := [][]string{{"", r.Measure, "better", "worse", "gain p10", "privacy spent", "messages/node", "bytes/node", "time"}}
+	for _, row := range r.Rows() {
+		line := []string{methodLabel(row.Method), fmt.Sprintf("%.4f", row.Error)}
+		if row.Method == Alone {
+			line = append(line, "-", "-", "-")
+		} else {
+			line = append(line, percent(row.Better), percent(row.Worse), signedPercent(row.GainP10))
+		}
+		cells = append(cells, append(line, r.spentText(row.Method),
+			fmt.Sprintf("%.0f", row.Messages), byteText(row.Bytes), fmt.Sprintf("%.1f s", row.Seconds)))
+	}
+	return cells
+}
+
+func methodLabel(m Method) string {
+	switch m {
+	case Alone:
+		return "alone (tuned)"
+	case Together:
+		return "together, no privacy"
+	}
+	return "together, private"
+}
+
+func (r *Result) spentText(m Method) string {
+	switch m {
+	case Alone:
+		return "none"
+	case Together:
+		return "unbounded"
+	}
+	budget := fmt.Sprintf("(%g, %g)", r.Budget.Epsilon, r.Budget.Delta)
+	// Exact arithmetic leaves a budget used up a hair below one.
+	if r.spent() > 0.999 {
+		return budget
+	}
+	epsilon, err := r.spentEpsilon()
+	if err != nil {
+		return "at most " + budget
+	}
+	return fmt.Sprintf("(%.2g, %g) of %s", epsilon, r.Budget.Delta, budget)
+}
+
+// binCells is the table by training-set size: a line for each bin that has
+// people.
+func (r *Result) binCells() [][]string {
+	methods := r.Rows()
+	header := []string{"records", "people"}
+	for _, row := range methods {
+		header = append(header, string(row.Method))
+	}
+	for _, row := range methods {
+		if row.Method != Alone {
+			header = append(header, "gain "+string(row.Method), "better "+string(row.Method))
+		}
+	}
+	cells := [][]string{header}
+	for _, bin := range Bins() {
+		people := bin.In(r.Pairs(Alone))
+		if len(people) == 0 {
+			continue
+		}
+		line := []string{bin.String(), fmt.Sprint(distinct(people))}
+		var gains []string
+		for _, row := range methods {
+			s := Summarise(bin.In(r.Pairs(row.Method)))
+			line = append(line, fmt.Sprintf("%.4f", s.Error))
+			if row.Method != Alone {
+				gains = append(gains, signedPercent(s.Gain), percent(s.Better))
+			}
+		}
+		cells = append(cells, append(line, gains...))
+	}
+	return cells
+}
+
+// distinct counts the people among the pairs of several rounds.
+func distinct(pairs []Pair) int {
+	people, _ := byPerson(pairs)
+	return len(people)
+}
+
+// String names the bin: "32 - 63", or "256 or more".
+func (b Bin) String() string {
+	switch {
+	case b.From == 0:
+		return fmt.Sprintf("under %d", b.To)
+	case b.To == math.MaxInt:
+		return fmt.Sprintf("%d or more", b.From)
+	}
+	return fmt.Sprintf("%d - %d", b.From, b.To-1)
+}
+
+// verdict says in one sentence what private learning changed, and whether this
+// run can tell it from nothing.
+func (r *Result) verdict() string {
+	pairs := r.Pairs(Private)
+	if len(pairs) == 0 {
+		return "Private learning was not measured."
+	}
+	v := r.Reduction(Private)
+	change := func(reduction float64) string { return fmt.Sprintf("%+.4f", 0-reduction) } // not -0
+	interval := fmt.Sprintf("95%% interval %s to %s, paired bootstrap over %d people", change(v.High), change(v.Low), distinct(pairs))
+	switch {
+	case v.Low > 0:
+		return fmt.Sprintf("Private learning lowers the mean error by %.4f (change: %s); zero is outside it.", v.Mean, interval)
+	case v.High < 0:
+		return fmt.Sprintf("Private learning RAISES the mean error by %.4f (change: %s); zero is outside it.", -v.Mean, interval)
+	}
+	return fmt.Sprintf("Private learning changes the mean error by %s (%s); zero is inside it, so this run alone does not show a difference.", change(v.Mean), interval)
+}
+
+// notes are what a reader must know beside the numbers.
+func (r *Result) notes() []string {
+	var notes []string
+	if r.LeftOut > 0 {
+		notes = append(notes, fmt.Sprintf("%d people with fewer than %d records were left out: nothing to measure them on.", r.LeftOut, MinRecords))
+	}
+	if r.Delivery() > 0 {
+		notes = append(notes, fmt.Sprintf("Delivery: %.2f%% of the copies of models arrived.", 100*r.Delivery()))
+	}
+	if n := r.unfinished(); n > 0 {
+		notes = append(notes, fmt.Sprintf("%d times a node had not used its budget at the end.", n))
+	}
+	if !r.Complete {
+		notes = append(notes, "Interrupted: these are the results so far.")
+	}
+	return notes
+}
+
+func percent(share float64) string       { return fmt.Sprintf("%.1f%%", 100*share) }
+func signedPercent(share float64) string { return fmt.Sprintf("%+.1f%%", 100*share) }
+
+// byteText gives a size in decimal units.
+func byteText(n float64) string {
+	switch {
+	case n >= 1e6:
+		return fmt.Sprintf("%.1f MB", n/1e6)
+	case n >= 1e3:
+		return fmt.Sprintf("%.0f kB", n/1e3)
+	}
+	return fmt.Sprintf("%.0f B", n)
+}
+
+// aligned lays cells out in columns, the first to the left and the others to
+// the right.
+func aligned(cells [][]string) string {
+	width := make([]int, len(cells[0]))
+	for _, line := range cells {
+		for i, c := range line {
+			width[i] = max(width[i], utf8.RuneCountInString(c))
+		}
+	}
+	var b strings.Builder
+	for _, line := range cells {
+		for i, c := range line {
+			space := strings.Repeat(" ", width[i]-utf8.RuneCountInString(c))
+			if i == 0 {
+				b.WriteString(c + space)
+			} else {
+				b.WriteString("  " + space + c)
+			}
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
