@@ -13,6 +13,9 @@ type loss interface {
 	// smoothness bounds the curvature in theta over every record whose features
 	// have at most the given norm.
 	smoothness(norm float64) float64
+	// evidence is the log-likelihood, up to a constant, of predicting the
+	// scores z where y was seen.
+	evidence(z, y []float64) float64
 }
 
 // loss returns the task's loss. A valid task has one of the two.
@@ -31,6 +34,19 @@ func (squared) slope(z, y float64) float64      { return -2 * (y - z) }
 func (squared) curvature(_, _ float64) float64  { return 2 }
 func (squared) smoothness(norm float64) float64 { return 2 * norm * norm }
 
+// evidence takes the noise to be Gaussian with the variance that fits best.
+func (s squared) evidence(z, y []float64) float64 {
+	var sum float64
+	for i := range z {
+		sum += s.value(z[i], y[i])
+	}
+	m := float64(len(z))
+	return -m / 2 * math.Log(sum/m+tinyVariance)
+}
+
+// tinyVariance keeps the logarithm of a perfect fit finite.
+const tinyVariance = 1e-12
+
 // logistic is log(1 + exp(-y z)) with y = +1 or -1.
 type logistic struct{}
 
@@ -48,6 +64,14 @@ func (logistic) curvature(z, _ float64) float64 {
 }
 
 func (logistic) smoothness(norm float64) float64 { return norm * norm / 4 }
+
+func (l logistic) evidence(z, y []float64) float64 {
+	var sum float64
+	for i := range z {
+		sum -= l.value(z[i], y[i])
+	}
+	return sum
+}
 
 func sigmoid(z float64) float64 {
 	if z < 0 {

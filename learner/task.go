@@ -17,9 +17,12 @@ type Task struct {
 	Features []Feature `toml:"features"` // in order; together they make x
 	// Normalise scales the encoded features to unit l2 norm. Without it they
 	// are scaled down only when their norm exceeds 1.
-	Normalise bool   `toml:"normalise"`
-	Constant  bool   `toml:"constant"` // append the coordinate 1 after scaling
-	Target    Target `toml:"target"`
+	Normalise bool `toml:"normalise"`
+	// Constant is the value of one more coordinate, appended after scaling; 0:
+	// none. A value below 1 leaves more of the clipped gradient, and a larger
+	// public step, to the features.
+	Constant float64 `toml:"constant"`
+	Target   Target  `toml:"target"`
 
 	Mu           float64 `toml:"mu"`            // weight of the local data in the joint objective, > 0
 	Lambda       float64 `toml:"lambda"`        // lambda_i = Lambda / m_i, >= 0
@@ -69,6 +72,10 @@ type Graph struct {
 type Local struct {
 	Eta         float64 `toml:"eta"`          // pull of the weights toward the prior
 	EtaConstant float64 `toml:"eta_constant"` // pull of the constant's weight toward the prior
+	// Kappa is the usual trust in the neighbours' model: the device weighs 0,
+	// half, once and twice this. More than 1 makes up for shared models that a
+	// few noisy releases have not moved all the way.
+	Kappa float64 `toml:"kappa"`
 }
 
 // Release bounds what a node may choose for itself, and gives the defaults.
@@ -89,7 +96,7 @@ func (t *Task) Dimension() int {
 	for i := range t.Features {
 		n += t.Features[i].width()
 	}
-	if t.Constant {
+	if t.Constant > 0 {
 		n++
 	}
 	return n
@@ -97,10 +104,7 @@ func (t *Task) Dimension() int {
 
 // FeatureNorm is the public bound on the l2 norm of an encoded record.
 func (t *Task) FeatureNorm() float64 {
-	if t.Constant {
-		return math.Sqrt2
-	}
-	return 1
+	return math.Hypot(1, t.Constant)
 }
 
 func (f *Feature) width() int {
@@ -141,8 +145,8 @@ func (t *Task) EncodeFeatures(cell func(name string) (string, bool)) ([]float64,
 		}
 	}
 	scaleToUnit(x, t.Normalise)
-	if t.Constant {
-		x = append(x, 1)
+	if t.Constant > 0 {
+		x = append(x, t.Constant)
 	}
 	return x, nil
 }

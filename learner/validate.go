@@ -26,6 +26,7 @@ func (t *Task) Validate() error {
 	if len(c.faults) == 0 { // the kinds are known, so the width is
 		c.check(t.Dimension() > 0 && t.Dimension() <= maxDimension, "features", "must make 1 to %d coordinates, not %d", maxDimension, t.Dimension())
 	}
+	c.check(t.Constant >= 0 && t.Constant <= 1, "constant", "must be between 0 and 1")
 	c.target(t)
 	c.positive("mu", t.Mu)
 	c.atLeastZero("lambda", t.Lambda)
@@ -34,8 +35,9 @@ func (t *Task) Validate() error {
 	c.positive("radius", t.Radius)
 	c.check(t.CohortSize >= 1, "cohort_size", "must be at least 1")
 	c.graph(t.Graph)
-	c.atLeastZero("local.eta", t.Local.Eta)
-	c.atLeastZero("local.eta_constant", t.Local.EtaConstant)
+	c.positive("local.eta", t.Local.Eta)
+	c.check(t.Constant == 0 || t.Local.EtaConstant > 0 && !math.IsInf(t.Local.EtaConstant, 0), "local.eta_constant", "must be a positive number")
+	c.positive("local.kappa", t.Local.Kappa)
 	c.release(t.Release)
 	return errors.Join(c.faults...)
 }

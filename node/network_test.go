@@ -23,11 +23,11 @@ func lineTask() *learner.Task {
 			{Name: "a", Kind: "number", Min: -1, Max: 1},
 			{Name: "b", Kind: "number", Min: -1, Max: 1},
 		},
-		Constant: true,
+		Constant: 1,
 		Target:   learner.Target{Name: "y", Min: -3, Max: 3},
 		Mu:       1, Lambda: 1, Clip: 1, ConfidenceAt: 20, Radius: 10, CohortSize: 1000,
 		Graph: learner.Graph{Rule: "random", Degree: 10},
-		Local: learner.Local{Eta: 1, EtaConstant: 1},
+		Local: learner.Local{Eta: 1, EtaConstant: 1, Kappa: 1},
 		Release: learner.Release{
 			Epsilon: 1, Delta: 1e-6, Releases: 5, MaxEpsilon: 10, MaxDelta: 1e-3, MaxReleases: 1 << 16,
 			WakeSeconds: 0.05, MinWake: 0.01,

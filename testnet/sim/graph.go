@@ -35,27 +35,30 @@ func RandomGraph(n, degree int, seed uint64) [][]learner.Edge {
 	return g.sorted()
 }
 
-// ProfileGraph joins each agent with the degree agents whose public profiles
-// are most similar to its own, by [learner.ProfileWeight]: nearest neighbours
-// in either direction, so that some have more edges. Similarities below 0.01
-// make no edge.
+// ProfileGraph lets each agent ask degree others, drawn at random with
+// probability proportional to the similarity of their public profiles
+// ([learner.ProfileWeight], which is also the weight of the edge). Edges hold
+// both ways, so that the mean degree lies between degree and twice that.
+// Asking the most similar ones instead makes a graph of small worlds in which
+// noise averages out badly. The draws are the same at every call.
 func ProfileGraph(profiles [][]float64, degree int, gamma float64) [][]learner.Edge {
-	g := newGraph(len(profiles))
 	type candidate struct {
-		to     int
-		weight float64
+		to          int
+		weight, key float64
 	}
+	g := newGraph(len(profiles))
+	r := rand.New(rand.NewPCG(uint64(len(profiles)), uint64(degree)))
 	for i := range profiles {
-		var near []candidate
+		var similar []candidate
 		for j := range profiles {
 			if w := learner.ProfileWeight(profiles[i], profiles[j], gamma); j != i && w > 0 {
-				near = append(near, candidate{j, w})
+				// The smallest of exponential draws with rates w are a sample
+				// without replacement with probabilities proportional to w.
+				similar = append(similar, candidate{j, w, r.ExpFloat64() / w})
 			}
 		}
-		slices.SortFunc(near, func(a, b candidate) int {
-			return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.to, b.to))
-		})
-		for _, c := range near[:min(degree, len(near))] {
+		slices.SortFunc(similar, func(a, b candidate) int { return cmp.Compare(a.key, b.key) })
+		for _, c := range similar[:min(degree, len(similar))] {
 			g.join(i, c.to, c.weight)
 		}
 	}
