@@ -24,9 +24,8 @@ func Calibrate(b Budget, clip float64, releases, dim int) (Mechanism, error) {
 		return Mechanism{}, err
 	}
 	// Rounding the clip down to the grid, by half at most, left room. Take the
-	// least sigma for the clip as used, with the account's own arithmetic; one
-	// below the floor is surely too little.
-	m.sigma = max(minSigma, int64(ratio*float64(m.clip))-1)
+	// least sigma for the clip as used, with the account's own arithmetic.
+	m.sigma = max(minSigma, int64(ratio*float64(m.clip))) // not over the least
 	for !m.affordable(releases, limit) {
 		m.sigma++
 	}

@@ -40,13 +40,13 @@ func exactTail(x *big.Float) *big.Float {
 	density := quo(exactExp(quo(square, exact(-2))), exact(0).Sqrt(mul(exact(2), pi)))
 	if x.Cmp(exact(4)) > 0 { // continued fraction of Laplace
 		f := x
-		for k := 600.0; k > 0; k-- {
+		for k := 250.0; k > 0; k-- { // error below e^-170
 			f = add(x, quo(exact(k), f))
 		}
 		return quo(density, f)
 	}
 	sum, term := exact(0), x // sum of x^(2k+1)/(2k+1)!!
-	for k := 1.0; k < 700; k++ {
+	for k := 1.0; term.Sign() != 0 && term.MantExp(nil) > sum.MantExp(nil)-bits320; k++ {
 		sum = add(sum, term)
 		term = quo(mul(term, square), exact(2*k+1))
 	}

@@ -156,7 +156,7 @@ func TestGoldenCalibration(t *testing.T) {
 func TestGaussianDeltaAgainstExact(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	smallest := 1.0
-	for range 300 {
+	for range 200 {
 		mu := math.Exp(rng.Float64()*12 - 8)
 		x := rng.Float64()*40 - 3
 		epsilon := max(0, mu*x+mu*mu/2)
@@ -218,7 +218,7 @@ func TestGaussianDeltaShape(t *testing.T) {
 // its margin: exact arithmetic on both sides.
 func TestGaussianMuIsTightAndNeverOver(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
-	for i := range 300 {
+	for i := range 200 {
 		b := Budget{math.Exp(rng.Float64()*24 - 16), math.Exp(-rng.Float64() * 690)}
 		if i%2 == 0 { // the ordinary range too
 			b = Budget{math.Exp(rng.Float64()*6 - 4), math.Exp(-rng.Float64() * 30)}
@@ -288,7 +288,7 @@ func TestBudgetForRecords(t *testing.T) {
 		t.Errorf("one record costs %+v, want %+v", got, b)
 	}
 	last := b.Epsilon
-	for k := 2; k <= 100; k++ {
+	for k := 2; k <= 40; k++ {
 		got := b.ForRecords(k)
 		// Exact arithmetic: k mu keeps the stated epsilon, and not much less.
 		mu := float64(k) * mustMu(t, b)
