@@ -36,24 +36,30 @@ type failure struct {
 	Report *ImportReport `json:"report,omitempty"` // of an import with bad lines
 }
 
-// Serve answers the owner's requests on the unix socket of the data directory
-// until ctx ends. Only the user who owns the directory can reach it.
-func (n *Node) Serve(ctx context.Context) error {
+// Listen opens the unix socket of the data directory, for [Node.Serve]. Only the
+// user who owns the directory can reach it.
+func (n *Node) Listen() (net.Listener, error) {
 	path := filepath.Join(n.dir, socketFile)
 	if len(path) > maxSocketPath {
-		return fmt.Errorf("node: the path of the socket, %s, has more than %d characters; choose a shorter data directory", path, maxSocketPath)
+		return nil, fmt.Errorf("node: the path of the socket, %s, has more than %d characters; choose a shorter data directory", path, maxSocketPath)
 	}
 	// Open holds the directory, so a socket that is there is left over.
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("node: remove the old socket: %w", err)
+		return nil, fmt.Errorf("node: remove the old socket: %w", err)
 	}
 	listener, err := net.Listen("unix", path)
 	if err != nil {
-		return fmt.Errorf("node: listen on %s: %w", path, err)
+		return nil, fmt.Errorf("node: listen on %s: %w", path, err)
 	}
 	if err := os.Chmod(path, 0o600); err != nil {
-		return errors.Join(err, listener.Close())
+		return nil, errors.Join(err, listener.Close())
 	}
+	return listener, nil
+}
+
+// Serve answers the owner's requests that arrive at the listener until ctx
+// ends, and closes it.
+func (n *Node) Serve(ctx context.Context, listener net.Listener) error {
 	server := &http.Server{Handler: n.handler(), ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(n.log.Handler(), slog.LevelDebug)}
 	stopped := make(chan error, 1)
 	defer context.AfterFunc(ctx, func() {

@@ -19,8 +19,12 @@ func TestOwnerThroughSocket(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(n.dir, socketFile), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	listener, err := n.Listen()
+	if err != nil {
+		t.Fatal(err)
+	}
 	served := make(chan error, 1)
-	go func() { served <- n.Serve(ctx) }()
+	go func() { served <- n.Serve(ctx, listener) }()
 	var owner Owner
 	eventually(t, "the socket answers", func() bool {
 		c := newClient(n.dir)

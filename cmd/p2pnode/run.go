@@ -59,9 +59,14 @@ func run(cmd *cobra.Command, o *options, log *slog.Logger) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, n.Close()) }()
+	// The socket comes first: who knows that the node is ready can ask it.
+	socket, err := n.Listen()
+	if err != nil {
+		return err
+	}
 	parts, ctx := errgroup.WithContext(ctx)
 	parts.Go(func() error { return n.Run(ctx) })
-	parts.Go(func() error { return n.Serve(ctx) })
+	parts.Go(func() error { return n.Serve(ctx, socket) })
 	parts.Go(func() error {
 		addrs, err := n.Addrs(ctx)
 		if err != nil {
