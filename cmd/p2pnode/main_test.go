@@ -34,7 +34,9 @@ func TestScript(t *testing.T) {
 			"exits":     exits,
 			"until":     until,
 			"mode":      mode,
+			"await":     await,
 			"crlf":      crlf,
+			"replace":   replace,
 			"bootstrap": bootstrap,
 		},
 		RequireExplicitExec: true,
@@ -78,6 +80,31 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	ts.Fatalf("no match for %#q within %v", args[0], patience)
+}
+
+// await FILE waits until a file exists.
+func await(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: await FILE")
+	}
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
+			return
+		}
+	}
+	ts.Fatalf("no %s within %v", args[0], patience)
+}
+
+// replace OLD NEW FROM TO copies a text file with the one OLD in it replaced.
+func replace(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 4 {
+		ts.Fatalf("usage: replace OLD NEW FROM TO")
+	}
+	text := ts.ReadFile(args[2])
+	if n := strings.Count(text, args[0]); n != 1 {
+		ts.Fatalf("%s has %d %q, want one", args[2], n, args[0])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[3]), []byte(strings.Replace(text, args[0], args[1], 1)), 0o600))
 }
 
 // mode PERM FILE... checks the permissions of files.

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"p2pnode/node"
+)
+
+// daemon is a running p2pnode process.
+type daemon struct {
+	dir     string
+	id      string
+	address string     // for --bootstrap
+	owner   node.Owner // asks it over its socket
+	cmd     *exec.Cmd
+	log     bytes.Buffer // to be read after cmd.Wait
+	ended   chan error   // receives what cmd.Wait returned
+}
+
+// initNode makes a data directory with records in it.
+func initNode(t *testing.T, flags ...string) string {
+	t.Helper()
+	// t.TempDir is too long for a unix socket on some systems.
+	dir, err := os.MkdirTemp("", "p2pnode")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	cli(t, nil, append([]string{"init", "--dir", dir, "--no-mdns", "--listen", "/ip4/127.0.0.1/tcp/0",
+		"--wake", "0.3", "--releases", "1000"}, flags...)...)
+	cli(t, nil, "data", "import", filepath.Join("testdata", "files", "ratings.csv"), "--dir", dir)
+	return dir
+}
+
+// cli runs a p2pnode command that must succeed, and reads its answer into v.
+func cli(t *testing.T, v any, args ...string) {
+	t.Helper()
+	var stderr bytes.Buffer
+	cmd := exec.Command("p2pnode", append(args, "--json")...)
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("p2pnode %q: %v\n%s", args, err, &stderr)
+	}
+	if v == nil {
+		return
+	}
+	if err := json.Unmarshal(out, v); err != nil {
+		t.Fatalf("p2pnode %q printed %q: %v", args, out, err)
+	}
+}
+
+// start runs a daemon and returns when it is ready. It is killed with the test.
+func start(t *testing.T, dir string) *daemon {
+	t.Helper()
+	d := &daemon{dir: dir, ended: make(chan error, 1)}
+	d.cmd = exec.Command("p2pnode", "run", "--json", "--dir", dir)
+	d.cmd.Stderr = &d.log
+	stdout, err := d.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var r ready
+	decodeErr := json.NewDecoder(stdout).Decode(&r)
+	go func() { d.ended <- d.cmd.Wait() }()
+	t.Cleanup(func() {
+		_ = d.cmd.Process.Kill() // unless it has ended
+		<-d.ended
+		if t.Failed() {
+			t.Logf("log of %s:\n%s", r.Peer, &d.log)
+		}
+	})
+	if decodeErr != nil || len(r.Addresses) != 1 {
+		t.Fatalf("the daemon said %+v, %v", r, decodeErr)
+	}
+	d.id, d.address = r.Peer, r.Addresses[0]
+	owner, closer, err := node.Connect(t.Context(), dir, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = closer.Close() })
+	d.owner = owner
+	return d
+}
+
+// end waits until the process has ended.
+func (d *daemon) end(t *testing.T) *os.ProcessState {
+	t.Helper()
+	select {
+	case err := <-d.ended:
+		d.ended <- err // for the cleanup
+		return d.cmd.ProcessState
+	case <-time.After(patience):
+		t.Fatalf("%s did not end within %v", d.id, patience)
+		return nil
+	}
+}
+
+// interrupt stops the daemon, which must succeed.
+func (d *daemon) interrupt(t *testing.T, signal os.Signal) {
+	t.Helper()
+	if err := d.cmd.Process.Signal(signal); err != nil {
+		t.Fatal(err)
+	}
+	if state := d.end(t); !state.Success() {
+		t.Errorf("after %v: %v, want exit status 0", signal, state)
+	}
+}
+
+// heard is the newest round the daemon has heard of a neighbour, 0 if none.
+func (d *daemon) heard(t *testing.T, of string) uint64 {
+	t.Helper()
+	peers, err := d.owner.Peers(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range peers {
+		if p.ID == of {
+			return p.Round
+		}
+	}
+	return 0
+}
+
+func (d *daemon) status(t *testing.T) node.Status {
+	t.Helper()
+	s, err := d.owner.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// eventually waits until a condition holds, and fails the test if that takes
+// too long.
+func eventually(t *testing.T, limit time.Duration, what string, condition func() bool) {
+	t.Helper()
+	for end := time.Now().Add(limit); !condition(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within %v: %s", limit, what)
+		}
+	}
+}
