@@ -20,6 +20,7 @@ func TestARestartedNeighbourIsHeardAgain(t *testing.T) {
 	a, old := watchful(newKey(t)), watchful(key)
 	befriend(t, a, old)
 	waitForListeners(t, a, old)
+	waitForListeners(t, old, a)
 	publish(t, old, 1)
 	take(t, a)
 
