@@ -40,7 +40,7 @@ func spend(t *testing.T, a *Account, m Mechanism, c Cohort) bool {
 }
 
 func randomBudget(rng *rand.Rand) Budget {
-	return Budget{math.Exp(rng.Float64()*9 - 5), math.Exp(-rng.Float64()*40 - 0.5)}
+	return Budget{math.Exp(rng.Float64()*9 - 5), math.Exp(-rng.Float64()*40 - 0.7)}
 }
 
 // Calibrate(b, clip, T, dim) is admitted exactly T times: each T up to 300, every
@@ -219,7 +219,7 @@ func TestAdmit(t *testing.T) {
 }
 
 func TestUnprotectedIsNeverAdmitted(t *testing.T) {
-	a := mustAccount(t, Budget{1e6, 0.999}, 1)
+	a := mustAccount(t, Budget{1e6, 0.5}, 1)
 	m, err := NewUnprotected(1)
 	if err != nil {
 		t.Fatal(err)

@@ -53,8 +53,8 @@
 //
 //   - Nothing at all for a Mechanism of [NewUnprotected]; no account admits one.
 //   - Nothing about numbers a caller computes from records by another way than a
-//     Sum, and nothing when a Sum was built from a gradient that depends on
-//     more than one record.
+//     Sum, nor for a Sum in which one record has two slots or a gradient depends
+//     on more than one record.
 //   - How long the noise takes to draw depends on its value. Publish on a
 //     schedule fixed beforehand, not when the computation happens to end.
 //   - Accuracy: a record whose gradient is longer than the clip is shortened.

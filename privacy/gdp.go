@@ -10,8 +10,8 @@ import "math"
 // (Balle and Wang 2018, theorem 8; Dong, Roth, Su 2022, corollary 2.13). With
 // Phi(-x) = phi(x) R(x), R the Mills ratio, and e^eps phi(x+mu) = phi(x) for
 // x = eps/mu - mu/2, it equals Phi(-x) (1 - R(x+mu)/R(x)): nothing overflows,
-// and for eps > 0 the relative error is below 1e-14 (1 + x/mu + x^2) down to
-// 1e-300.
+// and for eps > 0 the relative error is below 1e-14 (1 + max(1,x)/mu + x^2 + mu)
+// down to 1e-300.
 func GaussianDelta(epsilon, mu float64) float64 {
 	switch {
 	case math.IsNaN(epsilon) || math.IsNaN(mu) || mu < 0:
@@ -61,14 +61,15 @@ func GaussianMu(b Budget) (float64, error) {
 //
 // Why the margin suffices. A relative error r of the computed delta moves the
 // root by a relative r / (d ln delta / d ln mu). Since d delta/d mu = phi(x),
-// that slope is mu/(R(x)-R(x+mu)), which is at least max(1, x^2). The error of
-// the two Mills ratios, about 1e-15 each, is amplified by 1/(1-R(x+mu)/R(x)),
-// about max(1, x)/mu; together about 2e-15/eps. The margin is five times that.
+// that slope is mu/(R(x)-R(x+mu)), at least about max(1, x^2): delta <= 1/2 keeps
+// x > -0.7. The error of the two Mills ratios, about 1e-15 each, is amplified by
+// 1/(1-R(x+mu)/R(x)), about max(1, x)/mu; together about 2e-15 (1 + 1/eps). The
+// margin is five times that.
 func muBracket(b Budget) (lo, hi float64) {
 	if b.Validate() != nil {
 		return 0, math.Inf(1)
 	}
-	// At the upper end x <= -10, where delta is 1 to the last bit.
+	// At the upper end x <= -10, where delta is nearly 1.
 	lo, hi = bisect(0, math.Sqrt(2*b.Epsilon)+20, func(mu float64) bool {
 		return GaussianDelta(b.Epsilon, mu) > b.Delta
 	})
