@@ -21,14 +21,17 @@ const (
 	dialTimeout   = 10 * time.Second
 	// courtesy is how long the peer with the higher ID leaves a lost
 	// connection to the other one, lest both dial and get two connections.
-	courtesy = time.Second
-	// A dead peer is noticed after at most pingEvery + pingAgain + 2*pingTimeout;
-	// by itself the transport takes half a minute.
-	pingEvery   = 5 * time.Second
-	pingAgain   = time.Second // after one without an answer
-	pingTimeout = 3 * time.Second
-	pingLimit   = 2 // pings in a row without an answer
+	courtesy  = time.Second
+	pingLimit = 2 // pings in a row without an answer that show a dead peer
 )
+
+// pings says when to ping. A dead peer is noticed after at most
+// every + again + 2*timeout; by itself the transport takes half a minute.
+type pings struct {
+	every   time.Duration
+	again   time.Duration // after a ping without an answer
+	timeout time.Duration
+}
 
 // Keeper keeps connections to a changing set of wanted peers: it dials them
 // when they are not connected, with growing pauses, protects their connections
@@ -38,6 +41,7 @@ type Keeper struct {
 	log     *slog.Logger
 	tag     string        // names this keeper's protections
 	changed chan struct{} // the wanted set is new
+	pings   pings
 
 	mu     sync.Mutex
 	wanted map[peer.ID]*wanted
@@ -61,6 +65,7 @@ func newKeeper(h host.Host, logger *slog.Logger, name string) *Keeper {
 		log:     logger,
 		tag:     "p2pnode/" + name,
 		changed: make(chan struct{}, 1),
+		pings:   pings{every: 5 * time.Second, again: time.Second, timeout: 3 * time.Second},
 		wanted:  make(map[peer.ID]*wanted),
 	}
 }
@@ -193,7 +198,7 @@ func (k *Keeper) dial(ctx context.Context, w *wanted) error {
 
 // hold pings the peer while it is connected and returns when it is not.
 func (k *Keeper) hold(ctx context.Context, id peer.ID, w *wanted) {
-	pause := jitter(pingEvery)
+	pause := jitter(k.pings.every)
 	for silent := 0; silent < pingLimit; {
 		if ctx.Err() != nil || !k.connected(id) {
 			return
@@ -202,9 +207,9 @@ func (k *Keeper) hold(ctx context.Context, id peer.ID, w *wanted) {
 			continue
 		}
 		if k.ping(ctx, id) == nil {
-			silent, pause = 0, pingEvery
+			silent, pause = 0, k.pings.every
 		} else {
-			silent, pause = silent+1, pingAgain
+			silent, pause = silent+1, k.pings.again
 		}
 	}
 	if ctx.Err() == nil {
@@ -214,7 +219,7 @@ func (k *Keeper) hold(ctx context.Context, id peer.ID, w *wanted) {
 }
 
 func (k *Keeper) ping(ctx context.Context, id peer.ID) error {
-	ctx, cancel := context.WithTimeout(network.WithNoDial(ctx, "ping"), pingTimeout)
+	ctx, cancel := context.WithTimeout(network.WithNoDial(ctx, "ping"), k.pings.timeout)
 	defer cancel()
 	select {
 	case result := <-ping.Ping(ctx, k.host, id):

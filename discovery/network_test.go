@@ -17,19 +17,27 @@ import (
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/p2p/transport/tcp"
+	"go.uber.org/goleak"
 )
 
-// newHost returns a real host on loopback TCP, closed with the test.
-func newHost(t testing.TB) host.Host {
-	t.Helper()
-	h, err := libp2p.New(
-		libp2p.ListenAddrStrings("/ip4/127.0.0.1/tcp/0"),
+// deadline is far more than anything here takes on an idle machine.
+const deadline = time.Minute
+
+// hostOptions are those of a host that uses loopback TCP only.
+func hostOptions(more ...libp2p.Option) []libp2p.Option {
+	return append(more,
 		libp2p.Transport(tcp.NewTCPTransport),
 		libp2p.ResourceManager(&network.NullResourceManager{}),
 		libp2p.DisableRelay(),
 		libp2p.DisableMetrics(),
 		libp2p.DisableIdentifyAddressDiscovery(),
 	)
+}
+
+// newHost returns a real host on loopback TCP, closed with the test.
+func newHost(t testing.TB) host.Host {
+	t.Helper()
+	h, err := libp2p.New(hostOptions(libp2p.ListenAddrStrings("/ip4/127.0.0.1/tcp/0"))...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +57,6 @@ func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 type seen struct {
 	mu    sync.Mutex
 	peers map[peer.ID]peer.AddrInfo
-	at    time.Time // when there were first enough
 }
 
 func (s *seen) found(p peer.AddrInfo) {
@@ -98,7 +105,7 @@ func discover(t testing.TB, n, want, servers int) time.Duration {
 			}
 		})
 	}
-	waitFor(t, time.Minute, func() string {
+	waitFor(t, deadline, func() string {
 		for i := range sightings {
 			if have := sightings[i].count(); have < want {
 				return fmt.Sprintf("node %d has found %d of %d", i, have, want)
@@ -126,10 +133,14 @@ func waitFor(t testing.TB, limit time.Duration, missing func() string) {
 	}
 }
 
-func TestThirtyNodesFindEachOtherThroughOneBootstrap(t *testing.T) {
-	for _, servers := range []int{1, 30} {
-		t.Run(fmt.Sprintf("servers=%d", servers), func(t *testing.T) {
-			t.Logf("everyone found 10 in %v", discover(t, 30, 10, servers))
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m)
+}
+
+func TestEveryoneFindsTenOthersThroughOneBootstrap(t *testing.T) {
+	for _, c := range []struct{ nodes, servers int }{{30, 1}, {12, 12}} {
+		t.Run(fmt.Sprintf("nodes=%d,servers=%d", c.nodes, c.servers), func(t *testing.T) {
+			t.Logf("it took %v", discover(t, c.nodes, 10, c.servers))
 		})
 	}
 }

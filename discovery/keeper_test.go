@@ -1,0 +1,216 @@
+package discovery
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/libp2p/go-libp2p"
+	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/p2p/net/connmgr"
+	"github.com/libp2p/go-libp2p/p2p/protocol/ping"
+	"github.com/multiformats/go-multiaddr"
+)
+
+// keep runs the keeper until the test ends.
+func keep(t testing.TB, k *Keeper) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := k.Run(ctx); err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+	t.Cleanup(func() { cancel(); running.Wait() })
+}
+
+func isConnected(a, b host.Host) bool {
+	return a.Network().Connectedness(b.ID()) == network.Connected
+}
+
+func waitForConnection(t testing.TB, a, b host.Host, want bool) {
+	t.Helper()
+	waitFor(t, deadline, func() string {
+		if isConnected(a, b) != want {
+			return "the connection is not as it should be"
+		}
+		return ""
+	})
+}
+
+func closePeer(t testing.TB, h host.Host, p peer.ID) {
+	t.Helper()
+	if err := h.Network().ClosePeer(p); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWantedPeersAreConnectedAndOthersLeftAlone(t *testing.T) {
+	a, b, c := newHost(t), newHost(t), newHost(t)
+	k := NewKeeper(a, quiet())
+	k.Want([]peer.AddrInfo{infoOf(b), infoOf(a)}) // itself is ignored
+	keep(t, k)
+	waitForConnection(t, a, b, true)
+	k.Want([]peer.AddrInfo{infoOf(b), infoOf(c)})
+	waitForConnection(t, a, c, true)
+
+	k.Want([]peer.AddrInfo{infoOf(c)})
+	if !isConnected(a, b) {
+		t.Error("the connection to a peer no longer wanted was closed")
+	}
+	closePeer(t, a, b.ID())
+	closePeer(t, a, c.ID())
+	waitForConnection(t, a, c, true)
+	if isConnected(a, b) {
+		t.Error("a peer no longer wanted was dialled")
+	}
+}
+
+func TestWantedPeersAreProtected(t *testing.T) {
+	manager, err := connmgr.NewConnManager(1, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := libp2p.New(libp2p.NoListenAddrs, libp2p.ConnectionManager(manager), libp2p.DisableMetrics())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	neighbours, bootstrap := NewKeeper(a, quiet()), newKeeper(a, quiet(), "bootstrap")
+	b := peer.AddrInfo{ID: "b"}
+	neighbours.Want([]peer.AddrInfo{b})
+	bootstrap.Want([]peer.AddrInfo{b})
+	neighbours.Want(nil)
+	if !manager.IsProtected(b.ID, "") {
+		t.Error("one keeper took the protection of another away")
+	}
+	bootstrap.Want(nil)
+	if manager.IsProtected(b.ID, "") {
+		t.Error("a peer nobody wants is protected")
+	}
+}
+
+// TestAPeerThatComesUpLateIsReachedSoon dials an address nobody listens at yet.
+// The swarm alone would not try again for 5 s.
+func TestAPeerThatComesUpLateIsReachedSoon(t *testing.T) {
+	a, late := newHost(t), newHost(t)
+	info := infoOf(late)
+	if err := late.Close(); err != nil {
+		t.Fatal(err)
+	}
+	k := NewKeeper(a, quiet())
+	if k.dial(t.Context(), &wanted{info: info}) == nil {
+		t.Fatal("the dial succeeds though nobody listens")
+	}
+	k.Want([]peer.AddrInfo{info})
+	keep(t, k)
+	again, err := libp2p.New(hostOptions(libp2p.Identity(late.Peerstore().PrivKey(late.ID())), libp2p.ListenAddrs(info.Addrs...))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	start := time.Now()
+	waitForConnection(t, a, again, true)
+	if took := time.Since(start); took > 4*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
+// TestASilentPeerIsNoticed connects to a peer that takes pings and says nothing.
+func TestASilentPeerIsNoticed(t *testing.T) {
+	a, silent := newHost(t), newHost(t)
+	var pinged atomic.Int32
+	silent.SetStreamHandler(ping.ID, func(network.Stream) { pinged.Add(1) })
+	var closed atomic.Bool
+	notify := &network.NotifyBundle{DisconnectedF: func(network.Network, network.Conn) { closed.Store(true) }}
+	a.Network().Notify(notify)
+	defer a.Network().StopNotify(notify)
+
+	k := NewKeeper(a, quiet())
+	k.pings = pings{every: 20 * time.Millisecond, again: 10 * time.Millisecond, timeout: 50 * time.Millisecond}
+	k.Want([]peer.AddrInfo{infoOf(silent)})
+	keep(t, k)
+	waitFor(t, deadline, func() string {
+		if !closed.Load() {
+			return "a silent peer is still connected"
+		}
+		return ""
+	})
+	if n := pinged.Load(); n < pingLimit {
+		t.Errorf("closed after %d pings without an answer", n)
+	}
+}
+
+func TestAnAnsweringPeerStaysConnected(t *testing.T) {
+	a, b := newHost(t), newHost(t)
+	var pinged atomic.Int32
+	answer := ping.NewPingService(b)
+	b.SetStreamHandler(ping.ID, func(s network.Stream) { pinged.Add(1); answer.PingHandler(s) })
+	k := NewKeeper(a, quiet())
+	k.pings = pings{every: time.Millisecond, again: time.Millisecond, timeout: deadline}
+	k.Want([]peer.AddrInfo{infoOf(b)})
+	keep(t, k)
+	waitForConnection(t, a, b, true)
+	first := a.Network().ConnsToPeer(b.ID())[0]
+	waitFor(t, deadline, func() string {
+		if pinged.Load() < 20 {
+			return "too few pings"
+		}
+		return ""
+	})
+	if first.IsClosed() {
+		t.Error("the connection was closed")
+	}
+}
+
+// TestAPeerThatHangsUpIsNotDialledWithoutPause meets a peer that closes every
+// connection.
+func TestAPeerThatHangsUpIsNotDialledWithoutPause(t *testing.T) {
+	a, rude := newHost(t), newHost(t)
+	var dialled atomic.Int32
+	notify := &network.NotifyBundle{ConnectedF: func(_ network.Network, c network.Conn) {
+		dialled.Add(1)
+		go c.Close()
+	}}
+	rude.Network().Notify(notify)
+	defer rude.Network().StopNotify(notify)
+	k := NewKeeper(a, quiet())
+	k.Want([]peer.AddrInfo{infoOf(rude)})
+	start := time.Now()
+	keep(t, k)
+	waitFor(t, deadline, func() string {
+		if dialled.Load() < 3 {
+			return "too few dials"
+		}
+		return ""
+	})
+	// The two pauses between three dials are at least 0.25 s and 0.5 s long.
+	if took := time.Since(start); took < 700*time.Millisecond {
+		t.Errorf("dialled three times in %v", took)
+	}
+}
+
+func TestPeersWithoutAddressesAreLookedUpInTheHost(t *testing.T) {
+	a, b := newHost(t), newHost(t)
+	k := NewKeeper(a, quiet())
+	k.Want([]peer.AddrInfo{{ID: b.ID()}})
+	keep(t, k)
+	a.Peerstore().AddAddrs(b.ID(), b.Addrs(), time.Hour)
+	waitForConnection(t, a, b, true)
+}
+
+// TestNewAddressesAreUsed wants a peer at an address that is wrong at first.
+func TestNewAddressesAreUsed(t *testing.T) {
+	a, b := newHost(t), newHost(t)
+	k := NewKeeper(a, quiet())
+	wrong := multiaddr.StringCast("/ip4/127.0.0.1/tcp/1")
+	k.Want([]peer.AddrInfo{{ID: b.ID(), Addrs: []multiaddr.Multiaddr{wrong}}})
+	keep(t, k)
+	k.Want([]peer.AddrInfo{infoOf(b)})
+	waitForConnection(t, a, b, true)
+}
