@@ -22,12 +22,14 @@ type Answer struct {
 func (a Answer) Exhausted() bool { return a.Sum == nil }
 
 // LiveNoise draws from the operating system's generator. It is the only noise
-// with which the guarantee holds, and the only one a durable door takes. The
-// zero value is ready; not safe for concurrent use.
-type LiveNoise struct{ words systemWords }
+// with which the guarantee holds, and the only one a durable door takes. Make it
+// with [NewLiveNoise]; not safe for concurrent use.
+type LiveNoise struct {
+	words *systemWords // shared by copies, so that none draws the same noise again
+}
 
 // NewLiveNoise returns a source of noise for real nodes.
-func NewLiveNoise() *LiveNoise { return &LiveNoise{} }
+func NewLiveNoise() *LiveNoise { return &LiveNoise{new(systemWords)} }
 
 // Answer adds up the sums, adds one draw of discrete Gaussian noise to each
 // coordinate, and returns the result in real units. Every call draws anew: pay
@@ -38,7 +40,7 @@ func NewLiveNoise() *LiveNoise { return &LiveNoise{} }
 // It panics if a sum was made by another mechanism than m, if dimensions differ
 // or if a cohort comes twice: each would break the guarantee.
 func (n *LiveNoise) Answer(m Mechanism, sums []Sum) Answer {
-	return answer(sampler{&n.words}, m, sums)
+	return answer(sampler{n.words}, m, sums)
 }
 
 // SeededNoise is reproducible, for simulation and tests only: whoever knows the

@@ -117,14 +117,17 @@ func TestSeededNoiseIsReproducible(t *testing.T) {
 	}
 }
 
-// Live noise is new every time, also from a zero value, and has the right size.
+// Live noise is new every time, also from a copy of its source, and has the
+// right size.
 func TestLiveNoise(t *testing.T) {
 	const dim = 20_000
 	m := mustGaussian(t, 1, 5)
 	s := m.NewSum(1, dim)
 	s.AddEmpty()
-	var n LiveNoise
-	x, y := n.Answer(m, []Sum{s}), new(LiveNoise).Answer(m, []Sum{s})
+	n := NewLiveNoise()
+	n.Answer(m, []Sum{s}) // now some words are left over
+	twin := *n
+	x, y := n.Answer(m, []Sum{s}), twin.Answer(m, []Sum{s})
 	if slices.Equal(x.Sum, y.Sum) {
 		t.Fatal("two draws are equal")
 	}

@@ -251,7 +251,7 @@ func BenchmarkGaussian(b *testing.B) {
 	for _, source := range []struct {
 		name  string
 		words rand.Source
-	}{{"seeded", NewSeededNoise(1).words}, {"live", &NewLiveNoise().words}} {
+	}{{"seeded", NewSeededNoise(1).words}, {"live", NewLiveNoise().words}} {
 		b.Run(source.name, func(b *testing.B) {
 			s := sampler{source.words}
 			for b.Loop() {
