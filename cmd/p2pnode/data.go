@@ -28,7 +28,7 @@ any order; other columns are ignored. Every bad line is reported with its
 number. A file with bad lines is not imported at all, unless --skip-bad leaves
 them out. Importing a file twice stores its records twice.`,
 		Example: `  p2pnode data import ratings.csv
-  p2pnode data import --skip-bad - < ratings.csv`,
+  p2pnode data import --skip-bad --json - < ratings.csv`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file, err := openInput(args[0])

@@ -24,8 +24,8 @@ Nodes find each other on the local network by themselves. To reach others,
 give the address of one running node, as "p2pnode run" prints it, with
 --bootstrap.`,
 		Example: `  p2pnode init
-  p2pnode init --dir /var/lib/p2pnode --task mytask.toml --epsilon 0.5
-  p2pnode init --bootstrap /ip4/192.0.2.7/tcp/4001/p2p/12D3KooW...`,
+  p2pnode init --dir /var/lib/p2pnode --task mytask.toml --epsilon 0.5 --json
+  p2pnode init --bootstrap /ip4/192.0.2.7/tcp/4001/p2p/12D3KooWDpJ7As7BWAwRMfu1VU2WCqNjvq387JEYKDBj4kx6nXTN`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			t, err := node.LoadTask(f.task)

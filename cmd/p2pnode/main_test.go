@@ -18,6 +18,11 @@ import (
 // TestMain puts p2pnode, as built for this test, first in PATH: scripts and
 // tests run it as a process of its own.
 func TestMain(m *testing.M) {
+	// Under the race detector every process sleeps a second before it exits,
+	// which adds up.
+	if err := os.Setenv("GORACE", os.Getenv("GORACE")+" atexit_sleep_ms=10"); err != nil {
+		panic(err)
+	}
 	testscript.Main(m, map[string]func(){"p2pnode": main})
 }
 
@@ -47,6 +52,7 @@ func TestScript(t *testing.T) {
 // setupScript gives every script the files in testdata/files.
 func setupScript(env *testscript.Env) error {
 	env.Setenv("HOME", env.WorkDir)
+	env.Setenv("GORACE", os.Getenv("GORACE"))
 	env.Setenv("LONG", strings.Repeat("long", 25))
 	return os.CopyFS(env.WorkDir, os.DirFS(filepath.Join("testdata", "files")))
 }

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// Every command has examples, and they work as they are printed, in a place
+// with the files they name.
+func TestExamples(t *testing.T) {
+	for _, c := range runnable(newCommand(&options{})) {
+		if c.Example == "" {
+			t.Errorf("%s has no example", c.CommandPath())
+		}
+		for line := range strings.Lines(c.Example) {
+			t.Run(strings.TrimSpace(line), func(t *testing.T) {
+				t.Parallel()
+				runExample(t, c, strings.TrimSpace(line))
+			})
+		}
+	}
+}
+
+// runnable lists the commands that do something of ours.
+func runnable(c *cobra.Command) []*cobra.Command {
+	var out []*cobra.Command
+	for _, child := range c.Commands() {
+		switch {
+		case child.Name() == "completion":
+		case child.HasSubCommands():
+			out = append(out, runnable(child)...)
+		default:
+			out = append(out, child)
+		}
+	}
+	return out
+}
+
+// runExample runs one line in a shell, with a data directory where it expects
+// one.
+func runExample(t *testing.T, c *cobra.Command, line string) {
+	home := shortTemp(t)
+	node := filepath.Join(home, ".p2pnode")
+	if other := "/var/lib/p2pnode"; strings.Contains(line, other) {
+		node = filepath.Join(home, "lib")
+		line = strings.ReplaceAll(line, other, node)
+	}
+	if err := os.CopyFS(home, os.DirFS(filepath.Join("testdata", "files"))); err != nil {
+		t.Fatal(err)
+	}
+	template := initNode(t)
+	if err := os.Rename(filepath.Join(template, "task.toml"), filepath.Join(home, "mytask.toml")); err != nil {
+		t.Fatal(err)
+	}
+	if c.Name() != "init" {
+		cli(t, nil, "init", "--dir", node, "--no-mdns", "--listen", "/ip4/127.0.0.1/tcp/0")
+	}
+
+	shell := exec.Command("sh", "-c", "exec "+line)
+	shell.Dir = home
+	shell.Env = append(os.Environ(), "HOME="+home)
+	var stderr bytes.Buffer
+	shell.Stderr = &stderr
+	stdout, err := shell.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := shell.Start(); err != nil {
+		t.Fatal(err)
+	}
+	out := bufio.NewReader(stdout)
+	_, err = out.Peek(1)
+	if c.Name() == "run" { // it is ready now
+		err = errors.Join(err, shell.Process.Signal(os.Interrupt))
+	}
+	all, readErr := io.ReadAll(out)
+	if err := errors.Join(err, readErr, shell.Wait()); err != nil {
+		t.Fatalf("%v\n%s", err, &stderr)
+	}
+	if strings.Contains(line, "--json") && !json.Valid(all) {
+		t.Errorf("printed %q, want one JSON value", all)
+	}
+}
