@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// slow gives one byte a second.
+// slow gives one byte every 0.9 s: never at the moment a line is shown.
 type slow struct{ io.Reader }
 
 func (s slow) Read(b []byte) (int, error) {
-	time.Sleep(time.Second)
+	time.Sleep(900 * time.Millisecond)
 	return s.Reader.Read(b[:1])
 }
 
