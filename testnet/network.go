@@ -59,8 +59,11 @@ func (c *Config) nodeConfig(d *Dataset, m Method) node.Config {
 	nc.Listen = []string{"/ip4/127.0.0.1/tcp/0"}
 	nc.MDNS = false
 	nc.Epsilon, nc.Delta = c.Budget.Epsilon, c.Budget.Delta
-	nc.WakeSeconds = max(minWake, d.Task.Release.MinWake,
-		float64(len(d.People)*d.Task.Graph.Degree)/deliveriesPerSecond)
+	nc.WakeSeconds = c.Wake.Seconds()
+	if c.Wake == 0 {
+		load := float64(len(d.People)*d.Task.Graph.Degree) / deliveriesPerSecond
+		nc.WakeSeconds = max(minWake, load, d.Task.Release.MinWake)
+	}
 	if m == Together {
 		nc.Unprotected = node.Consent
 	}

@@ -267,7 +267,7 @@ func withFallbackFonts(svg []byte) []byte {
 	return bytes.ReplaceAll(svg, []byte(family), []byte(family+",Arial,Helvetica,sans-serif"))
 }
 
-// evenTicks labels multiples of 1, 2 or 5 times a power of ten, four to nine of
+// evenTicks labels multiples of 1, 2 or 5 times a power of ten, four to ten of
 // them.
 type evenTicks struct{}
 

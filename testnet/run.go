@@ -26,7 +26,10 @@ type Config struct {
 	Simulate bool
 	// Dir is an empty directory for the real nodes' data. Required without
 	// Simulate; the caller removes it.
-	Dir      string
+	Dir string
+	// Wake is the mean time between two releases of a real node; 0 chooses one
+	// that two cores can carry.
+	Wake     time.Duration
 	Logger   *slog.Logger   // of the real nodes; nil discards
 	Progress func(Progress) // called at the start of a trial and about twice a second while nodes learn; may be nil
 }

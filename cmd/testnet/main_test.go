@@ -1,0 +1,274 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestMain turns the test binary into the command when a test asks for it.
+func TestMain(m *testing.M) {
+	if os.Getenv("TESTNET_AS_COMMAND") != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// testnetRun runs the command in this process, with the results in a temporary
+// directory.
+func testnetRun(t *testing.T, ctx context.Context, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	t.Chdir(t.TempDir())
+	code = run(ctx, args, t.TempDir(), &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+func TestUsageErrors(t *testing.T) {
+	for _, c := range []struct{ args, want string }{
+		{"surplus", `unknown argument "surplus"`},
+		{"--no-such-flag", "unknown flag"},
+		{"--nodes one", "--nodes one: must be a number from 2 up"},
+		{"--nodes 1", "--nodes 1"},
+		{"--nodes all --task linear", "say how many people"},
+		{"--task chess", "--task chess"},
+		{"--task missing.toml", "missing.toml"},
+		{"--epsilon 0", "--epsilon 0: must be above 0"},
+		{"--epsilon NaN", "--epsilon NaN"},
+		{"--epsilon 1e9", "at most"},
+		{"--epsilon much", "invalid argument"},
+		{"--delta 1", "--delta 1: must be above 0"},
+		{"--seeds 0", "--seeds 0: must be at least 1"},
+		{"--seed -1", "invalid argument"},
+		{"export", "--out: say where"},
+		{"export surplus", "unknown argument"},
+		{"terms surplus", "unknown argument"},
+	} {
+		code, stdout, stderr := testnetRun(t, t.Context(), strings.Fields(c.args)...)
+		if code != exitUsage || stdout != "" || !strings.Contains(stderr, c.want) || !strings.Contains(stderr, "--help") {
+			t.Errorf("testnet %s: exit %d, output %q, errors %q; want 2 and %q", c.args, code, stdout, stderr, c.want)
+		}
+	}
+}
+
+func TestRunErrors(t *testing.T) {
+	bad := filepath.Join(t.TempDir(), "people.csv")
+	if err := os.WriteFile(bad, []byte("node,genres,year,rating\na,Drama,1999,4\na,Opera,1999,4\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--nodes", "611"}, "has 610, 611 were asked for"},
+		{[]string{"--data", "nowhere.csv"}, "nowhere.csv"},
+		{[]string{"--data", "u.data"}, "u.item must lie beside"},
+		{[]string{"--data", bad}, "line 3: column \"genres\": \"Opera\""},
+		{[]string{"export", "--out", filepath.Join(bad, "x"), "--nodes", "2"}, "export"},
+	} {
+		code, stdout, stderr := testnetRun(t, t.Context(), c.args...)
+		if code != exitFailed || stdout != "" || !strings.Contains(stderr, c.want) {
+			t.Errorf("testnet %s: exit %d, output %q, errors %q; want 1 and %q", c.args, code, stdout, stderr, c.want)
+		}
+	}
+}
+
+func TestHelp(t *testing.T) {
+	code, stdout, _ := testnetRun(t, t.Context(), "--help")
+	for _, want := range []string{"Examples:", "--nodes", "GroupLens", "must be cited", "direction is public"} {
+		if code != 0 || !strings.Contains(stdout, want) {
+			t.Errorf("exit %d; the help does not say %q", code, want)
+		}
+	}
+}
+
+func TestTerms(t *testing.T) {
+	code, stdout, _ := testnetRun(t, t.Context(), "terms")
+	if code != 0 || !strings.Contains(stdout, "Usage License") || !strings.Contains(stdout, "GroupLens") {
+		t.Errorf("exit %d, terms %.80q", code, stdout)
+	}
+}
+
+func TestSimulatedTable(t *testing.T) {
+	code, stdout, stderr := testnetRun(t, t.Context(), "--sim", "--task", "linear", "--nodes", "8", "--out", "results")
+	if code != 0 {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	for _, want := range []string{"8 people", "alone (tuned)", "together, no privacy", "together, private", "Bellet", "public profile", "results/results.json"} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("the report does not say %q:\n%s", want, stdout)
+		}
+	}
+	for _, file := range []string{"results.json", "curve.svg", "gain.svg"} {
+		if _, err := os.Stat(filepath.Join("results", file)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// With --json, standard output is one object and nothing else; the rest goes to
+// standard error.
+func TestJSONOutput(t *testing.T) {
+	code, stdout, stderr := testnetRun(t, t.Context(), "--sim", "--nodes", "6", "--json", "--epsilon", "0.5", "--seed", "3")
+	if code != 0 {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	result := decodeResult(t, stdout)
+	if result.Nodes != 6 || result.Seed != 3 || len(result.Rows) != 3 || *result.Rows[2].Epsilon != 0.5 || result.Rows[1].Epsilon != nil {
+		t.Errorf("result %+v", result)
+	}
+	if !strings.Contains(stderr, "Harper") {
+		t.Errorf("the data set is not cited:\n%s", stderr)
+	}
+}
+
+type result struct {
+	Nodes    int
+	Seed     uint64
+	Complete bool
+	Rows     []struct {
+		Method  string
+		Epsilon *float64
+	}
+}
+
+func decodeResult(t *testing.T, text string) (r result) {
+	t.Helper()
+	d := json.NewDecoder(strings.NewReader(text))
+	if err := d.Decode(&r); err != nil {
+		t.Fatalf("%v in %q", err, text)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		t.Fatalf("something follows the JSON object: %v", err)
+	}
+	return r
+}
+
+// What export writes, given a column of names, is what --data reads.
+func TestExportedPeopleLearn(t *testing.T) {
+	dir := t.TempDir()
+	code, stdout, stderr := testnetRun(t, t.Context(), "export", "--out", dir, "--nodes", "4")
+	if code != 0 || !strings.Contains(stdout, "Harper") {
+		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
+	}
+	joined := filepath.Join(dir, "all.csv")
+	var all strings.Builder
+	for i, name := range []string{"1.csv", "2.csv", "3.csv", "4.csv"} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		header, rows, _ := strings.Cut(string(text), "\n")
+		if i == 0 {
+			all.WriteString("node," + header + "\n")
+		}
+		for row := range strings.Lines(rows) {
+			all.WriteString(name + "," + row)
+		}
+	}
+	if err := os.WriteFile(joined, []byte(all.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr = testnetRun(t, t.Context(), "--sim", "--data", joined)
+	if code != 0 || !strings.Contains(stdout, "4 people of "+joined) || strings.Contains(stdout, "Harper") {
+		t.Errorf("exit %d: %s%s", code, stdout, stderr)
+	}
+}
+
+func TestInterruptedBeforeAnything(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	code, stdout, stderr := testnetRun(t, ctx, "--sim", "--nodes", "5", "--json")
+	if code != exitInterrupted {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	if r := decodeResult(t, stdout); r.Complete || len(r.Rows) != 1 {
+		t.Errorf("result %+v", r)
+	}
+}
+
+// command starts the real command with real nodes and returns once it has made
+// a directory for them.
+func command(t *testing.T) (cmd *exec.Cmd, stdout *bytes.Buffer, stderr *bufio.Reader, nodes string) {
+	t.Helper()
+	nodes = t.TempDir()
+	cmd = exec.Command(os.Args[0], "--task", "linear", "--nodes", "6", "--out", t.TempDir())
+	cmd.Env = append(os.Environ(), "TESTNET_AS_COMMAND=1", "TMPDIR="+nodes)
+	stdout = &bytes.Buffer{}
+	cmd.Stdout = stdout
+	pipe, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill() })
+	deadline := time.Now().Add(time.Minute)
+	for {
+		if made, _ := filepath.Glob(filepath.Join(nodes, "*", "*", "1")); len(made) > 0 {
+			return cmd, stdout, bufio.NewReader(pipe), nodes
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("no node within a minute")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func interrupt(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantStopped checks the exit code and that no node left anything behind.
+func wantStopped(t *testing.T, cmd *exec.Cmd, nodes string) {
+	t.Helper()
+	_ = cmd.Wait() // an exit code other than 0 is an error
+	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted {
+		t.Errorf("exit %d, want %d", code, exitInterrupted)
+	}
+	if left, err := os.ReadDir(nodes); err != nil || len(left) != 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+func TestInterruptOnce(t *testing.T) {
+	cmd, stdout, stderr, nodes := command(t)
+	interrupt(t, cmd)
+	if _, err := io.Copy(io.Discard, stderr); err != nil {
+		t.Fatal(err)
+	}
+	wantStopped(t, cmd, nodes)
+	if !strings.Contains(stdout.String(), "Interrupted") {
+		t.Errorf("the report does not say that it was interrupted:\n%s", stdout)
+	}
+}
+
+func TestInterruptTwice(t *testing.T) {
+	cmd, _, stderr, nodes := command(t)
+	interrupt(t, cmd)
+	for line := ""; !strings.Contains(line, "stopping"); {
+		var err error
+		if line, err = stderr.ReadString('\n'); err != nil {
+			t.Fatalf("it did not say that it stops: %v", err)
+		}
+	}
+	interrupt(t, cmd)
+	if _, err := io.Copy(io.Discard, stderr); err != nil {
+		t.Fatal(err)
+	}
+	wantStopped(t, cmd, nodes)
+}

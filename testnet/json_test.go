@@ -1,0 +1,190 @@
+package testnet
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// decodeOne reads the one JSON object that the text must be.
+func decodeOne(t *testing.T, text []byte) map[string]any {
+	t.Helper()
+	d := json.NewDecoder(bytes.NewReader(text))
+	var object map[string]any
+	if err := d.Decode(&object); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		t.Fatalf("something follows the object: %v", err)
+	}
+	return object
+}
+
+// schema lists the keys programs rely on and the kind of each value; "null"
+// after a kind allows null.
+type schema map[string]string
+
+func (s schema) check(t *testing.T, object map[string]any) {
+	t.Helper()
+	for key, kind := range s {
+		value, there := object[key]
+		if !there {
+			t.Errorf("no key %q among %v", key, slices.Sorted(maps.Keys(object)))
+			continue
+		}
+		if got := kindOf(value); got != kind && !(got == "null" && kind == "number or null") && !(got == "number" && kind == "number or null") {
+			t.Errorf("key %q is a %s, want %s", key, got, kind)
+		}
+	}
+	for key := range object {
+		if s[key] == "" {
+			t.Errorf("unexpected key %q", key)
+		}
+	}
+}
+
+func kindOf(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case float64:
+		return "number"
+	case string:
+		return "string"
+	case bool:
+		return "bool"
+	case []any:
+		return "array"
+	}
+	return "object"
+}
+
+var resultSchema = schema{
+	"nodes": "number", "seconds": "number", "seed": "number", "delivery": "number", "rows": "array",
+	"seeds": "number", "data": "string", "task": "string", "measure": "string", "driver": "string",
+	"complete": "bool", "private_reduction": "object",
+}
+
+var rowSchema = schema{
+	"method": "string", "error": "number", "better": "number", "worse": "number", "gain_p10": "number",
+	"epsilon": "number or null", "delta": "number or null", "messages": "number", "bytes": "number", "seconds": "number",
+}
+
+func TestJSONSchema(t *testing.T) {
+	r := madeUp()
+	var b bytes.Buffer
+	if err := r.WriteJSON(&b); err != nil {
+		t.Fatal(err)
+	}
+	object := decodeOne(t, b.Bytes())
+	resultSchema.check(t, object)
+	if object["nodes"] != 10.0 || object["seconds"] != 42.5 || object["seed"] != 7.0 || object["seeds"] != 2.0 {
+		t.Errorf("head of the object: %v", object)
+	}
+	want := []struct {
+		method         string
+		epsilon, delta any
+		messages       float64
+	}{{"alone", 0.0, 0.0, 0}, {"together", nil, nil, 120}, {"private", 1.0, 1e-6, 118}}
+	rows := object["rows"].([]any)
+	if len(rows) != len(want) {
+		t.Fatalf("%d rows, want %d", len(rows), len(want))
+	}
+	for i, w := range want {
+		row := rows[i].(map[string]any)
+		rowSchema.check(t, row)
+		if row["method"] != w.method || row["epsilon"] != w.epsilon || row["delta"] != w.delta || row["messages"] != w.messages {
+			t.Errorf("row %v, want %+v", row, w)
+		}
+	}
+	private := rows[2].(map[string]any)
+	if private["better"] != 0.8 || private["worse"] != 0.0 {
+		t.Errorf("8 of 10 people gain and nobody loses, but the row says %v", private)
+	}
+}
+
+// However little was measured, the JSON is valid: no NaN, no null rows.
+func TestJSONOfInterruptedRun(t *testing.T) {
+	r := &Result{}
+	var b bytes.Buffer
+	if err := r.WriteJSON(&b); err != nil {
+		t.Fatal(err)
+	}
+	object := decodeOne(t, b.Bytes())
+	if rows, ok := object["rows"].([]any); !ok || len(rows) != 0 || object["private_reduction"] != nil {
+		t.Errorf("result of nothing: %s", b.Bytes())
+	}
+}
+
+// The raw numbers say again what the table says.
+func TestRawNumbersAddUp(t *testing.T) {
+	r := madeUp()
+	var b bytes.Buffer
+	if err := r.WriteRaw(&b); err != nil {
+		t.Fatal(err)
+	}
+	object := decodeOne(t, b.Bytes())
+	var sum float64
+	people := object["people"].([]any)
+	for _, p := range people {
+		person := p.(map[string]any)
+		schema{"person": "number", "seed": "number", "train": "number", "test": "number", "errors": "object", "spent": "number"}.check(t, person)
+		sum += person["errors"].(map[string]any)["private"].(float64)
+		if person["spent"] != 1.0 {
+			t.Errorf("person %v has spent %v of her budget, want 1", person["person"], person["spent"])
+		}
+	}
+	if mean, want := sum/float64(len(people)), r.Rows()[2].Error; len(people) != 20 || math.Abs(mean-want) > 1e-12 {
+		t.Errorf("%d raw results with mean %v, the table says %v", len(people), mean, want)
+	}
+	for _, v := range object["trials"].([]any) {
+		trial := v.(map[string]any)
+		schema{"method": "string", "seed": "number", "seconds": "number", "expected": "number", "delivered": "number", "unfinished": "number", "curve": "array"}.check(t, trial)
+	}
+}
+
+func TestWriteFiles(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a", "b")
+	for range 2 { // the second replaces the first
+		if err := madeUp().WriteFiles(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{RawFile, CurveFile, GainFile} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() == 0 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := madeUp().WriteFiles(filepath.Join(dir, RawFile)); err == nil {
+		t.Error("wrote into a file")
+	}
+}
+
+// failsAfter is a writer on a disk that fills up.
+type failsAfter struct{ left int }
+
+func (w *failsAfter) Write(p []byte) (int, error) {
+	if len(p) > w.left {
+		return 0, fmt.Errorf("disk full")
+	}
+	w.left -= len(p)
+	return len(p), nil
+}
+
+func TestWriteErrorsAreReported(t *testing.T) {
+	r := madeUp()
+	for name, write := range map[string]func(io.Writer) error{
+		"table": r.WriteTable, "json": r.WriteJSON, "raw": r.WriteRaw, "curve": r.WriteCurve, "gain": r.WriteGain,
+	} {
+		if err := write(&failsAfter{left: 10}); err == nil {
+			t.Errorf("%s: a failed write was not reported", name)
+		}
+	}
+}

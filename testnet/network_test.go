@@ -1,0 +1,126 @@
+package testnet
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// fewNodes is a configuration of real nodes that make two releases each.
+func fewNodes(t *testing.T) Config {
+	c := simulatedConfig()
+	c.Simulate, c.Dir, c.Wake = false, t.TempDir(), 200*time.Millisecond
+	c.Source = func(seed uint64) (*Dataset, error) {
+		d, err := Linear(seed, 6)
+		if err == nil {
+			d.Task.Release.Releases = 2
+		}
+		return d, err
+	}
+	return c
+}
+
+func TestRealNodesLearnTogether(t *testing.T) {
+	defer goleak.VerifyNone(t, leaks()...)
+	c := fewNodes(t)
+	var linked bool
+	c.Progress = func(p Progress) { linked = linked || p.Linked == 6 }
+	r := mustRun(t, t.Context(), c)
+	if !r.Complete || !linked {
+		t.Fatalf("complete %v, all linked %v", r.Complete, linked)
+	}
+	for _, m := range []Method{Private, Together} {
+		trial := r.Rounds[0].trial(m)
+		if trial.Unfinished != 0 || trial.Expected == 0 || trial.Bytes == 0 {
+			t.Errorf("%s: %d unfinished, %d copies expected, %v bytes", m, trial.Unfinished, trial.Expected, trial.Bytes)
+		}
+		if trial.Delivered < trial.Expected {
+			t.Errorf("%s: %d of %d copies delivered", m, trial.Delivered, trial.Expected)
+		}
+		if last := trial.Curve[len(trial.Curve)-1]; last.Releases != 2 || last.Error != mean(trial.Errors) {
+			t.Errorf("%s: the curve ends at %+v, the trial with error %v after 2 releases", m, last, mean(trial.Errors))
+		}
+	}
+	for i, spent := range r.Rounds[0].trial(Private).Spent {
+		if spent < 0.99 || spent > 1 {
+			t.Errorf("node %d has spent %v of its budget", i+1, spent)
+		}
+	}
+	wantEmpty(t, c.Dir)
+}
+
+// An interruption ends a run of real nodes cleanly: what they learned so far is
+// measured, they stop, and their directories are gone.
+func TestRealNodesInterrupted(t *testing.T) {
+	defer goleak.VerifyNone(t, leaks()...)
+	c := fewNodes(t)
+	c.Wake = time.Hour // they would never be done
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	c.Progress = func(p Progress) {
+		if p.Linked == 6 {
+			cancel()
+		}
+	}
+	r := mustRun(t, ctx, c)
+	private := r.Rounds[0].trial(Private)
+	if r.Complete || private == nil || private.Unfinished != 6 || len(private.Errors) != 6 {
+		t.Fatalf("complete %v, private trial %+v", r.Complete, private)
+	}
+	if r.Rounds[0].trial(Together) != nil {
+		t.Error("the next trial ran all the same")
+	}
+	if r.spent() != 0 {
+		t.Errorf("nothing was released, but %v of the budget is spent", r.spent())
+	}
+	wantEmpty(t, c.Dir)
+}
+
+func TestRealNodesWithoutADirectory(t *testing.T) {
+	c := fewNodes(t)
+	c.Dir = filepath.Join(c.Dir, "file")
+	if err := os.WriteFile(c.Dir, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Run(t.Context(), c); err == nil || !strings.Contains(err.Error(), "seed 5, private") {
+		t.Fatalf("got %v, want an error that names the trial", err)
+	}
+}
+
+// leaks are the goroutines that may outlive a run.
+func leaks() []goleak.Option {
+	return []goleak.Option{
+		goleak.IgnoreCurrent(),
+		// One per process, counts bytes for every host.
+		goleak.IgnoreTopFunction("github.com/libp2p/go-flow-metrics.(*sweeper).runActive"),
+	}
+}
+
+func wantEmpty(t *testing.T, dir string) {
+	t.Helper()
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// The mean time between releases grows with the network, so that two cores
+// carry the deliveries.
+func TestWakeSuitsTheMachine(t *testing.T) {
+	c := simulatedConfig()
+	for n, want := range map[int]float64{10: minWake, 100: minWake, 1000: 1000 * 30.0 / deliveriesPerSecond} {
+		d, err := Linear(1, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.People, d.Task.Graph.Degree = make([]Person, n), 30
+		if got := c.nodeConfig(d, Private).WakeSeconds; got != want {
+			t.Errorf("%d nodes wake every %v s, want %v", n, got, want)
+		}
+	}
+}

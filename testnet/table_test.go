@@ -1,0 +1,168 @@
+package testnet
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"p2pnode/privacy"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// madeUp is a result of two seeds with invented numbers: people gain a little
+// without privacy and half of that with it.
+func madeUp() *Result {
+	r := &Result{
+		Data: "people who never lived", LeftOut: 2, Task: "movies", Measure: "RMSE", Driver: "invented",
+		Budget: privacy.Budget{Epsilon: 1, Delta: 1e-6}, Seed: 7, Seconds: 42.5, Complete: true,
+	}
+	for seed := uint64(7); seed < 9; seed++ {
+		round := Round{Seed: seed}
+		alone := Trial{Method: Alone, Seconds: 0.5}
+		together := Trial{Method: Together, Seconds: 20, Messages: 120, Bytes: 300e3, Expected: 1200, Delivered: 1200}
+		private := Trial{Method: Private, Seconds: 21, Messages: 118, Bytes: 299e3, Expected: 1180, Delivered: 1178, Unfinished: 1}
+		for i := range 10 {
+			round.People = append(round.People, Participant{Number: i + 1, Train: 8 << i, Test: 2 << i})
+			e := 0.9 + 0.01*float64(i) + 0.001*float64(seed)
+			saved := 0.02 - 0.005*float64(i%5)
+			alone.Errors = append(alone.Errors, e)
+			together.Errors = append(together.Errors, e-saved)
+			private.Errors = append(private.Errors, e-saved/2)
+			private.Spent = append(private.Spent, 1)
+		}
+		together.Curve = []CurvePoint{{4, 0.94}, {8, 0.93}, {12, 0.92}}
+		private.Curve = []CurvePoint{{4, 0.96}, {8, 0.945}, {12, 0.935}}
+		round.Trials = []Trial{alone, private, together}
+		r.Rounds = append(r.Rounds, round)
+	}
+	return r
+}
+
+func table(t *testing.T, r *Result) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := r.WriteTable(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestTableGolden(t *testing.T) {
+	got := table(t, madeUp())
+	golden := filepath.Join("testdata", "table.golden")
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("the table changed (-update rewrites it). Got:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+// The sentence says which way the error went and whether zero is inside.
+func TestVerdict(t *testing.T) {
+	for name, c := range map[string]struct {
+		shift func(i int) float64 // of the private error
+		want  string
+	}{
+		"lower":   {func(i int) float64 { return -0.01 - 0.0001*float64(i) }, "lowers the mean error by 0.0105 (change: 95% interval -0.0106 to -0.0103"},
+		"raised":  {func(i int) float64 { return 0.01 + 0.0001*float64(i) }, "RAISES the mean error by 0.010"},
+		"either":  {func(i int) float64 { return 0.01 * float64(i%2*2-1) }, "zero is inside it, so this run alone does not show"},
+		"nothing": {func(int) float64 { return 0 }, "changes the mean error by +0.0000 (95% interval +0.0000 to +0.0000"},
+	} {
+		r := madeUp()
+		for k := range r.Rounds {
+			round := &r.Rounds[k]
+			for i, e := range round.trial(Alone).Errors {
+				round.trial(Private).Errors[i] = e + c.shift(i)
+			}
+		}
+		if got := r.verdict(); !strings.Contains(got, c.want) {
+			t.Errorf("%s: got %q, want %q in it", name, got, c.want)
+		}
+	}
+}
+
+// An interrupted run shows what there is and says so.
+func TestTableOfInterruptedRun(t *testing.T) {
+	r := madeUp()
+	r.Complete = false
+	r.Rounds[0].Trials = r.Rounds[0].Trials[:2]
+	r.Rounds[1].Trials = r.Rounds[1].Trials[:1]
+	got := table(t, r)
+	if !strings.Contains(got, "Interrupted") || strings.Contains(got, "no privacy") || strings.Contains(got, "NaN") {
+		t.Errorf("table of an interrupted run:\n%s", got)
+	}
+	r.Rounds = r.Rounds[1:]
+	if got := table(t, r); !strings.Contains(got, "was not measured") {
+		t.Errorf("table without a private trial:\n%s", got)
+	}
+	r.Rounds = nil
+	if got := table(t, r); !strings.Contains(got, "was not measured") || strings.Contains(got, "NaN") {
+		t.Errorf("table of nothing:\n%s", got)
+	}
+}
+
+// A budget that is not used up is shown as what has been spent of it. Half of
+// the squared GDP parameter is more than half of epsilon: by the curve of
+// (epsilon, delta) at mu/sqrt(2), computed apart, 0.69.
+func TestSpentText(t *testing.T) {
+	r := madeUp()
+	if got := r.spentText(Private); got != "(1, 1e-06)" {
+		t.Errorf("a used budget is shown as %q", got)
+	}
+	for k := range r.Rounds {
+		spent := r.Rounds[k].trial(Private).Spent
+		for i := range spent {
+			spent[i] = 0.5
+		}
+	}
+	if got := r.spentText(Private); got != "(0.69, 1e-06) of (1, 1e-06)" {
+		t.Errorf("half a budget is shown as %q", got)
+	}
+	for k := range r.Rounds {
+		r.Rounds[k].trial(Private).Spent = make([]float64, 10)
+	}
+	if got := r.spentText(Private); got != "(0, 1e-06) of (1, 1e-06)" {
+		t.Errorf("an untouched budget is shown as %q", got)
+	}
+}
+
+func TestByteText(t *testing.T) {
+	for n, want := range map[float64]string{0: "0 B", 999: "999 B", 1000: "1 kB", 312_400: "312 kB", 4_560_000: "4.6 MB"} {
+		if got := byteText(n); got != want {
+			t.Errorf("%v bytes: got %q, want %q", n, got, want)
+		}
+	}
+}
+
+func TestAligned(t *testing.T) {
+	got := aligned([][]string{{"", "RMSE"}, {"é", "1"}, {"long", "22"}})
+	if want := "      RMSE\né        1\nlong    22\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestDelivery(t *testing.T) {
+	r := madeUp()
+	if got, want := r.Delivery(), (1200.0+1178)/(1200+1180); got != want {
+		t.Errorf("delivery %v, want %v", got, want)
+	}
+	r.Rounds[0].trial(Private).Delivered = 5000 // late listeners
+	if got := r.Delivery(); got != 1 {
+		t.Errorf("delivery %v, want it cut off at 1", got)
+	}
+	r.Rounds = nil
+	if got := r.Delivery(); got != 0 {
+		t.Errorf("delivery of nothing is %v", got)
+	}
+}
