@@ -46,8 +46,9 @@ privacy, and paid for from a budget you set.`,
 	return root
 }
 
-// strict makes c and the commands below it refuse wrong arguments with a usage
-// error. A group of commands prints its help, but not for one it does not have.
+// strict makes c and the commands below it, each of which states its Args, refuse
+// wrong arguments with a usage error. A group of commands prints its help, but
+// not for one it does not have.
 func strict(c *cobra.Command) {
 	check := c.Args
 	if !c.Runnable() {
