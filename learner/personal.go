@@ -227,8 +227,12 @@ func (p *personal) Released(now time.Duration, a privacy.Answer) Output {
 }
 
 // neighbourhood returns sum_j (W_ij/D_i) T_j and the standard deviation of the
-// noise in it.
+// noise in it. An agent whose last edge went while it was at the door agrees
+// with itself.
 func (p *personal) neighbourhood() (mean []float64, std float64) {
+	if len(p.edges) == 0 {
+		return p.model, p.noiseStd
+	}
 	var degree float64
 	for i := range p.edges {
 		degree += p.edges[i].Weight

@@ -45,7 +45,8 @@ func Prior(s State) []float64 {
 // measured better than taking the best of the grid, most of all for people with
 // few records, with neighbours and without.
 //
-// prior has length Task.Dimension. Without training records Theta is the task's
+// prior has length Task.Dimension. A zero prior says nothing: Theta is Alone
+// then, and Kappa 0. Without training records Theta is the task's
 // kappa times the prior and Alone is zero. The running time depends on the
 // data, so it must not run where a message waits for it.
 func FitPersonal(t *Task, records []Record, prior []float64) PersonalModel {
@@ -59,6 +60,9 @@ func FitPersonal(t *Task, records []Record, prior []float64) PersonalModel {
 	f := newFitter(t.loss(), train)
 	candidates := t.fits(f, zero, 0)
 	alone := average(candidates)
+	if floats.Norm(prior, 2) == 0 {
+		return PersonalModel{Theta: alone.theta, Alone: alone.theta, Eta: math.Exp(alone.logEta)}
+	}
 	for _, kappa := range []float64{t.Local.Kappa / 2, t.Local.Kappa, 2 * t.Local.Kappa} {
 		centre := make([]float64, len(prior))
 		floats.AddScaled(centre, kappa, prior)

@@ -1,0 +1,228 @@
+package learner
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// plainTask has p number features and nothing public to set.
+func plainTask(loss string, p int) *Task {
+	t := &Task{
+		Name: "plain", Learner: "personal", Loss: loss,
+		Target: Target{Name: "y", Min: -100, Max: 100},
+		Mu:     1, Lambda: 1, Clip: 1, ConfidenceAt: 50, Radius: 10, CohortSize: 1000,
+		Graph:   Graph{Rule: "random", Degree: 10},
+		Local:   Local{Eta: 1, Kappa: 1},
+		Release: Release{Epsilon: 1, Delta: 1e-6, Releases: 5, MaxEpsilon: 10, MaxDelta: 1e-3, MaxReleases: 100, WakeSeconds: 1, MinWake: 0.01},
+	}
+	if loss == "logistic" {
+		t.Target = Target{Name: "y"}
+	}
+	for i := range p {
+		t.Features = append(t.Features, Feature{Name: string(rune('a' + i)), Kind: "number", Min: -1, Max: 1})
+	}
+	return t
+}
+
+// draw makes n records from a linear model with noise; every one trains.
+func draw(r *rand.Rand, t *Task, theta []float64, n int, noise float64) []Record {
+	records := make([]Record, n)
+	for i := range records {
+		x := make([]float64, len(theta))
+		for k := range x {
+			x[k] = 2*r.Float64() - 1
+		}
+		scaleToUnit(x, false)
+		y := floats.Dot(theta, x) + noise*r.NormFloat64()
+		if t.Loss == "logistic" {
+			y = math.Copysign(1, y)
+		}
+		records[i] = Record{Seq: Seq(5*i + 1), X: x, Y: y}
+	}
+	return records
+}
+
+func normals(r *rand.Rand, p int) []float64 {
+	v := make([]float64, p)
+	for i := range v {
+		v[i] = r.NormFloat64()
+	}
+	return v
+}
+
+// The slow twin of fitter for the squared loss: (X'X + D) theta = X'y + D c.
+func TestFitSolvesTheNormalEquations(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 20 {
+		p := 1 + r.IntN(8)
+		task := plainTask("squared", p)
+		records := draw(r, task, normals(r, p), 1+r.IntN(30), 0.3)
+		weight, centre := make([]float64, p), normals(r, p)
+		for k := range weight {
+			weight[k] = 0.01 + r.ExpFloat64()
+		}
+		a, b := mat.NewDense(p, p, nil), mat.NewVecDense(p, nil)
+		for i := range p {
+			a.Set(i, i, weight[i])
+			b.SetVec(i, weight[i]*centre[i])
+			for _, rec := range records {
+				b.SetVec(i, b.AtVec(i)+rec.X[i]*rec.Y)
+				for j := range p {
+					a.Set(i, j, a.At(i, j)+rec.X[i]*rec.X[j])
+				}
+			}
+		}
+		var want mat.VecDense
+		if err := want.SolveVec(a, b); err != nil {
+			t.Fatal(err)
+		}
+		got := make([]float64, p)
+		newFitter(squared{}, records).minimise(got, weight, centre)
+		wantClose(t, "normal equations", got, want.RawVector().Data, 1e-9)
+	}
+}
+
+// The slow twin of leaveOneOut: fit again without each record. Exact for the
+// squared loss; for the logistic loss one Newton step, which is close.
+func TestLeaveOneOutMatchesRefits(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 2))
+	for _, c := range []struct {
+		loss      string
+		tolerance float64
+	}{{"squared", 1e-9}, {"logistic", 0.02}} {
+		task := plainTask(c.loss, 3)
+		records := draw(r, task, []float64{1, -2, 0.5}, 25, 0.5)
+		weight, centre := []float64{1, 0.5, 2}, []float64{0.1, 0, -0.2}
+		theta := make([]float64, 3)
+		f := newFitter(task.loss(), records)
+		f.minimise(theta, weight, centre)
+		got := f.leaveOneOut()
+		for i, out := range records {
+			rest := append(append([]Record(nil), records[:i]...), records[i+1:]...)
+			without := make([]float64, 3)
+			newFitter(task.loss(), rest).minimise(without, weight, centre)
+			if want := floats.Dot(without, out.X); math.Abs(got[i]-want) > c.tolerance {
+				t.Errorf("%s: record %d left out: score %v, want %v", c.loss, i, got[i], want)
+			}
+		}
+	}
+}
+
+// A minimum has no descent direction, whatever the start.
+func TestFitFindsTheMinimum(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	for _, loss := range []string{"squared", "logistic"} {
+		task := plainTask(loss, 4)
+		records := draw(r, task, []float64{3, -2, 0, 1}, 40, 0)
+		weight, centre := []float64{1e-4, 1e-4, 1e-4, 1e-4}, make([]float64, 4) // nearly separable
+		f := newFitter(task.loss(), records)
+		var ends [][]float64
+		for range 3 {
+			theta := normals(r, 4)
+			floats.Scale(30, theta)
+			f.minimise(theta, weight, centre)
+			ends = append(ends, theta)
+		}
+		wantClose(t, loss+": second start", ends[1], ends[0], 1e-6)
+		wantClose(t, loss+": third start", ends[2], ends[0], 1e-6)
+		best := f.objective(ends[0], weight, centre)
+		for range 50 {
+			nearby := normals(r, 4)
+			floats.Scale(0.01, nearby)
+			floats.Add(nearby, ends[0])
+			if f.objective(nearby, weight, centre) < best {
+				t.Fatalf("%s: a point near the minimum is lower", loss)
+			}
+		}
+	}
+}
+
+func TestFitPersonalUsesAGoodPriorAndIgnoresABadOne(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	for _, loss := range []string{"squared", "logistic"} {
+		task := plainTask(loss, 10)
+		truth := normals(r, 10)
+		test := draw(r, task, truth, 2000, 0.3)
+		var good, bad, alone float64
+		for range 10 {
+			records := draw(r, task, truth, 20, 0.3)
+			wrong := normals(r, 10)
+			floats.Scale(3, wrong)
+			m := FitPersonal(task, records, truth)
+			good += task.Error(m.Theta, test)
+			alone += task.Error(m.Alone, test)
+			bad += task.Error(FitPersonal(task, records, wrong).Theta, test)
+		}
+		if good > 0.9*alone {
+			t.Errorf("%s: error %.3f with the true model as prior, %.3f alone", loss, good/10, alone/10)
+		}
+		if bad > 1.1*alone {
+			t.Errorf("%s: error %.3f with a wrong prior, %.3f alone", loss, bad/10, alone/10)
+		}
+	}
+}
+
+func TestFitPersonalSkipsHeldOutRecords(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 5))
+	task := plainTask("squared", 3)
+	records := draw(r, task, []float64{1, 2, 3}, 20, 0.1)
+	prior := []float64{1, 1, 1}
+	want := FitPersonal(task, records, prior)
+	records = append(records, Record{Seq: 1000, X: []float64{1, 0, 0}, Y: -50})
+	got := FitPersonal(task, records, prior)
+	wantClose(t, "theta", got.Theta, want.Theta, 0)
+	wantClose(t, "alone", got.Alone, want.Alone, 0)
+}
+
+func TestFitPersonalAtTheEdges(t *testing.T) {
+	task := plainTask("squared", 2)
+	task.Local.Kappa = 2
+	prior, zero := []float64{0.5, -1}, []float64{0, 0}
+	records := []Record{{Seq: 1, X: []float64{1, 0}, Y: 1}, {Seq: 2, X: []float64{0, 1}, Y: 1}}
+
+	none := FitPersonal(task, nil, prior)
+	wantClose(t, "no records", none.Theta, []float64{1, -2}, 0)
+	wantClose(t, "no records, alone", none.Alone, zero, 0)
+
+	lone := FitPersonal(task, records, zero)
+	wantClose(t, "zero prior", lone.Theta, lone.Alone, 0)
+	if lone.Kappa != 0 {
+		t.Errorf("zero prior: kappa %v, want 0", lone.Kappa)
+	}
+
+	one := FitPersonal(task, records[:1], prior)
+	for _, v := range [][]float64{one.Theta, one.Alone} {
+		if !finite(v) {
+			t.Errorf("one record: %v", v)
+		}
+	}
+	perfect := FitPersonal(task, []Record{{Seq: 1, X: []float64{1, 0}}, {Seq: 2, X: []float64{0, 1}}}, prior)
+	if !finite(perfect.Theta) {
+		t.Errorf("a perfect fit: %v", perfect.Theta)
+	}
+}
+
+func TestPriorIsTheWeightedMeanOfTheNeighbours(t *testing.T) {
+	s := State{Model: []float64{9, 9}}
+	wantClose(t, "nobody heard", Prior(s), s.Model, 0)
+	s.Heard = []Heard{{Weight: 1, Model: []float64{1, 0}}, {Weight: 3, Model: []float64{0, 1}}}
+	wantClose(t, "two heard", Prior(s), []float64{0.25, 0.75}, 1e-15)
+}
+
+func BenchmarkFitPersonal(b *testing.B) {
+	for _, loss := range []string{"squared", "logistic"} {
+		b.Run(loss, func(b *testing.B) {
+			r := rand.New(rand.NewPCG(6, 6))
+			task := plainTask(loss, 26)
+			truth := normals(r, 26)
+			records := draw(r, task, truth, 500, 1)
+			for b.Loop() {
+				FitPersonal(task, records, truth)
+			}
+		})
+	}
+}

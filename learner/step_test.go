@@ -1,0 +1,97 @@
+package learner
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// Eq. 4 is a gradient step on the block with the block's Lipschitz constant:
+// T_i - [grad Q]_i / L_i with L_i = D_i (1 + mu c_i L_i^loc).
+func TestEquation4IsABlockGradientStep(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 100 {
+		own, neighbours, gradient := normals(r, 5), normals(r, 5), normals(r, 5)
+		mu, c, curvature, degree := r.ExpFloat64(), r.Float64(), r.ExpFloat64(), r.ExpFloat64()
+		want := make([]float64, 5)
+		for k := range want {
+			block := degree*(own[k]+mu*c*gradient[k]) - degree*neighbours[k] // eq. 3
+			want[k] = own[k] - block/(degree*(1+mu*c*curvature))
+		}
+		kept := append([]float64(nil), own...)
+		wantClose(t, "step", step(own, neighbours, gradient, mixing(mu, c, curvature), mu, c), want, 1e-12)
+		wantClose(t, "the old model", own, kept, 0)
+	}
+}
+
+// Proposition 1 of the paper: with the block's own constant no step raises Q.
+func TestStepsNeverRaiseQ(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 2))
+	for _, loss := range []string{"squared", "logistic"} {
+		task := plainTask(loss, 3)
+		weights := [][]float64{{0, 1, 0.5}, {1, 0, 0}, {0.5, 0, 0}}
+		records := [][]Record{draw(r, task, normals(r, 3), 4, 1), draw(r, task, normals(r, 3), 9, 1), draw(r, task, normals(r, 3), 60, 1)}
+		models := [][]float64{normals(r, 3), normals(r, 3), normals(r, 3)}
+		before, err := Q(task, records, weights, models)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 60 {
+			i := r.IntN(3)
+			m := len(records[i])
+			gradient := make([]float64, 3)
+			for _, rec := range records[i] {
+				floats.AddScaled(gradient, task.loss().slope(floats.Dot(models[i], rec.X), rec.Y)/float64(m), rec.X)
+			}
+			floats.AddScaled(gradient, 2*task.regularisation(m), models[i])
+			neighbours := make([]float64, 3)
+			for j, w := range weights[i] {
+				floats.AddScaled(neighbours, w/floats.Sum(weights[i]), models[j])
+			}
+			c := task.confidence(m)
+			models[i] = step(models[i], neighbours, gradient, mixing(task.Mu, c, task.curvature(m)), task.Mu, c)
+			after, _ := Q(task, records, weights, models)
+			if after > before+1e-12 {
+				t.Fatalf("%s: Q rose from %v to %v", loss, before, after)
+			}
+			before = after
+		}
+	}
+}
+
+func TestProjectIsTheNearestPointOfTheBall(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	for range 100 {
+		v := normals(r, 4)
+		p := append([]float64(nil), v...)
+		project(p, 1.5)
+		if floats.Norm(p, 2) > 1.5*(1+1e-15) {
+			t.Errorf("norm %v outside the ball", floats.Norm(p, 2))
+		}
+		if floats.Norm(v, 2) <= 1.5 {
+			wantClose(t, "a point inside", p, v, 0)
+			continue
+		}
+		for range 20 {
+			other := normals(r, 4)
+			floats.Scale(1.5*r.Float64()/floats.Norm(other, 2), other)
+			if floats.Distance(v, other, 2) < floats.Distance(v, p, 2) {
+				t.Error("another point of the ball is nearer")
+			}
+		}
+	}
+}
+
+func TestConfidenceIsCappedAtOne(t *testing.T) {
+	task := &Task{ConfidenceAt: 40}
+	for m, want := range map[int]float64{10: 0.25, 40: 1, 4000: 1} {
+		if got := task.confidence(m); got != want {
+			t.Errorf("confidence(%d) = %v, want %v", m, got, want)
+		}
+	}
+	if alpha := mixing(2, 0.5, 3); math.Abs(alpha-0.25) > 1e-15 {
+		t.Errorf("alpha = %v, want 1/4", alpha)
+	}
+}

@@ -1,0 +1,209 @@
+package learner
+
+import (
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// row makes a cell function of column, text pairs.
+func row(pairs ...string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		for i := 0; i+1 < len(pairs); i += 2 {
+			if pairs[i] == name {
+				return pairs[i+1], true
+			}
+		}
+		return "", false
+	}
+}
+
+func encodeTask() *Task {
+	return &Task{
+		Loss: "squared",
+		Features: []Feature{
+			{Name: "size", Kind: "number", Min: -2, Max: 2},
+			{Name: "tags", Kind: "set", Values: []string{"red", "blue"}},
+			{Name: "year", Kind: "range", Edges: []float64{1990, 2000}},
+		},
+		Constant: 0.5,
+		Target:   Target{Name: "y", Min: 0, Max: 10, Center: 4},
+	}
+}
+
+func TestEncode(t *testing.T) {
+	task := encodeTask()
+	if task.Dimension() != 7 {
+		t.Fatalf("dimension %d, want 7", task.Dimension())
+	}
+	for _, c := range []struct {
+		cells []string
+		x     []float64 // before scaling to norm at most 1
+		y     float64
+	}{
+		{[]string{"size", "0.5", "tags", "", "year", "", "y", "4"}, []float64{0.5, 0, 0, 0, 0, 0}, 0},
+		{[]string{"size", "1", "tags", "blue", "year", "1989", "y", "11"}, []float64{1, 0, 1, 1, 0, 0}, 6},
+		{[]string{"size", " -9 ", "tags", "red| blue", "year", "1990", "y", "-3"}, []float64{-2, 1, 1, 0, 1, 0}, -4},
+		{[]string{"size", "0", "tags", "", "year", "2000", "y", "1e1"}, []float64{0, 0, 0, 0, 0, 1}, 6},
+	} {
+		r, err := task.Encode(row(c.cells...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if norm := floats.Norm(c.x, 2); norm > 1 {
+			floats.Scale(1/norm, c.x)
+		}
+		wantClose(t, strings.Join(c.cells, " "), r.X, append(c.x, 0.5), 1e-15)
+		if r.Y != c.y {
+			t.Errorf("%v: target %v, want %v", c.cells, r.Y, c.y)
+		}
+	}
+	task.Normalise = true
+	r, _ := task.Encode(row("size", "0.5", "tags", "", "year", "", "y", "4"))
+	wantClose(t, "scaled up", r.X, []float64{1, 0, 0, 0, 0, 0, 0.5}, 1e-15)
+}
+
+func TestEncodeNamesTheColumn(t *testing.T) {
+	good := []string{"size", "0.5", "tags", "red", "year", "1990", "y", "4"}
+	for column, text := range map[string]string{"size": "big", "tags": "red|green", "year": "NaN", "y": "+Inf"} {
+		cells := append([]string{column, text}, good...)
+		if _, err := encodeTask().Encode(row(cells...)); err == nil || !strings.Contains(err.Error(), column) {
+			t.Errorf("%s = %q: %v", column, text, err)
+		}
+		missing := row(good...)
+		_, err := encodeTask().Encode(func(name string) (string, bool) {
+			if name == column {
+				return "", false
+			}
+			return missing(name)
+		})
+		if err == nil || !strings.Contains(err.Error(), column) {
+			t.Errorf("without %s: %v", column, err)
+		}
+	}
+	if _, err := encodeTask().Encode(row("size", "", "tags", "", "year", "", "y", "1")); err == nil {
+		t.Error("an empty number was taken")
+	}
+}
+
+func TestEncodeLabels(t *testing.T) {
+	task := encodeTask()
+	task.Loss = "logistic"
+	for text, want := range map[string]float64{"1": 1, "+1": 1, "0": -1, "-1": -1, "1.0": 1} {
+		r, err := task.Encode(row("size", "0", "tags", "", "year", "", "y", text))
+		if err != nil || r.Y != want {
+			t.Errorf("label %q: %v, %v, want %v", text, r.Y, err, want)
+		}
+	}
+	if _, err := task.Encode(row("size", "0", "tags", "", "year", "", "y", "2")); err == nil {
+		t.Error("label 2 was taken")
+	}
+}
+
+// Whatever the text, an accepted record keeps every public bound.
+func FuzzEncode(f *testing.F) {
+	f.Add("0.5", "red", "1990", "4")
+	f.Add("1e308", "red|blue|red", "-0", "1e-300")
+	f.Add("-inf", "||", "0x1p4", "nan")
+	task := encodeTask()
+	f.Fuzz(func(t *testing.T, size, tags, year, y string) {
+		r, err := task.Encode(row("size", size, "tags", tags, "year", year, "y", y))
+		if err != nil {
+			return
+		}
+		if len(r.X) != task.Dimension() || !finite(r.X) || floats.Norm(r.X, 2) > task.FeatureNorm()*(1+1e-12) {
+			t.Errorf("features %v of norm %v", r.X, floats.Norm(r.X, 2))
+		}
+		if !(r.Y >= -4 && r.Y <= 6) {
+			t.Errorf("target %v outside [-4, 6]", r.Y)
+		}
+	})
+}
+
+func TestBuiltInTasksAreValid(t *testing.T) {
+	for _, task := range []*Task{Movies(), Linear()} {
+		if err := task.Validate(); err != nil {
+			t.Errorf("%s: %v", task.Name, err)
+		}
+	}
+	if got := Movies().Dimension(); got != 19+8+1 {
+		t.Errorf("movies has %d coordinates, want 28", got)
+	}
+	if got := Linear().Dimension(); got != 20 {
+		t.Errorf("linear has %d coordinates, want 20", got)
+	}
+	a, b := Movies(), Movies()
+	a.Features[0].Values[0] = "changed"
+	if reflect.DeepEqual(a, b) {
+		t.Error("two calls share memory")
+	}
+}
+
+func TestValidateNamesTheKey(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	for key, change := range map[string]func(*Task){
+		"name":                   func(t *Task) { t.Name = "" },
+		"learner":                func(t *Task) { t.Learner = "diffusion" },
+		"loss":                   func(t *Task) { t.Loss = "hinge" },
+		"features":               func(t *Task) { t.Features = nil },
+		"features[0].name":       func(t *Task) { t.Features[0].Name = strings.Repeat("x", 300) },
+		"features[1].name":       func(t *Task) { t.Features[1].Name = t.Features[0].Name },
+		"features[1].kind":       func(t *Task) { t.Features[1].Kind = "text" },
+		"features[0].values":     func(t *Task) { t.Features[0].Values[3] = "Drama" },
+		"features[1].edges":      func(t *Task) { t.Features[1].Edges[0] = 3000 },
+		"features[1].edges ":     func(t *Task) { t.Features[1].Edges[0] = nan },
+		"features[2].min":        func(t *Task) { t.Features = append(t.Features, Feature{Name: "n", Kind: "number", Min: 1, Max: 1}) },
+		"constant":               func(t *Task) { t.Constant = 2 },
+		"constant ":              func(t *Task) { t.Constant = nan },
+		"target.name":            func(t *Task) { t.Target.Name = "year" },
+		"target.min":             func(t *Task) { t.Target.Min = 9 },
+		"target.center":          func(t *Task) { t.Target.Center = -1 },
+		"target":                 func(t *Task) { t.Loss = "logistic" },
+		"mu":                     func(t *Task) { t.Mu = 0 },
+		"mu ":                    func(t *Task) { t.Mu = nan },
+		"lambda":                 func(t *Task) { t.Lambda = -1 },
+		"clip":                   func(t *Task) { t.Clip = inf },
+		"confidence_at":          func(t *Task) { t.ConfidenceAt = 0 },
+		"radius":                 func(t *Task) { t.Radius = 0 },
+		"cohort_size":            func(t *Task) { t.CohortSize = 0 },
+		"graph.rule":             func(t *Task) { t.Graph.Rule = "full" },
+		"graph.degree":           func(t *Task) { t.Graph.Degree = 0 },
+		"graph.gamma":            func(t *Task) { t.Graph.Rule, t.Graph.Profile = "profile", 2 },
+		"graph.profile":          func(t *Task) { t.Graph.Rule, t.Graph.Gamma = "profile", 1 },
+		"local.eta":              func(t *Task) { t.Local.Eta = 0 },
+		"local.eta_constant":     func(t *Task) { t.Local.EtaConstant = 0 },
+		"local.kappa":            func(t *Task) { t.Local.Kappa = nan },
+		"release.epsilon":        func(t *Task) { t.Release.Epsilon = 11 },
+		"release.delta":          func(t *Task) { t.Release.Delta = 0 },
+		"release.releases":       func(t *Task) { t.Release.Releases = 0 },
+		"release.max_epsilon":    func(t *Task) { t.Release.MaxEpsilon = inf },
+		"release.max_delta":      func(t *Task) { t.Release.MaxDelta = 1 },
+		"release.max_releases":   func(t *Task) { t.Release.MaxReleases = 0 },
+		"release.min_wake":       func(t *Task) { t.Release.MinWake = 0 },
+		"release.wake_seconds":   func(t *Task) { t.Release.WakeSeconds = 0.001 },
+		"features[0].values ":    func(t *Task) { t.Features[0].Values = nil },
+		"features[1].edges (no)": func(t *Task) { t.Features[1].Edges = nil },
+	} {
+		task := Movies()
+		change(task)
+		name, _, _ := strings.Cut(key, " ")
+		if err := task.Validate(); err == nil || !strings.Contains(err.Error(), "key "+name+":") {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+	big := Movies()
+	for i := range 5000 {
+		big.Features[1].Edges = append(big.Features[1].Edges, 3000+float64(i))
+	}
+	if err := big.Validate(); err == nil || !strings.Contains(err.Error(), "key features:") {
+		t.Errorf("too many coordinates: %v", err)
+	}
+	both := Movies()
+	both.Mu, both.Clip = 0, 0
+	if err := both.Validate(); err == nil || strings.Count(err.Error(), "key ") != 2 {
+		t.Errorf("two faults: %v", err)
+	}
+}
