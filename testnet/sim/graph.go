@@ -14,9 +14,9 @@ import (
 func Name(i int) learner.ID { return learner.ID(fmt.Sprintf("%07d", i)) }
 
 // RandomGraph returns the edges of n agents: symmetric, weight 1, connected,
-// and of the given degree up to one or two where numbers do not come out. It is
-// a random cycle, for connection, and random edges between agents that still
-// have less than degree.
+// and of the given degree, or a little less where the numbers do not come out.
+// It is a random cycle, for connection, and random edges between agents that
+// still have less than degree.
 func RandomGraph(n, degree int, seed uint64) [][]learner.Edge {
 	g := newGraph(n)
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -24,11 +24,26 @@ func RandomGraph(n, degree int, seed uint64) [][]learner.Edge {
 	for k := range cycle {
 		g.join(cycle[k], cycle[(k+1)%n], 1)
 	}
-	for range 2 * degree {
+	free := func(i int) bool { return len(g.edges[i]) < degree }
+	for range degree {
 		order := r.Perm(n)
 		for k := 0; k+1 < n; k += 2 {
-			if a, b := order[k], order[k+1]; len(g.edges[a]) < degree && len(g.edges[b]) < degree {
-				g.join(a, b, 1)
+			if free(order[k]) && free(order[k+1]) {
+				g.join(order[k], order[k+1], 1)
+			}
+		}
+	}
+	// The few that drew the same partner twice make up for it.
+	var short []int
+	for _, i := range r.Perm(n) {
+		if free(i) {
+			short = append(short, i)
+		}
+	}
+	for k, i := range short {
+		for _, j := range short[:k] {
+			if free(i) && free(j) {
+				g.join(i, j, 1)
 			}
 		}
 	}
@@ -42,27 +57,33 @@ func RandomGraph(n, degree int, seed uint64) [][]learner.Edge {
 // Asking the most similar ones instead makes a graph of small worlds in which
 // noise averages out badly. The draws are the same at every call.
 func ProfileGraph(profiles [][]float64, degree int, gamma float64) [][]learner.Edge {
-	type candidate struct {
-		to          int
-		weight, key float64
-	}
 	g := newGraph(len(profiles))
 	r := rand.New(rand.NewPCG(uint64(len(profiles)), uint64(degree)))
 	for i := range profiles {
-		var similar []candidate
-		for j := range profiles {
-			if w := learner.ProfileWeight(profiles[i], profiles[j], gamma); j != i && w > 0 {
-				// The smallest of exponential draws with rates w are a sample
-				// without replacement with probabilities proportional to w.
-				similar = append(similar, candidate{j, w, r.ExpFloat64() / w})
-			}
-		}
-		slices.SortFunc(similar, func(a, b candidate) int { return cmp.Compare(a.key, b.key) })
-		for _, c := range similar[:min(degree, len(similar))] {
-			g.join(i, c.to, c.weight)
+		for _, a := range askProfile(profiles, i, degree, gamma, r) {
+			g.join(i, a.to, a.weight)
 		}
 	}
 	return g.sorted()
+}
+
+// ask is a candidate for an edge. The smallest of exponential draws with rates
+// w are a sample without replacement with probabilities proportional to w.
+type ask struct {
+	to          int
+	weight, key float64
+}
+
+// askProfile draws whom agent i asks.
+func askProfile(profiles [][]float64, i, degree int, gamma float64, r *rand.Rand) []ask {
+	var similar []ask
+	for j := range profiles {
+		if w := learner.ProfileWeight(profiles[i], profiles[j], gamma); j != i && w > 0 {
+			similar = append(similar, ask{j, w, r.ExpFloat64() / w})
+		}
+	}
+	slices.SortFunc(similar, func(a, b ask) int { return cmp.Compare(a.key, b.key) })
+	return similar[:min(degree, len(similar))]
 }
 
 // graph collects symmetric edges.
