@@ -50,10 +50,10 @@ Ctrl-C once stops cleanly; twice stops at once, and nothing is lost either way.`
 func run(cmd *cobra.Command, o *options, log *slog.Logger) (err error) {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, func() {
+	defer context.AfterFunc(ctx, func() {
 		stop()
 		log.Info("stopping; interrupt again to stop at once")
-	})
+	})()
 	n, err := node.Open(o.dir, log)
 	if err != nil {
 		return err
