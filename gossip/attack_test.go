@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -75,10 +76,12 @@ func TestVerdicts(t *testing.T) {
 	}{
 		{"the first", owner, owner, owner, good(3), pubsub.ValidationAccept},
 		{"the same again", owner, owner, owner, good(3), pubsub.ValidationIgnore},
-		{"an older one", owner, owner, owner, good(2), pubsub.ValidationIgnore},
-		{"a newer one, relayed", other, owner, owner, good(4), pubsub.ValidationAccept},
-		{"wrong author", other, other, owner, good(5), pubsub.ValidationReject},
-		{"wrong author, relayed by the owner", owner, other, owner, good(5), pubsub.ValidationReject},
+		{"one that was overtaken", owner, owner, owner, good(2), pubsub.ValidationAccept},
+		{"the overtaken one again", owner, owner, owner, good(2), pubsub.ValidationIgnore},
+		{"a newer one, relayed", other, owner, owner, good(100), pubsub.ValidationAccept},
+		{"one of long ago", owner, owner, owner, good(100 - window), pubsub.ValidationIgnore},
+		{"wrong author", other, other, owner, good(101), pubsub.ValidationReject},
+		{"wrong author, relayed by the owner", owner, other, owner, good(101), pubsub.ValidationReject},
 		{"not followed", other, other, other, good(1), pubsub.ValidationIgnore},
 		{"own", g.id(), g.id(), g.id(), good(1), pubsub.ValidationAccept},
 	} {
@@ -91,7 +94,7 @@ func TestVerdicts(t *testing.T) {
 			t.Errorf("%s: verdict %v, want Reject", name, got)
 		}
 	}
-	if got := g.Inbox().Take(); len(got) != 1 || got[0].Round != 4 {
+	if got := g.Inbox().Take(); len(got) != 1 || got[0].Round != 100 {
 		t.Errorf("the inbox holds %+v", got)
 	}
 }
@@ -308,5 +311,24 @@ func TestServedModelsAreCheckedLikeBroadcasts(t *testing.T) {
 	}
 	if len(g.Inbox().Take()) != 0 {
 		t.Error("a bad model is in the inbox")
+	}
+}
+
+// TestRoundsAreCountedOnce compares the bits with a plain set.
+func TestRoundsAreCountedOnce(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	for range 200 {
+		var r rounds
+		seen, newest := make(map[uint64]bool), uint64(0)
+		spread := 1 + random.Uint64N(100)
+		for range 300 {
+			round := 1 + newest - min(newest, random.Uint64N(spread)) + random.Uint64N(3)*random.Uint64N(spread)
+			wantFirst := !seen[round] && round+window > newest
+			wantNewest := round > newest
+			if first, top := r.note(round); first != wantFirst || top != wantNewest {
+				t.Fatalf("round %d after %d: first %v, newest %v; want %v, %v", round, newest, first, top, wantFirst, wantNewest)
+			}
+			seen[round], newest = true, max(newest, round)
+		}
 	}
 }

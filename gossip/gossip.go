@@ -45,7 +45,7 @@ type Config struct {
 type Stats struct {
 	Published uint64 // by this node
 	Expected  uint64 // sum over published messages of the listeners at that moment
-	Delivered uint64 // accepted by the validator, from followed peers
+	Delivered uint64 // first copies accepted by the validator, from followed peers
 	Rejected  uint64 // malformed, forged or by the wrong author
 	Ignored   uint64 // stale, or from a peer no longer followed
 	Dropped   uint64 // not sent or not checked because a queue was full
@@ -72,10 +72,10 @@ type Gossip struct {
 
 	mu      sync.Mutex
 	follows map[string]*follow // by topic
-	// heard is the round of the newest message accepted from an author. It
-	// outlives Unfollow, so that nobody can replay an old message to a node
-	// that follows the author again.
-	heard map[peer.ID]uint64
+	// heard is the rounds accepted from each author. It outlives Unfollow, so
+	// that nobody can replay an old message to a node that follows the author
+	// again; a node follows few peers in its life.
+	heard map[peer.ID]rounds
 }
 
 type counters struct {
@@ -122,7 +122,7 @@ func New(h host.Host, c Config) (*Gossip, error) {
 		offenders: newOffenders(),
 		refused:   make(chan struct{}, 1),
 		follows:   make(map[string]*follow),
-		heard:     make(map[peer.ID]uint64),
+		heard:     make(map[peer.ID]rounds),
 
 		watchEvery: watchEvery,
 	}

@@ -196,6 +196,38 @@ func TestAskFailsInTime(t *testing.T) {
 	}
 }
 
+func TestNothingHangsAfterTheEnd(t *testing.T) {
+	a, b := newNode(t), newNode(t)
+	befriend(t, a, b)
+	waitForListeners(t, a, b)
+	a.stop()
+	finished := make(chan struct{})
+	go func() {
+		defer close(finished)
+		if a.Publish(t.Context(), mustEncode(t, model(1, 0, 0, 0))) == nil {
+			t.Error("published after the end")
+		}
+		if a.Follow("somebody") == nil {
+			t.Error("followed after the end")
+		}
+		_ = a.Unfollow(b.id())
+		if len(a.Listeners()) != 0 {
+			t.Error("listeners after the end")
+		}
+		if _, err := a.Ask(t.Context(), b.id(), EdgeRequest{Kind: EdgeHello}); err == nil {
+			t.Error("asked after the end")
+		}
+	}()
+	select {
+	case <-finished:
+	case <-time.After(deadline):
+		t.Fatal("a call hangs after the end")
+	}
+	if _, err := b.Ask(t.Context(), a.id(), EdgeRequest{Kind: EdgeHello}); err == nil {
+		t.Error("a node answered after its end")
+	}
+}
+
 func TestNetworksDoNotMix(t *testing.T) {
 	c := testConfig()
 	c.Network = "other"

@@ -11,8 +11,9 @@ import (
 )
 
 // validate decides about a message whose signature is good. Reject means that
-// no honest node would have sent or relayed it; Ignore means that it is of no
-// use here; Accept delivers it.
+// no honest node would have sent or relayed it; Ignore means that it is stale or
+// not for this node; Accept means that it has been delivered, though the inbox
+// gets it only if no newer one has come before it.
 func (g *Gossip) validate(_ context.Context, via peer.ID, m *pubsub.Message) pubsub.ValidationResult {
 	if via == g.host.ID() {
 		return pubsub.ValidationAccept
@@ -30,25 +31,53 @@ func (g *Gossip) validate(_ context.Context, via peer.ID, m *pubsub.Message) pub
 	if err != nil {
 		return pubsub.ValidationReject
 	}
-	if !g.fresh(f.peer, model.Round) {
+	first, newest := g.arrived(f.peer, model.Round)
+	if !first {
 		return pubsub.ValidationIgnore
 	}
 	g.counts.delivered.Add(1)
-	g.inbox.put(model)
+	if newest {
+		g.inbox.put(model)
+	}
 	return pubsub.ValidationAccept
 }
 
-// fresh records the round and reports whether it is newer than all before it.
-// Rounds are signed and strictly increasing, so this also stops replays, for
-// which gossipsub would otherwise need its sequence-number validator.
-func (g *Gossip) fresh(author peer.ID, round uint64) bool {
+// arrived notes the round of an author and reports whether this is its first
+// copy, and whether it is the newest round so far. Rounds are signed and
+// strictly increasing, so this also stops replays, for which gossipsub would
+// otherwise need its sequence-number validator.
+func (g *Gossip) arrived(author peer.ID, round uint64) (first, newest bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if round <= g.heard[author] {
-		return false
+	h := g.heard[author]
+	first, newest = h.note(round)
+	g.heard[author] = h
+	return first, newest
+}
+
+// window is how many rounds back a first copy is still told from a replay. A
+// message may be overtaken by the few that follow it, when those come by way
+// of another subscriber.
+const window = 64
+
+// rounds remembers which of an author's latest rounds have arrived.
+type rounds struct {
+	newest uint64
+	seen   uint64 // bit k: round newest-k has arrived
+}
+
+func (r *rounds) note(round uint64) (first, newest bool) {
+	if round > r.newest {
+		r.seen = r.seen<<(round-r.newest) | 1
+		r.newest = round
+		return true, true
 	}
-	g.heard[author] = round
-	return true
+	age := r.newest - round
+	first = age < window && r.seen>>age&1 == 0
+	if first {
+		r.seen |= 1 << age
+	}
+	return first, false
 }
 
 // Hear takes a stored model that its author served over an edge stream, under
