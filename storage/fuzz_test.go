@@ -2,7 +2,10 @@ package storage
 
 import (
 	"bytes"
+	"encoding/binary"
+	"errors"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -79,6 +82,36 @@ func FuzzReadAnchorSlot(f *testing.F) {
 		head, err := decodeAnchor(slot)
 		if err == nil && !bytes.Equal(encodeAnchor(head), slot) {
 			t.Fatalf("%x decodes to %+v and not back", slot, head)
+		}
+	})
+}
+
+// Any bytes taken for bbolt's pages give an error or a walk that ends.
+func FuzzCheckPages(f *testing.F) {
+	const size = 256
+	page := func(number uint64, kind, count uint16, rest ...byte) []byte {
+		p := binary.NativeEndian.AppendUint64(nil, number)
+		p = binary.NativeEndian.AppendUint16(p, kind)
+		p = binary.NativeEndian.AppendUint16(p, count)
+		p = binary.NativeEndian.AppendUint32(p, 0)
+		p = append(p, rest...)
+		return append(p, make([]byte, size-len(p))...)
+	}
+	element := func(words ...uint32) (b []byte) {
+		for _, w := range words {
+			b = binary.NativeEndian.AppendUint32(b, w)
+		}
+		return b
+	}
+	leaf := page(3, leafPage, 1, append(element(0, 16, 1, 1), "kv"...)...)
+	f.Add(slices.Concat(page(2, branchPage, 1, append(element(16, 1, 3, 0), "k"...)...), leaf))
+	f.Add(slices.Concat(page(2, branchPage, 1, append(element(16, 1, 2, 0), "k"...)...), leaf)) // a circle
+	f.Add(page(2, leafPage, 1, append(element(1, 16, 1, bucketHeader+pageHeader), append([]byte("k"), make([]byte, 24)...)...)...))
+	f.Fuzz(func(t *testing.T, pages []byte) {
+		file := append(make([]byte, 2*size), pages...) // after the two meta pages
+		w := &pageWalk{file: bytes.NewReader(file), size: size, limit: uint64(len(file) / size), used: make(map[uint64]bool)}
+		if err := w.tree(2, nil, nil); err != nil && !errors.Is(err, ErrDamaged) {
+			t.Fatal(err)
 		}
 	})
 }

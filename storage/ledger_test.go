@@ -14,11 +14,11 @@ import (
 
 // ledgerModel is the obvious twin of the ledger: everything in memory.
 type ledgerModel struct {
-	account          *privacy.Account
-	entries          []Entry // without the opening one
-	committed        uint64
-	message, state   string
-	unbounded, begun bool
+	account        *privacy.Account
+	entries        []Entry // without the opening one
+	committed      uint64
+	message, state string
+	unbounded      bool
 }
 
 func (m *ledgerModel) round() (round uint64) {
@@ -131,7 +131,7 @@ func TestPaidRoundWithoutCommitIsBurned(t *testing.T) {
 	must(t, commitRound(l, 1))
 	pay(t, l, 2, m, 1)
 	spent := l.Spent(1)
-	s, l = reopen(t, s)
+	_, l = reopen(t, s)
 	if round, message := l.Outgoing(); l.Round() != 2 || round != 1 || string(message) != string(roundMessage(1)) || l.Spent(1) != spent {
 		t.Fatalf("round %d, outgoing %d %q, spent %v; want 2, 1, its message and %v", l.Round(), round, message, l.Spent(1), spent)
 	}
@@ -257,7 +257,7 @@ func TestFailedWritePoisons(t *testing.T) {
 			if l.Spent(1) != spent || l.Round() != 1 {
 				t.Errorf("spent %v, round %d after the failure; want %v and 1", l.Spent(1), l.Round(), spent)
 			}
-			s, l = reopen(t, s)
+			_, l = reopen(t, s)
 			if l.Spent(1) < spent || l.Round() < 1 {
 				t.Errorf("spent %v, round %d after reopening; want at least %v and 1", l.Spent(1), l.Round(), spent)
 			}

@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -49,26 +48,12 @@ func (s *Store) AppendRecords(recs []learner.Record, cohortSize int, closed func
 				return err
 			}
 		}
-		return put(tx.Bucket(bucketStore), keyRecords, numberKey(uint64(seq)))
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("storage: append records: %w", err)
 	}
 	return stored, nil
-}
-
-// checkNumbers fails unless the slots are numbered from 1 to the highest number
-// ever given: a slot is never removed.
-func checkNumbers(tx *bbolt.Tx, slots uint64) error {
-	highest, err := get(tx.Bucket(bucketStore), keyRecords)
-	if err != nil {
-		return err
-	}
-	last, _ := tx.Bucket(bucketRecords).Cursor().Last()
-	if !bytes.Equal(highest, last) || (slots > 0 && !bytes.Equal(last, numberKey(slots))) {
-		return fmt.Errorf("%w: records are missing", ErrDamaged)
-	}
-	return nil
 }
 
 // lastSlot returns the slot of the newest record, the zero slot if there is none.
