@@ -32,22 +32,27 @@ const (
 	newFile = 4 // pages: two of meta, the free list, an empty root
 )
 
-// checkPages verifies that every page below the root is reached once, holds
-// what its kind must hold with its keys in order, and is not listed as free:
-// bbolt would overwrite it.
+// checkPages verifies that every page below the root is reached once and holds
+// what its kind must hold with its keys in order, and that of the others each
+// is listed as free: one that is both would be overwritten, one that is neither
+// has been cut off.
 func checkPages(tx *bbolt.Tx, file io.ReaderAt) error {
 	size := tx.DB().Info().PageSize
 	w := &pageWalk{file: file, size: size, limit: uint64(tx.Size()) / uint64(size), used: make(map[uint64]bool)}
 	if err := w.tree(uint64(tx.Cursor().Bucket().Root()), nil, nil); err != nil {
 		return err
 	}
-	for number := range w.used {
+	for number := uint64(2); number < w.limit; number++ {
 		info, err := tx.Page(int(number))
 		if err != nil {
 			return err
 		}
-		if info.Type == "free" {
-			return fmt.Errorf("%w: page %d is both used and free", ErrDamaged, number)
+		if info.Type == "freelist" && !w.used[number] {
+			number += uint64(info.OverflowCount)
+			continue
+		}
+		if (info.Type == "free") == w.used[number] {
+			return fmt.Errorf("%w: page %d is both used and free, or neither", ErrDamaged, number)
 		}
 	}
 	return nil
