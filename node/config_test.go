@@ -81,6 +81,7 @@ func TestOpenRefuses(t *testing.T) {
 		text       []byte
 	}{
 		"damaged key":    {keyFile, "damaged", []byte("x")},
+		"another key":    {keyFile, "another identity", otherKey(t)},
 		"another task":   {taskFile, "another task", otherText},
 		"no task":        {taskFile, "task", []byte("name = 'x'")},
 		"bad config":     {configFile, "colour", []byte("colour = 'red'")},
@@ -106,4 +107,15 @@ func TestOpenRefuses(t *testing.T) {
 			t.Errorf("%s: error %q does not say %q", name, err, c.want)
 		}
 	}
+}
+
+// otherKey is the identity file of another node.
+func otherKey(t *testing.T) []byte {
+	t.Helper()
+	other := testNode(t, lineTask(), nil, nil)
+	text, err := os.ReadFile(filepath.Join(other.dir, keyFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }

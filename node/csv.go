@@ -51,6 +51,9 @@ func readCSV(r io.Reader, t *learner.Task) ([]learner.Record, ImportReport, erro
 		}
 		var syntax *csv.ParseError
 		if errors.As(err, &syntax) {
+			if syntax.Err == csv.ErrQuote {
+				return nil, report, fmt.Errorf("node: line %d: a quotation mark is not closed or out of place, so the lines after it cannot be told apart; mend it", syntax.StartLine)
+			}
 			report.add(syntax.Line, syntax.Err)
 			continue
 		}

@@ -20,8 +20,8 @@ import (
 // Connections beyond highWater are trimmed down to lowWater; neighbours are
 // protected from that.
 const (
-	lowWater  = 64
-	highWater = 128
+	lowWater  = 128
+	highWater = 256
 )
 
 // newHost assembles a libp2p host: TCP, Noise, Yamux. The node speaks to a few

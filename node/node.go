@@ -21,8 +21,11 @@ import (
 	"p2pnode/storage"
 )
 
-// taskKey is where the store remembers the network it was made for.
-const taskKey = "network"
+// What the store remembers of the directory it belongs to.
+const (
+	networkKey = "network"
+	peerKey    = "peer"
+)
 
 // Node is one participant. Its methods are safe for concurrent use.
 type Node struct {
@@ -43,7 +46,7 @@ type Node struct {
 	session *session      // nil unless Run is running
 	running chan struct{} // closed while there is a session
 
-	fit personalFit
+	own ownData
 }
 
 // Open opens a data directory made by [Init]. Only one process can have it
@@ -78,19 +81,14 @@ func Open(dir string, log *slog.Logger) (*Node, error) {
 }
 
 func (n *Node) openLedger() error {
-	made, err := n.store.Meta(taskKey)
-	if err != nil {
+	if err := n.checkMeta(networkKey, n.network, "task.toml", "task"); err != nil {
 		return err
 	}
-	if made == "" {
-		err = n.store.PutMeta(taskKey, n.network)
-	} else if made != n.network {
-		err = fmt.Errorf("node: %s was made for another task (network %s, its task.toml now names %s); put the old task.toml back, or start in a new directory", n.dir, made, n.network)
-	}
-	if err != nil {
+	if err := n.checkMeta(peerKey, n.self.String(), keyFile, "identity"); err != nil {
 		return err
 	}
 	c, t := n.files.config, n.files.task
+	var err error
 	if c.protected() {
 		n.mechanism, err = privacy.Calibrate(c.budget(), t.Clip, c.Releases, t.Dimension())
 	} else {
@@ -101,6 +99,23 @@ func (n *Node) openLedger() error {
 	}
 	if n.ledger, err = n.store.OpenLedger(c.budget(), t.Dimension()); err != nil {
 		return fmt.Errorf("node: open the ledger of %s: %w", n.dir, err)
+	}
+	return nil
+}
+
+// checkMeta remembers a value in a new store, and refuses another value later:
+// records and ledger belong to one task and one identity.
+func (n *Node) checkMeta(key, value, file, what string) error {
+	made, err := n.store.Meta(key)
+	if err != nil {
+		return err
+	}
+	if made == "" {
+		return n.store.PutMeta(key, value)
+	}
+	if made != value {
+		return fmt.Errorf("node: %s was made for another %s (%s %s; its %s now says %s); put the old %s back, or start in a new directory",
+			n.dir, what, key, made, file, value, file)
 	}
 	return nil
 }
@@ -123,7 +138,7 @@ func (n *Node) Add(ctx context.Context, records []learner.Record) error {
 	if err != nil {
 		return fmt.Errorf("node: store the records: %w", err)
 	}
-	n.fit.forget()
+	n.own.forget()
 	if n.session == nil {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"math"
@@ -35,6 +36,17 @@ func (n *Node) Import(ctx context.Context, r io.Reader, skipBad bool) (ImportRep
 
 // Status tells the owner how the node is doing.
 func (n *Node) Status(ctx context.Context) (Status, error) {
+	s, err := n.Progress(ctx)
+	if err != nil {
+		return Status{}, err
+	}
+	s.Personal, err = n.compare(ctx)
+	return s, err
+}
+
+// Progress is Status without Personal: it fits no model, so it is cheap enough
+// to be asked for again and again.
+func (n *Node) Progress(ctx context.Context) (Status, error) {
 	state, err := n.state(ctx)
 	if err != nil {
 		return Status{}, err
@@ -43,25 +55,27 @@ func (n *Node) Status(ctx context.Context) (Status, error) {
 	if err != nil {
 		return Status{}, err
 	}
-	comparison, err := n.compare(ctx)
+	live, _, err := n.own.records(n.store)
 	if err != nil {
 		return Status{}, err
 	}
 	total := n.traffic.GetBandwidthTotals()
 	s := Status{
-		Peer:     n.self.String(),
-		Task:     n.files.task.Name,
-		Network:  n.network,
-		Addrs:    []string{},
-		Heard:    len(state.Heard),
-		Round:    state.Round,
-		Done:     n.done(cohorts),
-		Privacy:  n.summary(cohorts),
-		Personal: comparison,
-		Traffic:  Traffic{BytesIn: total.TotalIn, BytesOut: total.TotalOut},
+		Peer:    n.self.String(),
+		Task:    n.files.task.Name,
+		Network: n.network,
+		Addrs:   []string{},
+		Records: len(live),
+		Heard:   len(state.Heard),
+		Round:   state.Round,
+		Done:    n.done(cohorts),
+		Privacy: n.summary(cohorts),
+		Traffic: Traffic{BytesIn: total.TotalIn, BytesOut: total.TotalOut},
 	}
-	if s.Records, s.HeldOut, err = n.countRecords(); err != nil {
-		return Status{}, err
+	for _, r := range live {
+		if r.Seq.HeldOut() {
+			s.HeldOut++
+		}
 	}
 	return s, n.describeSession(&s)
 }
@@ -90,16 +104,6 @@ func (n *Node) describeSession(s *Status) error {
 	return nil
 }
 
-func (n *Node) countRecords() (all, heldOut int, err error) {
-	live, _, err := n.store.Records()
-	for _, r := range live {
-		if r.Seq.HeldOut() {
-			heldOut++
-		}
-	}
-	return len(live), heldOut, err
-}
-
 // Budget reads the ledger for the operator.
 func (n *Node) Budget(context.Context) (Budget, error) {
 	cohorts, err := n.cohorts()
@@ -121,11 +125,7 @@ func (n *Node) Budget(context.Context) (Budget, error) {
 
 // cohorts lists the cohorts that hold training records or have paid.
 func (n *Node) cohorts() ([]CohortBudget, error) {
-	live, deleted, err := n.store.Records()
-	if err != nil {
-		return nil, err
-	}
-	entries, err := n.ledger.Entries()
+	live, deleted, err := n.own.records(n.store)
 	if err != nil {
 		return nil, err
 	}
@@ -135,34 +135,28 @@ func (n *Node) cohorts() ([]CohortBudget, error) {
 			slots[r.Cohort]++
 		}
 	}
-	releases := make(map[privacy.Cohort]int)
-	for _, e := range entries {
-		if e.Kind == storage.EntryDebit {
-			releases[e.Cohort]++
-			slots[e.Cohort] += 0 // listed even when it holds nothing
-		}
+	spending := make(map[privacy.Cohort]storage.Spending)
+	for _, s := range n.ledger.Spending() {
+		spending[s.Cohort] = s
+		slots[s.Cohort] += 0 // listed even when it holds nothing
 	}
 	out := make([]CohortBudget, 0, len(slots))
 	for c, m := range slots {
-		spent := n.ledger.Spent(c)
-		out = append(out, CohortBudget{
-			Cohort: c, Records: m, Releases: releases[c], Spent: spent, Left: n.left(c),
-		})
+		s := spending[c]
+		out = append(out, CohortBudget{Cohort: c, Records: m, Releases: s.Releases, Spent: s.Share, Left: n.left(s)})
 	}
-	slices.SortFunc(out, func(a, b CohortBudget) int { return int(a.Cohort) - int(b.Cohort) })
+	slices.SortFunc(out, func(a, b CohortBudget) int { return cmp.Compare(a.Cohort, b.Cohort) })
 	return out, nil
 }
 
-// left is how many releases the cohort can still pay, at the configured noise.
-func (n *Node) left(c privacy.Cohort) int {
-	if !n.files.config.protected() {
-		return max(0, n.files.config.Releases-int(min(n.ledger.Round(), math.MaxInt32)))
+// left is how many releases a cohort can still pay, at the configured noise,
+// which was calibrated for exactly so many.
+func (n *Node) left(s storage.Spending) int {
+	c := n.files.config
+	if !c.protected() {
+		return max(0, c.Releases-int(min(n.ledger.Round(), math.MaxInt32)))
 	}
-	if n.exhausted(c) {
-		return 0
-	}
-	// The noise was calibrated for exactly this many releases.
-	return int(math.Round((1 - n.ledger.Spent(c)) * float64(n.files.config.Releases)))
+	return int((1-s.Share)*float64(c.Releases) + 1e-6)
 }
 
 func (n *Node) done(cohorts []CohortBudget) bool {

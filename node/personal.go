@@ -7,53 +7,63 @@ import (
 	"sync"
 
 	"p2pnode/learner"
+	"p2pnode/storage"
 )
 
-// personalFit keeps the personal model, which never leaves the device. It is
-// fitted when the owner asks, in her own goroutine, so that its running time,
-// which depends on the data, never delays a message.
-type personalFit struct {
+// ownData is what the owner sees and the network never does: her records, and
+// the personal model. The model is fitted when she asks, in her own goroutine,
+// so that its running time, which depends on the data, never delays a message.
+type ownData struct {
 	mu      sync.Mutex
-	records []learner.Record // nil: not read yet
-	prior   []float64        // that model was fitted around
+	read    bool
+	live    []learner.Record
+	deleted []learner.Record
+	prior   []float64 // that model was fitted around; nil: not fitted
 	model   learner.PersonalModel
 }
 
-// forget makes the next fit read the records again.
-func (p *personalFit) forget() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.records, p.prior = nil, nil
+// forget makes the next use read the records again.
+func (o *ownData) forget() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.read, o.live, o.deleted, o.prior = false, nil, nil, nil
+}
+
+// records returns the records, and the deleted ones that keep their slots.
+func (o *ownData) records(store *storage.Store) (live, deleted []learner.Record, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.read {
+		if o.live, o.deleted, err = store.Records(); err != nil {
+			return nil, nil, fmt.Errorf("node: read the records: %w", err)
+		}
+		o.read = true
+	}
+	return o.live, o.deleted, nil
+}
+
+// fit returns the personal model around the prior.
+func (o *ownData) fit(t *learner.Task, prior []float64) learner.PersonalModel {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.prior == nil || !slices.Equal(o.prior, prior) {
+		o.model, o.prior = learner.FitPersonal(t, o.live, prior), prior
+	}
+	return o.model
 }
 
 // Personal fits the personal model around what the neighbours released so far
 // and returns it. It is for the owner only: the models are functions of her
 // raw data.
 func (n *Node) Personal(ctx context.Context) (learner.PersonalModel, error) {
-	m, _, err := n.personal(ctx)
-	return m, err
-}
-
-func (n *Node) personal(ctx context.Context) (learner.PersonalModel, []learner.Record, error) {
 	state, err := n.state(ctx)
 	if err != nil {
-		return learner.PersonalModel{}, nil, err
+		return learner.PersonalModel{}, err
 	}
-	prior := learner.Prior(state)
-	p := &n.fit
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.records == nil {
-		if p.records, _, err = n.store.Records(); err != nil {
-			return learner.PersonalModel{}, nil, fmt.Errorf("node: read the records: %w", err)
-		}
-		p.prior = nil
+	if _, _, err := n.own.records(n.store); err != nil {
+		return learner.PersonalModel{}, err
 	}
-	if p.prior == nil || !slices.Equal(p.prior, prior) {
-		p.model = learner.FitPersonal(n.files.task, p.records, prior)
-		p.prior = prior
-	}
-	return p.model, p.records, nil
+	return n.own.fit(n.files.task, learner.Prior(state)), nil
 }
 
 // Predict answers for one row of the task's columns, the target left out.
@@ -80,12 +90,16 @@ func (n *Node) Predict(ctx context.Context, row map[string]string) (Prediction, 
 
 // compare measures both models on the held-out records; nil without any.
 func (n *Node) compare(ctx context.Context) (*Comparison, error) {
-	m, records, err := n.personal(ctx)
+	m, err := n.Personal(ctx)
+	if err != nil {
+		return nil, err
+	}
+	live, _, err := n.own.records(n.store)
 	if err != nil {
 		return nil, err
 	}
 	t := n.files.task
-	held := slices.DeleteFunc(slices.Clone(records), func(r learner.Record) bool { return !r.Seq.HeldOut() })
+	held := slices.DeleteFunc(slices.Clone(live), func(r learner.Record) bool { return !r.Seq.HeldOut() })
 	if len(held) == 0 {
 		return nil, nil
 	}

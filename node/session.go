@@ -48,7 +48,9 @@ func (n *Node) Run(ctx context.Context) (err error) {
 		return err
 	}
 	if err := n.attach(s); err != nil {
-		return err
+		cancelled, cancel := context.WithCancel(ctx)
+		cancel()
+		return errors.Join(err, s.gossip.Run(cancelled)) // ends what New began
 	}
 	defer n.detach(s)
 	n.log.Info("running", "peer", n.self, "task", n.files.task.Name, "network", n.network, "addresses", fullAddrs(h))
@@ -162,9 +164,9 @@ func (n *Node) newAgent() (learner.Agent, error) {
 	if n.observe != nil {
 		agent = n.observe(agent)
 	}
-	live, deleted, err := n.store.Records()
+	live, deleted, err := n.own.records(n.store)
 	if err != nil {
-		return nil, fmt.Errorf("node: read the records: %w", err)
+		return nil, err
 	}
 	drop := make([]learner.Seq, len(deleted))
 	for i := range deleted {

@@ -94,6 +94,9 @@ func (a *Account) Apply(d Debit) error {
 // sum of squared mu over its limit.
 func (a *Account) Spent(c Cohort) float64 { return a.spent[c].muSquared / a.limit }
 
+// Releases returns how many releases the cohort has paid for.
+func (a *Account) Releases(c Cohort) int { return a.spent[c].releases }
+
 // Exhausted reports that c cannot pay for one more release of m.
 func (a *Account) Exhausted(c Cohort, m Mechanism) bool {
 	if !m.Protected() {

@@ -224,11 +224,22 @@ func (l *Ledger) Unbounded() bool {
 	return l.unbounded
 }
 
-// Cohorts are those that ever paid, sorted.
-func (l *Ledger) Cohorts() []privacy.Cohort {
+// Spending is what one cohort has paid.
+type Spending struct {
+	Cohort   privacy.Cohort
+	Releases int
+	Share    float64 // of its budget, in [0, 1]
+}
+
+// Spending lists the cohorts that ever paid, sorted, all at one moment.
+func (l *Ledger) Spending() []Spending {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.Clone(l.cohorts)
+	list := make([]Spending, len(l.cohorts))
+	for i, c := range l.cohorts {
+		list[i] = Spending{c, l.account.Releases(c), l.account.Spent(c)}
+	}
+	return list
 }
 
 // Spent is the share of its budget that a cohort has used, in [0, 1].

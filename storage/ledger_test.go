@@ -54,8 +54,15 @@ func (m *ledgerModel) check(t *testing.T, l *Ledger) {
 		}
 	}
 	slices.Sort(cohorts)
-	if cohorts = slices.Compact(cohorts); !slices.Equal(l.Cohorts(), cohorts) {
-		t.Fatalf("cohorts %v have paid, want %v", l.Cohorts(), cohorts)
+	var paid []privacy.Cohort
+	for _, s := range l.Spending() {
+		paid = append(paid, s.Cohort)
+		if s.Share != m.account.Spent(s.Cohort) || s.Releases != m.account.Releases(s.Cohort) {
+			t.Fatalf("cohort %d has paid %d releases, share %v; want %d, %v", s.Cohort, s.Releases, s.Share, m.account.Releases(s.Cohort), m.account.Spent(s.Cohort))
+		}
+	}
+	if cohorts = slices.Compact(cohorts); !slices.Equal(paid, cohorts) {
+		t.Fatalf("cohorts %v have paid, want %v", paid, cohorts)
 	}
 	for _, c := range cohorts {
 		if l.Spent(c) != m.account.Spent(c) {
@@ -306,7 +313,7 @@ func TestConcurrentUse(t *testing.T) {
 				last = spent
 			}
 			l.Outgoing()
-			l.Cohorts()
+			l.Spending()
 		}
 	})
 	all.Wait()

@@ -141,7 +141,7 @@ func (w *watch) count(ctx context.Context) error {
 	var expected, delivered, bytes atomic.Uint64
 	spent := make([]float64, len(w.fleet.nodes))
 	err := w.fleet.each(func(i int, n *node.Node) error {
-		s, err := n.Status(ctx)
+		s, err := n.Progress(ctx)
 		if err != nil {
 			return err
 		}
