@@ -218,13 +218,13 @@ func TestDamagedFile(t *testing.T) {
 		same++
 	}
 	r := rand.New(rand.NewPCG(1, 10))
-	for range 600 {
+	for range 300 {
 		at, bit := r.IntN(len(original.db)), byte(1)<<r.IntN(8)
 		db := bytes.Clone(original.db)
 		db[at] ^= bit
 		try(fmt.Sprintf("byte %d, bit %#x", at, bit), db)
 	}
-	for range 50 {
+	for range 30 {
 		size := 1 + r.IntN(len(original.db)-1)
 		try(fmt.Sprintf("a file cut to %d bytes", size), original.db[:size:size])
 	}

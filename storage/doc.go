@@ -20,12 +20,15 @@
 //
 // # What is detected
 //
-// Every stored value carries a CRC-32C. Ledger entries are numbered without
-// gaps and each one's CRC covers the one before, so an entry cannot change,
-// vanish or move unnoticed. The head of the chain is also kept in the anchor
-// file, so that an older copy of the database alone is noticed ([ErrRolledBack]).
-// An older copy of both files together looks genuine from here; only peers, who
-// remember the rounds they have heard, can contradict it.
+// Every stored value carries a CRC-32C, and [Open] checks each page of the file
+// before bbolt follows it, because bbolt trusts its pages: a changed bit is an
+// error ([ErrDamaged]) or lies in space that nothing uses. Ledger entries are
+// numbered without gaps and each one's CRC covers the one before, so an entry
+// cannot change, vanish or move unnoticed. The head of that chain is also kept
+// in the anchor file, so that an older copy of the database alone is noticed
+// ([ErrRolledBack]); the anchor follows each payment, so after a crash it may be
+// behind, never ahead. An older copy of both files together looks genuine from
+// here: only peers, who remember the rounds they have heard, can contradict it.
 //
 // CRCs find accidents, not forgers: whoever can write these files can spend the
 // budget. A deleted record's bytes may stay in free pages of the file until

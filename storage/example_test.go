@@ -1,0 +1,55 @@
+package storage_test
+
+import (
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+
+	"p2pnode/privacy"
+	"p2pnode/storage"
+)
+
+// A release is paid, then committed. A round that was paid before a crash and
+// not committed is burned: its number and its cost are gone, and the message
+// before it is still the newest.
+func Example() {
+	dir, err := os.MkdirTemp("", "p2pnode")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	budget := privacy.Budget{Epsilon: 1, Delta: 1e-6}
+	mechanism, err := privacy.Calibrate(budget, 1, 4, 8) // 4 releases of 8 coordinates
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, crash := range []bool{false, true, false} {
+		s, err := storage.Open(filepath.Join(dir, "node.db"))
+		if err != nil {
+			log.Fatal(err)
+		}
+		ledger, err := s.OpenLedger(budget, 8)
+		if err != nil {
+			log.Fatal(err)
+		}
+		last, message := ledger.Outgoing()
+		fmt.Printf("paid up to round %d, %.0f%% of the budget; round %d is outgoing: %q\n", ledger.Round(), 100*ledger.Spent(1), last, message)
+		round := ledger.Round() + 1
+		if _, err := ledger.Pay(round, mechanism, []privacy.Cohort{1}); err != nil {
+			log.Fatal(err)
+		}
+		if !crash {
+			if err := ledger.Commit(round, fmt.Appendf(nil, "model %d", round), nil); err != nil {
+				log.Fatal(err)
+			}
+		}
+		if err := s.Close(); err != nil {
+			log.Fatal(err)
+		}
+	}
+	// Output:
+	// paid up to round 0, 0% of the budget; round 0 is outgoing: ""
+	// paid up to round 1, 25% of the budget; round 1 is outgoing: "model 1"
+	// paid up to round 2, 50% of the budget; round 1 is outgoing: "model 1"
+}
