@@ -12,9 +12,8 @@ type EdgeKind uint8
 
 // The kinds of edge requests.
 const (
-	EdgeHello EdgeKind = 1 // only exchanges rounds and newest models; changes no edge
-	EdgeAsk   EdgeKind = 2 // asks for an edge, or renews its weight
-	EdgeDrop  EdgeKind = 3 // gives the edge up; always accepted
+	EdgeHello EdgeKind = 1 // only exchanges profiles; changes no edge
+	EdgeAsk   EdgeKind = 2 // asks for an edge, or renews it
 )
 
 // maxProfile bounds a public profile, in coordinates.
@@ -26,28 +25,22 @@ const maxReason = 256
 // EdgeRequest is what the asking end of an edge says to the other. Everything
 // in it is public.
 type EdgeRequest struct {
-	Kind      EdgeKind
-	Profile   []float64 // the asker's public profile; empty: none
-	Weight    float64   // W_ij as the asker computed it; >= 0, finite
-	MyRound   uint64    // the asker's newest released round; 0: none
-	YourRound uint64    // the newest round the asker ever heard of the receiver; 0: none
-	Latest    []byte    // the asker's stored message of MyRound, for [Gossip.Hear]; empty: none
+	Kind    EdgeKind
+	Profile []float64 // the asker's public profile; empty: none
+	Latest  []byte    // the asker's stored message, for [Gossip.Hear]; empty: none
 }
 
 // EdgeReply is the answer of the other end. Everything in it is public.
 type EdgeReply struct {
-	Accepted  bool
-	Reason    string // of a refusal, for people; cut to 256 bytes
-	Profile   []float64
-	MyRound   uint64 // the replier's newest released round
-	YourRound uint64 // the newest round the replier ever heard of the asker
-	Latest    []byte // the replier's stored message, byte for byte as published
+	Accepted bool
+	Reason   string // of a refusal, for people; cut to 256 bytes
+	Profile  []float64
+	Latest   []byte // the replier's stored message, byte for byte as published
 }
 
 func encodeRequest(r EdgeRequest) *wire.EdgeRequest {
 	return &wire.EdgeRequest{
-		Version: Version, Kind: uint32(r.Kind), Profile: r.Profile, Weight: r.Weight,
-		MyRound: r.MyRound, YourRound: r.YourRound, Latest: r.Latest,
+		Version: Version, Kind: uint32(r.Kind), Profile: r.Profile, Latest: r.Latest,
 	}
 }
 
@@ -57,16 +50,13 @@ func decodeRequest(data []byte) (EdgeRequest, error) {
 		return EdgeRequest{}, err
 	}
 	r := EdgeRequest{
-		Kind: EdgeKind(w.Kind), Profile: w.Profile, Weight: w.Weight,
-		MyRound: w.MyRound, YourRound: w.YourRound, Latest: w.Latest,
+		Kind: EdgeKind(w.Kind), Profile: w.Profile, Latest: w.Latest,
 	}
 	switch {
 	case w.Version != Version:
 		return EdgeRequest{}, malformed("version %d, not %d", w.Version, Version)
-	case w.Kind < uint32(EdgeHello) || w.Kind > uint32(EdgeDrop):
+	case w.Kind < uint32(EdgeHello) || w.Kind > uint32(EdgeAsk):
 		return EdgeRequest{}, malformed("unknown kind of edge request")
-	case !(w.Weight >= 0) || math.IsInf(w.Weight, 1):
-		return EdgeRequest{}, malformed("the weight is no finite number >= 0")
 	}
 	return r, checkEdge(r.Profile, r.Latest)
 }
@@ -74,7 +64,7 @@ func decodeRequest(data []byte) (EdgeRequest, error) {
 func encodeReply(r EdgeReply) *wire.EdgeReply {
 	return &wire.EdgeReply{
 		Version: Version, Accepted: r.Accepted, Reason: r.Reason[:min(len(r.Reason), maxReason)], Profile: r.Profile,
-		MyRound: r.MyRound, YourRound: r.YourRound, Latest: r.Latest,
+		Latest: r.Latest,
 	}
 }
 
@@ -85,7 +75,7 @@ func decodeReply(data []byte) (EdgeReply, error) {
 	}
 	r := EdgeReply{
 		Accepted: w.Accepted, Reason: w.Reason, Profile: w.Profile,
-		MyRound: w.MyRound, YourRound: w.YourRound, Latest: w.Latest,
+		Latest: w.Latest,
 	}
 	switch {
 	case w.Version != Version:

@@ -154,15 +154,15 @@ func TestAskAndAnswer(t *testing.T) {
 	var from atomic.Pointer[peer.ID]
 	c.OnEdge = func(_ context.Context, p peer.ID, r EdgeRequest) EdgeReply {
 		from.Store(&p)
-		return EdgeReply{Accepted: r.Kind == EdgeAsk && r.Weight == 0.5, Profile: r.Profile, MyRound: 9, YourRound: r.MyRound, Latest: stored}
+		return EdgeReply{Accepted: r.Kind == EdgeAsk, Profile: r.Profile, Latest: stored}
 	}
 	a, b := newNode(t), startNode(t, newKey(t), c)
 	connect(t, a.host, b.host)
-	reply, err := a.Ask(t.Context(), b.id(), EdgeRequest{Kind: EdgeAsk, Profile: []float64{1, 2}, Weight: 0.5, MyRound: 3})
+	reply, err := a.Ask(t.Context(), b.id(), EdgeRequest{Kind: EdgeAsk, Profile: []float64{1, 2}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !reply.Accepted || len(reply.Profile) != 2 || reply.MyRound != 9 || reply.YourRound != 3 || *from.Load() != a.id() {
+	if !reply.Accepted || len(reply.Profile) != 2 || *from.Load() != a.id() {
 		t.Errorf("the reply is %+v", reply)
 	}
 	heard, err := a.Hear(b.id(), reply.Latest)

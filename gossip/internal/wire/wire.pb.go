@@ -106,10 +106,7 @@ type EdgeRequest struct {
 	Version       uint32                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
 	Kind          uint32                 `protobuf:"varint,2,opt,name=kind,proto3" json:"kind,omitempty"`
 	Profile       []float64              `protobuf:"fixed64,3,rep,packed,name=profile,proto3" json:"profile,omitempty"`
-	Weight        float64                `protobuf:"fixed64,4,opt,name=weight,proto3" json:"weight,omitempty"`
-	MyRound       uint64                 `protobuf:"varint,5,opt,name=my_round,json=myRound,proto3" json:"my_round,omitempty"`
-	YourRound     uint64                 `protobuf:"varint,6,opt,name=your_round,json=yourRound,proto3" json:"your_round,omitempty"`
-	Latest        []byte                 `protobuf:"bytes,7,opt,name=latest,proto3" json:"latest,omitempty"` // a Model, byte for byte as it was published
+	Latest        []byte                 `protobuf:"bytes,4,opt,name=latest,proto3" json:"latest,omitempty"` // a Model, byte for byte as it was published
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -165,27 +162,6 @@ func (x *EdgeRequest) GetProfile() []float64 {
 	return nil
 }
 
-func (x *EdgeRequest) GetWeight() float64 {
-	if x != nil {
-		return x.Weight
-	}
-	return 0
-}
-
-func (x *EdgeRequest) GetMyRound() uint64 {
-	if x != nil {
-		return x.MyRound
-	}
-	return 0
-}
-
-func (x *EdgeRequest) GetYourRound() uint64 {
-	if x != nil {
-		return x.YourRound
-	}
-	return 0
-}
-
 func (x *EdgeRequest) GetLatest() []byte {
 	if x != nil {
 		return x.Latest
@@ -200,9 +176,7 @@ type EdgeReply struct {
 	Accepted      bool                   `protobuf:"varint,2,opt,name=accepted,proto3" json:"accepted,omitempty"`
 	Reason        string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	Profile       []float64              `protobuf:"fixed64,4,rep,packed,name=profile,proto3" json:"profile,omitempty"`
-	MyRound       uint64                 `protobuf:"varint,5,opt,name=my_round,json=myRound,proto3" json:"my_round,omitempty"`
-	YourRound     uint64                 `protobuf:"varint,6,opt,name=your_round,json=yourRound,proto3" json:"your_round,omitempty"`
-	Latest        []byte                 `protobuf:"bytes,7,opt,name=latest,proto3" json:"latest,omitempty"` // a Model, byte for byte as it was published
+	Latest        []byte                 `protobuf:"bytes,5,opt,name=latest,proto3" json:"latest,omitempty"` // a Model, byte for byte as it was published
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -265,20 +239,6 @@ func (x *EdgeReply) GetProfile() []float64 {
 	return nil
 }
 
-func (x *EdgeReply) GetMyRound() uint64 {
-	if x != nil {
-		return x.MyRound
-	}
-	return 0
-}
-
-func (x *EdgeReply) GetYourRound() uint64 {
-	if x != nil {
-		return x.YourRound
-	}
-	return 0
-}
-
 func (x *EdgeReply) GetLatest() []byte {
 	if x != nil {
 		return x.Latest
@@ -298,25 +258,18 @@ const file_wire_proto_rawDesc = "" +
 	"\x04kind\x18\x02 \x01(\rR\x04kind\x12\x14\n" +
 	"\x05round\x18\x03 \x01(\x04R\x05round\x12\x1b\n" +
 	"\tnoise_std\x18\x05 \x01(\x01R\bnoiseStd\x12\x14\n" +
-	"\x05value\x18\x06 \x03(\x01R\x05valueJ\x04\b\x04\x10\x05\"\xbf\x01\n" +
+	"\x05value\x18\x06 \x03(\x01R\x05valueJ\x04\b\x04\x10\x05\"m\n" +
 	"\vEdgeRequest\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\rR\x04kind\x12\x18\n" +
 	"\aprofile\x18\x03 \x03(\x01R\aprofile\x12\x16\n" +
-	"\x06weight\x18\x04 \x01(\x01R\x06weight\x12\x19\n" +
-	"\bmy_round\x18\x05 \x01(\x04R\amyRound\x12\x1d\n" +
-	"\n" +
-	"your_round\x18\x06 \x01(\x04R\tyourRound\x12\x16\n" +
-	"\x06latest\x18\a \x01(\fR\x06latest\"\xc5\x01\n" +
+	"\x06latest\x18\x04 \x01(\fR\x06latest\"\x8b\x01\n" +
 	"\tEdgeReply\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x1a\n" +
 	"\baccepted\x18\x02 \x01(\bR\baccepted\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x18\n" +
-	"\aprofile\x18\x04 \x03(\x01R\aprofile\x12\x19\n" +
-	"\bmy_round\x18\x05 \x01(\x04R\amyRound\x12\x1d\n" +
-	"\n" +
-	"your_round\x18\x06 \x01(\x04R\tyourRound\x12\x16\n" +
-	"\x06latest\x18\a \x01(\fR\x06latestB\x1eZ\x1cp2pnode/gossip/internal/wireb\x06proto3"
+	"\aprofile\x18\x04 \x03(\x01R\aprofile\x12\x16\n" +
+	"\x06latest\x18\x05 \x01(\fR\x06latestB\x1eZ\x1cp2pnode/gossip/internal/wireb\x06proto3"
 
 var (
 	file_wire_proto_rawDescOnce sync.Once
