@@ -203,24 +203,19 @@ func (f *fleet) feed(ctx context.Context) error {
 	return f.each(func(i int, n *node.Node) error { return n.Add(ctx, f.people.People[i].Records) })
 }
 
-// links counts the nodes that a neighbour listens to, and all such neighbours.
-func (f *fleet) links(ctx context.Context) (linked, links int, err error) {
-	var nodes, edges atomic.Int64
-	err = f.each(func(_ int, n *node.Node) error {
+// links counts the neighbours that listen to each node.
+func (f *fleet) links(ctx context.Context) ([]int, error) {
+	links := make([]int, len(f.nodes))
+	err := f.each(func(i int, n *node.Node) error {
 		peers, err := n.Peers(ctx)
-		listening := 0
 		for _, p := range peers {
 			if p.Listening {
-				listening++
+				links[i]++
 			}
-		}
-		edges.Add(int64(listening))
-		if listening > 0 {
-			nodes.Add(1)
 		}
 		return err
 	})
-	return int(nodes.Load()), int(edges.Load()), err
+	return links, err
 }
 
 // progress counts the releases made and the nodes that are through with

@@ -15,13 +15,9 @@ import (
 func fewNodes(t *testing.T) Config {
 	c := simulatedConfig()
 	c.Simulate, c.Dir, c.Wake = false, t.TempDir(), 200*time.Millisecond
-	c.Source = func(seed uint64) (*Dataset, error) {
-		d, err := Linear(seed, 6)
-		if err == nil {
-			d.Task.Release.Releases = 2
-		}
-		return d, err
-	}
+	all := mustRead(t, people(20, 20, 20, 20, 20, 20))
+	all.Task.Release.Releases = 2
+	c.Source = func(seed uint64) (*Dataset, error) { return all.Draw(seed, 0) }
 	return c
 }
 
@@ -113,7 +109,7 @@ func wantEmpty(t *testing.T, dir string) {
 // carry the deliveries.
 func TestWakeSuitsTheMachine(t *testing.T) {
 	c := simulatedConfig()
-	for n, want := range map[int]float64{10: minWake, 100: minWake, 1000: 1000 * 30.0 / deliveriesPerSecond} {
+	for n, want := range map[int]float64{10: minWake, 60: minWake, 100: 0.75, 1000: 7.5} {
 		d, err := Linear(1, 2)
 		if err != nil {
 			t.Fatal(err)

@@ -19,13 +19,15 @@ type watch struct {
 // Times of the watch.
 const (
 	lookEvery = 500 * time.Millisecond
-	// linkStill is how long the number of links must stand still before the nodes
-	// get their records, and linkAtMost how long that may take.
-	linkStill  = 1500 * time.Millisecond
-	linkAtMost = 30 * time.Second
+	// linkStill is how long the graph must stand still before the nodes get
+	// their records, if each has a neighbour but not the number it wants, and
+	// linkStuck if some have none.
+	linkStill = 1500 * time.Millisecond
+	linkStuck = 10 * time.Second
 	// giveUp is how long no node may release anything before the trial ends
-	// without the rest.
-	giveUp = 30 * time.Second
+	// without the rest: so long, and so many times the mean time between wakes.
+	giveUp      = 30 * time.Second
+	giveUpWakes = 20
 	// lastSlot is more than the time from a release to its public slot, and
 	// settleAtMost how long the last messages may take to arrive.
 	lastSlot     = 500 * time.Millisecond
@@ -63,23 +65,33 @@ func (w *watch) run(ctx, life context.Context) error {
 	return w.count(life)
 }
 
-// link returns when every node has a neighbour and the graph has stopped
-// growing, when it takes too long, or when ctx ends.
+// link returns when every node has the neighbours it wants, when the graph has
+// stopped growing, or when ctx ends.
 func (w *watch) link(ctx, life context.Context, p *Progress) error {
-	most := 0
-	start := time.Now()
-	grown := start
-	for ctx.Err() == nil && time.Since(start) < linkAtMost {
-		linked, links, err := w.fleet.links(life)
+	wanted := min(w.fleet.people.Task.Graph.Degree, p.Nodes-1)
+	most, grown := 0, time.Now()
+	for ctx.Err() == nil {
+		links, err := w.fleet.links(life)
 		if err != nil {
 			return err
 		}
-		p.Linked = linked
-		w.report(*p)
-		if links > most {
-			most, grown = links, time.Now()
+		var sum, satisfied int
+		p.Linked = 0
+		for _, k := range links {
+			sum += k
+			if k > 0 {
+				p.Linked++
+			}
+			if k >= wanted {
+				satisfied++
+			}
 		}
-		if linked == p.Nodes && time.Since(grown) >= linkStill {
+		w.report(*p)
+		if sum > most {
+			most, grown = sum, time.Now()
+		}
+		still := time.Since(grown)
+		if satisfied == p.Nodes || p.Linked == p.Nodes && still >= linkStill || still >= linkStuck {
 			return nil
 		}
 		if err := pause(life, lookEvery); err != nil {
@@ -92,6 +104,7 @@ func (w *watch) link(ctx, life context.Context, p *Progress) error {
 // learn returns when everybody has used her budget, when nothing happens any
 // more, or when ctx ends.
 func (w *watch) learn(ctx, life context.Context, p *Progress) error {
+	patience := max(giveUp, time.Duration(giveUpWakes*w.fleet.config.WakeSeconds*float64(time.Second)))
 	moved := time.Now()
 	for {
 		done, releases, err := w.fleet.progress(life)
@@ -103,7 +116,7 @@ func (w *watch) learn(ctx, life context.Context, p *Progress) error {
 		}
 		p.Done, p.Releases = done, releases
 		w.report(*p)
-		if done == p.Nodes || ctx.Err() != nil || time.Since(moved) > giveUp {
+		if done == p.Nodes || ctx.Err() != nil || time.Since(moved) > patience {
 			return nil
 		}
 		if w.curve && w.trial.due(releases, p.Goal) {

@@ -48,7 +48,7 @@ func (o *options) credit() string {
 
 // source finds the task, reads the data once and returns what makes a data set
 // of it for each seed.
-func (o *options) source(cmd *cobra.Command) (*learner.Task, func(seed uint64) (*testnet.Dataset, error), error) {
+func (o *options) source() (*learner.Task, func(seed uint64) (*testnet.Dataset, error), error) {
 	n, err := o.size()
 	if err != nil {
 		return nil, nil, err
@@ -67,7 +67,7 @@ func (o *options) source(cmd *cobra.Command) (*learner.Task, func(seed uint64) (
 	if err != nil {
 		return nil, nil, err
 	}
-	if !cmd.Flags().Changed("nodes") {
+	if o.nodes == "" {
 		n = min(n, len(all.People)) // the default asks for no more than there are
 	}
 	return task, func(seed uint64) (*testnet.Dataset, error) { return all.Draw(seed, n) }, nil

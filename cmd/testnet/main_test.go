@@ -40,6 +40,7 @@ func TestUsageErrors(t *testing.T) {
 		{"--no-such-flag", "unknown flag"},
 		{"--nodes one", "--nodes one: must be a number from 2 up"},
 		{"--nodes 1", "--nodes 1"},
+		{"--nodes -5", "--nodes -5"},
 		{"--nodes all --task linear", "say how many people"},
 		{"--task chess", "--task chess"},
 		{"--task missing.toml", "missing.toml"},
