@@ -55,6 +55,10 @@ func newHost(key crypto.PrivKey, listen []string, traffic metrics.Reporter) (hos
 		libp2p.BandwidthReporter(traffic),
 		libp2p.UserAgent("p2pnode"),
 		libp2p.DisableRelay(),
+		// The observer of our own address leaves its event subscription unread
+		// when the host closes (go-libp2p v0.51), and then a late identify
+		// blocks Close for ever.
+		libp2p.DisableIdentifyAddressDiscovery(),
 		libp2p.DisableMetrics(),
 	)
 	if err != nil {
