@@ -100,8 +100,10 @@ type Agent interface {
 	// no longer neighbours are forgotten.
 	Neighbours(now time.Duration, edges []Edge) Output
 	// Records adds and drops training records, after they were made durable.
-	// Held-out records are ignored. A dropped record keeps its slot (m does not
-	// change) but no longer contributes.
+	// Added records come in order of arrival; held-out ones are ignored. A
+	// dropped record keeps its slot (m does not change) but no longer
+	// contributes; after a restart it is added with a nil X. Records that do not
+	// fit the task are an error, and then nothing is changed.
 	Records(add []Record, drop []Seq) error
 	// Receive takes a neighbour's message, or returns ErrStranger, ErrStale or
 	// ErrShape and changes nothing.

@@ -29,9 +29,9 @@ type PersonalConfig struct {
 // (eq. 6). Its wakes are a Poisson process that depends on nothing but
 // Schedule. An invalid configuration is an error.
 //
-// A neighbour that has not been heard yet counts with the model it started
-// from, zero: that is the algorithm of the paper, in which every agent starts
-// at the same public point.
+// A neighbour counts from its first message on. In the paper every agent starts
+// at a common public point and unheard neighbours pull toward it; left out, they
+// measured a little better, and one that never speaks does no harm.
 func NewPersonal(c PersonalConfig) (Agent, error) {
 	if c.Self == "" || c.Task == nil || c.Schedule == nil {
 		return nil, errors.New("learner: Self, Task and Schedule are required")
@@ -210,7 +210,7 @@ func (p *personal) Released(now time.Duration, a privacy.Answer) Output {
 	gradient := make([]float64, len(p.model))
 	floats.AddScaled(gradient, 1/float64(m), a.Sum)
 	floats.AddScaled(gradient, 2*lambda, p.model)
-	neighbours, theirStd := p.neighbourhood()
+	neighbours, theirStd, heard := p.neighbourhood()
 	next := step(p.model, neighbours, gradient, alpha, p.task.Mu, c)
 	project(next, p.task.Radius)
 
@@ -218,6 +218,9 @@ func (p *personal) Released(now time.Duration, a privacy.Answer) Output {
 	// were independent, which they are not quite: what I heard carries some of
 	// what I sent. The data's share in the gradient only contracts the old noise.
 	kept := 1 - alpha - 2*alpha*p.task.Mu*c*lambda
+	if !heard {
+		kept += alpha // its own noise once more, not another's
+	}
 	drawn := alpha * p.task.Mu * c * p.mechanism.Sigma() / float64(m)
 	p.noiseStd = math.Hypot(math.Hypot(kept*p.noiseStd, alpha*theirStd), drawn)
 	p.model = next
@@ -226,16 +229,18 @@ func (p *personal) Released(now time.Duration, a privacy.Answer) Output {
 	return out
 }
 
-// neighbourhood returns sum_j (W_ij/D_i) T_j and the standard deviation of the
-// noise in it. An agent whose last edge went while it was at the door agrees
-// with itself.
-func (p *personal) neighbourhood() (mean []float64, std float64) {
-	if len(p.edges) == 0 {
-		return p.model, p.noiseStd
-	}
+// neighbourhood returns sum_j (W_ij/D_i) T_j over the neighbours heard so far,
+// and the standard deviation of the noise in it. heard is false when there are
+// none: then the agent agrees with itself.
+func (p *personal) neighbourhood() (mean []float64, std float64, heard bool) {
 	var degree float64
 	for i := range p.edges {
-		degree += p.edges[i].Weight
+		if p.edges[i].heard.Round > 0 {
+			degree += p.edges[i].Weight
+		}
+	}
+	if degree == 0 {
+		return p.model, 0, false
 	}
 	mean = make([]float64, len(p.model))
 	for i := range p.edges {
@@ -245,7 +250,7 @@ func (p *personal) neighbourhood() (mean []float64, std float64) {
 			std = math.Hypot(std, w*h.NoiseStd)
 		}
 	}
-	return mean, std
+	return mean, std, true
 }
 
 // State implements [Agent].

@@ -103,10 +103,10 @@ func TestEquation6FromTheDoorsAnswer(t *testing.T) {
 	now, _ := wake(p)
 	out := p.Released(now, privacy.Answer{Sum: []float64{10, -20}, Slots: 10, Cohorts: []privacy.Cohort{1}})
 
-	// m = 10 slots, mu = 1, lambda = 1, m_ref = 50, |x| <= 1; d has not been heard and counts as zero.
+	// m = 10 slots, mu = 1, lambda = 1, m_ref = 50, |x| <= 1; d has not been heard and does not count.
 	lambda, c := 0.1, 0.2
 	alpha := 1 / (1 + c*(2+2*lambda))
-	mean := []float64{0.5, 0.25}
+	mean := []float64{2. / 3, 1. / 3}
 	want := make([]float64, 2)
 	for k, data := range []float64{1, -2} {
 		own := []float64{0.5, -0.25}[k]
@@ -121,7 +121,7 @@ func TestEquation6FromTheDoorsAnswer(t *testing.T) {
 		t.Errorf("message %+v is not a's first broadcast", m)
 	}
 	std := math.Sqrt(math.Pow((1-alpha-2*alpha*c*lambda)*0.1, 2) +
-		alpha*alpha*(math.Pow(0.5*0.2, 2)+math.Pow(0.25*0.4, 2)) +
+		alpha*alpha*(math.Pow(2./3*0.2, 2)+math.Pow(1./3*0.4, 2)) +
 		math.Pow(alpha*c*p.mechanism.Sigma()/10, 2))
 	if math.Abs(m.NoiseStd-std) > 1e-14 {
 		t.Errorf("noise %v, want %v", m.NoiseStd, std)
@@ -130,6 +130,23 @@ func TestEquation6FromTheDoorsAnswer(t *testing.T) {
 	wantClose(t, "own state", s.Model, m.Real, 0) // own state = published state
 	if s.Round != 1 || s.NoiseStd != m.NoiseStd || len(s.Heard) != 2 {
 		t.Errorf("state of round %d with %d heard", s.Round, len(s.Heard))
+	}
+}
+
+func TestAgentThatHeardNobodyAgreesWithItself(t *testing.T) {
+	p := testAgent(t, &State{Round: 3, Model: []float64{0.5, -0.25}, NoiseStd: 0.1})
+	if err := p.Records(testRecords(1, 1, 12), nil); err != nil {
+		t.Fatal(err)
+	}
+	now, _ := wake(p)
+	m := p.Released(now, privacy.Answer{Sum: []float64{10, -20}, Slots: 10, Cohorts: []privacy.Cohort{1}}).Send[0]
+	const alpha, c, lambda = 1 / (1 + 0.2*2.2), 0.2, 0.1
+	wantClose(t, "a gradient step", m.Real, []float64{
+		0.5 - alpha*c*(1+2*lambda*0.5), -0.25 - alpha*c*(-2-2*lambda*0.25),
+	}, 1e-14)
+	std := math.Hypot((1-2*alpha*c*lambda)*0.1, alpha*c*p.mechanism.Sigma()/10)
+	if m.Round != 4 || math.Abs(m.NoiseStd-std) > 1e-14 {
+		t.Errorf("round %d, noise %v; want 4 and %v", m.Round, m.NoiseStd, std)
 	}
 }
 
