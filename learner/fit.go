@@ -61,7 +61,11 @@ func (f *fitter) minimise(theta, weight, centre []float64) {
 			f.scores(theta)
 			return
 		}
-		value = f.lineSearch(theta, direction, weight, centre, value)
+		next := f.lineSearch(theta, direction, weight, centre, value)
+		if math.Abs(value-next-decrement/2) <= 1e-9*decrement {
+			return // as foretold: the objective is quadratic, this was the minimum
+		}
+		value = next
 	}
 }
 
