@@ -134,7 +134,7 @@ func (c *checker) graph(g Graph) {
 
 func (c *checker) release(r Release) {
 	c.positive("release.max_epsilon", r.MaxEpsilon)
-	c.check(r.MaxDelta > 0 && r.MaxDelta < 1, "release.max_delta", "must be between 0 and 1")
+	c.check(r.MaxDelta > 0 && r.MaxDelta <= 0.5, "release.max_delta", "must be between 0 and 0.5")
 	c.check(r.MaxReleases >= 1, "release.max_releases", "must be at least 1")
 	c.check(r.Epsilon > 0 && r.Epsilon <= r.MaxEpsilon, "release.epsilon", "must be positive and at most max_epsilon")
 	c.check(r.Delta > 0 && r.Delta <= r.MaxDelta, "release.delta", "must be positive and at most max_delta")
