@@ -46,7 +46,7 @@ func crashChild(path string) {
 		fmt.Println("record", stored[0].Seq)
 		_, err = l.Pay(round, m, []privacy.Cohort{1, 2})
 		fail(err)
-		fmt.Println("paid", round, math.Float64bits(l.Spent(1)))
+		fmt.Println("paid", round, math.Float64bits(spentBy(l, 1)))
 		fail(commitRound(l, round))
 		fmt.Println("committed", round)
 	}
@@ -142,8 +142,8 @@ func TestKillLosesNothing(t *testing.T) {
 func checkPromise(t *testing.T, s *Store, l *Ledger, p promise) promise {
 	t.Helper()
 	// One call may have reached the disk without being reported.
-	if l.Round() < p.paid || l.Round() > p.paid+1 || l.Spent(1) < p.spent || l.Spent(2) < p.spent {
-		t.Fatalf("round %d, spent %v; the child was promised %d and %v", l.Round(), l.Spent(1), p.paid, p.spent)
+	if l.Round() < p.paid || l.Round() > p.paid+1 || spentBy(l, 1) < p.spent || spentBy(l, 2) < p.spent {
+		t.Fatalf("round %d, spent %v; the child was promised %d and %v", l.Round(), spentBy(l, 1), p.paid, p.spent)
 	}
 	round, message := l.Outgoing()
 	if round < p.committed || round > l.Round() {
@@ -156,12 +156,12 @@ func checkPromise(t *testing.T, s *Store, l *Ledger, p promise) promise {
 	if n := uint64(len(live)); err != nil || n < p.record || n > p.record+1 {
 		t.Fatalf("%d records, error %v; the child was promised %d", n, err, p.record)
 	}
-	entries, err := l.Entries()
+	entries, err := entriesOf(l)
 	must(t, err)
 	for _, c := range []privacy.Cohort{1, 2} {
 		paid := slices.Collect(func(yield func(uint64) bool) {
 			for _, e := range entries {
-				if e.Cohort == c && !yield(e.Round) {
+				if e.cohort == c && !yield(e.round) {
 					return
 				}
 			}
@@ -175,5 +175,5 @@ func checkPromise(t *testing.T, s *Store, l *Ledger, p promise) promise {
 			t.Fatalf("cohort %d paid %d times for %d rounds", c, len(paid), l.Round())
 		}
 	}
-	return promise{record: uint64(len(live)), paid: l.Round(), committed: round, spent: l.Spent(1)}
+	return promise{record: uint64(len(live)), paid: l.Round(), committed: round, spent: spentBy(l, 1)}
 }

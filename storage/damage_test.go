@@ -63,7 +63,7 @@ func paidStore(t *testing.T) (path string) {
 	must(t, err)
 	must(t, s.SaveEdge(Edge{Peer: "a", Weight: 1}))
 	must(t, s.SavePeers(Peer{ID: "a"}, Peer{ID: "b"}))
-	must(t, s.SavePersonal([]byte("personal")))
+	must(t, s.PutMeta("task", "abc"))
 	pay(t, l, 4, m, 1, 2)
 	must(t, s.Close())
 	return path
@@ -108,7 +108,7 @@ func TestEveryByteOfAnEntryCounts(t *testing.T) {
 func TestLedgerNoticesWhatIsMissingOrAdded(t *testing.T) {
 	original := takeImage(t, paidStore(t))
 	// rewrite replaces the whole ledger by entries with a sound chain.
-	rewrite := func(b *bbolt.Bucket, entries ...Entry) error {
+	rewrite := func(b *bbolt.Bucket, entries ...entry) error {
 		var head link
 		for sequence := range uint64(paidEntries) {
 			if err := b.Delete(numberKey(sequence + 1)); err != nil {
@@ -124,9 +124,9 @@ func TestLedgerNoticesWhatIsMissingOrAdded(t *testing.T) {
 		}
 		return nil
 	}
-	begin := Entry{Kind: EntryBudget, Budget: budget, Dimension: dim}
-	debit := func(round uint64, muSquared float64) Entry {
-		return Entry{Kind: EntryDebit, Round: round, Cohort: 1, MuSquared: muSquared}
+	begin := entry{kind: entryBudget, budget: budget, dimension: dim}
+	debit := func(round uint64, muSquared float64) entry {
+		return entry{kind: entryDebit, round: round, cohort: 1, muSquared: muSquared}
 	}
 	for _, c := range []struct {
 		name   string
@@ -150,12 +150,12 @@ func TestLedgerNoticesWhatIsMissingOrAdded(t *testing.T) {
 		}},
 		{"no opening entry", ErrDamaged, func(b *bbolt.Bucket) error { return rewrite(b, debit(1, 0.01)) }},
 		{"two opening entries", ErrDamaged, func(b *bbolt.Bucket) error { return rewrite(b, begin, begin) }},
-		{"unknown kind", ErrDamaged, func(b *bbolt.Bucket) error { return rewrite(b, begin, Entry{Kind: 9, Round: 1}) }},
+		{"unknown kind", ErrDamaged, func(b *bbolt.Bucket) error { return rewrite(b, begin, entry{kind: 9, round: 1}) }},
 		{"rounds go back", ErrDamaged, func(b *bbolt.Bucket) error { return rewrite(b, begin, debit(2, 0.01), debit(1, 0.01)) }},
 		{"round zero", ErrDamaged, func(b *bbolt.Bucket) error { return rewrite(b, begin, debit(0, 0.01)) }},
 		{"overspent", ErrDamaged, func(b *bbolt.Bucket) error { return rewrite(b, begin, debit(1, 1e6)) }},
 		{"negative debit", ErrDamaged, func(b *bbolt.Bucket) error { return rewrite(b, begin, debit(1, -1)) }},
-		{"committed beyond paid", ErrRolledBack, func(b *bbolt.Bucket) error { return rewrite(b, begin, debit(1, 0.01)) }},
+		{"a shorter history", ErrRolledBack, func(b *bbolt.Bucket) error { return rewrite(b, begin, debit(1, 0.01)) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := original.put(t)
@@ -167,17 +167,32 @@ func TestLedgerNoticesWhatIsMissingOrAdded(t *testing.T) {
 	}
 }
 
+// Where the anchor cannot tell, what was committed does: it was paid before.
+func TestCommittedRoundWasPaid(t *testing.T) {
+	path := paidStore(t) // round 2 is committed; its debits begin at entry 4
+	tamper(t, path, func(b *bbolt.Bucket) (err error) {
+		for sequence := uint64(4); sequence <= paidEntries; sequence++ {
+			err = errors.Join(err, b.Delete(numberKey(sequence)))
+		}
+		return err
+	})
+	must(t, os.WriteFile(anchorPath(path), encodeAnchor(link{}), 0o600))
+	if err := ledgerError(t, path); !errors.Is(err, ErrDamaged) {
+		t.Fatalf("open: %v, want ErrDamaged", err)
+	}
+}
+
 // contents is everything a store holds, in words.
 func contents(t *testing.T, s *Store, l *Ledger) string {
 	t.Helper()
 	live, deleted, err1 := s.Records()
 	edges, err2 := s.Edges()
 	peers, err3 := s.Peers()
-	personal, err4 := s.Personal()
-	entries, err5 := l.Entries()
+	meta, err4 := s.Meta("task")
+	entries, err5 := entriesOf(l)
 	must(t, errors.Join(err1, err2, err3, err4, err5))
 	round, message := l.Outgoing()
-	return fmt.Sprint(live, deleted, edges, peers, personal, entries, round, message, l.State(), l.Round(), l.Spent(1), l.Spent(2))
+	return fmt.Sprint(live, deleted, edges, peers, meta, entries, round, message, l.State(), l.Round(), spentBy(l, 1), spentBy(l, 2))
 }
 
 // Damage anywhere in the file either changes nothing that is stored or is an

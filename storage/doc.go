@@ -1,7 +1,7 @@
 // Package storage keeps everything a node must not forget: its records, the
-// privacy ledger, the agent's committed state and outgoing message, the
-// personal model, edges and known peers. All of it lives in one bbolt file,
-// which one process holds at a time, and in a small anchor file beside it.
+// privacy ledger, the agent's committed state and outgoing message, edges and
+// known peers. All of it lives in one bbolt file, which one process holds at a
+// time, and in a small anchor file beside it.
 //
 // # The door's durable half
 //

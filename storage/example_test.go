@@ -34,7 +34,11 @@ func Example() {
 			log.Fatal(err)
 		}
 		last, message := ledger.Outgoing()
-		fmt.Printf("paid up to round %d, %.0f%% of the budget; round %d is outgoing: %q\n", ledger.Round(), 100*ledger.Spent(1), last, message)
+		spent := 0.0
+		for _, s := range ledger.Spending() {
+			spent += s.Share // there is one cohort
+		}
+		fmt.Printf("paid up to round %d, %.0f%% of the budget; round %d is outgoing: %q\n", ledger.Round(), 100*spent, last, message)
 		round := ledger.Round() + 1
 		if _, err := ledger.Pay(round, mechanism, []privacy.Cohort{1}); err != nil {
 			log.Fatal(err)

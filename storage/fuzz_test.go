@@ -31,10 +31,10 @@ func FuzzDecodeSlot(f *testing.F) {
 
 func FuzzDecodeEntry(f *testing.F) {
 	prev := link{sequence: 4, crc: 99}
-	for _, e := range []Entry{
-		{Kind: EntryBudget, Budget: budget, Dimension: dim},
-		{Kind: EntryDebit, Round: 7, Cohort: 2, MuSquared: 0.5},
-		{Kind: EntryUnprotected, Round: 8},
+	for _, e := range []entry{
+		{kind: entryBudget, budget: budget, dimension: dim},
+		{kind: entryDebit, round: 7, cohort: 2, muSquared: 0.5},
+		{kind: entryUnprotected, round: 8},
 	} {
 		data, head := encodeEntry(prev, e)
 		f.Add(numberKey(head.sequence), data)

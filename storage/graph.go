@@ -10,14 +10,12 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// Edge is an accepted link of the similarity graph. Its weight is frozen at the
-// released rounds it was computed from, until either end asks again.
+// Edge is an accepted link of the similarity graph. Its weight is frozen until
+// either end asks again.
 type Edge struct {
 	Peer   string   `json:"peer"`
 	Weight float64  `json:"weight"` // W_ij > 0
 	Addrs  []string `json:"addrs"`  // where to dial the peer
-	Mine   uint64   `json:"mine"`   // round of the own model in the weight
-	Theirs uint64   `json:"theirs"` // round of the peer's model in it
 }
 
 // SaveEdge stores the edge to e.Peer in place of an earlier one.
@@ -43,16 +41,7 @@ func (s *Store) DeleteEdge(peer string) error {
 }
 
 // Edges returns all edges, sorted by peer.
-func (s *Store) Edges() (edges []Edge, err error) {
-	err = s.view(func(tx *bbolt.Tx) (err error) {
-		edges, err = allJSON[Edge](tx.Bucket(bucketEdges))
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("storage: read edges: %w", err)
-	}
-	return edges, nil
-}
+func (s *Store) Edges() ([]Edge, error) { return readJSON[Edge](s, bucketEdges) }
 
 // Peer is a node heard of, to be dialled again after a restart.
 type Peer struct {
@@ -61,11 +50,11 @@ type Peer struct {
 	LastSeen int64    `json:"last_seen"` // Unix seconds
 }
 
-// MaxPeers bounds the known peers. Beyond it the longest unseen are dropped.
-const MaxPeers = 1000
+// maxPeers bounds the known peers: plenty to find the network again.
+const maxPeers = 1000
 
 // SavePeers stores the given peers, in place of what was known of them, in one
-// transaction.
+// transaction. Beyond 1,000 the longest unseen are dropped.
 func (s *Store) SavePeers(peers ...Peer) error {
 	err := s.update(func(tx *bbolt.Tx) error {
 		b := tx.Bucket(bucketPeers)
@@ -79,7 +68,7 @@ func (s *Store) SavePeers(peers ...Peer) error {
 			return err
 		}
 		slices.SortFunc(known, newestFirst)
-		for _, p := range known[min(len(known), MaxPeers):] {
+		for _, p := range known[min(len(known), maxPeers):] {
 			if err := b.Delete([]byte(p.ID)); err != nil {
 				return err
 			}
@@ -93,16 +82,10 @@ func (s *Store) SavePeers(peers ...Peer) error {
 }
 
 // Peers returns the known peers, the most recently seen first.
-func (s *Store) Peers() (peers []Peer, err error) {
-	err = s.view(func(tx *bbolt.Tx) (err error) {
-		peers, err = allJSON[Peer](tx.Bucket(bucketPeers))
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("storage: read peers: %w", err)
-	}
+func (s *Store) Peers() ([]Peer, error) {
+	peers, err := readJSON[Peer](s, bucketPeers)
 	slices.SortFunc(peers, newestFirst)
-	return peers, nil
+	return peers, err
 }
 
 func newestFirst(a, b Peer) int {
@@ -118,6 +101,18 @@ func putJSON(b *bbolt.Bucket, id string, v any) error {
 		return err
 	}
 	return put(b, []byte(id), data)
+}
+
+// readJSON returns every value of a bucket in the order of keys.
+func readJSON[T any](s *Store, bucket []byte) (all []T, err error) {
+	err = s.view(func(tx *bbolt.Tx) (err error) {
+		all, err = allJSON[T](tx.Bucket(bucket))
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("storage: read %s: %w", bucket, err)
+	}
+	return all, nil
 }
 
 // allJSON decodes every value of a bucket in the order of keys.

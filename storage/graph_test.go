@@ -9,7 +9,7 @@ import (
 
 func TestEdges(t *testing.T) {
 	s, _ := open(t, newPath(t))
-	a := Edge{Peer: "a", Weight: 0.5, Addrs: []string{"/ip4/127.0.0.1/tcp/1"}, Mine: 3, Theirs: 4}
+	a := Edge{Peer: "a", Weight: 0.5, Addrs: []string{"/ip4/127.0.0.1/tcp/1"}}
 	b := Edge{Peer: "b", Weight: 1}
 	must(t, s.SaveEdge(b))
 	must(t, s.SaveEdge(Edge{Peer: "a", Weight: 9}))
@@ -33,18 +33,18 @@ func TestEdges(t *testing.T) {
 
 func TestPeersKeepTheNewest(t *testing.T) {
 	s, _ := open(t, newPath(t))
-	peers := make([]Peer, MaxPeers+50)
+	peers := make([]Peer, maxPeers+50)
 	for i := range peers {
 		peers[i] = Peer{ID: fmt.Sprintf("peer %04d", i), LastSeen: int64(i)}
 	}
-	must(t, s.SavePeers(peers[:MaxPeers]...))
+	must(t, s.SavePeers(peers[:maxPeers]...))
 	must(t, s.SavePeers(Peer{ID: "peer 0000", LastSeen: 1e6, Addrs: []string{"/ip4/10.0.0.1/tcp/1"}}))
-	must(t, s.SavePeers(peers[MaxPeers:]...))
+	must(t, s.SavePeers(peers[maxPeers:]...))
 	s, _ = reopen(t, s)
 	known, err := s.Peers()
 	must(t, err)
-	if len(known) != MaxPeers {
-		t.Fatalf("%d peers are known, want %d", len(known), MaxPeers)
+	if len(known) != maxPeers {
+		t.Fatalf("%d peers are known, want %d", len(known), maxPeers)
 	}
 	if known[0].LastSeen != 1e6 || len(known[0].Addrs) != 1 {
 		t.Errorf("the first is %+v, want the one seen last", known[0])

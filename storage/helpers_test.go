@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 
+	"go.etcd.io/bbolt"
+
 	"p2pnode/learner"
 	"p2pnode/privacy"
 )
@@ -87,6 +89,27 @@ func pay(t testing.TB, l *Ledger, round uint64, m privacy.Mechanism, cohorts ...
 	if err != nil || !slices.Equal(paid, cohorts) {
 		t.Fatalf("round %d: cohorts %v paid, error %v; want %v", round, paid, err, cohorts)
 	}
+}
+
+// entriesOf reads the whole ledger from disk, in order.
+func entriesOf(l *Ledger) (entries []entry, err error) {
+	err = l.store.view(func(tx *bbolt.Tx) error {
+		return walkLedger(tx, func(e entry, _ link) error {
+			entries = append(entries, e)
+			return nil
+		})
+	})
+	return entries, err
+}
+
+// spentBy is the share of its budget that a cohort has used.
+func spentBy(l *Ledger, c privacy.Cohort) float64 {
+	for _, s := range l.Spending() {
+		if s.Cohort == c {
+			return s.Share
+		}
+	}
+	return 0
 }
 
 // commitRound commits bytes that follow from the round.

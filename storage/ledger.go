@@ -30,7 +30,7 @@ var (
 // others up until its bytes are on disk.
 type Ledger struct {
 	store *Store
-	start Entry // the opening entry; written with the first payment
+	start entry // the opening entry; written with the first payment
 
 	mu        sync.Mutex
 	account   *privacy.Account
@@ -59,9 +59,9 @@ func (l *Ledger) Pay(round uint64, m privacy.Mechanism, cohorts []privacy.Cohort
 	if len(debits) == 0 {
 		return nil, nil
 	}
-	entries := make([]Entry, len(debits))
+	entries := make([]entry, len(debits))
 	for i, d := range debits {
-		entries[i] = Entry{Kind: EntryDebit, Round: round, Cohort: d.Cohort, MuSquared: d.MuSquared}
+		entries[i] = entry{kind: entryDebit, round: round, cohort: d.Cohort, muSquared: d.MuSquared}
 		paid = append(paid, d.Cohort)
 	}
 	if err := l.append(entries); err != nil {
@@ -78,7 +78,7 @@ func (l *Ledger) PayUnprotected(round uint64) error {
 	if err := l.mayPay(round); err != nil {
 		return err
 	}
-	return l.append([]Entry{{Kind: EntryUnprotected, Round: round}})
+	return l.append([]entry{{kind: entryUnprotected, round: round}})
 }
 
 func (l *Ledger) mayPay(round uint64) error {
@@ -92,9 +92,9 @@ func (l *Ledger) mayPay(round uint64) error {
 }
 
 // append makes entries durable, moves the anchor and only then counts them.
-func (l *Ledger) append(entries []Entry) error {
+func (l *Ledger) append(entries []entry) error {
 	if l.head.sequence == 0 {
-		entries = append([]Entry{l.start}, entries...)
+		entries = append([]entry{l.start}, entries...)
 	}
 	head := l.head
 	err := l.write(func(tx *bbolt.Tx) error {
@@ -141,17 +141,17 @@ func (l *Ledger) write(fn func(*bbolt.Tx) error) error {
 }
 
 // apply counts an entry that is on disk.
-func (l *Ledger) apply(e Entry) error {
-	l.round = max(l.round, e.Round)
-	switch e.Kind {
-	case EntryUnprotected:
+func (l *Ledger) apply(e entry) error {
+	l.round = max(l.round, e.round)
+	switch e.kind {
+	case entryUnprotected:
 		l.unbounded = true
-	case EntryDebit:
-		if err := l.account.Apply(privacy.Debit{Cohort: e.Cohort, MuSquared: e.MuSquared}); err != nil {
+	case entryDebit:
+		if err := l.account.Apply(privacy.Debit{Cohort: e.cohort, MuSquared: e.muSquared}); err != nil {
 			return fmt.Errorf("count a debit: %w", err)
 		}
-		if i, found := slices.BinarySearch(l.cohorts, e.Cohort); !found {
-			l.cohorts = slices.Insert(l.cohorts, i, e.Cohort)
+		if i, found := slices.BinarySearch(l.cohorts, e.cohort); !found {
+			l.cohorts = slices.Insert(l.cohorts, i, e.cohort)
 		}
 	}
 	return nil
@@ -240,13 +240,6 @@ func (l *Ledger) Spending() []Spending {
 		list[i] = Spending{c, l.account.Releases(c), l.account.Spent(c)}
 	}
 	return list
-}
-
-// Spent is the share of its budget that a cohort has used, in [0, 1].
-func (l *Ledger) Spent(c privacy.Cohort) float64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.account.Spent(c)
 }
 
 // Exhausted reports whether a cohort cannot pay for m once more; no cohort can

@@ -30,7 +30,7 @@ func (s *Store) OpenLedger(b privacy.Budget, dim int) (*Ledger, error) {
 	if err != nil {
 		return nil, fmt.Errorf("storage: open ledger: %w", err)
 	}
-	l := &Ledger{store: s, account: account, start: Entry{Sequence: 1, Kind: EntryBudget, Budget: b, Dimension: dim}}
+	l := &Ledger{store: s, account: account, start: entry{sequence: 1, kind: entryBudget, budget: b, dimension: dim}}
 	if err := l.replay(); err != nil {
 		return nil, fmt.Errorf("%w (ledger of %s)", err, s.path)
 	}
@@ -51,7 +51,7 @@ func (l *Ledger) replay() error {
 		return err
 	}
 	return l.store.view(func(tx *bbolt.Tx) error {
-		err := walkLedger(tx, func(e Entry, head link) error {
+		err := walkLedger(tx, func(e entry, head link) error {
 			if head.sequence == anchor.sequence && head != anchor {
 				return fmt.Errorf("%w: the anchor belongs to another history", ErrRolledBack)
 			}
@@ -70,42 +70,28 @@ func (l *Ledger) replay() error {
 	})
 }
 
-func (l *Ledger) replayEntry(e Entry) error {
-	if (e.Sequence == 1) != (e.Kind == EntryBudget) {
-		return fmt.Errorf("%w: ledger entry %d is out of place", ErrDamaged, e.Sequence)
+func (l *Ledger) replayEntry(e entry) error {
+	if (e.sequence == 1) != (e.kind == entryBudget) {
+		return fmt.Errorf("%w: ledger entry %d is out of place", ErrDamaged, e.sequence)
 	}
-	if e.Kind == EntryBudget {
+	if e.kind == entryBudget {
 		if e != l.start {
 			return fmt.Errorf("%w: epsilon %g, delta %g and dimension %d, not %g, %g and %d: use those, or a new directory with new records",
-				ErrBudget, e.Budget.Epsilon, e.Budget.Delta, e.Dimension, l.start.Budget.Epsilon, l.start.Budget.Delta, l.start.Dimension)
+				ErrBudget, e.budget.Epsilon, e.budget.Delta, e.dimension, l.start.budget.Epsilon, l.start.budget.Delta, l.start.dimension)
 		}
 		return nil
 	}
-	if e.Round == 0 || e.Round < l.round {
-		return fmt.Errorf("%w: ledger entry %d goes back to round %d", ErrDamaged, e.Sequence, e.Round)
+	if e.round == 0 || e.round < l.round {
+		return fmt.Errorf("%w: ledger entry %d goes back to round %d", ErrDamaged, e.sequence, e.round)
 	}
 	if err := l.apply(e); err != nil {
-		return fmt.Errorf("%w: ledger entry %d: %w", ErrDamaged, e.Sequence, err)
+		return fmt.Errorf("%w: ledger entry %d: %w", ErrDamaged, e.sequence, err)
 	}
 	return nil
 }
 
-// Entries returns the whole ledger in order.
-func (l *Ledger) Entries() (entries []Entry, err error) {
-	err = l.store.view(func(tx *bbolt.Tx) error {
-		return walkLedger(tx, func(e Entry, _ link) error {
-			entries = append(entries, e)
-			return nil
-		})
-	})
-	if err != nil {
-		return nil, fmt.Errorf("storage: read the ledger: %w", err)
-	}
-	return entries, nil
-}
-
 // walkLedger verifies the chain and hands out each entry with the link it ends.
-func walkLedger(tx *bbolt.Tx, visit func(Entry, link) error) error {
+func walkLedger(tx *bbolt.Tx, visit func(entry, link) error) error {
 	var head link
 	return tx.Bucket(bucketLedger).ForEach(func(key, sealed []byte) error {
 		data, err := unseal(key, sealed)

@@ -41,7 +41,6 @@ var (
 
 	keyCommitted = []byte("committed")
 	keyMeta      = []byte("meta/") // and the caller's key
-	keyPersonal  = []byte("personal")
 	keySchema    = []byte("schema")
 )
 

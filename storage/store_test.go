@@ -116,21 +116,19 @@ func firstError[T any](_ T, err error) error { return err }
 
 func TestValuesSurvive(t *testing.T) {
 	s, _ := open(t, newPath(t))
-	check := func(meta, personal string) {
+	check := func(task, other string) {
 		t.Helper()
-		m, err := s.Meta("task")
-		must(t, err)
-		p, err := s.Personal()
-		must(t, err)
-		if m != meta || string(p) != personal || (personal == "" && p != nil) {
-			t.Fatalf("meta %q, personal %q; want %q and %q", m, p, meta, personal)
+		for key, want := range map[string]string{"task": task, "other": other} {
+			if got, err := s.Meta(key); err != nil || got != want {
+				t.Fatalf("%s is %q, error %v; want %q", key, got, err, want)
+			}
 		}
 	}
 	check("", "")
 	must(t, s.PutMeta("task", "abc"))
-	must(t, s.SavePersonal([]byte("model")))
-	check("abc", "model")
+	must(t, s.PutMeta("other", "xyz"))
+	check("abc", "xyz")
 	must(t, s.PutMeta("task", "def"))
 	s, _ = reopen(t, s)
-	check("def", "model")
+	check("def", "xyz")
 }

@@ -24,24 +24,6 @@ func (s *Store) Meta(key string) (string, error) {
 	return string(value), nil
 }
 
-// SavePersonal stores the personal model, which never leaves the device, as
-// bytes the caller understands.
-func (s *Store) SavePersonal(model []byte) error {
-	if err := s.putValue(keyPersonal, model); err != nil {
-		return fmt.Errorf("storage: save the personal model: %w", err)
-	}
-	return nil
-}
-
-// Personal returns the bytes SavePersonal stored last, nil if there are none.
-func (s *Store) Personal() ([]byte, error) {
-	model, err := s.value(keyPersonal)
-	if err != nil {
-		return nil, fmt.Errorf("storage: read the personal model: %w", err)
-	}
-	return model, nil
-}
-
 func metaKey(key string) []byte { return append(bytes.Clone(keyMeta), key...) }
 
 func (s *Store) putValue(key, value []byte) error {
