@@ -15,12 +15,12 @@ import (
 // nodes of different versions belong to different networks.
 const Version = 1
 
-// MaxMessageSize bounds an encoded model, in bytes.
-const MaxMessageSize = 64 << 10
+// maxMessageSize bounds an encoded model, in bytes.
+const maxMessageSize = 64 << 10
 
-// ErrMalformed wraps every complaint about the content of a message. No honest
+// errMalformed wraps every complaint about the content of a message. No honest
 // node sends one.
-var ErrMalformed = errors.New("malformed message")
+var errMalformed = errors.New("malformed message")
 
 // Limits is what the nodes of one network agree that a shared model looks like.
 type Limits struct {
@@ -28,10 +28,10 @@ type Limits struct {
 	Radius    float64 // the model lies in the l2 ball of this radius around zero
 }
 
-// Check reports whether the limits describe a model that fits in a message.
-func (l Limits) Check() error {
-	if l.Dimension < 1 || l.Dimension > (MaxMessageSize-headerSize)/8 {
-		return fmt.Errorf("gossip: dimension %d does not fit in a message of %d bytes", l.Dimension, MaxMessageSize)
+// check reports whether the limits describe a model that fits in a message.
+func (l Limits) check() error {
+	if l.Dimension < 1 || l.Dimension > (maxMessageSize-headerSize)/8 {
+		return fmt.Errorf("gossip: dimension %d does not fit in a message of %d bytes", l.Dimension, maxMessageSize)
 	}
 	if !(l.Radius > 0) || math.IsInf(l.Radius*(1+ballSlack), 1) {
 		return fmt.Errorf("gossip: radius %v is not a positive number", l.Radius)
@@ -39,7 +39,7 @@ func (l Limits) Check() error {
 	return nil
 }
 
-// headerSize bounds the bytes of an encoded model beside its coordinates: six
+// headerSize bounds the bytes of an encoded model beside its coordinates: five
 // tags, three varints, one double and one length, with room to spare.
 const headerSize = 64
 
@@ -62,16 +62,16 @@ func Encode(m learner.Message) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("gossip: encode the model: %w", err)
 	}
-	if len(data) > MaxMessageSize {
-		return nil, fmt.Errorf("gossip: a model of %d coordinates exceeds %d bytes", len(m.Real), MaxMessageSize)
+	if len(data) > maxMessageSize {
+		return nil, fmt.Errorf("gossip: a model of %d coordinates exceeds %d bytes", len(m.Real), maxMessageSize)
 	}
 	return data, nil
 }
 
-// Decode checks untrusted bytes and returns the model they hold, said to be
+// decode checks untrusted bytes and returns the model they hold, said to be
 // from the given author, whom the caller has authenticated. All errors wrap
-// [ErrMalformed] and say nothing of the values.
-func Decode(data []byte, from learner.ID, l Limits) (learner.Message, error) {
+// errMalformed and say nothing of the values.
+func decode(data []byte, from learner.ID, l Limits) (learner.Message, error) {
 	if len(data) > 8*l.Dimension+headerSize {
 		return learner.Message{}, malformed("%d bytes are too many for dimension %d", len(data), l.Dimension)
 	}
@@ -126,5 +126,5 @@ func unmarshal(data []byte, w proto.Message) error {
 }
 
 func malformed(format string, args ...any) error {
-	return fmt.Errorf("gossip: %w: "+format, append([]any{ErrMalformed}, args...)...)
+	return fmt.Errorf("gossip: %w: "+format, append([]any{errMalformed}, args...)...)
 }

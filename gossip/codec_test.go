@@ -47,7 +47,7 @@ func TestEncodedModelsDecodeToTheSameBits(t *testing.T) {
 			m.Real[i] = random.NormFloat64()
 		}
 		scale(m.Real, limits.Radius*random.Float64())
-		got, err := Decode(mustEncode(t, m), "author", limits)
+		got, err := decode(mustEncode(t, m), "author", limits)
 		if err != nil {
 			t.Fatalf("dimension %d, radius %g: %v", limits.Dimension, limits.Radius, err)
 		}
@@ -74,7 +74,7 @@ func TestTheBallIsClosedUpToRounding(t *testing.T) {
 		in   bool
 	}{{0, true}, {1.999, true}, {2, true}, {2 * (1 + 1e-10), true}, {2 * (1 + 1e-8), false}, {3, false}, {1e200, false}} {
 		v := []float64{c.norm / math.Sqrt(3), c.norm / math.Sqrt(3), c.norm / math.Sqrt(3)}
-		_, err := Decode(mustEncode(t, model(1, v...)), "author", testLimits)
+		_, err := decode(mustEncode(t, model(1, v...)), "author", testLimits)
 		if (err == nil) != c.in {
 			t.Errorf("norm %g in a ball of radius 2: %v", c.norm, err)
 		}
@@ -95,7 +95,7 @@ func TestMalformedModelsAreRefused(t *testing.T) {
 		return data
 	}
 	valid := encode(func(*wire.Model) {})
-	if _, err := Decode(valid, "author", testLimits); err != nil {
+	if _, err := decode(valid, "author", testLimits); err != nil {
 		t.Fatalf("the model the others are made from is refused: %v", err)
 	}
 	for name, data := range map[string][]byte{
@@ -122,9 +122,9 @@ func TestMalformedModelsAreRefused(t *testing.T) {
 		"attempt":          protowire.AppendVarint(protowire.AppendTag(slices.Clone(valid), 4, protowire.VarintType), 1),
 		"unknown field":    protowire.AppendBytes(protowire.AppendTag(slices.Clone(valid), 99, protowire.BytesType), []byte("x")),
 	} {
-		m, err := Decode(data, "author", testLimits)
-		if !errors.Is(err, ErrMalformed) {
-			t.Errorf("%s: error %v does not wrap ErrMalformed", name, err)
+		m, err := decode(data, "author", testLimits)
+		if !errors.Is(err, errMalformed) {
+			t.Errorf("%s: error %v does not wrap errMalformed", name, err)
 		}
 		if m.Real != nil {
 			t.Errorf("%s: values came out with the error", name)
@@ -134,7 +134,7 @@ func TestMalformedModelsAreRefused(t *testing.T) {
 
 func TestErrorsSayNothingOfTheValues(t *testing.T) {
 	const secret = 123456.789
-	_, err := Decode(mustEncode(t, model(1, secret, 0, 0)), "author", testLimits)
+	_, err := decode(mustEncode(t, model(1, secret, 0, 0)), "author", testLimits)
 	if err == nil || strings.Contains(err.Error(), "123456") {
 		t.Errorf("the error is %v", err)
 	}
@@ -149,7 +149,7 @@ func TestOnlyBroadcastModelsAreEncoded(t *testing.T) {
 		"directed":     directed,
 		"unknown kind": other,
 		"round 0":      model(0, 0),
-		"too large":    model(1, make([]float64, MaxMessageSize/8)...),
+		"too large":    model(1, make([]float64, maxMessageSize/8)...),
 	} {
 		if _, err := Encode(m); err == nil {
 			t.Errorf("%s: encoded", name)
@@ -167,12 +167,12 @@ func TestLimits(t *testing.T) {
 		{Limits{1, 0}, false}, {Limits{1, -1}, false}, {Limits{1, math.NaN()}, false}, {Limits{1, math.Inf(1)}, false},
 		{Limits{1, math.MaxFloat64}, false},
 	} {
-		if err := c.limits.Check(); (err == nil) != c.ok {
+		if err := c.limits.check(); (err == nil) != c.ok {
 			t.Errorf("%+v: %v", c.limits, err)
 		}
 	}
 	largest := model(math.MaxUint64, make([]float64, 8184)...)
-	if _, err := Decode(mustEncode(t, largest), "author", Limits{8184, 1}); err != nil {
+	if _, err := decode(mustEncode(t, largest), "author", Limits{8184, 1}); err != nil {
 		t.Errorf("the largest dimension allowed does not fit: %v", err)
 	}
 }
@@ -184,10 +184,10 @@ func FuzzDecode(f *testing.F) {
 	f.Add(mustEncode(f, model(math.MaxUint64, 1, -1, math.Copysign(0, -1))))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		m, err := Decode(data, "author", testLimits)
+		m, err := decode(data, "author", testLimits)
 		if err != nil {
-			if !errors.Is(err, ErrMalformed) {
-				t.Fatalf("%v does not wrap ErrMalformed", err)
+			if !errors.Is(err, errMalformed) {
+				t.Fatalf("%v does not wrap errMalformed", err)
 			}
 			return
 		}
@@ -195,7 +195,7 @@ func FuzzDecode(f *testing.F) {
 			!(math.Hypot(math.Hypot(m.Real[0], m.Real[1]), m.Real[2]) <= 2*(1+1e-8)) {
 			t.Fatalf("accepted %+v", m)
 		}
-		again, err := Decode(mustEncode(t, m), "author", testLimits)
+		again, err := decode(mustEncode(t, m), "author", testLimits)
 		if err != nil || !same(again, m) {
 			t.Fatalf("%+v became %+v (%v)", m, again, err)
 		}
@@ -228,12 +228,12 @@ func TestMalformedEdgeMessagesAreRefused(t *testing.T) {
 	for name, change := range map[string]func(*wire.EdgeRequest){
 		"version":          func(w *wire.EdgeRequest) { w.Version = 2 },
 		"kind 0":           func(w *wire.EdgeRequest) { w.Kind = 0 },
-		"kind 4":           func(w *wire.EdgeRequest) { w.Kind = 4 },
+		"kind 3":           func(w *wire.EdgeRequest) { w.Kind = 3 },
 		"kind 257":         func(w *wire.EdgeRequest) { w.Kind = 257 },
 		"NaN profile":      func(w *wire.EdgeRequest) { w.Profile = []float64{math.NaN()} },
 		"infinite profile": func(w *wire.EdgeRequest) { w.Profile = []float64{math.Inf(-1)} },
 		"long profile":     func(w *wire.EdgeRequest) { w.Profile = make([]float64, maxProfile+1) },
-		"long latest":      func(w *wire.EdgeRequest) { w.Latest = make([]byte, MaxMessageSize+1) },
+		"long latest":      func(w *wire.EdgeRequest) { w.Latest = make([]byte, maxMessageSize+1) },
 	} {
 		w := encodeRequest(EdgeRequest{Kind: EdgeAsk})
 		change(w)
@@ -241,7 +241,7 @@ func TestMalformedEdgeMessagesAreRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := decodeRequest(data); !errors.Is(err, ErrMalformed) {
+		if _, err := decodeRequest(data); !errors.Is(err, errMalformed) {
 			t.Errorf("request with a bad %s: %v", name, err)
 		}
 	}
@@ -254,7 +254,7 @@ func TestMalformedEdgeMessagesAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := decodeReply(data); !errors.Is(err, ErrMalformed) {
+	if _, err := decodeReply(data); !errors.Is(err, errMalformed) {
 		t.Errorf("reply with a long reason: %v", err)
 	}
 }
@@ -278,7 +278,7 @@ func BenchmarkDecode(b *testing.B) {
 	b.SetBytes(int64(len(data)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := Decode(data, "author", limits); err != nil {
+		if _, err := decode(data, "author", limits); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -39,9 +39,7 @@ type EdgeReply struct {
 }
 
 func encodeRequest(r EdgeRequest) *wire.EdgeRequest {
-	return &wire.EdgeRequest{
-		Version: Version, Kind: uint32(r.Kind), Profile: r.Profile, Latest: r.Latest,
-	}
+	return &wire.EdgeRequest{Version: Version, Kind: uint32(r.Kind), Profile: r.Profile, Latest: r.Latest}
 }
 
 func decodeRequest(data []byte) (EdgeRequest, error) {
@@ -49,9 +47,7 @@ func decodeRequest(data []byte) (EdgeRequest, error) {
 	if err := unmarshal(data, &w); err != nil {
 		return EdgeRequest{}, err
 	}
-	r := EdgeRequest{
-		Kind: EdgeKind(w.Kind), Profile: w.Profile, Latest: w.Latest,
-	}
+	r := EdgeRequest{Kind: EdgeKind(w.Kind), Profile: w.Profile, Latest: w.Latest}
 	switch {
 	case w.Version != Version:
 		return EdgeRequest{}, malformed("version %d, not %d", w.Version, Version)
@@ -63,8 +59,8 @@ func decodeRequest(data []byte) (EdgeRequest, error) {
 
 func encodeReply(r EdgeReply) *wire.EdgeReply {
 	return &wire.EdgeReply{
-		Version: Version, Accepted: r.Accepted, Reason: r.Reason[:min(len(r.Reason), maxReason)], Profile: r.Profile,
-		Latest: r.Latest,
+		Version: Version, Accepted: r.Accepted, Reason: r.Reason[:min(len(r.Reason), maxReason)],
+		Profile: r.Profile, Latest: r.Latest,
 	}
 }
 
@@ -73,10 +69,7 @@ func decodeReply(data []byte) (EdgeReply, error) {
 	if err := unmarshal(data, &w); err != nil {
 		return EdgeReply{}, err
 	}
-	r := EdgeReply{
-		Accepted: w.Accepted, Reason: w.Reason, Profile: w.Profile,
-		Latest: w.Latest,
-	}
+	r := EdgeReply{Accepted: w.Accepted, Reason: w.Reason, Profile: w.Profile, Latest: w.Latest}
 	switch {
 	case w.Version != Version:
 		return EdgeReply{}, malformed("version %d, not %d", w.Version, Version)
@@ -90,7 +83,7 @@ func checkEdge(profile []float64, latest []byte) error {
 	if len(profile) > maxProfile || slices.ContainsFunc(profile, notFinite) {
 		return malformed("the profile is too long or not finite")
 	}
-	if len(latest) > MaxMessageSize {
+	if len(latest) > maxMessageSize {
 		return malformed("the newest message is too long")
 	}
 	return nil

@@ -95,22 +95,13 @@ type follow struct {
 // ID is the learner's name for a peer.
 func ID(p peer.ID) learner.ID { return learner.ID(p.String()) }
 
-// Peer is the inverse of [ID].
-func Peer(id learner.ID) (peer.ID, error) {
-	p, err := peer.Decode(string(id))
-	if err != nil {
-		return "", fmt.Errorf("gossip: %q is no peer ID: %w", id, err)
-	}
-	return p, nil
-}
-
 // New joins the network on a running host. The caller must call [Gossip.Run],
 // which ends what New started, and closes the host afterwards.
 func New(h host.Host, c Config) (*Gossip, error) {
 	if c.Network == "" || c.Logger == nil || c.OnEdge == nil {
 		return nil, errors.New("gossip: Network, Logger and OnEdge are required")
 	}
-	if err := c.Limits.Check(); err != nil {
+	if err := c.Limits.check(); err != nil {
 		return nil, err
 	}
 	g := &Gossip{

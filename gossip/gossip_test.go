@@ -9,8 +9,6 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/peer"
 	"go.uber.org/goleak"
-
-	"p2pnode/learner"
 )
 
 func TestMain(m *testing.M) {
@@ -254,15 +252,5 @@ func TestConfigIsChecked(t *testing.T) {
 		if _, err := New(h, c); err == nil {
 			t.Errorf("a configuration without %s is accepted", name)
 		}
-	}
-}
-
-func TestPeerIsTheInverseOfID(t *testing.T) {
-	p := newHost(t, newKey(t)).ID()
-	if back, err := Peer(ID(p)); err != nil || back != p {
-		t.Errorf("%s became %s (%v)", p, back, err)
-	}
-	if _, err := Peer(learner.ID("nobody")); err == nil {
-		t.Error("a name that is no peer ID is accepted")
 	}
 }

@@ -18,7 +18,7 @@ const (
 	// edgeTimeout bounds one exchange, both ways.
 	edgeTimeout = 10 * time.Second
 	// maxEdgeSize bounds one edge message: a model, a profile, a few numbers.
-	maxEdgeSize = MaxMessageSize + 8*maxProfile + 1024
+	maxEdgeSize = maxMessageSize + 8*maxProfile + 1024
 	// maxEdgeStreams bounds the requests answered at the same time, and
 	// maxPeerStreams those of one peer: a peer that asks and then says nothing
 	// holds its place for edgeTimeout.
@@ -44,7 +44,7 @@ func (g *Gossip) Ask(ctx context.Context, p peer.ID, r EdgeRequest) (EdgeReply, 
 	}
 	defer bound(ctx, s)()
 	reply, err := ask(s, r)
-	if errors.Is(err, ErrMalformed) {
+	if errors.Is(err, errMalformed) {
 		g.strike(p)
 	}
 	if err != nil {
@@ -156,7 +156,7 @@ func (e *edgeServer) handle(s network.Stream) {
 	defer cancel()
 	defer bound(ctx, s)()
 	if err := e.answer(ctx, s, from); err != nil {
-		if errors.Is(err, ErrMalformed) {
+		if errors.Is(err, errMalformed) {
 			e.gossip.strike(from)
 		}
 		e.gossip.log.Debug("edge request failed", "peer", from, "err", err)

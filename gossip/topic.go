@@ -49,7 +49,7 @@ func newPubSub(ctx context.Context, g *Gossip) (*pubsub.PubSub, error) {
 		pubsub.WithPeerOutboundQueueSize(queueLength),
 		pubsub.WithValidateQueueSize(queueLength),
 		pubsub.WithValidateWorkers(1),
-		pubsub.WithMaxMessageSize(MaxMessageSize+envelopeSize),
+		pubsub.WithMaxMessageSize(maxMessageSize+envelopeSize),
 		pubsub.WithDefaultValidator(g.validate, pubsub.WithValidatorInline(true)),
 		pubsub.WithSubscriptionFilter(subscriptions),
 		pubsub.WithBlacklist(g.offenders),

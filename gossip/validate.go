@@ -27,7 +27,7 @@ func (g *Gossip) validate(_ context.Context, via peer.ID, m *pubsub.Message) pub
 	if m.GetFrom() != f.peer {
 		return pubsub.ValidationReject
 	}
-	model, err := Decode(m.GetData(), f.id, g.config.Limits)
+	model, err := decode(m.GetData(), f.id, g.config.Limits)
 	if err != nil {
 		return pubsub.ValidationReject
 	}
@@ -82,10 +82,10 @@ func (r *rounds) note(round uint64) (first, newest bool) {
 
 // Hear takes a stored model that its author served over an edge stream, under
 // the same checks as a broadcast, and puts it into the inbox. It counts neither
-// as delivered nor against a broadcast of the same round. Errors wrap
-// [ErrMalformed].
+// as delivered nor against a broadcast of the same round. Every
+// error is a complaint about the model and says nothing of its values.
 func (g *Gossip) Hear(author peer.ID, data []byte) (learner.Message, error) {
-	model, err := Decode(data, ID(author), g.config.Limits)
+	model, err := decode(data, ID(author), g.config.Limits)
 	if err != nil {
 		g.strike(author)
 		return learner.Message{}, err

@@ -1,0 +1,113 @@
+package gossip
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	pubsub "github.com/libp2p/go-libp2p-pubsub"
+	pb "github.com/libp2p/go-libp2p-pubsub/pb"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"google.golang.org/protobuf/proto"
+
+	"p2pnode/gossip/internal/wire"
+	"p2pnode/learner"
+)
+
+// badModels are such as an honest codec would never write.
+func badModels(t testing.TB) map[string][]byte {
+	t.Helper()
+	bad := map[string][]byte{
+		"NaN":             mustEncode(t, model(1, math.NaN(), 0, 0)),
+		"out of ball":     mustEncode(t, model(1, 3, 0, 0)),
+		"wrong dimension": mustEncode(t, model(1, 0, 0)),
+		"garbage":         []byte("\xffgarbage"),
+		"empty":           nil,
+		"large":           make([]byte, 50<<10),
+	}
+	old, err := proto.Marshal(&wire.Model{Version: 99, Kind: uint32(learner.KindModel), Round: 1, Value: []float64{0, 0, 0}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad["wrong version"] = old
+	return bad
+}
+
+// TestVerdicts asks the validator directly, so that each outcome is seen.
+func TestVerdicts(t *testing.T) {
+	g := newNode(t)
+	ownerKey, otherKey := newKey(t), newKey(t)
+	owner, _ := peer.IDFromPrivateKey(ownerKey)
+	other, _ := peer.IDFromPrivateKey(otherKey)
+	if err := g.Follow(owner); err != nil {
+		t.Fatal(err)
+	}
+	judge := func(via, author peer.ID, topicOwner peer.ID, data []byte) pubsub.ValidationResult {
+		topic := topicOf("net", topicOwner)
+		return g.validate(t.Context(), via, &pubsub.Message{Message: &pb.Message{From: []byte(author), Topic: &topic, Data: data}})
+	}
+	good := func(round uint64) []byte { return mustEncode(t, model(round, 1, 1, 1)) }
+	for _, step := range []struct {
+		name            string
+		via, author, of peer.ID
+		data            []byte
+		want            pubsub.ValidationResult
+	}{
+		{"the first", owner, owner, owner, good(3), pubsub.ValidationAccept},
+		{"the same again", owner, owner, owner, good(3), pubsub.ValidationIgnore},
+		{"one that was overtaken", owner, owner, owner, good(2), pubsub.ValidationAccept},
+		{"the overtaken one again", owner, owner, owner, good(2), pubsub.ValidationIgnore},
+		{"a newer one, relayed", other, owner, owner, good(100), pubsub.ValidationAccept},
+		{"one of long ago", owner, owner, owner, good(100 - window), pubsub.ValidationIgnore},
+		{"wrong author", other, other, owner, good(101), pubsub.ValidationReject},
+		{"wrong author, relayed by the owner", owner, other, owner, good(101), pubsub.ValidationReject},
+		{"not followed", other, other, other, good(1), pubsub.ValidationIgnore},
+		{"own", g.id(), g.id(), g.id(), good(1), pubsub.ValidationAccept},
+	} {
+		if got := judge(step.via, step.author, step.of, step.data); got != step.want {
+			t.Errorf("%s: verdict %v, want %v", step.name, got, step.want)
+		}
+	}
+	for name, data := range badModels(t) {
+		if got := judge(owner, owner, owner, data); got != pubsub.ValidationReject {
+			t.Errorf("%s: verdict %v, want Reject", name, got)
+		}
+	}
+	if got := g.Inbox().Take(); len(got) != 1 || got[0].Round != 100 {
+		t.Errorf("the inbox holds %+v", got)
+	}
+}
+
+func TestServedModelsAreCheckedLikeBroadcasts(t *testing.T) {
+	g, author := newNode(t), newNode(t)
+	for name, data := range badModels(t) {
+		if _, err := g.Hear(author.id(), data); err == nil {
+			t.Errorf("%s: heard", name)
+		}
+	}
+	if !g.offenders.Contains(author.id()) {
+		t.Error("a peer that serves bad models is not refused")
+	}
+	if len(g.Inbox().Take()) != 0 {
+		t.Error("a bad model is in the inbox")
+	}
+}
+
+// TestRoundsAreCountedOnce compares the bits with a plain set.
+func TestRoundsAreCountedOnce(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	for range 200 {
+		var r rounds
+		seen, newest := make(map[uint64]bool), uint64(0)
+		spread := 1 + random.Uint64N(100)
+		for range 300 {
+			round := 1 + newest - min(newest, random.Uint64N(spread)) + random.Uint64N(3)*random.Uint64N(spread)
+			wantFirst := !seen[round] && round+window > newest
+			wantNewest := round > newest
+			if first, top := r.note(round); first != wantFirst || top != wantNewest {
+				t.Fatalf("round %d after %d: first %v, newest %v; want %v, %v", round, newest, first, top, wantFirst, wantNewest)
+			}
+			seen[round], newest = true, max(newest, round)
+		}
+	}
+}
