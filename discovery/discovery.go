@@ -35,13 +35,9 @@ type Config struct {
 	// Enough reports whether there are candidates enough; until then the node
 	// looks often. Required.
 	Enough func() bool
-	// Slow is the time between looks once there are enough. 0: five minutes.
-	Slow time.Duration
 	// Logger is required.
 	Logger *slog.Logger
 }
-
-const defaultSlow = 5 * time.Minute
 
 // Run looks for nodes until ctx ends and returns after everything it started
 // has ended. It returns an error only for a configuration that cannot work; a
@@ -49,9 +45,6 @@ const defaultSlow = 5 * time.Minute
 func Run(ctx context.Context, h host.Host, c Config) error {
 	if c.Network == "" || c.Found == nil || c.Enough == nil || c.Logger == nil {
 		return errors.New("discovery: Network, Found, Enough and Logger are required")
-	}
-	if c.Slow <= 0 {
-		c.Slow = defaultSlow
 	}
 	table, err := newTable(h, c)
 	if err != nil {

@@ -139,7 +139,7 @@ func TestLooksAreRareOnceThereAreEnough(t *testing.T) {
 	run(t, a, Config{Client: true, Bootstrap: bootstrap})
 	looks := make(chan struct{}, 1000)
 	enough := func() bool { looks <- struct{}{}; return true }
-	run(t, b, Config{Client: true, Bootstrap: bootstrap, Enough: enough, Slow: time.Hour})
+	run(t, b, Config{Client: true, Bootstrap: bootstrap, Enough: enough})
 	<-looks
 	select {
 	case <-looks:

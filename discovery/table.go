@@ -2,7 +2,6 @@ package discovery
 
 import (
 	"context"
-	"log/slog"
 	"math/rand/v2"
 	"time"
 
@@ -17,8 +16,10 @@ import (
 
 const (
 	// firstPause is the time between the first looks; it grows by half until
-	// there are enough candidates, at most to Config.Slow.
-	firstPause = 200 * time.Millisecond
+	// there are enough candidates, at most to longestPause, the time between
+	// looks from then on.
+	firstPause   = 200 * time.Millisecond
+	longestPause = 5 * time.Minute
 	// emptyPause bounds the time between checks while a client knows no server;
 	// they cost nothing on the network.
 	emptyPause = 2 * time.Second
@@ -40,7 +41,6 @@ const (
 type table struct {
 	self   peer.ID
 	config Config
-	log    *slog.Logger
 	dht    *dht.IpfsDHT
 	meet   *routing.RoutingDiscovery
 	key    string
@@ -66,7 +66,6 @@ func newTable(h host.Host, c Config) (*table, error) {
 	return &table{
 		self:   h.ID(),
 		config: c,
-		log:    c.Logger,
 		dht:    d,
 		meet:   routing.NewRoutingDiscovery(d),
 		key:    "p2pnode/" + c.Network,
@@ -91,10 +90,10 @@ func (t *table) look(ctx context.Context) {
 		}
 		t.find(ctx)
 		if t.config.Enough() {
-			pause = t.config.Slow
+			pause = longestPause
 		}
 		sleep(ctx, jitter(pause), nil)
-		pause = min(pause+pause/2, t.config.Slow)
+		pause = min(pause+pause/2, longestPause)
 	}
 }
 
@@ -103,7 +102,7 @@ func (t *table) announce(ctx context.Context) bool {
 	defer cancel()
 	_, err := t.meet.Advertise(ctx, t.key)
 	if err != nil {
-		t.log.Debug("announcing this node failed", "err", err)
+		t.config.Logger.Debug("announcing this node failed", "err", err)
 	}
 	return err == nil
 }
@@ -113,7 +112,7 @@ func (t *table) find(ctx context.Context) {
 	defer cancel()
 	answers, err := t.meet.FindPeers(ctx, t.key, discovery.Limit(allProviders))
 	if err != nil {
-		t.log.Debug("looking for nodes failed", "err", err)
+		t.config.Logger.Debug("looking for nodes failed", "err", err)
 		return
 	}
 	var seen []peer.AddrInfo
