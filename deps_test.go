@@ -27,9 +27,9 @@ var imports = map[string][]string{
 	"p2pnode/discovery":            {},
 	"p2pnode/node":                 {"discovery", "gossip", "learner", "privacy", "storage"},
 	"p2pnode/testnet/sim":          {"learner", "privacy"},
-	"p2pnode/testnet":              {"node", "learner", "privacy", "testnet/sim"},
-	"p2pnode/cmd/p2pnode":          {"node", "learner"},
-	"p2pnode/cmd/testnet":          {"testnet", "node", "learner", "privacy"},
+	"p2pnode/testnet":              {"learner", "node", "privacy", "testnet/sim"},
+	"p2pnode/cmd/p2pnode":          {"node"},
+	"p2pnode/cmd/testnet":          {"learner", "node", "privacy", "testnet"},
 }
 
 // banned lists what a package must not depend on, directly or not, with the
