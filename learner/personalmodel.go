@@ -12,8 +12,6 @@ import (
 type PersonalModel struct {
 	Theta []float64 // the collaborative model, length Task.Dimension
 	Alone []float64 // the tuned model of a node without neighbours
-	Eta   float64   // pull toward the neighbours' model, as weighed on the device
-	Kappa float64   // trust in the neighbours' model, as weighed; 0: none
 }
 
 // Prior is the weighted mean of the neighbours' shared models in a state, or
@@ -46,53 +44,48 @@ func Prior(s State) []float64 {
 // few records, with neighbours and without.
 //
 // prior has length Task.Dimension. A zero prior says nothing: Theta is Alone
-// then, and Kappa 0. Without training records Theta is the task's
-// kappa times the prior and Alone is zero. The running time depends on the
-// data, so it must not run where a message waits for it.
+// then. Without training records Theta is the task's kappa times the prior and
+// Alone is zero. The running time depends on the data, so it must not run where
+// a message waits for it.
 func FitPersonal(t *Task, records []Record, prior []float64) PersonalModel {
 	train := trainingRecords(records)
 	zero := make([]float64, len(prior))
 	if len(train) == 0 {
-		m := PersonalModel{Theta: slices.Clone(prior), Alone: zero, Eta: t.Local.Eta, Kappa: t.Local.Kappa}
-		floats.Scale(t.Local.Kappa, m.Theta)
-		return m
+		return PersonalModel{Theta: floats.ScaleTo(make([]float64, len(prior)), t.Local.Kappa, prior), Alone: zero}
 	}
 	f := newFitter(t.loss(), train)
-	candidates := t.fits(f, zero, 0)
+	candidates := t.fits(f, zero)
 	alone := average(candidates)
 	if floats.Norm(prior, 2) == 0 {
-		return PersonalModel{Theta: alone.theta, Alone: alone.theta, Eta: math.Exp(alone.logEta)}
+		return PersonalModel{Theta: alone, Alone: alone}
 	}
 	for _, kappa := range []float64{t.Local.Kappa / 2, t.Local.Kappa, 2 * t.Local.Kappa} {
-		centre := make([]float64, len(prior))
-		floats.AddScaled(centre, kappa, prior)
-		candidates = append(candidates, t.fits(f, centre, kappa)...)
+		centre := floats.ScaleTo(make([]float64, len(prior)), kappa, prior)
+		candidates = append(candidates, t.fits(f, centre)...)
 	}
-	together := average(candidates)
-	return PersonalModel{Theta: together.theta, Alone: alone.theta, Eta: math.Exp(together.logEta), Kappa: together.kappa}
+	return PersonalModel{Theta: average(candidates), Alone: alone}
 }
 
-// candidate is a fit, or a mean of fits, and the logarithm of its weight.
+// candidate is a fit and the logarithm of its weight.
 type candidate struct {
-	theta                      []float64
-	logEta, kappa, logEvidence float64
+	theta     []float64
+	logWeight float64
 }
 
 // fits returns the fits around the centre, for pulls of 1/8 to 8 times the
 // task's.
-func (t *Task) fits(f *fitter, centre []float64, kappa float64) []candidate {
+func (t *Task) fits(f *fitter, centre []float64) []candidate {
 	var out []candidate
 	theta := slices.Clone(centre)
 	weight := make([]float64, len(centre))
 	for octave := 3; octave >= -3; octave-- { // strongest first: a short way from the centre
-		strength := math.Ldexp(1, octave)
-		t.pull(weight, strength)
+		t.pull(weight, math.Ldexp(1, octave))
 		f.minimise(theta, weight, centre)
 		// The task's own eta is the most plausible before a record is seen.
 		surprise := float64(octave) * math.Ln2
 		out = append(out, candidate{
-			theta: slices.Clone(theta), logEta: math.Log(strength * t.Local.Eta), kappa: kappa,
-			logEvidence: evidenceRate*f.loss.evidence(f.leaveOneOut(), f.y) - surprise*surprise,
+			theta:     slices.Clone(theta),
+			logWeight: evidenceRate*f.loss.evidence(f.leaveOneOut(), f.y) - surprise*surprise,
 		})
 	}
 	return out
@@ -102,19 +95,16 @@ func (t *Task) fits(f *fitter, centre []float64, kappa float64) []candidate {
 // predictions as if these were independent.
 const evidenceRate = 0.5
 
-// average is the mean of the candidates with weights exp(logEvidence).
-func average(candidates []candidate) candidate {
-	weights := make([]float64, len(candidates))
+// average is the weighted mean of the candidates' models.
+func average(candidates []candidate) []float64 {
+	logWeights := make([]float64, len(candidates))
 	for i, c := range candidates {
-		weights[i] = c.logEvidence
+		logWeights[i] = c.logWeight
 	}
-	total := floats.LogSumExp(weights)
-	mean := candidate{theta: make([]float64, len(candidates[0].theta))}
-	for i, c := range candidates {
-		w := math.Exp(weights[i] - total)
-		floats.AddScaled(mean.theta, w, c.theta)
-		mean.logEta += w * c.logEta
-		mean.kappa += w * c.kappa
+	total := floats.LogSumExp(logWeights)
+	mean := make([]float64, len(candidates[0].theta))
+	for _, c := range candidates {
+		floats.AddScaled(mean, math.Exp(c.logWeight-total), c.theta)
 	}
 	return mean
 }
