@@ -88,7 +88,7 @@ const Never = time.Duration(1<<63 - 1)
 var (
 	ErrStranger = errors.New("learner: message from an agent that is not a neighbour")
 	ErrStale    = errors.New("learner: message of a round already heard")
-	ErrShape    = errors.New("learner: message of the wrong kind, dimension or size")
+	ErrShape    = errors.New("learner: message of the wrong kind or dimension, or not finite")
 )
 
 // Agent is one participant's learning algorithm. All methods must be called

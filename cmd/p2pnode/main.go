@@ -40,6 +40,7 @@ type usageError struct {
 	of *cobra.Command
 }
 
+// Unwrap is for [errors.Is] and its kin.
 func (e usageError) Unwrap() error { return e.error }
 
 func (e usageError) hint() string {

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"p2pnode/learner"
 	"p2pnode/privacy"
 )
@@ -48,15 +50,11 @@ func (d *door) pay(q *learner.Query) ([]privacy.Sum, error) {
 		cohorts[i] = q.Sums[i].Cohort()
 	}
 	var paid []privacy.Sum
-	debits := d.account.Admit(q.Mechanism, cohorts)
-	for i := range q.Sums { // debits keep the order of cohorts
-		if len(debits) == 0 || debits[0].Cohort != cohorts[i] {
-			continue
-		}
-		if err := d.account.Apply(debits[0]); err != nil {
+	for _, debit := range d.account.Admit(q.Mechanism, cohorts) {
+		if err := d.account.Apply(debit); err != nil {
 			return nil, err
 		}
-		paid, debits = append(paid, q.Sums[i]), debits[1:]
+		paid = append(paid, q.Sums[slices.Index(cohorts, debit.Cohort)])
 	}
 	return paid, nil
 }

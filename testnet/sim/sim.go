@@ -87,11 +87,11 @@ type simulation struct {
 	latency *rand.Rand
 	events  events
 	now     time.Duration
-	order   uint64 // breaks ties in time
-	flying  int    // messages on their way
-	working int    // agents that may release again
-	samples time.Duration
-	got     int
+	order   uint64        // breaks ties in time
+	flying  int           // messages on their way
+	working int           // agents that may release again
+	heard   int           // messages delivered
+	sample  time.Duration // when the next one is due
 }
 
 // actor is an agent with its door.
@@ -110,7 +110,7 @@ func newSimulation(c Config) (*simulation, error) {
 	}
 	s := &simulation{
 		Config: c, index: map[learner.ID]int{},
-		latency: rand.New(rand.NewPCG(c.Seed, 1)), samples: c.Every,
+		latency: rand.New(rand.NewPCG(c.Seed, 1)), sample: c.Every,
 	}
 	for i, p := range c.Participants {
 		if _, twice := s.index[p.ID]; twice {
@@ -179,7 +179,7 @@ func (s *simulation) handle(e event) error {
 		if err != nil {
 			return fmt.Errorf("sim: message from %q to %q: %w", e.message.From, s.Participants[e.to].ID, err)
 		}
-		s.got++
+		s.heard++
 		return s.apply(e.to, out)
 	}
 	if e.at != a.next || a.done {
@@ -227,8 +227,8 @@ func (s *simulation) send(messages []learner.Message) {
 }
 
 func (s *simulation) sampleUpTo(at time.Duration) {
-	for ; s.Sample != nil && s.Every > 0 && s.samples <= at; s.samples += s.Every {
-		s.Sample(s.samples, s.states())
+	for ; s.Sample != nil && s.Every > 0 && s.sample <= at; s.sample += s.Every {
+		s.Sample(s.sample, s.states())
 	}
 }
 
@@ -241,7 +241,7 @@ func (s *simulation) states() []learner.State {
 }
 
 func (s *simulation) result() *Result {
-	r := &Result{States: s.states(), Messages: s.got, End: s.now}
+	r := &Result{States: s.states(), Messages: s.heard, End: s.now}
 	for i := range s.actors {
 		a := &s.actors[i]
 		r.Releases = append(r.Releases, a.door.made)
