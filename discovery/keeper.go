@@ -17,6 +17,7 @@ import (
 const (
 	firstRedial   = 500 * time.Millisecond // after a failed dial; doubles
 	longestRedial = time.Minute
+	telling       = 8 * firstRedial // the pause at which the operator hears of it, once an outage
 	lasting       = 5 * time.Second // shorter connections count as failed dials
 	dialTimeout   = 10 * time.Second
 	// courtesy is how long the peer with the higher ID leaves a lost
@@ -152,7 +153,11 @@ func (k *Keeper) tend(ctx context.Context, id peer.ID, w *wanted) {
 	pause := firstRedial
 	for ctx.Err() == nil {
 		if err := k.dial(ctx, w); err != nil {
-			k.log.Debug("dialling failed", "peer", id, "err", err)
+			level := slog.LevelDebug
+			if pause == telling {
+				level = slog.LevelWarn
+			}
+			k.log.Log(ctx, level, "cannot reach a peer; trying again", "peer", id, "err", err)
 		}
 		start := time.Now()
 		k.hold(ctx, id, w)

@@ -54,9 +54,18 @@ func newPubSub(ctx context.Context, g *Gossip) (*pubsub.PubSub, error) {
 		pubsub.WithSubscriptionFilter(subscriptions),
 		pubsub.WithBlacklist(g.offenders),
 		pubsub.WithRawTracer(&tracer{gossip: g, subscriptions: subscriptions}),
-		pubsub.WithLogger(g.log),
+		pubsub.WithLogger(debugOnly(ctx, g.log)),
 		pubsub.WithRPCLogger(slog.New(slog.DiscardHandler)),
 	)
+}
+
+// debugOnly keeps gossipsub's own log, which speaks of its internals, for those
+// who debug it.
+func debugOnly(ctx context.Context, log *slog.Logger) *slog.Logger {
+	if log.Enabled(ctx, slog.LevelDebug) {
+		return log
+	}
+	return slog.New(slog.DiscardHandler)
 }
 
 // subscriptions lets peers subscribe to a bounded number of this network's
