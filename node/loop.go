@@ -100,6 +100,14 @@ func (l *loop) look() error {
 func (l *loop) now() time.Duration { return time.Since(l.start) }
 
 func (l *loop) receive() error {
+	// What waits may come from a neighbour the agent has not been told of yet.
+	select {
+	case <-l.hood.changed:
+		if err := l.look(); err != nil {
+			return err
+		}
+	default:
+	}
 	for _, m := range l.gossip.Inbox().Take() {
 		out, err := l.agent.Receive(l.now(), m)
 		if err != nil {
@@ -179,6 +187,7 @@ func (l *loop) publish(ctx context.Context) error {
 	for len(l.outgoing) > 0 && l.outgoing[0].at <= l.now() {
 		message := l.outgoing[0].message
 		l.outgoing = l.outgoing[1:]
+		l.hood.serve(message)
 		if err := l.gossip.Publish(ctx, message); err != nil {
 			// It is stored: neighbours get it when they next renew the edge.
 			l.log.Warn("publish failed", "error", err)

@@ -20,9 +20,6 @@ import (
 	"p2pnode/storage"
 )
 
-// maxCandidates bounds the peers a node remembers beside its neighbours.
-const maxCandidates = 512
-
 // neighbourhood keeps the node's edges: it answers who asks for one, seeks
 // those that are missing (seek.go), and remembers them. Who asks whom depends
 // on public things only: who is there, and the profiles their owners declared
@@ -34,14 +31,30 @@ type neighbourhood struct {
 	store   *storage.Store
 	gossip  *gossip.Gossip
 	keeper  *discovery.Keeper
-	latest  func() []byte // the stored outgoing message; nil if there is none
 	log     *slog.Logger
 
-	changed chan struct{} // holds a value after edges changed
+	restored chan struct{} // closed when restore has returned; no edge changes before
+	changed  chan struct{} // holds a value after edges changed
+
+	// changing is held while an edge comes or goes, so that links, the topics
+	// followed, the keeper and the store agree in the end.
+	changing sync.Mutex
 
 	mu         sync.Mutex
 	links      map[peer.ID]*link
 	candidates map[peer.ID]*candidate
+	latest     []byte // the message published last; nil if there is none
+}
+
+func newNeighbourhood(t *learner.Task, profile []float64, h host.Host, store *storage.Store, log *slog.Logger) *neighbourhood {
+	return &neighbourhood{
+		task: t, profile: profile, host: h, store: store, log: log,
+		keeper:     discovery.NewKeeper(h, log),
+		restored:   make(chan struct{}),
+		changed:    make(chan struct{}, 1),
+		links:      make(map[peer.ID]*link),
+		candidates: make(map[peer.ID]*candidate),
+	}
 }
 
 // link is an edge both ends agreed on.
@@ -53,15 +66,11 @@ type link struct {
 	renewed time.Time
 }
 
-// candidate is a peer of this task that is no neighbour yet.
-type candidate struct {
-	addrs  []multiaddr.Multiaddr
-	weight float64   // 0 before its profile is known
-	after  time.Time // not to be asked before
-}
-
-// restore brings back the edges and peers of an earlier run.
-func (h *neighbourhood) restore() error {
+// restore brings back the edges and peers of an earlier run, and the message
+// they are served.
+func (h *neighbourhood) restore(latest []byte) error {
+	defer close(h.restored)
+	h.serve(latest)
 	edges, err := h.store.Edges()
 	if err != nil {
 		return err
@@ -87,33 +96,24 @@ func (h *neighbourhood) restore() error {
 		if err != nil {
 			return err
 		}
-		h.found(info)
+		h.note(info, time.Unix(p.LastSeen, 0))
 	}
 	h.update()
 	return nil
 }
 
-// found takes note of a peer of this task.
-func (h *neighbourhood) found(info peer.AddrInfo) {
-	if info.ID == h.host.ID() || len(info.Addrs) == 0 {
-		return
-	}
+// serve sets what comers are given: a message that has been published. One
+// that is stored but waits for its slot is not to be had early.
+func (h *neighbourhood) serve(message []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if l := h.links[info.ID]; l != nil {
-		l.addrs = info.Addrs
-	} else if c := h.candidates[info.ID]; c != nil {
-		c.addrs = info.Addrs
-	} else if len(h.candidates) < maxCandidates {
-		h.candidates[info.ID] = &candidate{addrs: info.Addrs}
-	}
+	h.latest = message
 }
 
-// enough reports whether the search for peers can slow down.
-func (h *neighbourhood) enough() bool {
+func (h *neighbourhood) served() []byte {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return len(h.links)+len(h.candidates) >= 4*h.task.Graph.Degree
+	return h.latest
 }
 
 // weight is W_ij, computed alike at both ends from public things; 0 means that
@@ -125,22 +125,28 @@ func (h *neighbourhood) weight(profile []float64) float64 {
 	return learner.ProfileWeight(h.profile, profile, h.task.Graph.Gamma)
 }
 
-// answer is the other end's side of an edge request. A node takes on twice as
-// many edges as it seeks itself, so that late comers find a place.
-func (h *neighbourhood) answer(_ context.Context, from peer.ID, q gossip.EdgeRequest) gossip.EdgeReply {
-	reply := gossip.EdgeReply{Profile: h.profile, Latest: h.latest()}
+// most is how many edges a node has at most: twice as many as it seeks itself,
+// so that late comers find a place.
+func (h *neighbourhood) most() int { return 2 * h.task.Graph.Degree }
+
+// answer is the other end's side of an edge request.
+func (h *neighbourhood) answer(ctx context.Context, from peer.ID, q gossip.EdgeRequest) gossip.EdgeReply {
+	select {
+	case <-h.restored:
+	case <-ctx.Done():
+		return gossip.EdgeReply{Reason: "not ready"}
+	}
+	reply := gossip.EdgeReply{Profile: h.profile, Latest: h.served()}
 	if q.Kind == gossip.EdgeHello {
 		return reply
 	}
+	h.changing.Lock()
+	defer h.changing.Unlock()
 	weight := h.weight(q.Profile)
-	h.mu.Lock()
-	_, linked := h.links[from]
-	full := len(h.links) >= 2*h.task.Graph.Degree
-	h.mu.Unlock()
 	switch {
 	case weight == 0:
 		reply.Reason = "the profiles are too different"
-	case full && !linked:
+	case h.full() && !h.linked(from):
 		reply.Reason = "enough neighbours"
 	default:
 		reply.Accepted = true
@@ -149,40 +155,65 @@ func (h *neighbourhood) answer(_ context.Context, from peer.ID, q gossip.EdgeReq
 	return reply
 }
 
+// full reports whether as many neighbours as allowed are there; those that are
+// away keep nobody out, dead sees to them.
+func (h *neighbourhood) full() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	up := 0
+	for _, l := range h.links {
+		if l.up {
+			up++
+		}
+	}
+	return up >= h.most()
+}
+
+func (h *neighbourhood) linked(id peer.ID) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.links[id] != nil
+}
+
 // link adds or renews the edge to a peer that agreed to it, and takes in the
-// model it sent along.
+// model it sent along. The caller holds h.changing.
 func (h *neighbourhood) link(id peer.ID, weight float64, latest []byte) {
 	if err := h.gossip.Follow(id); err != nil {
 		h.log.Warn("cannot follow a neighbour", "peer", id, "error", err)
 		return
+	}
+	now := time.Now()
+	addrs := sortedAddrs(h.host.Peerstore().Addrs(id))
+	h.mu.Lock()
+	old := h.links[id]
+	if old != nil && len(addrs) == 0 {
+		addrs = old.addrs
+	}
+	h.links[id] = &link{weight: weight, addrs: addrs, up: true, seen: now, renewed: now}
+	delete(h.candidates, id)
+	h.mu.Unlock()
+	same := old != nil && old.weight == weight && slices.EqualFunc(sortedAddrs(old.addrs), addrs, multiaddr.Multiaddr.Equal)
+	if !same {
+		h.update() // before the model, or the agent would drop it as a stranger's
 	}
 	if len(latest) > 0 {
 		if _, err := h.gossip.Hear(id, latest); err != nil {
 			h.log.Debug("neighbour's stored model dropped", "peer", id, "error", err)
 		}
 	}
-	now := time.Now()
-	h.mu.Lock()
-	old := h.links[id]
-	l := &link{weight: weight, addrs: h.host.Peerstore().Addrs(id), up: true, seen: now, renewed: now}
-	if old != nil && len(l.addrs) == 0 {
-		l.addrs = old.addrs
-	}
-	h.links[id] = l
-	delete(h.candidates, id)
-	h.mu.Unlock()
-	if old != nil && old.weight == weight && slices.EqualFunc(old.addrs, l.addrs, multiaddr.Multiaddr.Equal) {
+	if same {
 		return
 	}
-	if err := h.store.SaveEdge(storage.Edge{Peer: id.String(), Weight: weight, Addrs: addrStrings(l.addrs)}); err != nil {
+	if err := h.store.SaveEdge(storage.Edge{Peer: id.String(), Weight: weight, Addrs: addrStrings(addrs)}); err != nil {
 		h.log.Error("cannot remember an edge", "peer", id, "error", err)
 	}
-	h.update()
 }
 
 // unlink gives an edge up.
 func (h *neighbourhood) unlink(id peer.ID, reason string) {
 	h.log.Info("edge dropped", "peer", id, "reason", reason)
+	h.changing.Lock()
+	defer h.changing.Unlock()
 	h.mu.Lock()
 	delete(h.links, id)
 	h.mu.Unlock()
@@ -247,6 +278,11 @@ func addrInfo(id string, addrs []string) (peer.AddrInfo, error) {
 		info.Addrs = append(info.Addrs, m)
 	}
 	return info, nil
+}
+
+// sortedAddrs gives addresses, which a host lists in no order, one.
+func sortedAddrs(addrs []multiaddr.Multiaddr) []multiaddr.Multiaddr {
+	return slices.SortedFunc(slices.Values(addrs), multiaddr.Multiaddr.Compare)
 }
 
 func addrStrings(addrs []multiaddr.Multiaddr) []string {

@@ -10,11 +10,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"path/filepath"
 	"sync"
 
 	"github.com/libp2p/go-libp2p/core/metrics"
 	"github.com/libp2p/go-libp2p/core/peer"
+	"gonum.org/v1/gonum/floats"
 
 	"p2pnode/learner"
 	"p2pnode/privacy"
@@ -130,10 +132,16 @@ func (n *Node) ID() peer.ID { return n.self }
 func (n *Node) Task() *learner.Task { return n.files.task }
 
 // Add stores records made by [learner.Task.Encode] and hands them to the
-// agent. All are stored or none.
+// agent. All are stored or none; after ctx has ended none.
 func (n *Node) Add(ctx context.Context, records []learner.Record) error {
+	if err := n.check(records); err != nil {
+		return err
+	}
 	n.intake.Lock()
 	defer n.intake.Unlock()
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("node: store the records: %w", err)
+	}
 	stored, err := n.store.AppendRecords(records, n.files.task.CohortSize, n.exhausted)
 	if err != nil {
 		return fmt.Errorf("node: store the records: %w", err)
@@ -142,7 +150,20 @@ func (n *Node) Add(ctx context.Context, records []learner.Record) error {
 	if n.session == nil {
 		return nil
 	}
-	return n.session.records(ctx, stored)
+	return n.session.records(stored)
+}
+
+// check refuses what an agent would refuse: stored, it would keep the node from
+// ever running again.
+func (n *Node) check(records []learner.Record) error {
+	dimension := n.files.task.Dimension()
+	for i, r := range records {
+		sum := floats.Sum(r.X) + r.Y // not finite if any of them is not
+		if len(r.X) != dimension || math.IsNaN(sum) || math.IsInf(sum, 0) {
+			return fmt.Errorf("node: record %d of the call does not fit the task; encode it with the task", i+1)
+		}
+	}
+	return nil
 }
 
 // exhausted reports whether a cohort can pay for no more releases; new records

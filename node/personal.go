@@ -33,23 +33,31 @@ func (o *ownData) forget() {
 func (o *ownData) records(store *storage.Store) (live, deleted []learner.Record, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	err = o.load(store)
+	return o.live, o.deleted, err
+}
+
+func (o *ownData) load(store *storage.Store) (err error) {
 	if !o.read {
 		if o.live, o.deleted, err = store.Records(); err != nil {
-			return nil, nil, fmt.Errorf("node: read the records: %w", err)
+			return fmt.Errorf("node: read the records: %w", err)
 		}
 		o.read = true
 	}
-	return o.live, o.deleted, nil
+	return nil
 }
 
-// fit returns the personal model around the prior.
-func (o *ownData) fit(t *learner.Task, prior []float64) learner.PersonalModel {
+// fit returns the personal model of the stored records around the prior.
+func (o *ownData) fit(store *storage.Store, t *learner.Task, prior []float64) (learner.PersonalModel, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if err := o.load(store); err != nil {
+		return learner.PersonalModel{}, err
+	}
 	if o.prior == nil || !slices.Equal(o.prior, prior) {
 		o.model, o.prior = learner.FitPersonal(t, o.live, prior), prior
 	}
-	return o.model
+	return o.model, nil
 }
 
 // Personal fits the personal model around what the neighbours released so far
@@ -60,10 +68,7 @@ func (n *Node) Personal(ctx context.Context) (learner.PersonalModel, error) {
 	if err != nil {
 		return learner.PersonalModel{}, err
 	}
-	if _, _, err := n.own.records(n.store); err != nil {
-		return learner.PersonalModel{}, err
-	}
-	return n.own.fit(n.files.task, learner.Prior(state)), nil
+	return n.own.fit(n.store, n.files.task, learner.Prior(state))
 }
 
 // Predict answers for one row of the task's columns, the target left out.

@@ -21,6 +21,7 @@ const (
 	sulk       = 20 * time.Second // before a peer that declined or failed is asked again
 	renewEvery = time.Minute      // an edge is asked for again, which heals one known at one end only
 	deadAfter  = time.Hour        // an edge nobody answers on is given up
+	patience   = 3                // requests without an answer before a candidate is forgotten
 )
 
 // run looks for neighbours until ctx ends.
@@ -77,17 +78,25 @@ func (h *neighbourhood) due(now time.Time) []errand {
 	return append(out, h.seek(now, h.task.Graph.Degree-live)...)
 }
 
-// dead lists the edges nobody has answered on for long.
+// dead lists the edges nobody has answered on for long, and when there are more
+// edges than allowed those of the peers that have been away longest.
 func (h *neighbourhood) dead(now time.Time) []peer.ID {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	var out []peer.ID
+	var away []peer.ID
 	for id, l := range h.links {
-		if now.Sub(l.seen) > deadAfter {
-			out = append(out, id)
+		if !l.up {
+			away = append(away, id)
 		}
 	}
-	return out
+	slices.SortFunc(away, func(a, b peer.ID) int { return h.links[a].seen.Compare(h.links[b].seen) })
+	excess := len(h.links) - h.most()
+	for i, id := range away {
+		if i >= excess && now.Sub(h.links[id].seen) <= deadAfter {
+			return away[:i]
+		}
+	}
+	return away
 }
 
 // seek picks the candidates to ask for missing edges: those whose profile is
@@ -133,6 +142,8 @@ func (h *neighbourhood) ask(ctx context.Context, e errand) {
 	reply, err := h.request(ctx, e)
 	weight := h.weight(reply.Profile)
 	if err == nil && e.kind == gossip.EdgeAsk && reply.Accepted && weight > 0 {
+		h.changing.Lock()
+		defer h.changing.Unlock()
 		h.link(e.to.ID, weight, reply.Latest)
 		return
 	}
@@ -141,29 +152,12 @@ func (h *neighbourhood) ask(ctx context.Context, e errand) {
 	} else if e.kind == gossip.EdgeAsk && h.linked(e.to.ID) {
 		h.unlink(e.to.ID, "declined")
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	c := h.candidates[e.to.ID]
-	switch {
-	case c == nil:
-	case err == nil && e.kind == gossip.EdgeHello && weight > 0:
-		c.weight = weight
-	case err == nil && e.kind == gossip.EdgeHello:
-		c.after = time.Now().Add(deadAfter) // too different
-	default:
-		c.after = time.Now().Add(sulk)
-	}
+	h.settle(e, weight, err)
 }
 
 func (h *neighbourhood) request(ctx context.Context, e errand) (gossip.EdgeReply, error) {
 	if err := h.host.Connect(ctx, e.to); err != nil {
 		return gossip.EdgeReply{}, err
 	}
-	return h.gossip.Ask(ctx, e.to.ID, gossip.EdgeRequest{Kind: e.kind, Profile: h.profile, Latest: h.latest()})
-}
-
-func (h *neighbourhood) linked(id peer.ID) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.links[id] != nil
+	return h.gossip.Ask(ctx, e.to.ID, gossip.EdgeRequest{Kind: e.kind, Profile: h.profile, Latest: h.served()})
 }

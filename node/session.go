@@ -76,17 +76,7 @@ func (n *Node) Run(ctx context.Context) (err error) {
 
 func (n *Node) newSession(h host.Host) (*session, *discovery.Keeper, error) {
 	t := n.files.task
-	hood := &neighbourhood{
-		task: t, profile: n.files.config.Profile, host: h, store: n.store, log: n.log,
-		keeper:     discovery.NewKeeper(h, n.log),
-		changed:    make(chan struct{}, 1),
-		links:      make(map[peer.ID]*link),
-		candidates: make(map[peer.ID]*candidate),
-		latest: func() []byte {
-			_, message := n.ledger.Outgoing()
-			return message
-		},
-	}
+	hood := newNeighbourhood(t, n.files.config.Profile, h, n.store, n.log)
 	g, err := gossip.New(h, gossip.Config{
 		Network: n.network,
 		Limits:  gossip.Limits{Dimension: t.Dimension(), Radius: t.Radius},
@@ -121,7 +111,8 @@ func (n *Node) attach(s *session) error {
 		return err
 	}
 	s.loop.agent = agent
-	if err := s.hood.restore(); err != nil {
+	_, latest := n.ledger.Outgoing()
+	if err := s.hood.restore(latest); err != nil {
 		return fmt.Errorf("node: restore the neighbours: %w", err)
 	}
 	n.session = s
@@ -213,16 +204,15 @@ func (n *Node) Addrs(ctx context.Context) ([]string, error) {
 	return fullAddrs(n.session.host), nil
 }
 
-// records hands stored records to the agent.
-func (s *session) records(ctx context.Context, add []learner.Record) error {
+// records hands stored records to the agent. It cannot be called off: what is
+// stored and not in the agent would be missing until the next run.
+func (s *session) records(add []learner.Record) error {
 	c := recordChange{add: add, done: make(chan error, 1)}
 	select {
 	case s.loop.records <- c:
 		return <-c.done
 	case <-s.ended:
-		return nil // they are stored; the next run reads them
-	case <-ctx.Done():
-		return ctx.Err()
+		return nil // the next run reads them
 	}
 }
 
@@ -249,10 +239,9 @@ func (s *session) state(ctx context.Context) (state learner.State, err error) {
 func (h *neighbourhood) peers() []storage.Peer {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	now := time.Now().Unix()
 	out := make([]storage.Peer, 0, len(h.candidates)+len(h.links))
 	for id, c := range h.candidates {
-		out = append(out, storage.Peer{ID: id.String(), Addrs: addrStrings(c.addrs), LastSeen: now})
+		out = append(out, storage.Peer{ID: id.String(), Addrs: addrStrings(c.addrs), LastSeen: c.seen.Unix()})
 	}
 	for id, l := range h.links {
 		out = append(out, storage.Peer{ID: id.String(), Addrs: addrStrings(l.addrs), LastSeen: l.seen.Unix()})

@@ -1,0 +1,219 @@
+package node
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/crypto"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/multiformats/go-multiaddr"
+
+	"p2pnode/gossip"
+	"p2pnode/learner"
+)
+
+// idleSession is a session whose parts do not run: the test calls them.
+func idleSession(t *testing.T, n *Node) *session {
+	t.Helper()
+	h, err := newHost(n.files.key, n.files.config.Listen, n.traffic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, _, err := n.newSession(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.loop.timer, s.loop.slots = time.NewTimer(time.Hour), time.NewTimer(time.Hour)
+	t.Cleanup(func() {
+		ended, end := context.WithCancel(context.Background())
+		end()
+		if err := errors.Join(s.gossip.Run(ended), h.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func attachedSession(t *testing.T, n *Node) *session {
+	t.Helper()
+	s := idleSession(t, n)
+	if err := n.attach(s); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { n.detach(s) })
+	return s
+}
+
+func randomPeer(t *testing.T) peer.ID {
+	t.Helper()
+	_, public, err := crypto.GenerateEd25519Key(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := peer.IDFromPublicKey(public)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func someAddr() []multiaddr.Multiaddr {
+	return []multiaddr.Multiaddr{multiaddr.StringCast("/ip4/192.0.2.1/tcp/1")}
+}
+
+func encoded(t *testing.T, round uint64) []byte {
+	t.Helper()
+	data, err := gossip.Encode(learner.Message{Kind: learner.KindModel, Round: round, Real: make([]float64, 3)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// The model that comes with a new edge reaches the agent, which hears of the
+// edge in the same breath. It comes but once, so a stranger's model is lost.
+func TestModelOfNewNeighbourIsHeard(t *testing.T) {
+	s := attachedSession(t, testNode(t, lineTask(), nil, nil))
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := s.loop.run(ctx); err != nil {
+			t.Errorf("loop: %v", err)
+		}
+	})
+	defer running.Wait()
+	defer stop()
+	const count = 10
+	for range count {
+		request := gossip.EdgeRequest{Kind: gossip.EdgeAsk, Latest: encoded(t, 7)}
+		if reply := s.hood.answer(ctx, randomPeer(t), request); !reply.Accepted {
+			t.Fatalf("declined: %s", reply.Reason)
+		}
+	}
+	eventually(t, "all models are heard", func() bool {
+		state, err := s.state(ctx)
+		return err == nil && len(state.Heard) == count
+	})
+}
+
+// Nobody is answered before the earlier edges are back.
+func TestNoEdgeBeforeRestore(t *testing.T) {
+	n := testNode(t, lineTask(), nil, nil)
+	s := idleSession(t, n)
+	ended, end := context.WithCancel(t.Context())
+	end()
+	ask := gossip.EdgeRequest{Kind: gossip.EdgeAsk}
+	if reply := s.hood.answer(ended, randomPeer(t), ask); reply.Accepted {
+		t.Error("an edge is accepted before the node is ready")
+	}
+	if err := n.attach(s); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { n.detach(s) })
+	if reply := s.hood.answer(t.Context(), randomPeer(t), ask); !reply.Accepted {
+		t.Errorf("declined: %s", reply.Reason)
+	}
+}
+
+// A message that waits for its slot is not served early: the time would tell
+// how long the release was computed.
+func TestMessageIsNotServedBeforeItsSlot(t *testing.T) {
+	n := testNode(t, lineTask(), nil, nil)
+	s := attachedSession(t, n)
+	if _, err := s.loop.door.release(query(n.mechanism, 1, 1)); err != nil {
+		t.Fatal(err)
+	}
+	m := learner.Message{Kind: learner.KindModel, Round: 1, Real: make([]float64, 3)}
+	if err := s.loop.commit([]learner.Message{m}); err != nil {
+		t.Fatal(err)
+	}
+	hello := gossip.EdgeRequest{Kind: gossip.EdgeHello}
+	if reply := s.hood.answer(t.Context(), randomPeer(t), hello); reply.Latest != nil {
+		t.Error("served before its slot")
+	}
+	s.loop.outgoing[0].at = 0 // its slot has come
+	if err := s.loop.publish(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if reply := s.hood.answer(t.Context(), randomPeer(t), hello); len(reply.Latest) == 0 {
+		t.Error("not served after its slot")
+	}
+}
+
+// However many ask at once, a node takes on twice its degree.
+func TestEdgesAreBounded(t *testing.T) {
+	task := lineTask()
+	task.Graph.Degree = 2
+	s := attachedSession(t, testNode(t, task, nil, nil))
+	var asking sync.WaitGroup
+	var accepted atomic.Int32
+	for range 16 {
+		from := randomPeer(t)
+		asking.Go(func() {
+			if s.hood.answer(t.Context(), from, gossip.EdgeRequest{Kind: gossip.EdgeAsk}).Accepted {
+				accepted.Add(1)
+			}
+		})
+	}
+	asking.Wait()
+	if accepted.Load() != 4 || len(s.hood.edges()) != 4 {
+		t.Errorf("%d accepted, %d edges, want 4", accepted.Load(), len(s.hood.edges()))
+	}
+}
+
+// Neighbours that are away keep nobody out, and those beyond the bound are
+// given up, the longest away first.
+func TestAbsentNeighboursMakeRoom(t *testing.T) {
+	task := lineTask()
+	task.Graph.Degree = 1
+	s := attachedSession(t, testNode(t, task, nil, nil))
+	now := time.Now()
+	away := make([]peer.ID, 4)
+	for i := range away {
+		away[i] = randomPeer(t)
+		s.hood.links[away[i]] = &link{weight: 1, seen: now.Add(time.Duration(i-4) * time.Minute)}
+	}
+	if s.hood.full() {
+		t.Error("absent neighbours keep others out")
+	}
+	if dead := s.hood.dead(now); len(dead) != 2 || dead[0] != away[0] || dead[1] != away[1] {
+		t.Errorf("%v are given up, want the two longest away of %v", dead, away)
+	}
+	if dead := s.hood.dead(now.Add(deadAfter)); len(dead) != 4 {
+		t.Errorf("%d are given up after an hour, want all", len(dead))
+	}
+}
+
+// Dead candidates do not fill the list for ever.
+func TestCandidatesAreForgotten(t *testing.T) {
+	h := attachedSession(t, testNode(t, lineTask(), nil, nil)).hood
+	ids := make([]peer.ID, maxCandidates+2)
+	for i := range ids {
+		ids[i] = randomPeer(t)
+		h.found(peer.AddrInfo{ID: ids[i], Addrs: someAddr()})
+	}
+	if len(h.candidates) != maxCandidates {
+		t.Fatalf("%d candidates, want %d", len(h.candidates), maxCandidates)
+	}
+	failed := errand{peer.AddrInfo{ID: ids[0]}, gossip.EdgeAsk}
+	h.settle(failed, 0, errors.New("no answer"))
+	h.found(peer.AddrInfo{ID: ids[maxCandidates], Addrs: someAddr()})
+	if h.candidates[ids[maxCandidates]] == nil || h.candidates[ids[0]] != nil || len(h.candidates) != maxCandidates {
+		t.Error("a peer that failed did not make room for a new one")
+	}
+	failed.to.ID = ids[1]
+	for i := range patience {
+		if h.candidates[ids[1]] == nil {
+			t.Fatalf("forgotten after %d failures", i)
+		}
+		h.settle(failed, 0, errors.New("no answer"))
+	}
+	if h.candidates[ids[1]] != nil {
+		t.Errorf("not forgotten after %d failures", patience)
+	}
+}
