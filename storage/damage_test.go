@@ -109,20 +109,13 @@ func TestLedgerNoticesWhatIsMissingOrAdded(t *testing.T) {
 	original := takeImage(t, paidStore(t))
 	// rewrite replaces the whole ledger by entries with a sound chain.
 	rewrite := func(b *bbolt.Bucket, entries ...entry) error {
-		var head link
 		for sequence := range uint64(paidEntries) {
 			if err := b.Delete(numberKey(sequence + 1)); err != nil {
 				return err
 			}
 		}
-		for _, e := range entries {
-			var data []byte
-			data, head = encodeEntry(head, e)
-			if err := put(b, numberKey(head.sequence), data); err != nil {
-				return err
-			}
-		}
-		return nil
+		_, err := putEntries(b, link{}, entries)
+		return err
 	}
 	begin := entry{kind: entryBudget, budget: budget, dimension: dim}
 	debit := func(round uint64, muSquared float64) entry {

@@ -6,6 +6,8 @@ import (
 	"hash/crc32"
 	"math"
 
+	"go.etcd.io/bbolt"
+
 	"p2pnode/privacy"
 )
 
@@ -79,6 +81,19 @@ func decodeEntry(prev link, key, data []byte) (entry, link, error) {
 		return entry{}, link{}, fmt.Errorf("%w: ledger entry %d is of no known kind", ErrDamaged, e.sequence)
 	}
 	return e, head, nil
+}
+
+// putEntries stores entries after prev and returns the new head.
+func putEntries(b *bbolt.Bucket, prev link, entries []entry) (head link, err error) {
+	head = prev
+	for _, e := range entries {
+		var data []byte
+		data, head = encodeEntry(head, e)
+		if err := put(b, numberKey(head.sequence), data); err != nil {
+			return link{}, err
+		}
+	}
+	return head, nil
 }
 
 // next is the link after an entry of this content.

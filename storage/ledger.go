@@ -96,17 +96,10 @@ func (l *Ledger) append(entries []entry) error {
 	if l.head.sequence == 0 {
 		entries = append([]entry{l.start}, entries...)
 	}
-	head := l.head
-	err := l.write(func(tx *bbolt.Tx) error {
-		b := tx.Bucket(bucketLedger)
-		for _, e := range entries {
-			var data []byte
-			data, head = encodeEntry(head, e)
-			if err := put(b, numberKey(head.sequence), data); err != nil {
-				return err
-			}
-		}
-		return nil
+	var head link
+	err := l.write(func(tx *bbolt.Tx) (err error) {
+		head, err = putEntries(tx.Bucket(bucketLedger), l.head, entries)
+		return err
 	})
 	if err != nil {
 		return err
