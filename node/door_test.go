@@ -135,3 +135,14 @@ func TestRestartWithDeletedRecord(t *testing.T) {
 		t.Errorf("the agent asks %+v, want one sum of 10 slots (12 records, 2 held out)", out.Ask)
 	}
 }
+
+// A node without a limit is never done.
+func TestUnlimitedNodeIsNotDone(t *testing.T) {
+	n := testNode(t, lineTask(), lineRecords(rand.New(rand.NewPCG(1, 1)), 10), func(c *Config) { c.Unprotected, c.Releases = Consent, 0 })
+	if _, err := testDoor(n).release(query(n.mechanism, 1, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if status(t, n).Done {
+		t.Error("done, though nothing limits its releases")
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"p2pnode/gossip"
@@ -17,7 +18,7 @@ import (
 const slot = 100 * time.Millisecond
 
 // loop drives one agent: it alone calls the agent's methods, in the order the
-// events arrive.
+// events arrive. What the agent says waits in outgoing for its public slot.
 type loop struct {
 	agent  learner.Agent
 	door   *door
@@ -31,9 +32,12 @@ type loop struct {
 	inspect chan func()
 
 	timer    *time.Timer
-	outgoing []outgoing  // committed, waiting for their slots, oldest first
-	slots    *time.Timer // armed to the first of outgoing
+	outgoing chan outgoing   // committed, on the way to their slots, oldest first
+	stopping <-chan struct{} // closed when run shall return
 }
+
+// maxOutgoing is how many messages can wait for their slots.
+const maxOutgoing = 64
 
 type recordChange struct {
 	add  []learner.Record
@@ -50,9 +54,13 @@ type outgoing struct {
 // state is stored.
 func (l *loop) run(ctx context.Context) error {
 	l.timer = time.NewTimer(time.Hour)
-	l.slots = time.NewTimer(time.Hour)
 	defer l.timer.Stop()
-	defer l.slots.Stop()
+	var publishing sync.WaitGroup
+	defer publishing.Wait()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	l.stopping = ctx.Done()
+	publishing.Go(func() { l.publish(ctx) })
 	if err := l.look(); err != nil {
 		return err
 	}
@@ -87,8 +95,6 @@ func (l *loop) next(ctx context.Context) error {
 	case f := <-l.inspect:
 		f()
 		return nil
-	case <-l.slots.C:
-		return l.publish(ctx)
 	}
 }
 
@@ -171,30 +177,34 @@ func (l *loop) commit(messages []learner.Message) error {
 		for at < l.now() { // late means a later slot, never between two
 			at += slot
 		}
-		l.outgoing = append(l.outgoing, outgoing{message, at})
-	}
-	l.armSlots()
-	return nil
-}
-
-func (l *loop) armSlots() {
-	if len(l.outgoing) > 0 {
-		l.slots.Reset(time.Until(l.start.Add(l.outgoing[0].at)))
-	}
-}
-
-func (l *loop) publish(ctx context.Context) error {
-	for len(l.outgoing) > 0 && l.outgoing[0].at <= l.now() {
-		message := l.outgoing[0].message
-		l.outgoing = l.outgoing[1:]
-		l.hood.serve(message)
-		if err := l.gossip.Publish(ctx, message); err != nil {
-			// It is stored: neighbours get it when they next renew the edge.
-			l.log.Warn("publish failed", "error", err)
+		select {
+		case l.outgoing <- outgoing{message, at}:
+		case <-l.stopping:
 		}
 	}
-	l.armSlots()
 	return nil
+}
+
+// publish sends each message at its slot until ctx ends. It has a goroutine of
+// its own: what the loop computes meanwhile must not delay a message.
+func (l *loop) publish(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case o := <-l.outgoing:
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(time.Until(l.start.Add(o.at))):
+			}
+			l.hood.serve(o.message)
+			if err := l.gossip.Publish(ctx, o.message); err != nil {
+				// It is stored: neighbours get it when they next renew the edge.
+				l.log.Warn("publish failed", "error", err)
+			}
+		}
+	}
 }
 
 func (l *loop) saveState() error {

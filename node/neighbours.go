@@ -148,6 +148,8 @@ func (h *neighbourhood) answer(ctx context.Context, from peer.ID, q gossip.EdgeR
 		reply.Reason = "the profiles are too different"
 	case h.full() && !h.linked(from):
 		reply.Reason = "enough neighbours"
+	case h.fresh(from):
+		reply.Accepted = true // as it is: nobody makes this node write at will
 	default:
 		reply.Accepted = true
 		h.link(from, weight, q.Latest)
@@ -173,6 +175,14 @@ func (h *neighbourhood) linked(id peer.ID) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.links[id] != nil
+}
+
+// fresh reports whether the edge to a peer was renewed a moment ago.
+func (h *neighbourhood) fresh(id peer.ID) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := h.links[id]
+	return l != nil && time.Since(l.renewed) < seekEvery
 }
 
 // link adds or renews the edge to a peer that agreed to it, and takes in the

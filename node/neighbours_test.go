@@ -28,7 +28,6 @@ func idleSession(t *testing.T, n *Node) *session {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.loop.timer, s.loop.slots = time.NewTimer(time.Hour), time.NewTimer(time.Hour)
 	t.Cleanup(func() {
 		ended, end := context.WithCancel(context.Background())
 		end()
@@ -120,9 +119,9 @@ func TestNoEdgeBeforeRestore(t *testing.T) {
 	}
 }
 
-// A message that waits for its slot is not served early: the time would tell
-// how long the release was computed.
-func TestMessageIsNotServedBeforeItsSlot(t *testing.T) {
+// A message is neither served before its slot nor delayed by what the loop does
+// then: the time it can be had must not tell what was computed.
+func TestMessageKeepsItsSlot(t *testing.T) {
 	n := testNode(t, lineTask(), nil, nil)
 	s := attachedSession(t, n)
 	if _, err := s.loop.door.release(query(n.mechanism, 1, 1)); err != nil {
@@ -132,17 +131,25 @@ func TestMessageIsNotServedBeforeItsSlot(t *testing.T) {
 	if err := s.loop.commit([]learner.Message{m}); err != nil {
 		t.Fatal(err)
 	}
-	hello := gossip.EdgeRequest{Kind: gossip.EdgeHello}
-	if reply := s.hood.answer(t.Context(), randomPeer(t), hello); reply.Latest != nil {
+	served := func() bool {
+		return s.hood.answer(t.Context(), randomPeer(t), gossip.EdgeRequest{Kind: gossip.EdgeHello}).Latest != nil
+	}
+	if served() {
 		t.Error("served before its slot")
 	}
-	s.loop.outgoing[0].at = 0 // its slot has come
-	if err := s.loop.publish(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if reply := s.hood.answer(t.Context(), randomPeer(t), hello); len(reply.Latest) == 0 {
-		t.Error("not served after its slot")
-	}
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer stop()
+	running.Go(func() {
+		if err := s.loop.run(ctx); err != nil {
+			t.Errorf("loop: %v", err)
+		}
+	})
+	busy := make(chan struct{})
+	defer close(busy)
+	s.loop.inspect <- func() { <-busy }
+	eventually(t, "published while the loop is busy", func() bool { return served() && s.gossip.Stats().Published == 1 })
 }
 
 // However many ask at once, a node takes on twice its degree.
@@ -163,6 +170,24 @@ func TestEdgesAreBounded(t *testing.T) {
 	asking.Wait()
 	if accepted.Load() != 4 || len(s.hood.edges()) != 4 {
 		t.Errorf("%d accepted, %d edges, want 4", accepted.Load(), len(s.hood.edges()))
+	}
+}
+
+// A neighbour that asks again and again, each time with another profile, does
+// not make this node write again and again.
+func TestRenewalsArePaced(t *testing.T) {
+	task := lineTask()
+	task.Graph = learner.Graph{Rule: "profile", Degree: 10, Profile: 2, Gamma: 1}
+	s := attachedSession(t, testNode(t, task, nil, func(c *Config) { c.Profile = []float64{1, 0} }))
+	from, began := randomPeer(t), time.Now()
+	for i := range 50 {
+		request := gossip.EdgeRequest{Kind: gossip.EdgeAsk, Profile: []float64{1, float64(i)}}
+		if reply := s.hood.answer(t.Context(), from, request); !reply.Accepted {
+			t.Fatalf("request %d is declined: %s", i, reply.Reason)
+		}
+	}
+	if w := s.hood.edges()[0].Weight; w != 1 && time.Since(began) < seekEvery {
+		t.Errorf("weight %v, want that of the first request", w)
 	}
 }
 

@@ -159,7 +159,13 @@ func (n *Node) left(s storage.Spending) int {
 	return int((1-s.Share)*float64(c.Releases) + 1e-6)
 }
 
+// done reports whether no cohort will be released any more. Without protection
+// and without a limit there is always a next time.
 func (n *Node) done(cohorts []CohortBudget) bool {
+	c := n.files.config
+	if !c.protected() && c.Releases == 0 {
+		return false
+	}
 	return len(cohorts) > 0 && !slices.ContainsFunc(cohorts, func(c CohortBudget) bool { return c.Left > 0 && c.Records > 0 })
 }
 

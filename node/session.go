@@ -95,6 +95,8 @@ func (n *Node) newSession(h host.Host) (*session, *discovery.Keeper, error) {
 		start:   time.Now(),
 		records: make(chan recordChange),
 		inspect: make(chan func()),
+
+		outgoing: make(chan outgoing, maxOutgoing),
 	}
 	return &session{host: h, gossip: g, hood: hood, loop: l, ended: make(chan struct{})}, hood.keeper, nil
 }
