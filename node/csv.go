@@ -31,6 +31,9 @@ type BadLine struct {
 // imported.
 var ErrBadLines = errors.New("node: the file has bad lines, nothing was imported; mend them, or leave them out with --skip-bad")
 
+// errQuote ends the reading of a file: nobody can say which lines are good.
+var errQuote = errors.New("a quotation mark is not closed or out of place, so what follows cannot be told apart, with --skip-bad neither")
+
 // readCSV reads records from CSV with a header row that names the task's
 // columns in any order; other columns are ignored. It reads on after a bad
 // line, so that one report names them all. The error is that of a file that
@@ -52,7 +55,8 @@ func readCSV(r io.Reader, t *learner.Task) ([]learner.Record, ImportReport, erro
 		var syntax *csv.ParseError
 		if errors.As(err, &syntax) {
 			if syntax.Err == csv.ErrQuote {
-				return nil, report, fmt.Errorf("node: line %d: a quotation mark is not closed or out of place, so the lines after it cannot be told apart; mend it", syntax.StartLine)
+				report.add(syntax.StartLine, errQuote)
+				return nil, report, ErrBadLines
 			}
 			report.add(syntax.Line, syntax.Err)
 			continue

@@ -259,7 +259,7 @@ func (h *neighbourhood) edges() []learner.Edge {
 	out := make([]learner.Edge, 0, len(h.links))
 	for id, l := range h.links {
 		out = append(out, learner.Edge{
-			Peer:   learner.ID(id.String()),
+			Peer:   gossip.ID(id),
 			Weight: l.weight,
 			Live:   slices.Contains(listening, id),
 		})

@@ -144,7 +144,7 @@ func (n *Node) newAgent() (learner.Agent, error) {
 		return nil, err
 	}
 	agent, err := learner.NewPersonal(learner.PersonalConfig{
-		Self:      learner.ID(n.self.String()),
+		Self:      gossip.ID(n.self),
 		Task:      n.files.task,
 		Mechanism: n.mechanism,
 		WakeMean:  n.files.config.WakeSeconds,

@@ -12,12 +12,9 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"p2pnode/gossip"
 	"p2pnode/learner"
 )
-
-// wireVersion is part of the network's name: nodes that would not understand
-// each other's bytes never meet.
-const wireVersion = 1
 
 // BuiltinTask returns the built-in task of that name: "movies" or "linear".
 func BuiltinTask(name string) (*learner.Task, error) {
@@ -66,7 +63,8 @@ func FormatTask(t *learner.Task) ([]byte, error) {
 }
 
 // NetworkName is the hash that names a task's network, as 32 hexadecimal
-// digits. It covers what the nodes must agree on, and the wire version. Left
+// digits. It covers what the nodes must agree on, and the wire version, so that
+// nodes that would not understand each other's bytes never meet. Left
 // out are the defaults that are each node's own choice and the constants of
 // the personal model, which never meets the network.
 func NetworkName(t *learner.Task) string {
@@ -79,7 +77,7 @@ func NetworkName(t *learner.Task) string {
 	text, err := json.Marshal(struct {
 		Wire int
 		Task learner.Task
-	}{wireVersion, agreed})
+	}{gossip.Version, agreed})
 	if err != nil {
 		panic("node: a validated task has no JSON form: " + err.Error()) // only NaN or Inf, which Validate refuses
 	}
