@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 	"gonum.org/v1/gonum/floats"
 
+	"p2pnode/gossip"
 	"p2pnode/learner"
 )
 
