@@ -12,7 +12,8 @@ import (
 const (
 	maxDimension  = 4096
 	maxNameLength = 256
-	maxDegree     = 1000
+	maxDegree     = 100  // a node takes on twice as many, and package gossip lets a peer follow 256
+	maxProfile    = 1024 // that of package gossip
 )
 
 // Validate checks every field. It reports all faults at once; each names the
@@ -128,7 +129,7 @@ func (c *checker) graph(g Graph) {
 	c.check(g.Degree >= 1 && g.Degree <= maxDegree, "graph.degree", "must be between 1 and %d", maxDegree)
 	if g.Rule == "profile" {
 		c.positive("graph.gamma", g.Gamma)
-		c.check(g.Profile >= 1 && g.Profile <= maxDimension, "graph.profile", "must be between 1 and %d", maxDimension)
+		c.check(g.Profile >= 1 && g.Profile <= maxProfile, "graph.profile", "must be between 1 and %d", maxProfile)
 	}
 }
 

@@ -92,6 +92,7 @@ func TestTaskErrorsNameTheKey(t *testing.T) {
 		{"clip = 1.0", "clip = nan", "clip"},
 		{"loss = 'squared'", "loss = 'cubic'", "loss"},
 		{"degree = 10", "degree = 0", "graph.degree"},
+		{"degree = 10", "degree = 101", "graph.degree"},
 		{"clip = 1.0", "clip = ", "line"},
 	} {
 		text := strings.Replace(string(good), c.from, c.to, 1)
