@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -122,17 +123,17 @@ func status(t *testing.T, n *Node) Status {
 	return s
 }
 
-// startNetwork starts count nodes; all but the first begin with the first's address.
-func startNetwork(t *testing.T, count int, task *learner.Task, change func(*Config)) ([]*Node, [][]learner.Record, func()) {
+// startNetwork starts count nodes, waits until each listens to all others, and
+// only then gives them records: a model sent while two nodes are still setting
+// up their streams can be lost.
+func startNetwork(t *testing.T, count int, task *learner.Task, change func(*Config)) (nodes []*Node, stop func()) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
-	nodes := make([]*Node, count)
-	records := make([][]learner.Record, count)
+	nodes = make([]*Node, count)
 	stops := make([]func(), count)
 	var bootstrap []string
 	for i := range nodes {
-		records[i] = lineRecords(random, 15+random.IntN(20))
-		nodes[i] = testNode(t, task, records[i], func(c *Config) {
+		nodes[i] = testNode(t, task, nil, func(c *Config) {
 			c.Bootstrap = bootstrap
 			change(c)
 		})
@@ -141,7 +142,15 @@ func startNetwork(t *testing.T, count int, task *learner.Task, change func(*Conf
 			eventually(t, "the first node listens", func() bool { bootstrap = status(t, nodes[0]).Addrs; return len(bootstrap) > 0 })
 		}
 	}
-	return nodes, records, func() {
+	eventually(t, "a complete graph", func() bool {
+		return !slices.ContainsFunc(nodes, func(n *Node) bool { return status(t, n).Listening < count-1 })
+	})
+	for _, n := range nodes {
+		if err := n.Add(t.Context(), lineRecords(random, 15+random.IntN(20))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return nodes, func() {
 		for _, stop := range stops {
 			stop()
 		}
@@ -154,16 +163,8 @@ func TestNetworkReachesMinimiserOfQ(t *testing.T) {
 	defer goleak.VerifyNone(t, leaks()...)
 	task := lineTask()
 	const count = 6
-	nodes, _, stop := startNetwork(t, count, task, func(c *Config) { c.Unprotected, c.Releases = Consent, 0 })
+	nodes, stop := startNetwork(t, count, task, func(c *Config) { c.Unprotected, c.Releases = Consent, 0 })
 	defer stop()
-	eventually(t, "a complete graph", func() bool {
-		for _, n := range nodes {
-			if s := status(t, n); s.Listening < count-1 {
-				return false
-			}
-		}
-		return true
-	})
 	weights := make([][]float64, count)
 	stored := make([][]learner.Record, count)
 	for i, n := range nodes {
@@ -263,7 +264,7 @@ func sameState(a, b learner.State) bool {
 // silent; new records begin a new cohort with a budget of its own.
 func TestBudgetIsSpentExactly(t *testing.T) {
 	task := lineTask()
-	nodes, _, stop := startNetwork(t, 4, task, func(*Config) {})
+	nodes, stop := startNetwork(t, 4, task, func(*Config) {})
 	defer stop()
 	done := func() bool {
 		for _, n := range nodes {
