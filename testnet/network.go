@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -20,6 +19,9 @@ import (
 // directory, key, database and libp2p host on loopback. When ctx ends, the
 // nodes go on until their models are measured.
 func (c *Config) network(ctx context.Context, d *Dataset, seed uint64, m Method) (t *Trial, err error) {
+	if err := fits(len(d.People), d.Task.Graph.Degree, openFiles()); err != nil {
+		return nil, err
+	}
 	start := time.Now()
 	dir := filepath.Join(c.Dir, fmt.Sprintf("%s-%d", m, seed))
 	f := newFleet(d, dir, c.nodeConfig(d, m), c.Logger)
@@ -44,6 +46,18 @@ func (c *Config) network(ctx context.Context, d *Dataset, seed uint64, m Method)
 	return t, errors.Join(err, running.Wait())
 }
 
+// fits reports whether so many nodes can run in one process that may open limit
+// files. With a degree of ten a node was seen to have about thirty connections,
+// and each of them is a file at both ends.
+func fits(nodes, degree int, limit uint64) error {
+	each := uint64(3*min(degree, nodes) + 10)
+	if uint64(nodes)*each <= limit {
+		return nil
+	}
+	return fmt.Errorf("%d real nodes need about %d open files and this process may have %d; take at most %d, raise the limit, or simulate",
+		nodes, uint64(nodes)*each, limit, limit/each)
+}
+
 // deliveriesPerSecond is what two cores carry with room to spare (about 0.16 ms
 // of processor time each).
 const deliveriesPerSecond = 4000
@@ -53,8 +67,7 @@ const deliveriesPerSecond = 4000
 // about fifteen seconds.
 const minWake = 0.5
 
-// nodeConfig is the configuration of every node; the addresses to start from
-// come later.
+// nodeConfig is the configuration that all nodes share.
 func (c *Config) nodeConfig(d *Dataset, m Method) node.Config {
 	nc := node.DefaultConfig(d.Task)
 	nc.Listen = []string{"/ip4/127.0.0.1/tcp/0"}
@@ -73,11 +86,12 @@ func (c *Config) nodeConfig(d *Dataset, m Method) node.Config {
 
 // fleet is the nodes of one trial, in the order of the people.
 type fleet struct {
-	people *Dataset
-	dir    string
-	config node.Config
-	log    *slog.Logger
-	nodes  []*node.Node
+	people  *Dataset
+	dir     string
+	config  node.Config // of every node, but for its profile and where it starts from
+	log     *slog.Logger
+	nodes   []*node.Node
+	servers []string // addresses
 }
 
 func newFleet(d *Dataset, dir string, c node.Config, log *slog.Logger) *fleet {
@@ -87,15 +101,20 @@ func newFleet(d *Dataset, dir string, c node.Config, log *slog.Logger) *fleet {
 	return &fleet{people: d, dir: dir, config: c, log: log, nodes: make([]*node.Node, len(d.People))}
 }
 
-// servers is how many nodes the others start from. Only they answer questions
-// about who is there; in one process more would only repeat the work.
-const servers = 4
+// A few nodes answer the others' questions about who is there; in one process
+// more of them would only repeat the work. A node keeps no more than some
+// hundred connections, so their number grows with the network.
+const (
+	leastServers   = 4
+	nodesPerServer = 40
+	serversEach    = 2 // that a node starts from
+)
 
 // start opens all nodes, still without records, and runs them in running until
 // ctx ends.
 func (f *fleet) start(ctx context.Context, running *errgroup.Group) error {
-	first := min(servers, len(f.nodes))
-	for i := range first {
+	servers := min(len(f.nodes), max(leastServers, len(f.nodes)/nodesPerServer))
+	for i := range servers {
 		if err := f.launch(ctx, running, i); err != nil {
 			return err
 		}
@@ -103,21 +122,31 @@ func (f *fleet) start(ctx context.Context, running *errgroup.Group) error {
 		if err != nil {
 			return err
 		}
-		f.config.Bootstrap = append(f.config.Bootstrap, addr)
+		f.servers = append(f.servers, addr)
 	}
 	f.config.DHT = "client"
 	var launching errgroup.Group
 	launching.SetLimit(atOnce())
-	for i := first; i < len(f.nodes); i++ {
+	for i := servers; i < len(f.nodes); i++ {
 		launching.Go(func() error { return f.launch(ctx, running, i) })
 	}
 	return launching.Wait()
+}
+
+// startFrom chooses the servers that node i starts from, spread evenly.
+func (f *fleet) startFrom(i int) []string {
+	var chosen []string
+	for k := range min(serversEach, len(f.servers)) {
+		chosen = append(chosen, f.servers[(i+k)%len(f.servers)])
+	}
+	return chosen
 }
 
 // launch makes node i and runs it.
 func (f *fleet) launch(ctx context.Context, running *errgroup.Group, i int) error {
 	config := f.config
 	config.Profile = f.people.People[i].Profile
+	config.Bootstrap = f.startFrom(i)
 	dir := filepath.Join(f.dir, fmt.Sprint(i+1))
 	if err := node.Init(dir, f.people.Task, config); err != nil {
 		return err
@@ -203,38 +232,12 @@ func (f *fleet) feed(ctx context.Context) error {
 	return f.each(func(i int, n *node.Node) error { return n.Add(ctx, f.people.People[i].Records) })
 }
 
-// links counts the neighbours that listen to each node.
-func (f *fleet) links(ctx context.Context) ([]int, error) {
-	links := make([]int, len(f.nodes))
-	err := f.each(func(i int, n *node.Node) error {
-		peers, err := n.Peers(ctx)
-		for _, p := range peers {
-			if p.Listening {
-				links[i]++
-			}
-		}
+// progress asks every node how far it is.
+func (f *fleet) progress(ctx context.Context) ([]node.Status, error) {
+	all := make([]node.Status, len(f.nodes))
+	err := f.each(func(i int, n *node.Node) (err error) {
+		all[i], err = n.Progress(ctx)
 		return err
 	})
-	return links, err
-}
-
-// progress counts the releases made and the nodes that are through with
-// theirs. It reads the ledgers and not the status, which includes a fit.
-func (f *fleet) progress(ctx context.Context) (done int, releases float64, err error) {
-	var through, made atomic.Int64
-	err = f.each(func(_ int, n *node.Node) error {
-		budget, err := n.Budget(ctx)
-		left := 0
-		for _, c := range budget.Cohorts {
-			if c.Records > 0 {
-				left = max(left, c.Left)
-			}
-		}
-		made.Add(int64(f.config.Releases - left))
-		if left == 0 {
-			through.Add(1)
-		}
-		return err
-	})
-	return int(through.Load()), float64(made.Load()) / float64(len(f.nodes)), err
+	return all, err
 }

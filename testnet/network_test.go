@@ -120,3 +120,45 @@ func TestWakeSuitsTheMachine(t *testing.T) {
 		}
 	}
 }
+
+// Every server is somebody's start, none is everybody's: a node that keeps a
+// hundred connections could not hold them.
+func TestStartIsSpread(t *testing.T) {
+	f := &fleet{servers: []string{"a", "b", "c", "d", "e", "f", "g", "h"}}
+	load := make(map[string]int)
+	for i := range 200 {
+		chosen := f.startFrom(i)
+		if len(chosen) != serversEach {
+			t.Fatalf("node %d starts from %v", i, chosen)
+		}
+		for _, s := range chosen {
+			load[s]++
+		}
+	}
+	for _, s := range f.servers {
+		if load[s] != 200*serversEach/8 {
+			t.Errorf("%d nodes start from %s, want %d", load[s], s, 200*serversEach/8)
+		}
+	}
+	f.servers = f.servers[:1]
+	if got := f.startFrom(5); len(got) != 1 {
+		t.Errorf("with one server, start from %v", got)
+	}
+	f.servers = nil
+	if got := f.startFrom(0); len(got) != 0 {
+		t.Errorf("the first node starts from %v", got)
+	}
+}
+
+func TestTooManyNodesForOneProcess(t *testing.T) {
+	if err := fits(120, 10, 20_000); err != nil {
+		t.Error(err)
+	}
+	err := fits(610, 10, 20_000)
+	if err == nil || !strings.Contains(err.Error(), "take at most 500") {
+		t.Errorf("got %v, want an error that says how many fit", err)
+	}
+	if n := openFiles(); n < 64 {
+		t.Errorf("this process may open %d files", n)
+	}
+}

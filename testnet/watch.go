@@ -2,10 +2,7 @@ package testnet
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
-
-	"p2pnode/node"
 )
 
 // watch follows a fleet until it has learned, and fills in its trial.
@@ -21,9 +18,10 @@ const (
 	lookEvery = 500 * time.Millisecond
 	// linkStill is how long the graph must stand still before the nodes get
 	// their records, if each has a neighbour but not the number it wants, and
-	// linkStuck if some have none.
-	linkStill = 1500 * time.Millisecond
-	linkStuck = 10 * time.Second
+	// linkStuck if some have none, but so long for each node of a large network.
+	linkStill        = 1500 * time.Millisecond
+	linkStuck        = 10 * time.Second
+	linkStuckPerNode = 50 * time.Millisecond
 	// giveUp is how long no node may release anything before the trial ends
 	// without the rest: so long, and so many times the mean time between wakes.
 	giveUp      = 30 * time.Second
@@ -68,21 +66,22 @@ func (w *watch) run(ctx, life context.Context) error {
 // link returns when every node has the neighbours it wants, when the graph has
 // stopped growing, or when ctx ends.
 func (w *watch) link(ctx, life context.Context, p *Progress) error {
+	stuck := max(linkStuck, time.Duration(p.Nodes)*linkStuckPerNode)
 	wanted := min(w.fleet.people.Task.Graph.Degree, p.Nodes-1)
 	most, grown := 0, time.Now()
 	for ctx.Err() == nil {
-		links, err := w.fleet.links(life)
+		all, err := w.fleet.progress(life)
 		if err != nil {
 			return err
 		}
 		var sum, satisfied int
 		p.Linked = 0
-		for _, k := range links {
-			sum += k
-			if k > 0 {
+		for _, s := range all {
+			sum += s.Listening
+			if s.Listening > 0 {
 				p.Linked++
 			}
-			if k >= wanted {
+			if s.Listening >= wanted {
 				satisfied++
 			}
 		}
@@ -91,7 +90,7 @@ func (w *watch) link(ctx, life context.Context, p *Progress) error {
 			most, grown = sum, time.Now()
 		}
 		still := time.Since(grown)
-		if satisfied == p.Nodes || p.Linked == p.Nodes && still >= linkStill || still >= linkStuck {
+		if satisfied == p.Nodes || p.Linked == p.Nodes && still >= linkStill || still >= stuck {
 			return nil
 		}
 		if err := pause(life, lookEvery); err != nil {
@@ -107,24 +106,33 @@ func (w *watch) learn(ctx, life context.Context, p *Progress) error {
 	patience := max(giveUp, time.Duration(giveUpWakes*w.fleet.config.WakeSeconds*float64(time.Second)))
 	moved := time.Now()
 	for {
-		done, releases, err := w.fleet.progress(life)
+		all, err := w.fleet.progress(life)
 		if err != nil {
 			return err
 		}
-		if releases > p.Releases {
+		before := p.Releases
+		var rounds uint64
+		p.Done = 0
+		for _, s := range all {
+			rounds += s.Round
+			if s.Done {
+				p.Done++
+			}
+		}
+		p.Releases = float64(rounds) / float64(p.Nodes)
+		if p.Releases > before {
 			moved = time.Now()
 		}
-		p.Done, p.Releases = done, releases
 		w.report(*p)
-		if done == p.Nodes || ctx.Err() != nil || time.Since(moved) > patience {
+		if p.Done == p.Nodes || ctx.Err() != nil || time.Since(moved) > patience {
 			return nil
 		}
-		if w.curve && w.trial.due(releases, p.Goal) {
+		if w.curve && w.trial.due(p.Releases, p.Goal) {
 			errs, err := w.fleet.errors(life)
 			if err != nil {
 				return err
 			}
-			w.trial.addPoint(releases, errs)
+			w.trial.addPoint(p.Releases, errs)
 		}
 		if err := pause(life, lookEvery); err != nil {
 			return err
@@ -150,24 +158,20 @@ func (w *watch) settle(life context.Context) error {
 
 // count reads all nodes' traffic and spending.
 func (w *watch) count(ctx context.Context) error {
-	t, n := w.trial, float64(len(w.fleet.nodes))
-	var expected, delivered, bytes atomic.Uint64
-	spent := make([]float64, len(w.fleet.nodes))
-	err := w.fleet.each(func(i int, n *node.Node) error {
-		s, err := n.Progress(ctx)
-		if err != nil {
-			return err
-		}
-		expected.Add(s.Traffic.Expected)
-		delivered.Add(s.Traffic.Delivered)
-		bytes.Add(uint64(s.Traffic.BytesOut))
-		spent[i] = s.Privacy.Spent
-		return nil
-	})
-	t.Expected, t.Delivered = expected.Load(), delivered.Load()
-	t.Messages, t.Bytes = float64(t.Expected)/n, float64(bytes.Load())/n
-	if t.Method == Private {
-		t.Spent = spent
+	all, err := w.fleet.progress(ctx)
+	if err != nil {
+		return err
 	}
-	return err
+	t, n := w.trial, float64(len(all))
+	t.Expected, t.Delivered, t.Bytes, t.Spent = 0, 0, 0, nil
+	for _, s := range all {
+		t.Expected += s.Traffic.Expected
+		t.Delivered += s.Traffic.Delivered
+		t.Bytes += float64(s.Traffic.BytesOut) / n
+		if t.Method == Private {
+			t.Spent = append(t.Spent, s.Privacy.Spent)
+		}
+	}
+	t.Messages = float64(t.Expected) / n
+	return nil
 }

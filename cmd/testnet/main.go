@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 )
 
@@ -61,7 +62,8 @@ func run(ctx context.Context, args []string, dir string, stdout, stderr io.Write
 	case errors.Is(err, errInterrupted):
 		return exitInterrupted
 	}
-	fmt.Fprintf(stderr, "testnet: %v\n", err)
+	// The package of the same name has said so already.
+	fmt.Fprintf(stderr, "testnet: %s\n", strings.TrimPrefix(err.Error(), "testnet: "))
 	if _, ok := errors.AsType[usageError](err); ok {
 		fmt.Fprintln(stderr, "Run 'testnet --help' for the flags.")
 		return exitUsage
