@@ -19,7 +19,7 @@ const (
 	// linkStill is how long the graph must stand still before the nodes get
 	// their records, if each has a neighbour but not the number it wants, and
 	// linkStuck if some have none, but so long for each node of a large network.
-	linkStill        = 1500 * time.Millisecond
+	linkStill        = 3 * time.Second
 	linkStuck        = 10 * time.Second
 	linkStuckPerNode = 50 * time.Millisecond
 	// giveUp is how long no node may release anything before the trial ends
