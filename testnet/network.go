@@ -36,7 +36,7 @@ func (c *Config) network(ctx context.Context, d *Dataset, seed uint64, m Method)
 		return nil, errors.Join(err, running.Wait())
 	}
 	t = &Trial{Method: m}
-	w := &watch{fleet: f, trial: t, curve: seed == c.Seed, report: func(p Progress) {
+	w := &watch{fleet: f, trial: t, curve: seed == c.Seed && !c.NoCurve, report: func(p Progress) {
 		p.Seed, p.Method = seed, m
 		c.report(p)
 	}}

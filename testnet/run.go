@@ -24,6 +24,9 @@ type Config struct {
 	Seeds  int            // how many seeds to pool; 0 means 1
 	// Simulate runs the agents under virtual time instead of real nodes.
 	Simulate bool
+	// NoCurve leaves out the learning curve of the first seed, which fits
+	// everybody's model about ten times.
+	NoCurve bool
 	// Dir is an empty directory for the real nodes' data. Required without
 	// Simulate; the caller removes it.
 	Dir string

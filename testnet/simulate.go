@@ -34,7 +34,7 @@ func (c *Config) simulate(_ context.Context, d *Dataset, seed uint64, m Method) 
 		Until:        time.Duration(100*releases) * simWake, // far beyond any wake
 		Every:        simWake / 4,
 	}
-	if seed == c.Seed {
+	if seed == c.Seed && !c.NoCurve {
 		config.Sample = func(_ time.Duration, states []learner.State) {
 			if mean := meanRound(states); t.due(mean, releases) {
 				t.addPoint(mean, testErrors(d, states))

@@ -17,7 +17,7 @@ func simulate(t *testing.T, o options) *testnet.Result {
 		t.Fatal(err)
 	}
 	r, err := testnet.Run(t.Context(), testnet.Config{
-		Source: source, Budget: privacy.Budget{Epsilon: 1, Delta: 1e-6}, Seed: 1, Seeds: 3, Simulate: true,
+		Source: source, Budget: privacy.Budget{Epsilon: 1, Delta: 1e-6}, Seed: 1, Seeds: 3, Simulate: true, NoCurve: true,
 	})
 	if err != nil {
 		t.Fatal(err)
