@@ -101,38 +101,35 @@ func (h *neighbourhood) dead(now time.Time) []peer.ID {
 
 // seek picks the candidates to ask for missing edges: those whose profile is
 // nearest, and at random among equals. Profiles that are not known yet are
-// asked for first, of a few times as many peers as are wanted.
+// asked for first, of twice as many peers as are wanted; meanwhile only the
+// nearest known candidate is asked, so that peers who never answer hold nothing
+// up.
 func (h *neighbourhood) seek(now time.Time, missing int) []errand {
 	if missing <= 0 {
 		return nil
 	}
-	type entry struct {
-		errand
-		weight float64
-	}
-	var known, unknown []entry
+	var known, unknown []errand
 	for id, c := range h.candidates {
 		to := peer.AddrInfo{ID: id, Addrs: c.addrs}
 		switch {
 		case now.Before(c.after):
 		case c.weight == 0 && h.task.Graph.Rule == "profile":
-			unknown = append(unknown, entry{errand{to, gossip.EdgeHello}, 0})
+			unknown = append(unknown, errand{to, gossip.EdgeHello})
 		default:
-			known = append(known, entry{errand{to, gossip.EdgeAsk}, c.weight})
+			known = append(known, errand{to, gossip.EdgeAsk})
 		}
 	}
-	probes := min(len(unknown), 4*h.task.Graph.Degree-len(known)-len(h.links))
-	chosen := known
+	for _, list := range [][]errand{known, unknown} {
+		rand.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	}
+	slices.SortStableFunc(known, func(a, b errand) int {
+		return cmp.Compare(h.candidates[b.to.ID].weight, h.candidates[a.to.ID].weight)
+	})
+	probes := min(len(unknown), max(0, 2*h.task.Graph.Degree-len(known)-len(h.links)))
 	if probes > 0 {
-		chosen, missing = unknown, probes
+		missing = 1
 	}
-	rand.Shuffle(len(chosen), func(i, j int) { chosen[i], chosen[j] = chosen[j], chosen[i] })
-	slices.SortStableFunc(chosen, func(a, b entry) int { return cmp.Compare(b.weight, a.weight) })
-	var out []errand
-	for _, e := range chosen[:min(missing, len(chosen))] {
-		out = append(out, e.errand)
-	}
-	return out
+	return append(known[:min(missing, len(known))], unknown[:probes]...)
 }
 
 // ask makes one request and takes in the answer.

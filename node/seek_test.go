@@ -1,0 +1,58 @@
+package node
+
+import (
+	"testing"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/peer"
+
+	"p2pnode/gossip"
+	"p2pnode/learner"
+)
+
+// profileTask is lineTask with neighbours chosen by public profiles.
+func profileTask(degree int) *learner.Task {
+	task := lineTask()
+	task.Graph = learner.Graph{Rule: "profile", Degree: degree, Gamma: 0.1, Profile: 2}
+	return task
+}
+
+// While profiles are still being asked for, the nearest known candidate is
+// asked for an edge; after that, as many as are missing, nearest first.
+func TestSeekAsksTheNearest(t *testing.T) {
+	h := attachedSession(t, testNode(t, profileTask(3), nil, func(c *Config) { c.Profile = []float64{1, 0} })).hood
+	var nearest peer.ID
+	for i := range 8 {
+		id := randomPeer(t)
+		h.found(peer.AddrInfo{ID: id, Addrs: someAddr()})
+		if i < 4 {
+			h.candidates[id].weight = 0.1 * float64(i+1)
+			nearest = id
+		}
+	}
+	count := func(errands []errand) (asks, hellos int, first peer.ID) {
+		for _, e := range errands {
+			if e.kind == gossip.EdgeHello {
+				hellos++
+			} else if asks++; asks == 1 {
+				first = e.to.ID
+			}
+		}
+		return asks, hellos, first
+	}
+	now := time.Now()
+	if asks, hellos, first := count(h.seek(now, 3)); asks != 1 || hellos != 2 || first != nearest {
+		t.Errorf("%d asks and %d hellos, want the nearest of 4 known and 2 profiles to make it 6", asks, hellos)
+	}
+	for id, c := range h.candidates {
+		if c.weight == 0 {
+			delete(h.candidates, id)
+		}
+	}
+	if asks, hellos, first := count(h.seek(now, 3)); asks != 3 || hellos != 0 || first != nearest {
+		t.Errorf("%d asks and %d hellos, want the 3 nearest", asks, hellos)
+	}
+	if out := h.seek(now, 0); len(out) != 0 {
+		t.Errorf("%d requests though nobody is missing", len(out))
+	}
+}
