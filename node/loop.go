@@ -41,7 +41,6 @@ const maxOutgoing = 64
 
 type recordChange struct {
 	add  []learner.Record
-	drop []learner.Seq
 	done chan error
 }
 
@@ -90,7 +89,7 @@ func (l *loop) next(ctx context.Context) error {
 	case <-l.gossip.ListenersChanged():
 		return l.look()
 	case c := <-l.records:
-		c.done <- l.agent.Records(c.add, c.drop)
+		c.done <- l.agent.Records(c.add, nil)
 		return l.look() // new records may bring a silent agent back
 	case f := <-l.inspect:
 		f()

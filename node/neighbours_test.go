@@ -24,7 +24,7 @@ func idleSession(t *testing.T, n *Node) *session {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, _, err := n.newSession(h)
+	s, err := n.newSession(h)
 	if err != nil {
 		t.Fatal(err)
 	}

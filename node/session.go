@@ -43,7 +43,7 @@ func (n *Node) Run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
-	s, keeper, err := n.newSession(h)
+	s, err := n.newSession(h)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	defer cancel()
 	parts, partsCtx := errgroup.WithContext(run)
 	parts.Go(func() error { return s.gossip.Run(partsCtx) })
-	parts.Go(func() error { return keeper.Run(partsCtx) })
+	parts.Go(func() error { return s.hood.keeper.Run(partsCtx) })
 	parts.Go(func() error { return s.hood.run(partsCtx) })
 	parts.Go(func() error { return discovery.Run(partsCtx, h, n.discoveryConfig(s.hood)) })
 	parts.Go(func() error {
@@ -74,7 +74,7 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	return parts.Wait()
 }
 
-func (n *Node) newSession(h host.Host) (*session, *discovery.Keeper, error) {
+func (n *Node) newSession(h host.Host) (*session, error) {
 	t := n.files.task
 	hood := newNeighbourhood(t, n.files.config.Profile, h, n.store, n.log)
 	g, err := gossip.New(h, gossip.Config{
@@ -84,7 +84,7 @@ func (n *Node) newSession(h host.Host) (*session, *discovery.Keeper, error) {
 		Logger:  n.log,
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	hood.gossip = g
 	l := &loop{
@@ -98,7 +98,7 @@ func (n *Node) newSession(h host.Host) (*session, *discovery.Keeper, error) {
 
 		outgoing: make(chan outgoing, maxOutgoing),
 	}
-	return &session{host: h, gossip: g, hood: hood, loop: l, ended: make(chan struct{})}, hood.keeper, nil
+	return &session{host: h, gossip: g, hood: hood, loop: l, ended: make(chan struct{})}, nil
 }
 
 // attach builds the agent from what is stored and makes the session known.

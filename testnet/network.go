@@ -118,11 +118,11 @@ func (f *fleet) start(ctx context.Context, running *errgroup.Group) error {
 		if err := f.launch(ctx, running, i); err != nil {
 			return err
 		}
-		addr, err := f.address(ctx, i)
+		addrs, err := f.nodes[i].Addrs(ctx)
 		if err != nil {
-			return err
+			return fmt.Errorf("testnet: the first nodes did not start: %w", err)
 		}
-		f.servers = append(f.servers, addr)
+		f.servers = append(f.servers, addrs[0])
 	}
 	f.config.DHT = "client"
 	var launching errgroup.Group
@@ -158,22 +158,6 @@ func (f *fleet) launch(ctx context.Context, running *errgroup.Group, i int) erro
 	f.nodes[i] = n
 	running.Go(func() error { return n.Run(ctx) })
 	return nil
-}
-
-// address waits until node i listens.
-func (f *fleet) address(ctx context.Context, i int) (string, error) {
-	for {
-		s, err := f.nodes[i].Progress(ctx)
-		if err != nil {
-			return "", err
-		}
-		if len(s.Addrs) > 0 {
-			return s.Addrs[0], nil
-		}
-		if err := pause(ctx, 10*time.Millisecond); err != nil {
-			return "", fmt.Errorf("testnet: the first node did not start: %w", err)
-		}
-	}
 }
 
 // pause waits for d or until ctx ends, which is an error.

@@ -74,4 +74,5 @@ func run(ctx context.Context, args []string, dir string, stdout, stderr io.Write
 // usageError is a mistake in the command line.
 type usageError struct{ error }
 
+// Unwrap lets errors.Is see the mistake itself.
 func (e usageError) Unwrap() error { return e.error }
