@@ -19,7 +19,8 @@ import (
 // ours, directly. Imports go one way, so that the mathematics can be read,
 // tested and simulated without the network.
 var imports = map[string][]string{
-	"p2pnode/privacy":              {},
+	"p2pnode/privacy/accountant":   {},
+	"p2pnode/privacy":              {"privacy/accountant"},
 	"p2pnode/learner":              {"privacy"},
 	"p2pnode/storage":              {"learner", "privacy"},
 	"p2pnode/gossip":               {"learner", "gossip/internal/wire"},
@@ -27,7 +28,7 @@ var imports = map[string][]string{
 	"p2pnode/discovery":            {},
 	"p2pnode/node":                 {"discovery", "gossip", "learner", "privacy", "storage"},
 	"p2pnode/testnet/sim":          {"learner", "privacy"},
-	"p2pnode/testnet":              {"learner", "node", "privacy", "testnet/sim"},
+	"p2pnode/testnet":              {"learner", "node", "privacy", "privacy/accountant", "testnet/sim"},
 	"p2pnode/cmd/p2pnode":          {"node"},
 	"p2pnode/cmd/testnet":          {"learner", "node", "privacy", "testnet"},
 }
@@ -44,7 +45,7 @@ var banned = []struct{ pkg, path, reason string }{
 }
 
 // pure packages are mathematics and state machines: values in, values out.
-var pure = []string{"p2pnode/privacy", "p2pnode/learner"}
+var pure = []string{"p2pnode/privacy", "p2pnode/privacy/accountant", "p2pnode/learner"}
 
 // impure is what they do without altogether.
 var impure = []string{"context", "io/fs", "log", "log/slog", "math/rand", "net", "os", "sync", "sync/atomic"}

@@ -16,12 +16,13 @@ import (
 
 // PersonalConfig is what [NewPersonal] needs.
 type PersonalConfig struct {
-	Self      ID                // required; messages carry it as From
-	Task      *Task             // required, valid; not changed
-	Mechanism privacy.Mechanism // of every release
-	WakeMean  float64           // mean time between wakes in seconds, > 0
-	Schedule  *rand.Rand        // required; draws the wake times and nothing else
-	Resume    *State            // nil: start at zero, as every agent does
+	Self     ID             // required; messages carry it as From
+	Task     *Task          // required, valid; not changed
+	Policy   privacy.Policy // the mechanisms of the releases
+	Made     int            // how many of them were used before
+	WakeMean float64        // mean time between wakes in seconds, > 0
+	Schedule *rand.Rand     // required; draws the wake times and nothing else
+	Resume   *State         // nil: start at zero, as every agent does
 }
 
 // NewPersonal returns the agent of Bellet et al. 2018: asynchronous block
@@ -43,7 +44,7 @@ func NewPersonal(c PersonalConfig) (Agent, error) {
 		return nil, fmt.Errorf("learner: WakeMean must be a positive number of seconds, not %v", c.WakeMean)
 	}
 	p := &personal{
-		task: c.Task, loss: c.Task.loss(), self: c.Self, mechanism: c.Mechanism,
+		task: c.Task, loss: c.Task.loss(), self: c.Self, policy: c.Policy, made: c.Made,
 		wakeMean: c.WakeMean, schedule: c.Schedule,
 		model: make([]float64, c.Task.Dimension()),
 	}
@@ -52,20 +53,22 @@ func NewPersonal(c PersonalConfig) (Agent, error) {
 
 // personal is the agent of [NewPersonal].
 type personal struct {
-	task      *Task
-	loss      loss
-	self      ID
-	mechanism privacy.Mechanism
-	wakeMean  float64
-	schedule  *rand.Rand
-	next      time.Duration // of the wake clock; 0 before the first input
+	task     *Task
+	loss     loss
+	self     ID
+	policy   privacy.Policy
+	wakeMean float64
+	schedule *rand.Rand
+	next     time.Duration // of the wake clock; 0 before the first input
 
 	training training
 	edges    []edge // sorted by peer
 	round    uint64
 	model    []float64 // as published: what the others saw is what it goes on from
 	noiseStd float64
-	asked    bool // a query is at the door
+	made     int               // releases, for the policy
+	asked    bool              // a query is at the door
+	asking   privacy.Mechanism // of that query
 }
 
 // edge is a neighbour and the newest it said.
@@ -168,11 +171,13 @@ func (p *personal) Tick(now time.Duration) Output {
 	if !due || p.asked || !p.training.active() || !p.listened() {
 		return out
 	}
-	p.asked = true
-	out.Ask = &Query{
-		Round:     p.round + 1,
-		Mechanism: p.mechanism,
-		Sums:      p.training.sums(p.loss, p.mechanism, p.model),
+	p.asking, p.asked = p.policy.Next(p.made)
+	if p.asked {
+		out.Ask = &Query{
+			Round:     p.round + 1,
+			Mechanism: p.asking,
+			Sums:      p.training.sums(p.loss, p.asking, p.model),
+		}
 	}
 	return out
 }
@@ -221,9 +226,10 @@ func (p *personal) Released(now time.Duration, a privacy.Answer) Output {
 	if !heard {
 		kept += alpha // its own noise once more, not another's
 	}
-	drawn := alpha * p.task.Mu * c * p.mechanism.Sigma() / float64(m)
+	drawn := alpha * p.task.Mu * c * p.asking.NoiseStd() / float64(m)
 	p.noiseStd = math.Hypot(math.Hypot(kept*p.noiseStd, alpha*theirStd), drawn)
 	p.model = next
+	p.made++
 	p.round++
 	out.Send = []Message{{From: p.self, Kind: KindModel, Round: p.round, NoiseStd: p.noiseStd, Real: next}}
 	return out

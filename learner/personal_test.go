@@ -28,7 +28,7 @@ func testAgent(t *testing.T, resume *State) *personal {
 	task := plainTask("squared", 2)
 	task.Radius = 2
 	a := must(NewPersonal(PersonalConfig{
-		Self: "a", Task: task, Mechanism: must(privacy.NewGaussian(1, 3)), WakeMean: 1, Schedule: source(), Resume: resume,
+		Self: "a", Task: task, Policy: repeated(must(privacy.NewGaussian(1, 3))), WakeMean: 1, Schedule: source(), Resume: resume,
 	}))
 	a.Neighbours(0, []Edge{{Peer: "b", Weight: 2, Live: true}})
 	return a.(*personal)
@@ -284,4 +284,9 @@ func TestRecordsRefuses(t *testing.T) {
 			t.Errorf("%s: records were added", name)
 		}
 	}
+}
+
+// repeated is the policy of one mechanism for ever.
+func repeated(m privacy.Mechanism) privacy.Policy {
+	return privacy.Policy{Schedule: privacy.NewSchedule(privacy.Step{Mechanism: m, Count: 1})}
 }

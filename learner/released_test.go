@@ -48,7 +48,7 @@ func TestEquation6FromTheDoorsAnswer(t *testing.T) {
 	}
 	std := math.Sqrt(math.Pow((1-alpha-2*alpha*c*lambda)*0.1, 2) +
 		alpha*alpha*(math.Pow(2./3*0.2, 2)+math.Pow(1./3*0.4, 2)) +
-		math.Pow(alpha*c*p.mechanism.Sigma()/10, 2))
+		math.Pow(alpha*c*p.asking.NoiseStd()/10, 2))
 	if math.Abs(m.NoiseStd-std) > 1e-14 {
 		t.Errorf("noise %v, want %v", m.NoiseStd, std)
 	}
@@ -70,7 +70,7 @@ func TestAgentThatHeardNobodyAgreesWithItself(t *testing.T) {
 	wantClose(t, "a gradient step", m.Real, []float64{
 		0.5 - alpha*c*(1+2*lambda*0.5), -0.25 - alpha*c*(-2-2*lambda*0.25),
 	}, 1e-14)
-	std := math.Hypot((1-2*alpha*c*lambda)*0.1, alpha*c*p.mechanism.Sigma()/10)
+	std := math.Hypot((1-2*alpha*c*lambda)*0.1, alpha*c*p.asking.NoiseStd()/10)
 	if m.Round != 4 || math.Abs(m.NoiseStd-std) > 1e-14 {
 		t.Errorf("round %d, noise %v; want 4 and %v", m.Round, m.NoiseStd, std)
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"p2pnode/privacy"
 )
 
 func TestConfigErrorsNameTheKey(t *testing.T) {
@@ -90,7 +89,7 @@ func TestOpenRefuses(t *testing.T) {
 	} {
 		n := testNode(t, lineTask(), nil, nil)
 		if name == "changed budget" { // only a ledger that has begun is bound to its budget
-			if _, err := n.ledger.Pay(1, n.mechanism, []privacy.Cohort{1}); err != nil {
+			if _, err := testDoor(n).release(query(mechanism(n), 1, 1)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -2,7 +2,6 @@ package node
 
 import (
 	"fmt"
-	"slices"
 
 	"p2pnode/learner"
 	"p2pnode/privacy"
@@ -15,7 +14,6 @@ import (
 // committed by the loop before it is published.
 type door struct {
 	ledger *storage.Ledger
-	noise  *privacy.LiveNoise
 	limit  int // releases of an unprotected node; 0 is no limit
 }
 
@@ -26,17 +24,11 @@ func (d *door) release(q *learner.Query) (privacy.Answer, error) {
 	if !q.Mechanism.Protected() {
 		return d.releaseUnprotected(q)
 	}
-	cohorts := make([]privacy.Cohort, len(q.Sums))
-	for i := range q.Sums {
-		cohorts[i] = q.Sums[i].Cohort()
-	}
-	paid, err := d.ledger.Pay(q.Round, q.Mechanism, cohorts)
+	a, err := d.ledger.Release(q.Round, q.Mechanism, q.Sums)
 	if err != nil {
 		return privacy.Answer{}, fmt.Errorf("node: pay for round %d: %w", q.Round, err)
 	}
-	sums := slices.Clone(q.Sums)
-	sums = slices.DeleteFunc(sums, func(s privacy.Sum) bool { return !slices.Contains(paid, s.Cohort()) })
-	return d.noise.Answer(q.Mechanism, sums), nil
+	return a, nil
 }
 
 // releaseUnprotected is the second door: no noise and no budget. A daemon
@@ -46,8 +38,9 @@ func (d *door) releaseUnprotected(q *learner.Query) (privacy.Answer, error) {
 	if d.limit > 0 && d.ledger.Round() >= uint64(d.limit) {
 		return privacy.Answer{}, nil
 	}
-	if err := d.ledger.PayUnprotected(q.Round); err != nil {
+	a, err := d.ledger.ReleaseUnprotected(q.Round, q.Mechanism, q.Sums)
+	if err != nil {
 		return privacy.Answer{}, fmt.Errorf("node: mark the unprotected round %d: %w", q.Round, err)
 	}
-	return d.noise.Answer(q.Mechanism, q.Sums), nil
+	return a, nil
 }

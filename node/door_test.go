@@ -20,8 +20,14 @@ func query(m privacy.Mechanism, round uint64, cohorts ...privacy.Cohort) *learne
 	return q
 }
 
+// mechanism is that of a node's next release.
+func mechanism(n *Node) privacy.Mechanism {
+	m, _ := n.policy.Next(0)
+	return m
+}
+
 func testDoor(n *Node) *door {
-	return &door{ledger: n.ledger, noise: privacy.NewLiveNoise(), limit: n.files.config.Releases}
+	return &door{ledger: n.ledger, limit: n.files.config.Releases}
 }
 
 // A cohort pays for every release it is in, and leaves when it can pay no
@@ -30,15 +36,15 @@ func TestDoorLeavesOutWhatCannotPay(t *testing.T) {
 	n := testNode(t, lineTask(), nil, nil)
 	d := testDoor(n)
 	for round := uint64(1); round <= 5; round++ {
-		if a, err := d.release(query(n.mechanism, round, 1)); err != nil || a.Slots != 1 {
+		if a, err := d.release(query(mechanism(n), round, 1)); err != nil || a.Slots != 1 {
 			t.Fatalf("round %d: %d slots, %v", round, a.Slots, err)
 		}
 	}
-	a, err := d.release(query(n.mechanism, 6, 1, 2))
+	a, err := d.release(query(mechanism(n), 6, 1, 2))
 	if err != nil || len(a.Cohorts) != 1 || a.Cohorts[0] != 2 || a.Slots != 1 {
 		t.Errorf("answer with cohorts %v, %d slots, %v; want cohort 2 alone", a.Cohorts, a.Slots, err)
 	}
-	if a, err := d.release(query(n.mechanism, 7, 1)); err != nil || !a.Exhausted() {
+	if a, err := d.release(query(mechanism(n), 7, 1)); err != nil || !a.Exhausted() {
 		t.Errorf("an exhausted cohort: %v, %v", a, err)
 	}
 	if n.ledger.Round() != 6 {
@@ -50,11 +56,11 @@ func TestDoorLeavesOutWhatCannotPay(t *testing.T) {
 func TestDoorReleasesARoundOnce(t *testing.T) {
 	n := testNode(t, lineTask(), nil, nil)
 	d := testDoor(n)
-	if _, err := d.release(query(n.mechanism, 3, 1)); err != nil {
+	if _, err := d.release(query(mechanism(n), 3, 1)); err != nil {
 		t.Fatal(err)
 	}
 	for _, round := range []uint64{1, 3} {
-		if _, err := d.release(query(n.mechanism, round, 1)); err == nil {
+		if _, err := d.release(query(mechanism(n), round, 1)); err == nil {
 			t.Errorf("round %d is released again", round)
 		}
 	}
@@ -65,13 +71,13 @@ func TestDoorReleasesARoundOnce(t *testing.T) {
 func TestCrashBetweenDebitAndCommit(t *testing.T) {
 	n := testNode(t, lineTask(), lineRecords(rand.New(rand.NewPCG(1, 1)), 10), nil)
 	d := testDoor(n)
-	if _, err := d.release(query(n.mechanism, 1, 1)); err != nil {
+	if _, err := d.release(query(mechanism(n), 1, 1)); err != nil {
 		t.Fatal(err)
 	}
 	if err := n.ledger.Commit(1, []byte("first"), []byte(`{"Round":1,"Model":[0,0,0]}`)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.release(query(n.mechanism, 2, 1)); err != nil {
+	if _, err := d.release(query(mechanism(n), 2, 1)); err != nil {
 		t.Fatal(err)
 	}
 	if err := n.Close(); err != nil { // as after kill -9: nothing more is written
@@ -105,12 +111,12 @@ func TestUnprotectedDoor(t *testing.T) {
 	n := testNode(t, lineTask(), nil, func(c *Config) { c.Unprotected, c.Releases = Consent, 2 })
 	d := testDoor(n)
 	for round := uint64(1); round <= 2; round++ {
-		a, err := d.release(query(n.mechanism, round, 1))
+		a, err := d.release(query(mechanism(n), round, 1))
 		if err != nil || a.Sum == nil || a.Sum[0] < 0.999999 || a.Sum[0] > 1 {
 			t.Fatalf("round %d: %v, %v; want the plain sum", round, a.Sum, err)
 		}
 	}
-	if a, err := d.release(query(n.mechanism, 3, 1)); err != nil || !a.Exhausted() {
+	if a, err := d.release(query(mechanism(n), 3, 1)); err != nil || !a.Exhausted() {
 		t.Errorf("beyond the limit: %v, %v", a, err)
 	}
 	if b, err := n.Budget(t.Context()); err != nil || !b.Unbounded {
@@ -139,7 +145,7 @@ func TestRestartWithDeletedRecord(t *testing.T) {
 // A node without a limit is never done.
 func TestUnlimitedNodeIsNotDone(t *testing.T) {
 	n := testNode(t, lineTask(), lineRecords(rand.New(rand.NewPCG(1, 1)), 10), func(c *Config) { c.Unprotected, c.Releases = Consent, 0 })
-	if _, err := testDoor(n).release(query(n.mechanism, 1, 1)); err != nil {
+	if _, err := testDoor(n).release(query(mechanism(n), 1, 1)); err != nil {
 		t.Fatal(err)
 	}
 	if status(t, n).Done {

@@ -124,7 +124,7 @@ func TestNoEdgeBeforeRestore(t *testing.T) {
 func TestMessageKeepsItsSlot(t *testing.T) {
 	n := testNode(t, lineTask(), nil, nil)
 	s := attachedSession(t, n)
-	if _, err := s.loop.door.release(query(n.mechanism, 1, 1)); err != nil {
+	if _, err := s.loop.door.release(query(mechanism(n), 1, 1)); err != nil {
 		t.Fatal(err)
 	}
 	m := learner.Message{Kind: learner.KindModel, Round: 1, Real: make([]float64, 3)}

@@ -209,7 +209,7 @@ func TestReplayOfRealTrace(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	fresh := func(n *Node) learner.Agent {
 		a, err := learner.NewPersonal(learner.PersonalConfig{
-			Self: gossip.ID(n.self), Task: task, Mechanism: n.mechanism, WakeMean: 0.05,
+			Self: gossip.ID(n.self), Task: task, Policy: n.policy, WakeMean: 0.05,
 			Schedule: rand.New(rand.NewChaCha8(seed)),
 		})
 		if err != nil {

@@ -31,16 +31,16 @@ const (
 
 // Node is one participant. Its methods are safe for concurrent use.
 type Node struct {
-	dir       string
-	self      peer.ID
-	files     dirFiles
-	network   string
-	log       *slog.Logger
-	store     *storage.Store
-	ledger    *storage.Ledger
-	mechanism privacy.Mechanism
-	traffic   *metrics.BandwidthCounter
-	observe   func(learner.Agent) learner.Agent // nil, or a test's recorder around the agent
+	dir     string
+	self    peer.ID
+	files   dirFiles
+	network string
+	log     *slog.Logger
+	store   *storage.Store
+	ledger  *storage.Ledger
+	policy  privacy.Policy
+	traffic *metrics.BandwidthCounter
+	observe func(learner.Agent) learner.Agent // nil, or a test's recorder around the agent
 
 	// intake orders what changes the records and what starts the agent, so
 	// that no record is missed or handed over twice.
@@ -90,16 +90,15 @@ func (n *Node) openLedger() error {
 		return err
 	}
 	c, t := n.files.config, n.files.task
+	design := privacy.Design{Budget: c.budget(), Dimension: t.Dimension(), Clip: t.Clip, Releases: max(1, c.Releases)}
 	var err error
-	if c.protected() {
-		n.mechanism, err = privacy.Calibrate(c.budget(), t.Clip, c.Releases, t.Dimension())
-	} else {
-		n.mechanism, err = privacy.NewUnprotected(t.GradientBound())
-	}
-	if err != nil {
+	if n.policy, err = design.Policy(); err != nil {
 		return fmt.Errorf("node: choose the noise: %w", err)
 	}
-	if n.ledger, err = n.store.OpenLedger(c.budget(), t.Dimension()); err != nil {
+	if n.ledger, err = n.store.OpenLedger(n.policy); err == nil && !c.protected() {
+		n.policy, err = privacy.Design{Noise: privacy.Unprotected, Clip: t.GradientBound()}.Policy()
+	}
+	if err != nil {
 		return fmt.Errorf("node: open the ledger of %s: %w", n.dir, err)
 	}
 	return nil
@@ -169,7 +168,7 @@ func (n *Node) check(records []learner.Record) error {
 // exhausted reports whether a cohort can pay for no more releases; new records
 // then begin another one.
 func (n *Node) exhausted(c privacy.Cohort) bool {
-	return n.files.config.protected() && n.ledger.Exhausted(c, n.mechanism)
+	return n.files.config.protected() && n.ledger.Exhausted(c)
 }
 
 // state is what the agent knows now, or knew when it last ran.

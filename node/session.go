@@ -17,7 +17,6 @@ import (
 	"p2pnode/discovery"
 	"p2pnode/gossip"
 	"p2pnode/learner"
-	"p2pnode/privacy"
 	"p2pnode/storage"
 )
 
@@ -88,7 +87,7 @@ func (n *Node) newSession(h host.Host) (*session, error) {
 	}
 	hood.gossip = g
 	l := &loop{
-		door:    &door{ledger: n.ledger, noise: privacy.NewLiveNoise(), limit: n.files.config.Releases},
+		door:    &door{ledger: n.ledger, limit: n.files.config.Releases},
 		gossip:  g,
 		hood:    hood,
 		log:     n.log,
@@ -144,12 +143,13 @@ func (n *Node) newAgent() (learner.Agent, error) {
 		return nil, err
 	}
 	agent, err := learner.NewPersonal(learner.PersonalConfig{
-		Self:      gossip.ID(n.self),
-		Task:      n.files.task,
-		Mechanism: n.mechanism,
-		WakeMean:  n.files.config.WakeSeconds,
-		Schedule:  rand.New(rand.NewChaCha8(seed)),
-		Resume:    &state,
+		Self:     gossip.ID(n.self),
+		Task:     n.files.task,
+		Policy:   n.policy,
+		Made:     n.ledger.Position(),
+		WakeMean: n.files.config.WakeSeconds,
+		Schedule: rand.New(rand.NewChaCha8(seed)),
+		Resume:   &state,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("node: resume the agent: %w", err)

@@ -31,8 +31,8 @@ type expense struct {
 
 // Debit is the price of one release for one cohort.
 type Debit struct {
-	Cohort    Cohort
-	MuSquared float64 // (2 clip / sigma)^2, rounded up
+	Cohort Cohort
+	Cost   float64 // in what the account adds up, rounded up
 }
 
 // NewAccount returns an account in which every cohort has the budget b, for
@@ -53,8 +53,8 @@ func muSquaredLimit(b Budget, dim int) (float64, error) {
 	if dim < 1 {
 		return 0, fmt.Errorf("privacy: dimension is %d, it must be at least 1", dim)
 	}
-	mu, err := GaussianMu(charge(b, float64(dim)*MaxReleases, minSigma))
-	if err != nil {
+	mu := charge(b, float64(dim)*MaxReleases, minSigma).Mu()
+	if mu == 0 {
 		return 0, fmt.Errorf("privacy: epsilon %v is less than the discreteness of %d coordinates costs, choose a larger one", b.Epsilon, dim)
 	}
 	return down(mu * mu), nil
@@ -109,8 +109,8 @@ func (a *Account) Exhausted(c Cohort, m Mechanism) bool {
 // after returns what d's cohort will have spent once it paid d, and whether it
 // can.
 func (a *Account) after(d Debit) (expense, bool) {
-	e := a.spent[d.Cohort].plus(d.MuSquared)
-	return e, d.MuSquared > 0 && e.muSquared <= a.limit && e.releases <= MaxReleases
+	e := a.spent[d.Cohort].plus(d.Cost)
+	return e, d.Cost > 0 && e.muSquared <= a.limit && e.releases <= MaxReleases
 }
 
 // plus adds one release to an expense, rounding up.

@@ -10,10 +10,31 @@ import (
 // It is a value: it can be copied, compared with == and shared. The zero value
 // lets nothing through.
 type Mechanism struct {
-	clip  int64 // l2 bound on one record, grid units, at most maxClip
-	sigma int64 // of the discrete Gaussian, grid units; 0: no noise
+	noise Noise // "": nothing at all
+	clip  int64 // bound on one record, grid units, at most maxClip: l1 norm for Laplace laws, l2 otherwise
+	sigma int64 // scale of the noise, grid units: sigma of the Gaussian, b of the Laplace law; 0: no noise
+	bound int64 // noise is kept within [-bound, bound]; 0: not truncated
 	grid  int   // one unit is 2^grid
+	// A subsampled release takes a random batch out of every slots records of a
+	// cohort; 0: all of them.
+	batch, slots int
+	// distance, if positive, says that sums are made with NewBounded: the l2 (l1)
+	// distance, grid units, rounding included, that one record can move them.
+	distance int64
 }
+
+// Noise names the law of a mechanism's noise.
+type Noise string
+
+// The laws. Truncated and subsampled mechanisms have no price a filter could add
+// up: they belong to a committed plan.
+const (
+	Gaussian          Noise = "gaussian"           // discrete Gaussian, l2 clip
+	Laplace           Noise = "laplace"            // discrete Laplace, l1 clip
+	TruncatedGaussian Noise = "truncated-gaussian" // kept within a bound, l2 clip
+	TruncatedLaplace  Noise = "truncated-laplace"  // kept within a bound, l1 clip
+	Unprotected       Noise = "none"               // no noise and no guarantee
+)
 
 const (
 	// maxClip keeps the sum of MaxSlots records, 2^62 at most, and its noise
@@ -49,6 +70,7 @@ func NewGaussian(clip, sigma float64) (Mechanism, error) {
 		return Mechanism{}, fmt.Errorf("privacy: sigma is %.3g times clip, choose a ratio from 2^-12 to 2^29", sigma/clip)
 	}
 	return Mechanism{
+		noise: Gaussian,
 		clip:  int64(units),
 		sigma: int64(math.Ceil(math.Ldexp(fraction, 30))),
 		grid:  grid,
@@ -63,7 +85,7 @@ func NewUnprotected(clip float64) (Mechanism, error) {
 		return Mechanism{}, err
 	}
 	fraction, exponent := math.Frexp(clip)
-	return Mechanism{clip: int64(math.Ldexp(fraction, 42)), grid: exponent - 42}, nil
+	return Mechanism{noise: Unprotected, clip: int64(math.Ldexp(fraction, 42)), grid: exponent - 42}, nil
 }
 
 func checkSize(name string, v float64) error {

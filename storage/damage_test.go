@@ -118,8 +118,8 @@ func TestLedgerNoticesWhatIsMissingOrAdded(t *testing.T) {
 		return err
 	}
 	begin := entry{kind: entryBudget, budget: budget, dimension: dim}
-	debit := func(round uint64, muSquared float64) entry {
-		return entry{kind: entryDebit, round: round, cohort: 1, muSquared: muSquared}
+	debit := func(round uint64, cost float64) entry {
+		return entry{kind: entryDebit, round: round, cohort: 1, cost: cost}
 	}
 	for _, c := range []struct {
 		name   string

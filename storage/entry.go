@@ -27,7 +27,7 @@ type entry struct {
 	kind      entryKind
 	round     uint64         // debit, unprotected
 	cohort    privacy.Cohort // debit
-	muSquared float64        // debit: the cost of the release, (sensitivity / noise)^2
+	cost      float64        // debit: what the release costs, in what the account adds up
 	budget    privacy.Budget // budget
 	dimension int            // budget
 }
@@ -42,12 +42,12 @@ type link struct {
 
 // The layout of an entry, little endian: kind (1), three words (8 each) and the
 // CRC (4). The words are dimension, epsilon and delta of a budget, or round,
-// cohort and mu squared. The key is the sequence number.
+// cohort and cost. The key is the sequence number.
 const entrySize = 1 + 3*8 + crcSize
 
 // encodeEntry appends e after prev and returns its bytes and the new head.
 func encodeEntry(prev link, e entry) ([]byte, link) {
-	words := [3]uint64{e.round, uint64(e.cohort), math.Float64bits(e.muSquared)}
+	words := [3]uint64{e.round, uint64(e.cohort), math.Float64bits(e.cost)}
 	if e.kind == entryBudget {
 		words = [3]uint64{uint64(e.dimension), math.Float64bits(e.budget.Epsilon), math.Float64bits(e.budget.Delta)}
 	}
@@ -76,7 +76,7 @@ func decodeEntry(prev link, key, data []byte) (entry, link, error) {
 		e.dimension = int(word(0))
 		e.budget = privacy.Budget{Epsilon: math.Float64frombits(word(1)), Delta: math.Float64frombits(word(2))}
 	case entryDebit, entryUnprotected:
-		e.round, e.cohort, e.muSquared = word(0), privacy.Cohort(word(1)), math.Float64frombits(word(2))
+		e.round, e.cohort, e.cost = word(0), privacy.Cohort(word(1)), math.Float64frombits(word(2))
 	default:
 		return entry{}, link{}, fmt.Errorf("%w: ledger entry %d is of no known kind", ErrDamaged, e.sequence)
 	}

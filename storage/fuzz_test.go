@@ -33,7 +33,7 @@ func FuzzDecodeEntry(f *testing.F) {
 	prev := link{sequence: 4, crc: 99}
 	for _, e := range []entry{
 		{kind: entryBudget, budget: budget, dimension: dim},
-		{kind: entryDebit, round: 7, cohort: 2, muSquared: 0.5},
+		{kind: entryDebit, round: 7, cohort: 2, cost: 0.5},
 		{kind: entryUnprotected, round: 8},
 	} {
 		data, head := encodeEntry(prev, e)

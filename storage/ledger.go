@@ -29,8 +29,13 @@ var (
 // to be published. It is safe for concurrent use; a writing method holds the
 // others up until its bytes are on disk.
 type Ledger struct {
-	store *Store
-	start entry // the opening entry; written with the first payment
+	store  *Store
+	policy privacy.Policy
+	start  entry // the opening entry; written with the first payment
+
+	// noise is made here and handed out to nobody: what a ledger releases cannot
+	// carry the reproducible noise of a simulation.
+	noise *privacy.LiveNoise
 
 	mu        sync.Mutex
 	account   *privacy.Account
@@ -41,6 +46,31 @@ type Ledger struct {
 	unbounded bool
 	last      committed
 	poisoned  bool
+}
+
+// Release pays for a round with [Ledger.Pay], adds noise to the sums of the cohorts that
+// paid, and returns that. An answer that is exhausted means that none could. It
+// fails as Pay does, and then nothing may be released any more: whether the
+// debit reached the disk is not known.
+func (l *Ledger) Release(round uint64, m privacy.Mechanism, sums []privacy.Sum) (privacy.Answer, error) {
+	cohorts := make([]privacy.Cohort, len(sums))
+	for i := range sums {
+		cohorts[i] = sums[i].Cohort()
+	}
+	paid, err := l.Pay(round, m, cohorts)
+	if err != nil {
+		return privacy.Answer{}, err
+	}
+	sums = slices.DeleteFunc(slices.Clone(sums), func(s privacy.Sum) bool { return !slices.Contains(paid, s.Cohort()) })
+	return l.noise.Answer(m, sums), nil
+}
+
+// ReleaseUnprotected answers without noise, by way of [Ledger.PayUnprotected].
+func (l *Ledger) ReleaseUnprotected(round uint64, m privacy.Mechanism, sums []privacy.Sum) (privacy.Answer, error) {
+	if err := l.PayUnprotected(round); err != nil {
+		return privacy.Answer{}, err
+	}
+	return l.noise.Answer(m, sums), nil
 }
 
 // Pay debits every cohort that can still afford m, once, and returns those in
@@ -61,7 +91,7 @@ func (l *Ledger) Pay(round uint64, m privacy.Mechanism, cohorts []privacy.Cohort
 	}
 	entries := make([]entry, len(debits))
 	for i, d := range debits {
-		entries[i] = entry{kind: entryDebit, round: round, cohort: d.Cohort, muSquared: d.MuSquared}
+		entries[i] = entry{kind: entryDebit, round: round, cohort: d.Cohort, cost: d.Cost}
 		paid = append(paid, d.Cohort)
 	}
 	if err := l.append(entries); err != nil {
@@ -140,7 +170,7 @@ func (l *Ledger) apply(e entry) error {
 	case entryUnprotected:
 		l.unbounded = true
 	case entryDebit:
-		if err := l.account.Apply(privacy.Debit{Cohort: e.cohort, MuSquared: e.muSquared}); err != nil {
+		if err := l.account.Apply(privacy.Debit{Cohort: e.cohort, Cost: e.cost}); err != nil {
 			return fmt.Errorf("count a debit: %w", err)
 		}
 		if i, found := slices.BinarySearch(l.cohorts, e.cohort); !found {
@@ -235,10 +265,18 @@ func (l *Ledger) Spending() []Spending {
 	return list
 }
 
-// Exhausted reports whether a cohort cannot pay for m once more; no cohort can
-// for a mechanism without noise.
-func (l *Ledger) Exhausted(c privacy.Cohort, m privacy.Mechanism) bool {
+// Position is how many releases of the policy's schedule are behind, burned ones
+// included.
+func (l *Ledger) Position() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.account.Exhausted(c, m)
+	return l.account.Position()
+}
+
+// Exhausted reports whether a cohort cannot pay for the next release.
+func (l *Ledger) Exhausted(c privacy.Cohort) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	m, ok := l.policy.Next(l.account.Position())
+	return !ok || l.account.Exhausted(c, m)
 }

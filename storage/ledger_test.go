@@ -34,7 +34,7 @@ func (m *ledgerModel) pay(t *testing.T, round uint64, mech privacy.Mechanism, co
 	}
 	for _, d := range m.account.Admit(mech, cohorts) {
 		must(t, m.account.Apply(d))
-		m.entries = append(m.entries, entry{kind: entryDebit, round: round, cohort: d.Cohort, muSquared: d.MuSquared})
+		m.entries = append(m.entries, entry{kind: entryDebit, round: round, cohort: d.Cohort, cost: d.Cost})
 		paid = append(paid, d.Cohort)
 	}
 	return paid, true

@@ -13,24 +13,26 @@ import (
 
 // OpenLedger verifies the whole ledger and counts what was paid: the chain of
 // entries, the anchor, the budget, the order of rounds, and that the filter
-// admits every debit. dim is the dimension of a release, which the filter
-// charges for.
+// admits every debit.
 //
 // It fails with ErrBudget if the ledger was begun with another budget or
 // dimension, with ErrRolledBack if the anchor is missing or does not belong to
 // the ledger, and with ErrDamaged. A store opens one ledger; to open it again,
 // close the store and open that again.
-func (s *Store) OpenLedger(b privacy.Budget, dim int) (*Ledger, error) {
+func (s *Store) OpenLedger(p privacy.Policy) (*Ledger, error) {
 	s.ledgerMu.Lock()
 	defer s.ledgerMu.Unlock()
 	if s.ledger != nil {
 		return nil, errors.New("storage: the ledger is already open: close the store first")
 	}
-	account, err := privacy.NewAccount(b, dim)
+	account, err := privacy.OpenAccount(p)
 	if err != nil {
 		return nil, fmt.Errorf("storage: open ledger: %w", err)
 	}
-	l := &Ledger{store: s, account: account, start: entry{sequence: 1, kind: entryBudget, budget: b, dimension: dim}}
+	l := &Ledger{
+		store: s, policy: p, account: account, noise: privacy.NewLiveNoise(),
+		start: entry{sequence: 1, kind: entryBudget, budget: p.Terms.Budget, dimension: p.Terms.Dimension},
+	}
 	if err := l.replay(); err != nil {
 		return nil, fmt.Errorf("%w (ledger of %s)", err, s.path)
 	}

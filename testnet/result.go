@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"p2pnode/privacy"
+	"p2pnode/privacy/accountant"
 )
 
 // Method names a way to learn, as reports and JSON do.
@@ -152,15 +153,15 @@ func (r *Result) spent() float64 {
 // spentEpsilon is the epsilon, at the budget's delta, of what has been released
 // so far: a share s of the budget is s of its squared GDP parameter.
 func (r *Result) spentEpsilon() (float64, error) {
-	mu, err := privacy.GaussianMu(r.Budget)
-	if err != nil {
+	if err := r.Budget.Validate(); err != nil {
 		return 0, err
 	}
+	mu := r.Budget.Mu()
 	s := r.spent()
 	if s == 0 {
 		return 0, nil
 	}
-	return privacy.GaussianEpsilon(r.Budget.Delta, mu*math.Sqrt(s)), nil
+	return accountant.GaussianEpsilon(r.Budget.Delta, mu*math.Sqrt(s)), nil
 }
 
 // Row is one line of the table.

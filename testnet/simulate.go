@@ -79,7 +79,7 @@ func meanRound(states []learner.State) float64 {
 
 // simulated makes the people of a data set the simulation's participants.
 func (c *Config) simulated(d *Dataset, seed uint64, m Method) ([]sim.Participant, error) {
-	mechanism, err := mechanism(d.Task, c.Budget, m)
+	policy, err := policy(d.Task, c.Budget, m)
 	if err != nil {
 		return nil, err
 	}
@@ -87,22 +87,22 @@ func (c *Config) simulated(d *Dataset, seed uint64, m Method) ([]sim.Participant
 	list := make([]sim.Participant, len(d.People))
 	for i := range d.People {
 		list[i] = sim.Participant{
-			ID:        sim.Name(i),
-			Records:   cohorts(d.People[i].Records, d.Task.CohortSize),
-			Edges:     edges[i],
-			Mechanism: mechanism,
-			Budget:    c.Budget,
-			Releases:  d.Task.Release.Releases,
+			ID:       sim.Name(i),
+			Records:  cohorts(d.People[i].Records, d.Task.CohortSize),
+			Edges:    edges[i],
+			Policy:   policy,
+			Releases: d.Task.Release.Releases,
 		}
 	}
 	return list, nil
 }
 
-func mechanism(t *learner.Task, b privacy.Budget, m Method) (privacy.Mechanism, error) {
+func policy(t *learner.Task, b privacy.Budget, m Method) (privacy.Policy, error) {
+	design := privacy.Design{Budget: b, Dimension: t.Dimension(), Clip: t.Clip, Releases: t.Release.Releases}
 	if m == Together {
-		return privacy.NewUnprotected(t.GradientBound())
+		design.Noise, design.Clip = privacy.Unprotected, t.GradientBound()
 	}
-	return privacy.Calibrate(b, t.Clip, t.Release.Releases, t.Dimension())
+	return design.Policy()
 }
 
 // graph joins people by the task's rule.

@@ -15,13 +15,13 @@ type door struct {
 	made    int
 }
 
-func newDoor(p *Participant, dimension int, seed uint64) (door, error) {
+func newDoor(p *Participant, seed uint64) (door, error) {
 	d := door{noise: privacy.NewSeededNoise(seed), limit: p.Releases}
-	if !p.Mechanism.Protected() {
+	if p.Policy.Terms == (privacy.Terms{}) {
 		return d, nil
 	}
 	var err error
-	d.account, err = privacy.NewAccount(p.Budget, dimension)
+	d.account, err = privacy.OpenAccount(p.Policy)
 	return d, err
 }
 

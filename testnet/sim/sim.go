@@ -16,13 +16,12 @@ import (
 
 // Participant is one agent with what surrounds it.
 type Participant struct {
-	ID        learner.ID // required, unique
-	Records   []learner.Record
-	Edges     []learner.Edge    // see [RandomGraph] and [ProfileGraph]
-	Mechanism privacy.Mechanism // of every release
-	// Budget is what each cohort may spend. It is not used by unprotected
-	// mechanisms, which have no guarantee.
-	Budget privacy.Budget
+	ID      learner.ID // required, unique
+	Records []learner.Record
+	Edges   []learner.Edge // see [RandomGraph] and [ProfileGraph]
+	// Policy is the budget of each cohort and the mechanisms of the releases.
+	// Without terms there is no account and no guarantee.
+	Policy privacy.Policy
 	// Releases is the largest number of releases; 0 means as many as the budget
 	// allows (protected) or until Config.Until (unprotected).
 	Releases int
@@ -139,7 +138,7 @@ func newSimulation(c Config) (*simulation, error) {
 func newActor(c *Config, i int) (actor, error) {
 	p := &c.Participants[i]
 	agent, err := learner.NewPersonal(learner.PersonalConfig{
-		Self: p.ID, Task: c.Task, Mechanism: p.Mechanism,
+		Self: p.ID, Task: c.Task, Policy: p.Policy,
 		WakeMean: c.WakeMean.Seconds(), Schedule: AgentSchedule(c.Seed, i),
 	})
 	if err != nil {
@@ -153,7 +152,7 @@ func newActor(c *Config, i int) (actor, error) {
 	if len(p.Records) > 0 {
 		a.cohort = p.Records[0].Cohort
 	}
-	if a.door, err = newDoor(p, c.Task.Dimension(), c.Seed+uint64(i)<<32); err != nil {
+	if a.door, err = newDoor(p, c.Seed+uint64(i)<<32); err != nil {
 		return actor{}, err
 	}
 	return a, a.Records(p.Records, nil)

@@ -24,14 +24,14 @@ func testTask(loss string) *learner.Task {
 }
 
 // people draws n participants with 8 to 40 records of their own linear model.
-func people(t *testing.T, task *learner.Task, n int, mechanism privacy.Mechanism) []Participant {
+func people(t *testing.T, task *learner.Task, n int, policy privacy.Policy) []Participant {
 	t.Helper()
 	r := rand.New(rand.NewPCG(1, 2))
 	edges := RandomGraph(n, task.Graph.Degree, 3)
 	out := make([]Participant, n)
 	for i := range out {
 		slope := []float64{r.NormFloat64(), 1, r.NormFloat64()}
-		out[i] = Participant{ID: Name(i), Edges: edges[i], Mechanism: mechanism, Budget: privacy.Budget{Epsilon: 1, Delta: 1e-6}}
+		out[i] = Participant{ID: Name(i), Edges: edges[i], Policy: policy}
 		for k := range 8 + r.IntN(33) {
 			x := []float64{r.Float64() - 0.5, r.Float64() - 0.5, r.Float64() - 0.5}
 			y := floats.Dot(slope, x) + 0.1*r.NormFloat64()
@@ -47,12 +47,12 @@ func people(t *testing.T, task *learner.Task, n int, mechanism privacy.Mechanism
 func config(t *testing.T, releases int) Config {
 	t.Helper()
 	task := testTask("squared")
-	mechanism, err := privacy.Calibrate(privacy.Budget{Epsilon: 1, Delta: 1e-6}, task.Clip, releases, task.Dimension())
+	policy, err := design(task, releases).Policy()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return Config{
-		Task: task, Participants: people(t, task, 12, mechanism), Seed: 4,
+		Task: task, Participants: people(t, task, 12, policy), Seed: 4,
 		WakeMean: time.Second, Latency: 30 * time.Millisecond, Until: time.Hour, Trace: true,
 	}
 }
@@ -103,7 +103,7 @@ func TestEveryTraceReplays(t *testing.T) {
 	r := run(t, c)
 	for i, p := range c.Participants {
 		fresh, err := learner.NewPersonal(learner.PersonalConfig{
-			Self: p.ID, Task: c.Task, Mechanism: p.Mechanism, WakeMean: c.WakeMean.Seconds(), Schedule: AgentSchedule(c.Seed, i),
+			Self: p.ID, Task: c.Task, Policy: p.Policy, WakeMean: c.WakeMean.Seconds(), Schedule: AgentSchedule(c.Seed, i),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -119,11 +119,11 @@ func TestUnprotectedRunReachesTheMinimiserOfQ(t *testing.T) {
 	for _, loss := range []string{"squared", "logistic"} {
 		task := testTask(loss)
 		task.Mu = 1
-		mechanism, err := privacy.NewUnprotected(task.GradientBound())
+		policy, err := privacy.Design{Noise: privacy.Unprotected, Clip: task.GradientBound()}.Policy()
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := Config{Task: task, Participants: people(t, task, 12, mechanism), Seed: 1, WakeMean: time.Second, Latency: time.Millisecond, Until: 2000 * time.Second}
+		c := Config{Task: task, Participants: people(t, task, 12, policy), Seed: 1, WakeMean: time.Second, Latency: time.Millisecond, Until: 2000 * time.Second}
 		weights, records := make([][]float64, 12), make([][]learner.Record, 12)
 		for i, p := range c.Participants {
 			records[i], weights[i] = p.Records, make([]float64, 12)
@@ -186,9 +186,9 @@ func TestSampleSeesTheLearningCurve(t *testing.T) {
 func TestRunEnds(t *testing.T) {
 	c := config(t, 3)
 	c.Participants = append(c.Participants,
-		Participant{ID: "hermit", Records: c.Participants[0].Records, Mechanism: c.Participants[0].Mechanism, Budget: c.Participants[0].Budget},
-		Participant{ID: "blank", Edges: c.Participants[0].Edges, Mechanism: c.Participants[0].Mechanism, Budget: c.Participants[0].Budget},
-		Participant{ID: "friend of a stranger", Records: c.Participants[0].Records, Edges: []learner.Edge{{Peer: "stranger", Weight: 1}}, Mechanism: c.Participants[0].Mechanism, Budget: c.Participants[0].Budget})
+		Participant{ID: "hermit", Records: c.Participants[0].Records, Policy: c.Participants[0].Policy},
+		Participant{ID: "blank", Edges: c.Participants[0].Edges, Policy: c.Participants[0].Policy},
+		Participant{ID: "friend of a stranger", Records: c.Participants[0].Records, Edges: []learner.Edge{{Peer: "stranger", Weight: 1}}, Policy: c.Participants[0].Policy})
 	c.Until = time.Minute
 	r := run(t, c)
 	if r.Releases[0] != 3 || r.Releases[12] != 0 || r.Releases[13] != 0 || r.Releases[14] != 0 {
@@ -205,7 +205,7 @@ func TestRunRefuses(t *testing.T) {
 		"no horizon":      func(c *Config) { c.Until = 0 },
 		"no wakes":        func(c *Config) { c.WakeMean = 0 },
 		"the same twice":  func(c *Config) { c.Participants[1].ID = c.Participants[0].ID },
-		"a bad budget":    func(c *Config) { c.Participants[1].Budget.Epsilon = -1 },
+		"a bad budget":    func(c *Config) { c.Participants[1].Policy.Terms.Budget.Epsilon = -1 },
 		"an invalid task": func(c *Config) { c.Task.Mu = 0 },
 		"a bad record":    func(c *Config) { c.Participants[2].Records[0].X = nil; c.Participants[2].Records[0].Seq = 0 },
 	} {
@@ -219,7 +219,7 @@ func TestRunRefuses(t *testing.T) {
 
 func BenchmarkRun(b *testing.B) {
 	task := learner.Linear()
-	mechanism, err := privacy.Calibrate(privacy.Budget{Epsilon: 1, Delta: 1e-6}, task.Clip, 16, task.Dimension())
+	policy, err := design(task, 16).Policy()
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -227,7 +227,7 @@ func BenchmarkRun(b *testing.B) {
 	edges := RandomGraph(1000, 10, 1)
 	list := make([]Participant, 1000)
 	for i := range list {
-		list[i] = Participant{ID: Name(i), Edges: edges[i], Mechanism: mechanism, Budget: privacy.Budget{Epsilon: 1, Delta: 1e-6}}
+		list[i] = Participant{ID: Name(i), Edges: edges[i], Policy: policy}
 		for k := range 20 {
 			x := make([]float64, 20)
 			x[k] = r.Float64()
@@ -238,5 +238,11 @@ func BenchmarkRun(b *testing.B) {
 		if _, err := Run(Config{Task: task, Participants: list, WakeMean: time.Second, Until: time.Hour}); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+func design(task *learner.Task, releases int) privacy.Design {
+	return privacy.Design{
+		Budget: privacy.Budget{Epsilon: 1, Delta: 1e-6}, Dimension: task.Dimension(), Clip: task.Clip, Releases: releases,
 	}
 }

@@ -1,4 +1,4 @@
-package privacy
+package accountant
 
 import "math"
 
@@ -45,19 +45,11 @@ func mills(x float64) float64 {
 	return 1 / f
 }
 
-// GaussianMu returns the largest mu for which mu-GDP implies the budget. The
-// result is rounded down: it is below the true value by a relative 2e-14 (1 +
-// 1/Epsilon) at most. The error is that of [Budget.Validate].
-func GaussianMu(b Budget) (float64, error) {
-	if err := b.Validate(); err != nil {
-		return 0, err
-	}
-	mu, _ := muBracket(b)
-	return mu, nil
-}
-
-// muBracket returns two numbers with the mu of [GaussianMu] between them, and
-// (0, +Inf) for an invalid budget.
+// GaussianMu returns two numbers with the largest mu for which mu-GDP implies
+// (epsilon, delta)-DP between them; use low to spend and high to promise. They
+// are (0, +Inf) when 1e-9 <= epsilon <= 1e6 or 1e-300 <= delta <= 0.5 does not
+// hold, and otherwise a relative 2e-14 (1 + 1/epsilon) from the true value at
+// most.
 //
 // Why the margin suffices. A relative error r of the computed delta moves the
 // root by a relative r / (d ln delta / d ln mu). Since d delta/d mu = phi(x),
@@ -65,16 +57,16 @@ func GaussianMu(b Budget) (float64, error) {
 // x > -0.7. The error of the two Mills ratios, about 1e-15 each, is amplified by
 // 1/(1-R(x+mu)/R(x)), about max(1, x)/mu; together about 2e-15 (1 + 1/eps). The
 // margin is five times that.
-func muBracket(b Budget) (lo, hi float64) {
-	if b.Validate() != nil {
+func GaussianMu(epsilon, delta float64) (low, high float64) {
+	if CheckBudget(epsilon, delta) != nil {
 		return 0, math.Inf(1)
 	}
 	// At the upper end x <= -10, where delta is nearly 1.
-	lo, hi = bisect(0, math.Sqrt(2*b.Epsilon)+20, func(mu float64) bool {
-		return GaussianDelta(b.Epsilon, mu) > b.Delta
+	low, high = bisect(0, math.Sqrt(2*epsilon)+20, func(mu float64) bool {
+		return GaussianDelta(epsilon, mu) > delta
 	})
-	margin := 1e-14 * (1 + 1/b.Epsilon)
-	return lo * (1 - margin), hi * (1 + margin)
+	margin := 1e-14 * (1 + 1/epsilon)
+	return low * (1 - margin), high * (1 + margin)
 }
 
 // GaussianEpsilon returns the smallest epsilon >= 0 such that mu-GDP implies
