@@ -110,6 +110,16 @@ func (a *Account) Price(m Mechanism) (cost float64, ok bool) { return m.muSquare
 // for nothing any more.
 func (a *Account) Retire(last Cohort) { panic("contract") }
 
+// Left is how many more releases of the policy the account was opened with the
+// cohort can pay for, if it takes part in every one from here on. It changes
+// nothing; the account remembers its policy for it.
+func (a *Account) Left(c Cohort) int { panic("contract") }
+
+// Share is what one release of m costs a cohort, as a share of its budget: by so
+// much Spent grows. It is 0 for a mechanism the terms know no price for. Under a
+// plan it is one step of all.
+func (a *Account) Share(m Mechanism) float64 { panic("contract") }
+
 // Position is how many releases the schedule has behind it: the number of the
 // last planned step that was paid, or the releases of the cohort that has most.
 func (a *Account) Position() int {

@@ -17,6 +17,12 @@ import (
 // new cohort. It is durable when it returns.
 func (l *Ledger) Retire(round uint64) error { panic("contract") }
 
+// Left is how many more releases a cohort can pay for, and Next what share of its
+// budget the next of them costs: [privacy.Account.Left] and [privacy.Account.Share]
+// of the policy's next mechanism. Both are 0 for a retired or exhausted cohort and
+// right for one that never paid.
+func (l *Ledger) Left(c privacy.Cohort) (left int, next float64) { panic("contract") }
+
 // Verification is what [Ledger.Verify] found.
 type Verification struct {
 	Entries uint64 `json:"entries"`
