@@ -23,6 +23,10 @@ func (l *Ledger) Retire(round uint64) error { panic("contract") }
 // right for one that never paid.
 func (l *Ledger) Left(c privacy.Cohort) (left int, next float64) { panic("contract") }
 
+// Unprotected is how many rounds were released without a guarantee; the limit of an
+// unprotected node counts them, because rounds jump after a restore.
+func (l *Ledger) Unprotected() int { panic("contract") }
+
 // Verification is what [Ledger.Verify] found.
 type Verification struct {
 	Entries uint64 `json:"entries"`
