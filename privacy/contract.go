@@ -3,39 +3,6 @@ package privacy
 // The contract of what is being built; each piece moves to the file of its
 // subject, and this file goes.
 
-// NewLaplace returns a mechanism that clips each record's gradient to the l1 norm
-// clip and adds Laplace noise of the given scale to each coordinate of the sum.
-// Rounding and errors are those of [NewGaussian].
-func NewLaplace(clip, scale float64) (Mechanism, error) { panic("contract") }
-
-// NewTruncatedGaussian is NewGaussian with each coordinate's noise kept within
-// [-bound, bound], real units. In a plan it costs what the Gaussian costs and,
-// once, what the truncation may tell.
-func NewTruncatedGaussian(clip, sigma, bound float64) (Mechanism, error) { panic("contract") }
-
-// NewTruncatedLaplace is NewLaplace with noise kept within [-bound, bound].
-func NewTruncatedLaplace(clip, scale, bound float64) (Mechanism, error) { panic("contract") }
-
-// Subsampled returns the mechanism on a random batch of the records: batch out of
-// every slots of a cohort, floor(batch * n / slots) out of n, drawn by the door
-// afresh for each release, without replacement and known to nobody.
-func (m Mechanism) Subsampled(batch, slots int) (Mechanism, error) { panic("contract") }
-
-// Bounded returns the mechanism for sums made with [Mechanism.NewBounded]: for a
-// released vector of dim coordinates that is no sum of per-record terms, and that
-// one record moves by at most distance in the norm of the mechanism's clip.
-func (m Mechanism) Bounded(distance float64, dim int) (Mechanism, error) { panic("contract") }
-
-// NewBounded returns the vector v, a function of slots records of c, as a sum.
-func (m Mechanism) NewBounded(c Cohort, slots int, v []float64) Sum { panic("contract") }
-
-// NoiseStd is the standard deviation of the noise in each coordinate of the sum,
-// real units; 0 when unprotected.
-func (m Mechanism) NoiseStd() float64 { return m.Sigma() }
-
-// Noise is the law of the noise.
-func (m Mechanism) Noise() Noise { return m.noise }
-
 // Accounting says in what an account adds up.
 type Accounting string
 

@@ -13,14 +13,16 @@ type Mechanism struct {
 	noise Noise // "": nothing at all
 	clip  int64 // bound on one record, grid units, at most maxClip: l1 norm for Laplace laws, l2 otherwise
 	sigma int64 // scale of the noise, grid units: sigma of the Gaussian, b of the Laplace law; 0: no noise
-	bound int64 // noise is kept within [-bound, bound]; 0: not truncated
+	bound int64 // noise is kept within [-bound, bound], grid units; 0: not truncated
 	grid  int   // one unit is 2^grid
 	// A subsampled release takes a random batch out of every slots records of a
 	// cohort; 0: all of them.
 	batch, slots int
-	// distance, if positive, says that sums are made with NewBounded: the l2 (l1)
-	// distance, grid units, rounding included, that one record can move them.
+	// distance, if positive, says that sums are made with NewBounded: the distance,
+	// grid units in the norm of the clip, rounding included, that one record can
+	// move them. They have dim coordinates; 0 when distance is.
 	distance int64
+	dim      int
 }
 
 // Noise names the law of a mechanism's noise.
@@ -56,21 +58,24 @@ const (
 // It is an error when clip or sigma is not a finite number in
 // [2^-500, 2^500], when sigma is over 2^29 times clip (no signal is left) and
 // when clip is over 4096 times sigma (no protection is left).
-func NewGaussian(clip, sigma float64) (Mechanism, error) {
+func NewGaussian(clip, sigma float64) (Mechanism, error) { return newNoisy(Gaussian, clip, sigma) }
+
+// newNoisy returns the mechanism of a law of the given scale, not truncated.
+func newNoisy(law Noise, clip, scale float64) (Mechanism, error) {
 	if err := checkSize("clip", clip); err != nil {
 		return Mechanism{}, err
 	}
-	if err := checkSize("sigma", sigma); err != nil {
+	if err := checkSize("the scale of the noise", scale); err != nil {
 		return Mechanism{}, err
 	}
-	fraction, exponent := math.Frexp(sigma) // fraction in [1/2, 1)
+	fraction, exponent := math.Frexp(scale) // fraction in [1/2, 1)
 	grid := exponent - 30
 	units := math.Floor(math.Ldexp(clip, -grid))
 	if units < 1 || units > maxClip {
-		return Mechanism{}, fmt.Errorf("privacy: sigma is %.3g times clip, choose a ratio from 2^-12 to 2^29", sigma/clip)
+		return Mechanism{}, fmt.Errorf("privacy: the scale of the noise is %.3g times clip, choose a ratio from 2^-12 to 2^29", scale/clip)
 	}
 	return Mechanism{
-		noise: Gaussian,
+		noise: law,
 		clip:  int64(units),
 		sigma: int64(math.Ceil(math.Ldexp(fraction, 30))),
 		grid:  grid,
@@ -95,24 +100,42 @@ func checkSize(name string, v float64) error {
 	return nil
 }
 
+// Noise is the law of the noise; "" for the zero Mechanism.
+func (m Mechanism) Noise() Noise { return m.noise }
+
 // Protected reports whether the mechanism adds noise.
 func (m Mechanism) Protected() bool { return m.sigma > 0 }
 
-// Clip is the l2 bound on one record's contribution as used, after rounding to
-// the grid.
+// Clip is the bound on one record's contribution as used, after rounding to the
+// grid: on its l1 norm under the Laplace laws, on its l2 norm otherwise.
 func (m Mechanism) Clip() float64 { return math.Ldexp(float64(m.clip), m.grid) }
 
-// Sigma is the standard deviation of the noise in each coordinate of the sum as
-// used, after rounding to the grid; 0 when unprotected.
-func (m Mechanism) Sigma() float64 { return math.Ldexp(float64(m.sigma), m.grid) }
+// Scale is the parameter of the law as used, after rounding to the grid: sigma of
+// the Gaussian, b of the Laplace law, before any truncation; 0 when unprotected.
+func (m Mechanism) Scale() float64 { return math.Ldexp(float64(m.sigma), m.grid) }
 
-// Mu is what one release costs a record in Gaussian differential privacy:
-// 2 clip / sigma, rounded up; +Inf when unprotected.
+// NoiseStd is the standard deviation of the noise in each coordinate of the sum,
+// real units; 0 when unprotected. It is that of the continuous law; the discrete
+// one differs by a relative 1e-8 at most, the grid being so fine.
+func (m Mechanism) NoiseStd() float64 { return m.Scale() * m.unitStd() }
+
+// sensitivity is the most that replacing one record moves a sum, grid units, in
+// the norm of the clip.
+func (m Mechanism) sensitivity() int64 {
+	if m.distance > 0 {
+		return m.distance
+	}
+	return 2 * m.clip
+}
+
+// Mu is what one release costs a record in Gaussian differential privacy,
+// sensitivity over sigma, rounded up; +Inf when the mechanism has no such value:
+// for other noise than the Gaussian, and for a random batch of the records.
 func (m Mechanism) Mu() float64 {
-	if !m.Protected() {
+	if m.noise != Gaussian || m.slots > 0 {
 		return math.Inf(1)
 	}
-	return up(2 * float64(m.clip) / float64(m.sigma))
+	return up(float64(m.sensitivity()) / float64(m.sigma))
 }
 
 // muSquared is the square of Mu, rounded up: what the filter adds up.

@@ -14,7 +14,7 @@ type Answer struct {
 	// Sum is the noisy sum of the admitted cohorts' clipped gradients, real
 	// units, one number per coordinate; nil when nothing was admitted.
 	Sum     []float64
-	Slots   int      // record slots in it
+	Slots   int      // record slots in it; of a subsampled sum those of its batch
 	Cohorts []Cohort // the cohorts in it, in the order of the query
 }
 
@@ -22,7 +22,7 @@ type Answer struct {
 func (a Answer) Exhausted() bool { return a.Sum == nil }
 
 // LiveNoise draws from the operating system's generator. It is the only noise
-// with which the guarantee holds, and the only one a durable door takes. Make it
+// with which the guarantee holds, and the only one a durable door has. Make it
 // with [NewLiveNoise]; not safe for concurrent use.
 type LiveNoise struct {
 	words *systemWords // shared by copies, so that none draws the same noise again
@@ -31,11 +31,13 @@ type LiveNoise struct {
 // NewLiveNoise returns a source of noise for real nodes.
 func NewLiveNoise() *LiveNoise { return &LiveNoise{new(systemWords)} }
 
-// Answer adds up the sums, adds one draw of discrete Gaussian noise to each
+// Answer adds up the sums, adds one draw of the mechanism's noise to each
 // coordinate, and returns the result in real units. Every call draws anew: pay
 // for each. With no sums the answer is exhausted. With an unprotected mechanism
-// there is no noise. Sums that would bring the number of slots over [MaxSlots]
-// are left out, and their cohorts with them.
+// there is no noise. Of a subsampled sum a random batch is added; one so small that
+// its batch is empty adds nothing, but stays in the answer's cohorts. Sums that
+// would bring the number of slots over [MaxSlots] are left out, and their cohorts
+// with them; so is every bounded sum after the first 1024.
 //
 // It panics if a sum was made by another mechanism than m, if dimensions differ
 // or if a cohort comes twice: each would break the guarantee.
@@ -60,7 +62,7 @@ func (n *SeededNoise) Answer(m Mechanism, sums []Sum) Answer {
 	return answer(sampler{n.words}, m, sums)
 }
 
-func answer(s sampler, m Mechanism, sums []Sum) Answer {
+func answer(draws sampler, m Mechanism, sums []Sum) Answer {
 	if len(sums) == 0 {
 		return Answer{}
 	}
@@ -68,6 +70,7 @@ func answer(s sampler, m Mechanism, sums []Sum) Answer {
 	total := make([]int64, len(sums[0].total))
 	for i := range sums {
 		part := &sums[i]
+		taken := m.taken(part.slots)
 		switch {
 		case part.mechanism != m:
 			panic("privacy: a sum was made by another mechanism than the one that is paid for")
@@ -75,18 +78,20 @@ func answer(s sampler, m Mechanism, sums []Sum) Answer {
 			panic("privacy: sums of different dimensions cannot be added")
 		case slices.Contains(a.Cohorts, part.cohort):
 			panic(fmt.Sprintf("privacy: cohort %d comes twice in one release", part.cohort))
-		case a.Slots+part.slots > MaxSlots:
+		case a.Slots+taken > MaxSlots, m.distance > 0 && len(a.Cohorts) == maxBoundedSums:
 			continue
 		}
-		a.Slots += part.slots
+		a.Slots += taken
 		a.Cohorts = append(a.Cohorts, part.cohort)
-		for j, n := range part.total {
-			total[j] += n
+		if m.slots > 0 {
+			part.addBatch(total, taken, draws)
+		} else {
+			add(total, part.total)
 		}
 	}
 	if m.Protected() {
 		for j := range total {
-			total[j] += s.gaussian(uint64(m.sigma))
+			total[j] += m.draw(draws)
 		}
 	}
 	// One rounding, to 53 bits, of a number that is already private; scaling by
@@ -96,6 +101,25 @@ func answer(s sampler, m Mechanism, sums []Sum) Answer {
 		a.Sum[j] = math.Ldexp(float64(n), m.grid)
 	}
 	return a
+}
+
+// draw returns the noise of one coordinate, grid units. A truncated law is drawn by
+// drawing again what is out of bounds, which is exact.
+func (m Mechanism) draw(draws sampler) int64 {
+	for {
+		var n int64
+		switch m.noise {
+		case Gaussian, TruncatedGaussian:
+			n = draws.gaussian(uint64(m.sigma))
+		case Laplace, TruncatedLaplace:
+			n = draws.laplace(uint64(m.sigma))
+		default:
+			panic(fmt.Sprintf("privacy: there is no law of noise %q", m.noise))
+		}
+		if m.bound == 0 || max(n, -n) <= m.bound {
+			return n
+		}
+	}
 }
 
 // systemWords gives random words from the operating system, read in blocks of

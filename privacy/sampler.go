@@ -51,30 +51,32 @@ func (s sampler) chanceExpHalfSquare(n, d uint64) bool {
 	return k&1 == 1
 }
 
+// laplace draws from the discrete Laplace law, P[n] proportional to
+// exp(-|n|/scale), for 1 <= scale <= 2^40. Values beyond 2^62 would need a
+// geometric draw over 2^22: probability exp(-2^22).
+func (s sampler) laplace(scale uint64) int64 {
+	rest, turns, negative := s.laplaceParts(scale)
+	return signed(rest+turns*scale, negative)
+}
+
 // gaussian draws from the discrete Gaussian, P[n] proportional to
 // exp(-n^2/(2 sigma^2)), for 1 <= sigma <= 2^40.
 //
 // It is algorithm 3 with t = sigma, which is exact for any t: draw Y from the
 // discrete Laplace law of scale sigma and accept it with probability
-// exp(-(|Y|-sigma)^2/(2 sigma^2)); about three quarters are accepted. Values
-// beyond 2^62 would need a geometric draw over 2^22: probability exp(-2^22).
+// exp(-(|Y|-sigma)^2/(2 sigma^2)); about three quarters are accepted.
 func (s sampler) gaussian(sigma uint64) int64 {
 	for {
-		rest, turns, negative := s.laplace(sigma)
-		if !s.accept(rest, turns, sigma) {
-			continue
+		rest, turns, negative := s.laplaceParts(sigma)
+		if s.accept(rest, turns, sigma) {
+			return signed(rest+turns*sigma, negative)
 		}
-		n := int64(rest + turns*sigma)
-		if negative {
-			return -n
-		}
-		return n
 	}
 }
 
-// laplace draws from the discrete Laplace law, P[n] proportional to
-// exp(-|n|/scale), as |n| = rest + turns*scale with rest < scale (algorithm 2).
-func (s sampler) laplace(scale uint64) (rest, turns uint64, negative bool) {
+// laplaceParts draws n from the discrete Laplace law, as |n| = rest + turns*scale
+// with rest < scale, and its sign (algorithm 2).
+func (s sampler) laplaceParts(scale uint64) (rest, turns uint64, negative bool) {
 	for {
 		rest = s.uniform(scale)
 		if !s.chanceExp(rest, scale) {
@@ -89,6 +91,13 @@ func (s sampler) laplace(scale uint64) (rest, turns uint64, negative bool) {
 			return rest, turns, negative
 		}
 	}
+}
+
+func signed(size uint64, negative bool) int64 {
+	if negative {
+		return -int64(size)
+	}
+	return int64(size)
 }
 
 // accept returns true with probability exp(-d^2/(2 sigma^2)), where

@@ -1,0 +1,86 @@
+package privacy
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+const (
+	// maxDistance is the largest distance of a bounded mechanism, grid units. It
+	// is a million scales of the noise: what lies beyond has no protection.
+	maxDistance = 1 << 50
+	// A bounded sum keeps its coordinates within maxBounded grid units, millions
+	// of scales, and a release takes at most maxBoundedSums of them: together
+	// they are at most 2^62 units, and with the noise inside an int64.
+	maxBounded     = 1 << 52
+	maxBoundedSums = 1 << 10
+	// maxDimension keeps the rounding of a vector, in l1, far below maxDistance.
+	maxDimension = 1 << 30
+)
+
+var errZero = errors.New("privacy: the zero Mechanism lets nothing through, make one with NewGaussian or its kin")
+
+// Bounded returns the mechanism for sums made with [Mechanism.NewBounded]: for a
+// released vector of dim coordinates that is no sum of per-record terms, and that
+// replacing one record moves by at most distance, in real units and in the norm of
+// the mechanism's clip. The clip itself is not used. Whoever calls it answers for
+// distance: derive it beside the code, given the same transcript.
+//
+// It is an error when distance is not a positive finite number or is over 2^20
+// times the scale of the noise, when dim is not 1 to 2^30, when the mechanism is
+// subsampled, since a batch has no meaning for such a vector, and when it is the
+// zero Mechanism.
+func (m Mechanism) Bounded(distance float64, dim int) (Mechanism, error) {
+	units := math.Ceil(math.Ldexp(distance, -m.grid))
+	switch {
+	case m.clip == 0:
+		return Mechanism{}, errZero
+	case m.slots > 0:
+		return Mechanism{}, errors.New("privacy: a subsampled mechanism cannot be bounded, choose one of the two")
+	case !(distance > 0 && units <= maxDistance): // NaN too
+		return Mechanism{}, fmt.Errorf("privacy: distance is %v, choose a positive number of at most 2^20 times the scale of the noise", distance)
+	case dim < 1 || dim > maxDimension:
+		return Mechanism{}, fmt.Errorf("privacy: dimension is %d, choose 1 to 2^30", dim)
+	}
+	m.distance = max(1, int64(units)) + m.roundingDistance(dim)
+	m.dim = dim
+	return m, nil
+}
+
+// roundingDistance is how much further apart rounding toward zero can bring two
+// vectors of dim coordinates, grid units, rounded up. Two numbers of one sign each
+// lose a fraction in [0, 1), two of different signs move toward each other: so a
+// coordinate of the difference grows by less than 1, the vector by less than
+// sqrt(dim) in l2 and dim in l1.
+func (m Mechanism) roundingDistance(dim int) int64 {
+	if m.l1() {
+		return int64(dim)
+	}
+	return int64(math.Ceil(math.Sqrt(float64(dim)))) // never too low while dim is below 2^51
+}
+
+// NewBounded returns the vector v, a function of slots records of c, as a sum. It
+// is rounded toward zero to the grid; coordinates that are not finite become 0 and
+// those beyond 2^52 grid units are moved there. Neither breaks the distance, as
+// long as one record does not decide whether a coordinate is finite: that is the
+// caller's duty. v is not kept.
+//
+// It panics if the mechanism is not from [Mechanism.Bounded] or if v has not its
+// dimension: each would break the guarantee.
+func (m Mechanism) NewBounded(c Cohort, slots int, v []float64) Sum {
+	if m.distance == 0 {
+		panic("privacy: this mechanism clips records, use NewSum")
+	}
+	if len(v) != m.dim {
+		panic("privacy: the vector has not the dimension of its mechanism")
+	}
+	s := Sum{mechanism: m, cohort: c, slots: min(slots, MaxSlots), total: make([]int64, len(v))}
+	for j, x := range v {
+		// Scaling by a power of two is exact but for results below the grid (they
+		// become 0 either way) and beyond the range (they become the limit).
+		units := math.Ldexp(finite(x), -m.grid)
+		s.total[j] = int64(min(max(units, -maxBounded), maxBounded))
+	}
+	return s
+}
