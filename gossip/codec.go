@@ -39,59 +39,31 @@ func (l Limits) check() error {
 	return nil
 }
 
-// headerSize bounds the bytes of an encoded model beside its coordinates: five
-// tags, three varints, one double and one length, with room to spare.
-const headerSize = 64
+// headerSize bounds the bytes of an encoded model beside its coordinates: six
+// tags, three varints, one double, two lengths and the proof, with room to spare.
+const headerSize = 64 + maxProof
 
 // ballSlack forgives the rounding of a sender that projects onto the ball.
 const ballSlack = 1e-9
 
-// Encode returns the bytes of a broadcast model. From is left out: it is the
-// signer of the message that carries the bytes.
-func Encode(m learner.Message) ([]byte, error) {
-	if m.To != "" || m.Kind != learner.KindModel || m.Round == 0 {
-		return nil, errors.New("gossip: only a broadcast model of round 1 or later can be encoded")
-	}
-	data, err := proto.Marshal(&wire.Model{
-		Version:  Version,
-		Kind:     uint32(m.Kind),
-		Round:    m.Round,
-		NoiseStd: m.NoiseStd,
-		Value:    m.Real,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("gossip: encode the model: %w", err)
-	}
-	if len(data) > maxMessageSize {
-		return nil, fmt.Errorf("gossip: a model of %d coordinates exceeds %d bytes", len(m.Real), maxMessageSize)
-	}
-	return data, nil
-}
-
 // decode checks untrusted bytes and returns the model they hold, said to be
-// from the given author, whom the caller has authenticated. All errors wrap
-// errMalformed and say nothing of the values.
-func decode(data []byte, from learner.ID, l Limits) (learner.Message, error) {
+// from the given author, whom the caller has authenticated, and the witness of
+// it, whose proof is not checked. All errors wrap errMalformed and say nothing of
+// the values.
+func decode(data []byte, from learner.ID, l Limits) (learner.Message, Witness, error) {
 	if len(data) > 8*l.Dimension+headerSize {
-		return learner.Message{}, malformed("%d bytes are too many for dimension %d", len(data), l.Dimension)
+		return learner.Message{}, Witness{}, malformed("%d bytes are too many for dimension %d", len(data), l.Dimension)
 	}
 	var w wire.Model
 	if err := unmarshal(data, &w); err != nil {
-		return learner.Message{}, err
+		return learner.Message{}, Witness{}, err
 	}
-	switch {
-	case w.Version != Version:
-		return learner.Message{}, malformed("version %d, not %d", w.Version, Version)
-	case w.Kind != uint32(learner.KindModel):
-		return learner.Message{}, malformed("unknown kind %d", w.Kind)
-	case w.Round == 0:
-		return learner.Message{}, malformed("round 0")
-	case len(w.Value) != l.Dimension:
-		return learner.Message{}, malformed("dimension %d, not %d", len(w.Value), l.Dimension)
-	case !(w.NoiseStd >= 0) || math.IsInf(w.NoiseStd, 1):
-		return learner.Message{}, malformed("the noise level is no finite number >= 0")
-	case !inBall(w.Value, l.Radius):
-		return learner.Message{}, malformed("the model is not finite or lies outside the public ball")
+	if err := checkModel(&w, l); err != nil {
+		return learner.Message{}, Witness{}, err
+	}
+	witness, err := witnessOf(data, &w)
+	if err != nil {
+		return learner.Message{}, Witness{}, err
 	}
 	return learner.Message{
 		From:     from,
@@ -99,7 +71,25 @@ func decode(data []byte, from learner.ID, l Limits) (learner.Message, error) {
 		Round:    w.Round,
 		NoiseStd: w.NoiseStd,
 		Real:     w.Value,
-	}, nil
+	}, witness, nil
+}
+
+func checkModel(w *wire.Model, l Limits) error {
+	switch {
+	case w.Version != Version:
+		return malformed("version %d, not %d", w.Version, Version)
+	case w.Kind != uint32(learner.KindModel):
+		return malformed("unknown kind %d", w.Kind)
+	case w.Round == 0:
+		return malformed("round 0")
+	case len(w.Value) != l.Dimension:
+		return malformed("dimension %d, not %d", len(w.Value), l.Dimension)
+	case !(w.NoiseStd >= 0) || math.IsInf(w.NoiseStd, 1):
+		return malformed("the noise level is no finite number >= 0")
+	case !inBall(w.Value, l.Radius):
+		return malformed("the model is not finite or lies outside the public ball")
+	}
+	return nil
 }
 
 // inBall reports whether v is finite and has l2 norm at most radius, up to the

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/libp2p/go-libp2p/core/crypto"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
@@ -22,9 +23,19 @@ func model(round uint64, values ...float64) learner.Message {
 	return learner.Message{From: "author", Kind: learner.KindModel, Round: round, NoiseStd: 0.5, Real: values}
 }
 
+// testSigner signs for an author of whom only the key is of interest.
+func testSigner(t testing.TB) *Signer {
+	t.Helper()
+	key, _, err := crypto.GenerateEd25519Key(bytes.NewReader(make([]byte, 32)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return NewSigner(key, "net")
+}
+
 func mustEncode(t testing.TB, m learner.Message) []byte {
 	t.Helper()
-	data, err := Encode(m)
+	data, err := testSigner(t).Encode(m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +58,7 @@ func TestEncodedModelsDecodeToTheSameBits(t *testing.T) {
 			m.Real[i] = random.NormFloat64()
 		}
 		scale(m.Real, limits.Radius*random.Float64())
-		got, err := decode(mustEncode(t, m), "author", limits)
+		got, _, err := decode(mustEncode(t, m), "author", limits)
 		if err != nil {
 			t.Fatalf("dimension %d, radius %g: %v", limits.Dimension, limits.Radius, err)
 		}
@@ -74,7 +85,7 @@ func TestTheBallIsClosedUpToRounding(t *testing.T) {
 		in   bool
 	}{{0, true}, {1.999, true}, {2, true}, {2 * (1 + 1e-10), true}, {2 * (1 + 1e-8), false}, {3, false}, {1e200, false}} {
 		v := []float64{c.norm / math.Sqrt(3), c.norm / math.Sqrt(3), c.norm / math.Sqrt(3)}
-		_, err := decode(mustEncode(t, model(1, v...)), "author", testLimits)
+		_, _, err := decode(mustEncode(t, model(1, v...)), "author", testLimits)
 		if (err == nil) != c.in {
 			t.Errorf("norm %g in a ball of radius 2: %v", c.norm, err)
 		}
@@ -88,14 +99,14 @@ func TestMalformedModelsAreRefused(t *testing.T) {
 	encode := func(change func(*wire.Model)) []byte {
 		w := good()
 		change(w)
-		data, err := proto.Marshal(w)
+		body, err := proto.Marshal(w)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return data
+		return appendProof(body, make([]byte, 64))
 	}
 	valid := encode(func(*wire.Model) {})
-	if _, err := decode(valid, "author", testLimits); err != nil {
+	if _, _, err := decode(valid, "author", testLimits); err != nil {
 		t.Fatalf("the model the others are made from is refused: %v", err)
 	}
 	for name, data := range map[string][]byte{
@@ -122,7 +133,7 @@ func TestMalformedModelsAreRefused(t *testing.T) {
 		"attempt":          protowire.AppendVarint(protowire.AppendTag(slices.Clone(valid), 4, protowire.VarintType), 1),
 		"unknown field":    protowire.AppendBytes(protowire.AppendTag(slices.Clone(valid), 99, protowire.BytesType), []byte("x")),
 	} {
-		m, err := decode(data, "author", testLimits)
+		m, _, err := decode(data, "author", testLimits)
 		if !errors.Is(err, errMalformed) {
 			t.Errorf("%s: error %v does not wrap errMalformed", name, err)
 		}
@@ -134,7 +145,7 @@ func TestMalformedModelsAreRefused(t *testing.T) {
 
 func TestErrorsSayNothingOfTheValues(t *testing.T) {
 	const secret = 123456.789
-	_, err := decode(mustEncode(t, model(1, secret, 0, 0)), "author", testLimits)
+	_, _, err := decode(mustEncode(t, model(1, secret, 0, 0)), "author", testLimits)
 	if err == nil || strings.Contains(err.Error(), "123456") {
 		t.Errorf("the error is %v", err)
 	}
@@ -151,7 +162,7 @@ func TestOnlyBroadcastModelsAreEncoded(t *testing.T) {
 		"round 0":      model(0, 0),
 		"too large":    model(1, make([]float64, maxMessageSize/8)...),
 	} {
-		if _, err := Encode(m); err == nil {
+		if _, err := testSigner(t).Encode(m); err == nil {
 			t.Errorf("%s: encoded", name)
 		}
 	}
@@ -162,8 +173,8 @@ func TestLimits(t *testing.T) {
 		limits Limits
 		ok     bool
 	}{
-		{Limits{1, 1}, true}, {Limits{8184, 1e9}, true},
-		{Limits{0, 1}, false}, {Limits{-1, 1}, false}, {Limits{8185, 1}, false},
+		{Limits{1, 1}, true}, {Limits{8168, 1e9}, true},
+		{Limits{0, 1}, false}, {Limits{-1, 1}, false}, {Limits{8169, 1}, false},
 		{Limits{1, 0}, false}, {Limits{1, -1}, false}, {Limits{1, math.NaN()}, false}, {Limits{1, math.Inf(1)}, false},
 		{Limits{1, math.MaxFloat64}, false},
 	} {
@@ -171,8 +182,8 @@ func TestLimits(t *testing.T) {
 			t.Errorf("%+v: %v", c.limits, err)
 		}
 	}
-	largest := model(math.MaxUint64, make([]float64, 8184)...)
-	if _, err := decode(mustEncode(t, largest), "author", Limits{8184, 1}); err != nil {
+	largest := model(math.MaxUint64, make([]float64, 8168)...)
+	if _, _, err := decode(mustEncode(t, largest), "author", Limits{8168, 1}); err != nil {
 		t.Errorf("the largest dimension allowed does not fit: %v", err)
 	}
 }
@@ -184,7 +195,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(mustEncode(f, model(math.MaxUint64, 1, -1, math.Copysign(0, -1))))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		m, err := decode(data, "author", testLimits)
+		m, _, err := decode(data, "author", testLimits)
 		if err != nil {
 			if !errors.Is(err, errMalformed) {
 				t.Fatalf("%v does not wrap errMalformed", err)
@@ -195,7 +206,7 @@ func FuzzDecode(f *testing.F) {
 			!(math.Hypot(math.Hypot(m.Real[0], m.Real[1]), m.Real[2]) <= 2*(1+1e-8)) {
 			t.Fatalf("accepted %+v", m)
 		}
-		again, err := decode(mustEncode(t, m), "author", testLimits)
+		again, _, err := decode(mustEncode(t, m), "author", testLimits)
 		if err != nil || !same(again, m) {
 			t.Fatalf("%+v became %+v (%v)", m, again, err)
 		}
@@ -203,23 +214,24 @@ func FuzzDecode(f *testing.F) {
 }
 
 func TestEdgeMessagesSurviveTheWire(t *testing.T) {
-	request := EdgeRequest{Kind: EdgeAsk, Profile: []float64{1, -2}, Latest: []byte("l")}
-	reply := EdgeReply{Accepted: true, Reason: "because", Profile: []float64{5}, Latest: []byte("m")}
+	w := witness(t, testSigner(t), 3, 1)
+	request := EdgeRequest{Kind: EdgeAsk, Profile: []float64{1, -2}, Latest: []byte("l"), Witness: &w}
+	reply := EdgeReply{Accepted: true, Reason: "because", Profile: []float64{5}, Latest: []byte("m"), Witness: &w}
 	data, err := proto.Marshal(encodeRequest(request))
 	if err != nil {
 		t.Fatal(err)
 	}
-	gotRequest, err := decodeRequest(data)
+	gotRequest, err := testSigner(t).decodeRequest(data)
 	if err != nil || gotRequest.Kind != request.Kind ||
-		!slices.Equal(gotRequest.Profile, request.Profile) || !bytes.Equal(gotRequest.Latest, request.Latest) {
+		!slices.Equal(gotRequest.Profile, request.Profile) || !bytes.Equal(gotRequest.Latest, request.Latest) || !sameWitness(*gotRequest.Witness, w) {
 		t.Errorf("%+v became %+v (%v)", request, gotRequest, err)
 	}
 	if data, err = proto.Marshal(encodeReply(reply)); err != nil {
 		t.Fatal(err)
 	}
-	gotReply, err := decodeReply(data)
+	gotReply, err := testSigner(t).decodeReply(data)
 	if err != nil || !gotReply.Accepted || gotReply.Reason != reply.Reason ||
-		!slices.Equal(gotReply.Profile, reply.Profile) || !bytes.Equal(gotReply.Latest, reply.Latest) {
+		!slices.Equal(gotReply.Profile, reply.Profile) || !bytes.Equal(gotReply.Latest, reply.Latest) || !sameWitness(*gotReply.Witness, w) {
 		t.Errorf("%+v became %+v (%v)", reply, gotReply, err)
 	}
 }
@@ -234,6 +246,10 @@ func TestMalformedEdgeMessagesAreRefused(t *testing.T) {
 		"infinite profile": func(w *wire.EdgeRequest) { w.Profile = []float64{math.Inf(-1)} },
 		"long profile":     func(w *wire.EdgeRequest) { w.Profile = make([]float64, maxProfile+1) },
 		"long latest":      func(w *wire.EdgeRequest) { w.Latest = make([]byte, maxMessageSize+1) },
+		"forged witness": func(w *wire.EdgeRequest) {
+			w.Witness = &wire.Witness{Round: 1, Hash: make([]byte, 32), Proof: make([]byte, 64)}
+		},
+		"empty witness": func(w *wire.EdgeRequest) { w.Witness = &wire.Witness{} },
 	} {
 		w := encodeRequest(EdgeRequest{Kind: EdgeAsk})
 		change(w)
@@ -241,7 +257,7 @@ func TestMalformedEdgeMessagesAreRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := decodeRequest(data); !errors.Is(err, errMalformed) {
+		if _, err := testSigner(t).decodeRequest(data); !errors.Is(err, errMalformed) {
 			t.Errorf("request with a bad %s: %v", name, err)
 		}
 	}
@@ -254,19 +270,24 @@ func TestMalformedEdgeMessagesAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := decodeReply(data); !errors.Is(err, errMalformed) {
+	if _, err := testSigner(t).decodeReply(data); !errors.Is(err, errMalformed) {
 		t.Errorf("reply with a long reason: %v", err)
 	}
 }
 
 func FuzzDecodeEdge(f *testing.F) {
-	request, _ := proto.Marshal(encodeRequest(EdgeRequest{Kind: EdgeAsk, Profile: []float64{1}, Latest: []byte("x")}))
+	s := testSigner(f)
+	w := witness(f, s, 7, 1, 0, 0)
+	request, _ := proto.Marshal(encodeRequest(EdgeRequest{Kind: EdgeAsk, Profile: []float64{1}, Latest: []byte("x"), Witness: &w}))
+	reply, _ := proto.Marshal(encodeReply(EdgeReply{Accepted: true, Reason: "x", Profile: []float64{1}, Latest: []byte("x"), Witness: &w}))
 	f.Add(request)
+	f.Add(reply)
+	genuine := func(got *Witness) bool { return got == nil || sameWitness(*got, w) }
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if r, err := decodeRequest(data); err == nil && (r.Kind < EdgeHello || r.Kind > EdgeAsk || len(r.Profile) > maxProfile) {
+		if r, err := s.decodeRequest(data); err == nil && (r.Kind < EdgeHello || r.Kind > EdgeAsk || len(r.Profile) > maxProfile || !genuine(r.Witness)) {
 			t.Fatalf("accepted %+v", r)
 		}
-		if r, err := decodeReply(data); err == nil && (len(r.Reason) > maxReason || len(r.Profile) > maxProfile) {
+		if r, err := s.decodeReply(data); err == nil && (len(r.Reason) > maxReason || len(r.Profile) > maxProfile || !genuine(r.Witness)) {
 			t.Fatalf("accepted %+v", r)
 		}
 	})
@@ -278,7 +299,7 @@ func BenchmarkDecode(b *testing.B) {
 	b.SetBytes(int64(len(data)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := decode(data, "author", limits); err != nil {
+		if _, _, err := decode(data, "author", limits); err != nil {
 			b.Fatal(err)
 		}
 	}

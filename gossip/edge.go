@@ -28,6 +28,9 @@ type EdgeRequest struct {
 	Kind    EdgeKind
 	Profile []float64 // the asker's public profile; empty: none
 	Latest  []byte    // the asker's stored message, for [Gossip.Hear]; empty: none
+	// Witness is of the newest model that the asker has of the node that is
+	// asked; nil: none. Package gossip fills it in, and checks that it is genuine.
+	Witness *Witness
 }
 
 // EdgeReply is the answer of the other end. Everything in it is public.
@@ -36,13 +39,19 @@ type EdgeReply struct {
 	Reason   string // of a refusal, for people; cut to 256 bytes
 	Profile  []float64
 	Latest   []byte // the replier's stored message, byte for byte as published
+	// Witness is of the newest model that the replier has of the node that asked;
+	// nil: none. Package gossip fills it in, and checks that it is genuine.
+	Witness *Witness
 }
 
 func encodeRequest(r EdgeRequest) *wire.EdgeRequest {
-	return &wire.EdgeRequest{Version: Version, Kind: uint32(r.Kind), Profile: r.Profile, Latest: r.Latest}
+	return &wire.EdgeRequest{
+		Version: Version, Kind: uint32(r.Kind),
+		Profile: r.Profile, Latest: r.Latest, Witness: encodeWitness(r.Witness),
+	}
 }
 
-func decodeRequest(data []byte) (EdgeRequest, error) {
+func (s *Signer) decodeRequest(data []byte) (EdgeRequest, error) {
 	var w wire.EdgeRequest
 	if err := unmarshal(data, &w); err != nil {
 		return EdgeRequest{}, err
@@ -54,17 +63,22 @@ func decodeRequest(data []byte) (EdgeRequest, error) {
 	case w.Kind < uint32(EdgeHello) || w.Kind > uint32(EdgeAsk):
 		return EdgeRequest{}, malformed("unknown kind of edge request")
 	}
-	return r, checkEdge(r.Profile, r.Latest)
+	if err := checkEdge(r.Profile, r.Latest); err != nil {
+		return EdgeRequest{}, err
+	}
+	var err error
+	r.Witness, err = s.decodeWitness(w.Witness)
+	return r, err
 }
 
 func encodeReply(r EdgeReply) *wire.EdgeReply {
 	return &wire.EdgeReply{
 		Version: Version, Accepted: r.Accepted, Reason: r.Reason[:min(len(r.Reason), maxReason)],
-		Profile: r.Profile, Latest: r.Latest,
+		Profile: r.Profile, Latest: r.Latest, Witness: encodeWitness(r.Witness),
 	}
 }
 
-func decodeReply(data []byte) (EdgeReply, error) {
+func (s *Signer) decodeReply(data []byte) (EdgeReply, error) {
 	var w wire.EdgeReply
 	if err := unmarshal(data, &w); err != nil {
 		return EdgeReply{}, err
@@ -76,7 +90,12 @@ func decodeReply(data []byte) (EdgeReply, error) {
 	case len(w.Reason) > maxReason:
 		return EdgeReply{}, malformed("the reason is too long")
 	}
-	return r, checkEdge(r.Profile, r.Latest)
+	if err := checkEdge(r.Profile, r.Latest); err != nil {
+		return EdgeReply{}, err
+	}
+	var err error
+	r.Witness, err = s.decodeWitness(w.Witness)
+	return r, err
 }
 
 func checkEdge(profile []float64, latest []byte) error {

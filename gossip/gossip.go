@@ -32,6 +32,7 @@ type Config struct {
 	// Network names the task; nodes of different networks never exchange
 	// anything. It is part of every topic, so 16 to 64 characters of a hash.
 	Network string
+	Signer  *Signer // of the host's identity, for the same network
 	Limits  Limits
 	Logger  *slog.Logger
 	// OnEdge answers a request from an authenticated peer. It is called from
@@ -72,10 +73,8 @@ type Gossip struct {
 
 	mu      sync.Mutex
 	follows map[string]*follow // by topic
-	// heard is the rounds accepted from each author. It outlives Unfollow, so
-	// that nobody can replay an old message to a node that follows the author
-	// again; a node follows few peers in its life.
-	heard map[peer.ID]rounds
+	heard   map[peer.ID]*author
+	turn    uint64 // models that have arrived, whose order says who is forgotten
 }
 
 type counters struct {
@@ -98,8 +97,8 @@ func ID(p peer.ID) learner.ID { return learner.ID(p.String()) }
 // New joins the network on a running host. The caller must call [Gossip.Run],
 // which ends what New started, and closes the host afterwards.
 func New(h host.Host, c Config) (*Gossip, error) {
-	if c.Network == "" || c.Logger == nil || c.OnEdge == nil {
-		return nil, errors.New("gossip: Network, Logger and OnEdge are required")
+	if c.Network == "" || c.Signer == nil || c.Logger == nil || c.OnEdge == nil {
+		return nil, errors.New("gossip: Network, Signer, Logger and OnEdge are required")
 	}
 	if err := c.Limits.check(); err != nil {
 		return nil, err
@@ -113,7 +112,7 @@ func New(h host.Host, c Config) (*Gossip, error) {
 		offenders: newOffenders(),
 		refused:   make(chan struct{}, 1),
 		follows:   make(map[string]*follow),
-		heard:     make(map[peer.ID]rounds),
+		heard:     make(map[peer.ID]*author),
 
 		watchEvery: watchEvery,
 	}

@@ -243,11 +243,13 @@ func TestConfigIsChecked(t *testing.T) {
 	h := newHost(t, newKey(t))
 	for name, change := range map[string]func(*Config){
 		"Network": func(c *Config) { c.Network = "" },
+		"Signer":  func(c *Config) { c.Signer = nil },
 		"Logger":  func(c *Config) { c.Logger = nil },
 		"OnEdge":  func(c *Config) { c.OnEdge = nil },
 		"Limits":  func(c *Config) { c.Limits = Limits{} },
 	} {
 		c := testConfig()
+		c.Signer = testSigner(t)
 		change(&c)
 		if _, err := New(h, c); err == nil {
 			t.Errorf("a configuration without %s is accepted", name)

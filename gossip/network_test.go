@@ -91,6 +91,7 @@ func startNode(t testing.TB, key crypto.PrivKey, c Config) *node {
 func startWatchful(t testing.TB, key crypto.PrivKey, c Config, watchEvery time.Duration) *node {
 	t.Helper()
 	h := newHost(t, key)
+	c.Signer = NewSigner(key, c.Network)
 	g, err := New(h, c)
 	if err != nil {
 		t.Fatal(err)
@@ -168,7 +169,11 @@ func waitForStats(t testing.TB, n *node, want func(Stats) bool) {
 
 func publish(t testing.TB, n *node, round uint64) {
 	t.Helper()
-	if err := n.Publish(t.Context(), mustEncode(t, model(round, 1, 0, 0))); err != nil {
+	data, err := n.config.Signer.Encode(model(round, 1, 0, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Publish(t.Context(), data); err != nil {
 		t.Fatal(err)
 	}
 }

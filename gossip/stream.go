@@ -31,7 +31,8 @@ func edgeProtocol(netName string) protocol.ID {
 }
 
 // Ask sends a request to a peer and waits for its answer, at most 10 s. It
-// dials the peer if the host knows its addresses.
+// dials the peer if the host knows its addresses. A peer whose witness is forged
+// gives no answer, and is struck.
 func (g *Gossip) Ask(ctx context.Context, p peer.ID, r EdgeRequest) (EdgeReply, error) {
 	if g.offenders.Contains(p) {
 		return EdgeReply{}, fmt.Errorf("gossip: ask %s: the peer is refused for its bad messages", p)
@@ -43,7 +44,8 @@ func (g *Gossip) Ask(ctx context.Context, p peer.ID, r EdgeRequest) (EdgeReply, 
 		return EdgeReply{}, fmt.Errorf("gossip: ask %s: %w", p, err)
 	}
 	defer bound(ctx, s)()
-	reply, err := ask(s, r)
+	r.Witness = g.witness(p)
+	reply, err := g.exchange(s, r)
 	if errors.Is(err, errMalformed) {
 		g.strike(p)
 	}
@@ -53,7 +55,7 @@ func (g *Gossip) Ask(ctx context.Context, p peer.ID, r EdgeRequest) (EdgeReply, 
 	return reply, nil
 }
 
-func ask(s network.Stream, r EdgeRequest) (EdgeReply, error) {
+func (g *Gossip) exchange(s network.Stream, r EdgeRequest) (EdgeReply, error) {
 	if err := writeEdge(s, encodeRequest(r)); err != nil {
 		return EdgeReply{}, err
 	}
@@ -64,7 +66,7 @@ func ask(s network.Stream, r EdgeRequest) (EdgeReply, error) {
 	if err != nil {
 		return EdgeReply{}, err
 	}
-	return decodeReply(data)
+	return g.config.Signer.decodeReply(data)
 }
 
 // bound resets the stream when ctx ends. The returned function must be called
@@ -169,9 +171,11 @@ func (e *edgeServer) answer(ctx context.Context, s network.Stream, from peer.ID)
 	if err != nil {
 		return err
 	}
-	request, err := decodeRequest(data)
+	request, err := e.gossip.config.Signer.decodeRequest(data)
 	if err != nil {
 		return err
 	}
-	return writeEdge(s, encodeReply(e.gossip.config.OnEdge(ctx, from, request)))
+	reply := e.gossip.config.OnEdge(ctx, from, request)
+	reply.Witness = e.gossip.witness(from)
+	return writeEdge(s, encodeReply(reply))
 }

@@ -27,11 +27,11 @@ func (g *Gossip) validate(_ context.Context, via peer.ID, m *pubsub.Message) pub
 	if m.GetFrom() != f.peer {
 		return pubsub.ValidationReject
 	}
-	model, err := decode(m.GetData(), f.id, g.config.Limits)
+	model, witness, err := decode(m.GetData(), f.id, g.config.Limits)
 	if err != nil {
 		return pubsub.ValidationReject
 	}
-	first, newest := g.arrived(f.peer, model.Round)
+	first, newest := g.arrived(f.peer, witness)
 	if !first {
 		return pubsub.ValidationIgnore
 	}
@@ -42,54 +42,17 @@ func (g *Gossip) validate(_ context.Context, via peer.ID, m *pubsub.Message) pub
 	return pubsub.ValidationAccept
 }
 
-// arrived notes the round of an author and reports whether this is its first
-// copy, and whether it is the newest round so far. Rounds are signed and
-// strictly increasing, so this also stops replays, for which gossipsub would
-// otherwise need its sequence-number validator.
-func (g *Gossip) arrived(author peer.ID, round uint64) (first, newest bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	h := g.heard[author]
-	first, newest = h.note(round)
-	g.heard[author] = h
-	return first, newest
-}
-
-// window is how many rounds back a first copy is still told from a replay. A
-// message may be overtaken by the few that follow it, when those come by way
-// of another subscriber.
-const window = 64
-
-// rounds remembers which of an author's latest rounds have arrived.
-type rounds struct {
-	newest uint64
-	seen   uint64 // bit k: round newest-k has arrived
-}
-
-func (r *rounds) note(round uint64) (first, newest bool) {
-	if round > r.newest {
-		r.seen = r.seen<<(round-r.newest) | 1
-		r.newest = round
-		return true, true
-	}
-	age := r.newest - round
-	first = age < window && r.seen>>age&1 == 0
-	if first {
-		r.seen |= 1 << age
-	}
-	return first, false
-}
-
 // Hear takes a stored model that its author served over an edge stream, under
 // the same checks as a broadcast, and puts it into the inbox. It counts neither
 // as delivered nor against a broadcast of the same round. Every
 // error is a complaint about the model and says nothing of its values.
 func (g *Gossip) Hear(author peer.ID, data []byte) (learner.Message, error) {
-	model, err := decode(data, ID(author), g.config.Limits)
+	model, witness, err := decode(data, ID(author), g.config.Limits)
 	if err != nil {
 		g.strike(author)
 		return learner.Message{}, err
 	}
+	g.served(author, witness)
 	g.inbox.put(model)
 	return model, nil
 }

@@ -2,7 +2,6 @@ package gossip
 
 import (
 	"math"
-	"math/rand/v2"
 	"testing"
 
 	pubsub "github.com/libp2p/go-libp2p-pubsub"
@@ -24,6 +23,7 @@ func badModels(t testing.TB) map[string][]byte {
 		"garbage":         []byte("\xffgarbage"),
 		"empty":           nil,
 		"large":           make([]byte, 50<<10),
+		"no proof":        withoutProof(t, mustEncode(t, model(1, 0, 0, 0))),
 	}
 	old, err := proto.Marshal(&wire.Model{Version: 99, Kind: uint32(learner.KindModel), Round: 1, Value: []float64{0, 0, 0}})
 	if err != nil {
@@ -93,21 +93,11 @@ func TestServedModelsAreCheckedLikeBroadcasts(t *testing.T) {
 	}
 }
 
-// TestRoundsAreCountedOnce compares the bits with a plain set.
-func TestRoundsAreCountedOnce(t *testing.T) {
-	random := rand.New(rand.NewPCG(5, 6))
-	for range 200 {
-		var r rounds
-		seen, newest := make(map[uint64]bool), uint64(0)
-		spread := 1 + random.Uint64N(100)
-		for range 300 {
-			round := 1 + newest - min(newest, random.Uint64N(spread)) + random.Uint64N(3)*random.Uint64N(spread)
-			wantFirst := !seen[round] && round+window > newest
-			wantNewest := round > newest
-			if first, top := r.note(round); first != wantFirst || top != wantNewest {
-				t.Fatalf("round %d after %d: first %v, newest %v; want %v, %v", round, newest, first, top, wantFirst, wantNewest)
-			}
-			seen[round], newest = true, max(newest, round)
-		}
+func withoutProof(t testing.TB, data []byte) []byte {
+	t.Helper()
+	w, err := WitnessOf(data)
+	if err != nil {
+		t.Fatal(err)
 	}
+	return data[:len(data)-len(appendProof(nil, w.Proof))]
 }

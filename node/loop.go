@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -20,13 +19,15 @@ const slot = 100 * time.Millisecond
 // loop drives one agent: it alone calls the agent's methods, in the order the
 // events arrive. What the agent says waits in outgoing for its public slot.
 type loop struct {
-	agent  learner.Agent
-	door   *door
-	gossip *gossip.Gossip
-	hood   *neighbourhood
-	log    *slog.Logger
-	start  time.Time     // zero of the agent's clock
-	woke   time.Duration // when the event being handled came
+	agent   learner.Agent
+	door    *door
+	history *history
+	signer  *gossip.Signer
+	gossip  *gossip.Gossip
+	hood    *neighbourhood
+	log     *slog.Logger
+	start   time.Time     // zero of the agent's clock
+	woke    time.Duration // when the event being handled came
 
 	records chan recordChange
 	inspect chan func()
@@ -49,8 +50,8 @@ type outgoing struct {
 	at      time.Duration // on the agent's clock
 }
 
-// run handles events until ctx ends or a release fails. On return the agent's
-// state is stored.
+// run handles events until ctx ends, a release fails, or a peer knows more of this
+// node than its directory. When ctx has ended the agent's state is stored.
 func (l *loop) run(ctx context.Context) error {
 	l.timer = time.NewTimer(time.Hour)
 	defer l.timer.Stop()
@@ -79,6 +80,8 @@ func (l *loop) next(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return nil
+	case <-l.history.broken:
+		return l.history.contradiction()
 	case <-l.timer.C:
 		l.woke = l.now()
 		return l.handle(l.agent.Tick(l.woke))
@@ -138,6 +141,9 @@ func (l *loop) handle(out learner.Output) error {
 			l.arm(out.Next)
 			return nil
 		}
+		if err := l.history.contradiction(); err != nil {
+			return err
+		}
 		answer, err := l.door.release(out.Ask)
 		if err != nil {
 			return err
@@ -161,11 +167,11 @@ func (l *loop) arm(next time.Duration) {
 // public slot: the first that begins at least one slot after the wake.
 func (l *loop) commit(messages []learner.Message) error {
 	for _, m := range messages {
-		message, err := gossip.Encode(m)
+		message, err := l.signer.Encode(m)
 		if err != nil {
 			return fmt.Errorf("node: encode round %d: %w", m.Round, err)
 		}
-		state, err := json.Marshal(l.agent.State())
+		state, err := l.memory()
 		if err != nil {
 			return fmt.Errorf("node: encode the state of round %d: %w", m.Round, err)
 		}
@@ -184,7 +190,8 @@ func (l *loop) commit(messages []learner.Message) error {
 	return nil
 }
 
-// publish sends each message at its slot until ctx ends. It has a goroutine of
+// publish sends each message at its slot until ctx ends or a peer contradicts this
+// node's history. It has a goroutine of
 // its own: what the loop computes meanwhile must not delay a message.
 func (l *loop) publish(ctx context.Context) {
 	for {
@@ -197,6 +204,9 @@ func (l *loop) publish(ctx context.Context) {
 				return
 			case <-time.After(time.Until(l.start.Add(o.at))):
 			}
+			if l.history.contradiction() != nil {
+				return
+			}
 			l.hood.serve(o.message)
 			if err := l.gossip.Publish(ctx, o.message); err != nil {
 				// It is stored: neighbours get it when they next renew the edge.
@@ -207,7 +217,7 @@ func (l *loop) publish(ctx context.Context) {
 }
 
 func (l *loop) saveState() error {
-	state, err := json.Marshal(l.agent.State())
+	state, err := l.memory()
 	if err != nil {
 		return fmt.Errorf("node: encode the state: %w", err)
 	}

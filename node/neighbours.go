@@ -31,6 +31,7 @@ type neighbourhood struct {
 	store   *storage.Store
 	gossip  *gossip.Gossip
 	keeper  *discovery.Keeper
+	history *history
 	log     *slog.Logger
 
 	restored chan struct{} // closed when restore has returned; no edge changes before
@@ -46,9 +47,9 @@ type neighbourhood struct {
 	latest     []byte // the message published last; nil if there is none
 }
 
-func newNeighbourhood(t *learner.Task, profile []float64, h host.Host, store *storage.Store, log *slog.Logger) *neighbourhood {
+func newNeighbourhood(t *learner.Task, profile []float64, h host.Host, store *storage.Store, past *history, log *slog.Logger) *neighbourhood {
 	return &neighbourhood{
-		task: t, profile: profile, host: h, store: store, log: log,
+		task: t, profile: profile, host: h, store: store, history: past, log: log,
 		keeper:     discovery.NewKeeper(h, log),
 		restored:   make(chan struct{}),
 		changed:    make(chan struct{}, 1),
@@ -62,15 +63,18 @@ type link struct {
 	weight  float64
 	addrs   []multiaddr.Multiaddr
 	up      bool // connected when last looked at
+	met     bool // has said in this run what it holds of this node, and that was no news
 	seen    time.Time
 	renewed time.Time
 }
 
-// restore brings back the edges and peers of an earlier run, and the message
-// they are served.
-func (h *neighbourhood) restore(latest []byte) error {
+// restore brings back the edges and peers of an earlier run, the message they are
+// served, and what they are shown of their own.
+func (h *neighbourhood) restore(latest []byte, witnesses map[string]gossip.Witness) error {
 	defer close(h.restored)
-	h.serve(latest)
+	if _, err := gossip.WitnessOf(latest); err == nil { // peers refuse one without a proof
+		h.serve(latest)
+	}
 	edges, err := h.store.Edges()
 	if err != nil {
 		return err
@@ -99,7 +103,7 @@ func (h *neighbourhood) restore(latest []byte) error {
 		h.note(info, time.Unix(p.LastSeen, 0))
 	}
 	h.update()
-	return nil
+	return h.gossip.Remember(witnesses)
 }
 
 // serve sets what comers are given: a message that has been published. One
@@ -110,7 +114,11 @@ func (h *neighbourhood) serve(message []byte) {
 	h.latest = message
 }
 
+// served is nothing once a peer has contradicted this node's history.
 func (h *neighbourhood) served() []byte {
+	if h.history.contradiction() != nil {
+		return nil
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.latest
@@ -136,6 +144,10 @@ func (h *neighbourhood) answer(ctx context.Context, from peer.ID, q gossip.EdgeR
 	case <-ctx.Done():
 		return gossip.EdgeReply{Reason: "not ready"}
 	}
+	if h.history.check(q.Witness) != nil {
+		return gossip.EdgeReply{Reason: "stopping"}
+	}
+	h.meet(from)
 	reply := gossip.EdgeReply{Profile: h.profile, Latest: h.served()}
 	if q.Kind == gossip.EdgeHello {
 		return reply
@@ -185,8 +197,22 @@ func (h *neighbourhood) fresh(id peer.ID) bool {
 	return l != nil && time.Since(l.renewed) < seekEvery
 }
 
-// link adds or renews the edge to a peer that agreed to it, and takes in the
-// model it sent along. The caller holds h.changing.
+// meet notes that a peer's word of this node's past agrees with the ledger.
+func (h *neighbourhood) meet(id peer.ID) {
+	h.mu.Lock()
+	l := h.links[id]
+	news := l != nil && !l.met
+	if news {
+		l.met = true
+	}
+	h.mu.Unlock()
+	if news {
+		h.look()
+	}
+}
+
+// link adds or renews the edge to a peer that was met and agreed to it, and takes
+// in the model it sent along. The caller holds h.changing.
 func (h *neighbourhood) link(id peer.ID, weight float64, latest []byte) {
 	if err := h.gossip.Follow(id); err != nil {
 		h.log.Warn("cannot follow a neighbour", "peer", id, "error", err)
@@ -199,7 +225,7 @@ func (h *neighbourhood) link(id peer.ID, weight float64, latest []byte) {
 	if old != nil && len(addrs) == 0 {
 		addrs = old.addrs
 	}
-	h.links[id] = &link{weight: weight, addrs: addrs, up: true, seen: now, renewed: now}
+	h.links[id] = &link{weight: weight, addrs: addrs, up: true, met: true, seen: now, renewed: now}
 	delete(h.candidates, id)
 	h.mu.Unlock()
 	same := old != nil && old.weight == weight && slices.EqualFunc(sortedAddrs(old.addrs), addrs, multiaddr.Multiaddr.Equal)
@@ -244,6 +270,11 @@ func (h *neighbourhood) update() {
 	}
 	h.mu.Unlock()
 	h.keeper.Want(want)
+	h.look()
+}
+
+// look tells the loop to look at the edges again.
+func (h *neighbourhood) look() {
 	select {
 	case h.changed <- struct{}{}:
 	default:
@@ -251,7 +282,9 @@ func (h *neighbourhood) update() {
 }
 
 // edges is what the agent needs to know, sorted by peer. An edge is live while
-// its other end is subscribed to this node's models.
+// its other end is subscribed to this node's models, once that has said what it
+// holds of this node: before, the directory may be an old copy, and what it would
+// release was released already.
 func (h *neighbourhood) edges() []learner.Edge {
 	listening := h.gossip.Listeners()
 	h.mu.Lock()
@@ -261,7 +294,7 @@ func (h *neighbourhood) edges() []learner.Edge {
 		out = append(out, learner.Edge{
 			Peer:   gossip.ID(id),
 			Weight: l.weight,
-			Live:   slices.Contains(listening, id),
+			Live:   l.met && slices.Contains(listening, id),
 		})
 	}
 	slices.SortFunc(out, func(a, b learner.Edge) int { return strings.Compare(string(a.Peer), string(b.Peer)) })

@@ -67,7 +67,11 @@ func someAddr() []multiaddr.Multiaddr {
 
 func encoded(t *testing.T, round uint64) []byte {
 	t.Helper()
-	data, err := gossip.Encode(learner.Message{Kind: learner.KindModel, Round: round, Real: make([]float64, 3)})
+	key, _, err := crypto.GenerateEd25519Key(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := gossip.NewSigner(key, "net").Encode(learner.Message{Kind: learner.KindModel, Round: round, Real: make([]float64, 3)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ const (
 	askAtOnce  = 4                // requests in flight
 	sulk       = 20 * time.Second // before a peer that declined or failed is asked again
 	renewEvery = time.Minute      // an edge is asked for again, which heals one known at one end only
+	meetEvery  = 3 * time.Second  // the same, until the first answer of the run
 	deadAfter  = time.Hour        // an edge nobody answers on is given up
 	patience   = 3                // requests without an answer before a candidate is forgotten
 )
@@ -69,7 +70,11 @@ func (h *neighbourhood) due(now time.Time) []errand {
 			live++
 			l.seen = now
 		}
-		if up && (!l.up || now.Sub(l.renewed) > renewEvery) {
+		pause := renewEvery
+		if !l.met {
+			pause = meetEvery
+		}
+		if up && (!l.up || now.Sub(l.renewed) > pause) {
 			l.renewed = now
 			out = append(out, errand{peer.AddrInfo{ID: id}, gossip.EdgeAsk})
 		}
@@ -137,6 +142,12 @@ func (h *neighbourhood) ask(ctx context.Context, e errand) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	reply, err := h.request(ctx, e)
+	if err == nil {
+		if h.history.check(reply.Witness) != nil {
+			return // the loop ends the run
+		}
+		h.meet(e.to.ID)
+	}
 	weight := h.weight(reply.Profile)
 	if err == nil && e.kind == gossip.EdgeAsk && reply.Accepted && weight > 0 {
 		h.changing.Lock()

@@ -35,7 +35,9 @@ type session struct {
 // Run takes part in the network until ctx ends, then stores the agent's state
 // and returns nil after everything it started has ended. A release that could
 // not be written to disk ends it with an error: nothing may be published until
-// the directory has been opened and verified again.
+// the directory has been opened and verified again. It ends with [ErrRolledBack],
+// and nothing is released, when a peer holds a model of this node that the
+// directory knows nothing of.
 func (n *Node) Run(ctx context.Context) (err error) {
 	h, err := newHost(n.files.key, n.files.config.Listen, n.traffic)
 	if err != nil {
@@ -75,9 +77,12 @@ func (n *Node) Run(ctx context.Context) (err error) {
 
 func (n *Node) newSession(h host.Host) (*session, error) {
 	t := n.files.task
-	hood := newNeighbourhood(t, n.files.config.Profile, h, n.store, n.log)
+	past := newHistory(n.ledger)
+	hood := newNeighbourhood(t, n.files.config.Profile, h, n.store, past, n.log)
+	signer := gossip.NewSigner(n.files.key, n.network)
 	g, err := gossip.New(h, gossip.Config{
 		Network: n.network,
+		Signer:  signer,
 		Limits:  gossip.Limits{Dimension: t.Dimension(), Radius: t.Radius},
 		OnEdge:  hood.answer,
 		Logger:  n.log,
@@ -88,6 +93,8 @@ func (n *Node) newSession(h host.Host) (*session, error) {
 	hood.gossip = g
 	l := &loop{
 		door:    &door{ledger: n.ledger, limit: n.files.config.Releases},
+		history: past,
+		signer:  signer,
 		gossip:  g,
 		hood:    hood,
 		log:     n.log,
@@ -113,7 +120,11 @@ func (n *Node) attach(s *session) error {
 	}
 	s.loop.agent = agent
 	_, latest := n.ledger.Outgoing()
-	if err := s.hood.restore(latest); err != nil {
+	witnesses, err := n.storedWitnesses()
+	if err != nil {
+		return err
+	}
+	if err := s.hood.restore(latest, witnesses); err != nil {
 		return fmt.Errorf("node: restore the neighbours: %w", err)
 	}
 	n.session = s

@@ -30,6 +30,7 @@ type Model struct {
 	Round         uint64                 `protobuf:"varint,3,opt,name=round,proto3" json:"round,omitempty"`
 	NoiseStd      float64                `protobuf:"fixed64,5,opt,name=noise_std,json=noiseStd,proto3" json:"noise_std,omitempty"`
 	Value         []float64              `protobuf:"fixed64,6,rep,packed,name=value,proto3" json:"value,omitempty"`
+	Proof         []byte                 `protobuf:"bytes,7,opt,name=proof,proto3" json:"proof,omitempty"` // the author's signature of the bytes before this field, which is the last
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -99,6 +100,74 @@ func (x *Model) GetValue() []float64 {
 	return nil
 }
 
+func (x *Model) GetProof() []byte {
+	if x != nil {
+		return x.Proof
+	}
+	return nil
+}
+
+// Witness says of a model that its author published it.
+type Witness struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Round         uint64                 `protobuf:"varint,1,opt,name=round,proto3" json:"round,omitempty"`
+	Hash          []byte                 `protobuf:"bytes,2,opt,name=hash,proto3" json:"hash,omitempty"`   // SHA-256 of the Model without its proof
+	Proof         []byte                 `protobuf:"bytes,3,opt,name=proof,proto3" json:"proof,omitempty"` // as in the Model
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Witness) Reset() {
+	*x = Witness{}
+	mi := &file_wire_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Witness) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Witness) ProtoMessage() {}
+
+func (x *Witness) ProtoReflect() protoreflect.Message {
+	mi := &file_wire_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Witness.ProtoReflect.Descriptor instead.
+func (*Witness) Descriptor() ([]byte, []int) {
+	return file_wire_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Witness) GetRound() uint64 {
+	if x != nil {
+		return x.Round
+	}
+	return 0
+}
+
+func (x *Witness) GetHash() []byte {
+	if x != nil {
+		return x.Hash
+	}
+	return nil
+}
+
+func (x *Witness) GetProof() []byte {
+	if x != nil {
+		return x.Proof
+	}
+	return nil
+}
+
 // EdgeRequest is the first and only message of the asking side of an edge
 // stream.
 type EdgeRequest struct {
@@ -106,14 +175,15 @@ type EdgeRequest struct {
 	Version       uint32                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
 	Kind          uint32                 `protobuf:"varint,2,opt,name=kind,proto3" json:"kind,omitempty"`
 	Profile       []float64              `protobuf:"fixed64,3,rep,packed,name=profile,proto3" json:"profile,omitempty"`
-	Latest        []byte                 `protobuf:"bytes,4,opt,name=latest,proto3" json:"latest,omitempty"` // a Model, byte for byte as it was published
+	Latest        []byte                 `protobuf:"bytes,4,opt,name=latest,proto3" json:"latest,omitempty"`   // a Model, byte for byte as it was published
+	Witness       *Witness               `protobuf:"bytes,5,opt,name=witness,proto3" json:"witness,omitempty"` // of the newest Model that the asking side has of the other
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *EdgeRequest) Reset() {
 	*x = EdgeRequest{}
-	mi := &file_wire_proto_msgTypes[1]
+	mi := &file_wire_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -125,7 +195,7 @@ func (x *EdgeRequest) String() string {
 func (*EdgeRequest) ProtoMessage() {}
 
 func (x *EdgeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wire_proto_msgTypes[1]
+	mi := &file_wire_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -138,7 +208,7 @@ func (x *EdgeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EdgeRequest.ProtoReflect.Descriptor instead.
 func (*EdgeRequest) Descriptor() ([]byte, []int) {
-	return file_wire_proto_rawDescGZIP(), []int{1}
+	return file_wire_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *EdgeRequest) GetVersion() uint32 {
@@ -169,6 +239,13 @@ func (x *EdgeRequest) GetLatest() []byte {
 	return nil
 }
 
+func (x *EdgeRequest) GetWitness() *Witness {
+	if x != nil {
+		return x.Witness
+	}
+	return nil
+}
+
 // EdgeReply answers it.
 type EdgeReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -176,14 +253,15 @@ type EdgeReply struct {
 	Accepted      bool                   `protobuf:"varint,2,opt,name=accepted,proto3" json:"accepted,omitempty"`
 	Reason        string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	Profile       []float64              `protobuf:"fixed64,4,rep,packed,name=profile,proto3" json:"profile,omitempty"`
-	Latest        []byte                 `protobuf:"bytes,5,opt,name=latest,proto3" json:"latest,omitempty"` // a Model, byte for byte as it was published
+	Latest        []byte                 `protobuf:"bytes,5,opt,name=latest,proto3" json:"latest,omitempty"`   // a Model, byte for byte as it was published
+	Witness       *Witness               `protobuf:"bytes,6,opt,name=witness,proto3" json:"witness,omitempty"` // of the newest Model that the answering side has of the other
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *EdgeReply) Reset() {
 	*x = EdgeReply{}
-	mi := &file_wire_proto_msgTypes[2]
+	mi := &file_wire_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -195,7 +273,7 @@ func (x *EdgeReply) String() string {
 func (*EdgeReply) ProtoMessage() {}
 
 func (x *EdgeReply) ProtoReflect() protoreflect.Message {
-	mi := &file_wire_proto_msgTypes[2]
+	mi := &file_wire_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -208,7 +286,7 @@ func (x *EdgeReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EdgeReply.ProtoReflect.Descriptor instead.
 func (*EdgeReply) Descriptor() ([]byte, []int) {
-	return file_wire_proto_rawDescGZIP(), []int{2}
+	return file_wire_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *EdgeReply) GetVersion() uint32 {
@@ -246,30 +324,44 @@ func (x *EdgeReply) GetLatest() []byte {
 	return nil
 }
 
+func (x *EdgeReply) GetWitness() *Witness {
+	if x != nil {
+		return x.Witness
+	}
+	return nil
+}
+
 var File_wire_proto protoreflect.FileDescriptor
 
 const file_wire_proto_rawDesc = "" +
 	"\n" +
 	"\n" +
 	"wire.proto\x12\n" +
-	"p2pnode.v1\"\x84\x01\n" +
+	"p2pnode.v1\"\x9a\x01\n" +
 	"\x05Model\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\rR\x04kind\x12\x14\n" +
 	"\x05round\x18\x03 \x01(\x04R\x05round\x12\x1b\n" +
 	"\tnoise_std\x18\x05 \x01(\x01R\bnoiseStd\x12\x14\n" +
-	"\x05value\x18\x06 \x03(\x01R\x05valueJ\x04\b\x04\x10\x05\"m\n" +
+	"\x05value\x18\x06 \x03(\x01R\x05value\x12\x14\n" +
+	"\x05proof\x18\a \x01(\fR\x05proofJ\x04\b\x04\x10\x05\"I\n" +
+	"\aWitness\x12\x14\n" +
+	"\x05round\x18\x01 \x01(\x04R\x05round\x12\x12\n" +
+	"\x04hash\x18\x02 \x01(\fR\x04hash\x12\x14\n" +
+	"\x05proof\x18\x03 \x01(\fR\x05proof\"\x9c\x01\n" +
 	"\vEdgeRequest\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\rR\x04kind\x12\x18\n" +
 	"\aprofile\x18\x03 \x03(\x01R\aprofile\x12\x16\n" +
-	"\x06latest\x18\x04 \x01(\fR\x06latest\"\x8b\x01\n" +
+	"\x06latest\x18\x04 \x01(\fR\x06latest\x12-\n" +
+	"\awitness\x18\x05 \x01(\v2\x13.p2pnode.v1.WitnessR\awitness\"\xba\x01\n" +
 	"\tEdgeReply\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x1a\n" +
 	"\baccepted\x18\x02 \x01(\bR\baccepted\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x18\n" +
 	"\aprofile\x18\x04 \x03(\x01R\aprofile\x12\x16\n" +
-	"\x06latest\x18\x05 \x01(\fR\x06latestB\x1eZ\x1cp2pnode/gossip/internal/wireb\x06proto3"
+	"\x06latest\x18\x05 \x01(\fR\x06latest\x12-\n" +
+	"\awitness\x18\x06 \x01(\v2\x13.p2pnode.v1.WitnessR\awitnessB\x1eZ\x1cp2pnode/gossip/internal/wireb\x06proto3"
 
 var (
 	file_wire_proto_rawDescOnce sync.Once
@@ -283,18 +375,21 @@ func file_wire_proto_rawDescGZIP() []byte {
 	return file_wire_proto_rawDescData
 }
 
-var file_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
 var file_wire_proto_goTypes = []any{
 	(*Model)(nil),       // 0: p2pnode.v1.Model
-	(*EdgeRequest)(nil), // 1: p2pnode.v1.EdgeRequest
-	(*EdgeReply)(nil),   // 2: p2pnode.v1.EdgeReply
+	(*Witness)(nil),     // 1: p2pnode.v1.Witness
+	(*EdgeRequest)(nil), // 2: p2pnode.v1.EdgeRequest
+	(*EdgeReply)(nil),   // 3: p2pnode.v1.EdgeReply
 }
 var file_wire_proto_depIdxs = []int32{
-	0, // [0:0] is the sub-list for method output_type
-	0, // [0:0] is the sub-list for method input_type
-	0, // [0:0] is the sub-list for extension type_name
-	0, // [0:0] is the sub-list for extension extendee
-	0, // [0:0] is the sub-list for field type_name
+	1, // 0: p2pnode.v1.EdgeRequest.witness:type_name -> p2pnode.v1.Witness
+	1, // 1: p2pnode.v1.EdgeReply.witness:type_name -> p2pnode.v1.Witness
+	2, // [2:2] is the sub-list for method output_type
+	2, // [2:2] is the sub-list for method input_type
+	2, // [2:2] is the sub-list for extension type_name
+	2, // [2:2] is the sub-list for extension extendee
+	0, // [0:2] is the sub-list for field type_name
 }
 
 func init() { file_wire_proto_init() }
@@ -308,7 +403,7 @@ func file_wire_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_wire_proto_rawDesc), len(file_wire_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   3,
+			NumMessages:   4,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1,0 +1,135 @@
+package gossip
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/libp2p/go-libp2p/core/crypto"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"p2pnode/gossip/internal/wire"
+	"p2pnode/learner"
+)
+
+// Witness is what a peer keeps of the newest model it has from an author, to
+// return to that author: the author's signature shows that it did publish the
+// round, even if it no longer knows. Only the author checks it.
+type Witness struct {
+	Round uint64
+	Hash  []byte // SHA-256 of the encoded model without its proof
+	Proof []byte // the author's signature
+}
+
+// proofDomain begins everything a [Signer] signs, so that no signature made for
+// anything else can pass for one of these.
+const proofDomain = "p2pnode model proof\x00"
+
+// maxProof bounds a signature, in bytes; those of Ed25519 have 64.
+const maxProof = 128
+
+// proofField is the number of the proof in wire.Model, the last of all.
+const proofField protowire.Number = 7
+
+// Signer encodes the models of one node in one network, each with a proof of
+// who made it, and recognises its own. It is safe for concurrent use.
+type Signer struct {
+	key     crypto.PrivKey
+	network string
+}
+
+// NewSigner signs with the node's identity. Network is that of [Config].
+func NewSigner(key crypto.PrivKey, network string) *Signer {
+	return &Signer{key, network}
+}
+
+// Encode returns the bytes of a broadcast model, which end with the proof. From
+// is left out: it is the signer of the message that carries the bytes.
+func (s *Signer) Encode(m learner.Message) ([]byte, error) {
+	if m.To != "" || m.Kind != learner.KindModel || m.Round == 0 {
+		return nil, errors.New("gossip: only a broadcast model of round 1 or later can be encoded")
+	}
+	body, err := proto.Marshal(&wire.Model{
+		Version:  Version,
+		Kind:     uint32(m.Kind),
+		Round:    m.Round,
+		NoiseStd: m.NoiseStd,
+		Value:    m.Real,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("gossip: encode the model: %w", err)
+	}
+	hash := sha256.Sum256(body)
+	proof, err := s.key.Sign(s.statement(m.Round, hash[:]))
+	if err != nil {
+		return nil, fmt.Errorf("gossip: sign the model: %w", err)
+	}
+	data := appendProof(body, proof)
+	if len(data) > maxMessageSize {
+		return nil, fmt.Errorf("gossip: a model of %d coordinates exceeds %d bytes", len(m.Real), maxMessageSize)
+	}
+	return data, nil
+}
+
+// made reports whether this signer signed what the witness says.
+func (s *Signer) made(w Witness) bool {
+	ok, err := s.key.GetPublic().Verify(s.statement(w.Round, w.Hash), w.Proof)
+	return ok && err == nil
+}
+
+// statement is what is signed: all but the network's name have fixed lengths.
+func (s *Signer) statement(round uint64, hash []byte) []byte {
+	text := binary.BigEndian.AppendUint64([]byte(proofDomain), round)
+	return append(append(text, hash...), s.network...)
+}
+
+func appendProof(body, proof []byte) []byte {
+	return protowire.AppendBytes(protowire.AppendTag(body, proofField, protowire.BytesType), proof)
+}
+
+// WitnessOf is the witness of an encoded model. The signature is not checked.
+func WitnessOf(data []byte) (Witness, error) {
+	var w wire.Model
+	if err := unmarshal(data, &w); err != nil {
+		return Witness{}, err
+	}
+	return witnessOf(data, &w)
+}
+
+// witnessOf takes the proof off the end of a model's bytes and hashes the rest.
+func witnessOf(data []byte, w *wire.Model) (Witness, error) {
+	body, last := bytes.CutSuffix(data, appendProof(nil, w.Proof))
+	if len(w.Proof) == 0 || len(w.Proof) > maxProof || !last {
+		return Witness{}, malformed("the proof is missing, too long or not at the end")
+	}
+	hash := sha256.Sum256(body)
+	return Witness{Round: w.Round, Hash: hash[:], Proof: w.Proof}, nil
+}
+
+func encodeWitness(w *Witness) *wire.Witness {
+	if w == nil {
+		return nil
+	}
+	return &wire.Witness{Round: w.Round, Hash: w.Hash, Proof: w.Proof}
+}
+
+// decodeWitness refuses a witness that this node has not signed: no honest peer
+// has such a one, because each author hands out its own.
+func (s *Signer) decodeWitness(w *wire.Witness) (*Witness, error) {
+	if w == nil {
+		return nil, nil
+	}
+	out := &Witness{Round: w.Round, Hash: w.Hash, Proof: w.Proof}
+	switch {
+	case len(w.ProtoReflect().GetUnknown()) > 0:
+		return nil, malformed("unknown fields")
+	case w.Round == 0 || len(w.Hash) != sha256.Size || len(w.Proof) > maxProof:
+		return nil, malformed("the witness has a wrong shape")
+	case !s.made(*out):
+		return nil, malformed("the witness is forged")
+	}
+	return out, nil
+}

@@ -1,0 +1,75 @@
+package node
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"sync"
+
+	"p2pnode/gossip"
+	"p2pnode/storage"
+)
+
+// ErrRolledBack: peers hold a model signed by this node that its directory knows
+// nothing of. Nothing is deleted, and nothing is published until that is settled.
+var ErrRolledBack = errors.New("node: the directory is not the only and newest copy of this node")
+
+// history compares what peers hold of this node with its own ledger. The first
+// contradiction ends it for good: whatever is released then may spend a budget
+// that was spent already. All methods are safe for concurrent use.
+type history struct {
+	ledger *storage.Ledger
+	broken chan struct{} // closed at the first contradiction
+
+	mu  sync.Mutex
+	err error
+}
+
+func newHistory(l *storage.Ledger) *history {
+	return &history{ledger: l, broken: make(chan struct{})}
+}
+
+// check takes in what a peer returned; nil is a peer that holds nothing. It
+// returns the contradiction, this or an earlier one.
+func (h *history) check(w *gossip.Witness) error {
+	err := h.compare(w)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err != nil && h.err == nil {
+		h.err = err
+		close(h.broken)
+	}
+	return h.err
+}
+
+// contradiction is what was found so far.
+func (h *history) contradiction() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.err
+}
+
+// compare relies on the order of a release: a model is on disk before anybody
+// can have it. A round that was burned, or lies before a deliberate restore, has
+// nothing to be compared with.
+func (h *history) compare(w *gossip.Witness) error {
+	if w == nil {
+		return nil
+	}
+	round, message := h.ledger.Outgoing()
+	paid := h.ledger.Round()
+	if w.Round > paid {
+		return fmt.Errorf("%w: a peer holds its round %d, and this directory ends at round %d, so it is an older copy, "+
+			"or a copy of it runs elsewhere; stop the other copy, or put the newest directory back; "+
+			"if that is lost, p2pnode restore goes on with this one and retires the records in it", ErrRolledBack, w.Round, paid)
+	}
+	if w.Round != round || round != paid {
+		return nil
+	}
+	own, err := gossip.WitnessOf(message)
+	if err != nil || bytes.Equal(own.Hash, w.Hash) {
+		return nil // stored by a version that did not sign
+	}
+	return fmt.Errorf("%w: a peer holds another model of round %d than this directory, so two copies of it have run; "+
+		"stop the other copy and keep one directory; then p2pnode restore goes on with that one and retires the records in it", ErrRolledBack, round)
+}
