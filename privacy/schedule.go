@@ -1,8 +1,18 @@
 package privacy
 
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"math"
+	"slices"
+)
+
 // Schedule is the mechanisms of a node's releases, in order. The zero value has
 // none.
-type Schedule struct{ steps []Step }
+type Schedule struct {
+	steps []Step
+	ends  []int // the number of releases up to the end of each step
+}
 
 // Step is Count releases of one mechanism.
 type Step struct {
@@ -11,40 +21,64 @@ type Step struct {
 }
 
 // NewSchedule returns the schedule of the steps one after the other. Steps that
-// have no releases are left out.
+// have no releases are left out, and neighbours of one mechanism become one step.
 func NewSchedule(steps ...Step) Schedule {
 	var s Schedule
+	total := 0
 	for _, step := range steps {
-		if step.Count > 0 {
-			s.steps = append(s.steps, step)
+		if step.Count <= 0 {
+			continue
 		}
+		step.Count = min(step.Count, math.MaxInt-total)
+		total += step.Count
+		if last := len(s.steps) - 1; last >= 0 && s.steps[last].Mechanism == step.Mechanism {
+			s.steps[last].Count += step.Count
+			s.ends[last] = total
+			continue
+		}
+		s.steps = append(s.steps, step)
+		s.ends = append(s.ends, total)
 	}
 	return s
 }
 
 // Releases is the number of releases of all steps.
 func (s Schedule) Releases() int {
-	n := 0
-	for _, step := range s.steps {
-		n += step.Count
+	if len(s.ends) == 0 {
+		return 0
 	}
-	return n
+	return s.ends[len(s.ends)-1]
 }
 
 // Steps returns a copy of the steps.
-func (s Schedule) Steps() []Step { return append([]Step(nil), s.steps...) }
+func (s Schedule) Steps() []Step { return slices.Clone(s.steps) }
+
+// Hash is the SHA-256 of every number of every step, in order. Two schedules have
+// one hash only if all their releases are of the same mechanisms.
+func (s Schedule) Hash() [32]byte {
+	data := []byte("p2pnode privacy schedule 1")
+	for _, step := range s.steps {
+		m := step.Mechanism
+		data = binary.AppendUvarint(data, uint64(len(m.noise)))
+		data = append(data, m.noise...)
+		for _, n := range []int64{
+			m.clip, m.sigma, m.bound, int64(m.grid),
+			int64(m.batch), int64(m.slots), m.distance, int64(m.dim), int64(step.Count),
+		} {
+			data = binary.BigEndian.AppendUint64(data, uint64(n))
+		}
+	}
+	return sha256.Sum256(data)
+}
 
 // at returns the mechanism of the release after k others, that of the last step
 // from then on; false if there are no steps.
 func (s Schedule) at(k int) (m Mechanism, ok bool) {
-	for _, step := range s.steps {
-		m, ok = step.Mechanism, true
-		if k < step.Count {
-			break
-		}
-		k -= step.Count
+	if len(s.steps) == 0 {
+		return Mechanism{}, false
 	}
-	return m, ok
+	i, _ := slices.BinarySearch(s.ends, k+1)
+	return s.steps[min(i, len(s.steps)-1)].Mechanism, true
 }
 
 // Policy is everything about privacy a node needs to run: the terms of its ledger

@@ -1,0 +1,114 @@
+package privacy
+
+import "fmt"
+
+// Design is what an owner chooses; [Design.Policy] works out the noise.
+type Design struct {
+	Budget     Budget
+	Dimension  int
+	Clip       float64    // bound on one record's gradient, in the norm of Noise
+	Releases   int        // that share the budget; 1 for OneShot
+	Noise      Noise      // "": Gaussian; Unprotected gives a schedule without terms, budget or guarantee
+	Accounting Accounting // "": the filter that suits the noise
+	Pace       Pace       // "": Uniform
+	// Contraction is the factor C in (0, 1) by which an update shrinks the noise of
+	// the one before; Growing only.
+	Contraction  float64
+	Batch, Slots int // of a subsampled mechanism; 0: all records
+}
+
+// Policy returns the policy of least noise that keeps the budget: to a relative
+// 1e-9 under a filter, and at most 1e-4 over the least under a plan. Choices that
+// have no meaning together are an error that says what to choose instead.
+//
+// A plan is composed a few tens of times, once for each distinct mechanism in it:
+// a growing plan of T releases of Laplace noise takes time proportional to T.
+func (d Design) Policy() (Policy, error) {
+	if d.Noise == Unprotected {
+		m, err := NewUnprotected(d.Clip)
+		return Policy{Schedule: NewSchedule(Step{m, 1})}, err
+	}
+	d = d.withDefaults()
+	if err := d.validate(); err != nil {
+		return Policy{}, err
+	}
+	list, err := d.stretches()
+	if err != nil {
+		return Policy{}, err
+	}
+	terms := Terms{Budget: d.Budget, Dimension: d.Dimension, Accounting: d.Accounting}
+	if d.Accounting == RenyiFilter {
+		terms.Order, _ = d.bestOrder(list)
+	}
+	schedule, err := d.calibrate(terms, list)
+	if err != nil {
+		return Policy{}, err
+	}
+	if d.Accounting == CommittedPlan {
+		terms.Plan = schedule.Hash()
+	}
+	return Policy{Terms: terms, Schedule: schedule}, nil
+}
+
+func (d Design) withDefaults() Design {
+	if d.Noise == "" {
+		d.Noise = Gaussian
+	}
+	if d.Accounting == "" {
+		d.Accounting = GaussianFilter
+		if d.Noise == Laplace {
+			d.Accounting = PureFilter
+		}
+	}
+	if d.Pace == "" {
+		d.Pace = Uniform
+	}
+	if d.Pace == OneShot && d.Releases == 0 {
+		d.Releases = 1
+	}
+	return d
+}
+
+// validate checks what is not checked where it is used.
+func (d Design) validate() error {
+	terms := Terms{Budget: d.Budget, Dimension: d.Dimension, Accounting: d.Accounting}
+	if d.Accounting == RenyiFilter {
+		terms.Order = 2 // any; the best is chosen later
+	}
+	if err := terms.validate(); err != nil {
+		return err
+	}
+	if err := d.validateNoise(); err != nil {
+		return err
+	}
+	switch {
+	case d.Releases < 1 || d.Releases > MaxReleases:
+		return fmt.Errorf("privacy: %d releases, choose 1 to %d", d.Releases, MaxReleases)
+	case d.Pace != Uniform && d.Pace != Growing && d.Pace != OneShot:
+		return fmt.Errorf("privacy: pace is %q, choose %q, %q or %q", d.Pace, Uniform, Growing, OneShot)
+	case d.Pace == OneShot && d.Releases != 1:
+		return fmt.Errorf("privacy: pace %q has one release, not %d: choose 1 or pace %q", OneShot, d.Releases, Uniform)
+	case d.Pace == Growing && !(d.Contraction > 0 && d.Contraction < 1):
+		return fmt.Errorf("privacy: contraction is %v, pace %q needs a number between 0 and 1", d.Contraction, Growing)
+	case d.Pace != Growing && d.Contraction != 0:
+		return fmt.Errorf("privacy: pace %q has no contraction: leave it out or choose pace %q", d.Pace, Growing)
+	}
+	return nil
+}
+
+// validateNoise refuses noise that the accounting has no price for.
+func (d Design) validateNoise() error {
+	switch d.Noise {
+	case Gaussian, Laplace, TruncatedGaussian, TruncatedLaplace:
+	default:
+		return fmt.Errorf("privacy: noise is %q, choose %q, %q, %q, %q or %q", d.Noise, Gaussian, Laplace, TruncatedGaussian, TruncatedLaplace, Unprotected)
+	}
+	sampled := d.Batch != 0 || d.Slots != 0
+	if sampled && !(d.Batch >= 1 && d.Batch <= d.Slots) {
+		return fmt.Errorf("privacy: a batch of %d in %d slots, choose 1 to the number of slots, or 0 and 0 for all records", d.Batch, d.Slots)
+	}
+	if d.Accounting != CommittedPlan && (sampled || !d.Accounting.filters(d.Noise)) {
+		return d.Accounting.noPrice(d.Noise, sampled)
+	}
+	return nil
+}

@@ -1,0 +1,177 @@
+package privacy
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"p2pnode/privacy/accountant"
+)
+
+// checkPlan returns an error unless the terms are those of the schedule and the
+// whole schedule is within the budget.
+func (p Policy) checkPlan() error {
+	if err := p.Terms.validate(); err != nil {
+		return err
+	}
+	if p.Terms.Plan != p.Schedule.Hash() {
+		return errors.New("privacy: the schedule is not the one the plan was committed to: go on with that one, a plan cannot be changed")
+	}
+	ok, err := p.Schedule.within(p.Terms.Budget, p.Terms.Dimension)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return fmt.Errorf("privacy: the schedule of %d releases costs more than epsilon %v at delta %v", p.Schedule.Releases(), p.Terms.Budget.Epsilon, p.Terms.Budget.Delta)
+	}
+	return nil
+}
+
+// within reports whether all releases of s together, of at most dim coordinates
+// each, are within the budget. It is an error if that is not known of a
+// mechanism in it.
+func (s Schedule) within(b Budget, dim int) (bool, error) {
+	if n := s.Releases(); n < 1 || n > MaxReleases {
+		return false, fmt.Errorf("privacy: a plan of %d releases, choose 1 to %d", n, MaxReleases)
+	}
+	groups, err := s.groups(dim)
+	if err != nil {
+		return false, err
+	}
+	left := truncationCharge(b, s.truncationTails(dim))
+	if n := s.gaussianCoordinates(dim); n > 0 {
+		left = charge(left, n, minSigma)
+	}
+	if left.Validate() != nil {
+		return false, nil // the charges alone cost more
+	}
+	loss, err := accountant.Compose(left.Delta, groups...)
+	if err != nil {
+		return false, fmt.Errorf("privacy: compose the plan: %w", err)
+	}
+	return loss.Delta(left.Epsilon)*(1+composeMargin) <= left.Delta, nil
+}
+
+// composeMargin covers the rounding errors of a composition.
+const composeMargin = 1e-12
+
+// groups returns the continuous steps that dominate the releases. All Gaussian
+// ones on all records are one Gaussian step: squares of mu add up.
+func (s Schedule) groups(dim int) ([]accountant.Group, error) {
+	var groups []accountant.Group
+	var muSquared float64
+	for _, step := range s.steps {
+		m := step.Mechanism
+		if m.gaussian() && m.slots == 0 && m.dim <= dim {
+			square := up(m.gaussianStep() * m.gaussianStep())
+			muSquared = up(muSquared + up(float64(step.Count)*square))
+			continue
+		}
+		dominating, err := m.step(dim)
+		if err != nil {
+			return nil, err
+		}
+		groups = append(groups, accountant.Group{Step: dominating, Count: step.Count})
+	}
+	if muSquared > 0 {
+		groups = append(groups, accountant.Group{Step: accountant.Gaussian(up(math.Sqrt(muSquared))), Count: 1})
+	}
+	return groups, nil
+}
+
+// step returns the continuous step that dominates one release of m, apart from
+// what [charge] and [truncationCharge] take for all of them at once.
+func (m Mechanism) step(dim int) (accountant.Step, error) {
+	if m.dim > dim {
+		return nil, fmt.Errorf("privacy: a mechanism is for %d coordinates, the terms are for %d at most", m.dim, dim)
+	}
+	var base accountant.Step
+	switch {
+	case m.gaussian():
+		base = accountant.Gaussian(m.gaussianStep())
+	case m.noise == Laplace:
+		base = accountant.Laplace(m.laplaceShift(dim))
+	case m.noise == TruncatedLaplace && m.bound > m.sensitivity()+int64(dim):
+		base = accountant.TruncatedLaplace(m.laplaceShift(dim), float64(m.bound)/float64(m.sigma))
+	case m.noise == TruncatedLaplace:
+		return nil, errors.New("privacy: truncated noise cannot hide what one record may contribute, choose a larger bound or a smaller clip")
+	default:
+		return nil, fmt.Errorf("privacy: a plan has no price for noise %q, choose %q or %q", m.noise, Gaussian, Laplace)
+	}
+	if m.slots == 0 {
+		return base, nil
+	}
+	sampled, err := accountant.Subsampled(base, float64(m.batch)/float64(m.slots), accountant.WithoutReplacement)
+	if err != nil {
+		return nil, fmt.Errorf("privacy: a batch of %d in %d: %w", m.batch, m.slots, err)
+	}
+	return sampled, nil
+}
+
+// gaussian reports that the noise is Gaussian, truncated or not.
+func (m Mechanism) gaussian() bool { return m.noise == Gaussian || m.noise == TruncatedGaussian }
+
+// gaussianStep is sensitivity over sigma, rounded up, on all records.
+func (m Mechanism) gaussianStep() float64 { return up(float64(m.sensitivity()) / float64(m.sigma)) }
+
+// gaussianCoordinates is the number of Gaussian numbers drawn for all releases.
+func (s Schedule) gaussianCoordinates(dim int) float64 {
+	n := 0.0
+	for _, step := range s.steps {
+		if step.Mechanism.gaussian() {
+			n += float64(step.Count) * float64(dim)
+		}
+	}
+	return n
+}
+
+// truncationTails is ln tau, tau a bound on the probability that any coordinate
+// of any truncated Gaussian release would exceed its bound had it not been truncated;
+// -Inf if there are none. A discrete Gaussian of scale t has
+// P[|D| > N] <= P[|N(0, t^2)| > N] (Canonne, Kamath, Steinke 2020, proposition 25)
+// <= e^{-N^2/2t^2}, and the union bound adds these up.
+func (s Schedule) truncationTails(dim int) float64 {
+	logs := math.Inf(-1)
+	for _, step := range s.steps {
+		if m := step.Mechanism; m.noise == TruncatedGaussian {
+			z := float64(m.bound) / float64(m.sigma)
+			tail := math.Log(float64(step.Count)*float64(dim)) - z*z/2
+			top := max(logs, tail)
+			logs = top + math.Log(math.Exp(logs-top)+math.Exp(tail-top))
+		}
+	}
+	return logs
+}
+
+// truncationCharge returns the budget that Gaussian noise must keep so that the
+// same noise, conditioned on no coordinate exceeding its bound, keeps b. That event
+// has probability 1 - tau or more, release by release and so in all.
+//
+// Let P, Q be the two worlds without truncation and P', Q' with it. A truncated
+// law is at most 1/(1 - its own tail) times the other, whatever the transcript says
+// so far, and Q' differs from Q only when a bound is exceeded:
+//
+//	P'[S] <= P[S]/(1-tau),   Q[S] <= Q'[S] + tau.
+//
+// If P[S] <= e^x Q[S] + d with x = eps + ln(1-tau), then
+//
+//	P'[S] <= (e^x (Q'[S] + tau) + d)/(1-tau) <= e^eps Q'[S] + (e^eps tau + d)/(1-tau),
+//
+// so that d = (1-tau) delta - e^eps tau suffices. A random batch is part of
+// both worlds and changes nothing.
+//
+// DP-dKM, theorem 6, takes the mass of one end as delta and sigma = sensitivity/sqrt(eps)
+// for the rest. That is wrong: with this sigma the loss exceeds eps also where both
+// worlds have mass, and at (0.5, 0.001) the true delta is 0.238.
+func truncationCharge(b Budget, logTau float64) Budget {
+	if math.IsInf(logTau, -1) {
+		return b
+	}
+	// The margin is for the rounding of ln tau, which e^x makes relative.
+	logTau += 1e-12 * (1 + math.Abs(logTau) + b.Epsilon)
+	tau := math.Exp(logTau)
+	return Budget{
+		Epsilon: down(b.Epsilon + math.Log1p(-min(1, tau))),
+		Delta:   down(b.Delta*(1-tau)) - up(math.Exp(b.Epsilon+logTau)),
+	}
+}
