@@ -138,9 +138,6 @@ func (m Mechanism) Mu() float64 {
 	return up(float64(m.sensitivity()) / float64(m.sigma))
 }
 
-// muSquared is the square of Mu, rounded up: what the filter adds up.
-func (m Mechanism) muSquared() float64 { return up(m.Mu() * m.Mu()) }
-
 // up returns the next float64 above x, which is at least the exact value of
 // the one rounded operation that gave x.
 func up(x float64) float64 { return math.Nextafter(x, math.Inf(1)) }

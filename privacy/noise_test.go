@@ -2,8 +2,13 @@ package privacy
 
 import (
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"math"
+	"math/big"
 	"math/rand/v2"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"testing"
@@ -20,7 +25,7 @@ func filled(m Mechanism, c Cohort, dim, n int) Sum {
 }
 
 // The answer is the integer sum plus one draw per coordinate, converted once:
-// exact arithmetic with the same draws gives the same float64.
+// exact arithmetic with the same draws gives the same float64. All laws.
 func TestAnswerIsExact(t *testing.T) {
 	for seed := range uint64(50) {
 		m, _, _ := randomMechanism(t, rand.New(rand.NewPCG(4, seed)))
@@ -28,8 +33,8 @@ func TestAnswerIsExact(t *testing.T) {
 		got := NewSeededNoise(seed).Answer(m, sums)
 		draws := seeded(seed)
 		for j, v := range got.Sum {
-			total := sums[0].total[j] + sums[1].total[j] + sums[2].total[j] + draws.gaussian(uint64(m.sigma))
-			want, _ := exact(0).SetMantExp(exact(0).SetInt64(total), m.grid).Float64()
+			total := sums[0].total[j] + sums[1].total[j] + sums[2].total[j] + m.draw(draws)
+			want, _ := new(big.Float).SetMantExp(new(big.Float).SetInt64(total), m.grid).Float64()
 			if v != want {
 				t.Errorf("coordinate %d is %v, want %v", j, v, want)
 			}
@@ -77,7 +82,10 @@ func TestAnswerOfNothing(t *testing.T) {
 // What would break the guarantee is a bug of the caller, not an answer.
 func TestAnswerRefuses(t *testing.T) {
 	m, other := mustGaussian(t, 1, 5), mustGaussian(t, 2, 5)
+	laplace := must(t)(NewLaplace(1, 5)) // differs in the law alone
 	n := NewSeededNoise(1)
+	mustPanic(t, "a sum clipped in another norm", func() { n.Answer(laplace, []Sum{filled(m, 1, 2, 1)}) })
+	mustPanic(t, "a full sum for a batch", func() { n.Answer(must(t)(m.Subsampled(1, 2)), []Sum{filled(m, 1, 2, 1)}) })
 	mustPanic(t, "a sum with a larger clip", func() { n.Answer(m, []Sum{filled(other, 1, 2, 1)}) })
 	mustPanic(t, "a second sum with a larger clip", func() { n.Answer(m, []Sum{filled(m, 1, 2, 1), filled(other, 2, 2, 1)}) })
 	mustPanic(t, "a sum that was never made", func() { n.Answer(m, []Sum{{}}) })
@@ -87,7 +95,7 @@ func TestAnswerRefuses(t *testing.T) {
 
 // A release holds at most MaxSlots records; cohorts that do not fit are left out.
 func TestAnswerLeavesOutWhatDoesNotFit(t *testing.T) {
-	m := Mechanism{clip: maxClip, sigma: 1 << 30}
+	m := Mechanism{noise: Laplace, clip: maxClip, sigma: 1 << 30}
 	sums := make([]Sum, 3)
 	for i, slots := range []int{MaxSlots - 5, 6, 5} {
 		sums[i] = m.NewSum(Cohort(i), 1)
@@ -147,8 +155,9 @@ func TestLiveNoise(t *testing.T) {
 	}
 }
 
-// No conversion and no shared interface with an Answer of its own name turns
-// reproducible noise into live noise.
+// Nothing turns reproducible noise into live noise: no conversion, no field or
+// method that would set a source, no constructor that takes one, no zero value that
+// draws.
 func TestSeededNoiseIsNotLive(t *testing.T) {
 	seeded, live := reflect.TypeFor[SeededNoise](), reflect.TypeFor[LiveNoise]()
 	if seeded.ConvertibleTo(live) || reflect.PointerTo(seeded).ConvertibleTo(reflect.PointerTo(live)) {
@@ -159,17 +168,52 @@ func TestSeededNoiseIsNotLive(t *testing.T) {
 			t.Errorf("field %s of LiveNoise could be replaced from outside", live.Field(i).Name)
 		}
 	}
+	if methods := reflect.PointerTo(live); methods.NumMethod() != 1 || methods.Method(0).Name != "Answer" {
+		t.Error("LiveNoise does more than answer")
+	}
+	if reflect.TypeOf(NewLiveNoise).NumIn() != 0 {
+		t.Error("NewLiveNoise takes something to draw from")
+	}
+	m := mustGaussian(t, 1, 5)
+	mustPanic(t, "a LiveNoise that NewLiveNoise did not make", func() { new(LiveNoise).Answer(m, []Sum{filled(m, 1, 2, 1)}) })
+}
+
+// The package has no interface that both kinds of noise would fit, so that a door
+// has to name the one it takes.
+func TestNoInterfaceForNoise(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no source files: %v", err)
+	}
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if i, ok := n.(*ast.InterfaceType); ok && slices.ContainsFunc(i.Methods.List, answers) {
+				t.Errorf("%s has an interface with the method Answer", name)
+			}
+			return true
+		})
+	}
+}
+
+func answers(f *ast.Field) bool {
+	return slices.ContainsFunc(f.Names, func(n *ast.Ident) bool { return n.Name == "Answer" })
 }
 
 func BenchmarkAnswer(b *testing.B) {
 	for _, dim := range []int{30, 1000} {
-		m := mustGaussian(b, 1, 5)
-		sums := []Sum{filled(m, 1, dim, 10)}
-		n := NewLiveNoise()
-		b.Run(fmt.Sprintf("live/%d", dim), func(b *testing.B) {
-			for b.Loop() {
-				n.Answer(m, sums)
-			}
-		})
+		for _, law := range laws {
+			m := must(b)(law.make(1, 5))
+			sums := []Sum{filled(m, 1, dim, 10)}
+			n := NewLiveNoise()
+			b.Run(fmt.Sprintf("%s/%d", law.noise, dim), func(b *testing.B) {
+				for b.Loop() {
+					n.Answer(m, sums)
+				}
+			})
+		}
 	}
 }

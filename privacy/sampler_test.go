@@ -129,27 +129,6 @@ func TestAccept(t *testing.T) {
 	}
 }
 
-// Chi-square against the exact probabilities: proportional to e^{-|n|/scale}.
-func TestLaplaceLaw(t *testing.T) {
-	for _, scale := range []uint64{1, 2, 3, 10} {
-		t.Run(fmt.Sprint(scale), func(t *testing.T) {
-			s, counts := seeded(scale), map[int64]int{}
-			const trials = 300_000
-			for range trials {
-				rest, turns, negative := s.laplace(scale)
-				n := int64(rest + turns*scale)
-				if negative {
-					n = -n
-				}
-				counts[n]++
-			}
-			checkCounts(t, counts, trials, normalised(int64(60*scale), func(n float64) float64 {
-				return math.Exp(-math.Abs(n) / float64(scale))
-			}))
-		})
-	}
-}
-
 // Chi-square against the exact probabilities: proportional to e^{-n^2/2sigma^2}.
 func TestGaussianLaw(t *testing.T) {
 	for _, sigma := range []uint64{1, 2, 3, 7, 50} {
@@ -182,46 +161,51 @@ func normalised(reach int64, weight func(float64) float64) map[int64]float64 {
 	return law
 }
 
-// At large sigma the law is the normal law for any test of this size: equally
-// likely intervals, four moments, and the last bits, which must be fair coins
-// in the middle and in the tails alike (a rounded sampler fails there).
-func TestGaussianAtLargeSigma(t *testing.T) {
-	for _, sigma := range []uint64{1 << 29, 1<<30 - 1, 1 << 40} {
-		t.Run(fmt.Sprint(sigma), func(t *testing.T) {
-			const trials, cells = 200_000, 64
-			s, counts, probability := seeded(sigma), map[int64]int{}, map[int64]float64{}
-			var moments [5]float64
-			odd, tails, oddTails := 0, 0, 0
-			for range trials {
-				n := s.gaussian(sigma)
-				z := float64(n) / float64(sigma)
-				counts[int64(distuv.UnitNormal.CDF(z)*cells)]++
-				power := 1. / trials
-				for k := range moments {
-					moments[k] += power
-					power *= z
-				}
-				odd += int(n & 1)
-				if math.Abs(z) > 1.5 {
-					tails++
-					oddTails += int(n & 1)
-				}
+// checkLargeScale tests a sampler at a scale where its law is the continuous one,
+// given by its distribution function and moments at scale 1, for any test of this
+// size: equally likely intervals, three moments, and the last bits, which must be
+// fair coins in the middle and in the tails alike (a rounded sampler fails there).
+func checkLargeScale(t *testing.T, draw func(sampler, uint64) int64, cdf func(float64) float64, moment func(int) float64) {
+	t.Helper()
+	for _, scale := range []uint64{1 << 29, 1<<30 - 1, 1 << 40} {
+		const trials, cells = 200_000, 64
+		s, counts, probability := seeded(scale), map[int64]int{}, map[int64]float64{}
+		var moments [4]float64
+		odd, tails, oddTails := 0, 0, 0
+		for range trials {
+			n := draw(s, scale)
+			z := float64(n) / float64(scale)
+			counts[int64(cdf(z)*cells)]++
+			power := 1. / trials
+			for k := range moments {
+				moments[k] += power
+				power *= z
 			}
-			for k := range int64(cells) {
-				probability[k] = 1. / cells
+			odd += int(n & 1)
+			if math.Abs(z) > 1.5 {
+				tails++
+				oddTails += int(n & 1)
 			}
-			checkCounts(t, counts, trials, probability)
-			checkFrequency(t, "odd", odd, trials, 0.5)
-			checkFrequency(t, "odd in the tails", oddTails, tails, 0.5)
-			// Moments 0, 1, 0, 3; the variances of z, z^2, z^3, z^4 are 1, 2, 15, 96.
-			for k, want := range []float64{1: 0, 2: 1, 3: 0, 4: 3} {
-				variance := []float64{1, 1, 2, 15, 96}[k]
-				if k > 0 && math.Abs(moments[k]-want) > standardErrors*math.Sqrt(variance/trials) {
-					t.Errorf("moment %d is %.5f, want %v", k, moments[k], want)
-				}
+		}
+		for k := range int64(cells) {
+			probability[k] = 1. / cells
+		}
+		checkCounts(t, counts, trials, probability)
+		checkFrequency(t, "odd", odd, trials, 0.5)
+		checkFrequency(t, "odd in the tails", oddTails, tails, 0.5)
+		for k := 1; k <= 3; k++ {
+			mean := moment(k)
+			sd := math.Sqrt(moment(2*k) - mean*mean)
+			if math.Abs(moments[k]-mean) > standardErrors*sd/math.Sqrt(trials) {
+				t.Errorf("scale %d: moment %d is %.5f, want %v", scale, k, moments[k], mean)
 			}
-		})
+		}
 	}
+}
+
+func TestGaussianAtLargeSigma(t *testing.T) {
+	moment := func(k int) float64 { return []float64{1, 0, 1, 0, 3, 0, 15}[k] }
+	checkLargeScale(t, sampler.gaussian, distuv.UnitNormal.CDF, moment)
 }
 
 // A word is never seen twice and is erased from memory as it is used.
@@ -246,17 +230,20 @@ func TestSystemWords(t *testing.T) {
 	}
 }
 
-// BenchmarkGaussian times one draw at the sigma of real mechanisms.
-func BenchmarkGaussian(b *testing.B) {
-	for _, source := range []struct {
-		name  string
-		words rand.Source
-	}{{"seeded", NewSeededNoise(1).words}, {"live", NewLiveNoise().words}} {
-		b.Run(source.name, func(b *testing.B) {
-			s := sampler{source.words}
-			for b.Loop() {
-				s.gaussian(1<<29 + 12345)
-			}
-		})
+// BenchmarkDraw times one draw of each law at the scale of real mechanisms.
+func BenchmarkDraw(b *testing.B) {
+	for _, law := range laws {
+		m := must(b)(law.make(1, 1.1))
+		for _, source := range []struct {
+			name  string
+			words rand.Source
+		}{{"seeded", NewSeededNoise(1).words}, {"live", NewLiveNoise().words}} {
+			b.Run(string(law.noise)+"/"+source.name, func(b *testing.B) {
+				s := sampler{source.words}
+				for b.Loop() {
+					m.draw(s)
+				}
+			})
+		}
 	}
 }

@@ -1,0 +1,239 @@
+package privacy
+
+import (
+	"encoding/binary"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+)
+
+// norm is the slow twin of longerL1 and longerL2, without a limit: the l1 norm
+// under the Laplace laws, the SQUARE of the l2 norm otherwise.
+func norm(m Mechanism, v []int64) *big.Int {
+	sum := new(big.Int)
+	for _, n := range v {
+		size := new(big.Int).Abs(big.NewInt(n))
+		sum.Add(sum, power(m, size))
+	}
+	return sum
+}
+
+// power is n under the Laplace laws, n^2 otherwise.
+func power(m Mechanism, n *big.Int) *big.Int {
+	if m.noise == Laplace || m.noise == TruncatedLaplace {
+		return n
+	}
+	return new(big.Int).Mul(n, n)
+}
+
+// within reports whether v is no longer than bound in the norm of m's clip.
+func within(m Mechanism, v []int64, bound int64) bool {
+	return norm(m, v).Cmp(power(m, big.NewInt(bound))) <= 0
+}
+
+// hostile are the numbers most likely to break floating-point code.
+var hostile = []float64{
+	math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, -math.MaxFloat64, 1e300, -1e300,
+	5e-324, -5e-324, 1e-310, 0x1p-1022, 0, math.Copysign(0, -1), 1, -1, 1e-160, 1e160,
+	math.Nextafter(1, 2), math.Nextafter(1, 0), 0x1p63, 0x1p64, 0x1p-52,
+}
+
+// randomGradient has hostile coordinates, ordinary ones, or a mix, at any scale.
+func randomGradient(rng *rand.Rand, dim int, scale float64) []float64 {
+	g := make([]float64, dim)
+	mode := rng.IntN(4)
+	same := hostile[rng.IntN(len(hostile))]
+	for j := range g {
+		switch {
+		case mode == 0:
+			g[j] = same
+		case mode == 1 && rng.IntN(3) == 0:
+			g[j] = hostile[rng.IntN(len(hostile))]
+		case mode == 2:
+			g[j] = math.Float64frombits(rng.Uint64())
+		default:
+			g[j] = rng.NormFloat64() * scale
+		}
+	}
+	return g
+}
+
+// quantised returns the record's contribution in grid units.
+func quantised(m Mechanism, g []float64) []int64 {
+	v := make([]int64, len(g))
+	m.quantise(v, g)
+	return v
+}
+
+// The one property the guarantee rests on: whatever the gradient, the record's
+// contribution is at most the clip in exact integer arithmetic.
+func TestContributionIsAtMostTheClip(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 3))
+	for i := range 20_000 {
+		m, clip, _ := randomMechanism(t, rng)
+		dim := 1 + rng.IntN(40)
+		if i%1000 == 0 {
+			dim = 200_000
+		}
+		g := randomGradient(rng, dim, clip*math.Exp(rng.NormFloat64()*3))
+		if v := quantised(m, g); !within(m, v, m.clip) {
+			t.Fatalf("%+v: a gradient of %d coordinates contributes more than the clip", m, dim)
+		}
+	}
+}
+
+// exactContribution is the slow twin of quantise: finite coordinates, scaled in
+// 320 bits by min(1, clip/norm), in grid units, not rounded.
+func exactContribution(m Mechanism, g []float64) []*big.Float {
+	wide := func(x float64) *big.Float { return new(big.Float).SetPrec(320).SetFloat64(x) }
+	size := wide(0)
+	for _, x := range g {
+		x := wide(math.Abs(finite(x)))
+		if !m.l1() {
+			x.Mul(x, x)
+		}
+		size.Add(size, x)
+	}
+	if !m.l1() {
+		size.Sqrt(size)
+	}
+	factor := wide(math.Ldexp(1, -m.grid))
+	if size.Cmp(wide(m.Clip())) > 0 {
+		factor.Quo(wide(float64(m.clip)), size)
+	}
+	v := make([]*big.Float, len(g))
+	for j, x := range g {
+		v[j] = wide(finite(x))
+		v[j].Mul(v[j], factor)
+	}
+	return v
+}
+
+// Clipping is accurate: no coordinate is further from zero than the exact one
+// (but for float64 rounding), none is two units or more nearer to it.
+func TestContributionAgainstExact(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 4))
+	for range 5000 {
+		m, clip, _ := randomMechanism(t, rng)
+		g := randomGradient(rng, 1+rng.IntN(20), clip*math.Exp(rng.NormFloat64()))
+		got := quantised(m, g)
+		for j, want := range exactContribution(m, g) {
+			signed := new(big.Float).SetInt64(got[j])
+			size, _ := want.Float64()
+			size = math.Abs(size)
+			gap, _ := signed.Sub(want, signed).Float64()
+			if want.Signbit() {
+				gap = -gap
+			}
+			rounding := size * 1e-14
+			if gap < -rounding || gap >= 2+rounding || float64(got[j])*float64(want.Sign()) < 0 {
+				t.Fatalf("%+v: gradient %v, coordinate %d is %d, want %v", m, g, j, got[j], want)
+			}
+		}
+	}
+}
+
+// A gradient inside the clip is only truncated, to the last bit.
+func TestShortGradientIsTruncated(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 5))
+	for range 5000 {
+		m, clip, _ := randomMechanism(t, rng)
+		g := make([]float64, 1+rng.IntN(20))
+		for j := range g {
+			g[j] = clip * rng.NormFloat64() / (6 * float64(len(g)))
+		}
+		got := quantised(m, g)
+		for j, want := range exactContribution(m, g) {
+			if units, _ := want.Int64(); got[j] != units { // Int64 truncates
+				t.Fatalf("%+v: %v is %d units, want %d", m, g[j], got[j], units)
+			}
+		}
+	}
+}
+
+func TestLongerAgainstBigInt(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 6))
+	l1, l2 := Mechanism{noise: Laplace}, Mechanism{noise: Gaussian}
+	for range 20_000 {
+		v := make([]int64, 1+rng.IntN(50))
+		bits := 1 + rng.IntN(44)
+		for j := range v {
+			v[j] = rng.Int64N(1<<bits) - 1<<(bits-1)
+		}
+		// Bounds just above, at and below the norm are the hard ones.
+		size, root := norm(l1, v).Int64(), new(big.Int).Sqrt(norm(l2, v)).Int64()
+		for off := int64(-2); off <= 2; off++ {
+			if bound := max(0, size+off); longerL1(v, bound) == within(l1, v, bound) {
+				t.Fatalf("longerL1(%v, %d) = %v", v, bound, longerL1(v, bound))
+			}
+			if bound := max(0, root+off); longerL2(v, bound) == within(l2, v, bound) {
+				t.Fatalf("longerL2(%v, %d) = %v", v, bound, longerL2(v, bound))
+			}
+		}
+	}
+	for _, c := range []struct {
+		v      []int64
+		bound  int64
+		l1, l2 bool
+	}{
+		{[]int64{3, -4}, 5, true, false}, {[]int64{3, -4}, 4, true, true}, {[]int64{3, -4}, 7, false, false}, {nil, 0, false, false},
+		{[]int64{-maxClip}, maxClip, false, false}, {[]int64{-maxClip, 1}, maxClip, true, true},
+		{[]int64{1 << 61, 1 << 61, 1 << 61, 1 << 61, 1 << 61}, maxClip, true, true}, // would wrap around
+	} {
+		if longerL1(c.v, c.bound) != c.l1 || longerL2(c.v, c.bound) != c.l2 {
+			t.Errorf("%v over %d: l1 %v, l2 %v", c.v, c.bound, longerL1(c.v, c.bound), longerL2(c.v, c.bound))
+		}
+	}
+}
+
+// Shrinking repairs any small excess in few passes and never turns a sign.
+func TestShrink(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 7))
+	m := Mechanism{noise: Gaussian}
+	for range 2000 {
+		v := make([]int64, 1+rng.IntN(50))
+		for j := range v {
+			v[j] = rng.Int64N(1<<40) - 1<<39
+		}
+		before := append([]int64(nil), v...)
+		bound := new(big.Int).Sqrt(norm(m, v)).Int64() - 3
+		passes := 0
+		for ; longerL2(v, bound); passes++ {
+			shrink(v)
+		}
+		if passes > 5 {
+			t.Errorf("%d passes for an excess of 4 units", passes)
+		}
+		for j := range v {
+			if low, high := min(0, before[j]), max(0, before[j]); v[j] < low || v[j] > high {
+				t.Fatalf("coordinate %d went from %d to %d", j, before[j], v[j])
+			}
+		}
+	}
+}
+
+func FuzzContribution(f *testing.F) {
+	for i, h := range hostile {
+		f.Add(uint(i), 1.0, 3.0, binary.LittleEndian.AppendUint64(nil, math.Float64bits(h)))
+	}
+	f.Add(uint(1), 1e-150, 1e-150, make([]byte, 64))
+	f.Fuzz(func(t *testing.T, law uint, clip, scale float64, data []byte) {
+		m, err := laws[law%uint(len(laws))].make(clip, scale)
+		if err != nil {
+			return
+		}
+		if g := numbers(data); !within(m, quantised(m, g), m.clip) {
+			t.Errorf("%+v: gradient %v contributes %v", m, g, quantised(m, g))
+		}
+	})
+}
+
+// numbers reads data as float64 values.
+func numbers(data []byte) []float64 {
+	var v []float64
+	for ; len(data) >= 8; data = data[8:] {
+		v = append(v, math.Float64frombits(binary.LittleEndian.Uint64(data)))
+	}
+	return v
+}
