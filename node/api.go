@@ -12,10 +12,15 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"p2pnode/storage"
 )
 
 // maxImport bounds the bytes of one imported file.
 const maxImport = 256 << 20
+
+// maxRequest bounds the bytes of any other request.
+const maxRequest = 16 << 20
 
 // maxSocketPath is the longest path a unix socket can have everywhere.
 const maxSocketPath = 103
@@ -25,9 +30,14 @@ const maxSocketPath = 103
 type Owner interface {
 	Status(ctx context.Context) (Status, error)
 	Budget(ctx context.Context) (Budget, error)
+	Verify(ctx context.Context) (Verification, error)
+	Ledger(ctx context.Context) ([]Line, error)
 	Peers(ctx context.Context) ([]Peer, error)
 	Import(ctx context.Context, csv io.Reader, skipBad bool) (ImportReport, error)
+	Records(ctx context.Context, content bool) ([]RecordInfo, error)
+	Delete(ctx context.Context, numbers []uint64) error
 	Predict(ctx context.Context, row map[string]string) (Prediction, error)
+	Backup(ctx context.Context, w io.Writer) error
 }
 
 // failure is the body of an answer that is no success.
@@ -79,46 +89,90 @@ func (n *Node) Serve(ctx context.Context, listener net.Listener) error {
 
 func (n *Node) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /status", func(w http.ResponseWriter, r *http.Request) {
-		s, err := n.Status(r.Context())
-		reply(w, s, err)
+	get(mux, "/status", n.Status)
+	get(mux, "/budget", n.Budget)
+	get(mux, "/verify", n.Verify)
+	get(mux, "/ledger", n.Ledger)
+	get(mux, "/peers", n.Peers)
+	mux.HandleFunc("GET /records", func(w http.ResponseWriter, r *http.Request) {
+		list, err := n.Records(r.Context(), r.URL.Query().Get("content") == "yes")
+		reply(w, list, err)
 	})
-	mux.HandleFunc("GET /budget", func(w http.ResponseWriter, r *http.Request) {
-		b, err := n.Budget(r.Context())
-		reply(w, b, err)
+	post(mux, "/predict", n.Predict)
+	post(mux, "/delete", func(ctx context.Context, numbers []uint64) (struct{}, error) {
+		return struct{}{}, n.Delete(ctx, numbers)
 	})
-	mux.HandleFunc("GET /peers", func(w http.ResponseWriter, r *http.Request) {
-		p, err := n.Peers(r.Context())
-		reply(w, p, err)
-	})
-	mux.HandleFunc("POST /predict", func(w http.ResponseWriter, r *http.Request) {
-		var row map[string]string
-		err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(&row)
-		if err != nil {
-			reply(w, nil, fmt.Errorf("read the row: %w", err))
-			return
-		}
-		p, err := n.Predict(r.Context(), row)
-		reply(w, p, err)
-	})
-	mux.HandleFunc("POST /records", func(w http.ResponseWriter, r *http.Request) {
-		body := http.MaxBytesReader(w, r.Body, maxImport)
-		report, err := n.Import(r.Context(), body, r.URL.Query().Get("bad") == "skip")
-		if _, large := errors.AsType[*http.MaxBytesError](err); large {
-			err = fmt.Errorf("node: the file has more than %d MB; split it, or stop the daemon and import it then", maxImport>>20)
-		}
-		if errors.Is(err, ErrBadLines) {
-			send(w, http.StatusUnprocessableEntity, failure{err.Error(), &report})
-			return
-		}
-		reply(w, report, err)
-	})
+	mux.HandleFunc("POST /records", n.serveImport)
+	mux.HandleFunc("GET /backup", n.serveBackup)
 	return mux
+}
+
+// get serves a question without parameters.
+func get[T any](mux *http.ServeMux, path string, question func(context.Context) (T, error)) {
+	mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
+		v, err := question(r.Context())
+		reply(w, v, err)
+	})
+}
+
+// post serves a request whose parameter is the JSON body.
+func post[P, T any](mux *http.ServeMux, path string, request func(context.Context, P) (T, error)) {
+	mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
+		var parameter P
+		err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest)).Decode(&parameter)
+		if err != nil {
+			reply(w, nil, requestError{fmt.Errorf("node: read the request: %w", err)})
+			return
+		}
+		v, err := request(r.Context(), parameter)
+		reply(w, v, err)
+	})
+}
+
+func (n *Node) serveImport(w http.ResponseWriter, r *http.Request) {
+	body := http.MaxBytesReader(w, r.Body, maxImport)
+	report, err := n.Import(r.Context(), body, r.URL.Query().Get("bad") == "skip")
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		err = requestError{fmt.Errorf("node: the file has more than %d MB; split it, or stop the daemon and import it then", maxImport>>20)}
+	}
+	if errors.Is(err, ErrBadLines) {
+		send(w, http.StatusUnprocessableEntity, failure{err.Error(), &report})
+		return
+	}
+	reply(w, report, err)
+}
+
+// serveBackup streams the copy. One that fails on the way breaks the connection,
+// so that nobody takes a part for the whole.
+func (n *Node) serveBackup(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/octet-stream")
+	if err := n.Backup(r.Context(), w); err != nil {
+		n.log.Error("backup failed", "error", err)
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// requestError is a mistake in what was asked for, not in the node.
+type requestError struct{ error }
+
+// Unwrap is for [errors.Is] and its kin.
+func (e requestError) Unwrap() error { return e.error }
+
+// statusCode is 400 for a wrong request, 409 for one that does not fit what is
+// stored, and 500 for what the node could not do.
+func statusCode(err error) int {
+	if _, wrong := errors.AsType[requestError](err); wrong {
+		return http.StatusBadRequest
+	}
+	if errors.Is(err, storage.ErrNoRecord) {
+		return http.StatusConflict
+	}
+	return http.StatusInternalServerError
 }
 
 func reply(w http.ResponseWriter, v any, err error) {
 	if err != nil {
-		send(w, http.StatusBadRequest, failure{Error: err.Error()})
+		send(w, statusCode(err), failure{Error: err.Error()})
 		return
 	}
 	send(w, http.StatusOK, v)

@@ -67,6 +67,16 @@ func (c *client) Budget(ctx context.Context) (b Budget, err error) {
 	return b, c.call(ctx, http.MethodGet, "/budget", nil, &b)
 }
 
+// Verify implements [Owner].
+func (c *client) Verify(ctx context.Context) (v Verification, err error) {
+	return v, c.call(ctx, http.MethodGet, "/verify", nil, &v)
+}
+
+// Ledger implements [Owner].
+func (c *client) Ledger(ctx context.Context) (lines []Line, err error) {
+	return lines, c.call(ctx, http.MethodGet, "/ledger", nil, &lines)
+}
+
 // Peers implements [Owner].
 func (c *client) Peers(ctx context.Context) (p []Peer, err error) {
 	return p, c.call(ctx, http.MethodGet, "/peers", nil, &p)
@@ -86,13 +96,44 @@ func (c *client) Import(ctx context.Context, csv io.Reader, skipBad bool) (r Imp
 	return r, err
 }
 
+// Records implements [Owner].
+func (c *client) Records(ctx context.Context, content bool) (list []RecordInfo, err error) {
+	path := "/records"
+	if content {
+		path += "?content=yes"
+	}
+	return list, c.call(ctx, http.MethodGet, path, nil, &list)
+}
+
+// Delete implements [Owner].
+func (c *client) Delete(ctx context.Context, numbers []uint64) error {
+	return c.post(ctx, "/delete", numbers, new(struct{}))
+}
+
 // Predict implements [Owner].
 func (c *client) Predict(ctx context.Context, row map[string]string) (p Prediction, err error) {
-	body, err := json.Marshal(row)
+	return p, c.post(ctx, "/predict", row, &p)
+}
+
+// Backup implements [Owner]. A copy that breaks off is an error.
+func (c *client) Backup(ctx context.Context, w io.Writer) error {
+	response, err := c.send(ctx, http.MethodGet, "/backup", nil)
 	if err != nil {
-		return p, err
+		return err
 	}
-	return p, c.call(ctx, http.MethodPost, "/predict", bytes.NewReader(body), &p)
+	defer response.Body.Close()
+	if _, err := io.Copy(w, response.Body); err != nil {
+		return fmt.Errorf("node: copy the database: %w", err)
+	}
+	return nil
+}
+
+func (c *client) post(ctx context.Context, path string, parameter, into any) error {
+	body, err := json.Marshal(parameter)
+	if err != nil {
+		return err
+	}
+	return c.call(ctx, http.MethodPost, path, bytes.NewReader(body), into)
 }
 
 // badLines carries the report of a refused import out of call.
@@ -100,29 +141,40 @@ type badLines struct{ report ImportReport }
 
 func (*badLines) Error() string { return ErrBadLines.Error() }
 
+// call makes a request and reads the JSON of its answer.
 func (c *client) call(ctx context.Context, method, path string, body io.Reader, into any) error {
-	request, err := http.NewRequestWithContext(ctx, method, "http://daemon"+path, body)
+	response, err := c.send(ctx, method, path, body)
 	if err != nil {
 		return err
+	}
+	defer response.Body.Close()
+	return json.NewDecoder(response.Body).Decode(into)
+}
+
+// send makes a request; an answer that is no success is an error. The caller
+// closes the body.
+func (c *client) send(ctx context.Context, method, path string, body io.Reader) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, method, "http://daemon"+path, body)
+	if err != nil {
+		return nil, err
 	}
 	response, err := c.http.Do(request)
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err // the URL would tell the user nothing
 	}
 	if err != nil {
-		return fmt.Errorf("node: the daemon does not answer: %w", err)
+		return nil, fmt.Errorf("node: the daemon does not answer: %w", err)
+	}
+	if response.StatusCode == http.StatusOK {
+		return response, nil
 	}
 	defer response.Body.Close()
-	d := json.NewDecoder(response.Body)
-	if response.StatusCode == http.StatusOK {
-		return d.Decode(into)
-	}
 	var f failure
-	if err := d.Decode(&f); err != nil {
-		return fmt.Errorf("node: the daemon answers %s", response.Status)
+	if err := json.NewDecoder(response.Body).Decode(&f); err != nil {
+		return nil, fmt.Errorf("node: the daemon answers %s", response.Status)
 	}
 	if f.Report != nil {
-		return &badLines{*f.Report}
+		return nil, &badLines{*f.Report}
 	}
-	return errors.New(f.Error)
+	return nil, errors.New(f.Error)
 }

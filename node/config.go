@@ -24,10 +24,17 @@ type Config struct {
 	MDNS      bool     `toml:"mdns" comment:"look for peers on the local network"`
 	DHT       string   `toml:"dht" comment:"server, or client (asks others and answers nobody: a phone, a metered link)"`
 
-	Epsilon     float64 `toml:"epsilon" comment:"the privacy budget of each record, for its whole life"`
-	Delta       float64 `toml:"delta"`
+	Epsilon     float64 `toml:"epsilon" comment:"the privacy budget of each record, for its whole life: smaller protects more"`
+	Delta       float64 `toml:"delta" comment:"the chance that the guarantee fails"`
 	Releases    int     `toml:"releases" comment:"how many releases share that budget"`
 	WakeSeconds float64 `toml:"wake_seconds" comment:"mean time between two releases"`
+
+	Noise       string  `toml:"noise" comment:"gaussian, laplace, truncated-gaussian or truncated-laplace"`
+	Accounting  string  `toml:"accounting" comment:"how the budget adds up: gdp (for gaussian), pure (for laplace), renyi (for both), or plan:\nall releases are fixed before the first, for every noise. It cannot change after the first release."`
+	Pace        string  `toml:"pace" comment:"uniform, growing (later releases get less noise and cost more), or one-shot"`
+	Contraction float64 `toml:"contraction,omitempty" comment:"for growing: how much of the noise before is left after an update, between 0 and 1"`
+	Batch       int     `toml:"batch,omitempty" comment:"of every 100 records, how many take part in a release; 0 is all. Only with a plan."`
+	CohortHours float64 `toml:"cohort_hours" comment:"records that arrive later than this after a cohort's first begin a new cohort; 0 is never"`
 
 	Profile     []float64 `toml:"profile,omitempty" comment:"public profile, for tasks with the graph rule profile; everybody can read it"`
 	Unprotected string    `toml:"unprotected,omitempty" comment:"the consent to send models without any guarantee"`
@@ -43,6 +50,9 @@ func DefaultConfig(t *learner.Task) Config {
 		Delta:       t.Release.Delta,
 		Releases:    t.Release.Releases,
 		WakeSeconds: t.Release.WakeSeconds,
+		Noise:       string(privacy.Gaussian),
+		Accounting:  string(privacy.GaussianFilter),
+		Pace:        string(privacy.Uniform),
 	}
 }
 
@@ -84,33 +94,6 @@ func (c *Config) validateNetwork(t *learner.Task) error {
 		}
 	}
 	return nil
-}
-
-func (c *Config) validatePrivacy(t *learner.Task) error {
-	r := t.Release
-	switch {
-	case !(c.WakeSeconds >= r.MinWake) || c.WakeSeconds > 1e7:
-		return fmt.Errorf("config: key \"wake_seconds\": %v is outside the task's [%v, 1e7]", c.WakeSeconds, r.MinWake)
-	case c.Releases < 0 || c.Releases > r.MaxReleases:
-		return fmt.Errorf("config: key \"releases\": %d is outside the task's [1, %d]", c.Releases, r.MaxReleases)
-	case c.Unprotected == Consent:
-		return nil
-	case c.Unprotected != "":
-		return fmt.Errorf("config: key \"unprotected\": write exactly %q to give up the privacy guarantee, or remove the key", Consent)
-	case c.Releases == 0:
-		return errors.New("config: key \"releases\": must be at least 1")
-	case !(c.Epsilon > 0) || c.Epsilon > r.MaxEpsilon:
-		return fmt.Errorf("config: key \"epsilon\": %v is outside the task's (0, %v]", c.Epsilon, r.MaxEpsilon)
-	case !(c.Delta > 0) || c.Delta > r.MaxDelta:
-		return fmt.Errorf("config: key \"delta\": %v is outside the task's (0, %v]", c.Delta, r.MaxDelta)
-	}
-	return nil
-}
-
-func (c *Config) protected() bool { return c.Unprotected == "" }
-
-func (c *Config) budget() privacy.Budget {
-	return privacy.Budget{Epsilon: c.Epsilon, Delta: c.Delta}
 }
 
 func (c *Config) bootstrapPeers() ([]peer.AddrInfo, error) {

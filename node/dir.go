@@ -22,12 +22,18 @@ const (
 	socketFile = "p2pnode.sock"
 )
 
-// Init makes a data directory: a new identity, the configuration and the task.
+// Init makes a data directory: a new identity, the configuration and the task. If
+// c leaves the accounting open, it becomes what suits the noise.
 // A directory that already holds a node is left as it is, with an error.
 func Init(dir string, t *learner.Task, c Config) error {
 	if err := errors.Join(t.Validate(), c.Validate(t)); err != nil {
 		return err
 	}
+	p, err := c.policy(t)
+	if err != nil {
+		return err
+	}
+	c.Accounting = string(p.Terms.Accounting)
 	if _, err := os.Stat(filepath.Join(dir, keyFile)); err == nil {
 		return fmt.Errorf("node: %s already holds a node; choose another directory or remove this one", dir)
 	}

@@ -83,40 +83,56 @@ func Open(dir string, log *slog.Logger) (*Node, error) {
 }
 
 func (n *Node) openLedger() error {
-	if err := n.checkMeta(networkKey, n.network, "task.toml", "task"); err != nil {
+	if err := n.claim(); err != nil {
 		return err
 	}
-	if err := n.checkMeta(peerKey, n.self.String(), keyFile, "identity"); err != nil {
-		return err
-	}
-	c, t := n.files.config, n.files.task
-	design := privacy.Design{Budget: c.budget(), Dimension: t.Dimension(), Clip: t.Clip, Releases: max(1, c.Releases)}
-	var err error
-	if n.policy, err = design.Policy(); err != nil {
-		return fmt.Errorf("node: choose the noise: %w", err)
-	}
-	if n.ledger, err = n.store.OpenLedger(n.policy); err == nil && !c.protected() {
-		n.policy, err = privacy.Design{Noise: privacy.Unprotected, Clip: t.GradientBound()}.Policy()
-	}
+	policy, err := n.files.config.policy(n.files.task)
 	if err != nil {
+		return fmt.Errorf("node: %s: %w", filepath.Join(n.dir, configFile), err)
+	}
+	if n.ledger, err = n.store.OpenLedger(policy); err != nil {
 		return fmt.Errorf("node: open the ledger of %s: %w", n.dir, err)
 	}
-	return nil
+	if !n.files.config.protected() {
+		// The ledger keeps the terms of its budget, which is not used.
+		policy, err = unprotectedPolicy(n.files.task)
+	}
+	n.policy = policy
+	return err
 }
 
-// checkMeta remembers a value in a new store, and refuses another value later:
-// records and ledger belong to one task and one identity.
-func (n *Node) checkMeta(key, value, file, what string) error {
-	made, err := n.store.Meta(key)
-	if err != nil {
+// claim remembers in a new store which task and identity it belongs to, and
+// refuses a store of another.
+func (n *Node) claim() error {
+	if err := belongs(n.store, n.dir, n.files); err != nil {
 		return err
 	}
-	if made == "" {
-		return n.store.PutMeta(key, value)
+	made, err := n.store.Meta(peerKey) // written last
+	if err != nil || made != "" {
+		return err
 	}
-	if made != value {
-		return fmt.Errorf("node: %s was made for another %s (%s %s; its %s now says %s); put the old %s back, or start in a new directory",
-			n.dir, what, key, made, file, value, file)
+	return errors.Join(n.store.PutMeta(networkKey, n.network), n.store.PutMeta(peerKey, n.self.String()))
+}
+
+// belongs reports an error if the store, that of the file or directory called
+// name, was made for another task or identity: records and ledger belong to one.
+func belongs(store *storage.Store, name string, files dirFiles) error {
+	self, err := peer.IDFromPrivateKey(files.key)
+	if err != nil {
+		return fmt.Errorf("node: the identity has no peer ID: %w", err)
+	}
+	for _, m := range []struct{ key, value, file, what string }{
+		{networkKey, NetworkName(files.task), taskFile, "task"},
+		{peerKey, self.String(), keyFile, "identity"},
+	} {
+		made, err := store.Meta(m.key)
+		if err != nil {
+			return err
+		}
+		if made != "" && made != m.value {
+			return fmt.Errorf("node: %s was made for another %s (%s %s; its %s now says %s); put the old %s back, or start in a new directory",
+				name, m.what, m.key, made, m.file, m.value, m.file)
+		}
 	}
 	return nil
 }

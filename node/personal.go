@@ -78,11 +78,11 @@ func (n *Node) Predict(ctx context.Context, row map[string]string) (Prediction, 
 		return v, ok
 	})
 	if err != nil {
-		return Prediction{}, err
+		return Prediction{}, requestError{err}
 	}
 	for name := range row {
 		if !slices.Contains(Columns(n.files.task), name) {
-			return Prediction{}, fmt.Errorf("column %q is none of the task's: %v", name, Columns(n.files.task))
+			return Prediction{}, requestError{fmt.Errorf("column %q is none of the task's: %v", name, Columns(n.files.task))}
 		}
 	}
 	m, err := n.Personal(ctx)

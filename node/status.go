@@ -1,9 +1,5 @@
 package node
 
-import (
-	"p2pnode/privacy"
-)
-
 // Status is what a node tells its owner. It holds errors on the owner's own
 // held-out data: for her eyes, never for the network.
 type Status struct {
@@ -26,15 +22,6 @@ type Status struct {
 	Personal *Comparison   `json:"personal"` // nil before there is anything to compare
 }
 
-// BudgetSummary is the budget of the cohort that has spent most.
-type BudgetSummary struct {
-	Epsilon   float64 `json:"epsilon"`
-	Delta     float64 `json:"delta"`
-	Spent     float64 `json:"spent"` // share of the budget, in [0, 1]
-	Left      int     `json:"left"`  // releases left at the configured noise
-	Unbounded bool    `json:"unbounded"`
-}
-
 // Traffic counts since the node started.
 type Traffic struct {
 	Published uint64 `json:"published"` // models sent out, once each
@@ -53,32 +40,6 @@ type Comparison struct {
 	Personal float64 `json:"personal"`
 	Alone    float64 `json:"alone"`
 	HeldOut  int     `json:"held_out"`
-}
-
-// Budget is the ledger in the operator's terms.
-type Budget struct {
-	Epsilon   float64        `json:"epsilon"`
-	Delta     float64        `json:"delta"`
-	Releases  int            `json:"releases"`  // that the budget is made for
-	Unbounded bool           `json:"unbounded"` // something was released without a guarantee
-	Cohorts   []CohortBudget `json:"cohorts"`
-	// Person is the guarantee for somebody with several records, at Delta.
-	Person []PersonBudget `json:"person"`
-}
-
-// CohortBudget is what one group of records has paid.
-type CohortBudget struct {
-	Cohort   privacy.Cohort `json:"cohort"`
-	Records  int            `json:"records"` // training slots
-	Releases int            `json:"releases"`
-	Left     int            `json:"left"`
-	Spent    float64        `json:"spent"`
-}
-
-// PersonBudget is the guarantee for a person who owns that many records.
-type PersonBudget struct {
-	Records int     `json:"records"`
-	Epsilon float64 `json:"epsilon"`
 }
 
 // Peer is a neighbour, for the owner's eyes.

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
-	"strings"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -10,50 +12,79 @@ import (
 )
 
 func budgetCommand(o *options) *cobra.Command {
-	return &cobra.Command{
+	var verify bool
+	var export string
+	c := &cobra.Command{
 		Use:   "budget",
-		Short: "What privacy has been spent, from the ledger on disk",
-		Long: `What privacy has been spent, from the ledger on disk. Records that arrive
-together form a cohort; each cohort pays for its own releases and stops taking
-part when its budget is used up.`,
+		Short: "What is guaranteed, what privacy has been spent, and what is left",
+		Long: `What is guaranteed, what privacy has been spent, and what is left, from the
+ledger on disk. The ledger is the list of all payments: every model that leaves
+this device was paid for there first, and nothing is ever taken off it.
+
+--verify reads the ledger from disk again, entry by entry, and checks that none
+was changed or lost. --export writes it out, one JSON object a line, for your
+own files or for somebody who checks it.`,
 		Example: `  p2pnode budget
-  p2pnode budget --json`,
+  p2pnode budget --json
+  p2pnode budget --verify
+  p2pnode budget --export ledger.jsonl
+  p2pnode budget --export - | tail -n 3`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			exporting := cmd.Flags().Changed("export")
+			switch {
+			case verify && exporting:
+				return usageError{errors.New("--verify and --export do not go together"), cmd}
+			case verify:
+				return ask(cmd, o, node.Owner.Verify, verifiedText)
+			case exporting:
+				return exportLedger(cmd, o, export)
+			}
 			return ask(cmd, o, node.Owner.Budget, budgetText)
 		},
 	}
+	c.Flags().BoolVar(&verify, "verify", false, "check the ledger on disk, entry by entry")
+	c.Flags().StringVar(&export, "export", "", "write the ledger to this new file; - is standard output")
+	return c
 }
 
-func budgetText(b node.Budget) string {
-	return guaranteeText(b) + cohortsText(b.Cohorts)
-}
-
-func guaranteeText(b node.Budget) string {
-	if b.Unbounded {
-		return "UNBOUNDED: models were or will be sent without a guarantee.\n"
+func verifiedText(v node.Verification) string {
+	if v.Entries == 0 {
+		return "The ledger is empty: nothing has been paid for, and nothing was released.\n"
 	}
-	text := fmt.Sprintf("Guaranteed for each record, for ever: epsilon %v, delta %v (replacing one record; at most %d releases).\n",
-		b.Epsilon, b.Delta, b.Releases)
-	var several []string
-	for _, p := range b.Person {
-		if p.Records > 1 {
-			several = append(several, fmt.Sprintf("%d records: epsilon %.3g", p.Records, p.Epsilon))
+	return paragraph("", fmt.Sprintf("The ledger is sound: all %d entries are there and unchanged, up to round %d, "+
+		"and the anchor, the second file that would give an older copy away, agrees.", v.Entries, v.Round))
+}
+
+// exported says what --export wrote.
+type exported struct {
+	File    string `json:"file"`
+	Entries int    `json:"entries"`
+}
+
+func exportLedger(cmd *cobra.Command, o *options, name string) error {
+	lines, err := askOwner(cmd, o, node.Owner.Ledger)
+	if err != nil {
+		return err
+	}
+	if name == "-" {
+		return writeLines(cmd.OutOrStdout(), lines)
+	}
+	err = createFile(name, func(w io.Writer) error { return writeLines(w, lines) })
+	if err != nil {
+		return err
+	}
+	return show(cmd, o, exported{name, len(lines)}, func(e exported) string {
+		return fmt.Sprintf("Wrote the %d entries of the ledger to %s.\n", e.Entries, e.File)
+	})
+}
+
+func writeLines(w io.Writer, lines []node.Line) error {
+	e := json.NewEncoder(w)
+	for i := range lines {
+		if err := e.Encode(lines[i]); err != nil {
+			return fmt.Errorf("write the ledger: %w", err)
 		}
 	}
-	if len(several) == 0 {
-		return text
-	}
-	return text + fmt.Sprintf("For a person with several records here, at the same delta: %s.\n", strings.Join(several, "; "))
-}
-
-func cohortsText(cohorts []node.CohortBudget) string {
-	if len(cohorts) == 0 {
-		return "No records yet, so nothing is spent.\n"
-	}
-	rows := [][]any{{"COHORT", "RECORDS", "RELEASES", "LEFT", "SPENT"}}
-	for _, c := range cohorts {
-		rows = append(rows, []any{c.Cohort, c.Records, c.Releases, c.Left, fmt.Sprintf("%.1f %%", 100*c.Spent)})
-	}
-	return table(rows...)
+	return nil
 }

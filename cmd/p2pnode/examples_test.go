@@ -64,6 +64,7 @@ func runExample(t *testing.T, c *cobra.Command, line string) {
 	}
 	if c.Name() != "init" {
 		cli(t, nil, "init", "--dir", node, "--no-mdns", "--listen", "/ip4/127.0.0.1/tcp/0")
+		cli(t, nil, "data", "import", filepath.Join(home, "ratings.csv"), "--dir", node)
 	}
 
 	shell := exec.Command("sh", "-c", "exec "+line)

@@ -25,6 +25,9 @@ give the address of one running node, as "p2pnode run" prints it, with
 --bootstrap.`,
 		Example: `  p2pnode init
   p2pnode init --dir /var/lib/p2pnode --task mytask.toml --epsilon 0.5 --json
+  p2pnode init --epsilon 0.5 --delta 1e-8 --releases 20 --pace growing
+  p2pnode init --noise laplace
+  p2pnode init --accounting plan --batch 25
   p2pnode init --bootstrap /ip4/192.0.2.7/tcp/4001/p2p/12D3KooWDpJ7As7BWAwRMfu1VU2WCqNjvq387JEYKDBj4kx6nXTN`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -58,6 +61,10 @@ type initFlags struct {
 	delta     float64
 	releases  int
 	wake      float64
+	noise     string
+	account   string
+	pace      string
+	batch     int
 	noMDNS    bool
 	consent   string
 }
@@ -72,6 +79,10 @@ func (f *initFlags) register(c *cobra.Command) {
 	flags.Float64Var(&f.delta, "delta", 0, "probability the guarantee may fail with (default the task's)")
 	flags.IntVar(&f.releases, "releases", 0, "how many releases share the budget (default the task's)")
 	flags.Float64Var(&f.wake, "wake", 0, "mean seconds between two releases (default the task's)")
+	flags.StringVar(&f.noise, "noise", "", "gaussian (default), laplace, truncated-gaussian or truncated-laplace")
+	flags.StringVar(&f.account, "accounting", "", "gdp, pure, renyi or plan (default what suits the noise)")
+	flags.StringVar(&f.pace, "pace", "", "uniform (default), growing (later releases cost more) or one-shot")
+	flags.IntVar(&f.batch, "batch", 0, "of every 100 records, how many take part in a release; with a plan only (default all)")
 	flags.BoolVar(&f.noMDNS, "no-mdns", false, "do not look for nodes on the local network")
 	flags.StringVar(&f.consent, "unprotected", "", fmt.Sprintf("give up privacy: write %q", node.Consent))
 }
@@ -95,7 +106,36 @@ func (f *initFlags) change(c *node.Config, changed func(flag string) bool) {
 	if changed("wake") {
 		c.WakeSeconds = f.wake
 	}
+	f.changeNoise(c, changed)
 }
+
+// changeNoise puts in what goes with a choice, unless that was chosen too.
+func (f *initFlags) changeNoise(c *node.Config, changed func(flag string) bool) {
+	c.Batch = f.batch
+	if changed("noise") {
+		c.Noise = f.noise
+		c.Accounting = "" // what suits it
+	}
+	if changed("accounting") {
+		c.Accounting = f.account
+	}
+	if !changed("pace") {
+		return
+	}
+	c.Pace = f.pace
+	switch c.Pace {
+	case "growing":
+		c.Contraction = growingContraction
+	case "one-shot":
+		if !changed("releases") {
+			c.Releases = 1
+		}
+	}
+}
+
+// growingContraction is what init writes for the pace growing: an update of the
+// built-in tasks leaves about so much of the noise before it.
+const growingContraction = 0.9
 
 // The ports init chooses from: free for anybody to use, and below those that
 // systems hand out for outgoing connections.

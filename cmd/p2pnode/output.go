@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"strings"
 	"text/tabwriter"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -68,6 +69,26 @@ func table(rows ...[]any) string {
 	}
 	_ = w.Flush() // a strings.Builder does not fail
 	return b.String()
+}
+
+// lineWidth is where paragraph breaks lines, so that they fit a usual terminal.
+const lineWidth = 78
+
+// paragraph breaks a text into lines, the first after one indent and the others
+// after spaces of the same width.
+func paragraph(indent, text string) string {
+	var b strings.Builder
+	line := indent
+	for i, word := range strings.Fields(text) {
+		if i > 0 && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > lineWidth {
+			b.WriteString(line + "\n")
+			line = strings.Repeat(" ", len(indent))
+		} else if i > 0 {
+			line += " "
+		}
+		line += word
+	}
+	return b.String() + line + "\n"
 }
 
 // size writes a number of bytes for people.

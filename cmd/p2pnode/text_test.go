@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,6 +16,52 @@ func TestSize(t *testing.T) {
 	} {
 		if got := size(n); got != want {
 			t.Errorf("size(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
+
+// Lines break before the margin, between words, and the following ones are
+// indented as the first.
+func TestParagraph(t *testing.T) {
+	text := strings.Repeat("word ", 40)
+	got := paragraph("  - ", text)
+	for i, line := range strings.Split(strings.TrimSuffix(got, "\n"), "\n") {
+		if want := []string{"  - ", "    "}[min(i, 1)]; !strings.HasPrefix(line, want+"word") || len(line) > lineWidth {
+			t.Errorf("line %d is %q", i, line)
+		}
+	}
+	if strings.Count(got, "word") != 40 || strings.Count(got, "\n") != 3 {
+		t.Errorf("got %q", got)
+	}
+}
+
+// A share close to 0 or 1 never reads as 0 % or 100 %.
+func TestPercent(t *testing.T) {
+	for share, want := range map[float64]string{
+		0: "0.0 %", 1: "100.0 %", 0.5: "50.0 %", 1.0 / 12: "8.3 %", 0.9973: "99.7 %", 0.99995: "99.995 %", 0.00002: "0.002 %", 1 - 1e-15: "100.0000000000 %",
+	} {
+		if got := percent(share); got != want {
+			t.Errorf("percent(%v) = %q, want %q", share, got, want)
+		}
+	}
+}
+
+func TestGrouped(t *testing.T) {
+	for v, want := range map[float64]string{1: "1", 999: "999", 1000: "1,000", 1 / 1e-6: "1,000,000", 1 / 3e-5: "33,333", 1e20: "1e+20"} {
+		if got := grouped(v); got != want {
+			t.Errorf("grouped(%v) = %q, want %q", v, got, want)
+		}
+	}
+}
+
+// Numbers and ranges give each number once, in order.
+func TestParseNumbers(t *testing.T) {
+	if got, err := parseNumbers([]string{"9", "2-4", "3"}); err != nil || !slices.Equal(got, []uint64{2, 3, 4, 9}) {
+		t.Errorf("got %v, %v", got, err)
+	}
+	for _, bad := range []string{"", "0", "0-3", "-3", "3-", "4-2", "a", "1-2-3", "1.5", "99999999999999999999", "1-9999999999"} {
+		if got, err := parseNumbers([]string{bad}); err == nil {
+			t.Errorf("%q gives %v", bad, got)
 		}
 	}
 }
@@ -32,10 +79,20 @@ func TestTexts(t *testing.T) {
 	budget := node.Budget{
 		Epsilon: 1, Delta: 1e-6, Releases: 12,
 		Cohorts: []node.CohortBudget{{Cohort: 1, Records: 40, Releases: 12, Spent: 1}, {Cohort: 2, Records: 8, Releases: 3, Left: 9, Spent: 0.25}},
-		Person:  []node.PersonBudget{{Records: 1, Epsilon: 1}, {Records: 2, Epsilon: 2.1234}},
+		Left:    9, Next: 1.0 / 12,
+		Person:    []node.PersonBudget{{Records: 1, Epsilon: 1, Delta: 1e-6, Belief: 0.731}, {Records: 2, Epsilon: 2.1234, Delta: 1e-6, Belief: 0.893}},
+		VisibleTo: "Anyone.", NotCovered: []string{"when your node sends"},
 	}
 	unbounded := budget
 	unbounded.Unbounded = true
+	open := unbounded
+	open.Unprotected = true
+	used := budget
+	used.Left = 0
+	planned := budget
+	planned.Plan = &node.PlanBudget{Steps: 12, Done: 3, Left: 9}
+	planned.Cohorts = []node.CohortBudget{{Cohort: 1, Records: 40, Retired: true}}
+	planned.Person = append(planned.Person, node.PersonBudget{Records: 10, Epsilon: 10, Delta: 1, Belief: 0.9999})
 	report := node.ImportReport{Records: 3, Bad: 2, Lines: []node.BadLine{{Line: 7, Reason: "wrong number of fields"}}}
 	for _, c := range []struct {
 		text  string
@@ -54,9 +111,22 @@ func TestTexts(t *testing.T) {
 		},
 		{privacyLine(node.BudgetSummary{Epsilon: 1, Delta: 1e-6, Spent: 0.25, Left: 9}), []string{"25 % of the budget spent, 9 releases left"}, "UNBOUNDED"},
 		{privacyLine(node.BudgetSummary{Epsilon: 1, Unbounded: true}), []string{"UNBOUNDED"}, "epsilon"},
-		{budgetText(budget), []string{"epsilon 1, delta 1e-06 (replacing one record; at most 12 releases)", "2 records: epsilon 2.12.", "100.0 %", "25.0 %"}, "1 records"},
-		{budgetText(unbounded), []string{"UNBOUNDED", "COHORT"}, "epsilon"},
-		{budgetText(node.Budget{}), []string{"nothing is spent"}, "COHORT"},
+		{
+			budgetText(budget), []string{
+				"epsilon 1, delta 1e-06.", "to 73.1 % at most (that is\n  epsilon); the chance that this fails is 1 in 1,000,000 (delta).",
+				"  1       40       12      100.0 %  0            used up\n", "  2       8        3       25.0 %   9            in use\n",
+				"One more round costs 8.3 % of the budget; 9 rounds are left.\n", "  2        2.12     1e-06  89.3 %\n",
+				"WHO CAN SEE IT\n  Anyone.\n", "  - when your node sends\n",
+			}, "plan",
+		},
+		{budgetText(used), []string{"Nothing more will be sent", "these records have used their budget"}, "One more round"},
+		{budgetText(planned), []string{"3 of 12 steps are done. A plan cannot be", "retired by a restore, for ever", "certainty: no guarantee"}, "used up"},
+		{budgetText(unbounded), []string{"UNBOUNDED", "NO GUARANTEE", "COHORT", "make a new directory and put only new"}, "epsilon"},
+		{budgetText(open), []string{"UNBOUNDED", "To protect what has not been sent yet, remove that key.", "Rounds cost nothing"}, "epsilon"},
+		{budgetText(node.Budget{Person: budget.Person, Left: 1}), []string{"Nothing: there are no records yet.", "1 round is left."}, "COHORT"},
+		{verifiedText(node.Verification{}), []string{"empty"}, "sound"},
+		{verifiedText(node.Verification{Entries: 7, Round: 6, Anchor: 7}), []string{"sound", "all 7 entries", "round 6"}, "empty"},
+		{recordsText(nil), []string{"No records yet."}, "NUMBER"},
 		{peersText(nil), []string{"No neighbours yet."}, "PEER"},
 		{peersText([]node.Peer{{ID: "12D3", Weight: 0.5, Connected: true, Round: 4}}), []string{"12D3  0.500   yes        no         4"}, ""},
 		{reportText(report), []string{"line 7: wrong number of fields\nand 1 more bad lines\nImported 3 records, 2 bad lines."}, ""},

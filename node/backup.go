@@ -1,0 +1,99 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"p2pnode/storage"
+)
+
+// restoredRound is the round a restored node goes on from: above every round the
+// node can have released, as long as it released fewer than a million a second.
+func restoredRound(now time.Time) uint64 { return uint64(now.Unix()) << 20 }
+
+// Verification and Line are what the owner sees of the ledger on disk.
+type (
+	Verification = storage.Verification
+	Line         = storage.Line
+)
+
+// Verify reads the ledger's chain and its anchor from disk again. Its errors are
+// those of [storage.Store.OpenLedger].
+func (n *Node) Verify(context.Context) (Verification, error) { return n.ledger.Verify() }
+
+// Ledger reads all entries of the ledger in order.
+func (n *Node) Ledger(context.Context) ([]Line, error) { return n.ledger.Lines() }
+
+// Backup writes a consistent copy of the database: records, ledger, models and
+// neighbours, but not the identity, the configuration and the task. It may run
+// beside everything else.
+func (n *Node) Backup(ctx context.Context, w io.Writer) error {
+	if err := n.store.Backup(contextWriter{ctx, w}); err != nil {
+		return fmt.Errorf("node: copy the database: %w", err)
+	}
+	return nil
+}
+
+// contextWriter stops writing when its context ends.
+type contextWriter struct {
+	ctx context.Context
+	io.Writer
+}
+
+// Write implements [io.Writer].
+func (w contextWriter) Write(p []byte) (int, error) {
+	if err := w.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return w.Writer.Write(p)
+}
+
+// Restore puts a copy made by [Node.Backup] in place of the database of a data
+// directory that no node has open, and returns the name the replaced one is kept
+// under. Without a copy, from empty, it accepts the database that is there. Every
+// record in it is retired: what was released after the copy was made is not known,
+// so its budget counts as spent. The records go on serving the personal model, and
+// new ones begin a new cohort. The copy must be of this node and its task.
+func Restore(dir, from string) (kept string, err error) {
+	files, err := readDir(dir)
+	if err != nil {
+		return "", err
+	}
+	policy, err := files.config.policy(files.task)
+	if err != nil {
+		return "", fmt.Errorf("node: %s: %w", filepath.Join(dir, configFile), err)
+	}
+	path := filepath.Join(dir, storeFile)
+	if from == "" {
+		from = path
+	}
+	if err := checkCopy(from, files); err != nil {
+		return "", err
+	}
+	kept, err = storage.Restore(from, path, policy, restoredRound(time.Now()))
+	if err != nil {
+		return "", fmt.Errorf("node: restore %s: %w", dir, err)
+	}
+	return kept, nil
+}
+
+// checkCopy refuses a copy that is none, or that of another node.
+func checkCopy(path string, files dirFiles) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("node: read the copy: %w", err)
+	}
+	if !info.Mode().IsRegular() || info.Size() == 0 {
+		return fmt.Errorf("node: %s is no copy of a node's database; name a file that p2pnode backup made", path)
+	}
+	store, err := storage.Open(path)
+	if err != nil {
+		return fmt.Errorf("node: read the copy: %w", err)
+	}
+	return errors.Join(belongs(store, path, files), store.Close())
+}

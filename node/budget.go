@@ -1,0 +1,197 @@
+package node
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"p2pnode/privacy"
+	"p2pnode/storage"
+)
+
+// Budget is the ledger in the operator's terms. Shares are of a cohort's budget,
+// in [0, 1].
+type Budget struct {
+	Epsilon float64 `json:"epsilon"`
+	Delta   float64 `json:"delta"`
+	// Unbounded says that something was or will be released without a guarantee, and
+	// Unprotected that the configuration says so now.
+	Unbounded   bool   `json:"unbounded"`
+	Unprotected bool   `json:"unprotected"`
+	Noise       string `json:"noise"`
+	Accounting  string `json:"accounting"`
+	Pace        string `json:"pace"`
+	Releases    int    `json:"releases"` // that the budget is made for
+	// Left is how many more rounds the node can release with the records it has,
+	// and Next the share of a cohort's budget that the next of them costs.
+	Left int     `json:"releases_left"`
+	Next float64 `json:"next_release_share"`
+	// Plan is how far a committed plan has come; nil without one.
+	Plan    *PlanBudget    `json:"plan"`
+	Cohorts []CohortBudget `json:"cohorts"`
+	Person  []PersonBudget `json:"person"` // for one record, then for somebody with several
+
+	VisibleTo  string   `json:"visible_to"`  // who can see what was released
+	NotCovered []string `json:"not_covered"` // what others can see or learn all the same
+}
+
+// PlanBudget counts the steps of a plan.
+type PlanBudget struct {
+	Steps int `json:"steps"`
+	Done  int `json:"steps_done"`
+	Left  int `json:"steps_left"`
+}
+
+// CohortBudget is what one group of records has paid.
+type CohortBudget struct {
+	Cohort   privacy.Cohort `json:"cohort"`
+	Records  int            `json:"records"` // training slots, those of deleted records too
+	Releases int            `json:"releases"`
+	Left     int            `json:"releases_left"`
+	Spent    float64        `json:"spent_share"`
+	Next     float64        `json:"next_release_share"`
+	Retired  bool           `json:"retired"` // by a restore: it pays for nothing any more
+}
+
+// PersonBudget is the guarantee for a person who owns that many records.
+type PersonBudget struct {
+	Records int     `json:"records"`
+	Epsilon float64 `json:"epsilon"`
+	Delta   float64 `json:"delta"`
+	// Belief is what an even belief, 1/2, in something about that person's records
+	// can become at most for somebody who sees everything; 1 is certainty.
+	Belief float64 `json:"belief_of_half_at_most"`
+}
+
+// BudgetSummary is the budget of the newest cohort, the one that goes on longest.
+type BudgetSummary struct {
+	Epsilon   float64 `json:"epsilon"`
+	Delta     float64 `json:"delta"`
+	Spent     float64 `json:"spent"` // share of the budget, in [0, 1]
+	Left      int     `json:"left"`  // releases
+	Unbounded bool    `json:"unbounded"`
+}
+
+// visibleTo and notCovered are true of every node.
+const visibleTo = "Anyone who joins the network can receive what this node sends, and keep it. " +
+	"What was sent is public for ever: deleting a record, stopping the node or changing the configuration does not call it back."
+
+func notCovered() []string {
+	return []string{
+		"how many records you have, and how many of them came later than others",
+		"when your node sends, and so when it is on",
+		"that your node takes part, in which task, with which neighbours, and its network address",
+		"what you make public yourself: a profile in the configuration, or a prediction you pass on",
+	}
+}
+
+// Budget reads the ledger for the operator.
+func (n *Node) Budget(context.Context) (Budget, error) {
+	cohorts, err := n.cohorts()
+	if err != nil {
+		return Budget{}, err
+	}
+	c := n.files.config
+	b := Budget{
+		Epsilon: c.Epsilon, Delta: c.Delta, Unbounded: n.unbounded(), Unprotected: !c.protected(),
+		Noise: c.Noise, Accounting: c.Accounting, Pace: c.Pace, Releases: c.Releases,
+		Cohorts: cohorts, Person: []PersonBudget{},
+		VisibleTo: visibleTo, NotCovered: notCovered(),
+	}
+	// A cohort number that no record has stands for the next one.
+	b.Left, b.Next = n.left(storage.Spending{Cohort: math.MaxInt64})
+	if len(cohorts) > 0 {
+		b.Left, b.Next = 0, 0
+	}
+	for _, k := range cohorts {
+		if k.Records > 0 && k.Left >= b.Left {
+			b.Left, b.Next = k.Left, k.Next
+		}
+	}
+	if steps := n.policy.Schedule.Releases(); c.protected() && c.planned() {
+		done := n.ledger.Position()
+		b.Plan = &PlanBudget{Steps: steps, Done: done, Left: max(0, steps-done)}
+	}
+	for _, k := range []int{1, 2, 5, 10} {
+		b.Person = append(b.Person, c.person(k))
+	}
+	return b, nil
+}
+
+// unbounded reports whether there is or will be no guarantee.
+func (n *Node) unbounded() bool { return n.ledger.Unbounded() || !n.files.config.protected() }
+
+// person is the guarantee for somebody with k records. Under the Gaussian filter
+// it is exact and leaves delta as it is; else the group privacy lemma gives it
+// (Vadhan 2017, "The Complexity of Differential Privacy", lemma 2.2).
+func (c *Config) person(k int) PersonBudget {
+	one := privacy.Budget{Epsilon: c.Epsilon, Delta: c.Delta}
+	several := one.ForRecords(k)
+	if c.Accounting != string(privacy.GaussianFilter) {
+		several.Epsilon = float64(k) * one.Epsilon
+		several.Delta = min(1, one.Delta*math.Expm1(several.Epsilon)/math.Expm1(one.Epsilon))
+	}
+	return PersonBudget{
+		Records: k, Epsilon: several.Epsilon, Delta: several.Delta,
+		Belief: 1 / (1 + math.Exp(-several.Epsilon)), // even odds become odds of e^epsilon
+	}
+}
+
+// cohorts lists the cohorts that hold training records or have paid.
+func (n *Node) cohorts() ([]CohortBudget, error) {
+	live, deleted, err := n.own.records(n.store)
+	if err != nil {
+		return nil, err
+	}
+	slots := make(map[privacy.Cohort]int)
+	for _, r := range slices.Concat(live, deleted) {
+		if !r.Seq.HeldOut() {
+			slots[r.Cohort]++
+		}
+	}
+	spending := make(map[privacy.Cohort]storage.Spending)
+	for _, s := range n.ledger.Spending() {
+		spending[s.Cohort] = s
+		slots[s.Cohort] += 0 // listed even when it holds nothing
+	}
+	out := make([]CohortBudget, 0, len(slots))
+	for c, m := range slots {
+		s := spending[c]
+		k := CohortBudget{Cohort: c, Records: m, Releases: s.Releases, Spent: s.Share}
+		k.Left, k.Next = n.left(s)
+		out = append(out, k)
+	}
+	slices.SortFunc(out, func(a, b CohortBudget) int { return cmp.Compare(a.Cohort, b.Cohort) })
+	return out, nil
+}
+
+// left is how many releases a cohort can still pay, at the configured noise,
+// which was calibrated for exactly so many, and what share the next one costs.
+func (n *Node) left(s storage.Spending) (releases int, next float64) {
+	c := n.files.config
+	if !c.protected() {
+		return max(0, c.Releases-int(min(n.ledger.Round(), math.MaxInt32))), 0
+	}
+	return int((1-s.Share)*float64(c.Releases) + 1e-6), 1 / float64(c.Releases)
+}
+
+// done reports whether no cohort will be released any more. Without protection
+// and without a limit there is always a next time.
+func (n *Node) done(cohorts []CohortBudget) bool {
+	c := n.files.config
+	if !c.protected() && c.Releases == 0 {
+		return false
+	}
+	return len(cohorts) > 0 && !slices.ContainsFunc(cohorts, func(c CohortBudget) bool { return c.Left > 0 && c.Records > 0 })
+}
+
+func (n *Node) summary(cohorts []CohortBudget) BudgetSummary {
+	c := n.files.config
+	s := BudgetSummary{Epsilon: c.Epsilon, Delta: c.Delta, Left: c.Releases, Unbounded: n.unbounded()}
+	if len(cohorts) > 0 {
+		newest := cohorts[len(cohorts)-1]
+		s.Spent, s.Left = newest.Spent, newest.Left
+	}
+	return s
+}

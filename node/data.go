@@ -1,0 +1,106 @@
+package node
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"p2pnode/learner"
+	"p2pnode/privacy"
+)
+
+// RecordInfo is where one record stands; its content only if that was asked for.
+type RecordInfo struct {
+	Number  learner.Seq    `json:"number"` // by arrival, from 1
+	Cohort  privacy.Cohort `json:"cohort"`
+	HeldOut bool           `json:"held_out"` // measures the personal model, never takes part in a release
+	Deleted bool           `json:"deleted"`  // its slot stays until the cohort's budget is used
+	UsedUp  bool           `json:"used_up"`  // its cohort takes part in no more releases
+
+	Target   *float64  `json:"target,omitempty"`   // as the task encodes it
+	Features []float64 `json:"features,omitempty"` // as the task encodes them
+}
+
+// Import reads records from CSV with a header row and stores them, all or
+// none. A file with bad lines is not imported and gives ErrBadLines with the
+// report, unless skipBad leaves those lines out.
+func (n *Node) Import(ctx context.Context, r io.Reader, skipBad bool) (ImportReport, error) {
+	records, report, err := readCSV(r, n.files.task)
+	if err != nil {
+		return report, requestError{err}
+	}
+	if report.Bad > 0 && !skipBad {
+		return report, ErrBadLines
+	}
+	if len(records) > 0 {
+		if err := n.Add(ctx, records); err != nil {
+			return report, err
+		}
+	}
+	report.Records = len(records)
+	return report, nil
+}
+
+// Records lists the records and the deleted ones that keep their slots, by number.
+func (n *Node) Records(_ context.Context, content bool) ([]RecordInfo, error) {
+	live, deleted, err := n.own.records(n.store)
+	if err != nil {
+		return nil, err
+	}
+	cohorts, err := n.cohorts()
+	if err != nil {
+		return nil, err
+	}
+	usedUp := make(map[privacy.Cohort]bool)
+	for _, c := range cohorts {
+		usedUp[c.Cohort] = n.files.config.protected() && c.Left == 0
+	}
+	out := make([]RecordInfo, 0, len(live)+len(deleted))
+	for _, r := range live {
+		info := RecordInfo{Number: r.Seq, Cohort: r.Cohort, HeldOut: r.Seq.HeldOut(), UsedUp: usedUp[r.Cohort]}
+		if content {
+			info.Target, info.Features = &r.Y, r.X
+		}
+		out = append(out, info)
+	}
+	for _, r := range deleted {
+		out = append(out, RecordInfo{Number: r.Seq, Cohort: r.Cohort, HeldOut: r.Seq.HeldOut(), Deleted: true, UsedUp: usedUp[r.Cohort]})
+	}
+	slices.SortFunc(out, func(a, b RecordInfo) int { return cmp.Compare(a.Number, b.Number) })
+	return out, nil
+}
+
+// Delete erases the content of records, given by their numbers, all or none. The
+// personal model forgets them at once; what was released stays public. Their
+// slots stay, empty, because the number of slots is public. It fails with
+// [storage.ErrNoRecord] if one is not there or was deleted before.
+func (n *Node) Delete(ctx context.Context, numbers []uint64) error {
+	n.intake.Lock()
+	defer n.intake.Unlock()
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("node: delete records: %w", err)
+	}
+	drop := make([]learner.Seq, len(numbers))
+	for i, q := range numbers {
+		drop[i] = learner.Seq(q)
+	}
+	for _, q := range drop {
+		if err := n.store.DeleteRecord(q); err != nil {
+			return fmt.Errorf("node: delete records: %w", err)
+		}
+	}
+	n.own.forget()
+	if n.session == nil {
+		return nil
+	}
+	// It cannot be called off: what is deleted on disk must leave the agent too.
+	var err error
+	running := n.session.look(context.WithoutCancel(ctx), func() { err = n.session.loop.agent.Records(nil, drop) })
+	if errors.Is(running, errNotRunning) {
+		return nil // the next run reads what is stored
+	}
+	return err
+}

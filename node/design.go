@@ -1,0 +1,103 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"p2pnode/learner"
+	"p2pnode/privacy"
+)
+
+// batchSlots is what Config.Batch is a share of.
+const batchSlots = 100
+
+// maxCohortHours bounds Config.CohortHours: a century.
+const maxCohortHours = 876_000
+
+func (c *Config) protected() bool { return c.Unprotected == "" }
+
+// planned reports whether all releases are fixed before the first.
+func (c *Config) planned() bool { return c.Accounting == string(privacy.CommittedPlan) }
+
+// validatePrivacy checks each key for itself. Whether they go together only the
+// design of the noise can say, in policy.
+func (c *Config) validatePrivacy(t *learner.Task) error {
+	r := t.Release
+	switch {
+	case !(c.WakeSeconds >= r.MinWake) || c.WakeSeconds > 1e7:
+		return fmt.Errorf("config: key \"wake_seconds\": %v is outside the task's [%v, 1e7]", c.WakeSeconds, r.MinWake)
+	case !(c.CohortHours >= 0 && c.CohortHours <= maxCohortHours):
+		return fmt.Errorf("config: key \"cohort_hours\": %v is outside [0, %d]", c.CohortHours, maxCohortHours)
+	case c.Releases < 0 || c.Releases > r.MaxReleases:
+		return fmt.Errorf("config: key \"releases\": %d is outside the task's [1, %d]", c.Releases, r.MaxReleases)
+	case c.Unprotected == Consent:
+		return nil
+	case c.Unprotected != "":
+		return fmt.Errorf("config: key \"unprotected\": write exactly %q to give up the privacy guarantee, or remove the key", Consent)
+	case c.Releases == 0:
+		return errors.New("config: key \"releases\": must be at least 1")
+	case !(c.Epsilon > 0) || c.Epsilon > r.MaxEpsilon:
+		return fmt.Errorf("config: key \"epsilon\": %v is outside the task's (0, %v]", c.Epsilon, r.MaxEpsilon)
+	case !(c.Delta > 0) || c.Delta > r.MaxDelta:
+		return fmt.Errorf("config: key \"delta\": %v is outside the task's (0, %v]", c.Delta, r.MaxDelta)
+	}
+	return c.validateNoise()
+}
+
+func (c *Config) validateNoise() error {
+	noises := texts(privacy.Gaussian, privacy.Laplace, privacy.TruncatedGaussian, privacy.TruncatedLaplace)
+	accountings := texts(privacy.GaussianFilter, privacy.PureFilter, privacy.RenyiFilter, privacy.CommittedPlan)
+	paces := texts(privacy.Uniform, privacy.Growing, privacy.OneShot)
+	switch {
+	case !slices.Contains(noises, c.Noise):
+		return fmt.Errorf("config: key \"noise\": %q is none of %q", c.Noise, noises)
+	case c.Accounting != "" && !slices.Contains(accountings, c.Accounting):
+		return fmt.Errorf("config: key \"accounting\": %q is none of %q", c.Accounting, accountings)
+	case !slices.Contains(paces, c.Pace):
+		return fmt.Errorf("config: key \"pace\": %q is none of %q", c.Pace, paces)
+	case c.Pace == string(privacy.OneShot) && c.Releases != 1:
+		return fmt.Errorf("config: key \"releases\": is %d, and the pace one-shot has 1; change one of them", c.Releases)
+	case (c.Pace == string(privacy.Growing)) != (c.Contraction != 0):
+		return errors.New("config: key \"contraction\": goes with the pace growing and with no other")
+	case !(c.Contraction >= 0 && c.Contraction < 1):
+		return fmt.Errorf("config: key \"contraction\": %v is not between 0 and 1", c.Contraction)
+	case c.Batch < 0 || c.Batch > batchSlots:
+		return fmt.Errorf("config: key \"batch\": %d is outside [0, %d]", c.Batch, batchSlots)
+	case c.Batch > 0 && !c.planned():
+		return fmt.Errorf("config: key \"batch\": releases of some records only are accounted by a plan; set accounting = %q, or batch = 0", privacy.CommittedPlan)
+	}
+	return nil
+}
+
+func texts[T ~string](values ...T) []string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = string(v)
+	}
+	return out
+}
+
+// policy works out the noise of a node's releases and the terms of its ledger. It
+// is an error when the keys do not go together.
+func (c *Config) policy(t *learner.Task) (privacy.Policy, error) {
+	design := privacy.Design{
+		Budget:    privacy.Budget{Epsilon: c.Epsilon, Delta: c.Delta},
+		Dimension: t.Dimension(), Clip: t.Clip, Releases: max(1, c.Releases),
+		Noise: privacy.Noise(c.Noise), Accounting: privacy.Accounting(c.Accounting),
+		Pace: privacy.Pace(c.Pace), Contraction: c.Contraction,
+	}
+	if c.Batch > 0 {
+		design.Batch, design.Slots = c.Batch, batchSlots
+	}
+	p, err := design.Policy()
+	if err != nil {
+		return p, fmt.Errorf("config: keys \"noise\", \"accounting\", \"pace\" and \"releases\": %w", err)
+	}
+	return p, nil
+}
+
+// unprotectedPolicy is that of a node whose owner gave her consent to it.
+func unprotectedPolicy(t *learner.Task) (privacy.Policy, error) {
+	return privacy.Design{Noise: privacy.Unprotected, Clip: t.GradientBound()}.Policy()
+}
