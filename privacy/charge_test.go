@@ -3,10 +3,14 @@ package privacy
 import (
 	"math"
 	"testing"
+
+	"gonum.org/v1/gonum/integrate/quad"
+
+	"p2pnode/privacy/accountant"
 )
 
-// The lemma of charge, in 320-bit arithmetic at sigmas so small that the
-// difference of the two laws is large: for all |n| <= z t with z^2 <= 4t,
+// The lemma of charge, at sigmas so small that the difference of the two laws is
+// large: for all |n| <= z t with z^2 <= 4t,
 //
 //	-1/24t^2 <= ln P[R=n]/P[D=n] <= (z^2+1)/24t^2.
 func TestDiscreteIsCloseToRounded(t *testing.T) {
@@ -14,9 +18,12 @@ func TestDiscreteIsCloseToRounded(t *testing.T) {
 		law := discreteGaussian(sigma)
 		worst := 0.0
 		for n := 0.0; n <= 2*sigma*math.Sqrt(sigma); n++ {
-			left, right := quo(exact(n-0.5), exact(sigma)), quo(exact(n+0.5), exact(sigma))
-			rounded, _ := sub(exactTail(left), exactTail(right)).Float64()
-			ratio := math.Log(rounded / law[int64(n)])
+			// P[R=n] over the density at n, to the last digits.
+			overDensity := quad.Fixed(func(u float64) float64 {
+				return math.Exp(-(u*u + 2*n*u) / (2 * sigma * sigma))
+			}, -0.5, 0.5, 40, nil, 0)
+			density := math.Exp(-n*n/(2*sigma*sigma)) / (sigma * math.Sqrt(2*math.Pi))
+			ratio := math.Log(overDensity) + math.Log(density/law[int64(n)])
 			z := n / sigma
 			kappa, floor := (z*z+1)/(24*sigma*sigma), -1/(24*sigma*sigma)
 			if ratio > kappa+1e-13 || ratio < floor-1e-13 {
@@ -30,10 +37,10 @@ func TestDiscreteIsCloseToRounded(t *testing.T) {
 	}
 }
 
-// discreteDelta is the delta at epsilon of one discrete Gaussian coordinate of
-// sensitivity shift, by its definition: sum of (P[n] - e^epsilon P[n-shift])+.
-func discreteDelta(epsilon, sigma float64, shift int64) float64 {
-	delta, law := 0.0, discreteGaussian(sigma)
+// discreteDelta is the delta at epsilon of one coordinate of noise with the given
+// law, moved by shift, by its definition: sum of (P[n] - e^epsilon P[n-shift])+.
+func discreteDelta(epsilon float64, law map[int64]float64, shift int64) float64 {
+	delta := 0.0
 	for n, p := range law {
 		delta += max(0, p-math.Exp(epsilon)*law[n+shift])
 	}
@@ -48,19 +55,17 @@ func TestChargeCoversDiscreteNoise(t *testing.T) {
 		for _, shift := range []int64{3, 8, 20, 40} {
 			mu := float64(shift) / sigma
 			for _, epsilon := range []float64{0.05, 0.2, 0.5, 1, 2} {
-				allowed := func(delta float64) bool {
-					got, err := GaussianMu(charge(Budget{epsilon, delta}, 1, sigma))
-					return err == nil && got >= mu
-				}
-				_, delta := bisect(0, 0.5, allowed)
+				delta := leastNumber(0, 0.5, func(delta float64) bool {
+					return charge(Budget{epsilon, delta}, 1, sigma).Mu() >= mu
+				})
 				if delta < 1e-6 || delta > 0.49 {
 					continue // z^2 <= 4 sigma no longer holds, or no budget allows it
 				}
-				got := discreteDelta(epsilon, sigma, shift)
+				got := discreteDelta(epsilon, discreteGaussian(sigma), shift)
 				if got > delta {
 					t.Errorf("sigma %v, shift %v: delta(%v) is %v, the charge allows %v", sigma, shift, epsilon, got, delta)
 				}
-				if got > GaussianDelta(epsilon, mu) {
+				if got > accountant.GaussianDelta(epsilon, mu) {
 					exceeds++
 				}
 			}
@@ -69,6 +74,19 @@ func TestChargeCoversDiscreteNoise(t *testing.T) {
 	if exceeds == 0 {
 		t.Error("no case needs the charge, that is no test of it")
 	}
+}
+
+// leastNumber bisects for the smallest number in (low, high] with the property, which
+// all larger ones have.
+func leastNumber(low, high float64, property func(float64) bool) float64 {
+	for range 200 {
+		if middle := low + (high-low)/2; property(middle) {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	return high
 }
 
 // What is charged is nothing to a person: at real sizes the budget moves by less

@@ -8,14 +8,15 @@ import (
 
 // The whole path of a release: ask, pay, draw.
 func Example() {
-	budget := privacy.Budget{Epsilon: 1, Delta: 1e-6}
 	const dim, releases, clip = 2, 3, 1.0
-	mechanism, err := privacy.Calibrate(budget, clip, releases, dim)
+	policy, err := privacy.Design{
+		Budget: privacy.Budget{Epsilon: 1, Delta: 1e-6}, Dimension: dim, Clip: clip, Releases: releases,
+	}.Policy()
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	account, err := privacy.NewAccount(budget, dim)
+	account, err := privacy.OpenAccount(policy)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -24,6 +25,7 @@ func Example() {
 
 	const cohort privacy.Cohort = 1
 	for {
+		mechanism, _ := policy.Next(account.Position())
 		debits := account.Admit(mechanism, []privacy.Cohort{cohort})
 		if len(debits) == 0 {
 			break
@@ -52,7 +54,7 @@ func ExampleCalibrate() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Printf("noise %.3f on the sum of gradients of norm at most %.3f; each release costs mu = %.4f\n", m.Sigma(), m.Clip(), m.Mu())
+	fmt.Printf("noise %.3f on the sum of gradients of norm at most %.3f; each release costs mu = %.4f\n", m.NoiseStd(), m.Clip(), m.Mu())
 	// Output: noise 67.595 on the sum of gradients of norm at most 2.000; each release costs mu = 0.0592
 }
 
@@ -80,9 +82,4 @@ func ExampleSum_Add() {
 	answer := privacy.NewSeededNoise(1).Answer(m, []privacy.Sum{sum})
 	fmt.Printf("%.6f\n", answer.Sum)
 	// Output: [3.000000 4.000000]
-}
-
-func ExampleGaussianEpsilon() {
-	fmt.Printf("%.4f\n", privacy.GaussianEpsilon(1e-5, 0.5))
-	// Output: 1.9931
 }
