@@ -2,6 +2,23 @@ package accountant
 
 import "math"
 
+// Gaussian is Gaussian noise of standard deviation 1 on a vector of l2
+// sensitivity mu, finite and >= 0.
+func Gaussian(mu float64) Step {
+	if !between(0, mu, math.MaxFloat64) {
+		return noStep("Gaussian noise for a sensitivity of %v sigma, choose a number that is not negative", mu)
+	}
+	return gaussian{mu}
+}
+
+type gaussian struct{ mu float64 }
+
+func (s gaussian) Delta(epsilon float64) float64 { return profile(s.tail).at(epsilon, s.tail) }
+
+func (s gaussian) directions() (forward, backward profile) { return s.tail, s.tail }
+
+func (s gaussian) tail(epsilon float64) float64 { return GaussianDelta(epsilon, s.mu) }
+
 // GaussianDelta returns the smallest delta such that a mu-GDP mechanism is
 // (epsilon, delta)-DP, for any real epsilon and mu >= 0:
 //
@@ -84,20 +101,4 @@ func GaussianEpsilon(delta, mu float64) float64 {
 		return GaussianDelta(epsilon, mu) <= delta
 	})
 	return hi
-}
-
-// bisect narrows (lo, hi), where above is false at lo, true at hi and changes
-// once between, down to neighbouring numbers.
-func bisect(lo, hi float64, above func(float64) bool) (float64, float64) {
-	for {
-		mid := lo + (hi-lo)/2
-		if mid <= lo || mid >= hi {
-			return lo, hi
-		}
-		if above(mid) {
-			hi = mid
-		} else {
-			lo = mid
-		}
-	}
 }

@@ -1,70 +1,77 @@
 package accountant
 
+import (
+	"fmt"
+	"math"
+)
+
 // Step is one private release as an accountant sees it: the pair of laws that
 // dominates what the release tells about one record. Make one with [Gaussian],
 // [Laplace], [TruncatedLaplace], [TruncatedGaussian], [Pure], [ApproxPure] or
-// [Subsampled]. Steps are values and can be compared with ==.
+// [Subsampled]. Steps are values and can be compared with ==. A step made from
+// numbers that make no sense protects nothing: its Delta is 1, and [Compose]
+// returns an error that names the numbers.
 type Step interface {
 	// Delta is the privacy profile: the smallest delta for which the step is
-	// (epsilon, delta)-DP, for any real epsilon.
+	// (epsilon, delta)-DP, for any real epsilon; 1 when epsilon is NaN.
 	Delta(epsilon float64) float64
+
+	// directions returns the profiles of the pair of laws and of the pair the
+	// other way round.
+	directions() (forward, backward profile)
 }
 
-// Gaussian is Gaussian noise of standard deviation 1 on a vector of l2
-// sensitivity mu.
-func Gaussian(mu float64) Step { panic("contract") }
+// profile is the privacy profile of a pair of laws (P, Q) at epsilon >= 0, +Inf
+// included,
+//
+//	delta(eps) = sup over S of P[S] - e^eps Q[S],
+//
+// with a small relative error, however small delta is. That of (Q, P) gives the
+// rest: P[S] - e^-eps Q[S] = 1 - e^-eps + e^-eps (Q[S'] - e^eps P[S']) with S'
+// the complement of S.
+type profile func(epsilon float64) float64
 
-// Laplace is Laplace noise of scale 1 on each coordinate of a vector of l1
-// sensitivity a, which the scalar with shift a dominates.
-func Laplace(a float64) Step { panic("contract") }
-
-// TruncatedLaplace is Laplace noise of scale 1, truncated to [-bound, bound], on
-// each coordinate of a vector of l1 sensitivity a.
-func TruncatedLaplace(a, bound float64) Step { panic("contract") }
-
-// TruncatedGaussian is Gaussian noise of parent standard deviation 1, truncated
-// to [-bound, bound], on a SCALAR of sensitivity a. Truncation per coordinate
-// destroys the rotation invariance that vectors need.
-func TruncatedGaussian(a, bound float64) Step { panic("contract") }
-
-// Pure is any epsilon-DP mechanism; randomised response dominates it.
-func Pure(epsilon float64) Step { panic("contract") }
-
-// ApproxPure is any (epsilon, delta)-DP mechanism.
-func ApproxPure(epsilon, delta float64) Step { panic("contract") }
-
-// Sampling says how the records of a subsampled step are chosen.
-type Sampling uint8
-
-// The ways of sampling. Each has its own adjacency, and steps of different
-// adjacency are never composed.
-const (
-	WithoutReplacement Sampling = 1 // a batch of fixed size; replace-one
-	Poisson            Sampling = 2 // each record by itself; add-or-remove-one; for evaluation only
-)
-
-// Subsampled is base on a random share q of the records, 0 < q <= 1, drawn
-// afresh for the step. base is a step that is not itself subsampled.
-func Subsampled(base Step, q float64, s Sampling) (Step, error) { panic("contract") }
-
-// Group is Count identical steps.
-type Group struct {
-	Step  Step
-	Count int
+// at returns the profile of (P, Q) at any real epsilon, given that of (Q, P).
+func (forward profile) at(epsilon float64, backward profile) float64 {
+	switch {
+	case epsilon >= 0:
+		return forward(epsilon)
+	case epsilon < 0:
+		return -math.Expm1(epsilon) + math.Exp(epsilon)*backward(-epsilon)
+	}
+	return 1 // NaN
 }
 
-// Loss is the distribution of the privacy loss of a composition, rounded
-// pessimistically onto a grid.
-type Loss struct{}
+// finite is the total variation that comes from finite losses; 0 when every loss
+// is zero or infinite.
+func (forward profile) finite() float64 { return forward(0) - forward(math.Inf(1)) }
 
-// Compose returns the loss of all steps together, whatever their order. delta is
-// where its epsilon will be asked for; a small one makes the computation precise
-// there. Invalid arguments and steps of different adjacency are an error.
-func Compose(delta float64, groups ...Group) (*Loss, error) { panic("contract") }
+// end is the largest finite loss, to the last digit: the least epsilon from which
+// on the profile is constant.
+func (forward profile) end() float64 {
+	last := forward(math.Inf(1))
+	constant := func(epsilon float64) bool { return forward(epsilon) <= last }
+	if constant(0) {
+		return 0
+	}
+	high := 1.0
+	for !constant(high) {
+		high *= 2
+	}
+	_, high = bisect(0, high, constant)
+	return high
+}
 
-// Delta returns a delta for which the composition is (epsilon, delta)-DP.
-func (l *Loss) Delta(epsilon float64) float64 { panic("contract") }
+// senseless is a step made from numbers that make no sense; the text names them.
+type senseless string
 
-// Epsilon returns an epsilon >= 0 for which the composition is (epsilon,
-// delta)-DP, +Inf when there is none.
-func (l *Loss) Epsilon(delta float64) float64 { panic("contract") }
+func noStep(format string, args ...any) Step {
+	return senseless("accountant: " + fmt.Sprintf(format, args...))
+}
+
+func (senseless) Delta(float64) float64 { return 1 }
+
+func (s senseless) directions() (forward, backward profile) { return s.Delta, s.Delta }
+
+// between reports lo <= x <= hi; false for NaN.
+func between(lo, x, hi float64) bool { return x >= lo && x <= hi }
