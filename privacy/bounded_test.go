@@ -130,7 +130,7 @@ func TestBoundedUnits(t *testing.T) {
 	}{
 		{NewGaussian, 1, 1, 1<<29 + 1}, {NewGaussian, 1, 100, 1<<29 + 10}, {NewGaussian, 1, 101, 1<<29 + 11},
 		{NewLaplace, 1, 1, 1<<29 + 1}, {NewLaplace, 1, 100, 1<<29 + 100},
-		{NewGaussian, 0x1.8p-28, 4, 5}, {NewLaplace, 5e-324, 1, 2}, {NewGaussian, 1 << 21, 1, 1<<50 + 1},
+		{NewGaussian, 0x1.8p-28, 4, 5}, {NewGaussian, 0x1.4p-28, 4, 5}, {NewLaplace, 5e-324, 1, 2}, {NewGaussian, 1 << 21, 1, 1<<50 + 1},
 	} {
 		m := must(t)(c.noise(1, 1))
 		m = must(t)(m.Bounded(c.distance, c.dim))

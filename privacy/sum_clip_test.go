@@ -83,6 +83,35 @@ func TestContributionIsAtMostTheClip(t *testing.T) {
 	}
 }
 
+// A norm of many terms added up in floating point can come out too small, so that a
+// vector over the clip is taken for one inside it: integers are what catches it.
+func TestRoundedNormIsCaught(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 12))
+	caught := 0
+	for range 100 {
+		g := make([]float64, 1<<15)
+		for j, n := 0, float64(rng.IntN(1<<26)); j < len(g); j++ {
+			g[j] = n
+		}
+		g[0] += float64(rng.IntN(1 << 26))
+		sum, rounded := int64(0), 0.0
+		for _, x := range g {
+			sum += int64(x)
+			rounded += x / g[0]
+		}
+		m := Mechanism{noise: Laplace, clip: sum - 1, sigma: 1 << 29} // a unit is 1
+		if rounded*g[0] <= m.Clip() {
+			caught++
+		}
+		if !within(m, quantised(m, g), m.clip) {
+			t.Fatalf("%+v: a contribution is over the clip", m)
+		}
+	}
+	if caught == 0 {
+		t.Error("no norm came out too small, that is no test")
+	}
+}
+
 // exactContribution is the slow twin of quantise: finite coordinates, scaled in
 // 320 bits by min(1, clip/norm), in grid units, not rounded.
 func exactContribution(m Mechanism, g []float64) []*big.Float {
