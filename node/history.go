@@ -49,27 +49,28 @@ func (h *history) contradiction() error {
 	return h.err
 }
 
-// compare relies on the order of a release: a model is on disk before anybody
-// can have it. A round that was burned, or lies before a deliberate restore, has
-// nothing to be compared with.
+// compare relies on the order of a release: a round is paid and its model on disk
+// before anybody can have it. So the most a peer can hold is the newest round, and
+// then exactly what is stored. A deliberate restore goes on at rounds far above
+// any that were published, and so has nothing to be compared with.
 func (h *history) compare(w *gossip.Witness) error {
 	if w == nil {
 		return nil
 	}
-	round, message := h.ledger.Outgoing()
+	committed, message := h.ledger.Outgoing()
 	paid := h.ledger.Round()
-	if w.Round > paid {
+	switch {
+	case w.Round < paid:
+		return nil
+	case w.Round > paid:
 		return fmt.Errorf("%w: a peer holds its round %d, and this directory ends at round %d, so it is an older copy, "+
 			"or a copy of it runs elsewhere; stop the other copy, or put the newest directory back; "+
 			"if that is lost, p2pnode restore goes on with this one and retires the records in it", ErrRolledBack, w.Round, paid)
 	}
-	if w.Round != round || round != paid {
+	own, err := gossip.WitnessOf(message)
+	if committed == paid && err == nil && bytes.Equal(own.Hash, w.Hash) {
 		return nil
 	}
-	own, err := gossip.WitnessOf(message)
-	if err != nil || bytes.Equal(own.Hash, w.Hash) {
-		return nil // stored by a version that did not sign
-	}
 	return fmt.Errorf("%w: a peer holds another model of round %d than this directory, so two copies of it have run; "+
-		"stop the other copy and keep one directory; then p2pnode restore goes on with that one and retires the records in it", ErrRolledBack, round)
+		"stop the other copy and keep one directory; then p2pnode restore goes on with that one and retires the records in it", ErrRolledBack, paid)
 }

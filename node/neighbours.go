@@ -145,7 +145,8 @@ func (h *neighbourhood) answer(ctx context.Context, from peer.ID, q gossip.EdgeR
 		return gossip.EdgeReply{Reason: "not ready"}
 	}
 	if h.history.check(q.Witness) != nil {
-		return gossip.EdgeReply{Reason: "stopping"}
+		<-ctx.Done() // the run ends; a refusal would cost the edge
+		return gossip.EdgeReply{}
 	}
 	h.meet(from)
 	reply := gossip.EdgeReply{Profile: h.profile, Latest: h.served()}
@@ -195,20 +196,6 @@ func (h *neighbourhood) fresh(id peer.ID) bool {
 	defer h.mu.Unlock()
 	l := h.links[id]
 	return l != nil && time.Since(l.renewed) < seekEvery
-}
-
-// meet notes that a peer's word of this node's past agrees with the ledger.
-func (h *neighbourhood) meet(id peer.ID) {
-	h.mu.Lock()
-	l := h.links[id]
-	news := l != nil && !l.met
-	if news {
-		l.met = true
-	}
-	h.mu.Unlock()
-	if news {
-		h.look()
-	}
 }
 
 // link adds or renews the edge to a peer that was met and agreed to it, and takes
@@ -304,34 +291,4 @@ func (h *neighbourhood) edges() []learner.Edge {
 // connected reports whether there is a connection to the peer.
 func (h *neighbourhood) connected(id peer.ID) bool {
 	return h.host.Network().Connectedness(id) == network.Connected
-}
-
-// addrInfo reads back what addrStrings and peer.ID.String wrote.
-func addrInfo(id string, addrs []string) (peer.AddrInfo, error) {
-	p, err := peer.Decode(id)
-	if err != nil {
-		return peer.AddrInfo{}, err
-	}
-	info := peer.AddrInfo{ID: p}
-	for _, a := range addrs {
-		m, err := multiaddr.NewMultiaddr(a)
-		if err != nil {
-			return peer.AddrInfo{}, err
-		}
-		info.Addrs = append(info.Addrs, m)
-	}
-	return info, nil
-}
-
-// sortedAddrs gives addresses, which a host lists in no order, one.
-func sortedAddrs(addrs []multiaddr.Multiaddr) []multiaddr.Multiaddr {
-	return slices.SortedFunc(slices.Values(addrs), multiaddr.Multiaddr.Compare)
-}
-
-func addrStrings(addrs []multiaddr.Multiaddr) []string {
-	out := make([]string, len(addrs))
-	for i, a := range addrs {
-		out[i] = a.String()
-	}
-	return out
 }

@@ -29,6 +29,8 @@ const (
 func (h *neighbourhood) run(ctx context.Context) error {
 	ticker := time.NewTicker(seekEvery)
 	defer ticker.Stop()
+	came, stop := h.arrivals()
+	defer stop()
 	for {
 		for _, id := range h.dead(time.Now()) {
 			h.unlink(id, "unreachable")
@@ -46,6 +48,7 @@ func (h *neighbourhood) run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-came:
 		case <-ticker.C:
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/host"
-	"github.com/libp2p/go-libp2p/core/peer"
 	"golang.org/x/sync/errgroup"
 
 	"p2pnode/discovery"
@@ -260,16 +259,4 @@ func (h *neighbourhood) peers() []storage.Peer {
 		out = append(out, storage.Peer{ID: id.String(), Addrs: addrStrings(l.addrs), LastSeen: l.seen.Unix()})
 	}
 	return out
-}
-
-// fullAddrs are the addresses others can dial, with the peer ID.
-func fullAddrs(h host.Host) []string {
-	if len(h.Addrs()) == 0 {
-		return []string{}
-	}
-	addrs, err := peer.AddrInfoToP2pAddrs(&peer.AddrInfo{ID: h.ID(), Addrs: h.Addrs()})
-	if err != nil {
-		return nil
-	}
-	return addrStrings(addrs)
 }

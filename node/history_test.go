@@ -1,0 +1,181 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"testing"
+
+	"p2pnode/gossip"
+	"p2pnode/learner"
+)
+
+// testModel is an encoded model of the node, as a release of the given round
+// would make it.
+func testModel(t *testing.T, n *Node, round uint64, value float64) []byte {
+	t.Helper()
+	m := learner.Message{Kind: learner.KindModel, Round: round, Real: []float64{value, 0, 0}}
+	data, err := gossip.NewSigner(n.files.key, n.network).Encode(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func testWitness(t *testing.T, n *Node, round uint64, value float64) *gossip.Witness {
+	t.Helper()
+	w, err := gossip.WitnessOf(testModel(t, n, round, value))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &w
+}
+
+// pay releases a round and draws its noise; the model is lost.
+func pay(t *testing.T, n *Node, round uint64) {
+	t.Helper()
+	if a, err := testDoor(n).release(query(mechanism(n), round, 1)); err != nil || a.Exhausted() {
+		t.Fatalf("round %d: %v, %v", round, a, err)
+	}
+}
+
+func payAndCommit(t *testing.T, n *Node, round uint64, value float64) {
+	t.Helper()
+	pay(t, n, round)
+	if err := n.ledger.Commit(round, testModel(t, n, round, value), nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What peers may hold at each point of a node's life.
+func TestWhatPeersMayHold(t *testing.T) {
+	n := testNode(t, lineTask(), nil, nil)
+	type verdict struct {
+		round uint64
+		value float64
+		ok    bool
+	}
+	for _, step := range []struct {
+		name     string
+		do       func()
+		verdicts []verdict
+	}{
+		{"before the first release", func() {}, []verdict{{1, 0, false}}},
+		{"round 3 committed", func() { payAndCommit(t, n, 3, 1) },
+			[]verdict{{2, 0, true}, {3, 1, true}, {3, 2, false}, {4, 1, false}, {1 << 60, 1, false}}},
+		{"round 4 burned", func() { pay(t, n, 4) },
+			[]verdict{{3, 1, true}, {4, 1, false}, {5, 1, false}}},
+		{"round 5 committed", func() { payAndCommit(t, n, 5, 1) },
+			[]verdict{{4, 1, true}, {5, 1, true}, {5, 0, false}, {6, 1, false}}},
+	} {
+		step.do()
+		for _, v := range step.verdicts {
+			err := newHistory(n.ledger).check(testWitness(t, n, v.round, v.value))
+			if (err == nil) != v.ok || (err != nil && !errors.Is(err, ErrRolledBack)) {
+				t.Errorf("%s: a peer holds round %d: %v, want ok: %v", step.name, v.round, err, v.ok)
+			}
+		}
+		if err := newHistory(n.ledger).check(nil); err != nil {
+			t.Errorf("%s: a peer holds nothing: %v", step.name, err)
+		}
+	}
+}
+
+// The first contradiction stays, whatever peers say afterwards.
+func TestAContradictionStays(t *testing.T) {
+	n := testNode(t, lineTask(), nil, nil)
+	h := newHistory(n.ledger)
+	if err := h.check(nil); err != nil || h.contradiction() != nil {
+		t.Fatal(err)
+	}
+	first := h.check(testWitness(t, n, 8, 0))
+	if first == nil || h.contradiction() != first {
+		t.Fatalf("found %v, kept %v", first, h.contradiction())
+	}
+	select {
+	case <-h.broken:
+	default:
+		t.Error("nobody is told")
+	}
+	for _, w := range []*gossip.Witness{nil, testWitness(t, n, 9, 0)} {
+		if err := h.check(w); err != first {
+			t.Errorf("later: %v", err)
+		}
+	}
+}
+
+// After a contradiction the loop lets nothing out: no release, no message that
+// waits for its slot, nothing to those who ask.
+func TestNothingLeavesAfterAContradiction(t *testing.T) {
+	n := testNode(t, lineTask(), nil, nil)
+	s := attachedSession(t, n)
+	pay(t, n, 1)
+	if err := s.loop.commit([]learner.Message{{Kind: learner.KindModel, Round: 1, Real: make([]float64, 3)}}); err != nil {
+		t.Fatal(err)
+	}
+	s.hood.serve(testModel(t, n, 1, 0))
+	running, end := context.WithCancel(t.Context())
+	go func() { <-s.hood.history.broken; end() }()
+	for _, w := range []*gossip.Witness{testWitness(t, n, 2, 0), nil} {
+		ask := gossip.EdgeRequest{Kind: gossip.EdgeAsk, Witness: w}
+		if reply := s.hood.answer(running, randomPeer(t), ask); reply.Accepted || reply.Latest != nil {
+			t.Errorf("a peer that shows %v is answered %+v", w, reply)
+		}
+	}
+	if s.hood.served() != nil {
+		t.Error("the model would be sent along with a request")
+	}
+	if err := s.loop.handle(learner.Output{Ask: query(mechanism(n), 2, 1)}); !errors.Is(err, ErrRolledBack) {
+		t.Errorf("a release ends with %v", err)
+	}
+	if err := s.loop.run(t.Context()); !errors.Is(err, ErrRolledBack) {
+		t.Errorf("the run ends with %v", err)
+	}
+	if c := s.gossip.Stats(); c.Published != 0 || n.ledger.Round() != 1 {
+		t.Errorf("%d published, round %d is paid, want none and 1", c.Published, n.ledger.Round())
+	}
+}
+
+// What is stored holds the witnesses beside the agent's state; what was stored
+// without them is read too, and so is what a node without witnesses left.
+func TestWitnessesAreStored(t *testing.T) {
+	n := testNode(t, lineTask(), nil, nil)
+	s := attachedSession(t, n)
+	author := testNode(t, lineTask(), nil, nil)
+	if _, err := s.gossip.Hear(author.self, testModel(t, author, 7, 1)); err != nil {
+		t.Fatal(err)
+	}
+	want := testWitness(t, author, 7, 1)
+	stored := func() bool {
+		t.Helper()
+		witnesses, err := n.storedWitnesses()
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := witnesses[author.self.String()]
+		return w.Round == 7 && bytes.Equal(w.Hash, want.Hash) && bytes.Equal(w.Proof, want.Proof)
+	}
+	if stored() {
+		t.Fatal("stored before anything was")
+	}
+	pay(t, n, 1)
+	if err := s.loop.commit([]learner.Message{{Kind: learner.KindModel, Round: 1, Real: make([]float64, 3)}}); err != nil {
+		t.Fatal(err)
+	}
+	if !stored() {
+		t.Error("a release does not store the witness")
+	}
+	old := []byte(`{"Round":1,"Model":[1,2,3],"NoiseStd":0,"Heard":null}`)
+	if err := n.ledger.SaveState(old); err != nil {
+		t.Fatal(err)
+	}
+	if state, err := n.storedState(); err != nil || state.Model[2] != 3 || stored() {
+		t.Errorf("a state without witnesses is read as %+v, %v", state, err)
+	}
+	if err := s.loop.saveState(); err != nil {
+		t.Fatal(err)
+	}
+	if state, err := n.storedState(); err != nil || len(state.Model) != 3 || !stored() {
+		t.Errorf("the state at the end of a run: %+v, %v; the witness is stored: %v", state, err, stored())
+	}
+}

@@ -1,0 +1,293 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/peer"
+
+	"p2pnode/gossip"
+	"p2pnode/storage"
+)
+
+// talker is a node that releases for as long as these tests run.
+func talker(t *testing.T, seed uint64, bootstrap []string) *Node {
+	t.Helper()
+	return testNode(t, lineTask(), lineRecords(rand.New(rand.NewPCG(seed, 1)), 20), func(c *Config) {
+		c.Bootstrap, c.Releases = bootstrap, 1<<15
+	})
+}
+
+// listener is one that hears and has nothing to say.
+func listener(t *testing.T, bootstrap []string) (n *Node, stop func()) {
+	t.Helper()
+	n = testNode(t, lineTask(), nil, func(c *Config) { c.Bootstrap = bootstrap })
+	stop = start(t, n)
+	waitForAddrs(t, n)
+	return n, stop
+}
+
+func waitForAddrs(t *testing.T, n *Node) []string {
+	t.Helper()
+	addrs, err := n.Addrs(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return addrs
+}
+
+// heard is the round of the newest model that a node has of an author.
+func heard(t *testing.T, n *Node, author peer.ID) uint64 {
+	t.Helper()
+	state, err := n.state(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range state.Heard {
+		if h.Peer == gossip.ID(author) {
+			return h.Round
+		}
+	}
+	return 0
+}
+
+func waitUntilHeard(t *testing.T, author *Node, after uint64, by ...*Node) {
+	t.Helper()
+	eventually(t, "the author is heard", func() bool {
+		return !slices.ContainsFunc(by, func(n *Node) bool { return heard(t, n, author.self) <= after })
+	})
+}
+
+// copyDir is a copy of a data directory, taken while nobody has it open.
+func copyDir(t *testing.T, dir string) string {
+	t.Helper()
+	copied := filepath.Join(t.TempDir(), "copy")
+	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(filepath.Join(copied, keyFile), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return copied
+}
+
+// olderCopy lets a node talk to others, be copied, and talk on. It returns the
+// copy and the round it ends at.
+func olderCopy(t *testing.T, n *Node, by ...*Node) (dir string, ends uint64) {
+	t.Helper()
+	stop := start(t, n)
+	waitUntilHeard(t, n, 0, by...)
+	stop()
+	ends = n.ledger.Round()
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	dir = copyDir(t, n.dir)
+	again := openNode(t, n.dir)
+	stop = start(t, again)
+	waitUntilHeard(t, n, ends, by...)
+	stop()
+	if err := again.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir, ends
+}
+
+// runOlderCopy runs a copy that must not release anything, and checks that it
+// has not.
+func runOlderCopy(t *testing.T, n *Node, ends uint64, by ...*Node) {
+	t.Helper()
+	before := make([]uint64, len(by))
+	for i := range by {
+		before[i] = heard(t, by[i], n.self)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := n.Run(ctx); !errors.Is(err, ErrRolledBack) {
+		t.Fatalf("Run: %v, want ErrRolledBack", err)
+	}
+	if round := n.ledger.Round(); round != ends {
+		t.Errorf("round %d is paid, the copy ended at %d", round, ends)
+	}
+	for i := range by {
+		if now := heard(t, by[i], n.self); now != before[i] {
+			t.Errorf("a peer hears round %d, had %d", now, before[i])
+		}
+	}
+	if s := status(t, n); s.Traffic.Published != 0 {
+		t.Errorf("%d messages are published", s.Traffic.Published)
+	}
+}
+
+// A node whose whole directory, anchor included, is replaced by an older copy
+// stops before it releases anything, and the copy is as it was.
+func TestOlderCopyOfTheDirectoryIsRefused(t *testing.T) {
+	t.Parallel()
+	first, _ := listener(t, nil)
+	second, _ := listener(t, waitForAddrs(t, first))
+	n := talker(t, 1, waitForAddrs(t, first))
+	older, ends := olderCopy(t, n, first, second)
+	if err := errors.Join(os.RemoveAll(n.dir), os.Rename(older, n.dir)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // it stays refused
+		again := openNode(t, n.dir)
+		runOlderCopy(t, again, ends, first, second)
+		if err := again.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A peer knows after its own restart too.
+func TestWitnessSurvivesItsKeepersRestart(t *testing.T) {
+	t.Parallel()
+	keeper, stop := listener(t, nil)
+	n := talker(t, 1, waitForAddrs(t, keeper))
+	older, ends := olderCopy(t, n, keeper)
+	stop()
+	if err := keeper.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := openNode(t, keeper.dir)
+	if w, err := again.storedWitnesses(); err != nil || w[n.self.String()].Round <= ends {
+		t.Errorf("stored: %+v, %v; want a round after %d", w, err, ends)
+	}
+	start(t, again)
+	back := openNode(t, older)
+	back.files.config.Bootstrap = waitForAddrs(t, again)
+	runOlderCopy(t, back, ends, again)
+}
+
+// Of two copies of a directory that run at once, the one that speaks second
+// stops, and the other goes on.
+func TestSecondCopyIsRefused(t *testing.T) {
+	t.Parallel()
+	first, _ := listener(t, nil)
+	n := talker(t, 1, waitForAddrs(t, first))
+	stop := start(t, n)
+	waitUntilHeard(t, n, 0, first)
+	stop()
+	ends := n.ledger.Round()
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	twin := openNode(t, copyDir(t, n.dir))
+	again := openNode(t, n.dir)
+	start(t, again)
+	waitUntilHeard(t, n, ends, first)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := twin.Run(ctx); !errors.Is(err, ErrRolledBack) {
+		t.Fatalf("Run of the second copy: %v, want ErrRolledBack", err)
+	}
+	if round := twin.ledger.Round(); round != ends {
+		t.Errorf("the second copy paid round %d, it began at %d", round, ends)
+	}
+	waitUntilHeard(t, n, heard(t, first, n.self), first)
+}
+
+// fakePeer is a host of the node's network that says what the test wants.
+func fakePeer(t *testing.T, n *Node, answer func(context.Context) gossip.EdgeReply) (*gossip.Gossip, peer.AddrInfo) {
+	t.Helper()
+	other := testNode(t, n.Task(), nil, nil)
+	h, err := newHost(other.files.key, other.files.config.Listen, other.traffic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := gossip.New(h, gossip.Config{
+		Network: n.network,
+		Signer:  gossip.NewSigner(other.files.key, n.network),
+		Limits:  gossip.Limits{Dimension: 3, Radius: 10},
+		OnEdge:  func(ctx context.Context, _ peer.ID, _ gossip.EdgeRequest) gossip.EdgeReply { return answer(ctx) },
+		Logger:  slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- g.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := errors.Join(<-ended, h.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return g, peer.AddrInfo{ID: h.ID(), Addrs: h.Addrs()}
+}
+
+// remembers makes a stopped node take the peer for a neighbour of an earlier run.
+func remembers(t *testing.T, n *Node, p peer.AddrInfo) {
+	t.Helper()
+	edge := storage.Edge{Peer: p.ID.String(), Weight: 1, Addrs: addrStrings(p.Addrs)}
+	if err := n.store.SaveEdge(edge); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A neighbour that shows a round nobody signed changes nothing: the node goes on,
+// and does not release for the liar.
+func TestForgedWitnessChangesNothing(t *testing.T) {
+	t.Parallel()
+	n := talker(t, 1, nil)
+	var asked atomic.Int32
+	liar, info := fakePeer(t, n, func(context.Context) gossip.EdgeReply {
+		asked.Add(1)
+		return gossip.EdgeReply{Accepted: true}
+	})
+	forged := testWitness(t, n, 1<<40, 0)
+	forged.Proof[10] ^= 1
+	if err := errors.Join(liar.Remember(map[string]gossip.Witness{n.self.String(): *forged}), liar.Follow(n.self)); err != nil {
+		t.Fatal(err)
+	}
+	remembers(t, n, info)
+	start(t, n)
+	addrs := waitForAddrs(t, n)
+	eventually(t, "the liar was asked", func() bool { return asked.Load() > 0 })
+	if _, err := liar.Ask(t.Context(), n.self, gossip.EdgeRequest{Kind: gossip.EdgeAsk}); err == nil {
+		t.Error("the liar is answered")
+	}
+	if round := status(t, n).Round; round != 0 {
+		t.Errorf("round %d was released for the liar", round)
+	}
+	friend, _ := listener(t, addrs)
+	waitUntilHeard(t, n, 0, friend)
+}
+
+// A neighbour of an earlier run who listens, and has not yet said what it holds,
+// is no reason to release.
+func TestNoReleaseBeforeTheExchange(t *testing.T) {
+	t.Parallel()
+	n := talker(t, 1, nil)
+	asked, speak := make(chan struct{}, 100), make(chan struct{})
+	mute, info := fakePeer(t, n, func(ctx context.Context) gossip.EdgeReply {
+		asked <- struct{}{}
+		select {
+		case <-speak:
+		case <-ctx.Done():
+		}
+		return gossip.EdgeReply{Accepted: true}
+	})
+	if err := mute.Follow(n.self); err != nil {
+		t.Fatal(err)
+	}
+	remembers(t, n, info)
+	start(t, n)
+	waitForAddrs(t, n)
+	<-asked
+	eventually(t, "the mute peer listens", func() bool { return len(n.session.gossip.Listeners()) == 1 })
+	if edges := n.session.hood.edges(); len(edges) != 1 || edges[0].Live || n.ledger.Round() != 0 {
+		t.Errorf("edges %+v, round %d is paid before the exchange", edges, n.ledger.Round())
+	}
+	close(speak)
+	eventually(t, "a release", func() bool { return status(t, n).Round > 0 })
+}
