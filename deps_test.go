@@ -28,10 +28,11 @@ var imports = map[string][]string{
 	"p2pnode/discovery":            {},
 	"p2pnode/node":                 {"discovery", "gossip", "learner", "privacy", "storage"},
 	"p2pnode/testnet/sim":          {"learner", "privacy"},
+	"p2pnode/testnet/audit":        {"learner", "privacy"},
 	"p2pnode/testnet/cases":        {"privacy", "privacy/accountant"},
 	"p2pnode/testnet":              {"learner", "node", "privacy", "privacy/accountant", "testnet/sim"},
 	"p2pnode/cmd/p2pnode":          {"node"},
-	"p2pnode/cmd/testnet":          {"learner", "node", "privacy", "testnet", "testnet/cases"},
+	"p2pnode/cmd/testnet":          {"learner", "node", "privacy", "testnet", "testnet/audit", "testnet/cases"},
 }
 
 // banned lists what a package must not depend on, directly or not, with the

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"p2pnode/privacy"
+	"p2pnode/testnet/audit"
+)
+
+const auditAbout = `Audit tries to break the privacy of the release path. It plants a record, lets
+the real agent make all its releases many thousand times with the record and
+with its opposite, and measures how well the best possible test tells the two
+apart from what was released. That gives a lower bound on epsilon, which is set
+beside the epsilon that was claimed.
+
+bound is right with 95 % confidence. gate is the bound with confidence 1 - 1e-6:
+if that is above the claim, the claim is false, and the exit code is 1. A bound
+far below the claim is no proof of anything: small deltas and small losses need
+more runs to be seen.`
+
+// auditOptions are the flags of audit.
+type auditOptions struct {
+	learner, noise, accounting string
+	audit.Options
+	json bool
+}
+
+func newAudit() *cobra.Command {
+	o := &auditOptions{}
+	cmd := &cobra.Command{
+		Use:     "audit",
+		Short:   "Try to break the release path, and set what was found beside what is claimed",
+		Long:    auditAbout,
+		Example: "  testnet audit\n  testnet audit --noise laplace --accounting plan --runs 1000000",
+		Args:    noArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.learner, "learner", "all", "all, or one of: "+strings.Join(audit.Learners(), ", "))
+	f.StringVar(&o.noise, "noise", "all", "all, gaussian, laplace, truncated-gaussian or truncated-laplace")
+	f.StringVar(&o.accounting, "accounting", "all", "all, gdp, pure, renyi or plan")
+	f.Float64Var(&o.Claim.Epsilon, "epsilon", 1, "the budget to claim")
+	f.Float64Var(&o.Claim.Delta, "delta", 1e-3, "the probability with which it may fail; below 1/runs nobody can see it")
+	f.IntVar(&o.Releases, "releases", 2, "how many releases share the budget")
+	f.IntVar(&o.Dimension, "dimension", 20, "coordinates of a release")
+	f.IntVar(&o.Runs, "runs", 60000, "runs for each of two canaries in each of two worlds")
+	f.Uint64Var(&o.Seed, "seed", 1, "of the noise: the same seed gives the same table")
+	f.BoolVar(&o.json, "json", false, "write one JSON object to standard output, and nothing else")
+	return cmd
+}
+
+func (o *auditOptions) run(cmd *cobra.Command) error {
+	subjects, err := o.subjects()
+	if err != nil {
+		return usageError{err}
+	}
+	if err := o.Validate(); err != nil {
+		return usageError{err}
+	}
+	stop := o.showProgress(cmd.ErrOrStderr(), time.NewTicker(2*time.Second))
+	findings, err := audit.Run(cmd.Context(), subjects, o.Options)
+	stop()
+	interrupted := errors.Is(err, context.Canceled)
+	if err != nil && !interrupted {
+		return err
+	}
+	write := writeFindings
+	if o.json {
+		write = writeFindingsJSON
+	}
+	if err := write(cmd.OutOrStdout(), findings); err != nil {
+		return err
+	}
+	broken := slices.ContainsFunc(findings, func(f audit.Finding) bool { return !f.Holds() })
+	switch {
+	case broken:
+		return errors.New("the releases tell more than is claimed")
+	case interrupted:
+		return errInterrupted
+	}
+	return nil
+}
+
+// subjects are what the flags choose.
+func (o *auditOptions) subjects() ([]audit.Subject, error) {
+	names := audit.Learners()
+	if o.learner != "all" {
+		if !slices.Contains(names, o.learner) {
+			return nil, fmt.Errorf("--learner %s: choose all or one of %q", o.learner, names)
+		}
+		names = []string{o.learner}
+	}
+	var subjects []audit.Subject
+	for _, name := range names {
+		for _, s := range audit.Subjects(name) {
+			if (o.noise == "all" || o.noise == string(s.Noise)) && (o.accounting == "all" || o.accounting == string(s.Accounting)) {
+				subjects = append(subjects, s)
+			}
+		}
+	}
+	if len(subjects) == 0 {
+		return nil, fmt.Errorf("--noise %s --accounting %s: no learner releases in this way", o.noise, o.accounting)
+	}
+	return subjects, nil
+}
+
+// showProgress says at every tick how far the audit is, until stop is called.
+func (o *auditOptions) showProgress(w io.Writer, tick *time.Ticker) (stop func()) {
+	var played, all atomic.Int64
+	o.Progress = func(p, a int) { played.Store(int64(p)); all.Store(int64(a)) }
+	quit, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		defer tick.Stop()
+		for {
+			select {
+			case <-quit:
+				return
+			case <-tick.C:
+				fmt.Fprintf(w, "audit: %d of %d runs\n", played.Load(), all.Load())
+			}
+		}
+	}()
+	return func() { close(quit); <-done }
+}
+
+func writeFindings(w io.Writer, findings []audit.Finding) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "learner\tnoise\taccounting\trecords\treleases\truns\tclaim\tbound\tgate\tverdict")
+	for _, f := range findings {
+		verdict := "holds"
+		if !f.Holds() {
+			verdict = "BROKEN"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%d\t(%g, %g)\t%.3f\t%.3f\t%s\n", f.Subject.Learner, f.Subject.Noise,
+			f.Subject.Accounting, recordsText(f.Subject.Sampled), f.Releases, f.Runs, f.Claim.Epsilon, f.Claim.Delta, f.Bound, f.Gate, verdict)
+	}
+	fmt.Fprint(table, "\nclaim: the guarantee (epsilon, delta). bound, gate: epsilon is at least this at the claimed delta, with confidence\n"+
+		"95 % and 1 - 1e-6. A gate above the claim proves it false. runs: for each of two canaries in each of two worlds.\n")
+	return table.Flush()
+}
+
+func recordsText(sampled bool) string {
+	if sampled {
+		return "half at random"
+	}
+	return "all"
+}
+
+// finding is a finding in JSON.
+type finding struct {
+	Learner      string             `json:"learner"`
+	Noise        privacy.Noise      `json:"noise"`
+	Accounting   privacy.Accounting `json:"accounting"`
+	Sampled      bool               `json:"sampled"`
+	Releases     int                `json:"releases"`
+	Runs         int                `json:"runs"`
+	ClaimEpsilon float64            `json:"claim_epsilon"`
+	ClaimDelta   float64            `json:"claim_delta"`
+	Bound        float64            `json:"bound_95"`
+	Gate         float64            `json:"bound_1_minus_1e-6"`
+	Holds        bool               `json:"holds"`
+}
+
+func writeFindingsJSON(w io.Writer, findings []audit.Finding) error {
+	rows := make([]finding, len(findings))
+	for i, f := range findings {
+		rows[i] = finding{
+			f.Subject.Learner, f.Subject.Noise, f.Subject.Accounting, f.Subject.Sampled, f.Releases, f.Runs,
+			f.Claim.Epsilon, f.Claim.Delta, f.Bound, f.Gate, f.Holds(),
+		}
+	}
+	out := json.NewEncoder(w)
+	out.SetIndent("", "  ")
+	return out.Encode(struct {
+		Findings []finding `json:"findings"`
+	}{rows})
+}

@@ -1,0 +1,156 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"p2pnode/privacy"
+)
+
+// Subject is a way of releasing that is audited.
+type Subject struct {
+	Learner    string
+	Noise      privacy.Noise
+	Accounting privacy.Accounting
+	Sampled    bool // each release takes half the records at random
+}
+
+// Subjects returns every combination the product has of the learner.
+func Subjects(learner string) []Subject {
+	return []Subject{
+		{learner, privacy.Gaussian, privacy.GaussianFilter, false},
+		{learner, privacy.Gaussian, privacy.RenyiFilter, false},
+		{learner, privacy.Gaussian, privacy.CommittedPlan, false},
+		{learner, privacy.Gaussian, privacy.CommittedPlan, true},
+		{learner, privacy.Laplace, privacy.PureFilter, false},
+		{learner, privacy.Laplace, privacy.RenyiFilter, false},
+		{learner, privacy.Laplace, privacy.CommittedPlan, false},
+		{learner, privacy.Laplace, privacy.CommittedPlan, true},
+		{learner, privacy.TruncatedGaussian, privacy.CommittedPlan, false},
+		{learner, privacy.TruncatedLaplace, privacy.CommittedPlan, false},
+	}
+}
+
+// Options say how hard to try.
+type Options struct {
+	Claim     privacy.Budget // what is promised, and must hold
+	Releases  int            // that share the budget, >= 1
+	Dimension int            // of a release, >= 1
+	Runs      int            // games for each canary in each world, >= 2
+	Seed      uint64         // of the noise; the same seed gives the same findings
+	// Progress, if not nil, is told how many games of all were played. It is called
+	// from several goroutines, after every game.
+	Progress func(played, all int)
+}
+
+// Validate returns an error that says which option makes no sense.
+func (o Options) Validate() error {
+	switch {
+	case o.Runs < 2 || o.Runs > maxRuns:
+		return fmt.Errorf("audit: %d runs, choose 2 to %d", o.Runs, maxRuns)
+	case o.Releases < 1 || o.Releases > maxReleases:
+		return fmt.Errorf("audit: %d releases, choose 1 to %d", o.Releases, maxReleases)
+	case o.Dimension < 1 || o.Dimension > maxDimension:
+		return fmt.Errorf("audit: %d coordinates, choose 1 to %d", o.Dimension, maxDimension)
+	}
+	return o.Claim.Validate()
+}
+
+// What fits in memory and in a patient life.
+const (
+	maxRuns      = 1 << 28
+	maxReleases  = 1 << 10
+	maxDimension = 1 << 12
+)
+
+// slots is how many records an audited agent has. With few, the canary is a large
+// part of a random batch, and the batches can be counted.
+const slots = 4
+
+// The confidences: that of the number a reader sees, and that of the gate, which
+// must not close on a sound path.
+const (
+	reportAlpha = 0.05
+	gateAlpha   = 1e-6
+)
+
+// Finding is what an audit of one subject found.
+type Finding struct {
+	Subject Subject
+	Claim   privacy.Budget
+	// Releases is how many the account admitted in each run, Runs how many runs
+	// there were for each canary in each world.
+	Releases, Runs int
+	// Bound is a lower bound on epsilon at the claimed delta with confidence 95 %,
+	// Gate one with confidence 1 - 1e-6.
+	Bound, Gate float64
+}
+
+// Holds reports that the gate is not above the claim.
+func (f Finding) Holds() bool { return f.Gate <= f.Claim.Epsilon }
+
+// Run audits the subjects one after the other. When ctx ends, it returns the
+// findings so far with its error.
+func Run(ctx context.Context, subjects []Subject, o Options) ([]Finding, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	var played atomic.Int64
+	all := len(subjects) * gamesOf(o)
+	done := func() {
+		if n := played.Add(1); o.Progress != nil {
+			o.Progress(int(n), all)
+		}
+	}
+	var findings []Finding
+	for _, s := range subjects {
+		f, err := s.audit(ctx, o, done)
+		if err != nil {
+			return findings, err
+		}
+		findings = append(findings, f)
+	}
+	return findings, nil
+}
+
+// audit plays all games of one subject.
+func (s Subject) audit(ctx context.Context, o Options, done func()) (Finding, error) {
+	d := privacy.Design{
+		Budget: o.Claim, Dimension: o.Dimension, Clip: clip, Releases: o.Releases,
+		Noise: s.Noise, Accounting: s.Accounting,
+	}
+	if s.Sampled {
+		d.Batch, d.Slots = slots/2, slots
+	}
+	p, err := newPath(s.Learner, d, slots)
+	if err != nil {
+		return Finding{}, fmt.Errorf("audit: %s, %s noise, accounting %s: %w", s.Learner, s.Noise, s.Accounting, err)
+	}
+	f := Finding{Subject: s, Claim: o.Claim, Releases: p.releases, Runs: o.Runs}
+	f.Bound, f.Gate, err = p.bounds(ctx, o.Claim.Delta, o.Runs, o.Seed, done)
+	return f, err
+}
+
+// canaries are the directions tried.
+func canaries(dim int) []canary { return []canary{axisCanary(dim), diagonalCanary(dim)} }
+
+// gamesOf is how many games one subject takes.
+func gamesOf(o Options) int { return len(canaries(o.Dimension)) * 2 * o.Runs }
+
+// bounds returns the lower bounds on epsilon for the report and for the gate, the
+// best over the canaries.
+func (p *path) bounds(ctx context.Context, delta float64, runs int, seed uint64, done func()) (report, gate float64, err error) {
+	all := canaries(p.task.Dimension())
+	share := 1 / float64(len(all))
+	for _, c := range all {
+		scores, err := p.scores(ctx, c, runs, seed, done)
+		if err != nil {
+			return 0, 0, err
+		}
+		zero, one := scores[0], scores[1]
+		report = max(report, lowerBound(one, zero, delta, reportAlpha*share))
+		gate = max(gate, lowerBound(one, zero, delta, gateAlpha*share))
+	}
+	return report, gate, nil
+}

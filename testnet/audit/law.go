@@ -1,0 +1,62 @@
+package audit
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+
+	"p2pnode/privacy"
+)
+
+// law is what the auditor takes the noise of a release to be, real units.
+type law struct {
+	noise privacy.Noise
+	scale float64
+	bound float64 // 0: not truncated
+}
+
+func lawOf(m privacy.Mechanism) law { return law{m.Noise(), m.Scale(), m.Bound()} }
+
+// laplace reports a Laplace law, truncated or not.
+func laplace(n privacy.Noise) bool { return n == privacy.Laplace || n == privacy.TruncatedLaplace }
+
+// logDensity is the logarithm of the density of released where the sum without
+// noise was sum, up to a constant of the law; -Inf where it cannot be.
+func (l law) logDensity(released, sum []float64) float64 {
+	var total float64
+	for j, y := range released {
+		z := math.Abs(y-sum[j]) / l.scale
+		switch {
+		case l.bound > 0 && z*l.scale > l.bound:
+			return math.Inf(-1)
+		case laplace(l.noise):
+			total -= z
+		default:
+			total -= z * z / 2
+		}
+	}
+	return total
+}
+
+// logLikelihood is the logarithm of the likelihood of a world, up to the same
+// constant in both.
+func (l law) logLikelihood(released []float64, w *world) float64 {
+	if len(w.sums) == 1 {
+		return l.logDensity(released, w.sums[0])
+	}
+	batches := make([]float64, len(w.sums))
+	for i, sum := range w.sums {
+		batches[i] = l.logDensity(released, sum)
+	}
+	return floats.LogSumExp(batches)
+}
+
+// ratio is the log-likelihood ratio of world 1 over world 0. What neither allows
+// tells nothing.
+func (l law) ratio(released []float64, worlds *[2]world) float64 {
+	one, zero := l.logLikelihood(released, &worlds[1]), l.logLikelihood(released, &worlds[0])
+	if math.IsInf(one, -1) && math.IsInf(zero, -1) {
+		return 0
+	}
+	return one - zero
+}

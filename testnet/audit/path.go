@@ -1,0 +1,140 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"p2pnode/learner"
+	"p2pnode/privacy"
+)
+
+// path is a release path under audit, and what the auditor knows of it.
+type path struct {
+	learner      string
+	task         *learner.Task
+	policy       privacy.Policy
+	releases     int                     // that an agent makes before its budget is used
+	slots, batch int                     // records, and how many of them a release takes
+	norm         func([]float64) float64 // in which gradients are clipped
+	laws         []law                   // of the noise of each release
+	door         door
+}
+
+// door answers one query with the noise of a seed.
+type door func(seed uint64, q *learner.Query) privacy.Answer
+
+// realDoor is the door of package privacy but for where its noise comes from.
+func realDoor(seed uint64, q *learner.Query) privacy.Answer {
+	return privacy.NewSeededNoise(seed).Answer(q.Mechanism, q.Sums)
+}
+
+// newPath returns the path of the product for a design. batch is slots when every
+// record takes part.
+func newPath(name string, d privacy.Design, slots int) (*path, error) {
+	policy, err := d.Policy()
+	if err != nil {
+		return nil, err
+	}
+	p := &path{learner: name, task: extremeTask(d.Dimension), policy: policy, slots: slots, batch: slots, norm: clipNorm(d.Noise), door: realDoor}
+	if d.Batch > 0 {
+		p.batch = d.Batch
+	}
+	p.releases, err = admitted(policy)
+	p.laws = laws(policy, p.releases)
+	return p, err
+}
+
+// admitted is how many releases the account lets a cohort pay for. Nothing in it
+// depends on a record, so it is asked once for all runs.
+func admitted(p privacy.Policy) (int, error) {
+	account, err := privacy.OpenAccount(p)
+	if err != nil {
+		return 0, err
+	}
+	for n := 0; ; n++ {
+		m, ok := p.Next(n)
+		debits := account.Admit(m, []privacy.Cohort{cohort})
+		if !ok || len(debits) == 0 {
+			return n, nil
+		}
+		if err := account.Apply(debits[0]); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// laws are those of the noise of each release.
+func laws(p privacy.Policy, releases int) []law {
+	laws := make([]law, releases)
+	for k := range laws {
+		m, _ := p.Next(k)
+		laws[k] = lawOf(m)
+	}
+	return laws
+}
+
+// worlds are the two data sets with the canary, world 1 the one in which its target
+// is positive.
+func (p *path) worlds(c canary) *[2]world {
+	return &[2]world{c.newWorld(-extreme, p.slots, p.batch, p.norm), c.newWorld(extreme, p.slots, p.batch, p.norm)}
+}
+
+// score lets an agent make all its releases in world b and returns the
+// log-likelihood ratio of world 1 over world 0.
+func (p *path) score(worlds *[2]world, b int, random *rand.Rand) (float64, error) {
+	agent, err := newAgent(p.learner, p.task, p.policy, random)
+	if err != nil {
+		return 0, err
+	}
+	if err := agent.Records(worlds[b].records, nil); err != nil {
+		return 0, err
+	}
+	out := agent.Neighbours(0, []learner.Edge{{Peer: "auditor", Weight: 1, Live: true}})
+	var score float64
+	for k, l := range p.laws {
+		now := out.Next
+		out = agent.Tick(now)
+		if out.Ask == nil {
+			return 0, fmt.Errorf("audit: the agent asked for %d releases, its account admits %d", k, p.releases)
+		}
+		a := p.door(random.Uint64(), out.Ask)
+		score += l.ratio(a.Sum, worlds)
+		out = agent.Released(now, a)
+	}
+	return score, nil
+}
+
+// scores plays runs games in each world, on all processors. The same seed gives the
+// same scores, whatever their number. done is called after each game.
+func (p *path) scores(ctx context.Context, c canary, runs int, seed uint64, done func()) ([2][]float64, error) {
+	worlds := p.worlds(c)
+	scores := [2][]float64{make([]float64, runs), make([]float64, runs)}
+	var next atomic.Int64
+	workers, ctx := errgroup.WithContext(ctx)
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() error {
+			for {
+				game := int(next.Add(1)) - 1
+				if game >= 2*runs {
+					return nil
+				}
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				b, i := game%2, game/2
+				score, err := p.score(worlds, b, rand.New(rand.NewPCG(seed, uint64(game))))
+				if err != nil {
+					return err
+				}
+				scores[b][i] = score
+				done()
+			}
+		})
+	}
+	return scores, workers.Wait()
+}
