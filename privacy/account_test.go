@@ -210,4 +210,3 @@ func BenchmarkAdmit(b *testing.B) {
 		})
 	}
 }
-

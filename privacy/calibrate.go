@@ -5,13 +5,6 @@ import (
 	"math"
 )
 
-// The scale of a mechanism's noise is this many times its clip: what the grid has
-// room for, see [NewGaussian].
-const (
-	leastNoise = 0x1p-12
-	mostNoise  = 0x1p29
-)
-
 // Calibrate returns the Gaussian mechanism with the least noise that lets a
 // cohort take part in releases releases of at most dim coordinates within b, each
 // record clipped to the l2 norm clip: sigma = 2 clip sqrt(releases)/mu_B (Balle
@@ -23,54 +16,52 @@ func Calibrate(b Budget, clip float64, releases, dim int) (Mechanism, error) {
 }
 
 // calibrate returns the schedule of least noise that keeps the terms: all scales
-// are bisected together, and whether a schedule is within the budget is decided
-// as the account will decide it. More noise never costs more, rounding included:
-// as the scale grows the clip in real units, rounded down to a coarser grid, does not.
+// are searched together, and what a schedule costs is worked out as the account
+// will do it. More noise never costs more, rounding included: as the scale grows the
+// clip in real units, rounded down to a coarser grid, does not.
 func (d Design) calibrate(terms Terms, list []stretch) (Schedule, error) {
-	afford, err := d.affordable(terms)
+	cost, err := terms.costs()
 	if err != nil {
 		return Schedule{}, err
 	}
-	var best Schedule
-	try := func(noise float64) (bool, error) {
-		s, err := d.schedule(noise, list)
-		if err != nil {
-			return false, err
-		}
-		ok, err := afford(s)
-		if ok {
-			best = s
-		}
-		return ok, err
-	}
-	// A plan costs no more than its Renyi account, and often not much less.
-	start, tolerance := 1.0, 1e-10
+	grid, start := filterGrid, 1.0
 	if d.Accounting == CommittedPlan {
+		// A plan costs no more than its Renyi account, and often not much less.
+		grid = planGrid
 		_, start = d.bestOrder(list)
-		tolerance = 1e-4
 	}
-	found, err := leastThat(try, start, leastNoise, mostNoise/list[0].noise, tolerance)
-	if err == nil && !found {
-		err = fmt.Errorf("privacy: epsilon %v and delta %v leave no signal in %d releases, choose a larger budget or fewer releases", d.Budget.Epsilon, d.Budget.Delta, d.Releases)
+	k, found, err := grid.least(func(k int64) (float64, error) {
+		s, err := d.schedule(grid.noise(k), list)
+		if err != nil {
+			return 0, err
+		}
+		return cost(s)
+	}, start, mostNoise/list[0].noise)
+	if err != nil {
+		return Schedule{}, err
 	}
-	return best, err
+	if !found {
+		return Schedule{}, fmt.Errorf("privacy: epsilon %v and delta %v leave no signal in %d releases, choose a larger budget or fewer releases", d.Budget.Epsilon, d.Budget.Delta, d.Releases)
+	}
+	return d.schedule(grid.noise(k), list)
 }
 
-// affordable returns the account's decision on a whole schedule.
-func (d Design) affordable(terms Terms) (func(Schedule) (bool, error), error) {
-	if terms.Accounting == CommittedPlan {
-		return func(s Schedule) (bool, error) { return s.within(terms.Budget, terms.Dimension) }, nil
+// costs returns what a whole schedule costs a cohort on the terms, as a multiple of
+// its budget.
+func (t Terms) costs() (func(Schedule) (float64, error), error) {
+	if t.Accounting == CommittedPlan {
+		return func(s Schedule) (float64, error) { return s.cost(t.Budget, t.Dimension) }, nil
 	}
-	limit, err := terms.limit()
-	return func(s Schedule) (bool, error) {
+	limit, err := t.limit()
+	return func(s Schedule) (float64, error) {
 		var e expense
 		for _, step := range s.steps {
-			price, _ := terms.price(step.Mechanism)
+			price, _ := t.price(step.Mechanism)
 			for range step.Count {
 				e = e.plus(price)
 			}
 		}
-		return e.sum <= limit, nil
+		return e.sum / limit, nil
 	}, err
 }
 
@@ -113,42 +104,4 @@ func (d Design) mechanism(scale float64) (m Mechanism, err error) {
 		return m, err
 	}
 	return m.Subsampled(d.Batch, d.Slots)
-}
-
-// leastThat looks for the smallest number in [least, most] for which try holds, to a
-// relative tolerance above it. try must hold for all numbers over one for which it
-// does; the last one it held for is the answer. False if it holds for none.
-func leastThat(try func(float64) (bool, error), start, least, most, tolerance float64) (bool, error) {
-	high := min(max(start, least), most)
-	for {
-		ok, err := try(high)
-		if err != nil || !ok && high == most {
-			return false, err
-		}
-		if ok {
-			break
-		}
-		high = min(2*high, most)
-	}
-	low, ok := high, true
-	for ok && low > least {
-		high, low = low, max(low/2, least)
-		var err error
-		if ok, err = try(low); err != nil {
-			return false, err
-		}
-	}
-	for !ok && high > low*(1+tolerance) {
-		middle := math.Sqrt(low) * math.Sqrt(high)
-		held, err := try(middle)
-		if err != nil {
-			return false, err
-		}
-		if held {
-			high = middle
-		} else {
-			low = middle
-		}
-	}
-	return true, nil
 }

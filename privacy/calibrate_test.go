@@ -1,7 +1,6 @@
 package privacy
 
 import (
-	"errors"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -98,46 +97,6 @@ func TestCalibrateErrors(t *testing.T) {
 	} {
 		if m, err := Calibrate(c.b, c.clip, c.releases, c.dim); err == nil {
 			t.Errorf("%+v is accepted: %+v", c, m)
-		}
-	}
-}
-
-// leastThat finds any threshold from any start, to its tolerance, and its last success
-// is the answer.
-func TestLeastThat(t *testing.T) {
-	const least, most, tolerance = 0x1p-12, 0x1p29, 1e-6
-	for _, threshold := range []float64{0, least, 1e-3, 0.999, 1, 1.001, 17, most} {
-		for _, start := range []float64{1e-9, least, 1, 16, most, 1e100, math.Inf(1)} {
-			last, calls := 0.0, 0
-			found, err := leastThat(func(x float64) (bool, error) {
-				calls++
-				if x >= threshold {
-					last = x
-				}
-				return x >= threshold, nil
-			}, start, least, most, tolerance)
-			if want := max(threshold, least); err != nil || !found || last < want || last > want*(1+tolerance) {
-				t.Errorf("threshold %v from %v: %v, %v, %v", threshold, start, last, found, err)
-			}
-			if calls > 80 {
-				t.Errorf("threshold %v from %v takes %d trials", threshold, start, calls)
-			}
-		}
-	}
-	if found, err := leastThat(func(float64) (bool, error) { return false, nil }, 1, least, most, tolerance); found || err != nil {
-		t.Errorf("found what does not exist, %v", err)
-	}
-	broken := errors.New("broken")
-	for failing := 1; failing <= 20; failing++ {
-		calls := 0
-		_, err := leastThat(func(x float64) (bool, error) {
-			if calls++; calls == failing {
-				return false, broken
-			}
-			return x >= 7.3, nil
-		}, 1, least, most, tolerance)
-		if !errors.Is(err, broken) {
-			t.Errorf("the error of call %d is lost", failing)
 		}
 	}
 }

@@ -17,39 +17,40 @@ func (p Policy) checkPlan() error {
 	if p.Terms.Plan != p.Schedule.Hash() {
 		return errors.New("privacy: the schedule is not the one the plan was committed to: go on with that one, a plan cannot be changed")
 	}
-	ok, err := p.Schedule.within(p.Terms.Budget, p.Terms.Dimension)
+	cost, err := p.Schedule.cost(p.Terms.Budget, p.Terms.Dimension)
 	if err != nil {
 		return err
 	}
-	if !ok {
+	if !(cost <= 1) {
 		return fmt.Errorf("privacy: the schedule of %d releases costs more than epsilon %v at delta %v", p.Schedule.Releases(), p.Terms.Budget.Epsilon, p.Terms.Budget.Delta)
 	}
 	return nil
 }
 
-// within reports whether all releases of s together, of at most dim coordinates
-// each, are within the budget. It is an error if that is not known of a
-// mechanism in it.
-func (s Schedule) within(b Budget, dim int) (bool, error) {
+// cost is what all releases of s, of at most dim coordinates each, cost together:
+// the delta they have at the epsilon of the budget over the delta of the budget,
+// both after the charges; +Inf if the charges alone cost more. It is an error if
+// that is not known of a mechanism in s.
+func (s Schedule) cost(b Budget, dim int) (float64, error) {
 	if n := s.Releases(); n < 1 || n > MaxReleases {
-		return false, fmt.Errorf("privacy: a plan of %d releases, choose 1 to %d", n, MaxReleases)
+		return 0, fmt.Errorf("privacy: a plan of %d releases, choose 1 to %d", n, MaxReleases)
 	}
 	groups, err := s.groups(dim)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	left := truncationCharge(b, s.truncationTails(dim))
 	if n := s.gaussianCoordinates(dim); n > 0 {
 		left = charge(left, n, minSigma)
 	}
 	if left.Validate() != nil {
-		return false, nil // the charges alone cost more
+		return math.Inf(1), nil
 	}
 	loss, err := accountant.Compose(left.Delta, groups...)
 	if err != nil {
-		return false, fmt.Errorf("privacy: compose the plan: %w", err)
+		return 0, fmt.Errorf("privacy: compose the plan: %w", err)
 	}
-	return loss.Delta(left.Epsilon)*(1+composeMargin) <= left.Delta, nil
+	return loss.Delta(left.Epsilon) * (1 + composeMargin) / left.Delta, nil
 }
 
 // composeMargin covers the rounding errors of a composition.
