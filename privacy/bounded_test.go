@@ -32,7 +32,7 @@ func neighbours(rng *rand.Rand, m Mechanism, dim int, scale, distance float64) (
 func TestBoundedDistance(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 1))
 	most := 0.0
-	for range 20_000 {
+	for range 10_000 {
 		m, _, scale := randomMechanism(t, rng)
 		dim := 1 + rng.IntN(30)
 		v, w, apart := neighbours(rng, m, dim, scale*math.Exp2(rng.Float64()*60-33), scale*math.Exp2(-rng.Float64()*32))

@@ -59,7 +59,7 @@ func TestLowBitsOfFloatNoiseLeak(t *testing.T) {
 // one seed in a million. The laws are even over residues to a relative 1e-8, which
 // is the ends of the truncated ones.
 func TestLowBitsOfOurNoiseTellNothing(t *testing.T) {
-	const dim, residues = 50_000, 16
+	const dim, residues = 32_000, 16
 	for _, law := range laws {
 		m := must(t)(law.make(1, 1))
 		for _, input := range []float64{0, 1, -1, 0.3, math.Ldexp(1, m.grid), 5e-324} {

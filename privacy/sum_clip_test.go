@@ -70,11 +70,11 @@ func quantised(m Mechanism, g []float64) []int64 {
 // contribution is at most the clip in exact integer arithmetic.
 func TestContributionIsAtMostTheClip(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 3))
-	for i := range 20_000 {
+	for i := range 10_000 {
 		m, clip, _ := randomMechanism(t, rng)
 		dim := 1 + rng.IntN(40)
 		if i%1000 == 0 {
-			dim = 200_000
+			dim = 100_000
 		}
 		g := randomGradient(rng, dim, clip*math.Exp(rng.NormFloat64()*3))
 		if v := quantised(m, g); !within(m, v, m.clip) {
@@ -88,7 +88,7 @@ func TestContributionIsAtMostTheClip(t *testing.T) {
 func TestRoundedNormIsCaught(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 12))
 	caught := 0
-	for range 100 {
+	for range 30 {
 		g := make([]float64, 1<<15)
 		for j, n := 0, float64(rng.IntN(1<<26)); j < len(g); j++ {
 			g[j] = n
@@ -184,7 +184,7 @@ func TestShortGradientIsTruncated(t *testing.T) {
 func TestLongerAgainstBigInt(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 6))
 	l1, l2 := Mechanism{noise: Laplace}, Mechanism{noise: Gaussian}
-	for range 20_000 {
+	for range 4000 {
 		v := make([]int64, 1+rng.IntN(50))
 		bits := 1 + rng.IntN(44)
 		for j := range v {
