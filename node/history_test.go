@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"p2pnode/gossip"
 	"p2pnode/learner"
@@ -177,5 +178,20 @@ func TestWitnessesAreStored(t *testing.T) {
 	}
 	if state, err := n.storedState(); err != nil || len(state.Model) != 3 || !stored() {
 		t.Errorf("the state at the end of a run: %+v, %v; the witness is stored: %v", state, err, stored())
+	}
+	// A node that releases nothing stores now and then what it hears.
+	s.loop.timer = time.NewTimer(time.Hour)
+	defer s.loop.timer.Stop()
+	for _, age := range []time.Duration{saveEvery / 2, 2 * saveEvery} {
+		if err := n.ledger.SaveState(old); err != nil {
+			t.Fatal(err)
+		}
+		s.loop.saved = time.Now().Add(-age)
+		if err := s.loop.receive(); err != nil {
+			t.Fatal(err)
+		}
+		if stored() != (age > saveEvery) {
+			t.Errorf("what was heard is stored %v after the last time: %v", age, stored())
+		}
 	}
 }

@@ -28,6 +28,7 @@ type loop struct {
 	log     *slog.Logger
 	start   time.Time     // zero of the agent's clock
 	woke    time.Duration // when the event being handled came
+	saved   time.Time     // when the memory was stored last
 
 	records chan recordChange
 	inspect chan func()
@@ -36,6 +37,10 @@ type loop struct {
 	outgoing chan outgoing   // committed, on the way to their slots, oldest first
 	stopping <-chan struct{} // closed when run shall return
 }
+
+// saveEvery is how often what was heard is stored by a node that releases nothing:
+// what it can show its neighbours should outlive its being killed.
+const saveEvery = 10 * time.Minute
 
 // maxOutgoing is how many messages can wait for their slots.
 const maxOutgoing = 64
@@ -127,6 +132,9 @@ func (l *loop) receive() error {
 			return err
 		}
 	}
+	if time.Since(l.saved) > saveEvery {
+		return l.saveState()
+	}
 	return nil
 }
 
@@ -178,6 +186,7 @@ func (l *loop) commit(messages []learner.Message) error {
 		if err := l.door.ledger.Commit(m.Round, message, state); err != nil {
 			return fmt.Errorf("node: commit round %d: %w", m.Round, err)
 		}
+		l.saved = time.Now()
 		at := (l.woke/slot + 2) * slot
 		for at < l.now() { // late means a later slot, never between two
 			at += slot
@@ -224,5 +233,6 @@ func (l *loop) saveState() error {
 	if err := l.door.ledger.SaveState(state); err != nil {
 		return fmt.Errorf("node: store the state: %w", err)
 	}
+	l.saved = time.Now()
 	return nil
 }

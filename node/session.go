@@ -98,6 +98,7 @@ func (n *Node) newSession(h host.Host) (*session, error) {
 		hood:    hood,
 		log:     n.log,
 		start:   time.Now(),
+		saved:   time.Now(),
 		records: make(chan recordChange),
 		inspect: make(chan func()),
 
