@@ -208,7 +208,7 @@ func (p *personal) Released(now time.Duration, a privacy.Answer) Output {
 	if a.Exhausted() {
 		return out
 	}
-	m := a.Slots
+	m := max(1, a.Slots) // a batch may be empty; then the sum is noise alone
 	lambda, c := p.task.regularisation(m), p.task.confidence(m)
 	alpha := mixing(p.task.Mu, c, p.task.curvature(m))
 
