@@ -21,6 +21,13 @@ const (
 
 func anchorPath(path string) string { return path + ".anchor" }
 
+// anchor is what an anchor file says.
+type anchor struct {
+	head  link
+	slot  int  // that holds head; the other one is written next
+	found bool // a slot is readable
+}
+
 // writeAnchor returns after the slot is on disk. The directory entry of a new
 // file needs syncDir too.
 func writeAnchor(path string, slot int, head link) error {
@@ -44,21 +51,21 @@ func syncDir(path string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// readAnchor returns the newest head in the file; found is false if no slot is
+// readAnchor returns the newest head in the file; nothing is found if no slot is
 // readable or there is no file.
-func readAnchor(path string) (head link, found bool, err error) {
+func readAnchor(path string) (a anchor, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return link{}, false, fmt.Errorf("storage: read the anchor: %w", err)
+		return anchor{}, fmt.Errorf("storage: read the anchor: %w", err)
 	}
-	for range anchorSlots {
+	for i := range anchorSlots {
 		slot := data[:min(anchorSlotSize, len(data))]
 		data = data[len(slot):]
-		if l, err := decodeAnchor(slot); err == nil && (!found || l.sequence > head.sequence) {
-			head, found = l, true
+		if l, err := decodeAnchor(slot); err == nil && (!a.found || l.sequence > a.head.sequence) {
+			a = anchor{head: l, slot: i, found: true}
 		}
 	}
-	return head, found, nil
+	return a, nil
 }
 
 func encodeAnchor(head link) []byte {

@@ -14,14 +14,14 @@ func BenchmarkPayAndCommit(b *testing.B) {
 	s, err := Open(newPath(b))
 	must(b, err)
 	defer s.Close()
-	l, err := s.OpenLedger(privacy.Budget{Epsilon: 1, Delta: 1e-6}, dim)
+	l, err := s.OpenLedger(policy(b))
 	must(b, err)
 	m := gaussian(b, privacy.MaxReleases)
 	message, state := make([]byte, 300), make([]byte, 6000)
 	round := uint64(0)
 	for b.Loop() {
 		round++
-		if paid, err := l.Pay(round, m, []privacy.Cohort{privacy.Cohort(1 + round/privacy.MaxReleases)}); err != nil || paid == nil {
+		if paid, err := payFor(l, round, m, []privacy.Cohort{privacy.Cohort(1 + round/privacy.MaxReleases)}); err != nil || paid == nil {
 			b.Fatalf("%v paid, error %v", paid, err)
 		}
 		must(b, l.Commit(round, message, state))
@@ -44,7 +44,7 @@ func BenchmarkOpen(b *testing.B) {
 	for i := range recs {
 		recs[i].X = make([]float64, 31)
 	}
-	_, err := s.AppendRecords(recs, 100, nil)
+	_, err := s.AppendRecords(recs, full(100), today)
 	must(b, err)
 	cohorts := make([]privacy.Cohort, 2000)
 	for i := range cohorts {
@@ -55,7 +55,7 @@ func BenchmarkOpen(b *testing.B) {
 	for b.Loop() {
 		s, err := Open(s.path)
 		must(b, err)
-		_, err = s.OpenLedger(budget, dim)
+		_, err = s.OpenLedger(policy(b))
 		must(b, err)
 		must(b, s.Close())
 	}

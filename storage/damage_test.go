@@ -44,7 +44,7 @@ func ledgerError(t *testing.T, path string) error {
 		return err
 	}
 	defer s.Close()
-	_, err = s.OpenLedger(budget, dim)
+	_, err = s.OpenLedger(policy(t))
 	return err
 }
 
@@ -58,8 +58,8 @@ func paidStore(t *testing.T) (path string) {
 	must(t, commitRound(l, 1))
 	pay(t, l, 2, m, 1, 2)
 	must(t, commitRound(l, 2))
-	must(t, l.PayUnprotected(3))
-	_, err := s.AppendRecords(randomRecords(rand.New(rand.NewPCG(1, 9)), 60), 10, nil)
+	must(t, unprotect(l, 3))
+	_, err := s.AppendRecords(randomRecords(rand.New(rand.NewPCG(1, 9)), 60), full(10), today)
 	must(t, err)
 	must(t, s.SaveEdge(Edge{Peer: "a", Weight: 1}))
 	must(t, s.SavePeers(Peer{ID: "a"}, Peer{ID: "b"}))
@@ -117,7 +117,7 @@ func TestLedgerNoticesWhatIsMissingOrAdded(t *testing.T) {
 		_, err := putEntries(b, link{}, entries)
 		return err
 	}
-	begin := entry{kind: entryBudget, budget: budget, dimension: dim}
+	begin := openingEntry(terms)
 	debit := func(round uint64, cost float64) entry {
 		return entry{kind: entryDebit, round: round, cohort: 1, cost: cost}
 	}
@@ -212,7 +212,7 @@ func TestDamagedFile(t *testing.T) {
 			return
 		}
 		defer s.Close()
-		l, err := s.OpenLedger(budget, dim)
+		l, err := s.OpenLedger(policy(t))
 		if err != nil {
 			if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrRolledBack) {
 				t.Fatalf("%s: OpenLedger: %v", what, err)
@@ -288,9 +288,9 @@ func TestAnchor(t *testing.T) {
 			if c.want != nil {
 				return
 			}
-			head, found, err := readAnchor(anchorPath(path)) // opening brought it up to date
-			if _, l := open(t, path); err != nil || !found || head != l.head {
-				t.Fatalf("the anchor is %v, found %v, error %v; want %v", head, found, err, l.head)
+			a, err := readAnchor(anchorPath(path)) // opening brought it up to date
+			if _, l := open(t, path); err != nil || !a.found || a.head != l.head {
+				t.Fatalf("the anchor is %v, found %v, error %v; want %v", a.head, a.found, err, l.head)
 			}
 		})
 	}

@@ -14,22 +14,50 @@ import (
 // entryKind says what an entry records.
 type entryKind uint8
 
-// The kinds of entries.
+// The kinds of entries. The first entry, and no other, opens the ledger. Terms
+// of the Gaussian filter have a kind of their own, the only one there was at first.
 const (
-	entryBudget      entryKind = 1 // opens the ledger: the budget and dimension it is kept for
+	entryBudget      entryKind = 1 // opens the ledger: budget and dimension of a Gaussian filter
 	entryDebit       entryKind = 2 // one cohort paid for one round
 	entryUnprotected entryKind = 3 // a round released without a guarantee
+	entryTerms       entryKind = 4 // opens the ledger: all other terms
+	entryRetire      entryKind = 5 // no cohort so far pays any more; rounds go on above the one given
 )
+
+func (k entryKind) opening() bool { return k == entryBudget || k == entryTerms }
+
+// String is the kind in the words of an export.
+func (k entryKind) String() string {
+	switch k {
+	case entryBudget, entryTerms:
+		return "opened"
+	case entryDebit:
+		return "paid"
+	case entryUnprotected:
+		return "unprotected"
+	case entryRetire:
+		return "retired"
+	}
+	return "unknown"
+}
 
 // entry is one line of the ledger. Fields that its kind does not use are zero.
 type entry struct {
-	sequence  uint64 // from 1, without gaps
-	kind      entryKind
-	round     uint64         // debit, unprotected
-	cohort    privacy.Cohort // debit
-	cost      float64        // debit: what the release costs, in what the account adds up
-	budget    privacy.Budget // budget
-	dimension int            // budget
+	sequence uint64 // from 1, without gaps
+	kind     entryKind
+	round    uint64         // debit, unprotected, retire
+	cohort   privacy.Cohort // debit; retire: the last one retired
+	cost     float64        // debit: what the release costs, in what the account adds up
+	terms    privacy.Terms  // budget, terms
+}
+
+// openingEntry begins the ledger of these terms.
+func openingEntry(t privacy.Terms) entry {
+	kind := entryTerms
+	if gaussian := (privacy.Terms{Budget: t.Budget, Dimension: t.Dimension, Accounting: privacy.GaussianFilter}); t == gaussian {
+		kind = entryBudget
+	}
+	return entry{sequence: 1, kind: kind, terms: t}
 }
 
 // link stands for the ledger up to and including an entry: its CRC-32C covers
@@ -40,20 +68,33 @@ type link struct {
 	crc      uint32
 }
 
-// The layout of an entry, little endian: kind (1), three words (8 each) and the
-// CRC (4). The words are dimension, epsilon and delta of a budget, or round,
-// cohort and cost. The key is the sequence number.
-const entrySize = 1 + 3*8 + crcSize
+// The layout of an entry, little endian: kind (1), three words (8 each), of
+// entryTerms more, and the CRC (4). The words are dimension, epsilon and delta
+// of an opening entry, and round, cohort and cost of the others. entryTerms goes
+// on with the order (8), the plan (32) and the name of the accounting. The key is
+// the sequence number.
+const (
+	entryWords = 1 + 3*8
+	entrySize  = entryWords + crcSize
+	termsSize  = entryWords + 8 + 32 + 1 + crcSize // and up, with the name
+	maxName    = 32
+)
 
 // encodeEntry appends e after prev and returns its bytes and the new head.
 func encodeEntry(prev link, e entry) ([]byte, link) {
 	words := [3]uint64{e.round, uint64(e.cohort), math.Float64bits(e.cost)}
-	if e.kind == entryBudget {
-		words = [3]uint64{uint64(e.dimension), math.Float64bits(e.budget.Epsilon), math.Float64bits(e.budget.Delta)}
+	if e.kind.opening() {
+		b := e.terms.Budget
+		words = [3]uint64{uint64(e.terms.Dimension), math.Float64bits(b.Epsilon), math.Float64bits(b.Delta)}
 	}
-	data := append(make([]byte, 0, entrySize), byte(e.kind))
+	data := append(make([]byte, 0, termsSize+maxName), byte(e.kind))
 	for _, w := range words {
 		data = binary.LittleEndian.AppendUint64(data, w)
+	}
+	if e.kind == entryTerms {
+		data = binary.LittleEndian.AppendUint64(data, math.Float64bits(e.terms.Order))
+		data = append(data, e.terms.Plan[:]...)
+		data = append(data, e.terms.Accounting...)
 	}
 	head := prev.next(data)
 	return binary.LittleEndian.AppendUint32(data, head.crc), head
@@ -61,26 +102,52 @@ func encodeEntry(prev link, e entry) ([]byte, link) {
 
 // decodeEntry reads the entry that must follow prev.
 func decodeEntry(prev link, key, data []byte) (entry, link, error) {
-	if len(key) != 8 || len(data) != entrySize {
+	if len(key) != 8 || !entryForm(data) {
 		return entry{}, link{}, fmt.Errorf("%w: a ledger entry has the wrong form", ErrDamaged)
 	}
-	content := data[:entrySize-crcSize]
+	content := data[:len(data)-crcSize]
 	head := prev.next(content)
 	if binary.BigEndian.Uint64(key) != head.sequence || binary.LittleEndian.Uint32(data[len(content):]) != head.crc {
 		return entry{}, link{}, fmt.Errorf("%w: the ledger's chain breaks after entry %d", ErrDamaged, prev.sequence)
 	}
-	word := func(i int) uint64 { return binary.LittleEndian.Uint64(content[1+8*i:]) }
 	e := entry{sequence: head.sequence, kind: entryKind(content[0])}
 	switch e.kind {
-	case entryBudget:
-		e.dimension = int(word(0))
-		e.budget = privacy.Budget{Epsilon: math.Float64frombits(word(1)), Delta: math.Float64frombits(word(2))}
-	case entryDebit, entryUnprotected:
+	case entryBudget, entryTerms:
+		e.terms = decodeTerms(content)
+		if openingEntry(e.terms).kind != e.kind {
+			return entry{}, link{}, fmt.Errorf("%w: ledger entry %d has the wrong form", ErrDamaged, e.sequence)
+		}
+	case entryDebit, entryUnprotected, entryRetire:
+		word := func(i int) uint64 { return binary.LittleEndian.Uint64(content[1+8*i:]) }
 		e.round, e.cohort, e.cost = word(0), privacy.Cohort(word(1)), math.Float64frombits(word(2))
 	default:
 		return entry{}, link{}, fmt.Errorf("%w: ledger entry %d is of no known kind", ErrDamaged, e.sequence)
 	}
 	return e, head, nil
+}
+
+// entryForm reports whether data has the length of its kind.
+func entryForm(data []byte) bool {
+	if len(data) > 0 && entryKind(data[0]) == entryTerms {
+		return len(data) >= termsSize && len(data) < termsSize+maxName
+	}
+	return len(data) == entrySize
+}
+
+// decodeTerms reads the content of an opening entry.
+func decodeTerms(content []byte) privacy.Terms {
+	word := func(at int) uint64 { return binary.LittleEndian.Uint64(content[at:]) }
+	t := privacy.Terms{
+		Budget:     privacy.Budget{Epsilon: math.Float64frombits(word(9)), Delta: math.Float64frombits(word(17))},
+		Dimension:  int(word(1)),
+		Accounting: privacy.GaussianFilter,
+	}
+	if rest := content[entryWords:]; len(rest) > 0 {
+		t.Order = math.Float64frombits(word(entryWords))
+		copy(t.Plan[:], rest[8:])
+		t.Accounting = privacy.Accounting(rest[8+len(t.Plan):])
+	}
+	return t
 }
 
 // putEntries stores entries after prev and returns the new head.

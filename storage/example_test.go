@@ -19,8 +19,9 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	budget := privacy.Budget{Epsilon: 1, Delta: 1e-6}
-	mechanism, err := privacy.Calibrate(budget, 1, 4, 8) // 4 releases of 8 coordinates
+	policy, err := privacy.Design{
+		Budget: privacy.Budget{Epsilon: 1, Delta: 1e-6}, Dimension: 8, Clip: 1, Releases: 4,
+	}.Policy()
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -29,7 +30,7 @@ func Example() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		ledger, err := s.OpenLedger(budget, 8)
+		ledger, err := s.OpenLedger(policy)
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -40,7 +41,10 @@ func Example() {
 		}
 		fmt.Printf("paid up to round %d, %.0f%% of the budget; round %d is outgoing: %q\n", ledger.Round(), 100*spent, last, message)
 		round := ledger.Round() + 1
-		if _, err := ledger.Pay(round, mechanism, []privacy.Cohort{1}); err != nil {
+		mechanism, _ := policy.Next(ledger.Position())
+		sum := mechanism.NewSum(1, 8) // of cohort 1
+		sum.Add(make([]float64, 8))
+		if _, err := ledger.Release(round, mechanism, []privacy.Sum{sum}); err != nil {
 			log.Fatal(err)
 		}
 		if !crash {

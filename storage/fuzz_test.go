@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"p2pnode/privacy"
 )
 
 // The decoders below the seals: any bytes give an error or a value that encodes
@@ -17,6 +19,7 @@ func FuzzDecodeSlot(f *testing.F) {
 	r.Seq, r.Cohort = 5, 2
 	f.Add(numberKey(5), encodeSlot(slot{record: r, number: 3}))
 	f.Add(numberKey(5), encodeSlot(slot{record: r, number: 3, erased: true}))
+	f.Add(numberKey(5), encodeSlot(slot{record: r, number: 1, opened: 77}))
 	f.Add([]byte{}, []byte{})
 	f.Fuzz(func(t *testing.T, key, data []byte) {
 		at, err := decodeSlot(key, data)
@@ -32,7 +35,10 @@ func FuzzDecodeSlot(f *testing.F) {
 func FuzzDecodeEntry(f *testing.F) {
 	prev := link{sequence: 4, crc: 99}
 	for _, e := range []entry{
-		{kind: entryBudget, budget: budget, dimension: dim},
+		openingEntry(terms),
+		openingEntry(privacy.Terms{Budget: budget, Dimension: dim, Accounting: privacy.RenyiFilter, Order: 7}),
+		openingEntry(privacy.Terms{Budget: budget, Dimension: dim, Accounting: privacy.CommittedPlan, Plan: [32]byte{1, 31: 2}}),
+		{kind: entryRetire, round: 9, cohort: 3},
 		{kind: entryDebit, round: 7, cohort: 2, cost: 0.5},
 		{kind: entryUnprotected, round: 8},
 	} {
@@ -41,12 +47,12 @@ func FuzzDecodeEntry(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, key, data []byte) {
 		// The fuzzer cannot guess CRCs: try the content with the right one, too.
-		if len(data) == entrySize {
-			content := data[: entrySize-crcSize : entrySize-crcSize]
+		if n := len(data) - crcSize; n >= 0 {
+			content := data[:n:n]
 			mended := bytes.Clone(data)
 			sum := prev.next(content).crc
 			for i := range crcSize {
-				mended[entrySize-crcSize+i] = byte(sum >> (8 * i))
+				mended[n+i] = byte(sum >> (8 * i))
 			}
 			checkEntry(t, prev, numberKey(5), mended)
 		}

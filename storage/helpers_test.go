@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"go.etcd.io/bbolt"
 
@@ -25,6 +26,22 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(m.Run())
 }
+
+// terms are those of the tests' ledgers.
+var terms = privacy.Terms{Budget: budget, Dimension: dim, Accounting: privacy.GaussianFilter}
+
+// policyFor spreads a budget over so many releases.
+func policyFor(t testing.TB, b privacy.Budget, dim, releases int) privacy.Policy {
+	t.Helper()
+	p, err := privacy.Design{Budget: b, Dimension: dim, Clip: 1, Releases: releases}.Policy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// policy is that of open's ledgers.
+func policy(t testing.TB) privacy.Policy { return policyFor(t, budget, dim, 12) }
 
 func gaussian(t testing.TB, releases int) privacy.Mechanism {
 	t.Helper()
@@ -46,7 +63,7 @@ func open(t testing.TB, path string) (*Store, *Ledger) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	l, err := s.OpenLedger(budget, dim)
+	l, err := s.OpenLedger(policy(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,6 +95,12 @@ func randomRecords(r *rand.Rand, n int) []learner.Record {
 	return recs
 }
 
+// full is an intake that asks for the size only.
+func full(size int) Intake { return Intake{Size: size} }
+
+// today is when the records of these tests arrive.
+var today = time.Unix(1_700_000_000, 0)
+
 func sameRecord(a, b learner.Record) bool {
 	return a.Seq == b.Seq && a.Cohort == b.Cohort && a.Y == b.Y && slices.Equal(a.X, b.X)
 }
@@ -85,10 +108,23 @@ func sameRecord(a, b learner.Record) bool {
 // pay pays for a round that the cohorts can afford.
 func pay(t testing.TB, l *Ledger, round uint64, m privacy.Mechanism, cohorts ...privacy.Cohort) {
 	t.Helper()
-	paid, err := l.Pay(round, m, cohorts)
+	paid, err := payFor(l, round, m, cohorts)
 	if err != nil || !slices.Equal(paid, cohorts) {
 		t.Fatalf("round %d: cohorts %v paid, error %v; want %v", round, paid, err, cohorts)
 	}
+}
+
+// payFor pays as [Ledger.Release] does, and draws no noise.
+func payFor(l *Ledger, round uint64, m privacy.Mechanism, cohorts []privacy.Cohort) ([]privacy.Cohort, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.pay(round, m, cohorts)
+}
+
+// unprotect releases nothing without a guarantee.
+func unprotect(l *Ledger, round uint64) error {
+	_, err := l.ReleaseUnprotected(round, privacy.Mechanism{}, nil)
+	return err
 }
 
 // entriesOf reads the whole ledger from disk, in order.

@@ -3,7 +3,6 @@ package storage
 import (
 	"errors"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -11,119 +10,6 @@ import (
 	"p2pnode/learner"
 	"p2pnode/privacy"
 )
-
-// ledgerModel is the obvious twin of the ledger: everything in memory.
-type ledgerModel struct {
-	account        *privacy.Account
-	entries        []entry // without the opening one
-	committed      uint64
-	message, state string
-	unbounded      bool
-}
-
-func (m *ledgerModel) round() (round uint64) {
-	for _, e := range m.entries {
-		round = max(round, e.round)
-	}
-	return round
-}
-
-func (m *ledgerModel) pay(t *testing.T, round uint64, mech privacy.Mechanism, cohorts []privacy.Cohort) (paid []privacy.Cohort, ok bool) {
-	if round <= m.round() {
-		return nil, false
-	}
-	for _, d := range m.account.Admit(mech, cohorts) {
-		must(t, m.account.Apply(d))
-		m.entries = append(m.entries, entry{kind: entryDebit, round: round, cohort: d.Cohort, cost: d.Cost})
-		paid = append(paid, d.Cohort)
-	}
-	return paid, true
-}
-
-func (m *ledgerModel) check(t *testing.T, l *Ledger) {
-	t.Helper()
-	round, message := l.Outgoing()
-	if l.Round() != m.round() || round != m.committed || string(message) != m.message || string(l.State()) != m.state || l.Unbounded() != m.unbounded {
-		t.Fatalf("round %d, outgoing %d %q, state %q, unbounded %v; the model says %+v", l.Round(), round, message, l.State(), l.Unbounded(), m)
-	}
-	want := slices.Clone(m.entries)
-	var cohorts []privacy.Cohort
-	for _, e := range want {
-		if e.kind == entryDebit {
-			cohorts = append(cohorts, e.cohort)
-		}
-	}
-	slices.Sort(cohorts)
-	var paid []privacy.Cohort
-	for _, s := range l.Spending() {
-		paid = append(paid, s.Cohort)
-		if s.Share != m.account.Spent(s.Cohort) || s.Releases != m.account.Releases(s.Cohort) {
-			t.Fatalf("cohort %d has paid %d releases, share %v; want %d, %v", s.Cohort, s.Releases, s.Share, m.account.Releases(s.Cohort), m.account.Spent(s.Cohort))
-		}
-	}
-	if cohorts = slices.Compact(cohorts); !slices.Equal(paid, cohorts) {
-		t.Fatalf("cohorts %v have paid, want %v", paid, cohorts)
-	}
-	if len(want) > 0 {
-		want = slices.Insert(want, 0, entry{kind: entryBudget, budget: budget, dimension: dim})
-	}
-	for i := range want {
-		want[i].sequence = uint64(i + 1)
-	}
-	if entries, err := entriesOf(l); err != nil || !slices.Equal(entries, want) {
-		t.Fatalf("entries %v, error %v; want %v", entries, err, want)
-	}
-}
-
-func TestLedgerMatchesTheModel(t *testing.T) {
-	unprotected, err := privacy.NewUnprotected(1)
-	must(t, err)
-	mechanisms := []privacy.Mechanism{gaussian(t, 3), gaussian(t, 10), gaussian(t, 50), unprotected}
-	for seed := range uint64(6) {
-		r := rand.New(rand.NewPCG(seed, 5))
-		s, l := open(t, newPath(t))
-		account, err := privacy.NewAccount(budget, dim)
-		must(t, err)
-		model := &ledgerModel{account: account}
-		for range 80 {
-			round := max(model.round()+uint64(r.IntN(4)), 1) - 1
-			switch r.IntN(10) {
-			case 0:
-				s, l = reopen(t, s)
-				model.check(t, l)
-			case 1:
-				ok := round > model.round()
-				if err := l.PayUnprotected(round); ok != (err == nil) || !ok && !errors.Is(err, ErrRound) {
-					t.Fatalf("seed %d: unprotected round %d: %v", seed, round, err)
-				}
-				if ok {
-					model.unbounded = true
-					model.entries = append(model.entries, entry{kind: entryUnprotected, round: round})
-				}
-			case 2, 3, 4:
-				ok := round == model.round() && round > model.committed
-				if err := commitRound(l, round); ok != (err == nil) || !ok && !errors.Is(err, ErrRound) {
-					t.Fatalf("seed %d: commit %d: %v", seed, round, err)
-				}
-				if ok {
-					model.committed, model.message, model.state = round, string(roundMessage(round)), string(roundState(round))
-				}
-			case 5:
-				model.state = string(roundState(r.Uint64()))
-				must(t, l.SaveState([]byte(model.state)))
-			default:
-				cohorts := []privacy.Cohort{1, 2, 3, 4, 2}[r.IntN(3) : 3+r.IntN(3)]
-				mech := mechanisms[r.IntN(len(mechanisms))]
-				want, ok := model.pay(t, round, mech, cohorts)
-				paid, err := l.Pay(round, mech, cohorts)
-				if ok != (err == nil) || !ok && !errors.Is(err, ErrRound) || !slices.Equal(paid, want) {
-					t.Fatalf("seed %d: round %d: %v paid, want %v; error %v", seed, round, paid, want, err)
-				}
-			}
-		}
-		model.check(t, l)
-	}
-}
 
 // DESIGN's burned round: paid, not committed, never to be used again.
 func TestPaidRoundWithoutCommitIsBurned(t *testing.T) {
@@ -137,7 +23,7 @@ func TestPaidRoundWithoutCommitIsBurned(t *testing.T) {
 	if round, message := l.Outgoing(); l.Round() != 2 || round != 1 || string(message) != string(roundMessage(1)) || spentBy(l, 1) != spent {
 		t.Fatalf("round %d, outgoing %d %q, spent %v; want 2, 1, its message and %v", l.Round(), round, message, spentBy(l, 1), spent)
 	}
-	if _, err := l.Pay(2, m, []privacy.Cohort{1}); !errors.Is(err, ErrRound) {
+	if _, err := payFor(l, 2, m, []privacy.Cohort{1}); !errors.Is(err, ErrRound) {
 		t.Errorf("the burned round was paid again: %v", err)
 	}
 	pay(t, l, 3, m, 1)
@@ -160,12 +46,12 @@ func TestBudgetAdmitsItsReleasesAndNoMore(t *testing.T) {
 			s, l = reopen(t, s)
 		}
 	}
-	if !l.Exhausted(1, m) || spentBy(l, 1) > 1 {
-		t.Errorf("exhausted is %v with %v spent", l.Exhausted(1, m), spentBy(l, 1))
+	if !l.Exhausted(1) || spentBy(l, 1) > 1 {
+		t.Errorf("exhausted is %v with %v spent", l.Exhausted(1), spentBy(l, 1))
 	}
 	before, err := entriesOf(l)
 	must(t, err)
-	if paid, err := l.Pay(releases+1, m, []privacy.Cohort{1, 2}); err != nil || paid != nil || l.Round() != releases {
+	if paid, err := payFor(l, releases+1, m, []privacy.Cohort{1, 2}); err != nil || paid != nil || l.Round() != releases {
 		t.Fatalf("an exhausted ledger let %v pay, round %d, error %v", paid, l.Round(), err)
 	}
 	if after, err := entriesOf(l); err != nil || len(after) != len(before) {
@@ -174,37 +60,63 @@ func TestBudgetAdmitsItsReleasesAndNoMore(t *testing.T) {
 	pay(t, l, releases+1, m, 3)
 }
 
-func TestLedgerKeepsItsBudget(t *testing.T) {
+func TestLedgerKeepsItsTerms(t *testing.T) {
 	path := newPath(t)
 	s, err := Open(path)
 	must(t, err)
-	other := privacy.Budget{Epsilon: 2, Delta: 1e-6}
-	_, err = s.OpenLedger(other, dim) // begins nothing: no entry is written
+	_, err = s.OpenLedger(policyFor(t, privacy.Budget{Epsilon: 2, Delta: 1e-6}, dim, 12)) // begins nothing: no entry is written
 	must(t, err)
 	must(t, s.Close())
 	s, l := open(t, path)
-	if _, err := s.OpenLedger(budget, dim); err == nil {
+	if _, err := s.OpenLedger(policy(t)); err == nil {
 		t.Error("one store opened two ledgers")
 	}
-	must(t, l.PayUnprotected(1))
+	must(t, unprotect(l, 1))
 	must(t, s.Close())
 
 	s, err = Open(path)
 	must(t, err)
 	t.Cleanup(func() { s.Close() })
-	for _, b := range []privacy.Budget{other, {Epsilon: 0.5, Delta: 1e-6}, {Epsilon: 1, Delta: 1e-7}} {
-		if _, err := s.OpenLedger(b, dim); !errors.Is(err, ErrBudget) || !strings.Contains(err.Error(), "epsilon 1, delta 1e-06") {
-			t.Errorf("budget %v: %v, want ErrBudget naming the stored one", b, err)
+	for _, c := range []struct {
+		policy privacy.Policy
+		text   string
+	}{
+		{policyFor(t, privacy.Budget{Epsilon: 2, Delta: 1e-7}, dim, 12), "its epsilon is 1 and now it is 2"},
+		{policyFor(t, privacy.Budget{Epsilon: 1, Delta: 1e-7}, dim, 12), "its delta is 1e-06 and now it is 1e-07"},
+		{policyFor(t, budget, dim+1, 12), "its dimension is 8 and now it is 9"},
+	} {
+		if _, err := s.OpenLedger(c.policy); !errors.Is(err, ErrBudget) || !strings.Contains(err.Error(), c.text) {
+			t.Errorf("%+v: %v, want ErrBudget and %q", c.policy.Terms, err, c.text)
 		}
 	}
-	if _, err := s.OpenLedger(budget, dim+1); !errors.Is(err, ErrBudget) {
-		t.Errorf("another dimension: %v, want ErrBudget", err)
+	if _, err := s.OpenLedger(privacy.Policy{}); err == nil {
+		t.Error("a policy of no terms was accepted")
 	}
-	if _, err := s.OpenLedger(privacy.Budget{}, dim); err == nil {
-		t.Error("a budget of nothing was accepted")
+	if l, err = s.OpenLedger(policyFor(t, budget, dim, 50)); err != nil || !l.Unbounded() {
+		t.Fatalf("the same terms, after others: %v", err)
 	}
-	if l, err = s.OpenLedger(budget, dim); err != nil || !l.Unbounded() {
-		t.Fatalf("the right budget after wrong ones: %v", err)
+}
+
+func TestTermsThatDifferAreNamed(t *testing.T) {
+	for _, c := range []struct {
+		text   string
+		change func(t *privacy.Terms)
+	}{
+		{"", func(t *privacy.Terms) {}},
+		{"epsilon is 1", func(t *privacy.Terms) { t.Budget.Epsilon, t.Dimension = 3, 9 }},
+		{"delta", func(t *privacy.Terms) { t.Budget.Delta = 1e-5 }},
+		{"dimension", func(t *privacy.Terms) { t.Dimension = 9 }},
+		{"accounting is gdp and now it is renyi", func(t *privacy.Terms) { t.Accounting, t.Order = privacy.RenyiFilter, 4 }},
+		{"Renyi order", func(t *privacy.Terms) { t.Order = 4 }},
+		{"committed schedule is 00000000 and now it is 01000000", func(t *privacy.Terms) { t.Plan[0] = 1 }},
+		{"committed schedule is another", func(t *privacy.Terms) { t.Plan[31] = 1 }},
+	} {
+		now := terms
+		c.change(&now)
+		err := checkTerms(terms, now)
+		if errors.Is(err, ErrBudget) != (c.text != "") || err != nil && !strings.Contains(err.Error(), c.text) {
+			t.Errorf("%+v: %v, want %q", now, err, c.text)
+		}
 	}
 }
 
@@ -223,7 +135,7 @@ func TestFailedWritePoisons(t *testing.T) {
 			for i := range cohorts {
 				cohorts[i] = privacy.Cohort(i + 1)
 			}
-			_, err := l.Pay(2, m, cohorts)
+			_, err := payFor(l, 2, m, cohorts)
 			return err
 		}},
 		{"commit", func(s *Store, l *Ledger) error {
@@ -236,7 +148,7 @@ func TestFailedWritePoisons(t *testing.T) {
 		}},
 		{"anchor", func(s *Store, l *Ledger) error {
 			s.path += "/missing"
-			return l.PayUnprotected(2)
+			return unprotect(l, 2)
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -248,9 +160,9 @@ func TestFailedWritePoisons(t *testing.T) {
 				t.Fatalf("the failed write: %v, want ErrPoisoned", err)
 			}
 			s.path, s.db.MaxSize = path, 0
-			_, err := l.Pay(3, m, []privacy.Cohort{1})
+			_, err := payFor(l, 3, m, []privacy.Cohort{1})
 			for name, err := range map[string]error{
-				"Pay": err, "PayUnprotected": l.PayUnprotected(3), "Commit": commitRound(l, 1), "SaveState": l.SaveState(nil),
+				"Pay": err, "PayUnprotected": unprotect(l, 3), "Commit": commitRound(l, 1), "SaveState": l.SaveState(nil),
 			} {
 				if !errors.Is(err, ErrPoisoned) {
 					t.Errorf("%s: %v, want ErrPoisoned", name, err)
@@ -277,7 +189,7 @@ func TestConcurrentUse(t *testing.T) {
 	var all sync.WaitGroup
 	all.Go(func() {
 		for round := uint64(1); round <= rounds; round++ {
-			paid, err := l.Pay(round, m, []privacy.Cohort{1, 2})
+			paid, err := payFor(l, round, m, []privacy.Cohort{1, 2})
 			if err != nil {
 				t.Error(err)
 			}
@@ -292,7 +204,7 @@ func TestConcurrentUse(t *testing.T) {
 	all.Go(func() {
 		r := rand.New(rand.NewPCG(1, 6))
 		for range rounds {
-			_, err := s.AppendRecords(randomRecords(r, 2), 10, func(c privacy.Cohort) bool { return l.Exhausted(c, m) })
+			_, err := s.AppendRecords(randomRecords(r, 2), Intake{Size: 10, Closed: l.Exhausted}, today)
 			if err != nil {
 				t.Error(err)
 			}

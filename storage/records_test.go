@@ -86,7 +86,7 @@ func TestRecordsMatchTheModel(t *testing.T) {
 				closed := func(privacy.Cohort) bool { return used }
 				before := len(model.slots)
 				model.append(recs, size, closed)
-				stored, err := s.AppendRecords(recs, size, closed)
+				stored, err := s.AppendRecords(recs, Intake{Size: size, Closed: closed}, today)
 				if err != nil || !slices.EqualFunc(stored, model.slots[before:], sameRecord) {
 					t.Fatalf("seed %d: appended %v, want %v; error %v", seed, stored, model.slots[before:], err)
 				}
@@ -100,7 +100,7 @@ func TestNumbersAreNeverReused(t *testing.T) {
 	s, _ := open(t, newPath(t))
 	r := rand.New(rand.NewPCG(1, 2))
 	for want := learner.Seq(1); want <= 3; want++ {
-		stored, err := s.AppendRecords(randomRecords(r, 1), 10, nil)
+		stored, err := s.AppendRecords(randomRecords(r, 1), full(10), today)
 		must(t, err)
 		if stored[0].Seq != want {
 			t.Fatalf("the record got number %d, want %d", stored[0].Seq, want)
@@ -112,7 +112,7 @@ func TestNumbersAreNeverReused(t *testing.T) {
 
 func TestAppendRefusesAnEmptyCohortSize(t *testing.T) {
 	s, _ := open(t, newPath(t))
-	if _, err := s.AppendRecords(randomRecords(rand.New(rand.NewPCG(1, 3)), 1), 0, nil); err == nil {
+	if _, err := s.AppendRecords(randomRecords(rand.New(rand.NewPCG(1, 3)), 1), full(0), today); err == nil {
 		t.Fatal("a cohort of no records was accepted")
 	}
 }
@@ -121,11 +121,12 @@ func TestAppendRefusesAnEmptyCohortSize(t *testing.T) {
 // the records when they came.
 func TestRecordsSuitAFreshAgent(t *testing.T) {
 	task := learner.Linear()
-	mechanism, err := privacy.NewUnprotected(task.Clip)
+	policy, err := privacy.Design{Noise: privacy.Unprotected, Clip: task.Clip}.Policy()
 	must(t, err)
+	mechanism, _ := policy.Next(0)
 	newAgent := func() learner.Agent {
 		a, err := learner.NewPersonal(learner.PersonalConfig{
-			Self: "a", Task: task, Mechanism: mechanism, WakeMean: 1, Schedule: rand.New(rand.NewPCG(1, 4)),
+			Self: "a", Task: task, Policy: policy, WakeMean: 1, Schedule: rand.New(rand.NewPCG(1, 4)),
 		})
 		must(t, err)
 		return a
@@ -136,7 +137,7 @@ func TestRecordsSuitAFreshAgent(t *testing.T) {
 		recs[i] = learner.Record{X: make([]float64, task.Dimension()), Y: 1}
 		recs[i].X[i] = 1
 	}
-	stored, err := s.AppendRecords(recs, 3, nil)
+	stored, err := s.AppendRecords(recs, full(3), today)
 	must(t, err)
 	first := newAgent()
 	must(t, first.Records(stored, nil))

@@ -3,6 +3,7 @@ package storage
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 
@@ -12,11 +13,11 @@ import (
 )
 
 // OpenLedger verifies the whole ledger and counts what was paid: the chain of
-// entries, the anchor, the budget, the order of rounds, and that the filter
+// entries, the anchor, the terms, the order of rounds, and that the account
 // admits every debit.
 //
-// It fails with ErrBudget if the ledger was begun with another budget or
-// dimension, with ErrRolledBack if the anchor is missing or does not belong to
+// It fails with ErrBudget if the ledger was begun on other terms than the
+// policy's, with ErrRolledBack if the anchor is missing or does not belong to
 // the ledger, and with ErrDamaged. A store opens one ledger; to open it again,
 // close the store and open that again.
 func (s *Store) OpenLedger(p privacy.Policy) (*Ledger, error) {
@@ -25,69 +26,108 @@ func (s *Store) OpenLedger(p privacy.Policy) (*Ledger, error) {
 	if s.ledger != nil {
 		return nil, errors.New("storage: the ledger is already open: close the store first")
 	}
-	account, err := privacy.OpenAccount(p)
+	a, err := readAnchor(anchorPath(s.path))
 	if err != nil {
-		return nil, fmt.Errorf("storage: open ledger: %w", err)
+		return nil, err
 	}
-	l := &Ledger{
-		store: s, policy: p, account: account, noise: privacy.NewLiveNoise(),
-		start: entry{sequence: 1, kind: entryBudget, budget: p.Terms.Budget, dimension: p.Terms.Dimension},
-	}
-	if err := l.replay(); err != nil {
+	l, err := s.readLedger(p, a)
+	if err != nil {
 		return nil, fmt.Errorf("%w (ledger of %s)", err, s.path)
 	}
 	// An empty ledger gets an anchor too: were the first payment to create it,
 	// a crash right after that payment would look like a lost anchor.
-	if err := errors.Join(l.moveAnchor(l.head), syncDir(s.path)); err != nil {
+	if !a.found || a.head != l.head {
+		err = l.moveAnchor(l.head)
+	}
+	if err = errors.Join(err, syncDir(s.path)); err != nil {
 		return nil, fmt.Errorf("storage: write the anchor: %w", err)
 	}
 	s.ledger = l
 	return l, nil
 }
 
-// replay counts all entries, checks them against the anchor and loads what was
-// committed.
-func (l *Ledger) replay() error {
-	anchor, anchored, err := readAnchor(anchorPath(l.store.path))
+// readLedger counts all entries, compares them with the anchor and loads what
+// was committed.
+func (s *Store) readLedger(p privacy.Policy, a anchor) (*Ledger, error) {
+	account, err := privacy.OpenAccount(p)
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("storage: open ledger: %w", err)
 	}
-	return l.store.view(func(tx *bbolt.Tx) error {
+	l := &Ledger{store: s, policy: p, account: account, noise: privacy.NewLiveNoise(), slot: a.slot}
+	err = s.view(func(tx *bbolt.Tx) error {
 		err := walkLedger(tx, func(e entry, head link) error {
-			if head.sequence == anchor.sequence && head != anchor {
+			if head.sequence == a.head.sequence && head != a.head {
 				return fmt.Errorf("%w: the anchor belongs to another history", ErrRolledBack)
 			}
 			l.head = head
 			return l.replayEntry(e)
 		})
-		switch {
-		case err != nil:
+		if err == nil {
+			err = a.check(l.head)
+		}
+		if err != nil {
 			return err
-		case !anchored && l.head.sequence > 0:
-			return fmt.Errorf("%w: the anchor is missing or unreadable", ErrRolledBack)
-		case anchor.sequence > l.head.sequence:
-			return fmt.Errorf("%w: it ends at entry %d and its anchor is at %d", ErrRolledBack, l.head.sequence, anchor.sequence)
 		}
 		return l.loadCommitted(tx)
 	})
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// anywhere is an anchor that every ledger agrees with.
+func anywhere() anchor { return anchor{found: true} }
+
+// check compares the anchor with a ledger that ends at head.
+func (a anchor) check(head link) error {
+	switch {
+	case !a.found && head.sequence > 0:
+		return fmt.Errorf("%w: the anchor is missing or unreadable", ErrRolledBack)
+	case a.head.sequence > head.sequence:
+		return fmt.Errorf("%w: it ends at entry %d and its anchor is at %d", ErrRolledBack, head.sequence, a.head.sequence)
+	}
+	return nil
 }
 
 func (l *Ledger) replayEntry(e entry) error {
-	if (e.sequence == 1) != (e.kind == entryBudget) {
+	if (e.sequence == 1) != e.kind.opening() {
 		return fmt.Errorf("%w: ledger entry %d is out of place", ErrDamaged, e.sequence)
 	}
-	if e.kind == entryBudget {
-		if e != l.start {
-			return fmt.Errorf("%w: epsilon %g, delta %g and dimension %d, not %g, %g and %d: use those, or a new directory with new records",
-				ErrBudget, e.budget.Epsilon, e.budget.Delta, e.dimension, l.start.budget.Epsilon, l.start.budget.Delta, l.start.dimension)
-		}
-		return nil
+	if e.kind.opening() {
+		return checkTerms(e.terms, l.policy.Terms)
 	}
-	if e.round == 0 || e.round < l.round {
+	if e.round < l.round || (e.round == 0 && e.kind != entryRetire) {
 		return fmt.Errorf("%w: ledger entry %d goes back to round %d", ErrDamaged, e.sequence, e.round)
+	}
+	if e.cohort < l.retired && e.kind == entryRetire {
+		return fmt.Errorf("%w: ledger entry %d takes retired cohorts back", ErrDamaged, e.sequence)
 	}
 	if err := l.apply(e); err != nil {
 		return fmt.Errorf("%w: ledger entry %d: %w", ErrDamaged, e.sequence, err)
+	}
+	return nil
+}
+
+// checkTerms names the first of the ledger's terms that is another one now.
+func checkTerms(begun, now privacy.Terms) error {
+	for _, t := range []struct {
+		name       string
+		begun, now any
+	}{
+		{"epsilon", begun.Budget.Epsilon, now.Budget.Epsilon},
+		{"delta", begun.Budget.Delta, now.Budget.Delta},
+		{"dimension", begun.Dimension, now.Dimension},
+		{"accounting", begun.Accounting, now.Accounting},
+		{"Renyi order", begun.Order, now.Order},
+		{"committed schedule", hex.EncodeToString(begun.Plan[:4]), hex.EncodeToString(now.Plan[:4])},
+	} {
+		if t.begun != t.now {
+			return fmt.Errorf("%w: its %s is %v and now it is %v: put the old one back, or use a new directory with new records", ErrBudget, t.name, t.begun, t.now)
+		}
+	}
+	if begun != now {
+		return fmt.Errorf("%w: its committed schedule is another: put the old one back, or use a new directory with new records", ErrBudget)
 	}
 	return nil
 }

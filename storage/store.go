@@ -3,6 +3,7 @@ package storage
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"runtime/debug"
 	"strconv"
@@ -21,12 +22,15 @@ var (
 	ErrLocked = errors.New("storage: another p2pnode uses this directory")
 	// ErrDamaged: the file, or a value in it, is not what was written.
 	ErrDamaged = errors.New("storage: the file is damaged, restore it from a copy")
+	// errUnfinished: a crash or a full disk interrupted bbolt's first write.
+	errUnfinished = errors.New("storage: the making of the file was interrupted, nothing is in it: delete it and start again")
 	// ErrNoRecord: there is no such record, or it was deleted before.
 	ErrNoRecord = errors.New("storage: no such record")
 )
 
 // schemaVersion is the layout of the file. A program refuses a newer one.
-const schemaVersion = 1
+// Version 2 added the time a cohort was opened and two kinds of ledger entries.
+const schemaVersion = 2
 
 // lockWait is how long Open waits for another process to release the file.
 const lockWait = time.Second
@@ -56,6 +60,12 @@ type Store struct {
 	path string
 	// broken is set once bbolt panicked: its locks may be held for ever.
 	broken atomic.Bool
+	// failed is set once a write failed. bbolt reads through a memory map, so it
+	// may go on from what never reached the disk.
+	failed atomic.Bool
+
+	writing sync.Mutex   // so that no write begins before an earlier one has failed
+	reading sync.RWMutex // held for writing while no read transaction may be open
 
 	appending sync.Mutex // one AppendRecords at a time
 
@@ -70,15 +80,11 @@ type Store struct {
 // version of the program wrote it.
 func Open(path string) (*Store, error) {
 	s := &Store{path: path}
-	err := s.protect(func() (err error) {
-		s.db, err = bbolt.Open(path, 0o600, &bbolt.Options{Timeout: lockWait, OpenFile: s.openFile})
-		return err
-	})
-	if err != nil {
-		return nil, openError(path, err)
+	if err := s.lock(bbolt.Options{}); err != nil {
+		return nil, err
 	}
 	// In this order: nothing may follow bbolt's pages before they are checked.
-	err = s.view(func(tx *bbolt.Tx) error { return checkPages(tx, s.file) })
+	err := s.view(func(tx *bbolt.Tx) error { return checkPages(tx, s.file) })
 	if err == nil {
 		err = s.prepare()
 	}
@@ -92,6 +98,19 @@ func Open(path string) (*Store, error) {
 	return s, nil
 }
 
+// lock opens the file and takes its lock.
+func (s *Store) lock(o bbolt.Options) error {
+	o.Timeout, o.OpenFile = lockWait, s.openFile
+	err := s.protect(func() (err error) {
+		s.db, err = bbolt.Open(s.path, 0o600, &o)
+		return err
+	})
+	if err != nil {
+		return s.openError(err)
+	}
+	return nil
+}
+
 // openFile keeps bbolt's own file for checkPages: on some systems closing a second
 // one would release the lock.
 func (s *Store) openFile(name string, flag int, mode os.FileMode) (f *os.File, err error) {
@@ -99,17 +118,28 @@ func (s *Store) openFile(name string, flag int, mode os.FileMode) (f *os.File, e
 	return s.file, err
 }
 
-// openError tells a bad file from a busy one and from what the operating
-// system refused.
-func openError(path string, err error) error {
+// openError tells a bad file from a busy one, from one that was never finished,
+// and from what the operating system refused.
+func (s *Store) openError(err error) error {
 	var refused syscall.Errno
 	switch {
 	case errors.Is(err, bolterrors.ErrTimeout):
-		return fmt.Errorf("%w (%s): stop it first", ErrLocked, path)
+		return fmt.Errorf("%w (%s): stop it first", ErrLocked, s.path)
 	case errors.Is(err, ErrDamaged), errors.As(err, &refused):
-		return fmt.Errorf("storage: open %s: %w", path, err)
+		return fmt.Errorf("storage: open %s: %w", s.path, err)
+	case s.unfinished():
+		return fmt.Errorf("%w (%s)", errUnfinished, s.path)
 	}
-	return fmt.Errorf("%w: open %s: %w", ErrDamaged, path, err)
+	return fmt.Errorf("%w: open %s: %w", ErrDamaged, s.path, err)
+}
+
+// unfinished reports whether the file can only be what a crash, or a full disk,
+// left of a new one: no ledger was ever opened on it, and it is smaller than
+// what bbolt writes first.
+func (s *Store) unfinished() bool {
+	_, noAnchor := os.Stat(anchorPath(s.path))
+	info, err := os.Stat(s.path)
+	return errors.Is(noAnchor, fs.ErrNotExist) && err == nil && info.Size() < int64(newFile*os.Getpagesize())
 }
 
 // Close releases the file. Later calls on the store and its ledger fail.
@@ -120,9 +150,11 @@ func (s *Store) Close() error {
 	return s.db.Close()
 }
 
-// prepare creates the buckets of a new file, or checks the schema of an old one.
+// prepare creates the buckets of a new file, or checks the schema of an old one
+// and marks it as written by this version from now on.
 func (s *Store) prepare() error {
-	var known, empty bool
+	var known int // version
+	var empty bool
 	err := s.view(func(tx *bbolt.Tx) error {
 		first, _ := tx.Cursor().First()
 		empty = first == nil
@@ -141,19 +173,21 @@ func (s *Store) prepare() error {
 		if version > schemaVersion {
 			return fmt.Errorf("storage: the file has schema %d and this program knows %d: use a newer p2pnode", version, schemaVersion)
 		}
-		known = version == schemaVersion
+		known = version
 		return nil
 	})
-	if err != nil || known {
+	if err != nil || known == schemaVersion {
 		return err
 	}
-	if !empty {
+	if !empty && known == 0 {
 		return fmt.Errorf("%w: it has no p2pnode schema", ErrDamaged)
 	}
 	return s.update(func(tx *bbolt.Tx) error {
-		for _, name := range buckets() {
-			if _, err := tx.CreateBucket(name); err != nil {
-				return err
+		if known == 0 {
+			for _, name := range buckets() {
+				if _, err := tx.CreateBucket(name); err != nil {
+					return err
+				}
 			}
 		}
 		return put(tx.Bucket(bucketStore), keySchema, []byte(strconv.Itoa(schemaVersion)))
@@ -182,12 +216,55 @@ func (s *Store) verify() error {
 
 // view runs fn in a read transaction. What bbolt returns is valid in fn only.
 func (s *Store) view(fn func(*bbolt.Tx) error) error {
+	s.reading.RLock()
+	defer s.reading.RUnlock()
 	return s.protect(func() error { return s.db.View(fn) })
 }
 
-// update runs fn in a write transaction and commits it to disk.
+// update runs fn in a write transaction and commits it to disk. After an error
+// of fn nothing has changed.
 func (s *Store) update(fn func(*bbolt.Tx) error) error {
-	return s.protect(func() error { return s.db.Update(fn) })
+	var refused error
+	err := s.write(func() error {
+		err := s.db.Update(func(tx *bbolt.Tx) error {
+			refused = fn(tx)
+			return refused
+		})
+		if refused != nil {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return refused
+}
+
+// write runs fn, which writes to the file. Once it failed nothing is written any
+// more.
+func (s *Store) write(fn func() error) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if err := s.writable(); err != nil {
+		return err
+	}
+	if err := s.protect(fn); err != nil {
+		s.failed.Store(true)
+		return fmt.Errorf("%w: %w", ErrPoisoned, err)
+	}
+	return nil
+}
+
+// writable fails after a failed write.
+func (s *Store) writable() error {
+	switch {
+	case s.broken.Load():
+		return ErrDamaged
+	case s.failed.Load():
+		return ErrPoisoned
+	}
+	return nil
 }
 
 // protect turns what bbolt does on damaged pages (a panic, or a fault in the

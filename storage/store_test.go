@@ -36,7 +36,7 @@ func TestOpenRefusesASecondUser(t *testing.T) {
 func TestOpenRefusesWhatItCannotRead(t *testing.T) {
 	newer := func(path string) {
 		s, _ := open(t, path)
-		must(t, s.putValue(keySchema, []byte("2")))
+		must(t, s.putValue(keySchema, []byte("3")))
 		must(t, s.Close())
 	}
 	foreign := func(path string) {
@@ -57,10 +57,14 @@ func TestOpenRefusesWhatItCannotRead(t *testing.T) {
 		want    error
 		text    string
 	}{
-		{"newer schema", newer, nil, "schema 2"},
+		{"newer schema", newer, nil, "schema 3"},
 		{"another program's file", foreign, ErrDamaged, "no p2pnode schema"},
 		{"text", write(bytes.Repeat([]byte("text "), 10_000)), ErrDamaged, ""},
-		{"short text", write([]byte("text")), ErrDamaged, ""},
+		{"a new file that was torn", write([]byte("text")), errUnfinished, "delete it"},
+		{"a torn file with an anchor", func(path string) {
+			write([]byte("text"))(path)
+			must(t, os.WriteFile(anchorPath(path), encodeAnchor(link{}), 0o600))
+		}, ErrDamaged, ""},
 		{"a directory", func(path string) { must(t, os.Mkdir(path, 0o700)) }, nil, "directory"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -87,8 +91,8 @@ func TestClosedStoreFails(t *testing.T) {
 	if _, _, err := s.Records(); err == nil {
 		t.Error("Records succeeded after Close")
 	}
-	if err := l.PayUnprotected(1); !errors.Is(err, ErrPoisoned) {
-		t.Errorf("PayUnprotected after Close: %v, want ErrPoisoned", err)
+	if err := unprotect(l, 1); !errors.Is(err, ErrPoisoned) {
+		t.Errorf("a release after Close: %v, want ErrPoisoned", err)
 	}
 }
 
@@ -102,7 +106,7 @@ func TestPanicBreaksTheStore(t *testing.T) {
 	for name, err := range map[string]error{
 		"Edges": firstError(s.Edges()),
 		"Meta":  s.PutMeta("key", "value"),
-		"Pay":   l.PayUnprotected(1),
+		"Pay":   unprotect(l, 1),
 		"Close": s.Close(),
 	} {
 		if !errors.Is(err, ErrDamaged) {

@@ -1,0 +1,92 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+
+	"go.etcd.io/bbolt"
+
+	"p2pnode/learner"
+)
+
+// DeleteRecord is [Store.DeleteRecords] of one.
+func (s *Store) DeleteRecord(q learner.Seq) error { return s.DeleteRecords(q) }
+
+// DeleteRecords erases the content of all of seqs, or of none, and keeps their
+// slots, because the number of slots is public. It fails with ErrNoRecord if one
+// of them is no record, was deleted before or comes twice.
+//
+// The bytes are overwritten in the file, also where earlier versions of its
+// pages had them. If only that fails, the records are deleted and the error is
+// ErrPoisoned. A process that ends before that leaves it to the next deletion.
+func (s *Store) DeleteRecords(seqs ...learner.Seq) error {
+	if len(seqs) == 0 {
+		return nil
+	}
+	err := s.update(func(tx *bbolt.Tx) error {
+		b := tx.Bucket(bucketRecords)
+		for _, q := range seqs {
+			if err := eraseSlot(b, q); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		err = s.wipeFreePages()
+	}
+	if err != nil && !errors.Is(err, ErrNoRecord) {
+		return fmt.Errorf("storage: delete records: %w", err)
+	}
+	return err
+}
+
+func eraseSlot(b *bbolt.Bucket, q learner.Seq) error {
+	key := numberKey(uint64(q))
+	sealed := b.Get(key)
+	if sealed == nil {
+		return fmt.Errorf("%w: number %d", ErrNoRecord, q)
+	}
+	at, err := openSlot(key, sealed)
+	if err != nil {
+		return err
+	}
+	if at.erased {
+		return fmt.Errorf("%w: number %d", ErrNoRecord, q)
+	}
+	at.erased, at.record.Y, at.record.X = true, 0, make([]float64, len(at.record.X))
+	return put(b, key, encodeSlot(at))
+}
+
+// wipeFreePages overwrites every page that nothing uses with zeros. bbolt writes
+// changed pages elsewhere and leaves the old ones as they are.
+func (s *Store) wipeFreePages() error {
+	return s.write(func() error {
+		// A reader may still use pages that are free for everybody else. Without
+		// readers a write transaction begins by freeing all of them.
+		s.reading.Lock()
+		defer s.reading.Unlock()
+		tx, err := s.db.Begin(true)
+		if err != nil {
+			return err
+		}
+		return errors.Join(s.wipe(tx), tx.Rollback())
+	})
+}
+
+func (s *Store) wipe(tx *bbolt.Tx) error {
+	zeros := make([]byte, s.db.Info().PageSize)
+	for id := 2; int64(id)*int64(len(zeros)) < tx.Size(); id++ { // 0 and 1 are the meta pages
+		info, err := tx.Page(id)
+		if err != nil {
+			return err
+		}
+		if info.Type != "free" {
+			continue
+		}
+		if _, err := s.file.WriteAt(zeros, int64(id)*int64(len(zeros))); err != nil {
+			return err
+		}
+	}
+	return s.file.Sync()
+}

@@ -1,0 +1,120 @@
+package storage
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"testing"
+
+	"go.etcd.io/bbolt"
+
+	"p2pnode/learner"
+)
+
+func TestDeleteAllOrNone(t *testing.T) {
+	s, _ := open(t, newPath(t))
+	r := rand.New(rand.NewPCG(1, 21))
+	var model recordModel
+	recs := randomRecords(r, 9)
+	model.append(recs, 4, nil)
+	_, err := s.AppendRecords(recs, full(4), today)
+	must(t, err)
+	must(t, s.DeleteRecords())
+	must(t, s.DeleteRecords(5, 2))
+	model.delete(5)
+	model.delete(2)
+	for _, seqs := range [][]learner.Seq{{1, 2}, {1, 10}, {1, 0}, {1, 3, 1}} {
+		if err := s.DeleteRecords(seqs...); !errors.Is(err, ErrNoRecord) {
+			t.Errorf("delete %v: %v, want ErrNoRecord", seqs, err)
+		}
+	}
+	model.check(t, s)
+	s, l := reopen(t, s) // a refused deletion is no failed write
+	model.check(t, s)
+	pay(t, l, 1, gaussian(t, 10), 1)
+}
+
+// After a deletion no byte of the record is in the file, wherever bbolt had put
+// earlier copies of its page; the other records stay.
+func TestDeletedBytesAreGone(t *testing.T) {
+	for seed := range uint64(4) {
+		r := rand.New(rand.NewPCG(seed, 22))
+		s, l := open(t, newPath(t))
+		var recs []learner.Record
+		for range 30 { // in many transactions, so that pages move
+			stored, err := s.AppendRecords(randomRecords(r, 1+r.IntN(20)), full(50), today)
+			must(t, err)
+			recs = append(recs, stored...)
+			must(t, l.SaveState(make([]byte, r.IntN(9000))))
+		}
+		var gone, stay []learner.Record
+		var seqs []learner.Seq
+		for _, rec := range recs {
+			if r.IntN(5) == 0 {
+				gone, seqs = append(gone, rec), append(seqs, rec.Seq)
+			} else {
+				stay = append(stay, rec)
+			}
+		}
+		if seen(t, s, gone) != len(gone) {
+			t.Fatal("a stored record is not in the file: the test looks for the wrong bytes")
+		}
+		must(t, s.DeleteRecords(seqs...))
+		if n := seen(t, s, gone); n != 0 {
+			t.Errorf("seed %d: the bytes of %d deleted records are still in the file", seed, n)
+		}
+		if n := seen(t, s, stay); n != len(stay) {
+			t.Errorf("seed %d: %d of %d other records are in the file", seed, n, len(stay))
+		}
+		must(t, s.view(func(tx *bbolt.Tx) error { return checkFile(tx) }))
+		s, _ = reopen(t, s)
+		if live, deleted, err := s.Records(); err != nil || len(live) != len(stay) || len(deleted) != len(gone) {
+			t.Errorf("seed %d: %d records and %d deleted, error %v", seed, len(live), len(deleted), err)
+		}
+	}
+}
+
+// seen counts the records of which any coordinate is in the file.
+func seen(t *testing.T, s *Store, recs []learner.Record) (n int) {
+	t.Helper()
+	data, err := os.ReadFile(s.path)
+	must(t, err)
+	for _, rec := range recs {
+		for _, x := range append(rec.X, rec.Y) {
+			if bytes.Contains(data, binary.LittleEndian.AppendUint64(nil, math.Float64bits(x))) {
+				n++
+				break
+			}
+		}
+	}
+	return n
+}
+
+// Readers see their own moment while pages are wiped.
+func TestDeleteWhileReading(t *testing.T) {
+	s, _ := open(t, newPath(t))
+	const n = 400
+	_, err := s.AppendRecords(randomRecords(rand.New(rand.NewPCG(1, 23)), n), full(50), today)
+	must(t, err)
+	var all sync.WaitGroup
+	for range 2 {
+		all.Go(func() {
+			for deleted := 0; deleted < 50; {
+				live, gone, err := s.Records()
+				if err != nil || len(live)+len(gone) != n || len(gone) < deleted {
+					t.Errorf("%d records and %d deleted after %d, error %v", len(live), len(gone), deleted, err)
+					return
+				}
+				deleted = len(gone)
+			}
+		})
+	}
+	for q := learner.Seq(1); q <= 50; q++ {
+		must(t, s.DeleteRecord(q))
+	}
+	all.Wait()
+}

@@ -1,0 +1,204 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"go.etcd.io/bbolt"
+
+	"p2pnode/privacy"
+)
+
+// Backup writes a consistent copy of the database, for [Restore], while the node
+// goes on working. w should be fast, a file: a write that makes the database grow
+// waits for the end of the copy, and so does a deletion. The copy holds the
+// records in clear.
+func (s *Store) Backup(w io.Writer) error {
+	err := s.view(func(tx *bbolt.Tx) error {
+		_, err := tx.WriteTo(w)
+		return err
+	})
+	if errors.Is(err, io.EOF) {
+		err = fmt.Errorf("%w: it ends before its last page", ErrDamaged)
+	}
+	if err != nil {
+		return fmt.Errorf("storage: copy the database: %w", err)
+	}
+	return nil
+}
+
+// Restore puts the copy at from, a file that [Store.Backup] or a stopped node
+// wrote, in place of the database at path, and a new anchor beside it. Every
+// cohort in it is retired and rounds go on above round, so that nothing
+// released after the copy was made is released again; give the highest round that
+// peers have heard. What was at path, the anchor included, is kept beside it,
+// under the name it returns ("" if nothing was there). from may be path itself: to accept
+// a database that its anchor contradicts.
+//
+// It fails with ErrLocked if a node has either file open, with ErrDamaged or
+// ErrBudget as [Open] and [Store.OpenLedger] do, and then nothing has changed.
+//
+// The order: the copy is written under another name, verified whole, retired and
+// given its anchor; the old database is copied aside, then its anchor; the new
+// database is renamed into place, then its anchor. Each step is on disk before
+// the next. After a crash there is the old database with the old anchor, or the
+// new one with the old anchor, which opens only if the two fit together and
+// otherwise says to restore again.
+//
+// Records that came after the copy are not in it. If they are imported again, they get
+// a new budget, though they may have been released before.
+func Restore(from, path string, p privacy.Policy, round uint64) (kept string, err error) {
+	r := restore{from: from, path: path, copied: path + ".restoring"}
+	defer func() { err = errors.Join(err, r.close()) }()
+	if err := r.prepare(p, round); err != nil {
+		return "", fmt.Errorf("storage: restore %s, nothing has changed: %w", from, err)
+	}
+	if kept, err = r.keepOld(); err != nil {
+		return "", fmt.Errorf("storage: keep what is at %s, nothing has changed: %w", path, err)
+	}
+	if err := r.replace(); err != nil {
+		return kept, fmt.Errorf("storage: replace %s, restore again: %w", path, err)
+	}
+	return kept, nil
+}
+
+// restore is one run of Restore.
+type restore struct {
+	from, path string
+	copied     string   // the new database until it is in place
+	locked     []*Store // from and path: no node may open them meanwhile
+}
+
+// prepare makes the new database and its anchor under another name.
+func (r *restore) prepare(p privacy.Policy, round uint64) error {
+	source := &Store{path: r.from}
+	if err := source.lock(bbolt.Options{ReadOnly: true}); err != nil {
+		return err
+	}
+	r.locked = append(r.locked, source)
+	if err := errors.Join(r.discard(), writeFile(r.copied, source.Backup)); err != nil {
+		return err
+	}
+	old, err := readAnchor(anchorPath(r.path))
+	if err != nil {
+		return err
+	}
+	s, err := Open(r.copied)
+	if err != nil {
+		return err
+	}
+	l, err := s.readLedger(p, anywhere())
+	if err == nil {
+		if old.head.sequence > l.head.sequence { // every round took an entry at least
+			round = max(round, l.round+old.head.sequence-l.head.sequence)
+		}
+		err = l.Retire(round)
+	}
+	return errors.Join(err, s.Close())
+}
+
+// keepOld locks path and copies what is there aside; kept is "" if it was nothing.
+func (r *restore) keepOld() (kept string, err error) {
+	there := exists(r.path) // locking creates the file
+	if err := r.lockTarget(); err != nil || !there && !exists(anchorPath(r.path)) {
+		return "", err
+	}
+	for n := 1; kept == "" || exists(kept) || exists(anchorPath(kept)); n++ {
+		kept = fmt.Sprintf("%s.replaced-%d", r.path, n)
+	}
+	if there {
+		err = copyFile(kept, r.path)
+	}
+	if err == nil && exists(anchorPath(r.path)) {
+		err = copyFile(anchorPath(kept), anchorPath(r.path))
+	}
+	return kept, errors.Join(err, syncDir(r.path))
+}
+
+// lockTarget keeps nodes away from path. Nobody can open a damaged file: it needs
+// no lock.
+func (r *restore) lockTarget() error {
+	if same, err := sameFile(r.from, r.path); same || err != nil {
+		return err // locked as the source
+	}
+	target := &Store{path: r.path}
+	switch err := target.lock(bbolt.Options{}); {
+	case err == nil:
+		r.locked = append(r.locked, target)
+	case errors.Is(err, ErrDamaged), errors.Is(err, errUnfinished):
+	default:
+		return err
+	}
+	return nil
+}
+
+// replace moves the new database into place, and then its anchor.
+func (r *restore) replace() error {
+	if err := errors.Join(os.Rename(r.copied, r.path), syncDir(r.path)); err != nil {
+		return err
+	}
+	return errors.Join(os.Rename(anchorPath(r.copied), anchorPath(r.path)), syncDir(r.path))
+}
+
+// close releases the locks and removes what did not get into its place.
+func (r *restore) close() error {
+	err := r.discard()
+	for _, s := range r.locked {
+		err = errors.Join(err, s.Close())
+	}
+	return err
+}
+
+func (r *restore) discard() (err error) {
+	for _, name := range []string{r.copied, anchorPath(r.copied)} {
+		if removed := os.Remove(name); removed != nil && !errors.Is(removed, fs.ErrNotExist) {
+			err = errors.Join(err, removed)
+		}
+	}
+	return err
+}
+
+// exists reports whether there is a file, as far as can be told.
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+func sameFile(a, b string) (bool, error) {
+	first, err := os.Stat(a)
+	if err != nil {
+		return false, err
+	}
+	second, err := os.Stat(b)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && os.SameFile(first, second), err
+}
+
+// writeFile makes a new file of what write writes, on disk when it returns.
+func writeFile(path string, write func(io.Writer) error) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if err = write(f); err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+func copyFile(to, from string) error {
+	source, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	err = writeFile(to, func(w io.Writer) error {
+		_, err := io.Copy(w, source)
+		return err
+	})
+	return errors.Join(err, source.Close())
+}

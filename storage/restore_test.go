@@ -1,0 +1,339 @@
+package storage
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"p2pnode/privacy"
+)
+
+// backup writes a copy of the store to a new file.
+func backup(t testing.TB, s *Store) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "copy")
+	f, err := os.Create(path)
+	must(t, err)
+	must(t, errors.Join(s.Backup(f), f.Close()))
+	return path
+}
+
+// restoreCopy backs the store up, restores the copy in its place, and opens it.
+func restoreCopy(t *testing.T, s *Store, round uint64) (*Store, *Ledger) {
+	t.Helper()
+	copied := backup(t, s)
+	must(t, s.Close())
+	_, err := Restore(copied, s.path, policy(t), round)
+	must(t, err)
+	return open(t, s.path)
+}
+
+// files is everything in the directory of a store.
+func files(t testing.TB, path string) map[string]string {
+	t.Helper()
+	all := make(map[string]string)
+	entries, err := os.ReadDir(filepath.Dir(path))
+	must(t, err)
+	for _, e := range entries {
+		data, err := os.ReadFile(filepath.Join(filepath.Dir(path), e.Name()))
+		must(t, err)
+		all[e.Name()] = string(data)
+	}
+	return all
+}
+
+// No cohort of a restored copy pays again, whatever it paid after the copy was
+// made; rounds go on above those used since; later records pay.
+func TestRestoreRetires(t *testing.T) {
+	path := newPath(t)
+	s, l := open(t, path)
+	m := gaussian(t, 12)
+	stored, err := s.AppendRecords(randomRecords(rand.New(rand.NewPCG(1, 20)), 6), full(3), today)
+	must(t, err)
+	pay(t, l, 1, m, 1) // cohort 2 has records and has not paid yet
+	must(t, commitRound(l, 1))
+	copied := backup(t, s)
+	for round := uint64(2); round <= 7; round++ {
+		pay(t, l, round, m, 1, 2)
+	}
+	must(t, s.Close())
+	before := files(t, path)
+
+	kept, err := Restore(copied, path, policy(t), 3)
+	must(t, err)
+	after := files(t, path)
+	if after[filepath.Base(kept)] != before["node.db"] || after[filepath.Base(anchorPath(kept))] != before["node.db.anchor"] || len(after) != 4 {
+		t.Fatalf("kept %q among %d files, want the old database and anchor beside the new ones", kept, len(after))
+	}
+	s, l = open(t, path)
+	if l.Round() < 7 || l.Retired() != 2 || !l.Exhausted(1) || !l.Exhausted(2) || l.Exhausted(3) {
+		t.Fatalf("round %d, retired up to %d; the anchor knew of 7 rounds and two cohorts hold records", l.Round(), l.Retired())
+	}
+	for _, c := range []privacy.Cohort{1, 2} {
+		if left, next := l.Left(c); left != 0 || next != 0 {
+			t.Errorf("cohort %d has %d releases left at %v", c, left, next)
+		}
+	}
+	if round, message := l.Outgoing(); round != 1 || string(message) != string(roundMessage(1)) {
+		t.Errorf("round %d is outgoing: %q", round, message)
+	}
+	if err := commitRound(l, l.Round()); !errors.Is(err, ErrRound) {
+		t.Errorf("a skipped round was committed: %v", err)
+	}
+	next := l.Round() + 1
+	if paid, err := payFor(l, next, m, []privacy.Cohort{1, 2}); err != nil || paid != nil {
+		t.Fatalf("retired cohorts %v paid, error %v", paid, err)
+	}
+	live, _, err := s.Records()
+	must(t, err)
+	if len(live) != len(stored) {
+		t.Errorf("%d records were restored, want %d", len(live), len(stored))
+	}
+	more, err := s.AppendRecords(stored[:1], full(3), today)
+	must(t, err)
+	if more[0].Cohort != 3 || more[0].Seq != 7 {
+		t.Errorf("a later record is number %d in cohort %d, want 7 in 3", more[0].Seq, more[0].Cohort)
+	}
+	pay(t, l, next, m, 3)
+}
+
+func TestRestoreOverEverything(t *testing.T) {
+	original := takeImage(t, paidStore(t)) // ends at round 4
+	older := func() image {
+		path := original.put(t)
+		s, l := open(t, path)
+		pay(t, l, 5, gaussian(t, 10), 1)
+		must(t, s.Close())
+		return image{original.db, takeImage(t, path).anchor}
+	}()
+	for _, c := range []struct {
+		name  string
+		here  func(path string) // what is at path
+		round uint64            // at least, afterwards
+		kept  bool
+	}{
+		{"nothing", func(string) {}, 4, false},
+		{"text", func(path string) { must(t, os.WriteFile(path, bytes.Repeat([]byte("x"), 1e5), 0o600)) }, 4, true},
+		{"a torn new file", func(path string) { must(t, os.WriteFile(path, []byte("x"), 0o600)) }, 4, true},
+		{"an anchor alone", func(path string) { must(t, os.WriteFile(anchorPath(path), older.anchor, 0o600)) }, 5, true},
+		{"an older database", func(path string) {
+			must(t, os.WriteFile(path, older.db, 0o600))
+			must(t, os.WriteFile(anchorPath(path), older.anchor, 0o600))
+		}, 5, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := newPath(t)
+			c.here(path)
+			kept, err := Restore(image{original.db, nil}.put(t), path, policy(t), 0)
+			if err != nil || (kept != "") != c.kept {
+				t.Fatalf("kept %q, error %v", kept, err)
+			}
+			if _, l := open(t, path); l.Round() < c.round || l.Retired() != 6 || !l.Unbounded() {
+				t.Fatalf("round %d, retired %d; want at least round %d and 6 cohorts", l.Round(), l.Retired(), c.round)
+			}
+		})
+	}
+	t.Run("in place", func(t *testing.T) {
+		path := older.put(t)
+		if err := ledgerError(t, path); !errors.Is(err, ErrRolledBack) || !strings.Contains(err.Error(), "restore this one") {
+			t.Fatalf("open: %v, want ErrRolledBack and what to do", err)
+		}
+		kept, err := Restore(path, path, policy(t), 9)
+		must(t, err)
+		if old, err := os.ReadFile(kept); err != nil || !bytes.Equal(old, older.db) {
+			t.Errorf("kept is not what was there, error %v", err)
+		}
+		if _, l := open(t, path); l.Round() != 9 || l.Retired() != 6 {
+			t.Fatalf("round %d, retired %d; want 9 and 6", l.Round(), l.Retired())
+		}
+	})
+	t.Run("twice", func(t *testing.T) {
+		path := original.put(t)
+		first, err := Restore(path, path, policy(t), 0)
+		must(t, err)
+		second, err := Restore(path, path, policy(t), 0)
+		if err != nil || first == second || exists(path+".restoring") {
+			t.Fatalf("kept %q and %q, error %v", first, second, err)
+		}
+	})
+}
+
+// A copy that cannot be restored changes nothing.
+func TestRestoreRefuses(t *testing.T) {
+	original := takeImage(t, paidStore(t))
+	damaged := bytes.Clone(original.db)
+	for i := 2 * os.Getpagesize(); i < len(damaged); i += 8 { // the two meta pages stay
+		damaged[i] ^= 1
+	}
+	for _, c := range []struct {
+		name string
+		db   []byte
+		want error
+	}{
+		{"damaged", damaged, ErrDamaged},
+		{"cut off", original.db[:len(original.db)/2], ErrDamaged},
+		{"text", bytes.Repeat([]byte("text "), 1e4), ErrDamaged},
+		{"empty", nil, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := original.put(t)
+			before := files(t, path)
+			_, err := Restore(image{c.db, nil}.put(t), path, policy(t), 0)
+			if err == nil || c.want != nil && !errors.Is(err, c.want) || !strings.Contains(err.Error(), "nothing has changed") {
+				t.Fatalf("Restore: %v, want %v", err, c.want)
+			}
+			unchanged(t, path, before)
+		})
+	}
+	t.Run("other terms", func(t *testing.T) {
+		path := newPath(t)
+		_, err := Restore(image{original.db, nil}.put(t), path, policyFor(t, budget, dim+1, 3), 0)
+		if !errors.Is(err, ErrBudget) {
+			t.Fatalf("Restore: %v, want ErrBudget", err)
+		}
+		unchanged(t, path, map[string]string{})
+	})
+	t.Run("no copy", func(t *testing.T) {
+		path := original.put(t)
+		before := files(t, path)
+		if _, err := Restore(path+".none", path, policy(t), 0); !errors.Is(err, os.ErrNotExist) {
+			t.Fatalf("Restore: %v, want ErrNotExist", err)
+		}
+		unchanged(t, path, before)
+	})
+	t.Run("in use", func(t *testing.T) {
+		path := original.put(t)
+		s, l := open(t, path)
+		before := files(t, path)
+		for _, from := range []string{path, image{original.db, nil}.put(t)} {
+			if _, err := Restore(from, path, policy(t), 0); !errors.Is(err, ErrLocked) {
+				t.Fatalf("Restore from %s: %v, want ErrLocked", from, err)
+			}
+		}
+		other := newPath(t)
+		if _, err := Restore(path, other, policy(t), 0); !errors.Is(err, ErrLocked) {
+			t.Fatalf("Restore of a file in use: %v, want ErrLocked", err)
+		}
+		unchanged(t, path, before)
+		unchanged(t, other, map[string]string{})
+		must(t, firstError(l.Verify()))
+		must(t, s.Close())
+	})
+}
+
+func unchanged(t *testing.T, path string, before map[string]string) {
+	t.Helper()
+	after := files(t, path)
+	for name := range after {
+		if after[name] != before[name] {
+			t.Errorf("%s has changed", name)
+		}
+	}
+	if len(after) != len(before) {
+		t.Errorf("%d files, want %d", len(after), len(before))
+	}
+}
+
+// A crash between any two steps leaves the old ledger, the new one, or an error
+// that says to restore.
+func TestRestoreCrash(t *testing.T) {
+	old := takeImage(t, paidStore(t))
+	path := old.put(t)
+	_, err := Restore(image{old.db, nil}.put(t), path, policy(t), 8)
+	must(t, err)
+	restored := takeImage(t, path)
+	foreign := func() image { // a longer ledger of another history
+		path := newPath(t)
+		s, l := open(t, path)
+		for round := uint64(1); round <= 12; round++ {
+			must(t, unprotect(l, round))
+		}
+		must(t, s.Close())
+		return takeImage(t, path)
+	}()
+	for _, c := range []struct {
+		name  string
+		left  image
+		want  error
+		round uint64
+	}{
+		{"before", old, nil, 4},
+		{"new database, old anchor of its history", image{restored.db, old.anchor}, nil, 8},
+		{"new database, foreign anchor", image{restored.db, foreign.anchor}, ErrRolledBack, 0},
+		{"new database, no anchor", image{restored.db, nil}, ErrRolledBack, 0},
+		{"after", restored, nil, 8},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := c.left.put(t)
+			must(t, os.WriteFile(path+".restoring", []byte("half a copy"), 0o600))
+			if err := ledgerError(t, path); !errors.Is(err, c.want) {
+				t.Fatalf("open: %v, want %v", err, c.want)
+			}
+			if c.want == nil {
+				s, l := open(t, path)
+				if l.Round() != c.round {
+					t.Fatalf("round %d, want %d", l.Round(), c.round)
+				}
+				must(t, s.Close())
+			}
+			_, err := Restore(path, path, policy(t), 0) // again
+			must(t, err)
+			if _, l := open(t, path); l.Round() < c.round || l.Retired() != 6 {
+				t.Fatalf("round %d, retired %d after the second try", l.Round(), l.Retired())
+			}
+		})
+	}
+}
+
+// A copy is of one moment, whatever is written while it is made.
+func TestBackupWhileRunning(t *testing.T) {
+	s, l := open(t, newPath(t))
+	m := gaussian(t, 1000)
+	pay(t, l, 1, m, 1)
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for round := uint64(2); round < 1000; round++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if _, err := payFor(l, round, m, []privacy.Cohort{1}); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	}()
+	var copies []string
+	for range 8 {
+		copies = append(copies, backup(t, s))
+	}
+	close(stop)
+	<-done
+	last := uint64(1)
+	for _, from := range copies {
+		path := newPath(t)
+		_, err := Restore(from, path, policy(t), 0)
+		must(t, err)
+		_, again := open(t, path)
+		if again.Round() < last || again.Round() > l.Round() || again.Retired() != 1 {
+			t.Fatalf("the copy is of round %d, after one of %d and before %d", again.Round(), last, l.Round())
+		}
+		last = again.Round()
+	}
+}
+
+func TestBackupThatCannotBeWritten(t *testing.T) {
+	s, l := open(t, newPath(t))
+	f, err := os.Open(s.path) // for reading only
+	must(t, err)
+	if err := errors.Join(s.Backup(f), f.Close()); err == nil {
+		t.Fatal("a copy was written to a file open for reading")
+	}
+	pay(t, l, 1, gaussian(t, 10), 1)
+}

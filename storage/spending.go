@@ -1,0 +1,108 @@
+package storage
+
+import (
+	"bytes"
+
+	"p2pnode/privacy"
+)
+
+// Round is the highest round that can not be used any more, because it was paid,
+// committed or burned, or skipped by [Ledger.Retire]; 0 before the first.
+func (l *Ledger) Round() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.round
+}
+
+// Outgoing is the newest committed message and its round, to be sent again and
+// served to late joiners byte for byte; round 0 and no bytes before the first.
+func (l *Ledger) Outgoing() (round uint64, message []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.last.round, bytes.Clone(l.last.message)
+}
+
+// State is the agent's state as stored last, no bytes before the first time. Its
+// round may be below Round: that one was burned.
+func (l *Ledger) State() []byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return bytes.Clone(l.last.state)
+}
+
+// Unbounded reports whether anything was ever released without a guarantee.
+func (l *Ledger) Unbounded() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.unprotected > 0
+}
+
+// Unprotected is how many rounds were released without a guarantee. Rounds
+// themselves do not tell, they jump when cohorts are retired.
+func (l *Ledger) Unprotected() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.unprotected
+}
+
+// Spending is what one cohort has paid.
+type Spending struct {
+	Cohort   privacy.Cohort
+	Releases int
+	Share    float64 // of its budget, in [0, 1]
+	Retired  bool    // it pays for nothing any more, whatever its share
+}
+
+// Spending lists the cohorts that ever paid, sorted, all at one moment.
+func (l *Ledger) Spending() []Spending {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.spending()
+}
+
+func (l *Ledger) spending() []Spending {
+	list := make([]Spending, len(l.cohorts))
+	for i, c := range l.cohorts {
+		list[i] = Spending{c, l.account.Releases(c), l.account.Spent(c), c <= l.retired}
+	}
+	return list
+}
+
+// Retired is the last retired cohort: this one and all before it pay for nothing
+// any more, whether they ever paid or not. 0 is none.
+func (l *Ledger) Retired() privacy.Cohort {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.retired
+}
+
+// Position is how many releases of the policy's schedule are behind, burned ones
+// included.
+func (l *Ledger) Position() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.account.Position()
+}
+
+// Exhausted reports whether a cohort cannot pay for the next release.
+func (l *Ledger) Exhausted(c privacy.Cohort) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	m, ok := l.next()
+	return !ok || l.account.Exhausted(c, m)
+}
+
+// Left is how many more releases a cohort can pay for, and next what share of its
+// budget the next of them costs. Both are 0 for a retired or exhausted cohort.
+func (l *Ledger) Left(c privacy.Cohort) (left int, next float64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	m, ok := l.next()
+	if !ok || l.account.Exhausted(c, m) {
+		return 0, 0
+	}
+	return l.account.Left(c), l.account.Share(m)
+}
+
+// next is the mechanism of the next release.
+func (l *Ledger) next() (privacy.Mechanism, bool) { return l.policy.Next(l.account.Position()) }

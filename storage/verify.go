@@ -1,0 +1,80 @@
+package storage
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"go.etcd.io/bbolt"
+
+	"p2pnode/privacy"
+)
+
+// Verification is what [Ledger.Verify] found.
+type Verification struct {
+	Entries uint64 `json:"entries"`
+	Round   uint64 `json:"round"`
+	Anchor  uint64 `json:"anchor"` // the entry the anchor stands at
+}
+
+// Verify reads the chain and the anchor from disk again and compares them with
+// what is counted; payments wait for it. Its errors are those of
+// [Store.OpenLedger], and ErrPoisoned after a failed write.
+func (l *Ledger) Verify() (Verification, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.store.writable(); err != nil {
+		return Verification{}, err
+	}
+	a, err := readAnchor(anchorPath(l.store.path))
+	if err != nil {
+		return Verification{}, err
+	}
+	stored, err := l.store.readLedger(l.policy, a)
+	if err == nil && (a.head != l.head || !l.same(stored)) {
+		err = fmt.Errorf("%w: the ledger on disk is not the one that is counted, stop the node", ErrDamaged)
+	}
+	if err != nil {
+		return Verification{}, fmt.Errorf("%w (ledger of %s)", err, l.store.path)
+	}
+	return Verification{Entries: stored.head.sequence, Round: stored.round, Anchor: a.head.sequence}, nil
+}
+
+// same reports whether both ledgers count the same.
+func (l *Ledger) same(o *Ledger) bool {
+	return l.head == o.head && l.round == o.round && l.paid == o.paid && l.retired == o.retired &&
+		l.unprotected == o.unprotected && slices.Equal(l.spending(), o.spending()) &&
+		l.last.round == o.last.round && bytes.Equal(l.last.message, o.last.message) && bytes.Equal(l.last.state, o.last.state)
+}
+
+// Line is one entry of the ledger, in words, for export.
+type Line struct {
+	Sequence uint64         `json:"sequence"`
+	Kind     string         `json:"kind"`             // opened, paid, unprotected, retired
+	Round    uint64         `json:"round,omitempty"`  // of retired: rounds go on above it
+	Cohort   privacy.Cohort `json:"cohort,omitempty"` // of retired: this one and all before
+	Cost     float64        `json:"cost,omitempty"`   // in what the account adds up
+	Terms    *privacy.Terms `json:"terms,omitempty"`  // of opened
+	CRC      string         `json:"crc"`              // of all entries up to this one, in hexadecimal
+}
+
+// Lines reads the whole ledger from disk, in order, and checks its chain.
+func (l *Ledger) Lines() (lines []Line, err error) {
+	err = l.store.view(func(tx *bbolt.Tx) error {
+		return walkLedger(tx, func(e entry, head link) error {
+			line := Line{
+				Sequence: e.sequence, Kind: e.kind.String(), Round: e.round,
+				Cohort: e.cohort, Cost: e.cost, CRC: fmt.Sprintf("%08x", head.crc),
+			}
+			if e.kind.opening() {
+				line.Terms = &e.terms
+			}
+			lines = append(lines, line)
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("storage: read the ledger: %w", err)
+	}
+	return lines, nil
+}

@@ -1,0 +1,108 @@
+package storage
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"testing"
+
+	"go.etcd.io/bbolt"
+
+	"p2pnode/privacy"
+)
+
+// Verify reads the disk: what was changed under an open ledger is found.
+func TestVerifyNoticesChanges(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		want   error
+		change func(t *testing.T, s *Store, l *Ledger)
+	}{
+		{"nothing", nil, func(*testing.T, *Store, *Ledger) {}},
+		{"no anchor", ErrRolledBack, func(t *testing.T, s *Store, l *Ledger) { must(t, os.Remove(anchorPath(s.path))) }},
+		{"older anchor", ErrDamaged, func(t *testing.T, s *Store, l *Ledger) {
+			must(t, os.WriteFile(anchorPath(s.path), encodeAnchor(link{}), 0o600))
+		}},
+		{"newer anchor", ErrRolledBack, func(t *testing.T, s *Store, l *Ledger) {
+			must(t, os.WriteFile(anchorPath(s.path), encodeAnchor(link{sequence: 99}), 0o600))
+		}},
+		{"an entry gone", ErrDamaged, func(t *testing.T, s *Store, l *Ledger) {
+			must(t, s.update(func(tx *bbolt.Tx) error { return tx.Bucket(bucketLedger).Delete(numberKey(2)) }))
+		}},
+		{"an entry more", ErrDamaged, func(t *testing.T, s *Store, l *Ledger) {
+			must(t, s.update(func(tx *bbolt.Tx) error {
+				_, err := putEntries(tx.Bucket(bucketLedger), l.head, []entry{{kind: entryUnprotected, round: 3}})
+				return err
+			}))
+		}},
+		{"another state", ErrDamaged, func(t *testing.T, s *Store, l *Ledger) { l.last.state = []byte("x") }},
+		{"after a failed write", ErrPoisoned, func(t *testing.T, s *Store, l *Ledger) { s.failed.Store(true) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, l := open(t, newPath(t))
+			pay(t, l, 1, gaussian(t, 10), 1, 2)
+			must(t, commitRound(l, 1))
+			c.change(t, s, l)
+			v, err := l.Verify()
+			if !errors.Is(err, c.want) || err == nil && v != (Verification{Entries: 3, Round: 1, Anchor: 3}) {
+				t.Fatalf("verified %+v: %v, want %v", v, err, c.want)
+			}
+		})
+	}
+}
+
+func TestLinesTellTheLedger(t *testing.T) {
+	s, l := open(t, newPath(t))
+	if lines, err := l.Lines(); err != nil || len(lines) != 0 {
+		t.Fatalf("a new ledger has lines %v, error %v", lines, err)
+	}
+	m := gaussian(t, 10)
+	pay(t, l, 1, m, 2)
+	must(t, unprotect(l, 2))
+	must(t, l.Retire(7))
+	pay(t, l, 8, m, 3)
+	_, l = reopen(t, s)
+	lines, err := l.Lines()
+	must(t, err)
+	var crcs []string
+	for i := range lines {
+		crcs = append(crcs, lines[i].CRC)
+		lines[i].CRC = ""
+		if lines[i].Terms != nil {
+			if *lines[i].Terms != terms {
+				t.Errorf("the terms are %+v, want %+v", *lines[i].Terms, terms)
+			}
+			lines[i].Terms = nil
+		}
+	}
+	cost, _ := l.account.Price(m)
+	if want := []Line{
+		{Sequence: 1, Kind: "opened"},
+		{Sequence: 2, Kind: "paid", Round: 1, Cohort: 2, Cost: cost},
+		{Sequence: 3, Kind: "unprotected", Round: 2},
+		{Sequence: 4, Kind: "retired", Round: 7, Cohort: 2},
+		{Sequence: 5, Kind: "paid", Round: 8, Cohort: 3, Cost: cost},
+	}; !slices.Equal(lines, want) {
+		t.Errorf("lines %+v, want %+v", lines, want)
+	}
+	slices.Sort(crcs)
+	if len(slices.Compact(crcs)) != 5 || len(crcs[0]) != 8 {
+		t.Errorf("the CRCs are %v", crcs)
+	}
+}
+
+// The ledger of other terms keeps all of them.
+func TestOtherTermsSurvive(t *testing.T) {
+	for _, want := range []privacy.Terms{
+		terms,
+		{Budget: budget, Dimension: 3, Accounting: privacy.PureFilter},
+		{Budget: budget, Dimension: dim, Accounting: privacy.RenyiFilter, Order: 7.5},
+		{Budget: budget, Dimension: dim, Accounting: privacy.CommittedPlan, Plan: [32]byte{1, 31: 2}},
+	} {
+		data, head := encodeEntry(link{}, openingEntry(want))
+		e, to, err := decodeEntry(link{}, numberKey(1), data)
+		if err != nil || to != head || e.terms != want || (e.kind == entryBudget) != (want == terms) {
+			t.Errorf("%+v is read as %+v, error %v", want, e, err)
+		}
+	}
+}
