@@ -4,6 +4,8 @@ package node
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -78,6 +80,51 @@ func TestTortureVerifier(t *testing.T) {
 			}
 			if (err == nil) != (c.want == "") || !strings.Contains(fmt.Sprint(err), c.want) {
 				t.Errorf("error %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// The injector does what it says, seen on the file that the first write makes.
+func TestTortureInjector(t *testing.T) {
+	const whole = 4 * 4096 // bbolt's first write
+	for _, c := range []struct {
+		action      action
+		after       int
+		least, most int64 // size of the file, -1 without one
+		how         string
+	}{
+		{killBefore, 0, -1, -1, "killed"}, // the file is made
+		{killAfter, 0, 0, 0, "killed"},
+		{killBefore, 1, 0, 0, "killed"}, // and written
+		{killAfter, 1, whole, whole, "killed"},
+		{tornKill, 0, 1, whole - 1, "killed"},
+		{tornFull, 0, 1, whole - 1, "did not start"},
+		{noSpace, 1, 0, 0, "did not start"},
+		{ioErrorLate, 0, whole, whole, "did not start"},
+		{powerCut, 0, 0, whole - 1, "killed"},
+	} {
+		t.Run(fmt.Sprint(c.action, c.after), func(t *testing.T) {
+			chain := &chain{base: t.TempDir()}
+			if err := chain.renew(); err != nil {
+				t.Fatal(err)
+			}
+			i := newInjector(fault{action: c.action, after: c.after})
+			text, status, err := runChild(i, chain.dir, "")
+			needPtrace(t, err)
+			all, err := parseSayings(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if how, err := ending(all, status, i); err != nil || how != c.how {
+				t.Errorf("the child: %s, %v; want %s", how, err, c.how)
+			}
+			size := int64(-1)
+			if info, err := os.Stat(filepath.Join(chain.dir, storeFile)); err == nil {
+				size = info.Size()
+			}
+			if size < c.least || size > c.most {
+				t.Errorf("the file has %d bytes, want %d to %d", size, c.least, c.most)
 			}
 		})
 	}

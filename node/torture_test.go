@@ -28,12 +28,7 @@ func enumerate(t *testing.T, base string) (points []point) {
 	c := &chain{base: base}
 	for _, fresh := range []bool{true, false} {
 		o, err := c.torture(point{fault: fault{action: killAfter, after: 1 << 30}, fresh: fresh})
-		if errors.Is(err, syscall.EPERM) {
-			t.Skipf("this machine does not allow ptrace: %v", err)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		needPtrace(t, err)
 		if o.reached || o.rounds != tortureReleases {
 			t.Fatalf("an undisturbed child made %d releases (%s)", o.rounds, o.how)
 		}
@@ -48,6 +43,18 @@ func enumerate(t *testing.T, base string) (points []point) {
 		}
 	}
 	return points
+}
+
+// needPtrace fails the test if err is not nil, and skips it where a process may
+// not trace its children.
+func needPtrace(t *testing.T, err error) {
+	t.Helper()
+	if errors.Is(err, syscall.EPERM) {
+		t.Skipf("this machine does not allow ptrace: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // choose takes n points, spread evenly over all there are, in random order; what

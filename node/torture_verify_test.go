@@ -132,6 +132,9 @@ func newPast() *past {
 	return &past{drawn: make(map[uint64]bool), sent: make(map[uint64]string), burned: make(map[uint64]bool)}
 }
 
+// empty reports whether the directory never held anything.
+func (p *past) empty() bool { return p.held.round == 0 && len(p.drawn) == 0 && len(p.sent) == 0 }
+
 // hear checks what one child said. said is how many lines it had begun when it
 // was told of an error, -1 if it was not.
 func (p *past) hear(all []saying, said int) error {
