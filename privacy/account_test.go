@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strconv"
 	"testing"
@@ -19,7 +20,7 @@ func mustAccount(t testing.TB, b Budget, dim int) *Account {
 }
 
 // spend pays for one release of m if it can.
-func spend(t *testing.T, a *Account, m Mechanism, c Cohort) bool {
+func spend(t testing.TB, a *Account, m Mechanism, c Cohort) bool {
 	t.Helper()
 	debits := a.Admit(m, []Cohort{c})
 	for _, d := range debits {
@@ -193,6 +194,218 @@ func TestDecisionsAllocateOnlyTheResult(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(100, func() { a.Exhausted(3, m); a.Spent(3) }); n != 0 {
 		t.Errorf("Exhausted and Spent allocate %v times", n)
+	}
+}
+
+// Whatever the accounting, to decide on one cohort allocates nothing.
+func TestDecisionsDoNotAllocate(t *testing.T) {
+	for name, c := range decisions(t) {
+		if n := testing.AllocsPerRun(100, func() {
+			c.account.Price(c.m)
+			c.account.Exhausted(3, c.m)
+			c.account.Share(c.m)
+			c.account.Spent(3)
+		}); n != 0 {
+			t.Errorf("%s: a decision allocates %v times", name, n)
+		}
+	}
+}
+
+type decision struct {
+	account *Account
+	m       Mechanism
+}
+
+// decisions is, for each accounting, an account with fifty cohorts that paid and the
+// mechanism that is next. The plan has a thousand steps.
+func decisions(t testing.TB) map[string]decision {
+	b := Budget{1, 1e-6}
+	filter := func(a Accounting, order float64) *Account {
+		return mustOpen(t, Policy{Terms: Terms{Budget: b, Dimension: 10, Accounting: a, Order: order}})
+	}
+	gaussian, laplace := mustGaussian(t, 1, 1000), must(t)(NewLaplace(1, 10000))
+	var steps []Step
+	for k := range 1000 {
+		steps = append(steps, Step{mustGaussian(t, 1, 5000+float64(k)), 1})
+	}
+	plan := Policy{Terms: Terms{Budget: b, Dimension: 10, Accounting: CommittedPlan}, Schedule: NewSchedule(steps...)}
+	plan.Terms.Plan = plan.Schedule.Hash()
+	all := map[string]decision{
+		"gdp":            {filter(GaussianFilter, 0), gaussian},
+		"pure":           {filter(PureFilter, 0), laplace},
+		"renyi/gaussian": {filter(RenyiFilter, 20), gaussian},
+		"renyi/laplace":  {filter(RenyiFilter, 20), laplace},
+		"plan":           {mustOpen(t, plan), steps[0].Mechanism},
+	}
+	for name, c := range all {
+		for cohort := range Cohort(50) {
+			if name != "plan" && !spend(t, c.account, c.m, cohort) {
+				t.Fatalf("%s: cohort %d cannot pay", name, cohort)
+			}
+		}
+	}
+	return all
+}
+
+// BenchmarkDecision is price and affordability of one cohort.
+func BenchmarkDecision(b *testing.B) {
+	for name, c := range decisions(b) {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if c.account.Exhausted(3, c.m) {
+					b.Fatal("exhausted")
+				}
+			}
+		})
+	}
+}
+
+// Who was retired pays for nothing, at no price; who came later does. To retire less than
+// before changes nothing.
+func TestRetire(t *testing.T) {
+	everyAccount(t, func(t *testing.T, a *Account, m Mechanism) {
+		cohorts := []Cohort{0, 4, 5, math.MaxUint64}
+		if a.Retired(0) || len(a.Admit(m, cohorts)) != 4 {
+			t.Error("cohorts begin retired")
+		}
+		spend(t, a, m, 4)
+		m, _ = a.policy.Next(a.Position())
+		price, _ := a.Price(m)
+		spent := a.Spent(4)
+		a.Retire(4)
+		a.Retire(2)
+		debits := a.Admit(m, cohorts)
+		if !slices.Equal(debits, []Debit{{5, price}, {math.MaxUint64, price}}) {
+			t.Errorf("admitted %v", debits)
+		}
+		for _, c := range []Cohort{0, 4} {
+			if !a.Retired(c) || !a.Exhausted(c, m) || a.Left(c) != 0 || a.Apply(Debit{c, price}) == nil {
+				t.Errorf("cohort %d is not retired", c)
+			}
+		}
+		if a.Spent(4) != spent || a.Releases(4) != 1 || a.Retired(5) || a.Left(5) == 0 {
+			t.Error("to retire changes what was spent, or who comes later")
+		}
+		a.Retire(math.MaxUint64)
+		if len(a.Admit(m, cohorts)) != 0 {
+			t.Error("somebody is left when all are retired")
+		}
+	})
+}
+
+// everyAccount calls f with an account of each accounting, and its first mechanism.
+func everyAccount(t *testing.T, f func(*testing.T, *Account, Mechanism)) {
+	for _, d := range []Design{
+		{Accounting: GaussianFilter}, {Accounting: PureFilter, Noise: Laplace},
+		{Accounting: RenyiFilter}, {Accounting: CommittedPlan},
+	} {
+		d.Budget, d.Dimension, d.Clip, d.Releases = Budget{1, 1e-6}, 4, 1, 7
+		p := mustPolicy(t, d)
+		m, _ := p.Next(0)
+		t.Run(string(d.Accounting), func(t *testing.T) { f(t, mustOpen(t, p), m) })
+	}
+}
+
+// Position, Releases and Left count what was paid, each in its own way.
+func TestCounting(t *testing.T) {
+	everyAccount(t, func(t *testing.T, a *Account, m Mechanism) {
+		plan := a.policy.Terms.Accounting == CommittedPlan
+		for k := range 7 {
+			debits := a.Admit(m, []Cohort{Cohort(k % 2), 9})
+			for _, d := range debits {
+				if err := a.Apply(d); err != nil {
+					t.Fatal(err)
+				}
+			}
+			left := 7 - (k+2-k%2)/2 // of cohort 0, which took part in every second
+			if plan {
+				left = 7 - (k + 1)
+			}
+			if len(debits) != 2 || a.Position() != k+1 || a.Releases(9) != k+1 || a.Left(9) != 6-k || a.Left(0) != left {
+				t.Fatalf("after %d: %v, position %d, %d left for 9 and %d for 0, want %d", k+1, debits, a.Position(), a.Left(9), a.Left(0), left)
+			}
+		}
+		if s := a.Spent(9); s < 1-1e-6 || s > 1 {
+			t.Errorf("%v is spent", s)
+		}
+		// A cohort that comes late has its whole budget under a filter, and what is
+		// left of the plan under a plan.
+		if late, want := a.Left(50), map[bool]int{true: 0, false: 7}[plan]; late != want {
+			t.Errorf("a late cohort has %d left, want %d", late, want)
+		}
+	})
+}
+
+// What cannot be opened: each with a reason.
+func TestOpenAccountErrors(t *testing.T) {
+	gaussian := must(t)(NewGaussian(1, 100))
+	sampled := must(t)(gaussian.Subsampled(1, 2))
+	wide := must(t)(gaussian.Bounded(1, 99))
+	b := Budget{1, 1e-6}
+	for name, p := range map[string]Policy{
+		"nothing":         {},
+		"budget":          {Terms: Terms{Dimension: 1, Accounting: GaussianFilter}},
+		"dimension":       {Terms: Terms{Budget: b, Accounting: GaussianFilter}},
+		"accounting":      {Terms: Terms{Budget: b, Dimension: 1, Accounting: "sum"}},
+		"no order":        {Terms: Terms{Budget: b, Dimension: 1, Accounting: RenyiFilter}},
+		"order one":       {Terms: Terms{Budget: b, Dimension: 1, Accounting: RenyiFilter, Order: 1}},
+		"order NaN":       {Terms: Terms{Budget: b, Dimension: 1, Accounting: RenyiFilter, Order: math.NaN()}},
+		"order infinite":  {Terms: Terms{Budget: b, Dimension: 1, Accounting: RenyiFilter, Order: math.Inf(1)}},
+		"order too low":   {Terms: Terms{Budget: b, Dimension: 1, Accounting: RenyiFilter, Order: 1.5}},
+		"stray order":     {Terms: Terms{Budget: b, Dimension: 1, Accounting: GaussianFilter, Order: 2}},
+		"stray plan":      {Terms: Terms{Budget: b, Dimension: 1, Accounting: GaussianFilter, Plan: [32]byte{1}}},
+		"laplace in gdp":  {Terms{Budget: b, Dimension: 1, Accounting: GaussianFilter}, NewSchedule(Step{must(t)(NewLaplace(1, 100)), 1})},
+		"gaussian pure":   {Terms{Budget: b, Dimension: 1, Accounting: PureFilter}, NewSchedule(Step{gaussian, 1})},
+		"sampled":         {Terms{Budget: b, Dimension: 1, Accounting: GaussianFilter}, NewSchedule(Step{gaussian, 1}, Step{sampled, 1})},
+		"too wide":        {Terms{Budget: b, Dimension: 98, Accounting: GaussianFilter}, NewSchedule(Step{wide, 1})},
+		"unprotected":     {Terms{Budget: b, Dimension: 1, Accounting: GaussianFilter}, NewSchedule(Step{must(t)(NewUnprotected(1)), 1})},
+		"zero mechanism":  {Terms{Budget: b, Dimension: 1, Accounting: GaussianFilter}, NewSchedule(Step{Mechanism{}, 1})},
+		"all coordinates": {Terms: Terms{Budget: Budget{1e-9, 1e-6}, Dimension: 1 << 40, Accounting: GaussianFilter}},
+	} {
+		if _, err := OpenAccount(p); err == nil {
+			t.Errorf("%s: an account is opened", name)
+		}
+	}
+}
+
+// Nothing but a policy makes an account that admits anything: the zero one has no limit,
+// and there is no field to set.
+func TestZeroAccount(t *testing.T) {
+	var a Account
+	m := mustGaussian(t, 1, 1000)
+	if len(a.Admit(m, []Cohort{1})) != 0 || !a.Exhausted(1, m) || a.Share(m) != 0 || a.Left(1) != 0 {
+		t.Error("the zero account admits something")
+	}
+	for _, cost := range []float64{0, 1e-300, 1, math.NaN(), math.Inf(1)} {
+		if a.Apply(Debit{1, cost}) == nil {
+			t.Errorf("the zero account accepts a debit of %v", cost)
+		}
+	}
+	for i := range reflect.TypeFor[Account]().NumField() {
+		if f := reflect.TypeFor[Account]().Field(i); f.IsExported() {
+			t.Errorf("Account.%s can be set from outside", f.Name)
+		}
+	}
+}
+
+// A number from the offline accountant cannot be spent: what a method of an account takes is
+// mechanisms and cohorts, and the one number, of a debit, only adds to what was spent.
+func TestAccountsTakeNoNumbers(t *testing.T) {
+	account := reflect.TypeFor[*Account]()
+	for i := range account.NumMethod() {
+		method := account.Method(i)
+		for j := 1; j < method.Type.NumIn(); j++ {
+			switch in := method.Type.In(j); in {
+			case reflect.TypeFor[Mechanism](), reflect.TypeFor[Cohort](), reflect.TypeFor[[]Cohort]():
+			case reflect.TypeFor[Debit]():
+				if method.Name != "Apply" {
+					t.Errorf("%s takes a debit", method.Name)
+				}
+			default:
+				t.Errorf("%s takes a %s", method.Name, in)
+			}
+		}
 	}
 }
 

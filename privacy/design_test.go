@@ -32,7 +32,7 @@ func everyDesign(t *testing.T, f func(*testing.T, Design)) {
 		for _, noise := range c.noises {
 			for _, batch := range c.batches {
 				for _, pace := range []Pace{Uniform, Growing, OneShot} {
-					d := Design{Budget: Budget{0.8, 1e-6}, Dimension: 20, Clip: 3, Releases: 6, Noise: noise, Accounting: c.accounting, Pace: pace}
+					d := Design{Budget: Budget{0.8, 1e-6}, Dimension: 20, Clip: 3, Releases: 4, Noise: noise, Accounting: c.accounting, Pace: pace}
 					switch pace {
 					case Growing:
 						d.Contraction = 0.8

@@ -161,9 +161,10 @@ func (s Schedule) truncationTails(dim int) float64 {
 // so that d = (1-tau) delta - e^eps tau suffices. A random batch is part of
 // both worlds and changes nothing.
 //
-// DP-dKM, theorem 6, takes the mass of one end as delta and sigma = sensitivity/sqrt(eps)
-// for the rest. That is wrong: with this sigma the loss exceeds eps also where both
-// worlds have mass, and at (0.5, 0.001) the true delta is 0.238.
+// DP-dKM, theorem 6, takes the mass of one end as delta and the standard deviation
+// sensitivity/sqrt(2 eps). That is wrong for every eps and every delta below a
+// half: the loss exceeds eps also where both worlds have mass. At (0.5, 0.001) the
+// true delta is 0.238.
 func truncationCharge(b Budget, logTau float64) Budget {
 	if math.IsInf(logTau, -1) {
 		return b
