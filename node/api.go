@@ -145,11 +145,26 @@ func (n *Node) serveImport(w http.ResponseWriter, r *http.Request) {
 // serveBackup streams the copy. One that fails on the way breaks the connection,
 // so that nobody takes a part for the whole.
 func (n *Node) serveBackup(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Content-Type", "application/octet-stream")
-	if err := n.Backup(r.Context(), w); err != nil {
+	out := &begunWriter{Writer: w}
+	err := n.Backup(r.Context(), out)
+	if err != nil && !out.begun {
+		reply(w, nil, err)
+	} else if err != nil {
 		n.log.Error("backup failed", "error", err)
 		panic(http.ErrAbortHandler)
 	}
+}
+
+// begunWriter remembers whether anything was written.
+type begunWriter struct {
+	io.Writer
+	begun bool
+}
+
+// Write implements [io.Writer].
+func (w *begunWriter) Write(p []byte) (int, error) {
+	w.begun = true
+	return w.Writer.Write(p)
 }
 
 // requestError is a mistake in what was asked for, not in the node.

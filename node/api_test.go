@@ -1,10 +1,12 @@
 package node
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
 	"math/rand/v2"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -61,9 +63,83 @@ func TestOwnerThroughSocket(t *testing.T) {
 	if r, err := owner.Import(t.Context(), strings.NewReader("a,b,y\n1,0,2\n"), false); err != nil || r.Records != 1 {
 		t.Errorf("import: %+v, %v", r, err)
 	}
+	ownerSeesTheRest(t, n, owner)
 	cancel()
 	if err := <-served; err != nil {
 		t.Errorf("Serve: %v", err)
+	}
+}
+
+// ownerSeesTheRest asks what the daemon answers about its ledger and records.
+func ownerSeesTheRest(t *testing.T, n *Node, owner Owner) {
+	t.Helper()
+	if v, err := owner.Verify(t.Context()); err != nil || v.Entries != 0 {
+		t.Errorf("verify: %+v, %v", v, err)
+	}
+	if _, err := testDoor(n).release(query(mechanism(n), 1, 1)); err != nil {
+		t.Fatal(err)
+	}
+	want, err := n.Ledger(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lines, err := owner.Ledger(t.Context()); err != nil || len(lines) != 2 || lines[1] != want[1] || *lines[0].Terms != *want[0].Terms {
+		t.Errorf("ledger %+v, %v; want %+v", lines, err, want)
+	}
+	if v, err := owner.Verify(t.Context()); err != nil || v.Entries != 2 || v.Round != 1 || v.Anchor != 2 {
+		t.Errorf("verify: %+v, %v", v, err)
+	}
+	if err := owner.Delete(t.Context(), []uint64{7}); err != nil {
+		t.Errorf("delete: %v", err)
+	}
+	if list, err := owner.Records(t.Context(), true); err != nil || len(list) != 31 || !list[6].Deleted || len(list[8].Features) < 3 {
+		t.Errorf("records: %+v, %v", list, err)
+	}
+	var direct, copied bytes.Buffer
+	if err := errors.Join(n.Backup(t.Context(), &direct), owner.Backup(t.Context(), &copied)); err != nil || !bytes.Equal(direct.Bytes(), copied.Bytes()) {
+		t.Errorf("backup: %d bytes, %v; want %d", copied.Len(), err, direct.Len())
+	}
+}
+
+// A wrong request is 400, one that does not fit what is stored 409, what the node
+// could not do 500.
+func TestStatusCodes(t *testing.T) {
+	n := testNode(t, lineTask(), lineRecords(fixed(1), 5), nil)
+	h := n.handler()
+	ask := func(method, path, body string) int {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader(body)))
+		return w.Code
+	}
+	for _, c := range []struct {
+		method, path, body string
+		want               int
+	}{
+		{"GET", "/status", "", 200},
+		{"POST", "/status", "", 405},
+		{"GET", "/nothing", "", 404},
+		{"POST", "/predict", `{"a":"1","b":"0"}`, 200},
+		{"POST", "/predict", `{"a":"1"}`, 400},
+		{"POST", "/predict", `{"a":"1","b":"0","c":"0"}`, 400},
+		{"POST", "/predict", `{`, 400},
+		{"POST", "/records", "a,b,y\n1,0,x\n", 422},
+		{"POST", "/records", "", 400},
+		{"POST", "/delete", `[1]`, 200},
+		{"POST", "/delete", `[1]`, 409},
+		{"POST", "/delete", `[-1]`, 400},
+		{"GET", "/backup", "", 200},
+	} {
+		if got := ask(c.method, c.path, c.body); got != c.want {
+			t.Errorf("%s %s %s: %d, want %d", c.method, c.path, c.body, got, c.want)
+		}
+	}
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/verify", "/ledger", "/backup"} {
+		if got := ask("GET", path, ""); got != 500 {
+			t.Errorf("%s of a closed node: %d, want 500", path, got)
+		}
 	}
 }
 

@@ -33,10 +33,7 @@ func (n *Node) Ledger(context.Context) ([]Line, error) { return n.ledger.Lines()
 // neighbours, but not the identity, the configuration and the task. It may run
 // beside everything else.
 func (n *Node) Backup(ctx context.Context, w io.Writer) error {
-	if err := n.store.Backup(contextWriter{ctx, w}); err != nil {
-		return fmt.Errorf("node: copy the database: %w", err)
-	}
-	return nil
+	return n.store.Backup(contextWriter{ctx, w})
 }
 
 // contextWriter stops writing when its context ends.
@@ -82,13 +79,16 @@ func Restore(dir, from string) (kept string, err error) {
 	return kept, nil
 }
 
+// leastCopy is less than any database has bytes: four pages of the smallest size.
+const leastCopy = 4 * 4096
+
 // checkCopy refuses a copy that is none, or that of another node.
 func checkCopy(path string, files dirFiles) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return fmt.Errorf("node: read the copy: %w", err)
 	}
-	if !info.Mode().IsRegular() || info.Size() == 0 {
+	if !info.Mode().IsRegular() || info.Size() < leastCopy {
 		return fmt.Errorf("node: %s is no copy of a node's database; name a file that p2pnode backup made", path)
 	}
 	store, err := storage.Open(path)

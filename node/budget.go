@@ -19,6 +19,7 @@ type Budget struct {
 	// Unprotected that the configuration says so now.
 	Unbounded   bool   `json:"unbounded"`
 	Unprotected bool   `json:"unprotected"`
+	Bare        int    `json:"unprotected_releases"` // released without a guarantee so far
 	Noise       string `json:"noise"`
 	Accounting  string `json:"accounting"`
 	Pace        string `json:"pace"`
@@ -71,6 +72,7 @@ type BudgetSummary struct {
 	Spent     float64 `json:"spent"` // share of the budget, in [0, 1]
 	Left      int     `json:"left"`  // releases
 	Unbounded bool    `json:"unbounded"`
+	Planned   bool    `json:"planned"` // by a plan, which new records do not prolong
 }
 
 // visibleTo and notCovered are true of every node.
@@ -94,15 +96,13 @@ func (n *Node) Budget(context.Context) (Budget, error) {
 	}
 	c := n.files.config
 	b := Budget{
-		Epsilon: c.Epsilon, Delta: c.Delta, Unbounded: n.unbounded(), Unprotected: !c.protected(),
+		Epsilon: c.Epsilon, Delta: c.guarantee().Delta, Unbounded: n.unbounded(), Unprotected: !c.protected(), Bare: n.ledger.Unprotected(),
 		Noise: c.Noise, Accounting: c.Accounting, Pace: c.Pace, Releases: c.Releases,
 		Cohorts: cohorts, Person: []PersonBudget{},
 		VisibleTo: visibleTo, NotCovered: notCovered(),
 	}
-	// A cohort number that no record has stands for the next one.
-	b.Left, b.Next = n.left(storage.Spending{Cohort: math.MaxInt64})
-	if len(cohorts) > 0 {
-		b.Left, b.Next = 0, 0
+	if len(cohorts) == 0 {
+		b.Left, b.Next = n.left(1)
 	}
 	for _, k := range cohorts {
 		if k.Records > 0 && k.Left >= b.Left {
@@ -122,14 +122,23 @@ func (n *Node) Budget(context.Context) (Budget, error) {
 // unbounded reports whether there is or will be no guarantee.
 func (n *Node) unbounded() bool { return n.ledger.Unbounded() || !n.files.config.protected() }
 
+// guarantee is what the ledger keeps: under pure accounting more than was asked for.
+func (c *Config) guarantee() privacy.Budget {
+	if c.Accounting == string(privacy.PureFilter) {
+		return privacy.Budget{Epsilon: c.Epsilon}
+	}
+	return privacy.Budget{Epsilon: c.Epsilon, Delta: c.Delta}
+}
+
 // person is the guarantee for somebody with k records. Under the Gaussian filter
 // it is exact and leaves delta as it is; else the group privacy lemma gives it
 // (Vadhan 2017, "The Complexity of Differential Privacy", lemma 2.2).
 func (c *Config) person(k int) PersonBudget {
-	one := privacy.Budget{Epsilon: c.Epsilon, Delta: c.Delta}
-	several := one.ForRecords(k)
-	if c.Accounting != string(privacy.GaussianFilter) {
-		several.Epsilon = float64(k) * one.Epsilon
+	one := c.guarantee()
+	several := privacy.Budget{Epsilon: float64(k) * one.Epsilon}
+	if c.Accounting == string(privacy.GaussianFilter) {
+		several = one.ForRecords(k)
+	} else if one.Delta > 0 {
 		several.Delta = min(1, one.Delta*math.Expm1(several.Epsilon)/math.Expm1(one.Epsilon))
 	}
 	return PersonBudget{
@@ -155,25 +164,25 @@ func (n *Node) cohorts() ([]CohortBudget, error) {
 		spending[s.Cohort] = s
 		slots[s.Cohort] += 0 // listed even when it holds nothing
 	}
+	retired := n.ledger.Retired()
 	out := make([]CohortBudget, 0, len(slots))
 	for c, m := range slots {
 		s := spending[c]
-		k := CohortBudget{Cohort: c, Records: m, Releases: s.Releases, Spent: s.Share}
-		k.Left, k.Next = n.left(s)
+		k := CohortBudget{Cohort: c, Records: m, Releases: s.Releases, Spent: s.Share, Retired: c <= retired}
+		k.Left, k.Next = n.left(c)
 		out = append(out, k)
 	}
 	slices.SortFunc(out, func(a, b CohortBudget) int { return cmp.Compare(a.Cohort, b.Cohort) })
 	return out, nil
 }
 
-// left is how many releases a cohort can still pay, at the configured noise,
-// which was calibrated for exactly so many, and what share the next one costs.
-func (n *Node) left(s storage.Spending) (releases int, next float64) {
-	c := n.files.config
-	if !c.protected() {
-		return max(0, c.Releases-int(min(n.ledger.Round(), math.MaxInt32))), 0
+// left is how many releases a cohort can still take part in, and what share of its
+// budget the next one costs.
+func (n *Node) left(c privacy.Cohort) (releases int, next float64) {
+	if n.files.config.protected() {
+		return n.ledger.Left(c)
 	}
-	return int((1-s.Share)*float64(c.Releases) + 1e-6), 1 / float64(c.Releases)
+	return max(0, n.files.config.Releases-n.ledger.Unprotected()), 0
 }
 
 // done reports whether no cohort will be released any more. Without protection
@@ -188,7 +197,7 @@ func (n *Node) done(cohorts []CohortBudget) bool {
 
 func (n *Node) summary(cohorts []CohortBudget) BudgetSummary {
 	c := n.files.config
-	s := BudgetSummary{Epsilon: c.Epsilon, Delta: c.Delta, Left: c.Releases, Unbounded: n.unbounded()}
+	s := BudgetSummary{Epsilon: c.Epsilon, Delta: c.guarantee().Delta, Left: c.Releases, Unbounded: n.unbounded(), Planned: c.protected() && c.planned()}
 	if len(cohorts) > 0 {
 		newest := cohorts[len(cohorts)-1]
 		s.Spent, s.Left = newest.Spent, newest.Left

@@ -123,7 +123,7 @@ func (c *client) Backup(ctx context.Context, w io.Writer) error {
 	}
 	defer response.Body.Close()
 	if _, err := io.Copy(w, response.Body); err != nil {
-		return fmt.Errorf("node: copy the database: %w", err)
+		return fmt.Errorf("node: copy the database: %w (the daemon's log says more)", err)
 	}
 	return nil
 }

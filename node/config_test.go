@@ -84,7 +84,7 @@ func TestOpenRefuses(t *testing.T) {
 		"no task":        {taskFile, "task", []byte("name = 'x'")},
 		"bad config":     {configFile, "colour", []byte("colour = 'red'")},
 		"damaged store":  {storeFile, "damaged", []byte(strings.Repeat("x", 1<<16))},
-		"changed budget": {configFile, "budget", []byte("epsilon = 2.0")},
+		"changed budget": {configFile, "its epsilon is 1 and now it is 2", []byte("epsilon = 2.0")},
 	} {
 		n := testNode(t, lineTask(), nil, nil)
 		if name == "changed budget" { // only a ledger that has begun is bound to its budget

@@ -20,8 +20,14 @@ type RecordInfo struct {
 	Deleted bool           `json:"deleted"`  // its slot stays until the cohort's budget is used
 	UsedUp  bool           `json:"used_up"`  // its cohort takes part in no more releases
 
-	Target   *float64  `json:"target,omitempty"`   // as the task encodes it
-	Features []float64 `json:"features,omitempty"` // as the task encodes them
+	Target   *float64     `json:"target,omitempty"`   // as the task encodes it
+	Features []Coordinate `json:"features,omitempty"` // those that are not 0
+}
+
+// Coordinate is one number of a record, as the task encodes it.
+type Coordinate struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
 }
 
 // Import reads records from CSV with a header row and stores them, all or
@@ -58,11 +64,12 @@ func (n *Node) Records(_ context.Context, content bool) ([]RecordInfo, error) {
 	for _, c := range cohorts {
 		usedUp[c.Cohort] = n.files.config.protected() && c.Left == 0
 	}
+	names := coordinateNames(n.files.task)
 	out := make([]RecordInfo, 0, len(live)+len(deleted))
 	for _, r := range live {
 		info := RecordInfo{Number: r.Seq, Cohort: r.Cohort, HeldOut: r.Seq.HeldOut(), UsedUp: usedUp[r.Cohort]}
 		if content {
-			info.Target, info.Features = &r.Y, r.X
+			info.Target, info.Features = &r.Y, named(names, r.X)
 		}
 		out = append(out, info)
 	}
@@ -71,6 +78,41 @@ func (n *Node) Records(_ context.Context, content bool) ([]RecordInfo, error) {
 	}
 	slices.SortFunc(out, func(a, b RecordInfo) int { return cmp.Compare(a.Number, b.Number) })
 	return out, nil
+}
+
+// named gives the numbers that are not 0 their names.
+func named(names []string, x []float64) []Coordinate {
+	out := []Coordinate{}
+	for i, v := range x {
+		if v != 0 {
+			out = append(out, Coordinate{names[i], v})
+		}
+	}
+	return out
+}
+
+// coordinateNames are the names of an encoded record's coordinates, in order.
+func coordinateNames(t *learner.Task) []string {
+	var names []string
+	for _, f := range t.Features {
+		switch f.Kind {
+		case "set":
+			for _, v := range f.Values {
+				names = append(names, f.Name+"="+v)
+			}
+		case "range":
+			names = append(names, fmt.Sprintf("%s<%v", f.Name, f.Edges[0]))
+			for _, edge := range f.Edges {
+				names = append(names, fmt.Sprintf("%s>=%v", f.Name, edge)) // and below the next
+			}
+		default:
+			names = append(names, f.Name)
+		}
+	}
+	if t.Constant > 0 {
+		names = append(names, "constant")
+	}
+	return names
 }
 
 // Delete erases the content of records, given by their numbers, all or none. The
@@ -87,17 +129,15 @@ func (n *Node) Delete(ctx context.Context, numbers []uint64) error {
 	for i, q := range numbers {
 		drop[i] = learner.Seq(q)
 	}
-	for _, q := range drop {
-		if err := n.store.DeleteRecord(q); err != nil {
-			return fmt.Errorf("node: delete records: %w", err)
-		}
+	err := n.store.DeleteRecords(drop...)
+	n.own.forget() // whatever was deleted
+	if err != nil {
+		return fmt.Errorf("node: delete records: %w", err)
 	}
-	n.own.forget()
 	if n.session == nil {
 		return nil
 	}
 	// It cannot be called off: what is deleted on disk must leave the agent too.
-	var err error
 	running := n.session.look(context.WithoutCancel(ctx), func() { err = n.session.loop.agent.Records(nil, drop) })
 	if errors.Is(running, errNotRunning) {
 		return nil // the next run reads what is stored

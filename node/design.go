@@ -13,7 +13,7 @@ import (
 const batchSlots = 100
 
 // maxCohortHours bounds Config.CohortHours: a century.
-const maxCohortHours = 876_000
+const maxCohortHours = 876_000 // fits a time.Duration
 
 func (c *Config) protected() bool { return c.Unprotected == "" }
 

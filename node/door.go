@@ -35,7 +35,7 @@ func (d *door) release(q *learner.Query) (privacy.Answer, error) {
 // reaches it only with the operator's consent in its configuration, and the
 // ledger remembers it for ever.
 func (d *door) releaseUnprotected(q *learner.Query) (privacy.Answer, error) {
-	if d.limit > 0 && d.ledger.Round() >= uint64(d.limit) {
+	if d.limit > 0 && d.ledger.Unprotected() >= d.limit {
 		return privacy.Answer{}, nil
 	}
 	a, err := d.ledger.ReleaseUnprotected(q.Round, q.Mechanism, q.Sums)

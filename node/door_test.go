@@ -3,6 +3,9 @@ package node
 import (
 	"log/slog"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"p2pnode/learner"
@@ -121,6 +124,46 @@ func TestUnprotectedDoor(t *testing.T) {
 	}
 	if b, err := n.Budget(t.Context()); err != nil || !b.Unbounded {
 		t.Errorf("budget %+v, %v; want unbounded", b, err)
+	}
+}
+
+// The ledger remembers for ever that something was released without a guarantee,
+// also after protection is back.
+func TestUnboundedForEver(t *testing.T) {
+	n := testNode(t, lineTask(), nil, func(c *Config) { c.Unprotected = Consent })
+	if _, err := testDoor(n).release(query(mechanism(n), 1, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c := n.files.config
+	c.Unprotected = ""
+	text, err := encodeTOML(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(n.dir, configFile), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again := openNode(t, n.dir)
+	if m := mechanism(again); !m.Protected() {
+		t.Error("the next release is unprotected without consent")
+	}
+	b := budget(t, again)
+	if s := status(t, again); !b.Unbounded || b.Unprotected || !s.Privacy.Unbounded {
+		t.Errorf("budget %+v, summary %+v; want unbounded for ever", b, s.Privacy)
+	}
+}
+
+// Nothing but the exact sentence is consent.
+func TestConsentIsExact(t *testing.T) {
+	for _, text := range []string{"yes", "true", Consent + ".", " " + Consent, "Send my models without privacy", Consent[:len(Consent)-1]} {
+		c := DefaultConfig(lineTask())
+		c.Unprotected = text
+		if err := c.Validate(lineTask()); err == nil || !strings.Contains(err.Error(), Consent) {
+			t.Errorf("%q: %v", text, err)
+		}
 	}
 }
 

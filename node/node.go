@@ -13,6 +13,7 @@ import (
 	"math"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/libp2p/go-libp2p/core/metrics"
 	"github.com/libp2p/go-libp2p/core/peer"
@@ -90,7 +91,11 @@ func (n *Node) openLedger() error {
 	if err != nil {
 		return fmt.Errorf("node: %s: %w", filepath.Join(n.dir, configFile), err)
 	}
-	if n.ledger, err = n.store.OpenLedger(policy); err != nil {
+	n.ledger, err = n.store.OpenLedger(policy)
+	if errors.Is(err, storage.ErrRolledBack) {
+		return fmt.Errorf("node: %w; to give its budgets up and go on: p2pnode restore --dir %s", err, n.dir)
+	}
+	if err != nil {
 		return fmt.Errorf("node: open the ledger of %s: %w", n.dir, err)
 	}
 	if !n.files.config.protected() {
@@ -157,7 +162,7 @@ func (n *Node) Add(ctx context.Context, records []learner.Record) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("node: store the records: %w", err)
 	}
-	stored, err := n.store.AppendRecords(records, n.files.task.CohortSize, n.exhausted)
+	stored, err := n.store.AppendRecords(records, n.cohortRule(), time.Now())
 	if err != nil {
 		return fmt.Errorf("node: store the records: %w", err)
 	}
@@ -179,6 +184,15 @@ func (n *Node) check(records []learner.Record) error {
 		}
 	}
 	return nil
+}
+
+// cohortRule says when records begin a new cohort.
+func (n *Node) cohortRule() storage.Intake {
+	return storage.Intake{
+		Size:   n.files.task.CohortSize,
+		Age:    time.Duration(n.files.config.CohortHours * float64(time.Hour)),
+		Closed: n.exhausted,
+	}
 }
 
 // exhausted reports whether a cohort can pay for no more releases; new records

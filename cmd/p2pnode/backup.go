@@ -113,8 +113,9 @@ What was in the directory is kept beside it.`,
 // restoreMeans is what somebody must know before.
 const restoreMeans = `Nobody can tell what was sent after the copy was made, so every record in it
 counts as spent: all of them are RETIRED from the shared training set FOR EVER.
-They still serve your own predictions. Records you import afterwards begin a new
-cohort with a budget of its own.`
+They still serve your own predictions. New records begin a new cohort with a
+budget of its own. Do not import again what was on this device before: it would
+get a second budget, and be seen twice as well.`
 
 // confirm asks on the terminal; without one --yes is needed.
 func confirm(cmd *cobra.Command, means string) error {

@@ -28,7 +28,7 @@ own files or for somebody who checks it.`,
   p2pnode budget --json
   p2pnode budget --verify
   p2pnode budget --export ledger.jsonl
-  p2pnode budget --export - | tail -n 3`,
+  p2pnode budget --export - | wc -l`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			exporting := cmd.Flags().Changed("export")

@@ -36,10 +36,11 @@ func budgetText(b node.Budget) string {
 }
 
 func unboundedText(b node.Budget) string {
-	text := paragraph("  ", "UNBOUNDED: there is NO GUARANTEE. Models were or will be sent without noise, "+
-		"because the configuration says so (key \"unprotected\"). Somebody who collects them may work out your records.")
+	text := paragraph("  ", fmt.Sprintf("UNBOUNDED: there is NO GUARANTEE. %d %s sent without noise so far. "+
+		"Somebody who collects such models may work out your records.", b.Bare, plural(b.Bare, "model was", "models were")))
 	if b.Unprotected {
-		return text + paragraph("  ", "To protect what has not been sent yet, remove that key. What was sent stays sent.")
+		return text + paragraph("  ", "All models are, because the configuration says so (key \"unprotected\"). "+
+			"To protect what has not been sent yet, remove that key. What was sent stays sent.")
 	}
 	return text + paragraph("  ", "Models are sent with noise now, but that does not help the records that were sent without it. "+
 		"To start clean, make a new directory and put only new records in it.")
@@ -48,15 +49,15 @@ func unboundedText(b node.Budget) string {
 func guaranteeText(b node.Budget) string {
 	one := b.Person[0]
 	text := paragraph("  ", fmt.Sprintf("Each record has a budget for its whole life: epsilon %v, delta %v.", one.Epsilon, one.Delta))
-	return text + paragraph("  ", fmt.Sprintf("It means: somebody who sees everything this node ever sends, and even knows all your other records, "+
-		"learns little about one record. If she gave a fact about it a chance of 50 %% before, she can come to %s at most (that is epsilon)%s.",
+	return text + paragraph("  ", fmt.Sprintf("It means: people who see everything this node ever sends, and who even know all your other records, "+
+		"learn little about one record. What they thought 50 %% likely about it before, they can come to think %s likely at most (that is epsilon)%s.",
 		percent(one.Belief), exception(one.Delta)))
 }
 
 // exception says what delta is.
 func exception(delta float64) string {
 	if delta == 0 {
-		return ""
+		return ", without exception (delta)"
 	}
 	return fmt.Sprintf("; the chance that this fails is 1 in %s (delta)", grouped(1/delta))
 }
@@ -68,20 +69,30 @@ func spentText(b node.Budget) string {
 	} else {
 		text = cohortsText(b.Cohorts) +
 			paragraph("  ", "A cohort is a group of records that arrived together and share one fate: each time its records take part "+
-				"in a round, a model sent to the others, each of them pays from its budget. New records can begin a new cohort.")
+				"in a round, a model sent to the others, each of them pays from its budget. New records can begin a new cohort. "+
+				"Every fifth record is not counted here: it is held out and never takes part.")
 	}
 	return text + paragraph("  ", outlook(b))
 }
+
+// planEnded says what somebody can do whose plan is at its end.
+const planEnded = "the plan is at its end, or these records are retired. " +
+	"A plan cannot be made longer; to send more, make a new directory and put only new records in it."
 
 // outlook says what the next round costs and how many there will be.
 func outlook(b node.Budget) string {
 	switch {
 	case b.Unprotected:
 		return "Rounds cost nothing, because nothing is protected."
+	case b.Left == 0 && b.Plan != nil:
+		return "Nothing more will be sent: " + planEnded
 	case b.Left == 0:
 		return "Nothing more will be sent: these records have used their budget. New records begin a new cohort with a budget of its own."
 	}
-	text := fmt.Sprintf("One more round costs %s of the budget; %d %s left.", percent(b.Next), b.Left, plural(b.Left, "round is", "rounds are"))
+	text := fmt.Sprintf("One more round costs %s of the budget; %d %s left.", cost(b.Next), b.Left, plural(b.Left, "round is", "rounds are"))
+	if b.Pace == "growing" && b.Plan == nil {
+		text += " Each costs more than the one before."
+	}
 	if p := b.Plan; p != nil {
 		text += fmt.Sprintf(" They were planned before the first: %d of %d steps are done. A plan cannot be changed, "+
 			"and a step that was not used, or was lost in a crash, is not given back.", p.Done, p.Steps)
@@ -109,7 +120,7 @@ func cohortState(c node.CohortBudget) string {
 
 func personText(people []node.PersonBudget) string {
 	text := paragraph("  ", "The budget is that of one record. If several are about one person, more can be learned about her:")
-	rows := [][]any{{"  RECORDS", "EPSILON", "DELTA", "A CHANCE OF 50 % CAN BECOME"}}
+	rows := [][]any{{"  RECORDS", "EPSILON", "DELTA", "50 % LIKELY CAN BECOME"}}
 	for _, p := range people {
 		if p.Delta > 0.5 { // "no guarantee" and a table that says otherwise would confuse
 			rows = append(rows, []any{fmt.Sprintf("  %d", p.Records), fmt.Sprintf("%.3g", p.Epsilon), "1", "certainty: no guarantee"})
@@ -128,6 +139,14 @@ func percent(share float64) string {
 		digits = min(10, int(-math.Floor(math.Log10(rest)))-2)
 	}
 	return strconv.FormatFloat(100*share, 'f', digits, 64) + " %"
+}
+
+// cost writes the share that one round costs.
+func cost(share float64) string {
+	if share >= 0.1 {
+		return fmt.Sprintf("%.0f %%", 100*share)
+	}
+	return fmt.Sprintf("%.2g %%", 100*share)
 }
 
 // grouped writes a whole number with commas.

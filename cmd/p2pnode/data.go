@@ -26,7 +26,8 @@ func importCommand(o *options) *cobra.Command {
 		Long: `Import records from a CSV file whose first line names the task's columns, in
 any order; other columns are ignored. Every bad line is reported with its
 number. A file with bad lines is not imported at all, unless --skip-bad leaves
-them out. Importing a file twice stores its records twice.`,
+them out. Importing a file twice stores its records twice, each with a budget of
+its own: what they say can then be seen twice as well.`,
 		Example: `  p2pnode data import ratings.csv
   p2pnode data import --skip-bad --json - < ratings.csv`,
 		Args: cobra.ExactArgs(1),

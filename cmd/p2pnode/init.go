@@ -27,7 +27,7 @@ give the address of one running node, as "p2pnode run" prints it, with
   p2pnode init --dir /var/lib/p2pnode --task mytask.toml --epsilon 0.5 --json
   p2pnode init --epsilon 0.5 --delta 1e-8 --releases 20 --pace growing
   p2pnode init --noise laplace
-  p2pnode init --accounting plan --batch 25
+  p2pnode init --accounting plan --noise truncated-gaussian
   p2pnode init --bootstrap /ip4/192.0.2.7/tcp/4001/p2p/12D3KooWDpJ7As7BWAwRMfu1VU2WCqNjvq387JEYKDBj4kx6nXTN`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -116,6 +116,9 @@ func (f *initFlags) changeNoise(c *node.Config, changed func(flag string) bool) 
 		c.Noise = f.noise
 		c.Accounting = "" // what suits it
 	}
+	if strings.HasPrefix(f.noise, "truncated-") || f.batch > 0 {
+		c.Accounting = "plan" // nothing else has a price for it
+	}
 	if changed("accounting") {
 		c.Accounting = f.account
 	}
@@ -166,7 +169,8 @@ type newDirectory struct {
 func (d newDirectory) String() string {
 	guarantee := "Its models will be sent WITHOUT any privacy guarantee."
 	if d.Protected {
-		guarantee = fmt.Sprintf("Each record is protected with epsilon %v, delta %v, over at most %d releases.", d.Epsilon, d.Delta, d.Releases)
+		guarantee = fmt.Sprintf("Each record is protected with epsilon %v, delta %v, over at most %d %s.",
+			d.Epsilon, d.Delta, d.Releases, plural(d.Releases, "release", "releases"))
 	}
 	dir := ""
 	if filepath.Clean(d.Dir) != defaultDir() {

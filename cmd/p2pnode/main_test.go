@@ -1,12 +1,16 @@
 package main
 
 import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -43,6 +47,7 @@ func TestScript(t *testing.T) {
 			"crlf":      crlf,
 			"replace":   replace,
 			"bootstrap": bootstrap,
+			"flip":      flip,
 		},
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
@@ -137,6 +142,34 @@ func crlf(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	text := "\ufeff" + strings.ReplaceAll(ts.ReadFile(args[0]), "\n", "\r\n")
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o600))
+}
+
+// flip FILE EXPORT changes a bit of the last entry of an exported ledger in the
+// database that it came from.
+func flip(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: flip FILE EXPORT")
+	}
+	lines := strings.Split(strings.TrimSpace(ts.ReadFile(args[1])), "\n")
+	var last struct{ CRC string }
+	ts.Check(json.Unmarshal([]byte(lines[len(lines)-1]), &last))
+	crc, err := hex.DecodeString(last.CRC)
+	ts.Check(err)
+	slices.Reverse(crc) // little endian on disk
+	data := []byte(ts.ReadFile(args[0]))
+	file, err := os.OpenFile(ts.MkAbs(args[0]), os.O_WRONLY, 0)
+	ts.Check(err)
+	defer file.Close()
+	flipped := 0
+	for at := bytes.Index(data, crc); at >= 0; at = bytes.Index(data, crc) {
+		data[at] ^= 1 // pages that nothing uses may have it too
+		_, err := file.WriteAt(data[at:at+1], int64(at))
+		ts.Check(err)
+		flipped++
+	}
+	if flipped == 0 {
+		ts.Fatalf("%s has no entry with the CRC %s", args[0], last.CRC)
+	}
 }
 
 // bootstrap DIR sets BOOTSTRAP to the address of the daemon of that directory.

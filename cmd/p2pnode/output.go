@@ -80,7 +80,8 @@ func paragraph(indent, text string) string {
 	var b strings.Builder
 	line := indent
 	for i, word := range strings.Fields(text) {
-		if i > 0 && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > lineWidth {
+		// No line begins with the unit of the number before it.
+		if i > 0 && word != "%" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > lineWidth {
 			b.WriteString(line + "\n")
 			line = strings.Repeat(" ", len(indent))
 		} else if i > 0 {

@@ -21,8 +21,8 @@ func listCommand(o *options) *cobra.Command {
 cohort each belongs to, and what it is used for. Every fifth record is held out:
 it measures your model and never takes part in what is sent.
 
---content adds the target and the features as numbers, the way the task encodes
-them.`,
+--content adds what the records say, as numbers, the way the task encodes them;
+features that are 0 are left out.`,
 		Example: `  p2pnode data list
   p2pnode data list --content --json`,
 		Args: noArguments,
@@ -44,7 +44,7 @@ func recordsText(records []node.RecordInfo) string {
 	for _, r := range records {
 		row := []any{r.Number, r.Cohort, recordUse(r)}
 		if r.Target != nil {
-			row = append(row, *r.Target, fmt.Sprintf("%.4g", r.Features))
+			row = append(row, fmt.Sprintf("%.4g", *r.Target), featuresText(r.Features))
 		}
 		rows = append(rows, row)
 	}
@@ -52,6 +52,14 @@ func recordsText(records []node.RecordInfo) string {
 		rows[0] = append(rows[0], "TARGET", "FEATURES")
 	}
 	return table(rows...)
+}
+
+func featuresText(features []node.Coordinate) string {
+	words := make([]string, len(features))
+	for i, f := range features {
+		words[i] = fmt.Sprintf("%s:%.4g", f.Name, f.Value)
+	}
+	return strings.Join(words, " ")
 }
 
 func recordUse(r node.RecordInfo) string {

@@ -43,7 +43,11 @@ func statusText(s node.Status) string {
 		[]any{"round", s.Round},
 		[]any{"privacy", privacyLine(s.Privacy)})
 	if s.Done {
-		rows = append(rows, []any{"done", "the budget of these records is used up; import new ones and they begin a new cohort with a budget of its own"})
+		done := "the budget of these records is used up; import new ones and they begin a new cohort with a budget of its own"
+		if s.Privacy.Planned {
+			done = planEnded
+		}
+		rows = append(rows, []any{"done", done})
 	}
 	return table(append(rows,
 		[]any{"traffic", fmt.Sprintf("%d models sent, %d received; %s in, %s out",

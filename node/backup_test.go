@@ -1,0 +1,193 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"p2pnode/storage"
+)
+
+// backup writes a copy of the node's database into a file.
+func backup(t *testing.T, n *Node) string {
+	t.Helper()
+	var copied bytes.Buffer
+	if err := n.Backup(t.Context(), &copied); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "copy.db")
+	if err := os.WriteFile(path, copied.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A restored node has the records of the copy and no budget for them; its rounds
+// go on above all earlier ones, and new records have a budget of their own.
+func TestRestoreRetires(t *testing.T) {
+	n := testNode(t, lineTask(), lineRecords(fixed(1), 10), nil)
+	d := testDoor(n)
+	if _, err := d.release(query(mechanism(n), 1, 1)); err != nil {
+		t.Fatal(err)
+	}
+	path := backup(t, n)
+	if _, err := d.release(query(mechanism(n), 2, 1)); err != nil { // the copy knows nothing of it
+		t.Fatal(err)
+	}
+	if _, err := Restore(n.dir, path); !errors.Is(err, storage.ErrLocked) {
+		t.Errorf("restore below an open node: %v", err)
+	}
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	before := time.Now()
+	kept, err := Restore(n.dir, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(kept); err != nil {
+		t.Errorf("the replaced database: %v", err)
+	}
+
+	again := openNode(t, n.dir)
+	b := budget(t, again)
+	if len(b.Cohorts) != 1 || !b.Cohorts[0].Retired || b.Cohorts[0].Left != 0 || b.Left != 0 {
+		t.Errorf("budget %+v, want one retired cohort", b)
+	}
+	if s := status(t, again); s.Records != 10 || s.Round < uint64(before.Unix())<<20 || !s.Done {
+		t.Errorf("status %+v", s)
+	}
+	if a, err := testDoor(again).release(query(mechanism(again), again.ledger.Round()+1, 1)); err != nil || !a.Exhausted() {
+		t.Errorf("a retired cohort is released: %v, %v", a, err)
+	}
+	if err := again.Add(t.Context(), lineRecords(fixed(2), 10)); err != nil {
+		t.Fatal(err)
+	}
+	b = budget(t, again)
+	if len(b.Cohorts) != 2 || b.Cohorts[1].Left != 5 || b.Cohorts[1].Retired || b.Left != 5 {
+		t.Errorf("budget %+v, want a second cohort with 5 releases", b)
+	}
+}
+
+// The limit of a node without protection counts releases, not rounds, which jump
+// when a copy is restored.
+func TestRestoreWithoutProtection(t *testing.T) {
+	n := testNode(t, lineTask(), lineRecords(fixed(1), 10), func(c *Config) { c.Unprotected, c.Releases = Consent, 2 })
+	if _, err := testDoor(n).release(query(mechanism(n), 1, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Restore(n.dir, ""); err != nil {
+		t.Fatal(err)
+	}
+	again := openNode(t, n.dir)
+	if b := budget(t, again); !b.Unbounded || b.Left != 1 {
+		t.Errorf("budget %+v, want unbounded with 1 release left", b)
+	}
+}
+
+// A directory whose anchor is gone, or newer than the database, is refused and
+// says what to do; doing it helps.
+func TestRestoreInPlace(t *testing.T) {
+	for name, harm := range map[string]func(db string, copied []byte) error{
+		"lost anchor":  func(db string, _ []byte) error { return os.Remove(db + ".anchor") },
+		"old database": func(db string, copied []byte) error { return os.WriteFile(db, copied, 0o600) },
+	} {
+		n := testNode(t, lineTask(), lineRecords(fixed(1), 10), nil)
+		d := testDoor(n)
+		var copied []byte
+		for round := uint64(1); round <= 2; round++ {
+			if _, err := d.release(query(mechanism(n), round, 1)); err != nil {
+				t.Fatal(err)
+			}
+			if round == 1 {
+				text, err := os.ReadFile(backup(t, n))
+				if err != nil {
+					t.Fatal(err)
+				}
+				copied = text
+			}
+		}
+		if err := n.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := harm(filepath.Join(n.dir, storeFile), copied); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Open(n.dir, slog.New(slog.DiscardHandler))
+		if !errors.Is(err, storage.ErrRolledBack) || !strings.Contains(err.Error(), "p2pnode restore --dir "+n.dir) {
+			t.Errorf("%s: %v does not say what to do", name, err)
+		}
+		if _, err := Restore(n.dir, ""); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if s := status(t, openNode(t, n.dir)); s.Records != 10 || !s.Done {
+			t.Errorf("%s: status %+v", name, s)
+		}
+	}
+}
+
+// A copy that is damaged, or of another node, changes nothing.
+func TestRestoreRefuses(t *testing.T) {
+	n := testNode(t, lineTask(), lineRecords(fixed(1), 10), nil)
+	good, err := os.ReadFile(backup(t, n))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := bytes.Clone(good)
+	for i := range bad[:len(bad)/2] {
+		bad[len(bad)/2+i] ^= 0x55
+	}
+	damaged := filepath.Join(t.TempDir(), "damaged.db")
+	if err := os.WriteFile(damaged, bad, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	small := filepath.Join(t.TempDir(), "small.db")
+	if err := os.WriteFile(small, good[:100], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	foreign := backup(t, testNode(t, lineTask(), nil, nil))
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		damaged:                       "damaged",
+		small:                         "no copy",
+		t.TempDir():                   "no copy",
+		foreign:                       "another identity",
+		filepath.Join(n.dir, "no.db"): "no such file",
+	} {
+		if _, err := Restore(n.dir, path); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", path, err, want)
+		}
+	}
+	if b := budget(t, openNode(t, n.dir)); len(b.Cohorts) != 1 || b.Cohorts[0].Retired {
+		t.Errorf("budget %+v, want it as before", b)
+	}
+}
+
+// A copy that cannot be written is an error, on the way too.
+func TestBackupFails(t *testing.T) {
+	n := testNode(t, lineTask(), nil, nil)
+	if err := n.Backup(t.Context(), fullDisk{}); err == nil || !strings.Contains(err.Error(), "disk full") {
+		t.Errorf("got %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := n.Backup(ctx, io.Discard); err == nil {
+		t.Error("a backup that was called off succeeds")
+	}
+}
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("disk full") }

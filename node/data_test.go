@@ -1,0 +1,136 @@
+package node
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/floats"
+
+	"p2pnode/privacy"
+	"p2pnode/storage"
+)
+
+func fixed(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, seed)) }
+
+func budget(t *testing.T, n *Node) Budget {
+	t.Helper()
+	b, err := n.Budget(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// What is deleted leaves the personal model at once: it is that of a node that
+// never had the records, up to their empty slots. A running node forgets alike.
+func TestDeleteIsForgotten(t *testing.T) {
+	all := lineRecords(fixed(1), 20)
+	for _, running := range []bool{false, true} {
+		n := testNode(t, lineTask(), all, nil)
+		if running {
+			start(t, n)
+			eventually(t, "running", func() bool { return status(t, n).Running })
+		}
+		before, err := n.Personal(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := n.Delete(t.Context(), []uint64{2, 3, 10}); err != nil {
+			t.Fatal(err)
+		}
+		after, err := n.Personal(t.Context())
+		if err != nil || floats.Equal(before.Theta, after.Theta) {
+			t.Errorf("running %v: the model is the same after the deletion, %v", running, err)
+		}
+		list, err := n.Records(t.Context(), true)
+		if err != nil || len(list) != 20 {
+			t.Fatalf("%d records, %v", len(list), err)
+		}
+		for _, r := range list {
+			gone := r.Number == 2 || r.Number == 3 || r.Number == 10
+			if r.Deleted != gone || (r.Target == nil) != gone || (r.Features == nil) != gone || r.HeldOut != (r.Number%5 == 0) {
+				t.Errorf("running %v: %+v", running, r)
+			}
+		}
+		if b := budget(t, n); b.Cohorts[0].Records != 16 {
+			t.Errorf("%d slots, want the 16 of before: their number is public", b.Cohorts[0].Records)
+		}
+	}
+}
+
+// A running agent's next sum has an empty slot where the record was.
+func TestDeleteReachesTheAgent(t *testing.T) {
+	n := testNode(t, lineTask(), lineRecords(fixed(1), 4), func(c *Config) { c.Unprotected = Consent })
+	other := testNode(t, lineTask(), nil, func(c *Config) { c.Unprotected = Consent })
+	start(t, n)
+	eventually(t, "running", func() bool { return len(status(t, n).Addrs) > 0 })
+	if err := n.Delete(t.Context(), []uint64{1, 2, 3, 4}); err != nil {
+		t.Fatal(err)
+	}
+	other.files.config.Bootstrap = status(t, n).Addrs
+	start(t, other)
+	eventually(t, "a release", func() bool { return status(t, n).Round > 0 })
+	state, err := n.state(t.Context())
+	if err != nil || floats.Norm(state.Model, 2) != 0 {
+		t.Errorf("the model without noise of no records is %v, %v; want zero", state.Model, err)
+	}
+}
+
+// Every coordinate of an encoded record has a name.
+func TestCoordinateNames(t *testing.T) {
+	movies, err := BuiltinTask("movies")
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := map[string]string{"genres": "Comedy|Romance", "year": "1994"}
+	x, err := movies.EncodeFeatures(func(name string) (string, bool) { v, ok := row[name]; return v, ok })
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := coordinateNames(movies)
+	if len(names) != movies.Dimension() {
+		t.Fatalf("%d names, want %d", len(names), movies.Dimension())
+	}
+	var got []string
+	for _, c := range named(names, x) {
+		got = append(got, c.Name)
+	}
+	if want := []string{"genres=Comedy", "genres=Romance", "year>=1990", "constant"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if names := coordinateNames(lineTask()); !slices.Equal(names, []string{"a", "b", "constant"}) {
+		t.Errorf("got %q", names)
+	}
+}
+
+// All are deleted or none.
+func TestDeleteAllOrNone(t *testing.T) {
+	n := testNode(t, lineTask(), lineRecords(fixed(1), 5), nil)
+	for _, numbers := range [][]uint64{{1, 6}, {0}, {1, 1}} {
+		if err := n.Delete(t.Context(), numbers); !errors.Is(err, storage.ErrNoRecord) {
+			t.Errorf("%v: %v", numbers, err)
+		}
+	}
+	if s := status(t, n); s.Records != 5 {
+		t.Errorf("%d records, want all 5", s.Records)
+	}
+	if err := n.Delete(t.Context(), nil); err != nil {
+		t.Errorf("nothing to delete: %v", err)
+	}
+}
+
+// Records that come after the cohort's time begin a new cohort.
+func TestCohortHours(t *testing.T) {
+	for hours, want := range map[float64]privacy.Cohort{0: 1, 1: 1, 1e-9: 2} {
+		n := testNode(t, lineTask(), lineRecords(fixed(1), 5), func(c *Config) { c.CohortHours = hours })
+		if err := n.Add(t.Context(), lineRecords(fixed(2), 5)); err != nil {
+			t.Fatal(err)
+		}
+		list, err := n.Records(t.Context(), false)
+		if err != nil || list[9].Cohort != want {
+			t.Errorf("%v hours: %+v, %v; want cohort %d", hours, list[9], err, want)
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package node
+
+import (
+	"log/slog"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"p2pnode/privacy"
+)
+
+// Every choice that has a meaning gives a node that can release and account for
+// it, and no share is lost: all releases together use the budget.
+func TestNoiseChoices(t *testing.T) {
+	for name, change := range map[string]func(*Config){
+		"gaussian":           func(*Config) {},
+		"gaussian renyi":     func(c *Config) { c.Accounting = "renyi" },
+		"gaussian growing":   func(c *Config) { c.Pace, c.Contraction = "growing", 0.9 },
+		"gaussian one-shot":  func(c *Config) { c.Pace, c.Releases = "one-shot", 1 },
+		"laplace":            func(c *Config) { c.Noise, c.Accounting = "laplace", "" },
+		"laplace renyi":      func(c *Config) { c.Noise, c.Accounting = "laplace", "renyi" },
+		"laplace growing":    func(c *Config) { c.Noise, c.Accounting, c.Pace, c.Contraction = "laplace", "pure", "growing", 0.9 },
+		"truncated gaussian": func(c *Config) { c.Noise, c.Accounting = "truncated-gaussian", "plan" },
+		"truncated laplace":  func(c *Config) { c.Noise, c.Accounting = "truncated-laplace", "plan" },
+		"batch":              func(c *Config) { c.Accounting, c.Batch = "plan", 25 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := testNode(t, lineTask(), lineRecords(fixed(1), 10), change)
+			releases := n.files.config.Releases
+			b := budget(t, n)
+			if b.Left != releases || !(b.Next > 0 && b.Next <= 1) || len(b.Cohorts) != 1 {
+				t.Fatalf("before: %+v, want %d releases left", b, releases)
+			}
+			d := testDoor(n)
+			for round := range releases {
+				m, ok := n.policy.Next(round)
+				if !ok {
+					t.Fatalf("no mechanism for release %d", round+1)
+				}
+				before := budget(t, n)
+				if a, err := d.release(query(m, uint64(round+1), 1)); err != nil || a.Exhausted() {
+					t.Fatalf("release %d: %v, %v", round+1, a, err)
+				}
+				after := budget(t, n)
+				if got := after.Cohorts[0].Spent - before.Cohorts[0].Spent; math.Abs(got-before.Next) > 1e-9 {
+					t.Errorf("release %d cost %v of the budget, announced were %v", round+1, got, before.Next)
+				}
+				if after.Left != releases-round-1 {
+					t.Errorf("after release %d: %d left", round+1, after.Left)
+				}
+			}
+			s := status(t, n)
+			if !s.Done || s.Privacy.Left != 0 || s.Privacy.Spent < 1-1e-6 || s.Privacy.Spent > 1 {
+				t.Errorf("at the end: %+v, done %v", s.Privacy, s.Done)
+			}
+		})
+	}
+}
+
+// A plan counts its steps, for all cohorts together, and new records do not
+// prolong it.
+func TestPlanIsNotProlonged(t *testing.T) {
+	n := testNode(t, lineTask(), lineRecords(fixed(1), 10), func(c *Config) { c.Accounting, c.Releases = "plan", 3 })
+	d := testDoor(n)
+	for round := uint64(1); round <= 2; round++ {
+		m, _ := n.policy.Next(int(round) - 1)
+		if _, err := d.release(query(m, round, 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if b := budget(t, n); b.Plan == nil || *b.Plan != (PlanBudget{Steps: 3, Done: 2, Left: 1}) || b.Left != 1 {
+		t.Errorf("plan %+v, %d left; want 2 of 3 steps done", b.Plan, b.Left)
+	}
+	m, _ := n.policy.Next(2)
+	if _, err := d.release(query(m, 3, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Add(t.Context(), lineRecords(fixed(2), 10)); err != nil {
+		t.Fatal(err)
+	}
+	if s := status(t, n); !s.Done || !s.Privacy.Planned || s.Privacy.Left != 0 {
+		t.Errorf("status %+v, done %v; want a plan at its end", s.Privacy, s.Done)
+	}
+}
+
+// Choices that have no meaning together are refused by the keys' names, when a
+// directory is made and when one is opened.
+func TestNoiseChoicesThatDoNotFit(t *testing.T) {
+	for want, change := range map[string]func(*Config){
+		`"noise", "accounting"`: func(c *Config) { c.Noise, c.Accounting = "laplace", "gdp" },
+		`"noise"`:               func(c *Config) { c.Noise = "none" },
+		`"accounting"`:          func(c *Config) { c.Accounting = "moments" },
+		`"pace"`:                func(c *Config) { c.Pace = "shrinking" },
+		`"contraction"`:         func(c *Config) { c.Pace = "growing" },
+		`"contraction": 1.5`:    func(c *Config) { c.Pace, c.Contraction = "growing", 1.5 },
+		`"contraction": goes`:   func(c *Config) { c.Contraction = 0.9 },
+		`"releases": is 5`:      func(c *Config) { c.Pace = "one-shot" },
+		`"batch"`:               func(c *Config) { c.Batch = 10 },
+		`"batch": 101`:          func(c *Config) { c.Batch, c.Accounting = 101, "plan" },
+		`"cohort_hours"`:        func(c *Config) { c.CohortHours = math.NaN() },
+		`"cohort_hours": -1`:    func(c *Config) { c.CohortHours = -1 },
+	} {
+		c := DefaultConfig(lineTask())
+		change(&c)
+		dir := filepath.Join(t.TempDir(), "node")
+		if err := Init(dir, lineTask(), c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+		if _, err := Open(dir, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "p2pnode init") {
+			t.Errorf("%s: something was left behind: %v", want, err)
+		}
+	}
+}
+
+// The guarantee for several records: exact under the Gaussian filter, else by the
+// group privacy lemma, without a delta under pure accounting, and never over 1.
+func TestPersonBudget(t *testing.T) {
+	c := DefaultConfig(lineTask()) // epsilon 1, delta 1e-6
+	if one, ten := c.person(1), c.person(10); one.Epsilon != 1 || one.Delta != 1e-6 || math.Abs(one.Belief-0.731) > 1e-3 ||
+		ten.Delta != 1e-6 || ten.Epsilon != (privacy.Budget{Epsilon: 1, Delta: 1e-6}).ForRecords(10).Epsilon {
+		t.Errorf("gdp: %+v, %+v", one, ten)
+	}
+	c.Accounting = "plan"
+	for k := 1; k <= 10; k++ {
+		want := 0.0 // the lemma's sum, term by term
+		for i := range k {
+			want += 1e-6 * math.Exp(float64(i))
+		}
+		if p := c.person(k); p.Epsilon != float64(k) || math.Abs(p.Delta-want) > 1e-12 {
+			t.Errorf("plan, %d records: %+v, want delta %v", k, p, want)
+		}
+	}
+	if p := c.person(1000); p.Delta != 1 {
+		t.Errorf("plan, 1000 records: delta %v", p.Delta)
+	}
+	c.Accounting = "pure"
+	if p := c.person(1000); p.Delta != 0 || p.Epsilon != 1000 || p.Belief != 1 {
+		t.Errorf("pure: %+v", p)
+	}
+}
