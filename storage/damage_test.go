@@ -241,6 +241,43 @@ func TestDamagedFile(t *testing.T) {
 	}
 }
 
+// The only readable slot is never the one that is written next.
+func TestTornAnchorSlotIsWrittenFirst(t *testing.T) {
+	path := paidStore(t)
+	for torn := range anchorSlots {
+		s, l := open(t, path)
+		must(t, unprotect(l, l.Round()+1))
+		must(t, unprotect(l, l.Round()+1)) // both slots are in use
+		must(t, s.Close())
+		data, err := os.ReadFile(anchorPath(path))
+		must(t, err)
+		data[torn*anchorSlotSize] ^= 1
+		must(t, os.WriteFile(anchorPath(path), data, 0o600))
+
+		s, l = open(t, path) // writes, unless the newest slot is the other one
+		must(t, unprotect(l, l.Round()+1))
+		after, err := os.ReadFile(anchorPath(path))
+		must(t, err)
+		must(t, s.Close())
+		for at := range anchorSlots {
+			if _, err := decodeAnchor(after[at*anchorSlotSize:][:anchorSlotSize]); err != nil {
+				t.Fatalf("slot %d was torn and then slot %d is unreadable", torn, at)
+			}
+		}
+	}
+	s, l := open(t, path)
+	must(t, s.Close())
+	data := bytes.Clone(encodeAnchor(l.head)) // slot 0 alone
+	must(t, os.WriteFile(anchorPath(path), append(data, make([]byte, anchorSlotSize)...), 0o600))
+	_, l = open(t, path)
+	must(t, unprotect(l, l.Round()+1))
+	after, err := os.ReadFile(anchorPath(path))
+	must(t, err)
+	if !bytes.Equal(after[:anchorSlotSize], data) {
+		t.Fatal("the only readable slot was written before the other")
+	}
+}
+
 func TestAnchor(t *testing.T) {
 	path := newPath(t)
 	s, l := open(t, path)

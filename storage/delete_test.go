@@ -20,7 +20,7 @@ func TestDeleteAllOrNone(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 21))
 	var model recordModel
 	recs := randomRecords(r, 9)
-	model.append(recs, 4, nil)
+	model.append(recs, full(4), today)
 	_, err := s.AppendRecords(recs, full(4), today)
 	must(t, err)
 	must(t, s.DeleteRecords())

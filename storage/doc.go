@@ -5,18 +5,21 @@
 //
 // # The door's durable half
 //
-// A release takes two transactions. [Ledger.Pay] writes what the release costs
-// and returns when that is on disk; only then may noise be drawn.
-// [Ledger.Commit] then stores the bytes that will be published. The process may
-// die at any instruction:
+// A release takes two transactions. [Ledger.Release] writes what it costs, waits
+// until that is on disk, in the database and then in the anchor, and only then
+// draws the noise. [Ledger.Commit] stores the bytes that will be published. The
+// process may die at any instruction:
 //
-//   - before Pay's commit nothing was drawn and nothing is charged;
-//   - between Pay and Commit the round is burned: it is charged, it published
-//     nothing, and its number is never used again;
+//   - before the debit is on disk nothing was drawn and nothing is charged;
+//   - between the two the round is burned: it is charged, it published nothing,
+//     and its number is never used again;
 //   - after Commit the stored bytes are published again, byte for byte.
 //
-// A failed write leaves it open what is on disk. The ledger then refuses every
-// later write ([ErrPoisoned]) until the file is opened and verified afresh.
+// A failed write of anything leaves it open what is on disk, and bbolt may go on
+// from bytes that only memory holds. The store then refuses every later write
+// ([ErrPoisoned]) until the file is opened and verified afresh. A disk that
+// failed to write once and then loses power may come back as [ErrDamaged] or
+// [ErrRolledBack], never with less spent.
 //
 // # What is detected
 //
@@ -27,10 +30,25 @@
 // cannot change, vanish or move unnoticed. The head of that chain is also kept
 // in the anchor file, so that an older copy of the database alone is noticed
 // ([ErrRolledBack]); the anchor follows each payment, so after a crash it may be
-// behind, never ahead. An older copy of both files together looks genuine from
-// here: only peers, who remember the rounds they have heard, can contradict it.
+// behind, never ahead. [Ledger.Verify] checks both again while the node runs.
 //
+// # Restoring
+//
+// [Store.Backup] copies a running node's database, and [Restore] puts a copy in
+// place. What was released after the copy was made is not in it, so every cohort
+// is retired ([Ledger.Retire]): its records stay, for the personal model, and pay
+// for nothing any more. Rounds go on above those that peers have heard, or that
+// the old anchor knows of. Later records open a new cohort with a budget of its own.
+//
+// # What is not detected
+//
+// An older copy of both files together looks genuine from here: only peers, who
+// remember the rounds they have heard, can contradict it. Records that are
+// imported a second time, after a restore or at any time, get a second budget.
 // CRCs find accidents, not forgers: whoever can write these files can spend the
-// budget. A deleted record's bytes may stay in free pages of the file until
-// bbolt uses them again.
+// budget.
+//
+// [Store.DeleteRecords] overwrites a record's bytes in the file. It does not
+// reach backups, replaced databases that a restore kept, or what the file
+// system and the disk keep of overwritten blocks.
 package storage

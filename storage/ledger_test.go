@@ -3,6 +3,7 @@ package storage
 import (
 	"errors"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -125,6 +126,7 @@ func TestTermsThatDifferAreNamed(t *testing.T) {
 func TestFailedWritePoisons(t *testing.T) {
 	m := gaussian(t, 1000)
 	large := make([]byte, 1<<20)
+	many := randomRecords(rand.New(rand.NewPCG(1, 25)), 5000)
 	for _, c := range []struct {
 		name string
 		fail func(s *Store, l *Ledger) error
@@ -146,6 +148,27 @@ func TestFailedWritePoisons(t *testing.T) {
 			s.db.MaxSize = 1
 			return l.SaveState(large)
 		}},
+		{"records", func(s *Store, l *Ledger) error {
+			s.db.MaxSize = 1
+			return firstError(s.AppendRecords(many, full(100), today))
+		}},
+		{"edge", func(s *Store, l *Ledger) error {
+			s.db.MaxSize = 1
+			return s.SaveEdge(Edge{Peer: "a", Weight: 1, Addrs: []string{strings.Repeat("a", 1<<20)}})
+		}},
+		{"deletion", func(s *Store, l *Ledger) error { // of the bytes: the slot is marked
+			must(t, firstError(s.AppendRecords(many[:1], full(100), today)))
+			file := s.file
+			defer func() { s.file = file }()
+			closed, err := os.Open(s.path)
+			must(t, errors.Join(err, closed.Close()))
+			s.file = closed
+			return s.DeleteRecord(1)
+		}},
+		{"retire", func(s *Store, l *Ledger) error {
+			s.path += "/missing"
+			return l.Retire(2)
+		}},
 		{"anchor", func(s *Store, l *Ledger) error {
 			s.path += "/missing"
 			return unprotect(l, 2)
@@ -162,7 +185,9 @@ func TestFailedWritePoisons(t *testing.T) {
 			s.path, s.db.MaxSize = path, 0
 			_, err := payFor(l, 3, m, []privacy.Cohort{1})
 			for name, err := range map[string]error{
-				"Pay": err, "PayUnprotected": unprotect(l, 3), "Commit": commitRound(l, 1), "SaveState": l.SaveState(nil),
+				"pay": err, "ReleaseUnprotected": unprotect(l, 3), "Commit": commitRound(l, 1), "SaveState": l.SaveState(nil),
+				"Retire": l.Retire(3), "Verify": firstError(l.Verify()), "SaveEdge": s.SaveEdge(Edge{Peer: "a", Weight: 1}),
+				"AppendRecords": firstError(s.AppendRecords(many[:1], full(10), today)), "DeleteRecord": s.DeleteRecord(1),
 			} {
 				if !errors.Is(err, ErrPoisoned) {
 					t.Errorf("%s: %v, want ErrPoisoned", name, err)
@@ -175,9 +200,27 @@ func TestFailedWritePoisons(t *testing.T) {
 			if spentBy(l, 1) < spent || l.Round() < 1 {
 				t.Errorf("spent %v, round %d after reopening; want at least %v and 1", spentBy(l, 1), l.Round(), spent)
 			}
-			pay(t, l, 3, m, 1)
+			pay(t, l, 3, m, 2)
+			must(t, firstError(l.Verify()))
 		})
 	}
+}
+
+// A refusal is no failed write.
+func TestRefusalsDoNotPoison(t *testing.T) {
+	s, l := open(t, newPath(t))
+	pay(t, l, 1, gaussian(t, 10), 1)
+	for name, err := range map[string]error{
+		"a deletion of nothing": s.DeleteRecord(7),
+		"an edge to nobody":     s.SaveEdge(Edge{Weight: 1}),
+		"an old round":          unprotect(l, 1),
+		"an unpaid round":       commitRound(l, 2),
+	} {
+		if err == nil || errors.Is(err, ErrPoisoned) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	pay(t, l, 2, gaussian(t, 10), 1)
 }
 
 // The owner looks and adds records while the door works; a cohort's closing

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"p2pnode/learner"
 	"p2pnode/privacy"
@@ -12,10 +13,11 @@ import (
 
 // recordModel is the obvious twin of the stored records.
 type recordModel struct {
-	slots []learner.Record // X == nil: deleted
+	slots  []learner.Record // X == nil: deleted
+	opened time.Time        // the newest cohort
 }
 
-func (m *recordModel) append(recs []learner.Record, size int, closed func(privacy.Cohort) bool) {
+func (m *recordModel) append(recs []learner.Record, in Intake, now time.Time) {
 	var cohort privacy.Cohort
 	used := 0
 	if n := len(m.slots); n > 0 {
@@ -26,12 +28,12 @@ func (m *recordModel) append(recs []learner.Record, size int, closed func(privac
 			}
 		}
 	}
-	if cohort == 0 || closed(cohort) {
-		used = size
+	if cohort == 0 || in.Closed(cohort) || in.Age > 0 && !now.Before(m.opened.Add(in.Age)) {
+		used = in.Size
 	}
 	for _, r := range recs {
-		if used >= size {
-			cohort, used = cohort+1, 0
+		if used >= in.Size {
+			cohort, used, m.opened = cohort+1, 0, now
 		}
 		used++
 		r.Seq, r.Cohort = learner.Seq(len(m.slots)+1), cohort
@@ -69,7 +71,9 @@ func TestRecordsMatchTheModel(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		s, _ := open(t, newPath(t))
 		var model recordModel
+		now := today
 		for range 60 {
+			now = now.Add(time.Duration(r.IntN(20)) * time.Minute)
 			switch r.IntN(8) {
 			case 0:
 				s, _ = reopen(t, s)
@@ -81,12 +85,11 @@ func TestRecordsMatchTheModel(t *testing.T) {
 					t.Fatalf("seed %d: delete %d: %v", seed, q, err)
 				}
 			default:
-				recs, size := randomRecords(r, r.IntN(6)), 1+r.IntN(10)
-				used := r.IntN(4) == 0
-				closed := func(privacy.Cohort) bool { return used }
+				recs, used := randomRecords(r, r.IntN(6)), r.IntN(4) == 0
+				in := Intake{Size: 1 + r.IntN(10), Age: time.Duration(r.IntN(3)) * time.Hour / 2, Closed: func(privacy.Cohort) bool { return used }}
 				before := len(model.slots)
-				model.append(recs, size, closed)
-				stored, err := s.AppendRecords(recs, Intake{Size: size, Closed: closed}, today)
+				model.append(recs, in, now)
+				stored, err := s.AppendRecords(recs, in, now)
 				if err != nil || !slices.EqualFunc(stored, model.slots[before:], sameRecord) {
 					t.Fatalf("seed %d: appended %v, want %v; error %v", seed, stored, model.slots[before:], err)
 				}
@@ -114,6 +117,31 @@ func TestAppendRefusesAnEmptyCohortSize(t *testing.T) {
 	s, _ := open(t, newPath(t))
 	if _, err := s.AppendRecords(randomRecords(rand.New(rand.NewPCG(1, 3)), 1), full(0), today); err == nil {
 		t.Fatal("a cohort of no records was accepted")
+	}
+}
+
+// A cohort keeps the time it was opened when its first record is deleted.
+func TestCohortsCloseByAge(t *testing.T) {
+	s, _ := open(t, newPath(t))
+	in := Intake{Size: 100, Age: time.Hour}
+	for _, c := range []struct {
+		after time.Duration
+		want  privacy.Cohort
+	}{
+		{0, 1}, {time.Hour - 1, 1}, {time.Hour, 2}, {time.Minute, 2}, {2*time.Hour - 1, 2}, {2 * time.Hour, 3}, {9 * time.Hour, 4},
+	} {
+		stored, err := s.AppendRecords(randomRecords(rand.New(rand.NewPCG(1, 24)), 1), in, today.Add(c.after))
+		must(t, err)
+		if stored[0].Cohort != c.want {
+			t.Errorf("after %v a record joined cohort %d, want %d", c.after, stored[0].Cohort, c.want)
+		}
+		must(t, s.DeleteRecord(stored[0].Seq))
+		s, _ = reopen(t, s)
+	}
+	in.Age = 0
+	stored, err := s.AppendRecords(randomRecords(rand.New(rand.NewPCG(1, 24)), 1), in, today.Add(1000*time.Hour))
+	if err != nil || stored[0].Cohort != 4 {
+		t.Errorf("whatever the age, a record joined cohort %d, error %v; want 4", stored[0].Cohort, err)
 	}
 }
 

@@ -1,0 +1,80 @@
+package storage
+
+import (
+	"compress/gzip"
+	"io"
+	"os"
+	"testing"
+	"time"
+
+	"p2pnode/learner"
+)
+
+// A directory that version 1 wrote, with the budget and dimension of these
+// tests: 5 records in cohorts of 3, number 2 deleted; rounds 1 (committed) and 3
+// paid at a tenth of the budget, by cohorts 1 and 2 and by 1; round 2 unprotected.
+func version1(t *testing.T) image {
+	t.Helper()
+	f, err := os.Open("testdata/version1.db.gz")
+	must(t, err)
+	defer f.Close()
+	zipped, err := gzip.NewReader(f)
+	must(t, err)
+	db, err := io.ReadAll(zipped)
+	must(t, err)
+	anchor, err := os.ReadFile("testdata/version1.db.anchor")
+	must(t, err)
+	return image{db, anchor}
+}
+
+func TestVersion1IsReadAndContinued(t *testing.T) {
+	path := version1(t).put(t)
+	s, l := open(t, path)
+	live, deleted, err := s.Records()
+	must(t, err)
+	if len(live) != 4 || len(deleted) != 1 || deleted[0].Seq != 2 || live[3].Cohort != 2 || live[3].Y != 4 || live[3].X[4] != 0.5 {
+		t.Fatalf("records %v, deleted %v", live, deleted)
+	}
+	round, message := l.Outgoing()
+	one, two := spentBy(l, 1), spentBy(l, 2)
+	if l.Round() != 3 || round != 1 || string(message) != string(roundMessage(1)) || l.Unprotected() != 1 ||
+		one < 0.19999 || one > 0.2 || two < 0.09999 || two > 0.1 {
+		t.Fatalf("round %d, outgoing %d %q, %d unprotected, spent %v and %v", l.Round(), round, message, l.Unprotected(), one, two)
+	}
+	// Cohort 2 holds two of three; when it was opened is not known.
+	stored, err := s.AppendRecords([]learner.Record{{X: make([]float64, dim)}}, full(3), today)
+	must(t, err)
+	later, err := s.AppendRecords([]learner.Record{{X: make([]float64, dim)}}, Intake{Size: 9, Age: time.Hour}, today)
+	must(t, err)
+	if stored[0].Cohort != 2 || later[0].Cohort != 3 {
+		t.Errorf("new records joined cohorts %d and %d, want 2 and 3", stored[0].Cohort, later[0].Cohort)
+	}
+	must(t, commitRound(l, 3))
+	pay(t, l, 4, gaussian(t, 10), 1, 2, 3)
+	s, l = reopen(t, s)
+	must(t, firstError(l.Verify()))
+	must(t, s.Close())
+
+	_, err = Restore(version1(t).put(t), path, policy(t), 0)
+	must(t, err)
+	if _, l = open(t, path); l.Retired() != 2 || l.Round() < 4 {
+		t.Errorf("restored: retired %d, round %d", l.Retired(), l.Round())
+	}
+}
+
+// Terms that version 1 knew are written as it wrote them.
+func TestVersion1Entries(t *testing.T) {
+	path := version1(t).put(t)
+	_, l := open(t, path)
+	entries, err := entriesOf(l)
+	must(t, err)
+	var head link
+	for _, e := range entries {
+		_, head = encodeEntry(head, e)
+	}
+	a, err := decodeAnchor(version1(t).anchor[:anchorSlotSize])
+	b, _ := decodeAnchor(version1(t).anchor[anchorSlotSize:])
+	if err != nil || head != l.head || head != a && head != b {
+		t.Errorf("the chain ends at %v, its anchor at %v or %v, error %v", head, a, b, err)
+	}
+}
