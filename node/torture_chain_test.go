@@ -40,14 +40,15 @@ type chain struct {
 // releases, so that old cohorts run out of budget while newer ones go on.
 func designs(c Config) []Config {
 	c.Releases = 40
-	all := make([]Config, 5)
+	all := make([]Config, 6)
 	for i := range all {
 		all[i] = c
 	}
 	all[1].Noise, all[1].Accounting = string(privacy.Laplace), string(privacy.PureFilter)
 	all[2].Noise, all[2].Accounting = string(privacy.Laplace), string(privacy.RenyiFilter)
 	all[3].Pace, all[3].Contraction = string(privacy.Growing), 0.9
-	all[4].Noise, all[4].Accounting = string(privacy.TruncatedLaplace), string(privacy.CommittedPlan)
+	all[4].Unprotected = Consent
+	all[5].Noise, all[5].Accounting = string(privacy.TruncatedLaplace), string(privacy.CommittedPlan)
 	return all
 }
 

@@ -52,7 +52,8 @@ type holding struct {
 	round, stored uint64 // highest paid, newest committed
 	message       string // of the stored round
 	spending      []storage.Spending
-	debits        map[uint64][]privacy.Debit // by round
+	// debits are by round. One without a guarantee has cohort 0 and costs nothing.
+	debits map[uint64][]privacy.Debit
 }
 
 // readCopy opens a copy of the directory as the next start would: a start is
@@ -82,14 +83,24 @@ func readHolding(dir string) (h holding, err error) {
 	if err != nil {
 		return holding{}, err
 	}
+	unprotected := 0
 	h.debits = make(map[uint64][]privacy.Debit)
 	for _, l := range lines {
-		if l.Cohort > 0 {
+		if l.Kind == "unprotected" {
+			unprotected++
+		}
+		if l.Round > 0 {
 			h.debits[l.Round] = append(h.debits[l.Round], privacy.Debit{Cohort: l.Cohort, Cost: l.Cost})
 		}
 	}
+	if n.ledger.Unprotected() != unprotected || n.ledger.Unbounded() != (unprotected > 0) {
+		return holding{}, fmt.Errorf("%d rounds without a guarantee are counted, %d are in the ledger", n.ledger.Unprotected(), unprotected)
+	}
 	stored, message := n.ledger.Outgoing()
 	h.round, h.stored, h.message, h.spending = n.ledger.Round(), stored, fmt.Sprintf("%x", message), n.ledger.Spending()
+	if !n.files.config.protected() {
+		return h, nil
+	}
 	return h, h.checkSpending(n.policy)
 }
 
