@@ -68,11 +68,10 @@ func (o *auditOptions) run(cmd *cobra.Command) error {
 	if err := o.Validate(); err != nil {
 		return usageError{err}
 	}
-	stop := o.showProgress(cmd.ErrOrStderr(), time.NewTicker(2*time.Second))
+	stop := o.showProgress(cmd.ErrOrStderr())
 	findings, err := audit.Run(cmd.Context(), subjects, o.Options)
 	stop()
-	interrupted := errors.Is(err, context.Canceled)
-	if err != nil && !interrupted {
+	if err != nil && !errors.Is(err, context.Canceled) {
 		return err
 	}
 	write := writeFindings
@@ -82,11 +81,15 @@ func (o *auditOptions) run(cmd *cobra.Command) error {
 	if err := write(cmd.OutOrStdout(), findings); err != nil {
 		return err
 	}
-	broken := slices.ContainsFunc(findings, func(f audit.Finding) bool { return !f.Holds() })
+	return verdict(findings, err)
+}
+
+// verdict is what the exit code says: a false claim before an interruption.
+func verdict(findings []audit.Finding, interrupted error) error {
 	switch {
-	case broken:
+	case slices.ContainsFunc(findings, func(f audit.Finding) bool { return !f.Holds() }):
 		return errors.New("the releases tell more than is claimed")
-	case interrupted:
+	case interrupted != nil:
 		return errInterrupted
 	}
 	return nil
@@ -115,20 +118,32 @@ func (o *auditOptions) subjects() ([]audit.Subject, error) {
 	return subjects, nil
 }
 
-// showProgress says at every tick how far the audit is, until stop is called.
-func (o *auditOptions) showProgress(w io.Writer, tick *time.Ticker) (stop func()) {
+// showProgress says how far the audit is, until stop is called: on a terminal in
+// one line that changes, elsewhere in a new line now and then.
+func (o *auditOptions) showProgress(w io.Writer) (stop func()) {
 	var played, all atomic.Int64
 	o.Progress = func(p, a int) { played.Store(int64(p)); all.Store(int64(a)) }
 	quit, done := make(chan struct{}), make(chan struct{})
+	terminal := isTerminal(w)
 	go func() {
 		defer close(done)
+		tick := time.NewTicker(2 * time.Second)
 		defer tick.Stop()
-		for {
+		for ticks := 0; ; ticks++ {
 			select {
 			case <-quit:
+				if terminal {
+					fmt.Fprint(w, "\r\x1b[K")
+				}
 				return
 			case <-tick.C:
-				fmt.Fprintf(w, "audit: %d of %d runs\n", played.Load(), all.Load())
+				line := fmt.Sprintf("audit: %d of %d runs", played.Load(), all.Load())
+				switch {
+				case terminal:
+					fmt.Fprint(w, "\r\x1b[K"+line)
+				case ticks%5 == 0:
+					fmt.Fprintln(w, line)
+				}
 			}
 		}
 	}()

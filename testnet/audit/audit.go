@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
 	"sync/atomic"
 
 	"p2pnode/privacy"
@@ -128,8 +129,15 @@ func (s Subject) audit(ctx context.Context, o Options, done func()) (Finding, er
 		return Finding{}, fmt.Errorf("audit: %s, %s noise, accounting %s: %w", s.Learner, s.Noise, s.Accounting, err)
 	}
 	f := Finding{Subject: s, Claim: o.Claim, Releases: p.releases, Runs: o.Runs}
-	f.Bound, f.Gate, err = p.bounds(ctx, o.Claim.Delta, o.Runs, o.Seed, done)
+	f.Bound, f.Gate, err = p.bounds(ctx, o.Claim.Delta, o.Runs, s.seed(o.Seed), done)
 	return f, err
+}
+
+// seed gives each subject its own games, the same whoever else is audited.
+func (s Subject) seed(seed uint64) uint64 {
+	h := fnv.New64a()
+	fmt.Fprint(h, seed, s)
+	return h.Sum64()
 }
 
 // canaries are the directions tried.
@@ -143,8 +151,8 @@ func gamesOf(o Options) int { return len(canaries(o.Dimension)) * 2 * o.Runs }
 func (p *path) bounds(ctx context.Context, delta float64, runs int, seed uint64, done func()) (report, gate float64, err error) {
 	all := canaries(p.task.Dimension())
 	share := 1 / float64(len(all))
-	for _, c := range all {
-		scores, err := p.scores(ctx, c, runs, seed, done)
+	for i, c := range all {
+		scores, err := p.scores(ctx, c, runs, seed+uint64(i), done)
 		if err != nil {
 			return 0, 0, err
 		}

@@ -11,17 +11,15 @@ import (
 // Every way of releasing the product has stays below its claim. A sound one fails
 // with probability 1e-6 at most, the ten together with 1e-5.
 func TestOursHold(t *testing.T) {
-	for _, epsilon := range []float64{0.5, 3} {
-		findings, err := Run(t.Context(), Subjects("personal"), Options{
-			Claim: privacy.Budget{Epsilon: epsilon, Delta: 1e-3}, Releases: 3, Dimension: 20, Runs: 1500, Seed: 11,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range findings {
-			if !f.Holds() || f.Gate > f.Bound || f.Releases != 3 {
-				t.Errorf("finding %+v", f)
-			}
+	findings, err := Run(t.Context(), Subjects("personal"), Options{
+		Claim: privacy.Budget{Epsilon: 1, Delta: 1e-3}, Releases: 3, Dimension: 20, Runs: 1500, Seed: 11,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range findings {
+		if !f.Holds() || f.Gate > f.Bound || f.Releases != 3 {
+			t.Errorf("finding %+v", f)
 		}
 	}
 }
@@ -104,7 +102,7 @@ func TestCatchesL2ClipWithLaplaceNoise(t *testing.T) {
 		return a
 	}
 	p.laws = []law{lawOf(laplace)}
-	mustCatch(t, p, claim, 20000)
+	mustCatch(t, p, claim, 16000)
 }
 
 // Broken: the truncated Gaussian of DP-dKM, theorem 6: density exp(-z^2/sigma^2)

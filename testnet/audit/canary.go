@@ -1,8 +1,8 @@
 package audit
 
 import (
-	"fmt"
 	"math"
+	"strconv"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/combin"
@@ -25,10 +25,13 @@ const (
 func extremeTask(dim int) *learner.Task {
 	t := learner.Movies()
 	t.Name, t.Normalise, t.Constant = "audit", false, 0
-	t.Features = make([]learner.Feature, dim)
-	for i := range t.Features {
-		t.Features[i] = learner.Feature{Name: fmt.Sprintf("x%d", i+1), Kind: "number", Min: -1, Max: 1}
+	// One feature of dim values is validated in half the time of dim numbers, and
+	// every game makes an agent, which validates its task.
+	features := learner.Feature{Name: "x", Kind: "set", Values: make([]string, dim)}
+	for i := range dim {
+		features.Values[i] = strconv.Itoa(i + 1)
 	}
+	t.Features = []learner.Feature{features}
 	t.Target = learner.Target{Name: "y", Min: -extreme, Max: extreme}
 	t.Clip, t.Radius = clip, radius
 	return t

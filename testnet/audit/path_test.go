@@ -36,13 +36,13 @@ func noiseOf(m privacy.Mechanism, seed uint64, dim, slots int) []float64 {
 func mechanisms(t *testing.T) []privacy.Mechanism {
 	t.Helper()
 	var all []privacy.Mechanism
-	for _, make := range []func() (privacy.Mechanism, error){
+	for _, build := range []func() (privacy.Mechanism, error){
 		func() (privacy.Mechanism, error) { return privacy.NewGaussian(clip, 2) },
 		func() (privacy.Mechanism, error) { return privacy.NewLaplace(clip, 2) },
 		func() (privacy.Mechanism, error) { return privacy.NewTruncatedGaussian(clip, 2, 8) },
 		func() (privacy.Mechanism, error) { return privacy.NewTruncatedLaplace(clip, 2, 8) },
 	} {
-		m, err := make()
+		m, err := build()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -180,7 +180,7 @@ func conditionalSensitivity(in *arguments) computation {
 	}
 	return func() (answer, error) {
 		if steps > maxListed {
-			return answer{}, fmt.Errorf("T is %d, at most %d can be listed", steps, maxListed)
+			return answer{}, fmt.Errorf("a list of T = %d sensitivities, at most %d can be listed", steps, maxListed)
 		}
 		d := privacy.CarriedSensitivity{Keep: keep, Step: 2 * mu * bound}
 		list := make([]float64, steps)

@@ -38,12 +38,12 @@ func readGroup(data json.RawMessage) (accountant.Group, error) {
 	if in.has("count") {
 		g.Count = in.count("count")
 	}
-	make := readStep(in)
+	step := readStep(in)
 	if err := in.done(); err != nil {
 		return g, err
 	}
 	var err error
-	g.Step, err = make()
+	g.Step, err = step()
 	return g, err
 }
 

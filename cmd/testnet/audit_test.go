@@ -1,0 +1,95 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"p2pnode/privacy"
+	"p2pnode/testnet/audit"
+)
+
+func TestAuditTable(t *testing.T) {
+	args := []string{"audit", "--noise", "gaussian", "--accounting", "gdp", "--runs", "400", "--dimension", "3", "--seed", "7"}
+	code, stdout, stderr := testnetRun(t, t.Context(), args...)
+	if code != 0 || stderr != "" {
+		t.Fatalf("exit %d, errors %q", code, stderr)
+	}
+	for _, want := range []string{"learner", "personal  gaussian  gdp", "(1, 0.001)", "holds", "1 - 1e-6"} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("the table does not say %q:\n%s", want, stdout)
+		}
+	}
+	if _, again, _ := testnetRun(t, t.Context(), args...); again != stdout {
+		t.Errorf("the same seed gives another table:\n%s%s", stdout, again)
+	}
+}
+
+func TestAuditJSON(t *testing.T) {
+	code, stdout, stderr := testnetRun(t, t.Context(), "audit", "--json", "--noise", "laplace", "--accounting", "pure", "--runs", "400", "--epsilon", "2", "--releases", "1")
+	var out struct {
+		Findings []struct {
+			Learner, Noise, Accounting string
+			Epsilon                    float64 `json:"claim_epsilon"`
+			Bound                      float64 `json:"bound_95"`
+			Holds                      bool
+		}
+	}
+	if err := json.Unmarshal([]byte(stdout), &out); err != nil {
+		t.Fatalf("%v: %s", err, stderr)
+	}
+	if code != 0 || len(out.Findings) != 1 || !out.Findings[0].Holds || out.Findings[0].Epsilon != 2 || out.Findings[0].Noise != "laplace" {
+		t.Errorf("exit %d, %+v", code, out)
+	}
+}
+
+func TestAuditUsage(t *testing.T) {
+	for _, c := range []struct{ args, want string }{
+		{"audit surplus", "unknown argument"},
+		{"audit --learner nobody", "--learner nobody"},
+		{"audit --noise salt", "--noise salt"},
+		{"audit --noise laplace --accounting gdp", "no learner releases in this way"},
+		{"audit --runs 1", "1 runs, choose"},
+		{"audit --releases 0", "0 releases, choose"},
+		{"audit --dimension 0", "0 coordinates, choose"},
+		{"audit --epsilon 0", "epsilon is 0"},
+		{"audit --delta NaN", "delta is NaN"},
+	} {
+		code, stdout, stderr := testnetRun(t, t.Context(), strings.Fields(c.args)...)
+		if code != exitUsage || stdout != "" || !strings.Contains(stderr, c.want) {
+			t.Errorf("testnet %s: exit %d, output %q, errors %q; want 2 and %q", c.args, code, stdout, stderr, c.want)
+		}
+	}
+}
+
+func TestAuditInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	code, stdout, stderr := testnetRun(t, ctx, "audit")
+	if code != exitInterrupted || !strings.Contains(stdout, "learner") {
+		t.Errorf("exit %d, output %q, errors %q; want %d and an empty table", code, stdout, stderr, exitInterrupted)
+	}
+}
+
+// A gate above the claim is said in the table and by the exit code.
+func TestAuditVerdict(t *testing.T) {
+	claim := privacy.Budget{Epsilon: 1, Delta: 1e-3}
+	subject := audit.Subjects("personal")[0]
+	holds := audit.Finding{Subject: subject, Claim: claim, Gate: 1}
+	broken := audit.Finding{Subject: subject, Claim: claim, Gate: 1.001}
+	if err := verdict([]audit.Finding{holds}, nil); err != nil {
+		t.Errorf("a gate at the claim: %v", err)
+	}
+	if err := verdict([]audit.Finding{holds, broken}, context.Canceled); err == nil || !strings.Contains(err.Error(), "more than is claimed") {
+		t.Errorf("a gate above the claim: %v", err)
+	}
+	var table bytes.Buffer
+	if err := writeFindings(&table, []audit.Finding{holds, broken}); err != nil {
+		t.Fatal(err)
+	}
+	if text := table.String(); strings.Count(text, "holds") != 1 || strings.Count(text, "BROKEN") != 1 {
+		t.Errorf("table:\n%s", text)
+	}
+}
