@@ -106,10 +106,12 @@ func (a *Account) Admit(m Mechanism, cohorts []Cohort) []Debit {
 		return nil
 	}
 	debits := make([]Debit, 0, len(cohorts))
+	var most Cohort // cohorts come in order, nearly always: then none is looked for
 	for _, c := range cohorts {
 		d := Debit{c, price}
-		if _, ok := a.after(d); ok && !slices.Contains(debits, d) {
+		if _, ok := a.after(d); ok && (c > most || !slices.Contains(debits, d)) {
 			debits = append(debits, d)
+			most = max(most, c)
 		}
 	}
 	return debits

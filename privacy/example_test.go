@@ -83,3 +83,43 @@ func ExampleSum_Add() {
 	fmt.Printf("%.6f\n", answer.Sum)
 	// Output: [3.000000 4.000000]
 }
+
+// Laplace noise on a random half of the records, least at the end, as a plan: the
+// terms hold the hash of the schedule, and no other release is admitted.
+func ExampleDesign_Policy() {
+	policy, err := privacy.Design{
+		Budget: privacy.Budget{Epsilon: 1, Delta: 1e-6}, Dimension: 2, Clip: 1, Releases: 3,
+		Noise: privacy.Laplace, Accounting: privacy.CommittedPlan,
+		Pace: privacy.Growing, Contraction: 0.8, Batch: 50, Slots: 100,
+	}.Policy()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	account, err := privacy.OpenAccount(policy)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for k := range policy.Schedule.Releases() {
+		m, _ := policy.Next(k)
+		fmt.Printf("step %d: noise %.2f, admitted now: %v\n", k+1, m.NoiseStd(), !account.Exhausted(1, m))
+	}
+	fmt.Println(policy.Terms.Plan == policy.Schedule.Hash())
+	// Output:
+	// step 1: noise 5.14, admitted now: true
+	// step 2: noise 4.86, admitted now: false
+	// step 3: noise 4.59, admitted now: false
+	// true
+}
+
+// A learner that keeps its own past out of what it releases, noise on
+// transmissions only: the sensitivity levels off.
+func ExampleCarriedSensitivity() {
+	const own, rate, bound = 0.4, 0.5, 1.0
+	s := privacy.CarriedSensitivity{Keep: own, Step: 2 * rate * bound}
+	for i := 1; i <= 4; i++ {
+		fmt.Printf("%.3f ", s.At(i))
+	}
+	// Output: 1.000 1.400 1.560 1.624
+}
