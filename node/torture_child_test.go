@@ -138,7 +138,7 @@ func (c *child) release(stored uint64) error {
 	c.loop.woke += time.Hour // every wake is due
 	out := c.loop.agent.Tick(c.loop.woke)
 	if out.Ask == nil {
-		return errors.New("the agent does not ask")
+		return nil // the plan has come to its end
 	}
 	if c.flaw != "" {
 		return c.releaseWrongly(out.Ask, stored)
