@@ -192,6 +192,9 @@ func (l *Ledger) apply(e entry) error {
 func (l *Ledger) Commit(round uint64, message, state []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if err := l.store.writable(); err != nil {
+		return err
+	}
 	if round == 0 || round != l.paid || round <= l.last.round {
 		return fmt.Errorf("%w: round %d cannot be committed, the last paid is %d and the last committed %d", ErrRound, round, l.paid, l.last.round)
 	}

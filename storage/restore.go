@@ -79,7 +79,7 @@ func (r *restore) prepare(p privacy.Policy, round uint64) error {
 		return err
 	}
 	r.locked = append(r.locked, source)
-	if err := errors.Join(r.discard(), writeFile(r.copied, source.Backup)); err != nil {
+	if err := errors.Join(remove(r.copied, anchorPath(r.copied)), writeFile(r.copied, source.Backup)); err != nil {
 		return err
 	}
 	old, err := readAnchor(anchorPath(r.path))
@@ -115,7 +115,10 @@ func (r *restore) keepOld() (kept string, err error) {
 	if err == nil && exists(anchorPath(r.path)) {
 		err = copyFile(anchorPath(kept), anchorPath(r.path))
 	}
-	return kept, errors.Join(err, syncDir(r.path))
+	if err = errors.Join(err, syncDir(r.path)); err != nil {
+		return "", errors.Join(err, remove(kept, anchorPath(kept)))
+	}
+	return kept, nil
 }
 
 // lockTarget keeps nodes away from path. Nobody can open a damaged file: it needs
@@ -145,15 +148,16 @@ func (r *restore) replace() error {
 
 // close releases the locks and removes what did not get into its place.
 func (r *restore) close() error {
-	err := r.discard()
+	err := remove(r.copied, anchorPath(r.copied))
 	for _, s := range r.locked {
 		err = errors.Join(err, s.Close())
 	}
 	return err
 }
 
-func (r *restore) discard() (err error) {
-	for _, name := range []string{r.copied, anchorPath(r.copied)} {
+// remove removes the files that are there.
+func remove(names ...string) (err error) {
+	for _, name := range names {
 		if removed := os.Remove(name); removed != nil && !errors.Is(removed, fs.ErrNotExist) {
 			err = errors.Join(err, removed)
 		}

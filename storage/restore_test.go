@@ -102,14 +102,8 @@ func TestRestoreRetires(t *testing.T) {
 }
 
 func TestRestoreOverEverything(t *testing.T) {
-	original := takeImage(t, paidStore(t)) // ends at round 4
-	older := func() image {
-		path := original.put(t)
-		s, l := open(t, path)
-		pay(t, l, 5, gaussian(t, 10), 1)
-		must(t, s.Close())
-		return image{original.db, takeImage(t, path).anchor}
-	}()
+	older := outdated(t)
+	original := image{older.db, nil} // ends at round 4
 	for _, c := range []struct {
 		name  string
 		here  func(path string) // what is at path
@@ -128,7 +122,7 @@ func TestRestoreOverEverything(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			path := newPath(t)
 			c.here(path)
-			kept, err := Restore(image{original.db, nil}.put(t), path, policy(t), 0)
+			kept, err := Restore(original.put(t), path, policy(t), 0)
 			if err != nil || (kept != "") != c.kept {
 				t.Fatalf("kept %q, error %v", kept, err)
 			}
@@ -152,7 +146,7 @@ func TestRestoreOverEverything(t *testing.T) {
 		}
 	})
 	t.Run("twice", func(t *testing.T) {
-		path := original.put(t)
+		path := older.put(t)
 		first, err := Restore(path, path, policy(t), 0)
 		must(t, err)
 		second, err := Restore(path, path, policy(t), 0)

@@ -2,9 +2,85 @@ package storage
 
 import (
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"os"
+	"os/exec"
 	"testing"
+	"time"
+
+	"p2pnode/privacy"
 )
+
+// restoreVariable names the store that a child process restores, in place.
+const restoreVariable = "P2PNODE_STORAGE_RESTORE"
+
+func restoreChild(path string) {
+	p, err := privacy.Design{Budget: budget, Dimension: dim, Clip: 1, Releases: 12}.Policy()
+	if err == nil {
+		fmt.Println("begun")
+		_, err = Restore(path, path, p, 0)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// A process killed anywhere in a restore leaves what was there, the new database, or
+// one that asks to be restored again; and that works.
+func TestKilledRestore(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 26))
+	images := []image{takeImage(t, paidStore(t)), outdated(t)}
+	const kills = 30
+	var done, refused int
+	for i := range kills {
+		path := images[i%2].put(t)
+		child := exec.Command(os.Args[0])
+		child.Env = append(os.Environ(), restoreVariable+"="+path)
+		out, err := child.StdoutPipe()
+		must(t, err)
+		must(t, child.Start())
+		_, err = out.Read(make([]byte, 1)) // it has begun
+		must(t, err)
+		time.AfterFunc(time.Duration(r.Int64N(int64(12*time.Millisecond))), func() { child.Process.Kill() })
+		child.Wait()
+
+		if s, l, err := tryOpen(t, path); err == nil {
+			if l.Retired() == 6 {
+				done++
+			} else if l.Round() != 4 || len(l.Spending()) != 2 {
+				t.Fatalf("round %d, spending %v: neither the old ledger nor the new one", l.Round(), l.Spending())
+			}
+			must(t, s.Close())
+		} else if refused++; !errors.Is(err, ErrRolledBack) {
+			t.Fatalf("open: %v, want ErrRolledBack", err)
+		}
+		_, err = Restore(path, path, policy(t), 0)
+		must(t, err)
+		s, l := open(t, path)
+		if l.Retired() != 6 || l.Round() < 4 || exists(path+".restoring") {
+			t.Fatalf("restored again: retired %d, round %d", l.Retired(), l.Round())
+		}
+		must(t, s.Close())
+	}
+	t.Logf("%d kills: %d restores were done, %d databases asked for one", kills, done, refused)
+}
+
+// tryOpen opens store and ledger and leaves nothing open after an error.
+func tryOpen(t *testing.T, path string) (*Store, *Ledger, error) {
+	t.Helper()
+	s, err := Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	l, err := s.OpenLedger(policy(t))
+	if err != nil {
+		s.Close()
+	}
+	return s, l, err
+}
 
 // A crash between any two steps leaves the old ledger, the new one, or an error
 // that says to restore.
