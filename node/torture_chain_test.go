@@ -102,6 +102,9 @@ func (c *chain) torture(p point) (outcome, error) {
 			err, p.fault, o.hit, p.fresh, c.made, c.dir, text)
 	}
 	o.rounds = int(c.past.held.round - before)
+	if o.how == "budget used" {
+		c.made = chainLength // the next point begins anew
+	}
 	return o, nil
 }
 
@@ -155,7 +158,9 @@ func ending(all []saying, status syscall.WaitStatus, i *injector) (string, error
 			return "", errors.New("the child went on after an error")
 		}
 		return "went on", nil
-	case last == "failed":
+	case last == "used":
+		return "budget used", nil
+	case last == "failed" && len(all) == 1:
 		return "did not start", nil
 	case last == "refused":
 		return "stopped releasing", nil

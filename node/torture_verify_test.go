@@ -18,7 +18,7 @@ import (
 
 // saying is one line of a child.
 type saying struct {
-	what    string // drawn, sent, failed, refused, done
+	what    string // drawn, sent, failed, refused, used, done
 	round   uint64
 	message string // of sent; of failed the error
 }
@@ -35,7 +35,7 @@ func parseSayings(text string) (all []saying, err error) {
 			_, s.message, _ = strings.Cut(rest, " ")
 		case "failed":
 			s.message = rest
-		case "refused", "done":
+		case "refused", "used", "done":
 		default:
 			err = fmt.Errorf("the child said %q", line)
 		}
