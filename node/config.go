@@ -30,7 +30,7 @@ type Config struct {
 	WakeSeconds float64 `toml:"wake_seconds" comment:"mean time between two releases"`
 
 	Noise       string  `toml:"noise" comment:"gaussian, laplace, truncated-gaussian or truncated-laplace"`
-	Accounting  string  `toml:"accounting" comment:"how the budget adds up: gdp (for gaussian), pure (for laplace), renyi (for both), or plan:\nall releases are fixed before the first, for every noise. It cannot change after the first release."`
+	Accounting  string  `toml:"accounting" comment:"how the budget adds up: gdp (for gaussian), pure (for laplace), renyi (for both), or plan: all releases\nare fixed before the first, for every noise. After the first release it cannot change, nor can epsilon\nand delta; with renyi and plan, nor can releases, noise and pace."`
 	Pace        string  `toml:"pace" comment:"uniform, growing (later releases get less noise and cost more), or one-shot"`
 	Contraction float64 `toml:"contraction,omitempty" comment:"for growing: how much of the noise before is left after an update, between 0 and 1"`
 	Batch       int     `toml:"batch,omitempty" comment:"of every 100 records, how many take part in a release; 0 is all. Only with a plan."`

@@ -83,7 +83,7 @@ four of them. All are deleted or none. Your own model forgets them at once.
 
 How many records there are is public, so each deleted one leaves an empty slot
 until the budget of its cohort is used. What was sent while it was there cannot
-be called back; its budget covers that.`,
+be called back; its budget covers that. Backups made before still hold it.`,
 		Example: `  p2pnode data delete 3
   p2pnode data delete 1 4-6 --json`,
 		Args: cobra.MinimumNArgs(1),
@@ -135,5 +135,5 @@ type deletedRecords struct {
 func (d deletedRecords) String() string {
 	return fmt.Sprintf("Deleted %d %s. Your model has forgotten %s; what was sent before stays public.\n",
 		d.Records, plural(d.Records, "record", "records"), plural(d.Records, "it", "them")) +
-		"The empty slots stay until the budget of their cohorts is used.\n"
+		"The empty slots stay until the budget of their cohorts is used. Backups made\nbefore still hold what was in them.\n"
 }
