@@ -115,6 +115,7 @@ func killChild(t *testing.T, path string, p *promise, after time.Duration, openi
 // A process killed at any instruction loses nothing it was promised, pays for
 // everything it may have released, and leaves a file that verifies.
 func TestKillLosesNothing(t *testing.T) {
+	t.Parallel()
 	const kills = 40
 	r := rand.New(rand.NewPCG(1, 7))
 	path := newPath(t)

@@ -89,6 +89,7 @@ func tamper(t *testing.T, path string, change func(b *bbolt.Bucket) error) {
 // Each byte of an entry, with its seal broken (Open notices) and mended (only
 // the chain can).
 func TestEveryByteOfAnEntryCounts(t *testing.T) {
+	t.Parallel()
 	original := takeImage(t, paidStore(t))
 	for _, sequence := range []uint64{1, 2, 6, paidEntries} {
 		key := numberKey(sequence)
@@ -198,6 +199,7 @@ func contents(t *testing.T, s *Store, l *Ledger) string {
 // error. The last transaction was a payment: where a damaged meta page makes
 // bbolt fall back to the one before, the anchor notices.
 func TestDamagedFile(t *testing.T) {
+	t.Parallel()
 	path := paidStore(t)
 	s, l := open(t, path)
 	want := contents(t, s, l)

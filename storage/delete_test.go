@@ -41,6 +41,7 @@ func TestDeleteAllOrNone(t *testing.T) {
 // After a deletion no byte of the record is in the file, wherever bbolt had put
 // earlier copies of its page; the other records stay.
 func TestDeletedBytesAreGone(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(4) {
 		r := rand.New(rand.NewPCG(seed, 22))
 		s, l := open(t, newPath(t))
@@ -96,6 +97,7 @@ func seen(t *testing.T, s *Store, recs []learner.Record) (n int) {
 
 // Readers see their own moment while pages are wiped.
 func TestDeleteWhileReading(t *testing.T) {
+	t.Parallel()
 	s, _ := open(t, newPath(t))
 	const n = 400
 	_, err := s.AppendRecords(randomRecords(rand.New(rand.NewPCG(1, 23)), n), full(50), today)

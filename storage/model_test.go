@@ -119,6 +119,7 @@ func (m *ledgerModel) exhausted(t *testing.T, c privacy.Cohort) bool {
 }
 
 func TestLedgerMatchesTheModel(t *testing.T) {
+	t.Parallel()
 	unprotected, err := privacy.NewUnprotected(1)
 	must(t, err)
 	mechanisms := []privacy.Mechanism{gaussian(t, 3), gaussian(t, 10), gaussian(t, 50), unprotected}

@@ -67,6 +67,7 @@ func (m *recordModel) check(t *testing.T, s *Store) {
 }
 
 func TestRecordsMatchTheModel(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(8) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		s, _ := open(t, newPath(t))

@@ -32,11 +32,11 @@ func (s *Store) Backup(w io.Writer) error {
 
 // Restore puts the copy at from, a file that [Store.Backup] or a stopped node
 // wrote, in place of the database at path, and a new anchor beside it. Every
-// cohort in it is retired and rounds go on above round, so that nothing
-// released after the copy was made is released again; give the highest round that
-// peers have heard. What was at path, the anchor included, is kept beside it,
-// under the name it returns ("" if nothing was there). from may be path itself: to accept
-// a database that its anchor contradicts.
+// cohort in it is retired and rounds go on above round, so that nothing released
+// after the copy was made is released again; give the highest round that peers
+// have heard. What was at path, the anchor included, is kept beside it, under the
+// name it returns ("" if nothing was there). from may be path itself: to accept a
+// database that its anchor contradicts.
 //
 // It fails with ErrLocked if a node has either file open, with ErrDamaged or
 // ErrBudget as [Open] and [Store.OpenLedger] do, and then nothing has changed.
@@ -46,12 +46,13 @@ func (s *Store) Backup(w io.Writer) error {
 // database is renamed into place, then its anchor. Each step is on disk before
 // the next. After a crash there is the old database with the old anchor, or the
 // new one with the old anchor, which opens only if the two fit together and
-// otherwise says to restore again.
+// otherwise says to restore again. What the crash leaves under path and
+// ".restoring" the next restore removes.
 //
-// Records that came after the copy are not in it. If they are imported again, they get
-// a new budget, though they may have been released before.
+// Records that came after the copy are not in it. If they are imported again,
+// they get a new budget, though they may have been released before.
 func Restore(from, path string, p privacy.Policy, round uint64) (kept string, err error) {
-	r := restore{from: from, path: path, copied: path + ".restoring"}
+	r := restore{from: from, path: path, copied: path + ".restoring", there: exists(path)}
 	defer func() { err = errors.Join(err, r.close()) }()
 	if err := r.prepare(p, round); err != nil {
 		return "", fmt.Errorf("storage: restore %s, nothing has changed: %w", from, err)
@@ -69,6 +70,7 @@ func Restore(from, path string, p privacy.Policy, round uint64) (kept string, er
 type restore struct {
 	from, path string
 	copied     string   // the new database until it is in place
+	there      bool     // there is something at path
 	locked     []*Store // from and path: no node may open them meanwhile
 }
 
@@ -79,6 +81,11 @@ func (r *restore) prepare(p privacy.Policy, round uint64) error {
 		return err
 	}
 	r.locked = append(r.locked, source)
+	if r.there {
+		if err := r.lockTarget(); err != nil {
+			return err
+		}
+	}
 	if err := errors.Join(remove(r.copied, anchorPath(r.copied)), writeFile(r.copied, source.Backup)); err != nil {
 		return err
 	}
@@ -100,16 +107,17 @@ func (r *restore) prepare(p privacy.Policy, round uint64) error {
 	return errors.Join(err, s.Close())
 }
 
-// keepOld locks path and copies what is there aside; kept is "" if it was nothing.
+// keepOld copies what is at path aside; kept is "" if it was nothing.
 func (r *restore) keepOld() (kept string, err error) {
-	there := exists(r.path) // locking creates the file
-	if err := r.lockTarget(); err != nil || !there && !exists(anchorPath(r.path)) {
-		return "", err
+	if !r.there { // locking creates the file, so it waited for a sound copy
+		if err := r.lockTarget(); err != nil || !exists(anchorPath(r.path)) {
+			return "", err
+		}
 	}
 	for n := 1; kept == "" || exists(kept) || exists(anchorPath(kept)); n++ {
 		kept = fmt.Sprintf("%s.replaced-%d", r.path, n)
 	}
-	if there {
+	if r.there {
 		err = copyFile(kept, r.path)
 	}
 	if err == nil && exists(anchorPath(r.path)) {

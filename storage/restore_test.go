@@ -158,6 +158,7 @@ func TestRestoreOverEverything(t *testing.T) {
 
 // A copy that cannot be restored changes nothing.
 func TestRestoreRefuses(t *testing.T) {
+	t.Parallel()
 	original := takeImage(t, paidStore(t))
 	damaged := bytes.Clone(original.db)
 	for i := 2 * os.Getpagesize(); i < len(damaged); i += 8 { // the two meta pages stay

@@ -31,6 +31,7 @@ func restoreChild(path string) {
 // A process killed anywhere in a restore leaves what was there, the new database, or
 // one that asks to be restored again; and that works.
 func TestKilledRestore(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 26))
 	images := []image{takeImage(t, paidStore(t)), outdated(t)}
 	const kills = 30
@@ -85,6 +86,7 @@ func tryOpen(t *testing.T, path string) (*Store, *Ledger, error) {
 // A crash between any two steps leaves the old ledger, the new one, or an error
 // that says to restore.
 func TestRestoreCrash(t *testing.T) {
+	t.Parallel()
 	old := takeImage(t, paidStore(t))
 	path := old.put(t)
 	_, err := Restore(image{old.db, nil}.put(t), path, policy(t), 8)

@@ -24,6 +24,7 @@ func TestOpenCreatesAPrivateFile(t *testing.T) {
 }
 
 func TestOpenRefusesASecondUser(t *testing.T) {
+	t.Parallel()
 	path := newPath(t)
 	s, _ := open(t, path)
 	if _, err := Open(path); !errors.Is(err, ErrLocked) {
