@@ -91,6 +91,7 @@ func (n *Node) openLedger() error {
 	if err != nil {
 		return fmt.Errorf("node: %s: %w", filepath.Join(n.dir, configFile), err)
 	}
+	n.files.config.Accounting = string(policy.Terms.Accounting) // which may have been left open
 	n.ledger, err = n.store.OpenLedger(policy)
 	if errors.Is(err, storage.ErrRolledBack) {
 		return fmt.Errorf("node: %w; to give its budgets up and go on: p2pnode restore --dir %s", err, n.dir)

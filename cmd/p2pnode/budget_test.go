@@ -18,7 +18,7 @@ func TestBudgetText(t *testing.T) {
 	unbounded := budget
 	unbounded.Unbounded = true
 	open := unbounded
-	open.Unprotected, open.Bare = true, 1
+	open.Unprotected, open.Bare, open.Releases = true, 1, 0
 	used := budget
 	used.Left = 0
 	planned := budget
@@ -37,7 +37,7 @@ func TestBudgetText(t *testing.T) {
 		{budgetText(used), []string{"Nothing more will be sent", "these records have used their budget"}, "One more round"},
 		{budgetText(planned), []string{"3 of 12 steps are done. A plan cannot be", "retired by a restore, for ever", "certainty: no guarantee"}, "used up"},
 		{budgetText(unbounded), []string{"UNBOUNDED", "NO GUARANTEE", "COHORT", "0 models were sent", "make a new directory and put only new records in it"}, "epsilon"},
-		{budgetText(open), []string{"UNBOUNDED", "To protect what has not been sent yet, remove that key.", "1 model was sent", "Rounds cost nothing"}, "epsilon"},
+		{budgetText(open), []string{"UNBOUNDED", "To protect what has not been sent yet, remove that key.", "1 model was sent", "Rounds cost nothing", "2 8 3 25.0 % no limit sent without noise"}, "epsilon"},
 		{budgetText(node.Budget{Person: budget.Person, Left: 1}), []string{"Nothing: there are no records yet.", "1 round is left."}, "COHORT"},
 	} {
 		c.check(t)

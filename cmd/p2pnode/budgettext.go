@@ -39,7 +39,7 @@ func unboundedText(b node.Budget) string {
 	text := paragraph("  ", fmt.Sprintf("UNBOUNDED: there is NO GUARANTEE. %d %s sent without noise so far. "+
 		"Somebody who collects such models may work out your records.", b.Bare, plural(b.Bare, "model was", "models were")))
 	if b.Unprotected {
-		return text + paragraph("  ", "All models are, because the configuration says so (key \"unprotected\"). "+
+		return text + paragraph("  ", "Every model is, because the configuration says so (key \"unprotected\"). "+
 			"To protect what has not been sent yet, remove that key. What was sent stays sent.")
 	}
 	return text + paragraph("  ", "Models are sent with noise now, but that does not help the records that were sent without it. "+
@@ -67,7 +67,7 @@ func spentText(b node.Budget) string {
 	if len(b.Cohorts) == 0 {
 		text = "  Nothing: there are no records yet.\n"
 	} else {
-		text = cohortsText(b.Cohorts) +
+		text = cohortsText(b) +
 			paragraph("  ", "A cohort is a group of records that arrived together and share one fate: each time its records take part "+
 				"in a round, a model sent to the others, each of them pays from its budget. New records can begin a new cohort. "+
 				"Every fifth record is not counted here: it is held out and never takes part.")
@@ -100,10 +100,17 @@ func outlook(b node.Budget) string {
 	return text
 }
 
-func cohortsText(cohorts []node.CohortBudget) string {
+func cohortsText(b node.Budget) string {
 	rows := [][]any{{"  COHORT", "RECORDS", "ROUNDS", "SPENT", "ROUNDS LEFT", "STATE"}}
-	for _, c := range cohorts {
-		rows = append(rows, []any{fmt.Sprintf("  %d", c.Cohort), c.Records, c.Releases, fmt.Sprintf("%.1f %%", 100*c.Spent), c.Left, cohortState(c)})
+	for _, c := range b.Cohorts {
+		left, state := strconv.Itoa(c.Left), cohortState(c)
+		if b.Unprotected {
+			state = "sent without noise"
+		}
+		if b.Unprotected && b.Releases == 0 {
+			left = "no limit"
+		}
+		rows = append(rows, []any{fmt.Sprintf("  %d", c.Cohort), c.Records, c.Releases, fmt.Sprintf("%.1f %%", 100*c.Spent), left, state})
 	}
 	return table(rows...)
 }

@@ -136,8 +136,8 @@ func (f *initFlags) changeNoise(c *node.Config, changed func(flag string) bool) 
 	}
 }
 
-// growingContraction is what init writes for the pace growing: an update of the
-// built-in tasks leaves about so much of the noise before it.
+// growingContraction is what init writes for the pace growing; config.toml can say
+// otherwise.
 const growingContraction = 0.9
 
 // The ports init chooses from: free for anybody to use, and below those that
