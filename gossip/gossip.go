@@ -37,8 +37,9 @@ type Config struct {
 	Logger  *slog.Logger
 	// OnEdge answers a request from an authenticated peer. It is called from
 	// many goroutines at once and must return when its context ends, which is
-	// at most 10 s after the request or when Run ends. Latest has not been
-	// decoded yet: pass it to [Gossip.Hear] after accepting.
+	// at most 10 s after the request or when Run ends; what it returns after that
+	// is not sent. Latest has not been decoded yet: pass it to [Gossip.Hear] after
+	// accepting.
 	OnEdge func(ctx context.Context, from peer.ID, r EdgeRequest) EdgeReply
 }
 

@@ -194,6 +194,40 @@ func TestAskFailsInTime(t *testing.T) {
 	}
 }
 
+// What a node says at its end does not pass for a refusal: the asker gets an
+// error, always.
+func TestNoAnswerAtTheEnd(t *testing.T) {
+	const nodes, requests = 10, maxPeerStreams
+	a := newNode(t)
+	for range nodes {
+		entered := make(chan struct{}, requests)
+		c := testConfig()
+		c.OnEdge = func(ctx context.Context, _ peer.ID, _ EdgeRequest) EdgeReply {
+			entered <- struct{}{}
+			<-ctx.Done()
+			return EdgeReply{Reason: "refused"}
+		}
+		ending := startNode(t, newKey(t), c)
+		connect(t, a.host, ending.host)
+		failed := make(chan error, requests)
+		for range requests {
+			go func() {
+				_, err := a.Ask(t.Context(), ending.id(), EdgeRequest{Kind: EdgeAsk})
+				failed <- err
+			}()
+		}
+		for range requests {
+			<-entered
+		}
+		ending.stop()
+		for range requests {
+			if err := <-failed; err == nil {
+				t.Fatal("a node that ends refuses")
+			}
+		}
+	}
+}
+
 func TestNothingHangsAfterTheEnd(t *testing.T) {
 	a, b := newNode(t), newNode(t)
 	befriend(t, a, b)

@@ -176,6 +176,9 @@ func (e *edgeServer) answer(ctx context.Context, s network.Stream, from peer.ID)
 		return err
 	}
 	reply := e.gossip.config.OnEdge(ctx, from, request)
+	if err := ctx.Err(); err != nil {
+		return err // too late: what a node says at its end must not pass for a refusal
+	}
 	reply.Witness = e.gossip.witness(from)
 	return writeEdge(s, encodeReply(reply))
 }

@@ -48,6 +48,13 @@ func payAndCommit(t *testing.T, n *Node, round uint64, value float64) {
 	}
 }
 
+func retire(t *testing.T, n *Node, round uint64) {
+	t.Helper()
+	if err := n.ledger.Retire(round); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // What peers may hold at each point of a node's life.
 func TestWhatPeersMayHold(t *testing.T) {
 	n := testNode(t, lineTask(), nil, nil)
@@ -68,6 +75,8 @@ func TestWhatPeersMayHold(t *testing.T) {
 			[]verdict{{3, 1, true}, {4, 1, false}, {5, 1, false}}},
 		{"round 5 committed", func() { payAndCommit(t, n, 5, 1) },
 			[]verdict{{4, 1, true}, {5, 1, true}, {5, 0, false}, {6, 1, false}}},
+		{"restored deliberately", func() { retire(t, n, 1<<40) },
+			[]verdict{{5, 0, true}, {9, 1, true}, {1<<40 - 1, 1, true}, {1<<40 + 1, 1, false}}},
 	} {
 		step.do()
 		for _, v := range step.verdicts {

@@ -128,7 +128,8 @@ func runOlderCopy(t *testing.T, n *Node, ends uint64, by ...*Node) {
 }
 
 // A node whose whole directory, anchor included, is replaced by an older copy
-// stops before it releases anything, and the copy is as it was.
+// stops before it releases anything, and the copy is as it was. Restored on
+// purpose it goes on, with new records, and its peers hear it.
 func TestOlderCopyOfTheDirectoryIsRefused(t *testing.T) {
 	t.Parallel()
 	first, _ := listener(t, nil)
@@ -145,6 +146,15 @@ func TestOlderCopyOfTheDirectoryIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if _, err := Restore(n.dir, ""); err != nil {
+		t.Fatal(err)
+	}
+	again := openNode(t, n.dir)
+	if err := again.Add(t.Context(), lineRecords(rand.New(rand.NewPCG(1, 2)), 20)); err != nil {
+		t.Fatal(err)
+	}
+	start(t, again)
+	waitUntilHeard(t, n, 1<<40, first, second)
 }
 
 // A peer knows after its own restart too.
