@@ -15,12 +15,12 @@ func mustCalibrate(t testing.TB, b Budget, clip float64, releases, dim int) Mech
 	return m
 }
 
-// Calibrate(b, clip, T, dim) is admitted exactly T times: each T up to 300, every
-// seventh up to 2000, another budget each time.
+// Calibrate(b, clip, T, dim) is admitted exactly T times: each T up to 100, every
+// nineteenth up to 2000, another budget each time.
 func TestCalibrateIsExact(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 1))
 	for releases := 1; releases <= 2000; releases++ {
-		if releases > 300 && releases%7 != 0 {
+		if releases > 100 && releases%19 != 0 {
 			continue
 		}
 		b, dim, clip := randomBudget(rng), 1+rng.IntN(1000), math.Exp(rng.Float64()*100-50)

@@ -27,6 +27,9 @@ func (p Policy) checkPlan() error {
 	return nil
 }
 
+// maxPlanEpsilon is far beyond any protection; above, a composition takes minutes.
+const maxPlanEpsilon = 1000
+
 // cost is what all releases of s, of at most dim coordinates each, cost together:
 // the delta they have at the epsilon of the budget over the delta of the budget,
 // both after the charges; +Inf if the charges alone cost more. It is an error if
@@ -34,6 +37,9 @@ func (p Policy) checkPlan() error {
 func (s Schedule) cost(b Budget, dim int) (float64, error) {
 	if n := s.Releases(); n < 1 || n > MaxReleases {
 		return 0, fmt.Errorf("privacy: a plan of %d releases, choose 1 to %d", n, MaxReleases)
+	}
+	if b.Epsilon > maxPlanEpsilon {
+		return 0, fmt.Errorf("privacy: a plan for epsilon %v, choose %d at most, or a filter", b.Epsilon, maxPlanEpsilon)
 	}
 	groups, err := s.groups(dim)
 	if err != nil {

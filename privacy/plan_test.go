@@ -29,6 +29,7 @@ func TestPlanErrors(t *testing.T) {
 		"empty":          committed(b, 3),
 		"too many":       committed(b, 3, Step{must(t)(NewGaussian(1, 1e8)), MaxReleases + 1}),
 		"over budget":    committed(b, 3, Step{good, 100000 / 50}),
+		"no protection":  committed(Budget{1001, 1e-6}, 3, Step{good, 5}),
 		"no budget":      committed(Budget{}, 3, Step{good, 5}),
 		"no dimension":   committed(b, 0, Step{good, 5}),
 		"unprotected":    committed(b, 3, Step{good, 5}, Step{must(t)(NewUnprotected(1)), 1}),
