@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -33,6 +34,8 @@ type loop struct {
 	records chan recordChange
 	inspect chan func()
 
+	told     []learner.Edge   // what the agent was told last
+	recheck  <-chan time.Time // when to see whether that is still so
 	timer    *time.Timer
 	outgoing chan outgoing   // committed, on the way to their slots, oldest first
 	stopping <-chan struct{} // closed when run shall return
@@ -60,6 +63,9 @@ type outgoing struct {
 func (l *loop) run(ctx context.Context) error {
 	l.timer = time.NewTimer(time.Hour)
 	defer l.timer.Stop()
+	recheck := time.NewTicker(seekEvery)
+	defer recheck.Stop()
+	l.recheck = recheck.C
 	var publishing sync.WaitGroup
 	defer publishing.Wait()
 	ctx, stop := context.WithCancel(ctx)
@@ -96,6 +102,13 @@ func (l *loop) next(ctx context.Context) error {
 		return l.look()
 	case <-l.gossip.ListenersChanged():
 		return l.look()
+	case <-l.recheck:
+		// A listener that leaves and comes back may be one event that is none;
+		// whoever looked in between would believe for ever that it is away.
+		if !slices.Equal(l.told, l.hood.edges()) {
+			return l.look()
+		}
+		return nil
 	case c := <-l.records:
 		c.done <- l.agent.Records(c.add, nil)
 		return l.look() // new records may bring a silent agent back
@@ -107,7 +120,8 @@ func (l *loop) next(ctx context.Context) error {
 
 // look tells the agent who its neighbours are and who of them listens.
 func (l *loop) look() error {
-	return l.handle(l.agent.Neighbours(l.now(), l.hood.edges()))
+	l.told = l.hood.edges()
+	return l.handle(l.agent.Neighbours(l.now(), l.told))
 }
 
 func (l *loop) now() time.Duration { return time.Since(l.start) }

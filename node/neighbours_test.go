@@ -246,3 +246,29 @@ func TestCandidatesAreForgotten(t *testing.T) {
 		t.Errorf("not forgotten after %d failures", patience)
 	}
 }
+
+// A change that no event tells of, as when one took the other back, is noticed.
+func TestEdgesAreRechecked(t *testing.T) {
+	s := attachedSession(t, testNode(t, lineTask(), nil, nil))
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := s.loop.run(ctx); err != nil {
+			t.Errorf("loop: %v", err)
+		}
+	})
+	defer running.Wait()
+	defer stop()
+	told := func() (edges int) {
+		if err := s.look(ctx, func() { edges = len(s.loop.told) }); err != nil {
+			t.Fatal(err)
+		}
+		return edges
+	}
+	eventually(t, "no event is left", func() bool { return len(s.hood.changed) == 0 })
+	told() // and the last one is handled
+	s.hood.mu.Lock()
+	s.hood.links[randomPeer(t)] = &link{weight: 1, seen: time.Now()}
+	s.hood.mu.Unlock()
+	eventually(t, "the agent is told", func() bool { return told() == 1 })
+}
