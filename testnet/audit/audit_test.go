@@ -12,7 +12,7 @@ import (
 // with probability 1e-6 at most, the ten together with 1e-5.
 func TestOursHold(t *testing.T) {
 	findings, err := Run(t.Context(), Subjects("personal"), Options{
-		Claim: privacy.Budget{Epsilon: 1, Delta: 1e-3}, Releases: 3, Dimension: 20, Runs: 1500, Seed: 11,
+		Claim: privacy.Budget{Epsilon: 1, Delta: 1e-3}, Releases: 3, Dimension: 20, Runs: 1000, Seed: 11,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -25,18 +25,18 @@ func TestOursHold(t *testing.T) {
 }
 
 // The audit must be able to see something: of a valid Gaussian's epsilon 1 at delta
-// 0.01 it finds most. Over 16 other seeds the bound was 0.85 with a standard
-// deviation of 0.03, so one below 0.7 has a probability of about 1e-7.
+// 0.01 it finds four fifths in 25000 runs. Over 16 other seeds the bound was 0.79
+// with a standard deviation of 0.03, so one below 0.63 has a probability of about 1e-7.
 func TestPower(t *testing.T) {
 	findings, err := Run(t.Context(), Subjects("personal")[:1], Options{
-		Claim: privacy.Budget{Epsilon: 1, Delta: 1e-2}, Releases: 2, Dimension: 4, Runs: 40000, Seed: 3,
+		Claim: privacy.Budget{Epsilon: 1, Delta: 1e-2}, Releases: 2, Dimension: 2, Runs: 25000, Seed: 3,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	f := findings[0]
 	t.Logf("lower bound over claim: %.2f at 95 %%, %.2f at 1 - 1e-6", f.Bound/f.Claim.Epsilon, f.Gate/f.Claim.Epsilon)
-	if f.Bound < 0.7 || f.Gate > f.Claim.Epsilon {
+	if f.Bound < 0.63 || f.Gate > f.Claim.Epsilon {
 		t.Errorf("bound %v, gate %v for a claim of 1", f.Bound, f.Gate)
 	}
 }
@@ -80,11 +80,11 @@ func TestCatchesNoiseDividedByRecords(t *testing.T) {
 
 // Broken: gradients are clipped in l2 and the noise is Laplace noise for that clip.
 // At p = 20 the diagonal canary has l1 norm sqrt(20) times the clip, and the
-// release claimed to be 1-DP is not even 4.4-DP; it is nearly 1-GDP. Over 16 other
-// seeds the gate was 1.55 with a standard deviation of 0.09, so one below 1 has a
-// probability of about 1e-9.
+// release claimed to be 2-DP is not even 8.9-DP. Over 16 other seeds the gate was
+// 2.9 with a standard deviation of 0.14, so one below 2 has a probability of about
+// 1e-9.
 func TestCatchesL2ClipWithLaplaceNoise(t *testing.T) {
-	claim := privacy.Budget{Epsilon: 1, Delta: 1e-6}
+	claim := privacy.Budget{Epsilon: 2, Delta: 1e-6}
 	laplace, err := privacy.NewLaplace(clip, 2*clip/claim.Epsilon)
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func TestCatchesL2ClipWithLaplaceNoise(t *testing.T) {
 		return a
 	}
 	p.laws = []law{lawOf(laplace)}
-	mustCatch(t, p, claim, 16000)
+	mustCatch(t, p, claim, 9000)
 }
 
 // Broken: the truncated Gaussian of DP-dKM, theorem 6: density exp(-z^2/sigma^2)
