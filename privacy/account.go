@@ -10,16 +10,16 @@ import (
 const MaxReleases = 1 << 16
 
 // Account decides, per cohort, whether a release can be paid. Under a filter a
-// release is admitted while the prices of the cohort's releases add up to at most
-// a limit that implies the budget:
+// release is admitted while the prices of the cohort's releases add up to at
+// most a limit that implies the budget:
 //
 //	Gaussian  sum of (sensitivity/sigma)^2   Smith, Thakurta 2022; Koskela, Tobaben, Honkela 2022
 //	pure      sum of epsilon                 Rogers, Roth, Ullman, Vadhan 2016
 //	Renyi     sum of divergences, one order  Feldman, Zrnic 2021
 //
 // This holds for mechanisms chosen after seeing all earlier releases. Under a
-// plan the k-th release must have the mechanism of the schedule's k-th step, and
-// the loss of the whole schedule was within the budget before the first.
+// plan the k-th release must have the mechanism of the schedule's k-th step,
+// and the loss of the whole schedule was within the budget before the first.
 //
 // All rounding is against the spender. An account lives in memory: the caller
 // keeps the debits and replays them through Apply. Not safe for concurrent use.
@@ -83,9 +83,9 @@ func (a *Account) Price(m Mechanism) (cost float64, ok bool) {
 	return float64(a.position + 1), ok && m == planned
 }
 
-// Share is what one release of m costs a cohort, as a share of its budget: by so
-// much Spent grows. It is 0 for a mechanism without a price. Under a plan it is
-// one step of all.
+// Share is what one release of m costs a cohort, as a share of its budget: by
+// so much Spent grows. It is 0 for a mechanism without a price. Under a plan it
+// is one step of all.
 func (a *Account) Share(m Mechanism) float64 {
 	cost, ok := a.Price(m)
 	switch {
@@ -119,8 +119,8 @@ func (a *Account) Admit(m Mechanism, cohorts []Cohort) []Debit {
 
 // Apply records a debit. It returns an error and changes nothing if the debit
 // would break the bound, is of a retired cohort or, under a plan, is of another
-// step than the next one or the present one for a cohort that has not paid it: an
-// account replayed from a sound ledger never sees any.
+// step than the next one or the present one for a cohort that has not paid it:
+// an account replayed from a sound ledger never sees any.
 func (a *Account) Apply(d Debit) error {
 	e, ok := a.after(d)
 	if !ok {
@@ -146,9 +146,9 @@ func (a *Account) Retired(c Cohort) bool { return a.retired && c <= a.last }
 // last planned step that was paid, or the releases of the cohort that has most.
 func (a *Account) Position() int { return a.position }
 
-// Spent returns the share of the cohort's budget that is used, in [0, 1]: the sum
-// of its prices over the limit or, under a plan, the share of the steps it took
-// part in.
+// Spent returns the share of the cohort's budget that is used, in [0, 1]: the
+// sum of its prices over the limit or, under a plan, the share of the steps it
+// took part in.
 func (a *Account) Spent(c Cohort) float64 {
 	e := a.spent[c]
 	if a.policy.Terms.Accounting == CommittedPlan {
@@ -188,7 +188,8 @@ func (a *Account) Left(c Cohort) int {
 	}
 }
 
-// after returns what d's cohort will have paid once it paid d, and whether it can.
+// after returns what d's cohort will have paid once it paid d, and whether it
+// can.
 func (a *Account) after(d Debit) (expense, bool) {
 	e := a.spent[d.Cohort]
 	if a.policy.Terms.Accounting == CommittedPlan {

@@ -6,19 +6,20 @@ import (
 )
 
 // Calibrate returns the Gaussian mechanism with the least noise that lets a
-// cohort take part in releases releases of at most dim coordinates within b, each
-// record clipped to the l2 norm clip: sigma = 2 clip sqrt(releases)/mu_B (Balle
-// and Wang 2018), to nine digits. It is the mechanism of the [Design] that says no more.
+// cohort take part in releases releases of at most dim coordinates within b,
+// each record clipped to the l2 norm clip: sigma = 2 clip sqrt(releases)/mu_B
+// (Balle and Wang 2018), to nine digits. It is the mechanism of the [Design]
+// that says no more.
 func Calibrate(b Budget, clip float64, releases, dim int) (Mechanism, error) {
 	p, err := Design{Budget: b, Dimension: dim, Clip: clip, Releases: releases}.Policy()
 	m, _ := p.Next(0)
 	return m, err
 }
 
-// calibrate returns the schedule of least noise that keeps the terms: all scales
-// are searched together, and what a schedule costs is worked out as the account
-// will do it. More noise never costs more, rounding included: as the scale grows the
-// clip in real units, rounded down to a coarser grid, does not.
+// calibrate returns the schedule of least noise that keeps the terms: all
+// scales are searched together, and what a schedule costs is worked out as the
+// account will do it. More noise never costs more, rounding included: as the
+// scale grows the clip in real units, rounded down to a coarser grid, does not.
 func (d Design) calibrate(terms Terms, list []stretch) (Schedule, error) {
 	cost, err := terms.costs()
 	if err != nil {
@@ -46,8 +47,8 @@ func (d Design) calibrate(terms Terms, list []stretch) (Schedule, error) {
 	return d.schedule(grid.noise(k), list)
 }
 
-// costs returns what a whole schedule costs a cohort on the terms, as a multiple of
-// its budget.
+// costs returns what a whole schedule costs a cohort on the terms, as a
+// multiple of its budget.
 func (t Terms) costs() (func(Schedule) (float64, error), error) {
 	if t.Accounting == CommittedPlan {
 		return func(s Schedule) (float64, error) { return s.cost(t.Budget, t.Dimension) }, nil
@@ -61,12 +62,12 @@ func (t Terms) costs() (func(Schedule) (float64, error), error) {
 				e = e.plus(price)
 			}
 		}
-		return e.sum / limit, nil
+		return up(e.sum / limit), nil // not below 1 when the account would refuse
 	}, err
 }
 
-// schedule returns the mechanisms of the design with the least scale noise times
-// the clip.
+// schedule returns the mechanisms of the design with the least scale noise
+// times the clip.
 func (d Design) schedule(noise float64, list []stretch) (Schedule, error) {
 	steps := make([]Step, len(list))
 	for i, s := range list {
@@ -79,13 +80,14 @@ func (d Design) schedule(noise float64, list []stretch) (Schedule, error) {
 	return NewSchedule(steps...), nil
 }
 
-// mechanism returns the design's mechanism of the given scale. Bounds on the noise
-// are so wide that truncation costs about a thousandth of delta in all:
+// mechanism returns the design's mechanism of the given scale. Bounds on the
+// noise are so wide that truncation costs about a thousandth of delta in all:
 //
 //   - Gaussian, z times the scale: tau = N e^{-z^2/2} for N coordinates costs
 //     e^eps tau, see [truncationCharge].
-//   - Laplace, A times the scale: one of T releases shows an end with probability (e^a - 1) e^{-A}/2,
-//     nearly, with a its sensitivity over the scale.
+//   - Laplace, A times the scale: one of T releases shows an end with
+//     probability (e^a - 1) e^{-A}/2, nearly, with a its sensitivity over the
+//     scale.
 func (d Design) mechanism(scale float64) (m Mechanism, err error) {
 	releases, dim := float64(d.Releases), float64(d.Dimension)
 	margin := math.Log(1000 * releases / d.Budget.Delta)

@@ -11,18 +11,19 @@ type Design struct {
 	Noise      Noise      // "": Gaussian; Unprotected gives a schedule without terms, budget or guarantee
 	Accounting Accounting // "": the filter that suits the noise
 	Pace       Pace       // "": Uniform
-	// Contraction is the factor C in (0, 1) by which an update shrinks the noise of
-	// the one before; Growing only.
+	// Contraction is the factor C in (0, 1) by which an update shrinks the noise
+	// of the one before; Growing only.
 	Contraction  float64
 	Batch, Slots int // of a subsampled mechanism; 0: all records
 }
 
 // Policy returns the policy of least noise that keeps the budget: to a relative
-// 1e-9 under a filter, and at most 1e-4 over the least under a plan. Choices that
-// have no meaning together are an error that says what to choose instead.
+// 1e-9 under a filter, and at most 1e-4 over the least under a plan. Choices
+// that have no meaning together are an error that says what to choose instead.
 //
-// A plan is composed a few tens of times, once for each distinct mechanism in it:
-// a growing plan of T releases of Laplace noise takes time proportional to T.
+// A plan is composed a few tens of times, once for each distinct mechanism in
+// it: a growing plan of T releases of Laplace noise takes time proportional to
+// T.
 func (d Design) Policy() (Policy, error) {
 	if d.Noise == Unprotected {
 		m, err := NewUnprotected(d.Clip)

@@ -18,78 +18,85 @@
 //
 //	P[S] <= e^epsilon P'[S] + delta
 //
-// with the [Budget] of the [Policy] the account was opened with. The same holds for
-// vectors of [Mechanism.NewBounded], if one record moves them no further than their
-// mechanism says, given the same transcript; [CarriedSensitivity] has that distance for
-// learners that need it.
+// with the [Budget] of the [Policy] the account was opened with. The same holds
+// for vectors of [Mechanism.NewBounded], if one record moves them no further
+// than their mechanism says, given the same transcript; [CarriedSensitivity]
+// has that distance for learners that need it.
 //
 // When the decisions are made depends on the accounting.
 //
-//   - Under a filter the mechanism, the cohorts, the timing and the decision to stop may
-//     depend on everything published so far. The Gaussian filter adds up squares of
-//     sensitivity over sigma (Smith, Thakurta, "Fully Adaptive Composition for
-//     Gaussian Differential Privacy", 2022; Koskela, Tobaben, Honkela, "Individual
-//     Privacy Accounting with Gaussian Differential Privacy", 2022) and loses
-//     nothing over the best account of the same noise. The pure filter adds up
-//     epsilons of Laplace noise (Rogers, Roth, Ullman, Vadhan 2016); its guarantee
-//     even has delta = 0. The Renyi filter adds up divergences at one order, fixed when it is
-//     opened, of both (Feldman, Zrnic 2021).
-//   - Under a plan the mechanisms of all releases are fixed before the first, and
-//     the whole schedule is accounted for at once by composing its exact privacy loss. Every
-//     noise is allowed, truncated and on random batches too. The decision to stop, and when
-//     and for which cohorts a step is used, may depend on what was published: a cohort
-//     that joins late or leaves takes part in some of the steps, which costs less than
-//     all. Nothing may be changed and nothing is refunded.
+//   - Under a filter the mechanism, the cohorts, the timing and the decision to
+//     stop may depend on everything published so far. The Gaussian filter adds
+//     up squares of sensitivity over sigma (Smith, Thakurta, "Fully Adaptive
+//     Composition for Gaussian Differential Privacy", 2022; Koskela, Tobaben,
+//     Honkela, "Individual Privacy Accounting with Gaussian Differential
+//     Privacy", 2022) and loses nothing over the best account of the same
+//     noise. The pure filter adds up epsilons of Laplace noise (Rogers, Roth,
+//     Ullman, Vadhan 2016); its guarantee even has delta = 0. The Renyi filter
+//     adds up divergences at one order, fixed when it is opened, of both
+//     (Feldman, Zrnic 2021).
+//   - Under a plan the mechanisms of all releases are fixed before the first,
+//     and the whole schedule is accounted for at once by composing its exact
+//     privacy loss. Every noise is allowed, truncated and on random batches
+//     too. The decision to stop, and when and for which cohorts a step is used,
+//     may depend on what was published: a cohort that joins late or leaves
+//     takes part in some of the steps, which costs less than all. Nothing may
+//     be changed and nothing is refunded.
 //
 // # An offline account cannot be spent
 //
-// Package accountant computes what a FIXED list of releases costs together. To spend by
-// it while choosing the list is wrong: the sum may end over the budget (Rogers et al. 2016).
-// So none of its numbers can be spent. An [Account] is opened from a [Policy] only; it
-// takes mechanisms and works out their prices itself. The terms of a plan hold
-// the hash of the whole schedule, the ledger holds the terms, and the account admits for its
-// k-th release the schedule's k-th mechanism and nothing else.
+// Package accountant computes what a FIXED list of releases costs together. To
+// spend by it while choosing the list is wrong: the sum may end over the budget
+// (Rogers et al. 2016). So none of its numbers can be spent. An [Account] is
+// opened from a [Policy] only; it takes mechanisms and works out their prices
+// itself. The terms of a plan hold the hash of the whole schedule, the ledger
+// holds the terms, and the account admits for its k-th release the schedule's
+// k-th mechanism and nothing else.
 //
 // # Terms
 //
 //   - Unit of protection: one record. [Budget.ForRecords] tells what k records
 //     of one person cost.
-//   - Adjacency: replace one record by another (or by an empty slot). The number
-//     of slots, the arrival times and the sizes of cohorts are public. A random batch has
-//     a fixed size and is drawn without replacement, so this is the only adjacency.
+//   - Adjacency: replace one record by another (or by an empty slot). The
+//     number of slots, the arrival times and the sizes of cohorts are public. A
+//     random batch has a fixed size and is drawn without replacement, so this
+//     is the only adjacency.
 //   - Sensitivity: one record moves a sum by at most twice the clip, in l2 norm
 //     for Gaussian noise and in l1 norm for Laplace noise. Sums are integers in
 //     units of a power-of-two grid and the clip is checked in integers, so this
 //     bound is exact for every input, hostile ones included.
-//   - Noise: the discrete Gaussian and the discrete Laplace law (Canonne, Kamath,
-//     Steinke 2020), sampled from uniform integers without floating point. Values
-//     become float64 only after the noise was added. A truncated law is one of
-//     these, drawn again until it is within its bound; it bounds messages and buys no accuracy.
-//   - Cost: the accounts know continuous noise. What the discreteness of Gaussian noise
-//     costs is charged when the account is opened; under the Renyi filter it costs nothing. That
-//     of Laplace noise is in its price: one grid unit a coordinate. What a truncated
-//     Gaussian may tell by staying within its bound is charged, once, to the plan. The proofs stand
-//     beside the code: charge.go, price.go, plan.go.
-//   - A random batch hides who was in it, if nobody learns the batch; it is drawn behind the
-//     door and forgotten.
+//   - Noise: the discrete Gaussian and the discrete Laplace law (Canonne,
+//     Kamath, Steinke 2020), sampled from uniform integers without floating
+//     point. Values become float64 only after the noise was added. A truncated
+//     law is one of these, drawn again until it is within its bound; it bounds
+//     messages and buys no accuracy.
+//   - Cost: the accounts know continuous noise. What the discreteness of
+//     Gaussian noise costs is charged when the account is opened; under the
+//     Renyi filter it costs nothing. That of Laplace noise is in its price: one
+//     grid unit a coordinate. What a truncated Gaussian may tell by staying
+//     within its bound is charged, once, to the plan. The proofs stand beside
+//     the code: charge.go, price.go, plan.go.
+//   - A random batch hides who was in it, if nobody learns the batch; it is
+//     drawn behind the door and forgotten.
 //
 // # Use
 //
-// [Design.Policy] turns a budget and a number of releases into a [Policy]: what an
-// account is opened with, and the [Mechanism] of each release. For a release,
-// make one [Sum] per cohort with [Mechanism.NewSum] and [Sum.Add] every record's
-// gradient; ask [Account.Admit] which cohorts can pay; make the debits durable
-// and [Account.Apply] them; then let [LiveNoise.Answer] add the noise, once.
-// Never draw twice for one payment.
+// [Design.Policy] turns a budget and a number of releases into a [Policy]: what
+// an account is opened with, and the [Mechanism] of each release. For a
+// release, make one [Sum] per cohort with [Mechanism.NewSum] and [Sum.Add]
+// every record's gradient; ask [Account.Admit] which cohorts can pay; make the
+// debits durable and [Account.Apply] them; then let [LiveNoise.Answer] add the
+// noise, once. Never draw twice for one payment.
 //
 // # What is not guaranteed
 //
-//   - Nothing at all for a Mechanism of [NewUnprotected]; no account admits one.
-//   - Nothing about numbers a caller computes from records by another way than a
-//     Sum, nor for a Sum in which one record has two slots or a gradient depends
-//     on more than one record.
-//   - Nothing for releases of more coordinates than the account's Dimension: the
-//     caller sees to it.
+//   - Nothing at all for a Mechanism of [NewUnprotected]; no account admits
+//     one.
+//   - Nothing about numbers a caller computes from records by another way than
+//     a Sum, nor for a Sum in which one record has two slots or a gradient
+//     depends on more than one record.
+//   - Nothing for releases of more coordinates than the account's Dimension:
+//     the caller sees to it.
 //   - How long the noise takes to draw depends on its value. Publish on a
 //     schedule fixed beforehand, not when the computation happens to end.
 //   - Accuracy: a record whose gradient is longer than the clip is shortened.

@@ -24,25 +24,26 @@ type stretch struct {
 // stretches returns the releases of the design in order, the noise of the last
 // being 1.
 //
-// Growing is proposition 2 of Bellet et al. 2018, corrected. Let an update shrink
-// the error by C < 1 and add the noise of variance n_t: P_{t+1} <= C P_t + n_t,
-// which unrolls to
+// Growing is proposition 2 of Bellet et al. 2018, corrected. Let an update
+// shrink the error by C < 1 and add the noise of variance n_t: P_{t+1} <= C P_t
+// + n_t, which unrolls to
 //
 //	P_T <= C^T P_0 + sum over t < T of C^{T-1-t} n_t.
 //
 // The paper's equation 12 has C^t in place of C^{T-1-t}, and so its noise
-// increases with time: the wrong way round, because later noise has less time to
-// shrink. Minimise the sum for a given budget, with s_t the scale of the noise and n_t
-// proportional to s_t^2:
+// increases with time: the wrong way round, because later noise has less time
+// to shrink. Minimise the sum for a given budget, with s_t the scale of the
+// noise and n_t proportional to s_t^2:
 //
-//   - epsilons add up, sum of 1/s_t given: the derivatives C^{T-1-t} s_t and 1/s_t^2
-//     are proportional, so s_t ~ C^{-(T-1-t)/3}, epsilon_t ~ C^{(T-1-t)/3};
-//   - squares add up, sum of 1/s_t^2 given (Gaussian noise exactly; Laplace noise
-//     under the other accountings, nearly, when the releases are many and small): C^{T-1-t} s_t and
-//     1/s_t^3 are, so s_t^2 ~ C^{-(T-1-t)/2}.
+//   - epsilons add up, sum of 1/s_t given: the derivatives C^{T-1-t} s_t and
+//     1/s_t^2 are proportional, so s_t ~ C^{-(T-1-t)/3}, epsilon_t ~
+//     C^{(T-1-t)/3};
+//   - squares add up, sum of 1/s_t^2 given (Gaussian noise exactly; Laplace
+//     noise under the other accountings, nearly, when the releases are many and
+//     small): C^{T-1-t} s_t and 1/s_t^3 are, so s_t^2 ~ C^{-(T-1-t)/2}.
 //
-// At T = 50, C = 0.9 the noise term is 0.55 (epsilons) and 0.66 (squares) of the
-// uniform one; that of the paper is 4.48.
+// At T = 50, C = 0.9 the noise term is 0.55 (epsilons) and 0.66 (squares) of
+// the uniform one; that of the paper is 4.48.
 func (d Design) stretches() ([]stretch, error) {
 	if d.Pace != Growing {
 		return []stretch{{1, d.Releases}}, nil

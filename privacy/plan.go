@@ -27,13 +27,14 @@ func (p Policy) checkPlan() error {
 	return nil
 }
 
-// maxPlanEpsilon is far beyond any protection; above, a composition takes minutes.
+// maxPlanEpsilon is far beyond any protection; above, a composition takes
+// minutes.
 const maxPlanEpsilon = 1000
 
-// cost is what all releases of s, of at most dim coordinates each, cost together:
-// the delta they have at the epsilon of the budget over the delta of the budget,
-// both after the charges; +Inf if the charges alone cost more. It is an error if
-// that is not known of a mechanism in s.
+// cost is what all releases of s, of at most dim coordinates each, cost
+// together: the delta they have at the epsilon of the budget over the delta of
+// the budget, both after the charges; +Inf if the charges alone cost more. It
+// is an error if that is not known of a mechanism in s.
 func (s Schedule) cost(b Budget, dim int) (float64, error) {
 	if n := s.Releases(); n < 1 || n > MaxReleases {
 		return 0, fmt.Errorf("privacy: a plan of %d releases, choose 1 to %d", n, MaxReleases)
@@ -133,10 +134,10 @@ func (s Schedule) gaussianCoordinates(dim int) float64 {
 }
 
 // truncationTails is ln tau, tau a bound on the probability that any coordinate
-// of any truncated Gaussian release would exceed its bound had it not been truncated;
-// -Inf if there are none. A discrete Gaussian of scale t has
-// P[|D| > N] <= P[|N(0, t^2)| > N] (Canonne, Kamath, Steinke 2020, proposition 25)
-// <= e^{-N^2/2t^2}, and the union bound adds these up.
+// of any truncated Gaussian release would exceed its bound had it not been
+// truncated; -Inf if there are none. A discrete Gaussian of scale t has P[|D| >
+// N] <= P[|N(0, t^2)| > N] (Canonne, Kamath, Steinke 2020, proposition 25) <=
+// e^{-N^2/2t^2}, and the union bound adds these up.
 func (s Schedule) truncationTails(dim int) float64 {
 	logs := math.Inf(-1)
 	for _, step := range s.steps {
@@ -151,12 +152,12 @@ func (s Schedule) truncationTails(dim int) float64 {
 }
 
 // truncationCharge returns the budget that Gaussian noise must keep so that the
-// same noise, conditioned on no coordinate exceeding its bound, keeps b. That event
-// has probability 1 - tau or more, release by release and so in all.
+// same noise, conditioned on no coordinate exceeding its bound, keeps b. That
+// event has probability 1 - tau or more, release by release and so in all.
 //
 // Let P, Q be the two worlds without truncation and P', Q' with it. A truncated
-// law is at most 1/(1 - its own tail) times the other, whatever the transcript says
-// so far, and Q' differs from Q only when a bound is exceeded:
+// law is at most 1/(1 - its own tail) times the other, whatever the transcript
+// says so far, and Q' differs from Q only when a bound is exceeded:
 //
 //	P'[S] <= P[S]/(1-tau),   Q[S] <= Q'[S] + tau.
 //
@@ -167,10 +168,10 @@ func (s Schedule) truncationTails(dim int) float64 {
 // so that d = (1-tau) delta - e^eps tau suffices. A random batch is part of
 // both worlds and changes nothing.
 //
-// DP-dKM, theorem 6, takes the mass of one end as delta and the standard deviation
-// sensitivity/sqrt(2 eps). That is wrong for every eps and every delta below a
-// half: the loss exceeds eps also where both worlds have mass. At (0.5, 0.001) the
-// true delta is 0.238.
+// DP-dKM, theorem 6, takes the mass of one end as delta and the standard
+// deviation sensitivity/sqrt(2 eps). That is wrong for every eps and every
+// delta below a half: the loss exceeds eps also where both worlds have mass. At
+// (0.5, 0.001) the true delta is 0.238.
 func truncationCharge(b Budget, logTau float64) Budget {
 	if math.IsInf(logTau, -1) {
 		return b
