@@ -10,8 +10,9 @@ import (
 const (
 	maxSteps  = 1 << 20 // of a composition
 	maxGroups = 1 << 10 // of different steps
-	maxCells  = 1 << 22 // of a grid
-	maxPoints = 1 << 25 // of all transforms together; what would need more gets a coarser grid
+	maxCells  = 1 << 19 // of one step's grid; what would need more gets a coarser one
+	maxPoints = 1 << 22 // of a transform; the same
+	cheap     = 1 << 14 // points of one transform
 )
 
 // Group is Count identical steps.
@@ -42,9 +43,9 @@ func Compose(delta float64, groups ...Group) (*Loss, error) {
 		there[i] = part{forward, backward, g.Count}
 		back[i] = part{backward, forward, g.Count}
 	}
-	loss := &Loss{directions: []direction{compose(delta, there)}}
+	loss := &Loss{directions: []direction{compose(delta, there, cheap)}}
 	if sampling == Poisson {
-		loss.directions = append(loss.directions, compose(delta, back))
+		loss.directions = append(loss.directions, compose(delta, back, cheap))
 	}
 	return loss, nil
 }
@@ -95,51 +96,50 @@ func merge(groups []Group) (merged []Group, sampling Sampling, err error) {
 
 // compose returns the loss of the parts in one direction: the discretised losses
 // convolved by Fourier transform, exponentially tilted towards the losses that
-// decide at delta, which would drown in rounding otherwise.
-func compose(delta float64, parts []part) direction {
-	d := direction{largest: largestLoss(parts), mass: []float64{1}}
-	d.certain = infiniteLoss(parts, func(p part) float64 { return p.forward(math.Inf(1)) })
-	d.infinite = d.certain
-
-	var finite []part
+// decide at delta, which would drown in rounding otherwise. The grid has about so
+// many points, or more if that is too coarse.
+func compose(delta float64, parts []part, points float64) direction {
+	// What is cut off, and rounding, are below a relative 1e-8 of delta: a part of
+	// it each for the steps that hardly tell anything, whose whole total variation
+	// is called infinite loss, for the ends of the single losses, and for that of
+	// their sum.
+	slack := min(1e-13, 1e-8*delta) / 4
+	var faint, clear []part
 	for _, p := range parts {
-		if p.forward.finite() > 0 {
-			finite = append(finite, p)
+		if p.forward.finite()*float64(p.count) <= max(minMass, slack/float64(len(parts))) {
+			faint = append(faint, p)
+		} else {
+			clear = append(clear, p)
 		}
 	}
-	if len(finite) == 0 {
+	d := direction{mass: []float64{1}, spacing: 1, largest: largestLoss(parts)}
+	d.certain = infiniteLoss(parts, math.Inf(1))
+	d.infinite = infiniteLoss(faint, 0)
+	if len(clear) == 0 {
 		return d
 	}
-	// What is cut off, and rounding, are below a relative 1e-8 of delta. Half of
-	// it is for the ends of the single losses, half for that of the sum.
-	slack := min(1e-13, 1e-8*delta)
-	sum := discretiseAll(finite, slack)
-	d.spacing, d.first = sum.spacing, sum.first
-	d.tilt = sum.tilt(math.Log(delta))
-	d.logScale = sum.logMoment(d.tilt)
-	d.rounding = 0x1p-50 * math.Sqrt(float64(sum.steps))
-	d.mass = sum.convolve(d.tilt)
+	rough := discretiseAll(clear, roughSpacing(clear), slack)
+	s := discretiseAll(clear, alignedSpacing(clear, rough.coarsest(points)), slack)
+	d.infinite += s.infiniteLoss() + slack
+	d.spacing, d.first = s.spacing, s.first
+	d.tilt = s.tilt(math.Log(delta))
+	d.logScale = s.logMoment(d.tilt)
+	d.rounding = 0x1p-50 * math.Sqrt(float64(s.steps))
+	d.mass = s.convolve(d.tilt)
 	for i := range d.mass {
 		d.mass[i] *= d.untilt(float64(d.first+i) * d.spacing)
 	}
-	cut := 0
-	d.infinite = infiniteLoss(parts, func(p part) float64 {
-		if p.forward.finite() > 0 {
-			cut++
-			return sum.lattices[cut-1].infinite
-		}
-		return p.forward(math.Inf(1))
-	}) + slack/2
 	return d
 }
 
-// infiniteLoss is the probability that any step has an infinite loss.
-func infiniteLoss(parts []part, of func(part) float64) float64 {
+// infiniteLoss is the probability that any step has an infinite loss, if the
+// profile at epsilon counts as that.
+func infiniteLoss(parts []part, epsilon float64) float64 {
 	none := 0.0
 	for _, p := range parts {
-		none += float64(p.count) * math.Log1p(-of(p))
+		none += float64(p.count) * math.Log1p(-p.forward(epsilon))
 	}
-	return -math.Expm1(none)
+	return 0 - math.Expm1(none) // not -0
 }
 
 // sum is independent losses to be added up, on the cyclic grid of length points
@@ -149,24 +149,25 @@ type sum struct {
 	counts   []int
 	steps    int
 	spacing  float64
-	scale    float64 // of the whole loss, roughly
 	first    int
 	length   int
 }
 
-// discretiseAll puts the parts on the finest grid that is cheap or fine enough,
-// or, if it is too large, on a coarser one.
-func discretiseAll(parts []part, slack float64) sum {
-	s := sum{spacing: spacingFor(parts)}
-	s.scale, s.steps = spread(parts)
-	cut := slack / 2 / float64(s.steps)
-	limit := min(maxCells, maxPoints/len(parts))
+// discretiseAll puts the parts on a grid of the given spacing, or, if that is too
+// large, on a coarser one.
+func discretiseAll(parts []part, spacing, slack float64) sum {
+	s := sum{spacing: spacing}
+	for _, p := range parts {
+		s.steps += p.count
+	}
+	cut := slack / float64(s.steps)
 	for ; ; s.spacing *= 2 {
 		most := 0
 		for _, p := range parts {
-			most = max(most, cells(p.forward, s.spacing, cut)+cells(p.backward, s.spacing, cut))
+			above, below := p.cells(s.spacing, cut)
+			most = max(most, above+below)
 		}
-		if most > limit {
+		if most > maxCells {
 			continue
 		}
 		s.lattices, s.counts = nil, nil
@@ -174,12 +175,21 @@ func discretiseAll(parts []part, slack float64) sum {
 			s.lattices = append(s.lattices, p.discretise(s.spacing, cut))
 			s.counts = append(s.counts, p.count)
 		}
-		first, last := s.window(math.Log(slack / 4))
-		if last-first < limit {
+		first, last := s.window(math.Log(slack))
+		if last-first < maxPoints/max(1, len(parts)/8) {
 			s.first, s.length = first, fastLength(last-first+1)
 			return s
 		}
 	}
+}
+
+// infiniteLoss is the probability of an infinite loss, what was cut included.
+func (s sum) infiniteLoss() float64 {
+	none := 0.0
+	for i, l := range s.lattices {
+		none += float64(s.counts[i]) * math.Log1p(-l.infinite)
+	}
+	return 0 - math.Expm1(none) // not -0
 }
 
 // logMoment is K(order) = ln E[e^{order loss}] of the sum.
@@ -191,6 +201,15 @@ func (s sum) logMoment(order float64) float64 {
 	return k
 }
 
+// deviation is the standard deviation of the sum.
+func (s sum) deviation() float64 {
+	variance := 0.0
+	for i, l := range s.lattices {
+		variance += float64(s.counts[i]) * l.variance()
+	}
+	return s.spacing * math.Sqrt(variance)
+}
+
 // quantile is the least (K(order) - logTail)/order over the orders of the given
 // sign, and where: by Chernoff's bound the sum is above it, or below it, with
 // probability e^logTail at most.
@@ -199,7 +218,7 @@ func (s sum) quantile(sign, logTail float64) (loss, order float64) {
 		order := sign * math.Exp(logOrder)
 		return (s.logMoment(order) - logTail) / math.Abs(order)
 	}
-	middle := -math.Log(s.scale)
+	middle := -math.Log(s.deviation())
 	best := golden(middle-10, middle+10, at)
 	return sign * at(best), sign * math.Exp(best)
 }
@@ -285,19 +304,19 @@ func power(c complex128, n int) complex128 {
 	return result
 }
 
-// fastLength is the least 2^i, 3 2^i or 5 2^i that is n or more: lengths for which
-// the transform is fast.
+// fastLength is the least number from n on whose prime factors are 2, 3 and 5: the
+// transform takes the same time per point for all of them.
 func fastLength(n int) int {
-	best := 1
-	for best < n {
-		best *= 2
-	}
-	for _, odd := range []int{3, 5} {
-		length := odd
-		for length < n {
-			length *= 2
+	for {
+		rest := n
+		for _, factor := range []int{2, 3, 5} {
+			for rest%factor == 0 {
+				rest /= factor
+			}
 		}
-		best = min(best, length)
+		if rest == 1 {
+			return n
+		}
+		n++
 	}
-	return best
 }

@@ -22,8 +22,9 @@ type lattice struct {
 }
 
 // discretise returns the least distribution on the multiples of spacing whose
-// profile is nowhere below the part's, but for what lies beyond a loss so large
-// that delta grows by cut at most when it is called infinite.
+// profile is nowhere below the part's, but for losses so large or so small that
+// delta grows by cut at most when they are made larger: infinite, or the smallest
+// of the grid.
 //
 // A profile is a convex function of x = e^eps, and that of a distribution on a
 // grid is linear between its points: the least one above delta connects the dots
@@ -35,11 +36,10 @@ type lattice struct {
 // where beyond the last dot the profile is constant and the mass infinite. This
 // is the split of each cell's mass between its two ends that keeps P and Q. Losses
 // below zero are those of the other direction, whose masses are those under Q: it
-// keeps the digits that differences of numbers near 1 would lose. What lies below
-// its last dot is raised to it.
+// keeps the digits that differences of numbers near 1 would lose.
 func (p part) discretise(spacing, cut float64) lattice {
-	above := dots(p.forward, spacing, cut)
-	below := dots(p.backward, spacing, cut)
+	highest, lowest := p.cells(spacing, cut)
+	above, below := dots(p.forward, spacing, highest), dots(p.backward, spacing, lowest)
 	growth, shrink := math.Expm1(spacing), -math.Expm1(-spacing)
 	masses := func(d []float64, i int) float64 { // at i > 0
 		m := (d[i-1] - d[i]) / shrink
@@ -48,63 +48,77 @@ func (p part) discretise(spacing, cut float64) lattice {
 		}
 		return m
 	}
-	last, lowest := len(above)-1, len(below)-1
-	l := lattice{first: -lowest, mass: make([]float64, lowest+1+last), infinite: above[last]}
+	l := lattice{first: -lowest, mass: make([]float64, lowest+1+highest), infinite: above[highest]}
 	for i := 1; i <= lowest; i++ {
 		l.mass[lowest-i] = math.Exp(-spacing*float64(i)) * masses(below, i)
 	}
-	for i := 1; i <= last; i++ {
+	for i := 1; i <= highest; i++ {
 		l.mass[lowest+i] = masses(above, i)
 	}
 	// The changes of slope on both sides of 0 meet at 1 - delta(0).
 	l.mass[lowest] = 1 - above[0] - (above[0]-above[1])/growth - (below[0]-below[1])/growth
+	for len(l.mass) > 1 && math.Abs(l.mass[0]) < minMass {
+		l.mass, l.first = l.mass[1:], l.first+1
+	}
 	return l
 }
 
-// dots returns the profile at 0, spacing, 2 spacing, ... up to where it is within
-// cut of its value at infinity; two of them at least.
-func dots(f profile, spacing, cut float64) []float64 {
-	d := make([]float64, max(1, cells(f, spacing, cut))+1)
+// cells is how many cells of the grid lie above and below a loss of zero: at least
+// one, maxCells+1 at most. The profile at -eps is 1 - e^-eps + e^-eps times that of
+// the other direction: there e^-eps of the difference matters.
+func (p part) cells(spacing, cut float64) (above, below int) {
+	infinite, nothing := p.forward(math.Inf(1)), p.backward(math.Inf(1))
+	above = 1 + sort.Search(maxCells, func(i int) bool {
+		return p.forward(spacing*float64(i+1))-infinite <= cut
+	})
+	below = 1 + sort.Search(maxCells, func(i int) bool {
+		epsilon := spacing * float64(i+1)
+		return math.Exp(-epsilon)*(p.backward(epsilon)-nothing) <= cut
+	})
+	return above, below
+}
+
+// dots returns the profile at 0, spacing, 2 spacing, ... for n cells.
+func dots(f profile, spacing float64, n int) []float64 {
+	d := make([]float64, n+1)
 	for i := range d {
 		d[i] = f(spacing * float64(i))
 	}
 	return d
 }
 
-// cells is how many cells of the grid lie between 0 and the last dot, maxCells+1
-// at most.
-func cells(f profile, spacing, cut float64) int {
-	limit := f(math.Inf(1)) + cut
-	return sort.Search(maxCells+1, func(i int) bool { return f(spacing*float64(i)) <= limit })
-}
+// minMass is the least mass that counts: with it at the lower end of a lattice no
+// moment underflows.
+const minMass = 1e-300
 
-// logMoment is ln E[e^{order loss}] over the finite losses.
+// logMoment is ln E[e^{order loss}] over the finite losses, negative masses taken
+// as positive.
 func (l lattice) logMoment(order, spacing float64) float64 {
 	ratio, sum := math.Exp(-math.Abs(order)*spacing), 0.0
 	largest := order * spacing * float64(l.first)
 	if order > 0 {
 		largest = order * spacing * float64(l.first+len(l.mass)-1)
 		for _, m := range l.mass {
-			sum = sum*ratio + m
+			sum = sum*ratio + math.Abs(m)
 		}
 	} else {
 		for i := len(l.mass) - 1; i >= 0; i-- {
-			sum = sum*ratio + l.mass[i]
+			sum = sum*ratio + math.Abs(l.mass[i])
 		}
 	}
 	return largest + math.Log(sum)
 }
 
-// spread is the scale of the loss of all parts together, near its standard
-// deviation when each part's loss is small, and less otherwise: that of Gaussian
-// noise of the same total variation.
-func spread(parts []part) (total float64, steps int) {
-	for _, p := range parts {
-		s := 2.5 * p.forward.finite()
-		total += s * s * float64(p.count)
-		steps += p.count
+// variance of the finite losses, in squares of the spacing; never quite zero.
+func (l lattice) variance() float64 {
+	var total, first, second float64
+	for i, m := range l.mass {
+		place := float64(l.first + i)
+		total += m
+		first += m * place
+		second += m * place * place
 	}
-	return math.Sqrt(total), steps
+	return max(1e-12, second/total-(first/total)*(first/total))
 }
 
 // largestLoss is the largest finite loss of all parts together.
@@ -116,33 +130,43 @@ func largestLoss(parts []part) float64 {
 	return sum
 }
 
-// spacingFor returns the spacing of the grid. A split of mass within a cell adds
-// at most spacing^2/4 of variance, and spacing^2/6 when it is spread over the
-// cell: a hundredth of a step's spread costs a relative 1e-5 of epsilon. A finer
-// grid is used as long as it is cheap.
-//
-// An atom on the grid is not split at all. Of the spacings between the one chosen
-// and half of it, which put the weightiest atom at the end of a loss on the grid,
-// the one that splits the others least is best.
-func spacingFor(parts []part) float64 {
-	const cheap = 1 << 15 // points
-	total, steps := spread(parts)
-	width := min(2*largestLoss(parts), 16*total)
-	coarsest := min(width/cheap, total/math.Sqrt(float64(steps))/100)
+// roughSpacing is for a first look: a quarter of the root mean square of the total
+// variations, or a tenth of the deviation if the losses are Gaussian and small.
+func roughSpacing(parts []part) float64 {
+	total, steps := 0.0, 0
+	for _, p := range parts {
+		total = math.Hypot(total, math.Sqrt(float64(p.count))*p.forward.finite())
+		steps += p.count
+	}
+	return total / math.Sqrt(float64(steps)) / 4
+}
 
-	ends, weights, anchor := make([]float64, len(parts)), make([]float64, len(parts)), 0
+// coarsest is the largest spacing that is fine enough for the parts, finer if that is possible
+// with so many points. A split of mass within a cell adds at most spacing^2/4 of
+// variance, and spacing^2/6 when it is spread over the cell: with a hundredth of
+// a step's deviation that costs a relative 1e-5 of epsilon.
+func (s sum) coarsest(points float64) float64 {
+	return min(s.spacing*float64(s.length)/points, s.deviation()/math.Sqrt(float64(s.steps))/100)
+}
+
+// alignedSpacing returns the best spacing between coarsest and two thirds of it. An atom
+// on the grid is not split at all. Of the spacings that put the weightiest atom
+// at the end of a loss on the grid, it is the one that splits the others least.
+func alignedSpacing(parts []part, coarsest float64) float64 {
+	ends, weights := make([]float64, len(parts)), make([]float64, len(parts))
+	anchor, weightiest := coarsest, 0.0
 	for i, p := range parts {
 		ends[i] = p.forward.end()
 		jump := p.forward(max(0, ends[i]-coarsest)) - p.forward(ends[i])
 		weights[i] = float64(p.count) * jump
-		if weights[i] > weights[anchor] {
-			anchor = i
+		if weights[i] > weightiest && ends[i] > coarsest {
+			anchor, weightiest = ends[i], weights[i]
 		}
 	}
 	best, least := coarsest, math.Inf(1)
-	cellsToEnd := math.Ceil(ends[anchor] / coarsest)
-	for k := range min(4096, int(min(cellsToEnd, maxCells))) {
-		spacing := ends[anchor] / (cellsToEnd + float64(k))
+	cellsToEnd := math.Ceil(anchor / coarsest)
+	for k := range 1+int(min(cellsToEnd/2, 4096)) {
+		spacing := anchor / (cellsToEnd + float64(k))
 		split := 0.0
 		for i, end := range ends {
 			off := math.Abs(end/spacing - math.Round(end/spacing))
