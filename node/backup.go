@@ -61,18 +61,15 @@ func Restore(dir, from string) (kept string, err error) {
 	if err != nil {
 		return "", err
 	}
-	policy, err := files.config.policy(files.task)
-	if err != nil {
-		return "", fmt.Errorf("node: %s: %w", filepath.Join(dir, configFile), err)
-	}
 	path := filepath.Join(dir, storeFile)
 	if from == "" {
 		from = path
 	}
-	if err := checkCopy(from, files); err != nil {
+	s, err := checkCopy(from, files)
+	if err != nil {
 		return "", err
 	}
-	kept, err = storage.Restore(from, path, policy, restoredRound(time.Now()))
+	kept, err = storage.Restore(from, path, s.Policy, restoredRound(time.Now()))
 	if err != nil {
 		return "", fmt.Errorf("node: restore %s: %w", dir, err)
 	}
@@ -82,18 +79,23 @@ func Restore(dir, from string) (kept string, err error) {
 // leastCopy is less than any database has bytes: four pages of the smallest size.
 const leastCopy = 4 * 4096
 
-// checkCopy refuses a copy that is none, or that of another node.
-func checkCopy(path string, files dirFiles) error {
+// checkCopy refuses a copy that is none, or that of another node, and returns the
+// policy to open it with.
+func checkCopy(path string, files dirFiles) (s settled, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return fmt.Errorf("node: read the copy: %w", err)
+		return s, fmt.Errorf("node: read the copy: %w", err)
 	}
 	if !info.Mode().IsRegular() || info.Size() < leastCopy {
-		return fmt.Errorf("node: %s is no copy of a node's database; name a file that p2pnode backup made", path)
+		return s, fmt.Errorf("node: %s is no copy of a node's database; name a file that p2pnode backup made", path)
 	}
 	store, err := storage.Open(path)
 	if err != nil {
-		return fmt.Errorf("node: read the copy: %w", err)
+		return s, fmt.Errorf("node: read the copy: %w", err)
 	}
-	return errors.Join(belongs(store, path, files), store.Close())
+	defer func() { err = errors.Join(err, store.Close()) }()
+	if err := belongs(store, path, files); err != nil {
+		return s, err
+	}
+	return settle(store, files.config.design(files.task))
 }

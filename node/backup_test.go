@@ -33,7 +33,7 @@ func backup(t *testing.T, n *Node) string {
 // go on above all earlier ones, and new records have a budget of their own.
 func TestRestoreRetires(t *testing.T) {
 	n := testNode(t, lineTask(), lineRecords(fixed(1), 10), nil)
-	d := testDoor(n)
+	d := newDoor(n)
 	if _, err := d.release(query(mechanism(n), 1, 1)); err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestRestoreRetires(t *testing.T) {
 	if s := status(t, again); s.Records != 10 || s.Round < uint64(before.Unix())<<20 || !s.Done {
 		t.Errorf("status %+v", s)
 	}
-	if a, err := testDoor(again).release(query(mechanism(again), again.ledger.Round()+1, 1)); err != nil || !a.Exhausted() {
+	if a, err := newDoor(again).release(query(mechanism(again), again.ledger.Round()+1, 1)); err != nil || !a.Exhausted() {
 		t.Errorf("a retired cohort is released: %v, %v", a, err)
 	}
 	if err := again.Add(t.Context(), lineRecords(fixed(2), 10)); err != nil {
@@ -80,7 +80,7 @@ func TestRestoreRetires(t *testing.T) {
 // when a copy is restored.
 func TestRestoreWithoutProtection(t *testing.T) {
 	n := testNode(t, lineTask(), lineRecords(fixed(1), 10), func(c *Config) { c.Unprotected, c.Releases = Consent, 2 })
-	if _, err := testDoor(n).release(query(mechanism(n), 1, 1)); err != nil {
+	if _, err := newDoor(n).release(query(mechanism(n), 1, 1)); err != nil {
 		t.Fatal(err)
 	}
 	if err := n.Close(); err != nil {
@@ -103,7 +103,7 @@ func TestRestoreInPlace(t *testing.T) {
 		"old database": func(db string, copied []byte) error { return os.WriteFile(db, copied, 0o600) },
 	} {
 		n := testNode(t, lineTask(), lineRecords(fixed(1), 10), nil)
-		d := testDoor(n)
+		d := newDoor(n)
 		var copied []byte
 		for round := uint64(1); round <= 2; round++ {
 			if _, err := d.release(query(mechanism(n), round, 1)); err != nil {

@@ -1,12 +1,14 @@
 package node
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 
 	"p2pnode/learner"
 	"p2pnode/privacy"
+	"p2pnode/storage"
 )
 
 // batchSlots is what Config.Batch is a share of.
@@ -78,9 +80,8 @@ func texts[T ~string](values ...T) []string {
 	return out
 }
 
-// policy works out the noise of a node's releases and the terms of its ledger. It
-// is an error when the keys do not go together.
-func (c *Config) policy(t *learner.Task) (privacy.Policy, error) {
+// design is what the configuration asks of the noise.
+func (c *Config) design(t *learner.Task) privacy.Design {
 	design := privacy.Design{
 		Budget:    privacy.Budget{Epsilon: c.Epsilon, Delta: c.Delta},
 		Dimension: t.Dimension(), Clip: t.Clip, Releases: max(1, c.Releases),
@@ -90,11 +91,57 @@ func (c *Config) policy(t *learner.Task) (privacy.Policy, error) {
 	if c.Batch > 0 {
 		design.Batch, design.Slots = c.Batch, batchSlots
 	}
-	p, err := design.Policy()
+	return design
+}
+
+// policy works out the noise of a node's releases and the terms of its ledger. It
+// is an error when the keys do not go together.
+func policy(d privacy.Design) (privacy.Policy, error) {
+	p, err := d.Policy()
 	if err != nil {
 		return p, fmt.Errorf("config: keys \"noise\", \"accounting\", \"pace\" and \"releases\": %w", err)
 	}
 	return p, nil
+}
+
+// settled is a design with the policy it came to. It is kept in the store, because
+// a plan must be found again to the last bit, by another version or on another
+// machine too; and working one out can take seconds.
+type settled struct {
+	Design privacy.Design
+	Policy privacy.Policy
+}
+
+// settle returns the policy of a design: the one kept in the store if there is
+// one.
+func settle(store *storage.Store, d privacy.Design) (settled, error) {
+	text, err := store.Meta(policyKey)
+	if err != nil {
+		return settled{}, err
+	}
+	var kept settled
+	if text != "" {
+		if err := json.Unmarshal([]byte(text), &kept); err != nil {
+			return settled{}, fmt.Errorf("node: the stored policy: %w", err)
+		}
+	}
+	if text != "" && kept.Design == d {
+		return kept, nil
+	}
+	p, err := policy(d)
+	return settled{d, p}, err
+}
+
+// keep stores the policy for the next time.
+func (s settled) keep(store *storage.Store) error {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return fmt.Errorf("node: store the policy: %w", err)
+	}
+	if old, err := store.Meta(policyKey); err != nil || old == string(text) {
+		return err
+	}
+	return store.PutMeta(policyKey, string(text))
 }
 
 // unprotectedPolicy is that of a node whose owner gave her consent to it.

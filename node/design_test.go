@@ -1,13 +1,16 @@
 package node
 
 import (
+	"errors"
 	"log/slog"
 	"math"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
 	"p2pnode/privacy"
+	"p2pnode/storage"
 )
 
 // Every choice that has a meaning gives a node that can release and account for
@@ -32,7 +35,7 @@ func TestNoiseChoices(t *testing.T) {
 			if b.Left != releases || !(b.Next > 0 && b.Next <= 1) || len(b.Cohorts) != 1 {
 				t.Fatalf("before: %+v, want %d releases left", b, releases)
 			}
-			d := testDoor(n)
+			d := newDoor(n)
 			for round := range releases {
 				m, ok := n.policy.Next(round)
 				if !ok {
@@ -62,7 +65,7 @@ func TestNoiseChoices(t *testing.T) {
 // prolong it.
 func TestPlanIsNotProlonged(t *testing.T) {
 	n := testNode(t, lineTask(), lineRecords(fixed(1), 10), func(c *Config) { c.Accounting, c.Releases = "plan", 3 })
-	d := testDoor(n)
+	d := newDoor(n)
 	for round := uint64(1); round <= 2; round++ {
 		m, _ := n.policy.Next(int(round) - 1)
 		if _, err := d.release(query(m, round, 1)); err != nil {
@@ -137,5 +140,46 @@ func TestPersonBudget(t *testing.T) {
 	c.Accounting = "pure"
 	if p := c.person(1000); p.Delta != 0 || p.Epsilon != 1000 || p.Belief != 1 {
 		t.Errorf("pure: %+v", p)
+	}
+}
+
+// A plan is worked out once: the next start finds the one that was committed,
+// even if this version would come to another.
+func TestCommittedPlanIsKept(t *testing.T) {
+	task := lineTask()
+	n := testNode(t, task, nil, func(c *Config) { c.Accounting = string(privacy.CommittedPlan) })
+	dir, made := n.dir, n.policy
+	if _, err := newDoor(n).release(query(mechanism(n), 1, 1)); err != nil {
+		t.Fatal(err)
+	}
+	// Another version's answer to the same design: a plan that costs less.
+	design := n.files.config.design(task)
+	other := design
+	other.Budget.Epsilon *= 0.99
+	cheaper, err := other.Policy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cheaper.Terms.Budget = made.Terms.Budget
+	if err := (settled{design, cheaper}).keep(n.store); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(dir, slog.New(slog.DiscardHandler)); !errors.Is(err, storage.ErrBudget) {
+		t.Fatalf("another plan than the committed one: %v, want ErrBudget", err)
+	}
+
+	store, err := storage.Open(filepath.Join(dir, storeFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(settled{design, made}.keep(store), store.Close()); err != nil {
+		t.Fatal(err)
+	}
+	n = openNode(t, dir)
+	if !reflect.DeepEqual(n.policy, made) || n.ledger.Position() != 1 {
+		t.Errorf("after the restart the policy is %+v at step %d, it was %+v", n.policy.Terms, n.ledger.Position(), made.Terms)
 	}
 }

@@ -29,7 +29,7 @@ func Init(dir string, t *learner.Task, c Config) error {
 	if err := errors.Join(t.Validate(), c.Validate(t)); err != nil {
 		return err
 	}
-	p, err := c.policy(t)
+	p, err := policy(c.design(t))
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"errors"
 	"fmt"
 
 	"p2pnode/learner"
@@ -13,8 +14,14 @@ import (
 // two steps: pay, then draw the noise. What the agent makes of the answer is
 // committed by the loop before it is published.
 type door struct {
-	ledger *storage.Ledger
-	limit  int // releases of an unprotected node; 0 is no limit
+	ledger  *storage.Ledger
+	consent bool // the owner's, to releases without a guarantee
+	limit   int  // on their number; 0 is no limit
+}
+
+func newDoor(n *Node) *door {
+	c := n.files.config
+	return &door{ledger: n.ledger, consent: !c.protected(), limit: c.Releases}
 }
 
 // release pays for the query, durably, and answers it. An answer without
@@ -31,10 +38,15 @@ func (d *door) release(q *learner.Query) (privacy.Answer, error) {
 	return a, nil
 }
 
+var errNoConsent = errors.New("node: a release without noise, and the configuration does not consent to that")
+
 // releaseUnprotected is the second door: no noise and no budget. A daemon
 // reaches it only with the operator's consent in its configuration, and the
 // ledger remembers it for ever.
 func (d *door) releaseUnprotected(q *learner.Query) (privacy.Answer, error) {
+	if !d.consent {
+		return privacy.Answer{}, errNoConsent
+	}
 	if d.limit > 0 && d.ledger.Unprotected() >= d.limit {
 		return privacy.Answer{}, nil
 	}

@@ -29,15 +29,26 @@ func mechanism(n *Node) privacy.Mechanism {
 	return m
 }
 
-func testDoor(n *Node) *door {
-	return &door{ledger: n.ledger, limit: n.files.config.Releases}
+// Without the owner's consent nothing leaves unprotected, whatever an agent asks.
+func TestDoorNeedsConsent(t *testing.T) {
+	n := testNode(t, lineTask(), nil, nil)
+	m, err := privacy.NewUnprotected(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, err := newDoor(n).release(query(m, 1, 1)); err == nil || !a.Exhausted() {
+		t.Errorf("an unprotected release without consent: %v, %v", a, err)
+	}
+	if n.ledger.Unbounded() || n.ledger.Round() != 0 {
+		t.Error("the refusal left a trace in the ledger")
+	}
 }
 
 // A cohort pays for every release it is in, and leaves when it can pay no
 // more, while the others go on.
 func TestDoorLeavesOutWhatCannotPay(t *testing.T) {
 	n := testNode(t, lineTask(), nil, nil)
-	d := testDoor(n)
+	d := newDoor(n)
 	for round := uint64(1); round <= 5; round++ {
 		if a, err := d.release(query(mechanism(n), round, 1)); err != nil || a.Slots != 1 {
 			t.Fatalf("round %d: %d slots, %v", round, a.Slots, err)
@@ -58,7 +69,7 @@ func TestDoorLeavesOutWhatCannotPay(t *testing.T) {
 // A round is released once: a second query for it is refused, before any noise.
 func TestDoorReleasesARoundOnce(t *testing.T) {
 	n := testNode(t, lineTask(), nil, nil)
-	d := testDoor(n)
+	d := newDoor(n)
 	if _, err := d.release(query(mechanism(n), 3, 1)); err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +84,7 @@ func TestDoorReleasesARoundOnce(t *testing.T) {
 // spent, the old message is still the one served, and the next round is new.
 func TestCrashBetweenDebitAndCommit(t *testing.T) {
 	n := testNode(t, lineTask(), lineRecords(rand.New(rand.NewPCG(1, 1)), 10), nil)
-	d := testDoor(n)
+	d := newDoor(n)
 	if _, err := d.release(query(mechanism(n), 1, 1)); err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +123,7 @@ func TestCrashBetweenDebitAndCommit(t *testing.T) {
 // The unprotected door is marked in the ledger for ever, and has a limit too.
 func TestUnprotectedDoor(t *testing.T) {
 	n := testNode(t, lineTask(), nil, func(c *Config) { c.Unprotected, c.Releases = Consent, 2 })
-	d := testDoor(n)
+	d := newDoor(n)
 	for round := uint64(1); round <= 2; round++ {
 		a, err := d.release(query(mechanism(n), round, 1))
 		if err != nil || a.Sum == nil || a.Sum[0] < 0.999999 || a.Sum[0] > 1 {
@@ -131,7 +142,7 @@ func TestUnprotectedDoor(t *testing.T) {
 // also after protection is back.
 func TestUnboundedForEver(t *testing.T) {
 	n := testNode(t, lineTask(), nil, func(c *Config) { c.Unprotected = Consent })
-	if _, err := testDoor(n).release(query(mechanism(n), 1, 1)); err != nil {
+	if _, err := newDoor(n).release(query(mechanism(n), 1, 1)); err != nil {
 		t.Fatal(err)
 	}
 	if err := n.Close(); err != nil {
@@ -188,7 +199,7 @@ func TestRestartWithDeletedRecord(t *testing.T) {
 // A node without a limit is never done.
 func TestUnlimitedNodeIsNotDone(t *testing.T) {
 	n := testNode(t, lineTask(), lineRecords(rand.New(rand.NewPCG(1, 1)), 10), func(c *Config) { c.Unprotected, c.Releases = Consent, 0 })
-	if _, err := testDoor(n).release(query(mechanism(n), 1, 1)); err != nil {
+	if _, err := newDoor(n).release(query(mechanism(n), 1, 1)); err != nil {
 		t.Fatal(err)
 	}
 	if status(t, n).Done {

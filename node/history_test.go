@@ -35,7 +35,7 @@ func testWitness(t *testing.T, n *Node, round uint64, value float64) *gossip.Wit
 // pay releases a round and draws its noise; the model is lost.
 func pay(t *testing.T, n *Node, round uint64) {
 	t.Helper()
-	if a, err := testDoor(n).release(query(mechanism(n), round, 1)); err != nil || a.Exhausted() {
+	if a, err := newDoor(n).release(query(mechanism(n), round, 1)); err != nil || a.Exhausted() {
 		t.Fatalf("round %d: %v, %v", round, a, err)
 	}
 }

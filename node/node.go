@@ -28,6 +28,7 @@ import (
 const (
 	networkKey = "network"
 	peerKey    = "peer"
+	policyKey  = "policy"
 )
 
 // Node is one participant. Its methods are safe for concurrent use.
@@ -87,23 +88,26 @@ func (n *Node) openLedger() error {
 	if err := n.claim(); err != nil {
 		return err
 	}
-	policy, err := n.files.config.policy(n.files.task)
+	s, err := settle(n.store, n.files.config.design(n.files.task))
 	if err != nil {
 		return fmt.Errorf("node: %s: %w", filepath.Join(n.dir, configFile), err)
 	}
-	n.files.config.Accounting = string(policy.Terms.Accounting) // which may have been left open
-	n.ledger, err = n.store.OpenLedger(policy)
+	n.policy = s.Policy
+	n.files.config.Accounting = string(n.policy.Terms.Accounting) // which may have been left open
+	n.ledger, err = n.store.OpenLedger(n.policy)
 	if errors.Is(err, storage.ErrRolledBack) {
 		return fmt.Errorf("node: %w; to give its budgets up and go on: p2pnode restore --dir %s", err, n.dir)
 	}
 	if err != nil {
 		return fmt.Errorf("node: open the ledger of %s: %w", n.dir, err)
 	}
+	if err := s.keep(n.store); err != nil {
+		return err
+	}
 	if !n.files.config.protected() {
 		// The ledger keeps the terms of its budget, which is not used.
-		policy, err = unprotectedPolicy(n.files.task)
+		n.policy, err = unprotectedPolicy(n.files.task)
 	}
-	n.policy = policy
 	return err
 }
 

@@ -91,7 +91,7 @@ func (n *Node) newSession(h host.Host) (*session, error) {
 	}
 	hood.gossip = g
 	l := &loop{
-		door:    &door{ledger: n.ledger, limit: n.files.config.Releases},
+		door:    newDoor(n),
 		history: past,
 		signer:  signer,
 		gossip:  g,

@@ -203,7 +203,7 @@ func (c *child) insist() {
 		return
 	}
 	round := c.node.ledger.Round() + 1
-	d := &door{ledger: c.node.ledger} // without a limit, which would answer first
+	d := &door{ledger: c.node.ledger, consent: true} // without a limit, which would answer first
 	answer, err := d.release(query(mechanism(c.node), round, 1<<20))
 	switch {
 	case errors.Is(err, storage.ErrPoisoned):

@@ -106,7 +106,7 @@ func readHolding(dir string) (h holding, err error) {
 
 // checkSpending counts the debits again in an account of its own.
 func (h holding) checkSpending(p privacy.Policy) error {
-	twin, err := privacy.OpenAccount(p)
+	twin, err := privacy.NewAccount(p)
 	if err != nil {
 		return err
 	}

@@ -47,11 +47,11 @@ type Debit struct {
 	Cost float64
 }
 
-// OpenAccount returns an account in which every cohort has the policy's budget.
+// NewAccount returns an account in which every cohort has the policy's budget.
 // It fails if the terms make no sense, if they know no price for a mechanism of
 // the schedule and, under a plan, if the terms do not hold the schedule's hash
 // or the schedule costs more than the budget.
-func OpenAccount(p Policy) (*Account, error) {
+func NewAccount(p Policy) (*Account, error) {
 	a := &Account{policy: p, spent: make(map[Cohort]expense)}
 	if p.Terms.Accounting == CommittedPlan {
 		if err := p.checkPlan(); err != nil {

@@ -11,7 +11,7 @@ import (
 
 func mustAccount(t testing.TB, b Budget, dim int) *Account {
 	t.Helper()
-	a, err := OpenAccount(Policy{Terms: Terms{Budget: b, Dimension: dim, Accounting: GaussianFilter}})
+	a, err := NewAccount(Policy{Terms: Terms{Budget: b, Dimension: dim, Accounting: GaussianFilter}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func TestCounting(t *testing.T) {
 }
 
 // What cannot be opened: each with a reason.
-func TestOpenAccountErrors(t *testing.T) {
+func TestNewAccountErrors(t *testing.T) {
 	gaussian := must(t)(NewGaussian(1, 100))
 	sampled := must(t)(gaussian.Subsampled(1, 2))
 	wide := must(t)(gaussian.Bounded(1, 99))
@@ -239,7 +239,7 @@ func TestOpenAccountErrors(t *testing.T) {
 		"zero mechanism":  {Terms{Budget: b, Dimension: 1, Accounting: GaussianFilter}, NewSchedule(Step{Mechanism{}, 1})},
 		"all coordinates": {Terms: Terms{Budget: Budget{1e-9, 1e-6}, Dimension: 1 << 40, Accounting: GaussianFilter}},
 	} {
-		if _, err := OpenAccount(p); err == nil {
+		if _, err := NewAccount(p); err == nil {
 			t.Errorf("%s: an account is opened", name)
 		}
 	}

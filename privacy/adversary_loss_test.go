@@ -17,7 +17,7 @@ func TestRenyiFilterAgainstAdversary(t *testing.T) {
 		b := Budget{math.Exp(rng.Float64()*4 - 2.5), math.Exp(-rng.Float64()*20 - 2)}
 		order := 1 + math.Exp(rng.Float64()*3)*math.Sqrt(-math.Log(b.Delta))/b.Epsilon
 		p := Policy{Terms: Terms{Budget: b, Dimension: 1 + rng.IntN(50), Accounting: RenyiFilter, Order: order}}
-		a, err := OpenAccount(p)
+		a, err := NewAccount(p)
 		if err != nil {
 			continue // the order says nothing about this budget
 		}

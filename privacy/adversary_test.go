@@ -114,7 +114,7 @@ func (v *adversary) checkReplay(t *testing.T, p Policy) {
 
 func mustOpen(t testing.TB, p Policy) *Account {
 	t.Helper()
-	a, err := OpenAccount(p)
+	a, err := NewAccount(p)
 	if err != nil {
 		t.Fatal(err)
 	}

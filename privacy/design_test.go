@@ -189,7 +189,7 @@ func TestDesignDefaults(t *testing.T) {
 	if m, ok := unprotected.Next(17); !ok || m.Protected() || unprotected.Terms != (Terms{}) {
 		t.Errorf("the unprotected policy is %+v", unprotected)
 	}
-	if _, err := OpenAccount(unprotected); err == nil {
+	if _, err := NewAccount(unprotected); err == nil {
 		t.Error("an account is opened for an unprotected policy")
 	}
 }

@@ -16,7 +16,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	account, err := privacy.OpenAccount(policy)
+	account, err := privacy.NewAccount(policy)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -96,7 +96,7 @@ func ExampleDesign_Policy() {
 		fmt.Println(err)
 		return
 	}
-	account, err := privacy.OpenAccount(policy)
+	account, err := privacy.NewAccount(policy)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -16,7 +16,7 @@ func committed(b Budget, dim int, steps ...Step) Policy {
 func TestPlanErrors(t *testing.T) {
 	b := Budget{1, 1e-6}
 	good := must(t)(NewGaussian(1, 100))
-	if _, err := OpenAccount(committed(b, 3, Step{good, 5})); err != nil {
+	if _, err := NewAccount(committed(b, 3, Step{good, 5})); err != nil {
 		t.Fatal(err)
 	}
 	changed := committed(b, 3, Step{good, 5})
@@ -39,7 +39,7 @@ func TestPlanErrors(t *testing.T) {
 		"shows the ends": committed(b, 3, Step{must(t)(NewTruncatedLaplace(10, 11, 12)), 1}),
 		"tight bound":    committed(b, 3, Step{must(t)(NewTruncatedGaussian(1, 1e4, 1e4)), 1}),
 	} {
-		if _, err := OpenAccount(p); err == nil {
+		if _, err := NewAccount(p); err == nil {
 			t.Errorf("%s: an account is opened", name)
 		}
 	}
@@ -154,7 +154,7 @@ func TestTruncationTails(t *testing.T) {
 func TestTheorem6IsRefused(t *testing.T) {
 	m := must(t)(NewTruncatedGaussian(0.5, 1, 4.083730058646639))
 	for _, b := range []Budget{{0.5, 1e-3}, {0.5, 0.238}} {
-		if _, err := OpenAccount(committed(b, 1, Step{m, 1})); err == nil {
+		if _, err := NewAccount(committed(b, 1, Step{m, 1})); err == nil {
 			t.Errorf("%+v: an account is opened", b)
 		}
 	}

@@ -1,8 +1,6 @@
 package privacy
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
 	"math"
 	"slices"
 )
@@ -21,7 +19,8 @@ type Step struct {
 }
 
 // NewSchedule returns the schedule of the steps one after the other. Steps that
-// have no releases are left out, and neighbours of one mechanism become one step.
+// have no releases are left out, and neighbours of one mechanism become one
+// step.
 func NewSchedule(steps ...Step) Schedule {
 	var s Schedule
 	total := 0
@@ -53,24 +52,6 @@ func (s Schedule) Releases() int {
 // Steps returns a copy of the steps.
 func (s Schedule) Steps() []Step { return slices.Clone(s.steps) }
 
-// Hash is the SHA-256 of every number of every step, in order. Two schedules have
-// one hash only if all their releases are of the same mechanisms.
-func (s Schedule) Hash() [32]byte {
-	data := []byte("p2pnode privacy schedule 1")
-	for _, step := range s.steps {
-		m := step.Mechanism
-		data = binary.AppendUvarint(data, uint64(len(m.noise)))
-		data = append(data, m.noise...)
-		for _, n := range []int64{
-			m.clip, m.sigma, m.bound, int64(m.grid),
-			int64(m.batch), int64(m.slots), m.distance, int64(m.dim), int64(step.Count),
-		} {
-			data = binary.BigEndian.AppendUint64(data, uint64(n))
-		}
-	}
-	return sha256.Sum256(data)
-}
-
 // at returns the mechanism of the release after k others, that of the last step
 // from then on; false if there are no steps.
 func (s Schedule) at(k int) (m Mechanism, ok bool) {
@@ -81,8 +62,8 @@ func (s Schedule) at(k int) (m Mechanism, ok bool) {
 	return s.steps[min(i, len(s.steps)-1)].Mechanism, true
 }
 
-// Policy is everything about privacy a node needs to run: the terms of its ledger
-// and the mechanisms of its releases.
+// Policy is everything about privacy a node needs to run: the terms of its
+// ledger and the mechanisms of its releases.
 type Policy struct {
 	Terms    Terms
 	Schedule Schedule

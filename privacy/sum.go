@@ -79,5 +79,8 @@ func add(total, v []int64) {
 // Cohort returns whose records the sum is of.
 func (s *Sum) Cohort() Cohort { return s.cohort }
 
+// Dimension returns the number of coordinates.
+func (s *Sum) Dimension() int { return len(s.total) }
+
 // Slots returns how many record slots, empty ones included, are in the sum.
 func (s *Sum) Slots() int { return s.slots }

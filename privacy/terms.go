@@ -10,8 +10,8 @@ import (
 // Accounting says in what an account adds up.
 type Accounting string
 
-// The ways of accounting. The filters hold for mechanisms chosen after seeing all
-// earlier releases; a plan is fixed before the first one.
+// The ways of accounting. The filters hold for mechanisms chosen after seeing
+// all earlier releases; a plan is fixed before the first one.
 const (
 	GaussianFilter Accounting = "gdp"   // sum of mu^2; Gaussian noise; loses nothing
 	PureFilter     Accounting = "pure"  // sum of epsilon; Laplace noise
@@ -26,7 +26,7 @@ type Terms struct {
 	Dimension  int // of a release, at most
 	Accounting Accounting
 	Order      float64  // of the Renyi filter, over 1; 0 otherwise
-	Plan       [32]byte // hash of the committed schedule; zero otherwise
+	Plan       PlanHash // hash of the committed schedule; zero otherwise
 }
 
 // validate returns an error that names the field that makes no sense.
@@ -45,19 +45,20 @@ func (t Terms) validate() error {
 	if t.Accounting == RenyiFilter && !(t.Order > 1 && !math.IsInf(t.Order, 1)) || t.Accounting != RenyiFilter && t.Order != 0 {
 		return fmt.Errorf("privacy: order is %v, choose a number over 1 for accounting %q and 0 for others", t.Order, RenyiFilter)
 	}
-	if t.Accounting != CommittedPlan && t.Plan != [32]byte{} {
+	if t.Accounting != CommittedPlan && t.Plan != (PlanHash{}) {
 		return fmt.Errorf("privacy: accounting %q has no plan, choose %q or leave its hash out", t.Accounting, CommittedPlan)
 	}
 	return nil
 }
 
-// limit is the most that a cohort's prices under a filter may add up to, rounded
-// down:
+// limit is the most that a cohort's prices under a filter may add up to,
+// rounded down:
 //
-//   - Gaussian: mu_B^2, with mu_B the largest mu that keeps what [charge] leaves;
+//   - Gaussian: mu_B^2, with mu_B the largest mu that keeps what [charge]
+//     leaves;
 //   - pure: epsilon. The guarantee is (epsilon, 0), stronger than was asked;
-//   - Renyi: the largest divergence of the order that implies the budget. Nothing
-//     else is charged: the prices are those of the discrete noise.
+//   - Renyi: the largest divergence of the order that implies the budget.
+//     Nothing else is charged: the prices are those of the discrete noise.
 func (t Terms) limit() (float64, error) {
 	if err := t.validate(); err != nil {
 		return 0, err

@@ -61,6 +61,10 @@ func (l *Ledger) Release(round uint64, m privacy.Mechanism, sums []privacy.Sum) 
 	defer l.mu.Unlock()
 	cohorts := make([]privacy.Cohort, len(sums))
 	for i := range sums {
+		// What the discreteness of the noise costs was charged for so many only.
+		if n, most := sums[i].Dimension(), l.policy.Terms.Dimension; n > most {
+			return privacy.Answer{}, fmt.Errorf("storage: a release of %d coordinates from a ledger opened for %d", n, most)
+		}
 		cohorts[i] = sums[i].Cohort()
 	}
 	paid, err := l.pay(round, m, cohorts)

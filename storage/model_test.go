@@ -126,7 +126,7 @@ func TestLedgerMatchesTheModel(t *testing.T) {
 	for seed := range uint64(6) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		s, l := open(t, newPath(t))
-		account, err := privacy.OpenAccount(policy(t))
+		account, err := privacy.NewAccount(policy(t))
 		must(t, err)
 		model := &ledgerModel{account: account}
 		for range 80 {

@@ -49,7 +49,7 @@ func (s *Store) OpenLedger(p privacy.Policy) (*Ledger, error) {
 // readLedger counts all entries, compares them with the anchor and loads what
 // was committed.
 func (s *Store) readLedger(p privacy.Policy, a anchor) (*Ledger, error) {
-	account, err := privacy.OpenAccount(p)
+	account, err := privacy.NewAccount(p)
 	if err != nil {
 		return nil, fmt.Errorf("storage: open ledger: %w", err)
 	}

@@ -52,7 +52,7 @@ func newPath(name string, d privacy.Design, slots int) (*path, error) {
 // admitted is how many releases the account lets a cohort pay for. Nothing in it
 // depends on a record, so it is asked once for all runs.
 func admitted(p privacy.Policy) (int, error) {
-	account, err := privacy.OpenAccount(p)
+	account, err := privacy.NewAccount(p)
 	if err != nil {
 		return 0, err
 	}

@@ -21,7 +21,7 @@ func newDoor(p *Participant, seed uint64) (door, error) {
 		return d, nil
 	}
 	var err error
-	d.account, err = privacy.OpenAccount(p.Policy)
+	d.account, err = privacy.NewAccount(p.Policy)
 	return d, err
 }
 

@@ -1,0 +1,135 @@
+package privacy
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"slices"
+)
+
+// PlanHash identifies a schedule. Its text is hexadecimal.
+type PlanHash [32]byte
+
+// String is the hash in hexadecimal.
+func (h PlanHash) String() string { return hex.EncodeToString(h[:]) }
+
+// MarshalText implements [encoding.TextMarshaler].
+func (h PlanHash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (h *PlanHash) UnmarshalText(text []byte) error {
+	data, err := hex.DecodeString(string(text))
+	if err != nil || len(data) != len(h) {
+		return errors.New("privacy: a plan's hash is 64 hexadecimal digits")
+	}
+	copy(h[:], data)
+	return nil
+}
+
+// Hash is the SHA-256 of every number of every step, in order. Two schedules have
+// one hash only if all their releases are of the same mechanisms.
+func (s Schedule) Hash() PlanHash { return sha256.Sum256(s.encode()) }
+
+// scheduleHeader begins an encoded schedule and names the layout of the rest: for
+// each step the length of the name of the noise (1 byte), that name, and the
+// numbers of [Step.numbers], 8 bytes each, big endian.
+const scheduleHeader = "p2pnode privacy schedule 1"
+
+func (s Schedule) encode() []byte {
+	data := []byte(scheduleHeader)
+	for _, step := range s.steps {
+		data = append(data, byte(len(step.Mechanism.noise)))
+		data = append(data, step.Mechanism.noise...)
+		for _, n := range step.numbers() {
+			data = binary.BigEndian.AppendUint64(data, uint64(n))
+		}
+	}
+	return data
+}
+
+// stepNumbers is how many numbers a step has.
+const stepNumbers = 9
+
+// numbers are all of them, in the order of the encoding.
+func (s Step) numbers() [stepNumbers]int64 {
+	m := s.Mechanism
+	return [stepNumbers]int64{
+		m.clip, m.sigma, m.bound, int64(m.grid),
+		int64(m.batch), int64(m.slots), m.distance, int64(m.dim), int64(s.Count),
+	}
+}
+
+// MarshalText implements [encoding.TextMarshaler]. A committed plan must be found
+// again to the last bit, so it is kept and not worked out anew.
+func (s Schedule) MarshalText() ([]byte, error) {
+	return []byte(base64.StdEncoding.EncodeToString(s.encode())), nil
+}
+
+// errSchedule is returned for text that MarshalText does not write.
+var errSchedule = errors.New("privacy: the text is no schedule")
+
+// UnmarshalText implements [encoding.TextUnmarshaler]. It refuses text that no
+// schedule has.
+func (s *Schedule) UnmarshalText(text []byte) error {
+	data, err := base64.StdEncoding.DecodeString(string(text))
+	if err != nil {
+		return errSchedule
+	}
+	rest, ok := bytes.CutPrefix(data, []byte(scheduleHeader))
+	if !ok {
+		return errSchedule
+	}
+	var steps []Step
+	for len(rest) > 0 {
+		name := int(rest[0])
+		size := 1 + name + 8*stepNumbers
+		if len(rest) < size {
+			return errSchedule
+		}
+		step, ok := decodeStep(Noise(rest[1:1+name]), rest[1+name:size])
+		if !ok {
+			return errSchedule
+		}
+		steps, rest = append(steps, step), rest[size:]
+	}
+	decoded := NewSchedule(steps...)
+	if !slices.Equal(decoded.steps, steps) {
+		return errSchedule // empty steps, or two that should be one
+	}
+	*s = decoded
+	return nil
+}
+
+func decodeStep(noise Noise, data []byte) (Step, bool) {
+	var n [stepNumbers]int64
+	for i := range n {
+		n[i] = int64(binary.BigEndian.Uint64(data[8*i:]))
+	}
+	step := Step{
+		Mechanism: Mechanism{
+			noise: noise, clip: n[0], sigma: n[1], bound: n[2], grid: int(n[3]),
+			batch: int(n[4]), slots: int(n[5]), distance: n[6], dim: int(n[7]),
+		},
+		Count: int(n[8]),
+	}
+	return step, step.Mechanism.sound() && step.numbers() == n // an int may have 32 bits
+}
+
+// sound reports whether the numbers are within the bounds that every constructor
+// keeps.
+func (m Mechanism) sound() bool {
+	truncated := m.noise == TruncatedGaussian || m.noise == TruncatedLaplace
+	noisy := truncated || m.noise == Gaussian || m.noise == Laplace
+	scale := m.sigma >= minSigma && m.sigma <= 1<<30
+	if !noisy {
+		scale = m.noise == Unprotected && m.sigma == 0
+	}
+	batch := m.slots == 0 && m.batch == 0 || m.batch >= 1 && m.batch <= m.slots && m.distance == 0
+	bounded := m.distance == 0 && m.dim == 0 || m.distance > 0 && m.distance <= maxDistance && m.dim > 0
+	return scale && batch && bounded &&
+		m.clip >= 1 && m.clip <= maxClip && m.grid >= -600 && m.grid <= 600 &&
+		(m.bound > 0) == truncated && m.bound >= 0 && m.bound <= maxTruncation*m.sigma
+}
