@@ -224,7 +224,7 @@ func (s sum) quantile(sign, logTail float64) (loss, order float64) {
 }
 
 // window is the range of the grid beyond which the sum lies, on either side, with
-// probability e^logTail at most.
+// probability e^logTail at most; one point if all finite losses are that rare.
 func (s sum) window(logTail float64) (first, last int) {
 	low, _ := s.quantile(-1, logTail)
 	high, _ := s.quantile(1, logTail)
@@ -233,7 +233,8 @@ func (s sum) window(logTail float64) (first, last int) {
 		least += float64(s.counts[i]) * float64(l.first)
 		most += float64(s.counts[i]) * float64(l.first+len(l.mass)-1)
 	}
-	return int(max(least, math.Floor(low/s.spacing))), int(min(most, math.Ceil(high/s.spacing)))
+	first = int(max(least, math.Floor(low/s.spacing)))
+	return first, max(first, int(min(most, math.Ceil(high/s.spacing))))
 }
 
 // tilt is the order of the exponential tilt: the least one under which the
