@@ -87,6 +87,7 @@ func truncated(law map[int64]float64, bound int64) map[int64]float64 {
 // Gaussian by the definition of its profile, at sigmas and bounds so small that both
 // matter; without the charge for truncation they do not.
 func TestTruncationCharge(t *testing.T) {
+	t.Parallel()
 	needed := 0
 	for _, sigma := range []float64{24, 48} {
 		law := discreteGaussian(sigma)

@@ -123,10 +123,11 @@ func (a Accounting) noPrice(noise Noise, subsampled bool) error {
 //   - eps >= s: H = p(s) - p(a) - p(b) + p(a) p(b) >= 0, p being superadditive.
 //   - eps <= a-b: H = k p(b) (1+x) + (1+2k) sqrt(x e^-s) ((1+2k) b/2 - 2p(b)),
 //     and (1+2k) b/2 >= 2p(b) means e^A b/2 >= e^b-1: so it is for A >= 1, 2b.
-//   - In between, H” has the sign of p(a) + p(b) - (1+2k)(s-eps)/4: H is first
-//     concave, then convex. The convex part is above its tangent at the upper
-//     end, hence above 0, since there H - e^s H' = 1/4 - (p(a)+p(b))/2 and
-//     p(a)+p(b) <= p(s) <= 1/2. The concave part is above the chord of its ends.
+//   - In between, the second derivative of H in x has the sign of p(a) + p(b) -
+//     (1+2k)(s-eps)/4: H is first concave, then convex. The convex part is above
+//     its tangent at the upper end, hence above 0, since there H - x dH/dx = 1/4 -
+//     (p(a)+p(b))/2 and p(a)+p(b) <= p(s) <= 1/2. The concave part is above the
+//     chord of its ends.
 func (m Mechanism) laplaceShift(dim int) float64 {
 	return up(float64(m.sensitivity()+int64(dim)) / float64(m.sigma))
 }

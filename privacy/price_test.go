@@ -88,6 +88,7 @@ func TestLaplaceDiscretenessOfVectors(t *testing.T) {
 // However a shift is split over coordinates of truncated noise, one coordinate that
 // takes it all is worse: the compositions, though pessimistic, are below it.
 func TestTruncatedVectors(t *testing.T) {
+	t.Parallel()
 	for _, bound := range []float64{1, 3, 8} {
 		for _, shift := range []float64{0.3 * bound, 0.99 * bound} {
 			one := accountant.TruncatedLaplace(shift, bound)
