@@ -76,12 +76,11 @@ func (l *loop) run(ctx context.Context) error {
 		return err
 	}
 	for {
-		err := l.next(ctx)
+		if err := l.next(ctx); err != nil {
+			return err
+		}
 		if ctx.Err() != nil {
 			return l.saveState()
-		}
-		if err != nil {
-			return err
 		}
 	}
 }
@@ -214,8 +213,8 @@ func (l *loop) commit(messages []learner.Message) error {
 }
 
 // publish sends each message at its slot until ctx ends or a peer contradicts this
-// node's history. It has a goroutine of
-// its own: what the loop computes meanwhile must not delay a message.
+// node's history. It has a goroutine of its own: what the loop computes meanwhile
+// must not delay a message.
 func (l *loop) publish(ctx context.Context) {
 	for {
 		select {
