@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -32,6 +34,9 @@ So it keeps your records safe, not your privacy budget.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			_, err := askOwner(cmd, o, func(owner node.Owner, ctx context.Context) (struct{}, error) {
+				// An interrupt must not leave a part that looks like a copy.
+				ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+				defer stop()
 				return struct{}{}, createFile(args[0], func(w io.Writer) error { return owner.Backup(ctx, w) })
 			})
 			if err != nil {
