@@ -174,6 +174,7 @@ func TestBackupWaitsForNobody(t *testing.T) {
 
 // Connect falls back to the directory itself when no daemon runs.
 func TestConnectWithoutDaemon(t *testing.T) {
+	t.Parallel()
 	n := testNode(t, lineTask(), lineRecords(rand.New(rand.NewPCG(1, 1)), 10), nil)
 	discard := slog.New(slog.DiscardHandler)
 	if _, _, err := Connect(t.Context(), n.dir, discard); err == nil || !strings.Contains(err.Error(), "another p2pnode") {

@@ -32,6 +32,7 @@ func backup(t *testing.T, n *Node) string {
 // A restored node has the records of the copy and no budget for them; its rounds
 // go on above all earlier ones, and new records have a budget of their own.
 func TestRestoreRetires(t *testing.T) {
+	t.Parallel()
 	n := testNode(t, lineTask(), lineRecords(fixed(1), 10), nil)
 	d := newDoor(n)
 	if _, err := d.release(query(mechanism(n), 1, 1)); err != nil {

@@ -36,6 +36,7 @@ func TestConfigErrorsNameTheKey(t *testing.T) {
 }
 
 func TestInitAndOpen(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "node")
 	discard := slog.New(slog.DiscardHandler)
 	if _, err := Open(dir, discard); err == nil || !strings.Contains(err.Error(), "p2pnode init") {

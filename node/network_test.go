@@ -162,6 +162,7 @@ func startNetwork(t *testing.T, count int, task *learner.Task, change func(*Conf
 func TestNetworkReachesMinimiserOfQ(t *testing.T) {
 	defer goleak.VerifyNone(t, leaks()...)
 	task := lineTask()
+	task.Mu = 5 // with a smaller one it takes longer
 	const count = 6
 	nodes, stop := startNetwork(t, count, task, func(c *Config) { c.Unprotected, c.Releases = Consent, 0 })
 	defer stop()
@@ -201,6 +202,7 @@ func TestNetworkReachesMinimiserOfQ(t *testing.T) {
 // The trace recorded on a real network, replayed into a fresh agent, gives the
 // same bits (DESIGN: an agent is a function of its inputs).
 func TestReplayOfRealTrace(t *testing.T) {
+	t.Parallel()
 	task := lineTask()
 	recorders := make([]*learner.Recorder, 3)
 	var seed [32]byte
@@ -263,6 +265,7 @@ func sameState(a, b learner.State) bool {
 // A private network spends each budget exactly, delivers everything, and goes
 // silent; new records begin a new cohort with a budget of its own.
 func TestBudgetIsSpentExactly(t *testing.T) {
+	t.Parallel()
 	task := lineTask()
 	nodes, stop := startNetwork(t, 4, task, func(*Config) {})
 	defer stop()
@@ -309,6 +312,7 @@ func TestBudgetIsSpentExactly(t *testing.T) {
 // With nobody listening nothing is released: budget spent on an empty room is
 // gone.
 func TestAloneSpendsNothing(t *testing.T) {
+	t.Parallel()
 	n := testNode(t, lineTask(), lineRecords(rand.New(rand.NewPCG(7, 8)), 20), nil)
 	stop := start(t, n)
 	eventually(t, "running", func() bool { return status(t, n).Running })
