@@ -12,8 +12,9 @@ import (
 )
 
 // Version is the wire version. Messages of any other version are malformed:
-// nodes of different versions belong to different networks.
-const Version = 1
+// nodes of different versions belong to different networks. Version 2 added the
+// proof of a model and the witnesses.
+const Version = 2
 
 // maxMessageSize bounds an encoded model, in bytes.
 const maxMessageSize = 64 << 10

@@ -115,7 +115,7 @@ func TestMalformedModelsAreRefused(t *testing.T) {
 		"cut short":        valid[:len(valid)-1],
 		"too long":         append(valid, make([]byte, 200)...),
 		"version 0":        encode(func(w *wire.Model) { w.Version = 0 }),
-		"version 2":        encode(func(w *wire.Model) { w.Version = 2 }),
+		"next version":     encode(func(w *wire.Model) { w.Version = Version + 1 }),
 		"no kind":          encode(func(w *wire.Model) { w.Kind = 0 }),
 		"unknown kind":     encode(func(w *wire.Model) { w.Kind = 257 }),
 		"round 0":          encode(func(w *wire.Model) { w.Round = 0 }),
@@ -238,7 +238,7 @@ func TestEdgeMessagesSurviveTheWire(t *testing.T) {
 
 func TestMalformedEdgeMessagesAreRefused(t *testing.T) {
 	for name, change := range map[string]func(*wire.EdgeRequest){
-		"version":          func(w *wire.EdgeRequest) { w.Version = 2 },
+		"version":          func(w *wire.EdgeRequest) { w.Version = Version + 1 },
 		"kind 0":           func(w *wire.EdgeRequest) { w.Kind = 0 },
 		"kind 3":           func(w *wire.EdgeRequest) { w.Kind = 3 },
 		"kind 257":         func(w *wire.EdgeRequest) { w.Kind = 257 },
