@@ -2,13 +2,13 @@ package node
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"time"
 
+	"p2pnode/privacy"
 	"p2pnode/storage"
 )
 
@@ -65,11 +65,17 @@ func Restore(dir, from string) (kept string, err error) {
 	if from == "" {
 		from = path
 	}
-	s, err := checkCopy(from, files)
-	if err != nil {
+	if err := checkCopy(from); err != nil {
 		return "", err
 	}
-	kept, err = storage.Restore(from, path, s.Policy, restoredRound(time.Now()))
+	accept := func(copied *storage.Store) (privacy.Policy, error) {
+		if err := belongs(copied, from, files); err != nil {
+			return privacy.Policy{}, err
+		}
+		s, err := settle(copied, files.config.design(files.task))
+		return s.Policy, err
+	}
+	kept, err = storage.Restore(from, path, accept, restoredRound(time.Now()))
 	if err != nil {
 		return "", fmt.Errorf("node: restore %s: %w", dir, err)
 	}
@@ -79,23 +85,14 @@ func Restore(dir, from string) (kept string, err error) {
 // leastCopy is less than any database has bytes: four pages of the smallest size.
 const leastCopy = 4 * 4096
 
-// checkCopy refuses a copy that is none, or that of another node, and returns the
-// policy to open it with.
-func checkCopy(path string, files dirFiles) (s settled, err error) {
+// checkCopy refuses what cannot be a copy.
+func checkCopy(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
-		return s, fmt.Errorf("node: read the copy: %w", err)
+		return fmt.Errorf("node: read the copy: %w", err)
 	}
 	if !info.Mode().IsRegular() || info.Size() < leastCopy {
-		return s, fmt.Errorf("node: %s is no copy of a node's database; name a file that p2pnode backup made", path)
+		return fmt.Errorf("node: %s is no copy of a node's database; name a file that p2pnode backup made", path)
 	}
-	store, err := storage.Open(path)
-	if err != nil {
-		return s, fmt.Errorf("node: read the copy: %w", err)
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	if err := belongs(store, path, files); err != nil {
-		return s, err
-	}
-	return settle(store, files.config.design(files.task))
+	return nil
 }

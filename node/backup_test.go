@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"go.etcd.io/bbolt"
+
 	"p2pnode/storage"
 )
 
@@ -48,6 +50,11 @@ func TestRestoreRetires(t *testing.T) {
 	if err := n.Close(); err != nil {
 		t.Fatal(err)
 	}
+	reader, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true}) // the copy is not written to
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
 	before := time.Now()
 	kept, err := Restore(n.dir, path)
 	if err != nil {

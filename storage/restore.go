@@ -36,7 +36,10 @@ func (s *Store) Backup(w io.Writer) error {
 // after the copy was made is released again; give the highest round that peers
 // have heard. What was at path, the anchor included, is kept beside it, under the
 // name it returns ("" if nothing was there). from may be path itself: to accept a
-// database that its anchor contradicts.
+// database that its anchor contradicts. It is only read.
+//
+// accept looks at the copy and returns the policy to open its ledger with, or an
+// error: then it is not restored.
 //
 // It fails with ErrLocked if a node has either file open, with ErrDamaged or
 // ErrBudget as [Open] and [Store.OpenLedger] do, and then nothing has changed.
@@ -51,10 +54,10 @@ func (s *Store) Backup(w io.Writer) error {
 //
 // Records that came after the copy are not in it. If they are imported again,
 // they get a new budget, though they may have been released before.
-func Restore(from, path string, p privacy.Policy, round uint64) (kept string, err error) {
+func Restore(from, path string, accept func(*Store) (privacy.Policy, error), round uint64) (kept string, err error) {
 	r := restore{from: from, path: path, copied: path + ".restoring", there: exists(path)}
 	defer func() { err = errors.Join(err, r.close()) }()
-	if err := r.prepare(p, round); err != nil {
+	if err := r.prepare(accept, round); err != nil {
 		return "", fmt.Errorf("storage: restore %s, nothing has changed: %w", from, err)
 	}
 	if kept, err = r.keepOld(); err != nil {
@@ -75,7 +78,7 @@ type restore struct {
 }
 
 // prepare makes the new database and its anchor under another name.
-func (r *restore) prepare(p privacy.Policy, round uint64) error {
+func (r *restore) prepare(accept func(*Store) (privacy.Policy, error), round uint64) error {
 	source := &Store{path: r.from}
 	if err := source.lock(bbolt.Options{ReadOnly: true}); err != nil {
 		return err
@@ -97,14 +100,23 @@ func (r *restore) prepare(p privacy.Policy, round uint64) error {
 	if err != nil {
 		return err
 	}
-	l, err := s.readLedger(p, anywhere())
+	p, err := accept(s)
 	if err == nil {
-		if old.head.sequence > l.head.sequence { // every round took an entry at least
-			round = max(round, l.round+old.head.sequence-l.head.sequence)
-		}
-		err = l.Retire(round)
+		err = s.retire(p, old, round)
 	}
 	return errors.Join(err, s.Close())
+}
+
+// retire ends the budgets in a copy whose original may have gone on up to old.
+func (s *Store) retire(p privacy.Policy, old anchor, round uint64) error {
+	l, err := s.readLedger(p, anywhere())
+	if err != nil {
+		return err
+	}
+	if old.head.sequence > l.head.sequence { // every round took an entry at least
+		round = max(round, l.round+old.head.sequence-l.head.sequence)
+	}
+	return l.Retire(round)
 }
 
 // keepOld copies what is at path aside; kept is "" if it was nothing.
