@@ -71,8 +71,10 @@ func TestPlanTakesCharges(t *testing.T) {
 	}
 	mu := math.Sqrt(releases) * must(t)(NewGaussian(1, 22)).gaussianStep()
 	want := accountant.GaussianDelta(left.Epsilon, mu) / left.Delta
-	if got := cost(must(t)(NewGaussian(1, 22)), dim); math.Abs(got/want-1) > 1e-3 || got < 1.05*plain {
-		t.Errorf("with %v of epsilon for discreteness the cost is %v, want %v, without %v", 1-left.Epsilon, got, want, plain)
+	for _, m := range []Mechanism{must(t)(NewGaussian(1, 22)), must(t)(NewTruncatedGaussian(1, 22, 2200))} {
+		if got := cost(m, dim); math.Abs(got/want-1) > 1e-3 || got < 1.05*plain {
+			t.Errorf("%s: with %v of epsilon for discreteness the cost is %v, want %v, without %v", m.noise, 1-left.Epsilon, got, want, plain)
+		}
 	}
 }
 
@@ -166,6 +168,18 @@ func TestTruncationCharge(t *testing.T) {
 	}
 	if needed == 0 {
 		t.Error("no case needs the charge, that is no test of it")
+	}
+}
+
+// The charge for truncation is the formula of its proof, where every term is large.
+func TestTruncationChargeTerms(t *testing.T) {
+	const epsilon, delta, tau = 0.5, 0.3, 0.1
+	got := truncationCharge(Budget{epsilon, delta}, math.Log(tau))
+	if want := epsilon + math.Log(1-tau); math.Abs(got.Epsilon-want) > 1e-11 || got.Epsilon > want {
+		t.Errorf("epsilon %v is left, want %v", got.Epsilon, want)
+	}
+	if want := (1-tau)*delta - math.Exp(epsilon)*tau; math.Abs(got.Delta-want) > 1e-11 || got.Delta > want {
+		t.Errorf("delta %v is left, want %v", got.Delta, want)
 	}
 }
 
