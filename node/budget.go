@@ -17,13 +17,16 @@ type Budget struct {
 	Delta   float64 `json:"delta"`
 	// Unbounded says that something was or will be released without a guarantee, and
 	// Unprotected that the configuration says so now.
-	Unbounded   bool   `json:"unbounded"`
-	Unprotected bool   `json:"unprotected"`
-	Bare        int    `json:"unprotected_releases"` // released without a guarantee so far
-	Noise       string `json:"noise"`
-	Accounting  string `json:"accounting"`
-	Pace        string `json:"pace"`
-	Releases    int    `json:"releases"` // that the budget is made for
+	Unbounded   bool `json:"unbounded"`
+	Unprotected bool `json:"unprotected"`
+	// Contradicted is the round of this node that a peer showed and the directory
+	// knows nothing of: it is an old copy, and releases nothing. 0: none did.
+	Contradicted uint64 `json:"contradicted_round"`
+	Bare         int    `json:"unprotected_releases"` // released without a guarantee so far
+	Noise        string `json:"noise"`
+	Accounting   string `json:"accounting"`
+	Pace         string `json:"pace"`
+	Releases     int    `json:"releases"` // that the budget is made for
 	// Left is how many more rounds the node can release with the records it has,
 	// and Next the share of a cohort's budget that the next of them costs.
 	Left int     `json:"releases_left"`
@@ -98,7 +101,7 @@ func (n *Node) Budget(context.Context) (Budget, error) {
 	b := Budget{
 		Epsilon: c.Epsilon, Delta: c.guarantee().Delta, Unbounded: n.unbounded(), Unprotected: !c.protected(), Bare: n.ledger.Unprotected(),
 		Noise: c.Noise, Accounting: c.Accounting, Pace: c.Pace, Releases: c.Releases,
-		Cohorts: cohorts, Person: []PersonBudget{},
+		Contradicted: n.ledger.Contradicted(), Cohorts: cohorts, Person: []PersonBudget{},
 		VisibleTo: visibleTo, NotCovered: notCovered(),
 	}
 	if len(cohorts) == 0 {

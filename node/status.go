@@ -16,6 +16,8 @@ type Status struct {
 	Heard      int    `json:"heard"`      // neighbours whose model has arrived
 	Round      uint64 `json:"round"`      // of the last release
 	Done       bool   `json:"done"`       // every record's budget is used
+	// Contradicted is that of [Budget].
+	Contradicted uint64 `json:"contradicted_round"`
 
 	Privacy  BudgetSummary `json:"privacy"`
 	Traffic  Traffic       `json:"traffic"`

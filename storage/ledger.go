@@ -44,6 +44,7 @@ type Ledger struct {
 	cohorts     []privacy.Cohort // that ever paid, sorted
 	retired     privacy.Cohort   // this one and all before are
 	unprotected int              // rounds
+	contradicts uint64           // a round of this node that a peer holds and the ledger does not; 0: none
 	last        committed
 }
 
@@ -110,15 +111,37 @@ func (l *Ledger) mayPay(round uint64) error {
 	if err := l.store.writable(); err != nil {
 		return err
 	}
+	if l.contradicts > 0 {
+		return l.contradiction()
+	}
 	if round <= l.round {
 		return fmt.Errorf("%w: round %d cannot be paid after round %d", ErrRound, round, l.round)
 	}
 	return nil
 }
 
+// Contradict writes down that a peer holds a model of this round that the ledger
+// knows nothing of: it is an old copy, or one of several.
+// From then on, whoever opens it, releases and Verify fail with ErrRolledBack,
+// until Retire. It fails with ErrPoisoned as Release does.
+func (l *Ledger) Contradict(round uint64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.contradicts >= round {
+		return nil
+	}
+	return l.append(entry{kind: entryContradict, round: max(l.round, round)}) // which may have gone on meanwhile
+}
+
+// contradiction is the error of a ledger that a peer has contradicted.
+func (l *Ledger) contradiction() error {
+	return fmt.Errorf("%w (a peer showed that this directory is an old copy: it holds round %d, and the newest here is %d)",
+		ErrRolledBack, l.contradicts, l.round)
+}
+
 // Retire ends the budget of every cohort so far, those that hold records and have
 // not paid yet included, and makes rounds go on above round, or above the highest
-// so far if that is more. A round that was paid and not committed is burned.
+// so far or known from a peer if that is more. A round that was paid and not committed is burned.
 // Records that arrive later open a new cohort. It fails with ErrPoisoned as
 // Release does.
 func (l *Ledger) Retire(round uint64) error {
@@ -132,7 +155,7 @@ func (l *Ledger) Retire(round uint64) error {
 	if n := len(l.cohorts); n > 0 {
 		last = max(last, l.cohorts[n-1])
 	}
-	return l.append(entry{kind: entryRetire, round: max(l.round, round), cohort: last})
+	return l.append(entry{kind: entryRetire, round: max(l.round, l.contradicts, round), cohort: last})
 }
 
 // append makes entries durable, moves the anchor and only then counts them.
@@ -170,6 +193,10 @@ func (l *Ledger) moveAnchor(head link) error {
 
 // apply counts an entry that is on disk.
 func (l *Ledger) apply(e entry) error {
+	if e.kind == entryContradict {
+		l.contradicts = e.round
+		return nil
+	}
 	l.round = max(l.round, e.round)
 	switch e.kind {
 	case entryDebit:
@@ -184,7 +211,7 @@ func (l *Ledger) apply(e entry) error {
 		l.paid = e.round
 		l.unprotected++
 	case entryRetire:
-		l.paid, l.retired = 0, e.cohort
+		l.paid, l.retired, l.contradicts = 0, e.cohort, 0
 		l.account.Retire(e.cohort)
 	}
 	return nil

@@ -29,7 +29,7 @@ var (
 )
 
 // schemaVersion is the layout of the file. A program refuses a newer one.
-// Version 2 added the time a cohort was opened and two kinds of ledger entries.
+// Version 2 added the time a cohort was opened and three kinds of ledger entries.
 const schemaVersion = 2
 
 // lockWait is how long Open waits for another process to release the file.

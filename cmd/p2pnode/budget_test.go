@@ -21,6 +21,8 @@ func TestBudgetText(t *testing.T) {
 	open.Unprotected, open.Bare, open.Releases = true, 1, 0
 	used := budget
 	used.Left = 0
+	old := budget
+	old.Contradicted = 20
 	planned := budget
 	planned.Plan = &node.PlanBudget{Steps: 12, Done: 3, Left: 9}
 	planned.Cohorts = []node.CohortBudget{{Cohort: 1, Records: 40, Retired: true}}
@@ -35,6 +37,7 @@ func TestBudgetText(t *testing.T) {
 			}, "plan",
 		},
 		{budgetText(used), []string{"Nothing more will be sent", "these records have used their budget"}, "One more round"},
+		{budgetText(old), []string{"REFUSED a peer showed that this directory is an old copy: it holds round 20.", "Nothing more will be sent: this directory is an old copy"}, "One more round"},
 		{budgetText(planned), []string{"3 of 12 steps are done. A plan cannot be", "retired by a restore, for ever", "certainty: no guarantee"}, "used up"},
 		{budgetText(unbounded), []string{"UNBOUNDED", "NO GUARANTEE", "COHORT", "0 models were sent", "make a new directory and put only new records in it"}, "epsilon"},
 		{budgetText(open), []string{"UNBOUNDED", "To protect what has not been sent yet, remove that key.", "1 model was sent", "Rounds cost nothing", "2 8 3 25.0 % no limit sent without noise"}, "epsilon"},

@@ -12,6 +12,9 @@ import (
 // budgetText explains a budget to somebody who never heard of epsilon.
 func budgetText(b node.Budget) string {
 	var t strings.Builder
+	if b.Contradicted > 0 {
+		t.WriteString("REFUSED\n" + paragraph("  ", oldCopy(b.Contradicted)) + "\n")
+	}
 	t.WriteString("WHAT IS GUARANTEED\n")
 	if b.Unbounded {
 		t.WriteString(unboundedText(b))
@@ -82,6 +85,8 @@ const planEnded = "the plan is at its end, or these records are retired. " +
 // outlook says what the next round costs and how many there will be.
 func outlook(b node.Budget) string {
 	switch {
+	case b.Contradicted > 0:
+		return "Nothing more will be sent: this directory is an old copy, and what was spent since it was made is not in it."
 	case b.Unprotected:
 		return "Rounds cost nothing, because nothing is protected."
 	case b.Left == 0 && b.Plan != nil:

@@ -34,6 +34,9 @@ func statusText(s node.Status) string {
 		{"task", fmt.Sprintf("%s (network %s)", s.Task, s.Network)},
 		{"daemon", running},
 	}
+	if s.Contradicted > 0 {
+		rows = append(rows, []any{"REFUSED", oldCopy(s.Contradicted)})
+	}
 	for _, a := range s.Addrs {
 		rows = append(rows, []any{"address", a})
 	}
@@ -53,6 +56,12 @@ func statusText(s node.Status) string {
 		[]any{"traffic", fmt.Sprintf("%d models sent, %d received; %s in, %s out",
 			s.Traffic.Published, s.Traffic.Delivered, size(s.Traffic.BytesIn), size(s.Traffic.BytesOut))},
 		[]any{"model", modelLine(s.Personal)})...)
+}
+
+// oldCopy says what a peer showed, and what can be done.
+func oldCopy(round uint64) string {
+	return fmt.Sprintf("a peer showed that this directory is an old copy: it holds round %d. Nothing is sent from here any more. "+
+		"Put the newest directory back; if it is lost: p2pnode restore", round)
 }
 
 func recordsLine(s node.Status) string {
