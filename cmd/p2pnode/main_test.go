@@ -173,15 +173,13 @@ func flip(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// bootstrap DIR sets BOOTSTRAP to the address of the daemon of that directory.
+// bootstrap DIR sets BOOTSTRAP to the address of the daemon of that directory, which
+// answers a moment before it has one.
 func bootstrap(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: bootstrap DIR")
 	}
-	ts.Check(ts.Exec("p2pnode", "status", "--dir", args[0]))
-	address := regexp.MustCompile(`(?m)^address +(\S+)$`).FindStringSubmatch(ts.ReadFile("stdout"))
-	if address == nil {
-		ts.Fatalf("%s has no address", args[0])
-	}
-	ts.Setenv("BOOTSTRAP", address[1])
+	line := `^address +(\S+)$`
+	until(ts, false, []string{line, "p2pnode", "status", "--dir", args[0]})
+	ts.Setenv("BOOTSTRAP", regexp.MustCompile("(?m)" + line).FindStringSubmatch(ts.ReadFile("stdout"))[1])
 }
