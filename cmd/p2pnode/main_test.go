@@ -50,6 +50,7 @@ func TestScript(t *testing.T) {
 			"bootstrap": bootstrap,
 			"flip":      flip,
 		},
+		Deadline:            time.Now().Add(5 * time.Minute), // for a command that should end and does not
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 	})
