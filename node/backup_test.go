@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -66,10 +67,12 @@ func TestRestoreRetires(t *testing.T) {
 
 	again := openNode(t, n.dir)
 	b := budget(t, again)
-	if len(b.Cohorts) != 1 || !b.Cohorts[0].Retired || b.Cohorts[0].Left != 0 || b.Left != 0 {
-		t.Errorf("budget %+v, want one retired cohort", b)
+	if len(b.Cohorts) != 1 || !b.Cohorts[0].Retired || b.Cohorts[0].Left != 0 || b.Left != 0 ||
+		b.Cohorts[0].Spent != 1 || math.Abs(b.Cohorts[0].AtLeast-0.2) > 1e-6 {
+		t.Errorf("budget %+v, want one retired cohort of which a fifth is known to be spent, and all counts", b)
 	}
-	if s := status(t, again); s.Records != 10 || s.Round < uint64(before.Unix())<<20 || !s.Done {
+	if s := status(t, again); s.Records != 10 || s.Round < uint64(before.Unix())<<20 || !s.Done || !s.Restored ||
+		!s.Privacy.Retired || s.Privacy.Spent != 1 || s.Privacy.AtLeast >= 1 {
 		t.Errorf("status %+v", s)
 	}
 	if a, err := newDoor(again).release(query(mechanism(again), again.ledger.Round()+1, 1)); err != nil || !a.Exhausted() {

@@ -41,6 +41,9 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	if err := knownContradiction(n.ledger); err != nil {
 		return err
 	}
+	if !n.files.config.protected() {
+		n.log.Warn("models are sent WITHOUT any privacy guarantee: the key \"unprotected\" of " + configFile + " says so")
+	}
 	h, err := newHost(n.files.key, n.files.config.Listen, n.traffic)
 	if err != nil {
 		return err

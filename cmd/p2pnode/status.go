@@ -43,14 +43,10 @@ func statusText(s node.Status) string {
 	rows = append(rows,
 		[]any{"records", recordsLine(s)},
 		[]any{"neighbours", fmt.Sprintf("%d; %d listening now, %d heard", s.Neighbours, s.Listening, s.Heard)},
-		[]any{"round", s.Round},
+		[]any{"round", roundLine(s)},
 		[]any{"privacy", privacyLine(s.Privacy)})
 	if s.Done {
-		done := "the budget of these records is used up; import new ones and they begin a new cohort with a budget of its own"
-		if s.Privacy.Planned {
-			done = planEnded
-		}
-		rows = append(rows, []any{"done", done})
+		rows = append(rows, []any{"done", doneLine(s.Privacy)})
 	}
 	return table(append(rows,
 		[]any{"traffic", fmt.Sprintf("%d models sent, %d received; %s in, %s out",
@@ -64,6 +60,20 @@ func oldCopy(round uint64) string {
 		"Put the newest directory back; if it is lost: p2pnode restore", round)
 }
 
+func doneLine(b node.BudgetSummary) string {
+	if b.Unprotected {
+		return "the limit of rounds, key \"releases\", is reached"
+	}
+	return nothingMore(b.Plan, b.Retired)
+}
+
+func roundLine(s node.Status) string {
+	if s.Restored {
+		return fmt.Sprintf("%d (round numbers jump at a restore)", s.Round)
+	}
+	return fmt.Sprint(s.Round)
+}
+
 func recordsLine(s node.Status) string {
 	if s.Records == 0 {
 		return "none (add some with: p2pnode data import FILE.csv)"
@@ -75,8 +85,15 @@ func privacyLine(b node.BudgetSummary) string {
 	if b.Unbounded {
 		return "UNBOUNDED: models were or will be sent without a guarantee"
 	}
-	return fmt.Sprintf("epsilon %v, delta %v guaranteed; %.0f %% of the budget spent, %d releases left",
-		b.Epsilon, b.Delta, 100*b.Spent, b.Left)
+	what, spent := "the budget spent", fmt.Sprintf("%.0f %%", 100*b.Spent)
+	if b.Plan != nil {
+		what = "the plan's steps used"
+	}
+	if b.Retired {
+		return fmt.Sprintf("epsilon %v, delta %v guaranteed; retired by a restore, %s (of %s); no releases left",
+			b.Epsilon, b.Delta, atLeast(b.AtLeast), what)
+	}
+	return fmt.Sprintf("epsilon %v, delta %v guaranteed; %s of %s, %d releases left", b.Epsilon, b.Delta, spent, what, b.Left)
 }
 
 func modelLine(c *node.Comparison) string {
