@@ -2,8 +2,11 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
@@ -24,7 +27,10 @@ type (
 
 // Verify reads the ledger's chain and its anchor from disk again. Its errors are
 // those of [storage.Store.OpenLedger].
-func (n *Node) Verify(context.Context) (Verification, error) { return n.ledger.Verify() }
+func (n *Node) Verify(context.Context) (Verification, error) {
+	v, err := n.ledger.Verify()
+	return v, mend(err, n.dir)
+}
 
 // Ledger reads all entries of the ledger in order.
 func (n *Node) Ledger(context.Context) ([]Line, error) { return n.ledger.Lines() }
@@ -50,20 +56,55 @@ func (w contextWriter) Write(p []byte) (int, error) {
 	return w.Writer.Write(p)
 }
 
+// mend adds to an error of a directory's store what its owner can do about it.
+func mend(err error, dir string) error {
+	switch {
+	case errors.Is(err, storage.ErrMissing), errors.Is(err, storage.ErrDamaged):
+		return fmt.Errorf("%w; stop the node, if it runs, and put a backup back with: p2pnode restore FILE --dir %s", err, dir)
+	case errors.Is(err, storage.ErrRolledBack):
+		return fmt.Errorf("%w; to give its budgets up and go on: p2pnode restore --dir %s", err, dir)
+	}
+	return err
+}
+
+// NeedsRestore reports whether the database of a data directory has to be accepted
+// by [Restore] before it can be used: its anchor, or a peer, contradicts it.
+func NeedsRestore(dir string) (needs bool, err error) {
+	n, err := Open(dir, slog.New(slog.DiscardHandler))
+	if errors.Is(err, storage.ErrRolledBack) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return n.ledger.Contradicted() > 0, n.Close()
+}
+
+// Kept names the databases that earlier restores replaced and kept. They hold
+// records, those deleted since too.
+func Kept(dir string) ([]string, error) { return storage.Kept(filepath.Join(dir, storeFile)) }
+
 // Restore puts a copy made by [Node.Backup] in place of the database of a data
 // directory that no node has open, and returns the name the replaced one is kept
 // under. Without a copy, from empty, it accepts the database that is there. Every
 // record in it is retired: what was released after the copy was made is not known,
 // so its budget counts as spent. The records go on serving the personal model, and
 // new ones begin a new cohort. The copy must be of this node and its task.
-func Restore(dir, from string) (kept string, err error) {
+//
+// confirm, unless nil, is asked before anything changes, with the number of records
+// that would be retired; an error of it ends the restore.
+func Restore(dir, from string, confirm func(records int) error) (kept string, err error) {
 	files, err := readDir(dir)
 	if err != nil {
 		return "", err
 	}
 	path := filepath.Join(dir, storeFile)
-	if from == "" {
+	inPlace := from == ""
+	if inPlace {
 		from = path
+	}
+	if _, err := os.Stat(from); inPlace && errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("node: %w", mend(fmt.Errorf("%w (%s)", storage.ErrMissing, path), dir))
 	}
 	if err := checkCopy(from); err != nil {
 		return "", err
@@ -73,13 +114,25 @@ func Restore(dir, from string) (kept string, err error) {
 			return privacy.Policy{}, err
 		}
 		s, err := settle(copied, files.config.design(files.task))
+		if err != nil || confirm == nil {
+			return s.Policy, err
+		}
+		live, _, err := copied.Records()
+		if err == nil {
+			err = confirm(len(live))
+		}
 		return s.Policy, err
 	}
 	kept, err = storage.Restore(from, path, accept, restoredRound(time.Now()))
-	if err != nil {
-		return "", fmt.Errorf("node: restore %s: %w", dir, err)
+	switch {
+	case err == nil:
+		return kept, nil
+	case inPlace:
+		err = mend(err, dir)
+	case errors.Is(err, storage.ErrDamaged):
+		err = fmt.Errorf("%w; take another backup", err)
 	}
-	return kept, nil
+	return "", fmt.Errorf("node: restore %s: %w", dir, err)
 }
 
 // leastCopy is less than any database has bytes: four pages of the smallest size.

@@ -141,7 +141,7 @@ func TestAContradictionIsWrittenDown(t *testing.T) {
 	if err := n.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Restore(n.dir, ""); err != nil {
+	if _, err := Restore(n.dir, "", nil); err != nil {
 		t.Fatal(err)
 	}
 	n = openNode(t, n.dir)

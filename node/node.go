@@ -67,7 +67,7 @@ func Open(dir string, log *slog.Logger) (*Node, error) {
 	}
 	store, err := storage.Open(filepath.Join(dir, storeFile))
 	if err != nil {
-		return nil, fmt.Errorf("node: open %s: %w", dir, err)
+		return nil, fmt.Errorf("node: open %s: %w", dir, mend(err, dir))
 	}
 	n := &Node{
 		dir:     dir,
@@ -96,11 +96,8 @@ func (n *Node) openLedger() error {
 	n.policy = s.Policy
 	n.files.config.Accounting = string(n.policy.Terms.Accounting) // which may have been left open
 	n.ledger, err = n.store.OpenLedger(n.policy)
-	if errors.Is(err, storage.ErrRolledBack) {
-		return fmt.Errorf("node: %w; to give its budgets up and go on: p2pnode restore --dir %s", err, n.dir)
-	}
 	if err != nil {
-		return fmt.Errorf("node: open the ledger of %s: %w", n.dir, err)
+		return fmt.Errorf("node: open the ledger of %s: %w", n.dir, mend(err, n.dir))
 	}
 	if err := s.keep(n.store); err != nil {
 		return err

@@ -143,7 +143,7 @@ func TestOlderCopyOfTheDirectoryIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := Restore(n.dir, ""); err != nil {
+	if _, err := Restore(n.dir, "", nil); err != nil {
 		t.Fatal(err)
 	}
 	again := openNode(t, n.dir)

@@ -6,6 +6,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"go.etcd.io/bbolt"
 
@@ -69,6 +71,9 @@ func Restore(from, path string, accept func(*Store) (privacy.Policy, error), rou
 	return kept, nil
 }
 
+// keptAs stands between the name of a replaced database and a number.
+const keptAs = ".replaced-"
+
 // restore is one run of Restore.
 type restore struct {
 	from, path string
@@ -127,7 +132,7 @@ func (r *restore) keepOld() (kept string, err error) {
 		}
 	}
 	for n := 1; kept == "" || exists(kept) || exists(anchorPath(kept)); n++ {
-		kept = fmt.Sprintf("%s.replaced-%d", r.path, n)
+		kept = fmt.Sprintf("%s%s%d", r.path, keptAs, n)
 	}
 	if r.there {
 		err = copyFile(kept, r.path)
@@ -139,6 +144,18 @@ func (r *restore) keepOld() (kept string, err error) {
 		return "", errors.Join(err, remove(kept, anchorPath(kept)))
 	}
 	return kept, nil
+}
+
+// Kept names the databases that restores replaced at path.
+func Kept(path string) (kept []string, err error) {
+	entries, err := os.ReadDir(filepath.Dir(path))
+	for _, e := range entries {
+		name := filepath.Join(filepath.Dir(path), e.Name())
+		if strings.HasPrefix(name, path+keptAs) && !strings.HasSuffix(name, anchorPath("")) {
+			kept = append(kept, name)
+		}
+	}
+	return kept, err
 }
 
 // lockTarget keeps nodes away from path. Nobody can open a damaged file: it needs
