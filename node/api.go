@@ -89,6 +89,7 @@ func (n *Node) Serve(ctx context.Context, listener net.Listener) error {
 
 func (n *Node) handler() http.Handler {
 	mux := http.NewServeMux()
+	mux.HandleFunc("GET /alive", func(http.ResponseWriter, *http.Request) {})
 	get(mux, "/status", n.Status)
 	get(mux, "/budget", n.Budget)
 	get(mux, "/verify", n.Verify)

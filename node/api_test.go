@@ -31,7 +31,7 @@ func TestOwnerThroughSocket(t *testing.T) {
 	var owner Owner
 	eventually(t, "the socket answers", func() bool {
 		c := newClient(n.dir)
-		if c.alive(t.Context()) {
+		if c.alive(t.Context()) == nil {
 			owner = c
 		}
 		return owner != nil

@@ -12,17 +12,26 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"sync/atomic"
+	"time"
 
 	"p2pnode/storage"
 )
 
+// ErrSilent: there is a daemon, and it does not answer.
+var ErrSilent = errors.New("does not answer; wait until it does, or end it and try again")
+
 // Connect returns the owner's view of a data directory: through the running
 // daemon if there is one, else by opening the directory itself. Close it when
-// done.
+// done. A daemon that says nothing for ten seconds ends Connect, and later any
+// request, with ErrSilent, however long the request itself may take.
 func Connect(ctx context.Context, dir string, log *slog.Logger) (Owner, io.Closer, error) {
 	c := newClient(dir)
-	if c.alive(ctx) {
+	switch err := c.alive(ctx); {
+	case err == nil:
 		return c, c, nil
+	case errors.Is(err, ErrSilent):
+		return nil, nil, err
 	}
 	n, err := Open(dir, log)
 	if errors.Is(err, storage.ErrLocked) {
@@ -34,16 +43,29 @@ func Connect(ctx context.Context, dir string, log *slog.Logger) (Owner, io.Close
 	return n, n, nil
 }
 
+// daemonPatience is how long a daemon may take to say that it is alive.
+const daemonPatience = 10 * time.Second
+
 // client talks to a daemon over the unix socket of its data directory.
-type client struct{ http http.Client }
+type client struct {
+	http     http.Client
+	patience time.Duration
+	daemon   atomic.Int64 // process ID; 0: not known
+}
 
 func newClient(dir string) *client {
 	path := filepath.Join(dir, socketFile)
-	return &client{http.Client{Transport: &http.Transport{
+	c := &client{patience: daemonPatience}
+	c.http.Transport = &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, "unix", path)
+			conn, err := new(net.Dialer).DialContext(ctx, "unix", path)
+			if unix, ok := conn.(*net.UnixConn); ok {
+				c.daemon.Store(int64(peerProcess(unix)))
+			}
+			return conn, err
 		},
-	}}}
+	}
+	return c
 }
 
 // Close drops the connection.
@@ -52,9 +74,51 @@ func (c *client) Close() error {
 	return nil
 }
 
-func (c *client) alive(ctx context.Context) bool {
-	var p []Peer
-	return c.call(ctx, http.MethodGet, "/peers", nil, &p) == nil
+// alive asks the daemon for a sign of life.
+func (c *client) alive(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, c.patience)
+	defer cancel()
+	request, err := http.NewRequestWithContext(limited, http.MethodGet, "http://daemon/alive", nil)
+	if err != nil {
+		return err
+	}
+	response, err := c.http.Do(request)
+	if err == nil {
+		return response.Body.Close()
+	}
+	if limited.Err() != nil && ctx.Err() == nil {
+		return fmt.Errorf("node: the daemon%s %w", c.process(), ErrSilent)
+	}
+	return err
+}
+
+// process names the daemon's process, if it is known.
+func (c *client) process() string {
+	if pid := c.daemon.Load(); pid > 0 {
+		return fmt.Sprintf(" (pid %d)", pid)
+	}
+	return ""
+}
+
+// watch ends a request's context, with ErrSilent as its cause, once the daemon
+// gives no sign of life any more.
+func (c *client) watch(ctx context.Context) (watched context.Context, stop func()) {
+	watched, cancel := context.WithCancelCause(ctx)
+	go func() {
+		tick := time.NewTicker(c.patience)
+		defer tick.Stop()
+		for {
+			select {
+			case <-watched.Done():
+				return
+			case <-tick.C:
+			}
+			if err := c.alive(watched); errors.Is(err, ErrSilent) {
+				cancel(err)
+			}
+		}
+	}()
+	return watched, func() { cancel(nil) }
 }
 
 // Status implements [Owner].
@@ -117,15 +181,12 @@ func (c *client) Predict(ctx context.Context, row map[string]string) (p Predicti
 
 // Backup implements [Owner]. A copy that breaks off is an error.
 func (c *client) Backup(ctx context.Context, w io.Writer) error {
-	response, err := c.send(ctx, http.MethodGet, "/backup", nil)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if _, err := io.Copy(w, response.Body); err != nil {
-		return fmt.Errorf("node: copy the database: %w (the daemon's log says more)", err)
-	}
-	return nil
+	return c.send(ctx, http.MethodGet, "/backup", nil, func(body io.Reader) error {
+		if _, err := io.Copy(w, body); err != nil {
+			return fmt.Errorf("node: copy the database: %w (the daemon's log says more)", err)
+		}
+		return nil
+	})
 }
 
 func (c *client) post(ctx context.Context, path string, parameter, into any) error {
@@ -143,38 +204,43 @@ func (*badLines) Error() string { return ErrBadLines.Error() }
 
 // call makes a request and reads the JSON of its answer.
 func (c *client) call(ctx context.Context, method, path string, body io.Reader, into any) error {
-	response, err := c.send(ctx, method, path, body)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	return json.NewDecoder(response.Body).Decode(into)
+	return c.send(ctx, method, path, body, func(answer io.Reader) error { return json.NewDecoder(answer).Decode(into) })
 }
 
-// send makes a request; an answer that is no success is an error. The caller
-// closes the body.
-func (c *client) send(ctx context.Context, method, path string, body io.Reader) (*http.Response, error) {
+// send makes a request and hands its answer to read; one that is no success is an
+// error.
+func (c *client) send(ctx context.Context, method, path string, body io.Reader, read func(io.Reader) error) error {
+	ctx, stop := c.watch(ctx)
+	defer stop()
+	err := c.request(ctx, method, path, body, read)
+	if cause := context.Cause(ctx); err != nil && errors.Is(cause, ErrSilent) {
+		return cause
+	}
+	return err
+}
+
+func (c *client) request(ctx context.Context, method, path string, body io.Reader, read func(io.Reader) error) error {
 	request, err := http.NewRequestWithContext(ctx, method, "http://daemon"+path, body)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	response, err := c.http.Do(request)
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err // the URL would tell the user nothing
 	}
 	if err != nil {
-		return nil, fmt.Errorf("node: the daemon does not answer: %w", err)
-	}
-	if response.StatusCode == http.StatusOK {
-		return response, nil
+		return fmt.Errorf("node: the daemon does not answer: %w", err)
 	}
 	defer response.Body.Close()
+	if response.StatusCode == http.StatusOK {
+		return read(response.Body)
+	}
 	var f failure
 	if err := json.NewDecoder(response.Body).Decode(&f); err != nil {
-		return nil, fmt.Errorf("node: the daemon answers %s", response.Status)
+		return fmt.Errorf("node: the daemon answers %s", response.Status)
 	}
 	if f.Report != nil {
-		return nil, &badLines{*f.Report}
+		return &badLines{*f.Report}
 	}
-	return nil, errors.New(f.Error)
+	return errors.New(f.Error)
 }

@@ -47,7 +47,9 @@ func newHost(key crypto.PrivKey, listen []string, traffic metrics.Reporter) (hos
 	h, err := libp2p.New(
 		libp2p.Identity(key),
 		libp2p.ListenAddrStrings(listen...),
-		libp2p.Transport(tcp.NewTCPTransport),
+		// With SO_REUSEPORT two nodes could listen on one port, and the system
+		// would give each the other's callers. Only hole punching needs it.
+		libp2p.Transport(tcp.NewTCPTransport, tcp.DisableReuseport()),
 		libp2p.Security(noise.ID, noise.New),
 		libp2p.Muxer(yamux.ID, yamux.DefaultTransport),
 		libp2p.ResourceManager(resources),

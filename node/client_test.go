@@ -1,0 +1,84 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// shortDir is a directory whose path is short enough for a socket everywhere.
+func shortDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "p2pnode")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// A daemon that takes connections and says nothing does not hold its owner up for
+// ever, whether it fell silent before or after the request began. One that gives
+// signs of life may take its time.
+func TestSilentDaemon(t *testing.T) {
+	dir := shortDir(t)
+	listener, err := net.Listen("unix", filepath.Join(dir, socketFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var silent atomic.Bool
+	var signs atomic.Int64
+	daemon := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/alive" && !silent.Load() {
+			signs.Add(1)
+			return
+		}
+		for r.Context().Err() == nil && (silent.Load() || signs.Load() < 3) {
+			select {
+			case <-r.Context().Done():
+			case <-time.After(time.Millisecond):
+			}
+		}
+		fmt.Fprint(w, "[]")
+	})}
+	served := make(chan error, 1)
+	go func() { served <- daemon.Serve(listener) }()
+	defer func() { _ = daemon.Close(); <-served }()
+	c := newClient(dir)
+	c.patience = 100 * time.Millisecond
+	defer c.Close()
+
+	if _, err := c.Peers(t.Context()); err != nil || signs.Load() < 3 {
+		t.Errorf("a slow answer: %v after %d signs of life", err, signs.Load())
+	}
+	silent.Store(true)
+	_, peersErr := c.Peers(t.Context())
+	backupErr := c.Backup(t.Context(), io.Discard)
+	for what, err := range map[string]error{"a request": peersErr, "a backup": backupErr, "a sign of life": c.alive(t.Context())} {
+		if !errors.Is(err, ErrSilent) || runtime.GOOS == "linux" && !strings.Contains(err.Error(), fmt.Sprintf("(pid %d)", os.Getpid())) {
+			t.Errorf("%s: %v, want ErrSilent and the process", what, err)
+		}
+	}
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := c.alive(cancelled); err == nil || errors.Is(err, ErrSilent) {
+		t.Errorf("a cancelled question: %v", err)
+	}
+}
+
+// Without a daemon there is nobody to wait for.
+func TestNoDaemonIsNotSilent(t *testing.T) {
+	if err := newClient(shortDir(t)).alive(t.Context()); err == nil || errors.Is(err, ErrSilent) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,25 @@
+package node
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/libp2p/go-libp2p/core/metrics"
+)
+
+// A port belongs to one node: the second one is told that it is taken.
+func TestOnePortOneHost(t *testing.T) {
+	first := testNode(t, lineTask(), nil, func(c *Config) { c.Listen = []string{"/ip4/127.0.0.1/tcp/0"} })
+	start(t, first)
+	taken := waitForAddrs(t, first)[0]
+	address, _, _ := strings.Cut(taken, "/p2p/")
+	second := testNode(t, lineTask(), nil, nil)
+	h, err := newHost(second.files.key, []string{address}, metrics.NewBandwidthCounter())
+	if err == nil {
+		h.Close()
+		t.Fatalf("two hosts listen on %s", address)
+	}
+	if text := err.Error(); !strings.Contains(text, "address already in use") || !strings.Contains(text, `"listen"`) {
+		t.Errorf("%v does not say what is wrong and what to do", err)
+	}
+}

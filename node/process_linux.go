@@ -1,0 +1,21 @@
+package node
+
+import (
+	"net"
+	"syscall"
+)
+
+// peerProcess is the ID of the process that listens at the other end; 0 if that
+// cannot be found out.
+func peerProcess(c *net.UnixConn) (pid int) {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return 0
+	}
+	_ = raw.Control(func(fd uintptr) { // an error leaves 0
+		if peer, err := syscall.GetsockoptUcred(int(fd), syscall.SOL_SOCKET, syscall.SO_PEERCRED); err == nil {
+			pid = int(peer.Pid)
+		}
+	})
+	return pid
+}
