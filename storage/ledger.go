@@ -22,7 +22,7 @@ var (
 	// ErrRound: the round was paid or committed before, or was not paid.
 	ErrRound = errors.New("storage: wrong round")
 	// ErrPoisoned: a write failed, so what is on disk is unknown.
-	ErrPoisoned = errors.New("storage: a write failed: open the store again to verify it")
+	ErrPoisoned = errors.New("storage: a write failed; start again, which verifies what is on disk")
 )
 
 // Ledger is the durable half of the door: what was paid, and what was committed
@@ -172,14 +172,12 @@ func (l *Ledger) append(entries ...entry) error {
 		return err
 	}
 	if err := l.moveAnchor(head); err != nil {
-		l.store.failed.Store(true)
-		return fmt.Errorf("%w: write the anchor: %w", ErrPoisoned, err)
+		return l.store.fail(fmt.Errorf("write the anchor: %w", err))
 	}
 	l.head = head
 	for _, e := range entries {
 		if err := l.apply(e); err != nil {
-			l.store.failed.Store(true)
-			return fmt.Errorf("%w: %w", ErrPoisoned, err)
+			return l.store.fail(err)
 		}
 	}
 	return nil

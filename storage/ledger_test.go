@@ -2,10 +2,12 @@ package storage
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"p2pnode/learner"
@@ -186,7 +188,7 @@ func TestFailedWritePoisons(t *testing.T) {
 			_, err := payFor(l, 3, m, []privacy.Cohort{1})
 			for name, err := range map[string]error{
 				"pay": err, "ReleaseUnprotected": unprotect(l, 3), "Commit": commitRound(l, 1), "SaveState": l.SaveState(nil),
-				"Retire": l.Retire(3), "Verify": firstError(l.Verify()), "SaveEdge": s.SaveEdge(Edge{Peer: "a", Weight: 1}),
+				"Retire": l.Retire(3), "Contradict": l.Contradict(9), "Verify": firstError(l.Verify()), "SaveEdge": s.SaveEdge(Edge{Peer: "a", Weight: 1}),
 				"AppendRecords": firstError(s.AppendRecords(many[:1], full(10), today)), "DeleteRecord": s.DeleteRecord(1),
 			} {
 				if !errors.Is(err, ErrPoisoned) {
@@ -203,6 +205,23 @@ func TestFailedWritePoisons(t *testing.T) {
 			pay(t, l, 3, m, 2)
 			must(t, firstError(l.Verify()))
 		})
+	}
+}
+
+// What is refused later says what went wrong at first, and a full disk what to do.
+func TestFailedWriteSaysWhy(t *testing.T) {
+	for cause, want := range map[error]string{
+		&os.PathError{Op: "write", Path: "node.db", Err: syscall.ENOSPC}: "no space left on device; free space, then start again: nothing is lost",
+		fmt.Errorf("file resize error: %s", syscall.ENOSPC):              "no space left on device; free space",
+		errors.New("input/output error"):                                 "input/output error",
+	} {
+		s, l := open(t, newPath(t))
+		first := s.write(func() error { return cause })
+		for _, err := range []error{first, unprotect(l, 1), firstError(l.Verify()), s.PutMeta("a", "b")} {
+			if !errors.Is(err, ErrPoisoned) || !strings.Contains(err.Error(), want) {
+				t.Errorf("got %v, want %q", err, want)
+			}
+		}
 	}
 }
 

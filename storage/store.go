@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -62,9 +63,9 @@ type Store struct {
 	path string
 	// broken is set once bbolt panicked: its locks may be held for ever.
 	broken atomic.Bool
-	// failed is set once a write failed. bbolt reads through a memory map, so it
-	// may go on from what never reached the disk.
-	failed atomic.Bool
+	// failed is the first write that failed, if one did. bbolt reads through a memory
+	// map, so it may go on from what never reached the disk.
+	failed atomic.Pointer[error]
 
 	writing sync.Mutex   // so that no write begins before an earlier one has failed
 	reading sync.RWMutex // held for writing while no read transaction may be open
@@ -98,7 +99,7 @@ func Open(path string) (*Store, error) {
 	}
 	if err != nil {
 		s.Close()
-		if s.unfinished() { // the first two of bbolt's pages alone pass for a database
+		if s.unfinished() && !diskFull(err) { // the first two of bbolt's pages alone pass for a database
 			err = errUnfinished
 		}
 		return nil, fmt.Errorf("%w (%s)", err, path)
@@ -258,10 +259,25 @@ func (s *Store) write(fn func() error) error {
 		return err
 	}
 	if err := s.protect(fn); err != nil {
-		s.failed.Store(true)
-		return fmt.Errorf("%w: %w", ErrPoisoned, err)
+		return s.fail(err)
 	}
 	return nil
+}
+
+// fail makes every later write fail, and say why.
+func (s *Store) fail(cause error) error {
+	err := fmt.Errorf("%w: %w", ErrPoisoned, cause)
+	if diskFull(cause) {
+		err = fmt.Errorf("%w; free space, then start again: nothing is lost", err)
+	}
+	s.failed.CompareAndSwap(nil, &err)
+	return err
+}
+
+// diskFull reports whether an error is about space. Some of bbolt's keep only the
+// text of it.
+func diskFull(err error) bool {
+	return strings.Contains(err.Error(), syscall.ENOSPC.Error()) || strings.Contains(err.Error(), syscall.EDQUOT.Error())
 }
 
 // writable fails after a failed write.
@@ -269,8 +285,8 @@ func (s *Store) writable() error {
 	switch {
 	case s.broken.Load():
 		return ErrDamaged
-	case s.failed.Load():
-		return ErrPoisoned
+	case s.failed.Load() != nil:
+		return *s.failed.Load()
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ func TestVerifyNoticesChanges(t *testing.T) {
 			}))
 		}},
 		{"another state", ErrDamaged, func(t *testing.T, s *Store, l *Ledger) { l.last.state = []byte("x") }},
-		{"after a failed write", ErrPoisoned, func(t *testing.T, s *Store, l *Ledger) { s.failed.Store(true) }},
+		{"after a failed write", ErrPoisoned, func(t *testing.T, s *Store, l *Ledger) { _ = s.fail(errors.New("torn")) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, l := open(t, newPath(t))
