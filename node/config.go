@@ -31,8 +31,8 @@ type Config struct {
 
 	Noise       string  `toml:"noise" comment:"gaussian, laplace, truncated-gaussian or truncated-laplace"`
 	Accounting  string  `toml:"accounting" comment:"how the budget adds up: gdp (for gaussian), pure (for laplace), renyi (for both), or plan: all releases\nare fixed before the first, for every noise. After the first release it cannot change, nor can epsilon\nand delta; with renyi and plan, nor can releases, noise and pace."`
-	Pace        string  `toml:"pace" comment:"uniform, growing (later releases get less noise and cost more), or one-shot"`
-	Contraction float64 `toml:"contraction,omitempty" comment:"for growing: how much of the noise before is left after an update, between 0 and 1"`
+	Pace        string  `toml:"pace" comment:"uniform, growing (later releases get less noise and cost more; needs contraction), or one-shot"`
+	Contraction float64 `toml:"contraction,omitempty" comment:"for growing, and only then: how much of the noise before is left after an update, between 0 and 1; 0.9 to begin with"`
 	Batch       int     `toml:"batch,omitempty" comment:"of every 100 records, how many take part in a release; 0 is all. Only with a plan."`
 	CohortHours float64 `toml:"cohort_hours" comment:"records that arrive later than this after a cohort's first begin a new cohort; 0 is never"`
 

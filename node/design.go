@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"p2pnode/learner"
 	"p2pnode/privacy"
@@ -60,8 +61,10 @@ func (c *Config) validateNoise() error {
 		return fmt.Errorf("config: key \"pace\": %q is none of %q", c.Pace, paces)
 	case c.Pace == string(privacy.OneShot) && c.Releases != 1:
 		return fmt.Errorf("config: key \"releases\": is %d, and the pace one-shot has 1; change one of them", c.Releases)
-	case (c.Pace == string(privacy.Growing)) != (c.Contraction != 0):
-		return errors.New("config: key \"contraction\": goes with the pace growing and with no other")
+	case c.Pace == string(privacy.Growing) && c.Contraction == 0:
+		return fmt.Errorf("config: key \"contraction\": is missing, and pace = %q needs it; add contraction = 0.9", c.Pace)
+	case c.Pace != string(privacy.Growing) && c.Contraction != 0:
+		return fmt.Errorf("config: key \"contraction\": goes with pace = %q and with no other; remove it", privacy.Growing)
 	case !(c.Contraction >= 0 && c.Contraction < 1):
 		return fmt.Errorf("config: key \"contraction\": %v is not between 0 and 1", c.Contraction)
 	case c.Batch < 0 || c.Batch > batchSlots:
@@ -115,21 +118,45 @@ type settled struct {
 // settle returns the policy of a design: the one kept in the store if there is
 // one.
 func settle(store *storage.Store, d privacy.Design) (settled, error) {
-	text, err := store.Meta(policyKey)
-	if err != nil {
-		return settled{}, err
-	}
-	var kept settled
-	if text != "" {
-		if err := json.Unmarshal([]byte(text), &kept); err != nil {
-			return settled{}, fmt.Errorf("node: the stored policy: %w", err)
-		}
-	}
-	if text != "" && kept.Design == d {
-		return kept, nil
+	kept, err := keptPolicy(store)
+	if err != nil || kept.Design == d {
+		return kept, err
 	}
 	p, err := policy(d)
 	return settled{d, p}, err
+}
+
+// keptPolicy is what the store keeps; nothing in a new one.
+func keptPolicy(store *storage.Store) (kept settled, err error) {
+	text, err := store.Meta(policyKey)
+	if err != nil || text == "" {
+		return kept, err
+	}
+	if err := json.Unmarshal([]byte(text), &kept); err != nil {
+		return kept, fmt.Errorf("node: the stored policy: %w", err)
+	}
+	return kept, nil
+}
+
+// changes names the keys that say something else than when the ledger was opened
+// last, and what they said.
+func (s settled) changes(now privacy.Design) string {
+	was := s.Design
+	var list []string
+	for _, k := range []struct {
+		name     string
+		was, now any
+	}{
+		{"epsilon", was.Budget.Epsilon, now.Budget.Epsilon}, {"delta", was.Budget.Delta, now.Budget.Delta},
+		{"releases", was.Releases, now.Releases}, {"noise", was.Noise, now.Noise}, {"accounting", was.Accounting, now.Accounting},
+		{"pace", was.Pace, now.Pace}, {"contraction", was.Contraction, now.Contraction}, {"batch", was.Batch, now.Batch},
+		{"clip of the task", was.Clip, now.Clip},
+	} {
+		if k.was != k.now {
+			list = append(list, fmt.Sprintf("%s is %v and was %v", k.name, k.now, k.was))
+		}
+	}
+	return strings.Join(list, ", ")
 }
 
 // keep stores the policy for the next time.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"math"
+	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -98,7 +99,7 @@ func TestNoiseChoicesThatDoNotFit(t *testing.T) {
 		`"noise"`:               func(c *Config) { c.Noise = "none" },
 		`"accounting"`:          func(c *Config) { c.Accounting = "moments" },
 		`"pace"`:                func(c *Config) { c.Pace = "shrinking" },
-		`"contraction"`:         func(c *Config) { c.Pace = "growing" },
+		`contraction = 0.9`:     func(c *Config) { c.Pace = "growing" },
 		`"contraction": 1.5`:    func(c *Config) { c.Pace, c.Contraction = "growing", 1.5 },
 		`"contraction": goes`:   func(c *Config) { c.Contraction = 0.9 },
 		`"releases": is 5`:      func(c *Config) { c.Pace = "one-shot" },
@@ -143,6 +144,23 @@ func TestPersonBudget(t *testing.T) {
 	c.Accounting = "pure"
 	if p := c.person(1000); p.Delta != 0 || p.Epsilon != 1000 || p.Belief != 1 {
 		t.Errorf("pure: %+v", p)
+	}
+}
+
+// Who changes what a plan was made of is told which keys to put back.
+func TestChangedPlanNamesItsKeys(t *testing.T) {
+	n := testNode(t, lineTask(), nil, func(c *Config) { c.Accounting = string(privacy.CommittedPlan) })
+	pay(t, n, 1)
+	changed := n.files.config
+	changed.Releases, changed.Pace, changed.Contraction = 6, "growing", 0.9
+	text, err := encodeTOML(changed)
+	if err := errors.Join(err, n.Close(), os.WriteFile(filepath.Join(n.dir, configFile), text, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Open(n.dir, slog.New(slog.DiscardHandler))
+	want := "(in config.toml, releases is 6 and was 5, pace is growing and was uniform, contraction is 0.9 and was 0)"
+	if !errors.Is(err, storage.ErrBudget) || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v does not say %s", err, want)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/libp2p/go-libp2p/core/crypto"
 
@@ -37,8 +38,8 @@ func Init(dir string, t *learner.Task, c Config) error {
 	if _, err := os.Stat(filepath.Join(dir, keyFile)); err == nil {
 		return fmt.Errorf("node: %s already holds a node; choose another directory or remove this one", dir)
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("node: make the data directory: %w", err)
+	if err := noOrphan(dir); err != nil {
+		return err
 	}
 	taskText, err := FormatTask(t)
 	if err != nil {
@@ -57,15 +58,45 @@ func Init(dir string, t *learner.Task, c Config) error {
 		return fmt.Errorf("node: make an identity: %w", err)
 	}
 	// The key comes last: a directory with a key is complete.
-	for _, f := range []struct {
-		name string
-		data []byte
-	}{{taskFile, taskText}, {configFile, configText}, {keyFile, keyBytes}} {
-		if err := create(filepath.Join(dir, f.name), f.data); err != nil {
+	return makeDir(dir, []dirFile{{taskFile, taskText}, {configFile, configText}, {keyFile, keyBytes}})
+}
+
+type dirFile struct {
+	name string
+	data []byte
+}
+
+// makeDir makes a directory, unless it is there, with new files in it. What fails
+// on the way leaves nothing behind that was not there before.
+func makeDir(dir string, files []dirFile) (err error) {
+	_, missing := os.Stat(dir)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("node: make the data directory: %w", err)
+	}
+	var made []string // in order
+	if missing != nil {
+		made = append(made, dir)
+	}
+	for _, f := range files {
+		path := filepath.Join(dir, f.name)
+		if err := create(path, f.data); err != nil {
+			for _, name := range slices.Backward(made) {
+				err = errors.Join(err, os.Remove(name))
+			}
 			return fmt.Errorf("node: make the directory's files: %w", err)
 		}
+		made = append(made, path)
 	}
 	return nil
+}
+
+// noOrphan refuses a directory with a database and no identity: another identity
+// could not use it.
+func noOrphan(dir string) error {
+	if _, err := os.Stat(filepath.Join(dir, storeFile)); err != nil {
+		return nil
+	}
+	return fmt.Errorf("node: %s is missing, and the database beside it was made for it; put it back", filepath.Join(dir, keyFile))
 }
 
 // create writes a file that is not there yet: what a user keeps in the
@@ -76,7 +107,10 @@ func create(path string, data []byte) error {
 		return err
 	}
 	_, err = file.Write(data)
-	return errors.Join(err, file.Close())
+	if err = errors.Join(err, file.Close()); err != nil {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
 }
 
 // dirFiles is what the text files of a data directory say.
@@ -93,7 +127,7 @@ func readDir(dir string) (dirFiles, error) {
 	}
 	taskText, err := os.ReadFile(filepath.Join(dir, taskFile))
 	if err != nil {
-		return dirFiles{}, fmt.Errorf("node: read the task: %w", err)
+		return dirFiles{}, fmt.Errorf("node: read the task: %w; put it back from a copy, or from another node of the network: the file is the same everywhere", err)
 	}
 	t, err := ParseTask(taskText)
 	if err != nil {
@@ -101,7 +135,7 @@ func readDir(dir string) (dirFiles, error) {
 	}
 	configText, err := os.ReadFile(filepath.Join(dir, configFile))
 	if err != nil {
-		return dirFiles{}, fmt.Errorf("node: read the configuration: %w", err)
+		return dirFiles{}, fmt.Errorf("node: read the configuration: %w; put it back from a copy, or make a new directory with p2pnode init and copy its %s", err, configFile)
 	}
 	c, err := ParseConfig(configText, t)
 	if err != nil {
@@ -114,6 +148,9 @@ func readKey(dir string) (crypto.PrivKey, error) {
 	path := filepath.Join(dir, keyFile)
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
+		if err := noOrphan(dir); err != nil {
+			return nil, err
+		}
 		return nil, fmt.Errorf("node: %s holds no node; make one with: p2pnode init --dir %s", dir, dir)
 	}
 	if err != nil {

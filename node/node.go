@@ -89,13 +89,21 @@ func (n *Node) openLedger() error {
 	if err := n.claim(); err != nil {
 		return err
 	}
-	s, err := settle(n.store, n.files.config.design(n.files.task))
+	design := n.files.config.design(n.files.task)
+	before, err := keptPolicy(n.store)
+	if err != nil {
+		return err
+	}
+	s, err := settle(n.store, design)
 	if err != nil {
 		return fmt.Errorf("node: %s: %w", filepath.Join(n.dir, configFile), err)
 	}
 	n.policy = s.Policy
 	n.files.config.Accounting = string(n.policy.Terms.Accounting) // which may have been left open
 	n.ledger, err = n.store.OpenLedger(n.policy)
+	if errors.Is(err, storage.ErrBudget) && before.Design != design {
+		err = fmt.Errorf("%w (in %s, %s)", err, configFile, before.changes(design))
+	}
 	if err != nil {
 		return fmt.Errorf("node: open the ledger of %s: %w", n.dir, mend(err, n.dir))
 	}

@@ -71,8 +71,8 @@ func (a Accounting) noPrice(noise Noise, subsampled bool) error {
 	if subsampled {
 		what = "subsampled " + what
 	}
-	return fmt.Errorf("privacy: accounting %q has no price for %s noise: choose %q for %s, %q or %q for %s, %q for any other noise",
-		a, what, GaussianFilter, Gaussian, PureFilter, RenyiFilter, Laplace, CommittedPlan)
+	return fmt.Errorf("privacy: accounting %q has no price for %s noise: choose %q, %q or %q for %s, %q, %q or %q for %s, %q for any other",
+		a, what, GaussianFilter, RenyiFilter, CommittedPlan, Gaussian, PureFilter, RenyiFilter, CommittedPlan, Laplace, CommittedPlan)
 }
 
 // laplaceShift is the l1 sensitivity, in units of the scale, at which
