@@ -26,6 +26,7 @@ type anchor struct {
 	head  link
 	slot  int  // that holds head; the other one is written next
 	found bool // a slot is readable
+	cut   bool // the file is shorter than its slots; no crash leaves it so
 }
 
 // writeAnchor returns after the slot is on disk. The directory entry of a new
@@ -58,11 +59,12 @@ func readAnchor(path string) (a anchor, err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return anchor{}, fmt.Errorf("storage: read the anchor: %w", err)
 	}
+	a.cut = err == nil && len(data) < anchorSlots*anchorSlotSize
 	for i := range anchorSlots {
 		slot := data[:min(anchorSlotSize, len(data))]
 		data = data[len(slot):]
 		if l, err := decodeAnchor(slot); err == nil && (!a.found || l.sequence > a.head.sequence) {
-			a = anchor{head: l, slot: i, found: true}
+			a.head, a.slot, a.found = l, i, true
 		}
 	}
 	return a, nil

@@ -39,6 +39,7 @@ type Ledger struct {
 	account     *privacy.Account
 	head        link
 	slot        int              // of the anchor, written last
+	cut         bool             // the anchor was, when the ledger was opened
 	round       uint64           // highest paid or skipped
 	paid        uint64           // the round that may be committed; 0: none
 	cohorts     []privacy.Cohort // that ever paid, sorted

@@ -53,7 +53,7 @@ func (s *Store) readLedger(p privacy.Policy, a anchor) (*Ledger, error) {
 	if err != nil {
 		return nil, fmt.Errorf("storage: open ledger: %w", err)
 	}
-	l := &Ledger{store: s, policy: p, account: account, noise: privacy.NewLiveNoise(), slot: a.slot}
+	l := &Ledger{store: s, policy: p, account: account, noise: privacy.NewLiveNoise(), slot: a.slot, cut: a.cut}
 	err = s.view(func(tx *bbolt.Tx) error {
 		err := walkLedger(tx, func(e entry, head link) error {
 			if head.sequence == a.head.sequence && head != a.head {

@@ -132,6 +132,8 @@ func (s *Store) openFile(name string, flag int, mode os.FileMode) (f *os.File, e
 func (s *Store) openError(err error) error {
 	var refused syscall.Errno
 	switch {
+	case errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("storage: open %s: %w; the whole directory must be writable: copy it, with its anchor, to a place that is", s.path, err)
 	case errors.Is(err, bolterrors.ErrTimeout):
 		return fmt.Errorf("%w (%s): stop it first", ErrLocked, s.path)
 	case errors.Is(err, ErrDamaged), errors.As(err, &refused):

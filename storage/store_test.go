@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"go.etcd.io/bbolt"
@@ -89,6 +90,17 @@ func TestOpenRefusesWhatItCannotRead(t *testing.T) {
 				t.Fatalf("Open: %v", err)
 			}
 		})
+	}
+}
+
+// What the operating system refuses says what to do, and is no damage.
+func TestReadOnlyMediumSaysWhatToDo(t *testing.T) {
+	s := &Store{path: newPath(t)}
+	for _, refused := range []error{syscall.EROFS, syscall.EACCES, syscall.EPERM} {
+		err := s.openError(&os.PathError{Op: "open", Path: s.path, Err: refused})
+		if !errors.Is(err, refused) || errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "copy it, with its anchor, to a place that is") {
+			t.Errorf("%v: %v", refused, err)
+		}
 	}
 }
 

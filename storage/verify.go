@@ -2,6 +2,7 @@ package storage
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -9,6 +10,10 @@ import (
 
 	"p2pnode/privacy"
 )
+
+// errCut: no crash does that. The half that is left is no older than one payment.
+var errCut = errors.New("storage: the anchor file was cut short: find out by what; " +
+	"the half that is left agrees with the ledger, and the next payment makes it whole")
 
 // Verification is what [Ledger.Verify] found.
 type Verification struct {
@@ -36,6 +41,9 @@ func (l *Ledger) Verify() (Verification, error) {
 		return Verification{}, err
 	}
 	stored, err := l.store.readLedger(l.policy, a)
+	if err == nil && (a.cut || l.cut) {
+		return Verification{}, fmt.Errorf("%w (%s)", errCut, anchorPath(l.store.path))
+	}
 	if err == nil && (a.head != l.head || !l.same(stored)) {
 		err = fmt.Errorf("%w: the ledger on disk is not the one that is counted, stop the node", ErrDamaged)
 	}

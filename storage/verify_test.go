@@ -20,8 +20,11 @@ func TestVerifyNoticesChanges(t *testing.T) {
 	}{
 		{"nothing", nil, func(*testing.T, *Store, *Ledger) {}},
 		{"no anchor", ErrRolledBack, func(t *testing.T, s *Store, l *Ledger) { must(t, os.Remove(anchorPath(s.path))) }},
+		{"half an anchor", errCut, func(t *testing.T, s *Store, l *Ledger) {
+			must(t, os.Truncate(anchorPath(s.path), anchorSlotSize+3))
+		}},
 		{"older anchor", ErrDamaged, func(t *testing.T, s *Store, l *Ledger) {
-			must(t, os.WriteFile(anchorPath(s.path), encodeAnchor(link{}), 0o600))
+			must(t, os.WriteFile(anchorPath(s.path), slices.Concat(encodeAnchor(link{}), encodeAnchor(link{})), 0o600))
 		}},
 		{"newer anchor", ErrRolledBack, func(t *testing.T, s *Store, l *Ledger) {
 			must(t, os.WriteFile(anchorPath(s.path), encodeAnchor(link{sequence: 99}), 0o600))
@@ -48,6 +51,27 @@ func TestVerifyNoticesChanges(t *testing.T) {
 				t.Fatalf("verified %+v: %v, want %v", v, err, c.want)
 			}
 		})
+	}
+}
+
+// An anchor that was cut before the start is noticed too, and a payment mends it.
+func TestCutAnchorIsNoticed(t *testing.T) {
+	for rounds := range uint64(3) { // whichever slot is the newest
+		s, l := open(t, newPath(t))
+		for round := range rounds {
+			pay(t, l, round+1, gaussian(t, 10), 1)
+		}
+		must(t, s.Close())
+		must(t, os.Truncate(anchorPath(s.path), anchorSlotSize))
+		s, l = open(t, s.path)
+		if _, err := l.Verify(); !errors.Is(err, errCut) {
+			t.Errorf("after %d rounds: %v, want errCut", rounds, err)
+		}
+		pay(t, l, 9, gaussian(t, 10), 1)
+		_, l = reopen(t, s)
+		if _, err := l.Verify(); err != nil {
+			t.Errorf("after %d rounds and a payment: %v", rounds, err)
+		}
 	}
 }
 
