@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -77,15 +78,17 @@ func recordUse(r node.RecordInfo) string {
 }
 
 func deleteCommand(o *options) *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:   "delete NUMBER...",
 		Short: "Delete records by their numbers, and forget them at once",
 		Long: `Delete records by their numbers, which "p2pnode data list" shows; 17-20 means
-four of them. All are deleted or none. Your own model forgets them at once.
+those of the four that are still there. All are deleted or none. Your own model
+forgets them at once.
 
 How many records there are is public, so each deleted one leaves an empty slot
 until the budget of its cohort is used. What was sent while it was there cannot
-be called back; its budget covers that. Backups made before still hold it.`,
+be called back; its budget covers that. Backups made before still hold it, and so
+do databases that a restore replaced and kept.`,
 		Example: `  p2pnode data delete 3
   p2pnode data delete 1 4-6 --json`,
 		Args: cobra.MinimumNArgs(1),
@@ -95,18 +98,43 @@ be called back; its budget covers that. Backups made before still hold it.`,
 				return usageError{err, cmd}
 			}
 			return ask(cmd, o, func(owner node.Owner, ctx context.Context) (deletedRecords, error) {
-				return deletedRecords{len(numbers)}, owner.Delete(ctx, numbers)
+				return deleteNumbers(ctx, owner, numbers, o.dir)
 			}, deletedRecords.String)
 		},
 	}
+	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usageError{fmt.Errorf("%w (numbers are from 1 up; a range is like 17-20)", err), c}
+	})
+	return c
+}
+
+// deleteNumbers deletes what is there of the ranges, and all of the numbers named
+// one by one.
+func deleteNumbers(ctx context.Context, owner node.Owner, numbers map[uint64]bool, dir string) (done deletedRecords, err error) {
+	list, err := owner.Records(ctx, false)
+	if err != nil {
+		return done, err
+	}
+	for _, r := range list {
+		if one, wanted := numbers[uint64(r.Number)]; wanted && !one && r.Deleted {
+			delete(numbers, uint64(r.Number))
+			done.Before++
+		}
+	}
+	done.Records = len(numbers)
+	if done.Kept, err = node.Kept(dir); err != nil {
+		return done, err
+	}
+	return done, owner.Delete(ctx, slices.Sorted(maps.Keys(numbers)))
 }
 
 // maxRange bounds the numbers of one command.
 const maxRange = 1 << 20
 
-// parseNumbers reads numbers and ranges; each number once, in order.
-func parseNumbers(args []string) ([]uint64, error) {
-	var numbers []uint64
+// parseNumbers reads numbers and ranges. Each number comes with whether it was
+// named by itself.
+func parseNumbers(args []string) (map[uint64]bool, error) {
+	numbers := make(map[uint64]bool)
 	for _, a := range args {
 		first, last, isRange := strings.Cut(a, "-")
 		if !isRange {
@@ -121,21 +149,29 @@ func parseNumbers(args []string) ([]uint64, error) {
 			return nil, fmt.Errorf("more than %d records at once; delete them in parts", maxRange)
 		}
 		for n := from; n <= to; n++ {
-			numbers = append(numbers, n)
+			numbers[n] = numbers[n] || !isRange
 		}
 	}
-	slices.Sort(numbers)
-	return slices.Compact(numbers), nil
+	return numbers, nil
 }
 
 // deletedRecords says what delete did.
 type deletedRecords struct {
-	Records int `json:"deleted_records"`
+	Records int      `json:"deleted_records"`
+	Before  int      `json:"deleted_before"`            // of the ranges
+	Kept    []string `json:"still_hold_them,omitempty"` // databases that restores replaced
 }
 
 // String implements [fmt.Stringer].
 func (d deletedRecords) String() string {
-	return fmt.Sprintf("Deleted %d %s. Your model has forgotten %s; what was sent before stays public.\n",
-		d.Records, plural(d.Records, "record", "records"), plural(d.Records, "it", "them")) +
-		"The empty slots stay until the budget of their cohorts is used. Backups made\nbefore still hold what was in them.\n"
+	text := fmt.Sprintf("Deleted %d %s. Your model has forgotten %s; what was sent before stays public.\n",
+		d.Records, plural(d.Records, "record", "records"), plural(d.Records, "it", "them"))
+	if d.Before > 0 {
+		text += fmt.Sprintf("%d of the numbers were deleted before.\n", d.Before)
+	}
+	text += "The empty slots stay until the budget of their cohorts is used. Backups made\nbefore still hold what was in them.\n"
+	for _, name := range d.Kept {
+		text += fmt.Sprintf("So may %s, which a restore kept: remove it.\n", name)
+	}
+	return text
 }
