@@ -48,8 +48,8 @@ func newAudit() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.learner, "learner", "all", "all, or one of: "+strings.Join(audit.Learners(), ", "))
-	f.StringVar(&o.noise, "noise", "all", "all, gaussian, laplace, truncated-gaussian or truncated-laplace")
-	f.StringVar(&o.accounting, "accounting", "all", "all, gdp, pure, renyi or plan")
+	f.StringVar(&o.noise, "noise", "all", "all, or one of: "+strings.Join(noises(), ", "))
+	f.StringVar(&o.accounting, "accounting", "all", "all, or one of: "+strings.Join(accountings(), ", "))
 	f.Float64Var(&o.Claim.Epsilon, "epsilon", 1, "the budget to claim")
 	f.Float64Var(&o.Claim.Delta, "delta", 1e-3, "the probability with which it may fail; below 1/runs nobody can see it")
 	f.IntVar(&o.Releases, "releases", 2, "how many releases share the budget")
@@ -78,7 +78,7 @@ func (o *auditOptions) run(cmd *cobra.Command) error {
 	if o.json {
 		write = writeFindingsJSON
 	}
-	if err := write(cmd.OutOrStdout(), findings); err != nil {
+	if err := write(cmd.OutOrStdout(), findings, len(subjects)); err != nil {
 		return err
 	}
 	return verdict(findings, err)
@@ -95,6 +95,26 @@ func verdict(findings []audit.Finding, interrupted error) error {
 	return nil
 }
 
+// noises and accountings are those of any learner.
+func noises() []string {
+	return choices(func(s audit.Subject) string { return string(s.Noise) })
+}
+
+func accountings() []string {
+	return choices(func(s audit.Subject) string { return string(s.Accounting) })
+}
+
+func choices(of func(audit.Subject) string) (names []string) {
+	for _, l := range audit.Learners() {
+		for _, s := range audit.Subjects(l) {
+			if name := of(s); !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
 // subjects are what the flags choose.
 func (o *auditOptions) subjects() ([]audit.Subject, error) {
 	names := audit.Learners()
@@ -103,6 +123,12 @@ func (o *auditOptions) subjects() ([]audit.Subject, error) {
 			return nil, fmt.Errorf("--learner %s: choose all or one of %q", o.learner, names)
 		}
 		names = []string{o.learner}
+	}
+	if o.noise != "all" && !slices.Contains(noises(), o.noise) {
+		return nil, fmt.Errorf("--noise %s: choose all or one of %q", o.noise, noises())
+	}
+	if o.accounting != "all" && !slices.Contains(accountings(), o.accounting) {
+		return nil, fmt.Errorf("--accounting %s: choose all or one of %q", o.accounting, accountings())
 	}
 	var subjects []audit.Subject
 	for _, name := range names {
@@ -150,7 +176,8 @@ func (o *auditOptions) showProgress(w io.Writer) (stop func()) {
 	return func() { close(quit); <-done }
 }
 
-func writeFindings(w io.Writer, findings []audit.Finding) error {
+// writeFindings writes the table; fewer findings than wanted were interrupted.
+func writeFindings(w io.Writer, findings []audit.Finding, wanted int) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "learner\tnoise\taccounting\trecords\treleases\truns\tclaim\tbound\tgate\tverdict")
 	for _, f := range findings {
@@ -160,6 +187,9 @@ func writeFindings(w io.Writer, findings []audit.Finding) error {
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%d\t(%g, %g)\t%.3f\t%.3f\t%s\n", f.Subject.Learner, f.Subject.Noise,
 			f.Subject.Accounting, recordsText(f.Subject.Sampled), f.Releases, f.Runs, f.Claim.Epsilon, f.Claim.Delta, f.Bound, f.Gate, verdict)
+	}
+	if len(findings) < wanted {
+		fmt.Fprintf(table, "\nINTERRUPTED: %d of %d ways to release were audited.\n", len(findings), wanted)
 	}
 	fmt.Fprint(table, "\nclaim: the guarantee (epsilon, delta). bound, gate: epsilon is at least this at the claimed delta, with confidence\n"+
 		"95 % and 1 - 1e-6. A gate above the claim proves it false. runs: for each of two canaries in each of two worlds.\n")
@@ -188,7 +218,7 @@ type finding struct {
 	Holds        bool               `json:"holds"`
 }
 
-func writeFindingsJSON(w io.Writer, findings []audit.Finding) error {
+func writeFindingsJSON(w io.Writer, findings []audit.Finding, wanted int) error {
 	rows := make([]finding, len(findings))
 	for i, f := range findings {
 		rows[i] = finding{
@@ -199,6 +229,7 @@ func writeFindingsJSON(w io.Writer, findings []audit.Finding) error {
 	out := json.NewEncoder(w)
 	out.SetIndent("", "  ")
 	return out.Encode(struct {
-		Findings []finding `json:"findings"`
-	}{rows})
+		Interrupted bool      `json:"interrupted"` // findings are missing
+		Findings    []finding `json:"findings"`
+	}{len(findings) < wanted, rows})
 }

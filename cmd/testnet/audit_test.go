@@ -30,7 +30,8 @@ func TestAuditTable(t *testing.T) {
 func TestAuditJSON(t *testing.T) {
 	code, stdout, stderr := testnetRun(t, t.Context(), "audit", "--json", "--noise", "laplace", "--accounting", "pure", "--runs", "400", "--epsilon", "2", "--releases", "1")
 	var out struct {
-		Findings []struct {
+		Interrupted bool
+		Findings    []struct {
 			Learner, Noise, Accounting string
 			Epsilon                    float64 `json:"claim_epsilon"`
 			Bound                      float64 `json:"bound_95"`
@@ -40,7 +41,7 @@ func TestAuditJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &out); err != nil {
 		t.Fatalf("%v: %s", err, stderr)
 	}
-	if code != 0 || len(out.Findings) != 1 || !out.Findings[0].Holds || out.Findings[0].Epsilon != 2 || out.Findings[0].Noise != "laplace" {
+	if code != 0 || out.Interrupted || len(out.Findings) != 1 || !out.Findings[0].Holds || out.Findings[0].Epsilon != 2 || out.Findings[0].Noise != "laplace" {
 		t.Errorf("exit %d, %+v", code, out)
 	}
 }
@@ -49,7 +50,9 @@ func TestAuditUsage(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"audit surplus", "unknown argument"},
 		{"audit --learner nobody", "--learner nobody"},
-		{"audit --noise salt", "--noise salt"},
+		{"audit --noise salt", `--noise salt: choose all or one of ["gaussian" "laplace" "truncated-gaussian" "truncated-laplace"]`},
+		{"audit --accounting salt", `--accounting salt: choose all or one of ["gdp" "renyi" "plan" "pure"]`},
+		{"audit --bogus", "Run 'testnet audit --help'"},
 		{"audit --noise laplace --accounting gdp", "no learner releases in this way"},
 		{"audit --runs 1", "1 runs, choose"},
 		{"audit --releases 0", "0 releases, choose"},
@@ -67,9 +70,13 @@ func TestAuditUsage(t *testing.T) {
 func TestAuditInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	code, stdout, stderr := testnetRun(t, ctx, "audit")
-	if code != exitInterrupted || !strings.Contains(stdout, "learner") {
-		t.Errorf("exit %d, output %q, errors %q; want %d and an empty table", code, stdout, stderr, exitInterrupted)
+	code, stdout, stderr := testnetRun(t, ctx, "audit", "--noise", "laplace")
+	if code != exitInterrupted || !strings.Contains(stdout, "learner") || !strings.Contains(stdout, "INTERRUPTED: 0 of 4 ways") {
+		t.Errorf("exit %d, output %q, errors %q; want %d and an empty table that says so", code, stdout, stderr, exitInterrupted)
+	}
+	code, stdout, stderr = testnetRun(t, ctx, "audit", "--json")
+	if code != exitInterrupted || !strings.Contains(stdout, `"interrupted": true`) {
+		t.Errorf("exit %d, output %q, errors %q; want %d and JSON that says so", code, stdout, stderr, exitInterrupted)
 	}
 }
 
@@ -86,7 +93,7 @@ func TestAuditVerdict(t *testing.T) {
 		t.Errorf("a gate above the claim: %v", err)
 	}
 	var table bytes.Buffer
-	if err := writeFindings(&table, []audit.Finding{holds, broken}); err != nil {
+	if err := writeFindings(&table, []audit.Finding{holds, broken}, 2); err != nil {
 		t.Fatal(err)
 	}
 	if text := table.String(); strings.Count(text, "holds") != 1 || strings.Count(text, "BROKEN") != 1 {

@@ -55,7 +55,7 @@ func run(ctx context.Context, args []string, dir string, stdout, stderr io.Write
 	cmd.SetArgs(args)
 	cmd.SetOut(stdout)
 	cmd.SetErr(stderr)
-	err := cmd.ExecuteContext(ctx)
+	asked, err := cmd.ExecuteContextC(ctx)
 	switch {
 	case err == nil:
 		return 0
@@ -65,7 +65,7 @@ func run(ctx context.Context, args []string, dir string, stdout, stderr io.Write
 	// The package of the same name has said so already.
 	fmt.Fprintf(stderr, "testnet: %s\n", strings.TrimPrefix(err.Error(), "testnet: "))
 	if _, ok := errors.AsType[usageError](err); ok {
-		fmt.Fprintln(stderr, "Run 'testnet --help' for the flags.")
+		fmt.Fprintf(stderr, "Run '%s --help' for the flags.\n", asked.CommandPath())
 		return exitUsage
 	}
 	return exitFailed
