@@ -2,6 +2,7 @@ package storage
 
 import (
 	"bytes"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -66,9 +67,37 @@ type Line struct {
 	Kind     string         `json:"kind"`             // opened, paid, unprotected, retired, contradicted
 	Round    uint64         `json:"round,omitempty"`  // of retired: rounds go on above it; of contradicted: a peer holds it
 	Cohort   privacy.Cohort `json:"cohort,omitempty"` // of retired: this one and all before
-	Cost     float64        `json:"cost,omitempty"`   // in what the account adds up
-	Terms    *privacy.Terms `json:"terms,omitempty"`  // of opened
+	Cost     float64        `json:"cost,omitempty"`   // in what the account adds up, see LineTerms
+	Terms    *LineTerms     `json:"terms,omitempty"`  // of opened
 	CRC      string         `json:"crc"`              // of all entries up to this one, in hexadecimal
+}
+
+// LineTerms are the terms of a ledger, for export.
+type LineTerms struct {
+	Epsilon    float64            `json:"epsilon"`
+	Delta      float64            `json:"delta"`
+	Dimension  int                `json:"dimension"`
+	Accounting privacy.Accounting `json:"accounting"`
+	Order      float64            `json:"order,omitempty"` // of Renyi accounting
+	Plan       string             `json:"plan,omitempty"`  // hash of the schedule, in hexadecimal
+	Cost       string             `json:"cost_is"`         // what the costs of later lines mean
+}
+
+func lineTerms(t privacy.Terms) *LineTerms {
+	l := &LineTerms{
+		Epsilon: t.Budget.Epsilon, Delta: t.Budget.Delta, Dimension: t.Dimension, Accounting: t.Accounting, Order: t.Order,
+	}
+	switch t.Accounting {
+	case privacy.GaussianFilter:
+		l.Cost = "the square of sensitivity over sigma"
+	case privacy.PureFilter:
+		l.Cost = "epsilon"
+	case privacy.RenyiFilter:
+		l.Cost = "the Renyi divergence of the order"
+	case privacy.CommittedPlan:
+		l.Plan, l.Cost = hex.EncodeToString(t.Plan[:]), "the number of the step of the plan"
+	}
+	return l
 }
 
 // Lines reads the whole ledger from disk, in order, and checks its chain.
@@ -80,7 +109,7 @@ func (l *Ledger) Lines() (lines []Line, err error) {
 				Cohort: e.cohort, Cost: e.cost, CRC: fmt.Sprintf("%08x", head.crc),
 			}
 			if e.kind.opening() {
-				line.Terms = &e.terms
+				line.Terms = lineTerms(e.terms)
 			}
 			lines = append(lines, line)
 			return nil

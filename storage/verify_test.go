@@ -93,8 +93,8 @@ func TestLinesTellTheLedger(t *testing.T) {
 		crcs = append(crcs, lines[i].CRC)
 		lines[i].CRC = ""
 		if lines[i].Terms != nil {
-			if *lines[i].Terms != terms {
-				t.Errorf("the terms are %+v, want %+v", *lines[i].Terms, terms)
+			if want := (LineTerms{budget.Epsilon, budget.Delta, dim, privacy.GaussianFilter, 0, "", "the square of sensitivity over sigma"}); *lines[i].Terms != want {
+				t.Errorf("the terms are %+v, want %+v", *lines[i].Terms, want)
 			}
 			lines[i].Terms = nil
 		}
@@ -112,6 +112,19 @@ func TestLinesTellTheLedger(t *testing.T) {
 	slices.Sort(crcs)
 	if len(slices.Compact(crcs)) != 5 || len(crcs[0]) != 8 {
 		t.Errorf("the CRCs are %v", crcs)
+	}
+}
+
+// An export says what its costs are, and names a plan by its hash.
+func TestLineTerms(t *testing.T) {
+	plan := lineTerms(privacy.Terms{Budget: budget, Dimension: dim, Accounting: privacy.CommittedPlan, Plan: [32]byte{0xab}})
+	if plan.Cost != "the number of the step of the plan" || len(plan.Plan) != 64 || plan.Plan[:4] != "ab00" {
+		t.Errorf("a plan: %+v", plan)
+	}
+	for _, a := range []privacy.Accounting{privacy.PureFilter, privacy.RenyiFilter} {
+		if l := lineTerms(privacy.Terms{Budget: budget, Accounting: a, Order: 3}); l.Cost == "" || l.Plan != "" || l.Order != 3 {
+			t.Errorf("%s: %+v", a, l)
+		}
 	}
 }
 

@@ -23,8 +23,11 @@ this device was paid for there first, and nothing is ever taken off it.
 
 --verify reads the ledger from disk again, entry by entry, and checks that none
 was changed or lost. It cannot see by itself that the whole directory was put
-back from an older copy: only neighbours can, once they are met. --export writes it out, one JSON object a line, for your
-own files or for somebody who checks it.`,
+back from an older copy: only neighbours can, once they are met.
+
+--export writes the ledger out, one JSON object a line, for your own files or for
+somebody who checks it. The first line says what the costs of the others mean:
+under a plan, the number of its step.`,
 		Example: `  p2pnode budget
   p2pnode budget --json
   p2pnode budget --verify
