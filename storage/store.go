@@ -7,7 +7,6 @@ import (
 	"os"
 	"runtime/debug"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -230,67 +229,6 @@ func (s *Store) view(fn func(*bbolt.Tx) error) error {
 	s.reading.RLock()
 	defer s.reading.RUnlock()
 	return s.protect(func() error { return s.db.View(fn) })
-}
-
-// update runs fn in a write transaction and commits it to disk. After an error
-// of fn nothing has changed.
-func (s *Store) update(fn func(*bbolt.Tx) error) error {
-	var refused error
-	err := s.write(func() error {
-		err := s.db.Update(func(tx *bbolt.Tx) error {
-			refused = fn(tx)
-			return refused
-		})
-		if refused != nil {
-			return nil
-		}
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return refused
-}
-
-// write runs fn, which writes to the file. Once it failed nothing is written any
-// more.
-func (s *Store) write(fn func() error) error {
-	s.writing.Lock()
-	defer s.writing.Unlock()
-	if err := s.writable(); err != nil {
-		return err
-	}
-	if err := s.protect(fn); err != nil {
-		return s.fail(err)
-	}
-	return nil
-}
-
-// fail makes every later write fail, and say why.
-func (s *Store) fail(cause error) error {
-	err := fmt.Errorf("%w: %w", ErrPoisoned, cause)
-	if diskFull(cause) {
-		err = fmt.Errorf("%w; free space, then start again: nothing is lost", err)
-	}
-	s.failed.CompareAndSwap(nil, &err)
-	return err
-}
-
-// diskFull reports whether an error is about space. Some of bbolt's keep only the
-// text of it.
-func diskFull(err error) bool {
-	return strings.Contains(err.Error(), syscall.ENOSPC.Error()) || strings.Contains(err.Error(), syscall.EDQUOT.Error())
-}
-
-// writable fails after a failed write.
-func (s *Store) writable() error {
-	switch {
-	case s.broken.Load():
-		return ErrDamaged
-	case s.failed.Load() != nil:
-		return *s.failed.Load()
-	}
-	return nil
 }
 
 // protect turns what bbolt does on damaged pages (a panic, or a fault in the
