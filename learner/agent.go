@@ -27,20 +27,29 @@ type Seq uint64
 // Kind says what a message carries.
 type Kind uint8
 
-// KindModel is a shared model, broadcast to every neighbour.
-const KindModel Kind = 1
+// The kinds of messages.
+const (
+	KindModel    Kind = 1 // a shared model, broadcast to every neighbour
+	KindAck      Kind = 2 // to one neighbour: its model of this round was heard
+	KindGradient Kind = 3 // polar, client to one server: an obfuscated gradient
+	KindMask     Kind = 4 // polar, server to one server: the masks it must take off
+	KindMasked   Kind = 5 // polar, server to one server: a masked state
+)
 
 // Message is what one agent says to others. Its identity is (From, Kind,
 // Round): whoever asks twice gets the same bytes.
 type Message struct {
-	From, To ID     // To == "" is a broadcast
-	Kind     Kind   // what Real holds
-	Round    uint64 // strictly increasing per From and Kind, starting at 1
+	From, To ID     // To == "" is a broadcast; else an encrypted stream to one peer
+	Kind     Kind   // what Real or Ring holds
+	Round    uint64 // strictly increasing per From and Kind (and To), starting at 1
+	Attempt  uint32 // of masking again, from 0; one release a round all the same
+	Degree   int    // in rounds: how many neighbours the sender counts, for Metropolis weights
 	// NoiseStd is the standard deviation of the privacy noise in each
 	// coordinate of Real. It is public: it follows from the mechanism and from
 	// what was received, never from the records.
 	NoiseStd float64
-	Real     []float64 // immutable once returned
+	Real     []float64 // immutable once returned; or
+	Ring     []uint64  // elements of Z_2^64: shares and masks
 }
 
 // Record is one labelled example. X is already encoded by [Task.Encode]: its

@@ -2,7 +2,6 @@ package learner
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -14,35 +13,15 @@ import (
 	"p2pnode/privacy"
 )
 
-// PersonalConfig is what [NewPersonal] needs.
-type PersonalConfig struct {
-	Self     ID             // required; messages carry it as From
-	Task     *Task          // required, valid; not changed
-	Policy   privacy.Policy // the mechanisms of the releases
-	Made     int            // how many of them were used before
-	WakeMean float64        // mean time between wakes in seconds, > 0
-	Schedule *rand.Rand     // required; draws the wake times and nothing else
-	Resume   *State         // nil: start at zero, as every agent does
-}
-
-// NewPersonal returns the agent of Bellet et al. 2018: asynchronous block
+// newPersonal returns the agent of Bellet et al. 2018: asynchronous block
 // coordinate descent on the joint objective Q (eq. 2) with private wakes
 // (eq. 6). Its wakes are a Poisson process that depends on nothing but
-// Schedule. An invalid configuration is an error.
+// Schedule.
 //
 // A neighbour counts from its first message on. In the paper every agent starts
 // at a common public point and unheard neighbours pull toward it; left out, they
 // measured a little better, and one that never speaks does no harm.
-func NewPersonal(c PersonalConfig) (Agent, error) {
-	if c.Self == "" || c.Task == nil || c.Schedule == nil {
-		return nil, errors.New("learner: Self, Task and Schedule are required")
-	}
-	if err := c.Task.Validate(); err != nil {
-		return nil, err
-	}
-	if !(c.WakeMean > 0) || math.IsInf(c.WakeMean, 0) {
-		return nil, fmt.Errorf("learner: WakeMean must be a positive number of seconds, not %v", c.WakeMean)
-	}
+func newPersonal(c Config) (Agent, error) {
 	p := &personal{
 		task: c.Task, loss: c.Task.loss(), self: c.Self, policy: c.Policy, made: c.Made,
 		wakeMean: c.WakeMean, schedule: c.Schedule,
@@ -51,7 +30,7 @@ func NewPersonal(c PersonalConfig) (Agent, error) {
 	return p, p.resume(c.Resume)
 }
 
-// personal is the agent of [NewPersonal].
+// personal is the agent of Task.Learner "personal".
 type personal struct {
 	task     *Task
 	loss     loss

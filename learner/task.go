@@ -12,8 +12,8 @@ import (
 // Its TOML form and the hash that names the network live in package node.
 type Task struct {
 	Name     string    `toml:"name"`     // for people
-	Learner  string    `toml:"learner"`  // "personal"
-	Loss     string    `toml:"loss"`     // "squared" or "logistic"
+	Learner  string    `toml:"learner"`  // "personal", "propagation", "diffusion", "km", "polar"; "admm" in simulation
+	Loss     string    `toml:"loss"`     // "squared", "logistic", "multinomial", "huber" or "hinge"
 	Features []Feature `toml:"features"` // in order; together they make x
 	// Normalise scales the encoded features to unit l2 norm. Without it they
 	// are scaled down only when their norm exceeds 1.
@@ -33,6 +33,13 @@ type Task struct {
 	Graph        Graph   `toml:"graph"`
 	Local        Local   `toml:"local"`
 	Release      Release `toml:"release"`
+
+	// Of one learner each, and of those in rounds; zero for all others.
+	Propagation Propagation `toml:"propagation,omitempty"`
+	Rounds      Rounds      `toml:"rounds,omitempty"`
+	Diffusion   Diffusion   `toml:"diffusion,omitempty"`
+	KM          KM          `toml:"km,omitempty"`
+	Polar       Polar       `toml:"polar,omitempty"`
 }
 
 // Feature is one column of the user's data and how it becomes coordinates.

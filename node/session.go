@@ -153,7 +153,7 @@ func (n *Node) newAgent() (learner.Agent, error) {
 	if _, err := crand.Read(seed[:]); err != nil {
 		return nil, err
 	}
-	agent, err := learner.NewPersonal(learner.PersonalConfig{
+	agent, err := learner.New(learner.Config{
 		Self:     gossip.ID(n.self),
 		Task:     n.files.task,
 		Policy:   n.policy,

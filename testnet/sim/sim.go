@@ -137,7 +137,7 @@ func newSimulation(c Config) (*simulation, error) {
 
 func newActor(c *Config, i int) (actor, error) {
 	p := &c.Participants[i]
-	agent, err := learner.NewPersonal(learner.PersonalConfig{
+	agent, err := learner.New(learner.Config{
 		Self: p.ID, Task: c.Task, Policy: p.Policy,
 		WakeMean: c.WakeMean.Seconds(), Schedule: AgentSchedule(c.Seed, i),
 	})

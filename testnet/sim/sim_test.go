@@ -102,7 +102,7 @@ func TestEveryTraceReplays(t *testing.T) {
 	c := config(t, 5)
 	r := run(t, c)
 	for i, p := range c.Participants {
-		fresh, err := learner.NewPersonal(learner.PersonalConfig{
+		fresh, err := learner.New(learner.Config{
 			Self: p.ID, Task: c.Task, Policy: p.Policy, WakeMean: c.WakeMean.Seconds(), Schedule: AgentSchedule(c.Seed, i),
 		})
 		if err != nil {
