@@ -39,7 +39,7 @@ type Ledger struct {
 	account     *privacy.Account
 	head        link
 	slot        int              // of the anchor, written last
-	round       uint64           // highest paid or skipped
+	round       uint64           // highest paid, public or skipped
 	paid        uint64           // the round that may be committed; 0: none
 	cohorts     []privacy.Cohort // that ever paid, sorted
 	retired     privacy.Cohort   // this one and all before are
@@ -52,7 +52,7 @@ type Ledger struct {
 // and in the anchor before the noise is drawn. An answer that is exhausted means
 // that no cohort could pay; then nothing is written and the round is not used.
 //
-// It fails with ErrRound unless round is above every round paid before, and with
+// It fails with ErrRound unless round is above every round before, and with
 // ErrPoisoned if a write failed, now or earlier: whether the debit reached the
 // disk is then not known, and nothing may be released until the store was opened
 // again.
@@ -202,7 +202,29 @@ func (l *Ledger) Commit(round uint64, message, state []byte) error {
 	if round == 0 || round != l.paid || round <= l.last.round {
 		return fmt.Errorf("%w: round %d cannot be committed, the last paid is %d and the last committed %d", ErrRound, round, l.paid, l.last.round)
 	}
-	return l.keep(committed{round, bytes.Clone(message), bytes.Clone(state)})
+	return l.keep(committed{round: round, message: bytes.Clone(message), state: bytes.Clone(state)})
+}
+
+// CommitPublic is Commit for a message that carries no release: a public function
+// of what was published before, which costs nothing. The caller answers for that.
+// It writes no entry, and the round is used: a lower one can be neither paid nor
+// committed any more. It fails with ErrRound unless round is above every round
+// before, and with ErrPoisoned as Release does.
+func (l *Ledger) CommitPublic(round uint64, message, state []byte) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.store.writable(); err != nil {
+		return err
+	}
+	if round <= l.round {
+		return fmt.Errorf("%w: round %d cannot be published after round %d", ErrRound, round, l.round)
+	}
+	c := committed{round: round, public: true, message: bytes.Clone(message), state: bytes.Clone(state)}
+	if err := l.keep(c); err != nil {
+		return err
+	}
+	l.round = round
+	return nil
 }
 
 // SaveState stores the agent's state between commits: what it has heard since.
@@ -210,7 +232,9 @@ func (l *Ledger) Commit(round uint64, message, state []byte) error {
 func (l *Ledger) SaveState(state []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.keep(committed{l.last.round, l.last.message, bytes.Clone(state)})
+	c := l.last
+	c.state = bytes.Clone(state)
+	return l.keep(c)
 }
 
 func (l *Ledger) keep(c committed) error {

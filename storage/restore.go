@@ -99,7 +99,7 @@ func (r *restore) prepare(p privacy.Policy, round uint64) error {
 	}
 	l, err := s.readLedger(p, anywhere())
 	if err == nil {
-		if old.head.sequence > l.head.sequence { // every round took an entry at least
+		if old.head.sequence > l.head.sequence { // every paid round took an entry at least
 			round = max(round, l.round+old.head.sequence-l.head.sequence)
 		}
 		err = l.Retire(round)
