@@ -18,6 +18,19 @@ const (
 // deafness is how often in a row a connected neighbour was seen not listening.
 type deafness struct{ looks, patience int }
 
+// look counts one more look at a neighbour that does not listen, and reports
+// whether its connection is to be closed.
+func (d deafness) look(connected bool) (after deafness, cut bool) {
+	d.patience = max(d.patience, patience)
+	if !connected {
+		return deafness{patience: d.patience}, false
+	}
+	if d.looks++; d.looks < d.patience {
+		return d, false
+	}
+	return deafness{patience: min(2*d.patience, maxPatience)}, true
+}
+
 // strike counts a bad message and disconnects a peer that sent too many.
 func (g *Gossip) strike(p peer.ID) {
 	if g.offenders.strike(p) {
@@ -70,19 +83,11 @@ func (g *Gossip) closeDeaf(deaf map[peer.ID]deafness) {
 			delete(deaf, p)
 			continue
 		}
-		d := deaf[p]
-		d.patience = max(d.patience, patience)
-		if g.host.Network().Connectedness(p) == network.Connected {
-			d.looks++
-		} else {
-			d.looks = 0
-		}
-		if d.looks >= d.patience {
+		after, cut := deaf[p].look(g.host.Network().Connectedness(p) == network.Connected)
+		if deaf[p] = after; cut {
 			g.log.Info("neighbour does not listen; reconnecting", "peer", p)
 			g.disconnect(p)
-			d = deafness{patience: min(2*d.patience, maxPatience)}
 		}
-		deaf[p] = d
 	}
 }
 

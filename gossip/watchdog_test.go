@@ -53,26 +53,42 @@ func TestARestartedNeighbourIsHeardAgain(t *testing.T) {
 	})
 }
 
-// TestTheWatchdogLosesPatienceSlowly follows a node that does not follow back.
+// Each time a connection was closed in vain the next one has twice as long; a
+// neighbour that went away is looked at anew.
 func TestTheWatchdogLosesPatienceSlowly(t *testing.T) {
-	g, deaf := newNode(t), newNode(t)
-	if err := g.Follow(deaf.id()); err != nil {
-		t.Fatal(err)
-	}
-	memory := make(map[peer.ID]deafness)
+	var d deafness
+	var bite bool
 	for round, want := range []int{2, 4, 8, 16, 32, 64, 64} {
-		g.closeDeaf(memory) // not connected: nothing to close, no look counts
-		connect(t, g.host, deaf.host)
+		d, _ = d.look(true)
+		if d, bite = d.look(false); bite {
+			t.Errorf("connection %d was closed when it was not there", round)
+		}
 		looks := 0
-		for g.host.Network().Connectedness(deaf.id()) == network.Connected {
-			g.closeDeaf(memory)
-			if looks++; looks > 2*want {
-				break
-			}
+		for bite = false; !bite && looks <= want; looks++ {
+			d, bite = d.look(true)
 		}
 		if looks != want {
 			t.Errorf("connection %d was closed after %d looks, want %d", round, looks, want)
 		}
+	}
+}
+
+// TestTheWatchdogBites follows a node that does not follow back.
+func TestTheWatchdogBites(t *testing.T) {
+	g, deaf := newNode(t), newNode(t)
+	if err := g.Follow(deaf.id()); err != nil {
+		t.Fatal(err)
+	}
+	connect(t, g.host, deaf.host)
+	memory := make(map[peer.ID]deafness)
+	for range patience {
+		if g.host.Network().Connectedness(deaf.id()) != network.Connected {
+			t.Fatal("the connection was closed too early")
+		}
+		g.closeDeaf(memory)
+	}
+	if g.host.Network().Connectedness(deaf.id()) == network.Connected || len(memory) != 1 {
+		t.Errorf("the watchdog left a deaf neighbour alone: %+v", memory)
 	}
 	if err := g.Unfollow(deaf.id()); err != nil {
 		t.Fatal(err)

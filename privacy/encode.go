@@ -118,18 +118,36 @@ func decodeStep(noise Noise, data []byte) (Step, bool) {
 	return step, step.Mechanism.sound() && step.numbers() == n // an int may have 32 bits
 }
 
-// sound reports whether the numbers are within the bounds that every constructor
-// keeps.
+// sound reports whether the numbers are within the bounds that the constructors
+// keep.
 func (m Mechanism) sound() bool {
-	truncated := m.noise == TruncatedGaussian || m.noise == TruncatedLaplace
-	noisy := truncated || m.noise == Gaussian || m.noise == Laplace
-	scale := m.sigma >= minSigma && m.sigma <= 1<<30
-	if !noisy {
-		scale = m.noise == Unprotected && m.sigma == 0
+	return m.clip >= 1 && m.clip <= maxClip && m.grid >= -600 && m.grid <= 600 &&
+		m.soundNoise() && m.soundBatch() && m.soundDistance()
+}
+
+func (m Mechanism) soundNoise() bool {
+	switch m.noise {
+	case Gaussian, Laplace:
+		return m.soundScale() && m.bound == 0
+	case TruncatedGaussian, TruncatedLaplace:
+		return m.soundScale() && m.bound >= m.sigma && m.bound <= maxTruncation*m.sigma
 	}
-	batch := m.slots == 0 && m.batch == 0 || m.batch >= 1 && m.batch <= m.slots && m.distance == 0
-	bounded := m.distance == 0 && m.dim == 0 || m.distance > 0 && m.distance <= maxDistance && m.dim > 0
-	return scale && batch && bounded &&
-		m.clip >= 1 && m.clip <= maxClip && m.grid >= -600 && m.grid <= 600 &&
-		(m.bound > 0) == truncated && m.bound >= 0 && m.bound <= maxTruncation*m.sigma
+	return m.noise == Unprotected && m.sigma == 0 && m.bound == 0
+}
+
+func (m Mechanism) soundScale() bool { return m.sigma >= minSigma && m.sigma <= 1<<30 }
+
+func (m Mechanism) soundBatch() bool {
+	if m.slots == 0 {
+		return m.batch == 0
+	}
+	return m.batch >= 1 && m.batch <= m.slots && m.slots <= MaxSlots && m.distance == 0
+}
+
+func (m Mechanism) soundDistance() bool {
+	if m.distance == 0 {
+		return m.dim == 0
+	}
+	units := m.distance - m.roundingDistance(m.dim)
+	return m.dim >= 1 && m.dim <= maxDimension && units >= 1 && units <= maxDistance
 }

@@ -3,6 +3,7 @@ package privacy
 import (
 	"encoding/base64"
 	"encoding/json"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"testing"
@@ -24,6 +25,7 @@ func everySchedule(t *testing.T) Schedule {
 		gaussian,
 		must(gaussian.Subsampled(3, 10)),
 		must(gaussian.Bounded(0.25, 7)),
+		must(gaussian.Bounded(math.Ldexp(maxDistance, gaussian.grid), maxDimension)),
 		must(NewLaplace(2, 1e-3)),
 		must(NewTruncatedGaussian(1e-5, 1e-4, 1e-3)),
 		must(NewTruncatedLaplace(1e100, 1e101, 4096e101)),
@@ -93,6 +95,13 @@ func TestScheduleTextRefuses(t *testing.T) {
 	negative := everySchedule(t)
 	negative.steps = append([]Step(nil), negative.steps...)
 	negative.steps[0].Mechanism.sigma = 1 // would protect nobody
+	// changed is a schedule of one step that no constructor makes.
+	changed := func(m Mechanism, change func(*Mechanism)) string {
+		change(&m)
+		return base64.StdEncoding.EncodeToString(NewSchedule(Step{m, 1}).encode())
+	}
+	all := everySchedule(t).steps
+	sampled, bounded, truncated := all[1].Mechanism, all[2].Mechanism, all[5].Mechanism
 	twice := NewSchedule(negative.steps[1])
 	twice.steps = append(twice.steps, twice.steps[0]) // should be one step of twice the count
 	for name, text := range map[string]string{
@@ -101,6 +110,11 @@ func TestScheduleTextRefuses(t *testing.T) {
 		"no header":   base64.StdEncoding.EncodeToString([]byte("p2pnode")),
 		"weak noise":  base64.StdEncoding.EncodeToString(negative.encode()),
 		"split steps": base64.StdEncoding.EncodeToString(twice.encode()),
+		"many slots":  changed(sampled, func(m *Mechanism) { m.slots = MaxSlots + 1 }),
+		"no rounding": changed(bounded, func(m *Mechanism) { m.distance = m.roundingDistance(m.dim) }),
+		"too far":     changed(bounded, func(m *Mechanism) { m.distance = maxDistance + m.roundingDistance(m.dim) + 1 }),
+		"too wide":    changed(bounded, func(m *Mechanism) { m.dim = maxDimension + 1 }),
+		"all ends":    changed(truncated, func(m *Mechanism) { m.bound = m.sigma - 1 }),
 	} {
 		var s Schedule
 		if s.UnmarshalText([]byte(text)) == nil {

@@ -47,7 +47,7 @@ type CarriedSensitivity struct {
 // levels off at 2 bound/convexity. Gaussian noise only: the contraction is in
 // l2.
 func ContractingSensitivity(rate, bound, convexity float64) CarriedSensitivity {
-	return CarriedSensitivity{Keep: 1 - rate*convexity, Step: 2 * rate * bound}
+	return CarriedSensitivity{Keep: up(1 - down(rate*convexity)), Step: up(2 * rate * bound)}
 }
 
 // PrivateIterateSensitivity is that of the private Krasnosel'skii-Mann
@@ -63,14 +63,16 @@ func ContractingSensitivity(rate, bound, convexity float64) CarriedSensitivity {
 // Their theorem 1 bounds the expectation over the sampled index, which is no
 // sensitivity: at 100 records and epsilon 0.5 the true delta is 0.01.
 func PrivateIterateSensitivity(alpha, bound float64, records int, lipschitz float64) CarriedSensitivity {
-	return CarriedSensitivity{Keep: alpha * lipschitz, Step: 2 * alpha * bound / float64(records), Most: 2 * alpha * bound}
+	s := ReleasedIterateSensitivity(alpha, bound, records)
+	s.Keep, s.Most = up(alpha*lipschitz), up(2*alpha*bound)
+	return s
 }
 
 // ReleasedIterateSensitivity is the same iteration with T applied to the
 // RELEASED iterate, which is as public in both worlds: nothing is carried, and
 // D_k = 2 alpha bound/records for every k.
 func ReleasedIterateSensitivity(alpha, bound float64, records int) CarriedSensitivity {
-	return CarriedSensitivity{Step: 2 * alpha * bound / float64(records)}
+	return CarriedSensitivity{Step: up(up(2*alpha*bound) / float64(records))}
 }
 
 // At returns D_i, rounded up; +Inf if the numbers make no sense. In closed form
@@ -83,16 +85,18 @@ func (s CarriedSensitivity) At(i int) float64 {
 	if i == 0 || s.Step == 0 {
 		return 0
 	}
-	d := s.Step * float64(i)
+	d, power := s.Step*float64(i), 0.0
 	if s.Keep != 1 {
-		d = s.Step * -math.Expm1(float64(i)*math.Log(s.Keep)) / (1 - s.Keep)
+		power = float64(i) * math.Log(s.Keep)
+		d = s.Step * -math.Expm1(power) / (1 - s.Keep)
 	}
-	d *= 1 + sensitivityMargin
+	d *= 1 + sensitivityMargin*(10+max(0, power))
 	if s.Most > 0 {
 		return min(d, s.Most)
 	}
 	return d
 }
 
-// sensitivityMargin covers the roundings of At.
-const sensitivityMargin = 4e-15
+// sensitivityMargin covers the roundings of At: those of the exponent are relative
+// to it, and it raises e to what they are.
+const sensitivityMargin = 4e-16

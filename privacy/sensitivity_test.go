@@ -3,6 +3,7 @@ package privacy
 import (
 	"encoding/json"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"testing"
 )
@@ -40,6 +41,45 @@ func TestSensitivityAgainstRecursion(t *testing.T) {
 		if got < want*(1-1e-13) || got > want*(1+1e-13) {
 			t.Errorf("%+v at %d: %v, the recursion gives %v", s, i, got, want)
 		}
+	}
+}
+
+// No rounding makes a distance too short, however long the powers grow: neither in At
+// nor in the numbers it is given.
+func TestSensitivityIsRoundedUp(t *testing.T) {
+	exact := func(x float64) *big.Float { return new(big.Float).SetPrec(400).SetFloat64(x) }
+	times := func(a *big.Float, b float64) *big.Float { return new(big.Float).Mul(a, exact(b)) }
+	check := func(s CarriedSensitivity, keep, step, most *big.Float, i int) {
+		t.Helper()
+		want := exact(0)
+		for range i {
+			want.Add(want.Mul(want, keep), step)
+			if most != nil && want.Cmp(most) > 0 {
+				want.Set(most)
+			}
+		}
+		got := s.At(i)
+		if exact(got).Cmp(want) < 0 {
+			t.Errorf("%+v at %d: %v is below %v", s, i, got, want)
+		}
+		if loose := times(want, 1+1e-12); exact(got).Cmp(loose) > 0 {
+			t.Errorf("%+v at %d: %v is far above %v", s, i, got, want)
+		}
+	}
+	rng := rand.New(rand.NewPCG(7, 3))
+	for range 300 {
+		s, i := CarriedSensitivity{Keep: rng.Float64() * 2, Step: rng.ExpFloat64()}, 1+rng.IntN(900)
+		check(s, exact(s.Keep), exact(s.Step), nil, i)
+
+		rate, bound, convexity := rng.Float64(), rng.ExpFloat64(), rng.Float64()/10
+		keep := new(big.Float).Sub(exact(1), times(exact(rate), convexity))
+		check(ContractingSensitivity(rate, bound, convexity), keep, times(exact(2*rate), bound), nil, i)
+
+		alpha, records := rng.Float64(), 1+rng.IntN(200)
+		most := times(exact(2*alpha), bound)
+		step := new(big.Float).Quo(most, exact(float64(records)))
+		check(ReleasedIterateSensitivity(alpha, bound, records), exact(0), step, nil, i)
+		check(PrivateIterateSensitivity(alpha, bound, records, 1.7), times(exact(alpha), 1.7), step, most, i)
 	}
 }
 
@@ -183,7 +223,7 @@ func TestIterateSensitivity(t *testing.T) {
 		if flat.At(1) != flat.At(500) || math.Abs(flat.At(9)/(2*alpha*bound/records)-1) > 1e-13 {
 			t.Errorf("alpha %v: released iterate %v", alpha, flat.At(9))
 		}
-		if private.At(1) != flat.At(1) {
+		if math.Abs(private.At(1)/flat.At(1)-1) > 1e-14 {
 			t.Errorf("alpha %v: the first step is %v and %v", alpha, private.At(1), flat.At(1))
 		}
 		top := private.At(5000)

@@ -93,6 +93,9 @@ func Open(path string) (*Store, error) {
 	}
 	if err != nil {
 		s.Close()
+		if s.unfinished() { // the first two of bbolt's pages alone pass for a database
+			err = errUnfinished
+		}
 		return nil, fmt.Errorf("%w (%s)", err, path)
 	}
 	return s, nil

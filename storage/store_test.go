@@ -62,6 +62,12 @@ func TestOpenRefusesWhatItCannotRead(t *testing.T) {
 		{"another program's file", foreign, ErrDamaged, "no p2pnode schema"},
 		{"text", write(bytes.Repeat([]byte("text "), 10_000)), ErrDamaged, ""},
 		{"a new file that was torn", write([]byte("text")), errUnfinished, "delete it"},
+		{"a new file torn after bbolt's meta pages", func(path string) {
+			db, err := bbolt.Open(path, 0o600, nil)
+			must(t, err)
+			must(t, db.Close())
+			must(t, os.Truncate(path, int64(3*os.Getpagesize()+100)))
+		}, errUnfinished, "delete it"},
 		{"a torn file with an anchor", func(path string) {
 			write([]byte("text"))(path)
 			must(t, os.WriteFile(anchorPath(path), encodeAnchor(link{}), 0o600))

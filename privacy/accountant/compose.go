@@ -118,11 +118,14 @@ func compose(delta float64, parts []part, points float64) direction {
 	if len(clear) == 0 {
 		return d
 	}
-	rough := discretiseAll(clear, roughSpacing(clear), slack)
-	s := discretiseAll(clear, alignedSpacing(clear, rough.coarsest(points)), slack)
+	rough := discretise(clear, roughSpacing(clear), slack)
+	low, high := rough.window(math.Log(slack))
+	s := discretise(clear, alignedSpacing(clear, rough.coarsest(high-low, points)), slack)
+	s.cover(low, high)
+
 	d.infinite += s.infiniteLoss() + slack
 	d.spacing, d.first = s.spacing, s.first
-	d.tilt = s.tilt(math.Log(delta))
+	d.tilt = rough.tilt(math.Log(delta))
 	d.logScale = s.logMoment(d.tilt)
 	d.rounding = 0x1p-50 * math.Sqrt(float64(s.steps))
 	d.mass = s.convolve(d.tilt)
@@ -153,34 +156,24 @@ type sum struct {
 	length   int
 }
 
-// discretiseAll puts the parts on a grid of the given spacing, or, if that is too
+// discretise puts the parts on a grid of the given spacing, or, if that is too
 // large, on a coarser one.
-func discretiseAll(parts []part, spacing, slack float64) sum {
+func discretise(parts []part, spacing, slack float64) sum {
 	s := sum{spacing: spacing}
 	for _, p := range parts {
+		s.counts = append(s.counts, p.count)
 		s.steps += p.count
 	}
 	cut := slack / float64(s.steps)
-	for ; ; s.spacing *= 2 {
-		most := 0
-		for _, p := range parts {
-			above, below := p.cells(s.spacing, cut)
-			most = max(most, above+below)
-		}
-		if most > maxCells {
-			continue
-		}
-		s.lattices, s.counts = nil, nil
-		for _, p := range parts {
-			s.lattices = append(s.lattices, p.discretise(s.spacing, cut))
-			s.counts = append(s.counts, p.count)
-		}
-		first, last := s.window(math.Log(slack))
-		if last-first < maxPoints/max(1, len(parts)/8) {
-			s.first, s.length = first, fastLength(last-first+1)
-			return s
+	for _, p := range parts {
+		for above, below := p.cells(s.spacing, cut); above+below > maxCells; above, below = p.cells(s.spacing, cut) {
+			s.spacing *= 2
 		}
 	}
+	for _, p := range parts {
+		s.lattices = append(s.lattices, p.discretise(s.spacing, cut))
+	}
+	return s
 }
 
 // infiniteLoss is the probability of an infinite loss, what was cut included.
@@ -223,18 +216,32 @@ func (s sum) quantile(sign, logTail float64) (loss, order float64) {
 	return sign * at(best), sign * math.Exp(best)
 }
 
-// window is the range of the grid beyond which the sum lies, on either side, with
-// probability e^logTail at most; one point if all finite losses are that rare.
-func (s sum) window(logTail float64) (first, last int) {
-	low, _ := s.quantile(-1, logTail)
-	high, _ := s.quantile(1, logTail)
-	least, most := 0.0, 0.0
+// support is the range of the grid that the sum can reach.
+func (s sum) support() (least, most float64) {
 	for i, l := range s.lattices {
 		least += float64(s.counts[i]) * float64(l.first)
 		most += float64(s.counts[i]) * float64(l.first+len(l.mass)-1)
 	}
-	first = int(max(least, math.Floor(low/s.spacing)))
-	return first, max(first, int(min(most, math.Ceil(high/s.spacing))))
+	return least, most
+}
+
+// window is the range beyond which the sum lies, on either side, with probability
+// e^logTail at most; a single cell if all finite losses are that rare. It serves a
+// finer grid too: splits of smaller cells add less to a moment.
+func (s sum) window(logTail float64) (low, high float64) {
+	least, most := s.support()
+	low, _ = s.quantile(-1, logTail)
+	high, _ = s.quantile(1, logTail)
+	low, high = max(low, least*s.spacing), min(high, most*s.spacing)
+	return low, max(high, low+s.spacing)
+}
+
+// cover sets the cyclic grid to the range from low to high.
+func (s *sum) cover(low, high float64) {
+	least, most := s.support()
+	first := max(least, math.Floor(low/s.spacing))
+	last := max(first, min(most, math.Ceil(high/s.spacing)))
+	s.first, s.length = int(first), fastLength(int(last-first)+1)
 }
 
 // tilt is the order of the exponential tilt: the least one under which the

@@ -142,16 +142,16 @@ func roughSpacing(parts []part) float64 {
 }
 
 // coarsest is the largest spacing that is fine enough after a first look, finer if
-// that is possible with so many points. A split of mass within a cell adds at most
+// that is possible with so many points over the width of the sum. A split of mass within a cell adds at most
 // spacing^2/4 of variance, and spacing^2/6 when it is spread over the cell: with a
 // hundredth of a step's deviation that costs a relative 1e-5 of epsilon. Rare
 // large losses, as those of small samples, can account for nearly all of the
 // deviation: the bulk gets its own hundredth, a tenth of the first spacing, while
 // that is not too dear.
-func (s sum) coarsest(points float64) float64 {
-	width := s.spacing * float64(s.length)
+func (s sum) coarsest(width, points float64) float64 {
+	step := s.deviation() / math.Sqrt(float64(s.steps))
 	bulk := max(s.spacing/10, width/maxCells)
-	return min(width/points, s.deviation()/math.Sqrt(float64(s.steps))/100, bulk)
+	return max(min(width/points, step/100, bulk), width*float64(len(s.lattices)+8)/maxPoints/8)
 }
 
 // alignedSpacing returns the best spacing between coarsest and two thirds of it. An atom
