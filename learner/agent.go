@@ -132,6 +132,7 @@ type State struct {
 	Model    []float64 // the shared model, length Task.Dimension
 	NoiseStd float64   // of Model, per coordinate
 	Heard    []Heard   // newest model per neighbour, sorted by Peer
+	Fit      *Fit      `json:",omitempty"` // learner "propagation": its one release
 }
 
 // Heard is the newest shared model received from a neighbour.

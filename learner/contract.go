@@ -7,16 +7,6 @@ import "errors"
 
 var errNotBuilt = errors.New("learner: not built yet")
 
-// Propagation holds the constants of the learner "propagation" (Bellet et al.
-// 2018, eq. 15-16): one private release, then smoothing over the graph.
-type Propagation struct {
-	// Ridge is lambda of the local fit that is released: the larger, the less one
-	// record moves it and the less noise it needs.
-	Ridge float64 `toml:"ridge"`
-	// Tolerance is how far in l2 norm the released fit may be from the exact one.
-	Tolerance float64 `toml:"tolerance"`
-}
-
 // Rounds holds what the learners in rounds agree on (diffusion, km, polar).
 type Rounds struct {
 	Count int `toml:"count"` // rounds in all; 0: as long as there is budget
@@ -55,7 +45,6 @@ type Polar struct {
 	Private     bool     `toml:"private"`     // put DP noise inside the sum; then the ledger applies
 }
 
-func newPropagation(Config) (Agent, error) { return nil, errNotBuilt }
-func newDiffusion(Config) (Agent, error)   { return nil, errNotBuilt }
-func newKM(Config) (Agent, error)          { return nil, errNotBuilt }
-func newPolar(Config) (Agent, error)       { return nil, errNotBuilt }
+func newDiffusion(Config) (Agent, error) { return nil, errNotBuilt }
+func newKM(Config) (Agent, error)        { return nil, errNotBuilt }
+func newPolar(Config) (Agent, error)     { return nil, errNotBuilt }

@@ -21,7 +21,7 @@ const (
 func (t *Task) Validate() error {
 	var c checker
 	c.name("name", t.Name)
-	c.oneOf("learner", t.Learner, "personal")
+	c.oneOf("learner", t.Learner, "personal", "propagation")
 	c.oneOf("loss", t.Loss, "squared", "logistic")
 	c.features(t.Features)
 	if len(c.faults) == 0 { // the kinds are known, so the width is
@@ -40,6 +40,7 @@ func (t *Task) Validate() error {
 	c.check(t.Constant == 0 || t.Local.EtaConstant > 0 && !math.IsInf(t.Local.EtaConstant, 0), "local.eta_constant", "must be a positive number")
 	c.positive("local.kappa", t.Local.Kappa)
 	c.release(t.Release)
+	c.propagation(t)
 	return errors.Join(c.faults...)
 }
 
