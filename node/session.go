@@ -82,7 +82,8 @@ func (n *Node) newSession(h host.Host) (*session, error) {
 	g, err := gossip.New(h, gossip.Config{
 		Network: n.network,
 		Signer:  signer,
-		Limits:  gossip.Limits{Dimension: t.Dimension(), Radius: t.Radius},
+		Rules:   rules(t, gossip.ID(n.self)),
+		Depth:   inboxDepth(t),
 		OnEdge:  hood.answer,
 		Logger:  n.log,
 	})
@@ -148,9 +149,13 @@ func (n *Node) newAgent() (learner.Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The wake times of a real node are never seeded from a flag.
-	var seed [32]byte
-	if _, err := crand.Read(seed[:]); err != nil {
+	// The wake times and masks of a real node are never seeded from a flag.
+	schedule, err := freshSource()
+	if err != nil {
+		return nil, err
+	}
+	masks, err := freshSource()
+	if err != nil {
 		return nil, err
 	}
 	agent, err := learner.New(learner.Config{
@@ -159,7 +164,8 @@ func (n *Node) newAgent() (learner.Agent, error) {
 		Policy:   n.policy,
 		Made:     n.ledger.Position(),
 		WakeMean: n.files.config.WakeSeconds,
-		Schedule: rand.New(rand.NewChaCha8(seed)),
+		Schedule: rand.New(schedule),
+		Masks:    masks,
 		Resume:   &state,
 	})
 	if err != nil {
@@ -182,6 +188,15 @@ func (n *Node) newAgent() (learner.Agent, error) {
 		return nil, fmt.Errorf("node: hand over the records: %w", err)
 	}
 	return agent, nil
+}
+
+// freshSource is a cryptographic generator with a seed of its own.
+func freshSource() (*rand.ChaCha8, error) {
+	var seed [32]byte
+	if _, err := crand.Read(seed[:]); err != nil {
+		return nil, err
+	}
+	return rand.NewChaCha8(seed), nil
 }
 
 func (n *Node) discoveryConfig(hood *neighbourhood) discovery.Config {

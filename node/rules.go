@@ -1,0 +1,82 @@
+package node
+
+import (
+	"math"
+	"slices"
+
+	"p2pnode/gossip"
+	"p2pnode/learner"
+)
+
+// The limits of what a neighbour may say beside a model.
+const (
+	maxDegree   = 256    // neighbours it counts
+	maxAttempts = 1 << 8 // of masking one round again
+)
+
+// rules say which messages a node takes from its neighbours. They follow from the
+// task and from who sends to whom, which everybody knows, so that whoever breaks
+// them is no honest node.
+func rules(t *learner.Task, self learner.ID) gossip.Rules {
+	p := t.Dimension()
+	last := uint64(t.Rounds.Count)
+	model := gossip.Rule{Reals: p, Radius: t.Radius, Last: last}
+	switch t.Learner {
+	case "diffusion", "km":
+		model.Degree = maxDegree
+		return gossip.Rules{
+			learner.KindModel: model,
+			learner.KindAck:   {Reals: 1, Radius: maxDegree, Last: last, Degree: maxDegree},
+		}
+	case "polar":
+		return polarRules(t, self, model)
+	}
+	return gossip.Rules{learner.KindModel: model}
+}
+
+// polarRules: servers broadcast models, clients send gradients to servers, and
+// servers send masks and masked states to one another.
+func polarRules(t *learner.Task, self learner.ID, model gossip.Rule) gossip.Rules {
+	server := func(id learner.ID) bool { return isServer(t, id) }
+	client := func(id learner.ID) bool { return !isServer(t, id) }
+	model.From = server
+	all := gossip.Rules{learner.KindModel: model}
+	if !server(self) {
+		return all
+	}
+	p := t.Dimension()
+	masked := gossip.Rule{Ring: p, Last: model.Last, Attempt: maxAttempts, From: server}
+	all[learner.KindMask], all[learner.KindMasked] = masked, masked
+	all[learner.KindGradient] = gossip.Rule{Reals: p, Radius: gradientRadius(t), Last: model.Last, From: client}
+	return all
+}
+
+func isServer(t *learner.Task, id learner.ID) bool {
+	return slices.Contains(t.Polar.Servers, string(id))
+}
+
+// gradientRadius bounds an obfuscated gradient W g + d (BUC of Gade and Vaidya).
+// Noise inside it has no bound.
+func gradientRadius(t *learner.Task) float64 {
+	if t.Polar.Private {
+		return math.Inf(1)
+	}
+	return t.Polar.Bound*max(t.Clip, t.GradientBound()) + t.Polar.Additive
+}
+
+// inRounds reports whether the agents of a task wait for each other's rounds.
+func inRounds(t *learner.Task) bool {
+	return t.Learner == "diffusion" || t.Learner == "km" || t.Learner == "polar"
+}
+
+// roundsKept is how many rounds of a neighbour wait for a learner in rounds: one
+// that is ahead may be followed round by round, and a late one jumps.
+const roundsKept = 4
+
+// inboxDepth is how many messages of a neighbour and kind can wait for the agent.
+func inboxDepth(t *learner.Task) int {
+	if inRounds(t) {
+		return roundsKept
+	}
+	return 1
+}
