@@ -39,6 +39,8 @@ type goldenLoss struct {
 	ThetaLoc    [][]float64 `json:"theta_loc"`
 	QStar       float64     `json:"Q_star"`
 	ThetaStar   [][]float64 `json:"Theta_star"`
+
+	ModelPropagation [][]float64 `json:"model_propagation"`
 }
 
 type goldenRun struct {
