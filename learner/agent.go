@@ -133,6 +133,10 @@ type State struct {
 	NoiseStd float64   // of Model, per coordinate
 	Heard    []Heard   // newest model per neighbour, sorted by Peer
 	Fit      *Fit      `json:",omitempty"` // learner "propagation": its one release
+	// Of learners in rounds, counted over neighbours and rounds: edges that were left
+	// out because something did not arrive in time, and edges that one end used and
+	// the other did not, as far as this agent was told.
+	Dropped, Asymmetric uint64 `json:",omitempty"`
 }
 
 // Heard is the newest shared model received from a neighbour.

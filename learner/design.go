@@ -12,8 +12,13 @@ func (t *Task) Design(d privacy.Design) privacy.Design {
 		d.Clip = t.GradientBound()
 		return d
 	}
-	if t.Learner == "propagation" {
+	switch {
+	case t.Learner == "propagation":
 		d.Carried = t.fitSensitivity(d.Noise)
+	case t.Learner == "diffusion" && t.Diffusion.Noise != "iid":
+		d.Carried = t.stateSensitivity(d.Noise)
+	case t.Learner == "km" && t.KM.Operator == "douglas-rachford":
+		d.Carried = t.proxSensitivity(d.Noise)
 	}
 	return d
 }

@@ -146,7 +146,7 @@ func TestValidateNamesTheKey(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for key, change := range map[string]func(*Task){
 		"name":               func(t *Task) { t.Name = "" },
-		"learner":            func(t *Task) { t.Learner = "diffusion" },
+		"learner":            func(t *Task) { t.Learner = "oracle" },
 		"loss":               func(t *Task) { t.Loss = "hinge" },
 		"features":           func(t *Task) { t.Features = nil },
 		"features[0].name":   func(t *Task) { t.Features[0].Name = strings.Repeat("x", 300) },

@@ -21,7 +21,7 @@ const (
 func (t *Task) Validate() error {
 	var c checker
 	c.name("name", t.Name)
-	c.oneOf("learner", t.Learner, "personal", "propagation")
+	c.oneOf("learner", t.Learner, "personal", "propagation", "diffusion", "km")
 	c.oneOf("loss", t.Loss, "squared", "logistic")
 	c.features(t.Features)
 	if len(c.faults) == 0 { // the kinds are known, so the width is
@@ -41,6 +41,9 @@ func (t *Task) Validate() error {
 	c.positive("local.kappa", t.Local.Kappa)
 	c.release(t.Release)
 	c.propagation(t)
+	c.rounds(t)
+	c.diffusion(t)
+	c.km(t)
 	return errors.Join(c.faults...)
 }
 

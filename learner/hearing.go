@@ -1,0 +1,75 @@
+package learner
+
+import (
+	"math"
+	"time"
+)
+
+// Receive implements [Agent].
+func (r *rounds) Receive(now time.Duration, m Message) (Output, error) {
+	l, known := r.letters[m.From]
+	if !known {
+		return r.idle(), ErrStranger
+	}
+	var answer []Message
+	var err error
+	switch m.Kind {
+	case KindModel:
+		answer, err = r.hearModel(l, &m)
+	case KindAck:
+		err = r.hearAck(l, &m)
+	default:
+		err = ErrShape
+	}
+	if err != nil {
+		return r.idle(), err
+	}
+	return r.advance(now, answer), nil
+}
+
+// idle is the output of an input that changes nothing.
+func (r *rounds) idle() Output {
+	if r.collecting {
+		return Output{Next: r.deadline}
+	}
+	return Output{Next: Never}
+}
+
+// hearModel keeps a model of this round or of a later one, and returns the
+// acknowledgement of one of this round.
+func (r *rounds) hearModel(l *letters, m *Message) ([]Message, error) {
+	switch {
+	case len(m.Real) != len(r.model) || !finite(m.Real) || m.Degree < 1,
+		!(m.NoiseStd >= 0) || math.IsInf(m.NoiseStd, 0),
+		m.Round > r.task.Rounds.last():
+		return nil, ErrShape
+	case r.collecting && m.Round == r.round && l.member && l.now == nil:
+		l.now = m
+		r.remember(m)
+		return []Message{r.ack(m.From, l)}, nil
+	case m.Round > r.round && (l.next == nil || m.Round > l.next.Round):
+		l.next = m
+		r.remember(m)
+		return nil, nil
+	}
+	return nil, ErrStale
+}
+
+// remember keeps the newest model of each neighbour for the owner's own fit.
+func (r *rounds) remember(m *Message) {
+	_ = r.hood.hear(m, len(r.model)) // an error: it is not the newest
+}
+
+func (r *rounds) hearAck(l *letters, m *Message) error {
+	switch {
+	case len(m.Real) != 1 || m.Real[0] != 0 && m.Real[0] != 1:
+		return ErrShape
+	case !r.collecting || m.Round != r.round || !l.member || l.acked:
+		return ErrStale
+	}
+	l.acked = true
+	if m.Real[0] != r.lastUse(l) {
+		r.asymmetric++
+	}
+	return nil
+}
