@@ -10,23 +10,22 @@ import (
 
 // The limits of what a neighbour may say beside a model.
 const (
-	maxDegree   = 256    // neighbours it counts
-	maxAttempts = 1 << 8 // of masking one round again
+	maxDegree   = 256     // neighbours it counts
+	maxAttempts = 1 << 24 // of masking one round again: one each deadline of an outage
 )
 
 // rules say which messages a node takes from its neighbours. They follow from the
 // task and from who sends to whom, which everybody knows, so that whoever breaks
 // them is no honest node.
 func rules(t *learner.Task, self learner.ID) gossip.Rules {
-	p := t.Dimension()
 	last := uint64(t.Rounds.Count)
-	model := gossip.Rule{Reals: p, Radius: t.Radius, Last: last}
+	model := gossip.Rule{Reals: t.Dimension(), Radius: t.Radius, Last: last}
 	switch t.Learner {
 	case "diffusion", "km":
 		model.Degree = maxDegree
 		return gossip.Rules{
 			learner.KindModel: model,
-			learner.KindAck:   {Reals: 1, Radius: maxDegree, Last: last, Degree: maxDegree},
+			learner.KindAck:   {Reals: 1, Radius: 1, Last: last},
 		}
 	case "polar":
 		return polarRules(t, self, model)
@@ -34,20 +33,23 @@ func rules(t *learner.Task, self learner.ID) gossip.Rules {
 	return gossip.Rules{learner.KindModel: model}
 }
 
-// polarRules: servers broadcast models, clients send gradients to servers, and
-// servers send masks and masked states to one another.
+// polarRules: servers broadcast models, the last of them after the last round,
+// clients send gradients to servers, and servers send masks and masked states to
+// one another.
 func polarRules(t *learner.Task, self learner.ID, model gossip.Rule) gossip.Rules {
 	server := func(id learner.ID) bool { return isServer(t, id) }
 	client := func(id learner.ID) bool { return !isServer(t, id) }
+	gradient := gossip.Rule{Reals: t.Dimension(), Radius: gradientRadius(t), Last: model.Last, From: client}
+	masked := gossip.Rule{Ring: t.Dimension(), Last: model.Last, Attempt: maxAttempts, From: server}
 	model.From = server
+	if model.Last > 0 {
+		model.Last++
+	}
 	all := gossip.Rules{learner.KindModel: model}
 	if !server(self) {
 		return all
 	}
-	p := t.Dimension()
-	masked := gossip.Rule{Ring: p, Last: model.Last, Attempt: maxAttempts, From: server}
-	all[learner.KindMask], all[learner.KindMasked] = masked, masked
-	all[learner.KindGradient] = gossip.Rule{Reals: p, Radius: gradientRadius(t), Last: model.Last, From: client}
+	all[learner.KindGradient], all[learner.KindMask], all[learner.KindMasked] = gradient, masked, masked
 	return all
 }
 

@@ -120,7 +120,7 @@ func (h *neighbourhood) seek(now time.Time, missing int) []errand {
 	for id, c := range h.candidates {
 		to := peer.AddrInfo{ID: id, Addrs: c.addrs}
 		switch {
-		case now.Before(c.after):
+		case now.Before(c.after) || !h.suits(id):
 		case c.weight == 0 && h.task.Graph.Rule == "profile":
 			unknown = append(unknown, errand{to, gossip.EdgeHello})
 		default:
@@ -151,7 +151,7 @@ func (h *neighbourhood) ask(ctx context.Context, e errand) {
 		}
 		h.meet(e.to.ID)
 	}
-	weight := h.weight(reply.Profile)
+	weight := h.weight(e.to.ID, reply.Profile)
 	if err == nil && e.kind == gossip.EdgeAsk && reply.Accepted && weight > 0 {
 		h.changing.Lock()
 		defer h.changing.Unlock()

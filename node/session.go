@@ -77,7 +77,7 @@ func (n *Node) Run(ctx context.Context) (err error) {
 func (n *Node) newSession(h host.Host) (*session, error) {
 	t := n.files.task
 	past := newHistory(n.ledger)
-	hood := newNeighbourhood(t, n.files.config.Profile, h, n.store, past, n.log)
+	hood := newNeighbourhood(t, &n.files.config, h, n.store, past, n.log)
 	signer := gossip.NewSigner(n.files.key, n.network)
 	g, err := gossip.New(h, gossip.Config{
 		Network: n.network,
