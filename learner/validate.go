@@ -21,7 +21,7 @@ const (
 func (t *Task) Validate() error {
 	var c checker
 	c.name("name", t.Name)
-	c.oneOf("learner", t.Learner, "personal", "propagation", "diffusion", "km")
+	c.oneOf("learner", t.Learner, "personal", "propagation", "diffusion", "km", "polar")
 	c.oneOf("loss", t.Loss, "squared", "logistic")
 	c.features(t.Features)
 	if len(c.faults) == 0 { // the kinds are known, so the width is
@@ -44,6 +44,7 @@ func (t *Task) Validate() error {
 	c.rounds(t)
 	c.diffusion(t)
 	c.km(t)
+	c.polar(t)
 	return errors.Join(c.faults...)
 }
 

@@ -1,0 +1,198 @@
+package learner_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+	"time"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"p2pnode/learner"
+	"p2pnode/privacy"
+	"p2pnode/testnet/sim"
+)
+
+// polarNetwork is a problem for learner polar: the first agents are the servers.
+type polarNetwork struct {
+	task         *learner.Task
+	participants []sim.Participant
+	clients      [][]learner.Record
+}
+
+const polarServers, polarClients, polarDimension = 5, 6, 4
+
+// newPolarNetwork makes least squares for a few clients. Lambda is 0: the only
+// regularisation is the box.
+func newPolarNetwork(t *testing.T) *polarNetwork {
+	t.Helper()
+	task := &learner.Task{
+		Name: "polar", Learner: "polar", Loss: "squared",
+		Target: learner.Target{Name: "y", Min: -10, Max: 10},
+		Mu:     1, Clip: 1, ConfidenceAt: 1, Radius: 20, CohortSize: 1000,
+		Graph:   learner.Graph{Rule: "random", Degree: 10},
+		Local:   learner.Local{Eta: 1, Kappa: 1},
+		Release: learner.Release{Epsilon: 1, Delta: 1e-6, Releases: 5, MaxEpsilon: 10, MaxDelta: 1e-3, MaxReleases: 100, WakeSeconds: 1, MinWake: 0.01},
+		Rounds:  learner.Rounds{Count: 400, Seconds: 5, Step: 0.5 / polarClients},
+		Polar: learner.Polar{
+			Delta: 10, Update: "minimum-wait", Obfuscation: "both", Law: "gaussian",
+			Decay: 0.75, Sum: polarServers, Bound: 50, Additive: 5, Box: 10,
+		},
+	}
+	for i := range polarDimension {
+		task.Features = append(task.Features, learner.Feature{Name: string(rune('a' + i)), Kind: "number", Min: -1, Max: 1})
+	}
+	n := &polarNetwork{task: task}
+	edges := sim.Full(polarServers + polarClients)
+	r := rand.New(rand.NewPCG(4, 4))
+	truth := []float64{1, -2, 0.5, 1.5}
+	mechanism, err := privacy.NewUnprotected(task.GradientBound())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range edges {
+		p := sim.Participant{ID: sim.Name(i), Edges: edges[i]}
+		p.Policy.Schedule = privacy.NewSchedule(privacy.Step{Mechanism: mechanism, Count: 1})
+		if i < polarServers {
+			task.Polar.Servers = append(task.Polar.Servers, string(p.ID))
+		} else {
+			p.Records = polarRecords(r, truth)
+			n.clients = append(n.clients, p.Records)
+		}
+		n.participants = append(n.participants, p)
+	}
+	return n
+}
+
+func polarRecords(r *rand.Rand, truth []float64) []learner.Record {
+	shift := r.NormFloat64() / 2 // each client has a model of its own
+	var records []learner.Record
+	for seq := learner.Seq(1); seq < 25; seq++ {
+		if seq.HeldOut() {
+			continue
+		}
+		x := make([]float64, len(truth))
+		for k := range x {
+			x[k] = r.NormFloat64()
+		}
+		floats.Scale(1/floats.Norm(x, 2), x)
+		records = append(records, learner.Record{Seq: seq, X: x, Y: floats.Dot(truth, x) + shift*x[0] + 0.3*r.NormFloat64()})
+	}
+	return records
+}
+
+// normal returns A and b of the sum over clients of their mean losses, x'Ax - 2 b'x
+// and a constant.
+func (n *polarNetwork) normal() (*mat.SymDense, *mat.VecDense) {
+	a, b := mat.NewSymDense(polarDimension, nil), mat.NewVecDense(polarDimension, nil)
+	for _, records := range n.clients {
+		for _, r := range records {
+			x := mat.NewVecDense(polarDimension, r.X)
+			a.SymRankOne(a, 1/float64(len(records)), x)
+			b.AddScaledVec(b, r.Y/float64(len(records)), x)
+		}
+	}
+	return a, b
+}
+
+// optimum is the centralised one.
+func (n *polarNetwork) optimum(t *testing.T) []float64 {
+	t.Helper()
+	a, b := n.normal()
+	var x mat.VecDense
+	if err := x.SolveVec(a, b); err != nil {
+		t.Fatal(err)
+	}
+	return x.RawVector().Data
+}
+
+// excess is the objective at x above its minimum, a mean over clients.
+func (n *polarNetwork) excess(x, optimum []float64) float64 {
+	a, _ := n.normal()
+	d := mat.NewVecDense(polarDimension, floats.SubTo(make([]float64, polarDimension), x, optimum))
+	return mat.Inner(d, a, d) / polarClients
+}
+
+// plain is gradient descent on the mean over clients with the steps of the task: the
+// excess after each of them.
+func (n *polarNetwork) plain(steps int, optimum []float64) []float64 {
+	a, b := n.normal()
+	x, gradient := mat.NewVecDense(polarDimension, nil), mat.NewVecDense(polarDimension, nil)
+	excess := []float64{n.excess(x.RawVector().Data, optimum)}
+	for k := 1; k <= steps; k++ {
+		gradient.MulVec(a, x)
+		gradient.SubVec(gradient, b)
+		x.AddScaledVec(x, -2*n.task.Rounds.Step/math.Pow(float64(k), n.task.Polar.Decay), gradient)
+		excess = append(excess, n.excess(x.RawVector().Data, optimum))
+	}
+	return excess
+}
+
+func (n *polarNetwork) run(t *testing.T, change func(*sim.Config)) *sim.Result {
+	t.Helper()
+	c := sim.Config{
+		Task: n.task, Participants: n.participants, Seed: 9, WakeMean: time.Second,
+		Latency: 10 * time.Millisecond, Until: 24 * time.Hour,
+	}
+	if change != nil {
+		change(&c)
+	}
+	result, err := sim.Run(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range polarServers {
+		if got, want := result.States[i].Round, uint64(n.task.Rounds.Count+1); got != want {
+			t.Errorf("server %d ended at round %d, want %d", i, got, want)
+		}
+	}
+	return result
+}
+
+// Section V of the paper, EXPERIMENTS: POLAR is about Delta times slower than plain
+// descent with the same steps, and no more than 50 % off that.
+func TestPolarIsDeltaTimesSlower(t *testing.T) {
+	n := newPolarNetwork(t)
+	optimum := n.optimum(t)
+	plain := n.plain(200, optimum)
+	for _, update := range []string{"minimum-wait", "client-averaged", "basic"} {
+		for _, delta := range []int{10, 20, 50} {
+			n.task.Polar.Update, n.task.Polar.Delta = update, delta
+			n.task.Rounds.Count = 40 * delta
+			got := n.excess(n.run(t, nil).States[0].Model, optimum)
+			k := 0
+			for k < len(plain)-1 && plain[k] > got {
+				k++
+			}
+			slowdown := float64(n.task.Rounds.Count) / float64(k)
+			t.Logf("%s, Delta %d: excess %.3g of %.3g after %d steps, plain descent takes %d: %.3g times slower",
+				update, delta, got, plain[0], n.task.Rounds.Count, k, slowdown)
+			if slowdown < float64(delta)/1.5 || slowdown > float64(delta)*1.5 {
+				t.Errorf("%s, Delta %d: %.3g times slower than plain descent", update, delta, slowdown)
+			}
+		}
+	}
+}
+
+func TestPolarReplays(t *testing.T) {
+	n := newPolarNetwork(t)
+	n.task.Rounds.Count = 40
+	for _, update := range []string{"minimum-wait", "client-averaged", "basic"} {
+		n.task.Polar.Update = update
+		result := n.run(t, func(c *sim.Config) { c.Trace = true })
+		for i, p := range n.participants {
+			fresh, err := learner.New(learner.Config{
+				Self: p.ID, Task: n.task, Policy: p.Policy, WakeMean: 1,
+				Schedule: sim.AgentSchedule(9, i), Masks: sim.AgentMasks(9, i),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := learner.Replay(fresh, result.Traces[i]); !reflect.DeepEqual(got, result.States[i]) {
+				t.Errorf("%s: agent %d replayed to another state", update, i)
+			}
+		}
+	}
+}
