@@ -9,7 +9,7 @@ import (
 func (r *rounds) Receive(now time.Duration, m Message) (Output, error) {
 	l, known := r.letters[m.From]
 	if !known {
-		return r.idle(), ErrStranger
+		return Output{Next: r.next}, ErrStranger
 	}
 	var answer []Message
 	var err error
@@ -22,17 +22,9 @@ func (r *rounds) Receive(now time.Duration, m Message) (Output, error) {
 		err = ErrShape
 	}
 	if err != nil {
-		return r.idle(), err
+		return Output{Next: r.next}, err
 	}
 	return r.advance(now, answer), nil
-}
-
-// idle is the output of an input that changes nothing.
-func (r *rounds) idle() Output {
-	if r.collecting {
-		return Output{Next: r.deadline}
-	}
-	return Output{Next: Never}
 }
 
 // hearModel keeps a model of this round or of a later one, and returns the
@@ -43,7 +35,7 @@ func (r *rounds) hearModel(l *letters, m *Message) ([]Message, error) {
 		!(m.NoiseStd >= 0) || math.IsInf(m.NoiseStd, 0),
 		m.Round > r.task.Rounds.last():
 		return nil, ErrShape
-	case r.collecting && m.Round == r.round && l.member && l.now == nil:
+	case r.collecting && m.Round == r.round && l.now == nil && r.admits(l):
 		l.now = m
 		r.remember(m)
 		return []Message{r.ack(m.From, l)}, nil
@@ -53,6 +45,17 @@ func (r *rounds) hearModel(l *letters, m *Message) ([]Message, error) {
 		return nil, nil
 	}
 	return nil, ErrStale
+}
+
+// admits reports whether the neighbour is in the round, which a late one can still
+// join: with degree + 1 edges of at most 1/(1 + degree) each the own weight is
+// at least 0.
+func (r *rounds) admits(l *letters) bool {
+	if !l.member && r.members <= r.degree {
+		l.member = true
+		r.members++
+	}
+	return l.member
 }
 
 // remember keeps the newest model of each neighbour for the owner's own fit.

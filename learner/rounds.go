@@ -2,11 +2,8 @@ package learner
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"time"
-
-	"gonum.org/v1/gonum/floats"
 
 	"p2pnode/privacy"
 )
@@ -15,7 +12,8 @@ import (
 type Rounds struct {
 	Count int `toml:"count"` // rounds in all; 0: as long as there is budget
 	// Seconds is when a round ends at the latest; it ends at once when all
-	// neighbours were heard.
+	// neighbours were heard. A node that starts, or was cut off, listens for a tenth
+	// of that before it begins a round that nobody else has begun.
 	Seconds float64 `toml:"seconds"`
 	Step    float64 `toml:"step"` // the step size: mu of diffusion, g of km, a_0 of polar
 }
@@ -77,9 +75,10 @@ type mix struct {
 // the rounds in which the two ends differ are counted.
 //
 // An agent that hears of a later round than its next one was away, and goes on
-// there. One that has nothing to release, because it has no records or no budget,
-// publishes the public mix, and begins a round only once a neighbour has: so the
-// rounds end with the last budget.
+// there. The others let it into the round they are in as long as their own weights
+// stay at least 0, which is for one at a time. One that has nothing to release,
+// because it has no records or no budget, publishes the public mix, and begins a
+// round only once a neighbour has: so the rounds end with the last budget.
 type rounds struct {
 	scheme   scheme
 	task     *Task
@@ -94,7 +93,10 @@ type rounds struct {
 	beginning  uint64
 	collecting bool // the round is going on
 	deadline   time.Duration
-	degree     int // as told to the others
+	next       time.Duration // of the timer
+	patient    time.Duration // when it may begin a round of its own accord; 0: see begin
+	degree     int           // as told to the others
+	members    int           // neighbours in the round, at most degree + 1
 
 	published []float64 // the newest broadcast: immutable
 	// model is public: the newest broadcast, and from the end of its round on the
@@ -106,7 +108,7 @@ type rounds struct {
 
 // letters are what one neighbour sent for this round and for a later one.
 type letters struct {
-	member    bool     // the neighbour was live when the round began
+	member    bool     // the edge is in the round
 	now, next *Message // models; nil: none
 	acked     bool
 	used      uint64 // the last round in which the edge counted here
@@ -116,7 +118,7 @@ func newRounds(c Config, s scheme) (rounds, error) {
 	r := rounds{
 		scheme: s, task: c.Task, policy: c.Policy, made: c.Made,
 		hood: neighbourhood{self: c.Self}, letters: map[ID]*letters{},
-		model: make([]float64, c.Task.Dimension()),
+		model: make([]float64, c.Task.Dimension()), next: Never,
 	}
 	r.published = r.model
 	if c.Resume == nil {
@@ -175,162 +177,3 @@ func (r *rounds) State() State {
 		Dropped: r.dropped, Asymmetric: r.asymmetric,
 	}
 }
-
-// advance ends the round if it is over and begins the next if there is one, and
-// says what comes of it, after the messages that wait already.
-func (r *rounds) advance(now time.Duration, send []Message) Output {
-	out := Output{Send: send, Next: Never}
-	for r.asked == nil {
-		newest := r.newest()
-		if r.collecting {
-			if now < r.deadline && newest <= r.round+1 && !r.complete() {
-				break
-			}
-			r.finish()
-		}
-		if !r.begin(now, max(r.round+1, newest), newest, &out) {
-			break
-		}
-	}
-	if r.collecting {
-		out.Next = r.deadline
-	}
-	return out
-}
-
-// newest is the latest round any neighbour has begun after this one, 0 if none.
-func (r *rounds) newest() (round uint64) {
-	for _, l := range r.letters {
-		if l.next != nil {
-			round = max(round, l.next.Round)
-		}
-	}
-	return round
-}
-
-// complete reports whether nobody is waited for.
-func (r *rounds) complete() bool {
-	for i := range r.hood.edges {
-		if l := r.letters[r.hood.edges[i].Peer]; l.member && r.hood.edges[i].Live && !l.counts() {
-			return false
-		}
-	}
-	return true
-}
-
-// counts reports whether both ends have heard each other, as far as this one can
-// know.
-func (l *letters) counts() bool { return l.member && l.now != nil && l.acked }
-
-// begin asks the door for the round's release, or publishes the public mix if
-// there is nothing to release and a neighbour is that far. It reports whether the
-// round has begun.
-func (r *rounds) begin(now time.Duration, round, newest uint64, out *Output) bool {
-	if !r.hood.listened() || round > r.task.Rounds.last() {
-		return false
-	}
-	r.beginning = round
-	if q := r.scheme.query(); q != nil {
-		q.Round = round
-		r.asked, out.Ask = q, q
-		return true
-	}
-	if newest < round {
-		return false
-	}
-	out.Send = r.publish(now, r.model, r.std, out.Send)
-	return true
-}
-
-// Released implements [Agent].
-func (r *rounds) Released(now time.Duration, a privacy.Answer) Output {
-	q := r.asked
-	if q == nil {
-		return r.advance(now, nil)
-	}
-	r.asked = nil
-	r.training.refused(q.Sums, a.Cohorts)
-	if a.Exhausted() {
-		return r.advance(now, nil)
-	}
-	model, std := r.scheme.released(a)
-	r.made++
-	return r.advance(now, r.publish(now, model, std, nil))
-}
-
-// publish begins the round with its broadcast and acknowledges what is there
-// already.
-func (r *rounds) publish(now time.Duration, model []float64, std float64, send []Message) []Message {
-	model = slices.Clone(model)
-	project(model, r.task.Radius)
-	r.model, r.published, r.std, r.publishedStd = model, model, std, std
-	r.round, r.collecting, r.degree = r.beginning, true, 0
-	r.deadline = now + time.Duration(r.task.Rounds.Seconds*float64(time.Second))
-	var acks []Message
-	for i := range r.hood.edges {
-		e := &r.hood.edges[i]
-		l := r.letters[e.Peer]
-		l.member, l.now, l.acked = e.Live, nil, false
-		if l.next != nil && l.next.Round <= r.round {
-			if l.next.Round == r.round {
-				l.now = l.next
-			}
-			l.next = nil
-		}
-		if l.member {
-			r.degree++
-		}
-		if l.member && l.now != nil {
-			acks = append(acks, r.ack(e.Peer, l))
-		}
-	}
-	send = append(send, Message{
-		From: r.hood.self, Kind: KindModel, Round: r.round, Degree: max(1, r.degree), NoiseStd: std, Real: model,
-	})
-	return append(send, acks...)
-}
-
-// ack tells a neighbour that its model of this round was heard, and whether the
-// edge counted in the round before.
-func (r *rounds) ack(peer ID, l *letters) Message {
-	return Message{From: r.hood.self, To: peer, Kind: KindAck, Round: r.round, Real: []float64{r.lastUse(l)}}
-}
-
-// lastUse is 1 if the edge counted here in the round before, else 0.
-func (r *rounds) lastUse(l *letters) float64 {
-	if l.used > 0 && l.used == r.round-1 {
-		return 1
-	}
-	return 0
-}
-
-// finish combines what was heard over the edges that count.
-func (r *rounds) finish() {
-	r.collecting = false
-	m := mix{self: 1, others: make([]float64, len(r.model))}
-	for i := range r.hood.edges {
-		l := r.letters[r.hood.edges[i].Peer]
-		if !l.member {
-			continue
-		}
-		if !l.counts() {
-			r.dropped++
-			continue
-		}
-		l.used = r.round
-		w := metropolis(max(1, r.degree), l.now.Degree)
-		m.self -= w
-		floats.AddScaled(m.others, w, l.now.Real)
-		m.std = math.Hypot(m.std, w*l.now.NoiseStd)
-	}
-	m.self = max(0, m.self) // a rounding below, on a full graph of few
-	r.model = slices.Clone(m.others)
-	floats.AddScaled(r.model, m.self, r.published)
-	r.std = math.Hypot(m.std, m.self*r.publishedStd)
-	r.scheme.combined(m)
-}
-
-// metropolis is the weight of an edge between agents of the given degrees (the
-// Metropolis rule; Vlaski and Sayed, section 1): each end knows it, it is the same
-// at both, and all of an agent's together leave its own at least 1/(1 + degree).
-func metropolis(own, other int) float64 { return 1 / (1 + float64(max(own, other))) }
