@@ -19,8 +19,8 @@ const Consent = "send my models without privacy"
 // Config is a node's own part of the configuration: the file config.toml of
 // its data directory. What the network must agree on is the task.
 type Config struct {
-	Listen    []string `toml:"listen" comment:"multiaddresses to listen on"`
-	Bootstrap []string `toml:"bootstrap" comment:"peers to start from, as /ip4/.../tcp/.../p2p/ID"`
+	Listen     []string `toml:"listen" comment:"multiaddresses to listen on"`
+	Bootstrap  []string `toml:"bootstrap" comment:"peers to start from, as /ip4/.../tcp/.../p2p/ID"`
 	Neighbours []string `toml:"neighbours,omitempty" comment:"peer IDs: only these become neighbours, and they must list this node too; left out: whoever fits"`
 
 	MDNS bool   `toml:"mdns" comment:"look for peers on the local network"`
