@@ -53,8 +53,8 @@ type Message struct {
 }
 
 // Record is one labelled example. X is already encoded by [Task.Encode]: its
-// length is [Task.Dimension] and its l2 norm is at most [Task.FeatureNorm].
-// Y is already clamped to the task's range and centred.
+// length is [Task.Width] and its l2 norm is at most [Task.FeatureNorm].
+// Y is already clamped to the task's range and centred, or the number of a class.
 type Record struct {
 	Seq    Seq
 	Cohort privacy.Cohort

@@ -36,15 +36,13 @@ func (t *training) refused(asked []privacy.Sum, admitted []privacy.Cohort) {
 // release a whole vector; a plain sum is clipped by privacy.Sum.
 func (c *cohort) clippedMean(dst []float64, l loss, theta []float64, clip float64) {
 	clear(dst)
+	gradient := make([]float64, len(dst))
 	for _, s := range c.slots {
 		if s.x == nil {
 			continue
 		}
-		slope := l.slope(floats.Dot(theta, s.x), s.y)
-		if most := clip / floats.Norm(s.x, 2); math.Abs(slope) > most {
-			slope = math.Copysign(most, slope)
-		}
-		floats.AddScaled(dst, slope/float64(len(c.slots)), s.x)
+		clippedGradient(gradient, l, theta, s.x, s.y, clip)
+		floats.AddScaled(dst, 1/float64(len(c.slots)), gradient)
 	}
 }
 

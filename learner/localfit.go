@@ -83,15 +83,15 @@ func (t *Task) fitSteps(clip float64) int {
 func (t *Task) localFit(slots []slot, clip float64) []float64 {
 	l, m, ridge := t.loss(), float64(len(slots)), t.Propagation.Ridge
 	theta, gradient := make([]float64, t.Dimension()), make([]float64, t.Dimension())
-	block := make([]float64, t.Dimension())
+	block, one := make([]float64, t.Dimension()), make([]float64, t.Dimension())
 	for range t.fitSteps(clip) {
 		clear(gradient)
 		for some := range slices.Chunk(slots, fitBlock) {
 			clear(block)
 			for _, s := range some {
 				if s.x != nil {
-					slope, most := l.slope(floats.Dot(theta, s.x), s.y), clip/floats.Norm(s.x, 2)
-					floats.AddScaled(block, min(max(slope, -most), most), s.x)
+					clippedGradient(one, l, theta, s.x, s.y, clip)
+					floats.Add(block, one)
 				}
 			}
 			floats.Add(gradient, block)

@@ -84,7 +84,7 @@ func TestFitWithClippedSlopes(t *testing.T) {
 		gradient, one := make([]float64, 4), make([]float64, 4)
 		floats.ScaleTo(gradient, 2*task.Propagation.Ridge, theta)
 		for _, x := range records {
-			floats.ScaleTo(one, task.loss().slope(floats.Dot(theta, x.X), x.Y), x.X)
+			task.loss().gradient(one, theta, x.X, x.Y)
 			if norm := floats.Norm(one, 2); norm > clip {
 				floats.Scale(clip/norm, one)
 			}

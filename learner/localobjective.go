@@ -30,8 +30,9 @@ func (t *Task) LocalObjective(records []Record) *LocalObjective {
 // Task.Dimension.
 func (o *LocalObjective) AddGradient(dst []float64, scale float64, theta []float64) {
 	floats.AddScaled(dst, 2*scale*o.lambda, theta)
+	gradient := make([]float64, len(dst))
 	for _, r := range o.records {
-		slope := o.loss.slope(floats.Dot(theta, r.X), r.Y)
-		floats.AddScaled(dst, scale*slope/float64(len(o.records)), r.X)
+		o.loss.gradient(gradient, theta, r.X, r.Y)
+		floats.AddScaled(dst, scale/float64(len(o.records)), gradient)
 	}
 }

@@ -66,7 +66,7 @@ func (p *personal) Neighbours(now time.Duration, edges []Edge) Output {
 
 // Records implements [Agent].
 func (p *personal) Records(add []Record, drop []Seq) error {
-	if err := p.training.check(add, len(p.model)); err != nil {
+	if err := p.training.check(p.task, add); err != nil {
 		return err
 	}
 	p.training.add(add)

@@ -105,7 +105,7 @@ func TestDeletedRecordsKeepTheirSlots(t *testing.T) {
 	}
 	mechanism := must(privacy.NewUnprotected(100))
 	for _, agent := range []*personal{p, q} {
-		a := privacy.NewSeededNoise(1).Answer(mechanism, agent.training.sums(squared{}, mechanism, []float64{0, 0}))
+		a := privacy.NewSeededNoise(1).Answer(mechanism, agent.training.sums(scalar{squared{}}, mechanism, []float64{0, 0}))
 		if a.Slots != 8 {
 			t.Errorf("%d slots, want 8", a.Slots)
 		}

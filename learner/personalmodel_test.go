@@ -19,8 +19,16 @@ func plainTask(loss string, p int) *Task {
 		Local:   Local{Eta: 1, Kappa: 1},
 		Release: Release{Epsilon: 1, Delta: 1e-6, Releases: 5, MaxEpsilon: 10, MaxDelta: 1e-3, MaxReleases: 100, WakeSeconds: 1, MinWake: 0.01},
 	}
-	if loss == "logistic" {
+	switch loss {
+	case "logistic", "hinge":
 		t.Target = Target{Name: "y"}
+	case "multinomial":
+		t.Target = Target{Name: "y", Classes: []string{"red", "green", "blue"}}
+	case "huber":
+		t.Threshold = 1
+	}
+	if loss == "hinge" {
+		t.Smoothing = 0.5
 	}
 	for i := range p {
 		t.Features = append(t.Features, Feature{Name: string(rune('a' + i)), Kind: "number", Min: -1, Max: 1})
@@ -28,18 +36,29 @@ func plainTask(loss string, p int) *Task {
 	return t
 }
 
+// lossNames are all losses a task may name.
+var lossNames = []string{"squared", "huber", "logistic", "hinge", "multinomial"}
+
 // draw makes n records from a linear model with noise; every one trains.
 func draw(r *rand.Rand, t *Task, theta []float64, n int, noise float64) []Record {
 	records := make([]Record, n)
 	for i := range records {
-		x := make([]float64, len(theta))
+		x := make([]float64, t.Width())
 		for k := range x {
 			x[k] = 2*r.Float64() - 1
 		}
 		scaleToUnit(x, false)
-		y := floats.Dot(theta, x) + noise*r.NormFloat64()
-		if t.Loss == "logistic" {
+		z := make([]float64, t.loss().scores())
+		scoresOf(z, theta, x)
+		for k := range z {
+			z[k] += noise * r.NormFloat64()
+		}
+		y := z[0]
+		switch t.Loss {
+		case "logistic", "hinge":
 			y = math.Copysign(1, y)
+		case "multinomial":
+			y = float64(floats.MaxIdx(z))
 		}
 		records[i] = Record{Seq: Seq(5*i + 1), X: x, Y: y}
 	}
@@ -81,7 +100,7 @@ func TestFitSolvesTheNormalEquations(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := make([]float64, p)
-		newFitter(squared{}, records).minimise(got, weight, centre)
+		newFitter(scalar{squared{}}, records).minimise(got, weight, centre)
 		wantClose(t, "normal equations", got, want.RawVector().Data, 1e-9)
 	}
 }

@@ -121,7 +121,7 @@ func (a *propagation) Neighbours(now time.Duration, edges []Edge) Output {
 // Records implements [Agent]. It is the next input that makes the agent look at
 // new records.
 func (a *propagation) Records(add []Record, drop []Seq) error {
-	if err := a.training.check(add, len(a.model)); err != nil {
+	if err := a.training.check(a.task, add); err != nil {
 		return err
 	}
 	a.training.add(add)

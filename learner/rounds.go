@@ -159,7 +159,7 @@ func (r *rounds) renewLetters() {
 
 // Records implements [Agent].
 func (r *rounds) Records(add []Record, drop []Seq) error {
-	if err := r.training.check(add, r.task.Dimension()); err != nil {
+	if err := r.training.check(r.task, add); err != nil {
 		return err
 	}
 	r.training.add(add)

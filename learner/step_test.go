@@ -41,9 +41,10 @@ func TestStepsNeverRaiseQ(t *testing.T) {
 		for range 60 {
 			i := r.IntN(3)
 			m := len(records[i])
-			gradient := make([]float64, 3)
+			gradient, one := make([]float64, 3), make([]float64, 3)
 			for _, rec := range records[i] {
-				floats.AddScaled(gradient, task.loss().slope(floats.Dot(models[i], rec.X), rec.Y)/float64(m), rec.X)
+				task.loss().gradient(one, models[i], rec.X, rec.Y)
+				floats.AddScaled(gradient, 1/float64(m), one)
 			}
 			floats.AddScaled(gradient, 2*task.regularisation(m), models[i])
 			neighbours := make([]float64, 3)

@@ -147,7 +147,7 @@ func TestValidateNamesTheKey(t *testing.T) {
 	for key, change := range map[string]func(*Task){
 		"name":               func(t *Task) { t.Name = "" },
 		"learner":            func(t *Task) { t.Learner = "oracle" },
-		"loss":               func(t *Task) { t.Loss = "hinge" },
+		"loss":               func(t *Task) { t.Loss = "quantile" },
 		"features":           func(t *Task) { t.Features = nil },
 		"features[0].name":   func(t *Task) { t.Features[0].Name = strings.Repeat("x", 300) },
 		"features[1].name":   func(t *Task) { t.Features[1].Name = t.Features[0].Name },
