@@ -196,3 +196,109 @@ func TestPolarReplays(t *testing.T) {
 		}
 	}
 }
+
+// agreed checks that all servers ended with one model, and returns it.
+func agreed(t *testing.T, r *sim.Result) []float64 {
+	t.Helper()
+	for i := range polarServers {
+		if got, want := r.States[i].Model, r.States[0].Model; !reflect.DeepEqual(got, want) {
+			t.Errorf("server %d ended at %v, server 0 at %v", i, got, want)
+		}
+	}
+	return r.States[0].Model
+}
+
+// Without obfuscation (weights all M/(S Delta)) the servers end at the centralised
+// optimum. With it, W times what the offsets moved a server by is noise of the
+// order of a_k, so the distance falls with the steps.
+func TestPolarReachesTheOptimum(t *testing.T) {
+	n := newPolarNetwork(t)
+	optimum := n.optimum(t)
+	distance := func(steps int) float64 {
+		n.task.Rounds.Count = steps
+		return floats.Distance(agreed(t, n.run(t, nil)), optimum, 2) / floats.Norm(optimum, 2)
+	}
+	polar := &n.task.Polar
+	polar.Delta, polar.Decay, n.task.Rounds.Step = 5, 0.6, 4./polarClients
+	var soon, late float64
+	for _, update := range []string{"minimum-wait", "client-averaged", "basic"} {
+		polar.Update = update
+		polar.Obfuscation, polar.Bound, polar.Additive = "multiplicative", polar.Sum, 0
+		if d := distance(1000); d > 1e-6 {
+			t.Errorf("%s: %.2g away without obfuscation", update, d)
+		}
+		polar.Obfuscation, polar.Bound, polar.Additive = "both", 2*polar.Sum, 1
+		soon += distance(500) / 3
+		late += distance(4000) / 3
+	}
+	t.Logf("with obfuscation %.2g away after 500 steps and %.2g after 4000", soon, late)
+	if late > 1e-3 || late > soon/2 {
+		t.Errorf("with obfuscation %.2g away after 500 steps and %.2g after 4000", soon, late)
+	}
+}
+
+// A network that loses messages, clients that come and go, servers that are killed:
+// the run ends, the servers agree, and the model is near the optimum. How near is
+// not the point: a lost gradient is a weight missing in a sum.
+func TestPolarSurvives(t *testing.T) {
+	n := newPolarNetwork(t)
+	n.task.Rounds.Step, n.task.Rounds.Count, n.task.Rounds.Seconds = 2./polarClients, 400, 0.5
+	optimum := n.optimum(t)
+	start := n.excess(make([]float64, polarDimension), optimum)
+	for name, change := range map[string]func(*sim.Config){
+		"loss": func(c *sim.Config) { c.Loss = 0.02 },
+		"clients come and go": func(c *sim.Config) {
+			c.Away = []sim.Away{
+				{Who: polarServers, From: 0, To: 2 * time.Second},
+				{Who: polarServers + 1, From: 3 * time.Second, To: 6 * time.Second, Restart: true},
+				{Who: polarServers + 2, From: 9 * time.Second, To: 12 * time.Second},
+			}
+		},
+		"servers come and go": func(c *sim.Config) {
+			c.Away = []sim.Away{
+				{Who: 0, From: 2 * time.Second, To: 4 * time.Second, Restart: true},
+				{Who: 1, From: 5 * time.Second, To: 6 * time.Second},
+				{Who: 2, From: 8 * time.Second, To: 9 * time.Second, Restart: true},
+				{Who: 3, From: 8 * time.Second, To: 8500 * time.Millisecond, Restart: true},
+			}
+		},
+	} {
+		for _, update := range []string{"minimum-wait", "client-averaged", "basic"} {
+			n.task.Polar.Update = update
+			r := n.run(t, change)
+			got := n.excess(agreed(t, r), optimum) / start
+			t.Logf("%s, %s: %.3g of the excess left after %v, %d lost", name, update, got, r.End, r.Lost)
+			if got > 0.2 {
+				t.Errorf("%s, %s: %.3g of the excess left", name, update, got)
+			}
+		}
+	}
+}
+
+// With noise inside the sum the ledger applies: a client stops when its budget is
+// used up, and the rest goes on without it.
+func TestPolarPrivate(t *testing.T) {
+	n := newPolarNetwork(t)
+	n.task.Polar.Private, n.task.Rounds.Count, n.task.Rounds.Seconds = true, 60, 0.5
+	design := privacy.Design{
+		Budget: privacy.Budget{Epsilon: 10, Delta: 1e-5}, Releases: 40, Clip: n.task.Clip, Dimension: polarDimension,
+	}
+	policy, err := n.task.Design(design).Policy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n.participants {
+		n.participants[i].Policy = policy
+	}
+	r := n.run(t, nil)
+	agreed(t, r)
+	for i := range n.participants {
+		want := 0
+		if i >= polarServers {
+			want = 40
+		}
+		if r.Releases[i] != want || r.Spent[i] > 1 {
+			t.Errorf("agent %d made %d releases and spent %v of its budget; want %d and at most 1", i, r.Releases[i], r.Spent[i], want)
+		}
+	}
+}
