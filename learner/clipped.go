@@ -32,7 +32,7 @@ func (t *training) refused(asked []privacy.Sum, admitted []privacy.Cohort) {
 
 // clippedMean writes the mean over the cohort's slots of the clipped gradients at
 // theta, an empty slot adding nothing: the gradient of a convex function that is
-// no less smooth than the loss, see [loss] and localfit.go. For learners that
+// no less smooth than the loss, see clippedGradient. For learners that
 // release a whole vector; a plain sum is clipped by privacy.Sum.
 func (c *cohort) clippedMean(dst []float64, l loss, theta []float64, clip float64) {
 	clear(dst)
@@ -44,6 +44,11 @@ func (c *cohort) clippedMean(dst []float64, l loss, theta []float64, clip float6
 		clippedGradient(gradient, l, theta, s.x, s.y, clip)
 		floats.AddScaled(dst, 1/float64(len(c.slots)), gradient)
 	}
+}
+
+// whole checks what learners that release whole vectors rest on.
+func (c *checker) whole(t *Task) {
+	c.check(t.staysConvex(t.Clip), "clip", "must be at least %.4g, the longest gradient, where whole vectors are released: shortened gradients of several classes are those of no convex function", t.GradientBound())
 }
 
 // recordClip is the bound on one record's gradient in whole-vector releases: that

@@ -17,7 +17,7 @@ import (
 // same transcript, at most D apart in l2.
 //
 //   - A step brings them no further apart: the clipped gradients are those of a
-//     convex function with a smoothness of at most L (localfit.go), lambda
+//     convex function with a smoothness of at most L (clippedGradient), lambda
 //     ||w||^2 adds 2 lambda, and w - mu grad is nonexpansive for mu <=
 //     2/(L + 2 lambda), which the task is checked for. With mu <= 2/(L + 4 lambda)
 //     it even contracts by 1 - 2 mu lambda (Nesterov's theorem 2.1.12).
