@@ -37,8 +37,10 @@ func example(r *rand.Rand, seq Seq, p int, loss string) Record {
 	}
 	y := 3 * r.NormFloat64()
 	switch {
-	case loss == "logistic":
+	case loss == "logistic" || loss == "hinge":
 		y = float64(2*r.IntN(2) - 1)
+	case loss == "multinomial":
+		y = float64(r.IntN(3))
 	case r.IntN(3) == 0:
 		y = math.Copysign(100, y)
 	}
@@ -48,15 +50,15 @@ func example(r *rand.Rand, seq Seq, p int, loss string) Record {
 // The released vector over 2 m r is the minimiser, to the tolerance. Newton's
 // method with a clip that nothing reaches is the twin.
 func TestFitIsTheMinimiser(t *testing.T) {
-	for _, loss := range []string{"squared", "logistic"} {
+	for _, loss := range lossNames {
 		task, r := propagationTask(loss, 3), rand.New(rand.NewPCG(1, 1))
 		task.Radius = 1e3
-		records := testExamples(r, 37, 3, loss)
+		records, p := testExamples(r, 37, 3, loss), task.Dimension()
 		got := task.localFit(slots(records), task.GradientBound())
 		floats.Scale(1/(2*37*task.Propagation.Ridge), got)
-		want, weight := make([]float64, 3), make([]float64, 3)
+		want, weight := make([]float64, p), make([]float64, p)
 		floats.AddConst(37*task.Propagation.Ridge, weight)
-		newFitter(task.loss(), records).minimise(want, weight, make([]float64, 3))
+		newFitter(task.loss(), records).minimise(want, weight, make([]float64, p))
 		if d := floats.Distance(got, want, 2); d > task.Propagation.Tolerance+1e-12 {
 			t.Errorf("%s: %g from the minimiser", loss, d)
 		}
@@ -75,7 +77,7 @@ func testExamples(r *rand.Rand, n, p int, loss string) []Record {
 // With a clip that does matter, the gradient of the limited objective is zero
 // where the fit ends, to the smoothness times the tolerance.
 func TestFitWithClippedSlopes(t *testing.T) {
-	for _, loss := range []string{"squared", "logistic"} {
+	for _, loss := range []string{"squared", "huber", "logistic", "hinge"} {
 		task, r := propagationTask(loss, 4), rand.New(rand.NewPCG(2, 1))
 		const m, clip = 50, 0.3
 		records := testExamples(r, m, 4, loss)
@@ -101,10 +103,13 @@ func TestFitWithClippedSlopes(t *testing.T) {
 // have converged or not; and the worst case comes that far.
 func TestFitSensitivityAgainstNeighbouringDataSets(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
-	for _, loss := range []string{"squared", "logistic"} {
-		for _, tolerance := range []float64{1e-9, 0.1, 1e3} { // thousands of steps to one
+	for _, loss := range lossNames {
+		for _, tolerance := range []float64{1e-9, 0.1, 1e3} { // hundreds of steps to one
 			task := propagationTask(loss, 3)
 			task.Clip, task.Propagation.Tolerance = 0.5, tolerance
+			if loss == "multinomial" {
+				task.Clip = task.GradientBound() // as its validation asks
+			}
 			bound := task.fitSensitivity(privacy.Gaussian).At(1)
 			for range 100 {
 				m := 1 + r.IntN(8)

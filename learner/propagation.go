@@ -32,10 +32,10 @@ type Fit struct {
 
 // newPropagation returns the agent of model propagation: it releases its local
 // model once, and whenever it wakes and something is new it takes the step of
-// eq. 16 from that and what it heard. The first release uses up the records'
-// budget; all later messages are public functions of what was published and ask
-// nothing. Records of later cohorts are not released: the shared model stays that
-// of the first, and they serve the personal model only.
+// eq. 16 from that and what it heard. The release uses up the budget of the oldest
+// cohort that has one; all later messages are public functions of what was
+// published and ask nothing. There is no second release: records that come later
+// serve the personal model only.
 //
 // An agent without a release, because it has no records or its budget is used up,
 // passes the mean of its neighbours on (c_i = 0).
@@ -81,7 +81,7 @@ type propagation struct {
 
 	mechanism privacy.Mechanism // of the one release
 	clip      float64           // on its gradients
-	left      bool              // the release has not been made or refused
+	left      bool              // the release has not been made
 	asked     bool              // it is at the door
 	fit       *Fit              // nil before it
 
@@ -164,11 +164,12 @@ func (a *propagation) output(now time.Duration) Output {
 // releases reports whether the release can be made now.
 func (a *propagation) releases() bool { return a.left && a.training.active() && a.listened() }
 
-// query asks for the release of the first cohort's local fit.
+// query asks for the release of the local fit of the oldest cohort that has not
+// been refused.
 func (a *propagation) query() *Query {
-	first := &a.training.cohorts[0]
-	fit := a.task.localFit(first.slots, a.clip)
-	sum := a.mechanism.NewBounded(first.number, len(first.slots), fit)
+	oldest := a.training.oldest()
+	slots := oldest.slots[:min(len(oldest.slots), privacy.MaxSlots)]
+	sum := a.mechanism.NewBounded(oldest.number, len(slots), a.task.localFit(slots, a.clip))
 	return &Query{Round: a.round + 1, Mechanism: a.mechanism, Sums: []privacy.Sum{sum}}
 }
 
@@ -178,8 +179,9 @@ func (a *propagation) Released(now time.Duration, answer privacy.Answer) Output 
 	if !a.asked {
 		return a.output(now)
 	}
-	a.asked, a.left, a.fresh = false, false, true
+	a.asked = false
 	if answer.Exhausted() {
+		a.training.oldest().retired = true // a newer cohort may have a budget
 		return a.output(now)
 	}
 	scale := 1 / (2 * a.task.Propagation.Ridge * float64(answer.Slots))

@@ -164,6 +164,27 @@ func TestPropagationWithoutAReleasePassesOn(t *testing.T) {
 	}
 }
 
+// A cohort whose budget is gone, as all are after a restore, is passed over for
+// the next.
+func TestPropagationReleasesTheOldestCohortThatCanPay(t *testing.T) {
+	a := propagationAgent(t, nil)
+	if err := a.Records(append(testRecords(1, 1, 12), testRecords(2, 13, 6)...), nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []privacy.Cohort{1, 2} {
+		out := a.Tick(a.next)
+		if out.Ask == nil || out.Ask.Sums[0].Cohort() != want {
+			t.Fatalf("asks %+v, want cohort %d", out.Ask, want)
+		}
+		if out = a.Released(a.next, privacy.Answer{}); len(out.Send) > 0 {
+			t.Error("sends without a release")
+		}
+	}
+	if out := a.Tick(a.next); out.Ask != nil || out.Next != Never {
+		t.Error("asks again although no cohort can pay")
+	}
+}
+
 func TestPropagationWaitsForAListener(t *testing.T) {
 	a := propagationAgent(t, nil)
 	a.Neighbours(0, []Edge{{Peer: "b", Weight: 2}})
