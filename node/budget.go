@@ -17,8 +17,11 @@ type Budget struct {
 	Delta   float64 `json:"delta"`
 	// Unbounded says that something was or will be released without a guarantee, and
 	// Unprotected that the configuration says so now.
-	Unbounded   bool   `json:"unbounded"`
-	Unprotected bool   `json:"unprotected"`
+	Unbounded   bool `json:"unbounded"`
+	Unprotected bool `json:"unprotected"`
+	// Obfuscation: the learner hides gradients without a guarantee, which is
+	// obfuscation and not differential privacy.
+	Obfuscation bool   `json:"obfuscation"`
 	Bare        int    `json:"unprotected_releases"` // released without a guarantee so far
 	Noise       string `json:"noise"`
 	Accounting  string `json:"accounting"`
@@ -72,7 +75,9 @@ type BudgetSummary struct {
 	Spent     float64 `json:"spent"` // share of the budget, in [0, 1]
 	Left      int     `json:"left"`  // releases
 	Unbounded bool    `json:"unbounded"`
-	Planned   bool    `json:"planned"` // by a plan, which new records do not prolong
+	// Obfuscation is as in [Budget].
+	Obfuscation bool `json:"obfuscation"`
+	Planned     bool `json:"planned"` // by a plan, which new records do not prolong
 }
 
 // visibleTo and notCovered are true of every node.
@@ -96,7 +101,8 @@ func (n *Node) Budget(context.Context) (Budget, error) {
 	}
 	c := n.files.config
 	b := Budget{
-		Epsilon: c.Epsilon, Delta: c.guarantee().Delta, Unbounded: n.unbounded(), Unprotected: !c.protected(), Bare: n.ledger.Unprotected(),
+		Epsilon: c.Epsilon, Delta: c.guarantee().Delta, Unbounded: n.unbounded(), Unprotected: !c.protected(),
+		Obfuscation: obfuscated(n.files.task), Bare: n.ledger.Unprotected(),
 		Noise: c.Noise, Accounting: c.Accounting, Pace: c.Pace, Releases: c.Releases,
 		Cohorts: cohorts, Person: []PersonBudget{},
 		VisibleTo: visibleTo, NotCovered: notCovered(),
@@ -197,7 +203,7 @@ func (n *Node) done(cohorts []CohortBudget) bool {
 
 func (n *Node) summary(cohorts []CohortBudget) BudgetSummary {
 	c := n.files.config
-	s := BudgetSummary{Epsilon: c.Epsilon, Delta: c.guarantee().Delta, Left: c.Releases, Unbounded: n.unbounded(), Planned: c.protected() && c.planned()}
+	s := BudgetSummary{Epsilon: c.Epsilon, Delta: c.guarantee().Delta, Left: c.Releases, Unbounded: n.unbounded(), Obfuscation: obfuscated(n.files.task), Planned: c.protected() && c.planned()}
 	if len(cohorts) > 0 {
 		newest := cohorts[len(cohorts)-1]
 		s.Spent, s.Left = newest.Spent, newest.Left

@@ -37,12 +37,18 @@ give the address of one running node, as "p2pnode run" prints it, with
 			}
 			conf := node.DefaultConfig(t)
 			f.change(&conf, cmd.Flags().Changed)
-			if err := node.Init(o.dir, t, conf); err != nil {
+			if f.identity != "" {
+				err = node.InitAs(o.dir, t, conf, f.identity)
+			} else {
+				err = node.Init(o.dir, t, conf)
+			}
+			if err != nil {
 				return err
 			}
 			made := newDirectory{
 				Dir: o.dir, Task: t.Name, Network: node.NetworkName(t), Columns: node.Columns(t),
 				Epsilon: conf.Epsilon, Delta: conf.Delta, Releases: conf.Releases, Protected: conf.Unprotected == "",
+				Obfuscation: t.Learner == "polar" && !t.Polar.Private,
 			}
 			return show(cmd, o, made, newDirectory.String)
 		},
@@ -67,6 +73,7 @@ type initFlags struct {
 	batch     int
 	noMDNS    bool
 	consent   string
+	identity  string
 }
 
 func (f *initFlags) register(c *cobra.Command) {
@@ -84,6 +91,7 @@ func (f *initFlags) register(c *cobra.Command) {
 	flags.StringVar(&f.pace, "pace", "", "uniform (default), growing (later releases cost more) or one-shot")
 	flags.IntVar(&f.batch, "batch", 0, "of every 100 records, how many take part in a release; with a plan only (default all)")
 	flags.BoolVar(&f.noMDNS, "no-mdns", false, "do not look for nodes on the local network")
+	flags.StringVar(&f.identity, "identity", "", "file with the identity to use, from: p2pnode identity (default a new one)")
 	flags.StringVar(&f.consent, "unprotected", "", fmt.Sprintf("give up privacy: write %q", node.Consent))
 }
 
@@ -163,12 +171,17 @@ type newDirectory struct {
 	Delta     float64  `json:"delta"`
 	Releases  int      `json:"releases"`
 	Protected bool     `json:"protected"`
+	// Obfuscation: what is sent is obfuscated, which is not differential privacy.
+	Obfuscation bool `json:"obfuscation"`
 }
 
 // String implements [fmt.Stringer].
 func (d newDirectory) String() string {
 	guarantee := "Its models will be sent WITHOUT any privacy guarantee."
-	if d.Protected {
+	switch {
+	case d.Obfuscation:
+		guarantee = "Its gradients will be sent with " + obfuscation + ": WITHOUT any privacy guarantee."
+	case d.Protected:
 		guarantee = fmt.Sprintf("Each record is protected with epsilon %v, delta %v, over at most %d %s.",
 			d.Epsilon, d.Delta, d.Releases, plural(d.Releases, "release", "releases"))
 	}

@@ -32,6 +32,7 @@ func statusText(s node.Status) string {
 	rows := [][]any{
 		{"node", s.Peer},
 		{"task", fmt.Sprintf("%s (network %s)", s.Task, s.Network)},
+		{"learner", learnerLine(s)},
 		{"daemon", running},
 	}
 	for _, a := range s.Addrs {
@@ -40,7 +41,7 @@ func statusText(s node.Status) string {
 	rows = append(rows,
 		[]any{"records", recordsLine(s)},
 		[]any{"neighbours", fmt.Sprintf("%d; %d listening now, %d heard", s.Neighbours, s.Listening, s.Heard)},
-		[]any{"round", s.Round},
+		[]any{"round", roundLine(s)},
 		[]any{"privacy", privacyLine(s.Privacy)})
 	if s.Done {
 		done := "the budget of these records is used up; import new ones and they begin a new cohort with a budget of its own"
@@ -55,6 +56,31 @@ func statusText(s node.Status) string {
 		[]any{"model", modelLine(s.Personal)})...)
 }
 
+// obfuscation is what every label of the learner polar without noise says.
+const obfuscation = "obfuscation, not differential privacy"
+
+func learnerLine(s node.Status) string {
+	if s.Privacy.Obfuscation {
+		return s.Learner + " (" + obfuscation + ")"
+	}
+	return s.Learner
+}
+
+func roundLine(s node.Status) string {
+	r := s.Rounds
+	if r == nil {
+		return fmt.Sprint(s.Round)
+	}
+	text := fmt.Sprint(s.Round)
+	if r.Last > 0 {
+		text += fmt.Sprintf(" of %d", r.Last)
+	}
+	if r.Ended {
+		text += ", the run is over"
+	}
+	return fmt.Sprintf("%s; %d edges dropped from rounds, %d asymmetric", text, r.Dropped, r.Asymmetric)
+}
+
 func recordsLine(s node.Status) string {
 	if s.Records == 0 {
 		return "none (add some with: p2pnode data import FILE.csv)"
@@ -63,7 +89,10 @@ func recordsLine(s node.Status) string {
 }
 
 func privacyLine(b node.BudgetSummary) string {
-	if b.Unbounded {
+	switch {
+	case b.Obfuscation:
+		return "UNBOUNDED: gradients are sent with " + obfuscation
+	case b.Unbounded:
 		return "UNBOUNDED: models were or will be sent without a guarantee"
 	}
 	return fmt.Sprintf("epsilon %v, delta %v guaranteed; %.0f %% of the budget spent, %d releases left",

@@ -100,6 +100,20 @@ func TestTexts(t *testing.T) {
 	report := node.ImportReport{Records: 3, Bad: 2, Lines: []node.BadLine{{Line: 7, Reason: "wrong number of fields"}}}
 	for _, c := range []textCase{
 		{statusText(node.Status{}), []string{"not running (start it with: p2pnode run)", "none (add some with:", "nothing to compare yet"}, "done"},
+		{
+			statusText(node.Status{Learner: "diffusion", Round: 7, Rounds: &node.Rounds{Last: 7, Ended: true, Dropped: 3, Asymmetric: 1}}),
+			[]string{"learner     diffusion", "7 of 7, the run is over; 3 edges dropped from rounds, 1 asymmetric"}, "obfuscation",
+		},
+		{statusText(node.Status{Round: 7, Rounds: &node.Rounds{}}), []string{"7; 0 edges dropped"}, "over"},
+		{
+			statusText(node.Status{Learner: "polar", Privacy: node.BudgetSummary{Unbounded: true, Obfuscation: true}}),
+			[]string{"polar (obfuscation, not differential privacy)", "UNBOUNDED: gradients are sent with obfuscation, not differential privacy"}, "models were",
+		},
+		{
+			budgetText(node.Budget{Unbounded: true, Unprotected: true, Obfuscation: true, Bare: 2}),
+			[]string{"NO GUARANTEE", "hidden by obfuscation, not differential privacy. 2 gradients were", "polar.private"}, "remove that key",
+		},
+		{newDirectory{Task: "t", Obfuscation: true}.String(), []string{"obfuscation, not differential privacy: WITHOUT any privacy guarantee"}, "protected"},
 		{statusText(node.Status{Done: true}), []string{"import new ones and they begin a new cohort"}, ""},
 		{
 			statusText(node.Status{Running: true, Addrs: []string{"/ip4/192.0.2.7/tcp/1"}, Records: 10, HeldOut: 2, Neighbours: 3, Listening: 2, Heard: 1}),
