@@ -63,15 +63,21 @@ func startGraph(t *testing.T, g graph, task *learner.Task, change func(*Config))
 		w.stops[i] = start(t, n)
 	}
 	w.introduce(t)
+	w.listen(t)
+	return w
+}
+
+// listen waits until each node listens to its neighbours and has no others.
+func (w *graphNetwork) listen(t *testing.T) {
+	t.Helper()
 	eventually(t, "the edges of the graph", func() bool {
 		for i, n := range w.nodes {
-			if s := status(t, n); s.Listening != len(g[i]) || s.Neighbours != len(g[i]) {
+			if s := status(t, n); s.Listening != len(w.graph[i]) || s.Neighbours != len(w.graph[i]) {
 				return false
 			}
 		}
 		return true
 	})
-	return w
 }
 
 // introduce tells the nodes each other's addresses, as discovery would.

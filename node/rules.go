@@ -57,13 +57,14 @@ func isServer(t *learner.Task, id learner.ID) bool {
 	return slices.Contains(t.Polar.Servers, string(id))
 }
 
-// gradientRadius bounds an obfuscated gradient W g + d (BUC of Gade and Vaidya).
-// Noise inside it has no bound.
+// gradientRadius bounds an obfuscated gradient W g + d (BUC of Gade and Vaidya), g
+// with the regulariser's share at a model in the ball. Noise inside it has no bound.
 func gradientRadius(t *learner.Task) float64 {
 	if t.Polar.Private {
 		return math.Inf(1)
 	}
-	return t.Polar.Bound*max(t.Clip, t.GradientBound()) + t.Polar.Additive
+	gradient := max(t.Clip, t.GradientBound()) + 2*t.Lambda*t.Radius
+	return t.Polar.Bound*gradient + t.Polar.Additive
 }
 
 // inRounds reports whether the agents of a task wait for each other's rounds.

@@ -53,7 +53,7 @@ func TestRulesFollowFromTheTask(t *testing.T) {
 			t.Errorf("kind %d: from a server %v, from a client %v", kind, r[kind].From("s2"), r[kind].From("client"))
 		}
 	}
-	want := 2*max(task.Clip, task.GradientBound()) + 0.5
+	want := 2*(max(task.Clip, task.GradientBound())+2*task.Lambda*task.Radius) + 0.5
 	if got := r[learner.KindGradient].Radius; got != want {
 		t.Errorf("gradients lie in a ball of radius %v, want %v", got, want)
 	}

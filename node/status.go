@@ -65,9 +65,3 @@ type Peer struct {
 	Listening bool    `json:"listening"`
 	Round     uint64  `json:"round"` // newest round heard of it
 }
-
-// Prediction is the personal model's answer, and the lone model's beside it.
-type Prediction struct {
-	Value float64 `json:"value"`
-	Alone float64 `json:"alone"`
-}
