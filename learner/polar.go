@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"gonum.org/v1/gonum/floats"
+
 	"p2pnode/privacy"
 )
 
@@ -61,6 +63,7 @@ const (
 	// maxStep bounds the steps of a run. Rounds of a restored directory lie far
 	// above it, and nobody should follow a server there.
 	maxStep = 1 << 40
+	largest = 1e150 // of the numbers in a message
 )
 
 // polar checks the keys of learner polar.
@@ -121,7 +124,8 @@ func newPolar(c Config) (Agent, error) {
 	return newPolarClient(c)
 }
 
-// checkVector is what every vector that arrives must satisfy.
+// checkVector is what every vector that arrives must satisfy: its numbers are so
+// far from overflow that no sum of them is.
 func checkVector(m *Message, dimension int) bool {
-	return len(m.Real) == dimension && finite(m.Real) && m.Round >= 1 && m.Round <= maxStep
+	return len(m.Real) == dimension && finite(m.Real) && floats.Norm(m.Real, math.Inf(1)) <= largest && m.Round >= 1 && m.Round <= maxStep
 }

@@ -178,10 +178,10 @@ func TestPolarIsDeltaTimesSlower(t *testing.T) {
 
 func TestPolarReplays(t *testing.T) {
 	n := newPolarNetwork(t)
-	n.task.Rounds.Count = 40
+	n.task.Rounds.Count, n.task.Rounds.Seconds = 40, 0.5
 	for _, update := range []string{"minimum-wait", "client-averaged", "basic"} {
 		n.task.Polar.Update = update
-		result := n.run(t, func(c *sim.Config) { c.Trace = true })
+		result := n.run(t, func(c *sim.Config) { c.Trace, c.Loss = true, 0.02 })
 		for i, p := range n.participants {
 			fresh, err := learner.New(learner.Config{
 				Self: p.ID, Task: n.task, Policy: p.Policy, WakeMean: 1,

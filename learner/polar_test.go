@@ -7,6 +7,9 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
+
+	"gonum.org/v1/gonum/floats"
 
 	"p2pnode/privacy"
 )
@@ -122,5 +125,57 @@ func TestPolarAgentsRefuse(t *testing.T) {
 	}
 	if err := server.Records([]Record{{Seq: 1, X: []float64{1, 1}}}, nil); err != nil {
 		t.Errorf("a server does not ignore records: %v", err)
+	}
+}
+
+// Whatever well-formed nonsense arrives, a server's models are finite and in the
+// box, its rounds increase, and the trace replays.
+func TestServerSurvivesNonsense(t *testing.T) {
+	for seed := range uint64(50) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		task := polarTask()
+		agent := &Recorder{Agent: must(New(polarConfig(task, "s1")))}
+		var last uint64
+		see := func(out Output) {
+			for _, m := range out.Send {
+				if m.Kind != KindModel {
+					continue
+				}
+				if m.Round <= last || !finite(m.Real) || floats.Norm(m.Real, math.Inf(1)) > task.Polar.Box*(1+1e-12) {
+					t.Fatalf("seed %d: model %v of round %d after %d", seed, m.Real, m.Round, last)
+				}
+				last = m.Round
+			}
+		}
+		now := time.Duration(0)
+		for range 400 {
+			now += time.Duration(r.IntN(int(time.Second / 2)))
+			m := Message{
+				From: []ID{"s2", "s3", "h", "k"}[r.IntN(4)], Kind: Kind(1 + r.IntN(5)),
+				Round: max(1, last+uint64(r.IntN(5))) - uint64(r.IntN(2)), Attempt: uint32(r.IntN(3)),
+				Real: []float64{r.Float64(), r.Float64()},
+			}
+			switch m.Kind {
+			case KindMask, KindMasked:
+				m.Round, m.Real, m.Ring = max(1, task.Polar.window(m.Round)), nil, []uint64{r.Uint64N(9) << 40, r.Uint64N(9)}
+			case KindGradient:
+				floats.Scale(math.Pow(10, 150*r.Float64())*float64(1-2*r.IntN(2)), m.Real)
+			}
+			switch r.IntN(8) {
+			case 0:
+				see(agent.Neighbours(now, liveEdges("h", "k", "s2")[r.IntN(3):]))
+			case 1:
+				see(agent.Tick(now))
+			default:
+				out, _ := agent.Receive(now, m)
+				see(out)
+			}
+		}
+		if last < 3 {
+			t.Errorf("seed %d: the server came to round %d only", seed, last)
+		}
+		if got := Replay(must(New(polarConfig(task, "s1"))), agent.Trace); !reflect.DeepEqual(got, agent.State()) {
+			t.Errorf("seed %d: replayed to another state", seed)
+		}
 	}
 }
