@@ -87,11 +87,24 @@ type admmLink struct {
 // slice's content at both ends, the dual is each end's own.
 type admmVariable struct{ z, dual []float64 }
 
-func (c ADMM) start() (*admm, error) {
-	n, p := len(c.Edges), c.Task.Dimension()
+func (c ADMM) check() error {
+	n := len(c.Edges)
 	if len(c.Records) != n || c.Start != nil && len(c.Start) != n || !(c.Rho > 0) {
-		return nil, errors.New("sim: ADMM needs records, edges and a start for the same agents, and a positive Rho")
+		return errors.New("sim: ADMM needs records, edges and a start for the same agents, and a positive Rho")
 	}
+	for i, model := range c.Start {
+		if p := c.Task.Dimension(); len(model) != p {
+			return fmt.Errorf("sim: ADMM: the start of agent %d has %d parameters, the task has %d", i, len(model), p)
+		}
+	}
+	return nil
+}
+
+func (c ADMM) start() (*admm, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	n, p := len(c.Edges), c.Task.Dimension()
 	g := &admm{agents: make([]admmAgent, n), rho: c.Rho}
 	index := map[learner.ID]int{}
 	for i := range n {

@@ -176,6 +176,7 @@ func TestADMMRefuses(t *testing.T) {
 		"no rho":             func(c *ADMM) { c.Rho = 0 },
 		"too few records":    func(c *ADMM) { c.Records = c.Records[1:] },
 		"too few starts":     func(c *ADMM) { c.Start = make([][]float64, 3) },
+		"short starts":       func(c *ADMM) { c.Start = make([][]float64, 12) },
 		"nobody's record":    func(c *ADMM) { c.Records[2] = nil },
 		"no neighbour":       func(c *ADMM) { c.Edges[3] = nil },
 		"a stranger":         func(c *ADMM) { c.Edges[3][0].Peer = "x" },

@@ -14,6 +14,7 @@ import (
 // nothing, its timer does not ring, and its neighbours see a dead edge. When it
 // comes back, both ends of each edge serve the other their newest broadcast. A
 // From of 0 lets it join late; a To after [Config.Until] lets it leave for good.
+// The absences of one participant must not overlap.
 type Away struct {
 	Who      int // index in Config.Participants
 	From, To time.Duration
