@@ -46,6 +46,12 @@ func (t *Task) parseTarget(text string) (float64, error) {
 	return 0, fmt.Errorf("%v is neither 1 nor -1 (or 0)", v)
 }
 
+// Fits reports whether a record could have come from Encode: [Task.Width] finite
+// coordinates and a finite label, the number of a class if there are classes.
+func (t *Task) Fits(r *Record) bool {
+	return len(r.X) == t.Width() && finite(r.X) && t.admits(r.Y)
+}
+
 // admits reports whether y can be a record's label: finite, and a class if there
 // are classes.
 func (t *Task) admits(y float64) bool {
