@@ -33,18 +33,15 @@ type slot struct {
 // check refuses records that could not have come from the task, before
 // anything is changed.
 func (t *training) check(task *Task, add []Record) error {
-	last, width := t.last, task.Width()
+	last := t.last
 	for i := range add {
 		r := &add[i]
 		if r.Seq <= last {
 			return fmt.Errorf("learner: record %d comes after record %d; add records in order of arrival", r.Seq, last)
 		}
 		last = r.Seq
-		if r.X != nil && len(r.X) != width {
-			return fmt.Errorf("learner: record %d has %d coordinates, the task has %d; encode it with the task", r.Seq, len(r.X), width)
-		}
-		if !finite(r.X) || !task.admits(r.Y) {
-			return fmt.Errorf("learner: record %d has a value that is not finite, or no class of the task; encode it with the task", r.Seq)
+		if r.X != nil && !task.Fits(r) {
+			return fmt.Errorf("learner: record %d does not fit the task, which has %d coordinates; encode it with the task", r.Seq, task.Width())
 		}
 	}
 	return nil

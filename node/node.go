@@ -10,14 +10,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/metrics"
 	"github.com/libp2p/go-libp2p/core/peer"
-	"gonum.org/v1/gonum/floats"
 
 	"p2pnode/learner"
 	"p2pnode/privacy"

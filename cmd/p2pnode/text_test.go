@@ -132,6 +132,10 @@ func TestTexts(t *testing.T) {
 		{peersText([]node.Peer{{ID: "12D3", Weight: 0.5, Connected: true, Round: 4}}), []string{"12D3  0.500   yes        no         4"}, ""},
 		{reportText(report), []string{"line 7: wrong number of fields\nand 1 more bad lines\nImported 3 records, 2 bad lines."}, ""},
 		{predictionText(node.Prediction{Value: 3.5, Alone: 3.25}), []string{"3.500 (alone: 3.250)"}, ""},
+		{
+			predictionText(node.Prediction{Class: "red", Value: 0.75, AloneClass: "deep blue", Alone: 0.5}),
+			[]string{"red, probability 0.750 (alone: deep blue, 0.500)"}, "",
+		},
 	} {
 		c.check(t)
 	}
