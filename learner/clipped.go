@@ -46,11 +46,6 @@ func (c *cohort) clippedMean(dst []float64, l loss, theta []float64, clip float6
 	}
 }
 
-// whole checks what learners that release whole vectors rest on.
-func (c *checker) whole(t *Task) {
-	c.check(t.staysConvex(t.Clip), "clip", "must be at least %.4g, the longest gradient, where whole vectors are released: shortened gradients of several classes are those of no convex function", t.GradientBound())
-}
-
 // recordClip is the bound on one record's gradient in whole-vector releases: that
 // of the task, or for an unprotected one that of its mechanism.
 func (t *Task) recordClip(m privacy.Mechanism) float64 {

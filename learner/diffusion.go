@@ -25,7 +25,6 @@ func (c *checker) diffusion(t *Task) {
 	if t.Diffusion.Noise == "iid" || len(c.faults) > 0 {
 		return
 	}
-	c.whole(t)
 	most := 2 / t.curvature(1)
 	c.check(t.Rounds.Step <= most, "rounds.step", "must be at most %.4g with diffusion.noise %q: beyond, a step brings two private states no nearer and their sensitivity has no bound", most, t.Diffusion.Noise)
 }

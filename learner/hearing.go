@@ -15,7 +15,7 @@ func (r *rounds) Receive(now time.Duration, m Message) (Output, error) {
 	var err error
 	switch m.Kind {
 	case KindModel:
-		answer, err = r.hearModel(l, &m)
+		answer, err = r.hearModel(now, l, &m)
 	case KindAck:
 		err = r.hearAck(l, &m)
 	default:
@@ -29,7 +29,7 @@ func (r *rounds) Receive(now time.Duration, m Message) (Output, error) {
 
 // hearModel keeps a model of this round or of a later one, and returns the
 // acknowledgement of one of this round.
-func (r *rounds) hearModel(l *letters, m *Message) ([]Message, error) {
+func (r *rounds) hearModel(now time.Duration, l *letters, m *Message) ([]Message, error) {
 	switch {
 	case len(m.Real) != len(r.model) || !finite(m.Real) || m.Degree < 1,
 		!(m.NoiseStd >= 0) || math.IsInf(m.NoiseStd, 0),
@@ -42,6 +42,11 @@ func (r *rounds) hearModel(l *letters, m *Message) ([]Message, error) {
 	case m.Round > r.round && (l.next == nil || m.Round > l.next.Round):
 		l.next = m
 		r.remember(m)
+		if r.collecting {
+			// It waits for this agent in the next round, and must hear it before
+			// its own deadline, or the two would miss each other for ever.
+			r.deadline = min(r.deadline, now+r.seconds()/2)
+		}
 		return nil, nil
 	}
 	return nil, ErrStale

@@ -26,9 +26,6 @@ func (c *checker) km(t *Task) {
 	c.check(k.Relaxation > 0 && k.Relaxation <= 1, "km.relaxation", "must be above 0 and at most 1")
 	c.atLeastZero("km.l1", k.L1)
 	c.atLeastZero("km.l2", k.L2)
-	if k.Operator == "douglas-rachford" && len(c.faults) == 0 {
-		c.whole(t)
-	}
 	c.check(k.Operator != "gradient" || k.L1 == 0 && k.L2 == 0, "km.operator", "gradient takes no km.l1 and km.l2; choose proximal, or lambda for a ridge")
 }
 

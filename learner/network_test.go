@@ -175,7 +175,7 @@ func (n *network) operator(k int, x []float64) []float64 {
 	}
 	// The prox of g f by plain gradient descent, far longer than needed.
 	u := append([]float64(nil), x...)
-	for range 120 {
+	for range 45 {
 		d := n.gradient(k, u)
 		floats.Scale(g, d)
 		floats.Add(d, u)

@@ -11,8 +11,8 @@ import (
 // Rounds holds what the learners in rounds agree on (diffusion, km, polar).
 type Rounds struct {
 	Count int `toml:"count"` // rounds in all; 0: as long as there is budget
-	// Seconds is when a round ends at the latest; it ends at once when all
-	// neighbours were heard. A node that starts, or was cut off, listens for a tenth
+	// Seconds is when a round ends at the latest, and half of that after a neighbour
+	// went on to the next; it ends at once when all neighbours were heard. A node that starts, or was cut off, listens for a tenth
 	// of that before it begins a round that nobody else has begun.
 	Seconds float64 `toml:"seconds"`
 	Step    float64 `toml:"step"` // the step size: mu of diffusion, g of km, a_0 of polar
@@ -67,7 +67,8 @@ type mix struct {
 // over a network that loses and delays. In round k an agent releases, broadcasts
 // its model with the round and its degree, and acknowledges to each neighbour the
 // model it heard from it. The round ends when all live neighbours were heard and
-// have acknowledged, or at a public deadline. An edge counts in a round if both
+// have acknowledged, or at a public deadline, which is nearer once a neighbour has
+// gone on: so agents that lost step catch up with the others. An edge counts in a round if both
 // happened: so the ends of an edge that lost a message mostly agree that it is
 // out. Not always, since the acknowledgement itself may be lost, and no number of
 // further ones could mend that (it is the two generals' problem): each
