@@ -178,12 +178,12 @@ func (q *joint) minimise() []float64 {
 	value, norm := q.value(models), math.Inf(1)
 	for range 100 {
 		q.gradient(gradient, models)
-		if now := floats.Norm(gradient, 2); now < norm/2 {
-			norm = now
-		} else {
+		direction := q.solve(models, gradient)
+		now := floats.Norm(gradient, 2)
+		if now >= norm/2 && floats.Dot(gradient, direction) <= 1e-9*(1+value) {
 			break // rounding is all that is left
 		}
-		direction := q.solve(models, gradient)
+		norm = now
 		for scale := 1.0; scale > 1e-9; scale /= 2 {
 			floats.AddScaledTo(trial, models, -scale, direction)
 			if next := q.value(trial); next <= value*(1+1e-12) {
