@@ -61,7 +61,7 @@ const (
 	maxServers = 64
 	maxWindow  = 1 << 16
 	// maxStep bounds the steps of a run. Rounds of a restored directory lie far
-	// above it, and nobody should follow a server there.
+	// above it, and no server should follow another there.
 	maxStep = 1 << 40
 	largest = 1e150 // of the numbers in a message
 )

@@ -166,7 +166,9 @@ func (p *polarClient) listened() bool {
 func (p *polarClient) next(now time.Duration) *question {
 	if p.task.Polar.Update == "basic" {
 		for j := range p.servers {
-			if s := &p.servers[j]; s.heard.Round > s.answered && p.wanted(s.heard.Round) {
+			s := &p.servers[j]
+			past := p.task.Polar.window(s.heard.Round) < p.window // its weights are gone
+			if s.heard.Round > s.answered && !past && p.wanted(s.heard.Round) {
 				return &question{step: s.heard.Round, at: s.heard.Model, to: []int{j}}
 			}
 		}

@@ -251,3 +251,21 @@ func TestObfuscationIsPostProcessing(t *testing.T) {
 		t.Errorf("other records, one answer: %v and %v", sent[0], sent[1])
 	}
 }
+
+// A model of the window before comes late: its weights are gone, and new ones would
+// spoil the sums of both windows.
+func TestClientLeavesPastWindows(t *testing.T) {
+	task := polarTask()
+	task.Polar.Update = "basic"
+	c := testClient(t, task, nil)
+	if len(hear(t, c, 0, model("s1", 3, 1, 1))) != 1 {
+		t.Fatal("no answer")
+	}
+	weights := c.weights
+	if len(hear(t, c, 0, model("s2", 2, 1, 1))) != 0 {
+		t.Error("answered a step of the window before")
+	}
+	if len(hear(t, c, 0, model("s2", 3, 1, 1))) != 1 || !reflect.DeepEqual(weights, c.weights) {
+		t.Error("the weights changed within a window")
+	}
+}

@@ -29,7 +29,7 @@ func newPolarServer(c Config) (Agent, error) {
 	}
 	if s := c.Resume; s != nil {
 		if s.Round > maxStep {
-			return nil, fmt.Errorf("learner: a server cannot go on from round %d of a restored directory; begin it with an empty one, it learns the model from the other servers", s.Round)
+			return nil, fmt.Errorf("learner: a server cannot go on from round %d of a restored directory, because its rounds count the steps of all servers; make a task that names another server", s.Round)
 		}
 		p.step = s.Round
 		copy(p.model, s.Model)
@@ -53,6 +53,7 @@ type polarServer struct {
 	model    []float64 // as broadcast
 	agreeing *masking  // the consensus after that step; nil: none
 	ahead    *Message  // newest model of a server that finished a consensus this one did not
+	silent   int       // steps in a row for which nothing came
 	deadline time.Duration
 }
 
@@ -67,6 +68,10 @@ type polarPeer struct {
 // maxAhead is how many steps ahead of its own a server keeps gradients for: in
 // minimum-wait clients follow the fastest server.
 const maxAhead = 16
+
+// maxSilence is how many times a server doubles its deadline while no client
+// answers. It goes on at all because the last model may have been lost.
+const maxSilence = 6
 
 func (p *polarServer) client(id ID) (*polarPeer, bool) {
 	i, found := slices.BinarySearchFunc(p.clients, id, func(c polarPeer, id ID) int { return cmp.Compare(c.id, id) })
@@ -207,7 +212,7 @@ func (p *polarServer) advance(now time.Duration) []Message {
 // publish makes model the one of a step, and forgets what is older.
 func (p *polarServer) publish(now time.Duration, step uint64, model []float64) []Message {
 	p.step, p.model, p.agreeing, p.ahead = step, slices.Clone(model), nil, nil
-	p.deadline = p.after(now)
+	p.deadline = now + seconds(p.task.Rounds.Seconds)<<min(p.silent, maxSilence)
 	for i := range p.clients {
 		for s := range p.clients[i].gradients {
 			if s < step {
@@ -253,6 +258,10 @@ func (p *polarServer) descend(now time.Duration) []Message {
 	for k := range next {
 		next[k] = min(max(next[k], -constants.Box), constants.Box)
 	}
+	p.silent++
+	if !missed {
+		p.silent = 0
+	}
 	if missed && slices.ContainsFunc(p.others, func(o otherServer) bool { return o.mask.Round == window }) {
 		p.step, ended = window*uint64(constants.Delta), true
 	}
@@ -268,8 +277,10 @@ func (p *polarServer) Released(time.Duration, privacy.Answer) Output {
 	return p.output(nil)
 }
 
-// State implements [Agent]: the newest model broadcast. A server that goes on from
-// it in a consensus has lost its last step, which is less than a mask kept.
+// State implements [Agent]: the newest model broadcast, and no masks. A server that
+// was killed in a consensus goes on without its last step. If the others finished
+// it before, one of them broadcasts the result, and the server takes that: its two
+// states are not both in a sum unless that is lost too.
 func (p *polarServer) State() State {
 	return State{Round: p.step, Model: slices.Clone(p.model)}
 }

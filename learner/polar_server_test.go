@@ -132,3 +132,23 @@ func TestServerEnds(t *testing.T) {
 	}
 	n.wantAgreed(3, -1, -1)
 }
+
+// While no client answers the deadline doubles; the first answer makes it what it
+// was.
+func TestServerSlowsDownInSilence(t *testing.T) {
+	task := polarTask()
+	task.Polar.Delta = 100
+	s := must(New(polarConfig(task, "s1"))).(*polarServer)
+	now := s.Neighbours(0, liveEdges("h")).Next
+	for _, wait := range []time.Duration{1, 2, 4, 8, 16, 32, 64, 64, 64} {
+		out := s.Tick(now)
+		if len(out.Send) != 1 || out.Next != now+wait*time.Second {
+			t.Fatalf("%d models and a deadline of %v, want %v", len(out.Send), out.Next-now, wait*time.Second)
+		}
+		now = out.Next
+	}
+	out, err := s.Receive(now-1, Message{From: "h", Kind: KindGradient, Round: s.step, Real: []float64{1, 1}})
+	if err != nil || len(out.Send) != 1 || out.Next != now-1+time.Second {
+		t.Errorf("after an answer %d models and a deadline of %v: %v", len(out.Send), out.Next-now, err)
+	}
+}
