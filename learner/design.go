@@ -16,7 +16,7 @@ func (t *Task) Design(d privacy.Design) privacy.Design {
 	case t.Learner == "propagation":
 		d.Carried = t.fitSensitivity(d.Noise)
 	case t.Learner == "diffusion" && t.Diffusion.Noise != "iid":
-		d.Carried = t.stateSensitivity(d.Noise)
+		d.Carried = t.StateSensitivity(d.Noise, 0)
 	case t.Learner == "km" && t.KM.Operator == "douglas-rachford":
 		d.Carried = t.proxSensitivity(d.Noise)
 	}

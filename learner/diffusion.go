@@ -25,8 +25,8 @@ func (c *checker) diffusion(t *Task) {
 	if t.Diffusion.Noise == "iid" || len(c.faults) > 0 {
 		return
 	}
-	most := 2 / t.curvature(1)
-	c.check(t.Rounds.Step <= most, "rounds.step", "must be at most %.4g with diffusion.noise %q: beyond, a step brings two private states no nearer and their sensitivity has no bound", most, t.Diffusion.Noise)
+	most := 2 / t.loss().smoothness(t.FeatureNorm())
+	c.check(t.Rounds.Step <= most, "rounds.step", "must be at most %.4g with diffusion.noise %q: beyond, each step brings two private states further apart, and their sensitivity grows without bound", most, t.Diffusion.Noise)
 }
 
 // diffusion is the agent of Task.Learner "diffusion": adapt, then combine

@@ -22,7 +22,7 @@ func roundsTask(name, loss string) *learner.Task {
 	t := learner.Linear()
 	t.Features = t.Features[:3]
 	t.Learner, t.Loss, t.Lambda = name, loss, 0.5
-	t.Graph = learner.Graph{Rule: "random", Degree: 10}
+	t.Graph = learner.Graph{Rule: "random", Degree: 4}
 	t.Rounds = learner.Rounds{Count: 40, Seconds: 10, Step: 0.6}
 	if loss == "squared" {
 		t.Target.Min, t.Target.Max = -5, 5

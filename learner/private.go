@@ -16,18 +16,17 @@ import (
 // Let w and w' be the states of two worlds that differ in one record and have the
 // same transcript, at most D apart in l2.
 //
-//   - A step brings them no further apart: the clipped gradients are those of a
-//     convex function with a smoothness of at most L (clippedGradient), lambda
-//     ||w||^2 adds 2 lambda, and w - mu grad is nonexpansive for mu <=
-//     2/(L + 2 lambda), which the task is checked for. With mu <= 2/(L + 4 lambda)
-//     it even contracts by 1 - 2 mu lambda (Nesterov's theorem 2.1.12).
+//   - The clipped gradients are those of a convex function with a smoothness of at
+//     most L (clippedGradient), and lambda ||w||^2 adds 2 lambda: so a step multiplies
+//     the distance by at most q = max(|1 - 2 mu lambda|, |1 - mu (L + 2 lambda)|)
+//     (Nesterov, theorem 2.1.12), which is at most 1 for mu <= 2/(L + 2 lambda).
 //   - The record itself moves the mean of m gradients by at most 2 C/m.
 //   - Given the released psi, v = psi - phi, so w = (a_kk - a_kk c) phi + public
 //     things: of the distance the share r = a_kk |1-c| is left, and projecting on
 //     the ball takes none away.
 //
-// Hence D_i = r D_{i-1} + 2 mu C/m for phi: [privacy.CarriedSensitivity], with the
-// true r of each round. What is released is m phi; see releaseScale.
+// Hence D_i = q r D_{i-1} + 2 mu C/m for phi: [privacy.CarriedSensitivity], with the
+// true q and r of each round. What is released is m phi; see releaseScale.
 //
 // With one cohort at a time, what is carried is one cohort's secret only, and it
 // pays for every release that has some of it.
@@ -67,11 +66,7 @@ func (d *diffusion) wholeQuery(planned privacy.Mechanism) *Query {
 func (d *diffusion) adapt(c *cohort, planned privacy.Mechanism) *Query {
 	s, mu, m := &d.private, d.task.Rounds.Step, len(c.slots)
 	clip, lambda := d.task.recordClip(planned), d.task.regularisation(m)
-	keep := 1.0
-	if mu*(d.task.curvature(m)+2*lambda) <= 2 {
-		keep -= 2 * mu * lambda
-	}
-	s.phiApart = keep*s.apart + 2*mu*clip/float64(m) + d.task.rounding(m, mu*clip)
+	s.phiApart = d.task.contraction(m)*s.apart + 2*mu*clip/float64(m) + d.task.rounding(m, mu*clip)
 	distance := inNorm(planned.Noise(), s.phiApart*releaseScale(planned, m), len(s.w))
 	var ok bool
 	if d.asking, ok = covering(d.policy, planned, distance, len(s.w)); !ok {
@@ -111,11 +106,28 @@ func (s *privateState) combine(m mix, share, radius float64) {
 	s.phi, s.noise = nil, nil
 }
 
-// stateSensitivity is that of the schedule, for m phi: r is at most 1, so this is
-// the graph-homomorphic line of [privacy.CarriedSensitivity] for both schemes.
-// Noise on transmissions only carries less, and how much depends on the degrees of
-// the day: a filter charges what it was, and its budget lasts longer.
-func (t *Task) stateSensitivity(law privacy.Noise) privacy.CarriedSensitivity {
+// StateSensitivity is what a schedule assumes that learner "diffusion" carries with
+// the noise "transmit-only" or "graph-homomorphic", for releases of slots records or,
+// at 0, of a number that is not known yet. Distances are in the norm of the law.
+//
+// It is a forecast that no guarantee rests on: a filter charges what was really
+// carried, and under a plan an agent that carries more lets it go. For r it takes 1
+// in the graph-homomorphic scheme, and in the other twice the own weight among
+// neighbours of one degree, which leaves room for rounds with edges left out.
+func (t *Task) StateSensitivity(law privacy.Noise, slots int) privacy.CarriedSensitivity {
+	keep := 1.0
+	if slots > 0 {
+		keep = min(1, t.contraction(slots))
+	}
+	if t.Diffusion.Noise == "transmit-only" {
+		keep *= min(1, 2/float64(1+t.Graph.Degree))
+	}
 	step := 2 * t.Rounds.Step * t.Clip * (1 + plannedRounding)
-	return privacy.CarriedSensitivity{Keep: 1, Step: inNorm(law, step, t.Dimension())}
+	return privacy.CarriedSensitivity{Keep: keep, Step: inNorm(law, step, t.Dimension())}
+}
+
+// contraction is q for m records.
+func (t *Task) contraction(m int) float64 {
+	mu := t.Rounds.Step
+	return max(math.Abs(1-2*mu*t.regularisation(m)), math.Abs(1-mu*t.curvature(m)))
 }

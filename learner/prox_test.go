@@ -208,7 +208,7 @@ func TestKMAndDiffusionRefuse(t *testing.T) {
 		"km":                diffusion(func(t *Task) { t.KM.L1 = 1 }),
 		"diffusion":         km(func(t *Task) { t.Diffusion.Noise = "iid" }),
 		"diffusion.noise":   diffusion(func(t *Task) { t.Diffusion.Noise = "correlated" }),
-		"rounds.step":       diffusion(func(t *Task) { t.Rounds.Step = 0.51 }), // 2/(2 + 2 lambda), lambda 1
+		"rounds.step":       diffusion(func(t *Task) { t.Rounds.Step = 1.01 }), // 2/L, L = 2
 		"rounds.step ":      km(func(t *Task) { t.Rounds.Step = 0 }),
 		"rounds.seconds":    km(func(t *Task) { t.Rounds.Seconds = 0 }),
 		"rounds.count":      km(func(t *Task) { t.Rounds.Count = -1 }),

@@ -106,7 +106,7 @@ func TestBiasOfDiffusionShrinksWithMu(t *testing.T) {
 	best := n.centralised(t)
 	var last float64
 	for _, mu := range []float64{0.4, 0.2, 0.1, 0.05} {
-		task.Rounds.Step, task.Rounds.Count = mu, int(400/mu)
+		task.Rounds.Step, task.Rounds.Count = mu, int(120/mu)
 		bias := apart(models(run(t, n.config(t))), best)
 		t.Logf("mu %v: bias %.4f of the minimum's norm", mu, bias)
 		if ratio := bias / last; last > 0 && (ratio < 0.45 || ratio > 0.6) {
@@ -246,8 +246,13 @@ func privateTasks() []*learner.Task {
 // private is a run with noise.
 func (n *network) private(t *testing.T, d privacy.Design) sim.Config {
 	t.Helper()
+	return n.with(t, n.task.Design(d))
+}
+
+func (n *network) with(t *testing.T, d privacy.Design) sim.Config {
+	t.Helper()
 	c := n.config(t)
-	policy, err := n.task.Design(d).Policy()
+	policy, err := d.Policy()
 	if err != nil {
 		t.Fatal(err)
 	}
