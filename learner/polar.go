@@ -20,7 +20,7 @@ import (
 //
 //	g^{J,h} = W_i[J,h] g_h(u) + d_i^{J,h},   x^J <- Proj_X(x^J - a_k sum_h g^{J,h}),
 //
-// g_h the gradient of h's local objective (eq. B1 of package learner) at a model u
+// g_h the gradient of h's local objective (Bellet et al. 2018, eq. 1) at a model u
 // it was sent. After a window the servers agree on their mean without showing their
 // states (see mask.go), and the next window, k+1, begins. Over a window the weights
 // of a client add up to Sum, so a window moves the mean of the servers as one

@@ -151,8 +151,9 @@ func (n *polarNetwork) run(t *testing.T, change func(*sim.Config)) *sim.Result {
 	return result
 }
 
-// Section V of the paper, EXPERIMENTS: POLAR is about Delta times slower than plain
-// descent with the same steps, and no more than 50 % off that.
+// The paper's figure 3: all Delta converge, slower with Delta. A window makes one net
+// step, so POLAR is Delta times slower than plain descent with the same steps; a
+// factor of 1.5 either way is for what the obfuscation does.
 func TestPolarIsDeltaTimesSlower(t *testing.T) {
 	n := newPolarNetwork(t)
 	optimum := n.optimum(t)
@@ -160,7 +161,7 @@ func TestPolarIsDeltaTimesSlower(t *testing.T) {
 	for _, update := range []string{"minimum-wait", "client-averaged", "basic"} {
 		for _, delta := range []int{10, 20, 50} {
 			n.task.Polar.Update, n.task.Polar.Delta = update, delta
-			n.task.Rounds.Count = 40 * delta
+			n.task.Rounds.Count = 20 * delta
 			got := n.excess(n.run(t, nil).States[0].Model, optimum)
 			k := 0
 			for k < len(plain)-1 && plain[k] > got {
@@ -228,12 +229,12 @@ func TestPolarReachesTheOptimum(t *testing.T) {
 			t.Errorf("%s: %.2g away without obfuscation", update, d)
 		}
 		polar.Obfuscation, polar.Bound, polar.Additive = "both", 2*polar.Sum, 1
-		soon += distance(500) / 3
-		late += distance(4000) / 3
+		soon += distance(200) / 3
+		late += distance(2000) / 3
 	}
-	t.Logf("with obfuscation %.2g away after 500 steps and %.2g after 4000", soon, late)
+	t.Logf("with obfuscation %.2g away after 200 steps and %.2g after 2000", soon, late)
 	if late > 1e-3 || late > soon/2 {
-		t.Errorf("with obfuscation %.2g away after 500 steps and %.2g after 4000", soon, late)
+		t.Errorf("with obfuscation %.2g away after 200 steps and %.2g after 2000", soon, late)
 	}
 }
 
