@@ -35,7 +35,8 @@ import (
 //     of zero is seen to be zero.
 //   - Additive: what the bounded d cannot explain is excluded for certain, and d
 //     averages out over n steps like Y/sqrt(n) while the gradient stays the same.
-//   - All servers together take d off by adding up, and know the gradients exactly.
+//   - All servers together take d off by adding up. What is left is the gradient
+//     times a number, and over a window the numbers add up to Sum.
 //   - The mean they agree on is exact. With all clients but one on the server's
 //     side it gives that client's gradient. The masks hide the servers' states from
 //     one another, never the sum; and between two consensus rounds each server
