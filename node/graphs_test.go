@@ -2,6 +2,7 @@ package node
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/libp2p/go-libp2p/core/peer"
@@ -139,4 +140,58 @@ func (w *graphNetwork) distance(t *testing.T, want [][]float64, far func(got, wa
 		}
 	}
 	return worst
+}
+
+// discover starts nodes that find each other from the first one's address, waits
+// until each has the neighbours it seeks, and reads the graph.
+func discover(t *testing.T, count int, task *learner.Task, change func(*Config)) *graphNetwork {
+	t.Helper()
+	w := &graphNetwork{graph: make(graph, count)}
+	var bootstrap []string
+	for i := range count {
+		n := testNode(t, task, nil, func(c *Config) {
+			c.Bootstrap = bootstrap
+			change(c)
+		})
+		w.nodes, w.stops = append(w.nodes, n), append(w.stops, start(t, n))
+		if i == 0 {
+			var err error
+			if bootstrap, err = n.Addrs(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	index := make(map[learner.ID]int)
+	for i, n := range w.nodes {
+		if _, err := n.Addrs(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		index[gossip.ID(n.self)] = i
+	}
+	eventually(t, "everybody has the neighbours it seeks", func() bool {
+		for i, n := range w.nodes {
+			w.graph[i] = nil
+			for _, e := range n.session.hood.edges() {
+				if e.Live {
+					w.graph[i] = append(w.graph[i], index[e.Peer])
+				}
+			}
+			if len(w.graph[i]) < task.Graph.Degree {
+				return false
+			}
+		}
+		return w.graph.symmetric()
+	})
+	return w
+}
+
+func (g graph) symmetric() bool {
+	for i := range g {
+		for _, j := range g[i] {
+			if !slices.Contains(g[j], i) {
+				return false
+			}
+		}
+	}
+	return true
 }

@@ -142,6 +142,20 @@ func TestLearnersReachTheirFixedPoints(t *testing.T) {
 	})
 }
 
+// The same on a graph that nobody drew: each node looks for 10 neighbours.
+func TestLearnersReachTheirFixedPointsOnADiscoveredGraph(t *testing.T) {
+	for _, name := range []string{"propagation", "diffusion", "km"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			task := learnerTask(name)
+			w := discover(t, 12, task, func(c *Config) { c.Unprotected, c.Releases = Consent, 0 })
+			defer w.stop()
+			training := w.addRecords(t, rand.New(rand.NewPCG(27, 28)), 15)
+			w.converge(t, published(t, task, w, training))
+		})
+	}
+}
+
 func reachFixedPoint(t *testing.T, task *learner.Task, g graph) {
 	w := startGraph(t, g, task, func(c *Config) { c.Unprotected, c.Releases = Consent, 0 })
 	defer w.stop()
