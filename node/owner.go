@@ -64,9 +64,12 @@ func (n *Node) rounds(state learner.State) *Rounds {
 	if !inRounds(t) || t.Learner == "polar" && !isServer(t, gossip.ID(n.self)) {
 		return nil
 	}
-	last := t.Rounds.Count
+	last, ends := t.Rounds.Count, uint64(t.Rounds.Count)
+	if t.Learner == "polar" {
+		ends++ // the result comes after the last round
+	}
 	return &Rounds{
-		Last: last, Ended: last > 0 && state.Round >= uint64(last),
+		Last: last, Ended: last > 0 && state.Round >= ends,
 		Dropped: state.Dropped, Asymmetric: state.Asymmetric,
 	}
 }

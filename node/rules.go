@@ -20,15 +20,15 @@ const (
 func rules(t *learner.Task, self learner.ID) gossip.Rules {
 	last := uint64(t.Rounds.Count)
 	model := gossip.Rule{Reals: t.Dimension(), Radius: t.Radius, Last: last}
-	switch t.Learner {
-	case "diffusion", "km":
+	switch {
+	case t.Learner == "polar":
+		return polarRules(t, self, model)
+	case inRounds(t):
 		model.Degree = maxDegree
 		return gossip.Rules{
 			learner.KindModel: model,
 			learner.KindAck:   {Reals: 1, Radius: 1, Last: last},
 		}
-	case "polar":
-		return polarRules(t, self, model)
 	}
 	return gossip.Rules{learner.KindModel: model}
 }
@@ -68,9 +68,7 @@ func gradientRadius(t *learner.Task) float64 {
 }
 
 // inRounds reports whether the agents of a task wait for each other's rounds.
-func inRounds(t *learner.Task) bool {
-	return t.Learner == "diffusion" || t.Learner == "km" || t.Learner == "polar"
-}
+func inRounds(t *learner.Task) bool { return t.Rounds != learner.Rounds{} }
 
 // roundsKept is how many rounds of a neighbour wait for a learner in rounds: one
 // that is ahead may be followed round by round, and a late one jumps.

@@ -15,7 +15,6 @@ func TestRulesFollowFromTheTask(t *testing.T) {
 	kinds := func(r gossip.Rules) []learner.Kind { return slices.Sorted(maps.Keys(r)) }
 	const p = 3
 	task := lineTask()
-	task.Rounds.Count = 50
 	task.Polar = learner.Polar{Servers: []string{"s1", "s2", "s3"}, Bound: 2, Additive: 0.5}
 	for _, c := range []struct {
 		learner string
@@ -30,13 +29,16 @@ func TestRulesFollowFromTheTask(t *testing.T) {
 		{"polar", "a", []learner.Kind{learner.KindModel}, 4},
 		{"polar", "s1", []learner.Kind{learner.KindModel, learner.KindGradient, learner.KindMask, learner.KindMasked}, 4},
 	} {
-		task.Learner = c.learner
+		task.Learner, task.Rounds = c.learner, learner.Rounds{}
+		if c.depth > 1 {
+			task.Rounds = learner.Rounds{Count: 50, Seconds: 1, Step: 1}
+		}
 		r := rules(task, c.self)
 		if !slices.Equal(kinds(r), c.want) || inboxDepth(task) != c.depth {
 			t.Errorf("%s as %s takes %v in a depth of %d, want %v and %d", c.learner, c.self, kinds(r), inboxDepth(task), c.want, c.depth)
 		}
 		for kind, rule := range r {
-			last := uint64(50)
+			last := uint64(task.Rounds.Count)
 			if c.learner == "polar" && kind == learner.KindModel {
 				last++ // the result
 			}

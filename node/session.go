@@ -53,7 +53,10 @@ func (n *Node) Run(ctx context.Context) (err error) {
 		return errors.Join(err, s.gossip.Run(cancelled)) // ends what New began
 	}
 	defer n.detach(s)
-	n.log.Info("running", "peer", n.self, "task", n.files.task.Name, "network", n.network, "addresses", fullAddrs(h))
+	if obfuscated(n.files.task) {
+		n.log.Warn("the learner polar is obfuscation, not differential privacy: nothing is guaranteed")
+	}
+	n.log.Info("running", "peer", n.self, "task", n.files.task.Name, "learner", n.files.task.Learner, "network", n.network, "addresses", fullAddrs(h))
 
 	// The network outlives the loop, so that the loop's last act is not cut off.
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))

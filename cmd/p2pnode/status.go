@@ -51,8 +51,7 @@ func statusText(s node.Status) string {
 		rows = append(rows, []any{"done", done})
 	}
 	return table(append(rows,
-		[]any{"traffic", fmt.Sprintf("%d models sent, %d received; %s in, %s out",
-			s.Traffic.Published, s.Traffic.Delivered, size(s.Traffic.BytesIn), size(s.Traffic.BytesOut))},
+		[]any{"traffic", trafficLine(s.Traffic)},
 		[]any{"model", modelLine(s.Personal)})...)
 }
 
@@ -79,6 +78,14 @@ func roundLine(s node.Status) string {
 		text += ", the run is over"
 	}
 	return fmt.Sprintf("%s; %d edges dropped from rounds, %d asymmetric", text, r.Dropped, r.Asymmetric)
+}
+
+func trafficLine(t node.Traffic) string {
+	text := fmt.Sprintf("%d models sent, %d received; ", t.Published, t.Delivered)
+	if t.Sent+t.Taken > 0 {
+		text += fmt.Sprintf("%d messages to one peer, %d from one; ", t.Sent, t.Taken)
+	}
+	return text + fmt.Sprintf("%s in, %s out", size(t.BytesIn), size(t.BytesOut))
 }
 
 func recordsLine(s node.Status) string {

@@ -104,6 +104,10 @@ func TestTexts(t *testing.T) {
 			statusText(node.Status{Learner: "diffusion", Round: 7, Rounds: &node.Rounds{Last: 7, Ended: true, Dropped: 3, Asymmetric: 1}}),
 			[]string{"learner     diffusion", "7 of 7, the run is over; 3 edges dropped from rounds, 1 asymmetric"}, "obfuscation",
 		},
+		{
+			statusText(node.Status{Traffic: node.Traffic{Published: 2, Delivered: 3, Sent: 4, Taken: 5}}),
+			[]string{"2 models sent, 3 received; 4 messages to one peer, 5 from one; 0 B in"}, "",
+		},
 		{statusText(node.Status{Round: 7, Rounds: &node.Rounds{}}), []string{"7; 0 edges dropped"}, "over"},
 		{
 			statusText(node.Status{Learner: "polar", Privacy: node.BudgetSummary{Unbounded: true, Obfuscation: true}}),
