@@ -138,6 +138,15 @@ func TestLeaveOneOutMatchesRefits(t *testing.T) {
 	}
 }
 
+// A Hessian that float64 takes for singular ends the fit where it is, and leaves
+// the scores as they are.
+func TestFitBeyondFloat64(t *testing.T) {
+	records := []Record{{Seq: 1, X: []float64{1, 1}, Y: 1}, {Seq: 2, X: []float64{1, 1}, Y: 2}}
+	f, theta := newFitter(scalar{squared{}}, records), []float64{0.5, 0.25}
+	f.minimise(theta, []float64{1e-320, 1e-320}, []float64{0, 0})
+	wantClose(t, "left out", f.leaveOneOut(), []float64{0.75, 0.75}, 0)
+}
+
 // With two classes and twice the pull, the blocks of the fit are half the logistic
 // model each, one with either sign, and leaving one out gives the same scores.
 func TestFitOfTwoClassesIsTheLogisticFit(t *testing.T) {
