@@ -11,8 +11,8 @@ import (
 // Rounds holds what the learners in rounds agree on (diffusion, km, polar).
 type Rounds struct {
 	Count int `toml:"count"` // rounds in all; 0: as long as there is budget
-	// Seconds is when a round ends at the latest, and half of that after a neighbour
-	// went on to the next; it ends at once when all neighbours were heard. A node that starts, or was cut off, listens for a tenth
+	// Seconds is when a round ends at the latest; half of that after a neighbour went
+	// on to the next, a tenth after all did; it ends at once when all were heard. A node that starts, or was cut off, listens for a tenth
 	// of that before it begins a round that nobody else has begun.
 	Seconds float64 `toml:"seconds"`
 	Step    float64 `toml:"step"` // the step size: mu of diffusion, g of km, a_0 of polar
@@ -75,11 +75,12 @@ type mix struct {
 // acknowledgement says whether its sender used the edge in the round before, and
 // the rounds in which the two ends differ are counted.
 //
-// An agent that hears of a later round than its next one was away, and goes on
-// there. The others let it into the round they are in as long as their own weights
-// stay at least 0, which is for one at a time. One that has nothing to release,
-// because it has no records or no budget, publishes the public mix, and begins a
-// round only once a neighbour has: so the rounds end with the last budget.
+// An agent that hears of a later round than its next one, from two neighbours if it
+// has so many, was away, and goes on there. The others let it into the round they are
+// in as long as their own weights stay at least 0, which is for one at a time. One
+// that has nothing to release, because it has no records or no budget, publishes the
+// public mix, and begins a round only once a neighbour has: so the rounds end with
+// the last budget.
 type rounds struct {
 	scheme   scheme
 	task     *Task
