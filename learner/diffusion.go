@@ -88,6 +88,13 @@ func (d *diffusion) released(a privacy.Answer) ([]float64, float64) {
 	return psi, math.Hypot(shrink*d.std, rate*d.asking.NoiseStd())
 }
 
+// refused implements scheme: a state that carries nothing costs less.
+func (d *diffusion) refused() bool {
+	carried := d.private.apart > 0
+	d.private = privateState{}
+	return carried
+}
+
 // combined implements scheme.
 func (d *diffusion) combined(m mix) {
 	switch d.task.Diffusion.Noise {

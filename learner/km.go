@@ -151,5 +151,8 @@ func (k *km) reflected(x []float64, a privacy.Answer) ([]float64, float64) {
 	return moved, k.asking.NoiseStd() / k.scale
 }
 
+// refused implements scheme.
+func (k *km) refused() bool { return false }
+
 // combined implements scheme.
 func (k *km) combined(mix) {}

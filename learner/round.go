@@ -112,6 +112,9 @@ func (r *rounds) Released(now time.Duration, a privacy.Answer) Output {
 		return r.advance(now, nil)
 	}
 	r.asked = nil
+	if a.Exhausted() && r.scheme.refused() {
+		return r.advance(now, nil)
+	}
 	r.training.refused(q.Sums, a.Cohorts)
 	if a.Exhausted() {
 		return r.advance(now, nil)

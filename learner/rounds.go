@@ -12,8 +12,9 @@ import (
 type Rounds struct {
 	Count int `toml:"count"` // rounds in all; 0: as long as there is budget
 	// Seconds is when a round ends at the latest; half of that after a neighbour went
-	// on to the next, a tenth after all did; it ends at once when all were heard. A node that starts, or was cut off, listens for a tenth
-	// of that before it begins a round that nobody else has begun.
+	// on to the next, a tenth after all did; it ends at once when all were heard. A
+	// node that starts, or was cut off, listens for a tenth of that before it begins
+	// a round that nobody else has begun.
 	Seconds float64 `toml:"seconds"`
 	Step    float64 `toml:"step"` // the step size: mu of diffusion, g of km, a_0 of polar
 }
@@ -51,6 +52,9 @@ type scheme interface {
 	// not exhausted, and of what was published before; the scheme may keep a
 	// private state beside it.
 	released(a privacy.Answer) (model []float64, std float64)
+	// refused reports whether what the door has refused can be had for less: then the
+	// scheme is asked again, else the cohorts of the query are retired.
+	refused() bool
 	// combined takes note of what the round heard.
 	combined(m mix)
 }
