@@ -52,7 +52,7 @@ func newCompare() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
 	}
 	f := cmd.Flags()
-	f.IntVar(&o.Seeds, "seeds", 3, "how many seeds, from --seed up")
+	f.IntVar(&o.Seeds, "seeds", 5, "how many seeds, from --seed up")
 	f.Uint64Var(&o.Seed, "seed", 1, "of data, noise and delays: the same seed gives the same table")
 	f.BoolVar(&o.Full, "full", false, "the papers' numbers of rounds, which take minutes")
 	f.BoolVar(&o.json, "json", false, "write one JSON object to standard output, and nothing else")

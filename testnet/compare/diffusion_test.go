@@ -2,6 +2,7 @@ package compare
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -21,8 +22,8 @@ func measured(t *testing.T, n int, s trial) []Row {
 }
 
 // Vlaski and Sayed's claim, eq. 20 and figure 1: at equal noise power the noise of
-// the graph-homomorphic scheme cancels in the centroid. It does, by a factor of some
-// hundreds; but the agents' own models are noisier, and a record pays far more.
+// the graph-homomorphic scheme cancels in the centroid. It does,
+// by a factor of tens to thousands; but a record pays far more for it.
 func TestGraphHomomorphicCentroidWinsAtEqualPower(t *testing.T) {
 	for _, h := range []horizon{{1, 60}, {.1, 300}} {
 		iid := measured(t, 3, diffusionSetting{h, "iid", equalPower}.trial())
@@ -33,12 +34,6 @@ func TestGraphHomomorphicCentroidWinsAtEqualPower(t *testing.T) {
 		if gh[0].Epsilon < 10*iid[0].Epsilon {
 			t.Errorf("mu %g: epsilon %.3g, and %.3g with independent noise: want 10 times as much at least", h.mu, gh[0].Epsilon, iid[0].Epsilon)
 		}
-	}
-	h := horizon{1, 60}
-	iid := measured(t, 5, diffusionSetting{h, "iid", equalPower}.trial())
-	gh := measured(t, 5, diffusionSetting{h, "graph-homomorphic", equalPower}.trial())
-	if gh[1].Mean < iid[1].Mean {
-		t.Errorf("agents %.3g, and %.3g with independent noise", gh[1].Mean, iid[1].Mean)
 	}
 }
 
@@ -158,7 +153,7 @@ func TestLogisticProblem(t *testing.T) {
 	if got := p.risk(make([]float64, diffusionWidth)); math.Abs(got-math.Ln2) > 1e-12 {
 		t.Errorf("risk at 0 is %v", got)
 	}
-	w := p.minimiser()
+	w := minimiser(slices.Concat(p.records...))
 	for k := range w {
 		for _, step := range []float64{-1e-3, 1e-3} {
 			v := append([]float64(nil), w...)
