@@ -21,7 +21,7 @@ type Rounds struct {
 
 const (
 	maxRounds = 1 << 32 // of Rounds.Count
-	lastRound = 1 << 62 // of all: no liar may take a number from which there is no next
+	lastRound = maxStep // without Rounds.Count; rounds of a restored directory lie far above it
 )
 
 // last is the last round there can be.
@@ -132,6 +132,10 @@ func newRounds(c Config, s scheme) (rounds, error) {
 	}
 	if len(c.Resume.Model) != len(r.model) || !finite(c.Resume.Model) {
 		return r, fmt.Errorf("learner: the saved model does not fit the task, which has %d parameters", len(r.model))
+	}
+	if last := r.task.Rounds.last(); c.Resume.Round > last {
+		// It would be waited for in every round and be in none.
+		return r, fmt.Errorf("learner: round %d lies beyond the last, %d, as those of a restored directory do, and nobody would follow it there; begin with an empty directory, in which records have a new budget", c.Resume.Round, last)
 	}
 	r.model = slices.Clone(c.Resume.Model)
 	r.published = r.model

@@ -350,8 +350,10 @@ func TestRoundsRefuse(t *testing.T) {
 	}
 	endless := newRoundsPlayer(t, func(c *Config) { c.Task.Rounds.Count = 0 })
 	endless.begin()
-	if err := endless.hear(modelOf("b", math.MaxUint64, 2, 0, 0)); !errors.Is(err, ErrShape) {
-		t.Errorf("a round without a next one: %v", err)
+	for _, round := range []uint64{math.MaxUint64, lastRound + 1} {
+		if err := endless.hear(modelOf("b", round, 2, 0, 0)); !errors.Is(err, ErrShape) {
+			t.Errorf("a round without a next one: %v", err)
+		}
 	}
 }
 
@@ -372,6 +374,7 @@ func TestRoundsResume(t *testing.T) {
 	for name, bad := range map[string]State{
 		"another task": {Round: 1, Model: []float64{1}},
 		"not finite":   {Round: 1, Model: []float64{1, math.Inf(1)}},
+		"restored":     {Round: 51, Model: []float64{1, 1}},
 		"heard":        {Round: 1, Model: []float64{1, 1}, Heard: []Heard{{Peer: "b", Weight: 1, Round: 1, Model: []float64{1}}}},
 	} {
 		c := Config{Self: "a", Task: q.agent.task, Policy: q.agent.policy, WakeMean: 1, Schedule: source(), Resume: &bad}
