@@ -52,32 +52,46 @@ func move(z, a, c, s []float64) {
 	}
 }
 
+// batch is how many columns leverage solves for at a time: memory stays within that
+// many vectors of the model's length.
+const batch = 512
+
 // leverage returns, K x K for each record, x' H^-1 x block by block; nil when
-// float64 does not reach. With H = U'U these are the products of the columns of
-// U'^-1 x, x in one block each.
+// float64 does not reach.
 func (f *fitter) leverage() []float64 {
 	factor, _ := f.factor.RawU().(mat.RawTriangular)
 	if factor == nil || f.factor.Cond() > mat.ConditionTolerance {
 		return nil
 	}
-	m, p := f.x.Dims()
-	k, u := len(f.slope), factor.RawTriangular()
-	columns := make([]*mat.Dense, k)
-	for l := range columns {
-		columns[l] = mat.NewDense(k*p, m, nil)
-		columns[l].Slice(l*p, (l+1)*p, 0, m).(*mat.Dense).Copy(f.x.T())
-		blas64.Trsm(blas.Left, blas.Trans, 1, u, columns[l].RawMatrix())
+	m, _ := f.x.Dims()
+	k := len(f.slope)
+	out, n := make([]float64, m*k*k), max(1, batch/k)
+	for from := 0; from < m; from += n {
+		to := min(from+n, m)
+		f.addLeverage(out[from*k*k:to*k*k], factor.RawTriangular(), from, to)
 	}
-	out := make([]float64, m*k*k)
-	for j := range k {
-		for l := range k {
-			for row := range k * p {
-				a, b := columns[j].RawRowView(row), columns[l].RawRowView(row)
+	return out
+}
+
+// addLeverage adds the leverage of a range of records to dst. With H = U'U these
+// are the products of the columns of U'^-1 x, x in one block each.
+func (f *fitter) addLeverage(dst []float64, u blas64.Triangular, from, to int) {
+	_, p := f.x.Dims()
+	k, n := len(f.slope), to-from
+	columns := mat.NewDense(k*p, k*n, nil) // all records in the first block, all in the second, ...
+	for l := range k {
+		columns.Slice(l*p, (l+1)*p, l*n, (l+1)*n).(*mat.Dense).Copy(f.x.Slice(from, to, 0, p).T())
+	}
+	blas64.Trsm(blas.Left, blas.Trans, 1, u, columns.RawMatrix())
+	for row := range k * p {
+		values := columns.RawRowView(row)
+		for j := range k {
+			for l := range k {
+				a, b := block(values, j, n), block(values, l, n)
 				for i := range a {
-					out[(i*k+j)*k+l] += a[i] * b[i]
+					dst[(i*k+j)*k+l] += a[i] * b[i]
 				}
 			}
 		}
 	}
-	return out
 }

@@ -3,6 +3,7 @@ package learner
 import (
 	"math"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -152,6 +153,7 @@ func TestValidateTheKeysOfLosses(t *testing.T) {
 		{"multinomial", "target.classes", func(t *Task) { t.Target.Classes = nil }},
 		{"multinomial", "target.classes", func(t *Task) { t.Target.Classes = []string{"alone"} }},
 		{"multinomial", "target.classes", func(t *Task) { t.Target.Classes = []string{"a", "b", "a"} }},
+		{"multinomial", "target.classes", func(t *Task) { t.Target.Classes = manyClasses(65) }},
 		{"multinomial", "target", func(t *Task) { t.Target.Center = 1 }},
 		{"multinomial", "features", func(t *Task) { t.Features[0] = Feature{Name: "a", Kind: "range", Edges: manyEdges(1400)} }},
 		{"multinomial", "clip", func(t *Task) {
@@ -167,6 +169,14 @@ func TestValidateTheKeysOfLosses(t *testing.T) {
 			t.Errorf("%s without a good %s: %v", c.loss, c.key, err)
 		}
 	}
+}
+
+func manyClasses(n int) []string {
+	classes := make([]string, n)
+	for i := range classes {
+		classes[i] = strconv.Itoa(i)
+	}
+	return classes
 }
 
 func manyEdges(n int) []float64 {

@@ -11,6 +11,7 @@ import (
 // enough that a hostile file cannot exhaust a device.
 const (
 	maxDimension  = 4096
+	maxClasses    = 64 // the fit keeps a square of them for each record
 	maxNameLength = 256
 	maxDegree     = 100  // a node takes on twice as many, and package gossip lets a peer follow 256
 	maxProfile    = 1024 // that of package gossip
@@ -155,7 +156,7 @@ func (c *checker) target(t *Task) {
 	}
 	c.check(t.Loss == "multinomial" || len(t.Target.Classes) == 0, "target.classes", "belong to the multinomial loss; leave them out")
 	if t.Loss == "multinomial" {
-		c.check(len(t.Target.Classes) >= 2, "target.classes", "must list at least two classes, as the data spells them")
+		c.check(len(t.Target.Classes) >= 2 && len(t.Target.Classes) <= maxClasses, "target.classes", "must list 2 to %d classes, as the data spells them", maxClasses)
 		c.values("target.classes", t.Target.Classes)
 	}
 	if !t.Classifies() {

@@ -21,6 +21,7 @@ type RecordInfo struct {
 	UsedUp  bool           `json:"used_up"`  // its cohort takes part in no more releases
 
 	Target   *float64     `json:"target,omitempty"`   // as the task encodes it
+	Class    string       `json:"class,omitempty"`    // its name, if the target is one of several classes
 	Features []Coordinate `json:"features,omitempty"` // those that are not 0
 }
 
@@ -70,6 +71,9 @@ func (n *Node) Records(_ context.Context, content bool) ([]RecordInfo, error) {
 		info := RecordInfo{Number: r.Seq, Cohort: r.Cohort, HeldOut: r.Seq.HeldOut(), UsedUp: usedUp[r.Cohort]}
 		if content {
 			info.Target, info.Features = &r.Y, named(names, r.X)
+			if classes := n.files.task.Target.Classes; classes != nil {
+				info.Class = classes[int(r.Y)]
+			}
 		}
 		out = append(out, info)
 	}
