@@ -32,20 +32,27 @@ func (t *training) refused(asked []privacy.Sum, admitted []privacy.Cohort) {
 }
 
 // clippedMean writes the mean over the cohort's slots of the clipped gradients at
-// theta, an empty slot adding nothing: the gradient of a convex function that is
-// no less smooth than the loss, see clippedGradient. For learners that
-// release a whole vector; a plain sum is clipped by privacy.Sum.
-func (c *cohort) clippedMean(dst []float64, l loss, theta []float64, clip float64) {
+// theta: the gradient of a convex function that is no less smooth than the loss of
+// records of at most the given norm, see clippedGradient. An empty slot adds nothing,
+// nor does a record that no task encodes: longer than that, or with a gradient that
+// is not finite. For learners that release a whole vector, where all this is what
+// their sensitivity rests on; a plain sum is clipped by privacy.Sum.
+func (c *cohort) clippedMean(dst []float64, l loss, theta []float64, clip, norm float64) {
 	clear(dst)
 	gradient := make([]float64, len(dst))
 	for _, s := range c.slots {
-		if s.x == nil {
+		if s.x == nil || floats.Norm(s.x, 2) > norm*(1+normMargin) {
 			continue
 		}
 		clippedGradient(gradient, l, theta, s.x, s.y, clip)
-		floats.AddScaled(dst, 1/float64(len(c.slots)), gradient)
+		if finite(gradient) {
+			floats.AddScaled(dst, 1/float64(len(c.slots)), gradient)
+		}
 	}
 }
+
+// normMargin is for the rounding of an encoded record's norm.
+const normMargin = 1e-12
 
 // recordClip is the bound on one record's gradient in whole-vector releases: that
 // of the task, or for an unprotected one that of its mechanism.
@@ -108,6 +115,6 @@ func (t *Task) rounding(m int, step float64) float64 {
 	return math.Ldexp(float64(m+8)*step+float64(t.Dimension()+16)*t.Radius, -50)
 }
 
-// plannedRounding is the room for that in a schedule, as a share: enough for tens
-// of thousands of records.
-const plannedRounding = 1e-6
+// plannedRounding is the room for that in a schedule, as a share: enough for a
+// hundred thousand records.
+const plannedRounding = 1e-4

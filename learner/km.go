@@ -94,10 +94,8 @@ func (k *km) query() *Query {
 	}
 	c := k.training.oldest()
 	slots, clip := len(c.slots), k.task.recordClip(m)
-	g := k.task.Rounds.Step
-	distance := 2*g*clip/float64(slots) + 2*proxError(g*clip, slots) + k.task.rounding(slots, g*clip)
 	k.scale = releaseScale(m, slots)
-	distance = inNorm(m.Noise(), distance*k.scale, len(k.published))
+	distance := inNorm(m.Noise(), k.task.proxDistance(clip, slots)*k.scale, len(k.published))
 	if k.asking, ok = covering(k.policy, m, distance, len(k.published)); !ok {
 		return nil
 	}

@@ -75,7 +75,7 @@ func (d *diffusion) adapt(c *cohort, planned privacy.Mechanism) *Query {
 		return nil
 	}
 	s.phi = make([]float64, len(s.w))
-	c.clippedMean(s.phi, d.task.loss(), s.w, clip)
+	c.clippedMean(s.phi, d.task.loss(), s.w, clip, d.task.FeatureNorm())
 	floats.Scale(-mu, s.phi)
 	floats.AddScaled(s.phi, 1-2*mu*lambda, s.w)
 	s.phiStd = (1 - 2*mu*lambda) * s.std
@@ -128,8 +128,9 @@ func (t *Task) StateSensitivity(law privacy.Noise, slots int) privacy.CarriedSen
 	return privacy.CarriedSensitivity{Keep: keep, Step: inNorm(law, step, t.Dimension())}
 }
 
-// contraction is q for m records.
+// contraction is q for m records, with room for normMargin in the smoothness: q
+// changes by at most mu L <= 2 times 2 normMargin.
 func (t *Task) contraction(m int) float64 {
 	mu := t.Rounds.Step
-	return max(math.Abs(1-2*mu*t.regularisation(m)), math.Abs(1-mu*t.curvature(m)))
+	return max(math.Abs(1-2*mu*t.regularisation(m)), math.Abs(1-mu*t.curvature(m))) + 5*normMargin
 }

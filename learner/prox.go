@@ -34,7 +34,7 @@ func (t *Task) proxLoss(c *cohort, clip float64, x []float64) []float64 {
 	strong := 1/g + 2*lambda
 	u, gradient := append([]float64(nil), x...), make([]float64, len(x))
 	for range proxSteps(g*(clip+2*lambda*(t.Radius+g*clip)), proxError(g*clip, m), smooth/(2*strong+smooth)) {
-		c.clippedMean(gradient, l, u, clip)
+		c.clippedMean(gradient, l, u, clip, t.FeatureNorm())
 		floats.AddScaled(gradient, strong, u)
 		floats.AddScaled(gradient, -1/g, x)
 		floats.AddScaled(u, -2/(2*strong+smooth), gradient)
@@ -51,6 +51,16 @@ func proxSteps(start, end, share float64) int {
 // proxError is the certified error of proxLoss in l2 norm, a small share of what
 // one of m records can move it, reach being g C.
 func proxError(reach float64, m int) float64 { return 1e-7 * reach / float64(m) }
+
+// proxDistance is how far one of m records can move prox_{g f}(x) in l2: 2 g C/m, see
+// km, twice the error of the solver, and its rounding. A step of the solver rounds as
+// one of diffusion does, and all together by at most 1 + g L/2 times as much, since
+// each leaves the share L/(2s + L) of the error before.
+func (t *Task) proxDistance(clip float64, m int) float64 {
+	reach := t.Rounds.Step * clip
+	steps := 1 + t.Rounds.Step*t.loss().smoothness(t.FeatureNorm())
+	return 2*reach/float64(m) + 2*proxError(reach, m) + steps*t.rounding(m, reach)
+}
 
 // proxSensitivity is that of the schedule, for m prox_{g f}(x).
 func (t *Task) proxSensitivity(law privacy.Noise) privacy.CarriedSensitivity {
