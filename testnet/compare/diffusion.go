@@ -201,6 +201,9 @@ func (s diffusionSetting) run(seed uint64) ([]float64, error) {
 	centroid := make([]float64, diffusionWidth)
 	var agents float64
 	for i, state := range r.States {
+		if s.by == equalEpsilon && r.Spent[i] < 0.9999 {
+			return nil, fmt.Errorf("agent %d spent %v of its budget: it let its private model go, which is another scheme", i, r.Spent[i])
+		}
 		w := state.Model
 		if t.Diffusion.Noise != "iid" && s.noise != "none" {
 			if err := s.makePrivate(w, policies[i], weights[i], seed, i); err != nil {

@@ -25,9 +25,9 @@ func measured(t *testing.T, n int, s trial) []Row {
 // the graph-homomorphic scheme cancels in the centroid. It does,
 // by a factor of tens to thousands; but a record pays far more for it.
 func TestGraphHomomorphicCentroidWinsAtEqualPower(t *testing.T) {
-	for _, h := range []horizon{{1, 60}, {.1, 300}} {
-		iid := measured(t, 3, diffusionSetting{h, "iid", equalPower}.trial())
-		gh := measured(t, 3, diffusionSetting{h, "graph-homomorphic", equalPower}.trial())
+	for _, h := range []horizon{{1, 60}, {.1, 200}} {
+		iid := measured(t, 2, diffusionSetting{h, "iid", equalPower}.trial())
+		gh := measured(t, 2, diffusionSetting{h, "graph-homomorphic", equalPower}.trial())
 		if gh[0].Mean > iid[0].Mean/20 {
 			t.Errorf("mu %g: centroid %.3g, and %.3g with independent noise: want 20 times better at least", h.mu, gh[0].Mean, iid[0].Mean)
 		}
@@ -39,7 +39,7 @@ func TestGraphHomomorphicCentroidWinsAtEqualPower(t *testing.T) {
 
 // At equal epsilon independent noise is better for the models that agents hold.
 func TestIndependentNoiseWinsForAgentsAtEqualEpsilon(t *testing.T) {
-	for _, h := range []horizon{{1, 10}, {1, 100}, {.1, 100}, {.01, 200}} {
+	for _, h := range []horizon{{1, 10}, {1, 50}, {.1, 100}, {.01, 250}} {
 		iid := measured(t, 2, diffusionSetting{h, "iid", equalEpsilon}.trial())
 		gh := measured(t, 2, diffusionSetting{h, "graph-homomorphic", equalEpsilon}.trial())
 		if gh[1].Mean < 1.5*iid[1].Mean {
@@ -48,8 +48,8 @@ func TestIndependentNoiseWinsForAgentsAtEqualEpsilon(t *testing.T) {
 	}
 }
 
-// Equal epsilon is what it says: every agent's account ends within a thousandth of
-// its budget, whatever the scheme and its self-weight.
+// Equal epsilon is what it says: every agent's account ends within a ten
+// thousandth of its budget, whatever the scheme and its self-weight.
 func TestDiffusionBudgetsAreUsedUp(t *testing.T) {
 	edges := diffusionGraph()
 	for _, noise := range []string{"iid", "transmit-only", "graph-homomorphic"} {
@@ -67,40 +67,36 @@ func TestDiffusionBudgetsAreUsedUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, spent := range r.Spent {
-			if spent > 1 || spent < 0.999 {
+			if spent > 1 || spent < 0.9999 {
 				t.Errorf("%s: agent %d spent %v of its budget", noise, i, spent)
 			}
 		}
 	}
 }
 
-// The epsilon of the table at equal power is the true one: the account of a budget of
-// that epsilon and delta admits all releases with that noise, and with a twentieth
-// less of epsilon it does not.
+// The epsilon of the table at equal power is the true one: of a budget of a thousandth
+// more, the account of the agent who pays most has spent all but a hundredth.
 func TestEpsilonAtEqualPowerIsThatOfTheAccount(t *testing.T) {
 	edges := diffusionGraph()
 	for _, noise := range []string{"iid", "transmit-only", "graph-homomorphic"} {
 		s := diffusionSetting{horizon{1, 10}, noise, equalPower}
-		for _, c := range []struct {
-			share float64
-			lasts bool
-		}{{1.001, true}, {0.95, false}} {
-			policies := make([]privacy.Policy, len(edges))
-			for i, a := range selfWeights(edges) {
-				p, err := s.policy(s.task(), a)
-				if err != nil {
-					t.Fatal(err)
-				}
-				p.Terms = privacy.Terms{
-					Budget:    privacy.Budget{Epsilon: c.share * s.epsilon(), Delta: diffusionBudget.Delta},
-					Dimension: diffusionWidth, Accounting: privacy.GaussianFilter,
-				}
-				policies[i] = p
+		policies := make([]privacy.Policy, len(edges))
+		for i, a := range selfWeights(edges) {
+			var err error
+			if policies[i], err = s.policy(s.task(), a); err != nil {
+				t.Fatal(err)
 			}
-			_, err := rounds(s.task(), edges, newLogisticProblem(1).records, policies, 1)
-			if c.lasts != (err == nil) {
-				t.Errorf("%s: with %v of the epsilon: %v", noise, c.share, err)
+			policies[i].Terms = privacy.Terms{
+				Budget:    privacy.Budget{Epsilon: 1.001 * s.epsilon(), Delta: diffusionBudget.Delta},
+				Dimension: diffusionWidth, Accounting: privacy.GaussianFilter,
 			}
+		}
+		r, err := rounds(s.task(), edges, newLogisticProblem(1).records, policies, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if most := slices.Max(r.Spent); most > 1 || most < 0.99 {
+			t.Errorf("%s: %v of the budget spent", noise, most)
 		}
 	}
 }
