@@ -266,11 +266,31 @@ func TestPolarSurvives(t *testing.T) {
 	} {
 		for _, update := range []string{"minimum-wait", "client-averaged", "basic"} {
 			n.task.Polar.Update = update
-			r := n.run(t, change)
+			r := n.run(t, func(c *sim.Config) { change(c); c.Trace = true })
+			noMaskTwice(t, r)
 			got := n.excess(agreed(t, r), optimum) / start
 			t.Logf("%s, %s: %.3g of the excess left after %v, %d lost", name, update, got, r.End, r.Lost)
 			if got > 0.2 {
 				t.Errorf("%s, %s: %.3g of the excess left", name, update, got)
+			}
+		}
+	}
+}
+
+// noMaskTwice checks that no server, restarted or not, gave a mask it had given
+// before: the difference of two states under one mask is in the clear.
+func noMaskTwice(t *testing.T, r *sim.Result) {
+	t.Helper()
+	seen := map[uint64]bool{}
+	for _, trace := range r.Traces {
+		for _, in := range trace {
+			if in.Message.Kind != learner.KindMask {
+				continue
+			}
+			if first := in.Message.Ring[0]; seen[first] {
+				t.Fatalf("%s gives a mask for the second time in round %d", in.Message.From, in.Message.Round)
+			} else {
+				seen[first] = true
 			}
 		}
 	}

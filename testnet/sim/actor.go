@@ -13,6 +13,7 @@ type actor struct {
 	learner.Agent
 	recorder *learner.Recorder // nil without a trace
 	door     door
+	masks    rand.Source   // goes on where it is after a restart: no mask comes twice
 	next     time.Duration // of its timer
 	done     bool          // an agent with a clock that will never release again
 	away     bool
@@ -28,7 +29,7 @@ func AgentSchedule(seed uint64, i int) *rand.Rand {
 }
 
 // AgentMasks is the source of the masks of participant i in learner polar: what
-// a replay of its trace must be constructed with.
+// a replay of its trace must be constructed with, if it was not restarted.
 func AgentMasks(seed uint64, i int) rand.Source {
 	return rand.NewPCG(^seed, uint64(i))
 }
@@ -43,6 +44,9 @@ func newActor(c *Config, i int) (actor, error) {
 	if a.door, err = newDoor(p, c.Seed+uint64(i)<<32); err != nil {
 		return actor{}, err
 	}
+	if c.Task.Learner == "polar" {
+		a.masks = AgentMasks(c.Seed, i)
+	}
 	return a, a.start(c, i, nil)
 }
 
@@ -51,10 +55,7 @@ func (a *actor) start(c *Config, i int, resume *learner.State) error {
 	p := &c.Participants[i]
 	config := learner.Config{
 		Self: p.ID, Task: c.Task, Policy: p.Policy, Made: a.door.made, Resume: resume,
-		WakeMean: c.WakeMean.Seconds(), Schedule: AgentSchedule(c.Seed, i),
-	}
-	if c.Task.Learner == "polar" {
-		config.Masks = AgentMasks(c.Seed, i)
+		WakeMean: c.WakeMean.Seconds(), Schedule: AgentSchedule(c.Seed, i), Masks: a.masks,
 	}
 	agent, err := learner.New(config)
 	if err != nil {
