@@ -1,6 +1,7 @@
 package learner
 
 import (
+	"errors"
 	"math"
 	"slices"
 
@@ -75,15 +76,28 @@ func inNorm(law privacy.Noise, distance float64, p int) float64 {
 	return distance
 }
 
+// fitsPolicy is an error if the policy is for whole vectors and the learner's
+// releases are sums of gradients, or the other way round in a plan, which cannot be
+// adapted.
+func fitsPolicy(p privacy.Policy, whole bool) error {
+	m, ok := p.Next(0)
+	vectors := m.Distance() > 0
+	if ok && (vectors && !whole || !vectors && whole && p.Terms.Accounting == privacy.CommittedPlan) {
+		return errors.New("learner: the policy is for releases of another form than this learner's; make it from Task.Design")
+	}
+	return nil
+}
+
 // covering returns the mechanism for a vector that one record moves by distance,
 // in the norm of the law: the planned one as it is if all releases are fixed
 // beforehand, else one with exactly that distance. It is false if there is none.
 func covering(p privacy.Policy, planned privacy.Mechanism, distance float64, dim int) (privacy.Mechanism, bool) {
-	if p.Terms.Accounting == privacy.CommittedPlan {
-		return planned, planned.Distance() >= distance
+	if p.Terms.Accounting != privacy.CommittedPlan {
+		m, err := planned.Bounded(distance, dim)
+		return m, err == nil
 	}
-	m, err := planned.Bounded(distance, dim)
-	return m, err == nil
+	m, err := planned.Bounded(planned.Distance(), dim)
+	return m, err == nil && m == planned && planned.Distance() >= distance
 }
 
 // rounding bounds by how much float64 can move apart two vectors x - (a mean of m

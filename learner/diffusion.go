@@ -1,7 +1,6 @@
 package learner
 
 import (
-	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/floats"
@@ -56,18 +55,7 @@ func newDiffusion(c Config) (Agent, error) {
 	if d.rounds, err = newRounds(c, d); err != nil {
 		return nil, err
 	}
-	if err := wantSums(c.Policy); d.iid() && err != nil {
-		return nil, err
-	}
-	return d, nil
-}
-
-// wantSums is an error if the policy is of releases of whole vectors.
-func wantSums(p privacy.Policy) error {
-	if m, ok := p.Next(0); ok && m.Distance() > 0 {
-		return fmt.Errorf("learner: the policy is for whole vectors, and this learner releases sums of gradients: design it with the task")
-	}
-	return nil
+	return d, fitsPolicy(c.Policy, !d.iid())
 }
 
 func (d *diffusion) iid() bool { return d.task.Diffusion.Noise == "iid" }
@@ -98,6 +86,13 @@ func (d *diffusion) released(a privacy.Answer) ([]float64, float64) {
 	floats.AddScaled(psi, shrink, d.model)
 	floats.AddScaled(psi, -rate, a.Sum)
 	return psi, math.Hypot(shrink*d.std, rate*d.asking.NoiseStd())
+}
+
+// refused implements scheme: a state that carries nothing costs less.
+func (d *diffusion) refused() bool {
+	carried := d.private.apart > 0
+	d.private = privateState{}
+	return carried
 }
 
 // combined implements scheme.

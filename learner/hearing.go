@@ -43,9 +43,7 @@ func (r *rounds) hearModel(now time.Duration, l *letters, m *Message) ([]Message
 		l.next = m
 		r.remember(m)
 		if r.collecting {
-			// It waits for this agent in the next round, and must hear it before
-			// its own deadline, or the two would miss each other for ever.
-			r.deadline = min(r.deadline, now+r.seconds()/2)
+			r.hurry(now)
 		}
 		return nil, nil
 	}
@@ -66,6 +64,20 @@ func (r *rounds) admits(l *letters) bool {
 // remember keeps the newest model of each neighbour for the owner's own fit.
 func (r *rounds) remember(m *Message) {
 	_ = r.hood.hear(m, len(r.model)) // an error: it is not the newest
+}
+
+// hurry moves the deadline up once a neighbour has gone on: it waits for this agent
+// in the next round, and must hear it before its own deadline, or the two would miss
+// each other for ever. What is still to come if all have gone on is on its way.
+func (r *rounds) hurry(now time.Duration) {
+	wait := r.seconds() / 10
+	for i := range r.hood.edges {
+		l := r.letters[r.hood.edges[i].Peer]
+		if l.member && r.hood.edges[i].Live && !l.counts() && l.next == nil {
+			wait = r.seconds() / 2
+		}
+	}
+	r.deadline = min(r.deadline, now+wait)
 }
 
 func (r *rounds) hearAck(l *letters, m *Message) error {

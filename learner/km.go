@@ -59,6 +59,7 @@ func (c *checker) km(t *Task) {
 type km struct {
 	rounds
 	asking privacy.Mechanism
+	scale  float64 // of a released vector
 }
 
 func newKM(c Config) (Agent, error) {
@@ -67,10 +68,7 @@ func newKM(c Config) (Agent, error) {
 	if k.rounds, err = newRounds(c, k); err != nil {
 		return nil, err
 	}
-	if err := wantSums(c.Policy); !k.splits() && err != nil {
-		return nil, err
-	}
-	return k, nil
+	return k, fitsPolicy(c.Policy, k.splits())
 }
 
 // splits reports whether releases are whole vectors.
@@ -98,12 +96,13 @@ func (k *km) query() *Query {
 	slots, clip := len(c.slots), k.task.recordClip(m)
 	g := k.task.Rounds.Step
 	distance := 2*g*clip/float64(slots) + 2*proxError(g*clip, slots) + k.task.rounding(slots, g*clip)
-	scale := releaseScale(m, slots)
-	if k.asking, ok = covering(k.policy, m, inNorm(m.Noise(), distance*scale, len(k.published)), len(k.published)); !ok {
+	k.scale = releaseScale(m, slots)
+	distance = inNorm(m.Noise(), distance*k.scale, len(k.published))
+	if k.asking, ok = covering(k.policy, m, distance, len(k.published)); !ok {
 		return nil
 	}
 	v := k.task.proxLoss(c, clip, k.published)
-	floats.Scale(scale, v)
+	floats.Scale(k.scale, v)
 	return &Query{Mechanism: k.asking, Sums: []privacy.Sum{k.asking.NewBounded(c.number, slots, v)}}
 }
 
@@ -140,9 +139,8 @@ func (k *km) forward(x []float64, a privacy.Answer) ([]float64, float64) {
 // reflected is the Douglas-Rachford operator at x, given the released
 // prox_{g f}(x). It reflects twice, which at most doubles the noise, and halves.
 func (k *km) reflected(x []float64, a privacy.Answer) ([]float64, float64) {
-	scale := releaseScale(k.asking, a.Slots)
 	reflected := make([]float64, len(x)) // R_{g f} x
-	floats.AddScaled(reflected, 2/scale, a.Sum)
+	floats.AddScaled(reflected, 2/k.scale, a.Sum)
 	floats.Sub(reflected, x)
 	moved := append([]float64(nil), reflected...)
 	k.task.proxPenalty(moved)
@@ -150,8 +148,11 @@ func (k *km) reflected(x []float64, a privacy.Answer) ([]float64, float64) {
 	floats.Sub(moved, reflected) // R_{g r} R_{g f} x
 	floats.Add(moved, x)
 	floats.Scale(0.5, moved)
-	return moved, k.asking.NoiseStd() / scale
+	return moved, k.asking.NoiseStd() / k.scale
 }
+
+// refused implements scheme.
+func (k *km) refused() bool { return false }
 
 // combined implements scheme.
 func (k *km) combined(mix) {}

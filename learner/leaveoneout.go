@@ -1,6 +1,8 @@
 package learner
 
 import (
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
@@ -51,25 +53,29 @@ func move(z, a, c, s []float64) {
 }
 
 // leverage returns, K x K for each record, x' H^-1 x block by block; nil when
-// float64 does not reach.
+// float64 does not reach. With H = U'U these are the products of the columns of
+// U'^-1 x, x in one block each.
 func (f *fitter) leverage() []float64 {
+	factor, _ := f.factor.RawU().(mat.RawTriangular)
+	if factor == nil || f.factor.Cond() > mat.ConditionTolerance {
+		return nil
+	}
 	m, p := f.x.Dims()
-	k := len(f.slope)
+	k, u := len(f.slope), factor.RawTriangular()
+	columns := make([]*mat.Dense, k)
+	for l := range columns {
+		columns[l] = mat.NewDense(k*p, m, nil)
+		columns[l].Slice(l*p, (l+1)*p, 0, m).(*mat.Dense).Copy(f.x.T())
+		blas64.Trsm(blas.Left, blas.Trans, 1, u, columns[l].RawMatrix())
+	}
 	out := make([]float64, m*k*k)
-	spread, solved := mat.NewDense(k*p, m, nil), mat.NewDense(k*p, m, nil)
-	for l := range k {
-		spread.Zero()
-		spread.Slice(l*p, (l+1)*p, 0, m).(*mat.Dense).Copy(f.x.T())
-		if f.factor.SolveTo(solved, spread) != nil { // H^-1 x_i, x_i in block l, in column i
-			return nil
-		}
-		for i := range m {
-			for j := range k {
-				var sum float64
-				for q, x := range f.x.RawRowView(i) {
-					sum += x * solved.At(j*p+q, i)
+	for j := range k {
+		for l := range k {
+			for row := range k * p {
+				a, b := columns[j].RawRowView(row), columns[l].RawRowView(row)
+				for i := range a {
+					out[(i*k+j)*k+l] += a[i] * b[i]
 				}
-				out[(i*k+j)*k+l] = sum
 			}
 		}
 	}

@@ -233,25 +233,6 @@ func TestHuberIsSquaredNearAndStraightFar(t *testing.T) {
 	}
 }
 
-// With two classes only the difference of the scores counts, and it is the
-// logistic loss's score.
-func TestMultinomialOfTwoIsLogistic(t *testing.T) {
-	r := rand.New(rand.NewPCG(5, 5))
-	two, one := multinomial{2}, logistic{}
-	slope, curvature := make([]float64, 2), make([]float64, 4)
-	for range 200 {
-		z, class := normals(r, 2), float64(r.IntN(2))
-		floats.Scale(5, z)
-		d, y := z[1]-z[0], 2*class-1
-		two.slope(slope, z, class)
-		two.curvature(curvature, z, class)
-		s, c := one.slope(d, y), one.curvature(d, y)
-		wantClose(t, "value", []float64{two.value(z, class)}, []float64{one.value(d, y)}, 1e-12)
-		wantClose(t, "slope", slope, []float64{-s, s}, 1e-12)
-		wantClose(t, "curvature", curvature, []float64{c, -c, -c, c}, 1e-12)
-	}
-}
-
 func TestLossesSurviveHugeScores(t *testing.T) {
 	for name, l := range losses() {
 		k := l.scores()

@@ -47,13 +47,16 @@ func newNetwork(task *learner.Task, edges [][]learner.Edge) *network {
 	r := rand.New(rand.NewPCG(5, uint64(len(edges))))
 	n := &network{task: task, edges: edges}
 	for range edges {
-		slope := []float64{r.NormFloat64(), 1, r.NormFloat64()}
+		slope := []float64{r.NormFloat64() / 2, 1, r.NormFloat64() / 2}
 		var records []learner.Record
 		for len(records) < 10+r.IntN(10) {
 			x := []float64{r.Float64() - 0.5, r.Float64() - 0.5, r.Float64() - 0.5}
 			y := floats.Dot(slope, x) + 0.1*r.NormFloat64()
-			if task.Loss == "logistic" {
+			switch task.Loss {
+			case "logistic", "hinge":
 				y = math.Copysign(1, y)
+			case "multinomial":
+				y = float64(min(2, max(0, int(4*y)+1)))
 			}
 			records = append(records, learner.Record{Seq: learner.Seq(len(records) + 1), X: x, Y: y})
 		}

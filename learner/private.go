@@ -38,6 +38,7 @@ type privateState struct {
 	phi      []float64 // of this round; nil: nothing was released
 	phiApart float64   // D of phi, l2
 	phiStd   float64
+	scale    float64   // of its release
 	noise    []float64 // v of this round
 	noiseStd float64
 }
@@ -48,7 +49,7 @@ func (d *diffusion) wholeQuery(planned privacy.Mechanism) *Query {
 	if s.w == nil || s.cohort != c.number {
 		*s = privateState{w: d.model, std: d.std, cohort: c.number}
 	}
-	m, q := len(c.slots), d.adapt(c, planned)
+	q := d.adapt(c, planned)
 	if q == nil && s.apart > 0 {
 		// The plan has no release for so much carried: what is private is let go.
 		*s = privateState{w: d.model, std: d.std, cohort: c.number}
@@ -56,8 +57,8 @@ func (d *diffusion) wholeQuery(planned privacy.Mechanism) *Query {
 	}
 	if q != nil {
 		scaled := make([]float64, len(s.phi))
-		floats.ScaleTo(scaled, releaseScale(d.asking, m), s.phi)
-		q.Sums = []privacy.Sum{d.asking.NewBounded(c.number, m, scaled)}
+		floats.ScaleTo(scaled, s.scale, s.phi)
+		q.Sums = []privacy.Sum{d.asking.NewBounded(c.number, len(c.slots), scaled)}
 	}
 	return q
 }
@@ -67,7 +68,8 @@ func (d *diffusion) adapt(c *cohort, planned privacy.Mechanism) *Query {
 	s, mu, m := &d.private, d.task.Rounds.Step, len(c.slots)
 	clip, lambda := d.task.recordClip(planned), d.task.regularisation(m)
 	s.phiApart = d.task.contraction(m)*s.apart + 2*mu*clip/float64(m) + d.task.rounding(m, mu*clip)
-	distance := inNorm(planned.Noise(), s.phiApart*releaseScale(planned, m), len(s.w))
+	s.scale = releaseScale(planned, m)
+	distance := inNorm(planned.Noise(), s.phiApart*s.scale, len(s.w))
 	var ok bool
 	if d.asking, ok = covering(d.policy, planned, distance, len(s.w)); !ok {
 		return nil
@@ -82,12 +84,12 @@ func (d *diffusion) adapt(c *cohort, planned privacy.Mechanism) *Query {
 
 // wholeReleased returns psi, and keeps v.
 func (d *diffusion) wholeReleased(a privacy.Answer) ([]float64, float64) {
-	s, scale := &d.private, releaseScale(d.asking, a.Slots)
+	s := &d.private
 	psi := make([]float64, len(a.Sum))
-	floats.ScaleTo(psi, 1/scale, a.Sum)
+	floats.ScaleTo(psi, 1/s.scale, a.Sum)
 	s.noise = make([]float64, len(psi))
 	floats.SubTo(s.noise, psi, s.phi)
-	s.noiseStd = d.asking.NoiseStd() / scale
+	s.noiseStd = d.asking.NoiseStd() / s.scale
 	return psi, math.Hypot(s.phiStd, s.noiseStd)
 }
 

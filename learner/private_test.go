@@ -170,8 +170,9 @@ func TestDesignCoversDiffusion(t *testing.T) {
 	}
 }
 
-// Under a plan that has no room for more, the private part is let go and the state
-// goes on from what is public; so it does when the cohort is another's turn.
+// Under a plan that has no room for more, and when the budget has none, the private
+// part is let go and the state goes on from what is public; so it does when it is
+// another cohort's turn.
 func TestPrivateStateIsLetGo(t *testing.T) {
 	task := privateTask("logistic", "graph-homomorphic")
 	design := task.Design(privacy.Design{Budget: privacy.Budget{Epsilon: 1, Delta: 1e-6}, Releases: 6, Accounting: privacy.CommittedPlan})
@@ -205,7 +206,11 @@ func TestPrivateStateIsLetGo(t *testing.T) {
 	if a.Tick(now); a.private.apart == 0 {
 		t.Error("carries nothing although there is room")
 	}
-	out := a.Released(now, privacy.Answer{}) // cohort 0 cannot pay
+	out := a.Released(now, privacy.Answer{}) // too dear
+	if out.Ask == nil || out.Ask.Sums[0].Cohort() != 0 || a.private.apart != 0 {
+		t.Fatalf("asks %+v, want the same cohort, from what is public", out.Ask)
+	}
+	out = a.Released(now, privacy.Answer{}) // cohort 0 cannot pay even so
 	if out.Ask == nil || out.Ask.Sums[0].Cohort() != 1 || a.private.apart != 0 {
 		t.Fatalf("asks %+v, want the next cohort, from what is public", out.Ask)
 	}

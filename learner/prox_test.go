@@ -225,6 +225,10 @@ func TestKMAndDiffusionRefuse(t *testing.T) {
 			t.Errorf("%s took a policy for whole vectors", task.Learner)
 		}
 	}
+	plan := must(sums.Design(privacy.Design{Budget: privacy.Budget{Epsilon: 1, Delta: 1e-6}, Releases: 2, Accounting: privacy.CommittedPlan}).Policy())
+	if _, err := New(Config{Self: "a", Task: kmTask("douglas-rachford", "squared"), Policy: plan, WakeMean: 1, Schedule: source()}); err == nil {
+		t.Error("douglas-rachford took a plan for sums")
+	}
 }
 
 func multinomialTask(learner string) *Task {

@@ -15,14 +15,14 @@ import (
 func (r *rounds) advance(now time.Duration, send []Message) Output {
 	out := Output{Send: send, Next: Never}
 	for r.asked == nil {
-		newest := r.newest()
+		newest, reached := r.ahead()
 		if r.collecting {
-			if now < r.deadline && newest <= r.round+1 && !r.complete() {
+			if now < r.deadline && reached <= r.round+1 && !r.complete() {
 				break
 			}
 			r.finish()
 		}
-		if !r.begin(now, max(r.round+1, newest), newest, &out) {
+		if !r.begin(now, max(r.round+1, reached), newest, &out) {
 			break
 		}
 	}
@@ -33,14 +33,29 @@ func (r *rounds) advance(now time.Duration, send []Message) Output {
 	return out
 }
 
-// newest is the latest round any neighbour has begun after this one, 0 if none.
-func (r *rounds) newest() (round uint64) {
-	for _, l := range r.letters {
-		if l.next != nil {
-			round = max(round, l.next.Round)
+// ahead returns the newest round any neighbour has begun after this one, and the
+// newest that two have, or the only live one: so far an agent jumps, and one liar
+// takes nobody to the end. They are 0 if there is none.
+func (r *rounds) ahead() (newest, reached uint64) {
+	live := 0
+	for i := range r.hood.edges {
+		if r.hood.edges[i].Live {
+			live++
+		}
+		l := r.letters[r.hood.edges[i].Peer]
+		if l.next == nil {
+			continue
+		}
+		if round := l.next.Round; round > newest {
+			newest, reached = round, newest
+		} else {
+			reached = max(reached, round)
 		}
 	}
-	return round
+	if live < 2 {
+		reached = newest
+	}
+	return newest, reached
 }
 
 // complete reports whether nobody is waited for.
@@ -97,6 +112,9 @@ func (r *rounds) Released(now time.Duration, a privacy.Answer) Output {
 		return r.advance(now, nil)
 	}
 	r.asked = nil
+	if a.Exhausted() && r.scheme.refused() {
+		return r.advance(now, nil)
+	}
 	r.training.refused(q.Sums, a.Cohorts)
 	if a.Exhausted() {
 		return r.advance(now, nil)

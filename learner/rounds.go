@@ -11,16 +11,17 @@ import (
 // Rounds holds what the learners in rounds agree on (diffusion, km, polar).
 type Rounds struct {
 	Count int `toml:"count"` // rounds in all; 0: as long as there is budget
-	// Seconds is when a round ends at the latest, and half of that after a neighbour
-	// went on to the next; it ends at once when all neighbours were heard. A node that starts, or was cut off, listens for a tenth
-	// of that before it begins a round that nobody else has begun.
+	// Seconds is when a round ends at the latest; half of that after a neighbour went
+	// on to the next, a tenth after all did; it ends at once when all were heard. A
+	// node that starts, or was cut off, listens for a tenth of that before it begins
+	// a round that nobody else has begun.
 	Seconds float64 `toml:"seconds"`
 	Step    float64 `toml:"step"` // the step size: mu of diffusion, g of km, a_0 of polar
 }
 
 const (
 	maxRounds = 1 << 32 // of Rounds.Count
-	lastRound = 1 << 62 // of all: no liar may take a number from which there is no next
+	lastRound = maxStep // without Rounds.Count; rounds of a restored directory lie far above it
 )
 
 // last is the last round there can be.
@@ -51,6 +52,9 @@ type scheme interface {
 	// not exhausted, and of what was published before; the scheme may keep a
 	// private state beside it.
 	released(a privacy.Answer) (model []float64, std float64)
+	// refused reports whether what the door has refused can be had for less: then the
+	// scheme is asked again, else the cohorts of the query are retired.
+	refused() bool
 	// combined takes note of what the round heard.
 	combined(m mix)
 }
@@ -75,11 +79,12 @@ type mix struct {
 // acknowledgement says whether its sender used the edge in the round before, and
 // the rounds in which the two ends differ are counted.
 //
-// An agent that hears of a later round than its next one was away, and goes on
-// there. The others let it into the round they are in as long as their own weights
-// stay at least 0, which is for one at a time. One that has nothing to release,
-// because it has no records or no budget, publishes the public mix, and begins a
-// round only once a neighbour has: so the rounds end with the last budget.
+// An agent that hears of a later round than its next one, from two neighbours if it
+// has so many, was away, and goes on there. The others let it into the round they are
+// in as long as their own weights stay at least 0, which is for one at a time. One
+// that has nothing to release, because it has no records or no budget, publishes the
+// public mix, and begins a round only once a neighbour has: so the rounds end with
+// the last budget.
 type rounds struct {
 	scheme   scheme
 	task     *Task
@@ -127,6 +132,10 @@ func newRounds(c Config, s scheme) (rounds, error) {
 	}
 	if len(c.Resume.Model) != len(r.model) || !finite(c.Resume.Model) {
 		return r, fmt.Errorf("learner: the saved model does not fit the task, which has %d parameters", len(r.model))
+	}
+	if last := r.task.Rounds.last(); c.Resume.Round > last {
+		// It would be waited for in every round and be in none.
+		return r, fmt.Errorf("learner: round %d lies beyond the last, %d, as those of a restored directory do, and nobody would follow it there; begin with an empty directory, in which records have a new budget", c.Resume.Round, last)
 	}
 	r.model = slices.Clone(c.Resume.Model)
 	r.published = r.model

@@ -282,3 +282,32 @@ func (n *network) centralised(t *testing.T) [][]float64 {
 	}
 	return out
 }
+
+// Every loss, under every scheme: everybody comes to the end with a model that is
+// better than none.
+func TestEveryLossInRounds(t *testing.T) {
+	for _, loss := range []string{"squared", "huber", "logistic", "hinge", "multinomial"} {
+		for _, task := range privateTasks() {
+			task.Loss, task.Rounds.Step = loss, 0.3
+			switch loss {
+			case "squared", "huber":
+				task.Target.Min, task.Target.Max = -5, 5
+			case "multinomial":
+				task.Target.Classes, task.Clip = []string{"low", "middle", "high"}, 1.5
+			}
+			if loss == "huber" {
+				task.Threshold = 1
+			}
+			if loss == "hinge" {
+				task.Smoothing = 0.5
+			}
+			n := newNetwork(task, sim.Ring(5))
+			for i, s := range run(t, n.config(t)).States {
+				before, after := task.Error(make([]float64, task.Dimension()), n.records[i]), task.Error(s.Model, n.records[i])
+				if s.Round != 40 || after > before {
+					t.Errorf("%s, %s %s%s: agent %d in round %d, error %v, %v without a model", loss, task.Learner, task.Diffusion.Noise, task.KM.Operator, i, s.Round, after, before)
+				}
+			}
+		}
+	}
+}

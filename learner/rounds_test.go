@@ -112,8 +112,8 @@ func TestRoundEndsWhenAllAreHeardAndAcknowledged(t *testing.T) {
 	p.hears(ack("c", 1, 0), modelOf("b", 1, 3, 4, 0), modelOf("c", 1, 1, 0, 6))
 	p.says(Message{Kind: KindAck, Round: 1, To: "b"}, Message{Kind: KindAck, Round: 1, To: "c"})
 	p.hears(modelOf("b", 2, 3, 1, 1)) // b is done with the round
-	if p.says(); p.asked != 1 || p.next != p.now+5*time.Second {
-		t.Errorf("asked %d times, next %v: want to wait for b's acknowledgement, for half of 10 s", p.asked, p.next)
+	if p.says(); p.asked != 1 || p.next != p.now+time.Second {
+		t.Errorf("asked %d times, next %v: want to wait for b's acknowledgement, for a tenth of 10 s", p.asked, p.next)
 	}
 	p.hears(ack("b", 1, 0))
 	p.says(Message{Kind: KindModel, Round: 2}, Message{Kind: KindAck, Round: 2, To: "b"})
@@ -123,6 +123,23 @@ func TestRoundEndsWhenAllAreHeardAndAcknowledged(t *testing.T) {
 	}, 1e-15)
 	if s := p.agent.State(); s.Dropped+s.Asymmetric > 0 || s.Round != 2 || len(s.Heard) != 2 || s.Heard[0].Round != 2 {
 		t.Errorf("state %+v", s)
+	}
+}
+
+// Once a neighbour has gone on it is waited half as long for others, and a tenth if
+// all have.
+func TestDeadlineComesNearer(t *testing.T) {
+	p := newRoundsPlayer(t, nil)
+	p.begin()
+	p.now += 2 * time.Second
+	p.hears(modelOf("b", 2, 2, 0, 0))
+	if p.next != p.now+5*time.Second {
+		t.Errorf("next %v, want half of 10 s from %v", p.next, p.now)
+	}
+	p.now += 2 * time.Second
+	p.hears(modelOf("c", 2, 2, 0, 0))
+	if p.next != p.now+time.Second {
+		t.Errorf("next %v, want a tenth of 10 s from %v", p.next, p.now)
 	}
 }
 
@@ -166,17 +183,17 @@ func TestAsymmetricRoundsAreCounted(t *testing.T) {
 	}
 }
 
-// Who hears of a round that is not its next one goes on there.
-func TestAgentJumpsToTheNewestRound(t *testing.T) {
+// Who hears of a round that is not its next one from two neighbours goes on there.
+func TestAgentJumpsToWhereTheOthersAre(t *testing.T) {
 	p := newRoundsPlayer(t, nil)
 	p.begin()
 	p.sent = nil
-	p.hears(modelOf("b", 2, 2, 0, 0))
+	p.hears(modelOf("c", 50, 2, 1, 1), modelOf("b", 2, 2, 0, 0))
 	if p.says(); p.agent.round != 1 {
-		t.Error("the next round is no reason to leave this one")
+		t.Error("the next round is no reason to leave this one, nor what one neighbour says")
 	}
-	p.hears(modelOf("c", 7, 2, 1, 1))
-	p.says(Message{Kind: KindModel, Round: 7}, Message{Kind: KindAck, Round: 7, To: "c"})
+	p.hears(modelOf("b", 7, 2, 0, 0))
+	p.says(Message{Kind: KindModel, Round: 7}, Message{Kind: KindAck, Round: 7, To: "b"})
 	if s := p.agent.State(); s.Dropped != 2 {
 		t.Errorf("%d edges dropped, want the 2 of the round that was left", s.Dropped)
 	}
@@ -333,8 +350,10 @@ func TestRoundsRefuse(t *testing.T) {
 	}
 	endless := newRoundsPlayer(t, func(c *Config) { c.Task.Rounds.Count = 0 })
 	endless.begin()
-	if err := endless.hear(modelOf("b", math.MaxUint64, 2, 0, 0)); !errors.Is(err, ErrShape) {
-		t.Errorf("a round without a next one: %v", err)
+	for _, round := range []uint64{math.MaxUint64, lastRound + 1} {
+		if err := endless.hear(modelOf("b", round, 2, 0, 0)); !errors.Is(err, ErrShape) {
+			t.Errorf("a round without a next one: %v", err)
+		}
 	}
 }
 
@@ -355,6 +374,7 @@ func TestRoundsResume(t *testing.T) {
 	for name, bad := range map[string]State{
 		"another task": {Round: 1, Model: []float64{1}},
 		"not finite":   {Round: 1, Model: []float64{1, math.Inf(1)}},
+		"restored":     {Round: 51, Model: []float64{1, 1}},
 		"heard":        {Round: 1, Model: []float64{1, 1}, Heard: []Heard{{Peer: "b", Weight: 1, Round: 1, Model: []float64{1}}}},
 	} {
 		c := Config{Self: "a", Task: q.agent.task, Policy: q.agent.policy, WakeMean: 1, Schedule: source(), Resume: &bad}
