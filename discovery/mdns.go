@@ -21,7 +21,7 @@ func lookAround(ctx context.Context, h host.Host, c Config) {
 	for pause := firstMDNSPause; ctx.Err() == nil; pause = min(2*pause, longestMDNSPause) {
 		service := mdns.NewMdnsService(h, serviceName(c.Network), sighting{h.ID(), c.Found})
 		if err := service.Start(); err != nil {
-			c.Logger.Info("looking on the local network failed; will try again", "err", err)
+			c.Logger.Info("looking on the local network failed; will try again", "error", err)
 			sleep(ctx, jitter(pause), nil)
 		} else {
 			<-ctx.Done()

@@ -102,7 +102,7 @@ func (t *table) announce(ctx context.Context) bool {
 	defer cancel()
 	_, err := t.meet.Advertise(ctx, t.key)
 	if err != nil {
-		t.config.Logger.Debug("announcing this node failed", "err", err)
+		t.config.Logger.Debug("announcing this node failed", "error", err)
 	}
 	return err == nil
 }
@@ -112,7 +112,7 @@ func (t *table) find(ctx context.Context) {
 	defer cancel()
 	answers, err := t.meet.FindPeers(ctx, t.key, discovery.Limit(allProviders))
 	if err != nil {
-		t.config.Logger.Debug("looking for nodes failed", "err", err)
+		t.config.Logger.Debug("looking for nodes failed", "error", err)
 		return
 	}
 	var seen []peer.AddrInfo

@@ -11,8 +11,9 @@ import (
 )
 
 // Version is the wire version. Messages of any other version are malformed:
-// nodes of different versions belong to different networks.
-const Version = 2
+// nodes of different versions belong to different networks. Version 2 added the
+// proof of a model and the witnesses, version 3 directed messages.
+const Version = 3
 
 // maxMessageSize bounds an encoded message, in bytes.
 const maxMessageSize = 64 << 10

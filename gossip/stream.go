@@ -161,7 +161,7 @@ func (e *edgeServer) handle(s network.Stream) {
 		if errors.Is(err, errMalformed) {
 			e.gossip.strike(from)
 		}
-		e.gossip.log.Debug("edge request failed", "peer", from, "err", err)
+		e.gossip.log.Debug("edge request failed", "peer", from, "error", err)
 		_ = s.Reset()
 	}
 }

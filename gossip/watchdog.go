@@ -93,7 +93,7 @@ func (g *Gossip) closeDeaf(deaf map[peer.ID]deafness) {
 
 func (g *Gossip) disconnect(p peer.ID) {
 	if err := g.host.Network().ClosePeer(p); err != nil {
-		g.log.Debug("closing a connection failed", "peer", p, "err", err)
+		g.log.Debug("closing a connection failed", "peer", p, "error", err)
 	}
 }
 

@@ -9,7 +9,9 @@ import (
 )
 
 // Task is everything the nodes of one network must agree on, and it is public.
-// Its TOML form and the hash that names the network live in package node.
+// Its TOML form and the hash that names the network live in package node. The hash
+// is of the JSON form, so a key that is added later is left out of that while it
+// is zero: tasks that do not use it keep their name.
 type Task struct {
 	Name     string    `toml:"name"`     // for people
 	Learner  string    `toml:"learner"`  // "personal", "propagation", "diffusion", "km", "polar"; "admm" in simulation
@@ -25,10 +27,10 @@ type Task struct {
 	Target   Target  `toml:"target"`
 	// Threshold is the residual from which on the huber loss is straight, in the
 	// units of the target, > 0; 0 for other losses.
-	Threshold float64 `toml:"threshold,omitempty"`
+	Threshold float64 `toml:"threshold,omitempty" json:",omitzero"`
 	// Smoothing is the width, in (0, 1], of the parabola that rounds off the kink
 	// of the hinge loss; 0 for other losses.
-	Smoothing float64 `toml:"smoothing,omitempty"`
+	Smoothing float64 `toml:"smoothing,omitempty" json:",omitzero"`
 
 	Mu           float64 `toml:"mu"`            // weight of the local data in the joint objective, > 0
 	Lambda       float64 `toml:"lambda"`        // lambda_i = Lambda / m_i, >= 0
@@ -41,11 +43,11 @@ type Task struct {
 	Release      Release `toml:"release"`
 
 	// Of one learner each, and of those in rounds; zero for all others.
-	Propagation Propagation `toml:"propagation,omitempty"`
-	Rounds      Rounds      `toml:"rounds,omitempty"`
-	Diffusion   Diffusion   `toml:"diffusion,omitempty"`
-	KM          KM          `toml:"km,omitempty"`
-	Polar       Polar       `toml:"polar,omitempty"`
+	Propagation Propagation `toml:"propagation,omitempty" json:",omitzero"`
+	Rounds      Rounds      `toml:"rounds,omitempty" json:",omitzero"`
+	Diffusion   Diffusion   `toml:"diffusion,omitempty" json:",omitzero"`
+	KM          KM          `toml:"km,omitempty" json:",omitzero"`
+	Polar       Polar       `toml:"polar,omitempty" json:",omitzero"`
 }
 
 // Feature is one column of the user's data and how it becomes coordinates.
@@ -69,7 +71,7 @@ type Target struct {
 	Name string `toml:"name"`
 	// Classes are the labels as the data spells them. A record's Y is the
 	// position here, from 0.
-	Classes []string `toml:"classes,omitempty"`
+	Classes []string `toml:"classes,omitempty" json:",omitzero"`
 	Min     float64  `toml:"min,omitempty"`
 	Max     float64  `toml:"max,omitempty"`
 	Center  float64  `toml:"center,omitempty"` // a public constant, subtracted

@@ -145,7 +145,7 @@ func (n *Node) serveImport(w http.ResponseWriter, r *http.Request) {
 // serveBackup streams the copy. One that fails on the way breaks the connection,
 // so that nobody takes a part for the whole.
 func (n *Node) serveBackup(w http.ResponseWriter, r *http.Request) {
-	out := &begunWriter{Writer: w}
+	out := &copyWriter{client: w}
 	err := n.Backup(r.Context(), out)
 	if err != nil && !out.begun {
 		reply(w, nil, err)
@@ -155,16 +155,24 @@ func (n *Node) serveBackup(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// begunWriter remembers whether anything was written.
-type begunWriter struct {
-	io.Writer
-	begun bool
+// copyPatience is how long a client may take over a piece of the copy. Meanwhile
+// whatever makes the database grow waits, releases too.
+const copyPatience = 20 * time.Second
+
+// copyWriter sends the copy to a client that goes on taking it, and remembers
+// whether anything was sent.
+type copyWriter struct {
+	client http.ResponseWriter
+	begun  bool
 }
 
 // Write implements [io.Writer].
-func (w *begunWriter) Write(p []byte) (int, error) {
+func (w *copyWriter) Write(p []byte) (int, error) {
 	w.begun = true
-	return w.Writer.Write(p)
+	if err := http.NewResponseController(w.client).SetWriteDeadline(time.Now().Add(copyPatience)); err != nil {
+		return 0, err
+	}
+	return w.client.Write(p)
 }
 
 // requestError is a mistake in what was asked for, not in the node.

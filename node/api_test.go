@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Through the daemon's socket the owner sees what she sees directly.
@@ -107,7 +108,7 @@ func TestStatusCodes(t *testing.T) {
 	n := testNode(t, lineTask(), lineRecords(fixed(1), 5), nil)
 	h := n.handler()
 	ask := func(method, path, body string) int {
-		w := httptest.NewRecorder()
+		w := &patientRecorder{ResponseRecorder: httptest.NewRecorder()}
 		h.ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader(body)))
 		return w.Code
 	}
@@ -143,8 +144,37 @@ func TestStatusCodes(t *testing.T) {
 	}
 }
 
+// patientRecorder is a client that notes until when it may take the next piece.
+type patientRecorder struct {
+	*httptest.ResponseRecorder
+	until []time.Time
+}
+
+func (w *patientRecorder) SetWriteDeadline(t time.Time) error {
+	w.until = append(w.until, t)
+	return nil
+}
+
+// A client that stops taking its copy is not waited for: the copy holds up what
+// the node writes.
+func TestBackupWaitsForNobody(t *testing.T) {
+	n := testNode(t, lineTask(), lineRecords(fixed(1), 3000), nil)
+	w := &patientRecorder{ResponseRecorder: httptest.NewRecorder()}
+	before := time.Now()
+	n.handler().ServeHTTP(w, httptest.NewRequest("GET", "/backup", nil))
+	if w.Code != 200 || len(w.until) < 3 {
+		t.Fatalf("status %d, %d deadlines; want one for each piece", w.Code, len(w.until))
+	}
+	for i, until := range w.until {
+		if until.Before(before.Add(copyPatience)) || until.After(time.Now().Add(copyPatience)) {
+			t.Errorf("piece %d may take until %v, begun at %v", i, until, before)
+		}
+	}
+}
+
 // Connect falls back to the directory itself when no daemon runs.
 func TestConnectWithoutDaemon(t *testing.T) {
+	t.Parallel()
 	n := testNode(t, lineTask(), lineRecords(rand.New(rand.NewPCG(1, 1)), 10), nil)
 	discard := slog.New(slog.DiscardHandler)
 	if _, _, err := Connect(t.Context(), n.dir, discard); err == nil || !strings.Contains(err.Error(), "another p2pnode") {

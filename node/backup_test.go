@@ -4,13 +4,19 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"go.etcd.io/bbolt"
 
 	"p2pnode/storage"
 )
@@ -32,6 +38,7 @@ func backup(t *testing.T, n *Node) string {
 // A restored node has the records of the copy and no budget for them; its rounds
 // go on above all earlier ones, and new records have a budget of their own.
 func TestRestoreRetires(t *testing.T) {
+	t.Parallel()
 	n := testNode(t, lineTask(), lineRecords(fixed(1), 10), nil)
 	d := newDoor(n)
 	if _, err := d.release(query(mechanism(n), 1, 1)); err != nil {
@@ -41,14 +48,19 @@ func TestRestoreRetires(t *testing.T) {
 	if _, err := d.release(query(mechanism(n), 2, 1)); err != nil { // the copy knows nothing of it
 		t.Fatal(err)
 	}
-	if _, err := Restore(n.dir, path); !errors.Is(err, storage.ErrLocked) {
+	if _, err := Restore(n.dir, path, nil); !errors.Is(err, storage.ErrLocked) {
 		t.Errorf("restore below an open node: %v", err)
 	}
 	if err := n.Close(); err != nil {
 		t.Fatal(err)
 	}
+	reader, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true}) // the copy is not written to
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
 	before := time.Now()
-	kept, err := Restore(n.dir, path)
+	kept, err := Restore(n.dir, path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,10 +70,12 @@ func TestRestoreRetires(t *testing.T) {
 
 	again := openNode(t, n.dir)
 	b := budget(t, again)
-	if len(b.Cohorts) != 1 || !b.Cohorts[0].Retired || b.Cohorts[0].Left != 0 || b.Left != 0 {
-		t.Errorf("budget %+v, want one retired cohort", b)
+	if len(b.Cohorts) != 1 || !b.Cohorts[0].Retired || b.Cohorts[0].Left != 0 || b.Left != 0 ||
+		b.Cohorts[0].Spent != 1 || math.Abs(b.Cohorts[0].AtLeast-0.2) > 1e-6 {
+		t.Errorf("budget %+v, want one retired cohort of which a fifth is known to be spent, and all counts", b)
 	}
-	if s := status(t, again); s.Records != 10 || s.Round < uint64(before.Unix())<<20 || !s.Done {
+	if s := status(t, again); s.Records != 10 || s.Round < uint64(before.Unix())<<20 || !s.Done || !s.Restored ||
+		!s.Privacy.Retired || s.Privacy.Spent != 1 || s.Privacy.AtLeast >= 1 {
 		t.Errorf("status %+v", s)
 	}
 	if a, err := newDoor(again).release(query(mechanism(again), again.ledger.Round()+1, 1)); err != nil || !a.Exhausted() {
@@ -86,7 +100,7 @@ func TestRestoreWithoutProtection(t *testing.T) {
 	if err := n.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Restore(n.dir, ""); err != nil {
+	if _, err := Restore(n.dir, "", nil); err != nil {
 		t.Fatal(err)
 	}
 	again := openNode(t, n.dir)
@@ -127,12 +141,55 @@ func TestRestoreInPlace(t *testing.T) {
 		if !errors.Is(err, storage.ErrRolledBack) || !strings.Contains(err.Error(), "p2pnode restore --dir "+n.dir) {
 			t.Errorf("%s: %v does not say what to do", name, err)
 		}
-		if _, err := Restore(n.dir, ""); err != nil {
+		if needs, err := NeedsRestore(n.dir); !needs || err != nil {
+			t.Errorf("%s: needs a restore: %v, %v", name, needs, err)
+		}
+		refused := errors.New("no")
+		if _, err := Restore(n.dir, "", func(records int) error { return fmt.Errorf("%d %w", records, refused) }); !errors.Is(err, refused) || !strings.Contains(err.Error(), "10 no") {
+			t.Errorf("%s: not confirmed: %v", name, err)
+		}
+		if needs, err := NeedsRestore(n.dir); !needs || err != nil {
+			t.Errorf("%s: not confirmed, and needs a restore: %v, %v", name, needs, err)
+		}
+		if _, err := Restore(n.dir, "", nil); err != nil {
 			t.Errorf("%s: %v", name, err)
+		}
+		if needs, err := NeedsRestore(n.dir); needs || err != nil {
+			t.Errorf("%s: restored, and needs a restore: %v, %v", name, needs, err)
+		}
+		if kept, err := Kept(n.dir); err != nil || !slices.Equal(kept, []string{filepath.Join(n.dir, storeFile+".replaced-1")}) {
+			t.Errorf("%s: kept %q, %v", name, kept, err)
 		}
 		if s := status(t, openNode(t, n.dir)); s.Records != 10 || !s.Done {
 			t.Errorf("%s: status %+v", name, s)
 		}
+	}
+}
+
+// A database that is gone is missed, not begun anew, and a copy brings it back.
+func TestMissingDatabase(t *testing.T) {
+	n := testNode(t, lineTask(), lineRecords(fixed(1), 10), nil)
+	pay(t, n, 1)
+	copied := backup(t, n)
+	path := filepath.Join(n.dir, storeFile)
+	if err := errors.Join(n.Close(), os.Remove(path)); err != nil {
+		t.Fatal(err)
+	}
+	_, openErr := Open(n.dir, slog.New(slog.DiscardHandler))
+	_, restoreErr := Restore(n.dir, "", nil)
+	for _, err := range []error{openErr, restoreErr} {
+		if !errors.Is(err, storage.ErrMissing) || !strings.Contains(err.Error(), "p2pnode restore FILE --dir "+n.dir) {
+			t.Errorf("%v does not say what to do", err)
+		}
+	}
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("something was made: %v", err)
+	}
+	if _, err := Restore(n.dir, copied, nil); err != nil {
+		t.Fatal(err)
+	}
+	if s := status(t, openNode(t, n.dir)); s.Records != 10 {
+		t.Errorf("status %+v", s)
 	}
 }
 
@@ -160,13 +217,13 @@ func TestRestoreRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		damaged:                       "damaged",
+		damaged:                       "take another backup",
 		small:                         "no copy",
 		t.TempDir():                   "no copy",
 		foreign:                       "another identity",
 		filepath.Join(n.dir, "no.db"): "no such file",
 	} {
-		if _, err := Restore(n.dir, path); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Restore(n.dir, path, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", path, err, want)
 		}
 	}

@@ -21,16 +21,25 @@ type Budget struct {
 	Unprotected bool `json:"unprotected"`
 	// Obfuscation: the learner hides gradients without a guarantee, which is
 	// obfuscation and not differential privacy.
-	Obfuscation bool   `json:"obfuscation"`
-	Bare        int    `json:"unprotected_releases"` // released without a guarantee so far
-	Noise       string `json:"noise"`
-	Accounting  string `json:"accounting"`
-	Pace        string `json:"pace"`
-	Releases    int    `json:"releases"` // that the budget is made for
+	Obfuscation bool `json:"obfuscation"`
+	// Contradicted is the round of this node that a peer showed and the directory
+	// knows nothing of: it is an old copy, and releases nothing. 0: none did.
+	Contradicted uint64 `json:"contradicted_round"`
+	Bare         int    `json:"unprotected_releases"` // released without a guarantee so far
+	Noise        string `json:"noise"`
+	Accounting   string `json:"accounting"`
+	Pace         string `json:"pace"`
+	Batch        int    `json:"batch"`    // of every 100 records, how many take part in a release; 0: all
+	Releases     int    `json:"releases"` // that the budget is made for
 	// Left is how many more rounds the node can release with the records it has,
-	// and Next the share of a cohort's budget that the next of them costs.
-	Left int     `json:"releases_left"`
-	Next float64 `json:"next_release_share"`
+	// Next the share of a cohort's budget that the next of them costs, and Rising
+	// says that the one after costs more.
+	Left   int     `json:"releases_left"`
+	Next   float64 `json:"next_release_share"`
+	Rising bool    `json:"later_releases_cost_more"`
+	// ShareOf is what all shares are of: "budget", or "steps" of a plan, whose
+	// budget is known for the whole of it only.
+	ShareOf string `json:"share_of"`
 	// Plan is how far a committed plan has come; nil without one.
 	Plan    *PlanBudget    `json:"plan"`
 	Cohorts []CohortBudget `json:"cohorts"`
@@ -53,9 +62,12 @@ type CohortBudget struct {
 	Records  int            `json:"records"` // training slots, those of deleted records too
 	Releases int            `json:"releases"`
 	Left     int            `json:"releases_left"`
-	Spent    float64        `json:"spent_share"`
-	Next     float64        `json:"next_release_share"`
-	Retired  bool           `json:"retired"` // by a restore: it pays for nothing any more
+	// Spent is what counts: all of it once retired, because what was released after
+	// the copy was made is not known. AtLeast is what the ledger knows of.
+	Spent   float64 `json:"spent_share"`
+	AtLeast float64 `json:"spent_share_at_least"`
+	Next    float64 `json:"next_release_share"`
+	Retired bool    `json:"retired"` // by a restore: it pays for nothing any more
 }
 
 // PersonBudget is the guarantee for a person who owns that many records.
@@ -70,14 +82,16 @@ type PersonBudget struct {
 
 // BudgetSummary is the budget of the newest cohort, the one that goes on longest.
 type BudgetSummary struct {
-	Epsilon   float64 `json:"epsilon"`
-	Delta     float64 `json:"delta"`
-	Spent     float64 `json:"spent"` // share of the budget, in [0, 1]
-	Left      int     `json:"left"`  // releases
-	Unbounded bool    `json:"unbounded"`
-	// Obfuscation is as in [Budget].
-	Obfuscation bool `json:"obfuscation"`
-	Planned     bool `json:"planned"` // by a plan, which new records do not prolong
+	Epsilon     float64     `json:"epsilon"`
+	Delta       float64     `json:"delta"`
+	Spent       float64     `json:"spent"` // share of the budget, in [0, 1]
+	AtLeast     float64     `json:"spent_at_least"`
+	Left        int         `json:"left"` // releases
+	Retired     bool        `json:"retired"`
+	Unbounded   bool        `json:"unbounded"`
+	Unprotected bool        `json:"unprotected"`
+	Obfuscation bool        `json:"obfuscation"` // as in Budget
+	Plan        *PlanBudget `json:"plan"`        // which new records do not prolong; nil without one
 }
 
 // visibleTo and notCovered are true of every node.
@@ -101,10 +115,11 @@ func (n *Node) Budget(context.Context) (Budget, error) {
 	}
 	c := n.files.config
 	b := Budget{
-		Epsilon: c.Epsilon, Delta: c.guarantee().Delta, Unbounded: n.unbounded(), Unprotected: !c.protected(),
+		Epsilon: c.Epsilon, Delta: c.Guarantee().Delta, Unbounded: n.unbounded(), Unprotected: !c.protected(),
 		Obfuscation: obfuscated(n.files.task), Bare: n.ledger.Unprotected(),
-		Noise: c.Noise, Accounting: c.Accounting, Pace: c.Pace, Releases: c.Releases,
-		Cohorts: cohorts, Person: []PersonBudget{},
+		Noise: c.Noise, Accounting: c.Accounting, Pace: c.Pace, Batch: c.Batch, Releases: c.Releases,
+		Plan: n.plan(), ShareOf: "budget",
+		Contradicted: n.ledger.Contradicted(), Cohorts: cohorts, Person: []PersonBudget{},
 		VisibleTo: visibleTo, NotCovered: notCovered(),
 	}
 	if len(cohorts) == 0 {
@@ -115,9 +130,10 @@ func (n *Node) Budget(context.Context) (Budget, error) {
 			b.Left, b.Next = k.Left, k.Next
 		}
 	}
-	if steps := n.policy.Schedule.Releases(); c.protected() && c.planned() {
-		done := n.ledger.Position()
-		b.Plan = &PlanBudget{Steps: steps, Done: done, Left: max(0, steps-done)}
+	if b.Plan != nil {
+		b.ShareOf = "steps"
+	} else {
+		b.Rising = b.Left > 1 && n.rising()
 	}
 	for _, k := range []int{1, 2, 5, 10} {
 		b.Person = append(b.Person, c.person(k))
@@ -125,22 +141,45 @@ func (n *Node) Budget(context.Context) (Budget, error) {
 	return b, nil
 }
 
+// plan counts the steps of a committed plan; nil without one.
+func (n *Node) plan() *PlanBudget {
+	if c := n.files.config; !c.protected() || !c.planned() {
+		return nil
+	}
+	steps, done := n.policy.Schedule.Releases(), n.ledger.Position()
+	return &PlanBudget{Steps: steps, Done: done, Left: max(0, steps-done)}
+}
+
+// rising reports whether the release after the next one has less noise.
+func (n *Node) rising() bool {
+	next, _ := n.policy.Next(n.ledger.Position())
+	later, _ := n.policy.Next(n.ledger.Position() + 1)
+	return later.NoiseStd() < next.NoiseStd()
+}
+
 // unbounded reports whether there is or will be no guarantee.
 func (n *Node) unbounded() bool { return n.ledger.Unbounded() || !n.files.config.protected() }
 
-// guarantee is what the ledger keeps: under pure accounting more than was asked for.
-func (c *Config) guarantee() privacy.Budget {
-	if c.Accounting == string(privacy.PureFilter) {
+// Guarantee is what the ledger keeps for each record: under pure accounting more
+// than was asked for.
+func (c *Config) Guarantee() privacy.Budget {
+	if c.Pure() {
 		return privacy.Budget{Epsilon: c.Epsilon}
 	}
 	return privacy.Budget{Epsilon: c.Epsilon, Delta: c.Delta}
+}
+
+// Pure reports whether the accounting is, or will be because nothing else was
+// chosen, the pure one, which keeps epsilon without exception.
+func (c *Config) Pure() bool {
+	return c.Accounting == string(privacy.PureFilter) || c.Accounting == "" && c.Noise == string(privacy.Laplace)
 }
 
 // person is the guarantee for somebody with k records. Under the Gaussian filter
 // it is exact and leaves delta as it is; else the group privacy lemma gives it
 // (Vadhan 2017, "The Complexity of Differential Privacy", lemma 2.2).
 func (c *Config) person(k int) PersonBudget {
-	one := c.guarantee()
+	one := c.Guarantee()
 	several := privacy.Budget{Epsilon: float64(k) * one.Epsilon}
 	if c.Accounting == string(privacy.GaussianFilter) {
 		several = one.ForRecords(k)
@@ -174,7 +213,10 @@ func (n *Node) cohorts() ([]CohortBudget, error) {
 	out := make([]CohortBudget, 0, len(slots))
 	for c, m := range slots {
 		s := spending[c]
-		k := CohortBudget{Cohort: c, Records: m, Releases: s.Releases, Spent: s.Share, Retired: c <= retired}
+		k := CohortBudget{Cohort: c, Records: m, Releases: s.Releases, Spent: s.Share, AtLeast: s.Share, Retired: c <= retired}
+		if k.Retired {
+			k.Spent = 1
+		}
 		k.Left, k.Next = n.left(c)
 		out = append(out, k)
 	}
@@ -203,10 +245,13 @@ func (n *Node) done(cohorts []CohortBudget) bool {
 
 func (n *Node) summary(cohorts []CohortBudget) BudgetSummary {
 	c := n.files.config
-	s := BudgetSummary{Epsilon: c.Epsilon, Delta: c.guarantee().Delta, Left: c.Releases, Unbounded: n.unbounded(), Obfuscation: obfuscated(n.files.task), Planned: c.protected() && c.planned()}
+	s := BudgetSummary{
+		Epsilon: c.Epsilon, Delta: c.Guarantee().Delta, Left: c.Releases,
+		Unbounded: n.unbounded(), Unprotected: !c.protected(), Obfuscation: obfuscated(n.files.task), Plan: n.plan(),
+	}
 	if len(cohorts) > 0 {
 		newest := cohorts[len(cohorts)-1]
-		s.Spent, s.Left = newest.Spent, newest.Left
+		s.Spent, s.AtLeast, s.Left, s.Retired = newest.Spent, newest.AtLeast, newest.Left, newest.Retired
 	}
 	return s
 }

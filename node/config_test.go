@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"p2pnode/gossip"
 )
 
 func TestConfigErrorsNameTheKey(t *testing.T) {
@@ -36,6 +38,7 @@ func TestConfigErrorsNameTheKey(t *testing.T) {
 }
 
 func TestInitAndOpen(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "node")
 	discard := slog.New(slog.DiscardHandler)
 	if _, err := Open(dir, discard); err == nil || !strings.Contains(err.Error(), "p2pnode init") {
@@ -116,4 +119,25 @@ func otherKey(t *testing.T) []byte {
 		t.Fatal(err)
 	}
 	return text
+}
+
+// A directory of an earlier wire version is taken along to the network of this one;
+// that of a later version, or of another task, is not.
+func TestDirectoryOfAnEarlierWireVersion(t *testing.T) {
+	n := testNode(t, lineTask(), nil, nil)
+	for version := 1; version <= gossip.Version+1; version++ {
+		if err := n.store.PutMeta(networkKey, networkName(lineTask(), version)); err != nil {
+			t.Fatal(err)
+		}
+		err := n.claim()
+		if version > gossip.Version {
+			if err == nil || !strings.Contains(err.Error(), "another task") {
+				t.Errorf("a directory of a later version: %v", err)
+			}
+			continue
+		}
+		if made, metaErr := n.store.Meta(networkKey); err != nil || metaErr != nil || made != NetworkName(lineTask()) {
+			t.Errorf("version %d: the directory is of network %s, %v", version, made, err)
+		}
+	}
 }

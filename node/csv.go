@@ -19,6 +19,9 @@ type ImportReport struct {
 	Records int       `json:"records"` // stored
 	Bad     int       `json:"bad"`     // lines that were no record
 	Lines   []BadLine `json:"lines"`   // the first of them
+	// NeverShared says that the records stored serve this device only: the plan is
+	// over, and nothing is sent any more.
+	NeverShared bool `json:"never_shared,omitempty"`
 }
 
 // BadLine is a line of a CSV file that is no record, and why.

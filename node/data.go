@@ -19,6 +19,7 @@ type RecordInfo struct {
 	HeldOut bool           `json:"held_out"` // measures the personal model, never takes part in a release
 	Deleted bool           `json:"deleted"`  // its slot stays until the cohort's budget is used
 	UsedUp  bool           `json:"used_up"`  // its cohort takes part in no more releases
+	Retired bool           `json:"retired"`  // by a restore, which is one reason
 
 	Target   *float64     `json:"target,omitempty"`   // as the task encodes it
 	Class    string       `json:"class,omitempty"`    // its name, if the target is one of several classes
@@ -48,6 +49,8 @@ func (n *Node) Import(ctx context.Context, r io.Reader, skipBad bool) (ImportRep
 		}
 	}
 	report.Records = len(records)
+	p := n.plan()
+	report.NeverShared = p != nil && p.Left == 0
 	return report, nil
 }
 
@@ -61,24 +64,31 @@ func (n *Node) Records(_ context.Context, content bool) ([]RecordInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	usedUp := make(map[privacy.Cohort]bool)
+	cohort := make(map[privacy.Cohort]CohortBudget)
 	for _, c := range cohorts {
-		usedUp[c.Cohort] = n.files.config.protected() && c.Left == 0
+		cohort[c.Cohort] = c
+	}
+	info := func(r learner.Record) RecordInfo {
+		c := cohort[r.Cohort]
+		usedUp := n.files.config.protected() && c.Left == 0
+		return RecordInfo{Number: r.Seq, Cohort: r.Cohort, HeldOut: r.Seq.HeldOut(), UsedUp: usedUp, Retired: c.Retired}
 	}
 	names := coordinateNames(n.files.task)
 	out := make([]RecordInfo, 0, len(live)+len(deleted))
 	for _, r := range live {
-		info := RecordInfo{Number: r.Seq, Cohort: r.Cohort, HeldOut: r.Seq.HeldOut(), UsedUp: usedUp[r.Cohort]}
+		i := info(r)
 		if content {
-			info.Target, info.Features = &r.Y, named(names, r.X)
+			i.Target, i.Features = &r.Y, named(names, r.X)
 			if classes := n.files.task.Target.Classes; classes != nil {
-				info.Class = classes[int(r.Y)]
+				i.Class = classes[int(r.Y)]
 			}
 		}
-		out = append(out, info)
+		out = append(out, i)
 	}
 	for _, r := range deleted {
-		out = append(out, RecordInfo{Number: r.Seq, Cohort: r.Cohort, HeldOut: r.Seq.HeldOut(), Deleted: true, UsedUp: usedUp[r.Cohort]})
+		i := info(r)
+		i.Deleted = true
+		out = append(out, i)
 	}
 	slices.SortFunc(out, func(a, b RecordInfo) int { return cmp.Compare(a.Number, b.Number) })
 	return out, nil

@@ -62,6 +62,7 @@ func TestDeleteIsForgotten(t *testing.T) {
 
 // A running agent's next sum has an empty slot where the record was.
 func TestDeleteReachesTheAgent(t *testing.T) {
+	t.Parallel()
 	n := testNode(t, lineTask(), lineRecords(fixed(1), 4), func(c *Config) { c.Unprotected = Consent })
 	other := testNode(t, lineTask(), nil, func(c *Config) { c.Unprotected = Consent })
 	start(t, n)

@@ -46,6 +46,9 @@ func TestNoiseChoices(t *testing.T) {
 					t.Fatalf("release %d: %v, %v", round+1, a, err)
 				}
 				after := budget(t, n)
+				if after.Left > 0 && before.Rising != (after.Next > before.Next*(1+1e-9)) {
+					t.Errorf("release %d costs %v and the next %v; announced as rising: %v", round+1, before.Next, after.Next, before.Rising)
+				}
 				if got := after.Cohorts[0].Spent - before.Cohorts[0].Spent; math.Abs(got-before.Next) > 1e-9 {
 					t.Errorf("release %d cost %v of the budget, announced were %v", round+1, got, before.Next)
 				}
@@ -79,10 +82,10 @@ func TestPlanIsNotProlonged(t *testing.T) {
 	if _, err := d.release(query(m, 3, 1)); err != nil {
 		t.Fatal(err)
 	}
-	if err := n.Add(t.Context(), lineRecords(fixed(2), 10)); err != nil {
-		t.Fatal(err)
+	if r, err := n.Import(t.Context(), strings.NewReader("a,b,y\n0.5,0.5,0\n"), false); err != nil || !r.NeverShared {
+		t.Errorf("records that come too late: %+v, %v; want a warning", r, err)
 	}
-	if s := status(t, n); !s.Done || !s.Privacy.Planned || s.Privacy.Left != 0 {
+	if s := status(t, n); !s.Done || s.Privacy.Plan == nil || s.Privacy.Plan.Left != 0 || s.Privacy.Left != 0 {
 		t.Errorf("status %+v, done %v; want a plan at its end", s.Privacy, s.Done)
 	}
 }

@@ -15,8 +15,9 @@ import (
 var ErrRolledBack = errors.New("node: the directory is not the only and newest copy of this node")
 
 // history compares what peers hold of this node with its own ledger. The first
-// contradiction ends it for good: whatever is released then may spend a budget
-// that was spent already. All methods are safe for concurrent use.
+// contradiction ends it for good, and is written down: whatever is released then
+// may spend a budget that was spent already, by a run far from those peers too.
+// All methods are safe for concurrent use.
 type history struct {
 	ledger *storage.Ledger
 	broken chan struct{} // closed at the first contradiction
@@ -26,7 +27,22 @@ type history struct {
 }
 
 func newHistory(l *storage.Ledger) *history {
-	return &history{ledger: l, broken: make(chan struct{})}
+	h := &history{ledger: l, broken: make(chan struct{})}
+	if h.err = knownContradiction(l); h.err != nil {
+		close(h.broken)
+	}
+	return h
+}
+
+// knownContradiction is the error of a ledger that a peer has contradicted in this
+// run or an earlier one.
+func knownContradiction(l *storage.Ledger) error {
+	round := l.Contradicted()
+	if round == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: a peer showed before that it holds round %d, and this directory ends at round %d; put the newest directory back; "+
+		"if that is lost, p2pnode restore goes on with this one and retires the records in it", ErrRolledBack, round, l.Round())
 }
 
 // check takes in what a peer returned; nil is a peer that holds nothing. It
@@ -36,6 +52,9 @@ func (h *history) check(w *gossip.Witness) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err != nil && h.err == nil {
+		if lost := h.ledger.Contradict(w.Round); lost != nil {
+			err = fmt.Errorf("%w (and it could not be written down for the next start: %w)", err, lost)
+		}
 		h.err = err
 		close(h.broken)
 	}

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"p2pnode/gossip"
 	"p2pnode/learner"
+	"p2pnode/storage"
 )
 
 // testModel is an encoded model of the node, as a release of the given round
@@ -80,7 +82,7 @@ func TestWhatPeersMayHold(t *testing.T) {
 	} {
 		step.do()
 		for _, v := range step.verdicts {
-			err := newHistory(n.ledger).check(testWitness(t, n, v.round, v.value))
+			err := newHistory(n.ledger).compare(testWitness(t, n, v.round, v.value))
 			if (err == nil) != v.ok || (err != nil && !errors.Is(err, ErrRolledBack)) {
 				t.Errorf("%s: a peer holds round %d: %v, want ok: %v", step.name, v.round, err, v.ok)
 			}
@@ -111,6 +113,40 @@ func TestAContradictionStays(t *testing.T) {
 		if err := h.check(w); err != first {
 			t.Errorf("later: %v", err)
 		}
+	}
+}
+
+// A contradiction outlives the process: whoever starts the directory next, far
+// from the peers that know better, is refused at once, and told by everything the
+// owner can ask. A deliberate restore ends that.
+func TestAContradictionIsWrittenDown(t *testing.T) {
+	n := testNode(t, lineTask(), lineRecords(fixed(1), 10), nil)
+	pay(t, n, 1)
+	if err := newHistory(n.ledger).check(testWitness(t, n, 20, 1)); !errors.Is(err, ErrRolledBack) {
+		t.Fatal(err)
+	}
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	n = openNode(t, n.dir)
+	if err := n.Run(t.Context()); !errors.Is(err, ErrRolledBack) || !strings.Contains(err.Error(), "holds round 20, and this directory ends at round 1") {
+		t.Errorf("Run: %v", err)
+	}
+	if b, s := budget(t, n), status(t, n); b.Contradicted != 20 || s.Contradicted != 20 {
+		t.Errorf("budget %+v, status %+v; want the round that a peer holds", b, s)
+	}
+	if _, err := n.Verify(t.Context()); !errors.Is(err, storage.ErrRolledBack) || !strings.Contains(err.Error(), "old copy: it holds round 20") {
+		t.Errorf("Verify: %v", err)
+	}
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Restore(n.dir, "", nil); err != nil {
+		t.Fatal(err)
+	}
+	n = openNode(t, n.dir)
+	if s := status(t, n); s.Contradicted != 0 || knownContradiction(n.ledger) != nil {
+		t.Errorf("restored: %+v", s)
 	}
 }
 

@@ -63,12 +63,11 @@ func (l *loop) run(ctx context.Context) error {
 		return err
 	}
 	for {
-		err := l.next(ctx)
+		if err := l.next(ctx); err != nil {
+			return err
+		}
 		if ctx.Err() != nil {
 			return l.saveState()
-		}
-		if err != nil {
-			return err
 		}
 	}
 }

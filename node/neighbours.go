@@ -45,7 +45,8 @@ type neighbourhood struct {
 	mu         sync.Mutex
 	links      map[peer.ID]*link
 	candidates map[peer.ID]*candidate
-	latest     []byte // the message published last; nil if there is none
+	asking     map[peer.ID]bool // a request to it is under way
+	latest     []byte           // the message published last; nil if there is none
 }
 
 func newNeighbourhood(t *learner.Task, c *Config, h host.Host, store *storage.Store, past *history, log *slog.Logger) *neighbourhood {
@@ -57,6 +58,7 @@ func newNeighbourhood(t *learner.Task, c *Config, h host.Host, store *storage.St
 		changed:    make(chan struct{}, 1),
 		links:      make(map[peer.ID]*link),
 		candidates: make(map[peer.ID]*candidate),
+		asking:     make(map[peer.ID]bool),
 	}
 }
 

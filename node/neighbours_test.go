@@ -249,6 +249,7 @@ func TestCandidatesAreForgotten(t *testing.T) {
 
 // A change that no event tells of, as when one took the other back, is noticed.
 func TestEdgesAreRechecked(t *testing.T) {
+	t.Parallel()
 	s := attachedSession(t, testNode(t, lineTask(), nil, nil))
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -64,7 +65,7 @@ func Open(dir string, log *slog.Logger) (*Node, error) {
 	}
 	store, err := storage.Open(filepath.Join(dir, storeFile))
 	if err != nil {
-		return nil, fmt.Errorf("node: open %s: %w", dir, err)
+		return nil, fmt.Errorf("node: open %s: %w", dir, mend(err, dir))
 	}
 	n := &Node{
 		dir:     dir,
@@ -93,11 +94,8 @@ func (n *Node) openLedger() error {
 	n.policy = s.Policy
 	n.files.config.Accounting = string(n.policy.Terms.Accounting) // which may have been left open
 	n.ledger, err = n.store.OpenLedger(n.policy)
-	if errors.Is(err, storage.ErrRolledBack) {
-		return fmt.Errorf("node: %w; to give its budgets up and go on: p2pnode restore --dir %s", err, n.dir)
-	}
 	if err != nil {
-		return fmt.Errorf("node: open the ledger of %s: %w", n.dir, err)
+		return fmt.Errorf("node: open the ledger of %s: %w", n.dir, mend(err, n.dir))
 	}
 	if err := s.keep(n.store); err != nil {
 		return err
@@ -109,17 +107,22 @@ func (n *Node) openLedger() error {
 	return err
 }
 
-// claim remembers in a new store which task and identity it belongs to, and
-// refuses a store of another.
+// claim remembers in a store which task and identity it belongs to, and refuses
+// that of another.
 func (n *Node) claim() error {
 	if err := belongs(n.store, n.dir, n.files); err != nil {
 		return err
 	}
-	made, err := n.store.Meta(peerKey) // written last
-	if err != nil || made != "" {
-		return err
+	for _, m := range []struct{ key, value string }{{networkKey, n.network}, {peerKey, n.self.String()}} {
+		made, err := n.store.Meta(m.key)
+		if err == nil && made != m.value {
+			err = n.store.PutMeta(m.key, m.value)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return errors.Join(n.store.PutMeta(networkKey, n.network), n.store.PutMeta(peerKey, n.self.String()))
+	return nil
 }
 
 // belongs reports an error if the store, that of the file or directory called
@@ -129,17 +132,21 @@ func belongs(store *storage.Store, name string, files dirFiles) error {
 	if err != nil {
 		return fmt.Errorf("node: the identity has no peer ID: %w", err)
 	}
-	for _, m := range []struct{ key, value, file, what string }{
-		{networkKey, NetworkName(files.task), taskFile, "task"},
-		{peerKey, self.String(), keyFile, "identity"},
+	for _, m := range []struct {
+		key        string
+		values     []string // the newest last
+		file, what string
+	}{
+		{networkKey, networkNames(files.task), taskFile, "task"},
+		{peerKey, []string{self.String()}, keyFile, "identity"},
 	} {
 		made, err := store.Meta(m.key)
 		if err != nil {
 			return err
 		}
-		if made != "" && made != m.value {
+		if made != "" && !slices.Contains(m.values, made) {
 			return fmt.Errorf("node: %s was made for another %s (%s %s; its %s now says %s); put the old %s back, or start in a new directory",
-				name, m.what, m.key, made, m.file, m.value, m.file)
+				name, m.what, m.key, made, m.file, m.values[len(m.values)-1], m.file)
 		}
 	}
 	return nil

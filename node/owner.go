@@ -49,6 +49,7 @@ func (n *Node) Progress(ctx context.Context) (Status, error) {
 		Privacy: n.summary(cohorts),
 		Traffic: Traffic{BytesIn: total.TotalIn, BytesOut: total.TotalOut},
 	}
+	s.Contradicted, s.Restored = n.ledger.Contradicted(), n.ledger.Retired() > 0
 	for _, r := range live {
 		if r.Seq.HeldOut() {
 			s.HeldOut++

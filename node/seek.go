@@ -17,7 +17,6 @@ import (
 const (
 	seekEvery  = time.Second      // while neighbours are missing
 	askTimeout = 10 * time.Second // for one request over a stream
-	askAtOnce  = 4                // requests in flight
 	sulk       = 20 * time.Second // before a peer that declined or failed is asked again
 	renewEvery = time.Minute      // an edge is asked for again, which heals one known at one end only
 	meetEvery  = 3 * time.Second  // the same, until the first answer of the run
@@ -25,26 +24,25 @@ const (
 	patience   = 3                // requests without an answer before a candidate is forgotten
 )
 
-// run looks for neighbours until ctx ends.
+// run looks for neighbours until ctx ends. It waits for no answer: a peer that
+// takes its time holds up nobody else.
 func (h *neighbourhood) run(ctx context.Context) error {
 	ticker := time.NewTicker(seekEvery)
 	defer ticker.Stop()
 	came, stop := h.arrivals()
 	defer stop()
+	var requests sync.WaitGroup
+	defer requests.Wait()
 	for {
 		for _, id := range h.dead(time.Now()) {
 			h.unlink(id, "unreachable")
 		}
-		var requests sync.WaitGroup
-		tokens := make(chan struct{}, askAtOnce)
 		for _, e := range h.due(time.Now()) {
-			tokens <- struct{}{}
 			requests.Go(func() {
+				defer h.answered(e)
 				h.ask(ctx, e)
-				<-tokens
 			})
 		}
-		requests.Wait()
 		select {
 		case <-ctx.Done():
 			return nil
@@ -60,8 +58,9 @@ type errand struct {
 	kind gossip.EdgeKind
 }
 
-// due lists the requests to make now: edges whose peer came back or that are
-// old are renewed, and candidates are asked while neighbours are missing.
+// due lists the requests to make now, of which answered must be told: edges whose
+// peer came back or that are old are renewed, and candidates are asked while
+// neighbours are missing. Of each peer there is one request at a time.
 func (h *neighbourhood) due(now time.Time) []errand {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -77,13 +76,27 @@ func (h *neighbourhood) due(now time.Time) []errand {
 		if !l.met {
 			pause = meetEvery
 		}
-		if up && (!l.up || now.Sub(l.renewed) > pause) {
-			l.renewed = now
+		switch {
+		case !up:
+			l.up = false
+		case h.asking[id]: // one that came back meanwhile is asked after that
+		case !l.up || now.Sub(l.renewed) > pause:
+			l.up, l.renewed = true, now
 			out = append(out, errand{peer.AddrInfo{ID: id}, gossip.EdgeAsk})
 		}
-		l.up = up
 	}
-	return append(out, h.seek(now, h.task.Graph.Degree-live)...)
+	out = append(out, h.seek(now, h.task.Graph.Degree-live)...)
+	for _, e := range out {
+		h.asking[e.to.ID] = true
+	}
+	return out
+}
+
+// answered notes that a request is over.
+func (h *neighbourhood) answered(e errand) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.asking, e.to.ID)
 }
 
 // dead lists the edges nobody has answered on for long, and when there are more
@@ -111,15 +124,15 @@ func (h *neighbourhood) dead(now time.Time) []peer.ID {
 // nearest, and at random among equals. Profiles that are not known yet are
 // asked for first, of twice as many peers as are wanted; meanwhile only the
 // nearest known candidate is asked, so that peers who never answer hold nothing
-// up.
+// up. Whoever is being asked already counts as found.
 func (h *neighbourhood) seek(now time.Time, missing int) []errand {
-	if missing <= 0 {
-		return nil
-	}
 	var known, unknown []errand
+	asking := 0
 	for id, c := range h.candidates {
 		to := peer.AddrInfo{ID: id, Addrs: c.addrs}
 		switch {
+		case h.asking[id]:
+			asking++
 		case now.Before(c.after) || !h.suits(id):
 		case c.weight == 0 && h.task.Graph.Rule == "profile":
 			unknown = append(unknown, errand{to, gossip.EdgeHello})
@@ -127,13 +140,16 @@ func (h *neighbourhood) seek(now time.Time, missing int) []errand {
 			known = append(known, errand{to, gossip.EdgeAsk})
 		}
 	}
+	if missing -= asking; missing <= 0 {
+		return nil
+	}
 	for _, list := range [][]errand{known, unknown} {
 		rand.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	}
 	slices.SortStableFunc(known, func(a, b errand) int {
 		return cmp.Compare(h.candidates[b.to.ID].weight, h.candidates[a.to.ID].weight)
 	})
-	probes := min(len(unknown), max(0, 2*h.task.Graph.Degree-len(known)-len(h.links)))
+	probes := min(len(unknown), max(0, 2*h.task.Graph.Degree-len(known)-len(h.links)-asking))
 	if probes > 0 {
 		missing = 1
 	}

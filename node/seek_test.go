@@ -56,3 +56,32 @@ func TestSeekAsksTheNearest(t *testing.T) {
 		t.Errorf("%d requests though nobody is missing", len(out))
 	}
 }
+
+// Of each peer there is one request at a time; one that comes back while a request
+// is under way is asked again after that.
+func TestOneRequestAtATime(t *testing.T) {
+	first, second := testNode(t, lineTask(), nil, nil), testNode(t, lineTask(), nil, nil)
+	h, other := attachedSession(t, first).hood, attachedSession(t, second)
+	if err := h.host.Connect(t.Context(), peer.AddrInfo{ID: second.self, Addrs: other.host.Addrs()}); err != nil {
+		t.Fatal(err)
+	}
+	h.links[second.self] = &link{weight: 1}
+	for range 20 {
+		h.found(peer.AddrInfo{ID: randomPeer(t), Addrs: someAddr()})
+	}
+	now := time.Now()
+	out := h.due(now)
+	if want := h.task.Graph.Degree; len(out) != want || out[0].to.ID != second.self {
+		t.Fatalf("%d requests, want the neighbour's and %d to candidates", len(out), want-1)
+	}
+	h.links[second.self].up = false // it went away
+	if again := h.due(now.Add(time.Hour)); len(again) != 0 {
+		t.Errorf("%d more requests before the first are answered", len(again))
+	}
+	for _, e := range out {
+		h.answered(e)
+	}
+	if again := h.due(now); len(again) != len(out) || again[0].to.ID != second.self {
+		t.Errorf("%d requests afterwards, want %d", len(again), len(out))
+	}
+}

@@ -36,8 +36,14 @@ type session struct {
 // not be written to disk ends it with an error: nothing may be published until
 // the directory has been opened and verified again. It ends with [ErrRolledBack],
 // and nothing is released, when a peer holds a model of this node that the
-// directory knows nothing of.
+// directory knows nothing of, or ever showed one; only [Restore] helps then.
 func (n *Node) Run(ctx context.Context) (err error) {
+	if err := knownContradiction(n.ledger); err != nil {
+		return err
+	}
+	if !n.files.config.protected() {
+		n.log.Warn("models are sent WITHOUT any privacy guarantee: the key \"unprotected\" of " + configFile + " says so")
+	}
 	h, err := newHost(n.files.key, n.files.config.Listen, n.traffic)
 	if err != nil {
 		return err

@@ -17,6 +17,11 @@ type Status struct {
 	Heard      int    `json:"heard"`      // neighbours whose model has arrived
 	Round      uint64 `json:"round"`      // of the last release, or of the learner if it goes in rounds
 	Done       bool   `json:"done"`       // every record's budget is used
+	// Restored says that round numbers jumped, because a restore goes on far above
+	// every round that can have been released.
+	Restored bool `json:"restored"`
+	// Contradicted is that of [Budget].
+	Contradicted uint64 `json:"contradicted_round"`
 
 	Rounds *Rounds `json:"rounds"` // nil unless the learner goes in rounds
 

@@ -67,7 +67,19 @@ func FormatTask(t *learner.Task) ([]byte, error) {
 // nodes that would not understand each other's bytes never meet. Left
 // out are the defaults that are each node's own choice and the constants of
 // the personal model, which never meets the network.
-func NetworkName(t *learner.Task) string {
+func NetworkName(t *learner.Task) string { return networkName(t, gossip.Version) }
+
+// networkNames are those of a task under this wire version and all before: a data
+// directory outlives them.
+func networkNames(t *learner.Task) []string {
+	names := make([]string, gossip.Version)
+	for i := range names {
+		names[i] = networkName(t, i+1)
+	}
+	return names
+}
+
+func networkName(t *learner.Task, wire int) string {
 	agreed := *t
 	agreed.Local = learner.Local{}
 	agreed.Release.Epsilon, agreed.Release.Delta = 0, 0
@@ -77,7 +89,7 @@ func NetworkName(t *learner.Task) string {
 	text, err := json.Marshal(struct {
 		Wire int
 		Task learner.Task
-	}{gossip.Version, agreed})
+	}{wire, agreed})
 	if err != nil {
 		panic("node: a validated task has no JSON form: " + err.Error()) // only NaN or Inf, which Validate refuses
 	}

@@ -188,7 +188,7 @@ func TestCounting(t *testing.T) {
 	everyAccount(t, func(t *testing.T, a *Account, m Mechanism) {
 		plan := a.policy.Terms.Accounting == CommittedPlan
 		for k := range 7 {
-			debits := a.Admit(m, []Cohort{Cohort(k % 2), 9})
+			debits := a.Admit(m, []Cohort{9, Cohort(k % 2)}) // the one with fewer releases pays last
 			for _, d := range debits {
 				if err := a.Apply(d); err != nil {
 					t.Fatal(err)

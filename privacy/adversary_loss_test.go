@@ -12,6 +12,7 @@ import (
 // The exact loss of what a cohort took part in, Gaussian and Laplace mixed, is within
 // the budget: the Renyi filter is never tight, so a numerical composition can tell.
 func TestRenyiFilterAgainstAdversary(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(4) {
 		rng := rand.New(rand.NewPCG(13, seed))
 		b := Budget{math.Exp(rng.Float64()*4 - 2.5), math.Exp(-rng.Float64()*20 - 2)}
@@ -82,6 +83,7 @@ func exactDelta(t *testing.T, terms Terms, paid []Mechanism) float64 {
 // A plan admits its k-th mechanism at its k-th release and nothing else, once for
 // each cohort; what any cohort took part in is within the budget.
 func TestPlanAgainstAdversary(t *testing.T) {
+	t.Parallel()
 	for seed, d := range []Design{
 		{Noise: Gaussian}, {Noise: Laplace}, {Noise: TruncatedLaplace, Batch: 3, Slots: 20},
 		{Noise: TruncatedGaussian, Pace: Growing, Contraction: 0.7},

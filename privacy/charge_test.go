@@ -50,6 +50,7 @@ func discreteDelta(epsilon float64, law map[int64]float64, shift int64) float64 
 // The smallest delta that the charge allows for a given sensitivity is kept by
 // the discrete Gaussian, at sigmas where the charge is a few percent.
 func TestChargeCoversDiscreteNoise(t *testing.T) {
+	t.Parallel()
 	exceeds := 0
 	for _, sigma := range []float64{24, 32, 48, 64} {
 		for _, shift := range []int64{3, 8, 20, 40} {
@@ -79,7 +80,7 @@ func TestChargeCoversDiscreteNoise(t *testing.T) {
 // leastNumber bisects for the smallest number in (low, high] with the property, which
 // all larger ones have.
 func leastNumber(low, high float64, property func(float64) bool) float64 {
-	for range 200 {
+	for range 60 {
 		if middle := low + (high-low)/2; property(middle) {
 			high = middle
 		} else {

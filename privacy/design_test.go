@@ -42,7 +42,10 @@ func everyDesign(t *testing.T, f func(*testing.T, Design)) {
 					if batch > 0 {
 						d.Batch, d.Slots = batch, 50
 					}
-					t.Run(fmt.Sprintf("%s/%s/%s/%d", c.accounting, noise, pace, batch), func(t *testing.T) { f(t, d) })
+					t.Run(fmt.Sprintf("%s/%s/%s/%d", c.accounting, noise, pace, batch), func(t *testing.T) {
+						t.Parallel()
+						f(t, d)
+					})
 				}
 			}
 		}
@@ -136,6 +139,7 @@ func TestFilterDesignsAreLeast(t *testing.T) {
 // a batch less than all records, and Gaussian noise the same as under the exact
 // filter.
 func TestDesignsCompared(t *testing.T) {
+	t.Parallel()
 	noise := func(n Noise, a Accounting, batch int) float64 {
 		d := Design{Budget: Budget{1, 1e-6}, Dimension: 5, Clip: 1, Releases: 20, Noise: n, Accounting: a}
 		if batch > 0 {

@@ -40,8 +40,8 @@
 //     privacy loss. Every noise is allowed, truncated and on random batches
 //     too. The decision to stop, and when and for which cohorts a step is used,
 //     may depend on what was published: a cohort that joins late or leaves
-//     takes part in some of the steps, which costs less than all. Nothing may
-//     be changed and nothing is refunded.
+//     takes part in some of the steps, each once at most, which costs no more
+//     than all. Nothing may be changed and nothing is refunded.
 //
 // # An offline account cannot be spent
 //
@@ -55,8 +55,10 @@
 //
 // # Terms
 //
-//   - Unit of protection: one record. [Budget.ForRecords] tells what k records
-//     of one person cost.
+//   - Unit of protection: one record. For k records of one person, in one
+//     cohort or in several, epsilon is k times as large and delta (e^{k
+//     epsilon} - 1)/(e^epsilon - 1) times (Vadhan 2017, lemma 2.2). Under the
+//     Gaussian filter [Budget.ForRecords] is better: delta stays.
 //   - Adjacency: replace one record by another (or by an empty slot). The
 //     number of slots, the arrival times and the sizes of cohorts are public. A
 //     random batch has a fixed size and is drawn without replacement, so this

@@ -10,6 +10,7 @@ import (
 
 // Chi-square against the exact probabilities: proportional to e^{-|n|/scale}.
 func TestLaplaceLaw(t *testing.T) {
+	t.Parallel()
 	for _, scale := range []uint64{1, 2, 3, 10} {
 		t.Run(fmt.Sprint(scale), func(t *testing.T) {
 			s, counts := seeded(scale), map[int64]int{}
@@ -25,6 +26,7 @@ func TestLaplaceLaw(t *testing.T) {
 }
 
 func TestLaplaceAtLargeScale(t *testing.T) {
+	t.Parallel()
 	// The k-th moment of the Laplace law is k! for even k, else 0.
 	moment := func(k int) float64 { return []float64{1, 0, 2, 0, 24, 0, 720}[k] }
 	checkLargeScale(t, sampler.laplace, distuv.Laplace{Mu: 0, Scale: 1}.CDF, moment)

@@ -59,6 +59,7 @@ func TestLowBitsOfFloatNoiseLeak(t *testing.T) {
 // one seed in a million. The laws are even over residues to a relative 1e-8, which
 // is the ends of the truncated ones.
 func TestLowBitsOfOurNoiseTellNothing(t *testing.T) {
+	t.Parallel()
 	const dim, residues = 32_000, 16
 	for _, law := range laws {
 		m := must(t)(law.make(1, 1))

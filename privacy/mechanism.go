@@ -135,7 +135,7 @@ func (m Mechanism) Mu() float64 {
 	if m.noise != Gaussian || m.slots > 0 {
 		return math.Inf(1)
 	}
-	return up(float64(m.sensitivity()) / float64(m.sigma))
+	return m.gaussianStep()
 }
 
 // up returns the next float64 above x, which is at least the exact value of

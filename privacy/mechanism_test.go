@@ -143,6 +143,7 @@ func TestMechanismErrors(t *testing.T) {
 
 // The standard deviation that receivers weigh by is that of the noise drawn.
 func TestNoiseStd(t *testing.T) {
+	t.Parallel()
 	for _, law := range laws {
 		m := must(t)(law.make(1, 3))
 		if m.Noise() != law.noise {

@@ -100,7 +100,7 @@ func (m Mechanism) step(dim int) (accountant.Step, error) {
 	case m.noise == Laplace:
 		base = accountant.Laplace(m.laplaceShift(dim))
 	case m.noise == TruncatedLaplace && m.bound > m.sensitivity()+int64(dim):
-		base = accountant.TruncatedLaplace(m.laplaceShift(dim), float64(m.bound)/float64(m.sigma))
+		base = accountant.TruncatedLaplace(m.laplaceShift(dim), down(float64(m.bound)/float64(m.sigma)))
 	case m.noise == TruncatedLaplace:
 		return nil, errors.New("privacy: truncated noise cannot hide what one record may contribute, choose a larger bound or a smaller clip")
 	default:
@@ -109,7 +109,8 @@ func (m Mechanism) step(dim int) (accountant.Step, error) {
 	if m.slots == 0 {
 		return base, nil
 	}
-	sampled, err := accountant.Subsampled(base, float64(m.batch)/float64(m.slots), accountant.WithoutReplacement)
+	share := min(1, up(float64(m.batch)/float64(m.slots)))
+	sampled, err := accountant.Subsampled(base, share, accountant.WithoutReplacement)
 	if err != nil {
 		return nil, fmt.Errorf("privacy: a batch of %d in %d: %w", m.batch, m.slots, err)
 	}

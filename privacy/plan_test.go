@@ -37,10 +37,60 @@ func TestPlanErrors(t *testing.T) {
 		"too wide":       committed(b, 3, Step{must(t)(good.Bounded(1, 4)), 1}),
 		"too wide l1":    committed(b, 3, Step{must(t)(must(t)(NewLaplace(1, 100)).Bounded(1, 4)), 1}),
 		"shows the ends": committed(b, 3, Step{must(t)(NewTruncatedLaplace(10, 11, 12)), 1}),
+		"shown rarely":   committed(Budget{50, 0.1}, 3, Step{must(t)(must(t)(NewTruncatedLaplace(10, 11, 12)).Subsampled(1, 1000)), 1}),
 		"tight bound":    committed(b, 3, Step{must(t)(NewTruncatedGaussian(1, 1e4, 1e4)), 1}),
 	} {
 		if _, err := NewAccount(p); err == nil {
 			t.Errorf("%s: an account is opened", name)
+		}
+	}
+}
+
+// Every charge raises the cost: what bounds may tell, when it is half of delta, to twice
+// as much, and so many coordinates that their discreteness is some hundredths of epsilon.
+func TestPlanTakesCharges(t *testing.T) {
+	const releases = 5
+	b := Budget{1, 1e-6}
+	cost := func(m Mechanism, dim int) float64 {
+		t.Helper()
+		c, err := NewSchedule(Step{m, releases}).cost(b, dim)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	plain := cost(must(t)(NewGaussian(1, 22)), 1)
+	z := math.Sqrt(2 * (b.Epsilon + math.Log(2*releases/b.Delta)))
+	if cut := cost(must(t)(NewTruncatedGaussian(1, 22, 22*z)), 1); math.Abs(cut/plain/2-1) > 0.01 {
+		t.Errorf("truncation at %v sigma multiplies the cost by %v, want 2", z, cut/plain)
+	}
+	const dim = 1 << 45
+	left := charge(b, releases*dim, minSigma)
+	if spent := 1 - left.Epsilon; spent < 0.02 || spent > 0.06 {
+		t.Fatalf("the charge is %v of epsilon", spent)
+	}
+	mu := math.Sqrt(releases) * must(t)(NewGaussian(1, 22)).gaussianStep()
+	want := accountant.GaussianDelta(left.Epsilon, mu) / left.Delta
+	for _, m := range []Mechanism{must(t)(NewGaussian(1, 22)), must(t)(NewTruncatedGaussian(1, 22, 2200))} {
+		if got := cost(m, dim); math.Abs(got/want-1) > 1e-3 || got < 1.05*plain {
+			t.Errorf("%s: with %v of epsilon for discreteness the cost is %v, want %v, without %v", m.noise, 1-left.Epsilon, got, want, plain)
+		}
+	}
+}
+
+// A cohort pays for a step once, whatever a ledger says; each of several does.
+func TestPlanStepIsPaidOnce(t *testing.T) {
+	a := mustOpen(t, committed(Budget{1, 1e-6}, 3, Step{must(t)(NewGaussian(1, 100)), 3}))
+	for _, c := range []struct {
+		d  Debit
+		ok bool
+	}{
+		{Debit{1, 2}, false}, {Debit{1, 1}, true}, {Debit{1, 1}, false}, {Debit{2, 1}, true}, {Debit{2, 1}, false},
+		{Debit{1, 2}, true}, {Debit{1, 2}, false}, {Debit{1, 1}, false}, {Debit{3, 1}, false}, {Debit{3, 2.5}, false},
+		{Debit{3, 2}, true}, {Debit{2, 4}, false}, {Debit{2, 3}, true}, {Debit{2, 4}, false},
+	} {
+		if err := a.Apply(c.d); (err == nil) != c.ok {
+			t.Errorf("debit %+v: %v", c.d, err)
 		}
 	}
 }
@@ -87,6 +137,7 @@ func truncated(law map[int64]float64, bound int64) map[int64]float64 {
 // Gaussian by the definition of its profile, at sigmas and bounds so small that both
 // matter; without the charge for truncation they do not.
 func TestTruncationCharge(t *testing.T) {
+	t.Parallel()
 	needed := 0
 	for _, sigma := range []float64{24, 48} {
 		law := discreteGaussian(sigma)
@@ -117,6 +168,18 @@ func TestTruncationCharge(t *testing.T) {
 	}
 	if needed == 0 {
 		t.Error("no case needs the charge, that is no test of it")
+	}
+}
+
+// The charge for truncation is the formula of its proof, where every term is large.
+func TestTruncationChargeTerms(t *testing.T) {
+	const epsilon, delta, tau = 0.5, 0.3, 0.1
+	got := truncationCharge(Budget{epsilon, delta}, math.Log(tau))
+	if want := epsilon + math.Log(1-tau); math.Abs(got.Epsilon-want) > 1e-11 || got.Epsilon > want {
+		t.Errorf("epsilon %v is left, want %v", got.Epsilon, want)
+	}
+	if want := (1-tau)*delta - math.Exp(epsilon)*tau; math.Abs(got.Delta-want) > 1e-11 || got.Delta > want {
+		t.Errorf("delta %v is left, want %v", got.Delta, want)
 	}
 }
 

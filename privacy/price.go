@@ -110,6 +110,24 @@ func (a Accounting) noPrice(noise Noise, subsampled bool) error {
 // left is the chance tau (e^{s/t} - 1)/(1 - 2 tau) that one world only can
 // show, which grows in both s and tau. So the continuous law truncated to N/t,
 // with the same a, dominates.
+//
+// Many truncated ones. It is enough that two coordinates, of shifts a >= b, are
+// dominated by one of shift s = a+b <= A, where A >= 1 is the bound in scales.
+// Put k = 1/(2(e^A-1)) and p(a) = k(e^a-1), the chance of an infinite loss. The
+// profile of the continuous law, at x = e^eps, is p(a) for eps >= a and
+//
+//	(1+2k) (1 - sqrt(x e^-a)) + k(x-1)   for |eps| <= a.
+//
+// Let H(x) be that of s less that of the two; H(x) = x H(1/x), so let eps >= 0.
+//
+//   - eps >= s: H = p(s) - p(a) - p(b) + p(a) p(b) >= 0, p being superadditive.
+//   - eps <= a-b: H = k p(b) (1+x) + (1+2k) sqrt(x e^-s) ((1+2k) b/2 - 2p(b)),
+//     and (1+2k) b/2 >= 2p(b) means e^A b/2 >= e^b-1: so it is for A >= 1, 2b.
+//   - In between, the second derivative of H in x has the sign of p(a) + p(b) -
+//     (1+2k)(s-eps)/4: H is first concave, then convex. The convex part is above
+//     its tangent at the upper end, hence above 0, since there H - x dH/dx = 1/4 -
+//     (p(a)+p(b))/2 and p(a)+p(b) <= p(s) <= 1/2. The concave part is above the
+//     chord of its ends.
 func (m Mechanism) laplaceShift(dim int) float64 {
 	return up(float64(m.sensitivity()+int64(dim)) / float64(m.sigma))
 }

@@ -63,21 +63,48 @@ func TestTruncatedLaplaceDiscreteness(t *testing.T) {
 }
 
 // Two coordinates, by the definition on the product law: (s_1 + 2)/t covers every
-// way to split the shift.
+// way to split the shift, truncated to what hides it or to next to nothing.
 func TestLaplaceDiscretenessOfVectors(t *testing.T) {
-	const scale, reach = 2.0, 60
-	law := discreteLaplace(scale, reach)
-	for _, shift := range [][2]int64{{1, 1}, {2, 1}, {4, 0}, {3, 3}} {
-		step := accountant.Laplace(float64(shift[0]+shift[1]+2) / scale)
-		for epsilon := -1.0; epsilon <= 4; epsilon += 0.25 {
-			got := 0.0
-			for n, p := range law {
-				for k, q := range law {
-					got += max(0, p*q-math.Exp(epsilon)*law[n+shift[0]]*law[k+shift[1]])
+	const scale = 2.0
+	for _, bound := range []int64{8, 12, 60} {
+		law := discreteLaplace(scale, bound)
+		for _, shift := range [][2]int64{{1, 1}, {2, 1}, {4, 0}, {3, 3}} {
+			step := accountant.TruncatedLaplace(float64(shift[0]+shift[1]+2)/scale, float64(bound)/scale)
+			for epsilon := -1.0; epsilon <= 4; epsilon += 0.5 {
+				got := 0.0
+				for n, p := range law {
+					for k, q := range law {
+						got += max(0, p*q-math.Exp(epsilon)*law[n+shift[0]]*law[k+shift[1]])
+					}
+				}
+				if most := step.Delta(epsilon); got > most+1e-12 {
+					t.Errorf("bound %d, shift %v: delta(%v) is %v, the price allows %v", bound, shift, epsilon, got, most)
 				}
 			}
-			if most := step.Delta(epsilon); got > most+1e-12 {
-				t.Errorf("shift %v: delta(%v) is %v, the price allows %v", shift, epsilon, got, most)
+		}
+	}
+}
+
+// However a shift is split over coordinates of truncated noise, one coordinate that
+// takes it all is worse: the compositions, though pessimistic, are below it.
+func TestTruncatedVectors(t *testing.T) {
+	t.Parallel()
+	for _, bound := range []float64{1, 3, 8} {
+		for _, shift := range []float64{0.3 * bound, 0.99 * bound} {
+			one := accountant.TruncatedLaplace(shift, bound)
+			for _, first := range []float64{1. / 3, 0.5, 0.9} { // the rest in two
+				loss, err := accountant.Compose(1e-6,
+					accountant.Group{Step: accountant.TruncatedLaplace(first*shift, bound), Count: 1},
+					accountant.Group{Step: accountant.TruncatedLaplace((1-first)*shift/2, bound), Count: 2})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for k := range 60 {
+					epsilon := shift * float64(k-30) / 25
+					if got, most := loss.Delta(epsilon), one.Delta(epsilon); got > most {
+						t.Errorf("bound %v, shift %v, %v of it first: delta(%v) is %v, in one coordinate %v", bound, shift, first, epsilon, got, most)
+					}
+				}
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 // The order that was chosen allows less noise than all others, up to a millionth.
 func TestBestOrder(t *testing.T) {
+	t.Parallel()
 	for _, b := range []Budget{{0.05, 1e-9}, {1, 1e-6}, {8, math.Exp(-5)}, {300, 1e-3}, {1e-9, 1e-300}, {1e6, 0.5}} {
 		for _, noise := range []Noise{Gaussian, Laplace} {
 			d := Design{Budget: b, Noise: noise}

@@ -89,6 +89,7 @@ func TestUniformRejects(t *testing.T) {
 }
 
 func TestChances(t *testing.T) {
+	t.Parallel()
 	const trials = 200_000
 	for _, c := range []struct{ n, d uint64 }{{0, 1}, {1, 1}, {1, 2}, {1, 3}, {2, 3}, {9, 10}, {1 << 30, 1<<30 + 1}, {1 << 38, 1 << 40}} {
 		s, plain, exp, half := seeded(c.n+c.d), 0, 0, 0
@@ -112,6 +113,7 @@ func TestChances(t *testing.T) {
 }
 
 func TestAccept(t *testing.T) {
+	t.Parallel()
 	const trials = 50_000
 	for _, sigma := range []uint64{1, 2, 5, 1 << 40} {
 		for turns := range uint64(5) {
@@ -131,6 +133,7 @@ func TestAccept(t *testing.T) {
 
 // Chi-square against the exact probabilities: proportional to e^{-n^2/2sigma^2}.
 func TestGaussianLaw(t *testing.T) {
+	t.Parallel()
 	for _, sigma := range []uint64{1, 2, 3, 7, 50} {
 		t.Run(fmt.Sprint(sigma), func(t *testing.T) {
 			s, counts := seeded(sigma), map[int64]int{}
@@ -204,6 +207,7 @@ func checkLargeScale(t *testing.T, draw func(sampler, uint64) int64, cdf func(fl
 }
 
 func TestGaussianAtLargeSigma(t *testing.T) {
+	t.Parallel()
 	moment := func(k int) float64 { return []float64{1, 0, 1, 0, 3, 0, 15}[k] }
 	checkLargeScale(t, sampler.gaussian, distuv.UnitNormal.CDF, moment)
 }

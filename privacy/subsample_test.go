@@ -26,6 +26,7 @@ func unprotectedBatch(t *testing.T, batch, slots int) Mechanism {
 
 // Every batch of the right size has the same probability (chi-square).
 func TestEveryBatchIsEquallyLikely(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ batch, slots, records, taken, batches int }{
 		{3, 6, 6, 3, 20}, {1, 5, 5, 1, 5}, {2, 3, 8, 5, 56}, {4, 4, 4, 4, 1},
 	} {

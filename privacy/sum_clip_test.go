@@ -182,6 +182,7 @@ func TestShortGradientIsTruncated(t *testing.T) {
 }
 
 func TestLongerAgainstBigInt(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 6))
 	l1, l2 := Mechanism{noise: Laplace}, Mechanism{noise: Gaussian}
 	for range 4000 {

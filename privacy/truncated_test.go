@@ -57,6 +57,7 @@ func TestTruncationErrors(t *testing.T) {
 // Chi-square of the truncated laws against the exact probabilities, at scales so
 // small that every value is a cell: the law given that it is within the bound.
 func TestTruncatedLaws(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		noise        Noise
 		scale, bound int64

@@ -155,6 +155,12 @@ func TestLedgerNoticesWhatIsMissingOrAdded(t *testing.T) {
 		{"round zero", ErrDamaged, func(b *bbolt.Bucket) error { return rewrite(b, begin, debit(0, 0.01)) }},
 		{"overspent", ErrDamaged, func(b *bbolt.Bucket) error { return rewrite(b, begin, debit(1, 1e6)) }},
 		{"negative debit", ErrDamaged, func(b *bbolt.Bucket) error { return rewrite(b, begin, debit(1, -1)) }},
+		{"a debit after a contradiction", ErrDamaged, func(b *bbolt.Bucket) error {
+			return rewrite(b, begin, entry{kind: entryContradict, round: 4}, debit(4, 0.01))
+		}},
+		{"a contradiction passed over", ErrDamaged, func(b *bbolt.Bucket) error {
+			return rewrite(b, begin, entry{kind: entryContradict, round: 4}, entry{kind: entryRetire, round: 3, cohort: 1})
+		}},
 		{"a shorter history", ErrRolledBack, func(b *bbolt.Bucket) error { return rewrite(b, begin, debit(1, 0.01)) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -22,6 +22,7 @@ const (
 	entryUnprotected entryKind = 3 // a round released without a guarantee
 	entryTerms       entryKind = 4 // opens the ledger: all other terms
 	entryRetire      entryKind = 5 // no cohort so far pays any more; rounds go on above the one given
+	entryContradict  entryKind = 6 // a peer holds a model of this round that the ledger knows nothing of
 )
 
 func (k entryKind) opening() bool { return k == entryBudget || k == entryTerms }
@@ -37,6 +38,8 @@ func (k entryKind) String() string {
 		return "unprotected"
 	case entryRetire:
 		return "retired"
+	case entryContradict:
+		return "contradicted"
 	}
 	return "unknown"
 }
@@ -45,7 +48,7 @@ func (k entryKind) String() string {
 type entry struct {
 	sequence uint64 // from 1, without gaps
 	kind     entryKind
-	round    uint64         // debit, unprotected, retire
+	round    uint64         // all but the opening ones
 	cohort   privacy.Cohort // debit; retire: the last one retired
 	cost     float64        // debit: what the release costs, in what the account adds up
 	terms    privacy.Terms  // budget, terms
@@ -117,7 +120,7 @@ func decodeEntry(prev link, key, data []byte) (entry, link, error) {
 		if openingEntry(e.terms).kind != e.kind {
 			return entry{}, link{}, fmt.Errorf("%w: ledger entry %d has the wrong form", ErrDamaged, e.sequence)
 		}
-	case entryDebit, entryUnprotected, entryRetire:
+	case entryDebit, entryUnprotected, entryRetire, entryContradict:
 		word := func(i int) uint64 { return binary.LittleEndian.Uint64(content[1+8*i:]) }
 		e.round, e.cohort, e.cost = word(0), privacy.Cohort(word(1)), math.Float64frombits(word(2))
 	default:

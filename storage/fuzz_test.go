@@ -39,6 +39,7 @@ func FuzzDecodeEntry(f *testing.F) {
 		openingEntry(privacy.Terms{Budget: budget, Dimension: dim, Accounting: privacy.RenyiFilter, Order: 7}),
 		openingEntry(privacy.Terms{Budget: budget, Dimension: dim, Accounting: privacy.CommittedPlan, Plan: [32]byte{1, 31: 2}}),
 		{kind: entryRetire, round: 9, cohort: 3},
+		{kind: entryContradict, round: 12},
 		{kind: entryDebit, round: 7, cohort: 2, cost: 0.5},
 		{kind: entryUnprotected, round: 8},
 	} {

@@ -46,6 +46,11 @@ func policyFor(t testing.TB, b privacy.Budget, dim, releases int) privacy.Policy
 // policy is that of open's ledgers.
 func policy(t testing.TB) privacy.Policy { return policyFor(t, budget, dim, 12) }
 
+// with accepts every copy.
+func with(p privacy.Policy) func(*Store) (privacy.Policy, error) {
+	return func(*Store) (privacy.Policy, error) { return p, nil }
+}
+
 func gaussian(t testing.TB, releases int) privacy.Mechanism {
 	t.Helper()
 	m, err := privacy.Calibrate(budget, 1, releases, dim)

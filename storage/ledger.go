@@ -44,6 +44,7 @@ type Ledger struct {
 	cohorts     []privacy.Cohort // that ever paid, sorted
 	retired     privacy.Cohort   // this one and all before are
 	unprotected int              // rounds
+	contradicts uint64           // a round of this node that a peer holds and the ledger does not; 0: none
 	last        committed
 }
 
@@ -80,7 +81,7 @@ func (l *Ledger) Release(round uint64, m privacy.Mechanism, sums []privacy.Sum) 
 func (l *Ledger) ReleaseUnprotected(round uint64, m privacy.Mechanism, sums []privacy.Sum) (privacy.Answer, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.mayPay(round); err != nil {
+	if err := l.mayUse(round); err != nil {
 		return privacy.Answer{}, err
 	}
 	if err := l.append(entry{kind: entryUnprotected, round: round}); err != nil {
@@ -91,7 +92,7 @@ func (l *Ledger) ReleaseUnprotected(round uint64, m privacy.Mechanism, sums []pr
 
 // pay returns the cohorts that paid, in the order given, with their debits on disk.
 func (l *Ledger) pay(round uint64, m privacy.Mechanism, cohorts []privacy.Cohort) (paid []privacy.Cohort, err error) {
-	if err := l.mayPay(round); err != nil {
+	if err := l.mayUse(round); err != nil {
 		return nil, err
 	}
 	debits := l.account.Admit(m, cohorts)
@@ -106,19 +107,42 @@ func (l *Ledger) pay(round uint64, m privacy.Mechanism, cohorts []privacy.Cohort
 	return paid, l.append(entries...)
 }
 
-func (l *Ledger) mayPay(round uint64) error {
+// mayUse is an error unless a round can be paid or published.
+func (l *Ledger) mayUse(round uint64) error {
 	if err := l.store.writable(); err != nil {
 		return err
 	}
+	if l.contradicts > 0 {
+		return l.contradiction()
+	}
 	if round <= l.round {
-		return fmt.Errorf("%w: round %d cannot be paid after round %d", ErrRound, round, l.round)
+		return fmt.Errorf("%w: round %d cannot come after round %d", ErrRound, round, l.round)
 	}
 	return nil
 }
 
+// Contradict writes down that a peer holds a model of this round that the ledger
+// knows nothing of: it is an old copy, or one of several.
+// From then on, whoever opens it, releases and Verify fail with ErrRolledBack,
+// until Retire. It fails with ErrPoisoned as Release does.
+func (l *Ledger) Contradict(round uint64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.contradicts >= round {
+		return nil
+	}
+	return l.append(entry{kind: entryContradict, round: max(l.round, round)}) // which may have gone on meanwhile
+}
+
+// contradiction is the error of a ledger that a peer has contradicted.
+func (l *Ledger) contradiction() error {
+	return fmt.Errorf("%w (a peer showed that this directory is an old copy: it holds round %d, and the newest here is %d)",
+		ErrRolledBack, l.contradicts, l.round)
+}
+
 // Retire ends the budget of every cohort so far, those that hold records and have
 // not paid yet included, and makes rounds go on above round, or above the highest
-// so far if that is more. A round that was paid and not committed is burned.
+// so far or known from a peer if that is more. A round that was paid and not committed is burned.
 // Records that arrive later open a new cohort. It fails with ErrPoisoned as
 // Release does.
 func (l *Ledger) Retire(round uint64) error {
@@ -132,7 +156,7 @@ func (l *Ledger) Retire(round uint64) error {
 	if n := len(l.cohorts); n > 0 {
 		last = max(last, l.cohorts[n-1])
 	}
-	return l.append(entry{kind: entryRetire, round: max(l.round, round), cohort: last})
+	return l.append(entry{kind: entryRetire, round: max(l.round, l.contradicts, round), cohort: last})
 }
 
 // append makes entries durable, moves the anchor and only then counts them.
@@ -170,6 +194,10 @@ func (l *Ledger) moveAnchor(head link) error {
 
 // apply counts an entry that is on disk.
 func (l *Ledger) apply(e entry) error {
+	if e.kind == entryContradict {
+		l.contradicts = e.round
+		return nil
+	}
 	l.round = max(l.round, e.round)
 	switch e.kind {
 	case entryDebit:
@@ -184,7 +212,7 @@ func (l *Ledger) apply(e entry) error {
 		l.paid = e.round
 		l.unprotected++
 	case entryRetire:
-		l.paid, l.retired = 0, e.cohort
+		l.paid, l.retired, l.contradicts = 0, e.cohort, 0
 		l.account.Retire(e.cohort)
 	}
 	return nil
@@ -209,15 +237,13 @@ func (l *Ledger) Commit(round uint64, message, state []byte) error {
 // of what was published before, which costs nothing. The caller answers for that.
 // It writes no entry, and the round is used: a lower one can be neither paid nor
 // committed any more. It fails with ErrRound unless round is above every round
-// before, and with ErrPoisoned as Release does.
+// before, with ErrRolledBack if a peer contradicts the ledger, and with ErrPoisoned
+// as Release does.
 func (l *Ledger) CommitPublic(round uint64, message, state []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.store.writable(); err != nil {
+	if err := l.mayUse(round); err != nil {
 		return err
-	}
-	if round <= l.round {
-		return fmt.Errorf("%w: round %d cannot be published after round %d", ErrRound, round, l.round)
 	}
 	c := committed{round: round, public: true, message: bytes.Clone(message), state: bytes.Clone(state)}
 	if err := l.keep(c); err != nil {

@@ -100,6 +100,9 @@ func (l *Ledger) replayEntry(e entry) error {
 	if e.round < l.round || (e.round == 0 && e.kind != entryRetire) {
 		return fmt.Errorf("%w: ledger entry %d goes back to round %d", ErrDamaged, e.sequence, e.round)
 	}
+	if l.contradicts > 0 && e.kind != entryContradict && (e.kind != entryRetire || e.round < l.contradicts) {
+		return fmt.Errorf("%w: ledger entry %d goes on though a peer knew better", ErrDamaged, e.sequence)
+	}
 	if e.cohort < l.retired && e.kind == entryRetire {
 		return fmt.Errorf("%w: ledger entry %d takes retired cohorts back", ErrDamaged, e.sequence)
 	}

@@ -6,6 +6,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"go.etcd.io/bbolt"
 
@@ -36,7 +38,10 @@ func (s *Store) Backup(w io.Writer) error {
 // after the copy was made is released again; give the highest round that peers
 // have heard. What was at path, the anchor included, is kept beside it, under the
 // name it returns ("" if nothing was there). from may be path itself: to accept a
-// database that its anchor contradicts.
+// database that its anchor contradicts. It is only read.
+//
+// accept looks at the copy and returns the policy to open its ledger with, or an
+// error: then it is not restored.
 //
 // It fails with ErrLocked if a node has either file open, with ErrDamaged or
 // ErrBudget as [Open] and [Store.OpenLedger] do, and then nothing has changed.
@@ -51,10 +56,10 @@ func (s *Store) Backup(w io.Writer) error {
 //
 // Records that came after the copy are not in it. If they are imported again,
 // they get a new budget, though they may have been released before.
-func Restore(from, path string, p privacy.Policy, round uint64) (kept string, err error) {
+func Restore(from, path string, accept func(*Store) (privacy.Policy, error), round uint64) (kept string, err error) {
 	r := restore{from: from, path: path, copied: path + ".restoring", there: exists(path)}
 	defer func() { err = errors.Join(err, r.close()) }()
-	if err := r.prepare(p, round); err != nil {
+	if err := r.prepare(accept, round); err != nil {
 		return "", fmt.Errorf("storage: restore %s, nothing has changed: %w", from, err)
 	}
 	if kept, err = r.keepOld(); err != nil {
@@ -66,6 +71,9 @@ func Restore(from, path string, p privacy.Policy, round uint64) (kept string, er
 	return kept, nil
 }
 
+// keptAs stands between the name of a replaced database and a number.
+const keptAs = ".replaced-"
+
 // restore is one run of Restore.
 type restore struct {
 	from, path string
@@ -75,7 +83,7 @@ type restore struct {
 }
 
 // prepare makes the new database and its anchor under another name.
-func (r *restore) prepare(p privacy.Policy, round uint64) error {
+func (r *restore) prepare(accept func(*Store) (privacy.Policy, error), round uint64) error {
 	source := &Store{path: r.from}
 	if err := source.lock(bbolt.Options{ReadOnly: true}); err != nil {
 		return err
@@ -97,14 +105,23 @@ func (r *restore) prepare(p privacy.Policy, round uint64) error {
 	if err != nil {
 		return err
 	}
-	l, err := s.readLedger(p, anywhere())
+	p, err := accept(s)
 	if err == nil {
-		if old.head.sequence > l.head.sequence { // every paid round took an entry at least
-			round = max(round, l.round+old.head.sequence-l.head.sequence)
-		}
-		err = l.Retire(round)
+		err = s.retire(p, old, round)
 	}
 	return errors.Join(err, s.Close())
+}
+
+// retire ends the budgets in a copy whose original may have gone on up to old.
+func (s *Store) retire(p privacy.Policy, old anchor, round uint64) error {
+	l, err := s.readLedger(p, anywhere())
+	if err != nil {
+		return err
+	}
+	if old.head.sequence > l.head.sequence { // every paid round took an entry at least
+		round = max(round, l.round+old.head.sequence-l.head.sequence)
+	}
+	return l.Retire(round)
 }
 
 // keepOld copies what is at path aside; kept is "" if it was nothing.
@@ -115,7 +132,7 @@ func (r *restore) keepOld() (kept string, err error) {
 		}
 	}
 	for n := 1; kept == "" || exists(kept) || exists(anchorPath(kept)); n++ {
-		kept = fmt.Sprintf("%s.replaced-%d", r.path, n)
+		kept = fmt.Sprintf("%s%s%d", r.path, keptAs, n)
 	}
 	if r.there {
 		err = copyFile(kept, r.path)
@@ -127,6 +144,18 @@ func (r *restore) keepOld() (kept string, err error) {
 		return "", errors.Join(err, remove(kept, anchorPath(kept)))
 	}
 	return kept, nil
+}
+
+// Kept names the databases that restores replaced at path.
+func Kept(path string) (kept []string, err error) {
+	entries, err := os.ReadDir(filepath.Dir(path))
+	for _, e := range entries {
+		name := filepath.Join(filepath.Dir(path), e.Name())
+		if strings.HasPrefix(name, path+keptAs) && !strings.HasSuffix(name, anchorPath("")) {
+			kept = append(kept, name)
+		}
+	}
+	return kept, err
 }
 
 // lockTarget keeps nodes away from path. Nobody can open a damaged file: it needs

@@ -27,7 +27,7 @@ func restoreCopy(t *testing.T, s *Store, round uint64) (*Store, *Ledger) {
 	t.Helper()
 	copied := backup(t, s)
 	must(t, s.Close())
-	_, err := Restore(copied, s.path, policy(t), round)
+	_, err := Restore(copied, s.path, with(policy(t)), round)
 	must(t, err)
 	return open(t, s.path)
 }
@@ -63,7 +63,7 @@ func TestRestoreRetires(t *testing.T) {
 	must(t, s.Close())
 	before := files(t, path)
 
-	kept, err := Restore(copied, path, policy(t), 3)
+	kept, err := Restore(copied, path, with(policy(t)), 3)
 	must(t, err)
 	after := files(t, path)
 	if after[filepath.Base(kept)] != before["node.db"] || after[filepath.Base(anchorPath(kept))] != before["node.db.anchor"] || len(after) != 4 {
@@ -122,7 +122,7 @@ func TestRestoreOverEverything(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			path := newPath(t)
 			c.here(path)
-			kept, err := Restore(original.put(t), path, policy(t), 0)
+			kept, err := Restore(original.put(t), path, with(policy(t)), 0)
 			if err != nil || (kept != "") != c.kept {
 				t.Fatalf("kept %q, error %v", kept, err)
 			}
@@ -136,7 +136,7 @@ func TestRestoreOverEverything(t *testing.T) {
 		if err := ledgerError(t, path); !errors.Is(err, ErrRolledBack) || !strings.Contains(err.Error(), "restore this one") {
 			t.Fatalf("open: %v, want ErrRolledBack and what to do", err)
 		}
-		kept, err := Restore(path, path, policy(t), 9)
+		kept, err := Restore(path, path, with(policy(t)), 9)
 		must(t, err)
 		if old, err := os.ReadFile(kept); err != nil || !bytes.Equal(old, older.db) {
 			t.Errorf("kept is not what was there, error %v", err)
@@ -147,9 +147,9 @@ func TestRestoreOverEverything(t *testing.T) {
 	})
 	t.Run("twice", func(t *testing.T) {
 		path := older.put(t)
-		first, err := Restore(path, path, policy(t), 0)
+		first, err := Restore(path, path, with(policy(t)), 0)
 		must(t, err)
-		second, err := Restore(path, path, policy(t), 0)
+		second, err := Restore(path, path, with(policy(t)), 0)
 		if err != nil || first == second || exists(path+".restoring") {
 			t.Fatalf("kept %q and %q, error %v", first, second, err)
 		}
@@ -177,7 +177,7 @@ func TestRestoreRefuses(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			path := original.put(t)
 			before := files(t, path)
-			_, err := Restore(image{c.db, nil}.put(t), path, policy(t), 0)
+			_, err := Restore(image{c.db, nil}.put(t), path, with(policy(t)), 0)
 			if err == nil || c.want != nil && !errors.Is(err, c.want) || !strings.Contains(err.Error(), "nothing has changed") {
 				t.Fatalf("Restore: %v, want %v", err, c.want)
 			}
@@ -186,7 +186,7 @@ func TestRestoreRefuses(t *testing.T) {
 	}
 	t.Run("other terms", func(t *testing.T) {
 		path := newPath(t)
-		_, err := Restore(image{original.db, nil}.put(t), path, policyFor(t, budget, dim+1, 3), 0)
+		_, err := Restore(image{original.db, nil}.put(t), path, with(policyFor(t, budget, dim+1, 3)), 0)
 		if !errors.Is(err, ErrBudget) {
 			t.Fatalf("Restore: %v, want ErrBudget", err)
 		}
@@ -195,7 +195,7 @@ func TestRestoreRefuses(t *testing.T) {
 	t.Run("no copy", func(t *testing.T) {
 		path := original.put(t)
 		before := files(t, path)
-		if _, err := Restore(path+".none", path, policy(t), 0); !errors.Is(err, os.ErrNotExist) {
+		if _, err := Restore(path+".none", path, with(policy(t)), 0); !errors.Is(err, os.ErrNotExist) {
 			t.Fatalf("Restore: %v, want ErrNotExist", err)
 		}
 		unchanged(t, path, before)
@@ -205,12 +205,12 @@ func TestRestoreRefuses(t *testing.T) {
 		s, l := open(t, path)
 		before := files(t, path)
 		for _, from := range []string{path, image{original.db, nil}.put(t)} {
-			if _, err := Restore(from, path, policy(t), 0); !errors.Is(err, ErrLocked) {
+			if _, err := Restore(from, path, with(policy(t)), 0); !errors.Is(err, ErrLocked) {
 				t.Fatalf("Restore from %s: %v, want ErrLocked", from, err)
 			}
 		}
 		other := newPath(t)
-		if _, err := Restore(path, other, policy(t), 0); !errors.Is(err, ErrLocked) {
+		if _, err := Restore(path, other, with(policy(t)), 0); !errors.Is(err, ErrLocked) {
 			t.Fatalf("Restore of a file in use: %v, want ErrLocked", err)
 		}
 		unchanged(t, path, before)
@@ -262,7 +262,7 @@ func TestBackupWhileRunning(t *testing.T) {
 	last := uint64(1)
 	for _, from := range copies {
 		path := newPath(t)
-		_, err := Restore(from, path, policy(t), 0)
+		_, err := Restore(from, path, with(policy(t)), 0)
 		must(t, err)
 		_, again := open(t, path)
 		if again.Round() < last || again.Round() > l.Round() || again.Retired() != 1 {

@@ -76,6 +76,14 @@ func (l *Ledger) Retired() privacy.Cohort {
 	return l.retired
 }
 
+// Contradicted is the round that [Ledger.Contradict] wrote down; 0 if there is
+// none, or Retire came after it.
+func (l *Ledger) Contradicted() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.contradicts
+}
+
 // Position is how many releases of the policy's schedule are behind, burned ones
 // included.
 func (l *Ledger) Position() int {

@@ -21,7 +21,9 @@ var (
 	// ErrLocked: another process (or another Store) has the file open.
 	ErrLocked = errors.New("storage: another p2pnode uses this directory")
 	// ErrDamaged: the file, or a value in it, is not what was written.
-	ErrDamaged = errors.New("storage: the file is damaged, restore it from a copy")
+	ErrDamaged = errors.New("storage: the file is damaged")
+	// ErrMissing: the file is not there, and its anchor says that it was.
+	ErrMissing = errors.New("storage: the database is missing")
 	// errUnfinished: a crash or a full disk interrupted bbolt's first write.
 	errUnfinished = errors.New("storage: the making of the file was interrupted, nothing is in it: delete it and start again")
 	// ErrNoRecord: there is no such record, or it was deleted before.
@@ -29,7 +31,7 @@ var (
 )
 
 // schemaVersion is the layout of the file. A program refuses a newer one.
-// Version 2 added the time a cohort was opened and two kinds of ledger entries.
+// Version 2 added the time a cohort was opened and three kinds of ledger entries.
 const schemaVersion = 2
 
 // lockWait is how long Open waits for another process to release the file.
@@ -76,9 +78,12 @@ type Store struct {
 // Open opens the file at path, or creates it with mode 0600, and verifies it
 // whole; the ledger's chain is verified by OpenLedger.
 // It fails with ErrLocked after about a second if the file is in use, with
-// ErrDamaged if it is not as it was written, and with a plain error if a newer
+// ErrMissing if there is only an anchor, with ErrDamaged if it is not as it was written, and with a plain error if a newer
 // version of the program wrote it.
 func Open(path string) (*Store, error) {
+	if !exists(path) && exists(anchorPath(path)) {
+		return nil, fmt.Errorf("%w (%s)", ErrMissing, path)
+	}
 	s := &Store{path: path}
 	if err := s.lock(bbolt.Options{}); err != nil {
 		return nil, err

@@ -72,6 +72,9 @@ func TestOpenRefusesWhatItCannotRead(t *testing.T) {
 			write([]byte("text"))(path)
 			must(t, os.WriteFile(anchorPath(path), encodeAnchor(link{}), 0o600))
 		}, ErrDamaged, ""},
+		{"an anchor alone", func(path string) {
+			must(t, os.WriteFile(anchorPath(path), encodeAnchor(link{}), 0o600))
+		}, ErrMissing, "missing"},
 		{"a directory", func(path string) { must(t, os.Mkdir(path, 0o700)) }, nil, "directory"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -19,12 +19,17 @@ type Verification struct {
 
 // Verify reads the chain and the anchor from disk again and compares them with
 // what is counted; payments wait for it. Its errors are those of
-// [Store.OpenLedger], and ErrPoisoned after a failed write.
+// [Store.OpenLedger], ErrPoisoned after a failed write, and ErrRolledBack after
+// [Ledger.Contradict]. Nothing on disk tells an older copy of both files: only
+// peers can.
 func (l *Ledger) Verify() (Verification, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.store.writable(); err != nil {
 		return Verification{}, err
+	}
+	if l.contradicts > 0 {
+		return Verification{}, l.contradiction()
 	}
 	a, err := readAnchor(anchorPath(l.store.path))
 	if err != nil {
@@ -42,7 +47,7 @@ func (l *Ledger) Verify() (Verification, error) {
 
 // same reports whether both ledgers count the same.
 func (l *Ledger) same(o *Ledger) bool {
-	return l.head == o.head && l.round == o.round && l.paid == o.paid && l.retired == o.retired &&
+	return l.head == o.head && l.round == o.round && l.paid == o.paid && l.retired == o.retired && l.contradicts == o.contradicts &&
 		l.unprotected == o.unprotected && slices.Equal(l.spending(), o.spending()) &&
 		l.last.round == o.last.round && l.last.public == o.last.public && bytes.Equal(l.last.message, o.last.message) && bytes.Equal(l.last.state, o.last.state)
 }
@@ -50,8 +55,8 @@ func (l *Ledger) same(o *Ledger) bool {
 // Line is one entry of the ledger, in words, for export.
 type Line struct {
 	Sequence uint64         `json:"sequence"`
-	Kind     string         `json:"kind"`             // opened, paid, unprotected, retired
-	Round    uint64         `json:"round,omitempty"`  // of retired: rounds go on above it
+	Kind     string         `json:"kind"`             // opened, paid, unprotected, retired, contradicted
+	Round    uint64         `json:"round,omitempty"`  // of retired: rounds go on above it; of contradicted: a peer holds it
 	Cohort   privacy.Cohort `json:"cohort,omitempty"` // of retired: this one and all before
 	Cost     float64        `json:"cost,omitempty"`   // in what the account adds up
 	Terms    *privacy.Terms `json:"terms,omitempty"`  // of opened

@@ -55,7 +55,7 @@ func TestVersion1IsReadAndContinued(t *testing.T) {
 	must(t, firstError(l.Verify()))
 	must(t, s.Close())
 
-	_, err = Restore(version1(t).put(t), path, policy(t), 0)
+	_, err = Restore(version1(t).put(t), path, with(policy(t)), 0)
 	must(t, err)
 	if _, l = open(t, path); l.Retired() != 2 || l.Round() < 4 {
 		t.Errorf("restored: retired %d, round %d", l.Retired(), l.Round())

@@ -111,6 +111,7 @@ func spent(t *testing.T, d *daemon) node.CohortBudget {
 // of the right task, which starts after it and knows the same address, has by
 // then become a neighbour and been heard.
 func TestTasksDoNotMix(t *testing.T) {
+	t.Parallel()
 	first := start(t, initNode(t))
 	text, err := os.ReadFile(filepath.Join(first.dir, "task.toml"))
 	if err != nil {

@@ -22,7 +22,8 @@ ledger on disk. The ledger is the list of all payments: every model that leaves
 this device was paid for there first, and nothing is ever taken off it.
 
 --verify reads the ledger from disk again, entry by entry, and checks that none
-was changed or lost. --export writes it out, one JSON object a line, for your
+was changed or lost. It cannot see by itself that the whole directory was put
+back from an older copy: only neighbours can, once they are met. --export writes it out, one JSON object a line, for your
 own files or for somebody who checks it.`,
 		Example: `  p2pnode budget
   p2pnode budget --json
@@ -53,7 +54,9 @@ func verifiedText(v node.Verification) string {
 		return "The ledger is empty: nothing has been paid for, and nothing was released.\n"
 	}
 	return paragraph("", fmt.Sprintf("The ledger is sound: all %d entries are there and unchanged, up to round %d, "+
-		"and the anchor, the second file that would give an older copy away, agrees.", v.Entries, v.Round))
+		"and the anchor, the second file that would give an older copy of the database away, agrees. "+
+		"If the whole directory was put back from an older copy, both files agree too: from here that cannot be seen. "+
+		"Neighbours who hold something newer notice it.", v.Entries, v.Round))
 }
 
 // exported says what --export wrote.

@@ -19,11 +19,23 @@ func TestBudgetText(t *testing.T) {
 	unbounded.Unbounded = true
 	open := unbounded
 	open.Unprotected, open.Bare, open.Releases = true, 1, 0
+	before, limited := open, open
+	before.Bare, limited.Releases, limited.Left = 0, 3, 0
+	bare := unbounded
+	bare.Bare = 1
 	used := budget
 	used.Left = 0
+	old := budget
+	old.Contradicted = 20
 	planned := budget
 	planned.Plan = &node.PlanBudget{Steps: 12, Done: 3, Left: 9}
-	planned.Cohorts = []node.CohortBudget{{Cohort: 1, Records: 40, Retired: true}}
+	planned.Cohorts = []node.CohortBudget{{Cohort: 1, Records: 40, Spent: 1, AtLeast: 0.25, Retired: true}}
+	restored := planned
+	restored.Left = 0
+	over := planned
+	over.Plan, over.Left, over.Cohorts = &node.PlanBudget{Steps: 12, Done: 12}, 0, budget.Cohorts
+	growing := budget
+	growing.Rising, growing.Noise, growing.Accounting, growing.Pace, growing.Batch = true, "gaussian", "plan", "growing", 50
 	planned.Person = append(planned.Person, node.PersonBudget{Records: 10, Epsilon: 10, Delta: 1, Belief: 0.9999})
 	for _, c := range []textCase{
 		{
@@ -34,10 +46,17 @@ func TestBudgetText(t *testing.T) {
 				"WHO CAN SEE IT\n  Anyone.\n", "  - when your node sends\n",
 			}, "plan",
 		},
-		{budgetText(used), []string{"Nothing more will be sent", "these records have used their budget"}, "One more round"},
-		{budgetText(planned), []string{"3 of 12 steps are done. A plan cannot be", "retired by a restore, for ever", "certainty: no guarantee"}, "used up"},
+		{budgetText(used), []string{"Nothing more will be sent: the budget of these records is used up; import new ones"}, "One more round"},
+		{budgetText(growing), []string{"How: gaussian noise, plan accounting, growing pace, 50 of every 100 records in a round.", "9 rounds are left. The one after that costs more."}, ""},
+		{budgetText(restored), []string{"these records are retired by a restore; import new ones and they take part in what is left of the plan, 9 steps."}, "at its end"},
+		{budgetText(over), []string{"2 8 3 25.0 % 9 the plan is over", "the plan is over: these records are never shared any more"}, "in use"},
+		{budgetText(before), []string{"8 3 25.0 % no limit will be sent without noise"}, "in use"},
+		{budgetText(limited), []string{"the limit of 3 rounds"}, "cost nothing"},
+		{budgetText(bare), []string{"in use; was perhaps sent without noise before"}, ""},
+		{budgetText(old), []string{"REFUSED a peer showed that this directory is an old copy: it holds round 20.", "Nothing more will be sent: this directory is an old copy"}, "One more round"},
+		{budgetText(planned), []string{"One more round is one step of the plan", "3 of 12 steps are done. A plan cannot be", "0 at least 25 %, counts as all 0 retired by a restore, for ever", "share of the plan's steps", "certainty: no guarantee"}, "used up"},
 		{budgetText(unbounded), []string{"UNBOUNDED", "NO GUARANTEE", "COHORT", "0 models were sent", "make a new directory and put only new records in it"}, "epsilon"},
-		{budgetText(open), []string{"UNBOUNDED", "To protect what has not been sent yet, remove that key.", "1 model was sent", "Rounds cost nothing", "2 8 3 25.0 % no limit sent without noise"}, "epsilon"},
+		{budgetText(open), []string{"UNBOUNDED", "To protect what has not been sent yet, remove that key.", "1 model was sent", "Rounds cost nothing", "2 8 3 25.0 % no limit sent without noise, or will be"}, "epsilon"},
 		{budgetText(node.Budget{Person: budget.Person, Left: 1}), []string{"Nothing: there are no records yet.", "1 round is left."}, "COHORT"},
 	} {
 		c.check(t)

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,6 +13,9 @@ import (
 // budgetText explains a budget to somebody who never heard of epsilon.
 func budgetText(b node.Budget) string {
 	var t strings.Builder
+	if b.Contradicted > 0 {
+		t.WriteString("REFUSED\n" + paragraph("  ", oldCopy(b.Contradicted)) + "\n")
+	}
 	t.WriteString("WHAT IS GUARANTEED\n")
 	if b.Unbounded {
 		t.WriteString(unboundedText(b))
@@ -54,10 +58,20 @@ func unboundedText(b node.Budget) string {
 
 func guaranteeText(b node.Budget) string {
 	one := b.Person[0]
-	text := paragraph("  ", fmt.Sprintf("Each record has a budget for its whole life: epsilon %v, delta %v.", one.Epsilon, one.Delta))
+	text := paragraph("  ", howText(b))
+	text += paragraph("  ", fmt.Sprintf("Each record has a budget for its whole life: epsilon %v, delta %v.", one.Epsilon, one.Delta))
 	return text + paragraph("  ", fmt.Sprintf("It means: people who see everything this node ever sends, and who even know all your other records, "+
 		"learn little about one record. What they thought 50 %% likely about it before, they can come to think %s likely at most (that is epsilon)%s.",
 		percent(one.Belief), exception(one.Delta)))
+}
+
+// howText says what the keys of config.toml came to.
+func howText(b node.Budget) string {
+	text := fmt.Sprintf("How: %s noise, %s accounting, %s pace", b.Noise, b.Accounting, b.Pace)
+	if b.Batch > 0 {
+		text += fmt.Sprintf(", %d of every 100 records in a round", b.Batch)
+	}
+	return text + "."
 }
 
 // exception says what delta is.
@@ -78,55 +92,93 @@ func spentText(b node.Budget) string {
 				"in a round, a model sent to the others, each of them pays from its budget. New records can begin a new cohort. "+
 				"Every fifth record is not counted here: it is held out and never takes part.")
 	}
+	if b.Plan != nil {
+		text += paragraph("  ", "SPENT is the share of the plan's steps that the records took part in: what a plan costs is known for the whole of it.")
+	}
 	return text + paragraph("  ", outlook(b))
 }
 
-// planEnded says what somebody can do whose plan is at its end.
-const planEnded = "the plan is at its end, or these records are retired. " +
-	"A plan cannot be made longer; to send more, make a new directory and put only new records in it."
+// nothingMore says why the records there are take part in no more rounds, and what
+// can be done.
+func nothingMore(plan *node.PlanBudget, retired bool) string {
+	why := "the budget of these records is used up"
+	if retired {
+		why = "these records are retired by a restore"
+	}
+	switch {
+	case plan != nil && plan.Left == 0:
+		return planOver + " A plan cannot be made longer; to send more, make a new directory and put only new records in it"
+	case plan != nil:
+		return fmt.Sprintf("%s; import new ones and they take part in what is left of the plan, %d %s",
+			why, plan.Left, plural(plan.Left, "step", "steps"))
+	}
+	return why + "; import new ones and they begin a new cohort with a budget of its own"
+}
+
+const planOver = "the plan is over: these records are never shared any more, and new ones never at all."
 
 // outlook says what the next round costs and how many there will be.
 func outlook(b node.Budget) string {
 	switch {
+	case b.Contradicted > 0:
+		return "Nothing more will be sent: this directory is an old copy, and what was spent since it was made is not in it."
+	case b.Unprotected && b.Releases > 0 && b.Left == 0:
+		return fmt.Sprintf("Nothing more will be sent: the limit of %d rounds, key \"releases\", is reached.", b.Releases)
 	case b.Unprotected:
 		return "Rounds cost nothing, because nothing is protected."
-	case b.Left == 0 && b.Plan != nil:
-		return "Nothing more will be sent: " + planEnded
 	case b.Left == 0:
-		return "Nothing more will be sent: these records have used their budget. New records begin a new cohort with a budget of its own."
+		return "Nothing more will be sent: " + nothingMore(b.Plan, allRetired(b.Cohorts)) + "."
 	}
-	text := fmt.Sprintf("One more round costs %s of the budget; %d %s left.", cost(b.Next), b.Left, plural(b.Left, "round is", "rounds are"))
-	if b.Pace == "growing" && b.Plan == nil {
-		text += " Each costs more than the one before."
-	}
+	left := fmt.Sprintf("%d %s left.", b.Left, plural(b.Left, "round is", "rounds are"))
 	if p := b.Plan; p != nil {
-		text += fmt.Sprintf(" They were planned before the first: %d of %d steps are done. A plan cannot be changed, "+
-			"and a step that was not used, or was lost in a crash, is not given back.", p.Done, p.Steps)
+		return fmt.Sprintf("One more round is one step of the plan; %s They were planned before the first: %d of %d steps are done. "+
+			"A plan cannot be changed, and a step that was not used, or was lost in a crash, is not given back.", left, p.Done, p.Steps)
+	}
+	text := fmt.Sprintf("One more round costs %s of the budget; %s", cost(b.Next), left)
+	if b.Rising {
+		text += " The one after that costs more."
 	}
 	return text
+}
+
+func allRetired(cohorts []node.CohortBudget) bool {
+	return !slices.ContainsFunc(cohorts, func(c node.CohortBudget) bool { return !c.Retired })
 }
 
 func cohortsText(b node.Budget) string {
 	rows := [][]any{{"  COHORT", "RECORDS", "ROUNDS", "SPENT", "ROUNDS LEFT", "STATE"}}
 	for _, c := range b.Cohorts {
-		left, state := strconv.Itoa(c.Left), cohortState(c)
-		if b.Unprotected {
-			state = "sent without noise"
-		}
-		if b.Unprotected && b.Releases == 0 {
+		left, spent := strconv.Itoa(c.Left), fmt.Sprintf("%.1f %%", 100*c.Spent)
+		switch {
+		case b.Unprotected && b.Releases == 0:
 			left = "no limit"
+		case c.Retired && !b.Unprotected:
+			spent = atLeast(c.AtLeast)
 		}
-		rows = append(rows, []any{fmt.Sprintf("  %d", c.Cohort), c.Records, c.Releases, fmt.Sprintf("%.1f %%", 100*c.Spent), left, state})
+		rows = append(rows, []any{fmt.Sprintf("  %d", c.Cohort), c.Records, c.Releases, spent, left, cohortState(b, c)})
 	}
 	return table(rows...)
 }
 
-func cohortState(c node.CohortBudget) string {
+// atLeast is what is known of the spending of retired records.
+func atLeast(share float64) string {
+	return fmt.Sprintf("at least %.3g %%, counts as all", 100*share)
+}
+
+func cohortState(b node.Budget, c node.CohortBudget) string {
 	switch {
+	case b.Unprotected && b.Bare == 0:
+		return "will be sent without noise"
+	case b.Unprotected:
+		return "sent without noise, or will be"
 	case c.Retired:
 		return "retired by a restore, for ever"
+	case b.Plan != nil && b.Plan.Left == 0:
+		return "the plan is over"
 	case c.Left == 0:
 		return "used up"
+	case b.Bare > 0:
+		return "in use; was perhaps sent without noise before"
 	}
 	return "in use"
 }

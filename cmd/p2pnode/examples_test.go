@@ -18,6 +18,7 @@ import (
 // Every command has examples, and they work as they are printed, in a place
 // with the files they name.
 func TestExamples(t *testing.T) {
+	t.Parallel()
 	for _, c := range runnable(newCommand(&options{})) {
 		if c.Example == "" {
 			t.Errorf("%s has no example", c.CommandPath())

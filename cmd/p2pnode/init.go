@@ -45,10 +45,11 @@ give the address of one running node, as "p2pnode run" prints it, with
 			if err != nil {
 				return err
 			}
+			kept := conf.Guarantee()
 			made := newDirectory{
 				Dir: o.dir, Task: t.Name, Network: node.NetworkName(t), Columns: node.Columns(t),
-				Epsilon: conf.Epsilon, Delta: conf.Delta, Releases: conf.Releases, Protected: conf.Unprotected == "",
-				Obfuscation: t.Learner == "polar" && !t.Polar.Private,
+				Epsilon: kept.Epsilon, Delta: kept.Delta, Releases: conf.Releases, Protected: conf.Unprotected == "",
+				Pure: conf.Pure(), Obfuscation: t.Learner == "polar" && !t.Polar.Private,
 			}
 			return show(cmd, o, made, newDirectory.String)
 		},
@@ -161,6 +162,10 @@ func everywhere(port int) []string {
 	return []string{fmt.Sprintf("/ip4/0.0.0.0/tcp/%d", port), fmt.Sprintf("/ip6/::/tcp/%d", port)}
 }
 
+// manyPure is how many releases share a budget before other accounting than the
+// pure one needs clearly less noise.
+const manyPure = 5
+
 // newDirectory says what init made.
 type newDirectory struct {
 	Dir       string   `json:"dir"`
@@ -171,6 +176,7 @@ type newDirectory struct {
 	Delta     float64  `json:"delta"`
 	Releases  int      `json:"releases"`
 	Protected bool     `json:"protected"`
+	Pure      bool     `json:"pure"` // accounting, which keeps epsilon without exception
 	// Obfuscation: what is sent is obfuscated, which is not differential privacy.
 	Obfuscation bool `json:"obfuscation"`
 }
@@ -184,6 +190,10 @@ func (d newDirectory) String() string {
 	case d.Protected:
 		guarantee = fmt.Sprintf("Each record is protected with epsilon %v, delta %v, over at most %d %s.",
 			d.Epsilon, d.Delta, d.Releases, plural(d.Releases, "release", "releases"))
+	}
+	if d.Protected && d.Pure && d.Releases > manyPure {
+		guarantee += fmt.Sprintf("\nThat is without exception, and dear for %d releases: --noise laplace --accounting renyi,\n"+
+			"or --noise gaussian, needs less noise and fails with a small chance delta.", d.Releases)
 	}
 	dir := ""
 	if filepath.Clean(d.Dir) != defaultDir() {

@@ -36,6 +36,7 @@ const patience = 20 * time.Second
 
 // TestScript runs testdata/script.
 func TestScript(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:   filepath.Join("testdata", "script"),
 		Setup: setupScript,
@@ -49,6 +50,7 @@ func TestScript(t *testing.T) {
 			"bootstrap": bootstrap,
 			"flip":      flip,
 		},
+		Deadline:            time.Now().Add(5 * time.Minute), // for a command that should end and does not
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 	})
@@ -85,7 +87,7 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: until PATTERN COMMAND...")
 	}
 	pattern := regexp.MustCompile("(?m)" + args[0])
-	for end := time.Now().Add(patience); time.Now().Before(end); {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if ts.Exec(args[1], args[2:]...) == nil && pattern.MatchString(ts.ReadFile("stdout")) {
 			return
 		}
@@ -172,15 +174,13 @@ func flip(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// bootstrap DIR sets BOOTSTRAP to the address of the daemon of that directory.
+// bootstrap DIR sets BOOTSTRAP to the address of the daemon of that directory, which
+// answers a moment before it has one.
 func bootstrap(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: bootstrap DIR")
 	}
-	ts.Check(ts.Exec("p2pnode", "status", "--dir", args[0]))
-	address := regexp.MustCompile(`(?m)^address +(\S+)$`).FindStringSubmatch(ts.ReadFile("stdout"))
-	if address == nil {
-		ts.Fatalf("%s has no address", args[0])
-	}
-	ts.Setenv("BOOTSTRAP", address[1])
+	line := `^address +(\S+)$`
+	until(ts, false, []string{line, "p2pnode", "status", "--dir", args[0]})
+	ts.Setenv("BOOTSTRAP", regexp.MustCompile("(?m)" + line).FindStringSubmatch(ts.ReadFile("stdout"))[1])
 }

@@ -75,6 +75,8 @@ func recordUse(r node.RecordInfo) string {
 		return "deleted, its slot is empty"
 	case r.HeldOut:
 		return "held out, never sent"
+	case r.Retired:
+		return "own predictions only, retired"
 	case r.UsedUp:
 		return "own predictions only, budget used"
 	}

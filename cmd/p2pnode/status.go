@@ -35,6 +35,9 @@ func statusText(s node.Status) string {
 		{"learner", learnerLine(s)},
 		{"daemon", running},
 	}
+	if s.Contradicted > 0 {
+		rows = append(rows, []any{"REFUSED", oldCopy(s.Contradicted)})
+	}
 	for _, a := range s.Addrs {
 		rows = append(rows, []any{"address", a})
 	}
@@ -44,15 +47,24 @@ func statusText(s node.Status) string {
 		[]any{"round", roundLine(s)},
 		[]any{"privacy", privacyLine(s.Privacy)})
 	if s.Done {
-		done := "the budget of these records is used up; import new ones and they begin a new cohort with a budget of its own"
-		if s.Privacy.Planned {
-			done = planEnded
-		}
-		rows = append(rows, []any{"done", done})
+		rows = append(rows, []any{"done", doneLine(s.Privacy)})
 	}
 	return table(append(rows,
 		[]any{"traffic", trafficLine(s.Traffic)},
 		[]any{"model", modelLine(s.Personal)})...)
+}
+
+// oldCopy says what a peer showed, and what can be done.
+func oldCopy(round uint64) string {
+	return fmt.Sprintf("a peer showed that this directory is an old copy: it holds round %d. Nothing is sent from here any more. "+
+		"Put the newest directory back; if it is lost: p2pnode restore", round)
+}
+
+func doneLine(b node.BudgetSummary) string {
+	if b.Unprotected {
+		return "the limit of rounds, key \"releases\", is reached"
+	}
+	return nothingMore(b.Plan, b.Retired)
 }
 
 // obfuscation is what every label of the learner polar without noise says.
@@ -66,11 +78,14 @@ func learnerLine(s node.Status) string {
 }
 
 func roundLine(s node.Status) string {
+	text := fmt.Sprint(s.Round)
+	if s.Restored {
+		text += " (round numbers jump at a restore)"
+	}
 	r := s.Rounds
 	if r == nil {
-		return fmt.Sprint(s.Round)
+		return text
 	}
-	text := fmt.Sprint(s.Round)
 	if r.Last > 0 {
 		text += fmt.Sprintf(" of %d", r.Last)
 	}
@@ -102,8 +117,15 @@ func privacyLine(b node.BudgetSummary) string {
 	case b.Unbounded:
 		return "UNBOUNDED: models were or will be sent without a guarantee"
 	}
-	return fmt.Sprintf("epsilon %v, delta %v guaranteed; %.0f %% of the budget spent, %d releases left",
-		b.Epsilon, b.Delta, 100*b.Spent, b.Left)
+	what, spent := "the budget spent", fmt.Sprintf("%.0f %%", 100*b.Spent)
+	if b.Plan != nil {
+		what = "the plan's steps used"
+	}
+	if b.Retired {
+		return fmt.Sprintf("epsilon %v, delta %v guaranteed; retired by a restore, %s (of %s); no releases left",
+			b.Epsilon, b.Delta, atLeast(b.AtLeast), what)
+	}
+	return fmt.Sprintf("epsilon %v, delta %v guaranteed; %s of %s, %d releases left", b.Epsilon, b.Delta, spent, what, b.Left)
 }
 
 func modelLine(c *node.Comparison) string {

@@ -115,8 +115,8 @@ func Run(ctx context.Context, subjects []Subject, o Options) ([]Finding, error) 
 	return findings, nil
 }
 
-// audit plays all games of one subject.
-func (s Subject) audit(ctx context.Context, o Options, done func()) (Finding, error) {
+// design is the subject's, for what the options promise.
+func (s Subject) design(o Options) privacy.Design {
 	d := privacy.Design{
 		Budget: o.Claim, Dimension: o.Dimension, Clip: clip, Releases: o.Releases,
 		Noise: s.Noise, Accounting: s.Accounting,
@@ -124,7 +124,12 @@ func (s Subject) audit(ctx context.Context, o Options, done func()) (Finding, er
 	if s.Sampled {
 		d.Batch, d.Slots = slots/2, slots
 	}
-	p, err := newPath(s.Learner, d, slots)
+	return d
+}
+
+// audit plays all games of one subject.
+func (s Subject) audit(ctx context.Context, o Options, done func()) (Finding, error) {
+	p, err := newPath(s.Learner, s.design(o), slots)
 	if err != nil {
 		return Finding{}, fmt.Errorf("audit: %s, %s noise, accounting %s: %w", s.Learner, s.Noise, s.Accounting, err)
 	}

@@ -36,8 +36,28 @@ func TestPower(t *testing.T) {
 	}
 	f := findings[0]
 	t.Logf("lower bound over claim: %.2f at 95 %%, %.2f at 1 - 1e-6", f.Bound/f.Claim.Epsilon, f.Gate/f.Claim.Epsilon)
-	if f.Bound < 0.63 || f.Gate > f.Claim.Epsilon {
+	if f.Bound < 0.63 || f.Gate > f.Claim.Epsilon || f.Gate > f.Bound-0.05 { // it is surer of less
 		t.Errorf("bound %v, gate %v for a claim of 1", f.Bound, f.Gate)
+	}
+}
+
+func TestHolds(t *testing.T) {
+	claim := privacy.Budget{Epsilon: 1, Delta: 1e-3}
+	if !(Finding{Claim: claim, Bound: 1.2, Gate: 1}).Holds() || (Finding{Claim: claim, Bound: 1.2, Gate: 1.01}).Holds() {
+		t.Error("what holds is not decided by the gate and the claim")
+	}
+}
+
+// Every subject is another way of releasing, and the sampled ones take a batch.
+func TestSubjectsDiffer(t *testing.T) {
+	o := Options{Claim: privacy.Budget{Epsilon: 1, Delta: 1e-3}, Releases: 2, Dimension: 3}
+	seen := map[privacy.Design]bool{}
+	for _, s := range Subjects("personal") {
+		d := s.design(o)
+		if seen[d] || (d.Batch == slots/2 && d.Slots == slots) != s.Sampled {
+			t.Errorf("subject %+v has the design %+v", s, d)
+		}
+		seen[d] = true
 	}
 }
 

@@ -95,6 +95,7 @@ func TestBoundOfSimpleScores(t *testing.T) {
 		{"apart", high, low, 0, apart - 0.01, apart + 0.01},
 		{"apart beyond all numbers", infinite, low, 0, apart - 0.01, apart + 0.01},
 		{"apart the wrong way round", low, high, 0, 0, 0},
+		{"delta allows half", high, low, 0.5, math.Log((0.5-off)/off) - 0.01, math.Log((0.5-off)/off) + 0.01},
 		{"delta allows everything", high, low, 1, 0, 0},
 	} {
 		if got := lowerBound(c.one, c.zero, c.delta, 0.05); !(got >= c.from && got <= c.to) {

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"p2pnode/node"
+)
+
+func restoreCommand(o *options) *cobra.Command {
+	r := restore{options: o}
+	c := &cobra.Command{
+		Use:   "restore [FILE]",
+		Short: "Put a copy of the database back, and retire the records in it",
+		Long: `Put a copy that "p2pnode backup" made back in place of the database. Without a
+file, accept the database that is there, after an error said that it is an old
+copy or that its anchor is missing. Stop the node first.
+
+` + paragraph("", sinceCopy+" "+restoreMeans) + `
+What was in the directory is kept beside it, records included.`,
+		Example: `  p2pnode restore --yes --force
+  p2pnode restore --yes --force --json`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				r.from = args[0]
+			}
+			return r.run(cmd)
+		},
+	}
+	c.Flags().BoolVar(&r.yes, "yes", false, "do not ask")
+	c.Flags().BoolVar(&r.force, "force", false, "without FILE: also if nothing is wrong with the database")
+	return c
+}
+
+// restore is one run of the command.
+type restore struct {
+	*options
+	from       string // "": the database that is there
+	yes, force bool
+}
+
+func (r *restore) run(cmd *cobra.Command) error {
+	if r.from == "" && !r.force {
+		needed, err := node.NeedsRestore(r.dir)
+		if err != nil {
+			return err
+		}
+		if !needed {
+			return fmt.Errorf("nothing is wrong with the database of %s, and restore would retire its records for ever; "+
+				"name the FILE to put back, or say --force to retire them all the same", r.dir)
+		}
+	}
+	done := restored{Dir: r.dir}
+	kept, err := node.Restore(r.dir, r.from, func(records int) error {
+		done.Records = records
+		if r.yes {
+			return nil
+		}
+		return r.confirm(cmd, records)
+	})
+	if err != nil {
+		return err
+	}
+	done.Kept = kept
+	return show(cmd, r.options, done, restored.String)
+}
+
+// What somebody must know before.
+const (
+	sinceCopy    = "Nobody can tell what was sent after the copy was made, so every record in it counts as spent."
+	sinceElse    = "Nobody can tell what was sent that this database does not know of, so every record in it counts as spent."
+	restoreMeans = "All of them are RETIRED from the shared training set FOR EVER. They still serve your own predictions. " +
+		"New records begin a new cohort with a budget of its own, or, under a plan, take part in what is left of it. " +
+		"Do not import again what was on this device before: it would get a second budget, and be seen twice as well."
+)
+
+// confirm asks whoever is there. Nobody is at the end of the input.
+func (r *restore) confirm(cmd *cobra.Command, records int) error {
+	what := fmt.Sprintf("This retires %d %s of %s.", records, plural(records, "record", "records"), r.dir)
+	means := sinceElse
+	if r.from != "" {
+		what = fmt.Sprintf("This puts %s in place of the database of %s and retires the %d %s in it.",
+			r.from, r.dir, records, plural(records, "record", "records"))
+		means = sinceCopy
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s%s\nRestore? Write yes: ", paragraph("", what), paragraph("", means+" "+restoreMeans))
+	answer, err := readLine(cmd)
+	switch {
+	case errors.Is(err, io.EOF) && answer == "":
+		return usageError{errors.New("nobody is there to be asked; say --yes if you mean it"), cmd}
+	case strings.TrimSpace(answer) != "yes":
+		return errors.New("not confirmed; write yes, or say --yes")
+	}
+	return nil
+}
+
+// readLine reads a line unless an interrupt comes first, so that what has been
+// prepared by then is cleared away.
+func readLine(cmd *cobra.Command) (string, error) {
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	type answer struct {
+		line string
+		err  error
+	}
+	read := make(chan answer, 1)
+	go func() {
+		line, err := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
+		read <- answer{line, err}
+	}()
+	select {
+	case a := <-read:
+		return a.line, a.err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+// restored says what restore did.
+type restored struct {
+	Dir     string `json:"dir"`
+	Records int    `json:"retired_records"`
+	Kept    string `json:"replaced_kept_as"`
+}
+
+// String implements [fmt.Stringer].
+func (r restored) String() string {
+	text := fmt.Sprintf("Restored %s. Its %d %s retired from the shared training set for ever;\n", r.Dir, r.Records, plural(r.Records, "record is", "records are")) +
+		"they still serve your predictions, and new records begin a new cohort.\n"
+	if r.Kept != "" {
+		text += fmt.Sprintf("What was there before is kept as %s.\n", r.Kept) +
+			"It holds records too, in clear: remove it when you are sure that you do not need it.\n"
+	}
+	return text
+}
