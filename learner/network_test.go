@@ -72,7 +72,7 @@ func graphs(n int) map[string][][]learner.Edge {
 }
 
 // config is a run without protection.
-func (n *network) config(t *testing.T) sim.Config {
+func (n *network) config(t testing.TB) sim.Config {
 	t.Helper()
 	policy, err := n.task.Design(privacy.Design{Noise: privacy.Unprotected}).Policy()
 	if err != nil {

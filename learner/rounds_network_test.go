@@ -98,21 +98,23 @@ func TestFixedPointOfTheLongIteration(t *testing.T) {
 	}
 }
 
-// Constant-step diffusion ends beside the minimum of the sum of all objectives, by a
-// bias proportional to mu.
-func TestBiasOfDiffusionShrinksWithMu(t *testing.T) {
-	task := roundsTask("diffusion", "squared")
-	n := newNetwork(task, sim.RandomGraph(12, 4, 7))
-	best := n.centralised(t)
-	var last float64
-	for _, mu := range []float64{0.4, 0.2, 0.1, 0.05} {
-		task.Rounds.Step, task.Rounds.Count = mu, int(120/mu)
-		bias := apart(models(run(t, n.config(t))), best)
-		t.Logf("mu %v: bias %.4f of the minimum's norm", mu, bias)
-		if ratio := bias / last; last > 0 && (ratio < 0.45 || ratio > 0.6) {
-			t.Errorf("half of mu leaves %v of the bias, want about half", ratio)
+// With a constant step both end beside the minimum of the sum of all objectives, by a
+// bias proportional to the step, which for km is alpha g.
+func TestBiasShrinksWithTheStep(t *testing.T) {
+	for _, name := range []string{"diffusion", "km"} {
+		task := roundsTask(name, "squared")
+		n := newNetwork(task, sim.RandomGraph(12, 4, 7))
+		best := n.centralised(t)
+		var last float64
+		for _, step := range []float64{0.4, 0.2, 0.1, 0.05} {
+			task.Rounds.Step, task.Rounds.Count = step, int(120/step)
+			bias := apart(models(run(t, n.config(t))), best)
+			t.Logf("%s, step %v: bias %.4f of the minimum's norm", name, step, bias)
+			if ratio := bias / last; last > 0 && (ratio < 0.45 || ratio > 0.6) {
+				t.Errorf("%s: half the step leaves %v of the bias, want about half", name, ratio)
+			}
+			last = bias
 		}
-		last = bias
 	}
 }
 
@@ -244,12 +246,12 @@ func privateTasks() []*learner.Task {
 }
 
 // private is a run with noise.
-func (n *network) private(t *testing.T, d privacy.Design) sim.Config {
+func (n *network) private(t testing.TB, d privacy.Design) sim.Config {
 	t.Helper()
 	return n.with(t, n.task.Design(d))
 }
 
-func (n *network) with(t *testing.T, d privacy.Design) sim.Config {
+func (n *network) with(t testing.TB, d privacy.Design) sim.Config {
 	t.Helper()
 	c := n.config(t)
 	policy, err := d.Policy()
@@ -308,6 +310,18 @@ func TestEveryLossInRounds(t *testing.T) {
 					t.Errorf("%s, %s %s%s: agent %d in round %d, error %v, %v without a model", loss, task.Learner, task.Diffusion.Noise, task.KM.Operator, i, s.Round, after, before)
 				}
 			}
+		}
+	}
+}
+
+// A thousand agents of ten neighbours take ten private rounds.
+func BenchmarkRounds(b *testing.B) {
+	task := roundsTask("diffusion", "logistic")
+	task.Rounds.Count = 10
+	n := newNetwork(task, sim.RandomGraph(1000, 10, 1))
+	for b.Loop() {
+		if _, err := sim.Run(n.private(b, privacy.Design{Budget: privacy.Budget{Epsilon: 1, Delta: 1e-6}, Releases: 10})); err != nil {
+			b.Fatal(err)
 		}
 	}
 }

@@ -3,9 +3,12 @@ package learner
 import (
 	"errors"
 	"math"
+	"math/rand/v2"
 	"reflect"
 	"testing"
 	"time"
+
+	"gonum.org/v1/gonum/floats"
 
 	"p2pnode/privacy"
 )
@@ -30,7 +33,7 @@ func newRoundsPlayer(t *testing.T, change func(*Config)) *roundsPlayer {
 	if change != nil {
 		change(&c)
 	}
-	p := &roundsPlayer{T: t, agent: must(New(c)).(*diffusion)}
+	p := &roundsPlayer{T: t, agent: must(New(c)).(*diffusion), next: Never}
 	if err := p.agent.Records(testRecords(1, 1, 12), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -380,6 +383,54 @@ func TestRoundsResume(t *testing.T) {
 		c := Config{Self: "a", Task: q.agent.task, Policy: q.agent.policy, WakeMean: 1, Schedule: source(), Resume: &bad}
 		if _, err := New(c); err == nil {
 			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// Whatever comes in whatever order, the weights of a round leave the own one at
+// least 0, the model stays in the ball, rounds only grow and the timer is set.
+func TestRoundsTakeAnything(t *testing.T) {
+	r := rand.New(rand.NewPCG(41, 1))
+	peers := []ID{"b", "c", "d", "e"}
+	for range 50 {
+		p := newRoundsPlayer(t, func(c *Config) { c.Task.Rounds.Count = 0 })
+		var last uint64
+		for range 300 {
+			a := p.agent
+			near := a.round + uint64(r.IntN(4))
+			switch peer := peers[r.IntN(4)]; r.IntN(8) {
+			case 0:
+				var edges []Edge
+				for _, peer := range peers {
+					if r.IntN(4) > 0 {
+						edges = append(edges, Edge{Peer: peer, Weight: 1, Live: r.IntN(3) > 0})
+					}
+				}
+				p.take(a.Neighbours(p.now, edges))
+			case 1:
+				if p.now++; r.IntN(2) == 0 && p.next != Never {
+					p.now = max(p.now, p.next)
+				}
+				p.take(a.Tick(p.now))
+			case 2, 3, 4:
+				_ = p.hear(modelOf(peer, near, 1+r.IntN(5), 9*r.NormFloat64(), 9*r.NormFloat64()))
+			default:
+				_ = p.hear(ack(peer, near, float64(r.IntN(2))))
+			}
+			weights := 0.0
+			for _, l := range a.letters {
+				if l.counts() {
+					weights += metropolis(max(1, a.degree), l.now.Degree)
+				}
+			}
+			if weights > 1+1e-12 || floats.Norm(a.published, 2) > a.task.Radius*(1+1e-12) || a.round < last ||
+				a.collecting && (p.next > p.now+10*time.Second || p.next != a.deadline) {
+				t.Fatalf("round %d after %d, weights %v, next %v at %v", a.round, last, weights, p.next, p.now)
+			}
+			last = a.round
+		}
+		if last < 5 {
+			t.Errorf("got to round %d only", last)
 		}
 	}
 }
