@@ -40,15 +40,21 @@ func (t *training) refused(asked []privacy.Sum, admitted []privacy.Cohort) {
 func (c *cohort) clippedMean(dst []float64, l loss, theta []float64, clip, norm float64) {
 	clear(dst)
 	gradient := make([]float64, len(dst))
-	for _, s := range c.slots {
-		if s.x == nil || floats.Norm(s.x, 2) > norm*(1+normMargin) {
-			continue
-		}
-		clippedGradient(gradient, l, theta, s.x, s.y, clip)
-		if finite(gradient) {
+	for i := range c.slots {
+		if c.slots[i].clippedGradient(gradient, l, theta, clip, norm) {
 			floats.AddScaled(dst, 1/float64(len(c.slots)), gradient)
 		}
 	}
+}
+
+// clippedGradient writes that of the record's loss at theta and reports whether the
+// slot adds anything, see [cohort.clippedMean].
+func (s *slot) clippedGradient(dst []float64, l loss, theta []float64, clip, norm float64) bool {
+	if s.x == nil || floats.Norm(s.x, 2) > norm*(1+normMargin) {
+		return false
+	}
+	clippedGradient(dst, l, theta, s.x, s.y, clip)
+	return finite(dst)
 }
 
 // normMargin is for the rounding of an encoded record's norm.

@@ -13,11 +13,12 @@ import (
 //
 //	F(t) = sum_j l_j(t) + m r ||t||^2,   r = Propagation.Ridge,
 //
-// over the m record slots of a cohort, an empty slot adding nothing. l_j is the
-// loss with its slope limited so that ||grad l_j|| <= C everywhere: the clipped
-// gradient of a convex function of one score is still the gradient of a convex
-// function (Song, Steinke, Thakkar, Thakurta, "Evading the curse of
-// dimensionality in unconstrained private GLMs", 2021), and no less smooth.
+// over the m record slots of a cohort, an empty slot adding nothing, nor a record
+// that no task encodes ([cohort.clippedMean]). l_j is the loss with its slope limited
+// so that ||grad l_j|| <= C everywhere: the clipped gradient of a convex function of
+// one score is still the gradient of a convex function (Song, Steinke, Thakkar,
+// Thakurta, "Evading the curse of dimensionality in unconstrained private GLMs",
+// 2021), and no less smooth.
 //
 // What is released is v = 2 m r t, so that its sensitivity does not depend on m.
 // Replace one record: at the other data's minimum t' the gradient of F is the
@@ -88,9 +89,8 @@ func (t *Task) localFit(slots []slot, clip float64) []float64 {
 		clear(gradient)
 		for some := range slices.Chunk(slots, fitBlock) {
 			clear(block)
-			for _, s := range some {
-				if s.x != nil {
-					clippedGradient(one, l, theta, s.x, s.y, clip)
+			for i := range some {
+				if some[i].clippedGradient(one, l, theta, clip, t.FeatureNorm()) {
 					floats.Add(block, one)
 				}
 			}

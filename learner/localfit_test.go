@@ -136,6 +136,21 @@ func TestFitSensitivityAgainstNeighbouringDataSets(t *testing.T) {
 	}
 }
 
+// A record that no task encodes, one that is longer than the steps are made for or
+// overflows, adds nothing: the proof does not hold for it.
+func TestFitSensitivityToWhatNoTaskEncodes(t *testing.T) {
+	task := propagationTask("squared", 2)
+	task.Clip, task.Propagation.Ridge = 0.5, 0.01
+	others := []slot{{1, []float64{1, 0}, 3}, {2, []float64{0.6, 0.8}, -2}}
+	fit := func(s slot) []float64 { return task.localFit(append([]slot{s}, others...), task.Clip) }
+	empty := fit(slot{})
+	for name, s := range map[string]slot{
+		"long": {3, []float64{40, 0}, 1}, "longer": {3, []float64{0, -1e6}, 1}, "endless": {3, []float64{1e300, 1e300}, 1}, "overflow": {3, []float64{0, 1}, 1.7e308},
+	} {
+		wantClose(t, name, fit(s), empty, 0)
+	}
+}
+
 // The distance through the agent's own question: with the same noise the answers
 // for neighbouring data sets differ by less than what is paid for, in the norm of
 // the noise, and a lone record that moves all coordinates alike comes that far.
