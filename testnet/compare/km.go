@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"sync"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -27,12 +28,7 @@ func KM(ctx context.Context, o Options) ([]Row, error) {
 		trials = append(trials, nothingLearned(loss))
 		for _, operator := range []string{"gradient", "proximal", "douglas-rachford"} {
 			for _, law := range append([]privacy.Noise{privacy.Unprotected}, laws...) {
-				s := kmSetting{loss, operator, law, size(o, 20, 100)}
-				policy, err := s.policy()
-				if err != nil {
-					return nil, fmt.Errorf("compare: %w", err)
-				}
-				trials = append(trials, s.trial(policy))
+				trials = append(trials, kmSetting{loss, operator, law, size(o, 20, 100)}.trial())
 			}
 		}
 	}
@@ -54,7 +50,7 @@ type kmSetting struct {
 	rounds         int
 }
 
-func (s kmSetting) trial(p privacy.Policy) trial {
+func (s kmSetting) trial() trial {
 	row := Row{
 		Setting: fmt.Sprintf("%s, %s, %d releases: %s", s.loss, s.operator, s.rounds, s.law),
 		Epsilon: kmBudget.Epsilon, Delta: kmBudget.Delta, Valid: "yes",
@@ -63,7 +59,14 @@ func (s kmSetting) trial(p privacy.Policy) trial {
 	if s.law == privacy.Unprotected {
 		row.Epsilon, row.Delta, row.Valid = 0, 0, "-"
 	}
-	return trial{rows: []Row{row}, run: func(seed uint64) ([]float64, error) { return s.run(seed, p) }}
+	policy := sync.OnceValues(s.policy) // for all seeds
+	return trial{rows: []Row{row}, run: func(seed uint64) ([]float64, error) {
+		p, err := policy()
+		if err != nil {
+			return nil, err
+		}
+		return s.run(seed, p)
+	}}
 }
 
 // nothingLearned is the error of the model 0, that of the operators with a penalty.

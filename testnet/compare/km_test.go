@@ -84,12 +84,7 @@ func TestRankingOfLearners(t *testing.T) {
 	} {
 		rmse := map[privacy.Noise]float64{}
 		for _, law := range append([]privacy.Noise{privacy.Unprotected}, laws...) {
-			s := kmSetting{c.loss, c.operator, law, 10}
-			policy, err := s.policy()
-			if err != nil {
-				t.Fatal(err)
-			}
-			rmse[law] = measured(t, 2, s.trial(policy))[0].Mean
+			rmse[law] = measured(t, 2, kmSetting{c.loss, c.operator, law, 10}.trial())[0].Mean
 		}
 		if rmse[privacy.Gaussian] < rmse[privacy.Unprotected] || rmse[privacy.Laplace] < 1.5*rmse[privacy.Gaussian] {
 			t.Errorf("%v: want none below Gaussian, and Laplace half as much again at least: %v", c, rmse)
