@@ -219,3 +219,42 @@ func TestPrivateStateIsLetGo(t *testing.T) {
 		t.Error("asks although no cohort is left")
 	}
 }
+
+// Under Laplace laws the distance is one in the l1 norm, which is up to sqrt(p) times
+// that in l2: a record that moves all coordinates alike moves the vector so far, of
+// both learners that release some.
+func TestWholeVectorsAreChargedInTheNormOfTheNoise(t *testing.T) {
+	records := func(y float64) []Record {
+		return []Record{{Seq: 1, X: []float64{1 / math.Sqrt(3), 1 / math.Sqrt(3), 1 / math.Sqrt(3)}, Y: y}}
+	}
+	check := func(name string, norm, apart float64, m privacy.Mechanism) {
+		if covered := m.Distance(); apart > covered || apart < covered*(1-1e-3) {
+			t.Errorf("%s, l%v: %v apart, the mechanism is for %v", name, norm, apart, covered)
+		}
+	}
+	for law, norm := range map[privacy.Noise]float64{privacy.Gaussian: 2, privacy.Laplace: 1} {
+		task := privateTask("squared", "graph-homomorphic")
+		task.Lambda, task.Rounds.Step = 0, 0.01
+		w := newTwoWorlds(t, 1, task, privatePolicy(task, law, ""), [2][]Record{records(100), records(-100)})
+		w.spread = 0.1 // nothing leaves the ball
+		for range 3 {
+			_, m := w.turn()
+			check("diffusion", norm, floats.Distance(w.agents[0].private.phi, w.agents[1].private.phi, norm), m)
+		}
+
+		task = kmTask("douglas-rachford", "squared")
+		task.Lambda = 0
+		var ask [2]*Query
+		var released [2][]float64
+		for i, y := range []float64{100, -100} {
+			a := must(New(Config{Self: "a", Task: task, Policy: privatePolicy(task, law, ""), WakeMean: 1, Schedule: source()})).(*km)
+			if err := a.Records(records(y), nil); err != nil {
+				t.Fatal(err)
+			}
+			a.Neighbours(0, []Edge{{Peer: "b", Weight: 1, Live: true}})
+			ask[i] = a.Tick(a.next).Ask
+			released[i] = task.proxLoss(a.training.oldest(), task.Clip, a.published)
+		}
+		check("km", norm, floats.Distance(released[0], released[1], norm), ask[0].Mechanism)
+	}
+}
