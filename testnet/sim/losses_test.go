@@ -38,7 +38,7 @@ func lossTasks() map[string]*learner.Task {
 func schemes(servers int) map[string]func(*learner.Task) {
 	inRounds := func(name string) func(t *learner.Task) {
 		return func(t *learner.Task) {
-			t.Learner, t.Rounds = name, learner.Rounds{Count: 150, Seconds: 5, Step: 0.3}
+			t.Learner, t.Rounds = name, learner.Rounds{Count: 60, Seconds: 5, Step: 0.3}
 		}
 	}
 	all := map[string]func(*learner.Task){
@@ -76,7 +76,7 @@ func schemes(servers int) map[string]func(*learner.Task) {
 // Every learner takes every loss: its shared models, without noise, err a good deal
 // less than knowing nothing, and its traces replay.
 func TestEveryLearnerTakesEveryLoss(t *testing.T) {
-	const n, servers = 8, 3
+	const n, servers = 6, 3
 	for scheme, choose := range schemes(servers) {
 		for loss, task := range lossTasks() {
 			t.Run(scheme+" "+loss, func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestEveryLearnerTakesEveryLoss(t *testing.T) {
 				}
 				c := Config{
 					Task: task, Participants: everybody, Seed: 1, Trace: true,
-					WakeMean: time.Second, Latency: 10 * time.Millisecond, Until: 300 * time.Second,
+					WakeMean: time.Second, Latency: 10 * time.Millisecond, Until: 100 * time.Second,
 				}
 				r := run(t, c)
 				var trained, nothing float64
