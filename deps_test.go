@@ -30,9 +30,10 @@ var imports = map[string][]string{
 	"p2pnode/testnet/sim":          {"learner", "privacy"},
 	"p2pnode/testnet/audit":        {"learner", "privacy"},
 	"p2pnode/testnet/cases":        {"privacy", "privacy/accountant"},
+	"p2pnode/testnet/compare":      {"learner", "privacy", "privacy/accountant", "testnet/sim"},
 	"p2pnode/testnet":              {"learner", "node", "privacy", "privacy/accountant", "testnet/sim"},
 	"p2pnode/cmd/p2pnode":          {"node"},
-	"p2pnode/cmd/testnet":          {"learner", "node", "privacy", "testnet", "testnet/audit", "testnet/cases"},
+	"p2pnode/cmd/testnet":          {"learner", "node", "privacy", "testnet", "testnet/audit", "testnet/cases", "testnet/compare"},
 }
 
 // banned lists what a package must not depend on, directly or not, with the

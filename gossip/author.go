@@ -21,10 +21,10 @@ type author struct {
 }
 
 // arrived notes a model of an author that came by broadcast, and reports whether
-// this is the first copy of its round, and whether it is the newest round so far.
-// Rounds are signed and strictly increasing, so this also stops replays, for
-// which gossipsub would otherwise need its sequence-number validator.
-func (g *Gossip) arrived(p peer.ID, w Witness) (first, newest bool) {
+// this is the first copy of its round. Rounds are signed and strictly increasing,
+// so this also stops replays, for which gossipsub would otherwise need its
+// sequence-number validator.
+func (g *Gossip) arrived(p peer.ID, w Witness) (first bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.keep(p, w).rounds.note(w.Round)
@@ -123,16 +123,17 @@ type rounds struct {
 	seen   uint64 // bit k: round newest-k has arrived
 }
 
-func (r *rounds) note(round uint64) (first, newest bool) {
+// note reports whether a round arrives for the first time.
+func (r *rounds) note(round uint64) (first bool) {
 	if round > r.newest {
 		r.seen = r.seen<<(round-r.newest) | 1
 		r.newest = round
-		return true, true
+		return true
 	}
 	age := r.newest - round
 	first = age < window && r.seen>>age&1 == 0
 	if first {
 		r.seen |= 1 << age
 	}
-	return first, false
+	return first
 }

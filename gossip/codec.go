@@ -3,7 +3,6 @@ package gossip
 import (
 	"errors"
 	"fmt"
-	"math"
 
 	"google.golang.org/protobuf/proto"
 
@@ -13,95 +12,107 @@ import (
 
 // Version is the wire version. Messages of any other version are malformed:
 // nodes of different versions belong to different networks. Version 2 added the
-// proof of a model and the witnesses.
-const Version = 2
+// proof of a model and the witnesses, version 3 directed messages.
+const Version = 3
 
-// maxMessageSize bounds an encoded model, in bytes.
+// maxMessageSize bounds an encoded message, in bytes.
 const maxMessageSize = 64 << 10
+
+// headerSize bounds the bytes of an encoded message beside its coordinates: nine
+// tags, five varints, one double, three lengths and the proof, with room to spare.
+const headerSize = 64 + maxProof
 
 // errMalformed wraps every complaint about the content of a message. No honest
 // node sends one.
 var errMalformed = errors.New("malformed message")
 
-// Limits is what the nodes of one network agree that a shared model looks like.
-type Limits struct {
-	Dimension int     // exact number of coordinates
-	Radius    float64 // the model lies in the l2 ball of this radius around zero
+// encodeBody returns the bytes of a message without a proof.
+func encodeBody(m learner.Message) ([]byte, error) {
+	return proto.Marshal(&wire.Model{
+		Version:  Version,
+		Kind:     uint32(m.Kind),
+		Round:    m.Round,
+		Attempt:  m.Attempt,
+		NoiseStd: m.NoiseStd,
+		Value:    m.Real,
+		Degree:   uint32(m.Degree),
+		Ring:     m.Ring,
+	})
 }
 
-// check reports whether the limits describe a model that fits in a message.
-func (l Limits) check() error {
-	if l.Dimension < 1 || l.Dimension > (maxMessageSize-headerSize)/8 {
-		return fmt.Errorf("gossip: dimension %d does not fit in a message of %d bytes", l.Dimension, maxMessageSize)
+// encodeDirected returns the bytes of a message to one peer. They carry no proof:
+// the stream says who sent them.
+func encodeDirected(m learner.Message) ([]byte, error) {
+	if m.To == "" || !directed(m.Kind) || m.Round == 0 {
+		return nil, fmt.Errorf("gossip: kind %d of round %d to %q is no directed message", m.Kind, m.Round, m.To)
 	}
-	if !(l.Radius > 0) || math.IsInf(l.Radius*(1+ballSlack), 1) {
-		return fmt.Errorf("gossip: radius %v is not a positive number", l.Radius)
+	data, err := encodeBody(m)
+	if err != nil {
+		return nil, fmt.Errorf("gossip: encode a directed message: %w", err)
 	}
-	return nil
+	if len(data) > maxMessageSize {
+		return nil, fmt.Errorf("gossip: a message of %d bytes exceeds %d", len(data), maxMessageSize)
+	}
+	return data, nil
 }
 
-// headerSize bounds the bytes of an encoded model beside its coordinates: six
-// tags, three varints, one double, two lengths and the proof, with room to spare.
-const headerSize = 64 + maxProof
-
-// ballSlack forgives the rounding of a sender that projects onto the ball.
-const ballSlack = 1e-9
-
-// decode checks untrusted bytes and returns the model they hold, said to be
-// from the given author, whom the caller has authenticated, and the witness of
-// it, whose proof is not checked. All errors wrap errMalformed and say nothing of
-// the values.
-func decode(data []byte, from learner.ID, l Limits) (learner.Message, Witness, error) {
-	if len(data) > 8*l.Dimension+headerSize {
-		return learner.Message{}, Witness{}, malformed("%d bytes are too many for dimension %d", len(data), l.Dimension)
-	}
-	var w wire.Model
-	if err := unmarshal(data, &w); err != nil {
-		return learner.Message{}, Witness{}, err
-	}
-	if err := checkModel(&w, l); err != nil {
-		return learner.Message{}, Witness{}, err
-	}
-	witness, err := witnessOf(data, &w)
+// decode checks untrusted bytes that were broadcast, and returns the model they
+// hold, said to be from the given author, whom the caller has authenticated, and
+// the witness of it, whose proof is not checked. All errors wrap errMalformed and
+// say nothing of the values.
+func decode(data []byte, from learner.ID, r Rules) (learner.Message, Witness, error) {
+	w, err := read(data, from, r)
 	if err != nil {
 		return learner.Message{}, Witness{}, err
 	}
+	if learner.Kind(w.Kind) != learner.KindModel {
+		return learner.Message{}, Witness{}, malformed("kind %d is never broadcast", w.Kind)
+	}
+	witness, err := witnessOf(data, w)
+	if err != nil {
+		return learner.Message{}, Witness{}, err
+	}
+	return messageOf(w, from, ""), witness, nil
+}
+
+// decodeDirected is decode for bytes that came over a stream from their author to
+// this node.
+func decodeDirected(data []byte, from, to learner.ID, r Rules) (learner.Message, error) {
+	w, err := read(data, from, r)
+	switch {
+	case err != nil:
+		return learner.Message{}, err
+	case !directed(learner.Kind(w.Kind)):
+		return learner.Message{}, malformed("kind %d is never sent to one peer", w.Kind)
+	case len(w.Proof) > 0:
+		return learner.Message{}, malformed("a directed message with a proof")
+	}
+	return messageOf(w, from, to), nil
+}
+
+func read(data []byte, from learner.ID, r Rules) (*wire.Model, error) {
+	if len(data) > r.largest() {
+		return nil, malformed("%d bytes are too many", len(data))
+	}
+	var w wire.Model
+	if err := unmarshal(data, &w); err != nil {
+		return nil, err
+	}
+	return &w, r.admit(&w, from)
+}
+
+func messageOf(w *wire.Model, from, to learner.ID) learner.Message {
 	return learner.Message{
 		From:     from,
-		Kind:     learner.KindModel,
+		To:       to,
+		Kind:     learner.Kind(w.Kind),
 		Round:    w.Round,
+		Attempt:  w.Attempt,
+		Degree:   int(w.Degree),
 		NoiseStd: w.NoiseStd,
 		Real:     w.Value,
-	}, witness, nil
-}
-
-func checkModel(w *wire.Model, l Limits) error {
-	switch {
-	case w.Version != Version:
-		return malformed("version %d, not %d", w.Version, Version)
-	case w.Kind != uint32(learner.KindModel):
-		return malformed("unknown kind %d", w.Kind)
-	case w.Round == 0:
-		return malformed("round 0")
-	case len(w.Value) != l.Dimension:
-		return malformed("dimension %d, not %d", len(w.Value), l.Dimension)
-	case !(w.NoiseStd >= 0) || math.IsInf(w.NoiseStd, 1):
-		return malformed("the noise level is no finite number >= 0")
-	case !inBall(w.Value, l.Radius):
-		return malformed("the model is not finite or lies outside the public ball")
+		Ring:     w.Ring,
 	}
-	return nil
-}
-
-// inBall reports whether v is finite and has l2 norm at most radius, up to the
-// slack. An overflow of the sum is +Inf and a NaN anywhere makes it NaN; both
-// fail the comparison.
-func inBall(v []float64, radius float64) bool {
-	var sum float64
-	for _, x := range v {
-		sum += x * x
-	}
-	return math.Sqrt(sum) <= radius*(1+ballSlack)
 }
 
 // unmarshal rejects unknown fields: two nodes must never disagree on what a

@@ -17,7 +17,12 @@ import (
 	"p2pnode/learner"
 )
 
-var testLimits = Limits{Dimension: 3, Radius: 2}
+// modelRules allow models of so many coordinates in the ball of a radius.
+func modelRules(dimension int, radius float64) Rules {
+	return Rules{learner.KindModel: {Reals: dimension, Radius: radius}}
+}
+
+var testRules = modelRules(3, 2)
 
 func model(round uint64, values ...float64) learner.Message {
 	return learner.Message{From: "author", Kind: learner.KindModel, Round: round, NoiseStd: 0.5, Real: values}
@@ -44,6 +49,7 @@ func mustEncode(t testing.TB, m learner.Message) []byte {
 
 func same(a, b learner.Message) bool {
 	return a.From == b.From && a.To == b.To && a.Kind == b.Kind && a.Round == b.Round &&
+		a.Attempt == b.Attempt && a.Degree == b.Degree && slices.Equal(a.Ring, b.Ring) &&
 		math.Float64bits(a.NoiseStd) == math.Float64bits(b.NoiseStd) &&
 		slices.EqualFunc(a.Real, b.Real, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) })
 }
@@ -51,16 +57,16 @@ func same(a, b learner.Message) bool {
 func TestEncodedModelsDecodeToTheSameBits(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 500 {
-		limits := Limits{Dimension: 1 + random.IntN(200), Radius: math.Exp(20 * random.NormFloat64())}
+		dimension, radius := 1+random.IntN(200), math.Exp(20*random.NormFloat64())
 		m := learner.Message{From: "author", Kind: learner.KindModel, Round: 1 + random.Uint64N(math.MaxUint64), NoiseStd: random.ExpFloat64()}
-		m.Real = make([]float64, limits.Dimension)
+		m.Real = make([]float64, dimension)
 		for i := range m.Real {
 			m.Real[i] = random.NormFloat64()
 		}
-		scale(m.Real, limits.Radius*random.Float64())
-		got, _, err := decode(mustEncode(t, m), "author", limits)
+		scale(m.Real, radius*random.Float64())
+		got, _, err := decode(mustEncode(t, m), "author", modelRules(dimension, radius))
 		if err != nil {
-			t.Fatalf("dimension %d, radius %g: %v", limits.Dimension, limits.Radius, err)
+			t.Fatalf("dimension %d, radius %g: %v", dimension, radius, err)
 		}
 		if !same(got, m) {
 			t.Fatalf("got %+v, sent %+v", got, m)
@@ -85,7 +91,7 @@ func TestTheBallIsClosedUpToRounding(t *testing.T) {
 		in   bool
 	}{{0, true}, {1.999, true}, {2, true}, {2 * (1 + 1e-10), true}, {2 * (1 + 1e-8), false}, {3, false}, {1e200, false}} {
 		v := []float64{c.norm / math.Sqrt(3), c.norm / math.Sqrt(3), c.norm / math.Sqrt(3)}
-		_, _, err := decode(mustEncode(t, model(1, v...)), "author", testLimits)
+		_, _, err := decode(mustEncode(t, model(1, v...)), "author", testRules)
 		if (err == nil) != c.in {
 			t.Errorf("norm %g in a ball of radius 2: %v", c.norm, err)
 		}
@@ -106,7 +112,7 @@ func TestMalformedModelsAreRefused(t *testing.T) {
 		return appendProof(body, make([]byte, 64))
 	}
 	valid := encode(func(*wire.Model) {})
-	if _, _, err := decode(valid, "author", testLimits); err != nil {
+	if _, _, err := decode(valid, "author", testRules); err != nil {
 		t.Fatalf("the model the others are made from is refused: %v", err)
 	}
 	for name, data := range map[string][]byte{
@@ -130,10 +136,13 @@ func TestMalformedModelsAreRefused(t *testing.T) {
 		"negative noise":   encode(func(w *wire.Model) { w.NoiseStd = -1 }),
 		"NaN noise":        encode(func(w *wire.Model) { w.NoiseStd = math.NaN() }),
 		"infinite noise":   encode(func(w *wire.Model) { w.NoiseStd = math.Inf(1) }),
-		"attempt":          protowire.AppendVarint(protowire.AppendTag(slices.Clone(valid), 4, protowire.VarintType), 1),
+		"attempt":          encode(func(w *wire.Model) { w.Attempt = 1 }),
+		"degree":           encode(func(w *wire.Model) { w.Degree = 1 }),
+		"ring":             encode(func(w *wire.Model) { w.Ring = []uint64{1} }),
+		"directed kind":    encode(func(w *wire.Model) { w.Kind = uint32(learner.KindAck) }),
 		"unknown field":    protowire.AppendBytes(protowire.AppendTag(slices.Clone(valid), 99, protowire.BytesType), []byte("x")),
 	} {
-		m, _, err := decode(data, "author", testLimits)
+		m, _, err := decode(data, "author", testRules)
 		if !errors.Is(err, errMalformed) {
 			t.Errorf("%s: error %v does not wrap errMalformed", name, err)
 		}
@@ -145,7 +154,7 @@ func TestMalformedModelsAreRefused(t *testing.T) {
 
 func TestErrorsSayNothingOfTheValues(t *testing.T) {
 	const secret = 123456.789
-	_, _, err := decode(mustEncode(t, model(1, secret, 0, 0)), "author", testLimits)
+	_, _, err := decode(mustEncode(t, model(1, secret, 0, 0)), "author", testRules)
 	if err == nil || strings.Contains(err.Error(), "123456") {
 		t.Errorf("the error is %v", err)
 	}
@@ -168,22 +177,24 @@ func TestOnlyBroadcastModelsAreEncoded(t *testing.T) {
 	}
 }
 
-func TestLimits(t *testing.T) {
+func TestRulesAreChecked(t *testing.T) {
 	for _, c := range []struct {
-		limits Limits
-		ok     bool
+		rules Rules
+		ok    bool
 	}{
-		{Limits{1, 1}, true}, {Limits{8168, 1e9}, true},
-		{Limits{0, 1}, false}, {Limits{-1, 1}, false}, {Limits{8169, 1}, false},
-		{Limits{1, 0}, false}, {Limits{1, -1}, false}, {Limits{1, math.NaN()}, false}, {Limits{1, math.Inf(1)}, false},
-		{Limits{1, math.MaxFloat64}, false},
+		{modelRules(1, 1), true}, {modelRules(8168, 1e9), true}, {modelRules(1, math.Inf(1)), true},
+		{modelRules(0, 1), false}, {modelRules(-1, 1), false}, {modelRules(8169, 1), false},
+		{modelRules(1, 0), false}, {modelRules(1, -1), false}, {modelRules(1, math.NaN()), false},
+		{Rules{learner.KindMask: {Ring: 8168}}, true}, {Rules{learner.KindMask: {Ring: 8169}}, false},
+		{Rules{learner.KindMask: {Ring: 8000, Reals: 169, Radius: 1}}, false}, {Rules{learner.KindMask: {Ring: -1, Reals: 2, Radius: 1}}, false},
+		{nil, false}, {Rules{0: {Ring: 1}}, false}, {Rules{99: {Ring: 1}}, false},
 	} {
-		if err := c.limits.check(); (err == nil) != c.ok {
-			t.Errorf("%+v: %v", c.limits, err)
+		if err := c.rules.check(); (err == nil) != c.ok {
+			t.Errorf("%+v: %v", c.rules, err)
 		}
 	}
 	largest := model(math.MaxUint64, make([]float64, 8168)...)
-	if _, _, err := decode(mustEncode(t, largest), "author", Limits{8168, 1}); err != nil {
+	if _, _, err := decode(mustEncode(t, largest), "author", modelRules(8168, 1)); err != nil {
 		t.Errorf("the largest dimension allowed does not fit: %v", err)
 	}
 }
@@ -195,7 +206,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(mustEncode(f, model(math.MaxUint64, 1, -1, math.Copysign(0, -1))))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		m, _, err := decode(data, "author", testLimits)
+		m, _, err := decode(data, "author", testRules)
 		if err != nil {
 			if !errors.Is(err, errMalformed) {
 				t.Fatalf("%v does not wrap errMalformed", err)
@@ -206,7 +217,7 @@ func FuzzDecode(f *testing.F) {
 			!(math.Hypot(math.Hypot(m.Real[0], m.Real[1]), m.Real[2]) <= 2*(1+1e-8)) {
 			t.Fatalf("accepted %+v", m)
 		}
-		again, _, err := decode(mustEncode(t, m), "author", testLimits)
+		again, _, err := decode(mustEncode(t, m), "author", testRules)
 		if err != nil || !same(again, m) {
 			t.Fatalf("%+v became %+v (%v)", m, again, err)
 		}
@@ -214,12 +225,12 @@ func FuzzDecode(f *testing.F) {
 }
 
 func BenchmarkDecode(b *testing.B) {
-	limits := Limits{Dimension: 100, Radius: 10}
+	rules := modelRules(100, 10)
 	data := mustEncode(b, model(1, make([]float64, 100)...))
 	b.SetBytes(int64(len(data)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, _, err := decode(data, "author", limits); err != nil {
+		if _, _, err := decode(data, "author", rules); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -2,7 +2,8 @@
 // which two nodes agree to be neighbours. Models are broadcast: every node
 // publishes on a topic of its own, its neighbours subscribe to it, and every
 // message is signed by its author and checked before anything else sees it.
-// Edge requests go over a direct, encrypted stream.
+// Edge requests, and messages of a learner to one peer, go over direct, encrypted
+// streams.
 //
 // The settings of gossipsub are those that lost nothing in measurement: the
 // publisher sends to every subscriber itself (flood publishing, no mesh), a
@@ -33,7 +34,8 @@ type Config struct {
 	// anything. It is part of every topic, so 16 to 64 characters of a hash.
 	Network string
 	Signer  *Signer // of the host's identity, for the same network
-	Limits  Limits
+	Rules   Rules   // what this node takes from its neighbours
+	Depth   int     // how many messages of a sender and kind the inbox holds: 1 if only the newest counts
 	Logger  *slog.Logger
 	// OnEdge answers a request from an authenticated peer. It is called from
 	// many goroutines at once and must return when its context ends, which is
@@ -50,7 +52,10 @@ type Stats struct {
 	Delivered uint64 // first copies accepted by the validator, from followed peers
 	Rejected  uint64 // malformed, forged or by the wrong author
 	Ignored   uint64 // stale, or from a peer no longer followed
-	Dropped   uint64 // not sent or not checked because a queue was full
+	Dropped   uint64 // not sent or not checked because a queue was full, or a stream failed
+
+	DirectSent  uint64 // directed messages, written to a stream
+	DirectTaken uint64 // directed messages accepted from followed peers
 }
 
 // Gossip is one node's place in the network. All methods are safe for
@@ -68,6 +73,7 @@ type Gossip struct {
 	offenders *offenders
 	refused   chan struct{} // some peer has just become refused
 	edges     edgeServer
+	direct    direct
 	counts    counters
 	// watchEvery is the time between looks of the watchdog.
 	watchEvery time.Duration
@@ -79,7 +85,7 @@ type Gossip struct {
 }
 
 type counters struct {
-	published, expected, delivered, rejected, ignored, dropped atomic.Uint64
+	published, expected, delivered, rejected, ignored, dropped, directSent, directTaken atomic.Uint64
 }
 
 // follow is a subscription to one neighbour's topic. The validator is the
@@ -101,7 +107,10 @@ func New(h host.Host, c Config) (*Gossip, error) {
 	if c.Network == "" || c.Signer == nil || c.Logger == nil || c.OnEdge == nil {
 		return nil, errors.New("gossip: Network, Signer, Logger and OnEdge are required")
 	}
-	if err := c.Limits.check(); err != nil {
+	if c.Depth < 1 {
+		return nil, errors.New("gossip: Depth must be at least 1")
+	}
+	if err := c.Rules.check(); err != nil {
 		return nil, err
 	}
 	g := &Gossip{
@@ -109,7 +118,7 @@ func New(h host.Host, c Config) (*Gossip, error) {
 		host:      h,
 		log:       c.Logger,
 		listeners: make(chan struct{}, 1),
-		inbox:     newInbox(),
+		inbox:     newInbox(c.Depth),
 		offenders: newOffenders(),
 		refused:   make(chan struct{}, 1),
 		follows:   make(map[string]*follow),
@@ -124,6 +133,7 @@ func New(h host.Host, c Config) (*Gossip, error) {
 	}
 	g.stop = stop
 	g.edges.start(ctx, g)
+	g.direct.start(ctx, g)
 	return g, nil
 }
 
@@ -139,8 +149,8 @@ func (g *Gossip) join(ctx context.Context) error {
 	return err
 }
 
-// Run serves until ctx ends: edge requests, changes of the listeners, the
-// watchdog. It returns nil after the goroutines of this package have ended;
+// Run serves until ctx ends: edge requests, directed messages, changes of the
+// listeners, the watchdog. It returns nil after the goroutines of this package have ended;
 // those of gossipsub, which offers no way to wait for them, end soon after,
 // at the latest when the host is closed. A Gossip cannot run twice.
 func (g *Gossip) Run(ctx context.Context) error {
@@ -149,6 +159,7 @@ func (g *Gossip) Run(ctx context.Context) error {
 	running.Go(func() { g.watch(ctx) })
 	<-ctx.Done()
 	g.edges.shut()
+	g.direct.shut()
 	running.Wait()
 	g.audience.Cancel()
 	g.stop()
@@ -244,5 +255,8 @@ func (g *Gossip) Stats() Stats {
 		Rejected:  c.rejected.Load(),
 		Ignored:   c.ignored.Load(),
 		Dropped:   c.dropped.Load(),
+
+		DirectSent:  c.directSent.Load(),
+		DirectTaken: c.directTaken.Load(),
 	}
 }

@@ -280,7 +280,8 @@ func TestConfigIsChecked(t *testing.T) {
 		"Signer":  func(c *Config) { c.Signer = nil },
 		"Logger":  func(c *Config) { c.Logger = nil },
 		"OnEdge":  func(c *Config) { c.OnEdge = nil },
-		"Limits":  func(c *Config) { c.Limits = Limits{} },
+		"Rules":   func(c *Config) { c.Rules = nil },
+		"Depth":   func(c *Config) { c.Depth = 0 },
 	} {
 		c := testConfig()
 		c.Signer = testSigner(t)

@@ -13,7 +13,7 @@ import (
 
 func TestInboxKeepsTheNewestOfEachSender(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
-	b := newInbox()
+	b := newInbox(1)
 	for range 200 {
 		newest := make(map[learner.ID]uint64) // the slow twin
 		for range random.IntN(50) {
@@ -39,9 +39,51 @@ func TestInboxKeepsTheNewestOfEachSender(t *testing.T) {
 	}
 }
 
+// Learners in rounds need the rounds that follow each other too: so many of each
+// kind, in order, whatever order they came in.
+func TestInboxKeepsSeveralRoundsInOrder(t *testing.T) {
+	const depth = 4
+	random := rand.New(rand.NewPCG(5, 6))
+	b := newInbox(depth)
+	for range 200 {
+		var all []learner.Message // the slow twin
+		for range random.IntN(100) {
+			m := model(1+random.Uint64N(8), 0)
+			m.From = learner.ID(fmt.Sprint(random.IntN(3)))
+			m.Kind = learner.Kind(1 + random.IntN(2))
+			m.Attempt = uint32(random.IntN(2))
+			b.put(m)
+			if !slices.ContainsFunc(all, func(o learner.Message) bool { return o.From == m.From && o.Kind == m.Kind && byRound(o, m) == 0 }) {
+				all = append(all, m)
+			}
+		}
+		newer := func(m learner.Message) (n int) {
+			for _, o := range all {
+				if o.From == m.From && o.Kind == m.Kind && byRound(o, m) > 0 {
+					n++
+				}
+			}
+			return n
+		}
+		want := slices.DeleteFunc(slices.Clone(all), func(m learner.Message) bool { return newer(m) >= depth })
+		taken := b.Take()
+		if len(taken) != len(want) {
+			t.Fatalf("took %d messages, want %d", len(taken), len(want))
+		}
+		for i, m := range taken {
+			if !slices.ContainsFunc(want, func(o learner.Message) bool { return same(o, m) }) {
+				t.Fatalf("took %+v, which newer ones supersede", m)
+			}
+			if i > 0 && taken[i-1].From == m.From && byRound(taken[i-1], m) > 0 {
+				t.Fatalf("round %d comes after round %d", m.Round, taken[i-1].Round)
+			}
+		}
+	}
+}
+
 func TestInboxWakesForEveryArrival(t *testing.T) {
 	const senders, rounds = 8, 200
-	b := newInbox()
+	b := newInbox(1)
 	var sending sync.WaitGroup
 	for s := range senders {
 		sending.Go(func() {

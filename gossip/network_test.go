@@ -74,7 +74,8 @@ func declineAll(context.Context, peer.ID, EdgeRequest) EdgeReply { return EdgeRe
 func testConfig() Config {
 	return Config{
 		Network: "net",
-		Limits:  testLimits,
+		Rules:   testRules,
+		Depth:   1,
 		Logger:  slog.New(slog.DiscardHandler),
 		OnEdge:  declineAll,
 	}

@@ -13,7 +13,7 @@ import (
 // validate decides about a message whose signature is good. Reject means that
 // no honest node would have sent or relayed it; Ignore means that it is stale or
 // not for this node; Accept means that it has been delivered, though the inbox
-// gets it only if no newer one has come before it.
+// keeps it only if not too many newer ones wait there.
 func (g *Gossip) validate(_ context.Context, via peer.ID, m *pubsub.Message) pubsub.ValidationResult {
 	if via == g.host.ID() {
 		return pubsub.ValidationAccept
@@ -27,18 +27,15 @@ func (g *Gossip) validate(_ context.Context, via peer.ID, m *pubsub.Message) pub
 	if m.GetFrom() != f.peer {
 		return pubsub.ValidationReject
 	}
-	model, witness, err := decode(m.GetData(), f.id, g.config.Limits)
+	model, witness, err := decode(m.GetData(), f.id, g.config.Rules)
 	if err != nil {
 		return pubsub.ValidationReject
 	}
-	first, newest := g.arrived(f.peer, witness)
-	if !first {
+	if !g.arrived(f.peer, witness) {
 		return pubsub.ValidationIgnore
 	}
 	g.counts.delivered.Add(1)
-	if newest {
-		g.inbox.put(model)
-	}
+	g.inbox.put(model)
 	return pubsub.ValidationAccept
 }
 
@@ -47,7 +44,7 @@ func (g *Gossip) validate(_ context.Context, via peer.ID, m *pubsub.Message) pub
 // as delivered nor against a broadcast of the same round. Every
 // error is a complaint about the model and says nothing of its values.
 func (g *Gossip) Hear(author peer.ID, data []byte) (learner.Message, error) {
-	model, witness, err := decode(data, ID(author), g.config.Limits)
+	model, witness, err := decode(data, ID(author), g.config.Rules)
 	if err != nil {
 		g.strike(author)
 		return learner.Message{}, err

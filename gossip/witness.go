@@ -9,7 +9,6 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/crypto"
 	"google.golang.org/protobuf/encoding/protowire"
-	"google.golang.org/protobuf/proto"
 
 	"p2pnode/gossip/internal/wire"
 	"p2pnode/learner"
@@ -52,13 +51,7 @@ func (s *Signer) Encode(m learner.Message) ([]byte, error) {
 	if m.To != "" || m.Kind != learner.KindModel || m.Round == 0 {
 		return nil, errors.New("gossip: only a broadcast model of round 1 or later can be encoded")
 	}
-	body, err := proto.Marshal(&wire.Model{
-		Version:  Version,
-		Kind:     uint32(m.Kind),
-		Round:    m.Round,
-		NoiseStd: m.NoiseStd,
-		Value:    m.Real,
-	})
+	body, err := encodeBody(m)
 	if err != nil {
 		return nil, fmt.Errorf("gossip: encode the model: %w", err)
 	}

@@ -124,11 +124,11 @@ func TestAModelEndsWithItsProof(t *testing.T) {
 		if _, err := WitnessOf(bad); !errors.Is(err, errMalformed) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, _, err := decode(bad, "author", testLimits); !errors.Is(err, errMalformed) {
+		if _, _, err := decode(bad, "author", testRules); !errors.Is(err, errMalformed) {
 			t.Errorf("%s is decoded: %v", name, err)
 		}
 	}
-	_, decoded, err := decode(data, "author", testLimits)
+	_, decoded, err := decode(data, "author", testRules)
 	if of, errOf := WitnessOf(data); err != nil || errOf != nil || !sameWitness(of, decoded) || of.Round != 3 {
 		t.Errorf("witness %+v by way of decode, %+v without (%v, %v)", decoded, of, err, errOf)
 	}

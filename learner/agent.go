@@ -27,25 +27,34 @@ type Seq uint64
 // Kind says what a message carries.
 type Kind uint8
 
-// KindModel is a shared model, broadcast to every neighbour.
-const KindModel Kind = 1
+// The kinds of messages.
+const (
+	KindModel    Kind = 1 // a shared model, broadcast to every neighbour
+	KindAck      Kind = 2 // to one neighbour: its model of this round was heard
+	KindGradient Kind = 3 // polar, client to one server: an obfuscated gradient
+	KindMask     Kind = 4 // polar, server to one server: the masks it must take off
+	KindMasked   Kind = 5 // polar, server to one server: a masked state
+)
 
 // Message is what one agent says to others. Its identity is (From, Kind,
 // Round): whoever asks twice gets the same bytes.
 type Message struct {
-	From, To ID     // To == "" is a broadcast
-	Kind     Kind   // what Real holds
-	Round    uint64 // strictly increasing per From and Kind, starting at 1
+	From, To ID     // To == "" is a broadcast; else an encrypted stream to one peer
+	Kind     Kind   // what Real or Ring holds
+	Round    uint64 // strictly increasing per From and Kind (and To), starting at 1
+	Attempt  uint32 // of masking again, from 0; one release a round all the same
+	Degree   int    // in rounds: how many neighbours the sender counts, for Metropolis weights
 	// NoiseStd is the standard deviation of the privacy noise in each
 	// coordinate of Real. It is public: it follows from the mechanism and from
 	// what was received, never from the records.
 	NoiseStd float64
-	Real     []float64 // immutable once returned
+	Real     []float64 // immutable once returned; or
+	Ring     []uint64  // elements of Z_2^64: shares and masks
 }
 
 // Record is one labelled example. X is already encoded by [Task.Encode]: its
-// length is [Task.Dimension] and its l2 norm is at most [Task.FeatureNorm].
-// Y is already clamped to the task's range and centred.
+// length is [Task.Width] and its l2 norm is at most [Task.FeatureNorm].
+// Y is already clamped to the task's range and centred, or the number of a class.
 type Record struct {
 	Seq    Seq
 	Cohort privacy.Cohort
@@ -123,6 +132,11 @@ type State struct {
 	Model    []float64 // the shared model, length Task.Dimension
 	NoiseStd float64   // of Model, per coordinate
 	Heard    []Heard   // newest model per neighbour, sorted by Peer
+	Fit      *Fit      `json:",omitempty"` // learner "propagation": its one release
+	// Of learners in rounds, counted over neighbours and rounds: edges that were left
+	// out because something did not arrive in time, and edges that one end used and
+	// the other did not, as far as this agent was told.
+	Dropped, Asymmetric uint64 `json:",omitempty"`
 }
 
 // Heard is the newest shared model received from a neighbour.

@@ -3,6 +3,7 @@ package learner
 import (
 	"math"
 
+	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
@@ -17,7 +18,9 @@ type fitter struct {
 	loss      loss
 	x         *mat.Dense // one row a record
 	y         []float64
-	z         []float64 // scores at the solution
+	z         *mat.Dense // scores at the solution, one row a record
+	slope     []float64  // of one record
+	curvature *mat.Dense // in the scores, one row a record
 	scaled    *mat.Dense
 	hessian   *mat.SymDense
 	factor    mat.Cholesky // of the Hessian at the solution
@@ -27,11 +30,12 @@ type fitter struct {
 
 // newFitter wants at least one record.
 func newFitter(l loss, records []Record) *fitter {
-	m, p := len(records), len(records[0].X)
+	m, p, k := len(records), len(records[0].X), l.scores()
 	f := &fitter{
-		loss: l, x: mat.NewDense(m, p, nil), y: make([]float64, m), z: make([]float64, m),
-		scaled: mat.NewDense(m, p, nil), hessian: mat.NewSymDense(p, nil),
-		gradient: mat.NewVecDense(p, nil), direction: mat.NewVecDense(p, nil),
+		loss: l, x: mat.NewDense(m, p, nil), y: make([]float64, m),
+		z: mat.NewDense(m, k, nil), slope: make([]float64, k), curvature: mat.NewDense(m, k*k, nil),
+		scaled: mat.NewDense(m, p, nil), hessian: mat.NewSymDense(k*p, nil),
+		gradient: mat.NewVecDense(k*p, nil), direction: mat.NewVecDense(k*p, nil),
 	}
 	for i, r := range records {
 		f.x.SetRow(i, r.X)
@@ -85,8 +89,8 @@ func (f *fitter) lineSearch(theta, direction, weight, centre []float64, value fl
 func (f *fitter) objective(theta, weight, centre []float64) float64 {
 	var sum float64
 	f.scores(theta)
-	for i, z := range f.z {
-		sum += f.loss.value(z, f.y[i])
+	for i, y := range f.y {
+		sum += f.loss.value(f.z.RawRowView(i), y)
 	}
 	for k, w := range weight {
 		d := theta[k] - centre[k]
@@ -96,8 +100,12 @@ func (f *fitter) objective(theta, weight, centre []float64) float64 {
 }
 
 func (f *fitter) scores(theta []float64) {
-	z := mat.NewVecDense(len(f.z), f.z)
-	z.MulVec(f.x, mat.NewVecDense(len(theta), theta))
+	_, p := f.x.Dims()
+	for k := range f.slope {
+		var z mat.VecDense
+		z.ColViewOf(f.z, k)
+		z.MulVec(f.x, mat.NewVecDense(p, block(theta, k, p)))
+	}
 }
 
 // differentiate fills gradient and Hessian at theta, whose scores are in z.
@@ -106,33 +114,43 @@ func (f *fitter) differentiate(theta, weight, centre []float64) {
 	for k, w := range weight {
 		gradient[k] = 2 * w * (theta[k] - centre[k])
 	}
-	for i, z := range f.z {
-		row := f.x.RawRowView(i)
-		floats.AddScaled(gradient, f.loss.slope(z, f.y[i]), row)
-		floats.ScaleTo(f.scaled.RawRowView(i), math.Sqrt(f.loss.curvature(z, f.y[i])), row)
+	for i, y := range f.y {
+		z := f.z.RawRowView(i)
+		f.loss.slope(f.slope, z, y)
+		addOuter(gradient, 1, f.slope, f.x.RawRowView(i))
+		f.loss.curvature(f.curvature.RawRowView(i), z, y)
 	}
-	f.hessian.SymOuterK(1, f.scaled.T())
+	for k := range f.slope {
+		f.diagonalBlock(k)
+		for l := k + 1; l < len(f.slope); l++ {
+			f.offDiagonalBlock(k, l)
+		}
+	}
 	for k, w := range weight {
 		f.hessian.SetSym(k, k, f.hessian.At(k, k)+2*w)
 	}
 }
 
-// leaveOneOut returns, for each record, its score under the model fitted
-// without it, after minimise: exact for the squared loss, one Newton step from
-// the full fit for others (approximate leave-one-out).
-func (f *fitter) leaveOneOut() []float64 {
+// diagonalBlock fills the k-th p x p block on the Hessian's diagonal, with half
+// the work of any other: it is the square of a matrix.
+func (f *fitter) diagonalBlock(k int) {
 	m, p := f.x.Dims()
-	solved := mat.NewDense(p, m, nil) // H^-1 x_i in column i
-	if f.factor.SolveTo(solved, f.x.T()) != nil {
-		return f.z
+	at := k * (len(f.slope) + 1)
+	for i := range m {
+		floats.ScaleTo(f.scaled.RawRowView(i), math.Sqrt(f.curvature.At(i, at)), f.x.RawRowView(i))
 	}
-	out := make([]float64, m)
-	for i, z := range f.z {
-		var leverage float64 // x_i' H^-1 x_i
-		for k, x := range f.x.RawRowView(i) {
-			leverage += x * solved.At(k, i)
-		}
-		out[i] = z + f.loss.slope(z, f.y[i])*leverage/(1-f.loss.curvature(z, f.y[i])*leverage)
+	f.hessian.SliceSym(k*p, (k+1)*p).(*mat.SymDense).SymOuterK(1, f.scaled.T())
+}
+
+// offDiagonalBlock fills block (k, l), above the diagonal.
+func (f *fitter) offDiagonalBlock(k, l int) {
+	m, p := f.x.Dims()
+	at := k*len(f.slope) + l
+	for i := range m {
+		floats.ScaleTo(f.scaled.RawRowView(i), f.curvature.At(i, at), f.x.RawRowView(i))
 	}
-	return out
+	h := f.hessian.RawSymmetric()
+	var part mat.Dense
+	part.SetRawMatrix(blas64.General{Rows: p, Cols: p, Stride: h.Stride, Data: h.Data[k*p*h.Stride+l*p:]})
+	part.Mul(f.scaled.T(), f.x)
 }

@@ -39,6 +39,8 @@ type goldenLoss struct {
 	ThetaLoc    [][]float64 `json:"theta_loc"`
 	QStar       float64     `json:"Q_star"`
 	ThetaStar   [][]float64 `json:"Theta_star"`
+
+	ModelPropagation [][]float64 `json:"model_propagation"`
 }
 
 type goldenRun struct {
@@ -93,9 +95,10 @@ func goldenRecords(x [][][]float64, y [][]float64) [][]Record {
 
 // meanGradient is grad L_i(theta), eq. 1, with the regulariser.
 func (g *goldenCase) meanGradient(i int, theta []float64) []float64 {
-	out := make([]float64, len(theta))
+	out, one := make([]float64, len(theta)), make([]float64, len(theta))
 	for _, r := range g.records[i] {
-		floats.AddScaled(out, g.task.loss().slope(floats.Dot(theta, r.X), r.Y)/float64(len(g.records[i])), r.X)
+		g.task.loss().gradient(one, theta, r.X, r.Y)
+		floats.AddScaled(out, 1/float64(len(g.records[i])), one)
 	}
 	floats.AddScaled(out, 2*g.Inputs.Lam[i], theta)
 	return out

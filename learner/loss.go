@@ -1,94 +1,115 @@
 package learner
 
-import "math"
+import "gonum.org/v1/gonum/floats"
 
-// loss is a convex loss of a linear model, l(theta; x, y) = f(theta.x, y). All
-// that a learner needs of it are f and its first two derivatives in the score
-// z = theta.x: the gradient in theta is slope(z, y) x, the Hessian
-// curvature(z, y) x x'. There is no factor 1/2 in any convention.
+// loss is a convex loss of a linear model with K scores z_k = theta_k . x, where
+// theta is K blocks theta_k of p parameters, one after the other: l(theta; x, y) =
+// f(z, y). All that a learner needs of it is f and its first two derivatives in
+// z: the gradient in theta is slope x', the Hessian curvature (x) x x'. There is
+// no factor 1/2 in any convention but Huber's, whose curvature is at most 1. A
+// loss is a value without state and safe for concurrent use.
 type loss interface {
-	value(z, y float64) float64
-	slope(z, y float64) float64
-	curvature(z, y float64) float64
+	// scores is K.
+	scores() int
+	// value is f(z, y).
+	value(z []float64, y float64) float64
+	// slope writes df/dz, length K. dst may be z.
+	slope(dst, z []float64, y float64)
+	// curvature writes d2f/dz2, K x K by rows: positive semidefinite.
+	curvature(dst, z []float64, y float64)
+	// gradient writes the gradient in theta of one record's loss, length K p.
+	gradient(dst, theta, x []float64, y float64)
 	// smoothness bounds the curvature in theta over every record whose features
 	// have at most the given norm.
 	smoothness(norm float64) float64
-	// evidence is the log-likelihood, up to a constant, of predicting the
-	// scores z where y was seen.
+	// steepness bounds the l2 norm of the slope when no score is larger than
+	// score and no label larger than label, in absolute value.
+	steepness(score, label float64) float64
+	// evidence is the log-likelihood, up to a constant, of predicting the scores
+	// z, K for each record, where y was seen.
 	evidence(z, y []float64) float64
 }
 
-// loss returns the task's loss. A valid task has one of the two.
+// loss returns the task's loss. A valid task has one of these.
 func (t *Task) loss() loss {
-	if t.Loss == "logistic" {
-		return logistic{}
+	switch t.Loss {
+	case "logistic":
+		return scalar{logistic{}}
+	case "multinomial":
+		return multinomial{len(t.Target.Classes)}
+	case "huber":
+		return scalar{huber{t.Threshold}}
+	case "hinge":
+		return scalar{hinge{t.Smoothing}}
 	}
-	return squared{}
-}
-
-// squared is (y - z)^2.
-type squared struct{}
-
-func (squared) value(z, y float64) float64      { return (y - z) * (y - z) }
-func (squared) slope(z, y float64) float64      { return -2 * (y - z) }
-func (squared) curvature(_, _ float64) float64  { return 2 }
-func (squared) smoothness(norm float64) float64 { return 2 * norm * norm }
-
-// evidence takes the noise to be Gaussian with the variance that fits best.
-func (s squared) evidence(z, y []float64) float64 {
-	var sum float64
-	for i := range z {
-		sum += s.value(z[i], y[i])
-	}
-	m := float64(len(z))
-	return -m / 2 * math.Log(sum/m+tinyVariance)
-}
-
-// tinyVariance keeps the logarithm of a perfect fit finite.
-const tinyVariance = 1e-12
-
-// logistic is log(1 + exp(-y z)) with y = +1 or -1.
-type logistic struct{}
-
-func (logistic) value(z, y float64) float64 {
-	// log1p(exp(-s)) overflows for very negative s.
-	s := y * z
-	return math.Max(-s, 0) + math.Log1p(math.Exp(-math.Abs(s)))
-}
-
-func (logistic) slope(z, y float64) float64 { return -y * sigmoid(-y*z) }
-
-func (logistic) curvature(z, _ float64) float64 {
-	p := sigmoid(z)
-	return p * (1 - p)
-}
-
-func (logistic) smoothness(norm float64) float64 { return norm * norm / 4 }
-
-func (l logistic) evidence(z, y []float64) float64 {
-	var sum float64
-	for i := range z {
-		sum -= l.value(z[i], y[i])
-	}
-	return sum
-}
-
-func sigmoid(z float64) float64 {
-	if z < 0 {
-		e := math.Exp(z)
-		return e / (1 + e)
-	}
-	return 1 / (1 + math.Exp(-z))
+	return scalar{squared{}}
 }
 
 // GradientBound is a public bound on the l2 norm of one record's gradient, for
 // every record the task admits and every model in the ball of [Task.Radius].
-// With this clip nothing is ever clipped: it is the clip of unprotected runs.
+// With this clip nothing is ever clipped: it is the clip of unprotected runs. A
+// smaller one shortens the gradients beyond it, see clippedGradient.
 func (t *Task) GradientBound() float64 {
 	norm := t.FeatureNorm()
-	if t.Loss == "logistic" {
-		return norm // |slope| <= 1
-	}
-	target := max(math.Abs(t.Target.Min-t.Target.Center), math.Abs(t.Target.Max-t.Target.Center))
-	return 2 * (target + norm*t.Radius) * norm
+	return t.loss().steepness(norm*t.Radius, t.labelBound()) * norm
 }
+
+// scalarLoss is f of a loss of one score, and the derivatives; see [loss].
+type scalarLoss interface {
+	value(z, y float64) float64
+	slope(z, y float64) float64
+	curvature(z, y float64) float64
+	smoothness(norm float64) float64
+	steepness(score, label float64) float64
+	evidence(z, y []float64) float64
+}
+
+// scalar is the loss with the one score theta . x.
+type scalar struct{ f scalarLoss }
+
+func (s scalar) scores() int                            { return 1 }
+func (s scalar) value(z []float64, y float64) float64   { return s.f.value(z[0], y) }
+func (s scalar) slope(dst, z []float64, y float64)      { dst[0] = s.f.slope(z[0], y) }
+func (s scalar) curvature(dst, z []float64, y float64)  { dst[0] = s.f.curvature(z[0], y) }
+func (s scalar) smoothness(norm float64) float64        { return s.f.smoothness(norm) }
+func (s scalar) steepness(score, label float64) float64 { return s.f.steepness(score, label) }
+func (s scalar) evidence(z, y []float64) float64        { return s.f.evidence(z, y) }
+
+func (s scalar) gradient(dst, theta, x []float64, y float64) {
+	floats.ScaleTo(dst, s.f.slope(floats.Dot(theta, x), y), x)
+}
+
+// clippedGradient writes the gradient of one record's loss, shortened to the clip.
+// With one score that is to flatten f where it is steeper than clip / ||x||: it
+// stays convex and no less smooth (Song, Steinke, Thakkar, Thakurta 2021). Of more
+// than two classes the clipped gradients are in general those of no function; what
+// needs one must see to it that nothing is clipped.
+func clippedGradient(dst []float64, l loss, theta, x []float64, y, clip float64) {
+	l.gradient(dst, theta, x, y)
+	if norm := floats.Norm(dst, 2); norm > clip {
+		floats.Scale(clip/norm, dst)
+	}
+}
+
+// staysConvex reports whether records' gradients shortened to the clip are those
+// of a convex function.
+func (t *Task) staysConvex(clip float64) bool {
+	return t.loss().scores() == 1 || clip >= t.GradientBound()
+}
+
+// scoresOf writes the scores of the blocks of theta at x.
+func scoresOf(dst, theta, x []float64) {
+	for k := range dst {
+		dst[k] = floats.Dot(block(theta, k, len(x)), x)
+	}
+}
+
+// addOuter adds alpha slope x' to dst, a block for each entry of slope.
+func addOuter(dst []float64, alpha float64, slope, x []float64) {
+	for k, s := range slope {
+		floats.AddScaled(block(dst, k, len(x)), alpha*s, x)
+	}
+}
+
+// block is the k-th block of p parameters.
+func block(v []float64, k, p int) []float64 { return v[k*p : (k+1)*p : (k+1)*p] }

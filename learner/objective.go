@@ -57,6 +57,8 @@ type joint struct {
 	loss    loss
 	weights [][]float64
 	agents  []jointAgent
+
+	z, slope, curvature []float64 // of one record
 }
 
 type jointAgent struct {
@@ -70,6 +72,8 @@ func newJoint(t *Task, records [][]Record, weights [][]float64) (*joint, error) 
 		return nil, fmt.Errorf("learner: records of %d agents, weights of %d", len(records), len(weights))
 	}
 	q := &joint{n: len(records), p: t.Dimension(), mu: t.Mu, loss: t.loss(), weights: weights}
+	k := q.loss.scores()
+	q.z, q.slope, q.curvature = make([]float64, k), make([]float64, k), make([]float64, k*k)
 	for i := range records {
 		a := jointAgent{records: trainingRecords(records[i])}
 		if len(weights[i]) != q.n {
@@ -97,7 +101,7 @@ func trainingRecords(records []Record) []Record {
 	return kept
 }
 
-func (q *joint) block(v []float64, i int) []float64 { return v[i*q.p : (i+1)*q.p : (i+1)*q.p] }
+func (q *joint) block(v []float64, i int) []float64 { return block(v, i, q.p) }
 
 func (q *joint) value(models []float64) float64 {
 	var sum float64
@@ -111,7 +115,8 @@ func (q *joint) value(models []float64) float64 {
 		}
 		local := a.lambda * floats.Dot(own, own)
 		for _, r := range a.records {
-			local += q.loss.value(floats.Dot(own, r.X), r.Y) / float64(len(a.records))
+			scoresOf(q.z, own, r.X)
+			local += q.loss.value(q.z, r.Y) / float64(len(a.records))
 		}
 		sum += q.mu * a.degree * a.confidence * local
 	}
@@ -124,7 +129,9 @@ func (q *joint) gradient(dst, models []float64) {
 	for i, a := range q.agents {
 		own, out := q.block(models, i), q.block(dst, i)
 		for _, r := range a.records {
-			floats.AddScaled(out, a.share(q.mu)*q.loss.slope(floats.Dot(own, r.X), r.Y), r.X)
+			scoresOf(q.z, own, r.X)
+			q.loss.slope(q.slope, q.z, r.Y)
+			addOuter(out, a.share(q.mu), q.slope, r.X)
 		}
 	}
 }
@@ -135,8 +142,13 @@ func (q *joint) curve(dst, models, v []float64) {
 	for i, a := range q.agents {
 		own, at, out := q.block(v, i), q.block(models, i), q.block(dst, i)
 		for _, r := range a.records {
-			w := q.loss.curvature(floats.Dot(at, r.X), r.Y)
-			floats.AddScaled(out, a.share(q.mu)*w*floats.Dot(own, r.X), r.X)
+			scoresOf(q.z, at, r.X)
+			q.loss.curvature(q.curvature, q.z, r.Y)
+			scoresOf(q.z, own, r.X)
+			for k := range q.slope {
+				q.slope[k] = floats.Dot(block(q.curvature, k, len(q.z)), q.z)
+			}
+			addOuter(out, a.share(q.mu), q.slope, r.X)
 		}
 	}
 }
@@ -166,12 +178,12 @@ func (q *joint) minimise() []float64 {
 	value, norm := q.value(models), math.Inf(1)
 	for range 100 {
 		q.gradient(gradient, models)
-		if now := floats.Norm(gradient, 2); now < norm/2 {
-			norm = now
-		} else {
+		direction := q.solve(models, gradient)
+		now := floats.Norm(gradient, 2)
+		if now >= norm/2 && floats.Dot(gradient, direction) <= 1e-9*(1+value) {
 			break // rounding is all that is left
 		}
-		direction := q.solve(models, gradient)
+		norm = now
 		for scale := 1.0; scale > 1e-9; scale /= 2 {
 			floats.AddScaledTo(trial, models, -scale, direction)
 			if next := q.value(trial); next <= value*(1+1e-12) {

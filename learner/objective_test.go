@@ -67,11 +67,17 @@ func TestMinimiseQSolvesTheLinearSystem(t *testing.T) {
 }
 
 // Without a closed form: the gradient vanishes, and no nearby point is lower.
-func TestMinimiseQFindsTheLogisticMinimum(t *testing.T) {
+func TestMinimiseQFindsTheMinimum(t *testing.T) {
+	for _, loss := range lossNames {
+		t.Run(loss, func(t *testing.T) { testMinimiseQ(t, loss) })
+	}
+}
+
+func testMinimiseQ(t *testing.T, loss string) {
 	r := rand.New(rand.NewPCG(2, 2))
-	const n, p = 9, 4
-	task := plainTask("logistic", p)
-	weights := ring(n)
+	const n = 9
+	task := plainTask(loss, 4)
+	p, weights := task.Dimension(), ring(n)
 	records := make([][]Record, n)
 	for i := range records {
 		records[i] = draw(r, task, normals(r, p), 1+r.IntN(80), 0.5)
@@ -103,18 +109,19 @@ func TestMinimiseQFindsTheLogisticMinimum(t *testing.T) {
 // Eq. 3, as the derivative of eq. 2: central differences, step 1e-5.
 func TestEquation3IsTheGradientOfQ(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
-	for _, loss := range []string{"squared", "logistic"} {
+	for _, loss := range lossNames {
 		task := plainTask(loss, 2)
-		records := [][]Record{draw(r, task, normals(r, 2), 5, 1), draw(r, task, normals(r, 2), 9, 1), draw(r, task, normals(r, 2), 2, 1)}
+		p := task.Dimension()
+		records := [][]Record{draw(r, task, normals(r, p), 5, 1), draw(r, task, normals(r, p), 9, 1), draw(r, task, normals(r, p), 2, 1)}
 		q, err := newJoint(task, records, ring(3))
 		if err != nil {
 			t.Fatal(err)
 		}
-		at, gradient, curved, v := normals(r, 6), make([]float64, 6), make([]float64, 6), normals(r, 6)
+		at, gradient, curved, v := normals(r, 3*p), make([]float64, 3*p), make([]float64, 3*p), normals(r, 3*p)
 		q.gradient(gradient, at)
 		q.curve(curved, at, v)
 		const h = 1e-5
-		ahead, behind := make([]float64, 6), make([]float64, 6)
+		ahead, behind := make([]float64, 3*p), make([]float64, 3*p)
 		for k := range at {
 			up, down := append([]float64(nil), at...), append([]float64(nil), at...)
 			up[k] += h
@@ -125,7 +132,7 @@ func TestEquation3IsTheGradientOfQ(t *testing.T) {
 		}
 		floats.AddScaledTo(ahead, at, h, v)
 		floats.AddScaledTo(behind, at, -h, v)
-		up, down := make([]float64, 6), make([]float64, 6)
+		up, down := make([]float64, 3*p), make([]float64, 3*p)
 		q.gradient(up, ahead)
 		q.gradient(down, behind)
 		floats.Sub(up, down)

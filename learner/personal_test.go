@@ -27,7 +27,7 @@ func testAgent(t *testing.T, resume *State) *personal {
 	t.Helper()
 	task := plainTask("squared", 2)
 	task.Radius = 2
-	a := must(NewPersonal(PersonalConfig{
+	a := must(New(Config{
 		Self: "a", Task: task, Policy: repeated(must(privacy.NewGaussian(1, 3))), WakeMean: 1, Schedule: source(), Resume: resume,
 	}))
 	a.Neighbours(0, []Edge{{Peer: "b", Weight: 2, Live: true}})
@@ -105,7 +105,7 @@ func TestDeletedRecordsKeepTheirSlots(t *testing.T) {
 	}
 	mechanism := must(privacy.NewUnprotected(100))
 	for _, agent := range []*personal{p, q} {
-		a := privacy.NewSeededNoise(1).Answer(mechanism, agent.training.sums(squared{}, mechanism, []float64{0, 0}))
+		a := privacy.NewSeededNoise(1).Answer(mechanism, agent.training.sums(scalar{squared{}}, mechanism, []float64{0, 0}))
 		if a.Slots != 8 {
 			t.Errorf("%d slots, want 8", a.Slots)
 		}
@@ -242,27 +242,27 @@ func TestNewPersonalRefuses(t *testing.T) {
 	task := plainTask("squared", 2)
 	broken := plainTask("squared", 2)
 	broken.Mu = 0
-	good := PersonalConfig{Self: "a", Task: task, WakeMean: 1, Schedule: source()}
-	for name, change := range map[string]func(*PersonalConfig){
-		"no name":            func(c *PersonalConfig) { c.Self = "" },
-		"no task":            func(c *PersonalConfig) { c.Task = nil },
-		"no schedule":        func(c *PersonalConfig) { c.Schedule = nil },
-		"an invalid task":    func(c *PersonalConfig) { c.Task = broken },
-		"no wakes":           func(c *PersonalConfig) { c.WakeMean = 0 },
-		"endless waiting":    func(c *PersonalConfig) { c.WakeMean = math.Inf(1) },
-		"a state too short":  func(c *PersonalConfig) { c.Resume = &State{Model: []float64{1}} },
-		"a state not finite": func(c *PersonalConfig) { c.Resume = &State{Model: []float64{1, math.NaN()}} },
-		"a heard model too long": func(c *PersonalConfig) {
+	good := Config{Self: "a", Task: task, WakeMean: 1, Schedule: source()}
+	for name, change := range map[string]func(*Config){
+		"no name":            func(c *Config) { c.Self = "" },
+		"no task":            func(c *Config) { c.Task = nil },
+		"no schedule":        func(c *Config) { c.Schedule = nil },
+		"an invalid task":    func(c *Config) { c.Task = broken },
+		"no wakes":           func(c *Config) { c.WakeMean = 0 },
+		"endless waiting":    func(c *Config) { c.WakeMean = math.Inf(1) },
+		"a state too short":  func(c *Config) { c.Resume = &State{Model: []float64{1}} },
+		"a state not finite": func(c *Config) { c.Resume = &State{Model: []float64{1, math.NaN()}} },
+		"a heard model too long": func(c *Config) {
 			c.Resume = &State{Model: []float64{1, 1}, Heard: []Heard{{Peer: "b", Weight: 1, Round: 1, Model: []float64{1, 2, 3}}}}
 		},
 	} {
 		c := good
 		change(&c)
-		if _, err := NewPersonal(c); err == nil {
+		if _, err := New(c); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	if _, err := NewPersonal(good); err != nil {
+	if _, err := New(good); err != nil {
 		t.Error(err)
 	}
 }

@@ -109,12 +109,14 @@ func average(candidates []candidate) []float64 {
 	return mean
 }
 
-// pull fills the weights of the penalty: the constant has its own.
+// pull fills the weights of the penalty: the constant has its own, in each block.
 func (t *Task) pull(weight []float64, strength float64) {
 	for k := range weight {
 		weight[k] = strength * t.Local.Eta
 	}
 	if t.Constant > 0 {
-		weight[len(weight)-1] = strength * t.Local.EtaConstant
+		for k := t.Width() - 1; k < len(weight); k += t.Width() {
+			weight[k] = strength * t.Local.EtaConstant
+		}
 	}
 }

@@ -29,11 +29,12 @@ func TestEquation4IsABlockGradientStep(t *testing.T) {
 // Proposition 1 of the paper: with the block's own constant no step raises Q.
 func TestStepsNeverRaiseQ(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
-	for _, loss := range []string{"squared", "logistic"} {
+	for _, loss := range lossNames {
 		task := plainTask(loss, 3)
+		p := task.Dimension()
 		weights := [][]float64{{0, 1, 0.5}, {1, 0, 0}, {0.5, 0, 0}}
-		records := [][]Record{draw(r, task, normals(r, 3), 4, 1), draw(r, task, normals(r, 3), 9, 1), draw(r, task, normals(r, 3), 60, 1)}
-		models := [][]float64{normals(r, 3), normals(r, 3), normals(r, 3)}
+		records := [][]Record{draw(r, task, normals(r, p), 4, 1), draw(r, task, normals(r, p), 9, 1), draw(r, task, normals(r, p), 60, 1)}
+		models := [][]float64{normals(r, p), normals(r, p), normals(r, p)}
 		before, err := Q(task, records, weights, models)
 		if err != nil {
 			t.Fatal(err)
@@ -41,12 +42,13 @@ func TestStepsNeverRaiseQ(t *testing.T) {
 		for range 60 {
 			i := r.IntN(3)
 			m := len(records[i])
-			gradient := make([]float64, 3)
+			gradient, one := make([]float64, p), make([]float64, p)
 			for _, rec := range records[i] {
-				floats.AddScaled(gradient, task.loss().slope(floats.Dot(models[i], rec.X), rec.Y)/float64(m), rec.X)
+				task.loss().gradient(one, models[i], rec.X, rec.Y)
+				floats.AddScaled(gradient, 1/float64(m), one)
 			}
 			floats.AddScaled(gradient, 2*task.regularisation(m), models[i])
-			neighbours := make([]float64, 3)
+			neighbours := make([]float64, p)
 			for j, w := range weights[i] {
 				floats.AddScaled(neighbours, w/floats.Sum(weights[i]), models[j])
 			}

@@ -9,11 +9,13 @@ import (
 )
 
 // Task is everything the nodes of one network must agree on, and it is public.
-// Its TOML form and the hash that names the network live in package node.
+// Its TOML form and the hash that names the network live in package node. The hash
+// is of the JSON form, so a key that is added later is left out of that while it
+// is zero: tasks that do not use it keep their name.
 type Task struct {
 	Name     string    `toml:"name"`     // for people
-	Learner  string    `toml:"learner"`  // "personal"
-	Loss     string    `toml:"loss"`     // "squared" or "logistic"
+	Learner  string    `toml:"learner"`  // "personal", "propagation", "diffusion", "km", "polar"; "admm" in simulation
+	Loss     string    `toml:"loss"`     // "squared", "huber", "logistic", "hinge" or "multinomial"
 	Features []Feature `toml:"features"` // in order; together they make x
 	// Normalise scales the encoded features to unit l2 norm. Without it they
 	// are scaled down only when their norm exceeds 1.
@@ -23,6 +25,12 @@ type Task struct {
 	// public step, to the features.
 	Constant float64 `toml:"constant"`
 	Target   Target  `toml:"target"`
+	// Threshold is the residual from which on the huber loss is straight, in the
+	// units of the target, > 0; 0 for other losses.
+	Threshold float64 `toml:"threshold,omitempty" json:",omitzero"`
+	// Smoothing is the width, in (0, 1], of the parabola that rounds off the kink
+	// of the hinge loss; 0 for other losses.
+	Smoothing float64 `toml:"smoothing,omitempty" json:",omitzero"`
 
 	Mu           float64 `toml:"mu"`            // weight of the local data in the joint objective, > 0
 	Lambda       float64 `toml:"lambda"`        // lambda_i = Lambda / m_i, >= 0
@@ -33,6 +41,13 @@ type Task struct {
 	Graph        Graph   `toml:"graph"`
 	Local        Local   `toml:"local"`
 	Release      Release `toml:"release"`
+
+	// Of one learner each, and of those in rounds; zero for all others.
+	Propagation Propagation `toml:"propagation,omitempty" json:",omitzero"`
+	Rounds      Rounds      `toml:"rounds,omitempty" json:",omitzero"`
+	Diffusion   Diffusion   `toml:"diffusion,omitempty" json:",omitzero"`
+	KM          KM          `toml:"km,omitempty" json:",omitzero"`
+	Polar       Polar       `toml:"polar,omitempty" json:",omitzero"`
 }
 
 // Feature is one column of the user's data and how it becomes coordinates.
@@ -49,13 +64,17 @@ type Feature struct {
 	Edges  []float64 `toml:"edges,omitempty"`
 }
 
-// Target is the column to predict. For the logistic loss it is +1 or -1 (0 is
-// read as -1) and the range is not used.
+// Target is the column to predict. For the logistic and hinge losses it is +1 or
+// -1 (0 is read as -1), for the multinomial loss one of Classes, and the range is
+// not used.
 type Target struct {
-	Name   string  `toml:"name"`
-	Min    float64 `toml:"min,omitempty"`
-	Max    float64 `toml:"max,omitempty"`
-	Center float64 `toml:"center,omitempty"` // a public constant, subtracted
+	Name string `toml:"name"`
+	// Classes are the labels as the data spells them. A record's Y is the
+	// position here, from 0.
+	Classes []string `toml:"classes,omitempty" json:",omitzero"`
+	Min     float64  `toml:"min,omitempty"`
+	Max     float64  `toml:"max,omitempty"`
+	Center  float64  `toml:"center,omitempty"` // a public constant, subtracted
 }
 
 // Graph says how neighbours are chosen and weighed, from public things only.
@@ -90,8 +109,12 @@ type Release struct {
 	MinWake     float64 `toml:"min_wake"`     // shortest mean time allowed, seconds
 }
 
-// Dimension is p, the length of an encoded record and of every model.
-func (t *Task) Dimension() int {
+// Dimension is the length of every model: K blocks of [Task.Width] parameters,
+// one block for each class of the multinomial loss and a single one otherwise.
+func (t *Task) Dimension() int { return t.loss().scores() * t.Width() }
+
+// Width is p, the length of an encoded record.
+func (t *Task) Width() int {
 	n := 0
 	for i := range t.Features {
 		n += t.Features[i].width()
@@ -189,27 +212,6 @@ func (f *Feature) encode(x []float64, text string) ([]float64, error) {
 		return nil, err
 	}
 	return append(x, min(max(v, f.Min), f.Max)), nil
-}
-
-func (t *Task) encodeTarget(cell func(name string) (string, bool)) (float64, error) {
-	text, ok := cell(t.Target.Name)
-	if !ok {
-		return 0, fmt.Errorf("column %q is missing", t.Target.Name)
-	}
-	v, err := parseNumber(strings.TrimSpace(text))
-	if err != nil {
-		return 0, fmt.Errorf("column %q: %w", t.Target.Name, err)
-	}
-	if t.Loss == "logistic" {
-		switch v {
-		case 1:
-			return 1, nil
-		case 0, -1:
-			return -1, nil
-		}
-		return 0, fmt.Errorf("column %q: %v is neither 1 nor -1 (or 0)", t.Target.Name, v)
-	}
-	return min(max(v, t.Target.Min), t.Target.Max) - t.Target.Center, nil
 }
 
 func parseNumber(text string) (float64, error) {

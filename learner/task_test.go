@@ -3,6 +3,7 @@ package learner
 import (
 	"math"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -103,6 +104,89 @@ func TestEncodeLabels(t *testing.T) {
 	}
 }
 
+func TestEncodeClasses(t *testing.T) {
+	task := encodeTask()
+	task.Loss, task.Target = "multinomial", Target{Name: "y", Classes: []string{"low", "2", "very high"}}
+	if task.Width() != 7 || task.Dimension() != 21 {
+		t.Errorf("a record of %d numbers and a model of %d, want 7 and 21", task.Width(), task.Dimension())
+	}
+	for text, want := range map[string]float64{"low": 0, "2": 1, " very high ": 2} {
+		r, err := task.Encode(row("size", "0", "tags", "", "year", "", "y", text))
+		if err != nil || r.Y != want || len(r.X) != task.Width() {
+			t.Errorf("class %q: %v, %v, want %v", text, r.Y, err, want)
+		}
+	}
+	for _, text := range []string{"", "0", "1", "Low", "NaN"} {
+		_, err := task.Encode(row("size", "0", "tags", "", "year", "", "y", text))
+		if err == nil || !strings.Contains(err.Error(), "is none of low, 2, very high") {
+			t.Errorf("class %q: %v", text, err)
+		}
+	}
+}
+
+// A label that no import could have made reaches no loss.
+func TestAgentsRefuseLabelsThatAreNoClass(t *testing.T) {
+	task := plainTask("multinomial", 1)
+	for y, good := range map[float64]bool{0: true, 2: true, 3: false, -1: false, 0.5: false, math.NaN(): false, math.Inf(1): false} {
+		var data training
+		if err := data.check(task, []Record{{Seq: 1, X: []float64{1}, Y: y}}); (err == nil) != good {
+			t.Errorf("label %v: %v", y, err)
+		}
+	}
+}
+
+// What belongs to one loss is refused with every other, and wanted with its own.
+func TestValidateTheKeysOfLosses(t *testing.T) {
+	for _, c := range []struct {
+		loss, key string
+		change    func(*Task)
+	}{
+		{"huber", "threshold", func(t *Task) { t.Threshold = 0 }},
+		{"huber", "threshold", func(t *Task) { t.Threshold = math.Inf(1) }},
+		{"huber", "target.min", func(t *Task) { t.Target.Min = t.Target.Max }},
+		{"hinge", "smoothing", func(t *Task) { t.Smoothing = 0 }},
+		{"hinge", "smoothing", func(t *Task) { t.Smoothing = 1.5 }},
+		{"hinge", "target", func(t *Task) { t.Target.Max = 1 }},
+		{"squared", "threshold", func(t *Task) { t.Threshold = 1 }},
+		{"logistic", "smoothing", func(t *Task) { t.Smoothing = 0.1 }},
+		{"logistic", "target.classes", func(t *Task) { t.Target.Classes = []string{"no", "yes"} }},
+		{"multinomial", "target.classes", func(t *Task) { t.Target.Classes = nil }},
+		{"multinomial", "target.classes", func(t *Task) { t.Target.Classes = []string{"alone"} }},
+		{"multinomial", "target.classes", func(t *Task) { t.Target.Classes = []string{"a", "b", "a"} }},
+		{"multinomial", "target.classes", func(t *Task) { t.Target.Classes = manyClasses(65) }},
+		{"multinomial", "target", func(t *Task) { t.Target.Center = 1 }},
+		{"multinomial", "features", func(t *Task) { t.Features[0] = Feature{Name: "a", Kind: "range", Edges: manyEdges(1400)} }},
+		{"multinomial", "clip", func(t *Task) {
+			t.Learner, t.Propagation, t.Clip = "propagation", Propagation{Ridge: 0.1, Tolerance: 1e-6}, 1.414
+		}},
+	} {
+		task := plainTask(c.loss, 2)
+		if err := task.Validate(); err != nil {
+			t.Errorf("%s: %v", c.loss, err)
+		}
+		c.change(task)
+		if err := task.Validate(); err == nil || !strings.Contains(err.Error(), "key "+c.key+":") {
+			t.Errorf("%s without a good %s: %v", c.loss, c.key, err)
+		}
+	}
+}
+
+func manyClasses(n int) []string {
+	classes := make([]string, n)
+	for i := range classes {
+		classes[i] = strconv.Itoa(i)
+	}
+	return classes
+}
+
+func manyEdges(n int) []float64 {
+	edges := make([]float64, n)
+	for i := range edges {
+		edges[i] = float64(i)
+	}
+	return edges
+}
+
 // Whatever the text, an accepted record keeps every public bound.
 func FuzzEncode(f *testing.F) {
 	f.Add("0.5", "red", "1990", "4")
@@ -146,8 +230,8 @@ func TestValidateNamesTheKey(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for key, change := range map[string]func(*Task){
 		"name":               func(t *Task) { t.Name = "" },
-		"learner":            func(t *Task) { t.Learner = "diffusion" },
-		"loss":               func(t *Task) { t.Loss = "hinge" },
+		"learner":            func(t *Task) { t.Learner = "oracle" },
+		"loss":               func(t *Task) { t.Loss = "quantile" },
 		"features":           func(t *Task) { t.Features = nil },
 		"features[0].name":   func(t *Task) { t.Features[0].Name = strings.Repeat("x", 300) },
 		"features[1].name":   func(t *Task) { t.Features[1].Name = t.Features[0].Name },

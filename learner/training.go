@@ -6,8 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/floats"
-
 	"p2pnode/privacy"
 )
 
@@ -34,7 +32,7 @@ type slot struct {
 
 // check refuses records that could not have come from the task, before
 // anything is changed.
-func (t *training) check(add []Record, dimension int) error {
+func (t *training) check(task *Task, add []Record) error {
 	last := t.last
 	for i := range add {
 		r := &add[i]
@@ -42,11 +40,8 @@ func (t *training) check(add []Record, dimension int) error {
 			return fmt.Errorf("learner: record %d comes after record %d; add records in order of arrival", r.Seq, last)
 		}
 		last = r.Seq
-		if r.X != nil && len(r.X) != dimension {
-			return fmt.Errorf("learner: record %d has %d coordinates, the task has %d; encode it with the task", r.Seq, len(r.X), dimension)
-		}
-		if !finite(r.X) || math.IsNaN(r.Y) || math.IsInf(r.Y, 0) {
-			return fmt.Errorf("learner: record %d has a value that is not finite; encode it with the task", r.Seq)
+		if r.X != nil && !task.Fits(r) {
+			return fmt.Errorf("learner: record %d does not fit the task, which has %d coordinates; encode it with the task", r.Seq, task.Width())
 		}
 	}
 	return nil
@@ -111,7 +106,7 @@ func (t *training) sums(l loss, m privacy.Mechanism, theta []float64) []privacy.
 				sum.AddEmpty()
 				continue
 			}
-			floats.ScaleTo(gradient, l.slope(floats.Dot(theta, s.x), s.y), s.x)
+			l.gradient(gradient, theta, s.x, s.y)
 			sum.Add(gradient)
 		}
 		sums = append(sums, sum)

@@ -11,6 +11,7 @@ import (
 // enough that a hostile file cannot exhaust a device.
 const (
 	maxDimension  = 4096
+	maxClasses    = 64 // the fit keeps a square of them for each record
 	maxNameLength = 256
 	maxDegree     = 100  // a node takes on twice as many, and package gossip lets a peer follow 256
 	maxProfile    = 1024 // that of package gossip
@@ -21,11 +22,11 @@ const (
 func (t *Task) Validate() error {
 	var c checker
 	c.name("name", t.Name)
-	c.oneOf("learner", t.Learner, "personal")
-	c.oneOf("loss", t.Loss, "squared", "logistic")
+	c.oneOf("learner", t.Learner, "personal", "propagation", "diffusion", "km", "polar")
+	c.loss(t)
 	c.features(t.Features)
 	if len(c.faults) == 0 { // the kinds are known, so the width is
-		c.check(t.Dimension() > 0 && t.Dimension() <= maxDimension, "features", "must make 1 to %d coordinates, not %d", maxDimension, t.Dimension())
+		c.check(t.Dimension() > 0 && t.Dimension() <= maxDimension, "features", "must make 1 to %d coordinates, times the classes if there are any, not %d", maxDimension, t.Dimension())
 	}
 	c.check(t.Constant >= 0 && t.Constant <= 1, "constant", "must be between 0 and 1")
 	c.target(t)
@@ -40,6 +41,11 @@ func (t *Task) Validate() error {
 	c.check(t.Constant == 0 || t.Local.EtaConstant > 0 && !math.IsInf(t.Local.EtaConstant, 0), "local.eta_constant", "must be a positive number")
 	c.positive("local.kappa", t.Local.Kappa)
 	c.release(t.Release)
+	c.propagation(t)
+	c.rounds(t)
+	c.diffusion(t)
+	c.km(t)
+	c.polar(t)
 	return errors.Join(c.faults...)
 }
 
@@ -66,6 +72,38 @@ func (c *checker) name(key, s string) {
 
 func (c *checker) oneOf(key, s string, allowed ...string) {
 	c.check(slices.Contains(allowed, s), key, "must be one of %q, not %q", allowed, s)
+}
+
+func (c *checker) loss(t *Task) {
+	c.oneOf("loss", t.Loss, "squared", "huber", "logistic", "hinge", "multinomial")
+	if t.Loss == "huber" {
+		c.positive("threshold", t.Threshold)
+	} else {
+		c.check(t.Threshold == 0, "threshold", "belongs to the huber loss; leave it out")
+	}
+	if t.Loss == "hinge" {
+		c.check(t.Smoothing > 0 && t.Smoothing <= 1, "smoothing",
+			"must be above 0 and at most 1: the hinge itself has a kink, where no step of a gradient is small enough")
+	} else {
+		c.check(t.Smoothing == 0, "smoothing", "belongs to the hinge loss; leave it out")
+	}
+	c.check(!t.releasesVectors() || t.staysConvex(t.Clip), "clip",
+		"must be at least sqrt(2) times the feature norm, %.4f here, when this learner takes the multinomial loss: only gradients that are never shortened are known to bring two models no further apart",
+		math.Ceil(1e4*t.GradientBound())/1e4)
+}
+
+// releasesVectors reports whether the learner releases points that steps of
+// gradients have brought it to, not sums of gradients; see localfit.go.
+func (t *Task) releasesVectors() bool {
+	switch t.Learner {
+	case "propagation":
+		return true
+	case "diffusion":
+		return t.Diffusion.Noise != "iid"
+	case "km":
+		return t.KM.Operator == "douglas-rachford"
+	}
+	return false
 }
 
 func (c *checker) features(features []Feature) {
@@ -116,12 +154,17 @@ func (c *checker) target(t *Task) {
 	for i := range t.Features {
 		c.check(t.Features[i].Name != t.Target.Name, "target.name", "must not be a feature too")
 	}
-	if t.Loss == "squared" {
+	c.check(t.Loss == "multinomial" || len(t.Target.Classes) == 0, "target.classes", "belong to the multinomial loss; leave them out")
+	if t.Loss == "multinomial" {
+		c.check(len(t.Target.Classes) >= 2 && len(t.Target.Classes) <= maxClasses, "target.classes", "must list 2 to %d classes, as the data spells them", maxClasses)
+		c.values("target.classes", t.Target.Classes)
+	}
+	if !t.Classifies() {
 		c.interval("target.min", t.Target.Min, t.Target.Max)
 		c.check(t.Target.Center >= t.Target.Min && t.Target.Center <= t.Target.Max, "target.center", "must lie between min and max")
 		return
 	}
-	c.check(t.Target.Min == 0 && t.Target.Max == 0 && t.Target.Center == 0, "target", "min, max and center belong to the squared loss; leave them out")
+	c.check(t.Target.Min == 0 && t.Target.Max == 0 && t.Target.Center == 0, "target", "min, max and center belong to the squared and huber losses; leave them out")
 }
 
 func (c *checker) graph(g Graph) {

@@ -19,6 +19,9 @@ type Budget struct {
 	// Unprotected that the configuration says so now.
 	Unbounded   bool `json:"unbounded"`
 	Unprotected bool `json:"unprotected"`
+	// Obfuscation: the learner hides gradients without a guarantee, which is
+	// obfuscation and not differential privacy.
+	Obfuscation bool `json:"obfuscation"`
 	// Contradicted is the round of this node that a peer showed and the directory
 	// knows nothing of: it is an old copy, and releases nothing. 0: none did.
 	Contradicted uint64 `json:"contradicted_round"`
@@ -87,7 +90,8 @@ type BudgetSummary struct {
 	Retired     bool        `json:"retired"`
 	Unbounded   bool        `json:"unbounded"`
 	Unprotected bool        `json:"unprotected"`
-	Plan        *PlanBudget `json:"plan"` // which new records do not prolong; nil without one
+	Obfuscation bool        `json:"obfuscation"` // as in Budget
+	Plan        *PlanBudget `json:"plan"`        // which new records do not prolong; nil without one
 }
 
 // visibleTo and notCovered are true of every node.
@@ -111,7 +115,8 @@ func (n *Node) Budget(context.Context) (Budget, error) {
 	}
 	c := n.files.config
 	b := Budget{
-		Epsilon: c.Epsilon, Delta: c.Guarantee().Delta, Unbounded: n.unbounded(), Unprotected: !c.protected(), Bare: n.ledger.Unprotected(),
+		Epsilon: c.Epsilon, Delta: c.Guarantee().Delta, Unbounded: n.unbounded(), Unprotected: !c.protected(),
+		Obfuscation: obfuscated(n.files.task), Bare: n.ledger.Unprotected(),
 		Noise: c.Noise, Accounting: c.Accounting, Pace: c.Pace, Batch: c.Batch, Releases: c.Releases,
 		Plan: n.plan(), ShareOf: "budget",
 		Contradicted: n.ledger.Contradicted(), Cohorts: cohorts, Person: []PersonBudget{},
@@ -242,7 +247,7 @@ func (n *Node) summary(cohorts []CohortBudget) BudgetSummary {
 	c := n.files.config
 	s := BudgetSummary{
 		Epsilon: c.Epsilon, Delta: c.Guarantee().Delta, Left: c.Releases,
-		Unbounded: n.unbounded(), Unprotected: !c.protected(), Plan: n.plan(),
+		Unbounded: n.unbounded(), Unprotected: !c.protected(), Obfuscation: obfuscated(n.files.task), Plan: n.plan(),
 	}
 	if len(cohorts) > 0 {
 		newest := cohorts[len(cohorts)-1]

@@ -19,10 +19,12 @@ const Consent = "send my models without privacy"
 // Config is a node's own part of the configuration: the file config.toml of
 // its data directory. What the network must agree on is the task.
 type Config struct {
-	Listen    []string `toml:"listen" comment:"multiaddresses to listen on"`
-	Bootstrap []string `toml:"bootstrap" comment:"peers to start from, as /ip4/.../tcp/.../p2p/ID"`
-	MDNS      bool     `toml:"mdns" comment:"look for peers on the local network"`
-	DHT       string   `toml:"dht" comment:"server, or client (asks others and answers nobody: a phone, a metered link)"`
+	Listen     []string `toml:"listen" comment:"multiaddresses to listen on"`
+	Bootstrap  []string `toml:"bootstrap" comment:"peers to start from, as /ip4/.../tcp/.../p2p/ID"`
+	Neighbours []string `toml:"neighbours,omitempty" comment:"peer IDs: only these become neighbours, and they must list this node too; left out: whoever fits"`
+
+	MDNS bool   `toml:"mdns" comment:"look for peers on the local network"`
+	DHT  string `toml:"dht" comment:"server, or client (asks others and answers nobody: a phone, a metered link)"`
 
 	Epsilon     float64 `toml:"epsilon" comment:"the privacy budget of each record, for its whole life: smaller protects more"`
 	Delta       float64 `toml:"delta" comment:"the chance that the guarantee fails"`
@@ -79,6 +81,9 @@ func (c *Config) validateNetwork(t *learner.Task) error {
 	if _, err := c.bootstrapPeers(); err != nil {
 		return err
 	}
+	if _, err := c.onlyNeighbours(); err != nil {
+		return err
+	}
 	if c.DHT != "server" && c.DHT != "client" {
 		return fmt.Errorf("config: key \"dht\": %q is neither server nor client", c.DHT)
 	}
@@ -94,6 +99,22 @@ func (c *Config) validateNetwork(t *learner.Task) error {
 		}
 	}
 	return nil
+}
+
+// onlyNeighbours is the set of peers that may become neighbours; nil: any.
+func (c *Config) onlyNeighbours() (map[peer.ID]bool, error) {
+	if len(c.Neighbours) == 0 {
+		return nil, nil
+	}
+	only := make(map[peer.ID]bool)
+	for _, text := range c.Neighbours {
+		id, err := peer.Decode(text)
+		if err != nil {
+			return nil, fmt.Errorf("config: key \"neighbours\": %q is no peer ID: %w", text, err)
+		}
+		only[id] = true
+	}
+	return only, nil
 }
 
 func (c *Config) bootstrapPeers() ([]peer.AddrInfo, error) {

@@ -22,6 +22,7 @@ type RecordInfo struct {
 	Retired bool           `json:"retired"`  // by a restore, which is one reason
 
 	Target   *float64     `json:"target,omitempty"`   // as the task encodes it
+	Class    string       `json:"class,omitempty"`    // its name, if the target is one of several classes
 	Features []Coordinate `json:"features,omitempty"` // those that are not 0
 }
 
@@ -78,6 +79,9 @@ func (n *Node) Records(_ context.Context, content bool) ([]RecordInfo, error) {
 		i := info(r)
 		if content {
 			i.Target, i.Features = &r.Y, named(names, r.X)
+			if classes := n.files.task.Target.Classes; classes != nil {
+				i.Class = classes[int(r.Y)]
+			}
 		}
 		out = append(out, i)
 	}

@@ -91,8 +91,8 @@ func TestCoordinateNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	names := coordinateNames(movies)
-	if len(names) != movies.Dimension() {
-		t.Fatalf("%d names, want %d", len(names), movies.Dimension())
+	if len(names) != movies.Width() {
+		t.Fatalf("%d names, want %d", len(names), movies.Width())
 	}
 	var got []string
 	for _, c := range named(names, x) {

@@ -36,6 +36,8 @@ func (c *Config) validatePrivacy(t *learner.Task) error {
 		return fmt.Errorf("config: key \"releases\": %d is outside the task's [1, %d]", c.Releases, r.MaxReleases)
 	case c.Unprotected == Consent:
 		return nil
+	case c.Unprotected == "" && obfuscated(t):
+		return fmt.Errorf("config: key \"unprotected\": the learner polar is obfuscation, not differential privacy; write exactly %q to take part without a guarantee", Consent)
 	case c.Unprotected != "":
 		return fmt.Errorf("config: key \"unprotected\": write exactly %q to give up the privacy guarantee, or remove the key", Consent)
 	case c.Releases == 0:
@@ -83,18 +85,22 @@ func texts[T ~string](values ...T) []string {
 	return out
 }
 
+// obfuscated reports whether the task's learner hides gradients without any
+// guarantee: obfuscation, not differential privacy.
+func obfuscated(t *learner.Task) bool { return t.Learner == "polar" && !t.Polar.Private }
+
 // design is what the configuration asks of the noise.
 func (c *Config) design(t *learner.Task) privacy.Design {
 	design := privacy.Design{
-		Budget:    privacy.Budget{Epsilon: c.Epsilon, Delta: c.Delta},
-		Dimension: t.Dimension(), Clip: t.Clip, Releases: max(1, c.Releases),
-		Noise: privacy.Noise(c.Noise), Accounting: privacy.Accounting(c.Accounting),
+		Budget:   privacy.Budget{Epsilon: c.Epsilon, Delta: c.Delta},
+		Releases: max(1, c.Releases),
+		Noise:    privacy.Noise(c.Noise), Accounting: privacy.Accounting(c.Accounting),
 		Pace: privacy.Pace(c.Pace), Contraction: c.Contraction,
 	}
 	if c.Batch > 0 {
 		design.Batch, design.Slots = c.Batch, batchSlots
 	}
-	return design
+	return t.Design(design)
 }
 
 // policy works out the noise of a node's releases and the terms of its ledger. It
@@ -173,5 +179,5 @@ func (s settled) keep(store *storage.Store) error {
 
 // unprotectedPolicy is that of a node whose owner gave her consent to it.
 func unprotectedPolicy(t *learner.Task) (privacy.Policy, error) {
-	return privacy.Design{Noise: privacy.Unprotected, Clip: t.GradientBound()}.Policy()
+	return t.Design(privacy.Design{Noise: privacy.Unprotected}).Policy()
 }

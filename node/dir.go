@@ -1,7 +1,6 @@
 package node
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -27,6 +26,24 @@ const (
 // c leaves the accounting open, it becomes what suits the noise.
 // A directory that already holds a node is left as it is, with an error.
 func Init(dir string, t *learner.Task, c Config) error {
+	key, err := newKey()
+	if err != nil {
+		return err
+	}
+	return initAs(dir, t, c, key)
+}
+
+// InitAs is Init with the identity in a file that [NewIdentity] made. Two
+// directories of one identity must never run at the same time.
+func InitAs(dir string, t *learner.Task, c Config, identity string) error {
+	key, err := readKey(identity)
+	if err != nil {
+		return err
+	}
+	return initAs(dir, t, c, key)
+}
+
+func initAs(dir string, t *learner.Task, c Config, key crypto.PrivKey) error {
 	if err := errors.Join(t.Validate(), c.Validate(t)); err != nil {
 		return err
 	}
@@ -48,10 +65,6 @@ func Init(dir string, t *learner.Task, c Config) error {
 	configText, err := encodeTOML(c)
 	if err != nil {
 		return fmt.Errorf("node: write the configuration: %w", err)
-	}
-	key, _, err := crypto.GenerateEd25519Key(rand.Reader)
-	if err != nil {
-		return fmt.Errorf("node: make an identity: %w", err)
 	}
 	keyBytes, err := crypto.MarshalPrivateKey(key)
 	if err != nil {
@@ -121,7 +134,13 @@ type dirFiles struct {
 }
 
 func readDir(dir string) (dirFiles, error) {
-	key, err := readKey(dir)
+	key, err := readKey(filepath.Join(dir, keyFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := noOrphan(dir); err != nil {
+			return dirFiles{}, err
+		}
+		return dirFiles{}, fmt.Errorf("node: %s holds no node; make one with: p2pnode init --dir %s", dir, dir)
+	}
 	if err != nil {
 		return dirFiles{}, err
 	}
@@ -142,30 +161,4 @@ func readDir(dir string) (dirFiles, error) {
 		return dirFiles{}, fmt.Errorf("%s: %w", filepath.Join(dir, configFile), err)
 	}
 	return dirFiles{key, t, c}, nil
-}
-
-func readKey(dir string) (crypto.PrivKey, error) {
-	path := filepath.Join(dir, keyFile)
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		if err := noOrphan(dir); err != nil {
-			return nil, err
-		}
-		return nil, fmt.Errorf("node: %s holds no node; make one with: p2pnode init --dir %s", dir, dir)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("node: read the identity: %w", err)
-	}
-	if info.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("node: others can read %s, and whoever has it can speak for this node; take their rights away with: chmod 600 %s", path, path)
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("node: read the identity: %w", err)
-	}
-	key, err := crypto.UnmarshalPrivateKey(text)
-	if err != nil {
-		return nil, fmt.Errorf("node: %s is damaged (%w); restore it from a copy, or make a new directory", path, err)
-	}
-	return key, nil
 }

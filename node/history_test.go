@@ -156,7 +156,8 @@ func TestNothingLeavesAfterAContradiction(t *testing.T) {
 	n := testNode(t, lineTask(), nil, nil)
 	s := attachedSession(t, n)
 	pay(t, n, 1)
-	if err := s.loop.commit([]learner.Message{{Kind: learner.KindModel, Round: 1, Real: make([]float64, 3)}}); err != nil {
+	m := learner.Message{Kind: learner.KindModel, Round: 1, Real: make([]float64, 3)}
+	if err := s.loop.dispatch([]learner.Message{m}, release{round: 1, protected: true}); err != nil {
 		t.Fatal(err)
 	}
 	s.hood.serve(testModel(t, n, 1, 0))
@@ -205,7 +206,8 @@ func TestWitnessesAreStored(t *testing.T) {
 		t.Fatal("stored before anything was")
 	}
 	pay(t, n, 1)
-	if err := s.loop.commit([]learner.Message{{Kind: learner.KindModel, Round: 1, Real: make([]float64, 3)}}); err != nil {
+	m := learner.Message{Kind: learner.KindModel, Round: 1, Real: make([]float64, 3)}
+	if err := s.loop.dispatch([]learner.Message{m}, release{round: 1, protected: true}); err != nil {
 		t.Fatal(err)
 	}
 	if !stored() {

@@ -11,6 +11,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"p2pnode/gossip"
+	"p2pnode/learner"
 	"p2pnode/storage"
 )
 
@@ -25,7 +26,8 @@ func fakePeer(t *testing.T, n *Node, answer func(context.Context) gossip.EdgeRep
 	g, err := gossip.New(h, gossip.Config{
 		Network: n.network,
 		Signer:  gossip.NewSigner(other.files.key, n.network),
-		Limits:  gossip.Limits{Dimension: 3, Radius: 10},
+		Rules:   gossip.Rules{learner.KindModel: {Reals: 3, Radius: 10}},
+		Depth:   1,
 		OnEdge:  func(ctx context.Context, _ peer.ID, _ gossip.EdgeRequest) gossip.EdgeReply { return answer(ctx) },
 		Logger:  slog.New(slog.DiscardHandler),
 	})

@@ -12,13 +12,8 @@ import (
 	"p2pnode/learner"
 )
 
-// slot is the grid of publishing times. A release goes out at a slot fixed at
-// its wake, so that the time it leaves does not tell how long the computation
-// took.
-const slot = 100 * time.Millisecond
-
 // loop drives one agent: it alone calls the agent's methods, in the order the
-// events arrive. What the agent says waits in outgoing for its public slot.
+// events arrive. What the agent says waits in outgoing for its turn.
 type loop struct {
 	agent   learner.Agent
 	door    *door
@@ -37,7 +32,7 @@ type loop struct {
 	told     []learner.Edge   // what the agent was told last
 	recheck  <-chan time.Time // when to see whether that is still so
 	timer    *time.Timer
-	outgoing chan outgoing   // committed, on the way to their slots, oldest first
+	outgoing chan outgoing   // on the way out, oldest first; broadcasts are committed
 	stopping <-chan struct{} // closed when run shall return
 }
 
@@ -45,17 +40,9 @@ type loop struct {
 // what it can show its neighbours should outlive its being killed.
 const saveEvery = 10 * time.Minute
 
-// maxOutgoing is how many messages can wait for their slots.
-const maxOutgoing = 64
-
 type recordChange struct {
 	add  []learner.Record
 	done chan error
-}
-
-type outgoing struct {
-	message []byte
-	at      time.Duration // on the agent's clock
 }
 
 // run handles events until ctx ends, a release fails, or a peer knows more of this
@@ -93,7 +80,7 @@ func (l *loop) next(ctx context.Context) error {
 	case <-l.history.broken:
 		return l.history.contradiction()
 	case <-l.timer.C:
-		l.woke = l.now()
+		l.wake()
 		return l.handle(l.agent.Tick(l.woke))
 	case <-l.gossip.Inbox().Wake():
 		return l.receive()
@@ -120,10 +107,13 @@ func (l *loop) next(ctx context.Context) error {
 // look tells the agent who its neighbours are and who of them listens.
 func (l *loop) look() error {
 	l.told = l.hood.edges()
-	return l.handle(l.agent.Neighbours(l.now(), l.told))
+	l.wake()
+	return l.handle(l.agent.Neighbours(l.woke, l.told))
 }
 
 func (l *loop) now() time.Duration { return time.Since(l.start) }
+
+func (l *loop) wake() { l.woke = l.now() }
 
 func (l *loop) receive() error {
 	// What waits may come from a neighbour the agent has not been told of yet.
@@ -135,10 +125,11 @@ func (l *loop) receive() error {
 	default:
 	}
 	for _, m := range l.gossip.Inbox().Take() {
-		out, err := l.agent.Receive(l.now(), m)
+		l.wake()
+		out, err := l.agent.Receive(l.woke, m)
 		if err != nil {
 			// Stale rounds and strangers are a network's everyday life.
-			l.log.Debug("message dropped", "from", m.From, "round", m.Round, "reason", err)
+			l.log.Debug("message dropped", "from", m.From, "kind", m.Kind, "round", m.Round, "reason", err)
 			continue
 		}
 		if err := l.handle(out); err != nil {
@@ -154,8 +145,9 @@ func (l *loop) receive() error {
 // handle carries out what the agent asked for. A query goes through the door
 // at once, and what the agent makes of the answer is handled the same way.
 func (l *loop) handle(out learner.Output) error {
+	var carried release
 	for {
-		if err := l.commit(out.Send); err != nil {
+		if err := l.dispatch(out.Send, carried); err != nil {
 			return err
 		}
 		if out.Ask == nil {
@@ -169,8 +161,10 @@ func (l *loop) handle(out learner.Output) error {
 		if err != nil {
 			return err
 		}
+		carried = release{round: out.Ask.Round, protected: out.Ask.Mechanism.Protected()}
 		if answer.Exhausted() {
 			l.log.Info("privacy budget used: no more releases for these records", "round", out.Ask.Round)
+			carried = release{}
 		}
 		out = l.agent.Released(l.now(), answer)
 	}
@@ -182,60 +176,6 @@ func (l *loop) arm(next time.Duration) {
 		return
 	}
 	l.timer.Reset(time.Until(l.start.Add(next)))
-}
-
-// commit stores each message with the agent's state, and queues it for its
-// public slot: the first that begins at least one slot after the wake.
-func (l *loop) commit(messages []learner.Message) error {
-	for _, m := range messages {
-		message, err := l.signer.Encode(m)
-		if err != nil {
-			return fmt.Errorf("node: encode round %d: %w", m.Round, err)
-		}
-		state, err := l.memory()
-		if err != nil {
-			return fmt.Errorf("node: encode the state of round %d: %w", m.Round, err)
-		}
-		if err := l.door.ledger.Commit(m.Round, message, state); err != nil {
-			return fmt.Errorf("node: commit round %d: %w", m.Round, err)
-		}
-		l.saved = time.Now()
-		at := (l.woke/slot + 2) * slot
-		for at < l.now() { // late means a later slot, never between two
-			at += slot
-		}
-		select {
-		case l.outgoing <- outgoing{message, at}:
-		case <-l.stopping:
-		}
-	}
-	return nil
-}
-
-// publish sends each message at its slot until ctx ends or a peer contradicts this
-// node's history. It has a goroutine of its own: what the loop computes meanwhile
-// must not delay a message.
-func (l *loop) publish(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case o := <-l.outgoing:
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(time.Until(l.start.Add(o.at))):
-			}
-			if l.history.contradiction() != nil {
-				return
-			}
-			l.hood.serve(o.message)
-			if err := l.gossip.Publish(ctx, o.message); err != nil {
-				// It is stored: neighbours get it when they next renew the edge.
-				l.log.Warn("publish failed", "error", err)
-			}
-		}
-	}
 }
 
 func (l *loop) saveState() error {

@@ -27,6 +27,7 @@ import (
 type neighbourhood struct {
 	task    *learner.Task
 	profile []float64
+	only    map[peer.ID]bool // who may become a neighbour; nil: anybody
 	host    host.Host
 	store   *storage.Store
 	gossip  *gossip.Gossip
@@ -48,9 +49,10 @@ type neighbourhood struct {
 	latest     []byte           // the message published last; nil if there is none
 }
 
-func newNeighbourhood(t *learner.Task, profile []float64, h host.Host, store *storage.Store, past *history, log *slog.Logger) *neighbourhood {
+func newNeighbourhood(t *learner.Task, c *Config, h host.Host, store *storage.Store, past *history, log *slog.Logger) *neighbourhood {
+	only, _ := c.onlyNeighbours() // validated when the file was read
 	return &neighbourhood{
-		task: t, profile: profile, host: h, store: store, history: past, log: log,
+		task: t, profile: c.Profile, only: only, host: h, store: store, history: past, log: log,
 		keeper:     discovery.NewKeeper(h, log),
 		restored:   make(chan struct{}),
 		changed:    make(chan struct{}, 1),
@@ -128,11 +130,23 @@ func (h *neighbourhood) served() []byte {
 
 // weight is W_ij, computed alike at both ends from public things; 0 means that
 // the two do not belong together.
-func (h *neighbourhood) weight(profile []float64) float64 {
+func (h *neighbourhood) weight(id peer.ID, profile []float64) float64 {
+	if !h.suits(id) {
+		return 0
+	}
 	if h.task.Graph.Rule != "profile" {
 		return 1
 	}
 	return learner.ProfileWeight(h.profile, profile, h.task.Graph.Gamma)
+}
+
+// suits reports whether a peer may be a neighbour at all: by the owner's list and,
+// in learner polar, by the roles, where clients have nothing to say to each other.
+func (h *neighbourhood) suits(id peer.ID) bool {
+	if h.only != nil && !h.only[id] {
+		return false
+	}
+	return h.task.Learner != "polar" || isServer(h.task, gossip.ID(id)) || isServer(h.task, gossip.ID(h.host.ID()))
 }
 
 // most is how many edges a node has at most: twice as many as it seeks itself,
@@ -157,10 +171,10 @@ func (h *neighbourhood) answer(ctx context.Context, from peer.ID, q gossip.EdgeR
 	}
 	h.changing.Lock()
 	defer h.changing.Unlock()
-	weight := h.weight(q.Profile)
+	weight := h.weight(from, q.Profile)
 	switch {
 	case weight == 0:
-		reply.Reason = "the profiles are too different"
+		reply.Reason = "the two do not belong together"
 	case h.full() && !h.linked(from):
 		reply.Reason = "enough neighbours"
 	case h.fresh(from):

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -18,7 +17,6 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/metrics"
 	"github.com/libp2p/go-libp2p/core/peer"
-	"gonum.org/v1/gonum/floats"
 
 	"p2pnode/learner"
 	"p2pnode/privacy"
@@ -196,10 +194,8 @@ func (n *Node) Add(ctx context.Context, records []learner.Record) error {
 // check refuses what an agent would refuse: stored, it would keep the node from
 // ever running again.
 func (n *Node) check(records []learner.Record) error {
-	dimension := n.files.task.Dimension()
-	for i, r := range records {
-		sum := floats.Sum(r.X) + r.Y // not finite if any of them is not
-		if len(r.X) != dimension || math.IsNaN(sum) || math.IsInf(sum, 0) {
+	for i := range records {
+		if !n.files.task.Fits(&records[i]) {
 			return fmt.Errorf("node: record %d of the call does not fit the task; encode it with the task", i+1)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/peer"
 
+	"p2pnode/gossip"
 	"p2pnode/learner"
 )
 
@@ -38,11 +39,13 @@ func (n *Node) Progress(ctx context.Context) (Status, error) {
 		Peer:    n.self.String(),
 		Task:    n.files.task.Name,
 		Network: n.network,
+		Learner: n.files.task.Learner,
 		Addrs:   []string{},
 		Records: len(live),
 		Heard:   len(state.Heard),
 		Round:   state.Round,
 		Done:    n.done(cohorts),
+		Rounds:  n.rounds(state),
 		Privacy: n.summary(cohorts),
 		Traffic: Traffic{BytesIn: total.TotalIn, BytesOut: total.TotalOut},
 	}
@@ -53,6 +56,23 @@ func (n *Node) Progress(ctx context.Context) (Status, error) {
 		}
 	}
 	return s, n.describeSession(&s)
+}
+
+// rounds describes a learner in rounds; nil for others. A client of polar counts its
+// releases instead: the rounds are the servers'.
+func (n *Node) rounds(state learner.State) *Rounds {
+	t := n.files.task
+	if !inRounds(t) || t.Learner == "polar" && !isServer(t, gossip.ID(n.self)) {
+		return nil
+	}
+	last, ends := t.Rounds.Count, uint64(t.Rounds.Count)
+	if t.Learner == "polar" {
+		ends++ // the result comes after the last round
+	}
+	return &Rounds{
+		Last: last, Ended: last > 0 && state.Round >= ends,
+		Dropped: state.Dropped, Asymmetric: state.Asymmetric,
+	}
 }
 
 // describeSession adds what only a running node knows, and of a node at rest
@@ -76,6 +96,7 @@ func (n *Node) describeSession(s *Status) error {
 	c := n.session.gossip.Stats()
 	s.Traffic.Published, s.Traffic.Expected, s.Traffic.Delivered = c.Published, c.Expected, c.Delivered
 	s.Traffic.Rejected, s.Traffic.Ignored = c.Rejected, c.Ignored
+	s.Traffic.Sent, s.Traffic.Taken = c.DirectSent, c.DirectTaken
 	return nil
 }
 

@@ -71,28 +71,6 @@ func (n *Node) Personal(ctx context.Context) (learner.PersonalModel, error) {
 	return n.own.fit(n.store, n.files.task, learner.Prior(state))
 }
 
-// Predict answers for one row of the task's columns, the target left out.
-func (n *Node) Predict(ctx context.Context, row map[string]string) (Prediction, error) {
-	x, err := n.files.task.EncodeFeatures(func(name string) (string, bool) {
-		v, ok := row[name]
-		return v, ok
-	})
-	if err != nil {
-		return Prediction{}, requestError{err}
-	}
-	for name := range row {
-		if !slices.Contains(Columns(n.files.task), name) {
-			return Prediction{}, requestError{fmt.Errorf("column %q is none of the task's: %v", name, Columns(n.files.task))}
-		}
-	}
-	m, err := n.Personal(ctx)
-	if err != nil {
-		return Prediction{}, err
-	}
-	t := n.files.task
-	return Prediction{Value: t.Predict(m.Theta, x), Alone: t.Predict(m.Alone, x)}, nil
-}
-
 // compare measures both models on the held-out records; nil without any.
 func (n *Node) compare(ctx context.Context) (*Comparison, error) {
 	m, err := n.Personal(ctx)
@@ -109,7 +87,7 @@ func (n *Node) compare(ctx context.Context) (*Comparison, error) {
 		return nil, nil
 	}
 	measure := "RMSE"
-	if t.Loss == "logistic" {
+	if t.Classifies() {
 		measure = "error rate"
 	}
 	return &Comparison{

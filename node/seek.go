@@ -133,7 +133,7 @@ func (h *neighbourhood) seek(now time.Time, missing int) []errand {
 		switch {
 		case h.asking[id]:
 			asking++
-		case now.Before(c.after):
+		case now.Before(c.after) || !h.suits(id):
 		case c.weight == 0 && h.task.Graph.Rule == "profile":
 			unknown = append(unknown, errand{to, gossip.EdgeHello})
 		default:
@@ -167,7 +167,7 @@ func (h *neighbourhood) ask(ctx context.Context, e errand) {
 		}
 		h.meet(e.to.ID)
 	}
-	weight := h.weight(reply.Profile)
+	weight := h.weight(e.to.ID, reply.Profile)
 	if err == nil && e.kind == gossip.EdgeAsk && reply.Accepted && weight > 0 {
 		h.changing.Lock()
 		defer h.changing.Unlock()

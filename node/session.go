@@ -59,7 +59,10 @@ func (n *Node) Run(ctx context.Context) (err error) {
 		return errors.Join(err, s.gossip.Run(cancelled)) // ends what New began
 	}
 	defer n.detach(s)
-	n.log.Info("running", "peer", n.self, "task", n.files.task.Name, "network", n.network, "addresses", fullAddrs(h))
+	if obfuscated(n.files.task) {
+		n.log.Warn("the learner polar is obfuscation, not differential privacy: nothing is guaranteed")
+	}
+	n.log.Info("running", "peer", n.self, "task", n.files.task.Name, "learner", n.files.task.Learner, "network", n.network, "addresses", fullAddrs(h))
 
 	// The network outlives the loop, so that the loop's last act is not cut off.
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -83,12 +86,13 @@ func (n *Node) Run(ctx context.Context) (err error) {
 func (n *Node) newSession(h host.Host) (*session, error) {
 	t := n.files.task
 	past := newHistory(n.ledger)
-	hood := newNeighbourhood(t, n.files.config.Profile, h, n.store, past, n.log)
+	hood := newNeighbourhood(t, &n.files.config, h, n.store, past, n.log)
 	signer := gossip.NewSigner(n.files.key, n.network)
 	g, err := gossip.New(h, gossip.Config{
 		Network: n.network,
 		Signer:  signer,
-		Limits:  gossip.Limits{Dimension: t.Dimension(), Radius: t.Radius},
+		Rules:   rules(t, gossip.ID(n.self)),
+		Depth:   inboxDepth(t),
 		OnEdge:  hood.answer,
 		Logger:  n.log,
 	})
@@ -154,18 +158,23 @@ func (n *Node) newAgent() (learner.Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The wake times of a real node are never seeded from a flag.
-	var seed [32]byte
-	if _, err := crand.Read(seed[:]); err != nil {
+	// The wake times and masks of a real node are never seeded from a flag.
+	schedule, err := freshSource()
+	if err != nil {
 		return nil, err
 	}
-	agent, err := learner.NewPersonal(learner.PersonalConfig{
+	masks, err := freshSource()
+	if err != nil {
+		return nil, err
+	}
+	agent, err := learner.New(learner.Config{
 		Self:     gossip.ID(n.self),
 		Task:     n.files.task,
 		Policy:   n.policy,
 		Made:     n.ledger.Position(),
 		WakeMean: n.files.config.WakeSeconds,
-		Schedule: rand.New(rand.NewChaCha8(seed)),
+		Schedule: rand.New(schedule),
+		Masks:    masks,
 		Resume:   &state,
 	})
 	if err != nil {
@@ -188,6 +197,15 @@ func (n *Node) newAgent() (learner.Agent, error) {
 		return nil, fmt.Errorf("node: hand over the records: %w", err)
 	}
 	return agent, nil
+}
+
+// freshSource is a cryptographic generator with a seed of its own.
+func freshSource() (*rand.ChaCha8, error) {
+	var seed [32]byte
+	if _, err := crand.Read(seed[:]); err != nil {
+		return nil, err
+	}
+	return rand.NewChaCha8(seed), nil
 }
 
 func (n *Node) discoveryConfig(hood *neighbourhood) discovery.Config {

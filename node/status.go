@@ -6,6 +6,7 @@ type Status struct {
 	Peer    string   `json:"peer"`
 	Task    string   `json:"task"`
 	Network string   `json:"network"`
+	Learner string   `json:"learner"`
 	Running bool     `json:"running"`
 	Addrs   []string `json:"addrs"`
 
@@ -14,7 +15,7 @@ type Status struct {
 	Neighbours int    `json:"neighbours"` // edges
 	Listening  int    `json:"listening"`  // neighbours connected and subscribed
 	Heard      int    `json:"heard"`      // neighbours whose model has arrived
-	Round      uint64 `json:"round"`      // of the last release
+	Round      uint64 `json:"round"`      // of the last release, or of the learner if it goes in rounds
 	Done       bool   `json:"done"`       // every record's budget is used
 	// Restored says that round numbers jumped, because a restore goes on far above
 	// every round that can have been released.
@@ -22,19 +23,33 @@ type Status struct {
 	// Contradicted is that of [Budget].
 	Contradicted uint64 `json:"contradicted_round"`
 
+	Rounds *Rounds `json:"rounds"` // nil unless the learner goes in rounds
+
 	Privacy  BudgetSummary `json:"privacy"`
 	Traffic  Traffic       `json:"traffic"`
 	Personal *Comparison   `json:"personal"` // nil before there is anything to compare
 }
 
+// Rounds is how a learner in rounds gets on with its neighbours. An edge is dropped
+// from a round when one of its ends did not hear the other in time. Both ends try
+// to agree on that, and cannot always: then the round was asymmetric.
+type Rounds struct {
+	Last       int    `json:"last"`  // how many there are; 0: no end
+	Ended      bool   `json:"ended"` // the last one is over
+	Dropped    uint64 `json:"dropped_edges"`
+	Asymmetric uint64 `json:"asymmetric_edges"`
+}
+
 // Traffic counts since the node started.
 type Traffic struct {
-	Published uint64 `json:"published"` // models sent out, once each
-	Expected  uint64 `json:"expected"`  // their listeners, summed
-	Delivered uint64 `json:"delivered"` // models that arrived and passed the validator
-	Rejected  uint64 `json:"rejected"`  // malformed messages
-	Ignored   uint64 `json:"ignored"`   // stale ones, and ones of strangers
-	BytesIn   int64  `json:"bytes_in"`  // everything libp2p read
+	Published uint64 `json:"published"`       // models sent out, once each
+	Expected  uint64 `json:"expected"`        // their listeners, summed
+	Delivered uint64 `json:"delivered"`       // models that arrived and passed the validator
+	Rejected  uint64 `json:"rejected"`        // malformed messages
+	Ignored   uint64 `json:"ignored"`         // stale ones, and ones of strangers
+	Sent      uint64 `json:"sent_direct"`     // messages to one peer
+	Taken     uint64 `json:"received_direct"` // messages from one peer to this one
+	BytesIn   int64  `json:"bytes_in"`        // everything libp2p read
 	BytesOut  int64  `json:"bytes_out"`
 }
 
@@ -54,10 +69,4 @@ type Peer struct {
 	Connected bool    `json:"connected"`
 	Listening bool    `json:"listening"`
 	Round     uint64  `json:"round"` // newest round heard of it
-}
-
-// Prediction is the personal model's answer, and the lone model's beside it.
-type Prediction struct {
-	Value float64 `json:"value"`
-	Alone float64 `json:"alone"`
 }

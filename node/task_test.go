@@ -42,6 +42,19 @@ func TestTaskSurvivesTOML(t *testing.T) {
 	}
 }
 
+// The networks of the built-in tasks have the names they had under wire version 2,
+// before there were other learners and losses: keys that are not used name nothing.
+func TestNetworkNamesOfBefore(t *testing.T) {
+	for task, want := range map[*learner.Task]string{
+		learner.Movies(): "32dd49be02eb5b80643e5ce7765d4874",
+		learner.Linear(): "86a9dd0032fc1ebb04aca5c64fa73906",
+	} {
+		if got := networkName(task, 2); got != want {
+			t.Errorf("%s: %s, want %s", task.Name, got, want)
+		}
+	}
+}
+
 // Whatever nodes must agree on changes the network's name, and nothing else
 // does.
 func TestNetworkName(t *testing.T) {
@@ -51,6 +64,9 @@ func TestNetworkName(t *testing.T) {
 		"feature range": func(t *learner.Task) { t.Features[0].Max = 2 },
 		"feature name":  func(t *learner.Task) { t.Features[1].Name = "c" },
 		"center":        func(t *learner.Task) { t.Target.Center = 0.25 },
+		"classes":       func(t *learner.Task) { t.Target.Classes = []string{"a", "b"} },
+		"threshold":     func(t *learner.Task) { t.Threshold = 1 },
+		"smoothing":     func(t *learner.Task) { t.Smoothing = 1 },
 		"mu":            func(t *learner.Task) { t.Mu = 2 },
 		"lambda":        func(t *learner.Task) { t.Lambda = 2 },
 		"clip":          func(t *learner.Task) { t.Clip = 2 },

@@ -21,7 +21,7 @@ func TestReplayOfRealTrace(t *testing.T) {
 	stops := make([]func(), len(recorders))
 	random := rand.New(rand.NewPCG(3, 4))
 	fresh := func(n *Node) learner.Agent {
-		a, err := learner.NewPersonal(learner.PersonalConfig{
+		a, err := learner.New(learner.Config{
 			Self: gossip.ID(n.self), Task: task, Policy: n.policy, WakeMean: 0.05,
 			Schedule: rand.New(rand.NewChaCha8(seed)),
 		})

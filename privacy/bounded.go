@@ -48,6 +48,15 @@ func (m Mechanism) Bounded(distance float64, dim int) (Mechanism, error) {
 	return m, nil
 }
 
+// Distance is the distance of a mechanism from [Mechanism.Bounded], in real units:
+// the one asked for, rounded up to the grid. It is 0 for one that clips records.
+func (m Mechanism) Distance() float64 {
+	if m.distance == 0 {
+		return 0
+	}
+	return math.Ldexp(float64(m.distance-m.roundingDistance(m.dim)), m.grid)
+}
+
 // roundingDistance is how much further apart rounding toward zero can bring two
 // vectors of dim coordinates, grid units, rounded up. Two numbers of one sign each
 // lose a fraction in [0, 1), two of different signs move toward each other: so a

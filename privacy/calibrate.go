@@ -20,6 +20,9 @@ func Calibrate(b Budget, clip float64, releases, dim int) (Mechanism, error) {
 // scales are searched together, and what a schedule costs is worked out as the
 // account will do it. More noise never costs more, rounding included: as the
 // scale grows the clip in real units, rounded down to a coarser grid, does not.
+// The distance of whole vectors is rounded up and does, by a unit of the grid or
+// two where the grid doubles: there the search may end that little, 1e-8 of a
+// scale, above the least noise, and what it finds keeps the budget all the same.
 func (d Design) calibrate(terms Terms, list []stretch) (Schedule, error) {
 	cost, err := terms.costs()
 	if err != nil {
@@ -72,6 +75,9 @@ func (d Design) schedule(noise float64, list []stretch) (Schedule, error) {
 	steps := make([]Step, len(list))
 	for i, s := range list {
 		m, err := d.mechanism(d.Clip * noise * s.noise)
+		if err == nil && s.distance > 0 {
+			m, err = m.Bounded(s.distance, d.Dimension)
+		}
 		if err != nil {
 			return Schedule{}, err
 		}

@@ -1,6 +1,9 @@
 package privacy
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // Design is what an owner chooses; [Design.Policy] works out the noise.
 type Design struct {
@@ -15,6 +18,12 @@ type Design struct {
 	// of the one before; Growing only.
 	Contraction  float64
 	Batch, Slots int // of a subsampled mechanism; 0: all records
+	// Carried is for a learner that releases whole vectors: the i-th mechanism of
+	// the schedule is one of [Mechanism.Bounded] with the distance Carried.At(i)
+	// and Dimension coordinates, the scale of the noise being the same in all. The
+	// distances are in the norm of Noise, and Clip is not used. The zero value:
+	// sums of clipped gradients.
+	Carried CarriedSensitivity
 }
 
 // Policy returns the policy of least noise that keeps the budget: to a relative
@@ -67,8 +76,16 @@ func (d Design) withDefaults() Design {
 	if d.Pace == OneShot && d.Releases == 0 {
 		d.Releases = 1
 	}
+	if d.carries() {
+		// Half the largest distance: the mechanism's sensitivity is then twice the
+		// clip, as that of a sum is, at the most.
+		d.Clip = d.Carried.At(d.Releases) / 2
+	}
 	return d
 }
+
+// carries reports that releases are whole vectors and no sums.
+func (d Design) carries() bool { return d.Carried != CarriedSensitivity{} }
 
 // validate checks what is not checked where it is used.
 func (d Design) validate() error {
@@ -93,6 +110,12 @@ func (d Design) validate() error {
 		return fmt.Errorf("privacy: contraction is %v, pace %q needs a number between 0 and 1", d.Contraction, Growing)
 	case d.Pace != Growing && d.Contraction != 0:
 		return fmt.Errorf("privacy: pace %q has no contraction: leave it out or choose pace %q", d.Pace, Growing)
+	case d.carries() && d.Pace == Growing:
+		return fmt.Errorf("privacy: releases of whole vectors have one scale of noise: choose pace %q", Uniform)
+	case d.carries() && (d.Batch != 0 || d.Slots != 0):
+		return errors.New("privacy: a release of whole vectors takes all records: choose 0 and 0 for batch and slots")
+	case d.carries() && !(d.Carried.At(1) > 0 && d.Carried.At(d.Releases) <= largest):
+		return fmt.Errorf("privacy: the distances of %+v are no positive numbers of ordinary size: choose a smaller Keep or fewer releases", d.Carried)
 	}
 	return nil
 }

@@ -17,8 +17,17 @@ const (
 
 // stretch is count releases whose noise is the given multiple of the least.
 type stretch struct {
-	noise float64 // >= 1
-	count int
+	noise    float64 // >= 1
+	count    int
+	distance float64 // of whole vectors; 0: sums of clipped gradients
+}
+
+// shift is the sensitivity of one release in units of the clip.
+func (d Design) shift(s stretch) float64 {
+	if s.distance > 0 {
+		return s.distance / d.Clip
+	}
+	return 2
 }
 
 // stretches returns the releases of the design in order, the noise of the last
@@ -45,8 +54,11 @@ type stretch struct {
 // At T = 50, C = 0.9 the noise term is 0.55 (epsilons) and 0.66 (squares) of
 // the uniform one; that of the paper is 4.48.
 func (d Design) stretches() ([]stretch, error) {
+	if d.carries() {
+		return d.carriedStretches(), nil
+	}
 	if d.Pace != Growing {
-		return []stretch{{1, d.Releases}}, nil
+		return []stretch{{noise: 1, count: d.Releases}}, nil
 	}
 	root := 4.0
 	if d.Accounting == PureFilter {
@@ -54,10 +66,25 @@ func (d Design) stretches() ([]stretch, error) {
 	}
 	list := make([]stretch, d.Releases)
 	for t := range list {
-		list[t] = stretch{math.Pow(d.Contraction, -float64(d.Releases-1-t)/root), 1}
+		list[t] = stretch{noise: math.Pow(d.Contraction, -float64(d.Releases-1-t)/root), count: 1}
 	}
 	if list[0].noise > mostNoise/leastNoise {
 		return nil, fmt.Errorf("privacy: a contraction of %v over %d releases leaves no signal in the first, choose one nearer to 1 or fewer releases", d.Contraction, d.Releases)
 	}
 	return list, nil
+}
+
+// carriedStretches gives each release the distance it has, and all the same
+// noise. Distances that are equal, as when nothing is carried, make one stretch.
+func (d Design) carriedStretches() []stretch {
+	var list []stretch
+	for t := 1; t <= d.Releases; t++ {
+		distance := d.Carried.At(t)
+		if last := len(list) - 1; last >= 0 && list[last].distance == distance {
+			list[last].count++
+			continue
+		}
+		list = append(list, stretch{noise: 1, count: 1, distance: distance})
+	}
+	return list
 }

@@ -227,7 +227,7 @@ func TestTheorem6IsRefused(t *testing.T) {
 func TestDesignedBoundsCostLittle(t *testing.T) {
 	for _, b := range []Budget{{0.1, 1e-9}, {1, 1e-6}, {20, 1e-5}} {
 		d := Design{Budget: b, Dimension: 100, Clip: 1, Releases: 40, Noise: TruncatedGaussian, Accounting: CommittedPlan}
-		s, err := d.schedule(50, []stretch{{1, d.Releases}})
+		s, err := d.schedule(50, []stretch{{noise: 1, count: d.Releases}})
 		if err != nil {
 			t.Fatal(err)
 		}

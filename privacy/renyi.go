@@ -58,7 +58,7 @@ func (d Design) renyiNoise(order float64, list []stretch) float64 {
 		middle := low + (high-low)/2
 		sum, noise := 0.0, math.Exp(middle)
 		for _, s := range list {
-			sum += float64(s.count) * divergence(order, 2/(noise*s.noise))
+			sum += float64(s.count) * divergence(order, d.shift(s)/(noise*s.noise))
 		}
 		if sum <= budget {
 			high = middle

@@ -11,7 +11,7 @@ func TestBestOrder(t *testing.T) {
 	for _, b := range []Budget{{0.05, 1e-9}, {1, 1e-6}, {8, math.Exp(-5)}, {300, 1e-3}, {1e-9, 1e-300}, {1e6, 0.5}} {
 		for _, noise := range []Noise{Gaussian, Laplace} {
 			d := Design{Budget: b, Noise: noise}
-			list := []stretch{{3, 5}, {1, 7}}
+			list := []stretch{{noise: 3, count: 5}, {noise: 1, count: 7}}
 			best, least := d.bestOrder(list)
 			if math.IsInf(least, 1) || least != d.renyiNoise(best, list) {
 				t.Errorf("%+v, %s: order %v, noise %v", b, noise, best, least)

@@ -21,7 +21,7 @@ func TestContradictionIsRemembered(t *testing.T) {
 		}
 		_, err := payFor(l, 21, m, nil)
 		_, verifyErr := l.Verify()
-		for what, err := range map[string]error{"a release": err, "one without protection": unprotect(l, 21), "Verify": verifyErr} {
+		for what, err := range map[string]error{"a release": err, "one without protection": unprotect(l, 21), "a public round": l.CommitPublic(21, nil, nil), "Verify": verifyErr} {
 			if !errors.Is(err, ErrRolledBack) || !strings.Contains(err.Error(), "it holds round 20, and the newest here is 1") {
 				t.Errorf("%s: %v, want ErrRolledBack and why", what, err)
 			}

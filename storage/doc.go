@@ -15,6 +15,10 @@
 //     and its number is never used again;
 //   - after Commit the stored bytes are published again, byte for byte.
 //
+// A message that is a public function of what was published before carries no
+// release. [Ledger.CommitPublic] stores it and uses its round, for which nobody
+// pays and of which the chain holds no entry.
+//
 // A failed write of anything leaves it open what is on disk, and bbolt may go on
 // from bytes that only memory holds. The store then refuses every later write
 // ([ErrPoisoned]) until the file is opened and verified afresh. A disk that

@@ -73,7 +73,8 @@ func checkEntry(t *testing.T, prev link, key, data []byte) {
 }
 
 func FuzzDecodeCommitted(f *testing.F) {
-	f.Add(encodeCommitted(committed{3, []byte("message"), []byte("state")}))
+	f.Add(encodeCommitted(committed{3, false, []byte("message"), []byte("state")}))
+	f.Add(encodeCommitted(committed{4, true, []byte("message"), []byte("state")}))
 	f.Add(encodeCommitted(committed{}))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c, err := decodeCommitted(data)

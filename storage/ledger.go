@@ -40,7 +40,7 @@ type Ledger struct {
 	head        link
 	slot        int              // of the anchor, written last
 	cut         bool             // the anchor was, when the ledger was opened
-	round       uint64           // highest paid or skipped
+	round       uint64           // highest paid, public or skipped
 	paid        uint64           // the round that may be committed; 0: none
 	cohorts     []privacy.Cohort // that ever paid, sorted
 	retired     privacy.Cohort   // this one and all before are
@@ -54,7 +54,7 @@ type Ledger struct {
 // and in the anchor before the noise is drawn. An answer that is exhausted means
 // that no cohort could pay; then nothing is written and the round is not used.
 //
-// It fails with ErrRound unless round is above every round paid before, and with
+// It fails with ErrRound unless round is above every round before, and with
 // ErrPoisoned if a write failed, now or earlier: whether the debit reached the
 // disk is then not known, and nothing may be released until the store was opened
 // again.
@@ -82,7 +82,7 @@ func (l *Ledger) Release(round uint64, m privacy.Mechanism, sums []privacy.Sum) 
 func (l *Ledger) ReleaseUnprotected(round uint64, m privacy.Mechanism, sums []privacy.Sum) (privacy.Answer, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.mayPay(round); err != nil {
+	if err := l.mayUse(round); err != nil {
 		return privacy.Answer{}, err
 	}
 	if err := l.append(entry{kind: entryUnprotected, round: round}); err != nil {
@@ -93,7 +93,7 @@ func (l *Ledger) ReleaseUnprotected(round uint64, m privacy.Mechanism, sums []pr
 
 // pay returns the cohorts that paid, in the order given, with their debits on disk.
 func (l *Ledger) pay(round uint64, m privacy.Mechanism, cohorts []privacy.Cohort) (paid []privacy.Cohort, err error) {
-	if err := l.mayPay(round); err != nil {
+	if err := l.mayUse(round); err != nil {
 		return nil, err
 	}
 	debits := l.account.Admit(m, cohorts)
@@ -108,7 +108,8 @@ func (l *Ledger) pay(round uint64, m privacy.Mechanism, cohorts []privacy.Cohort
 	return paid, l.append(entries...)
 }
 
-func (l *Ledger) mayPay(round uint64) error {
+// mayUse is an error unless a round can be paid or published.
+func (l *Ledger) mayUse(round uint64) error {
 	if err := l.store.writable(); err != nil {
 		return err
 	}
@@ -116,7 +117,7 @@ func (l *Ledger) mayPay(round uint64) error {
 		return l.contradiction()
 	}
 	if round <= l.round {
-		return fmt.Errorf("%w: round %d cannot be paid after round %d", ErrRound, round, l.round)
+		return fmt.Errorf("%w: round %d cannot come after round %d", ErrRound, round, l.round)
 	}
 	return nil
 }
@@ -228,7 +229,27 @@ func (l *Ledger) Commit(round uint64, message, state []byte) error {
 	if round == 0 || round != l.paid || round <= l.last.round {
 		return fmt.Errorf("%w: round %d cannot be committed, the last paid is %d and the last committed %d", ErrRound, round, l.paid, l.last.round)
 	}
-	return l.keep(committed{round, bytes.Clone(message), bytes.Clone(state)})
+	return l.keep(committed{round: round, message: bytes.Clone(message), state: bytes.Clone(state)})
+}
+
+// CommitPublic is Commit for a message that carries no release: a public function
+// of what was published before, which costs nothing. The caller answers for that.
+// It writes no entry, and the round is used: a lower one can be neither paid nor
+// committed any more. It fails with ErrRound unless round is above every round
+// before, with ErrRolledBack if a peer contradicts the ledger, and with ErrPoisoned
+// as Release does.
+func (l *Ledger) CommitPublic(round uint64, message, state []byte) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.mayUse(round); err != nil {
+		return err
+	}
+	c := committed{round: round, public: true, message: bytes.Clone(message), state: bytes.Clone(state)}
+	if err := l.keep(c); err != nil {
+		return err
+	}
+	l.round = round
+	return nil
 }
 
 // SaveState stores the agent's state between commits: what it has heard since.
@@ -236,7 +257,9 @@ func (l *Ledger) Commit(round uint64, message, state []byte) error {
 func (l *Ledger) SaveState(state []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.keep(committed{l.last.round, l.last.message, bytes.Clone(state)})
+	c := l.last
+	c.state = bytes.Clone(state)
+	return l.keep(c)
 }
 
 func (l *Ledger) keep(c committed) error {

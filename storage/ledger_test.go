@@ -39,6 +39,41 @@ func TestPaidRoundWithoutCommitIsBurned(t *testing.T) {
 	}
 }
 
+// A public round costs nothing and is used all the same: rounds increase strictly
+// over both kinds, and a reopened ledger goes on above it.
+func TestPublicRoundsAreUsedAndFree(t *testing.T) {
+	s, l := open(t, newPath(t))
+	m := gaussian(t, 10)
+	pay(t, l, 1, m, 1)
+	must(t, commitRound(l, 1))
+	spent := spentBy(l, 1)
+	must(t, l.CommitPublic(5, roundMessage(5), roundState(5)))
+	if err := l.CommitPublic(5, roundMessage(5), nil); !errors.Is(err, ErrRound) {
+		t.Errorf("a public round was committed twice: %v", err)
+	}
+	must(t, l.SaveState([]byte("later")))
+	must(t, firstError(l.Verify()))
+	s, l = reopen(t, s)
+	round, message := l.Outgoing()
+	if l.Round() != 5 || round != 5 || string(message) != string(roundMessage(5)) || string(l.State()) != "later" || spentBy(l, 1) != spent {
+		t.Fatalf("round %d, outgoing %d %q, state %q, spent %v; want 5, 5, its message, later and %v",
+			l.Round(), round, message, l.State(), spentBy(l, 1), spent)
+	}
+	if _, err := payFor(l, 5, m, []privacy.Cohort{1}); !errors.Is(err, ErrRound) {
+		t.Errorf("a public round was paid: %v", err)
+	}
+	pay(t, l, 6, m, 1)
+	must(t, l.CommitPublic(7, roundMessage(7), nil))
+	if err := commitRound(l, 6); !errors.Is(err, ErrRound) {
+		t.Errorf("a burned round was committed after a public one: %v", err)
+	}
+	_, l = reopen(t, s)
+	must(t, firstError(l.Verify()))
+	if entries, err := entriesOf(l); err != nil || len(entries) != 3 || l.Round() != 7 {
+		t.Errorf("%d entries, round %d, error %v; want the opening one and two debits, and 7", len(entries), l.Round(), err)
+	}
+}
+
 func TestBudgetAdmitsItsReleasesAndNoMore(t *testing.T) {
 	const releases = 12
 	s, l := open(t, newPath(t))
@@ -146,6 +181,10 @@ func TestFailedWritePoisons(t *testing.T) {
 			s.db.MaxSize = 1
 			return l.Commit(1, large, nil)
 		}},
+		{"public", func(s *Store, l *Ledger) error {
+			s.db.MaxSize = 1
+			return l.CommitPublic(2, large, nil)
+		}},
 		{"save state", func(s *Store, l *Ledger) error {
 			s.db.MaxSize = 1
 			return l.SaveState(large)
@@ -187,7 +226,7 @@ func TestFailedWritePoisons(t *testing.T) {
 			s.path, s.db.MaxSize = path, 0
 			_, err := payFor(l, 3, m, []privacy.Cohort{1})
 			for name, err := range map[string]error{
-				"pay": err, "ReleaseUnprotected": unprotect(l, 3), "Commit": commitRound(l, 1), "SaveState": l.SaveState(nil),
+				"pay": err, "ReleaseUnprotected": unprotect(l, 3), "Commit": commitRound(l, 1), "CommitPublic": l.CommitPublic(3, nil, nil), "SaveState": l.SaveState(nil),
 				"Retire": l.Retire(3), "Contradict": l.Contradict(9), "Verify": firstError(l.Verify()), "SaveEdge": s.SaveEdge(Edge{Peer: "a", Weight: 1}),
 				"AppendRecords": firstError(s.AppendRecords(many[:1], full(10), today)), "DeleteRecord": s.DeleteRecord(1),
 			} {
@@ -234,6 +273,7 @@ func TestRefusalsDoNotPoison(t *testing.T) {
 		"an edge to nobody":     s.SaveEdge(Edge{Weight: 1}),
 		"an old round":          unprotect(l, 1),
 		"an unpaid round":       commitRound(l, 2),
+		"an old public round":   l.CommitPublic(1, nil, nil),
 	} {
 		if err == nil || errors.Is(err, ErrPoisoned) {
 			t.Errorf("%s: %v", name, err)

@@ -14,11 +14,13 @@ type ledgerModel struct {
 	account        *privacy.Account
 	entries        []entry // without the opening one
 	committed      uint64
+	public         uint64 // newest public round
 	message, state string
 	records        privacy.Cohort // the cohort of the newest record
 }
 
 func (m *ledgerModel) round() (round uint64) {
+	round = m.public
 	for _, e := range m.entries {
 		round = max(round, e.round)
 	}
@@ -131,7 +133,7 @@ func TestLedgerMatchesTheModel(t *testing.T) {
 		model := &ledgerModel{account: account}
 		for range 80 {
 			round := max(model.round()+uint64(r.IntN(4)), 1) - 1
-			switch r.IntN(13) {
+			switch r.IntN(14) {
 			case 0:
 				s, l = reopen(t, s)
 				model.check(t, l)
@@ -166,6 +168,15 @@ func TestLedgerMatchesTheModel(t *testing.T) {
 					model.retire(round)
 				}
 			case 8:
+				ok := round > model.round()
+				if err := l.CommitPublic(round, roundMessage(round), roundState(round)); ok != (err == nil) || !ok && !errors.Is(err, ErrRound) {
+					t.Fatalf("seed %d: public round %d: %v", seed, round, err)
+				}
+				if ok {
+					model.public, model.committed = round, round
+					model.message, model.state = string(roundMessage(round)), string(roundState(round))
+				}
+			case 9:
 				if r.IntN(4) == 0 {
 					s, l = restoreCopy(t, s, round)
 					model.retire(round)

@@ -154,7 +154,7 @@ func TestRecordsSuitAFreshAgent(t *testing.T) {
 	must(t, err)
 	mechanism, _ := policy.Next(0)
 	newAgent := func() learner.Agent {
-		a, err := learner.NewPersonal(learner.PersonalConfig{
+		a, err := learner.New(learner.Config{
 			Self: "a", Task: task, Policy: policy, WakeMean: 1, Schedule: rand.New(rand.NewPCG(1, 4)),
 		})
 		must(t, err)

@@ -156,6 +156,7 @@ func walkLedger(tx *bbolt.Tx, visit func(entry, link) error) error {
 // saved since.
 type committed struct {
 	round          uint64
+	public         bool // by CommitPublic: nobody paid for the round
 	message, state []byte
 }
 
@@ -167,20 +168,28 @@ func (l *Ledger) loadCommitted(tx *bbolt.Tx) error {
 	if l.last, err = decodeCommitted(data); err != nil {
 		return err
 	}
-	if l.last.round > l.round {
+	if l.last.round > l.round && !l.last.public {
 		return fmt.Errorf("%w: round %d was committed and never paid", ErrDamaged, l.last.round)
 	}
+	l.round = max(l.round, l.last.round)
 	return nil
 }
 
 // The layout of a committed round, little endian: round (8), length of the
-// message (8), message, state.
-const committedHeader = 8 + 8
+// message (8) with committedPublic in it, message, state.
+const (
+	committedHeader = 8 + 8
+	committedPublic = 1 << 63
+)
 
 func encodeCommitted(c committed) []byte {
 	data := make([]byte, 0, committedHeader+len(c.message)+len(c.state))
 	data = binary.LittleEndian.AppendUint64(data, c.round)
-	data = binary.LittleEndian.AppendUint64(data, uint64(len(c.message)))
+	length := uint64(len(c.message))
+	if c.public {
+		length |= committedPublic
+	}
+	data = binary.LittleEndian.AppendUint64(data, length)
 	return append(append(data, c.message...), c.state...)
 }
 
@@ -189,12 +198,14 @@ func decodeCommitted(data []byte) (committed, error) {
 	if len(data) < committedHeader {
 		return committed{}, fmt.Errorf("%w: the committed round is too short", ErrDamaged)
 	}
-	n, rest := binary.LittleEndian.Uint64(data[8:]), data[committedHeader:]
+	length, rest := binary.LittleEndian.Uint64(data[8:]), data[committedHeader:]
+	n := length &^ committedPublic
 	if n > uint64(len(rest)) {
 		return committed{}, fmt.Errorf("%w: the committed message is too short", ErrDamaged)
 	}
 	return committed{
 		round:   binary.LittleEndian.Uint64(data),
+		public:  length&committedPublic != 0,
 		message: bytes.Clone(rest[:n]),
 		state:   bytes.Clone(rest[n:]),
 	}, nil

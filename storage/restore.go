@@ -118,7 +118,7 @@ func (s *Store) retire(p privacy.Policy, old anchor, round uint64) error {
 	if err != nil {
 		return err
 	}
-	if old.head.sequence > l.head.sequence { // every round took an entry at least
+	if old.head.sequence > l.head.sequence { // every paid round took an entry at least
 		round = max(round, l.round+old.head.sequence-l.head.sequence)
 	}
 	return l.Retire(round)

@@ -7,7 +7,7 @@ import (
 )
 
 // Round is the highest round that can not be used any more, because it was paid,
-// committed or burned, or skipped by [Ledger.Retire]; 0 before the first.
+// committed, burned or public, or skipped by [Ledger.Retire]; 0 before the first.
 func (l *Ledger) Round() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -58,7 +58,7 @@ func (l *Ledger) Verify() (Verification, error) {
 func (l *Ledger) same(o *Ledger) bool {
 	return l.head == o.head && l.round == o.round && l.paid == o.paid && l.retired == o.retired && l.contradicts == o.contradicts &&
 		l.unprotected == o.unprotected && slices.Equal(l.spending(), o.spending()) &&
-		l.last.round == o.last.round && bytes.Equal(l.last.message, o.last.message) && bytes.Equal(l.last.state, o.last.state)
+		l.last.round == o.last.round && l.last.public == o.last.public && bytes.Equal(l.last.message, o.last.message) && bytes.Equal(l.last.state, o.last.state)
 }
 
 // Line is one entry of the ledger, in words, for export.

@@ -147,7 +147,7 @@ func check(d *Dataset, b privacy.Budget) error {
 
 // measure names what [learner.Task.Error] returns.
 func measure(t *learner.Task) string {
-	if t.Loss == "logistic" {
+	if t.Classifies() {
 		return "1-accuracy"
 	}
 	return "RMSE"

@@ -52,11 +52,14 @@ func (c *Config) simulate(_ context.Context, d *Dataset, seed uint64, m Method) 
 }
 
 // count fills in what a simulation sent and spent. Its messages have no
-// overhead and are never lost, only overtaken.
+// overhead and are never lost, only overtaken. A learner may send more models than
+// it makes releases.
 func (t *Trial) count(d *Dataset, participants []sim.Participant, r *sim.Result) {
 	n := float64(len(participants))
+	for _, copies := range r.Sent {
+		t.Expected += uint64(copies)
+	}
 	for i, made := range r.Releases {
-		t.Expected += uint64(made * len(participants[i].Edges))
 		if made < participants[i].Releases {
 			t.Unfinished++
 		}
@@ -98,11 +101,11 @@ func (c *Config) simulated(d *Dataset, seed uint64, m Method) ([]sim.Participant
 }
 
 func policy(t *learner.Task, b privacy.Budget, m Method) (privacy.Policy, error) {
-	design := privacy.Design{Budget: b, Dimension: t.Dimension(), Clip: t.Clip, Releases: t.Release.Releases}
+	design := privacy.Design{Budget: b, Releases: t.Release.Releases}
 	if m == Together {
-		design.Noise, design.Clip = privacy.Unprotected, t.GradientBound()
+		design.Noise = privacy.Unprotected
 	}
-	return design.Policy()
+	return t.Design(design).Policy()
 }
 
 // graph joins people by the task's rule.

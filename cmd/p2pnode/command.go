@@ -39,7 +39,7 @@ privacy, and paid for from a budget you set.`,
 		}
 		return nil
 	}
-	root.AddCommand(initCommand(o), runCommand(o), dataCommand(o), predictCommand(o),
+	root.AddCommand(initCommand(o), identityCommand(o), runCommand(o), dataCommand(o), predictCommand(o),
 		statusCommand(o), budgetCommand(o), backupCommand(o), restoreCommand(o), peersCommand(o), versionCommand(o))
 	root.InitDefaultCompletionCmd()
 	strict(root)

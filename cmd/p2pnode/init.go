@@ -37,14 +37,19 @@ give the address of one running node, as "p2pnode run" prints it, with
 			}
 			conf := node.DefaultConfig(t)
 			f.change(&conf, cmd.Flags().Changed)
-			if err := node.Init(o.dir, t, conf); err != nil {
+			if f.identity != "" {
+				err = node.InitAs(o.dir, t, conf, f.identity)
+			} else {
+				err = node.Init(o.dir, t, conf)
+			}
+			if err != nil {
 				return err
 			}
 			kept := conf.Guarantee()
 			made := newDirectory{
 				Dir: o.dir, Task: t.Name, Network: node.NetworkName(t), Columns: node.Columns(t),
 				Epsilon: kept.Epsilon, Delta: kept.Delta, Releases: conf.Releases, Protected: conf.Unprotected == "",
-				Pure: conf.Pure(),
+				Pure: conf.Pure(), Obfuscation: t.Learner == "polar" && !t.Polar.Private,
 			}
 			return show(cmd, o, made, newDirectory.String)
 		},
@@ -69,6 +74,7 @@ type initFlags struct {
 	batch     int
 	noMDNS    bool
 	consent   string
+	identity  string
 }
 
 func (f *initFlags) register(c *cobra.Command) {
@@ -86,6 +92,7 @@ func (f *initFlags) register(c *cobra.Command) {
 	flags.StringVar(&f.pace, "pace", "", "uniform (default), growing (later releases cost more) or one-shot")
 	flags.IntVar(&f.batch, "batch", 0, "of every 100 records, how many take part in a release; with a plan only (default all)")
 	flags.BoolVar(&f.noMDNS, "no-mdns", false, "do not look for nodes on the local network")
+	flags.StringVar(&f.identity, "identity", "", "file with the identity to use, from: p2pnode identity (default a new one)")
 	flags.StringVar(&f.consent, "unprotected", "", fmt.Sprintf("give up privacy: write %q", node.Consent))
 }
 
@@ -170,12 +177,17 @@ type newDirectory struct {
 	Releases  int      `json:"releases"`
 	Protected bool     `json:"protected"`
 	Pure      bool     `json:"pure"` // accounting, which keeps epsilon without exception
+	// Obfuscation: what is sent is obfuscated, which is not differential privacy.
+	Obfuscation bool `json:"obfuscation"`
 }
 
 // String implements [fmt.Stringer].
 func (d newDirectory) String() string {
 	guarantee := "Its models will be sent WITHOUT any privacy guarantee."
-	if d.Protected {
+	switch {
+	case d.Obfuscation:
+		guarantee = "Its gradients will be sent with " + obfuscation + ": WITHOUT any privacy guarantee."
+	case d.Protected:
 		guarantee = fmt.Sprintf("Each record is protected with epsilon %v, delta %v, over at most %d %s.",
 			d.Epsilon, d.Delta, d.Releases, plural(d.Releases, "release", "releases"))
 	}

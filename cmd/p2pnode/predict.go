@@ -15,8 +15,9 @@ func predictCommand(o *options) *cobra.Command {
 		Use:   "predict COLUMN=VALUE...",
 		Short: "Ask the personal model",
 		Long: `Ask the personal model for the target of one row; name every other column of
-the task. The answer is in the target's units, or the probability of 1 for a
-yes-or-no target.`,
+the task. The answer is in the target's units; the probability of 1 for a
+yes-or-no target, or 1 or -1 if the task's loss is the hinge; the likeliest class
+and its probability for a target of classes.`,
 		Example: `  p2pnode predict 'genres=Comedy|Romance' year=1994
   p2pnode predict --json genres=Film-Noir year=1944`,
 		Args: cobra.MinimumNArgs(1),
@@ -36,5 +37,8 @@ yes-or-no target.`,
 }
 
 func predictionText(p node.Prediction) string {
+	if p.Class != "" {
+		return fmt.Sprintf("%s, probability %.3f (alone: %s, %.3f)\n", p.Class, p.Value, p.AloneClass, p.Alone)
+	}
 	return fmt.Sprintf("%.3f (alone: %.3f)\n", p.Value, p.Alone)
 }

@@ -45,7 +45,7 @@ func recordsText(records []node.RecordInfo) string {
 	for _, r := range records {
 		row := []any{r.Number, r.Cohort, recordUse(r)}
 		if r.Target != nil {
-			row = append(row, fmt.Sprintf("%.4g", *r.Target), featuresText(r.Features))
+			row = append(row, targetText(r), featuresText(r.Features))
 		}
 		rows = append(rows, row)
 	}
@@ -53,6 +53,13 @@ func recordsText(records []node.RecordInfo) string {
 		rows[0] = append(rows[0], "TARGET", "FEATURES")
 	}
 	return table(rows...)
+}
+
+func targetText(r node.RecordInfo) string {
+	if r.Class != "" {
+		return r.Class
+	}
+	return fmt.Sprintf("%.4g", *r.Target)
 }
 
 func featuresText(features []node.Coordinate) string {

@@ -32,6 +32,7 @@ func statusText(s node.Status) string {
 	rows := [][]any{
 		{"node", s.Peer},
 		{"task", fmt.Sprintf("%s (network %s)", s.Task, s.Network)},
+		{"learner", learnerLine(s)},
 		{"daemon", running},
 	}
 	if s.Contradicted > 0 {
@@ -49,8 +50,7 @@ func statusText(s node.Status) string {
 		rows = append(rows, []any{"done", doneLine(s.Privacy)})
 	}
 	return table(append(rows,
-		[]any{"traffic", fmt.Sprintf("%d models sent, %d received; %s in, %s out",
-			s.Traffic.Published, s.Traffic.Delivered, size(s.Traffic.BytesIn), size(s.Traffic.BytesOut))},
+		[]any{"traffic", trafficLine(s.Traffic)},
 		[]any{"model", modelLine(s.Personal)})...)
 }
 
@@ -67,11 +67,40 @@ func doneLine(b node.BudgetSummary) string {
 	return nothingMore(b.Plan, b.Retired)
 }
 
-func roundLine(s node.Status) string {
-	if s.Restored {
-		return fmt.Sprintf("%d (round numbers jump at a restore)", s.Round)
+// obfuscation is what every label of the learner polar without noise says.
+const obfuscation = "obfuscation, not differential privacy"
+
+func learnerLine(s node.Status) string {
+	if s.Privacy.Obfuscation {
+		return s.Learner + " (" + obfuscation + ")"
 	}
-	return fmt.Sprint(s.Round)
+	return s.Learner
+}
+
+func roundLine(s node.Status) string {
+	text := fmt.Sprint(s.Round)
+	if s.Restored {
+		text += " (round numbers jump at a restore)"
+	}
+	r := s.Rounds
+	if r == nil {
+		return text
+	}
+	if r.Last > 0 {
+		text += fmt.Sprintf(" of %d", r.Last)
+	}
+	if r.Ended {
+		text += ", the run is over"
+	}
+	return fmt.Sprintf("%s; %d edges dropped from rounds, %d asymmetric", text, r.Dropped, r.Asymmetric)
+}
+
+func trafficLine(t node.Traffic) string {
+	text := fmt.Sprintf("%d models sent, %d received; ", t.Published, t.Delivered)
+	if t.Sent+t.Taken > 0 {
+		text += fmt.Sprintf("%d messages to one peer, %d from one; ", t.Sent, t.Taken)
+	}
+	return text + fmt.Sprintf("%s in, %s out", size(t.BytesIn), size(t.BytesOut))
 }
 
 func recordsLine(s node.Status) string {
@@ -82,7 +111,10 @@ func recordsLine(s node.Status) string {
 }
 
 func privacyLine(b node.BudgetSummary) string {
-	if b.Unbounded {
+	switch {
+	case b.Obfuscation:
+		return "UNBOUNDED: gradients are sent with " + obfuscation
+	case b.Unbounded:
 		return "UNBOUNDED: models were or will be sent without a guarantee"
 	}
 	what, spent := "the budget spent", fmt.Sprintf("%.0f %%", 100*b.Spent)

@@ -100,6 +100,24 @@ func TestTexts(t *testing.T) {
 	report := node.ImportReport{Records: 3, Bad: 2, Lines: []node.BadLine{{Line: 7, Reason: "wrong number of fields"}}}
 	for _, c := range []textCase{
 		{statusText(node.Status{}), []string{"not running (start it with: p2pnode run)", "none (add some with:", "nothing to compare yet"}, "done"},
+		{
+			statusText(node.Status{Learner: "diffusion", Round: 7, Rounds: &node.Rounds{Last: 7, Ended: true, Dropped: 3, Asymmetric: 1}}),
+			[]string{"learner     diffusion", "7 of 7, the run is over; 3 edges dropped from rounds, 1 asymmetric"}, "obfuscation",
+		},
+		{
+			statusText(node.Status{Traffic: node.Traffic{Published: 2, Delivered: 3, Sent: 4, Taken: 5}}),
+			[]string{"2 models sent, 3 received; 4 messages to one peer, 5 from one; 0 B in"}, "",
+		},
+		{statusText(node.Status{Round: 7, Rounds: &node.Rounds{}}), []string{"7; 0 edges dropped"}, "over"},
+		{
+			statusText(node.Status{Learner: "polar", Privacy: node.BudgetSummary{Unbounded: true, Obfuscation: true}}),
+			[]string{"polar (obfuscation, not differential privacy)", "UNBOUNDED: gradients are sent with obfuscation, not differential privacy"}, "models were",
+		},
+		{
+			budgetText(node.Budget{Unbounded: true, Unprotected: true, Obfuscation: true, Bare: 2}),
+			[]string{"NO GUARANTEE", "hidden by obfuscation, not differential privacy. 2 gradients were", "polar.private"}, "remove that key",
+		},
+		{newDirectory{Task: "t", Obfuscation: true}.String(), []string{"obfuscation, not differential privacy: WITHOUT any privacy guarantee"}, "protected"},
 		{statusText(node.Status{Done: true}), []string{"import new ones and they begin a new cohort"}, ""},
 		{statusText(node.Status{Contradicted: 20}), []string{"REFUSED", "this directory is an old copy: it holds round 20."}, ""},
 		{
@@ -130,6 +148,10 @@ func TestTexts(t *testing.T) {
 		{peersText([]node.Peer{{ID: "12D3", Weight: 0.5, Connected: true, Round: 4}}), []string{"12D3  0.500   yes        no         4"}, ""},
 		{reportText(report), []string{"line 7: wrong number of fields\nand 1 more bad lines\nImported 3 records, 2 bad lines."}, ""},
 		{predictionText(node.Prediction{Value: 3.5, Alone: 3.25}), []string{"3.500 (alone: 3.250)"}, ""},
+		{
+			predictionText(node.Prediction{Class: "red", Value: 0.75, AloneClass: "deep blue", Alone: 0.5}),
+			[]string{"red, probability 0.750 (alone: deep blue, 0.500)"}, "",
+		},
 	} {
 		c.check(t)
 	}

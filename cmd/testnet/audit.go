@@ -8,9 +8,7 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -68,7 +66,8 @@ func (o *auditOptions) run(cmd *cobra.Command) error {
 	if err := o.Validate(); err != nil {
 		return usageError{err}
 	}
-	stop := o.showProgress(cmd.ErrOrStderr())
+	var stop func()
+	o.Progress, stop = showCounts(cmd.ErrOrStderr(), "audit: %d of %d runs")
 	findings, err := audit.Run(cmd.Context(), subjects, o.Options)
 	stop()
 	if err != nil && !errors.Is(err, context.Canceled) {
@@ -142,38 +141,6 @@ func (o *auditOptions) subjects() ([]audit.Subject, error) {
 		return nil, fmt.Errorf("--noise %s --accounting %s: no learner releases in this way", o.noise, o.accounting)
 	}
 	return subjects, nil
-}
-
-// showProgress says how far the audit is, until stop is called: on a terminal in
-// one line that changes, elsewhere in a new line now and then.
-func (o *auditOptions) showProgress(w io.Writer) (stop func()) {
-	var played, all atomic.Int64
-	o.Progress = func(p, a int) { played.Store(int64(p)); all.Store(int64(a)) }
-	quit, done := make(chan struct{}), make(chan struct{})
-	terminal := isTerminal(w)
-	go func() {
-		defer close(done)
-		tick := time.NewTicker(2 * time.Second)
-		defer tick.Stop()
-		for ticks := 0; ; ticks++ {
-			select {
-			case <-quit:
-				if terminal {
-					fmt.Fprint(w, "\r\x1b[K")
-				}
-				return
-			case <-tick.C:
-				line := fmt.Sprintf("audit: %d of %d runs", played.Load(), all.Load())
-				switch {
-				case terminal:
-					fmt.Fprint(w, "\r\x1b[K"+line)
-				case ticks%5 == 0:
-					fmt.Fprintln(w, line)
-				}
-			}
-		}
-	}()
-	return func() { close(quit); <-done }
 }
 
 // writeFindings writes the table; fewer findings than wanted were interrupted.

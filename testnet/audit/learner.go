@@ -14,7 +14,7 @@ import (
 func newAgent(name string, t *learner.Task, p privacy.Policy, schedule *rand.Rand) (learner.Agent, error) {
 	switch name {
 	case "personal":
-		return learner.NewPersonal(learner.PersonalConfig{Self: "audited", Task: t, Policy: p, WakeMean: 1, Schedule: schedule})
+		return learner.New(learner.Config{Self: "audited", Task: t, Policy: p, WakeMean: 1, Schedule: schedule})
 	}
 	return nil, fmt.Errorf("audit: there is no learner %q, choose one of %q", name, Learners())
 }

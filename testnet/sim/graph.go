@@ -50,6 +50,52 @@ func RandomGraph(n, degree int, seed uint64) [][]learner.Edge {
 	return g.sorted()
 }
 
+// Ring joins each of n agents with the one before and the one after.
+func Ring(n int) [][]learner.Edge {
+	g := newGraph(n)
+	for i := range n {
+		g.join(i, (i+1)%n, 1)
+	}
+	return g.sorted()
+}
+
+// Star joins agent 0 with each of the n-1 others.
+func Star(n int) [][]learner.Edge {
+	g := newGraph(n)
+	for i := range n {
+		g.join(0, i, 1)
+	}
+	return g.sorted()
+}
+
+// Full joins all n agents.
+func Full(n int) [][]learner.Edge {
+	g := newGraph(n)
+	for i := range n {
+		for j := range i {
+			g.join(i, j, 1)
+		}
+	}
+	return g.sorted()
+}
+
+// Weights is the matrix W of the edges between agents that carry the names of
+// [Name], for [learner.Q] and [learner.MinimiseQ].
+func Weights(edges [][]learner.Edge) [][]float64 {
+	index := map[learner.ID]int{}
+	for i := range edges {
+		index[Name(i)] = i
+	}
+	w := make([][]float64, len(edges))
+	for i := range edges {
+		w[i] = make([]float64, len(edges))
+		for _, e := range edges[i] {
+			w[i][index[e.Peer]] = e.Weight
+		}
+	}
+	return w
+}
+
 // ProfileGraph lets each agent ask degree others, drawn at random with
 // probability proportional to the similarity of their public profiles
 // ([learner.ProfileWeight], which is also the weight of the edge). Edges hold

@@ -129,3 +129,42 @@ func TestProfileGraphAsksInProportion(t *testing.T) {
 		t.Errorf("%.3f of those asked are the nearer ones, want about 0.65", share)
 	}
 }
+
+func TestRingStarFull(t *testing.T) {
+	for _, n := range []int{2, 3, 7} {
+		for name, c := range map[string]struct {
+			edges          [][]learner.Edge
+			first, another int // degrees
+		}{
+			"ring": {Ring(n), min(2, n-1), min(2, n-1)},
+			"star": {Star(n), n - 1, 1},
+			"full": {Full(n), n - 1, n - 1},
+		} {
+			checkSymmetric(t, c.edges)
+			if !connected(c.edges) || len(c.edges[0]) != c.first || len(c.edges[n-1]) != c.another {
+				t.Errorf("%s of %d: degrees %d and %d, want %d and %d", name, n, len(c.edges[0]), len(c.edges[n-1]), c.first, c.another)
+			}
+		}
+	}
+}
+
+func TestWeightsAreTheEdges(t *testing.T) {
+	edges := RandomGraph(9, 4, 2)
+	edges[0][0].Weight = 0.5
+	w := Weights(edges)
+	for i := range w {
+		n := 0
+		for j := range w[i] {
+			if w[i][j] != 0 {
+				k := slices.IndexFunc(edges[i], func(e learner.Edge) bool { return e.Peer == Name(j) })
+				if k < 0 || edges[i][k].Weight != w[i][j] {
+					t.Errorf("W[%d][%d] = %v is no edge", i, j, w[i][j])
+				}
+				n++
+			}
+		}
+		if n != len(edges[i]) {
+			t.Errorf("agent %d has %d edges, the matrix %d", i, len(edges[i]), n)
+		}
+	}
+}

@@ -18,7 +18,7 @@ import (
 type Participant struct {
 	ID      learner.ID // required, unique
 	Records []learner.Record
-	Edges   []learner.Edge // see [RandomGraph] and [ProfileGraph]
+	Edges   []learner.Edge // see [RandomGraph], [ProfileGraph], [Ring], [Star] and [Full]
 	// Policy is the budget of each cohort and the mechanisms of the releases.
 	// Without terms there is no account and no guarantee.
 	Policy privacy.Policy
@@ -34,6 +34,8 @@ type Config struct {
 	Seed         uint64
 	WakeMean     time.Duration // mean time between an agent's wakes, > 0
 	Latency      time.Duration // mean of the exponential delay of each delivery
+	Loss         float64       // probability in [0, 1) that a delivery never arrives; nothing is sent again
+	Away         []Away        // who is not there when; see [Churn]
 	Until        time.Duration // required: the simulation never runs longer
 	// Sample, if set, is called at virtual times Every, 2 Every, ... and at the
 	// end with the states in the order of Participants.
@@ -45,38 +47,40 @@ type Config struct {
 // Result is what a simulation leaves behind; slices follow Participants.
 type Result struct {
 	States   []learner.State
-	Releases []int             // made by each agent
-	Spent    []float64         // share of the budget of the first cohort, in [0, 1]; 0 without a budget
-	Messages int               // delivered
-	End      time.Duration     // virtual
-	Traces   [][]learner.Input // nil unless Config.Trace
+	Releases []int                // made by each agent
+	Spent    []float64            // share of the budget of the first cohort, in [0, 1]; 0 without a budget
+	Messages int                  // delivered and taken
+	Sent     map[learner.Kind]int // messages sent, one for each receiver
+	Lost     int                  // of those: by chance, or because the receiver was away
+	End      time.Duration        // virtual
+	Traces   [][]learner.Input    // of the life since the last restart; nil unless Config.Trace
 }
 
-// Run simulates until every agent has used its releases and every message has
-// arrived, or until Config.Until.
+// Run simulates until every message has arrived and no agent has anything left
+// to do, or until Config.Until. A learner with a clock has nothing left to do
+// when its releases are used up, one in rounds when it waits for messages only.
 func Run(c Config) (*Result, error) {
 	s, err := newSimulation(c)
 	if err != nil {
 		return nil, err
 	}
-	for s.events.Len() > 0 && s.busy() {
-		e := heap.Pop(&s.events).(event)
-		if e.at > c.Until {
+	for s.working > 0 || s.flying > 0 {
+		at, change := s.upcoming()
+		if at > c.Until {
 			break
 		}
-		s.sampleUpTo(e.at)
-		s.now = e.at
-		if err := s.handle(e); err != nil {
+		s.sampleUpTo(at)
+		s.now = at
+		if change {
+			err = s.nextChange()
+		} else {
+			err = s.handle(heap.Pop(&s.events).(event))
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
 	return s.result(), nil
-}
-
-// AgentSchedule is the source of the wake times of participant i: what a replay
-// of its trace must be constructed with.
-func AgentSchedule(seed uint64, i int) *rand.Rand {
-	return rand.New(rand.NewPCG(seed, 2*uint64(i)))
 }
 
 type simulation struct {
@@ -84,32 +88,26 @@ type simulation struct {
 	actors  []actor
 	index   map[learner.ID]int // looked up, never iterated
 	latency *rand.Rand
+	losses  *rand.Rand
 	events  events
+	changes []change // in order of time
 	now     time.Duration
-	order   uint64        // breaks ties in time
-	flying  int           // messages on their way
-	working int           // agents that may release again
-	heard   int           // messages delivered
+	order   uint64 // breaks ties in time
+	flying  int    // messages on their way
+	working int    // agents that have something left to do
+	taken   int    // messages delivered and taken
+	sent    map[learner.Kind]int
+	lost    int
 	sample  time.Duration // when the next one is due
 }
 
-// actor is an agent with its door.
-type actor struct {
-	learner.Agent
-	recorder *learner.Recorder // nil without a trace
-	door     door
-	next     time.Duration // of its timer
-	done     bool
-	cohort   privacy.Cohort
-}
-
 func newSimulation(c Config) (*simulation, error) {
-	if c.Task == nil || c.Until <= 0 || c.WakeMean <= 0 {
-		return nil, errors.New("sim: Task, Until and WakeMean are required")
+	if c.Task == nil || c.Until <= 0 || c.WakeMean <= 0 || !(c.Loss >= 0 && c.Loss < 1) {
+		return nil, errors.New("sim: Task, Until and WakeMean are required, and Loss is a probability below 1")
 	}
 	s := &simulation{
-		Config: c, index: map[learner.ID]int{},
-		latency: rand.New(rand.NewPCG(c.Seed, 1)), sample: c.Every,
+		Config: c, index: map[learner.ID]int{}, sent: map[learner.Kind]int{}, sample: c.Every,
+		latency: rand.New(rand.NewPCG(c.Seed, 1)), losses: rand.New(rand.NewPCG(c.Seed, 3)),
 	}
 	for i, p := range c.Participants {
 		if _, twice := s.index[p.ID]; twice {
@@ -122,40 +120,30 @@ func newSimulation(c Config) (*simulation, error) {
 		}
 		s.actors = append(s.actors, a)
 	}
-	for i, p := range c.Participants {
-		if a := &s.actors[i]; len(p.Edges) == 0 || len(p.Records) == 0 {
-			a.done = true // it will never release
-		} else {
-			s.working++
-		}
-		if err := s.apply(i, s.actors[i].Neighbours(0, p.Edges)); err != nil {
+	if err := s.scheduleChanges(); err != nil {
+		return nil, err
+	}
+	for i := range s.actors {
+		s.actors[i].next = learner.Never
+		if err := s.look(i); err != nil {
 			return nil, err
 		}
+		s.account(i)
 	}
 	return s, nil
 }
 
-func newActor(c *Config, i int) (actor, error) {
-	p := &c.Participants[i]
-	agent, err := learner.NewPersonal(learner.PersonalConfig{
-		Self: p.ID, Task: c.Task, Policy: p.Policy,
-		WakeMean: c.WakeMean.Seconds(), Schedule: AgentSchedule(c.Seed, i),
-	})
-	if err != nil {
-		return actor{}, err
+// upcoming returns the time of what happens next, and whether it is somebody's
+// coming or going. When nothing does, it is after the end.
+func (s *simulation) upcoming() (at time.Duration, change bool) {
+	at = learner.Never
+	if len(s.events) > 0 {
+		at = s.events[0].at
 	}
-	a := actor{Agent: agent}
-	if c.Trace {
-		a.recorder = &learner.Recorder{Agent: agent}
-		a.Agent = a.recorder
+	if len(s.changes) > 0 && s.changes[0].at <= at {
+		return s.changes[0].at, true
 	}
-	if len(p.Records) > 0 {
-		a.cohort = p.Records[0].Cohort
-	}
-	if a.door, err = newDoor(p, c.Seed+uint64(i)<<32); err != nil {
-		return actor{}, err
-	}
-	return a, a.Records(p.Records, nil)
+	return at, false
 }
 
 func (s *simulation) push(e event) {
@@ -164,27 +152,31 @@ func (s *simulation) push(e event) {
 	heap.Push(&s.events, e)
 }
 
-// busy reports whether anything but idle clocks is left.
-func (s *simulation) busy() bool { return s.working > 0 || s.flying > 0 }
-
 func (s *simulation) handle(e event) error {
 	a := &s.actors[e.to]
 	if e.message != nil {
 		s.flying--
-		out, err := a.Receive(s.now, *e.message)
-		if errors.Is(err, learner.ErrStale) || errors.Is(err, learner.ErrStranger) {
-			return s.apply(e.to, out) // overtaken on the way, or a one-sided edge
+		if a.away {
+			s.lost++
+			return nil
 		}
-		if err != nil {
-			return fmt.Errorf("sim: message from %q to %q: %w", e.message.From, s.Participants[e.to].ID, err)
-		}
-		s.heard++
-		return s.apply(e.to, out)
+		return s.deliver(e.to, e.message)
 	}
-	if e.at != a.next || a.done {
+	if e.at != a.next || a.done || a.away {
 		return nil // re-armed since, or nothing left to wake for
 	}
 	return s.apply(e.to, a.Tick(s.now))
+}
+
+func (s *simulation) deliver(to int, m *learner.Message) error {
+	out, err := s.actors[to].Receive(s.now, *m)
+	switch {
+	case err == nil:
+		s.taken++
+	case !errors.Is(err, learner.ErrStale) && !errors.Is(err, learner.ErrStranger):
+		return fmt.Errorf("sim: message from %q to %q: %w", m.From, s.Participants[to].ID, err)
+	} // else it was overtaken on the way, or the edge is one-sided
+	return s.apply(to, out)
 }
 
 // apply carries out what an agent asks, the door's answer included.
@@ -195,34 +187,64 @@ func (s *simulation) apply(i int, out learner.Output) error {
 		if err != nil {
 			return fmt.Errorf("sim: the door of %q: %w", s.Participants[i].ID, err)
 		}
-		if answer.Exhausted() && !a.done {
-			a.done = true
-			s.working--
-		}
-		s.send(out.Send)
+		a.done = a.done || s.clocked() && answer.Exhausted()
+		s.send(i, out.Send)
 		out = a.Released(s.now, answer)
 	}
-	s.send(out.Send)
-	if out.Next != a.next && out.Next != learner.Never {
-		s.push(event{at: out.Next, to: i})
+	s.send(i, out.Send)
+	next := max(out.Next, s.now)
+	if next != a.next && next != learner.Never {
+		s.push(event{at: next, to: i})
 	}
-	a.next = out.Next
+	a.next = next
+	s.account(i)
 	return nil
 }
 
-// send delivers broadcasts along the sender's edges.
-func (s *simulation) send(messages []learner.Message) {
+// clocked reports whether the agents' clocks go on for ever, so that an armed
+// timer does not mean there is work left.
+func (s *simulation) clocked() bool { return s.Task.Learner == "personal" }
+
+// account keeps working the number of actors with something left to do.
+func (s *simulation) account(i int) {
+	a := &s.actors[i]
+	works := !a.done && (a.away || a.next != learner.Never)
+	if works && !a.works {
+		s.working++
+	} else if !works && a.works {
+		s.working--
+	}
+	a.works = works
+}
+
+// send delivers broadcasts along the sender's edges, and other messages to
+// whom they name.
+func (s *simulation) send(from int, messages []learner.Message) {
 	for _, m := range messages {
-		for _, e := range s.Participants[s.index[m.From]].Edges {
-			to, known := s.index[e.Peer]
-			if !known {
-				continue
-			}
-			delay := time.Duration(float64(s.Latency) * s.latency.ExpFloat64())
-			s.push(event{at: s.now + delay, to: to, message: &m})
-			s.flying++
+		if m.To != "" {
+			s.sendTo(m.To, &m)
+			continue
+		}
+		s.actors[from].newest = &m
+		for _, e := range s.Participants[from].Edges {
+			s.sendTo(e.Peer, &m)
 		}
 	}
+}
+
+func (s *simulation) sendTo(peer learner.ID, m *learner.Message) {
+	to, known := s.index[peer]
+	if !known {
+		return
+	}
+	s.sent[m.Kind]++
+	delay := time.Duration(float64(s.Latency) * s.latency.ExpFloat64())
+	if s.Loss > 0 && s.losses.Float64() < s.Loss {
+		s.lost++
+		return
+	}
+	s.push(event{at: s.now + delay, to: to, message: m})
+	s.flying++
 }
 
 func (s *simulation) sampleUpTo(at time.Duration) {
@@ -240,7 +262,7 @@ func (s *simulation) states() []learner.State {
 }
 
 func (s *simulation) result() *Result {
-	r := &Result{States: s.states(), Messages: s.heard, End: s.now}
+	r := &Result{States: s.states(), Messages: s.taken, Sent: s.sent, Lost: s.lost, End: s.now}
 	for i := range s.actors {
 		a := &s.actors[i]
 		r.Releases = append(r.Releases, a.door.made)

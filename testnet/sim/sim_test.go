@@ -102,7 +102,7 @@ func TestEveryTraceReplays(t *testing.T) {
 	c := config(t, 5)
 	r := run(t, c)
 	for i, p := range c.Participants {
-		fresh, err := learner.NewPersonal(learner.PersonalConfig{
+		fresh, err := learner.New(learner.Config{
 			Self: p.ID, Task: c.Task, Policy: p.Policy, WakeMean: c.WakeMean.Seconds(), Schedule: AgentSchedule(c.Seed, i),
 		})
 		if err != nil {
@@ -124,18 +124,11 @@ func TestUnprotectedRunReachesTheMinimiserOfQ(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := Config{Task: task, Participants: people(t, task, 12, policy), Seed: 1, WakeMean: time.Second, Latency: time.Millisecond, Until: 2000 * time.Second}
-		weights, records := make([][]float64, 12), make([][]learner.Record, 12)
+		edges, records := make([][]learner.Edge, 12), make([][]learner.Record, 12)
 		for i, p := range c.Participants {
-			records[i], weights[i] = p.Records, make([]float64, 12)
-			for j := range weights[i] {
-				for _, e := range p.Edges {
-					if e.Peer == Name(j) {
-						weights[i][j] = e.Weight
-					}
-				}
-			}
+			edges[i], records[i] = p.Edges, p.Records
 		}
-		want, err := learner.MinimiseQ(task, records, weights)
+		want, err := learner.MinimiseQ(task, records, Weights(edges))
 		if err != nil {
 			t.Fatal(err)
 		}

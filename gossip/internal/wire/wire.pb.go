@@ -21,16 +21,21 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Model is one shared model, as published on its author's topic. The author is
-// the verified signer of the message that carries it, so it is not repeated.
+// Model is one message of a learner. A shared model is published on its author's
+// topic, and the author is the verified signer of the message that carries it; a
+// directed message goes over an encrypted stream, whose other end is the author.
+// So the author is not repeated.
 type Model struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Version       uint32                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
 	Kind          uint32                 `protobuf:"varint,2,opt,name=kind,proto3" json:"kind,omitempty"`
 	Round         uint64                 `protobuf:"varint,3,opt,name=round,proto3" json:"round,omitempty"`
+	Attempt       uint32                 `protobuf:"varint,4,opt,name=attempt,proto3" json:"attempt,omitempty"` // of masking again
 	NoiseStd      float64                `protobuf:"fixed64,5,opt,name=noise_std,json=noiseStd,proto3" json:"noise_std,omitempty"`
 	Value         []float64              `protobuf:"fixed64,6,rep,packed,name=value,proto3" json:"value,omitempty"`
-	Proof         []byte                 `protobuf:"bytes,7,opt,name=proof,proto3" json:"proof,omitempty"` // the author's signature of the bytes before this field, which is the last
+	Proof         []byte                 `protobuf:"bytes,7,opt,name=proof,proto3" json:"proof,omitempty"`        // of a broadcast: the author's signature of the bytes before this field, which is the last
+	Degree        uint32                 `protobuf:"varint,8,opt,name=degree,proto3" json:"degree,omitempty"`     // of learners in rounds: neighbours of the author
+	Ring          []uint64               `protobuf:"fixed64,9,rep,packed,name=ring,proto3" json:"ring,omitempty"` // elements of Z_2^64
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -86,6 +91,13 @@ func (x *Model) GetRound() uint64 {
 	return 0
 }
 
+func (x *Model) GetAttempt() uint32 {
+	if x != nil {
+		return x.Attempt
+	}
+	return 0
+}
+
 func (x *Model) GetNoiseStd() float64 {
 	if x != nil {
 		return x.NoiseStd
@@ -103,6 +115,20 @@ func (x *Model) GetValue() []float64 {
 func (x *Model) GetProof() []byte {
 	if x != nil {
 		return x.Proof
+	}
+	return nil
+}
+
+func (x *Model) GetDegree() uint32 {
+	if x != nil {
+		return x.Degree
+	}
+	return 0
+}
+
+func (x *Model) GetRing() []uint64 {
+	if x != nil {
+		return x.Ring
 	}
 	return nil
 }
@@ -337,14 +363,17 @@ const file_wire_proto_rawDesc = "" +
 	"\n" +
 	"\n" +
 	"wire.proto\x12\n" +
-	"p2pnode.v1\"\x9a\x01\n" +
+	"p2pnode.v1\"\xda\x01\n" +
 	"\x05Model\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\rR\x04kind\x12\x14\n" +
-	"\x05round\x18\x03 \x01(\x04R\x05round\x12\x1b\n" +
+	"\x05round\x18\x03 \x01(\x04R\x05round\x12\x18\n" +
+	"\aattempt\x18\x04 \x01(\rR\aattempt\x12\x1b\n" +
 	"\tnoise_std\x18\x05 \x01(\x01R\bnoiseStd\x12\x14\n" +
 	"\x05value\x18\x06 \x03(\x01R\x05value\x12\x14\n" +
-	"\x05proof\x18\a \x01(\fR\x05proofJ\x04\b\x04\x10\x05\"I\n" +
+	"\x05proof\x18\a \x01(\fR\x05proof\x12\x16\n" +
+	"\x06degree\x18\b \x01(\rR\x06degree\x12\x12\n" +
+	"\x04ring\x18\t \x03(\x06R\x04ring\"I\n" +
 	"\aWitness\x12\x14\n" +
 	"\x05round\x18\x01 \x01(\x04R\x05round\x12\x12\n" +
 	"\x04hash\x18\x02 \x01(\fR\x04hash\x12\x14\n" +

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"p2pnode/node"
+)
+
+func identityCommand(o *options) *cobra.Command {
+	return &cobra.Command{
+		Use:   "identity FILE",
+		Short: "Make an identity before there is a task to take part in",
+		Long: `Make an identity in a new file only you can read, and print its peer ID.
+Tasks of the learner polar name their servers, so each server's operator makes an
+identity first, and uses it with "p2pnode init --identity FILE" when the task has
+been written.`,
+		Example: `  p2pnode identity server.key
+  p2pnode identity server.key --json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := node.NewIdentity(args[0])
+			if err != nil {
+				return err
+			}
+			return show(cmd, o, newIdentity{Peer: id.String(), File: args[0]}, newIdentity.String)
+		},
+	}
+}
+
+// newIdentity says what identity made.
+type newIdentity struct {
+	Peer string `json:"peer"`
+	File string `json:"file"`
+}
+
+// String implements [fmt.Stringer].
+func (i newIdentity) String() string { return i.Peer + "\n" }

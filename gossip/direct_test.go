@@ -1,0 +1,390 @@
+package gossip
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-msgio"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"p2pnode/gossip/internal/wire"
+	"p2pnode/learner"
+)
+
+// directRules are such as a learner in rounds and one with masks could have.
+func directRules() Rules {
+	return Rules{
+		learner.KindModel: {Reals: 3, Radius: 2, Last: 1000, Degree: 10},
+		learner.KindAck:   {Reals: 1, Radius: 1, Last: 1000, Degree: 10},
+		learner.KindMask:  {Ring: 3, Attempt: 8},
+	}
+}
+
+func newDirectNode(t testing.TB) *node {
+	c := testConfig()
+	c.Rules, c.Depth = directRules(), 4
+	return startNode(t, newKey(t), c)
+}
+
+func friends(t testing.TB) (a, b *node) {
+	t.Helper()
+	a, b = newDirectNode(t), newDirectNode(t)
+	befriend(t, a, b)
+	waitForListeners(t, a, b)
+	waitForListeners(t, b, a)
+	return a, b
+}
+
+func ack(to peer.ID, round uint64) learner.Message {
+	return learner.Message{To: ID(to), Kind: learner.KindAck, Round: round, Degree: 2, Real: []float64{1}}
+}
+
+func send(t testing.TB, n *node, m learner.Message) {
+	t.Helper()
+	if err := n.Send(m); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// collect takes messages until there are count of them.
+func collect(t testing.TB, n *node, count int) (got []learner.Message) {
+	t.Helper()
+	for len(got) < count {
+		got = append(got, take(t, n)...)
+	}
+	return got
+}
+
+func TestDirectedMessagesArriveInBothDirections(t *testing.T) {
+	a, b := friends(t)
+	mask := learner.Message{To: ID(b.id()), Kind: learner.KindMask, Round: 7, Attempt: 3, Ring: []uint64{0, math.MaxUint64, 1}}
+	send(t, a, mask)
+	send(t, b, ack(a.id(), 9))
+	mask.From = ID(a.id())
+	if got := collect(t, b, 1); len(got) != 1 || !same(got[0], mask) {
+		t.Errorf("got %+v, want %+v", got, mask)
+	}
+	want := ack(a.id(), 9)
+	want.From = ID(b.id())
+	if got := collect(t, a, 1); len(got) != 1 || !same(got[0], want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	waitForStats(t, a, func(s Stats) bool { return s == Stats{DirectSent: 1, DirectTaken: 1} })
+}
+
+// A stream serves many messages, keeps their order, and is opened once.
+func TestDirectedMessagesKeepTheirOrder(t *testing.T) {
+	a, b := friends(t)
+	for round := uint64(1); round <= 100; round++ {
+		send(t, a, ack(b.id(), round))
+		got := collect(t, b, 1)
+		if len(got) != 1 || got[0].Round != round {
+			t.Fatalf("got %+v, want round %d", got, round)
+		}
+	}
+	streams := 0
+	for _, c := range a.host.Network().ConnsToPeer(b.id()) {
+		for _, s := range c.GetStreams() {
+			if s.Protocol() == directProtocol("net") {
+				streams++
+			}
+		}
+	}
+	if streams != 1 {
+		t.Errorf("%d streams are open, want 1", streams)
+	}
+}
+
+// What was sent through a broken connection is lost; a new one is used as soon as
+// there is one.
+func TestDirectedMessagesSurviveABrokenConnection(t *testing.T) {
+	a, b := friends(t)
+	send(t, a, ack(b.id(), 1))
+	collect(t, b, 1)
+	if err := a.host.Network().ClosePeer(b.id()); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, func() string {
+		if a.host.Network().Connectedness(b.id()) == network.Connected {
+			return "still connected"
+		}
+		return ""
+	})
+	send(t, a, ack(b.id(), 2)) // there is nowhere to send it
+	waitForStats(t, a, func(s Stats) bool { return s.Dropped == 1 })
+	connect(t, a.host, b.host)
+	send(t, a, ack(b.id(), 3))
+	if got := collect(t, b, 1); got[0].Round != 3 {
+		t.Errorf("got round %d, want 3", got[0].Round)
+	}
+}
+
+// A receiver that was restarted gets what is sent after it came back.
+func TestDirectedMessagesReachARestartedPeer(t *testing.T) {
+	a, b := friends(t)
+	send(t, a, ack(b.id(), 1))
+	collect(t, b, 1)
+	key := b.host.Peerstore().PrivKey(b.id())
+	b.stop()
+	c := testConfig()
+	c.Rules, c.Depth = directRules(), 4
+	again := startNode(t, key, c)
+	befriend(t, again, a)
+	round := uint64(1)
+	waitFor(t, func() string { // the first may go into the dead connection
+		round++
+		send(t, a, ack(again.id(), round))
+		if again.Stats().DirectTaken == 0 {
+			return "nothing arrives"
+		}
+		return ""
+	})
+}
+
+func TestSendRefusesWhatIsNotDirected(t *testing.T) {
+	a, b := friends(t)
+	toNobody := ack(b.id(), 1)
+	toNobody.To = "nobody"
+	broadcast := ack(b.id(), 1)
+	broadcast.To = ""
+	shared := model(1, 0, 0, 0)
+	shared.To = ID(b.id())
+	long := learner.Message{To: ID(b.id()), Kind: learner.KindMask, Round: 1, Ring: make([]uint64, maxMessageSize/8)}
+	for name, m := range map[string]learner.Message{
+		"to nobody": toNobody, "broadcast": broadcast, "a model": shared, "round 0": ack(b.id(), 0), "too large": long,
+	} {
+		if a.Send(m) == nil {
+			t.Errorf("%s: sent", name)
+		}
+	}
+	a.stop()
+	if a.Send(ack(b.id(), 1)) == nil {
+		t.Error("sent after the end")
+	}
+}
+
+// A peer that nobody can reach fills its queue, and costs no more than that.
+func TestDirectedQueuesAreBounded(t *testing.T) {
+	a, stranger := newDirectNode(t), testPeer(t)
+	refused := 0
+	for round := range uint64(100 * directQueue) {
+		if a.Send(ack(stranger, round+1)) != nil {
+			refused++
+		}
+	}
+	waitFor(t, func() string {
+		if s := a.Stats(); s.Dropped != 100*directQueue {
+			return fmt.Sprintf("%d messages are dropped, want all", s.Dropped)
+		}
+		return ""
+	})
+	t.Logf("%d of %d refused at once", refused, 100*directQueue)
+}
+
+func TestDirectedMessagesOfStrangersAreIgnored(t *testing.T) {
+	victim, friend := friends(t)
+	stranger := newDirectNode(t)
+	connect(t, stranger.host, victim.host)
+	send(t, stranger, ack(victim.id(), 1))
+	waitForStats(t, victim, func(s Stats) bool { return s.Ignored == 1 })
+	send(t, friend, ack(victim.id(), 1))
+	if got := collect(t, victim, 1); len(got) != 1 || got[0].From != ID(friend.id()) {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// badDirected are messages that no honest neighbour sends, by what is wrong.
+func badDirected(t testing.TB) map[string][]byte {
+	t.Helper()
+	bad := map[string][]byte{"garbage": []byte("\xff\xff\xff"), "empty": nil, "long": make([]byte, 4<<10)}
+	for name, change := range map[string]func(*wire.Model){
+		"version":            func(w *wire.Model) { w.Version = 1 },
+		"a broadcast kind":   func(w *wire.Model) { w.Kind, w.Value = 1, []float64{0, 0, 0} },
+		"a kind of no rule":  func(w *wire.Model) { w.Kind, w.Value = 3, []float64{0, 0, 0} },
+		"kind 258":           func(w *wire.Model) { w.Kind = 258 },
+		"round 0":            func(w *wire.Model) { w.Round = 0 },
+		"a round after all":  func(w *wire.Model) { w.Round = 1001 },
+		"an attempt":         func(w *wire.Model) { w.Attempt = 1 },
+		"too large a degree": func(w *wire.Model) { w.Degree = 11 },
+		"too many numbers":   func(w *wire.Model) { w.Value = []float64{1, 0} },
+		"no numbers":         func(w *wire.Model) { w.Value = nil },
+		"NaN":                func(w *wire.Model) { w.Value[0] = math.NaN() },
+		"outside the ball":   func(w *wire.Model) { w.Value[0] = 2 },
+		"ring elements":      func(w *wire.Model) { w.Ring = []uint64{1} },
+		"a proof":            func(w *wire.Model) { w.Proof = []byte{1} },
+		"a short ring":       func(w *wire.Model) { w.Kind, w.Value, w.Ring = 4, nil, []uint64{1, 2} },
+		"a mask of reals":    func(w *wire.Model) { w.Kind, w.Value = 4, []float64{1, 2, 3} },
+		"attempt 9":          func(w *wire.Model) { w.Kind, w.Value, w.Ring, w.Attempt = 4, nil, []uint64{1, 2, 3}, 9 },
+		"an unknown field":   func(w *wire.Model) { w.ProtoReflect().SetUnknown(protowire.AppendTag(nil, 99, 0)) },
+	} {
+		w := &wire.Model{Version: Version, Kind: uint32(learner.KindAck), Round: 1, Value: []float64{1}}
+		change(w)
+		data, err := proto.Marshal(w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bad[name] = data
+	}
+	return bad
+}
+
+func TestMalformedDirectedMessagesAreRefused(t *testing.T) {
+	for name, data := range badDirected(t) {
+		if m, err := decodeDirected(data, "author", "me", directRules()); !errors.Is(err, errMalformed) || m.Real != nil || m.Ring != nil {
+			t.Errorf("%s: %+v, %v", name, m, err)
+		}
+	}
+}
+
+// Who may send what follows from roles; a role is checked for broadcasts and for
+// directed messages.
+func TestRolesAreChecked(t *testing.T) {
+	rules := directRules()
+	for kind, rule := range rules {
+		rule.From = func(id learner.ID) bool { return id == "server" }
+		rules[kind] = rule
+	}
+	mask, err := encodeDirected(learner.Message{To: "me", Kind: learner.KindMask, Round: 1, Ring: []uint64{1, 2, 3}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared := mustEncode(t, model(1, 0, 0, 0))
+	for from, allowed := range map[learner.ID]bool{"server": true, "client": false} {
+		if _, err := decodeDirected(mask, from, "me", rules); (err == nil) != allowed {
+			t.Errorf("a mask from a %s: %v", from, err)
+		}
+		if _, _, err := decode(shared, from, rules); (err == nil) != allowed {
+			t.Errorf("a model from a %s: %v", from, err)
+		}
+	}
+}
+
+// A neighbour that sends malformed messages over streams is refused in the end,
+// like one that broadcasts them, and the others go on being heard.
+func TestMalformedDirectedMessagesAreStruck(t *testing.T) {
+	victim, friend := friends(t)
+	a := newAttacker(t, victim)
+	if err := victim.Follow(a.ID()); err != nil {
+		t.Fatal(err)
+	}
+	bad := badDirected(t)
+	names := make([]string, 0, len(bad))
+	for name := range bad {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for i, name := range names[:strikeLimit] {
+		s, err := a.NewStream(t.Context(), victim.id(), directProtocol("net"))
+		if err != nil {
+			t.Fatalf("stream %d: %v", i+1, err)
+		}
+		_ = msgio.NewVarintWriter(s).WriteMsg(bad[name])
+		waitForStats(t, victim, func(s Stats) bool { return s.Rejected == uint64(i+1) })
+	}
+	waitFor(t, func() string {
+		if a.connected(victim) {
+			return "the attacker is still connected"
+		}
+		return ""
+	})
+	send(t, friend, ack(victim.id(), 1))
+	if got := collect(t, victim, 1); len(got) != 1 || got[0].From != ID(friend.id()) {
+		t.Errorf("got %+v", got)
+	}
+	if s := victim.Stats(); s.DirectTaken != 1 {
+		t.Errorf("the counts are %+v", s)
+	}
+}
+
+// A peer holds one stream open at most, and strangers so many together.
+func TestDirectedStreamsAreBounded(t *testing.T) {
+	victim, friend := friends(t)
+	a := newAttacker(t, victim)
+	open := make([]network.Stream, 20)
+	for i := range open {
+		s, err := a.NewStream(t.Context(), victim.id(), directProtocol("net"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = s.Write([]byte{10}) // a length, and then nothing
+		open[i] = s
+	}
+	waitFor(t, func() string {
+		victim.direct.mu.Lock()
+		defer victim.direct.mu.Unlock()
+		if n := len(victim.direct.readers); n != 1 {
+			return fmt.Sprintf("%d streams are held open, want 1", n)
+		}
+		return ""
+	})
+	send(t, friend, ack(victim.id(), 1))
+	collect(t, victim, 1)
+}
+
+func FuzzDecodeDirected(f *testing.F) {
+	for _, m := range []learner.Message{
+		{To: "me", Kind: learner.KindAck, Round: 1, Degree: 3, Real: []float64{1}},
+		{To: "me", Kind: learner.KindMask, Round: math.MaxUint64, Attempt: 8, Ring: []uint64{1, 2, math.MaxUint64}},
+	} {
+		data, err := encodeDirected(m)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	rules := directRules()
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m, err := decodeDirected(data, "author", "me", rules)
+		if err != nil {
+			if !errors.Is(err, errMalformed) {
+				t.Fatalf("%v does not wrap errMalformed", err)
+			}
+			return
+		}
+		rule, ok := rules[m.Kind]
+		if !ok || len(m.Real) != rule.Reals || len(m.Ring) != rule.Ring || m.Attempt > rule.Attempt || m.Degree > rule.Degree || m.Round == 0 {
+			t.Fatalf("accepted %+v", m)
+		}
+		again, err := encodeDirected(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if back, err := decodeDirected(again, "author", "me", rules); err != nil || !same(back, m) {
+			t.Fatalf("%+v became %+v (%v)", m, back, err)
+		}
+	})
+}
+
+// Every field survives the wire, broadcast and directed.
+func TestDirectedMessagesDecodeToTheSameBits(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 8))
+	for range 300 {
+		n, k := random.IntN(50), 1+random.IntN(50)
+		m := learner.Message{
+			From: "author", To: "me", Kind: learner.KindMasked, Round: 1 + random.Uint64N(math.MaxUint64),
+			Attempt: random.Uint32(), Degree: random.IntN(200), NoiseStd: random.ExpFloat64(),
+			Real: make([]float64, n), Ring: make([]uint64, k),
+		}
+		for i := range m.Real {
+			m.Real[i] = random.NormFloat64() * math.Exp(100*random.NormFloat64())
+		}
+		for i := range m.Ring {
+			m.Ring[i] = random.Uint64()
+		}
+		data, err := encodeDirected(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rules := Rules{learner.KindMasked: {Reals: n, Ring: k, Radius: math.Inf(1), Attempt: math.MaxUint32, Degree: 200}}
+		if got, err := decodeDirected(data, "author", "me", rules); err != nil || !same(got, m) {
+			t.Fatalf("got %+v, sent %+v (%v)", got, m, err)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package learner
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"p2pnode/privacy"
+)
+
+// The fit that learner "propagation" releases is the minimiser of
+//
+//	F(t) = sum_j l_j(t) + m r ||t||^2,   r = Propagation.Ridge,
+//
+// over the m record slots of a cohort, an empty slot adding nothing, nor a record
+// that no task encodes ([cohort.clippedMean]). l_j is the loss with its slope limited
+// so that ||grad l_j|| <= C everywhere: the clipped gradient of a convex function of
+// one score is still the gradient of a convex function (Song, Steinke, Thakkar,
+// Thakurta, "Evading the curse of dimensionality in unconstrained private GLMs",
+// 2021), and no less smooth.
+//
+// What is released is v = 2 m r t, so that its sensitivity does not depend on m.
+// Replace one record: at the other data's minimum t' the gradient of F is the
+// difference of two records' gradients, at most 2C long. F is 2 m r strongly
+// convex, so ||t - t'|| <= 2C/(2 m r), and
+//
+//	||v - v'|| <= 2C.
+//
+// That is the argument of Chaudhuri, Monteleoni, Sarwate, "Differentially private
+// empirical risk minimization" (2011), lemma 7, for exact minimisers. Ours is the
+// end of a fixed, public number of gradient steps of size 1/L from 0, L the public
+// smoothness of F/m. Each step brings two starts nearer by the factor q = 1 - 2r/L
+// and adds 2C/(m L) for the record (Hardt, Recht, Singer 2016), so after k steps
+//
+//	||v - v'|| <= 2 m r (2C/(m L)) (1 - q^k)/(1 - q) = 2C (1 - q^k):
+//
+// the bound holds wherever the steps end, whether they have converged or not, and
+// no certificate of convergence is needed. What it does need is exact arithmetic;
+// fitRounding makes up for float64.
+
+// fitBlock is how many records are added up before they are added to the rest,
+// which keeps the rounding of a long sum small.
+const fitBlock = 1024
+
+// fitRounding is the share by which rounding can exceed the bound 2C. Let u be
+// 2^-53 and k = L/(2r). One step's mean gradient is off by at most u C (2 k p) from
+// the scores and norms, u C (2 fitBlock) from the sums and a few u C besides, and
+// the step by 2 u ||t||, with ||t|| <= C/(2r). As steps contract, these add up to k
+// times one step's in t, or m u C (2 k p + 2 k + 2 fitBlock + few) in v. Both data
+// sets and m <= 2^20 make it less than 2^-33 (2 k p + 2 k + 2 fitBlock + few) of 2C;
+// this is a few times that.
+func (t *Task) fitRounding() float64 {
+	k := t.fitSmoothness() / (2 * t.Propagation.Ridge)
+	return 0x1p-30 * (k*float64(t.Dimension()) + 2*fitBlock)
+}
+
+// fitSensitivity is how far one record moves the released vector, in the norm of
+// the noise: l1 for Laplace laws, where sqrt(p) times the l2 distance bounds it.
+func (t *Task) fitSensitivity(n privacy.Noise) privacy.CarriedSensitivity {
+	distance := 2 * t.Clip * (1 + t.fitRounding())
+	if n == privacy.Laplace || n == privacy.TruncatedLaplace {
+		distance *= math.Sqrt(float64(t.Dimension()))
+	}
+	return privacy.CarriedSensitivity{Step: distance}
+}
+
+// fitSmoothness is L, the smoothness of F/m.
+func (t *Task) fitSmoothness() float64 {
+	return t.loss().smoothness(t.FeatureNorm()) + 2*t.Propagation.Ridge
+}
+
+// fitSteps is the number of gradient steps after which the fit is within
+// Propagation.Tolerance of the minimum: ||t|| <= C/(2r) there, and each step takes
+// away the share 2r/L of the distance. Public.
+func (t *Task) fitSteps(clip float64) int {
+	r := t.Propagation.Ridge
+	far := clip / (2 * r)
+	steps := math.Ceil(t.fitSmoothness() / (2 * r) * math.Log(far/t.Propagation.Tolerance))
+	return int(min(max(steps, 1), math.MaxInt32))
+}
+
+// localFit returns v = 2 m r t for the m slots.
+func (t *Task) localFit(slots []slot, clip float64) []float64 {
+	l, m, ridge := t.loss(), float64(len(slots)), t.Propagation.Ridge
+	theta, gradient := make([]float64, t.Dimension()), make([]float64, t.Dimension())
+	block, one := make([]float64, t.Dimension()), make([]float64, t.Dimension())
+	for range t.fitSteps(clip) {
+		clear(gradient)
+		for some := range slices.Chunk(slots, fitBlock) {
+			clear(block)
+			for i := range some {
+				if some[i].clippedGradient(one, l, theta, clip, t.FeatureNorm()) {
+					floats.Add(block, one)
+				}
+			}
+			floats.Add(gradient, block)
+		}
+		floats.Scale(1/m, gradient)
+		floats.AddScaled(gradient, 2*ridge, theta)
+		floats.AddScaled(theta, -1/t.fitSmoothness(), gradient)
+	}
+	floats.Scale(2*m*ridge, theta)
+	return theta
+}

@@ -1,0 +1,44 @@
+package learner
+
+// hinge is max(0, 1 - y z) with y = +1 or -1, its kink rounded off by a parabola
+// over 1 - h < y z < 1, h > 0 the smoothing: the kink would leave no bound on the
+// smoothness, the parabola leaves 1/h, and makes the value at most h/2 smaller.
+// Every slope is at most 1: a clip of ||x|| clips nothing.
+type hinge struct{ smoothing float64 }
+
+func (h hinge) value(z, y float64) float64 {
+	switch short := 1 - y*z; {
+	case short <= 0:
+		return 0
+	case short < h.smoothing:
+		return short * short / (2 * h.smoothing)
+	default:
+		return short - h.smoothing/2
+	}
+}
+
+func (h hinge) slope(z, y float64) float64 {
+	switch short := 1 - y*z; {
+	case short <= 0:
+		return 0
+	case short < h.smoothing:
+		return -y * short / h.smoothing
+	default:
+		return -y
+	}
+}
+
+func (h hinge) curvature(z, y float64) float64 {
+	if short := 1 - y*z; 0 < short && short < h.smoothing {
+		return 1 / h.smoothing
+	}
+	return 0
+}
+
+func (h hinge) smoothness(norm float64) float64 { return norm * norm / h.smoothing }
+
+func (hinge) steepness(_, _ float64) float64 { return 1 }
+
+// evidence takes exp(-loss) for a likelihood, which it is but for a factor that
+// changes little with z.
+func (h hinge) evidence(z, y []float64) float64 { return -total(h, z, y) }

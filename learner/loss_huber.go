@@ -1,0 +1,35 @@
+package learner
+
+import "math"
+
+// huber is r^2/2 where the residual r = y - z is at most threshold, and straight
+// beyond: threshold (|r| - threshold/2). The factor 1/2 is the usual one of this
+// loss, and makes its curvature at most 1. One record pulls with at most the
+// threshold, so a clip of threshold ||x|| clips nothing.
+type huber struct{ threshold float64 }
+
+func (h huber) value(z, y float64) float64 {
+	r := math.Abs(y - z)
+	if r <= h.threshold {
+		return r * r / 2
+	}
+	return h.threshold * (r - h.threshold/2)
+}
+
+func (h huber) slope(z, y float64) float64 {
+	return min(max(z-y, -h.threshold), h.threshold)
+}
+
+func (h huber) curvature(z, y float64) float64 {
+	if math.Abs(y-z) <= h.threshold {
+		return 1
+	}
+	return 0
+}
+
+func (huber) smoothness(norm float64) float64 { return norm * norm }
+
+func (h huber) steepness(score, label float64) float64 { return min(h.threshold, score+label) }
+
+// evidence is that of the squared loss with large residuals counted as less.
+func (h huber) evidence(z, y []float64) float64 { return gaussianEvidence(2*total(h, z, y), len(y)) }

@@ -1,0 +1,34 @@
+package learner
+
+import "math"
+
+// logistic is log(1 + exp(-y z)) with y = +1 or -1. Every slope is shorter than 1:
+// a clip of ||x|| clips nothing.
+type logistic struct{}
+
+func (logistic) value(z, y float64) float64 {
+	// log1p(exp(-s)) overflows for very negative s.
+	s := y * z
+	return math.Max(-s, 0) + math.Log1p(math.Exp(-math.Abs(s)))
+}
+
+func (logistic) slope(z, y float64) float64 { return -y * sigmoid(-y*z) }
+
+func (logistic) curvature(z, _ float64) float64 {
+	p := sigmoid(z)
+	return p * (1 - p)
+}
+
+func (logistic) smoothness(norm float64) float64 { return norm * norm / 4 }
+
+func (logistic) steepness(_, _ float64) float64 { return 1 }
+
+func (l logistic) evidence(z, y []float64) float64 { return -total(l, z, y) }
+
+func sigmoid(z float64) float64 {
+	if z < 0 {
+		e := math.Exp(z)
+		return e / (1 + e)
+	}
+	return 1 / (1 + math.Exp(-z))
+}

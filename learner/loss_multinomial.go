@@ -1,0 +1,65 @@
+package learner
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// multinomial is the softmax cross-entropy of K classes, log sum_k exp(z_k) -
+// z_y, with y the number of the class, 0 to K-1. Its curvature diag(q) - q q', q
+// the probabilities, is at most 1/2 and its slope q - e_y at most sqrt 2 long: a
+// clip of sqrt(2) ||x|| clips nothing.
+type multinomial struct{ classes int }
+
+func (l multinomial) scores() int { return l.classes }
+
+func (l multinomial) value(z []float64, y float64) float64 {
+	return floats.LogSumExp(z) - z[int(y)]
+}
+
+func (l multinomial) slope(dst, z []float64, y float64) {
+	softmax(dst, z)
+	dst[int(y)]--
+}
+
+func (l multinomial) curvature(dst, z []float64, _ float64) {
+	q := make([]float64, l.classes)
+	softmax(q, z)
+	for k := range q {
+		row := block(dst, k, l.classes)
+		floats.ScaleTo(row, -q[k], q)
+		row[k] += q[k]
+	}
+}
+
+func (l multinomial) gradient(dst, theta, x []float64, y float64) {
+	slope := make([]float64, l.classes)
+	scoresOf(slope, theta, x)
+	l.slope(slope, slope, y)
+	clear(dst)
+	addOuter(dst, 1, slope, x)
+}
+
+func (multinomial) smoothness(norm float64) float64 { return norm * norm / 2 }
+
+func (multinomial) steepness(_, _ float64) float64 { return math.Sqrt2 }
+
+func (l multinomial) evidence(z, y []float64) float64 {
+	var sum float64
+	for i := range y {
+		sum -= l.value(block(z, i, l.classes), y[i])
+	}
+	return sum
+}
+
+// softmax writes the probabilities exp(z_k) / sum_j exp(z_j). dst may be z.
+func softmax(dst, z []float64) {
+	largest := floats.Max(z)
+	var sum float64
+	for k, v := range z {
+		dst[k] = math.Exp(v - largest)
+		sum += dst[k]
+	}
+	floats.Scale(1/sum, dst)
+}

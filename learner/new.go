@@ -1,0 +1,49 @@
+package learner
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"p2pnode/privacy"
+)
+
+// Config is what an agent is made from.
+type Config struct {
+	Self     ID             // required; messages carry it as From
+	Task     *Task          // required, valid; not changed. Task.Learner chooses the agent
+	Policy   privacy.Policy // the mechanisms of the releases
+	Made     int            // how many of them were used before
+	WakeMean float64        // mean time between wakes in seconds, > 0; learners in rounds do not use it
+	Schedule *rand.Rand     // required; draws the wake times and nothing else
+	// Masks is the source of the masks and obfuscations of learner polar, and used
+	// by no other: cryptographic in a node. nil: none.
+	Masks  rand.Source
+	Resume *State // nil: start at zero, as every agent does
+}
+
+// New returns the agent of the task's learner. An invalid configuration is an
+// error.
+func New(c Config) (Agent, error) {
+	if c.Self == "" || c.Task == nil || c.Schedule == nil {
+		return nil, errors.New("learner: Self, Task and Schedule are required")
+	}
+	if err := c.Task.Validate(); err != nil {
+		return nil, err
+	}
+	if !(c.WakeMean > 0) || math.IsInf(c.WakeMean, 0) {
+		return nil, fmt.Errorf("learner: WakeMean must be a positive number of seconds, not %v", c.WakeMean)
+	}
+	switch c.Task.Learner {
+	case "propagation":
+		return newPropagation(c)
+	case "diffusion":
+		return newDiffusion(c)
+	case "km":
+		return newKM(c)
+	case "polar":
+		return newPolar(c)
+	}
+	return newPersonal(c)
+}

@@ -1,0 +1,132 @@
+package learner
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"time"
+
+	"gonum.org/v1/gonum/floats"
+
+	"p2pnode/privacy"
+)
+
+// Polar holds the constants of the learner "polar": POLAR-SGD (Gade and Vaidya,
+// "Private Learning on Networks", parts I and II), with algorithm 2 corrected. S
+// parameter servers hold a model each; every other agent is a client, and sends
+// to server J in step i of a window of Delta steps
+//
+//	g^{J,h} = W_i[J,h] g_h(u) + d_i^{J,h},   x^J <- Proj_X(x^J - a_k sum_h g^{J,h}),
+//
+// g_h the gradient of h's local objective (Bellet et al. 2018, eq. 1) at a model u
+// it was sent. After a window the servers agree on their mean without showing their
+// states (see mask.go), and the next window, k+1, begins. Over a window the weights
+// of a client add up to Sum, so a window moves the mean of the servers as one
+// gradient step of size Sum/S a_k does: POLAR is about Delta times slower than
+// plain descent with the same steps.
+//
+// This is obfuscation, NOT differential privacy: no budget bounds what is learned
+// about a record. A curious server sees W g + d.
+//
+//   - Multiplicative alone: it knows the direction of every gradient exactly. With
+//     one record and a linear model that is the features up to scale. A gradient
+//     of zero is seen to be zero.
+//   - Additive: what the bounded d cannot explain is excluded for certain, and d
+//     averages out over n steps like Y/sqrt(n) while the gradient stays the same.
+//   - All servers together take d off by adding up. What is left is the gradient
+//     times a number, and over a window the numbers add up to Sum.
+//   - The mean they agree on is exact. With all clients but one on the server's
+//     side it gives that client's gradient. The masks hide the servers' states from
+//     one another, never the sum; and between two consensus rounds each server
+//     broadcasts its state to its clients, with whom a server may collude.
+//
+// With Private the gradient is that of the door, noise inside, and the obfuscation
+// is post-processing of it: then the ledger's guarantee holds whatever servers do.
+type Polar struct {
+	Servers     []string `toml:"servers"`     // peer IDs of the parameter servers, at least 3; everybody else is a client
+	Delta       int      `toml:"delta"`       // steps between two consensus rounds
+	Update      string   `toml:"update"`      // which u: each server's own model "basic", the first of a round "minimum-wait", their mean "client-averaged"
+	Obfuscation string   `toml:"obfuscation"` // "multiplicative", "additive" or "both"
+	Law         string   `toml:"law"`         // of the weights, before they are centred and scaled: "gaussian" or "uniform"
+	Decay       float64  `toml:"decay"`       // a_k = Step / k^Decay, in (1/2, 1]: the sum diverges, that of squares does not
+	Sum         float64  `toml:"sum"`         // M of SLC
+	Bound       float64  `toml:"bound"`       // Mbar of BUC, on sum |W|, at least Sum; Sum itself: weights that hide nothing
+	Additive    float64  `toml:"additive"`    // Y of BUC, on the l2 norm of d
+	Box         float64  `toml:"box"`         // X: states are projected onto [-Box, Box]^p
+	Private     bool     `toml:"private"`     // put DP noise inside the sum; then the ledger applies
+}
+
+const (
+	maxServers = 64
+	maxWindow  = 1 << 16
+	// maxStep bounds the steps of a run. Rounds of a restored directory lie far
+	// above it, and no server should follow another there.
+	maxStep = 1 << 40
+	largest = 1e150 // of the numbers in a message
+)
+
+// polar checks the keys of learner polar.
+func (c *checker) polar(t *Task) {
+	p := &t.Polar
+	if t.Learner != "polar" {
+		c.check(reflect.ValueOf(*p).IsZero(), "polar", "belongs to the learner polar; leave it out")
+		return
+	}
+	c.check(len(p.Servers) != 2, "polar.servers", "must be at least 3: of two servers each would learn the other's state exactly, the mean less its own")
+	c.check(len(p.Servers) == 2 || len(p.Servers) >= 3 && len(p.Servers) <= maxServers, "polar.servers", "must list 3 to %d servers", maxServers)
+	for i, s := range p.Servers {
+		c.name("polar.servers", s)
+		c.check(!slices.Contains(p.Servers[:i], s), "polar.servers", "must be unique, %q is there twice", s)
+	}
+	c.check(p.Delta >= 1 && p.Delta <= maxWindow, "polar.delta", "must be between 1 and %d", maxWindow)
+	c.check(p.Delta < 1 || t.Rounds.Count%p.Delta == 0, "rounds.count", "must be a multiple of polar.delta, so that the servers end with one model")
+	c.oneOf("polar.update", p.Update, "basic", "minimum-wait", "client-averaged")
+	c.oneOf("polar.obfuscation", p.Obfuscation, "multiplicative", "additive", "both")
+	c.oneOf("polar.law", p.Law, "gaussian", "uniform")
+	c.check(p.Decay > 0.5 && p.Decay <= 1, "polar.decay", "must be above 1/2 and at most 1, or the steps add up to too little or too much")
+	c.positive("polar.sum", p.Sum)
+	c.check(p.Bound >= p.Sum && !math.IsInf(p.Bound, 0), "polar.bound", "must be at least polar.sum")
+	if p.Obfuscation == "multiplicative" {
+		c.check(p.Additive == 0, "polar.additive", "belongs to additive obfuscation; leave it out")
+	} else {
+		c.positive("polar.additive", p.Additive)
+	}
+	c.positive("polar.box", p.Box)
+	c.check(!(p.Box*math.Sqrt(float64(t.Dimension())) > t.Radius), "polar.box", "must be at most radius/sqrt(coordinates), or models leave the ball")
+}
+
+// window numbers the windows of Delta steps from 1, as the consensus rounds that
+// end them; 0 before the first step.
+func (p *Polar) window(step uint64) uint64 {
+	delta := uint64(p.Delta)
+	return (step + delta - 1) / delta
+}
+
+// seconds is a time of the task as a duration.
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// newPolar returns a server or a client of learner polar, as the task says of
+// Self.
+func newPolar(c Config) (Agent, error) {
+	if c.Masks == nil {
+		return nil, errors.New("learner: Masks is required by learner polar, a cryptographic source")
+	}
+	if s := c.Resume; s != nil && (len(s.Model) != c.Task.Dimension() || !finite(s.Model)) {
+		return nil, fmt.Errorf("learner: the saved model does not fit the task, which has %d parameters", c.Task.Dimension())
+	}
+	if slices.Contains(c.Task.Polar.Servers, string(c.Self)) {
+		return newPolarServer(c)
+	}
+	if m, ok := c.Policy.Next(c.Made); ok && c.Task.Polar.Private && !m.Protected() {
+		return nil, fmt.Errorf("learner: the task wants noise inside the sum (polar.private), the policy has mechanism %q", privacy.Unprotected)
+	}
+	return newPolarClient(c)
+}
+
+// checkVector is what every vector that arrives must satisfy: its numbers are so
+// far from overflow that no sum of them is.
+func checkVector(m *Message, dimension int) bool {
+	return len(m.Real) == dimension && finite(m.Real) && floats.Norm(m.Real, math.Inf(1)) <= largest && m.Round >= 1 && m.Round <= maxStep
+}

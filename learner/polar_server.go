@@ -1,0 +1,286 @@
+package learner
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"gonum.org/v1/gonum/floats"
+
+	"p2pnode/privacy"
+)
+
+// newPolarServer returns a parameter server of learner polar. It holds no data:
+// records given to it are ignored. Its clients are those of its neighbours that
+// are no servers.
+func newPolarServer(c Config) (Agent, error) {
+	p := &polarServer{
+		task: c.Task, self: c.Self, masks: c.Masks,
+		residues: newResidues(c.Task.Polar.Box, len(c.Task.Polar.Servers)),
+		model:    make([]float64, c.Task.Dimension()),
+	}
+	for _, s := range c.Task.Polar.Servers {
+		if ID(s) != c.Self {
+			p.others = append(p.others, otherServer{id: ID(s)})
+		}
+	}
+	if s := c.Resume; s != nil {
+		if s.Round > maxStep {
+			return nil, fmt.Errorf("learner: a server cannot go on from round %d of a restored directory, because its rounds count the steps of all servers; make a task that names another server", s.Round)
+		}
+		p.step = s.Round
+		copy(p.model, s.Model)
+	}
+	return p, nil
+}
+
+// polarServer is a parameter server of learner polar. It takes a step when all
+// clients it waits for were heard, or at the deadline; a client that missed the
+// deadline is not waited for until it speaks again.
+type polarServer struct {
+	task     *Task
+	self     ID
+	masks    rand.Source
+	residues residues
+
+	others  []otherServer // as in the task
+	clients []polarPeer   // sorted by ID
+
+	step     uint64    // of the newest model broadcast, 0 before the first
+	model    []float64 // as broadcast
+	agreeing *masking  // the consensus after that step; nil: none
+	ahead    *Message  // newest model of a server that finished a consensus this one did not
+	silent   int       // steps in a row for which nothing came
+	deadline time.Duration
+}
+
+// polarPeer is a client.
+type polarPeer struct {
+	id        ID
+	live      bool
+	late      bool                 // missed the last deadline
+	gradients map[uint64][]float64 // by step
+}
+
+// maxAhead is how many steps ahead of its own a server keeps gradients for: in
+// minimum-wait clients follow the fastest server.
+const maxAhead = 16
+
+// maxSilence is how many times a server doubles its deadline while no client
+// answers. It goes on at all because the last model may have been lost.
+const maxSilence = 6
+
+func (p *polarServer) client(id ID) (*polarPeer, bool) {
+	i, found := slices.BinarySearchFunc(p.clients, id, func(c polarPeer, id ID) int { return cmp.Compare(c.id, id) })
+	if !found {
+		return nil, false
+	}
+	return &p.clients[i], true
+}
+
+// Neighbours implements [Agent]. The first client that is live starts the server,
+// one deadline later so that others can come.
+func (p *polarServer) Neighbours(now time.Duration, edges []Edge) Output {
+	deserted := !p.attended()
+	var fresh []polarPeer
+	for _, e := range edges {
+		if _, server := p.other(e.Peer); server || e.Peer == p.self {
+			continue
+		}
+		c := polarPeer{id: e.Peer, gradients: map[uint64][]float64{}}
+		if old, known := p.client(e.Peer); known {
+			c = *old
+		}
+		c.live = e.Live
+		fresh = append(fresh, c)
+	}
+	slices.SortStableFunc(fresh, func(a, b polarPeer) int { return cmp.Compare(a.id, b.id) })
+	p.clients = slices.CompactFunc(fresh, func(a, b polarPeer) bool { return a.id == b.id })
+	if deserted && p.attended() && p.agreeing == nil {
+		p.deadline = p.after(now)
+	}
+	return p.output(p.advance(now))
+}
+
+func (p *polarServer) after(now time.Duration) time.Duration {
+	return now + seconds(p.task.Rounds.Seconds)
+}
+
+// attended reports whether a client is there.
+func (p *polarServer) attended() bool {
+	return slices.ContainsFunc(p.clients, func(c polarPeer) bool { return c.live })
+}
+
+// Records implements [Agent]: servers hold no data, so these are ignored.
+func (p *polarServer) Records([]Record, []Seq) error { return nil }
+
+// Receive implements [Agent].
+func (p *polarServer) Receive(now time.Duration, m Message) (Output, error) {
+	err := ErrStranger
+	if o, server := p.other(m.From); server {
+		err = p.hearServer(now, o, m)
+	} else if c, client := p.client(m.From); client {
+		err = p.hearClient(c, m)
+	}
+	if err != nil {
+		return p.output(nil), err
+	}
+	return p.output(p.advance(now)), nil
+}
+
+func (p *polarServer) hearClient(c *polarPeer, m Message) error {
+	switch {
+	case m.Kind != KindGradient || !checkVector(&m, len(p.model)):
+		return ErrShape
+	case c.gradients[m.Round] != nil || m.Round > p.step+maxAhead || m.Round+maxAhead < p.step:
+		return ErrStale
+	}
+	if m.Round <= p.step {
+		c.late = false // it is there, if not in time
+	}
+	if m.Round > p.step || m.Round == p.step && p.agreeing == nil {
+		c.gradients[m.Round] = m.Real
+	}
+	return nil
+}
+
+// hearModel notices that another server has finished a consensus this one has not,
+// after a loss or an absence. The first model after a consensus is what all
+// servers agreed on, so it is taken at once. A later one is that server's own, and
+// taken at the deadline, if the better does not come.
+func (p *polarServer) hearModel(now time.Duration, m Message) error {
+	window, agreed := p.task.Polar.window(m.Round), (m.Round-1)%uint64(p.task.Polar.Delta) == 0
+	switch {
+	case !checkVector(&m, len(p.model)):
+		return ErrShape
+	case window <= p.task.Polar.window(p.step) || p.ahead != nil && !agreed && m.Round <= p.ahead.Round:
+		return ErrStale
+	}
+	p.ahead = &m
+	if agreed {
+		p.deadline = now
+	}
+	return nil
+}
+
+// Tick implements [Agent].
+func (p *polarServer) Tick(now time.Duration) Output {
+	return p.output(p.advance(now))
+}
+
+// output arms the timer: not when the run is over, and not while nobody is there.
+func (p *polarServer) output(send []Message) Output {
+	if p.over() || p.agreeing == nil && p.ahead == nil && !p.attended() {
+		return Output{Send: send, Next: Never}
+	}
+	return Output{Send: send, Next: p.deadline}
+}
+
+// over reports whether the result was broadcast.
+func (p *polarServer) over() bool {
+	count := p.task.Rounds.Count
+	return count > 0 && p.step > uint64(count)
+}
+
+// advance goes as far as what was heard and the clock allow.
+func (p *polarServer) advance(now time.Duration) []Message {
+	var send []Message
+	for !p.over() {
+		late := now >= p.deadline
+		var more []Message
+		switch {
+		case late && p.ahead != nil:
+			more = p.publish(now, p.ahead.Round, p.ahead.Real)
+		case p.agreeing != nil:
+			more = p.agree(now, late)
+		case p.step == 0 && late && p.attended():
+			more = p.publish(now, 1, p.model)
+		case p.step > 0 && (p.complete() || late && p.attended()):
+			more = p.descend(now)
+		}
+		if len(more) == 0 {
+			return send
+		}
+		send = append(send, more...)
+	}
+	return send
+}
+
+// publish makes model the one of a step, and forgets what is older.
+func (p *polarServer) publish(now time.Duration, step uint64, model []float64) []Message {
+	p.step, p.model, p.agreeing, p.ahead = step, slices.Clone(model), nil, nil
+	p.deadline = now + seconds(p.task.Rounds.Seconds)<<min(p.silent, maxSilence)
+	for i := range p.clients {
+		for s := range p.clients[i].gradients {
+			if s < step {
+				delete(p.clients[i].gradients, s)
+			}
+		}
+	}
+	return []Message{{From: p.self, Kind: KindModel, Round: step, Real: p.model}}
+}
+
+// complete reports whether every client that is waited for was heard. If that is
+// none, a gradient of a later step shows that for this one nothing will come.
+func (p *polarServer) complete() bool {
+	heard := false
+	for i := range p.clients {
+		c := &p.clients[i]
+		heard = heard || len(c.gradients) > 0
+		if c.gradients[p.step] == nil && c.live && !c.late {
+			return false
+		}
+	}
+	return heard
+}
+
+// descend is the step x^J <- Proj_X(x^J - a_k sum_h g^{J,h}) with the gradients that
+// came, and after the last of a window the consensus. A server that was away skips
+// the rest of a window that the others have finished.
+func (p *polarServer) descend(now time.Duration) []Message {
+	constants := &p.task.Polar
+	window := constants.window(p.step)
+	rate := p.task.Rounds.Step / math.Pow(float64(window), constants.Decay)
+	next, ended := slices.Clone(p.model), p.step%uint64(constants.Delta) == 0
+	missed := true
+	for i := range p.clients {
+		c := &p.clients[i]
+		g := c.gradients[p.step]
+		c.late = g == nil
+		if g != nil {
+			floats.AddScaled(next, -rate, g)
+		}
+		missed = missed && len(c.gradients) == 0
+	}
+	for k := range next {
+		next[k] = min(max(next[k], -constants.Box), constants.Box)
+	}
+	p.silent++
+	if !missed {
+		p.silent = 0
+	}
+	if missed && slices.ContainsFunc(p.others, func(o otherServer) bool { return o.mask.Round == window }) {
+		p.step, ended = window*uint64(constants.Delta), true
+	}
+	if !ended {
+		return p.publish(now, p.step+1, next)
+	}
+	p.agreeing = &masking{round: window, input: p.residues.encode(next)}
+	return p.mask(now, p.newestAttempt())
+}
+
+// Released implements [Agent]: a server asks for nothing.
+func (p *polarServer) Released(time.Duration, privacy.Answer) Output {
+	return p.output(nil)
+}
+
+// State implements [Agent]: the newest model broadcast, and no masks. A server that
+// was killed in a consensus goes on without its last step. If the others finished
+// it before, one of them broadcasts the result, and the server takes that: its two
+// states are not both in a sum unless that is lost too.
+func (p *polarServer) State() State {
+	return State{Round: p.step, Model: slices.Clone(p.model)}
+}

@@ -1,0 +1,260 @@
+package learner
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/floats"
+
+	"p2pnode/privacy"
+)
+
+// twoWorlds are two diffusion agents that differ in one record and see one
+// transcript: the same answers from the door, the same messages.
+type twoWorlds struct {
+	*testing.T
+	r      *rand.Rand
+	agents [2]*diffusion
+	round  uint64
+	spread float64 // of the answers
+}
+
+func newTwoWorlds(t *testing.T, seed uint64, task *Task, policy privacy.Policy, records [2][]Record) *twoWorlds {
+	t.Helper()
+	w := &twoWorlds{T: t, r: rand.New(rand.NewPCG(seed, 3)), spread: 20}
+	for i := range w.agents {
+		w.agents[i] = must(New(Config{Self: "a", Task: task, Policy: policy, WakeMean: 1, Schedule: source()})).(*diffusion)
+		if err := w.agents[i].Records(records[i], nil); err != nil {
+			t.Fatal(err)
+		}
+		w.agents[i].Neighbours(0, []Edge{{Peer: "b", Weight: 1, Live: true}, {Peer: "c", Weight: 1, Live: true}, {Peer: "d", Weight: 1, Live: true}})
+	}
+	return w
+}
+
+// turn lets both take the next round and returns how far apart, in l2, the vectors
+// they release are, with the mechanism. Neighbours are heard or not, with degrees
+// from 1 to 5, and d never is, so that each round ends at its deadline: the own
+// weight is anything from 1/2 to 1.
+func (w *twoWorlds) turn() (apart float64, m privacy.Mechanism) {
+	var queries [2]*Query
+	now := w.agents[0].next
+	answer := make([]float64, len(w.agents[0].model))
+	for k := range answer {
+		answer[k] = w.spread * w.r.NormFloat64()
+	}
+	var said []Message
+	for _, peer := range []ID{"b", "c"} {
+		if w.r.IntN(3) > 0 {
+			said = append(said, modelOf(peer, w.round+1, 1+w.r.IntN(5), w.r.NormFloat64(), w.r.NormFloat64(), w.r.NormFloat64()), ack(peer, w.round+1, 0))
+		}
+	}
+	var phi [2][]float64
+	for i, a := range w.agents {
+		queries[i] = a.Tick(now).Ask
+		if queries[i] == nil {
+			w.Fatalf("round %d asks for nothing", w.round+1)
+		}
+		s := queries[i].Sums[0]
+		phi[i] = a.private.phi
+		a.Released(now, privacy.Answer{Sum: answer, Slots: s.Slots(), Cohorts: []privacy.Cohort{s.Cohort()}})
+		for _, m := range said {
+			if _, err := a.Receive(now, m); err != nil {
+				w.Fatal(err)
+			}
+		}
+	}
+	if queries[0].Mechanism != queries[1].Mechanism {
+		w.Fatal("the mechanism tells the worlds apart")
+	}
+	w.round++
+	return floats.Distance(phi[0], phi[1], 2), queries[0].Mechanism
+}
+
+// privateTask releases whole vectors of three coordinates.
+func privateTask(loss, noise string) *Task {
+	task := plainTask(loss, 3)
+	task.Learner, task.Diffusion.Noise, task.Clip = "diffusion", noise, 0.5
+	task.Rounds = Rounds{Seconds: 1, Step: 0.4}
+	return task
+}
+
+func privatePolicy(task *Task, law privacy.Noise, accounting privacy.Accounting) privacy.Policy {
+	return must(task.Design(privacy.Design{
+		Budget: privacy.Budget{Epsilon: 1, Delta: 1e-6}, Releases: 5, Noise: law, Accounting: accounting,
+	}).Policy())
+}
+
+// Vlaski and Sayed, (11.44) to (11.52) put right: whatever the records, the answers
+// and the neighbours, the vectors of two worlds with one transcript are no further
+// apart than D_i = r D_{i-1} + 2 mu C/m, which is what their mechanism is for.
+func TestConditionalSensitivityOfDiffusion(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 1))
+	for _, noise := range []string{"transmit-only", "graph-homomorphic"} {
+		for _, loss := range []string{"squared", "logistic"} {
+			for _, lambda := range []float64{0, 1} {
+				task := privateTask(loss, noise)
+				task.Lambda = lambda
+				task.Rounds.Step = 2 / task.loss().smoothness(1) // with lambda, beyond what contracts
+				policy := privatePolicy(task, privacy.Gaussian, "")
+				for seed := range uint64(40) {
+					m := 1 + r.IntN(6)
+					one := testExamples(r, m, 3, loss)
+					other := append([]Record(nil), one...)
+					other[r.IntN(m)] = Record{}
+					for j := range other {
+						if other[j].X == nil {
+							other[j] = example(r, one[j].Seq, 3, loss)
+						}
+					}
+					w := newTwoWorlds(t, seed, task, policy, [2][]Record{one, other})
+					for range 12 {
+						if apart, mechanism := w.turn(); apart*float64(m) > mechanism.Distance() {
+							t.Fatalf("%s, %s, lambda %v, round %d: %v apart, the mechanism is for %v", noise, loss, lambda, w.round, apart*float64(m), mechanism.Distance())
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// The bound is attained: two records that pull in opposite directions, clipped all
+// the way, move graph-homomorphic releases 2 mu C i apart.
+func TestConditionalSensitivityIsAttained(t *testing.T) {
+	task := privateTask("squared", "graph-homomorphic")
+	task.Lambda, task.Rounds.Step = 0, 0.01
+	record := func(y float64) []Record { return []Record{{Seq: 1, X: []float64{1, 0, 0}, Y: y}} }
+	w := newTwoWorlds(t, 1, task, privatePolicy(task, privacy.Gaussian, ""), [2][]Record{record(100), record(-100)})
+	w.spread = 0.1 // so that nothing leaves the ball, which would bring them together
+	for i := 1; i <= 8; i++ {
+		apart, mechanism := w.turn()
+		want := 2 * task.Rounds.Step * task.Clip * float64(i)
+		if math.Abs(apart/want-1) > 1e-9 || mechanism.Distance() > want*(1+1e-5) {
+			t.Errorf("release %d is %v apart, its mechanism for %v; want %v", i, apart, mechanism.Distance(), want)
+		}
+	}
+}
+
+// The schedule of the design has room for what an agent carries, in every norm;
+// and a filter charges what was carried, which for transmit-only is less.
+func TestDesignCoversDiffusion(t *testing.T) {
+	r := rand.New(rand.NewPCG(12, 1))
+	for _, noise := range []string{"transmit-only", "graph-homomorphic"} {
+		for _, law := range []privacy.Noise{privacy.Gaussian, privacy.Laplace} {
+			for _, accounting := range []privacy.Accounting{"", privacy.CommittedPlan} {
+				task := privateTask("logistic", noise)
+				task.Graph.Degree = 1 // the forecast of r is 1
+				policy := privatePolicy(task, law, accounting)
+				account := must(privacy.NewAccount(policy))
+				records := testExamples(r, 7, 3, "logistic")
+				w := newTwoWorlds(t, 5, task, policy, [2][]Record{records, records})
+				for i := range policy.Schedule.Releases() {
+					planned, _ := policy.Next(i)
+					_, m := w.turn()
+					if m.Distance() > planned.Distance() {
+						t.Errorf("%s, %s: release %d may be %v apart, planned for %v", noise, law, i+1, m.Distance(), planned.Distance())
+					}
+					debits := account.Admit(m, []privacy.Cohort{0})
+					if len(debits) != 1 || account.Apply(debits[0]) != nil {
+						t.Fatalf("%s, %s, %q: release %d cannot be paid", noise, law, accounting, i+1)
+					}
+				}
+				spent := account.Spent(0)
+				if accounting == "" && noise == "transmit-only" && spent > 0.9 {
+					t.Errorf("%s: %v of the budget spent on less than was planned for", law, spent)
+				}
+			}
+		}
+	}
+}
+
+// Under a plan that has no room for more, and when the budget has none, the private
+// part is let go and the state goes on from what is public; so it does when it is
+// another cohort's turn.
+func TestPrivateStateIsLetGo(t *testing.T) {
+	task := privateTask("logistic", "graph-homomorphic")
+	design := task.Design(privacy.Design{Budget: privacy.Budget{Epsilon: 1, Delta: 1e-6}, Releases: 6, Accounting: privacy.CommittedPlan})
+	design.Carried.Keep = 0 // room for one round's step, never more
+	policy := must(design.Policy())
+	r := rand.New(rand.NewPCG(13, 1))
+	records := testExamples(r, 9, 3, "logistic")
+	for i := range records[5:] {
+		records[5+i].Cohort = 1
+	}
+	w := newTwoWorlds(t, 2, task, policy, [2][]Record{records, records})
+	a := w.agents[0]
+	for range 4 {
+		w.turn()
+		if a.private.apart != 0 || a.private.cohort != 0 {
+			t.Errorf("round %d releases what was carried, beyond its plan", w.round)
+		}
+	}
+
+	a = must(New(Config{Self: "a", Task: task, Policy: privatePolicy(task, "", ""), WakeMean: 1, Schedule: source()})).(*diffusion)
+	if err := a.Records(records, nil); err != nil {
+		t.Fatal(err)
+	}
+	a.Neighbours(0, []Edge{{Peer: "b", Weight: 1, Live: true}, {Peer: "c", Weight: 1, Live: true}, {Peer: "d", Weight: 1, Live: true}})
+	for range 2 {
+		now := a.next
+		a.Tick(now)
+		a.Released(now, privacy.Answer{Sum: []float64{1, 2, 3}, Slots: 5, Cohorts: []privacy.Cohort{0}})
+	}
+	now := a.next
+	if a.Tick(now); a.private.apart == 0 {
+		t.Error("carries nothing although there is room")
+	}
+	out := a.Released(now, privacy.Answer{}) // too dear
+	if out.Ask == nil || out.Ask.Sums[0].Cohort() != 0 || a.private.apart != 0 {
+		t.Fatalf("asks %+v, want the same cohort, from what is public", out.Ask)
+	}
+	out = a.Released(now, privacy.Answer{}) // cohort 0 cannot pay even so
+	if out.Ask == nil || out.Ask.Sums[0].Cohort() != 1 || a.private.apart != 0 {
+		t.Fatalf("asks %+v, want the next cohort, from what is public", out.Ask)
+	}
+	wantClose(t, "the state", a.private.w, a.model, 0)
+	if out := a.Released(now, privacy.Answer{}); out.Ask != nil || a.training.active() {
+		t.Error("asks although no cohort is left")
+	}
+}
+
+// Under Laplace laws the distance is one in the l1 norm, which is up to sqrt(p) times
+// that in l2: a record that moves all coordinates alike moves the vector so far, of
+// both learners that release some.
+func TestWholeVectorsAreChargedInTheNormOfTheNoise(t *testing.T) {
+	records := func(y float64) []Record {
+		return []Record{{Seq: 1, X: []float64{1 / math.Sqrt(3), 1 / math.Sqrt(3), 1 / math.Sqrt(3)}, Y: y}}
+	}
+	check := func(name string, norm, apart float64, m privacy.Mechanism) {
+		if covered := m.Distance(); apart > covered || apart < covered*(1-1e-3) {
+			t.Errorf("%s, l%v: %v apart, the mechanism is for %v", name, norm, apart, covered)
+		}
+	}
+	for law, norm := range map[privacy.Noise]float64{privacy.Gaussian: 2, privacy.Laplace: 1} {
+		task := privateTask("squared", "graph-homomorphic")
+		task.Lambda, task.Rounds.Step = 0, 0.01
+		w := newTwoWorlds(t, 1, task, privatePolicy(task, law, ""), [2][]Record{records(100), records(-100)})
+		w.spread = 0.1 // nothing leaves the ball
+		for range 3 {
+			_, m := w.turn()
+			check("diffusion", norm, floats.Distance(w.agents[0].private.phi, w.agents[1].private.phi, norm), m)
+		}
+
+		task = kmTask("douglas-rachford", "squared")
+		task.Lambda = 0
+		var ask [2]*Query
+		var released [2][]float64
+		for i, y := range []float64{100, -100} {
+			a := must(New(Config{Self: "a", Task: task, Policy: privatePolicy(task, law, ""), WakeMean: 1, Schedule: source()})).(*km)
+			if err := a.Records(records(y), nil); err != nil {
+				t.Fatal(err)
+			}
+			a.Neighbours(0, []Edge{{Peer: "b", Weight: 1, Live: true}})
+			ask[i] = a.Tick(a.next).Ask
+			released[i] = task.proxLoss(a.training.oldest(), task.Clip, a.published)
+		}
+		check("km", norm, floats.Distance(released[0], released[1], norm), ask[0].Mechanism)
+	}
+}

@@ -1,0 +1,249 @@
+package learner
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"gonum.org/v1/gonum/floats"
+
+	"p2pnode/privacy"
+)
+
+// Propagation holds the constants of the learner "propagation" (Bellet et al.
+// 2018, eq. 15-16): one private release, then smoothing over the graph.
+type Propagation struct {
+	// Ridge is lambda of the local fit that is released: the larger, the less one
+	// record moves it and the less noise it needs.
+	Ridge float64 `toml:"ridge"`
+	// Tolerance is how far in l2 norm the released fit may be from the exact one,
+	// and how far an agent's model moves before it tells its neighbours again.
+	Tolerance float64 `toml:"tolerance"`
+}
+
+// Fit is the one private release of learner "propagation", which the agent goes
+// back to at every step.
+type Fit struct {
+	Model    []float64 // T_i^loc with its noise, inside the task's ball; length Task.Dimension
+	NoiseStd float64   // of Model, per coordinate
+	Slots    int       // records it was fitted to: m of the confidence
+}
+
+// newPropagation returns the agent of model propagation: it releases its local
+// model once, and whenever it wakes and something is new it takes the step of
+// eq. 16 from that and what it heard. The release uses up the budget of the oldest
+// cohort that has one; all later messages are public functions of what was
+// published and ask nothing. There is no second release: records that come later
+// serve the personal model only.
+//
+// An agent without a release, because it has no records or its budget is used up,
+// passes the mean of its neighbours on (c_i = 0).
+func newPropagation(c Config) (Agent, error) {
+	a := &propagation{
+		task:          c.Task,
+		clock:         clock{wakeMean: c.WakeMean, schedule: c.Schedule},
+		neighbourhood: neighbourhood{self: c.Self},
+		model:         make([]float64, c.Task.Dimension()),
+	}
+	if err := a.design(c.Policy, c.Made); err != nil {
+		return nil, fmt.Errorf("learner: the release of propagation: %w", err)
+	}
+	return a, a.resume(c.Resume)
+}
+
+// design makes the policy's next mechanism one for whole vectors. It is one
+// already when the policy is of [Task.Design].
+func (a *propagation) design(p privacy.Policy, made int) (err error) {
+	if a.mechanism, a.left = p.Next(made); !a.left {
+		return nil
+	}
+	a.clip = a.task.Clip
+	if !a.mechanism.Protected() {
+		// Its grid comes from a clip, and the vector has room for 2^10 of them. It
+		// can be as long as a clip for each of 2^20 slots.
+		a.clip = a.mechanism.Clip()
+		if a.mechanism, err = privacy.NewUnprotected(0x1p10 * a.clip); err != nil {
+			return err
+		}
+	}
+	distance := a.task.fitSensitivity(a.mechanism.Noise()).At(1)
+	a.mechanism, err = a.mechanism.Bounded(distance, len(a.model))
+	return err
+}
+
+// propagation is the agent of Task.Learner "propagation".
+type propagation struct {
+	task *Task
+	clock
+	neighbourhood
+	training training
+
+	mechanism privacy.Mechanism // of the one release
+	clip      float64           // on its gradients
+	left      bool              // the release has not been made
+	asked     bool              // it is at the door
+	fit       *Fit              // nil before it
+
+	fresh    bool // something is new since the last step
+	round    uint64
+	model    []float64 // as published
+	noiseStd float64
+}
+
+func (a *propagation) resume(s *State) error {
+	if s == nil {
+		return nil
+	}
+	if len(s.Model) != len(a.model) || !finite(s.Model) {
+		return fmt.Errorf("learner: the saved model does not fit the task, which has %d parameters", len(a.model))
+	}
+	a.round, a.noiseStd = s.Round, s.NoiseStd
+	copy(a.model, s.Model)
+	if s.Fit != nil {
+		if len(s.Fit.Model) != len(a.model) || !finite(s.Fit.Model) || s.Fit.Slots < 1 {
+			return fmt.Errorf("learner: the saved local fit does not fit the task, which has %d parameters", len(a.model))
+		}
+		a.setFit(&Fit{slices.Clone(s.Fit.Model), s.Fit.NoiseStd, s.Fit.Slots})
+	}
+	return a.neighbourhood.resume(s.Heard, len(a.model))
+}
+
+func (a *propagation) setFit(f *Fit) { a.fit, a.left, a.fresh = f, false, true }
+
+// Neighbours implements [Agent].
+func (a *propagation) Neighbours(now time.Duration, edges []Edge) Output {
+	a.set(edges)
+	a.fresh = true
+	return a.output(now)
+}
+
+// Records implements [Agent]. It is the next input that makes the agent look at
+// new records.
+func (a *propagation) Records(add []Record, drop []Seq) error {
+	if err := a.training.check(a.task, add); err != nil {
+		return err
+	}
+	a.training.add(add)
+	a.training.drop(drop)
+	return nil
+}
+
+// Receive implements [Agent].
+func (a *propagation) Receive(now time.Duration, m Message) (Output, error) {
+	err := a.hear(&m, len(a.model))
+	a.fresh = a.fresh || err == nil
+	return a.output(now), err
+}
+
+// Tick implements [Agent]: a wake releases if that is still to be done, or else
+// takes a step.
+func (a *propagation) Tick(now time.Duration) Output {
+	var out Output
+	if a.rings(now) && !a.asked {
+		if a.releases() {
+			a.asked = true
+			out.Ask = a.query()
+		} else {
+			out.Send = a.step(false)
+		}
+	}
+	out.Next = a.output(now).Next
+	return out
+}
+
+// output keeps the clock running while there is anything to do.
+func (a *propagation) output(now time.Duration) Output {
+	if a.asked || !a.fresh && !a.releases() {
+		a.next = 0
+		return Output{Next: Never}
+	}
+	return Output{Next: a.arm(now)}
+}
+
+// releases reports whether the release can be made now.
+func (a *propagation) releases() bool { return a.left && a.training.active() && a.listened() }
+
+// query asks for the release of the local fit of the oldest cohort that has not
+// been refused.
+func (a *propagation) query() *Query {
+	oldest := a.training.oldest()
+	slots := oldest.slots[:min(len(oldest.slots), privacy.MaxSlots)]
+	sum := a.mechanism.NewBounded(oldest.number, len(slots), a.task.localFit(slots, a.clip))
+	return &Query{Round: a.round + 1, Mechanism: a.mechanism, Sums: []privacy.Sum{sum}}
+}
+
+// Released implements [Agent]. The answer is 2 m r T_i^loc with its noise; see
+// localfit.go.
+func (a *propagation) Released(now time.Duration, answer privacy.Answer) Output {
+	if !a.asked {
+		return a.output(now)
+	}
+	a.asked = false
+	if answer.Exhausted() {
+		a.training.oldest().retired = true // a newer cohort may have a budget
+		return a.output(now)
+	}
+	scale := 1 / (2 * a.task.Propagation.Ridge * float64(answer.Slots))
+	fit := &Fit{Model: make([]float64, len(a.model)), NoiseStd: scale * a.mechanism.NoiseStd(), Slots: answer.Slots}
+	floats.ScaleTo(fit.Model, scale, answer.Sum)
+	project(fit.Model, a.task.Radius)
+	a.setFit(fit)
+	return Output{Send: a.step(true), Next: a.output(now).Next}
+}
+
+// step is eq. 16, and the message, if the model has moved enough to tell or a
+// release has been paid for. What was published is the agent's own state too.
+func (a *propagation) step(always bool) []Message {
+	a.fresh = false
+	mean, std, heard := a.mean(a.model)
+	next, nextStd := mean, std
+	switch {
+	case a.fit == nil && !heard:
+		return nil // nothing to say
+	case a.fit != nil && !heard:
+		next, nextStd = a.fit.Model, a.fit.NoiseStd
+	case a.fit != nil:
+		weight := a.task.Mu * a.task.confidence(a.fit.Slots)
+		next = propagate(mean, a.fit.Model, weight)
+		nextStd = math.Hypot(std, weight*a.fit.NoiseStd) / (1 + weight)
+	}
+	if !always && a.round > 0 && floats.Distance(next, a.model, 2) <= a.task.Propagation.Tolerance {
+		return nil
+	}
+	a.round++
+	a.model, a.noiseStd = slices.Clone(next), nextStd
+	return []Message{{From: a.self, Kind: KindModel, Round: a.round, NoiseStd: a.noiseStd, Real: a.model}}
+}
+
+// propagate is the step of Bellet et al. 2018, eq. 16,
+//
+//	T_i <- (sum_j (W_ij/D_i) T_j + w T_i^loc) / (1 + w),   w = mu c_i.
+func propagate(neighbours, local []float64, w float64) []float64 {
+	next := slices.Clone(neighbours)
+	floats.AddScaled(next, w, local)
+	floats.Scale(1/(1+w), next)
+	return next
+}
+
+// State implements [Agent].
+func (a *propagation) State() State {
+	s := State{Round: a.round, Model: slices.Clone(a.model), NoiseStd: a.noiseStd, Heard: a.heard()}
+	if a.fit != nil {
+		s.Fit = &Fit{slices.Clone(a.fit.Model), a.fit.NoiseStd, a.fit.Slots}
+	}
+	return s
+}
+
+// propagation checks the task's table of that name.
+func (c *checker) propagation(t *Task) {
+	if t.Learner != "propagation" {
+		c.check(t.Propagation == (Propagation{}), "propagation", "belongs to the learner propagation; leave it out")
+		return
+	}
+	const key, most = "propagation.tolerance", 100_000
+	c.positive("propagation.ridge", t.Propagation.Ridge)
+	c.positive(key, t.Propagation.Tolerance)
+	c.check(t.Release.MaxReleases == 1, "release.max_releases", "must be 1 for the learner propagation")
+	c.check(!(t.fitSteps(t.Clip) > most), key, "and ridge are too small together: the local fit would take %d steps, more than %d", t.fitSteps(t.Clip), most)
+}

@@ -1,0 +1,70 @@
+package learner
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+
+	"p2pnode/privacy"
+)
+
+// proxPenalty replaces y by prox_{g r}(y), r = L1 ||.||_1 + L2 ||.||^2: the
+// minimiser of g r(u) + 1/2 ||u - y||^2, which shrinks every coordinate toward
+// zero by g L1 and divides what is left by 1 + 2 g L2.
+func (t *Task) proxPenalty(y []float64) {
+	threshold, scale := t.Rounds.Step*t.KM.L1, 1/(1+2*t.Rounds.Step*t.KM.L2)
+	for j, v := range y {
+		y[j] = math.Copysign(max(0, math.Abs(v)-threshold)*scale, v)
+	}
+}
+
+// proxLoss returns prox_{g f}(x) to within proxError: the minimiser of
+//
+//	f(u) + ||u - x||^2 / 2g,   f the mean clipped loss of the cohort + lambda ||u||^2,
+//
+// by gradient descent from x. The problem is strongly convex with s = 1/g + 2
+// lambda and smooth with s + L, L the public smoothness of the loss, so that each
+// step of 2/(2s + L) takes the distance from the solution to at most L/(2s + L) of
+// what it was (Nesterov, theorem 2.1.15). The solution is x - g grad f(u), within
+// g (C + 2 lambda (radius + g C)) of x: the number of steps that certifies the
+// error follows from public things alone.
+func (t *Task) proxLoss(c *cohort, clip float64, x []float64) []float64 {
+	g, l, m := t.Rounds.Step, t.loss(), len(c.slots)
+	lambda, smooth := t.regularisation(m), l.smoothness(t.FeatureNorm())
+	strong := 1/g + 2*lambda
+	u, gradient := append([]float64(nil), x...), make([]float64, len(x))
+	for range proxSteps(g*(clip+2*lambda*(t.Radius+g*clip)), proxError(g*clip, m), smooth/(2*strong+smooth)) {
+		c.clippedMean(gradient, l, u, clip, t.FeatureNorm())
+		floats.AddScaled(gradient, strong, u)
+		floats.AddScaled(gradient, -1/g, x)
+		floats.AddScaled(u, -2/(2*strong+smooth), gradient)
+	}
+	return u
+}
+
+// proxSteps is how many steps, each leaving the given share of the distance, take
+// it from start to end.
+func proxSteps(start, end, share float64) int {
+	return int(math.Ceil(max(0, math.Log(end/start)/math.Log(share)))) + 1
+}
+
+// proxError is the certified error of proxLoss in l2 norm, a small share of what
+// one of m records can move it, reach being g C.
+func proxError(reach float64, m int) float64 { return 1e-7 * reach / float64(m) }
+
+// proxDistance is how far one of m records can move prox_{g f}(x) in l2: 2 g C/m, see
+// km, twice the error of the solver, and its rounding. A step of the solver rounds as
+// one of diffusion does, and all together by at most 1 + g L/2 times as much, since
+// each leaves the share L/(2s + L) of the error before.
+func (t *Task) proxDistance(clip float64, m int) float64 {
+	reach := t.Rounds.Step * clip
+	steps := 1 + t.Rounds.Step*t.loss().smoothness(t.FeatureNorm())
+	return 2*reach/float64(m) + 2*proxError(reach, m) + steps*t.rounding(m, reach)
+}
+
+// proxSensitivity is that of the schedule, for m prox_{g f}(x).
+func (t *Task) proxSensitivity(law privacy.Noise) privacy.CarriedSensitivity {
+	reach := t.Rounds.Step * t.Clip
+	distance := 2*reach*(1+plannedRounding) + 2*proxError(reach, 1)
+	return privacy.CarriedSensitivity{Step: inNorm(law, distance, t.Dimension())}
+}

@@ -1,0 +1,207 @@
+package learner
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"gonum.org/v1/gonum/floats"
+
+	"p2pnode/privacy"
+)
+
+// advance ends the round if it is over and begins the next if there is one, and
+// says what comes of it, after the messages that wait already.
+func (r *rounds) advance(now time.Duration, send []Message) Output {
+	out := Output{Send: send, Next: Never}
+	for r.asked == nil {
+		newest, reached := r.ahead()
+		if r.collecting {
+			if now < r.deadline && reached <= r.round+1 && !r.complete() {
+				break
+			}
+			r.finish()
+		}
+		if !r.begin(now, max(r.round+1, reached), newest, &out) {
+			break
+		}
+	}
+	if r.collecting {
+		out.Next = r.deadline
+	}
+	r.next = out.Next
+	return out
+}
+
+// ahead returns the newest round any neighbour has begun after this one, and the
+// newest that two have, or the only live one: so far an agent jumps, and one liar
+// takes nobody to the end. They are 0 if there is none.
+func (r *rounds) ahead() (newest, reached uint64) {
+	live := 0
+	for i := range r.hood.edges {
+		if r.hood.edges[i].Live {
+			live++
+		}
+		l := r.letters[r.hood.edges[i].Peer]
+		if l.next == nil {
+			continue
+		}
+		if round := l.next.Round; round > newest {
+			newest, reached = round, newest
+		} else {
+			reached = max(reached, round)
+		}
+	}
+	if live < 2 {
+		reached = newest
+	}
+	return newest, reached
+}
+
+// complete reports whether nobody is waited for.
+func (r *rounds) complete() bool {
+	for i := range r.hood.edges {
+		if l := r.letters[r.hood.edges[i].Peer]; l.member && r.hood.edges[i].Live && !l.counts() {
+			return false
+		}
+	}
+	return true
+}
+
+// counts reports whether both ends have heard each other, as far as this one can
+// know.
+func (l *letters) counts() bool { return l.member && l.now != nil && l.acked }
+
+// begin asks the door for the round's release, or publishes the public mix if
+// there is nothing to release and a neighbour is that far. It reports whether the
+// round has begun.
+func (r *rounds) begin(now time.Duration, round, newest uint64, out *Output) bool {
+	if round > r.task.Rounds.last() {
+		return false
+	}
+	if !r.hood.listened() {
+		r.patient = 0
+		return false
+	}
+	if r.patient == 0 {
+		// Its neighbours may be rounds ahead, or on their way: a release made now
+		// could be for nobody.
+		r.patient = now + r.seconds()/10
+	}
+	if newest < round && now < r.patient {
+		out.Next = r.patient
+		return false
+	}
+	r.beginning = round
+	if q := r.scheme.query(); q != nil {
+		q.Round = round
+		r.asked, out.Ask = q, q
+		return true
+	}
+	if newest < round {
+		return false
+	}
+	out.Send = r.publish(now, r.model, r.std, out.Send)
+	return true
+}
+
+// Released implements [Agent].
+func (r *rounds) Released(now time.Duration, a privacy.Answer) Output {
+	q := r.asked
+	if q == nil {
+		return r.advance(now, nil)
+	}
+	r.asked = nil
+	if a.Exhausted() && r.scheme.refused() {
+		return r.advance(now, nil)
+	}
+	r.training.refused(q.Sums, a.Cohorts)
+	if a.Exhausted() {
+		return r.advance(now, nil)
+	}
+	model, std := r.scheme.released(a)
+	r.made++
+	return r.advance(now, r.publish(now, model, std, nil))
+}
+
+// publish begins the round with its broadcast and acknowledges what is there
+// already.
+func (r *rounds) publish(now time.Duration, model []float64, std float64, send []Message) []Message {
+	model = slices.Clone(model)
+	project(model, r.task.Radius)
+	r.model, r.published, r.std, r.publishedStd = model, model, std, std
+	r.round, r.collecting, r.degree = r.beginning, true, 0
+	r.deadline = now + r.seconds()
+	var acks []Message
+	for i := range r.hood.edges {
+		e := &r.hood.edges[i]
+		l := r.letters[e.Peer]
+		l.member, l.now, l.acked = e.Live, nil, false
+		if l.next != nil && l.next.Round <= r.round {
+			if l.next.Round == r.round {
+				l.now = l.next
+			}
+			l.next = nil
+		}
+		if l.member {
+			r.degree++
+		}
+		if l.member && l.now != nil {
+			acks = append(acks, r.ack(e.Peer, l))
+		}
+	}
+	r.members = r.degree
+	send = append(send, Message{
+		From: r.hood.self, Kind: KindModel, Round: r.round, Degree: max(1, r.degree), NoiseStd: std, Real: model,
+	})
+	return append(send, acks...)
+}
+
+func (r *rounds) seconds() time.Duration {
+	return time.Duration(r.task.Rounds.Seconds * float64(time.Second))
+}
+
+// ack tells a neighbour that its model of this round was heard, and whether the
+// edge counted in the round before.
+func (r *rounds) ack(peer ID, l *letters) Message {
+	return Message{From: r.hood.self, To: peer, Kind: KindAck, Round: r.round, Real: []float64{r.lastUse(l)}}
+}
+
+// lastUse is 1 if the edge counted here in the round before, else 0.
+func (r *rounds) lastUse(l *letters) float64 {
+	if l.used > 0 && l.used == r.round-1 {
+		return 1
+	}
+	return 0
+}
+
+// finish combines what was heard over the edges that count.
+func (r *rounds) finish() {
+	r.collecting = false
+	m := mix{self: 1, others: make([]float64, len(r.model))}
+	for i := range r.hood.edges {
+		l := r.letters[r.hood.edges[i].Peer]
+		if !l.member {
+			continue
+		}
+		if !l.counts() {
+			r.dropped++
+			continue
+		}
+		l.used = r.round
+		w := metropolis(max(1, r.degree), l.now.Degree)
+		m.self -= w
+		floats.AddScaled(m.others, w, l.now.Real)
+		m.std = math.Hypot(m.std, w*l.now.NoiseStd)
+	}
+	m.self = max(0, m.self) // a rounding below, on a full graph of few
+	r.model = slices.Clone(m.others)
+	floats.AddScaled(r.model, m.self, r.published)
+	r.std = math.Hypot(m.std, m.self*r.publishedStd)
+	r.scheme.combined(m)
+}
+
+// metropolis is the weight of an edge between agents of the given degrees (the
+// Metropolis rule; Vlaski and Sayed, section 1): each end knows it, it is the same
+// at both, and all of an agent's together leave its own at least 1/(1 + degree).
+func metropolis(own, other int) float64 { return 1 / (1 + float64(max(own, other))) }

@@ -1,0 +1,189 @@
+package learner
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"p2pnode/privacy"
+)
+
+// Rounds holds what the learners in rounds agree on (diffusion, km, polar).
+type Rounds struct {
+	Count int `toml:"count"` // rounds in all; 0: as long as there is budget
+	// Seconds is when a round ends at the latest; half of that after a neighbour went
+	// on to the next, a tenth after all did; it ends at once when all were heard. A
+	// node that starts, or was cut off, listens for a tenth of that before it begins
+	// a round that nobody else has begun.
+	Seconds float64 `toml:"seconds"`
+	Step    float64 `toml:"step"` // the step size: mu of diffusion, g of km, a_0 of polar
+}
+
+const (
+	maxRounds = 1 << 32 // of Rounds.Count
+	lastRound = maxStep // without Rounds.Count; rounds of a restored directory lie far above it
+)
+
+// last is the last round there can be.
+func (r Rounds) last() uint64 {
+	if r.Count > 0 {
+		return uint64(r.Count)
+	}
+	return lastRound
+}
+
+func (c *checker) rounds(t *Task) {
+	if t.Learner == "diffusion" || t.Learner == "km" || t.Learner == "polar" {
+		c.check(t.Rounds.Count >= 0 && t.Rounds.Count <= maxRounds, "rounds.count", "must be between 0 and %d", maxRounds)
+		c.check(t.Rounds.Seconds > 0 && t.Rounds.Seconds <= 1e7, "rounds.seconds", "must be positive and at most 1e7")
+		c.positive("rounds.step", t.Rounds.Step)
+		return
+	}
+	c.check(t.Rounds == Rounds{}, "rounds", "belongs to the learners diffusion, km and polar; leave it out")
+}
+
+// scheme is what learners in rounds differ in.
+type scheme interface {
+	// query returns what the next round has to release, or nil if it has nothing
+	// that a budget could pay for.
+	query() *Query
+	// released returns the model to publish, a new slice, and the standard
+	// deviation of the noise in it. It is a public function of the answer, which is
+	// not exhausted, and of what was published before; the scheme may keep a
+	// private state beside it.
+	released(a privacy.Answer) (model []float64, std float64)
+	// refused reports whether what the door has refused can be had for less: then the
+	// scheme is asked again, else the cohorts of the query are retired.
+	refused() bool
+	// combined takes note of what the round heard.
+	combined(m mix)
+}
+
+// mix is what a round came to: the own weight a_kk, and what the neighbours add,
+// sum over l != k of a_lk psi_l, with the standard deviation of the noise in it.
+type mix struct {
+	self   float64
+	others []float64
+	std    float64
+}
+
+// rounds is the part of an agent that keeps its neighbours and itself in step
+// over a network that loses and delays. In round k an agent releases, broadcasts
+// its model with the round and its degree, and acknowledges to each neighbour the
+// model it heard from it. The round ends when all live neighbours were heard and
+// have acknowledged, or at a public deadline, which is nearer once a neighbour has
+// gone on: so agents that lost step catch up with the others. An edge counts in a round if both
+// happened: so the ends of an edge that lost a message mostly agree that it is
+// out. Not always, since the acknowledgement itself may be lost, and no number of
+// further ones could mend that (it is the two generals' problem): each
+// acknowledgement says whether its sender used the edge in the round before, and
+// the rounds in which the two ends differ are counted.
+//
+// An agent that hears of a later round than its next one, from two neighbours if it
+// has so many, was away, and goes on there. The others let it into the round they are
+// in as long as their own weights stay at least 0, which is for one at a time. One
+// that has nothing to release, because it has no records or no budget, publishes the
+// public mix, and begins a round only once a neighbour has: so the rounds end with
+// the last budget.
+type rounds struct {
+	scheme   scheme
+	task     *Task
+	policy   privacy.Policy
+	made     int // releases, for the policy
+	training training
+	hood     neighbourhood
+	letters  map[ID]*letters // of every edge; looked up, never iterated
+
+	round      uint64 // the last one begun
+	asked      *Query // at the door, for round beginning
+	beginning  uint64
+	collecting bool // the round is going on
+	deadline   time.Duration
+	next       time.Duration // of the timer
+	patient    time.Duration // when it may begin a round of its own accord; 0: see begin
+	degree     int           // as told to the others
+	members    int           // neighbours in the round, at most degree + 1
+
+	published []float64 // the newest broadcast: immutable
+	// model is public: the newest broadcast, and from the end of its round on the
+	// mix of all; immutable.
+	model               []float64
+	publishedStd, std   float64
+	dropped, asymmetric uint64
+}
+
+// letters are what one neighbour sent for this round and for a later one.
+type letters struct {
+	member    bool     // the edge is in the round
+	now, next *Message // models; nil: none
+	acked     bool
+	used      uint64 // the last round in which the edge counted here
+}
+
+func newRounds(c Config, s scheme) (rounds, error) {
+	r := rounds{
+		scheme: s, task: c.Task, policy: c.Policy, made: c.Made,
+		hood: neighbourhood{self: c.Self}, letters: map[ID]*letters{},
+		model: make([]float64, c.Task.Dimension()), next: Never,
+	}
+	r.published = r.model
+	if c.Resume == nil {
+		return r, nil
+	}
+	if len(c.Resume.Model) != len(r.model) || !finite(c.Resume.Model) {
+		return r, fmt.Errorf("learner: the saved model does not fit the task, which has %d parameters", len(r.model))
+	}
+	if last := r.task.Rounds.last(); c.Resume.Round > last {
+		// It would be waited for in every round and be in none.
+		return r, fmt.Errorf("learner: round %d lies beyond the last, %d, as those of a restored directory do, and nobody would follow it there; begin with an empty directory, in which records have a new budget", c.Resume.Round, last)
+	}
+	r.model = slices.Clone(c.Resume.Model)
+	r.published = r.model
+	r.round, r.std, r.publishedStd = c.Resume.Round, c.Resume.NoiseStd, c.Resume.NoiseStd
+	r.dropped, r.asymmetric = c.Resume.Dropped, c.Resume.Asymmetric
+	if err := r.hood.resume(c.Resume.Heard, len(r.model)); err != nil {
+		return r, err
+	}
+	r.renewLetters()
+	return r, nil
+}
+
+// Neighbours implements [Agent].
+func (r *rounds) Neighbours(now time.Duration, edges []Edge) Output {
+	r.hood.set(edges)
+	r.renewLetters()
+	return r.advance(now, nil)
+}
+
+// renewLetters keeps the letters of those who are still neighbours.
+func (r *rounds) renewLetters() {
+	old := r.letters
+	r.letters = make(map[ID]*letters, len(r.hood.edges))
+	for i := range r.hood.edges {
+		peer := r.hood.edges[i].Peer
+		if r.letters[peer] = old[peer]; old[peer] == nil {
+			r.letters[peer] = &letters{}
+		}
+	}
+}
+
+// Records implements [Agent].
+func (r *rounds) Records(add []Record, drop []Seq) error {
+	if err := r.training.check(r.task, add); err != nil {
+		return err
+	}
+	r.training.add(add)
+	r.training.drop(drop)
+	return nil
+}
+
+// Tick implements [Agent].
+func (r *rounds) Tick(now time.Duration) Output { return r.advance(now, nil) }
+
+// State implements [Agent].
+func (r *rounds) State() State {
+	return State{
+		Round: r.round, Model: slices.Clone(r.model), NoiseStd: r.std, Heard: r.hood.heard(),
+		Dropped: r.dropped, Asymmetric: r.asymmetric,
+	}
+}

@@ -1,0 +1,67 @@
+package learner
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Classifies reports whether the target is one of two or more classes; else it
+// is a number.
+func (t *Task) Classifies() bool { return t.Loss != "squared" && t.Loss != "huber" }
+
+// encodeTarget is Y of the row.
+func (t *Task) encodeTarget(cell func(name string) (string, bool)) (float64, error) {
+	text, ok := cell(t.Target.Name)
+	if !ok {
+		return 0, fmt.Errorf("column %q is missing", t.Target.Name)
+	}
+	y, err := t.parseTarget(strings.TrimSpace(text))
+	if err != nil {
+		return 0, fmt.Errorf("column %q: %w", t.Target.Name, err)
+	}
+	return y, nil
+}
+
+func (t *Task) parseTarget(text string) (float64, error) {
+	if t.Loss == "multinomial" {
+		k := slices.Index(t.Target.Classes, text)
+		if k < 0 {
+			return 0, fmt.Errorf("%q is none of %s", text, strings.Join(t.Target.Classes, ", "))
+		}
+		return float64(k), nil
+	}
+	v, err := parseNumber(text)
+	switch {
+	case err != nil:
+		return 0, err
+	case !t.Classifies():
+		return min(max(v, t.Target.Min), t.Target.Max) - t.Target.Center, nil
+	case v == 1:
+		return 1, nil
+	case v == 0 || v == -1:
+		return -1, nil
+	}
+	return 0, fmt.Errorf("%v is neither 1 nor -1 (or 0)", v)
+}
+
+// Fits reports whether a record could have come from Encode: [Task.Width] finite
+// coordinates and a finite label, the number of a class if there are classes.
+func (t *Task) Fits(r *Record) bool {
+	return len(r.X) == t.Width() && finite(r.X) && t.admits(r.Y)
+}
+
+// admits reports whether y can be a record's label: finite, and a class if there
+// are classes.
+func (t *Task) admits(y float64) bool {
+	if t.Loss == "multinomial" {
+		return y >= 0 && y < float64(len(t.Target.Classes)) && y == math.Trunc(y)
+	}
+	return !math.IsNaN(y) && !math.IsInf(y, 0)
+}
+
+// labelBound is the largest |Y| of a number.
+func (t *Task) labelBound() float64 {
+	return max(math.Abs(t.Target.Min-t.Target.Center), math.Abs(t.Target.Max-t.Target.Center))
+}

@@ -1,0 +1,51 @@
+package node
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+
+	"p2pnode/gossip"
+	"p2pnode/learner"
+)
+
+// A neighbour that sends messages of kinds or rounds that the task does not have is
+// rejected and in the end refused, and does not keep the others from their run.
+func TestForeignKindsAndRoundsAreRejected(t *testing.T) {
+	t.Parallel()
+	task := learnerTask("diffusion")
+	task.Rounds.Count, task.Rounds.Seconds = 20, 1
+	accept := func(context.Context) gossip.EdgeReply { return gossip.EdgeReply{Accepted: true} }
+	liar, info := fakePeer(t, testNode(t, task, nil, nil), accept)
+	w := startGraph(t, full(2), task, func(c *Config) {
+		c.Unprotected, c.Releases, c.Neighbours = Consent, 0, []string{info.ID.String()}
+	})
+	defer w.stop()
+	victim := w.nodes[0]
+	victim.session.hood.found(info)
+	if err := liar.Follow(victim.self); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the liar is a neighbour", func() bool { return status(t, victim).Listening == 2 })
+	to := gossip.ID(victim.self)
+	bad := []learner.Message{
+		{Kind: learner.KindGradient, Round: 1, Real: make([]float64, 3)},
+		{Kind: learner.KindMask, Round: 1, Ring: make([]uint64, 3)},
+		{Kind: learner.KindAck, Round: 21, Real: []float64{1}}, // after the last
+		{Kind: learner.KindAck, Round: 1, Real: []float64{1, 1}},
+		{Kind: learner.KindAck, Round: 1, Attempt: 1, Real: []float64{1}},
+	}
+	for i, m := range bad {
+		m.To = to
+		if err := liar.Send(m); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "it is rejected", func() bool { return status(t, victim).Traffic.Rejected == uint64(i+1) })
+	}
+	eventually(t, "the liar is refused", func() bool { return status(t, victim).Listening == 1 })
+	w.addRecords(t, rand.New(rand.NewPCG(25, 26)), 15)
+	eventually(t, "the run is over", func() bool { return w.ahead(t, make([]uint64, 2), 20) })
+	if s := status(t, victim); s.Traffic.Taken == 0 || s.Traffic.Rejected != uint64(len(bad)) {
+		t.Errorf("the victim counts %+v", s.Traffic)
+	}
+}

@@ -1,0 +1,79 @@
+package node
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+)
+
+// The example of each learner in docs/tasks is a task that a node can be made for,
+// and its TOML form and the name of its network keep all of it.
+func TestExampleTasks(t *testing.T) {
+	names := make(map[string]string)
+	for _, learner := range []string{"personal", "propagation", "diffusion", "km", "polar"} {
+		t.Run(learner, func(t *testing.T) {
+			text, err := os.ReadFile(filepath.Join("..", "docs", "tasks", learner+".toml"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			task, err := ParseTask(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if task.Learner != learner {
+				t.Errorf("the learner is %q", task.Learner)
+			}
+			formatted, err := FormatTask(task)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, err := ParseTask(formatted)
+			if err != nil || !reflect.DeepEqual(again, task) || NetworkName(again) != NetworkName(task) {
+				t.Errorf("read back as %+v, %v\nfrom\n%s", again, err, formatted)
+			}
+			names[NetworkName(task)] = learner
+			c := DefaultConfig(task)
+			if obfuscated(task) {
+				c.Unprotected = Consent
+			}
+			if err := Init(filepath.Join(t.TempDir(), "node"), task, c); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	if len(names) != 5 {
+		t.Errorf("5 tasks make %d networks", len(names))
+	}
+}
+
+// Every constant of a learner is something the nodes must agree on.
+func TestNetworkNameCoversTheLearners(t *testing.T) {
+	for _, name := range []string{"propagation", "diffusion", "km"} {
+		task := learnerTask(name)
+		for _, table := range []any{&task.Propagation, &task.Rounds, &task.Diffusion, &task.KM, &task.Polar} {
+			v := reflect.ValueOf(table).Elem()
+			for i := range v.NumField() {
+				before, kept := NetworkName(task), reflect.ValueOf(v.Field(i).Interface())
+				switch f := v.Field(i); f.Kind() {
+				case reflect.Float64:
+					f.SetFloat(f.Float() + 1)
+				case reflect.Int:
+					f.SetInt(f.Int() + 1)
+				case reflect.String:
+					f.SetString(f.String() + "x")
+				case reflect.Bool:
+					f.SetBool(!f.Bool())
+				case reflect.Slice:
+					f.Set(reflect.ValueOf([]string{"x"}))
+				default:
+					t.Fatalf("a constant of kind %v", f.Kind())
+				}
+				if NetworkName(task) == before {
+					t.Errorf("%s: %s.%s is not in the network's name", name, v.Type().Name(), v.Type().Field(i).Name)
+				}
+				v.Field(i).Set(kept)
+			}
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package node
+
+import (
+	"crypto/rand"
+	"fmt"
+	"os"
+
+	"github.com/libp2p/go-libp2p/core/crypto"
+	"github.com/libp2p/go-libp2p/core/peer"
+)
+
+// NewIdentity makes an identity in a new file that only its owner can read, for
+// [InitAs], and returns its peer ID: a task that names its servers must know them
+// before they have data directories. A file that is there is an error.
+func NewIdentity(path string) (peer.ID, error) {
+	key, err := newKey()
+	if err != nil {
+		return "", err
+	}
+	text, err := crypto.MarshalPrivateKey(key)
+	if err != nil {
+		return "", fmt.Errorf("node: make an identity: %w", err)
+	}
+	id, err := peer.IDFromPrivateKey(key)
+	if err != nil {
+		return "", fmt.Errorf("node: make an identity: %w", err)
+	}
+	if err := create(path, text); err != nil {
+		return "", fmt.Errorf("node: write the identity: %w", err)
+	}
+	return id, nil
+}
+
+func newKey() (crypto.PrivKey, error) {
+	key, _, err := crypto.GenerateEd25519Key(rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("node: make an identity: %w", err)
+	}
+	return key, nil
+}
+
+// readKey reads an identity that nobody else can.
+func readKey(path string) (crypto.PrivKey, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("node: read the identity: %w", err)
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("node: others can read %s, and whoever has it can speak for this node; take their rights away with: chmod 600 %s", path, path)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("node: read the identity: %w", err)
+	}
+	key, err := crypto.UnmarshalPrivateKey(text)
+	if err != nil {
+		return nil, fmt.Errorf("node: %s is damaged (%w); restore it from a copy, or make a new directory", path, err)
+	}
+	return key, nil
+}

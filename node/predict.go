@@ -1,0 +1,58 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"p2pnode/learner"
+)
+
+// Prediction is the personal model's answer, and the lone model's beside it: a
+// number in the units of the target; the probability of 1 for the logistic loss; 1,
+// -1 or, undecided, 0 for the hinge. For the multinomial loss each model names the
+// class it finds likeliest, and the number is the probability of that.
+type Prediction struct {
+	Value      float64 `json:"value"`
+	Alone      float64 `json:"alone"`
+	Class      string  `json:"class,omitempty"`
+	AloneClass string  `json:"alone_class,omitempty"`
+}
+
+// Predict answers for one row of the task's columns, the target left out.
+func (n *Node) Predict(ctx context.Context, row map[string]string) (Prediction, error) {
+	t := n.files.task
+	x, err := t.EncodeFeatures(func(name string) (string, bool) {
+		v, ok := row[name]
+		return v, ok
+	})
+	if err != nil {
+		return Prediction{}, requestError{err}
+	}
+	for name := range row {
+		if !slices.Contains(Columns(t), name) {
+			return Prediction{}, requestError{fmt.Errorf("column %q is none of the task's: %v", name, Columns(t))}
+		}
+	}
+	m, err := n.Personal(ctx)
+	if err != nil {
+		return Prediction{}, err
+	}
+	var p Prediction
+	p.Class, p.Value = predict(t, m.Theta, x)
+	p.AloneClass, p.Alone = predict(t, m.Alone, x)
+	return p, nil
+}
+
+// predict returns what a model makes of x; the class is empty when the target is a
+// number or one of +1 and -1.
+func predict(t *learner.Task, theta, x []float64) (class string, value float64) {
+	q := t.Probabilities(theta, x)
+	if q == nil {
+		return "", t.Predict(theta, x)
+	}
+	k := floats.MaxIdx(q)
+	return t.Target.Classes[k], q[k]
+}

@@ -1,0 +1,145 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"p2pnode/learner"
+)
+
+// slot is the grid of publishing times. A protected release goes out at a slot
+// fixed at its wake, so that the time it leaves does not tell how long the
+// computation took. All else goes out at once.
+const slot = 100 * time.Millisecond
+
+// maxOutgoing is how many messages can wait for their turn.
+const maxOutgoing = 64
+
+// outgoing is one message on its way: the bytes of a broadcast, or else a directed
+// one.
+type outgoing struct {
+	message  []byte
+	directed learner.Message
+	at       time.Duration // on the agent's clock; past: at once
+}
+
+// release is what the messages of an output carry; the zero release is none.
+type release struct {
+	round     uint64
+	protected bool
+}
+
+// dispatch commits what follows from a release, and queues the messages in their
+// order: after a protected release for the public slot, the first that begins at
+// least one slot after the wake, and else at once.
+func (l *loop) dispatch(messages []learner.Message, r release) error {
+	if len(messages) == 0 {
+		return nil
+	}
+	broadcasts := 0
+	for _, m := range messages {
+		if m.To == "" && m.Round == r.round {
+			broadcasts++
+		}
+	}
+	if r.round > 0 && broadcasts == 0 {
+		// The release goes to single peers: it is not served to late comers.
+		if err := l.commit(r.round, nil, l.door.ledger.Commit); err != nil {
+			return err
+		}
+	}
+	var at time.Duration
+	if r.protected {
+		at = l.slot()
+	}
+	for _, m := range messages {
+		o := outgoing{directed: m, at: at}
+		if m.To == "" {
+			var err error
+			if o.message, err = l.encode(m, r); err != nil {
+				return err
+			}
+		}
+		select {
+		case l.outgoing <- o:
+		case <-l.stopping:
+		}
+	}
+	return nil
+}
+
+// slot is the public slot of a release of this wake; late means a later slot,
+// never between two.
+func (l *loop) slot() time.Duration {
+	at := (l.woke/slot + 2) * slot
+	for at < l.now() {
+		at += slot
+	}
+	return at
+}
+
+// encode returns the bytes of a broadcast after they are on disk with the agent's
+// state. One that does not carry the release is a public function of what was
+// published before, and nobody pays for it.
+func (l *loop) encode(m learner.Message, r release) ([]byte, error) {
+	message, err := l.signer.Encode(m)
+	if err != nil {
+		return nil, fmt.Errorf("node: encode round %d: %w", m.Round, err)
+	}
+	store := l.door.ledger.CommitPublic
+	if m.Round == r.round {
+		store = l.door.ledger.Commit
+	}
+	return message, l.commit(m.Round, message, store)
+}
+
+func (l *loop) commit(round uint64, message []byte, store func(round uint64, message, state []byte) error) error {
+	state, err := l.memory()
+	if err != nil {
+		return fmt.Errorf("node: encode the state of round %d: %w", round, err)
+	}
+	if err := store(round, message, state); err != nil {
+		return fmt.Errorf("node: commit round %d: %w", round, err)
+	}
+	l.saved = time.Now()
+	return nil
+}
+
+// publish sends each message in its turn until ctx ends or a peer contradicts this
+// node's history. It has a goroutine of its own: what the loop computes meanwhile
+// must not delay a message.
+func (l *loop) publish(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case o := <-l.outgoing:
+			if wait := o.at - l.now(); wait > 0 {
+				select {
+				case <-ctx.Done():
+					return
+				case <-time.After(wait):
+				}
+			}
+			if l.history.contradiction() != nil {
+				return
+			}
+			l.send(ctx, o)
+		}
+	}
+}
+
+func (l *loop) send(ctx context.Context, o outgoing) {
+	if o.message == nil {
+		if err := l.gossip.Send(o.directed); err != nil {
+			l.log.Debug("directed message not sent", "to", o.directed.To, "error", err)
+		}
+		return
+	}
+	l.hood.serve(o.message)
+	if err := l.gossip.Publish(ctx, o.message); err != nil {
+		// It is stored: neighbours get it when they next renew the edge.
+		l.log.Warn("publish failed", "error", err)
+	}
+}

@@ -1,0 +1,70 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"p2pnode/learner"
+	"p2pnode/privacy"
+)
+
+// actor is an agent with its door.
+type actor struct {
+	learner.Agent
+	recorder *learner.Recorder // nil without a trace
+	door     door
+	masks    rand.Source   // goes on where it is after a restart: no mask comes twice
+	next     time.Duration // of its timer
+	done     bool          // an agent with a clock that will never release again
+	away     bool
+	works    bool             // counted in simulation.working
+	newest   *learner.Message // its last broadcast, served to who comes late
+	cohort   privacy.Cohort   // the first one
+}
+
+// AgentSchedule is the source of the wake times of participant i: what a replay
+// of its trace must be constructed with.
+func AgentSchedule(seed uint64, i int) *rand.Rand {
+	return rand.New(rand.NewPCG(seed, 2*uint64(i)))
+}
+
+// AgentMasks is the source of the masks of participant i in learner polar: what
+// a replay of its trace must be constructed with, if it was not restarted.
+func AgentMasks(seed uint64, i int) rand.Source {
+	return rand.NewPCG(^seed, uint64(i))
+}
+
+func newActor(c *Config, i int) (actor, error) {
+	p := &c.Participants[i]
+	a := actor{done: c.Task.Learner == "personal" && (len(p.Edges) == 0 || len(p.Records) == 0)}
+	if len(p.Records) > 0 {
+		a.cohort = p.Records[0].Cohort
+	}
+	var err error
+	if a.door, err = newDoor(p, c.Seed+uint64(i)<<32); err != nil {
+		return actor{}, err
+	}
+	if c.Task.Learner == "polar" {
+		a.masks = AgentMasks(c.Seed, i)
+	}
+	return a, a.start(c, i, nil)
+}
+
+// start makes the agent, as its device does when it is switched on.
+func (a *actor) start(c *Config, i int, resume *learner.State) error {
+	p := &c.Participants[i]
+	config := learner.Config{
+		Self: p.ID, Task: c.Task, Policy: p.Policy, Made: a.door.made, Resume: resume,
+		WakeMean: c.WakeMean.Seconds(), Schedule: AgentSchedule(c.Seed, i), Masks: a.masks,
+	}
+	agent, err := learner.New(config)
+	if err != nil {
+		return err
+	}
+	a.Agent = agent
+	if c.Trace {
+		a.recorder = &learner.Recorder{Agent: agent}
+		a.Agent = a.recorder
+	}
+	return a.Records(p.Records, nil)
+}
