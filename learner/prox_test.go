@@ -150,7 +150,7 @@ func TestAlgorithm1FromTheDoorsAnswer(t *testing.T) {
 		now := a.next
 		a.Tick(now)
 		a.Released(now, privacy.Answer{Sum: first, Slots: 10, Cohorts: []privacy.Cohort{0}})
-		x := append([]float64(nil), a.published...)
+		x, before := append([]float64(nil), a.published...), a.publishedStd
 		for _, m := range []Message{modelOf("b", 1, 4, 1, 1, 1), ack("b", 1, 0)} {
 			if _, err := a.Receive(now, m); err != nil {
 				t.Fatal(err)
@@ -178,6 +178,12 @@ func TestAlgorithm1FromTheDoorsAnswer(t *testing.T) {
 		}
 		wantClose(t, operator, out.Send[0].Real, want, 1e-14)
 		wantClose(t, operator+": what is returned", a.State().Model, want, 1e-14)
+		fresh := a.asking.NoiseStd() / 10 // of the vector, or the mean gradient
+		if operator != "douglas-rachford" {
+			fresh *= g
+		}
+		std := math.Hypot(math.Hypot(0.8*before, 0.2*1), alpha*fresh)
+		wantClose(t, operator+": the noise told, and returned", []float64{out.Send[0].NoiseStd, a.State().NoiseStd}, []float64{std, std}, 1e-14)
 	}
 }
 
