@@ -99,6 +99,10 @@ func TestProxSensitivityAgainstNeighbouringDataSets(t *testing.T) {
 		}
 	}
 	task := kmTask("douglas-rachford", "squared")
+	// Nothing is longer in l1 than a vector of equal coordinates.
+	if l2, l1 := task.proxSensitivity(privacy.Gaussian).At(1), task.proxSensitivity(privacy.Laplace).At(1); l1 < l2*math.Sqrt(3) {
+		t.Errorf("in l1 %v, in l2 %v", l1, l2)
+	}
 	task.Lambda = 0
 	pull := func(y float64) []float64 {
 		return task.proxLoss(&cohort{slots: []slot{{x: []float64{1, 0, 0}, y: y}}}, task.Clip, make([]float64, 3))
