@@ -289,3 +289,33 @@ func TestWholeVectorsAreChargedInTheNormOfTheNoise(t *testing.T) {
 		check("km", norm, floats.Distance(released[0], released[1], norm), ask[0].Mechanism)
 	}
 }
+
+// The noise level told: that of the step's state and of v; in the state that of the
+// neighbours, of phi and of the share of v that is combined.
+func TestNoiseLevelOfWholeVectors(t *testing.T) {
+	for noise, share := range map[string]float64{"transmit-only": 0, "graph-homomorphic": -0.25} { // a_kk c
+		task := privateTask("logistic", noise)
+		task.Lambda = 1
+		records := testExamples(rand.New(rand.NewPCG(14, 1)), 5, 3, "logistic")
+		a := must(New(Config{Self: "a", Task: task, Policy: privatePolicy(task, "", ""), WakeMean: 1, Schedule: source()})).(*diffusion)
+		if err := a.Records(records, nil); err != nil {
+			t.Fatal(err)
+		}
+		a.Neighbours(0, []Edge{{Peer: "b", Weight: 1, Live: true}})
+		now := a.next
+		a.Tick(now)
+		shrink, state := 1-2*task.Rounds.Step*1./5, 0.0
+		for round := range uint64(3) {
+			fresh := a.asked.Mechanism.NoiseStd() / 5
+			a.Released(now, privacy.Answer{Sum: []float64{1, 2, 3}, Slots: 5, Cohorts: []privacy.Cohort{0}})
+			phi := shrink * state
+			wantClose(t, noise, []float64{a.publishedStd}, []float64{math.Hypot(phi, fresh)}, 1e-12)
+			for _, m := range []Message{modelOf("b", round+1, 3, 1, 1, 1), ack("b", round+1, min(1, float64(round)))} { // weight 1/4
+				if _, err := a.Receive(now, m); err != nil {
+					t.Fatal(err)
+				}
+			}
+			state = math.Sqrt(0.25*0.25 + 0.75*0.75*phi*phi + share*share*fresh*fresh)
+		}
+	}
+}
