@@ -33,8 +33,8 @@ func newTwoWorlds(t *testing.T, seed uint64, task *Task, policy privacy.Policy, 
 	return w
 }
 
-// turn lets both take the next round and returns how far apart, in l2, the vectors
-// they release are, with the mechanism. Neighbours are heard or not, with degrees
+// turn lets both take the next round and returns how far apart, in the norm of the
+// noise, the vectors they release are, with the mechanism. Neighbours are heard or not, with degrees
 // from 1 to 5, and d never is, so that each round ends at its deadline: the own
 // weight is anything from 1/2 to 1.
 func (w *twoWorlds) turn() (apart float64, m privacy.Mechanism) {
@@ -69,7 +69,11 @@ func (w *twoWorlds) turn() (apart float64, m privacy.Mechanism) {
 		w.Fatal("the mechanism tells the worlds apart")
 	}
 	w.round++
-	return floats.Distance(phi[0], phi[1], 2), queries[0].Mechanism
+	norm := 2.0
+	if m = queries[0].Mechanism; m.Noise() == privacy.Laplace {
+		norm = 1
+	}
+	return floats.Distance(phi[0], phi[1], norm), m
 }
 
 // privateTask releases whole vectors of three coordinates.
@@ -97,8 +101,8 @@ func TestConditionalSensitivityOfDiffusion(t *testing.T) {
 				task := privateTask(loss, noise)
 				task.Lambda = lambda
 				task.Rounds.Step = 2 / task.loss().smoothness(1) // with lambda, beyond what contracts
-				policy := privatePolicy(task, privacy.Gaussian, "")
 				for seed := range uint64(40) {
+					policy := privatePolicy(task, []privacy.Noise{privacy.Gaussian, privacy.Laplace}[seed%2], "")
 					m := 1 + r.IntN(6)
 					one := testExamples(r, m, 3, loss)
 					other := append([]Record(nil), one...)
@@ -114,6 +118,26 @@ func TestConditionalSensitivityOfDiffusion(t *testing.T) {
 							t.Fatalf("%s, %s, lambda %v, round %d: %v apart, the mechanism is for %v", noise, loss, lambda, w.round, apart*float64(m), mechanism.Distance())
 						}
 					}
+				}
+			}
+		}
+	}
+}
+
+// q is the most that a step stretches any direction: the Hessian's eigenvalues lie
+// between 2 lambda and L + 2 lambda.
+func TestContractionOfAStep(t *testing.T) {
+	task := privateTask("squared", "transmit-only")
+	for _, step := range []float64{0.01, 0.3, 0.7, 1} {
+		for _, lambda := range []float64{0, 0.5, 4} {
+			for _, m := range []int{1, 3, 50} {
+				task.Rounds.Step, task.Lambda = step, lambda
+				var want float64
+				for h := 0.0; h <= 2; h += 0.125 { // L = 2
+					want = max(want, math.Abs(1-step*(h+2*lambda/float64(m))))
+				}
+				if got := task.contraction(m); got < want || got > want+1e-10 {
+					t.Errorf("step %v, lambda %v, %d records: %v, want %v", step, lambda, m, got, want)
 				}
 			}
 		}
@@ -206,6 +230,13 @@ func TestPrivateStateIsLetGo(t *testing.T) {
 	if a.Tick(now); a.private.apart == 0 {
 		t.Error("carries nothing although there is room")
 	}
+	a.training.cohorts[0].retired = true
+	if q := a.query(); q == nil || q.Sums[0].Cohort() != 1 || a.private.apart != 0 {
+		t.Errorf("asks %+v carrying %v of another cohort's secret", q, a.private.apart)
+	}
+	a.training.cohorts[0].retired = false
+	a.query()
+	a.private.apart = 1
 	out := a.Released(now, privacy.Answer{}) // too dear
 	if out.Ask == nil || out.Ask.Sums[0].Cohort() != 0 || a.private.apart != 0 {
 		t.Fatalf("asks %+v, want the same cohort, from what is public", out.Ask)
@@ -256,5 +287,35 @@ func TestWholeVectorsAreChargedInTheNormOfTheNoise(t *testing.T) {
 			released[i] = task.proxLoss(a.training.oldest(), task.Clip, a.published)
 		}
 		check("km", norm, floats.Distance(released[0], released[1], norm), ask[0].Mechanism)
+	}
+}
+
+// The noise level told: that of the step's state and of v; in the state that of the
+// neighbours, of phi and of the share of v that is combined.
+func TestNoiseLevelOfWholeVectors(t *testing.T) {
+	for noise, share := range map[string]float64{"transmit-only": 0, "graph-homomorphic": -0.25} { // a_kk c
+		task := privateTask("logistic", noise)
+		task.Lambda = 1
+		records := testExamples(rand.New(rand.NewPCG(14, 1)), 5, 3, "logistic")
+		a := must(New(Config{Self: "a", Task: task, Policy: privatePolicy(task, "", ""), WakeMean: 1, Schedule: source()})).(*diffusion)
+		if err := a.Records(records, nil); err != nil {
+			t.Fatal(err)
+		}
+		a.Neighbours(0, []Edge{{Peer: "b", Weight: 1, Live: true}})
+		now := a.next
+		a.Tick(now)
+		shrink, state := 1-2*task.Rounds.Step*1./5, 0.0
+		for round := range uint64(3) {
+			fresh := a.asked.Mechanism.NoiseStd() / 5
+			a.Released(now, privacy.Answer{Sum: []float64{1, 2, 3}, Slots: 5, Cohorts: []privacy.Cohort{0}})
+			phi := shrink * state
+			wantClose(t, noise, []float64{a.publishedStd}, []float64{math.Hypot(phi, fresh)}, 1e-12)
+			for _, m := range []Message{modelOf("b", round+1, 3, 1, 1, 1), ack("b", round+1, min(1, float64(round)))} { // weight 1/4
+				if _, err := a.Receive(now, m); err != nil {
+					t.Fatal(err)
+				}
+			}
+			state = math.Sqrt(0.25*0.25 + 0.75*0.75*phi*phi + share*share*fresh*fresh)
+		}
 	}
 }

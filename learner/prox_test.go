@@ -99,6 +99,10 @@ func TestProxSensitivityAgainstNeighbouringDataSets(t *testing.T) {
 		}
 	}
 	task := kmTask("douglas-rachford", "squared")
+	// Nothing is longer in l1 than a vector of equal coordinates.
+	if l2, l1 := task.proxSensitivity(privacy.Gaussian).At(1), task.proxSensitivity(privacy.Laplace).At(1); l1 < l2*math.Sqrt(3) {
+		t.Errorf("in l1 %v, in l2 %v", l1, l2)
+	}
 	task.Lambda = 0
 	pull := func(y float64) []float64 {
 		return task.proxLoss(&cohort{slots: []slot{{x: []float64{1, 0, 0}, y: y}}}, task.Clip, make([]float64, 3))
@@ -150,7 +154,7 @@ func TestAlgorithm1FromTheDoorsAnswer(t *testing.T) {
 		now := a.next
 		a.Tick(now)
 		a.Released(now, privacy.Answer{Sum: first, Slots: 10, Cohorts: []privacy.Cohort{0}})
-		x := append([]float64(nil), a.published...)
+		x, before := append([]float64(nil), a.published...), a.publishedStd
 		for _, m := range []Message{modelOf("b", 1, 4, 1, 1, 1), ack("b", 1, 0)} {
 			if _, err := a.Receive(now, m); err != nil {
 				t.Fatal(err)
@@ -178,6 +182,12 @@ func TestAlgorithm1FromTheDoorsAnswer(t *testing.T) {
 		}
 		wantClose(t, operator, out.Send[0].Real, want, 1e-14)
 		wantClose(t, operator+": what is returned", a.State().Model, want, 1e-14)
+		fresh := a.asking.NoiseStd() / 10 // of the vector, or the mean gradient
+		if operator != "douglas-rachford" {
+			fresh *= g
+		}
+		std := math.Hypot(math.Hypot(0.8*before, 0.2*1), alpha*fresh)
+		wantClose(t, operator+": the noise told, and returned", []float64{out.Send[0].NoiseStd, a.State().NoiseStd}, []float64{std, std}, 1e-14)
 	}
 }
 

@@ -367,6 +367,7 @@ func TestRoundsResume(t *testing.T) {
 	p.begin()
 	p.hears(modelOf("b", 1, 2, 3, 0), ack("b", 1, 0), modelOf("c", 1, 2, 3, 3), ack("c", 1, 0), modelOf("b", 2, 2, 0, 0))
 	state := p.agent.State()
+	state.Dropped, state.Asymmetric = 3, 2
 	q := newRoundsPlayer(t, func(c *Config) { c.Resume, c.Made = &state, 2 })
 	if got := q.agent.State(); !reflect.DeepEqual(got, state) {
 		t.Errorf("resumed to %+v, want %+v", got, state)
