@@ -146,9 +146,8 @@ func TestLearnersReachTheirFixedPoints(t *testing.T) {
 func TestLearnersReachTheirFixedPointsOnADiscoveredGraph(t *testing.T) {
 	for _, name := range []string{"propagation", "diffusion", "km"} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			task := learnerTask(name)
-			w := discover(t, 12, task, func(c *Config) { c.Unprotected, c.Releases = Consent, 0 })
+			w := discover(t, 16, task, func(c *Config) { c.Unprotected, c.Releases = Consent, 0 })
 			defer w.stop()
 			training := w.addRecords(t, rand.New(rand.NewPCG(27, 28)), 15)
 			w.converge(t, published(t, task, w, training))

@@ -140,15 +140,6 @@ func (h *neighbourhood) weight(id peer.ID, profile []float64) float64 {
 	return learner.ProfileWeight(h.profile, profile, h.task.Graph.Gamma)
 }
 
-// suits reports whether a peer may be a neighbour at all: by the owner's list and,
-// in learner polar, by the roles, where clients have nothing to say to each other.
-func (h *neighbourhood) suits(id peer.ID) bool {
-	if h.only != nil && !h.only[id] {
-		return false
-	}
-	return h.task.Learner != "polar" || isServer(h.task, gossip.ID(id)) || isServer(h.task, gossip.ID(h.host.ID()))
-}
-
 // most is how many edges a node has at most: twice as many as it seeks itself,
 // so that late comers find a place.
 func (h *neighbourhood) most() int { return 2 * h.task.Graph.Degree }
