@@ -52,7 +52,7 @@ func newAudit() *cobra.Command {
 	f.Float64Var(&o.Claim.Delta, "delta", 1e-3, "the probability with which it may fail; below 1/runs nobody can see it")
 	f.IntVar(&o.Releases, "releases", 2, "how many releases share the budget")
 	f.IntVar(&o.Dimension, "dimension", 20, "coordinates of a release")
-	f.IntVar(&o.Runs, "runs", 60000, "runs for each of two canaries in each of two worlds")
+	f.IntVar(&o.Runs, "runs", 40000, "runs for each of two canaries in each of two worlds")
 	f.Uint64Var(&o.Seed, "seed", 1, "of the noise: the same seed gives the same table")
 	f.BoolVar(&o.json, "json", false, "write one JSON object to standard output, and nothing else")
 	return cmd

@@ -12,7 +12,7 @@ import (
 )
 
 func TestAuditTable(t *testing.T) {
-	args := []string{"audit", "--noise", "gaussian", "--accounting", "gdp", "--runs", "400", "--dimension", "3", "--seed", "7"}
+	args := []string{"audit", "--learner", "personal", "--noise", "gaussian", "--accounting", "gdp", "--runs", "400", "--dimension", "3", "--seed", "7"}
 	code, stdout, stderr := testnetRun(t, t.Context(), args...)
 	if code != 0 || stderr != "" {
 		t.Fatalf("exit %d, errors %q", code, stderr)
@@ -28,7 +28,7 @@ func TestAuditTable(t *testing.T) {
 }
 
 func TestAuditJSON(t *testing.T) {
-	code, stdout, stderr := testnetRun(t, t.Context(), "audit", "--json", "--noise", "laplace", "--accounting", "pure", "--runs", "400", "--epsilon", "2", "--releases", "1")
+	code, stdout, stderr := testnetRun(t, t.Context(), "audit", "--json", "--learner", "personal", "--noise", "laplace", "--accounting", "pure", "--runs", "400", "--epsilon", "2", "--releases", "1")
 	var out struct {
 		Interrupted bool
 		Findings    []struct {
@@ -70,7 +70,7 @@ func TestAuditUsage(t *testing.T) {
 func TestAuditInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	code, stdout, stderr := testnetRun(t, ctx, "audit", "--noise", "laplace")
+	code, stdout, stderr := testnetRun(t, ctx, "audit", "--learner", "personal", "--noise", "laplace")
 	if code != exitInterrupted || !strings.Contains(stdout, "learner") || !strings.Contains(stdout, "INTERRUPTED: 0 of 4 ways") {
 		t.Errorf("exit %d, output %q, errors %q; want %d and an empty table that says so", code, stdout, stderr, exitInterrupted)
 	}

@@ -9,9 +9,9 @@ import (
 )
 
 // Every way of releasing the product has stays below its claim. A sound one fails
-// with probability 1e-6 at most, the ten together with 1e-5.
+// with probability 1e-6 at most, the thirty together with 3e-5.
 func TestOursHold(t *testing.T) {
-	findings, err := Run(t.Context(), Subjects("personal"), Options{
+	findings, err := Run(t.Context(), everySubject(), Options{
 		Claim: privacy.Budget{Epsilon: 1, Delta: 1e-3}, Releases: 3, Dimension: 20, Runs: 1000, Seed: 11,
 	})
 	if err != nil {
@@ -139,4 +139,20 @@ func TestCatchesTheoremSix(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustCatch(t, handmade(m, 1, 1), claim, 4000)
+}
+
+// everySubject has every combination of every learner.
+func everySubject() []Subject {
+	var all []Subject
+	for _, name := range Learners() {
+		all = append(all, Subjects(name)...)
+	}
+	return all
+}
+
+func TestUnknownLearner(t *testing.T) {
+	o := Options{Claim: privacy.Budget{Epsilon: 1, Delta: 1e-3}, Releases: 1, Dimension: 2, Runs: 2, Seed: 1}
+	if _, err := Run(t.Context(), Subjects("polar"), o); err == nil {
+		t.Error("polar has no sums to audit, and was audited")
+	}
 }

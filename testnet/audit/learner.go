@@ -3,21 +3,36 @@ package audit
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"p2pnode/learner"
 	"p2pnode/privacy"
 )
 
-// newAgent makes the agent of the learner with that name. A new learner whose
-// releases are sums of clipped per-record gradients needs a line here, and its
-// name in [Learners].
-func newAgent(name string, t *learner.Task, p privacy.Policy, schedule *rand.Rand) (learner.Agent, error) {
-	switch name {
-	case "personal":
-		return learner.New(learner.Config{Self: "audited", Task: t, Policy: p, WakeMean: 1, Schedule: schedule})
+// Learners are the names of the learners that can be audited: those whose releases
+// are sums of clipped per-record gradients. What the others release is a whole
+// vector; its sensitivity is tried by brute force in the tests of package learner.
+func Learners() []string { return []string{"personal", "diffusion", "km"} }
+
+// of makes the task that of the learner with that name.
+func of(name string, t *learner.Task) (*learner.Task, error) {
+	if !slices.Contains(Learners(), name) {
+		return nil, fmt.Errorf("audit: there is no learner %q, choose one of %q", name, Learners())
 	}
-	return nil, fmt.Errorf("audit: there is no learner %q, choose one of %q", name, Learners())
+	t.Learner = name
+	if name != "personal" {
+		t.Rounds = learner.Rounds{Seconds: 1, Step: 1e-6}
+	}
+	switch name {
+	case "diffusion":
+		t.Diffusion = learner.Diffusion{Noise: "iid"}
+	case "km":
+		t.KM = learner.KM{Operator: "gradient", Relaxation: 1}
+	}
+	return t, nil
 }
 
-// Learners are the names of the learners that can be audited.
-func Learners() []string { return []string{"personal"} }
+// newAgent makes the agent of a task.
+func newAgent(t *learner.Task, p privacy.Policy, schedule *rand.Rand) (learner.Agent, error) {
+	return learner.New(learner.Config{Self: "audited", Task: t, Policy: p, WakeMean: 1, Schedule: schedule})
+}

@@ -15,7 +15,6 @@ import (
 
 // path is a release path under audit, and what the auditor knows of it.
 type path struct {
-	learner      string
 	task         *learner.Task
 	policy       privacy.Policy
 	releases     int                     // that an agent makes before its budget is used
@@ -36,11 +35,15 @@ func realDoor(seed uint64, q *learner.Query) privacy.Answer {
 // newPath returns the path of the product for a design. batch is slots when every
 // record takes part.
 func newPath(name string, d privacy.Design, slots int) (*path, error) {
+	task, err := of(name, extremeTask(d.Dimension))
+	if err != nil {
+		return nil, err
+	}
 	policy, err := d.Policy()
 	if err != nil {
 		return nil, err
 	}
-	p := &path{learner: name, task: extremeTask(d.Dimension), policy: policy, slots: slots, batch: slots, norm: clipNorm(d.Noise), door: realDoor}
+	p := &path{task: task, policy: policy, slots: slots, batch: slots, norm: clipNorm(d.Noise), door: realDoor}
 	if d.Batch > 0 {
 		p.batch = d.Batch
 	}
@@ -84,10 +87,13 @@ func (p *path) worlds(c canary) *[2]world {
 	return &[2]world{c.newWorld(-extreme, p.slots, p.batch, p.norm), c.newWorld(extreme, p.slots, p.batch, p.norm)}
 }
 
+// silence is how many more times an agent is woken before it must ask.
+const silence = 3
+
 // score lets an agent make all its releases in world b and returns the
 // log-likelihood ratio of world 1 over world 0.
 func (p *path) score(worlds *[2]world, b int, random *rand.Rand) (float64, error) {
-	agent, err := newAgent(p.learner, p.task, p.policy, random)
+	agent, err := newAgent(p.task, p.policy, random)
 	if err != nil {
 		return 0, err
 	}
@@ -99,6 +105,12 @@ func (p *path) score(worlds *[2]world, b int, random *rand.Rand) (float64, error
 	for k, l := range p.laws {
 		now := out.Next
 		out = agent.Tick(now)
+		for range silence { // a round begins by listening
+			if out.Ask == nil && out.Next != learner.Never {
+				now = out.Next
+				out = agent.Tick(now)
+			}
+		}
 		if out.Ask == nil {
 			return 0, fmt.Errorf("audit: the agent asked for %d releases, its account admits %d", k, p.releases)
 		}

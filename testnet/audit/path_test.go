@@ -58,7 +58,7 @@ func mechanisms(t *testing.T) []privacy.Mechanism {
 // handmade is a path with one mechanism for all its releases.
 func handmade(m privacy.Mechanism, dim, releases int) *path {
 	p := &path{
-		learner: "personal", task: extremeTask(dim), releases: releases, slots: slots, batch: slots,
+		task: extremeTask(dim), releases: releases, slots: slots, batch: slots,
 		norm: clipNorm(m.Noise()), door: realDoor,
 		policy: privacy.Policy{Schedule: privacy.NewSchedule(privacy.Step{Mechanism: m, Count: releases})},
 	}
@@ -70,8 +70,13 @@ func handmade(m privacy.Mechanism, dim, releases int) *path {
 // has driven its model, what the world says it can be.
 func TestAuditorKnowsTheSums(t *testing.T) {
 	const dim, releases = 6, 20
+	names := Learners()
 	for i, m := range mechanisms(t) {
 		p := handmade(m, dim, releases)
+		var err error
+		if p.task, err = of(names[i/2%len(names)], p.task); err != nil {
+			t.Fatal(err)
+		}
 		if i%2 == 1 {
 			p.batch = slots / 2
 		}
