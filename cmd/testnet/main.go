@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
 )
 
@@ -28,6 +29,7 @@ func main() {
 		os.Exit(exitFailed)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
+	var ending sync.Mutex // whoever holds it ends the process
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
@@ -35,14 +37,28 @@ func main() {
 		fmt.Fprintln(os.Stderr, "\ntestnet: stopping; the results so far follow. Once more stops at once.")
 		cancel()
 		<-signals
-		os.RemoveAll(dir)
+		ending.Lock()
+		removeInUse(dir)
 		os.Exit(exitInterrupted)
 	}()
 	code := run(ctx, os.Args[1:], dir, os.Stdout, os.Stderr)
+	ending.Lock()
 	if err := os.RemoveAll(dir); err != nil {
 		fmt.Fprintf(os.Stderr, "testnet: remove the nodes' directory: %v\n", err)
 	}
 	os.Exit(code)
+}
+
+// removeInUse removes a directory that nodes still write into. It moves it aside
+// first and puts a file in its place: so they find no room for new files, which
+// could keep it from going.
+func removeInUse(dir string) {
+	aside := dir + "-stopped"
+	for os.Rename(dir, aside) == nil && os.WriteFile(dir, nil, 0o600) != nil {
+		os.RemoveAll(aside) // a node has just made the directory anew
+	}
+	os.RemoveAll(aside)
+	os.Remove(dir)
 }
 
 // errInterrupted says that the results are complete only up to an interruption.
