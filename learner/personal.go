@@ -1,7 +1,6 @@
 package learner
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -50,9 +49,6 @@ func (p *personal) resume(s *State) error {
 	if s == nil {
 		return nil
 	}
-	if len(s.Model) != len(p.model) || !finite(s.Model) {
-		return fmt.Errorf("learner: the saved model does not fit the task, which has %d parameters", len(p.model))
-	}
 	p.round, p.noiseStd = s.Round, s.NoiseStd
 	copy(p.model, s.Model)
 	return p.neighbourhood.resume(s.Heard, len(p.model))
@@ -66,12 +62,7 @@ func (p *personal) Neighbours(now time.Duration, edges []Edge) Output {
 
 // Records implements [Agent].
 func (p *personal) Records(add []Record, drop []Seq) error {
-	if err := p.training.check(p.task, add); err != nil {
-		return err
-	}
-	p.training.add(add)
-	p.training.drop(drop)
-	return nil
+	return p.training.change(p.task, add, drop)
 }
 
 // Receive implements [Agent].

@@ -113,9 +113,6 @@ func newPolar(c Config) (Agent, error) {
 	if c.Masks == nil {
 		return nil, errors.New("learner: Masks is required by learner polar, a cryptographic source")
 	}
-	if s := c.Resume; s != nil && (len(s.Model) != c.Task.Dimension() || !finite(s.Model)) {
-		return nil, fmt.Errorf("learner: the saved model does not fit the task, which has %d parameters", c.Task.Dimension())
-	}
 	if slices.Contains(c.Task.Polar.Servers, string(c.Self)) {
 		return newPolarServer(c)
 	}

@@ -106,12 +106,7 @@ func (p *polarClient) Neighbours(now time.Duration, edges []Edge) Output {
 
 // Records implements [Agent].
 func (p *polarClient) Records(add []Record, drop []Seq) error {
-	if err := p.training.check(p.task, add); err != nil {
-		return err
-	}
-	p.training.add(add)
-	p.training.drop(drop)
-	return nil
+	return p.training.change(p.task, add, drop)
 }
 
 // Receive implements [Agent]: a client listens to the servers' models only.

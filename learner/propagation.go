@@ -95,9 +95,6 @@ func (a *propagation) resume(s *State) error {
 	if s == nil {
 		return nil
 	}
-	if len(s.Model) != len(a.model) || !finite(s.Model) {
-		return fmt.Errorf("learner: the saved model does not fit the task, which has %d parameters", len(a.model))
-	}
 	a.round, a.noiseStd = s.Round, s.NoiseStd
 	copy(a.model, s.Model)
 	if s.Fit != nil {
@@ -121,12 +118,7 @@ func (a *propagation) Neighbours(now time.Duration, edges []Edge) Output {
 // Records implements [Agent]. It is the next input that makes the agent look at
 // new records.
 func (a *propagation) Records(add []Record, drop []Seq) error {
-	if err := a.training.check(a.task, add); err != nil {
-		return err
-	}
-	a.training.add(add)
-	a.training.drop(drop)
-	return nil
+	return a.training.change(a.task, add, drop)
 }
 
 // Receive implements [Agent].

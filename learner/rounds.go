@@ -130,9 +130,6 @@ func newRounds(c Config, s scheme) (rounds, error) {
 	if c.Resume == nil {
 		return r, nil
 	}
-	if len(c.Resume.Model) != len(r.model) || !finite(c.Resume.Model) {
-		return r, fmt.Errorf("learner: the saved model does not fit the task, which has %d parameters", len(r.model))
-	}
 	if last := r.task.Rounds.last(); c.Resume.Round > last {
 		// It would be waited for in every round and be in none.
 		return r, fmt.Errorf("learner: round %d lies beyond the last, %d, as those of a restored directory do, and nobody would follow it there; begin with an empty directory, in which records have a new budget", c.Resume.Round, last)
@@ -169,12 +166,7 @@ func (r *rounds) renewLetters() {
 
 // Records implements [Agent].
 func (r *rounds) Records(add []Record, drop []Seq) error {
-	if err := r.training.check(r.task, add); err != nil {
-		return err
-	}
-	r.training.add(add)
-	r.training.drop(drop)
-	return nil
+	return r.training.change(r.task, add, drop)
 }
 
 // Tick implements [Agent].

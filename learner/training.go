@@ -30,6 +30,16 @@ type slot struct {
 	y   float64
 }
 
+// change is [Agent.Records] for an agent with this training set.
+func (t *training) change(task *Task, add []Record, drop []Seq) error {
+	if err := t.check(task, add); err != nil {
+		return err
+	}
+	t.add(add)
+	t.drop(drop)
+	return nil
+}
+
 // check refuses records that could not have come from the task, before
 // anything is changed.
 func (t *training) check(task *Task, add []Record) error {

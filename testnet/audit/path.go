@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -87,8 +88,8 @@ func (p *path) worlds(c canary) *[2]world {
 	return &[2]world{c.newWorld(-extreme, p.slots, p.batch, p.norm), c.newWorld(extreme, p.slots, p.batch, p.norm)}
 }
 
-// silence is how many more times an agent is woken before it must ask.
-const silence = 3
+// wakes is how often an agent is woken before it must have asked.
+const wakes = 4
 
 // score lets an agent make all its releases in world b and returns the
 // log-likelihood ratio of world 1 over world 0.
@@ -103,12 +104,11 @@ func (p *path) score(worlds *[2]world, b int, random *rand.Rand) (float64, error
 	out := agent.Neighbours(0, []learner.Edge{{Peer: "auditor", Weight: 1, Live: true}})
 	var score float64
 	for k, l := range p.laws {
-		now := out.Next
-		out = agent.Tick(now)
-		for range silence { // a round begins by listening
-			if out.Ask == nil && out.Next != learner.Never {
-				now = out.Next
-				out = agent.Tick(now)
+		var now time.Duration
+		for range wakes { // a round begins by listening
+			now = out.Next
+			if out = agent.Tick(now); out.Ask != nil || out.Next == learner.Never {
+				break
 			}
 		}
 		if out.Ask == nil {

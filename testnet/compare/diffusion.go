@@ -220,8 +220,8 @@ func (s diffusionSetting) run(seed uint64) ([]float64, error) {
 // (phi + v), into the w_k that the agent keeps to itself, a_kk (phi + c v): no
 // agent shows it, but here the seed of the noise is known.
 func (s diffusionSetting) makePrivate(w []float64, p privacy.Policy, self float64, seed uint64, agent int) error {
-	noise := privacy.NewSeededNoise(seed + uint64(agent)<<32) // that of the door in package sim
-	var v []float64                                           // times the records
+	noise := sim.AgentNoise(seed, agent)
+	var v []float64 // times the records
 	for k := range s.rounds {
 		m, _ := p.Next(k)
 		m, err := m.Bounded(m.Scale(), len(w)) // any distance: it has no part in the noise

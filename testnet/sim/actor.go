@@ -34,6 +34,12 @@ func AgentMasks(seed uint64, i int) rand.Source {
 	return rand.NewPCG(^seed, uint64(i))
 }
 
+// AgentNoise is the noise of the door of participant i, which takes all of its
+// releases from it in order.
+func AgentNoise(seed uint64, i int) *privacy.SeededNoise {
+	return privacy.NewSeededNoise(seed + uint64(i)<<32)
+}
+
 func newActor(c *Config, i int) (actor, error) {
 	p := &c.Participants[i]
 	a := actor{done: c.Task.Learner == "personal" && (len(p.Edges) == 0 || len(p.Records) == 0)}
@@ -41,7 +47,7 @@ func newActor(c *Config, i int) (actor, error) {
 		a.cohort = p.Records[0].Cohort
 	}
 	var err error
-	if a.door, err = newDoor(p, c.Seed+uint64(i)<<32); err != nil {
+	if a.door, err = newDoor(p, AgentNoise(c.Seed, i)); err != nil {
 		return actor{}, err
 	}
 	if c.Task.Learner == "polar" {

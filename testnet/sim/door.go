@@ -15,8 +15,8 @@ type door struct {
 	made    int
 }
 
-func newDoor(p *Participant, seed uint64) (door, error) {
-	d := door{noise: privacy.NewSeededNoise(seed), limit: p.Releases}
+func newDoor(p *Participant, noise *privacy.SeededNoise) (door, error) {
+	d := door{noise: noise, limit: p.Releases}
 	if p.Policy.Terms == (privacy.Terms{}) {
 		return d, nil
 	}
