@@ -58,11 +58,7 @@ func (t *Task) fitRounding() float64 {
 // fitSensitivity is how far one record moves the released vector, in the norm of
 // the noise: l1 for Laplace laws, where sqrt(p) times the l2 distance bounds it.
 func (t *Task) fitSensitivity(n privacy.Noise) privacy.CarriedSensitivity {
-	distance := 2 * t.Clip * (1 + t.fitRounding())
-	if n == privacy.Laplace || n == privacy.TruncatedLaplace {
-		distance *= math.Sqrt(float64(t.Dimension()))
-	}
-	return privacy.CarriedSensitivity{Step: distance}
+	return privacy.CarriedSensitivity{Step: inNorm(n, 2*t.Clip*(1+t.fitRounding()), t.Dimension())}
 }
 
 // fitSmoothness is L, the smoothness of F/m.

@@ -6,7 +6,6 @@ import (
 	"math"
 	"reflect"
 	"slices"
-	"time"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -103,9 +102,6 @@ func (p *Polar) window(step uint64) uint64 {
 	delta := uint64(p.Delta)
 	return (step + delta - 1) / delta
 }
-
-// seconds is a time of the task as a duration.
-func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // newPolar returns a server or a client of learner polar, as the task says of
 // Self.

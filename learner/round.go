@@ -158,7 +158,7 @@ func (r *rounds) publish(now time.Duration, model []float64, std float64, send [
 }
 
 func (r *rounds) seconds() time.Duration {
-	return time.Duration(r.task.Rounds.Seconds * float64(time.Second))
+	return seconds(r.task.Rounds.Seconds)
 }
 
 // ack tells a neighbour that its model of this round was heard, and whether the

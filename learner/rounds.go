@@ -32,6 +32,9 @@ func (r Rounds) last() uint64 {
 	return lastRound
 }
 
+// seconds is a time of the task as a duration.
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
 func (c *checker) rounds(t *Task) {
 	if t.Learner == "diffusion" || t.Learner == "km" || t.Learner == "polar" {
 		c.check(t.Rounds.Count >= 0 && t.Rounds.Count <= maxRounds, "rounds.count", "must be between 0 and %d", maxRounds)

@@ -113,7 +113,11 @@ func Restore(dir, from string, confirm func(records int) error) (kept string, er
 		if err := belongs(copied, from, files); err != nil {
 			return privacy.Policy{}, err
 		}
-		s, err := settle(copied, files.config.design(files.task))
+		before, err := keptPolicy(copied)
+		if err != nil {
+			return privacy.Policy{}, err
+		}
+		s, err := before.settle(files.config.design(files.task))
 		if err != nil || confirm == nil {
 			return s.Policy, err
 		}

@@ -121,12 +121,10 @@ type settled struct {
 	Policy privacy.Policy
 }
 
-// settle returns the policy of a design: the one kept in the store if there is
-// one.
-func settle(store *storage.Store, d privacy.Design) (settled, error) {
-	kept, err := keptPolicy(store)
-	if err != nil || kept.Design == d {
-		return kept, err
+// settle returns the policy of a design: s if that is its, or else worked out.
+func (s settled) settle(d privacy.Design) (settled, error) {
+	if s.Design == d {
+		return s, nil
 	}
 	p, err := policy(d)
 	return settled{d, p}, err
@@ -170,9 +168,6 @@ func (s settled) keep(store *storage.Store) error {
 	text, err := json.Marshal(s)
 	if err != nil {
 		return fmt.Errorf("node: store the policy: %w", err)
-	}
-	if old, err := store.Meta(policyKey); err != nil || old == string(text) {
-		return err
 	}
 	return store.PutMeta(policyKey, string(text))
 }

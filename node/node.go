@@ -92,7 +92,7 @@ func (n *Node) openLedger() error {
 	if err != nil {
 		return err
 	}
-	s, err := settle(n.store, design)
+	s, err := before.settle(design)
 	if err != nil {
 		return fmt.Errorf("node: %s: %w", filepath.Join(n.dir, configFile), err)
 	}
@@ -105,8 +105,10 @@ func (n *Node) openLedger() error {
 	if err != nil {
 		return fmt.Errorf("node: open the ledger of %s: %w", n.dir, mend(err, n.dir))
 	}
-	if err := s.keep(n.store); err != nil {
-		return err
+	if s.Design != before.Design {
+		if err := s.keep(n.store); err != nil {
+			return err
+		}
 	}
 	if !n.files.config.protected() {
 		// The ledger keeps the terms of its budget, which is not used.
