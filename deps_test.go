@@ -22,16 +22,19 @@ var imports = map[string][]string{
 	"p2pnode/privacy/accountant":   {},
 	"p2pnode/privacy":              {"privacy/accountant"},
 	"p2pnode/learner":              {"privacy"},
+	"p2pnode/learner/graph":        {"learner"},
 	"p2pnode/storage":              {"learner", "privacy"},
 	"p2pnode/gossip":               {"learner", "gossip/internal/wire"},
 	"p2pnode/gossip/internal/wire": {},
 	"p2pnode/discovery":            {},
-	"p2pnode/node":                 {"discovery", "gossip", "learner", "privacy", "storage"},
-	"p2pnode/testnet/sim":          {"learner", "privacy"},
+	"p2pnode/discovery/members":    {},
+	"p2pnode/node":                 {"discovery", "discovery/members", "gossip", "learner", "learner/graph", "privacy", "storage"},
+	"p2pnode/testnet/sim":          {"learner", "learner/graph", "privacy"},
+	"p2pnode/testnet/lab":          {},
 	"p2pnode/testnet/audit":        {"learner", "privacy"},
 	"p2pnode/testnet/cases":        {"privacy", "privacy/accountant"},
 	"p2pnode/testnet/compare":      {"learner", "privacy", "privacy/accountant", "testnet/sim"},
-	"p2pnode/testnet":              {"learner", "node", "privacy", "privacy/accountant", "testnet/sim"},
+	"p2pnode/testnet":              {"learner", "learner/graph", "node", "privacy", "privacy/accountant", "testnet/lab", "testnet/sim"},
 	"p2pnode/cmd/p2pnode":          {"node"},
 	"p2pnode/cmd/testnet":          {"learner", "node", "privacy", "testnet", "testnet/audit", "testnet/cases", "testnet/compare"},
 }
@@ -48,7 +51,7 @@ var banned = []struct{ pkg, path, reason string }{
 }
 
 // pure packages are mathematics and state machines: values in, values out.
-var pure = []string{"p2pnode/privacy", "p2pnode/privacy/accountant", "p2pnode/learner"}
+var pure = []string{"p2pnode/privacy", "p2pnode/privacy/accountant", "p2pnode/learner", "p2pnode/learner/graph"}
 
 // impure is what they do without altogether.
 var impure = []string{"context", "io/fs", "log", "log/slog", "math/rand", "net", "os", "sync", "sync/atomic"}

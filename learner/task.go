@@ -79,10 +79,16 @@ type Target struct {
 
 // Graph says how neighbours are chosen and weighed, from public things only.
 type Graph struct {
-	Rule   string `toml:"rule"`   // "random": weight 1; "profile": by the owners' public profiles
+	// Rule is "random" (weight 1), "profile" (by the owners' public profiles),
+	// "released" (by the nodes' estimates, see [Estimate]) or "learned" (sparse
+	// weights descended to from the estimates).
+	Rule   string `toml:"rule"`
 	Degree int    `toml:"degree"` // neighbours wanted
-	// Gamma is the width of the profile kernel exp((cos - 1) / Gamma).
+	// Gamma is the width of the kernel.
 	Gamma float64 `toml:"gamma,omitempty"`
+	// Kernel is "cosine", exp((cos - 1) / Gamma), or "distance", exp(-|a - b|^2 /
+	// Gamma); left out: cosine.
+	Kernel string `toml:"kernel,omitempty" json:",omitzero"`
 	// Profile is the length of a public profile under the rule "profile".
 	Profile int `toml:"profile,omitempty"`
 }
