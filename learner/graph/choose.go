@@ -1,29 +1,142 @@
 package graph
 
-import "p2pnode/learner"
+import (
+	"cmp"
+	"slices"
+
+	"p2pnode/learner"
+)
+
+// Probes is how many candidates a node tries at a step under the rule "learned"
+// (Zantedeschi, Bellet, Tommasi 2020, section 5: about five random ones).
+const Probes = 5
+
+// Hysteresis is how much larger than an edge's weight that of a candidate must
+// be to replace it, relative: less would let edges change with every release's
+// noise, more would keep poor ones.
+const Hysteresis = 0.1
 
 // Link is an edge as its node sees it, for the choice of neighbours.
 type Link struct {
 	Peer   learner.ID
 	Weight float64
-	Known  bool // the weight follows from both ends, not from chance
+	Known  bool // the weight follows from both ends, not from chance: see [Known]
 	Up     bool // the other end is reachable now
+	Theirs bool // the other end asked for the edge: it is given up only to make room
 }
 
 // Choice is what a node should do about its edges now.
 type Choice struct {
 	Ask  []learner.ID // candidates to ask for an edge, the best first
-	Drop []learner.ID // edges to give up once an asked candidate has accepted, the worst first
+	Drop []learner.ID // edges to give up now, the worst first
 }
 
-// Choose compares a node's edges with its best candidates. Missing edges are
-// asked for; an edge there is replaced only if a candidate's weight exceeds its
-// own by the margin of hysteresis, so that the graph settles. A node asks for
-// degree edges and holds at most twice as many.
-func Choose(g learner.Graph, own End, links []Link, candidates []Entry) Choice { return Choice{} }
+// Choose compares a node's edges with its best candidates, none of which may have
+// an edge already. Together with [Accept] it makes the graph of the nearest
+// neighbours in either direction: a node asks until its degree most similar nodes
+// are its neighbours, gives up edges it asked for once it has enough better ones,
+// and keeps those that others asked for, up to twice the degree in all. A
+// candidate must exceed the edge that it pushes out by the margin [Hysteresis];
+// edges of unknown similarity are pushed out first. Under the rule "random"
+// missing edges are asked for, and none is given up.
+//
+// Under the rule "learned" the weights themselves say who belongs together: up to
+// [Probes] candidates whose weight would be positive are asked at a time, and
+// edges whose weight fell to 0 are given up.
+func Choose(g learner.Graph, own End, links []Link, candidates []Entry) Choice {
+	want, asks := g.Degree, most(g)
+	if g.Rule == "learned" {
+		want, asks = most(g), Probes
+	}
+	edges := reachable(links)
+	kept := min(want, len(edges)) // so many of the best edges stay
+	missing := want - kept
+	var c Choice
+	for _, p := range proposals(g, own, candidates) {
+		switch {
+		case len(c.Ask) == asks:
+		case !p.Known && len(edges)+len(c.Ask) >= g.Degree:
+		case len(c.Ask) < missing:
+			c.Ask = append(c.Ask, p.Peer)
+		case kept > 0 && p.Known && pushesOut(p, edges[kept-1]):
+			c.Ask = append(c.Ask, p.Peer)
+			kept--
+		}
+	}
+	c.Drop = surplus(g, edges, want)
+	return c
+}
 
 // Accept is the other end's decision about a request: whether the edge of this
 // weight comes to be, and which edge, if any, makes room for it.
 func Accept(g learner.Graph, links []Link, from learner.ID, weight float64) (accepted bool, instead learner.ID) {
-	return false, ""
+	if !(weight > 0) {
+		return false, ""
+	}
+	if slices.ContainsFunc(links, func(l Link) bool { return l.Peer == from }) {
+		return true, ""
+	}
+	edges := reachable(links)
+	if len(edges) < most(g) {
+		return true, ""
+	}
+	worst := edges[len(edges)-1]
+	if g.Rule == "random" || !(weight > (1+Hysteresis)*worst.Weight) {
+		return false, ""
+	}
+	return true, worst.Peer
+}
+
+// most is how many edges a node has at most: twice as many as it seeks itself,
+// so that late comers find a place.
+func most(g learner.Graph) int { return 2 * g.Degree }
+
+// reachable returns the links that are up, the best first.
+func reachable(links []Link) []Link {
+	up := slices.DeleteFunc(slices.Clone(links), func(l Link) bool { return !l.Up })
+	slices.SortStableFunc(up, better)
+	return up
+}
+
+// proposals are the candidates that could be neighbours, as the links they would
+// be, the best first.
+func proposals(g learner.Graph, own End, candidates []Entry) []Link {
+	out := make([]Link, 0, len(candidates))
+	for _, e := range candidates {
+		if w := Weight(g, own, e.End, 0); w > 0 {
+			out = append(out, Link{Peer: e.Peer, Weight: w, Known: Known(g, own, e.End)})
+		}
+	}
+	slices.SortStableFunc(out, better)
+	return out
+}
+
+// better orders links, known ones first, then by weight; equals keep their order.
+func better(a, b Link) int {
+	if a.Known != b.Known {
+		if a.Known {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Compare(b.Weight, a.Weight)
+}
+
+// pushesOut reports whether a is enough better than b to take its place.
+func pushesOut(a, b Link) bool {
+	return a.Known && (!b.Known || a.Weight > (1+Hysteresis)*b.Weight)
+}
+
+// surplus lists the edges to give up, the worst first: those beyond what a node
+// holds at most, those that weigh nothing, and those it asked for that as many
+// better ones as it wants have pushed out.
+func surplus(g learner.Graph, edges []Link, want int) []learner.ID {
+	var drop []learner.ID
+	for i, l := range slices.Backward(edges) {
+		pushed := g.Rule != "random" && i >= want && !l.Theirs && pushesOut(edges[want-1], l)
+		if i >= most(g) || !(l.Weight > 0) || pushed {
+			drop = append(drop, l.Peer)
+		}
+	}
+	return drop
 }

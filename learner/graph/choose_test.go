@@ -1,0 +1,95 @@
+package graph
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"p2pnode/learner"
+)
+
+func ends(weights ...float64) []Link {
+	var out []Link
+	for i, w := range weights {
+		out = append(out, Link{Peer: name(i), Weight: w, Known: true, Up: true})
+	}
+	return out
+}
+
+// at is a candidate whose angle to (1, 0, 0) makes the given cosine.
+func at(id learner.ID, cos float64) Entry {
+	return Entry{Peer: id, End: End{Vector: []float64{cos, math.Sqrt(1 - cos*cos), 0}}}
+}
+
+func TestChoose(t *testing.T) {
+	own := End{Vector: []float64{1, 0, 0}}
+	theirs := func(l []Link, i int) []Link { l[i].Theirs = true; return l }
+	unknown := func(l []Link, i int) []Link { l[i].Known = false; return l }
+	away := func(l []Link, i int) []Link { l[i].Up = false; return l }
+	// Weights of the candidates: near 1, middle exp(-.5) = .61, far exp(-1) = .37.
+	candidates := []Entry{at("far", 0), {Peer: "unknown"}, at("near", 1), at("middle", 0.5)}
+	for _, c := range []struct {
+		name      string
+		rule      string
+		links     []Link
+		ask, drop []learner.ID
+	}{
+		{"nothing yet", "profile", nil, []learner.ID{"near", "middle", "far"}, nil},
+		{"one missing", "profile", ends(0.9, 0.8), []learner.ID{"near"}, nil},
+		{"the worst is beaten", "profile", ends(0.95, 0.93, 0.3), []learner.ID{"near"}, nil},
+		{"two are beaten", "profile", ends(0.95, 0.3, 0.3), []learner.ID{"near", "middle"}, nil},
+		{"within the margin", "profile", ends(0.95, 0.95, 0.95), nil, nil},
+		{"unknown ones are beaten first", "profile", unknown(ends(0.95, 0.95, 1), 2), []learner.ID{"near"}, nil},
+		{"those away do not count", "profile", away(ends(0.95, 0.95, 0.95), 0), []learner.ID{"near"}, nil},
+		{"a surplus edge goes", "profile", ends(0.95, 0.95, 0.95, 0.5), nil, []learner.ID{name(3)}},
+		{"unless the other end wants it", "profile", theirs(ends(0.95, 0.95, 0.95, 0.5), 3), nil, nil},
+		{"or it is as good", "profile", ends(0.95, 0.95, 0.95, 0.94), nil, nil},
+		{"too many", "profile", theirs(ends(0.95, 0.95, 0.95, 0.94, 0.94, 0.94, 0.93), 6), nil, []learner.ID{name(6)}},
+		{"worth nothing", "profile", ends(0.95, 0.95, 0), []learner.ID{"near"}, []learner.ID{name(2)}},
+		{"random fills up", "random", ends(1, 1), []learner.ID{"far"}, nil},
+		{"random replaces nothing", "random", ends(1, 1, 1, 0.1), nil, nil},
+	} {
+		g := profiles
+		g.Rule = c.rule
+		got := Choose(g, own, c.links, candidates)
+		if !slices.Equal(got.Ask, c.ask) || !slices.Equal(got.Drop, c.drop) {
+			t.Errorf("%s: %+v, want ask %v, drop %v", c.name, got, c.ask, c.drop)
+		}
+	}
+	if got := Choose(profiles, End{}, ends(0.9), candidates); len(got.Drop) > 0 {
+		t.Errorf("without a profile: %+v", got)
+	}
+}
+
+func TestAccept(t *testing.T) {
+	full := ends(0.9, 0.8, 0.7, 0.6, 0.5, 0.4)
+	unknown := slices.Clone(full)
+	unknown[0].Known = false
+	away := slices.Clone(full)
+	away[2].Up = false
+	for _, c := range []struct {
+		name    string
+		rule    string
+		links   []Link
+		from    learner.ID
+		weight  float64
+		ok      bool
+		instead learner.ID
+	}{
+		{"room", "profile", full[:5], "a", 0.1, true, ""},
+		{"no similarity", "profile", full[:5], "a", 0, false, ""},
+		{"beats the worst", "profile", full, "a", 0.45, true, name(5)},
+		{"within the margin", "profile", full, "a", 0.43, false, ""},
+		{"unknown ones first", "profile", unknown, "a", 1, true, name(0)},
+		{"those away keep nobody out", "profile", away, "a", 0.1, true, ""},
+		{"a neighbour asks again", "profile", full, name(3), 0.01, true, ""},
+		{"random replaces nothing", "random", full, "a", 1, false, ""},
+	} {
+		g := profiles
+		g.Rule = c.rule
+		ok, instead := Accept(g, c.links, c.from, c.weight)
+		if ok != c.ok || instead != c.instead {
+			t.Errorf("%s: %v, instead %q", c.name, ok, instead)
+		}
+	}
+}
