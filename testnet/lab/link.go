@@ -82,6 +82,9 @@ func (k *Link) multicast() string {
 	return "route add 224.0.0.0/4 dev " + k.device + " metric 1" + k.device[len("eth"):]
 }
 
+// Host is whose cable it is.
+func (k *Link) Host() *Host { return k.host }
+
 // Addr is the host's address on the segment.
 func (k *Link) Addr() netip.Addr {
 	k.host.lab.mu.Lock()
