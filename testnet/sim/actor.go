@@ -17,6 +17,7 @@ type actor struct {
 	next     time.Duration // of its timer
 	done     bool          // an agent with a clock that will never release again
 	away     bool
+	edges    []learner.Edge   // as if nobody were away
 	works    bool             // counted in simulation.working
 	newest   *learner.Message // its last broadcast, served to who comes late
 	cohort   privacy.Cohort   // the first one
@@ -42,7 +43,11 @@ func AgentNoise(seed uint64, i int) *privacy.SeededNoise {
 
 func newActor(c *Config, i int) (actor, error) {
 	p := &c.Participants[i]
-	a := actor{done: c.Task.Learner == "personal" && (len(p.Edges) == 0 || len(p.Records) == 0)}
+	a := actor{edges: p.Edges}
+	if c.Discovery != nil {
+		a.edges = nil
+	}
+	a.done = c.Task.Learner == "personal" && (len(p.Records) == 0 || c.Discovery == nil && len(p.Edges) == 0)
 	if len(p.Records) > 0 {
 		a.cohort = p.Records[0].Cohort
 	}

@@ -79,7 +79,7 @@ func (s *simulation) nextChange() error {
 	if err := s.look(c.who); err != nil {
 		return err
 	}
-	for _, e := range s.Participants[c.who].Edges {
+	for _, e := range s.actors[c.who].edges {
 		j, known := s.index[e.Peer]
 		if !known {
 			continue
@@ -100,7 +100,7 @@ func (s *simulation) look(i int) error {
 	if s.actors[i].away {
 		return nil
 	}
-	edges := slices.Clone(s.Participants[i].Edges)
+	edges := slices.Clone(s.actors[i].edges)
 	for k := range edges {
 		if j, known := s.index[edges[k].Peer]; known && s.actors[j].away {
 			edges[k].Live = false

@@ -6,12 +6,13 @@ import (
 	"p2pnode/learner"
 )
 
-// event is a delivery, or with a nil message the end of a timer.
+// event is a delivery, something of discovery, or with neither the end of a timer.
 type event struct {
 	at      time.Duration
 	order   uint64
 	to      int
 	message *learner.Message // shared by all its receivers
+	call    func() error
 }
 
 // events is a heap ordered by time, ties by order of creation.

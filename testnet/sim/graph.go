@@ -18,7 +18,7 @@ func Name(i int) learner.ID { return learner.ID(fmt.Sprintf("%07d", i)) }
 // It is a random cycle, for connection, and random edges between agents that
 // still have less than degree.
 func RandomGraph(n, degree int, seed uint64) [][]learner.Edge {
-	g := newGraph(n)
+	g := newEdgeSet(n)
 	r := rand.New(rand.NewPCG(seed, 0))
 	cycle := r.Perm(n)
 	for k := range cycle {
@@ -52,7 +52,7 @@ func RandomGraph(n, degree int, seed uint64) [][]learner.Edge {
 
 // Ring joins each of n agents with the one before and the one after.
 func Ring(n int) [][]learner.Edge {
-	g := newGraph(n)
+	g := newEdgeSet(n)
 	for i := range n {
 		g.join(i, (i+1)%n, 1)
 	}
@@ -61,7 +61,7 @@ func Ring(n int) [][]learner.Edge {
 
 // Star joins agent 0 with each of the n-1 others.
 func Star(n int) [][]learner.Edge {
-	g := newGraph(n)
+	g := newEdgeSet(n)
 	for i := range n {
 		g.join(0, i, 1)
 	}
@@ -70,7 +70,7 @@ func Star(n int) [][]learner.Edge {
 
 // Full joins all n agents.
 func Full(n int) [][]learner.Edge {
-	g := newGraph(n)
+	g := newEdgeSet(n)
 	for i := range n {
 		for j := range i {
 			g.join(i, j, 1)
@@ -103,7 +103,7 @@ func Weights(edges [][]learner.Edge) [][]float64 {
 // Asking the most similar ones instead makes a graph of small worlds in which
 // noise averages out badly. The draws are the same at every call.
 func ProfileGraph(profiles [][]float64, degree int, gamma float64) [][]learner.Edge {
-	g := newGraph(len(profiles))
+	g := newEdgeSet(len(profiles))
 	r := rand.New(rand.NewPCG(uint64(len(profiles)), uint64(degree)))
 	for i := range profiles {
 		for _, a := range askProfile(profiles, i, degree, gamma, r) {
@@ -132,27 +132,27 @@ func askProfile(profiles [][]float64, i, degree int, gamma float64, r *rand.Rand
 	return similar[:min(degree, len(similar))]
 }
 
-// graph collects symmetric edges.
-type graph struct {
+// edgeSet collects symmetric edges.
+type edgeSet struct {
 	edges []map[int]float64
 }
 
-func newGraph(n int) *graph {
-	g := &graph{edges: make([]map[int]float64, n)}
+func newEdgeSet(n int) *edgeSet {
+	g := &edgeSet{edges: make([]map[int]float64, n)}
 	for i := range g.edges {
 		g.edges[i] = map[int]float64{}
 	}
 	return g
 }
 
-func (g *graph) join(i, j int, weight float64) {
+func (g *edgeSet) join(i, j int, weight float64) {
 	if i != j {
 		g.edges[i][j], g.edges[j][i] = weight, weight
 	}
 }
 
 // sorted returns the edges with both ends alive, each list sorted by peer.
-func (g *graph) sorted() [][]learner.Edge {
+func (g *edgeSet) sorted() [][]learner.Edge {
 	all := make([][]learner.Edge, len(g.edges))
 	for i, to := range g.edges {
 		for j, w := range to {

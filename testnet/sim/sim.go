@@ -19,6 +19,7 @@ type Participant struct {
 	ID      learner.ID // required, unique
 	Records []learner.Record
 	Edges   []learner.Edge // see [RandomGraph], [ProfileGraph], [Ring], [Star] and [Full]
+	Profile []float64      // declared public, for [Discovery] under the graph rule "profile"
 	// Policy is the budget of each cohort and the mechanisms of the releases.
 	// Without terms there is no account and no guarantee.
 	Policy privacy.Policy
@@ -36,6 +37,7 @@ type Config struct {
 	Latency      time.Duration // mean of the exponential delay of each delivery
 	Loss         float64       // probability in [0, 1) that a delivery never arrives; nothing is sent again
 	Away         []Away        // who is not there when; see [Churn]
+	Discovery    *Discovery    // how edges come and go; nil: they are those of the participants
 	Until        time.Duration // required: the simulation never runs longer
 	// Sample, if set, is called at virtual times Every, 2 Every, ... and at the
 	// end with the states in the order of Participants.
@@ -44,27 +46,16 @@ type Config struct {
 	Trace  bool // keep every agent's inputs for [learner.Replay]
 }
 
-// Result is what a simulation leaves behind; slices follow Participants.
-type Result struct {
-	States   []learner.State
-	Releases []int                // made by each agent
-	Spent    []float64            // share of the budget of the first cohort, in [0, 1]; 0 without a budget
-	Messages int                  // delivered and taken
-	Sent     map[learner.Kind]int // messages sent, one for each receiver
-	Lost     int                  // of those: by chance, or because the receiver was away
-	End      time.Duration        // virtual
-	Traces   [][]learner.Input    // of the life since the last restart; nil unless Config.Trace
-}
-
 // Run simulates until every message has arrived and no agent has anything left
 // to do, or until Config.Until. A learner with a clock has nothing left to do
 // when its releases are used up, one in rounds when it waits for messages only.
+// With Config.Discovery a run always lasts until Config.Until.
 func Run(c Config) (*Result, error) {
 	s, err := newSimulation(c)
 	if err != nil {
 		return nil, err
 	}
-	for s.working > 0 || s.flying > 0 {
+	for s.working > 0 || s.flying > 0 || s.Discovery != nil {
 		at, change := s.upcoming()
 		if at > c.Until {
 			break
@@ -99,6 +90,11 @@ type simulation struct {
 	sent    map[learner.Kind]int
 	lost    int
 	sample  time.Duration // when the next one is due
+
+	finders     []finder   // of discovery
+	talks       *rand.Rand // delays and losses of its conversations
+	exchanges   int
+	edgeChanges []time.Duration
 }
 
 func newSimulation(c Config) (*simulation, error) {
@@ -130,6 +126,9 @@ func newSimulation(c Config) (*simulation, error) {
 		}
 		s.account(i)
 	}
+	if c.Discovery != nil {
+		return s, s.startDiscovery()
+	}
 	return s, nil
 }
 
@@ -153,6 +152,9 @@ func (s *simulation) push(e event) {
 }
 
 func (s *simulation) handle(e event) error {
+	if e.call != nil {
+		return e.call()
+	}
 	a := &s.actors[e.to]
 	if e.message != nil {
 		s.flying--
@@ -190,6 +192,7 @@ func (s *simulation) apply(i int, out learner.Output) error {
 		a.done = a.done || s.clocked() && answer.Exhausted()
 		s.send(i, out.Send)
 		out = a.Released(s.now, answer)
+		s.published(i)
 	}
 	s.send(i, out.Send)
 	next := max(out.Next, s.now)
@@ -226,7 +229,7 @@ func (s *simulation) send(from int, messages []learner.Message) {
 			continue
 		}
 		s.actors[from].newest = &m
-		for _, e := range s.Participants[from].Edges {
+		for _, e := range s.actors[from].edges {
 			s.sendTo(e.Peer, &m)
 		}
 	}
@@ -245,34 +248,4 @@ func (s *simulation) sendTo(peer learner.ID, m *learner.Message) {
 	}
 	s.push(event{at: s.now + delay, to: to, message: m})
 	s.flying++
-}
-
-func (s *simulation) sampleUpTo(at time.Duration) {
-	for ; s.Sample != nil && s.Every > 0 && s.sample <= at; s.sample += s.Every {
-		s.Sample(s.sample, s.states())
-	}
-}
-
-func (s *simulation) states() []learner.State {
-	states := make([]learner.State, len(s.actors))
-	for i := range s.actors {
-		states[i] = s.actors[i].State()
-	}
-	return states
-}
-
-func (s *simulation) result() *Result {
-	r := &Result{States: s.states(), Messages: s.taken, Sent: s.sent, Lost: s.lost, End: s.now}
-	for i := range s.actors {
-		a := &s.actors[i]
-		r.Releases = append(r.Releases, a.door.made)
-		r.Spent = append(r.Spent, a.door.spent(a.cohort))
-		if a.recorder != nil {
-			r.Traces = append(r.Traces, a.recorder.Trace)
-		}
-	}
-	if s.Sample != nil {
-		s.Sample(s.now, r.States)
-	}
-	return r
 }

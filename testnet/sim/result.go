@@ -1,0 +1,58 @@
+package sim
+
+import (
+	"time"
+
+	"p2pnode/learner"
+)
+
+// Result is what a simulation leaves behind; slices follow Participants.
+type Result struct {
+	States   []learner.State
+	Releases []int                // made by each agent
+	Spent    []float64            // share of the budget of the first cohort, in [0, 1]; 0 without a budget
+	Messages int                  // delivered and taken
+	Sent     map[learner.Kind]int // messages sent, one for each receiver
+	Lost     int                  // of those: by chance, or because the receiver was away
+	End      time.Duration        // virtual
+	Traces   [][]learner.Input    // of the life since the last restart; nil unless Config.Trace
+	Edges    [][]learner.Edge     // at the end
+	// Of discovery: how many exchanges of candidates were begun, and when an edge
+	// came or went.
+	Exchanges   int
+	EdgeChanges []time.Duration
+}
+
+func (s *simulation) sampleUpTo(at time.Duration) {
+	for ; s.Sample != nil && s.Every > 0 && s.sample <= at; s.sample += s.Every {
+		s.Sample(s.sample, s.states())
+	}
+}
+
+func (s *simulation) states() []learner.State {
+	states := make([]learner.State, len(s.actors))
+	for i := range s.actors {
+		states[i] = s.actors[i].State()
+	}
+	return states
+}
+
+func (s *simulation) result() *Result {
+	r := &Result{
+		States: s.states(), Messages: s.taken, Sent: s.sent, Lost: s.lost, End: s.now,
+		Exchanges: s.exchanges, EdgeChanges: s.edgeChanges,
+	}
+	for i := range s.actors {
+		a := &s.actors[i]
+		r.Edges = append(r.Edges, a.edges)
+		r.Releases = append(r.Releases, a.door.made)
+		r.Spent = append(r.Spent, a.door.spent(a.cohort))
+		if a.recorder != nil {
+			r.Traces = append(r.Traces, a.recorder.Trace)
+		}
+	}
+	if s.Sample != nil {
+		s.Sample(s.now, r.States)
+	}
+	return r
+}
