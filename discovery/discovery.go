@@ -29,6 +29,9 @@ type Config struct {
 	Client bool
 	// MDNS also looks on the local network.
 	MDNS bool
+	// Interfaces are where MDNS looks; a change makes the node look anew at once.
+	// Required.
+	Interfaces *Interfaces
 	// Found is called for every sighting, repeats included, from several
 	// goroutines. It must not block. Required.
 	Found func(peer.AddrInfo)
@@ -39,28 +42,45 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Run looks for nodes until ctx ends and returns after everything it started
-// has ended. It returns an error only for a configuration that cannot work; a
-// network that cannot be reached is tried again and again.
-func Run(ctx context.Context, h host.Host, c Config) error {
-	if c.Network == "" || c.Found == nil || c.Enough == nil || c.Logger == nil {
-		return errors.New("discovery: Network, Found, Enough and Logger are required")
+// Discovery looks for nodes. Its methods are safe for concurrent use.
+type Discovery struct {
+	host      host.Host
+	config    Config
+	table     *table
+	bootstrap *Keeper
+}
+
+// New prepares to look for nodes with a host. It fails only for a configuration
+// that cannot work. What it has begun ends with [Discovery.Run].
+func New(h host.Host, c Config) (*Discovery, error) {
+	if c.Network == "" || c.Found == nil || c.Enough == nil || c.Interfaces == nil || c.Logger == nil {
+		return nil, errors.New("discovery: Network, Found, Enough, Interfaces and Logger are required")
 	}
 	table, err := newTable(h, c)
 	if err != nil {
-		return fmt.Errorf("discovery: start the hash table: %w", err)
+		return nil, fmt.Errorf("discovery: start the hash table: %w", err)
 	}
-	bootstrap := newKeeper(h, c.Logger, "bootstrap")
-	bootstrap.Want(c.Bootstrap)
+	d := &Discovery{host: h, config: c, table: table, bootstrap: newKeeper(h, c.Logger, "bootstrap")}
+	d.Bootstrap(c.Bootstrap)
+	return d, nil
+}
 
+// Bootstrap replaces the peers to start from. They are dialled until connected,
+// and again when lost.
+func (d *Discovery) Bootstrap(peers []peer.AddrInfo) { d.bootstrap.Want(peers) }
+
+// Run looks for nodes until ctx ends and returns after everything it started has
+// ended. A network that cannot be reached is tried again and again. It is called
+// once.
+func (d *Discovery) Run(ctx context.Context) error {
 	var running sync.WaitGroup
-	running.Go(func() { _ = bootstrap.Run(ctx) })
-	running.Go(func() { table.look(ctx) })
-	if c.MDNS {
-		running.Go(func() { lookAround(ctx, h, c) })
+	running.Go(func() { _ = d.bootstrap.Run(ctx) })
+	running.Go(func() { d.table.look(ctx) })
+	if d.config.MDNS {
+		running.Go(func() { lookAround(ctx, d.host, d.config) })
 	}
 	running.Wait()
-	return table.close()
+	return d.table.close()
 }
 
 // jitter spreads d evenly over [d/2, 3d/2), so that nodes that started

@@ -26,15 +26,40 @@ func run(t testing.TB, h host.Host, c Config) *seen {
 		c.Enough = func() bool { return false }
 	}
 	c.Logger = quiet()
+	if c.Interfaces == nil {
+		c.Interfaces = NewInterfaces()
+	}
+	start(t, h, c)
+	return &s
+}
+
+// start looks for nodes until the test ends.
+func start(t testing.TB, h host.Host, c Config) *Discovery {
+	t.Helper()
+	d, err := New(h, c)
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() {
-		if err := Run(ctx, h, c); err != nil {
+		if err := d.Run(ctx); err != nil {
 			t.Errorf("Run: %v", err)
 		}
 	})
 	t.Cleanup(func() { cancel(); running.Wait() })
-	return &s
+	return d
+}
+
+// testConfig has the required fields and looks for nobody.
+func testConfig() Config {
+	return Config{
+		Network:    "test",
+		Interfaces: NewInterfaces(),
+		Found:      func(peer.AddrInfo) {},
+		Enough:     func() bool { return true },
+		Logger:     quiet(),
+	}
 }
 
 func waitForSightings(t testing.TB, s *seen, want int) {
@@ -50,14 +75,15 @@ func waitForSightings(t testing.TB, s *seen, want int) {
 func TestConfigIsChecked(t *testing.T) {
 	h := newHost(t)
 	for name, change := range map[string]func(*Config){
-		"Network": func(c *Config) { c.Network = "" },
-		"Found":   func(c *Config) { c.Found = nil },
-		"Enough":  func(c *Config) { c.Enough = nil },
-		"Logger":  func(c *Config) { c.Logger = nil },
+		"Network":    func(c *Config) { c.Network = "" },
+		"Found":      func(c *Config) { c.Found = nil },
+		"Enough":     func(c *Config) { c.Enough = nil },
+		"Logger":     func(c *Config) { c.Logger = nil },
+		"Interfaces": func(c *Config) { c.Interfaces = nil },
 	} {
-		c := Config{Network: "test", Found: func(peer.AddrInfo) {}, Enough: func() bool { return true }, Logger: quiet()}
+		c := testConfig()
 		change(&c)
-		if err := Run(t.Context(), h, c); err == nil {
+		if _, err := New(h, c); err == nil {
 			t.Errorf("a configuration without %s is accepted", name)
 		}
 	}
@@ -112,10 +138,12 @@ func TestABootstrapThatIsLateOrLostIsDialledAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		d, err := New(again, testConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
 		var running sync.WaitGroup
-		running.Go(func() {
-			_ = Run(ctx, again, Config{Network: "test", Found: func(peer.AddrInfo) {}, Enough: func() bool { return true }, Logger: quiet()})
-		})
+		running.Go(func() { _ = d.Run(ctx) })
 		start := time.Now()
 		waitForConnection(t, a, again, true)
 		waitForConnection(t, b, again, true)

@@ -2,48 +2,200 @@ package discovery
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/peer"
-	"github.com/libp2p/go-libp2p/p2p/discovery/mdns"
+	"github.com/libp2p/zeroconf/v2"
+	"github.com/multiformats/go-multiaddr"
+	manet "github.com/multiformats/go-multiaddr/net"
 )
 
+// Every question on the local network is answered by every node there, so that n
+// nodes who go on asking make n^2 packets. Newcomers announce themselves and
+// ask, and hear of everybody; nobody else needs to ask while they have
+// candidates enough.
 const (
-	firstMDNSPause   = 5 * time.Second // after a failure to start; doubles
+	firstMDNSPause   = 3 * time.Second // doubles
 	longestMDNSPause = 10 * time.Minute
+	// answersFor is how long a question waits for answers, and for announcements
+	// of nodes that start at the same time. After 4 s the library asks again.
+	answersFor = 3500 * time.Millisecond
+	// maxTXT is the longest text one TXT record carries (RFC 1035 section 3.3).
+	maxTXT = 255
+	// addrPrefix comes before each address in a TXT record, as the libp2p
+	// specification of mDNS wants it.
+	addrPrefix = "dnsaddr="
+	mdnsDomain = "local"
+	mdnsPort   = 4001 // a record needs one; the addresses have their own
 )
 
-// lookAround announces this node on the local network and listens for others
-// until ctx ends. A machine without a multicast interface is no error: the
-// interface may come up later.
+// lookAround announces this node on the local network and asks for others until
+// ctx ends. A machine without an interface for it is no error: one may come up
+// later.
 func lookAround(ctx context.Context, h host.Host, c Config) {
-	for pause := firstMDNSPause; ctx.Err() == nil; pause = min(2*pause, longestMDNSPause) {
-		service := mdns.NewMdnsService(h, serviceName(c.Network), sighting{h.ID(), c.Found})
-		if err := service.Start(); err != nil {
+	p := pace{first: firstMDNSPause, longest: longestMDNSPause, grow: 2}
+	for ctx.Err() == nil {
+		changed := c.Interfaces.Changed()
+		l, err := announceLocally(h, c)
+		if err != nil {
 			c.Logger.Info("looking on the local network failed; will try again", "error", err)
-			sleep(ctx, jitter(pause), nil)
-		} else {
-			<-ctx.Done()
+			p.rest(ctx, false, changed, func() bool { return false })
+			continue
 		}
-		_ = service.Close()
+		p.pause = 0
+		l.ask(ctx, &p, changed)
+		l.server.Shutdown()
 	}
+}
+
+// local is this node's part in the local network while its interfaces and
+// addresses stay what they are.
+type local struct {
+	host    host.Host
+	config  Config
+	addrs   []multiaddr.Multiaddr // announced
+	ifaces  []net.Interface
+	traffic zeroconf.IPType
+	server  *zeroconf.Server
+}
+
+func announceLocally(h host.Host, c Config) (*local, error) {
+	list, err := c.Interfaces.List()
+	if err != nil {
+		return nil, err
+	}
+	l := &local{host: h, config: c, addrs: localAddrs(h.Addrs())}
+	for _, i := range list {
+		if !i.Multicast || i.Index == 0 || len(i.Addrs) == 0 {
+			continue
+		}
+		l.ifaces = append(l.ifaces, net.Interface{Index: i.Index, Name: i.Name, Flags: net.FlagUp | net.FlagMulticast})
+		for _, ip := range i.Addrs {
+			if ip.Is4() {
+				l.traffic |= zeroconf.IPv4
+			} else {
+				l.traffic |= zeroconf.IPv6
+			}
+		}
+	}
+	if len(l.ifaces) == 0 {
+		return nil, errors.New("discovery: no network interface is up and can do multicast")
+	}
+	if len(l.addrs) == 0 {
+		return nil, errors.New("discovery: the node has no address for the local network")
+	}
+	texts, ips := l.records()
+	name := strings.ToLower(rand.Text()) // changes from run to run: nobody is followed by it
+	l.server, err = zeroconf.RegisterProxy(name, serviceName(c.Network), mdnsDomain, mdnsPort, name, ips, texts, l.ifaces)
+	if err != nil {
+		return nil, fmt.Errorf("discovery: announce this node on the local network: %w", err)
+	}
+	return l, nil
+}
+
+// records are the TXT records, an address each, and an IP address for the A and
+// AAAA records that every answer must have, though nobody reads them.
+func (l *local) records() (texts, ips []string) {
+	for _, a := range l.addrs {
+		text := fmt.Sprintf("%s%s/p2p/%s", addrPrefix, a, l.host.ID())
+		if len(text) > maxTXT {
+			continue
+		}
+		texts = append(texts, text)
+		if ip, err := manet.ToIP(a); err == nil && len(ips) == 0 {
+			ips = append(ips, ip.String())
+		}
+	}
+	return texts, ips
+}
+
+// ask looks for others until ctx ends, the interfaces have changed or the host
+// has other addresses.
+func (l *local) ask(ctx context.Context, p *pace, changed <-chan struct{}) {
+	moved := func() bool {
+		return !slices.EqualFunc(l.addrs, localAddrs(l.host.Addrs()), multiaddr.Multiaddr.Equal)
+	}
+	for ctx.Err() == nil && !moved() {
+		if err := l.browse(ctx); err != nil {
+			l.config.Logger.Debug("asking on the local network failed", "error", err)
+		}
+		enough := l.config.Enough()
+		p.rest(ctx, enough, changed, func() bool { return enough && !l.config.Enough() || moved() })
+		if isClosed(changed) {
+			return
+		}
+	}
+}
+
+// browse asks once and reports who answers.
+func (l *local) browse(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, answersFor)
+	defer cancel()
+	answers := make(chan *zeroconf.ServiceEntry)
+	asked := make(chan error, 1)
+	go func() {
+		asked <- zeroconf.Browse(ctx, serviceName(l.config.Network), mdnsDomain, answers,
+			zeroconf.SelectIfaces(l.ifaces), zeroconf.SelectIPTraffic(l.traffic))
+	}()
+	for {
+		select {
+		case a := <-answers: // nil for a moment at the end
+			if a != nil {
+				l.report(a.Text)
+			}
+		case err := <-asked:
+			return err
+		}
+	}
+}
+
+// report passes on the node that an answer describes, if it does describe one.
+func (l *local) report(texts []string) {
+	var addrs []multiaddr.Multiaddr
+	for _, text := range texts {
+		if a, err := multiaddr.NewMultiaddr(strings.TrimPrefix(text, addrPrefix)); err == nil {
+			addrs = append(addrs, a)
+		}
+	}
+	infos, err := peer.AddrInfosFromP2pAddrs(addrs...)
+	if err != nil || len(infos) != 1 { // each answers for itself
+		return
+	}
+	if p := infos[0]; p.ID != l.host.ID() && len(p.Addrs) > 0 {
+		p.Addrs = Bound(p.Addrs)
+		l.config.Found(p)
+	}
+}
+
+// localAddrs picks the addresses that are good on the local network: IP
+// addresses of this machine, and loopback if there is nothing else.
+func localAddrs(addrs []multiaddr.Multiaddr) []multiaddr.Multiaddr {
+	var out, loopback []multiaddr.Multiaddr
+	for _, a := range addrs {
+		ip, err := manet.ToIP(a)
+		switch {
+		case err != nil || isRelayed(a):
+		case ip.IsLoopback():
+			loopback = append(loopback, a)
+		default:
+			out = append(out, a)
+		}
+	}
+	if len(out) == 0 {
+		out = loopback
+	}
+	slices.SortFunc(out, multiaddr.Multiaddr.Compare)
+	return Bound(out)
 }
 
 // serviceName carries the network. A DNS label holds at most 63 characters.
 func serviceName(network string) string {
 	return "_p2pnode-" + network[:min(len(network), 32)] + "._udp"
-}
-
-// sighting passes on what mDNS finds.
-type sighting struct {
-	self  peer.ID
-	found func(peer.AddrInfo)
-}
-
-// HandlePeerFound implements [mdns.Notifee].
-func (s sighting) HandlePeerFound(p peer.AddrInfo) {
-	if p.ID != s.self {
-		s.found(p)
-	}
 }

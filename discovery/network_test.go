@@ -90,17 +90,22 @@ func discover(t testing.TB, n, want, servers int) time.Duration {
 	start := time.Now()
 	for i, h := range hosts {
 		c := Config{
-			Network: "test",
-			Client:  i >= servers,
-			Found:   sightings[i].found,
-			Enough:  func() bool { return sightings[i].count() >= want },
-			Logger:  quiet(),
+			Network:    "test",
+			Client:     i >= servers,
+			Found:      sightings[i].found,
+			Enough:     func() bool { return sightings[i].count() >= want },
+			Logger:     quiet(),
+			Interfaces: NewInterfaces(),
 		}
 		if i > 0 {
 			c.Bootstrap = []peer.AddrInfo{infoOf(hosts[0])}
 		}
+		d, err := New(h, c)
+		if err != nil {
+			t.Fatal(err)
+		}
 		running.Go(func() {
-			if err := Run(ctx, h, c); err != nil {
+			if err := d.Run(ctx); err != nil {
 				t.Errorf("node %d: %v", i, err)
 			}
 		})

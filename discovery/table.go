@@ -20,9 +20,6 @@ const (
 	// looks from then on.
 	firstPause   = 200 * time.Millisecond
 	longestPause = 5 * time.Minute
-	// emptyPause bounds the time between checks while a client knows no server;
-	// they cost nothing on the network.
-	emptyPause = 2 * time.Second
 	// readvertise is the time between a node's announcements; an announcement
 	// is believed for validity.
 	readvertise = 20 * time.Minute
@@ -77,23 +74,33 @@ func (t *table) close() error { return t.dht.Close() }
 // look announces this node and looks for others until ctx ends.
 func (t *table) look(ctx context.Context) {
 	var announced time.Time
-	pause := firstPause
+	p := pace{first: firstPause, longest: longestPause, grow: 1.5}
 	for ctx.Err() == nil {
+		changed := t.config.Interfaces.Changed()
+		known := t.dht.RoutingTable().Size()
 		// A server may be the only one and knows who announced itself to it.
-		if t.config.Client && t.dht.RoutingTable().Size() == 0 {
-			sleep(ctx, jitter(pause), nil)
-			pause = min(pause+pause/2, emptyPause)
-			continue
+		if known > 0 || !t.config.Client {
+			if time.Since(announced) > readvertise && t.announce(ctx) {
+				announced = time.Now()
+			}
+			t.find(ctx)
 		}
-		if time.Since(announced) > readvertise && t.announce(ctx) {
-			announced = time.Now()
+		enough := t.config.Enough()
+		p.rest(ctx, enough, changed, func() bool {
+			return enough && !t.config.Enough() || known == 0 && t.dht.RoutingTable().Size() > 0
+		})
+		if isClosed(changed) { // the announcement names addresses
+			announced = time.Time{}
 		}
-		t.find(ctx)
-		if t.config.Enough() {
-			pause = longestPause
-		}
-		sleep(ctx, jitter(pause), nil)
-		pause = min(pause+pause/2, longestPause)
+	}
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -123,6 +130,7 @@ func (t *table) find(ctx context.Context) {
 	}
 	rand.Shuffle(len(seen), func(i, j int) { seen[i], seen[j] = seen[j], seen[i] })
 	for _, p := range seen[:min(len(seen), sightings)] {
+		p.Addrs = Bound(p.Addrs)
 		t.config.Found(p)
 	}
 }

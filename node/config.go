@@ -23,6 +23,8 @@ type Config struct {
 	Bootstrap  []string `toml:"bootstrap" comment:"peers to start from, as /ip4/.../tcp/.../p2p/ID"`
 	Neighbours []string `toml:"neighbours,omitempty" comment:"peer IDs: only these become neighbours, and they must list this node too; left out: whoever fits"`
 
+	Interfaces []string `toml:"interfaces,omitempty" comment:"names of network interfaces: only these are announced and searched for peers; left out: all"`
+
 	MDNS bool   `toml:"mdns" comment:"look for peers on the local network"`
 	DHT  string `toml:"dht" comment:"server, or client (asks others and answers nobody: a phone, a metered link)"`
 

@@ -26,7 +26,7 @@ const (
 
 // newHost assembles a libp2p host: TCP, Noise, Yamux. The node speaks to a few
 // neighbours at a time, so the other transports would only cost memory.
-func newHost(key crypto.PrivKey, listen []string, traffic metrics.Reporter) (host.Host, error) {
+func newHost(key crypto.PrivKey, listen []string, around *surroundings, traffic metrics.Reporter) (host.Host, error) {
 	// The default limits allow 8 connections from one address, and one new one
 	// in 5 s, which starves nodes behind one router.
 	limits := rcmgr.DefaultLimits
@@ -44,7 +44,11 @@ func newHost(key crypto.PrivKey, listen []string, traffic metrics.Reporter) (hos
 	if err != nil {
 		return nil, fmt.Errorf("node: connection manager: %w", err)
 	}
-	h, err := libp2p.New(
+	local, err := around.options()
+	if err != nil {
+		return nil, err
+	}
+	h, err := libp2p.New(append(local,
 		libp2p.Identity(key),
 		libp2p.ListenAddrStrings(listen...),
 		// With SO_REUSEPORT two nodes could listen on one port, and the system
@@ -62,10 +66,11 @@ func newHost(key crypto.PrivKey, listen []string, traffic metrics.Reporter) (hos
 		// blocks Close for ever.
 		libp2p.DisableIdentifyAddressDiscovery(),
 		libp2p.DisableMetrics(),
-	)
+	)...)
 	if err != nil {
 		return nil, fmt.Errorf("node: start the libp2p host on %v: %w; if an address is taken, change the key \"listen\" of %s", listen, err, configFile)
 	}
+	around.inhabit(h)
 	return h, nil
 }
 

@@ -32,16 +32,17 @@ const (
 
 // Node is one participant. Its methods are safe for concurrent use.
 type Node struct {
-	dir     string
-	self    peer.ID
-	files   dirFiles
-	network string
-	log     *slog.Logger
-	store   *storage.Store
-	ledger  *storage.Ledger
-	policy  privacy.Policy
-	traffic *metrics.BandwidthCounter
-	observe func(learner.Agent) learner.Agent // nil, or a test's recorder around the agent
+	dir          string
+	self         peer.ID
+	files        dirFiles
+	network      string
+	log          *slog.Logger
+	store        *storage.Store
+	ledger       *storage.Ledger
+	policy       privacy.Policy
+	traffic      *metrics.BandwidthCounter
+	surroundings *surroundings
+	observe      func(learner.Agent) learner.Agent // nil, or a test's recorder around the agent
 
 	// intake orders what changes the records and what starts the agent, so
 	// that no record is missed or handed over twice.
@@ -68,14 +69,15 @@ func Open(dir string, log *slog.Logger) (*Node, error) {
 		return nil, fmt.Errorf("node: open %s: %w", dir, mend(err, dir))
 	}
 	n := &Node{
-		dir:     dir,
-		self:    self,
-		files:   files,
-		network: NetworkName(files.task),
-		log:     log.With("node", shortID(self)),
-		store:   store,
-		traffic: metrics.NewBandwidthCounter(),
-		running: make(chan struct{}),
+		dir:          dir,
+		self:         self,
+		files:        files,
+		network:      NetworkName(files.task),
+		log:          log.With("node", shortID(self)),
+		store:        store,
+		traffic:      metrics.NewBandwidthCounter(),
+		surroundings: newSurroundings(&files.config),
+		running:      make(chan struct{}),
 	}
 	if err := n.openLedger(); err != nil {
 		return nil, errors.Join(err, store.Close())

@@ -24,11 +24,12 @@ var errNotRunning = errors.New("node: the node is stopping")
 
 // session is what exists only while a node runs: host, network, loop.
 type session struct {
-	host   host.Host
-	gossip *gossip.Gossip
-	hood   *neighbourhood
-	loop   *loop
-	ended  chan struct{} // closed when the loop has returned
+	host      host.Host
+	gossip    *gossip.Gossip
+	hood      *neighbourhood
+	discovery *discovery.Discovery
+	loop      *loop
+	ended     chan struct{} // closed when the loop has returned
 }
 
 // Run takes part in the network until ctx ends, then stores the agent's state
@@ -44,7 +45,7 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	if !n.files.config.protected() {
 		n.log.Warn("models are sent WITHOUT any privacy guarantee: the key \"unprotected\" of " + configFile + " says so")
 	}
-	h, err := newHost(n.files.key, n.files.config.Listen, n.traffic)
+	h, err := newHost(n.files.key, n.files.config.Listen, n.surroundings, n.traffic)
 	if err != nil {
 		return err
 	}
@@ -54,9 +55,7 @@ func (n *Node) Run(ctx context.Context) (err error) {
 		return err
 	}
 	if err := n.attach(s); err != nil {
-		cancelled, cancel := context.WithCancel(ctx)
-		cancel()
-		return errors.Join(err, s.gossip.Run(cancelled)) // ends what New began
+		return errors.Join(err, abandon(s.gossip.Run, s.discovery.Run))
 	}
 	defer n.detach(s)
 	if obfuscated(n.files.task) {
@@ -71,7 +70,8 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	parts.Go(func() error { return s.gossip.Run(partsCtx) })
 	parts.Go(func() error { return s.hood.keeper.Run(partsCtx) })
 	parts.Go(func() error { return s.hood.run(partsCtx) })
-	parts.Go(func() error { return discovery.Run(partsCtx, h, n.discoveryConfig(s.hood)) })
+	parts.Go(func() error { return s.discovery.Run(partsCtx) })
+	parts.Go(func() error { n.surroundings.interfaces.Watch(partsCtx); return nil })
 	parts.Go(func() error {
 		defer cancel()
 		defer close(s.ended)
@@ -100,6 +100,10 @@ func (n *Node) newSession(h host.Host) (*session, error) {
 		return nil, err
 	}
 	hood.gossip = g
+	look, err := discovery.New(h, n.discoveryConfig(hood))
+	if err != nil {
+		return nil, errors.Join(err, abandon(g.Run))
+	}
 	l := &loop{
 		door:    newDoor(n),
 		history: past,
@@ -114,7 +118,17 @@ func (n *Node) newSession(h host.Host) (*session, error) {
 
 		outgoing: make(chan outgoing, maxOutgoing),
 	}
-	return &session{host: h, gossip: g, hood: hood, loop: l, ended: make(chan struct{})}, nil
+	return &session{host: h, gossip: g, hood: hood, discovery: look, loop: l, ended: make(chan struct{})}, nil
+}
+
+// abandon ends what parts have begun that will not run.
+func abandon(parts ...func(context.Context) error) (err error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, run := range parts {
+		err = errors.Join(err, run(ctx))
+	}
+	return err
 }
 
 // attach builds the agent from what is stored and makes the session known.
@@ -212,13 +226,14 @@ func (n *Node) discoveryConfig(hood *neighbourhood) discovery.Config {
 	c := n.files.config
 	bootstrap, _ := c.bootstrapPeers() // validated when the file was read
 	return discovery.Config{
-		Network:   n.network,
-		Bootstrap: bootstrap,
-		MDNS:      c.MDNS,
-		Client:    c.DHT == "client",
-		Found:     hood.found,
-		Enough:    hood.enough,
-		Logger:    n.log,
+		Network:    n.network,
+		Bootstrap:  bootstrap,
+		Interfaces: n.surroundings.interfaces,
+		MDNS:       c.MDNS,
+		Client:     c.DHT == "client",
+		Found:      hood.found,
+		Enough:     hood.enough,
+		Logger:     n.log,
 	}
 }
 

@@ -37,7 +37,11 @@ Ctrl-C once stops cleanly; twice stops at once, and nothing is lost either way.`
 				// What libp2p logs on its own, it also returns.
 				gologshim.SetDefaultHandler(slog.DiscardHandler)
 			}
-			return run(cmd, o, newLog(cmd, o, level))
+			log := newLog(cmd, o, level)
+			// The same goes for what libraries print with Go's log package.
+			slog.SetLogLoggerLevel(slog.LevelDebug)
+			slog.SetDefault(log)
+			return run(cmd, o, log)
 		},
 	}
 	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "log more")

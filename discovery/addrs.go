@@ -1,0 +1,33 @@
+package discovery
+
+import (
+	"slices"
+
+	"github.com/multiformats/go-multiaddr"
+	manet "github.com/multiformats/go-multiaddr/net"
+)
+
+// What is kept of the addresses that one peer names. A peer that names thousands,
+// or those of others, could else make this node call at all of them.
+const (
+	maxAddrs    = 16
+	maxAddrSize = 256 // bytes
+)
+
+// Bound keeps the first 16 of a peer's addresses that can be dialled and are no
+// longer than 256 bytes, each once, in their order. It leaves addrs alone.
+func Bound(addrs []multiaddr.Multiaddr) []multiaddr.Multiaddr {
+	var out []multiaddr.Multiaddr
+	for _, a := range addrs {
+		if len(out) == maxAddrs {
+			break
+		}
+		if len(a) == 0 || len(a.Bytes()) > maxAddrSize || manet.IsIPUnspecified(a) {
+			continue
+		}
+		if !slices.ContainsFunc(out, a.Equal) {
+			out = append(out, a)
+		}
+	}
+	return out
+}

@@ -1,0 +1,238 @@
+package discovery
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/multiformats/go-multiaddr"
+	manet "github.com/multiformats/go-multiaddr/net"
+)
+
+// Interface is one network interface of this machine.
+type Interface struct {
+	Name string
+	// Index is the operating system's number of the interface, 1 or more.
+	Index int
+	// Addrs are its IP addresses; those that are local to the link have a zone.
+	Addrs []netip.Addr
+	// Multicast says that the interface is up and carries multicast.
+	Multicast bool
+}
+
+func (i Interface) equal(j Interface) bool {
+	return i.Name == j.Name && i.Index == j.Index && i.Multicast == j.Multicast && slices.Equal(i.Addrs, j.Addrs)
+}
+
+const (
+	// lookEvery is the time between looks at the machine's interfaces and clock.
+	lookEvery = 5 * time.Second
+	// slept is how far the clock may run ahead of the time that the program saw
+	// pass; more means that the machine slept.
+	slept = 10 * time.Second
+)
+
+// Interfaces knows the network interfaces of this machine, and when they change.
+// It asks the operating system, or takes them from the program that embeds the
+// node: Android 11 and later refuse to name them to anybody but Java code. All
+// methods are safe for concurrent use.
+type Interfaces struct {
+	only []string // names; none: every interface
+	read func() ([]Interface, error)
+
+	mu      sync.Mutex
+	given   bool        // by Set, so that the system is not asked
+	list    []Interface // those in use
+	others  []netip.Addr
+	err     error
+	changed chan struct{} // closed, and replaced, at a change
+}
+
+// NewInterfaces asks the operating system, and leaves out all interfaces but
+// those named; with no name it leaves out none.
+func NewInterfaces(names ...string) *Interfaces {
+	i := &Interfaces{only: names, read: systemInterfaces, changed: make(chan struct{})}
+	i.refresh()
+	return i
+}
+
+// Set replaces the interfaces, and from then on the operating system is not asked
+// any more. After nil it is asked again.
+func (i *Interfaces) Set(list []Interface) {
+	i.mu.Lock()
+	i.given = list != nil
+	if i.given {
+		i.list, i.others, i.err = slices.Clone(list), nil, nil
+	}
+	i.mu.Unlock()
+	i.refresh()
+	i.announceChange()
+}
+
+// List returns the interfaces in use. It fails while the operating system
+// refuses to name them and the embedding program has not either.
+func (i *Interfaces) List() ([]Interface, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.list, i.err
+}
+
+// Changed returns a channel that is closed when the interfaces or their addresses
+// change, or when the machine wakes up.
+func (i *Interfaces) Changed() <-chan struct{} {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.changed
+}
+
+func (i *Interfaces) announceChange() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	close(i.changed)
+	i.changed = make(chan struct{})
+}
+
+// Watch looks for changes every 5 s until ctx ends. Timers stand still while a
+// machine sleeps, and its connections die meanwhile, so a clock that jumped
+// ahead is a change, too.
+func (i *Interfaces) Watch(ctx context.Context) {
+	before := time.Now()
+	for sleep(ctx, lookEvery, nil) {
+		now := time.Now()
+		woke := awoke(now.Round(0).Sub(before.Round(0)), now.Sub(before))
+		if i.refresh() || woke {
+			i.announceChange()
+		}
+		before = now
+	}
+}
+
+// awoke reports whether the machine slept: the clock went on and the program's
+// own time did not.
+func awoke(clock, seen time.Duration) bool { return clock-seen > slept }
+
+// refresh asks the operating system, unless interfaces were given, and reports
+// whether the answer is a new one.
+func (i *Interfaces) refresh() bool {
+	i.mu.Lock()
+	given := i.given
+	i.mu.Unlock()
+	if given {
+		return false
+	}
+	all, err := i.read()
+	var list []Interface
+	var others []netip.Addr
+	for _, one := range all {
+		if len(i.only) == 0 || slices.Contains(i.only, one.Name) {
+			list = append(list, one)
+		} else {
+			others = append(others, one.Addrs...)
+		}
+	}
+	if err == nil && len(list) == 0 && len(i.only) > 0 {
+		err = fmt.Errorf("discovery: no interface is called %s and up", strings.Join(i.only, " or "))
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.given { // meanwhile
+		return false
+	}
+	same := slices.EqualFunc(i.list, list, Interface.equal)
+	i.list, i.others, i.err = list, others, err
+	return !same
+}
+
+// systemInterfaces lists the interfaces that are up.
+func systemInterfaces() ([]Interface, error) {
+	found, err := net.Interfaces()
+	if err != nil {
+		return nil, fmt.Errorf("discovery: list the network interfaces: %w", err)
+	}
+	var out []Interface
+	for _, f := range found {
+		if f.Flags&net.FlagUp == 0 {
+			continue
+		}
+		addrs, err := f.Addrs()
+		if err != nil {
+			continue // it has gone meanwhile
+		}
+		one := Interface{Name: f.Name, Index: f.Index, Multicast: f.Flags&net.FlagMulticast != 0}
+		for _, a := range addrs {
+			prefix, err := netip.ParsePrefix(a.String())
+			if err != nil {
+				continue
+			}
+			ip := prefix.Addr().Unmap()
+			if ip.Is6() && ip.IsLinkLocalUnicast() {
+				ip = ip.WithZone(f.Name)
+			}
+			one.Addrs = append(one.Addrs, ip)
+		}
+		slices.SortFunc(one.Addrs, netip.Addr.Compare)
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+// Announce corrects the addresses a host would announce, addrs, for a host that
+// listens on listen. What it knows better are the addresses of the machine: if
+// interfaces were given or named, every listen address that stands for all of
+// them is repeated with the address of each, and addresses of other interfaces
+// go. Where it knows no better it returns addrs.
+func (i *Interfaces) Announce(listen, addrs []multiaddr.Multiaddr) []multiaddr.Multiaddr {
+	i.mu.Lock()
+	trusted := i.given || len(i.only) > 0
+	list, others, err := i.list, i.others, i.err
+	i.mu.Unlock()
+	if !trusted || err != nil {
+		return addrs
+	}
+	var ours []multiaddr.Multiaddr
+	for _, one := range list {
+		for _, ip := range one.Addrs {
+			if a, err := manet.FromIP(ip.WithZone("").AsSlice()); err == nil && !linkLocal6(ip) {
+				ours = append(ours, a)
+			}
+		}
+	}
+	var out []multiaddr.Multiaddr
+	for _, a := range listen {
+		if resolved, err := manet.ResolveUnspecifiedAddress(a, ours); err == nil {
+			out = append(out, resolved...)
+		}
+	}
+	for _, a := range addrs {
+		if !foreign(a, others) && !multiaddr.Contains(out, a) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// foreign reports whether an address leads to an interface that is left out. All
+// private ones do that were not found among those in use, but for the machine's
+// own loopback and for addresses at a relay.
+func foreign(a multiaddr.Multiaddr, others []netip.Addr) bool {
+	ip, err := manet.ToIP(a)
+	if err != nil || ip.IsLoopback() || isRelayed(a) {
+		return false
+	}
+	plain, _ := netip.AddrFromSlice(ip)
+	return manet.IsPrivateAddr(a) || slices.Contains(others, plain.Unmap())
+}
+
+func isRelayed(a multiaddr.Multiaddr) bool {
+	_, err := a.ValueForProtocol(multiaddr.P_CIRCUIT)
+	return err == nil
+}
+
+// linkLocal6 reports whether an address means nothing to another machine: the zone
+// that makes it complete is a name on this one.
+func linkLocal6(ip netip.Addr) bool { return ip.Is6() && ip.IsLinkLocalUnicast() }
