@@ -29,6 +29,7 @@ const maxSocketPath = 103
 // through [Connect] on a running daemon.
 type Owner interface {
 	Status(ctx context.Context) (Status, error)
+	Progress(ctx context.Context) (Status, error) // Status without Personal, which takes a fit
 	Budget(ctx context.Context) (Budget, error)
 	Verify(ctx context.Context) (Verification, error)
 	Ledger(ctx context.Context) ([]Line, error)
@@ -91,6 +92,7 @@ func (n *Node) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /alive", func(http.ResponseWriter, *http.Request) {})
 	get(mux, "/status", n.Status)
+	get(mux, "/progress", n.Progress)
 	get(mux, "/budget", n.Budget)
 	get(mux, "/verify", n.Verify)
 	get(mux, "/ledger", n.Ledger)

@@ -46,6 +46,9 @@ func TestOwnerThroughSocket(t *testing.T) {
 	if s, err := owner.Status(t.Context()); err != nil || s.Records != direct.Records || *s.Personal != *direct.Personal {
 		t.Errorf("status %+v, %v; want %+v", s, err, direct)
 	}
+	if s, err := owner.Progress(t.Context()); err != nil || s.Records != direct.Records || s.Personal != nil {
+		t.Errorf("progress %+v, %v; want the status without the personal model", s, err)
+	}
 	if b, err := owner.Budget(t.Context()); err != nil || len(b.Cohorts) != 1 || b.Cohorts[0].Left != 5 {
 		t.Errorf("budget %+v, %v", b, err)
 	}

@@ -126,6 +126,11 @@ func (c *client) Status(ctx context.Context) (s Status, err error) {
 	return s, c.call(ctx, http.MethodGet, "/status", nil, &s)
 }
 
+// Progress implements [Owner].
+func (c *client) Progress(ctx context.Context) (s Status, err error) {
+	return s, c.call(ctx, http.MethodGet, "/progress", nil, &s)
+}
+
 // Budget implements [Owner].
 func (c *client) Budget(ctx context.Context) (b Budget, err error) {
 	return b, c.call(ctx, http.MethodGet, "/budget", nil, &b)

@@ -12,20 +12,33 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"p2pnode/learner"
 	"p2pnode/node"
 )
 
-// network is the driver with real nodes: one for each person, with its own
-// directory, key, database and libp2p host on loopback. When ctx ends, the
-// nodes go on until their models are measured.
-func (c *Config) network(ctx context.Context, d *Dataset, seed uint64, m Method) (t *Trial, err error) {
+// network is the driver with real nodes in this process: one for each person,
+// with its own directory, key, database and libp2p host on loopback.
+func (c *Config) network(ctx context.Context, d *Dataset, seed uint64, m Method) (*Trial, error) {
 	if err := fits(len(d.People), d.Task.Graph.Degree, openFiles()); err != nil {
 		return nil, err
 	}
+	f := c.newFleet(d, seed, m)
+	log := c.Logger
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	f.open = func(i int, dir string) (participant, error) {
+		n, err := node.Open(dir, log)
+		return insider{n, d.People[i].Records}, err
+	}
+	return c.learn(ctx, f, seed, m)
+}
+
+// learn lets a fleet learn, from its start to its end. When ctx ends, the nodes
+// go on until their models are measured.
+func (c *Config) learn(ctx context.Context, f *fleet, seed uint64, m Method) (t *Trial, err error) {
 	start := time.Now()
-	dir := filepath.Join(c.Dir, fmt.Sprintf("%s-%d", m, seed))
-	f := newFleet(d, dir, c.nodeConfig(d, m), c.Logger)
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	defer func() { err = errors.Join(err, os.RemoveAll(f.dir)) }()
 	defer func() { err = errors.Join(err, f.close()) }()
 
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -84,21 +97,37 @@ func (c *Config) nodeConfig(d *Dataset, m Method) node.Config {
 	return nc
 }
 
+// participant is a person's node, in this process or in one of its own.
+type participant interface {
+	Run(ctx context.Context) error // until ctx ends
+	Addrs(ctx context.Context) ([]string, error)
+	feed(ctx context.Context) error // gives the node its person's records
+	Progress(ctx context.Context) (node.Status, error)
+	Personal(ctx context.Context) (learner.PersonalModel, error)
+	Close() error // after Run
+}
+
+// insider is a node in this process.
+type insider struct {
+	*node.Node
+	records []learner.Record
+}
+
+func (n insider) feed(ctx context.Context) error { return n.Add(ctx, n.records) }
+
 // fleet is the nodes of one trial, in the order of the people.
 type fleet struct {
 	people  *Dataset
 	dir     string
 	config  node.Config // of every node, but for its profile and where it starts from
-	log     *slog.Logger
-	nodes   []*node.Node
+	open    func(i int, dir string) (participant, error) // on a directory that has been made
+	nodes   []participant
 	servers []string // addresses
 }
 
-func newFleet(d *Dataset, dir string, c node.Config, log *slog.Logger) *fleet {
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
-	return &fleet{people: d, dir: dir, config: c, log: log, nodes: make([]*node.Node, len(d.People))}
+func (c *Config) newFleet(d *Dataset, seed uint64, m Method) *fleet {
+	dir := filepath.Join(c.Dir, fmt.Sprintf("%s-%d", m, seed))
+	return &fleet{people: d, dir: dir, config: c.nodeConfig(d, m), nodes: make([]participant, len(d.People))}
 }
 
 // A few nodes answer the others' questions about who is there; in one process
@@ -151,7 +180,7 @@ func (f *fleet) launch(ctx context.Context, running *errgroup.Group, i int) erro
 	if err := node.Init(dir, f.people.Task, config); err != nil {
 		return err
 	}
-	n, err := node.Open(dir, f.log)
+	n, err := f.open(i, dir)
 	if err != nil {
 		return err
 	}
@@ -188,7 +217,7 @@ func (f *fleet) close() error {
 func atOnce() int { return 8 * runtime.GOMAXPROCS(0) }
 
 // each calls do for all nodes, several at once, and returns the first error.
-func (f *fleet) each(do func(i int, n *node.Node) error) error {
+func (f *fleet) each(do func(i int, n participant) error) error {
 	var calls errgroup.Group
 	calls.SetLimit(atOnce())
 	for i, n := range f.nodes {
@@ -200,7 +229,7 @@ func (f *fleet) each(do func(i int, n *node.Node) error) error {
 // errors measures every node's personal model on its person's test records.
 func (f *fleet) errors(ctx context.Context) ([]float64, error) {
 	errs := make([]float64, len(f.nodes))
-	err := f.each(func(i int, n *node.Node) error {
+	err := f.each(func(i int, n participant) error {
 		model, err := n.Personal(ctx)
 		if err != nil {
 			return err
@@ -213,13 +242,13 @@ func (f *fleet) errors(ctx context.Context) ([]float64, error) {
 
 // feed gives every node its person's records; with them the releases begin.
 func (f *fleet) feed(ctx context.Context) error {
-	return f.each(func(i int, n *node.Node) error { return n.Add(ctx, f.people.People[i].Records) })
+	return f.each(func(_ int, n participant) error { return n.feed(ctx) })
 }
 
 // progress asks every node how far it is.
 func (f *fleet) progress(ctx context.Context) ([]node.Status, error) {
 	all := make([]node.Status, len(f.nodes))
-	err := f.each(func(i int, n *node.Node) (err error) {
+	err := f.each(func(i int, n participant) (err error) {
 		all[i], err = n.Progress(ctx)
 		return err
 	})
