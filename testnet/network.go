@@ -119,7 +119,7 @@ func (n insider) feed(ctx context.Context) error { return n.Add(ctx, n.records) 
 type fleet struct {
 	people  *Dataset
 	dir     string
-	config  node.Config // of every node, but for its profile and where it starts from
+	config  node.Config                                  // of every node, but for its profile and where it starts from
 	open    func(i int, dir string) (participant, error) // on a directory that has been made
 	nodes   []participant
 	servers []string // addresses
