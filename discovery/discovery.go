@@ -75,6 +75,7 @@ func (d *Discovery) Bootstrap(peers []peer.AddrInfo) { d.bootstrap.Want(peers) }
 func (d *Discovery) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	running.Go(func() { _ = d.bootstrap.Run(ctx) })
+	running.Go(func() { d.config.Interfaces.Follow(ctx, d.bootstrap.Refresh) })
 	running.Go(func() { d.table.look(ctx) })
 	if d.config.MDNS {
 		running.Go(func() { lookAround(ctx, d.host, d.config) })

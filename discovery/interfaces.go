@@ -97,6 +97,19 @@ func (i *Interfaces) announceChange() {
 	i.changed = make(chan struct{})
 }
 
+// Follow calls f after every change until ctx ends.
+func (i *Interfaces) Follow(ctx context.Context, f func()) {
+	for {
+		changed := i.Changed()
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+			f()
+		}
+	}
+}
+
 // Watch looks for changes every 5 s until ctx ends. Timers stand still while a
 // machine sleeps, and its connections die meanwhile, so a clock that jumped
 // ahead is a change, too.

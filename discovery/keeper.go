@@ -5,13 +5,14 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
-	"github.com/libp2p/go-libp2p/p2p/net/swarm"
 	"github.com/libp2p/go-libp2p/p2p/protocol/ping"
+	"github.com/multiformats/go-multiaddr"
 )
 
 const (
@@ -19,7 +20,6 @@ const (
 	longestRedial = time.Minute
 	telling       = 8 * firstRedial // the pause at which the operator hears of it, once an outage
 	lasting       = 5 * time.Second // shorter connections count as failed dials
-	dialTimeout   = 10 * time.Second
 	// courtesy is how long the peer with the higher ID leaves a lost
 	// connection to the other one, lest both dial and get two connections.
 	courtesy  = time.Second
@@ -48,13 +48,23 @@ type Keeper struct {
 	wanted map[peer.ID]*wanted
 }
 
-// wanted is one peer of the set.
+// wanted is one peer of the set. Its first three fields are under Keeper.mu.
 type wanted struct {
-	info peer.AddrInfo // replaced as a whole, under Keeper.mu
-	// moved receives a value when a connection to the peer came or went.
+	info   peer.AddrInfo       // replaced as a whole
+	worked multiaddr.Multiaddr // the address that was dialled with success last; nil if none was
+	failed error               // of the last dial; nil while connected
+	// moved receives a value when a connection to the peer came or went, and at
+	// a refresh.
 	moved chan struct{}
+	// refreshed counts the reasons to try at once, whatever failed before.
+	refreshed atomic.Int64
 	// stop ends the goroutine that tends the peer; nil before it has started.
 	stop context.CancelFunc
+}
+
+func (w *wanted) refresh() {
+	w.refreshed.Add(1)
+	signal(w.moved)
 }
 
 // NewKeeper returns a keeper that wants nobody yet. One host can have many.
@@ -93,6 +103,9 @@ func (k *Keeper) Want(peers []peer.AddrInfo) {
 			continue
 		}
 		if w, ok := k.wanted[p.ID]; ok {
+			if !slices.EqualFunc(w.info.Addrs, p.Addrs, multiaddr.Multiaddr.Equal) {
+				w.refresh()
+			}
 			w.info = p
 			continue
 		}
@@ -102,12 +115,34 @@ func (k *Keeper) Want(peers []peer.AddrInfo) {
 	signal(k.changed)
 }
 
+// Refresh is for when the network may be another one: it dials peers that are not
+// connected now, and looks whether those that are connected still answer. It may
+// be called at any time, from any goroutine; it does not block.
+func (k *Keeper) Refresh() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, w := range k.wanted {
+		w.refresh()
+	}
+}
+
+// Failure is why a wanted peer could not be reached the last time; nil if it could,
+// is not wanted, or has not been tried. It may be called from any goroutine.
+func (k *Keeper) Failure(id peer.ID) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if w, ok := k.wanted[id]; ok {
+		return w.failed
+	}
+	return nil
+}
+
 // Run keeps the connections until ctx ends and returns nil after everything it
 // started has ended. It leaves the connections open. A keeper runs once.
 func (k *Keeper) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	notify := &network.NotifyBundle{
-		ConnectedF:    func(_ network.Network, c network.Conn) { k.moved(c.RemotePeer()) },
+		ConnectedF:    func(_ network.Network, c network.Conn) { k.connectedTo(c) },
 		DisconnectedF: func(_ network.Network, c network.Conn) { k.moved(c.RemotePeer()) },
 	}
 	k.host.Network().Notify(notify)
@@ -148,10 +183,12 @@ func (k *Keeper) moved(p peer.ID) {
 }
 
 // tend keeps one peer connected until ctx ends. A connection that lasted is
-// redialled at once; other failures make it rest for longer and longer.
+// redialled at once; other failures make it rest for longer and longer, until a
+// refresh.
 func (k *Keeper) tend(ctx context.Context, id peer.ID, w *wanted) {
 	pause := firstRedial
 	for ctx.Err() == nil {
+		seen := w.refreshed.Load()
 		if err := k.dial(ctx, w); err != nil {
 			level := slog.LevelDebug
 			if pause == telling {
@@ -164,19 +201,23 @@ func (k *Keeper) tend(ctx context.Context, id peer.ID, w *wanted) {
 		if time.Since(start) > lasting {
 			pause = firstRedial
 			if id < k.host.ID() {
-				k.rest(ctx, courtesy, id, w)
+				k.rest(ctx, courtesy, id, w, seen)
 			}
 			continue
 		}
-		k.rest(ctx, jitter(pause), id, w)
+		k.rest(ctx, jitter(pause), id, w, seen)
 		pause = min(2*pause, longestRedial)
+		if w.refreshed.Load() != seen {
+			pause = firstRedial
+		}
 	}
 }
 
-// rest waits, at most until the peer has connected by itself.
-func (k *Keeper) rest(ctx context.Context, d time.Duration, id peer.ID, w *wanted) {
+// rest waits, at most until the peer has connected by itself or the keeper has been
+// refreshed more often than seen.
+func (k *Keeper) rest(ctx context.Context, d time.Duration, id peer.ID, w *wanted, seen int64) {
 	end := time.Now().Add(d)
-	for ctx.Err() == nil && !k.connected(id) && !sleep(ctx, time.Until(end), w.moved) {
+	for ctx.Err() == nil && !k.connected(id) && w.refreshed.Load() == seen && !sleep(ctx, time.Until(end), w.moved) {
 	}
 }
 
@@ -184,33 +225,18 @@ func (k *Keeper) connected(id peer.ID) bool {
 	return k.host.Network().Connectedness(id) == network.Connected
 }
 
-// dial first clears the swarm's own back-off, which would otherwise make a peer
-// that was not up yet unreachable for 5 s and more: this keeper paces itself.
-func (k *Keeper) dial(ctx context.Context, w *wanted) error {
-	k.mu.Lock()
-	info := w.info
-	k.mu.Unlock()
-	if k.connected(info.ID) {
-		return nil
-	}
-	if s, ok := k.host.Network().(*swarm.Swarm); ok {
-		s.Backoff().Clear(info.ID)
-	}
-	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
-	defer cancel()
-	return k.host.Connect(ctx, info)
-}
-
 // hold pings the peer while it is connected and returns when it is not.
 func (k *Keeper) hold(ctx context.Context, id peer.ID, w *wanted) {
 	pause := jitter(k.pings.every)
+	seen := w.refreshed.Load()
 	for silent := 0; silent < pingLimit; {
 		if ctx.Err() != nil || !k.connected(id) {
 			return
 		}
-		if !sleep(ctx, pause, w.moved) {
+		if !sleep(ctx, pause, w.moved) && w.refreshed.Load() == seen {
 			continue
 		}
+		seen = w.refreshed.Load()
 		if k.ping(ctx, id) == nil {
 			silent, pause = 0, k.pings.every
 		} else {

@@ -2,6 +2,9 @@ package discovery
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -213,4 +216,116 @@ func TestNewAddressesAreUsed(t *testing.T) {
 	keep(t, k)
 	k.Want([]peer.AddrInfo{infoOf(b)})
 	waitForConnection(t, a, b, true)
+}
+
+// TestSilentPeersAreNoticedTogether has five of them, and a keeper that would
+// look at them in an hour if it were not refreshed.
+func TestSilentPeersAreNoticedTogether(t *testing.T) {
+	a := newHost(t)
+	k := NewKeeper(a, quiet())
+	k.pings = pings{every: time.Hour, again: 10 * time.Millisecond, timeout: time.Second}
+	var silent []peer.AddrInfo
+	for range 5 {
+		h := newHost(t)
+		h.SetStreamHandler(ping.ID, func(network.Stream) {})
+		if err := a.Connect(t.Context(), infoOf(h)); err != nil {
+			t.Fatal(err)
+		}
+		silent = append(silent, infoOf(h))
+	}
+	var closed atomic.Int32
+	notify := &network.NotifyBundle{DisconnectedF: func(network.Network, network.Conn) { closed.Add(1) }}
+	a.Network().Notify(notify)
+	defer a.Network().StopNotify(notify)
+	k.Want(silent)
+	keep(t, k)
+	start := time.Now()
+	waitFor(t, deadline, func() string {
+		k.Refresh()
+		if closed.Load() < 5 {
+			return "a silent peer is still connected"
+		}
+		return ""
+	})
+	// Two pings of a second each; one peer after the other would take ten.
+	if took := time.Since(start); took > 8*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
+// TestAPeerIsFoundAmongItsWrongAddresses has connected to a peer that names 500
+// addresses, of which two lead to it, and loses the connection.
+func TestAPeerIsFoundAmongItsWrongAddresses(t *testing.T) {
+	a := newHost(t)
+	wrong := make([]multiaddr.Multiaddr, 500)
+	for i := range wrong {
+		wrong[i] = multiaddr.StringCast(fmt.Sprintf("/ip4/127.9.%d.%d/tcp/1", i/250, 1+i%250))
+	}
+	liar, err := libp2p.New(hostOptions(libp2p.ListenAddrStrings("/ip4/127.0.0.1/tcp/0"),
+		libp2p.AddrsFactory(func(own []multiaddr.Multiaddr) []multiaddr.Multiaddr { return append(own, wrong...) }))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer liar.Close()
+	right := peer.AddrInfo{ID: liar.ID(), Addrs: liar.Network().ListenAddresses()}
+	k := NewKeeper(a, quiet())
+	k.Want([]peer.AddrInfo{right})
+	keep(t, k)
+	waitForConnection(t, a, liar, true)
+	waitFor(t, deadline, func() string {
+		if len(a.Peerstore().Addrs(liar.ID())) < 10 {
+			return "the wrong addresses have not come"
+		}
+		return ""
+	})
+	k.Want([]peer.AddrInfo{{ID: liar.ID()}}) // whoever wants it knows no address
+	a.Peerstore().AddAddrs(liar.ID(), wrong, time.Hour)
+	closePeer(t, a, liar.ID())
+	waitForConnection(t, a, liar, true)
+	if first := k.choose(liar.ID(), right.Addrs); len(first) > maxAddrs || !first[0].Equal(right.Addrs[0]) {
+		t.Errorf("dials %d addresses, %v first", len(first), first[0])
+	}
+}
+
+// TestAPeerIsFollowedToItsNewAddress lets a peer listen elsewhere while it is
+// connected; identify says so, and the keeper goes there.
+func TestAPeerIsFollowedToItsNewAddress(t *testing.T) {
+	a, b := newHost(t), newHost(t)
+	old := b.Network().ListenAddresses()[0]
+	k := NewKeeper(a, quiet())
+	k.Want([]peer.AddrInfo{infoOf(b)})
+	keep(t, k)
+	waitForConnection(t, a, b, true)
+	if err := b.Network().Listen(multiaddr.StringCast("/ip4/127.0.0.1/tcp/0")); err != nil {
+		t.Fatal(err)
+	}
+	listens, ok := b.Network().(interface{ ListenClose(...multiaddr.Multiaddr) })
+	if !ok {
+		t.Fatal("the swarm cannot stop listening")
+	}
+	listens.ListenClose(old)
+	now := b.Network().ListenAddresses()[0]
+	waitFor(t, deadline, func() string {
+		if !slices.ContainsFunc(a.Peerstore().Addrs(b.ID()), now.Equal) {
+			return "the new address has not come"
+		}
+		return ""
+	})
+	closePeer(t, a, b.ID())
+	waitForConnection(t, a, b, true)
+}
+
+func TestFewAddressesAreKept(t *testing.T) {
+	long := multiaddr.StringCast("/dns4/" + strings.Repeat("long.", 60) + "example/tcp/1")
+	good := multiaddr.StringCast("/ip4/192.0.2.1/tcp/1")
+	many := []multiaddr.Multiaddr{multiaddr.StringCast("/ip4/0.0.0.0/tcp/1"), long, nil, good, good}
+	if got := Bound(many); len(got) != 1 || !got[0].Equal(good) {
+		t.Errorf("keeps %v", got)
+	}
+	for i := range 10_000 {
+		many = append(many, multiaddr.StringCast(fmt.Sprintf("/ip4/10.0.0.1/tcp/%d", i)))
+	}
+	if got := Bound(many); len(got) != maxAddrs || !got[0].Equal(good) {
+		t.Errorf("keeps %d addresses, %v first", len(got), got[0])
+	}
 }

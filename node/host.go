@@ -15,6 +15,8 @@ import (
 	"github.com/libp2p/go-libp2p/p2p/security/noise"
 	"github.com/libp2p/go-libp2p/p2p/transport/tcp"
 	"github.com/libp2p/go-libp2p/x/rate"
+
+	"p2pnode/discovery"
 )
 
 // Connections beyond highWater are trimmed down to lowWater; neighbours are
@@ -48,6 +50,7 @@ func newHost(key crypto.PrivKey, listen []string, around *surroundings, traffic 
 	if err != nil {
 		return nil, err
 	}
+	gater := discovery.NewDuplicates(nil)
 	h, err := libp2p.New(append(local,
 		libp2p.Identity(key),
 		libp2p.ListenAddrStrings(listen...),
@@ -58,6 +61,7 @@ func newHost(key crypto.PrivKey, listen []string, around *surroundings, traffic 
 		libp2p.Muxer(yamux.ID, yamux.DefaultTransport),
 		libp2p.ResourceManager(resources),
 		libp2p.ConnectionManager(conns),
+		libp2p.ConnectionGater(gater),
 		libp2p.BandwidthReporter(traffic),
 		libp2p.UserAgent("p2pnode"),
 		libp2p.DisableRelay(),
@@ -71,6 +75,7 @@ func newHost(key crypto.PrivKey, listen []string, around *surroundings, traffic 
 		return nil, fmt.Errorf("node: start the libp2p host on %v: %w; if an address is taken, change the key \"listen\" of %s", listen, err, configFile)
 	}
 	around.inhabit(h)
+	gater.Guard(h.Network())
 	return h, nil
 }
 

@@ -72,6 +72,7 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	parts.Go(func() error { return s.hood.run(partsCtx) })
 	parts.Go(func() error { return s.discovery.Run(partsCtx) })
 	parts.Go(func() error { n.surroundings.interfaces.Watch(partsCtx); return nil })
+	parts.Go(func() error { n.surroundings.interfaces.Follow(partsCtx, s.hood.keeper.Refresh); return nil })
 	parts.Go(func() error {
 		defer cancel()
 		defer close(s.ended)
