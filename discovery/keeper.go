@@ -76,7 +76,7 @@ func newKeeper(h host.Host, logger *slog.Logger, name string) *Keeper {
 		log:     logger,
 		tag:     "p2pnode/" + name,
 		changed: make(chan struct{}, 1),
-		pings:   pings{every: 5 * time.Second, again: time.Second, timeout: 3 * time.Second},
+		pings:   pings{every: 2 * time.Minute, again: 5 * time.Second, timeout: 5 * time.Second},
 		wanted:  make(map[peer.ID]*wanted),
 	}
 }

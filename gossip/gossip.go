@@ -12,6 +12,7 @@
 package gossip
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,7 +29,7 @@ import (
 	"p2pnode/learner"
 )
 
-// Config says what a [Gossip] needs. All fields are required.
+// Config says what a [Gossip] needs. All fields but Pulse are required.
 type Config struct {
 	// Network names the task; nodes of different networks never exchange
 	// anything. It is part of every topic, so 16 to 64 characters of a hash.
@@ -37,6 +38,10 @@ type Config struct {
 	Rules   Rules   // what this node takes from its neighbours
 	Depth   int     // how many messages of a sender and kind the inbox holds: 1 if only the newest counts
 	Logger  *slog.Logger
+	// Pulse is the time between gossipsub's heartbeats, in which subscribers tell
+	// each other what they have heard; 0 means a second. Every other heartbeat the
+	// watchdog looks for neighbours that do not listen.
+	Pulse time.Duration
 	// OnEdge answers a request from an authenticated peer. It is called from
 	// many goroutines at once and must return when its context ends, which is
 	// at most 10 s after the request or when Run ends; what it returns after that
@@ -75,6 +80,7 @@ type Gossip struct {
 	edges     edgeServer
 	direct    direct
 	counts    counters
+	pulse     time.Duration // between heartbeats
 	// watchEvery is the time between looks of the watchdog.
 	watchEvery time.Duration
 
@@ -123,9 +129,9 @@ func New(h host.Host, c Config) (*Gossip, error) {
 		refused:   make(chan struct{}, 1),
 		follows:   make(map[string]*follow),
 		heard:     make(map[peer.ID]*author),
-
-		watchEvery: watchEvery,
+		pulse:     cmp.Or(c.Pulse, time.Second),
 	}
+	g.watchEvery = watchPulses * g.pulse
 	ctx, stop := context.WithCancel(context.Background())
 	if err := g.join(ctx); err != nil {
 		stop()

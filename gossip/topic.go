@@ -41,6 +41,7 @@ func newPubSub(ctx context.Context, g *Gossip) (*pubsub.PubSub, error) {
 	params := pubsub.DefaultGossipSubParams()
 	params.D, params.Dlo, params.Dhi, params.Dout, params.Dscore, params.Dlazy = 0, 0, 0, 0, 0, 6
 	params.Connectors = 1
+	params.HeartbeatInterval = g.pulse
 	subscriptions := newSubscriptions(topicPrefix(g.config.Network))
 	return pubsub.NewGossipSub(ctx, g.host,
 		pubsub.WithGossipSubParams(params),

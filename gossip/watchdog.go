@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	watchEvery  = 2 * time.Second
+	watchPulses = 2  // heartbeats between two looks
 	patience    = 2  // looks at a deaf neighbour before its connection is closed
 	maxPatience = 64 // doubled after each close: it may have left us on purpose
 )

@@ -25,8 +25,9 @@ type Config struct {
 
 	Interfaces []string `toml:"interfaces,omitempty" comment:"names of network interfaces: only these are announced and searched for peers; left out: all"`
 
-	MDNS bool   `toml:"mdns" comment:"look for peers on the local network"`
-	DHT  string `toml:"dht" comment:"server, or client (asks others and answers nobody: a phone, a metered link)"`
+	MDNS  bool   `toml:"mdns" comment:"look for peers on the local network"`
+	DHT   string `toml:"dht" comment:"server, or client (asks others and answers nobody: a phone, a metered link)"`
+	Power string `toml:"power" comment:"normal, or low: notices lost peers later and does less while idle, for batteries"`
 
 	Epsilon     float64 `toml:"epsilon" comment:"the privacy budget of each record, for its whole life: smaller protects more"`
 	Delta       float64 `toml:"delta" comment:"the chance that the guarantee fails"`
@@ -50,6 +51,7 @@ func DefaultConfig(t *learner.Task) Config {
 		Listen:      []string{"/ip4/0.0.0.0/tcp/0", "/ip6/::/tcp/0"},
 		MDNS:        true,
 		DHT:         "server",
+		Power:       PowerNormal,
 		Epsilon:     t.Release.Epsilon,
 		Delta:       t.Release.Delta,
 		Releases:    t.Release.Releases,
@@ -88,6 +90,9 @@ func (c *Config) validateNetwork(t *learner.Task) error {
 	}
 	if c.DHT != "server" && c.DHT != "client" {
 		return fmt.Errorf("config: key \"dht\": %q is neither server nor client", c.DHT)
+	}
+	if c.Power != PowerNormal && c.Power != PowerLow {
+		return fmt.Errorf("config: key \"power\": %q is neither normal nor low", c.Power)
 	}
 	if t.Graph.Rule == "profile" && len(c.Profile) != t.Graph.Profile {
 		return fmt.Errorf("config: key \"profile\": has %d numbers, the task wants %d", len(c.Profile), t.Graph.Profile)

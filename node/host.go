@@ -19,16 +19,13 @@ import (
 	"p2pnode/discovery"
 )
 
-// Connections beyond highWater are trimmed down to lowWater; neighbours are
-// protected from that.
-const (
-	lowWater  = 128
-	highWater = 256
-)
+// highWater bounds the connections of one address, and of a node that answers for
+// the hash table.
+const highWater = 256
 
 // newHost assembles a libp2p host: TCP, Noise, Yamux. The node speaks to a few
 // neighbours at a time, so the other transports would only cost memory.
-func newHost(key crypto.PrivKey, listen []string, around *surroundings, traffic metrics.Reporter) (host.Host, error) {
+func newHost(key crypto.PrivKey, listen []string, around *surroundings, p power, traffic metrics.Reporter) (host.Host, error) {
 	// The default limits allow 8 connections from one address, and one new one
 	// in 5 s, which starves nodes behind one router.
 	limits := rcmgr.DefaultLimits
@@ -38,11 +35,12 @@ func newHost(key crypto.PrivKey, listen []string, around *surroundings, traffic 
 		rcmgr.WithLimitPerSubnet(
 			[]rcmgr.ConnLimitPerSubnet{{PrefixLength: 32, ConnCount: highWater}},
 			[]rcmgr.ConnLimitPerSubnet{{PrefixLength: 56, ConnCount: highWater}}),
-		rcmgr.WithConnRateLimiters(connectionRate()))
+		rcmgr.WithConnRateLimiters(connectionRate()),
+		rcmgr.WithMetricsDisabled())
 	if err != nil {
 		return nil, fmt.Errorf("node: resource manager: %w", err)
 	}
-	conns, err := connmgr.NewConnManager(lowWater, highWater)
+	conns, err := connmgr.NewConnManager(p.spare, p.connections, connmgr.WithGracePeriod(spareFor))
 	if err != nil {
 		return nil, fmt.Errorf("node: connection manager: %w", err)
 	}
@@ -58,7 +56,7 @@ func newHost(key crypto.PrivKey, listen []string, around *surroundings, traffic 
 		// would give each the other's callers. Only hole punching needs it.
 		libp2p.Transport(tcp.NewTCPTransport, tcp.DisableReuseport()),
 		libp2p.Security(noise.ID, noise.New),
-		libp2p.Muxer(yamux.ID, yamux.DefaultTransport),
+		libp2p.Muxer(yamux.ID, p.muxer()),
 		libp2p.ResourceManager(resources),
 		libp2p.ConnectionManager(conns),
 		libp2p.ConnectionGater(gater),

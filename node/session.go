@@ -45,7 +45,7 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	if !n.files.config.protected() {
 		n.log.Warn("models are sent WITHOUT any privacy guarantee: the key \"unprotected\" of " + configFile + " says so")
 	}
-	h, err := newHost(n.files.key, n.files.config.Listen, n.surroundings, n.traffic)
+	h, err := newHost(n.files.key, n.files.config.Listen, n.surroundings, n.power(), n.traffic)
 	if err != nil {
 		return err
 	}
@@ -94,6 +94,7 @@ func (n *Node) newSession(h host.Host) (*session, error) {
 		Signer:  signer,
 		Rules:   rules(t, gossip.ID(n.self)),
 		Depth:   inboxDepth(t),
+		Pulse:   n.power().heartbeat,
 		OnEdge:  hood.answer,
 		Logger:  n.log,
 	})

@@ -27,6 +27,7 @@ give the address of one running node, as "p2pnode run" prints it, with
   p2pnode init --dir /var/lib/p2pnode --task mytask.toml --epsilon 0.5 --json
   p2pnode init --epsilon 0.5 --delta 1e-8 --releases 20 --pace growing
   p2pnode init --noise laplace
+  p2pnode init --power low
   p2pnode init --accounting plan --noise truncated-gaussian
   p2pnode init --bootstrap /ip4/192.0.2.7/tcp/4001/p2p/12D3KooWDpJ7As7BWAwRMfu1VU2WCqNjvq387JEYKDBj4kx6nXTN`,
 		Args: noArguments,
@@ -73,6 +74,7 @@ type initFlags struct {
 	pace      string
 	batch     int
 	noMDNS    bool
+	power     string
 	consent   string
 	identity  string
 }
@@ -92,13 +94,18 @@ func (f *initFlags) register(c *cobra.Command) {
 	flags.StringVar(&f.pace, "pace", "", "uniform (default), growing (later releases cost more) or one-shot")
 	flags.IntVar(&f.batch, "batch", 0, "of every 100 records, how many take part in a release; with a plan only (default all)")
 	flags.BoolVar(&f.noMDNS, "no-mdns", false, "do not look for nodes on the local network")
+	flags.StringVar(&f.power, "power", node.PowerNormal, "normal, or low: for batteries; asks others and answers nobody, looks at the local network only on request")
 	flags.StringVar(&f.identity, "identity", "", "file with the identity to use, from: p2pnode identity (default a new one)")
 	flags.StringVar(&f.consent, "unprotected", "", fmt.Sprintf("give up privacy: write %q", node.Consent))
 }
 
 // change puts the flags that were given into a configuration.
 func (f *initFlags) change(c *node.Config, changed func(flag string) bool) {
-	c.Bootstrap, c.Profile, c.MDNS, c.Unprotected = f.bootstrap, f.profile, !f.noMDNS, f.consent
+	c.Bootstrap, c.Profile, c.Unprotected = f.bootstrap, f.profile, f.consent
+	c.SetPower(f.power)
+	if changed("no-mdns") {
+		c.MDNS = !f.noMDNS
+	}
 	c.Listen = everywhere(firstPort + rand.IntN(lastPort-firstPort+1))
 	if changed("listen") {
 		c.Listen = f.listen

@@ -1,0 +1,71 @@
+package node
+
+import (
+	"time"
+
+	"github.com/libp2p/go-libp2p/p2p/muxer/yamux"
+)
+
+// The choices of the key power.
+const (
+	PowerNormal = "normal"
+	PowerLow    = "low"
+)
+
+// power is what a node does while it has nothing to say, and what it keeps for it.
+type power struct {
+	// silence is how long a connection may say nothing before it is asked for a
+	// sign of life, and answer how long that may take: a peer that vanishes is
+	// noticed after both. Either end asks, whoever loses patience first, and
+	// whatever arrives counts; so an idle connection costs one small exchange in
+	// each silence.
+	silence, answer time.Duration
+	heartbeat       time.Duration // of gossipsub
+	look            time.Duration // between looks at the neighbours
+	// connections is how many there may be before those that are no neighbours'
+	// are trimmed to spare.
+	connections, spare int
+}
+
+// spareFor is how long a new connection is safe from being trimmed: what it was
+// made for takes less.
+const spareFor = 20 * time.Second
+
+// power is what the configuration says.
+func (n *Node) power() power {
+	c, degree := &n.files.config, n.files.task.Graph.Degree
+	p := power{
+		silence: 6 * time.Second, answer: 6 * time.Second,
+		heartbeat: time.Second, look: time.Second,
+		connections: 2*degree + 12, spare: 8,
+	}
+	if c.DHT == "server" { // others come to ask
+		p.connections, p.spare = highWater, highWater/2
+	}
+	if c.Power == PowerLow {
+		p.silence, p.answer = time.Minute, 10*time.Second
+		p.heartbeat, p.look = 10*time.Second, 10*time.Second
+		p.connections, p.spare = 2*degree+4, 2
+	}
+	return p
+}
+
+// muxer is Yamux that notices dead peers by itself: its pings are frames, where
+// those of the ping protocol are streams. The round trip time, measured every
+// half a minute otherwise, only matters for windows that no model fills.
+func (p power) muxer() *yamux.Transport {
+	m := *yamux.DefaultTransport
+	m.KeepAliveInterval, m.ConnectionWriteTimeout = p.silence, p.answer
+	m.MeasureRTTInterval = time.Hour
+	return &m
+}
+
+// SetPower chooses a profile and what goes with it: with [PowerLow] a node asks the
+// hash table and answers nobody, and does not look at the local network. Both can be
+// chosen otherwise afterwards.
+func (c *Config) SetPower(p string) {
+	c.Power = p
+	if p == PowerLow {
+		c.DHT, c.MDNS = "client", false
+	}
+}
