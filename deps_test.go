@@ -35,7 +35,7 @@ var imports = map[string][]string{
 	"p2pnode/testnet/cases":        {"privacy", "privacy/accountant"},
 	"p2pnode/testnet/compare":      {"learner", "privacy", "privacy/accountant", "testnet/sim"},
 	"p2pnode/testnet":              {"learner", "learner/graph", "node", "privacy", "privacy/accountant", "testnet/lab", "testnet/sim"},
-	"p2pnode/cmd/p2pnode":          {"node"},
+	"p2pnode/cmd/p2pnode":          {"discovery/members", "node"},
 	"p2pnode/cmd/testnet":          {"learner", "node", "privacy", "testnet", "testnet/audit", "testnet/cases", "testnet/compare"},
 }
 

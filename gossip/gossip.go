@@ -29,7 +29,7 @@ import (
 	"p2pnode/learner"
 )
 
-// Config says what a [Gossip] needs. All fields but Pulse are required.
+// Config says what a [Gossip] needs. All fields but Pulse and Member are required.
 type Config struct {
 	// Network names the task; nodes of different networks never exchange
 	// anything. It is part of every topic, so 16 to 64 characters of a hash.
@@ -42,6 +42,10 @@ type Config struct {
 	// each other what they have heard; 0 means a second. Every other heartbeat the
 	// watchdog looks for neighbours that do not listen.
 	Pulse time.Duration
+	// Member reports whether a peer may take part; nothing of others is taken, also
+	// when somebody else passes it on. It is called from many goroutines at once.
+	// Optional; nil: everybody.
+	Member func(peer.ID) bool
 	// OnEdge answers a request from an authenticated peer. It is called from
 	// many goroutines at once and must return when its context ends, which is
 	// at most 10 s after the request or when Run ends; what it returns after that
@@ -125,7 +129,7 @@ func New(h host.Host, c Config) (*Gossip, error) {
 		log:       c.Logger,
 		listeners: make(chan struct{}, 1),
 		inbox:     newInbox(c.Depth),
-		offenders: newOffenders(),
+		offenders: newOffenders(c.Member),
 		refused:   make(chan struct{}, 1),
 		follows:   make(map[string]*follow),
 		heard:     make(map[peer.ID]*author),

@@ -19,6 +19,8 @@ const (
 // not let us open a stream to them. Safe for concurrent use; it is the
 // blacklist of gossipsub.
 type offenders struct {
+	member func(peer.ID) bool // whoever is none is refused always; nil: everybody is
+
 	mu    sync.Mutex
 	peers map[peer.ID]offence
 }
@@ -28,7 +30,9 @@ type offence struct {
 	until   time.Time // when all is forgiven
 }
 
-func newOffenders() *offenders { return &offenders{peers: make(map[peer.ID]offence)} }
+func newOffenders(member func(peer.ID) bool) *offenders {
+	return &offenders{member: member, peers: make(map[peer.ID]offence)}
+}
 
 // strike counts one bad message and reports whether it is the one that makes
 // the peer refused.
@@ -53,6 +57,9 @@ func (o *offenders) strike(p peer.ID) bool {
 
 // Contains implements [pubsub.Blacklist]: it reports whether a peer is refused.
 func (o *offenders) Contains(p peer.ID) bool {
+	if o.member != nil && !o.member(p) {
+		return true
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	was, ok := o.peers[p]

@@ -75,7 +75,7 @@ func TestSubscriptionsOfOnePeerAreBounded(t *testing.T) {
 
 func TestPeersAreRefusedAfterSeveralStrikesAndForgivenLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o := newOffenders()
+		o := newOffenders(nil)
 		for i := range strikeLimit {
 			if o.Contains("bad") {
 				t.Fatalf("refused after %d strikes", i)
@@ -107,7 +107,7 @@ func TestPeersAreRefusedAfterSeveralStrikesAndForgivenLater(t *testing.T) {
 
 func TestRareMistakesAreForgiven(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o := newOffenders()
+		o := newOffenders(nil)
 		for range 10 * strikeLimit {
 			if o.strike("clumsy") {
 				t.Fatal("refused for one strike in a while")
@@ -118,7 +118,7 @@ func TestRareMistakesAreForgiven(t *testing.T) {
 }
 
 func TestOffendersAreBounded(t *testing.T) {
-	o := newOffenders()
+	o := newOffenders(nil)
 	for i := range 10 * maxOffenders {
 		o.strike(peer.ID(fmt.Sprint(i)))
 	}

@@ -66,7 +66,7 @@ type tracer struct {
 func (t *tracer) RejectMessage(m *pubsub.Message, reason string) {
 	counts := &t.gossip.counts
 	switch reason {
-	case pubsub.RejectValidationIgnored:
+	case pubsub.RejectValidationIgnored, pubsub.RejectBlacklistedSource: // whoever passes it on need not know
 		counts.ignored.Add(1)
 	case pubsub.RejectValidationQueueFull, pubsub.RejectValidationThrottled:
 		counts.dropped.Add(1)

@@ -39,6 +39,8 @@ type Owner interface {
 	Delete(ctx context.Context, numbers []uint64) error
 	Predict(ctx context.Context, row map[string]string) (Prediction, error)
 	Backup(ctx context.Context, w io.Writer) error
+	Members(ctx context.Context) (Membership, error)
+	ImportMembers(ctx context.Context, list []byte) error
 }
 
 // failure is the body of an answer that is no success.
@@ -97,11 +99,15 @@ func (n *Node) handler() http.Handler {
 	get(mux, "/verify", n.Verify)
 	get(mux, "/ledger", n.Ledger)
 	get(mux, "/peers", n.Peers)
+	get(mux, "/members", n.Members)
 	mux.HandleFunc("GET /records", func(w http.ResponseWriter, r *http.Request) {
 		list, err := n.Records(r.Context(), r.URL.Query().Get("content") == "yes")
 		reply(w, list, err)
 	})
 	post(mux, "/predict", n.Predict)
+	post(mux, "/members", func(ctx context.Context, list []byte) (struct{}, error) {
+		return struct{}{}, n.ImportMembers(ctx, list)
+	})
 	post(mux, "/delete", func(ctx context.Context, numbers []uint64) (struct{}, error) {
 		return struct{}{}, n.Delete(ctx, numbers)
 	})

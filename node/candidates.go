@@ -21,10 +21,11 @@ type candidate struct {
 	failures int       // requests in a row that got no answer
 }
 
-// suits reports whether a peer may be a neighbour at all: by the owner's list and,
+// suits reports whether a peer may be a neighbour at all: by the members' and the
+// owner's list and,
 // in learner polar, by the roles, where clients have nothing to say to each other.
 func (h *neighbourhood) suits(id peer.ID) bool {
-	if h.only != nil && !h.only[id] {
+	if !h.private.member(id) || h.only != nil && !h.only[id] {
 		return false
 	}
 	return h.task.Learner != "polar" || isServer(h.task, gossip.ID(id)) || isServer(h.task, gossip.ID(h.host.ID()))

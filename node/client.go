@@ -184,6 +184,16 @@ func (c *client) Predict(ctx context.Context, row map[string]string) (p Predicti
 	return p, c.post(ctx, "/predict", row, &p)
 }
 
+// Members implements [Owner].
+func (c *client) Members(ctx context.Context) (m Membership, err error) {
+	return m, c.call(ctx, http.MethodGet, "/members", nil, &m)
+}
+
+// ImportMembers implements [Owner].
+func (c *client) ImportMembers(ctx context.Context, list []byte) error {
+	return c.post(ctx, "/members", list, new(struct{}))
+}
+
 // Backup implements [Owner]. A copy that breaks off is an error.
 func (c *client) Backup(ctx context.Context, w io.Writer) error {
 	return c.send(ctx, http.MethodGet, "/backup", nil, func(body io.Reader) error {

@@ -25,7 +25,7 @@ const highWater = 256
 
 // newHost assembles a libp2p host: TCP, Noise, Yamux. The node speaks to a few
 // neighbours at a time, so the other transports would only cost memory.
-func newHost(key crypto.PrivKey, listen []string, around *surroundings, p power, traffic metrics.Reporter) (host.Host, error) {
+func newHost(key crypto.PrivKey, listen []string, around *surroundings, p power, closed private, traffic metrics.Reporter) (host.Host, error) {
 	// The default limits allow 8 connections from one address, and one new one
 	// in 5 s, which starves nodes behind one router.
 	limits := rcmgr.DefaultLimits
@@ -48,8 +48,8 @@ func newHost(key crypto.PrivKey, listen []string, around *surroundings, p power,
 	if err != nil {
 		return nil, err
 	}
-	gater := discovery.NewDuplicates(nil)
-	h, err := libp2p.New(append(local,
+	gater := discovery.NewDuplicates(closed.gater())
+	h, err := libp2p.New(append(append(local, closed.options()...),
 		libp2p.Identity(key),
 		libp2p.ListenAddrStrings(listen...),
 		// With SO_REUSEPORT two nodes could listen on one port, and the system

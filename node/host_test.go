@@ -14,7 +14,7 @@ func TestOnePortOneHost(t *testing.T) {
 	taken := waitForAddrs(t, first)[0]
 	address, _, _ := strings.Cut(taken, "/p2p/")
 	second := testNode(t, lineTask(), nil, nil)
-	h, err := newHost(second.files.key, []string{address}, newSurroundings(&second.files.config), second.power(), metrics.NewBandwidthCounter())
+	h, err := newHost(second.files.key, []string{address}, newSurroundings(&second.files.config), second.power(), private{}, metrics.NewBandwidthCounter())
 	if err == nil {
 		h.Close()
 		t.Fatalf("two hosts listen on %s", address)

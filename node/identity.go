@@ -39,6 +39,10 @@ func newKey() (crypto.PrivKey, error) {
 	return key, nil
 }
 
+// ReadIdentity reads the key that [NewIdentity] made, which nobody else may be able to
+// read.
+func ReadIdentity(path string) (crypto.PrivKey, error) { return readKey(path) }
+
 // readKey reads an identity that nobody else can.
 func readKey(path string) (crypto.PrivKey, error) {
 	info, err := os.Stat(path)

@@ -28,6 +28,7 @@ type neighbourhood struct {
 	task    *learner.Task
 	profile []float64
 	only    map[peer.ID]bool // who may become a neighbour; nil: anybody
+	private private          // whose members alone may become neighbours
 	host    host.Host
 	store   *storage.Store
 	gossip  *gossip.Gossip

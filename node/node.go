@@ -35,6 +35,7 @@ type Node struct {
 	dir          string
 	self         peer.ID
 	files        dirFiles
+	private      private
 	network      string
 	log          *slog.Logger
 	store        *storage.Store
@@ -64,6 +65,12 @@ func Open(dir string, log *slog.Logger) (*Node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("node: the identity has no peer ID: %w", err)
 	}
+	log = log.With("node", shortID(self))
+	bootstrap, _ := files.config.bootstrapPeers() // validated when the file was read
+	closed, err := readPrivate(dir, self, bootstrap, log)
+	if err != nil {
+		return nil, err
+	}
 	store, err := storage.Open(filepath.Join(dir, storeFile))
 	if err != nil {
 		return nil, fmt.Errorf("node: open %s: %w", dir, mend(err, dir))
@@ -72,8 +79,9 @@ func Open(dir string, log *slog.Logger) (*Node, error) {
 		dir:          dir,
 		self:         self,
 		files:        files,
+		private:      closed,
 		network:      NetworkName(files.task),
-		log:          log.With("node", shortID(self)),
+		log:          log,
 		store:        store,
 		traffic:      metrics.NewBandwidthCounter(),
 		surroundings: newSurroundings(&files.config),

@@ -45,6 +45,7 @@ func (n *Node) Progress(ctx context.Context) (Status, error) {
 		Heard:   len(state.Heard),
 		Round:   state.Round,
 		Done:    n.done(cohorts),
+		Private: n.private.describe(n.self),
 		Rounds:  n.rounds(state),
 		Privacy: n.summary(cohorts),
 		Traffic: Traffic{BytesIn: total.TotalIn, BytesOut: total.TotalOut},

@@ -100,7 +100,7 @@ func TestAVanishedPeerIsNoticed(t *testing.T) {
 			t.Fatal(err)
 		}
 		n := testNode(t, lineTask(), nil, nil)
-		if hosts[i], err = newHost(key, n.files.config.Listen, n.surroundings, impatient, metrics.NewBandwidthCounter()); err != nil {
+		if hosts[i], err = newHost(key, n.files.config.Listen, n.surroundings, impatient, private{}, metrics.NewBandwidthCounter()); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { hosts[i].Close() })

@@ -45,7 +45,10 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	if !n.files.config.protected() {
 		n.log.Warn("models are sent WITHOUT any privacy guarantee: the key \"unprotected\" of " + configFile + " says so")
 	}
-	h, err := newHost(n.files.key, n.files.config.Listen, n.surroundings, n.power(), n.traffic)
+	if err := n.private.check(n.files.config.Listen); err != nil {
+		return err
+	}
+	h, err := newHost(n.files.key, n.files.config.Listen, n.surroundings, n.power(), n.private, n.traffic)
 	if err != nil {
 		return err
 	}
@@ -73,6 +76,7 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	parts.Go(func() error { return s.discovery.Run(partsCtx) })
 	parts.Go(func() error { n.surroundings.interfaces.Watch(partsCtx); return nil })
 	parts.Go(func() error { n.surroundings.interfaces.Follow(partsCtx, s.hood.keeper.Refresh); return nil })
+	parts.Go(func() error { return n.private.run(partsCtx, h, s.hood.expel) })
 	parts.Go(func() error {
 		defer cancel()
 		defer close(s.ended)
@@ -88,6 +92,7 @@ func (n *Node) newSession(h host.Host) (*session, error) {
 	t := n.files.task
 	past := newHistory(n.ledger)
 	hood := newNeighbourhood(t, &n.files.config, h, n.store, past, n.log)
+	hood.private = n.private
 	signer := gossip.NewSigner(n.files.key, n.network)
 	g, err := gossip.New(h, gossip.Config{
 		Network: n.network,
@@ -96,6 +101,7 @@ func (n *Node) newSession(h host.Host) (*session, error) {
 		Depth:   inboxDepth(t),
 		Pulse:   n.power().heartbeat,
 		OnEdge:  hood.answer,
+		Member:  n.private.member,
 		Logger:  n.log,
 	})
 	if err != nil {

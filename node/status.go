@@ -23,6 +23,8 @@ type Status struct {
 	// Contradicted is that of [Budget].
 	Contradicted uint64 `json:"contradicted_round"`
 
+	Private *Private `json:"private"` // nil: everybody of the task may speak to this node
+
 	Rounds *Rounds `json:"rounds"` // nil unless the learner goes in rounds
 
 	Privacy  BudgetSummary `json:"privacy"`

@@ -22,7 +22,7 @@ func TestGivenInterfacesAreAnnouncedAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	around := &surroundings{interfaces: discovery.NewInterfaces(), dns: new(resolver)}
-	h, err := newHost(key, []string{"/ip4/0.0.0.0/tcp/0"}, around, power{}, nil)
+	h, err := newHost(key, []string{"/ip4/0.0.0.0/tcp/0"}, around, power{}, private{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,8 @@ privacy, and paid for from a budget you set.`,
 		return nil
 	}
 	root.AddCommand(initCommand(o), identityCommand(o), runCommand(o), dataCommand(o), predictCommand(o),
-		statusCommand(o), budgetCommand(o), backupCommand(o), restoreCommand(o), peersCommand(o), versionCommand(o))
+		statusCommand(o), budgetCommand(o), backupCommand(o), restoreCommand(o), peersCommand(o),
+		membersCommand(o), networkKeyCommand(o), versionCommand(o))
 	root.InitDefaultCompletionCmd()
 	strict(root)
 	return root

@@ -32,6 +32,19 @@ func TestExamples(t *testing.T) {
 	}
 }
 
+// setPrivate makes what the commands about private networks need.
+func setPrivate(t *testing.T, c *cobra.Command, home, node string) {
+	switch group := c.Parent().Name(); {
+	case group == "network-key" && c.Name() == "show":
+		cli(t, nil, "network-key", "create", "--dir", node)
+	case group == "members" && c.Name() != "init" && c.Name() != "join":
+		key := filepath.Join(home, "garden.key")
+		cli(t, nil, "members", "init", "garden", "--dir", node, "--key", key)
+		cli(t, nil, "members", "add", "12D3KooWDpJ7As7BWAwRMfu1VU2WCqNjvq387JEYKDBj4kx6nXTN", "--name", "shed", "--key", key, "--dir", node)
+		cli(t, nil, "members", "export", filepath.Join(home, "garden.toml"), "--dir", node)
+	}
+}
+
 // runnable lists the commands that do something of ours.
 func runnable(c *cobra.Command) []*cobra.Command {
 	var out []*cobra.Command
@@ -63,10 +76,11 @@ func runExample(t *testing.T, c *cobra.Command, line string) {
 	if err := os.Rename(filepath.Join(template, "task.toml"), filepath.Join(home, "mytask.toml")); err != nil {
 		t.Fatal(err)
 	}
-	if c.Name() != "init" {
+	if c.CommandPath() != "p2pnode init" {
 		cli(t, nil, "init", "--dir", node, "--no-mdns", "--listen", "/ip4/127.0.0.1/tcp/0")
 		cli(t, nil, "data", "import", filepath.Join(home, "ratings.csv"), "--dir", node)
 	}
+	setPrivate(t, c, home, node)
 
 	shell := exec.Command("sh", "-c", "exec "+line)
 	shell.Dir = home

@@ -48,6 +48,8 @@ func TestScript(t *testing.T) {
 			"crlf":      crlf,
 			"replace":   replace,
 			"bootstrap": bootstrap,
+			"authority": authority,
+			"self":      self,
 			"flip":      flip,
 		},
 		Deadline:            time.Now().Add(5 * time.Minute), // for a command that should end and does not
@@ -183,4 +185,23 @@ func bootstrap(ts *testscript.TestScript, neg bool, args []string) {
 	line := `^address +(\S+)$`
 	until(ts, false, []string{line, "p2pnode", "status", "--dir", args[0]})
 	ts.Setenv("BOOTSTRAP", regexp.MustCompile("(?m)" + line).FindStringSubmatch(ts.ReadFile("stdout"))[1])
+}
+
+// authority DIR sets AUTHORITY to who signed the membership list of that directory.
+func authority(ts *testscript.TestScript, neg bool, args []string) {
+	read(ts, neg, args, "AUTHORITY", "signed by ", "members", "list")
+}
+
+// self DIR sets SELF to the peer ID of the node of that directory.
+func self(ts *testscript.TestScript, neg bool, args []string) {
+	read(ts, neg, args, "SELF", "^node +", "status")
+}
+
+// read sets a variable to the word that follows something in a command's output.
+func read(ts *testscript.TestScript, neg bool, args []string, variable, after string, command ...string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: %s DIR", strings.ToLower(variable))
+	}
+	ts.Check(ts.Exec("p2pnode", append(command, "--dir", args[0])...))
+	ts.Setenv(variable, regexp.MustCompile("(?m)" + after + `(\S+)`).FindStringSubmatch(ts.ReadFile("stdout"))[1])
 }

@@ -41,6 +41,7 @@ func statusText(s node.Status) string {
 	for _, a := range s.Addrs {
 		rows = append(rows, []any{"address", a})
 	}
+	rows = append(rows, privateRows(s)...)
 	rows = append(rows,
 		[]any{"records", recordsLine(s)},
 		[]any{"neighbours", fmt.Sprintf("%d; %d listening now, %d heard", s.Neighbours, s.Listening, s.Heard)},

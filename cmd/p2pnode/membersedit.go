@@ -1,0 +1,333 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/spf13/cobra"
+
+	"p2pnode/discovery/members"
+	"p2pnode/node"
+)
+
+func membersInitCommand(o *options) *cobra.Command {
+	var key, file, name string
+	c := &cobra.Command{
+		Use:   "init NETWORK",
+		Short: "Begin a private network: make its authority and the first list",
+		Long: `Begin a private network: make the key of its authority in a new file, and the first
+list. This node joins the network as its first member, from its next start. With
+--list no node is touched: the list, still empty, goes to a new file, for an
+authority on a machine of its own.
+
+Whoever has the key decides who is a member. Keep it where no node runs if you can,
+and keep a copy: without it the list can never change again.`,
+		Example: `  p2pnode members init garden --key garden.key --name house
+  p2pnode members init garden --key garden.key --list garden.toml --json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if key == "" {
+				return usageError{errNoKey, cmd}
+			}
+			if err := members.CheckNetwork(args[0]); err != nil {
+				return err
+			}
+			made := begun{Network: args[0], Key: key, File: file}
+			list := &members.List{Network: args[0], Version: 1}
+			if file == "" {
+				s, err := askOwner(cmd, o, node.Owner.Status)
+				if err != nil {
+					return err
+				}
+				if s.Private != nil && s.Private.Network != "" {
+					return fmt.Errorf("this node belongs to the private network %s already", s.Private.Network)
+				}
+				made.Peer = s.Peer
+				if err := put(list, s.Peer, name, time.Time{}); err != nil {
+					return err
+				}
+			}
+			authority, err := node.NewIdentity(key)
+			if err != nil {
+				return err
+			}
+			made.Authority = authority.String()
+			signed, err := signList(list, key)
+			if err != nil {
+				return err
+			}
+			if file == "" {
+				err = node.Join(cmd.Context(), o.dir, args[0], []string{made.Authority}, signed.Text)
+			} else {
+				err = createFile(file, func(w io.Writer) error { _, err := w.Write(signed.Text); return err })
+			}
+			if err != nil {
+				return err
+			}
+			return show(cmd, o, made, begun.String)
+		},
+	}
+	c.Flags().StringVar(&key, "key", "", "new file for the authority's key")
+	c.Flags().StringVar(&file, "list", "", "new file for the list, instead of this node")
+	c.Flags().StringVar(&name, "name", "", "this node's name on the list")
+	return c
+}
+
+// errNoKey: the command signs, and was not told with what.
+var errNoKey = errors.New("--key is missing: the file with the authority's key")
+
+// begun says what init made.
+type begun struct {
+	Network   string `json:"network"`
+	Authority string `json:"authority"`
+	Key       string `json:"key_file"`
+	File      string `json:"list_file"` // "": the node's
+	Peer      string `json:"peer"`      // first member; "": none
+}
+
+// String implements [fmt.Stringer].
+func (b begun) String() string {
+	text := fmt.Sprintf("Made the authority of %s; its key is %s. Whoever has it decides who is a member.\n", b.Network, b.Key)
+	at := ""
+	if b.File != "" {
+		text += fmt.Sprintf("The list, still empty, is %s.\n", b.File)
+		at = " --list " + b.File
+	} else {
+		text += "This node is the first member, from the next start of its daemon.\n"
+	}
+	return text + fmt.Sprintf("Other nodes join with:  p2pnode members join %s %s\nand are let in with:    p2pnode members add PEER --name NAME --key %s%s\n",
+		b.Network, b.Authority, b.Key, at)
+}
+
+// put adds a peer to a list now.
+func put(l *members.List, id, name string, expires time.Time) error {
+	p, err := peer.Decode(id)
+	if err != nil {
+		return fmt.Errorf("%q is no peer ID; p2pnode status prints a node's", id)
+	}
+	return l.Put(members.Member{Peer: p, Name: name, Added: time.Now(), Expires: expires})
+}
+
+func signList(l *members.List, file string) (*members.Signed, error) {
+	key, err := node.ReadIdentity(file)
+	if err != nil {
+		return nil, err
+	}
+	return l.Sign(key, time.Now())
+}
+
+// editFlags are those of the commands that change a list.
+type editFlags struct{ key, file string }
+
+func (f *editFlags) register(c *cobra.Command) {
+	c.Flags().StringVar(&f.key, "key", "", "file with the authority's key")
+	c.Flags().StringVar(&f.file, "list", "", "change the list in this file instead of the node's")
+}
+
+// edit makes one change, signs the list that follows, and stores it.
+func (f *editFlags) edit(cmd *cobra.Command, o *options, change func(*members.List) error) (edited, error) {
+	if f.key == "" {
+		return edited{}, usageError{errNoKey, cmd}
+	}
+	k, err := openKeeping(cmd, o, f.file)
+	if err != nil {
+		return edited{}, err
+	}
+	if now := time.Now(); now.Before(k.list.Issued) {
+		return edited{}, fmt.Errorf("the clock of this machine says %s, and the list was issued at %s; set the clock", moment(now), moment(k.list.Issued))
+	}
+	next := k.list.Next()
+	if err := change(next); err != nil {
+		return edited{}, err
+	}
+	signed, err := signList(next, f.key)
+	if err != nil {
+		return edited{}, err
+	}
+	return edited{signed.Network, signed.Version, len(signed.Members), f.file, k.node.Running}, k.store(cmd, o, signed)
+}
+
+// edited says what the list is after a change.
+type edited struct {
+	Network string `json:"network"`
+	Version uint64 `json:"version"`
+	Members int    `json:"members"`
+	File    string `json:"list_file"` // "": the node's
+	Running bool   `json:"running"`   // so it spreads at once
+}
+
+// String implements [fmt.Stringer].
+func (e edited) String() string {
+	then := "It spreads to the other members when this node's daemon runs."
+	switch {
+	case e.File != "":
+		then = fmt.Sprintf("Give it to one running member, and it spreads: p2pnode members import %s", e.File)
+	case e.Running:
+		then = "It spreads to the other members now."
+	}
+	return fmt.Sprintf("%s has %d %s (list version %d).\n%s\n", e.Network, e.Members, plural(e.Members, "member", "members"), e.Version, then)
+}
+
+func addCommand(o *options) *cobra.Command {
+	var f editFlags
+	var name, expires string
+	c := &cobra.Command{
+		Use:   "add PEER...",
+		Short: "Let nodes in, or change the name and the end of a membership",
+		Example: `  p2pnode members add 12D3KooWDpJ7As7BWAwRMfu1VU2WCqNjvq387JEYKDBj4kx6nXTN --name shed --key garden.key
+  p2pnode members add 12D3KooWDpJ7As7BWAwRMfu1VU2WCqNjvq387JEYKDBj4kx6nXTN --expires 2030-01-31 --key garden.key --list garden.toml --json`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			end, err := parseEnd(expires)
+			if err != nil {
+				return usageError{err, cmd}
+			}
+			if len(args) > 1 && name != "" {
+				return usageError{errors.New("--name is for one peer at a time"), cmd}
+			}
+			done, err := f.edit(cmd, o, func(l *members.List) error {
+				for _, p := range args {
+					if err := put(l, p, name, end); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			return show(cmd, o, done, edited.String)
+		},
+	}
+	f.register(c)
+	c.Flags().StringVar(&name, "name", "", "what the list calls it, for people")
+	c.Flags().StringVar(&expires, "expires", "", "when the membership ends: a day, as 2030-01-31, which is no more part of it, or a time, as 2030-01-31T18:00:00Z (default never)")
+	return c
+}
+
+// parseEnd reads a day or a time; "" is never.
+func parseEnd(text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range []string{time.DateOnly, time.RFC3339} {
+		if t, err := time.Parse(layout, text); err == nil {
+			if t.Before(time.Now()) {
+				return t, fmt.Errorf("--expires %s is in the past; to end a membership now: p2pnode members revoke", text)
+			}
+			return t, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("--expires %q is neither a day, as 2030-01-31, nor a time, as 2030-01-31T18:00:00Z", text)
+}
+
+func revokeCommand(o *options) *cobra.Command {
+	var f editFlags
+	c := &cobra.Command{
+		Use:   "revoke PEER|NAME...",
+		Short: "End memberships",
+		Long: `End memberships. Every member that gets the new list drops its connections to the
+revoked nodes at once, forgets them as neighbours, and takes nothing more of them.
+What they have received before they keep.`,
+		Example: `  p2pnode members revoke shed --key garden.key
+  p2pnode members revoke 12D3KooWDpJ7As7BWAwRMfu1VU2WCqNjvq387JEYKDBj4kx6nXTN --key garden.key --list garden.toml --json`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			done, err := f.edit(cmd, o, func(l *members.List) error {
+				for _, who := range args {
+					m, err := l.Find(who)
+					if err != nil {
+						return err
+					}
+					l.Remove(m.Peer)
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			return show(cmd, o, done, edited.String)
+		},
+	}
+	f.register(c)
+	return c
+}
+
+func exportMembersCommand(o *options) *cobra.Command {
+	return &cobra.Command{
+		Use:   "export FILE",
+		Short: "Write the node's list into a new file, signed as it is; - is standard output",
+		Example: `  p2pnode members export copy.toml
+  p2pnode members export --json copy.toml`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			k, err := openKeeping(cmd, o, "")
+			if err != nil {
+				return err
+			}
+			if args[0] == "-" {
+				_, err := cmd.OutOrStdout().Write(k.list.Text)
+				return err
+			}
+			err = createFile(args[0], func(w io.Writer) error { _, err := w.Write(k.list.Text); return err })
+			if err != nil {
+				return err
+			}
+			return show(cmd, o, edited{k.list.Network, k.list.Version, len(k.list.Members), args[0], k.node.Running}, func(e edited) string {
+				return fmt.Sprintf("Wrote version %d of the list of %s to %s.\n", e.Version, e.Network, e.File)
+			})
+		},
+	}
+}
+
+func importMembersCommand(o *options) *cobra.Command {
+	return &cobra.Command{
+		Use:   "import FILE",
+		Short: "Give the node a newer list; - reads standard input",
+		Long: `Give the node a newer list. It must be signed by an authority of the network the
+node has joined, and not be older than the list it has. A running daemon uses it at
+once and spreads it.`,
+		Example: `  p2pnode members import garden.toml
+  p2pnode members import --json - < garden.toml`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text, err := readList(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			_, err = askOwner(cmd, o, func(owner node.Owner, ctx context.Context) (struct{}, error) {
+				return struct{}{}, owner.ImportMembers(ctx, text)
+			})
+			if err != nil {
+				return err
+			}
+			k, err := openKeeping(cmd, o, "")
+			if err != nil {
+				return err
+			}
+			return show(cmd, o, edited{k.list.Network, k.list.Version, len(k.list.Members), "", k.node.Running}, edited.String)
+		},
+	}
+}
+
+// readList reads the text of a list; - is standard input.
+func readList(cmd *cobra.Command, name string) ([]byte, error) {
+	in := cmd.InOrStdin()
+	if name != "-" {
+		file, err := openInput(name)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		in = file
+	}
+	text, err := io.ReadAll(io.LimitReader(in, members.MaxText+1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	return text, nil
+}

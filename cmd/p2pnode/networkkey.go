@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"p2pnode/node"
+)
+
+func networkKeyCommand(o *options) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "network-key",
+		Short: "Keep strangers away with a key that all nodes of the network share",
+		Long: `Keep strangers away with a key that all nodes of the network share. Whoever does
+not have it cannot connect, and learns nothing of what is said. The key works with
+TCP and WebSocket, not with QUIC. It cannot be taken away from one node: for that
+there are membership lists, see "p2pnode members". Both can be used together.
+
+It is the file swarm.key of the data directory, as other libp2p programs use it,
+and counts from the next start of the daemon.`,
+	}
+	c.AddCommand(&cobra.Command{
+		Use:   "create",
+		Short: "Make a new network key",
+		Example: `  p2pnode network-key create
+  p2pnode network-key create --dir /var/lib/p2pnode --json`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return showKey(cmd, o, "Made a network key, in force when the daemon starts. Copy its file to the other nodes,\n"+
+				"on a way nobody listens to, and there: p2pnode network-key import FILE\n")(node.CreateNetworkKey(o.dir))
+		},
+	}, &cobra.Command{
+		Use:   "import FILE",
+		Short: "Use the network key of another node, its file swarm.key",
+		Example: `  p2pnode network-key import swarm.key
+  p2pnode network-key import --json swarm.key`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return showKey(cmd, o, "Took over the network key, in force when the daemon starts.\n")(node.ImportNetworkKey(o.dir, args[0]))
+		},
+	}, &cobra.Command{
+		Use:   "show",
+		Short: "The fingerprint of the network key, to compare with that of other nodes",
+		Example: `  p2pnode network-key show
+  p2pnode network-key show --json`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return showKey(cmd, o, "")(node.ReadNetworkKey(o.dir))
+		},
+	})
+	return c
+}
+
+// showKey prints what a command did and the key, unless it failed.
+func showKey(cmd *cobra.Command, o *options, did string) func(node.NetworkKey, error) error {
+	return func(k node.NetworkKey, err error) error {
+		if err != nil {
+			return err
+		}
+		return show(cmd, o, k, func(k node.NetworkKey) string {
+			return did + table([]any{"fingerprint", k.Fingerprint}, []any{"file", k.File})
+		})
+	}
+}
+
+// privateRows is who may speak to the node, for the status.
+func privateRows(s node.Status) [][]any {
+	p := s.Private
+	if p == nil {
+		return nil
+	}
+	var rows [][]any
+	if p.Key != "" {
+		rows = append(rows, []any{"network key", "fingerprint " + p.Key})
+	}
+	if p.Network == "" {
+		return rows
+	}
+	add := "p2pnode members add " + s.Peer
+	switch {
+	case p.Version == 0:
+		rows = append(rows, []any{"members", fmt.Sprintf("of %s: no list yet, so nobody is spoken to but bootstrap peers. Whoever keeps the list lets this node in with: %s", p.Network, add)})
+	case !p.Listed:
+		rows = append(rows, []any{"NO MEMBER", fmt.Sprintf("this node is not on the list of %s (version %d), or has expired. Whoever keeps the list lets it in with: %s", p.Network, p.Version, add)})
+	default:
+		text := fmt.Sprintf("of %s: %d, list version %d", p.Network, p.Members, p.Version)
+		if p.Expires != nil {
+			text += fmt.Sprintf("; this node until %s", moment(*p.Expires))
+		}
+		rows = append(rows, []any{"members", text})
+	}
+	if n := len(p.RefusedBy); n > 0 {
+		rows = append(rows, []any{"refused by", fmt.Sprintf("%d %s, on whose list this node is not; the latest %s. Whoever keeps the list lets it in with: %s",
+			n, plural(n, "peer", "peers"), p.RefusedBy[0].Peer, add)})
+	}
+	if n := len(p.TurnedAway); n > 0 {
+		rows = append(rows, []any{"turned away", fmt.Sprintf("%d %s in the last hour, the latest %s", n, plural(n, "stranger", "strangers"), p.TurnedAway[0].Peer)})
+	}
+	return rows
+}

@@ -1,0 +1,152 @@
+package members
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/peer"
+)
+
+// Config says what a [Book] needs. All fields but Introducers are required.
+type Config struct {
+	File        string    // keeps the list; made when the first one comes
+	Network     string    // name of the private network
+	Authorities []peer.ID // who may sign its lists
+	Self        peer.ID
+	// Introducers may connect as long as there is no list, and bring the first
+	// one. What was connected by then is closed, and admitted by the list.
+	Introducers []peer.ID
+	Logger      *slog.Logger
+}
+
+// ErrOlder: the list offered is older than the one that is there.
+var ErrOlder = errors.New("members: the list is older than the one this node has")
+
+// Book holds the newest list of one network. It implements
+// [github.com/libp2p/go-libp2p/core/connmgr.ConnectionGater]. Its methods are safe
+// for concurrent use.
+type Book struct {
+	config  Config
+	log     *slog.Logger
+	list    atomic.Pointer[Signed] // nil before the first one
+	storing sync.Mutex             // held from the comparison with list to its change
+	changed chan struct{}          // holds a value after list has changed
+	away    refusals               // whom this node has turned away
+	refused refusals               // who has turned this node away
+}
+
+// Open reads the list that is there. A damaged one, or one of an authority that is
+// trusted no longer, is left alone and counts as none: nobody but the introducers is
+// admitted until another comes.
+func Open(c Config) (*Book, error) {
+	if err := CheckNetwork(c.Network); err != nil {
+		return nil, err
+	}
+	if c.File == "" || len(c.Authorities) == 0 || c.Self == "" || c.Logger == nil {
+		return nil, errors.New("members: File, Authorities, Self and Logger are required")
+	}
+	b := &Book{config: c, log: c.Logger, changed: make(chan struct{}, 1)}
+	text, err := os.ReadFile(c.File)
+	if errors.Is(err, fs.ErrNotExist) {
+		return b, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("members: read the list: %w", err)
+	}
+	list, err := b.parse(text)
+	if err != nil {
+		b.log.Error("the membership list on disk is not used; import a good one, or wait until a member brings it", "file", c.File, "error", err)
+		return b, nil
+	}
+	b.list.Store(list)
+	return b, nil
+}
+
+// parse reads a list of this network.
+func (b *Book) parse(text []byte) (*Signed, error) {
+	list, err := Parse(text, b.config.Authorities)
+	if err != nil {
+		return nil, err
+	}
+	if list.Network != b.config.Network {
+		return nil, fmt.Errorf("members: the list is of the network %q, and this node belongs to %q", list.Network, b.config.Network)
+	}
+	return list, nil
+}
+
+// Network is the name of the private network.
+func (b *Book) Network() string { return b.config.Network }
+
+// Authorities are those whose lists are believed. They must not be changed.
+func (b *Book) Authorities() []peer.ID { return b.config.Authorities }
+
+// List is the newest list, or nil.
+func (b *Book) List() *Signed { return b.list.Load() }
+
+// Offer takes a list in if it is newer than the one that is there: it is on disk
+// before it counts. The same list again is no news. The error of an older one is
+// [ErrOlder]; others say why the list is not believed, or that it cannot be stored.
+func (b *Book) Offer(text []byte) (news bool, err error) {
+	list, err := b.parse(text)
+	if err != nil {
+		return false, err
+	}
+	return b.take(list)
+}
+
+func (b *Book) take(list *Signed) (news bool, err error) {
+	b.storing.Lock()
+	defer b.storing.Unlock()
+	old := b.list.Load()
+	switch {
+	case old != nil && old.digest == list.digest:
+		return false, nil
+	case !list.newer(old):
+		return false, fmt.Errorf("%w: version %d by %s, and here is version %d by %s", ErrOlder, list.Version, list.Authority, old.Version, old.Authority)
+	}
+	if err := list.Save(b.config.File); err != nil {
+		return false, fmt.Errorf("members: store the list: %w; the one before still counts", err)
+	}
+	b.list.Store(list)
+	b.tell(old, list)
+	select {
+	case b.changed <- struct{}{}:
+	default:
+	}
+	return true, nil
+}
+
+// tell logs what is new. Two lists of one version mean that one authority did not
+// know of the other's; what only the list that lost says is lost, so both must know.
+func (b *Book) tell(old, list *Signed) {
+	b.log.Info("new membership list", "network", list.Network, "version", list.Version, "members", len(list.Members), "authority", list.Authority)
+	if old != nil && old.Version == list.Version {
+		b.log.Warn("two membership lists have the same version, and one of them is ignored everywhere; whoever signed that one must make the change again",
+			"version", list.Version, "counts", list.Authority, "ignored", old.Authority)
+	}
+	if !list.Admits(b.config.Self, time.Now()) {
+		b.log.Warn("this node is not on the membership list; ask whoever keeps it to add the peer", "network", list.Network, "peer", b.config.Self)
+	}
+}
+
+// Member reports whether a peer is a member now; without a list nobody is.
+func (b *Book) Member(p peer.ID) bool {
+	list := b.list.Load()
+	return list != nil && list.Admits(p, time.Now())
+}
+
+// Admits reports whether a peer may be connected: members, and as long as there is
+// no list introducers.
+func (b *Book) Admits(p peer.ID) bool {
+	if b.list.Load() == nil {
+		return slices.Contains(b.config.Introducers, p)
+	}
+	return b.Member(p)
+}

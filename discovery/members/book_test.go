@@ -1,0 +1,119 @@
+package members
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+)
+
+func TestOffer(t *testing.T) {
+	key, authority := newKey(t)
+	other, otherID := newKey(t)
+	_, self := newKey(t)
+	_, friend := newKey(t)
+	b := newBook(t, self, nil, authority, otherID)
+	offered := func(s *Signed, news bool, want error) {
+		t.Helper()
+		got, err := b.Offer(s.Text)
+		if got != news || !errors.Is(err, want) {
+			t.Errorf("version %d: %v, %v; want %v, %v", s.Version, got, err, news, want)
+		}
+	}
+	if b.Admits(friend) || b.Member(friend) {
+		t.Error("without a list a stranger is admitted")
+	}
+	three := sign(t, key, 3, self, friend)
+	offered(three, true, nil)
+	offered(three, false, nil)
+	offered(sign(t, key, 2, self), false, ErrOlder)
+	if !b.Admits(friend) || !b.Member(friend) || b.Admits(authority) {
+		t.Error("the list does not decide")
+	}
+	same := sign(t, other, 3, self)
+	if same.newer(three) == three.newer(same) {
+		t.Error("two lists of a version are not in order")
+	}
+	if same.newer(three) {
+		offered(same, true, nil)
+		offered(three, false, ErrOlder)
+	} else {
+		offered(same, false, ErrOlder)
+	}
+	offered(sign(t, other, 4, self), true, nil)
+	if b.Member(friend) {
+		t.Error("a revoked member is admitted")
+	}
+	l := List{Network: "yard", Version: 9}
+	s, err := l.Sign(key, start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Offer(s.Text); err == nil || !strings.Contains(err.Error(), `"yard"`) {
+		t.Errorf("the list of another network: %v", err)
+	}
+}
+
+// What was taken in is there after a restart; what is damaged counts as none, and is
+// healed by the next list.
+func TestOpen(t *testing.T) {
+	key, authority := newKey(t)
+	_, self := newKey(t)
+	b := newBook(t, self, nil, authority)
+	list := sign(t, key, 3, self)
+	offer(t, list, b)
+	again, err := Open(b.config)
+	if err != nil || version(again) != 3 {
+		t.Fatalf("version %d, %v", version(again), err)
+	}
+	_, stranger := newKey(t)
+	for name, text := range map[string][]byte{
+		"cut":      list.Text[:len(list.Text)/2],
+		"flipped":  bytes.Replace(list.Text, []byte("version = 3"), []byte("version = 9"), 1),
+		"empty":    {},
+		"stranger": bytes.ReplaceAll(list.Text, []byte(self.String()), []byte(stranger.String())),
+	} {
+		if err := os.WriteFile(b.config.File, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var log bytes.Buffer
+		c := b.config
+		c.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		damaged, err := Open(c)
+		if err != nil || damaged.List() != nil || damaged.Member(self) {
+			t.Errorf("%s: %v, %v", name, damaged.List(), err)
+		}
+		if !strings.Contains(log.String(), "import a good one") {
+			t.Errorf("%s: log %q", name, &log)
+		}
+		offer(t, list, damaged)
+	}
+	for name, change := range map[string]func(*Config){
+		"no authority": func(c *Config) { c.Authorities = nil },
+		"no network":   func(c *Config) { c.Network = "" },
+		"a directory":  func(c *Config) { c.File = t.TempDir() },
+	} {
+		c := b.config
+		change(&c)
+		if _, err := Open(c); err == nil {
+			t.Errorf("%s: opened", name)
+		}
+	}
+}
+
+// A list that cannot be stored does not count.
+func TestAListThatCannotBeStoredDoesNotCount(t *testing.T) {
+	key, authority := newKey(t)
+	_, self := newKey(t)
+	b := newBook(t, self, nil, authority)
+	offer(t, sign(t, key, 1, self), b)
+	b.config.File += "/missing/list.toml"
+	if _, err := b.Offer(sign(t, key, 2).Text); err == nil || !strings.Contains(err.Error(), "the one before still counts") {
+		t.Errorf("%v", err)
+	}
+	if version(b) != 1 || !b.Member(self) {
+		t.Error("the new list counts")
+	}
+}

@@ -1,0 +1,122 @@
+package members
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/control"
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/multiformats/go-multiaddr"
+)
+
+// InterceptPeerDial refuses to call whoever is not admitted.
+func (b *Book) InterceptPeerDial(p peer.ID) bool { return b.Admits(p) }
+
+// InterceptAddrDial says nothing about addresses.
+func (b *Book) InterceptAddrDial(peer.ID, multiaddr.Multiaddr) bool { return true }
+
+// InterceptAccept says nothing about addresses.
+func (b *Book) InterceptAccept(network.ConnMultiaddrs) bool { return true }
+
+// InterceptSecured lets everybody pass as far as InterceptUpgraded: refused here, a
+// TCP connection would break without a reason, and the other end could not tell its
+// operator what is wrong.
+func (b *Book) InterceptSecured(network.Direction, peer.ID, network.ConnMultiaddrs) bool { return true }
+
+// InterceptUpgraded refuses whoever is not admitted, before the host gets to see
+// the connection. The other end is told: [network.ConnGated].
+func (b *Book) InterceptUpgraded(c network.Conn) (allow bool, reason control.DisconnectReason) {
+	if b.Admits(c.RemotePeer()) {
+		return true, 0
+	}
+	if c.Stat().Direction == network.DirInbound && b.away.add(c.RemotePeer(), time.Now()) {
+		b.log.Warn("turned a peer away that is not on the membership list; if it belongs here, whoever keeps the list can add it", "peer", c.RemotePeer())
+	}
+	return false, 0
+}
+
+// closed notes that the other end has closed a connection because this node is not
+// on its list. A peer that is connected otherwise has only refused a second one.
+func (b *Book) closed(n network.Network, c network.Conn) {
+	if n.Connectedness(c.RemotePeer()) == network.Connected {
+		return
+	}
+	// A closed connection opens no stream; the error says why it was closed.
+	s, err := c.NewStream(network.WithAllowLimitedConn(context.Background(), "why closed"))
+	if err == nil {
+		_ = s.Reset()
+		return
+	}
+	why, ok := errors.AsType[*network.ConnError](err)
+	if ok && why.Remote && why.ErrorCode == network.ConnGated && b.refused.add(c.RemotePeer(), time.Now()) {
+		b.log.Warn("a peer refuses this node: it is not on the peer's membership list; ask whoever keeps the list to add it",
+			"by", c.RemotePeer(), "add", b.config.Self)
+	}
+}
+
+// Refusal says that a connection was refused for not being a member's.
+type Refusal struct {
+	Peer  peer.ID
+	Times int
+	Last  time.Time
+}
+
+// TurnedAway lists the peers that this node has lately refused, the latest first.
+func (b *Book) TurnedAway() []Refusal { return b.away.all() }
+
+// RefusedBy lists the peers that have lately refused this node, the latest first.
+func (b *Book) RefusedBy() []Refusal { return b.refused.all() }
+
+const (
+	maxRefusals = 32
+	forgotten   = time.Hour // after the last one
+)
+
+// refusals remembers the latest few. The zero value is empty.
+type refusals struct {
+	mu   sync.Mutex
+	list []Refusal // the latest last
+}
+
+// add notes one and reports whether it is the peer's first for long.
+func (r *refusals) add(p peer.ID, now time.Time) (first bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.expire(now)
+	was := Refusal{Peer: p}
+	if i := slices.IndexFunc(r.list, func(o Refusal) bool { return o.Peer == p }); i >= 0 {
+		was = r.list[i]
+		r.list = slices.Delete(r.list, i, i+1)
+	} else if len(r.list) >= maxRefusals {
+		r.list = slices.Delete(r.list, 0, 1)
+	}
+	was.Times++
+	was.Last = now
+	r.list = append(r.list, was)
+	return was.Times == 1
+}
+
+// drop forgets those of peers that are admitted meanwhile.
+func (r *refusals) drop(admitted func(peer.ID) bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.list = slices.DeleteFunc(r.list, func(o Refusal) bool { return admitted(o.Peer) })
+}
+
+func (r *refusals) expire(now time.Time) {
+	r.list = slices.DeleteFunc(r.list, func(o Refusal) bool { return now.Sub(o.Last) > forgotten })
+}
+
+func (r *refusals) all() []Refusal {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.expire(time.Now())
+	out := slices.Clone(r.list)
+	slices.SortFunc(out, func(a, b Refusal) int { return cmp.Or(b.Last.Compare(a.Last), cmp.Compare(a.Peer, b.Peer)) })
+	return out
+}

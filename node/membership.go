@@ -1,0 +1,185 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+
+	"p2pnode/discovery/members"
+)
+
+// ErrNotJoined: the node speaks to everybody who takes part in its task.
+var ErrNotJoined = errors.New("node: this node has joined no private network; join one with: p2pnode members join NAME AUTHORITY")
+
+// Private is who may speak to this node.
+type Private struct {
+	Key     string     `json:"key_fingerprint"` // "": no network key
+	Network string     `json:"network"`         // "": no membership list
+	Version uint64     `json:"version"`         // of the list; 0: there is none yet
+	Members int        `json:"members"`
+	Listed  bool       `json:"listed"`  // this node is one of them
+	Expires *time.Time `json:"expires"` // when this node ceases to be one; nil: never
+	// TurnedAway and RefusedBy are the last hour's refusals, the latest first.
+	TurnedAway []Refusal `json:"turned_away"` // by this node
+	RefusedBy  []Refusal `json:"refused_by"`  // of this node
+}
+
+// Refusal says that connections were refused for the lack of membership.
+type Refusal struct {
+	Peer  string    `json:"peer"`
+	Times int       `json:"times"`
+	Last  time.Time `json:"last"`
+}
+
+// Membership is the private network a node has joined.
+type Membership struct {
+	Peer        string   `json:"peer"` // this node
+	Network     string   `json:"network"`
+	Authorities []string `json:"authorities"` // who may sign its lists
+	List        []byte   `json:"list"`        // the newest, signed; empty: none yet
+	Running     bool     `json:"running"`
+	Connected   []string `json:"connected"` // peers
+}
+
+// Join makes the node of a data directory a part of a private network from its next
+// start: it speaks to members only, as lists say that one of the authorities has
+// signed. Joining again replaces the authorities. Without a list of its own, nil, it
+// gets the first one from a bootstrap peer.
+func Join(ctx context.Context, dir, name string, authorities []string, list []byte) error {
+	files, err := readDir(dir)
+	if err != nil {
+		return err
+	}
+	if newClient(dir).alive(ctx) == nil {
+		return fmt.Errorf("node: stop the daemon of %s first; it joins when it starts again", dir)
+	}
+	if err := members.CheckNetwork(name); err != nil {
+		return err
+	}
+	if len(authorities) == 0 {
+		return errors.New("node: a private network has at least one authority")
+	}
+	for _, a := range authorities {
+		id, err := peer.Decode(a)
+		if err == nil {
+			_, err = id.ExtractPublicKey()
+		}
+		if err != nil {
+			return fmt.Errorf("node: %q is no authority (%w); take the ID that p2pnode members init printed", a, err)
+		}
+	}
+	text, err := encodeTOML(joined{name, authorities})
+	if err != nil {
+		return fmt.Errorf("node: write the private network: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, privateFile), text, 0o600); err != nil {
+		return fmt.Errorf("node: write the private network: %w", err)
+	}
+	if list == nil {
+		return nil
+	}
+	self, err := peer.IDFromPrivateKey(files.key)
+	if err != nil {
+		return fmt.Errorf("node: the identity has no peer ID: %w", err)
+	}
+	p, err := readPrivate(dir, self, nil, slog.New(slog.DiscardHandler))
+	if err == nil {
+		_, err = p.book.Offer(list)
+	}
+	return err
+}
+
+// Members is the private network and its list, or [ErrNotJoined].
+func (n *Node) Members(context.Context) (Membership, error) {
+	book := n.private.book
+	if book == nil {
+		return Membership{}, requestError{ErrNotJoined}
+	}
+	m := Membership{Peer: n.self.String(), Network: book.Network(), Connected: []string{}}
+	for _, a := range book.Authorities() {
+		m.Authorities = append(m.Authorities, a.String())
+	}
+	if list := book.List(); list != nil {
+		m.List = list.Text
+	}
+	n.intake.Lock()
+	defer n.intake.Unlock()
+	if n.session == nil {
+		return m, nil
+	}
+	m.Running = true
+	for _, p := range n.session.host.Network().Peers() {
+		if n.session.host.Network().Connectedness(p) == network.Connected {
+			m.Connected = append(m.Connected, p.String())
+		}
+	}
+	return m, nil
+}
+
+// ImportMembers takes in a newer membership list, and with the daemon running spreads
+// it at once. The same list again is no error, an older one is.
+func (n *Node) ImportMembers(_ context.Context, list []byte) error {
+	if n.private.book == nil {
+		return requestError{ErrNotJoined}
+	}
+	_, err := n.private.book.Offer(list)
+	if errors.Is(err, members.ErrOlder) || errors.Is(err, members.ErrDamaged) || errors.Is(err, members.ErrUnknown) {
+		return requestError{err}
+	}
+	return err
+}
+
+// describe says for the status who may speak to the node; nil: everybody.
+func (p private) describe(self peer.ID) *Private {
+	if p.key == nil && p.book == nil {
+		return nil
+	}
+	out := &Private{TurnedAway: []Refusal{}, RefusedBy: []Refusal{}}
+	if p.key != nil {
+		out.Key = fingerprint(p.key)
+	}
+	if p.book == nil {
+		return out
+	}
+	out.Network = p.book.Network()
+	out.TurnedAway, out.RefusedBy = refusals(p.book.TurnedAway()), refusals(p.book.RefusedBy())
+	list := p.book.List()
+	if list == nil {
+		return out
+	}
+	out.Version, out.Members, out.Listed = list.Version, len(list.Members), p.book.Member(self)
+	if m, ok := list.Member(self); ok && !m.Expires.IsZero() {
+		out.Expires = &m.Expires
+	}
+	return out
+}
+
+func refusals(list []members.Refusal) []Refusal {
+	out := make([]Refusal, len(list))
+	for i, r := range list {
+		out[i] = Refusal{r.Peer.String(), r.Times, r.Last}
+	}
+	return out
+}
+
+// expel drops the edges to peers that are members no longer.
+func (h *neighbourhood) expel() {
+	h.mu.Lock()
+	var gone []peer.ID
+	for id := range h.links {
+		if !h.private.member(id) {
+			gone = append(gone, id)
+		}
+	}
+	h.mu.Unlock()
+	for _, id := range gone {
+		h.unlink(id, "no member of the private network")
+	}
+}

@@ -1,0 +1,225 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/libp2p/go-libp2p"
+	"github.com/libp2p/go-libp2p/core/connmgr"
+	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/core/pnet"
+	"github.com/multiformats/go-multiaddr"
+
+	"p2pnode/discovery/members"
+)
+
+// The files of a data directory that keep strangers away; both may be missing.
+const (
+	networkKeyFile = "swarm.key"    // the network key, as libp2p's private networks have it, mode 0600
+	privateFile    = "private.toml" // the private network that was joined, and who may sign its lists
+	membersFile    = "members.toml" // its newest list
+)
+
+// private is what keeps strangers away from a node: a key that all nodes of the
+// network have, a list of its members, both or neither.
+type private struct {
+	key  pnet.PSK      // nil: none
+	book *members.Book // nil: none
+}
+
+// joined is the content of privateFile.
+type joined struct {
+	Network     string   `toml:"network" comment:"the private network this node has joined; it speaks to its members only"`
+	Authorities []string `toml:"authorities" comment:"whose signatures make a list of its members good, as peer IDs"`
+}
+
+// readPrivate reads what keeps strangers away from the node of a data directory.
+// Bootstrap peers may bring the first list.
+func readPrivate(dir string, self peer.ID, bootstrap []peer.AddrInfo, log *slog.Logger) (p private, err error) {
+	if p.key, err = readNetworkKey(filepath.Join(dir, networkKeyFile)); err != nil {
+		return private{}, err
+	}
+	text, err := os.ReadFile(filepath.Join(dir, privateFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return p, nil
+	}
+	if err != nil {
+		return private{}, fmt.Errorf("node: read the private network: %w", err)
+	}
+	var j joined
+	if err := decodeTOML(text, &j); err != nil {
+		return private{}, fmt.Errorf("%s: %w", filepath.Join(dir, privateFile), err)
+	}
+	c := members.Config{File: filepath.Join(dir, membersFile), Network: j.Network, Self: self, Logger: log}
+	for _, a := range j.Authorities {
+		id, err := peer.Decode(a)
+		if err != nil {
+			return private{}, fmt.Errorf("%s: key \"authorities\": %q is no peer ID: %w", filepath.Join(dir, privateFile), a, err)
+		}
+		c.Authorities = append(c.Authorities, id)
+	}
+	for _, b := range bootstrap {
+		c.Introducers = append(c.Introducers, b.ID)
+	}
+	if p.book, err = members.Open(c); err != nil {
+		return private{}, fmt.Errorf("node: the private network of %s: %w", dir, err)
+	}
+	return p, nil
+}
+
+// options are what a host needs beside the gater.
+func (p private) options() []libp2p.Option {
+	if p.key == nil {
+		return nil
+	}
+	return []libp2p.Option{libp2p.PrivateNetwork(p.key)}
+}
+
+// gater decides who may connect; nil: everybody.
+func (p private) gater() connmgr.ConnectionGater {
+	if p.book == nil {
+		return nil // not a Book that is nil
+	}
+	return p.book
+}
+
+// check refuses addresses that cannot be used with a network key. Libp2p would leave
+// them out without a word.
+func (p private) check(listen []string) error {
+	if p.key == nil {
+		return nil
+	}
+	for _, text := range listen {
+		a, err := multiaddr.NewMultiaddr(text)
+		if err != nil {
+			return fmt.Errorf("node: address %q: %w", text, err)
+		}
+		if _, err := a.ValueForProtocol(multiaddr.P_UDP); err == nil {
+			return fmt.Errorf("node: %s cannot be listened on with a network key (%s): QUIC and the other transports over UDP bring an encryption of their own. "+
+				"Take it out of \"listen\" in %s and use TCP or WebSocket, or remove the key and keep strangers away with a membership list", text, networkKeyFile, configFile)
+		}
+	}
+	return nil
+}
+
+// member reports whether a node takes part with a peer: without a membership list
+// with everybody.
+func (p private) member(id peer.ID) bool { return p.book == nil || p.book.Member(id) }
+
+// run spreads the membership list, if there is one, until ctx ends. expel is called
+// when somebody may have ceased to be a member.
+func (p private) run(ctx context.Context, h host.Host, expel func()) error {
+	if p.book == nil {
+		return nil
+	}
+	return p.book.Run(ctx, h, expel)
+}
+
+// readNetworkKey reads a network key that nobody else can; nil: there is none.
+func readNetworkKey(path string) (pnet.PSK, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("node: read the network key: %w", err)
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("node: others can read %s, and whoever has it can enter the network; take their rights away with: chmod 600 %s", path, path)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("node: read the network key: %w", err)
+	}
+	key, err := pnet.DecodeV1PSK(bytes.NewReader(text))
+	if err != nil {
+		return nil, fmt.Errorf("node: %s is no network key (%w); copy it again from another node of the network", path, err)
+	}
+	return key, nil
+}
+
+// fingerprint tells network keys apart and gives nothing away: a key is 32 random
+// bytes.
+func fingerprint(key pnet.PSK) string {
+	sum := sha256.Sum256(append([]byte("p2pnode network key fingerprint\x00"), key...))
+	return hex.EncodeToString(sum[:8])
+}
+
+// NetworkKey is the network key of a data directory.
+type NetworkKey struct {
+	File        string `json:"file"`
+	Fingerprint string `json:"fingerprint"`
+}
+
+// ErrNoNetworkKey: the data directory has no network key.
+var ErrNoNetworkKey = errors.New("node: no network key; make one with p2pnode network-key create, or bring that of the network with p2pnode network-key import FILE")
+
+// ReadNetworkKey describes the network key of a data directory, or returns
+// [ErrNoNetworkKey].
+func ReadNetworkKey(dir string) (NetworkKey, error) {
+	path := filepath.Join(dir, networkKeyFile)
+	key, err := readNetworkKey(path)
+	if err != nil {
+		return NetworkKey{}, err
+	}
+	if key == nil {
+		return NetworkKey{}, ErrNoNetworkKey
+	}
+	return NetworkKey{path, fingerprint(key)}, nil
+}
+
+// CreateNetworkKey gives a data directory a new network key, in force from the next
+// start. One that is there is an error.
+func CreateNetworkKey(dir string) (NetworkKey, error) {
+	key := make(pnet.PSK, 32)
+	if _, err := rand.Read(key); err != nil {
+		return NetworkKey{}, fmt.Errorf("node: make a network key: %w", err)
+	}
+	return putNetworkKey(dir, key)
+}
+
+// ImportNetworkKey gives a data directory the network key in a file, in force from
+// the next start. Another one that is there is an error.
+func ImportNetworkKey(dir, from string) (NetworkKey, error) {
+	text, err := os.ReadFile(from)
+	if err != nil {
+		return NetworkKey{}, fmt.Errorf("node: read the network key: %w", err)
+	}
+	key, err := pnet.DecodeV1PSK(bytes.NewReader(text))
+	if err != nil {
+		return NetworkKey{}, fmt.Errorf("node: %s is no network key (%w); it begins with /key/swarm/psk/1.0.0/", from, err)
+	}
+	return putNetworkKey(dir, key)
+}
+
+func putNetworkKey(dir string, key pnet.PSK) (NetworkKey, error) {
+	files, err := readDir(dir)
+	if err != nil {
+		return NetworkKey{}, err
+	}
+	if err := (private{key: key}).check(files.config.Listen); err != nil {
+		return NetworkKey{}, err
+	}
+	path := filepath.Join(dir, networkKeyFile)
+	switch old, err := readNetworkKey(path); {
+	case err != nil:
+		return NetworkKey{}, err
+	case old != nil && !bytes.Equal(old, key):
+		return NetworkKey{}, fmt.Errorf("node: %s holds another key, with the fingerprint %s; remove it first if the node shall change networks", path, fingerprint(old))
+	case old == nil:
+		if err := create(path, fmt.Appendf(nil, "/key/swarm/psk/1.0.0/\n/base16/\n%x\n", []byte(key))); err != nil {
+			return NetworkKey{}, fmt.Errorf("node: write the network key: %w", err)
+		}
+	}
+	return NetworkKey{path, fingerprint(key)}, nil
+}
