@@ -69,6 +69,9 @@ func (d *Duplicates) InterceptUpgraded(c network.Conn) (bool, control.Disconnect
 	if net == nil || isRelayed(c.RemoteMultiaddr()) {
 		return true, 0
 	}
+	if c.LocalPeer() != (*net).LocalPeer() {
+		return true, 0 // of the host that calls back for AutoNAT, under a name of its own
+	}
 	self, other := (*net).LocalPeer(), c.RemotePeer()
 	for _, old := range (*net).ConnsToPeer(other) {
 		switch {

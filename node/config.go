@@ -21,6 +21,10 @@ const Consent = "send my models without privacy"
 type Config struct {
 	Listen     []string `toml:"listen" comment:"multiaddresses to listen on"`
 	Bootstrap  []string `toml:"bootstrap" comment:"peers to start from, as /ip4/.../tcp/.../p2p/ID"`
+	Announce   []string `toml:"announce,omitempty" comment:"further addresses others can reach this node at, for a port forwarded by hand: /ip4/198.51.100.7/tcp/4001"`
+	UPnP       bool     `toml:"upnp" comment:"ask the router to forward the port (UPnP, NAT-PMP); needs an address in listen that is not loopback"`
+	Relays     []string `toml:"relays,omitempty" comment:"relays to be reached through while nobody can call this node, as /ip4/.../tcp/.../p2p/ID; bootstrap peers and relays\nof other peers are asked too"`
+	Relay      bool     `toml:"relay_service" comment:"carry the connections of nodes of this task that cannot be called, up to 1 GiB an hour for each; for machines that can"`
 	Neighbours []string `toml:"neighbours,omitempty" comment:"peer IDs: only these become neighbours, and they must list this node too; left out: whoever fits"`
 
 	Interfaces []string `toml:"interfaces,omitempty" comment:"names of network interfaces: only these are announced and searched for peers; left out: all"`
@@ -49,6 +53,7 @@ type Config struct {
 func DefaultConfig(t *learner.Task) Config {
 	return Config{
 		Listen:      []string{"/ip4/0.0.0.0/tcp/0", "/ip6/::/tcp/0"},
+		UPnP:        true,
 		MDNS:        true,
 		DHT:         "server",
 		Power:       PowerNormal,
@@ -82,7 +87,7 @@ func (c *Config) validateNetwork(t *learner.Task) error {
 			return fmt.Errorf("config: key \"listen\": %q: %w", a, err)
 		}
 	}
-	if _, err := c.bootstrapPeers(); err != nil {
+	if _, err := c.newReach(newSurroundings(c)); err != nil {
 		return err
 	}
 	if _, err := c.onlyNeighbours(); err != nil {
@@ -124,14 +129,34 @@ func (c *Config) onlyNeighbours() (map[peer.ID]bool, error) {
 	return only, nil
 }
 
-func (c *Config) bootstrapPeers() ([]peer.AddrInfo, error) {
+func (c *Config) bootstrapPeers() ([]peer.AddrInfo, error) { return peersOf("bootstrap", c.Bootstrap) }
+
+// peersOf reads the addresses of a key of the configuration, each of a peer.
+func peersOf(key string, addrs []string) ([]peer.AddrInfo, error) {
 	var out []peer.AddrInfo
-	for _, a := range c.Bootstrap {
+	for _, a := range addrs {
 		info, err := peer.AddrInfoFromString(a)
 		if err != nil {
-			return nil, fmt.Errorf("config: key \"bootstrap\": %q: %w (it should end in /p2p/ and a peer ID)", a, err)
+			return nil, fmt.Errorf("config: key %q: %q: %w (it should end in /p2p/ and a peer ID)", key, a, err)
 		}
 		out = append(out, *info)
+	}
+	return out, nil
+}
+
+// announced are the addresses of the key announce, which name no peer: it is this
+// node.
+func (c *Config) announced() ([]multiaddr.Multiaddr, error) {
+	var out []multiaddr.Multiaddr
+	for _, text := range c.Announce {
+		a, err := multiaddr.NewMultiaddr(text)
+		if err != nil {
+			return nil, fmt.Errorf("config: key \"announce\": %q: %w", text, err)
+		}
+		if last := a[len(a)-1]; last.Protocol().Code == multiaddr.P_P2P {
+			return nil, fmt.Errorf("config: key \"announce\": %q: leave out /p2p/ and the peer ID", text)
+		}
+		out = append(out, a)
 	}
 	return out, nil
 }

@@ -14,6 +14,8 @@ func TestConfigErrorsNameTheKey(t *testing.T) {
 	for key, change := range map[string]func(*Config){
 		"listen":       func(c *Config) { c.Listen = []string{"localhost:80"} },
 		"bootstrap":    func(c *Config) { c.Bootstrap = []string{"/ip4/127.0.0.1/tcp/4001"} },
+		"relays":       func(c *Config) { c.Relays = []string{"/ip4/127.0.0.1/tcp/4001"} },
+		"announce":     func(c *Config) { c.Announce = []string{"example.org:4001"} },
 		"dht":          func(c *Config) { c.DHT = "no" },
 		"epsilon":      func(c *Config) { c.Epsilon = 11 },
 		"delta":        func(c *Config) { c.Delta = 0 },

@@ -1,8 +1,10 @@
 package node
 
 import (
+	"context"
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/libp2p/go-libp2p"
@@ -13,19 +15,19 @@ import (
 	"github.com/libp2p/go-libp2p/p2p/muxer/yamux"
 	"github.com/libp2p/go-libp2p/p2p/net/connmgr"
 	"github.com/libp2p/go-libp2p/p2p/security/noise"
-	"github.com/libp2p/go-libp2p/p2p/transport/tcp"
 	"github.com/libp2p/go-libp2p/x/rate"
 
 	"p2pnode/discovery"
+	"p2pnode/reach"
 )
 
 // highWater bounds the connections of one address, and of a node that answers for
 // the hash table.
 const highWater = 256
 
-// newHost assembles a libp2p host: TCP, Noise, Yamux. The node speaks to a few
-// neighbours at a time, so the other transports would only cost memory.
-func newHost(key crypto.PrivKey, listen []string, around *surroundings, p power, closed private, traffic metrics.Reporter) (host.Host, error) {
+// newHost assembles a libp2p host with Noise and Yamux; r brings the transports and
+// what makes the host reachable.
+func newHost(key crypto.PrivKey, r *reach.Reach, around *surroundings, p power, closed private, traffic metrics.Reporter) (host.Host, error) {
 	// The default limits allow 8 connections from one address, and one new one
 	// in 5 s, which starves nodes behind one router.
 	limits := rcmgr.DefaultLimits
@@ -49,12 +51,8 @@ func newHost(key crypto.PrivKey, listen []string, around *surroundings, p power,
 		return nil, err
 	}
 	gater := discovery.NewDuplicates(closed.gater())
-	h, err := libp2p.New(append(append(local, closed.options()...),
+	h, err := libp2p.New(append(slices.Concat(local, closed.options(), r.Options()),
 		libp2p.Identity(key),
-		libp2p.ListenAddrStrings(listen...),
-		// With SO_REUSEPORT two nodes could listen on one port, and the system
-		// would give each the other's callers. Only hole punching needs it.
-		libp2p.Transport(tcp.NewTCPTransport, tcp.DisableReuseport()),
 		libp2p.Security(noise.ID, noise.New),
 		libp2p.Muxer(yamux.ID, p.muxer()),
 		libp2p.ResourceManager(resources),
@@ -62,19 +60,55 @@ func newHost(key crypto.PrivKey, listen []string, around *surroundings, p power,
 		libp2p.ConnectionGater(gater),
 		libp2p.BandwidthReporter(traffic),
 		libp2p.UserAgent("p2pnode"),
-		libp2p.DisableRelay(),
-		// The observer of our own address leaves its event subscription unread
-		// when the host closes (go-libp2p v0.51), and then a late identify
-		// blocks Close for ever.
-		libp2p.DisableIdentifyAddressDiscovery(),
 		libp2p.DisableMetrics(),
 	)...)
 	if err != nil {
-		return nil, fmt.Errorf("node: start the libp2p host on %v: %w; if an address is taken, change the key \"listen\" of %s", listen, err, configFile)
+		return nil, fmt.Errorf("node: start the libp2p host: %w; if an address is taken, change the port in \"listen\"", err)
 	}
 	around.inhabit(h)
 	gater.Guard(h.Network())
 	return h, nil
+}
+
+// newHost starts the node's host.
+func (n *Node) newHost() (host.Host, *reach.Reach, error) {
+	r, err := n.files.config.newReach(n.surroundings)
+	if err != nil {
+		return nil, nil, err
+	}
+	h, err := newHost(n.files.key, r, n.surroundings, n.power(), n.private, n.traffic)
+	return h, r, err
+}
+
+// relay carries the connections of other nodes of the task until ctx ends.
+func (n *Node) relay(ctx context.Context, h host.Host) error {
+	s, err := reach.NewService(h, reach.ServiceConfig{
+		Networks: []string{n.network}, Traffic: n.traffic, Quota: reach.DefaultQuota, Logger: n.log,
+	})
+	if err != nil {
+		return err
+	}
+	return s.Run(ctx)
+}
+
+// newReach says how the node is to be reached, from its configuration.
+func (c *Config) newReach(around *surroundings) (*reach.Reach, error) {
+	announce, err := c.announced()
+	if err != nil {
+		return nil, err
+	}
+	relays, err := peersOf("relays", c.Relays)
+	if err != nil {
+		return nil, err
+	}
+	bootstrap, err := c.bootstrapPeers()
+	if err != nil {
+		return nil, err
+	}
+	return reach.New(reach.Config{
+		Listen: c.Listen, Found: around.announce, Announce: announce, PortMap: c.UPnP,
+		Relays: append(relays, bootstrap...), // bootstrap peers often relay too
+	})
 }
 
 // connectionRate bounds new connections from one address; loopback is free.

@@ -3,8 +3,6 @@ package node
 import (
 	"strings"
 	"testing"
-
-	"github.com/libp2p/go-libp2p/core/metrics"
 )
 
 // A port belongs to one node: the second one is told that it is taken.
@@ -13,8 +11,8 @@ func TestOnePortOneHost(t *testing.T) {
 	start(t, first)
 	taken := waitForAddrs(t, first)[0]
 	address, _, _ := strings.Cut(taken, "/p2p/")
-	second := testNode(t, lineTask(), nil, nil)
-	h, err := newHost(second.files.key, []string{address}, newSurroundings(&second.files.config), second.power(), private{}, metrics.NewBandwidthCounter())
+	second := testNode(t, lineTask(), nil, func(c *Config) { c.Listen = []string{address} })
+	h, _, err := second.newHost()
 	if err == nil {
 		h.Close()
 		t.Fatalf("two hosts listen on %s", address)

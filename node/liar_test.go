@@ -19,7 +19,7 @@ import (
 func fakePeer(t *testing.T, n *Node, answer func(context.Context) gossip.EdgeReply) (*gossip.Gossip, peer.AddrInfo) {
 	t.Helper()
 	other := testNode(t, n.Task(), nil, nil)
-	h, err := newHost(other.files.key, other.files.config.Listen, other.surroundings, other.power(), private{}, other.traffic)
+	h, _, err := other.newHost()
 	if err != nil {
 		t.Fatal(err)
 	}

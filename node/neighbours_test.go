@@ -20,7 +20,7 @@ import (
 // idleSession is a session whose parts do not run: the test calls them.
 func idleSession(t *testing.T, n *Node) *session {
 	t.Helper()
-	h, err := newHost(n.files.key, n.files.config.Listen, n.surroundings, n.power(), private{}, n.traffic)
+	h, _, err := n.newHost()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -100,7 +100,11 @@ func TestAVanishedPeerIsNoticed(t *testing.T) {
 			t.Fatal(err)
 		}
 		n := testNode(t, lineTask(), nil, nil)
-		if hosts[i], err = newHost(key, n.files.config.Listen, n.surroundings, impatient, private{}, metrics.NewBandwidthCounter()); err != nil {
+		r, err := n.files.config.newReach(n.surroundings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if hosts[i], err = newHost(key, r, n.surroundings, impatient, private{}, metrics.NewBandwidthCounter()); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { hosts[i].Close() })

@@ -16,6 +16,7 @@ import (
 	"p2pnode/discovery"
 	"p2pnode/gossip"
 	"p2pnode/learner"
+	"p2pnode/reach"
 	"p2pnode/storage"
 )
 
@@ -25,6 +26,7 @@ var errNotRunning = errors.New("node: the node is stopping")
 // session is what exists only while a node runs: host, network, loop.
 type session struct {
 	host      host.Host
+	reach     *reach.Reach
 	gossip    *gossip.Gossip
 	hood      *neighbourhood
 	discovery *discovery.Discovery
@@ -48,7 +50,7 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	if err := n.private.check(n.files.config.Listen); err != nil {
 		return err
 	}
-	h, err := newHost(n.files.key, n.files.config.Listen, n.surroundings, n.power(), n.private, n.traffic)
+	h, r, err := n.newHost()
 	if err != nil {
 		return err
 	}
@@ -57,6 +59,7 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	s.reach = r
 	if err := n.attach(s); err != nil {
 		return errors.Join(err, abandon(s.gossip.Run, s.discovery.Run))
 	}
@@ -74,6 +77,10 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	parts.Go(func() error { return s.hood.keeper.Run(partsCtx) })
 	parts.Go(func() error { return s.hood.run(partsCtx) })
 	parts.Go(func() error { return s.discovery.Run(partsCtx) })
+	parts.Go(func() error { return s.reach.Run(partsCtx, h) })
+	if n.files.config.Relay {
+		parts.Go(func() error { return n.relay(partsCtx, h) })
+	}
 	parts.Go(func() error { n.surroundings.interfaces.Watch(partsCtx); return nil })
 	parts.Go(func() error { n.surroundings.interfaces.Follow(partsCtx, s.hood.keeper.Refresh); return nil })
 	parts.Go(func() error { return n.private.run(partsCtx, h, s.hood.expel) })

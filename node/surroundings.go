@@ -60,7 +60,6 @@ func (s *surroundings) options() ([]libp2p.Option, error) {
 		return nil, fmt.Errorf("node: resolve names: %w", err)
 	}
 	return []libp2p.Option{
-		libp2p.AddrsFactory(s.announce),
 		libp2p.MultiaddrResolver(swarm.ResolverFromMaDNS{Resolver: names}),
 	}, nil
 }

@@ -22,7 +22,12 @@ func TestGivenInterfacesAreAnnouncedAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	around := &surroundings{interfaces: discovery.NewInterfaces(), dns: new(resolver)}
-	h, err := newHost(key, []string{"/ip4/0.0.0.0/tcp/0"}, around, power{}, private{}, nil)
+	c := Config{Listen: []string{"/ip4/0.0.0.0/tcp/0"}}
+	r, err := c.newReach(around)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := newHost(key, r, around, power{}, private{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

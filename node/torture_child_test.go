@@ -124,7 +124,8 @@ func (c *child) begin(dir string) (err error) {
 	if err := c.node.Add(ctx, lineRecords(rand.New(rand.NewPCG(1, 1)), 3)); err != nil {
 		return err
 	}
-	h, err := newHost(c.node.files.key, nil, c.node.surroundings, c.node.power(), private{}, c.node.traffic)
+	c.node.files.config.Listen = nil
+	h, _, err := c.node.newHost()
 	if err != nil {
 		return err
 	}

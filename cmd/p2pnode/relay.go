@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/libp2p/go-libp2p/gologshim"
+	"github.com/spf13/cobra"
+
+	"p2pnode/node"
+	"p2pnode/reach"
+)
+
+func relayCommand(o *options) *cobra.Command {
+	var f relayFlags
+	c := &cobra.Command{
+		Use:   "relay",
+		Short: "Help other nodes to meet: a public relay and bootstrap, without data",
+		Long: `Help other nodes to meet. A relay is the address they start from (--bootstrap),
+and it carries the connections of those that nobody can call, because they are
+behind a router. It holds no records, learns nothing, spends no budget, and
+cannot read what it carries.
+
+Any machine that others can call will do. Its identity, in the directory --dir,
+and its port stay the same, so the address stays good over restarts. It serves
+the nodes of its tasks only, each up to --quota an hour. One status line a minute
+goes to standard output. Ctrl-C stops it.`,
+		Example: `  p2pnode relay
+  p2pnode relay --task movies --task mytask.toml --dir /var/lib/p2pnode-relay
+  p2pnode relay --announce /dns4/relay.example.org/tcp/4001 --json`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !cmd.Flags().Changed("dir") {
+				o.dir = relayDir(o.dir)
+			}
+			if f.status <= 0 || f.quota <= 0 {
+				return usageError{fmt.Errorf("--status and --quota must be positive"), cmd}
+			}
+			gologshim.SetDefaultHandler(slog.DiscardHandler) // libp2p returns what it logs
+			return f.run(cmd, o)
+		},
+	}
+	f.register(c)
+	return c
+}
+
+// relayDir is beside the directory of the node, which has an identity of its own.
+func relayDir(node string) string { return filepath.Clean(node) + "-relay" }
+
+// relayFlags are the flags of relay.
+type relayFlags struct {
+	tasks     []string
+	listen    []string
+	announce  []string
+	bootstrap []string
+	quota     int64 // MB
+	status    time.Duration
+}
+
+func (f *relayFlags) register(c *cobra.Command) {
+	flags := c.Flags()
+	flags.StringSliceVar(&f.tasks, "task", []string{"movies"}, "tasks to serve: built-in names or files ending in .toml")
+	flags.StringSliceVar(&f.listen, "listen", nil, fmt.Sprintf("multiaddress to listen on (default every interface, port %d, TCP and QUIC)", node.RelayPort))
+	flags.StringSliceVar(&f.announce, "announce", nil, "public address of this machine, if no interface has it: /ip4/.../tcp/4001 or /dns4/.../tcp/4001")
+	flags.StringSliceVar(&f.bootstrap, "bootstrap", nil, "address of another relay of the same tasks, with /p2p/ and its ID")
+	flags.Int64Var(&f.quota, "quota", reach.DefaultQuota>>20, "MB to carry for one node in an hour")
+	flags.DurationVar(&f.status, "status", time.Minute, "time between two status lines")
+}
+
+func (f *relayFlags) run(cmd *cobra.Command, o *options) error {
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	defer context.AfterFunc(ctx, stop)() // a second interrupt ends the process
+	conf := node.RelayConfig{
+		Dir: o.dir, Listen: f.listen, Announce: f.announce, Bootstrap: f.bootstrap, Quota: f.quota << 20,
+	}
+	for _, name := range f.tasks {
+		t, err := node.LoadTask(name)
+		if err != nil {
+			return err
+		}
+		conf.Tasks = append(conf.Tasks, t)
+	}
+	relay, err := node.OpenRelay(conf, newLog(cmd, o, slog.LevelInfo))
+	if err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- relay.Run(ctx) }()
+	print := func(text func(node.RelayStatus) string) error { return show(cmd, o, relay.Status(), text) }
+	if err := print(relayReady); err != nil {
+		stop()
+		return <-ended
+	}
+	tick := time.NewTicker(f.status)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-ended:
+			return err
+		case <-tick.C:
+			_ = print(relayLine) // whoever read it may have gone; the relay stays
+		}
+	}
+}
+
+// relayReady says how others start from a relay.
+func relayReady(s node.RelayStatus) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Ready: a relay for %s.\n", strings.Join(s.Tasks, ", "))
+	public := reach.PublicFirst(s.Addresses)
+	if len(public) == 0 {
+		return b.String() + "It listens on no address: give one with --listen.\n"
+	}
+	b.WriteString("Nodes start from here with one of:\n")
+	for _, a := range public {
+		fmt.Fprintf(&b, "  p2pnode init --bootstrap %s\n", a)
+	}
+	if !reach.IsPublic(public[0]) {
+		b.WriteString(paragraph("", "None of these addresses is a public one. Nodes elsewhere reach this relay only if "+
+			"a router passes its port on; then give the router's address with --announce."))
+	}
+	return b.String()
+}
+
+func relayLine(s node.RelayStatus) string {
+	text := fmt.Sprintf("%s  %d connected, %d reachable through here, %d relayed connections, %s relayed",
+		time.Now().Format(time.TimeOnly), s.Connected, s.Relay.Places, s.Relay.Circuits, size(s.Relay.Bytes))
+	if s.Relay.OverUsed > 0 {
+		text += fmt.Sprintf(", %d over their quota", s.Relay.OverUsed)
+	}
+	return text + "\n"
+}

@@ -1,0 +1,172 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/crypto"
+	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/metrics"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"golang.org/x/sync/errgroup"
+
+	"p2pnode/discovery"
+	"p2pnode/learner"
+	"p2pnode/reach"
+)
+
+// relayKeyFile is the identity of a relay, in a directory of its own.
+const relayKeyFile = "relay.key"
+
+// RelayConfig says what a relay serves, and where.
+type RelayConfig struct {
+	Dir       string          // holds the identity, which is made at the first start
+	Tasks     []*learner.Task // whose nodes are served; at least one
+	Listen    []string        // multiaddresses; none: port [RelayPort] of every interface
+	Announce  []string        // further addresses others can reach it at
+	Bootstrap []string        // other relays of the same tasks
+	Quota     int64           // bytes carried for one peer in an hour
+}
+
+// RelayPort is where a relay listens unless told otherwise: the same at every
+// start, as its address is written into other nodes' configurations.
+const RelayPort = 4001
+
+// listenEverywhere adds the default addresses. QUIC does not go with a network key.
+func (c *RelayConfig) listenEverywhere(keyed bool) {
+	if len(c.Listen) > 0 {
+		return
+	}
+	c.Listen = []string{fmt.Sprintf("/ip4/0.0.0.0/tcp/%d", RelayPort), fmt.Sprintf("/ip6/::/tcp/%d", RelayPort)}
+	if !keyed {
+		c.Listen = append(c.Listen, fmt.Sprintf("/ip4/0.0.0.0/udp/%d/quic-v1", RelayPort), fmt.Sprintf("/ip6/::/udp/%d/quic-v1", RelayPort))
+	}
+}
+
+// Relay is a host that takes no part in learning: nodes of its tasks meet through
+// it, and it carries the connections of those that cannot be called. It needs no
+// records and no budget. Its methods are safe for concurrent use.
+type Relay struct {
+	config   RelayConfig
+	networks []string
+	others   []peer.AddrInfo
+	log      *slog.Logger
+	traffic  *metrics.BandwidthCounter
+	private  private
+	host     host.Host
+	reach    *reach.Reach
+	service  *reach.Service
+}
+
+// RelayStatus is how a relay is doing.
+type RelayStatus struct {
+	Peer      string             `json:"peer"`
+	Addresses []string           `json:"addresses"`
+	Tasks     []string           `json:"tasks"`
+	Networks  []string           `json:"networks"`
+	Connected int                `json:"connected"` // peers
+	BytesIn   int64              `json:"bytes_in"`  // everything libp2p read
+	BytesOut  int64              `json:"bytes_out"`
+	Reach     reach.Report       `json:"reach"`
+	Relay     reach.ServiceStats `json:"relay"`
+}
+
+// OpenRelay starts a relay's host. The caller must call [Relay.Run], which closes
+// it.
+func OpenRelay(c RelayConfig, log *slog.Logger) (*Relay, error) {
+	if len(c.Tasks) == 0 {
+		return nil, errors.New("node: a relay needs a task to serve")
+	}
+	key, err := relayKey(c.Dir)
+	if err != nil {
+		return nil, err
+	}
+	as := Config{Announce: c.Announce, Bootstrap: c.Bootstrap, UPnP: true}
+	r := &Relay{config: c, log: log, traffic: metrics.NewBandwidthCounter()}
+	for _, t := range c.Tasks {
+		r.networks = append(r.networks, NetworkName(t))
+	}
+	if r.others, err = as.bootstrapPeers(); err != nil {
+		return nil, err
+	}
+	self, err := peer.IDFromPrivateKey(key)
+	if err != nil {
+		return nil, fmt.Errorf("node: the identity has no peer ID: %w", err)
+	}
+	if r.private, err = readPrivate(c.Dir, self, r.others, log); err != nil {
+		return nil, err
+	}
+	c.listenEverywhere(r.private.key != nil)
+	if err := r.private.check(c.Listen); err != nil {
+		return nil, err
+	}
+	as.Listen = c.Listen
+	around := newSurroundings(&as)
+	if r.reach, err = as.newReach(around); err != nil {
+		return nil, err
+	}
+	if r.host, err = newHost(key, r.reach, around, relayPower(), r.private, r.traffic); err != nil {
+		return nil, err
+	}
+	r.service, err = reach.NewService(r.host, reach.ServiceConfig{
+		Networks: r.networks, Traffic: r.traffic, Quota: c.Quota, Logger: log,
+	})
+	if err != nil {
+		return nil, errors.Join(err, r.host.Close())
+	}
+	return r, nil
+}
+
+// Run serves until ctx ends and returns after everything has ended.
+func (r *Relay) Run(ctx context.Context) error {
+	parts, ctx := errgroup.WithContext(ctx)
+	parts.Go(func() error { return r.service.Run(ctx) })
+	parts.Go(func() error { return r.reach.Run(ctx, r.host) })
+	parts.Go(func() error { return r.private.run(ctx, r.host, func() {}) })
+	parts.Go(func() error { return discovery.Serve(ctx, r.host, r.networks, r.others, r.log) })
+	return errors.Join(parts.Wait(), r.host.Close())
+}
+
+// Status tells how the relay is doing.
+func (r *Relay) Status() RelayStatus {
+	total := r.traffic.GetBandwidthTotals()
+	s := RelayStatus{
+		Peer: r.host.ID().String(), Addresses: fullAddrs(r.host), Networks: r.networks,
+		Connected: len(r.host.Network().Peers()), BytesIn: total.TotalIn, BytesOut: total.TotalOut,
+		Reach: r.reach.Report(), Relay: r.service.Stats(),
+	}
+	for _, t := range r.config.Tasks {
+		s.Tasks = append(s.Tasks, t.Name)
+	}
+	return s
+}
+
+// relayPower is a relay's: its connections are its purpose.
+func relayPower() power {
+	return power{silence: 6 * time.Second, answer: 6 * time.Second, connections: 4096, spare: 2048}
+}
+
+// relayKey reads the identity of a relay, or makes one in a new directory.
+func relayKey(dir string) (key crypto.PrivKey, err error) {
+	path := filepath.Join(dir, relayKeyFile)
+	key, err = readKey(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return key, err
+	}
+	if _, err := os.Stat(filepath.Join(dir, keyFile)); err == nil {
+		return nil, fmt.Errorf("node: %s holds a node; choose another directory for the relay, because one identity must not run twice", dir)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("node: make the relay's directory: %w", err)
+	}
+	if _, err := NewIdentity(path); err != nil {
+		return nil, err
+	}
+	return readKey(path)
+}

@@ -1,0 +1,152 @@
+package reach
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/p2p/protocol/holepunch"
+	"github.com/multiformats/go-multiaddr"
+	manet "github.com/multiformats/go-multiaddr/net"
+)
+
+const (
+	// settle is how long a direct connection must have been there before the relayed
+	// one beside it is closed.
+	settle = 2 * time.Second
+	// A relayed connection is tried to be replaced when it comes, which libp2p does,
+	// and then with growing pauses: at first neither end may know its own address.
+	lookRelayed  = 5 * time.Second
+	firstAttempt = 5 * time.Second
+	lastAttempt  = 15 * time.Minute
+)
+
+// attempts are those at a direct connection to a peer that is relayed.
+type attempts struct {
+	next   time.Time
+	pause  time.Duration
+	failed string // why the last one failed
+}
+
+// straighten makes relayed connections direct where that can be, until ctx ends.
+func (r *Reach) straighten(ctx context.Context, punch *holepunch.Service) {
+	var running sync.WaitGroup
+	defer running.Wait()
+	tick := time.NewTicker(lookRelayed)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case p := <-r.arrived:
+			running.Go(func() { r.leaveRelay(ctx, p) })
+		case now := <-tick.C:
+			for _, p := range r.due(now) {
+				running.Go(func() { _ = punch.DirectConnect(p) }) // Trace hears of it
+			}
+		}
+	}
+}
+
+// due lists the peers to be tried now: connected through a relay only, and by
+// their own call, because the one that was called begins.
+func (r *Reach) due(now time.Time) []peer.ID {
+	if len(r.callable()) == 0 {
+		return nil
+	}
+	var out []peer.ID
+	for _, p := range r.host.Network().Peers() {
+		conns := r.host.Network().ConnsToPeer(p)
+		direct := slices.ContainsFunc(conns, func(c network.Conn) bool { return !relayed(c) })
+		called := slices.ContainsFunc(conns, func(c network.Conn) bool { return c.Stat().Direction == network.DirInbound })
+		if !direct && called && r.try(p, now) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// try reports whether a peer is to be tried now, and counts it.
+func (r *Reach) try(p peer.ID, now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t := r.tried[p]
+	if t == nil {
+		t = &attempts{next: now.Add(firstAttempt), pause: firstAttempt}
+		r.tried[p] = t
+	}
+	if now.Before(t.next) {
+		return false
+	}
+	t.pause = min(4*t.pause, lastAttempt)
+	t.next = now.Add(t.pause)
+	return true
+}
+
+// callable are the public addresses others could call, whether or not a router
+// lets them.
+func (r *Reach) callable() []multiaddr.Multiaddr {
+	r.mu.Lock()
+	h, seen := r.host, r.seen
+	r.mu.Unlock()
+	var out []multiaddr.Multiaddr
+	if all, ok := h.(interface{ AllAddrs() []multiaddr.Multiaddr }); ok {
+		out = append(out, all.AllAddrs()...)
+	}
+	if seen != nil {
+		out = append(out, seen.Addrs(1)...) // one observer will do
+	}
+	out = append(out, r.config.Announce...)
+	return slices.DeleteFunc(multiaddr.Unique(out), func(a multiaddr.Multiaddr) bool { return IsRelayed(a) || !manet.IsPublicAddr(a) })
+}
+
+// leaveRelay closes the relayed connections to a peer that has stayed connected
+// directly: streams open on the best connection but stay on the one they are on.
+func (r *Reach) leaveRelay(ctx context.Context, p peer.ID) {
+	conns := r.host.Network().ConnsToPeer(p)
+	if !slices.ContainsFunc(conns, relayed) {
+		return
+	}
+	timer := time.NewTimer(settle)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return
+	case <-timer.C:
+	}
+	conns = r.host.Network().ConnsToPeer(p)
+	if slices.IndexFunc(conns, func(c network.Conn) bool { return !relayed(c) }) < 0 {
+		return
+	}
+	for _, c := range conns {
+		if relayed(c) {
+			_ = c.Close()
+		}
+	}
+}
+
+// Trace implements [holepunch.EventTracer].
+func (r *Reach) Trace(e *holepunch.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	failed := ""
+	switch what := e.Evt.(type) {
+	case *holepunch.EndHolePunchEvt:
+		failed = what.Error
+		if what.Success {
+			r.punched[e.Remote] = true
+			delete(r.called, e.Remote)
+		}
+	case *holepunch.ProtocolErrorEvt:
+		failed = what.Error
+	default:
+		return
+	}
+	if r.tried[e.Remote] == nil {
+		r.tried[e.Remote] = &attempts{next: time.Now().Add(firstAttempt), pause: firstAttempt}
+	}
+	r.tried[e.Remote].failed = failed
+}

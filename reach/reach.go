@@ -1,0 +1,240 @@
+// Package reach makes a node reachable, and says how it is reached. A host that
+// listens on more than loopback learns from others at what addresses they see it,
+// has them dialled back (AutoNAT v2), asks the router for a port (UPnP, NAT-PMP),
+// reserves a place at relays while nobody can call it directly (circuit relay v2),
+// and replaces relayed connections by direct ones (hole punching). A host that
+// listens on loopback only does none of that and costs nothing.
+package reach
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/libp2p/go-libp2p"
+	"github.com/libp2p/go-libp2p/core/event"
+	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/p2p/host/autorelay"
+	basichost "github.com/libp2p/go-libp2p/p2p/host/basic"
+	"github.com/libp2p/go-libp2p/p2p/host/eventbus"
+	"github.com/libp2p/go-libp2p/p2p/host/observedaddrs"
+	"github.com/libp2p/go-libp2p/p2p/protocol/holepunch"
+	"github.com/libp2p/go-libp2p/p2p/protocol/identify"
+	quic "github.com/libp2p/go-libp2p/p2p/transport/quic"
+	"github.com/libp2p/go-libp2p/p2p/transport/tcp"
+	"github.com/libp2p/go-libp2p/p2p/transport/websocket"
+	"github.com/multiformats/go-multiaddr"
+	manet "github.com/multiformats/go-multiaddr/net"
+)
+
+// Config says how a node wants to be reached.
+type Config struct {
+	// Listen are the multiaddresses to listen on. TCP is always spoken, QUIC and
+	// WebSocket only if one of them is listened on.
+	Listen []string
+	// Found turns the addresses a host finds into those that others are told; nil:
+	// they are the same.
+	Found func([]multiaddr.Multiaddr) []multiaddr.Multiaddr
+	// Announce are addresses to tell others beside those the host finds.
+	Announce []multiaddr.Multiaddr
+	// Relays are asked first for a place; peers that turn out not to relay are no
+	// mistake, so bootstrap peers belong here too.
+	Relays []peer.AddrInfo
+	// PortMap asks the router to forward the ports listened on.
+	PortMap bool
+}
+
+// Reach is how one host is reached. Its methods are safe for concurrent use.
+type Reach struct {
+	config Config
+	local  bool // listens on loopback only
+
+	mu      sync.Mutex
+	host    host.Host              // nil before Run
+	router  basichost.NATManager   // nil unless PortMap
+	seen    *observedaddrs.Manager // where others see this host; nil if local
+	punched map[peer.ID]bool       // peers whose direct connection is a punched one
+	called  map[peer.ID]time.Time  // peers that have called this node directly, and when
+	tried   map[peer.ID]*attempts  // at hole punching
+	arrived chan peer.ID           // peers with a new direct connection
+}
+
+// New checks the addresses of a configuration.
+func New(c Config) (*Reach, error) {
+	r := &Reach{
+		config:  c,
+		local:   true,
+		punched: make(map[peer.ID]bool),
+		called:  make(map[peer.ID]time.Time),
+		tried:   make(map[peer.ID]*attempts),
+		arrived: make(chan peer.ID, 64),
+	}
+	for _, text := range c.Listen {
+		a, err := multiaddr.NewMultiaddr(text)
+		if err != nil {
+			return nil, fmt.Errorf("reach: listen on %q: %w", text, err)
+		}
+		r.local = r.local && manet.IsIPLoopback(a)
+	}
+	return r, nil
+}
+
+// Local reports whether the host listens on loopback only, or on nothing. Nothing
+// outside the machine can reach it then, so it does not try.
+func (r *Reach) Local() bool { return r.local }
+
+// Options are what the host needs for that. A host has one [libp2p.AddrsFactory],
+// which is among them.
+func (r *Reach) Options() []libp2p.Option {
+	options := []libp2p.Option{
+		libp2p.ListenAddrStrings(r.config.Listen...),
+		libp2p.AddrsFactory(r.announce),
+	}
+	if r.listens("/quic-v1") {
+		options = append(options, libp2p.Transport(quic.NewTransport))
+	}
+	if r.listens("/ws") || r.listens("/wss") {
+		options = append(options, libp2p.Transport(websocket.New))
+	}
+	if r.local {
+		return append(options,
+			libp2p.Transport(tcp.NewTCPTransport, tcp.DisableReuseport()),
+			libp2p.DisableRelay(),
+			libp2p.DisableIdentifyAddressDiscovery())
+	}
+	options = append(options,
+		libp2p.Transport(newPortTransport),
+		libp2p.DisableIdentifyAddressDiscovery(), r.observe(),
+		libp2p.EnableRelay(),
+		libp2p.EnableAutoNATv2(),
+		libp2p.EnableAutoRelayWithPeerSource(r.relays,
+			autorelay.WithBootDelay(0), autorelay.WithMinCandidates(1), autorelay.WithNumRelays(wantedRelays),
+			autorelay.WithBackoff(time.Minute), autorelay.WithMinInterval(askRelays)))
+	if r.config.PortMap {
+		options = append(options, libp2p.NATManager(r.mapPorts))
+	}
+	return options
+}
+
+func (r *Reach) listens(protocol string) bool {
+	return slices.ContainsFunc(r.config.Listen, func(a string) bool {
+		return strings.HasSuffix(a, protocol) || strings.Contains(a, protocol+"/")
+	})
+}
+
+func (r *Reach) announce(found []multiaddr.Multiaddr) []multiaddr.Multiaddr {
+	if r.config.Found != nil {
+		found = r.config.Found(found)
+	}
+	found = slices.DeleteFunc(slices.Clone(found), func(a multiaddr.Multiaddr) bool {
+		_, through := relayOf(a)
+		return IsRelayed(a) && !through // the listener for relayed connections itself
+	})
+	return append(found, r.config.Announce...)
+}
+
+// mapPorts keeps the manager of the router's ports, to ask it for the mappings.
+func (r *Reach) mapPorts(n network.Network) basichost.NATManager {
+	m := basichost.NewNATManager(n)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.router = m
+	return m
+}
+
+// Run looks for relays while the host cannot be called, and moves peers from
+// relayed to direct connections, until ctx ends. It returns after everything it
+// started has ended. The host's protocols should be known before.
+func (r *Reach) Run(ctx context.Context, h host.Host) error {
+	r.mu.Lock()
+	r.host = h
+	r.mu.Unlock()
+	if r.local {
+		<-ctx.Done()
+		return nil
+	}
+	notify := &network.NotifyBundle{ConnectedF: r.connected, DisconnectedF: r.disconnected}
+	h.Network().Notify(notify)
+	defer h.Network().StopNotify(notify)
+	verified, err := h.EventBus().Subscribe(new(event.EvtHostReachableAddrsChanged), eventbus.Name("p2pnode reach"))
+	if err != nil {
+		return fmt.Errorf("reach: watch the addresses: %w", err)
+	}
+	defer verified.Close()
+	verdict, err := h.EventBus().Emitter(new(event.EvtLocalReachabilityChanged), eventbus.Stateful)
+	if err != nil {
+		return fmt.Errorf("reach: tell the reachability: %w", err)
+	}
+	defer verdict.Close()
+
+	punch, err := holepunch.NewService(h, h.(identified).IDService(), r.callable, holepunch.WithTracer(r))
+	if err != nil {
+		return fmt.Errorf("reach: start hole punching: %w", err)
+	}
+	defer punch.Close()
+
+	var running sync.WaitGroup
+	defer running.Wait()
+	running.Go(func() { r.straighten(ctx, punch) })
+	// What looks for relays waits for the word of AutoNAT v1, which is not spoken
+	// here: it is told what v2 found out.
+	state := network.ReachabilityPrivate
+	for {
+		if err := verdict.Emit(event.EvtLocalReachabilityChanged{Reachability: state}); err != nil {
+			return fmt.Errorf("reach: tell the reachability: %w", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case e := <-verified.Out():
+			state = network.ReachabilityPrivate
+			if len(e.(event.EvtHostReachableAddrsChanged).Reachable) > 0 {
+				state = network.ReachabilityPublic
+			}
+		}
+	}
+}
+
+// identified is a host that says who is who, as those of libp2p.New do.
+type identified interface{ IDService() identify.IDService }
+
+// connected notes who calls directly, and whom a relay is no longer needed for.
+func (r *Reach) connected(_ network.Network, c network.Conn) {
+	if relayed(c) {
+		return
+	}
+	p := c.RemotePeer()
+	r.mu.Lock()
+	if c.Stat().Direction == network.DirInbound && !r.punched[p] {
+		r.called[p] = time.Now()
+	}
+	r.mu.Unlock()
+	select {
+	case r.arrived <- p:
+	default: // the relayed connection stays
+	}
+}
+
+func (r *Reach) disconnected(n network.Network, c network.Conn) {
+	if n.Connectedness(c.RemotePeer()) == network.NotConnected {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.punched, c.RemotePeer())
+		delete(r.called, c.RemotePeer())
+		delete(r.tried, c.RemotePeer())
+	}
+}
+
+// relayed reports whether a connection goes through a relay.
+func relayed(c network.Conn) bool { return IsRelayed(c.RemoteMultiaddr()) }
+
+// IsRelayed reports whether an address goes through a relay.
+func IsRelayed(a multiaddr.Multiaddr) bool {
+	_, err := a.ValueForProtocol(multiaddr.P_CIRCUIT)
+	return err == nil
+}

@@ -1,0 +1,171 @@
+package reach
+
+import (
+	"slices"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/multiformats/go-multiaddr"
+	manet "github.com/multiformats/go-multiaddr/net"
+)
+
+// Source is where an address of the node comes from.
+type Source string
+
+// The sources of addresses.
+const (
+	Interface Source = "interface" // of this machine
+	Router    Source = "router"    // mapped by UPnP or NAT-PMP
+	Observed  Source = "observed"  // seen by other peers
+	Relay     Source = "relay"     // a place reserved at a relay
+	Announced Source = "announced" // written in the configuration
+)
+
+// State is what is known of an address.
+type State string
+
+// The states of an address.
+const (
+	Verified State = "verified" // another peer has called it, now
+	Failing  State = "failing"  // other peers have tried and could not
+	Untested State = "untested" // public, and nobody has tried yet
+	Private  State = "private"  // means something on the local network or machine only
+)
+
+// Address is one address that a node has.
+type Address struct {
+	Address string `json:"address"`
+	Source  Source `json:"source"`
+	State   State  `json:"state"`
+	Relay   string `json:"relay,omitempty"` // peer ID, of an address through a relay
+}
+
+// Link is how a connected peer is connected.
+type Link struct {
+	Peer    string `json:"peer"`
+	Through string `json:"through,omitempty"` // the relay's peer ID; empty: directly
+	Punched bool   `json:"punched"`           // the direct connection was made by hole punching
+	Called  bool   `json:"called"`            // the peer called this node, directly
+	Local   bool   `json:"local"`             // on this machine or the local network
+	// NoPunch says why no direct connection was made; empty: it was, or not tried.
+	NoPunch string `json:"no_punch,omitempty"`
+}
+
+// Report is what a host knows of its reachability.
+type Report struct {
+	Loopback  bool      `json:"loopback"` // nothing outside the machine can reach it
+	Router    bool      `json:"router"`   // one that maps ports was found
+	Addresses []Address `json:"addresses"`
+	Links     []Link    `json:"links"`
+}
+
+// Report tells how the host is reached now. Before Run it is nearly empty.
+func (r *Reach) Report() Report {
+	r.mu.Lock()
+	h, router := r.host, r.router
+	r.mu.Unlock()
+	report := Report{Loopback: r.local, Addresses: []Address{}, Links: []Link{}}
+	if h == nil {
+		return report
+	}
+	report.Router = router != nil && router.HasDiscoveredNAT()
+	report.Addresses = r.addresses(h)
+	for _, p := range h.Network().Peers() {
+		if conns := h.Network().ConnsToPeer(p); len(conns) > 0 {
+			report.Links = append(report.Links, r.link(p, conns))
+		}
+	}
+	slices.SortFunc(report.Links, func(a, b Link) int { return compare(a.Peer, b.Peer) })
+	return report
+}
+
+func compare(a, b string) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// addresses lists those of the host itself, then those through relays, then those
+// of the configuration.
+func (r *Reach) addresses(h host.Host) []Address {
+	out := []Address{}
+	prober, ok := h.(interface {
+		AllAddrs() []multiaddr.Multiaddr
+		ConfirmedAddrs() (good, bad, unknown []multiaddr.Multiaddr)
+	})
+	if !ok {
+		return out
+	}
+	good, bad, _ := prober.ConfirmedAddrs()
+	own, _ := h.Network().InterfaceListenAddresses()
+	for _, a := range prober.AllAddrs() {
+		entry := Address{Address: a.String(), Source: Observed, State: Untested}
+		switch {
+		case multiaddr.Contains(own, a):
+			entry.Source = Interface
+		case r.mapped(h, a):
+			entry.Source = Router
+		}
+		switch {
+		case !manet.IsPublicAddr(a):
+			entry.State = Private
+		case multiaddr.Contains(good, a):
+			entry.State = Verified
+		case multiaddr.Contains(bad, a):
+			entry.State = Failing
+		}
+		out = append(out, entry)
+	}
+	for _, a := range h.Addrs() {
+		if relay, ok := relayOf(a); ok && !multiaddr.Contains(r.config.Announce, a) {
+			out = append(out, Address{Address: a.String(), Source: Relay, State: Verified, Relay: relay.ID.String()})
+		}
+	}
+	for _, a := range r.config.Announce {
+		out = append(out, Address{Address: a.String(), Source: Announced, State: Untested})
+	}
+	return out
+}
+
+// mapped reports whether the router forwards this address to the host.
+func (r *Reach) mapped(h host.Host, a multiaddr.Multiaddr) bool {
+	r.mu.Lock()
+	router := r.router
+	r.mu.Unlock()
+	return router != nil && slices.ContainsFunc(h.Network().ListenAddresses(), func(l multiaddr.Multiaddr) bool {
+		m := router.GetMapping(l)
+		return m != nil && m.Equal(a)
+	})
+}
+
+func (r *Reach) link(p peer.ID, conns []network.Conn) Link {
+	l := Link{Peer: p.String()}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range conns {
+		if relay, ok := relayOf(c.RemoteMultiaddr()); ok {
+			l.Through = relay.ID.String()
+		}
+	}
+	for _, c := range conns {
+		if !relayed(c) {
+			l.Through = ""
+			l.Local = !manet.IsPublicAddr(c.RemoteMultiaddr())
+		}
+	}
+	if l.Through != "" {
+		if t := r.tried[p]; t != nil {
+			l.NoPunch = t.failed
+		}
+		return l
+	}
+	l.Punched = r.punched[p]
+	l.Called = r.called[p] != (time.Time{})
+	return l
+}

@@ -1,0 +1,221 @@
+package reach
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/metrics"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/pb"
+	"github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/relay"
+	"github.com/multiformats/go-multiaddr"
+	manet "github.com/multiformats/go-multiaddr/net"
+)
+
+const (
+	// DefaultQuota is what a relay carries for one peer in an hour, in bytes, both
+	// ways. Ten neighbours and models of 64 KiB every ten seconds use half of it.
+	DefaultQuota = 1 << 30
+	quotaWindow  = time.Hour
+	meterEvery   = 10 * time.Second
+	// getKnown bounds the wait for a caller to say what it speaks.
+	getKnown = 5 * time.Second
+)
+
+// places are the limits of a relay. Neighbours stay connected for hours, and an
+// office has one address, so libp2p's own limits (128 KiB, two minutes, 8 places an
+// address) would not do. Connections have no limit of their own here, because
+// libp2p's protocols avoid those that do; the quota bounds them.
+var places = relay.Resources{
+	ReservationTTL:        time.Hour,
+	MaxReservations:       1024,
+	MaxCircuits:           64, // of one peer
+	BufferSize:            4096,
+	MaxReservationsPerIP:  256,
+	MaxReservationsPerASN: 1024,
+}
+
+// ServiceConfig says whom a relay serves.
+type ServiceConfig struct {
+	// Networks names the tasks whose nodes are served; nobody else is. Required.
+	Networks []string
+	// Traffic counts what the host carries. Required.
+	Traffic *metrics.BandwidthCounter
+	// Quota bounds what is carried for one peer in an hour, in bytes.
+	Quota int64
+	// Logger is required.
+	Logger *slog.Logger
+}
+
+// Service relays connections between nodes that cannot be called. Its methods are
+// safe for concurrent use.
+type Service struct {
+	host   host.Host
+	config ServiceConfig
+
+	mu    sync.Mutex
+	since map[peer.ID]int64 // bytes at the beginning of the window
+	over  map[peer.ID]bool  // has used up its quota
+	begin time.Time         // of the window
+
+	places, circuits, bytes atomic.Int64
+}
+
+// ServiceStats counts what a relay does.
+type ServiceStats struct {
+	Places   int64 `json:"places"`    // nodes that can be called through it
+	Circuits int64 `json:"circuits"`  // relayed connections open now
+	Bytes    int64 `json:"bytes"`     // relayed since the start
+	OverUsed int   `json:"over_used"` // peers that have used up their quota for this hour
+}
+
+// NewService checks the configuration of a relay on a host.
+func NewService(h host.Host, c ServiceConfig) (*Service, error) {
+	if len(c.Networks) == 0 || c.Traffic == nil || c.Logger == nil || c.Quota <= 0 {
+		return nil, errors.New("reach: a relay needs Networks, Traffic, Quota and Logger")
+	}
+	return &Service{
+		host: h, config: c,
+		since: make(map[peer.ID]int64), over: make(map[peer.ID]bool),
+	}, nil
+}
+
+// Run relays until ctx ends.
+func (s *Service) Run(ctx context.Context) error {
+	s.newWindow(time.Now())
+	service, err := relay.New(s.host,
+		relay.WithResources(places), relay.WithACL(s), relay.WithMetricsTracer(s),
+		relay.WithReservationAddressFilter(func(a multiaddr.Multiaddr) bool { return !manet.IsIPLoopback(a) }))
+	if err != nil {
+		return fmt.Errorf("reach: start the relay: %w", err)
+	}
+	tick := time.NewTicker(meterEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return service.Close()
+		case now := <-tick.C:
+			s.meter(now)
+		}
+	}
+}
+
+// Stats tells what the relay does now.
+func (s *Service) Stats() ServiceStats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return ServiceStats{Places: s.places.Load(), Circuits: s.circuits.Load(), Bytes: s.bytes.Load(), OverUsed: len(s.over)}
+}
+
+// meter disconnects peers that have used more than their quota.
+func (s *Service) meter(now time.Time) {
+	if now.Sub(s.begin) >= quotaWindow {
+		s.newWindow(now)
+		return
+	}
+	for p, t := range s.config.Traffic.GetBandwidthByPeer() {
+		s.mu.Lock()
+		spent := t.TotalIn+t.TotalOut-s.since[p] > s.config.Quota && !s.over[p]
+		if spent {
+			s.over[p] = true
+		}
+		s.mu.Unlock()
+		if spent {
+			s.config.Logger.Warn("peer has used up its quota; not served before the hour is over", "peer", p)
+			_ = s.host.Network().ClosePeer(p)
+		}
+	}
+}
+
+func (s *Service) newWindow(now time.Time) {
+	s.config.Traffic.TrimIdle(now.Add(-quotaWindow))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.begin = now
+	clear(s.over)
+	clear(s.since)
+	for p, t := range s.config.Traffic.GetBandwidthByPeer() {
+		s.since[p] = t.TotalIn + t.TotalOut
+	}
+}
+
+// AllowReserve implements [relay.ACLFilter].
+func (s *Service) AllowReserve(p peer.ID, _ multiaddr.Multiaddr) bool {
+	return s.within(p) && s.speaks(p)
+}
+
+// AllowConnect implements [relay.ACLFilter].
+func (s *Service) AllowConnect(from peer.ID, _ multiaddr.Multiaddr, to peer.ID) bool {
+	return s.within(from) && s.within(to) && s.speaks(from)
+}
+
+func (s *Service) within(p peer.ID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.over[p]
+}
+
+// speaks reports whether a peer says that it takes part in one of the tasks. That
+// keeps others' traffic away, not an impostor: the quota is for that.
+func (s *Service) speaks(p peer.ID) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), getKnown)
+	defer cancel()
+	if known, ok := s.host.(identified); ok {
+		for _, c := range s.host.Network().ConnsToPeer(p) {
+			select {
+			case <-known.IDService().IdentifyWait(c):
+			case <-ctx.Done():
+			}
+		}
+	}
+	spoken, err := s.host.Peerstore().GetProtocols(p)
+	if err != nil {
+		return false
+	}
+	for _, protocol := range spoken {
+		for _, network := range s.config.Networks {
+			if strings.HasPrefix(string(protocol), "/p2pnode/"+network+"/") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// The methods below implement [relay.MetricsTracer].
+
+// RelayStatus is of no interest here.
+func (s *Service) RelayStatus(bool) {}
+
+// ConnectionOpened counts a relayed connection.
+func (s *Service) ConnectionOpened() { s.circuits.Add(1) }
+
+// ConnectionClosed counts the end of one.
+func (s *Service) ConnectionClosed(time.Duration) { s.circuits.Add(-1) }
+
+// ConnectionRequestHandled is of no interest here.
+func (s *Service) ConnectionRequestHandled(pb.Status) {}
+
+// ReservationAllowed counts a place, unless it was held before.
+func (s *Service) ReservationAllowed(again bool) {
+	if !again {
+		s.places.Add(1)
+	}
+}
+
+// ReservationClosed counts places given up.
+func (s *Service) ReservationClosed(n int) { s.places.Add(-int64(n)) }
+
+// ReservationRequestHandled is of no interest here.
+func (s *Service) ReservationRequestHandled(pb.Status) {}
+
+// BytesTransferred counts what is relayed.
+func (s *Service) BytesTransferred(n int) { s.bytes.Add(int64(n)) }

@@ -1,0 +1,163 @@
+package reach
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"syscall"
+
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/transport"
+	"github.com/libp2p/go-libp2p/p2p/transport/tcp"
+	"github.com/libp2p/go-libp2p/p2p/transport/tcpreuse"
+	"github.com/libp2p/go-reuseport"
+	"github.com/multiformats/go-multiaddr"
+	manet "github.com/multiformats/go-multiaddr/net"
+)
+
+// portTransport is libp2p's TCP transport with another way to share the port: a
+// listener takes its port alone, as without SO_REUSEPORT, so that a second node on
+// it is told that it is taken. Only then is the port opened for outgoing
+// connections, which must come from it for a router to keep one mapping for both,
+// as hole punching needs.
+type portTransport struct {
+	*tcp.TcpTransport
+	upgrader transport.Upgrader
+	ports    *ports
+}
+
+func newPortTransport(upgrader transport.Upgrader, resources network.ResourceManager, shared *tcpreuse.ConnMgr) (*portTransport, error) {
+	p := &ports{open: make(map[*net.TCPAddr]bool)}
+	t, err := tcp.NewTCPTransport(upgrader, resources, shared, tcp.DisableReuseport(),
+		tcp.WithDialerForAddr(func(multiaddr.Multiaddr) (tcp.ContextDialer, error) { return p, nil }))
+	return &portTransport{TcpTransport: t, upgrader: upgrader, ports: p}, err
+}
+
+// Listen implements [transport.Transport].
+func (t *portTransport) Listen(at multiaddr.Multiaddr) (transport.Listener, error) {
+	network, address, err := manet.DialArgs(at)
+	if err != nil {
+		return nil, err
+	}
+	inner, err := net.Listen(network, address)
+	if err != nil {
+		return nil, err
+	}
+	wrapped, err := manet.WrapNetListener(inner)
+	if err != nil {
+		return nil, errors.Join(err, inner.Close())
+	}
+	shared := &portListener{Listener: wrapped, ports: t.ports}
+	if err := share(inner); err == nil { // else outgoing connections come from other ports
+		shared.addr = inner.Addr().(*net.TCPAddr)
+		t.ports.add(shared.addr)
+	}
+	return t.upgrader.UpgradeGatedMaListener(t, t.upgrader.GateMaListener(shared)), nil
+}
+
+// share lets sockets that ask for it use a listener's port too. It comes after
+// listen, so that a second listener was possible at no moment.
+func share(l net.Listener) error {
+	raw, err := l.(*net.TCPListener).SyscallConn()
+	if err != nil {
+		return err
+	}
+	return reuseport.Control("", "", raw)
+}
+
+// portListener closes its port for outgoing connections too.
+type portListener struct {
+	manet.Listener
+	ports *ports
+	addr  *net.TCPAddr // nil unless the port is open for them
+}
+
+// Accept implements [manet.Listener]. A connection is reset when it is closed, so
+// that the same two ports can be connected again at once.
+func (l *portListener) Accept() (manet.Conn, error) {
+	c, err := l.Listener.Accept()
+	if resettable, ok := c.(interface{ SetLinger(int) error }); ok {
+		_ = resettable.SetLinger(0)
+	}
+	return c, err
+}
+
+// Close implements [manet.Listener].
+func (l *portListener) Close() error {
+	l.ports.remove(l.addr)
+	return l.Listener.Close()
+}
+
+// ports dials from the ports this node listens on.
+type ports struct {
+	mu   sync.Mutex
+	open map[*net.TCPAddr]bool
+}
+
+func (p *ports) add(a *net.TCPAddr) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.open[a] = true
+}
+
+func (p *ports) remove(a *net.TCPAddr) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.open, a)
+}
+
+// DialContext implements [tcp.ContextDialer]. When the port cannot be used again,
+// because another connection between the same two addresses has it, the system
+// chooses one.
+func (p *ports) DialContext(ctx context.Context, network, to string) (net.Conn, error) {
+	var plain net.Dialer
+	from := p.source(network, to)
+	if from == nil {
+		return plain.DialContext(ctx, network, to)
+	}
+	shared := net.Dialer{LocalAddr: from, Control: reuseport.Control}
+	c, err := shared.DialContext(ctx, network, to)
+	if ctx.Err() == nil && (errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, syscall.EADDRNOTAVAIL)) {
+		return plain.DialContext(ctx, network, to)
+	}
+	return c, err
+}
+
+// source picks the listening address that a connection can come from: one on every
+// interface, or on the very address the system would choose. nil: none.
+func (p *ports) source(network, to string) *net.TCPAddr {
+	target, err := net.ResolveTCPAddr(network, to)
+	if err != nil {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var chosen net.IP
+	for a := range p.open {
+		if (a.IP.To4() == nil) != (target.IP.To4() == nil) {
+			continue
+		}
+		if a.IP.IsUnspecified() {
+			return a
+		}
+		if chosen == nil {
+			chosen = route(target)
+		}
+		if a.IP.Equal(chosen) {
+			return a
+		}
+	}
+	return nil
+}
+
+// route is the address connections to a target come from. Connecting a UDP socket
+// asks the system's routes and sends nothing.
+func route(to *net.TCPAddr) net.IP {
+	c, err := net.DialUDP("udp", nil, &net.UDPAddr{IP: to.IP, Port: to.Port, Zone: to.Zone})
+	if err != nil {
+		return net.IPv6unspecified // nobody's
+	}
+	defer c.Close()
+	return c.LocalAddr().(*net.UDPAddr).IP
+}

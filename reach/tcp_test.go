@@ -1,0 +1,214 @@
+package reach
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/libp2p/go-libp2p"
+	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/p2p/muxer/yamux"
+	"github.com/libp2p/go-libp2p/p2p/security/noise"
+	"github.com/multiformats/go-multiaddr"
+)
+
+// newHost starts a host on loopback. A wide one has all that hosts on other
+// interfaces have.
+func newHost(t testing.TB, wide bool, listen ...string) (host.Host, *Reach) {
+	t.Helper()
+	h, r, err := startHost(wide, listen...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Close() })
+	return h, r
+}
+
+func startHost(wide bool, listen ...string) (host.Host, *Reach, error) {
+	if len(listen) == 0 {
+		listen = []string{"/ip4/127.0.0.1/tcp/0"}
+	}
+	r, err := New(Config{Listen: listen})
+	if err != nil {
+		return nil, nil, err
+	}
+	r.local = !wide
+	h, err := libp2p.New(append(r.Options(), libp2p.DisableMetrics(),
+		libp2p.Security(noise.ID, noise.New), libp2p.Muxer(yamux.ID, yamux.DefaultTransport))...)
+	return h, r, err
+}
+
+// listening is the address of its own that a host listens on.
+func listening(h host.Host) multiaddr.Multiaddr {
+	for _, a := range h.Network().ListenAddresses() {
+		if !IsRelayed(a) {
+			return a
+		}
+	}
+	return nil
+}
+
+func info(h host.Host) peer.AddrInfo {
+	return peer.AddrInfo{ID: h.ID(), Addrs: []multiaddr.Multiaddr{listening(h)}}
+}
+
+// A port belongs to one node, although outgoing connections share it: with and
+// without that, a second listener is refused.
+func TestOnePortOneListener(t *testing.T) {
+	first, _ := newHost(t, true)
+	taken := listening(first).String()
+	for _, wide := range []bool{true, false} {
+		if h, _, err := startHost(wide, taken); err == nil {
+			h.Close()
+			t.Errorf("a second host (wide %v) listens on %s", wide, taken)
+		} else if !strings.Contains(err.Error(), "address already in use") {
+			t.Errorf("wide %v: %v does not say what is wrong", wide, err)
+		}
+	}
+}
+
+// A connection comes from the port the host listens on, as others see it, so that
+// a router gives both one mapping.
+func TestConnectionsComeFromTheListener(t *testing.T) {
+	a, _ := newHost(t, true)
+	b, _ := newHost(t, true)
+	if err := a.Connect(t.Context(), info(b)); err != nil {
+		t.Fatal(err)
+	}
+	from := b.Network().ConnsToPeer(a.ID())[0].RemoteMultiaddr()
+	if want := listening(a); !from.Equal(want) {
+		t.Errorf("the connection comes from %s, want %s", from, want)
+	}
+	// Again at once: the two ports can be connected anew.
+	if err := a.Network().ClosePeer(b.ID()); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Connect(t.Context(), info(b)); err != nil {
+		t.Error(err)
+	}
+}
+
+// The source is a listener of the family of the target that can reach it.
+func TestSource(t *testing.T) {
+	addr := func(text string) *net.TCPAddr {
+		a, err := net.ResolveTCPAddr("tcp", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	for _, c := range []struct {
+		name   string
+		open   []string
+		target string
+		want   string
+	}{
+		{"every interface", []string{"0.0.0.0:1000"}, "127.0.0.1:9", "0.0.0.0:1000"},
+		{"the address the system chooses", []string{"127.0.0.1:1000"}, "127.0.0.1:9", "127.0.0.1:1000"},
+		{"another address of this machine", []string{"127.0.0.2:1000"}, "127.0.0.1:9", ""},
+		{"another family", []string{"[::]:1000"}, "127.0.0.1:9", ""},
+		{"both families", []string{"[::]:1000", "0.0.0.0:2000"}, "127.0.0.1:9", "0.0.0.0:2000"},
+		{"none", nil, "127.0.0.1:9", ""},
+	} {
+		p := &ports{open: make(map[*net.TCPAddr]bool)}
+		for _, text := range c.open {
+			p.add(addr(text))
+		}
+		got := ""
+		if a := p.source("tcp", c.target); a != nil {
+			got = a.String()
+		}
+		if got != c.want {
+			t.Errorf("%s: from %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// When the two ports are connected already, another port is used.
+func TestSecondConnectionBetweenTwoPorts(t *testing.T) {
+	target, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer target.Close()
+	own, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer own.Close()
+	if err := share(own); err != nil {
+		t.Skipf("ports cannot be shared here: %v", err)
+	}
+	p := &ports{open: make(map[*net.TCPAddr]bool)}
+	p.add(own.Addr().(*net.TCPAddr))
+	first, err := p.DialContext(t.Context(), "tcp", target.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Close()
+	second, err := p.DialContext(t.Context(), "tcp", target.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close()
+	if first.LocalAddr().String() != own.Addr().String() || second.LocalAddr().String() == own.Addr().String() {
+		t.Errorf("connections from %v and %v, listening on %v", first.LocalAddr(), second.LocalAddr(), own.Addr())
+	}
+}
+
+// Nothing but a taken port is tried again: an address that refuses, refuses.
+func TestRefusedIsRefused(t *testing.T) {
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	free.Close()
+	p := &ports{open: make(map[*net.TCPAddr]bool)}
+	if _, err := p.DialContext(t.Context(), "tcp", free.Addr().String()); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("%v, want a refusal", err)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if _, err := p.DialContext(ended, "tcp", free.Addr().String()); err == nil {
+		t.Error("a dial succeeds after its context has ended")
+	}
+}
+
+// Only what is listened on costs anything.
+func TestTransports(t *testing.T) {
+	for listen, protocol := range map[string]string{
+		"/ip4/127.0.0.1/udp/0/quic-v1": "/quic-v1",
+		"/ip4/127.0.0.1/tcp/0/ws":      "/ws",
+		"/ip4/127.0.0.1/tcp/0":         "/tcp",
+	} {
+		a, _ := newHost(t, false, listen)
+		b, _ := newHost(t, false, listen)
+		if err := a.Connect(t.Context(), info(b)); err != nil {
+			t.Errorf("%s: %v", listen, err)
+			continue
+		}
+		if got := a.Network().ConnsToPeer(b.ID())[0].RemoteMultiaddr().String(); !strings.Contains(got, protocol) {
+			t.Errorf("connected through %s, want %s", got, protocol)
+		}
+	}
+	plain, _ := newHost(t, false)
+	quic, err := multiaddr.NewMultiaddr("/ip4/127.0.0.1/udp/1/quic-v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if dialer, ok := plain.Network().(interface {
+		CanDial(peer.ID, multiaddr.Multiaddr) bool
+	}); !ok || dialer.CanDial("", quic) {
+		t.Error("a host that listens on TCP only speaks QUIC too")
+	}
+}
+
+func TestWrongListenAddress(t *testing.T) {
+	if _, err := New(Config{Listen: []string{"localhost:80"}}); err == nil || !strings.Contains(err.Error(), `"localhost:80"`) {
+		t.Errorf("%v does not name the address", err)
+	}
+}
