@@ -86,7 +86,7 @@ func (c *Config) simulated(d *Dataset, seed uint64, m Method) ([]sim.Participant
 	if err != nil {
 		return nil, err
 	}
-	edges := graph(d, seed)
+	edges := knownGraph(d, seed)
 	list := make([]sim.Participant, len(d.People))
 	for i := range d.People {
 		list[i] = sim.Participant{
@@ -108,8 +108,8 @@ func policy(t *learner.Task, b privacy.Budget, m Method) (privacy.Policy, error)
 	return t.Design(design).Policy()
 }
 
-// graph joins people by the task's rule.
-func graph(d *Dataset, seed uint64) [][]learner.Edge {
+// knownGraph joins people by the task's rule, everybody being known.
+func knownGraph(d *Dataset, seed uint64) [][]learner.Edge {
 	if d.Task.Graph.Rule != "profile" {
 		return sim.RandomGraph(len(d.People), d.Task.Graph.Degree, seed)
 	}

@@ -82,7 +82,7 @@ func newCommand(dir string) *cobra.Command {
 	f.BoolVar(&o.sim, "sim", false, "run the agents under virtual time instead of real nodes")
 	f.StringVar(&o.out, "out", "testnet-results", "directory for the raw numbers and the plots")
 	f.BoolVar(&o.json, "json", false, "write one JSON object to standard output, and nothing else")
-	cmd.AddCommand(newExport(), newTerms(), newPrivacy(), newAudit(), newCompare())
+	cmd.AddCommand(newExport(), newTerms(), newPrivacy(), newAudit(), newCompare(), newPeers())
 	return cmd
 }
 

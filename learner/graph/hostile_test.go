@@ -42,15 +42,18 @@ func checkView(t *testing.T, v *View) {
 	var sample, nearest []learner.ID
 	for _, s := range v.sample {
 		sample = append(sample, s.Peer)
-		if !v.sound(s.Entry) {
+		if v.self == s.Peer || s.Age > v.limits.MaxAge {
 			t.Fatalf("in the sample: %+v", s.Entry)
 		}
 	}
 	for i, n := range v.nearest {
 		nearest = append(nearest, n.Peer)
-		if !v.sound(n.Entry) || !(n.weight > 0) || i > 0 && n.weight > v.nearest[i-1].weight {
+		if v.self == n.Peer || n.Age > v.limits.MaxAge || !(n.weight > 0) || i > 0 && n.weight > v.nearest[i-1].weight {
 			t.Fatalf("among the nearest: %+v", n)
 		}
+	}
+	if common(sample, nearest) > 0 {
+		t.Fatalf("sample %v and nearest %v share somebody", sample, nearest)
 	}
 	for _, layer := range []struct {
 		ids   []learner.ID

@@ -24,11 +24,6 @@ func (v *View) weigh(e End) (weight float64, known bool) {
 // heaviest orders by weight, the largest first.
 func heaviest(a, b ranked) int { return cmp.Compare(b.weight, a.weight) }
 
-// sound reports whether an entry can be of use at all.
-func (v *View) sound(e Entry) bool {
-	return e.Peer != "" && e.Peer != v.self && e.Age <= v.limits.MaxAge
-}
-
 // update lets e replace what was known of the same peer, unless it says less: an
 // older round, or nothing where something was known.
 func (old *Entry) update(e Entry) {
@@ -39,35 +34,44 @@ func (old *Entry) update(e Entry) {
 	old.Age = age
 }
 
-// near is the position of a peer among the nearest, or -1.
-func (v *View) near(id learner.ID) int {
-	for i := range v.nearest {
-		if v.nearest[i].Peer == id {
-			return i
-		}
-	}
-	return -1
-}
-
-// rank puts an entry among the nearest if it belongs there, and reports whether
-// it is there now.
-func (v *View) rank(e Entry) bool {
-	if i := v.near(e.Peer); i >= 0 {
-		old := v.nearest[i].Entry
+// keep finds the place of an entry: where its peer is already, among the nearest if
+// it belongs there, or else in the sample, if it may be there. It reports whether
+// the peer is in the view now.
+func (v *View) keep(e Entry, sample bool) bool {
+	if i := slices.IndexFunc(v.nearest, func(n ranked) bool { return n.Peer == e.Peer }); i >= 0 {
+		old := v.nearest[i].End
 		v.nearest[i].update(e)
-		if e = v.nearest[i].Entry; e.Round == old.Round && slices.Equal(e.Vector, old.Vector) && e.Std == old.Std {
+		if e = v.nearest[i].Entry; sameEnd(old, e.End) {
 			return true
 		}
 		v.nearest = slices.Delete(v.nearest, i, i+1)
+		return v.rank(e) || v.place(e)
 	}
+	if i := slices.IndexFunc(v.sample, func(s sampled) bool { return s.Peer == e.Peer }); i >= 0 {
+		v.sample[i].update(e)
+		if v.rank(v.sample[i].Entry) {
+			v.sample = slices.Delete(v.sample, i, i+1)
+		}
+		return true
+	}
+	return v.rank(e) || sample && v.place(e)
+}
+
+// sameEnd reports whether two ends weigh the same.
+func sameEnd(a, b End) bool {
+	return a.Round == b.Round && a.Std == b.Std && slices.Equal(a.Vector, b.Vector)
+}
+
+// rank puts an entry that is in neither layer among the nearest if it belongs
+// there, and reports whether it does. Who falls out may have the room that is left
+// in the sample: in a small network everybody stays known.
+func (v *View) rank(e Entry) bool {
 	weight, _ := v.weigh(e.End)
 	if !(weight > 0) {
 		return false
 	}
-	r := ranked{e, weight}
-	at, _ := slices.BinarySearchFunc(v.nearest, r, func(a, b ranked) int {
-		return cmp.Or(heaviest(a, b), -1) // behind its equals
-	})
+	r := ranked{Entry: e, weight: weight}
+	at := position(v.nearest, weight)
 	if at == v.limits.Nearest {
 		return false
 	}
@@ -75,47 +79,36 @@ func (v *View) rank(e Entry) bool {
 	if last := len(v.nearest) - 1; last == v.limits.Nearest {
 		out := v.nearest[last].Entry
 		v.nearest = v.nearest[:last]
-		v.spare(out)
+		if len(v.sample) < v.limits.Random {
+			v.place(out)
+		}
 	}
 	return true
 }
 
-// spare keeps an entry that fell out of the nearest if the sample has room: in a
-// small network everybody stays known.
-func (v *View) spare(e Entry) {
-	if len(v.sample) < v.limits.Random {
-		v.place(e)
+// position is where a weight belongs in a list ordered by weight, behind its
+// equals.
+func position(list []ranked, weight float64) int {
+	i := len(list)
+	for i > 0 && list[i-1].weight < weight {
+		i--
 	}
+	return i
 }
 
-// refresh updates an entry of the sample and reports whether it is there.
-func (v *View) refresh(e Entry) bool {
-	for i := range v.sample {
-		if v.sample[i].Peer == e.Peer {
-			v.sample[i].update(e)
-			return true
-		}
-	}
-	return false
-}
-
-// place refreshes or adds an entry of the sample, where there is room or in the
-// place of one that was sent away, and reports whether it is there now.
+// place adds an entry that is in neither layer to the sample, where there is room
+// or in the place of one that was sent away, and reports whether it could.
 func (v *View) place(e Entry) bool {
-	if v.refresh(e) {
-		return true
-	}
 	if len(v.sample) < v.limits.Random {
 		v.sample = append(v.sample, sampled{Entry: e})
 		return true
 	}
-	for i := range v.sample {
-		if v.sample[i].sent {
-			v.sample[i] = sampled{Entry: e}
-			return true
-		}
+	i := slices.IndexFunc(v.sample, func(s sampled) bool { return s.sent })
+	if i < 0 {
+		return false
 	}
-	return false
+	v.sample[i] = sampled{Entry: e}
+	return true
 }
 
 // grow makes every entry older and forgets those that are too old.
@@ -128,6 +121,15 @@ func (v *View) grow() {
 	}
 	v.sample = slices.DeleteFunc(v.sample, func(s sampled) bool { return s.Age > v.limits.MaxAge })
 	v.nearest = slices.DeleteFunc(v.nearest, func(n ranked) bool { return n.Age > v.limits.MaxAge })
+}
+
+// confidant is the position of the most similar of the nearest that has not been
+// asked for an exchange yet, or of the oldest.
+func (v *View) confidant() int {
+	if i := slices.IndexFunc(v.nearest, func(n ranked) bool { return !n.asked }); i >= 0 {
+		return i
+	}
+	return v.oldest(len(v.nearest), func(i int) uint32 { return v.nearest[i].Age })
 }
 
 // oldest is the position of the largest of n > 0 ages, a random one of equals.
@@ -172,7 +174,7 @@ func (v *View) suit(to Entry, n int) {
 		v.suitOne(to, v.nearest[i].Entry, n)
 	}
 	for i := range v.sample {
-		if s := &v.sample[i]; !s.sent && v.near(s.Peer) < 0 {
+		if s := &v.sample[i]; !s.sent {
 			v.suitOne(to, s.Entry, n)
 		}
 	}
@@ -182,11 +184,11 @@ func (v *View) suitOne(to, e Entry, n int) {
 	if e.Peer == to.Peer || e.Vector == nil {
 		return
 	}
-	r := ranked{e, Weight(v.rule, to.End, e.End, 0)}
+	r := ranked{Entry: e, weight: Weight(v.rule, to.End, e.End, 0)}
 	if !(r.weight > 0) {
 		return
 	}
-	at, _ := slices.BinarySearchFunc(v.suited, r, func(a, b ranked) int { return cmp.Or(heaviest(a, b), -1) })
+	at := position(v.suited, r.weight)
 	if at == n {
 		return
 	}

@@ -38,7 +38,7 @@ func (l Limits) spread(rule string) int {
 	if rule == "random" {
 		return max(0, l.Exchange-1)
 	}
-	return max(0, l.Exchange-1) / 2
+	return max(0, l.Exchange-1) / 3
 }
 
 // View is the candidates a node knows, in bounded memory. Which peers it asks
@@ -47,7 +47,8 @@ func (l Limits) spread(rule string) int {
 // It has two layers. The sample is random whatever the similarities are: an
 // exchange swaps some of it for some of the partner's, so that no partner can
 // replace more than it was sent. The nearest are the most similar of all that
-// passed by. Under the rule "random" the second layer stays empty.
+// passed by. Nobody is in both. Under the rule "random" the second layer stays
+// empty.
 type View struct {
 	self    learner.ID
 	rule    learner.Graph // by which entries are compared
@@ -56,7 +57,6 @@ type View struct {
 	own     End
 	sample  []sampled
 	nearest []ranked // the most similar first
-	deep    bool     // the next partner is one of the nearest
 
 	suited []ranked // reused by offer
 }
@@ -71,6 +71,7 @@ type sampled struct {
 type ranked struct {
 	Entry
 	weight float64
+	asked  bool // for an exchange, since both ends were as they are
 }
 
 // NewView returns an empty view of the node called self. The source of
@@ -79,21 +80,25 @@ func NewView(self learner.ID, rule learner.Graph, l Limits, r *rand.Rand) *View 
 	if rule.Rule == "learned" {
 		rule.Rule = "released" // sparse weights compare nobody who is no neighbour yet
 	}
-	return &View{self: self, rule: rule, limits: l, random: r}
+	return &View{
+		self: self, rule: rule, limits: l, random: r,
+		sample: make([]sampled, 0, l.Random), nearest: make([]ranked, 0, l.Nearest+1),
+	}
 }
 
 // SetOwn tells the view what is now publicly known of the node itself.
 func (v *View) SetOwn(e End) {
 	v.own = e
-	old := v.nearest
-	v.nearest = make([]ranked, 0, cap(old))
-	for i := range v.sample {
-		v.rank(v.sample[i].Entry)
+	all := make([]Entry, 0, v.Len())
+	for _, n := range v.nearest {
+		all = append(all, n.Entry)
 	}
-	for i := range old {
-		if !v.rank(old[i].Entry) {
-			v.spare(old[i].Entry)
-		}
+	for _, s := range v.sample {
+		all = append(all, s.Entry)
+	}
+	v.nearest, v.sample = v.nearest[:0], v.sample[:0]
+	for _, e := range all {
+		v.keep(e, true)
 	}
 }
 
@@ -103,7 +108,7 @@ func (v *View) SetOwn(e End) {
 // the halves of a network that was cut in two find each other again.
 func (v *View) Add(entries ...Entry) {
 	for _, e := range entries {
-		if !v.sound(e) || v.rank(e) || v.place(e) || len(v.sample) == 0 {
+		if e.Peer == v.self || e.Age > v.limits.MaxAge || v.keep(e, true) || len(v.sample) == 0 {
 			continue
 		}
 		v.sample[v.oldest(len(v.sample), func(i int) uint32 { return v.sample[i].Age })].Entry = e
@@ -120,14 +125,17 @@ func (v *View) Remove(id learner.ID) {
 // entries, then those that suit that peer best. The driver adds the node's own. ok
 // is false when nobody is known. Ages go up by one at each call.
 //
-// The oldest entry of the sample and of the nearest are asked in turn: so each is
-// heard from again, or found dead, before it is too old.
+// Two of three partners are of the nearest: the most similar one that has not been
+// asked yet, which took half as many exchanges as a random or the oldest one to find
+// the true nearest. Otherwise it is the oldest, which is so heard from again, or
+// found dead, before it is too old.
 func (v *View) Partner() (to Entry, offer []Entry, ok bool) {
 	v.grow()
-	v.deep = !v.deep
 	switch {
-	case len(v.nearest) > 0 && (v.deep || len(v.sample) == 0):
-		to = v.nearest[v.oldest(len(v.nearest), func(i int) uint32 { return v.nearest[i].Age })].Entry
+	case len(v.nearest) > 0 && (len(v.sample) == 0 || v.random.IntN(3) > 0):
+		i := v.confidant()
+		v.nearest[i].asked = true
+		to = v.nearest[i].Entry
 	case len(v.sample) > 0:
 		to = v.sample[v.oldest(len(v.sample), func(i int) uint32 { return v.sample[i].Age })].Entry
 	default:
@@ -144,17 +152,31 @@ func (v *View) Answer(from Entry, offered []Entry) []Entry {
 		return nil
 	}
 	reply := v.offer(from)
-	v.Merge(append([]Entry{from}, offered[:min(len(offered), max(0, v.limits.Exchange-1))]...))
+	v.merge(from, offered)
 	return reply
 }
 
 // Merge takes in what an exchange brought: the partner's own entry first. Entries
 // beyond Limits.Exchange are ignored.
 func (v *View) Merge(entries []Entry) {
-	spread := 1 + v.limits.spread(v.rule.Rule)
-	for i, e := range entries[:min(len(entries), v.limits.Exchange)] {
-		if v.sound(e) && !v.rank(e) && !v.refresh(e) && i < spread {
-			v.place(e)
+	if len(entries) > 0 {
+		v.merge(entries[0], entries[1:])
+	}
+}
+
+// merge takes in a partner's own entry and its offer, which starts with what may
+// enter the sample. What is heard second hand is one exchange older: so what is
+// said of a node that left is older everywhere after each round of exchanges.
+func (v *View) merge(from Entry, offered []Entry) {
+	from.Age = 0
+	if from.Peer != v.self {
+		v.keep(from, true)
+	}
+	spread := v.limits.spread(v.rule.Rule)
+	for i, e := range offered[:min(len(offered), max(0, v.limits.Exchange-1))] {
+		if e.Peer != v.self && e.Age < v.limits.MaxAge {
+			e.Age++
+			v.keep(e, i < spread)
 		}
 	}
 	for i := range v.sample {
@@ -172,28 +194,27 @@ func (v *View) Best(n int, fit func(learner.ID) bool) []Entry {
 			list = append(list, r)
 		}
 	}
+	if len(list) >= n {
+		return entries(list[:n])
+	}
 	for _, s := range v.sample {
 		weight, known := v.weigh(s.End)
-		if (weight > 0 || !known) && v.near(s.Peer) < 0 && fit(s.Peer) {
-			list = append(list, ranked{s.Entry, weight})
+		if (weight > 0 || !known) && fit(s.Peer) {
+			list = append(list, ranked{Entry: s.Entry, weight: weight})
 		}
 	}
 	v.random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	slices.SortStableFunc(list, heaviest)
-	out := make([]Entry, min(n, len(list)))
-	for i := range out {
+	return entries(list[:min(n, len(list))])
+}
+
+func entries(list []ranked) []Entry {
+	out := make([]Entry, len(list))
+	for i := range list {
 		out[i] = list[i].Entry
 	}
 	return out
 }
 
 // Len is how many peers the view holds.
-func (v *View) Len() int {
-	n := len(v.nearest)
-	for i := range v.sample {
-		if v.near(v.sample[i].Peer) < 0 {
-			n++
-		}
-	}
-	return n
-}
+func (v *View) Len() int { return len(v.nearest) + len(v.sample) }

@@ -58,7 +58,7 @@ func TestNearestAreTheMostSimilarSeen(t *testing.T) {
 			v.Merge(part)
 		}
 		slices.SortFunc(all, func(a, b Entry) int {
-			return heaviest(ranked{a, Weight(profiles, v.own, a.End, 0)}, ranked{b, Weight(profiles, v.own, b.End, 0)})
+			return heaviest(ranked{weight: Weight(profiles, v.own, a.End, 0)}, ranked{weight: Weight(profiles, v.own, b.End, 0)})
 		})
 		if got, want := peers(v.Best(8, anybody)), peers(all[:8]); !slices.Equal(got, want) {
 			t.Fatalf("trial %d: nearest %v, want %v", trial, got, want)
@@ -159,9 +159,9 @@ func TestOfferSuitsTheReceiver(t *testing.T) {
 		if len(reply) != 8 {
 			t.Fatalf("%d entries", len(reply))
 		}
-		known = slices.DeleteFunc(known, func(e Entry) bool { return slices.Contains(peers(reply[:4]), e.Peer) })
-		slices.SortFunc(known, func(a, b Entry) int { return heaviest(ranked{a, weight(a)}, ranked{b, weight(b)}) })
-		if got, want := peers(reply[4:]), peers(known[:4]); !slices.Equal(got, want) {
+		known = slices.DeleteFunc(known, func(e Entry) bool { return slices.Contains(peers(reply[:2]), e.Peer) })
+		slices.SortFunc(known, func(a, b Entry) int { return heaviest(ranked{weight: weight(a)}, ranked{weight: weight(b)}) })
+		if got, want := peers(reply[2:]), peers(known[:6]); !slices.Equal(got, want) {
 			t.Fatalf("suited %v, want %v", got, want)
 		}
 	}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"p2pnode/testnet"
+)
+
+const peersAbout = `Peers measures how candidates get about by gossip: how many exchanges, and how
+many bytes, it takes until nodes know 95 % of the nodes most similar to
+themselves, of all in the network, though each keeps only a few and talks to one
+at a time. The views are those of real nodes; the vectors they compare are drawn
+in groups and do not change.
+
+Every size is run without loss and with it, and in each run a share of the nodes
+is replaced by newcomers once the search is over, and the others have to find
+out. 100000 nodes take about a gigabyte and some minutes.`
+
+// peersOptions are the flags of peers.
+type peersOptions struct {
+	testnet.PeersOptions
+	out  string
+	json bool
+}
+
+func newPeers() *cobra.Command {
+	o := &peersOptions{}
+	cmd := &cobra.Command{
+		Use:     "peers",
+		Short:   "How fast gossip finds the most similar of many nodes, and at what cost",
+		Long:    peersAbout,
+		Example: "  testnet peers\n  testnet peers --nodes 1000,10000,100000\n  testnet peers --nodes 2000 --loss 0.3 --churn 0.5 --json",
+		Args:    noArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
+	}
+	f := cmd.Flags()
+	f.IntSliceVar(&o.Nodes, "nodes", []int{100, 300, 1000, 3000}, "sizes of the networks")
+	f.IntVar(&o.Degree, "degree", 10, "how many nearest neighbours to find")
+	f.IntVar(&o.Groups, "groups", 10, "groups of similar nodes")
+	f.IntVar(&o.Dimension, "dimension", 10, "coordinates of the vectors that are compared")
+	f.Float64Var(&o.Loss, "loss", 0.1, "share of the messages lost in the second run of each size")
+	f.Float64Var(&o.Churn, "churn", 0.2, "share of the nodes replaced at once")
+	f.Uint64Var(&o.Seed, "seed", 1, "the same seed gives the same cycles and bytes")
+	f.StringVar(&o.out, "out", "testnet-results", "directory for the plot")
+	f.BoolVar(&o.json, "json", false, "write one JSON object to standard output, and nothing else")
+	return cmd
+}
+
+func (o *peersOptions) run(cmd *cobra.Command) error {
+	if err := o.Validate(); err != nil {
+		return usageError{err}
+	}
+	var stop func()
+	o.Progress, stop = showCounts(cmd.ErrOrStderr(), "peers: %d of %d runs")
+	rows, err := testnet.MeasurePeers(cmd.Context(), o.PeersOptions)
+	stop()
+	if err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	if failed := o.report(cmd, rows, err == nil); failed != nil {
+		return failed
+	}
+	if err != nil {
+		return errInterrupted
+	}
+	return nil
+}
+
+func (o *peersOptions) report(cmd *cobra.Command, rows []testnet.PeersRow, complete bool) error {
+	where, err := o.writePlot(rows)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return testnet.WritePeersJSON(cmd.OutOrStdout(), rows, complete)
+	}
+	if err := testnet.WritePeersTable(cmd.OutOrStdout(), rows, o.Churn); err != nil {
+		return err
+	}
+	if !complete {
+		if _, err := io.WriteString(cmd.OutOrStdout(), "\nINTERRUPTED: runs are missing.\n"); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "Plot: %s\n", where)
+	return err
+}
+
+// writePlot writes the plot and says where it is.
+func (o *peersOptions) writePlot(rows []testnet.PeersRow) (string, error) {
+	if err := os.MkdirAll(o.out, 0o755); err != nil {
+		return "", fmt.Errorf("--out: %w", err)
+	}
+	path := filepath.Join(o.out, testnet.PeersFile)
+	file, err := os.Create(path)
+	if err != nil {
+		return "", fmt.Errorf("--out: %w", err)
+	}
+	return path, errors.Join(testnet.WritePeersPlot(file, rows), file.Close())
+}
