@@ -68,3 +68,35 @@ func Linear() *Task {
 		},
 	}
 }
+
+// Clusters is the built-in task "clusters": people in hidden groups, whose models
+// are alike within a group and apart between groups. Nobody declares anything; the
+// nodes find their like by what they release. The numbers were chosen on other
+// seeds than those of any report.
+func Clusters() *Task {
+	features := make([]Feature, 10)
+	for i := range features {
+		features[i] = Feature{Name: fmt.Sprintf("x%d", i+1), Kind: "number", Min: -1, Max: 1}
+	}
+	return &Task{
+		Name:         "clusters",
+		Learner:      "personal",
+		Loss:         "logistic",
+		Features:     features,
+		Normalise:    true,
+		Target:       Target{Name: "y"},
+		Mu:           5,
+		Lambda:       1,
+		Clip:         0.2,
+		ConfidenceAt: 100,
+		Radius:       10,
+		CohortSize:   100000,
+		Graph:        Graph{Rule: "released", Degree: 10, Gamma: 0.2},
+		Local:        Local{Eta: 0.1, Kappa: 8},
+		Release: Release{
+			Epsilon: 1, Delta: 1e-6, Releases: 16,
+			MaxEpsilon: 10, MaxDelta: 1e-3, MaxReleases: 1000,
+			WakeSeconds: 60, MinWake: 0.05,
+		},
+	}
+}

@@ -40,6 +40,7 @@ type personal struct {
 	round    uint64
 	model    []float64 // as published: what the others saw is what it goes on from
 	noiseStd float64
+	estimate *Estimate         // nil before the first release and under other graph rules
 	made     int               // releases, for the policy
 	asked    bool              // a query is at the door
 	asking   privacy.Mechanism // of that query
@@ -51,6 +52,10 @@ func (p *personal) resume(s *State) error {
 	}
 	p.round, p.noiseStd = s.Round, s.NoiseStd
 	copy(p.model, s.Model)
+	var err error
+	if p.estimate, err = s.Estimate.resumed(p.task); err != nil {
+		return err
+	}
 	return p.neighbourhood.resume(s.Heard, len(p.model))
 }
 
@@ -110,6 +115,10 @@ func (p *personal) Released(now time.Duration, a privacy.Answer) Output {
 
 	gradient := make([]float64, len(p.model))
 	floats.AddScaled(gradient, 1/float64(m), a.Sum)
+	if p.task.Graph.estimates() {
+		std := p.asking.NoiseStd() / float64(m)
+		p.estimate = p.estimate.including(p.round+1, p.task.aim(p.model, gradient), std)
+	}
 	floats.AddScaled(gradient, 2*lambda, p.model)
 	neighbours, theirStd, heard := p.mean(p.model)
 	next := step(p.model, neighbours, gradient, alpha, p.task.Mu, c)
@@ -133,5 +142,5 @@ func (p *personal) Released(now time.Duration, a privacy.Answer) Output {
 
 // State implements [Agent].
 func (p *personal) State() State {
-	return State{Round: p.round, Model: slices.Clone(p.model), NoiseStd: p.noiseStd, Heard: p.heard()}
+	return State{Round: p.round, Model: slices.Clone(p.model), NoiseStd: p.noiseStd, Heard: p.heard(), Estimate: p.estimate}
 }

@@ -84,6 +84,7 @@ type propagation struct {
 	left      bool              // the release has not been made
 	asked     bool              // it is at the door
 	fit       *Fit              // nil before it
+	estimate  *Estimate         // the fit, for the graph; nil before it and under other graph rules
 
 	fresh    bool // something is new since the last step
 	round    uint64
@@ -102,6 +103,10 @@ func (a *propagation) resume(s *State) error {
 			return fmt.Errorf("learner: the saved local fit does not fit the task, which has %d parameters", len(a.model))
 		}
 		a.setFit(&Fit{slices.Clone(s.Fit.Model), s.Fit.NoiseStd, s.Fit.Slots})
+	}
+	var err error
+	if a.estimate, err = s.Estimate.resumed(a.task); err != nil {
+		return err
 	}
 	return a.neighbourhood.resume(s.Heard, len(a.model))
 }
@@ -181,6 +186,9 @@ func (a *propagation) Released(now time.Duration, answer privacy.Answer) Output 
 	floats.ScaleTo(fit.Model, scale, answer.Sum)
 	project(fit.Model, a.task.Radius)
 	a.setFit(fit)
+	if a.task.Graph.estimates() {
+		a.estimate = a.estimate.including(a.round+1, fit.Model, fit.NoiseStd)
+	}
 	return Output{Send: a.step(true), Next: a.output(now).Next}
 }
 
@@ -220,7 +228,7 @@ func propagate(neighbours, local []float64, w float64) []float64 {
 
 // State implements [Agent].
 func (a *propagation) State() State {
-	s := State{Round: a.round, Model: slices.Clone(a.model), NoiseStd: a.noiseStd, Heard: a.heard()}
+	s := State{Round: a.round, Model: slices.Clone(a.model), NoiseStd: a.noiseStd, Heard: a.heard(), Estimate: a.estimate}
 	if a.fit != nil {
 		s.Fit = &Fit{slices.Clone(a.fit.Model), a.fit.NoiseStd, a.fit.Slots}
 	}

@@ -86,8 +86,8 @@ type Graph struct {
 	Degree int    `toml:"degree"` // neighbours wanted
 	// Gamma is the width of the kernel.
 	Gamma float64 `toml:"gamma,omitempty"`
-	// Kernel is "cosine", exp((cos - 1) / Gamma), or "distance", exp(-|a - b|^2 /
-	// Gamma); left out: cosine.
+	// Kernel is how two estimates are compared: "cosine", by direction, or
+	// "distance", by direction and length; left out: cosine. See package graph.
 	Kernel string `toml:"kernel,omitempty" json:",omitzero"`
 	// Profile is the length of a public profile under the rule "profile".
 	Profile int `toml:"profile,omitempty"`

@@ -260,6 +260,10 @@ func TestValidateNamesTheKey(t *testing.T) {
 		"graph.profile ": func(t *Task) {
 			t.Graph.Rule, t.Graph.Gamma, t.Graph.Profile = "profile", 1, maxProfile+1
 		},
+		"graph.kernel":           func(t *Task) { t.Graph.Kernel = "cosine" },
+		"graph.kernel ":          func(t *Task) { t.Graph = Graph{Rule: "released", Degree: 4, Gamma: 1, Kernel: "euclid"} },
+		"graph.gamma ":           func(t *Task) { t.Graph = Graph{Rule: "learned", Degree: 4, Gamma: 0.01} },
+		"graph.profile (no)":     func(t *Task) { t.Graph = Graph{Rule: "released", Degree: 4, Gamma: 1, Profile: 2} },
 		"local.eta":              func(t *Task) { t.Local.Eta = 0 },
 		"local.eta_constant":     func(t *Task) { t.Local.EtaConstant = 0 },
 		"local.kappa":            func(t *Task) { t.Local.Kappa = nan },
@@ -292,5 +296,22 @@ func TestValidateNamesTheKey(t *testing.T) {
 	both.Mu, both.Clip = 0, 0
 	if err := both.Validate(); err == nil || strings.Count(err.Error(), "key ") != 2 {
 		t.Errorf("two faults: %v", err)
+	}
+}
+
+// Only learners whose releases tell a node's own optimum have estimates to compare.
+func TestEstimatesNeedALearnerThatMakesThem(t *testing.T) {
+	for _, rule := range []string{"released", "learned"} {
+		for _, name := range []string{"personal", "propagation", "diffusion", "km", "polar"} {
+			task := Clusters()
+			task.Learner, task.Graph.Rule = name, rule
+			if name == "propagation" {
+				task.Propagation, task.Release.Releases, task.Release.MaxReleases = Propagation{0.1, 1e-4}, 1, 1
+			}
+			err := task.Validate()
+			if refused := err != nil && strings.Contains(err.Error(), "needs the learner personal or propagation"); refused != (name != "personal" && name != "propagation") {
+				t.Errorf("%s under %s: %v", name, rule, err)
+			}
+		}
 	}
 }

@@ -36,7 +36,7 @@ func (t *Task) Validate() error {
 	c.check(t.ConfidenceAt >= 1, "confidence_at", "must be at least 1")
 	c.positive("radius", t.Radius)
 	c.check(t.CohortSize >= 1, "cohort_size", "must be at least 1")
-	c.graph(t.Graph)
+	c.graph(t)
 	c.positive("local.eta", t.Local.Eta)
 	c.check(t.Constant == 0 || t.Local.EtaConstant > 0 && !math.IsInf(t.Local.EtaConstant, 0), "local.eta_constant", "must be a positive number")
 	c.positive("local.kappa", t.Local.Kappa)
@@ -167,13 +167,23 @@ func (c *checker) target(t *Task) {
 	c.check(t.Target.Min == 0 && t.Target.Max == 0 && t.Target.Center == 0, "target", "min, max and center belong to the squared and huber losses; leave them out")
 }
 
-func (c *checker) graph(g Graph) {
-	c.oneOf("graph.rule", g.Rule, "random", "profile")
+func (c *checker) graph(t *Task) {
+	g := t.Graph
+	c.oneOf("graph.rule", g.Rule, "random", "profile", "released", "learned")
 	c.check(g.Degree >= 1 && g.Degree <= maxDegree, "graph.degree", "must be between 1 and %d", maxDegree)
 	if g.Rule == "profile" {
 		c.positive("graph.gamma", g.Gamma)
 		c.check(g.Profile >= 1 && g.Profile <= maxProfile, "graph.profile", "must be between 1 and %d", maxProfile)
 	}
+	if !g.estimates() {
+		c.check(g.Kernel == "", "graph.kernel", "belongs to the graph rules released and learned; leave it out")
+		return
+	}
+	c.check(g.Gamma >= 0.02 && !math.IsInf(g.Gamma, 0), "graph.gamma", "must be at least 0.02, so that strangers have a weight to begin with")
+	c.check(g.Profile == 0, "graph.profile", "belongs to the graph rule profile; leave it out")
+	c.oneOf("graph.kernel", g.Kernel, "", "cosine", "distance")
+	c.check(t.Learner == "personal" || t.Learner == "propagation", "graph.rule",
+		"%s needs the learner personal or propagation: only their releases say where a node's own optimum lies, the others' models are one for all", g.Rule)
 }
 
 func (c *checker) release(r Release) {

@@ -16,15 +16,18 @@ import (
 	"p2pnode/learner"
 )
 
-// BuiltinTask returns the built-in task of that name: "movies" or "linear".
+// BuiltinTask returns the built-in task of that name: "movies", "linear" or
+// "clusters".
 func BuiltinTask(name string) (*learner.Task, error) {
 	switch name {
 	case "movies":
 		return learner.Movies(), nil
 	case "linear":
 		return learner.Linear(), nil
+	case "clusters":
+		return learner.Clusters(), nil
 	}
-	return nil, fmt.Errorf("node: no built-in task %q (there are movies and linear); a file's name ends in .toml", name)
+	return nil, fmt.Errorf("node: no built-in task %q (there are movies, linear and clusters); a file's name ends in .toml", name)
 }
 
 // LoadTask returns a built-in task by its name, or reads a task file, whose

@@ -13,7 +13,7 @@ import (
 func builtins(t testing.TB) []*learner.Task {
 	t.Helper()
 	var out []*learner.Task
-	for _, name := range []string{"movies", "linear"} {
+	for _, name := range []string{"movies", "linear", "clusters"} {
 		task, err := BuiltinTask(name)
 		if err != nil {
 			t.Fatal(err)

@@ -19,6 +19,9 @@ type Person struct {
 	// Profile is what she declares public for the graph rule "profile"; nil for
 	// the rule "random".
 	Profile []float64
+	// Group is the hidden group of a person that [Clusters] made, from 0: for
+	// judging what was found, nothing that learns looks at it.
+	Group int
 
 	rows [][]string // Records as text, in the same order and in the columns of the data set
 }

@@ -50,8 +50,13 @@ func (d *Dataset) synthesise(p *Person, r *rand.Rand) error {
 
 	train := 10 + r.IntN(91)
 	all := train + (train-1)/4 // every fifth of all is held out
-	for range all + linearTests {
-		row := d.example(w, r)
+	return d.fill(p, all, linearTests, func() []string { return d.example(w, r) })
+}
+
+// fill draws a person's records, then the test records.
+func (d *Dataset) fill(p *Person, records, tests int, draw func() []string) error {
+	for range records + tests {
+		row := draw()
 		record, err := d.Task.Encode(func(column string) (string, bool) {
 			for i, c := range d.Columns {
 				if c == column {
@@ -63,7 +68,7 @@ func (d *Dataset) synthesise(p *Person, r *rand.Rand) error {
 		if err != nil {
 			return fmt.Errorf("testnet: synthetic record: %w", err)
 		}
-		if len(p.Records) < all {
+		if len(p.Records) < records {
 			p.Records = append(p.Records, record)
 			p.rows = append(p.rows, row)
 		} else {

@@ -30,6 +30,10 @@ must be cited; 'testnet terms' prints both.
 --task linear is the synthetic problem of Bellet et al. 2018. Each person's
 direction is public there, as the paper assumes the similarities known.
 
+--task clusters makes people in --groups hidden groups, whose models are opposite
+(2) or spread (up to 10). Nobody declares anything there: nodes find their like by
+what they release. 'testnet graph' measures how well.
+
 --data reads people's own records instead: a CSV with a header, a column "node"
 that says whose record a line is, and the columns of the task; or u.data of
 MovieLens-100K with u.item beside it.
@@ -42,6 +46,7 @@ seed fixes only the people and their test records.`
 const examples = `  testnet                                  # 100 people, real nodes
   testnet --epsilon 0.5                    # half the budget
   testnet --task linear
+  testnet --task clusters --groups 10
   testnet --nodes all --sim --seeds 3      # all 610 people, three splits pooled
   testnet --nodes 1000 --sim --task linear
   testnet --data ml-100k/u.data --nodes 200
@@ -52,6 +57,7 @@ const examples = `  testnet                                  # 100 people, real 
 // options are the flags of testnet and its subcommands.
 type options struct {
 	nodes          string
+	groups         int
 	epsilon, delta float64
 	seed           uint64
 	seeds          int
@@ -99,7 +105,8 @@ func (o *options) addDataFlags(cmd *cobra.Command) {
 	f.StringVar(&o.nodes, "nodes", "", "how many people, chosen at random, or \"all\" (default 100)")
 	f.Uint64Var(&o.seed, "seed", 1, "fixes the people, their test records, and simulations")
 	f.StringVar(&o.data, "data", "", "a CSV with a column \"node\", or MovieLens-100K's u.data (default: built in)")
-	f.StringVar(&o.task, "task", "movies", "movies, linear, or a task file (.toml)")
+	f.StringVar(&o.task, "task", "movies", "movies, linear, clusters, or a task file (.toml)")
+	f.IntVar(&o.groups, "groups", 2, "hidden groups of --task clusters, 2 to 10")
 }
 
 // run measures, reports and writes the files.

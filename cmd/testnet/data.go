@@ -24,6 +24,7 @@ const (
 	embeddedDir  = "ml-latest-small"
 	embeddedName = "MovieLens ml-latest-small"
 	linearTask   = "linear"
+	clustersTask = "clusters"
 )
 
 const movieLensCredit = `Data: MovieLens ml-latest-small, by GroupLens (https://grouplens.org/datasets/movielens/); for research, see
@@ -35,6 +36,9 @@ const linearCredit = `Data: made up after Bellet, Guerraoui, Taziki and Tommasi 
 Learning", section 5.1. Each person's direction is her public profile: the paper takes similarities as known.
 `
 
+const clustersCredit = `Data: made up: people in hidden groups with one model each, labels by chance as the logistic model says.
+`
+
 // credit says where the data is from.
 func (o *options) credit() string {
 	switch {
@@ -42,6 +46,8 @@ func (o *options) credit() string {
 		return ""
 	case o.task == linearTask:
 		return linearCredit
+	case o.task == clustersTask:
+		return clustersCredit
 	}
 	return movieLensCredit
 }
@@ -57,11 +63,14 @@ func (o *options) source() (*learner.Task, func(seed uint64) (*testnet.Dataset, 
 	if err != nil {
 		return nil, nil, err
 	}
-	if o.data == "" && o.task == linearTask {
+	if o.data == "" && (o.task == linearTask || o.task == clustersTask) {
 		if n == 0 {
-			return nil, nil, usageError{fmt.Errorf("--nodes all: the linear task is made up, so say how many people")}
+			return nil, nil, usageError{fmt.Errorf("--nodes all: the %s task is made up, so say how many people", o.task)}
 		}
-		return task, func(seed uint64) (*testnet.Dataset, error) { return testnet.Linear(seed, n) }, nil
+		if o.task == linearTask {
+			return task, func(seed uint64) (*testnet.Dataset, error) { return testnet.Linear(seed, n) }, nil
+		}
+		return task, func(seed uint64) (*testnet.Dataset, error) { return testnet.Clusters(seed, n, o.groups, 0) }, nil
 	}
 	all, err := o.read(task)
 	if err != nil {

@@ -1,6 +1,10 @@
 package graph
 
-import "p2pnode/learner"
+import (
+	"math"
+
+	"p2pnode/learner"
+)
 
 // End is what is publicly known of one end of an edge.
 type End struct {
@@ -21,9 +25,27 @@ type End struct {
 // together. It is symmetric in a and b to the bit, so that two nodes that
 // exchanged their ends agree without saying it. old is the weight the edge has
 // had so far; 0: there was no edge.
+//
+// Under the rule "released" it is exp((s - 1) / gamma) for a similarity s that
+// is not negative, see [similarity]. Where nothing is known of one end, s is 0:
+// so strangers have a small weight, exp(-1/gamma), from which the network can
+// begin, and who is known to be unlike has none. Under the rule "learned" it is
+// the step of [learned], in which strangers count alike.
 func Weight(g learner.Graph, a, b End, old float64) float64 {
-	if g.Rule != "profile" {
-		return 1
+	switch g.Rule {
+	case "profile":
+		return learner.ProfileWeight(a.Vector, b.Vector, g.Gamma)
+	case "released":
+		if s := similarity(g.Kernel, a, b); s >= 0 {
+			return rounded(math.Exp((s - 1) / g.Gamma))
+		}
+		return 0
+	case "learned":
+		return rounded(learned(g, (1-similarity(g.Kernel, a, b))/g.Gamma, rest(a, old), rest(b, old)))
 	}
-	return learner.ProfileWeight(a.Vector, b.Vector, g.Gamma)
+	return 1
 }
+
+// rounded gives processors that differ in the last bits of a float64 the same
+// weight, but for one in many millions.
+func rounded(w float64) float64 { return float64(float32(w)) }

@@ -1,0 +1,172 @@
+package learner
+
+import (
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"gonum.org/v1/gonum/floats"
+
+	"p2pnode/privacy"
+)
+
+// comparing is an agent of two parameters under the graph rule "released", with one
+// record along each axis: the squared loss is then isotropic, with the public
+// curvature.
+func comparing(t *testing.T, m privacy.Mechanism, resume *State) *personal {
+	t.Helper()
+	task := plainTask("squared", 2)
+	task.Radius, task.Clip = 50, 100
+	task.Graph = Graph{Rule: "released", Degree: 2, Gamma: 0.2}
+	a := must(New(Config{Self: "a", Task: task, Policy: repeated(m), WakeMean: 1, Schedule: source(), Resume: resume}))
+	if err := a.Records([]Record{{Seq: 1, Cohort: 1, X: []float64{1, 0}, Y: 3}, {Seq: 2, Cohort: 1, X: []float64{0, 1}, Y: -1}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	a.Neighbours(0, []Edge{{Peer: "b", Weight: 2, Live: true}})
+	return a.(*personal)
+}
+
+// release lets the neighbour say something and the agent make one release.
+func release(t *testing.T, p *personal, noise *privacy.SeededNoise, heard []float64) {
+	t.Helper()
+	if heard != nil {
+		if _, err := p.Receive(p.next-1, Message{From: "b", Kind: KindModel, Round: p.round + 1, Real: heard}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for {
+		if now, out := wake(p); out.Ask != nil {
+			p.Released(now, noise.Answer(out.Ask.Mechanism, out.Ask.Sums))
+			return
+		}
+	}
+}
+
+// Where the loss is a quadratic of the public curvature, the estimate is that
+// curvature times the optimum, whatever the neighbours say, and the noise of the
+// mean falls as one over the root of the number of releases.
+func TestEstimateDoesNotDependOnNeighbours(t *testing.T) {
+	p := comparing(t, must(privacy.NewUnprotected(100)), nil)
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 20 {
+		release(t, p, privacy.NewSeededNoise(1), []float64{20 * r.Float64(), -20 * r.Float64()})
+	}
+	e := p.State().Estimate
+	want := []float64{3 * p.task.meanCurvature(), -1 * p.task.meanCurvature()}
+	if floats.Distance(e.Vector, want, 2) > 1e-6 || e.Std != 0 || e.Releases != 20 || e.Round != 20 {
+		t.Errorf("estimate %+v, want %v", e, want)
+	}
+}
+
+func TestEstimateNoise(t *testing.T) {
+	m := must(privacy.NewGaussian(100, 300))
+	const releases, nodes = 25, 200
+	var square, std float64
+	for k := range nodes {
+		p, noise := comparing(t, m, nil), privacy.NewSeededNoise(uint64(k))
+		for range releases {
+			release(t, p, noise, []float64{20, 20})
+		}
+		e := p.State().Estimate
+		std = e.Std
+		want := []float64{3 * p.task.meanCurvature(), -1 * p.task.meanCurvature()}
+		square += math.Pow(floats.Distance(e.Vector, want, 2), 2)
+	}
+	if want := m.NoiseStd() / 2 / math.Sqrt(releases); math.Abs(std-want) > 1e-12*want {
+		t.Errorf("the noise is said to be %v, want %v", std, want)
+	}
+	// A mean of 400 squares of normal variables: standard deviation sqrt(2/400) = 7%,
+	// the bound is 5 of them, false failure below 1e-6.
+	if ratio := square / (2 * nodes) / (std * std); math.Abs(ratio-1) > 0.35 {
+		t.Errorf("the true variance of the noise is %v of what is said", ratio)
+	}
+}
+
+// The obvious twin: all releases at once, weighted by the inverse variances.
+func TestIncludingIsTheWeightedMean(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 2))
+	var e *Estimate
+	var precision float64
+	sum := make([]float64, 3)
+	for round := range 50 {
+		v, std := []float64{r.NormFloat64(), r.NormFloat64(), r.NormFloat64()}, 0.1+r.Float64()
+		e = e.including(uint64(round+1), v, std)
+		precision += 1 / (std * std)
+		floats.AddScaled(sum, 1/(std*std), v)
+		mean := floats.ScaleTo(make([]float64, 3), 1/precision, sum)
+		if floats.Distance(e.Vector, mean, 2) > 1e-12 || math.Abs(e.Std*e.Std*precision-1) > 1e-12 {
+			t.Fatalf("after %d: %+v, want %v with std %v", round+1, e, mean, 1/math.Sqrt(precision))
+		}
+	}
+	before := *e
+	exact := e.including(51, []float64{1, 2, 3}, 0)
+	if exact.Std != 0 || !reflect.DeepEqual(exact.Vector, []float64{1, 2, 3}) {
+		t.Errorf("a release without noise among noisy ones: %+v", exact)
+	}
+	if next := exact.including(52, []float64{9, 9, 9}, 1); !reflect.DeepEqual(next.Vector, exact.Vector) || next.Round != 52 {
+		t.Errorf("a noisy release after one without noise: %+v", next)
+	}
+	if !reflect.DeepEqual(before, *e) {
+		t.Error("an estimate was changed in place")
+	}
+}
+
+func TestEstimateOutlivesARestart(t *testing.T) {
+	m := must(privacy.NewGaussian(100, 300))
+	whole, noise := comparing(t, m, nil), privacy.NewSeededNoise(3)
+	cut, again := comparing(t, m, nil), privacy.NewSeededNoise(3)
+	for k := range 6 {
+		release(t, whole, noise, nil)
+		if k == 3 {
+			s := cut.State()
+			cut = comparing(t, m, &s)
+		}
+		release(t, cut, again, nil)
+	}
+	if a, b := whole.State(), cut.State(); !reflect.DeepEqual(a.Estimate, b.Estimate) {
+		t.Errorf("%+v before, %+v after", a.Estimate, b.Estimate)
+	}
+	bad := whole.State()
+	bad.Estimate.Vector = []float64{1}
+	if _, err := New(Config{Self: "a", Task: whole.task, WakeMean: 1, Schedule: source(), Resume: &bad}); err == nil {
+		t.Error("a saved estimate of the wrong length was taken")
+	}
+}
+
+func TestPropagationEstimatesByItsFit(t *testing.T) {
+	task := propagationTask("squared", 2)
+	task.Graph = Graph{Rule: "learned", Degree: 2, Gamma: 0.2}
+	a := must(New(Config{Self: "a", Task: task, Policy: must(task.Design(privacy.Design{
+		Budget: privacy.Budget{Epsilon: 1, Delta: 1e-6}, Releases: 1}).Policy()), WakeMean: 1, Schedule: source()}))
+	if err := a.Records(testRecords(1, 1, 40), nil); err != nil {
+		t.Fatal(err)
+	}
+	out := a.Neighbours(0, []Edge{{Peer: "b", Weight: 1, Live: true}})
+	for out.Ask == nil {
+		if e := a.State().Estimate; e != nil {
+			t.Fatalf("an estimate before the release: %+v", e)
+		}
+		out = a.Tick(out.Next)
+	}
+	sent := a.Released(1, privacy.NewSeededNoise(1).Answer(out.Ask.Mechanism, out.Ask.Sums)).Send
+	s := a.State()
+	if e := s.Estimate; e == nil || e.Round != sent[0].Round || e.Std != s.Fit.NoiseStd || !reflect.DeepEqual(e.Vector, s.Fit.Model) {
+		t.Fatalf("estimate %+v of the fit %+v, published in round %d", e, s.Fit, sent[0].Round)
+	}
+	resumed := must(New(Config{Self: "a", Task: task, WakeMean: 1, Schedule: source(), Resume: &s}))
+	if !reflect.DeepEqual(resumed.State(), s) {
+		t.Errorf("%+v before, %+v after a restart", s, resumed.State())
+	}
+}
+
+func TestNoEstimateUnderOtherRules(t *testing.T) {
+	p := testAgent(t, nil)
+	if err := p.Records(testRecords(1, 1, 4), nil); err != nil {
+		t.Fatal(err)
+	}
+	release(t, p, privacy.NewSeededNoise(1), nil)
+	if e := p.State().Estimate; e != nil {
+		t.Errorf("estimate %+v under the rule random", e)
+	}
+}
