@@ -17,7 +17,6 @@ import (
 	"p2pnode/gossip"
 	"p2pnode/learner"
 	"p2pnode/reach"
-	"p2pnode/storage"
 )
 
 // errNotRunning is what a session's methods return once it has ended.
@@ -98,15 +97,23 @@ func (n *Node) Run(ctx context.Context) (err error) {
 func (n *Node) newSession(h host.Host) (*session, error) {
 	t := n.files.task
 	past := newHistory(n.ledger)
-	hood := newNeighbourhood(t, &n.files.config, h, n.store, past, n.log)
-	hood.private = n.private
 	signer := gossip.NewSigner(n.files.key, n.network)
+	choices, err := n.source()
+	if err != nil {
+		return nil, err
+	}
+	view, err := n.source()
+	if err != nil {
+		return nil, err
+	}
+	hood := newNeighbourhood(n, h, past, signer, choices, view)
 	g, err := gossip.New(h, gossip.Config{
 		Network: n.network,
 		Signer:  signer,
 		Rules:   rules(t, gossip.ID(n.self)),
 		Depth:   inboxDepth(t),
 		Pulse:   n.power().heartbeat,
+		Vector:  publicVector(t),
 		OnEdge:  hood.answer,
 		Member:  n.private.member,
 		Logger:  n.log,
@@ -159,11 +166,15 @@ func (n *Node) attach(s *session) error {
 	}
 	s.loop.agent = agent
 	_, latest := n.ledger.Outgoing()
+	state, err := n.storedState()
+	if err != nil {
+		return err
+	}
 	witnesses, err := n.storedWitnesses()
 	if err != nil {
 		return err
 	}
-	if err := s.hood.restore(latest, witnesses); err != nil {
+	if err := s.hood.restore(latest, state.Estimate, witnesses); err != nil {
 		return fmt.Errorf("node: restore the neighbours: %w", err)
 	}
 	n.session = s
@@ -188,11 +199,11 @@ func (n *Node) newAgent() (learner.Agent, error) {
 		return nil, err
 	}
 	// The wake times and masks of a real node are never seeded from a flag.
-	schedule, err := freshSource()
+	schedule, err := n.source()
 	if err != nil {
 		return nil, err
 	}
-	masks, err := freshSource()
+	masks, err := n.source()
 	if err != nil {
 		return nil, err
 	}
@@ -229,7 +240,7 @@ func (n *Node) newAgent() (learner.Agent, error) {
 }
 
 // freshSource is a cryptographic generator with a seed of its own.
-func freshSource() (*rand.ChaCha8, error) {
+func freshSource() (rand.Source, error) {
 	var seed [32]byte
 	if _, err := crand.Read(seed[:]); err != nil {
 		return nil, err
@@ -300,18 +311,4 @@ func (s *session) look(ctx context.Context, f func()) error {
 func (s *session) state(ctx context.Context) (state learner.State, err error) {
 	err = s.look(ctx, func() { state = s.loop.agent.State() })
 	return state, err
-}
-
-// peers lists whom the node met, for the next start.
-func (h *neighbourhood) peers() []storage.Peer {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	out := make([]storage.Peer, 0, len(h.candidates)+len(h.links))
-	for id, c := range h.candidates {
-		out = append(out, storage.Peer{ID: id.String(), Addrs: addrStrings(c.addrs), LastSeen: c.seen.Unix()})
-	}
-	for id, l := range h.links {
-		out = append(out, storage.Peer{ID: id.String(), Addrs: addrStrings(l.addrs), LastSeen: l.seen.Unix()})
-	}
-	return out
 }
