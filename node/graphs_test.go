@@ -169,6 +169,12 @@ func discover(t *testing.T, count int, task *learner.Task, change func(*Config))
 		index[gossip.ID(n.self)] = i
 	}
 	eventually(t, "everybody has the neighbours it seeks", func() bool {
+		// Whoever has enough asks for no more edges, but an answer may be on its way.
+		for _, n := range w.nodes {
+			if h := n.session.hood; status(t, n).Listening < task.Graph.Degree || h.hoping() {
+				return false
+			}
+		}
 		for i, n := range w.nodes {
 			w.graph[i] = nil
 			for _, e := range n.session.hood.edges() {
@@ -176,13 +182,17 @@ func discover(t *testing.T, count int, task *learner.Task, change func(*Config))
 					w.graph[i] = append(w.graph[i], index[e.Peer])
 				}
 			}
-			if len(w.graph[i]) < task.Graph.Degree {
-				return false
-			}
 		}
 		return w.graph.symmetric()
 	})
 	return w
+}
+
+// hoping reports whether a request for a new edge is under way.
+func (h *neighbourhood) hoping() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.hopes()) > len(h.links)
 }
 
 func (g topology) symmetric() bool {
