@@ -21,7 +21,8 @@ type Config struct {
 	// Network names the task; only nodes of the same network find each other.
 	// Required.
 	Network string
-	// Bootstrap peers are dialled until connected, and again when lost.
+	// Bootstrap peers are dialled until connected, and again when lost, while there
+	// are too few candidates.
 	Bootstrap []peer.AddrInfo
 	// Client makes this node ask others but answer nobody: for phones, and for
 	// all but a few nodes of a large network in one place. A network needs at
@@ -48,6 +49,10 @@ type Discovery struct {
 	config    Config
 	table     *table
 	bootstrap *Keeper
+
+	mu    sync.Mutex
+	start []peer.AddrInfo // the bootstrap peers
+	rich  bool            // in candidates, so that they are not needed
 }
 
 // New prepares to look for nodes with a host. It fails only for a configuration
@@ -66,8 +71,31 @@ func New(h host.Host, c Config) (*Discovery, error) {
 }
 
 // Bootstrap replaces the peers to start from. They are dialled until connected,
-// and again when lost.
-func (d *Discovery) Bootstrap(peers []peer.AddrInfo) { d.bootstrap.Want(peers) }
+// and again when lost, while there are too few candidates.
+func (d *Discovery) Bootstrap(peers []peer.AddrInfo) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.start = peers
+	if !d.rich {
+		d.bootstrap.Want(peers)
+	}
+}
+
+// lean takes up the connections to the bootstrap peers when they are needed, and
+// leaves them to others when they are not.
+func (d *Discovery) lean(needed bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.rich != needed {
+		return
+	}
+	d.rich = !needed
+	if needed {
+		d.bootstrap.Want(d.start)
+	} else {
+		d.bootstrap.Want(nil)
+	}
+}
 
 // Run looks for nodes until ctx ends and returns after everything it started has
 // ended. A network that cannot be reached is tried again and again. It is called
@@ -76,7 +104,7 @@ func (d *Discovery) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	running.Go(func() { _ = d.bootstrap.Run(ctx) })
 	running.Go(func() { d.config.Interfaces.Follow(ctx, d.bootstrap.Refresh) })
-	running.Go(func() { d.table.look(ctx) })
+	running.Go(func() { d.table.look(ctx, d.lean) })
 	if d.config.MDNS {
 		running.Go(func() { lookAround(ctx, d.host, d.config) })
 	}

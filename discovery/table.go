@@ -26,6 +26,10 @@ const (
 	validity    = time.Hour
 	// lookTimeout bounds one announcement or one look.
 	lookTimeout = 30 * time.Second
+	// bucketSize is how many nodes keep an announcement, and bounds how many of each
+	// distance are remembered; a look has to connect to some of them. The default
+	// of 20 is for networks whose nodes stay for minutes and answer half the time.
+	bucketSize = 8
 	// allProviders is more than an answer can hold.
 	allProviders = 1 << 16
 	// sightings is how many of the nodes seen in one look are reported. They
@@ -54,6 +58,7 @@ func newTable(h host.Host, c Config) (*table, error) {
 		dht.Mode(mode),
 		dht.ProtocolPrefix(protocol.ID("/p2pnode/"+c.Network)),
 		dht.DisableValues(),
+		dht.BucketSize(bucketSize),
 		dht.DisableAutoRefresh(),
 		dht.ProviderManagerOpts(records.ProvideValidity(validity), records.ProviderAddrTTL(validity), records.CleanupInterval(validity/4)),
 	)
@@ -71,8 +76,9 @@ func newTable(h host.Host, c Config) (*table, error) {
 
 func (t *table) close() error { return t.dht.Close() }
 
-// look announces this node and looks for others until ctx ends.
-func (t *table) look(ctx context.Context) {
+// look announces this node and looks for others until ctx ends. After each look it
+// tells lean whether peers to start from are needed.
+func (t *table) look(ctx context.Context, lean func(needed bool)) {
 	var announced time.Time
 	p := pace{first: firstPause, longest: longestPause, grow: 1.5}
 	for ctx.Err() == nil {
@@ -86,6 +92,7 @@ func (t *table) look(ctx context.Context) {
 			t.find(ctx)
 		}
 		enough := t.config.Enough()
+		lean(!enough || known == 0)
 		p.rest(ctx, enough, changed, func() bool {
 			return enough && !t.config.Enough() || known == 0 && t.dht.RoutingTable().Size() > 0
 		})

@@ -14,6 +14,7 @@ import (
 	rcmgr "github.com/libp2p/go-libp2p/p2p/host/resource-manager"
 	"github.com/libp2p/go-libp2p/p2p/muxer/yamux"
 	"github.com/libp2p/go-libp2p/p2p/net/connmgr"
+	"github.com/libp2p/go-libp2p/p2p/net/swarm"
 	"github.com/libp2p/go-libp2p/p2p/security/noise"
 	"github.com/libp2p/go-libp2p/x/rate"
 
@@ -24,6 +25,9 @@ import (
 // highWater bounds the connections of one address, and of a node that answers for
 // the hash table.
 const highWater = 256
+
+// dialTimeout bounds one dial, handshakes included.
+const dialTimeout = 15 * time.Second
 
 // newHost assembles a libp2p host with Noise and Yamux; r brings the transports and
 // what makes the host reachable.
@@ -61,6 +65,8 @@ func newHost(key crypto.PrivKey, r *reach.Reach, around *surroundings, p power, 
 		libp2p.BandwidthReporter(traffic),
 		libp2p.UserAgent("p2pnode"),
 		libp2p.DisableMetrics(),
+		// A peer nearby may be slow because it is busy; the default is 5 s.
+		libp2p.SwarmOpts(swarm.WithDialTimeoutLocal(dialTimeout)),
 	)...)
 	if err != nil {
 		return nil, fmt.Errorf("node: start the libp2p host: %w; if an address is taken, change the port in \"listen\"", err)

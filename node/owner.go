@@ -88,6 +88,7 @@ func (n *Node) describeSession(s *Status) error {
 	}
 	s.Running = true
 	s.Addrs = fullAddrs(n.session.host)
+	s.Connections = len(n.session.host.Network().Conns())
 	for _, e := range n.session.hood.edges() {
 		s.Neighbours++
 		if e.Live {

@@ -10,13 +10,15 @@ type Status struct {
 	Running bool     `json:"running"`
 	Addrs   []string `json:"addrs"`
 
-	Records    int    `json:"records"`
-	HeldOut    int    `json:"held_out"`   // of Records, kept for Personal
-	Neighbours int    `json:"neighbours"` // edges
-	Listening  int    `json:"listening"`  // neighbours connected and subscribed
-	Heard      int    `json:"heard"`      // neighbours whose model has arrived
-	Round      uint64 `json:"round"`      // of the last release, or of the learner if it goes in rounds
-	Done       bool   `json:"done"`       // every record's budget is used
+	Records    int `json:"records"`
+	HeldOut    int `json:"held_out"`   // of Records, kept for Personal
+	Neighbours int `json:"neighbours"` // edges
+	Listening  int `json:"listening"`  // neighbours connected and subscribed
+	Heard      int `json:"heard"`      // neighbours whose model has arrived
+	// Connections counts those to anybody: neighbours, servers, who asked something.
+	Connections int    `json:"connections"`
+	Round       uint64 `json:"round"` // of the last release, or of the learner if it goes in rounds
+	Done        bool   `json:"done"`  // every record's budget is used
 	// Restored says that round numbers jumped, because a restore goes on far above
 	// every round that can have been released.
 	Restored bool `json:"restored"`

@@ -20,6 +20,7 @@ type report struct {
 	Driver   string     `json:"driver"`
 	Complete bool       `json:"complete"`
 	Private  *reduction `json:"private_reduction"` // null when private learning was not measured
+	Load     *Load      `json:"load"`              // of the trial that took the most memory; null without real nodes
 }
 
 // reduction is the mean error saved against alone, with its 95% interval.
@@ -33,6 +34,7 @@ func (r *Result) report() report {
 	out := report{
 		Nodes: r.Nodes(), Seconds: r.Seconds, Seed: r.Seed, Delivery: r.Delivery(), Rows: r.Rows(),
 		Seeds: len(r.Rounds), Data: r.Data, Task: r.Task, Measure: r.Measure, Driver: r.Driver, Complete: r.Complete,
+		Load: r.load(),
 	}
 	if len(r.Pairs(Private)) > 0 {
 		v := reduction(r.Reduction(Private))
@@ -72,6 +74,7 @@ type rawTrial struct {
 	Delivered  uint64       `json:"delivered"`
 	Unfinished int          `json:"unfinished"` // nodes that had not used their budget
 	Curve      []CurvePoint `json:"curve"`
+	Load       *Load        `json:"load"` // null without real nodes
 }
 
 // WriteRaw writes the result with the numbers of every person as one JSON
@@ -94,7 +97,7 @@ func (r *Result) WriteRaw(w io.Writer) error {
 		for _, t := range round.Trials {
 			raw.Trials = append(raw.Trials, rawTrial{
 				Method: t.Method, Seed: round.Seed, Seconds: t.Seconds, Expected: t.Expected,
-				Delivered: t.Delivered, Unfinished: t.Unfinished, Curve: append([]CurvePoint{}, t.Curve...),
+				Delivered: t.Delivered, Unfinished: t.Unfinished, Curve: append([]CurvePoint{}, t.Curve...), Load: t.Load,
 			})
 		}
 	}

@@ -23,6 +23,7 @@ func (c *Config) network(ctx context.Context, d *Dataset, seed uint64, m Method)
 		return nil, err
 	}
 	f := c.newFleet(d, seed, m)
+	f.meter = newMeter()
 	log := c.Logger
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -44,31 +45,20 @@ func (c *Config) learn(ctx context.Context, f *fleet, seed uint64, m Method) (t 
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	running, life := errgroup.WithContext(life) // one node that fails stops the others
-	if err := f.start(life, running); err != nil {
+	report := func(p Progress) {
+		p.Seed, p.Method, p.Nodes = seed, m, len(f.nodes)
+		c.report(p)
+	}
+	if err := f.start(life, running, func(n int) { report(Progress{Started: n}) }); err != nil {
 		stop()
 		return nil, errors.Join(err, running.Wait())
 	}
 	t = &Trial{Method: m}
-	w := &watch{fleet: f, trial: t, curve: seed == c.Seed && !c.NoCurve, report: func(p Progress) {
-		p.Seed, p.Method = seed, m
-		c.report(p)
-	}}
+	w := &watch{fleet: f, trial: t, curve: seed == c.Seed && !c.NoCurve, report: report}
 	err = w.run(ctx, life)
-	t.Seconds = time.Since(start).Seconds()
+	t.Seconds, t.Load = time.Since(start).Seconds(), f.meter.total()
 	stop()
 	return t, errors.Join(err, running.Wait())
-}
-
-// fits reports whether so many nodes can run in one process that may open limit
-// files. With a degree of ten a node was seen to have about thirty connections,
-// and each of them is a file at both ends.
-func fits(nodes, degree int, limit uint64) error {
-	each := uint64(3*min(degree, nodes) + 10)
-	if uint64(nodes)*each <= limit {
-		return nil
-	}
-	return fmt.Errorf("%d real nodes need about %d open files and this process may have %d; take at most %d, raise the limit, or simulate",
-		nodes, uint64(nodes)*each, limit, limit/each)
 }
 
 // deliveriesPerSecond is what two cores carry with room to spare (about 0.16 ms
@@ -123,6 +113,7 @@ type fleet struct {
 	open    func(i int, dir string) (participant, error) // on a directory that has been made
 	nodes   []participant
 	servers []string // addresses
+	meter   *meter   // of nodes in this process; else nil
 }
 
 func (c *Config) newFleet(d *Dataset, seed uint64, m Method) *fleet {
@@ -131,17 +122,17 @@ func (c *Config) newFleet(d *Dataset, seed uint64, m Method) *fleet {
 }
 
 // A few nodes answer the others' questions about who is there; in one process
-// more of them would only repeat the work. A node keeps no more than some
-// hundred connections, so their number grows with the network.
+// more of them would only repeat the work. A node keeps no more than some hundred
+// connections, so their number grows with the network.
 const (
-	leastServers   = 4
-	nodesPerServer = 40
+	leastServers   = 2
+	nodesPerServer = 120
 	serversEach    = 2 // that a node starts from
 )
 
 // start opens all nodes, still without records, and runs them in running until
-// ctx ends.
-func (f *fleet) start(ctx context.Context, running *errgroup.Group) error {
+// ctx ends. It calls started with their number now and then.
+func (f *fleet) start(ctx context.Context, running *errgroup.Group, started func(int)) error {
 	servers := min(len(f.nodes), max(leastServers, len(f.nodes)/nodesPerServer))
 	for i := range servers {
 		if err := f.launch(ctx, running, i); err != nil {
@@ -157,6 +148,7 @@ func (f *fleet) start(ctx context.Context, running *errgroup.Group) error {
 	var launching errgroup.Group
 	launching.SetLimit(atOnce())
 	for i := servers; i < len(f.nodes); i++ {
+		started(i)
 		launching.Go(func() error { return f.launch(ctx, running, i) })
 	}
 	return launching.Wait()

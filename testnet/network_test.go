@@ -151,11 +151,11 @@ func TestStartIsSpread(t *testing.T) {
 }
 
 func TestTooManyNodesForOneProcess(t *testing.T) {
-	if err := fits(120, 10, 20_000); err != nil {
+	if err := fits(943, 10, 20_000); err != nil {
 		t.Error(err)
 	}
-	err := fits(610, 10, 20_000)
-	if err == nil || !strings.Contains(err.Error(), "take at most 500") {
+	err := fits(943, 20, 20_000)
+	if err == nil || !strings.Contains(err.Error(), "take at most 565") {
 		t.Errorf("got %v, want an error that says how many fit", err)
 	}
 	if n := openFiles(); n < 64 {

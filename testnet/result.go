@@ -58,6 +58,7 @@ type Trial struct {
 	Delivered  uint64    // copies that passed the receivers' validator
 	Unfinished int       // nodes that had not used their budget when it ended
 	Curve      []CurvePoint
+	Load       *Load // nil without real nodes
 }
 
 // CurvePoint is a point of the learning curve.

@@ -42,6 +42,7 @@ type Progress struct {
 	Seed     uint64
 	Method   Method
 	Nodes    int
+	Started  int     // nodes that have been started
 	Linked   int     // nodes with a neighbour that listens
 	Done     int     // nodes that have used their budget
 	Releases float64 // mean per node

@@ -158,6 +158,9 @@ func (r *Result) notes() []string {
 	if r.Delivery() > 0 {
 		notes = append(notes, fmt.Sprintf("Delivery: %.2f%% of the copies of models arrived.", 100*r.Delivery()))
 	}
+	if l := r.load(); l != nil {
+		notes = append(notes, l.text(r.Nodes()))
+	}
 	if n := r.unfinished(); n > 0 {
 		notes = append(notes, fmt.Sprintf("%d times a node had not used its budget at the end.", n))
 	}
@@ -173,6 +176,8 @@ func signedPercent(share float64) string { return fmt.Sprintf("%+.1f%%", 100*sha
 // byteText gives a size in decimal units.
 func byteText(n float64) string {
 	switch {
+	case n >= 1e9:
+		return fmt.Sprintf("%.2f GB", n/1e9)
 	case n >= 1e6:
 		return fmt.Sprintf("%.1f MB", n/1e6)
 	case n >= 1e3:

@@ -3,6 +3,8 @@ package testnet
 import (
 	"context"
 	"time"
+
+	"p2pnode/node"
 )
 
 // watch follows a fleet until it has learned, and fills in its trial.
@@ -37,10 +39,11 @@ const (
 // arrived, then measures. It stops waiting when ctx ends; life is the nodes'
 // own context.
 func (w *watch) run(ctx, life context.Context) error {
-	p := Progress{Nodes: len(w.fleet.nodes), Goal: w.fleet.config.Releases}
+	p := Progress{Nodes: len(w.fleet.nodes), Started: len(w.fleet.nodes), Goal: w.fleet.config.Releases}
 	if err := w.link(ctx, life, &p); err != nil {
 		return err
 	}
+	w.fleet.meter.linked()
 	if err := w.fleet.feed(life); err != nil {
 		return err
 	}
@@ -63,6 +66,15 @@ func (w *watch) run(ctx, life context.Context) error {
 	return w.count(life)
 }
 
+// look asks every node how far it is, and the process what they take.
+func (w *watch) look(ctx context.Context) ([]node.Status, error) {
+	all, err := w.fleet.progress(ctx)
+	if err == nil {
+		w.fleet.meter.look(all)
+	}
+	return all, err
+}
+
 // link returns when every node has the neighbours it wants, when the graph has
 // stopped growing, or when ctx ends.
 func (w *watch) link(ctx, life context.Context, p *Progress) error {
@@ -70,7 +82,7 @@ func (w *watch) link(ctx, life context.Context, p *Progress) error {
 	wanted := min(w.fleet.people.Task.Graph.Degree, p.Nodes-1)
 	most, grown := 0, time.Now()
 	for ctx.Err() == nil {
-		all, err := w.fleet.progress(life)
+		all, err := w.look(life)
 		if err != nil {
 			return err
 		}
@@ -106,7 +118,7 @@ func (w *watch) learn(ctx, life context.Context, p *Progress) error {
 	patience := max(giveUp, time.Duration(giveUpWakes*w.fleet.config.WakeSeconds*float64(time.Second)))
 	moved := time.Now()
 	for {
-		all, err := w.fleet.progress(life)
+		all, err := w.look(life)
 		if err != nil {
 			return err
 		}

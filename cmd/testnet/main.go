@@ -23,7 +23,7 @@ const (
 )
 
 func main() {
-	dir, err := os.MkdirTemp("", "p2pnode-testnet-")
+	dir, err := os.MkdirTemp(scratch(), "p2pnode-testnet-")
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "testnet: make a directory for the nodes: %v\n", err)
 		os.Exit(exitFailed)

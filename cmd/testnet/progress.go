@@ -96,7 +96,7 @@ func (p *progress) line() string {
 	case l.Method == testnet.Alone:
 		return text + fmt.Sprintf(" %s: seed %d, tuning %d models", l.Method, l.Seed, l.Nodes)
 	case l.Goal == 0:
-		return text + fmt.Sprintf(" %s: seed %d, starting %d nodes", l.Method, l.Seed, l.Nodes)
+		return text + fmt.Sprintf(" %s: seed %d, %d of %d nodes started", l.Method, l.Seed, l.Started, l.Nodes)
 	case l.Releases == 0:
 		return text + fmt.Sprintf(" %s: seed %d, %d of %d nodes have neighbours", l.Method, l.Seed, l.Linked, l.Nodes)
 	}
