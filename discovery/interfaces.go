@@ -161,7 +161,8 @@ func (i *Interfaces) refresh() bool {
 	return !same
 }
 
-// systemInterfaces lists the interfaces that are up.
+// systemInterfaces lists the interfaces that are up and, if they have a cable or the
+// like, have it plugged in.
 func systemInterfaces() ([]Interface, error) {
 	found, err := net.Interfaces()
 	if err != nil {
@@ -169,7 +170,7 @@ func systemInterfaces() ([]Interface, error) {
 	}
 	var out []Interface
 	for _, f := range found {
-		if f.Flags&net.FlagUp == 0 {
+		if f.Flags&net.FlagUp == 0 || f.Flags&net.FlagRunning == 0 {
 			continue
 		}
 		addrs, err := f.Addrs()

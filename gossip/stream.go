@@ -17,6 +17,8 @@ import (
 const (
 	// edgeTimeout bounds one exchange, both ways.
 	edgeTimeout = 10 * time.Second
+	// maxEdgeSize bounds one edge message: a model, a profile, a few numbers.
+	maxEdgeSize = maxMessageSize + 8*maxProfile + 1024
 	// maxEdgeStreams bounds the requests answered at the same time, and
 	// maxPeerStreams those of one peer: a peer that asks and then says nothing
 	// holds its place for edgeTimeout.
@@ -60,11 +62,11 @@ func (g *Gossip) exchange(s network.Stream, r EdgeRequest) (EdgeReply, error) {
 	if err := s.CloseWrite(); err != nil {
 		return EdgeReply{}, err
 	}
-	data, err := g.readEdge(s)
+	data, err := readEdge(s)
 	if err != nil {
 		return EdgeReply{}, err
 	}
-	return g.decodeReply(data, s.Conn().RemotePeer())
+	return g.config.Signer.decodeReply(data)
 }
 
 // bound resets the stream when ctx ends. The returned function must be called
@@ -86,15 +88,10 @@ func writeEdge(s network.Stream, m proto.Message) error {
 	return msgio.NewVarintWriter(s).WriteMsg(data)
 }
 
-// maxEdgeSize bounds one edge message: a model, entries, a few numbers.
-func (g *Gossip) maxEdgeSize() int {
-	return maxMessageSize + 1024 + (MaxKnown+1)*(maxEntrySize+8*g.config.Vector)
-}
-
-func (g *Gossip) readEdge(s network.Stream) ([]byte, error) {
-	data, err := msgio.NewVarintReaderSize(s, g.maxEdgeSize()).ReadMsg()
+func readEdge(s network.Stream) ([]byte, error) {
+	data, err := msgio.NewVarintReaderSize(s, maxEdgeSize).ReadMsg()
 	if errors.Is(err, msgio.ErrMsgTooLarge) {
-		return nil, malformed("more than %d bytes", g.maxEdgeSize())
+		return nil, malformed("more than %d bytes", maxEdgeSize)
 	}
 	return data, err
 }
@@ -170,11 +167,11 @@ func (e *edgeServer) handle(s network.Stream) {
 }
 
 func (e *edgeServer) answer(ctx context.Context, s network.Stream, from peer.ID) error {
-	data, err := e.gossip.readEdge(s)
+	data, err := readEdge(s)
 	if err != nil {
 		return err
 	}
-	request, err := e.gossip.decodeRequest(data, from)
+	request, err := e.gossip.config.Signer.decodeRequest(data)
 	if err != nil {
 		return err
 	}

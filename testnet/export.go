@@ -3,6 +3,7 @@ package testnet
 import (
 	"encoding/csv"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 )
@@ -34,9 +35,14 @@ func (d *Dataset) exportPerson(file string, p *Person) (err error) {
 			err = e
 		}
 	}()
-	w := csv.NewWriter(f)
-	if err := w.Write(d.Columns); err != nil {
+	return d.writeRecords(f, p)
+}
+
+// writeRecords writes a person's records as CSV.
+func (d *Dataset) writeRecords(w io.Writer, p *Person) error {
+	out := csv.NewWriter(w)
+	if err := out.Write(d.Columns); err != nil {
 		return err
 	}
-	return w.WriteAll(p.rows) // flushes
+	return out.WriteAll(p.rows) // flushes
 }

@@ -8,19 +8,21 @@ import (
 // report is the JSON form of a result: what standard output holds with --json,
 // and the head of results.json.
 type report struct {
-	Nodes    int        `json:"nodes"`
-	Seconds  float64    `json:"seconds"`
-	Seed     uint64     `json:"seed"`
-	Delivery float64    `json:"delivery"`
-	Rows     []Row      `json:"rows"`
-	Seeds    int        `json:"seeds"`
-	Data     string     `json:"data"`
-	Task     string     `json:"task"`
-	Measure  string     `json:"measure"`
-	Driver   string     `json:"driver"`
-	Complete bool       `json:"complete"`
-	Private  *reduction `json:"private_reduction"` // null when private learning was not measured
-	Load     *Load      `json:"load"`              // of the trial that took the most memory; null without real nodes
+	Nodes     int        `json:"nodes"`
+	Seconds   float64    `json:"seconds"`
+	Seed      uint64     `json:"seed"`
+	Delivery  float64    `json:"delivery"`
+	Rows      []Row      `json:"rows"`
+	Seeds     int        `json:"seeds"`
+	Data      string     `json:"data"`
+	Task      string     `json:"task"`
+	Measure   string     `json:"measure"`
+	Driver    string     `json:"driver"`
+	Complete  bool       `json:"complete"`
+	Private   *reduction `json:"private_reduction"` // null when private learning was not measured
+	Load      *Load      `json:"load"`              // of the trial that took the most memory; null without real nodes
+	Phones    int        `json:"phones"`            // the last ones of the nodes; 0 unless there was weather
+	Processes *Footprint `json:"processes"`         // of the mean daemon; null unless each node was a process
 }
 
 // reduction is the mean error saved against alone, with its 95% interval.
@@ -34,7 +36,8 @@ func (r *Result) report() report {
 	out := report{
 		Nodes: r.Nodes(), Seconds: r.Seconds, Seed: r.Seed, Delivery: r.Delivery(), Rows: r.Rows(),
 		Seeds: len(r.Rounds), Data: r.Data, Task: r.Task, Measure: r.Measure, Driver: r.Driver, Complete: r.Complete,
-		Load: r.load(),
+		Load:   r.load(),
+		Phones: r.Phones, Processes: r.footprint(),
 	}
 	if len(r.Pairs(Private)) > 0 {
 		v := reduction(r.Reduction(Private))

@@ -54,7 +54,7 @@ func (c *Config) learn(ctx context.Context, f *fleet, seed uint64, m Method) (t 
 		return nil, errors.Join(err, running.Wait())
 	}
 	t = &Trial{Method: m}
-	w := &watch{fleet: f, trial: t, curve: seed == c.Seed && !c.NoCurve, report: report}
+	w := &watch{fleet: f, trial: t, curve: seed == c.Seed && !c.NoCurve && c.Daemons == nil, report: report}
 	err = w.run(ctx, life)
 	t.Seconds, t.Load = time.Since(start).Seconds(), f.meter.total()
 	stop()
@@ -79,7 +79,7 @@ func (c *Config) nodeConfig(d *Dataset, m Method) node.Config {
 	nc.WakeSeconds = c.Wake.Seconds()
 	if c.Wake == 0 {
 		load := float64(len(d.People)*d.Task.Graph.Degree) / deliveriesPerSecond
-		nc.WakeSeconds = max(minWake, load, d.Task.Release.MinWake)
+		nc.WakeSeconds = max(minWake, load, d.Task.Release.MinWake, c.Daemons.wake())
 	}
 	if m == Together {
 		nc.Unprotected = node.Consent
@@ -114,11 +114,17 @@ type fleet struct {
 	nodes   []participant
 	servers []string // addresses
 	meter   *meter   // of nodes in this process; else nil
+	// listen is where each node listens; nil: where config says.
+	listen []string
+	// patience is how long nobody may release anything before the trial ends.
+	patience time.Duration
 }
 
 func (c *Config) newFleet(d *Dataset, seed uint64, m Method) *fleet {
 	dir := filepath.Join(c.Dir, fmt.Sprintf("%s-%d", m, seed))
-	return &fleet{people: d, dir: dir, config: c.nodeConfig(d, m), nodes: make([]participant, len(d.People))}
+	f := &fleet{people: d, dir: dir, config: c.nodeConfig(d, m), nodes: make([]participant, len(d.People))}
+	f.patience = max(giveUp, time.Duration(giveUpWakes*f.config.WakeSeconds*float64(time.Second)))
+	return f
 }
 
 // A few nodes answer the others' questions about who is there; in one process
@@ -168,6 +174,9 @@ func (f *fleet) launch(ctx context.Context, running *errgroup.Group, i int) erro
 	config := f.config
 	config.Profile = f.people.People[i].Profile
 	config.Bootstrap = f.startFrom(i)
+	if f.listen != nil {
+		config.Listen = f.listen[i : i+1]
+	}
 	dir := filepath.Join(f.dir, fmt.Sprint(i+1))
 	if err := node.Init(dir, f.people.Task, config); err != nil {
 		return err

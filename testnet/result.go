@@ -29,6 +29,7 @@ type Result struct {
 	Seconds  float64        // wall time of everything
 	Rounds   []Round        // one for each seed
 	Complete bool           // false when it was interrupted
+	Phones   int            // how many of the nodes, the last ones, were phones
 }
 
 // Round is one seed: a split of everybody's records, a graph, and a trial of
@@ -58,7 +59,8 @@ type Trial struct {
 	Delivered  uint64    // copies that passed the receivers' validator
 	Unfinished int       // nodes that had not used their budget when it ended
 	Curve      []CurvePoint
-	Load       *Load // nil without real nodes
+	Load       *Load      // nil without real nodes
+	Processes  *Footprint // nil unless each node was a process
 }
 
 // CurvePoint is a point of the learning curve.

@@ -32,7 +32,9 @@ type Config struct {
 	Dir string
 	// Wake is the mean time between two releases of a real node; 0 chooses one
 	// that two cores can carry.
-	Wake     time.Duration
+	Wake time.Duration
+	// Daemons makes the real nodes processes of their own; nil leaves them in this one.
+	Daemons  *Daemons
 	Logger   *slog.Logger   // of the real nodes; nil discards
 	Progress func(Progress) // called at the start of a trial and about twice a second while nodes learn; may be nil
 }
@@ -86,6 +88,9 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 	}
 	start := time.Now()
 	r := &Result{Driver: name, Budget: c.Budget, Seed: c.Seed}
+	if c.Daemons != nil {
+		r.Phones = c.Daemons.Phones
+	}
 	numbers := make(map[string]int)
 	for k := range max(1, c.Seeds) {
 		d, err := c.Source(c.Seed + uint64(k))
@@ -118,6 +123,9 @@ func (c *Config) driver() (driver, string, error) {
 	}
 	if c.Dir == "" {
 		return nil, "", errors.New("testnet: Config.Dir is required for real nodes")
+	}
+	if c.Daemons != nil {
+		return c.processes, c.Daemons.String(), nil
 	}
 	return c.network, "real nodes on this machine", nil
 }

@@ -161,6 +161,7 @@ func (r *Result) notes() []string {
 	if l := r.load(); l != nil {
 		notes = append(notes, l.text(r.Nodes()))
 	}
+	notes = append(notes, r.processNotes()...)
 	if n := r.unfinished(); n > 0 {
 		notes = append(notes, fmt.Sprintf("%d times a node had not used its budget at the end.", n))
 	}

@@ -56,6 +56,10 @@ func (w *watch) run(ctx, life context.Context) error {
 		}
 	}
 	w.trial.Unfinished = p.Nodes - p.Done
+	// Before the errors: a daemon counts since its start, and ends to be measured.
+	if err := w.count(life); err != nil {
+		return err
+	}
 	var err error
 	if w.trial.Errors, err = w.fleet.errors(life); err != nil {
 		return err
@@ -63,7 +67,7 @@ func (w *watch) run(ctx, life context.Context) error {
 	if w.curve && w.trial.due(p.Releases, p.Goal) {
 		w.trial.addPoint(p.Releases, w.trial.Errors)
 	}
-	return w.count(life)
+	return nil
 }
 
 // look asks every node how far it is, and the process what they take.
@@ -115,7 +119,6 @@ func (w *watch) link(ctx, life context.Context, p *Progress) error {
 // learn returns when everybody has used her budget, when nothing happens any
 // more, or when ctx ends.
 func (w *watch) learn(ctx, life context.Context, p *Progress) error {
-	patience := max(giveUp, time.Duration(giveUpWakes*w.fleet.config.WakeSeconds*float64(time.Second)))
 	moved := time.Now()
 	for {
 		all, err := w.look(life)
@@ -136,7 +139,7 @@ func (w *watch) learn(ctx, life context.Context, p *Progress) error {
 			moved = time.Now()
 		}
 		w.report(*p)
-		if p.Done == p.Nodes || ctx.Err() != nil || time.Since(moved) > patience {
+		if p.Done == p.Nodes || ctx.Err() != nil || time.Since(moved) > w.fleet.patience {
 			return nil
 		}
 		if w.curve && w.trial.due(p.Releases, p.Goal) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -41,7 +42,11 @@ MovieLens-100K with u.item beside it.
 --sim runs the same agents under virtual time: faster, any number of them, and
 the same seed gives the same numbers. Some hundred real nodes fit on a machine;
 they draw their noise and their timing from the operating system, so there the
-seed fixes only the people and their test records.`
+seed fixes only the people and their test records.
+
+--processes makes every node a p2pnode process, and --netns so many of those
+phones: each in a network namespace of its own, which takes root, behind a link
+that loses packets, delays them, and is mostly cut.`
 
 const examples = `  testnet                                  # 100 people, real nodes
   testnet --epsilon 0.5                    # half the budget
@@ -51,6 +56,8 @@ const examples = `  testnet                                  # 100 people, real 
   testnet --nodes 1000 --sim --task linear
   testnet --data ml-100k/u.data --nodes 200
   testnet --data people.csv --task task.toml
+  testnet --processes 50                   # each node a p2pnode process
+  testnet --processes 50 --netns 20        # 20 of them phones: bad links, mostly offline
   testnet --json >result.json
   testnet export --out people --nodes 10   # for 'p2pnode data import'`
 
@@ -64,6 +71,7 @@ type options struct {
 	data, task     string
 	out            string
 	json, sim      bool
+	daemons        daemonFlags
 }
 
 func newCommand(dir string) *cobra.Command {
@@ -86,6 +94,7 @@ func newCommand(dir string) *cobra.Command {
 	f.Float64Var(&o.delta, "delta", 0, "probability with which the budget may fail (default: the task's)")
 	f.IntVar(&o.seeds, "seeds", 1, "pool the results of so many seeds, from --seed up")
 	f.BoolVar(&o.sim, "sim", false, "run the agents under virtual time instead of real nodes")
+	o.daemons.register(cmd)
 	f.StringVar(&o.out, "out", "testnet-results", "directory for the raw numbers and the plots")
 	f.BoolVar(&o.json, "json", false, "write one JSON object to standard output, and nothing else")
 	cmd.AddCommand(newExport(), newTerms(), newPrivacy(), newAudit(), newCompare(), newPeers())
@@ -122,10 +131,14 @@ func (o *options) run(cmd *cobra.Command, dir string) error {
 	if o.seeds < 1 {
 		return usageError{fmt.Errorf("--seeds %d: must be at least 1", o.seeds)}
 	}
+	daemons, err := o.daemons.find(cmd, o, dir)
+	if err != nil {
+		return err
+	}
 	progress := startProgress(cmd.ErrOrStderr(), time.Now)
 	r, err := testnet.Run(cmd.Context(), testnet.Config{
 		Source: source, Budget: budget, Seed: o.seed, Seeds: o.seeds,
-		Simulate: o.sim, Dir: dir, Progress: progress.set,
+		Simulate: o.sim, Daemons: daemons, Dir: dir, Progress: progress.set,
 	})
 	progress.stop()
 	if err != nil {
@@ -183,6 +196,10 @@ const defaultNodes = 100
 // size reads --nodes: 0 for all.
 func (o *options) size() (int, error) {
 	switch {
+	case o.daemons.processes > 0 && o.nodes != "":
+		return 0, usageError{errors.New("--nodes: --processes says how many people there are")}
+	case o.daemons.processes > 0:
+		return o.daemons.processes, nil
 	case o.nodes == "all":
 		return 0, nil
 	case o.nodes == "":

@@ -51,6 +51,14 @@ func TestUsageErrors(t *testing.T) {
 		{"--delta 1", "--delta 1: must be above 0"},
 		{"--seeds 0", "--seeds 0: must be at least 1"},
 		{"--seed -1", "invalid argument"},
+		{"--processes 1", "--processes 1: must be a number from 2 up"},
+		{"--processes 5 --nodes 5", "--nodes: --processes says how many"},
+		{"--processes 5 --sim", "exclude each other"},
+		{"--processes 5 --netns 2", "4 nodes must be at home"},
+		{"--processes 9 --netns 5 --online 0", "online 0: must be more than 0"},
+		{"--processes 9 --p2pnode /nowhere/p2pnode", "--p2pnode: "},
+		{"--netns 5", "--netns: goes with --processes"},
+		{"--loss 0.2", "--loss: goes with --processes"},
 		{"export", "--out: say where"},
 		{"export surplus", "unknown argument"},
 		{"terms surplus", "unknown argument"},
@@ -200,10 +208,14 @@ func TestInterruptedBeforeAnything(t *testing.T) {
 
 // command starts the real command with real nodes and returns once it has made
 // a directory for them.
-func command(t *testing.T) (cmd *exec.Cmd, stdout *bytes.Buffer, stderr *bufio.Reader, nodes string) {
+func command(t *testing.T, size ...string) (cmd *exec.Cmd, stdout *bytes.Buffer, stderr *bufio.Reader, nodes string) {
 	t.Helper()
-	nodes = t.TempDir()
-	cmd = exec.Command(os.Args[0], "--task", "linear", "--nodes", "6", "--out", t.TempDir())
+	nodes, err := os.MkdirTemp("", "testnet") // short: sockets are made in it
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(nodes) })
+	cmd = exec.Command(os.Args[0], append([]string{"--task", "linear", "--out", t.TempDir()}, size...)...)
 	cmd.Env = append(os.Environ(), "TESTNET_AS_COMMAND=1", "TMPDIR="+nodes)
 	stdout = &bytes.Buffer{}
 	cmd.Stdout = stdout
@@ -247,7 +259,7 @@ func wantStopped(t *testing.T, cmd *exec.Cmd, nodes string) {
 }
 
 func TestInterruptOnce(t *testing.T) {
-	cmd, stdout, stderr, nodes := command(t)
+	cmd, stdout, stderr, nodes := command(t, "--nodes", "6")
 	interrupt(t, cmd)
 	if _, err := io.Copy(io.Discard, stderr); err != nil {
 		t.Fatal(err)
@@ -259,7 +271,7 @@ func TestInterruptOnce(t *testing.T) {
 }
 
 func TestInterruptTwice(t *testing.T) {
-	cmd, _, stderr, nodes := command(t)
+	cmd, _, stderr, nodes := command(t, "--nodes", "6")
 	interrupt(t, cmd)
 	for line := ""; !strings.Contains(line, "stopping"); {
 		var err error

@@ -29,7 +29,7 @@ func (h *Host) Command(ctx context.Context, name string, args ...string) *exec.C
 	ctx, cancel := context.WithCancel(ctx)
 	context.AfterFunc(h.lab.ctx, cancel)
 	cmd := exec.CommandContext(ctx, "nsenter", append([]string{"--net=" + h.Path(), "--", name}, args...)...)
-	tie(cmd)
+	Tie(cmd)
 	return cmd
 }
 

@@ -59,8 +59,12 @@ func away(f func() error) error {
 	return <-result
 }
 
-// tie makes a command end with this process.
-func tie(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
+// Tie makes a command that has not started yet end with this process, in whatever
+// way this process ends. What a terminal sends for Ctrl-C passes the command by:
+// it is this process that ends it in good order.
+func Tie(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+}
 
 // tap makes a TAP device on the host, which goes when the file is closed. A read
 // gives one Ethernet frame, a write takes one.

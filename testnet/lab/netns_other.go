@@ -14,6 +14,7 @@ func newNamespace() (*os.File, error) { return nil, errLinux }
 
 func within(*os.File, func() error) error { return errLinux }
 
-func tie(*exec.Cmd) {}
+// Tie does nothing: only Linux ends a command with the process that started it.
+func Tie(*exec.Cmd) {}
 
 func (h *Host) tap(string) (*os.File, error) { return nil, errLinux }
