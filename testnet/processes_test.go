@@ -168,7 +168,7 @@ func TestDaemonsValidate(t *testing.T) {
 		{func(d *Daemons) { *d = Daemons{Program: "p2pnode"} }, ""},
 		{func(d *Daemons) { d.Online, d.Spell = 1, 0 }, ""},
 		{func(d *Daemons) { d.Program = "" }, "Program"},
-		{func(d *Daemons) { d.Phones = 7 }, "4 nodes must be at home"},
+		{func(d *Daemons) { d.Phones = 10 }, "nodes must be at home"},
 		{func(d *Daemons) { d.Phones = -1 }, "-1 phones"},
 		{func(d *Daemons) { d.Loss = 1 }, "loss 1"},
 		{func(d *Daemons) { d.Loss = -0.1 }, "loss -0.1"},

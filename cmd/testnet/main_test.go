@@ -54,7 +54,7 @@ func TestUsageErrors(t *testing.T) {
 		{"--processes 1", "--processes 1: must be a number from 2 up"},
 		{"--processes 5 --nodes 5", "--nodes: --processes says how many"},
 		{"--processes 5 --sim", "exclude each other"},
-		{"--processes 5 --netns 2", "4 nodes must be at home"},
+		{"--processes 5 --netns 5", "nodes must be at home"},
 		{"--processes 9 --netns 5 --online 0", "online 0: must be more than 0"},
 		{"--processes 9 --p2pnode /nowhere/p2pnode", "--p2pnode: "},
 		{"--netns 5", "--netns: goes with --processes"},
