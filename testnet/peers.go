@@ -20,6 +20,7 @@ type PeersOptions struct {
 	Degree    int     // k: how many nearest neighbours to find, > 0
 	Groups    int     // of similar nodes, > 0
 	Dimension int     // length of the vectors that are compared, > 0
+	Spread    float64 // of a group around its centre, > 0; centres are spread by 1
 	Loss      float64 // probability in [0, 1) that a message is lost, of the second run of each size
 	Churn     float64 // share in [0, 1) of the nodes replaced at once
 	Seed      uint64
@@ -35,6 +36,8 @@ func (o *PeersOptions) Validate() error {
 		return fmt.Errorf("degree %d: choose from 1 to 100", o.Degree)
 	case o.Groups < 1 || o.Dimension < 2:
 		return fmt.Errorf("%d groups in %d dimensions: choose at least 1 in 2", o.Groups, o.Dimension)
+	case !(o.Spread > 0):
+		return fmt.Errorf("spread %g: choose above 0", o.Spread)
 	case !(o.Loss >= 0 && o.Loss < 1) || !(o.Churn >= 0 && o.Churn < 1):
 		return fmt.Errorf("loss %g, churn %g: choose shares from 0 to below 1", o.Loss, o.Churn)
 	}
@@ -101,14 +104,13 @@ func MeasurePeers(ctx context.Context, o PeersOptions) ([]PeersRow, error) {
 
 func measurePeers(ctx context.Context, o *PeersOptions, n int, loss float64) (PeersRow, error) {
 	began := time.Now()
-	draw := drawEnds(o)
+	draw := drawVectors(o)
 	ends := make([]graph.End, n)
 	for i := range ends {
-		ends[i] = draw()
+		ends[i].Vector, _ = draw()
 	}
 	before := heap()
-	rule := learner.Graph{Rule: "profile", Degree: o.Degree, Gamma: 1}
-	m := peersRun{o: o, swarm: sim.NewSwarm(rule, graph.LimitsFor(o.Degree), ends, contacts, loss, o.Seed)}
+	m := peersRun{o: o, swarm: sim.NewSwarm(o.rule(), graph.LimitsFor(o.Degree), ends, contacts, loss, o.Seed)}
 	m.random = rand.New(rand.NewPCG(o.Seed, 21))
 	row := PeersRow{Nodes: n, Loss: loss}
 	var err error
@@ -118,31 +120,38 @@ func measurePeers(ctx context.Context, o *PeersOptions, n int, loss float64) (Pe
 	row.Memory = float64(heap()-before) / float64(n)
 	order := m.random.Perm(n)
 	for _, i := range order[:int(o.Churn*float64(n))] {
-		m.swarm.Replace(i, draw())
+		vector, _ := draw()
+		m.swarm.Replace(i, graph.End{Vector: vector})
 	}
 	row.Churned, _, err = m.search(ctx, n)
 	row.Seconds = time.Since(began).Seconds()
 	return row, err
 }
 
-// drawEnds returns a source of ends: groups around centres of their own.
-func drawEnds(o *PeersOptions) func() graph.End {
+// rule compares the vectors by their angle.
+func (o *PeersOptions) rule() learner.Graph {
+	return learner.Graph{Rule: "profile", Degree: o.Degree, Gamma: 1, Profile: o.Dimension}
+}
+
+// drawVectors returns a source of vectors, each in a group around a centre of its
+// own.
+func drawVectors(o *PeersOptions) func() (vector []float64, group int) {
 	r := rand.New(rand.NewPCG(o.Seed, 20))
-	normal := func(around []float64, spread float64) []float64 {
-		v := make([]float64, o.Dimension)
-		for c := range v {
-			v[c] = spread * r.NormFloat64()
-			if around != nil {
-				v[c] += around[c]
-			}
-		}
-		return v
-	}
 	centres := make([][]float64, o.Groups)
 	for g := range centres {
-		centres[g] = normal(nil, 1)
+		centres[g] = make([]float64, o.Dimension)
+		for c := range centres[g] {
+			centres[g][c] = r.NormFloat64()
+		}
 	}
-	return func() graph.End { return graph.End{Vector: normal(centres[r.IntN(o.Groups)], 0.5)} }
+	return func() ([]float64, int) {
+		g := r.IntN(o.Groups)
+		v := slices.Clone(centres[g])
+		for c := range v {
+			v[c] += o.Spread * r.NormFloat64()
+		}
+		return v, g
+	}
 }
 
 // heap is the memory in use, garbage taken out.

@@ -12,7 +12,7 @@ import (
 )
 
 func smallPeers() PeersOptions {
-	return PeersOptions{Nodes: []int{50, 800}, Degree: 5, Groups: 4, Dimension: 5, Loss: 0.1, Churn: 0.2, Seed: 1}
+	return PeersOptions{Nodes: []int{25, 400}, Degree: 5, Groups: 4, Dimension: 5, Spread: 0.5, Loss: 0.1, Churn: 0.2, Seed: 1}
 }
 
 // Sixteen times the nodes take a few cycles more: four doublings, and no more than
@@ -39,7 +39,7 @@ func TestPeersGrowsLikeTheLogarithm(t *testing.T) {
 	}
 	for i := range 2 {
 		if small, large := rows[i].Start.Cycles, rows[i+2].Start.Cycles; large > small+16 {
-			t.Errorf("%d cycles for 50 nodes, %d for 800", small, large)
+			t.Errorf("%d cycles for 25 nodes, %d for 400", small, large)
 		}
 	}
 	if again := measure(); !reflect.DeepEqual(rows, again) {
@@ -54,7 +54,7 @@ func TestPeersWriters(t *testing.T) {
 	}
 	for _, some := range [][]PeersRow{nil, rows[:1], rows} {
 		var plot, table, raw bytes.Buffer
-		if err := errors.Join(WritePeersPlot(&plot, some), WritePeersTable(&table, some, 0.2), WritePeersJSON(&raw, some, true)); err != nil {
+		if err := errors.Join(WritePeersPlot(&plot, some), WritePeersTable(&table, some, 0.2), WritePeersJSON(&raw, some, nil, true)); err != nil {
 			t.Fatal(err)
 		}
 		for d := xml.NewDecoder(&plot); ; {
@@ -88,5 +88,27 @@ func TestPeersInterrupted(t *testing.T) {
 	o.Degree = 0
 	if _, err := MeasurePeers(t.Context(), o); err == nil {
 		t.Error("degree 0 is taken")
+	}
+}
+
+// The graph settles, its edges join nodes of one group, and each group that is
+// apart from the others is one piece.
+func TestEdgesSettle(t *testing.T) {
+	o := smallPeers()
+	o.Nodes, o.Spread = []int{200}, 0.1
+	rows, err := MeasureEdges(t.Context(), o)
+	if err != nil || len(rows) != 1 {
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+	r := rows[0]
+	if r.Changes[0] < 0.5 || r.Changes[3] > 0.01 {
+		t.Errorf("changes %v", r.Changes)
+	}
+	if r.OneGroup < 0.99 || r.Parts != 4 || r.Smallest < 30 || r.Degree < 5 || r.Degree > 10 {
+		t.Errorf("%+v", r)
+	}
+	var table bytes.Buffer
+	if err := WriteEdgesTable(&table, rows); err != nil || !bytes.Contains(table.Bytes(), []byte("31-40")) {
+		t.Errorf("%v\n%s", err, table.String())
 	}
 }

@@ -48,13 +48,14 @@ func (s Search) bytesText() string {
 
 // WritePeersJSON writes the rows as one object; complete is false after an
 // interruption.
-func WritePeersJSON(w io.Writer, rows []PeersRow, complete bool) error {
+func WritePeersJSON(w io.Writer, rows []PeersRow, edges []EdgesRow, complete bool) error {
 	out := json.NewEncoder(w)
 	out.SetIndent("", "  ")
 	return out.Encode(struct {
 		Complete bool       `json:"complete"`
 		Rows     []PeersRow `json:"rows"`
-	}{complete, rows})
+		Edges    []EdgesRow `json:"edges,omitempty"`
+	}{complete, rows, edges})
 }
 
 // WritePeersPlot draws cycles against the number of nodes, on a log scale: a

@@ -21,13 +21,16 @@ in groups and do not change.
 
 Every size is run without loss and with it, and in each run a share of the nodes
 is replaced by newcomers once the search is over, and the others have to find
-out. 100000 nodes take about a gigabyte and some minutes.`
+out. 100000 nodes take about a gigabyte and some minutes.
+
+--edges also lets the nodes choose their neighbours from what they find, and
+shows how soon the graph settles and whether it hangs together.`
 
 // peersOptions are the flags of peers.
 type peersOptions struct {
 	testnet.PeersOptions
-	out  string
-	json bool
+	out         string
+	edges, json bool
 }
 
 func newPeers() *cobra.Command {
@@ -45,9 +48,11 @@ func newPeers() *cobra.Command {
 	f.IntVar(&o.Degree, "degree", 10, "how many nearest neighbours to find")
 	f.IntVar(&o.Groups, "groups", 10, "groups of similar nodes")
 	f.IntVar(&o.Dimension, "dimension", 10, "coordinates of the vectors that are compared")
+	f.Float64Var(&o.Spread, "spread", 0.5, "spread of a group around its centre; the centres are spread by 1")
 	f.Float64Var(&o.Loss, "loss", 0.1, "share of the messages lost in the second run of each size")
 	f.Float64Var(&o.Churn, "churn", 0.2, "share of the nodes replaced at once")
 	f.Uint64Var(&o.Seed, "seed", 1, "the same seed gives the same cycles and bytes")
+	f.BoolVar(&o.edges, "edges", false, "also let the nodes choose neighbours; minutes for 10000 nodes")
 	f.StringVar(&o.out, "out", "testnet-results", "directory for the plot")
 	f.BoolVar(&o.json, "json", false, "write one JSON object to standard output, and nothing else")
 	return cmd
@@ -57,14 +62,11 @@ func (o *peersOptions) run(cmd *cobra.Command) error {
 	if err := o.Validate(); err != nil {
 		return usageError{err}
 	}
-	var stop func()
-	o.Progress, stop = showCounts(cmd.ErrOrStderr(), "peers: %d of %d runs")
-	rows, err := testnet.MeasurePeers(cmd.Context(), o.PeersOptions)
-	stop()
+	rows, edges, err := o.measure(cmd)
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return err
 	}
-	if failed := o.report(cmd, rows, err == nil); failed != nil {
+	if failed := o.report(cmd.OutOrStdout(), rows, edges, err == nil); failed != nil {
 		return failed
 	}
 	if err != nil {
@@ -73,23 +75,39 @@ func (o *peersOptions) run(cmd *cobra.Command) error {
 	return nil
 }
 
-func (o *peersOptions) report(cmd *cobra.Command, rows []testnet.PeersRow, complete bool) error {
+func (o *peersOptions) measure(cmd *cobra.Command) (rows []testnet.PeersRow, edges []testnet.EdgesRow, err error) {
+	var stop func()
+	o.Progress, stop = showCounts(cmd.ErrOrStderr(), "peers: %d of %d runs")
+	defer stop()
+	rows, err = testnet.MeasurePeers(cmd.Context(), o.PeersOptions)
+	if err == nil && o.edges {
+		edges, err = testnet.MeasureEdges(cmd.Context(), o.PeersOptions)
+	}
+	return rows, edges, err
+}
+
+func (o *peersOptions) report(w io.Writer, rows []testnet.PeersRow, edges []testnet.EdgesRow, complete bool) error {
 	where, err := o.writePlot(rows)
 	if err != nil {
 		return err
 	}
 	if o.json {
-		return testnet.WritePeersJSON(cmd.OutOrStdout(), rows, complete)
+		return testnet.WritePeersJSON(w, rows, edges, complete)
 	}
-	if err := testnet.WritePeersTable(cmd.OutOrStdout(), rows, o.Churn); err != nil {
+	if err := testnet.WritePeersTable(w, rows, o.Churn); err != nil {
 		return err
 	}
-	if !complete {
-		if _, err := io.WriteString(cmd.OutOrStdout(), "\nINTERRUPTED: runs are missing.\n"); err != nil {
+	if len(edges) > 0 {
+		fmt.Fprintln(w)
+		if err := testnet.WriteEdgesTable(w, edges); err != nil {
 			return err
 		}
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "Plot: %s\n", where)
+	notes := "Plot: " + where + "\n"
+	if !complete {
+		notes = "\nINTERRUPTED: runs are missing.\n" + notes
+	}
+	_, err = io.WriteString(w, notes)
 	return err
 }
 

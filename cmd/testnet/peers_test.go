@@ -11,11 +11,11 @@ import (
 
 func TestPeersTable(t *testing.T) {
 	out := t.TempDir()
-	code, stdout, stderr := testnetRun(t, t.Context(), "peers", "--nodes", "40,80", "--out", out)
+	code, stdout, stderr := testnetRun(t, t.Context(), "peers", "--edges", "--nodes", "40,80", "--out", out)
 	if code != 0 {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
-	for _, want := range []string{"nodes", "after 20.0% left", "\n     40   0.0%", "\n     80  10.0%", "Plot: " + filepath.Join(out, "peers.svg")} {
+	for _, want := range []string{"nodes", "after 20.0% left", "\n     40   0.0%", "\n     80  10.0%", "in one group", "31-40", "Plot: " + filepath.Join(out, "peers.svg")} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("no %q in\n%s", want, stdout)
 		}
@@ -54,6 +54,7 @@ func TestPeersUsage(t *testing.T) {
 		{"peers --dimension 1", "1 dimensions"},
 		{"peers --loss 1", "loss 1"},
 		{"peers --churn -1", "churn -1"},
+		{"peers --spread 0", "spread 0"},
 	} {
 		code, stdout, stderr := testnetRun(t, t.Context(), strings.Fields(c.args)...)
 		if code != exitUsage || stdout != "" || !strings.Contains(stderr, c.want) {

@@ -24,7 +24,7 @@ type Discovery struct {
 	// between two of its wakes, > 0.
 	Exchanges float64
 	// Contacts is how many others, drawn at random, a participant is told of when it
-	// knows nobody, > 0: what a rendezvous does.
+	// begins, and whenever it knows nobody, > 0: what a rendezvous does.
 	Contacts int
 }
 
@@ -87,7 +87,7 @@ func (s *simulation) turn(i int) error {
 	}
 	f := &s.finders[i]
 	f.turns++
-	if f.view.Len() == 0 {
+	if f.turns == 1 || f.view.Len() == 0 {
 		s.introduce(i)
 	}
 	s.exchange(i)

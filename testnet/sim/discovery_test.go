@@ -90,6 +90,9 @@ func TestDiscoveryByProfile(t *testing.T) {
 	if share := groups(&c, r); share < 1 {
 		t.Errorf("%.3f of the edges join one group", share)
 	}
+	if n := len(component(&c, r, 0)); n != 20 {
+		t.Errorf("the first participant reaches %d of the 20 of its group", n)
+	}
 	for i, made := range r.Releases {
 		if made != 5 || len(r.States[i].Heard) == 0 {
 			t.Errorf("participant %d made %d releases and heard %d", i, made, len(r.States[i].Heard))

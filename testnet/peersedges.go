@@ -1,0 +1,144 @@
+package testnet
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"p2pnode/learner"
+	"p2pnode/testnet/sim"
+)
+
+// EdgesRow says how the graph came to be that the nodes of one network chose from
+// the candidates they found.
+type EdgesRow struct {
+	Nodes int `json:"nodes"`
+	// Changes is how many edges came or went per node and exchange, while each
+	// node began its first ten exchanges, its second ten, and so on.
+	Changes  []float64 `json:"changes"`
+	Degree   float64   `json:"degree"`    // edges of a node in the mean
+	OneGroup float64   `json:"one_group"` // share of the edges that join nodes of one group
+	Parts    int       `json:"parts"`     // connected components
+	Smallest int       `json:"smallest"`  // nodes in the smallest of them
+}
+
+// edgeTens is for how many times ten exchanges nodes choose their neighbours.
+const edgeTens = 4
+
+// MeasureEdges lets the nodes of each of the networks of [MeasurePeers] choose
+// their neighbours, with o.Loss, and nobody being replaced. When ctx ends it
+// returns the rows so far and the context's error.
+func MeasureEdges(ctx context.Context, o PeersOptions) ([]EdgesRow, error) {
+	if err := o.Validate(); err != nil {
+		return nil, fmt.Errorf("testnet: peers: %w", err)
+	}
+	var rows []EdgesRow
+	for _, n := range o.Nodes {
+		if err := ctx.Err(); err != nil {
+			return rows, err
+		}
+		row, err := measureEdges(&o, n)
+		if err != nil {
+			return rows, fmt.Errorf("testnet: peers: %w", err)
+		}
+		rows = append(rows, row)
+		if o.Progress != nil {
+			o.Progress(len(rows), len(o.Nodes))
+		}
+	}
+	return rows, nil
+}
+
+func measureEdges(o *PeersOptions, n int) (EdgesRow, error) {
+	draw := drawVectors(o)
+	people, groups := make([]sim.Participant, n), make([]int, n)
+	for i := range people {
+		people[i].ID = sim.Name(i)
+		people[i].Profile, groups[i] = draw()
+	}
+	task := learner.Linear()
+	task.Graph = o.rule()
+	const ten = 10 * time.Second // in which each begins ten exchanges
+	r, err := sim.Run(sim.Config{
+		Task: task, Participants: people, Seed: o.Seed, WakeMean: time.Second, Latency: 20 * time.Millisecond,
+		Loss: o.Loss, Until: edgeTens * ten, Discovery: &sim.Discovery{Exchanges: 1, Contacts: contacts},
+	})
+	if err != nil {
+		return EdgesRow{}, err
+	}
+	row := EdgesRow{Nodes: n, Changes: make([]float64, edgeTens)}
+	for _, at := range r.EdgeChanges {
+		row.Changes[min(int(at/ten), edgeTens-1)] += 1 / float64(10*n)
+	}
+	row.describe(r.Edges, groups)
+	return row, nil
+}
+
+// describe fills in what the graph is like.
+func (row *EdgesRow) describe(edges [][]learner.Edge, groups []int) {
+	index := make(map[learner.ID]int, len(edges))
+	for i := range edges {
+		index[sim.Name(i)] = i
+	}
+	all, same := 0, 0
+	for i := range edges {
+		for _, e := range edges[i] {
+			all++
+			if groups[index[e.Peer]] == groups[i] {
+				same++
+			}
+		}
+	}
+	row.Degree, row.OneGroup = float64(all)/float64(len(edges)), float64(same)/float64(max(1, all))
+	sizes := parts(edges, index)
+	row.Parts, row.Smallest = len(sizes), slices.Min(sizes)
+}
+
+// parts lists the sizes of the connected components.
+func parts(edges [][]learner.Edge, index map[learner.ID]int) []int {
+	seen := make([]bool, len(edges))
+	var sizes []int
+	for first := range edges {
+		if seen[first] {
+			continue
+		}
+		seen[first] = true
+		part := []int{first}
+		for k := 0; k < len(part); k++ {
+			for _, e := range edges[part[k]] {
+				if j := index[e.Peer]; !seen[j] {
+					seen[j] = true
+					part = append(part, j)
+				}
+			}
+		}
+		sizes = append(sizes, len(part))
+	}
+	return sizes
+}
+
+// WriteEdgesTable writes what [MeasureEdges] found, for people.
+func WriteEdgesTable(w io.Writer, rows []EdgesRow) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(table, "nodes\t")
+	for k := range edgeTens {
+		fmt.Fprintf(table, "%d-%d\t", 10*k+1, 10*(k+1))
+	}
+	fmt.Fprint(table, "edges/node\tin one group\tparts\tsmallest\t\n")
+	for _, r := range rows {
+		fmt.Fprintf(table, "%d\t", r.Nodes)
+		for _, c := range r.Changes {
+			fmt.Fprintf(table, "%.4f\t", c)
+		}
+		fmt.Fprintf(table, "%.1f\t%s\t%d\t%d\t\n", r.Degree, percent(r.OneGroup), r.Parts, r.Smallest)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n1-10, 11-20, ...: edges that came or went per node and exchange, during these exchanges of each node.\n"+
+		"parts: connected components, with the nodes in the smallest.\n")
+	return err
+}
