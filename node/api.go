@@ -34,6 +34,7 @@ type Owner interface {
 	Verify(ctx context.Context) (Verification, error)
 	Ledger(ctx context.Context) ([]Line, error)
 	Peers(ctx context.Context) ([]Peer, error)
+	Doctor(ctx context.Context) (Diagnosis, error)
 	Import(ctx context.Context, csv io.Reader, skipBad bool) (ImportReport, error)
 	Records(ctx context.Context, content bool) ([]RecordInfo, error)
 	Delete(ctx context.Context, numbers []uint64) error
@@ -99,6 +100,7 @@ func (n *Node) handler() http.Handler {
 	get(mux, "/verify", n.Verify)
 	get(mux, "/ledger", n.Ledger)
 	get(mux, "/peers", n.Peers)
+	get(mux, "/doctor", n.Doctor)
 	get(mux, "/members", n.Members)
 	mux.HandleFunc("GET /records", func(w http.ResponseWriter, r *http.Request) {
 		list, err := n.Records(r.Context(), r.URL.Query().Get("content") == "yes")

@@ -151,6 +151,11 @@ func (c *client) Peers(ctx context.Context) (p []Peer, err error) {
 	return p, c.call(ctx, http.MethodGet, "/peers", nil, &p)
 }
 
+// Doctor implements [Owner].
+func (c *client) Doctor(ctx context.Context) (d Diagnosis, err error) {
+	return d, c.call(ctx, http.MethodGet, "/doctor", nil, &d)
+}
+
 // Import implements [Owner].
 func (c *client) Import(ctx context.Context, csv io.Reader, skipBad bool) (r ImportReport, err error) {
 	path := "/records"

@@ -22,6 +22,9 @@ func main() {
 // fail tells the user what went wrong and returns the exit code: 2 for a
 // mistake in the command line itself, else 1.
 func fail(w io.Writer, asJSON bool, err error) int {
+	if code, silent := errors.AsType[exitCode](err); silent {
+		return int(code)
+	}
 	code, hint := 1, ""
 	if usage, ok := errors.AsType[usageError](err); ok {
 		code, hint = 2, usage.hint()
@@ -33,6 +36,12 @@ func fail(w io.Writer, asJSON bool, err error) int {
 	}
 	return code
 }
+
+// exitCode ends a command that has said everything already.
+type exitCode int
+
+// Error implements [error].
+func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
 
 // usageError is a mistake in the command line of a command.
 type usageError struct {

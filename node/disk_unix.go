@@ -1,0 +1,15 @@
+//go:build linux || darwin
+
+package node
+
+import "golang.org/x/sys/unix"
+
+// diskFree is how many bytes there are left for this user where a directory is; -1:
+// not known.
+func diskFree(dir string) int64 {
+	var s unix.Statfs_t
+	if err := unix.Statfs(dir, &s); err != nil {
+		return -1
+	}
+	return int64(s.Bavail) * int64(s.Bsize)
+}

@@ -1,0 +1,249 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/multiformats/go-multiaddr"
+	manet "github.com/multiformats/go-multiaddr/net"
+
+	"p2pnode/reach"
+)
+
+const (
+	// checkPatience bounds the try to reach a bootstrap peer.
+	checkPatience = 5 * time.Second
+	// clockTolerance is how far clocks may be apart unnoticed.
+	clockTolerance = time.Minute
+	// lowDisk is when a disk counts as nearly full, in bytes.
+	lowDisk = 64 << 20
+)
+
+// Diagnosis says whether a node can be reached, how, and what to do if not.
+type Diagnosis struct {
+	Verdict   reach.Verdict    `json:"verdict"`
+	Running   bool             `json:"running"`
+	Reach     reach.Report     `json:"reach"`
+	Bootstrap []BootstrapCheck `json:"bootstrap"`
+	PortMap   bool             `json:"port_map"` // the router is asked for a port
+	MDNS      bool             `json:"mdns"`     // looks on the local network
+	DHT       string           `json:"dht"`
+	Private   bool             `json:"private"` // strangers are kept away: by a key, or a list of members
+	// Clock is how far this machine's clock is behind, in seconds: behind its own
+	// files, or behind most peers. 0: not noticeably.
+	Clock    float64  `json:"clock_behind_seconds"`
+	DiskFree int64    `json:"disk_free_bytes"` // -1: not known
+	Problems []string `json:"problems"`        // in plain words, with what to do
+}
+
+// BootstrapCheck is what came of trying one bootstrap peer.
+type BootstrapCheck struct {
+	Peer    string `json:"peer"`
+	Address string `json:"address"`
+	Reached bool   `json:"reached"`
+	Why     string `json:"why,omitempty"` // not
+}
+
+// Doctor finds out whether the node can be reached. It tries the bootstrap peers
+// that are not connected, for at most 5 s. Of a node at rest it checks what can be
+// checked: whether its addresses are free, and whether anything answers at those of
+// the bootstrap peers.
+func (n *Node) Doctor(ctx context.Context) (Diagnosis, error) {
+	c := n.files.config
+	d := Diagnosis{
+		Verdict: reach.Unknown, PortMap: c.UPnP, MDNS: c.MDNS, DHT: c.DHT,
+		Private: n.private.key != nil || n.private.book != nil,
+		Reach:   reach.Report{Addresses: []reach.Address{}, Links: []reach.Link{}},
+	}
+	n.intake.Lock()
+	s := n.session
+	n.intake.Unlock()
+	bootstrap, err := c.bootstrapPeers()
+	if err != nil {
+		return Diagnosis{}, err
+	}
+	try := answers
+	if s != nil {
+		d.Running, d.Reach = true, s.reach.Report()
+		d.Verdict = d.Reach.Verdict()
+		try = func(ctx context.Context, p peer.AddrInfo) error { return connects(ctx, s.host, p) }
+	} else {
+		d.Problems = portProblems(c.Listen)
+	}
+	d.Bootstrap = checkBootstrap(ctx, bootstrap, try)
+	d.Clock = max(d.Reach.ClockBehind, n.behindFiles(time.Now()))
+	d.DiskFree = diskFree(n.dir)
+	d.Problems = append(d.Problems, n.writeProblem()...)
+	d.judge(c)
+	return d, nil
+}
+
+// checkBootstrap tries all bootstrap peers at the same time.
+func checkBootstrap(ctx context.Context, peers []peer.AddrInfo, try func(context.Context, peer.AddrInfo) error) []BootstrapCheck {
+	ctx, cancel := context.WithTimeout(ctx, checkPatience)
+	defer cancel()
+	out := make([]BootstrapCheck, len(peers))
+	var running sync.WaitGroup
+	for i, p := range peers {
+		running.Go(func() {
+			out[i] = BootstrapCheck{Peer: p.ID.String(), Address: strings.Join(addrStrings(p.Addrs), ", "), Reached: true}
+			if err := try(ctx, p); err != nil {
+				out[i].Reached, out[i].Why = false, plainly(err)
+			}
+		})
+	}
+	running.Wait()
+	return out
+}
+
+// connects reports whether a host is connected to a peer, or now can be.
+func connects(ctx context.Context, h host.Host, p peer.AddrInfo) error {
+	if h.Network().Connectedness(p.ID) == network.Connected {
+		return nil
+	}
+	return h.Connect(ctx, p)
+}
+
+// answers reports whether something listens at one of a peer's TCP addresses. Who,
+// only a running node could find out.
+func answers(ctx context.Context, p peer.AddrInfo) error {
+	var failed []error
+	for _, a := range p.Addrs {
+		network, address, err := manet.DialArgs(a)
+		if err != nil || !strings.HasPrefix(network, "tcp") {
+			failed = append(failed, fmt.Errorf("%s can be tried by a running node only", a))
+			continue
+		}
+		c, err := new(net.Dialer).DialContext(ctx, network, address)
+		if err == nil {
+			return c.Close()
+		}
+		failed = append(failed, err)
+	}
+	return errors.Join(failed...)
+}
+
+// plainly says why a peer cannot be reached, to people. Libp2p's errors keep the
+// system's own only as text.
+func plainly(err error) string {
+	text := err.Error()
+	for _, c := range []struct{ sign, meaning string }{
+		{"connection refused", "nothing listens there: the peer is off, or its port has changed"},
+		{"no route to host", "there is no way to that network from here"},
+		{"network is unreachable", "this machine has no connection to that network"},
+		{"peer id mismatch", "another peer listens there: the address has an old ID at its end"},
+		{"incoming message was too large", "the peer has another network key, or none"},
+		{"gater disallows", "this node's membership list does not have it"},
+		{"no such host", "its name is not known"},
+		{"no transport for protocol", "this node does not speak that protocol: give an address with /tcp/"},
+		{"deadline exceeded", "no answer: it is off, or a firewall drops the call"},
+		{"i/o timeout", "no answer: it is off, or a firewall drops the call"},
+		{"dial backoff", "it could not be reached a moment ago"},
+	} {
+		if strings.Contains(text, c.sign) {
+			return c.meaning
+		}
+	}
+	return text
+}
+
+// portProblems are the addresses a node at rest could not listen on.
+func portProblems(listen []string) (problems []string) {
+	for _, text := range listen {
+		a, err := multiaddr.NewMultiaddr(text)
+		if err != nil {
+			continue // refused when the configuration was read
+		}
+		l, err := manet.Listen(a)
+		switch {
+		case err == nil:
+			_ = l.Close()
+		case errors.Is(err, syscall.EADDRINUSE):
+			problems = append(problems, fmt.Sprintf("another program listens on %s: end it, or change the port in \"listen\" of %s", text, configFile))
+		case errors.Is(err, syscall.EADDRNOTAVAIL):
+			problems = append(problems, fmt.Sprintf("this machine does not have the address of %s now: change \"listen\" of %s", text, configFile))
+		}
+	}
+	return problems
+}
+
+// behindFiles is how far the clock is behind the newest file of the directory, in
+// seconds.
+func (n *Node) behindFiles(now time.Time) float64 {
+	info, err := os.Stat(filepath.Join(n.dir, storeFile))
+	if err != nil || info.ModTime().Sub(now) < clockTolerance {
+		return 0
+	}
+	return info.ModTime().Sub(now).Seconds()
+}
+
+// writeProblem tries to write where the node keeps its data.
+func (n *Node) writeProblem() []string {
+	f, err := os.CreateTemp(n.dir, "doctor-*")
+	if err == nil {
+		_, err = f.Write(make([]byte, 4096))
+		err = errors.Join(err, f.Close(), os.Remove(f.Name()))
+	}
+	if err == nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("nothing can be written to %s (%v): nothing can be released, and no record stored, until that is mended", n.dir, err)}
+}
+
+// judge adds what to do to a diagnosis.
+func (d *Diagnosis) judge(c Config) {
+	add := func(format string, args ...any) { d.Problems = append(d.Problems, fmt.Sprintf(format, args...)) }
+	if d.Clock > 0 {
+		add("this machine's clock is about %.0f s behind: set it, or relays refuse it and announcements count as old", d.Clock)
+	}
+	if d.DiskFree >= 0 && d.DiskFree < lowDisk {
+		add("the disk is nearly full: releases stop when it is")
+	}
+	if len(d.Bootstrap) > 0 && !slices.ContainsFunc(d.Bootstrap, func(b BootstrapCheck) bool { return b.Reached }) {
+		add("no bootstrap peer can be reached: without one the node meets only peers that it knows or sees on the local network")
+	}
+	if len(d.Bootstrap) == 0 && !d.MDNS {
+		add("it knows nobody to start from: give the address of a running node in \"bootstrap\" of %s", configFile)
+	}
+	if !d.Running {
+		add("the daemon is not running: start it with p2pnode run, and ask again, to learn whether others reach it")
+	}
+	d.Problems = append(d.Problems, d.remedies()...)
+	if d.Problems == nil {
+		d.Problems = []string{}
+	}
+}
+
+// remedies are what helps a running node that is not reached.
+func (d *Diagnosis) remedies() []string {
+	const forward = "have the router pass the port of \"listen\" on to this machine, and write the router's address and port in \"announce\" of " + configFile
+	switch {
+	case !d.Running:
+		return nil
+	case d.Reach.Loopback:
+		return []string{"it listens on this machine only: write /ip4/0.0.0.0/tcp/PORT in \"listen\" of " + configFile + " for others to reach it"}
+	case d.Verdict == reach.Unreachable:
+		out := []string{"a relay would carry its connections: name one in \"relays\" of " + configFile + "; any machine with a public address can be one, with p2pnode relay", forward}
+		if !d.PortMap {
+			out = append(out, "or let the node ask the router itself: upnp = true in "+configFile)
+		}
+		return out
+	case d.Verdict == reach.Unknown && len(d.Reach.Links) == 0:
+		return []string{"it is connected to nobody, so nobody could try to reach it: ask again when it is"}
+	case d.Verdict == reach.Unknown:
+		return []string{"nobody has called it yet, and nobody could tell whether that works: ask again in five minutes"}
+	}
+	return nil
+}
