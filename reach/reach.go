@@ -55,13 +55,14 @@ type Reach struct {
 	local  bool // listens on loopback only
 
 	mu      sync.Mutex
-	host    host.Host              // nil before Run
-	router  basichost.NATManager   // nil unless PortMap
-	seen    *observedaddrs.Manager // where others see this host; nil if local
-	punched map[peer.ID]bool       // peers whose direct connection is a punched one
-	called  map[peer.ID]time.Time  // peers that have called this node directly, and when
-	tried   map[peer.ID]*attempts  // at hole punching
-	arrived chan peer.ID           // peers with a new direct connection
+	host    host.Host                 // nil before Run
+	router  basichost.NATManager      // nil unless PortMap
+	seen    *observedaddrs.Manager    // where others see this host; nil if local
+	punched map[peer.ID]bool          // peers whose direct connection is a punched one
+	called  map[peer.ID]time.Time     // peers that have called this node directly, and when
+	tried   map[peer.ID]*attempts     // at hole punching
+	ahead   map[peer.ID]time.Duration // of this clock, at least
+	arrived chan peer.ID              // peers with a new direct connection
 }
 
 // New checks the addresses of a configuration.
@@ -72,6 +73,7 @@ func New(c Config) (*Reach, error) {
 		punched: make(map[peer.ID]bool),
 		called:  make(map[peer.ID]time.Time),
 		tried:   make(map[peer.ID]*attempts),
+		ahead:   make(map[peer.ID]time.Duration),
 		arrived: make(chan peer.ID, 64),
 	}
 	for _, text := range c.Listen {
@@ -161,11 +163,12 @@ func (r *Reach) Run(ctx context.Context, h host.Host) error {
 	notify := &network.NotifyBundle{ConnectedF: r.connected, DisconnectedF: r.disconnected}
 	h.Network().Notify(notify)
 	defer h.Network().StopNotify(notify)
-	verified, err := h.EventBus().Subscribe(new(event.EvtHostReachableAddrsChanged), eventbus.Name("p2pnode reach"))
+	news, err := h.EventBus().Subscribe([]any{new(event.EvtHostReachableAddrsChanged), new(event.EvtPeerIdentificationCompleted)},
+		eventbus.Name("p2pnode reach"))
 	if err != nil {
 		return fmt.Errorf("reach: watch the addresses: %w", err)
 	}
-	defer verified.Close()
+	defer news.Close()
 	verdict, err := h.EventBus().Emitter(new(event.EvtLocalReachabilityChanged), eventbus.Stateful)
 	if err != nil {
 		return fmt.Errorf("reach: tell the reachability: %w", err)
@@ -183,18 +186,29 @@ func (r *Reach) Run(ctx context.Context, h host.Host) error {
 	running.Go(func() { r.straighten(ctx, punch) })
 	// What looks for relays waits for the word of AutoNAT v1, which is not spoken
 	// here: it is told what v2 found out.
-	state := network.ReachabilityPrivate
-	for {
+	for state := network.ReachabilityPrivate; ctx.Err() == nil; state = r.follow(ctx, news) {
 		if err := verdict.Emit(event.EvtLocalReachabilityChanged{Reachability: state}); err != nil {
 			return fmt.Errorf("reach: tell the reachability: %w", err)
 		}
+	}
+	return nil
+}
+
+// follow takes in the news until the reachability may have changed, and returns it.
+func (r *Reach) follow(ctx context.Context, news event.Subscription) network.Reachability {
+	for {
 		select {
 		case <-ctx.Done():
-			return nil
-		case e := <-verified.Out():
-			state = network.ReachabilityPrivate
-			if len(e.(event.EvtHostReachableAddrsChanged).Reachable) > 0 {
-				state = network.ReachabilityPublic
+			return network.ReachabilityUnknown
+		case e := <-news.Out():
+			switch e := e.(type) {
+			case event.EvtPeerIdentificationCompleted:
+				r.heard(e, time.Now())
+			case event.EvtHostReachableAddrsChanged:
+				if len(e.Reachable) > 0 {
+					return network.ReachabilityPublic
+				}
+				return network.ReachabilityPrivate
 			}
 		}
 	}
@@ -226,6 +240,7 @@ func (r *Reach) disconnected(n network.Network, c network.Conn) {
 		defer r.mu.Unlock()
 		delete(r.punched, c.RemotePeer())
 		delete(r.called, c.RemotePeer())
+		delete(r.ahead, c.RemotePeer())
 		delete(r.tried, c.RemotePeer())
 	}
 }

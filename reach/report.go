@@ -2,13 +2,13 @@ package reach
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
-	"github.com/libp2p/go-libp2p/core/peerstore"
 	"github.com/multiformats/go-multiaddr"
 	manet "github.com/multiformats/go-multiaddr/net"
 )
@@ -83,37 +83,10 @@ func (r *Reach) Report() Report {
 		}
 	}
 	slices.SortFunc(report.Links, func(a, b Link) int { return cmp.Compare(a.Peer, b.Peer) })
-	report.ClockBehind = clockBehind(h, time.Now())
+	r.mu.Lock()
+	report.ClockBehind = behind(slices.Collect(maps.Values(r.ahead)))
+	r.mu.Unlock()
 	return report
-}
-
-// clockTolerance is how far clocks may be apart unnoticed.
-const clockTolerance = time.Minute
-
-// clockBehind compares the clock with the times at which connected peers signed
-// their addresses, which are past for everybody whose clock is right.
-func clockBehind(h host.Host, now time.Time) float64 {
-	book, ok := h.Peerstore().(peerstore.CertifiedAddrBook)
-	if !ok {
-		return 0
-	}
-	var ahead []time.Duration
-	for _, p := range h.Network().Peers() {
-		envelope := book.GetPeerRecord(p)
-		if envelope == nil {
-			continue
-		}
-		if r, err := envelope.Record(); err == nil {
-			if signed, ok := r.(*peer.PeerRecord); ok {
-				ahead = append(ahead, time.Unix(0, int64(signed.Seq)).Sub(now)) // as libp2p makes them
-			}
-		}
-	}
-	slices.Sort(ahead)
-	if len(ahead) == 0 || ahead[(len(ahead)-1)/2] < clockTolerance {
-		return 0
-	}
-	return ahead[(len(ahead)-1)/2].Seconds()
 }
 
 // addresses lists those of the host itself, then those through relays, then those

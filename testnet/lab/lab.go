@@ -73,10 +73,11 @@ type Segment struct {
 	subnet netip.Prefix
 }
 
-// Segment makes a network with a private range of IPv4 addresses.
+// Segment makes a network with a range of IPv4 addresses. It may be one of the
+// internet's, for what behaves otherwise there: nothing in a lab can reach that.
 func (l *Lab) Segment(subnet netip.Prefix) (*Segment, error) {
-	if !subnet.Addr().Is4() || !subnet.Addr().IsPrivate() {
-		return nil, fmt.Errorf("lab: %v is no private range of IPv4", subnet)
+	if !subnet.Addr().Is4() {
+		return nil, fmt.Errorf("lab: %v is no range of IPv4", subnet)
 	}
 	l.mu.Lock()
 	l.segments++

@@ -1,0 +1,152 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/peer"
+
+	"p2pnode/reach"
+)
+
+func TestDoctorOfANodeAtRest(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	port := taken.Addr().(*net.TCPAddr).Port
+	gone, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone.Close()
+	n := testNode(t, lineTask(), nil, func(c *Config) {
+		c.Listen = []string{fmt.Sprintf("/ip4/127.0.0.1/tcp/%d", port)}
+		c.Bootstrap = []string{
+			fmt.Sprintf("/ip4/127.0.0.1/tcp/%d/p2p/12D3KooWDpJ7As7BWAwRMfu1VU2WCqNjvq387JEYKDBj4kx6nXTN", port),
+			fmt.Sprintf("/ip4/127.0.0.1/tcp/%d/p2p/12D3KooWSkQGebxiJSmavWHMkjr7Tzni3S7GozyRC9TrgE3t6ZA4", gone.Addr().(*net.TCPAddr).Port),
+		}
+	})
+	d, err := n.Doctor(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Running || d.Verdict != reach.Unknown || d.DiskFree == 0 || d.Clock != 0 {
+		t.Errorf("%+v", d)
+	}
+	if b := d.Bootstrap; len(b) != 2 || !b[0].Reached || b[1].Reached || !strings.Contains(b[1].Why, "nothing listens there") {
+		t.Errorf("bootstrap %+v", b)
+	}
+	wantProblem(t, d, "another program listens on /ip4/127.0.0.1/tcp/", "daemon is not running")
+}
+
+func wantProblem(t *testing.T, d Diagnosis, parts ...string) {
+	t.Helper()
+	text := strings.Join(d.Problems, "\n")
+	for _, p := range parts {
+		if !strings.Contains(text, p) {
+			t.Errorf("the problems do not say %q:\n%s", p, text)
+		}
+	}
+}
+
+func TestDoctorOfARunningNode(t *testing.T) {
+	n := testNode(t, lineTask(), nil, nil)
+	start(t, n)
+	waitForAddrs(t, n)
+	d, err := n.Doctor(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !d.Running || d.Verdict != reach.Unreachable || !d.Reach.Loopback {
+		t.Errorf("%+v", d)
+	}
+	wantProblem(t, d, "listens on this machine only", "knows nobody to start from")
+}
+
+// The clock of a machine that lost its battery is behind the files.
+func TestDoctorSeesClockBehindFiles(t *testing.T) {
+	n := testNode(t, lineTask(), nil, nil)
+	if got := n.behindFiles(time.Now()); got != 0 {
+		t.Errorf("%v s behind, want not", got)
+	}
+	later := time.Now().Add(time.Hour)
+	if err := os.Chtimes(filepath.Join(n.dir, storeFile), later, later); err != nil {
+		t.Fatal(err)
+	}
+	if got := n.behindFiles(time.Now()); got < 3500 || got > 3700 {
+		t.Errorf("%v s behind, want an hour", got)
+	}
+	d := Diagnosis{Running: true, Clock: 3600, DiskFree: 1000, Verdict: reach.Reachable}
+	d.judge(Config{MDNS: true})
+	wantProblem(t, d, "3600 s behind", "nearly full")
+}
+
+// What to do depends on what is wrong; a node that is reached is told nothing.
+func TestRemedies(t *testing.T) {
+	for _, c := range []struct {
+		d    Diagnosis
+		want string // "": nothing
+	}{
+		{Diagnosis{Running: true, Verdict: reach.Reachable}, ""},
+		{Diagnosis{Running: true, Verdict: reach.Relayed}, ""},
+		{Diagnosis{Running: true, Verdict: reach.Local}, ""},
+		{Diagnosis{Running: true, Verdict: reach.Unreachable}, "p2pnode relay"},
+		{Diagnosis{Running: true, Verdict: reach.Unreachable}, "upnp = true"},
+		{Diagnosis{Running: true, Verdict: reach.Unreachable, PortMap: true}, "announce"},
+		{Diagnosis{Running: true, Verdict: reach.Unknown}, "connected to nobody"},
+		{Diagnosis{Running: true, Verdict: reach.Unknown, Reach: reach.Report{Links: []reach.Link{{}}}}, "five minutes"},
+	} {
+		got := strings.Join(c.d.remedies(), "\n")
+		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.d.Verdict, got, c.want)
+		}
+	}
+}
+
+// The reasons are told in plain words, as they come from real failures.
+func TestPlainReasons(t *testing.T) {
+	n := testNode(t, lineTask(), nil, nil)
+	h, _, err := n.newHost()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	other := testNode(t, lineTask(), nil, nil)
+	o, _, err := other.newHost()
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong := peer.AddrInfo{ID: n.self, Addrs: o.Addrs()}
+	key, err := newKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if wrong.ID, err = peer.IDFromPrivateKey(key); err != nil {
+		t.Fatal(err)
+	}
+	if got := plainly(h.Connect(t.Context(), wrong)); !strings.Contains(got, "another peer listens there") {
+		t.Errorf("the wrong ID: %q", got)
+	}
+	right := peer.AddrInfo{ID: o.ID(), Addrs: o.Addrs()}
+	if err := o.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := plainly(h.Connect(t.Context(), right)); !strings.Contains(got, "nothing listens there") {
+		t.Errorf("nobody: %q", got)
+	}
+	if got := plainly(fmt.Errorf("dial: %w", context.DeadlineExceeded)); !strings.Contains(got, "no answer") {
+		t.Errorf("silence: %q", got)
+	}
+	if got := plainly(errors.New("something new")); got != "something new" {
+		t.Errorf("what is not known: %q", got)
+	}
+}

@@ -1,0 +1,39 @@
+package reach
+
+import (
+	"slices"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/event"
+	"github.com/libp2p/go-libp2p/core/peer"
+)
+
+// clockTolerance is how far clocks may be apart unnoticed.
+const clockTolerance = time.Minute
+
+// heard notes how far a peer's clock is ahead, at least: it cannot have signed its
+// addresses later than now.
+func (r *Reach) heard(e event.EvtPeerIdentificationCompleted, now time.Time) {
+	if e.SignedPeerRecord == nil {
+		return
+	}
+	signed, err := e.SignedPeerRecord.Record()
+	if err != nil {
+		return
+	}
+	if p, ok := signed.(*peer.PeerRecord); ok {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.ahead[e.Peer] = time.Unix(0, int64(p.Seq)).Sub(now) // as libp2p numbers them
+	}
+}
+
+// behind is how many seconds most clocks are ahead; 0: not noticeably. A few that
+// are wrong do not count.
+func behind(ahead []time.Duration) float64 {
+	slices.Sort(ahead)
+	if len(ahead) == 0 || ahead[(len(ahead)-1)/2] < clockTolerance {
+		return 0
+	}
+	return ahead[(len(ahead)-1)/2].Seconds()
+}
