@@ -106,7 +106,7 @@ func TestForgersAreRejectedThenRefused(t *testing.T) {
 				return ""
 			})
 			connect(t, a.Host, victim.host) // it can come back, but is not heard
-			if _, err := victim.Ask(t.Context(), a.ID(), EdgeRequest{Kind: EdgeHello}); err == nil {
+			if _, err := victim.Ask(t.Context(), a.ID(), EdgeRequest{Kind: EdgeExchange}); err == nil {
 				t.Error("a refused peer was asked")
 			}
 			publish(t, friend, 1)
@@ -191,10 +191,10 @@ func TestGarbageOnTheEdgeStreamIsRefused(t *testing.T) {
 	}
 	s, err := a.NewStream(t.Context(), victim.id(), edgeProtocol("net"))
 	if err == nil {
-		err = writeEdge(s, encodeRequest(EdgeRequest{Kind: EdgeHello}))
+		err = writeEdge(s, encodeRequest(EdgeRequest{Kind: EdgeExchange}))
 	}
 	if err == nil {
-		_, err = readEdge(s)
+		_, err = victim.readEdge(s)
 	}
 	if err == nil {
 		t.Error("a refused peer was answered")
@@ -221,7 +221,7 @@ func TestSilentStreamsOfOnePeerLeaveRoomForOthers(t *testing.T) {
 		}
 		return ""
 	})
-	if reply, err := friend.Ask(t.Context(), victim.id(), EdgeRequest{Kind: EdgeHello}); err != nil || reply.Reason != "test" {
+	if reply, err := friend.Ask(t.Context(), victim.id(), EdgeRequest{Kind: EdgeExchange}); err != nil || reply.Reason != "test" {
 		t.Errorf("the friend got %+v, %v", reply, err)
 	}
 }

@@ -12,8 +12,9 @@ import (
 
 // Version is the wire version. Messages of any other version are malformed:
 // nodes of different versions belong to different networks. Version 2 added the
-// proof of a model and the witnesses, version 3 directed messages.
-const Version = 3
+// proof of a model and the witnesses, version 3 directed messages, version 4 the
+// entries of the similarity graph and the standing of edges.
+const Version = 4
 
 // maxMessageSize bounds an encoded message, in bytes.
 const maxMessageSize = 64 << 10

@@ -2,7 +2,8 @@ package gossip
 
 import (
 	"math"
-	"slices"
+
+	"github.com/libp2p/go-libp2p/core/peer"
 
 	"p2pnode/gossip/internal/wire"
 )
@@ -12,12 +13,33 @@ type EdgeKind uint8
 
 // The kinds of edge requests.
 const (
-	EdgeHello EdgeKind = 1 // only exchanges profiles; changes no edge
-	EdgeAsk   EdgeKind = 2 // asks for an edge, or renews it
+	EdgeExchange EdgeKind = 1 // tells whom it knows, and wants to hear the same; changes no edge
+	EdgeAsk      EdgeKind = 2 // asks for an edge, or renews it
+	EdgeDrop     EdgeKind = 3 // gives an edge up
 )
 
-// maxProfile bounds a public profile, in coordinates.
-const maxProfile = 1024
+// EdgeAnswer is what came of an edge request.
+type EdgeAnswer uint8
+
+// The answers to edge requests.
+const (
+	EdgeDeclined EdgeAnswer = 0 // there is no edge
+	EdgeAccepted EdgeAnswer = 1 // it stands as agreed here
+	EdgeLater    EdgeAnswer = 2 // nothing changes; ask again in a while
+)
+
+// Standing is how an edge stands at one of its ends.
+type Standing struct {
+	// Turn counts the agreements about this edge; whoever answers gives each a turn
+	// above all that either end knew. Of two with the same turn, made by requests
+	// that crossed, both ends can tell which one holds by who answered.
+	Turn   uint64
+	Weight float64 // W_ij so far; 0: there was no edge
+	Degree float64 // sum of the weights of all edges of this end
+}
+
+// maxTurn is more agreements than any two nodes come to.
+const maxTurn = 1 << 53
 
 // maxReason bounds the reason of a refusal, in bytes.
 const maxReason = 256
@@ -25,9 +47,12 @@ const maxReason = 256
 // EdgeRequest is what the asking end of an edge says to the other. Everything
 // in it is public.
 type EdgeRequest struct {
-	Kind    EdgeKind
-	Profile []float64 // the asker's public profile; empty: none
-	Latest  []byte    // the asker's stored message, for [Gossip.Hear]; empty: none
+	Kind EdgeKind
+	// Own is what is known of the asker. Its Peer is not sent: the stream tells it.
+	Own    Entry
+	Known  []Entry // of an exchange: other nodes, at most [MaxKnown]
+	Edge   Standing
+	Latest []byte // the asker's stored message, for [Gossip.Hear]; empty: none
 	// Witness is of the newest model that the asker has of the node that is
 	// asked; nil: none. Package gossip fills it in, and checks that it is genuine.
 	Witness *Witness
@@ -35,10 +60,13 @@ type EdgeRequest struct {
 
 // EdgeReply is the answer of the other end. Everything in it is public.
 type EdgeReply struct {
-	Accepted bool
-	Reason   string // of a refusal, for people; cut to 256 bytes
-	Profile  []float64
-	Latest   []byte // the replier's stored message, byte for byte as published
+	Answer EdgeAnswer
+	Reason string  // of a refusal, for people; cut to 256 bytes
+	Own    Entry   // as in the request
+	Known  []Entry // as in the request
+	// Edge has the turn of this agreement, and the weight before it.
+	Edge   Standing
+	Latest []byte // the replier's stored message, byte for byte as published
 	// Witness is of the newest model that the replier has of the node that asked;
 	// nil: none. Package gossip fills it in, and checks that it is genuine.
 	Witness *Witness
@@ -47,65 +75,105 @@ type EdgeReply struct {
 func encodeRequest(r EdgeRequest) *wire.EdgeRequest {
 	return &wire.EdgeRequest{
 		Version: Version, Kind: uint32(r.Kind),
-		Profile: r.Profile, Latest: r.Latest, Witness: encodeWitness(r.Witness),
+		Own: encodeEntry(&r.Own), Known: encodeEntries(r.Known), Edge: encodeStanding(r.Edge),
+		Latest: r.Latest, Witness: encodeWitness(r.Witness),
 	}
 }
 
-func (s *Signer) decodeRequest(data []byte) (EdgeRequest, error) {
+// decodeRequest checks untrusted bytes from an authenticated peer.
+func (g *Gossip) decodeRequest(data []byte, from peer.ID) (EdgeRequest, error) {
 	var w wire.EdgeRequest
 	if err := unmarshal(data, &w); err != nil {
 		return EdgeRequest{}, err
 	}
-	r := EdgeRequest{Kind: EdgeKind(w.Kind), Profile: w.Profile, Latest: w.Latest}
 	switch {
 	case w.Version != Version:
 		return EdgeRequest{}, malformed("version %d, not %d", w.Version, Version)
-	case w.Kind < uint32(EdgeHello) || w.Kind > uint32(EdgeAsk):
+	case w.Kind < uint32(EdgeExchange) || w.Kind > uint32(EdgeDrop):
 		return EdgeRequest{}, malformed("unknown kind of edge request")
 	}
-	if err := checkEdge(r.Profile, r.Latest); err != nil {
-		return EdgeRequest{}, err
-	}
-	var err error
-	r.Witness, err = s.decodeWitness(w.Witness)
+	r := EdgeRequest{Kind: EdgeKind(w.Kind), Latest: w.Latest}
+	common, err := g.decodeCommon(&w, from)
+	r.Own, r.Known, r.Edge, r.Witness = common.own, common.known, common.edge, common.witness
 	return r, err
 }
 
 func encodeReply(r EdgeReply) *wire.EdgeReply {
 	return &wire.EdgeReply{
-		Version: Version, Accepted: r.Accepted, Reason: r.Reason[:min(len(r.Reason), maxReason)],
-		Profile: r.Profile, Latest: r.Latest, Witness: encodeWitness(r.Witness),
+		Version: Version, Answer: uint32(r.Answer), Reason: r.Reason[:min(len(r.Reason), maxReason)],
+		Own: encodeEntry(&r.Own), Known: encodeEntries(r.Known), Edge: encodeStanding(r.Edge),
+		Latest: r.Latest, Witness: encodeWitness(r.Witness),
 	}
 }
 
-func (s *Signer) decodeReply(data []byte) (EdgeReply, error) {
+// decodeReply is decodeRequest for the answer.
+func (g *Gossip) decodeReply(data []byte, from peer.ID) (EdgeReply, error) {
 	var w wire.EdgeReply
 	if err := unmarshal(data, &w); err != nil {
 		return EdgeReply{}, err
 	}
-	r := EdgeReply{Accepted: w.Accepted, Reason: w.Reason, Profile: w.Profile, Latest: w.Latest}
 	switch {
 	case w.Version != Version:
 		return EdgeReply{}, malformed("version %d, not %d", w.Version, Version)
+	case w.Answer > uint32(EdgeLater):
+		return EdgeReply{}, malformed("unknown answer to an edge request")
 	case len(w.Reason) > maxReason:
 		return EdgeReply{}, malformed("the reason is too long")
 	}
-	if err := checkEdge(r.Profile, r.Latest); err != nil {
-		return EdgeReply{}, err
-	}
-	var err error
-	r.Witness, err = s.decodeWitness(w.Witness)
+	r := EdgeReply{Answer: EdgeAnswer(w.Answer), Reason: w.Reason, Latest: w.Latest}
+	common, err := g.decodeCommon(&w, from)
+	r.Own, r.Known, r.Edge, r.Witness = common.own, common.known, common.edge, common.witness
 	return r, err
 }
 
-func checkEdge(profile []float64, latest []byte) error {
-	if len(profile) > maxProfile || slices.ContainsFunc(profile, notFinite) {
-		return malformed("the profile is too long or not finite")
+// common is what a request and a reply both hold.
+type common struct {
+	own     Entry
+	known   []Entry
+	edge    Standing
+	witness *Witness
+}
+
+// edgeMessage is a request or a reply.
+type edgeMessage interface {
+	GetOwn() *wire.Entry
+	GetKnown() []*wire.Entry
+	GetEdge() *wire.Standing
+	GetLatest() []byte
+	GetWitness() *wire.Witness
+}
+
+func (g *Gossip) decodeCommon(w edgeMessage, from peer.ID) (c common, err error) {
+	if len(w.GetLatest()) > maxMessageSize {
+		return c, malformed("the newest message is too long")
 	}
-	if len(latest) > maxMessageSize {
-		return malformed("the newest message is too long")
+	read := entryReader{g.config.Network, g.config.Vector}
+	if c.own, err = read.own(w.GetOwn(), from); err != nil {
+		return c, err
 	}
-	return nil
+	if c.known, err = read.known(w.GetKnown()); err != nil {
+		return c, err
+	}
+	if c.edge, err = decodeStanding(w.GetEdge()); err != nil {
+		return c, err
+	}
+	c.witness, err = g.config.Signer.decodeWitness(w.GetWitness())
+	return c, err
+}
+
+func encodeStanding(s Standing) *wire.Standing {
+	return &wire.Standing{Turn: s.Turn, Weight: s.Weight, Degree: s.Degree}
+}
+
+func decodeStanding(w *wire.Standing) (Standing, error) {
+	s := Standing{Turn: w.GetTurn(), Weight: w.GetWeight(), Degree: w.GetDegree()}
+	switch {
+	case w == nil || len(w.ProtoReflect().GetUnknown()) > 0:
+		return Standing{}, malformed("the standing is missing, or has unknown fields")
+	case s.Turn > maxTurn, !(s.Weight >= 0), notFinite(s.Weight), !(s.Degree >= 0), notFinite(s.Degree):
+		return Standing{}, malformed("an edge that cannot stand so")
+	}
+	return s, nil
 }
 
 func notFinite(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }

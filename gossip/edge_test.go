@@ -3,91 +3,218 @@ package gossip
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/multiformats/go-multiaddr"
 	"google.golang.org/protobuf/proto"
 
 	"p2pnode/gossip/internal/wire"
 )
 
-func TestEdgeMessagesSurviveTheWire(t *testing.T) {
-	w := witness(t, testSigner(t), 3, 1)
-	request := EdgeRequest{Kind: EdgeAsk, Profile: []float64{1, -2}, Latest: []byte("l"), Witness: &w}
-	reply := EdgeReply{Accepted: true, Reason: "because", Profile: []float64{5}, Latest: []byte("m"), Witness: &w}
-	data, err := proto.Marshal(encodeRequest(request))
+// edgeNode decodes edge messages of vectors with two coordinates; it has no host.
+func edgeNode(t testing.TB) *Gossip {
+	t.Helper()
+	return &Gossip{config: Config{Network: "net", Signer: testSigner(t), Vector: 2}}
+}
+
+// entryOf is the genuine entry of a new node.
+func entryOf(t testing.TB, round uint64, vector ...float64) Entry {
+	t.Helper()
+	key := newKey(t)
+	id, err := peer.IDFromPrivateKey(key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	gotRequest, err := testSigner(t).decodeRequest(data)
-	if err != nil || gotRequest.Kind != request.Kind ||
-		!slices.Equal(gotRequest.Profile, request.Profile) || !bytes.Equal(gotRequest.Latest, request.Latest) || !sameWitness(*gotRequest.Witness, w) {
-		t.Errorf("%+v became %+v (%v)", request, gotRequest, err)
-	}
-	if data, err = proto.Marshal(encodeReply(reply)); err != nil {
+	e := Entry{Peer: id, Round: round, Std: float64(round) / 8, Vector: vector}
+	if e.Passport, err = NewSigner(key, "net").Passport(e, []multiaddr.Multiaddr{multiaddr.StringCast("/ip4/192.0.2.1/tcp/9")}); err != nil {
 		t.Fatal(err)
 	}
-	gotReply, err := testSigner(t).decodeReply(data)
-	if err != nil || !gotReply.Accepted || gotReply.Reason != reply.Reason ||
-		!slices.Equal(gotReply.Profile, reply.Profile) || !bytes.Equal(gotReply.Latest, reply.Latest) || !sameWitness(*gotReply.Witness, w) {
-		t.Errorf("%+v became %+v (%v)", reply, gotReply, err)
+	return e
+}
+
+func sameEntry(a, b Entry) bool {
+	return a.Peer == b.Peer && a.Age == b.Age && a.Round == b.Round && a.Std == b.Std &&
+		slices.Equal(a.Vector, b.Vector) && bytes.Equal(a.Passport, b.Passport)
+}
+
+func encodedEdge(t testing.TB, m proto.Message) []byte {
+	t.Helper()
+	data, err := proto.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func TestEdgeMessagesSurviveTheWire(t *testing.T) {
+	g, w := edgeNode(t), witness(t, testSigner(t), 3, 1)
+	own, other, unknown := entryOf(t, 5, 1, -2), entryOf(t, 0, 3, 4), entryOf(t, 0)
+	other.Age = 7
+	known, standing := []Entry{other, unknown}, Standing{Turn: 9, Weight: 0.25, Degree: 3}
+	request := EdgeRequest{Kind: EdgeExchange, Own: own, Known: known, Edge: standing, Latest: []byte("l"), Witness: &w}
+	got, err := g.decodeRequest(encodedEdge(t, encodeRequest(request)), own.Peer)
+	if err != nil || got.Kind != request.Kind || !sameEntry(got.Own, own) || !slices.EqualFunc(got.Known, known, sameEntry) ||
+		got.Edge != standing || !bytes.Equal(got.Latest, request.Latest) || !sameWitness(*got.Witness, w) {
+		t.Errorf("%+v became %+v (%v)", request, got, err)
+	}
+	reply := EdgeReply{Answer: EdgeLater, Reason: "because", Own: own, Known: known, Edge: standing, Latest: []byte("m"), Witness: &w}
+	back, err := g.decodeReply(encodedEdge(t, encodeReply(reply)), own.Peer)
+	if err != nil || back.Answer != reply.Answer || back.Reason != reply.Reason || !sameEntry(back.Own, own) ||
+		!slices.EqualFunc(back.Known, known, sameEntry) || back.Edge != standing || !bytes.Equal(back.Latest, reply.Latest) || !sameWitness(*back.Witness, w) {
+		t.Errorf("%+v became %+v (%v)", reply, back, err)
+	}
+	if addrs := Addrs(got.Known[0].Passport); len(addrs) != 1 || addrs[0].String() != "/ip4/192.0.2.1/tcp/9" {
+		t.Errorf("the addresses are %v", addrs)
+	}
+}
+
+// Of many or long addresses the first that fit are named.
+func TestPassportsAreBounded(t *testing.T) {
+	addrs := []multiaddr.Multiaddr{multiaddr.StringCast("/dns/" + strings.Repeat("x", maxAddrSize) + "/tcp/1")}
+	for port := range 2 * maxAddrs {
+		addrs = append(addrs, multiaddr.StringCast(fmt.Sprintf("/ip4/192.0.2.1/tcp/%d", port+1)))
+	}
+	if got := Addrs(NewPassport(addrs)); !slices.EqualFunc(got, addrs[1:maxAddrs+1], multiaddr.Multiaddr.Equal) {
+		t.Errorf("the addresses are %v", got)
+	}
+	if got := Addrs([]byte("\xff")); got != nil {
+		t.Errorf("a damaged passport has addresses %v", got)
 	}
 }
 
 func TestMalformedEdgeMessagesAreRefused(t *testing.T) {
+	g, own := edgeNode(t), entryOf(t, 5, 1, 2)
+	forge := func(change func(*Entry)) func(*wire.EdgeRequest) {
+		return func(w *wire.EdgeRequest) {
+			e := entryOf(t, 5, 1, 2)
+			change(&e)
+			w.Known = encodeEntries([]Entry{e})
+		}
+	}
+	inPassport := func(change func(*wire.Passport)) func(*wire.EdgeRequest) {
+		return forge(func(e *Entry) {
+			var p wire.Passport
+			if err := proto.Unmarshal(e.Passport, &p); err != nil {
+				t.Fatal(err)
+			}
+			change(&p)
+			e.Passport = encodedEdge(t, &p)
+		})
+	}
 	for name, change := range map[string]func(*wire.EdgeRequest){
-		"version":          func(w *wire.EdgeRequest) { w.Version = Version + 1 },
-		"kind 0":           func(w *wire.EdgeRequest) { w.Kind = 0 },
-		"kind 3":           func(w *wire.EdgeRequest) { w.Kind = 3 },
-		"kind 257":         func(w *wire.EdgeRequest) { w.Kind = 257 },
-		"NaN profile":      func(w *wire.EdgeRequest) { w.Profile = []float64{math.NaN()} },
-		"infinite profile": func(w *wire.EdgeRequest) { w.Profile = []float64{math.Inf(-1)} },
-		"long profile":     func(w *wire.EdgeRequest) { w.Profile = make([]float64, maxProfile+1) },
-		"long latest":      func(w *wire.EdgeRequest) { w.Latest = make([]byte, maxMessageSize+1) },
+		"version":         func(w *wire.EdgeRequest) { w.Version = Version + 1 },
+		"kind 0":          func(w *wire.EdgeRequest) { w.Kind = 0 },
+		"kind 4":          func(w *wire.EdgeRequest) { w.Kind = 4 },
+		"kind 257":        func(w *wire.EdgeRequest) { w.Kind = 257 },
+		"no own entry":    func(w *wire.EdgeRequest) { w.Own = nil },
+		"named own entry": func(w *wire.EdgeRequest) { w.Own.Peer = []byte(own.Peer) },
+		"old own entry":   func(w *wire.EdgeRequest) { w.Own.Age = 1 },
+		"another's entry": func(w *wire.EdgeRequest) {
+			w.Own = encodeEntry(&Entry{Round: own.Round, Std: own.Std, Vector: own.Vector})
+		},
+		"no standing":     func(w *wire.EdgeRequest) { w.Edge = nil },
+		"endless turn":    func(w *wire.EdgeRequest) { w.Edge.Turn = maxTurn + 1 },
+		"negative weight": func(w *wire.EdgeRequest) { w.Edge.Weight = -1 },
+		"NaN weight":      func(w *wire.EdgeRequest) { w.Edge.Weight = math.NaN() },
+		"infinite degree": func(w *wire.EdgeRequest) { w.Edge.Degree = math.Inf(1) },
+		"long latest":     func(w *wire.EdgeRequest) { w.Latest = make([]byte, maxMessageSize+1) },
 		"forged witness": func(w *wire.EdgeRequest) {
 			w.Witness = &wire.Witness{Round: 1, Hash: make([]byte, 32), Proof: make([]byte, 64)}
 		},
-		"empty witness": func(w *wire.EdgeRequest) { w.Witness = &wire.Witness{} },
+		"empty witness":  func(w *wire.EdgeRequest) { w.Witness = &wire.Witness{} },
+		"many entries":   func(w *wire.EdgeRequest) { w.Known = make([]*wire.Entry, MaxKnown+1) },
+		"no peer":        forge(func(e *Entry) { e.Peer = "" }),
+		"garbled peer":   forge(func(e *Entry) { e.Peer = "nobody" }),
+		"other peer":     forge(func(e *Entry) { e.Peer = own.Peer }),
+		"other round":    forge(func(e *Entry) { e.Round++ }),
+		"other std":      forge(func(e *Entry) { e.Std /= 2 }),
+		"other vector":   forge(func(e *Entry) { e.Vector = []float64{1, 2.5} }),
+		"shorter vector": forge(func(e *Entry) { e.Vector = []float64{1} }),
+		"no vector":      forge(func(e *Entry) { e.Vector = nil }),
+		"NaN vector":     forge(func(e *Entry) { e.Vector = []float64{1, math.NaN()} }),
+		"negative std":   forge(func(e *Entry) { e.Std = -1 }),
+		"infinite std":   forge(func(e *Entry) { e.Std = math.Inf(1) }),
+		"no passport":    forge(func(e *Entry) { e.Passport = nil }),
+		"other network": forge(func(e *Entry) {
+			key := newKey(t)
+			e.Peer, _ = peer.IDFromPrivateKey(key)
+			e.Passport, _ = NewSigner(key, "other").Passport(*e, nil)
+		}),
+		"many addresses": inPassport(func(p *wire.Passport) { p.Addr = slices.Repeat(p.Addr, maxAddrs+1) }),
+		"bad address":    inPassport(func(p *wire.Passport) { p.Addr[0] = []byte{1, 2, 3} }),
+		"long proof":     inPassport(func(p *wire.Passport) { p.Proof = make([]byte, maxProof+1) }),
 	} {
-		w := encodeRequest(EdgeRequest{Kind: EdgeAsk})
+		w := encodeRequest(EdgeRequest{Kind: EdgeAsk, Own: own})
 		change(w)
-		data, err := proto.Marshal(w)
-		if err != nil {
-			t.Fatal(err)
+		for i, e := range w.Known {
+			if e == nil {
+				w.Known[i] = &wire.Entry{}
+			}
 		}
-		if _, err := testSigner(t).decodeRequest(data); !errors.Is(err, errMalformed) {
+		if _, err := g.decodeRequest(encodedEdge(t, w), own.Peer); !errors.Is(err, errMalformed) {
 			t.Errorf("request with a bad %s: %v", name, err)
 		}
 	}
-	long := encodeReply(EdgeReply{Reason: strings.Repeat("x", 1000)})
+	long := encodeReply(EdgeReply{Own: own, Reason: strings.Repeat("x", 1000)})
 	if len(long.Reason) != maxReason {
 		t.Errorf("a reason of 1000 bytes is sent as %d", len(long.Reason))
 	}
 	long.Reason += "x"
-	data, err := proto.Marshal(long)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := testSigner(t).decodeReply(data); !errors.Is(err, errMalformed) {
+	if _, err := g.decodeReply(encodedEdge(t, long), own.Peer); !errors.Is(err, errMalformed) {
 		t.Errorf("reply with a long reason: %v", err)
+	}
+	if _, err := g.decodeReply(encodedEdge(t, encodeReply(EdgeReply{Own: own, Answer: 3})), own.Peer); !errors.Is(err, errMalformed) {
+		t.Errorf("reply with an unknown answer: %v", err)
+	}
+}
+
+// A message as large as any honest one passes the reader's limit.
+func TestLargestEdgeMessageFits(t *testing.T) {
+	g := edgeNode(t)
+	var addrs []multiaddr.Multiaddr
+	for i := range maxAddrs {
+		addrs = append(addrs, multiaddr.StringCast(fmt.Sprintf("/dns/%s%d/tcp/1", strings.Repeat("x", maxAddrSize-10), i)))
+	}
+	e := entryOf(t, math.MaxUint64, 1, 2)
+	e.Age, e.Passport = math.MaxUint32, passport(addrs, make([]byte, maxProof))
+	w := witness(t, testSigner(t), math.MaxUint64, 1)
+	r := EdgeReply{Answer: EdgeLater, Reason: strings.Repeat("x", maxReason), Own: e, Known: slices.Repeat([]Entry{e}, MaxKnown),
+		Edge: Standing{maxTurn, 1, 1}, Latest: make([]byte, maxMessageSize), Witness: &w}
+	if size := len(encodedEdge(t, encodeReply(r))); size > g.maxEdgeSize() {
+		t.Errorf("%d bytes, the limit is %d", size, g.maxEdgeSize())
 	}
 }
 
 func FuzzDecodeEdge(f *testing.F) {
-	s := testSigner(f)
-	w := witness(f, s, 7, 1, 0, 0)
-	request, _ := proto.Marshal(encodeRequest(EdgeRequest{Kind: EdgeAsk, Profile: []float64{1}, Latest: []byte("x"), Witness: &w}))
-	reply, _ := proto.Marshal(encodeReply(EdgeReply{Accepted: true, Reason: "x", Profile: []float64{1}, Latest: []byte("x"), Witness: &w}))
-	f.Add(request)
-	f.Add(reply)
+	g, w := edgeNode(f), witness(f, testSigner(f), 7, 1, 0, 0)
+	own, other := entryOf(f, 5, 1, 2), entryOf(f, 0, 3, 4)
+	known := []Entry{other, {Peer: own.Peer}}
+	f.Add(encodedEdge(f, encodeRequest(EdgeRequest{Kind: EdgeAsk, Own: own, Known: known, Edge: Standing{1, 2, 3}, Latest: []byte("x"), Witness: &w})))
+	f.Add(encodedEdge(f, encodeReply(EdgeReply{Answer: EdgeLater, Reason: "x", Own: own, Known: known, Latest: []byte("x"), Witness: &w})))
 	genuine := func(got *Witness) bool { return got == nil || sameWitness(*got, w) }
+	// Nobody but these two has signed anything.
+	sound := func(e Entry) bool {
+		said := e.Vector == nil && e.Round == 0 && e.Std == 0
+		for _, honest := range []Entry{own, other} {
+			said = said || e.Peer == honest.Peer && e.Round == honest.Round && e.Std == honest.Std && slices.Equal(e.Vector, honest.Vector)
+		}
+		return said && len(Addrs(e.Passport)) <= maxAddrs
+	}
+	all := func(own Entry, known []Entry) bool {
+		return sound(own) && len(known) <= MaxKnown && !slices.ContainsFunc(known, func(e Entry) bool { return !sound(e) })
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if r, err := s.decodeRequest(data); err == nil && (r.Kind < EdgeHello || r.Kind > EdgeAsk || len(r.Profile) > maxProfile || !genuine(r.Witness)) {
+		if r, err := g.decodeRequest(data, own.Peer); err == nil &&
+			(r.Kind < EdgeExchange || r.Kind > EdgeDrop || r.Edge.Turn > maxTurn || !genuine(r.Witness) || !all(r.Own, r.Known)) {
 			t.Fatalf("accepted %+v", r)
 		}
-		if r, err := s.decodeReply(data); err == nil && (len(r.Reason) > maxReason || len(r.Profile) > maxProfile || !genuine(r.Witness)) {
+		if r, err := g.decodeReply(data, own.Peer); err == nil &&
+			(r.Answer > EdgeLater || len(r.Reason) > maxReason || !genuine(r.Witness) || !all(r.Own, r.Known)) {
 			t.Fatalf("accepted %+v", r)
 		}
 	})

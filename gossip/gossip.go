@@ -29,7 +29,8 @@ import (
 	"p2pnode/learner"
 )
 
-// Config says what a [Gossip] needs. All fields but Pulse and Member are required.
+// Config says what a [Gossip] needs. All fields but Vector, Pulse and Member are
+// required.
 type Config struct {
 	// Network names the task; nodes of different networks never exchange
 	// anything. It is part of every topic, so 16 to 64 characters of a hash.
@@ -37,6 +38,7 @@ type Config struct {
 	Signer  *Signer // of the host's identity, for the same network
 	Rules   Rules   // what this node takes from its neighbours
 	Depth   int     // how many messages of a sender and kind the inbox holds: 1 if only the newest counts
+	Vector  int     // coordinates of what entries say of a node; 0: they say nothing
 	Logger  *slog.Logger
 	// Pulse is the time between gossipsub's heartbeats, in which subscribers tell
 	// each other what they have heard; 0 means a second. Every other heartbeat the
@@ -117,8 +119,8 @@ func New(h host.Host, c Config) (*Gossip, error) {
 	if c.Network == "" || c.Signer == nil || c.Logger == nil || c.OnEdge == nil {
 		return nil, errors.New("gossip: Network, Signer, Logger and OnEdge are required")
 	}
-	if c.Depth < 1 {
-		return nil, errors.New("gossip: Depth must be at least 1")
+	if c.Depth < 1 || c.Vector < 0 {
+		return nil, errors.New("gossip: Depth must be at least 1, and Vector not negative")
 	}
 	if err := c.Rules.check(); err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package gossip
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -148,19 +149,21 @@ func TestABurstLosesNothing(t *testing.T) {
 
 func TestAskAndAnswer(t *testing.T) {
 	c := testConfig()
+	c.Vector = 2
 	stored := mustEncode(t, model(9, 0, 1, 0))
 	var from atomic.Pointer[peer.ID]
 	c.OnEdge = func(_ context.Context, p peer.ID, r EdgeRequest) EdgeReply {
 		from.Store(&p)
-		return EdgeReply{Accepted: r.Kind == EdgeAsk, Profile: r.Profile, Latest: stored}
+		return EdgeReply{Answer: EdgeAccepted, Own: Entry{Passport: NewPassport(nil)}, Known: r.Known, Latest: stored}
 	}
-	a, b := newNode(t), startNode(t, newKey(t), c)
+	a, b := startNode(t, newKey(t), c), startNode(t, newKey(t), c)
 	connect(t, a.host, b.host)
-	reply, err := a.Ask(t.Context(), b.id(), EdgeRequest{Kind: EdgeAsk, Profile: []float64{1, 2}})
+	known := []Entry{entryOf(t, 3, 1, 2)}
+	reply, err := a.Ask(t.Context(), b.id(), EdgeRequest{Kind: EdgeAsk, Known: known})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !reply.Accepted || len(reply.Profile) != 2 || *from.Load() != a.id() {
+	if reply.Answer != EdgeAccepted || !slices.EqualFunc(reply.Known, known, sameEntry) || reply.Own.Peer != b.id() || *from.Load() != a.id() {
 		t.Errorf("the reply is %+v", reply)
 	}
 	heard, err := a.Hear(b.id(), reply.Latest)
@@ -185,11 +188,11 @@ func TestAskFailsInTime(t *testing.T) {
 	connect(t, a.host, slow.host)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := a.Ask(ctx, slow.id(), EdgeRequest{Kind: EdgeHello}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := a.Ask(ctx, slow.id(), EdgeRequest{Kind: EdgeExchange}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a slow peer gives %v", err)
 	}
 	slow.stop() // must not wait for the answer that never comes
-	if _, err := a.Ask(t.Context(), other.id(), EdgeRequest{Kind: EdgeHello}); err == nil {
+	if _, err := a.Ask(t.Context(), other.id(), EdgeRequest{Kind: EdgeExchange}); err == nil {
 		t.Error("a peer of unknown address answered")
 	}
 }
@@ -246,7 +249,7 @@ func TestNothingHangsAfterTheEnd(t *testing.T) {
 		if len(a.Listeners()) != 0 {
 			t.Error("listeners after the end")
 		}
-		if _, err := a.Ask(t.Context(), b.id(), EdgeRequest{Kind: EdgeHello}); err == nil {
+		if _, err := a.Ask(t.Context(), b.id(), EdgeRequest{Kind: EdgeExchange}); err == nil {
 			t.Error("asked after the end")
 		}
 	}()
@@ -255,7 +258,7 @@ func TestNothingHangsAfterTheEnd(t *testing.T) {
 	case <-time.After(deadline):
 		t.Fatal("a call hangs after the end")
 	}
-	if _, err := b.Ask(t.Context(), a.id(), EdgeRequest{Kind: EdgeHello}); err == nil {
+	if _, err := b.Ask(t.Context(), a.id(), EdgeRequest{Kind: EdgeExchange}); err == nil {
 		t.Error("a node answered after its end")
 	}
 }
@@ -265,7 +268,7 @@ func TestNetworksDoNotMix(t *testing.T) {
 	c.Network = "other"
 	a, b := newNode(t), startNode(t, newKey(t), c)
 	befriend(t, a, b)
-	if _, err := a.Ask(t.Context(), b.id(), EdgeRequest{Kind: EdgeHello}); err == nil {
+	if _, err := a.Ask(t.Context(), b.id(), EdgeRequest{Kind: EdgeExchange}); err == nil {
 		t.Error("a peer of another network answered")
 	}
 	if got := a.Listeners(); len(got) != 0 {

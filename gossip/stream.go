@@ -17,8 +17,6 @@ import (
 const (
 	// edgeTimeout bounds one exchange, both ways.
 	edgeTimeout = 10 * time.Second
-	// maxEdgeSize bounds one edge message: a model, a profile, a few numbers.
-	maxEdgeSize = maxMessageSize + 8*maxProfile + 1024
 	// maxEdgeStreams bounds the requests answered at the same time, and
 	// maxPeerStreams those of one peer: a peer that asks and then says nothing
 	// holds its place for edgeTimeout.
@@ -62,11 +60,11 @@ func (g *Gossip) exchange(s network.Stream, r EdgeRequest) (EdgeReply, error) {
 	if err := s.CloseWrite(); err != nil {
 		return EdgeReply{}, err
 	}
-	data, err := readEdge(s)
+	data, err := g.readEdge(s)
 	if err != nil {
 		return EdgeReply{}, err
 	}
-	return g.config.Signer.decodeReply(data)
+	return g.decodeReply(data, s.Conn().RemotePeer())
 }
 
 // bound resets the stream when ctx ends. The returned function must be called
@@ -88,10 +86,15 @@ func writeEdge(s network.Stream, m proto.Message) error {
 	return msgio.NewVarintWriter(s).WriteMsg(data)
 }
 
-func readEdge(s network.Stream) ([]byte, error) {
-	data, err := msgio.NewVarintReaderSize(s, maxEdgeSize).ReadMsg()
+// maxEdgeSize bounds one edge message: a model, entries, a few numbers.
+func (g *Gossip) maxEdgeSize() int {
+	return maxMessageSize + 1024 + (MaxKnown+1)*(maxEntrySize+8*g.config.Vector)
+}
+
+func (g *Gossip) readEdge(s network.Stream) ([]byte, error) {
+	data, err := msgio.NewVarintReaderSize(s, g.maxEdgeSize()).ReadMsg()
 	if errors.Is(err, msgio.ErrMsgTooLarge) {
-		return nil, malformed("more than %d bytes", maxEdgeSize)
+		return nil, malformed("more than %d bytes", g.maxEdgeSize())
 	}
 	return data, err
 }
@@ -167,11 +170,11 @@ func (e *edgeServer) handle(s network.Stream) {
 }
 
 func (e *edgeServer) answer(ctx context.Context, s network.Stream, from peer.ID) error {
-	data, err := readEdge(s)
+	data, err := e.gossip.readEdge(s)
 	if err != nil {
 		return err
 	}
-	request, err := e.gossip.config.Signer.decodeRequest(data)
+	request, err := e.gossip.decodeRequest(data, from)
 	if err != nil {
 		return err
 	}

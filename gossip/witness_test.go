@@ -148,11 +148,11 @@ func TestWitnessesComeBack(t *testing.T) {
 	waitForListeners(t, a, b)
 	exchange := func() (asking, asked *Witness) {
 		t.Helper()
-		reply, err := a.Ask(t.Context(), b.id(), EdgeRequest{Kind: EdgeHello})
+		reply, err := a.Ask(t.Context(), b.id(), EdgeRequest{Kind: EdgeExchange})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.Ask(t.Context(), a.id(), EdgeRequest{Kind: EdgeHello}); err != nil {
+		if _, err := b.Ask(t.Context(), a.id(), EdgeRequest{Kind: EdgeExchange}); err != nil {
 			t.Fatal(err)
 		}
 		return reply.Witness, <-heldOf
@@ -197,9 +197,9 @@ func TestLiarsGetNowhere(t *testing.T) {
 	for i := range strikeLimit {
 		var err error
 		if i%2 == 0 {
-			_, err = victim.Ask(t.Context(), liar.id(), EdgeRequest{Kind: EdgeHello})
+			_, err = victim.Ask(t.Context(), liar.id(), EdgeRequest{Kind: EdgeExchange})
 		} else {
-			_, err = liar.Ask(t.Context(), victim.id(), EdgeRequest{Kind: EdgeHello})
+			_, err = liar.Ask(t.Context(), victim.id(), EdgeRequest{Kind: EdgeExchange})
 		}
 		if err == nil {
 			t.Fatalf("exchange %d succeeds", i)

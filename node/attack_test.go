@@ -15,7 +15,7 @@ func TestForeignKindsAndRoundsAreRejected(t *testing.T) {
 	t.Parallel()
 	task := learnerTask("diffusion")
 	task.Rounds.Count, task.Rounds.Seconds = 20, 1
-	accept := func(context.Context) gossip.EdgeReply { return gossip.EdgeReply{Accepted: true} }
+	accept := func(context.Context) gossip.EdgeReply { return gossip.EdgeReply{Answer: gossip.EdgeAccepted} }
 	liar, info := fakePeer(t, testNode(t, task, nil, nil), accept)
 	w := startGraph(t, full(2), task, func(c *Config) {
 		c.Unprotected, c.Releases, c.Neighbours = Consent, 0, []string{info.ID.String()}

@@ -4,26 +4,27 @@ import (
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/peer"
-	"github.com/multiformats/go-multiaddr"
+	"github.com/libp2p/go-libp2p/core/peerstore"
 
 	"p2pnode/gossip"
+	"p2pnode/learner"
+	"p2pnode/learner/graph"
+	"p2pnode/storage"
 )
 
-// maxCandidates bounds the peers a node remembers beside its neighbours.
-const maxCandidates = 512
+// maxContacts bounds the peers whose last request is remembered.
+const maxContacts = 512
 
-// candidate is a peer of this task that is no neighbour yet.
-type candidate struct {
-	addrs    []multiaddr.Multiaddr
-	seen     time.Time
-	weight   float64   // 0 before its profile is known
-	after    time.Time // not to be asked before
-	failures int       // requests in a row that got no answer
+// contact is what came of the last requests to and from a peer.
+type contact struct {
+	after     time.Time // not to be asked for an edge before
+	failures  int       // requests in a row that got no answer
+	exchanged time.Time // when it last asked for an exchange and got one
 }
 
 // suits reports whether a peer may be a neighbour at all: by the members' and the
-// owner's list and,
-// in learner polar, by the roles, where clients have nothing to say to each other.
+// owner's list and, in learner polar, by the roles, where clients have nothing to say
+// to each other.
 func (h *neighbourhood) suits(id peer.ID) bool {
 	if !h.private.member(id) || h.only != nil && !h.only[id] {
 		return false
@@ -31,12 +32,14 @@ func (h *neighbourhood) suits(id peer.ID) bool {
 	return h.task.Learner != "polar" || isServer(h.task, gossip.ID(id)) || isServer(h.task, gossip.ID(h.host.ID()))
 }
 
-// found takes note of a peer of this task.
-func (h *neighbourhood) found(info peer.AddrInfo) { h.note(info, time.Now()) }
+// named reports whether the owner or the task names the peer. Such peers are few,
+// and are not left to the chance of the view.
+func (h *neighbourhood) named(id peer.ID) bool {
+	return h.only[id] || h.task.Learner == "polar" && isServer(h.task, gossip.ID(id))
+}
 
-// note keeps a candidate; when there are too many, one that declined or failed
-// makes room.
-func (h *neighbourhood) note(info peer.AddrInfo, seen time.Time) {
+// found takes note of a peer of this task that discovery has seen.
+func (h *neighbourhood) found(info peer.AddrInfo) {
 	if info.ID == h.host.ID() || len(info.Addrs) == 0 {
 		return
 	}
@@ -44,54 +47,114 @@ func (h *neighbourhood) note(info peer.AddrInfo, seen time.Time) {
 	defer h.mu.Unlock()
 	if l := h.links[info.ID]; l != nil {
 		l.addrs = info.Addrs
-	} else if c := h.candidates[info.ID]; c != nil {
-		c.addrs, c.seen = info.Addrs, seen
-	} else if len(h.candidates) < maxCandidates || h.makeRoom(time.Now()) {
-		h.candidates[info.ID] = &candidate{addrs: info.Addrs, seen: seen}
+	}
+	h.sight(info)
+	// The view keeps what the peer says of itself, with the addresses it named.
+	h.host.Peerstore().AddAddrs(info.ID, info.Addrs, peerstore.AddressTTL)
+}
+
+// sight takes note of a peer of which only addresses are known. The caller holds
+// h.mu.
+func (h *neighbourhood) sight(info peer.AddrInfo) {
+	e := graph.Entry{Peer: gossip.ID(info.ID), Passport: gossip.NewPassport(info.Addrs)}
+	h.keep(e)
+	h.view.Add(e)
+}
+
+// keep remembers the entries of named peers. The caller holds h.mu.
+func (h *neighbourhood) keep(entries ...graph.Entry) {
+	for _, e := range entries {
+		id, err := peer.Decode(string(e.Peer))
+		if err != nil || id == h.host.ID() || !h.named(id) {
+			continue
+		}
+		if old, known := h.friends[id]; !known || old.Vector == nil || e.Vector != nil && e.Round >= old.Round {
+			h.friends[id] = e
+		}
 	}
 }
 
-// makeRoom forgets some candidate that is not to be asked now, if there is one.
-// The caller holds h.mu.
-func (h *neighbourhood) makeRoom(now time.Time) bool {
-	for id, c := range h.candidates {
-		if now.Before(c.after) {
-			delete(h.candidates, id)
-			return true
+// candidates lists up to n peers that could become neighbours, those that were named
+// first, then the most similar. The caller holds h.mu.
+func (h *neighbourhood) candidates(n int, now time.Time) []graph.Entry {
+	fit := func(id peer.ID) bool {
+		c := h.contacts[id]
+		_, asking := h.asking[id]
+		return h.links[id] == nil && !asking && h.suits(id) && (c == nil || !now.Before(c.after))
+	}
+	var out []graph.Entry
+	for id, e := range h.friends {
+		if fit(id) {
+			out = append(out, e)
 		}
 	}
-	return false
+	return append(out, h.view.Best(n, func(name learner.ID) bool {
+		id, err := peer.Decode(string(name))
+		return err == nil && !h.named(id) && fit(id)
+	})...)
 }
 
 // enough reports whether the search for peers can slow down.
 func (h *neighbourhood) enough() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return len(h.links)+len(h.candidates) >= 4*h.task.Graph.Degree
+	for id := range h.only {
+		if _, known := h.friends[id]; !known {
+			return false
+		}
+	}
+	return h.view.Len() >= 2*h.task.Graph.Degree
 }
 
-// settle notes what came of a request that made no edge. A candidate that
-// never answers is forgotten; discovery will name it again if it comes back.
-func (h *neighbourhood) settle(e errand, weight float64, err error) {
+// contact is the memory of one peer's requests. The caller holds h.mu.
+func (h *neighbourhood) contact(id peer.ID) *contact {
+	c := h.contacts[id]
+	if c != nil {
+		return c
+	}
+	for old := range h.contacts {
+		if len(h.contacts) < maxContacts {
+			break
+		}
+		delete(h.contacts, old) // any
+	}
+	c = &contact{}
+	h.contacts[id] = c
+	return c
+}
+
+// answers notes that a peer answered, and what it says of itself.
+func (h *neighbourhood) answers(id peer.ID, own gossip.Entry) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	c := h.candidates[e.to.ID]
-	if c == nil {
-		return
+	h.learn(own)
+	if c := h.contacts[id]; c != nil {
+		c.failures = 0
 	}
-	if err != nil {
-		c.failures++
-	} else {
-		c.failures, c.seen = 0, time.Now()
+}
+
+// lost notes that a peer did not answer. One that never does is forgotten; whoever
+// sees it again names it again. The caller holds h.mu.
+func (h *neighbourhood) lost(id peer.ID) {
+	c := h.contact(id)
+	c.failures++
+	c.after = time.Now().Add(sulk)
+	if c.failures >= patience || h.view.Len() >= 2*h.task.Graph.Degree {
+		h.view.Remove(gossip.ID(id))
 	}
-	switch {
-	case c.failures == patience:
-		delete(h.candidates, e.to.ID)
-	case err == nil && e.kind == gossip.EdgeHello && weight > 0:
-		c.weight = weight
-	case err == nil && e.kind == gossip.EdgeHello:
-		c.after = time.Now().Add(deadAfter) // too different
-	default:
-		c.after = time.Now().Add(sulk)
+}
+
+// peers lists whom the node met, for the next start.
+func (h *neighbourhood) peers() []storage.Peer {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var out []storage.Peer
+	now := time.Now().Unix()
+	for _, e := range h.view.Best(h.view.Len(), func(learner.ID) bool { return true }) {
+		out = append(out, storage.Peer{ID: string(e.Peer), Addrs: addrStrings(gossip.Addrs(e.Passport)), LastSeen: now})
 	}
+	for id, l := range h.links {
+		out = append(out, storage.Peer{ID: id.String(), Addrs: addrStrings(l.addrs), LastSeen: l.seen.Unix()})
+	}
+	return out
 }

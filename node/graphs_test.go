@@ -11,27 +11,27 @@ import (
 	"p2pnode/learner"
 )
 
-// graph lists the neighbours of each node.
-type graph [][]int
+// topology lists the neighbours of each node.
+type topology [][]int
 
-func ring(n int) graph {
-	g := make(graph, n)
+func ring(n int) topology {
+	g := make(topology, n)
 	for i := range g {
 		g[i] = []int{(i + n - 1) % n, (i + 1) % n}
 	}
 	return g
 }
 
-func star(n int) graph {
-	g := make(graph, n)
+func star(n int) topology {
+	g := make(topology, n)
 	for i := 1; i < n; i++ {
 		g[0], g[i] = append(g[0], i), []int{0}
 	}
 	return g
 }
 
-func full(n int) graph {
-	g := make(graph, n)
+func full(n int) topology {
+	g := make(topology, n)
 	for i := range g {
 		for j := range g {
 			if j != i {
@@ -45,13 +45,13 @@ func full(n int) graph {
 // graphNetwork is running nodes with the edges of a graph and no others.
 type graphNetwork struct {
 	nodes []*Node
-	graph graph
+	graph topology
 	stops []func()
 }
 
 // startGraph starts the nodes of a graph and waits until each listens to its
 // neighbours. They have no records yet.
-func startGraph(t *testing.T, g graph, task *learner.Task, change func(*Config)) *graphNetwork {
+func startGraph(t *testing.T, g topology, task *learner.Task, change func(*Config)) *graphNetwork {
 	t.Helper()
 	w := &graphNetwork{nodes: make([]*Node, len(g)), graph: g, stops: make([]func(), len(g))}
 	for i := range w.nodes {
@@ -146,7 +146,7 @@ func (w *graphNetwork) distance(t *testing.T, want [][]float64, far func(got, wa
 // until each has the neighbours it seeks, and reads the graph.
 func discover(t *testing.T, count int, task *learner.Task, change func(*Config)) *graphNetwork {
 	t.Helper()
-	w := &graphNetwork{graph: make(graph, count)}
+	w := &graphNetwork{graph: make(topology, count)}
 	var bootstrap []string
 	for i := range count {
 		n := testNode(t, task, nil, func(c *Config) {
@@ -169,6 +169,12 @@ func discover(t *testing.T, count int, task *learner.Task, change func(*Config))
 		index[gossip.ID(n.self)] = i
 	}
 	eventually(t, "everybody has the neighbours it seeks", func() bool {
+		// Whoever has enough asks for no more edges, but an answer may be on its way.
+		for _, n := range w.nodes {
+			if h := n.session.hood; status(t, n).Listening < task.Graph.Degree || h.hoping() {
+				return false
+			}
+		}
 		for i, n := range w.nodes {
 			w.graph[i] = nil
 			for _, e := range n.session.hood.edges() {
@@ -176,16 +182,20 @@ func discover(t *testing.T, count int, task *learner.Task, change func(*Config))
 					w.graph[i] = append(w.graph[i], index[e.Peer])
 				}
 			}
-			if len(w.graph[i]) < task.Graph.Degree {
-				return false
-			}
 		}
 		return w.graph.symmetric()
 	})
 	return w
 }
 
-func (g graph) symmetric() bool {
+// hoping reports whether a request for a new edge is under way.
+func (h *neighbourhood) hoping() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.hopes()) > len(h.links)
+}
+
+func (g topology) symmetric() bool {
 	for i := range g {
 		for _, j := range g[i] {
 			if !slices.Contains(g[j], i) {

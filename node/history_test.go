@@ -160,12 +160,12 @@ func TestNothingLeavesAfterAContradiction(t *testing.T) {
 	if err := s.loop.dispatch([]learner.Message{m}, release{round: 1, protected: true}); err != nil {
 		t.Fatal(err)
 	}
-	s.hood.serve(testModel(t, n, 1, 0))
+	s.hood.serve(testModel(t, n, 1, 0), nil)
 	running, end := context.WithCancel(t.Context())
 	go func() { <-s.hood.history.broken; end() }()
 	for _, w := range []*gossip.Witness{testWitness(t, n, 2, 0), nil} {
 		ask := gossip.EdgeRequest{Kind: gossip.EdgeAsk, Witness: w}
-		if reply := s.hood.answer(running, randomPeer(t), ask); reply.Accepted || reply.Latest != nil {
+		if reply := s.hood.answer(running, randomPeer(t), ask); reply.Answer == gossip.EdgeAccepted || reply.Latest != nil {
 			t.Errorf("a peer that shows %v is answered %+v", w, reply)
 		}
 	}

@@ -31,10 +31,10 @@ func learnerTask(name string) *learner.Task {
 }
 
 // degrees and Metropolis weights of a graph.
-func metropolis(g graph, i, j int) float64 { return 1 / (1 + float64(max(len(g[i]), len(g[j])))) }
+func metropolis(g topology, i, j int) float64 { return 1 / (1 + float64(max(len(g[i]), len(g[j])))) }
 
 // mix is sum over l of a_lk x_l, a_kk included.
-func (g graph) mix(x [][]float64, k int) []float64 {
+func (g topology) mix(x [][]float64, k int) []float64 {
 	out, self := make([]float64, len(x[k])), 1.0
 	for _, l := range g[k] {
 		a := metropolis(g, k, l)
@@ -131,7 +131,7 @@ func propagated(t *testing.T, task *learner.Task, w *graphNetwork, training [][]
 func TestLearnersReachTheirFixedPoints(t *testing.T) {
 	defer goleak.VerifyNone(t, leaks()...)
 	t.Run("on", func(t *testing.T) { // returns when all parallel tests in it have
-		for graphName, g := range map[string]graph{"ring": ring(5), "star": star(5), "full": full(4)} {
+		for graphName, g := range map[string]topology{"ring": ring(5), "star": star(5), "full": full(4)} {
 			for _, name := range []string{"propagation", "diffusion", "km"} {
 				t.Run(graphName+"/"+name, func(t *testing.T) {
 					t.Parallel()
@@ -155,7 +155,7 @@ func TestLearnersReachTheirFixedPointsOnADiscoveredGraph(t *testing.T) {
 	}
 }
 
-func reachFixedPoint(t *testing.T, task *learner.Task, g graph) {
+func reachFixedPoint(t *testing.T, task *learner.Task, g topology) {
 	w := startGraph(t, g, task, func(c *Config) { c.Unprotected, c.Releases = Consent, 0 })
 	defer w.stop()
 	training := w.addRecords(t, rand.New(rand.NewPCG(11, 12)), 15)

@@ -63,7 +63,7 @@ func TestForgedWitnessChangesNothing(t *testing.T) {
 	var asked atomic.Int32
 	liar, info := fakePeer(t, n, func(context.Context) gossip.EdgeReply {
 		asked.Add(1)
-		return gossip.EdgeReply{Accepted: true}
+		return gossip.EdgeReply{Answer: gossip.EdgeAccepted}
 	})
 	forged := testWitness(t, n, 1<<40, 0)
 	forged.Proof[10] ^= 1
@@ -96,7 +96,7 @@ func TestNoReleaseBeforeTheExchange(t *testing.T) {
 		case <-speak:
 		case <-ctx.Done():
 		}
-		return gossip.EdgeReply{Accepted: true}
+		return gossip.EdgeReply{Answer: gossip.EdgeAccepted}
 	})
 	if err := mute.Follow(n.self); err != nil {
 		t.Fatal(err)
@@ -129,7 +129,7 @@ func TestAMuteNeighbourHoldsNothingUp(t *testing.T) {
 	met := make(chan struct{}, 100)
 	_, friend := fakePeer(t, n, func(context.Context) gossip.EdgeReply {
 		met <- struct{}{}
-		return gossip.EdgeReply{Accepted: true}
+		return gossip.EdgeReply{Answer: gossip.EdgeAccepted}
 	})
 	remembers(t, n, info)
 	start(t, n)

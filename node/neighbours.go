@@ -1,9 +1,8 @@
 package node
 
 import (
-	"context"
-	"errors"
 	"log/slog"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -12,26 +11,28 @@ import (
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
-	"github.com/multiformats/go-multiaddr"
 
 	"p2pnode/discovery"
 	"p2pnode/gossip"
 	"p2pnode/learner"
+	"p2pnode/learner/graph"
 	"p2pnode/storage"
 )
 
-// neighbourhood keeps the node's edges: it answers who asks for one, seeks
-// those that are missing (seek.go), and remembers them. Who asks whom depends
-// on public things only: who is there, and the profiles their owners declared
-// public. All methods are safe for concurrent use.
+// neighbourhood keeps the node's edges: it answers who asks for one (edge.go),
+// learns whom there is (exchange.go), asks those that suit best (seek.go), and
+// remembers what was agreed. Who asks whom and when depends on public things only: who
+// is there, what was declared or published, and a random source. All methods are safe
+// for concurrent use.
 type neighbourhood struct {
 	task    *learner.Task
-	profile []float64
 	only    map[peer.ID]bool // who may become a neighbour; nil: anybody
 	private private          // whose members alone may become neighbours
+	origins []peer.AddrInfo  // the owner's bootstrap peers: whom to turn to with nobody else known
 	host    host.Host
-	store   *storage.Store
+	store   edgeStore
 	gossip  *gossip.Gossip
+	signer  *gossip.Signer
 	keeper  *discovery.Keeper
 	history *history
 	log     *slog.Logger
@@ -43,42 +44,60 @@ type neighbourhood struct {
 	// followed, the keeper and the store agree in the end.
 	changing sync.Mutex
 
-	mu         sync.Mutex
-	links      map[peer.ID]*link
-	candidates map[peer.ID]*candidate
-	asking     map[peer.ID]bool // a request to it is under way
-	latest     []byte           // the message published last; nil if there is none
+	mu       sync.Mutex
+	links    map[peer.ID]*link
+	leaving  map[peer.ID]uint64      // given up, the other end is still to be told: turn of the edge
+	view     *graph.View             // whom it knows
+	friends  map[peer.ID]graph.Entry // named by the owner or the task, beside the view
+	contacts map[peer.ID]*contact
+	asking   map[peer.ID]errand    // a request to it is under way
+	guests   map[peer.ID]time.Time // connected for a request, then
+	pace     pace
+	random   *rand.Rand
+	end      graph.End // what is public of this node; Degree is not kept here
+	latest   []byte    // the message published last; nil if there is none
 }
 
-func newNeighbourhood(t *learner.Task, c *Config, h host.Host, store *storage.Store, past *history, log *slog.Logger) *neighbourhood {
-	only, _ := c.onlyNeighbours() // validated when the file was read
-	return &neighbourhood{
-		task: t, profile: c.Profile, only: only, host: h, store: store, history: past, log: log,
-		keeper:     discovery.NewKeeper(h, log),
-		restored:   make(chan struct{}),
-		changed:    make(chan struct{}, 1),
-		links:      make(map[peer.ID]*link),
-		candidates: make(map[peer.ID]*candidate),
-		asking:     make(map[peer.ID]bool),
+// edgeStore is what the neighbourhood may use of the node's store. Nothing here
+// knows of records.
+type edgeStore interface {
+	Edges() ([]storage.Edge, error)
+	SaveEdge(storage.Edge) error
+	DeleteEdge(peer string) error
+	Peers() ([]storage.Peer, error)
+}
+
+// newNeighbourhood takes the sources of its random choices and of its view's.
+func newNeighbourhood(n *Node, h host.Host, past *history, signer *gossip.Signer, choices, view rand.Source) *neighbourhood {
+	t := n.files.task
+	only, _ := n.files.config.onlyNeighbours() // validated when the file was read
+	origins, _ := n.files.config.bootstrapPeers()
+	hood := &neighbourhood{
+		task: t, only: only, private: n.private, origins: origins, host: h, store: n.store, signer: signer, history: past, log: n.log,
+		keeper:   discovery.NewKeeper(h, n.log),
+		restored: make(chan struct{}),
+		changed:  make(chan struct{}, 1),
+		links:    make(map[peer.ID]*link),
+		leaving:  make(map[peer.ID]uint64),
+		view:     graph.NewView(gossip.ID(h.ID()), t.Graph, graph.LimitsFor(t.Graph.Degree), rand.New(view)),
+		friends:  make(map[peer.ID]graph.Entry),
+		contacts: make(map[peer.ID]*contact),
+		asking:   make(map[peer.ID]errand),
+		guests:   make(map[peer.ID]time.Time),
+		random:   rand.New(choices),
 	}
-}
-
-// link is an edge both ends agreed on.
-type link struct {
-	weight  float64
-	addrs   []multiaddr.Multiaddr
-	up      bool // connected when last looked at
-	met     bool // has said in this run what it holds of this node, and that was no news
-	seen    time.Time
-	renewed time.Time
+	if t.Graph.Rule == "profile" {
+		hood.declare(graph.End{Vector: n.files.config.Profile})
+	}
+	return hood
 }
 
 // restore brings back the edges and peers of an earlier run, the message they are
 // served, and what they are shown of their own.
-func (h *neighbourhood) restore(latest []byte, witnesses map[string]gossip.Witness) error {
+func (h *neighbourhood) restore(latest []byte, e *learner.Estimate, witnesses map[string]gossip.Witness) error {
 	defer close(h.restored)
 	if _, err := gossip.WitnessOf(latest); err == nil { // peers refuse one without a proof
-		h.serve(latest)
+		h.serve(latest, e)
 	}
 	edges, err := h.store.Edges()
 	if err != nil {
@@ -93,8 +112,9 @@ func (h *neighbourhood) restore(latest []byte, witnesses map[string]gossip.Witne
 		if err != nil {
 			return err
 		}
+		old := terms{weight: e.Weight, known: e.Known}
 		h.mu.Lock()
-		h.links[info.ID] = &link{weight: e.Weight, addrs: info.Addrs, seen: time.Now()}
+		h.links[info.ID] = &link{terms: old, since: time.Unix(e.Since, 0), invited: e.Invited, addrs: info.Addrs, seen: time.Now()}
 		h.mu.Unlock()
 		if err := h.gossip.Follow(info.ID); err != nil {
 			return err
@@ -105,18 +125,31 @@ func (h *neighbourhood) restore(latest []byte, witnesses map[string]gossip.Witne
 		if err != nil {
 			return err
 		}
-		h.note(info, time.Unix(p.LastSeen, 0))
+		h.found(info)
 	}
 	h.update()
 	return h.gossip.Remember(witnesses)
 }
 
-// serve sets what comers are given: a message that has been published. One
-// that is stored but waits for its slot is not to be had early.
-func (h *neighbourhood) serve(message []byte) {
+// serve sets what comers are given and told: a message that has been published, and
+// the estimate that it belongs to, if there is one. A message that is stored but waits
+// for its slot is not to be had early.
+func (h *neighbourhood) serve(message []byte, e *learner.Estimate) {
+	h.mu.Lock()
+	h.latest = message
+	h.mu.Unlock()
+	if e != nil && publicVector(h.task) == len(e.Vector) {
+		h.declare(graph.End{Round: e.Round, Vector: e.Vector, Std: e.Std})
+	}
+}
+
+// declare sets what is public of this node. Now others may suit it better.
+func (h *neighbourhood) declare(end graph.End) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.latest = message
+	h.end = end
+	h.view.SetOwn(end)
+	h.pace.hurry()
 }
 
 // served is nothing once a peer has contradicted this node's history.
@@ -127,132 +160,6 @@ func (h *neighbourhood) served() []byte {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.latest
-}
-
-// weight is W_ij, computed alike at both ends from public things; 0 means that
-// the two do not belong together.
-func (h *neighbourhood) weight(id peer.ID, profile []float64) float64 {
-	if !h.suits(id) {
-		return 0
-	}
-	if h.task.Graph.Rule != "profile" {
-		return 1
-	}
-	return learner.ProfileWeight(h.profile, profile, h.task.Graph.Gamma)
-}
-
-// most is how many edges a node has at most: twice as many as it seeks itself,
-// so that late comers find a place.
-func (h *neighbourhood) most() int { return 2 * h.task.Graph.Degree }
-
-// answer is the other end's side of an edge request.
-func (h *neighbourhood) answer(ctx context.Context, from peer.ID, q gossip.EdgeRequest) gossip.EdgeReply {
-	select {
-	case <-h.restored:
-	case <-ctx.Done():
-		return gossip.EdgeReply{Reason: "not ready"}
-	}
-	if h.history.check(q.Witness) != nil {
-		<-ctx.Done() // the run ends; a refusal would cost the edge
-		return gossip.EdgeReply{}
-	}
-	h.meet(from)
-	reply := gossip.EdgeReply{Profile: h.profile, Latest: h.served()}
-	if q.Kind == gossip.EdgeHello {
-		return reply
-	}
-	h.changing.Lock()
-	defer h.changing.Unlock()
-	weight := h.weight(from, q.Profile)
-	switch {
-	case weight == 0:
-		reply.Reason = "the two do not belong together"
-	case h.full() && !h.linked(from):
-		reply.Reason = "enough neighbours"
-	case h.fresh(from):
-		reply.Accepted = true // as it is: nobody makes this node write at will
-	default:
-		reply.Accepted = true
-		h.link(from, weight, q.Latest)
-	}
-	return reply
-}
-
-// full reports whether as many neighbours as allowed are there; those that are
-// away keep nobody out, dead sees to them.
-func (h *neighbourhood) full() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	up := 0
-	for _, l := range h.links {
-		if l.up {
-			up++
-		}
-	}
-	return up >= h.most()
-}
-
-func (h *neighbourhood) linked(id peer.ID) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.links[id] != nil
-}
-
-// fresh reports whether the edge to a peer was renewed a moment ago.
-func (h *neighbourhood) fresh(id peer.ID) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	l := h.links[id]
-	return l != nil && time.Since(l.renewed) < seekEvery
-}
-
-// link adds or renews the edge to a peer that was met and agreed to it, and takes
-// in the model it sent along. The caller holds h.changing.
-func (h *neighbourhood) link(id peer.ID, weight float64, latest []byte) {
-	if err := h.gossip.Follow(id); err != nil {
-		h.log.Warn("cannot follow a neighbour", "peer", id, "error", err)
-		return
-	}
-	now := time.Now()
-	addrs := sortedAddrs(h.host.Peerstore().Addrs(id))
-	h.mu.Lock()
-	old := h.links[id]
-	if old != nil && len(addrs) == 0 {
-		addrs = old.addrs
-	}
-	h.links[id] = &link{weight: weight, addrs: addrs, up: true, met: true, seen: now, renewed: now}
-	delete(h.candidates, id)
-	h.mu.Unlock()
-	same := old != nil && old.weight == weight && slices.EqualFunc(sortedAddrs(old.addrs), addrs, multiaddr.Multiaddr.Equal)
-	if !same {
-		h.update() // before the model, or the agent would drop it as a stranger's
-	}
-	if len(latest) > 0 {
-		if _, err := h.gossip.Hear(id, latest); err != nil {
-			h.log.Debug("neighbour's stored model dropped", "peer", id, "error", err)
-		}
-	}
-	if same {
-		return
-	}
-	if err := h.store.SaveEdge(storage.Edge{Peer: id.String(), Weight: weight, Addrs: addrStrings(addrs)}); err != nil {
-		h.log.Error("cannot remember an edge", "peer", id, "error", err)
-	}
-}
-
-// unlink gives an edge up.
-func (h *neighbourhood) unlink(id peer.ID, reason string) {
-	h.log.Info("edge dropped", "peer", id, "reason", reason)
-	h.changing.Lock()
-	defer h.changing.Unlock()
-	h.mu.Lock()
-	delete(h.links, id)
-	h.mu.Unlock()
-	err := errors.Join(h.gossip.Unfollow(id), h.store.DeleteEdge(id.String()))
-	if err != nil {
-		h.log.Error("cannot forget an edge", "peer", id, "error", err)
-	}
-	h.update()
 }
 
 // update tells the keeper whom to stay connected to, and the loop to look

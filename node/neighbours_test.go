@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -94,7 +95,7 @@ func TestModelOfNewNeighbourIsHeard(t *testing.T) {
 	const count = 10
 	for range count {
 		request := gossip.EdgeRequest{Kind: gossip.EdgeAsk, Latest: encoded(t, 7)}
-		if reply := s.hood.answer(ctx, randomPeer(t), request); !reply.Accepted {
+		if reply := s.hood.answer(ctx, randomPeer(t), request); reply.Answer != gossip.EdgeAccepted {
 			t.Fatalf("declined: %s", reply.Reason)
 		}
 	}
@@ -111,14 +112,14 @@ func TestNoEdgeBeforeRestore(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
 	ask := gossip.EdgeRequest{Kind: gossip.EdgeAsk}
-	if reply := s.hood.answer(ended, randomPeer(t), ask); reply.Accepted {
+	if reply := s.hood.answer(ended, randomPeer(t), ask); reply.Answer == gossip.EdgeAccepted {
 		t.Error("an edge is accepted before the node is ready")
 	}
 	if err := n.attach(s); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { n.detach(s) })
-	if reply := s.hood.answer(t.Context(), randomPeer(t), ask); !reply.Accepted {
+	if reply := s.hood.answer(t.Context(), randomPeer(t), ask); reply.Answer != gossip.EdgeAccepted {
 		t.Errorf("declined: %s", reply.Reason)
 	}
 }
@@ -136,7 +137,7 @@ func TestMessageKeepsItsSlot(t *testing.T) {
 		t.Fatal(err)
 	}
 	served := func() bool {
-		return s.hood.answer(t.Context(), randomPeer(t), gossip.EdgeRequest{Kind: gossip.EdgeHello}).Latest != nil
+		return s.hood.answer(t.Context(), randomPeer(t), gossip.EdgeRequest{Kind: gossip.EdgeExchange}).Latest != nil
 	}
 	if served() {
 		t.Error("served before its slot")
@@ -166,7 +167,7 @@ func TestEdgesAreBounded(t *testing.T) {
 	for range 16 {
 		from := randomPeer(t)
 		asking.Go(func() {
-			if s.hood.answer(t.Context(), from, gossip.EdgeRequest{Kind: gossip.EdgeAsk}).Accepted {
+			if s.hood.answer(t.Context(), from, gossip.EdgeRequest{Kind: gossip.EdgeAsk}).Answer == gossip.EdgeAccepted {
 				accepted.Add(1)
 			}
 		})
@@ -180,14 +181,13 @@ func TestEdgesAreBounded(t *testing.T) {
 // A neighbour that asks again and again, each time with another profile, does
 // not make this node write again and again.
 func TestRenewalsArePaced(t *testing.T) {
-	task := lineTask()
-	task.Graph = learner.Graph{Rule: "profile", Degree: 10, Profile: 2, Gamma: 1}
-	s := attachedSession(t, testNode(t, task, nil, func(c *Config) { c.Profile = []float64{1, 0} }))
+	s := attachedSession(t, testNode(t, profileTask(10), nil, func(c *Config) { c.Profile = []float64{1, 0} }))
 	from, began := randomPeer(t), time.Now()
 	for i := range 50 {
-		request := gossip.EdgeRequest{Kind: gossip.EdgeAsk, Profile: []float64{1, float64(i)}}
-		if reply := s.hood.answer(t.Context(), from, request); !reply.Accepted {
-			t.Fatalf("request %d is declined: %s", i, reply.Reason)
+		request := gossip.EdgeRequest{Kind: gossip.EdgeAsk, Own: gossip.Entry{Peer: from, Vector: []float64{50, float64(i)}}}
+		answer := s.hood.answer(t.Context(), from, request).Answer
+		if i == 0 && answer != gossip.EdgeAccepted || i > 0 && answer != gossip.EdgeLater && time.Since(began) < seekEvery {
+			t.Fatalf("request %d is answered with %d", i, answer)
 		}
 	}
 	if w := s.hood.edges()[0].Weight; w != 1 && time.Since(began) < seekEvery {
@@ -205,45 +205,47 @@ func TestAbsentNeighboursMakeRoom(t *testing.T) {
 	away := make([]peer.ID, 4)
 	for i := range away {
 		away[i] = randomPeer(t)
-		s.hood.links[away[i]] = &link{weight: 1, seen: now.Add(time.Duration(i-4) * time.Minute)}
+		s.hood.links[away[i]] = &link{terms: terms{weight: 1}, seen: now.Add(time.Duration(i-4) * time.Minute)}
 	}
-	if s.hood.full() {
-		t.Error("absent neighbours keep others out")
+	if reply := s.hood.answer(t.Context(), randomPeer(t), gossip.EdgeRequest{Kind: gossip.EdgeAsk}); reply.Answer != gossip.EdgeAccepted {
+		t.Errorf("absent neighbours keep others out: %s", reply.Reason)
 	}
-	if dead := s.hood.dead(now); len(dead) != 2 || dead[0] != away[0] || dead[1] != away[1] {
-		t.Errorf("%v are given up, want the two longest away of %v", dead, away)
+	if dead := s.hood.dead(now); !slices.Equal(dead, away[:3]) {
+		t.Errorf("%v are given up, want the three longest away of %v", dead, away)
 	}
 	if dead := s.hood.dead(now.Add(deadAfter)); len(dead) != 4 {
 		t.Errorf("%d are given up after an hour, want all", len(dead))
 	}
 }
 
-// Dead candidates do not fill the list for ever.
+// Whoever does not answer is forgotten, at once if there are others enough.
 func TestCandidatesAreForgotten(t *testing.T) {
 	h := attachedSession(t, testNode(t, lineTask(), nil, nil)).hood
-	ids := make([]peer.ID, maxCandidates+2)
-	for i := range ids {
-		ids[i] = randomPeer(t)
-		h.found(peer.AddrInfo{ID: ids[i], Addrs: someAddr()})
-	}
-	if len(h.candidates) != maxCandidates {
-		t.Fatalf("%d candidates, want %d", len(h.candidates), maxCandidates)
-	}
-	failed := errand{peer.AddrInfo{ID: ids[0]}, gossip.EdgeAsk}
-	h.settle(failed, 0, errors.New("no answer"))
-	h.found(peer.AddrInfo{ID: ids[maxCandidates], Addrs: someAddr()})
-	if h.candidates[ids[maxCandidates]] == nil || h.candidates[ids[0]] != nil || len(h.candidates) != maxCandidates {
-		t.Error("a peer that failed did not make room for a new one")
-	}
-	failed.to.ID = ids[1]
+	silent := errand{to: peer.AddrInfo{ID: randomPeer(t), Addrs: someAddr()}, kind: gossip.EdgeExchange}
+	h.found(silent.to)
 	for i := range patience {
-		if h.candidates[ids[1]] == nil {
+		if h.view.Len() != 1 {
 			t.Fatalf("forgotten after %d failures", i)
 		}
-		h.settle(failed, 0, errors.New("no answer"))
+		h.unanswered(silent)
 	}
-	if h.candidates[ids[1]] != nil {
+	if h.view.Len() != 0 {
 		t.Errorf("not forgotten after %d failures", patience)
+	}
+	h.found(peer.AddrInfo{ID: randomPeer(t)})
+	if h.view.Len() != 0 {
+		t.Error("a peer without an address is a candidate")
+	}
+	for range maxContacts + 2 {
+		silent.to.ID = randomPeer(t)
+		h.found(silent.to)
+		h.unanswered(silent)
+	}
+	if n := h.view.Len(); n >= 2*h.task.Graph.Degree {
+		t.Errorf("%d of the silent are known still", n)
+	}
+	if len(h.contacts) != maxContacts {
+		t.Errorf("%d contacts are remembered, want %d", len(h.contacts), maxContacts)
 	}
 }
 
@@ -269,7 +271,7 @@ func TestEdgesAreRechecked(t *testing.T) {
 	eventually(t, "no event is left", func() bool { return len(s.hood.changed) == 0 })
 	told() // and the last one is handled
 	s.hood.mu.Lock()
-	s.hood.links[randomPeer(t)] = &link{weight: 1, seen: time.Now()}
+	s.hood.links[randomPeer(t)] = &link{terms: terms{weight: 1}, seen: time.Now()}
 	s.hood.mu.Unlock()
 	eventually(t, "the agent is told", func() bool { return told() == 1 })
 }

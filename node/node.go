@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -44,6 +45,7 @@ type Node struct {
 	traffic      *metrics.BandwidthCounter
 	surroundings *surroundings
 	observe      func(learner.Agent) learner.Agent // nil, or a test's recorder around the agent
+	source       func() (rand.Source, error)       // of what is drawn beside the noise; seeded in tests only
 
 	// intake orders what changes the records and what starts the agent, so
 	// that no record is missed or handed over twice.
@@ -86,6 +88,7 @@ func Open(dir string, log *slog.Logger) (*Node, error) {
 		traffic:      metrics.NewBandwidthCounter(),
 		surroundings: newSurroundings(&files.config),
 		running:      make(chan struct{}),
+		source:       freshSource,
 	}
 	if err := n.openLedger(); err != nil {
 		return nil, errors.Join(err, store.Close())

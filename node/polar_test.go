@@ -37,7 +37,7 @@ func polarTask(t *testing.T, keys []string) *learner.Task {
 }
 
 // polarGraph: servers with all, clients with servers only.
-func polarGraph() graph {
+func polarGraph() topology {
 	g := full(polarServers + polarClients)
 	for i := polarServers; i < len(g); i++ {
 		g[i] = slices.DeleteFunc(g[i], func(j int) bool { return j >= polarServers })

@@ -20,6 +20,7 @@ const maxOutgoing = 64
 // one.
 type outgoing struct {
 	message  []byte
+	estimate *learner.Estimate // published with the broadcast; nil: there is none
 	directed learner.Message
 	at       time.Duration // on the agent's clock; past: at once
 }
@@ -60,6 +61,7 @@ func (l *loop) dispatch(messages []learner.Message, r release) error {
 			if o.message, err = l.encode(m, r); err != nil {
 				return err
 			}
+			o.estimate = l.agent.State().Estimate
 		}
 		select {
 		case l.outgoing <- o:
@@ -137,7 +139,7 @@ func (l *loop) send(ctx context.Context, o outgoing) {
 		}
 		return
 	}
-	l.hood.serve(o.message)
+	l.hood.serve(o.message, o.estimate)
 	if err := l.gossip.Publish(ctx, o.message); err != nil {
 		// It is stored: neighbours get it when they next renew the edge.
 		l.log.Warn("publish failed", "error", err)

@@ -1,27 +1,31 @@
 package node
 
 import (
-	"cmp"
 	"context"
-	"math/rand/v2"
+	"math"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"p2pnode/gossip"
+	"p2pnode/learner/graph"
 )
 
 // The pace of the search for neighbours.
 const (
-	seekEvery  = time.Second      // while neighbours are missing
+	seekEvery  = time.Second      // between looks at what is to be done
+	seekPause  = 10 * time.Second // between two exchanges at most, while neighbours are missing
 	askTimeout = 10 * time.Second // for one request over a stream
 	sulk       = 20 * time.Second // before a peer that declined or failed is asked again
 	renewEvery = time.Minute      // an edge is asked for again, which heals one known at one end only
+	renewAfter = 10 * time.Second // the same, at the earliest, once its weight is another
 	meetEvery  = 3 * time.Second  // the same, until the first answer of the run
 	deadAfter  = time.Hour        // an edge nobody answers on is given up
 	patience   = 3                // requests without an answer before a candidate is forgotten
+	newWeight  = 0.1              // the relative change of a weight that is worth a renewal
 )
 
 // run looks for neighbours until ctx ends. It waits for no answer: a peer that
@@ -37,12 +41,14 @@ func (h *neighbourhood) run(ctx context.Context) error {
 		for _, id := range h.dead(time.Now()) {
 			h.unlink(id, "unreachable")
 		}
+		h.settle()
 		for _, e := range h.due(time.Now()) {
 			requests.Go(func() {
 				defer h.answered(e)
 				h.ask(ctx, e)
 			})
 		}
+		h.part(time.Now())
 		select {
 		case <-ctx.Done():
 			return nil
@@ -54,42 +60,154 @@ func (h *neighbourhood) run(ctx context.Context) error {
 
 // errand is one request to make.
 type errand struct {
-	to   peer.AddrInfo
-	kind gossip.EdgeKind
+	to    peer.AddrInfo
+	kind  gossip.EdgeKind
+	turn  uint64         // of a farewell
+	known []gossip.Entry // of an exchange
+	link  graph.Link     // what is hoped for; zero unless it is a new edge
 }
 
 // due lists the requests to make now, of which answered must be told: edges whose
-// peer came back or that are old are renewed, and candidates are asked while
-// neighbours are missing. Of each peer there is one request at a time.
+// peer came back, that are old or whose weight has changed are renewed, those that
+// were given up are said farewell, and candidates are asked. Of each peer there is one
+// request at a time.
 func (h *neighbourhood) due(now time.Time) []errand {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	out := h.renewals(now)
+	for id, turn := range h.leaving {
+		if _, busy := h.asking[id]; !busy {
+			out = append(out, errand{to: peer.AddrInfo{ID: id}, kind: gossip.EdgeDrop, turn: turn})
+			delete(h.leaving, id)
+		}
+	}
+	for _, e := range out {
+		h.asking[e.to.ID] = e
+	}
+	missing := h.missing()
+	longest := renewEvery
+	if missing {
+		longest = seekPause
+	}
+	step := h.pace.due(now, longest, h.random.Float64())
+	if step || missing {
+		out = append(out, h.choose(now)...)
+	}
+	if !step {
+		return out
+	}
+	if e, ok := h.partner(); ok {
+		h.asking[e.to.ID] = e
+		out = append(out, e)
+	}
+	return out
+}
+
+// renewals lists the edges to ask for again. The caller holds h.mu.
+func (h *neighbourhood) renewals(now time.Time) []errand {
 	var out []errand
-	live := 0
 	for id, l := range h.links {
 		up := h.connected(id)
 		if up {
-			live++
 			l.seen = now
 		}
-		pause := renewEvery
-		if !l.met {
-			pause = meetEvery
-		}
+		_, busy := h.asking[id]
 		switch {
 		case !up:
 			l.up = false
-		case h.asking[id]: // one that came back meanwhile is asked after that
-		case !l.up || now.Sub(l.renewed) > pause:
-			l.up, l.renewed = true, now
-			out = append(out, errand{peer.AddrInfo{ID: id}, gossip.EdgeAsk})
+		case busy: // one that came back meanwhile is asked after that
+		case !l.up || now.Sub(l.asked) > h.renewal(l):
+			l.up, l.asked = true, now
+			out = append(out, errand{to: peer.AddrInfo{ID: id}, kind: gossip.EdgeAsk})
 		}
 	}
-	out = append(out, h.seek(now, h.task.Graph.Degree-live)...)
-	for _, e := range out {
-		h.asking[e.to.ID] = true
+	return out
+}
+
+// renewal is how old an edge may become before it is renewed. The caller holds
+// h.mu.
+func (h *neighbourhood) renewal(l *link) time.Duration {
+	switch {
+	case !l.met:
+		return meetEvery
+	case l.doubt:
+		return sulk
+	case h.end.Round != l.own.Round && l.theirs.Vector != nil:
+		own := h.end
+		own.Degree = l.own.Degree
+		w := graph.Weight(h.task.Graph, own, l.theirs, l.weight)
+		if math.Abs(w-l.weight) > newWeight*l.weight {
+			return renewAfter
+		}
+	}
+	return renewEvery
+}
+
+// missing reports whether fewer neighbours are there, or being asked, than the task
+// wants. The caller holds h.mu.
+func (h *neighbourhood) missing() bool {
+	there := 0
+	for _, l := range h.hopes() {
+		if l.Up {
+			there++
+		}
+	}
+	return there < h.task.Graph.Degree
+}
+
+// graphLinks are the edges as the choice of neighbours sees them. The caller holds
+// h.mu.
+func (h *neighbourhood) graphLinks() []graph.Link {
+	out := make([]graph.Link, 0, len(h.links))
+	for id, l := range h.links {
+		out = append(out, graph.Link{Peer: gossip.ID(id), Weight: l.weight, Known: l.known, Up: l.up, Theirs: l.invited})
+	}
+	slices.SortFunc(out, func(a, b graph.Link) int { return strings.Compare(string(a.Peer), string(b.Peer)) })
+	return out
+}
+
+// hopes are the edges and those that are being asked for. The caller holds h.mu.
+func (h *neighbourhood) hopes() []graph.Link {
+	out := h.graphLinks()
+	for id, e := range h.asking {
+		if e.link.Peer != "" && h.links[id] == nil {
+			out = append(out, e.link)
+		}
 	}
 	return out
+}
+
+// choose lists the candidates to ask for an edge. The caller holds h.mu.
+func (h *neighbourhood) choose(now time.Time) []errand {
+	own := h.end
+	own.Degree = h.standing("").Degree
+	candidates := h.candidates(2*h.task.Graph.Degree, now)
+	var out []errand
+	for _, name := range graph.Choose(h.task.Graph, own, h.hopes(), candidates).Ask {
+		c := candidates[slices.IndexFunc(candidates, func(e graph.Entry) bool { return e.Peer == name })]
+		to, err := dialable(c)
+		if err != nil {
+			continue
+		}
+		e := errand{to: to, kind: gossip.EdgeAsk, link: graph.Link{
+			Peer: name, Weight: graph.Weight(h.task.Graph, own, c.End, 0), Known: graph.Known(h.task.Graph, own, c.End), Up: true,
+		}}
+		h.asking[to.ID] = e
+		out = append(out, e)
+	}
+	return out
+}
+
+// settle gives up the edges that better ones have pushed out.
+func (h *neighbourhood) settle() {
+	h.changing.Lock()
+	defer h.changing.Unlock()
+	h.mu.Lock()
+	drop := graph.Choose(h.task.Graph, h.end, h.graphLinks(), nil).Drop
+	h.mu.Unlock()
+	for _, name := range drop {
+		h.replace(name)
+	}
 }
 
 // answered notes that a request is over.
@@ -98,6 +216,10 @@ func (h *neighbourhood) answered(e errand) {
 	defer h.mu.Unlock()
 	delete(h.asking, e.to.ID)
 }
+
+// most is how many edges a node has at most: twice as many as it seeks itself,
+// so that late comers find a place.
+func (h *neighbourhood) most() int { return 2 * h.task.Graph.Degree }
 
 // dead lists the edges nobody has answered on for long, and when there are more
 // edges than allowed those of the peers that have been away longest.
@@ -118,73 +240,4 @@ func (h *neighbourhood) dead(now time.Time) []peer.ID {
 		}
 	}
 	return away
-}
-
-// seek picks the candidates to ask for missing edges: those whose profile is
-// nearest, and at random among equals. Profiles that are not known yet are
-// asked for first, of twice as many peers as are wanted; meanwhile only the
-// nearest known candidate is asked, so that peers who never answer hold nothing
-// up. Whoever is being asked already counts as found.
-func (h *neighbourhood) seek(now time.Time, missing int) []errand {
-	var known, unknown []errand
-	asking := 0
-	for id, c := range h.candidates {
-		to := peer.AddrInfo{ID: id, Addrs: c.addrs}
-		switch {
-		case h.asking[id]:
-			asking++
-		case now.Before(c.after) || !h.suits(id):
-		case c.weight == 0 && h.task.Graph.Rule == "profile":
-			unknown = append(unknown, errand{to, gossip.EdgeHello})
-		default:
-			known = append(known, errand{to, gossip.EdgeAsk})
-		}
-	}
-	if missing -= asking; missing <= 0 {
-		return nil
-	}
-	for _, list := range [][]errand{known, unknown} {
-		rand.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
-	}
-	slices.SortStableFunc(known, func(a, b errand) int {
-		return cmp.Compare(h.candidates[b.to.ID].weight, h.candidates[a.to.ID].weight)
-	})
-	probes := min(len(unknown), max(0, 2*h.task.Graph.Degree-len(known)-len(h.links)-asking))
-	if probes > 0 {
-		missing = 1
-	}
-	return append(known[:min(missing, len(known))], unknown[:probes]...)
-}
-
-// ask makes one request and takes in the answer.
-func (h *neighbourhood) ask(ctx context.Context, e errand) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	reply, err := h.request(ctx, e)
-	if err == nil {
-		if h.history.check(reply.Witness) != nil {
-			return // the loop ends the run
-		}
-		h.meet(e.to.ID)
-	}
-	weight := h.weight(e.to.ID, reply.Profile)
-	if err == nil && e.kind == gossip.EdgeAsk && reply.Accepted && weight > 0 {
-		h.changing.Lock()
-		defer h.changing.Unlock()
-		h.link(e.to.ID, weight, reply.Latest)
-		return
-	}
-	if err != nil {
-		h.log.Debug("edge request failed", "peer", e.to.ID, "error", err)
-	} else if e.kind == gossip.EdgeAsk && h.linked(e.to.ID) {
-		h.unlink(e.to.ID, "declined")
-	}
-	h.settle(e, weight, err)
-}
-
-func (h *neighbourhood) request(ctx context.Context, e errand) (gossip.EdgeReply, error) {
-	if err := h.host.Connect(ctx, e.to); err != nil {
-		return gossip.EdgeReply{}, err
-	}
-	return h.gossip.Ask(ctx, e.to.ID, gossip.EdgeRequest{Kind: e.kind, Profile: h.profile, Latest: h.served()})
 }

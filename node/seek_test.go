@@ -1,6 +1,7 @@
 package node
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 
 	"p2pnode/gossip"
 	"p2pnode/learner"
+	"p2pnode/learner/graph"
 )
 
 // profileTask is lineTask with neighbours chosen by public profiles.
@@ -17,43 +19,39 @@ func profileTask(degree int) *learner.Task {
 	return task
 }
 
-// While profiles are still being asked for, the nearest known candidate is
-// asked for an edge; after that, as many as are missing, nearest first.
+// sees makes a node know so many peers with these public vectors.
+func (h *neighbourhood) sees(t *testing.T, vectors ...[]float64) []peer.ID {
+	t.Helper()
+	ids := make([]peer.ID, len(vectors))
+	for i, v := range vectors {
+		ids[i] = randomPeer(t)
+		h.view.Add(graph.Entry{Peer: gossip.ID(ids[i]), End: graph.End{Vector: v}, Passport: gossip.NewPassport(someAddr())})
+	}
+	return ids
+}
+
+// The nearest are asked, as many as are missing; those being asked count as found.
 func TestSeekAsksTheNearest(t *testing.T) {
-	h := attachedSession(t, testNode(t, profileTask(3), nil, func(c *Config) { c.Profile = []float64{1, 0} })).hood
-	var nearest peer.ID
-	for i := range 8 {
-		id := randomPeer(t)
-		h.found(peer.AddrInfo{ID: id, Addrs: someAddr()})
-		if i < 4 {
-			h.candidates[id].weight = 0.1 * float64(i+1)
-			nearest = id
-		}
-	}
-	count := func(errands []errand) (asks, hellos int, first peer.ID) {
-		for _, e := range errands {
-			if e.kind == gossip.EdgeHello {
-				hellos++
-			} else if asks++; asks == 1 {
-				first = e.to.ID
-			}
-		}
-		return asks, hellos, first
-	}
+	h := attachedSession(t, testNode(t, profileTask(2), nil, func(c *Config) { c.Profile = []float64{1, 0} })).hood
+	ids := h.sees(t, []float64{1, 0.3}, []float64{1, 0.1}, nil, []float64{-1, 0}, []float64{1, 0.2})
 	now := time.Now()
-	if asks, hellos, first := count(h.seek(now, 3)); asks != 1 || hellos != 2 || first != nearest {
-		t.Errorf("%d asks and %d hellos, want the nearest of 4 known and 2 profiles to make it 6", asks, hellos)
+	asked := h.choose(now)
+	if len(asked) != 2 || asked[0].to.ID != ids[1] || asked[1].to.ID != ids[4] || asked[0].kind != gossip.EdgeAsk {
+		t.Fatalf("%v are asked, want %v and %v", asked, ids[1], ids[4])
 	}
-	for id, c := range h.candidates {
-		if c.weight == 0 {
-			delete(h.candidates, id)
-		}
+	if again := h.choose(now); len(again) != 0 {
+		t.Errorf("%d more are asked meanwhile", len(again))
 	}
-	if asks, hellos, first := count(h.seek(now, 3)); asks != 3 || hellos != 0 || first != nearest {
-		t.Errorf("%d asks and %d hellos, want the 3 nearest", asks, hellos)
+	for _, e := range asked {
+		h.answered(e)
+		h.declined(e.to.ID)
 	}
-	if out := h.seek(now, 0); len(out) != 0 {
-		t.Errorf("%d requests though nobody is missing", len(out))
+	if asked = h.choose(now); len(asked) != 1 || asked[0].to.ID != ids[0] {
+		t.Errorf("%v are asked after the nearest declined, want %v", asked, ids[0])
+	}
+	h.answered(asked[0])
+	if asked = h.choose(now.Add(sulk + time.Second)); len(asked) != 2 || asked[0].to.ID != ids[1] {
+		t.Errorf("%v are asked some time after, want the nearest again", asked)
 	}
 }
 
@@ -65,23 +63,30 @@ func TestOneRequestAtATime(t *testing.T) {
 	if err := h.host.Connect(t.Context(), peer.AddrInfo{ID: second.self, Addrs: other.host.Addrs()}); err != nil {
 		t.Fatal(err)
 	}
-	h.links[second.self] = &link{weight: 1}
+	h.links[second.self] = &link{terms: terms{weight: 1}}
 	for range 20 {
 		h.found(peer.AddrInfo{ID: randomPeer(t), Addrs: someAddr()})
 	}
 	now := time.Now()
-	out := h.due(now)
+	asks := func(now time.Time) (out []errand) {
+		for _, e := range h.due(now) {
+			if e.kind == gossip.EdgeAsk {
+				out = append(out, e)
+			}
+		}
+		return out
+	}
+	out := asks(now)
 	if want := h.task.Graph.Degree; len(out) != want || out[0].to.ID != second.self {
 		t.Fatalf("%d requests, want the neighbour's and %d to candidates", len(out), want-1)
 	}
 	h.links[second.self].up = false // it went away
-	if again := h.due(now.Add(time.Hour)); len(again) != 0 {
-		t.Errorf("%d more requests before the first are answered", len(again))
+	again := asks(now.Add(time.Hour))
+	if len(again) != 1 || slices.ContainsFunc(out, func(e errand) bool { return e.to.ID == again[0].to.ID }) {
+		t.Errorf("%d more requests before the first are answered, want one in the place of the neighbour", len(again))
 	}
-	for _, e := range out {
-		h.answered(e)
-	}
-	if again := h.due(now); len(again) != len(out) || again[0].to.ID != second.self {
+	clear(h.asking)
+	if again = asks(now); len(again) != len(out) || again[0].to.ID != second.self {
 		t.Errorf("%d requests afterwards, want %d", len(again), len(out))
 	}
 }

@@ -1,13 +1,9 @@
 package node
 
 import (
-	"cmp"
 	"context"
-	crand "crypto/rand"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"slices"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/host"
@@ -17,7 +13,6 @@ import (
 	"p2pnode/gossip"
 	"p2pnode/learner"
 	"p2pnode/reach"
-	"p2pnode/storage"
 )
 
 // errNotRunning is what a session's methods return once it has ended.
@@ -98,15 +93,23 @@ func (n *Node) Run(ctx context.Context) (err error) {
 func (n *Node) newSession(h host.Host) (*session, error) {
 	t := n.files.task
 	past := newHistory(n.ledger)
-	hood := newNeighbourhood(t, &n.files.config, h, n.store, past, n.log)
-	hood.private = n.private
 	signer := gossip.NewSigner(n.files.key, n.network)
+	choices, err := n.source()
+	if err != nil {
+		return nil, err
+	}
+	view, err := n.source()
+	if err != nil {
+		return nil, err
+	}
+	hood := newNeighbourhood(n, h, past, signer, choices, view)
 	g, err := gossip.New(h, gossip.Config{
 		Network: n.network,
 		Signer:  signer,
 		Rules:   rules(t, gossip.ID(n.self)),
 		Depth:   inboxDepth(t),
 		Pulse:   n.power().heartbeat,
+		Vector:  publicVector(t),
 		OnEdge:  hood.answer,
 		Member:  n.private.member,
 		Logger:  n.log,
@@ -159,11 +162,15 @@ func (n *Node) attach(s *session) error {
 	}
 	s.loop.agent = agent
 	_, latest := n.ledger.Outgoing()
+	state, err := n.storedState()
+	if err != nil {
+		return err
+	}
 	witnesses, err := n.storedWitnesses()
 	if err != nil {
 		return err
 	}
-	if err := s.hood.restore(latest, witnesses); err != nil {
+	if err := s.hood.restore(latest, state.Estimate, witnesses); err != nil {
 		return fmt.Errorf("node: restore the neighbours: %w", err)
 	}
 	n.session = s
@@ -180,61 +187,6 @@ func (n *Node) detach(s *session) {
 	if err := n.store.SavePeers(s.hood.peers()...); err != nil {
 		n.log.Error("cannot remember the peers", "error", err)
 	}
-}
-
-func (n *Node) newAgent() (learner.Agent, error) {
-	state, err := n.storedState()
-	if err != nil {
-		return nil, err
-	}
-	// The wake times and masks of a real node are never seeded from a flag.
-	schedule, err := freshSource()
-	if err != nil {
-		return nil, err
-	}
-	masks, err := freshSource()
-	if err != nil {
-		return nil, err
-	}
-	agent, err := learner.New(learner.Config{
-		Self:     gossip.ID(n.self),
-		Task:     n.files.task,
-		Policy:   n.policy,
-		Made:     n.ledger.Position(),
-		WakeMean: n.files.config.WakeSeconds,
-		Schedule: rand.New(schedule),
-		Masks:    masks,
-		Resume:   &state,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("node: resume the agent: %w", err)
-	}
-	if n.observe != nil {
-		agent = n.observe(agent)
-	}
-	live, deleted, err := n.own.records(n.store)
-	if err != nil {
-		return nil, err
-	}
-	drop := make([]learner.Seq, len(deleted))
-	for i := range deleted {
-		drop[i] = deleted[i].Seq
-	}
-	all := slices.Concat(live, deleted)
-	slices.SortFunc(all, func(a, b learner.Record) int { return cmp.Compare(a.Seq, b.Seq) })
-	if err := agent.Records(all, drop); err != nil {
-		return nil, fmt.Errorf("node: hand over the records: %w", err)
-	}
-	return agent, nil
-}
-
-// freshSource is a cryptographic generator with a seed of its own.
-func freshSource() (*rand.ChaCha8, error) {
-	var seed [32]byte
-	if _, err := crand.Read(seed[:]); err != nil {
-		return nil, err
-	}
-	return rand.NewChaCha8(seed), nil
 }
 
 func (n *Node) discoveryConfig(hood *neighbourhood) discovery.Config {
@@ -300,18 +252,4 @@ func (s *session) look(ctx context.Context, f func()) error {
 func (s *session) state(ctx context.Context) (state learner.State, err error) {
 	err = s.look(ctx, func() { state = s.loop.agent.State() })
 	return state, err
-}
-
-// peers lists whom the node met, for the next start.
-func (h *neighbourhood) peers() []storage.Peer {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	out := make([]storage.Peer, 0, len(h.candidates)+len(h.links))
-	for id, c := range h.candidates {
-		out = append(out, storage.Peer{ID: id.String(), Addrs: addrStrings(c.addrs), LastSeen: c.seen.Unix()})
-	}
-	for id, l := range h.links {
-		out = append(out, storage.Peer{ID: id.String(), Addrs: addrStrings(l.addrs), LastSeen: l.seen.Unix()})
-	}
-	return out
 }

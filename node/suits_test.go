@@ -16,14 +16,14 @@ func TestWhoMayBeANeighbour(t *testing.T) {
 	}
 	friend, stranger := randomPeer(t), randomPeer(t)
 	listed := attachedSession(t, testNode(t, lineTask(), nil, func(c *Config) { c.Neighbours = []string{friend.String()} }))
-	if h := listed.hood; h.weight(friend, nil) != 1 || h.weight(stranger, nil) != 0 {
+	if h := listed.hood; !h.suits(friend) || h.suits(stranger) {
 		t.Error("the owner's list is not kept")
 	}
 	ask := gossip.EdgeRequest{Kind: gossip.EdgeAsk}
-	if reply := listed.hood.answer(t.Context(), stranger, ask); reply.Accepted {
+	if reply := listed.hood.answer(t.Context(), stranger, ask); reply.Answer == gossip.EdgeAccepted {
 		t.Error("a stranger gets an edge")
 	}
-	if reply := listed.hood.answer(t.Context(), friend, ask); !reply.Accepted {
+	if reply := listed.hood.answer(t.Context(), friend, ask); reply.Answer != gossip.EdgeAccepted {
 		t.Errorf("the friend is declined: %s", reply.Reason)
 	}
 	task := lineTask()

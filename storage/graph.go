@@ -16,6 +16,10 @@ type Edge struct {
 	Peer   string   `json:"peer"`
 	Weight float64  `json:"weight"` // W_ij > 0
 	Addrs  []string `json:"addrs"`  // where to dial the peer
+	// Known says that the weight follows from what both ends had made public.
+	Known   bool  `json:"known,omitempty"`
+	Invited bool  `json:"invited,omitempty"` // the other end asked for it first
+	Since   int64 `json:"since,omitempty"`   // Unix seconds; 0: not noted by earlier versions
 }
 
 // SaveEdge stores the edge to e.Peer in place of an earlier one.

@@ -194,22 +194,223 @@ func (x *Witness) GetProof() []byte {
 	return nil
 }
 
+// Entry is what is publicly known of a node, first or second hand.
+type Entry struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Peer          []byte                 `protobuf:"bytes,1,opt,name=peer,proto3" json:"peer,omitempty"`              // its ID; left out of the sender's own entry: the stream says who that is
+	Age           uint32                 `protobuf:"varint,2,opt,name=age,proto3" json:"age,omitempty"`               // exchanges since the node itself said this
+	Round         uint64                 `protobuf:"varint,3,opt,name=round,proto3" json:"round,omitempty"`           // of the release that vector follows from; 0: it is declared, or there is none
+	Std           float64                `protobuf:"fixed64,4,opt,name=std,proto3" json:"std,omitempty"`              // of the privacy noise in each coordinate
+	Vector        []float64              `protobuf:"fixed64,5,rep,packed,name=vector,proto3" json:"vector,omitempty"` // as long as the task says; empty: nothing is known yet
+	Passport      []byte                 `protobuf:"bytes,6,opt,name=passport,proto3" json:"passport,omitempty"`      // a Passport
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Entry) Reset() {
+	*x = Entry{}
+	mi := &file_wire_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Entry) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Entry) ProtoMessage() {}
+
+func (x *Entry) ProtoReflect() protoreflect.Message {
+	mi := &file_wire_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Entry.ProtoReflect.Descriptor instead.
+func (*Entry) Descriptor() ([]byte, []int) {
+	return file_wire_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Entry) GetPeer() []byte {
+	if x != nil {
+		return x.Peer
+	}
+	return nil
+}
+
+func (x *Entry) GetAge() uint32 {
+	if x != nil {
+		return x.Age
+	}
+	return 0
+}
+
+func (x *Entry) GetRound() uint64 {
+	if x != nil {
+		return x.Round
+	}
+	return 0
+}
+
+func (x *Entry) GetStd() float64 {
+	if x != nil {
+		return x.Std
+	}
+	return 0
+}
+
+func (x *Entry) GetVector() []float64 {
+	if x != nil {
+		return x.Vector
+	}
+	return nil
+}
+
+func (x *Entry) GetPassport() []byte {
+	if x != nil {
+		return x.Passport
+	}
+	return nil
+}
+
+// Passport is what it takes to reach the node of an Entry, and to believe it.
+type Passport struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Addr          [][]byte               `protobuf:"bytes,1,rep,name=addr,proto3" json:"addr,omitempty"`   // binary multiaddresses; nobody vouches for them
+	Proof         []byte                 `protobuf:"bytes,2,opt,name=proof,proto3" json:"proof,omitempty"` // of a vector: the node's signature of network, round, std and vector
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Passport) Reset() {
+	*x = Passport{}
+	mi := &file_wire_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Passport) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Passport) ProtoMessage() {}
+
+func (x *Passport) ProtoReflect() protoreflect.Message {
+	mi := &file_wire_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Passport.ProtoReflect.Descriptor instead.
+func (*Passport) Descriptor() ([]byte, []int) {
+	return file_wire_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Passport) GetAddr() [][]byte {
+	if x != nil {
+		return x.Addr
+	}
+	return nil
+}
+
+func (x *Passport) GetProof() []byte {
+	if x != nil {
+		return x.Proof
+	}
+	return nil
+}
+
+// Standing is how an edge stands at one of its ends.
+type Standing struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Turn          uint64                 `protobuf:"varint,1,opt,name=turn,proto3" json:"turn,omitempty"`      // counts the agreements about this edge
+	Weight        float64                `protobuf:"fixed64,2,opt,name=weight,proto3" json:"weight,omitempty"` // so far; 0: there was no edge
+	Degree        float64                `protobuf:"fixed64,3,opt,name=degree,proto3" json:"degree,omitempty"` // sum of the weights of all edges of this end
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Standing) Reset() {
+	*x = Standing{}
+	mi := &file_wire_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Standing) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Standing) ProtoMessage() {}
+
+func (x *Standing) ProtoReflect() protoreflect.Message {
+	mi := &file_wire_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Standing.ProtoReflect.Descriptor instead.
+func (*Standing) Descriptor() ([]byte, []int) {
+	return file_wire_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Standing) GetTurn() uint64 {
+	if x != nil {
+		return x.Turn
+	}
+	return 0
+}
+
+func (x *Standing) GetWeight() float64 {
+	if x != nil {
+		return x.Weight
+	}
+	return 0
+}
+
+func (x *Standing) GetDegree() float64 {
+	if x != nil {
+		return x.Degree
+	}
+	return 0
+}
+
 // EdgeRequest is the first and only message of the asking side of an edge
 // stream.
 type EdgeRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Version       uint32                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
 	Kind          uint32                 `protobuf:"varint,2,opt,name=kind,proto3" json:"kind,omitempty"`
-	Profile       []float64              `protobuf:"fixed64,3,rep,packed,name=profile,proto3" json:"profile,omitempty"`
-	Latest        []byte                 `protobuf:"bytes,4,opt,name=latest,proto3" json:"latest,omitempty"`   // a Model, byte for byte as it was published
-	Witness       *Witness               `protobuf:"bytes,5,opt,name=witness,proto3" json:"witness,omitempty"` // of the newest Model that the asking side has of the other
+	Own           *Entry                 `protobuf:"bytes,3,opt,name=own,proto3" json:"own,omitempty"`
+	Known         []*Entry               `protobuf:"bytes,4,rep,name=known,proto3" json:"known,omitempty"` // of an exchange: other nodes
+	Edge          *Standing              `protobuf:"bytes,5,opt,name=edge,proto3" json:"edge,omitempty"`
+	Latest        []byte                 `protobuf:"bytes,6,opt,name=latest,proto3" json:"latest,omitempty"`   // a Model, byte for byte as it was published
+	Witness       *Witness               `protobuf:"bytes,7,opt,name=witness,proto3" json:"witness,omitempty"` // of the newest Model that the asking side has of the other
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *EdgeRequest) Reset() {
 	*x = EdgeRequest{}
-	mi := &file_wire_proto_msgTypes[2]
+	mi := &file_wire_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -221,7 +422,7 @@ func (x *EdgeRequest) String() string {
 func (*EdgeRequest) ProtoMessage() {}
 
 func (x *EdgeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wire_proto_msgTypes[2]
+	mi := &file_wire_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -234,7 +435,7 @@ func (x *EdgeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EdgeRequest.ProtoReflect.Descriptor instead.
 func (*EdgeRequest) Descriptor() ([]byte, []int) {
-	return file_wire_proto_rawDescGZIP(), []int{2}
+	return file_wire_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *EdgeRequest) GetVersion() uint32 {
@@ -251,9 +452,23 @@ func (x *EdgeRequest) GetKind() uint32 {
 	return 0
 }
 
-func (x *EdgeRequest) GetProfile() []float64 {
+func (x *EdgeRequest) GetOwn() *Entry {
 	if x != nil {
-		return x.Profile
+		return x.Own
+	}
+	return nil
+}
+
+func (x *EdgeRequest) GetKnown() []*Entry {
+	if x != nil {
+		return x.Known
+	}
+	return nil
+}
+
+func (x *EdgeRequest) GetEdge() *Standing {
+	if x != nil {
+		return x.Edge
 	}
 	return nil
 }
@@ -276,18 +491,20 @@ func (x *EdgeRequest) GetWitness() *Witness {
 type EdgeReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Version       uint32                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
-	Accepted      bool                   `protobuf:"varint,2,opt,name=accepted,proto3" json:"accepted,omitempty"`
-	Reason        string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
-	Profile       []float64              `protobuf:"fixed64,4,rep,packed,name=profile,proto3" json:"profile,omitempty"`
-	Latest        []byte                 `protobuf:"bytes,5,opt,name=latest,proto3" json:"latest,omitempty"`   // a Model, byte for byte as it was published
-	Witness       *Witness               `protobuf:"bytes,6,opt,name=witness,proto3" json:"witness,omitempty"` // of the newest Model that the answering side has of the other
+	Answer        uint32                 `protobuf:"varint,2,opt,name=answer,proto3" json:"answer,omitempty"`
+	Reason        string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"` // of a refusal
+	Own           *Entry                 `protobuf:"bytes,4,opt,name=own,proto3" json:"own,omitempty"`
+	Known         []*Entry               `protobuf:"bytes,5,rep,name=known,proto3" json:"known,omitempty"`     // of an exchange: other nodes
+	Edge          *Standing              `protobuf:"bytes,6,opt,name=edge,proto3" json:"edge,omitempty"`       // turn: of this agreement; weight: before it
+	Latest        []byte                 `protobuf:"bytes,7,opt,name=latest,proto3" json:"latest,omitempty"`   // a Model, byte for byte as it was published
+	Witness       *Witness               `protobuf:"bytes,8,opt,name=witness,proto3" json:"witness,omitempty"` // of the newest Model that the answering side has of the other
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *EdgeReply) Reset() {
 	*x = EdgeReply{}
-	mi := &file_wire_proto_msgTypes[3]
+	mi := &file_wire_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -299,7 +516,7 @@ func (x *EdgeReply) String() string {
 func (*EdgeReply) ProtoMessage() {}
 
 func (x *EdgeReply) ProtoReflect() protoreflect.Message {
-	mi := &file_wire_proto_msgTypes[3]
+	mi := &file_wire_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -312,7 +529,7 @@ func (x *EdgeReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EdgeReply.ProtoReflect.Descriptor instead.
 func (*EdgeReply) Descriptor() ([]byte, []int) {
-	return file_wire_proto_rawDescGZIP(), []int{3}
+	return file_wire_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *EdgeReply) GetVersion() uint32 {
@@ -322,11 +539,11 @@ func (x *EdgeReply) GetVersion() uint32 {
 	return 0
 }
 
-func (x *EdgeReply) GetAccepted() bool {
+func (x *EdgeReply) GetAnswer() uint32 {
 	if x != nil {
-		return x.Accepted
+		return x.Answer
 	}
-	return false
+	return 0
 }
 
 func (x *EdgeReply) GetReason() string {
@@ -336,9 +553,23 @@ func (x *EdgeReply) GetReason() string {
 	return ""
 }
 
-func (x *EdgeReply) GetProfile() []float64 {
+func (x *EdgeReply) GetOwn() *Entry {
 	if x != nil {
-		return x.Profile
+		return x.Own
+	}
+	return nil
+}
+
+func (x *EdgeReply) GetKnown() []*Entry {
+	if x != nil {
+		return x.Known
+	}
+	return nil
+}
+
+func (x *EdgeReply) GetEdge() *Standing {
+	if x != nil {
+		return x.Edge
 	}
 	return nil
 }
@@ -377,20 +608,38 @@ const file_wire_proto_rawDesc = "" +
 	"\aWitness\x12\x14\n" +
 	"\x05round\x18\x01 \x01(\x04R\x05round\x12\x12\n" +
 	"\x04hash\x18\x02 \x01(\fR\x04hash\x12\x14\n" +
-	"\x05proof\x18\x03 \x01(\fR\x05proof\"\x9c\x01\n" +
+	"\x05proof\x18\x03 \x01(\fR\x05proof\"\x89\x01\n" +
+	"\x05Entry\x12\x12\n" +
+	"\x04peer\x18\x01 \x01(\fR\x04peer\x12\x10\n" +
+	"\x03age\x18\x02 \x01(\rR\x03age\x12\x14\n" +
+	"\x05round\x18\x03 \x01(\x04R\x05round\x12\x10\n" +
+	"\x03std\x18\x04 \x01(\x01R\x03std\x12\x16\n" +
+	"\x06vector\x18\x05 \x03(\x01R\x06vector\x12\x1a\n" +
+	"\bpassport\x18\x06 \x01(\fR\bpassport\"4\n" +
+	"\bPassport\x12\x12\n" +
+	"\x04addr\x18\x01 \x03(\fR\x04addr\x12\x14\n" +
+	"\x05proof\x18\x02 \x01(\fR\x05proof\"N\n" +
+	"\bStanding\x12\x12\n" +
+	"\x04turn\x18\x01 \x01(\x04R\x04turn\x12\x16\n" +
+	"\x06weight\x18\x02 \x01(\x01R\x06weight\x12\x16\n" +
+	"\x06degree\x18\x03 \x01(\x01R\x06degree\"\xfa\x01\n" +
 	"\vEdgeRequest\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x12\n" +
-	"\x04kind\x18\x02 \x01(\rR\x04kind\x12\x18\n" +
-	"\aprofile\x18\x03 \x03(\x01R\aprofile\x12\x16\n" +
-	"\x06latest\x18\x04 \x01(\fR\x06latest\x12-\n" +
-	"\awitness\x18\x05 \x01(\v2\x13.p2pnode.v1.WitnessR\awitness\"\xba\x01\n" +
+	"\x04kind\x18\x02 \x01(\rR\x04kind\x12#\n" +
+	"\x03own\x18\x03 \x01(\v2\x11.p2pnode.v1.EntryR\x03own\x12'\n" +
+	"\x05known\x18\x04 \x03(\v2\x11.p2pnode.v1.EntryR\x05known\x12(\n" +
+	"\x04edge\x18\x05 \x01(\v2\x14.p2pnode.v1.StandingR\x04edge\x12\x16\n" +
+	"\x06latest\x18\x06 \x01(\fR\x06latest\x12-\n" +
+	"\awitness\x18\a \x01(\v2\x13.p2pnode.v1.WitnessR\awitness\"\x94\x02\n" +
 	"\tEdgeReply\x12\x18\n" +
-	"\aversion\x18\x01 \x01(\rR\aversion\x12\x1a\n" +
-	"\baccepted\x18\x02 \x01(\bR\baccepted\x12\x16\n" +
-	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x18\n" +
-	"\aprofile\x18\x04 \x03(\x01R\aprofile\x12\x16\n" +
-	"\x06latest\x18\x05 \x01(\fR\x06latest\x12-\n" +
-	"\awitness\x18\x06 \x01(\v2\x13.p2pnode.v1.WitnessR\awitnessB\x1eZ\x1cp2pnode/gossip/internal/wireb\x06proto3"
+	"\aversion\x18\x01 \x01(\rR\aversion\x12\x16\n" +
+	"\x06answer\x18\x02 \x01(\rR\x06answer\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\x12#\n" +
+	"\x03own\x18\x04 \x01(\v2\x11.p2pnode.v1.EntryR\x03own\x12'\n" +
+	"\x05known\x18\x05 \x03(\v2\x11.p2pnode.v1.EntryR\x05known\x12(\n" +
+	"\x04edge\x18\x06 \x01(\v2\x14.p2pnode.v1.StandingR\x04edge\x12\x16\n" +
+	"\x06latest\x18\a \x01(\fR\x06latest\x12-\n" +
+	"\awitness\x18\b \x01(\v2\x13.p2pnode.v1.WitnessR\awitnessB\x1eZ\x1cp2pnode/gossip/internal/wireb\x06proto3"
 
 var (
 	file_wire_proto_rawDescOnce sync.Once
@@ -404,21 +653,30 @@ func file_wire_proto_rawDescGZIP() []byte {
 	return file_wire_proto_rawDescData
 }
 
-var file_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_wire_proto_goTypes = []any{
 	(*Model)(nil),       // 0: p2pnode.v1.Model
 	(*Witness)(nil),     // 1: p2pnode.v1.Witness
-	(*EdgeRequest)(nil), // 2: p2pnode.v1.EdgeRequest
-	(*EdgeReply)(nil),   // 3: p2pnode.v1.EdgeReply
+	(*Entry)(nil),       // 2: p2pnode.v1.Entry
+	(*Passport)(nil),    // 3: p2pnode.v1.Passport
+	(*Standing)(nil),    // 4: p2pnode.v1.Standing
+	(*EdgeRequest)(nil), // 5: p2pnode.v1.EdgeRequest
+	(*EdgeReply)(nil),   // 6: p2pnode.v1.EdgeReply
 }
 var file_wire_proto_depIdxs = []int32{
-	1, // 0: p2pnode.v1.EdgeRequest.witness:type_name -> p2pnode.v1.Witness
-	1, // 1: p2pnode.v1.EdgeReply.witness:type_name -> p2pnode.v1.Witness
-	2, // [2:2] is the sub-list for method output_type
-	2, // [2:2] is the sub-list for method input_type
-	2, // [2:2] is the sub-list for extension type_name
-	2, // [2:2] is the sub-list for extension extendee
-	0, // [0:2] is the sub-list for field type_name
+	2, // 0: p2pnode.v1.EdgeRequest.own:type_name -> p2pnode.v1.Entry
+	2, // 1: p2pnode.v1.EdgeRequest.known:type_name -> p2pnode.v1.Entry
+	4, // 2: p2pnode.v1.EdgeRequest.edge:type_name -> p2pnode.v1.Standing
+	1, // 3: p2pnode.v1.EdgeRequest.witness:type_name -> p2pnode.v1.Witness
+	2, // 4: p2pnode.v1.EdgeReply.own:type_name -> p2pnode.v1.Entry
+	2, // 5: p2pnode.v1.EdgeReply.known:type_name -> p2pnode.v1.Entry
+	4, // 6: p2pnode.v1.EdgeReply.edge:type_name -> p2pnode.v1.Standing
+	1, // 7: p2pnode.v1.EdgeReply.witness:type_name -> p2pnode.v1.Witness
+	8, // [8:8] is the sub-list for method output_type
+	8, // [8:8] is the sub-list for method input_type
+	8, // [8:8] is the sub-list for extension type_name
+	8, // [8:8] is the sub-list for extension extendee
+	0, // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_wire_proto_init() }
@@ -432,7 +690,7 @@ func file_wire_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_wire_proto_rawDesc), len(file_wire_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   4,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

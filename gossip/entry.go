@@ -1,0 +1,190 @@
+package gossip
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/libp2p/go-libp2p/core/crypto"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/multiformats/go-multiaddr"
+	"google.golang.org/protobuf/proto"
+
+	"p2pnode/gossip/internal/wire"
+)
+
+// MaxKnown bounds the entries of other nodes in one message.
+const MaxKnown = 16
+
+const (
+	maxAddrs    = 8   // addresses of one node
+	maxAddrSize = 256 // bytes of one of them
+	// maxEntrySize bounds an entry, in bytes, beside its vector.
+	maxEntrySize = maxAddrs*(maxAddrSize+8) + maxProof + 256
+)
+
+// Entry is what is publicly known of a node, first or second hand.
+type Entry struct {
+	Peer   peer.ID
+	Age    uint32    // exchanges since the node itself said this
+	Round  uint64    // of the release that Vector follows from; 0: it is declared, or there is none
+	Std    float64   // of the privacy noise in each coordinate of Vector
+	Vector []float64 // length [Config.Vector]; nil: nothing is known yet. Immutable
+	// Passport is made by [NewPassport] or [Signer.Passport]; an entry that is
+	// passed on keeps it, or nobody would believe it. Immutable.
+	Passport []byte
+}
+
+// NewPassport is that of a node of which only addresses are known. Of more than
+// eight addresses the first count.
+func NewPassport(addrs []multiaddr.Multiaddr) []byte { return passport(addrs, nil) }
+
+// Passport is that of the signer's own entry: it says where the node is, and with
+// its signature that round, std and vector are its own.
+func (s *Signer) Passport(e Entry, addrs []multiaddr.Multiaddr) ([]byte, error) {
+	if len(e.Vector) == 0 {
+		return NewPassport(addrs), nil
+	}
+	proof, err := s.key.Sign(entryStatement(s.network, &e))
+	if err != nil {
+		return nil, fmt.Errorf("gossip: sign the entry: %w", err)
+	}
+	return passport(addrs, proof), nil
+}
+
+func passport(addrs []multiaddr.Multiaddr, proof []byte) []byte {
+	w := wire.Passport{Proof: proof}
+	for _, a := range addrs {
+		if b := a.Bytes(); len(b) <= maxAddrSize && len(w.Addr) < maxAddrs {
+			w.Addr = append(w.Addr, b)
+		}
+	}
+	data, err := proto.Marshal(&w)
+	if err != nil {
+		panic("gossip: bytes have no wire form: " + err.Error()) // only invalid text fails
+	}
+	return data
+}
+
+// Addrs are the addresses in a passport. One that came over the wire has been
+// checked; any other that is damaged has none.
+func Addrs(passport []byte) []multiaddr.Multiaddr {
+	_, addrs, _ := readPassport(passport)
+	return addrs
+}
+
+func readPassport(data []byte) (proof []byte, addrs []multiaddr.Multiaddr, err error) {
+	var w wire.Passport
+	if err := unmarshal(data, &w); err != nil {
+		return nil, nil, err
+	}
+	if len(w.Addr) > maxAddrs || len(w.Proof) > maxProof {
+		return nil, nil, malformed("too many addresses, or too long a proof")
+	}
+	for _, b := range w.Addr {
+		a, err := multiaddr.NewMultiaddrBytes(b)
+		if err != nil || len(b) > maxAddrSize {
+			return nil, nil, malformed("a bad address")
+		}
+		addrs = append(addrs, a)
+	}
+	return w.Proof, addrs, nil
+}
+
+// entryDomain begins what is signed about an entry.
+const entryDomain = "p2pnode entry\x00"
+
+// entryStatement is what is signed: all but the network's name and the vector have
+// fixed lengths, and the name's own stands before it.
+func entryStatement(network string, e *Entry) []byte {
+	text := append([]byte(entryDomain), byte(len(network)))
+	text = append(text, network...)
+	text = binary.BigEndian.AppendUint64(text, e.Round)
+	text = binary.BigEndian.AppendUint64(text, math.Float64bits(e.Std))
+	for _, x := range e.Vector {
+		text = binary.BigEndian.AppendUint64(text, math.Float64bits(x))
+	}
+	return text
+}
+
+func encodeEntries(list []Entry) []*wire.Entry {
+	out := make([]*wire.Entry, len(list))
+	for i := range list {
+		out[i] = encodeEntry(&list[i])
+		out[i].Peer = []byte(list[i].Peer)
+	}
+	return out
+}
+
+// encodeEntry leaves out the peer.
+func encodeEntry(e *Entry) *wire.Entry {
+	return &wire.Entry{Age: e.Age, Round: e.Round, Std: e.Std, Vector: e.Vector, Passport: e.Passport}
+}
+
+// entryReader checks entries of one network, whose vectors have one length.
+type entryReader struct {
+	network string
+	vector  int
+}
+
+// own is the sender's entry.
+func (r entryReader) own(w *wire.Entry, from peer.ID) (Entry, error) {
+	if w == nil || len(w.Peer) > 0 || w.Age > 0 {
+		return Entry{}, malformed("the sender's own entry is missing, names a peer or has an age")
+	}
+	return r.entry(w, from)
+}
+
+func (r entryReader) known(list []*wire.Entry) ([]Entry, error) {
+	if len(list) > MaxKnown {
+		return nil, malformed("%d entries are too many", len(list))
+	}
+	var out []Entry
+	for _, w := range list {
+		id, err := peer.IDFromBytes(w.Peer)
+		if err != nil {
+			return nil, malformed("an entry names no peer")
+		}
+		e, err := r.entry(w, id)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+func (r entryReader) entry(w *wire.Entry, id peer.ID) (Entry, error) {
+	e := Entry{Peer: id, Age: w.Age, Round: w.Round, Std: w.Std, Vector: w.Vector, Passport: w.Passport}
+	proof, _, err := readPassport(w.Passport)
+	switch {
+	case err != nil:
+		return Entry{}, err
+	case len(w.ProtoReflect().GetUnknown()) > 0:
+		return Entry{}, malformed("unknown fields")
+	case len(e.Vector) == 0:
+		if e.Round != 0 || e.Std != 0 || len(proof) > 0 {
+			return Entry{}, malformed("an entry without a vector says more than it can know")
+		}
+		return e, nil
+	case len(e.Vector) != r.vector || slices.ContainsFunc(e.Vector, notFinite):
+		return Entry{}, malformed("the vector of an entry has a wrong length or is not finite")
+	case !(e.Std >= 0) || notFinite(e.Std):
+		return Entry{}, malformed("the noise of an entry is negative or not finite")
+	case !r.signed(&e, proof):
+		return Entry{}, malformed("an entry is forged")
+	}
+	return e, nil
+}
+
+// signed reports whether the entry's node said so. The ID holds its key.
+func (r entryReader) signed(e *Entry, proof []byte) bool {
+	var key crypto.PubKey
+	key, err := e.Peer.ExtractPublicKey()
+	if err != nil {
+		return false
+	}
+	ok, err := key.Verify(entryStatement(r.network, e), proof)
+	return ok && err == nil
+}

@@ -1,0 +1,94 @@
+package node
+
+import (
+	"context"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/peer"
+
+	"p2pnode/gossip"
+)
+
+// ask makes one request and takes in the answer.
+func (h *neighbourhood) ask(ctx context.Context, e errand) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	id := e.to.ID
+	q, err := h.request(e)
+	var reply gossip.EdgeReply
+	if err == nil {
+		reply, err = h.visit(ctx, e.to, q)
+	}
+	if err != nil {
+		h.log.Debug("edge request failed", "peer", id, "error", err)
+		h.unanswered(e)
+		return
+	}
+	if h.history.check(reply.Witness) != nil {
+		return // the loop ends the run
+	}
+	h.meet(id)
+	h.answers(id, reply.Own)
+	switch {
+	case e.kind == gossip.EdgeExchange:
+		h.exchanged(reply)
+	case e.kind == gossip.EdgeDrop:
+	case reply.Answer == gossip.EdgeAccepted:
+		h.accepted(id, q, reply)
+	case reply.Answer == gossip.EdgeLater:
+		h.later(id)
+	default:
+		h.declined(id)
+	}
+}
+
+// unanswered notes that a request failed: what the other end holds of an edge is not
+// known then.
+func (h *neighbourhood) unanswered(e errand) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if l := h.links[e.to.ID]; l != nil {
+		l.doubt = true
+		return
+	}
+	h.lost(e.to.ID)
+}
+
+// later notes that the other end wants to be asked again.
+func (h *neighbourhood) later(id peer.ID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if l := h.links[id]; l != nil {
+		l.doubt = true
+		return
+	}
+	h.contact(id).after = time.Now().Add(sulk)
+}
+
+// declined takes in that there is no edge.
+func (h *neighbourhood) declined(id peer.ID) {
+	h.changing.Lock()
+	defer h.changing.Unlock()
+	h.mu.Lock()
+	linked := h.links[id] != nil
+	h.contact(id).after = time.Now().Add(sulk)
+	h.mu.Unlock()
+	if linked {
+		h.cut(id, "declined")
+	}
+}
+
+func (h *neighbourhood) request(e errand) (gossip.EdgeRequest, error) {
+	own, err := h.ownEntry()
+	if err != nil {
+		return gossip.EdgeRequest{}, err
+	}
+	q := gossip.EdgeRequest{Kind: e.kind, Own: own, Known: e.known, Latest: h.served()}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	q.Edge = h.standing(e.to.ID)
+	if e.kind == gossip.EdgeDrop {
+		q.Edge.Turn = e.turn
+	}
+	return q, nil
+}
