@@ -66,7 +66,8 @@ type tracer struct {
 func (t *tracer) RejectMessage(m *pubsub.Message, reason string) {
 	counts := &t.gossip.counts
 	switch reason {
-	case pubsub.RejectValidationIgnored, pubsub.RejectBlacklistedSource: // whoever passes it on need not know
+	case pubsub.RejectValidationIgnored, pubsub.RejectBlacklistedSource, pubsub.RejectBlacklstedPeer:
+		// Of a refused peer; whoever passes that on need not know.
 		counts.ignored.Add(1)
 	case pubsub.RejectValidationQueueFull, pubsub.RejectValidationThrottled:
 		counts.dropped.Add(1)

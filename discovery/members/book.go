@@ -40,6 +40,7 @@ type Book struct {
 	changed chan struct{}          // holds a value after list has changed
 	away    refusals               // whom this node has turned away
 	refused refusals               // who has turned this node away
+	timeout time.Duration          // of an exchange
 }
 
 // Open reads the list that is there. A damaged one, or one of an authority that is
@@ -52,7 +53,7 @@ func Open(c Config) (*Book, error) {
 	if c.File == "" || len(c.Authorities) == 0 || c.Self == "" || c.Logger == nil {
 		return nil, errors.New("members: File, Authorities, Self and Logger are required")
 	}
-	b := &Book{config: c, log: c.Logger, changed: make(chan struct{}, 1)}
+	b := &Book{config: c, log: c.Logger, changed: make(chan struct{}, 1), timeout: exchangeTimeout}
 	text, err := os.ReadFile(c.File)
 	if errors.Is(err, fs.ErrNotExist) {
 		return b, nil

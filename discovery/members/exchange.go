@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/network"
@@ -43,10 +44,17 @@ func (h hello) newer(other hello) bool {
 // errLiar: the peer sent what no honest one has.
 var errLiar = errors.New("members: the peer's list is no good")
 
-// exchange brings both ends of a stream to the newer list, and closes it.
+// errStranger: the peer is no member any more.
+var errStranger = errors.New("members: the peer is not on the list")
+
+// exchange brings both ends of a stream to the newer list, and closes it. Nobody gets
+// a list without being on it.
 func (s *spreader) exchange(stream network.Stream, mine *Signed) error {
+	if mine != nil && !mine.Admits(stream.Conn().RemotePeer(), time.Now()) {
+		return errors.Join(errStranger, stream.Reset())
+	}
 	defer context.AfterFunc(s.ctx, func() { _ = stream.Reset() })()
-	if err := stream.SetDeadline(time.Now().Add(exchangeTimeout)); err != nil {
+	if err := stream.SetDeadline(time.Now().Add(s.timeout)); err != nil {
 		return errors.Join(err, stream.Reset())
 	}
 	err := trade(stream, mine, s.take)
@@ -96,6 +104,9 @@ func (s *spreader) take(from io.Reader, promised hello) error {
 		return nil
 	}
 	text, err := readText(from)
+	if slow, ok := errors.AsType[net.Error](err); ok && slow.Timeout() {
+		return fmt.Errorf("%w: it was announced and did not come", errLiar) // it holds a place
+	}
 	if err != nil {
 		return err
 	}

@@ -1,11 +1,13 @@
 package members
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -83,17 +85,26 @@ func offer(t testing.TB, s *Signed, books ...*Book) {
 type member struct {
 	host.Host
 	book *Book
+	log  *logged
 	stop func()
 }
 
 // join starts a host that listens on the address and trusts the authority.
 func join(t testing.TB, listen string, list *Signed, key crypto.PrivKey, introducers []peer.ID, authorities ...peer.ID) *member {
 	t.Helper()
+	return joinFor(t, exchangeTimeout, listen, list, key, introducers, authorities...)
+}
+
+// joinFor joins with another bound on the time of an exchange.
+func joinFor(t testing.TB, timeout time.Duration, listen string, list *Signed, key crypto.PrivKey, introducers []peer.ID, authorities ...peer.ID) *member {
+	t.Helper()
 	self, err := peer.IDFromPrivateKey(key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &member{book: newBook(t, self, introducers, authorities...)}
+	m := &member{book: newBook(t, self, introducers, authorities...), log: &logged{}}
+	m.book.log = slog.New(slog.NewTextHandler(m.log, nil))
+	m.book.timeout = timeout
 	if list != nil {
 		offer(t, list, m.book)
 	}
@@ -116,6 +127,24 @@ func join(t testing.TB, listen string, list *Signed, key crypto.PrivKey, introdu
 	}
 	t.Cleanup(m.stop)
 	return m
+}
+
+// logged is a log that can be read while it is written.
+type logged struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 func newHost(t testing.TB, listen string, key crypto.PrivKey, more ...libp2p.Option) host.Host {

@@ -32,6 +32,7 @@ type spreader struct {
 	host      host.Host
 	ctx       context.Context // ends with Run
 	receiving chan struct{}   // a place for each list on its way in
+	timeout   time.Duration   // of an exchange
 
 	mu         sync.Mutex // also orders running.Add before running.Wait
 	running    sync.WaitGroup
@@ -48,7 +49,7 @@ type spreader struct {
 func (b *Book) Run(ctx context.Context, h host.Host, changed func()) error {
 	ctx, cancel := context.WithCancel(ctx)
 	s := &spreader{
-		book: b, host: h, ctx: ctx, receiving: make(chan struct{}, maxReceiving),
+		book: b, host: h, ctx: ctx, receiving: make(chan struct{}, maxReceiving), timeout: b.timeout,
 		asking: make(map[peer.ID]bool), answering: make(map[peer.ID]bool), distrusted: make(map[peer.ID]time.Time),
 	}
 	notify := &network.NotifyBundle{ConnectedF: s.connected, DisconnectedF: b.closed}
@@ -65,12 +66,15 @@ func (b *Book) Run(ctx context.Context, h host.Host, changed func()) error {
 	look, mend := time.NewTicker(lookEvery), time.NewTicker(mendEvery)
 	defer look.Stop()
 	defer mend.Stop()
-	had := b.List() != nil
-	s.askAll()
+	had, news := b.List() != nil, true
 	for {
 		s.expel(had)
 		had = b.List() != nil
 		changed()
+		if news {
+			s.askAll()
+		}
+		news = false
 		select {
 		case <-ctx.Done():
 			return nil
@@ -80,7 +84,7 @@ func (b *Book) Run(ctx context.Context, h host.Host, changed func()) error {
 				s.ask(peers[rand.IntN(len(peers))])
 			}
 		case <-b.changed:
-			s.askAll()
+			news = true
 		}
 	}
 }
@@ -139,7 +143,7 @@ func (s *spreader) ask(p peer.ID) {
 }
 
 func (s *spreader) begin(p peer.ID, mine *Signed) error {
-	ctx, cancel := context.WithTimeout(network.WithAllowLimitedConn(network.WithNoDial(s.ctx, "members"), "members"), exchangeTimeout)
+	ctx, cancel := context.WithTimeout(network.WithAllowLimitedConn(network.WithNoDial(s.ctx, "members"), "members"), s.timeout)
 	defer cancel()
 	stream, err := s.host.NewStream(ctx, p, protocolID(s.book.config.Network))
 	if err != nil {

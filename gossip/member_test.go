@@ -1,0 +1,51 @@
+package gossip
+
+import (
+	"sync/atomic"
+	"testing"
+
+	pb "github.com/libp2p/go-libp2p-pubsub/pb"
+	"github.com/libp2p/go-libp2p/core/peer"
+)
+
+// Nothing of a peer that has ceased to be a member is taken, also when a member
+// that does not know passes it on; nobody is struck for that.
+func TestRevokedPeersAreNotHeard(t *testing.T) {
+	var revoked atomic.Value
+	c := testConfig()
+	c.Member = func(p peer.ID) bool { return revoked.Load() != p }
+	victim, friend := startNode(t, newKey(t), c), newNode(t)
+	befriend(t, victim, friend)
+	waitForListeners(t, friend, victim)
+	waitForListeners(t, victim, friend)
+	publish(t, friend, 1)
+	if got := take(t, victim); len(got) != 1 || got[0].Round != 1 {
+		t.Fatalf("got %+v", got)
+	}
+	revoked.Store(friend.id())
+	before := victim.Stats()
+
+	carrier := newAttacker(t, victim)
+	key := friend.host.Peerstore().PrivKey(friend.id())
+	for i := range uint64(strikeLimit) {
+		m := signed(t, key, friend.id(), topicOf("net", friend.id()), i+2, mustEncode(t, model(i+2, 0, 0, 0)))
+		carrier.send(victim, &pb.RPC{Publish: []*pb.Message{m}})
+	}
+	waitForStats(t, victim, func(s Stats) bool { return s.Ignored == before.Ignored+strikeLimit })
+	publish(t, friend, 9) // over the connection that is still there
+	if _, err := friend.Ask(t.Context(), victim.id(), EdgeRequest{Kind: EdgeHello}); err == nil {
+		t.Error("a revoked peer is answered")
+	}
+	if _, err := victim.Ask(t.Context(), friend.id(), EdgeRequest{Kind: EdgeHello}); err == nil {
+		t.Error("a revoked peer is asked")
+	}
+	if s := victim.Stats(); s.Delivered != before.Delivered || s.Rejected != before.Rejected {
+		t.Errorf("the counts are %+v, were %+v", s, before)
+	}
+	if got := victim.Inbox().Take(); len(got) != 0 {
+		t.Errorf("got %+v", got)
+	}
+	if !carrier.connected(victim) {
+		t.Error("the carrier is refused")
+	}
+}

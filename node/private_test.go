@@ -1,0 +1,300 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/libp2p/go-libp2p"
+	"github.com/libp2p/go-libp2p/core/crypto"
+	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/p2p/transport/tcp"
+	"github.com/libp2p/go-libp2p/p2p/transport/websocket"
+
+	"p2pnode/discovery/members"
+)
+
+// garden is a private network for tests.
+type garden struct {
+	t    *testing.T
+	key  crypto.PrivKey
+	list *members.Signed
+}
+
+func newGarden(t *testing.T) *garden {
+	t.Helper()
+	key, err := newKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &garden{t: t, key: key}
+}
+
+// issue signs the next list.
+func (g *garden) issue(ids ...peer.ID) {
+	g.t.Helper()
+	l := &members.List{Network: "garden", Version: 1}
+	if g.list != nil {
+		l.Version = g.list.Version + 1
+	}
+	for _, id := range ids {
+		if err := l.Put(members.Member{Peer: id, Added: time.Now()}); err != nil {
+			g.t.Fatal(err)
+		}
+	}
+	var err error
+	if g.list, err = l.Sign(g.key, time.Now()); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+// join makes a closed node a member, and opens it again.
+func (g *garden) join(n *Node) *Node {
+	g.t.Helper()
+	authority, err := peer.IDFromPrivateKey(g.key)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	err = errors.Join(n.Close(), Join(g.t.Context(), n.dir, "garden", []string{authority.String()}, g.list.Text))
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return openNode(g.t, n.dir)
+}
+
+// gardenOf starts nodes that are all members and waits until each listens to all.
+func gardenOf(t *testing.T, count int) (g *garden, nodes []*Node, stops []func()) {
+	t.Helper()
+	g = newGarden(t)
+	var bootstrap []string
+	nodes, stops = make([]*Node, count), make([]func(), count)
+	for i := range nodes {
+		nodes[i] = testNode(t, lineTask(), nil, func(c *Config) {
+			c.Bootstrap = bootstrap
+			c.Listen = []string{"/ip4/127.0.0.1/tcp/" + freePort(t)}
+		})
+		if i == 0 {
+			bootstrap = []string{nodes[0].files.config.Listen[0] + "/p2p/" + nodes[0].self.String()}
+		}
+	}
+	ids := make([]peer.ID, count)
+	for i, n := range nodes {
+		ids[i] = n.self
+	}
+	g.issue(ids...)
+	for i := range nodes {
+		nodes[i] = g.join(nodes[i])
+		stops[i] = start(t, nodes[i])
+	}
+	eventually(t, "a complete graph", func() bool {
+		return !slices.ContainsFunc(nodes, func(n *Node) bool { return status(t, n).Listening < count-1 })
+	})
+	return g, nodes, stops
+}
+
+// freePort is a TCP port of loopback that was free a moment ago.
+func freePort(t *testing.T) string {
+	t.Helper()
+	h, err := libp2p.New(libp2p.ListenAddrStrings("/ip4/127.0.0.1/tcp/0"), libp2p.Transport(tcp.NewTCPTransport), libp2p.DisableRelay(), libp2p.DisableMetrics(), libp2p.DisableIdentifyAddressDiscovery())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	return h.Addrs()[0].String()[len("/ip4/127.0.0.1/tcp/"):]
+}
+
+func edgeTo(t *testing.T, n *Node, id peer.ID) bool {
+	t.Helper()
+	peers, err := n.Peers(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(peers, func(p Peer) bool { return p.ID == id.String() })
+}
+
+// A list that one member gets while all are connected ends the revoked one's edges
+// and topics everywhere, on disk too; the others go on. A member that was away
+// forgets its edge when it comes back.
+func TestRevocationWhileConnected(t *testing.T) {
+	t.Parallel()
+	g, nodes, stops := gardenOf(t, 4)
+	revoked := nodes[3].self
+	stops[2]() // is away meanwhile
+	if err := nodes[2].Close(); err != nil {
+		t.Fatal(err)
+	}
+	g.issue(nodes[0].self, nodes[1].self, nodes[2].self)
+	begin := time.Now()
+	if err := nodes[0].ImportMembers(t.Context(), g.list.Text); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the edges are gone", func() bool { return !edgeTo(t, nodes[0], revoked) && !edgeTo(t, nodes[1], revoked) })
+	t.Logf("the edges are gone after %v", time.Since(begin))
+	for _, n := range nodes[:2] {
+		if n.session.hood.connected(revoked) {
+			t.Error("the revoked member is connected")
+		}
+		edges, err := n.store.Edges()
+		if err != nil || len(edges) != 2 {
+			t.Errorf("%d edges on disk, %v", len(edges), err)
+		}
+	}
+	back := openNode(t, nodes[2].dir)
+	if edges, err := back.store.Edges(); err != nil || len(edges) != 3 {
+		t.Fatalf("%d edges on disk, %v", len(edges), err)
+	}
+	start(t, back)
+	eventually(t, "the new list, and the edge forgotten", func() bool {
+		return back.private.book.List().Version == 2 && !edgeTo(t, back, revoked) && status(t, back).Listening == 2
+	})
+	eventually(t, "the revoked member knows", func() bool {
+		p := status(t, nodes[3]).Private
+		return p.Version == 1 && len(p.RefusedBy) > 0
+	})
+	if p := status(t, nodes[0]).Private; p.Version != 2 || p.Members != 3 || !p.Listed {
+		t.Errorf("%+v", p)
+	}
+}
+
+// hostWith makes a host that listens on the address, with the network key of a data
+// directory.
+func hostWith(t *testing.T, p private, listen string) host.Host {
+	t.Helper()
+	h, err := libp2p.New(append(p.options(), libp2p.ListenAddrStrings(listen),
+		libp2p.Transport(tcp.NewTCPTransport), libp2p.Transport(websocket.New),
+		libp2p.ResourceManager(&network.NullResourceManager{}),
+		libp2p.DisableRelay(), libp2p.DisableMetrics(), libp2p.DisableIdentifyAddressDiscovery())...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Close() })
+	return h
+}
+
+// Only whoever has the same network key gets through, over TCP and WebSocket.
+func TestNetworkKey(t *testing.T) {
+	t.Parallel()
+	withKey := func() private {
+		n := testNode(t, lineTask(), nil, nil)
+		if _, err := CreateNetworkKey(n.dir); err != nil {
+			t.Fatal(err)
+		}
+		p, err := readPrivate(n.dir, n.self, nil, n.log)
+		if err != nil || p.key == nil {
+			t.Fatalf("%v", err)
+		}
+		return p
+	}
+	ours, other := withKey(), withKey()
+	for _, listen := range []string{"/ip4/127.0.0.1/tcp/0", "/ip4/127.0.0.1/tcp/0/ws"} {
+		for name, c := range map[string]struct {
+			caller private
+			want   bool
+		}{"the same key": {ours, true}, "another key": {other, false}, "no key": {private{}, false}} {
+			limit := time.Minute
+			if !c.want {
+				limit = time.Second // two ends that decrypt noise may wait for each other
+			}
+			a, b := hostWith(t, ours, listen), hostWith(t, c.caller, listen)
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
+			err := b.Connect(ctx, peer.AddrInfo{ID: a.ID(), Addrs: a.Addrs()})
+			cancel()
+			if (err == nil) != c.want {
+				t.Errorf("%s, %s: %v", listen, name, err)
+			}
+		}
+	}
+}
+
+func TestNetworkKeyFiles(t *testing.T) {
+	t.Parallel()
+	n, other := testNode(t, lineTask(), nil, nil), testNode(t, lineTask(), nil, nil)
+	if _, err := ReadNetworkKey(n.dir); !errors.Is(err, ErrNoNetworkKey) {
+		t.Errorf("no key: %v", err)
+	}
+	made, err := CreateNetworkKey(n.dir)
+	if err != nil || len(made.Fingerprint) != 16 {
+		t.Fatalf("%+v, %v", made, err)
+	}
+	taken, err := ImportNetworkKey(other.dir, made.File)
+	if err != nil || taken.Fingerprint != made.Fingerprint || taken.File == made.File {
+		t.Errorf("%+v, %v", taken, err)
+	}
+	if again, err := ReadNetworkKey(other.dir); err != nil || again != taken {
+		t.Errorf("%+v, %v", again, err)
+	}
+	if _, err := CreateNetworkKey(n.dir); err == nil || !strings.Contains(err.Error(), made.Fingerprint) {
+		t.Errorf("a second key: %v", err)
+	}
+	if text, err := os.ReadFile(made.File); err != nil || !strings.HasPrefix(string(text), "/key/swarm/psk/1.0.0/\n/base16/\n") {
+		t.Errorf("%q, %v", text, err)
+	}
+	if err := os.WriteFile(made.File, []byte("/key/swarm/psk/1.0.0/\n/base16/\n00ff"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadNetworkKey(n.dir); err == nil || !strings.Contains(err.Error(), "copy it again") {
+		t.Errorf("half a key: %v", err)
+	}
+	if err := os.Chmod(made.File, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(n.dir, n.log); err == nil || !strings.Contains(err.Error(), "chmod 600") {
+		t.Errorf("others can read it: %v", err)
+	}
+}
+
+func TestNetworkKeyAddresses(t *testing.T) {
+	for addr, good := range map[string]bool{
+		"/ip4/0.0.0.0/tcp/4001": true, "/ip6/::/tcp/4001": true, "/ip4/0.0.0.0/tcp/4001/ws": true,
+		"/ip4/0.0.0.0/udp/4001/quic-v1": false, "/ip4/0.0.0.0/udp/4001/quic-v1/webtransport": false,
+		"/ip4/0.0.0.0/udp/4001/webrtc-direct": false,
+	} {
+		err := private{key: make([]byte, 32)}.check([]string{"/ip4/0.0.0.0/tcp/1", addr})
+		if (err == nil) != good {
+			t.Errorf("%s: %v", addr, err)
+		}
+		if err := (private{}).check([]string{addr}); err != nil {
+			t.Errorf("%s without a key: %v", addr, err)
+		}
+	}
+}
+
+func TestJoinRefusesWhatCannotWork(t *testing.T) {
+	t.Parallel()
+	n := testNode(t, lineTask(), nil, nil)
+	if _, err := n.Members(t.Context()); !errors.Is(err, ErrNotJoined) {
+		t.Errorf("not joined: %v", err)
+	}
+	if err := n.ImportMembers(t.Context(), nil); !errors.Is(err, ErrNotJoined) {
+		t.Errorf("not joined: %v", err)
+	}
+	for name, c := range map[string]struct {
+		network     string
+		authorities []string
+		want        string
+	}{
+		"a bad name":            {"my garden", []string{n.self.String()}, "no name for a network"},
+		"no authority":          {"garden", nil, "at least one authority"},
+		"no peer ID":            {"garden", []string{"x"}, "no authority"},
+		"an ID without its key": {"garden", []string{"QmYyQSo1c1Ym7orWxLYvCrM2EmxFTANf8wXmmE7DWjhx5N"}, "no authority"},
+	} {
+		if err := Join(t.Context(), n.dir, c.network, c.authorities, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+	for _, text := range []string{"network = ", "network = \"garden\"\n", "network = \"garden\"\nauthorities = [\"x\"]\n", "level = 3\n"} {
+		if err := os.WriteFile(filepath.Join(n.dir, privateFile), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readPrivate(n.dir, n.self, nil, n.log); err == nil {
+			t.Errorf("%q is read", text)
+		}
+	}
+}
