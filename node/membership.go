@@ -48,67 +48,56 @@ type Membership struct {
 	Connected   []string `json:"connected"` // peers
 }
 
-// Join makes the node of a data directory a part of a private network from its next
-// start: it speaks to members only, as lists say that one of the authorities has
-// signed. Joining again replaces the authorities. Without a list of its own, nil, it
-// gets the first one from a bootstrap peer.
-func Join(ctx context.Context, dir, name string, authorities []string, list []byte) error {
-	files, err := readDir(dir)
+// Join makes the node, or the relay, of a data directory a part of a private network
+// from its next start: it speaks to members only, as lists say that one of the
+// authorities has signed. Joining again replaces the authorities. A node without a
+// list of its own, nil, gets the first one from a bootstrap peer.
+func Join(ctx context.Context, dir, name string, authorities []string, list []byte) (Membership, error) {
+	self, _, err := resident(dir)
 	if err != nil {
-		return err
+		return Membership{}, err
 	}
 	if newClient(dir).alive(ctx) == nil {
-		return fmt.Errorf("node: stop the daemon of %s first; it joins when it starts again", dir)
+		return Membership{}, fmt.Errorf("node: stop the daemon of %s first; it joins when it starts again", dir)
 	}
-	if err := members.CheckNetwork(name); err != nil {
-		return err
+	j := joined{name, authorities}
+	book, err := j.open(dir, self, nil, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return Membership{}, err
 	}
-	if len(authorities) == 0 {
-		return errors.New("node: a private network has at least one authority")
-	}
-	for _, a := range authorities {
-		id, err := peer.Decode(a)
-		if err == nil {
-			_, err = id.ExtractPublicKey()
-		}
-		if err != nil {
-			return fmt.Errorf("node: %q is no authority (%w); take the ID that p2pnode members init printed", a, err)
+	if list != nil {
+		if _, err := book.Offer(list); err != nil {
+			return Membership{}, err
 		}
 	}
-	text, err := encodeTOML(joined{name, authorities})
-	if err != nil {
-		return fmt.Errorf("node: write the private network: %w", err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, privateFile), text, 0o600); err != nil {
-		return fmt.Errorf("node: write the private network: %w", err)
-	}
-	if list == nil {
-		return nil
-	}
-	self, err := peer.IDFromPrivateKey(files.key)
-	if err != nil {
-		return fmt.Errorf("node: the identity has no peer ID: %w", err)
-	}
-	p, err := readPrivate(dir, self, nil, slog.New(slog.DiscardHandler))
+	text, err := encodeTOML(j)
 	if err == nil {
-		_, err = p.book.Offer(list)
+		err = os.WriteFile(filepath.Join(dir, privateFile), text, 0o600)
 	}
-	return err
+	if err != nil {
+		return Membership{}, fmt.Errorf("node: write the private network: %w", err)
+	}
+	return membership(self, book), nil
 }
 
-// Members is the private network and its list, or [ErrNotJoined].
-func (n *Node) Members(context.Context) (Membership, error) {
-	book := n.private.book
-	if book == nil {
-		return Membership{}, requestError{ErrNotJoined}
-	}
-	m := Membership{Peer: n.self.String(), Network: book.Network(), Connected: []string{}}
+// membership is what a directory says of a private network.
+func membership(self peer.ID, book *members.Book) Membership {
+	m := Membership{Peer: self.String(), Network: book.Network(), Connected: []string{}}
 	for _, a := range book.Authorities() {
 		m.Authorities = append(m.Authorities, a.String())
 	}
 	if list := book.List(); list != nil {
 		m.List = list.Text
 	}
+	return m
+}
+
+// Members is the private network and its list, or [ErrNotJoined].
+func (n *Node) Members(context.Context) (Membership, error) {
+	if n.private.book == nil {
+		return Membership{}, requestError{ErrNotJoined}
+	}
+	m := membership(n.self, n.private.book)
 	n.intake.Lock()
 	defer n.intake.Unlock()
 	if n.session == nil {

@@ -60,21 +60,54 @@ func readPrivate(dir string, self peer.ID, bootstrap []peer.AddrInfo, log *slog.
 	if err := decodeTOML(text, &j); err != nil {
 		return private{}, fmt.Errorf("%s: %w", filepath.Join(dir, privateFile), err)
 	}
-	c := members.Config{File: filepath.Join(dir, membersFile), Network: j.Network, Self: self, Logger: log}
-	for _, a := range j.Authorities {
-		id, err := peer.Decode(a)
+	introducers := make([]peer.ID, len(bootstrap))
+	for i, b := range bootstrap {
+		introducers[i] = b.ID
+	}
+	if p.book, err = j.open(dir, self, introducers, log); err != nil {
+		return private{}, fmt.Errorf("%s: %w", filepath.Join(dir, privateFile), err)
+	}
+	return p, nil
+}
+
+// open opens the book of the private network.
+func (j joined) open(dir string, self peer.ID, introducers []peer.ID, log *slog.Logger) (*members.Book, error) {
+	c := members.Config{
+		File: filepath.Join(dir, membersFile), Network: j.Network,
+		Self: self, Introducers: introducers, Logger: log,
+	}
+	for _, text := range j.Authorities {
+		id, err := peer.Decode(text)
+		if err == nil {
+			_, err = id.ExtractPublicKey()
+		}
 		if err != nil {
-			return private{}, fmt.Errorf("%s: key \"authorities\": %q is no peer ID: %w", filepath.Join(dir, privateFile), a, err)
+			return nil, fmt.Errorf("node: %q is no authority (%w); take the ID that p2pnode members init printed", text, err)
 		}
 		c.Authorities = append(c.Authorities, id)
 	}
-	for _, b := range bootstrap {
-		c.Introducers = append(c.Introducers, b.ID)
+	if len(c.Authorities) == 0 {
+		return nil, errors.New("node: a private network has at least one authority")
 	}
-	if p.book, err = members.Open(c); err != nil {
-		return private{}, fmt.Errorf("node: the private network of %s: %w", dir, err)
+	return members.Open(c)
+}
+
+// resident is who lives in a data directory, a node or a relay, and the addresses a
+// node listens on.
+func resident(dir string) (id peer.ID, listen []string, err error) {
+	key, err := readKey(filepath.Join(dir, relayKeyFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		var files dirFiles
+		files, err = readDir(dir)
+		key, listen = files.key, files.config.Listen
 	}
-	return p, nil
+	if err != nil {
+		return "", nil, err
+	}
+	if id, err = peer.IDFromPrivateKey(key); err != nil {
+		return "", nil, fmt.Errorf("node: the identity has no peer ID: %w", err)
+	}
+	return id, listen, nil
 }
 
 // options are what a host needs beside the gater.
@@ -203,11 +236,11 @@ func ImportNetworkKey(dir, from string) (NetworkKey, error) {
 }
 
 func putNetworkKey(dir string, key pnet.PSK) (NetworkKey, error) {
-	files, err := readDir(dir)
+	_, listen, err := resident(dir)
 	if err != nil {
 		return NetworkKey{}, err
 	}
-	if err := (private{key: key}).check(files.config.Listen); err != nil {
+	if err := (private{key: key}).check(listen); err != nil {
 		return NetworkKey{}, err
 	}
 	path := filepath.Join(dir, networkKeyFile)

@@ -62,8 +62,10 @@ func (g *garden) join(n *Node) *Node {
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	err = errors.Join(n.Close(), Join(g.t.Context(), n.dir, "garden", []string{authority.String()}, g.list.Text))
-	if err != nil {
+	if err := n.Close(); err != nil {
+		g.t.Fatal(err)
+	}
+	if _, err := Join(g.t.Context(), n.dir, "garden", []string{authority.String()}, g.list.Text); err != nil {
 		g.t.Fatal(err)
 	}
 	return openNode(g.t, n.dir)
@@ -285,7 +287,7 @@ func TestJoinRefusesWhatCannotWork(t *testing.T) {
 		"no peer ID":            {"garden", []string{"x"}, "no authority"},
 		"an ID without its key": {"garden", []string{"QmYyQSo1c1Ym7orWxLYvCrM2EmxFTANf8wXmmE7DWjhx5N"}, "no authority"},
 	} {
-		if err := Join(t.Context(), n.dir, c.network, c.authorities, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := Join(t.Context(), n.dir, c.network, c.authorities, nil); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}

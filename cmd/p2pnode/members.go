@@ -35,24 +35,29 @@ New members get the list from a bootstrap peer, or with "members import".`,
 }
 
 func joinCommand(o *options) *cobra.Command {
-	return &cobra.Command{
+	var file string
+	c := &cobra.Command{
 		Use:   "join NAME AUTHORITY...",
-		Short: "Make this node part of a private network",
+		Short: "Make this node, or a relay, part of a private network",
 		Long: `Make this node part of a private network from its next start. NAME is that of the
 network and AUTHORITY the ID that "p2pnode members init" printed: only lists that
 it has signed are believed. With several, each of them can change the list.
 
 The first list comes from a bootstrap peer once that has one with this node on it,
-or with "p2pnode members import". To leave, remove private.toml and members.toml
-from the data directory.`,
+or with --list, or with "p2pnode members import". A relay joins in the same way,
+with its own --dir; the one that others start from needs --list. To leave, remove
+private.toml and members.toml from the data directory.`,
 		Example: `  p2pnode members join garden 12D3KooWDpJ7As7BWAwRMfu1VU2WCqNjvq387JEYKDBj4kx6nXTN
   p2pnode members join --json garden 12D3KooWDpJ7As7BWAwRMfu1VU2WCqNjvq387JEYKDBj4kx6nXTN`,
 		Args: cobra.MinimumNArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := node.Join(cmd.Context(), o.dir, args[0], args[1:], nil); err != nil {
-				return err
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			var list []byte
+			if file != "" {
+				if list, err = readList(cmd, file); err != nil {
+					return err
+				}
 			}
-			m, err := askOwner(cmd, o, node.Owner.Members)
+			m, err := node.Join(cmd.Context(), o.dir, args[0], args[1:], list)
 			if err != nil {
 				return err
 			}
@@ -65,6 +70,8 @@ from the data directory.`,
 			})
 		},
 	}
+	c.Flags().StringVar(&file, "list", "", "file with the list, from \"p2pnode members export\"; - is standard input")
+	return c
 }
 
 // memberList is a list as it is shown.

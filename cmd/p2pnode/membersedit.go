@@ -61,7 +61,7 @@ and keep a copy: without it the list can never change again.`,
 				return err
 			}
 			if file == "" {
-				err = node.Join(cmd.Context(), o.dir, args[0], []string{made.Authority}, signed.Text)
+				_, err = node.Join(cmd.Context(), o.dir, args[0], []string{made.Authority}, signed.Text)
 			} else {
 				err = createFile(file, func(w io.Writer) error { _, err := w.Write(signed.Text); return err })
 			}

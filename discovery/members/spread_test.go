@@ -137,7 +137,7 @@ func TestTheLastOfManyListsArrives(t *testing.T) {
 		connect(t, m[i], m[(i+1)%len(m)])
 		connect(t, m[i], m[(i+2)%len(m)])
 	}
-	const last = 60
+	const last = 30
 	for v := uint64(2); v <= last; v++ {
 		if _, err := m[v%6].book.Offer(sign(t, authority, v, id...).Text); err != nil {
 			t.Fatal(err)

@@ -111,6 +111,9 @@ func TestListsThatAreNotBelieved(t *testing.T) {
 
 // The largest list there can be fits, and one member more does not.
 func TestBounds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("16,384 entries take their time under the race detector")
+	}
 	key, authority := newKey(t)
 	l := List{Network: strings.Repeat("n", 64), Version: maxVersion}
 	for i := range MaxMembers {
