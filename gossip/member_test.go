@@ -33,10 +33,10 @@ func TestRevokedPeersAreNotHeard(t *testing.T) {
 	}
 	waitForStats(t, victim, func(s Stats) bool { return s.Ignored == before.Ignored+strikeLimit })
 	publish(t, friend, 9) // over the connection that is still there
-	if _, err := friend.Ask(t.Context(), victim.id(), EdgeRequest{Kind: EdgeHello}); err == nil {
+	if _, err := friend.Ask(t.Context(), victim.id(), EdgeRequest{Kind: EdgeAsk}); err == nil {
 		t.Error("a revoked peer is answered")
 	}
-	if _, err := victim.Ask(t.Context(), friend.id(), EdgeRequest{Kind: EdgeHello}); err == nil {
+	if _, err := victim.Ask(t.Context(), friend.id(), EdgeRequest{Kind: EdgeAsk}); err == nil {
 		t.Error("a revoked peer is asked")
 	}
 	if s := victim.Stats(); s.Delivered != before.Delivered || s.Rejected != before.Rejected {

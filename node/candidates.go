@@ -40,7 +40,7 @@ func (h *neighbourhood) named(id peer.ID) bool {
 
 // found takes note of a peer of this task that discovery has seen.
 func (h *neighbourhood) found(info peer.AddrInfo) {
-	if info.ID == h.host.ID() || len(info.Addrs) == 0 {
+	if info.ID == h.host.ID() || len(info.Addrs) == 0 || !h.private.member(info.ID) {
 		return
 	}
 	h.mu.Lock()
