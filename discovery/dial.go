@@ -7,14 +7,14 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
-	"github.com/libp2p/go-libp2p/p2p/net/swarm"
 	"github.com/multiformats/go-multiaddr"
 )
 
+// dialTimeout bounds one dial of a peer, at all its addresses.
 const dialTimeout = 10 * time.Second
 
-// dial first clears the swarm's own back-off, which would otherwise make a peer
-// that was not up yet unreachable for 5 s and more: this keeper paces itself.
+// dial connects to a wanted peer, unless that has happened meanwhile, and remembers
+// how it failed.
 func (k *Keeper) dial(ctx context.Context, w *wanted) error {
 	k.mu.Lock()
 	id := w.info.ID
@@ -26,12 +26,7 @@ func (k *Keeper) dial(ctx context.Context, w *wanted) error {
 	if k.connected(id) {
 		return nil
 	}
-	if s, ok := k.host.Network().(*swarm.Swarm); ok {
-		s.Backoff().Clear(id)
-	}
-	limited, cancel := context.WithTimeout(ctx, dialTimeout)
-	defer cancel()
-	err := k.host.Connect(limited, peer.AddrInfo{ID: id, Addrs: k.choose(id, addrs)})
+	err := connect(ctx, k.host, peer.AddrInfo{ID: id, Addrs: k.choose(id, addrs)})
 	if err != nil && ctx.Err() == nil {
 		k.mu.Lock()
 		w.failed = err

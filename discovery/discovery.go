@@ -33,6 +33,11 @@ type Config struct {
 	// Interfaces are where MDNS looks; a change makes the node look anew at once.
 	// Required.
 	Interfaces *Interfaces
+	// Remembered lists peers of earlier runs, the best first. They are dialled, a
+	// few at a time, while the node is connected to nobody. nil: there are none.
+	Remembered func() []peer.AddrInfo
+	// Tried is told who of them answered and who did not. Required with Remembered.
+	Tried func(reached, failed []peer.ID)
 	// Found is called for every sighting, repeats included, from several
 	// goroutines. It must not block. Required.
 	Found func(peer.AddrInfo)
@@ -97,6 +102,15 @@ func (d *Discovery) lean(needed bool) {
 	}
 }
 
+// Connect dials a peer now, for at most 10 s, whatever failed before.
+func (d *Discovery) Connect(ctx context.Context, p peer.AddrInfo) error {
+	return connect(ctx, d.host, p)
+}
+
+// Failure is why a peer to start from could not be reached the last time; nil if
+// it could, is none, or has not been tried.
+func (d *Discovery) Failure(id peer.ID) error { return d.bootstrap.Failure(id) }
+
 // Run looks for nodes until ctx ends and returns after everything it started has
 // ended. A network that cannot be reached is tried again and again. It is called
 // once.
@@ -105,6 +119,9 @@ func (d *Discovery) Run(ctx context.Context) error {
 	running.Go(func() { _ = d.bootstrap.Run(ctx) })
 	running.Go(func() { d.config.Interfaces.Follow(ctx, d.bootstrap.Refresh) })
 	running.Go(func() { d.table.look(ctx, d.lean) })
+	if d.config.Remembered != nil {
+		running.Go(func() { rejoin(ctx, d.host, d.config) })
+	}
 	if d.config.MDNS {
 		running.Go(func() { lookAround(ctx, d.host, d.config) })
 	}

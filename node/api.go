@@ -35,6 +35,9 @@ type Owner interface {
 	Ledger(ctx context.Context) ([]Line, error)
 	Peers(ctx context.Context) ([]Peer, error)
 	Doctor(ctx context.Context) (Diagnosis, error)
+	Acquaintances(ctx context.Context) ([]Acquaintance, error)
+	AddPeer(ctx context.Context, address string) (Addition, error)
+	RemovePeer(ctx context.Context, peerOrAddress string) error
 	Import(ctx context.Context, csv io.Reader, skipBad bool) (ImportReport, error)
 	Records(ctx context.Context, content bool) ([]RecordInfo, error)
 	Delete(ctx context.Context, numbers []uint64) error
@@ -102,6 +105,11 @@ func (n *Node) handler() http.Handler {
 	get(mux, "/peers", n.Peers)
 	get(mux, "/doctor", n.Doctor)
 	get(mux, "/members", n.Members)
+	get(mux, "/acquaintances", n.Acquaintances)
+	post(mux, "/peers/add", n.AddPeer)
+	post(mux, "/peers/remove", func(ctx context.Context, p string) (struct{}, error) {
+		return struct{}{}, n.RemovePeer(ctx, p)
+	})
 	mux.HandleFunc("GET /records", func(w http.ResponseWriter, r *http.Request) {
 		list, err := n.Records(r.Context(), r.URL.Query().Get("content") == "yes")
 		reply(w, list, err)

@@ -156,6 +156,21 @@ func (c *client) Doctor(ctx context.Context) (d Diagnosis, err error) {
 	return d, c.call(ctx, http.MethodGet, "/doctor", nil, &d)
 }
 
+// Acquaintances implements [Owner].
+func (c *client) Acquaintances(ctx context.Context) (a []Acquaintance, err error) {
+	return a, c.call(ctx, http.MethodGet, "/acquaintances", nil, &a)
+}
+
+// AddPeer implements [Owner].
+func (c *client) AddPeer(ctx context.Context, address string) (a Addition, err error) {
+	return a, c.post(ctx, "/peers/add", address, &a)
+}
+
+// RemovePeer implements [Owner].
+func (c *client) RemovePeer(ctx context.Context, peerOrAddress string) error {
+	return c.post(ctx, "/peers/remove", peerOrAddress, new(struct{}))
+}
+
 // Import implements [Owner].
 func (c *client) Import(ctx context.Context, csv io.Reader, skipBad bool) (r ImportReport, err error) {
 	path := "/records"

@@ -30,9 +30,7 @@ func idleSession(t *testing.T, n *Node) *session {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ended, end := context.WithCancel(context.Background())
-		end()
-		if err := errors.Join(s.gossip.Run(ended), h.Close()); err != nil {
+		if err := errors.Join(abandon(s.gossip.Run, s.discovery.Run), h.Close()); err != nil {
 			t.Error(err)
 		}
 	})

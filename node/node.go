@@ -42,6 +42,7 @@ type Node struct {
 	store        *storage.Store
 	ledger       *storage.Ledger
 	policy       privacy.Policy
+	book         *peerBook
 	traffic      *metrics.BandwidthCounter
 	surroundings *surroundings
 	observe      func(learner.Agent) learner.Agent // nil, or a test's recorder around the agent
@@ -91,6 +92,9 @@ func Open(dir string, log *slog.Logger) (*Node, error) {
 		source:       freshSource,
 	}
 	if err := n.openLedger(); err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	if n.book, err = openPeerBook(store, n.network, n.log); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
 	return n, nil

@@ -76,6 +76,7 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	if n.files.config.Relay {
 		parts.Go(func() error { return n.relay(partsCtx, h) })
 	}
+	parts.Go(func() error { return n.book.watch(partsCtx, h) })
 	parts.Go(func() error { n.surroundings.interfaces.Watch(partsCtx); return nil })
 	parts.Go(func() error { n.surroundings.interfaces.Follow(partsCtx, s.hood.keeper.Refresh); return nil })
 	parts.Go(func() error { return n.private.run(partsCtx, h, s.hood.expel) })
@@ -174,6 +175,7 @@ func (n *Node) attach(s *session) error {
 		return fmt.Errorf("node: restore the neighbours: %w", err)
 	}
 	n.session = s
+	s.discovery.Bootstrap(n.bootstrap()) // which may have changed meanwhile
 	close(n.running)
 	return nil
 }
@@ -184,17 +186,16 @@ func (n *Node) detach(s *session) {
 	defer n.intake.Unlock()
 	n.session = nil
 	n.running = make(chan struct{})
-	if err := n.store.SavePeers(s.hood.peers()...); err != nil {
-		n.log.Error("cannot remember the peers", "error", err)
-	}
+	n.book.save(s.host)
 }
 
 func (n *Node) discoveryConfig(hood *neighbourhood) discovery.Config {
 	c := n.files.config
-	bootstrap, _ := c.bootstrapPeers() // validated when the file was read
 	return discovery.Config{
 		Network:    n.network,
-		Bootstrap:  bootstrap,
+		Bootstrap:  n.bootstrap(),
+		Remembered: n.book.remembered,
+		Tried:      n.book.tried,
 		Interfaces: n.surroundings.interfaces,
 		MDNS:       c.MDNS,
 		Client:     c.DHT == "client",

@@ -51,14 +51,19 @@ func (s *Store) Edges() ([]Edge, error) { return readJSON[Edge](s, bucketEdges) 
 type Peer struct {
 	ID       string   `json:"id"`
 	Addrs    []string `json:"addrs"`
-	LastSeen int64    `json:"last_seen"` // Unix seconds
+	LastSeen int64    `json:"last_seen"` // Unix seconds; 0: never
+	// Added says that the owner named it. It is kept until she takes it back.
+	Added bool `json:"added,omitempty"`
+	// Failures counts the dials in a row that it did not answer, while others did.
+	Failures int `json:"failures,omitempty"`
 }
 
 // maxPeers bounds the known peers: plenty to find the network again.
 const maxPeers = 1000
 
 // SavePeers stores the given peers, in place of what was known of them, in one
-// transaction. Beyond 1,000 the longest unseen are dropped.
+// transaction. Beyond 1,000 the longest unseen are dropped, those that the owner
+// added last.
 func (s *Store) SavePeers(peers ...Peer) error {
 	err := s.update(func(tx *bbolt.Tx) error {
 		b := tx.Bucket(bucketPeers)
@@ -71,7 +76,7 @@ func (s *Store) SavePeers(peers ...Peer) error {
 		if err != nil {
 			return err
 		}
-		slices.SortFunc(known, newestFirst)
+		slices.SortFunc(known, addedFirst)
 		for _, p := range known[min(len(known), maxPeers):] {
 			if err := b.Delete([]byte(p.ID)); err != nil {
 				return err
@@ -85,6 +90,22 @@ func (s *Store) SavePeers(peers ...Peer) error {
 	return nil
 }
 
+// DeletePeers forgets the given peers. It is no error if one is not known.
+func (s *Store) DeletePeers(ids ...string) error {
+	err := s.update(func(tx *bbolt.Tx) error {
+		for _, id := range ids {
+			if err := tx.Bucket(bucketPeers).Delete([]byte(id)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("storage: forget peers: %w", err)
+	}
+	return nil
+}
+
 // Peers returns the known peers, the most recently seen first.
 func (s *Store) Peers() ([]Peer, error) {
 	peers, err := readJSON[Peer](s, bucketPeers)
@@ -94,6 +115,16 @@ func (s *Store) Peers() ([]Peer, error) {
 
 func newestFirst(a, b Peer) int {
 	return cmp.Or(cmp.Compare(b.LastSeen, a.LastSeen), cmp.Compare(a.ID, b.ID))
+}
+
+func addedFirst(a, b Peer) int {
+	switch {
+	case a.Added == b.Added:
+		return newestFirst(a, b)
+	case a.Added:
+		return -1
+	}
+	return 1
 }
 
 func putJSON(b *bbolt.Bucket, id string, v any) error {

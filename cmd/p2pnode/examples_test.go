@@ -84,6 +84,9 @@ func runExample(t *testing.T, c *cobra.Command, line string) {
 	if c.Name() == "relay" { // on no port of this machine's that others use
 		line += " --listen /ip4/127.0.0.1/tcp/0"
 	}
+	if c.CommandPath() == "p2pnode peer remove" {
+		cli(t, nil, "peer", "add", "/ip4/192.0.2.7/tcp/4001/p2p/"+line[strings.LastIndex(line, " ")+1:], "--dir", node)
+	}
 
 	shell := exec.Command("sh", "-c", "exec "+line)
 	shell.Dir = home

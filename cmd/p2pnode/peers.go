@@ -1,7 +1,10 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -9,16 +12,68 @@ import (
 )
 
 func peersCommand(o *options) *cobra.Command {
-	return &cobra.Command{
+	var all bool
+	c := &cobra.Command{
 		Use:   "peers",
-		Short: "The neighbours in the similarity graph",
+		Short: "The neighbours in the similarity graph, and the other peers the node knows",
+		Long: `The neighbours in the similarity graph, and the other peers the node can start
+from: those named in config.toml, those you added, and those it met. Of the
+last it shows a few, unless --all asks for every one. A peer that was met is
+forgotten after thirty days, or when it no longer answers.`,
 		Example: `  p2pnode peers
-  p2pnode peers --json`,
+  p2pnode peers --all --json`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return ask(cmd, o, node.Owner.Peers, peersText)
+			return ask(cmd, o, func(owner node.Owner, ctx context.Context) (peerList, error) {
+				neighbours, err := owner.Peers(ctx)
+				if err != nil {
+					return peerList{}, err
+				}
+				others, err := owner.Acquaintances(ctx)
+				return peerList{neighbours, others}, err
+			}, func(l peerList) string { return l.text(all, time.Now()) })
 		},
 	}
+	c.Flags().BoolVar(&all, "all", false, "show every peer the node remembers")
+	return c
+}
+
+// peerList is what the node knows of others.
+type peerList struct {
+	Neighbours []node.Peer         `json:"neighbours"`
+	Others     []node.Acquaintance `json:"others"`
+}
+
+// fewMet is how many of the peers that were only met are shown unless all are wanted.
+const fewMet = 5
+
+func (l peerList) text(all bool, now time.Time) string {
+	out := peersText(l.Neighbours)
+	rows := [][]any{{"OTHER PEER", "FROM", "CONNECTED", "LAST SEEN"}}
+	var why strings.Builder
+	met, hidden := 0, 0
+	for _, p := range l.Others {
+		if p.From == "met" {
+			if met++; met > fewMet && !all {
+				hidden++
+				continue
+			}
+		}
+		rows = append(rows, []any{p.ID, p.From, yes(p.Connected), ago(p.LastSeen, now)})
+		if p.Reason != "" {
+			why.WriteString(paragraph("  ", fmt.Sprintf("%s cannot be reached: %s.", p.ID, p.Reason)))
+		}
+	}
+	if len(rows) > 1 {
+		out += "\n" + table(rows...)
+	}
+	if hidden > 0 {
+		out += fmt.Sprintf("and %d more that it met; --all shows them\n", hidden)
+	}
+	if why.Len() > 0 {
+		out += "\n" + why.String()
+	}
+	return out
 }
 
 func peersText(peers []node.Peer) string {
@@ -30,4 +85,21 @@ func peersText(peers []node.Peer) string {
 		rows = append(rows, []any{p.ID, fmt.Sprintf("%.3f", p.Weight), yes(p.Connected), yes(p.Listening), p.Round})
 	}
 	return table(rows...)
+}
+
+// ago writes a time in Unix seconds as people say it.
+func ago(seconds int64, now time.Time) string {
+	if seconds == 0 {
+		return "never"
+	}
+	switch d := now.Sub(time.Unix(seconds, 0)); {
+	case d < 2*time.Minute:
+		return "now"
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%d minutes ago", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d hours ago", int(d.Hours()))
+	default:
+		return fmt.Sprintf("%d days ago", int(d.Hours()/24))
+	}
 }

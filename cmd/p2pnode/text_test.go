@@ -6,6 +6,7 @@ import (
 	"maps"
 	"strings"
 	"testing"
+	"time"
 
 	"p2pnode/node"
 )
@@ -98,6 +99,11 @@ func (c textCase) check(t *testing.T) {
 // The texts say what an owner must not miss.
 func TestTexts(t *testing.T) {
 	report := node.ImportReport{Records: 3, Bad: 2, Lines: []node.BadLine{{Line: 7, Reason: "wrong number of fields"}}}
+	now := time.Unix(1e9, 0)
+	known := []node.Acquaintance{{ID: "12D3a", From: "added", Reason: "nobody is there"}}
+	for i, age := range []time.Duration{3 * time.Minute, 4 * time.Hour, 5 * time.Hour, 6 * time.Hour, 6 * time.Hour, 6 * time.Hour, 7 * time.Hour, 9 * 24 * time.Hour} {
+		known = append(known, node.Acquaintance{ID: "12D3" + string(rune('b'+i)), From: "met", Connected: i == 0, LastSeen: now.Add(-age).Unix()})
+	}
 	for _, c := range []textCase{
 		{statusText(node.Status{}), []string{"not running (start it with: p2pnode run)", "none (add some with:", "nothing to compare yet"}, "done"},
 		{
@@ -146,6 +152,8 @@ func TestTexts(t *testing.T) {
 		{recordsText(nil), []string{"No records yet."}, "NUMBER"},
 		{peersText(nil), []string{"No neighbours yet."}, "PEER"},
 		{peersText([]node.Peer{{ID: "12D3", Weight: 0.5, Connected: true, Round: 4}}), []string{"12D3  0.500   yes        no         4"}, ""},
+		{peerList{Others: known}.text(false, now), []string{"12D3a       added  no         never", "12D3b       met    yes        3 minutes ago", "and 3 more that it met", "12D3a cannot be reached: nobody is there."}, "12D3i"},
+		{peerList{Others: known}.text(true, now), []string{"12D3i", "7 hours ago", "9 days ago"}, "more"},
 		{reportText(report), []string{"line 7: wrong number of fields\nand 1 more bad lines\nImported 3 records, 2 bad lines."}, ""},
 		{predictionText(node.Prediction{Value: 3.5, Alone: 3.25}), []string{"3.500 (alone: 3.250)"}, ""},
 		{

@@ -1,0 +1,44 @@
+package discovery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/libp2p/go-libp2p/core/sec"
+	"github.com/libp2p/go-libp2p/p2p/net/swarm"
+)
+
+// Reason says in plain words why a peer could not be reached, given the error of
+// the dial. Of several addresses it picks the one that tells most.
+func Reason(err error) string {
+	var wrong sec.ErrPeerIDMismatch
+	var name *net.DNSError
+	switch {
+	case errors.As(err, &wrong):
+		return fmt.Sprintf("another node answers at that address, %s", wrong.Actual)
+	case errors.Is(err, swarm.ErrDialToSelf):
+		return "that is this node itself"
+	case errors.Is(err, swarm.ErrGaterDisallowedConnection):
+		return "this node refuses connections with it"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "nothing listens at that address: the node is not running, or listens on another port"
+	case errors.Is(err, syscall.ENETUNREACH) || errors.Is(err, syscall.EHOSTUNREACH):
+		return "no way leads to that address: this machine is offline, or in another network"
+	case errors.As(err, &name):
+		return fmt.Sprintf("the name %s cannot be resolved", name.Name)
+	case errors.Is(err, swarm.ErrNoTransport):
+		return "that kind of address needs a transport this node does not have"
+	case errors.Is(err, swarm.ErrNoAddresses) || errors.Is(err, swarm.ErrNoGoodAddresses):
+		return "none of its addresses can be dialled from here"
+	case os.IsTimeout(err) || errors.Is(err, context.DeadlineExceeded):
+		return "no answer: the machine is off, the address is wrong, or a router or firewall lets nothing in"
+	case errors.Is(err, syscall.ECONNRESET) || strings.Contains(err.Error(), "failed to negotiate security protocol"):
+		return "what listens there hangs up: it is no p2pnode, or it does not let this node in"
+	}
+	return err.Error()
+}

@@ -1,0 +1,71 @@
+package discovery
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/p2p/net/swarm"
+)
+
+const (
+	firstRejoin   = time.Second // between tries while nobody is connected; doubles
+	longestRejoin = 5 * time.Minute
+	atOnce        = 4 // remembered peers dialled together
+)
+
+// rejoin dials remembered peers, a few at a time, whenever the node is connected
+// to nobody, until ctx ends: with one of them it finds the others.
+func rejoin(ctx context.Context, h host.Host, c Config) {
+	p := pace{first: firstRejoin, longest: longestRejoin, grow: 2}
+	next := 0
+	for ctx.Err() == nil {
+		changed := c.Interfaces.Changed()
+		if list := c.Remembered(); isAlone(h) && len(list) > 0 {
+			next %= len(list)
+			few := list[next:min(next+atOnce, len(list))]
+			next += len(few)
+			c.Tried(tryAll(ctx, h, c, few))
+		}
+		alone := isAlone(h)
+		p.rest(ctx, !alone, changed, func() bool { return !alone && isAlone(h) })
+	}
+}
+
+func isAlone(h host.Host) bool { return len(h.Network().Peers()) == 0 }
+
+// tryAll dials peers together, reports those it reaches, and says who did and who
+// did not answer.
+func tryAll(ctx context.Context, h host.Host, c Config, peers []peer.AddrInfo) (reached, failed []peer.ID) {
+	var dials sync.WaitGroup
+	var mu sync.Mutex
+	for _, p := range peers {
+		dials.Go(func() {
+			err := connect(ctx, h, p)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				failed = append(failed, p.ID)
+				return
+			}
+			reached = append(reached, p.ID)
+			c.Found(p)
+		})
+	}
+	dials.Wait()
+	return reached, failed
+}
+
+// connect dials a peer, whatever the swarm remembers of earlier failures: its
+// back-off of 5 s and more would make one that was not up yet unreachable, and
+// whoever calls this paces itself.
+func connect(ctx context.Context, h host.Host, p peer.AddrInfo) error {
+	if s, ok := h.Network().(*swarm.Swarm); ok {
+		s.Backoff().Clear(p.ID)
+	}
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	return h.Connect(ctx, p)
+}

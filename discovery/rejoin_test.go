@@ -1,0 +1,79 @@
+package discovery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/core/sec"
+	"github.com/libp2p/go-libp2p/p2p/net/swarm"
+)
+
+// TestALonelyNodeDialsWhomItRemembers remembers six peers that are gone and one
+// that is there, and loses it.
+func TestALonelyNodeDialsWhomItRemembers(t *testing.T) {
+	a, b := newHost(t), newHost(t)
+	var list []peer.AddrInfo
+	for range 6 {
+		gone := newHost(t)
+		list = append(list, infoOf(gone))
+		if err := gone.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list = append(list, infoOf(b))
+	var mu sync.Mutex
+	var failed []peer.ID
+	found := run(t, a, Config{
+		Remembered: func() []peer.AddrInfo { return list },
+		Tried: func(_, silent []peer.ID) {
+			mu.Lock()
+			defer mu.Unlock()
+			failed = append(failed, silent...)
+		},
+	})
+	waitForSightings(t, found, 1)
+	waitForConnection(t, a, b, true)
+	mu.Lock()
+	for _, p := range list[:6] {
+		if n := len(slices.DeleteFunc(slices.Clone(failed), func(q peer.ID) bool { return q != p.ID })); n != 1 {
+			t.Errorf("%s was dialled %d times", p.ID, n)
+		}
+	}
+	mu.Unlock()
+	closePeer(t, a, b.ID())
+	waitForConnection(t, a, b, true)
+}
+
+func TestReasonsArePlainWords(t *testing.T) {
+	a, b := newHost(t), newHost(t)
+	wrong := peer.AddrInfo{ID: newHost(t).ID(), Addrs: b.Addrs()}
+	mismatch := connect(t.Context(), a, wrong)
+	at := func(where string) error { // somebody else each time: hosts remember addresses
+		return connect(t.Context(), a, peer.AddrInfo{ID: newHost(t).ID(), Addrs: addrsOf(t, where)})
+	}
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{mismatch, "another node answers at that address, " + b.ID().String()},
+		{at("/ip4/127.0.0.1/tcp/1"), "nothing listens at that address: the node is not running, or listens on another port"},
+		{at("/ip4/127.0.0.1/udp/1/quic-v1"), "that kind of address needs a transport this node does not have"},
+		{connect(t.Context(), a, peer.AddrInfo{ID: newHost(t).ID()}), "none of its addresses can be dialled from here"},
+		{context.DeadlineExceeded, "no answer: the machine is off, the address is wrong, or a router or firewall lets nothing in"},
+		{&swarm.TransportError{Cause: syscall.ENETUNREACH}, "no way leads to that address: this machine is offline, or in another network"},
+		{fmt.Errorf("dial: %w", &net.DNSError{Name: "p2pnode.test"}), "the name p2pnode.test cannot be resolved"},
+		{sec.ErrPeerIDMismatch{Actual: a.ID()}, "another node answers at that address, " + a.ID().String()},
+		{errors.New("broken"), "broken"},
+	} {
+		if got := Reason(c.err); got != c.want {
+			t.Errorf("%v\nis said as: %s\nwant: %s", c.err, got, c.want)
+		}
+	}
+}

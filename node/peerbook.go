@@ -1,0 +1,259 @@
+package node
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/event"
+	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/core/protocol"
+	"github.com/multiformats/go-multiaddr"
+
+	"p2pnode/discovery"
+	"p2pnode/storage"
+)
+
+const (
+	// maxMet bounds the peers remembered because the node met them: plenty to find
+	// the network again.
+	maxMet = 256
+	// maxAdded bounds those the owner names: the node keeps a connection to each.
+	maxAdded = 64
+	// forgetAfter is how long a peer is remembered that is not seen any more.
+	forgetAfter = 30 * 24 * time.Hour
+	// maxMisses dials in a row without an answer, while others answer, and a peer
+	// is forgotten.
+	maxMisses = 5
+	noteEvery = 10 * time.Minute
+)
+
+// errNoPeer is for a peer that the owner never added.
+var errNoPeer = errors.New("is no peer that you added; p2pnode peers lists them")
+
+// peerBook remembers peers between runs: those the node met, which took part in
+// its task, and those the owner added. It is safe for concurrent use.
+type peerBook struct {
+	prefix string // of the protocols of this task
+	store  *storage.Store
+	log    *slog.Logger
+
+	mu    sync.Mutex
+	known map[peer.ID]*acquaintance
+}
+
+// acquaintance is what is known of one peer.
+type acquaintance struct {
+	worked multiaddr.Multiaddr // where this node reached it in this run; nil if it has not
+	addrs  []multiaddr.Multiaddr
+	seen   time.Time // zero: never
+	added  bool
+	misses int
+}
+
+func openPeerBook(store *storage.Store, network string, log *slog.Logger) (*peerBook, error) {
+	b := &peerBook{prefix: "/p2pnode/" + network + "/", store: store, log: log, known: make(map[peer.ID]*acquaintance)}
+	peers, err := store.Peers()
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range peers {
+		info, err := addrInfo(p.ID, p.Addrs)
+		if err != nil {
+			return nil, fmt.Errorf("node: a remembered peer: %w", err)
+		}
+		a := &acquaintance{addrs: discovery.Bound(info.Addrs), added: p.Added, misses: p.Failures}
+		if p.LastSeen > 0 {
+			a.seen = time.Unix(p.LastSeen, 0)
+		}
+		b.known[info.ID] = a
+	}
+	return b, nil
+}
+
+// watch notes whom the host meets until ctx ends.
+func (b *peerBook) watch(ctx context.Context, h host.Host) error {
+	met, err := h.EventBus().Subscribe(new(event.EvtPeerIdentificationCompleted))
+	if err != nil {
+		return fmt.Errorf("node: watch for peers: %w", err)
+	}
+	defer met.Close()
+	tick := time.NewTicker(noteEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			b.save(h)
+		case e, open := <-met.Out():
+			if !open {
+				return nil
+			}
+			if e, ok := e.(event.EvtPeerIdentificationCompleted); ok && b.belongs(e.Protocols) {
+				b.met(e)
+			}
+		}
+	}
+}
+
+// belongs reports whether a peer with such protocols takes part in this task.
+func (b *peerBook) belongs(protocols []protocol.ID) bool {
+	return slices.ContainsFunc(protocols, func(p protocol.ID) bool { return strings.HasPrefix(string(p), b.prefix) })
+}
+
+func (b *peerBook) met(e event.EvtPeerIdentificationCompleted) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	a := b.known[e.Peer]
+	if a == nil {
+		b.makeRoom()
+		a = &acquaintance{}
+		b.known[e.Peer] = a
+	}
+	a.seen, a.misses = time.Now(), 0
+	if e.Conn.Stat().Direction == network.DirOutbound {
+		a.worked = e.Conn.RemoteMultiaddr()
+	}
+	a.learn(e.ListenAddrs)
+}
+
+// learn takes the addresses a peer names now, after the one that worked. The
+// caller holds the book's lock.
+func (a *acquaintance) learn(addrs []multiaddr.Multiaddr) {
+	if len(addrs) == 0 {
+		return
+	}
+	if a.worked != nil {
+		addrs = slices.Concat([]multiaddr.Multiaddr{a.worked}, addrs)
+	}
+	a.addrs = discovery.Bound(addrs)
+}
+
+// makeRoom forgets whom the node has not seen for longest if it has met enough. The
+// caller holds b.mu.
+func (b *peerBook) makeRoom() {
+	met := b.sorted(func(a *acquaintance) bool { return !a.added })
+	for _, id := range met[min(len(met), maxMet-1):] {
+		delete(b.known, id)
+	}
+}
+
+// sorted lists who passes the filter, the last seen first. The caller holds b.mu.
+func (b *peerBook) sorted(pass func(*acquaintance) bool) []peer.ID {
+	var out []peer.ID
+	for id, a := range b.known {
+		if pass(a) {
+			out = append(out, id)
+		}
+	}
+	slices.SortFunc(out, func(x, y peer.ID) int {
+		return cmp.Or(b.known[y].seen.Compare(b.known[x].seen), cmp.Compare(x, y))
+	})
+	return out
+}
+
+// remembered lists the peers to try when the node is alone.
+func (b *peerBook) remembered() []peer.AddrInfo {
+	return b.infos(func(a *acquaintance) bool { return !a.added && len(a.addrs) > 0 })
+}
+
+// added lists the peers the owner named.
+func (b *peerBook) added() []peer.AddrInfo {
+	return b.infos(func(a *acquaintance) bool { return a.added })
+}
+
+func (b *peerBook) infos(pass func(*acquaintance) bool) []peer.AddrInfo {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var out []peer.AddrInfo
+	for _, id := range b.sorted(pass) {
+		out = append(out, peer.AddrInfo{ID: id, Addrs: b.known[id].addrs})
+	}
+	return out
+}
+
+// tried notes who answered and who did not. Nobody is charged when nobody
+// answered: this node may be the one that is offline.
+func (b *peerBook) tried(reached, failed []peer.ID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, id := range failed {
+		if a := b.known[id]; a != nil && len(reached) > 0 {
+			a.misses++
+		}
+	}
+}
+
+// add keeps a peer that the owner names, on disk at once.
+func (b *peerBook) add(p peer.AddrInfo) error {
+	b.mu.Lock()
+	a := b.known[p.ID]
+	if a == nil {
+		a = &acquaintance{}
+	}
+	count := len(b.sorted(func(a *acquaintance) bool { return a.added }))
+	if !a.added && count >= maxAdded {
+		b.mu.Unlock()
+		return requestError{fmt.Errorf("node: you have added %d peers already; take one out first with p2pnode peer remove", count)}
+	}
+	b.known[p.ID] = a
+	a.added, a.misses = true, 0
+	a.addrs = discovery.Bound(slices.Concat(p.Addrs, a.addrs))
+	record := a.record(p.ID)
+	b.mu.Unlock()
+	return b.store.SavePeers(record)
+}
+
+// remove forgets a peer that the owner added.
+func (b *peerBook) remove(id peer.ID) error {
+	b.mu.Lock()
+	a := b.known[id]
+	if a == nil || !a.added {
+		b.mu.Unlock()
+		return requestError{fmt.Errorf("node: %s %w", id, errNoPeer)}
+	}
+	delete(b.known, id)
+	b.mu.Unlock()
+	return b.store.DeletePeers(id.String())
+}
+
+func (a *acquaintance) record(id peer.ID) storage.Peer {
+	p := storage.Peer{ID: id.String(), Addrs: addrStrings(a.addrs), Added: a.added, Failures: a.misses}
+	if !a.seen.IsZero() {
+		p.LastSeen = a.seen.Unix()
+	}
+	return p
+}
+
+// save writes the book. The host says who is connected, and where they are now.
+func (b *peerBook) save(h host.Host) {
+	b.mu.Lock()
+	now := time.Now()
+	var keep []storage.Peer
+	var gone []string
+	for id, a := range b.known {
+		if h.Network().Connectedness(id) == network.Connected {
+			a.seen, a.misses = now, 0
+			a.learn(h.Peerstore().Addrs(id))
+		}
+		if !a.added && (now.Sub(a.seen) > forgetAfter || a.misses >= maxMisses) {
+			delete(b.known, id)
+			gone = append(gone, id.String())
+			continue
+		}
+		keep = append(keep, a.record(id))
+	}
+	b.mu.Unlock()
+	if err := errors.Join(b.store.DeletePeers(gone...), b.store.SavePeers(keep...)); err != nil {
+		b.log.Error("cannot remember the peers", "error", err)
+	}
+}

@@ -1,0 +1,158 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/libp2p/go-libp2p"
+	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/multiformats/go-multiaddr"
+
+	"p2pnode/storage"
+)
+
+func newBook(t testing.TB) *peerBook {
+	t.Helper()
+	store, err := storage.Open(filepath.Join(t.TempDir(), storeFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	return reopen(t, store)
+}
+
+func reopen(t testing.TB, store *storage.Store) *peerBook {
+	t.Helper()
+	b, err := openPeerBook(store, "net", slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// silentHost is a host that listens nowhere.
+func silentHost(t testing.TB) host.Host {
+	t.Helper()
+	h, err := libp2p.New(libp2p.NoListenAddrs, libp2p.DisableMetrics())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = h.Close() })
+	return h
+}
+
+func somebody(t *testing.T) peer.AddrInfo {
+	t.Helper()
+	return peer.AddrInfo{ID: randomPeer(t), Addrs: []multiaddr.Multiaddr{multiaddr.StringCast("/ip4/192.0.2.1/tcp/1")}}
+}
+
+func TestWhatTheOwnerAddsStays(t *testing.T) {
+	b := newBook(t)
+	host := silentHost(t)
+	p := somebody(t)
+	if err := b.add(p); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 * maxMisses {
+		b.tried([]peer.ID{host.ID()}, []peer.ID{p.ID})
+	}
+	b.save(host)
+	again := reopen(t, b.store)
+	if got := again.added(); len(got) != 1 || got[0].ID != p.ID || len(got[0].Addrs) != 1 {
+		t.Errorf("after a restart: %v", got)
+	}
+	if err := again.remove(p.ID); err != nil {
+		t.Fatal(err)
+	}
+	if err := again.remove(p.ID); !errors.Is(err, errNoPeer) {
+		t.Errorf("removed twice: %v", err)
+	}
+	if got := reopen(t, b.store).added(); len(got) != 0 {
+		t.Errorf("after it was removed: %v", got)
+	}
+	for range maxAdded {
+		if err := b.add(somebody(t)); err != nil {
+			break
+		}
+	}
+	if err := b.add(somebody(t)); err == nil {
+		t.Error("no limit to what the owner can add")
+	}
+}
+
+func TestWhoIsNotSeenAnyMoreIsForgotten(t *testing.T) {
+	now := time.Now()
+	for name, c := range map[string]struct {
+		seen   time.Duration // ago
+		misses int
+		others bool // answered when it did not
+		kept   bool
+	}{
+		"seen lately":          {seen: time.Hour, kept: true},
+		"long ago":             {seen: 31 * 24 * time.Hour},
+		"silent, others not":   {seen: time.Hour, misses: maxMisses, others: true},
+		"silent, as all are":   {seen: time.Hour, misses: 10 * maxMisses, kept: true},
+		"silent now and again": {seen: time.Hour, misses: maxMisses - 1, others: true, kept: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, host, p := newBook(t), silentHost(t), somebody(t)
+			b.known[p.ID] = &acquaintance{addrs: p.Addrs, seen: now.Add(-c.seen)}
+			var reached []peer.ID
+			if c.others {
+				reached = append(reached, host.ID())
+			}
+			for range c.misses {
+				b.tried(reached, []peer.ID{p.ID})
+			}
+			b.save(host)
+			if got := len(reopen(t, b.store).remembered()) == 1; got != c.kept {
+				t.Errorf("kept: %v", got)
+			}
+		})
+	}
+}
+
+// TestTheBookIsBounded meets many more peers than it keeps; the last ones stay.
+func TestTheBookIsBounded(t *testing.T) {
+	b := newBook(t)
+	first := somebody(t)
+	if err := b.add(first); err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	for i := range 3 * maxMet {
+		b.mu.Lock()
+		b.makeRoom()
+		b.known[peer.ID(fmt.Sprint(i))] = &acquaintance{seen: start.Add(time.Duration(i) * time.Second), addrs: first.Addrs}
+		b.mu.Unlock()
+	}
+	list := b.remembered()
+	if len(list) != maxMet || list[0].ID != peer.ID(fmt.Sprint(3*maxMet-1)) {
+		t.Errorf("%d remembered, %v first", len(list), list[0].ID)
+	}
+	if len(b.added()) != 1 {
+		t.Error("the peer that the owner added had to make room")
+	}
+}
+
+func TestAddressesThatWorkedComeFirst(t *testing.T) {
+	worked := multiaddr.StringCast("/ip4/192.0.2.9/tcp/9")
+	a := &acquaintance{worked: worked}
+	var named []multiaddr.Multiaddr
+	for i := range 5000 {
+		named = append(named, multiaddr.StringCast(fmt.Sprintf("/ip4/10.0.0.1/tcp/%d", i+1)))
+	}
+	a.learn(named)
+	if len(a.addrs) > 16 || !a.addrs[0].Equal(worked) {
+		t.Errorf("keeps %d addresses, %v first", len(a.addrs), a.addrs[0])
+	}
+	a.learn(nil)
+	if len(a.addrs) == 0 {
+		t.Error("a peer that names no address lost those it had")
+	}
+}

@@ -1,0 +1,208 @@
+package node
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/core/sec"
+	manet "github.com/multiformats/go-multiaddr/net"
+
+	"p2pnode/discovery"
+)
+
+// Acquaintance is a peer that the node can start from, beside its neighbours.
+type Acquaintance struct {
+	ID       string   `json:"id"`
+	Addrs    []string `json:"addrs"`
+	LastSeen int64    `json:"last_seen"` // Unix seconds; 0: never
+	// From says how the node knows it: "configuration" (the key bootstrap), "added"
+	// by the owner, or "met" in this run or an earlier one.
+	From      string `json:"from"`
+	Connected bool   `json:"connected"`
+	Reason    string `json:"reason,omitempty"` // why it could not be reached the last time
+}
+
+// Addition is what came of adding a peer.
+type Addition struct {
+	ID        string `json:"id"`
+	Running   bool   `json:"running"` // the node, so that it tried to connect
+	Connected bool   `json:"connected"`
+	Reason    string `json:"reason,omitempty"` // why it is not connected
+}
+
+// AddPeer makes the node remember a peer, given as a multiaddress that ends in
+// /p2p/ and its ID, and connect to it: now, if it runs, and in every run, until
+// RemovePeer. A peer that cannot be reached now is remembered, too; one that is
+// found to be somebody else, or to take part in another task, is not.
+func (n *Node) AddPeer(ctx context.Context, address string) (Addition, error) {
+	info, err := n.parsePeer(address)
+	if err != nil {
+		return Addition{}, requestError{err}
+	}
+	out := Addition{ID: info.ID.String()}
+	n.intake.Lock()
+	s := n.session
+	n.intake.Unlock()
+	if s != nil {
+		out.Running = true
+		err := s.meetNow(ctx, info, n.book)
+		if _, fatal := errors.AsType[requestError](err); fatal || ctx.Err() != nil {
+			return Addition{}, err
+		}
+		if out.Connected = err == nil; err != nil {
+			out.Reason = discovery.Reason(err)
+		}
+	}
+	if err := n.book.add(info); err != nil {
+		return Addition{}, err
+	}
+	n.startFrom()
+	return out, nil
+}
+
+// meetNow connects to a peer and looks who it is. What no later attempt can mend is
+// a requestError.
+func (s *session) meetNow(ctx context.Context, p peer.AddrInfo, book *peerBook) error {
+	err := s.discovery.Connect(ctx, p)
+	if wrong, ok := errors.AsType[sec.ErrPeerIDMismatch](err); ok {
+		return requestError{fmt.Errorf("node: another node answers at that address, %s; is the ID at its end right?", wrong.Actual)}
+	}
+	if err != nil {
+		return err
+	}
+	protocols, err := s.host.Peerstore().GetProtocols(p.ID)
+	if err == nil && len(protocols) > 0 && !book.belongs(protocols) {
+		return requestError{fmt.Errorf("node: %s takes no part in this task: it has another %s, or is no p2pnode", p.ID, taskFile)}
+	}
+	s.hood.found(p)
+	return nil
+}
+
+// RemovePeer makes the node forget a peer that was added, given by its ID or a
+// multiaddress with it. If it is a neighbour, it stays one.
+func (n *Node) RemovePeer(_ context.Context, peerOrAddress string) error {
+	id, err := peer.Decode(peerOrAddress)
+	if err != nil {
+		info, err := peer.AddrInfoFromString(peerOrAddress)
+		if err != nil {
+			return requestError{fmt.Errorf("node: %q is neither a peer ID nor a multiaddress that ends in one", peerOrAddress)}
+		}
+		id = info.ID
+	}
+	named, _ := n.files.config.bootstrapPeers() // validated when the file was read
+	if err := n.book.remove(id); err != nil {
+		if errors.Is(err, errNoPeer) && slices.ContainsFunc(named, func(p peer.AddrInfo) bool { return p.ID == id }) {
+			err = requestError{fmt.Errorf("node: %s is named in %s; take it out of the key \"bootstrap\" there", id, configFile)}
+		}
+		return err
+	}
+	n.startFrom()
+	return nil
+}
+
+// startFrom tells a running node which peers to keep connected to start from.
+func (n *Node) startFrom() {
+	n.intake.Lock()
+	defer n.intake.Unlock()
+	if n.session != nil {
+		n.session.discovery.Bootstrap(n.bootstrap())
+	}
+}
+
+// bootstrap lists the peers to start from: those of the configuration and those
+// added. A peer that is both has the addresses of both.
+func (n *Node) bootstrap() []peer.AddrInfo {
+	out, _ := n.files.config.bootstrapPeers() // validated when the file was read
+	for _, p := range n.book.added() {
+		i := slices.IndexFunc(out, func(q peer.AddrInfo) bool { return q.ID == p.ID })
+		if i < 0 {
+			out = append(out, p)
+		} else {
+			out[i].Addrs = discovery.Bound(slices.Concat(p.Addrs, out[i].Addrs))
+		}
+	}
+	return out
+}
+
+// parsePeer reads a multiaddress that names a peer and can be dialled.
+func (n *Node) parsePeer(address string) (peer.AddrInfo, error) {
+	info, err := peer.AddrInfoFromString(address)
+	switch {
+	case errors.Is(err, peer.ErrInvalidAddr):
+		return peer.AddrInfo{}, fmt.Errorf("node: %q does not end in /p2p/ and a peer ID; p2pnode run prints the whole address, and p2pnode status too", address)
+	case err != nil:
+		return peer.AddrInfo{}, fmt.Errorf("node: %q is no multiaddress, such as /ip4/192.0.2.7/tcp/4001/p2p/ID: %w", address, err)
+	case info.ID == n.self:
+		return peer.AddrInfo{}, fmt.Errorf("node: %s is this node itself", address)
+	case len(info.Addrs) == 0:
+		return peer.AddrInfo{}, fmt.Errorf("node: %q says who, but not where; write the whole address, such as /ip4/192.0.2.7/tcp/4001/p2p/%s", address, info.ID)
+	case manet.IsIPUnspecified(info.Addrs[0]):
+		return peer.AddrInfo{}, fmt.Errorf("node: %q stands for every address of a machine; write one that leads there", address)
+	}
+	return *info, nil
+}
+
+// Acquaintances lists the peers the node can start from that are no neighbours:
+// first those it was told of, then those it met, the last seen first.
+func (n *Node) Acquaintances(ctx context.Context) ([]Acquaintance, error) {
+	n.intake.Lock()
+	s := n.session
+	n.intake.Unlock()
+	neighbours, err := n.Peers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	named, _ := n.files.config.bootstrapPeers() // validated when the file was read
+	out := n.book.list(named)
+	out = slices.DeleteFunc(out, func(a Acquaintance) bool {
+		return a.From == "met" && slices.ContainsFunc(neighbours, func(p Peer) bool { return p.ID == a.ID })
+	})
+	if s == nil {
+		return out, nil
+	}
+	for i := range out {
+		id, err := peer.Decode(out[i].ID)
+		if err != nil {
+			return nil, err
+		}
+		out[i].Connected = s.hood.connected(id)
+		if err := s.discovery.Failure(id); err != nil && !out[i].Connected {
+			out[i].Reason = discovery.Reason(err)
+		}
+	}
+	return out, nil
+}
+
+// list is the book for the owner's eyes, with the peers named in the configuration.
+func (b *peerBook) list(named []peer.AddrInfo) []Acquaintance {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	out := []Acquaintance{}
+	seen := func(id peer.ID) int64 {
+		if a := b.known[id]; a != nil && !a.seen.IsZero() {
+			return a.seen.Unix()
+		}
+		return 0
+	}
+	for _, p := range named {
+		out = append(out, Acquaintance{ID: p.ID.String(), Addrs: addrStrings(p.Addrs), LastSeen: seen(p.ID), From: "configuration"})
+	}
+	for _, id := range b.sorted(func(*acquaintance) bool { return true }) {
+		if slices.ContainsFunc(named, func(p peer.AddrInfo) bool { return p.ID == id }) {
+			continue
+		}
+		a := b.known[id]
+		from := "met"
+		if a.added {
+			from = "added"
+		}
+		out = append(out, Acquaintance{ID: id.String(), Addrs: addrStrings(a.addrs), LastSeen: seen(id), From: from})
+	}
+	rank := map[string]int{"configuration": 0, "added": 1, "met": 2}
+	slices.SortStableFunc(out, func(a, b Acquaintance) int { return cmp.Compare(rank[a.From], rank[b.From]) })
+	return out
+}
