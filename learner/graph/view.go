@@ -27,9 +27,15 @@ type Limits struct {
 	MaxAge   uint32
 }
 
-// LimitsFor are the limits for nodes that want so many neighbours.
+// LimitsFor are the limits for nodes that want so many neighbours. Measured with
+// 6,000 nodes that want 10, a tenth of the messages lost: messages of 8 entries
+// take 28 exchanges until 95 % of the true nearest are known, 10 take 24, and 16
+// no fewer for half as many bytes again. Half as many nearest take a quarter
+// more exchanges, twice as many an eighth less (2,000 nodes); the sample hardly
+// matters. An entry of the sample is heard from again after about 60 exchanges at
+// the latest, so that what is older than 80 has left.
 func LimitsFor(degree int) Limits {
-	return Limits{Random: max(20, 2*degree), Nearest: max(20, 3*degree), Exchange: 16, MaxAge: uint32(max(80, 8*degree))}
+	return Limits{Random: max(20, 2*degree), Nearest: max(20, 3*degree), Exchange: 10, MaxAge: uint32(max(80, 8*degree))}
 }
 
 // spread is how many entries of a message are drawn at random and may enter the
