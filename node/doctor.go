@@ -86,6 +86,7 @@ func (n *Node) Doctor(ctx context.Context) (Diagnosis, error) {
 	d.Clock = max(d.Reach.ClockBehind, n.behindFiles(time.Now()))
 	d.DiskFree = diskFree(n.dir)
 	d.Problems = append(d.Problems, n.writeProblem()...)
+	d.Problems = append(d.Problems, n.private.problems(n.self, bootstrap, time.Now())...)
 	d.judge(c)
 	return d, nil
 }
@@ -145,6 +146,7 @@ func plainly(err error) string {
 		{"network is unreachable", "this machine has no connection to that network"},
 		{"peer id mismatch", "another peer listens there: the address has an old ID at its end"},
 		{"incoming message was too large", "the peer has another network key, or none"},
+		{"failed to negotiate security protocol", "it hung up before it said who it is: most likely one end has a network key and the other none, or another (compare p2pnode network-key show)"},
 		{"gater disallows", "this node's membership list does not have it"},
 		{"no such host", "its name is not known"},
 		{"no transport for protocol", "this node does not speak that protocol: give an address with /tcp/"},

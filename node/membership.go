@@ -150,6 +150,37 @@ func (p private) describe(self peer.ID) *Private {
 	return out
 }
 
+// soon is how long before the end of a membership its node's owner hears of it.
+const soon = 7 * 24 * time.Hour
+
+// problems says what keeps the node from other members, and what to do.
+func (p private) problems(self peer.ID, bootstrap []peer.AddrInfo, now time.Time) (out []string) {
+	if p.book == nil {
+		return nil
+	}
+	ask := fmt.Sprintf("ask whoever keeps the list of %s for: p2pnode members add %s", p.book.Network(), self)
+	list := p.book.List()
+	if list == nil {
+		return []string{"there is no membership list yet, so this node speaks to bootstrap peers only; they bring the list once this node is on it: " + ask}
+	}
+	switch m, _ := list.Member(self); {
+	case !list.Admits(self, now):
+		out = append(out, fmt.Sprintf("this node is not on the membership list (version %d), or has expired, so no member speaks to it: %s", list.Version, ask))
+	case !m.Expires.IsZero() && m.Expires.Sub(now) < soon:
+		out = append(out, fmt.Sprintf("its membership ends at %s: %s --expires DAY", m.Expires.Format(time.RFC3339), ask))
+	}
+	if refused := p.book.RefusedBy(); len(refused) > 0 {
+		out = append(out, fmt.Sprintf("%d peers have refused this node in the last hour, %s the latest, because it is not on their membership list: it has been revoked, or they have not heard of it yet; %s",
+			len(refused), refused[0].Peer, ask))
+	}
+	for _, b := range bootstrap {
+		if !list.Admits(b.ID, now) {
+			out = append(out, fmt.Sprintf("the bootstrap peer %s is not on the membership list, so it is not called", b.ID))
+		}
+	}
+	return out
+}
+
 func refusals(list []members.Refusal) []Refusal {
 	out := make([]Refusal, len(list))
 	for i, r := range list {

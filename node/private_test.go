@@ -300,3 +300,42 @@ func TestJoinRefusesWhatCannotWork(t *testing.T) {
 		}
 	}
 }
+
+// The doctor tells a member what is wrong, and nothing while all is well.
+func TestMembershipProblems(t *testing.T) {
+	t.Parallel()
+	g := newGarden(t)
+	n := testNode(t, lineTask(), nil, nil)
+	friend := randomPeer(t)
+	g.issue(n.self, friend)
+	n = g.join(n)
+	now := time.Now()
+	if got := n.private.problems(n.self, []peer.AddrInfo{{ID: friend}}, now); len(got) != 0 {
+		t.Errorf("a member: %q", got)
+	}
+	stranger := randomPeer(t)
+	got := n.private.problems(stranger, []peer.AddrInfo{{ID: stranger}}, now)
+	if len(got) != 2 || !strings.Contains(got[0], "members add "+stranger.String()) || !strings.Contains(got[1], "bootstrap peer "+stranger.String()) {
+		t.Errorf("a stranger: %q", got)
+	}
+	l := g.list.Next()
+	if err := l.Put(members.Member{Peer: n.self, Added: now, Expires: now.Add(24 * time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	s, err := l.Sign(g.key, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.ImportMembers(t.Context(), s.Text); err != nil {
+		t.Fatal(err)
+	}
+	if got := n.private.problems(n.self, nil, now); len(got) != 1 || !strings.Contains(got[0], "membership ends") {
+		t.Errorf("a member for one more day: %q", got)
+	}
+	if got := n.private.problems(n.self, nil, now.Add(48*time.Hour)); len(got) != 1 || !strings.Contains(got[0], "has expired") {
+		t.Errorf("a member that has expired: %q", got)
+	}
+	if got := (private{}).problems(n.self, nil, now); got != nil {
+		t.Errorf("no private network: %q", got)
+	}
+}
