@@ -84,7 +84,7 @@ func (l *List) Sign(key crypto.PrivKey, now time.Time) (*Signed, error) {
 	if err != nil {
 		return nil, fmt.Errorf("members: sign the list: %w", err)
 	}
-	text := fmt.Appendf(slices.Clip(body), "%sauthority = \"%s\"\nvalue = \"%s\"\n", separator, authority, base64.StdEncoding.EncodeToString(value))
+	text := fmt.Appendf(slices.Clip(body), "%sauthority = '%s'\nvalue = '%s'\n", separator, authority, base64.StdEncoding.EncodeToString(value))
 	if len(text) > MaxText {
 		return nil, fmt.Errorf("members: the list would have more than %d bytes", MaxText)
 	}

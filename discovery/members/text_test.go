@@ -89,7 +89,7 @@ func TestListsThatAreNotBelieved(t *testing.T) {
 		{"the name of an authority, the signature of another", bytes.ReplaceAll(sign(t, other, 1, id).Text, []byte(otherID.String()), []byte(authority.String())), "signature is wrong"},
 		{"too large", append(bytes.Repeat([]byte("#"), MaxText), good.Text...), "more than"},
 		{"a long tail", append(bytes.Clone(good.Text), bytes.Repeat([]byte("#"), maxTail)...), "no signature"},
-		{"no base64", bytes.ReplaceAll(good.Text, []byte(`value = "`), []byte(`value = "!`)), "unreadable"},
+		{"no base64", bytes.ReplaceAll(good.Text, []byte(`value = '`), []byte(`value = '!`)), "unreadable"},
 		{"no TOML", forge("network = "), "cannot read"},
 		{"a key of the future", forge("network = \"garden\"\nversion = 1\nissued = 2026-05-01T12:00:00Z\nlevel = 3\n"), "newer p2pnode"},
 		{"version 0", forge("network = \"garden\"\nversion = 0\nissued = 2026-05-01T12:00:00Z\n"), "version 0"},
