@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/multiformats/go-multiaddr"
@@ -12,6 +13,43 @@ import (
 
 // dialTimeout bounds one dial of a peer, at all its addresses.
 const dialTimeout = 10 * time.Second
+
+// crossed is how long the peer with the higher ID leaves it to the other one to dial
+// again after their dials crossed.
+const crossed = 3 * time.Second
+
+// Dial connects to a peer. Two that dial each other at the same time may both fail:
+// from the ports they listen on, TCP makes one connection of the two, in which both
+// speak first; and of two connections one is refused (see [Duplicates]). So a dial
+// that fails is made once more, by the lower ID at once and by the higher after a
+// while, unless they are connected by then.
+func Dial(ctx context.Context, h host.Host, to peer.AddrInfo) error {
+	err := connect(ctx, h, to)
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	if to.ID < h.ID() {
+		came, stop := comes(h, to.ID)
+		sleep(ctx, crossed, came)
+		stop()
+	}
+	return connect(ctx, h, to)
+}
+
+// comes receives a value when the peer has connected, until stop is called.
+func comes(h host.Host, id peer.ID) (came <-chan struct{}, stop func()) {
+	c := make(chan struct{}, 1)
+	watch := &network.NotifyBundle{ConnectedF: func(_ network.Network, conn network.Conn) {
+		if conn.RemotePeer() == id {
+			signal(c)
+		}
+	}}
+	h.Network().Notify(watch)
+	if h.Network().Connectedness(id) == network.Connected {
+		signal(c)
+	}
+	return c, func() { h.Network().StopNotify(watch) }
+}
 
 // dial connects to a wanted peer, unless that has happened meanwhile, and remembers
 // how it failed.

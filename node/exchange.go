@@ -6,6 +6,7 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/peer"
 
+	"p2pnode/discovery"
 	"p2pnode/gossip"
 )
 
@@ -93,7 +94,7 @@ func (h *neighbourhood) exchange(from peer.ID, q gossip.EdgeRequest) []gossip.En
 // visit makes a request, on a connection of its own if there is none.
 func (h *neighbourhood) visit(ctx context.Context, to peer.AddrInfo, q gossip.EdgeRequest) (gossip.EdgeReply, error) {
 	if !h.connected(to.ID) {
-		if err := h.host.Connect(ctx, to); err != nil {
+		if err := discovery.Dial(ctx, h.host, to); err != nil {
 			return gossip.EdgeReply{}, err
 		}
 		h.mu.Lock()

@@ -2,7 +2,6 @@ package testnet
 
 import (
 	"bytes"
-	"context"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -52,24 +51,6 @@ func TestDaemonsLearnTogether(t *testing.T) {
 		if spent < 0.99 || spent > 1 {
 			t.Errorf("node %d has spent %v of its budget", i+1, spent)
 		}
-	}
-	wantEmpty(t, c.Dir)
-}
-
-func TestDaemonsInterrupted(t *testing.T) {
-	defer goleak.VerifyNone(t, leaks()...)
-	c := fewDaemons(t)
-	c.Wake = time.Hour // they would never be done
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	c.Progress = func(p Progress) {
-		if p.Linked > 0 {
-			cancel()
-		}
-	}
-	r := mustRun(t, ctx, c)
-	if private := r.Rounds[0].trial(Private); r.Complete || private == nil || private.Unfinished != 6 || len(private.Errors) != 6 {
-		t.Fatalf("complete %v, private trial %+v", r.Complete, private)
 	}
 	wantEmpty(t, c.Dir)
 }

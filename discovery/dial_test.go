@@ -1,0 +1,61 @@
+package discovery
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/p2p/net/swarm"
+	"github.com/multiformats/go-multiaddr"
+)
+
+// twoHosts returns two hosts, the one with the lower ID first.
+func twoHosts(t *testing.T) (low, high host.Host) {
+	t.Helper()
+	a, b := newHost(t), newHost(t)
+	if b.ID() < a.ID() {
+		a, b = b, a
+	}
+	return a, b
+}
+
+// nowhere is the peer with an address at which nobody answers.
+func nowhere(id peer.ID) peer.AddrInfo {
+	return peer.AddrInfo{ID: id, Addrs: []multiaddr.Multiaddr{multiaddr.StringCast("/ip4/127.0.0.1/tcp/1")}}
+}
+
+// After a dial that failed the higher ID waits for the lower to call.
+func TestTheHigherIDWaitsToBeCalled(t *testing.T) {
+	low, high := twoHosts(t)
+	dialled := make(chan error, 1)
+	start := time.Now()
+	go func() { dialled <- Dial(t.Context(), high, nowhere(low.ID())) }()
+	waitFor(t, deadline, func() string {
+		if !high.Network().(*swarm.Swarm).Backoff().Backoff(low.ID(), nowhere(low.ID()).Addrs[0]) {
+			return "the first dial has not failed yet"
+		}
+		return ""
+	})
+	if err := low.Connect(t.Context(), infoOf(high)); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-dialled; err != nil || time.Since(start) >= crossed {
+		t.Errorf("after %v: %v; want success as soon as the other one has called", time.Since(start), err)
+	}
+}
+
+// The lower ID dials again at once, and the swarm's back-off, which lasts for
+// seconds, stops nobody.
+func TestTheLowerIDDialsAgain(t *testing.T) {
+	low, high := twoHosts(t)
+	start := time.Now()
+	err := Dial(t.Context(), low, nowhere(high.ID()))
+	if err == nil || errors.Is(err, swarm.ErrDialBackoff) || time.Since(start) >= crossed {
+		t.Errorf("after %v: %v; want the failure of a second dial", time.Since(start), err)
+	}
+	if err := Dial(t.Context(), low, infoOf(high)); err != nil {
+		t.Error(err)
+	}
+}
