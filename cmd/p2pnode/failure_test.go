@@ -55,7 +55,7 @@ func newNetwork(t *testing.T, count int, slow *lab.Delay, lossy float64) *networ
 		dir := initNodeAt(t, "/ip4/0.0.0.0/tcp/4001", flags...)
 		n.nodes = append(n.nodes, startWith(t, dir, n.command(t, i, dir)))
 	}
-	n.flows(t, 40*time.Second, "at the start")
+	n.flows(t, 90*time.Second, "at the start")
 	return n
 }
 
@@ -136,16 +136,16 @@ func outage(t *testing.T) time.Duration {
 // direction: each of the two cables loses 1 - sqrt(0.8).
 func TestLabLossyNetwork(t *testing.T) {
 	n := newNetwork(t, 4, nil, 0.1056)
-	n.flows(t, 20*time.Second, "under 20 % loss")
+	n.flows(t, 60*time.Second, "under 20 % loss")
 }
 
 func TestLabPartition(t *testing.T) {
 	n := newNetwork(t, 4, nil, 0)
 	must(t, n.lab.Block(n.links[:2], n.links[2:]))
-	n.silent(t, 30*time.Second, n.nodes, 1)
+	n.silent(t, 60*time.Second, n.nodes, 1)
 	time.Sleep(outage(t))
 	must(t, n.lab.Unblock())
-	n.flows(t, 30*time.Second+outage(t), "after the partition")
+	n.flows(t, 60*time.Second+outage(t), "after the partition")
 }
 
 // A node is killed and restarted while the others still hold its connections: the
@@ -167,7 +167,7 @@ func TestLabRestartWithinStaleWindow(t *testing.T) {
 		}
 	}
 	n.nodes[1] = startWith(t, victim.dir, n.command(t, 1, victim.dir))
-	n.flows(t, 40*time.Second, "after a restart that nobody noticed")
+	n.flows(t, 60*time.Second, "after a restart that nobody noticed")
 }
 
 // A short cut that the connections survive, then one that they do not.
@@ -176,22 +176,22 @@ func TestLabLinkDownAndUp(t *testing.T) {
 	must(t, n.links[1].Cut())
 	time.Sleep(2 * time.Second) // what is tested is a cut of that length
 	must(t, n.links[1].Mend())
-	n.flows(t, 20*time.Second, "after a cut of 2 s")
+	n.flows(t, 60*time.Second, "after a cut of 2 s")
 	must(t, n.links[1].Cut())
-	n.silent(t, 30*time.Second, n.nodes[1:2], 0)
+	n.silent(t, 60*time.Second, n.nodes[1:2], 0)
 	time.Sleep(outage(t))
 	must(t, n.links[1].Mend())
-	n.flows(t, 30*time.Second+outage(t), "after a cut that was noticed")
+	n.flows(t, 60*time.Second+outage(t), "after a cut that was noticed")
 }
 
 // The node the others started from moves to an address nobody knows.
 func TestLabAddressChange(t *testing.T) {
 	n := newNetwork(t, 4, nil, 0)
 	must(t, n.links[0].Move(netip.MustParseAddr("10.66.0.200")))
-	n.flows(t, 40*time.Second, "after the address changed")
+	n.flows(t, 60*time.Second, "after the address changed")
 }
 
 func TestLabSlowNetwork(t *testing.T) {
 	n := newNetwork(t, 4, &lab.Delay{Latency: 100 * time.Millisecond, Jitter: 100 * time.Millisecond, Reorder: true, Rate: 64 << 10}, 0)
-	n.flows(t, 20*time.Second, "over a slow network that reorders")
+	n.flows(t, 60*time.Second, "over a slow network that reorders")
 }
