@@ -23,9 +23,9 @@ type attacked struct {
 	attacker peer.ID
 }
 
-func attack(t *testing.T, list *Signed, key, hostileKey crypto.PrivKey, trusted peer.ID) *attacked {
+func attack(t *testing.T, timeout time.Duration, list *Signed, key, hostileKey crypto.PrivKey, trusted peer.ID) *attacked {
 	t.Helper()
-	a := &attacked{member: joinFor(t, time.Second, transports["tcp"], list, key, nil, trusted)}
+	a := &attacked{member: joinFor(t, timeout, transports["tcp"], list, key, nil, trusted)}
 	h := newHost(t, transports["tcp"], hostileKey)
 	t.Cleanup(func() { h.Close() })
 	if err := h.Connect(t.Context(), infoOf(a)); err != nil {
@@ -71,7 +71,7 @@ func TestHostileLists(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := attack(t, list, key[0], key[1], trusted)
+			a := attack(t, time.Second, list, key[0], key[1], trusted)
 			if name == "giant" {
 				c.sent = binary.BigEndian.AppendUint32(c.sent, 1<<32-1)
 			}
@@ -103,7 +103,7 @@ func TestHostileLists(t *testing.T) {
 func TestAttackersHoldNothingUp(t *testing.T) {
 	authority, trusted := newKey(t)
 	key, id := keys(t, 3)
-	a := attack(t, sign(t, authority, 1, id...), key[0], key[1], trusted)
+	a := attack(t, exchangeTimeout, sign(t, authority, 1, id...), key[0], key[1], trusted)
 	var streams []network.Stream
 	for range 100 {
 		s := a.stream()
