@@ -21,7 +21,7 @@ in groups and do not change.
 
 Every size is run without loss and with it, and in each run a share of the nodes
 is replaced by newcomers once the search is over, and the others have to find
-out. 100000 nodes take about a gigabyte and some minutes.
+out. 100000 nodes take about 2 GB and some minutes.
 
 --edges also lets the nodes choose their neighbours from what they find, and
 shows how soon the graph settles and whether it hangs together.`
