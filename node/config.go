@@ -22,7 +22,7 @@ type Config struct {
 	Listen     []string `toml:"listen" comment:"multiaddresses to listen on"`
 	Bootstrap  []string `toml:"bootstrap" comment:"peers to start from, as /ip4/.../tcp/.../p2p/ID"`
 	Announce   []string `toml:"announce,omitempty" comment:"further addresses others can reach this node at, for a port forwarded by hand: /ip4/198.51.100.7/tcp/4001"`
-	UPnP       bool     `toml:"upnp" comment:"ask the router to forward the port (UPnP, NAT-PMP); needs an address in listen that is not loopback"`
+	UPnP       bool     `toml:"upnp" comment:"ask the router to forward the port (UPnP); needs an address in listen that is not loopback"`
 	Relays     []string `toml:"relays,omitempty" comment:"relays to be reached through while nobody can call this node, as /ip4/.../tcp/.../p2p/ID; bootstrap peers and relays\nof other peers are asked too"`
 	Relay      bool     `toml:"relay_service" comment:"carry the connections of nodes of this task that cannot be called, up to 1 GiB an hour for each; for machines that can"`
 	Neighbours []string `toml:"neighbours,omitempty" comment:"peer IDs: only these become neighbours, and they must list this node too; left out: whoever fits"`
@@ -87,7 +87,7 @@ func (c *Config) validateNetwork(t *learner.Task) error {
 			return fmt.Errorf("config: key \"listen\": %q: %w", a, err)
 		}
 	}
-	if _, err := c.newReach(newSurroundings(c)); err != nil {
+	if _, err := c.newReach(newSurroundings(c), private{}); err != nil {
 		return err
 	}
 	if _, err := c.onlyNeighbours(); err != nil {

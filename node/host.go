@@ -78,7 +78,7 @@ func newHost(key crypto.PrivKey, r *reach.Reach, around *surroundings, p power, 
 
 // newHost starts the node's host.
 func (n *Node) newHost() (host.Host, *reach.Reach, error) {
-	r, err := n.files.config.newReach(n.surroundings)
+	r, err := n.files.config.newReach(n.surroundings, n.private)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -98,7 +98,7 @@ func (n *Node) relay(ctx context.Context, h host.Host) error {
 }
 
 // newReach says how the node is to be reached, from its configuration.
-func (c *Config) newReach(around *surroundings) (*reach.Reach, error) {
+func (c *Config) newReach(around *surroundings, closed private) (*reach.Reach, error) {
 	announce, err := c.announced()
 	if err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func (c *Config) newReach(around *surroundings) (*reach.Reach, error) {
 		return nil, err
 	}
 	return reach.New(reach.Config{
-		Listen: c.Listen, Found: around.announce, Announce: announce, PortMap: c.UPnP,
+		Listen: c.Listen, Found: around.announce, Announce: announce, PortMap: c.UPnP, Closed: closed.book != nil,
 		Relays: append(relays, bootstrap...), // bootstrap peers often relay too
 	})
 }

@@ -100,7 +100,7 @@ func TestAVanishedPeerIsNoticed(t *testing.T) {
 			t.Fatal(err)
 		}
 		n := testNode(t, lineTask(), nil, nil)
-		r, err := n.files.config.newReach(n.surroundings)
+		r, err := n.files.config.newReach(n.surroundings, private{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -108,7 +108,7 @@ func OpenRelay(c RelayConfig, log *slog.Logger) (*Relay, error) {
 	}
 	as.Listen = c.Listen
 	around := newSurroundings(&as)
-	if r.reach, err = as.newReach(around); err != nil {
+	if r.reach, err = as.newReach(around, r.private); err != nil {
 		return nil, err
 	}
 	if r.host, err = newHost(key, r.reach, around, relayPower(), r.private, r.traffic); err != nil {

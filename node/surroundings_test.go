@@ -23,7 +23,7 @@ func TestGivenInterfacesAreAnnouncedAtOnce(t *testing.T) {
 	}
 	around := &surroundings{interfaces: discovery.NewInterfaces(), dns: new(resolver)}
 	c := Config{Listen: []string{"/ip4/0.0.0.0/tcp/0"}}
-	r, err := c.newReach(around)
+	r, err := c.newReach(around, private{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 // Package reach makes a node reachable, and says how it is reached. A host that
 // listens on more than loopback learns from others at what addresses they see it,
-// has them dialled back (AutoNAT v2), asks the router for a port (UPnP, NAT-PMP),
+// has them dialled back (AutoNAT v2), asks the router for a port (UPnP),
 // reserves a place at relays while nobody can call it directly (circuit relay v2),
 // and replaces relayed connections by direct ones (hole punching). A host that
 // listens on loopback only does none of that and costs nothing.
@@ -47,6 +47,10 @@ type Config struct {
 	Relays []peer.AddrInfo
 	// PortMap asks the router to forward the ports listened on.
 	PortMap bool
+	// Closed says that the host refuses strangers. Those who call back for AutoNAT
+	// have no name that is known, so they are not asked to, or every address would
+	// seem to fail.
+	Closed bool
 }
 
 // Reach is how one host is reached. Its methods are safe for concurrent use.
@@ -113,10 +117,12 @@ func (r *Reach) Options() []libp2p.Option {
 		libp2p.Transport(newPortTransport),
 		libp2p.DisableIdentifyAddressDiscovery(), r.observe(),
 		libp2p.EnableRelay(),
-		libp2p.EnableAutoNATv2(),
 		libp2p.EnableAutoRelayWithPeerSource(r.relays,
 			autorelay.WithBootDelay(0), autorelay.WithMinCandidates(1), autorelay.WithNumRelays(wantedRelays),
 			autorelay.WithBackoff(time.Minute), autorelay.WithMinInterval(askRelays)))
+	if !r.config.Closed {
+		options = append(options, libp2p.EnableAutoNATv2())
+	}
 	if r.config.PortMap {
 		options = append(options, libp2p.NATManager(r.mapPorts))
 	}
@@ -137,7 +143,22 @@ func (r *Reach) announce(found []multiaddr.Multiaddr) []multiaddr.Multiaddr {
 		_, through := relayOf(a)
 		return IsRelayed(a) && !through // the listener for relayed connections itself
 	})
-	return append(found, r.config.Announce...)
+	return append(append(found, r.unproven(found)...), r.config.Announce...)
+}
+
+// unproven are the public addresses that libp2p leaves out, beside those at relays,
+// where nobody calls back: they may be good.
+func (r *Reach) unproven(found []multiaddr.Multiaddr) []multiaddr.Multiaddr {
+	r.mu.Lock()
+	h := r.host
+	r.mu.Unlock()
+	if !r.config.Closed || h == nil {
+		return nil
+	}
+	own, _ := h.Network().InterfaceListenAddresses()
+	return slices.DeleteFunc(own, func(a multiaddr.Multiaddr) bool {
+		return !manet.IsPublicAddr(a) || multiaddr.Contains(found, a)
+	})
 }
 
 // mapPorts keeps the manager of the router's ports, to ask it for the mappings.

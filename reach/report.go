@@ -19,7 +19,7 @@ type Source string
 // The sources of addresses.
 const (
 	Interface Source = "interface" // of this machine
-	Router    Source = "router"    // mapped by UPnP or NAT-PMP
+	Router    Source = "router"    // mapped by UPnP
 	Observed  Source = "observed"  // seen by other peers
 	Relay     Source = "relay"     // a place reserved at a relay
 	Announced Source = "announced" // written in the configuration

@@ -187,9 +187,9 @@ func routerLine(d node.Diagnosis) string {
 	case !d.Running || d.Reach.Loopback:
 		return "not asked"
 	case d.Reach.Router:
-		return "maps ports (UPnP or NAT-PMP)"
+		return "maps ports (UPnP)"
 	}
-	return "none that maps ports has answered (UPnP, NAT-PMP)"
+	return "none that maps ports has answered (UPnP)"
 }
 
 func localLine(d node.Diagnosis) string {

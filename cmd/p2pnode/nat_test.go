@@ -60,10 +60,16 @@ func (w *internet) public(t *testing.T) *lab.Host {
 // home makes a host behind a router of its own, and its cable.
 func (w *internet) home(t *testing.T, nat lab.NAT) (*lab.Host, *lab.Link) {
 	t.Helper()
+	host, link, _ := w.homeAndRouter(t, nat)
+	return host, link
+}
+
+func (w *internet) homeAndRouter(t *testing.T, nat lab.NAT) (*lab.Host, *lab.Link, *lab.Host) {
+	t.Helper()
 	w.homes++
 	inside, err := w.lab.Segment(netip.MustParsePrefix(fmt.Sprintf("192.168.%d.0/24", w.homes)))
 	must(t, err)
-	_, err = w.lab.Router(fmt.Sprintf("router %d", w.homes), lab.Port{Segment: inside, Addr: inside.Addr(1)},
+	router, err := w.lab.Router(fmt.Sprintf("router %d", w.homes), lab.Port{Segment: inside, Addr: inside.Addr(1)},
 		lab.Port{Segment: w.wide, Addr: w.wide.Addr(w.homes)}, nat)
 	must(t, err)
 	h, err := w.lab.Host(fmt.Sprintf("home %d", w.homes))
@@ -71,7 +77,7 @@ func (w *internet) home(t *testing.T, nat lab.NAT) (*lab.Host, *lab.Link) {
 	link, err := h.Join(inside, inside.Addr(2))
 	must(t, err)
 	must(t, h.Route(inside.Addr(1)))
-	return h, link
+	return h, link, router
 }
 
 // relay starts p2pnode relay on a public host, and returns what ends it.
