@@ -29,13 +29,20 @@ func (h *neighbourhood) ask(ctx context.Context, e errand) {
 	}
 	h.meet(id)
 	h.answers(id, reply.Own)
-	switch {
-	case e.kind == gossip.EdgeExchange:
+	switch e.kind {
+	case gossip.EdgeExchange:
 		h.exchanged(reply)
-	case e.kind == gossip.EdgeDrop:
-	case reply.Answer == gossip.EdgeAccepted:
+	case gossip.EdgeAsk:
+		h.outcome(id, q, reply)
+	}
+}
+
+// outcome takes in the answer to a request for an edge.
+func (h *neighbourhood) outcome(id peer.ID, q gossip.EdgeRequest, reply gossip.EdgeReply) {
+	switch reply.Answer {
+	case gossip.EdgeAccepted:
 		h.accepted(id, q, reply)
-	case reply.Answer == gossip.EdgeLater:
+	case gossip.EdgeLater:
 		h.later(id)
 	default:
 		h.declined(id)

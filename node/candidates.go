@@ -94,6 +94,13 @@ func (h *neighbourhood) candidates(n int, now time.Time) []graph.Entry {
 	})...)
 }
 
+// others counts the peers it knows that are no neighbours.
+func (h *neighbourhood) others() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.candidates(h.view.Len(), time.Now()))
+}
+
 // enough reports whether the search for peers can slow down.
 func (h *neighbourhood) enough() bool {
 	h.mu.Lock()

@@ -58,28 +58,23 @@ func (t *terms) before(u *terms) bool {
 	return t.turn < u.turn || t.turn == u.turn && t.by < u.by
 }
 
-// standing is how the edge to a peer stands here, and own the end of it. The caller
-// holds h.mu.
-func (h *neighbourhood) standing(id peer.ID) (s gossip.Standing) {
+// standing is how the edge to a peer stands here. The caller holds h.mu.
+func (h *neighbourhood) standing(id peer.ID) gossip.Standing {
+	s := gossip.Standing{Degree: h.degree()}
 	if l := h.links[id]; l != nil {
 		s.Turn, s.Weight = l.turn, l.weight
-	}
-	if h.task.Graph.Rule == "learned" {
-		s.Degree = h.degree()
 	}
 	return s
 }
 
-// degree is the sum of the weights, in an order of its own, so that it is the same
-// bits every time. The caller holds h.mu.
+// degree is the sum of the weights if the rule asks for it, in an order of its own, so
+// that it is the same bits every time. The caller holds h.mu.
 func (h *neighbourhood) degree() (sum float64) {
-	weights := make([]float64, 0, len(h.links))
-	for _, l := range h.links {
-		weights = append(weights, l.weight)
+	if h.task.Graph.Rule != "learned" {
+		return 0
 	}
-	slices.Sort(weights)
-	for _, w := range weights {
-		sum += w
+	for _, l := range h.graphLinks() {
+		sum += l.Weight
 	}
 	return sum
 }
@@ -184,6 +179,7 @@ func (h *neighbourhood) link(id peer.ID, agreed terms, invited bool, latest []by
 	l := &link{terms: agreed, since: now, invited: invited, addrs: addrs, up: true, met: true, seen: now, renewed: now, asked: now}
 	if old != nil {
 		l.since, l.invited = old.since, old.invited
+		l.doubt = old.doubt && l.by == h.host.ID() // the other end may hold what it answered before
 		if len(addrs) == 0 {
 			l.addrs = old.addrs
 		}

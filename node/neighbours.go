@@ -107,6 +107,22 @@ func (h *neighbourhood) restore(latest []byte, e *learner.Estimate, witnesses ma
 	if err != nil {
 		return err
 	}
+	if err := h.recall(edges); err != nil {
+		return err
+	}
+	for _, p := range peers {
+		info, err := addrInfo(p.ID, p.Addrs)
+		if err != nil {
+			return err
+		}
+		h.found(info)
+	}
+	h.update()
+	return h.gossip.Remember(witnesses)
+}
+
+// recall takes back the edges of an earlier run.
+func (h *neighbourhood) recall(edges []storage.Edge) error {
 	for _, e := range edges {
 		info, err := addrInfo(e.Peer, e.Addrs)
 		if err != nil {
@@ -120,15 +136,7 @@ func (h *neighbourhood) restore(latest []byte, e *learner.Estimate, witnesses ma
 			return err
 		}
 	}
-	for _, p := range peers {
-		info, err := addrInfo(p.ID, p.Addrs)
-		if err != nil {
-			return err
-		}
-		h.found(info)
-	}
-	h.update()
-	return h.gossip.Remember(witnesses)
+	return nil
 }
 
 // serve sets what comers are given and told: a message that has been published, and
@@ -201,6 +209,18 @@ func (h *neighbourhood) edges() []learner.Edge {
 	}
 	slices.SortFunc(out, func(a, b learner.Edge) int { return strings.Compare(string(a.Peer), string(b.Peer)) })
 	return out
+}
+
+// story tells how an edge came to its weight, and since when there is one, in Unix
+// seconds.
+func (h *neighbourhood) story(id peer.ID) (known bool, since int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := h.links[id]
+	if l == nil || l.since.Unix() <= 0 {
+		return l != nil && l.known, 0
+	}
+	return l.known, l.since.Unix()
 }
 
 // connected reports whether there is a connection to the peer.

@@ -95,6 +95,7 @@ func (n *Node) describeSession(s *Status) error {
 			s.Listening++
 		}
 	}
+	s.Candidates = n.session.hood.others()
 	c := n.session.gossip.Stats()
 	s.Traffic.Published, s.Traffic.Expected, s.Traffic.Delivered = c.Published, c.Expected, c.Delivered
 	s.Traffic.Rejected, s.Traffic.Ignored = c.Rejected, c.Ignored
@@ -118,7 +119,9 @@ func (n *Node) Peers(ctx context.Context) ([]Peer, error) {
 	if n.session == nil {
 		edges, err := n.store.Edges()
 		for _, e := range edges {
-			out = append(out, Peer{ID: e.Peer, Weight: e.Weight, Round: rounds[learner.ID(e.Peer)]})
+			out = append(out, Peer{
+				ID: e.Peer, Weight: e.Weight, Known: e.Known, Since: e.Since, Round: rounds[learner.ID(e.Peer)],
+			})
 		}
 		return out, err
 	}
@@ -127,8 +130,9 @@ func (n *Node) Peers(ctx context.Context) ([]Peer, error) {
 		if err != nil {
 			return nil, err
 		}
+		known, since := n.session.hood.story(id)
 		out = append(out, Peer{
-			ID: string(e.Peer), Weight: e.Weight, Round: rounds[e.Peer],
+			ID: string(e.Peer), Weight: e.Weight, Known: known, Since: since, Round: rounds[e.Peer],
 			Connected: n.session.hood.connected(id), Listening: e.Live,
 		})
 	}

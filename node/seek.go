@@ -132,15 +132,22 @@ func (h *neighbourhood) renewal(l *link) time.Duration {
 		return meetEvery
 	case l.doubt:
 		return sulk
-	case h.end.Round != l.own.Round && l.theirs.Vector != nil:
-		own := h.end
-		own.Degree = l.own.Degree
-		w := graph.Weight(h.task.Graph, own, l.theirs, l.weight)
-		if math.Abs(w-l.weight) > newWeight*l.weight {
-			return renewAfter
-		}
+	case h.moved(l):
+		return renewAfter
 	}
 	return renewEvery
+}
+
+// moved reports whether what this node has published since would give the edge
+// another weight. The caller holds h.mu.
+func (h *neighbourhood) moved(l *link) bool {
+	own := h.end
+	own.Degree = h.degree()
+	if own.Round == l.own.Round && own.Degree == l.own.Degree {
+		return false
+	}
+	w := graph.Weight(h.task.Graph, own, l.theirs, l.weight)
+	return math.Abs(w-l.weight) > newWeight*l.weight
 }
 
 // missing reports whether fewer neighbours are there, or being asked, than the task
@@ -180,7 +187,7 @@ func (h *neighbourhood) hopes() []graph.Link {
 // choose lists the candidates to ask for an edge. The caller holds h.mu.
 func (h *neighbourhood) choose(now time.Time) []errand {
 	own := h.end
-	own.Degree = h.standing("").Degree
+	own.Degree = h.degree()
 	candidates := h.candidates(2*h.task.Graph.Degree, now)
 	var out []errand
 	for _, name := range graph.Choose(h.task.Graph, own, h.hopes(), candidates).Ask {

@@ -15,6 +15,7 @@ type Status struct {
 	Neighbours int `json:"neighbours"` // edges
 	Listening  int `json:"listening"`  // neighbours connected and subscribed
 	Heard      int `json:"heard"`      // neighbours whose model has arrived
+	Candidates int `json:"candidates"` // peers it knows that are no neighbours
 	// Connections counts those to anybody: neighbours, servers, who asked something.
 	Connections int    `json:"connections"`
 	Round       uint64 `json:"round"` // of the last release, or of the learner if it goes in rounds
@@ -68,9 +69,13 @@ type Comparison struct {
 
 // Peer is a neighbour, for the owner's eyes.
 type Peer struct {
-	ID        string  `json:"id"`
-	Weight    float64 `json:"weight"`
-	Connected bool    `json:"connected"`
-	Listening bool    `json:"listening"`
-	Round     uint64  `json:"round"` // newest round heard of it
+	ID     string  `json:"id"`
+	Weight float64 `json:"weight"`
+	// Known says that the weight follows from what both ends have made public; until
+	// then, and always under the graph rule random, it is the same for all strangers.
+	Known     bool   `json:"known"`
+	Since     int64  `json:"since"` // Unix seconds; 0: an edge of an earlier version
+	Connected bool   `json:"connected"`
+	Listening bool   `json:"listening"`
+	Round     uint64 `json:"round"` // newest round heard of it
 }

@@ -19,7 +19,11 @@ func peersCommand(o *options) *cobra.Command {
 		Long: `The neighbours in the similarity graph, and the other peers the node can start
 from: those named in config.toml, those you added, and those it met. Of the
 last it shows a few, unless --all asks for every one. A peer that was met is
-forgotten after thirty days, or when it no longer answers.`,
+forgotten after thirty days, or when it no longer answers.
+
+A weight says how much of a neighbour's model counts. The similarity is known
+once the weight follows from what both have made public: their profiles, or what
+they released.`,
 		Example: `  p2pnode peers
   p2pnode peers --all --json`,
 		Args: noArguments,
@@ -80,9 +84,9 @@ func peersText(peers []node.Peer) string {
 	if len(peers) == 0 {
 		return "No neighbours yet.\n"
 	}
-	rows := [][]any{{"PEER", "WEIGHT", "CONNECTED", "LISTENING", "ROUND HEARD"}}
+	rows := [][]any{{"PEER", "WEIGHT", "SIMILARITY", "SINCE", "CONNECTED", "LISTENING", "ROUND HEARD"}}
 	for _, p := range peers {
-		rows = append(rows, []any{p.ID, fmt.Sprintf("%.3f", p.Weight), yes(p.Connected), yes(p.Listening), p.Round})
+		rows = append(rows, []any{p.ID, fmt.Sprintf("%.3f", p.Weight), similarity(p), since(p), yes(p.Connected), yes(p.Listening), p.Round})
 	}
 	return table(rows...)
 }
@@ -102,4 +106,18 @@ func ago(seconds int64, now time.Time) string {
 	default:
 		return fmt.Sprintf("%d days ago", int(d.Hours()/24))
 	}
+}
+
+func similarity(p node.Peer) string {
+	if p.Known {
+		return "known"
+	}
+	return "unknown"
+}
+
+func since(p node.Peer) string {
+	if p.Since == 0 {
+		return "before"
+	}
+	return time.Unix(p.Since, 0).Format("2006-01-02 15:04")
 }
