@@ -9,7 +9,6 @@ import (
 	"p2pnode/gossip"
 	"p2pnode/learner"
 	"p2pnode/learner/graph"
-	"p2pnode/storage"
 )
 
 // maxContacts bounds the peers whose last request is remembered.
@@ -149,19 +148,4 @@ func (h *neighbourhood) lost(id peer.ID) {
 	if c.failures >= patience || h.view.Len() >= 2*h.task.Graph.Degree {
 		h.view.Remove(gossip.ID(id))
 	}
-}
-
-// peers lists whom the node met, for the next start.
-func (h *neighbourhood) peers() []storage.Peer {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	var out []storage.Peer
-	now := time.Now().Unix()
-	for _, e := range h.view.Best(h.view.Len(), func(learner.ID) bool { return true }) {
-		out = append(out, storage.Peer{ID: string(e.Peer), Addrs: addrStrings(gossip.Addrs(e.Passport)), LastSeen: now})
-	}
-	for id, l := range h.links {
-		out = append(out, storage.Peer{ID: id.String(), Addrs: addrStrings(l.addrs), LastSeen: l.seen.Unix()})
-	}
-	return out
 }
