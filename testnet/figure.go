@@ -132,16 +132,17 @@ func (evenTicks) Ticks(low, high float64) []plot.Tick {
 	return ticks
 }
 
-// countTicks marks 1, 2, 5, 10, 20, 50, ... on a log axis of counts.
+// countTicks marks 1, 2, 5, 10, 20, 50, ... on a log axis, and the same parts of
+// numbers below 1.
 type countTicks struct{}
 
 // Ticks implements [plot.Ticker].
 func (countTicks) Ticks(low, high float64) []plot.Tick {
 	var ticks []plot.Tick
-	for decade := 1.0; decade <= high; decade *= 10 {
+	for decade := math.Pow(10, math.Floor(math.Log10(min(1, low)))); decade <= high; decade *= 10 {
 		for _, m := range []float64{1, 2, 5} {
 			if v := m * decade; low <= v && v <= high {
-				ticks = append(ticks, plot.Tick{Value: v, Label: fmt.Sprintf("%.0f", v)})
+				ticks = append(ticks, plot.Tick{Value: v, Label: strconv.FormatFloat(v, 'g', 6, 64)})
 			}
 		}
 	}

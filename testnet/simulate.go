@@ -34,6 +34,9 @@ func (c *Config) simulate(_ context.Context, d *Dataset, seed uint64, m Method) 
 		Until:        time.Duration(100*releases) * simWake, // far beyond any wake
 		Every:        simWake / 4,
 	}
+	if r := d.Task.Graph.Rule; r == "released" || r == "learned" {
+		discover(&config)
+	}
 	if seed == c.Seed && !c.NoCurve {
 		config.Sample = func(_ time.Duration, states []learner.State) {
 			if mean := meanRound(states); t.due(mean, releases) {
@@ -49,6 +52,13 @@ func (c *Config) simulate(_ context.Context, d *Dataset, seed uint64, m Method) 
 	t.Errors = testErrors(d, result.States)
 	t.Seconds = time.Since(start).Seconds()
 	return t, nil
+}
+
+// discover lets the participants of a simulation find their neighbours, for as long
+// as everybody takes to make her releases and a little more.
+func discover(c *sim.Config) {
+	c.Discovery = &sim.Discovery{Exchanges: 2, Contacts: 5}
+	c.Until = time.Duration(2*c.Task.Release.Releases+10) * c.WakeMean
 }
 
 // count fills in what a simulation sent and spent. Its messages have no

@@ -6,22 +6,20 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// similarity says how alike the optima behind two noisy vectors a + noise and
-// b + noise are, from -1 to 1. It is 0 if nothing is known of one of them, and not
-// a number for vectors that no two nodes of one task have.
+// similarity says how alike the optima behind two noisy vectors are, from -1 to 1.
+// It is 0 if nothing is known of one of them, and not a number for vectors that no
+// two nodes of one task have. Between vectors without noise it is
 //
-// The noises are independent, so the inner product needs no correction, and
-// n_a = |a|^2 - p std_a^2 is free of the noise's part in the squared norm. With
-// those the kernels are
+//	cosine    a.b / (|a| |b|)
+//	distance  1 - |a - b|^2 / (|a|^2 + |b|^2) = 2 a.b / (|a|^2 + |b|^2)
 //
-//	cosine    a.b / sqrt(n_a n_b)
-//	distance  1 - (|a - b|^2 - p std_a^2 - p std_b^2) / (n_a + n_b) = 2 a.b / (n_a + n_b)
-//
-// times the reliability (n_a / |a|^2) (n_b / |b|^2), the shares of the vectors that
-// are no noise: of an end that is mostly noise, being alike says little. The
-// product cannot leave [-1, 1], however small n_a is: it is |a.b| sqrt(n_a n_b) /
-// (|a|^2 |b|^2) for the cosine, no more for the distance, and 0 if n_a is not
-// positive.
+// so that the distance minds lengths as well. The noises of two nodes are
+// independent and leave the inner product a.b as it is in the mean, but they make
+// the vectors longer: of |a|^2 the share r_a = n / (n + p std_a^2) is no noise, with
+// n the squared length of the optimum, see [signal]. So the cosine without noise is
+// a.b / (|a| |b|) / sqrt(r_a r_b) in the mean. That is multiplied by the reliability
+// r_a r_b, since of ends that are mostly noise being alike says little. The result
+// cannot leave [-1, 1], however small the r are.
 func similarity(kernel string, a, b End) float64 {
 	switch {
 	case len(a.Vector) == 0 || len(b.Vector) == 0:
@@ -30,19 +28,32 @@ func similarity(kernel string, a, b End) float64 {
 		return math.NaN()
 	}
 	aa, bb := floats.Dot(a.Vector, a.Vector), floats.Dot(b.Vector, b.Vector)
-	na, nb := signal(aa, a), signal(bb, b)
-	if na == 0 || nb == 0 {
+	if aa == 0 || bb == 0 {
 		return 0
 	}
-	reliability := (na / aa) * (nb / bb)
 	product := floats.Dot(a.Vector, b.Vector)
+	like := product / (math.Sqrt(aa) * math.Sqrt(bb))
 	if kernel == "distance" {
-		return 2 * product / (na + nb) * reliability
+		like = 2 * product / (aa + bb)
 	}
-	return product / (math.Sqrt(na) * math.Sqrt(nb)) * reliability
+	p := float64(len(a.Vector))
+	noiseA, noiseB := a.Std*a.Std, b.Std*b.Std
+	if noiseA == 0 && noiseB == 0 {
+		return like
+	}
+	n := signal(aa-float64(p*noiseA), bb-float64(p*noiseB), noiseA, noiseB, p)
+	return like * math.Sqrt(n/(n+float64(p*noiseA))) * math.Sqrt(n/(n+float64(p*noiseB)))
 }
 
-// signal is n_a, 0 if noise alone is as long.
-func signal(squared float64, e End) float64 {
-	return max(0, squared-float64(len(e.Vector))*(e.Std*e.Std))
+// signal estimates the squared length of an optimum that two ends have in common,
+// for that is the question, from |a|^2 - p std_a^2 and the same of b. Both are right
+// in the mean; their variance is about 2 p std^4, so they are weighed by 1/std^4. An
+// estimate from one end alone would let chance decide who is reliable, and when both
+// vectors could be noise alone, n is that chance's size: the standard deviation of
+// the estimate.
+func signal(squareA, squareB, noiseA, noiseB, p float64) float64 {
+	both := math.Hypot(noiseA, noiseB)
+	shareA, shareB := noiseA/both, noiseB/both
+	n := float64(shareB*shareB*squareA) + float64(shareA*shareA*squareB)
+	return max(n, math.Sqrt(2*p)*shareA*noiseB)
 }

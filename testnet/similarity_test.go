@@ -1,0 +1,142 @@
+package testnet
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"p2pnode/learner"
+	"p2pnode/learner/graph"
+	"p2pnode/privacy"
+)
+
+// What the graph of released estimates is for: at (1, 1e-6) more than 95% of the
+// edges that nodes find by gossip join people of one group. The seeds are fixed, so
+// the test cannot fail by chance. Over other seeds the share has a mean of .97 with 10
+// groups and a standard deviation below .005, so one in about 30,000 would be below
+// .95; with 2 groups none was ever below .99.
+func TestPeopleFindTheirGroup(t *testing.T) {
+	for _, c := range []struct {
+		n, groups int
+		kind      string
+	}{{120, 2, "cosine"}, {300, 10, "distance"}} {
+		d, err := Clusters(11, c.n, c.groups, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := runOver(d, c.kind, c.groups, 11, privacy.Budget{Epsilon: 1, Delta: 1e-6})
+		if err != nil {
+			t.Fatal(err)
+		}
+		share := shareWithin(r.Edges, d)
+		t.Logf("%d people in %d groups: %.4f of the edges, degree %.1f", c.n, c.groups, share.edges, share.degree)
+		if !(share.edges > 0.95) || share.degree < 10 {
+			t.Errorf("%d people in %d groups: %.4f of the edges join people of one group, degree %.1f", c.n, c.groups, share.edges, share.degree)
+		}
+	}
+}
+
+// The edges of the oracle's graph, and only those, are all within groups.
+func TestOracleKnowsTheGroups(t *testing.T) {
+	d, err := Clusters(1, 64, 10, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	edges := within(64, 10, 5, 1)
+	if s := shareWithin(edges, d); s.edges != 1 || s.weight != 1 || s.degree < 4 {
+		t.Errorf("%+v", s)
+	}
+	for i := range edges {
+		for _, e := range edges[i] {
+			back := edges[indexOf(e.Peer)]
+			if !slices.ContainsFunc(back, func(b learner.Edge) bool { return indexOf(b.Peer) == i && b.Weight == e.Weight }) {
+				t.Fatalf("the edge of %d to %s is one-sided", i, e.Peer)
+			}
+		}
+	}
+}
+
+// Nodes that settle hold symmetric edges, no more than they may, and between ends
+// without noise only those that belong together.
+func TestSettle(t *testing.T) {
+	const n = 40
+	ends := make([]graph.End, n)
+	for i := range ends {
+		side := float64(1 - 2*(i%2))
+		ends[i] = graph.End{Round: 1, Vector: []float64{side, 0.01 * float64(i)}}
+	}
+	for _, kind := range discovered {
+		rule := ruleOf(kind, learner.Graph{Degree: 4, Gamma: 0.2})
+		edges := settle(rule, ends)
+		for i := range edges {
+			if len(edges[i]) < 4 || len(edges[i]) > 8 {
+				t.Errorf("%s: node %d has %d edges", kind, i, len(edges[i]))
+			}
+			for _, e := range edges[i] {
+				j := indexOf(e.Peer)
+				if !slices.ContainsFunc(edges[j], func(b learner.Edge) bool { return indexOf(b.Peer) == i && b.Weight == e.Weight }) {
+					t.Errorf("%s: the edge of %d to %d is not the same from there", kind, i, j)
+				}
+				if i%2 != j%2 {
+					t.Errorf("%s: nodes %d and %d are joined", kind, i, j)
+				}
+			}
+		}
+	}
+}
+
+func TestGraphOptions(t *testing.T) {
+	good := GraphOptions{Nodes: 40, Seeds: 1, Budget: privacy.Budget{Epsilon: 1, Delta: 1e-6}}
+	if err := good.Validate(); err != nil {
+		t.Error(err)
+	}
+	for _, bad := range []func(*GraphOptions){
+		func(o *GraphOptions) { o.Nodes = 39 }, func(o *GraphOptions) { o.Seeds = 0 },
+		func(o *GraphOptions) { o.Budget.Epsilon = 0 }, func(o *GraphOptions) { o.Nodes = 1 << 20 },
+	} {
+		o := good
+		bad(&o)
+		if _, err := MeasureGraph(t.Context(), o); err == nil {
+			t.Errorf("%+v was taken", o)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r, err := MeasureGraph(ctx, good)
+	if !errors.Is(err, context.Canceled) || r == nil || r.Complete || len(r.Rows) > 0 {
+		t.Errorf("interrupted: %+v, %v", r, err)
+	}
+}
+
+// The reports of a result, also of one that was interrupted at once.
+func TestGraphReport(t *testing.T) {
+	point := GraphPoint{Sweep: "epsilon", Groups: 2, Epsilon: 0.5, Records: 160, Nodes: 40, Share: 0.5, Weighted: 0.75, Seeds: 1}
+	full := &GraphResult{Complete: true, Rows: []GraphRow{{Groups: 2, Graph: "cosine", Share: 0.987, Degree: 12, Seeds: 1}}}
+	for _, kind := range discovered {
+		for _, blind := range []bool{false, true} {
+			point.Graph, point.Blind = kind, blind
+			full.Points = append(full.Points, point)
+		}
+	}
+	for _, r := range []*GraphResult{full, {}} {
+		var table, text bytes.Buffer
+		if err := errors.Join(r.WriteTable(&table), r.WriteJSON(&text)); err != nil {
+			t.Fatal(err)
+		}
+		if !json.Valid(text.Bytes()) {
+			t.Errorf("not JSON: %s", text.String())
+		}
+		if r.Complete != strings.Contains(table.String(), "98.7%") || r.Complete == strings.Contains(table.String(), "INTERRUPTED") ||
+			r.Complete != strings.Contains(table.String(), "50.0/75.0") {
+			t.Error(table.String())
+		}
+		names, err := r.WriteFiles(t.TempDir())
+		if err != nil || len(names) != 1+2*len(graphSweeps) {
+			t.Errorf("files %v: %v", names, err)
+		}
+	}
+}

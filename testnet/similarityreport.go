@@ -1,0 +1,191 @@
+package testnet
+
+import (
+	"encoding/json"
+	"fmt"
+	"image/color"
+	"io"
+	"os"
+	"path/filepath"
+	"text/tabwriter"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// WriteTable writes the result for people.
+func (r *GraphResult) WriteTable(w io.Writer) error {
+	fmt.Fprintf(w, "%d people, 200 records each, (%g, %g) for every record.\n\n", r.Options.Nodes, r.Options.Budget.Epsilon, r.Options.Budget.Delta)
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(table, "groups\tgraph\twithin groups\tleast\tby weight\tdegree\terror\tless than over random\t95% interval\tseeds\t\n")
+	for _, row := range r.Rows {
+		fmt.Fprintf(table, "%d\t%s\t%s\t%.4f\t%+.4f\t%+.4f to %+.4f\t%d\t\n", row.Groups, row.Graph, row.sharesText(), row.Error,
+			row.Margin[0], row.Margin[1], row.Margin[2], row.Seeds)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprint(w, "\nwithin groups: edges that join people of one group; least: in the worst seed. error: mean 1-accuracy of the\n"+
+		"personal models. random and oracle graphs are given, the oracle's inside the groups; the others were discovered.\n")
+	fmt.Fprint(w, "\nPercent of the edges within groups / the same by weight, when everybody knows everybody. blind: the estimates\n"+
+		"taken as if they had no noise. mixed: epsilon, people having from 25 to 800 records each.\n")
+	for _, sweep := range graphSweeps {
+		if err := r.writeSweep(w, sweep); err != nil {
+			return err
+		}
+	}
+	if !r.Complete {
+		_, err := io.WriteString(w, "\nINTERRUPTED: runs are missing.\n")
+		return err
+	}
+	return nil
+}
+
+func (row *GraphRow) sharesText() string {
+	if row.Graph == "alone" {
+		return "-\t-\t-\t-"
+	}
+	return fmt.Sprintf("%.1f%%\t%.1f%%\t%.1f%%\t%.1f", 100*row.Share, 100*row.Least, 100*row.Weighted, row.Degree)
+}
+
+// writeSweep writes a line for each setting of a sweep, a column for each graph.
+func (r *GraphResult) writeSweep(w io.Writer, sweep string) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(table, "\ngroups\t%s\tcosine\tblind\tdistance\tblind\tlearned\tblind\t\n", sweep)
+	lines := 0
+	for i, p := range r.Points {
+		if p.Sweep != sweep || i > 0 && r.Points[i-1].setting() == p.setting() {
+			continue
+		}
+		fmt.Fprintf(table, "%d\t%g", p.Groups, p.at())
+		for _, q := range r.Points[i:] {
+			if q.setting() == p.setting() {
+				fmt.Fprintf(table, "\t%.1f/%.1f", 100*q.Share, 100*q.Weighted)
+			}
+		}
+		fmt.Fprint(table, "\t\n")
+		lines++
+	}
+	if lines == 0 {
+		return nil
+	}
+	return table.Flush()
+}
+
+// setting is the point without what was found in it.
+func (p GraphPoint) setting() GraphPoint {
+	p.Graph, p.Blind, p.Share, p.Weighted, p.Seeds = "", false, 0, 0, 0
+	return p
+}
+
+// at is where the point lies on the axis of its sweep.
+func (p GraphPoint) at() float64 {
+	switch p.Sweep {
+	case "records":
+		return float64(p.Records)
+	case "nodes":
+		return float64(p.Nodes)
+	}
+	return p.Epsilon
+}
+
+// WriteJSON writes the result as one object.
+func (r *GraphResult) WriteJSON(w io.Writer) error {
+	out := json.NewEncoder(w)
+	out.SetIndent("", "  ")
+	return out.Encode(struct {
+		Nodes    int          `json:"nodes"`
+		Seeds    int          `json:"seeds"`
+		Seed     uint64       `json:"seed"`
+		Epsilon  float64      `json:"epsilon"`
+		Delta    float64      `json:"delta"`
+		Complete bool         `json:"complete"`
+		Rows     []GraphRow   `json:"rows"`
+		Points   []GraphPoint `json:"points"`
+	}{r.Options.Nodes, r.Options.Seeds, r.Options.Seed, r.Options.Budget.Epsilon, r.Options.Budget.Delta, r.Complete, r.Rows, r.Points})
+}
+
+// graphSweeps are the sweeps in the order of the report.
+var graphSweeps = []string{"epsilon", "records", "nodes", "mixed"}
+
+func sweepLabel(sweep string) string {
+	switch sweep {
+	case "records":
+		return "records a person learns from"
+	case "nodes":
+		return "people"
+	case "mixed":
+		return "epsilon, of people with 25 to 800 records"
+	}
+	return sweep
+}
+
+// GraphRawFile is what [GraphResult.WriteFiles] writes beside the plots.
+const GraphRawFile = "graph.json"
+
+// WriteFiles writes the numbers and a plot for each sweep and number of groups to
+// dir, which it makes, and returns the names.
+func (r *GraphResult) WriteFiles(dir string) ([]string, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("testnet: write the results: %w", err)
+	}
+	names := []string{GraphRawFile}
+	if err := writeFile(filepath.Join(dir, GraphRawFile), r.WriteJSON); err != nil {
+		return nil, fmt.Errorf("testnet: write the results: %w", err)
+	}
+	for _, sweep := range graphSweeps {
+		for _, groups := range graphGroups {
+			name := fmt.Sprintf("graph-%s-%d.svg", sweep, groups)
+			draw := func(w io.Writer) error { return r.writePlot(w, sweep, groups) }
+			if err := writeFile(filepath.Join(dir, name), draw); err != nil {
+				return nil, fmt.Errorf("testnet: write the results: %w", err)
+			}
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// writePlot draws the share, by weight, against a setting: solid lines know of the
+// noise, dashed ones do not.
+func (r *GraphResult) writePlot(w io.Writer, sweep string, groups int) error {
+	f := newFigure(fmt.Sprintf("Edges within %d hidden groups", groups))
+	f.X.Label.Text = sweepLabel(sweep) + " (log scale)"
+	f.Y.Label.Text = "edges within a group, by weight (%)"
+	f.X.Scale, f.X.Tick.Marker = plot.LogScale{}, countTicks{}
+	colours := []color.Color{colourOf(Private), colourOf(Together), color.RGBA{R: 0x00, G: 0x9e, B: 0x73, A: 0xff}}
+	for _, blind := range []bool{false, true} {
+		for k, kind := range discovered {
+			var points plotter.XYs
+			for _, p := range r.Points {
+				if p.Sweep == sweep && p.Groups == groups && p.Graph == kind && p.Blind == blind {
+					points = append(points, plotter.XY{X: p.at(), Y: 100 * p.Weighted})
+				}
+			}
+			if len(points) == 0 {
+				continue
+			}
+			line, dots, err := plotter.NewLinePoints(points)
+			if err != nil {
+				return fmt.Errorf("testnet: draw the shares: %w", err)
+			}
+			line.Width, line.Color = vg.Points(1.8), colours[k]
+			dots.Shape, dots.Radius, dots.Color = draw.CircleGlyph{}, vg.Points(2.4), colours[k]
+			name := kind
+			if blind {
+				line.Dashes, dots.Shape, name = []vg.Length{vg.Points(4), vg.Points(3)}, draw.RingGlyph{}, "blind"
+			}
+			f.Add(line, dots)
+			f.entry(name, line, dots)
+		}
+	}
+	if len(f.legend) == 0 {
+		f.X.Min, f.X.Max = 1, 10
+	} else if f.X.Min == f.X.Max {
+		f.X.Min, f.X.Max = f.X.Min/2, f.X.Max*2
+	}
+	f.Y.Min, f.Y.Max = 0, 100
+	return f.writeSVG(w)
+}
