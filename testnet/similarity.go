@@ -191,9 +191,9 @@ func runOver(d *Dataset, kind string, groups int, seed uint64, b privacy.Budget)
 	}
 	switch kind {
 	case "random":
-		join(participants, sim.RandomGraph(len(participants), knownDegree(d.Task), seed))
+		setEdges(participants, sim.RandomGraph(len(participants), knownDegree(d.Task), seed))
 	case "oracle":
-		join(participants, within(len(participants), groups, knownDegree(d.Task), seed))
+		setEdges(participants, within(len(participants), groups, knownDegree(d.Task), seed))
 	default:
 		task.Graph = ruleOf(kind, task.Graph)
 		discover(&s)
@@ -205,7 +205,7 @@ func runOver(d *Dataset, kind string, groups int, seed uint64, b privacy.Budget)
 // edges beyond those they ask for, and end up with about this many.
 func knownDegree(t *learner.Task) int { return t.Graph.Degree * 3 / 2 }
 
-func join(participants []sim.Participant, edges [][]learner.Edge) {
+func setEdges(participants []sim.Participant, edges [][]learner.Edge) {
 	for i := range participants {
 		participants[i].Edges = edges[i]
 	}
