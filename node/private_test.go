@@ -143,10 +143,13 @@ func TestRevocationWhileConnected(t *testing.T) {
 		if n.session.hood.connected(revoked) {
 			t.Error("the revoked member is connected")
 		}
-		edges, err := n.store.Edges()
-		if err != nil || len(edges) != 2 {
-			t.Errorf("%d edges on disk, %v", len(edges), err)
-		}
+		eventually(t, "the edge is gone from disk", func() bool {
+			edges, err := n.store.Edges()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(edges) == 2
+		})
 	}
 	back := openNode(t, nodes[2].dir)
 	if edges, err := back.store.Edges(); err != nil || len(edges) != 3 {
