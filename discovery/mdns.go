@@ -19,11 +19,16 @@ import (
 
 // Every question on the local network is answered by every node there, so that n
 // nodes who go on asking make n^2 packets. Newcomers announce themselves and
-// ask, and hear of everybody; nobody else needs to ask while they have
-// candidates enough.
+// ask, and hear of everybody; nobody else needs to ask who has candidates enough
+// or has heard of nobody new lately.
 const (
 	firstMDNSPause   = 3 * time.Second // doubles
 	longestMDNSPause = 10 * time.Minute
+	// vainly is how many questions in a row that brought nobody new are enough; one
+	// may have been lost on the way.
+	vainly = 2
+	// maxHeard bounds the nodes that are known by name on the local network.
+	maxHeard = 4096
 	// answersFor is how long a question waits for answers, and for announcements
 	// of nodes that start at the same time. After 4 s the library asks again.
 	answersFor = 3500 * time.Millisecond
@@ -64,6 +69,7 @@ type local struct {
 	ifaces  []net.Interface
 	traffic zeroconf.IPType
 	server  *zeroconf.Server
+	heard   map[peer.ID]bool // who has answered; touched by ask alone
 }
 
 func announceLocally(h host.Host, c Config) (*local, error) {
@@ -71,7 +77,7 @@ func announceLocally(h host.Host, c Config) (*local, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &local{host: h, config: c, addrs: localAddrs(h.Addrs())}
+	l := &local{host: h, config: c, addrs: localAddrs(h.Addrs()), heard: make(map[peer.ID]bool)}
 	for _, i := range list {
 		if !i.Multicast || i.Index == 0 || len(i.Addrs) == 0 {
 			continue
@@ -122,12 +128,18 @@ func (l *local) ask(ctx context.Context, p *pace, changed <-chan struct{}) {
 	moved := func() bool {
 		return !slices.EqualFunc(l.addrs, localAddrs(l.host.Addrs()), multiaddr.Multiaddr.Equal)
 	}
-	for ctx.Err() == nil && !moved() {
+	for vain := 0; ctx.Err() == nil && !moved(); {
+		before := len(l.heard)
 		if err := l.browse(ctx); err != nil {
 			l.config.Logger.Debug("asking on the local network failed", "error", err)
 		}
-		enough := l.config.Enough()
-		p.rest(ctx, enough, changed, func() bool { return enough && !l.config.Enough() || moved() })
+		if vain++; len(l.heard) > before {
+			vain = 0
+		}
+		enough, company := l.config.Enough(), !isAlone(l.host)
+		p.rest(ctx, enough || vain >= vainly, changed, func() bool {
+			return enough && !l.config.Enough() || company && isAlone(l.host) || moved()
+		})
 		if isClosed(changed) {
 			return
 		}
@@ -169,6 +181,9 @@ func (l *local) report(texts []string) {
 		return
 	}
 	if p := infos[0]; p.ID != l.host.ID() && len(p.Addrs) > 0 {
+		if len(l.heard) < maxHeard {
+			l.heard[p.ID] = true
+		}
 		p.Addrs = Bound(p.Addrs)
 		l.config.Found(p)
 	}
