@@ -223,7 +223,7 @@ func TestLabPublicNode(t *testing.T) {
 	if os.Getenv("P2PNODE_OUTAGE") == "" {
 		return // AutoNAT asks the same peer at most once in two minutes, and wants two answers
 	}
-	eventually(t, 10*time.Minute, "AutoNAT has called back", func() bool {
+	eventually(t, 6*time.Minute, "AutoNAT has called back", func() bool {
 		return slices.ContainsFunc(public.doctor(t).Reach.Addresses, func(a reach.Address) bool { return a.State == reach.Verified })
 	})
 	public.says(t, 0, "everybody: a peer has tried")
