@@ -28,6 +28,9 @@ type Config struct {
 	// all but a few nodes of a large network in one place. A network needs at
 	// least one node that is no client.
 	Client bool
+	// NoTable does without the hash table: nodes are found through the bootstrap
+	// peers and the local network only.
+	NoTable bool
 	// MDNS also looks on the local network.
 	MDNS bool
 	// Interfaces are where MDNS looks; a change makes the node look anew at once.
@@ -52,7 +55,7 @@ type Config struct {
 type Discovery struct {
 	host      host.Host
 	config    Config
-	table     *table
+	table     *table // nil without
 	bootstrap *Keeper
 
 	mu    sync.Mutex
@@ -66,11 +69,13 @@ func New(h host.Host, c Config) (*Discovery, error) {
 	if c.Network == "" || c.Found == nil || c.Enough == nil || c.Interfaces == nil || c.Logger == nil {
 		return nil, errors.New("discovery: Network, Found, Enough, Interfaces and Logger are required")
 	}
-	table, err := newTable(h, c)
-	if err != nil {
-		return nil, fmt.Errorf("discovery: start the hash table: %w", err)
+	d := &Discovery{host: h, config: c, bootstrap: newKeeper(h, c.Logger, "bootstrap")}
+	if !c.NoTable {
+		var err error
+		if d.table, err = newTable(h, c); err != nil {
+			return nil, fmt.Errorf("discovery: start the hash table: %w", err)
+		}
 	}
-	d := &Discovery{host: h, config: c, table: table, bootstrap: newKeeper(h, c.Logger, "bootstrap")}
 	d.Bootstrap(c.Bootstrap)
 	return d, nil
 }
@@ -97,8 +102,21 @@ func (d *Discovery) lean(needed bool) {
 	d.rich = !needed
 	if needed {
 		d.bootstrap.Want(d.start)
-	} else {
-		d.bootstrap.Want(nil)
+		return
+	}
+	d.bootstrap.Want(nil)
+	for _, p := range d.start { // the table goes on asking them
+		if d.table == nil && !d.host.ConnManager().IsProtected(p.ID, "") {
+			_ = d.host.Network().ClosePeer(p.ID)
+		}
+	}
+}
+
+// wait is what is left of looking without the table, until ctx ends.
+func (d *Discovery) wait(ctx context.Context) {
+	for ctx.Err() == nil {
+		d.lean(!d.config.Enough())
+		sleep(ctx, jitter(attention), nil)
 	}
 }
 
@@ -118,7 +136,11 @@ func (d *Discovery) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	running.Go(func() { _ = d.bootstrap.Run(ctx) })
 	running.Go(func() { d.config.Interfaces.Follow(ctx, d.bootstrap.Refresh) })
-	running.Go(func() { d.table.look(ctx, d.lean) })
+	if d.table != nil {
+		running.Go(func() { d.table.look(ctx, d.lean) })
+	} else {
+		running.Go(func() { d.wait(ctx) })
+	}
 	if d.config.Remembered != nil {
 		running.Go(func() { rejoin(ctx, d.host, d.config) })
 	}
@@ -126,6 +148,9 @@ func (d *Discovery) Run(ctx context.Context) error {
 		running.Go(func() { lookAround(ctx, d.host, d.config) })
 	}
 	running.Wait()
+	if d.table == nil {
+		return nil
+	}
 	return d.table.close()
 }
 

@@ -21,12 +21,14 @@ func (h *neighbourhood) ask(ctx context.Context, e errand) {
 	}
 	if err != nil {
 		h.log.Debug("edge request failed", "peer", id, "error", err)
+		h.outcome(e, false)
 		h.unanswered(e)
 		return
 	}
 	if h.history.check(reply.Witness) != nil {
 		return // the loop ends the run
 	}
+	h.outcome(e, true)
 	h.meet(id)
 	h.answers(id, reply.Own)
 	switch e.kind {
@@ -46,6 +48,19 @@ func (h *neighbourhood) outcome(id peer.ID, q gossip.EdgeRequest, reply gossip.E
 		h.later(id)
 	default:
 		h.declined(id)
+	}
+}
+
+// outcome tells the window what came of a request for a new edge.
+func (h *neighbourhood) outcome(e errand, answered bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case e.link.Peer == "":
+	case answered:
+		h.window.answered()
+	default:
+		h.window.failed(time.Now(), h.random.Float64())
 	}
 }
 

@@ -30,7 +30,7 @@ type Config struct {
 	Interfaces []string `toml:"interfaces,omitempty" comment:"names of network interfaces: only these are announced and searched for peers; left out: all"`
 
 	MDNS  bool   `toml:"mdns" comment:"look for peers on the local network"`
-	DHT   string `toml:"dht" comment:"server, or client (asks others and answers nobody: a phone, a metered link)"`
+	DHT   string `toml:"dht" comment:"the hash table nodes meet in: server, client (asks others and answers nobody: a phone, a metered link), or off: only\nthe bootstrap peers, the local network and what neighbours know"`
 	Power string `toml:"power" comment:"normal, or low: notices lost peers later and does less while idle, for batteries"`
 
 	Epsilon     float64 `toml:"epsilon" comment:"the privacy budget of each record, for its whole life: smaller protects more"`
@@ -93,8 +93,8 @@ func (c *Config) validateNetwork(t *learner.Task) error {
 	if _, err := c.onlyNeighbours(); err != nil {
 		return err
 	}
-	if c.DHT != "server" && c.DHT != "client" {
-		return fmt.Errorf("config: key \"dht\": %q is neither server nor client", c.DHT)
+	if c.DHT != "server" && c.DHT != "client" && c.DHT != "off" {
+		return fmt.Errorf("config: key \"dht\": %q is neither server nor client nor off", c.DHT)
 	}
 	if c.Power != PowerNormal && c.Power != PowerLow {
 		return fmt.Errorf("config: key \"power\": %q is neither normal nor low", c.Power)

@@ -13,7 +13,7 @@ import (
 const (
 	// linger is how long the connection to a peer that is no neighbour stays open
 	// after a request: it may be asked for an edge next.
-	linger = 10 * time.Second
+	linger = 2 * time.Second
 	// exchangePause is the shortest time between two exchanges that one peer gets.
 	exchangePause = seekEvery / 4
 )

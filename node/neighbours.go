@@ -53,6 +53,7 @@ type neighbourhood struct {
 	asking   map[peer.ID]errand    // a request to it is under way
 	guests   map[peer.ID]time.Time // connected for a request, then
 	pace     pace
+	window   window
 	random   *rand.Rand
 	end      graph.End // what is public of this node; Degree is not kept here
 	latest   []byte    // the message published last; nil if there is none

@@ -29,7 +29,7 @@ type power struct {
 
 // spareFor is how long a new connection is safe from being trimmed: what it was
 // made for takes less.
-const spareFor = 20 * time.Second
+const spareFor = 10 * time.Second
 
 // power is what the configuration says.
 func (n *Node) power() power {
@@ -45,7 +45,7 @@ func (n *Node) power() power {
 	if c.Power == PowerLow {
 		p.silence, p.answer = time.Minute, 10*time.Second
 		p.heartbeat, p.look = 10*time.Second, 10*time.Second
-		p.connections, p.spare = 2*degree+4, 2
+		p.connections, p.spare = degree+4, 2
 	}
 	return p
 }

@@ -86,7 +86,7 @@ func (h *neighbourhood) due(now time.Time) []errand {
 	}
 	missing := h.missing()
 	longest := renewEvery
-	if missing {
+	if missing && !h.sated() {
 		longest = seekPause
 	}
 	step := h.pace.due(now, longest, h.random.Float64())
@@ -162,6 +162,12 @@ func (h *neighbourhood) missing() bool {
 	return there < h.task.Graph.Degree
 }
 
+// sated reports whether to know more peers would not help to find neighbours: each
+// exchange takes a connection of its own. The caller holds h.mu.
+func (h *neighbourhood) sated() bool {
+	return h.task.Graph.Rule == "random" && h.view.Len() >= 2*h.task.Graph.Degree
+}
+
 // graphLinks are the edges as the choice of neighbours sees them. The caller holds
 // h.mu.
 func (h *neighbourhood) graphLinks() []graph.Link {
@@ -190,7 +196,10 @@ func (h *neighbourhood) choose(now time.Time) []errand {
 	own.Degree = h.degree()
 	candidates := h.candidates(2*h.task.Graph.Degree, now)
 	var out []errand
-	for _, name := range graph.Choose(h.task.Graph, own, h.hopes(), candidates).Ask {
+	hopes := h.hopes()
+	room := h.window.room(now, len(hopes)-len(h.links))
+	asks := graph.Choose(h.task.Graph, own, hopes, candidates).Ask
+	for _, name := range asks[:min(room, len(asks))] {
 		c := candidates[slices.IndexFunc(candidates, func(e graph.Entry) bool { return e.Peer == name })]
 		to, err := dialable(c)
 		if err != nil {

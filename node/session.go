@@ -199,6 +199,7 @@ func (n *Node) discoveryConfig(hood *neighbourhood) discovery.Config {
 		Interfaces: n.surroundings.interfaces,
 		MDNS:       c.MDNS,
 		Client:     c.DHT == "client",
+		NoTable:    c.DHT == "off",
 		Found:      hood.found,
 		Enough:     hood.enough,
 		Logger:     n.log,

@@ -24,6 +24,7 @@ func (c *Config) network(ctx context.Context, d *Dataset, seed uint64, m Method)
 	}
 	f := c.newFleet(d, seed, m)
 	f.meter = newMeter()
+	f.config.Power = node.PowerLow // nobody is lost in one process
 	log := c.Logger
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -74,7 +75,8 @@ const minWake = 0.5
 func (c *Config) nodeConfig(d *Dataset, m Method) node.Config {
 	nc := node.DefaultConfig(d.Task)
 	nc.Listen = []string{"/ip4/127.0.0.1/tcp/0"}
-	nc.MDNS = false
+	nc.MDNS = false // quadratic in one place
+	nc.DHT = "off"  // for those who know nobody
 	nc.Epsilon, nc.Delta = c.Budget.Epsilon, c.Budget.Delta
 	nc.WakeSeconds = c.Wake.Seconds()
 	if c.Wake == 0 {
@@ -107,13 +109,13 @@ func (n insider) feed(ctx context.Context) error { return n.Add(ctx, n.records) 
 
 // fleet is the nodes of one trial, in the order of the people.
 type fleet struct {
-	people  *Dataset
-	dir     string
-	config  node.Config                                  // of every node, but for its profile and where it starts from
-	open    func(i int, dir string) (participant, error) // on a directory that has been made
-	nodes   []participant
-	servers []string // addresses
-	meter   *meter   // of nodes in this process; else nil
+	people *Dataset
+	dir    string
+	config node.Config                                  // of every node, but for its profile and where it starts from
+	open   func(i int, dir string) (participant, error) // on a directory that has been made
+	nodes  []participant
+	first  []string // addresses of the nodes that others start from
+	meter  *meter   // of nodes in this process; else nil
 	// listen is where each node listens; nil: where config says.
 	listen []string
 	// patience is how long nobody may release anything before the trial ends.
@@ -127,20 +129,20 @@ func (c *Config) newFleet(d *Dataset, seed uint64, m Method) *fleet {
 	return f
 }
 
-// A few nodes answer the others' questions about who is there; in one process
-// more of them would only repeat the work. A node keeps no more than some hundred
-// connections, so their number grows with the network.
+// The first nodes are those that the others start from; what they need to know
+// beyond that, nodes tell each other. The number of first nodes grows with the
+// network, so that few call each of them at the same time.
 const (
-	leastServers   = 2
-	nodesPerServer = 120
-	serversEach    = 2 // that a node starts from
+	leastFirst    = 4
+	nodesPerFirst = 40
+	firstEach     = 2 // that a node starts from
 )
 
 // start opens all nodes, still without records, and runs them in running until
 // ctx ends. It calls started with their number now and then.
 func (f *fleet) start(ctx context.Context, running *errgroup.Group, started func(int)) error {
-	servers := min(len(f.nodes), max(leastServers, len(f.nodes)/nodesPerServer))
-	for i := range servers {
+	first := min(len(f.nodes), max(leastFirst, len(f.nodes)/nodesPerFirst))
+	for i := range first {
 		if err := f.launch(ctx, running, i); err != nil {
 			return err
 		}
@@ -148,23 +150,22 @@ func (f *fleet) start(ctx context.Context, running *errgroup.Group, started func
 		if err != nil {
 			return fmt.Errorf("testnet: the first nodes did not start: %w", err)
 		}
-		f.servers = append(f.servers, addrs[0])
+		f.first = append(f.first, addrs[0])
 	}
-	f.config.DHT = "client"
 	var launching errgroup.Group
 	launching.SetLimit(atOnce())
-	for i := servers; i < len(f.nodes); i++ {
+	for i := first; i < len(f.nodes); i++ {
 		started(i)
 		launching.Go(func() error { return f.launch(ctx, running, i) })
 	}
 	return launching.Wait()
 }
 
-// startFrom chooses the servers that node i starts from, spread evenly.
+// startFrom chooses the nodes that node i starts from, spread evenly.
 func (f *fleet) startFrom(i int) []string {
 	var chosen []string
-	for k := range min(serversEach, len(f.servers)) {
-		chosen = append(chosen, f.servers[(i+k)%len(f.servers)])
+	for k := range min(firstEach, len(f.first)) {
+		chosen = append(chosen, f.first[(i+k)%len(f.first)])
 	}
 	return chosen
 }

@@ -124,27 +124,27 @@ func TestWakeSuitsTheMachine(t *testing.T) {
 // Every server is somebody's start, none is everybody's: a node that keeps a
 // hundred connections could not hold them.
 func TestStartIsSpread(t *testing.T) {
-	f := &fleet{servers: []string{"a", "b", "c", "d", "e", "f", "g", "h"}}
+	f := &fleet{first: []string{"a", "b", "c", "d", "e", "f", "g", "h"}}
 	load := make(map[string]int)
 	for i := range 200 {
 		chosen := f.startFrom(i)
-		if len(chosen) != serversEach {
+		if len(chosen) != firstEach {
 			t.Fatalf("node %d starts from %v", i, chosen)
 		}
 		for _, s := range chosen {
 			load[s]++
 		}
 	}
-	for _, s := range f.servers {
-		if load[s] != 200*serversEach/8 {
-			t.Errorf("%d nodes start from %s, want %d", load[s], s, 200*serversEach/8)
+	for _, s := range f.first {
+		if load[s] != 200*firstEach/8 {
+			t.Errorf("%d nodes start from %s, want %d", load[s], s, 200*firstEach/8)
 		}
 	}
-	f.servers = f.servers[:1]
+	f.first = f.first[:1]
 	if got := f.startFrom(5); len(got) != 1 {
 		t.Errorf("with one server, start from %v", got)
 	}
-	f.servers = nil
+	f.first = nil
 	if got := f.startFrom(0); len(got) != 0 {
 		t.Errorf("the first node starts from %v", got)
 	}

@@ -27,7 +27,7 @@ type Daemons struct {
 }
 
 // leastAtHome is how many nodes are no phones: the others start from them.
-const leastAtHome = leastServers
+const leastAtHome = leastFirst
 
 // Validate checks the numbers against that of all nodes.
 func (p *Daemons) Validate(nodes int) error {

@@ -1,0 +1,36 @@
+package node
+
+import (
+	"testing"
+	"time"
+)
+
+func TestWindow(t *testing.T) {
+	var w window
+	now := time.Now()
+	room := func(underWay, want int) {
+		t.Helper()
+		if got := w.room(now, underWay); got != want {
+			t.Errorf("room for %d beside %d under way, want %d", got, underWay, want)
+		}
+	}
+	room(0, 1)
+	room(1, 0)
+	for range 10 {
+		w.answered()
+	}
+	room(0, largestWindow)
+	room(largestWindow+1, 0)
+	for _, rest := range []time.Duration{firstRest, 2 * firstRest, 4 * firstRest, longestRest, longestRest} {
+		w.failed(now, 0.5)
+		room(0, 0)
+		now = now.Add(rest - 1)
+		room(0, 0)
+		now = now.Add(1)
+		room(0, 1)
+	}
+	w.answered()
+	w.failed(now, 0)
+	now = now.Add(firstRest / 2)
+	room(0, 1) // an answer makes the rest short again
+}
