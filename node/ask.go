@@ -21,14 +21,14 @@ func (h *neighbourhood) ask(ctx context.Context, e errand) {
 	}
 	if err != nil {
 		h.log.Debug("edge request failed", "peer", id, "error", err)
-		h.outcome(e, false)
+		h.hoped(e, false)
 		h.unanswered(e)
 		return
 	}
 	if h.history.check(reply.Witness) != nil {
 		return // the loop ends the run
 	}
-	h.outcome(e, true)
+	h.hoped(e, true)
 	h.meet(id)
 	h.answers(id, reply.Own)
 	switch e.kind {
@@ -51,8 +51,8 @@ func (h *neighbourhood) outcome(id peer.ID, q gossip.EdgeRequest, reply gossip.E
 	}
 }
 
-// outcome tells the window what came of a request for a new edge.
-func (h *neighbourhood) outcome(e errand, answered bool) {
+// hoped tells the window what came of a request for a new edge.
+func (h *neighbourhood) hoped(e errand, answered bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
