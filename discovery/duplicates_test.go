@@ -36,7 +36,7 @@ func connectBoth(t testing.TB, a, b host.Host) {
 	var dials sync.WaitGroup
 	for _, d := range [][2]host.Host{{a, b}, {b, a}} {
 		dials.Go(func() {
-			if err := d[0].Connect(t.Context(), infoOf(d[1])); err != nil {
+			if err := Dial(t.Context(), d[0], infoOf(d[1])); err != nil {
 				t.Errorf("a dial failed: %v", err)
 			}
 		})
