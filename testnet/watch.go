@@ -82,8 +82,8 @@ func (w *watch) look(ctx context.Context) ([]node.Status, error) {
 	return all, err
 }
 
-// link returns when nearly all nodes have the neighbours they want and all have some, when the graph has
-// stopped growing, or when ctx ends.
+// link returns when nearly all nodes have the neighbours they want and all have some,
+// when the graph has stopped growing, or when ctx ends.
 func (w *watch) link(ctx, life context.Context, p *Progress) error {
 	stuck := max(linkStuck, time.Duration(p.Nodes)*linkStuckPerNode)
 	wanted := min(w.fleet.people.Task.Graph.Degree, p.Nodes-1)

@@ -40,7 +40,7 @@ that says whose record a line is, and the columns of the task; or u.data of
 MovieLens-100K with u.item beside it.
 
 --sim runs the same agents under virtual time: faster, any number of them, and
-the same seed gives the same numbers. Some hundred real nodes fit on a machine;
+the same seed gives the same numbers. About a thousand real nodes fit in a process;
 they draw their noise and their timing from the operating system, so there the
 seed fixes only the people and their test records.
 
