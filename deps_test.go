@@ -28,15 +28,15 @@ var imports = map[string][]string{
 	"p2pnode/gossip/internal/wire": {},
 	"p2pnode/discovery":            {},
 	"p2pnode/discovery/members":    {},
-	"p2pnode/reach":                {},
-	"p2pnode/node":                 {"discovery", "discovery/members", "gossip", "learner", "learner/graph", "privacy", "reach", "storage"},
+	"p2pnode/discovery/reach":      {},
+	"p2pnode/node":                 {"discovery", "discovery/members", "discovery/reach", "gossip", "learner", "learner/graph", "privacy", "storage"},
 	"p2pnode/testnet/sim":          {"learner", "learner/graph", "privacy"},
 	"p2pnode/testnet/lab":          {},
 	"p2pnode/testnet/audit":        {"learner", "privacy"},
 	"p2pnode/testnet/cases":        {"privacy", "privacy/accountant"},
 	"p2pnode/testnet/compare":      {"learner", "privacy", "privacy/accountant", "testnet/sim"},
 	"p2pnode/testnet":              {"learner", "learner/graph", "node", "privacy", "privacy/accountant", "testnet/lab", "testnet/sim"},
-	"p2pnode/cmd/p2pnode":          {"discovery/members", "node", "reach"},
+	"p2pnode/cmd/p2pnode":          {"discovery/members", "discovery/reach", "node"},
 	"p2pnode/cmd/testnet":          {"learner", "node", "privacy", "testnet", "testnet/audit", "testnet/cases", "testnet/compare"},
 }
 

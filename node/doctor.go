@@ -19,7 +19,7 @@ import (
 	"github.com/multiformats/go-multiaddr"
 	manet "github.com/multiformats/go-multiaddr/net"
 
-	"p2pnode/reach"
+	"p2pnode/discovery/reach"
 )
 
 const (

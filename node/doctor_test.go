@@ -13,7 +13,7 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/peer"
 
-	"p2pnode/reach"
+	"p2pnode/discovery/reach"
 )
 
 func TestDoctorOfANodeAtRest(t *testing.T) {

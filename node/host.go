@@ -19,7 +19,7 @@ import (
 	"github.com/libp2p/go-libp2p/x/rate"
 
 	"p2pnode/discovery"
-	"p2pnode/reach"
+	"p2pnode/discovery/reach"
 )
 
 // highWater bounds the connections of one address, and of a node that answers for

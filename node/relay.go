@@ -17,8 +17,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"p2pnode/discovery"
+	"p2pnode/discovery/reach"
 	"p2pnode/learner"
-	"p2pnode/reach"
 )
 
 // relayKeyFile is the identity of a relay, in a directory of its own.

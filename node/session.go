@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"p2pnode/discovery"
+	"p2pnode/discovery/reach"
 	"p2pnode/gossip"
 	"p2pnode/learner"
-	"p2pnode/reach"
 )
 
 // errNotRunning is what a session's methods return once it has ended.

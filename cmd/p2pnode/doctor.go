@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"p2pnode/discovery/reach"
 	"p2pnode/node"
-	"p2pnode/reach"
 )
 
 // The exit codes of doctor. 2 is a mistake in the command line, as everywhere.

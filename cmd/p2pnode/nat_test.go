@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"p2pnode/discovery/reach"
 	"p2pnode/node"
-	"p2pnode/reach"
 	"p2pnode/testnet/lab"
 )
 

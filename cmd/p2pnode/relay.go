@@ -14,8 +14,8 @@ import (
 	"github.com/libp2p/go-libp2p/gologshim"
 	"github.com/spf13/cobra"
 
+	"p2pnode/discovery/reach"
 	"p2pnode/node"
-	"p2pnode/reach"
 )
 
 func relayCommand(o *options) *cobra.Command {
