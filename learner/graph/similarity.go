@@ -36,6 +36,7 @@ func similarity(kernel string, a, b End) float64 {
 	if kernel == "distance" {
 		like = 2 * product / (aa + bb)
 	}
+	like = max(-1, min(like, 1)) // the squares of a hostile vector may be rounded to nothing
 	p := float64(len(a.Vector))
 	noiseA, noiseB := a.Std*a.Std, b.Std*b.Std
 	if noiseA == 0 && noiseB == 0 {

@@ -43,6 +43,26 @@ func TestWeightIsSymmetricAndBounded(t *testing.T) {
 	}
 }
 
+// A vector whose squares are lost to rounding, all but one, is not as short as it
+// looks: it is no more alike to others than others are.
+func TestWeightOfAVectorTooShortToMeasure(t *testing.T) {
+	const p = 1000
+	short := make([]float64, p)
+	long := make([]float64, p)
+	for k := range short {
+		short[k], long[k] = 1.5e-162, 1
+	}
+	short[0] = 1.6e-162
+	for _, g := range rules[:5] {
+		for _, std := range []float64{0, 0.01} {
+			a, b := End{Round: 1, Vector: long, Std: std}, End{Round: 1, Vector: short, Std: std}
+			if w := Weight(g, a, b, 0); !(w <= Weight(g, a, a, 0)) {
+				t.Errorf("%+v with noise %v: weight %v", g, std, w)
+			}
+		}
+	}
+}
+
 // What a hostile end may say: nothing of it makes a weight that is not a number,
 // negative or infinite.
 func TestWeightOfHostileEnds(t *testing.T) {
