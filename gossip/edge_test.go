@@ -146,8 +146,13 @@ func TestMalformedEdgeMessagesAreRefused(t *testing.T) {
 			e.Passport, _ = NewSigner(key, "other").Passport(*e, nil)
 		}),
 		"many addresses": inPassport(func(p *wire.Passport) { p.Addr = slices.Repeat(p.Addr, maxAddrs+1) }),
-		"bad address":    inPassport(func(p *wire.Passport) { p.Addr[0] = []byte{1, 2, 3} }),
-		"long proof":     inPassport(func(p *wire.Passport) { p.Proof = make([]byte, maxProof+1) }),
+		"other address": inPassport(func(p *wire.Passport) {
+			p.Addr = [][]byte{multiaddr.StringCast("/ip4/192.0.2.66/tcp/9").Bytes()} // somebody else's
+		}),
+		"one address more": inPassport(func(p *wire.Passport) { p.Addr = append(p.Addr, p.Addr[0]) }),
+		"no address":       inPassport(func(p *wire.Passport) { p.Addr = nil }),
+		"bad address":      inPassport(func(p *wire.Passport) { p.Addr[0] = []byte{1, 2, 3} }),
+		"long proof":       inPassport(func(p *wire.Passport) { p.Proof = make([]byte, maxProof+1) }),
 	} {
 		w := encodeRequest(EdgeRequest{Kind: EdgeAsk, Own: own})
 		change(w)
@@ -181,7 +186,7 @@ func TestLargestEdgeMessageFits(t *testing.T) {
 		addrs = append(addrs, multiaddr.StringCast(fmt.Sprintf("/dns/%s%d/tcp/1", strings.Repeat("x", maxAddrSize-10), i)))
 	}
 	e := entryOf(t, math.MaxUint64, 1, 2)
-	e.Age, e.Passport = math.MaxUint32, passport(addrs, make([]byte, maxProof))
+	e.Age, e.Passport = math.MaxUint32, passport(&wire.Passport{Addr: fitting(addrs), Proof: make([]byte, maxProof)})
 	w := witness(t, testSigner(t), math.MaxUint64, 1)
 	r := EdgeReply{Answer: EdgeLater, Reason: strings.Repeat("x", maxReason), Own: e, Known: slices.Repeat([]Entry{e}, MaxKnown),
 		Edge: Standing{maxTurn, 1, 1}, Latest: make([]byte, maxMessageSize), Witness: &w}

@@ -38,29 +38,36 @@ type Entry struct {
 
 // NewPassport is that of a node of which only addresses are known. Of more than
 // eight addresses the first count.
-func NewPassport(addrs []multiaddr.Multiaddr) []byte { return passport(addrs, nil) }
-
-// Passport is that of the signer's own entry: it says where the node is, and with
-// its signature that round, std and vector are its own.
-func (s *Signer) Passport(e Entry, addrs []multiaddr.Multiaddr) ([]byte, error) {
-	if len(e.Vector) == 0 {
-		return NewPassport(addrs), nil
-	}
-	proof, err := s.key.Sign(entryStatement(s.network, &e))
-	if err != nil {
-		return nil, fmt.Errorf("gossip: sign the entry: %w", err)
-	}
-	return passport(addrs, proof), nil
+func NewPassport(addrs []multiaddr.Multiaddr) []byte {
+	return passport(&wire.Passport{Addr: fitting(addrs)})
 }
 
-func passport(addrs []multiaddr.Multiaddr, proof []byte) []byte {
-	w := wire.Passport{Proof: proof}
-	for _, a := range addrs {
-		if b := a.Bytes(); len(b) <= maxAddrSize && len(w.Addr) < maxAddrs {
-			w.Addr = append(w.Addr, b)
+// Passport is that of the signer's own entry: it says where the node is, and with
+// its signature that round, std, vector and addresses are its own. Where there is no
+// vector there is no signature.
+func (s *Signer) Passport(e Entry, addrs []multiaddr.Multiaddr) ([]byte, error) {
+	w := wire.Passport{Addr: fitting(addrs)}
+	if len(e.Vector) > 0 {
+		var err error
+		if w.Proof, err = s.key.Sign(entryStatement(s.network, &e, w.Addr)); err != nil {
+			return nil, fmt.Errorf("gossip: sign the entry: %w", err)
 		}
 	}
-	data, err := proto.Marshal(&w)
+	return passport(&w), nil
+}
+
+// fitting are the first addresses that fit into a passport.
+func fitting(addrs []multiaddr.Multiaddr) (out [][]byte) {
+	for _, a := range addrs {
+		if b := a.Bytes(); len(b) <= maxAddrSize && len(out) < maxAddrs {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+func passport(w *wire.Passport) []byte {
+	data, err := proto.Marshal(w)
 	if err != nil {
 		panic("gossip: bytes have no wire form: " + err.Error()) // only invalid text fails
 	}
@@ -74,9 +81,9 @@ func Addrs(passport []byte) []multiaddr.Multiaddr {
 	return addrs
 }
 
-func readPassport(data []byte) (proof []byte, addrs []multiaddr.Multiaddr, err error) {
-	var w wire.Passport
-	if err := unmarshal(data, &w); err != nil {
+func readPassport(data []byte) (w *wire.Passport, addrs []multiaddr.Multiaddr, err error) {
+	w = new(wire.Passport)
+	if err := unmarshal(data, w); err != nil {
 		return nil, nil, err
 	}
 	if len(w.Addr) > maxAddrs || len(w.Proof) > maxProof {
@@ -89,19 +96,26 @@ func readPassport(data []byte) (proof []byte, addrs []multiaddr.Multiaddr, err e
 		}
 		addrs = append(addrs, a)
 	}
-	return w.Proof, addrs, nil
+	return w, addrs, nil
 }
 
 // entryDomain begins what is signed about an entry.
 const entryDomain = "p2pnode entry\x00"
 
-// entryStatement is what is signed: all but the network's name and the vector have
-// fixed lengths, and the name's own stands before it.
-func entryStatement(network string, e *Entry) []byte {
+// entryStatement is what is signed: before all that can be of different lengths
+// stands its own, except before the vector, which is the rest. The addresses are
+// signed too: else whoever passes an entry on could send all who read it to a
+// victim, or make the node unreachable.
+func entryStatement(network string, e *Entry, addrs [][]byte) []byte {
 	text := append([]byte(entryDomain), byte(len(network)))
 	text = append(text, network...)
 	text = binary.BigEndian.AppendUint64(text, e.Round)
 	text = binary.BigEndian.AppendUint64(text, math.Float64bits(e.Std))
+	text = append(text, byte(len(addrs)))
+	for _, a := range addrs {
+		text = binary.BigEndian.AppendUint16(text, uint16(len(a)))
+		text = append(text, a...)
+	}
 	for _, x := range e.Vector {
 		text = binary.BigEndian.AppendUint64(text, math.Float64bits(x))
 	}
@@ -157,14 +171,14 @@ func (r entryReader) known(list []*wire.Entry) ([]Entry, error) {
 
 func (r entryReader) entry(w *wire.Entry, id peer.ID) (Entry, error) {
 	e := Entry{Peer: id, Age: w.Age, Round: w.Round, Std: w.Std, Vector: w.Vector, Passport: w.Passport}
-	proof, _, err := readPassport(w.Passport)
+	pass, _, err := readPassport(w.Passport)
 	switch {
 	case err != nil:
 		return Entry{}, err
 	case len(w.ProtoReflect().GetUnknown()) > 0:
 		return Entry{}, malformed("unknown fields")
 	case len(e.Vector) == 0:
-		if e.Round != 0 || e.Std != 0 || len(proof) > 0 {
+		if e.Round != 0 || e.Std != 0 || len(pass.Proof) > 0 {
 			return Entry{}, malformed("an entry without a vector says more than it can know")
 		}
 		return e, nil
@@ -172,19 +186,19 @@ func (r entryReader) entry(w *wire.Entry, id peer.ID) (Entry, error) {
 		return Entry{}, malformed("the vector of an entry has a wrong length or is not finite")
 	case !(e.Std >= 0) || notFinite(e.Std):
 		return Entry{}, malformed("the noise of an entry is negative or not finite")
-	case !r.signed(&e, proof):
+	case !r.signed(&e, pass):
 		return Entry{}, malformed("an entry is forged")
 	}
 	return e, nil
 }
 
 // signed reports whether the entry's node said so. The ID holds its key.
-func (r entryReader) signed(e *Entry, proof []byte) bool {
+func (r entryReader) signed(e *Entry, pass *wire.Passport) bool {
 	var key crypto.PubKey
 	key, err := e.Peer.ExtractPublicKey()
 	if err != nil {
 		return false
 	}
-	ok, err := key.Verify(entryStatement(r.network, e), proof)
+	ok, err := key.Verify(entryStatement(r.network, e, pass.Addr), pass.Proof)
 	return ok && err == nil
 }

@@ -25,10 +25,13 @@ func (v *View) weigh(e End) (weight float64, known bool) {
 func heaviest(a, b ranked) int { return cmp.Compare(b.weight, a.weight) }
 
 // update lets e replace what was known of the same peer, unless it says less: an
-// older round, or nothing where something was known.
+// older round, or nothing where something was known. Only what has a vector is
+// signed, and so replaces what has none, however young that claims to be.
 func (old *Entry) update(e Entry) {
 	age := min(old.Age, e.Age)
-	if e.Round >= old.Round && (e.Vector != nil || old.Vector == nil) && (e.Round > old.Round || e.Age <= old.Age) {
+	more := e.Vector != nil && old.Vector == nil
+	less := e.Vector == nil && old.Vector != nil || e.Round < old.Round
+	if !less && (more || e.Round > old.Round || e.Age <= old.Age) {
 		*old = e
 	}
 	old.Age = age

@@ -282,8 +282,8 @@ func (x *Entry) GetPassport() []byte {
 // Passport is what it takes to reach the node of an Entry, and to believe it.
 type Passport struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Addr          [][]byte               `protobuf:"bytes,1,rep,name=addr,proto3" json:"addr,omitempty"`   // binary multiaddresses; nobody vouches for them
-	Proof         []byte                 `protobuf:"bytes,2,opt,name=proof,proto3" json:"proof,omitempty"` // of a vector: the node's signature of network, round, std and vector
+	Addr          [][]byte               `protobuf:"bytes,1,rep,name=addr,proto3" json:"addr,omitempty"`   // binary multiaddresses; without a vector nobody vouches for them
+	Proof         []byte                 `protobuf:"bytes,2,opt,name=proof,proto3" json:"proof,omitempty"` // of a vector: the node's signature of network, round, std, addresses and vector
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
