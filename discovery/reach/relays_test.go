@@ -30,13 +30,12 @@ const (
 // Relays are those of the configuration, then those that the addresses of other
 // peers go through, each once.
 func TestRelaysHeardOfFromPeers(t *testing.T) {
-	h, r := newHost(t, true)
+	h, _ := newHost(t, true)
 	first, err := peer.AddrInfoFromString("/ip4/1.2.3.4/tcp/1/p2p/" + one)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.config.Relays = []peer.AddrInfo{*first, *first}
-	r.host = h
+	r := &Reach{config: Config{Relays: []peer.AddrInfo{*first, *first}}, host: h}
 	behind, _ := newHost(t, false)
 	h.Peerstore().AddAddrs(behind.ID(), multiaddrs(t,
 		"/ip4/192.168.0.2/tcp/1",
