@@ -34,6 +34,7 @@ type daemon struct {
 	addrs     []string
 	owner     node.Owner
 	closer    io.Closer
+	pid       int // from ready on
 	footprint Footprint
 }
 
@@ -71,6 +72,7 @@ func (d *daemon) Run(ctx context.Context) (err error) {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("testnet: start a daemon: %w", err)
 	}
+	d.pid = cmd.Process.Pid
 	connected := d.connect(ctx, out)
 	_ = cmd.Wait() // its state says more than the error
 	d.footprint.CPU = (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()

@@ -1,0 +1,256 @@
+package testnet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"p2pnode/learner"
+	"p2pnode/node"
+	"p2pnode/testnet/lab"
+)
+
+// IdleOptions say what [MeasureIdle] measures: daemons without records, which have
+// nothing to say to each other.
+type IdleOptions struct {
+	Program string        // the p2pnode to run; required
+	Dir     string        // an empty directory for the daemons, which the caller removes; required
+	Nodes   int           // how many daemons, from 2 to 100
+	Power   string        // of [node.Config]
+	MDNS    bool          // whether they look at the local network
+	Settle  time.Duration // left alone after they are connected, > 0
+	Quiet   time.Duration // measured after that, > 0
+	// Progress is called about twice a second; may be nil.
+	Progress func(IdleProgress)
+}
+
+// IdleProgress is how far a measurement is.
+type IdleProgress struct {
+	Linked, Nodes int           // daemons that have their neighbours, and all
+	Waited, Whole time.Duration // since all are linked, and until the end
+}
+
+// IdleCost is what one daemon takes while nothing happens, in the mean over all.
+type IdleCost struct {
+	Nodes   int     `json:"nodes"`
+	Power   string  `json:"power"`
+	MDNS    bool    `json:"mdns"`
+	Seconds float64 `json:"seconds"` // how long was measured
+	// Neighbours is how many listened at the end: the fewest of any daemon.
+	Neighbours int     `json:"neighbours"`
+	RSS        float64 `json:"rss_bytes"`            // memory, with what is shared with others
+	PSS        float64 `json:"pss_bytes"`            // its share of that
+	CPU        float64 `json:"cpu_seconds_per_hour"` // user and system
+	Bytes      float64 `json:"bytes_per_hour"`       // sent, with all headers
+	Packets    float64 `json:"packets_per_second"`   // sent
+	Wakeups    float64 `json:"wakeups_per_second"`   // of its threads, each counted
+	// Alone says that the daemons had a loopback interface of their own; else Bytes and
+	// Packets hold what other programs sent over the machine's.
+	Alone bool `json:"own_interface"`
+}
+
+const (
+	idleDegree = 10 // neighbours, of so many daemons
+	// idleLinking is how long they may take to find each other.
+	idleLinking = 3 * time.Minute
+	mostIdle    = 100
+)
+
+// Validate checks the numbers.
+func (o *IdleOptions) Validate() error {
+	switch {
+	case o.Program == "" || o.Dir == "":
+		return errors.New("testnet: IdleOptions.Program and Dir are required")
+	case o.Nodes < 2 || o.Nodes > mostIdle:
+		return fmt.Errorf("nodes %d: choose from 2 to %d", o.Nodes, mostIdle)
+	case o.Power != node.PowerNormal && o.Power != node.PowerLow:
+		return fmt.Errorf("power %q: choose %s or %s", o.Power, node.PowerNormal, node.PowerLow)
+	case o.Settle <= 0 || o.Quiet <= 0:
+		return fmt.Errorf("settle %v, quiet %v: must be more than 0", o.Settle, o.Quiet)
+	}
+	return nil
+}
+
+// MeasureIdle runs daemons until each is connected to its neighbours, leaves them
+// alone, and says what one takes. It needs the /proc of Linux. When ctx ends while it
+// measures, it says what was measured until then; before, that is its error.
+func MeasureIdle(ctx context.Context, o IdleOptions) (cost *IdleCost, err error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	if _, err := usageOf(os.Getpid()); err != nil {
+		return nil, err
+	}
+	s, err := quietSite(o.Nodes, &Daemons{Program: o.Program})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	f := o.fleet(s)
+	defer func() { err = errors.Join(err, f.close()) }()
+	life, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	running, life := errgroup.WithContext(life) // one daemon that fails stops the others
+	m := idling{IdleOptions: o, fleet: f}
+	err = f.start(life, running, func(int) { m.report(0, 0) })
+	if err == nil {
+		cost, err = m.run(ctx, life)
+	}
+	stop()
+	if failed := running.Wait(); failed != nil {
+		return nil, failed
+	}
+	if cost != nil {
+		cost.Alone = s.lab != nil
+	}
+	return cost, err
+}
+
+// quietSite is loopback, in a namespace of its own where one can be made.
+func quietSite(n int, p *Daemons) (*site, error) {
+	s, err := newSite(n, p)
+	if err != nil || lab.Available() != nil {
+		return s, err
+	}
+	if s.lab, err = lab.New(); err != nil {
+		return nil, err
+	}
+	home, err := s.lab.Host("the idle daemons")
+	if err != nil {
+		return nil, errors.Join(err, s.lab.Close())
+	}
+	for range n {
+		s.hosts = append(s.hosts, home)
+	}
+	return s, nil
+}
+
+// fleet is the daemons: with the configuration that p2pnode init writes, but for
+// what would reach beyond this machine.
+func (o *IdleOptions) fleet(s *site) *fleet {
+	task := learner.Movies()
+	task.Graph.Degree = min(idleDegree, o.Nodes-1)
+	f := &fleet{
+		people: &Dataset{Task: task, People: make([]Person, o.Nodes)}, dir: o.Dir,
+		config: node.DefaultConfig(task), nodes: make([]participant, o.Nodes), listen: s.listen,
+	}
+	f.config.SetPower(o.Power)
+	f.config.MDNS, f.config.UPnP = o.MDNS, false
+	f.open = func(i int, dir string) (participant, error) { return newDaemon(dir, nil, s.program(i)), nil }
+	return f
+}
+
+// idling is one measurement.
+type idling struct {
+	IdleOptions
+	fleet *fleet
+}
+
+func (m *idling) report(linked int, waited time.Duration) {
+	if m.Progress != nil {
+		m.Progress(IdleProgress{Linked: linked, Nodes: m.Nodes, Waited: waited, Whole: m.Settle + m.Quiet})
+	}
+}
+
+func (m *idling) run(ctx, life context.Context) (*IdleCost, error) {
+	if err := m.link(ctx, life); err != nil {
+		return nil, err
+	}
+	m.wait(ctx, life, 0, m.Settle)
+	if err := errors.Join(ctx.Err(), life.Err()); err != nil {
+		return nil, err
+	}
+	before, err := m.usage()
+	if err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	m.wait(ctx, life, m.Settle, m.Quiet)
+	after, err := m.usage()
+	seconds := time.Since(start).Seconds()
+	if err != nil {
+		return nil, err
+	}
+	neighbours, _, err := m.neighbours(life) // after the measurement: asking costs
+	if err != nil {
+		return nil, err
+	}
+	used := after.minus(before).over(float64(m.Nodes) * seconds)
+	memory := m.memory()
+	return &IdleCost{
+		Nodes: m.Nodes, Power: m.Power, MDNS: m.MDNS, Seconds: seconds, Neighbours: neighbours,
+		RSS: memory.RSS, PSS: memory.PSS,
+		CPU: used.cpu * time.Hour.Seconds(), Bytes: used.bytes * time.Hour.Seconds(), Packets: used.packets, Wakeups: used.wakeups,
+	}, nil
+}
+
+// link waits until every daemon is connected to all the neighbours it wants.
+func (m *idling) link(ctx, life context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, idleLinking, errors.New("testnet: the daemons did not find each other in time"))
+	defer cancel()
+	for {
+		_, linked, err := m.neighbours(life)
+		if err != nil {
+			return err
+		}
+		m.report(linked, 0)
+		if linked == m.Nodes {
+			return nil
+		}
+		if err := pause(ctx, lookEvery); err != nil {
+			return fmt.Errorf("%w: %d of %d have their neighbours", err, linked, m.Nodes)
+		}
+	}
+}
+
+// neighbours asks all daemons: how many listen to the one with the fewest, and how many
+// daemons have all they want.
+func (m *idling) neighbours(ctx context.Context) (fewest, linked int, err error) {
+	all, err := m.fleet.progress(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	fewest = m.Nodes
+	for _, s := range all {
+		fewest = min(fewest, s.Listening)
+		if s.Listening >= m.fleet.people.Task.Graph.Degree {
+			linked++
+		}
+	}
+	return fewest, linked, nil
+}
+
+// wait leaves the daemons alone until d has passed or one of the contexts ends.
+func (m *idling) wait(ctx, life context.Context, before, d time.Duration) {
+	for end := time.Now().Add(d); life.Err() == nil; {
+		left := time.Until(end)
+		m.report(m.Nodes, before+d-left)
+		if left <= 0 || pause(ctx, min(left, lookEvery)) != nil {
+			return
+		}
+	}
+}
+
+// usage is what all daemons have used so far. Their interface is the same.
+func (m *idling) usage() (sum usage, err error) {
+	for _, n := range m.fleet.nodes {
+		u, err := usageOf(n.(*daemon).pid)
+		if err != nil {
+			return usage{}, err
+		}
+		sum.cpu, sum.wakeups, sum.bytes, sum.packets = sum.cpu+u.cpu, sum.wakeups+u.wakeups, u.bytes, u.packets
+	}
+	return sum, nil
+}
+
+func (m *idling) memory() *Footprint {
+	each := make([]Footprint, len(m.fleet.nodes))
+	for i, n := range m.fleet.nodes {
+		each[i] = memoryOf(n.(*daemon).pid)
+	}
+	return meanFootprint(each)
+}
