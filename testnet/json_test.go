@@ -70,7 +70,7 @@ func kindOf(v any) string {
 var resultSchema = schema{
 	"nodes": "number", "seconds": "number", "seed": "number", "delivery": "number", "rows": "array",
 	"seeds": "number", "data": "string", "task": "string", "measure": "string", "driver": "string",
-	"complete": "bool", "private_reduction": "object", "load": "object",
+	"complete": "bool", "private_reduction": "object", "load": "object", "phones": "number", "processes": "object or null",
 }
 
 var rowSchema = schema{
