@@ -118,6 +118,7 @@ func (h *neighbourhood) decide(from peer.ID, q gossip.EdgeRequest, reply *gossip
 	reply.Edge = h.standing(from)
 	old := h.links[from]
 	links := h.graphLinks()
+	soon := old != nil && time.Since(old.renewed) < seekEvery || old == nil && time.Since(h.contact(from).linked) < sulk
 	h.mu.Unlock()
 	was := [2]float64{q.Edge.Weight, reply.Edge.Weight}
 	reply.Edge.Turn = max(q.Edge.Turn, reply.Edge.Turn) + 1
@@ -129,7 +130,7 @@ func (h *neighbourhood) decide(from peer.ID, q gossip.EdgeRequest, reply *gossip
 		}
 		return
 	}
-	if old != nil && time.Since(old.renewed) < seekEvery {
+	if soon {
 		reply.Answer = gossip.EdgeLater // nobody makes this node write at will
 		return
 	}
@@ -184,6 +185,7 @@ func (h *neighbourhood) link(id peer.ID, agreed terms, invited bool, latest []by
 			l.addrs = old.addrs
 		}
 	} else {
+		h.contact(id).linked = now
 		h.pace.hurry()
 	}
 	h.links[id] = l

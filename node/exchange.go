@@ -14,8 +14,9 @@ const (
 	// linger is how long the connection to a peer that is no neighbour stays open
 	// after a request: it may be asked for an edge next.
 	linger = 2 * time.Second
-	// exchangePause is the shortest time between two exchanges that one peer gets.
-	exchangePause = seekEvery / 4
+	// exchangePause is the shortest time between two exchanges that one peer gets:
+	// each may replace some of the sample, and others are to come between.
+	exchangePause = 10 * time.Second
 )
 
 // pace says when to exchange entries and to look for better neighbours: often
