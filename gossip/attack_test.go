@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"testing"
+	"time"
 
 	pubsub "github.com/libp2p/go-libp2p-pubsub"
 	pb "github.com/libp2p/go-libp2p-pubsub/pb"
@@ -201,12 +202,55 @@ func TestGarbageOnTheEdgeStreamIsRefused(t *testing.T) {
 	}
 }
 
+// A peer that asks as fast as it can is answered so often and no more; others are.
+func TestAskingWithoutEndIsBounded(t *testing.T) {
+	victim, friend := victimAndFriend(t)
+	eager := newNode(t)
+	connect(t, eager.host, victim.host)
+	answered := 0
+	for range 3 * maxPeerRequests {
+		if _, err := eager.Ask(t.Context(), victim.id(), EdgeRequest{Kind: EdgeExchange}); err == nil {
+			answered++
+		}
+	}
+	// On a slow machine a second window may have begun.
+	if answered < maxPeerRequests || answered > 2*maxPeerRequests {
+		t.Errorf("%d requests are answered", answered)
+	}
+	if _, err := friend.Ask(t.Context(), victim.id(), EdgeRequest{Kind: EdgeExchange}); err != nil {
+		t.Errorf("the friend: %v", err)
+	}
+}
+
+func TestVisitorsAreForgotten(t *testing.T) {
+	now := time.Now()
+	v := visitors{peers: make(map[peer.ID]*visits)}
+	v.enter("waiting", now)
+	for i := range 2 * maxVisitors {
+		id := peer.ID(fmt.Sprint(i))
+		if !v.enter(id, now) {
+			t.Fatalf("peer %d has no place", i)
+		}
+		v.leave(id)
+	}
+	if len(v.peers) > maxVisitors || v.peers["waiting"] == nil || v.streams != 1 {
+		t.Errorf("%d peers are remembered, %d streams", len(v.peers), v.streams)
+	}
+	for range maxPeerRequests {
+		v.enter("eager", now)
+		v.leave("eager")
+	}
+	if v.enter("eager", now.Add(requestWindow/2)) || !v.enter("eager", now.Add(requestWindow)) {
+		t.Error("the window is not kept")
+	}
+}
+
 // TestSilentStreamsOfOnePeerLeaveRoomForOthers opens streams and says nothing.
 func TestSilentStreamsOfOnePeerLeaveRoomForOthers(t *testing.T) {
 	victim, friend := newNode(t), newNode(t)
 	connect(t, friend.host, victim.host)
 	a := newAttacker(t, victim)
-	for range maxEdgeStreams + 1 {
+	for range maxStreams + 1 {
 		s, err := a.NewStream(t.Context(), victim.id(), edgeProtocol("net"))
 		if err != nil {
 			t.Fatal(err)
@@ -216,7 +260,7 @@ func TestSilentStreamsOfOnePeerLeaveRoomForOthers(t *testing.T) {
 	waitFor(t, func() string {
 		victim.edges.mu.Lock()
 		defer victim.edges.mu.Unlock()
-		if n := victim.edges.streams; n != maxPeerStreams {
+		if n := victim.edges.visitors.streams; n != maxPeerStreams {
 			return fmt.Sprintf("%d silent streams are held open, want %d", n, maxPeerStreams)
 		}
 		return ""

@@ -14,15 +14,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-const (
-	// edgeTimeout bounds one exchange, both ways.
-	edgeTimeout = 10 * time.Second
-	// maxEdgeStreams bounds the requests answered at the same time, and
-	// maxPeerStreams those of one peer: a peer that asks and then says nothing
-	// holds its place for edgeTimeout.
-	maxEdgeStreams = 256
-	maxPeerStreams = 4
-)
+// edgeTimeout bounds one exchange, both ways.
+const edgeTimeout = 10 * time.Second
 
 func edgeProtocol(netName string) protocol.ID {
 	return protocol.ID("/p2pnode/" + netName + "/edge/1")
@@ -105,16 +98,15 @@ type edgeServer struct {
 	ctx    context.Context // ends with shut
 	cancel context.CancelFunc
 
-	mu      sync.Mutex // also orders serving.Add before serving.Wait
-	serving sync.WaitGroup
-	streams int
-	byPeer  map[peer.ID]int
+	mu       sync.Mutex // also orders serving.Add before serving.Wait
+	serving  sync.WaitGroup
+	visitors visitors
 }
 
 func (e *edgeServer) start(ctx context.Context, g *Gossip) {
 	e.gossip = g
 	e.ctx, e.cancel = context.WithCancel(ctx)
-	e.byPeer = make(map[peer.ID]int)
+	e.visitors.peers = make(map[peer.ID]*visits)
 	g.host.SetStreamHandler(edgeProtocol(g.config.Network), e.handle)
 }
 
@@ -131,11 +123,9 @@ func (e *edgeServer) shut() {
 func (e *edgeServer) enter(from peer.ID) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.ctx.Err() != nil || e.streams >= maxEdgeStreams || e.byPeer[from] >= maxPeerStreams {
+	if e.ctx.Err() != nil || !e.visitors.enter(from, time.Now()) {
 		return false
 	}
-	e.streams++
-	e.byPeer[from]++
 	e.serving.Add(1)
 	return true
 }
@@ -143,10 +133,7 @@ func (e *edgeServer) enter(from peer.ID) bool {
 func (e *edgeServer) leave(from peer.ID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.streams--
-	if e.byPeer[from]--; e.byPeer[from] == 0 {
-		delete(e.byPeer, from)
-	}
+	e.visitors.leave(from)
 	e.serving.Done()
 }
 
