@@ -20,7 +20,6 @@ import (
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/p2p/host/autorelay"
-	basichost "github.com/libp2p/go-libp2p/p2p/host/basic"
 	"github.com/libp2p/go-libp2p/p2p/host/eventbus"
 	"github.com/libp2p/go-libp2p/p2p/host/observedaddrs"
 	"github.com/libp2p/go-libp2p/p2p/protocol/holepunch"
@@ -60,7 +59,7 @@ type Reach struct {
 
 	mu      sync.Mutex
 	host    host.Host                 // nil before Run
-	router  basichost.NATManager      // nil unless PortMap
+	router  *router                   // nil unless PortMap
 	seen    *observedaddrs.Manager    // where others see this host; nil if local
 	punched map[peer.ID]bool          // peers whose direct connection is a punched one
 	called  map[peer.ID]time.Time     // peers that have called this node directly, and when
@@ -156,18 +155,9 @@ func (r *Reach) unproven(found []multiaddr.Multiaddr) []multiaddr.Multiaddr {
 		return nil
 	}
 	own, _ := h.Network().InterfaceListenAddresses()
-	return slices.DeleteFunc(own, func(a multiaddr.Multiaddr) bool {
+	return slices.DeleteFunc(append(slices.Clone(own), r.mappings()...), func(a multiaddr.Multiaddr) bool {
 		return !manet.IsPublicAddr(a) || multiaddr.Contains(found, a)
 	})
-}
-
-// mapPorts keeps the manager of the router's ports, to ask it for the mappings.
-func (r *Reach) mapPorts(n network.Network) basichost.NATManager {
-	m := basichost.NewNATManager(n)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.router = m
-	return m
 }
 
 // Run looks for relays while the host cannot be called, and moves peers from

@@ -102,12 +102,13 @@ func (r *Reach) addresses(h host.Host) []Address {
 	}
 	good, bad, _ := prober.ConfirmedAddrs()
 	own, _ := h.Network().InterfaceListenAddresses()
+	mapped := r.mappings()
 	for _, a := range prober.AllAddrs() {
 		entry := Address{Address: a.String(), Source: Observed, State: Untested}
 		switch {
 		case multiaddr.Contains(own, a):
 			entry.Source = Interface
-		case r.mapped(h, a):
+		case multiaddr.Contains(mapped, a):
 			entry.Source = Router
 		}
 		switch {
@@ -129,17 +130,6 @@ func (r *Reach) addresses(h host.Host) []Address {
 		out = append(out, Address{Address: a.String(), Source: Announced, State: Untested})
 	}
 	return out
-}
-
-// mapped reports whether the router forwards this address to the host.
-func (r *Reach) mapped(h host.Host, a multiaddr.Multiaddr) bool {
-	r.mu.Lock()
-	router := r.router
-	r.mu.Unlock()
-	return router != nil && slices.ContainsFunc(h.Network().ListenAddresses(), func(l multiaddr.Multiaddr) bool {
-		m := router.GetMapping(l)
-		return m != nil && m.Equal(a)
-	})
 }
 
 func (r *Reach) link(p peer.ID, conns []network.Conn) Link {

@@ -30,8 +30,9 @@ type Port struct {
 
 // Router makes a host that forwards between two segments. With NAT, hosts
 // outside reach those inside only where those have sent something first, and
-// what comes to the router itself unasked is dropped in silence. The hosts
-// inside still need [Host.Route] to it.
+// what comes to the router itself unasked is dropped in silence; ports that a
+// program on the router maps are let through. The hosts inside still need
+// [Host.Route] to it.
 func (l *Lab) Router(name string, inside, outside Port, nat NAT) (*Host, error) {
 	r, err := l.Host(name)
 	if err != nil {
@@ -63,6 +64,7 @@ iifname eth1 ct state != { established, related } drop
 }
 chain through {
 type filter hook forward priority filter
+ct status dnat accept
 iifname eth1 ct state != { established, related } drop
 }
 }`)
