@@ -91,3 +91,31 @@ func TestSilentRouterIsLeft(t *testing.T) {
 		close(silent.gone)
 	})
 }
+
+// In a network of members only, where nobody calls back, libp2p leaves the mapped
+// address out beside those at relays. It is told to others all the same, once.
+func TestMappedAddressIsAnnounced(t *testing.T) {
+	h, _ := newHost(t, false)
+	forwarding := &box{}
+	forwarding.maps.Store(true)
+	mapped := forwarding.GetMapping(nil)
+	for _, c := range []struct {
+		closed bool
+		found  []multiaddr.Multiaddr
+		want   int
+	}{{true, nil, 1}, {true, []multiaddr.Multiaddr{mapped}, 1}, {false, nil, 0}} {
+		r, err := New(Config{Closed: c.closed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.host = h
+		r.router = newRouter(listener{}, func(network.Network) basichost.NATManager { return forwarding })
+		got := r.announce(c.found)
+		if len(got) != c.want || c.want == 1 && !got[0].Equal(mapped) {
+			t.Errorf("closed %v, found %v: announced %v, want %d times %v", c.closed, c.found, got, c.want, mapped)
+		}
+		if err := r.router.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
