@@ -190,9 +190,13 @@ func (h *neighbourhood) link(id peer.ID, agreed terms, invited bool, latest []by
 	}
 	h.links[id] = l
 	delete(h.leaving, id)
-	h.mu.Unlock()
 	same := old != nil && old.weight == l.weight && old.known == l.known &&
 		slices.EqualFunc(sortedAddrs(old.addrs), l.addrs, multiaddr.Multiaddr.Equal)
+	edge := storage.Edge{
+		Peer: id.String(), Weight: l.weight, Addrs: addrStrings(l.addrs),
+		Known: l.known, Invited: l.invited, Since: l.since.Unix(),
+	}
+	h.mu.Unlock()
 	if !same {
 		h.update() // before the model, or the agent would drop it as a stranger's
 	}
@@ -204,11 +208,7 @@ func (h *neighbourhood) link(id peer.ID, agreed terms, invited bool, latest []by
 	if same {
 		return
 	}
-	err := h.store.SaveEdge(storage.Edge{
-		Peer: id.String(), Weight: l.weight, Addrs: addrStrings(l.addrs),
-		Known: l.known, Invited: l.invited, Since: l.since.Unix(),
-	})
-	if err != nil {
+	if err := h.store.SaveEdge(edge); err != nil {
 		h.log.Error("cannot remember an edge", "peer", id, "error", err)
 	}
 }

@@ -2,6 +2,7 @@ package node
 
 import (
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -75,4 +76,22 @@ func TestAGreedyPartnerReplacesLittle(t *testing.T) {
 	if len(left) < len(honest)/2 {
 		t.Errorf("%d of %d are left", len(left), len(honest))
 	}
+}
+
+// Discovery may name new addresses of a neighbour while its edge is renewed.
+func TestAddressesComeWhileAnEdgeIsRenewed(t *testing.T) {
+	h := attachedSession(t, testNode(t, lineTask(), nil, nil)).hood
+	p := peer.AddrInfo{ID: randomPeer(t), Addrs: someAddr()}
+	var finding sync.WaitGroup
+	finding.Go(func() {
+		for range 100 {
+			h.found(p)
+		}
+	})
+	for turn := range uint64(100) {
+		h.changing.Lock()
+		h.link(p.ID, terms{weight: 1, turn: turn}, true, nil)
+		h.changing.Unlock()
+	}
+	finding.Wait()
 }
