@@ -83,22 +83,23 @@ type refusals struct {
 	list []Refusal // the latest last
 }
 
-// add notes one and reports whether it is the peer's first for long.
+// add notes one and reports whether it is the peer's first for long, and there was
+// room: somebody with a new ID for each call must not fill the log.
 func (r *refusals) add(p peer.ID, now time.Time) (first bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.expire(now)
-	was := Refusal{Peer: p}
+	was, room := Refusal{Peer: p}, len(r.list) < maxRefusals
 	if i := slices.IndexFunc(r.list, func(o Refusal) bool { return o.Peer == p }); i >= 0 {
 		was = r.list[i]
 		r.list = slices.Delete(r.list, i, i+1)
-	} else if len(r.list) >= maxRefusals {
+	} else if !room {
 		r.list = slices.Delete(r.list, 0, 1)
 	}
 	was.Times++
 	was.Last = now
 	r.list = append(r.list, was)
-	return was.Times == 1
+	return room && was.Times == 1
 }
 
 // drop forgets those of peers that are admitted meanwhile.

@@ -1,9 +1,12 @@
 package members
 
 import (
+	"strconv"
 	"testing"
+	"time"
 
 	"github.com/libp2p/go-libp2p"
+	"github.com/libp2p/go-libp2p/core/peer"
 )
 
 // A stranger is refused by members on every transport, and hears why.
@@ -49,5 +52,23 @@ func TestHostsWithoutListAreRefused(t *testing.T) {
 	eventually(t, "the connection is gone", func() bool { return !connected(h, a) && !connected(a, h) })
 	if len(a.book.TurnedAway()) != 1 {
 		t.Error("the member has noted nothing")
+	}
+}
+
+// Callers with a new ID for each call are no news once there were many.
+func TestRefusalsOfManyAreNoNews(t *testing.T) {
+	var r refusals
+	now := time.Now()
+	news := 0
+	for i := range 10 * maxRefusals {
+		if r.add(peer.ID(strconv.Itoa(i)), now) {
+			news++
+		}
+	}
+	if all := r.all(); news != maxRefusals || len(all) != maxRefusals {
+		t.Errorf("%d were news, %d are remembered, want %d", news, len(all), maxRefusals)
+	}
+	if !r.add("later", now.Add(2*forgotten)) || r.add("later", now.Add(2*forgotten)) {
+		t.Error("one that comes long after is news, once")
 	}
 }
