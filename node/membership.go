@@ -189,8 +189,11 @@ func refusals(list []members.Refusal) []Refusal {
 	return out
 }
 
-// expel drops the edges to peers that are members no longer.
+// expel drops the edges to peers that are members no longer. An edge that is being
+// agreed on meanwhile was allowed by the old list, so expel waits for it.
 func (h *neighbourhood) expel() {
+	h.changing.Lock()
+	defer h.changing.Unlock()
 	h.mu.Lock()
 	var gone []peer.ID
 	for id := range h.links {
@@ -200,6 +203,6 @@ func (h *neighbourhood) expel() {
 	}
 	h.mu.Unlock()
 	for _, id := range gone {
-		h.unlink(id, "no member of the private network")
+		h.cut(id, "no member of the private network")
 	}
 }
