@@ -19,6 +19,7 @@ type contact struct {
 	after     time.Time // not to be asked for an edge before
 	failures  int       // requests in a row that got no answer
 	exchanged time.Time // when it last asked for an exchange and got one
+	believed  time.Time // when it last told of others and was listened to
 	linked    time.Time // when an edge to it last came
 }
 

@@ -8,15 +8,18 @@ import (
 
 	"p2pnode/discovery"
 	"p2pnode/gossip"
+	"p2pnode/learner/graph"
 )
 
 const (
 	// linger is how long the connection to a peer that is no neighbour stays open
 	// after a request: it may be asked for an edge next.
 	linger = 2 * time.Second
-	// exchangePause is the shortest time between two exchanges that one peer gets:
-	// each may replace some of the sample, and others are to come between.
-	exchangePause = 10 * time.Second
+	// exchangePause is the shortest time between two exchanges that one peer gets.
+	exchangePause = seekEvery / 4
+	// believePause is the shortest time between two whose entries are taken in: each
+	// may replace some of the sample, and others are to come between.
+	believePause = 10 * time.Second
 )
 
 // pace says when to exchange entries and to look for better neighbours: often
@@ -87,7 +90,11 @@ func (h *neighbourhood) exchange(from peer.ID, q gossip.EdgeRequest) []gossip.En
 		return nil // nobody fills this node's view at will
 	}
 	c.exchanged = now
-	entries := fromWire(q.Known...)
+	var entries []graph.Entry
+	if now.Sub(c.believed) >= believePause {
+		c.believed = now
+		entries = fromWire(q.Known...)
+	}
 	h.keep(entries...)
 	return toWire(h.view.Answer(fromWire(q.Own)[0], entries))
 }

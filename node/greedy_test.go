@@ -67,8 +67,12 @@ func TestAGreedyPartnerReplacesLittle(t *testing.T) {
 		for i := range known {
 			known[i] = gossip.Entry{Peer: randomPeer(t), Passport: gossip.NewPassport(someAddr())}
 		}
-		h.answer(t.Context(), from, gossip.EdgeRequest{Kind: gossip.EdgeExchange, Own: gossip.Entry{Peer: from}, Known: known})
-		h.contact(from).exchanged = h.contact(from).exchanged.Add(-time.Second)
+		reply := h.answer(t.Context(), from, gossip.EdgeRequest{Kind: gossip.EdgeExchange, Own: gossip.Entry{Peer: from}, Known: known})
+		if len(reply.Known) == 0 {
+			t.Error("the partner is told of nobody")
+		}
+		c := h.contact(from) // a second later
+		c.exchanged, c.believed = c.exchanged.Add(-time.Second), c.believed.Add(-time.Second)
 	}
 	left := h.view.Best(h.view.Len(), func(name learner.ID) bool {
 		return slices.ContainsFunc(honest, func(id peer.ID) bool { return gossip.ID(id) == name })
