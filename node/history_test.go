@@ -226,6 +226,11 @@ func TestWitnessesAreStored(t *testing.T) {
 	if state, err := n.storedState(); err != nil || len(state.Model) != 3 || !stored() {
 		t.Errorf("the state at the end of a run: %+v, %v; the witness is stored: %v", state, err, stored())
 	}
+	n.network = "of a later version"
+	if stored() {
+		t.Error("witnesses signed in another network are taken back, which the peers take for forged")
+	}
+	n.network = s.loop.network
 	// A node that releases nothing stores now and then what it hears.
 	s.loop.timer = time.NewTimer(time.Hour)
 	defer s.loop.timer.Stop()

@@ -20,6 +20,7 @@ type loop struct {
 	history *history
 	signer  *gossip.Signer
 	gossip  *gossip.Gossip
+	network string // its name
 	hood    *neighbourhood
 	log     *slog.Logger
 	start   time.Time     // zero of the agent's clock

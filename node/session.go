@@ -128,6 +128,7 @@ func (n *Node) newSession(h host.Host) (*session, error) {
 		history: past,
 		signer:  signer,
 		gossip:  g,
+		network: n.network,
 		hood:    hood,
 		log:     n.log,
 		start:   time.Now(),
