@@ -36,9 +36,9 @@ func Reason(err error) string {
 	case errors.Is(err, swarm.ErrNoAddresses) || errors.Is(err, swarm.ErrNoGoodAddresses):
 		return "none of its addresses can be dialled from here"
 	case os.IsTimeout(err) || errors.Is(err, context.DeadlineExceeded):
-		return "no answer: the machine is off, the address is wrong, or a router or firewall lets nothing in"
+		return "no answer: the machine is off, the address is wrong, a router or firewall lets nothing in, or only one end has a network key"
 	case errors.Is(err, syscall.ECONNRESET) || strings.Contains(err.Error(), "failed to negotiate security protocol"):
-		return "what listens there hangs up: it is no p2pnode, or it does not let this node in"
+		return "what listens there hangs up: it is no p2pnode, has another network key, or does not let this node in"
 	}
 	return err.Error()
 }

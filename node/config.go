@@ -82,11 +82,6 @@ func (c *Config) Validate(t *learner.Task) error {
 }
 
 func (c *Config) validateNetwork(t *learner.Task) error {
-	for _, a := range c.Listen {
-		if _, err := multiaddr.NewMultiaddr(a); err != nil {
-			return fmt.Errorf("config: key \"listen\": %q: %w", a, err)
-		}
-	}
 	if _, err := c.newReach(newSurroundings(c), private{}); err != nil {
 		return err
 	}
@@ -155,6 +150,11 @@ func (c *Config) announced() ([]multiaddr.Multiaddr, error) {
 		}
 		if last := a[len(a)-1]; last.Protocol().Code == multiaddr.P_P2P {
 			return nil, fmt.Errorf("config: key \"announce\": %q: leave out /p2p/ and the peer ID", text)
+		}
+		if _, err := a.ValueForProtocol(multiaddr.P_TCP); err != nil {
+			if _, err := a.ValueForProtocol(multiaddr.P_UDP); err != nil {
+				return nil, fmt.Errorf("config: key \"announce\": %q has no port; write it as /ip4/198.51.100.7/tcp/4001", text)
+			}
 		}
 		out = append(out, a)
 	}

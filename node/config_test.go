@@ -34,6 +34,20 @@ func TestConfigErrorsNameTheKey(t *testing.T) {
 	if err := c.Validate(lineTask()); err != nil {
 		t.Errorf("the default is refused: %v", err)
 	}
+	for _, wrong := range []string{"/ip4/127.0.0.1/tcp/443/wss", "/ip4/127.0.0.1", "/dns4/example.org/tcp/4001", "/ip4/127.0.0.1/tcp/0/http"} {
+		c.Listen = []string{wrong}
+		if err := c.Validate(lineTask()); err == nil || !strings.Contains(err.Error(), `"`+wrong+`" cannot be listened on`) {
+			t.Errorf("%s: error %v", wrong, err)
+		}
+	}
+	c.Listen, c.Announce = []string{"/ip4/0.0.0.0/tcp/0/ws", "/ip6/::/udp/0/quic-v1"}, []string{"/dns4/example.org/tcp/4001"}
+	if err := c.Validate(lineTask()); err != nil {
+		t.Errorf("good addresses are refused: %v", err)
+	}
+	c.Announce = []string{"/ip4/198.51.100.7"}
+	if err := c.Validate(lineTask()); err == nil || !strings.Contains(err.Error(), `key "announce": "/ip4/198.51.100.7" has no port`) {
+		t.Errorf("an address without a port: error %v", err)
+	}
 	if _, err := ParseConfig([]byte("epsilom = 1"), lineTask()); err == nil || !strings.Contains(err.Error(), "epsilom") {
 		t.Errorf("unknown key: error %v does not name it", err)
 	}

@@ -56,8 +56,8 @@ type BootstrapCheck struct {
 	Why     string `json:"why,omitempty"` // not
 }
 
-// Doctor finds out whether the node can be reached. It tries the bootstrap peers
-// that are not connected, for at most 5 s. Of a node at rest it checks what can be
+// Doctor finds out whether the node can be reached. It tries the bootstrap peers,
+// those of the configuration and those added, that are not connected, for at most 5 s. Of a node at rest it checks what can be
 // checked: whether its addresses are free, and whether anything answers at those of
 // the bootstrap peers.
 func (n *Node) Doctor(ctx context.Context) (Diagnosis, error) {
@@ -70,10 +70,7 @@ func (n *Node) Doctor(ctx context.Context) (Diagnosis, error) {
 	n.intake.Lock()
 	s := n.session
 	n.intake.Unlock()
-	bootstrap, err := c.bootstrapPeers()
-	if err != nil {
-		return Diagnosis{}, err
-	}
+	bootstrap := n.bootstrap()
 	try := answers
 	if s != nil {
 		d.Running, d.Reach = true, s.reach.Report()
@@ -216,8 +213,8 @@ func (d *Diagnosis) judge(c Config) {
 	if len(d.Bootstrap) > 0 && !slices.ContainsFunc(d.Bootstrap, func(b BootstrapCheck) bool { return b.Reached }) {
 		add("no bootstrap peer can be reached: without one the node meets only peers that it knows or sees on the local network")
 	}
-	if len(d.Bootstrap) == 0 && !d.MDNS {
-		add("it knows nobody to start from: give the address of a running node in \"bootstrap\" of %s", configFile)
+	if len(d.Bootstrap)+len(d.Reach.Links) == 0 && !d.MDNS {
+		add("it knows nobody to start from: unless the others start from this node, give it the address of one with p2pnode peer add")
 	}
 	if !d.Running {
 		add("the daemon is not running: start it with p2pnode run, and ask again, to learn whether others reach it")

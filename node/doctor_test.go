@@ -69,7 +69,7 @@ func TestDoctorOfARunningNode(t *testing.T) {
 	if !d.Running || d.Verdict != reach.Unreachable || !d.Reach.Loopback {
 		t.Errorf("%+v", d)
 	}
-	wantProblem(t, d, "listens on this machine only", "knows nobody to start from")
+	wantProblem(t, d, "listens on this machine only", "knows nobody to start from: unless")
 }
 
 // The clock of a machine that lost its battery is behind the files.

@@ -69,7 +69,7 @@ func newHost(key crypto.PrivKey, r *reach.Reach, around *surroundings, p power, 
 		libp2p.SwarmOpts(swarm.WithDialTimeoutLocal(dialTimeout)),
 	)...)
 	if err != nil {
-		return nil, fmt.Errorf("node: start the libp2p host: %w; if an address is taken, change the port in \"listen\"", err)
+		return nil, fmt.Errorf("node: start the libp2p host: %w; if an address is taken, choose another port to listen on", err)
 	}
 	around.inhabit(h)
 	gater.Guard(h.Network())
@@ -111,10 +111,14 @@ func (c *Config) newReach(around *surroundings, closed private) (*reach.Reach, e
 	if err != nil {
 		return nil, err
 	}
-	return reach.New(reach.Config{
+	r, err := reach.New(reach.Config{
 		Listen: c.Listen, Found: around.announce, Announce: announce, PortMap: c.UPnP, Closed: closed.book != nil,
 		Relays: append(relays, bootstrap...), // bootstrap peers often relay too
 	})
+	if err != nil {
+		return nil, fmt.Errorf("config: key \"listen\": %w", err)
+	}
+	return r, nil
 }
 
 // connectionRate bounds new connections from one address; loopback is free.

@@ -26,6 +26,7 @@ type Private struct {
 	Members int        `json:"members"`
 	Listed  bool       `json:"listed"`  // this node is one of them
 	Expires *time.Time `json:"expires"` // when this node ceases to be one; nil: never
+	Damage  string     `json:"damage"`  // why the list on disk is not used; "": nothing is wrong
 	// TurnedAway and RefusedBy are the last hour's refusals, the latest first.
 	TurnedAway []Refusal `json:"turned_away"` // by this node
 	RefusedBy  []Refusal `json:"refused_by"`  // of this node
@@ -44,6 +45,7 @@ type Membership struct {
 	Network     string   `json:"network"`
 	Authorities []string `json:"authorities"` // who may sign its lists
 	List        []byte   `json:"list"`        // the newest, signed; empty: none yet
+	Damage      string   `json:"damage"`      // why the list on disk is not used; "": nothing is wrong
 	Running     bool     `json:"running"`
 	Connected   []string `json:"connected"` // peers
 }
@@ -89,7 +91,16 @@ func membership(self peer.ID, book *members.Book) Membership {
 	if list := book.List(); list != nil {
 		m.List = list.Text
 	}
+	m.Damage = reason(book.Damage())
 	return m
+}
+
+// reason is what an error says; "" for none.
+func reason(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }
 
 // Members is the private network and its list, or [ErrNotJoined].
@@ -138,6 +149,7 @@ func (p private) describe(self peer.ID) *Private {
 		return out
 	}
 	out.Network = p.book.Network()
+	out.Damage = reason(p.book.Damage())
 	out.TurnedAway, out.RefusedBy = refusals(p.book.TurnedAway()), refusals(p.book.RefusedBy())
 	list := p.book.List()
 	if list == nil {
@@ -160,6 +172,10 @@ func (p private) problems(self peer.ID, bootstrap []peer.AddrInfo, now time.Time
 	}
 	ask := fmt.Sprintf("ask whoever keeps the list of %s for: p2pnode members add %s", p.book.Network(), self)
 	list := p.book.List()
+	if err := p.book.Damage(); err != nil {
+		return []string{fmt.Sprintf("its membership list is not used (%v), so this node speaks to bootstrap peers only, which bring another: "+
+			"wait for that, or give it a good one with p2pnode members import", err)}
+	}
 	if list == nil {
 		return []string{"there is no membership list yet, so this node speaks to bootstrap peers only; they bring the list once this node is on it: " + ask}
 	}
@@ -170,7 +186,7 @@ func (p private) problems(self peer.ID, bootstrap []peer.AddrInfo, now time.Time
 		out = append(out, fmt.Sprintf("its membership ends at %s: %s --expires DAY", m.Expires.Format(time.RFC3339), ask))
 	}
 	if refused := p.book.RefusedBy(); len(refused) > 0 {
-		out = append(out, fmt.Sprintf("%d peers have refused this node in the last hour, %s the latest, because it is not on their membership list: it has been revoked, or they have not heard of it yet; %s",
+		out = append(out, fmt.Sprintf("peers have refused this node in the last hour (%d, the latest %s), because it is not on their membership list: it has been revoked, or they have not heard of it yet; %s",
 			len(refused), refused[0].Peer, ask))
 	}
 	for _, b := range bootstrap {

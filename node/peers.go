@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/sec"
@@ -169,7 +170,9 @@ func (n *Node) Acquaintances(ctx context.Context) ([]Acquaintance, error) {
 		if err != nil {
 			return nil, err
 		}
-		out[i].Connected = s.hood.connected(id)
+		if out[i].Connected = s.hood.connected(id); out[i].Connected {
+			out[i].LastSeen = time.Now().Unix()
+		}
 		if err := s.discovery.Failure(id); err != nil && !out[i].Connected {
 			out[i].Reason = discovery.Reason(err)
 		}

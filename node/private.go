@@ -51,7 +51,7 @@ func readPrivate(dir string, self peer.ID, bootstrap []peer.AddrInfo, log *slog.
 	}
 	text, err := os.ReadFile(filepath.Join(dir, privateFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return p, nil
+		return p, alone(dir)
 	}
 	if err != nil {
 		return private{}, fmt.Errorf("node: read the private network: %w", err)
@@ -68,6 +68,17 @@ func readPrivate(dir string, self peer.ID, bootstrap []peer.AddrInfo, log *slog.
 		return private{}, fmt.Errorf("%s: %w", filepath.Join(dir, privateFile), err)
 	}
 	return p, nil
+}
+
+// alone reports an error if a directory has the list of a private network but not
+// what says that the node has joined it: who loses one file by accident shall not
+// speak to strangers.
+func alone(dir string) error {
+	if _, err := os.Lstat(filepath.Join(dir, membersFile)); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return fmt.Errorf("node: %s holds the list of a private network (%s), but not %s, without which this node would speak to everybody; "+
+		"put that back, or make it anew with p2pnode members join; to leave the network, remove %s too", dir, membersFile, privateFile, membersFile)
 }
 
 // open opens the book of the private network.

@@ -62,7 +62,7 @@ func doctorText(d node.Diagnosis) string {
 		b.WriteString(table(rows...))
 	}
 	b.WriteString("\n" + table(
-		[]any{"peers", linksLine(d.Reach.Links)},
+		[]any{"peers", linksLine(d.Reach)},
 		[]any{"bootstrap", bootstrapLine(d.Bootstrap)},
 		[]any{"router", routerLine(d)},
 		[]any{"local network", localLine(d)},
@@ -128,13 +128,20 @@ func stateText(a reach.Address) string {
 	case reach.Failing:
 		return "nobody: peers have tried"
 	case reach.Private:
-		return "the local network or machine"
+		if strings.HasPrefix(a.Address, "/ip4/127.") || strings.HasPrefix(a.Address, "/ip6/::1/") {
+			return "this machine"
+		}
+		return "the local network"
 	}
 	return "not tried yet"
 }
 
 // linksLine counts peers by how they are connected.
-func linksLine(links []reach.Link) string {
+func linksLine(r reach.Report) string {
+	links := r.Links
+	if r.Loopback {
+		return fmt.Sprintf("%d connected, on this machine", len(links))
+	}
 	var direct, local, punched, called int
 	through := make(map[string]int)
 	why := ""
@@ -175,7 +182,7 @@ func bootstrapLine(checks []node.BootstrapCheck) string {
 		}
 	}
 	if len(checks) == 0 {
-		return "none configured"
+		return "none"
 	}
 	return fmt.Sprintf("%d of %d reached", reached, len(checks))
 }

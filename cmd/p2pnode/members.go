@@ -148,6 +148,9 @@ func openKeeping(cmd *cobra.Command, o *options, file string) (keeping, error) {
 		if err != nil {
 			return k, err
 		}
+		if m.Damage != "" {
+			return k, fmt.Errorf("the list of this node is not used: %s; import a good one with p2pnode members import FILE, or wait until a bootstrap peer brings it", m.Damage)
+		}
 		if len(m.List) == 0 {
 			return k, fmt.Errorf("this node has no list of %s yet; import one, or wait until a bootstrap peer brings it", m.Network)
 		}

@@ -114,7 +114,7 @@ func put(l *members.List, id, name string, expires time.Time) error {
 func signList(l *members.List, file string) (*members.Signed, error) {
 	key, err := node.ReadIdentity(file)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the authority's key: %w", err)
 	}
 	return l.Sign(key, time.Now())
 }
@@ -177,6 +177,8 @@ func addCommand(o *options) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "add PEER...",
 		Short: "Let nodes in, or change the name and the end of a membership",
+		Long: `Let nodes in, or change the name and the end of a membership. Of a node that is
+on the list already, what no flag names stays as it is.`,
 		Example: `  p2pnode members add 12D3KooWDpJ7As7BWAwRMfu1VU2WCqNjvq387JEYKDBj4kx6nXTN --name shed --key garden.key
   p2pnode members add 12D3KooWDpJ7As7BWAwRMfu1VU2WCqNjvq387JEYKDBj4kx6nXTN --expires 2030-01-31 --key garden.key --list garden.toml --json`,
 		Args: cobra.MinimumNArgs(1),
@@ -190,6 +192,15 @@ func addCommand(o *options) *cobra.Command {
 			}
 			done, err := f.edit(cmd, o, func(l *members.List) error {
 				for _, p := range args {
+					name, end := name, end
+					if old, err := l.Find(p); err == nil { // keeps what no flag changes
+						if !cmd.Flags().Changed("name") {
+							name = old.Name
+						}
+						if !cmd.Flags().Changed("expires") {
+							end = old.Expires
+						}
+					}
 					if err := put(l, p, name, end); err != nil {
 						return err
 					}
@@ -204,13 +215,13 @@ func addCommand(o *options) *cobra.Command {
 	}
 	f.register(c)
 	c.Flags().StringVar(&name, "name", "", "what the list calls it, for people")
-	c.Flags().StringVar(&expires, "expires", "", "when the membership ends: a day, as 2030-01-31, which is no more part of it, or a time, as 2030-01-31T18:00:00Z (default never)")
+	c.Flags().StringVar(&expires, "expires", "", "when the membership ends: a day, as 2030-01-31, which is no more part of it, or a time, as 2030-01-31T18:00:00Z, or never (the default)")
 	return c
 }
 
-// parseEnd reads a day or a time; "" is never.
+// parseEnd reads a day or a time; "" is never, too.
 func parseEnd(text string) (time.Time, error) {
-	if text == "" {
+	if text == "" || text == "never" {
 		return time.Time{}, nil
 	}
 	for _, layout := range []string{time.DateOnly, time.RFC3339} {
@@ -221,7 +232,7 @@ func parseEnd(text string) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("--expires %q is neither a day, as 2030-01-31, nor a time, as 2030-01-31T18:00:00Z", text)
+	return time.Time{}, fmt.Errorf("--expires %q is neither a day, as 2030-01-31, nor a time, as 2030-01-31T18:00:00Z, nor never", text)
 }
 
 func revokeCommand(o *options) *cobra.Command {

@@ -79,6 +79,8 @@ func privateRows(s node.Status) [][]any {
 	}
 	add := "p2pnode members add " + s.Peer
 	switch {
+	case p.Damage != "":
+		rows = append(rows, []any{"NO MEMBERS", fmt.Sprintf("the list of %s is not used: %s. Nobody is spoken to but bootstrap peers, until one brings another or you import it with: p2pnode members import FILE", p.Network, p.Damage)})
 	case p.Version == 0:
 		rows = append(rows, []any{"members", fmt.Sprintf("of %s: no list yet, so nobody is spoken to but bootstrap peers. Whoever keeps the list lets this node in with: %s", p.Network, add)})
 	case !p.Listed:

@@ -41,6 +41,7 @@ type Book struct {
 	away    refusals               // whom this node has turned away
 	refused refusals               // who has turned this node away
 	timeout time.Duration          // of an exchange
+	damage  error                  // why the list that was there counts as none
 }
 
 // Open reads the list that is there. A damaged one, or one of an authority that is
@@ -63,7 +64,7 @@ func Open(c Config) (*Book, error) {
 	}
 	list, err := b.parse(text)
 	if err != nil {
-		b.log.Error("the membership list on disk is not used; import a good one, or wait until a member brings it", "file", c.File, "error", err)
+		b.damage = fmt.Errorf("%s: %w", c.File, err)
 		return b, nil
 	}
 	b.list.Store(list)
@@ -87,6 +88,15 @@ func (b *Book) Network() string { return b.config.Network }
 
 // Authorities are those whose lists are believed. They must not be changed.
 func (b *Book) Authorities() []peer.ID { return b.config.Authorities }
+
+// Damage says why the list that was on disk is not used; nil: there was none, it is
+// used, or a good one has come since.
+func (b *Book) Damage() error {
+	if b.list.Load() != nil {
+		return nil
+	}
+	return b.damage
+}
 
 // List is the newest list, or nil.
 func (b *Book) List() *Signed { return b.list.Load() }

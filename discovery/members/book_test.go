@@ -3,7 +3,6 @@ package members
 import (
 	"bytes"
 	"errors"
-	"log/slog"
 	"os"
 	"strings"
 	"testing"
@@ -78,17 +77,17 @@ func TestOpen(t *testing.T) {
 		if err := os.WriteFile(b.config.File, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		var log bytes.Buffer
-		c := b.config
-		c.Logger = slog.New(slog.NewTextHandler(&log, nil))
-		damaged, err := Open(c)
+		damaged, err := Open(b.config)
 		if err != nil || damaged.List() != nil || damaged.Member(self) {
 			t.Errorf("%s: %v, %v", name, damaged.List(), err)
 		}
-		if !strings.Contains(log.String(), "import a good one") {
-			t.Errorf("%s: log %q", name, &log)
+		if err := damaged.Damage(); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), b.config.File) {
+			t.Errorf("%s: damage %v", name, err)
 		}
 		offer(t, list, damaged)
+		if err := damaged.Damage(); err != nil {
+			t.Errorf("%s: damage after a good list: %v", name, err)
+		}
 	}
 	for name, change := range map[string]func(*Config){
 		"no authority": func(c *Config) { c.Authorities = nil },

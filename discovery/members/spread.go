@@ -47,6 +47,9 @@ type spreader struct {
 // changed, or somebody's membership has expired, connections of those that are no
 // longer members are closed, and then changed is called; it must not block.
 func (b *Book) Run(ctx context.Context, h host.Host, changed func()) error {
+	if err := b.Damage(); err != nil {
+		b.log.Error("the membership list on disk is not used; import a good one, or wait until a bootstrap peer brings it", "error", err)
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	s := &spreader{
 		book: b, host: h, ctx: ctx, receiving: make(chan struct{}, maxReceiving), timeout: b.timeout,

@@ -9,6 +9,7 @@ package reach
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -68,7 +69,10 @@ type Reach struct {
 	arrived chan peer.ID              // peers with a new direct connection
 }
 
-// New checks the addresses of a configuration.
+// listenable are the addresses for which a host has a transport.
+var listenable = regexp.MustCompile(`^(/ip4/[^/]+|(/ip6zone/[^/]+)?/ip6/[^/]+)(/tcp/\d+|/tcp/\d+/ws|/udp/\d+/quic-v1)$`)
+
+// New checks the addresses of a configuration; an error names the wrong one.
 func New(c Config) (*Reach, error) {
 	r := &Reach{
 		config:  c,
@@ -82,7 +86,10 @@ func New(c Config) (*Reach, error) {
 	for _, text := range c.Listen {
 		a, err := multiaddr.NewMultiaddr(text)
 		if err != nil {
-			return nil, fmt.Errorf("reach: listen on %q: %w", text, err)
+			return nil, fmt.Errorf("%q: %w", text, err)
+		}
+		if !listenable.MatchString(a.String()) {
+			return nil, fmt.Errorf("%q cannot be listened on; write an address of this machine as /ip4/0.0.0.0/tcp/4001, /ip4/0.0.0.0/tcp/4001/ws or /ip4/0.0.0.0/udp/4001/quic-v1", text)
 		}
 		r.local = r.local && manet.IsIPLoopback(a)
 	}
