@@ -32,7 +32,7 @@ func TestReplayOfRealTrace(t *testing.T) {
 	}
 	var bootstrap []string
 	for i := range nodes {
-		nodes[i] = testNode(t, task, lineRecords(random, 30), func(c *Config) { c.Bootstrap = bootstrap })
+		nodes[i] = testNode(t, task, nil, func(c *Config) { c.Bootstrap = bootstrap })
 		nodes[i].observe = func(learner.Agent) learner.Agent {
 			recorders[i] = &learner.Recorder{Agent: fresh(nodes[i])}
 			return recorders[i]
@@ -40,9 +40,22 @@ func TestReplayOfRealTrace(t *testing.T) {
 		stops[i] = start(t, nodes[i])
 		eventually(t, "the node listens", func() bool { bootstrap = status(t, nodes[i]).Addrs; return len(bootstrap) > 0 })
 	}
-	eventually(t, "all budgets used", func() bool {
+	eventually(t, "everybody listens to everybody", func() bool {
 		for _, n := range nodes {
-			if !status(t, n).Done {
+			if status(t, n).Listening < 2 {
+				return false
+			}
+		}
+		return true
+	})
+	for _, n := range nodes { // only now, or two could be done before the third is there
+		if err := n.Add(t.Context(), lineRecords(random, 30)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "all budgets used, and everybody heard", func() bool {
+		for _, n := range nodes {
+			if s := status(t, n); !s.Done || s.Heard < 2 {
 				return false
 			}
 		}
