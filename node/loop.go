@@ -51,7 +51,7 @@ type recordChange struct {
 func (l *loop) run(ctx context.Context) error {
 	l.timer = time.NewTimer(time.Hour)
 	defer l.timer.Stop()
-	recheck := time.NewTicker(seekEvery)
+	recheck := time.NewTicker(l.hood.power.look)
 	defer recheck.Stop()
 	l.recheck = recheck.C
 	var publishing sync.WaitGroup

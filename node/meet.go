@@ -19,26 +19,31 @@ func (h *neighbourhood) meet(id peer.ID) {
 	}
 }
 
-// awaited reports whether a neighbour of an earlier run has not been met yet.
-func (h *neighbourhood) awaited(id peer.ID) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	l := h.links[id]
-	return l != nil && !l.met
+// watch wakes run when a neighbour comes that is awaited or was away, and when one goes,
+// until stop is called.
+func (h *neighbourhood) watch() (stop func()) {
+	events := &network.NotifyBundle{
+		ConnectedF:    func(_ network.Network, c network.Conn) { h.came(c.RemotePeer()) },
+		DisconnectedF: func(_ network.Network, c network.Conn) { h.went(c.RemotePeer()) },
+	}
+	h.host.Network().Notify(events)
+	return func() { h.host.Network().StopNotify(events) }
 }
 
-// arrivals receives a value when a neighbour that is awaited has connected, until
-// stop is called.
-func (h *neighbourhood) arrivals() (came <-chan struct{}, stop func()) {
-	c := make(chan struct{}, 1)
-	watch := &network.NotifyBundle{ConnectedF: func(_ network.Network, conn network.Conn) {
-		if h.awaited(conn.RemotePeer()) {
-			select {
-			case c <- struct{}{}:
-			default:
-			}
-		}
-	}}
-	h.host.Network().Notify(watch)
-	return c, func() { h.host.Network().StopNotify(watch) }
+func (h *neighbourhood) came(id peer.ID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if l := h.links[id]; l != nil && !(l.up && l.met) {
+		h.wake()
+	}
+}
+
+// went notes that a neighbour is away, though it may be back before run looks.
+func (h *neighbourhood) went(id peer.ID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if l := h.links[id]; l != nil && !h.connected(id) {
+		l.up = false
+		h.wake()
+	}
 }

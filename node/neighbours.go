@@ -39,6 +39,8 @@ type neighbourhood struct {
 
 	restored chan struct{} // closed when restore has returned; no edge changes before
 	changed  chan struct{} // holds a value after edges changed
+	woken    chan struct{} // holds a value when run is to look at once
+	power    power
 
 	// changing is held while an edge comes or goes, so that links, the topics
 	// followed, the keeper and the store agree in the end.
@@ -78,6 +80,8 @@ func newNeighbourhood(n *Node, h host.Host, past *history, signer *gossip.Signer
 		keeper:   discovery.NewKeeper(h, n.log),
 		restored: make(chan struct{}),
 		changed:  make(chan struct{}, 1),
+		woken:    make(chan struct{}, 1),
+		power:    n.power(),
 		links:    make(map[peer.ID]*link),
 		leaving:  make(map[peer.ID]uint64),
 		view:     graph.NewView(gossip.ID(h.ID()), t.Graph, graph.LimitsFor(t.Graph.Degree), rand.New(view)),
@@ -159,6 +163,7 @@ func (h *neighbourhood) declare(end graph.End) {
 	h.end = end
 	h.view.SetOwn(end)
 	h.pace.hurry()
+	h.wake()
 }
 
 // served is nothing once a peer has contradicted this node's history.
@@ -171,7 +176,7 @@ func (h *neighbourhood) served() []byte {
 	return h.latest
 }
 
-// update tells the keeper whom to stay connected to, and the loop to look
+// update tells the keeper whom to stay connected to, and the loop and run to look
 // again.
 func (h *neighbourhood) update() {
 	h.mu.Lock()
@@ -182,12 +187,21 @@ func (h *neighbourhood) update() {
 	h.mu.Unlock()
 	h.keeper.Want(want)
 	h.look()
+	h.wake()
 }
 
 // look tells the loop to look at the edges again.
 func (h *neighbourhood) look() {
 	select {
 	case h.changed <- struct{}{}:
+	default:
+	}
+}
+
+// wake tells run to look again.
+func (h *neighbourhood) wake() {
+	select {
+	case h.woken <- struct{}{}:
 	default:
 	}
 }

@@ -21,7 +21,10 @@ type power struct {
 	// each silence.
 	silence, answer time.Duration
 	heartbeat       time.Duration // of gossipsub
-	look            time.Duration // between looks at the neighbours
+	look            time.Duration // between looks at neighbours that give no cause
+	// renew is how old an edge becomes before it is asked for again, which heals one
+	// known at one end only, and the longest time between two exchanges.
+	renew time.Duration
 	// connections is how many there may be before those that are no neighbours'
 	// are trimmed to spare.
 	connections, spare int
@@ -36,7 +39,7 @@ func (n *Node) power() power {
 	c, degree := &n.files.config, n.files.task.Graph.Degree
 	p := power{
 		silence: 6 * time.Second, answer: 6 * time.Second,
-		heartbeat: time.Second, look: time.Second,
+		heartbeat: time.Second, look: 5 * time.Second, renew: time.Minute,
 		connections: 2*degree + 12, spare: 8,
 	}
 	if c.DHT == "server" { // others come to ask
@@ -44,7 +47,7 @@ func (n *Node) power() power {
 	}
 	if c.Power == PowerLow {
 		p.silence, p.answer = time.Minute, 10*time.Second
-		p.heartbeat, p.look = 10*time.Second, 10*time.Second
+		p.heartbeat, p.look, p.renew = 10*time.Second, 10*time.Second, 5*time.Minute
 		p.connections, p.spare = degree+4, 2
 	}
 	return p

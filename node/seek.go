@@ -16,12 +16,11 @@ import (
 
 // The pace of the search for neighbours.
 const (
-	seekEvery  = time.Second      // between looks at what is to be done
+	seekEvery  = time.Second      // between looks while there is something to be done
 	seekPause  = 10 * time.Second // between two exchanges at most, while neighbours are missing
 	askTimeout = 10 * time.Second // for one request over a stream
 	sulk       = 20 * time.Second // before a peer that declined or failed is asked again
-	renewEvery = time.Minute      // an edge is asked for again, which heals one known at one end only
-	renewAfter = 10 * time.Second // the same, at the earliest, once its weight is another
+	renewAfter = 10 * time.Second // an edge is renewed, at the earliest, once its weight is another
 	meetEvery  = 3 * time.Second  // the same, until the first answer of the run
 	deadAfter  = time.Hour        // an edge nobody answers on is given up
 	patience   = 3                // requests without an answer before a candidate is forgotten
@@ -31,10 +30,9 @@ const (
 // run looks for neighbours until ctx ends. It waits for no answer: a peer that
 // takes its time holds up nobody else.
 func (h *neighbourhood) run(ctx context.Context) error {
-	ticker := time.NewTicker(seekEvery)
-	defer ticker.Stop()
-	came, stop := h.arrivals()
-	defer stop()
+	defer h.watch()()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
 	var requests sync.WaitGroup
 	defer requests.Wait()
 	for {
@@ -49,13 +47,30 @@ func (h *neighbourhood) run(ctx context.Context) error {
 			})
 		}
 		h.part(time.Now())
+		timer.Reset(h.rest())
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-came:
-		case <-ticker.C:
+		case <-h.woken:
+		case <-timer.C:
 		}
 	}
+}
+
+// rest is how long run need not look unless it is woken: a moment while neighbours are
+// missing, something has just changed or is under way.
+func (h *neighbourhood) rest() time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.pace.pause < h.power.look || len(h.asking)+len(h.leaving)+len(h.guests) > 0 || h.missing() {
+		return seekEvery
+	}
+	for _, l := range h.links {
+		if l.up && !l.met {
+			return seekEvery
+		}
+	}
+	return h.power.look
 }
 
 // errand is one request to make.
@@ -85,7 +100,7 @@ func (h *neighbourhood) due(now time.Time) []errand {
 		h.asking[e.to.ID] = e
 	}
 	missing := h.missing()
-	longest := renewEvery
+	longest := h.power.renew
 	if missing && !h.sated() {
 		longest = seekPause
 	}
@@ -135,7 +150,7 @@ func (h *neighbourhood) renewal(l *link) time.Duration {
 	case h.moved(l):
 		return renewAfter
 	}
-	return renewEvery
+	return h.power.renew
 }
 
 // moved reports whether what this node has published since would give the edge

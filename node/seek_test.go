@@ -92,3 +92,77 @@ func TestOneRequestAtATime(t *testing.T) {
 		t.Errorf("%d requests afterwards, want the neighbour's and two", len(again))
 	}
 }
+
+// A node that has its neighbours looks at them seldom, and often as soon as there is a
+// cause. One of low power renews less often.
+func TestSeekRests(t *testing.T) {
+	for _, c := range []struct {
+		power       string
+		look, renew time.Duration
+	}{
+		{PowerNormal, 5 * time.Second, time.Minute},
+		{PowerLow, 10 * time.Second, 5 * time.Minute},
+	} {
+		h := attachedSession(t, testNode(t, profileTask(1), nil, func(f *Config) { f.SetPower(c.power); f.Profile = []float64{1, 0} })).hood
+		rests := func(when string, want time.Duration) {
+			t.Helper()
+			if got := h.rest(); got != want {
+				t.Errorf("%s power, %s: it rests for %v, want %v", c.power, when, got, want)
+			}
+		}
+		id := randomPeer(t)
+		l := &link{terms: terms{weight: 1}, up: true, met: true}
+		h.pace.pause = time.Minute
+		rests("a neighbour missing", seekEvery)
+		h.links[id] = l
+		rests("with its neighbour", c.look)
+		h.guests[id] = time.Now()
+		rests("a guest to part from", seekEvery)
+		delete(h.guests, id)
+		l.met = false
+		rests("its neighbour not met", seekEvery)
+		l.met = true
+		if got := h.renewal(l); got != c.renew {
+			t.Errorf("%s power: an edge is renewed every %v, want %v", c.power, got, c.renew)
+		}
+		for len(h.woken) > 0 {
+			<-h.woken
+		}
+		h.declare(graph.End{Round: 1, Vector: []float64{1, 0}})
+		if rests("just after a release", seekEvery); len(h.woken) != 1 {
+			t.Errorf("%s power: a release does not wake it", c.power)
+		}
+	}
+}
+
+// A neighbour that is away for less than the time between two looks is asked all the
+// same.
+func TestShortAbsenceIsNoticed(t *testing.T) {
+	first, second := testNode(t, lineTask(), nil, nil), testNode(t, lineTask(), nil, nil)
+	h, other := attachedSession(t, first).hood, attachedSession(t, second)
+	defer h.watch()()
+	connect := func() {
+		t.Helper()
+		if err := h.host.Connect(t.Context(), peer.AddrInfo{ID: second.self, Addrs: other.host.Addrs()}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	connect()
+	h.links[second.self] = &link{terms: terms{weight: 1}, up: true, met: true, asked: time.Now()}
+	if e := h.renewals(time.Now()); len(e) != 0 {
+		t.Fatalf("%d renewals of a young edge", len(e))
+	}
+	for len(h.woken) > 0 {
+		<-h.woken
+	}
+	if err := h.host.Network().ClosePeer(second.self); err != nil {
+		t.Fatal(err)
+	}
+	<-h.woken
+	connect()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if e := h.renewals(time.Now()); len(e) != 1 || e[0].to.ID != second.self {
+		t.Errorf("%d renewals after the neighbour came back, want one", len(e))
+	}
+}
