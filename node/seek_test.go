@@ -147,9 +147,16 @@ func TestShortAbsenceIsNoticed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	renewals := func() []errand {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return h.renewals(time.Now())
+	}
 	connect()
+	h.mu.Lock()
 	h.links[second.self] = &link{terms: terms{weight: 1}, up: true, met: true, asked: time.Now()}
-	if e := h.renewals(time.Now()); len(e) != 0 {
+	h.mu.Unlock()
+	if e := renewals(); len(e) != 0 {
 		t.Fatalf("%d renewals of a young edge", len(e))
 	}
 	for len(h.woken) > 0 {
@@ -160,9 +167,7 @@ func TestShortAbsenceIsNoticed(t *testing.T) {
 	}
 	<-h.woken
 	connect()
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if e := h.renewals(time.Now()); len(e) != 1 || e[0].to.ID != second.self {
+	if e := renewals(); len(e) != 1 || e[0].to.ID != second.self {
 		t.Errorf("%d renewals after the neighbour came back, want one", len(e))
 	}
 }
