@@ -33,8 +33,10 @@ func Reason(err error) string {
 		return fmt.Sprintf("the name %s cannot be resolved", name.Name)
 	case errors.Is(err, swarm.ErrNoTransport):
 		return "that kind of address needs a transport this node does not have"
-	case errors.Is(err, swarm.ErrNoAddresses) || errors.Is(err, swarm.ErrNoGoodAddresses):
-		return "none of its addresses can be dialled from here"
+	case errors.Is(err, swarm.ErrDialBackoff):
+		return "it could not be reached a moment ago"
+	case errors.Is(err, swarm.ErrNoAddresses) || errors.Is(err, swarm.ErrNoGoodAddresses): // libp2p keeps why a name could not be resolved
+		return "none of its addresses can be dialled from here: it has none, a name in them is not known, or they need a transport this node does not have"
 	case os.IsTimeout(err) || errors.Is(err, context.DeadlineExceeded):
 		return "no answer: the machine is off, the address is wrong, a router or firewall lets nothing in, or only one end has a network key"
 	case errors.Is(err, syscall.ECONNRESET) || strings.Contains(err.Error(), "failed to negotiate security protocol"):

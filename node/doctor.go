@@ -13,12 +13,13 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/p2p/net/swarm"
 	"github.com/multiformats/go-multiaddr"
 	manet "github.com/multiformats/go-multiaddr/net"
 
+	"p2pnode/discovery"
 	"p2pnode/discovery/reach"
 )
 
@@ -75,7 +76,7 @@ func (n *Node) Doctor(ctx context.Context) (Diagnosis, error) {
 	if s != nil {
 		d.Running, d.Reach = true, s.reach.Report()
 		d.Verdict = d.Reach.Verdict()
-		try = func(ctx context.Context, p peer.AddrInfo) error { return connects(ctx, s.host, p) }
+		try = s.connects
 	} else {
 		d.Problems = portProblems(c.Listen)
 	}
@@ -98,7 +99,7 @@ func checkBootstrap(ctx context.Context, peers []peer.AddrInfo, try func(context
 		running.Go(func() {
 			out[i] = BootstrapCheck{Peer: p.ID.String(), Address: strings.Join(addrStrings(p.Addrs), ", "), Reached: true}
 			if err := try(ctx, p); err != nil {
-				out[i].Reached, out[i].Why = false, plainly(err)
+				out[i].Reached, out[i].Why = false, discovery.Reason(err)
 			}
 		})
 	}
@@ -106,12 +107,16 @@ func checkBootstrap(ctx context.Context, peers []peer.AddrInfo, try func(context
 	return out
 }
 
-// connects reports whether a host is connected to a peer, or now can be.
-func connects(ctx context.Context, h host.Host, p peer.AddrInfo) error {
-	if h.Network().Connectedness(p.ID) == network.Connected {
+// connects reports whether the node is connected to a peer, or now can be.
+func (s *session) connects(ctx context.Context, p peer.AddrInfo) error {
+	if s.host.Network().Connectedness(p.ID) == network.Connected {
 		return nil
 	}
-	return h.Connect(ctx, p)
+	err := s.host.Connect(ctx, p)
+	if earlier := s.discovery.Failure(p.ID); errors.Is(err, swarm.ErrDialBackoff) && earlier != nil {
+		return earlier // this try was none
+	}
+	return err
 }
 
 // answers reports whether something listens at one of a peer's TCP addresses. Who,
@@ -131,31 +136,6 @@ func answers(ctx context.Context, p peer.AddrInfo) error {
 		failed = append(failed, err)
 	}
 	return errors.Join(failed...)
-}
-
-// plainly says why a peer cannot be reached, to people. Libp2p's errors keep the
-// system's own only as text.
-func plainly(err error) string {
-	text := err.Error()
-	for _, c := range []struct{ sign, meaning string }{
-		{"connection refused", "nothing listens there: the peer is off, or its port has changed"},
-		{"no route to host", "there is no way to that network from here"},
-		{"network is unreachable", "this machine has no connection to that network"},
-		{"peer id mismatch", "another peer listens there: the address has an old ID at its end"},
-		{"incoming message was too large", "the peer has another network key, or none"},
-		{"failed to negotiate security protocol", "it hung up before it said who it is: most likely one end has a network key and the other none, or another (compare p2pnode network-key show)"},
-		{"gater disallows", "this node's membership list does not have it"},
-		{"no such host", "its name is not known"},
-		{"no transport for protocol", "this node does not speak that protocol: give an address with /tcp/"},
-		{"deadline exceeded", "no answer: it is off, or a firewall drops the call"},
-		{"i/o timeout", "no answer: it is off, or a firewall drops the call"},
-		{"dial backoff", "it could not be reached a moment ago"},
-	} {
-		if strings.Contains(text, c.sign) {
-			return c.meaning
-		}
-	}
-	return text
 }
 
 // portProblems are the addresses a node at rest could not listen on.

@@ -114,11 +114,36 @@ func decodeTOML(text []byte, into any) error {
 	if errors.As(err, &wrong) {
 		row, _ := wrong.Position()
 		if key := strings.Join(wrong.Key(), "."); key != "" {
-			return fmt.Errorf("line %d: key %q: %s", row, key, strings.TrimPrefix(wrong.Error(), "toml: "))
+			return fmt.Errorf("line %d: key %q: %s", row, key, inWords(wrong))
 		}
 		return fmt.Errorf("line %d: %s", row, strings.TrimPrefix(wrong.Error(), "toml: "))
 	}
 	return err
+}
+
+// inWords says what is wrong with a value; of its type what it should be instead, in
+// words of TOML.
+func inWords(wrong *toml.DecodeError) string {
+	text := strings.TrimPrefix(wrong.Error(), "toml: ")
+	_, typ, found := strings.Cut(text, " of type ")
+	if !found {
+		return text
+	}
+	switch typ {
+	case "bool":
+		return "must be true or false"
+	case "string":
+		return "must be a text in quotes"
+	case "[]string":
+		return "must be a list of texts, as ['one', 'two']"
+	case "[]float64":
+		return "must be a list of numbers, as [0.1, 0.2]"
+	case "float64":
+		return "must be a number"
+	case "int":
+		return "must be a whole number"
+	}
+	return text
 }
 
 func encodeTOML(v any) ([]byte, error) {

@@ -23,7 +23,8 @@ It may run beside the daemon; the copy is consistent.
 
 The copy holds your RECORDS, readable for whoever gets hold of it, the ledger of
 what was paid, the models and the neighbours. It does not hold the identity
-(identity.key), config.toml and task.toml: keep copies of those too.
+(identity.key), config.toml and task.toml, nor the files of a private network
+(swarm.key, private.toml, members.toml): keep copies of those too.
 
 A copy that is put back retires every record in it, see "p2pnode restore --help".
 So it keeps your records safe, not your privacy budget.`,
@@ -57,7 +58,8 @@ type copied struct {
 // String implements [fmt.Stringer].
 func (c copied) String() string {
 	return fmt.Sprintf("Copied the database to %s. It holds your RECORDS in clear: keep it private.\n", c.File) +
-		"Keep identity.key, config.toml and task.toml too; they are not in it.\n"
+		"Keep identity.key, config.toml and task.toml too; they are not in it, nor are\n" +
+		"the files of a private network: swarm.key, private.toml and members.toml.\n"
 }
 
 // createFile writes a new file that only its owner can read. What went wrong on

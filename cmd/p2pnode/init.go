@@ -81,7 +81,7 @@ type initFlags struct {
 
 func (f *initFlags) register(c *cobra.Command) {
 	flags := c.Flags()
-	flags.StringVar(&f.task, "task", "movies", "built-in task (movies, linear) or a task file ending in .toml")
+	flags.StringVar(&f.task, "task", "movies", "built-in task (movies, linear, clusters) or a task file ending in .toml")
 	flags.StringSliceVar(&f.listen, "listen", nil, "multiaddress to listen on (default every interface, a TCP port chosen now)")
 	flags.StringSliceVar(&f.bootstrap, "bootstrap", nil, "address of a running node, with /p2p/ and its ID")
 	flags.Float64SliceVar(&f.profile, "profile", nil, "your public profile, for tasks whose graph uses one; everybody can read it")

@@ -28,10 +28,10 @@ and it carries the connections of those that nobody can call, because they are
 behind a router. It holds no records, learns nothing, spends no budget, and
 cannot read what it carries.
 
-Any machine that others can call will do. Its identity, in the directory --dir,
-and its port stay the same, so the address stays good over restarts. It serves
-the nodes of its tasks only, each up to --quota an hour. One status line a minute
-goes to standard output. Ctrl-C stops it.`,
+Any machine that others can call will do. Its identity, in the directory --dir
+(default ~/.p2pnode-relay), and its port stay the same, so the address stays good
+over restarts. It serves the nodes of its tasks only, each up to --quota an hour.
+One status line a minute goes to standard output. Ctrl-C stops it.`,
 		Example: `  p2pnode relay
   p2pnode relay --task movies --task mytask.toml --dir /var/lib/p2pnode-relay
   p2pnode relay --announce /dns4/relay.example.org/tcp/4001 --json`,
