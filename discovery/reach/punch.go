@@ -145,6 +145,10 @@ func (r *Reach) Trace(e *holepunch.Event) {
 	default:
 		return
 	}
+	if r.host == nil || r.host.Network().Connectedness(e.Remote) == network.NotConnected {
+		delete(r.punched, e.Remote)
+		return // what is noted of a peer is forgotten when it goes, and it has gone
+	}
 	if r.tried[e.Remote] == nil {
 		r.tried[e.Remote] = &attempts{next: time.Now().Add(firstAttempt), pause: firstAttempt}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/event"
+	"github.com/libp2p/go-libp2p/p2p/protocol/holepunch"
 )
 
 func TestVerdict(t *testing.T) {
@@ -114,5 +115,22 @@ func TestClockOfAPeer(t *testing.T) {
 	r.heard(event.EvtPeerIdentificationCompleted{Peer: a.ID()}, time.Now())
 	if len(r.ahead) != 1 {
 		t.Error("a peer that signs nothing has a clock")
+	}
+}
+
+// Of a peer that has gone before its hole punching ended nothing is noted.
+func TestNothingIsNotedOfPeersThatAreGone(t *testing.T) {
+	h, r := newHost(t, false)
+	r.mu.Lock()
+	r.host = h
+	r.mu.Unlock()
+	gone, _ := newHost(t, false)
+	for _, what := range []any{&holepunch.EndHolePunchEvt{Success: true}, &holepunch.ProtocolErrorEvt{Error: "x"}} {
+		r.Trace(&holepunch.Event{Remote: gone.ID(), Evt: what})
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.tried)+len(r.punched) != 0 {
+		t.Errorf("noted %v and %v", r.tried, r.punched)
 	}
 }
