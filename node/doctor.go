@@ -79,6 +79,9 @@ func (n *Node) Doctor(ctx context.Context) (Diagnosis, error) {
 		try = s.connects
 	} else {
 		d.Problems = portProblems(c.Listen)
+		if err := n.private.check(c.Listen); err != nil {
+			d.Problems = append(d.Problems, err.Error())
+		}
 	}
 	d.Bootstrap = checkBootstrap(ctx, bootstrap, try)
 	d.Clock = max(d.Reach.ClockBehind, n.behindFiles(time.Now()))
