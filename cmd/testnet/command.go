@@ -115,7 +115,7 @@ func (o *options) addDataFlags(cmd *cobra.Command) {
 	f.Uint64Var(&o.seed, "seed", 1, "fixes the people, their test records, and simulations")
 	f.StringVar(&o.data, "data", "", "a CSV with a column \"node\", or MovieLens-100K's u.data (default: built in)")
 	f.StringVar(&o.task, "task", "movies", "movies, linear, clusters, or a task file (.toml)")
-	f.IntVar(&o.groups, "groups", 2, "hidden groups of --task clusters, 2 to 10")
+	f.IntVar(&o.groups, "groups", fewestGroups, "hidden groups of --task clusters, 2 to 10")
 }
 
 // run measures, reports and writes the files.

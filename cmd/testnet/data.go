@@ -2,6 +2,7 @@ package main
 
 import (
 	"embed"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -25,6 +26,7 @@ const (
 	embeddedName = "MovieLens ml-latest-small"
 	linearTask   = "linear"
 	clustersTask = "clusters"
+	fewestGroups = 2 // and the default
 )
 
 const movieLensCredit = `Data: MovieLens ml-latest-small, by GroupLens (https://grouplens.org/datasets/movielens/); for research, see
@@ -62,6 +64,12 @@ func (o *options) source() (*learner.Task, func(seed uint64) (*testnet.Dataset, 
 	task, err := o.loadTask()
 	if err != nil {
 		return nil, nil, err
+	}
+	switch {
+	case o.groups < fewestGroups || o.groups > learner.Clusters().Width():
+		return nil, nil, usageError{fmt.Errorf("--groups %d: must be a number from %d to %d", o.groups, fewestGroups, learner.Clusters().Width())}
+	case o.groups > fewestGroups && (o.data != "" || o.task != clustersTask):
+		return nil, nil, usageError{errors.New("--groups: goes with --task clusters")}
 	}
 	if o.data == "" && (o.task == linearTask || o.task == clustersTask) {
 		if n == 0 {

@@ -57,6 +57,8 @@ func TestUsageErrors(t *testing.T) {
 		{"--processes 5 --netns 5", "nodes must be at home"},
 		{"--processes 9 --netns 5 --online 0", "online 0: must be more than 0"},
 		{"--processes 9 --p2pnode /nowhere/p2pnode", "--p2pnode: "},
+		{"--groups 3", "--groups: goes with --task clusters"},
+		{"--groups 1 --task clusters", "--groups 1: must be a number from 2 to 10"},
 		{"--netns 5", "--netns: goes with --processes"},
 		{"--loss 0.2", "--loss: goes with --processes"},
 		{"export", "--out: say where"},

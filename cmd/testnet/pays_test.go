@@ -32,7 +32,7 @@ func TestPrivateLearningPaysOnMovieLens(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it simulates 610 people six times")
 	}
-	pairs := simulate(t, options{task: "movies", nodes: "all"}).Pairs(testnet.Private)
+	pairs := simulate(t, options{task: "movies", nodes: "all", groups: fewestGroups}).Pairs(testnet.Private)
 	s := testnet.Summarise(pairs)
 	i := testnet.Bootstrap(pairs, 10_000, 1)
 	t.Logf("private %.4f, reduction %.4f [%.4f, %.4f], better %.3f, worse %.3f", s.Error, i.Mean, i.Low, i.High, s.Better, s.Worse)
@@ -50,7 +50,7 @@ func TestPrivateLearningPaysOnLinear(t *testing.T) {
 		delete(sizes, "1000")
 	}
 	for nodes, least := range sizes {
-		accuracy := 1 - testnet.Summarise(simulate(t, options{task: "linear", nodes: nodes}).Pairs(testnet.Private)).Error
+		accuracy := 1 - testnet.Summarise(simulate(t, options{task: "linear", nodes: nodes, groups: fewestGroups}).Pairs(testnet.Private)).Error
 		t.Logf("%s people: accuracy %.4f", nodes, accuracy)
 		if accuracy < least {
 			t.Errorf("%s people: private accuracy %.4f, want at least %v", nodes, accuracy, least)
