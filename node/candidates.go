@@ -102,6 +102,13 @@ func (h *neighbourhood) others() int {
 	return len(h.candidates(h.view.Len(), time.Now()))
 }
 
+// turnover counts the edges that came or went.
+func (h *neighbourhood) turnover() uint64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.changes
+}
+
 // enough reports whether the search for peers can slow down.
 func (h *neighbourhood) enough() bool {
 	h.mu.Lock()

@@ -186,6 +186,7 @@ func (h *neighbourhood) link(id peer.ID, agreed terms, invited bool, latest []by
 		}
 	} else {
 		h.contact(id).linked = now
+		h.changes++
 		h.pace.hurry()
 	}
 	h.links[id] = l
@@ -257,6 +258,7 @@ func (h *neighbourhood) cut(id peer.ID, reason string) {
 	now := time.Now()
 	h.mu.Lock()
 	delete(h.links, id)
+	h.changes++
 	h.contact(id).after = now.Add(sulk)
 	h.guests[id] = now
 	h.pace.hurry()

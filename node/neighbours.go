@@ -59,6 +59,7 @@ type neighbourhood struct {
 	random   *rand.Rand
 	end      graph.End // what is public of this node; Degree is not kept here
 	latest   []byte    // the message published last; nil if there is none
+	changes  uint64    // edges that came or went
 }
 
 // edgeStore is what the neighbourhood may use of the node's store. Nothing here

@@ -95,7 +95,7 @@ func (n *Node) describeSession(s *Status) error {
 			s.Listening++
 		}
 	}
-	s.Candidates = n.session.hood.others()
+	s.Candidates, s.EdgeChanges = n.session.hood.others(), n.session.hood.turnover()
 	c := n.session.gossip.Stats()
 	s.Traffic.Published, s.Traffic.Expected, s.Traffic.Delivered = c.Published, c.Expected, c.Delivered
 	s.Traffic.Rejected, s.Traffic.Ignored = c.Rejected, c.Ignored

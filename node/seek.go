@@ -20,7 +20,7 @@ const (
 	seekPause  = 10 * time.Second // between two exchanges at most, while neighbours are missing
 	askTimeout = 10 * time.Second // for one request over a stream
 	sulk       = 20 * time.Second // before a peer that declined or failed is asked again
-	renewAfter = 10 * time.Second // an edge is renewed, at the earliest, once its weight is another
+	renewAfter = 2 * time.Second  // an edge is renewed, at the earliest, after a release that gives it another weight
 	meetEvery  = 3 * time.Second  // the same, until the first answer of the run
 	deadAfter  = time.Hour        // an edge nobody answers on is given up
 	patience   = 3                // requests without an answer before a candidate is forgotten
@@ -154,12 +154,17 @@ func (h *neighbourhood) renewal(l *link) time.Duration {
 }
 
 // moved reports whether what this node has published since would give the edge
-// another weight. The caller holds h.mu.
+// another weight: once for each release at most, because the renewal takes it in. An
+// edge to a peer of which nothing was known is asked for again too, since that peer may
+// have published meanwhile. The caller holds h.mu.
 func (h *neighbourhood) moved(l *link) bool {
 	own := h.end
 	own.Degree = h.degree()
 	if own.Round == l.own.Round && own.Degree == l.own.Degree {
 		return false
+	}
+	if !l.known && own.Vector != nil {
+		return true
 	}
 	w := graph.Weight(h.task.Graph, own, l.theirs, l.weight)
 	return math.Abs(w-l.weight) > newWeight*l.weight

@@ -171,3 +171,29 @@ func TestShortAbsenceIsNoticed(t *testing.T) {
 		t.Errorf("%d renewals after the neighbour came back, want one", len(e))
 	}
 }
+
+// An edge is asked for again soon after a release that changes its weight, or when the
+// other end was a stranger, and once for each release.
+func TestEdgesFollowReleases(t *testing.T) {
+	task := lineTask()
+	task.Graph = learner.Graph{Rule: "released", Degree: 2, Gamma: 0.5}
+	h := attachedSession(t, testNode(t, task, nil, nil)).hood
+	before := graph.End{Round: 1, Vector: []float64{1, 0, 0}}
+	like, stranger := graph.End{Round: 1, Vector: []float64{1, 0.1, 0}}, graph.End{}
+	for name, c := range map[string]struct {
+		own, theirs graph.End
+		want        time.Duration
+	}{
+		"nothing new":               {before, like, h.power.renew},
+		"no other weight":           {graph.End{Round: 2, Vector: before.Vector}, like, h.power.renew},
+		"another weight":            {graph.End{Round: 2, Vector: []float64{0, 1, 0}}, like, renewAfter},
+		"stranger, nothing new":     {before, stranger, h.power.renew},
+		"stranger, a later release": {graph.End{Round: 2, Vector: before.Vector}, stranger, renewAfter},
+	} {
+		l := &link{met: true, terms: agree(task.Graph, before, c.theirs, [2]float64{}, 1, h.host.ID())}
+		h.end = c.own
+		if got := h.renewal(l); got != c.want {
+			t.Errorf("%s: asked for again after %v, want %v", name, got, c.want)
+		}
+	}
+}

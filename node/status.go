@@ -14,8 +14,10 @@ type Status struct {
 	HeldOut    int `json:"held_out"`   // of Records, kept for Personal
 	Neighbours int `json:"neighbours"` // edges
 	Listening  int `json:"listening"`  // neighbours connected and subscribed
-	Heard      int `json:"heard"`      // neighbours whose model has arrived
-	Candidates int `json:"candidates"` // peers it knows that are no neighbours
+	// EdgeChanges counts the edges that came or went since the node started.
+	EdgeChanges uint64 `json:"edge_changes"`
+	Heard       int    `json:"heard"`      // neighbours whose model has arrived
+	Candidates  int    `json:"candidates"` // peers it knows that are no neighbours
 	// Connections counts those to anybody: neighbours, servers, who asked something.
 	Connections int    `json:"connections"`
 	Round       uint64 `json:"round"` // of the last release, or of the learner if it goes in rounds

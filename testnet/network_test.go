@@ -109,7 +109,7 @@ func wantEmpty(t *testing.T, dir string) {
 // carry the deliveries.
 func TestWakeSuitsTheMachine(t *testing.T) {
 	c := simulatedConfig()
-	for n, want := range map[int]float64{10: minWake, 60: minWake, 100: 0.75, 1000: 7.5} {
+	for n, want := range map[int]float64{10: minWake, 25: minWake, 100: 2, 1000: 20} {
 		d, err := Linear(1, 2)
 		if err != nil {
 			t.Fatal(err)
@@ -118,6 +118,13 @@ func TestWakeSuitsTheMachine(t *testing.T) {
 		if got := c.nodeConfig(d, Private).WakeSeconds; got != want {
 			t.Errorf("%d nodes wake every %v s, want %v", n, got, want)
 		}
+	}
+	d, err := Clusters(1, 10, 2, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.nodeConfig(d, Private).WakeSeconds; got != followWake {
+		t.Errorf("10 nodes whose edges follow releases wake every %v s, want %v", got, followWake)
 	}
 }
 

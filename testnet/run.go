@@ -46,6 +46,7 @@ type Progress struct {
 	Nodes    int
 	Started  int     // nodes that have been started
 	Linked   int     // nodes with a neighbour that listens
+	Settling bool    // all have theirs, and better ones may still replace them
 	Done     int     // nodes that have used their budget
 	Releases float64 // mean per node
 	Goal     int     // releases per node at the end

@@ -18,10 +18,13 @@ type watch struct {
 // Times of the watch.
 const (
 	lookEvery = 500 * time.Millisecond
-	// linkStill is how long the graph must stand still before the nodes get
-	// their records, if each has a neighbour but not the number it wants, and
-	// linkStuck if some have none, but so long for each node of a large network.
-	linkStill = 3 * time.Second
+	// linkStill is how long edges must stand still before the nodes get their
+	// records: no more of them come or go than one for each nodesPerChange nodes.
+	// Better neighbours go on replacing the first ones for a while.
+	linkStill      = 3 * time.Second
+	nodesPerChange = 20
+	// linkStuck is how long the graph may not grow, but so long for each node of a
+	// large network.
 	// mostSatisfied is the share of nodes with all neighbours they want that is
 	// enough: in a large network the last few seek long, and go on seeking.
 	mostSatisfied    = 0.95
@@ -82,21 +85,25 @@ func (w *watch) look(ctx context.Context) ([]node.Status, error) {
 	return all, err
 }
 
-// link returns when nearly all nodes have the neighbours they want and all have some,
-// when the graph has stopped growing, or when ctx ends.
+// link returns when nearly all nodes have the neighbours they want, or the graph has
+// stopped growing and all have some, and then edges stand still; when the graph has not
+// grown for long; or when ctx ends.
 func (w *watch) link(ctx, life context.Context, p *Progress) error {
 	stuck := max(linkStuck, time.Duration(p.Nodes)*linkStuckPerNode)
 	wanted := min(w.fleet.people.Task.Graph.Degree, p.Nodes-1)
 	most, grown := 0, time.Now()
+	changes, changed := uint64(0), time.Now()
 	for ctx.Err() == nil {
 		all, err := w.look(life)
 		if err != nil {
 			return err
 		}
 		var sum, satisfied int
+		var now uint64
 		p.Linked = 0
 		for _, s := range all {
 			sum += s.Listening
+			now += s.EdgeChanges
 			if s.Listening > 0 {
 				p.Linked++
 			}
@@ -104,12 +111,17 @@ func (w *watch) link(ctx, life context.Context, p *Progress) error {
 				satisfied++
 			}
 		}
-		w.report(*p)
 		if sum > most {
 			most, grown = sum, time.Now()
 		}
-		still := time.Since(grown)
-		if p.Linked == p.Nodes && float64(satisfied) >= mostSatisfied*float64(p.Nodes) || p.Linked == p.Nodes && still >= linkStill || still >= stuck {
+		if now > changes+uint64(p.Nodes/nodesPerChange) {
+			changes, changed = now, time.Now()
+		}
+		growing := float64(satisfied) < mostSatisfied*float64(p.Nodes) && time.Since(grown) < linkStill
+		linked := p.Linked == p.Nodes && !growing
+		p.Settling = linked
+		w.report(*p)
+		if linked && time.Since(changed) >= linkStill || time.Since(grown) >= stuck {
 			return nil
 		}
 		if err := pause(life, lookEvery); err != nil {

@@ -97,6 +97,8 @@ func (p *progress) line() string {
 		return text + fmt.Sprintf(" %s: seed %d, tuning %d models", l.Method, l.Seed, l.Nodes)
 	case l.Goal == 0:
 		return text + fmt.Sprintf(" %s: seed %d, %d of %d nodes started", l.Method, l.Seed, l.Started, l.Nodes)
+	case l.Releases == 0 && l.Settling:
+		return text + fmt.Sprintf(" %s: seed %d, waiting until edges stand still", l.Method, l.Seed)
 	case l.Releases == 0:
 		return text + fmt.Sprintf(" %s: seed %d, %d of %d nodes have neighbours", l.Method, l.Seed, l.Linked, l.Nodes)
 	}

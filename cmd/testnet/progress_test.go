@@ -19,6 +19,7 @@ func TestProgressLine(t *testing.T) {
 		{testnet.Progress{Method: testnet.Alone, Seed: 1, Nodes: 9}, "  12s alone: seed 1, tuning 9 models"},
 		{testnet.Progress{Method: testnet.Private, Seed: 1, Nodes: 9, Started: 3}, "  12s private: seed 1, 3 of 9 nodes started"},
 		{testnet.Progress{Method: testnet.Private, Seed: 1, Nodes: 9, Goal: 4, Linked: 3}, "  12s private: seed 1, 3 of 9 nodes have neighbours"},
+		{testnet.Progress{Method: testnet.Private, Seed: 1, Nodes: 9, Goal: 4, Linked: 9, Settling: true}, "  12s private: seed 1, waiting until edges stand still"},
 		{testnet.Progress{Method: testnet.Together, Seed: 2, Nodes: 9, Goal: 4, Linked: 9, Releases: 1.25, Done: 2}, "  12s together: seed 2, 1.2 of 4 releases, 2 of 9 nodes done"},
 	} {
 		p := &progress{start: start, now: func() time.Time { return start.Add(12 * time.Second) }}

@@ -163,11 +163,18 @@ func (v *View) Answer(from Entry, offered []Entry) []Entry {
 }
 
 // Merge takes in what an exchange brought: the partner's own entry first. Entries
-// beyond Limits.Exchange are ignored.
-func (v *View) Merge(entries []Entry) {
-	if len(entries) > 0 {
-		v.merge(entries[0], entries[1:])
+// beyond Limits.Exchange are ignored. It reports whether a peer is among the nearest
+// now that was not before: then there may be more to find.
+func (v *View) Merge(entries []Entry) (nearer bool) {
+	if len(entries) == 0 {
+		return false
 	}
+	before := make(map[learner.ID]bool, len(v.nearest))
+	for _, n := range v.nearest {
+		before[n.Peer] = true
+	}
+	v.merge(entries[0], entries[1:])
+	return slices.ContainsFunc(v.nearest, func(n ranked) bool { return !before[n.Peer] })
 }
 
 // merge takes in a partner's own entry and its offer, which starts with what may

@@ -121,6 +121,30 @@ func TestOldEntriesDieOut(t *testing.T) {
 	}
 }
 
+// An exchange says whether it brought somebody nearer: a new peer does, the same
+// one again does not, nor does one that is too far for a full layer.
+func TestMergeSaysWhoIsNearer(t *testing.T) {
+	v := NewView("self", learner.Graph{Rule: "profile", Degree: 1, Gamma: 0.1}, Limits{Random: 2, Nearest: 1, Exchange: 8, MaxAge: 5}, source(5))
+	v.SetOwn(End{Vector: []float64{1, 0}})
+	for _, c := range []struct {
+		entry Entry
+		want  bool
+	}{
+		{Entry{Peer: name(1)}, false},
+		{Entry{Peer: name(2), End: End{Vector: []float64{1, 0.2}}}, true},
+		{Entry{Peer: name(2), End: End{Vector: []float64{1, 0.2}}}, false},
+		{Entry{Peer: name(3), End: End{Vector: []float64{1, 0.5}}}, false},
+		{Entry{Peer: name(4), End: End{Vector: []float64{1, 0.1}}}, true},
+	} {
+		if got := v.Merge([]Entry{c.entry}); got != c.want {
+			t.Errorf("%s brings somebody nearer: %v, want %v", c.entry.Peer, got, c.want)
+		}
+	}
+	if v.Merge(nil) {
+		t.Error("nothing brings somebody nearer")
+	}
+}
+
 // Each peer is asked in its turn, the oldest first.
 func TestPartnerIsTheOldest(t *testing.T) {
 	v := NewView("self", learner.Graph{Rule: "random", Degree: 3}, Limits{Random: 6, Exchange: 4, MaxAge: 20}, source(1))
