@@ -22,7 +22,7 @@ func groupRecords(random *rand.Rand, group, m int) []learner.Record {
 // Nodes that know nothing of each other but what they release find their own group: all edges that are left join two of one group, and each node has
 // as many as it seeks.
 func TestGroupsFindEachOther(t *testing.T) {
-	for _, rule := range []string{"released"} {
+	for _, rule := range []string{"released", "learned"} {
 		t.Run(rule, func(t *testing.T) {
 			t.Parallel()
 			const count, degree = 12, 3
