@@ -37,7 +37,7 @@ func TestClustersByName(t *testing.T) {
 		t.Errorf("exit %d, output %q, errors %q", code, stdout, stderr)
 	}
 	code, _, stderr = testnetRun(t, t.Context(), "--sim", "--task", "clusters", "--groups", "11", "--nodes", "12", "--out", t.TempDir())
-	if code == 0 || !strings.Contains(stderr, "choose 2 to 10") {
+	if code != exitUsage || !strings.Contains(stderr, "from 2 to 10") {
 		t.Errorf("11 groups: exit %d, errors %q", code, stderr)
 	}
 }
