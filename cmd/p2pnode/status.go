@@ -44,7 +44,7 @@ func statusText(s node.Status) string {
 	rows = append(rows, privateRows(s)...)
 	rows = append(rows,
 		[]any{"records", recordsLine(s)},
-		[]any{"neighbours", fmt.Sprintf("%d; %d listening now, %d heard; %d other candidates known", s.Neighbours, s.Listening, s.Heard, s.Candidates)},
+		[]any{"neighbours", fmt.Sprintf("%d; %d listening now, %d heard; other candidates: %d", s.Neighbours, s.Listening, s.Heard, s.Candidates)},
 		[]any{"round", roundLine(s)},
 		[]any{"privacy", privacyLine(s.Privacy)})
 	if s.Done {
