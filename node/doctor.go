@@ -68,9 +68,7 @@ func (n *Node) Doctor(ctx context.Context) (Diagnosis, error) {
 		Private: n.private.key != nil || n.private.book != nil,
 		Reach:   reach.Report{Addresses: []reach.Address{}, Links: []reach.Link{}},
 	}
-	n.intake.Lock()
-	s := n.session
-	n.intake.Unlock()
+	s := n.current()
 	bootstrap := n.bootstrap()
 	try := answers
 	if s != nil {

@@ -230,6 +230,13 @@ func (n *Node) cohortRule() storage.Intake {
 	}
 }
 
+// current is the session under way; nil unless Run is running.
+func (n *Node) current() *session {
+	n.intake.Lock()
+	defer n.intake.Unlock()
+	return n.session
+}
+
 // exhausted reports whether a cohort can pay for no more releases; new records
 // then begin another one.
 func (n *Node) exhausted(c privacy.Cohort) bool {
@@ -238,9 +245,7 @@ func (n *Node) exhausted(c privacy.Cohort) bool {
 
 // state is what the agent knows now, or knew when it last ran.
 func (n *Node) state(ctx context.Context) (learner.State, error) {
-	n.intake.Lock()
-	s := n.session
-	n.intake.Unlock()
+	s := n.current()
 	if s != nil {
 		return s.state(ctx)
 	}

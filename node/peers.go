@@ -45,9 +45,7 @@ func (n *Node) AddPeer(ctx context.Context, address string) (Addition, error) {
 		return Addition{}, requestError{err}
 	}
 	out := Addition{ID: info.ID.String()}
-	n.intake.Lock()
-	s := n.session
-	n.intake.Unlock()
+	s := n.current()
 	if s != nil {
 		out.Running = true
 		err := s.meetNow(ctx, info, n.book)
@@ -150,9 +148,7 @@ func (n *Node) parsePeer(address string) (peer.AddrInfo, error) {
 // Acquaintances lists the peers the node can start from that are no neighbours:
 // first those it was told of, then those it met, the last seen first.
 func (n *Node) Acquaintances(ctx context.Context) ([]Acquaintance, error) {
-	n.intake.Lock()
-	s := n.session
-	n.intake.Unlock()
+	s := n.current()
 	neighbours, err := n.Peers(ctx)
 	if err != nil {
 		return nil, err

@@ -253,10 +253,6 @@ func (h *neighbourhood) answered(e errand) {
 	delete(h.asking, e.to.ID)
 }
 
-// most is how many edges a node has at most: twice as many as it seeks itself,
-// so that late comers find a place.
-func (h *neighbourhood) most() int { return 2 * h.task.Graph.Degree }
-
 // dead lists the edges nobody has answered on for long, and when there are more
 // edges than allowed those of the peers that have been away longest.
 func (h *neighbourhood) dead(now time.Time) []peer.ID {
@@ -269,7 +265,7 @@ func (h *neighbourhood) dead(now time.Time) []peer.ID {
 		}
 	}
 	slices.SortFunc(away, func(a, b peer.ID) int { return h.links[a].seen.Compare(h.links[b].seen) })
-	excess := len(h.links) - h.most()
+	excess := len(h.links) - graph.Most(h.task.Graph)
 	for i, id := range away {
 		if i >= excess && now.Sub(h.links[id].seen) <= deadAfter {
 			return away[:i]

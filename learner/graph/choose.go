@@ -46,9 +46,9 @@ type Choice struct {
 // [Probes] candidates whose weight would be positive are asked at a time, and
 // edges whose weight fell to 0 are given up.
 func Choose(g learner.Graph, own End, links []Link, candidates []Entry) Choice {
-	want, asks := g.Degree, most(g)
+	want, asks := g.Degree, Most(g)
 	if g.Rule == "learned" {
-		want, asks = most(g), Probes
+		want, asks = Most(g), Probes
 	}
 	edges := reachable(links)
 	kept := min(want, len(edges)) // so many of the best edges stay
@@ -79,7 +79,7 @@ func Accept(g learner.Graph, links []Link, from learner.ID, weight float64) (acc
 		return true, ""
 	}
 	edges := reachable(links)
-	if len(edges) < most(g) {
+	if len(edges) < Most(g) {
 		return true, ""
 	}
 	worst := edges[len(edges)-1]
@@ -89,9 +89,9 @@ func Accept(g learner.Graph, links []Link, from learner.ID, weight float64) (acc
 	return true, worst.Peer
 }
 
-// most is how many edges a node has at most: twice as many as it seeks itself,
+// Most is how many edges a node has at most: twice as many as it seeks itself,
 // so that late comers find a place.
-func most(g learner.Graph) int { return 2 * g.Degree }
+func Most(g learner.Graph) int { return 2 * g.Degree }
 
 // reachable returns the links that are up, the best first.
 func reachable(links []Link) []Link {
@@ -136,7 +136,7 @@ func surplus(g learner.Graph, edges []Link, want int) []learner.ID {
 	var drop []learner.ID
 	for i, l := range slices.Backward(edges) {
 		pushed := g.Rule != "random" && i >= want && !l.Theirs && pushesOut(edges[want-1], l)
-		if i >= most(g) || !(l.Weight > 0) || pushed {
+		if i >= Most(g) || !(l.Weight > 0) || pushed {
 			drop = append(drop, l.Peer)
 		}
 	}
