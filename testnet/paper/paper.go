@@ -1,0 +1,94 @@
+// Package paper runs experiments of the literature again and sets what is really
+// possible beside what was published. An [Experiment] plans independent cells; [Run]
+// computes them on all processors, keeps what is done in a file so that an
+// interrupted run goes on, and writes the report as a page, as JSON and as CSV.
+package paper
+
+import "p2pnode/testnet/page"
+
+// Experiment is one that `testnet paper` can run.
+type Experiment struct {
+	Name  string // of the command
+	Title string // of the page
+	About string // a paragraph: the source, what it draws, what is set beside it
+	Data  string // what --data must name and where to get it; "" if it needs none
+	// Plan says what to compute. It reads files but computes nothing long.
+	Plan func(Options) (*Plan, error)
+}
+
+// Options are what every experiment takes.
+type Options struct {
+	Seed  uint64 // the first one: of splits, data, noise and clocks
+	Seeds int    // how many seeds or splits, from Seed up; 0: the experiment's own number
+	Quick bool   // a small version that takes seconds: the same rows where possible, fewer points
+	Data  string // path of the data, for experiments that need some
+	Real  bool   // the same task once over real libp2p nodes as well
+	CSV   CSV    // of experiment csv
+}
+
+// CSV is what experiment csv must be told of a file.
+type CSV struct {
+	Node, Target string // columns; "" : "node" and the last column
+	Ranges       string // path of a file of public ranges; "": taken from the data, which is not private
+	Epsilon      float64
+	Delta        float64
+}
+
+// Plan is an experiment with its options.
+type Plan struct {
+	// Identity names everything the numbers depend on besides the program: options
+	// and the hashes of files. Cells of another identity are not taken up again.
+	Identity string
+	Cells    []Cell
+	// Report makes the report of the cells that are done, which may be few: what
+	// cannot be said yet is left out.
+	Report func(done Done) (*Report, error)
+}
+
+// Cell is one computation. Its outcome depends on nothing but its plan and Key.
+type Cell struct {
+	Key  string  // unique in the plan
+	Cost float64 // about how long it takes, in any unit: for the time left
+	Run  func() (Numbers, error)
+}
+
+// Numbers are what a cell found, by name.
+type Numbers map[string][]float64
+
+// Done holds the numbers of finished cells by key.
+type Done map[string]Numbers
+
+// Report is what an experiment found.
+type Report struct {
+	Rows     []Row
+	Sections []page.Section // charts and tables besides that of the rows
+	Notes    []string       // what a reader must know, a sentence or two each
+}
+
+// Row is one setting. Pointers are nil where there is no such number.
+type Row struct {
+	Setting string   `json:"setting"`
+	Seeds   int      `json:"seeds"`   // or splits, that Error or Accuracy is the mean of
+	Epsilon *float64 `json:"epsilon"` // claimed for one record over the whole run; nil: nothing is released, or without privacy
+	Delta   *float64 `json:"delta"`
+	// Valid says that the claim holds: whatever leaves a node is (epsilon, delta)
+	// differentially private for replacing one record. Without a claim it is false.
+	Valid     bool     `json:"valid"`
+	TrueEps   *float64 `json:"true_epsilon,omitempty"` // where it does not hold: what does, at the same delta
+	TrueDelta *float64 `json:"true_delta,omitempty"`   // the same at the same epsilon
+	Measure   string   `json:"measure"`                // what Error or Accuracy is
+	Error     *float64 `json:"error,omitempty"`
+	Accuracy  *float64 `json:"accuracy,omitempty"`
+	Spread    *float64 `json:"spread,omitempty"`    // standard deviation over the seeds
+	Alone     *float64 `json:"alone,omitempty"`     // the tuned lone model, in the same measure
+	Published *float64 `json:"published,omitempty"` // the paper's number
+	Source    string   `json:"source,omitempty"`    // of Published
+	// GainLow and GainHigh bound the gain over the tuned lone model, positive when it
+	// is better: a 95% interval of the mean over people, paired, pooled over seeds.
+	GainLow  *float64 `json:"gain_low,omitempty"`
+	GainHigh *float64 `json:"gain_high,omitempty"`
+	Note     string   `json:"note,omitempty"`
+}
+
+// Number is v, for the optional numbers of a row.
+func Number(v float64) *float64 { return &v }
