@@ -58,7 +58,7 @@ func newActor(c *Config, i int) (actor, error) {
 	if c.Task.Learner == "polar" {
 		a.masks = AgentMasks(c.Seed, i)
 	}
-	return a, a.start(c, i, nil)
+	return a, a.start(c, i, p.Start)
 }
 
 // start makes the agent, as its device does when it is switched on.

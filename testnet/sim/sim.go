@@ -26,6 +26,9 @@ type Participant struct {
 	// Releases is the largest number of releases; 0 means as many as the budget
 	// allows (protected) or until Config.Until (unprotected).
 	Releases int
+	// Start is where the agent begins, as after a restart: for measurements that
+	// begin at given models, each known to the neighbours. nil: at zero.
+	Start *learner.State
 }
 
 // Config is one simulation.
