@@ -77,5 +77,8 @@ func (a *actor) start(c *Config, i int, resume *learner.State) error {
 		a.recorder = &learner.Recorder{Agent: agent}
 		a.Agent = a.recorder
 	}
+	if c.Wrap != nil {
+		a.Agent = c.Wrap(i, a.Agent)
+	}
 	return a.Records(p.Records, nil)
 }

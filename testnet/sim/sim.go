@@ -46,7 +46,10 @@ type Config struct {
 	// end with the states in the order of Participants.
 	Sample func(now time.Duration, states []learner.State)
 	Every  time.Duration
-	Trace  bool // keep every agent's inputs for [learner.Replay]
+	// Wrap, if set, returns what stands in for an agent each time it starts: to look
+	// at every input and output of a round, not only at states.
+	Wrap  func(participant int, a learner.Agent) learner.Agent
+	Trace bool // keep every agent's inputs for [learner.Replay]
 }
 
 // Run simulates until every message has arrived and no agent has anything left

@@ -239,3 +239,31 @@ func design(task *learner.Task, releases int) privacy.Design {
 		Budget: privacy.Budget{Epsilon: 1, Delta: 1e-6}, Dimension: task.Dimension(), Clip: task.Clip, Releases: releases,
 	}
 }
+
+// counted counts the ticks of an agent.
+type counted struct {
+	learner.Agent
+	ticks *int
+}
+
+func (c counted) Tick(now time.Duration) learner.Output {
+	*c.ticks++
+	return c.Agent.Tick(now)
+}
+
+// What stands in for an agent sees its inputs, and changes nothing by looking.
+func TestWrappedAgentsAreTheSame(t *testing.T) {
+	plain := run(t, config(t, 6))
+	c := config(t, 6)
+	ticks := make([]int, len(c.Participants))
+	c.Wrap = func(i int, a learner.Agent) learner.Agent { return counted{a, &ticks[i]} }
+	wrapped := run(t, c)
+	if !reflect.DeepEqual(plain.States, wrapped.States) {
+		t.Error("the states differ")
+	}
+	for i, n := range ticks {
+		if n < wrapped.Releases[i] {
+			t.Errorf("agent %d: %d ticks, %d releases", i, n, wrapped.Releases[i])
+		}
+	}
+}
