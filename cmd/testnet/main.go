@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+
+	"github.com/spf13/cobra"
 )
 
 // Exit codes beside 0.
@@ -67,7 +69,11 @@ var errInterrupted = errors.New("interrupted")
 // run is the command with its surroundings handed in; dir is an empty directory
 // for the nodes. It returns the exit code.
 func run(ctx context.Context, args []string, dir string, stdout, stderr io.Writer) int {
-	cmd := newCommand(dir)
+	return execute(ctx, newCommand(dir), args, stdout, stderr)
+}
+
+// execute runs a command and says what its error means.
+func execute(ctx context.Context, cmd *cobra.Command, args []string, stdout, stderr io.Writer) int {
 	cmd.SetArgs(args)
 	cmd.SetOut(stdout)
 	cmd.SetErr(stderr)

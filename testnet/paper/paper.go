@@ -4,7 +4,11 @@
 // interrupted run goes on, and writes the report as a page, as JSON and as CSV.
 package paper
 
-import "p2pnode/testnet/page"
+import (
+	"context"
+
+	"p2pnode/testnet/page"
+)
 
 // Experiment is one that `testnet paper` can run.
 type Experiment struct {
@@ -12,6 +16,11 @@ type Experiment struct {
 	Title string // of the page
 	About string // a paragraph: the source, what it draws, what is set beside it
 	Data  string // what --data must name and where to get it; "" if it needs none
+	// Place is where the data lies under the directory that `paper all` is given, as
+	// "ml-100k". An experiment with Data and no Place is not part of all.
+	Place    string
+	UsesCSV  bool // Options.CSV
+	UsesReal bool // Options.Real
 	// Plan says what to compute. It reads files but computes nothing long.
 	Plan func(Options) (*Plan, error)
 }
@@ -39,6 +48,7 @@ type Plan struct {
 	// Identity names everything the numbers depend on besides the program: options
 	// and the hashes of files. Cells of another identity are not taken up again.
 	Identity string
+	Seeds    int // how many seeds or splits it uses
 	Cells    []Cell
 	// Report makes the report of the cells that are done, which may be few: what
 	// cannot be said yet is left out.
@@ -48,11 +58,13 @@ type Plan struct {
 // Cell is one computation. Its outcome depends on nothing but its plan and Key.
 type Cell struct {
 	Key  string  // unique in the plan
-	Cost float64 // about how long it takes, in any unit: for the time left
-	Run  func() (Numbers, error)
+	Cost float64 // about how long it takes, in any unit, above 0: for the time left
+	// Run is called once, from any goroutine. When ctx ends nobody waits for it for
+	// long and its numbers are thrown away; who looks at ctx ends in order.
+	Run func(ctx context.Context) (Numbers, error)
 }
 
-// Numbers are what a cell found, by name.
+// Numbers are what a cell found, by name; all of them finite.
 type Numbers map[string][]float64
 
 // Done holds the numbers of finished cells by key.
@@ -60,6 +72,7 @@ type Done map[string]Numbers
 
 // Report is what an experiment found.
 type Report struct {
+	Summary  string // the main result in a sentence or two, for the index of all pages
 	Rows     []Row
 	Sections []page.Section // charts and tables besides that of the rows
 	Notes    []string       // what a reader must know, a sentence or two each

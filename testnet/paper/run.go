@@ -2,35 +2,122 @@ package paper
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"runtime"
-	"sync"
-
-	"golang.org/x/sync/errgroup"
+	"os"
+	"path/filepath"
+	"time"
 )
 
-// Run computes the cells of a plan, as many at once as there are processors, and
-// returns what is done. When ctx ends it starts no more of them and returns the
-// reason too. The order in which they run changes nothing.
-func Run(ctx context.Context, p *Plan) (Done, error) {
-	done := make(Done)
-	var mu sync.Mutex
-	var cells errgroup.Group
-	cells.SetLimit(runtime.GOMAXPROCS(0))
-	for _, c := range p.Cells {
-		cells.Go(func() error {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			numbers, err := c.Run()
-			if err != nil {
-				return fmt.Errorf("paper: %s: %w", c.Key, err)
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			done[c.Key] = numbers
-			return nil
-		})
+// Job is an experiment to be run.
+type Job struct {
+	Experiment
+	Options
+	Dir     string // where its files go; made if needed
+	Command string // what runs it again, for the report
+	Version string // of the program, for the report
+	Program string // identifies the program that computes: its cells are taken up again
+	Up      string // address of the index, relative to the page; "" for none
+	Restart bool   // throw away the cells of an earlier run
+	Meter   *Meter // told how far it is; never nil
+	// Log is told, in a sentence, what becomes of the cells of an earlier run.
+	Log func(string)
+}
+
+// Run computes the cells of a job, as many at once as there are processors, and
+// writes its page, its JSON and its CSV. What an earlier run of the same program with
+// the same options computed is taken up from the file NAME.cells. The order in which
+// cells run changes nothing. When ctx ends, Run writes the report of what is done and
+// returns it with the context's error.
+func Run(ctx context.Context, j Job) (*Result, error) {
+	r, err := j.run(ctx)
+	if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+		return nil, fmt.Errorf("paper: %s: %w", j.Name, err)
 	}
-	return done, cells.Wait()
+	return r, err
+}
+
+func (j *Job) run(ctx context.Context) (*Result, error) {
+	plan, err := j.Plan(j.Options)
+	if err != nil {
+		return nil, err
+	}
+	if err := plan.validate(); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(j.Dir, 0o755); err != nil {
+		return nil, err
+	}
+	cells, other, err := openCells(j.path(".cells"), header{j.Name, plan.Identity, j.Program}, j.Restart)
+	if err != nil {
+		return nil, err
+	}
+	defer cells.close()
+	if other {
+		j.Log("the cells of an earlier run are thrown away: they are of another version of the program, or of other options")
+	}
+	done, interrupted := j.compute(ctx, plan, cells)
+	if interrupted != nil && ctx.Err() == nil {
+		return nil, interrupted
+	}
+	report, err := plan.Report(done)
+	if err != nil {
+		return nil, fmt.Errorf("make the report: %w", err)
+	}
+	r := &Result{
+		Name: j.Name, Title: j.Title, Command: j.Command, Seed: j.Seed, Seeds: plan.Seeds, Seconds: cells.wall(),
+		Version: j.Version, Complete: interrupted == nil, Summary: report.Summary, Rows: report.Rows, Notes: report.Notes,
+		about: j.About, up: j.Up, sections: report.Sections,
+	}
+	if err := r.write(j); err != nil {
+		return nil, err
+	}
+	return r, interrupted
+}
+
+// compute computes the cells that are not kept yet.
+func (j *Job) compute(ctx context.Context, plan *Plan, cells *cellFile) (Done, error) {
+	have := make(map[string]kept, len(cells.done))
+	done := make(Done, len(plan.Cells))
+	for _, k := range cells.done {
+		have[k.Key] = k
+		done[k.Key] = k.Numbers
+	}
+	var todo []Cell
+	for _, c := range plan.Cells {
+		if _, ok := have[c.Key]; !ok {
+			todo = append(todo, c)
+		}
+	}
+	if len(have) > 0 {
+		j.Log(fmt.Sprintf("%d of %d cells are taken up from an earlier run; --restart computes them again", len(have), len(plan.Cells)))
+	}
+	j.Meter.plan(plan.Cells, have)
+	before, start := cells.wall(), time.Now()
+	err := compute(ctx, todo, j.Meter, func(k kept) error {
+		k.Wall = before + time.Since(start).Seconds()
+		done[k.Key] = k.Numbers
+		return cells.add(k)
+	})
+	return done, err
+}
+
+func (j *Job) path(ending string) string { return filepath.Join(j.Dir, j.Name+ending) }
+
+// validate finds mistakes in the plan itself.
+func (p *Plan) validate() error {
+	if p.Seeds < 1 {
+		return fmt.Errorf("the plan uses %d seeds: it must say how many", p.Seeds)
+	}
+	seen := make(map[string]bool, len(p.Cells))
+	for _, c := range p.Cells {
+		switch {
+		case c.Key == "" || seen[c.Key]:
+			return fmt.Errorf("the plan has two cells with the key %q, or one without", c.Key)
+		case !(c.Cost > 0):
+			return fmt.Errorf("cell %s costs %g: it must say about how long it takes", c.Key, c.Cost)
+		}
+		seen[c.Key] = true
+	}
+	return nil
 }

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"p2pnode/testnet/paper"
+)
+
+// experiments lists what 'testnet paper' can run.
+func experiments() []paper.Experiment {
+	return []paper.Experiment{}
+}
+
+const paperAbout = `Paper runs the experiments of the papers again and sets beside what was published
+what is really possible: privacy that holds, tuned baselines, equal epsilon.
+
+Each experiment writes a page for the browser, NAME.html, which needs nothing
+else, and its rows as NAME.json and NAME.csv. A run with the same seed gives the
+same numbers, on any number of processors. It can be interrupted: what is done is
+kept in NAME.cells, and the same command goes on from there.`
+
+// paperOptions are the flags of paper.
+type paperOptions struct {
+	paper.Options
+	out           string
+	json, restart bool
+}
+
+func newPaper(list []paper.Experiment) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "paper NAME|all",
+		Short:   "The papers' experiments again, beside what is really possible",
+		Long:    paperAbout,
+		Example: "  testnet paper                    # which there are\n  testnet paper all --data data    # all whose data lies under data",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError{fmt.Errorf("paper %s: choose all or one of %s", args[0], strings.Join(names(list), ", "))}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return listExperiments(cmd.OutOrStdout(), list) },
+	}
+	for _, e := range list {
+		cmd.AddCommand(newExperiment(e))
+	}
+	return cmd
+}
+
+func names(list []paper.Experiment) (names []string) {
+	for _, e := range list {
+		names = append(names, e.Name)
+	}
+	return names
+}
+
+func listExperiments(w io.Writer, list []paper.Experiment) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, e := range list {
+		fmt.Fprintf(table, "%s\t%s\n", e.Name, e.Title)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(w, "\nRun 'testnet paper NAME --help' for what each draws and needs.")
+	return err
+}
+
+// newExperiment is the command of one experiment, with the flags it uses.
+func newExperiment(e paper.Experiment) *cobra.Command {
+	o := &paperOptions{}
+	long, example := e.About, "  testnet paper "+e.Name
+	if e.Data != "" {
+		long += "\n\nIt needs --data: " + e.Data
+		example += " --data " + max(e.Place, "FILE")
+	}
+	cmd := &cobra.Command{
+		Use:     e.Name,
+		Short:   e.Title,
+		Long:    long,
+		Example: example + "\n" + example + " --quick",
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if e.Data != "" && o.Data == "" {
+				return usageError{fmt.Errorf("--data: needed: %s", e.Data)}
+			}
+			return o.run(cmd, e)
+		},
+	}
+	o.register(cmd.Flags())
+	if e.Data != "" {
+		cmd.Flags().StringVar(&o.Data, "data", "", e.Data)
+	}
+	if e.UsesReal {
+		cmd.Flags().BoolVar(&o.Real, "real", false, "the same task once over real libp2p nodes as well")
+	}
+	if e.UsesCSV {
+		o.registerCSV(cmd.Flags())
+	}
+	return cmd
+}
+
+// register adds the flags of every experiment.
+func (o *paperOptions) register(f *pflag.FlagSet) {
+	f.Uint64Var(&o.Seed, "seed", 1, "the first seed, of data, splits, noise and clocks")
+	f.IntVar(&o.Seeds, "seeds", 0, "how many seeds or splits (default: the experiment's own number)")
+	f.BoolVar(&o.Quick, "quick", false, "a small version that takes seconds")
+	f.StringVar(&o.out, "out", "testnet-results", "directory for the page, the numbers and the cells that are done")
+	f.BoolVar(&o.json, "json", false, "write one JSON object to standard output, and nothing else")
+	f.BoolVar(&o.restart, "restart", false, "compute everything again, also what an earlier run has left")
+}
+
+func (o *paperOptions) registerCSV(f *pflag.FlagSet) {
+	f.StringVar(&o.CSV.Node, "node", "node", "the column that says whose record a line is")
+	f.StringVar(&o.CSV.Target, "target", "", "the column to predict (default: the last)")
+	f.StringVar(&o.CSV.Ranges, "ranges", "", "a file of public ranges of the columns; without one they come from the data, which is not private")
+	f.Float64Var(&o.CSV.Epsilon, "epsilon", 1, "privacy budget of every record")
+	f.Float64Var(&o.CSV.Delta, "delta", 1e-6, "probability with which the budget may fail")
+}
+
+// run runs one experiment and reports it.
+func (o *paperOptions) run(cmd *cobra.Command, e paper.Experiment) error {
+	r, err := o.measure(cmd, e, "testnet paper "+e.Name+flagsText(cmd.Flags()), "")
+	if r == nil {
+		return err
+	}
+	notes := cmd.OutOrStdout()
+	write := r.WriteTable
+	if o.json {
+		notes, write = cmd.ErrOrStderr(), r.WriteJSON
+	}
+	if err := write(cmd.OutOrStdout()); err != nil {
+		return err
+	}
+	fmt.Fprintf(notes, "\nPage: %s/%s.html; numbers: %s.json, %s.csv.\n", o.out, e.Name, e.Name, e.Name)
+	if err != nil {
+		fmt.Fprintln(cmd.ErrOrStderr(), "The same command goes on from here.")
+		return errInterrupted
+	}
+	return nil
+}
+
+// measure runs one experiment while it shows how far it is. After an interruption it
+// returns what is done and the reason, after an error no result.
+func (o *paperOptions) measure(cmd *cobra.Command, e paper.Experiment, command, up string) (*paper.Result, error) {
+	if o.Seeds < 0 {
+		return nil, usageError{fmt.Errorf("--seeds %d: must be at least 1", o.Seeds)}
+	}
+	program, err := programHash()
+	if err != nil {
+		return nil, err
+	}
+	meter := new(paper.Meter)
+	start := time.Now()
+	stop := showLine(cmd.ErrOrStderr(), func() string { return paperLine(e.Name, time.Since(start), meter.Now()) })
+	r, err := paper.Run(cmd.Context(), paper.Job{
+		Experiment: e, Options: o.Options, Dir: o.out, Command: command, Version: version(), Program: program, Up: up,
+		Restart: o.restart, Meter: meter,
+		Log: func(text string) { fmt.Fprintf(cmd.ErrOrStderr(), "paper: %s: %s.\n", e.Name, text) },
+	})
+	stop()
+	if err != nil && !errors.Is(err, context.Canceled) {
+		return nil, err
+	}
+	return r, err
+}
+
+// paperLine is the progress in a line.
+func paperLine(name string, taken time.Duration, p paper.Progress) string {
+	text := fmt.Sprintf("%4.0fs %s: %d of %d cells", taken.Seconds(), name, p.Done, p.Cells)
+	if p.Left >= 0 {
+		text += ", about " + p.Left.Round(time.Second).String() + " left"
+	}
+	return text
+}
+
+// flagsText gives the flags that were set and that change the numbers.
+func flagsText(f *pflag.FlagSet) string {
+	var text strings.Builder
+	f.Visit(func(f *pflag.Flag) {
+		if slices.Contains([]string{"out", "json", "restart"}, f.Name) {
+			return
+		}
+		fmt.Fprintf(&text, " --%s", f.Name)
+		if f.Value.Type() != "bool" {
+			text.WriteString(" " + quoted(f.Value.String()))
+		}
+	})
+	return text.String()
+}
+
+// quoted is s as a shell reads it.
+func quoted(s string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./,:=+@%", r)
+	}
+	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"p2pnode/testnet/paper"
+)
+
+// madeUp is an experiment that takes no time; the second cell calls stop.
+func madeUp(name string, stop func()) paper.Experiment {
+	return paper.Experiment{
+		Name: name, Title: "About " + name, About: "Nothing at all.",
+		Plan: func(o paper.Options) (*paper.Plan, error) {
+			p := &paper.Plan{Identity: fmt.Sprint(o), Seeds: max(1, o.Seeds)}
+			for k := range 3 {
+				p.Cells = append(p.Cells, paper.Cell{Key: fmt.Sprint(k), Cost: 1, Run: func(ctx context.Context) (paper.Numbers, error) {
+					if k == 1 && stop != nil {
+						stop()
+						return nil, ctx.Err()
+					}
+					return paper.Numbers{"x": {float64(k)}}, nil
+				}})
+			}
+			p.Report = func(done paper.Done) (*paper.Report, error) {
+				return &paper.Report{Summary: "So it is.", Rows: []paper.Row{{
+					Setting: "s", Epsilon: paper.Number(1), Delta: paper.Number(1e-6), Measure: "RMSE", Error: paper.Number(float64(len(done))),
+				}}}, nil
+			}
+			return p, nil
+		},
+	}
+}
+
+// paperRun runs 'testnet paper' with other experiments in an empty directory.
+func paperRun(t *testing.T, ctx context.Context, list []paper.Experiment, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	root := newCommand(t.TempDir())
+	for _, cmd := range root.Commands() {
+		if cmd.Name() == "paper" {
+			root.RemoveCommand(cmd)
+		}
+	}
+	root.AddCommand(newPaper(list))
+	var out, errs bytes.Buffer
+	code = execute(ctx, root, append([]string{"paper"}, args...), &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+func TestPaperRunsAnExperiment(t *testing.T) {
+	t.Chdir(t.TempDir())
+	list := []paper.Experiment{madeUp("one", nil)}
+	code, stdout, stderr := paperRun(t, t.Context(), list, "one", "--seeds", "2")
+	if code != 0 || !strings.Contains(stdout, "About one") || !strings.Contains(stdout, "testnet-results/one.html") {
+		t.Errorf("exit %d, output %q, errors %q", code, stdout, stderr)
+	}
+	code, stdout, stderr = paperRun(t, t.Context(), list, "one", "--seeds", "2", "--json")
+	var r paper.Result
+	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != 0 {
+		t.Fatalf("exit %d, %v: %s", code, err, stdout)
+	}
+	if r.Command != "testnet paper one --seeds 2" || r.Seeds != 2 || !r.Complete || len(r.Rows) != 1 || *r.Rows[0].Error != 3 {
+		t.Errorf("result %+v", r)
+	}
+	if !strings.Contains(stderr, "3 of 3 cells are taken up") {
+		t.Errorf("nothing is said of the cells of the first run: %q", stderr)
+	}
+	for _, ending := range []string{"html", "json", "csv"} {
+		if text, err := os.ReadFile("testnet-results/one." + ending); err != nil || len(text) == 0 {
+			t.Errorf("%v, %d bytes", err, len(text))
+		}
+	}
+}
+
+func TestPaperInterrupted(t *testing.T) {
+	t.Chdir(t.TempDir())
+	ctx, cancel := context.WithCancel(t.Context())
+	code, stdout, stderr := paperRun(t, ctx, []paper.Experiment{madeUp("one", cancel)}, "one")
+	if code != exitInterrupted || !strings.Contains(stdout, "INTERRUPTED") || !strings.Contains(stderr, "goes on from here") {
+		t.Errorf("exit %d, output %q, errors %q", code, stdout, stderr)
+	}
+}
+
+func TestPaperUsage(t *testing.T) {
+	t.Chdir(t.TempDir())
+	fed := madeUp("fed", nil)
+	fed.Data, fed.Place = "ml-100k, from GroupLens", "ml-100k"
+	list := []paper.Experiment{madeUp("one", nil), fed}
+	for _, c := range []struct{ args, want string }{
+		{"two", "paper two: choose all or one of one, fed"},
+		{"one more", `unknown argument "more"`},
+		{"one --data x", "unknown flag: --data"},
+		{"one --real", "unknown flag: --real"},
+		{"one --epsilon 1", "unknown flag: --epsilon"},
+		{"one --seeds -1", "--seeds -1"},
+		{"fed", "--data: needed: ml-100k, from GroupLens"},
+	} {
+		code, stdout, stderr := paperRun(t, t.Context(), list, strings.Fields(c.args)...)
+		if code != exitUsage || stdout != "" || !strings.Contains(stderr, c.want) {
+			t.Errorf("testnet paper %s: exit %d, output %q, errors %q; want 2 and %q", c.args, code, stdout, stderr, c.want)
+		}
+	}
+	code, stdout, _ := paperRun(t, t.Context(), list)
+	if code != 0 || !strings.Contains(stdout, "About fed") {
+		t.Errorf("exit %d, list %q", code, stdout)
+	}
+	code, stdout, _ = paperRun(t, t.Context(), list, "fed", "--help")
+	if code != 0 || !strings.Contains(stdout, "--data ml-100k") || !strings.Contains(stdout, "Nothing at all.") {
+		t.Errorf("exit %d, help %q", code, stdout)
+	}
+}
+
+func TestCommandsAreQuoted(t *testing.T) {
+	for _, c := range [][2]string{{"a/b.csv", "a/b.csv"}, {"my data", "'my data'"}, {"", "''"}, {"it's", `'it'\''s'`}} {
+		if got := quoted(c[0]); got != c[1] {
+			t.Errorf("%q is quoted as %s, want %s", c[0], got, c[1])
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package paper
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// header is the first line of a file of cells. Cells below another header are not
+// those of this plan.
+type header struct {
+	Name     string `json:"name"`
+	Identity string `json:"identity"`
+	Program  string `json:"program"`
+}
+
+// kept is a finished cell, one line of JSON, which gives back every bit of a float64.
+type kept struct {
+	Key     string  `json:"key"`
+	Seconds float64 `json:"seconds"` // that it took
+	Wall    float64 `json:"wall"`    // seconds of the experiment so far, over all its runs
+	Numbers Numbers `json:"numbers"`
+}
+
+// cellFile keeps finished cells. One goroutine at a time may use it.
+type cellFile struct {
+	file *os.File
+	done []kept
+}
+
+// openCells opens the file of cells at path for this process alone, making it if
+// needed, and reads what is kept under the header h; with fresh it throws that away.
+// What a killed process left of a last line is dropped. other says that there were
+// cells under another header, which are lost.
+func openCells(path string, h header, fresh bool) (c *cellFile, other bool, err error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() {
+		if err != nil {
+			f.Close()
+		}
+	}()
+	if err := lock(f); err != nil {
+		return nil, false, fmt.Errorf("%s: another process works on this experiment in this directory; wait for it, or choose another --out: %w", path, err)
+	}
+	text, err := io.ReadAll(f)
+	if err != nil {
+		return nil, false, err
+	}
+	c = &cellFile{file: f}
+	var good int
+	if !fresh {
+		good, other = c.read(text, h)
+	}
+	if err := f.Truncate(int64(good)); err != nil {
+		return nil, false, err
+	}
+	if _, err := f.Seek(int64(good), io.SeekStart); err != nil {
+		return nil, false, err
+	}
+	if good == 0 {
+		err = c.write(h)
+	}
+	return c, other, err
+}
+
+// read takes up the cells in text, up to the first line that is not whole, and
+// returns how many bytes they fill.
+func (c *cellFile) read(text []byte, h header) (good int, other bool) {
+	var found header
+	first, rest, whole := bytes.Cut(text, []byte("\n"))
+	if !whole || json.Unmarshal(first, &found) != nil {
+		return 0, false
+	}
+	if found != h {
+		return 0, len(rest) > 0
+	}
+	good = len(first) + 1
+	for {
+		line, after, whole := bytes.Cut(rest, []byte("\n"))
+		var k kept
+		if !whole || json.Unmarshal(line, &k) != nil {
+			return good, false
+		}
+		c.done = append(c.done, k)
+		good, rest = good+len(line)+1, after
+	}
+}
+
+// add keeps a cell.
+func (c *cellFile) add(k kept) error {
+	if err := c.write(k); err != nil {
+		return err
+	}
+	c.done = append(c.done, k)
+	return nil
+}
+
+func (c *cellFile) write(v any) error {
+	line, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = c.file.Write(append(line, '\n'))
+	return err
+}
+
+// wall is how long the experiment has taken in its runs so far, in seconds.
+func (c *cellFile) wall() float64 {
+	if len(c.done) == 0 {
+		return 0
+	}
+	return c.done[len(c.done)-1].Wall
+}
+
+func (c *cellFile) close() error { return c.file.Close() }
+
+// errLocked says that another process holds a file.
+var errLocked = errors.New("the file is locked")
