@@ -32,8 +32,8 @@ kept in NAME.cells, and the same command goes on from there.`
 // paperOptions are the flags of paper.
 type paperOptions struct {
 	paper.Options
-	out           string
-	json, restart bool
+	out                  string
+	json, restart, trust bool
 }
 
 func newPaper(list []paper.Experiment) *cobra.Command {
@@ -117,6 +117,7 @@ func (o *paperOptions) register(f *pflag.FlagSet) {
 	f.StringVar(&o.out, "out", "testnet-results", "directory for the page, the numbers and the cells that are done")
 	f.BoolVar(&o.json, "json", false, "write one JSON object to standard output, and nothing else")
 	f.BoolVar(&o.restart, "restart", false, "compute everything again, also what an earlier run has left")
+	f.BoolVar(&o.trust, "trust-cells", false, "take up cells of another build of the program too, and say so in the notes")
 }
 
 func (o *paperOptions) registerCSV(f *pflag.FlagSet) {
@@ -164,7 +165,7 @@ func (o *paperOptions) measure(cmd *cobra.Command, e paper.Experiment, command, 
 	stop := showLine(cmd.ErrOrStderr(), func() string { return paperLine(e.Name, time.Since(start), meter.Now()) })
 	r, err := paper.Run(cmd.Context(), paper.Job{
 		Experiment: e, Options: o.Options, Dir: o.out, Command: command, Version: version(), Program: program, Up: up,
-		Restart: o.restart, Meter: meter,
+		Restart: o.restart, Trust: o.trust, Meter: meter,
 		Log: func(text string) { fmt.Fprintf(cmd.ErrOrStderr(), "paper: %s: %s.\n", e.Name, text) },
 	})
 	stop()
@@ -187,7 +188,7 @@ func paperLine(name string, taken time.Duration, p paper.Progress) string {
 func flagsText(f *pflag.FlagSet) string {
 	var text strings.Builder
 	f.Visit(func(f *pflag.Flag) {
-		if slices.Contains([]string{"out", "json", "restart"}, f.Name) {
+		if slices.Contains([]string{"out", "json", "restart", "trust-cells"}, f.Name) {
 			return
 		}
 		fmt.Fprintf(&text, " --%s", f.Name)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 )
 
 // header is the first line of a file of cells. Cells below another header are not
@@ -14,12 +15,12 @@ import (
 type header struct {
 	Name     string `json:"name"`
 	Identity string `json:"identity"`
-	Program  string `json:"program"`
 }
 
 // kept is a finished cell, one line of JSON, which gives back every bit of a float64.
 type kept struct {
 	Key     string  `json:"key"`
+	Program string  `json:"program"` // that computed it
 	Seconds float64 `json:"seconds"` // that it took
 	Wall    float64 `json:"wall"`    // seconds of the experiment so far, over all its runs
 	Numbers Numbers `json:"numbers"`
@@ -32,10 +33,10 @@ type cellFile struct {
 }
 
 // openCells opens the file of cells at path for this process alone, making it if
-// needed, and reads what is kept under the header h; with fresh it throws that away.
-// What a killed process left of a last line is dropped. other says that there were
-// cells under another header, which are lost.
-func openCells(path string, h header, fresh bool) (c *cellFile, other bool, err error) {
+// needed, and reads the cells under the header h that wanted accepts; unless it
+// accepts all of them they are all thrown away. What a killed process left of a last
+// line is dropped. lost says that there were cells, and none is taken up.
+func openCells(path string, h header, wanted func(kept) bool) (c *cellFile, lost bool, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, false, err
@@ -53,9 +54,9 @@ func openCells(path string, h header, fresh bool) (c *cellFile, other bool, err 
 		return nil, false, err
 	}
 	c = &cellFile{file: f}
-	var good int
-	if !fresh {
-		good, other = c.read(text, h)
+	good, lost := c.read(text, h)
+	if !all(c.done, wanted) {
+		c.done, good, lost = nil, 0, true
 	}
 	if err := f.Truncate(int64(good)); err != nil {
 		return nil, false, err
@@ -66,12 +67,16 @@ func openCells(path string, h header, fresh bool) (c *cellFile, other bool, err 
 	if good == 0 {
 		err = c.write(h)
 	}
-	return c, other, err
+	return c, lost, err
+}
+
+func all(cells []kept, wanted func(kept) bool) bool {
+	return !slices.ContainsFunc(cells, func(k kept) bool { return !wanted(k) })
 }
 
 // read takes up the cells in text, up to the first line that is not whole, and
 // returns how many bytes they fill.
-func (c *cellFile) read(text []byte, h header) (good int, other bool) {
+func (c *cellFile) read(text []byte, h header) (good int, lost bool) {
 	var found header
 	first, rest, whole := bytes.Cut(text, []byte("\n"))
 	if !whole || json.Unmarshal(first, &found) != nil {

@@ -16,9 +16,10 @@ type Job struct {
 	Dir     string // where its files go; made if needed
 	Command string // what runs it again, for the report
 	Version string // of the program, for the report
-	Program string // identifies the program that computes: its cells are taken up again
+	Program string // identifies the program that computes
 	Up      string // address of the index, relative to the page; "" for none
 	Restart bool   // throw away the cells of an earlier run
+	Trust   bool   // take up cells of another program too, and say so in the notes
 	Meter   *Meter // told how far it is; never nil
 	// Log is told, in a sentence, what becomes of the cells of an earlier run.
 	Log func(string)
@@ -48,14 +49,15 @@ func (j *Job) run(ctx context.Context) (*Result, error) {
 	if err := os.MkdirAll(j.Dir, 0o755); err != nil {
 		return nil, err
 	}
-	cells, other, err := openCells(j.path(".cells"), header{j.Name, plan.Identity, j.Program}, j.Restart)
+	cells, lost, err := openCells(j.path(".cells"), header{j.Name, plan.Identity}, j.wants)
 	if err != nil {
 		return nil, err
 	}
 	defer cells.close()
-	if other {
-		j.Log("the cells of an earlier run are thrown away: they are of another version of the program, or of other options")
+	if lost && !j.Restart {
+		j.Log("the cells of an earlier run are thrown away: they are of another build of the program, or of other options")
 	}
+	others := j.others(cells.done)
 	done, interrupted := j.compute(ctx, plan, cells)
 	if interrupted != nil && ctx.Err() == nil {
 		return nil, interrupted
@@ -69,10 +71,26 @@ func (j *Job) run(ctx context.Context) (*Result, error) {
 		Version: j.Version, Complete: interrupted == nil, Summary: report.Summary, Rows: report.Rows, Notes: report.Notes,
 		about: j.About, up: j.Up, sections: report.Sections,
 	}
+	if others > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("%d of the %d cells were computed by another build of the program.", others, len(plan.Cells)))
+	}
 	if err := r.write(j); err != nil {
 		return nil, err
 	}
 	return r, interrupted
+}
+
+// wants says whether a cell of an earlier run is taken up.
+func (j *Job) wants(k kept) bool { return !j.Restart && (j.Trust || k.Program == j.Program) }
+
+// others counts the cells of another program.
+func (j *Job) others(cells []kept) (n int) {
+	for _, k := range cells {
+		if k.Program != j.Program {
+			n++
+		}
+	}
+	return n
 }
 
 // compute computes the cells that are not kept yet.
@@ -95,6 +113,7 @@ func (j *Job) compute(ctx context.Context, plan *Plan, cells *cellFile) (Done, e
 	j.Meter.plan(plan.Cells, have)
 	before, start := cells.wall(), time.Now()
 	err := compute(ctx, todo, j.Meter, func(k kept) error {
+		k.Program = j.Program
 		k.Wall = before + time.Since(start).Seconds()
 		done[k.Key] = k.Numbers
 		return cells.add(k)

@@ -127,14 +127,18 @@ func TestCellsOfAnotherRun(t *testing.T) {
 		{func(j *Job) { j.Restart = true }, 6, ""},
 		{func(j *Job) { j.Seed = 2 }, 6, "thrown away"},
 		{func(j *Job) { j.Seed, j.Program = 2, "q" }, 6, "thrown away"},
+		{func(j *Job) { j.Seed, j.Trust = 2, true }, 0, "6 of 6 cells are taken up"},
 	} {
 		var log strings.Builder
 		j := job(madeUp(&ran), dir)
 		j.Log = func(text string) { log.WriteString(text) }
 		c.change(&j)
 		ran.Store(0)
-		_, err := Run(t.Context(), j)
+		r, err := Run(t.Context(), j)
 		must(t, err)
+		if said := strings.Contains(strings.Join(r.Notes, " "), "6 of the 6 cells were computed by another"); said != j.Trust {
+			t.Errorf("cells of another program: %v, notes %q", j.Trust, r.Notes)
+		}
 		if ran.Load() != c.want || !strings.Contains(log.String(), c.log) || c.log == "" && log.Len() > 0 {
 			t.Errorf("%d cells ran, want %d; said %q, want %q", ran.Load(), c.want, log.String(), c.log)
 		}
@@ -143,7 +147,7 @@ func TestCellsOfAnotherRun(t *testing.T) {
 
 func TestOneProcessInADirectory(t *testing.T) {
 	dir := t.TempDir()
-	c, _, err := openCells(filepath.Join(dir, "made-up.cells"), header{"made-up", "1", "p"}, false)
+	c, _, err := openCells(filepath.Join(dir, "made-up.cells"), header{"made-up", "1"}, func(kept) bool { return true })
 	must(t, err)
 	if _, err := Run(t.Context(), job(madeUp(new(atomic.Int64)), dir)); !errors.Is(err, errLocked) || !strings.Contains(err.Error(), "--out") {
 		t.Errorf("a second run says %v", err)
