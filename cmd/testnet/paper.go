@@ -14,11 +14,14 @@ import (
 	"github.com/spf13/pflag"
 
 	"p2pnode/testnet/paper"
+	"p2pnode/testnet/paper/schemes"
 )
 
 // experiments lists what 'testnet paper' can run.
 func experiments() []paper.Experiment {
-	return []paper.Experiment{}
+	return []paper.Experiment{
+		schemes.GraphHomomorphic(),
+	}
 }
 
 const paperAbout = `Paper runs the experiments of the papers again and sets beside what was published
