@@ -1,23 +1,111 @@
 package page
 
 import (
-	"bytes"
 	_ "embed"
+	"fmt"
 	"html/template"
 	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
-//go:embed page.html
-var source string
+var (
+	//go:embed page.html
+	layoutText string
+	//go:embed page.css
+	styleText string
 
-var layout = template.Must(template.New("page").Parse(source))
+	layout = template.Must(template.New("page").Parse(layoutText))
+)
 
-// Write renders the page as HTML.
+// Write writes the page as one HTML file.
 func (p *Page) Write(w io.Writer) error {
-	var b bytes.Buffer
-	if err := layout.Execute(&b, p); err != nil {
-		return err
+	v, err := p.view()
+	if err != nil {
+		return fmt.Errorf("page: %w", err)
 	}
-	_, err := w.Write(bytes.ToValidUTF8(b.Bytes(), []byte("\uFFFD")))
-	return err
+	var b strings.Builder
+	if err := layout.Execute(&b, v); err != nil {
+		return fmt.Errorf("page: %w", err)
+	}
+	if _, err := io.WriteString(w, clean(b.String())); err != nil {
+		return fmt.Errorf("page: %w", err)
+	}
+	return nil
+}
+
+// view is the page with its charts drawn and every part named.
+type view struct {
+	*Page
+	Style    template.CSS
+	Sections []sectionView
+}
+
+type sectionView struct {
+	Section
+	ID     string
+	Charts []chartView
+	Tables []tableView
+}
+
+type chartView struct {
+	Chart
+	ID  string
+	SVG template.HTML
+}
+
+type tableView struct {
+	Table
+	ID    string
+	Right []bool // columns of numbers
+}
+
+func (p *Page) view() (*view, error) {
+	v := &view{Page: p, Style: template.CSS(variables() + styleText)}
+	for i, s := range p.Sections {
+		section := sectionView{Section: s, ID: fmt.Sprintf("s%d", i+1)}
+		for k, c := range s.Charts {
+			id := fmt.Sprintf("%s-c%d", section.ID, k+1)
+			svg, err := c.inline(id)
+			if err != nil {
+				return nil, err
+			}
+			section.Charts = append(section.Charts, chartView{c, id, template.HTML(svg)})
+		}
+		for k, t := range s.Tables {
+			section.Tables = append(section.Tables, tableView{t, fmt.Sprintf("%s-t%d", section.ID, k+1), t.numeric()})
+		}
+		v.Sections = append(v.Sections, section)
+	}
+	return v, nil
+}
+
+// variables are the colours, light and dark; paper is always light.
+func variables() string {
+	var light, dark strings.Builder
+	for _, r := range roles() {
+		fmt.Fprintf(&light, "--%s:%s;", r.name, hex(r.light))
+		fmt.Fprintf(&dark, "--%s:%s;", r.name, hex(r.dark))
+	}
+	return fmt.Sprintf(":root{color-scheme:light dark;%s}\n@media screen and (prefers-color-scheme:dark){:root{%s}}\n", &light, &dark)
+}
+
+// numeric says which columns hold nothing but numbers, or nothing at all.
+func (t *Table) numeric() []bool {
+	right := make([]bool, len(t.Head))
+	for k := range right {
+		right[k] = k > 0
+		for _, row := range t.Rows {
+			if k < len(row.Cells) && !startsAsNumber(row.Cells[k]) {
+				right[k] = false
+			}
+		}
+	}
+	return right
+}
+
+func startsAsNumber(cell string) bool {
+	first, _ := utf8.DecodeRuneInString(strings.TrimLeft(cell, "+-−.("))
+	return strings.Trim(cell, "-–") == "" || unicode.IsDigit(first)
 }

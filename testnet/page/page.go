@@ -13,7 +13,10 @@ type Page struct {
 }
 
 // Fact is a name with a value.
-type Fact struct{ Name, Value string }
+type Fact struct {
+	Name, Value string
+	Code        bool // to be typed, as a command
+}
 
 // Section is a part of a page with a heading of its own.
 type Section struct {
@@ -36,40 +39,4 @@ type Line struct {
 	Cells  []string
 	Struck bool
 	Link   string
-}
-
-// Chart is a plot with a title, axes with units, and a legend above the data.
-type Chart struct {
-	Title  string
-	Alt    string // what it shows, in a sentence, for who does not see it
-	X, Y   Axis
-	Series []Series
-}
-
-// Axis is one axis of a chart. With Min and Max both 0 it spans the data.
-type Axis struct {
-	Label    string // with the unit
-	Log      bool   // values at or below 0 are left out
-	Min, Max float64
-	Names    []string // for categories: the series' values are 0, 1, 2, ...
-}
-
-// Style says what a series is.
-type Style int
-
-// The styles. They differ in shape as well as in colour.
-const (
-	Ours      Style = iota // a line with dots: measured here, and the guarantee holds or none is claimed
-	Invalid                // a dashed line with crosses: measured here, without the guarantee it claims
-	Published              // points alone: numbers of a paper or of another program
-	Level                  // a thin horizontal line at Y[0]: something to compare with
-)
-
-// Series is one line or one set of points. Low and High, where given, bound a band
-// around Y. All slices have one length.
-type Series struct {
-	Name      string
-	Style     Style
-	X, Y      []float64
-	Low, High []float64
 }

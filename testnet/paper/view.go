@@ -125,7 +125,7 @@ func (r *Result) page() *page.Page {
 		p.Lead = append(p.Lead, "Interrupted: these are the results so far.")
 	}
 	p.Facts = []page.Fact{
-		{Name: "Command", Value: r.Command},
+		{Name: "Command", Value: r.Command, Code: true},
 		{Name: "Seeds", Value: fmt.Sprintf("%d from %d", r.Seeds, r.Seed)},
 		{Name: "Time", Value: fmt.Sprintf("%.1f s", r.Seconds)},
 		{Name: "Version", Value: r.Version},

@@ -1,0 +1,118 @@
+package page
+
+import (
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Sizes in points. Charts are narrow, so that on a phone their text is still legible,
+// and grow with the page.
+const (
+	chartWidth  = 360 * vg.Length(1)
+	chartHeight = 236 * vg.Length(1) // without title and legend
+	margin      = 4 * vg.Length(1)
+	gap         = 6 * vg.Length(1)
+)
+
+// figure is a chart laid out.
+type figure struct {
+	*plot.Plot
+	title  text.Style
+	legend *legend
+	height vg.Length // of the plot
+}
+
+func newFigure(c *Chart) *figure {
+	p := plot.New()
+	p.BackgroundColor = nil
+	f := &figure{Plot: p, title: style(13, int(Ink)), height: chartHeight}
+	f.title.XAlign, f.title.YAlign = draw.XLeft, draw.YTop
+	if n := len(c.Y.Names); n > 0 {
+		p.Y.Scale = plot.InvertedScale{Normalizer: plot.LinearScale{}}
+		f.height = max(chartHeight/2, vg.Length(64+26*n))
+	}
+	series := resolve(c)
+	f.axis(&p.X, &c.X, chartWidth-3*margin)
+	f.axis(&p.Y, &c.Y, f.height-2*margin)
+	x, y := values(c, series)
+	c.X.span(&p.X, x, 0)
+	c.Y.span(&p.Y, y, 0.06)
+	room := chartWidth - 60 // for the data
+	c.Y.names(&p.Y, chartWidth*2/5, false)
+	if len(c.Y.Names) > 0 {
+		room = chartWidth*3/5 - 20
+	}
+	if len(c.X.Names) > 0 {
+		c.X.names(&p.X, room/vg.Length(len(c.X.Names))-4, true)
+	} else {
+		c.X.thin(&p.X, room)
+	}
+	grid := plotter.NewGrid()
+	grid.Vertical.Color, grid.Horizontal.Color = light(ruleRole), light(ruleRole)
+	if len(c.X.Names) > 0 {
+		grid.Vertical.Color = nil
+	}
+	p.Add(grid)
+	for i := range series {
+		p.Add(&series[i])
+	}
+	if len(x) == 0 && len(y) == 0 {
+		p.Add(nothing{})
+	}
+	f.legend = newLegend(series)
+	return f
+}
+
+// axis sets colours and fonts, and the label within room.
+func (f *figure) axis(a *plot.Axis, d *Axis, room vg.Length) {
+	a.Color, a.Tick.Color = light(quietRole), light(quietRole)
+	a.Label.TextStyle.Font, a.Label.TextStyle.Color = sans(11), light(int(Ink))
+	a.Tick.Label.Font, a.Tick.Label.Color = sans(10), light(int(Ink))
+	a.Tick.Length = 5
+	a.Label.Padding = 4
+	a.Label.Text = wrap(a.Label.TextStyle, clean(d.Label), room)
+}
+
+// nothing is what a chart without data shows.
+type nothing struct{}
+
+// Plot implements [plot.Plotter].
+func (nothing) Plot(c draw.Canvas, _ *plot.Plot) {
+	s := style(11, quietRole)
+	s.XAlign, s.YAlign = draw.XCenter, draw.YCenter
+	c.FillText(s, c.Center(), "Nothing has been measured yet.")
+}
+
+// style is that of text of a size.
+func style(size float64, colour int) text.Style {
+	return text.Style{Color: light(colour), Font: sans(size), Handler: plot.DefaultTextHandler}
+}
+
+func sans(size float64) font.Font {
+	return font.Font{Typeface: "Liberation", Variant: "Sans", Size: vg.Points(size)}
+}
+
+// wrap breaks text at spaces, but no-break ones, into lines within width; a longer
+// word stays whole.
+func wrap(s text.Style, words string, width vg.Length) string {
+	var b strings.Builder
+	line := ""
+	for _, word := range strings.FieldsFunc(words, func(r rune) bool { return r == ' ' || r == '\n' || r == '\t' }) {
+		switch {
+		case line == "":
+			line = word
+		case s.Width(line+" "+word) <= width:
+			line += " " + word
+		default:
+			b.WriteString(line + "\n")
+			line = word
+		}
+	}
+	return b.String() + line
+}

@@ -1,0 +1,73 @@
+package page
+
+import (
+	"strings"
+
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// legend says which series is which, in as many rows as it takes.
+type legend struct {
+	style   text.Style
+	entries []entry
+	height  vg.Length
+}
+
+// entry is a series with its name, in lines, at a place right of and below the upper
+// left corner.
+type entry struct {
+	*line
+	name string
+	x, y vg.Length
+}
+
+// sample is how wide the sample of a series is.
+func (l *line) sample() vg.Length {
+	if l.stroke.Width > 0 {
+		return 24
+	}
+	return 9
+}
+
+func newLegend(series []line) *legend {
+	l := &legend{style: style(10, int(Ink))}
+	l.style.XAlign, l.style.YAlign = draw.XLeft, draw.YTop
+	width := chartWidth - 2*margin
+	var x, y, row vg.Length
+	for i := range series {
+		if series[i].Name == "" {
+			continue
+		}
+		sample := series[i].sample() + gap/2
+		name := wrap(l.style, clean(series[i].Name), width-sample)
+		needed := sample + l.style.Width(name)
+		if x > 0 && x+needed > width {
+			x, y, row = 0, y+row, 0
+		}
+		l.entries = append(l.entries, entry{&series[i], name, x, y})
+		x += needed + 2*gap
+		row = max(row, vg.Length(1+strings.Count(name, "\n"))*l.lineHeight()+gap/2)
+	}
+	if l.height = y + row; l.height > 0 {
+		l.height += gap
+	}
+	return l
+}
+
+// lineHeight is that of one line of a name.
+func (l *legend) lineHeight() vg.Length {
+	e := l.style.FontExtents()
+	return e.Height
+}
+
+// draw draws the legend at the top of c.
+func (l *legend) draw(c draw.Canvas) {
+	for _, e := range l.entries {
+		corner := vg.Point{X: c.Min.X + e.x, Y: c.Max.Y - e.y}
+		e.thumbnail(&c, vg.Point{X: corner.X, Y: corner.Y - l.lineHeight()/2})
+		corner.X += e.sample() + gap/2
+		c.FillText(l.style, corner, e.name)
+	}
+}
