@@ -21,6 +21,7 @@ import (
 func experiments() []paper.Experiment {
 	return []paper.Experiment{
 		schemes.GraphHomomorphic(),
+		schemes.Polar(),
 	}
 }
 

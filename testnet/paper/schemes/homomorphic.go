@@ -191,17 +191,16 @@ func (s diffusionSetting) chart(f found, title string, by calibration, epsilon f
 		Title: title, X: page.Axis{Label: "iterations"}, Y: page.Axis{Label: "squared distance from the minimum", Log: true},
 		Alt: title + ": squared distance of the centroid and of the agents' models from the minimum, against iterations.",
 	}
-	for _, line := range []struct {
+	for _, one := range []struct {
 		setting diffusionSetting
 		name    string
 	}{{s.with(withoutNoise, iid, 0), "no noise"}, {s.with(by, iid, epsilon), "independent"}, {s.with(by, homomorphic, epsilon), "graph-homomorphic"}} {
 		for _, who := range []string{"centroid", "agents"} {
-			v := f.over(line.setting.key(), who)
-			x := make([]float64, len(v.mean))
-			for i := range x {
-				x[i] = (float64(i) + 0.5) * float64(s.rounds) / float64(len(x))
+			v := line{curve: f.over(one.setting.key(), who)}
+			for i := range v.mean {
+				v.x = append(v.x, (float64(i)+0.5)*float64(s.rounds)/float64(len(v.mean)))
 			}
-			if l, ok := v.series(line.name+", "+who, page.Ours, x); ok {
+			if l, ok := v.series(one.name+", "+who, page.Ours); ok {
 				c.Series = append(c.Series, l)
 			}
 		}

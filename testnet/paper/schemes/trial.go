@@ -92,17 +92,23 @@ func (c curve) fill(row paper.Row, i int) (paper.Row, bool) {
 	return row, true
 }
 
-// series draws the curve over x with a band of one standard deviation, above a
-// fiftieth of the curve for logarithmic axes; false if there is none.
-func (c curve) series(name string, style page.Style, x []float64) (page.Series, bool) {
-	if c.seeds == 0 {
+// line is a curve with where its numbers stand on an axis.
+type line struct {
+	curve
+	x []float64
+}
+
+// series draws the line with a band of one standard deviation, which ends at a
+// fiftieth of it for logarithmic axes; false if there is none.
+func (l line) series(name string, style page.Style) (page.Series, bool) {
+	if l.seeds == 0 {
 		return page.Series{}, false
 	}
-	s := page.Series{Name: name, Style: style, X: x, Y: c.mean}
-	if c.seeds > 1 {
-		for i, y := range c.mean {
-			s.Low = append(s.Low, math.Max(y-c.spread[i], y/50))
-			s.High = append(s.High, y+c.spread[i])
+	s := page.Series{Name: name, Style: style, X: l.x, Y: l.mean}
+	if l.seeds > 1 {
+		for i, y := range l.mean {
+			s.Low = append(s.Low, math.Max(y-l.spread[i], y/50))
+			s.High = append(s.High, y+l.spread[i])
 		}
 	}
 	return s, true
