@@ -48,8 +48,14 @@ type Message struct {
 	// coordinate of Real. It is public: it follows from the mechanism and from
 	// what was received, never from the records.
 	NoiseStd float64
-	Real     []float64 // immutable once returned; or
-	Ring     []uint64  // elements of Z_2^64: shares and masks
+	// Real is immutable once returned, as long as anybody can still look at it: the
+	// newest one taken from each neighbour, and what the agent said last. See
+	// [Config.Vector].
+	Real []float64
+	Ring []uint64 // or elements of Z_2^64: shares and masks
+	// Hint is where the driver thinks From stands among the receiver's edges, sorted
+	// by peer. It is not sent, and saves a search if it is right.
+	Hint int
 }
 
 // Record is one labelled example. X is already encoded by [Task.Encode]: its

@@ -189,7 +189,7 @@ func TestEquations4And6TrajectoriesMatchGolden(t *testing.T) {
 				for j, w := range g.Inputs.W[i] {
 					floats.AddScaled(neighbours, w/floats.Sum(g.Inputs.W[i]), models[j])
 				}
-				models[i] = step(models[i], neighbours, gradient, g.Alpha[i], g.Inputs.Mu, g.Inputs.C[i])
+				models[i] = step(make([]float64, len(models[i])), models[i], neighbours, gradient, g.Alpha[i], g.Inputs.Mu, g.Inputs.C[i])
 				wantClose(t, name, models[i], want.Trajectory[k], goldenTolerance)
 			}
 			for i := range models {

@@ -19,7 +19,9 @@ type neighbourhood struct {
 // edge is a neighbour and the newest it said.
 type edge struct {
 	Edge
-	heard Heard // Round 0: nothing yet, Model is nil
+	round    uint64 // 0: nothing yet
+	noiseStd float64
+	model    []float64 // nil before
 }
 
 // set replaces the edges and keeps what was heard from those that stay. Edges
@@ -36,8 +38,7 @@ func (n *neighbourhood) set(edges []Edge) {
 	fresh = slices.CompactFunc(fresh, func(a, b edge) bool { return a.Peer == b.Peer })
 	for i := range fresh {
 		if k, found := findEdge(old, fresh[i].Peer); found {
-			fresh[i].heard = old[k].heard
-			fresh[i].heard.Weight = fresh[i].Weight
+			fresh[i].round, fresh[i].noiseStd, fresh[i].model = old[k].round, old[k].noiseStd, old[k].model
 		}
 	}
 	n.edges = fresh
@@ -49,16 +50,20 @@ func findEdge(edges []edge, peer ID) (int, bool) {
 
 // hear takes a neighbour's model of p parameters if it is newer than the last.
 func (n *neighbourhood) hear(m *Message, p int) error {
-	i, found := findEdge(n.edges, m.From)
+	i, found := m.Hint, true
+	if i < 0 || i >= len(n.edges) || n.edges[i].Peer != m.From {
+		i, found = findEdge(n.edges, m.From)
+	}
 	switch {
 	case !found:
 		return ErrStranger
 	case m.Kind != KindModel || len(m.Real) != p || !finite(m.Real) || !(m.NoiseStd >= 0) || math.IsInf(m.NoiseStd, 0):
 		return ErrShape
-	case m.Round <= n.edges[i].heard.Round:
+	case m.Round <= n.edges[i].round:
 		return ErrStale
 	}
-	n.edges[i].heard = Heard{Peer: m.From, Weight: n.edges[i].Weight, Round: m.Round, NoiseStd: m.NoiseStd, Model: m.Real}
+	e := &n.edges[i]
+	e.round, e.noiseStd, e.model = m.Round, m.NoiseStd, m.Real
 	return nil
 }
 
@@ -68,36 +73,40 @@ func (n *neighbourhood) listened() bool {
 }
 
 // mean returns sum_j (W_ij/D_i) T_j over the neighbours heard so far, and the
-// standard deviation of the noise in it. heard is false when there are none:
-// then the mean is own, not a copy, since the agent agrees with itself.
-func (n *neighbourhood) mean(own []float64) (mean []float64, std float64, heard bool) {
+// standard deviation of the noise in it, in the memory of dst. heard is false when
+// there are none: then the mean is own, not a copy, since the agent agrees with
+// itself.
+func (n *neighbourhood) mean(dst, own []float64) (mean []float64, std float64, heard bool) {
 	var degree float64
 	for i := range n.edges {
-		if n.edges[i].heard.Round > 0 {
+		if n.edges[i].round > 0 {
 			degree += n.edges[i].Weight
 		}
 	}
 	if degree == 0 {
 		return own, 0, false
 	}
-	mean = make([]float64, len(own))
+	clear(dst)
 	for i := range n.edges {
-		if h := &n.edges[i].heard; h.Round > 0 {
-			w := h.Weight / degree
-			floats.AddScaled(mean, w, h.Model)
-			std = math.Hypot(std, w*h.NoiseStd)
+		e := &n.edges[i]
+		if e.round == 0 {
+			continue
+		}
+		w := e.Weight / degree
+		floats.AddScaled(dst, w, e.model)
+		if e.noiseStd > 0 {
+			std = math.Hypot(std, w*e.noiseStd)
 		}
 	}
-	return mean, std, true
+	return dst, std, true
 }
 
 // heard returns a copy of what was heard, as [State] has it.
 func (n *neighbourhood) heard() []Heard {
 	var list []Heard
 	for i := range n.edges {
-		if h := n.edges[i].heard; h.Round > 0 {
-			h.Model = slices.Clone(h.Model)
-			list = append(list, h)
+		if e := &n.edges[i]; e.round > 0 {
+			list = append(list, Heard{e.Peer, e.Weight, e.round, e.noiseStd, slices.Clone(e.model)})
 		}
 	}
 	return list
@@ -116,8 +125,8 @@ func (n *neighbourhood) resume(list []Heard, p int) error {
 			return fmt.Errorf("learner: the saved model of %s does not fit the task", h.Peer)
 		}
 		if i, found := findEdge(n.edges, h.Peer); found {
-			h.Model = slices.Clone(h.Model)
-			n.edges[i].heard = h
+			e := &n.edges[i]
+			e.round, e.noiseStd, e.model = h.Round, h.NoiseStd, slices.Clone(h.Model)
 		}
 	}
 	return nil

@@ -23,7 +23,8 @@ func newPersonal(c Config) (Agent, error) {
 		task: c.Task, loss: c.Task.loss(), policy: c.Policy, made: c.Made,
 		clock:         clock{wakeMean: c.WakeMean, schedule: c.Schedule},
 		neighbourhood: neighbourhood{self: c.Self},
-		model:         make([]float64, c.Task.Dimension()),
+		scratch:       c.Scratch, vector: c.Vector,
+		model: make([]float64, c.Task.Dimension()),
 	}
 	return p, p.resume(c.Resume)
 }
@@ -36,6 +37,8 @@ type personal struct {
 	clock
 	neighbourhood
 	training training
+	scratch  *Scratch         // nil: new memory every time
+	vector   func() []float64 // nil: make
 
 	round    uint64
 	model    []float64 // as published: what the others saw is what it goes on from
@@ -86,11 +89,13 @@ func (p *personal) Tick(now time.Duration) Output {
 	}
 	p.asking, p.asked = p.policy.Next(p.made)
 	if p.asked {
-		out.Ask = &Query{
+		s := p.scratch.or()
+		s.query = Query{
 			Round:     p.round + 1,
 			Mechanism: p.asking,
-			Sums:      p.training.sums(p.loss, p.asking, p.model),
+			Sums:      s.clippedSums(&p.training, p.loss, p.asking, p.model),
 		}
+		out.Ask = &s.query
 	}
 	return out
 }
@@ -111,17 +116,18 @@ func (p *personal) Released(now time.Duration, a privacy.Answer) Output {
 	}
 	m := max(1, a.Slots) // a batch may be empty; then the sum is noise alone
 	lambda, c := p.task.regularisation(m), p.task.confidence(m)
-	alpha := mixing(p.task.Mu, c, p.task.curvature(m))
+	alpha := mixing(p.task.Mu, c, p.task.curvatureOf(p.loss, m))
 
-	gradient := make([]float64, len(p.model))
-	floats.AddScaled(gradient, 1/float64(m), a.Sum)
+	s := p.scratch.or()
+	gradient, mean := s.vectors(len(p.model))
+	floats.ScaleTo(gradient, 1/float64(m), a.Sum)
 	if p.task.Graph.estimates() {
 		std := p.asking.NoiseStd() / float64(m)
 		p.estimate = p.estimate.including(p.round+1, p.task.aim(p.model, gradient), std)
 	}
 	floats.AddScaled(gradient, 2*lambda, p.model)
-	neighbours, theirStd, heard := p.mean(p.model)
-	next := step(p.model, neighbours, gradient, alpha, p.task.Mu, c)
+	neighbours, theirStd, heard := p.mean(mean, p.model)
+	next := step(p.nextModel(), p.model, neighbours, gradient, alpha, p.task.Mu, c)
 	project(next, p.task.Radius)
 
 	// The noise in the new model, per coordinate. It adds up as if the noises
@@ -136,8 +142,17 @@ func (p *personal) Released(now time.Duration, a privacy.Answer) Output {
 	p.model = next
 	p.made++
 	p.round++
-	out.Send = []Message{{From: p.self, Kind: KindModel, Round: p.round, NoiseStd: p.noiseStd, Real: next}}
+	s.send[0] = Message{From: p.self, Kind: KindModel, Round: p.round, NoiseStd: p.noiseStd, Real: next}
+	out.Send = s.send[:]
 	return out
+}
+
+// nextModel is memory for the next model.
+func (p *personal) nextModel() []float64 {
+	if p.vector == nil {
+		return make([]float64, len(p.model))
+	}
+	return p.vector()
 }
 
 // State implements [Agent].

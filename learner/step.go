@@ -13,8 +13,11 @@ func (t *Task) regularisation(m int) float64 { return t.Lambda / float64(m) }
 
 // curvature is L_i^loc, the smoothness of the local objective, from the public
 // bound on the features and never from the data: smoothness + 2 lambda_i.
-func (t *Task) curvature(m int) float64 {
-	return t.loss().smoothness(t.FeatureNorm()) + 2*t.regularisation(m)
+func (t *Task) curvature(m int) float64 { return t.curvatureOf(t.loss(), m) }
+
+// curvatureOf is curvature with the task's loss at hand.
+func (t *Task) curvatureOf(l loss, m int) float64 {
+	return l.smoothness(t.FeatureNorm()) + 2*t.regularisation(m)
 }
 
 // mixing is alpha_i = 1 / (1 + mu c_i L_i^loc), the inverse of the block's
@@ -28,11 +31,10 @@ func mixing(mu, confidence, curvature float64) float64 {
 //
 //	T_i <- (1 - alpha) T_i + alpha (sum_j (W_ij/D_i) T_j - mu c grad L_i(T_i))
 //
-// neighbours is the weighted mean of the neighbours' models. It returns a new
-// slice; the arguments are left alone.
-func step(own, neighbours, gradient []float64, alpha, mu, confidence float64) []float64 {
-	next := make([]float64, len(own))
-	floats.AddScaled(next, 1-alpha, own)
+// neighbours is the weighted mean of the neighbours' models. The step is written to
+// next, which may be own, and returned.
+func step(next, own, neighbours, gradient []float64, alpha, mu, confidence float64) []float64 {
+	floats.ScaleTo(next, 1-alpha, own)
 	floats.AddScaled(next, alpha, neighbours)
 	floats.AddScaled(next, -alpha*mu*confidence, gradient)
 	return next
@@ -40,6 +42,9 @@ func step(own, neighbours, gradient []float64, alpha, mu, confidence float64) []
 
 // project moves v to the nearest point of the l2 ball of the given radius.
 func project(v []float64, radius float64) {
+	if floats.Dot(v, v) <= radius*radius*(1-1e-9) {
+		return // well inside: the careful norm below costs more than a step
+	}
 	if norm := floats.Norm(v, 2); norm > radius {
 		floats.Scale(radius/norm, v)
 	}

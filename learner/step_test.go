@@ -21,7 +21,7 @@ func TestEquation4IsABlockGradientStep(t *testing.T) {
 			want[k] = own[k] - block/(degree*(1+mu*c*curvature))
 		}
 		kept := append([]float64(nil), own...)
-		wantClose(t, "step", step(own, neighbours, gradient, mixing(mu, c, curvature), mu, c), want, 1e-12)
+		wantClose(t, "step", step(make([]float64, 5), own, neighbours, gradient, mixing(mu, c, curvature), mu, c), want, 1e-12)
 		wantClose(t, "the old model", own, kept, 0)
 	}
 }
@@ -53,7 +53,7 @@ func TestStepsNeverRaiseQ(t *testing.T) {
 				floats.AddScaled(neighbours, w/floats.Sum(weights[i]), models[j])
 			}
 			c := task.confidence(m)
-			models[i] = step(models[i], neighbours, gradient, mixing(task.Mu, c, task.curvature(m)), task.Mu, c)
+			models[i] = step(models[i], models[i], neighbours, gradient, mixing(task.Mu, c, task.curvature(m)), task.Mu, c)
 			after, _ := Q(task, records, weights, models)
 			if after > before+1e-12 {
 				t.Fatalf("%s: Q rose from %v to %v", loss, before, after)

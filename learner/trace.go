@@ -52,6 +52,7 @@ func (r *Recorder) Records(add []Record, drop []Seq) error {
 
 // Receive implements [Agent].
 func (r *Recorder) Receive(now time.Duration, m Message) (Output, error) {
+	m.Real = slices.Clone(m.Real) // its memory may be used again
 	r.Trace = append(r.Trace, Input{Call: CallReceive, Now: now, Message: m})
 	return r.Agent.Receive(now, m)
 }
@@ -64,7 +65,8 @@ func (r *Recorder) Tick(now time.Duration) Output {
 
 // Released implements [Agent].
 func (r *Recorder) Released(now time.Duration, a privacy.Answer) Output {
-	r.Trace = append(r.Trace, Input{Call: CallReleased, Now: now, Answer: a})
+	kept := privacy.Answer{Sum: slices.Clone(a.Sum), Slots: a.Slots, Cohorts: slices.Clone(a.Cohorts)}
+	r.Trace = append(r.Trace, Input{Call: CallReleased, Now: now, Answer: kept})
 	return r.Agent.Released(now, a)
 }
 

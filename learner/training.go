@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"p2pnode/privacy"
 )
 
@@ -69,7 +71,11 @@ func (t *training) add(records []Record) {
 		if !found {
 			t.cohorts = slices.Insert(t.cohorts, i, cohort{number: r.Cohort})
 		}
-		t.cohorts[i].slots = append(t.cohorts[i].slots, slot{r.Seq, r.X, r.Y})
+		c := &t.cohorts[i]
+		if c.slots == nil {
+			c.slots = make([]slot, 0, len(records)) // usually all of them
+		}
+		c.slots = append(c.slots, slot{r.Seq, r.X, r.Y})
 	}
 }
 
@@ -100,31 +106,17 @@ func (t *training) retire(admitted []privacy.Cohort) {
 	}
 }
 
-// sums returns, for each active cohort, the sum of the clipped gradients of its
-// records' losses at theta. Only the data part: the regulariser is public.
+// sums is [Scratch.clippedSums] in new memory.
 func (t *training) sums(l loss, m privacy.Mechanism, theta []float64) []privacy.Sum {
-	var sums []privacy.Sum
-	gradient := make([]float64, len(theta))
-	for i := range t.cohorts {
-		c := &t.cohorts[i]
-		if c.retired {
-			continue
-		}
-		sum := m.NewSum(c.number, len(theta))
-		for _, s := range c.slots {
-			if s.x == nil {
-				sum.AddEmpty()
-				continue
-			}
-			l.gradient(gradient, theta, s.x, s.y)
-			sum.Add(gradient)
-		}
-		sums = append(sums, sum)
-	}
-	return sums
+	return new(Scratch).clippedSums(t, l, m, theta)
 }
 
+// finite reports whether no coordinate is infinite or not a number. A finite sum of
+// squares says so at once.
 func finite(v []float64) bool {
+	if floats.Dot(v, v) <= math.MaxFloat64 {
+		return true
+	}
 	for _, x := range v {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
 			return false

@@ -16,6 +16,8 @@ type Answer struct {
 	Sum     []float64
 	Slots   int      // record slots in it; of a subsampled sum those of its batch
 	Cohorts []Cohort // the cohorts in it, in the order of the query
+
+	units []int64 // Sum before scaling, kept by AnswerInto for the next one
 }
 
 // Exhausted reports that no cohort could pay, so there is nothing to release.
@@ -42,7 +44,10 @@ func NewLiveNoise() *LiveNoise { return &LiveNoise{new(systemWords)} }
 // It panics if a sum was made by another mechanism than m, if dimensions differ
 // or if a cohort comes twice: each would break the guarantee.
 func (n *LiveNoise) Answer(m Mechanism, sums []Sum) Answer {
-	return answer(sampler{n.words}, m, sums)
+	var a Answer
+	answer(&a, sampler{n.words}, m, sums)
+	a.units = nil
+	return a
 }
 
 // SeededNoise is reproducible, for simulation and tests only: whoever knows the
@@ -59,19 +64,38 @@ func NewSeededNoise(seed uint64) *SeededNoise {
 
 // Answer is [LiveNoise.Answer] with reproducible noise.
 func (n *SeededNoise) Answer(m Mechanism, sums []Sum) Answer {
-	return answer(sampler{n.words}, m, sums)
+	var a Answer
+	n.AnswerInto(&a, m, sums)
+	a.units = nil
+	return a
 }
 
-func answer(draws sampler, m Mechanism, sums []Sum) Answer {
-	if len(sums) == 0 {
-		return Answer{}
+// AnswerInto is Answer in the memory of a, whose content is lost: for simulations
+// that take millions of answers. The noise of an unprotected mechanism may be nil.
+func (n *SeededNoise) AnswerInto(a *Answer, m Mechanism, sums []Sum) {
+	if n == nil && !m.Protected() {
+		answer(a, sampler{}, m, sums)
+		return
 	}
-	var a Answer
-	total := make([]int64, len(sums[0].total))
+	answer(a, sampler{n.words}, m, sums)
+}
+
+// answer writes the answer into a, in the memory it has.
+func answer(a *Answer, draws sampler, m Mechanism, sums []Sum) {
+	*a = Answer{Sum: a.Sum[:0], Cohorts: a.Cohorts[:0], units: a.units[:0]}
+	if len(sums) == 0 {
+		a.Sum, a.Cohorts = nil, nil
+		return
+	}
+	a.units = slices.Grow(a.units, len(sums[0].total))[:len(sums[0].total)]
+	total := a.units
+	clear(total)
 	for i := range sums {
 		part := &sums[i]
 		taken := m.taken(part.slots)
 		switch {
+		case !part.alive():
+			panic(errDead)
 		case part.mechanism != m:
 			panic("privacy: a sum was made by another mechanism than the one that is paid for")
 		case len(part.total) != len(total):
@@ -96,11 +120,11 @@ func answer(draws sampler, m Mechanism, sums []Sum) Answer {
 	}
 	// One rounding, to 53 bits, of a number that is already private; scaling by
 	// a power of two is exact.
-	a.Sum = make([]float64, len(total))
+	a.Sum = slices.Grow(a.Sum, len(total))[:len(total)]
+	unit := math.Ldexp(1, m.grid)
 	for j, n := range total {
-		a.Sum[j] = math.Ldexp(float64(n), m.grid)
+		a.Sum[j] = float64(n) * unit
 	}
-	return a
 }
 
 // draw returns the noise of one coordinate, grid units. A truncated law is drawn by

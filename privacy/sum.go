@@ -11,8 +11,8 @@ type Cohort uint64
 // [Mechanism.NewSum], [Sum.Add] and [Sum.AddEmpty] alone, and so replacing one
 // record moves it by at most twice the clip, in l1 norm under the Laplace laws and
 // in l2 norm otherwise, whatever was added; or by [Mechanism.NewBounded], whose
-// caller answers for the distance. A copy shares its content with the original;
-// not safe for concurrent use.
+// caller answers for the distance. A copy shares its content with the original,
+// and with it its life, if it was made in a [Memory]; not safe for concurrent use.
 type Sum struct {
 	mechanism Mechanism
 	cohort    Cohort
@@ -20,16 +20,23 @@ type Sum struct {
 	total     []int64 // grid units; stays 0 in a subsampled sum
 	records   []int64 // of a subsampled sum: every slot's contribution, one after the other
 	record    []int64 // scratch of Add: one record's contribution
+	memory    *Memory // that it lives in; nil: its own
+	life      uint64  // of the memory, when it was made
 }
 
 // NewSum returns an empty sum of vectors of length dim for the records of c. A
 // subsampled sum will take 8 bytes for each slot and coordinate, any other only
 // for each coordinate. It panics if the mechanism is from [Mechanism.Bounded].
 func (m Mechanism) NewSum(c Cohort, dim int) Sum {
+	m.clips()
+	return Sum{mechanism: m, cohort: c, total: make([]int64, dim), record: make([]int64, dim)}
+}
+
+// clips panics if the mechanism is from [Mechanism.Bounded].
+func (m Mechanism) clips() {
 	if m.distance > 0 {
 		panic("privacy: this mechanism takes whole vectors, use NewBounded")
 	}
-	return Sum{mechanism: m, cohort: c, total: make([]int64, dim), record: make([]int64, dim)}
 }
 
 // Add fills one slot with the gradient of one record: coordinates that are not
@@ -40,10 +47,18 @@ func (m Mechanism) NewSum(c Cohort, dim int) Sum {
 // [Mechanism.NewBounded], which is complete.
 func (s *Sum) Add(gradient []float64) {
 	switch {
+	case !s.alive():
+		panic(errDead)
 	case len(gradient) != len(s.total):
 		panic("privacy: the gradient's length is not the dimension of the sum")
 	case s.mechanism.distance > 0:
 		panic("privacy: a bounded sum takes no records")
+	}
+	if s.mechanism.slots == 0 && s.slots < MaxSlots {
+		if f, ordinary := s.mechanism.factor(gradient); ordinary && addWithin(s.total, gradient, f, s.mechanism.clip) {
+			s.slots++
+			return
+		}
 	}
 	s.mechanism.quantise(s.record, gradient)
 	s.fill(s.record)
@@ -52,6 +67,9 @@ func (s *Sum) Add(gradient []float64) {
 // AddEmpty fills one slot with nothing: the slot of a deleted record, so that
 // the number of slots says nothing about the deletion.
 func (s *Sum) AddEmpty() {
+	if !s.alive() {
+		panic(errDead)
+	}
 	clear(s.record)
 	s.fill(s.record)
 }

@@ -9,8 +9,83 @@ import (
 //
 // Floating point only chooses the factor. The bound itself is checked in
 // integers, so that no rounding, overflow or fused multiply-add can break it.
-// The norm is taken of gradient/peak: it is 1 or more, and at most the dimension.
-func (m Mechanism) quantise(dst []int64, gradient []float64) {
+func (m *Mechanism) quantise(dst []int64, gradient []float64) {
+	factor, ordinary := m.factor(gradient)
+	if !ordinary {
+		m.quantiseAny(dst, gradient)
+		return
+	}
+	for j, g := range gradient {
+		dst[j] = int64(g * factor) // |.| < 2^43; conversion truncates
+	}
+	for longerL2(dst, m.clip) {
+		shrink(dst)
+	}
+}
+
+// factor is what an ordinary gradient is multiplied by, under an l2 clip. It is
+// false for any other: its norm is far from 1, or a coordinate is not finite, which
+// the sum of squares then is neither.
+func (m *Mechanism) factor(gradient []float64) (f float64, ordinary bool) {
+	squares := sumOfSquares(gradient)
+	if m.l1() || !(squares > smallestSquare && squares < largestSquare) { // NaN too
+		return 0, false
+	}
+	if norm := math.Sqrt(squares); norm > float64(m.clip)*powerOfTwo(m.grid) {
+		return float64(m.clip) / norm, true
+	}
+	return powerOfTwo(-m.grid), true
+}
+
+// Squares of norms within these bounds have lost nothing that counts to underflow,
+// and every factor is far from the ends of float64.
+const smallestSquare, largestSquare = 0x1p-800, 0x1p800
+
+// sumOfSquares adds up four sums side by side.
+func sumOfSquares(v []float64) float64 {
+	var a, b, c, d float64
+	for ; len(v) >= 4; v = v[4:] {
+		a += v[0] * v[0]
+		b += v[1] * v[1]
+		c += v[2] * v[2]
+		d += v[3] * v[3]
+	}
+	for _, x := range v {
+		a += x * x
+	}
+	return (a + b) + (c + d)
+}
+
+// powerOfTwo is 2^e for e in [-1022, 1023], which every grid is.
+func powerOfTwo(e int) float64 { return math.Float64frombits(uint64(e+1023) << 52) }
+
+// addWithin adds what quantise would write to total, in one pass, if it is at most
+// bound in exact arithmetic before any shrinking; else it changes nothing. It is
+// longerL2 while the numbers are at hand.
+func addWithin(total []int64, gradient []float64, factor float64, bound int64) bool {
+	total = total[:len(gradient)]
+	var high, low, carry uint64
+	for j, g := range gradient {
+		n := int64(g * factor)
+		total[j] += n
+		a := uint64(max(n, -n))
+		h, l := bits.Mul64(a, a)
+		low, carry = bits.Add64(low, l, 0)
+		high, _ = bits.Add64(high, h, carry)
+	}
+	h, l := bits.Mul64(uint64(bound), uint64(bound))
+	if high < h || high == h && low <= l {
+		return true
+	}
+	for j, g := range gradient {
+		total[j] -= int64(g * factor)
+	}
+	return false
+}
+
+// quantiseAny is quantise for every gradient and both norms. The norm is taken of
+// gradient/peak: it is 1 or more, and at most the dimension.
+func (m *Mechanism) quantiseAny(dst []int64, gradient []float64) {
 	var peak, size, squares float64
 	for _, g := range gradient {
 		peak = max(peak, math.Abs(finite(g)))

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -266,4 +267,31 @@ func numbers(data []byte) []float64 {
 		v = append(v, math.Float64frombits(binary.LittleEndian.Uint64(data)))
 	}
 	return v
+}
+
+// Adding in one pass is adding what quantise writes, for every gradient.
+func TestAddIsQuantise(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 21))
+	for range 5000 {
+		m, clip, _ := randomMechanism(t, rng)
+		sum, want := m.NewSum(1, 1+rng.IntN(20)), []int64(nil)
+		for range 1 + rng.IntN(4) {
+			g := randomGradient(rng, sum.Dimension(), clip*math.Exp(rng.NormFloat64()*2))
+			sum.Add(g)
+			if want == nil {
+				want = make([]int64, len(g))
+			}
+			add(want, quantised(m, g))
+		}
+		got := sum.total
+		if m.slots > 0 {
+			got = make([]int64, len(want))
+			for at := 0; at < len(sum.records); at += len(want) {
+				add(got, sum.records[at:at+len(want)])
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("%+v: sum %v, want %v", m, got, want)
+		}
+	}
 }
