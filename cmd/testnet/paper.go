@@ -14,12 +14,14 @@ import (
 	"github.com/spf13/pflag"
 
 	"p2pnode/testnet/paper"
+	"p2pnode/testnet/paper/linear"
 	"p2pnode/testnet/paper/schemes"
 )
 
 // experiments lists what 'testnet paper' can run.
 func experiments() []paper.Experiment {
 	return []paper.Experiment{
+		linear.Experiment(),
 		schemes.GraphHomomorphic(),
 		schemes.Polar(),
 	}

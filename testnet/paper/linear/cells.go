@@ -1,0 +1,161 @@
+package linear
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	"p2pnode/testnet/paper"
+)
+
+// seeded is the random source of agent i of a seed for one purpose.
+func seeded(seed uint64, i int, purpose uint64) *rand.Rand {
+	return rand.New(rand.NewPCG(seed, purpose<<32+uint64(i)))
+}
+
+// sizes say how much is computed.
+type sizes struct {
+	dimensions []int // of the accuracy by dimension
+	large      []int // of these, with a thousand people as well
+	agents     int
+	figure1    int // features of figures 1 and 2(a)
+	rounds     int // of figure 1: updates per agent
+	seeds      []uint64
+}
+
+func sizesOf(o paper.Options) sizes {
+	s := sizes{
+		dimensions: []int{2, 5, 10, 20, 25, 50, 75, 100}, large: []int{20, 100},
+		agents: 100, figure1: 100, rounds: 100,
+	}
+	if o.Quick {
+		s = sizes{dimensions: []int{5, 20}, agents: 100, figure1: 20, rounds: 30}
+	}
+	seeds := o.Seeds
+	switch {
+	case seeds == 0 && o.Quick:
+		seeds = 1
+	case seeds == 0:
+		seeds = 5
+	}
+	for k := range seeds {
+		s.seeds = append(s.seeds, o.Seed+uint64(k))
+	}
+	return s
+}
+
+// people is how many of a thousand are measured.
+const people = 200
+
+// cells of the experiment. A key says all that its numbers depend on.
+func (s sizes) cells() []paper.Cell {
+	var list []paper.Cell
+	add := func(cost float64, run func() (paper.Numbers, error), key string, args ...any) {
+		list = append(list, paper.Cell{
+			Key: fmt.Sprintf(key, args...), Cost: cost,
+			Run: func(context.Context) (paper.Numbers, error) { return run() },
+		})
+	}
+	for _, seed := range s.seeds {
+		add(12, func() (paper.Numbers, error) { return figure1(seed, s.agents, s.figure1, s.rounds) }, figure1Key, seed)
+		add(12, func() (paper.Numbers, error) { return tradeOff(seed, s.agents, s.figure1) }, tradeOffKey, seed)
+		add(2, func() (paper.Numbers, error) { return allocations(seed, s.agents) }, allocationsKey, seed)
+		for _, p := range s.dimensions {
+			add(1, func() (paper.Numbers, error) { return readings(draw(seed, s.agents, p)) }, readingsKey, p, seed)
+			cost := 0.3 + 5e-6*float64(p*p*p)
+			add(cost/3, func() (paper.Numbers, error) { return lone(draw(seed, s.agents, p), s.agents) }, loneKey, s.agents, p, seed)
+			for _, eps := range epsilons {
+				add(cost, func() (paper.Numbers, error) { return silent(draw(seed, s.agents, p), eps, s.agents) }, silentKey, s.agents, p, eps, seed)
+			}
+		}
+		for _, p := range s.large {
+			cost := 2 * (0.3 + 5e-6*float64(p*p*p))
+			add(cost/3, func() (paper.Numbers, error) { return lone(draw(seed, 1000, p), people) }, loneKey, 1000, p, seed)
+			for _, eps := range epsilons {
+				add(cost, func() (paper.Numbers, error) { return silent(draw(seed, 1000, p), eps, people) }, silentKey, 1000, p, eps, seed)
+			}
+		}
+	}
+	return list
+}
+
+// The keys of cells.
+const (
+	figure1Key     = "figure 1, seed %d"
+	tradeOffKey    = "figure 2(a), seed %d"
+	allocationsKey = "allocations, seed %d"
+	readingsKey    = "readings, p %d, seed %d"
+	loneKey        = "alone, n %d, p %d, seed %d"
+	silentKey      = "silent, n %d, p %d, eps %v, seed %d"
+)
+
+// epsilons of the paper's figure 2, of which .05 are for its warm start.
+var epsilons = []float64{1.05, 0.55, 0.15}
+
+// Names of what a cell of readings has measured, everybody's accuracy each.
+const (
+	target   = "target"
+	local    = "local"
+	together = "cd"
+	fig      = "fig %v"
+	literal  = "literal %v"
+	pure     = "laplace %v"
+	shared   = "gaussian %v"
+	records  = "records"
+	hidden   = "local dp"
+)
+
+// readings measures everything that fits no model silently.
+func readings(d *problem) (paper.Numbers, error) {
+	out := paper.Numbers{}
+	targets := make([][]float64, len(d.people))
+	for i := range d.people {
+		targets[i] = d.people[i].target
+		out[records] = append(out[records], float64(len(d.people[i].train.x)))
+	}
+	out[target], out[local] = d.accuracies(targets), d.accuracies(d.alone())
+	agents, err := d.pose(togetherMu, d.unit(false)).descend(nil, togetherRounds, d.seed, nil)
+	if err != nil {
+		return nil, err
+	}
+	out[together] = d.accuracies(agents)
+	h := d.localDP(1)
+	out[hidden] = d.accuracies(reading{mu: togetherMu}.descend(h, 20, d.seed))
+	for k, eps := range epsilons {
+		seed := d.seed<<8 + uint64(k)
+		out[fmt.Sprintf(fig, eps)] = d.accuracies(figReading(eps, figUpdates).descend(d, figUpdates, seed))
+		out[fmt.Sprintf(literal, eps)] = d.accuracies(literalReading(eps, 1).descend(d, 1, seed))
+		l := d.product(pureSetting, 1)
+		states, err := l.learn(byTheorem1(eps), seed)
+		if err != nil {
+			return nil, err
+		}
+		out[fmt.Sprintf(pure, eps)] = d.accuracies(modelsOf(states))
+		g := d.product(sharedSetting, 2)
+		if states, err = g.learn(gaussian(eps), seed); err != nil {
+			return nil, err
+		}
+		out[fmt.Sprintf(shared, eps)] = d.accuracies(modelsOf(states))
+	}
+	return out, nil
+}
+
+// silent measures the personal models of the first few people.
+func silent(d *problem, eps float64, people int) (paper.Numbers, error) {
+	r := d.product(settingFor(d.p, eps), 2)
+	states, err := r.learn(gaussian(eps), d.seed)
+	if err != nil {
+		return nil, err
+	}
+	return paper.Numbers{accuracy: d.accuracies(r.finish(states, people))}, nil
+}
+
+// accuracy is the name of everybody's accuracy where a cell has only one.
+const accuracy = "accuracy"
+
+// lone measures the tuned lone models of the first few people.
+func lone(d *problem, people int) (paper.Numbers, error) {
+	r := d.product(settingFor(d.p, epsilons[0]), 2)
+	r.task.Local.Eta = loneEta
+	return paper.Numbers{accuracy: d.accuracies(r.lone(people))}, nil
+}
