@@ -20,8 +20,8 @@ const crossed = 3 * time.Second
 
 // Dial connects to a peer. Two that dial each other at the same time may both fail:
 // from the ports they listen on, TCP makes one connection of the two, in which both
-// speak first; and of two connections one is refused (see [Duplicates]). So a dial
-// that fails is made once more, by the lower ID at once and by the higher after a
+// speak first; and of two connections one is refused (see [Duplicates]), which ends a
+// dial only if the other one stays. So a dial that fails is made once more, by the lower ID at once and by the higher after a
 // while, unless they are connected by then.
 func Dial(ctx context.Context, h host.Host, to peer.AddrInfo) error {
 	err := connect(ctx, h, to)

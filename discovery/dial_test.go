@@ -2,10 +2,15 @@ package discovery
 
 import (
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/libp2p/go-libp2p"
+	"github.com/libp2p/go-libp2p/core/connmgr"
+	"github.com/libp2p/go-libp2p/core/control"
 	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/p2p/net/swarm"
 	"github.com/multiformats/go-multiaddr"
@@ -57,5 +62,32 @@ func TestTheLowerIDDialsAgain(t *testing.T) {
 	}
 	if err := Dial(t.Context(), low, infoOf(high)); err != nil {
 		t.Error(err)
+	}
+}
+
+// refuseFirst is a gater that refuses the first connection when it is complete.
+type refuseFirst struct {
+	connmgr.ConnectionGater
+	asked atomic.Int32
+}
+
+func (g *refuseFirst) InterceptUpgraded(network.Conn) (bool, control.DisconnectReason) {
+	return g.asked.Add(1) > 1, 0
+}
+
+// A connection that the other end refuses after the handshake is not taken for one.
+func TestARefusedDialIsMadeAgain(t *testing.T) {
+	gate := &refuseFirst{ConnectionGater: NewDuplicates(nil)}
+	strict, err := libp2p.New(hostOptions(libp2p.ListenAddrStrings("/ip4/127.0.0.1/tcp/0"), libp2p.ConnectionGater(gate))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer strict.Close()
+	h := newHost(t)
+	for h.ID() > strict.ID() { // the higher would wait to be called
+		h = newHost(t)
+	}
+	if err := Dial(t.Context(), h, infoOf(strict)); err != nil || !isConnected(h, strict) || gate.asked.Load() != 2 {
+		t.Errorf("%v after %d connections, want success with the second", err, gate.asked.Load())
 	}
 }

@@ -1,6 +1,7 @@
 package discovery
 
 import (
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -92,6 +93,35 @@ func TestAPeerThatCameBackReplacesItsOldConnection(t *testing.T) {
 			if n := len(stay.Network().ConnsToPeer(old.ID())); n != 1 {
 				t.Errorf("%d connections", n)
 			}
+		})
+	}
+}
+
+// A peer that dials twice is not two that dial each other: it has lost the first
+// connection, though nobody has told the other end yet.
+func TestAPeerMayDialAgainAtOnce(t *testing.T) {
+	first := newHost(t)
+	key := first.Peerstore().PrivKey(first.ID())
+	for _, id := range []string{"lower", "higher"} {
+		t.Run(id, func(t *testing.T) {
+			stay := newGuarded(t, nil, lasting)
+			for (stay.ID() < first.ID()) != (id == "lower") {
+				stay = newGuarded(t, nil, lasting)
+			}
+			if err := connect(t.Context(), first, infoOf(stay)); err != nil {
+				t.Fatal(err)
+			}
+			again := newGuarded(t, key, lasting)
+			if err := connect(t.Context(), again, infoOf(stay)); err != nil {
+				t.Errorf("a peer that came back is refused: %v", err)
+			}
+			closePeer(t, first, stay.ID())
+			waitFor(t, deadline, func() string {
+				if n := len(stay.Network().ConnsToPeer(first.ID())); n != 1 {
+					return fmt.Sprintf("%d connections, want the new one", n)
+				}
+				return ""
+			})
 		})
 	}
 }

@@ -2,10 +2,12 @@ package discovery
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/p2p/net/swarm"
 )
@@ -60,12 +62,19 @@ func tryAll(ctx context.Context, h host.Host, c Config, peers []peer.AddrInfo) (
 
 // connect dials a peer, whatever the swarm remembers of earlier failures: its
 // back-off of 5 s and more would make one that was not up yet unreachable, and
-// whoever calls this paces itself.
+// whoever calls this paces itself. A connection that the other end has closed at once,
+// as one it refuses, is none.
 func connect(ctx context.Context, h host.Host, p peer.AddrInfo) error {
 	if s, ok := h.Network().(*swarm.Swarm); ok {
 		s.Backoff().Clear(p.ID)
 	}
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	return h.Connect(ctx, p)
+	if err := h.Connect(ctx, p); err != nil {
+		return err
+	}
+	if h.Network().Connectedness(p.ID) == network.NotConnected {
+		return errors.New("discovery: the peer closed the connection at once")
+	}
+	return nil
 }

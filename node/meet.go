@@ -1,6 +1,8 @@
 package node
 
 import (
+	"time"
+
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 )
@@ -38,12 +40,13 @@ func (h *neighbourhood) came(id peer.ID) {
 	}
 }
 
-// went notes that a neighbour is away, though it may be back before run looks.
+// went notes that a connection to a neighbour is lost, though it may be back before run
+// looks, or before this is told: it may have restarted, so it is asked in any case.
 func (h *neighbourhood) went(id peer.ID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if l := h.links[id]; l != nil && !h.connected(id) {
-		l.up = false
+	if l := h.links[id]; l != nil {
+		l.up, l.asked = l.up && h.connected(id), time.Time{}
 		h.wake()
 	}
 }
