@@ -49,12 +49,22 @@ func Prior(s State) []float64 {
 // a message waits for it.
 func FitPersonal(t *Task, records []Record, prior []float64) PersonalModel {
 	train := trainingRecords(records)
-	zero := make([]float64, len(prior))
 	if len(train) == 0 {
-		return PersonalModel{Theta: floats.ScaleTo(make([]float64, len(prior)), t.Local.Kappa, prior), Alone: zero}
+		zero := make([]float64, len(prior))
+		return PersonalModel{Theta: floats.ScaleTo(slices.Clone(zero), t.Local.Kappa, prior), Alone: zero}
 	}
+	if s := t.newSpan(train, prior); s != nil {
+		m := t.fitPersonal(s.inside(train), s.model(prior))
+		return PersonalModel{Theta: s.outside(m.Theta), Alone: s.outside(m.Alone)}
+	}
+	return t.fitPersonal(train, prior)
+}
+
+// fitPersonal is FitPersonal with records to train on, in any coordinates in which
+// the penalty is the task's.
+func (t *Task) fitPersonal(train []Record, prior []float64) PersonalModel {
 	f := newFitter(t.loss(), train)
-	candidates := t.fits(f, zero)
+	candidates := t.fits(f, make([]float64, len(prior)))
 	alone := average(candidates)
 	if floats.Norm(prior, 2) == 0 {
 		return PersonalModel{Theta: alone, Alone: alone}

@@ -142,7 +142,7 @@ func readings(d *problem) (paper.Numbers, error) {
 
 // silent measures the personal models of the first few people.
 func silent(d *problem, eps float64, people int) (paper.Numbers, error) {
-	r := d.product(settingFor(d.p, eps), 2)
+	r := d.product(settingFor(len(d.people), d.p, eps), 2)
 	states, err := r.learn(gaussian(eps), d.seed)
 	if err != nil {
 		return nil, err
@@ -155,7 +155,7 @@ const accuracy = "accuracy"
 
 // lone measures the tuned lone models of the first few people.
 func lone(d *problem, people int) (paper.Numbers, error) {
-	r := d.product(settingFor(d.p, epsilons[0]), 2)
+	r := d.product(settingFor(len(d.people), d.p, epsilons[0]), 2)
 	r.task.Local.Eta = loneEta
 	return paper.Numbers{accuracy: d.accuracies(r.lone(people))}, nil
 }

@@ -20,18 +20,19 @@ var (
 	sharedSetting = setting{mu: 0.3, clip: 0.5, releases: 10, degree: 99, gamma: gamma, eta: 1, kappa: 1}
 )
 
-// settingFor is that of the silent fits. What a person hears is the direction of her
-// neighbours' models with noise. Its signal is to its noise, in squares, about as
-// 11500 (mu/p)^2, with mu the GDP parameter of the budget: a mean gradient at unit
-// norm is as short as 1/sqrt(p), its noise as long as sqrt(p)/mu, and it is the
-// average of some thirty. So what is heard is multiplied by a number proportional to
-// p, as a model that separates two classes of features at unit norm has the length
-// sqrt(p), and shrunk by the share of it that is signal; and the pull toward it grows
-// with that share.
-func settingFor(p int, epsilon float64) setting {
-	signal := 11500 * math.Pow(gaussian(epsilon).Budget.Mu()/float64(p), 2)
+// settingFor is that of the silent fits among n people. What a person hears is the
+// direction of her neighbours' models with noise. A mean gradient at unit norm is as
+// short as 1/sqrt(p), its noise is as long as sqrt(p)/mu, mu the GDP parameter of the
+// budget, and what she hears is the average of as many as she asks and more: so
+// signal is to noise, in squares, about as 230 degree (mu/p)^2. What is heard is
+// multiplied by a number proportional to p, as a model that separates two classes of
+// features at unit norm has the length sqrt(p), and shrunk by the share of it that is
+// signal; the pull toward it grows with that share.
+func settingFor(n, p int, epsilon float64) setting {
+	degree := min(n/2, 100)
+	signal := 230 * float64(degree) * math.Pow(gaussian(epsilon).Budget.Mu()/float64(p), 2)
 	return setting{
-		mu: 16, clip: 0.35, releases: 4, degree: 50, gamma: 0.4,
+		mu: 16, clip: 0.35, releases: 4, degree: degree, gamma: 0.4,
 		eta: 0.12 * (1 + min(signal, 8)), kappa: 0.6 * float64(p) * signal / (1 + signal),
 	}
 }
