@@ -5,18 +5,21 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"p2pnode/testnet/page"
 )
 
 // The files of [Result.WriteFiles].
 const (
+	PageFile  = "testnet.html" // see [Result.WritePage]
 	RawFile   = "results.json" // see [Result.WriteRaw]
 	CurveFile = "curve.svg"    // see [Result.WriteCurve]
 	GainFile  = "gain.svg"     // see [Result.WriteGain]
 )
 
-// WriteFiles writes the raw numbers and the plots to dir, which it makes,
-// replacing those of an earlier run.
-func (r *Result) WriteFiles(dir string) error {
+// WriteFiles writes the page, the raw numbers and the plots to dir, which it makes,
+// replacing those of an earlier run. made says on the page how they were made.
+func (r *Result) WriteFiles(dir string, made ...page.Fact) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("testnet: write the results: %w", err)
 	}
@@ -24,6 +27,7 @@ func (r *Result) WriteFiles(dir string) error {
 		name  string
 		write func(io.Writer) error
 	}{
+		{PageFile, func(w io.Writer) error { return r.WritePage(w, made...) }},
 		{RawFile, r.WriteRaw},
 		{CurveFile, r.WriteCurve},
 		{GainFile, r.WriteGain},

@@ -158,7 +158,7 @@ func TestWriteFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{RawFile, CurveFile, GainFile} {
+	for _, name := range []string{PageFile, RawFile, CurveFile, GainFile} {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() == 0 {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -3,14 +3,10 @@ package testnet
 import (
 	"encoding/json"
 	"fmt"
-	"image/color"
 	"io"
 	"text/tabwriter"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
+	"p2pnode/testnet/page"
 )
 
 // PeersFile is the plot of [WritePeersPlot].
@@ -60,44 +56,35 @@ func WritePeersJSON(w io.Writer, rows []PeersRow, edges []EdgesRow, complete boo
 
 // WritePeersPlot draws cycles against the number of nodes, on a log scale: a
 // straight line there is O(log n). Runs that did not get there are left out.
-func WritePeersPlot(w io.Writer, rows []PeersRow) error {
-	f := newFigure("Exchanges until nodes know their nearest")
-	f.X.Label.Text = "nodes (log scale)"
-	f.Y.Label.Text = "cycles until " + percent(enoughFound) + " are known"
-	f.X.Scale, f.X.Tick.Marker = plot.LogScale{}, countTicks{}
-	curves := map[string]plotter.XYs{}
-	var names []string
+func WritePeersPlot(w io.Writer, rows []PeersRow) error { return peersChart(rows).WriteSVG(w) }
+
+func peersChart(rows []PeersRow) *page.Chart {
+	c := &page.Chart{
+		Title: "Exchanges until nodes know their nearest",
+		Alt:   "Cycles against the number of nodes on a log scale, at the start and after churn, without and with loss.",
+		X:     page.Axis{Label: "nodes (log scale)", Log: true},
+		Y:     page.Axis{Label: "cycles until " + percent(enoughFound) + " are known"},
+	}
+	at := make(map[string]int)
+	most := 1.0
 	add := func(name string, n int, s Search) {
 		if s.Cycles < 0 {
 			return
 		}
-		if curves[name] == nil {
-			names = append(names, name)
+		i, known := at[name]
+		if !known {
+			i = len(c.Series)
+			at[name] = i
+			c.Series = append(c.Series, page.Series{Name: name})
 		}
-		curves[name] = append(curves[name], plotter.XY{X: float64(n), Y: float64(s.Cycles)})
+		c.Series[i].X, c.Series[i].Y = append(c.Series[i].X, float64(n)), append(c.Series[i].Y, float64(s.Cycles))
+		most = max(most, float64(s.Cycles))
 	}
 	for _, r := range rows {
 		lost := percent(r.Loss) + " lost"
 		add("start, "+lost, r.Nodes, r.Start)
 		add("churn, "+lost, r.Nodes, r.Churned)
 	}
-	colours := []color.Color{colourOf(Private), colourOf(Alone), colourOf(Together), color.RGBA{R: 0x00, G: 0x9e, B: 0x73, A: 0xff}}
-	for k, name := range names {
-		line, dots, err := plotter.NewLinePoints(curves[name])
-		if err != nil {
-			return fmt.Errorf("testnet: draw the search for peers: %w", err)
-		}
-		line.Width, line.Color = vg.Points(1.8), colours[k%len(colours)]
-		dots.Shape, dots.Radius, dots.Color = draw.CircleGlyph{}, vg.Points(2.4), line.Color
-		f.Add(line, dots)
-		f.entry(name, line, dots)
-	}
-	f.Y.Min = 0
-	switch {
-	case len(names) == 0:
-		f.X.Min, f.X.Max, f.Y.Max = 1, 10, 1
-	case f.X.Min == f.X.Max:
-		f.X.Min, f.X.Max = f.X.Min/2, f.X.Max*2
-	}
-	return f.writeSVG(w)
+	c.Y.Max = 1.06 * most
+	return c
 }

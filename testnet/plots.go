@@ -2,143 +2,99 @@ package testnet
 
 import (
 	"fmt"
-	"image/color"
 	"io"
 	"math"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
+	"p2pnode/testnet/page"
 )
 
-// Colours that people with any colour vision can tell apart (Okabe and Ito 2008).
-func colourOf(m Method) color.Color {
+func colourOf(m Method) page.Colour {
 	switch m {
 	case Alone:
-		return color.RGBA{R: 0x55, G: 0x55, B: 0x55, A: 0xff}
+		return page.Grey
 	case Together:
-		return color.RGBA{R: 0xe6, G: 0x9f, B: 0x00, A: 0xff}
+		return page.Orange
 	}
-	return color.RGBA{R: 0x00, G: 0x72, B: 0xb2, A: 0xff}
+	return page.Blue
 }
 
 // WriteCurve draws the learning curve as SVG: mean test error against mean
 // releases per node, for the first seed; the lone models are a horizontal line.
-func (r *Result) WriteCurve(w io.Writer) error {
-	f := newFigure("Error while learning together")
-	f.X.Label.Text = "releases per node (mean)"
-	f.Y.Label.Text = "test error per person (mean " + r.Measure + ")"
-	f.X.Min = 0
-	if len(r.Rounds) > 0 {
-		if err := f.addCurves(&r.Rounds[0]); err != nil {
-			return err
-		}
-	}
-	widen(&f.Y, 0.02)
-	return f.writeSVG(w)
-}
+func (r *Result) WriteCurve(w io.Writer) error { return r.curve().WriteSVG(w) }
 
-func (f *figure) addCurves(round *Round) error {
+func (r *Result) curve() *page.Chart {
+	c := &page.Chart{
+		Title: "Error while learning together",
+		Alt:   "The mean test error of a person against the releases her node has made, together with and without privacy; alone it is a level.",
+		X:     page.Axis{Label: "releases per node (mean)"},
+		Y:     page.Axis{Label: "test error per person (mean " + r.Measure + ")", Least: 0.02},
+	}
+	if len(r.Rounds) == 0 {
+		return c
+	}
+	round := &r.Rounds[0]
 	alone := round.trial(Alone)
 	if alone == nil {
-		return nil
+		return c
 	}
 	start := mean(alone.Errors)
-	end := 1.0
 	for _, m := range []Method{Together, Private} {
 		t := round.trial(m)
 		if t == nil || len(t.Curve) == 0 {
 			continue
 		}
-		points := plotter.XYs{{X: 0, Y: start}}
-		for _, c := range t.Curve {
-			points = append(points, plotter.XY{X: c.Releases, Y: c.Error})
+		s := page.Series{Name: methodLabel(m), Colour: colourOf(m), X: []float64{0}, Y: []float64{start}}
+		for _, point := range t.Curve {
+			s.X, s.Y = append(s.X, point.Releases), append(s.Y, point.Error)
 		}
-		end = max(end, points[len(points)-1].X)
-		line, dots, err := plotter.NewLinePoints(points)
-		if err != nil {
-			return fmt.Errorf("testnet: draw the learning curve: %w", err)
-		}
-		line.Width = vg.Points(1.8)
-		line.Color, dots.Color = colourOf(m), colourOf(m)
-		dots.Shape, dots.Radius = draw.CircleGlyph{}, vg.Points(2.4)
-		f.Add(line, dots)
-		f.entry(methodLabel(m), line, dots)
+		c.Series = append(c.Series, s)
 	}
-	level, err := plotter.NewLine(plotter.XYs{{X: 0, Y: start}, {X: end, Y: start}})
-	if err != nil {
-		return fmt.Errorf("testnet: draw the learning curve: %w", err)
-	}
-	level.Width, level.Color = vg.Points(1.4), colourOf(Alone)
-	level.Dashes = []vg.Length{vg.Points(5), vg.Points(3)}
-	f.Add(level)
-	f.entry(methodLabel(Alone), level)
-	return nil
+	c.Series = append(c.Series, page.Series{Name: methodLabel(Alone), Style: page.Level, Colour: colourOf(Alone), Y: []float64{start}})
+	return c
 }
 
 // WriteGain draws each person's gain as SVG against the number of records she
 // learns from, with the medians of the bins of the table. Every person of every
 // seed is a dot, those who lose too.
-func (r *Result) WriteGain(w io.Writer) error {
+func (r *Result) WriteGain(w io.Writer) error { return r.gain().WriteSVG(w) }
+
+func (r *Result) gain() *page.Chart {
 	pairs := r.Pairs(Private)
-	f := newFigure("Gain per person, together and private against alone")
-	f.X.Label.Text = "records she learns from (log scale)"
-	f.Y.Label.Text = "gain (% of her test error alone)"
-	f.X.Scale, f.X.Tick.Marker = plot.LogScale{}, countTicks{}
-	f.X.Min, f.X.Max = sizeRange(pairs)
-	if err := f.addGains(pairs); err != nil {
-		return fmt.Errorf("testnet: draw the gains: %w", err)
+	c := &page.Chart{
+		Title: "Gain per person, together and private against alone",
+		Alt:   "A dot for each person: the share of her test error alone that private learning saves, against the number of her records.",
+		X:     page.Axis{Label: "records she learns from (log scale)", Log: true},
+		Y:     page.Axis{Label: "gain (% of her test error alone)", Least: 10},
 	}
-	widen(&f.Y, 10)
-	return f.writeSVG(w)
-}
-
-func (f *figure) addGains(pairs []Pair) error {
-	zero, err := plotter.NewLine(plotter.XYs{{X: f.X.Min, Y: 0}, {X: f.X.Max, Y: 0}})
-	if err != nil {
-		return err
-	}
-	zero.Width, zero.Color = vg.Points(1.2), colourOf(Alone)
-	var up, even, down plotter.XYs
+	up := page.Series{Name: "better", Style: page.Crowd, Colour: page.Blue}
+	even := page.Series{Name: "the same", Style: page.Crowd, Colour: page.Grey}
+	down := page.Series{Name: "worse", Style: page.Crowd, Colour: page.Red}
 	for _, pair := range pairs {
-		at := plotter.XY{X: max(1, float64(pair.Train)), Y: 100 * pair.Gain()}
+		side, gain := &even, 100*pair.Gain()
 		switch {
-		case at.Y > 0:
-			up = append(up, at)
-		case at.Y < 0:
-			down = append(down, at)
-		default:
-			even = append(even, at)
+		case gain > 0:
+			side = &up
+		case gain < 0:
+			side = &down
+		}
+		side.X, side.Y = append(side.X, max(1, float64(pair.Train))), append(side.Y, gain)
+	}
+	for _, side := range []page.Series{up, even, down} {
+		if n := len(side.X); n > 0 {
+			side.Name += fmt.Sprintf(" (%s)", percent(float64(n)/float64(len(pairs))))
+			c.Series = append(c.Series, side)
 		}
 	}
-	for _, side := range []struct {
-		name   string
-		points plotter.XYs
-		colour color.Color
-	}{
-		{"better", up, color.RGBA{R: 0x00, G: 0x72, B: 0xb2, A: 0xff}},
-		{"the same", even, color.RGBA{R: 0x99, G: 0x99, B: 0x99, A: 0xff}},
-		{"worse", down, color.RGBA{R: 0xd5, G: 0x5e, B: 0x00, A: 0xff}},
-	} {
-		dots, err := plotter.NewScatter(side.points)
-		if err != nil && len(side.points) > 0 {
-			return err
-		}
-		if len(side.points) == 0 {
-			continue
-		}
-		dots.Color, dots.Shape, dots.Radius = side.colour, draw.RingGlyph{}, vg.Points(2)
-		f.Add(dots)
-		f.entry(fmt.Sprintf("%s (%s)", side.name, percent(float64(len(side.points))/float64(len(pairs)))), dots)
+	c.Series = append(c.Series, page.Series{Style: page.Level, Y: []float64{0}})
+	if len(pairs) > 0 {
+		c.Series = append(c.Series, medians(pairs))
 	}
-	f.Add(zero)
-	return f.addMedians(pairs)
+	return c
 }
 
-// addMedians draws the median gain of each bin across its width.
-func (f *figure) addMedians(pairs []Pair) error {
-	named := false
+// medians is the median gain of each bin across its width.
+func medians(pairs []Pair) page.Series {
+	s := page.Series{Name: "median", Style: page.Stroke, Colour: page.Ink}
 	for _, bin := range Bins() {
 		in := bin.In(pairs)
 		if len(in) == 0 {
@@ -146,18 +102,10 @@ func (f *figure) addMedians(pairs []Pair) error {
 		}
 		left, right := sizeRange(in)
 		median := 100 * Summarise(in).Gain
-		line, err := plotter.NewLine(plotter.XYs{{X: left, Y: median}, {X: right, Y: median}})
-		if err != nil {
-			return err
-		}
-		line.Width = vg.Points(2.6)
-		f.Add(line)
-		if !named {
-			f.entry("median", line)
-			named = true
-		}
+		s.X = append(s.X, left, right, right)
+		s.Y = append(s.Y, median, median, math.NaN())
 	}
-	return nil
+	return s
 }
 
 // sizeRange is the range of training-set sizes, never empty on a log axis.

@@ -3,16 +3,12 @@ package testnet
 import (
 	"encoding/json"
 	"fmt"
-	"image/color"
 	"io"
 	"os"
 	"path/filepath"
 	"text/tabwriter"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
+	"p2pnode/testnet/page"
 )
 
 // WriteTable writes the result for people.
@@ -138,8 +134,7 @@ func (r *GraphResult) WriteFiles(dir string) ([]string, error) {
 	for _, sweep := range graphSweeps {
 		for _, groups := range graphGroups {
 			name := fmt.Sprintf("graph-%s-%d.svg", sweep, groups)
-			draw := func(w io.Writer) error { return r.writePlot(w, sweep, groups) }
-			if err := writeFile(filepath.Join(dir, name), draw); err != nil {
+			if err := writeFile(filepath.Join(dir, name), r.chart(sweep, groups).WriteSVG); err != nil {
 				return nil, fmt.Errorf("testnet: write the results: %w", err)
 			}
 			names = append(names, name)
@@ -148,44 +143,30 @@ func (r *GraphResult) WriteFiles(dir string) ([]string, error) {
 	return names, nil
 }
 
-// writePlot draws the share, by weight, against a setting: solid lines know of the
+// chart draws the share, by weight, against a setting: solid lines know of the
 // noise, dashed ones do not.
-func (r *GraphResult) writePlot(w io.Writer, sweep string, groups int) error {
-	f := newFigure(fmt.Sprintf("Edges within %d hidden groups", groups))
-	f.X.Label.Text = sweepLabel(sweep) + " (log scale)"
-	f.Y.Label.Text = "edges within a group, by weight (%)"
-	f.X.Scale, f.X.Tick.Marker = plot.LogScale{}, countTicks{}
-	colours := []color.Color{colourOf(Private), colourOf(Together), color.RGBA{R: 0x00, G: 0x9e, B: 0x73, A: 0xff}}
+func (r *GraphResult) chart(sweep string, groups int) *page.Chart {
+	c := &page.Chart{
+		Title: fmt.Sprintf("Edges within %d hidden groups", groups),
+		Alt:   "The share of edges within a group against " + sweepLabel(sweep) + ", by kind of graph, aware of the noise and blind to it.",
+		X:     page.Axis{Label: sweepLabel(sweep) + " (log scale)", Log: true},
+		Y:     page.Axis{Label: "edges within a group, by weight (%)", Max: 100},
+	}
 	for _, blind := range []bool{false, true} {
 		for k, kind := range discovered {
-			var points plotter.XYs
+			s := page.Series{Name: kind, Colour: page.Blue + page.Colour(k)}
+			if blind {
+				s.Name, s.Style = kind+", blind", page.Variant
+			}
 			for _, p := range r.Points {
 				if p.Sweep == sweep && p.Groups == groups && p.Graph == kind && p.Blind == blind {
-					points = append(points, plotter.XY{X: p.at(), Y: 100 * p.Weighted})
+					s.X, s.Y = append(s.X, p.at()), append(s.Y, 100*p.Weighted)
 				}
 			}
-			if len(points) == 0 {
-				continue
+			if len(s.X) > 0 {
+				c.Series = append(c.Series, s)
 			}
-			line, dots, err := plotter.NewLinePoints(points)
-			if err != nil {
-				return fmt.Errorf("testnet: draw the shares: %w", err)
-			}
-			line.Width, line.Color = vg.Points(1.8), colours[k]
-			dots.Shape, dots.Radius, dots.Color = draw.CircleGlyph{}, vg.Points(2.4), colours[k]
-			name := kind
-			if blind {
-				line.Dashes, dots.Shape, name = []vg.Length{vg.Points(4), vg.Points(3)}, draw.RingGlyph{}, "blind"
-			}
-			f.Add(line, dots)
-			f.entry(name, line, dots)
 		}
 	}
-	if len(f.legend) == 0 {
-		f.X.Min, f.X.Max = 1, 10
-	} else if f.X.Min == f.X.Max {
-		f.X.Min, f.X.Max = f.X.Min/2, f.X.Max*2
-	}
-	f.Y.Min, f.Y.Max = 0, 100
-	return f.writeSVG(w)
+	return c
 }

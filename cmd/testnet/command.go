@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,7 @@ import (
 	"p2pnode/node"
 	"p2pnode/privacy"
 	"p2pnode/testnet"
+	"p2pnode/testnet/page"
 )
 
 const about = `Testnet lets many people learn together on this machine and shows what it
@@ -95,7 +97,7 @@ func newCommand(dir string) *cobra.Command {
 	f.IntVar(&o.seeds, "seeds", 1, "pool the results of so many seeds, from --seed up")
 	f.BoolVar(&o.sim, "sim", false, "run the agents under virtual time instead of real nodes")
 	o.daemons.register(cmd)
-	f.StringVar(&o.out, "out", "testnet-results", "directory for the raw numbers and the plots")
+	f.StringVar(&o.out, "out", "testnet-results", "directory for the page, the raw numbers and the plots")
 	f.BoolVar(&o.json, "json", false, "write one JSON object to standard output, and nothing else")
 	cmd.AddCommand(newExport(), newTerms(), newPrivacy(), newAudit(), newCompare(), newPaper(experiments()), newPeers(), newGraph(), newIdle(dir))
 	return cmd
@@ -166,10 +168,14 @@ func (o *options) budget(cmd *cobra.Command, t *learner.Task) (privacy.Budget, e
 }
 
 func (o *options) report(cmd *cobra.Command, r *testnet.Result) error {
-	if err := r.WriteFiles(o.out); err != nil {
+	made := []page.Fact{{Name: "Command", Value: "testnet" + flagsText(cmd.Flags()), Code: true}, {Name: "Version", Value: version()}}
+	if credit := strings.TrimSpace(o.credit()); credit != "" {
+		made = append(made, page.Fact{Name: "Data", Value: credit})
+	}
+	if err := r.WriteFiles(o.out, made...); err != nil {
 		return err
 	}
-	where := fmt.Sprintf("Raw numbers and plots: %s/%s, %s, %s.\n", o.out, testnet.RawFile, testnet.CurveFile, testnet.GainFile)
+	where := fmt.Sprintf("Page: %s/%s; raw numbers and plots: %s, %s, %s.\n", o.out, testnet.PageFile, testnet.RawFile, testnet.CurveFile, testnet.GainFile)
 	notes := io.Writer(cmd.OutOrStdout())
 	if o.json {
 		notes = cmd.ErrOrStderr()

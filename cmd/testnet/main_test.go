@@ -115,12 +115,12 @@ func TestSimulatedTable(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
-	for _, want := range []string{"8 people", "alone (tuned)", "together, no privacy", "together, private", "Bellet", "public profile", "results/results.json"} {
+	for _, want := range []string{"8 people", "alone (tuned)", "together, no privacy", "together, private", "Bellet", "public profile", "results/testnet.html"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("the report does not say %q:\n%s", want, stdout)
 		}
 	}
-	for _, file := range []string{"results.json", "curve.svg", "gain.svg"} {
+	for _, file := range []string{"testnet.html", "results.json", "curve.svg", "gain.svg"} {
 		if _, err := os.Stat(filepath.Join("results", file)); err != nil {
 			t.Error(err)
 		}

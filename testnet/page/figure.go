@@ -24,6 +24,7 @@ const (
 type figure struct {
 	*plot.Plot
 	title  text.Style
+	xLabel string // drawn here: on a log axis gonum centres it elsewhere
 	legend *legend
 	height vg.Length // of the plot
 }
@@ -40,6 +41,7 @@ func newFigure(c *Chart) *figure {
 	series := resolve(c)
 	f.axis(&p.X, &c.X, chartWidth-3*margin)
 	f.axis(&p.Y, &c.Y, f.height-2*margin)
+	f.xLabel, p.X.Label.Text = p.X.Label.Text, ""
 	x, y := values(c, series)
 	c.X.span(&p.X, x, 0)
 	c.Y.span(&p.Y, y, 0.06)
@@ -77,6 +79,18 @@ func (f *figure) axis(a *plot.Axis, d *Axis, room vg.Length) {
 	a.Tick.Length = 5
 	a.Label.Padding = 4
 	a.Label.Text = wrap(a.Label.TextStyle, clean(d.Label), room)
+}
+
+// draw draws the plot with its labels.
+func (f *figure) draw(c draw.Canvas) {
+	s := f.X.Label.TextStyle
+	below := c.Min.Y
+	if f.xLabel != "" {
+		c.Min.Y += s.Height(f.xLabel) + f.X.Label.Padding
+	}
+	f.Draw(c)
+	data := f.DataCanvas(c)
+	c.FillText(s, vg.Point{X: data.Center().X, Y: below + s.FontExtents().Descent}, f.xLabel)
 }
 
 // nothing is what a chart without data shows.

@@ -91,7 +91,7 @@ func sample() *Page {
 // everything is a chart with a series of each style.
 func everything() Chart {
 	c := Chart{Title: "All", Alt: "Each style once.", X: Axis{Label: "x (s)"}, Y: Axis{Label: "y (m)", Log: true}}
-	for s := Ours; s <= Stroke; s++ {
+	for s := Ours; s <= Variant; s++ {
 		c.Series = append(c.Series, Series{
 			Name: fmt.Sprint("style ", int(s), " ", nasty), Style: s, X: []float64{1, 2, 3}, Y: []float64{1, math.NaN(), 1000},
 			Low: []float64{-1, 0, 900}, High: []float64{2, 3, 2000},

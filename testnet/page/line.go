@@ -45,6 +45,9 @@ func resolve(c *Chart) []line {
 		case Invalid:
 			l.stroke.Dashes = []vg.Length{4, 3}
 			l.mark.Shape, l.mark.Radius = cross{}, 2.8
+		case Variant:
+			l.stroke.Dashes = []vg.Length{4, 3}
+			l.mark.Shape = draw.RingGlyph{}
 		case Published:
 			l.stroke.Width = 0
 			l.mark.Shape, l.mark.Radius = polygon{corners: 4, hollow: true}, 3.4

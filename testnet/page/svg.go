@@ -97,7 +97,7 @@ func (c *Chart) svg(titled bool) ([]byte, error) {
 	area.Max.Y -= titleHeight
 	f.legend.draw(area)
 	area.Max.Y -= f.legend.height
-	f.Draw(area)
+	f.draw(area)
 	var svg bytes.Buffer
 	if _, err := canvas.WriteTo(&svg); err != nil {
 		return nil, err

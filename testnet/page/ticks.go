@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// evenTicks labels multiples of 1, 2, 4 or 5 times a power of ten: at most so many,
-// and, since a step is at most twice the one before, at least half of that.
+// evenTicks labels multiples of 1, 2 or 5 times a power of ten, at most so many; of
+// 4 times where one alone would be left.
 type evenTicks struct{ most int }
 
 // Ticks implements [plot.Ticker].
@@ -17,13 +17,17 @@ func (e evenTicks) Ticks(low, high float64) []plot.Tick {
 	if !(low < high) || math.IsInf(high-low, 0) {
 		return nil
 	}
-	power := math.Floor(math.Log10((high - low) / float64(e.most)))
-	step := math.Pow(10, power)
-	for _, m := range []float64{2, 4, 5, 10} {
-		if math.Floor(high/step)-math.Ceil(low/step)+1 <= float64(e.most) {
+	unit := math.Pow(10, math.Floor(math.Log10((high-low)/float64(e.most))))
+	count := func(step float64) int { return int(math.Floor(high/step) - math.Ceil(low/step) + 1) }
+	step := unit
+	for _, m := range []float64{2, 5, 10} {
+		if count(step) <= e.most {
 			break
 		}
-		step = m * math.Pow(10, power)
+		step = m * unit
+	}
+	if step == 5*unit && count(step) < 2 {
+		step = 4 * unit
 	}
 	size := max(math.Abs(low), math.Abs(high))
 	var ticks []plot.Tick
