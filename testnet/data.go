@@ -41,8 +41,13 @@ func (p *Person) TestRecords() []learner.Record {
 }
 
 // TrainSize is m, the number of records she learns from.
-func (p *Person) TrainSize() int {
-	return len(p.Records) - len(p.Records)/5
+func (p *Person) TrainSize() (m int) {
+	for _, r := range p.Records {
+		if !r.Seq.HeldOut() {
+			m++
+		}
+	}
+	return m
 }
 
 // Dataset is a group of people and the task they share.

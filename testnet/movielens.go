@@ -148,8 +148,9 @@ var genres100K = [...]string{
 	"Film-Noir", "Horror", "Musical", "Mystery", "Romance", "Sci-Fi", "Thriller", "War", "Western",
 }
 
-// published100K is the SHA-256 of u.data as GroupLens publishes it.
-const published100K = "06416e597f82b7342361e41163890c81036900f418ad91315590814211dca490"
+// Published100K is the SHA-256 of MovieLens-100K's u.data as GroupLens publishes it, in
+// hexadecimal.
+const Published100K = "06416e597f82b7342361e41163890c81036900f418ad91315590814211dca490"
 
 // Read100K reads ratings in the layout of MovieLens-100K: the named file (u.data)
 // and u.item beside it, for the genres and years.
@@ -184,10 +185,21 @@ func Read100K(files fs.FS, ratings string, t *learner.Task) (*Dataset, error) {
 		return nil, err
 	}
 	people.set.Name = "ratings in the layout of MovieLens-100K (not the published file)"
-	if hex.EncodeToString(sum.Sum(nil)) == published100K {
+	if hex.EncodeToString(sum.Sum(nil)) == Published100K {
 		people.set.Name = "MovieLens-100K (GroupLens, https://grouplens.org/datasets/movielens/100k/)"
 	}
 	return people.done()
+}
+
+// Movies100K reads a file in the layout of u.item: for the number of each movie, as
+// the file writes it, its public metadata as cells for [learner.Task.EncodeFeatures].
+func Movies100K(files fs.FS, file string) (map[string]func(column string) (string, bool), error) {
+	movies, err := readItems(files, file)
+	rows := make(map[string]func(column string) (string, bool), len(movies))
+	for number, m := range movies {
+		rows[number] = m.row("")
+	}
+	return rows, err
 }
 
 func readItems(files fs.FS, file string) (map[string]movie, error) {

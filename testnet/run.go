@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -22,6 +23,8 @@ type Config struct {
 	Budget privacy.Budget // of every record in the private trials; required
 	Seed   uint64         // the first seed: of splits, of the choice of people, of simulations
 	Seeds  int            // how many seeds to pool; 0 means 1
+	// Methods are those to measure besides [Alone], which always is; nil means all.
+	Methods []Method
 	// Simulate runs the agents under virtual time instead of real nodes.
 	Simulate bool
 	// NoCurve leaves out the learning curve of the first seed, which fits
@@ -186,6 +189,9 @@ func (c *Config) runRound(ctx context.Context, d *Dataset, round *Round, drive d
 	for _, m := range []Method{Private, Together} {
 		if ctx.Err() != nil {
 			return ctx.Err()
+		}
+		if c.Methods != nil && !slices.Contains(c.Methods, m) {
+			continue
 		}
 		c.report(Progress{Seed: round.Seed, Method: m, Nodes: len(d.People)})
 		t, err := drive(ctx, d, round.Seed, m)

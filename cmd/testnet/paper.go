@@ -15,6 +15,7 @@ import (
 
 	"p2pnode/testnet/paper"
 	"p2pnode/testnet/paper/linear"
+	"p2pnode/testnet/paper/movielens"
 	"p2pnode/testnet/paper/schemes"
 )
 
@@ -22,6 +23,7 @@ import (
 func experiments() []paper.Experiment {
 	return []paper.Experiment{
 		linear.Experiment(),
+		movielens.Experiment(),
 		schemes.GraphHomomorphic(),
 		schemes.Polar(),
 	}

@@ -1,0 +1,45 @@
+package movielens
+
+import (
+	"fmt"
+	"slices"
+
+	"p2pnode/testnet/page"
+)
+
+// noiseUpdates are those the table of noise is worked out for.
+const noiseUpdates = 20
+
+// noise says what the reading of summed losses adds and what it would have to.
+func (e *experiment) noise() page.Section {
+	t := page.Table{
+		Caption: fmt.Sprintf("Losses summed: Laplace noise of each of %d updates, in units of the clip, on the sum of the gradients, at delta = exp(-5)", noiseUpdates),
+		Head:    []string{"training ratings", "claimed eps", "noise it adds", "true eps", "if clipped in l1", "noise it would take", "times more"},
+	}
+	sizes := trainingSizes(e.data, &e.splits[0])
+	slices.Sort(sizes)
+	var summed reading
+	summed.sum = true
+	for _, m := range []int{sizes[0], sizes[len(sizes)/2], sizes[len(sizes)-1]} {
+		for _, eps := range epsilons {
+			step := perUpdate(eps, paperDelta, noiseUpdates)
+			added := 2 / (step * float64(m))
+			factor := summed.sensitivity(m, 0)
+			l2, err := trueEpsilon(factor*step, noiseUpdates)
+			l1, err2 := trueEpsilon(float64(m)*step, noiseUpdates)
+			if err != nil || err2 != nil {
+				continue // beyond what can be composed
+			}
+			t.Rows = append(t.Rows, page.Line{Cells: []string{
+				fmt.Sprint(m), fmt.Sprintf("%g", eps), fmt.Sprintf("%.3g", added), fmt.Sprintf("%.3g", l2), fmt.Sprintf("%.3g", l1),
+				fmt.Sprintf("%.3g", factor*added), fmt.Sprintf("%.0f", factor),
+			}})
+		}
+	}
+	return page.Section{
+		Title: "What the noise would have to be",
+		Text: []string{"For the persons with the fewest, the median and the most training ratings. " +
+			"Noise of scale 2 C/(eps m) suits the mean of m gradients clipped to C in l1. On their sum it is m times too small, and clipped in l2 another sqrt(20) times."},
+		Tables: []page.Table{t},
+	}
+}

@@ -1,0 +1,80 @@
+package movielens
+
+import (
+	"math"
+	"slices"
+
+	"p2pnode/privacy/accountant"
+)
+
+// perUpdate is the eps_t of each of so many equal releases that are (eps, delta)-DP
+// together by Theorem 1 of Bellet et al. 2018 (Kairouz, Oh, Viswanath 2015), to twelve
+// digits, rounded down.
+func perUpdate(eps, delta float64, updates int) float64 {
+	steps := make([]float64, updates)
+	low, high := 0.0, eps
+	for range 40 {
+		middle := (low + high) / 2
+		for i := range steps {
+			steps[i] = middle
+		}
+		if accountant.Kairouz(steps, delta).Min() <= eps {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return low
+}
+
+// leak is what a reading's messages really guarantee: epsilon at the paper's delta
+// for the people with the fewest, the median and the most training ratings.
+type leak struct{ least, median, most float64 }
+
+// leak works it out from the noise that was added; norm is the largest l1 norm of a
+// movie's features.
+func (e *experiment) leak(r reading, norm, eps float64, updates int) (leak, error) {
+	sizes := trainingSizes(e.data, &e.splits[0])
+	slices.Sort(sizes)
+	var values [3]float64
+	for i, m := range []int{sizes[0], sizes[len(sizes)/2], sizes[len(sizes)-1]} {
+		var err error
+		if values[i], err = trueEpsilon(r.sensitivity(m, norm)*perUpdate(eps, paperDelta, updates), updates); err != nil {
+			return leak{}, err
+		}
+	}
+	return leak{values[0], values[1], values[2]}, nil
+}
+
+// sensitivity is that of what is released by who has m ratings, in l1 and in units
+// of the 2 C/m the noise is made for.
+//
+// Under the sum the noise is m times too small, and clipping in l2 leaves sqrt(p)
+// times as much in l1; that each user's mean tells about her ratings too is not even
+// counted. Under the mean only that is left: another rating moves the mean by 4/m at
+// the most, so each of m gradients by 8 norm/m.
+func (r reading) sensitivity(m int, norm float64) float64 {
+	if r.sum {
+		return float64(m) * math.Sqrt(rank)
+	}
+	return 1 + 8*norm/(2*belletClip)
+}
+
+// trueEpsilon is the epsilon at the paper's delta of so many releases of Laplace noise
+// of scale 1 on vectors of l1 sensitivity a: by exact composition, or the sum where
+// that is less.
+func trueEpsilon(a float64, updates int) (float64, error) {
+	loss, err := accountant.Compose(paperDelta, accountant.Group{Step: accountant.Laplace(a), Count: updates})
+	if err != nil {
+		return 0, err
+	}
+	return min(loss.Epsilon(paperDelta), a*float64(updates)), nil
+}
+
+func trainingSizes(d *dataset, s *split) []int {
+	sizes := make([]int, users)
+	for _, r := range s.training(d.ratings) {
+		sizes[r.user]++
+	}
+	return sizes
+}
