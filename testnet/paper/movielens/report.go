@@ -58,7 +58,7 @@ func (e *experiment) kindRows(k kind, done paper.Done) []paper.Row {
 }
 
 // resamples of a bootstrap.
-const resamples = 2000
+const resamples = 1000
 
 // splitsDone are the numbers of the splits that are done.
 func (e *experiment) splitsDone(done paper.Done, key func(i int) string) []paper.Numbers {
