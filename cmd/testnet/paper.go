@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -61,6 +63,7 @@ func newPaper(list []paper.Experiment) *cobra.Command {
 	for _, e := range list {
 		cmd.AddCommand(newExperiment(e))
 	}
+	cmd.AddCommand(newAll(list))
 	return cmd
 }
 
@@ -138,7 +141,10 @@ func (o *paperOptions) registerCSV(f *pflag.FlagSet) {
 
 // run runs one experiment and reports it.
 func (o *paperOptions) run(cmd *cobra.Command, e paper.Experiment) error {
-	r, err := o.measure(cmd, e, "testnet paper "+e.Name+flagsText(cmd.Flags()), "")
+	if err := o.validate(); err != nil {
+		return err
+	}
+	r, err := o.measure(cmd, e)
 	if r == nil {
 		return err
 	}
@@ -152,27 +158,38 @@ func (o *paperOptions) run(cmd *cobra.Command, e paper.Experiment) error {
 	}
 	fmt.Fprintf(notes, "\nPage: %s/%s.html; numbers: %s.json, %s.csv.\n", o.out, e.Name, e.Name, e.Name)
 	if err != nil {
-		fmt.Fprintln(cmd.ErrOrStderr(), "The same command goes on from here.")
+		fmt.Fprintln(cmd.ErrOrStderr(), goesOn)
 		return errInterrupted
+	}
+	return nil
+}
+
+// goesOn is said after an interruption.
+const goesOn = "The same command goes on from here."
+
+func (o *paperOptions) validate() error {
+	if o.Seeds < 0 {
+		return usageError{fmt.Errorf("--seeds %d: must be at least 1", o.Seeds)}
 	}
 	return nil
 }
 
 // measure runs one experiment while it shows how far it is. After an interruption it
 // returns what is done and the reason, after an error no result.
-func (o *paperOptions) measure(cmd *cobra.Command, e paper.Experiment, command, up string) (*paper.Result, error) {
-	if o.Seeds < 0 {
-		return nil, usageError{fmt.Errorf("--seeds %d: must be at least 1", o.Seeds)}
-	}
+func (o *paperOptions) measure(cmd *cobra.Command, e paper.Experiment) (*paper.Result, error) {
 	program, err := programHash()
 	if err != nil {
 		return nil, err
+	}
+	up := "" // to the index, where 'paper all' has made one
+	if _, err := os.Stat(filepath.Join(o.out, indexFile)); err == nil {
+		up = indexFile
 	}
 	meter := new(paper.Meter)
 	start := time.Now()
 	stop := showLine(cmd.ErrOrStderr(), func() string { return paperLine(e.Name, time.Since(start), meter.Now()) })
 	r, err := paper.Run(cmd.Context(), paper.Job{
-		Experiment: e, Options: o.Options, Dir: o.out, Command: command, Version: version(), Program: program, Up: up,
+		Experiment: e, Options: o.Options, Dir: o.out, Command: o.command(e), Version: version(), Program: program, Up: up,
 		Restart: o.restart, Trust: o.trust, Meter: meter,
 		Log: func(text string) { fmt.Fprintf(cmd.ErrOrStderr(), "paper: %s: %s.\n", e.Name, text) },
 	})
@@ -190,6 +207,24 @@ func paperLine(name string, taken time.Duration, p paper.Progress) string {
 		text += ", about " + p.Left.Round(time.Second).String() + " left"
 	}
 	return text
+}
+
+// command runs the experiment again.
+func (o *paperOptions) command(e paper.Experiment) string {
+	words := []string{"testnet paper", e.Name, fmt.Sprint("--seed ", o.Seed)}
+	add := func(wanted bool, flag string) {
+		if wanted {
+			words = append(words, flag)
+		}
+	}
+	add(e.Data != "", "--data "+quoted(o.Data))
+	add(o.Seeds > 0, fmt.Sprint("--seeds ", o.Seeds))
+	add(o.Quick, "--quick")
+	add(o.Real, "--real")
+	add(e.UsesCSV, fmt.Sprintf("--node %s --epsilon %g --delta %g", quoted(o.CSV.Node), o.CSV.Epsilon, o.CSV.Delta))
+	add(o.CSV.Target != "", "--target "+quoted(o.CSV.Target))
+	add(o.CSV.Ranges != "", "--ranges "+quoted(o.CSV.Ranges))
+	return strings.Join(words, " ")
 }
 
 // flagsText gives the flags that were set and that change the numbers.

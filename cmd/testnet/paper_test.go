@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"html"
 	"os"
 	"strings"
 	"testing"
@@ -64,7 +66,7 @@ func TestPaperRunsAnExperiment(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != 0 {
 		t.Fatalf("exit %d, %v: %s", code, err, stdout)
 	}
-	if r.Command != "testnet paper one --seeds 2" || r.Seeds != 2 || !r.Complete || len(r.Rows) != 1 || *r.Rows[0].Error != 3 {
+	if r.Command != "testnet paper one --seed 1 --seeds 2" || r.Seeds != 2 || !r.Complete || len(r.Rows) != 1 || *r.Rows[0].Error != 3 {
 		t.Errorf("result %+v", r)
 	}
 	if !strings.Contains(stderr, "3 of 3 cells are taken up") {
@@ -74,6 +76,65 @@ func TestPaperRunsAnExperiment(t *testing.T) {
 		if text, err := os.ReadFile("testnet-results/one." + ending); err != nil || len(text) == 0 {
 			t.Errorf("%v, %d bytes", err, len(text))
 		}
+	}
+}
+
+// All runs what it can, says what it leaves out, and one that fails does not keep
+// the others from running.
+func TestPaperAll(t *testing.T) {
+	t.Chdir(t.TempDir())
+	fed, hungry, yours, broken := madeUp("fed", nil), madeUp("hungry", nil), madeUp("yours", nil), madeUp("broken", nil)
+	fed.Data, fed.Place, hungry.Data, hungry.Place, yours.Data = "d", "there", "get it from x", "gone", "a file of yours"
+	broken.Plan = func(paper.Options) (*paper.Plan, error) { return nil, errors.New("no plan") }
+	if err := os.MkdirAll("data/there", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	list := []paper.Experiment{broken, madeUp("one", nil), fed, hungry, yours}
+	code, stdout, stderr := paperRun(t, t.Context(), list, "all", "--data", "data")
+	if code != exitFailed || !strings.Contains(stdout, "About one") || !strings.Contains(stdout, "testnet-results/index.html") {
+		t.Errorf("exit %d, output %q, errors %q", code, stdout, stderr)
+	}
+	index, err := os.ReadFile("testnet-results/index.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`href="one.html"`, `href="fed.html"`, "So it is.", "get it from x", "testnet paper yours", "no plan", "testnet paper all --data data"} {
+		if !strings.Contains(html.UnescapeString(string(index)), want) {
+			t.Errorf("the index does not say %q", want)
+		}
+	}
+	if one, err := os.ReadFile("testnet-results/one.html"); err != nil || !strings.Contains(string(one), `href="index.html"`) {
+		t.Errorf("%v: the page does not lead back to the index", err)
+	}
+
+	code, stdout, _ = paperRun(t, t.Context(), list[1:], "all", "--data", "data", "--json")
+	var all struct {
+		Experiments []paper.Result
+		LeftOut     []struct{ Name, Why string } `json:"left_out"`
+	}
+	if err := json.Unmarshal([]byte(stdout), &all); err != nil || code != 0 || len(all.Experiments) != 2 || len(all.LeftOut) != 2 {
+		t.Errorf("exit %d, %v: %s", code, err, stdout)
+	} else if c := all.Experiments[1].Command; c != "testnet paper fed --seed 1 --data data/there" {
+		t.Errorf("command %q", c)
+	}
+}
+
+func TestPaperAllInterrupted(t *testing.T) {
+	t.Chdir(t.TempDir())
+	ctx, cancel := context.WithCancel(t.Context())
+	list := []paper.Experiment{madeUp("one", nil), madeUp("two", cancel), madeUp("three", nil)}
+	code, stdout, stderr := paperRun(t, ctx, list, "all")
+	if code != exitInterrupted || !strings.Contains(stdout, "INTERRUPTED") || !strings.Contains(stderr, "goes on from here") {
+		t.Errorf("exit %d, output %q, errors %q", code, stdout, stderr)
+	}
+	index, err := os.ReadFile("testnet-results/index.html")
+	if err != nil || !strings.Contains(string(index), "INTERRUPTED, so far") || !strings.Contains(string(index), "Not run yet") {
+		t.Errorf("%v: the index does not say that it is not complete: %s", err, index)
+	}
+	list[1] = madeUp("two", nil)
+	code, _, stderr = paperRun(t, t.Context(), list, "all")
+	if code != 0 || !strings.Contains(stderr, "one: 3 of 3 cells are taken up") {
+		t.Errorf("exit %d, errors %q", code, stderr)
 	}
 }
 

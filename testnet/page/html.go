@@ -58,7 +58,7 @@ type chartView struct {
 type tableView struct {
 	Table
 	ID    string
-	Right []bool // columns of numbers
+	Kinds []string // CSS classes of the columns
 }
 
 func (p *Page) view() (*view, error) {
@@ -74,7 +74,7 @@ func (p *Page) view() (*view, error) {
 			section.Charts = append(section.Charts, chartView{c, id, template.HTML(svg)})
 		}
 		for k, t := range s.Tables {
-			section.Tables = append(section.Tables, tableView{t, fmt.Sprintf("%s-t%d", section.ID, k+1), t.numeric()})
+			section.Tables = append(section.Tables, tableView{t, fmt.Sprintf("%s-t%d", section.ID, k+1), t.kinds()})
 		}
 		v.Sections = append(v.Sections, section)
 	}
@@ -91,18 +91,29 @@ func variables() string {
 	return fmt.Sprintf(":root{color-scheme:light dark;%s}\n@media screen and (prefers-color-scheme:dark){:root{%s}}\n", &light, &dark)
 }
 
-// numeric says which columns hold nothing but numbers, or nothing at all.
-func (t *Table) numeric() []bool {
-	right := make([]bool, len(t.Head))
-	for k := range right {
-		right[k] = k > 0
+// longText is from how many characters on a cell is text to be read in lines.
+const longText = 40
+
+// kinds gives the class of each column but the first: n, with nothing but numbers or
+// nothing at all, w, with long text, or none.
+func (t *Table) kinds() []string {
+	kinds := make([]string, len(t.Head))
+	for k := range kinds {
+		number, long := k > 0, false
 		for _, row := range t.Rows {
-			if k < len(row.Cells) && !startsAsNumber(row.Cells[k]) {
-				right[k] = false
+			if k < len(row.Cells) {
+				number = number && startsAsNumber(row.Cells[k])
+				long = long || utf8.RuneCountInString(row.Cells[k]) >= longText
 			}
 		}
+		switch {
+		case long && k > 0:
+			kinds[k] = "w"
+		case number:
+			kinds[k] = "n"
+		}
 	}
-	return right
+	return kinds
 }
 
 func startsAsNumber(cell string) bool {

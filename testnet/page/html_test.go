@@ -231,13 +231,13 @@ func TestStyleUsesKnownColours(t *testing.T) {
 	}
 }
 
-func TestNumbersAreSetToTheRight(t *testing.T) {
-	table := Table{Head: []string{"a", "b", "c", "d"}, Rows: []Line{
-		{Cells: []string{"1", "+0.5%", "yes", "-"}},
-		{Cells: []string{"2", "-.3", "1", ".5 to 2"}},
-		{Cells: []string{"3", "", "2", "−1"}},
+func TestColumnsBySort(t *testing.T) {
+	table := Table{Head: []string{"a", "b", "c", "d", "e"}, Rows: []Line{
+		{Cells: []string{"1", "+0.5%", "yes", "-", ""}},
+		{Cells: []string{"2", "-.3", "1", ".5 to 2", "8 words of text, and so more than forty characters"}},
+		{Cells: []string{"3", "", "2", "−1", "7"}},
 	}}
-	if got := fmt.Sprint(table.numeric()); got != "[false true false true]" {
-		t.Errorf("columns of numbers: %s", got)
+	if got := fmt.Sprintf("%q", table.kinds()); got != `["" "n" "" "n" "w"]` {
+		t.Errorf("columns are %s", got)
 	}
 }
