@@ -17,6 +17,8 @@ type kind struct {
 	donors bool
 	raw    bool // factors are of ratings as they are, not less each user's mean
 	lone   bool // measured alone only
+	// analysed: by an analysis of ratings with genres and decades.
+	analysed bool
 	// pull and pullConstant are the usual ones of the personal fit, for features as
 	// they are; see [learner.Local].
 	pull, pullConstant float64
@@ -25,30 +27,53 @@ type kind struct {
 var (
 	leaky      = kind{name: "factors of all ratings (they leak)", reg: 0.2, pull: 10, pullConstant: 3}
 	donated    = kind{name: "factors from 189 donors", reg: 0.2, donors: true, pull: 10, pullConstant: 3}
+	analysed   = kind{name: "genres and factors, analysed from 189 donors", donors: true, analysed: true, lone: true}
 	metadata   = kind{name: "genres and decades", pull: 10, pullConstant: 3}
 	paperAlone = kind{name: "factors as in the readings", reg: belletReg, raw: true, lone: true, pull: 100, pullConstant: 1}
 )
 
-func kinds() []kind { return []kind{leaky, donated, metadata, paperAlone} }
+func kinds() []kind { return []kind{leaky, donated, analysed, metadata, paperAlone} }
 
 // leaks says that the features tell about the ratings of those who learn.
-func (k kind) leaks() bool { return k.reg > 0 && !k.donors }
+func (k kind) leaks() bool { return (k.reg > 0 || k.analysed) && !k.donors }
 
-// task is learning with features of at most this norm and a constant 1. As a task has
-// features of norm 1, both are divided by the bound; so models are larger by the bound,
-// and the constants below are those of the features as they are.
+// task is learning with factors and a constant 1, as they are at most this long.
 func (k *kind) task(bound float64) *learner.Task {
 	t := k.base()
-	for i := range rank {
-		t.Features = append(t.Features, learner.Feature{Name: fmt.Sprintf("f%d", i+1), Kind: "number", Min: -1, Max: 1})
-	}
+	t.Features = numbers(rank)
 	t.Constant = 1 / bound
+	shorten(t, bound)
+	return t
+}
+
+func numbers(n int) []learner.Feature {
+	list := make([]learner.Feature, n)
+	for i := range list {
+		list[i] = learner.Feature{Name: fmt.Sprintf("f%d", i+1), Kind: "number", Min: -1, Max: 1}
+	}
+	return list
+}
+
+// shorten makes a task for features as they are one for features divided by the bound
+// on their length, as a task has features of norm 1: models are longer by the bound.
+func shorten(t *learner.Task, bound float64) {
 	t.Mu *= bound * bound
 	t.Lambda /= bound * bound
 	t.Clip /= bound
 	t.Radius *= bound
 	t.Local.Eta /= bound * bound
 	t.Local.EtaConstant /= bound * bound
+}
+
+// analysisTask is learning with p features of an analysis, which are at most this
+// long. The pull to what is expected is the variance of a rating, which makes the lone
+// fit the posterior mean under what the analysis knows of people.
+func (k *kind) analysisTask(p int, bound, variance float64) *learner.Task {
+	t := k.base()
+	t.Features = numbers(p)
+	t.Target = learner.Target{Name: "difference", Min: -4, Max: 4}
+	t.Local.Eta = variance
+	shorten(t, bound)
 	return t
 }
 

@@ -2,7 +2,10 @@ package movielens
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strconv"
+
+	"gonum.org/v1/gonum/floats"
 
 	"p2pnode/learner"
 	"p2pnode/testnet"
@@ -14,18 +17,22 @@ const centre = 3.53
 // people makes the data set of a split: everybody's training ratings, none of them
 // held out, and her test ratings.
 func (k *kind) people(d *dataset, s *split, seed uint64) (*testnet.Dataset, error) {
-	t, x, err := k.encode(d, s, seed)
+	e, err := k.encode(d, s, seed)
 	if err != nil {
 		return nil, err
 	}
-	set := &testnet.Dataset{Name: "MovieLens-100K, " + k.name, Task: t}
+	set := &testnet.Dataset{Name: "MovieLens-100K, " + k.name, Task: e.task}
 	for u, lines := range byUser(d.ratings) {
 		if k.donors && s.donor[u] {
 			continue
 		}
 		p := testnet.Person{Name: strconv.Itoa(u + 1)} // the number in u.data
 		for _, i := range lines {
-			r := learner.Record{X: x[d.ratings[i].movie], Y: d.ratings[i].stars - centre}
+			movie := d.ratings[i].movie
+			r := learner.Record{X: e.x[movie], Y: d.ratings[i].stars - centre}
+			if e.expected != nil {
+				r.Y -= e.expected[movie]
+			}
 			if s.test[i] {
 				p.Test = append(p.Test, r)
 				continue
@@ -50,27 +57,30 @@ func afterHeldOut(records []learner.Record) learner.Seq {
 	return next
 }
 
-// encode returns the task and each movie's encoded features.
-func (k *kind) encode(d *dataset, s *split, seed uint64) (*learner.Task, [][]float64, error) {
-	x := make([][]float64, movies)
-	if k.reg == 0 {
-		t := k.genres()
-		for i, m := range d.movies {
-			var err error
-			if x[i], err = t.EncodeFeatures(m); err != nil {
-				return nil, nil, fmt.Errorf("movielens: u.item, movie %d: %w", i+1, err)
-			}
-		}
-		return t, x, nil
-	}
+// encoding is how ratings become records.
+type encoding struct {
+	task     *learner.Task
+	x        [][]float64 // by movie
+	expected []float64   // stars over the centre, by movie, that records leave out; nil: none
+}
+
+func (k *kind) encode(d *dataset, s *split, seed uint64) (*encoding, error) {
 	list := s.training(d.ratings)
 	if k.donors {
 		list = s.donated(d.ratings)
 	}
-	if !k.raw {
+	switch {
+	case k.analysed:
+		return k.encodeAnalysis(d, list, seed)
+	case k.reg == 0:
+		t := k.genres()
+		x, err := metadataOf(d, t)
+		return &encoding{task: t, x: x}, err
+	case !k.raw:
 		list = centred(list)
 	}
 	f := learnFeatures(list, k.reg, seed)
+	x := make([][]float64, movies)
 	for i, v := range f.of {
 		x[i] = make([]float64, rank+1)
 		for j := range v {
@@ -78,5 +88,41 @@ func (k *kind) encode(d *dataset, s *split, seed uint64) (*learner.Task, [][]flo
 		}
 		x[i][rank] = 1 / f.bound
 	}
-	return k.task(f.bound), x, nil
+	return &encoding{task: k.task(f.bound), x: x}, nil
+}
+
+// metadataOf encodes the genres and the decade of each movie.
+func metadataOf(d *dataset, t *learner.Task) ([][]float64, error) {
+	x := make([][]float64, movies)
+	for i, m := range d.movies {
+		var err error
+		if x[i], err = t.EncodeFeatures(m); err != nil {
+			return nil, fmt.Errorf("movielens: u.item, movie %d: %w", i+1, err)
+		}
+	}
+	return x, nil
+}
+
+// encodeAnalysis encodes by an analysis of the listed ratings, with genres and decades
+// known. A record's target is what is left of a rating after what the average person
+// gives, and a model is what a person differs by.
+func (k *kind) encodeAnalysis(d *dataset, list []rating, seed uint64) (*encoding, error) {
+	known, err := metadataOf(d, k.genres())
+	if err != nil {
+		return nil, err
+	}
+	less := make([]rating, len(list))
+	for i, r := range list {
+		less[i] = rating{r.user, r.movie, r.stars - centre}
+	}
+	a := analyse(less, known, analysedFactors, rand.New(rand.NewPCG(seed, 1)))
+	x, expected := a.features()
+	var bound float64
+	for _, v := range x {
+		bound = max(bound, floats.Norm(v, 2))
+	}
+	for _, v := range x {
+		floats.Scale(1/bound, v)
+	}
+	return &encoding{task: k.analysisTask(len(x[0]), bound, a.variance), x: x, expected: expected}, nil
 }
