@@ -52,8 +52,7 @@ func TestAnalysisFindsWhatWasPlanted(t *testing.T) {
 	}
 }
 
-// A movie that nobody rated is known by its genres alone, and one person who rates
-// nothing disturbs nobody.
+// A movie that nobody rated is known by its genres alone.
 func TestAnalysisOfAMovieWithoutRatings(t *testing.T) {
 	list, _, known := planted(rand.New(rand.NewPCG(5, 6)))
 	known = append(known, []float64{2, 1})

@@ -40,13 +40,13 @@ func (k kind) leaks() bool { return (k.reg > 0 || k.analysed) && !k.donors }
 // task is learning with factors and a constant 1, as they are at most this long.
 func (k *kind) task(bound float64) *learner.Task {
 	t := k.base()
-	t.Features = numbers(rank)
+	t.Features = numbered(rank)
 	t.Constant = 1 / bound
 	shorten(t, bound)
 	return t
 }
 
-func numbers(n int) []learner.Feature {
+func numbered(n int) []learner.Feature {
 	list := make([]learner.Feature, n)
 	for i := range list {
 		list[i] = learner.Feature{Name: fmt.Sprintf("f%d", i+1), Kind: "number", Min: -1, Max: 1}
@@ -70,7 +70,7 @@ func shorten(t *learner.Task, bound float64) {
 // fit the posterior mean under what the analysis knows of people.
 func (k *kind) analysisTask(p int, bound, variance float64) *learner.Task {
 	t := k.base()
-	t.Features = numbers(p)
+	t.Features = numbered(p)
 	t.Target = learner.Target{Name: "difference", Min: -4, Max: 4}
 	t.Local.Eta = variance
 	shorten(t, bound)
