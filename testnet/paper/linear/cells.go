@@ -45,7 +45,7 @@ func sizesOf(o paper.Options) sizes {
 }
 
 // people is how many of a thousand are measured.
-const people = 200
+const people = 100
 
 // cells of the experiment. A key says all that its numbers depend on.
 func (s sizes) cells() []paper.Cell {
@@ -97,7 +97,8 @@ const (
 	target   = "target"
 	local    = "local"
 	together = "cd"
-	fig      = "fig %v"
+	fig      = "fig %v" // the best number of updates
+	longFig  = "long fig %v"
 	literal  = "literal %v"
 	pure     = "laplace %v"
 	shared   = "gaussian %v"
@@ -123,19 +124,20 @@ func readings(d *problem) (paper.Numbers, error) {
 	out[hidden] = d.accuracies(reading{mu: togetherMu}.descend(h, 20, d.seed))
 	for k, eps := range epsilons {
 		seed := d.seed<<8 + uint64(k)
-		out[fmt.Sprintf(fig, eps)] = d.accuracies(figReading(eps, figUpdates).descend(d, figUpdates, seed))
-		out[fmt.Sprintf(literal, eps)] = d.accuracies(literalReading(eps, 1).descend(d, 1, seed))
+		out[name(fig, eps)] = d.accuracies(figReading(eps, figUpdates).descend(d, figUpdates, seed))
+		out[name(longFig, eps)] = d.accuracies(figReading(eps, longFigUpdates).descend(d, longFigUpdates, seed))
+		out[name(literal, eps)] = d.accuracies(literalReading(eps, 1).descend(d, 1, seed))
 		l := d.product(pureSetting, 1)
 		states, err := l.learn(byTheorem1(eps), seed)
 		if err != nil {
 			return nil, err
 		}
-		out[fmt.Sprintf(pure, eps)] = d.accuracies(modelsOf(states))
+		out[name(pure, eps)] = d.accuracies(modelsOf(states))
 		g := d.product(sharedSetting, 2)
 		if states, err = g.learn(gaussian(eps), seed); err != nil {
 			return nil, err
 		}
-		out[fmt.Sprintf(shared, eps)] = d.accuracies(modelsOf(states))
+		out[name(shared, eps)] = d.accuracies(modelsOf(states))
 	}
 	return out, nil
 }

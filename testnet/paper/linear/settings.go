@@ -9,8 +9,7 @@ const (
 	togetherRounds = 100
 	figMu          = 0.04 // the paper's
 	figUpdates     = 20
-
-	allocationUpdates = 20
+	longFigUpdates = 200
 )
 
 // Settings of the shared models without a silent fit: with Laplace noise on

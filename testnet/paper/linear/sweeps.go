@@ -83,14 +83,15 @@ type allocationCase struct {
 	name    string
 	p       int
 	epsilon float64
+	updates int
 	reading reading
 }
 
 var allocationCases = []allocationCase{
-	{"reading of the figures, p = 100, eps = .1", 100, 0.1, reading{mu: figMu, sum: true}},
-	{"reading of the figures, p = 20, eps = .1", 20, 0.1, reading{mu: figMu, sum: true}},
-	{"equation 6 to the letter, p = 20, eps = 1", 20, 1, reading{mu: togetherMu}},
-	{"equation 6 to the letter, p = 5, eps = 1", 5, 1, reading{mu: togetherMu}},
+	{"reading of the figures, p = 100, eps = .1", 100, 0.1, 20, reading{mu: figMu, sum: true}},
+	{"reading of the figures, p = 20, eps = .1", 20, 0.1, 20, reading{mu: figMu, sum: true}},
+	{"equation 6 to the letter, p = 20, eps = 1", 20, 1, 10, reading{mu: togetherMu}},
+	{"equation 6 to the letter, p = 5, eps = 1", 5, 1, 10, reading{mu: togetherMu}},
 }
 
 // allocations measures the mean accuracy of every case with every allocation. The
@@ -101,8 +102,8 @@ func allocations(seed uint64, n int) (paper.Numbers, error) {
 		d := draw(seed, n, c.p)
 		for _, a := range allocationsTried {
 			r := c.reading
-			r.scale = spread(a, c.epsilon, allocationUpdates)
-			accuracies := d.accuracies(r.descend(d, allocationUpdates, seed))
+			r.scale = spread(a, c.epsilon, c.updates)
+			accuracies := d.accuracies(r.descend(d, c.updates, seed))
 			out[c.name] = append(out[c.name], stat.Mean(accuracies, nil))
 		}
 	}

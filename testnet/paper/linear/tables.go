@@ -88,12 +88,12 @@ func (s sizes) localSection(done paper.Done) page.Section {
 
 func (s sizes) allocationSection(done paper.Done) page.Section {
 	section := page.Section{Title: "How to spread a budget over updates"}
-	t := page.Table{Caption: fmt.Sprintf("Accuracy after %d updates of everybody, budgets added up", allocationUpdates), Head: []string{""}}
+	t := page.Table{Caption: "Accuracy after the same number of updates of everybody, budgets added up", Head: []string{""}}
 	for _, a := range allocationsTried {
 		t.Head = append(t.Head, a.name)
 	}
 	for _, c := range allocationCases {
-		line := page.Line{Cells: []string{c.name + ", not private"}, Struck: true}
+		line := page.Line{Cells: []string{fmt.Sprintf("%s, %d updates, not private", c.name, c.updates)}, Struck: true}
 		for k := range allocationsTried {
 			if values := s.column(done, allocationsKey, c.name, k); len(values) > 0 {
 				line.Cells = append(line.Cells, fmt.Sprintf("%.4f", spanOf(values).value))
