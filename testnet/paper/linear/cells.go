@@ -17,6 +17,7 @@ func seeded(seed uint64, i int, purpose uint64) *rand.Rand {
 type sizes struct {
 	dimensions []int // of the accuracy by dimension
 	large      []int // of these, with a thousand people as well
+	warm       []int // of these, with the private warm start
 	agents     int
 	figure1    int // features of figures 1 and 2(a)
 	rounds     int // of figure 1: updates per agent
@@ -25,11 +26,11 @@ type sizes struct {
 
 func sizesOf(o paper.Options) sizes {
 	s := sizes{
-		dimensions: []int{2, 5, 10, 20, 25, 50, 75, 100}, large: []int{20, 100},
+		dimensions: []int{2, 5, 10, 20, 25, 50, 75, 100}, large: []int{20, 100}, warm: []int{5, 20, 100},
 		agents: 100, figure1: 100, rounds: 100,
 	}
 	if o.Quick {
-		s = sizes{dimensions: []int{5, 20}, agents: 100, figure1: 20, rounds: 30}
+		s = sizes{dimensions: []int{5, 20}, warm: []int{5, 20}, agents: 100, figure1: 20, rounds: 30}
 	}
 	seeds := o.Seeds
 	switch {
@@ -68,6 +69,9 @@ func (s sizes) cells() []paper.Cell {
 				add(cost, func() (paper.Numbers, error) { return silent(draw(seed, s.agents, p), eps, s.agents) }, silentKey, s.agents, p, eps, seed)
 			}
 		}
+		for _, p := range s.warm {
+			add(1, func() (paper.Numbers, error) { return warmStart(draw(seed, s.agents, p)), nil }, warmKey, p, seed)
+		}
 		for _, p := range s.large {
 			cost := 2 * (0.3 + 5e-6*float64(p*p*p))
 			add(cost/3, func() (paper.Numbers, error) { return lone(draw(seed, 1000, p), people) }, loneKey, 1000, p, seed)
@@ -85,6 +89,7 @@ const (
 	tradeOffKey    = "figure 2(a), seed %d"
 	allocationsKey = "allocations, seed %d"
 	readingsKey    = "readings, p %d, seed %d"
+	warmKey        = "warm start, p %d, seed %d"
 	loneKey        = "alone, n %d, p %d, seed %d"
 	silentKey      = "silent, n %d, p %d, eps %v, seed %d"
 )

@@ -52,18 +52,15 @@ func (s sizes) figure1Chart(done paper.Done, x, y string) *page.Chart {
 	chart := &page.Chart{X: page.Axis{Label: map[string]string{
 		"iterations": "iterations", "vectors": "p-vectors sent", "broadcasts": "p-vectors sent, a broadcast counted once",
 	}[x]}}
-	most := 3000.0
-	if x != "iterations" {
-		most = 45_000
-	}
+	most := map[string]float64{"iterations": 3000, "vectors": 45_000, "broadcasts": 12_000}[x]
 	if y == accuracy {
 		most = 1500
 	}
 	chart.Y.Log = y == "gap"
 	for _, c := range curves {
 		series := page.Series{Name: c.name}
-		for k := range 61 {
-			at := most * float64(k) / 60
+		for k := range figure1Points + 1 {
+			at := most * float64(k) / figure1Points
 			if values := s.at(done, c.key, x, y, at); len(values) > 0 {
 				addPoint(&series, at, spanOf(values))
 			}
@@ -83,6 +80,9 @@ func (s sizes) figure1Chart(done paper.Done, x, y string) *page.Chart {
 	}
 	return chart
 }
+
+// figure1Points is how many steps a curve has.
+const figure1Points = 60
 
 // addPoint adds a mean with its band.
 func addPoint(s *page.Series, x float64, m mean) {

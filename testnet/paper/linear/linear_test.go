@@ -191,6 +191,35 @@ func TestOrder(t *testing.T) {
 	}
 }
 
+// Propagation ends where its equation holds: T_i (1 + mu c_i) is the mean of the
+// neighbours plus mu c_i times what was released. And noise of the size of what one
+// record moves leaves chance, at 50 features, of 100 people: the standard error of
+// their mean accuracy is below .02, the bound 5 of them away.
+func TestWarmStart(t *testing.T) {
+	d := draw(1, 100, 50)
+	local := d.alone()
+	models := d.propagate(local)
+	for i := range models {
+		var degree float64
+		want := make([]float64, d.p)
+		for k, e := range d.edges[i] {
+			degree += e.Weight
+			floats.AddScaled(want, e.Weight, models[d.peers[i][k]])
+		}
+		c := 0.3 * float64(len(d.people[i].train.x)) / 100
+		floats.Scale(1/degree, want)
+		floats.AddScaled(want, c, local[i])
+		floats.Scale(1/(1+c), want)
+		if distance := floats.Distance(want, models[i], 2); distance > 1e-3*floats.Norm(want, 2) {
+			t.Errorf("person %d is %g from the solution", i, distance)
+		}
+	}
+	numbers := warmStart(d)
+	if a := numbers[warmSpread]; a[0] < 0.8 || math.Abs(a[1]-0.5) > 0.1 || a[2] < 0.75 {
+		t.Errorf("accuracies %v without noise, with it, and with too little", a)
+	}
+}
+
 // A problem is that of the command's task, record by record.
 func TestDrawIsTheTasksProblem(t *testing.T) {
 	set, err := testnet.Linear(4, 6)
