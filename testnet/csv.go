@@ -2,6 +2,7 @@ package testnet
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -33,7 +34,7 @@ func ReadCSV(r io.Reader, file string, t *learner.Task) (*Dataset, error) {
 	err = eachLine(lines, &people.bad, func(line int, cells []string) {
 		name := strings.TrimSpace(cells[node])
 		if name == "" {
-			people.bad.add(line, fmt.Errorf("column %q is empty", NodeColumn))
+			people.bad.Add(line, fmt.Errorf("column %q is empty", NodeColumn))
 			return
 		}
 		people.add(line, name, func(c string) (string, bool) {
@@ -52,11 +53,18 @@ func ReadCSV(r io.Reader, file string, t *learner.Task) (*Dataset, error) {
 
 // openCSV reads the header and returns where each column is.
 func openCSV(r io.Reader, file string) (*csv.Reader, map[string]int, error) {
-	buffered := bufio.NewReader(r)
+	buffered := bufio.NewReaderSize(r, headerBytes)
 	if mark, err := buffered.Peek(3); err == nil && string(mark) == "\ufeff" {
 		buffered.Discard(3) // the byte order mark some programs write first
 	}
 	lines := csv.NewReader(buffered)
+	start, err := buffered.Peek(headerBytes)
+	if err != nil && err != io.EOF {
+		return nil, nil, fmt.Errorf("testnet: read %s: %w", file, err)
+	}
+	if lines.Comma, err = separator(start); err != nil {
+		return nil, nil, fmt.Errorf("testnet: %s: %w", file, err)
+	}
 	header, err := lines.Read()
 	if err != nil {
 		return nil, nil, fmt.Errorf("testnet: %s has no header line: %w", file, err)
@@ -72,6 +80,25 @@ func openCSV(r io.Reader, file string) (*csv.Reader, map[string]int, error) {
 	return lines, at, nil
 }
 
+// headerBytes is how much of a file is looked at before it is read.
+const headerBytes = 1 << 16
+
+// separator is what separates the names of the header: a comma, a semicolon or a
+// tab, whichever the first line has most of.
+func separator(start []byte) (rune, error) {
+	if bytes.ContainsRune(start, 0) {
+		return 0, errors.New("is no text in UTF-8; save it as CSV in UTF-8")
+	}
+	header, _, _ := bytes.Cut(start, []byte("\n"))
+	best := ','
+	for _, c := range ";\t" {
+		if bytes.Count(header, []byte(string(c))) > bytes.Count(header, []byte(string(best))) {
+			best = c
+		}
+	}
+	return best, nil
+}
+
 // eachLine calls take for every line that is well-formed CSV, and adds the
 // others to bad. The error is that of the underlying reader.
 func eachLine(lines *csv.Reader, bad *BadLines, take func(line int, cells []string)) error {
@@ -83,7 +110,7 @@ func eachLine(lines *csv.Reader, bad *BadLines, take func(line int, cells []stri
 		var parse *csv.ParseError
 		switch {
 		case errors.As(err, &parse):
-			bad.add(parse.Line, parse.Err)
+			bad.Add(parse.Line, parse.Err)
 		case err != nil:
 			return fmt.Errorf("testnet: read %s: %w", bad.File, err)
 		default:

@@ -147,7 +147,7 @@ func (r *reader) needs(has func(column string) bool) error {
 func (r *reader) add(line int, person string, cell func(column string) (string, bool)) {
 	record, err := r.set.Task.Encode(cell)
 	if err != nil {
-		r.bad.add(line, err)
+		r.bad.Add(line, err)
 		return
 	}
 	row := make([]string, len(r.set.Columns))
@@ -192,7 +192,8 @@ type BadLines struct {
 // maxBadLines is how many bad lines an error lists.
 const maxBadLines = 20
 
-func (b *BadLines) add(line int, err error) {
+// Add notes a bad line and why.
+func (b *BadLines) Add(line int, err error) {
 	b.Count++
 	if len(b.First) < maxBadLines {
 		b.First = append(b.First, fmt.Sprintf("line %d: %v", line, err))

@@ -81,7 +81,7 @@ func ReadMovieLens(files fs.FS, name string, t *learner.Task) (*Dataset, error) 
 	err = eachRow(files, "ratings.csv", []string{"userId", "movieId", "rating"}, &people.bad, func(line int, c []string) {
 		m, ok := movies[c[1]]
 		if !ok {
-			people.bad.add(line, fmt.Errorf("movie %q is not in movies.csv", c[1]))
+			people.bad.Add(line, fmt.Errorf("movie %q is not in movies.csv", c[1]))
 			return
 		}
 		people.add(line, c[0], m.row(c[2]))
@@ -171,12 +171,12 @@ func Read100K(files fs.FS, ratings string, t *learner.Task) (*Dataset, error) {
 	sum := sha256.New()
 	err = eachSplit(io.TeeReader(f, sum), ratings, "\t", func(line int, c []string) {
 		if len(c) != 4 {
-			people.bad.add(line, errors.New("not four fields with tabs between: user, movie, rating, time"))
+			people.bad.Add(line, errors.New("not four fields with tabs between: user, movie, rating, time"))
 			return
 		}
 		m, ok := movies[c[1]]
 		if !ok {
-			people.bad.add(line, fmt.Errorf("movie %q is not in u.item", c[1]))
+			people.bad.Add(line, fmt.Errorf("movie %q is not in u.item", c[1]))
 			return
 		}
 		people.add(line, c[0], m.row(c[2]))
@@ -214,7 +214,7 @@ func readItems(files fs.FS, file string) (map[string]movie, error) {
 	err = eachSplit(f, file, "|", func(line int, c []string) {
 		const flags = 5 // the first one's place
 		if len(c) != flags+len(genres100K) {
-			bad.add(line, fmt.Errorf("not %d fields with | between", flags+len(genres100K)))
+			bad.Add(line, fmt.Errorf("not %d fields with | between", flags+len(genres100K)))
 			return
 		}
 		var genres []string

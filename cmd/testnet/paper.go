@@ -19,6 +19,7 @@ import (
 	"p2pnode/testnet/paper/linear"
 	"p2pnode/testnet/paper/movielens"
 	"p2pnode/testnet/paper/schemes"
+	"p2pnode/testnet/paper/tabular"
 )
 
 // experiments lists what 'testnet paper' can run.
@@ -28,6 +29,8 @@ func experiments() []paper.Experiment {
 		movielens.Experiment(),
 		schemes.GraphHomomorphic(),
 		schemes.Polar(),
+		tabular.School(),
+		tabular.CSV(),
 	}
 }
 
@@ -134,6 +137,7 @@ func (o *paperOptions) register(f *pflag.FlagSet) {
 func (o *paperOptions) registerCSV(f *pflag.FlagSet) {
 	f.StringVar(&o.CSV.Node, "node", "node", "the column that says whose record a line is")
 	f.StringVar(&o.CSV.Target, "target", "", "the column to predict (default: the last)")
+	f.StringVar(&o.CSV.Kind, "kind", "", "what the target is: number or classes (default: found from its values)")
 	f.StringVar(&o.CSV.Ranges, "ranges", "", "a file of public ranges of the columns; without one they come from the data, which is not private")
 	f.Float64Var(&o.CSV.Epsilon, "epsilon", 1, "privacy budget of every record")
 	f.Float64Var(&o.CSV.Delta, "delta", 1e-6, "probability with which the budget may fail")

@@ -183,3 +183,30 @@ func TestCommandsAreQuoted(t *testing.T) {
 		}
 	}
 }
+
+// A user's own file, from the command to the rows.
+func TestPaperCSV(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var text strings.Builder
+	text.WriteString("who;age;town;price\n")
+	for i := range 40 {
+		fmt.Fprintf(&text, "n%d;%d;%s;%d,5\n", i%4, 20+i, []string{"Oslo", "Lima"}[i%2], 100+3*i)
+	}
+	if err := os.WriteFile("people.csv", []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := paperRun(t, t.Context(), experiments(), "csv", "--data", "people.csv", "--node", "who", "--epsilon", "2", "--json")
+	var result struct {
+		Rows []paper.Row `json:"rows"`
+	}
+	if code != 0 || json.Unmarshal([]byte(stdout), &result) != nil || len(result.Rows) != 3 || *result.Rows[2].Epsilon != 2 || result.Rows[2].Valid {
+		t.Errorf("exit %d, output %q, errors %q", code, stdout, stderr)
+	}
+	if _, err := os.Stat("testnet-results/csv.html"); err != nil {
+		t.Error(err)
+	}
+	code, _, stderr = paperRun(t, t.Context(), experiments(), "csv", "--data", "people.csv")
+	if code != 1 || !strings.Contains(stderr, `no column "node"`) || !strings.Contains(stderr, "--node") {
+		t.Errorf("exit %d, errors %q", code, stderr)
+	}
+}

@@ -38,9 +38,11 @@ type Options struct {
 // CSV is what experiment csv must be told of a file.
 type CSV struct {
 	Node, Target string // columns; "" : "node" and the last column
-	Ranges       string // path of a file of public ranges; "": taken from the data, which is not private
-	Epsilon      float64
-	Delta        float64
+	// Kind forces what the target is: "number" or "classes"; "": found from its values.
+	Kind    string
+	Ranges  string // path of a file of public ranges; "": taken from the data, which is not private
+	Epsilon float64
+	Delta   float64
 }
 
 // Plan is an experiment with its options.

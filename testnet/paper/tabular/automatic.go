@@ -1,0 +1,96 @@
+package tabular
+
+import (
+	"fmt"
+	"math"
+
+	"p2pnode/learner"
+	"p2pnode/privacy"
+)
+
+// The constants of learning, the same for every file. They were chosen on
+// validation parts of the training records of one split of School, MovieLens and
+// three synthetic problems; how long to learn follows from public numbers, so that
+// no record decides it and it costs no privacy.
+const (
+	constant  = 0.5 // the coordinate of the intercept
+	degree    = 20  // neighbours
+	clipShare = 0.2 // of the steepest slope of a record's loss that is not unusual
+)
+
+// pace is how long the nodes learn.
+type pace struct {
+	rounds int // releases of each node
+	// noise is the length that the noise in the nodes' mean model may have, in units
+	// of a usual model's; beyond it more steps cost more than they bring.
+	noise float64
+}
+
+// careful is for files nobody has looked at: where the nodes differ so much that
+// others cannot help, so little noise does no harm either.
+func careful() pace { return pace{rounds: 64, noise: 0.06} }
+
+// lossConstants depend on the loss only.
+type lossConstants struct {
+	smoothness float64 // of the loss in the score
+	slope      float64 // of a usual record
+	length     float64 // of a usual model
+	eta        float64 // pull of the personal model
+}
+
+func constantsOf(loss string) lossConstants {
+	switch loss {
+	case "logistic":
+		return lossConstants{smoothness: 0.25, slope: 1, length: 4, eta: 0.2}
+	case "multinomial":
+		return lossConstants{smoothness: 0.5, slope: math.Sqrt2, length: 2, eta: 0.2}
+	}
+	return lossConstants{smoothness: 2, slope: 2, length: 1, eta: 0.5}
+}
+
+// defaults is a task without features, of one shared model that all nodes move in
+// rounds (learner diffusion) and a personal one for each around it. Its step is the
+// largest that is sure to descend.
+func defaults(loss string, rounds int) *learner.Task {
+	k := constantsOf(loss)
+	return &learner.Task{
+		Name: "table", Learner: "diffusion", Loss: loss, Constant: constant,
+		Mu: 1, Lambda: 0.1, Clip: clipShare * k.slope, ConfidenceAt: 1, Radius: 30, CohortSize: 1 << 20,
+		Graph:     learner.Graph{Rule: "random", Degree: degree},
+		Local:     learner.Local{Eta: k.eta, EtaConstant: k.eta / 10, Kappa: 1},
+		Rounds:    learner.Rounds{Count: rounds, Seconds: 10, Step: 2 / (k.smoothness * (1 + constant*constant))},
+		Diffusion: learner.Diffusion{Noise: "iid"},
+		Release: learner.Release{
+			Epsilon: 1, Delta: 1e-6, Releases: rounds, MaxEpsilon: 100, MaxDelta: 0.5, MaxReleases: rounds,
+			WakeSeconds: 60, MinWake: 1,
+		},
+	}
+}
+
+// automatic is the setting for nodes with a mean number of training records. Its
+// step is the default, or less where the noise of so many would be too long: the
+// nodes' mean model takes in
+//
+//	step sqrt(rounds p / nodes) std / records
+//
+// of it, with std that of one coordinate of one release.
+func (c *coding) automatic(nodes int, records float64, budget privacy.Budget, pace pace) (setting, error) {
+	t := defaults(c.target.loss(), pace.rounds)
+	of := c.task(constant)
+	t.Name, t.Features, t.Target = of.Name, of.Features, of.Target
+	s := setting{task: t, releases: pace.rounds, budget: budget}
+	if err := t.Validate(); err != nil {
+		return s, fmt.Errorf("tabular: no task can be made of %s: %w", t.Name, err)
+	}
+	if budget == (privacy.Budget{}) {
+		return s, nil
+	}
+	policy, err := s.policy()
+	if err != nil {
+		return s, err
+	}
+	m, _ := policy.Next(0)
+	noise := m.NoiseStd() / records * math.Sqrt(float64(pace.rounds*t.Dimension())/float64(nodes))
+	t.Rounds.Step = min(t.Rounds.Step, pace.noise*constantsOf(t.Loss).length/noise)
+	return s, nil
+}

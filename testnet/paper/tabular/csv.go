@@ -1,0 +1,200 @@
+package tabular
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+
+	"p2pnode/privacy"
+	"p2pnode/testnet"
+	"p2pnode/testnet/paper"
+)
+
+// CSV is the experiment on any user's own file.
+func CSV() paper.Experiment {
+	return paper.Experiment{
+		Name:  "csv",
+		Title: "Your own data",
+		About: "What learning together would bring the nodes of a file: alone against together against together within a privacy budget, " +
+			"each record predicted once by models that were not fitted to it (five folds).",
+		Data:    "a CSV with a header, a column that says whose record a line is (\"node\", or --node), and the column to predict (the last, or --target)",
+		UsesCSV: true,
+		Plan:    planCSV,
+	}
+}
+
+// The defaults of what the caller leaves out.
+const (
+	defaultEpsilon = 1
+	defaultDelta   = 1e-6
+	folds          = 5
+	quickNodes     = 100 // at most, with Options.Quick
+)
+
+// table is a user's file, read and understood.
+type table struct {
+	coding  *coding
+	owners  *owners
+	node    string // the column
+	ranges  string // the file of public ranges, or ""
+	leftOut []string
+	taken   int // nodes of --quick, or all
+	hash    string
+}
+
+func planCSV(o paper.Options) (*paper.Plan, error) {
+	if o.CSV.Kind != "" && o.CSV.Kind != kindNumber && o.CSV.Kind != kindClasses {
+		return nil, fmt.Errorf("--kind %s: choose %s or %s", o.CSV.Kind, kindNumber, kindClasses)
+	}
+	t, err := readTable(o)
+	if err != nil {
+		return nil, err
+	}
+	budget := privacy.Budget{Epsilon: cmp.Or(o.CSV.Epsilon, defaultEpsilon), Delta: cmp.Or(o.CSV.Delta, defaultDelta)}
+	if _, err := t.coding.automatic(len(t.owners.list), 1, budget, careful()); err != nil {
+		return nil, err // before anything runs
+	}
+	e := csvRun{table: t, budget: budget, seed: o.Seed, repeats: max(1, o.Seeds)}
+	p := &paper.Plan{
+		Identity: fmt.Sprintf("csv %s node %q target %q kind %q eps %g delta %g seed %d seeds %d quick %v",
+			t.hash, t.node, t.coding.target.name, o.CSV.Kind, budget.Epsilon, budget.Delta, o.Seed, e.repeats, o.Quick),
+		Seeds:  e.repeats,
+		Report: e.report,
+	}
+	for _, part := range e.parts() {
+		p.Cells = append(p.Cells, paper.Cell{Key: part.key(), Cost: 1, Run: func(context.Context) (paper.Numbers, error) { return e.run(part) }})
+	}
+	return p, nil
+}
+
+func readTable(o paper.Options) (*table, error) {
+	f, err := os.Open(o.Data)
+	if err != nil {
+		return nil, fmt.Errorf("--data: %w", err)
+	}
+	defer f.Close()
+	hash := sha256.New()
+	sheet, err := testnet.ReadSheet(io.TeeReader(f, hash), o.Data)
+	if err != nil {
+		return nil, err
+	}
+	if len(sheet.Rows) == 0 {
+		return nil, fmt.Errorf("tabular: %s has a header and no records", o.Data)
+	}
+	t := &table{node: cmp.Or(o.CSV.Node, testnet.NodeColumn), ranges: o.CSV.Ranges}
+	at, err := sheet.Column(t.node)
+	if err != nil {
+		return nil, fmt.Errorf("%w; --node names the one that says whose record a line is", err)
+	}
+	if o.CSV.Ranges == "" {
+		err = t.infer(sheet, o.CSV)
+	} else {
+		err = t.declared(sheet, o.CSV, hash)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t.coding.square = usual(t.coding.columns)
+	if t.owners, err = t.coding.people(at, folds); err != nil {
+		return nil, err
+	}
+	if t.taken = len(t.owners.list); o.Quick && t.taken > quickNodes {
+		t.taken = quickNodes
+		t.owners.list = t.owners.list[:quickNodes]
+	}
+	t.hash = hex.EncodeToString(hash.Sum(nil))
+	return t, nil
+}
+
+// infer takes everything from the data.
+func (t *table) infer(s *testnet.Sheet, o paper.CSV) error {
+	name := o.Target
+	for i := len(s.Columns) - 1; name == "" && i >= 0; i-- {
+		if s.Columns[i] != t.node {
+			name = s.Columns[i]
+		}
+	}
+	c := &coding{sheet: s}
+	var err error
+	if c.target, err = findTarget(s, name, o.Kind); err != nil {
+		return err
+	}
+	c.columns, t.leftOut, err = findColumns(s, t.node, name)
+	t.coding = c
+	return err
+}
+
+// declared takes everything from the file of ranges.
+func (t *table) declared(s *testnet.Sheet, o paper.CSV, hash io.Writer) error {
+	ranges, text, err := readRanges(o.Ranges)
+	if err != nil {
+		return err
+	}
+	if o.Target != "" && o.Target != ranges.Target.Name {
+		return fmt.Errorf("--target %s: the file of ranges describes %q; leave one of them out", o.Target, ranges.Target.Name)
+	}
+	hash.Write(text)
+	t.coding, err = declare(s, ranges, o.Kind)
+	return err
+}
+
+// csvRun is the experiment with its data.
+type csvRun struct {
+	*table
+	budget  privacy.Budget
+	seed    uint64
+	repeats int
+}
+
+// part is one cell: a fold of a shuffle, with or without privacy.
+type part struct {
+	seed    uint64
+	fold    int
+	private bool
+}
+
+func (p part) key() string {
+	return fmt.Sprintf("shuffle %d fold %d private %v", p.seed, p.fold+1, p.private)
+}
+
+func (e *csvRun) parts() []part {
+	var list []part
+	for k := range e.repeats {
+		for fold := range folds {
+			list = append(list, part{e.seed + uint64(k), fold, false}, part{e.seed + uint64(k), fold, true})
+		}
+	}
+	return list
+}
+
+// run learns and returns, for each node, the loss of its models and how many
+// records it was measured on.
+func (e *csvRun) run(p part) (paper.Numbers, error) {
+	nodes := e.owners.fold(p.fold, folds, p.seed)
+	budget := e.budget
+	if !p.private {
+		budget = privacy.Budget{}
+	}
+	s, err := e.coding.automatic(len(nodes), meanRecords(nodes), budget, careful())
+	if err != nil {
+		return nil, err
+	}
+	o, err := s.learn(nodes, seedOf(p.key()))
+	if err != nil {
+		return nil, err
+	}
+	return o.numbers(nodes), nil
+}
+
+// numbers are an outcome with the numbers of test records.
+func (o outcome) numbers(nodes []node) paper.Numbers {
+	tests := make([]float64, len(nodes))
+	for i := range nodes {
+		tests[i] = float64(len(nodes[i].test))
+	}
+	return paper.Numbers{"with": o.with, "alone": o.alone, "shared": o.shared, "around": o.around, "tests": tests}
+}

@@ -1,0 +1,329 @@
+package tabular
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"p2pnode/testnet/paper"
+)
+
+// write makes a file and returns its path.
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// alike is a file of nodes that all follow one model: what is to be predicted
+// depends on two numbers and a text.
+func alike(nodes, records int, label func(z float64) string) string {
+	r := rand.New(rand.NewPCG(1, 1))
+	var b strings.Builder
+	b.WriteString("node,age,height,town,y\n")
+	towns := []string{"Zürich", "Oslo", "Lima"}
+	for i := range nodes {
+		for range records {
+			age, height, town := r.Float64(), r.Float64(), r.IntN(3)
+			z := 3*(age-height) + float64(town-1) + 0.3*r.NormFloat64()
+			fmt.Fprintf(&b, "n%d,%.3f,%.3f,%s,%s\n", i, 20+60*age, 150+40*height, towns[town], label(z))
+		}
+	}
+	return b.String()
+}
+
+func asNumber(z float64) string { return fmt.Sprintf("%.4f", z) }
+
+func asClass(z float64) string {
+	switch {
+	case z < -1:
+		return "low"
+	case z < 1:
+		return "middle"
+	}
+	return "high"
+}
+
+func asSide(z float64) string { return map[bool]string{true: "yes", false: "no"}[z > 0] }
+
+const alikeRanges = `
+[[features]]
+name = "age"
+kind = "number"
+min = 0.0
+max = 100.0
+[[features]]
+name = "height"
+kind = "range"
+edges = [160.0, 170.0, 180.0]
+[[features]]
+name = "town"
+kind = "set"
+values = ["Lima", "Oslo", "Zürich"]
+[target]
+name = "y"
+`
+
+// report runs all cells of an experiment, one after the other.
+func report(t *testing.T, e paper.Experiment, o paper.Options) *paper.Report {
+	t.Helper()
+	p, err := e.Plan(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := paper.Done{}
+	for _, c := range p.Cells {
+		if done[c.Key], err = c.Run(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Report(done); err != nil { // of what is done so far
+			t.Fatal(err)
+		}
+	}
+	r, err := p.Report(done)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range r.Rows {
+		if err := r.Rows[i].Validate(); err != nil {
+			t.Error(err)
+		}
+	}
+	return r
+}
+
+// loss is the error of a row, whatever its measure.
+func loss(r paper.Row) (with, alone float64) {
+	if r.Accuracy != nil {
+		return 1 - *r.Accuracy, 1 - *r.Alone
+	}
+	return *r.Error, *r.Alone
+}
+
+// Nodes with little data and one model: together they must do a good deal better
+// than alone, for every kind of target. The margins are a third of what was
+// measured; seeds are fixed.
+func TestCSVOfEachKind(t *testing.T) {
+	for name, c := range map[string]struct {
+		label func(float64) string
+		loss  string
+		best  float64 // the share of the lone model's error that may be left
+	}{
+		"numbers":       {asNumber, "squared", .85},
+		"two classes":   {asSide, "logistic", .85},
+		"three classes": {asClass, "multinomial", .9},
+	} {
+		o := paper.Options{Seed: 1, Data: write(t, "people.csv", alike(12, 10, c.label)), CSV: paper.CSV{Node: "node"}}
+		r := report(t, CSV(), o)
+		if len(r.Rows) != 3 {
+			t.Fatalf("%s: %d rows", name, len(r.Rows))
+		}
+		together, alone := loss(r.Rows[1])
+		if !(together < c.best*alone) {
+			t.Errorf("%s: error %.4f together, %.4f alone", name, together, alone)
+		}
+		if private, _ := loss(r.Rows[2]); !(private < 1.02*alone) {
+			t.Errorf("%s: error %.4f within the budget, %.4f alone", name, private, alone)
+		}
+		if r.Rows[2].Valid || !strings.Contains(r.Rows[2].Note, "--ranges") {
+			t.Errorf("%s: ranges are from the data, but the row is %+v", name, r.Rows[2])
+		}
+		if len(r.Sections) != 1 || len(r.Sections[0].Tables[0].Rows) != 12 {
+			t.Errorf("%s: no table of 12 nodes", name)
+		}
+	}
+}
+
+func TestCSVWithPublicRangesIsValid(t *testing.T) {
+	for name, c := range map[string]struct {
+		label  func(float64) string
+		target string
+	}{
+		"numbers":       {asNumber, "min = -6.0\nmax = 6.0"},
+		"two classes":   {asSide, `classes = ["no", "yes"]`},
+		"0 and 1":       {func(z float64) string { return map[bool]string{true: "1", false: "0"}[z > 0] }, ""},
+		"three classes": {asClass, `classes = ["low", "middle", "high"]`},
+	} {
+		o := paper.Options{Seed: 1, Data: write(t, "people.csv", alike(5, 8, c.label))}
+		o.CSV = paper.CSV{Ranges: write(t, "ranges.toml", alikeRanges+c.target), Epsilon: 3, Delta: 1e-5}
+		row := report(t, CSV(), o).Rows[2]
+		if !row.Valid || *row.Epsilon != 3 || *row.Delta != 1e-5 {
+			t.Errorf("%s: %+v", name, row)
+		}
+	}
+}
+
+// A budget that is almost nothing must cost almost nothing: the noise makes the
+// nodes learn for a shorter time, and their fits trust the others less.
+func TestCSVTinyBudgetIsNoWorseThanAlone(t *testing.T) {
+	for name, label := range map[string]func(float64) string{"numbers": asNumber, "two classes": asSide, "three classes": asClass} {
+		o := paper.Options{Seed: 1, Data: write(t, "people.csv", alike(12, 20, label)), CSV: paper.CSV{Epsilon: .01, Delta: 1e-6}}
+		if with, alone := loss(report(t, CSV(), o).Rows[2]); !(with < 1.05*alone) {
+			t.Errorf("%s: error %.4f within the budget, %.4f alone", name, with, alone)
+		}
+	}
+}
+
+func TestCSVRefuses(t *testing.T) {
+	good := alike(5, 8, asNumber)
+	for name, c := range map[string]struct {
+		text, ranges string
+		csv          paper.CSV
+		want         string
+	}{
+		"empty":               {text: "", want: "no header"},
+		"header only":         {text: "node,x,y\n", want: "no records"},
+		"no node column":      {text: "who,x,y\na,1,2\n", want: `no column "node"`},
+		"other node column":   {text: good, csv: paper.CSV{Node: "who"}, want: "--node names"},
+		"no target column":    {text: good, csv: paper.CSV{Target: "z"}, want: `no column "z"`},
+		"two columns alike":   {text: "node,x,x\na,1,2\n", want: "two columns"},
+		"not UTF-8":           {text: "n\x00o\x00", want: "UTF-8"},
+		"short line":          {text: "node,x,y\na,1,2\nb,1\n", want: "line 3"},
+		"no node":             {text: strings.Replace(good, "n1,", ",", 1), want: `line 10: column "node" is empty`},
+		"one node":            {text: alike(1, 30, asNumber), want: "1 nodes"},
+		"too few records":     {text: alike(30, 2, asNumber), want: "5 records or more"},
+		"constant target":     {text: alike(5, 8, func(float64) string { return "3" }), want: "fewer than two different"},
+		"nothing to learn of": {text: "node,y\n" + strings.Repeat("a,1\nb,2\n", 20), want: "no column to learn from"},
+		"a text among numbers": {text: strings.Replace(good, "n1,", "n1,old", 1),
+			want: "first on lines [10]"},
+		"a word to predict as a number": {text: alike(5, 8, asSide), csv: paper.CSV{Kind: "number"}, want: "40 cells are none"},
+		"too many classes":              {text: alike(5, 20, asNumber), csv: paper.CSV{Kind: "classes"}, want: "at most 64"},
+		"an unknown kind":               {text: good, csv: paper.CSV{Kind: "date"}, want: "--kind date"},
+		"a negative epsilon":            {text: good, csv: paper.CSV{Epsilon: -1}, want: "epsilon"},
+		"a delta of two":                {text: good, csv: paper.CSV{Delta: 2}, want: "delta"},
+		"ranges: unknown key":           {text: good, ranges: "[[features]]\nnam = 'x'", want: "line 2: unknown key"},
+		"ranges: no TOML":               {text: good, ranges: "age 0 100", want: "line 1"},
+		"ranges: no max":                {text: good, ranges: "[[features]]\nname='age'\nkind='number'\n[target]\nname='y'", want: "features[0].min"},
+		"ranges: no such column":        {text: good, ranges: "[[features]]\nname='weight'\nkind='number'\nmax=1\n[target]\nname='y'\nmax=1", want: `no column "weight"`},
+		"ranges: unknown town":          {text: good, ranges: strings.Replace(alikeRanges, `"Lima", `, "", 1) + "min=-6\nmax=6", want: `"Lima" is none of`},
+		"ranges: no range of target":    {text: good, ranges: alikeRanges, want: "neither min and max nor classes"},
+		"ranges: another target":        {text: good, ranges: alikeRanges + "max=1", csv: paper.CSV{Target: "age"}, want: "--target age"},
+	} {
+		o := paper.Options{Seed: 1, Data: write(t, "people.csv", c.text), CSV: c.csv}
+		if c.ranges != "" {
+			o.CSV.Ranges = write(t, "ranges.toml", c.ranges)
+		}
+		_, err := CSV().Plan(o)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v; want %q", name, err, c.want)
+		}
+	}
+	if _, err := CSV().Plan(paper.Options{Data: "/nowhere/x.csv"}); err == nil || !strings.Contains(err.Error(), "--data") {
+		t.Errorf("a file that is not there: %v", err)
+	}
+}
+
+// What other programs write: a byte order mark, semicolons or tabs, decimal commas,
+// blanks for what is missing, nodes with too few records.
+func TestCSVOfOtherPrograms(t *testing.T) {
+	text := alike(6, 10, asNumber) + "small,30,160,Oslo,1\n" + "n1,30,,Oslo,1\nn1,30,170,NA,1\nn2,30,170,Oslo,\n"
+	for name, change := range map[string]*strings.Replacer{
+		"comma":     strings.NewReplacer(),
+		"tab":       strings.NewReplacer(",", "\t"),
+		"semicolon": strings.NewReplacer(",", ";", ".", ","),
+		"crlf":      strings.NewReplacer("\n", "\r\n"),
+	} {
+		tab, err := readTable(paper.Options{Data: write(t, "people.csv", "\ufeff"+change.Replace(text))})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if len(tab.owners.list) != 6 || tab.owners.leftOut != 1 || tab.owners.unlabelled != 1 || tab.coding.missing != 2 {
+			t.Errorf("%s: %d nodes, %d left out, %d rows without target, %d cells missing", name,
+				len(tab.owners.list), tab.owners.leftOut, tab.owners.unlabelled, tab.coding.missing)
+		}
+		if got := tab.coding.names(); strings.Join(got, " ") != "age height town=Lima town=Oslo town=Zürich" {
+			t.Errorf("%s: coordinates %q", name, got)
+		}
+	}
+}
+
+// In the folds of a shuffle every record is measured once, by models it is not
+// among the training records of, and no training record is held out by its number.
+func TestFolds(t *testing.T) {
+	tab, err := readTable(paper.Options{Data: write(t, "people.csv", alike(4, 13, asNumber))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[*float64]int{}
+	for k := range folds {
+		for _, n := range tab.owners.fold(k, folds, 3) {
+			if len(n.train)+len(n.test) != 13 {
+				t.Errorf("fold %d: %d and %d records", k, len(n.train), len(n.test))
+			}
+			in := map[*float64]bool{}
+			for _, r := range n.train {
+				in[&r.X[0]] = true
+				if r.Seq.HeldOut() || r.Cohort != 1 {
+					t.Errorf("training record %d of cohort %d", r.Seq, r.Cohort)
+				}
+			}
+			for _, r := range n.test {
+				if seen[&r.X[0]]++; in[&r.X[0]] {
+					t.Error("a test record is a training record")
+				}
+			}
+		}
+	}
+	for _, times := range seen {
+		if times != 1 || len(seen) != 52 {
+			t.Fatalf("a record is measured %d times, %d records are", times, len(seen))
+		}
+	}
+}
+
+// The same options give the same numbers, cell by cell and in any order.
+func TestCSVIsDeterministic(t *testing.T) {
+	o := paper.Options{Seed: 4, Data: write(t, "people.csv", alike(5, 8, asNumber))}
+	a, err := CSV().Plan(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, _ := CSV().Plan(o)
+	last := len(a.Cells) - 1
+	first, _ := a.Cells[last].Run(context.Background())
+	b.Cells[0].Run(context.Background())
+	second, _ := b.Cells[last].Run(context.Background())
+	if a.Identity != b.Identity || fmt.Sprint(first) != fmt.Sprint(second) {
+		t.Error("two runs of one cell differ")
+	}
+	o.Seed = 5
+	if c, _ := CSV().Plan(o); c.Identity == a.Identity {
+		t.Error("another seed has the same identity")
+	}
+}
+
+// Every record fits its task, and none is longer than the task's bound, on which
+// sensitivity and step size rest.
+func TestRecordsFitTheTask(t *testing.T) {
+	for _, ranges := range []string{"", alikeRanges + "min = -1.0\nmax = 1.0\ncenter = 0.5"} {
+		o := paper.Options{Data: write(t, "people.csv", alike(4, 40, asNumber))}
+		if ranges != "" {
+			o.CSV.Ranges = write(t, "ranges.toml", ranges)
+		}
+		tab, err := readTable(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		task := tab.coding.task(constant)
+		for _, p := range tab.owners.list {
+			for _, r := range p.records {
+				var square float64
+				for _, v := range r.X {
+					square += v * v
+				}
+				if !task.Fits(&r) || math.Sqrt(square) > task.FeatureNorm()*(1+1e-12) || math.Abs(r.Y) > 1 {
+					t.Fatalf("record %+v", r)
+				}
+			}
+		}
+	}
+}

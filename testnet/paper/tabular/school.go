@@ -1,0 +1,153 @@
+package tabular
+
+import (
+	"context"
+	"fmt"
+
+	"p2pnode/learner"
+	"p2pnode/privacy"
+	"p2pnode/testnet/paper"
+)
+
+// School is the experiment on exam scores of 139 schools.
+func School() paper.Experiment {
+	return paper.Experiment{
+		Name:  "school",
+		Title: "School: exam scores of 139 schools",
+		About: "Liu, Hu, Wu and Smith, \"On privacy and personalization in cross-silo federated learning\" (NeurIPS 2022), predict exam scores " +
+			"with one silo for each school, and protect every pupil. Here each school is a node, there is no server, and the noise is on what a node sends: " +
+			"the error against epsilon, beside their numbers, the tuned lone model, and what an onlooker could learn from the messages.",
+		Data:  schoolExpects,
+		Place: "school",
+		Plan:  planSchool,
+	}
+}
+
+// Of the experiment: 70% of each school's pupils are learned from.
+const (
+	schoolSplits = 5
+	trainTenths  = 7
+)
+
+func schoolEpsilons() []float64 { return []float64{.1, .5, 1, 3, 6} }
+func schoolDeltas() []float64   { return []float64{1e-3, 1e-6} }
+
+// schoolWay is one way for the schools to learn.
+type schoolWay struct {
+	learner string         // diffusion or personal
+	budget  privacy.Budget // the zero value: without privacy
+}
+
+func (w schoolWay) free() bool { return w.budget == privacy.Budget{} }
+
+func (w schoolWay) key(split uint64) string {
+	return fmt.Sprintf("split %d %s eps %g delta %g", split, w.learner, w.budget.Epsilon, w.budget.Delta)
+}
+
+// schoolRun is the experiment with its data.
+type schoolRun struct {
+	*schoolData
+	ways   []schoolWay
+	seed   uint64
+	splits int
+}
+
+func planSchool(o paper.Options) (*paper.Plan, error) {
+	data, err := readSchool(o.Data)
+	if err != nil {
+		return nil, err
+	}
+	e := &schoolRun{schoolData: data, ways: schoolWays(o.Quick), seed: o.Seed, splits: o.Seeds}
+	if e.splits == 0 {
+		e.splits = schoolSplits
+		if o.Quick {
+			e.splits = 1
+		}
+	}
+	p := &paper.Plan{
+		Identity: fmt.Sprintf("school %s seed %d splits %d quick %v", data.hash, o.Seed, e.splits, o.Quick),
+		Seeds:    e.splits,
+		Report:   e.report,
+	}
+	for k := range e.splits {
+		for _, w := range e.ways {
+			split := e.seed + uint64(k)
+			p.Cells = append(p.Cells, paper.Cell{
+				Key: w.key(split), Cost: 1,
+				Run: func(context.Context) (paper.Numbers, error) { return e.run(w, split) },
+			})
+		}
+	}
+	return p, nil
+}
+
+func schoolWays(quick bool) []schoolWay {
+	list := []schoolWay{{learner: "diffusion"}}
+	for _, delta := range schoolDeltas() {
+		for _, epsilon := range schoolEpsilons() {
+			if !quick || delta == publishedDelta && epsilon >= 1 {
+				list = append(list, schoolWay{"diffusion", privacy.Budget{Epsilon: epsilon, Delta: delta}})
+			}
+		}
+	}
+	if quick {
+		return list
+	}
+	list = append(list, schoolWay{learner: "personal"})
+	for _, epsilon := range schoolEpsilons() {
+		list = append(list, schoolWay{"personal", privacy.Budget{Epsilon: epsilon, Delta: publishedDelta}})
+	}
+	return list
+}
+
+// The constants below were chosen on one split: 70% of its training records to learn
+// from and the other 30% to choose by, never its test records. The rest is as for
+// any file, see [coding.automatic].
+const (
+	schoolLoneEta = 0.3 // pull of the lone model toward zero
+	schoolEta     = 4.  // pull toward the others' model, were it learned without noise
+)
+
+func schoolPace() pace { return pace{rounds: 64, noise: 0.4} }
+
+func (e *schoolRun) setting(w schoolWay, nodes []node) (setting, error) {
+	s, err := e.coding.automatic(len(nodes), meanRecords(nodes), w.budget, schoolPace())
+	if err != nil {
+		return s, err
+	}
+	s.lone = learner.Local{Eta: schoolLoneEta, EtaConstant: schoolLoneEta / 10, Kappa: 1}
+	// A shorter way has brought the others' model less far, so it is followed less.
+	step := s.task.Rounds.Step
+	eta := max(schoolLoneEta, schoolEta*step/defaults("squared", 1).Rounds.Step)
+	s.task.Local = learner.Local{Eta: eta, EtaConstant: eta / 10, Kappa: 1}
+	if w.learner == "personal" {
+		s.task.Learner, s.task.Rounds, s.task.Diffusion = "personal", learner.Rounds{}, learner.Diffusion{}
+		s.task.Mu = samePace(step)
+	}
+	return s, s.task.Validate()
+}
+
+// samePace is the mu with which learner personal takes a step of this length against
+// the gradient, alpha mu with alpha = 1/(1 + mu L); a longer one than that of mu = 10
+// it does not take.
+func samePace(step float64) float64 {
+	const most = 10
+	l := 2 * (1 + constant*constant)
+	if step*l >= most*l/(1+most*l) {
+		return most
+	}
+	return step / (1 - step*l)
+}
+
+func (e *schoolRun) run(w schoolWay, split uint64) (paper.Numbers, error) {
+	nodes := e.owners.share(trainTenths, split)
+	s, err := e.setting(w, nodes)
+	if err != nil {
+		return nil, err
+	}
+	o, err := s.learn(nodes, seedOf(w.key(split)))
+	if err != nil {
+		return nil, err
+	}
+	return o.numbers(nodes), nil
+}

@@ -1,0 +1,56 @@
+package testnet
+
+import (
+	"fmt"
+	"io"
+	"slices"
+)
+
+// Sheet is a file of columns as text, with a header.
+type Sheet struct {
+	File    string
+	Comma   rune     // what separates its cells
+	Columns []string // each once
+	Rows    [][]string
+	Lines   []int // the line in the file of each row
+}
+
+// maxCells bounds the memory a sheet takes to a few gigabytes.
+const maxCells = 50_000_000
+
+// ReadSheet reads a CSV whose cells are separated by commas, semicolons or tabs,
+// whichever its header has most of. Lines that are no CSV, or have another number
+// of cells than the header, are reported with their numbers, in a *[BadLines].
+func ReadSheet(r io.Reader, file string) (*Sheet, error) {
+	lines, at, err := openCSV(r, file)
+	if err != nil {
+		return nil, err
+	}
+	s := &Sheet{File: file, Comma: lines.Comma, Columns: make([]string, len(at))}
+	for name, i := range at {
+		s.Columns[i] = name
+	}
+	bad, cells := BadLines{File: file}, 0
+	err = eachLine(lines, &bad, func(line int, row []string) {
+		if cells += len(row); cells <= maxCells {
+			s.Rows, s.Lines = append(s.Rows, row), append(s.Lines, line)
+		}
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case bad.Count > 0:
+		return nil, &bad
+	case cells > maxCells:
+		return nil, fmt.Errorf("testnet: %s has %d cells and at most %d are read: take part of its lines or columns", file, cells, maxCells)
+	}
+	return s, nil
+}
+
+// Column is the position of a column, or an error that names those there are.
+func (s *Sheet) Column(name string) (int, error) {
+	if i := slices.Index(s.Columns, name); i >= 0 {
+		return i, nil
+	}
+	return 0, fmt.Errorf("testnet: %s has no column %q; it has %q", s.File, name, s.Columns)
+}
