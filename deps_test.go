@@ -34,7 +34,6 @@ var imports = map[string][]string{
 	"p2pnode/testnet/lab":             {},
 	"p2pnode/testnet/audit":           {"learner", "privacy"},
 	"p2pnode/testnet/cases":           {"privacy", "privacy/accountant"},
-	"p2pnode/testnet/compare":         {"learner", "privacy", "privacy/accountant", "testnet/sim"},
 	"p2pnode/testnet/page":            {},
 	"p2pnode/testnet":                 {"learner", "learner/graph", "node", "privacy", "privacy/accountant", "testnet/lab", "testnet/page", "testnet/sim"},
 	"p2pnode/testnet/paper":           {"testnet/page"},
@@ -43,7 +42,7 @@ var imports = map[string][]string{
 	"p2pnode/testnet/paper/tabular":   {"learner", "privacy", "privacy/accountant", "testnet", "testnet/page", "testnet/paper", "testnet/sim"},
 	"p2pnode/testnet/paper/schemes":   {"learner", "privacy", "privacy/accountant", "testnet", "testnet/page", "testnet/paper", "testnet/sim"},
 	"p2pnode/cmd/p2pnode":             {"discovery/members", "discovery/reach", "node"},
-	"p2pnode/cmd/testnet": {"learner", "node", "privacy", "testnet", "testnet/audit", "testnet/cases", "testnet/compare",
+	"p2pnode/cmd/testnet": {"learner", "node", "privacy", "testnet", "testnet/audit", "testnet/cases",
 		"testnet/page", "testnet/paper", "testnet/paper/linear", "testnet/paper/movielens", "testnet/paper/schemes", "testnet/paper/tabular"},
 }
 

@@ -28,6 +28,7 @@ func experiments() []paper.Experiment {
 		linear.Experiment(),
 		movielens.Experiment(),
 		schemes.GraphHomomorphic(),
+		schemes.KM(),
 		schemes.Polar(),
 		tabular.School(),
 		tabular.CSV(),

@@ -25,7 +25,7 @@ differential privacy: no epsilon bounds what is learned about a record.`,
 		Plan: func(o paper.Options) (*paper.Plan, error) {
 			var trials []trial
 			for _, s := range polarSettings(o.Quick) {
-				trials = append(trials, trial{s.key(), s.cost(), s.run})
+				trials = append(trials, trial{key: s.key(), cost: s.cost(), run: s.run})
 			}
 			return plan("polar", o, 3, trials, func(f found) *paper.Report { return polarReport(f, o.Quick) }), nil
 		},
@@ -93,7 +93,7 @@ func polarReport(f found, quick bool) *paper.Report {
 		row := published(paper.Row{Setting: fmt.Sprintf("%d iterations, %s", k, withoutObfuscation), Measure: "sub-optimality"}, polarPublished[0][i], independent)
 		r.Rows = appendRow(r.Rows, plain, row, k)
 		for _, s := range settings[:len(deltas)] {
-			row := paper.Row{Setting: fmt.Sprintf("%d iterations, Delta %d", k, s.delta), Measure: "sub-optimality", Note: "obfuscation is no differential privacy"}
+			row := paper.Row{Setting: fmt.Sprintf("%d iterations, Delta %d", k, s.delta), Measure: "sub-optimality"}
 			r.Rows = appendRow(r.Rows, f.over(s.key(), "excess"), published(row, polarPublished[s.delta][i], independent), k/s.delta)
 		}
 	}
@@ -102,7 +102,7 @@ func polarReport(f found, quick bool) *paper.Report {
 		if s.update = update; i > 0 {
 			s = settings[len(deltas)+i-1]
 		}
-		row := paper.Row{Setting: fmt.Sprintf("%d iterations, Delta %d, %s", updateSteps, updateDelta, update), Measure: "sub-optimality", Note: "obfuscation is no differential privacy"}
+		row := paper.Row{Setting: fmt.Sprintf("%d iterations, Delta %d, %s", updateSteps, updateDelta, update), Measure: "sub-optimality"}
 		r.Rows = appendRow(r.Rows, f.over(s.key(), "excess"), row, updateSteps/updateDelta)
 	}
 	r.Sections = []page.Section{

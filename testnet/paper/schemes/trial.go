@@ -15,6 +15,7 @@ import (
 type trial struct {
 	key  string  // unique in the experiment
 	cost float64 // about how long one run takes, in any unit
+	once bool    // it draws nothing: the first seed will do
 	run  func(seed uint64) (paper.Numbers, error)
 }
 
@@ -29,6 +30,9 @@ func plan(name string, o paper.Options, seeds int, trials []trial, report func(f
 	}
 	for _, t := range trials {
 		for k := range seeds {
+			if t.once && k > 0 {
+				break
+			}
 			seed := o.Seed + uint64(k)
 			p.Cells = append(p.Cells, paper.Cell{
 				Key: cellKey(t.key, seed), Cost: t.cost,
