@@ -15,14 +15,18 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 )
+
+// madeUpCells is how many cells the made-up experiment has.
+const madeUpCells = 4
 
 // madeUp is an experiment of quick cells; ran counts them.
 func madeUp(ran *atomic.Int64) Experiment {
 	return Experiment{
 		Name: "made-up", Title: "Made <up>", About: "Nothing.",
 		Plan: func(o Options) (*Plan, error) {
-			p := &Plan{Identity: fmt.Sprint(o.Seed), Seeds: 6}
+			p := &Plan{Identity: fmt.Sprint(o.Seed), Seeds: madeUpCells}
 			for k := range p.Seeds {
 				seed := o.Seed + uint64(k)
 				p.Cells = append(p.Cells, Cell{Key: fmt.Sprint("seed ", seed), Cost: float64(k + 1), Run: func(context.Context) (Numbers, error) {
@@ -83,7 +87,11 @@ func TestResumeAfterAKillAtAnyByte(t *testing.T) {
 	want := jsonWithoutSeconds(t, whole)
 	cells, err := os.ReadFile(filepath.Join(whole, "made-up.cells"))
 	must(t, err)
-	for n := 0; n <= len(cells); n++ {
+	step := 1
+	if testing.Short() {
+		step = 13
+	}
+	for n := 0; n <= len(cells); n += step {
 		dir := t.TempDir()
 		must(t, os.WriteFile(filepath.Join(dir, "made-up.cells"), cells[:n], 0o600))
 		ran.Store(0)
@@ -92,8 +100,8 @@ func TestResumeAfterAKillAtAnyByte(t *testing.T) {
 		if got := jsonWithoutSeconds(t, dir); got != want {
 			t.Fatalf("killed at byte %d: got\n%s\nwant\n%s", n, got, want)
 		}
-		if kept := max(0, bytes.Count(cells[:n], []byte("\n"))-1); int(ran.Load()) != 6-kept {
-			t.Fatalf("killed at byte %d: %d cells were kept, yet %d of 6 ran", n, kept, ran.Load())
+		if kept := max(0, bytes.Count(cells[:n], []byte("\n"))-1); int(ran.Load()) != madeUpCells-kept {
+			t.Fatalf("killed at byte %d: %d cells were kept, yet %d ran", n, kept, ran.Load())
 		}
 	}
 }
@@ -122,12 +130,12 @@ func TestCellsOfAnotherRun(t *testing.T) {
 		want   int64
 		log    string
 	}{
-		{func(*Job) {}, 6, ""},
-		{func(*Job) {}, 0, "6 of 6 cells are taken up"},
-		{func(j *Job) { j.Restart = true }, 6, ""},
-		{func(j *Job) { j.Seed = 2 }, 6, "thrown away"},
-		{func(j *Job) { j.Seed, j.Program = 2, "q" }, 6, "thrown away"},
-		{func(j *Job) { j.Seed, j.Trust = 2, true }, 0, "6 of 6 cells are taken up"},
+		{func(*Job) {}, madeUpCells, ""},
+		{func(*Job) {}, 0, "4 of 4 cells are taken up"},
+		{func(j *Job) { j.Restart = true }, madeUpCells, ""},
+		{func(j *Job) { j.Seed = 2 }, madeUpCells, "thrown away"},
+		{func(j *Job) { j.Seed, j.Program = 2, "q" }, madeUpCells, "thrown away"},
+		{func(j *Job) { j.Seed, j.Trust = 2, true }, 0, "4 of 4 cells are taken up"},
 	} {
 		var log strings.Builder
 		j := job(madeUp(&ran), dir)
@@ -136,7 +144,7 @@ func TestCellsOfAnotherRun(t *testing.T) {
 		ran.Store(0)
 		r, err := Run(t.Context(), j)
 		must(t, err)
-		if said := strings.Contains(strings.Join(r.Notes, " "), "6 of the 6 cells were computed by another"); said != j.Trust {
+		if said := strings.Contains(strings.Join(r.Notes, " "), "4 of the 4 cells were computed by another"); said != j.Trust {
 			t.Errorf("cells of another program: %v, notes %q", j.Trust, r.Notes)
 		}
 		if ran.Load() != c.want || !strings.Contains(log.String(), c.log) || c.log == "" && log.Len() > 0 {
@@ -159,7 +167,9 @@ func TestOneProcessInADirectory(t *testing.T) {
 
 // An interrupted run reports what is done, does not wait for cells that do not
 // listen, and goes on from there.
-func TestInterrupted(t *testing.T) {
+func TestInterrupted(t *testing.T) { synctest.Test(t, testInterrupted) }
+
+func testInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	e := madeUp(new(atomic.Int64))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -176,13 +186,13 @@ func TestInterrupted(t *testing.T) {
 	}
 	r, err := Run(ctx, job(e, dir))
 	close(stuck)
-	if !errors.Is(err, context.Canceled) || r == nil || r.Complete || len(r.Rows) == 0 || len(r.Rows) == 6 {
+	if !errors.Is(err, context.Canceled) || r == nil || r.Complete || len(r.Rows) == 0 || len(r.Rows) == madeUpCells {
 		t.Fatalf("%v, %+v", err, r)
 	}
 	var ran atomic.Int64
 	r, err = Run(t.Context(), job(madeUp(&ran), dir))
 	must(t, err)
-	if !r.Complete || len(r.Rows) != 6 || ran.Load() == 0 || ran.Load() == 6 {
+	if !r.Complete || len(r.Rows) != madeUpCells || ran.Load() == 0 || ran.Load() == madeUpCells {
 		t.Errorf("%d cells ran: %+v", ran.Load(), r)
 	}
 }

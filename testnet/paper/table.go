@@ -1,0 +1,174 @@
+package paper
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+)
+
+// table is the rows as text. The notes of the rows are numbered, the same ones once.
+type table struct {
+	head  []string
+	lines [][]string
+	notes []string
+}
+
+// table leaves out columns that are empty in all rows, and the measure where all rows
+// have the same: it is then the head of the values.
+func (r *Result) table() *table {
+	t := &table{head: []string{"setting", "epsilon", "delta", "private", "measure", "value", "spread", "alone", "gain (95%)", "published", "seeds", "note"}}
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		value := row.Error
+		if value == nil {
+			value = row.Accuracy
+		}
+		t.lines = append(t.lines, []string{
+			row.Setting, short(row.Epsilon), short(row.Delta), row.private(), row.Measure, digits(value), digits(row.Spread),
+			digits(row.Alone), row.gain(), digits(row.Published), strconv.Itoa(row.Seeds), t.number(row.Note),
+		})
+	}
+	const measure, value = 4, 5
+	if len(t.lines) > 0 && !slices.ContainsFunc(t.lines, func(l []string) bool { return l[measure] != t.lines[0][measure] }) {
+		t.head[value] = t.lines[0][measure]
+		t.drop(measure)
+	}
+	for k := len(t.head) - 1; k > 0; k-- {
+		if !slices.ContainsFunc(t.lines, func(l []string) bool { return l[k] != "" }) {
+			t.drop(k)
+		}
+	}
+	return t
+}
+
+// drop takes a column away.
+func (t *table) drop(k int) {
+	t.head = slices.Delete(t.head, k, k+1)
+	for i := range t.lines {
+		t.lines[i] = slices.Delete(t.lines[i], k, k+1)
+	}
+}
+
+// number is that of a note, from 1; "" of none.
+func (t *table) number(note string) string {
+	if note == "" {
+		return ""
+	}
+	at := slices.Index(t.notes, note)
+	if at < 0 {
+		at = len(t.notes)
+		t.notes = append(t.notes, note)
+	}
+	return strconv.Itoa(at + 1)
+}
+
+// numbered are the notes with their numbers.
+func (t *table) numbered() []string {
+	var notes []string
+	for i, note := range t.notes {
+		notes = append(notes, fmt.Sprintf("[%d] %s", i+1, note))
+	}
+	return notes
+}
+
+// private says whether the claim holds.
+func (r *Row) private() string {
+	switch {
+	case r.Valid:
+		return "yes"
+	case r.Epsilon == nil:
+		return ""
+	case r.TrueEps != nil:
+		return "NO: truly epsilon " + short(r.TrueEps)
+	case r.TrueDelta != nil:
+		return "NO: truly delta " + short(r.TrueDelta)
+	}
+	return "NO"
+}
+
+// gain is the interval of the gain, with as many decimals as the errors need.
+func (r *Row) gain() string {
+	if r.GainLow == nil {
+		return ""
+	}
+	decimals := 4
+	if r.Alone != nil && *r.Alone > 0 {
+		decimals = min(max(3-int(math.Floor(math.Log10(*r.Alone))), 0), 12)
+	}
+	return fmt.Sprintf("%+.*f to %+.*f", decimals, *r.GainLow, decimals, *r.GainHigh)
+}
+
+// short gives three significant digits.
+func short(v *float64) string {
+	if v == nil {
+		return ""
+	}
+	text := strconv.FormatFloat(*v, 'g', 3, 64)
+	rounded, err := strconv.ParseFloat(text, 64)
+	if size := math.Abs(rounded); err == nil && (size == 0 || 1e-4 <= size && size < 1e7) {
+		return strconv.FormatFloat(rounded, 'f', -1, 64)
+	}
+	return text
+}
+
+// digits gives four significant digits.
+func digits(v *float64) string {
+	if v == nil {
+		return ""
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%#.4g", *v), ".")
+}
+
+// lineWidth is how long a line of notes is on a terminal.
+const lineWidth = 110
+
+// WriteTable writes the rows for people, with the notes.
+func (r *Result) WriteTable(w io.Writer) error {
+	fmt.Fprintf(w, "%s\n\n", r.Title)
+	t := r.table()
+	columns := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, line := range append([][]string{t.head}, t.lines...) {
+		fmt.Fprintln(columns, strings.Join(line, "\t"))
+	}
+	if err := columns.Flush(); err != nil {
+		return err
+	}
+	paragraphs := t.numbered()
+	if r.Summary != "" {
+		paragraphs = append(paragraphs, r.Summary)
+	}
+	paragraphs = append(paragraphs, r.Notes...)
+	if !r.Complete {
+		paragraphs = append(paragraphs, "INTERRUPTED: these are the results so far.")
+	}
+	var b strings.Builder
+	for _, p := range paragraphs {
+		b.WriteString("\n" + wrapped(p))
+	}
+	_, err := io.WriteString(w, b.String()+"\n")
+	return err
+}
+
+// wrapped breaks text between words into lines.
+func wrapped(text string) string {
+	var b strings.Builder
+	width := 0
+	for i, word := range strings.Fields(text) {
+		switch {
+		case i == 0:
+		case width+1+len(word) > lineWidth:
+			b.WriteString("\n    ")
+			width = 4
+		default:
+			b.WriteByte(' ')
+			width++
+		}
+		b.WriteString(word)
+		width += len(word)
+	}
+	return b.String()
+}
