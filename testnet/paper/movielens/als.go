@@ -16,8 +16,10 @@ const rank = 20
 //
 //	sum over ratings of (stars - u.v)^2 + reg (sum_u n_u |u|^2 + sum_v n_v |v|^2),
 //
-// n being the number of ratings, from movies' factors that r draws.
-func factorise(list []rating, reg float64, iterations int, r *rand.Rand) [][]float64 {
+// n being the number of ratings, from movies' factors that r draws, normal with the
+// standard deviation start. That matters: ten iterations do not even out the lengths of
+// the users' and the movies' factors.
+func factorise(list []rating, reg, start float64, iterations int, r *rand.Rand) [][]float64 {
 	ofUser, ofMovie := make([][]entry, users), make([][]entry, movies)
 	for _, x := range list {
 		ofUser[x.user] = append(ofUser[x.user], entry{x.movie, x.stars})
@@ -27,7 +29,7 @@ func factorise(list []rating, reg float64, iterations int, r *rand.Rand) [][]flo
 	for i := range right {
 		right[i] = make([]float64, rank)
 		for k := range right[i] {
-			right[i][k] = r.NormFloat64()
+			right[i][k] = start * r.NormFloat64()
 		}
 	}
 	for range iterations {

@@ -59,7 +59,7 @@ func TestFactorsAreThoseOfTheFormula(t *testing.T) {
 			list = append(list, x)
 		}
 	}
-	fast := factorise(list, 0.1, 2, rand.New(rand.NewPCG(1, 1)))
+	fast := factorise(list, 0.1, 1, 2, rand.New(rand.NewPCG(1, 1)))
 	slow := factoriseSlowly(list, 0.1, 2, rand.New(rand.NewPCG(1, 1)))
 	rated := make([]bool, movies)
 	for _, x := range list {

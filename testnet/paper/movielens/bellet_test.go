@@ -22,7 +22,7 @@ func (a *belletAgent) value(theta []float64) float64 {
 func smallBellet(sum bool) *bellet {
 	d := made(5, 15)
 	s := splitOf(d, 9)
-	return newBellet(d, &s, 9, reading{name: "test", sum: sum, updates: []int{300}})
+	return newBellet(d, &s, 9, reading{name: "test", sum: sum, updates: []int{5}})
 }
 
 func TestLocalModelIsTheMinimum(t *testing.T) {
@@ -103,7 +103,7 @@ func TestDescentEndsAtTheOptimum(t *testing.T) {
 // What the noise costs grows as epsilon falls, and follows from the seed.
 func TestNoise(t *testing.T) {
 	b := smallBellet(true)
-	b.updates = []int{5}
+	b.quiet, b.updates = []int{5}, []int{5}
 	errorAt := func(eps float64) float64 {
 		return floats.Sum(b.descend(eps, rand.New(rand.NewPCG(1, 1)))[0]) / users
 	}

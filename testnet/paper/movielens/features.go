@@ -15,8 +15,8 @@ type features struct {
 const alsIterations = 10
 
 // learnFeatures returns factors of the movies from the given ratings.
-func learnFeatures(list []rating, reg float64, seed uint64) features {
-	f := features{of: factorise(list, reg, alsIterations, rand.New(rand.NewPCG(seed, 1)))}
+func learnFeatures(list []rating, reg, start float64, seed uint64) features {
+	f := features{of: factorise(list, reg, start, alsIterations, rand.New(rand.NewPCG(seed, 1)))}
 	for i := range f.of {
 		if f.of[i] == nil {
 			f.of[i] = make([]float64, rank)

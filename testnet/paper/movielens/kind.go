@@ -11,7 +11,8 @@ import (
 type kind struct {
 	name string
 	// reg is the regularisation of the factors; 0: no factors, genres and decades.
-	reg float64
+	reg   float64
+	start float64 // of the factors
 	// donors are the only ones whose ratings make the factors, and they are not among
 	// the people who learn.
 	donors bool
@@ -25,11 +26,11 @@ type kind struct {
 }
 
 var (
-	leaky      = kind{name: "factors of all ratings (they leak)", reg: 0.2, pull: 10, pullConstant: 3}
-	donated    = kind{name: "factors from 189 donors", reg: 0.2, donors: true, pull: 10, pullConstant: 3}
+	leaky      = kind{name: "factors of all ratings (they leak)", reg: 0.2, start: 1, pull: 10, pullConstant: 3}
+	donated    = kind{name: "factors from 189 donors", reg: 0.2, start: 1, donors: true, pull: 10, pullConstant: 3}
 	analysed   = kind{name: "genres and factors, analysed from 189 donors", donors: true, analysed: true, lone: true}
 	metadata   = kind{name: "genres and decades", pull: 10, pullConstant: 3}
-	paperAlone = kind{name: "factors as in the readings", reg: belletReg, raw: true, lone: true, pull: 100, pullConstant: 1}
+	paperAlone = kind{name: "factors as in the readings", reg: belletReg, start: belletStart, raw: true, lone: true, pull: 100, pullConstant: 1}
 )
 
 func kinds() []kind { return []kind{leaky, donated, analysed, metadata, paperAlone} }

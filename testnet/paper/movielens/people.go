@@ -79,7 +79,7 @@ func (k *kind) encode(d *dataset, s *split, seed uint64) (*encoding, error) {
 	case !k.raw:
 		list = centred(list)
 	}
-	f := learnFeatures(list, k.reg, seed)
+	f := learnFeatures(list, k.reg, k.start, seed)
 	x := make([][]float64, movies)
 	for i, v := range f.of {
 		x[i] = make([]float64, rank+1)

@@ -35,27 +35,30 @@ func (e *experiment) readAgain(ctx context.Context, r reading, i int) (paper.Num
 // level is the name of the numbers at an epsilon; 0 is without noise.
 func level(eps float64) string { return fmt.Sprintf("eps=%g", eps) }
 
-// outcome is what a reading gave over the splits that are done.
+// outcome is what a reading gave over the splits that are done: the error in each,
+// and the smallest and the largest number of updates that was best.
 type outcome struct {
-	errs    []float64 // by split
-	updates int       // the best number of them
+	errs         []float64
+	fewest, most int
 }
 
 // read collects a reading's errors at a level.
 func (e *experiment) read(r reading, eps float64, done paper.Done) outcome {
-	var best outcome
-	for k, updates := range r.updates {
-		var errs []float64
-		for i := range e.seeds {
-			if n, ok := done[e.readingKey(r, i)]; ok {
-				errs = append(errs, n[level(eps)][k])
-			}
+	var o outcome
+	for i := range e.seeds {
+		n, ok := done[e.readingKey(r, i)]
+		if !ok {
+			continue
 		}
-		if len(errs) > 0 && (best.errs == nil || floats.Sum(errs) < floats.Sum(best.errs)) {
-			best = outcome{errs, updates}
+		best := floats.MinIdx(n[level(eps)])
+		updates := r.tried(eps)[best]
+		if o.errs == nil {
+			o.fewest = updates
 		}
+		o.fewest, o.most = min(o.fewest, updates), max(o.most, updates)
+		o.errs = append(o.errs, n[level(eps)][best])
 	}
-	return best
+	return o
 }
 
 // readingRows are the rows of a reading.
@@ -75,9 +78,9 @@ func (e *experiment) readingRows(r reading, done paper.Done) ([]paper.Row, error
 	for _, eps := range append([]float64{0}, epsilons...) {
 		o := e.read(r, eps, done)
 		line := row("paper, "+r.name+": together", guarantee{eps, paperDelta}, o.errs, published.together[eps])
-		line.Note = fmt.Sprintf("%d updates each, the best on the test ratings", o.updates)
+		line.Note = fmt.Sprintf("%s updates each, the best on the test ratings", o.updates())
 		if eps > 0 {
-			t, err := e.leak(r, norm, eps, o.updates)
+			t, err := e.leak(r, norm, eps, o.fewest)
 			if err != nil {
 				return nil, err
 			}
@@ -87,6 +90,14 @@ func (e *experiment) readingRows(r reading, done paper.Done) ([]paper.Row, error
 		rows = append(rows, line)
 	}
 	return rows, nil
+}
+
+// updates are their number in text.
+func (o outcome) updates() string {
+	if o.fewest == o.most {
+		return fmt.Sprint(o.most)
+	}
+	return fmt.Sprintf("%d to %d", o.fewest, o.most)
 }
 
 // published is Table 1 of Bellet et al. 2018; epsilon 0 is without privacy.
