@@ -85,7 +85,9 @@ func (e *experiment) readingRows(r reading, done paper.Done) ([]paper.Row, error
 				return nil, err
 			}
 			line.TrueEps = paper.Number(t.median)
-			line.Note += fmt.Sprintf("; true epsilon of the median person, %.3g to %.3g over people", t.least, t.most)
+			if t.least < t.most {
+				line.Note += fmt.Sprintf("; the true epsilon is that of the median person, it goes from %.3g to %.3g", t.least, t.most)
+			}
 		}
 		rows = append(rows, line)
 	}

@@ -28,7 +28,7 @@ func (e *experiment) sections(rows []paper.Row, done paper.Done) []page.Section 
 func (e *experiment) tableOne(rows []paper.Row) page.Section {
 	t := page.Table{
 		Caption: "RMSE, mean over people and splits",
-		Head:    []string{"", "alone", "no privacy", "eps = 1", "eps = 0.5", "eps = 0.1", "private at that?"},
+		Head:    []string{"", "alone", "no privacy", "eps = 1", "eps = 0.5", "eps = 0.1", "private at that eps?"},
 		Rows: []page.Line{{Cells: []string{
 			"published", four(published.local), four(published.together[0]), four(published.together[1]),
 			four(published.together[0.5]), four(published.together[0.1]), "see below",
