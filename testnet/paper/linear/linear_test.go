@@ -158,6 +158,9 @@ func TestAllocationsKeepTheBudget(t *testing.T) {
 // fixed: with 10,000 test records an accuracy has a standard error below .005, and
 // the gaps asked for are .02 and more.
 func TestOrder(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	d := draw(1, 100, 20)
 	numbers, err := readings(d)
 	if err != nil {
