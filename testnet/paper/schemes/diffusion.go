@@ -50,18 +50,24 @@ type diffusionSetting struct {
 	epsilon float64 // at equal epsilon, for gradients of l2 norm 1 at most; of budgeted as it is
 }
 
+// key is the name of the trial.
 func (s diffusionSetting) key() string {
-	key := fmt.Sprintf("%s, mu %g, %d iterations: %s", s.by, s.mu, s.rounds, s.scheme)
-	if s.by == withoutNoise {
-		key = fmt.Sprintf("%s, mu %g, %d iterations", s.by, s.mu, s.rounds)
-	}
 	if s.epsilon > 0 {
-		key = fmt.Sprintf("%s, epsilon %g", key, s.claimed())
+		return fmt.Sprintf("%s, epsilon %g", s.label(), s.claimed())
+	}
+	return s.label()
+}
+
+// label is the setting without its epsilon.
+func (s diffusionSetting) label() string {
+	label := fmt.Sprintf("%s, mu %g, %d iterations", s.by, s.mu, s.rounds)
+	if s.by != withoutNoise {
+		label += ": " + s.scheme
 	}
 	if s.lazy > 1 {
-		key += ", lazy graph"
+		label += ", lazy graph"
 	}
-	return key
+	return label
 }
 
 // slots is how many records an agent has at a time.

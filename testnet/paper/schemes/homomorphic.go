@@ -141,7 +141,7 @@ var diffusionMeasures = [2]string{"MSD at rest, centroid", "MSD at rest, agents"
 
 // rows are the two of a setting, as far as it is done.
 func (s diffusionSetting) rows(f found) []paper.Row {
-	row := paper.Row{Setting: s.key()}
+	row := paper.Row{Setting: s.label()}
 	switch s.by {
 	case withoutNoise:
 	case equalPower:
@@ -191,6 +191,7 @@ func (s diffusionSetting) chart(f found, title string, by calibration, epsilon f
 		Title: title, X: page.Axis{Label: "iterations"}, Y: page.Axis{Label: "squared distance from the minimum", Log: true},
 		Alt: title + ": squared distance of the centroid and of the agents' models from the minimum, against iterations.",
 	}
+	points := page.Series{Name: independent + ", at rest", Style: page.Published}
 	for _, one := range []struct {
 		setting diffusionSetting
 		name    string
@@ -204,6 +205,14 @@ func (s diffusionSetting) chart(f found, title string, by calibration, epsilon f
 				c.Series = append(c.Series, l)
 			}
 		}
+		for _, v := range diffusionPublished(one.setting) {
+			if v > 0 {
+				points.X, points.Y = append(points.X, float64(s.rounds)), append(points.Y, v)
+			}
+		}
+	}
+	if len(points.X) > 0 {
+		c.Series = append(c.Series, points)
 	}
 	return c
 }

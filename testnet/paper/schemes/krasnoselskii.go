@@ -63,13 +63,17 @@ var agentNumbers = []int{3, 5, 10, 20, 40}
 
 var otherGraphs = []string{"star", "full"}
 
+// releaseLaws are those of figure 3; the exact Gaussian is where the valid truncated
+// one is.
+var releaseLaws = []law{noNoise, laplace, gaussianClassic, truncatedLaplace, truncatedGaussian, theorem6}
+
 // paidLaws are what package privacy designs for all releases together.
 var paidLaws = []law{noNoise, gaussianExact, truncatedGaussian, laplace, truncatedLaplace}
 
 func kmSettings(quick bool) []kmSetting {
 	var all []kmSetting
 	for _, p := range kmProblems {
-		for _, l := range append([]law{noNoise}, allLaws...) {
+		for _, l := range releaseLaws {
 			if !quick || p.operator == forward || l == noNoise || l == laplace {
 				all = append(all, p.with(l, false))
 			}
@@ -174,6 +178,7 @@ func kmCharts(f found, quick, paid bool) []page.Chart {
 			Title: title, X: page.Axis{Label: "iterations"}, Y: page.Axis{Label: rmseMeasure, Log: true},
 			Alt: title + ": error of the mean model against iterations, by mechanism.",
 		}
+		points := page.Series{Name: independent + ", at the end", Style: page.Published}
 		for _, s := range kmSettings(quick) {
 			if s.loss != p.loss || s.operator != p.operator || s.graph != "ring" || s.agents != kmAgents || s.paid != paid {
 				continue
@@ -190,10 +195,11 @@ func kmCharts(f found, quick, paid bool) []page.Chart {
 				c.Series = append(c.Series, series)
 			}
 			if v, ok := kmPublished(s); ok {
-				c.Series = append(c.Series, page.Series{
-					Name: string(s.law) + ", " + independent, Style: page.Published, X: []float64{float64(s.rounds())}, Y: []float64{v},
-				})
+				points.X, points.Y = append(points.X, float64(s.rounds())), append(points.Y, v)
 			}
+		}
+		if len(points.X) > 0 {
+			c.Series = append(c.Series, points)
 		}
 		if len(c.Series) > 0 {
 			charts = append(charts, c)

@@ -139,20 +139,17 @@ func polarChart(f found, settings []polarSetting, title, label string, unit func
 			c.Series = append(c.Series, l)
 		}
 	}
+	points := page.Series{Name: independent, Style: page.Published}
 	for _, delta := range append([]int{0}, deltas...) {
-		l := page.Series{Name: fmt.Sprintf("Delta = %d, %s", delta, independent), Style: page.Published}
-		if delta == 0 {
-			l.Name = withoutObfuscation + ", " + independent
-		}
 		for i, k := range polarSteps {
 			x := float64(k)
-			if delta > 0 && unit(polarSetting{delta: delta}) == 1 {
-				x /= float64(delta)
+			if delta > 0 {
+				x *= unit(polarSetting{delta: delta}) / float64(delta)
 			}
-			l.X, l.Y = append(l.X, x), append(l.Y, polarPublished[delta][i])
+			points.X, points.Y = append(points.X, x), append(points.Y, polarPublished[delta][i])
 		}
-		c.Series = append(c.Series, l)
 	}
+	c.Series = append(c.Series, points)
 	return c
 }
 
