@@ -30,8 +30,12 @@ func (c *Config) network(ctx context.Context, d *Dataset, seed uint64, m Method)
 		log = slog.New(slog.DiscardHandler)
 	}
 	f.open = func(i int, dir string) (participant, error) {
+		records, err := arrived(d.People[i].Records)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", d.People[i].Name, err)
+		}
 		n, err := node.Open(dir, log)
-		return insider{n, d.People[i].Records}, err
+		return insider{n, records}, err
 	}
 	return c.learn(ctx, f, seed, m)
 }

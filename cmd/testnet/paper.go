@@ -190,6 +190,7 @@ func (o *paperOptions) measure(cmd *cobra.Command, e paper.Experiment) (*paper.R
 	if _, err := os.Stat(filepath.Join(o.out, indexFile)); err == nil {
 		up = indexFile
 	}
+	o.Scratch = scratch()
 	meter := new(paper.Meter)
 	start := time.Now()
 	stop := showLine(cmd.ErrOrStderr(), func() string { return paperLine(e.Name, time.Since(start), meter.Now()) })

@@ -16,53 +16,73 @@ import (
 const grace = 2 * time.Second
 
 // compute runs the cells, as many at once as there are processors and the long ones
-// first, and hands each that is done to keep, one at a time. It ends with the first
-// error. When ctx ends it starts no more of them, waits a little for those under way,
-// and returns the reason; a cell that is not done by then is left to itself.
+// first, then those that need the machine for themselves, and hands each that is done
+// to keep, one at a time. It ends with the first error. When ctx ends it starts no
+// more of them, waits a little for those under way, and returns the reason; a cell that
+// is not done by then is left to itself, unless it is solo: these end in order.
 func compute(ctx context.Context, cells []Cell, m *Meter, keep func(kept) error) error {
 	cells = slices.Clone(cells)
 	slices.SortStableFunc(cells, func(a, b Cell) int { return cmpDown(a.Cost, b.Cost) })
+	inner, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	var mu sync.Mutex
 	ended := false // under mu: nothing is kept any more
-	finished := make(chan error, 1)
-	go func() {
-		var group errgroup.Group
-		group.SetLimit(runtime.GOMAXPROCS(0))
-		inner, stop := context.WithCancelCause(ctx)
-		defer stop(nil)
-		for _, c := range cells {
-			group.Go(func() error {
-				k, err := c.compute(inner, m)
-				if err == nil {
-					mu.Lock()
-					defer mu.Unlock()
-					if ended {
-						return ctx.Err()
-					}
-					err = keep(k)
-				}
-				if err != nil {
-					stop(err)
-				}
-				return err
-			})
+	one := func(c Cell) error {
+		k, err := c.compute(inner, m)
+		if err == nil {
+			mu.Lock()
+			defer mu.Unlock()
+			if ended {
+				return ctx.Err()
+			}
+			err = keep(k)
 		}
-		finished <- group.Wait()
-	}()
+		if err != nil {
+			stop(err)
+		}
+		return err
+	}
+	finished := make(chan error, 1)
+	go func() { finished <- each(cells, false, runtime.GOMAXPROCS(0), one) }()
+	err, waited := await(ctx, finished)
+	if !waited {
+		mu.Lock()
+		defer mu.Unlock()
+		ended = true
+		return ctx.Err()
+	}
+	if err != nil {
+		return err
+	}
+	return each(cells, true, 1, one)
+}
+
+// await waits for what has finished, and after ctx has ended no longer than grace.
+func await(ctx context.Context, finished <-chan error) (err error, waited bool) {
 	select {
 	case err := <-finished:
-		return err
+		return err, true
 	case <-ctx.Done():
 	}
 	select {
 	case err := <-finished:
-		return err
+		return err, true
 	case <-time.After(grace):
+		return nil, false
 	}
-	mu.Lock()
-	defer mu.Unlock()
-	ended = true
-	return ctx.Err()
+}
+
+// each calls do for the cells that are solo, or for the others, so many at once, and
+// returns the first error.
+func each(cells []Cell, solo bool, limit int, do func(Cell) error) error {
+	var group errgroup.Group
+	group.SetLimit(limit)
+	for _, c := range cells {
+		if c.Solo == solo {
+			group.Go(func() error { return do(c) })
+		}
+	}
+	return group.Wait()
 }
 
 func cmpDown(a, b float64) int {

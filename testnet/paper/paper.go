@@ -32,7 +32,10 @@ type Options struct {
 	Quick bool   // a small version that takes seconds: the same rows where possible, fewer points
 	Data  string // path of the data, for experiments that need some
 	Real  bool   // the same task once over real libp2p nodes as well
-	CSV   CSV    // of experiment csv
+	// Scratch is a directory for what real nodes write while they run; "" is the
+	// system's.
+	Scratch string
+	CSV     CSV // of experiment csv
 }
 
 // CSV is what experiment csv must be told of a file.
@@ -61,6 +64,9 @@ type Plan struct {
 type Cell struct {
 	Key  string  // unique in the plan
 	Cost float64 // about how long it takes, in any unit, above 0: for the time left
+	// Solo says that it needs the whole machine: it runs by itself, after the others,
+	// and after an interruption it is waited for.
+	Solo bool
 	// Run is called once, from any goroutine. When ctx ends nobody waits for it for
 	// long and its numbers are thrown away; who looks at ctx ends in order.
 	Run func(ctx context.Context) (Numbers, error)

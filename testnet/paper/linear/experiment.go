@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"p2pnode/testnet/paper"
+	"p2pnode/testnet/paper/nodes"
 )
 
 // Experiment describes the experiment.
@@ -19,14 +20,17 @@ func Experiment() paper.Experiment {
 		About: "The synthetic problem of Bellet et al. 2018, section 5.1: coordinate descent and ADMM by iterations and by vectors sent (figure 1), " +
 			"accuracy by the number of features, of updates and of records (figure 2), local differential privacy and the spread of the budget. " +
 			"Beside the paper's numbers stand the readings of it that reproduce them, with what they really guarantee, and what is possible within the same epsilon.",
+		UsesReal: true,
 		Plan: func(o paper.Options) (*paper.Plan, error) {
 			s := sizesOf(o)
-			return &paper.Plan{
+			p := &paper.Plan{
 				Identity: fmt.Sprintf("linear, seeds %v, quick %v", s.seeds, o.Quick),
 				Seeds:    len(s.seeds),
 				Cells:    s.cells(),
 				Report:   func(done paper.Done) (*paper.Report, error) { return s.report(done) },
-			}, nil
+			}
+			nodes.Add(p, o, s.overNodes())
+			return p, nil
 		},
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"p2pnode/privacy"
 	"p2pnode/testnet"
 	"p2pnode/testnet/paper"
+	"p2pnode/testnet/paper/nodes"
 )
 
 // Experiment is `testnet paper movielens`.
@@ -25,9 +26,10 @@ func Experiment() paper.Experiment {
 			"943 people predict their own ratings of movies, alone, together, and together with differential privacy. " +
 			"Beside the published numbers stand the readings of the paper that come nearest to them, with the privacy they really have, " +
 			"a lone model tuned as well as the others, and what agents of this program reach with privacy that holds.",
-		Data:  whereToGet,
-		Place: "ml-100k",
-		Plan:  plan,
+		Data:     whereToGet,
+		Place:    "ml-100k",
+		UsesReal: true,
+		Plan:     plan,
 	}
 }
 
@@ -76,12 +78,14 @@ func plan(o paper.Options) (*paper.Plan, error) {
 		e.seeds = append(e.seeds, o.Seed+uint64(i))
 		e.splits = append(e.splits, splitOf(d, o.Seed+uint64(i)))
 	}
-	return &paper.Plan{
+	p := &paper.Plan{
 		Identity: fmt.Sprintf("seed %d, splits %d, quick %v, u.item %s", o.Seed, n, o.Quick, d.hash),
 		Seeds:    n,
 		Cells:    e.cells(),
 		Report:   e.report,
-	}, nil
+	}
+	nodes.Add(p, o, e.overNodes())
+	return p, nil
 }
 
 // cells lists the computations; costs are about seconds.

@@ -1,0 +1,131 @@
+package testnet
+
+import (
+	"context"
+	"errors"
+
+	"gonum.org/v1/gonum/stat"
+
+	"p2pnode/learner"
+	"p2pnode/privacy"
+)
+
+// Twins is a task for the same people to learn over real nodes and in the simulator.
+type Twins struct {
+	Data        *Dataset
+	Lone        learner.Local  // of the lone model; the zero value: as the task's
+	Budget      privacy.Budget // of every record
+	Seed        uint64         // of the first simulation
+	Simulations int            // with seeds of their own, for noise, clocks and graph
+	Dir         string         // an empty directory for the real nodes' data; required
+}
+
+// Agreement is what became of [Twins]: an error of each person, in the order of the
+// data set, as [learner.Task.Error] has it.
+type Agreement struct {
+	Alone     []float64
+	Real      []float64
+	Simulated [][]float64 // of each simulation
+
+	Unfinished int     // real nodes that had not used their budget when it ended
+	Delivery   float64 // share of the copies of models sent by real nodes that arrived
+	Seconds    float64 // of the real nodes, wall time
+}
+
+// Agree lets them learn. Real nodes find their own neighbours and draw noise nobody
+// can repeat, so that two runs differ. When ctx ends, so does Agree, with its error.
+func Agree(ctx context.Context, w Twins) (*Agreement, error) {
+	c := Config{
+		Source: func(uint64) (*Dataset, error) { return w.Data, nil },
+		Budget: w.Budget, Seed: w.Seed, Methods: []Method{}, Simulate: true, NoCurve: true, Dir: w.Dir,
+	}
+	lone := *w.Data
+	if w.Lone != (learner.Local{}) {
+		task := *lone.Task
+		task.Local = w.Lone
+		lone.Task = &task
+	}
+	alone := c
+	alone.Source = func(uint64) (*Dataset, error) { return &lone, nil }
+	a := new(Agreement)
+	r, err := alone.finish(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a.Alone = r.Trials(Alone)[0].Errors
+
+	c.Methods = []Method{Private}
+	simulated := c
+	simulated.Seeds = w.Simulations
+	if r, err = simulated.finish(ctx); err != nil {
+		return nil, err
+	}
+	for _, t := range r.Trials(Private) {
+		a.Simulated = append(a.Simulated, t.Errors)
+	}
+
+	c.Simulate = false
+	if r, err = c.finish(ctx); err != nil {
+		return nil, err
+	}
+	t := r.Trials(Private)[0]
+	a.Real, a.Unfinished, a.Seconds, a.Delivery = t.Errors, t.Unfinished, t.Seconds, r.Delivery()
+	return a, nil
+}
+
+// finish is [Run], but an interruption is an error.
+func (c Config) finish(ctx context.Context) (*Result, error) {
+	r, err := Run(ctx, c)
+	if err == nil && !r.Complete {
+		err = context.Cause(ctx)
+	}
+	return r, err
+}
+
+// Expected is the mean of each person's errors over the simulations.
+func (a *Agreement) Expected() []float64 {
+	mean := make([]float64, len(a.Real))
+	for _, errs := range a.Simulated {
+		for i, e := range errs {
+			mean[i] += e / float64(len(a.Simulated))
+		}
+	}
+	return mean
+}
+
+// Difference is by how much the real nodes' error is above the simulator's, with the
+// bootstrap interval over people, and the standard deviation of the mean error over
+// the simulations: two runs differ by about 1.4 of these.
+func (a *Agreement) Difference(seed uint64) (above Interval, spread float64) {
+	pairs := make([]Pair, len(a.Real))
+	for i, e := range a.Expected() {
+		pairs[i] = Pair{Person: i, Alone: a.Real[i], With: e}
+	}
+	means := make([]float64, len(a.Simulated))
+	for k, errs := range a.Simulated {
+		means[k] = mean(errs)
+	}
+	return Bootstrap(pairs, resamples, seed), stat.StdDev(means, nil)
+}
+
+// arrived gives records the arrival numbers that they state when a device adds them
+// in this order: a copy of the first stands where the numbers leave out one that is
+// held out. Held-out records take part in nothing that leaves the device, and in no
+// fit.
+func arrived(records []learner.Record) ([]learner.Record, error) {
+	var all []learner.Record
+	for _, r := range records {
+		for next := learner.Seq(len(all) + 1); next < r.Seq; next++ {
+			if !next.HeldOut() {
+				return nil, errNumbers
+			}
+			all = append(all, records[0])
+		}
+		if all = append(all, r); r.Seq != learner.Seq(len(all)) {
+			return nil, errNumbers
+		}
+	}
+	return all, nil
+}
+
+var errNumbers = errors.New("testnet: a person's records are numbered as no device would: in order from 1, where only multiples of five may be left out")
