@@ -1,6 +1,7 @@
 package page
 
 import (
+	"math"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -24,7 +25,7 @@ const (
 type figure struct {
 	*plot.Plot
 	title  text.Style
-	xLabel string // drawn here: on a log axis gonum centres it elsewhere
+	x, y   string // the axes' labels, drawn here: on a log axis gonum centres them elsewhere
 	legend *legend
 	height vg.Length // of the plot
 }
@@ -39,9 +40,8 @@ func newFigure(c *Chart) *figure {
 		f.height = max(chartHeight/2, vg.Length(64+26*n))
 	}
 	series := resolve(c)
-	f.axis(&p.X, &c.X, chartWidth-3*margin)
-	f.axis(&p.Y, &c.Y, f.height-2*margin)
-	f.xLabel, p.X.Label.Text = p.X.Label.Text, ""
+	f.x = f.axis(&p.X, &c.X, chartWidth-3*margin)
+	f.y = f.axis(&p.Y, &c.Y, f.height-2*margin)
 	x, y := values(c, series)
 	c.X.span(&p.X, x, 0)
 	c.Y.span(&p.Y, y, 0.06)
@@ -71,26 +71,31 @@ func newFigure(c *Chart) *figure {
 	return f
 }
 
-// axis sets colours and fonts, and the label within room.
-func (f *figure) axis(a *plot.Axis, d *Axis, room vg.Length) {
+// axis sets colours and fonts, and returns the label in lines within room.
+func (f *figure) axis(a *plot.Axis, d *Axis, room vg.Length) (label string) {
 	a.Color, a.Tick.Color = light(quietRole), light(quietRole)
 	a.Label.TextStyle.Font, a.Label.TextStyle.Color = sans(11), light(int(Ink))
 	a.Tick.Label.Font, a.Tick.Label.Color = sans(10), light(int(Ink))
 	a.Tick.Length = 5
-	a.Label.Padding = 4
-	a.Label.Text = wrap(a.Label.TextStyle, clean(d.Label), room)
+	return wrap(a.Label.TextStyle, clean(d.Label), room)
 }
 
 // draw draws the plot with its labels.
 func (f *figure) draw(c draw.Canvas) {
 	s := f.X.Label.TextStyle
-	below := c.Min.Y
-	if f.xLabel != "" {
-		c.Min.Y += s.Height(f.xLabel) + f.X.Label.Padding
+	descent := s.FontExtents().Descent
+	corner := c.Min
+	if f.x != "" {
+		c.Min.Y += s.Height(f.x) + gap
+	}
+	if f.y != "" {
+		c.Min.X += s.Height(f.y) + gap
 	}
 	f.Draw(c)
 	data := f.DataCanvas(c)
-	c.FillText(s, vg.Point{X: data.Center().X, Y: below + s.FontExtents().Descent}, f.xLabel)
+	c.FillText(s, vg.Point{X: data.Center().X, Y: corner.Y + descent}, f.x)
+	s.Rotation = math.Pi / 2
+	c.FillText(s, vg.Point{X: corner.X + s.FontExtents().Height*vg.Length(1+strings.Count(f.y, "\n")) - descent, Y: data.Center().Y}, f.y)
 }
 
 // nothing is what a chart without data shows.
