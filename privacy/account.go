@@ -101,11 +101,17 @@ func (a *Account) Share(m Mechanism) float64 {
 // in the order given, and changes nothing. A cohort given twice is admitted
 // once. A mechanism without a price is never admitted.
 func (a *Account) Admit(m Mechanism, cohorts []Cohort) []Debit {
+	return a.AdmitInto(nil, m, cohorts)
+}
+
+// AdmitInto is Admit for who has memory for the debits: it writes them over what
+// is in there and returns them.
+func (a *Account) AdmitInto(debits []Debit, m Mechanism, cohorts []Cohort) []Debit {
 	price, ok := a.Price(m)
 	if !ok {
 		return nil
 	}
-	debits := make([]Debit, 0, len(cohorts))
+	debits = slices.Grow(debits[:0], len(cohorts))
 	var most Cohort // cohorts come in order, nearly always: then none is looked for
 	for _, c := range cohorts {
 		d := Debit{c, price}

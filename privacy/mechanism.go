@@ -106,6 +106,9 @@ func (m Mechanism) Noise() Noise { return m.noise }
 // Protected reports whether the mechanism adds noise.
 func (m Mechanism) Protected() bool { return m.sigma > 0 }
 
+// Draws reports whether an answer takes random numbers, for noise or for a batch.
+func (m Mechanism) Draws() bool { return m.Protected() || m.slots > 0 }
+
 // Clip is the bound on one record's contribution as used, after rounding to the
 // grid: on its l1 norm under the Laplace laws, on its l2 norm otherwise.
 func (m Mechanism) Clip() float64 { return math.Ldexp(float64(m.clip), m.grid) }

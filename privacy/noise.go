@@ -71,9 +71,10 @@ func (n *SeededNoise) Answer(m Mechanism, sums []Sum) Answer {
 }
 
 // AnswerInto is Answer in the memory of a, whose content is lost: for simulations
-// that take millions of answers. The noise of an unprotected mechanism may be nil.
+// that take millions of answers. n may be nil for a mechanism
+// that draws nothing.
 func (n *SeededNoise) AnswerInto(a *Answer, m Mechanism, sums []Sum) {
-	if n == nil && !m.Protected() {
+	if n == nil && !m.Draws() {
 		answer(a, sampler{}, m, sums)
 		return
 	}

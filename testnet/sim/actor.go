@@ -2,6 +2,7 @@ package sim
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"p2pnode/learner"
@@ -11,16 +12,32 @@ import (
 // actor is an agent with its door.
 type actor struct {
 	learner.Agent
-	recorder *learner.Recorder // nil without a trace
+	next  time.Duration // of its timer
+	armed bool          // the timer has not rung since it was set
+	done  bool          // an agent with a clock that will never release again
+	away  bool
+	works bool // counted in shard.working
+
+	newest  int32 // letter of its last broadcast, served to who comes late
+	changes int32 // comings and goings in its inbox
+	inbox   []arrival
+	ties    []tie // one for each of edges
+	sorted  bool  // ties by peer
+	chance  rand.Rand
+	source  rand.PCG // of chance: delays and losses of what it sends
+
 	door     door
-	masks    rand.Source   // goes on where it is after a restart: no mask comes twice
-	next     time.Duration // of its timer
-	done     bool          // an agent with a clock that will never release again
-	away     bool
-	edges    []learner.Edge   // as if nobody were away
-	works    bool             // counted in simulation.working
-	newest   *learner.Message // its last broadcast, served to who comes late
-	cohort   privacy.Cohort   // the first one
+	edges    []learner.Edge    // as if nobody were away
+	masks    rand.Source       // goes on where it is after a restart: no mask comes twice
+	cohort   privacy.Cohort    // the first one
+	recorder *learner.Recorder // nil without a trace
+}
+
+// tie is what the simulation knows of an edge: the other end, -1 if there is no
+// such participant, whether it is away, and the letter of it that the agent holds.
+type tie struct {
+	peer, held int32
+	away       bool
 }
 
 // AgentSchedule is the source of the wake times of participant i: what a replay
@@ -41,44 +58,86 @@ func AgentNoise(seed uint64, i int) *privacy.SeededNoise {
 	return privacy.NewSeededNoise(seed + uint64(i)<<32)
 }
 
-func newActor(c *Config, i int) (actor, error) {
-	p := &c.Participants[i]
-	a := actor{edges: p.Edges}
-	if c.Discovery != nil {
-		a.edges = nil
+// inboxRoom is how much an agent has to begin with for each edge in its inbox.
+const inboxRoom = 4
+
+func (s *simulation) newActor(i int32) error {
+	p, a := &s.Participants[i], &s.actors[i]
+	a.newest, a.next = nothing, learner.Never
+	a.source.Seed(s.Seed, 2*uint64(i)+1)
+	a.chance = *rand.New(&a.source)
+	if s.Discovery == nil {
+		s.setEdges(i, p.Edges)
+		a.inbox = make([]arrival, 0, inboxRoom*len(p.Edges))
 	}
-	a.done = c.Task.Learner == "personal" && (len(p.Records) == 0 || c.Discovery == nil && len(p.Edges) == 0)
+	a.done = s.clocked() && (len(p.Records) == 0 || s.Discovery == nil && len(p.Edges) == 0)
 	if len(p.Records) > 0 {
 		a.cohort = p.Records[0].Cohort
 	}
 	var err error
-	if a.door, err = newDoor(p, AgentNoise(c.Seed, i)); err != nil {
-		return actor{}, err
+	if a.door, err = newDoor(p, s.Seed, int(i)); err != nil {
+		return err
 	}
-	if c.Task.Learner == "polar" {
-		a.masks = AgentMasks(c.Seed, i)
+	if s.Task.Learner == "polar" {
+		a.masks = AgentMasks(s.Seed, int(i))
 	}
-	return a, a.start(c, i, p.Start)
+	return s.start(i, p.Start)
 }
 
 // start makes the agent, as its device does when it is switched on.
-func (a *actor) start(c *Config, i int, resume *learner.State) error {
-	p := &c.Participants[i]
-	config := learner.Config{
-		Self: p.ID, Task: c.Task, Policy: p.Policy, Made: a.door.made, Resume: resume,
-		WakeMean: c.WakeMean.Seconds(), Schedule: AgentSchedule(c.Seed, i), Masks: a.masks,
+func (s *simulation) start(i int32, resume *learner.State) error {
+	p, a, h := &s.Participants[i], &s.actors[i], s.home(i)
+	c := learner.Config{
+		Self: p.ID, Task: s.Task, Policy: p.Policy, Made: a.door.made, Resume: resume,
+		WakeMean: s.WakeMean.Seconds(), Schedule: AgentSchedule(s.Seed, int(i)), Masks: a.masks, Checked: true,
 	}
-	agent, err := learner.New(config)
+	if s.Wrap == nil {
+		c.Scratch, c.Vector = &h.scratch, h.vector
+	}
+	agent, err := learner.New(c)
 	if err != nil {
 		return err
 	}
 	a.Agent = agent
-	if c.Trace {
+	if s.Trace {
 		a.recorder = &learner.Recorder{Agent: agent}
 		a.Agent = a.recorder
 	}
-	if c.Wrap != nil {
-		a.Agent = c.Wrap(i, a.Agent)
+	if s.Wrap != nil {
+		a.Agent = s.Wrap(int(i), a.Agent)
 	}
 	return a.Records(p.Records, nil)
+}
+
+// setEdges gives an agent's actor its edges; what is known of those that stay is
+// kept.
+func (s *simulation) setEdges(i int32, edges []learner.Edge) {
+	a := &s.actors[i]
+	ties := make([]tie, len(edges))
+	for k, e := range edges {
+		peer, known := s.index[e.Peer]
+		if !known {
+			ties[k] = tie{peer: -1, held: nothing}
+			continue
+		}
+		ties[k] = tie{peer, nothing, s.actors[peer].away}
+		if old, found := a.tie(peer); found {
+			ties[k].held = a.ties[old].held
+		}
+	}
+	a.edges, a.ties = edges, ties
+	a.sorted = slices.IsSortedFunc(ties, func(a, b tie) int { return int(a.peer) - int(b.peer) })
+}
+
+// tie is the position of the edge to a peer.
+func (a *actor) tie(peer int32) (int, bool) {
+	if a.sorted && len(a.ties) > 16 {
+		return slices.BinarySearchFunc(a.ties, peer, func(t tie, peer int32) int { return int(t.peer) - int(peer) })
+	}
+	for k := range a.ties {
+		if a.ties[k].peer == peer {
+			return k, true
+		}
+	}
+	return -1, false
 }

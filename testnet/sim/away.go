@@ -40,10 +40,9 @@ func Churn(n int, up, down, until time.Duration, seed uint64) []Away {
 
 // change is a participant's leaving or coming.
 type change struct {
-	at      time.Duration
-	who     int
-	comes   bool
-	restart bool
+	at   time.Duration
+	who  int32
+	what int32 // leaves, comes or restarts
 }
 
 func (s *simulation) scheduleChanges() error {
@@ -56,62 +55,93 @@ func (s *simulation) scheduleChanges() error {
 		case w.From == 0:
 			s.actors[w.Who].away = true // before anybody looks
 		default:
-			s.changes = append(s.changes, change{at: w.From, who: w.Who})
+			s.changes = append(s.changes, change{w.From, int32(w.Who), leaves})
 		}
-		s.changes = append(s.changes, change{at: w.To, who: w.Who, comes: true, restart: w.Restart})
+		back := change{w.To, int32(w.Who), comes}
+		if w.Restart {
+			back.what = restarts
+		}
+		s.changes = append(s.changes, back)
 	}
 	slices.SortStableFunc(s.changes, func(a, b change) int { return cmp.Compare(a.at, b.at) })
+	for i := range s.actors {
+		for k := range s.actors[i].ties {
+			t := &s.actors[i].ties[k]
+			t.away = t.peer >= 0 && s.actors[t.peer].away
+		}
+	}
 	return nil
 }
 
-func (s *simulation) nextChange() error {
-	c := s.changes[0]
-	s.changes = s.changes[1:]
-	a := &s.actors[c.who]
-	a.away, a.next = !c.comes, learner.Never
-	if c.comes && c.restart {
-		state := a.State()
-		if err := a.start(&s.Config, c.who, &state); err != nil {
-			return fmt.Errorf("sim: participant %q comes back: %w", s.Participants[c.who].ID, err)
+// announceChanges tells those concerned of the comings and goings of a window: each
+// handles them at their time, like everything else.
+func (s *simulation) announceChanges(end time.Duration) {
+	for len(s.changes) > 0 && s.changes[0].at < end {
+		c := s.changes[0]
+		s.changes = s.changes[1:]
+		news := arrival{c.at, c.who, c.what}
+		s.home(c.who).enter(dispatch{news, c.who})
+		for _, t := range s.actors[c.who].ties {
+			if t.peer >= 0 {
+				s.home(t.peer).enter(dispatch{news, t.peer})
+			}
 		}
 	}
-	s.account(c.who)
-	if err := s.look(c.who); err != nil {
+}
+
+// meet handles somebody's leaving or coming: the agent's own, or a neighbour's.
+func (h *shard) meet(i int32, r arrival) error {
+	if r.from == i {
+		return h.turn(i, r)
+	}
+	a := &h.s.actors[i]
+	k, known := a.tie(r.from)
+	if known {
+		a.ties[k].away = r.letter == leaves
+	}
+	if err := h.look(i, r.at); err != nil {
 		return err
 	}
-	for _, e := range s.actors[c.who].edges {
-		j, known := s.index[e.Peer]
-		if !known {
-			continue
+	if known && r.letter != leaves && !a.away {
+		h.serve(i, r.from, r.at)
+	}
+	return nil
+}
+
+// turn lets an agent leave or come.
+func (h *shard) turn(i int32, r arrival) error {
+	a := &h.s.actors[i]
+	a.away, a.next, a.armed = r.letter == leaves, learner.Never, false
+	if r.letter == restarts {
+		state := a.State()
+		if err := h.s.start(i, &state); err != nil {
+			return h.failed("participant %q comes back: %w", i, err)
 		}
-		if err := s.look(j); err != nil {
-			return err
-		}
-		if c.comes && !s.actors[j].away {
-			s.serve(j, c.who)
-			s.serve(c.who, j)
+	}
+	h.account(a)
+	if err := h.look(i, r.at); err != nil {
+		return err
+	}
+	for _, t := range a.ties {
+		if !a.away && t.peer >= 0 && !t.away {
+			h.serve(i, t.peer, r.at)
 		}
 	}
 	return nil
 }
 
 // look tells participant i who of its neighbours is there.
-func (s *simulation) look(i int) error {
-	if s.actors[i].away {
+func (h *shard) look(i int32, now time.Duration) error {
+	a := &h.s.actors[i]
+	if a.away {
 		return nil
 	}
-	edges := slices.Clone(s.actors[i].edges)
-	for k := range edges {
-		if j, known := s.index[edges[k].Peer]; known && s.actors[j].away {
-			edges[k].Live = false
+	h.edges = append(h.edges[:0], a.edges...)
+	for k := range h.edges {
+		h.edges[k].Live = h.edges[k].Live && !a.ties[k].away
+		if peer := a.ties[k].peer; peer >= 0 {
+			h.edges[k].Peer = h.s.Participants[peer].ID // the same memory as in its messages: quick to compare
 		}
 	}
-	return s.apply(i, s.actors[i].Neighbours(s.now, edges))
-}
-
-// serve sends the newest broadcast of from once more, to one.
-func (s *simulation) serve(from, to int) {
-	if m := s.actors[from].newest; m != nil {
-		s.sendTo(s.Participants[to].ID, m)
-	}
+	return h.apply(i, now, a.Neighbours(now, h.edges))
 }

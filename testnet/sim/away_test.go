@@ -170,21 +170,22 @@ func TestDirectedMessageReachesOneOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	clocks := len(s.events)
+	h := &s.shards[0]
 	ack := func(to learner.ID) []learner.Message {
 		return []learner.Message{{From: Name(0), To: to, Kind: learner.KindAck, Round: 1, Real: []float64{1}}}
 	}
-	s.send(0, ack(Name(7)))
-	s.send(0, ack("stranger"))
-	if len(s.events) != clocks+1 || s.flying != 1 || s.sent[learner.KindAck] != 1 {
-		t.Fatalf("%d events, %d flying, sent %v", len(s.events)-clocks, s.flying, s.sent)
+	h.send(0, 0, ack(Name(7)))
+	h.send(0, 0, ack("stranger"))
+	if h.flying != 1 || h.sent[learner.KindAck] != 1 {
+		t.Fatalf("%d flying, sent %v", h.flying, h.sent)
 	}
-	for _, e := range s.events {
-		if e.message != nil && e.to != 7 {
-			t.Errorf("delivered to %d", e.to)
+	s.handOver()
+	for i := range s.actors {
+		if got, want := len(s.actors[i].inbox), i == 7; (got == 1) != want || got > 1 {
+			t.Errorf("%d messages for agent %d", got, i)
 		}
 	}
-	if s.actors[0].newest != nil {
+	if s.actors[0].newest != nothing {
 		t.Error("a directed message is kept for who comes late")
 	}
 }

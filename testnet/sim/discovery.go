@@ -3,6 +3,7 @@ package sim
 import (
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"p2pnode/learner"
@@ -75,7 +76,7 @@ func (s *simulation) startDiscovery() error {
 func (s *simulation) nextTurn(i int) {
 	mean := float64(s.WakeMean) / s.Discovery.Exchanges
 	pause := time.Duration(mean * s.finders[i].pauses.ExpFloat64())
-	s.push(event{at: s.now + pause, to: i, call: func() error { return s.turn(i) }})
+	s.agenda.add(talk{at: s.now + pause, kind: takeTurn, i: i, j: i})
 }
 
 // turn is what a participant does for its neighbourhood now and then: one
@@ -114,37 +115,20 @@ func (s *simulation) exchange(i int) {
 	if !ok {
 		return
 	}
-	j := s.index[to.Peer]
 	s.exchanges++
-	s.converse(i, j, func() error {
-		far := &s.finders[j]
-		reply := far.view.Answer(s.entry(i), offer)
-		f.view.Merge(append([]graph.Entry{s.entry(j)}, reply...))
-		return nil
-	})
+	s.converse(talk{kind: exchangeEntries, i: i, j: int(s.index[to.Peer]), offer: slices.Clone(offer)})
 }
 
-// converse lets i talk to j after a delay, unless that is lost or one of them is
-// away; i forgets a j that is not there.
-func (s *simulation) converse(i, j int, talk func() error) {
-	delay := time.Duration(float64(s.Latency) * s.talks.ExpFloat64())
-	if s.talks.Float64() < s.Loss {
-		return
+// converse lets two talk after a delay, unless that is lost.
+func (s *simulation) converse(t talk) {
+	t.at = s.now + s.delay(s.talks)
+	if s.talks.Float64() >= s.Loss {
+		s.agenda.add(t)
 	}
-	s.push(event{at: s.now + delay, to: i, call: func() error {
-		switch {
-		case s.actors[i].away:
-			return nil
-		case s.actors[j].away:
-			s.finders[i].view.Remove(s.Participants[j].ID)
-			return nil
-		}
-		return talk()
-	}})
 }
 
-// end is what is publicly known of a participant.
-func (s *simulation) end(i int) graph.End {
+// standing is what is publicly known of a participant.
+func (s *simulation) standing(i int) graph.End {
 	e := s.finders[i].own
 	for _, l := range s.finders[i].links {
 		e.Degree += l.Weight
@@ -154,11 +138,11 @@ func (s *simulation) end(i int) graph.End {
 
 // entry is what a participant says of itself.
 func (s *simulation) entry(i int) graph.Entry {
-	return graph.Entry{Peer: s.Participants[i].ID, End: s.end(i)}
+	return graph.Entry{Peer: s.Participants[i].ID, End: s.standing(i)}
 }
 
 // published takes note of a participant's newest estimate.
-func (s *simulation) published(i int) {
+func (s *simulation) published(i int32) {
 	if s.Discovery == nil {
 		return
 	}

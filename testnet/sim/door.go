@@ -9,14 +9,16 @@ import (
 
 // door is the door of a device without its disk: the same filter, seeded noise.
 type door struct {
-	account *privacy.Account // nil: unprotected
-	noise   *privacy.SeededNoise
+	account *privacy.Account     // nil: unprotected
+	noise   *privacy.SeededNoise // nil before there is any
+	seed    uint64
+	who     int32
 	limit   int // on the number of releases; 0: none
 	made    int
 }
 
-func newDoor(p *Participant, noise *privacy.SeededNoise) (door, error) {
-	d := door{noise: noise, limit: p.Releases}
+func newDoor(p *Participant, seed uint64, i int) (door, error) {
+	d := door{seed: seed, who: int32(i), limit: p.Releases}
 	if p.Policy.Terms == (privacy.Terms{}) {
 		return d, nil
 	}
@@ -25,38 +27,50 @@ func newDoor(p *Participant, noise *privacy.SeededNoise) (door, error) {
 	return d, err
 }
 
-func (d *door) answer(q *learner.Query) (privacy.Answer, error) {
+// payment is the working memory of paying.
+type payment struct {
+	cohorts []privacy.Cohort
+	debits  []privacy.Debit
+	sums    []privacy.Sum
+}
+
+// answer writes the door's answer to a.
+func (d *door) answer(q *learner.Query, a *privacy.Answer, p *payment) error {
 	if d.limit > 0 && d.made >= d.limit {
-		return privacy.Answer{}, nil
+		*a = privacy.Answer{}
+		return nil
 	}
 	sums := q.Sums
 	if d.account != nil {
 		var err error
-		if sums, err = d.pay(q); err != nil {
-			return privacy.Answer{}, err
+		if sums, err = d.pay(q, p); err != nil {
+			return err
 		}
 	}
-	a := d.noise.Answer(q.Mechanism, sums)
+	if d.noise == nil && q.Mechanism.Draws() {
+		d.noise = AgentNoise(d.seed, int(d.who))
+	}
+	d.noise.AnswerInto(a, q.Mechanism, sums)
 	if !a.Exhausted() {
 		d.made++
 	}
-	return a, nil
+	return nil
 }
 
 // pay returns the sums whose cohorts could pay.
-func (d *door) pay(q *learner.Query) ([]privacy.Sum, error) {
-	cohorts := make([]privacy.Cohort, len(q.Sums))
+func (d *door) pay(q *learner.Query, p *payment) ([]privacy.Sum, error) {
+	p.cohorts, p.sums = p.cohorts[:0], p.sums[:0]
 	for i := range q.Sums {
-		cohorts[i] = q.Sums[i].Cohort()
+		p.cohorts = append(p.cohorts, q.Sums[i].Cohort())
 	}
-	var paid []privacy.Sum
-	for _, debit := range d.account.Admit(q.Mechanism, cohorts) {
+	p.debits = d.account.AdmitInto(p.debits, q.Mechanism, p.cohorts)
+	for _, debit := range p.debits {
 		if err := d.account.Apply(debit); err != nil {
 			return nil, err
 		}
-		paid = append(paid, q.Sums[slices.Index(cohorts, debit.Cohort)])
+		p.sums = append(p.sums, q.Sums[slices.Index(p.cohorts, debit.Cohort)])
 	}
-	return paid, nil
+	return p.sums, nil
 }
 
 func (d *door) spent(c privacy.Cohort) float64 {

@@ -62,8 +62,9 @@ func Ring(n int) [][]learner.Edge {
 // Star joins agent 0 with each of the n-1 others.
 func Star(n int) [][]learner.Edge {
 	g := newEdgeSet(n)
-	for i := range n {
-		g.join(0, i, 1)
+	for i := 1; i < n; i++ {
+		g.edges[0] = append(g.edges[0], halfEdge{i, 1})
+		g.edges[i] = append(g.edges[i], halfEdge{0, 1})
 	}
 	return g.sorted()
 }
@@ -72,8 +73,10 @@ func Star(n int) [][]learner.Edge {
 func Full(n int) [][]learner.Edge {
 	g := newEdgeSet(n)
 	for i := range n {
-		for j := range i {
-			g.join(i, j, 1)
+		for j := range n {
+			if j != i {
+				g.edges[i] = append(g.edges[i], halfEdge{j, 1})
+			}
 		}
 	}
 	return g.sorted()
@@ -134,31 +137,53 @@ func askProfile(profiles [][]float64, i, degree int, gamma float64, r *rand.Rand
 
 // edgeSet collects symmetric edges.
 type edgeSet struct {
-	edges []map[int]float64
+	edges [][]halfEdge
 }
 
-func newEdgeSet(n int) *edgeSet {
-	g := &edgeSet{edges: make([]map[int]float64, n)}
-	for i := range g.edges {
-		g.edges[i] = map[int]float64{}
-	}
-	return g
+// halfEdge is an edge as one of its ends sees it.
+type halfEdge struct {
+	to     int
+	weight float64
 }
 
+func newEdgeSet(n int) *edgeSet { return &edgeSet{make([][]halfEdge, n)} }
+
+// join adds an edge, or gives it another weight. It takes time proportional to the
+// edges that i and j have.
 func (g *edgeSet) join(i, j int, weight float64) {
-	if i != j {
-		g.edges[i][j], g.edges[j][i] = weight, weight
+	if i == j {
+		return
+	}
+	for _, e := range [][2]int{{i, j}, {j, i}} {
+		from, to := e[0], e[1]
+		at := slices.IndexFunc(g.edges[from], func(h halfEdge) bool { return h.to == to })
+		if at < 0 {
+			g.edges[from] = append(g.edges[from], halfEdge{to, weight})
+		} else {
+			g.edges[from][at].weight = weight
+		}
 	}
 }
 
-// sorted returns the edges with both ends alive, each list sorted by peer.
+// sorted returns the edges with both ends alive, each list sorted by peer. Lists
+// and names share their memory.
 func (g *edgeSet) sorted() [][]learner.Edge {
+	names, total := make([]learner.ID, len(g.edges)), 0
+	for i := range names {
+		names[i] = Name(i)
+		total += len(g.edges[i])
+	}
+	flat := make([]learner.Edge, 0, total)
 	all := make([][]learner.Edge, len(g.edges))
 	for i, to := range g.edges {
-		for j, w := range to {
-			all[i] = append(all[i], learner.Edge{Peer: Name(j), Weight: w, Live: true})
+		slices.SortFunc(to, func(a, b halfEdge) int { return cmp.Compare(a.to, b.to) })
+		first := len(flat)
+		for _, h := range to {
+			flat = append(flat, learner.Edge{Peer: names[h.to], Weight: h.weight, Live: true})
 		}
-		slices.SortFunc(all[i], func(a, b learner.Edge) int { return cmp.Compare(a.Peer, b.Peer) })
+		if len(to) > 0 {
+			all[i] = flat[first:len(flat):len(flat)]
+		}
 	}
 	return all
 }

@@ -21,16 +21,15 @@ func (s *simulation) choose(i int) error {
 		_, linked := f.find(id)
 		return !linked && f.asked[id] == 0
 	})
-	c := graph.Choose(s.Task.Graph, s.end(i), s.links(i), candidates)
+	c := graph.Choose(s.Task.Graph, s.standing(i), s.links(i), candidates)
 	for _, id := range c.Drop {
-		if err := s.part(i, s.index[id]); err != nil {
+		if err := s.part(i, int(s.index[id])); err != nil {
 			return err
 		}
 	}
 	for _, id := range c.Ask {
-		j := s.index[id]
 		f.asked[id] = f.turns + patience
-		s.converse(i, j, func() error { return s.ask(i, j) })
+		s.converse(talk{kind: askForEdge, i: i, j: int(s.index[id])})
 	}
 	return nil
 }
@@ -53,13 +52,13 @@ func (s *simulation) ask(i, j int) error {
 	if _, linked := s.finders[i].find(s.Participants[j].ID); linked {
 		return nil // both asked
 	}
-	weight := graph.Weight(s.Task.Graph, s.end(i), s.end(j), 0)
+	weight := graph.Weight(s.Task.Graph, s.standing(i), s.standing(j), 0)
 	accepted, instead := graph.Accept(s.Task.Graph, s.links(j), s.Participants[i].ID, weight)
 	if !accepted {
 		return nil
 	}
 	if instead != "" {
-		if err := s.part(j, s.index[instead]); err != nil {
+		if err := s.part(j, int(s.index[instead])); err != nil {
 			return err
 		}
 	}
@@ -68,8 +67,8 @@ func (s *simulation) ask(i, j int) error {
 	if err := s.changed(i, j); err != nil {
 		return err
 	}
-	s.serve(i, j)
-	s.serve(j, i)
+	s.home(int32(i)).serve(int32(i), int32(j), s.now)
+	s.home(int32(j)).serve(int32(j), int32(i), s.now)
 	return nil
 }
 
@@ -82,25 +81,27 @@ func (s *simulation) renew(i int) {
 	oldest := slices.MinFunc(f.links, func(a, b link) int { return cmp.Compare(a.renewed, b.renewed) })
 	at, _ := f.find(oldest.Peer)
 	f.links[at].renewed = f.turns
-	j := oldest.to
-	s.converse(i, j, func() error {
-		mine, ok := s.finders[i].find(s.Participants[j].ID)
-		if !ok {
-			return nil // given up meanwhile
-		}
-		old := s.finders[i].links[mine].Weight
-		weight := graph.Weight(s.Task.Graph, s.end(i), s.end(j), old)
-		if !(weight > 0) {
-			return s.part(i, j)
-		}
-		if weight == old {
-			return nil
-		}
-		s.connect(i, j, weight, s.finders[i].links[mine].Theirs)
-		theirs, _ := s.finders[j].find(s.Participants[i].ID)
-		s.connect(j, i, weight, s.finders[j].links[theirs].Theirs)
-		return s.tell(i, j)
-	})
+	s.converse(talk{kind: renewWeight, i: i, j: oldest.to})
+}
+
+// reweigh computes the weight of the edge of i and j anew.
+func (s *simulation) reweigh(i, j int) error {
+	mine, ok := s.finders[i].find(s.Participants[j].ID)
+	if !ok {
+		return nil // given up meanwhile
+	}
+	old := s.finders[i].links[mine].Weight
+	weight := graph.Weight(s.Task.Graph, s.standing(i), s.standing(j), old)
+	if !(weight > 0) {
+		return s.part(i, j)
+	}
+	if weight == old {
+		return nil
+	}
+	s.connect(i, j, weight, s.finders[i].links[mine].Theirs)
+	theirs, _ := s.finders[j].find(s.Participants[i].ID)
+	s.connect(j, i, weight, s.finders[j].links[theirs].Theirs)
+	return s.tell(i, j)
 }
 
 // find is the position of the edge to a peer.
@@ -155,10 +156,12 @@ func (s *simulation) tell(ends ...int) error {
 		for k, l := range s.finders[i].links {
 			edges[k] = learner.Edge{Peer: l.Peer, Weight: l.Weight, Live: true}
 		}
-		s.actors[i].edges = edges
-		if err := s.look(i); err != nil {
+		s.setEdges(int32(i), edges)
+		h := s.home(int32(i))
+		if err := h.look(int32(i), s.now); err != nil {
 			return err
 		}
+		h.arrange(int32(i))
 	}
 	return nil
 }

@@ -23,10 +23,25 @@ type Result struct {
 	EdgeChanges []time.Duration
 }
 
-func (s *simulation) sampleUpTo(at time.Duration) {
+func (s *simulation) sampleUpTo(at time.Duration) error {
 	for ; s.Sample != nil && s.Every > 0 && s.sample <= at; s.sample += s.Every {
+		if err := s.settle(s.sample - 1); err != nil {
+			return err
+		}
 		s.Sample(s.sample, s.states())
 	}
+	return nil
+}
+
+// settle lets everybody hear what has arrived until a time at which nobody has
+// anything else to do.
+func (s *simulation) settle(now time.Duration) error {
+	for i := range s.actors {
+		if err := s.home(int32(i)).hear(int32(i), now); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *simulation) states() []learner.State {
@@ -37,10 +52,24 @@ func (s *simulation) states() []learner.State {
 	return states
 }
 
-func (s *simulation) result() *Result {
+func (s *simulation) result() (*Result, error) {
+	if err := s.settle(s.Until); err != nil {
+		return nil, err
+	}
 	r := &Result{
-		States: s.states(), Messages: s.taken, Sent: s.sent, Lost: s.lost, End: s.now,
+		States: s.states(), Sent: map[learner.Kind]int{}, End: s.last,
 		Exchanges: s.exchanges, EdgeChanges: s.edgeChanges,
+	}
+	for i := range s.shards {
+		h := &s.shards[i]
+		r.Messages += h.taken
+		r.Lost += h.lost
+		r.End = max(r.End, h.last)
+		for kind, n := range h.sent {
+			if n > 0 {
+				r.Sent[learner.Kind(kind)] += n
+			}
+		}
 	}
 	for i := range s.actors {
 		a := &s.actors[i]
@@ -52,7 +81,7 @@ func (s *simulation) result() *Result {
 		}
 	}
 	if s.Sample != nil {
-		s.Sample(s.now, r.States)
+		s.Sample(r.End, r.States)
 	}
-	return r
+	return r, nil
 }

@@ -1,10 +1,16 @@
 // Package sim runs the agents of package learner under virtual time: the code
-// that runs on a device, without network, disk or clock. One goroutine, one
-// event heap; the same seed gives the same bits.
+// that runs on a device, without network, disk or clock. The same seed gives the
+// same bits on any number of processors.
+//
+// Time goes on in windows. No message takes less than a public least delay, so
+// within a window of that length agents cannot affect each other: each handles what
+// is due to it, in the order of time, and what they sent is handed over at the
+// window's end. The agents are divided into shards, which share nothing within a
+// window; one processor or many work through them. With few agents a window holds
+// hardly more than one event, and then one processor does it all.
 package sim
 
 import (
-	"container/heap"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -37,17 +43,20 @@ type Config struct {
 	Participants []Participant
 	Seed         uint64
 	WakeMean     time.Duration // mean time between an agent's wakes, > 0
-	Latency      time.Duration // mean of the exponential delay of each delivery
-	Loss         float64       // probability in [0, 1) that a delivery never arrives; nothing is sent again
-	Away         []Away        // who is not there when; see [Churn]
-	Discovery    *Discovery    // how edges come and go; nil: they are those of the participants
-	Until        time.Duration // required: the simulation never runs longer
+	// Latency is the mean delay of each delivery: half of it is the same for all, the
+	// rest exponential.
+	Latency   time.Duration
+	Loss      float64       // probability in [0, 1) that a delivery never arrives; nothing is sent again
+	Away      []Away        // who is not there when; see [Churn] and [Weather]
+	Discovery *Discovery    // how edges come and go; nil: they are those of the participants
+	Until     time.Duration // required: the simulation never runs longer
 	// Sample, if set, is called at virtual times Every, 2 Every, ... and at the
 	// end with the states in the order of Participants.
 	Sample func(now time.Duration, states []learner.State)
 	Every  time.Duration
 	// Wrap, if set, returns what stands in for an agent each time it starts: to look
-	// at every input and output of a round, not only at states.
+	// at every input and output of a round, not only at states. Then everything
+	// happens in the order of time on one goroutine, and what agents return lasts.
 	Wrap  func(participant int, a learner.Agent) learner.Agent
 	Trace bool // keep every agent's inputs for [learner.Replay]
 }
@@ -61,197 +70,197 @@ func Run(c Config) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	for s.working > 0 || s.flying > 0 || s.Discovery != nil {
-		at, change := s.upcoming()
-		if at > c.Until {
-			break
-		}
-		s.sampleUpTo(at)
-		s.now = at
-		if change {
-			err = s.nextChange()
-		} else {
-			err = s.handle(heap.Pop(&s.events).(event))
-		}
-		if err != nil {
-			return nil, err
-		}
+	if err := s.run(c.Until); err != nil {
+		return nil, err
 	}
-	return s.result(), nil
+	return s.result()
+}
+
+// Running is a simulation that goes on step by step.
+type Running struct{ s *simulation }
+
+// Start makes the agents, at time 0.
+func Start(c Config) (*Running, error) {
+	s, err := newSimulation(c)
+	return &Running{s}, err
+}
+
+// Advance goes on until a virtual time, inclusive, or until there is nothing left
+// to do.
+func (r *Running) Advance(until time.Duration) error { return r.s.run(min(until, r.s.Until)) }
+
+// Wakes is how often agents have asked their doors for a release so far.
+func (r *Running) Wakes() int {
+	wakes := 0
+	for i := range r.s.shards {
+		wakes += r.s.shards[i].wakes
+	}
+	return wakes
 }
 
 type simulation struct {
 	Config
-	actors  []actor
-	index   map[learner.ID]int // looked up, never iterated
-	latency *rand.Rand
-	losses  *rand.Rand
-	events  events
-	changes []change // in order of time
-	now     time.Duration
-	order   uint64 // breaks ties in time
-	flying  int    // messages on their way
-	working int    // agents that have something left to do
-	taken   int    // messages delivered and taken
-	sent    map[learner.Kind]int
-	lost    int
+	actors []actor
+	shards []shard
+	size   int32                // of a shard
+	index  map[learner.ID]int32 // looked up, never iterated
+	// prompt says that messages are handled when they arrive. Agents that do nothing
+	// on hearing are spared that: they hear what has arrived when they next do.
+	prompt  bool
+	changes []change      // to come, in order of time
+	now     time.Duration // all before has happened
+	last    time.Duration // of what happened in discovery
+	until   time.Duration // end of the window
+	busy    int           // events of the window before
 	sample  time.Duration // when the next one is due
 
 	finders     []finder   // of discovery
 	talks       *rand.Rand // delays and losses of its conversations
+	agenda      agendaOfTalks
 	exchanges   int
 	edgeChanges []time.Duration
 }
 
 func newSimulation(c Config) (*simulation, error) {
-	if c.Task == nil || c.Until <= 0 || c.WakeMean <= 0 || !(c.Loss >= 0 && c.Loss < 1) {
-		return nil, errors.New("sim: Task, Until and WakeMean are required, and Loss is a probability below 1")
+	if c.Task == nil || c.Until <= 0 || c.WakeMean <= 0 || c.Latency < 0 || !(c.Loss >= 0 && c.Loss < 1) {
+		return nil, errors.New("sim: Task, Until and WakeMean are required, Latency is not negative, and Loss is a probability below 1")
+	}
+	if err := c.Task.Validate(); err != nil {
+		return nil, err
 	}
 	s := &simulation{
-		Config: c, index: map[learner.ID]int{}, sent: map[learner.Kind]int{}, sample: c.Every,
-		latency: rand.New(rand.NewPCG(c.Seed, 1)), losses: rand.New(rand.NewPCG(c.Seed, 3)),
+		Config: c, index: make(map[learner.ID]int32, len(c.Participants)), sample: c.Every,
+		actors: make([]actor, len(c.Participants)), prompt: c.Task.Learner != "personal" || c.Wrap != nil,
 	}
-	for i, p := range c.Participants {
-		if _, twice := s.index[p.ID]; twice {
-			return nil, fmt.Errorf("sim: participant %q is there twice", p.ID)
+	for i := range c.Participants {
+		id := c.Participants[i].ID
+		if _, twice := s.index[id]; twice {
+			return nil, fmt.Errorf("sim: participant %q is there twice", id)
 		}
-		s.index[p.ID] = i
-		a, err := newActor(&c, i)
-		if err != nil {
-			return nil, fmt.Errorf("sim: participant %q: %w", p.ID, err)
+		s.index[id] = int32(i)
+	}
+	s.divide()
+	for i := range s.actors {
+		if err := s.newActor(int32(i)); err != nil {
+			return nil, fmt.Errorf("sim: participant %q: %w", c.Participants[i].ID, err)
 		}
-		s.actors = append(s.actors, a)
 	}
 	if err := s.scheduleChanges(); err != nil {
 		return nil, err
 	}
 	for i := range s.actors {
-		s.actors[i].next = learner.Never
-		if err := s.look(i); err != nil {
+		h := s.home(int32(i))
+		if err := h.look(int32(i), 0); err != nil {
 			return nil, err
 		}
-		s.account(i)
+		h.account(&s.actors[i])
+		h.arrange(int32(i))
 	}
+	s.handOver()
 	if c.Discovery != nil {
 		return s, s.startDiscovery()
 	}
 	return s, nil
 }
 
-// upcoming returns the time of what happens next, and whether it is somebody's
-// coming or going. When nothing does, it is after the end.
-func (s *simulation) upcoming() (at time.Duration, change bool) {
-	at = learner.Never
-	if len(s.events) > 0 {
-		at = s.events[0].at
-	}
-	if len(s.changes) > 0 && s.changes[0].at <= at {
-		return s.changes[0].at, true
-	}
-	return at, false
-}
-
-func (s *simulation) push(e event) {
-	e.order = s.order
-	s.order++
-	heap.Push(&s.events, e)
-}
-
-func (s *simulation) handle(e event) error {
-	if e.call != nil {
-		return e.call()
-	}
-	a := &s.actors[e.to]
-	if e.message != nil {
-		s.flying--
-		if a.away {
-			s.lost++
+// run goes from window to window, until a time, inclusive.
+func (s *simulation) run(until time.Duration) error {
+	for {
+		working, flying := s.left()
+		if working == 0 && s.Discovery == nil {
+			if flying == 0 {
+				return nil
+			}
+			s.hurry()
+		}
+		at := s.upcoming()
+		if at > until {
 			return nil
 		}
-		return s.deliver(e.to, e.message)
-	}
-	if e.at != a.next || a.done || a.away {
-		return nil // re-armed since, or nothing left to wake for
-	}
-	return s.apply(e.to, a.Tick(s.now))
-}
-
-func (s *simulation) deliver(to int, m *learner.Message) error {
-	out, err := s.actors[to].Receive(s.now, *m)
-	switch {
-	case err == nil:
-		s.taken++
-	case !errors.Is(err, learner.ErrStale) && !errors.Is(err, learner.ErrStranger):
-		return fmt.Errorf("sim: message from %q to %q: %w", m.From, s.Participants[to].ID, err)
-	} // else it was overtaken on the way, or the edge is one-sided
-	return s.apply(to, out)
-}
-
-// apply carries out what an agent asks, the door's answer included.
-func (s *simulation) apply(i int, out learner.Output) error {
-	a := &s.actors[i]
-	for out.Ask != nil {
-		answer, err := a.door.answer(out.Ask)
-		if err != nil {
-			return fmt.Errorf("sim: the door of %q: %w", s.Participants[i].ID, err)
+		if err := s.sampleUpTo(at); err != nil {
+			return err
 		}
-		a.done = a.done || s.clocked() && answer.Exhausted()
-		s.send(i, out.Send)
-		out = a.Released(s.now, answer)
-		s.published(i)
+		s.now = at
+		var err error
+		if s.agenda.next() <= at {
+			err = s.talk()
+			s.handOver()
+		} else {
+			err = s.window(min(s.end(at), until+1))
+		}
+		if err != nil {
+			return err
+		}
 	}
-	s.send(i, out.Send)
-	next := max(out.Next, s.now)
-	if next != a.next && next != learner.Never {
-		s.push(event{at: next, to: i})
+}
+
+// left counts the agents that have something left to do, and the messages on
+// their way.
+func (s *simulation) left() (working, flying int) {
+	for i := range s.shards {
+		working += s.shards[i].working
+		flying += s.shards[i].flying
 	}
-	a.next = next
-	s.account(i)
+	return working, flying
+}
+
+// hurry makes messages be handled as they arrive: they are all that is left.
+func (s *simulation) hurry() {
+	if s.prompt {
+		return
+	}
+	s.prompt = true
+	for i := range s.actors {
+		s.home(int32(i)).arrange(int32(i))
+	}
+}
+
+// upcoming returns the time of what happens next. When nothing does, it is after
+// the end.
+func (s *simulation) upcoming() time.Duration {
+	at := s.agenda.next()
+	for i := range s.shards {
+		at = min(at, s.shards[i].agenda.heap[0].at)
+	}
+	if len(s.changes) > 0 {
+		at = min(at, s.changes[0].at)
+	}
+	return at
+}
+
+// end is that of the window that begins with what happens at the given time.
+func (s *simulation) end(at time.Duration) time.Duration {
+	end := at + max(1, s.Latency/2)
+	if s.Sample != nil && s.Every > 0 {
+		end = min(end, s.sample)
+	}
+	return min(end, s.agenda.next())
+}
+
+// window handles everything before its end.
+func (s *simulation) window(end time.Duration) error {
+	s.announceChanges(end)
+	s.until = end
+	s.each((*shard).run)
+	s.busy = 0
+	for i := range s.shards {
+		s.busy += s.shards[i].events
+		if err := s.shards[i].err; err != nil {
+			return err
+		}
+	}
+	s.handOver()
 	return nil
 }
 
-// clocked reports whether the agents' clocks go on for ever, so that an armed
-// timer does not mean there is work left.
-func (s *simulation) clocked() bool { return s.Task.Learner == "personal" }
-
-// account keeps working the number of actors with something left to do.
-func (s *simulation) account(i int) {
-	a := &s.actors[i]
-	works := !a.done && (a.away || a.next != learner.Never)
-	if works && !a.works {
-		s.working++
-	} else if !works && a.works {
-		s.working--
-	}
-	a.works = works
+// handOver gives what was sent to those it goes to.
+func (s *simulation) handOver() {
+	s.each((*shard).takeIn)
+	s.collect()
 }
 
-// send delivers broadcasts along the sender's edges, and other messages to
-// whom they name.
-func (s *simulation) send(from int, messages []learner.Message) {
-	for _, m := range messages {
-		if m.To != "" {
-			s.sendTo(m.To, &m)
-			continue
-		}
-		s.actors[from].newest = &m
-		for _, e := range s.actors[from].edges {
-			s.sendTo(e.Peer, &m)
-		}
-	}
-}
-
-func (s *simulation) sendTo(peer learner.ID, m *learner.Message) {
-	to, known := s.index[peer]
-	if !known {
-		return
-	}
-	s.sent[m.Kind]++
-	delay := time.Duration(float64(s.Latency) * s.latency.ExpFloat64())
-	if s.Loss > 0 && s.losses.Float64() < s.Loss {
-		s.lost++
-		return
-	}
-	s.push(event{at: s.now + delay, to: to, message: m})
-	s.flying++
+// delay draws how long a delivery takes.
+func (s *simulation) delay(r *rand.Rand) time.Duration {
+	least := s.Latency / 2
+	return least + time.Duration(float64(s.Latency-least)*r.ExpFloat64())
 }

@@ -1,0 +1,143 @@
+package sim
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"p2pnode/learner"
+)
+
+// arrival is what comes to an agent at a time: a letter, by its number among those
+// of its sender's shard, or the news that an agent left or came.
+type arrival struct {
+	at     time.Duration
+	from   int32
+	letter int32
+}
+
+// What the letter of an arrival can be beside a number.
+const (
+	leaves = -2 - iota
+	comes
+	restarts // comes as a new agent with the old one's state
+)
+
+// change reports whether the arrival is somebody's leaving or coming.
+func (r arrival) change() bool { return r.letter <= leaves }
+
+// order is that in which an agent handles what has arrived: by time, comings and
+// goings first, then by sender. What one sent at one time stays in its order.
+func order(a, b arrival) int {
+	if c := cmp.Compare(a.at, b.at); c != 0 {
+		return c
+	}
+	if a.change() != b.change() {
+		if a.change() {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Compare(a.from, b.from)
+}
+
+// hear handles what has arrived at an agent until now.
+func (h *shard) hear(i int32, now time.Duration) error {
+	a := &h.s.actors[i]
+	h.due = h.due[:0]
+	later := a.inbox[:0]
+	for _, r := range a.inbox {
+		if r.at <= now {
+			h.due = append(h.due, r)
+		} else {
+			later = append(later, r)
+		}
+	}
+	a.inbox = later
+	slices.SortStableFunc(h.due, order)
+	for _, r := range h.due {
+		if r.change() {
+			a.changes--
+			if err := h.meet(i, r); err != nil {
+				return err
+			}
+			continue
+		}
+		h.last = max(h.last, r.at)
+		h.flying--
+		if a.away {
+			h.lost++
+		} else if err := h.deliver(i, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deliver hands an agent a letter.
+func (h *shard) deliver(i int32, r arrival) error {
+	a := &h.s.actors[i]
+	m := *h.s.home(r.from).letters.at(r.letter)
+	k, known := a.tie(r.from)
+	m.Hint = k
+	out, err := a.Receive(r.at, m)
+	switch {
+	case err == nil:
+		h.taken++
+		if known {
+			a.ties[k].held = r.letter
+		}
+	case !errors.Is(err, learner.ErrStale) && !errors.Is(err, learner.ErrStranger):
+		return h.failed(fmt.Sprintf("message from %q to %%q: %%w", m.From), i, err)
+	} // else it was overtaken on the way, or the edge is one-sided
+	return h.apply(i, r.at, out)
+}
+
+// failed is the error of what a participant did.
+func (h *shard) failed(format string, i int32, err error) error {
+	return fmt.Errorf("sim: "+format, h.s.Participants[i].ID, err)
+}
+
+// send delivers broadcasts along the sender's edges, and other messages to
+// whom they name.
+func (h *shard) send(from int32, now time.Duration, messages []learner.Message) {
+	a := &h.s.actors[from]
+	for k := range messages {
+		m := &messages[k]
+		if m.To != "" {
+			if to, known := h.s.index[m.To]; known {
+				h.post(from, to, now, h.letters.store(m))
+			}
+			continue
+		}
+		a.newest = h.letters.store(m)
+		for _, t := range a.ties {
+			if t.peer >= 0 {
+				h.post(from, t.peer, now, a.newest)
+			}
+		}
+	}
+}
+
+// serve sends the newest broadcast of an agent once more, to one.
+func (h *shard) serve(from, to int32, now time.Duration) {
+	if n := h.s.actors[from].newest; n != nothing {
+		h.post(from, to, now, n)
+	}
+}
+
+// post puts a letter on its way.
+func (h *shard) post(from, to int32, now time.Duration, letter int32) {
+	a := &h.s.actors[from]
+	h.sent[h.letters.at(letter).Kind]++
+	delay := h.s.delay(&a.chance)
+	if h.s.Loss > 0 && a.chance.Float64() < h.s.Loss {
+		h.lost++
+		return
+	}
+	h.flying++
+	home := to / h.s.size
+	h.out[home] = append(h.out[home], dispatch{arrival{now + delay, from, letter}, to})
+}

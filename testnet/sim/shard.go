@@ -1,0 +1,210 @@
+package sim
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"p2pnode/learner"
+	"p2pnode/privacy"
+)
+
+// Shards have at least minShard agents, and there are at most maxShards of them:
+// numbers that do not depend on the machine, and enough for its processors to have
+// about equally much to do.
+const minShard, maxShards = 64, 32
+
+// shard is a part of the agents, with everything that one goroutine needs to let
+// them go through a window.
+type shard struct {
+	s       *simulation
+	first   int32 // agent
+	agenda  agenda
+	letters letters
+	vector  func() []float64 // gives agents the memory of their models; nil: they make it
+	out     [][]dispatch     // by shard it goes to
+	err     error
+
+	events  int // handled in this window
+	working int // agents that have something left to do
+	flying  int // messages sent less those arrived, which may be others'
+	wakes   int // that asked the door
+	taken   int // messages delivered and taken
+	lost    int
+	sent    [learner.KindMasked + 1]int
+	last    time.Duration // of what it handled
+
+	scratch learner.Scratch
+	answer  privacy.Answer
+	payment payment
+	due     []arrival
+	edges   []learner.Edge
+}
+
+// dispatch is an arrival on its way to an agent.
+type dispatch struct {
+	arrival
+	to int32
+}
+
+// divide makes the shards.
+func (s *simulation) divide() {
+	n := len(s.actors)
+	size := max(minShard, (n+maxShards-1)/maxShards)
+	if s.Wrap != nil {
+		size = max(1, n)
+	}
+	s.size = int32(size)
+	s.shards = make([]shard, (n+size-1)/size)
+	for i := range s.shards {
+		count := min(size, n-i*size)
+		s.shards[i] = shard{
+			s: s, first: int32(i * size), agenda: newAgenda(count, learner.Never),
+			letters: letters{first: 8 * count, given: nothing}, out: make([][]dispatch, len(s.shards)),
+		}
+		if !s.prompt {
+			h := &s.shards[i]
+			h.letters.dimension, h.vector = s.Task.Dimension(), h.letters.vector
+		}
+	}
+}
+
+// home is the shard of an agent.
+func (s *simulation) home(i int32) *shard { return &s.shards[i/s.size] }
+
+// worthwhile is how many events a window must have had for the next to be given to
+// several processors: below, they would mostly wait for each other.
+const worthwhile = 64
+
+// each lets f see every shard, on all processors if that is worthwhile.
+func (s *simulation) each(f func(h *shard)) {
+	workers := min(runtime.GOMAXPROCS(0), len(s.shards))
+	if workers < 2 || s.busy < worthwhile {
+		for i := range s.shards {
+			f(&s.shards[i])
+		}
+		return
+	}
+	var next atomic.Int32
+	var all sync.WaitGroup
+	for range workers {
+		all.Go(func() {
+			for i := next.Add(1) - 1; int(i) < len(s.shards); i = next.Add(1) - 1 {
+				f(&s.shards[i])
+			}
+		})
+	}
+	all.Wait()
+}
+
+// run handles what is due before the end of the window.
+func (h *shard) run() {
+	h.events = 0
+	for h.err == nil {
+		a := h.agenda.heap[0]
+		if a.at >= h.s.until {
+			return
+		}
+		h.events++
+		h.last = max(h.last, a.at)
+		i := h.first + a.who
+		h.err = h.handle(i, a.at)
+		h.arrange(i)
+	}
+}
+
+// handle lets an agent live through the time at which it is due.
+func (h *shard) handle(i int32, now time.Duration) error {
+	if err := h.hear(i, now); err != nil {
+		return err
+	}
+	a := &h.s.actors[i]
+	if !a.armed || a.next > now || a.done || a.away {
+		return nil
+	}
+	a.armed = false
+	return h.apply(i, now, a.Tick(now))
+}
+
+// arrange enters into the agenda when an agent is due.
+func (h *shard) arrange(i int32) {
+	a := &h.s.actors[i]
+	due := learner.Never
+	if a.armed && !a.done && !a.away {
+		due = a.next
+	}
+	if h.s.prompt || a.changes > 0 {
+		for _, r := range a.inbox {
+			if h.s.prompt || r.change() {
+				due = min(due, r.at)
+			}
+		}
+	}
+	if k := i - h.first; h.agenda.heap[h.agenda.place[k]].at != due {
+		h.agenda.set(k, due)
+	}
+}
+
+// takeIn puts what was sent to the shard's agents into their inboxes.
+func (h *shard) takeIn() {
+	me := h.first / h.s.size
+	for from := range h.s.shards {
+		box := &h.s.shards[from].out[me]
+		for _, d := range *box {
+			h.enter(d)
+		}
+		*box = (*box)[:0]
+	}
+}
+
+// enter puts one arrival into an inbox.
+func (h *shard) enter(d dispatch) {
+	a := &h.s.actors[d.to]
+	a.inbox = append(a.inbox, d.arrival)
+	if d.change() {
+		a.changes++
+	}
+	k := d.to - h.first
+	if (h.s.prompt || d.change()) && d.at < h.agenda.heap[h.agenda.place[k]].at {
+		h.agenda.set(k, d.at)
+	}
+}
+
+// apply carries out what an agent asks, the door's answer included.
+func (h *shard) apply(i int32, now time.Duration, out learner.Output) error {
+	a := &h.s.actors[i]
+	for out.Ask != nil {
+		h.wakes++
+		if err := a.door.answer(out.Ask, &h.answer, &h.payment); err != nil {
+			return h.failed("the door of %q: %w", i, err)
+		}
+		a.done = a.done || h.s.clocked() && h.answer.Exhausted()
+		h.send(i, now, out.Send)
+		out = a.Released(now, h.answer)
+		h.s.published(i)
+	}
+	h.send(i, now, out.Send)
+	next := max(out.Next, now)
+	if next != a.next {
+		a.armed = next != learner.Never
+	}
+	a.next = next
+	h.account(a)
+	return nil
+}
+
+// clocked reports whether the agents' clocks go on for ever, so that an armed
+// timer does not mean there is work left.
+func (s *simulation) clocked() bool { return s.Task.Learner == "personal" }
+
+// account keeps working the number of agents with something left to do.
+func (h *shard) account(a *actor) {
+	works := !a.done && (a.away || a.next != learner.Never)
+	if works && !a.works {
+		h.working++
+	} else if !works && a.works {
+		h.working--
+	}
+	a.works = works
+}
