@@ -26,6 +26,23 @@ func newAgenda(n int, at time.Duration) agenda {
 	return g
 }
 
+// due is when an agent is.
+func (g *agenda) due(who int32) time.Duration { return g.heap[g.place[who]].at }
+
+// before appends those who are due before a time.
+func (g *agenda) before(end time.Duration, who []int32) []int32 {
+	return g.below(0, end, who)
+}
+
+// below is before for the part of the heap under k.
+func (g *agenda) below(k int, end time.Duration, who []int32) []int32 {
+	if k >= len(g.heap) || g.heap[k].at >= end {
+		return who
+	}
+	who = append(who, g.heap[k].who)
+	return g.below(2*k+2, end, g.below(2*k+1, end, who))
+}
+
 // set moves an agent to a new time.
 func (g *agenda) set(who int32, at time.Duration) {
 	k := g.place[who]

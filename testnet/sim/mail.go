@@ -46,18 +46,18 @@ func order(a, b arrival) int {
 // hear handles what has arrived at an agent until now.
 func (h *shard) hear(i int32, now time.Duration) error {
 	a := &h.s.actors[i]
-	h.due = h.due[:0]
+	h.come = h.come[:0]
 	later := a.inbox[:0]
 	for _, r := range a.inbox {
 		if r.at <= now {
-			h.due = append(h.due, r)
+			h.come = append(h.come, r)
 		} else {
 			later = append(later, r)
 		}
 	}
 	a.inbox = later
-	slices.SortStableFunc(h.due, order)
-	for _, r := range h.due {
+	slices.SortStableFunc(h.come, order)
+	for _, r := range h.come {
 		if r.change() {
 			a.changes--
 			if err := h.meet(i, r); err != nil {

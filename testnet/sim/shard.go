@@ -38,7 +38,8 @@ type shard struct {
 	scratch learner.Scratch
 	answer  privacy.Answer
 	payment payment
-	due     []arrival
+	come    []arrival // to the agent at work
+	awake   []int32   // in this window
 	edges   []learner.Edge
 }
 
@@ -98,19 +99,21 @@ func (s *simulation) each(f func(h *shard)) {
 	all.Wait()
 }
 
-// run handles what is due before the end of the window.
+// run lets each agent that is due before the end of the window live until then.
 func (h *shard) run() {
 	h.events = 0
-	for h.err == nil {
-		a := h.agenda.heap[0]
-		if a.at >= h.s.until {
-			return
+	h.awake = h.agenda.before(h.s.until, h.awake[:0])
+	for _, who := range h.awake {
+		i := h.first + who
+		due := h.agenda.due(who)
+		for ; due < h.s.until; due = h.due(i) {
+			h.events++
+			h.last = max(h.last, due)
+			if h.err = h.handle(i, due); h.err != nil {
+				return
+			}
 		}
-		h.events++
-		h.last = max(h.last, a.at)
-		i := h.first + a.who
-		h.err = h.handle(i, a.at)
-		h.arrange(i)
+		h.agenda.set(who, due)
 	}
 }
 
@@ -127,8 +130,8 @@ func (h *shard) handle(i int32, now time.Duration) error {
 	return h.apply(i, now, a.Tick(now))
 }
 
-// arrange enters into the agenda when an agent is due.
-func (h *shard) arrange(i int32) {
+// due is when an agent has something to do next.
+func (h *shard) due(i int32) time.Duration {
 	a := &h.s.actors[i]
 	due := learner.Never
 	if a.armed && !a.done && !a.away {
@@ -141,10 +144,11 @@ func (h *shard) arrange(i int32) {
 			}
 		}
 	}
-	if k := i - h.first; h.agenda.heap[h.agenda.place[k]].at != due {
-		h.agenda.set(k, due)
-	}
+	return due
 }
+
+// arrange enters into the agenda when an agent is due.
+func (h *shard) arrange(i int32) { h.agenda.set(i-h.first, h.due(i)) }
 
 // takeIn puts what was sent to the shard's agents into their inboxes.
 func (h *shard) takeIn() {
@@ -166,7 +170,7 @@ func (h *shard) enter(d dispatch) {
 		a.changes++
 	}
 	k := d.to - h.first
-	if (h.s.prompt || d.change()) && d.at < h.agenda.heap[h.agenda.place[k]].at {
+	if (h.s.prompt || d.change()) && d.at < h.agenda.due(k) {
 		h.agenda.set(k, d.at)
 	}
 }

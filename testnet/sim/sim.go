@@ -230,7 +230,10 @@ func (s *simulation) upcoming() time.Duration {
 
 // end is that of the window that begins with what happens at the given time.
 func (s *simulation) end(at time.Duration) time.Duration {
-	end := at + max(1, s.Latency/2)
+	end := at + 1
+	if s.Wrap == nil {
+		end = at + max(1, s.Latency/2)
+	}
 	if s.Sample != nil && s.Every > 0 {
 		end = min(end, s.sample)
 	}
