@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"math"
 	"os"
 
 	"p2pnode/privacy"
@@ -27,12 +28,9 @@ func CSV() paper.Experiment {
 	}
 }
 
-// The defaults of what the caller leaves out.
 const (
-	defaultEpsilon = 1
-	defaultDelta   = 1e-6
-	folds          = 5
-	quickNodes     = 100 // at most, with Options.Quick
+	folds      = 5
+	quickNodes = 100 // at most, with Options.Quick
 )
 
 // table is a user's file, read and understood.
@@ -47,14 +45,19 @@ type table struct {
 }
 
 func planCSV(o paper.Options) (*paper.Plan, error) {
-	if o.CSV.Kind != "" && o.CSV.Kind != kindNumber && o.CSV.Kind != kindClasses {
+	budget := privacy.Budget{Epsilon: o.CSV.Epsilon, Delta: o.CSV.Delta}
+	switch {
+	case o.CSV.Kind != "" && o.CSV.Kind != kindNumber && o.CSV.Kind != kindClasses:
 		return nil, fmt.Errorf("--kind %s: choose %s or %s", o.CSV.Kind, kindNumber, kindClasses)
+	case !(budget.Epsilon > 0) || math.IsInf(budget.Epsilon, 0):
+		return nil, fmt.Errorf("--epsilon %g: must be above 0", budget.Epsilon)
+	case !(budget.Delta > 0 && budget.Delta < 1):
+		return nil, fmt.Errorf("--delta %g: must be above 0 and below 1", budget.Delta)
 	}
 	t, err := readTable(o)
 	if err != nil {
 		return nil, err
 	}
-	budget := privacy.Budget{Epsilon: cmp.Or(o.CSV.Epsilon, defaultEpsilon), Delta: cmp.Or(o.CSV.Delta, defaultDelta)}
 	if _, err := t.coding.automatic(len(t.owners.list), 1, budget, careful()); err != nil {
 		return nil, err // before anything runs
 	}
@@ -196,5 +199,5 @@ func (o outcome) numbers(nodes []node) paper.Numbers {
 	for i := range nodes {
 		tests[i] = float64(len(nodes[i].test))
 	}
-	return paper.Numbers{"with": o.with, "alone": o.alone, "shared": o.shared, "around": o.around, "tests": tests}
+	return paper.Numbers{"with": o.with, "alone": o.alone, "shared": o.shared, "tests": tests}
 }

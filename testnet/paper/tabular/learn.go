@@ -60,7 +60,6 @@ func (s setting) policy() (privacy.Policy, error) {
 type outcome struct {
 	with, alone []float64 // the personal model, and the tuned one of a node without neighbours
 	shared      []float64 // the node's own shared model, as released
-	around      []float64 // the mean of the neighbours' shared models, as released
 }
 
 // Virtual time. Only ratios matter to what is learned.
@@ -112,7 +111,6 @@ func (s setting) measure(nodes []node, states []learner.State) outcome {
 		}
 		o.alone = append(o.alone, s.loss(p.Alone, nodes[i].test))
 		o.shared = append(o.shared, s.loss(states[i].Model, nodes[i].test))
-		o.around = append(o.around, s.loss(prior, nodes[i].test))
 	}
 	return o
 }

@@ -108,10 +108,16 @@ const (
 	schoolEta     = 4.  // pull toward the others' model, were it learned without noise
 )
 
-func schoolPace() pace { return pace{rounds: 64, noise: 0.4} }
+// schoolPace is longer where there is little noise.
+func schoolPace(b privacy.Budget) pace {
+	if b == (privacy.Budget{}) || b.Epsilon > 1 {
+		return pace{rounds: 128, noise: 0.4}
+	}
+	return pace{rounds: 64, noise: 0.4}
+}
 
 func (e *schoolRun) setting(w schoolWay, nodes []node) (setting, error) {
-	s, err := e.coding.automatic(len(nodes), meanRecords(nodes), w.budget, schoolPace())
+	s, err := e.coding.automatic(len(nodes), meanRecords(nodes), w.budget, schoolPace(w.budget))
 	if err != nil {
 		return s, err
 	}
