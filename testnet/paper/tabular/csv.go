@@ -102,7 +102,7 @@ func readTable(o paper.Options) (*table, error) {
 		return nil, err
 	}
 	t.coding.square = usual(t.coding.columns)
-	if t.owners, err = t.coding.people(at, folds); err != nil {
+	if t.owners, err = t.coding.people(at); err != nil {
 		return nil, err
 	}
 	if t.taken = len(t.owners.list); o.Quick && t.taken > quickNodes {

@@ -3,7 +3,6 @@ package tabular
 import (
 	"context"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -237,65 +236,6 @@ func TestCSVRefuses(t *testing.T) {
 	}
 }
 
-// What other programs write: a byte order mark, semicolons or tabs, decimal commas,
-// blanks for what is missing, nodes with too few records.
-func TestCSVOfOtherPrograms(t *testing.T) {
-	text := alike(6, 10, asNumber) + "small,30,160,Oslo,1\n" + "n1,30,,Oslo,1\nn1,30,170,NA,1\nn2,30,170,Oslo,\n"
-	for name, change := range map[string]*strings.Replacer{
-		"comma":     strings.NewReplacer(),
-		"tab":       strings.NewReplacer(",", "\t"),
-		"semicolon": strings.NewReplacer(",", ";", ".", ","),
-		"crlf":      strings.NewReplacer("\n", "\r\n"),
-	} {
-		tab, err := readTable(paper.Options{Data: write(t, "people.csv", "\ufeff"+change.Replace(text))})
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		if len(tab.owners.list) != 6 || tab.owners.leftOut != 1 || tab.owners.unlabelled != 1 || tab.coding.missing != 2 {
-			t.Errorf("%s: %d nodes, %d left out, %d rows without target, %d cells missing", name,
-				len(tab.owners.list), tab.owners.leftOut, tab.owners.unlabelled, tab.coding.missing)
-		}
-		if got := tab.coding.names(); strings.Join(got, " ") != "age height town=Lima town=Oslo town=Zürich" {
-			t.Errorf("%s: coordinates %q", name, got)
-		}
-	}
-}
-
-// In the folds of a shuffle every record is measured once, by models it is not
-// among the training records of, and no training record is held out by its number.
-func TestFolds(t *testing.T) {
-	tab, err := readTable(paper.Options{Data: write(t, "people.csv", alike(4, 13, asNumber))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen := map[*float64]int{}
-	for k := range folds {
-		for _, n := range tab.owners.fold(k, folds, 3) {
-			if len(n.train)+len(n.test) != 13 {
-				t.Errorf("fold %d: %d and %d records", k, len(n.train), len(n.test))
-			}
-			in := map[*float64]bool{}
-			for _, r := range n.train {
-				in[&r.X[0]] = true
-				if r.Seq.HeldOut() || r.Cohort != 1 {
-					t.Errorf("training record %d of cohort %d", r.Seq, r.Cohort)
-				}
-			}
-			for _, r := range n.test {
-				if seen[&r.X[0]]++; in[&r.X[0]] {
-					t.Error("a test record is a training record")
-				}
-			}
-		}
-	}
-	for _, times := range seen {
-		if times != 1 || len(seen) != 52 {
-			t.Fatalf("a record is measured %d times, %d records are", times, len(seen))
-		}
-	}
-}
-
 // The same options give the same numbers, cell by cell and in any order.
 func TestCSVIsDeterministic(t *testing.T) {
 	o := options(write(t, "people.csv", alike(5, 8, asNumber)))
@@ -314,32 +254,5 @@ func TestCSVIsDeterministic(t *testing.T) {
 	o.Seed = 2
 	if c, _ := CSV().Plan(o); c.Identity == a.Identity {
 		t.Error("another seed has the same identity")
-	}
-}
-
-// Every record fits its task, and none is longer than the task's bound, on which
-// sensitivity and step size rest.
-func TestRecordsFitTheTask(t *testing.T) {
-	for _, ranges := range []string{"", alikeRanges + "min = -1.0\nmax = 1.0\ncenter = 0.5"} {
-		o := paper.Options{Data: write(t, "people.csv", alike(4, 40, asNumber))}
-		if ranges != "" {
-			o.CSV.Ranges = write(t, "ranges.toml", ranges)
-		}
-		tab, err := readTable(o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		task := tab.coding.task(constant)
-		for _, p := range tab.owners.list {
-			for _, r := range p.records {
-				var square float64
-				for _, v := range r.X {
-					square += v * v
-				}
-				if !task.Fits(&r) || math.Sqrt(square) > task.FeatureNorm()*(1+1e-12) || math.Abs(r.Y) > 1 {
-					t.Fatalf("record %+v", r)
-				}
-			}
-		}
 	}
 }

@@ -137,7 +137,7 @@ func (e *csvRun) notes() []string {
 		count int
 		text  string
 	}{
-		{e.owners.leftOut, fmt.Sprintf("%%d nodes have fewer than %d records and were left out.", folds)},
+		{e.owners.leftOut, fmt.Sprintf("%%d nodes have fewer than %d records and were left out.", fewestRecords)},
 		{e.owners.unlabelled, "%d rows have nothing in the column to predict and were left out."},
 		{c.missing, "%d cells are empty: they count as the middle of the column's range, or as none of its values."},
 	} {
@@ -147,9 +147,6 @@ func (e *csvRun) notes() []string {
 	}
 	if len(e.leftOut) > 0 {
 		notes = append(notes, "Columns left out: "+strings.Join(e.leftOut, ", ")+".")
-	}
-	if e.ranges == "" {
-		notes = append(notes, "The row within the budget is not valid: "+noRanges+".")
 	}
 	return append(notes,
 		"How long to learn and with how much noise follows from the budget and from the numbers of nodes, records and coordinates, which are taken as public; no record decides it. "+

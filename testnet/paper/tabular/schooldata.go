@@ -60,7 +60,7 @@ func readSchool(path string) (*schoolData, error) {
 	if err != nil {
 		return nil, err
 	}
-	o, err := c.people(at, folds)
+	o, err := c.people(at)
 	if err != nil {
 		return nil, err
 	}

@@ -24,8 +24,8 @@ type owners struct {
 }
 
 // people makes records of all rows and sorts them by node; at is the column of the
-// nodes. Nodes with fewer records than fewest are left out.
-func (c *coding) people(at, fewest int) (*owners, error) {
+// nodes. Nodes with fewer records than [fewestRecords] are left out.
+func (c *coding) people(at int) (*owners, error) {
 	o := &owners{}
 	index := map[string]int{}
 	bad := testnet.BadLines{File: c.sheet.File}
@@ -56,11 +56,11 @@ func (c *coding) people(at, fewest int) (*owners, error) {
 		return nil, &bad
 	}
 	all := len(o.list)
-	o.list = slices.DeleteFunc(o.list, func(p owner) bool { return len(p.records) < fewest })
+	o.list = slices.DeleteFunc(o.list, func(p owner) bool { return len(p.records) < fewestRecords })
 	o.leftOut = all - len(o.list)
 	if len(o.list) < fewestNodes {
 		return nil, fmt.Errorf("tabular: %s has %d nodes with %d records or more (column %q, %d nodes in all): learning together needs %d; --node names another column",
-			c.sheet.File, len(o.list), fewest, c.sheet.Columns[at], all, fewestNodes)
+			c.sheet.File, len(o.list), fewestRecords, c.sheet.Columns[at], all, fewestNodes)
 	}
 	return o, nil
 }
@@ -68,6 +68,9 @@ func (c *coding) people(at, fewest int) (*owners, error) {
 // fewestNodes is how many it takes to learn together: on a graph of fewer, a
 // neighbour would be everybody.
 const fewestNodes = 3
+
+// fewestRecords is one for each fold.
+const fewestRecords = folds
 
 // shuffles keeps these random streams apart from those of agents.
 const shuffles = 1 << 62
