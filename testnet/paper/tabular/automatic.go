@@ -28,7 +28,7 @@ type pace struct {
 
 // careful is for files nobody has looked at: where the nodes differ so much that
 // others cannot help, so little noise does no harm either.
-func careful() pace { return pace{rounds: 64, noise: 0.06} }
+func careful() pace { return pace{rounds: 64, noise: 0.1} }
 
 // lossConstants depend on the loss only.
 type lossConstants struct {
@@ -91,6 +91,10 @@ func (c *coding) automatic(nodes int, records float64, budget privacy.Budget, pa
 	}
 	m, _ := policy.Next(0)
 	noise := m.NoiseStd() / records * math.Sqrt(float64(pace.rounds*t.Dimension())/float64(nodes))
-	t.Rounds.Step = min(t.Rounds.Step, pace.noise*constantsOf(t.Loss).length/noise)
+	// The share of the way that is left. With less of it the noise is more of the
+	// others' model, so it is trusted less: half as much at the most.
+	share := min(1, pace.noise*constantsOf(t.Loss).length/noise/t.Rounds.Step)
+	t.Rounds.Step *= share
+	t.Local.Kappa = (1 + share) / 2
 	return s, nil
 }
