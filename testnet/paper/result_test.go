@@ -42,6 +42,21 @@ func TestTableForPeople(t *testing.T) {
 	}
 }
 
+// A measure that is too long to head a column is said below.
+func TestLongMeasure(t *testing.T) {
+	r := sample()
+	long := strings.Repeat("of this and that ", 3)
+	for i := range r.Rows {
+		r.Rows[i].Measure = long
+	}
+	if got := r.table(); got.head[4] != "value" || got.numbered()[0] != "Value: "+long+"." {
+		t.Errorf("head %q, notes %q", got.head, got.numbered())
+	}
+	if got := (&Result{}).table(); len(got.lines) != 0 || len(got.numbered()) != 0 {
+		t.Errorf("no rows give %+v", got)
+	}
+}
+
 func TestShortNumbers(t *testing.T) {
 	for v, want := range map[float64]string{0: "0", 1: "1", 0.5: "0.5", 26.84: "26.8", 3124: "3120", 1e-6: "1e-06", math.Exp(-5): "0.00674", 2e8: "2e+08", -0.25: "-0.25"} {
 		if got := short(&v); got != want {

@@ -12,13 +12,17 @@ import (
 
 // table is the rows as text. The notes of the rows are numbered, the same ones once.
 type table struct {
-	head  []string
-	lines [][]string
-	notes []string
+	head    []string
+	lines   [][]string
+	notes   []string
+	measure string // of all rows, where it is too long to head a column
 }
 
+// longestHead is how long a measure that heads a column may be.
+const longestHead = 24
+
 // table leaves out columns that are empty in all rows, and the measure where all rows
-// have the same: it is then the head of the values.
+// have the same: it is then the head of the values, or said below.
 func (r *Result) table() *table {
 	t := &table{head: []string{"setting", "epsilon", "delta", "private", "measure", "value", "spread", "alone", "gain (95%)", "published", "seeds", "note"}}
 	for i := range r.Rows {
@@ -34,7 +38,9 @@ func (r *Result) table() *table {
 	}
 	const measure, value = 4, 5
 	if len(t.lines) > 0 && !slices.ContainsFunc(t.lines, func(l []string) bool { return l[measure] != t.lines[0][measure] }) {
-		t.head[value] = t.lines[0][measure]
+		if t.measure = t.lines[0][measure]; 0 < len(t.measure) && len(t.measure) <= longestHead {
+			t.head[value], t.measure = t.measure, ""
+		}
 		t.drop(measure)
 	}
 	for k := len(t.head) - 1; k > 0; k-- {
@@ -66,9 +72,12 @@ func (t *table) number(note string) string {
 	return strconv.Itoa(at + 1)
 }
 
-// numbered are the notes with their numbers.
+// numbered are the notes with their numbers, and before them what the values are.
 func (t *table) numbered() []string {
 	var notes []string
+	if t.measure != "" {
+		notes = append(notes, "Value: "+t.measure+".")
+	}
 	for i, note := range t.notes {
 		notes = append(notes, fmt.Sprintf("[%d] %s", i+1, note))
 	}
