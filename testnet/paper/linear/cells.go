@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"p2pnode/privacy"
 	"p2pnode/testnet/paper"
 )
 
@@ -66,8 +67,11 @@ func (s sizes) cells() []paper.Cell {
 			cost := 0.3 + 5e-6*float64(p*p*p)
 			add(cost/3, func() (paper.Numbers, error) { return lone(draw(seed, s.agents, p), s.agents) }, loneKey, s.agents, p, seed)
 			for _, eps := range epsilons {
-				add(cost, func() (paper.Numbers, error) { return silent(draw(seed, s.agents, p), eps, s.agents) }, silentKey, s.agents, p, eps, seed)
+				add(cost, func() (paper.Numbers, error) { return silent(draw(seed, s.agents, p), gaussian(eps), s.agents) }, silentKey, s.agents, p, eps, seed)
 			}
+			add(cost, func() (paper.Numbers, error) {
+				return silent(draw(seed, s.agents, p), within(epsilons[0], strict), s.agents)
+			}, strictKey, s.agents, p, epsilons[0], seed)
 		}
 		for _, p := range s.warm {
 			add(1, func() (paper.Numbers, error) { return warmStart(draw(seed, s.agents, p)), nil }, warmKey, p, seed)
@@ -76,7 +80,7 @@ func (s sizes) cells() []paper.Cell {
 			cost := 2 * (0.3 + 5e-6*float64(p*p*p))
 			add(cost/3, func() (paper.Numbers, error) { return lone(draw(seed, 1000, p), people) }, loneKey, 1000, p, seed)
 			for _, eps := range epsilons {
-				add(cost, func() (paper.Numbers, error) { return silent(draw(seed, 1000, p), eps, people) }, silentKey, 1000, p, eps, seed)
+				add(cost, func() (paper.Numbers, error) { return silent(draw(seed, 1000, p), gaussian(eps), people) }, silentKey, 1000, p, eps, seed)
 			}
 		}
 	}
@@ -91,6 +95,7 @@ const (
 	readingsKey    = "readings, p %d, seed %d"
 	warmKey        = "warm start, p %d, seed %d"
 	loneKey        = "alone, n %d, p %d, seed %d"
+	strictKey      = "silent, n %d, p %d, eps %v, delta 1e-6, seed %d"
 	silentKey      = "silent, n %d, p %d, eps %v, seed %d"
 )
 
@@ -148,9 +153,9 @@ func readings(d *problem) (paper.Numbers, error) {
 }
 
 // silent measures the personal models of the first few people.
-func silent(d *problem, eps float64, people int) (paper.Numbers, error) {
-	r := d.product(settingFor(len(d.people), d.p, eps), 2)
-	states, err := r.learn(gaussian(eps), d.seed)
+func silent(d *problem, design privacy.Design, people int) (paper.Numbers, error) {
+	r := d.product(settingFor(len(d.people), d.p, design.Budget), 2)
+	states, err := r.learn(design, d.seed)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +167,7 @@ const accuracy = "accuracy"
 
 // lone measures the tuned lone models of the first few people.
 func lone(d *problem, people int) (paper.Numbers, error) {
-	r := d.product(settingFor(len(d.people), d.p, epsilons[0]), 2)
+	r := d.product(settingFor(len(d.people), d.p, gaussian(epsilons[0]).Budget), 2)
 	r.task.Local.Eta = loneEta
 	return paper.Numbers{accuracy: d.accuracies(r.lone(people))}, nil
 }

@@ -118,7 +118,7 @@ func (s sizes) at(done paper.Done, key, x, y string, at float64) (values []float
 func (s sizes) figure1Table(done paper.Done) *page.Table {
 	t := &page.Table{
 		Caption: "Q - Q*, and the accuracy at the same place",
-		Head:    []string{"", "300 iterations", "1,000", "3,000", "10,000", "3,000 vectors", "10,000", "30,000"},
+		Head:    []string{"", "300 iterations", "1,000", "3,000", "9,900", "3,300 vectors", "10,000", "30,000"},
 	}
 	for _, c := range curves {
 		line := page.Line{Cells: []string{c.name}}
@@ -143,5 +143,9 @@ func (s sizes) figure1Cell(done paper.Done, key, x string, at float64) string {
 	if len(gaps) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%.3g (%.3f)", spanOf(gaps).value, spanOf(right).value)
+	gap, format := spanOf(gaps).value, "%.3g (%.3f)"
+	if gap >= 100 {
+		format = "%.0f (%.3f)"
+	}
+	return fmt.Sprintf(format, gap, spanOf(right).value)
 }

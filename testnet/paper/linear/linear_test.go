@@ -170,7 +170,7 @@ func TestOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fitted, err := silent(d, 1.05, 100)
+	fitted, err := silent(d, gaussian(1.05), 100)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -218,17 +218,17 @@ func TestSettings(t *testing.T) {
 	for _, p := range []int{2, 20, 100} {
 		var last setting
 		for k, eps := range []float64{0.05, 0.15, 0.55, 1.05} {
-			s := settingFor(100, p, eps)
+			s := settingFor(100, p, gaussian(eps).Budget)
 			if k > 0 && (s.kappa < last.kappa || s.eta < last.eta) || s.kappa <= 0 || s.eta < 0.12 || s.eta > 1.09 || s.kappa > 0.6*float64(p) {
 				t.Errorf("p %d, eps %v: %+v after %+v", p, eps, s, last)
 			}
 			last = s
 		}
-		if a, b := settingFor(100, p, 0.55), settingFor(1000, p, 0.55); b.degree != 100 || b.kappa < a.kappa {
+		if a, b := settingFor(100, p, gaussian(0.55).Budget), settingFor(1000, p, gaussian(0.55).Budget); b.degree != 100 || b.kappa < a.kappa {
 			t.Errorf("more people, less trust: %+v, %+v", a, b)
 		}
 	}
-	r := draw(1, 12, 4).product(settingFor(12, 4, 1.05), 2)
+	r := draw(1, 12, 4).product(settingFor(12, 4, gaussian(1.05).Budget), 2)
 	if err := r.task.Validate(); err != nil {
 		t.Error(err)
 	}

@@ -1,6 +1,10 @@
 package linear
 
-import "math"
+import (
+	"math"
+
+	"p2pnode/privacy"
+)
 
 // The constants below were chosen on problems of the seeds 1001, 1002 and 1003, which
 // no report uses.
@@ -27,9 +31,9 @@ var (
 // multiplied by a number proportional to p, as a model that separates two classes of
 // features at unit norm has the length sqrt(p), and shrunk by the share of it that is
 // signal; the pull toward it grows with that share.
-func settingFor(n, p int, epsilon float64) setting {
+func settingFor(n, p int, b privacy.Budget) setting {
 	degree := min(n/2, 100)
-	signal := 230 * float64(degree) * math.Pow(gaussian(epsilon).Budget.Mu()/float64(p), 2)
+	signal := 230 * float64(degree) * math.Pow(b.Mu()/float64(p), 2)
 	return setting{
 		mu: 16, clip: 0.35, releases: 4, degree: degree, gamma: 0.4,
 		eta: 0.12 * (1 + min(signal, 8)), kappa: 0.6 * float64(p) * signal / (1 + signal),

@@ -47,7 +47,7 @@ func tradeOff(seed uint64, n, p int) (paper.Numbers, error) {
 		add(tradeOffShared, d.accuracies(modelsOf(states)))
 	}
 	for _, updates := range silentUpdates {
-		s := settingFor(n, p, tradeOffEpsilon)
+		s := settingFor(n, p, gaussian(tradeOffEpsilon).Budget)
 		s.releases = updates
 		r := d.product(s, 2)
 		states, err := r.learn(gaussian(tradeOffEpsilon), seed)
