@@ -15,7 +15,7 @@ func (s sizes) overNodes() nodes.Trial {
 		Lone: learner.Local{Eta: loneEta, Kappa: 1}, Measure: "accuracy", Accuracy: true,
 		Data: func() (*testnet.Dataset, error) {
 			t := task(p)
-			settingFor(100, p, budget.Epsilon).apply(t)
+			settingFor(100, p, budget).apply(t)
 			t.Release.MaxEpsilon, t.Release.MaxDelta = budget.Epsilon, budget.Delta
 			return testnet.LinearFor(t, s.seeds[0], 100)
 		},
