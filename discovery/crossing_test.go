@@ -102,8 +102,8 @@ func orders() (all [][]step) {
 	return all
 }
 
-// cross makes the two dial each other and completes the connections in an order. It
-// returns when each step has had its effect.
+// cross makes the two dial each other and completes the connections in an order, each
+// step when the one before has had its effect at both ends.
 func cross(t *testing.T, ends [2]end, order []step) {
 	t.Helper()
 	held := make(map[step]network.Conn)
@@ -117,8 +117,10 @@ func cross(t *testing.T, ends [2]end, order []step) {
 		c := held[s]
 		close(ends[s.end].gate.pass[s.dir])
 		waitFor(t, deadline, func() string {
-			if c.IsClosed() != held[s.opposite()].IsClosed() {
-				return "only one end has closed"
+			for s, c := range held {
+				if c.IsClosed() != held[s.opposite()].IsClosed() {
+					return "only one end has closed"
+				}
 			}
 			if !c.IsClosed() && !slices.Contains(ends[s.end].Network().ConnsToPeer(c.RemotePeer()), c) {
 				return "nothing has come of a completed connection"

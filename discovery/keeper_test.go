@@ -296,6 +296,14 @@ func TestAPeerIsFollowedToItsNewAddress(t *testing.T) {
 	k.Want([]peer.AddrInfo{infoOf(b)})
 	keep(t, k)
 	waitForConnection(t, a, b, true)
+	waitFor(t, deadline, func() string { // what comes late of that would undo the news
+		for _, h := range [][2]host.Host{{a, b}, {b, a}} {
+			if known, err := h[0].Peerstore().GetProtocols(h[1].ID()); err != nil || len(known) == 0 {
+				return "they have not told each other what they are"
+			}
+		}
+		return ""
+	})
 	if err := b.Network().Listen(multiaddr.StringCast("/ip4/127.0.0.1/tcp/0")); err != nil {
 		t.Fatal(err)
 	}

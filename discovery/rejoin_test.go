@@ -40,6 +40,14 @@ func TestALonelyNodeDialsWhomItRemembers(t *testing.T) {
 	})
 	waitForSightings(t, found, 1)
 	waitForConnection(t, a, b, true)
+	waitFor(t, deadline, func() string { // it is told after the last dial
+		mu.Lock()
+		defer mu.Unlock()
+		if len(failed) < 6 {
+			return fmt.Sprintf("%d peers are said to be gone", len(failed))
+		}
+		return ""
+	})
 	mu.Lock()
 	for _, p := range list[:6] {
 		if n := len(slices.DeleteFunc(slices.Clone(failed), func(q peer.ID) bool { return q != p.ID })); n != 1 {
