@@ -26,8 +26,8 @@ type kind struct {
 }
 
 var (
-	leaky      = kind{name: "factors of all ratings (they leak)", reg: 0.2, start: 1, pull: 10, pullConstant: 3}
-	donated    = kind{name: "factors from 189 donors", reg: 0.2, start: 1, donors: true, pull: 10, pullConstant: 3}
+	leaky      = kind{name: "factors of all ratings (they leak)", reg: 0.2, start: 1, pull: 3, pullConstant: 3}
+	donated    = kind{name: "factors from 189 donors", reg: 0.2, start: 1, donors: true, pull: 3, pullConstant: 3}
 	analysed   = kind{name: "genres and factors, analysed from 189 donors", donors: true, analysed: true, lone: true}
 	metadata   = kind{name: "genres and decades", pull: 10, pullConstant: 3}
 	paperAlone = kind{name: "factors as in the readings", reg: belletReg, start: belletStart, raw: true, lone: true, pull: 100, pullConstant: 1}
