@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"html"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -208,5 +209,45 @@ func TestPaperCSV(t *testing.T) {
 	code, _, stderr = paperRun(t, t.Context(), experiments(), "csv", "--data", "people.csv")
 	if code != 1 || !strings.Contains(stderr, `no column "node"`) || !strings.Contains(stderr, "--node") {
 		t.Errorf("exit %d, errors %q", code, stderr)
+	}
+}
+
+// Every experiment can be planned, says what it needs, and makes a report of nothing,
+// which is what an interruption may leave.
+func TestExperimentsReportOnNothing(t *testing.T) {
+	for _, e := range experiments() {
+		if e.Name == "" || e.Title == "" || e.About == "" || strings.HasSuffix(e.Title, ".") {
+			t.Errorf("%+v: a name, a title without a full stop and a text are needed", e)
+		}
+		o := paper.Options{Seed: 1, Quick: true}
+		if e.Data != "" {
+			shared := os.Getenv("P2PNODE_SHARED")
+			if shared == "" || e.Place == "" {
+				continue
+			}
+			o.Data = filepath.Join(shared, "data", e.Place)
+		}
+		plan, err := e.Plan(o)
+		if err != nil {
+			t.Errorf("%s: %v", e.Name, err)
+			continue
+		}
+		report, err := plan.Report(paper.Done{})
+		if err != nil {
+			t.Errorf("%s: a report of nothing: %v", e.Name, err)
+			continue
+		}
+		for i := range report.Rows {
+			if err := report.Rows[i].Validate(); err != nil {
+				t.Errorf("%s: %v", e.Name, err)
+			}
+		}
+		for _, s := range report.Sections {
+			for _, c := range s.Charts {
+				if c.Title == "" || c.Alt == "" || c.X.Label == "" && c.X.Names == nil || c.Y.Label == "" && c.Y.Names == nil {
+					t.Errorf("%s: chart %q needs a title, a description and labelled axes: %+v", e.Name, c.Title, c)
+				}
+			}
+		}
 	}
 }

@@ -38,9 +38,11 @@ const (
 // where nothing is given. A point that is no number breaks the line. Low and High
 // bound a band around Y; with categories, bars around the value.
 type Series struct {
-	Name      string // in the legend; "" for none
-	Style     Style
-	Colour    Colour // Auto: the next one. Series that belong together have the same
+	Name  string // in the legend; "" for none
+	Style Style
+	// Colour is by default that of an earlier series of another style whose name this
+	// one continues after a comma, as "alone, published" does "alone", or the next one.
+	Colour    Colour
 	X, Y      []float64
 	Low, High []float64
 }

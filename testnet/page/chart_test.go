@@ -196,3 +196,20 @@ func TestSeriesDiffer(t *testing.T) {
 		t.Error("two series of one colour do not share it, or do not differ otherwise")
 	}
 }
+
+// What continues the name of another series has its colour, unless it would look like
+// a third one then.
+func TestKinHaveOneColour(t *testing.T) {
+	lines := resolve(&Chart{Series: []Series{
+		{Name: "alone"}, {Name: "together"},
+		{Name: "together, published", Style: Published}, {Name: "alone, published", Style: Published},
+		{Name: "alone, elsewhere", Style: Published}, {Name: "alone, tuned"}, {Name: "altogether, x", Style: Invalid},
+	}})
+	same := func(i, k int) bool { return lines[i].mark.Color == lines[k].mark.Color }
+	if !same(1, 2) || !same(0, 3) {
+		t.Error("a published number has not the colour of what repeats it")
+	}
+	if same(0, 4) || same(0, 5) || same(0, 6) || same(1, 6) {
+		t.Error("two series look the same, or two that are no kin have one colour")
+	}
+}

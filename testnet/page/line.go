@@ -1,8 +1,8 @@
 package page
 
 import (
-	"image/color"
 	"math"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -18,15 +18,10 @@ type line struct {
 	dodge  float64 // moves the points of a category apart
 }
 
-// shapes are the marks of lines, one after the other. Their number and that of the
-// colours make twelve that differ.
-func shapes() []draw.GlyphDrawer {
-	return []draw.GlyphDrawer{draw.CircleGlyph{}, polygon{corners: 4, turn: math.Pi / 4}, polygon{corners: 3, turn: math.Pi / 2}, polygon{corners: 3, turn: -math.Pi / 2}}
-}
-
 // resolve gives each series its colour, its shape and its dashes.
 func resolve(c *Chart) []line {
 	lines := make([]line, len(c.Series))
+	colours := make([]Colour, len(c.Series)) // so far
 	next, levels := Auto, 0
 	for i := range c.Series {
 		s := &c.Series[i]
@@ -35,9 +30,13 @@ func resolve(c *Chart) []line {
 			colour = Grey
 		}
 		if colour == Auto {
+			colour = c.kin(i, colours)
+		}
+		if colour == Auto {
 			next = next%Sky + 1
 			colour = next
 		}
+		colours[i] = colour
 		l := line{Series: s, chart: c}
 		l.stroke = draw.LineStyle{Color: light(int(colour)), Width: 1.6}
 		l.mark = draw.GlyphStyle{Color: light(int(colour)), Radius: 2.6, Shape: shapes()[i%len(shapes())]}
@@ -66,6 +65,24 @@ func resolve(c *Chart) []line {
 	}
 	apart(c, lines)
 	return lines
+}
+
+// kin is the colour of an earlier series of another style to whose name that of
+// series i adds something after a comma; Auto if there is none, or another of i's
+// style has the colour.
+func (c *Chart) kin(i int, colours []Colour) Colour {
+	s, found := &c.Series[i], Auto
+	for k := range i {
+		if of := &c.Series[k]; of.Style != s.Style && of.Name != "" && strings.HasPrefix(s.Name, of.Name+", ") {
+			found = colours[k]
+		}
+	}
+	for k := range i {
+		if c.Series[k].Style == s.Style && colours[k] == found {
+			return Auto
+		}
+	}
+	return found
 }
 
 // levelDashes tells the k-th level from the others.
@@ -243,55 +260,4 @@ func (l *line) thumbnail(c *draw.Canvas, from vg.Point) {
 	if l.mark.Radius > 0 {
 		c.DrawGlyphNoClip(l.mark, middle)
 	}
-}
-
-// inside says whether a point lies in c, up to rounding.
-func inside(c draw.Canvas, p vg.Point) bool {
-	const hair = 1e-6
-	return p.X >= c.Min.X-hair && p.X <= c.Max.X+hair && p.Y >= c.Min.Y-hair && p.Y <= c.Max.Y+hair
-}
-
-// pale is a colour one can see through.
-func pale(c color.Color) color.Color {
-	r, g, b, _ := c.RGBA()
-	return color.NRGBA{R: uint8(r >> 8), G: uint8(g >> 8), B: uint8(b >> 8), A: 0x38}
-}
-
-// polygon is a mark with corners, the first of them turned from the right.
-type polygon struct {
-	corners int
-	turn    float64
-	hollow  bool
-}
-
-// DrawGlyph implements [draw.GlyphDrawer].
-func (g polygon) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
-	var p vg.Path
-	for k := range g.corners {
-		sin, cos := math.Sincos(g.turn + 2*math.Pi*float64(k)/float64(g.corners))
-		corner := at.Add(vg.Point{X: 1.2 * s.Radius * vg.Length(cos), Y: 1.2 * s.Radius * vg.Length(sin)})
-		if k == 0 {
-			p.Move(corner)
-		} else {
-			p.Line(corner)
-		}
-	}
-	p.Close()
-	if g.hollow {
-		c.SetLineStyle(draw.LineStyle{Color: s.Color, Width: 1.3})
-		c.Stroke(p)
-		return
-	}
-	c.SetColor(s.Color)
-	c.Fill(p)
-}
-
-// cross is the mark of what does not hold.
-type cross struct{}
-
-// DrawGlyph implements [draw.GlyphDrawer].
-func (cross) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
-	r, stroke := s.Radius, draw.LineStyle{Color: s.Color, Width: 1.5}
-	c.StrokeLine2(stroke, at.X-r, at.Y-r, at.X+r, at.Y+r)
-	c.StrokeLine2(stroke, at.X-r, at.Y+r, at.X+r, at.Y-r)
 }
