@@ -19,7 +19,7 @@ const (
 	publishedLocal   = .02628
 	publishedMRMTL   = .02394
 	publishedSource  = "Liu, Hu, Wu, Smith 2022: MR-MTL, the best of theirs (FedAvg .02564, local .02628)"
-	schoolMeasure    = "mean squared error of (score - 1)/69, over all test pupils"
+	schoolMeasure    = "MSE of (score - 1)/69 over test pupils"
 )
 
 // results are the errors of one kind of model, split by split.
@@ -74,12 +74,12 @@ func (e *schoolRun) report(done paper.Done) (*paper.Report, error) {
 			setting, epsilon, delta, fmt.Sprintf("%.5f", *row.Error), fmt.Sprintf("%.5f", stat.Mean(got.means, nil)),
 		}})
 	}
-	add("alone: each school with a tuned model that nobody sees", e.ways[0], "alone")
+	add("alone: each school's tuned model, never sent", e.ways[0], "alone")
 	for _, w := range e.ways {
-		add(w.learner+", personal model", w, "with")
+		add("learner "+w.learner+": each school's own fit, never sent", w, "with")
 	}
 	for _, w := range e.ways {
-		add(w.learner+", released model", w, "shared")
+		add("learner "+w.learner+": the model as released", w, "shared")
 	}
 	r.Summary = e.summary(done)
 	if len(table.Rows) > 0 {
@@ -133,9 +133,15 @@ func (e *schoolRun) charts(done paper.Done) []page.Chart {
 			X:     page.Axis{Label: "epsilon for each pupil", Log: true},
 			Y:     page.Axis{Label: "mean squared error of (score - 1)/69"},
 		}
-		c.Series = append(c.Series, e.curve(done, "diffusion", "with", delta, "together: personal model, never sent"))
-		c.Series = append(c.Series, e.curve(done, "personal", "with", delta, "the same, learner personal"))
-		c.Series = append(c.Series, e.curve(done, "diffusion", "shared", delta, "together: model as released"))
+		for _, l := range []struct{ learner, model, name string }{
+			{"diffusion", "with", "own fit, never sent (diffusion)"},
+			{"personal", "with", "own fit, never sent (personal)"},
+			{"diffusion", "shared", "as released (diffusion)"},
+		} {
+			if s := e.curve(done, l.learner, l.model, delta, l.name); len(s.X) > 0 {
+				c.Series = append(c.Series, s)
+			}
+		}
 		c.Series = append(c.Series, e.levels(done)...)
 		if delta == publishedDelta {
 			c.Series = append(c.Series,
@@ -150,17 +156,23 @@ func point(name string, y float64) page.Series {
 	return page.Series{Name: name, Style: page.Published, X: []float64{publishedEpsilon}, Y: []float64{y}}
 }
 
-// curve is the error against epsilon.
+// curve is the error against epsilon, with its spread over the splits as a band.
 func (e *schoolRun) curve(done paper.Done, learner, model string, delta float64, name string) page.Series {
 	s := page.Series{Name: name, Style: page.Ours}
 	for _, w := range e.ways {
 		if w.learner != learner || w.budget.Delta != delta {
 			continue
 		}
-		if got := e.results(done, w, model); len(got.pooled) > 0 {
-			s.X = append(s.X, w.budget.Epsilon)
-			s.Y = append(s.Y, stat.Mean(got.pooled, nil))
+		got := e.results(done, w, model)
+		if len(got.pooled) == 0 {
+			continue
 		}
+		mean, std := stat.Mean(got.pooled, nil), 0.
+		if v := spread(got.pooled); v != nil {
+			std = *v
+		}
+		s.X, s.Y = append(s.X, w.budget.Epsilon), append(s.Y, mean)
+		s.Low, s.High = append(s.Low, mean-std), append(s.High, mean+std)
 	}
 	return s
 }
