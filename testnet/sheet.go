@@ -47,10 +47,17 @@ func ReadSheet(r io.Reader, file string) (*Sheet, error) {
 	return s, nil
 }
 
+// shownColumns is how many names an error lists.
+const shownColumns = 30
+
 // Column is the position of a column, or an error that names those there are.
 func (s *Sheet) Column(name string) (int, error) {
 	if i := slices.Index(s.Columns, name); i >= 0 {
 		return i, nil
 	}
-	return 0, fmt.Errorf("testnet: %s has no column %q; it has %q", s.File, name, s.Columns)
+	some, more := s.Columns, ""
+	if len(some) > shownColumns {
+		some, more = some[:shownColumns], " and others"
+	}
+	return 0, fmt.Errorf("testnet: %s has no column %q; it has %q%s", s.File, name, some, more)
 }

@@ -67,13 +67,13 @@ func declare(s *testnet.Sheet, t *learner.Task, kind string) (*coding, error) {
 	for _, f := range t.Features {
 		at, err := s.Column(f.Name)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("--ranges: %w", err)
 		}
 		c.columns = append(c.columns, column{f, at})
 	}
 	at, err := s.Column(t.Target.Name)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--ranges: %w", err)
 	}
 	c.target = target{name: t.Target.Name, at: at, min: t.Target.Min, max: t.Target.Max, center: t.Target.Center, classes: t.Target.Classes}
 	switch {
