@@ -221,7 +221,7 @@ func (s diffusionSetting) chart(f found, title string, by calibration, epsilon f
 func diffusionWins(f found, quick bool) (page.Table, string) {
 	t := page.Table{
 		Caption: "Squared distance at rest, independent against graph-homomorphic noise",
-		Head:    []string{"comparison", "agents: independent", "graph-homomorphic", "ratio", "centroid: independent", "graph-homomorphic", "ratio"},
+		Head:    []string{"comparison", "agents: iid", "homomorphic", "ratio", "centroid: iid", "homomorphic", "ratio"},
 	}
 	wins, all, centroid := 0, 0, 0
 	for _, c := range equalEpsilon(quick) {

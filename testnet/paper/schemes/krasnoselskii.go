@@ -252,5 +252,5 @@ var kmNotes = []string{
 	"The paper gives a nominal sensitivity of .01 for a released iterate and not what makes it so. Each iteration has the noise of one release of one number of that sensitivity. true_delta is that of all releases at epsilon 0.5, granted the nominal sensitivity and a record that moves one coordinate only: the truth is worse.",
 	fmt.Sprintf("Constants the paper does not give: normal features, a model of +-1 in half of the 10 coordinates, residuals of .1, lambda %g, relaxation %g; steps such that 100 iterations end about where the independent program's do. Only ratios between rows say something about the mechanisms.", kmL1, kmRelaxation),
 	"The operators are applied to released iterates and what is returned was released; the paper's algorithm 1 returns the last iterate without its noise, which is not private at all. Noise enters SPGD before the prox of the penalty.",
-	"With all releases paid for, steps and clips were chosen on other draws of the data, coarsely.",
+	"With all releases paid for, steps and clips were chosen for Gaussian noise from a coarse grid on other draws of the data (seeds 101 to 104). The model 0 has an RMSE of .707: what is above that has learned nothing.",
 }

@@ -25,7 +25,7 @@ func plan(name string, o paper.Options, seeds int, trials []trial, report func(f
 		seeds = o.Seeds
 	}
 	p := &paper.Plan{
-		Identity: fmt.Sprintf("%s, quick %v, seeds %d from %d", name, o.Quick, seeds, o.Seed), Seeds: seeds,
+		Identity: fmt.Sprintf("%s, quick %v", name, o.Quick), Seeds: seeds,
 		Report: func(done paper.Done) (*paper.Report, error) { return report(found{done, o.Seed, seeds}), nil },
 	}
 	for _, t := range trials {
