@@ -34,8 +34,10 @@ type actor struct {
 }
 
 // tie is what the simulation knows of an edge: the other end, -1 if there is no
-// such participant, whether it is away, and the letter of it that the agent holds.
+// such participant, whether it is away, and the letter of it that the agent holds,
+// with the newest round it took.
 type tie struct {
+	round      uint64
 	peer, held int32
 	away       bool
 }
@@ -120,9 +122,9 @@ func (s *simulation) setEdges(i int32, edges []learner.Edge) {
 			ties[k] = tie{peer: -1, held: nothing}
 			continue
 		}
-		ties[k] = tie{peer, nothing, s.actors[peer].away}
+		ties[k] = tie{peer: peer, held: nothing, away: s.actors[peer].away}
 		if old, found := a.tie(peer); found {
-			ties[k].held = a.ties[old].held
+			ties[k].held, ties[k].round = a.ties[old].held, a.ties[old].round
 		}
 	}
 	a.edges, a.ties = edges, ties

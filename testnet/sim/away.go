@@ -79,7 +79,7 @@ func (s *simulation) announceChanges(end time.Duration) {
 	for len(s.changes) > 0 && s.changes[0].at < end {
 		c := s.changes[0]
 		s.changes = s.changes[1:]
-		news := arrival{c.at, c.who, c.what}
+		news := arrival{at: c.at, from: c.who, letter: c.what}
 		s.home(c.who).enter(dispatch{news, c.who})
 		for _, t := range s.actors[c.who].ties {
 			if t.peer >= 0 {

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"p2pnode/testnet"
+)
+
+const scaleAbout = `Scale measures what the simulator carries: how many wakes a second on one
+processor and on all, how much memory an agent takes, and how far that is from
+what the machine's memory, measured first, would allow. The agents are those of
+real nodes (learner personal), each with a random graph's neighbours and
+records of its own, made up from the seed.
+
+100000 agents of 50 parameters with 10 records and 10 neighbours take 2 GB and
+a minute. --private lets every release pay from an account and take exact noise,
+which has its own price; --weather lets agents leave in bursts, as phones do.
+
+On a busy machine look at the rates per CPU second.`
+
+// scaleOptions are the flags of scale.
+type scaleOptions struct {
+	testnet.ScaleOptions
+	json bool
+}
+
+func newScale() *cobra.Command {
+	o := &scaleOptions{}
+	cmd := &cobra.Command{
+		Use:     "scale",
+		Short:   "How many agents the simulator carries, and how fast",
+		Long:    scaleAbout,
+		Example: "  testnet scale\n  testnet scale --nodes 100,10000,100000 --dimension 20,50,100\n  testnet scale --nodes 10000 --private --weather --json",
+		Args:    noArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
+	}
+	f := cmd.Flags()
+	f.IntSliceVar(&o.Nodes, "nodes", []int{100_000}, "numbers of agents")
+	f.IntSliceVar(&o.Dimension, "dimension", []int{50}, "numbers of parameters of a model")
+	f.IntVar(&o.Neighbours, "neighbours", 10, "neighbours of each agent")
+	f.IntVar(&o.Records, "records", 10, "records of each agent")
+	f.BoolVar(&o.Private, "private", false, "with accounts and exact noise")
+	f.BoolVar(&o.Weather, "weather", false, "agents leave in bursts and come back")
+	f.Uint64Var(&o.Seed, "seed", 1, "the same seed gives the same agents and wakes")
+	f.BoolVar(&o.json, "json", false, "write one JSON object to standard output, and nothing else")
+	return cmd
+}
+
+func (o *scaleOptions) run(cmd *cobra.Command) error {
+	if err := o.Validate(); err != nil {
+		return usageError{err}
+	}
+	var stop func()
+	o.Progress, stop = showCounts(cmd.ErrOrStderr(), "scale: %d of %d steps")
+	s, err := testnet.MeasureScale(cmd.Context(), o.ScaleOptions)
+	stop()
+	if err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	if failed := o.report(cmd.OutOrStdout(), s, err == nil); failed != nil {
+		return failed
+	}
+	if err != nil {
+		return errInterrupted
+	}
+	return nil
+}
+
+func (o *scaleOptions) report(w io.Writer, s testnet.Scale, complete bool) error {
+	if o.json {
+		return testnet.WriteScaleJSON(w, s, complete)
+	}
+	if err := testnet.WriteScaleTable(w, s); err != nil {
+		return err
+	}
+	if !complete {
+		_, err := fmt.Fprintln(w, "\nINTERRUPTED: sizes are missing.")
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+func TestScaleTable(t *testing.T) {
+	code, stdout, stderr := testnetRun(t, t.Context(), "scale", "--nodes", "40,80", "--dimension", "3", "--records", "2", "--neighbours", "3")
+	if code != 0 {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	for _, want := range []string{"Memory bandwidth:", "wakes/s on 1", "      40  3 ", "      80  3 ", "bound"} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("no %q in\n%s", want, stdout)
+		}
+	}
+}
+
+func TestScaleJSON(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	code, stdout, _ := testnetRun(t, ctx, "scale", "--json", "--nodes", "40", "--dimension", "3", "--private", "--weather")
+	var out struct {
+		Complete  bool
+		Bandwidth []float64
+		Rows      []struct {
+			Nodes        int
+			OneProcessor struct {
+				Wakes float64 `json:"wakes_per_second"`
+			} `json:"one_processor"`
+		}
+	}
+	if err := json.Unmarshal([]byte(stdout), &out); err != nil || code != 0 || !out.Complete || len(out.Rows) != 1 || !(out.Rows[0].OneProcessor.Wakes > 0) {
+		t.Errorf("exit %d, %v: %s", code, err, stdout)
+	}
+	cancel()
+	code, stdout, _ = testnetRun(t, ctx, "scale", "--nodes", "40", "--dimension", "3")
+	if code != exitInterrupted || !strings.Contains(stdout, "INTERRUPTED") {
+		t.Errorf("interrupted: exit %d: %s", code, stdout)
+	}
+}
+
+func TestScaleUsage(t *testing.T) {
+	for _, c := range []struct{ args, want string }{
+		{"scale surplus", "unknown argument"},
+		{"scale --nodes 1", "choose from 2 to 10000000"},
+		{"scale --dimension 0", "dimension 0"},
+		{"scale --records 0", "records 0"},
+		{"scale --neighbours many", "--neighbours"},
+	} {
+		code, stdout, stderr := testnetRun(t, t.Context(), strings.Fields(c.args)...)
+		if code != exitUsage || stdout != "" || !strings.Contains(stderr, c.want) {
+			t.Errorf("%s: exit %d\n%s%s", c.args, code, stdout, stderr)
+		}
+	}
+}

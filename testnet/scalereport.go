@@ -1,0 +1,53 @@
+package testnet
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+)
+
+// peakMemory is the most memory this process had so far, as far as the system says.
+func peakMemory() float64 {
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(text)) {
+		var kilobytes float64
+		if n, _ := fmt.Sscanf(line, "VmHWM: %f kB", &kilobytes); n == 1 {
+			return 1024 * kilobytes
+		}
+	}
+	return 0
+}
+
+// WriteScaleTable writes what [MeasureScale] found, for people.
+func WriteScaleTable(w io.Writer, s Scale) error {
+	fmt.Fprintf(w, "Memory bandwidth: %.1f GB/s read by one processor, %.1f GB/s by %d.\n\n", s.Bandwidth[0]/1e9, s.Bandwidth[1]/1e9, s.Processors)
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(table, "agents\tp\tset up\tmemory/agent\twakes/s on 1\tper CPU s\twakes/s on %d\tper CPU s\tbound on 1\tof it\tallocs/wake\tpeak RSS\t\n", s.Processors)
+	for _, r := range s.Rows {
+		fmt.Fprintf(table, "%d\t%d\t%.1f s\t%.0f B\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%s\t%.4f\t%.2f GB\t\n", r.Nodes, r.Dimension, r.Setup, r.Memory,
+			r.One.Wakes, r.One.PerCPU, r.All.Wakes, r.All.PerCPU, r.Bound, percent(r.One.PerCPU/r.Bound), r.Allocated, r.Peak/1e9)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\nwakes: of learner personal, each with its release, its message and the deliveries to its neighbours; the best of\n"+
+		"%d steps. bound: the bytes a wake must touch (records, neighbours' models, its own twice and the new one) at the bandwidth of one\n"+
+		"processor. of it: per CPU second on 1. memory: of the heap, records included.\n", scaleSteps)
+	return err
+}
+
+// WriteScaleJSON writes it as one object; complete is false after an interruption.
+func WriteScaleJSON(w io.Writer, s Scale, complete bool) error {
+	out := json.NewEncoder(w)
+	out.SetIndent("", "  ")
+	return out.Encode(struct {
+		Complete bool `json:"complete"`
+		Scale
+	}{complete, s})
+}
