@@ -166,6 +166,10 @@ func TestOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	free, err := notPrivate(d)
+	if err != nil {
+		t.Fatal(err)
+	}
 	tuned, err := lone(d, 100)
 	if err != nil {
 		t.Fatal(err)
@@ -178,7 +182,7 @@ func TestOrder(t *testing.T) {
 		name string
 		of   []float64
 	}{
-		{"target", numbers[target]}, {"together", numbers[together]}, {"silent fit", fitted[accuracy]}, {"alone", tuned[accuracy]},
+		{"target", numbers[target]}, {"together", free[together]}, {"silent fit", fitted[accuracy]}, {"alone", tuned[accuracy]},
 		{"letter", numbers[name(literal, 1.05)]}, {"Laplace", numbers[name(pure, 1.05)]},
 	}
 	for k := 1; k < len(order); k++ {

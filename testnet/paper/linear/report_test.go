@@ -40,6 +40,8 @@ func fake(s sizes, level func(key, name string) float64) paper.Done {
 			for i := range s.agents {
 				n[records] = append(n[records], float64(10+i*90/(s.agents-1)))
 			}
+		case strings.HasPrefix(c.Key, "together"):
+			n[together] = everybody(s.agents, c.Key, together)
 		case strings.HasPrefix(c.Key, "figure 1"):
 			for _, curve := range curves {
 				for k := range 40 {

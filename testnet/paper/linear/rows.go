@@ -41,7 +41,7 @@ func methods() []method {
 		{name: "target models", key: readingsKey, numbers: target},
 		{name: "alone, lambda = 1/m", key: readingsKey, numbers: local, paper: local},
 		{name: "alone, tuned", key: loneKey, numbers: accuracy},
-		{name: "together, not private", key: readingsKey, numbers: together, paper: together},
+		{name: "together, not private", key: togetherKey, numbers: together, paper: together},
 	}
 	for _, eps := range epsilons {
 		number := fmt.Sprint(eps)
@@ -65,7 +65,7 @@ func truthOf(read func(float64, int) reading, epsilon float64, updates int) func
 // cell is the key of a method's numbers among n agents.
 func (m method) cell(n, p int, seed uint64) string {
 	switch m.key {
-	case readingsKey:
+	case readingsKey, togetherKey:
 		return fmt.Sprintf(m.key, p, seed)
 	case loneKey:
 		return fmt.Sprintf(m.key, n, p, seed)

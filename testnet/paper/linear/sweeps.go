@@ -90,8 +90,8 @@ type allocationCase struct {
 var allocationCases = []allocationCase{
 	{"reading of the figures, p = 100, eps = .1", 100, 0.1, 20, reading{mu: figMu, sum: true}},
 	{"reading of the figures, p = 20, eps = .1", 20, 0.1, 20, reading{mu: figMu, sum: true}},
-	{"equation 6 to the letter, p = 20, eps = 1", 20, 1, 10, reading{mu: togetherMu}},
-	{"equation 6 to the letter, p = 5, eps = 1", 5, 1, 10, reading{mu: togetherMu}},
+	{"equation 6 to the letter, p = 20, eps = 1", 20, 1, 10, reading{mu: literalMu}},
+	{"equation 6 to the letter, p = 5, eps = 1", 5, 1, 10, reading{mu: literalMu}},
 }
 
 // allocations measures the mean accuracy of every case with every allocation. The
@@ -130,7 +130,7 @@ func figReading(epsilon float64, updates int) reading {
 
 // literalReading is equation 6 to the letter, with the noise L0 = 1 on raw features.
 func literalReading(epsilon float64, updates int) reading {
-	return reading{mu: togetherMu, scale: published(epsilon, updates)}
+	return reading{mu: literalMu, scale: published(epsilon, updates)}
 }
 
 func name(format string, epsilon float64) string { return fmt.Sprintf(format, epsilon) }
