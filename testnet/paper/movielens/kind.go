@@ -23,11 +23,14 @@ type kind struct {
 	// pull and pullConstant are the usual ones of the personal fit, for features as
 	// they are; see [learner.Local].
 	pull, pullConstant float64
+	// alone multiplies pull for who is alone; 0 is 1. The origin deserves less of it
+	// than what neighbours know.
+	alone float64
 }
 
 var (
-	leaky      = kind{name: "factors of all ratings (they leak)", reg: 0.2, start: 1, pull: 3, pullConstant: 3}
-	donated    = kind{name: "factors from 189 donors", reg: 0.2, start: 1, donors: true, pull: 3, pullConstant: 3}
+	leaky      = kind{name: "factors of all ratings (they leak)", reg: 0.2, start: 1, pull: 10, pullConstant: 3, alone: 0.3}
+	donated    = kind{name: "factors from 189 donors", reg: 0.2, start: 1, donors: true, pull: 10, pullConstant: 3, alone: 0.3}
 	analysed   = kind{name: "genres and factors, analysed from 189 donors", donors: true, analysed: true, lone: true}
 	metadata   = kind{name: "genres and decades", pull: 10, pullConstant: 3}
 	paperAlone = kind{name: "factors as in the readings", reg: belletReg, start: belletStart, raw: true, lone: true, pull: 100, pullConstant: 1}
@@ -117,6 +120,15 @@ func (k kind) tuned(t *learner.Task, g guarantee, quick bool) *learner.Task {
 	if quick {
 		tuned.Release.Releases /= 4
 		tuned.Mu *= 3
+	}
+	return &tuned
+}
+
+// tunedAlone is the task with the constants for who is alone, found in the same way.
+func (k kind) tunedAlone(t *learner.Task) *learner.Task {
+	tuned := *t
+	if k.alone > 0 {
+		tuned.Local.Eta *= k.alone
 	}
 	return &tuned
 }

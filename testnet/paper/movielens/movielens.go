@@ -11,6 +11,7 @@ import (
 	"math"
 	"sync"
 
+	"p2pnode/learner"
 	"p2pnode/privacy"
 	"p2pnode/testnet"
 	"p2pnode/testnet/paper"
@@ -153,7 +154,8 @@ func (e *experiment) learn(ctx context.Context, k kind, g guarantee, i int) (pap
 	if g.epsilon == 0 {
 		method, budget = testnet.Together, privacy.Budget{Epsilon: 1, Delta: smallDelta} // not used
 	}
-	r, err := e.measure(ctx, k, g, i, testnet.Config{
+	tune := func(t *learner.Task) *learner.Task { return k.tuned(t, g, e.quick) }
+	r, err := e.measure(ctx, k, i, tune, testnet.Config{
 		Budget: budget, Methods: []testnet.Method{method}, NoCurve: i > 0 || g != guarantee{1, paperDelta},
 	})
 	if err != nil {
@@ -170,7 +172,7 @@ func (e *experiment) learn(ctx context.Context, k kind, g guarantee, i int) (pap
 
 // alone measures the tuned lone models.
 func (e *experiment) alone(ctx context.Context, k kind, i int) (paper.Numbers, error) {
-	r, err := e.measure(ctx, k, guarantee{}, i, testnet.Config{
+	r, err := e.measure(ctx, k, i, k.tunedAlone, testnet.Config{
 		Budget: privacy.Budget{Epsilon: 1, Delta: smallDelta}, Methods: []testnet.Method{},
 	})
 	if err != nil {
@@ -189,13 +191,13 @@ func (e *experiment) alone(ctx context.Context, k kind, i int) (paper.Numbers, e
 }
 
 // measure runs the simulator on the people of a split.
-func (e *experiment) measure(ctx context.Context, k kind, g guarantee, i int, c testnet.Config) (*testnet.Result, error) {
+func (e *experiment) measure(ctx context.Context, k kind, i int, tune func(*learner.Task) *learner.Task, c testnet.Config) (*testnet.Result, error) {
 	set, err := e.sets[k.key(e.seeds[i])]()
 	if err != nil {
 		return nil, err
 	}
 	tuned := *set
-	tuned.Task = k.tuned(set.Task, g, e.quick)
+	tuned.Task = tune(set.Task)
 	c.Source = func(uint64) (*testnet.Dataset, error) { return &tuned, nil }
 	c.Seed, c.Simulate = e.seeds[i], true
 	r, err := testnet.Run(ctx, c)

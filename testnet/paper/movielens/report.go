@@ -147,11 +147,11 @@ func (e *experiment) notes() []string {
 			"The true epsilon is that of the noise it adds; that each user's mean and step size depend on her ratings too is not counted.",
 		"\"Losses averaged\" is the paper's text taken literally: its noise would be right, if subtracting a user's mean and the step size did not depend on the ratings; so it is marked invalid too.",
 		"What is valid: ratings less the constant 3.53, gradients clipped in l2, exact discrete Gaussian noise, a random graph, a public step size, and a personal fit at the end around the mean of the neighbours' models, which is never sent.",
-		"Factors of all ratings tell about ratings before any message is sent; those of the 189 donors use ratings of people who gave them away, and the other 754 learn; genres and decades are public.",
+		"Factors of all ratings tell about ratings before any message is sent; those of the 189 donors use ratings of people who gave them away, and means are over the other 754, who learn; genres and decades are public.",
 		"Genres and factors, analysed from the donors, are a prior for each person too: what the average donor gives, and how people differ. That row is of people alone, who send and hear nothing. " +
 			"Measured with messages they were no better: with such a prior there is nothing left that noisy models can add. Nor do they add anything to the factors from donors for a person who fits around the donors' mean model instead of 0. " +
 			"So where people have given their ratings away, use these; messages are for where nobody has. The number of factors and of rounds were chosen on training ratings left out, those of splits 1 to 5.",
-		"The constants (mu, clip, number of updates) were chosen once by leaving out a fifth of the training ratings of split 1, without a budget, as papers do; nothing was chosen on test ratings. The pull of the personal fit is chosen by each person on her own training ratings.",
+		"The constants (regularisation of the factors, mu, clip, number of updates, usual pull of the personal fit, alone and together) were chosen once by leaving out some of the training ratings of splits 1 to 3, without a budget, as papers do; only the readings of the paper were chosen by how near they come to it. How far to go from the usual pull each person weighs on her own training ratings.",
 	}
 	if e.quick {
 		notes = append(notes, "A quick run: a quarter of the updates, fewer settings.")
