@@ -208,6 +208,9 @@ func (o *paperOptions) measure(cmd *cobra.Command, e paper.Experiment) (*paper.R
 
 // paperLine is the progress in a line.
 func paperLine(name string, taken time.Duration, p paper.Progress) string {
+	if p.Cells == 0 {
+		return fmt.Sprintf("%4.0fs %s: reading the data", taken.Seconds(), name)
+	}
 	text := fmt.Sprintf("%4.0fs %s: %d of %d cells", taken.Seconds(), name, p.Done, p.Cells)
 	if p.Left >= 0 {
 		text += ", about " + p.Left.Round(time.Second).String() + " left"

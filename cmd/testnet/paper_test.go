@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"p2pnode/testnet/paper"
 )
@@ -174,6 +175,21 @@ func TestPaperUsage(t *testing.T) {
 	code, stdout, _ = paperRun(t, t.Context(), list, "fed", "--help")
 	if code != 0 || !strings.Contains(stdout, "--data ml-100k") || !strings.Contains(stdout, "Nothing at all.") {
 		t.Errorf("exit %d, help %q", code, stdout)
+	}
+}
+
+func TestPaperLine(t *testing.T) {
+	for _, c := range []struct {
+		p    paper.Progress
+		want string
+	}{
+		{paper.Progress{Left: -1}, "  12s x: reading the data"},
+		{paper.Progress{Cells: 5, Left: -1}, "  12s x: 0 of 5 cells"},
+		{paper.Progress{Cells: 5, Done: 2, Left: 90500 * time.Millisecond}, "  12s x: 2 of 5 cells, about 1m31s left"},
+	} {
+		if got := paperLine("x", 12*time.Second, c.p); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
 	}
 }
 

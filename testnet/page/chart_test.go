@@ -77,7 +77,7 @@ func TestLegendsDoNotOverlap(t *testing.T) {
 		for _, e := range l.entries {
 			w := e.sample() + gap/2 + l.style.Width(e.name)
 			h := l.lineHeight() * vg.Length(1+strings.Count(e.name, "\n"))
-			if e.x+w > chartWidth-2*margin+1e-6 || e.y+h > l.height {
+			if e.x+w > chartWidth-3*margin+1e-6 || e.y+h > l.height {
 				t.Fatalf("%q does not fit", e.name)
 			}
 			for _, b := range boxes {

@@ -34,7 +34,7 @@ func (l *line) sample() vg.Length {
 func newLegend(series []line) *legend {
 	l := &legend{style: style(10, int(Ink))}
 	l.style.XAlign, l.style.YAlign = draw.XLeft, draw.YTop
-	width := chartWidth - 2*margin
+	width := chartWidth - 3*margin
 	var x, y, row vg.Length
 	for i := range series {
 		if series[i].Name == "" {

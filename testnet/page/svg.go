@@ -92,7 +92,7 @@ func (c *Chart) svg(titled bool) ([]byte, error) {
 		area.SetColor(light(paperRole))
 		area.Fill(area.Rectangle.Path())
 	}
-	area = draw.Crop(area, margin, -margin, margin, -margin)
+	area = draw.Crop(area, margin, -2*margin, margin, -margin)
 	area.FillText(f.title, vg.Point{X: area.Min.X, Y: area.Max.Y}, title)
 	area.Max.Y -= titleHeight
 	f.legend.draw(area)

@@ -8,14 +8,13 @@ import (
 
 // Meter says how far [Run] is. Its methods may be called from any goroutine.
 type Meter struct {
-	mu        sync.Mutex
-	cells     int
-	done      int
-	cost      float64 // of all cells
-	doneCost  float64
-	seconds   float64 // that the done cells took together
-	under     map[*Cell]time.Time
-	available int // processors
+	mu         sync.Mutex
+	done       int
+	cost       float64              // of the done cells
+	seconds    float64              // that they took together
+	waiting    map[string]float64   // the cost of cells that are not done
+	under      map[string]time.Time // when those of them that run began
+	processors int
 }
 
 // Progress is how far a run is.
@@ -28,21 +27,20 @@ type Progress struct {
 func (m *Meter) Now() Progress {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	p := Progress{Done: m.done, Cells: m.cells, Left: -1}
-	if m.doneCost == 0 {
+	p := Progress{Done: m.done, Cells: m.done + len(m.waiting), Left: -1}
+	if m.cost == 0 {
 		return p
 	}
-	each := m.seconds / m.doneCost // seconds for a unit of cost
-	left := each * (m.cost - m.doneCost)
-	longest := 0.0 // one cell runs on one processor
-	for c, start := range m.under {
-		expected := each * c.Cost
-		spent := min(expected, time.Since(start).Seconds())
-		left -= spent
-		longest = max(longest, expected-spent)
+	each := m.seconds / m.cost // seconds for a unit of cost
+	var left, longest float64  // one cell runs on one processor
+	for key, cost := range m.waiting {
+		expected := each * cost
+		if start, ok := m.under[key]; ok {
+			expected = max(0, expected-time.Since(start).Seconds())
+		}
+		left, longest = left+expected, max(longest, expected)
 	}
-	left = max(longest, left/float64(min(m.available, max(1, m.cells-m.done))))
-	p.Left = time.Duration(left * float64(time.Second))
+	p.Left = time.Duration(max(longest, left/float64(m.processors)) * float64(time.Second))
 	return p
 }
 
@@ -50,13 +48,14 @@ func (m *Meter) Now() Progress {
 func (m *Meter) plan(cells []Cell, done map[string]kept) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.cells, m.under, m.available = len(cells), make(map[*Cell]time.Time), runtime.GOMAXPROCS(0)
-	for i := range cells {
-		m.cost += cells[i].Cost
-		if k, ok := done[cells[i].Key]; ok {
+	m.waiting, m.under, m.processors = make(map[string]float64), make(map[string]time.Time), runtime.GOMAXPROCS(0)
+	for _, c := range cells {
+		if k, ok := done[c.Key]; ok {
 			m.done++
-			m.doneCost += cells[i].Cost
+			m.cost += c.Cost
 			m.seconds += k.Seconds
+		} else {
+			m.waiting[c.Key] = c.Cost
 		}
 	}
 }
@@ -65,7 +64,7 @@ func (m *Meter) begin(c *Cell) time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := time.Now()
-	m.under[c] = now
+	m.under[c.Key] = now
 	return now
 }
 
@@ -73,11 +72,12 @@ func (m *Meter) begin(c *Cell) time.Time {
 func (m *Meter) end(c *Cell, start time.Time, ok bool) float64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.under, c)
+	delete(m.under, c.Key)
 	seconds := time.Since(start).Seconds()
 	if ok {
+		delete(m.waiting, c.Key)
 		m.done++
-		m.doneCost += c.Cost
+		m.cost += c.Cost
 		m.seconds += seconds
 	}
 	return seconds
