@@ -3,6 +3,7 @@ package testnet
 import (
 	"context"
 	"errors"
+	"time"
 
 	"gonum.org/v1/gonum/stat"
 
@@ -37,7 +38,7 @@ type Agreement struct {
 func Agree(ctx context.Context, w Twins) (*Agreement, error) {
 	c := Config{
 		Source: func(uint64) (*Dataset, error) { return w.Data, nil },
-		Budget: w.Budget, Seed: w.Seed, Methods: []Method{}, Simulate: true, NoCurve: true, Dir: w.Dir,
+		Budget: w.Budget, Seed: w.Seed, Methods: []Method{}, Simulate: true, NoCurve: true, Dir: w.Dir, Wake: w.wake(),
 	}
 	lone := *w.Data
 	if w.Lone != (learner.Local{}) {
@@ -71,6 +72,23 @@ func Agree(ctx context.Context, w Twins) (*Agreement, error) {
 	t := r.Trials(Private)[0]
 	a.Real, a.Unfinished, a.Seconds, a.Delivery = t.Errors, t.Unfinished, t.Seconds, r.Delivery()
 	return a, nil
+}
+
+// unhurried is what a machine that does much else carries, in deliveries a second.
+// What 100 nodes of MovieLens learned in 32 releases erred by .0031 more than in the
+// simulator, where a simulation's standard deviation is .0007, at the pace of [Run] on
+// two cores with ten times as much to do; and at this pace by .0007 less.
+const unhurried = 270
+
+// wake is the mean time between two releases of a real node; 0, as of [Run], for
+// learners in rounds, which wait for each other.
+func (w *Twins) wake() time.Duration {
+	t := w.Data.Task
+	if t.Learner != "personal" {
+		return 0
+	}
+	each := float64(len(w.Data.People)*t.Graph.Degree) / unhurried
+	return time.Duration(max(each, minWake, t.Release.MinWake) * float64(time.Second))
 }
 
 // finish is [Run], but an interruption is an error.

@@ -11,7 +11,7 @@ func (s sizes) overNodes() nodes.Trial {
 	const p = 20
 	budget := gaussian(epsilons[0]).Budget
 	return nodes.Trial{
-		Name: "p=20, n=100: Gaussian, with silent fit", Budget: budget, Seed: s.seeds[0],
+		Name: "p=20, n=100: Gaussian, with silent fit", Budget: budget, Seed: s.seeds[0], Cost: 100,
 		Lone: learner.Local{Eta: loneEta, Kappa: 1}, Measure: "accuracy", Accuracy: true,
 		Data: func() (*testnet.Dataset, error) {
 			t := task(p)

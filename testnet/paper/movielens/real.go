@@ -14,7 +14,7 @@ const realPeople = 100
 func (e *experiment) overNodes() nodes.Trial {
 	g := guarantee{epsilons[0], paperDelta}
 	return nodes.Trial{
-		Name: donated.name + ", 100 people, a quarter of the releases", Measure: "RMSE", Seed: e.seeds[0],
+		Name: donated.name + ", 100 people, a quarter of the releases", Measure: "RMSE", Seed: e.seeds[0], Cost: 300,
 		Budget: privacy.Budget{Epsilon: g.epsilon, Delta: g.delta},
 		Data: func() (*testnet.Dataset, error) {
 			set, err := e.sets[donated.key(e.seeds[0])]()

@@ -25,7 +25,11 @@ type Trial struct {
 	Data   func() (*testnet.Dataset, error)
 	Lone   learner.Local // of the tuned lone model; the zero value: as the task's
 	Budget privacy.Budget
-	Seed   uint64
+	// Invalid says that the records have already told something, as by the ranges of
+	// columns, so that the budget does not hold for them.
+	Invalid bool
+	Seed    uint64
+	Cost    float64 // as of [paper.Cell]
 	// Measure is what the error is. It is [learner.Task.Error], the square of that if
 	// Squared is set, or as Accuracy the accuracy of a task that classifies.
 	Measure           string
@@ -34,9 +38,6 @@ type Trial struct {
 
 // simulations are how often the simulator runs for each time of the real nodes.
 const simulations = 5
-
-// cost is above that of any simulation.
-const cost = 1000
 
 func (t *Trial) key() string { return "over libp2p: " + t.Name }
 
@@ -50,7 +51,7 @@ func Add(p *paper.Plan, o paper.Options, trials ...Trial) {
 	}
 	for _, t := range trials {
 		p.Cells = append(p.Cells, paper.Cell{
-			Key: t.key(), Cost: cost, Solo: true,
+			Key: t.key(), Cost: t.Cost, Solo: true,
 			Run: func(ctx context.Context) (paper.Numbers, error) { return t.run(ctx, o.Scratch) },
 		})
 	}
@@ -171,7 +172,7 @@ func (t *Trial) row(setting string, alone []float64, runs ...[]float64) paper.Ro
 	}
 	gain := testnet.Bootstrap(pairs, resamples, t.Seed)
 	r := paper.Row{
-		Setting: t.Name + ": " + setting, Seeds: len(runs), Valid: true, Measure: t.Measure,
+		Setting: t.Name + ": " + setting, Seeds: len(runs), Valid: !t.Invalid, Measure: t.Measure,
 		Epsilon: paper.Number(t.Budget.Epsilon), Delta: paper.Number(t.Budget.Delta),
 		GainLow: paper.Number(gain.Low), GainHigh: paper.Number(gain.High),
 	}

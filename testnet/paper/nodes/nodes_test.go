@@ -38,7 +38,7 @@ func TestRows(t *testing.T) {
 	}
 	n[simulation(0)] = []float64{.6, .7} // the mean of all is .2 and .3
 	for _, accuracy := range []bool{false, true} {
-		trial := Trial{Name: "a task", Measure: "error", Accuracy: accuracy, Budget: privacy.Budget{Epsilon: 1, Delta: 1e-6}}
+		trial := Trial{Name: "a task", Cost: 1, Measure: "error", Accuracy: accuracy, Budget: privacy.Budget{Epsilon: 1, Delta: 1e-6}}
 		p := planned(t, paper.Options{Real: true}, trial)
 		r := reported(t, p, paper.Done{p.Cells[0].Key: n})
 		if len(r.Rows) != 3 || len(r.Sections) != 1 || len(r.Sections[0].Tables[0].Rows) != 1 {
@@ -68,10 +68,10 @@ func TestRows(t *testing.T) {
 }
 
 func TestNothingWithoutTheOption(t *testing.T) {
-	if p := planned(t, paper.Options{}, Trial{Name: "a task"}); len(p.Cells) != 0 {
+	if p := planned(t, paper.Options{}, Trial{Name: "a task", Cost: 1}); len(p.Cells) != 0 {
 		t.Errorf("%d cells", len(p.Cells))
 	}
-	p := planned(t, paper.Options{Real: true}, Trial{Name: "a task"})
+	p := planned(t, paper.Options{Real: true}, Trial{Name: "a task", Cost: 1})
 	if r := reported(t, p, paper.Done{}); len(r.Rows) != 1 || len(r.Sections) != 0 || !p.Cells[0].Solo {
 		t.Errorf("before anything is done: %+v", r)
 	}
@@ -81,7 +81,7 @@ func TestNothingWithoutTheOption(t *testing.T) {
 func TestCell(t *testing.T) {
 	scratch := t.TempDir()
 	trial := Trial{
-		Name: "a task", Measure: "share of wrong classes", Budget: privacy.Budget{Epsilon: 1, Delta: 1e-6},
+		Name: "a task", Cost: 1, Measure: "share of wrong classes", Budget: privacy.Budget{Epsilon: 1, Delta: 1e-6},
 		Data: func() (*testnet.Dataset, error) {
 			task := learner.Linear()
 			task.Release.Releases, task.Graph.Gamma = 1, 5 // everybody is like everybody

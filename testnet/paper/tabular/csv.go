@@ -13,6 +13,7 @@ import (
 	"p2pnode/privacy"
 	"p2pnode/testnet"
 	"p2pnode/testnet/paper"
+	"p2pnode/testnet/paper/nodes"
 )
 
 // CSV is the experiment on any user's own file.
@@ -22,9 +23,10 @@ func CSV() paper.Experiment {
 		Title: "Your own data",
 		About: "What learning together would bring the nodes of a file: alone against together against together within a privacy budget, " +
 			"each record predicted once by models that were not fitted to it (five folds).",
-		Data:    "a CSV with a header, a column that says whose record a line is (\"node\", or --node), and the column to predict (the last, or --target)",
-		UsesCSV: true,
-		Plan:    planCSV,
+		Data:     "a CSV with a header, a column that says whose record a line is (\"node\", or --node), and the column to predict (the last, or --target)",
+		UsesCSV:  true,
+		UsesReal: true,
+		Plan:     planCSV,
 	}
 }
 
@@ -71,6 +73,7 @@ func planCSV(o paper.Options) (*paper.Plan, error) {
 	for _, part := range e.parts() {
 		p.Cells = append(p.Cells, paper.Cell{Key: part.key(), Cost: 1, Run: func(context.Context) (paper.Numbers, error) { return e.run(part) }})
 	}
+	nodes.Add(p, o, e.overNodes())
 	return p, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"p2pnode/learner"
 	"p2pnode/privacy"
 	"p2pnode/testnet/paper"
+	"p2pnode/testnet/paper/nodes"
 )
 
 // School is the experiment on exam scores of 139 schools.
@@ -17,9 +18,10 @@ func School() paper.Experiment {
 		About: "Liu, Hu, Wu and Smith, \"On privacy and personalization in cross-silo federated learning\" (NeurIPS 2022), predict exam scores " +
 			"with one silo for each school, and protect every pupil. Here each school is a node, there is no server, and the noise is on what a node sends: " +
 			"the error against epsilon, beside their numbers, the tuned lone model, and what an onlooker could learn from the messages.",
-		Data:  schoolExpects,
-		Place: "school",
-		Plan:  planSchool,
+		Data:     schoolExpects,
+		Place:    "school",
+		UsesReal: true,
+		Plan:     planSchool,
 	}
 }
 
@@ -78,6 +80,7 @@ func planSchool(o paper.Options) (*paper.Plan, error) {
 			})
 		}
 	}
+	nodes.Add(p, o, e.overNodes())
 	return p, nil
 }
 
@@ -116,12 +119,16 @@ func schoolPace(b privacy.Budget) pace {
 	return pace{rounds: 64, noise: 0.4}
 }
 
+func schoolLone() learner.Local {
+	return learner.Local{Eta: schoolLoneEta, EtaConstant: schoolLoneEta / 10, Kappa: 1}
+}
+
 func (e *schoolRun) setting(w schoolWay, nodes []node) (setting, error) {
 	s, err := e.coding.automatic(len(nodes), meanRecords(nodes), w.budget, schoolPace(w.budget))
 	if err != nil {
 		return s, err
 	}
-	s.lone = learner.Local{Eta: schoolLoneEta, EtaConstant: schoolLoneEta / 10, Kappa: 1}
+	s.lone = schoolLone()
 	// A shorter way has brought the others' model less far, so it is followed less.
 	step := s.task.Rounds.Step
 	eta := max(schoolLoneEta, schoolEta*step/defaults("squared", 1).Rounds.Step)

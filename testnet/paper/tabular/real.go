@@ -1,0 +1,55 @@
+package tabular
+
+import (
+	"p2pnode/privacy"
+	"p2pnode/testnet"
+	"p2pnode/testnet/paper/nodes"
+)
+
+// people makes nodes the people of a data set that learn the setting's task.
+func (s setting) people(list []node) *testnet.Dataset {
+	t := *s.task
+	t.Release.Epsilon, t.Release.Delta, t.Release.Releases = s.budget.Epsilon, s.budget.Delta, s.releases
+	d := &testnet.Dataset{Name: t.Name, Task: &t}
+	for _, n := range list {
+		d.People = append(d.People, testnet.Person{Name: n.name, Records: n.train, Test: n.test})
+	}
+	return d
+}
+
+// overNodes is one split at the published budget for real nodes.
+func (e *schoolRun) overNodes() nodes.Trial {
+	w := schoolWay{"diffusion", privacy.Budget{Epsilon: publishedEpsilon, Delta: publishedDelta}}
+	return nodes.Trial{
+		Name: "the first split", Budget: w.budget, Seed: e.seed, Cost: 100, Lone: schoolLone(),
+		Measure: "mean squared error, mean over schools", Squared: true,
+		Data: func() (*testnet.Dataset, error) {
+			list := e.owners.share(trainTenths, e.seed)
+			s, err := e.setting(w, list)
+			if err != nil {
+				return nil, err
+			}
+			return s.people(list), nil
+		},
+	}
+}
+
+// realNodes is how many of a file's nodes run at most.
+const realNodes = 150
+
+// overNodes is the first fold for real nodes.
+func (e *csvRun) overNodes() nodes.Trial {
+	return nodes.Trial{
+		Name: "the first fold", Budget: e.budget, Invalid: e.ranges == "", Seed: e.seed, Cost: 100,
+		Measure: e.measure(), Accuracy: e.coding.target.classes != nil,
+		Data: func() (*testnet.Dataset, error) {
+			list := e.owners.fold(0, folds, e.seed)
+			list = list[:min(realNodes, len(list))]
+			s, err := e.coding.automatic(len(list), meanRecords(list), e.budget, careful())
+			if err != nil {
+				return nil, err
+			}
+			return s.people(list), nil
+		},
+	}
+}
