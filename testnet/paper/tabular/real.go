@@ -1,15 +1,26 @@
 package tabular
 
 import (
+	"fmt"
+
 	"p2pnode/privacy"
 	"p2pnode/testnet"
 	"p2pnode/testnet/paper/nodes"
 )
 
-// people makes nodes the people of a data set that learn the setting's task.
+// realRounds is how many rounds real nodes learn, fewer than the simulator's so that
+// they take minutes; each waits realDeadline, in seconds, for the slowest neighbour.
+const (
+	realRounds   = 16
+	realDeadline = 60
+)
+
+// people makes nodes the people of a data set that learn the setting's task, in few
+// rounds.
 func (s setting) people(list []node) *testnet.Dataset {
 	t := *s.task
-	t.Release.Epsilon, t.Release.Delta, t.Release.Releases = s.budget.Epsilon, s.budget.Delta, s.releases
+	t.Release.Epsilon, t.Release.Delta, t.Release.Releases = s.budget.Epsilon, s.budget.Delta, realRounds
+	t.Rounds.Count, t.Rounds.Seconds = realRounds, realDeadline
 	d := &testnet.Dataset{Name: t.Name, Task: &t}
 	for _, n := range list {
 		d.People = append(d.People, testnet.Person{Name: n.name, Records: n.train, Test: n.test})
@@ -21,7 +32,7 @@ func (s setting) people(list []node) *testnet.Dataset {
 func (e *schoolRun) overNodes() nodes.Trial {
 	w := schoolWay{"diffusion", privacy.Budget{Epsilon: publishedEpsilon, Delta: publishedDelta}}
 	return nodes.Trial{
-		Name: "the first split", Budget: w.budget, Seed: e.seed, Cost: 100, Lone: schoolLone(),
+		Name: fmt.Sprintf("the first split, %d rounds", realRounds), Budget: w.budget, Seed: e.seed, Cost: 100, Lone: schoolLone(),
 		Measure: "mean squared error, mean over schools", Squared: true,
 		Data: func() (*testnet.Dataset, error) {
 			list := e.owners.share(trainTenths, e.seed)
@@ -40,7 +51,7 @@ const realNodes = 150
 // overNodes is the first fold for real nodes.
 func (e *csvRun) overNodes() nodes.Trial {
 	return nodes.Trial{
-		Name: "the first fold", Budget: e.budget, Invalid: e.ranges == "", Seed: e.seed, Cost: 100,
+		Name: fmt.Sprintf("the first fold, %d rounds", realRounds), Budget: e.budget, Invalid: e.ranges == "", Seed: e.seed, Cost: 100,
 		Measure: e.measure(), Accuracy: e.coding.target.classes != nil,
 		Data: func() (*testnet.Dataset, error) {
 			list := e.owners.fold(0, folds, e.seed)

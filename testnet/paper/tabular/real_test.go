@@ -8,11 +8,11 @@ import (
 )
 
 // What real nodes are given is what the simulator learns: the same records, none of
-// them at a number that a device holds out, the same task and budget.
+// them at a number that a device holds out, the same task and budget, in fewer rounds.
 func TestPeopleAreTheNodes(t *testing.T) {
-	task := defaults("squared", 8)
+	task := defaults("squared", 64)
 	task.Release.Epsilon, task.Release.Releases = 3, 5 // of the task, not of the setting
-	s := setting{task: task, releases: 8, budget: privacy.Budget{Epsilon: 2, Delta: 1e-4}}
+	s := setting{task: task, releases: 64, budget: privacy.Budget{Epsilon: 2, Delta: 1e-4}}
 	train := make([]learner.Record, 9)
 	for i := range train {
 		train[i].Y = float64(i)
@@ -26,7 +26,7 @@ func TestPeopleAreTheNodes(t *testing.T) {
 			t.Errorf("record %d is number %d with y = %v", i, r.Seq, r.Y)
 		}
 	}
-	if r := d.Task.Release; r.Epsilon != 2 || r.Delta != 1e-4 || r.Releases != 8 {
+	if r := d.Task.Release; r.Epsilon != 2 || r.Delta != 1e-4 || r.Releases != realRounds || d.Task.Rounds.Count != realRounds {
 		t.Errorf("release %+v", r)
 	}
 	if task.Release.Releases != 5 {
