@@ -64,10 +64,11 @@ func TestPolarAgainstTheIndependentProgram(t *testing.T) {
 			if k > s.steps {
 				break
 			}
-			for name, c := range map[string][2]float64{
-				withoutObfuscation: {n["descent"][k], polarPublished[0][i]},
-				"obfuscated":       {n["excess"][k/s.delta], polarPublished[s.delta][i]},
-			} {
+			both := map[string][2]float64{"obfuscated": {n["excess"][k/s.delta], polarPublished[s.delta][i]}}
+			if k <= 500 { // from there on that program's descent has a floor
+				both[withoutObfuscation] = [2]float64{n["descent"][k], polarPublished[0][i]}
+			}
+			for name, c := range both {
 				if c[0] > 1.5*c[1] || c[0] < c[1]/1.5 {
 					t.Errorf("Delta %d, %s, step %d: %.3g, the independent program has %.3g", s.delta, name, k, c[0], c[1])
 				}

@@ -182,6 +182,7 @@ func slowdownSection(f found, settings []polarSetting) page.Section {
 var polarNotes = []string{
 	"No row has a guarantee. Obfuscation hides a gradient in one message; what a server learns over many, what servers learn together, and what the exact mean tells is bounded by nothing. With noise inside the sum (polar.private) the ledger's guarantee holds.",
 	"The paper leaves open the dimension, the step rule, the law of the weights and the bound on d. As in the independent program there are 10 features, a_k = .2 k^-.75 on the mean gradient for records of squared norm 10, and a sub-optimality of 15.5 at the start. Our choice: weights of a Gaussian law with sum 5 and absolute sum 50, d of norm 5 at most. k counts consensus rounds, so that a_k is the same in all Delta iterations of a window.",
+	"Without obfuscation ours is gradient descent on all points, and falls on; the independent program's numbers level off from 1000 iterations on, as they would with a few points in each gradient. At a given Delta both agree all the way: they are not that far down.",
 	"Records are drawn in all directions, with a model of its own for each client around a common one.",
 }
 
