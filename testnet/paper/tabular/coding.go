@@ -27,6 +27,7 @@ type coding struct {
 	target  target
 	square  float64 // of the norm of a usual row before it is scaled to 1
 	missing int     // empty cells among the features, read as the middle of a range or as no value
+	outside int     // targets outside the declared range, taken for its nearest end
 }
 
 // blank are the cells that say there is no value.
@@ -165,6 +166,9 @@ func (c *coding) record(row []string, constant float64) (r learner.Record, ok bo
 	}
 	if r.Y, err = c.target.encode(c.sheet, cell); err != nil {
 		return r, false, fmt.Errorf("column %q: %w", c.target.name, err)
+	}
+	if v, ok := number(c.sheet, cell); ok && c.target.classes == nil && (v < c.target.min || v > c.target.max) {
+		c.outside++
 	}
 	if r.X, err = c.features(row); err != nil {
 		return r, false, err

@@ -171,6 +171,9 @@ func TestRecordsFitTheTask(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if (tab.coding.outside > 0) != (ranges != "") {
+			t.Errorf("%d targets are outside of the range", tab.coding.outside)
+		}
 		task := tab.coding.task(constant)
 		for _, p := range tab.owners.list {
 			for _, r := range p.records {

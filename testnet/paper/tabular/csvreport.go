@@ -140,6 +140,7 @@ func (e *csvRun) notes() []string {
 		{e.owners.leftOut, fmt.Sprintf("%%d nodes have fewer than %d records and were left out.", fewestRecords)},
 		{e.owners.unlabelled, "%d rows have nothing in the column to predict and were left out."},
 		{c.missing, "%d cells are empty: they count as the middle of the column's range, or as none of its values."},
+		{c.outside, "%d cells to predict lie outside the declared range and count as its nearest end, in the test too."},
 	} {
 		if n.count > 0 {
 			notes = append(notes, fmt.Sprintf(n.text, n.count))
