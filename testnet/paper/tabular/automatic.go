@@ -16,6 +16,9 @@ const (
 	constant  = 0.5 // the coordinate of the intercept
 	degree    = 20  // neighbours
 	clipShare = 0.2 // of the steepest slope of a record's loss that is not unusual
+	// bearable is how much of the records' pull the noise may be before the way is
+	// shortened for it.
+	bearable = 0.25
 )
 
 // pace is how long the nodes learn.
@@ -73,7 +76,8 @@ func defaults(loss string, rounds int) *learner.Task {
 //
 //	step sqrt(rounds p / nodes) std / records
 //
-// of it, with std that of one coordinate of one release.
+// of it, with std that of one coordinate of one release, beside at most step rounds
+// clip of what the records say.
 func (c *coding) automatic(nodes int, records float64, budget privacy.Budget, pace pace) (setting, error) {
 	t := defaults(c.target.loss(), pace.rounds)
 	of := c.task(constant)
@@ -91,9 +95,13 @@ func (c *coding) automatic(nodes int, records float64, budget privacy.Budget, pa
 	}
 	m, _ := policy.Next(0)
 	noise := m.NoiseStd() / records * math.Sqrt(float64(pace.rounds*t.Dimension())/float64(nodes))
+	// What the records can pull at most, against which the noise must not be large:
+	// else the others' model would be little else, however short the way.
+	drowned := noise / (float64(pace.rounds) * t.Clip)
+	length := pace.noise * constantsOf(t.Loss).length * min(1, bearable/drowned)
 	// The share of the way that is left. With less of it the noise is more of the
-	// others' model, so it is trusted less: half as much at the most.
-	share := min(1, pace.noise*constantsOf(t.Loss).length/noise/t.Rounds.Step)
+	// others' model, so it is trusted less: half as much at the least.
+	share := min(1, length/noise/t.Rounds.Step)
 	t.Rounds.Step *= share
 	t.Local.Kappa = (1 + share) / 2
 	return s, nil

@@ -166,8 +166,12 @@ func TestCSVWithPublicRangesIsValid(t *testing.T) {
 }
 
 // A budget that is almost nothing must cost almost nothing: the noise makes the
-// nodes learn for a shorter time, and their fits trust the others less.
+// nodes learn for a shorter time, and their fits trust the others less. 5% of the
+// error are two records of 240; the seed is fixed.
 func TestCSVTinyBudgetIsNoWorseThanAlone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("thirty simulations")
+	}
 	for name, label := range map[string]func(float64) string{"numbers": asNumber, "two classes": asSide, "three classes": asClass} {
 		o := paper.Options{Seed: 1, Data: write(t, "people.csv", alike(12, 20, label)), CSV: paper.CSV{Epsilon: .01, Delta: 1e-6}}
 		if with, alone := loss(report(t, CSV(), o).Rows[2]); !(with < 1.05*alone) {
