@@ -101,17 +101,18 @@ func (a *Account) Share(m Mechanism) float64 {
 // in the order given, and changes nothing. A cohort given twice is admitted
 // once. A mechanism without a price is never admitted.
 func (a *Account) Admit(m Mechanism, cohorts []Cohort) []Debit {
-	return a.AdmitInto(nil, m, cohorts)
+	return a.admit(make([]Debit, 0, 4), m, cohorts) // inlined: on the stack of callers that do not keep it
 }
 
-// AdmitInto is Admit for who has memory for the debits: it writes them over what
-// is in there and returns them.
-func (a *Account) AdmitInto(debits []Debit, m Mechanism, cohorts []Cohort) []Debit {
+// admit is Admit in the memory of debits, which is empty.
+func (a *Account) admit(debits []Debit, m Mechanism, cohorts []Cohort) []Debit {
 	price, ok := a.Price(m)
 	if !ok {
 		return nil
 	}
-	debits = slices.Grow(debits[:0], len(cohorts))
+	if len(cohorts) > cap(debits) {
+		debits = make([]Debit, 0, len(cohorts))
+	}
 	var most Cohort // cohorts come in order, nearly always: then none is looked for
 	for _, c := range cohorts {
 		d := Debit{c, price}

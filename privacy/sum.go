@@ -55,7 +55,11 @@ func (s *Sum) Add(gradient []float64) {
 		panic("privacy: a bounded sum takes no records")
 	}
 	if s.mechanism.slots == 0 && s.slots < MaxSlots {
-		if f, ordinary := s.mechanism.factor(gradient); ordinary && addWithin(s.total, gradient, f, s.mechanism.clip) {
+		f, ordinary, inside := s.mechanism.factor(gradient)
+		if inside {
+			addInside(s.total, gradient, f)
+		}
+		if inside || ordinary && addWithin(s.total, gradient, f, s.mechanism.clip) {
 			s.slots++
 			return
 		}

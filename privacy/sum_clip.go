@@ -10,7 +10,7 @@ import (
 // Floating point only chooses the factor. The bound itself is checked in
 // integers, so that no rounding, overflow or fused multiply-add can break it.
 func (m *Mechanism) quantise(dst []int64, gradient []float64) {
-	factor, ordinary := m.factor(gradient)
+	factor, ordinary, _ := m.factor(gradient)
 	if !ordinary {
 		m.quantiseAny(dst, gradient)
 		return
@@ -26,15 +26,23 @@ func (m *Mechanism) quantise(dst []int64, gradient []float64) {
 // factor is what an ordinary gradient is multiplied by, under an l2 clip. It is
 // false for any other: its norm is far from 1, or a coordinate is not finite, which
 // the sum of squares then is neither.
-func (m *Mechanism) factor(gradient []float64) (f float64, ordinary bool) {
+//
+// inside says that the result is certainly at most the clip, and need not be
+// checked. It then is gradient times a power of two, which is exact, rounded toward
+// zero: no coordinate is larger than before. And the norm is off by less than the
+// margin: each square and each addition rounds by a relative 2^-53, all of up to
+// 2^20 of them by less than 2^-31, a fused multiply-add by less; what underflows is
+// below 2^-1000, and squares is above 2^-800.
+func (m *Mechanism) factor(gradient []float64) (f float64, ordinary, inside bool) {
 	squares := sumOfSquares(gradient)
 	if m.l1() || !(squares > smallestSquare && squares < largestSquare) { // NaN too
-		return 0, false
+		return 0, false, false
 	}
-	if norm := math.Sqrt(squares); norm > float64(m.clip)*powerOfTwo(m.grid) {
-		return float64(m.clip) / norm, true
+	norm, clip := math.Sqrt(squares), float64(m.clip)*powerOfTwo(m.grid)
+	if norm > clip {
+		return float64(m.clip) / norm, true, false
 	}
-	return powerOfTwo(-m.grid), true
+	return powerOfTwo(-m.grid), true, norm < clip*(1-0x1p-20) && len(gradient) <= 1<<20
 }
 
 // Squares of norms within these bounds have lost nothing that counts to underflow,
@@ -58,6 +66,15 @@ func sumOfSquares(v []float64) float64 {
 
 // powerOfTwo is 2^e for e in [-1022, 1023], which every grid is.
 func powerOfTwo(e int) float64 { return math.Float64frombits(uint64(e+1023) << 52) }
+
+// addInside adds what quantise would write to total, for a gradient well inside the
+// clip.
+func addInside(total []int64, gradient []float64, factor float64) {
+	total = total[:len(gradient)]
+	for j, g := range gradient {
+		total[j] += int64(g * factor)
+	}
+}
 
 // addWithin adds what quantise would write to total, in one pass, if it is at most
 // bound in exact arithmetic before any shrinking; else it changes nothing. It is

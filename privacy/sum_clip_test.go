@@ -295,3 +295,36 @@ func TestAddIsQuantise(t *testing.T) {
 		}
 	}
 }
+
+// What is said to be well inside the clip is at most the clip in exact arithmetic,
+// also where the norm is close to it and where rounding adds up over many terms.
+func TestInsideIsAtMostTheClip(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 22))
+	seen := 0
+	for i := range 5000 {
+		m, clip, _ := randomMechanism(t, rng)
+		dim := 1 + rng.IntN(40)
+		if i%500 == 0 {
+			dim = 1 << 17
+		}
+		g := randomGradient(rng, dim, clip/math.Sqrt(float64(dim)))
+		if n := math.Sqrt(sumOfSquares(g)); i%2 == 0 && n > 0 {
+			for j := range g { // just below the margin, from either side
+				g[j] *= clip / n * (1 - 0x1p-20*(0.999+0.002*rng.Float64()))
+			}
+		}
+		f, ordinary, inside := m.factor(g)
+		if !inside {
+			continue
+		}
+		seen++
+		v := make([]int64, dim)
+		addInside(v, g, f)
+		if !ordinary || !within(m, v, m.clip) {
+			t.Fatalf("%+v: %d coordinates inside the clip contribute more than it", m, dim)
+		}
+	}
+	if seen < 100 {
+		t.Errorf("only %d gradients inside, that is no test", seen)
+	}
+}

@@ -30,7 +30,6 @@ func newDoor(p *Participant, seed uint64, i int) (door, error) {
 // payment is the working memory of paying.
 type payment struct {
 	cohorts []privacy.Cohort
-	debits  []privacy.Debit
 	sums    []privacy.Sum
 }
 
@@ -63,8 +62,7 @@ func (d *door) pay(q *learner.Query, p *payment) ([]privacy.Sum, error) {
 	for i := range q.Sums {
 		p.cohorts = append(p.cohorts, q.Sums[i].Cohort())
 	}
-	p.debits = d.account.AdmitInto(p.debits, q.Mechanism, p.cohorts)
-	for _, debit := range p.debits {
+	for _, debit := range d.account.Admit(q.Mechanism, p.cohorts) {
 		if err := d.account.Apply(debit); err != nil {
 			return nil, err
 		}
