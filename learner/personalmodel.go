@@ -41,7 +41,8 @@ func Prior(s State) []float64 {
 // weighed by how well each predicts the records it was not fitted to
 // (leave-one-out). Alone is the same mean over kappa = 0 only. Averaging
 // measured better than taking the best of the grid, most of all for people with
-// few records, with neighbours and without.
+// few records, with neighbours and without. With [Local.Fixed] there is only the one
+// fit with the task's eta and kappa, and Alone is that with kappa = 0.
 //
 // prior has length Task.Dimension. A zero prior says nothing: Theta is Alone
 // then. Without training records Theta is the task's kappa times the prior and
@@ -69,7 +70,11 @@ func (t *Task) fitPersonal(train []Record, prior []float64) PersonalModel {
 	if floats.Norm(prior, 2) == 0 {
 		return PersonalModel{Theta: alone, Alone: alone}
 	}
-	for _, kappa := range []float64{t.Local.Kappa / 2, t.Local.Kappa, 2 * t.Local.Kappa} {
+	kappas := []float64{t.Local.Kappa / 2, t.Local.Kappa, 2 * t.Local.Kappa}
+	if t.Local.Fixed {
+		candidates, kappas = nil, kappas[1:2]
+	}
+	for _, kappa := range kappas {
 		centre := floats.ScaleTo(make([]float64, len(prior)), kappa, prior)
 		candidates = append(candidates, t.fits(f, centre)...)
 	}
@@ -83,12 +88,16 @@ type candidate struct {
 }
 
 // fits returns the fits around the centre, for pulls of 1/8 to 8 times the
-// task's.
+// task's, or only for its own.
 func (t *Task) fits(f *fitter, centre []float64) []candidate {
 	var out []candidate
 	theta := slices.Clone(centre)
 	weight := make([]float64, len(centre))
-	for octave := 3; octave >= -3; octave-- { // strongest first: a short way from the centre
+	widest := 3
+	if t.Local.Fixed {
+		widest = 0
+	}
+	for octave := widest; octave >= -widest; octave-- { // strongest first: a short way from the centre
 		t.pull(weight, math.Ldexp(1, octave))
 		f.minimise(theta, weight, centre)
 		// The task's own eta is the most plausible before a record is seen.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 )
 
 // plainTask has p number features and nothing public to set.
@@ -164,5 +165,38 @@ func BenchmarkFitPersonal(b *testing.B) {
 				FitPersonal(task, records, truth)
 			}
 		})
+	}
+}
+
+// With fixed constants there is one fit, that of the normal equations: nothing that
+// the records say moves eta or kappa.
+func TestFixedFitIsThatOfTheTask(t *testing.T) {
+	task := plainTask("squared", 3)
+	task.Local = Local{Eta: 2, Kappa: 1.5, Fixed: true}
+	records := draw(rand.New(rand.NewPCG(5, 6)), task, []float64{1, -1, 0.5}, 12, 0.3)
+	prior := []float64{0.5, -2, 1}
+	fit := func(kappa float64) []float64 {
+		h, b := mat.NewSymDense(3, nil), mat.NewVecDense(3, nil)
+		for k := range 3 {
+			h.SetSym(k, k, task.Local.Eta)
+			b.SetVec(k, task.Local.Eta*kappa*prior[k])
+		}
+		for _, r := range trainingRecords(records) {
+			x := mat.NewVecDense(3, r.X)
+			h.SymRankOne(h, 1, x)
+			b.AddScaledVec(b, r.Y, x)
+		}
+		var theta mat.VecDense
+		if err := theta.SolveVec(h, b); err != nil {
+			t.Fatal(err)
+		}
+		return theta.RawVector().Data
+	}
+	m := FitPersonal(task, records, prior)
+	if want := fit(task.Local.Kappa); !floats.EqualApprox(m.Theta, want, 1e-9) {
+		t.Errorf("together %v, want %v", m.Theta, want)
+	}
+	if want := fit(0); !floats.EqualApprox(m.Alone, want, 1e-9) {
+		t.Errorf("alone %v, want %v", m.Alone, want)
 	}
 }

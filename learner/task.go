@@ -101,6 +101,10 @@ type Local struct {
 	// half, once and twice this. More than 1 makes up for shared models that a
 	// few noisy releases have not moved all the way.
 	Kappa float64 `toml:"kappa"`
+	// Fixed takes Eta and Kappa as they are, in place of weighing others by
+	// leave-one-out: for features that were learned from the records themselves, which
+	// therefore predict records left out better than new ones.
+	Fixed bool `toml:"fixed,omitempty" json:",omitzero"`
 }
 
 // Release bounds what a node may choose for itself, and gives the defaults.
