@@ -3,6 +3,7 @@
 package nodes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,9 +31,10 @@ type Trial struct {
 	Invalid bool
 	Seed    uint64
 	Cost    float64 // as of [paper.Cell]
-	// Measure is what the error is. It is [learner.Task.Error], the square of that if
-	// Squared is set, or as Accuracy the accuracy of a task that classifies.
+	// Measure is what the error is: [learner.Task.Error] times Unit (0: 1), the square
+	// of that if Squared is set, or as Accuracy the accuracy of a task that classifies.
 	Measure           string
+	Unit              float64
 	Squared, Accuracy bool
 }
 
@@ -97,8 +99,9 @@ func simulation(k int) string { return fmt.Sprintf("simulated %d", k+1) }
 func (t *Trial) measured(errs []float64) []float64 {
 	out := make([]float64, len(errs))
 	for i, e := range errs {
-		if out[i] = e; t.Squared {
-			out[i] *= e
+		out[i] = e * cmp.Or(t.Unit, 1)
+		if t.Squared {
+			out[i] *= out[i]
 		}
 	}
 	return out

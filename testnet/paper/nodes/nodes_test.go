@@ -101,3 +101,14 @@ func TestCell(t *testing.T) {
 		t.Errorf("%v, %v is left", err, left)
 	}
 }
+
+func TestUnits(t *testing.T) {
+	for _, c := range []struct {
+		trial Trial
+		want  float64
+	}{{Trial{}, 3}, {Trial{Unit: 2}, 6}, {Trial{Squared: true}, 9}, {Trial{Unit: 2, Squared: true}, 36}} {
+		if got := c.trial.measured([]float64{3})[0]; got != c.want {
+			t.Errorf("%+v: %v, want %v", c.trial, got, c.want)
+		}
+	}
+}
