@@ -123,31 +123,31 @@ func (e *schoolRun) row(setting string, w schoolWay, model string, got, alone re
 	return row
 }
 
-// charts has a chart for each delta.
+// charts has two charts for each delta: what a school uses, and what it sent.
 func (e *schoolRun) charts(done paper.Done) []page.Chart {
 	var list []page.Chart
 	for _, delta := range schoolDeltas() {
-		c := page.Chart{
-			Title: fmt.Sprintf("delta = %g", delta),
-			Alt:   "The error of personal and of released models against epsilon, beside the published ones and the lone model.",
-			X:     page.Axis{Label: "epsilon for each pupil", Log: true},
-			Y:     page.Axis{Label: "mean squared error of (score - 1)/69"},
-		}
-		for _, l := range []struct{ learner, model, name string }{
-			{"diffusion", "with", "own fit, never sent (diffusion)"},
-			{"personal", "with", "own fit, never sent (personal)"},
-			{"diffusion", "shared", "as released (diffusion)"},
+		for _, kind := range []struct{ model, title, alt string }{
+			{"with", "Own fit, never sent", "The error of each school's own fit against epsilon, beside the published errors and the lone model."},
+			{"shared", "As released", "The error of the models as released against epsilon, beside the published errors and the lone model."},
 		} {
-			if s := e.curve(done, l.learner, l.model, delta, l.name); len(s.X) > 0 {
-				c.Series = append(c.Series, s)
+			c := page.Chart{
+				Title: fmt.Sprintf("%s: delta = %g", kind.title, delta), Alt: kind.alt,
+				X: page.Axis{Label: "epsilon for each pupil", Log: true},
+				Y: page.Axis{Label: "MSE of (score - 1)/69"},
 			}
+			for _, learner := range []string{"diffusion", "personal"} {
+				if s := e.curve(done, learner, kind.model, delta, "learner "+learner); len(s.X) > 0 {
+					c.Series = append(c.Series, s)
+				}
+			}
+			c.Series = append(c.Series, e.levels(done)...)
+			if delta == publishedDelta {
+				c.Series = append(c.Series,
+					point("Liu et al.: FedAvg", publishedFedAvg), point("Liu et al.: local", publishedLocal), point("Liu et al.: MR-MTL", publishedMRMTL))
+			}
+			list = append(list, c)
 		}
-		c.Series = append(c.Series, e.levels(done)...)
-		if delta == publishedDelta {
-			c.Series = append(c.Series,
-				point("Liu et al.: FedAvg", publishedFedAvg), point("Liu et al.: local", publishedLocal), point("Liu et al.: MR-MTL", publishedMRMTL))
-		}
-		list = append(list, c)
 	}
 	return list
 }
@@ -180,7 +180,7 @@ func (e *schoolRun) curve(done paper.Done, learner, model string, delta float64,
 // levels are what epsilon does not change.
 func (e *schoolRun) levels(done paper.Done) []page.Series {
 	var list []page.Series
-	for _, l := range []struct{ model, name string }{{"alone", "alone"}, {"with", "together, without privacy"}} {
+	for _, l := range []struct{ model, name string }{{"alone", "alone"}, {"with", "own fit without privacy"}} {
 		if got := e.results(done, e.ways[0], l.model); len(got.pooled) > 0 {
 			list = append(list, page.Series{Name: l.name, Style: page.Level, X: []float64{publishedEpsilon}, Y: []float64{stat.Mean(got.pooled, nil)}})
 		}
