@@ -36,6 +36,9 @@ func rest(t *testing.T, n int, s diffusionSetting) []float64 {
 // factor of 1.6. Small
 // steps take long, and run with P2PNODE_PAPERS set; the seeds are fixed.
 func TestDiffusionAgainstTheIndependentProgram(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	quick := os.Getenv("P2PNODE_PAPERS") == ""
 	for _, s := range diffusionSettings(quick) {
 		want := diffusionPublished(s)
@@ -55,6 +58,9 @@ func TestDiffusionAgainstTheIndependentProgram(t *testing.T) {
 // the graph-homomorphic scheme cancels in the centroid. At equal epsilon independent
 // noise is better for the models that agents hold, in every short comparison.
 func TestClaimAndItsPrice(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	s := diffusionSetting{mu: .1, rounds: 150, lazy: 1}
 	one, other := rest(t, 1, s.with(equalPower, iid, 0)), rest(t, 1, s.with(equalPower, homomorphic, 0))
 	if other[0] > one[0]/10 {

@@ -31,6 +31,9 @@ func lastError(t *testing.T, n int, s kmSetting) float64 {
 // give. Splitting takes seconds, and runs with P2PNODE_PAPERS set. The mean of 5 seeds
 // is within 20 % of that of many, and the constants are others: within 50 %.
 func TestKMAgainstTheIndependentProgram(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for _, s := range kmSettings(false) {
 		want, ok := kmPublished(s)
 		if !ok || s.operator == douglas && os.Getenv("P2PNODE_PAPERS") == "" {
@@ -89,6 +92,9 @@ func TestTrueDeltaOfManyReleases(t *testing.T) {
 // With all releases paid for the Gaussian laws are far ahead of the Laplace laws;
 // truncation makes no difference.
 func TestPaidForGaussianWins(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for _, p := range []kmSetting{kmProblems[0], kmProblems[2]} {
 		rmse := map[law]float64{}
 		for _, l := range paidLaws {
