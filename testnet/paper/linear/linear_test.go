@@ -203,6 +203,9 @@ func TestOrder(t *testing.T) {
 // record moves leaves chance, at 50 features, of 100 people: the standard error of
 // their mean accuracy is below .02, the bound 5 of them away.
 func TestWarmStart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a second, ten under the race detector")
+	}
 	d := draw(1, 100, 50)
 	local := d.alone()
 	models := d.propagate(local)
@@ -253,6 +256,9 @@ func TestDrawIsTheTasksProblem(t *testing.T) {
 
 // A report can be made of anything that is done, also of nothing.
 func TestReportOfWhatIsDone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a second, ten under the race detector")
+	}
 	plan, err := Experiment().Plan(paper.Options{Seed: 1, Quick: true})
 	if err != nil {
 		t.Fatal(err)
