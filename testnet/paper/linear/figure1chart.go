@@ -10,7 +10,7 @@ import (
 	"p2pnode/testnet/paper"
 )
 
-// publishedFigure1 are accuracies of figure 1, read off it.
+// publishedFigure1 are accuracies of figure 1.
 var publishedFigure1 = struct{ iterations, cd, admm []float64 }{
 	[]float64{0, 100, 200, 300, 500, 750, 1000, 1500},
 	[]float64{.662, .769, .812, .832, .854, .864, .870, .875},

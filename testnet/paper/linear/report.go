@@ -63,6 +63,6 @@ var notes = []string{
 	"The similarity graph is public, as in the paper. It comes from the target models: whoever has the two numbers it is made of could predict without any data. Nothing here uses them but the weights.",
 	"The paper's private curves agree best with a reading in which L_i is the sum of the records' losses and the noise is that for their mean. It is far from private at the epsilon it states; true_epsilon is what replacing one record in [-1, 1]^p of a person with 100 records can really cost. Equation 6 to the letter, with one update, its best number, is not private either: its L0 = 1 bounds gradients of raw features in the wrong norm.",
 	"Valid rows run through the product's agents, accountant and noise in the simulator: per-record gradients clipped, exact composition, and a silent fit of each person's own model around what she has heard, which is never sent.",
-	"Constants were chosen on the seeds 1001 to 1003, without spending budget, and the numbers of records are public. Published accuracies were read off the figures.",
+	"Constants were chosen on the seeds 1001 to 1003, without spending budget, and the numbers of records are public. Published accuracies are those of the paper's figures.",
 	"The paper's 0.05 for a private warm start is spent on the updates: see there what it gives.",
 }

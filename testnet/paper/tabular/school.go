@@ -103,8 +103,8 @@ func schoolWays(quick bool) []schoolWay {
 	return list
 }
 
-// The constants below were chosen on one split: 70% of its training records to learn
-// from and the other 30% to choose by, never its test records. The rest is as for
+// The constants below were chosen on two splits: 70% of the training records to learn
+// from and the other 30% to choose by, never their test records. The rest is as for
 // any file, see [coding.automatic].
 const (
 	schoolLoneEta = 0.3 // pull of the lone model toward zero

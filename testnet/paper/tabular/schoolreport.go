@@ -197,6 +197,6 @@ func schoolNotes() []string {
 			"to set those beside their numbers is to compare two promises. The rows of released models are like theirs: everything that is measured there was sent with noise.",
 		"Features are brought to scale by public ranges: percentages from 0 to 100, everything else yes or no. " +
 			"Liu et al. standardise each school's features by its own training records, which epsilon does not count.",
-		"The pulls of the personal and of the lone model and how long to learn were chosen on a validation part of the training records of one split, never on test records. Clip and step follow from public numbers as in experiment csv.",
+		"The pulls of the personal and of the lone model and how long to learn were chosen on validation parts of the training records of two splits; other splits have some of those pupils in their tests. Clip and step follow from public numbers as in experiment csv.",
 	}
 }
