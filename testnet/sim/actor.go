@@ -23,6 +23,7 @@ type actor struct {
 	inbox   []arrival
 	ties    []tie // one for each of edges
 	sorted  bool  // ties by peer
+	lost    []tie // edges that went while it was away: it holds their letters until it is back
 	chance  rand.Rand
 	source  rand.PCG // of chance: delays and losses of what it sends
 
@@ -126,6 +127,9 @@ func (s *simulation) setEdges(i int32, edges []learner.Edge) {
 		if old, found := a.tie(peer); found {
 			ties[k].held, ties[k].round = a.ties[old].held, a.ties[old].round
 		}
+	}
+	if a.away {
+		a.lost = append(a.lost, a.ties...)
 	}
 	a.edges, a.ties = edges, ties
 	a.sorted = slices.IsSortedFunc(ties, func(a, b tie) int { return int(a.peer) - int(b.peer) })

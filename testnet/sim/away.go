@@ -136,6 +136,7 @@ func (h *shard) look(i int32, now time.Duration) error {
 	if a.away {
 		return nil
 	}
+	a.lost = nil
 	h.edges = append(h.edges[:0], a.edges...)
 	for k := range h.edges {
 		h.edges[k].Live = h.edges[k].Live && !a.ties[k].away

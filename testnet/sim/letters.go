@@ -120,8 +120,11 @@ func (s *simulation) collect() {
 	for i := range s.actors {
 		a := &s.actors[i]
 		keep(int32(i), a.newest)
-		for k := range a.ties {
-			keep(a.ties[k].peer, a.ties[k].held)
+		for _, t := range a.ties {
+			keep(t.peer, t.held)
+		}
+		for _, t := range a.lost {
+			keep(t.peer, t.held)
 		}
 		for _, r := range a.inbox {
 			keep(r.from, r.letter)

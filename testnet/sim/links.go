@@ -156,8 +156,11 @@ func (s *simulation) tell(ends ...int) error {
 		for k, l := range s.finders[i].links {
 			edges[k] = learner.Edge{Peer: l.Peer, Weight: l.Weight, Live: true}
 		}
-		s.setEdges(int32(i), edges)
 		h := s.home(int32(i))
+		if err := h.hear(int32(i), s.now-1); err != nil { // by the edges that there were
+			return err
+		}
+		s.setEdges(int32(i), edges)
 		if err := h.look(int32(i), s.now); err != nil {
 			return err
 		}
