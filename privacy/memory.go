@@ -9,8 +9,9 @@ import "slices"
 // A sum that is being paid for must not turn into another, with a larger clip for
 // example. So every sum knows the life of its memory: after [Memory.Forget] all
 // sums made before, and their copies, are dead, and adding to one or answering
-// with it panics.
+// with it panics. So does making a sum in a copy of a used memory.
 type Memory struct {
+	itself *Memory // nil before the first sum
 	life   uint64
 	blocks []block
 	used   int // blocks of living sums
@@ -30,6 +31,12 @@ func (m *Memory) Forget() {
 // NewSum is [Mechanism.NewSum] in this memory. The sum lives until Forget.
 func (m *Memory) NewSum(mechanism Mechanism, c Cohort, dim int) Sum {
 	mechanism.clips()
+	if m.itself == nil {
+		m.itself = m
+	}
+	if m.itself != m {
+		panic("privacy: a copy of a memory would write over the sums that live in the original")
+	}
 	if m.used == len(m.blocks) {
 		m.blocks = append(m.blocks, block{})
 	}

@@ -60,6 +60,24 @@ func TestForgottenSumsAreDead(t *testing.T) {
 	NewLiveNoise().Answer(large, []Sum{other}) // lives
 }
 
+// A copy of a memory knows nothing of the sums that live in the original, and of
+// their deaths.
+func TestACopiedMemoryMakesNoSums(t *testing.T) {
+	small, large := must(t)(NewGaussian(1, 1)), must(t)(NewGaussian(100, 1))
+	var memory Memory
+	paid := memory.NewSum(small, 1, 1)
+	paid.Add([]float64{1})
+	want := paid.total[0]
+	other := memory
+	other.Forget()
+	if !panics(func() { s := other.NewSum(large, 1, 1); s.Add([]float64{100}) }) {
+		t.Error("a copy of a memory makes sums")
+	}
+	if paid.total[0] != want || !paid.alive() {
+		t.Errorf("a paid sum is %d now, was %d", paid.total[0], want)
+	}
+}
+
 // Two sums of one release have memory of their own.
 func TestLivingSumsAreApart(t *testing.T) {
 	m := must(t)(NewUnprotected(10))

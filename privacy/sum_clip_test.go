@@ -254,8 +254,15 @@ func FuzzContribution(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if g := numbers(data); !within(m, quantised(m, g), m.clip) {
-			t.Errorf("%+v: gradient %v contributes %v", m, g, quantised(m, g))
+		g := numbers(data)
+		want := quantised(m, g)
+		if !within(m, want, m.clip) {
+			t.Errorf("%+v: gradient %v contributes %v", m, g, want)
+		}
+		sum := m.NewSum(1, len(g))
+		sum.Add(g)
+		if got := sum.total; m.slots == 0 && !slices.Equal(got, want) {
+			t.Errorf("%+v: gradient %v adds %v, want %v", m, g, got, want)
 		}
 	})
 }
