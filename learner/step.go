@@ -42,7 +42,7 @@ func step(next, own, neighbours, gradient []float64, alpha, mu, confidence float
 
 // project moves v to the nearest point of the l2 ball of the given radius.
 func project(v []float64, radius float64) {
-	if floats.Dot(v, v) <= radius*radius*(1-1e-9) {
+	if floats.Dot(v, v) < radius*radius*(1-1e-9) {
 		return // well inside: the careful norm below costs more than a step
 	}
 	if norm := floats.Norm(v, 2); norm > radius {

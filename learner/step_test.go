@@ -97,3 +97,14 @@ func TestConfidenceIsCappedAtOne(t *testing.T) {
 		t.Errorf("alpha = %v, want 1/4", alpha)
 	}
 }
+
+// Radii and models whose squares overflow are projected too.
+func TestProjectAtTheEndsOfFloat64(t *testing.T) {
+	for _, c := range []struct{ radius, size float64 }{{1e200, 1e201}, {1e-200, 1e-199}, {1e-200, 1e200}} {
+		v := []float64{c.size, -c.size}
+		project(v, c.radius)
+		if norm := floats.Norm(v, 2); !(norm <= c.radius*(1+1e-15)) {
+			t.Errorf("the norm is %v, want %v", norm, c.radius)
+		}
+	}
+}
