@@ -165,6 +165,7 @@ func newSimulation(c Config) (*simulation, error) {
 
 // run goes from window to window, until a time, inclusive.
 func (s *simulation) run(until time.Duration) error {
+	until = min(until, learner.Never-1) // what is due at Never never happens
 	for {
 		working, flying := s.left()
 		if working == 0 && s.Discovery == nil {

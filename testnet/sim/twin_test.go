@@ -302,6 +302,43 @@ func TestProcessorsChangeNothing(t *testing.T) {
 	}
 }
 
+// Nor do they under any learner, with losses, restarts and messages that several
+// shards send at one time.
+func TestProcessorsChangeNoLearner(t *testing.T) {
+	const n, servers = 70, 3
+	for scheme, choose := range schemes(servers) {
+		t.Run(scheme, func(t *testing.T) {
+			task := lossTasks()["squared"]
+			choose(task)
+			task.Clip, task.Rounds.Count = task.GradientBound(), min(task.Rounds.Count, 5)
+			c := Config{
+				Task: task, Seed: 1, Trace: true, WakeMean: time.Second, Latency: 400 * time.Millisecond, Until: 10 * time.Second,
+				Loss: 0.1, Away: Churn(n, 8*time.Second, 3*time.Second, 10*time.Second, 7),
+			}
+			c.Participants, _ = classes(classTask(), n, 4, unprotected(t, task))
+			edges := RandomGraph(n, 6, 2)
+			for i := range c.Participants {
+				if scheme == "polar" { // every client hears every server
+					edges[i] = slices.DeleteFunc(Full(n)[i], func(e learner.Edge) bool { return i >= servers && e.Peer >= Name(servers) })
+				}
+				c.Participants[i].Edges = edges[i]
+				for k := range c.Participants[i].Records {
+					relabel(&c.Participants[i].Records[k], "squared")
+				}
+			}
+			for i := range c.Away {
+				c.Away[i].Restart = i%2 == 0
+			}
+			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+			want := run(t, c)
+			runtime.GOMAXPROCS(4)
+			if got := run(t, c); want.Messages == 0 || !reflect.DeepEqual(got, want) {
+				t.Errorf("%d messages, %d lost; want %d, %d", got.Messages, got.Lost, want.Messages, want.Lost)
+			}
+		})
+	}
+}
+
 // Going on step by step is going on at once.
 func TestStepsChangeNothing(t *testing.T) {
 	c := config(t, 6)

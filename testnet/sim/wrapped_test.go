@@ -75,3 +75,13 @@ func TestSamplesChangeNothing(t *testing.T) {
 		t.Errorf("%d messages, %d lost; want %d, %d", got.Messages, got.Lost, want.Messages, want.Lost)
 	}
 }
+
+// A simulation without an end ends when nobody has anything left to do.
+func TestNoEndIsWhenNothingIsLeft(t *testing.T) {
+	c := config(t, 3)
+	want := run(t, c)
+	c.Until = learner.Never
+	if got := run(t, c); !reflect.DeepEqual(got, want) {
+		t.Errorf("ended at %v after %d messages, want %v and %d", got.End, got.Messages, want.End, want.Messages)
+	}
+}
