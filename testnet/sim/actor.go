@@ -29,7 +29,8 @@ type actor struct {
 
 	door     door
 	edges    []learner.Edge    // as if nobody were away
-	masks    rand.Source       // goes on where it is after a restart: no mask comes twice
+	schedule *rand.Rand        // of its wakes
+	masks    rand.Source       // like schedule it goes on after a restart: no mask comes twice
 	cohort   privacy.Cohort    // the first one
 	recorder *learner.Recorder // nil without a trace
 }
@@ -44,7 +45,7 @@ type tie struct {
 }
 
 // AgentSchedule is the source of the wake times of participant i: what a replay
-// of its trace must be constructed with.
+// of its trace must be constructed with, if it was not restarted.
 func AgentSchedule(seed uint64, i int) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 2*uint64(i)))
 }
@@ -81,6 +82,7 @@ func (s *simulation) newActor(i int32) error {
 	if a.door, err = newDoor(p, s.Seed, int(i)); err != nil {
 		return err
 	}
+	a.schedule = AgentSchedule(s.Seed, int(i))
 	if s.Task.Learner == "polar" {
 		a.masks = AgentMasks(s.Seed, int(i))
 	}
@@ -92,7 +94,7 @@ func (s *simulation) start(i int32, resume *learner.State) error {
 	p, a, h := &s.Participants[i], &s.actors[i], s.home(i)
 	c := learner.Config{
 		Self: p.ID, Task: s.Task, Policy: p.Policy, Made: a.door.made, Resume: resume,
-		WakeMean: s.WakeMean.Seconds(), Schedule: AgentSchedule(s.Seed, int(i)), Masks: a.masks, Checked: true,
+		WakeMean: s.WakeMean.Seconds(), Schedule: a.schedule, Masks: a.masks, Checked: true,
 	}
 	if s.Wrap == nil {
 		c.Scratch, c.Vector = &h.scratch, h.vector

@@ -96,6 +96,24 @@ func TestRestartGoesOn(t *testing.T) {
 	}
 }
 
+// An agent that comes back draws new waiting times: it does not wait for ever because
+// its first one is longer than it ever stays. In 60 lives of 0.4 mean waiting times
+// an agent wakes less than six times with a probability of 10^-5.
+func TestRestartsDoNotRepeatTheWakes(t *testing.T) {
+	c := config(t, 6)
+	c.Until, c.Trace = 30*time.Second, false
+	for i := range c.Participants {
+		for at := 400 * time.Millisecond; at < c.Until; at += 500 * time.Millisecond {
+			c.Away = append(c.Away, Away{Who: i, From: at, To: at + 100*time.Millisecond, Restart: true})
+		}
+	}
+	for i, made := range run(t, c).Releases {
+		if made != 6 {
+			t.Errorf("agent %d made %d releases, want 6", i, made)
+		}
+	}
+}
+
 // Losses are drawn: of n = 12 agents x 40 releases x about 4 neighbours ~ 1,900
 // deliveries a quarter is lost, with a standard error of 1%; six of them fail
 // by chance less often than once in 10^8.

@@ -28,6 +28,7 @@ type twinAgent struct {
 	learner.Agent
 	door   door
 	chance *rand.Rand
+	wakes  *rand.Rand
 	next   time.Duration
 	armed  bool
 	away   bool
@@ -50,6 +51,7 @@ func runTwin(t *testing.T, c Config) *Result {
 	for i := range w.agents {
 		a := &w.agents[i]
 		a.chance = rand.New(rand.NewPCG(c.Seed, 2*uint64(i)+1))
+		a.wakes = AgentSchedule(c.Seed, i)
 		a.door, _ = newDoor(&c.Participants[i], c.Seed, i)
 		w.start(i, nil)
 	}
@@ -69,7 +71,7 @@ func (w *twin) start(i int, resume *learner.State) {
 	p := w.c.Participants[i]
 	agent, err := learner.New(learner.Config{
 		Self: p.ID, Task: w.c.Task, Policy: p.Policy, Made: w.agents[i].door.made, Resume: resume,
-		WakeMean: w.c.WakeMean.Seconds(), Schedule: AgentSchedule(w.c.Seed, i),
+		WakeMean: w.c.WakeMean.Seconds(), Schedule: w.agents[i].wakes,
 	})
 	if err != nil {
 		w.t.Fatal(err)
