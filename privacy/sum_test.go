@@ -124,16 +124,18 @@ func TestEmptySlot(t *testing.T) {
 // A full sum at the largest clip stays inside an int64 and takes no more.
 func TestFullSum(t *testing.T) {
 	m := Mechanism{noise: Gaussian, clip: maxClip, sigma: 1 << 30}
-	s := m.NewSum(1, 1)
-	for range MaxSlots + 10 {
-		s.Add([]float64{math.MaxFloat64})
-	}
-	s.AddEmpty()
-	if s.Slots() != MaxSlots {
-		t.Errorf("%d slots, want %d", s.Slots(), MaxSlots)
-	}
-	if got, most := s.total[0], int64(MaxSlots)*maxClip; got > most || got < most-2*MaxSlots {
-		t.Errorf("the sum is %d, want just under %d", got, most)
+	for _, g := range []float64{math.MaxFloat64, 1e20, maxClip, maxClip / 2} { // extreme, clipped, just inside, well inside
+		s := m.NewSum(1, 1)
+		for range MaxSlots + 10 {
+			s.Add([]float64{g})
+		}
+		s.AddEmpty()
+		if s.Slots() != MaxSlots {
+			t.Errorf("%d slots, want %d", s.Slots(), MaxSlots)
+		}
+		if got, most := s.total[0], int64(MaxSlots*min(g, maxClip)); got > most || got < most-2*MaxSlots {
+			t.Errorf("the sum of %g is %d, want just under %d", g, got, most)
+		}
 	}
 }
 
