@@ -72,7 +72,8 @@ func (s *simulation) newActor(i int32) error {
 	a.chance = *rand.New(&a.source)
 	if s.Discovery == nil {
 		s.setEdges(i, p.Edges)
-		a.inbox = make([]arrival, 0, inboxRoom*len(p.Edges))
+		room := inboxRoom * len(p.Edges)
+		a.inbox, s.inboxes = s.inboxes[:0:room], s.inboxes[room:]
 	}
 	a.done = s.clocked() && (len(p.Records) == 0 || s.Discovery == nil && len(p.Edges) == 0)
 	if len(p.Records) > 0 {
@@ -118,7 +119,7 @@ func (s *simulation) start(i int32, resume *learner.State) error {
 // kept.
 func (s *simulation) setEdges(i int32, edges []learner.Edge) {
 	a := &s.actors[i]
-	ties := make([]tie, len(edges))
+	ties := s.newTies(len(edges))
 	for k, e := range edges {
 		peer, known := s.index[e.Peer]
 		if !known {
@@ -135,6 +136,28 @@ func (s *simulation) setEdges(i int32, edges []learner.Edge) {
 	}
 	a.edges, a.ties = edges, ties
 	a.sorted = slices.IsSortedFunc(ties, func(a, b tie) int { return int(a.peer) - int(b.peer) })
+}
+
+// newTies takes ties from the block for all, or makes them when that is used up.
+func (s *simulation) newTies(n int) []tie {
+	if n > len(s.ties) {
+		return make([]tie, n)
+	}
+	ties := s.ties[:n:n]
+	s.ties = s.ties[n:]
+	return ties
+}
+
+// reserve makes the blocks of memory that the agents' actors take theirs from.
+func (s *simulation) reserve() {
+	edges := 0
+	for i := range s.Participants {
+		edges += len(s.Participants[i].Edges)
+	}
+	if s.Discovery == nil {
+		s.inboxes = inLargePages(make([]arrival, inboxRoom*edges))
+		s.ties = inLargePages(make([]tie, edges))
+	}
 }
 
 // tie is the position of the edge to a peer.

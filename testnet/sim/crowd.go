@@ -60,8 +60,8 @@ func (c Crowd) participants(t *learner.Task) ([]Participant, error) {
 	}
 	edges := RandomGraph(c.Agents, c.Neighbours, c.Seed)
 	list := make([]Participant, c.Agents)
-	records := make([]learner.Record, c.Agents*c.Records)
-	features := make([]float64, c.Agents*c.Records*c.Dimension)
+	records := inLargePages(make([]learner.Record, c.Agents*c.Records))
+	features := inLargePages(make([]float64, c.Agents*c.Records*c.Dimension))
 	for i := range list {
 		own := records[i*c.Records : (i+1)*c.Records]
 		c.fill(i, own, features[i*c.Records*c.Dimension:])

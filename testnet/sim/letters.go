@@ -43,7 +43,7 @@ func (l *letters) find(n int32) (c *chunk, k int) {
 func (l *letters) grow() {
 	i := bits.Len32(uint32(l.size/l.first+1)) - 1
 	n := l.first << i
-	l.chunks[i] = chunk{make([]learner.Message, n), make([]float64, n*l.dimension)}
+	l.chunks[i] = chunk{inLargePages(make([]learner.Message, n)), inLargePages(make([]float64, n*l.dimension))}
 	for k := range n {
 		l.free = append(l.free, int32(l.size+n-1-k)) // so that the first is taken first
 	}

@@ -107,6 +107,8 @@ type simulation struct {
 	// prompt says that messages are handled when they arrive. Agents that do nothing
 	// on hearing are spared that: they hear what has arrived when they next do.
 	prompt  bool
+	inboxes []arrival     // not taken yet by agents
+	ties    []tie         // likewise
 	changes []change      // to come, in order of time
 	now     time.Duration // all before has happened
 	last    time.Duration // of what happened in discovery
@@ -130,7 +132,7 @@ func newSimulation(c Config) (*simulation, error) {
 	}
 	s := &simulation{
 		Config: c, index: make(map[learner.ID]int32, len(c.Participants)), sample: c.Every,
-		actors: make([]actor, len(c.Participants)), prompt: c.Task.Learner != "personal" || c.Wrap != nil,
+		actors: inLargePages(make([]actor, len(c.Participants))), prompt: c.Task.Learner != "personal" || c.Wrap != nil,
 	}
 	for i := range c.Participants {
 		id := c.Participants[i].ID
@@ -140,6 +142,7 @@ func newSimulation(c Config) (*simulation, error) {
 		s.index[id] = int32(i)
 	}
 	s.divide()
+	s.reserve()
 	for i := range s.actors {
 		if err := s.newActor(int32(i)); err != nil {
 			return nil, fmt.Errorf("sim: participant %q: %w", c.Participants[i].ID, err)
