@@ -11,8 +11,8 @@ import (
 // made are facts on how it was made, as the command.
 func (r *Result) WritePage(w io.Writer, made ...page.Fact) error {
 	p := &page.Page{
-		Title: "Learning together: what does it buy?",
-		Lead:  []string{r.title(), r.verdict()},
+		Title:  "Learning together: what does it buy?",
+		Result: r.verdict(), Lead: []string{r.title()},
 		Facts: append(made, page.Fact{Name: "Time", Value: fmt.Sprintf("%.1f s", r.Seconds)}, page.Fact{Name: "Files", Value: RawFile + ", " + CurveFile + ", " + GainFile}),
 	}
 	methods := tableOf("Ways to learn, each measured on every person's own test records", r.methodCells())

@@ -27,7 +27,7 @@ type Style int
 const (
 	Ours      Style = iota // a line with dots: measured here, and the guarantee holds or none is claimed
 	Invalid                // a dashed line with crosses: measured here, without the guarantee it claims
-	Published              // points alone: numbers of a paper or of another program
+	Published              // hollow points alone: numbers of a paper or of another program
 	Level                  // a thin line across at Y[0], or where Y has names at X[0]: something to compare with
 	Crowd                  // small points alone: one for each person or run
 	Stroke                 // a thick line without dots
@@ -42,6 +42,8 @@ type Series struct {
 	Style Style
 	// Colour is by default that of an earlier series of another style whose name this
 	// one continues after a comma, as "alone, published" does "alone", or the next one.
+	// Where several of style Published continue others alike, the legend has one entry
+	// for all of them.
 	Colour    Colour
 	X, Y      []float64
 	Low, High []float64

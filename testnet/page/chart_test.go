@@ -197,6 +197,28 @@ func TestSeriesDiffer(t *testing.T) {
 	}
 }
 
+// Points that belong to several lines have the lines' colours and one entry in the legend.
+func TestPublishedOfSeveral(t *testing.T) {
+	lines := resolve(&Chart{Series: []Series{
+		{Name: "a"}, {Name: "b"}, {Name: "a, published", Style: Published}, {Name: "b, published", Style: Published}, {Name: "else", Style: Published},
+	}})
+	var names []string
+	for _, e := range newLegend(lines).entries {
+		names = append(names, e.name)
+	}
+	if got := strings.Join(names, ", "); got != "a, b, published, else" {
+		t.Errorf("the legend has %s", got)
+	}
+	for k := range 2 {
+		if lines[k].mark.Color != lines[k+2].mark.Color || lines[k].mark.Color == light(int(Ink)) {
+			t.Errorf("the points of %s have not its colour", lines[k].Name)
+		}
+	}
+	if lines[2].mark.Shape != lines[3].mark.Shape {
+		t.Error("points of one entry differ in shape")
+	}
+}
+
 // What continues the name of another series has its colour, unless it would look like
 // a third one then.
 func TestKinHaveOneColour(t *testing.T) {

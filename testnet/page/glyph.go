@@ -14,6 +14,14 @@ func shapes() []draw.GlyphDrawer {
 	return []draw.GlyphDrawer{draw.CircleGlyph{}, polygon{corners: 4, turn: math.Pi / 4}, polygon{corners: 3, turn: math.Pi / 2}, polygon{corners: 3, turn: -math.Pi / 2}}
 }
 
+// hollows are the marks of published numbers.
+func hollows() []draw.GlyphDrawer {
+	return []draw.GlyphDrawer{
+		polygon{corners: 4, hollow: true}, polygon{corners: 3, turn: math.Pi / 2, hollow: true},
+		polygon{corners: 4, turn: math.Pi / 4, hollow: true}, polygon{corners: 3, turn: -math.Pi / 2, hollow: true},
+	}
+}
+
 // inside says whether a point lies in c, up to rounding.
 func inside(c draw.Canvas, p vg.Point) bool {
 	const hair = 1e-6

@@ -241,3 +241,18 @@ func TestColumnsBySort(t *testing.T) {
 		t.Errorf("columns are %s", got)
 	}
 }
+
+// A heading stands once over the lines of its group, and not over others.
+func TestGroupsOfLines(t *testing.T) {
+	p := &Page{Title: "T", Result: "It works.", Sections: []Section{{Title: "S", Tables: []Table{{Head: []string{"a", "b"}, Rows: []Line{
+		{Group: "one", Cells: []string{"x", "1"}}, {Group: "one", Cells: []string{"y", "2"}, Struck: true},
+		{Cells: []string{"z", "3"}}, {Group: nasty, Cells: []string{"x", "4"}},
+	}}}}}}
+	var got []string
+	for _, tr := range parse(t, written(t, p)).all("tr")[1:] {
+		got = append(got, tr.attr["class"])
+	}
+	if want := "group,member,member struck,,group,member"; strings.Join(got, ",") != want {
+		t.Errorf("rows of classes %q, want %s", got, want)
+	}
+}

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"slices"
 	"strings"
 
 	"gonum.org/v1/plot/text"
@@ -36,17 +37,23 @@ func newLegend(series []line) *legend {
 	l.style.XAlign, l.style.YAlign = draw.XLeft, draw.YTop
 	width := chartWidth - 3*margin
 	var x, y, row vg.Length
-	for i := range series {
-		if series[i].Name == "" {
+	for i, one := range series {
+		if one.entry == "" {
 			continue
 		}
-		sample := series[i].sample() + gap/2
-		name := wrap(l.style, clean(series[i].Name), width-sample)
+		if one.entry != one.Name { // one for all points of its kind, of every colour
+			if slices.ContainsFunc(series[:i], func(other line) bool { return other.entry == one.entry }) {
+				continue
+			}
+			one.mark.Color = light(int(Ink))
+		}
+		sample := one.sample() + gap/2
+		name := wrap(l.style, clean(one.entry), width-sample)
 		needed := sample + l.style.Width(name)
 		if x > 0 && x+needed > width {
 			x, y, row = 0, y+row, 0
 		}
-		l.entries = append(l.entries, entry{&series[i], name, x, y})
+		l.entries = append(l.entries, entry{&one, name, x, y})
 		x += needed + 2*gap
 		row = max(row, vg.Length(1+strings.Count(name, "\n"))*l.lineHeight()+gap/2)
 	}

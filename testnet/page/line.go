@@ -16,30 +16,35 @@ type line struct {
 	stroke draw.LineStyle
 	mark   draw.GlyphStyle
 	dodge  float64 // moves the points of a category apart
+	entry  string  // in the legend
 }
 
 // resolve gives each series its colour, its shape and its dashes.
 func resolve(c *Chart) []line {
 	lines := make([]line, len(c.Series))
 	colours := make([]Colour, len(c.Series)) // so far
-	next, levels := Auto, 0
+	next, levels, published, joined := Auto, 0, 0, 0
 	for i := range c.Series {
 		s := &c.Series[i]
+		kin := c.kin(i)
 		colour := s.Colour
+		if colour == Auto && kin >= 0 && !c.taken(i, colours[kin], colours) {
+			colour = colours[kin]
+		}
 		if colour == Auto && s.Style == Level {
 			colour = Grey
-		}
-		if colour == Auto {
-			colour = c.kin(i, colours)
 		}
 		if colour == Auto {
 			next = next%Sky + 1
 			colour = next
 		}
 		colours[i] = colour
-		l := line{Series: s, chart: c}
+		l := line{Series: s, chart: c, entry: s.Name}
 		l.stroke = draw.LineStyle{Color: light(int(colour)), Width: 1.6}
-		l.mark = draw.GlyphStyle{Color: light(int(colour)), Radius: 2.6, Shape: shapes()[i%len(shapes())]}
+		l.mark = draw.GlyphStyle{Color: light(int(colour)), Radius: 2.6, Shape: shapes()[joined%len(shapes())]}
+		if s.Style != Level && s.Style != Published && s.Style != Crowd {
+			joined++
+		}
 		switch s.Style {
 		case Invalid:
 			l.stroke.Dashes = []vg.Length{4, 3}
@@ -49,7 +54,13 @@ func resolve(c *Chart) []line {
 			l.mark.Shape = draw.RingGlyph{}
 		case Published:
 			l.stroke.Width = 0
-			l.mark.Shape, l.mark.Radius = polygon{corners: 4, hollow: true}, 3.4
+			l.mark.Shape, l.mark.Radius = hollows()[published%len(hollows())], 3.4
+			if kin >= 0 {
+				l.mark.Shape = hollows()[0]
+				l.entry = strings.TrimPrefix(s.Name, c.Series[kin].Name+", ")
+			} else {
+				published++
+			}
 		case Level:
 			l.stroke.Width = 1.2
 			l.stroke.Dashes = levelDashes(levels)
@@ -67,22 +78,26 @@ func resolve(c *Chart) []line {
 	return lines
 }
 
-// kin is the colour of an earlier series of another style to whose name that of
-// series i adds something after a comma; Auto if there is none, or another of i's
-// style has the colour.
-func (c *Chart) kin(i int, colours []Colour) Colour {
-	s, found := &c.Series[i], Auto
+// kin is an earlier series of another style to whose name that of series i adds
+// something after a comma, or -1.
+func (c *Chart) kin(i int) int {
+	s, found := &c.Series[i], -1
 	for k := range i {
 		if of := &c.Series[k]; of.Style != s.Style && of.Name != "" && strings.HasPrefix(s.Name, of.Name+", ") {
-			found = colours[k]
-		}
-	}
-	for k := range i {
-		if c.Series[k].Style == s.Style && colours[k] == found {
-			return Auto
+			found = k
 		}
 	}
 	return found
+}
+
+// taken says whether an earlier series of i's style has the colour.
+func (c *Chart) taken(i int, colour Colour, colours []Colour) bool {
+	for k := range i {
+		if c.Series[k].Style == c.Series[i].Style && colours[k] == colour {
+			return true
+		}
+	}
+	return false
 }
 
 // levelDashes tells the k-th level from the others.

@@ -6,6 +6,7 @@ package page
 // Page is one report.
 type Page struct {
 	Title    string
+	Result   string   // the main result in a sentence or two, said first; "" for none
 	Lead     []string // paragraphs: what this is and what it shows
 	Facts    []Fact   // how it was made: command, seed, versions, time
 	Sections []Section
@@ -35,7 +36,9 @@ type Table struct {
 }
 
 // Line is a row of a table. Link, if set, is the address its first cell leads to.
+// Group, if set, heads the lines that have the same one and follow each other.
 type Line struct {
+	Group  string
 	Cells  []string
 	Struck bool
 	Link   string

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"p2pnode/testnet/page"
 )
 
 func sample() *Result {
@@ -24,7 +26,7 @@ func TestTableForPeople(t *testing.T) {
 	var b bytes.Buffer
 	must(t, sample().WriteTable(&b))
 	text := b.String()
-	for _, want := range []string{"NO: truly epsilon 3120", "NO: truly delta 0.238", "yes", "0.02394", "0.00674", "1e-06", "+0.00012 to +0.00200", "[1] as in the paper", "Summary."} {
+	for _, want := range []string{"NO: truly epsilon 3120", "NO: truly delta 0.238", "yes", "0.02394", "0.00674", "1e-6", "+0.00012 to +0.00200", "[1] as in the paper", "Summary."} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the table does not say %q:\n%s", want, text)
 		}
@@ -49,7 +51,7 @@ func TestLongMeasure(t *testing.T) {
 	for i := range r.Rows {
 		r.Rows[i].Measure = long
 	}
-	if got := r.table(); got.head[4] != "value" || got.numbered()[0] != "Value: "+long+"." {
+	if got := r.table(); got.head[5] != "value" || got.numbered()[0] != "Value: "+long+"." {
 		t.Errorf("head %q, notes %q", got.head, got.numbered())
 	}
 	if got := (&Result{}).table(); len(got.lines) != 0 || len(got.numbered()) != 0 {
@@ -58,7 +60,7 @@ func TestLongMeasure(t *testing.T) {
 }
 
 func TestShortNumbers(t *testing.T) {
-	for v, want := range map[float64]string{0: "0", 1: "1", 0.5: "0.5", 26.84: "26.8", 3124: "3120", 1e-6: "1e-06", math.Exp(-5): "0.00674", 2e8: "2e+08", -0.25: "-0.25"} {
+	for v, want := range map[float64]string{0: "0", 1: "1", 0.5: "0.5", 26.84: "26.8", 3124: "3120", 1e-6: "1e-6", math.Exp(-5): "0.00674", 2e8: "2e8", -0.25: "-0.25"} {
 		if got := short(&v); got != want {
 			t.Errorf("%g is %s, want %s", v, got, want)
 		}
@@ -135,5 +137,21 @@ func TestPageOfResult(t *testing.T) {
 	must(t, r.page().Write(&b))
 	if text := b.String(); strings.Count(text, "<s>reading</s>") != 2 || strings.Count(text, "(does not hold)") != 2 || !strings.Contains(text, "INTERRUPTED") {
 		t.Errorf("the page is\n%s", text)
+	}
+}
+
+// Lines whose settings begin alike stand under a heading, others by themselves.
+func TestGroup(t *testing.T) {
+	lines := make([]page.Line, 0)
+	for _, setting := range []string{"a: x", "a: y: z", "b: x", "none", "a: x", "c, d: x", "c, d: y"} {
+		lines = append(lines, page.Line{Cells: []string{setting}})
+	}
+	Group(lines)
+	var got []string
+	for _, l := range lines {
+		got = append(got, l.Group+"|"+l.Cells[0])
+	}
+	if want := "a|x a|y: z |b: x |none |a: x c, d|x c, d|y"; strings.Join(got, " ") != want {
+		t.Errorf("groups %q, want %q", got, want)
 	}
 }

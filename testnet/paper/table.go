@@ -15,7 +15,8 @@ type table struct {
 	head    []string
 	lines   [][]string
 	notes   []string
-	measure string // of all rows, where it is too long to head a column
+	measure string   // of all rows, where it is too long to head a column
+	sources []string // of the published numbers
 }
 
 // longestHead is how long a measure that heads a column may be.
@@ -24,19 +25,22 @@ const longestHead = 24
 // table leaves out columns that are empty in all rows, and the measure where all rows
 // have the same: it is then the head of the values, or said below.
 func (r *Result) table() *table {
-	t := &table{head: []string{"setting", "epsilon", "delta", "private", "measure", "value", "spread", "alone", "gain (95%)", "published", "seeds", "note"}}
+	t := &table{head: []string{"setting", "note", "epsilon", "delta", "private", "measure", "value", "spread", "alone", "gain (95%)", "published", "seeds"}}
 	for i := range r.Rows {
 		row := &r.Rows[i]
+		if row.Source != "" && !slices.Contains(t.sources, row.Source) {
+			t.sources = append(t.sources, row.Source)
+		}
 		value := row.Error
 		if value == nil {
 			value = row.Accuracy
 		}
 		t.lines = append(t.lines, []string{
-			row.Setting, short(row.Epsilon), short(row.Delta), row.private(), row.Measure, digits(value), digits(row.Spread),
-			digits(row.Alone), row.gain(), digits(row.Published), strconv.Itoa(row.Seeds), t.number(row.Note),
+			row.Setting, t.number(row.Note), short(row.Epsilon), short(row.Delta), row.private(), row.Measure, digits(value), digits(row.Spread),
+			digits(row.Alone), row.gain(), asGiven(row.Published), strconv.Itoa(row.Seeds),
 		})
 	}
-	const measure, value = 4, 5
+	const measure, value = 5, 6
 	if len(t.lines) > 0 && !slices.ContainsFunc(t.lines, func(l []string) bool { return l[measure] != t.lines[0][measure] }) {
 		if t.measure = t.lines[0][measure]; 0 < len(t.measure) && len(t.measure) <= longestHead {
 			t.head[value], t.measure = t.measure, ""
@@ -78,6 +82,9 @@ func (t *table) numbered() []string {
 	if t.measure != "" {
 		notes = append(notes, "Value: "+t.measure+".")
 	}
+	if len(t.sources) > 0 {
+		notes = append(notes, "Published: "+strings.Join(t.sources, "; ")+".")
+	}
 	for i, note := range t.notes {
 		notes = append(notes, fmt.Sprintf("[%d] %s", i+1, note))
 	}
@@ -111,17 +118,34 @@ func (r *Row) gain() string {
 	return fmt.Sprintf("%+.*f to %+.*f", decimals, *r.GainLow, decimals, *r.GainHigh)
 }
 
-// short gives three significant digits.
-func short(v *float64) string {
-	if v == nil {
-		return ""
-	}
-	text := strconv.FormatFloat(*v, 'g', 3, 64)
+// Short writes v for people, in three significant digits.
+func Short(v float64) string {
+	text := strconv.FormatFloat(v, 'g', 3, 64)
 	rounded, err := strconv.ParseFloat(text, 64)
 	if size := math.Abs(rounded); err == nil && (size == 0 || 1e-4 <= size && size < 1e7) {
 		return strconv.FormatFloat(rounded, 'f', -1, 64)
 	}
-	return text
+	return plainPower(text)
+}
+
+func short(v *float64) string {
+	if v == nil {
+		return ""
+	}
+	return Short(*v)
+}
+
+// plainPower writes 1e-6 for 1e-06.
+func plainPower(text string) string {
+	return strings.NewReplacer("e-0", "e-", "e+0", "e").Replace(text)
+}
+
+// asGiven writes a published number with the digits it was published with.
+func asGiven(v *float64) string {
+	if v == nil {
+		return ""
+	}
+	return plainPower(strconv.FormatFloat(*v, 'g', -1, 64))
 }
 
 // digits gives four significant digits.
@@ -129,7 +153,7 @@ func digits(v *float64) string {
 	if v == nil {
 		return ""
 	}
-	return strings.TrimSuffix(fmt.Sprintf("%#.4g", *v), ".")
+	return plainPower(strings.TrimSuffix(fmt.Sprintf("%#.4g", *v), "."))
 }
 
 // lineWidth is how long a line of notes is on a terminal.

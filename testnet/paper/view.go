@@ -3,16 +3,14 @@ package paper
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"p2pnode/testnet/page"
 )
 
 // page is the report for a browser: the figures first, then all rows.
 func (r *Result) page() *page.Page {
-	p := &page.Page{Title: r.Title, Lead: []string{r.about}, Up: r.up}
-	if r.Summary != "" {
-		p.Lead = append(p.Lead, r.Summary)
-	}
+	p := &page.Page{Title: r.Title, Result: r.Summary, Lead: []string{r.about}, Up: r.up}
 	if !r.Complete {
 		p.Lead = append(p.Lead, "INTERRUPTED: these are the results so far.")
 	}
@@ -29,6 +27,7 @@ func (r *Result) page() *page.Page {
 		row := &r.Rows[i]
 		all.Rows = append(all.Rows, page.Line{Cells: line, Struck: row.Epsilon != nil && !row.Valid})
 	}
+	Group(all.Rows)
 	p.Sections = append(slices.Clone(r.sections), page.Section{
 		Title: "All results",
 		Text: []string{
@@ -42,4 +41,27 @@ func (r *Result) page() *page.Page {
 		p.Sections = append(p.Sections, page.Section{Title: "Notes", Text: notes})
 	}
 	return p
+}
+
+// Group puts lines that follow each other and whose first cells begin alike, up to
+// ": ", under that as a heading, and takes it away from the cells.
+func Group(lines []page.Line) {
+	beginning := func(i int) string {
+		before, _, found := strings.Cut(lines[i].Cells[0], ": ")
+		if !found {
+			return ""
+		}
+		return before
+	}
+	for from := 0; from < len(lines); {
+		name, to := beginning(from), from+1
+		for to < len(lines) && beginning(to) == name {
+			to++
+		}
+		for i := from; i < to && name != "" && to-from > 1; i++ {
+			lines[i].Group = name
+			lines[i].Cells[0] = strings.TrimPrefix(lines[i].Cells[0], name+": ")
+		}
+		from = to
+	}
 }

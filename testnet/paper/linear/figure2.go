@@ -35,13 +35,15 @@ func (s sizes) dimensionSection(done paper.Done) page.Section {
 // unless another reading shows that already.
 func (s sizes) dimensionSeries(done paper.Done, m method) []page.Series {
 	series := page.Series{Name: m.name}
-	if m.truth != nil {
+	switch {
+	case m.truth != nil:
 		series.Style = page.Invalid
+	case m.delta > 0:
+		series.Style = page.Variant
+	case m.key == loneKey:
+		series.Colour = page.Grey
 	}
 	published := page.Series{Name: m.name + ", published", Style: page.Published}
-	if m.epsilon > 0 {
-		published.Name = "published"
-	}
 	for _, p := range s.dimensions {
 		all := m.values(done, s.agents, p, s.seeds)
 		if len(all) == 0 {

@@ -35,9 +35,9 @@ func (s sizes) sizeSection(done paper.Done) page.Section {
 }
 
 func (s sizes) sizeLine(done paper.Done, m method, p int) (page.Line, bool) {
-	line := page.Line{Cells: []string{m.name}, Struck: m.truth != nil}
+	line := page.Line{Group: "without privacy", Cells: []string{m.name}, Struck: m.truth != nil}
 	if m.epsilon > 0 {
-		line.Cells[0] += fmt.Sprintf(", eps %v", m.epsilon)
+		line.Group = fmt.Sprintf("epsilon %v", m.epsilon)
 	}
 	alone := method{key: loneKey, numbers: accuracy}
 	gain := "yes"
@@ -93,7 +93,7 @@ func (s sizes) allocationSection(done paper.Done) page.Section {
 		t.Head = append(t.Head, a.name)
 	}
 	for _, c := range allocationCases {
-		line := page.Line{Cells: []string{fmt.Sprintf("%s, %d updates, not private", c.name, c.updates)}, Struck: true}
+		line := page.Line{Cells: []string{fmt.Sprintf("%s, %d updates", c.name, c.updates)}, Struck: true}
 		for k := range allocationsTried {
 			if values := s.column(done, allocationsKey, c.name, k); len(values) > 0 {
 				line.Cells = append(line.Cells, fmt.Sprintf("%.4f", spanOf(values).value))

@@ -24,9 +24,9 @@ var warmNoises = []struct {
 	name  string
 	scale func(m float64) float64
 }{
-	{"without noise", func(float64) float64 { return 0 }},
-	{"what a record moves", func(float64) float64 { return 1 }},
-	{"that over m squared, not private", func(m float64) float64 { return 1 / (m * m) }},
+	{"no noise", func(float64) float64 { return 0 }},
+	{"noise of what a record moves", func(float64) float64 { return 1 }},
+	{"that over m squared", func(m float64) float64 { return 1 / (m * m) }},
 }
 
 // Names of what a cell of the warm start has measured.
@@ -79,7 +79,7 @@ func (s sizes) warmSection(done paper.Done) page.Section {
 	t := page.Table{Caption: fmt.Sprintf("Accuracy of local models released at eps %v, and after propagation", warmEpsilon), Head: []string{"", "released", "propagated"}}
 	for _, p := range s.warm {
 		for k, noise := range warmNoises {
-			line := page.Line{Cells: []string{fmt.Sprintf("p = %d, noise: %s", p, noise.name)}, Struck: k > 1}
+			line := page.Line{Group: fmt.Sprintf("%d features", p), Cells: []string{noise.name}, Struck: k > 1}
 			for _, name := range []string{warmReleased, warmSpread} {
 				var values []float64
 				for _, seed := range s.seeds {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"p2pnode/testnet/page"
+	"p2pnode/testnet/paper"
 )
 
 // noiseUpdates are those the table of noise is worked out for.
@@ -31,8 +32,8 @@ func (e *experiment) noise() page.Section {
 				continue // beyond what can be composed
 			}
 			t.Rows = append(t.Rows, page.Line{Cells: []string{
-				fmt.Sprint(m), fmt.Sprintf("%g", eps), fmt.Sprintf("%.3g", added), fmt.Sprintf("%.3g", l2), fmt.Sprintf("%.3g", l1),
-				fmt.Sprintf("%.3g", factor*added), fmt.Sprintf("%.0f", factor),
+				fmt.Sprint(m), fmt.Sprintf("%g", eps), paper.Short(added), paper.Short(l2), paper.Short(l1),
+				paper.Short(factor * added), fmt.Sprintf("%.0f", factor),
 			}})
 		}
 	}

@@ -86,7 +86,7 @@ func (e *experiment) readingRows(r reading, done paper.Done) ([]paper.Row, error
 			}
 			line.TrueEps = paper.Number(t.median)
 			if t.least < t.most {
-				line.Note += fmt.Sprintf("; the true epsilon is that of the median person, it goes from %.3g to %.3g", t.least, t.most)
+				line.Note += fmt.Sprintf("; the true epsilon is that of the median person, it goes from %s to %s", paper.Short(t.least), paper.Short(t.most))
 			}
 		}
 		rows = append(rows, line)

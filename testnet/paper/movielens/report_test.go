@@ -79,7 +79,7 @@ func TestRowsSayWhatHolds(t *testing.T) {
 		if best == nil || *best.Error != 0.95 || !strings.Contains(best.Note, "8 updates") {
 			t.Errorf("the best number of updates: %+v", best)
 		}
-		if report.Summary == "" || len(report.Sections) != 5 {
+		if report.Summary == "" || len(report.Sections) != 4 {
 			t.Errorf("summary %q, %d sections", report.Summary, len(report.Sections))
 		}
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 func (e *experiment) sections(rows []paper.Row, done paper.Done) []page.Section {
-	list := []page.Section{e.tableOne(rows), e.againstEpsilon(rows)}
+	list := []page.Section{e.tableOne(rows)}
 	if c := e.learning(done); len(c.Series) > 0 {
 		list = append(list, page.Section{
 			Title:  "While they learn",
@@ -56,9 +56,9 @@ func (e *experiment) tableOne(rows []paper.Row) page.Section {
 	}
 	return page.Section{
 		Title: "Table 1",
-		Text: []string{"Crossed out: readings of the paper that are not private at the epsilon of their column. " +
+		Text: []string{"Crossed out, and dashed: readings of the paper that are not private at the epsilon of their column. " +
 			"Below them, what agents reach with privacy that holds, and how well the same people do alone when that is tuned as well."},
-		Tables: []page.Table{t},
+		Charts: []page.Chart{againstEpsilon(rows, e.quick)}, Tables: []page.Table{t},
 	}
 }
 
@@ -81,16 +81,12 @@ func cell(r *paper.Row) string {
 func four(v float64) string { return fmt.Sprintf("%.4f", v) }
 
 // againstEpsilon draws the errors at the paper's delta.
-func (e *experiment) againstEpsilon(rows []paper.Row) page.Section {
+func againstEpsilon(rows []paper.Row, quick bool) page.Chart {
 	c := page.Chart{
 		Title: "Error against epsilon, delta = exp(-5)",
 		Alt:   "RMSE at epsilon 0.1, 0.5 and 1 for the published numbers, the readings of the paper and the kinds of features.",
 		X:     page.Axis{Label: "epsilon of each rating", Log: true},
 		Y:     page.Axis{Label: "RMSE in stars, mean over people"},
-		Series: []page.Series{{
-			Name: "published", Style: page.Published, X: epsilons,
-			Y: []float64{published.together[1], published.together[0.5], published.together[0.1]},
-		}},
 	}
 	add := func(name, setting string, style page.Style) {
 		s := page.Series{Name: name, Style: style}
@@ -103,16 +99,20 @@ func (e *experiment) againstEpsilon(rows []paper.Row) page.Section {
 			c.Series = append(c.Series, s)
 		}
 	}
-	for _, r := range readings(e.quick) {
+	for _, r := range readings(quick) {
 		add("paper, "+r.name, "paper, "+r.name+": together", page.Invalid)
 	}
+	c.Series = append(c.Series, page.Series{
+		Name: "paper, losses summed, published", Style: page.Published, X: epsilons,
+		Y: []float64{published.together[1], published.together[0.5], published.together[0.1]},
+	})
 	for _, k := range kinds() {
 		add(k.name, k.name+": together", page.Ours)
 		if r := find(rows, k.name+": tuned, alone", guarantee{}); r != nil && !k.lone {
-			c.Series = append(c.Series, page.Series{Name: "alone, " + k.name, Style: page.Level, X: epsilons[:1], Y: []float64{*r.Error}})
+			c.Series = append(c.Series, page.Series{Name: k.name + ", alone", Style: page.Level, X: epsilons[:1], Y: []float64{*r.Error}})
 		}
 	}
-	return page.Section{Title: "What privacy costs", Charts: []page.Chart{c}}
+	return c
 }
 
 // learning draws the errors in the course of the first split.
@@ -147,7 +147,7 @@ func (e *experiment) gains(done paper.Done) page.Section {
 	}
 	t := page.Table{
 		Caption: "By number of training ratings, at epsilon 1 and delta = exp(-5)",
-		Head:    []string{"features", "ratings", "people", "alone", "together", "mean gain", "who lose, per cent"},
+		Head:    []string{"ratings", "people", "alone", "together", "mean gain", "who lose, per cent"},
 	}
 	for _, k := range kinds() {
 		pairs, _ := e.pairs(k, guarantee{1, paperDelta}, done)
@@ -157,7 +157,7 @@ func (e *experiment) gains(done paper.Done) page.Section {
 		c.Series = append(c.Series, quantiles(k.name, pairs))
 		for _, b := range testnet.Bins() {
 			if in := b.In(pairs); len(in) > 0 {
-				t.Rows = append(t.Rows, page.Line{Cells: gainCells(k.name, b, in, len(e.seeds))})
+				t.Rows = append(t.Rows, page.Line{Group: k.name, Cells: gainCells(b, in, len(e.seeds))})
 			}
 		}
 	}
@@ -184,10 +184,10 @@ func quantiles(name string, pairs []testnet.Pair) page.Series {
 	return s
 }
 
-func gainCells(name string, b testnet.Bin, pairs []testnet.Pair, splits int) []string {
+func gainCells(b testnet.Bin, pairs []testnet.Pair, splits int) []string {
 	s, alone := testnet.Summarise(pairs), meanAlone(pairs)
 	return []string{
-		name, b.String(), fmt.Sprint(len(pairs) / splits), four(alone), four(s.Error),
+		b.String(), fmt.Sprint(len(pairs) / splits), four(alone), four(s.Error),
 		fmt.Sprintf("%+.4f", alone-s.Error), fmt.Sprintf("%.0f", 100*s.Worse),
 	}
 }

@@ -2,7 +2,6 @@ package schemes
 
 import (
 	"fmt"
-	"math"
 
 	"p2pnode/testnet/page"
 	"p2pnode/testnet/paper"
@@ -191,29 +190,27 @@ func (s diffusionSetting) chart(f found, title string, by calibration, epsilon f
 		Title: title, X: page.Axis{Label: "iterations"}, Y: page.Axis{Label: "squared distance from the minimum", Log: true},
 		Alt: title + ": squared distance of the centroid and of the agents' models from the minimum, against iterations.",
 	}
-	points := page.Series{Name: independent + ", at rest", Style: page.Published}
+	var points []page.Series
 	for _, one := range []struct {
 		setting diffusionSetting
 		name    string
 	}{{s.with(withoutNoise, iid, 0), "no noise"}, {s.with(by, iid, epsilon), "independent"}, {s.with(by, homomorphic, epsilon), "graph-homomorphic"}} {
-		for _, who := range []string{"centroid", "agents"} {
+		for i, who := range []string{"centroid", "agents"} {
 			v := line{curve: f.over(one.setting.key(), who)}
-			for i := range v.mean {
-				v.x = append(v.x, (float64(i)+0.5)*float64(s.rounds)/float64(len(v.mean)))
+			for k := range v.mean {
+				v.x = append(v.x, (float64(k)+0.5)*float64(s.rounds)/float64(len(v.mean)))
 			}
 			if l, ok := v.series(one.name+", "+who, page.Ours); ok {
 				c.Series = append(c.Series, l)
 			}
-		}
-		for _, v := range diffusionPublished(one.setting) {
-			if v > 0 {
-				points.X, points.Y = append(points.X, float64(s.rounds)), append(points.Y, v)
+			if v := diffusionPublished(one.setting)[i]; v > 0 {
+				points = append(points, page.Series{
+					Name: one.name + ", " + who + ", " + independent + ", at rest", Style: page.Published, X: []float64{float64(s.rounds)}, Y: []float64{v},
+				})
 			}
 		}
 	}
-	if len(points.X) > 0 {
-		c.Series = append(c.Series, points)
-	}
+	c.Series = append(c.Series, points...)
 	return c
 }
 
@@ -240,20 +237,12 @@ func diffusionWins(f found, quick bool) (page.Table, string) {
 			}
 			cells := []string{s.key()}
 			for _, i := range []int{1, 0} {
-				cells = append(cells, number(one.mean[i]), number(other.mean[i]), number(other.mean[i]/one.mean[i]))
+				cells = append(cells, paper.Short(one.mean[i]), paper.Short(other.mean[i]), paper.Short(other.mean[i]/one.mean[i]))
 			}
 			t.Rows = append(t.Rows, page.Line{Cells: cells})
 		}
 	}
 	return t, fmt.Sprintf("At equal epsilon independent noise gives the better models to the agents in %d of %d comparisons. The centroid is better with graph-homomorphic noise in %d of them, but nobody holds it, and to publish it would be one more release.", wins, all, centroid)
-}
-
-// number is v in three digits.
-func number(v float64) string {
-	if a := math.Abs(v); a >= 1000 && a < 1e6 {
-		return fmt.Sprintf("%.0f", v)
-	}
-	return fmt.Sprintf("%.3g", v)
 }
 
 // diffusionNotes are what a reader must know.

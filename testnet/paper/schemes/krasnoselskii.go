@@ -157,14 +157,25 @@ func kmReport(f found, quick bool) *paper.Report {
 		Text:   []string{"Epsilon 0.5 and delta 0.001 for all 20 releases together, in all 10 coordinates: now Laplace noise pays for the l1 norm, composes worse, and is far behind."},
 		Charts: kmCharts(f, quick, true),
 	})
-	r.Summary = fmt.Sprintf("Truncated noise is not better than Gaussian noise where it is private: theorem 6 has a true delta of %s where it claims 0.001. With all releases paid for, Gaussian noise is several times less than Laplace noise.", theorem6Truth(f))
+	r.Summary = kmSummary(f)
 	return r
+}
+
+func kmSummary(f found) string {
+	text := fmt.Sprintf("Truncated noise is not better than Gaussian noise where it is private: theorem 6 has a true delta of %s where it claims 0.001.", theorem6Truth(f))
+	one, other := kmProblems[0].with(gaussianExact, true), kmProblems[0].with(laplace, true)
+	gaussian, paid := f.over(one.key(), "rmse"), f.over(other.key(), "rmse")
+	if gaussian.seeds > 0 && paid.seeds > 0 {
+		text += fmt.Sprintf(" With all releases paid for, the error of %s is %s with Gaussian noise and %s with Laplace noise.",
+			one.problem(), paper.Short(gaussian.mean[one.rounds()]), paper.Short(paid.mean[other.rounds()]))
+	}
+	return text
 }
 
 // theorem6Truth is the true delta in words.
 func theorem6Truth(f found) string {
 	if c := f.over(lawKey(theorem6), "deltas"); c.seeds > 0 {
-		return number(c.mean[0])
+		return paper.Short(c.mean[0])
 	}
 	return "(not computed yet)"
 }
@@ -178,7 +189,7 @@ func kmCharts(f found, quick, paid bool) []page.Chart {
 			Title: title, X: page.Axis{Label: "iterations"}, Y: page.Axis{Label: rmseMeasure, Log: true},
 			Alt: title + ": error of the mean model against iterations, by mechanism.",
 		}
-		points := page.Series{Name: independent + ", at the end", Style: page.Published}
+		var points []page.Series
 		for _, s := range kmSettings(quick) {
 			if s.loss != p.loss || s.operator != p.operator || s.graph != "ring" || s.agents != kmAgents || s.paid != paid {
 				continue
@@ -195,18 +206,19 @@ func kmCharts(f found, quick, paid bool) []page.Chart {
 				c.Series = append(c.Series, series)
 			}
 			if v, ok := kmPublished(s); ok {
-				points.X, points.Y = append(points.X, float64(s.rounds())), append(points.Y, v)
+				points = append(points, page.Series{
+					Name: string(s.law) + ", " + independent + ", at the end", Style: page.Published, X: []float64{float64(s.rounds())}, Y: []float64{v},
+				})
 			}
 		}
-		if len(points.X) > 0 {
-			c.Series = append(c.Series, points)
-		}
-		if len(c.Series) > 0 {
+		if c.Series = append(c.Series, points...); len(c.Series) > 0 {
 			charts = append(charts, c)
 		}
 	}
 	return charts
 }
+
+const agentsCurve = "least squares, SPGD, ring, Laplace"
 
 // agentsChart draws the error at the end against the number of agents.
 func agentsChart(f found) page.Chart {
@@ -215,7 +227,7 @@ func agentsChart(f found) page.Chart {
 		X:     page.Axis{Label: "agents", Log: true}, Y: page.Axis{Label: rmseMeasure, Log: true},
 		Alt: "The error falls with the number of agents while the noise of each stays the same.",
 	}
-	l, points := line{curve: curve{seeds: math.MaxInt}}, page.Series{Name: independent, Style: page.Published}
+	l, points := line{curve: curve{seeds: math.MaxInt}}, page.Series{Name: agentsCurve + ", " + independent, Style: page.Published}
 	for _, n := range agentNumbers {
 		s := kmSetting{loss: "squared", operator: forward, graph: "ring", agents: n}.with(laplace, false)
 		if v, ok := kmPublished(s); ok {
@@ -227,7 +239,7 @@ func agentsChart(f found) page.Chart {
 		}
 	}
 	if len(l.x) > 0 {
-		series, _ := l.series("least squares, SPGD, ring, Laplace", page.Invalid)
+		series, _ := l.series(agentsCurve, page.Invalid)
 		c.Series = append(c.Series, series)
 	}
 	c.Series = append(c.Series, points)
@@ -241,7 +253,7 @@ func agentsText(f found) string {
 	for _, g := range otherGraphs {
 		s := kmSetting{loss: "squared", operator: forward, graph: g, agents: kmAgents}.with(laplace, false)
 		if v := f.over(s.key(), "rmse"); v.seeds > 0 && ring.seeds > 0 {
-			text += fmt.Sprintf(" On the %s graph the error is %s, on the ring %s.", g, number(v.mean[s.rounds()]), number(ring.mean[s.rounds()]))
+			text += fmt.Sprintf(" On the %s graph the error is %s, on the ring %s.", g, paper.Short(v.mean[s.rounds()]), paper.Short(ring.mean[s.rounds()]))
 		}
 	}
 	return text

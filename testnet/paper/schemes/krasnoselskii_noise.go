@@ -93,7 +93,7 @@ func noiseSections(f found) []page.Section {
 		std, deltas := f.over(lawKey(l), "std"), f.over(lawKey(l), "deltas")
 		if std.seeds > 0 {
 			t.Rows = append(t.Rows, page.Line{Struck: l == theorem6, Cells: []string{
-				string(l), number(std.mean[0]), number(deltas.mean[0]), number(deltas.mean[1]), number(deltas.mean[2]),
+				string(l), paper.Short(std.mean[0]), paper.Short(deltas.mean[0]), paper.Short(deltas.mean[1]), paper.Short(deltas.mean[2]),
 			}})
 		}
 	}

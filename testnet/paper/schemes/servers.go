@@ -90,10 +90,10 @@ func polarReport(f found, quick bool) *paper.Report {
 		if k > settings[0].steps {
 			break
 		}
-		row := published(paper.Row{Setting: fmt.Sprintf("%d iterations, %s", k, withoutObfuscation), Measure: "sub-optimality"}, polarPublished[0][i], independent)
+		row := published(paper.Row{Setting: fmt.Sprintf("%d iterations: %s", k, withoutObfuscation), Measure: "sub-optimality"}, polarPublished[0][i], independent)
 		r.Rows = appendRow(r.Rows, plain, row, k)
 		for _, s := range settings[:len(deltas)] {
-			row := paper.Row{Setting: fmt.Sprintf("%d iterations, Delta %d", k, s.delta), Measure: "sub-optimality"}
+			row := paper.Row{Setting: fmt.Sprintf("%d iterations: Delta %d", k, s.delta), Measure: "sub-optimality"}
 			r.Rows = appendRow(r.Rows, f.over(s.key(), "excess"), published(row, polarPublished[s.delta][i], independent), k/s.delta)
 		}
 	}
@@ -102,7 +102,7 @@ func polarReport(f found, quick bool) *paper.Report {
 		if s.update = update; i > 0 {
 			s = settings[len(deltas)+i-1]
 		}
-		row := paper.Row{Setting: fmt.Sprintf("%d iterations, Delta %d, %s", updateSteps, updateDelta, update), Measure: "sub-optimality"}
+		row := paper.Row{Setting: fmt.Sprintf("%d iterations, by what a client hears: Delta %d, %s", updateSteps, updateDelta, update), Measure: "sub-optimality"}
 		r.Rows = appendRow(r.Rows, f.over(s.key(), "excess"), row, updateSteps/updateDelta)
 	}
 	r.Sections = []page.Section{
@@ -113,6 +113,9 @@ func polarReport(f found, quick bool) *paper.Report {
 		slowdownSection(f, settings[:len(deltas)]),
 	}
 	r.Summary = "With Delta iterations between two consensus rounds POLAR-SGD is about Delta times slower than gradient descent, and none of it is differential privacy."
+	if c := f.over(settings[0].key(), "slowdown"); c.seeds > 0 {
+		r.Summary += fmt.Sprintf(" After %d iterations with Delta = %d it is where gradient descent was %s times sooner.", settings[0].steps, settings[0].delta, paper.Short(c.mean[settings[0].steps/settings[0].delta]))
+	}
 	return r
 }
 
@@ -124,6 +127,14 @@ func appendRow(rows []paper.Row, c curve, row paper.Row, i int) []paper.Row {
 	return rows
 }
 
+// polarName is that of a curve; 0 is for gradient descent.
+func polarName(delta int) string {
+	if delta == 0 {
+		return withoutObfuscation
+	}
+	return fmt.Sprintf("Delta = %d", delta)
+}
+
 // polarChart draws the runs of minimum-wait and gradient descent; one consensus round
 // is unit(s) of the axis.
 func polarChart(f found, settings []polarSetting, title, label string, unit func(polarSetting) float64) page.Chart {
@@ -131,16 +142,16 @@ func polarChart(f found, settings []polarSetting, title, label string, unit func
 		Title: title, X: page.Axis{Label: label, Log: true}, Y: page.Axis{Label: "sub-optimality per point", Log: true},
 		Alt: title + ", for three lengths of the window between two consensus rounds and without obfuscation.",
 	}
-	if l, ok := f.over(settings[0].key(), "descent").every(1).series(withoutObfuscation, page.Ours); ok {
+	if l, ok := f.over(settings[0].key(), "descent").every(1).series(polarName(0), page.Ours); ok {
 		c.Series = append(c.Series, l)
 	}
 	for _, s := range settings[:len(deltas)] {
-		if l, ok := f.over(s.key(), "excess").every(unit(s)).series(fmt.Sprintf("Delta = %d", s.delta), page.Ours); ok {
+		if l, ok := f.over(s.key(), "excess").every(unit(s)).series(polarName(s.delta), page.Ours); ok {
 			c.Series = append(c.Series, l)
 		}
 	}
-	points := page.Series{Name: independent, Style: page.Published}
 	for _, delta := range append([]int{0}, deltas...) {
+		points := page.Series{Name: polarName(delta) + ", " + independent, Style: page.Published}
 		for i, k := range polarSteps {
 			x := float64(k)
 			if delta > 0 {
@@ -148,8 +159,8 @@ func polarChart(f found, settings []polarSetting, title, label string, unit func
 			}
 			points.X, points.Y = append(points.X, x), append(points.Y, polarPublished[delta][i])
 		}
+		c.Series = append(c.Series, points)
 	}
-	c.Series = append(c.Series, points)
 	return c
 }
 
@@ -167,7 +178,7 @@ func slowdownSection(f found, settings []polarSetting) page.Section {
 		for _, s := range settings {
 			cell := ""
 			if c := f.over(s.key(), "slowdown"); c.seeds > 0 {
-				cell = number(c.mean[k/s.delta])
+				cell = paper.Short(c.mean[k/s.delta])
 			}
 			line.Cells = append(line.Cells, cell)
 		}

@@ -237,11 +237,15 @@ func (e *csvRun) nodeTable(together, private way, gains []float64) page.Table {
 		}
 		return sum / float64(len(w))
 	}
+	decimals := 4 // so that the mean has four digits
+	if size := stat.Mean(meansOf(together.alone), nil); size > 0 {
+		decimals = max(3-int(math.Floor(math.Log10(size))), 0)
+	}
 	for _, i := range order {
 		o := e.owners.list[i]
 		t.Rows = append(t.Rows, page.Line{Cells: []string{
-			o.name, fmt.Sprint(len(o.records)), fmt.Sprintf("%.4g", mean(together.alone, i)),
-			fmt.Sprintf("%.4g", mean(together.errors, i)), fmt.Sprintf("%.4g", mean(private.errors, i)), fmt.Sprintf("%+.4g", gains[i]),
+			o.name, fmt.Sprint(len(o.records)), fmt.Sprintf("%.*f", decimals, mean(together.alone, i)),
+			fmt.Sprintf("%.*f", decimals, mean(together.errors, i)), fmt.Sprintf("%.*f", decimals, mean(private.errors, i)), fmt.Sprintf("%+.*f", decimals, gains[i]),
 		}})
 	}
 	return t

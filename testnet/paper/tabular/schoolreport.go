@@ -83,6 +83,7 @@ func (e *schoolRun) report(done paper.Done) (*paper.Report, error) {
 	}
 	r.Summary = e.summary(done)
 	if len(table.Rows) > 0 {
+		paper.Group(table.Rows)
 		r.Sections = []page.Section{{Title: "Error against epsilon", Charts: e.charts(done), Tables: []page.Table{table}}}
 	}
 	return r, nil
@@ -98,8 +99,8 @@ func (e *schoolRun) summary(done paper.Done) string {
 		if len(personal.pooled) == 0 {
 			break
 		}
-		return fmt.Sprintf("At epsilon %g and delta %g the mean squared error is %.5f with a personal model, %.5f with the model as released and %.5f alone; %.5f is published.",
-			publishedEpsilon, publishedDelta, stat.Mean(personal.pooled, nil), stat.Mean(released.pooled, nil), stat.Mean(alone.pooled, nil), publishedMRMTL)
+		return fmt.Sprintf("At epsilon %g and delta %g the mean squared error is %.5f with a personal model and %.5f alone, neither of which is sent; %.5f with the model as released, where %.5f is published.",
+			publishedEpsilon, publishedDelta, stat.Mean(personal.pooled, nil), stat.Mean(alone.pooled, nil), stat.Mean(released.pooled, nil), publishedMRMTL)
 	}
 	return ""
 }
@@ -140,6 +141,9 @@ func (e *schoolRun) charts(done paper.Done) []page.Chart {
 				if s := e.curve(done, learner, kind.model, delta, "learner "+learner); len(s.X) > 0 {
 					c.Series = append(c.Series, s)
 				}
+			}
+			if len(c.Series) == 0 {
+				continue
 			}
 			c.Series = append(c.Series, e.levels(done)...)
 			if delta == publishedDelta {
