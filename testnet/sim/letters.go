@@ -97,13 +97,16 @@ func (l *letters) sweep() {
 
 // collect frees the letters that no agent holds, has said last, or has waiting. It
 // runs between windows, when none is on its way between shards.
-func (s *simulation) collect() {
+func (s *simulation) collect() error {
 	short := false
 	for i := range s.shards {
 		short = short || s.shards[i].letters.short()
 	}
 	if !short {
-		return
+		return nil
+	}
+	if err := s.rouse(); err != nil {
+		return err
 	}
 	for i := range s.shards {
 		l := &s.shards[i].letters
@@ -133,4 +136,18 @@ func (s *simulation) collect() {
 	for i := range s.shards {
 		s.shards[i].letters.sweep()
 	}
+	return nil
+}
+
+// rouse lets those hear what has arrived who will not wake for long or ever, lest all
+// that is sent to them be kept until then.
+func (s *simulation) rouse() error {
+	for i := range s.actors {
+		if a := &s.actors[i]; (a.away || a.done) && len(a.inbox) > 0 {
+			if err := s.home(int32(i)).hear(int32(i), s.until-1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

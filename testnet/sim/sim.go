@@ -159,7 +159,9 @@ func newSimulation(c Config) (*simulation, error) {
 		h.account(&s.actors[i])
 		h.arrange(int32(i))
 	}
-	s.handOver()
+	if err := s.handOver(); err != nil {
+		return nil, err
+	}
 	if c.Discovery != nil {
 		return s, s.startDiscovery()
 	}
@@ -187,8 +189,9 @@ func (s *simulation) run(until time.Duration) error {
 		s.now = at
 		var err error
 		if s.agenda.next() <= at {
-			err = s.talk()
-			s.handOver()
+			if err = s.talk(); err == nil {
+				err = s.handOver()
+			}
 		} else {
 			err = s.window(min(s.end(at), until+1))
 		}
@@ -256,14 +259,13 @@ func (s *simulation) window(end time.Duration) error {
 			return err
 		}
 	}
-	s.handOver()
-	return nil
+	return s.handOver()
 }
 
 // handOver gives what was sent to those it goes to.
-func (s *simulation) handOver() {
+func (s *simulation) handOver() error {
 	s.each((*shard).takeIn)
-	s.collect()
+	return s.collect()
 }
 
 // delay draws how long a delivery takes.

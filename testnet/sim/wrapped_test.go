@@ -27,6 +27,11 @@ func crowded(t *testing.T, restart bool) Config {
 // are looked at one by one do: not at the end, and not on the way.
 func TestWindowsChangeNothing(t *testing.T) {
 	for name, change := range map[string]func(*Config){
+		"finished": func(c *Config) {
+			for i := range c.Participants {
+				c.Participants[i].Releases = 1 + i%20
+			}
+		},
 		"given": func(c *Config) {},
 		"found": func(c *Config) { c.Discovery = &Discovery{Exchanges: 1, Contacts: 5} },
 		"learned": func(c *Config) {
