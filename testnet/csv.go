@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"p2pnode/learner"
 )
@@ -67,11 +68,14 @@ func openCSV(r io.Reader, file string) (*csv.Reader, map[string]int, error) {
 	}
 	header, err := lines.Read()
 	if err != nil {
-		return nil, nil, fmt.Errorf("testnet: %s has no header line: %w", file, err)
+		return nil, nil, fmt.Errorf("testnet: %s has no header line: %w: it must begin with the names of its columns", file, err)
 	}
 	at := make(map[string]int, len(header))
 	for i, c := range header {
 		c = strings.TrimSpace(c)
+		if !utf8.ValidString(c) {
+			return nil, nil, fmt.Errorf("testnet: %s: the name of column %d is no text in UTF-8; save the file as CSV in UTF-8", file, i+1)
+		}
 		if _, twice := at[c]; twice {
 			return nil, nil, fmt.Errorf("testnet: %s has two columns %q", file, c)
 		}

@@ -101,7 +101,7 @@ func newExperiment(e paper.Experiment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     e.Name,
 		Short:   e.Title,
-		Long:    long,
+		Long:    folded(long),
 		Example: example + "\n" + example + " --quick",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -113,7 +113,7 @@ func newExperiment(e paper.Experiment) *cobra.Command {
 	}
 	o.register(cmd.Flags())
 	if e.Data != "" {
-		cmd.Flags().StringVar(&o.Data, "data", "", e.Data)
+		cmd.Flags().StringVar(&o.Data, "data", "", "path of the data described above")
 	}
 	if e.UsesReal {
 		cmd.Flags().BoolVar(&o.Real, "real", false, "the same task once over real libp2p nodes as well")
@@ -122,6 +122,24 @@ func newExperiment(e paper.Experiment) *cobra.Command {
 		o.registerCSV(cmd.Flags())
 	}
 	return cmd
+}
+
+// folded breaks the lines of text that are too long for a terminal between words.
+func folded(text string) string {
+	const width = 88
+	var b strings.Builder
+	for line := range strings.SplitAfterSeq(text, "\n") {
+		for len(line) > width {
+			at := strings.LastIndexByte(line[:width], ' ')
+			if at <= 0 {
+				break
+			}
+			b.WriteString(line[:at] + "\n")
+			line = line[at+1:]
+		}
+		b.WriteString(line)
+	}
+	return b.String()
 }
 
 // register adds the flags of every experiment.
@@ -146,7 +164,7 @@ func (o *paperOptions) registerCSV(f *pflag.FlagSet) {
 
 // run runs one experiment and reports it.
 func (o *paperOptions) run(cmd *cobra.Command, e paper.Experiment) error {
-	if err := o.validate(); err != nil {
+	if err := o.validate(cmd.Flags()); err != nil {
 		return err
 	}
 	r, err := o.measure(cmd, e)
@@ -172,9 +190,12 @@ func (o *paperOptions) run(cmd *cobra.Command, e paper.Experiment) error {
 // goesOn is said after an interruption.
 const goesOn = "The same command goes on from here."
 
-func (o *paperOptions) validate() error {
-	if o.Seeds < 0 {
-		return usageError{fmt.Errorf("--seeds %d: must be at least 1", o.Seeds)}
+// mostSeeds bounds the memory that a plan takes.
+const mostSeeds = 1000
+
+func (o *paperOptions) validate(f *pflag.FlagSet) error {
+	if f.Changed("seeds") && (o.Seeds < 1 || o.Seeds > mostSeeds) {
+		return usageError{fmt.Errorf("--seeds %d: choose from 1 to %d", o.Seeds, mostSeeds)}
 	}
 	return nil
 }
@@ -232,6 +253,7 @@ func (o *paperOptions) command(e paper.Experiment) string {
 	add(o.Real, "--real")
 	add(e.UsesCSV, fmt.Sprintf("--node %s --epsilon %g --delta %g", quoted(o.CSV.Node), o.CSV.Epsilon, o.CSV.Delta))
 	add(o.CSV.Target != "", "--target "+quoted(o.CSV.Target))
+	add(o.CSV.Kind != "", "--kind "+quoted(o.CSV.Kind))
 	add(o.CSV.Ranges != "", "--ranges "+quoted(o.CSV.Ranges))
 	return strings.Join(words, " ")
 }

@@ -160,7 +160,10 @@ func TestPaperUsage(t *testing.T) {
 		{"one --data x", "unknown flag: --data"},
 		{"one --real", "unknown flag: --real"},
 		{"one --epsilon 1", "unknown flag: --epsilon"},
-		{"one --seeds -1", "--seeds -1"},
+		{"one --seeds -1", "--seeds -1: choose from 1"},
+		{"one --seeds 0", "--seeds 0: choose from 1"},
+		{"one --seeds 1000000000", "--seeds 1000000000: choose from 1 to 1000"},
+		{"all --seeds 0", "--seeds 0: choose from 1"},
 		{"fed", "--data: needed: ml-100k, from GroupLens"},
 	} {
 		code, stdout, stderr := paperRun(t, t.Context(), list, strings.Fields(c.args)...)
@@ -189,6 +192,31 @@ func TestPaperLine(t *testing.T) {
 	} {
 		if got := paperLine("x", 12*time.Second, c.p); got != c.want {
 			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+}
+
+// The command on the page has every flag that the numbers depend on.
+func TestCommandIsWhole(t *testing.T) {
+	o := paperOptions{Options: paper.Options{Seed: 3, Seeds: 2, Quick: true, Real: true, Data: "my file", CSV: paper.CSV{
+		Node: "who", Target: "price", Kind: "classes", Ranges: "r.toml", Epsilon: 2, Delta: 1e-5,
+	}}}
+	want := "testnet paper csv --seed 3 --data 'my file' --seeds 2 --quick --real --node who --epsilon 2 --delta 1e-05 --target price --kind classes --ranges r.toml"
+	if got := o.command(paper.Experiment{Name: "csv", Data: "d", UsesCSV: true}); got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+}
+
+func TestHelpIsFolded(t *testing.T) {
+	words := strings.Repeat("many words ", 40)
+	got := folded("short\n\n" + words + "\n" + strings.Repeat("x", 100))
+	lines := strings.Split(got, "\n")
+	if lines[0] != "short" || lines[1] != "" || strings.Join(strings.Fields(got), " ") != strings.TrimSpace("short "+words+strings.Repeat("x", 100)) {
+		t.Errorf("words were lost: %q", got)
+	}
+	for _, line := range lines[:len(lines)-1] {
+		if len(line) > 88 {
+			t.Errorf("a line of %d bytes: %q", len(line), line)
 		}
 	}
 }

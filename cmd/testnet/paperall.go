@@ -41,7 +41,7 @@ func newAll(list []paper.Experiment) *cobra.Command {
 // runAll runs the experiments in turn. One that fails does not keep the others from
 // running; it is told at the end.
 func (o *paperOptions) runAll(cmd *cobra.Command, list []paper.Experiment) error {
-	if err := o.validate(); err != nil {
+	if err := o.validate(cmd.Flags()); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(o.out, 0o755); err != nil {

@@ -28,6 +28,7 @@ type coding struct {
 	square  float64 // of the norm of a usual row before it is scaled to 1
 	missing int     // empty cells among the features, read as the middle of a range or as no value
 	outside int     // targets outside the declared range, taken for its nearest end
+	clamped int     // numbers among the features outside their range, taken for its nearest end
 }
 
 // blank are the cells that say there is no value.
@@ -141,7 +142,10 @@ func (c *coding) set(x []float64, f *column, cell string) error {
 		x[i] = 1
 		return nil
 	}
-	v = min(max(v, f.Min), f.Max)
+	if v < f.Min || v > f.Max {
+		c.clamped++
+		v = min(max(v, f.Min), f.Max)
+	}
 	if f.Min != 0 || f.Max != 1 {
 		v = 2*(v-f.Min)/(f.Max-f.Min) - 1
 	}

@@ -1,6 +1,7 @@
 package tabular
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -186,5 +187,45 @@ func TestRecordsFitTheTask(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Numbers outside the range of their column are counted, those of features and those
+// to predict apart; a column without a name, as some programs write for the index of a
+// line, is left out.
+func TestWhatIsCounted(t *testing.T) {
+	var text strings.Builder
+	text.WriteString(",node,a,y\n")
+	for i := range 40 {
+		fmt.Fprintf(&text, "%d,n%d,%d,%g\n", 7*i%40, i%4, 39-i, 1.5*float64(i))
+	}
+	file := write(t, "people.csv", text.String())
+	tab, err := readTable(paper.Options{Data: file})
+	if err != nil || len(tab.coding.columns) != 1 || !slices.Equal(tab.leftOut, []string{"column 1 (it has no name)"}) || tab.coding.clamped != 0 {
+		t.Errorf("%v: %+v", err, tab)
+	}
+	ranges := write(t, "ranges.toml", `[[features]]
+name = "a"
+kind = "number"
+min = 3.0
+max = 29.0
+[target]
+name = "y"
+min = 0.0
+max = 57.0
+`)
+	tab, err = readTable(paper.Options{Data: file, CSV: paper.CSV{Ranges: ranges}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tab.coding.clamped != 3+10 || tab.coding.outside != 1 {
+		t.Errorf("%d features and %d targets outside, want 13 and 1", tab.coding.clamped, tab.coding.outside)
+	}
+	notes := strings.Join((&csvRun{table: tab}).notes(), " ")
+	if !strings.Contains(notes, "13 cells to learn from lie outside") || !strings.Contains(notes, "1 cells to predict lie outside") {
+		t.Errorf("notes %q", notes)
+	}
+	if _, err := readTable(paper.Options{Data: file, CSV: paper.CSV{Target: "node"}}); err == nil || !strings.Contains(err.Error(), "--target node") {
+		t.Errorf("the column of the nodes is predicted: %v", err)
 	}
 }

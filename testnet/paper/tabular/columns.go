@@ -25,6 +25,10 @@ func findColumns(s *testnet.Sheet, taken ...string) (columns []column, leftOut [
 		if slices.Contains(taken, name) {
 			continue
 		}
+		if name == "" {
+			leftOut = append(leftOut, fmt.Sprintf("column %d (it has no name)", at+1))
+			continue
+		}
 		v := gather(s, at)
 		f := learner.Feature{Name: name, Kind: "number"}
 		switch {

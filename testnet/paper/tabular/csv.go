@@ -96,6 +96,9 @@ func readTable(o paper.Options) (*table, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w; --node names the one that says whose record a line is", err)
 	}
+	if o.CSV.Target == t.node {
+		return nil, fmt.Errorf("--target %s: this column says whose record a line is: predict another, or name another with --node", t.node)
+	}
 	if o.CSV.Ranges == "" {
 		err = t.infer(sheet, o.CSV)
 	} else {

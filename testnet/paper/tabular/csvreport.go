@@ -85,8 +85,8 @@ func (e *csvRun) report(done paper.Done) (*paper.Report, error) {
 	if len(together.errors) > 0 && len(private.errors) > 0 {
 		r.Sections = e.sections(together, private)
 		mean := func(errors [][]float64) float64 { return stat.Mean(meansOf(errors), nil) }
-		r.Summary = fmt.Sprintf("The mean error over nodes, in %s, is %.4g alone, %.4g together and %.4g within epsilon %g and delta %g.",
-			e.unit(), mean(together.alone), mean(together.errors), mean(private.errors), e.budget.Epsilon, e.budget.Delta)
+		r.Summary = fmt.Sprintf("The %s, mean over nodes, is %.4g alone, %.4g together and %.4g within epsilon %g and delta %g.",
+			e.loss(), mean(together.alone), mean(together.errors), mean(private.errors), e.budget.Epsilon, e.budget.Delta)
 	}
 	return r, nil
 }
@@ -140,6 +140,7 @@ func (e *csvRun) notes() []string {
 		{e.owners.leftOut, fmt.Sprintf("%%d nodes have fewer than %d records and were left out.", fewestRecords)},
 		{e.owners.unlabelled, "%d rows have nothing in the column to predict and were left out."},
 		{c.missing, "%d cells are empty: they count as the middle of the column's range, or as none of its values."},
+		{c.clamped, "%d cells to learn from lie outside the range of their column and count as its nearest end."},
 		{c.outside, "%d cells to predict lie outside the declared range and count as its nearest end, in the test too."},
 	} {
 		if n.count > 0 {
@@ -200,6 +201,14 @@ func (e *csvRun) unit() string {
 	return "share of records"
 }
 
+// loss is what the tables and charts of nodes call the error.
+func (e *csvRun) loss() string {
+	if e.coding.target.classes == nil {
+		return "error in " + e.unit()
+	}
+	return "share predicted wrong"
+}
+
 // curve is the values in order against their share of the whole in percent.
 func curve(values []float64) (x, y []float64) {
 	sorted := slices.Sorted(slices.Values(values))
@@ -223,7 +232,7 @@ func (e *csvRun) nodeTable(together, private way, gains []float64) page.Table {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(gains[b], gains[a]) })
 	t := page.Table{
-		Caption: "Error of each node, the largest gain within the budget first",
+		Caption: "Each node's " + e.loss() + ", the largest gain within the budget first",
 		Head:    []string{e.node, "records", "alone", "together", "within the budget", "gain"},
 	}
 	if len(order) > mostNodes {
