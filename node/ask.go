@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"time"
 
 	"github.com/libp2p/go-libp2p/core/peer"
 
@@ -60,7 +59,7 @@ func (h *neighbourhood) hoped(e errand, answered bool) {
 	case answered:
 		h.window.answered()
 	default:
-		h.window.failed(time.Now(), h.random.Float64())
+		h.window.failed(h.now(), h.random.Float64())
 	}
 }
 
@@ -84,7 +83,7 @@ func (h *neighbourhood) later(id peer.ID) {
 		l.doubt = true
 		return
 	}
-	h.contact(id).after = time.Now().Add(sulk)
+	h.contact(id).after = h.now().Add(sulk)
 }
 
 // declined takes in that there is no edge.
@@ -93,7 +92,7 @@ func (h *neighbourhood) declined(id peer.ID) {
 	defer h.changing.Unlock()
 	h.mu.Lock()
 	linked := h.links[id] != nil
-	h.contact(id).after = time.Now().Add(sulk)
+	h.contact(id).after = h.now().Add(sulk)
 	h.mu.Unlock()
 	if linked {
 		h.cut(id, "declined")

@@ -99,7 +99,7 @@ func (h *neighbourhood) candidates(n int, now time.Time) []graph.Entry {
 func (h *neighbourhood) others() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return len(h.candidates(h.view.Len(), time.Now()))
+	return len(h.candidates(h.view.Len(), h.now()))
 }
 
 // turnover counts the edges that came or went.
@@ -153,7 +153,7 @@ func (h *neighbourhood) answers(id peer.ID, own gossip.Entry) {
 func (h *neighbourhood) lost(id peer.ID) {
 	c := h.contact(id)
 	c.failures++
-	c.after = time.Now().Add(sulk)
+	c.after = h.now().Add(sulk)
 	if c.failures >= patience || h.view.Len() >= 2*h.task.Graph.Degree {
 		h.view.Remove(gossip.ID(id))
 	}

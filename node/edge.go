@@ -113,12 +113,13 @@ func (h *neighbourhood) answer(ctx context.Context, from peer.ID, q gossip.EdgeR
 func (h *neighbourhood) decide(from peer.ID, q gossip.EdgeRequest, reply *gossip.EdgeReply) {
 	h.changing.Lock()
 	defer h.changing.Unlock()
+	now := h.now()
 	h.mu.Lock()
 	h.learn(q.Own)
 	reply.Edge = h.standing(from)
 	old := h.links[from]
 	links := h.graphLinks()
-	soon := old != nil && time.Since(old.renewed) < seekEvery || old == nil && time.Since(h.contact(from).linked) < sulk
+	soon := old != nil && now.Sub(old.renewed) < seekEvery || old == nil && now.Sub(h.contact(from).linked) < sulk
 	h.mu.Unlock()
 	was := [2]float64{q.Edge.Weight, reply.Edge.Weight}
 	reply.Edge.Turn = max(q.Edge.Turn, reply.Edge.Turn) + 1
@@ -173,7 +174,7 @@ func (h *neighbourhood) link(id peer.ID, agreed terms, invited bool, latest []by
 		h.log.Warn("cannot follow a neighbour", "peer", id, "error", err)
 		return
 	}
-	now := time.Now()
+	now := h.now()
 	addrs := sortedAddrs(h.host.Peerstore().Addrs(id))
 	h.mu.Lock()
 	old := h.links[id]
@@ -255,7 +256,7 @@ func (h *neighbourhood) unlink(id peer.ID, reason string) {
 // cut is unlink for a caller who holds h.changing.
 func (h *neighbourhood) cut(id peer.ID, reason string) {
 	h.log.Info("edge dropped", "peer", id, "reason", reason)
-	now := time.Now()
+	now := h.now()
 	h.mu.Lock()
 	delete(h.links, id)
 	h.changes++

@@ -86,7 +86,7 @@ func (h *neighbourhood) learn(own gossip.Entry) {
 func (h *neighbourhood) exchange(from peer.ID, q gossip.EdgeRequest) []gossip.Entry {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	now := time.Now()
+	now := h.now()
 	c := h.contact(from)
 	if now.Sub(c.exchanged) < exchangePause {
 		return nil // nobody fills this node's view at will
@@ -108,7 +108,7 @@ func (h *neighbourhood) visit(ctx context.Context, to peer.AddrInfo, q gossip.Ed
 			return gossip.EdgeReply{}, err
 		}
 		h.mu.Lock()
-		h.guests[to.ID] = time.Now()
+		h.guests[to.ID] = h.now()
 		h.mu.Unlock()
 	}
 	return h.gossip.Ask(ctx, to.ID, q)

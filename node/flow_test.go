@@ -136,9 +136,11 @@ func saysAll(t *testing.T, key []byte, records []learner.Record) []string {
 	s.loop.agent.Neighbours(0, []learner.Edge{{Peer: gossip.ID(peers[0]), Weight: 1, Live: true}})
 	began := time.Now()
 	for k := range 40 {
+		now := began.Add(time.Duration(k) * time.Second)
+		s.hood.now = func() time.Time { return now }
 		from := peers[others.IntN(len(peers))]
 		s.hood.view.Add(graph.Entry{Peer: gossip.ID(from), End: graph.End{Round: 1, Vector: []float64{others.NormFloat64(), others.NormFloat64(), 1}}})
-		for _, e := range s.hood.due(began.Add(time.Duration(k) * time.Second)) {
+		for _, e := range s.hood.due(now) {
 			q, err := s.hood.request(e)
 			said = append(said, fmt.Sprintf("second %d: to %v %+v (%v)", k, e.to, q, err))
 			s.hood.answered(e)

@@ -36,6 +36,7 @@ type neighbourhood struct {
 	keeper  *discovery.Keeper
 	history *history
 	log     *slog.Logger
+	now     func() time.Time // the clock; a test's own in tests only
 
 	restored chan struct{} // closed when restore has returned; no edge changes before
 	changed  chan struct{} // holds a value after edges changed
@@ -77,7 +78,7 @@ func newNeighbourhood(n *Node, h host.Host, past *history, signer *gossip.Signer
 	only, _ := n.files.config.onlyNeighbours() // validated when the file was read
 	origins, _ := n.files.config.bootstrapPeers()
 	hood := &neighbourhood{
-		task: t, only: only, private: n.private, origins: origins, host: h, store: n.store, signer: signer, history: past, log: n.log,
+		task: t, only: only, private: n.private, origins: origins, host: h, store: n.store, signer: signer, history: past, log: n.log, now: time.Now,
 		keeper:   discovery.NewKeeper(h, n.log),
 		restored: make(chan struct{}),
 		changed:  make(chan struct{}, 1),
@@ -136,7 +137,7 @@ func (h *neighbourhood) recall(edges []storage.Edge) error {
 		}
 		old := terms{weight: e.Weight, known: e.Known}
 		h.mu.Lock()
-		h.links[info.ID] = &link{terms: old, since: time.Unix(e.Since, 0), invited: e.Invited, addrs: info.Addrs, seen: time.Now()}
+		h.links[info.ID] = &link{terms: old, since: time.Unix(e.Since, 0), invited: e.Invited, addrs: info.Addrs, seen: h.now()}
 		h.mu.Unlock()
 		if err := h.gossip.Follow(info.ID); err != nil {
 			return err

@@ -36,17 +36,17 @@ func (h *neighbourhood) run(ctx context.Context) error {
 	var requests sync.WaitGroup
 	defer requests.Wait()
 	for {
-		for _, id := range h.dead(time.Now()) {
+		for _, id := range h.dead(h.now()) {
 			h.unlink(id, "unreachable")
 		}
 		h.settle()
-		for _, e := range h.due(time.Now()) {
+		for _, e := range h.due(h.now()) {
 			requests.Go(func() {
 				defer h.answered(e)
 				h.ask(ctx, e)
 			})
 		}
-		h.part(time.Now())
+		h.part(h.now())
 		timer.Reset(h.rest())
 		select {
 		case <-ctx.Done():
