@@ -25,7 +25,7 @@ func TestGroupsFindEachOther(t *testing.T) {
 	for _, rule := range []string{"released", "learned"} {
 		t.Run(rule, func(t *testing.T) {
 			t.Parallel()
-			const count, degree = 12, 3
+			const count, degree = 8, 2
 			task := lineTask()
 			task.Graph = learner.Graph{Rule: rule, Degree: degree, Gamma: 0.5}
 			random := rand.New(rand.NewPCG(31, 32))
@@ -33,7 +33,7 @@ func TestGroupsFindEachOther(t *testing.T) {
 			var bootstrap []string
 			for i := range count {
 				n := testNode(t, task, groupRecords(random, i%2, 30), func(c *Config) {
-					c.Unprotected, c.Releases, c.Bootstrap, c.WakeSeconds = Consent, 0, bootstrap, 0.5
+					c.Unprotected, c.Releases, c.Bootstrap, c.WakeSeconds = Consent, 0, bootstrap, 1
 				})
 				start(t, n)
 				if i == 0 {
