@@ -45,7 +45,9 @@ func main() {
 	}()
 	code := run(ctx, os.Args[1:], dir, os.Stdout, os.Stderr)
 	ending.Lock()
-	if err := os.RemoveAll(dir); err != nil {
+	if ctx.Err() != nil {
+		removeInUse(dir) // nodes of an experiment are not waited for
+	} else if err := os.RemoveAll(dir); err != nil {
 		fmt.Fprintf(os.Stderr, "testnet: remove the nodes' directory: %v\n", err)
 	}
 	os.Exit(code)

@@ -50,7 +50,8 @@ type paperOptions struct {
 	json, restart, trust bool
 }
 
-func newPaper(list []paper.Experiment) *cobra.Command {
+// newPaper is the command of all experiments; dir is an empty directory for real nodes.
+func newPaper(list []paper.Experiment, dir string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "paper NAME|all",
 		Short:   "The papers' experiments again, beside what is really possible",
@@ -65,9 +66,9 @@ func newPaper(list []paper.Experiment) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return listExperiments(cmd.OutOrStdout(), list) },
 	}
 	for _, e := range list {
-		cmd.AddCommand(newExperiment(e))
+		cmd.AddCommand(newExperiment(e, dir))
 	}
-	cmd.AddCommand(newAll(list))
+	cmd.AddCommand(newAll(list, dir))
 	return cmd
 }
 
@@ -91,8 +92,8 @@ func listExperiments(w io.Writer, list []paper.Experiment) error {
 }
 
 // newExperiment is the command of one experiment, with the flags it uses.
-func newExperiment(e paper.Experiment) *cobra.Command {
-	o := &paperOptions{}
+func newExperiment(e paper.Experiment, dir string) *cobra.Command {
+	o := &paperOptions{Options: paper.Options{Scratch: dir}}
 	long, example := e.About, "  testnet paper "+e.Name
 	if e.Data != "" {
 		long += "\n\nIt needs --data: " + e.Data
@@ -211,7 +212,6 @@ func (o *paperOptions) measure(cmd *cobra.Command, e paper.Experiment) (*paper.R
 	if _, err := os.Stat(filepath.Join(o.out, indexFile)); err == nil {
 		up = indexFile
 	}
-	o.Scratch = scratch()
 	meter := new(paper.Meter)
 	start := time.Now()
 	stop := showLine(cmd.ErrOrStderr(), func() string { return paperLine(e.Name, time.Since(start), meter.Now()) })

@@ -50,7 +50,7 @@ func paperRun(t *testing.T, ctx context.Context, list []paper.Experiment, args .
 			root.RemoveCommand(cmd)
 		}
 	}
-	root.AddCommand(newPaper(list))
+	root.AddCommand(newPaper(list, t.TempDir()))
 	var out, errs bytes.Buffer
 	code = execute(ctx, root, append([]string{"paper"}, args...), &out, &errs)
 	return code, out.String(), errs.String()

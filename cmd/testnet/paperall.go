@@ -22,8 +22,8 @@ index.html, which leads to their pages with the main result of each. It says whi
 it left out and why. Interrupted, it goes on with the same command.`
 
 // newAll is the command that runs all experiments.
-func newAll(list []paper.Experiment) *cobra.Command {
-	o := &paperOptions{}
+func newAll(list []paper.Experiment, dir string) *cobra.Command {
+	o := &paperOptions{Options: paper.Options{Scratch: dir}}
 	cmd := &cobra.Command{
 		Use:     "all",
 		Short:   "All experiments whose data is there, with an index",

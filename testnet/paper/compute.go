@@ -19,7 +19,7 @@ const grace = 2 * time.Second
 // first, then those that need the machine for themselves, and hands each that is done
 // to keep, one at a time. It ends with the first error. When ctx ends it starts no
 // more of them, waits a little for those under way, and returns the reason; a cell that
-// is not done by then is left to itself, unless it is solo: these end in order.
+// is not done by then is left to itself.
 func compute(ctx context.Context, cells []Cell, m *Meter, keep func(kept) error) error {
 	cells = slices.Clone(cells)
 	slices.SortStableFunc(cells, func(a, b Cell) int { return cmpDown(a.Cost, b.Cost) })
@@ -43,18 +43,21 @@ func compute(ctx context.Context, cells []Cell, m *Meter, keep func(kept) error)
 		return err
 	}
 	finished := make(chan error, 1)
-	go func() { finished <- each(cells, false, runtime.GOMAXPROCS(0), one) }()
+	go func() {
+		err := each(cells, false, runtime.GOMAXPROCS(0), one)
+		if err == nil {
+			err = each(cells, true, 1, one)
+		}
+		finished <- err
+	}()
 	err, waited := await(ctx, finished)
-	if !waited {
-		mu.Lock()
-		defer mu.Unlock()
-		ended = true
-		return ctx.Err()
-	}
-	if err != nil {
+	if waited {
 		return err
 	}
-	return each(cells, true, 1, one)
+	mu.Lock()
+	defer mu.Unlock()
+	ended = true
+	return ctx.Err()
 }
 
 // await waits for what has finished, and after ctx has ended no longer than grace.

@@ -33,7 +33,7 @@ type Options struct {
 	Data  string // path of the data, for experiments that need some
 	Real  bool   // the same task once over real libp2p nodes as well
 	// Scratch is a directory for what real nodes write while they run; "" is the
-	// system's.
+	// system's. After an interruption nodes may still write into it.
 	Scratch string
 	CSV     CSV // of experiment csv
 }
@@ -64,8 +64,7 @@ type Plan struct {
 type Cell struct {
 	Key  string  // unique in the plan
 	Cost float64 // about how long it takes, in any unit, above 0: for the time left
-	// Solo says that it needs the whole machine: it runs by itself, after the others,
-	// and after an interruption it is waited for.
+	// Solo says that it needs the whole machine: it runs by itself, after the others.
 	Solo bool
 	// Run is called once, from any goroutine. When ctx ends nobody waits for it for
 	// long and its numbers are thrown away; who looks at ctx ends in order.

@@ -167,9 +167,13 @@ func TestOneProcessInADirectory(t *testing.T) {
 
 // An interrupted run reports what is done, does not wait for cells that do not
 // listen, and goes on from there.
-func TestInterrupted(t *testing.T) { synctest.Test(t, testInterrupted) }
+func TestInterrupted(t *testing.T) {
+	for _, solo := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) { testInterrupted(t, solo) })
+	}
+}
 
-func testInterrupted(t *testing.T) {
+func testInterrupted(t *testing.T, solo bool) {
 	dir := t.TempDir()
 	e := madeUp(new(atomic.Int64))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -177,6 +181,7 @@ func testInterrupted(t *testing.T) {
 	plan := e.Plan
 	e.Plan = func(o Options) (*Plan, error) {
 		p, err := plan(o)
+		p.Cells[0].Solo = solo
 		p.Cells[0].Run = func(context.Context) (Numbers, error) { // the shortest, which comes last
 			cancel()
 			<-stuck
