@@ -21,7 +21,7 @@ func madeUp(name string, stop func()) paper.Experiment {
 	return paper.Experiment{
 		Name: name, Title: "About " + name, About: "Nothing at all.",
 		Plan: func(o paper.Options) (*paper.Plan, error) {
-			p := &paper.Plan{Identity: fmt.Sprint(o), Seeds: max(1, o.Seeds)}
+			p := &paper.Plan{Identity: fmt.Sprint(o.Seed, o.Seeds, o.Quick), Seeds: max(1, o.Seeds)}
 			for k := range 3 {
 				p.Cells = append(p.Cells, paper.Cell{Key: fmt.Sprint(k), Cost: 1, Run: func(ctx context.Context) (paper.Numbers, error) {
 					if k == 1 && stop != nil {
