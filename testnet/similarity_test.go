@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +14,7 @@ import (
 	"p2pnode/learner"
 	"p2pnode/learner/graph"
 	"p2pnode/privacy"
+	"p2pnode/testnet/page"
 )
 
 // What the graph of released estimates is for: at (1, 1e-6) more than 95% of the
@@ -134,9 +137,14 @@ func TestGraphReport(t *testing.T) {
 			r.Complete != strings.Contains(table.String(), "50.0/75.0") {
 			t.Error(table.String())
 		}
-		names, err := r.WriteFiles(t.TempDir())
-		if err != nil || len(names) != 1+2*len(graphSweeps) {
+		dir := t.TempDir()
+		names, err := r.WriteFiles(dir, page.Fact{Name: "Command", Value: "testnet graph", Code: true})
+		if err != nil || len(names) != 2+2*len(graphSweeps) {
 			t.Errorf("files %v: %v", names, err)
+		}
+		html, err := os.ReadFile(filepath.Join(dir, GraphPageFile))
+		if err != nil || r.Complete != strings.Contains(string(html), "98.7%") || r.Complete == strings.Contains(string(html), "INTERRUPTED") {
+			t.Errorf("page (%v)\n%s", err, html)
 		}
 	}
 }

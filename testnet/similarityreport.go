@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"text/tabwriter"
 
 	"p2pnode/testnet/page"
@@ -13,12 +14,11 @@ import (
 
 // WriteTable writes the result for people.
 func (r *GraphResult) WriteTable(w io.Writer) error {
-	fmt.Fprintf(w, "%d people, 200 records each, (%g, %g) for every record.\n\n", r.Options.Nodes, r.Options.Budget.Epsilon, r.Options.Budget.Delta)
+	fmt.Fprintf(w, "%s\n\n", r.title())
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(table, "groups\tgraph\twithin groups\tleast\tby weight\tdegree\terror\tless than over random\t95% interval\tseeds\t\n")
 	for _, row := range r.Rows {
-		fmt.Fprintf(table, "%d\t%s\t%s\t%.4f\t%+.4f\t%+.4f to %+.4f\t%d\t\n", row.Groups, row.Graph, row.sharesText(), row.Error,
-			row.Margin[0], row.Margin[1], row.Margin[2], row.Seeds)
+		fmt.Fprintf(table, "%d\t%s\t\n", row.Groups, strings.Join(row.cells(), "\t"))
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -121,13 +121,17 @@ func sweepLabel(sweep string) string {
 // GraphRawFile is what [GraphResult.WriteFiles] writes beside the plots.
 const GraphRawFile = "graph.json"
 
-// WriteFiles writes the numbers and a plot for each sweep and number of groups to
-// dir, which it makes, and returns the names.
-func (r *GraphResult) WriteFiles(dir string) ([]string, error) {
+// WriteFiles writes the page, the numbers and a plot for each sweep and number of
+// groups to dir, which it makes, and returns the names. made says on the page how they
+// were made.
+func (r *GraphResult) WriteFiles(dir string, made ...page.Fact) ([]string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("testnet: write the results: %w", err)
 	}
-	names := []string{GraphRawFile}
+	names := []string{GraphPageFile, GraphRawFile}
+	if err := writeFile(filepath.Join(dir, GraphPageFile), func(w io.Writer) error { return r.WritePage(w, made...) }); err != nil {
+		return nil, fmt.Errorf("testnet: write the results: %w", err)
+	}
 	if err := writeFile(filepath.Join(dir, GraphRawFile), r.WriteJSON); err != nil {
 		return nil, fmt.Errorf("testnet: write the results: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"p2pnode/learner"
 	"p2pnode/testnet"
+	"p2pnode/testnet/page"
 )
 
 const graphAbout = `Graph lets people in hidden groups find their like by what they release, and
@@ -49,7 +50,7 @@ func newGraph() *cobra.Command {
 	f.Uint64Var(&o.Seed, "seed", 1, "the same seed gives the same table")
 	f.Float64Var(&o.Budget.Epsilon, "epsilon", release.Epsilon, "privacy budget of every record")
 	f.Float64Var(&o.Budget.Delta, "delta", release.Delta, "probability with which the budget may fail")
-	f.StringVar(&o.out, "out", "testnet-results", "directory for the raw numbers and the plots")
+	f.StringVar(&o.out, "out", "testnet-results", "directory for the page, the raw numbers and the plots")
 	f.BoolVar(&o.json, "json", false, "write one JSON object to standard output, and nothing else")
 	return cmd
 }
@@ -78,7 +79,8 @@ func (o *graphOptions) run(cmd *cobra.Command) error {
 }
 
 func (o *graphOptions) report(cmd *cobra.Command, r *testnet.GraphResult) error {
-	files, err := r.WriteFiles(o.out)
+	files, err := r.WriteFiles(o.out,
+		page.Fact{Name: "Command", Value: "testnet graph" + flagsText(cmd.Flags()), Code: true}, page.Fact{Name: "Version", Value: version()})
 	if err != nil {
 		return err
 	}
@@ -90,6 +92,6 @@ func (o *graphOptions) report(cmd *cobra.Command, r *testnet.GraphResult) error 
 	if err := write(cmd.OutOrStdout()); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(notes, "\nRaw numbers and plots: %s/%s.\n", o.out, strings.Join(files, ", "))
+	_, err = fmt.Fprintf(notes, "\nPage, raw numbers and plots: %s/%s.\n", o.out, strings.Join(files, ", "))
 	return err
 }

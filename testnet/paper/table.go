@@ -22,10 +22,11 @@ type table struct {
 // longestHead is how long a measure that heads a column may be.
 const longestHead = 24
 
-// table leaves out columns that are empty in all rows, and the measure where all rows
-// have the same: it is then the head of the values, or said below.
+// table leaves out columns that are empty in all rows, the number of seeds where all
+// rows have the same, and the measure: it is then the head of the values, or said
+// below.
 func (r *Result) table() *table {
-	t := &table{head: []string{"setting", "note", "epsilon", "delta", "private", "measure", "value", "spread", "alone", "gain (95%)", "published", "seeds"}}
+	t := &table{head: []string{"setting", "measure", "note", "epsilon", "delta", "private", "value", "spread", "alone", "gain (95%)", "published", "seeds"}}
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		if row.Source != "" && !slices.Contains(t.sources, row.Source) {
@@ -36,12 +37,15 @@ func (r *Result) table() *table {
 			value = row.Accuracy
 		}
 		t.lines = append(t.lines, []string{
-			row.Setting, t.number(row.Note), short(row.Epsilon), short(row.Delta), row.private(), row.Measure, digits(value), digits(row.Spread),
+			row.Setting, row.Measure, t.number(row.Note), short(row.Epsilon), short(row.Delta), row.private(), digits(value), short(row.Spread),
 			digits(row.Alone), row.gain(), asGiven(row.Published), strconv.Itoa(row.Seeds),
 		})
 	}
-	const measure, value = 5, 6
-	if len(t.lines) > 0 && !slices.ContainsFunc(t.lines, func(l []string) bool { return l[measure] != t.lines[0][measure] }) {
+	const measure, value = 1, 6
+	if seeds := len(t.head) - 1; t.constant(seeds) {
+		t.drop(seeds)
+	}
+	if t.constant(measure) {
 		if t.measure = t.lines[0][measure]; 0 < len(t.measure) && len(t.measure) <= longestHead {
 			t.head[value], t.measure = t.measure, ""
 		}
@@ -53,6 +57,12 @@ func (r *Result) table() *table {
 		}
 	}
 	return t
+}
+
+// constant says whether a column has the same in all of the rows, of which there are
+// some.
+func (t *table) constant(k int) bool {
+	return len(t.lines) > 0 && !slices.ContainsFunc(t.lines, func(l []string) bool { return l[k] != t.lines[0][k] })
 }
 
 // drop takes a column away.

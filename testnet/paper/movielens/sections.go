@@ -44,7 +44,7 @@ func (e *experiment) tableOne(rows []paper.Row) page.Section {
 			if delta == smallDelta && (k.lone || e.quick) {
 				continue
 			}
-			valid := fmt.Sprintf("yes, delta = %.2g", delta)
+			valid := "yes, delta = " + paper.Short(delta)
 			switch {
 			case k.lone:
 				valid = ""
@@ -108,7 +108,7 @@ func againstEpsilon(rows []paper.Row, quick bool) page.Chart {
 	})
 	for _, k := range kinds() {
 		add(k.name, k.name+": together", page.Ours)
-		if r := find(rows, k.name+": tuned, alone", guarantee{}); r != nil && !k.lone {
+		if r := find(rows, k.name+": tuned, alone", guarantee{}); r != nil && (!k.lone || k.name == analysed.name) {
 			c.Series = append(c.Series, page.Series{Name: k.name + ", alone", Style: page.Level, X: epsilons[:1], Y: []float64{*r.Error}})
 		}
 	}

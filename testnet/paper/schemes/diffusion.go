@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
@@ -27,12 +28,14 @@ const (
 	// bounded in l2. agentPrinted charges graph-homomorphic noise by the paper's (27),
 	// the other by how far strong convexity lets two states get apart.
 	agentLevel   calibration = "equal epsilon, all data of an agent"
-	agentPrinted calibration = "equal epsilon, all data of an agent, by (27)"
+	agentPrinted             = agentLevel + byPrinted
 	// recordLevel is for one record of a stream, which an iteration sees once.
 	recordLevel calibration = "equal epsilon, one record of a stream"
 	// budgeted is what a node does: 100 records in every iteration, Gaussian noise.
 	budgeted calibration = "equal epsilon, one of 100 records"
 )
+
+const byPrinted = ", by (27)"
 
 const (
 	noisePower    = 2. // variance of each coordinate of what is sent
@@ -60,9 +63,13 @@ func (s diffusionSetting) key() string {
 
 // label is the setting without its epsilon.
 func (s diffusionSetting) label() string {
-	label := fmt.Sprintf("%s, mu %g, %d iterations", s.by, s.mu, s.rounds)
+	by, printed := strings.CutSuffix(string(s.by), byPrinted)
+	label := fmt.Sprintf("%s, mu %g, %d iterations", by, s.mu, s.rounds)
 	if s.by != withoutNoise {
 		label += ": " + s.scheme
+	}
+	if printed {
+		label += byPrinted
 	}
 	if s.lazy > 1 {
 		label += ", lazy graph"

@@ -2,6 +2,8 @@ package schemes
 
 import (
 	"fmt"
+	"math"
+	"strings"
 
 	"p2pnode/testnet/page"
 	"p2pnode/testnet/paper"
@@ -220,7 +222,7 @@ func diffusionWins(f found, quick bool) (page.Table, string) {
 		Caption: "Squared distance at rest, independent against graph-homomorphic noise",
 		Head:    []string{"comparison", "agents: iid", "homomorphic", "ratio", "centroid: iid", "homomorphic", "ratio"},
 	}
-	wins, all, centroid := 0, 0, 0
+	wins, all, centroid, least, most := 0, 0, 0, math.Inf(1), 0.
 	for _, c := range equalEpsilon(quick) {
 		one := f.over(c[0].key(), "rest")
 		for _, s := range c[1:] {
@@ -231,18 +233,23 @@ func diffusionWins(f found, quick bool) (page.Table, string) {
 			all++
 			if one.mean[1] < other.mean[1] {
 				wins++
+				least, most = min(least, other.mean[1]/one.mean[1]), max(most, other.mean[1]/one.mean[1])
 			}
 			if other.mean[0] < one.mean[0] {
 				centroid++
 			}
-			cells := []string{s.key()}
+			cells := []string{strings.NewReplacer("equal epsilon, ", "", ": "+homomorphic, "").Replace(s.key())}
 			for _, i := range []int{1, 0} {
 				cells = append(cells, paper.Short(one.mean[i]), paper.Short(other.mean[i]), paper.Short(other.mean[i]/one.mean[i]))
 			}
 			t.Rows = append(t.Rows, page.Line{Cells: cells})
 		}
 	}
-	return t, fmt.Sprintf("At equal epsilon independent noise gives the better models to the agents in %d of %d comparisons. The centroid is better with graph-homomorphic noise in %d of them, but nobody holds it, and to publish it would be one more release.", wins, all, centroid)
+	by := ""
+	if wins > 0 {
+		by = fmt.Sprintf(", by %s to %s times", paper.Short(least), paper.Short(most))
+	}
+	return t, fmt.Sprintf("At equal epsilon independent noise gives the better models to the agents in %d of %d comparisons%s. The centroid is better with graph-homomorphic noise in %d of them, but nobody holds it, and to publish it would be one more release.", wins, all, by, centroid)
 }
 
 // diffusionNotes are what a reader must know.

@@ -1,0 +1,80 @@
+package testnet
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"p2pnode/testnet/page"
+)
+
+// GraphPageFile is the report of a [GraphResult] for a browser.
+const GraphPageFile = "graph.html"
+
+// WritePage writes the report as one HTML file. made are facts on how it was made, as
+// the command.
+func (r *GraphResult) WritePage(w io.Writer, made ...page.Fact) error {
+	p := &page.Page{
+		Title:  "Do nodes find their like by what they release?",
+		Result: r.verdict(),
+		Lead:   []string{r.title()},
+		Facts:  made,
+	}
+	if !r.Complete {
+		p.Lead = append(p.Lead, "INTERRUPTED: runs are missing.")
+	}
+	table := page.Table{
+		Caption: "Networks of people in hidden groups",
+		Head:    []string{"graph", "within groups", "least", "by weight", "degree", "error", "less than over random", "95% interval", "seeds"},
+	}
+	for _, row := range r.Rows {
+		table.Rows = append(table.Rows, page.Line{Group: fmt.Sprintf("%d groups", row.Groups), Cells: row.cells()})
+	}
+	p.Sections = append(p.Sections, page.Section{
+		Title: "What it is worth",
+		Text: []string{
+			"Within groups: edges that join people of one group; least: in the worst seed. Error: mean 1-accuracy of the personal models. " +
+				"Random and oracle graphs are given, the oracle's inside the groups; the others were discovered.",
+		},
+		Tables: []page.Table{table},
+	})
+	for _, sweep := range graphSweeps {
+		section := page.Section{Title: "By " + strings.TrimSuffix(sweepLabel(sweep), " (log scale)")}
+		for _, groups := range graphGroups {
+			if c := r.chart(sweep, groups); len(c.Series) > 0 {
+				section.Charts = append(section.Charts, *c)
+			}
+		}
+		if len(section.Charts) > 0 {
+			p.Sections = append(p.Sections, section)
+		}
+	}
+	return p.Write(w)
+}
+
+func (r *GraphResult) title() string {
+	return fmt.Sprintf("%d people, 200 records each, (%g, %g) for every record.", r.Options.Nodes, r.Options.Budget.Epsilon, r.Options.Budget.Delta)
+}
+
+// verdict is what discovery by distance found and gained.
+func (r *GraphResult) verdict() string {
+	var parts []string
+	for _, row := range r.Rows {
+		if row.Graph == "distance" {
+			parts = append(parts, fmt.Sprintf("among %d groups %.0f%% of the edges that nodes discover join people of one group, and the error is smaller by %.4f (95%% interval %.4f to %.4f) than over a random graph",
+				row.Groups, 100*row.Share, row.Margin[0], row.Margin[1], row.Margin[2]))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	text := strings.Join(parts, "; ")
+	return strings.ToUpper(text[:1]) + text[1:] + "."
+}
+
+// cells are those of the row but the number of groups.
+func (row *GraphRow) cells() []string {
+	cells := append([]string{row.Graph}, strings.Split(row.sharesText(), "\t")...)
+	return append(cells, fmt.Sprintf("%.4f", row.Error), fmt.Sprintf("%+.4f", row.Margin[0]),
+		fmt.Sprintf("%+.4f to %+.4f", row.Margin[1], row.Margin[2]), fmt.Sprint(row.Seeds))
+}
