@@ -106,7 +106,7 @@ func runOlderCopy(t *testing.T, n *Node, ends uint64, by ...*Node) {
 	for i := range by {
 		before[i] = heard(t, by[i], n.self)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	if err := n.Run(ctx); !errors.Is(err, ErrRolledBack) {
 		t.Fatalf("Run: %v, want ErrRolledBack", err)
@@ -191,7 +191,7 @@ func TestSecondCopyIsRefused(t *testing.T) {
 	again := openNode(t, n.dir)
 	start(t, again)
 	waitUntilHeard(t, n, ends, first)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	if err := twin.Run(ctx); !errors.Is(err, ErrRolledBack) {
 		t.Fatalf("Run of the second copy: %v, want ErrRolledBack", err)

@@ -124,14 +124,14 @@ func (d *daemon) end(t *testing.T) *os.ProcessState {
 	}
 }
 
-// interrupt stops the daemon, which must succeed within a few seconds.
+// interrupt stops the daemon, which must succeed within a few seconds, or more on a busy machine.
 func (d *daemon) interrupt(t *testing.T, signal os.Signal) {
 	t.Helper()
 	if err := d.cmd.Process.Signal(signal); err != nil {
 		t.Fatal(err)
 	}
 	start := time.Now()
-	if state := d.end(t); !state.Success() || time.Since(start) > 5*time.Second {
+	if state := d.end(t); !state.Success() || time.Since(start) > 20*time.Second {
 		t.Errorf("after %v: %v in %v, want exit status 0 in a few seconds", signal, state, time.Since(start))
 	}
 }

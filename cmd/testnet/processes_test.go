@@ -50,7 +50,7 @@ func TestDaemonsEndWithTestnet(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cmd, _, stderr, nodes := command(t, "--processes", "5")
-			within(t, time.Minute, "daemons run", func() bool { return len(daemonsIn(t, nodes)) >= 4 })
+			within(t, 4*time.Minute, "daemons run", func() bool { return len(daemonsIn(t, nodes)) >= 4 })
 			for i, s := range c.end {
 				for line := ""; i > 0 && !strings.Contains(line, "stopping"); {
 					var err error
@@ -68,7 +68,7 @@ func TestDaemonsEndWithTestnet(t *testing.T) {
 			} else {
 				_ = cmd.Wait()
 			}
-			within(t, 20*time.Second, "no daemon is left", func() bool { return len(daemonsIn(t, nodes)) == 0 })
+			within(t, 4*time.Minute, "no daemon is left", func() bool { return len(daemonsIn(t, nodes)) == 0 })
 		})
 	}
 }

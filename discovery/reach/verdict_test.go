@@ -59,7 +59,7 @@ func TestReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	var report Report
-	for end := time.Now().Add(10 * time.Second); len(report.Links) == 0 || len(report.Addresses) == 0; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(4 * time.Minute); len(report.Links) == 0 || len(report.Addresses) == 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%+v", report)
 		}
