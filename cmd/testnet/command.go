@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -133,6 +134,9 @@ func (o *options) run(cmd *cobra.Command, dir string) error {
 	if o.seeds < 1 {
 		return usageError{fmt.Errorf("--seeds %d: must be at least 1", o.seeds)}
 	}
+	if err := makeOut(o.out); err != nil {
+		return err
+	}
 	daemons, err := o.daemons.find(cmd, o, dir)
 	if err != nil {
 		return err
@@ -147,6 +151,14 @@ func (o *options) run(cmd *cobra.Command, dir string) error {
 		return err
 	}
 	return o.report(cmd, r)
+}
+
+// makeOut makes the directory of the results before anything is measured.
+func makeOut(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("--out %s: no directory can be made there: %w", dir, err)
+	}
+	return nil
 }
 
 // budget is what the flags say, or the task's default.
@@ -169,11 +181,8 @@ func (o *options) budget(cmd *cobra.Command, t *learner.Task) (privacy.Budget, e
 
 func (o *options) report(cmd *cobra.Command, r *testnet.Result) error {
 	made := []page.Fact{{Name: "Command", Value: "testnet" + flagsText(cmd.Flags()), Code: true}, {Name: "Version", Value: version()}}
-	if credit := strings.TrimSpace(o.credit()); credit != "" {
+	if credit := strings.TrimPrefix(strings.TrimSpace(o.credit()), "Data: "); credit != "" {
 		made = append(made, page.Fact{Name: "Data", Value: credit})
-	}
-	if err := r.WriteFiles(o.out, made...); err != nil {
-		return err
 	}
 	where := fmt.Sprintf("Page: %s/%s; raw numbers and plots: %s, %s, %s.\n", o.out, testnet.PageFile, testnet.RawFile, testnet.CurveFile, testnet.GainFile)
 	notes := io.Writer(cmd.OutOrStdout())
@@ -183,6 +192,10 @@ func (o *options) report(cmd *cobra.Command, r *testnet.Result) error {
 			return err
 		}
 	} else if err := r.WriteTable(cmd.OutOrStdout()); err != nil {
+		return err
+	}
+	// After the table: what was measured is not lost where there is no room for files.
+	if err := r.WriteFiles(o.out, made...); err != nil {
 		return err
 	}
 	if _, err := io.WriteString(notes, o.credit()+where); err != nil {

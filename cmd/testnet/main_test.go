@@ -84,6 +84,9 @@ func TestRunErrors(t *testing.T) {
 		{[]string{"--nodes", "611"}, "has 610, 611 were asked for"},
 		{[]string{"--data", "nowhere.csv"}, "nowhere.csv"},
 		{[]string{"--data", "u.data"}, "u.item must lie beside"},
+		{[]string{"--sim", "--nodes", "2", "--out", bad}, "--out " + bad},
+		{[]string{"paper", "polar", "--quick", "--out", bad}, "--out " + bad},
+		{[]string{"paper", "all", "--quick", "--out", bad}, "--out " + bad},
 		{[]string{"--data", bad}, "line 3: column \"genres\": \"Opera\""},
 		{[]string{"export", "--out", filepath.Join(bad, "x"), "--nodes", "2"}, "export"},
 	} {

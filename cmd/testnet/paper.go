@@ -168,6 +168,9 @@ func (o *paperOptions) run(cmd *cobra.Command, e paper.Experiment) error {
 	if err := o.validate(cmd.Flags()); err != nil {
 		return err
 	}
+	if err := makeOut(o.out); err != nil {
+		return err
+	}
 	r, err := o.measure(cmd, e)
 	if r == nil {
 		return err

@@ -44,8 +44,8 @@ func (o *paperOptions) runAll(cmd *cobra.Command, list []paper.Experiment) error
 	if err := o.validate(cmd.Flags()); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(o.out, 0o755); err != nil {
-		return fmt.Errorf("--out: %w", err)
+	if err := makeOut(o.out); err != nil {
+		return err
 	}
 	entries := make([]paper.Entry, len(list))
 	for i, e := range list {

@@ -101,7 +101,7 @@ type Row struct {
 	Accuracy  *float64 `json:"accuracy,omitempty"`
 	Spread    *float64 `json:"spread,omitempty"`    // standard deviation over the seeds
 	Alone     *float64 `json:"alone,omitempty"`     // the tuned lone model, in the same measure
-	Published *float64 `json:"published,omitempty"` // the paper's number
+	Published *float64 `json:"published,omitempty"` // the paper's number, or that of Source
 	Source    string   `json:"source,omitempty"`    // of Published
 	// GainLow and GainHigh bound the gain over the tuned lone model, positive when it
 	// is better: a 95% interval of the mean over people, paired, pooled over seeds.
@@ -109,6 +109,10 @@ type Row struct {
 	GainHigh *float64 `json:"gain_high,omitempty"`
 	Note     string   `json:"note,omitempty"`
 }
+
+// Independent is the source of numbers that no paper has: another program found them
+// when it repeated a figure. Tables call them a reference instead of published.
+const Independent = "an independent program"
 
 // Number is v, for the optional numbers of a row.
 func Number(v float64) *float64 { return &v }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -53,6 +54,14 @@ func TestLongMeasure(t *testing.T) {
 	}
 	if got := r.table(); got.head[5] != "value" || got.numbered()[0] != "Value: "+long+"." {
 		t.Errorf("head %q, notes %q", got.head, got.numbered())
+	}
+	for i := range r.Rows {
+		if r.Rows[i].Published != nil {
+			r.Rows[i].Source = Independent
+		}
+	}
+	if got := r.table(); slices.Contains(got.head, "published") || !slices.Contains(got.head, "reference") || !strings.Contains(strings.Join(got.numbered(), " "), "Reference: an independent program") {
+		t.Errorf("numbers that no paper has: head %q, notes %q", got.head, got.numbered())
 	}
 	if got := (&Result{}).table(); len(got.lines) != 0 || len(got.numbered()) != 0 {
 		t.Errorf("no rows give %+v", got)

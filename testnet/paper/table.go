@@ -41,7 +41,10 @@ func (r *Result) table() *table {
 			digits(row.Alone), row.gain(), asGiven(row.Published), strconv.Itoa(row.Seeds),
 		})
 	}
-	const measure, value = 1, 6
+	const measure, value, published = 1, 6, 10
+	if slices.Equal(t.sources, []string{Independent}) {
+		t.head[published] = "reference"
+	}
 	if seeds := len(t.head) - 1; t.constant(seeds) {
 		t.drop(seeds)
 	}
@@ -92,7 +95,10 @@ func (t *table) numbered() []string {
 	if t.measure != "" {
 		notes = append(notes, "Value: "+t.measure+".")
 	}
-	if len(t.sources) > 0 {
+	switch {
+	case slices.Equal(t.sources, []string{Independent}):
+		notes = append(notes, "Reference: "+Independent+" that repeated the paper's figures.")
+	case len(t.sources) > 0:
 		notes = append(notes, "Published: "+strings.Join(t.sources, "; ")+".")
 	}
 	for i, note := range t.notes {

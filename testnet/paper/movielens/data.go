@@ -41,21 +41,21 @@ const whereToGet = "the unpacked directory of https://files.grouplens.org/datase
 // read reads the directory with u.data and u.item, or the path of u.data itself.
 func read(path string) (*dataset, error) {
 	if path == "" {
-		return nil, fmt.Errorf("movielens: the data is missing: give --data %s", whereToGet)
+		return nil, fmt.Errorf("the data is missing: give --data %s", whereToGet)
 	}
 	dir := path
 	if info, err := os.Stat(path); err != nil {
-		return nil, fmt.Errorf("movielens: --data must be %s: %w", whereToGet, err)
+		return nil, fmt.Errorf("--data must be %s: %w", whereToGet, err)
 	} else if !info.IsDir() {
 		dir = filepath.Dir(path)
 	}
 	files := os.DirFS(dir)
 	text, err := fs.ReadFile(files, "u.data")
 	if err != nil {
-		return nil, fmt.Errorf("movielens: --data must be %s: %w", whereToGet, err)
+		return nil, fmt.Errorf("--data must be %s: %w", whereToGet, err)
 	}
 	if sum := hash(text); sum != testnet.Published100K {
-		return nil, fmt.Errorf("movielens: %s is not the published file: its SHA-256 is %s, not %s; give --data %s",
+		return nil, fmt.Errorf("%s is not the published file: its SHA-256 is %s, not %s; give --data %s",
 			filepath.Join(dir, "u.data"), sum, testnet.Published100K, whereToGet)
 	}
 	d := new(dataset)
@@ -64,7 +64,7 @@ func read(path string) (*dataset, error) {
 	}
 	items, err := fs.ReadFile(files, "u.item")
 	if err != nil {
-		return nil, fmt.Errorf("movielens: u.item must lie beside u.data; both are in %s: %w", whereToGet, err)
+		return nil, fmt.Errorf("u.item must lie beside u.data; both are in %s: %w", whereToGet, err)
 	}
 	d.hash = hash(items)
 	d.movies, err = readMetadata(files)
@@ -82,13 +82,13 @@ func parse(text string) ([]rating, error) {
 	for line := range strings.Lines(text) {
 		fields := strings.Fields(line)
 		if len(fields) != 4 {
-			return nil, fmt.Errorf("movielens: u.data, line %d: not four numbers", len(list)+1)
+			return nil, fmt.Errorf("u.data, line %d: not four numbers", len(list)+1)
 		}
 		user, err1 := strconv.Atoi(fields[0])
 		movie, err2 := strconv.Atoi(fields[1])
 		stars, err3 := strconv.ParseFloat(fields[2], 64)
 		if err1 != nil || err2 != nil || err3 != nil || user < 1 || user > users || movie < 1 || movie > movies {
-			return nil, fmt.Errorf("movielens: u.data, line %d: %q is no rating", len(list)+1, line)
+			return nil, fmt.Errorf("u.data, line %d: %q is no rating", len(list)+1, line)
 		}
 		list = append(list, rating{user - 1, movie - 1, stars})
 	}
@@ -104,7 +104,7 @@ func readMetadata(files fs.FS) ([]cells, error) {
 	for i := range list {
 		var known bool
 		if list[i], known = byNumber[strconv.Itoa(i+1)]; !known {
-			return nil, fmt.Errorf("movielens: u.item has no movie %d: use the one that comes with u.data", i+1)
+			return nil, fmt.Errorf("u.item has no movie %d: use the one that comes with u.data", i+1)
 		}
 	}
 	return list, nil

@@ -97,7 +97,7 @@ func metadataOf(d *dataset, t *learner.Task) ([][]float64, error) {
 	for i, m := range d.movies {
 		var err error
 		if x[i], err = t.EncodeFeatures(m); err != nil {
-			return nil, fmt.Errorf("movielens: u.item, movie %d: %w", i+1, err)
+			return nil, fmt.Errorf("u.item, movie %d: %w", i+1, err)
 		}
 	}
 	return x, nil

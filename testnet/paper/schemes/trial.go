@@ -124,4 +124,4 @@ func published(row paper.Row, v float64, source string) paper.Row {
 	return row
 }
 
-const independent = "an independent program"
+const independent = paper.Independent

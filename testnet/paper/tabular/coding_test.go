@@ -3,6 +3,7 @@ package tabular
 import (
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -224,6 +225,9 @@ max = 57.0
 	notes := strings.Join((&csvRun{table: tab}).notes(), " ")
 	if !strings.Contains(notes, "13 cells to learn from lie outside") || !strings.Contains(notes, "1 cells to predict lie outside") {
 		t.Errorf("notes %q", notes)
+	}
+	if _, err := readTable(paper.Options{Data: filepath.Dir(file)}); err == nil || !strings.Contains(err.Error(), "is a directory: name the file") {
+		t.Errorf("a directory: %v", err)
 	}
 	if _, err := readTable(paper.Options{Data: file, CSV: paper.CSV{Target: "node"}}); err == nil || !strings.Contains(err.Error(), "--target node") {
 		t.Errorf("the column of the nodes is predicted: %v", err)

@@ -78,6 +78,9 @@ func planCSV(o paper.Options) (*paper.Plan, error) {
 }
 
 func readTable(o paper.Options) (*table, error) {
+	if s, err := os.Stat(o.Data); err == nil && s.IsDir() {
+		return nil, fmt.Errorf("--data %s: this is a directory: name the file in it", o.Data)
+	}
 	f, err := os.Open(o.Data)
 	if err != nil {
 		return nil, fmt.Errorf("--data: %w", err)

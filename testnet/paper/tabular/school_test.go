@@ -51,6 +51,7 @@ func TestSchoolRefuses(t *testing.T) {
 		`no number from 0 to 100`:         write(t, "d.csv", strings.Replace(good, ",10,30,", ",110,30,", 1)),
 		"15362 lines; school is 1 to 139": write(t, "e.csv", "a,b\n1,2\n"),
 		"learning together needs 3":       write(t, "f.csv", schoolText(2, 6)),
+		"must name the examination":       write(t, "i.csv", good+"1,2\n"),
 		"no header line":                  write(t, "g.csv", ""),
 		`"x4": "ten"`:                     write(t, "h.csv", strings.Replace(good, ",10,30,", ",ten,30,", 1)),
 	} {

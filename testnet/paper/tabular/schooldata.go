@@ -28,7 +28,7 @@ const (
 
 // schoolExpects is what --data must name.
 const schoolExpects = "the examination records of the Inner London Education Authority, 1985 to 1987 (Goldstein 1991; \"School\" in the literature on " +
-	"multi-task learning, with its MATLAB file school_b.mat), as " + schoolFile + " or a directory that holds it: a header row,school,score,x1,...,x28 and " +
+	"multi-task learning, with its MATLAB file school_b.mat), as " + schoolFile + " or a directory that holds it: a header \"row,school,score,x1,...,x28\" and " +
 	"15362 lines; school is 1 to 139, score 1 to 70, x4 and x5 are percentages, the others 0 or 1, x28 always 1"
 
 // schoolData is the file as records.
@@ -50,7 +50,7 @@ func readSchool(path string) (*schoolData, error) {
 	hash := sha256.New()
 	sheet, err := testnet.ReadSheet(io.TeeReader(f, hash), path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w; --data must name %s", err, schoolExpects)
 	}
 	c, err := schoolCoding(sheet)
 	if err != nil {
