@@ -181,8 +181,9 @@ func diffusionReport(f found, quick bool) *paper.Report {
 		})
 	}
 	wins, text := diffusionWins(f, quick)
-	r.Sections = append(r.Sections, page.Section{Title: "Who wins at equal epsilon", Text: []string{text}, Tables: []page.Table{wins}})
-	r.Summary = text
+	if r.Summary = text; text != "" {
+		r.Sections = append(r.Sections, page.Section{Title: "Who wins at equal epsilon", Text: []string{text}, Tables: []page.Table{wins}})
+	}
 	return r
 }
 
@@ -202,9 +203,11 @@ func (s diffusionSetting) chart(f found, title string, by calibration, epsilon f
 			for k := range v.mean {
 				v.x = append(v.x, (float64(k)+0.5)*float64(s.rounds)/float64(len(v.mean)))
 			}
-			if l, ok := v.series(one.name+", "+who, page.Ours); ok {
-				c.Series = append(c.Series, l)
+			l, ok := v.series(one.name+", "+who, page.Ours)
+			if !ok {
+				continue
 			}
+			c.Series = append(c.Series, l)
 			if v := diffusionPublished(one.setting)[i]; v > 0 {
 				points = append(points, page.Series{
 					Name: one.name + ", " + who + ", " + independent + ", at rest", Style: page.Published, X: []float64{float64(s.rounds)}, Y: []float64{v},
@@ -244,6 +247,9 @@ func diffusionWins(f found, quick bool) (page.Table, string) {
 			}
 			t.Rows = append(t.Rows, page.Line{Cells: cells})
 		}
+	}
+	if all == 0 {
+		return t, ""
 	}
 	by := ""
 	if wins > 0 {

@@ -202,9 +202,11 @@ func kmCharts(f found, quick, paid bool) []page.Chart {
 			for k := range l.mean {
 				l.x = append(l.x, float64(k))
 			}
-			if series, ok := l.series(string(s.law), style); ok {
-				c.Series = append(c.Series, series)
+			series, ok := l.series(string(s.law), style)
+			if !ok {
+				continue
 			}
+			c.Series = append(c.Series, series)
 			if v, ok := kmPublished(s); ok {
 				points = append(points, page.Series{
 					Name: string(s.law) + ", " + independent + ", at the end", Style: page.Published, X: []float64{float64(s.rounds())}, Y: []float64{v},

@@ -3,6 +3,7 @@ package schemes
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"p2pnode/testnet/page"
 	"p2pnode/testnet/paper"
@@ -151,6 +152,9 @@ func polarChart(f found, settings []polarSetting, title, label string, unit func
 		}
 	}
 	for _, delta := range append([]int{0}, deltas...) {
+		if !slices.ContainsFunc(c.Series, func(s page.Series) bool { return s.Name == polarName(delta) }) {
+			continue // not done yet
+		}
 		points := page.Series{Name: polarName(delta) + ", " + independent, Style: page.Published}
 		for i, k := range polarSteps {
 			x := float64(k)

@@ -85,8 +85,8 @@ func (e *csvRun) report(done paper.Done) (*paper.Report, error) {
 	if len(together.errors) > 0 && len(private.errors) > 0 {
 		r.Sections = e.sections(together, private)
 		mean := func(errors [][]float64) float64 { return stat.Mean(meansOf(errors), nil) }
-		r.Summary = fmt.Sprintf("The %s, mean over nodes, is %.4g alone, %.4g together and %.4g within epsilon %g and delta %g.",
-			e.loss(), mean(together.alone), mean(together.errors), mean(private.errors), e.budget.Epsilon, e.budget.Delta)
+		r.Summary = fmt.Sprintf("The %s, mean over nodes, is %.4g alone, %.4g together and %.4g within epsilon %g and delta %s.",
+			e.loss(), mean(together.alone), mean(together.errors), mean(private.errors), e.budget.Epsilon, paper.Short(e.budget.Delta))
 	}
 	return r, nil
 }

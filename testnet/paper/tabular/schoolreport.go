@@ -68,7 +68,7 @@ func (e *schoolRun) report(done paper.Done) (*paper.Report, error) {
 		r.Rows = append(r.Rows, row)
 		epsilon, delta := "", ""
 		if row.Epsilon != nil {
-			epsilon, delta = fmt.Sprint(*row.Epsilon), fmt.Sprint(*row.Delta)
+			epsilon, delta = paper.Short(*row.Epsilon), paper.Short(*row.Delta)
 		}
 		table.Rows = append(table.Rows, page.Line{Cells: []string{
 			setting, epsilon, delta, fmt.Sprintf("%.5f", *row.Error), fmt.Sprintf("%.5f", stat.Mean(got.means, nil)),
@@ -133,7 +133,7 @@ func (e *schoolRun) charts(done paper.Done) []page.Chart {
 			{"shared", "As released", "The error of the models as released against epsilon, beside the published errors and the lone model."},
 		} {
 			c := page.Chart{
-				Title: fmt.Sprintf("%s: delta = %g", kind.title, delta), Alt: kind.alt,
+				Title: fmt.Sprintf("%s: delta = %s", kind.title, paper.Short(delta)), Alt: kind.alt,
 				X: page.Axis{Label: "epsilon for each pupil", Log: true},
 				Y: page.Axis{Label: "MSE of (score - 1)/69"},
 			}
