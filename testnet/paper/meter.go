@@ -31,7 +31,7 @@ func (m *Meter) Now() Progress {
 	if m.cost == 0 {
 		return p
 	}
-	each := m.seconds / m.cost // seconds for a unit of cost
+	each := m.each()
 	var left, longest float64  // one cell runs on one processor
 	for key, cost := range m.waiting {
 		expected := each * cost
@@ -42,6 +42,18 @@ func (m *Meter) Now() Progress {
 	}
 	p.Left = time.Duration(max(longest, left/float64(m.processors)) * float64(time.Second))
 	return p
+}
+
+// each is how many seconds a unit of cost takes: by the cells that are done, and by
+// those that have run for longer than these let expect.
+func (m *Meter) each() float64 {
+	cost, seconds := m.cost, m.seconds
+	for key, start := range m.under {
+		if ran := time.Since(start).Seconds(); ran > m.waiting[key]*m.seconds/m.cost {
+			cost, seconds = cost+m.waiting[key], seconds+ran
+		}
+	}
+	return seconds / cost
 }
 
 // plan takes the cells of a run, and what is known of those that are done.

@@ -34,7 +34,7 @@ func TestTimeLeft(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		want(1, 20*time.Second) // 10 s of the long one and 30 s of others, on two
 		time.Sleep(30 * time.Second)
-		want(1, 20*time.Second) // longer than expected: nothing more is expected of it, and 20 s of the last
+		want(1, 28*time.Second) // longer than expected: 70 s for 5 units, so the largest of the others takes 28 s
 		m.end(&cells[0], start, false)
 		want(1, 40*time.Second) // it failed
 	})
