@@ -32,7 +32,7 @@ func (m *Meter) Now() Progress {
 		return p
 	}
 	each := m.each()
-	var left, longest float64  // one cell runs on one processor
+	var left, longest float64 // one cell runs on one processor
 	for key, cost := range m.waiting {
 		expected := each * cost
 		if start, ok := m.under[key]; ok {
