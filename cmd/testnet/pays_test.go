@@ -18,6 +18,7 @@ func simulate(t *testing.T, o options) *testnet.Result {
 	}
 	r, err := testnet.Run(t.Context(), testnet.Config{
 		Source: source, Budget: privacy.Budget{Epsilon: 1, Delta: 1e-6}, Seed: 1, Seeds: 3, Simulate: true, NoCurve: true,
+		Methods: []testnet.Method{testnet.Private},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -30,7 +31,7 @@ func simulate(t *testing.T, o options) *testnet.Result {
 // better off than worse.
 func TestPrivateLearningPaysOnMovieLens(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short: it simulates 610 people six times")
+		t.Skip("-short: it simulates 610 people three times")
 	}
 	pairs := simulate(t, options{task: "movies", nodes: "all", groups: fewestGroups}).Pairs(testnet.Private)
 	s := testnet.Summarise(pairs)
@@ -46,7 +47,7 @@ func TestPrivateLearningPaysOnMovieLens(t *testing.T) {
 // 100 people and .855 with 1,000 (an independent program reached .820 and .866).
 func TestPrivateLearningPaysOnLinear(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short: it simulates 100 and 1,000 people six times")
+		t.Skip("-short: it simulates 100 and 1,000 people three times")
 	}
 	for nodes, least := range map[string]float64{"100": 0.81, "1000": 0.855} {
 		accuracy := 1 - testnet.Summarise(simulate(t, options{task: "linear", nodes: nodes, groups: fewestGroups}).Pairs(testnet.Private)).Error

@@ -7,7 +7,16 @@ import (
 	"testing"
 )
 
+// scaleFills leaves a test out of short runs.
+func scaleFills(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: scale measures half a gigabyte of memory, several times that under the race detector")
+	}
+}
+
 func TestScaleTable(t *testing.T) {
+	scaleFills(t)
 	code, stdout, stderr := testnetRun(t, t.Context(), "scale", "--nodes", "40,80", "--dimension", "3", "--records", "2", "--neighbours", "3")
 	if code != 0 {
 		t.Fatalf("exit %d: %s", code, stderr)
@@ -20,6 +29,7 @@ func TestScaleTable(t *testing.T) {
 }
 
 func TestScaleJSON(t *testing.T) {
+	scaleFills(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	code, stdout, _ := testnetRun(t, ctx, "scale", "--json", "--nodes", "40", "--dimension", "3", "--private", "--weather")
 	var out struct {
