@@ -1,6 +1,7 @@
 package movielens
 
 import (
+	"cmp"
 	"fmt"
 
 	"p2pnode/learner"
@@ -20,6 +21,7 @@ type kind struct {
 	lone   bool // measured alone only
 	// analysed: by an analysis of ratings with genres and decades.
 	analysed bool
+	mu       float64 // of the task; 0 is 0.9
 	// pull and pullConstant are the usual ones of the personal fit, for features as
 	// they are; see [learner.Local].
 	pull, pullConstant float64
@@ -30,7 +32,7 @@ type kind struct {
 }
 
 var (
-	leaky      = kind{name: "factors of all ratings (they leak)", reg: 0.2, start: 1, pull: 5, pullConstant: 3, alone: 0.5, fixed: true}
+	leaky      = kind{name: "factors of all ratings (they leak)", reg: 0.17, start: 1, mu: 0.3, pull: 4, pullConstant: 3, alone: 0.6, fixed: true}
 	donated    = kind{name: "factors from 189 donors", reg: 0.2, start: 1, donors: true, pull: 10, pullConstant: 3, alone: 0.3}
 	analysed   = kind{name: "genres and factors, analysed from 189 donors", donors: true, analysed: true, lone: true}
 	metadata   = kind{name: "genres and decades", pull: 10, pullConstant: 3}
@@ -94,7 +96,7 @@ func (k *kind) base() *learner.Task {
 	return &learner.Task{
 		Name: k.name, Learner: "personal", Loss: "squared",
 		Target: learner.Target{Name: "rating", Min: 1, Max: 5, Center: centre},
-		Mu:     0.9, Lambda: 1, Clip: 2, ConfidenceAt: 600, Radius: 5, CohortSize: 1 << 20,
+		Mu:     cmp.Or(k.mu, 0.9), Lambda: 1, Clip: 2, ConfidenceAt: 600, Radius: 5, CohortSize: 1 << 20,
 		Graph: learner.Graph{Rule: "random", Degree: 10},
 		Local: learner.Local{Eta: k.pull, EtaConstant: k.pullConstant, Kappa: 1, Fixed: k.fixed},
 		Release: learner.Release{
