@@ -106,6 +106,23 @@ func TestReportOfAnInterruptedRun(t *testing.T) {
 	}
 }
 
+// The runner takes the dearest cells first: the lone models are to be among them, as
+// an interrupted run has no gain without.
+func TestLoneModelsComeFirst(t *testing.T) {
+	e := smallExperiment(1)
+	cost := map[string]float64{}
+	for _, c := range e.cells() {
+		cost[c.Key] = c.Cost
+	}
+	for _, k := range kinds() {
+		for _, g := range e.guarantees(k) {
+			if alone, together := e.aloneKey(k, 0), e.key(k, g, 0); cost[alone] <= cost[together] {
+				t.Errorf("%s costs %g, %s %g: it comes too late", alone, cost[alone], together, cost[together])
+			}
+		}
+	}
+}
+
 // The same cell gives the same numbers, whatever ran before it; who learns together
 // spends her budget.
 func TestLearningIsDeterministic(t *testing.T) {
