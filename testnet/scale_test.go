@@ -8,6 +8,9 @@ import (
 )
 
 func TestMeasureScale(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it measures half a gigabyte of memory, several times that under the race detector")
+	}
 	for _, change := range []func(*ScaleOptions){
 		func(*ScaleOptions) {}, func(o *ScaleOptions) { o.Private = true }, func(o *ScaleOptions) { o.Weather = true },
 	} {
@@ -34,6 +37,9 @@ func TestMeasureScale(t *testing.T) {
 }
 
 func TestMeasureScaleStops(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it measures half a gigabyte of memory, several times that under the race detector")
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	o := ScaleOptions{Nodes: []int{10, 20}, Dimension: []int{2}, Neighbours: 2, Records: 1}
 	o.Progress = func(done, _ int) {
