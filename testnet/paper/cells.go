@@ -34,8 +34,9 @@ type cellFile struct {
 
 // openCells opens the file of cells at path for this process alone, making it if
 // needed, and reads the cells under the header h that wanted accepts; unless it
-// accepts all of them they are all thrown away. What a killed process left of a last
-// line is dropped. lost says that there were cells, and none is taken up.
+// accepts all of them they are all put aside, in a file of the same name with .old
+// behind it. What a killed process left of a last line is dropped. lost says that
+// there were cells, and none is taken up.
 func openCells(path string, h header, wanted func(kept) bool) (c *cellFile, lost bool, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
@@ -57,6 +58,11 @@ func openCells(path string, h header, wanted func(kept) bool) (c *cellFile, lost
 	good, lost := c.read(text, h)
 	if !all(c.done, wanted) {
 		c.done, good, lost = nil, 0, true
+	}
+	if lost {
+		if err := os.WriteFile(path+".old", text, 0o644); err != nil {
+			return nil, false, err
+		}
 	}
 	if err := f.Truncate(int64(good)); err != nil {
 		return nil, false, err

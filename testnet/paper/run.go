@@ -55,7 +55,7 @@ func (j *Job) run(ctx context.Context) (*Result, error) {
 	}
 	defer cells.close()
 	if lost && !j.Restart {
-		j.Log("the cells of an earlier run are thrown away: they are of another build of the program, or of other options")
+		j.Log(fmt.Sprintf("the cells of an earlier run are put aside as %s.cells.old: they are of another build of the program, or of other options", j.Name))
 	}
 	others := j.others(cells.done)
 	done, interrupted := j.compute(ctx, plan, cells)

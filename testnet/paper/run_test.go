@@ -133,8 +133,8 @@ func TestCellsOfAnotherRun(t *testing.T) {
 		{func(*Job) {}, madeUpCells, ""},
 		{func(*Job) {}, 0, "4 of 4 cells are taken up"},
 		{func(j *Job) { j.Restart = true }, madeUpCells, ""},
-		{func(j *Job) { j.Seed = 2 }, madeUpCells, "thrown away"},
-		{func(j *Job) { j.Seed, j.Program = 2, "q" }, madeUpCells, "thrown away"},
+		{func(j *Job) { j.Seed = 2 }, madeUpCells, "put aside"},
+		{func(j *Job) { j.Seed, j.Program = 2, "q" }, madeUpCells, "put aside"},
 		{func(j *Job) { j.Seed, j.Trust = 2, true }, 0, "4 of 4 cells are taken up"},
 	} {
 		var log strings.Builder
@@ -142,7 +142,12 @@ func TestCellsOfAnotherRun(t *testing.T) {
 		j.Log = func(text string) { log.WriteString(text) }
 		c.change(&j)
 		ran.Store(0)
+		file := filepath.Join(dir, "made-up.cells")
+		before, _ := os.ReadFile(file) // none the first time
 		r, err := Run(t.Context(), j)
+		if aside, _ := os.ReadFile(file + ".old"); c.log == "put aside" && !bytes.Equal(aside, before) {
+			t.Error("the cells that were not taken up are gone")
+		}
 		must(t, err)
 		if said := strings.Contains(strings.Join(r.Notes, " "), "4 of the 4 cells were computed by another"); said != j.Trust {
 			t.Errorf("cells of another program: %v, notes %q", j.Trust, r.Notes)
