@@ -17,7 +17,7 @@ func School() paper.Experiment {
 		Title: "School: exam scores of 139 schools",
 		About: "Liu, Hu, Wu and Smith, \"On privacy and personalization in cross-silo federated learning\" (NeurIPS 2022), predict exam scores " +
 			"with one silo for each school, and protect every pupil. Here each school is a node, there is no server, and the noise is on what a node sends: " +
-			"the error against epsilon, beside their numbers, the tuned lone model, and what an onlooker could learn from the messages.",
+			"the error against epsilon, beside their numbers, the tuned lone model, and the models as they were released.",
 		Data:     schoolExpects,
 		Place:    "school",
 		UsesReal: true,

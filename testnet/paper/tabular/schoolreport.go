@@ -99,7 +99,7 @@ func (e *schoolRun) summary(done paper.Done) string {
 		if len(personal.pooled) == 0 {
 			break
 		}
-		return fmt.Sprintf("At epsilon %g and delta %g the mean squared error is %.5f with a personal model and %.5f alone, neither of which is sent; %.5f with the model as released, where %.5f is published.",
+		return fmt.Sprintf("At epsilon %g and delta %g the mean squared error is %.5f with a school's own fit and %.5f alone, neither of which is sent; %.5f with the model as released, where %.5f is published.",
 			publishedEpsilon, publishedDelta, stat.Mean(personal.pooled, nil), stat.Mean(alone.pooled, nil), stat.Mean(released.pooled, nil), publishedMRMTL)
 	}
 	return ""
