@@ -127,7 +127,7 @@ func (t *Task) Dimension() int { return t.loss().scores() * t.Width() }
 func (t *Task) Width() int {
 	n := 0
 	for i := range t.Features {
-		n += t.Features[i].width()
+		n += t.Features[i].Width()
 	}
 	if t.Constant > 0 {
 		n++
@@ -140,7 +140,8 @@ func (t *Task) FeatureNorm() float64 {
 	return math.Hypot(1, t.Constant)
 }
 
-func (f *Feature) width() int {
+// Width is how many coordinates of a record the feature takes.
+func (f *Feature) Width() int {
 	switch f.Kind {
 	case "set":
 		return len(f.Values)

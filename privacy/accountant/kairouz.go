@@ -40,3 +40,16 @@ func Kairouz(epsilons []float64, slack float64) KairouzBounds {
 		Third:  drift + math.Sqrt(-2*squares*math.Log(slack)),
 	}
 }
+
+// KairouzShare is the largest epsilon that each of so many equal releases may have
+// for [Kairouz] to bound their composition by epsilon; 0 for an epsilon of 0.
+func KairouzShare(epsilon, slack float64, releases int) float64 {
+	each := make([]float64, releases)
+	share, _ := bisect(0, epsilon, func(e float64) bool {
+		for i := range each {
+			each[i] = e
+		}
+		return Kairouz(each, slack).Min() > epsilon
+	})
+	return share
+}

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
+	"p2pnode/privacy/accountant"
 	"p2pnode/testnet"
 	"p2pnode/testnet/paper"
 )
@@ -120,7 +121,7 @@ func TestPerUpdate(t *testing.T) {
 		updates int
 		want    float64
 	}{{1.05, 1, 1.05}, {1.05, 5, 0.21}, {1.05, 10, 0.11056419002473043}} {
-		if got := perUpdate(c.epsilon, c.updates); math.Abs(got-c.want) > 1e-9 {
+		if got := accountant.KairouzShare(c.epsilon, delta, c.updates); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%d updates within %v: %v each, want %v", c.updates, c.epsilon, got, c.want)
 		}
 	}

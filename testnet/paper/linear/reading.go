@@ -129,30 +129,11 @@ func laplace(r *rand.Rand, scale float64) float64 {
 // delta of the paper's accounting, exp(-5).
 var delta = math.Exp(-5)
 
-// perUpdate is the largest epsilon that T updates may have each for their bound of
-// theorem 1 (Kairouz, Oh, Viswanath 2015) to be epsilon.
-func perUpdate(epsilon float64, updates int) float64 {
-	low, high := 0.0, epsilon
-	each := make([]float64, updates)
-	for range 60 {
-		middle := (low + high) / 2
-		for k := range each {
-			each[k] = middle
-		}
-		if accountant.Kairouz(each, delta).Min() <= epsilon {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	return low
-}
-
 // published returns the noise of a reading: 2/eps_i for every update.
 func published(epsilon float64, updates int) []float64 {
 	scale := make([]float64, updates)
 	for k := range scale {
-		scale[k] = 2 / perUpdate(epsilon, updates)
+		scale[k] = 2 / accountant.KairouzShare(epsilon, delta, updates)
 	}
 	return scale
 }

@@ -6,6 +6,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"p2pnode/privacy/accountant"
 )
 
 // reading is a way to read section 5.2 of Bellet et al. 2018, where several things
@@ -177,7 +179,7 @@ func (b *bellet) descend(eps float64, r *rand.Rand) [][]float64 {
 			}
 		}
 		r.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
-		perUpdate := perUpdate(eps, paperDelta, updates)
+		perUpdate := accountant.KairouzShare(eps, paperDelta, updates)
 		for _, i := range order {
 			b.update(models, i, perUpdate, r)
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"p2pnode/privacy/accountant"
 	"p2pnode/testnet/page"
 	"p2pnode/testnet/paper"
 )
@@ -23,7 +24,7 @@ func (e *experiment) noise() page.Section {
 	summed.sum = true
 	for _, m := range []int{sizes[0], sizes[len(sizes)/2], sizes[len(sizes)-1]} {
 		for _, eps := range epsilons {
-			step := perUpdate(eps, paperDelta, noiseUpdates)
+			step := accountant.KairouzShare(eps, paperDelta, noiseUpdates)
 			added := 2 / (step * float64(m))
 			factor := summed.sensitivity(m, 0)
 			l2, err := trueEpsilon(factor*step, noiseUpdates)

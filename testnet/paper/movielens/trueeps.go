@@ -7,26 +7,6 @@ import (
 	"p2pnode/privacy/accountant"
 )
 
-// perUpdate is the eps_t of each of so many equal releases that are (eps, delta)-DP
-// together by Theorem 1 of Bellet et al. 2018 (Kairouz, Oh, Viswanath 2015), to twelve
-// digits, rounded down.
-func perUpdate(eps, delta float64, updates int) float64 {
-	steps := make([]float64, updates)
-	low, high := 0.0, eps
-	for range 40 {
-		middle := (low + high) / 2
-		for i := range steps {
-			steps[i] = middle
-		}
-		if accountant.Kairouz(steps, delta).Min() <= eps {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	return low
-}
-
 // leak is what a reading's messages really guarantee: epsilon at the paper's delta
 // for the people with the fewest, the median and the most training ratings.
 type leak struct{ least, median, most float64 }
@@ -39,7 +19,7 @@ func (e *experiment) leak(r reading, norm, eps float64, updates int) (leak, erro
 	var values [3]float64
 	for i, m := range []int{sizes[0], sizes[len(sizes)/2], sizes[len(sizes)-1]} {
 		var err error
-		if values[i], err = trueEpsilon(r.sensitivity(m, norm)*perUpdate(eps, paperDelta, updates), updates); err != nil {
+		if values[i], err = trueEpsilon(r.sensitivity(m, norm)*accountant.KairouzShare(eps, paperDelta, updates), updates); err != nil {
 			return leak{}, err
 		}
 	}

@@ -12,7 +12,7 @@ func TestPerUpdateSpendsTheBudget(t *testing.T) {
 		for _, eps := range epsilons {
 			steps := make([]float64, updates)
 			for i := range steps {
-				steps[i] = perUpdate(eps, paperDelta, updates)
+				steps[i] = accountant.KairouzShare(eps, paperDelta, updates)
 			}
 			spent := accountant.Kairouz(steps, paperDelta).Min()
 			if spent > eps || spent < eps*(1-1e-9) {
@@ -20,7 +20,7 @@ func TestPerUpdateSpendsTheBudget(t *testing.T) {
 			}
 		}
 	}
-	if e := perUpdate(0, paperDelta, 5); e != 0 {
+	if e := accountant.KairouzShare(0, paperDelta, 5); e != 0 {
 		t.Errorf("without a budget an update has %v", e)
 	}
 }

@@ -90,7 +90,7 @@ func (c *coding) features(row []string) ([]float64, error) {
 	for i := range c.columns {
 		f := &c.columns[i]
 		cell := strings.TrimSpace(row[f.at])
-		width := f.width()
+		width := f.Width()
 		at := len(x)
 		x = append(x, make([]float64, width)...)
 		if isBlank(cell) && !slices.Contains(f.Values, cell) {
@@ -106,16 +106,6 @@ func (c *coding) features(row []string) ([]float64, error) {
 		floats.Scale(1/norm, x)
 	}
 	return x, nil
-}
-
-func (f *column) width() int {
-	switch f.Kind {
-	case "set":
-		return len(f.Values)
-	case "range":
-		return len(f.Edges) + 1
-	}
-	return 1
 }
 
 // set fills the coordinates of one cell.
