@@ -30,6 +30,7 @@ var imports = map[string][]string{
 	"p2pnode/discovery/members":       {},
 	"p2pnode/discovery/reach":         {},
 	"p2pnode/node":                    {"discovery", "discovery/members", "discovery/reach", "gossip", "learner", "learner/graph", "privacy", "storage"},
+	"p2pnode/mobile":                  {"learner", "node", "storage"},
 	"p2pnode/testnet/sim":             {"learner", "learner/graph", "privacy"},
 	"p2pnode/testnet/lab":             {},
 	"p2pnode/testnet/audit":           {"learner", "privacy"},
@@ -54,6 +55,8 @@ var banned = []struct{ pkg, path, reason string }{
 	{"p2pnode/storage", "github.com/libp2p/go-libp2p", "the disk knows nothing of the network"},
 	{"p2pnode/testnet/sim", "github.com/libp2p/go-libp2p", "the simulator carries a million agents, none of them a host"},
 	{"p2pnode/testnet/sim", "go.etcd.io/bbolt", "the simulator writes nothing to disk"},
+	{"p2pnode/mobile", "p2pnode/testnet", "an app links neither data sets nor plots"},
+	{"p2pnode/mobile", "gonum.org/v1/plot", "an app links neither data sets nor plots"},
 	{"p2pnode/cmd/p2pnode", "p2pnode/testnet", "a daemon links neither data sets nor plots"},
 	{"p2pnode/cmd/p2pnode", "gonum.org/v1/plot", "a daemon links neither data sets nor plots"},
 }
