@@ -1,0 +1,68 @@
+package jvm_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestGobindCarriesEverything(t *testing.T) {
+	if err := gobind(moduleRoot(t), t.TempDir(), "java,objc,go", "./mobile"); err != nil {
+		t.Error(err)
+	}
+}
+
+// The test above can fail.
+func TestGobindRefuses(t *testing.T) {
+	for _, c := range []struct {
+		pkg  string
+		want []string
+	}{
+		{"skipped", []string{"skipped function Mean", "skipped field Probe.Limits", "skipped method Probe.Limit"}},
+		{"broken", []string{"gobind", "Largest"}},
+	} {
+		t.Run(c.pkg, func(t *testing.T) {
+			err := gobind(moduleRoot(t), t.TempDir(), "java,objc,go", "./mobile/jvm/testdata/"+c.pkg)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			for _, want := range c.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("the error says nothing of %q:\n%v", want, err)
+				}
+			}
+			if strings.Contains(err.Error(), "Kept") {
+				t.Errorf("the error names what is carried:\n%v", err)
+			}
+		})
+	}
+}
+
+func TestJavaCompiles(t *testing.T) {
+	needs(t, "javac")
+	if err := compileBindings(t, "./mobile"); err != nil {
+		t.Error(err)
+	}
+}
+
+// The test above can fail.
+func TestJavacRefuses(t *testing.T) {
+	needs(t, "javac")
+	err := compileBindings(t, "./mobile/jvm/testdata/clash")
+	if err == nil || !strings.Contains(err.Error(), "wait()") {
+		t.Errorf("got %v, want javac's error about wait()", err)
+	}
+}
+
+// compileBindings makes the Java classes of a Go package.
+func compileBindings(t *testing.T, pkg string) error {
+	t.Helper()
+	dir := t.TempDir()
+	if err := gobind(moduleRoot(t), dir, "java", pkg); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeContext(filepath.Join(dir, "java")); err != nil {
+		t.Fatal(err)
+	}
+	return javac(t.TempDir(), generatedRelease, filepath.Join(dir, "java"))
+}
