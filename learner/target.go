@@ -33,9 +33,32 @@ func (t *Task) parseTarget(text string) (float64, error) {
 		return float64(k), nil
 	}
 	v, err := parseNumber(text)
-	switch {
-	case err != nil:
+	if err != nil {
 		return 0, err
+	}
+	return t.label(v)
+}
+
+// EncodeLabel is Y of the target's value: a number in the target's units, 1 or 0
+// (or -1) for two classes, the number of the class from 0 for several. Anything else
+// is an error that names the column.
+func (t *Task) EncodeLabel(v float64) (float64, error) {
+	y, err := t.label(v)
+	if err != nil {
+		return 0, fmt.Errorf("column %q: %w", t.Target.Name, err)
+	}
+	return y, nil
+}
+
+func (t *Task) label(v float64) (float64, error) {
+	switch {
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		return 0, fmt.Errorf("%v is not a finite number", v)
+	case t.Loss == "multinomial":
+		if !t.admits(v) {
+			return 0, fmt.Errorf("%v is the number of no class; they are 0 to %d", v, len(t.Target.Classes)-1)
+		}
+		return v, nil
 	case !t.Classifies():
 		return min(max(v, t.Target.Min), t.Target.Max) - t.Target.Center, nil
 	case v == 1:

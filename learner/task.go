@@ -1,12 +1,6 @@
 package learner
 
-import (
-	"fmt"
-	"math"
-	"slices"
-	"strconv"
-	"strings"
-)
+import "math"
 
 // Task is everything the nodes of one network must agree on, and it is public.
 // Its TOML form and the hash that names the network live in package node. The hash
@@ -149,101 +143,4 @@ func (f *Feature) Width() int {
 		return len(f.Edges) + 1
 	}
 	return 1
-}
-
-// Encode turns one row of the user's data into a record (without Seq and
-// Cohort). cell returns the text of a column and whether the row has it.
-// Numbers outside the task's ranges are clamped; text that is no number, an
-// unknown set value or a missing column is an error that names the column.
-func (t *Task) Encode(cell func(name string) (string, bool)) (Record, error) {
-	x, err := t.EncodeFeatures(cell)
-	if err != nil {
-		return Record{}, err
-	}
-	y, err := t.encodeTarget(cell)
-	return Record{X: x, Y: y}, err
-}
-
-// EncodeFeatures is Encode without the target.
-func (t *Task) EncodeFeatures(cell func(name string) (string, bool)) ([]float64, error) {
-	x := make([]float64, 0, t.Dimension())
-	for i := range t.Features {
-		f := &t.Features[i]
-		text, ok := cell(f.Name)
-		if !ok {
-			return nil, fmt.Errorf("column %q is missing", f.Name)
-		}
-		var err error
-		if x, err = f.encode(x, strings.TrimSpace(text)); err != nil {
-			return nil, fmt.Errorf("column %q: %w", f.Name, err)
-		}
-	}
-	scaleToUnit(x, t.Normalise)
-	if t.Constant > 0 {
-		x = append(x, t.Constant)
-	}
-	return x, nil
-}
-
-func (f *Feature) encode(x []float64, text string) ([]float64, error) {
-	switch f.Kind {
-	case "set":
-		at := len(x)
-		x = append(x, make([]float64, len(f.Values))...)
-		if text == "" {
-			return x, nil
-		}
-		for name := range strings.SplitSeq(text, "|") {
-			i := slices.Index(f.Values, strings.TrimSpace(name))
-			if i < 0 {
-				return nil, fmt.Errorf("%q is none of %s", name, strings.Join(f.Values, ", "))
-			}
-			x[at+i] = 1
-		}
-		return x, nil
-	case "range":
-		at := len(x)
-		x = append(x, make([]float64, len(f.Edges)+1)...)
-		if text == "" {
-			return x, nil // unknown
-		}
-		v, err := parseNumber(text)
-		if err != nil {
-			return nil, err
-		}
-		i, found := slices.BinarySearch(f.Edges, v)
-		if found {
-			i++
-		}
-		x[at+i] = 1
-		return x, nil
-	}
-	v, err := parseNumber(text)
-	if err != nil {
-		return nil, err
-	}
-	return append(x, min(max(v, f.Min), f.Max)), nil
-}
-
-func parseNumber(text string) (float64, error) {
-	v, err := strconv.ParseFloat(text, 64)
-	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
-		return 0, fmt.Errorf("%q is not a finite number", text)
-	}
-	return v, nil
-}
-
-// scaleToUnit scales x to l2 norm 1, or only down to 1 unless always is set.
-// The zero vector stays.
-func scaleToUnit(x []float64, always bool) {
-	var n float64
-	for _, v := range x {
-		n = math.Hypot(n, v)
-	}
-	if n == 0 || (n <= 1 && !always) {
-		return
-	}
-	for i := range x {
-		x[i] /= n
-	}
 }
