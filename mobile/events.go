@@ -1,9 +1,17 @@
 package mobile
 
+import (
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+)
+
 // Listener is the app's. One thread calls it, one event at a time and in order, and no
 // lock is held, so it may call any method. What it throws is logged and dropped. A
 // listener that is slower than events arrive loses the oldest; the event "lost" says
-// how many.
+// how many. A callback that is under way when [Node.Stop] is called, be it from that
+// callback, may still be running when Stop has returned; none begins after that.
 type Listener interface {
 	// OnEvent is called with one of the kinds
 	//
@@ -18,4 +26,134 @@ type Listener interface {
 	OnEvent(kind, payloadJSON string) error
 	// OnLog is called with what the daemon would log.
 	OnLog(level int, message string) error
+}
+
+const (
+	// maxWaiting is how many callbacks wait for a slow listener: minutes of what a
+	// node says at LogInfo.
+	maxWaiting = 256
+	// lastCall is how long Stop waits for a callback under way. It may be the one
+	// that Stop is called from, so it must not wait for ever.
+	lastCall = 100 * time.Millisecond
+)
+
+// events takes what the node says to the listener: any goroutine adds, one delivers.
+type events struct {
+	listener Listener // nil: nothing is said
+	level    int      // of the log lines that are said
+	wake     chan struct{}
+	ended    chan struct{} // closed when nothing is delivered any more
+
+	mu      sync.Mutex
+	waiting []callback // the oldest first
+	lost    int
+	closed  bool
+}
+
+// callback is a call of the listener: of OnEvent, or without a kind of OnLog.
+type callback struct {
+	kind  string
+	level int
+	text  string
+}
+
+func newEvents(l Listener, level int) *events {
+	e := &events{listener: l, level: level, wake: make(chan struct{}, 1), ended: make(chan struct{})}
+	if l == nil {
+		e.closed = true
+		close(e.ended)
+		return e
+	}
+	go e.run()
+	return e
+}
+
+// post queues an event, with a payload that becomes JSON. It never blocks.
+func (e *events) post(kind string, payload any) {
+	text, err := json.Marshal(payload)
+	if err != nil {
+		e.log(LogError, fmt.Sprintf("event %s: %v", kind, err))
+		return
+	}
+	e.add(callback{kind: kind, text: string(text)})
+}
+
+// log queues a line of the log. It never blocks.
+func (e *events) log(level int, line string) {
+	if level >= e.level {
+		e.add(callback{level: level, text: line})
+	}
+}
+
+func (e *events) add(c callback) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return
+	}
+	if len(e.waiting) == maxWaiting {
+		e.waiting = e.waiting[1:]
+		e.lost++
+	}
+	e.waiting = append(e.waiting, c)
+	select {
+	case e.wake <- struct{}{}:
+	default:
+	}
+}
+
+// close drops what waits. No callback begins after it has returned.
+func (e *events) close() {
+	e.mu.Lock()
+	if !e.closed {
+		e.closed, e.waiting = true, nil
+		close(e.wake)
+	}
+	e.mu.Unlock()
+	select {
+	case <-e.ended:
+	case <-time.After(lastCall):
+	}
+}
+
+func (e *events) run() {
+	defer close(e.ended)
+	for range e.wake {
+		for c, ok := e.next(); ok; c, ok = e.next() {
+			e.deliver(c)
+		}
+	}
+}
+
+// next takes what is to be said next, beforehand how much was lost.
+func (e *events) next() (c callback, ok bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.lost > 0 && !e.closed {
+		c = callback{kind: "lost", text: fmt.Sprintf(`{"events":%d}`, e.lost)}
+		e.lost = 0
+		return c, true
+	}
+	if len(e.waiting) == 0 {
+		e.waiting = nil // which began somewhere in its memory
+		return c, false
+	}
+	c, e.waiting = e.waiting[0], e.waiting[1:]
+	return c, true
+}
+
+// deliver calls the listener. That OnEvent failed is said by OnLog; that OnLog
+// failed, by nobody, or it would never end.
+func (e *events) deliver(c callback) {
+	if err := e.call(c); err != nil && c.kind != "" {
+		e.log(LogWarn, fmt.Sprintf("the listener failed at event %s: %v", c.kind, err))
+	}
+}
+
+func (e *events) call(c callback) (err error) {
+	defer guard(&err)
+	if c.kind == "" {
+		return e.listener.OnLog(c.level, c.text)
+	}
+	return e.listener.OnEvent(c.kind, c.text)
 }
