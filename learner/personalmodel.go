@@ -49,65 +49,16 @@ func Prior(s State) []float64 {
 // Alone is zero. The running time depends on the data, so it must not run where
 // a message waits for it.
 func FitPersonal(t *Task, records []Record, prior []float64) PersonalModel {
-	train := trainingRecords(records)
-	if len(train) == 0 {
-		zero := make([]float64, len(prior))
-		return PersonalModel{Theta: floats.ScaleTo(slices.Clone(zero), t.Local.Kappa, prior), Alone: zero}
+	f := NewPersonalFit(t, records, prior)
+	for f.Step() {
 	}
-	if s := t.newSpan(train, prior); s != nil {
-		m := t.fitPersonal(s.inside(train), s.model(prior))
-		return PersonalModel{Theta: s.outside(m.Theta), Alone: s.outside(m.Alone)}
-	}
-	return t.fitPersonal(train, prior)
-}
-
-// fitPersonal is FitPersonal with records to train on, in any coordinates in which
-// the penalty is the task's.
-func (t *Task) fitPersonal(train []Record, prior []float64) PersonalModel {
-	f := newFitter(t.loss(), train)
-	candidates := t.fits(f, make([]float64, len(prior)))
-	alone := average(candidates)
-	if floats.Norm(prior, 2) == 0 {
-		return PersonalModel{Theta: alone, Alone: alone}
-	}
-	kappas := []float64{t.Local.Kappa / 2, t.Local.Kappa, 2 * t.Local.Kappa}
-	if t.Local.Fixed {
-		candidates, kappas = nil, kappas[1:2]
-	}
-	for _, kappa := range kappas {
-		centre := floats.ScaleTo(make([]float64, len(prior)), kappa, prior)
-		candidates = append(candidates, t.fits(f, centre)...)
-	}
-	return PersonalModel{Theta: average(candidates), Alone: alone}
+	return f.Model()
 }
 
 // candidate is a fit and the logarithm of its weight.
 type candidate struct {
 	theta     []float64
 	logWeight float64
-}
-
-// fits returns the fits around the centre, for pulls of 1/8 to 8 times the
-// task's, or only for its own.
-func (t *Task) fits(f *fitter, centre []float64) []candidate {
-	var out []candidate
-	theta := slices.Clone(centre)
-	weight := make([]float64, len(centre))
-	widest := 3
-	if t.Local.Fixed {
-		widest = 0
-	}
-	for octave := widest; octave >= -widest; octave-- { // strongest first: a short way from the centre
-		t.pull(weight, math.Ldexp(1, octave))
-		f.minimise(theta, weight, centre)
-		// The task's own eta is the most plausible before a record is seen.
-		surprise := float64(octave) * math.Ln2
-		out = append(out, candidate{
-			theta:     slices.Clone(theta),
-			logWeight: evidenceRate*f.loss.evidence(f.leaveOneOut(), f.y) - surprise*surprise,
-		})
-	}
-	return out
 }
 
 // evidenceRate tempers the weights: at 1 they trust the leave-one-out

@@ -41,7 +41,7 @@ func (n *Node) newAgent() (learner.Agent, error) {
 	if n.observe != nil {
 		agent = n.observe(agent)
 	}
-	live, deleted, err := n.own.records(n.store)
+	live, deleted, err := n.records.all()
 	if err != nil {
 		return nil, err
 	}

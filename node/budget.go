@@ -194,16 +194,11 @@ func (c *Config) person(k int) PersonBudget {
 
 // cohorts lists the cohorts that hold training records or have paid.
 func (n *Node) cohorts() ([]CohortBudget, error) {
-	live, deleted, err := n.own.records(n.store)
+	counts, err := n.records.count()
 	if err != nil {
 		return nil, err
 	}
-	slots := make(map[privacy.Cohort]int)
-	for _, r := range slices.Concat(live, deleted) {
-		if !r.Seq.HeldOut() {
-			slots[r.Cohort]++
-		}
-	}
+	slots := counts.Slots
 	spending := make(map[privacy.Cohort]storage.Spending)
 	for _, s := range n.ledger.Spending() {
 		spending[s.Cohort] = s

@@ -56,7 +56,7 @@ func (n *Node) Import(ctx context.Context, r io.Reader, skipBad bool) (ImportRep
 
 // Records lists the records and the deleted ones that keep their slots, by number.
 func (n *Node) Records(_ context.Context, content bool) ([]RecordInfo, error) {
-	live, deleted, err := n.own.records(n.store)
+	live, deleted, err := n.records.all()
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func coordinateNames(t *learner.Task) []string {
 }
 
 // Delete erases the content of records, given by their numbers, all or none. The
-// personal model forgets them at once; what was released stays public. Their
+// personal model that knew them is dropped; what was released stays public. Their
 // slots stay, empty, because the number of slots is public. It fails with
 // [storage.ErrNoRecord] if one is not there or was deleted before.
 func (n *Node) Delete(ctx context.Context, numbers []uint64) error {
@@ -144,7 +144,8 @@ func (n *Node) Delete(ctx context.Context, numbers []uint64) error {
 		drop[i] = learner.Seq(q)
 	}
 	err := n.store.DeleteRecords(drop...)
-	n.own.forget() // whatever was deleted
+	n.records.forget() // whatever was deleted
+	n.fits.recordsDeleted()
 	if err != nil {
 		return fmt.Errorf("node: delete records: %w", err)
 	}

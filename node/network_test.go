@@ -49,7 +49,7 @@ func lineRecords(random *rand.Rand, m int) []learner.Record {
 }
 
 // testNode makes a node in a fresh directory, with records and on loopback.
-func testNode(t *testing.T, task *learner.Task, records []learner.Record, change func(*Config)) *Node {
+func testNode(t testing.TB, task *learner.Task, records []learner.Record, change func(*Config)) *Node {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "node")
 	c := DefaultConfig(task)
@@ -70,7 +70,7 @@ func testNode(t *testing.T, task *learner.Task, records []learner.Record, change
 	return n
 }
 
-func openNode(t *testing.T, dir string) *Node {
+func openNode(t testing.TB, dir string) *Node {
 	t.Helper()
 	n, err := Open(dir, slog.New(slog.DiscardHandler))
 	if err != nil {

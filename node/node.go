@@ -54,7 +54,8 @@ type Node struct {
 	session *session      // nil unless Run is running
 	running chan struct{} // closed while there is a session
 
-	own ownData
+	records ownRecords
+	fits    fits
 }
 
 // Open opens a data directory made by [Init]. Only one process can have it
@@ -90,6 +91,7 @@ func Open(dir string, log *slog.Logger) (*Node, error) {
 		surroundings: newSurroundings(&files.config),
 		running:      make(chan struct{}),
 		source:       freshSource,
+		records:      ownRecords{store: store},
 	}
 	if err := n.openLedger(); err != nil {
 		return nil, errors.Join(err, store.Close())
@@ -179,8 +181,11 @@ func belongs(store *storage.Store, name string, files dirFiles) error {
 	return nil
 }
 
-// Close releases the data directory. Run must have returned.
-func (n *Node) Close() error { return n.store.Close() }
+// Close releases the data directory. Run must have returned. A fit under way is left.
+func (n *Node) Close() error {
+	n.fits.close()
+	return n.store.Close()
+}
 
 // ID is the node's peer ID.
 func (n *Node) ID() peer.ID { return n.self }
@@ -203,7 +208,8 @@ func (n *Node) Add(ctx context.Context, records []learner.Record) error {
 	if err != nil {
 		return fmt.Errorf("node: store the records: %w", err)
 	}
-	n.own.forget()
+	n.records.add(stored)
+	n.fits.recordsAdded()
 	if n.session == nil {
 		return nil
 	}

@@ -30,7 +30,7 @@ func (n *Node) Progress(ctx context.Context) (Status, error) {
 	if err != nil {
 		return Status{}, err
 	}
-	live, _, err := n.own.records(n.store)
+	counts, err := n.records.count()
 	if err != nil {
 		return Status{}, err
 	}
@@ -41,7 +41,8 @@ func (n *Node) Progress(ctx context.Context) (Status, error) {
 		Network: n.network,
 		Learner: n.files.task.Learner,
 		Addrs:   []string{},
-		Records: len(live),
+		Records: counts.Records,
+		HeldOut: counts.HeldOut,
 		Heard:   len(state.Heard),
 		Round:   state.Round,
 		Done:    n.done(cohorts),
@@ -51,11 +52,6 @@ func (n *Node) Progress(ctx context.Context) (Status, error) {
 		Traffic: Traffic{BytesIn: total.TotalIn, BytesOut: total.TotalOut},
 	}
 	s.Contradicted, s.Restored = n.ledger.Contradicted(), n.ledger.Retired() > 0
-	for _, r := range live {
-		if r.Seq.HeldOut() {
-			s.HeldOut++
-		}
-	}
 	return s, n.describeSession(&s)
 }
 

@@ -2,73 +2,76 @@ package node
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"slices"
-	"sync"
 
 	"p2pnode/learner"
-	"p2pnode/storage"
 )
 
-// ownData is what the owner sees and the network never does: her records, and
-// the personal model. The model is fitted when she asks, in her own goroutine,
-// so that its running time, which depends on the data, never delays a message.
-type ownData struct {
-	mu      sync.Mutex
-	read    bool
-	live    []learner.Record
-	deleted []learner.Record
-	prior   []float64 // that model was fitted around; nil: not fitted
-	model   learner.PersonalModel
+// Fitted is a personal model and what it knows.
+type Fitted struct {
+	learner.PersonalModel
+	// Records is how many of the stored records it was fitted to or, the held-out
+	// ones, set aside from; 0: none, it is what a node without records has.
+	Records int
+	// Current says that it knows all that was stored, and heard of the neighbours,
+	// before it was asked for.
+	Current bool
 }
 
-// forget makes the next use read the records again.
-func (o *ownData) forget() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.read, o.live, o.deleted, o.prior = false, nil, nil, nil
-}
-
-// records returns the records, and the deleted ones that keep their slots.
-func (o *ownData) records(store *storage.Store) (live, deleted []learner.Record, err error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	err = o.load(store)
-	return o.live, o.deleted, err
-}
-
-func (o *ownData) load(store *storage.Store) (err error) {
-	if !o.read {
-		if o.live, o.deleted, err = store.Records(); err != nil {
-			return fmt.Errorf("node: read the records: %w", err)
-		}
-		o.read = true
-	}
-	return nil
-}
-
-// fit returns the personal model of the stored records around the prior.
-func (o *ownData) fit(store *storage.Store, t *learner.Task, prior []float64) (learner.PersonalModel, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if err := o.load(store); err != nil {
-		return learner.PersonalModel{}, err
-	}
-	if o.prior == nil || !slices.Equal(o.prior, prior) {
-		o.model, o.prior = learner.FitPersonal(t, o.live, prior), prior
-	}
-	return o.model, nil
-}
-
-// Personal fits the personal model around what the neighbours released so far
-// and returns it. It is for the owner only: the models are functions of her
-// raw data.
+// Personal returns the personal model fitted to every stored record, around what
+// the neighbours released so far. It waits for the fit. It is for the owner only: the
+// models are functions of her raw data.
 func (n *Node) Personal(ctx context.Context) (learner.PersonalModel, error) {
-	state, err := n.state(ctx)
+	prior, err := n.prior(ctx)
 	if err != nil {
 		return learner.PersonalModel{}, err
 	}
-	return n.own.fit(n.store, n.files.task, learner.Prior(state))
+	m, err := n.await(ctx, prior)
+	return m.PersonalModel, err
+}
+
+// Fitted is Personal for who cannot wait: when ctx ends before the model is
+// fitted, it returns, without an error, the one before, and the fit goes on. After
+// [Node.Delete] that before is dropped, as it knows what was deleted; then, and at
+// first, it is what the fit under way has so far, or what a node without records has:
+// the task's kappa times what was heard. The slices must not be changed.
+func (n *Node) Fitted(ctx context.Context) (Fitted, error) {
+	prior, err := n.prior(ctx)
+	if err == nil {
+		var m Fitted
+		if m, err = n.await(ctx, prior); err == nil {
+			return m, nil
+		}
+	}
+	if ctx.Err() == nil {
+		return Fitted{}, err
+	}
+	n.fits.mu.Lock()
+	defer n.fits.mu.Unlock()
+	if n.fits.newest != nil {
+		return n.fits.newest.Fitted, nil
+	}
+	if prior == nil { // which the agent was too busy to tell
+		prior = make([]float64, n.files.task.Dimension())
+	}
+	return Fitted{PersonalModel: learner.FitPersonal(n.files.task, nil, prior)}, nil
+}
+
+// Trim gives back the memory of what can be read or computed again: the records,
+// unless an agent that runs or a fit under way holds them.
+func (n *Node) Trim() { n.records.trim() }
+
+// prior is what the neighbours released, as far as it was heard.
+func (n *Node) prior(ctx context.Context) ([]float64, error) {
+	state, err := n.state(ctx)
+	if errors.Is(err, errNotRunning) { // any more
+		state, err = n.storedState()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return learner.Prior(state), nil
 }
 
 // compare measures both models on the held-out records; nil without any.
@@ -77,7 +80,7 @@ func (n *Node) compare(ctx context.Context) (*Comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	live, _, err := n.own.records(n.store)
+	live, _, err := n.records.all()
 	if err != nil {
 		return nil, err
 	}

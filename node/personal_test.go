@@ -15,13 +15,13 @@ import (
 // reads what is stored.
 func TestFitReadsWhatIsStored(t *testing.T) {
 	n := testNode(t, lineTask(), lineRecords(rand.New(rand.NewPCG(1, 1)), 30), nil)
-	prior := make([]float64, 3)
-	want, err := n.own.fit(n.store, n.files.task, prior)
+	want, err := n.Personal(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.own.forget()
-	got, err := n.own.fit(n.store, n.files.task, prior)
+	n.records.forget()
+	n.fits.recordsDeleted()
+	got, err := n.Personal(t.Context())
 	if err != nil || !floats.Same(got.Theta, want.Theta) || floats.Norm(got.Theta, 2) == 0 {
 		t.Errorf("theta %v, %v; want %v", got.Theta, err, want.Theta)
 	}

@@ -144,3 +144,56 @@ func (s *Store) Records() (live, deleted []learner.Record, err error) {
 	}
 	return live, deleted, nil
 }
+
+// Counts is how many records are stored.
+type Counts struct {
+	Records int                    // live ones
+	HeldOut int                    // of Records
+	Slots   map[privacy.Cohort]int // of training records, deleted ones included
+	Newest  learner.Seq            // the last one counted, live or deleted
+}
+
+// Add counts live records that came after the newest, in their order; those that
+// were counted before are left out.
+func (c *Counts) Add(records []learner.Record) {
+	for _, r := range records {
+		if r.Seq > c.Newest {
+			c.slot(r)
+			c.Records++
+			if r.Seq.HeldOut() {
+				c.HeldOut++
+			}
+		}
+	}
+}
+
+// slot counts the slot of a record, live or deleted.
+func (c *Counts) slot(r learner.Record) {
+	c.Newest = r.Seq
+	if !r.Seq.HeldOut() {
+		c.Slots[r.Cohort]++
+	}
+}
+
+// Count counts what [Store.Records] returns, with one record in memory at a time.
+func (s *Store) Count() (Counts, error) {
+	c := Counts{Slots: make(map[privacy.Cohort]int)}
+	err := s.view(func(tx *bbolt.Tx) error {
+		return tx.Bucket(bucketRecords).ForEach(func(key, sealed []byte) error {
+			at, err := openSlot(key, sealed)
+			switch {
+			case err != nil:
+				return err
+			case at.erased:
+				c.slot(at.record)
+			default:
+				c.Add([]learner.Record{at.record})
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		return Counts{}, fmt.Errorf("storage: count records: %w", err)
+	}
+	return c, nil
+}

@@ -1,0 +1,264 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"gonum.org/v1/gonum/floats"
+
+	"p2pnode/learner"
+)
+
+// ended is the context of who does not wait at all.
+func ended(t *testing.T) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
+}
+
+// endless puts a fit under way that ends when it is told to, and reports whether it
+// was called off.
+func endless(t *testing.T, n *Node) (end func(), called func() bool) {
+	ctx, cancel := context.WithCancel(context.Background())
+	n.fits.mu.Lock()
+	defer n.fits.mu.Unlock()
+	n.fits.begun++
+	f := &fit{number: n.fits.begun, cancel: cancel, done: make(chan struct{})}
+	n.fits.current = f
+	end = sync.OnceFunc(func() {
+		n.fits.mu.Lock()
+		defer n.fits.mu.Unlock()
+		n.fits.current = nil
+		close(f.done)
+	})
+	t.Cleanup(end)
+	return end, func() bool { return ctx.Err() != nil }
+}
+
+func fittedNow(t *testing.T, n *Node, ctx context.Context) Fitted {
+	t.Helper()
+	m, err := n.Fitted(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// At first, and until there is a model, the answer is that of a node without records.
+func TestFittedBeforeTheFirstFit(t *testing.T) {
+	n := testNode(t, lineTask(), lineRecords(fixed(1), 30), nil)
+	end, _ := endless(t, n)
+	if m := fittedNow(t, n, ended(t)); m.Current || m.Records != 0 || floats.Norm(m.Theta, 2) != 0 || len(m.Alone) != 3 {
+		t.Errorf("%+v, want zero and not current", m)
+	}
+	end()
+	m := fittedNow(t, n, t.Context())
+	if !m.Current || m.Records != 30 || floats.Norm(m.Theta, 2) == 0 {
+		t.Errorf("%+v, want the fit of 30 records", m)
+	}
+	if again := fittedNow(t, n, t.Context()); &again.Theta[0] != &m.Theta[0] {
+		t.Error("the same again was fitted again")
+	}
+}
+
+// While a fit runs everything else goes on; who does not wait gets the model before.
+func TestNothingWaitsForAFit(t *testing.T) {
+	n := testNode(t, lineTask(), lineRecords(fixed(1), 30), nil)
+	before := fittedNow(t, n, t.Context())
+	end, calledOff := endless(t, n)
+	if err := n.Add(t.Context(), lineRecords(fixed(2), 5)); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := n.Progress(t.Context()); err != nil || s.Records != 35 || s.HeldOut != 7 {
+		t.Errorf("%d records, %d held out, %v; want 35 and 7", s.Records, s.HeldOut, err)
+	}
+	if list, err := n.Records(t.Context(), true); err != nil || len(list) != 35 {
+		t.Errorf("%d records listed, %v", len(list), err)
+	}
+	if m := fittedNow(t, n, ended(t)); m.Current || m.Records != 30 || !floats.Same(m.Theta, before.Theta) {
+		t.Errorf("%+v, want the model of before", m)
+	}
+	if calledOff() {
+		t.Error("more records called the fit off, so that it would never end while they come")
+	}
+	if _, err := n.Personal(ended(t)); !errors.Is(err, context.Canceled) {
+		t.Errorf("who waits for the newest got %v", err)
+	}
+	end() // without a model: whoever needs one begins the next
+	if m := fittedNow(t, n, t.Context()); !m.Current || m.Records != 35 {
+		t.Errorf("%+v, want the fit of 35 records", m)
+	}
+}
+
+// A deletion drops the model, calls off the fit under way, and what that still has
+// to offer comes to nothing.
+func TestDeletedRecordsAreNotServed(t *testing.T) {
+	n := testNode(t, lineTask(), lineRecords(fixed(1), 30), nil)
+	before := fittedNow(t, n, t.Context())
+	end, calledOff := endless(t, n)
+	late, cancel := context.WithCancel(context.Background())
+	under := n.fits.current.cancel
+	n.fits.current.cancel = func() { under(); cancel() }
+	if err := n.Delete(t.Context(), []uint64{2}); err != nil {
+		t.Fatal(err)
+	}
+	n.fits.offer(late, fitted{Fitted: before, whole: true})
+	if m := fittedNow(t, n, ended(t)); !calledOff() || m.Records != 0 || floats.Norm(m.Theta, 2) != 0 {
+		t.Errorf("called off: %v; %+v, want nothing of the deleted record", calledOff(), m)
+	}
+	end()
+	if m := fittedNow(t, n, t.Context()); !m.Current || m.Records != 29 || floats.Same(m.Theta, before.Theta) {
+		t.Errorf("%+v, want a fit of 29 records", m)
+	}
+}
+
+// What a fit has so far is better than nothing, and no better than a whole fit.
+func TestOffersOfAFitUnderWay(t *testing.T) {
+	var f fits
+	offer := func(number uint64, whole bool) {
+		f.offer(context.Background(), fitted{number: number, whole: whole})
+	}
+	for _, c := range []struct {
+		number uint64
+		whole  bool
+		newest uint64
+	}{{1, false, 1}, {2, false, 2}, {2, true, 2}, {3, false, 2}, {3, true, 3}} {
+		offer(c.number, c.whole)
+		if f.newest.number != c.newest {
+			t.Errorf("after an offer of fit %d, whole %v, the newest is that of %d, want %d", c.number, c.whole, f.newest.number, c.newest)
+		}
+	}
+}
+
+// Close ends what runs and refuses what comes.
+func TestCloseEndsTheFit(t *testing.T) {
+	n := testNode(t, lineTask(), lineRecords(fixed(1), 30), nil)
+	n.fits.mu.Lock()
+	n.beginFit()
+	n.fits.mu.Unlock()
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n.fits.current != nil {
+		t.Error("a fit is under way after Close")
+	}
+	if _, err := n.Personal(t.Context()); err == nil {
+		t.Error("a model after Close")
+	}
+}
+
+// What is kept in memory is what is stored, whatever was added, deleted, given back
+// and read meanwhile.
+func TestOwnRecordsAreThoseStored(t *testing.T) {
+	r := fixed(3)
+	n := testNode(t, lineTask(), nil, nil)
+	next := uint64(1)
+	deleted := make(map[uint64]bool)
+	for range 60 {
+		switch r.IntN(6) {
+		case 0:
+			n.Trim()
+		case 1:
+			if q := 1 + r.Uint64N(next); q < next && !deleted[q] {
+				deleted[q] = true
+				if err := n.Delete(t.Context(), []uint64{q}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		case 2:
+			n.records.add(lastStored(t, n)) // who counted or read has seen them
+		default:
+			m := 1 + r.IntN(4)
+			if err := n.Add(t.Context(), lineRecords(r, m)); err != nil {
+				t.Fatal(err)
+			}
+			next += uint64(m)
+		}
+		if r.IntN(2) == 0 {
+			checkOwn(t, n)
+		}
+	}
+	checkOwn(t, n)
+}
+
+func lastStored(t *testing.T, n *Node) []learner.Record {
+	live, _, err := n.store.Records()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return live[max(0, len(live)-2):]
+}
+
+func checkOwn(t *testing.T, n *Node) {
+	t.Helper()
+	live, deleted, err := n.store.Records()
+	if err != nil {
+		t.Fatal(err)
+	}
+	gotLive, gotDeleted, err := n.records.all()
+	if err != nil || len(gotLive) != len(live) || len(gotDeleted) != len(deleted) {
+		t.Fatalf("%d live and %d deleted in memory, %v; %d and %d stored", len(gotLive), len(gotDeleted), err, len(live), len(deleted))
+	}
+	heldOut := 0
+	for i := range live {
+		if gotLive[i].Seq != live[i].Seq || !floats.Same(gotLive[i].X, live[i].X) {
+			t.Fatalf("record %d in memory is not the one stored", live[i].Seq)
+		}
+		if live[i].Seq.HeldOut() {
+			heldOut++
+		}
+	}
+	counts, err := n.records.count()
+	if err != nil || counts.Records != len(live) || counts.HeldOut != heldOut {
+		t.Fatalf("%+v, %v; want %d, %d held out", counts, err, len(live), heldOut)
+	}
+	slots := 0
+	for _, m := range counts.Slots {
+		slots += m
+	}
+	training := func(list []learner.Record) (m int) {
+		for _, r := range list {
+			if !r.Seq.HeldOut() {
+				m++
+			}
+		}
+		return m
+	}
+	if want := training(live) + training(deleted); slots != want {
+		t.Fatalf("%d slots, want %d", slots, want)
+	}
+}
+
+// One more record where 5000 of 561 features are stored, and the next look at them.
+func BenchmarkAdd(b *testing.B) {
+	task := lineTask()
+	task.Constant, task.Features = 0, nil
+	for range 561 {
+		task.Features = append(task.Features, learner.Feature{Name: fmt.Sprint("x", len(task.Features)), Kind: "number", Min: -1, Max: 1})
+	}
+	r := rand.New(rand.NewPCG(1, 1))
+	record := func() learner.Record {
+		x := make([]float64, 561)
+		for k := range x {
+			x[k] = r.NormFloat64() / 30
+		}
+		return learner.Record{X: x, Y: r.Float64()}
+	}
+	records := make([]learner.Record, 5000)
+	for i := range records {
+		records[i] = record()
+	}
+	n := testNode(b, task, records, nil)
+	for b.Loop() {
+		if err := n.Add(b.Context(), []learner.Record{record()}); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := n.Progress(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
