@@ -38,8 +38,9 @@ type Standing struct {
 	Degree float64 // sum of the weights of all edges of this end
 }
 
-// maxTurn is more agreements than any two nodes come to.
-const maxTurn = 1 << 53
+// MaxTurn is more agreements than any two nodes come to: a farewell with this turn ends
+// an edge whatever was agreed on.
+const MaxTurn = 1 << 53
 
 // maxReason bounds the reason of a refusal, in bytes.
 const maxReason = 256
@@ -170,7 +171,7 @@ func decodeStanding(w *wire.Standing) (Standing, error) {
 	switch {
 	case w == nil || len(w.ProtoReflect().GetUnknown()) > 0:
 		return Standing{}, malformed("the standing is missing, or has unknown fields")
-	case s.Turn > maxTurn, !(s.Weight >= 0), notFinite(s.Weight), !(s.Degree >= 0), notFinite(s.Degree):
+	case s.Turn > MaxTurn, !(s.Weight >= 0), notFinite(s.Weight), !(s.Degree >= 0), notFinite(s.Degree):
 		return Standing{}, malformed("an edge that cannot stand so")
 	}
 	return s, nil

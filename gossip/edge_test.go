@@ -118,7 +118,7 @@ func TestMalformedEdgeMessagesAreRefused(t *testing.T) {
 			w.Own = encodeEntry(&Entry{Round: own.Round, Std: own.Std, Vector: own.Vector})
 		},
 		"no standing":     func(w *wire.EdgeRequest) { w.Edge = nil },
-		"endless turn":    func(w *wire.EdgeRequest) { w.Edge.Turn = maxTurn + 1 },
+		"endless turn":    func(w *wire.EdgeRequest) { w.Edge.Turn = MaxTurn + 1 },
 		"negative weight": func(w *wire.EdgeRequest) { w.Edge.Weight = -1 },
 		"NaN weight":      func(w *wire.EdgeRequest) { w.Edge.Weight = math.NaN() },
 		"infinite degree": func(w *wire.EdgeRequest) { w.Edge.Degree = math.Inf(1) },
@@ -189,7 +189,7 @@ func TestLargestEdgeMessageFits(t *testing.T) {
 	e.Age, e.Passport = math.MaxUint32, passport(&wire.Passport{Addr: fitting(addrs), Proof: make([]byte, maxProof)})
 	w := witness(t, testSigner(t), math.MaxUint64, 1)
 	r := EdgeReply{Answer: EdgeLater, Reason: strings.Repeat("x", maxReason), Own: e, Known: slices.Repeat([]Entry{e}, MaxKnown),
-		Edge: Standing{maxTurn, 1, 1}, Latest: make([]byte, maxMessageSize), Witness: &w}
+		Edge: Standing{MaxTurn, 1, 1}, Latest: make([]byte, maxMessageSize), Witness: &w}
 	if size := len(encodedEdge(t, encodeReply(r))); size > g.maxEdgeSize() {
 		t.Errorf("%d bytes, the limit is %d", size, g.maxEdgeSize())
 	}
@@ -215,7 +215,7 @@ func FuzzDecodeEdge(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if r, err := g.decodeRequest(data, own.Peer); err == nil &&
-			(r.Kind < EdgeExchange || r.Kind > EdgeDrop || r.Edge.Turn > maxTurn || !genuine(r.Witness) || !all(r.Own, r.Known)) {
+			(r.Kind < EdgeExchange || r.Kind > EdgeDrop || r.Edge.Turn > MaxTurn || !genuine(r.Witness) || !all(r.Own, r.Known)) {
 			t.Fatalf("accepted %+v", r)
 		}
 		if r, err := g.decodeReply(data, own.Peer); err == nil &&

@@ -34,6 +34,7 @@ type Owner interface {
 	Verify(ctx context.Context) (Verification, error)
 	Ledger(ctx context.Context) ([]Line, error)
 	Peers(ctx context.Context) ([]Peer, error)
+	Leave(ctx context.Context) (Farewell, error) // the daemon stops then
 	Doctor(ctx context.Context) (Diagnosis, error)
 	Acquaintances(ctx context.Context) ([]Acquaintance, error)
 	AddPeer(ctx context.Context, address string) (Addition, error)
@@ -75,9 +76,12 @@ func (n *Node) Listen() (net.Listener, error) {
 }
 
 // Serve answers the owner's requests that arrive at the listener until ctx
-// ends, and closes it.
+// ends, or until one of them was to leave the network: then the daemon is to stop. It
+// closes the listener.
 func (n *Node) Serve(ctx context.Context, listener net.Listener) error {
-	server := &http.Server{Handler: n.handler(), ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(n.log.Handler(), slog.LevelDebug)}
+	ctx, left := context.WithCancel(ctx)
+	defer left()
+	server := &http.Server{Handler: n.handler(left), ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(n.log.Handler(), slog.LevelDebug)}
 	stopped := make(chan error, 1)
 	defer context.AfterFunc(ctx, func() {
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
@@ -94,7 +98,11 @@ func (n *Node) Serve(ctx context.Context, listener net.Listener) error {
 	return <-stopped
 }
 
-func (n *Node) handler() http.Handler {
+// leaveTimeout bounds how long the daemon waits for its neighbours when it leaves.
+const leaveTimeout = 10 * time.Second
+
+// handler calls left once the node has left its neighbours.
+func (n *Node) handler(left func()) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /alive", func(http.ResponseWriter, *http.Request) {})
 	get(mux, "/status", n.Status)
@@ -120,6 +128,12 @@ func (n *Node) handler() http.Handler {
 	})
 	post(mux, "/delete", func(ctx context.Context, numbers []uint64) (struct{}, error) {
 		return struct{}{}, n.Delete(ctx, numbers)
+	})
+	post(mux, "/leave", func(ctx context.Context, _ struct{}) (Farewell, error) {
+		defer left()
+		ctx, cancel := context.WithTimeout(ctx, leaveTimeout)
+		defer cancel()
+		return n.Leave(ctx)
 	})
 	mux.HandleFunc("POST /records", n.serveImport)
 	mux.HandleFunc("GET /backup", n.serveBackup)

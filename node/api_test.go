@@ -109,7 +109,7 @@ func ownerSeesTheRest(t *testing.T, n *Node, owner Owner) {
 // could not do 500.
 func TestStatusCodes(t *testing.T) {
 	n := testNode(t, lineTask(), lineRecords(fixed(1), 5), nil)
-	h := n.handler()
+	h := n.handler(func() {})
 	ask := func(method, path, body string) int {
 		w := &patientRecorder{ResponseRecorder: httptest.NewRecorder()}
 		h.ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader(body)))
@@ -164,7 +164,7 @@ func TestBackupWaitsForNobody(t *testing.T) {
 	n := testNode(t, lineTask(), lineRecords(fixed(1), 3000), nil)
 	w := &patientRecorder{ResponseRecorder: httptest.NewRecorder()}
 	before := time.Now()
-	n.handler().ServeHTTP(w, httptest.NewRequest("GET", "/backup", nil))
+	n.handler(func() {}).ServeHTTP(w, httptest.NewRequest("GET", "/backup", nil))
 	if w.Code != 200 || len(w.until) < 3 {
 		t.Fatalf("status %d, %d deadlines; want one for each piece", w.Code, len(w.until))
 	}

@@ -35,6 +35,8 @@ func (h *neighbourhood) ask(ctx context.Context, e errand) {
 		h.exchanged(reply)
 	case gossip.EdgeAsk:
 		h.outcome(id, q, reply)
+	case gossip.EdgeDrop:
+		h.told(e.turn)
 	}
 }
 

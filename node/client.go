@@ -151,6 +151,11 @@ func (c *client) Peers(ctx context.Context) (p []Peer, err error) {
 	return p, c.call(ctx, http.MethodGet, "/peers", nil, &p)
 }
 
+// Leave implements [Owner].
+func (c *client) Leave(ctx context.Context) (f Farewell, err error) {
+	return f, c.post(ctx, "/leave", struct{}{}, &f)
+}
+
 // Doctor implements [Owner].
 func (c *client) Doctor(ctx context.Context) (d Diagnosis, err error) {
 	return d, c.call(ctx, http.MethodGet, "/doctor", nil, &d)

@@ -52,6 +52,9 @@ func initAs(dir string, t *learner.Task, c Config, key crypto.PrivKey) error {
 		return err
 	}
 	c.Accounting = string(p.Terms.Accounting)
+	if err := unfinished(dir); err != nil {
+		return err
+	}
 	if _, err := os.Stat(filepath.Join(dir, keyFile)); err == nil {
 		return fmt.Errorf("node: %s already holds a node; choose another directory or remove this one", dir)
 	}
@@ -134,6 +137,9 @@ type dirFiles struct {
 }
 
 func readDir(dir string) (dirFiles, error) {
+	if err := unfinished(dir); err != nil {
+		return dirFiles{}, err
+	}
 	key, err := readKey(filepath.Join(dir, keyFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := noOrphan(dir); err != nil {

@@ -118,9 +118,14 @@ func (h *neighbourhood) decide(from peer.ID, q gossip.EdgeRequest, reply *gossip
 	h.learn(q.Own)
 	reply.Edge = h.standing(from)
 	old := h.links[from]
+	leaves := h.departure != nil
 	links := h.graphLinks()
 	soon := old != nil && now.Sub(old.renewed) < seekEvery || old == nil && now.Sub(h.contact(from).linked) < sulk
 	h.mu.Unlock()
+	if leaves {
+		reply.Reason = "this node leaves"
+		return
+	}
 	was := [2]float64{q.Edge.Weight, reply.Edge.Weight}
 	reply.Edge.Turn = max(q.Edge.Turn, reply.Edge.Turn) + 1
 	agreed := agree(h.task.Graph, endOf(reply.Own, reply.Edge.Degree), endOf(q.Own, q.Edge.Degree), was, reply.Edge.Turn, h.host.ID())
@@ -154,9 +159,13 @@ func (h *neighbourhood) accepted(id peer.ID, q gossip.EdgeRequest, reply gossip.
 	was := [2]float64{q.Edge.Weight, reply.Edge.Weight}
 	agreed := agree(h.task.Graph, endOf(q.Own, q.Edge.Degree), endOf(reply.Own, reply.Edge.Degree), was, reply.Edge.Turn, id)
 	h.mu.Lock()
-	old := h.links[id]
+	old, leaves := h.links[id], h.departure != nil
+	if leaves {
+		h.forGood(id)
+	}
 	h.mu.Unlock()
 	switch {
+	case leaves:
 	case agreed.weight == 0 || !h.suits(id): // the other end computes otherwise, or lies
 		if old != nil {
 			h.cut(id, "the two do not belong together")

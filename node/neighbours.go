@@ -47,20 +47,21 @@ type neighbourhood struct {
 	// followed, the keeper and the store agree in the end.
 	changing sync.Mutex
 
-	mu       sync.Mutex
-	links    map[peer.ID]*link
-	leaving  map[peer.ID]uint64      // given up, the other end is still to be told: turn of the edge
-	view     *graph.View             // whom it knows
-	friends  map[peer.ID]graph.Entry // named by the owner or the task, beside the view
-	contacts map[peer.ID]*contact
-	asking   map[peer.ID]errand    // a request to it is under way
-	guests   map[peer.ID]time.Time // connected for a request, then
-	pace     pace
-	window   window
-	random   *rand.Rand
-	end      graph.End // what is public of this node; Degree is not kept here
-	latest   []byte    // the message published last; nil if there is none
-	changes  uint64    // edges that came or went
+	mu        sync.Mutex
+	links     map[peer.ID]*link
+	leaving   map[peer.ID]uint64      // given up, the other end is still to be told: turn of the edge
+	departure *departure              // nil unless the node leaves all its neighbours
+	view      *graph.View             // whom it knows
+	friends   map[peer.ID]graph.Entry // named by the owner or the task, beside the view
+	contacts  map[peer.ID]*contact
+	asking    map[peer.ID]errand    // a request to it is under way
+	guests    map[peer.ID]time.Time // connected for a request, then
+	pace      pace
+	window    window
+	random    *rand.Rand
+	end       graph.End // what is public of this node; Degree is not kept here
+	latest    []byte    // the message published last; nil if there is none
+	changes   uint64    // edges that came or went
 }
 
 // edgeStore is what the neighbourhood may use of the node's store. Nothing here

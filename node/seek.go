@@ -89,16 +89,11 @@ type errand struct {
 func (h *neighbourhood) due(now time.Time) []errand {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	out := h.renewals(now)
-	for id, turn := range h.leaving {
-		if _, busy := h.asking[id]; !busy {
-			out = append(out, errand{to: peer.AddrInfo{ID: id}, kind: gossip.EdgeDrop, turn: turn})
-			delete(h.leaving, id)
-		}
+	out := h.farewells()
+	if h.departure != nil {
+		return out
 	}
-	for _, e := range out {
-		h.asking[e.to.ID] = e
-	}
+	out = append(out, h.renewals(now)...)
 	missing := h.missing()
 	longest := h.power.renew
 	if missing && !h.sated() {
@@ -118,6 +113,20 @@ func (h *neighbourhood) due(now time.Time) []errand {
 	return out
 }
 
+// farewells lists the peers to tell that their edges were given up. The caller holds
+// h.mu.
+func (h *neighbourhood) farewells() []errand {
+	var out []errand
+	for id, turn := range h.leaving {
+		if _, busy := h.asking[id]; !busy {
+			h.asking[id] = errand{to: peer.AddrInfo{ID: id}, kind: gossip.EdgeDrop, turn: turn}
+			out = append(out, h.asking[id])
+			delete(h.leaving, id)
+		}
+	}
+	return out
+}
+
 // renewals lists the edges to ask for again. The caller holds h.mu.
 func (h *neighbourhood) renewals(now time.Time) []errand {
 	var out []errand
@@ -133,7 +142,8 @@ func (h *neighbourhood) renewals(now time.Time) []errand {
 		case busy: // one that came back meanwhile is asked after that
 		case !l.up || now.Sub(l.asked) > h.renewal(l):
 			l.up, l.asked = true, now
-			out = append(out, errand{to: peer.AddrInfo{ID: id}, kind: gossip.EdgeAsk})
+			h.asking[id] = errand{to: peer.AddrInfo{ID: id}, kind: gossip.EdgeAsk}
+			out = append(out, h.asking[id])
 		}
 	}
 	return out
@@ -251,6 +261,10 @@ func (h *neighbourhood) answered(e errand) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.asking, e.to.ID)
+	if _, more := h.leaving[e.to.ID]; more {
+		h.wake()
+	}
+	h.departed()
 }
 
 // dead lists the edges nobody has answered on for long, and when there are more

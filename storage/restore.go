@@ -77,9 +77,9 @@ const keptAs = ".replaced-"
 // restore is one run of Restore.
 type restore struct {
 	from, path string
-	copied     string   // the new database until it is in place
-	there      bool     // there is something at path
-	locked     []*Store // from and path: no node may open them meanwhile
+	copied     string         // the new database until it is in place
+	there      bool           // there is something at path
+	held       []func() error // releases from and path: no node may open them meanwhile
 }
 
 // prepare makes the new database and its anchor under another name.
@@ -88,7 +88,7 @@ func (r *restore) prepare(accept func(*Store) (privacy.Policy, error), round uin
 	if err := source.lock(bbolt.Options{ReadOnly: true}); err != nil {
 		return err
 	}
-	r.locked = append(r.locked, source)
+	r.held = append(r.held, source.Close)
 	if r.there {
 		if err := r.lockTarget(); err != nil {
 			return err
@@ -158,21 +158,16 @@ func Kept(path string) (kept []string, err error) {
 	return kept, err
 }
 
-// lockTarget keeps nodes away from path. Nobody can open a damaged file: it needs
-// no lock.
+// lockTarget keeps nodes away from path.
 func (r *restore) lockTarget() error {
 	if same, err := sameFile(r.from, r.path); same || err != nil {
 		return err // locked as the source
 	}
-	target := &Store{path: r.path}
-	switch err := target.lock(bbolt.Options{}); {
-	case err == nil:
-		r.locked = append(r.locked, target)
-	case errors.Is(err, ErrDamaged), errors.Is(err, errUnfinished):
-	default:
-		return err
+	release, err := Hold(r.path)
+	if err == nil {
+		r.held = append(r.held, release)
 	}
-	return nil
+	return err
 }
 
 // replace moves the new database into place, and then its anchor.
@@ -186,8 +181,8 @@ func (r *restore) replace() error {
 // close releases the locks and removes what did not get into its place.
 func (r *restore) close() error {
 	err := remove(r.copied, anchorPath(r.copied))
-	for _, s := range r.locked {
-		err = errors.Join(err, s.Close())
+	for _, release := range r.held {
+		err = errors.Join(err, release())
 	}
 	return err
 }

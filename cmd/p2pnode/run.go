@@ -70,7 +70,10 @@ func run(cmd *cobra.Command, o *options, log *slog.Logger) (err error) {
 	}
 	parts, ctx := errgroup.WithContext(ctx)
 	parts.Go(func() error { return n.Run(ctx) })
-	parts.Go(func() error { return n.Serve(ctx, socket) })
+	parts.Go(func() error {
+		defer stop() // the owner may have told the node to leave
+		return n.Serve(ctx, socket)
+	})
 	parts.Go(func() error {
 		addrs, err := n.Addrs(ctx)
 		if err != nil {

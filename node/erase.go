@@ -1,0 +1,209 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+
+	"p2pnode/storage"
+)
+
+// erasingFile says that the erasure of a directory has begun. It comes before anything
+// else changes and goes last, so whatever interrupts the erasure, the directory is no
+// node any more and can be erased again.
+const erasingFile = "p2pnode.erasing"
+
+// Erase overwrites and removes what makes a directory a node: records, ledger, models
+// and all else in its databases, those that restores kept too, the identity, the
+// configuration and the task, the files of a private network. Then it removes the
+// directory, unless there are other files in it, whose names it returns. Interrupted, or after
+// an error, it can be called again; until then [Open] refuses the directory.
+//
+// It refuses a directory that a node has open, with an error that wraps
+// [storage.ErrLocked], one that holds no node, and one where a symbolic link or a
+// directory has the name of a file of the node's. It follows no link.
+//
+// What is overwritten may still be on the medium: file systems that write elsewhere
+// (copy on write, journals, snapshots) and flash keep old blocks. Copies elsewhere stay,
+// and so does what was released. The ledger is gone: records that are imported again,
+// wherever, get a second budget.
+func Erase(dir string) (left []string, err error) {
+	root, err := os.OpenRoot(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, noNode(dir)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("node: erase %s: %w", dir, err)
+	}
+	e := erasure{dir: dir, root: root}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	if err := e.look(); err != nil {
+		return nil, err
+	}
+	release, err := storage.Hold(filepath.Join(dir, storeFile))
+	if err != nil {
+		return nil, fmt.Errorf("node: erase %s: %w", dir, err)
+	}
+	err = e.run()
+	if err = errors.Join(err, release()); err != nil {
+		return nil, fmt.Errorf("node: the erasure of %s is not finished, erase it again: %w", dir, err)
+	}
+	return e.leave()
+}
+
+// noNode is the error of a directory without a node.
+func noNode(dir string) error {
+	return fmt.Errorf("node: %s holds no node, nothing was erased", dir)
+}
+
+// unfinished reports an error if the erasure of a directory has begun.
+func unfinished(dir string) error {
+	if _, err := os.Lstat(filepath.Join(dir, erasingFile)); err != nil {
+		return nil
+	}
+	return fmt.Errorf("node: the erasure of %s was interrupted; finish it with: p2pnode erase --dir %s", dir, dir)
+}
+
+// erasure is one run of Erase.
+type erasure struct {
+	dir  string
+	root *os.Root
+}
+
+// look refuses a directory that cannot be erased, before anything changes.
+func (e erasure) look() error {
+	names, err := e.files()
+	if err != nil {
+		return fmt.Errorf("node: erase %s: %w", e.dir, err)
+	}
+	has := func(name string) bool { return slices.Contains(names, name) }
+	// Others have files called config.toml, too.
+	if unfinished(e.dir) == nil && !has(storeFile) && !(has(keyFile) && has(configFile) && has(taskFile)) {
+		return noNode(e.dir)
+	}
+	for _, name := range names {
+		info, err := e.root.Lstat(name)
+		if err != nil {
+			return fmt.Errorf("node: erase %s: %w", e.dir, err)
+		}
+		if !info.Mode().IsRegular() && info.Mode().Type() != fs.ModeSocket {
+			return fmt.Errorf("node: %s is no file but a directory, a link or a device, which erasing does not follow: nothing was erased; remove it, and what it leads to, by hand",
+				filepath.Join(e.dir, name))
+		}
+	}
+	return nil
+}
+
+// run overwrites everything before it removes anything.
+func (e erasure) run() error {
+	if err := e.mark(); err != nil {
+		return err
+	}
+	names, err := e.files()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := e.overwrite(name); err != nil {
+			return err
+		}
+	}
+	for _, name := range names {
+		if err := e.root.Remove(name); err != nil {
+			return err
+		}
+	}
+	return errors.Join(e.sync(), e.root.Remove(erasingFile), e.sync())
+}
+
+// mark makes erasingFile, on disk when it returns.
+func (e erasure) mark() error {
+	f, err := e.root.OpenFile(erasingFile, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), e.sync())
+}
+
+// overwrite puts zeros in the place of what a file holds, on disk when it returns.
+func (e erasure) overwrite(name string) error {
+	info, err := e.root.Lstat(name)
+	if err != nil || !info.Mode().IsRegular() {
+		return err
+	}
+	if err := e.root.Chmod(name, 0o600); err != nil { // its owner may have made it read-only
+		return err
+	}
+	f, err := e.root.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = io.CopyN(f, zeros{}, info.Size())
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// zeros is an endless file of them.
+type zeros struct{}
+
+// Read implements [io.Reader].
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+// sync makes what was made and removed durable.
+func (e erasure) sync() error {
+	d, err := e.root.Open(".")
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// leave removes the directory if nothing is in it. An empty one may stay, as where a
+// file system is mounted.
+func (e erasure) leave() (left []string, err error) {
+	entries, err := fs.ReadDir(e.root.FS(), ".")
+	if err != nil {
+		return nil, fmt.Errorf("node: look at what is left of %s: %w", e.dir, err)
+	}
+	for _, f := range entries {
+		left = append(left, f.Name())
+	}
+	if info, err := os.Lstat(e.dir); len(left) == 0 && err == nil && info.IsDir() {
+		_ = os.Remove(e.dir)
+	}
+	return left, nil
+}
+
+// files names the node's files that are there, the identity first; erasingFile is none.
+func (e erasure) files() ([]string, error) {
+	entries, err := fs.ReadDir(e.root.FS(), ".")
+	var names []string
+	for _, f := range entries {
+		if name := f.Name(); name == keyFile {
+			names = slices.Insert(names, 0, name)
+		} else if isOwn(name) {
+			names = append(names, name)
+		}
+	}
+	return names, err
+}
+
+// temporary matches the files that a crash of doctor, or of the writing of a membership
+// list, may leave.
+var temporary = regexp.MustCompile(`^(doctor-|members\.toml\.)[0-9]+$`)
+
+// isOwn reports whether a file of this name in a data directory is the node's.
+func isOwn(name string) bool {
+	switch name {
+	case keyFile, configFile, taskFile, socketFile, networkKeyFile, privateFile, membersFile:
+		return true
+	}
+	return storage.IsFile(storeFile, name) || temporary.MatchString(name)
+}

@@ -1,0 +1,260 @@
+package node
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"p2pnode/storage"
+)
+
+// put writes a file into a directory.
+func put(t *testing.T, dir, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// names are the files of a directory.
+func names(t *testing.T, dir string) (out []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		out = append(out, e.Name())
+	}
+	return out
+}
+
+// crowded makes a directory of a node at rest with a file of every kind.
+func crowded(t *testing.T) string {
+	t.Helper()
+	n := testNode(t, lineTask(), lineRecords(rand.New(rand.NewPCG(1, 2)), 20), nil)
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := CreateNetworkKey(n.dir); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := Restore(n.dir, "", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{socketFile, privateFile, membersFile, "members.toml.17", "doctor-4711", "p2pnode.db.restoring", "p2pnode.db.restoring.anchor"} {
+		put(t, n.dir, name, "left")
+	}
+	if err := os.Chmod(filepath.Join(n.dir, keyFile), 0o400); err != nil {
+		t.Fatal(err)
+	}
+	return n.dir
+}
+
+// Everything that the node wrote is overwritten and removed, and the directory with it.
+func TestErase(t *testing.T) {
+	dir := crowded(t)
+	want := []string{
+		configFile, "doctor-4711", keyFile, membersFile, "members.toml.17",
+		"p2pnode.db", "p2pnode.db.anchor", "p2pnode.db.replaced-1", "p2pnode.db.replaced-1.anchor",
+		"p2pnode.db.replaced-2", "p2pnode.db.replaced-2.anchor", "p2pnode.db.restoring", "p2pnode.db.restoring.anchor",
+		socketFile, privateFile, networkKeyFile, taskFile,
+	}
+	if got := names(t, dir); !slices.Equal(got, want) {
+		t.Fatalf("the directory has %q, want %q", got, want)
+	}
+	second := t.TempDir() // other names of the same files show what became of the content
+	for _, name := range want {
+		if err := os.Link(filepath.Join(dir, name), filepath.Join(second, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left, err := Erase(dir)
+	if err != nil || len(left) > 0 {
+		t.Fatalf("left %q, %v", left, err)
+	}
+	if _, err := os.Lstat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the directory is there still: %v", err)
+	}
+	for _, name := range want {
+		text, err := os.ReadFile(filepath.Join(second, name))
+		if err != nil || len(text) == 0 || len(bytes.Trim(text, "\x00")) > 0 {
+			t.Errorf("%s: %d bytes, %v; want zeros", name, len(text), err)
+		}
+	}
+}
+
+// What the node did not write stays, however similar its name, and is named.
+func TestEraseLeavesTheRest(t *testing.T) {
+	dir := crowded(t)
+	others := []string{
+		"backup.db", "doctor-notes", "members.toml.old", "members.toml.17~", "p2pnode.db.replaced-", "p2pnode.db.replaced-1.bak",
+		"p2pnode.db2", "xp2pnode.db", "relay.key", "config.toml.save",
+	}
+	for _, name := range others {
+		put(t, dir, name, "mine")
+	}
+	if err := os.Mkdir(filepath.Join(dir, "notes"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	others = append(others, "notes")
+	slices.Sort(others)
+	left, err := Erase(dir)
+	slices.Sort(left)
+	if err != nil || !slices.Equal(left, others) || !slices.Equal(names(t, dir), others) {
+		t.Fatalf("left %q, %v; want %q", left, err, others)
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, "backup.db")); string(text) != "mine" {
+		t.Errorf("a file of the owner's now says %q, %v", text, err)
+	}
+	if _, err := Erase(dir); err == nil || !strings.Contains(err.Error(), "holds no node") {
+		t.Errorf("erased again: %v", err)
+	}
+}
+
+// While a node has the directory open nothing is touched.
+func TestEraseRefusesAnOpenDirectory(t *testing.T) {
+	n := testNode(t, lineTask(), nil, nil)
+	before := names(t, n.dir)
+	if _, err := Erase(n.dir); !errors.Is(err, storage.ErrLocked) {
+		t.Errorf("erased under a node: %v", err)
+	}
+	if after := names(t, n.dir); !slices.Equal(before, after) {
+		t.Errorf("the directory has %q, want %q", after, before)
+	}
+}
+
+// Nothing is touched where there is no node, and where a link would lead elsewhere.
+func TestEraseRefuses(t *testing.T) {
+	away := filepath.Join(t.TempDir(), "away")
+	for name, c := range map[string]struct {
+		prepare func(dir string) error
+		want    string
+	}{
+		"nothing":  {func(dir string) error { return os.Remove(dir) }, "holds no node"},
+		"empty":    {func(string) error { return nil }, "holds no node"},
+		"key only": {func(dir string) error { put(t, dir, keyFile, "k"); return nil }, "holds no node"},
+		"a project": {func(dir string) error {
+			put(t, dir, configFile, "c")
+			put(t, dir, taskFile, "t")
+			return nil
+		}, "holds no node"},
+		"a link": {func(dir string) error {
+			put(t, dir, keyFile, "k")
+			return errors.Join(os.WriteFile(away, []byte("elsewhere"), 0o600), os.Symlink(away, filepath.Join(dir, storeFile)))
+		}, "p2pnode.db is no file but"},
+		"a directory": {func(dir string) error {
+			put(t, dir, storeFile, "d")
+			return os.Mkdir(filepath.Join(dir, configFile), 0o700)
+		}, "config.toml is no file but"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := c.prepare(dir); err != nil {
+				t.Fatal(err)
+			}
+			before := names(t, dir)
+			if _, err := Erase(dir); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+			if after := names(t, dir); !slices.Equal(before, after) {
+				t.Errorf("the directory has %q, want %q", after, before)
+			}
+		})
+	}
+	if text, err := os.ReadFile(away); string(text) != "elsewhere" {
+		t.Errorf("what a link leads to now says %q, %v", text, err)
+	}
+}
+
+// A directory that is a link itself is emptied; a damaged database keeps nobody from
+// erasing it.
+func TestEraseDamagedThroughALink(t *testing.T) {
+	dir := crowded(t)
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	put(t, dir, storeFile, strings.Repeat("no database", 10_000))
+	if left, err := Erase(link); err != nil || len(left) > 0 {
+		t.Fatalf("left %q, %v", left, err)
+	}
+	if got := names(t, dir); len(got) > 0 {
+		t.Errorf("the directory has %q", got)
+	}
+	if _, err := os.Lstat(link); err != nil {
+		t.Errorf("the link: %v", err)
+	}
+}
+
+// Wherever an erasure is interrupted, the directory is refused and says why, and can be
+// erased to the end.
+func TestEraseInterrupted(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for range 8 {
+		dir := crowded(t)
+		e := erasure{dir: dir}
+		var err error
+		if e.root, err = os.OpenRoot(dir); err != nil {
+			t.Fatal(err)
+		}
+		if err = e.mark(); err != nil {
+			t.Fatal(err)
+		}
+		files, err := e.files()
+		if err != nil || files[0] != keyFile {
+			t.Fatalf("%q, %v", files, err)
+		}
+		overwritten := random.IntN(len(files) + 1)
+		for _, name := range files[:overwritten] {
+			err = errors.Join(err, e.overwrite(name))
+		}
+		if overwritten == len(files) || random.IntN(2) == 0 {
+			for _, name := range files[:random.IntN(overwritten+1)] {
+				err = errors.Join(err, e.root.Remove(name))
+			}
+		}
+		if err = errors.Join(err, e.root.Close()); err != nil {
+			t.Fatal(err)
+		}
+		for what, do := range map[string]func() error{
+			"opened":   func() error { _, err := Open(dir, slog.New(slog.DiscardHandler)); return err },
+			"restored": func() error { _, err := Restore(dir, "", nil); return err },
+			"begun":    func() error { return Init(dir, lineTask(), DefaultConfig(lineTask())) },
+		} {
+			if err := do(); err == nil || !strings.Contains(err.Error(), "p2pnode erase --dir "+dir) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		if left, err := Erase(dir); err != nil || len(left) > 0 || len(names(t, dir)) > 0 {
+			t.Errorf("left %q, %v, %q", left, err, names(t, dir))
+		}
+	}
+}
+
+// Whatever a node writes into its directory is known to Erase: a run leaves nothing.
+func TestEraseAfterARun(t *testing.T) {
+	n := testNode(t, lineTask(), lineRecords(rand.New(rand.NewPCG(5, 6)), 20), nil)
+	stop := start(t, n)
+	if _, err := n.Addrs(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := n.Doctor(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := Erase(n.dir); err != nil || len(left) > 0 {
+		t.Errorf("left %q, %v", left, err)
+	}
+}

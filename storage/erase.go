@@ -1,0 +1,34 @@
+package storage
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+
+	"go.etcd.io/bbolt"
+)
+
+// Hold keeps every other process, and every other Store of this one, from opening the
+// database at path until release is called. The database may be damaged, and is made if
+// there is none. It fails with ErrLocked, after about a second, if somebody has it open.
+func Hold(path string) (release func() error, err error) {
+	s := &Store{path: path}
+	switch err := s.lock(bbolt.Options{}); {
+	case err == nil:
+		return s.Close, nil
+	case errors.Is(err, ErrDamaged), errors.Is(err, errUnfinished): // nobody can open it
+		return func() error { return nil }, nil
+	default:
+		return nil, err
+	}
+}
+
+// besides matches what is added to a database's name for the files beside it.
+var besides = regexp.MustCompile(`^(\.replaced-[0-9]+|\.restoring)?(\.anchor)?$`)
+
+// IsFile reports whether name is that of a file of the database with another name in the
+// same directory: itself, its anchor, or what restores kept or left half done.
+func IsFile(database, name string) bool {
+	rest, found := strings.CutPrefix(name, database)
+	return found && besides.MatchString(rest)
+}
