@@ -36,30 +36,60 @@ type Coordinate struct {
 // none. A file with bad lines is not imported and gives ErrBadLines with the
 // report, unless skipBad leaves those lines out.
 func (n *Node) Import(ctx context.Context, r io.Reader, skipBad bool) (ImportReport, error) {
+	records, report, err := n.ReadCSV(r, skipBad)
+	if err == nil && len(records) > 0 {
+		err = n.Add(ctx, records)
+	}
+	if err != nil {
+		report.Records = 0
+	}
+	return report, err
+}
+
+// ReadCSV is Import without storing: it returns the records, and the report of an
+// import that succeeds.
+func (n *Node) ReadCSV(r io.Reader, skipBad bool) ([]learner.Record, ImportReport, error) {
 	records, report, err := readCSV(r, n.files.task)
 	if err != nil {
-		return report, requestError{err}
+		return nil, report, requestError{err}
 	}
 	if report.Bad > 0 && !skipBad {
-		return report, ErrBadLines
-	}
-	if len(records) > 0 {
-		if err := n.Add(ctx, records); err != nil {
-			return report, err
-		}
+		return nil, report, ErrBadLines
 	}
 	report.Records = len(records)
 	p := n.plan()
 	report.NeverShared = p != nil && p.Left == 0
-	return report, nil
+	return records, report, nil
 }
 
 // Records lists the records and the deleted ones that keep their slots, by number.
 func (n *Node) Records(_ context.Context, content bool) ([]RecordInfo, error) {
-	live, deleted, err := n.records.all()
+	list, err := n.slots()
 	if err != nil {
 		return nil, err
 	}
+	return n.describeRecords(list, content)
+}
+
+// RecordsFrom is Records with content, of at most count records from a number on.
+func (n *Node) RecordsFrom(_ context.Context, number uint64, count int) ([]RecordInfo, error) {
+	list, err := n.slots()
+	if err != nil {
+		return nil, err
+	}
+	from, _ := slices.BinarySearchFunc(list, learner.Seq(number), func(r learner.Record, q learner.Seq) int { return cmp.Compare(r.Seq, q) })
+	return n.describeRecords(list[from:from+min(count, len(list)-from)], true)
+}
+
+// slots are the records and the deleted ones, whose X is nil, by number.
+func (n *Node) slots() ([]learner.Record, error) {
+	live, deleted, err := n.records.all()
+	list := slices.Concat(live, deleted)
+	slices.SortFunc(list, func(a, b learner.Record) int { return cmp.Compare(a.Seq, b.Seq) })
+	return list, err
+}
+
+func (n *Node) describeRecords(list []learner.Record, content bool) ([]RecordInfo, error) {
 	cohorts, err := n.cohorts()
 	if err != nil {
 		return nil, err
@@ -68,16 +98,15 @@ func (n *Node) Records(_ context.Context, content bool) ([]RecordInfo, error) {
 	for _, c := range cohorts {
 		cohort[c.Cohort] = c
 	}
-	info := func(r learner.Record) RecordInfo {
-		c := cohort[r.Cohort]
-		usedUp := n.files.config.protected() && c.Left == 0
-		return RecordInfo{Number: r.Seq, Cohort: r.Cohort, HeldOut: r.Seq.HeldOut(), UsedUp: usedUp, Retired: c.Retired}
-	}
 	names := coordinateNames(n.files.task)
-	out := make([]RecordInfo, 0, len(live)+len(deleted))
-	for _, r := range live {
-		i := info(r)
-		if content {
+	out := make([]RecordInfo, 0, len(list))
+	for _, r := range list {
+		c := cohort[r.Cohort]
+		i := RecordInfo{
+			Number: r.Seq, Cohort: r.Cohort, HeldOut: r.Seq.HeldOut(), Deleted: r.X == nil, Retired: c.Retired,
+			UsedUp: n.files.config.protected() && c.Left == 0,
+		}
+		if content && !i.Deleted {
 			i.Target, i.Features = &r.Y, named(names, r.X)
 			if classes := n.files.task.Target.Classes; classes != nil {
 				i.Class = classes[int(r.Y)]
@@ -85,12 +114,6 @@ func (n *Node) Records(_ context.Context, content bool) ([]RecordInfo, error) {
 		}
 		out = append(out, i)
 	}
-	for _, r := range deleted {
-		i := info(r)
-		i.Deleted = true
-		out = append(out, i)
-	}
-	slices.SortFunc(out, func(a, b RecordInfo) int { return cmp.Compare(a.Number, b.Number) })
 	return out, nil
 }
 

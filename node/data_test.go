@@ -2,7 +2,9 @@ package node
 
 import (
 	"errors"
+	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -132,6 +134,26 @@ func TestCohortHours(t *testing.T) {
 		list, err := n.Records(t.Context(), false)
 		if err != nil || list[9].Cohort != want {
 			t.Errorf("%v hours: %+v, %v; want cohort %d", hours, list[9], err, want)
+		}
+	}
+}
+
+// A page of records is what the whole list has there, with content.
+func TestRecordsFrom(t *testing.T) {
+	n := testNode(t, lineTask(), lineRecords(fixed(1), 9), nil)
+	if err := n.Delete(t.Context(), []uint64{4}); err != nil {
+		t.Fatal(err)
+	}
+	all, err := n.Records(t.Context(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ from, count, first, last int }{
+		{0, 2, 0, 2}, {1, 2, 0, 2}, {3, 3, 2, 5}, {9, math.MaxInt, 8, 9}, {10, 5, 9, 9}, {5, 0, 4, 4},
+	} {
+		got, err := n.RecordsFrom(t.Context(), uint64(c.from), c.count)
+		if want := all[c.first:c.last]; err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%d records from %d: %v, %v, want %v", c.count, c.from, got, err, want)
 		}
 	}
 }

@@ -80,6 +80,12 @@ func (n *Node) compare(ctx context.Context) (*Comparison, error) {
 	if err != nil {
 		return nil, err
 	}
+	return n.Compare(m)
+}
+
+// Compare measures a personal model and the lone one on the held-out records; it is
+// nil without any.
+func (n *Node) Compare(m learner.PersonalModel) (*Comparison, error) {
 	live, _, err := n.records.all()
 	if err != nil {
 		return nil, err
