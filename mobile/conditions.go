@@ -1,5 +1,42 @@
 package mobile
 
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"p2pnode/node"
+)
+
+// surroundings is what the app has said of the network and the battery.
+type surroundings struct {
+	network         int // NetNone, NetUnmetered, NetMetered
+	battery         int // percent; -1: the device has none
+	charging, saver bool
+}
+
+// unknownSurroundings are those of an app that has said nothing yet.
+func unknownSurroundings() surroundings {
+	return surroundings{network: NetNone, battery: -1, charging: true}
+}
+
+// obstacle is why a node may not take part in the network, in words for a user, or "".
+func (c *Config) obstacle(s surroundings) string {
+	switch {
+	case s.network == NetNone:
+		return "waiting for a network"
+	case s.network == NetMetered && !c.AllowMetered:
+		return "waiting for Wi-Fi"
+	case c.RequireCharging && !s.charging:
+		return "waiting for the charger"
+	case s.saver && !c.AllowPowerSaver:
+		return "power saver is on"
+	case s.battery >= 0 && s.battery < c.MinBatteryPercent && !s.charging:
+		return fmt.Sprintf("battery below %d %%", c.MinBatteryPercent)
+	}
+	return ""
+}
+
 // SetNetwork tells the node what the system's ConnectivityManager or NWPathMonitor
 // says: the kind, one of NetNone, NetUnmetered, NetMetered; the interfaces as JSON,
 //
@@ -9,13 +46,96 @@ package mobile
 // servers that resolve names, ["192.168.1.1"], or "". Call it before Start and at
 // every change: until the first call the kind is NetNone.
 func (n *Node) SetNetwork(kind int, interfacesJSON, dnsServersJSON string) (err error) {
-	defer guard(&err)
-	return errNotBuilt
+	defer n.guard(&err)
+	leave, err := n.enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if kind < NetNone || kind > NetMetered {
+		return wrongInput("a network of kind %d is none of 0 (none), 1 (unmetered), 2 (metered)", kind)
+	}
+	interfaces, err := parseInterfaces(interfacesJSON)
+	if err != nil {
+		return err
+	}
+	servers, err := parseServers(dnsServersJSON)
+	if err != nil {
+		return err
+	}
+	n.node.SetInterfaces(interfaces)
+	n.node.SetDNS(servers)
+	n.driver.update(func() {
+		n.driver.around.network = kind
+		n.driver.again() // what failed in the network before may work in this one
+	})
+	return nil
 }
 
 // SetPower tells the node the state of the battery, 0 to 100 or -1 for a device
 // without one, and whether the system saves power. Until the first call it is charging.
 func (n *Node) SetPower(batteryPercent int, charging, saver bool) (err error) {
-	defer guard(&err)
-	return errNotBuilt
+	defer n.guard(&err)
+	leave, err := n.enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if batteryPercent < -1 || batteryPercent > 100 {
+		return wrongInput("a battery of %d %% is outside 0 to 100; -1 is a device without one", batteryPercent)
+	}
+	n.driver.update(func() {
+		a := &n.driver.around
+		a.battery, a.charging, a.saver = batteryPercent, charging, saver
+	})
+	return nil
+}
+
+// parseInterfaces reads the interfaces that an app names; nil is "ask the system".
+func parseInterfaces(text string) ([]node.Interface, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var list []struct {
+		Name      string       `json:"name"`
+		Index     int          `json:"index"`
+		Addrs     []netip.Addr `json:"addrs"`
+		Multicast bool         `json:"multicast"`
+	}
+	if err := decodeJSON(text, &list); err != nil {
+		return nil, wrongInput("the interfaces: %w", err)
+	}
+	out := make([]node.Interface, 0, len(list)) // not nil: the app has said that there are none
+	for _, i := range list {
+		if i.Name == "" || i.Index < 1 {
+			return nil, wrongInput("the interfaces: each needs a name and an index from 1 on, and one has %q and %d", i.Name, i.Index)
+		}
+		if slices.ContainsFunc(i.Addrs, func(a netip.Addr) bool { return !a.IsValid() }) {
+			return nil, wrongInput("the interfaces: %s has an address that is empty", i.Name)
+		}
+		out = append(out, node.Interface{Name: i.Name, Index: i.Index, Addrs: i.Addrs, Multicast: i.Multicast})
+	}
+	return out, nil
+}
+
+// dnsPort is where a server for names listens.
+const dnsPort = 53
+
+// parseServers reads the servers that resolve names; nil is "ask the system".
+func parseServers(text string) ([]netip.AddrPort, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var list []netip.Addr
+	if err := decodeJSON(text, &list); err != nil {
+		return nil, wrongInput("the servers for names: %w", err)
+	}
+	var out []netip.AddrPort
+	for _, a := range list {
+		if !a.IsValid() {
+			return nil, wrongInput("the servers for names: an address is empty")
+		}
+		out = append(out, netip.AddrPortFrom(a, dnsPort))
+	}
+	return out, nil
 }

@@ -1,30 +1,44 @@
 package mobile
 
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"p2pnode/learner"
+	"p2pnode/node"
+)
+
 // Config says where a node lives, what it learns, and when it may use the network.
 // Fields are copied by [NewNode]; what changes later has no effect.
 type Config struct {
 	// DataDir is a directory of the app's own that no other program can read and no
 	// backup copies: a restored copy is refused (see docs/mobile.md). It is made if
 	// it is not there.
-	DataDir string
+	DataDir string `json:"data_dir"`
 	// Task is the text of a task file (docs/tasks.md), or the name of a built-in task.
-	Task string
+	Task string `json:"task"`
 	// Settings is TOML with keys of the daemon's config.toml; what it leaves out has
 	// the phone's defaults, those of the profile power = "low".
-	Settings string
+	Settings string `json:"settings"`
 
-	AllowMetered      bool // take part over metered networks too; default false
-	RequireCharging   bool // take part only while charging; default false
-	AllowPowerSaver   bool // take part while the system saves power; default false
-	MinBatteryPercent int  // below it, take part only while charging; 0 to 100, default 20
+	AllowMetered      bool `json:"allow_metered"`       // take part over metered networks too; default false
+	RequireCharging   bool `json:"require_charging"`    // take part only while charging; default false
+	AllowPowerSaver   bool `json:"allow_power_saver"`   // take part while the system saves power; default false
+	MinBatteryPercent int  `json:"min_battery_percent"` // below it, take part only while charging; 0 to 100, default 20
 
 	// QueueLimit is how many examples may wait to be written; default 1000.
-	QueueLimit int
+	QueueLimit int `json:"queue_limit"`
 	// MaxExamples is how many examples the node keeps, as all are held in memory;
 	// 0, the default, is what fits into 32 MiB.
-	MaxExamples int
+	MaxExamples int `json:"max_examples"`
 
-	LogLevel int // LogDebug to LogOff; default LogInfo
+	LogLevel int `json:"log_level"` // LogDebug to LogOff; default LogInfo
 
 	bootstrap, listen []string
 }
@@ -51,20 +65,148 @@ func NewConfig(dataDir, task string) *Config {
 }
 
 // ParseConfig reads a configuration from JSON, as an app may ship it: the fields in
-// snake case, and the lists "bootstrap" and "listen". An unknown key is an error.
+// snake case, and the lists "bootstrap" and "listen". What is left out has its default,
+// and DataDir is set later as a rule. An unknown key is an error.
 func ParseConfig(configJSON string) (c *Config, err error) {
 	defer guard(&err)
-	return nil, errNotBuilt
+	c = NewConfig("", "")
+	text := configText{Config: c}
+	if err := decodeJSON(configJSON, &text); err != nil {
+		return nil, wrongInput("the configuration: %w", err)
+	}
+	for _, a := range text.Bootstrap {
+		if err := c.AddBootstrap(a); err != nil {
+			return nil, err
+		}
+	}
+	for _, a := range text.Listen {
+		if err := c.AddListen(a); err != nil {
+			return nil, err
+		}
+	}
+	return c, c.check()
+}
+
+// configText is a configuration in JSON.
+type configText struct {
+	*Config
+	Bootstrap []string `json:"bootstrap"`
+	Listen    []string `json:"listen"`
+}
+
+// decodeJSON reads one JSON value and refuses unknown keys and whatever follows.
+func decodeJSON(text string, into any) error {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return errors.New("something follows the JSON value")
+	}
+	return nil
 }
 
 // AddBootstrap adds a peer to start from, as /ip4/.../tcp/.../p2p/ID.
 func (c *Config) AddBootstrap(multiaddr string) (err error) {
 	defer guard(&err)
-	return errNotBuilt
+	if _, err := node.ParsePeer(multiaddr); err != nil {
+		return coded(CodeInput, err)
+	}
+	c.bootstrap = append(c.bootstrap, multiaddr)
+	return nil
 }
 
 // AddListen adds an address to listen on, in place of a free port on every interface.
 func (c *Config) AddListen(multiaddr string) (err error) {
 	defer guard(&err)
-	return errNotBuilt
+	if err := node.CheckListen(multiaddr); err != nil {
+		return coded(CodeInput, err)
+	}
+	c.listen = append(c.listen, multiaddr)
+	return nil
+}
+
+// check refuses fields outside their ranges.
+func (c *Config) check() error {
+	switch {
+	case c.MinBatteryPercent < 0 || c.MinBatteryPercent > 100:
+		return wrongInput("a least battery of %d %% is outside 0 to 100", c.MinBatteryPercent)
+	case c.QueueLimit < 1:
+		return wrongInput("a queue for %d examples is too short; 1000 is the default", c.QueueLimit)
+	case c.MaxExamples < 0:
+		return wrongInput("at most %d examples: it must be positive, or 0 for what fits into 32 MiB", c.MaxExamples)
+	case c.LogLevel < LogDebug || c.LogLevel > LogOff:
+		return wrongInput("there is no log level %d, only 0 (debug) to 4 (off)", c.LogLevel)
+	}
+	return nil
+}
+
+// settled is a checked configuration with what its texts say.
+type settled struct {
+	Config
+	task *learner.Task
+	node node.Config
+}
+
+// settle checks a configuration and copies it.
+func (c *Config) settle() (s settled, err error) {
+	if c == nil {
+		return s, wrongInput("there is no configuration")
+	}
+	if err := c.check(); err != nil {
+		return s, err
+	}
+	if !filepath.IsAbs(c.DataDir) {
+		return s, wrongInput("the data directory %q is no absolute path; take a directory of the app's own, that no backup copies", c.DataDir)
+	}
+	s.Config = *c
+	s.bootstrap, s.listen = slices.Clone(c.bootstrap), slices.Clone(c.listen)
+	if s.task, err = c.readTask(); err != nil {
+		return s, coded(CodeInput, err)
+	}
+	s.node, err = s.settings()
+	return s, coded(CodeInput, err)
+}
+
+// readTask reads the task: TOML has an equals sign, and the name of a built-in task
+// has none.
+func (c *Config) readTask() (*learner.Task, error) {
+	if strings.Contains(c.Task, "=") {
+		return node.ParseTask([]byte(c.Task))
+	}
+	return node.BuiltinTask(strings.TrimSpace(c.Task))
+}
+
+// settings are the phone's defaults with what the app's settings change.
+func (s *settled) settings() (node.Config, error) {
+	phone := node.DefaultConfig(s.task)
+	phone.SetPower(node.PowerLow)
+	phone.UPnP = false // the phone's router is seldom its own, and its address changes
+	conf, err := phone.With([]byte(s.Settings), s.task)
+	if err != nil {
+		return conf, fmt.Errorf("the settings: %w", err)
+	}
+	conf.Bootstrap = slices.Concat(conf.Bootstrap, s.bootstrap)
+	if len(s.listen) > 0 {
+		conf.Listen = s.listen
+	}
+	return conf, conf.Validate(s.task)
+}
+
+// open makes the directory what the configuration says, and opens it.
+func (s *settled) open(log *slog.Logger) (*node.Node, error) {
+	if err := node.Configure(s.DataDir, s.task, s.node); err != nil {
+		return nil, ofDirectory(err)
+	}
+	n, err := node.Open(s.DataDir, log)
+	return n, ofDirectory(err)
+}
+
+// ofDirectory gives what else can be wrong with a directory its code.
+func ofDirectory(err error) error {
+	if errorCode(err) == CodeFailed {
+		return coded(CodeStorage, err)
+	}
+	return err
 }

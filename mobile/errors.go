@@ -1,9 +1,20 @@
 package mobile
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"log/slog"
+	"path"
+	"runtime"
 	"runtime/debug"
+	"slices"
+	"strings"
+	"syscall"
+
+	"p2pnode/node"
+	"p2pnode/storage"
 )
 
 // Codes of errors.
@@ -20,13 +31,135 @@ const (
 )
 
 // ErrorCode returns the code that an error's message begins with, or "".
-func ErrorCode(message string) string { return "" }
+func ErrorCode(message string) string {
+	code, _, _ := strings.Cut(message, ": ")
+	known := []string{CodeInput, CodeFull, CodeBusy, CodeStopped, CodeTask, CodeBudget, CodeStorage, CodeFailed, CodeDefect}
+	if slices.Contains(known, code) {
+		return code
+	}
+	return ""
+}
 
-var errNotBuilt = errors.New("failed: not built yet")
+// codedError is an error with the code that its text begins with.
+type codedError struct {
+	code  string
+	cause error
+}
 
-// guard turns a panic into an error: unguarded, it would end the app.
+// Error implements [error].
+func (e *codedError) Error() string { return e.code + ": " + e.cause.Error() }
+
+// Unwrap is for [errors.Is] and its kin.
+func (e *codedError) Unwrap() error { return e.cause }
+
+// coded gives an error a code, unless it has one.
+func coded(code string, err error) error {
+	if _, has := errors.AsType[*codedError](err); has || err == nil {
+		return err
+	}
+	return &codedError{code, err}
+}
+
+// wrongInput is the error of a wrong argument.
+func wrongInput(format string, args ...any) error {
+	return coded(CodeInput, fmt.Errorf(format, args...))
+}
+
+// errorCode is the code of an error: its own, or what its cause stands for.
+func errorCode(err error) string {
+	if e, has := errors.AsType[*codedError](err); has {
+		return e.code
+	}
+	is := func(targets ...error) bool {
+		return slices.ContainsFunc(targets, func(t error) bool { return errors.Is(err, t) })
+	}
+	switch {
+	case err == nil:
+		return ""
+	case storage.DiskFull(err):
+		return CodeFull
+	case is(storage.ErrBudget):
+		return CodeBudget
+	case is(node.ErrOtherTask):
+		return CodeTask
+	case is(node.ErrRequest, node.ErrBadLines, storage.ErrNoRecord):
+		return CodeInput
+	case lasting(err), is(fs.ErrPermission, syscall.EROFS, syscall.EIO):
+		return CodeStorage
+	case is(storage.ErrLocked, context.DeadlineExceeded, context.Canceled):
+		return CodeBusy
+	case is(fs.ErrNotExist):
+		return CodeInput
+	}
+	return CodeFailed
+}
+
+// lasting reports whether nothing but opening the directory again, or putting back
+// the newest copy of it, can mend an error.
+func lasting(err error) bool {
+	return errors.Is(err, node.ErrRolledBack) || errors.Is(err, storage.ErrRolledBack) || errors.Is(err, storage.ErrPoisoned) ||
+		errors.Is(err, storage.ErrDamaged) || errors.Is(err, storage.ErrMissing) || errors.Is(err, storage.ErrBudget)
+}
+
+// guard is deferred by every exported function: it gives the error its code, and
+// turns a panic, which would end the app, into an error.
 func guard(err *error) {
 	if r := recover(); r != nil {
-		*err = fmt.Errorf("%s: %v\n%s", CodeDefect, r, debug.Stack())
+		*err = defect(r)
+		return
+	}
+	*err = coded(errorCode(*err), *err)
+}
+
+// guard is guard for methods: the log has the whole stack of a panic.
+func (n *Node) guard(err *error) {
+	if r := recover(); r != nil {
+		*err = defect(r)
+		n.report("a method", *err)
+		return
+	}
+	if errors.Is(*err, context.Canceled) && n.ctx.Err() != nil {
+		*err = errStopped
+	}
+	*err = coded(errorCode(*err), *err)
+}
+
+// report logs a defect with the stack of the goroutine that panicked, which calls it.
+func (n *Node) report(where string, err error) {
+	if n.log != nil { // it is nil in a Node that NewNode has not made
+		n.log.Error("defect in "+where, "error", err, slog.String("stack", string(debug.Stack())))
 	}
 }
+
+// defect is the error of a panic: what it said, and the innermost functions, enough
+// for a report. It is called while the panic's stack is there.
+func defect(panicked any) error {
+	pcs := make([]uintptr, 32)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(0, pcs)])
+	var where []string
+	for unwinding := false; len(where) < 4; {
+		f, more := frames.Next()
+		switch {
+		case f.Function == "runtime.gopanic":
+			unwinding, where = true, nil
+		case unwinding && !strings.HasPrefix(f.Function, "runtime."):
+			where = append(where, fmt.Sprintf("%s %s:%d", path.Base(f.Function), path.Base(f.File), f.Line))
+		}
+		if !more {
+			break
+		}
+	}
+	return coded(CodeDefect, fmt.Errorf("%v (%s)", panicked, strings.Join(where, " < ")))
+}
+
+// unpanicked is f's error, also where f panics.
+func unpanicked(f func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = defect(r)
+		}
+	}()
+	return f()
+}
+
+var errNotBuilt = errors.New("failed: not built yet")

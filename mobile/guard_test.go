@@ -16,7 +16,7 @@ import (
 var cannotFail = []string{"ErrorCode", "Features.Bytes", "NewConfig", "NewFeatures", "Version"}
 
 // unguarded lists the exported functions and methods whose first statement is not
-// defer guard(&err), with err their last result.
+// defer guard(&err) or defer n.guard(&err), with err their last result.
 func unguarded(file *ast.File) (names []string) {
 	for _, d := range file.Decls {
 		f, ok := d.(*ast.FuncDecl)
@@ -45,7 +45,11 @@ func guarded(f *ast.FuncDecl) bool {
 	}
 	last := f.Type.Results.List[len(f.Type.Results.List)-1]
 	first, ok := f.Body.List[0].(*ast.DeferStmt)
-	return ok && len(last.Names) == 1 && last.Names[0].Name == "err" && types.ExprString(first.Call) == "guard(&err)"
+	if !ok || len(last.Names) != 1 || last.Names[0].Name != "err" {
+		return false
+	}
+	call := types.ExprString(first.Call)
+	return call == "guard(&err)" || f.Recv != nil && call == "n.guard(&err)"
 }
 
 func TestEveryMethodIsGuarded(t *testing.T) {
@@ -73,6 +77,7 @@ func TestEveryMethodIsGuarded(t *testing.T) {
 func TestUnguardedMethodsAreFound(t *testing.T) {
 	const source = `package mobile
 func (n *Node) Good() (err error) { defer guard(&err); return nil }
+func (n *Node) Logged() (err error) { defer n.guard(&err); return nil }
 func (n *Node) Two() (y float64, err error) { defer guard(&err); return 0, nil }
 func (n *Node) Late() (err error) { n.work(); defer guard(&err); return nil }
 func (n *Node) Other() (err error) { defer n.unlock(); return nil }

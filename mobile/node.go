@@ -1,8 +1,42 @@
 package mobile
 
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"p2pnode/node"
+)
+
 // Node is one participant in the app's process. There may be several, each with a
 // directory of its own.
-type Node struct{}
+type Node struct {
+	node   *node.Node
+	config Config // as it was when NewNode was called
+	log    *slog.Logger
+	events *feed
+	driver *driver
+
+	ctx    context.Context // ends when Stop begins
+	cancel context.CancelFunc
+
+	mu      sync.Mutex
+	stopped bool
+	calls   sync.WaitGroup // methods under way
+	parts   sync.WaitGroup // goroutines of the node's own
+	ended   chan struct{}  // closed when the directory is
+	endErr  error          // of closing it; to be read once ended is closed
+}
+
+// stopWithin is how long Stop and Pause wait.
+const stopWithin = 10 * time.Second
+
+var (
+	errStopped = coded(CodeStopped, errors.New("the node was stopped; make a new one"))
+	errNotMade = coded(CodeStopped, errors.New("there is no node; make one with newNode"))
+)
 
 // NewNode opens the data directory, and makes it first if it is empty: a new identity,
 // a new ledger. It touches no network. l may be nil. It may take a second or two with
@@ -10,15 +44,94 @@ type Node struct{}
 // and with [CodeTask] if it belongs to another task.
 func NewNode(c *Config, l Listener) (n *Node, err error) {
 	defer guard(&err)
-	return nil, errNotBuilt
+	settled, err := c.settle()
+	if err != nil {
+		return nil, err
+	}
+	n = &Node{config: settled.Config, events: newFeed(l, settled.LogLevel), ended: make(chan struct{})}
+	n.log = slog.New(newLogHandler(n.events))
+	if n.node, err = settled.open(n.log); err != nil {
+		n.events.close()
+		return nil, err
+	}
+	n.ctx, n.cancel = context.WithCancel(context.Background())
+	n.driver = newDriver(&n.config, n.run, n.ready, func(s state) { n.events.post("state", s) })
+	n.background("the driver", n.driver.drive)
+	return n, nil
+}
+
+// enter begins a call of a method, as every method does but Stop: until leave is called,
+// the directory stays open. What the method waits for is bounded by n.ctx, so that Stop
+// can wait for the method.
+func (n *Node) enter() (leave func(), err error) {
+	if n.node == nil {
+		return nil, errNotMade
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.stopped {
+		return nil, errStopped
+	}
+	n.calls.Add(1)
+	return n.calls.Done, nil
+}
+
+// background runs f in a goroutine of the node's own, until n.ctx ends. It is for
+// NewNode, for methods that have entered, and for such goroutines themselves. A panic
+// ends the node's work, not the app.
+func (n *Node) background(name string, f func(context.Context)) {
+	n.parts.Go(func() {
+		defer func() {
+			if r := recover(); r != nil {
+				err := defect(r)
+				n.report(name, err)
+				n.driver.fail(err)
+				n.postError(err)
+			}
+		}()
+		f(n.ctx)
+	})
+}
+
+// postError tells the app of what failed outside of a call.
+func (n *Node) postError(err error) {
+	n.events.post("error", errorEvent{errorCode(err), err.Error()})
+}
+
+// errorEvent is the payload of the event "error".
+type errorEvent struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// run takes part in the network until ctx ends, for the driver.
+func (n *Node) run(ctx context.Context) error {
+	err := n.node.Run(ctx)
+	if err != nil {
+		n.log.Error("the network ended", "error", err)
+	}
+	return err
+}
+
+// ready waits until a run takes part in the network, for the driver.
+func (n *Node) ready(ctx context.Context) error {
+	_, err := n.node.Addrs(ctx)
+	return err
 }
 
 // Start lets the node take part in the network whenever the conditions allow it, until
-// [Node.Pause] or [Node.Stop]. It returns at once; events tell what came of it. A
-// second Start changes nothing.
+// [Node.Pause] or [Node.Stop]; a pause that was asked for before goes on until
+// [Node.Resume]. It returns at once; events tell what came of it. A second Start
+// changes nothing.
 func (n *Node) Start() (err error) {
-	defer guard(&err)
-	return errNotBuilt
+	defer n.guard(&err)
+	leave, err := n.enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	n.driver.start()
+	return nil
 }
 
 // Stop ends everything and closes the directory. It returns within ten seconds, with
@@ -26,40 +139,61 @@ func (n *Node) Start() (err error) {
 // it again to know. A second Stop changes nothing. Every later call of another method
 // fails with [CodeStopped]; no callback begins after Stop has returned.
 func (n *Node) Stop() (err error) {
-	defer guard(&err)
-	return errNotBuilt
+	defer n.guard(&err)
+	if n.node == nil {
+		return errNotMade
+	}
+	defer n.events.close()
+	n.mu.Lock()
+	if !n.stopped {
+		n.stopped = true
+		n.cancel()
+		go n.end()
+	}
+	n.mu.Unlock()
+	select {
+	case <-n.ended:
+		return n.endErr
+	case <-time.After(stopWithin):
+		return coded(CodeBusy, errors.New("the node goes on stopping; call stop again to know when it has"))
+	}
+}
+
+// end closes the directory when nobody uses it any more.
+func (n *Node) end() {
+	defer close(n.ended)
+	n.calls.Wait()
+	n.parts.Wait()
+	n.endErr = n.node.Close()
 }
 
 // Pause leaves the network until [Node.Resume]: no socket stays open, the directory
-// does, and examples, predictions and fits go on. reason is what the state says, as
-// "in the background". It returns within ten seconds, as Stop does.
+// does, and examples, predictions and fits go on. A slice of [Node.Train] under way
+// ends; a later one takes part all the same. reason is what the state says, as "in the
+// background". It returns within ten seconds, as Stop does.
 func (n *Node) Pause(reason string) (err error) {
-	defer guard(&err)
-	return errNotBuilt
+	defer n.guard(&err)
+	leave, err := n.enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	ctx, cancel := context.WithTimeout(n.ctx, stopWithin)
+	defer cancel()
+	if err := n.driver.pause(ctx, reason); err != nil {
+		return coded(CodeBusy, errors.New("the node goes on leaving the network; call pause again to know when it has"))
+	}
+	return nil
 }
 
 // Resume ends a pause, and returns at once.
 func (n *Node) Resume() (err error) {
-	defer guard(&err)
-	return errNotBuilt
-}
-
-// Train does one slice of work, for WorkManager and BGProcessingTask: writes what
-// waits, takes part in the network while the conditions allow it, and brings the
-// personal model up to date, whether the node was started or not. It takes at most
-// maxMillis milliseconds and about a second more, and less when nothing is left to do
-// or when the node is stopped or paused meanwhile. The JSON says what was done:
-//
-//	{"millis":…, "online_millis":…, "waiting":"for Wi-Fi", "stored":…, "releases":…, "heard":…, "fitted":true}
-func (n *Node) Train(maxMillis int) (resultJSON string, err error) {
-	defer guard(&err)
-	return "", errNotBuilt
-}
-
-// LeaveAndErase tells the neighbours that the node leaves, stops it, and erases the
-// data directory: examples, models, ledger, identity. What was released stays with
-// those who heard it. It returns within fifteen seconds.
-func (n *Node) LeaveAndErase() (err error) {
-	defer guard(&err)
-	return errNotBuilt
+	defer n.guard(&err)
+	leave, err := n.enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	n.driver.resume()
+	return nil
 }

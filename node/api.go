@@ -208,8 +208,14 @@ func (w *copyWriter) Write(p []byte) (int, error) {
 	return w.client.Write(p)
 }
 
-// requestError is a mistake in what was asked for, not in the node.
+// ErrRequest: the mistake is in what was asked for, not in the node.
+var ErrRequest = errors.New("node: a wrong request")
+
+// requestError is an [ErrRequest] that says which.
 type requestError struct{ error }
+
+// Is is for [errors.Is].
+func (e requestError) Is(target error) bool { return target == ErrRequest }
 
 // Unwrap is for [errors.Is] and its kin.
 func (e requestError) Unwrap() error { return e.error }
@@ -217,7 +223,7 @@ func (e requestError) Unwrap() error { return e.error }
 // statusCode is 400 for a wrong request, 409 for one that does not fit what is
 // stored, and 500 for what the node could not do.
 func statusCode(err error) int {
-	if _, wrong := errors.AsType[requestError](err); wrong {
+	if errors.Is(err, ErrRequest) {
 		return http.StatusBadRequest
 	}
 	if errors.Is(err, storage.ErrNoRecord) {

@@ -76,6 +76,27 @@ func ParseConfig(text []byte, t *learner.Task) (Config, error) {
 	return c, c.Validate(t)
 }
 
+// With is c with the keys that a text in TOML names. A noise without an accounting
+// leaves the accounting open, to be what suits the noise.
+func (c Config) With(text []byte, t *learner.Task) (Config, error) {
+	out := c
+	out.Accounting = ""
+	if err := decodeTOML(text, &out); err != nil {
+		return Config{}, fmt.Errorf("config: %w", err)
+	}
+	if out.Accounting == "" && out.Noise == c.Noise {
+		out.Accounting = c.Accounting
+	}
+	return out, out.Validate(t)
+}
+
+// CheckListen reports what is wrong with an address to listen on.
+func CheckListen(address string) error {
+	c := Config{Listen: []string{address}}
+	_, err := c.newReach(newSurroundings(&c), private{})
+	return err
+}
+
 // Validate checks every key; an error names it.
 func (c *Config) Validate(t *learner.Task) error {
 	return errors.Join(c.validateNetwork(t), c.validatePrivacy(t))

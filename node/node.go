@@ -24,6 +24,11 @@ import (
 	"p2pnode/storage"
 )
 
+// ErrOtherTask: the directory was made for another task, which is another network.
+var ErrOtherTask = errors.New("another task")
+
+var errOtherIdentity = errors.New("another identity")
+
 // What the store remembers of the directory it belongs to.
 const (
 	networkKey = "network"
@@ -162,20 +167,21 @@ func belongs(store *storage.Store, name string, files dirFiles) error {
 		return fmt.Errorf("node: the identity has no peer ID: %w", err)
 	}
 	for _, m := range []struct {
-		key        string
-		values     []string // the newest last
-		file, what string
+		key    string
+		values []string // the newest last
+		file   string
+		other  error
 	}{
-		{networkKey, networkNames(files.task), taskFile, "task"},
-		{peerKey, []string{self.String()}, keyFile, "identity"},
+		{networkKey, networkNames(files.task), taskFile, ErrOtherTask},
+		{peerKey, []string{self.String()}, keyFile, errOtherIdentity},
 	} {
 		made, err := store.Meta(m.key)
 		if err != nil {
 			return err
 		}
 		if made != "" && !slices.Contains(m.values, made) {
-			return fmt.Errorf("node: %s was made for another %s (%s %s; its %s now says %s); put the old %s back, or start in a new directory",
-				name, m.what, m.key, made, m.file, m.values[len(m.values)-1], m.file)
+			return fmt.Errorf("node: %s was made for %w (%s %s; its %s now says %s); put the old %s back, or start in a new directory",
+				name, m.other, m.key, made, m.file, m.values[len(m.values)-1], m.file)
 		}
 	}
 	return nil

@@ -49,7 +49,7 @@ func (n *Node) AddPeer(ctx context.Context, address string) (Addition, error) {
 	if s != nil {
 		out.Running = true
 		err := s.meetNow(ctx, info, n.book)
-		if _, fatal := errors.AsType[requestError](err); fatal || ctx.Err() != nil {
+		if errors.Is(err, ErrRequest) || ctx.Err() != nil {
 			return Addition{}, err
 		}
 		if out.Connected = err == nil; err != nil {
@@ -127,16 +127,23 @@ func (n *Node) bootstrap() []peer.AddrInfo {
 	return out
 }
 
-// parsePeer reads a multiaddress that names a peer and can be dialled.
+// parsePeer reads a multiaddress that names another peer and can be dialled.
 func (n *Node) parsePeer(address string) (peer.AddrInfo, error) {
+	info, err := ParsePeer(address)
+	if err == nil && info.ID == n.self {
+		err = fmt.Errorf("node: %s is this node itself", address)
+	}
+	return info, err
+}
+
+// ParsePeer reads a multiaddress that ends in /p2p/ and a peer ID and can be dialled.
+func ParsePeer(address string) (peer.AddrInfo, error) {
 	info, err := peer.AddrInfoFromString(address)
 	switch {
 	case errors.Is(err, peer.ErrInvalidAddr):
 		return peer.AddrInfo{}, fmt.Errorf("node: %q does not end in /p2p/ and a peer ID; p2pnode run prints the whole address, and p2pnode status too", address)
 	case err != nil:
 		return peer.AddrInfo{}, fmt.Errorf("node: %q is no multiaddress, such as /ip4/192.0.2.7/tcp/4001/p2p/ID: %w", address, err)
-	case info.ID == n.self:
-		return peer.AddrInfo{}, fmt.Errorf("node: %s is this node itself", address)
 	case len(info.Addrs) == 0:
 		return peer.AddrInfo{}, fmt.Errorf("node: %q says who, but not where; write the whole address, such as /ip4/192.0.2.7/tcp/4001/p2p/%s", address, info.ID)
 	case manet.IsIPUnspecified(info.Addrs[0]):

@@ -98,7 +98,7 @@ func Open(path string) (*Store, error) {
 	}
 	if err != nil {
 		s.Close()
-		if s.unfinished() && !diskFull(err) { // the first two of bbolt's pages alone pass for a database
+		if s.unfinished() && !DiskFull(err) { // the first two of bbolt's pages alone pass for a database
 			err = errUnfinished
 		}
 		return nil, fmt.Errorf("%w (%s)", err, path)

@@ -45,16 +45,16 @@ func (s *Store) write(fn func() error) error {
 // fail makes every later write fail, and say why.
 func (s *Store) fail(cause error) error {
 	err := fmt.Errorf("%w: %w", ErrPoisoned, cause)
-	if diskFull(cause) {
+	if DiskFull(cause) {
 		err = fmt.Errorf("%w; free space, then start again: nothing is lost", err)
 	}
 	s.failed.CompareAndSwap(nil, &err)
 	return err
 }
 
-// diskFull reports whether an error is about space. Some of bbolt's keep only the
+// DiskFull reports whether an error is about space. Some of bbolt's keep only the
 // text of it.
-func diskFull(err error) bool {
+func DiskFull(err error) bool {
 	return strings.Contains(err.Error(), syscall.ENOSPC.Error()) || strings.Contains(err.Error(), syscall.EDQUOT.Error())
 }
 

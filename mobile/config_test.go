@@ -1,0 +1,102 @@
+package mobile
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"p2pnode/node"
+)
+
+func TestParseConfig(t *testing.T) {
+	c, err := ParseConfig(`{"task":"movies","settings":"epsilon = 0.5","allow_metered":true,"min_battery_percent":0,
+		"listen":["/ip4/127.0.0.1/tcp/0"],"bootstrap":["/ip4/192.0.2.7/tcp/4001/p2p/12D3KooWDpJ7As7BWAwRMfu1VU2WCqNjvq387JEYKDBj4kx6nXTN"]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.DataDir = t.TempDir()
+	s, err := c.settle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !s.AllowMetered || s.MinBatteryPercent != 0 || s.QueueLimit != 1000 || s.node.Epsilon != 0.5 ||
+		s.node.Power != node.PowerLow || s.node.UPnP || s.node.MDNS || s.node.DHT != "client" ||
+		len(s.node.Listen) != 1 || len(s.node.Bootstrap) != 1 {
+		t.Errorf("%+v", s)
+	}
+	for text, want := range map[string]string{
+		``:                            "EOF",
+		`[]`:                          "cannot unmarshal",
+		`{"datadir":"/x"}`:            `unknown field "datadir"`,
+		`{"log_level":5}`:             "log level 5",
+		`{"min_battery_percent":101}`: "101 %",
+		`{"queue_limit":0}`:           "too short",
+		`{"max_examples":-1}`:         "-1 examples",
+		`{"listen":["tcp://x"]}`:      "listen",
+		`{"bootstrap":["/ip4/192.0.2.7/tcp/4001"]}`: "/p2p/",
+		`{} {}`: "follows",
+	} {
+		if _, err := ParseConfig(text); errorCode(err) != CodeInput || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestNewNodeRefusesWhatIsWrong(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	check(t, os.WriteFile(file, nil, 0o600))
+	for name, c := range map[string]struct {
+		change func(*Config)
+		code   string
+	}{
+		"no directory":       {func(c *Config) { c.DataDir = "" }, CodeInput},
+		"relative directory": {func(c *Config) { c.DataDir = "data" }, CodeInput},
+		"a file":             {func(c *Config) { c.DataDir = file }, CodeStorage},
+		"below a file":       {func(c *Config) { c.DataDir = filepath.Join(file, "x") }, CodeStorage},
+		"no task":            {func(c *Config) { c.Task = "" }, CodeInput},
+		"unknown task":       {func(c *Config) { c.Task = "films" }, CodeInput},
+		"bad task":           {func(c *Config) { c.Task = "name = 3" }, CodeInput},
+		"unknown setting":    {func(c *Config) { c.Settings = "epsilom = 1" }, CodeInput},
+		"bad setting":        {func(c *Config) { c.Settings = "epsilon = -1" }, CodeInput},
+		"keys that disagree": {func(c *Config) { c.Settings = "noise = 'laplace'\naccounting = 'gdp'" }, CodeInput},
+		"bad level":          {func(c *Config) { c.LogLevel = -1 }, CodeInput},
+	} {
+		conf := testConfig(t)
+		c.change(conf)
+		if _, err := NewNode(conf, nil); errorCode(err) != c.code {
+			t.Errorf("%s: %v, want %s", name, err, c.code)
+		}
+	}
+	if _, err := NewNode(nil, nil); errorCode(err) != CodeInput {
+		t.Errorf("nil: %v", err)
+	}
+}
+
+// An update of the app may bring other settings, and other constants of the task
+// that are each node's own; not another task, nor a larger budget.
+func TestAppsUpdate(t *testing.T) {
+	c := testConfig(t)
+	check(t, open(t, c, nil).Stop())
+	c.Settings = "wake_seconds = 77.0"
+	n := open(t, c, nil)
+	text, err := os.ReadFile(filepath.Join(c.DataDir, "config.toml"))
+	if err != nil || !strings.Contains(string(text), "wake_seconds = 77.0") {
+		t.Errorf("%v: %s", err, text)
+	}
+	check(t, n.Stop())
+	c.Task = "clusters"
+	if _, err := NewNode(c, nil); errorCode(err) != CodeTask {
+		t.Errorf("another task: %v", err)
+	}
+	c.Task, c.Settings = "movies", ""
+	check(t, open(t, c, nil).Stop())
+}
+
+// Laplace noise goes with the pure accounting, which the settings need not name.
+func TestAccountingSuitsTheNoise(t *testing.T) {
+	c := testConfig(t)
+	c.Settings = "noise = 'laplace'"
+	check(t, open(t, c, nil).Stop())
+	check(t, open(t, c, nil).Stop())
+}

@@ -1,0 +1,119 @@
+package mobile
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// testConfig is a node of its own, that listens on loopback and knows nobody.
+func testConfig(t testing.TB) *Config {
+	c := NewConfig(t.TempDir(), "movies")
+	if err := c.AddListen("/ip4/127.0.0.1/tcp/0"); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// open opens a node that is stopped at the end of the test.
+func open(t testing.TB, c *Config, l Listener) *Node {
+	n, err := NewNode(c, l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := n.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return n
+}
+
+// awaitState waits until the node is in a state.
+func awaitState(t testing.TB, n *Node, want string) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := n.driver.await(ctx, func() bool { return n.driver.state().State == want }); err != nil {
+		t.Fatalf("state %+v, want %s", n.driver.now(), want)
+	}
+}
+
+// awaitHeard waits until the listener was told of something.
+func awaitHeard(t testing.TB, r *recorder, text string) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(strings.Join(r.all(), "\n"), text); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("heard %q, want %q", r.all(), text)
+		}
+	}
+}
+
+func check(t testing.TB, errs ...error) {
+	t.Helper()
+	for _, err := range errs {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestLifecycle(t *testing.T) {
+	r := &recorder{}
+	n := open(t, testConfig(t), r)
+	check(t, n.Start(), n.Start())
+	awaitState(t, n, stateWaiting)
+	check(t, n.SetNetwork(NetUnmetered, "", ""))
+	awaitState(t, n, stateRunning)
+	check(t, n.SetPower(10, false, false))
+	awaitState(t, n, stateWaiting)
+	check(t, n.SetPower(10, true, false))
+	awaitState(t, n, stateRunning)
+	check(t, n.Pause("in the background"))
+	awaitState(t, n, statePaused)
+	if n.driver.current != nil {
+		t.Error("it runs after Pause has returned")
+	}
+	check(t, n.Pause("twice"), n.Resume(), n.Resume())
+	awaitState(t, n, stateRunning)
+	for _, want := range []string{"waiting for a network", `{"state":"running","reason":""}`, "battery below 20 %", "in the background"} {
+		awaitHeard(t, r, want)
+	}
+	check(t, n.Stop(), n.Stop())
+	for name, err := range map[string]error{"Start": n.Start(), "Pause": n.Pause(""), "SetPower": n.SetPower(1, true, true)} {
+		if errorCode(err) != CodeStopped {
+			t.Errorf("%s after Stop: %v", name, err)
+		}
+	}
+}
+
+func TestDirectoryIsBusyUntilStop(t *testing.T) {
+	c := testConfig(t)
+	n := open(t, c, nil)
+	if _, err := NewNode(c, nil); errorCode(err) != CodeBusy {
+		t.Errorf("a second node: %v", err)
+	}
+	check(t, n.Stop())
+	check(t, open(t, c, nil).Stop())
+}
+
+func TestStopFromManyThreads(t *testing.T) {
+	n := open(t, testConfig(t), nil)
+	check(t, n.SetNetwork(NetUnmetered, "", ""), n.Start())
+	var threads sync.WaitGroup
+	for range 8 {
+		threads.Go(func() { check(t, n.Stop()) })
+	}
+	threads.Wait()
+}
+
+// The bindings let an app make a Node without NewNode.
+func TestNodeThatWasNotMade(t *testing.T) {
+	n := new(Node)
+	for name, err := range map[string]error{"Start": n.Start(), "Stop": n.Stop(), "SetPower": n.SetPower(1, true, true)} {
+		if errorCode(err) != CodeStopped || !strings.Contains(err.Error(), "newNode") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

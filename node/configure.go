@@ -1,0 +1,165 @@
+package node
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/libp2p/go-libp2p/core/crypto"
+
+	"p2pnode/learner"
+	"p2pnode/storage"
+)
+
+// Configure makes dir a data directory with this task and this configuration, for a
+// program that has the directory to itself and brings both with it: a new one if it
+// holds no node yet, as [Init] does, and otherwise one whose files say what they say
+// now. The node's identity, records and ledger stay. A task of another network is
+// refused with [ErrOtherTask], and a directory in use with [storage.ErrLocked]; what
+// the ledger does not allow, [Open] refuses. Killed at any moment it can be called again.
+func Configure(dir string, t *learner.Task, c Config) error {
+	if err := errors.Join(t.Validate(), c.Validate(t)); err != nil {
+		return requestError{err}
+	}
+	key, err := readKey(filepath.Join(dir, keyFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return found(dir, t, c)
+	}
+	if err != nil {
+		return err
+	}
+	if err := c.settleAccounting(dir, t); err != nil {
+		return err
+	}
+	files, err := textFiles(t, c)
+	if err != nil {
+		return err
+	}
+	return rewrite(dir, dirFiles{key, t, c}, files)
+}
+
+// found makes a new data directory. What an earlier call left that was killed before
+// it made the key is replaced.
+func found(dir string, t *learner.Task, c Config) error {
+	if err := noOrphan(dir); err != nil {
+		return err
+	}
+	if err := c.openAccounting(t); err != nil {
+		return requestError{err}
+	}
+	files, err := textFiles(t, c)
+	if err != nil {
+		return err
+	}
+	key, err := newKey()
+	if err != nil {
+		return err
+	}
+	text, err := crypto.MarshalPrivateKey(key)
+	if err != nil {
+		return fmt.Errorf("node: make an identity: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("node: make the data directory: %w", err)
+	}
+	return replaceAll(dir, append(files, dirFile{keyFile, text}))
+}
+
+// textFiles are the files of a directory that people can read.
+func textFiles(t *learner.Task, c Config) ([]dirFile, error) {
+	taskText, err := FormatTask(t)
+	if err != nil {
+		return nil, fmt.Errorf("node: write the task: %w", err)
+	}
+	configText, err := encodeTOML(c)
+	if err != nil {
+		return nil, fmt.Errorf("node: write the configuration: %w", err)
+	}
+	return []dirFile{{taskFile, taskText}, {configFile, configText}}, nil
+}
+
+// openAccounting chooses the accounting, where it is left open, that suits the noise.
+func (c *Config) openAccounting(t *learner.Task) error {
+	p, err := policy(c.design(t))
+	if err != nil {
+		return err
+	}
+	c.Accounting = string(p.Terms.Accounting)
+	return nil
+}
+
+// settleAccounting is openAccounting for a directory that may have chosen already: to
+// work out a policy can take seconds.
+func (c *Config) settleAccounting(dir string, t *learner.Task) error {
+	if c.Accounting != "" {
+		return nil
+	}
+	var have Config
+	text, err := os.ReadFile(filepath.Join(dir, configFile))
+	if err == nil && decodeTOML(text, &have) == nil && have.Noise == c.Noise {
+		c.Accounting = have.Accounting
+		return nil
+	}
+	if err := c.openAccounting(t); err != nil {
+		return requestError{err}
+	}
+	return nil
+}
+
+// rewrite gives the directory of an existing node new files where they differ, while
+// nobody has it open.
+func rewrite(dir string, as dirFiles, files []dirFile) (err error) {
+	same := true
+	for _, f := range files {
+		have, err := os.ReadFile(filepath.Join(dir, f.name))
+		same = same && err == nil && bytes.Equal(have, f.data)
+	}
+	if same {
+		return nil
+	}
+	store, err := storage.Open(filepath.Join(dir, storeFile))
+	if err != nil {
+		return fmt.Errorf("node: open %s: %w", dir, mend(err, dir))
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	if err := belongs(store, dir, as); err != nil {
+		return err
+	}
+	return replaceAll(dir, files)
+}
+
+// replaceAll writes files in this order, each whole or not at all.
+func replaceAll(dir string, files []dirFile) error {
+	for _, f := range files {
+		if err := replace(filepath.Join(dir, f.name), f.data); err != nil {
+			return fmt.Errorf("node: write %s: %w", filepath.Join(dir, f.name), err)
+		}
+	}
+	return nil
+}
+
+// replace writes a file that only its owner can read, in the place of the one that is
+// there, and returns when it is durable. Whatever happens on the way, the path has one
+// of the two.
+func replace(path string, data []byte) error {
+	dir := filepath.Dir(path)
+	file, err := os.CreateTemp(dir, filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(file.Name()))
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
