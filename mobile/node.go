@@ -16,7 +16,7 @@ type Node struct {
 	node   *node.Node
 	config Config // as it was when NewNode was called
 	log    *slog.Logger
-	events *feed
+	events *events
 	driver *driver
 
 	ctx    context.Context // ends when Stop begins
@@ -48,8 +48,8 @@ func NewNode(c *Config, l Listener) (n *Node, err error) {
 	if err != nil {
 		return nil, err
 	}
-	n = &Node{config: settled.Config, events: newFeed(l, settled.LogLevel), ended: make(chan struct{})}
-	n.log = slog.New(newLogHandler(n.events))
+	n = &Node{config: settled.Config, events: newEvents(l, settled.LogLevel), ended: make(chan struct{})}
+	n.log = slog.New(newLog(n.events))
 	if n.node, err = settled.open(n.log); err != nil {
 		n.events.close()
 		return nil, err
