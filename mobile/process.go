@@ -22,5 +22,9 @@ func (n *Node) TrimMemory() (err error) {
 	return errNotBuilt
 }
 
+// version is set by the linker, as build.sh does: the module that gomobile builds
+// is another, so what Go itself knows would say nothing of this one.
+var version = "unknown"
+
 // Version is the version of the bindings.
-func Version() string { return "" }
+func Version() string { return version }
