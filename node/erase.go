@@ -18,6 +18,9 @@ import (
 // node any more and can be erased again.
 const erasingFile = "p2pnode.erasing"
 
+// ErrInUse: a node has the directory open.
+var ErrInUse = storage.ErrLocked
+
 // Erase overwrites and removes what makes a directory a node: records, ledger, models
 // and all else in its databases, those that restores kept too, the identity, the
 // configuration and the task, the files of a private network. Then it removes the
@@ -25,7 +28,7 @@ const erasingFile = "p2pnode.erasing"
 // an error, it can be called again; until then [Open] refuses the directory.
 //
 // It refuses a directory that a node has open, with an error that wraps
-// [storage.ErrLocked], one that holds no node, and one where a symbolic link or a
+// [ErrInUse], one that holds no node, and one where a symbolic link or a
 // directory has the name of a file of the node's. It follows no link.
 //
 // What is overwritten may still be on the medium: file systems that write elsewhere
@@ -33,18 +36,11 @@ const erasingFile = "p2pnode.erasing"
 // and so does what was released. The ledger is gone: records that are imported again,
 // wherever, get a second budget.
 func Erase(dir string) (left []string, err error) {
-	root, err := os.OpenRoot(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, noNode(dir)
-	}
+	e, err := openErasure(dir)
 	if err != nil {
-		return nil, fmt.Errorf("node: erase %s: %w", dir, err)
-	}
-	e := erasure{dir: dir, root: root}
-	defer func() { err = errors.Join(err, root.Close()) }()
-	if err := e.look(); err != nil {
 		return nil, err
 	}
+	defer func() { err = errors.Join(err, e.root.Close()) }()
 	release, err := storage.Hold(filepath.Join(dir, storeFile))
 	if err != nil {
 		return nil, fmt.Errorf("node: erase %s: %w", dir, err)
@@ -56,9 +52,18 @@ func Erase(dir string) (left []string, err error) {
 	return e.leave()
 }
 
+// Erasable reports why [Erase] would refuse a directory, unless that it is in use.
+func Erasable(dir string) error {
+	e, err := openErasure(dir)
+	if err != nil {
+		return err
+	}
+	return e.root.Close()
+}
+
 // noNode is the error of a directory without a node.
 func noNode(dir string) error {
-	return fmt.Errorf("node: %s holds no node, nothing was erased", dir)
+	return fmt.Errorf("node: %s holds no node; there is nothing to erase", dir)
 }
 
 // unfinished reports an error if the erasure of a directory has begun.
@@ -73,6 +78,22 @@ func unfinished(dir string) error {
 type erasure struct {
 	dir  string
 	root *os.Root
+}
+
+// openErasure opens a directory that can be erased.
+func openErasure(dir string) (e erasure, err error) {
+	e.dir = dir
+	e.root, err = os.OpenRoot(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return e, noNode(dir)
+	}
+	if err != nil {
+		return e, fmt.Errorf("node: erase %s: %w", dir, err)
+	}
+	if err := e.look(); err != nil {
+		return e, errors.Join(err, e.root.Close())
+	}
+	return e, nil
 }
 
 // look refuses a directory that cannot be erased, before anything changes.

@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"p2pnode/storage"
 )
 
 // put writes a file into a directory.
@@ -124,7 +122,7 @@ func TestEraseLeavesTheRest(t *testing.T) {
 func TestEraseRefusesAnOpenDirectory(t *testing.T) {
 	n := testNode(t, lineTask(), nil, nil)
 	before := names(t, n.dir)
-	if _, err := Erase(n.dir); !errors.Is(err, storage.ErrLocked) {
+	if _, err := Erase(n.dir); !errors.Is(err, ErrInUse) {
 		t.Errorf("erased under a node: %v", err)
 	}
 	if after := names(t, n.dir); !slices.Equal(before, after) {

@@ -83,7 +83,7 @@ const (
 		"Do not import again what was on this device before: it would get a second budget, and be seen twice as well."
 )
 
-// confirm asks whoever is there. Nobody is at the end of the input.
+// confirm asks whoever is there.
 func (r *restore) confirm(cmd *cobra.Command, records int) error {
 	what := fmt.Sprintf("This retires %d %s of %s.", records, plural(records, "record", "records"), r.dir)
 	means := sinceElse
@@ -92,7 +92,13 @@ func (r *restore) confirm(cmd *cobra.Command, records int) error {
 			r.from, r.dir, records, plural(records, "record", "records"))
 		means = sinceCopy
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "%s%s\nRestore? Write yes: ", paragraph("", what), paragraph("", means+" "+restoreMeans))
+	return agreed(cmd, paragraph("", what)+paragraph("", means+" "+restoreMeans), "Restore")
+}
+
+// agreed shows what is about to be done, and is no error if whoever is there writes yes.
+// Nobody is at the end of the input.
+func agreed(cmd *cobra.Command, about, do string) error {
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s\n%s? Write yes: ", about, do)
 	answer, err := readLine(cmd)
 	switch {
 	case errors.Is(err, io.EOF) && answer == "":

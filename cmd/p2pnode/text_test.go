@@ -124,6 +124,15 @@ func TestTexts(t *testing.T) {
 			[]string{"NO GUARANTEE", "hidden by obfuscation, not differential privacy. 2 gradients were", "polar.private"}, "remove that key",
 		},
 		{newDirectory{Task: "t", Obfuscation: true}.String(), []string{"obfuscation, not differential privacy: WITHOUT any privacy guarantee"}, "protected"},
+		{farewellText(node.Farewell{}), []string{"No daemon is running."}, "told"},
+		{farewellText(node.Farewell{Neighbours: 2}), []string{"Its 2 neighbours were not told, and notice within an hour."}, "stops"},
+		{farewellText(node.Farewell{Running: true, Neighbours: 3, Told: 2}), []string{"stops. 2 of 3 neighbours were told. The others notice"}, ""},
+		{
+			erased{Dir: "d", Farewell: node.Farewell{Neighbours: 1}, Other: []string{"a", "b"}}.String(),
+			[]string{"Erased d. Its 1 neighbour was not told", "what is not the node's: a, b.", "get a second budget"}, "of 1",
+		},
+		{eraseQuestion("d", node.Status{}, node.ErrInUse), []string{"the node of d, which cannot be opened (storage:"}, "0 records"},
+		{eraseQuestion("d", node.Status{Records: 1, Neighbours: 1}, nil), []string{"d: 1 record, the ledger", "to tell them, start it before"}, "stops"},
 		{statusText(node.Status{Done: true}), []string{"import new ones and they begin a new cohort"}, ""},
 		{statusText(node.Status{Contradicted: 20}), []string{"REFUSED", "this directory is an old copy: it holds round 20."}, ""},
 		{

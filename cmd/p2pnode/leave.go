@@ -1,0 +1,50 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"p2pnode/node"
+)
+
+func leaveCommand(o *options) *cobra.Command {
+	return &cobra.Command{
+		Use:   "leave",
+		Short: "Tell the neighbours that the node leaves, and stop the daemon",
+		Long: `Tell the neighbours that the node leaves, so that they look for others at once,
+and stop the daemon. Without it a neighbour waits up to an hour for a node that is
+away. Records, budget and identity stay: "p2pnode run" takes part again, with
+new neighbours. What was sent stays public.`,
+		Example: `  p2pnode leave
+  p2pnode leave --json`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return ask(cmd, o, node.Owner.Leave, farewellText)
+		},
+	}
+}
+
+func farewellText(f node.Farewell) string {
+	if !f.Running {
+		return paragraph("", "No daemon is running."+untold(f.Neighbours))
+	}
+	return paragraph("", "Left, and the daemon stops."+told(f))
+}
+
+// told says how many neighbours heard of it.
+func told(f node.Farewell) string {
+	text := fmt.Sprintf(" %d of %d %s told.", f.Told, f.Neighbours, plural(f.Neighbours, "neighbour was", "neighbours were"))
+	if f.Told < f.Neighbours {
+		text += " The others notice within an hour."
+	}
+	return text
+}
+
+// untold says what becomes of the neighbours of a node that was not running.
+func untold(neighbours int) string {
+	if neighbours == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" Its %d %s not told, and notice within an hour.", neighbours, plural(neighbours, "neighbour was", "neighbours were"))
+}
