@@ -1,0 +1,67 @@
+package ios_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// apples are the modules that only Apple's compiler has.
+var apples = []string{"SwiftUI", "UIKit", "CoreMotion", "Network", "BackgroundTasks", "Combine"}
+
+// TestSwiftParses and TestSwiftTypes need a Swift compiler, for any system: they import no
+// framework of Apple's but Foundation, which Swift brings along.
+func TestSwiftParses(t *testing.T) {
+	for _, path := range swiftFiles(t) {
+		swiftc(t, "-parse", absolute(t, path))
+	}
+}
+
+// TestSwiftTypes compiles what uses no framework of Apple's, with the bindings as Swift would
+// import them.
+func TestSwiftTypes(t *testing.T) {
+	dir := t.TempDir()
+	stub := filepath.Join(dir, "P2PNode.swift")
+	if err := os.WriteFile(stub, []byte(header(t).stub()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	swiftc(t, "-emit-module", "-module-name", "P2PNode", "-o", filepath.Join(dir, "P2PNode.swiftmodule"), stub)
+	args := []string{"-typecheck", "-module-name", "Activity", "-swift-version", "5", "-I", dir}
+	for _, path := range swiftFiles(t) {
+		if text := read(t, path); !importsApples(text) {
+			args = append(args, absolute(t, path))
+		}
+	}
+	swiftc(t, args...)
+}
+
+func importsApples(text string) bool {
+	for _, module := range apples {
+		if strings.Contains(text, "\nimport "+module+"\n") || strings.HasPrefix(text, "import "+module+"\n") {
+			return true
+		}
+	}
+	return false
+}
+
+func swiftc(t *testing.T, args ...string) {
+	t.Helper()
+	compiler, err := exec.LookPath("swiftc")
+	if err != nil {
+		t.Skip("needs swiftc: the Swift files are parsed and compiled where there is one")
+	}
+	if out, err := exec.Command(compiler, args...).CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("swiftc: %v\n%s", err, out)
+	}
+}
+
+func absolute(t *testing.T, path string) string {
+	t.Helper()
+	path, err := filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
