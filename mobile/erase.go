@@ -1,9 +1,51 @@
 package mobile
 
+import (
+	"context"
+	"errors"
+	"time"
+
+	"p2pnode/node"
+)
+
+// farewell is how long the neighbours have to answer a node that leaves.
+const farewell = 4 * time.Second
+
 // LeaveAndErase tells the neighbours that the node leaves, stops it, and erases the
-// data directory: examples, models, ledger, identity. What was released stays with
-// those who heard it. It returns within fifteen seconds.
+// data directory as [Erase] does. It returns within fifteen seconds. If the node has not
+// stopped by then nothing is erased: [CodeBusy], call it again. It may be called after
+// [Node.Stop] too, and once it has succeeded fails with [CodeStopped].
 func (n *Node) LeaveAndErase() (err error) {
+	defer n.guard(&err)
+	if leave, err := n.enter(); err == nil {
+		ctx, cancel := context.WithTimeout(n.ctx, farewell)
+		_, _ = n.node.Leave(ctx) // who was not told notices, within an hour
+		cancel()
+		leave()
+	}
+	if err := n.Stop(); errorCode(err) == CodeBusy || errors.Is(err, errNotMade) {
+		return err
+	}
+	n.erasing.Lock()
+	defer n.erasing.Unlock()
+	if n.erased {
+		return errStopped
+	}
+	if err := Erase(n.config.DataDir); err != nil {
+		return err
+	}
+	n.erased = true
+	return nil
+}
+
+// Erase overwrites and removes what is in a data directory, examples, models, ledger,
+// identity, and then the directory, if nothing else is in it. It is for a directory that
+// cannot be opened: damaged, of another task, or half erased. What was released stays
+// with those who heard it, and the ledger is gone: the same examples in a new directory
+// get a second budget. It fails with [CodeBusy] while a node has the directory open, and
+// with [CodeInput] if it holds none.
+func Erase(dataDir string) (err error) {
 	defer guard(&err)
-	return errNotBuilt
+	_, err = node.Erase(dataDir)
+	return err
 }

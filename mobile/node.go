@@ -19,6 +19,8 @@ type Node struct {
 	events *events
 	driver *driver
 
+	introduced chan introduction // peers that the app found
+
 	ctx    context.Context // ends when Stop begins
 	cancel context.CancelFunc
 
@@ -28,6 +30,9 @@ type Node struct {
 	parts   sync.WaitGroup // goroutines of the node's own
 	ended   chan struct{}  // closed when the directory is
 	endErr  error          // of closing it; to be read once ended is closed
+
+	erasing sync.Mutex
+	erased  bool // the directory was
 }
 
 // stopWithin is how long Stop and Pause wait.
@@ -48,7 +53,10 @@ func NewNode(c *Config, l Listener) (n *Node, err error) {
 	if err != nil {
 		return nil, err
 	}
-	n = &Node{config: settled.Config, events: newEvents(l, settled.LogLevel), ended: make(chan struct{})}
+	n = &Node{
+		config: settled.Config, events: newEvents(l, settled.LogLevel),
+		introduced: make(chan introduction, maxIntroduced), ended: make(chan struct{}),
+	}
 	n.log = slog.New(newLog(n.events))
 	if n.node, err = settled.open(n.log); err != nil {
 		n.events.close()
@@ -57,6 +65,9 @@ func NewNode(c *Config, l Listener) (n *Node, err error) {
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	n.driver = newDriver(&n.config, n.run, n.ready, func(s state) { n.events.post("state", s) })
 	n.background("the driver", n.driver.drive)
+	for range introducers {
+		n.background("adding a peer", n.introduce)
+	}
 	return n, nil
 }
 

@@ -1,15 +1,113 @@
 package mobile
 
+import (
+	"context"
+	"errors"
+	"time"
+
+	"p2pnode/node"
+)
+
+const (
+	// maxIntroduced is how many peers wait for an attempt to reach them; the node
+	// remembers as many.
+	maxIntroduced = 64
+	// introducers is how many attempts are made at a time.
+	introducers = 3
+	// introduceWithin bounds one attempt: a dial, and once more if the two crossed.
+	introduceWithin = 30 * time.Second
+)
+
 // AddPeer makes the node remember a peer that the app found, by NsdManager, Bonjour, a
 // QR code, and connect to it whenever it runs: a multiaddress that ends in /p2p/ and
-// its ID. It returns at once; the event "peer" says what came of the attempt.
+// its ID. It returns at once; the event "peer" says what came of the attempt. A peer
+// that cannot be reached now is remembered too; one that is found to be somebody else,
+// or to take part in another task, is not. [CodeFull]: 64 peers wait already.
 func (n *Node) AddPeer(multiaddr string) (err error) {
-	defer guard(&err)
-	return errNotBuilt
+	defer n.guard(&err)
+	leave, err := n.enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	p, err := node.ParsePeer(multiaddr)
+	if err != nil {
+		return coded(CodeInput, err)
+	}
+	if p.ID == n.node.ID() {
+		return wrongInput("%s is this node itself", multiaddr)
+	}
+	select {
+	case n.introduced <- introduction{p.ID.String(), multiaddr}:
+		return nil
+	default:
+		return coded(CodeFull, errors.New("too many peers wait to be tried; add this one again later"))
+	}
 }
 
-// RemovePeer makes the node forget a peer that was added, by its ID or address.
+// introduction is a peer that the app found.
+type introduction struct{ id, address string }
+
+// peerEvent is the payload of the event "peer".
+type peerEvent struct {
+	ID        string `json:"id"`
+	Connected bool   `json:"connected"`
+	Reason    string `json:"reason"` // why it is not
+}
+
+// introduce tries to reach the peers that the app found, one after the other, until ctx
+// ends. Those that wait then are remembered, and tried in the next run.
+func (n *Node) introduce(ctx context.Context) {
+	for {
+		select {
+		case p := <-n.introduced:
+			n.meet(ctx, p)
+		case <-ctx.Done():
+			for {
+				select {
+				case p := <-n.introduced:
+					n.remember(p)
+				default:
+					return
+				}
+			}
+		}
+	}
+}
+
+// meet tries to reach a peer and says what came of it.
+func (n *Node) meet(ctx context.Context, p introduction) {
+	attempt, cancel := context.WithTimeout(ctx, introduceWithin)
+	defer cancel()
+	out, err := n.node.AddPeer(attempt, p.address)
+	e := peerEvent{p.id, out.Connected, out.Reason}
+	switch {
+	case attempt.Err() != nil && err != nil:
+		n.remember(p)
+		e.Reason = "no answer yet; the node goes on trying whenever it runs"
+	case err != nil:
+		e.Reason = err.Error()
+	case !out.Running:
+		e.Reason = "the node is not in the network; it connects when it is"
+	}
+	n.events.post("peer", e)
+}
+
+// remember keeps a peer that there is no time to look at.
+func (n *Node) remember(p introduction) {
+	if err := n.node.RememberPeer(p.address); err != nil {
+		n.log.Warn("a peer was not remembered", "peer", p.id, "error", err)
+	}
+}
+
+// RemovePeer makes the node forget a peer that was added, by its ID or address. It
+// takes as long as the disk does.
 func (n *Node) RemovePeer(peerOrAddress string) (err error) {
-	defer guard(&err)
-	return errNotBuilt
+	defer n.guard(&err)
+	leave, err := n.enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return n.node.RemovePeer(n.ctx, peerOrAddress)
 }

@@ -24,12 +24,18 @@ func Configure(dir string, t *learner.Task, c Config) error {
 	if err := errors.Join(t.Validate(), c.Validate(t)); err != nil {
 		return requestError{err}
 	}
+	if err := unfinished(dir); err != nil {
+		return err
+	}
 	key, err := readKey(filepath.Join(dir, keyFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return found(dir, t, c)
 	}
 	if err != nil {
 		return err
+	}
+	if err := storage.DropUnfinished(filepath.Join(dir, storeFile)); err != nil {
+		return fmt.Errorf("node: open %s: %w", dir, err)
 	}
 	if err := c.settleAccounting(dir, t); err != nil {
 		return err

@@ -63,7 +63,7 @@ func Erasable(dir string) error {
 
 // noNode is the error of a directory without a node.
 func noNode(dir string) error {
-	return fmt.Errorf("node: %s holds no node; there is nothing to erase", dir)
+	return requestError{fmt.Errorf("node: %s holds no node; there is nothing to erase", dir)}
 }
 
 // unfinished reports an error if the erasure of a directory has begun.
@@ -216,9 +216,9 @@ func (e erasure) files() ([]string, error) {
 	return names, err
 }
 
-// temporary matches the files that a crash of doctor, or of the writing of a membership
-// list, may leave.
-var temporary = regexp.MustCompile(`^(doctor-|members\.toml\.)[0-9]+$`)
+// temporary matches the files that a crash of doctor, or of the writing of a file, may
+// leave.
+var temporary = regexp.MustCompile(`^(doctor-|(members|task|config)\.toml\.|identity\.key\.)[0-9]+$`)
 
 // isOwn reports whether a file of this name in a data directory is the node's.
 func isOwn(name string) bool {

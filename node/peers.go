@@ -56,11 +56,28 @@ func (n *Node) AddPeer(ctx context.Context, address string) (Addition, error) {
 			out.Reason = discovery.Reason(err)
 		}
 	}
-	if err := n.book.add(info); err != nil {
+	if err := n.remember(info); err != nil {
 		return Addition{}, err
 	}
-	n.startFrom()
 	return out, nil
+}
+
+// RememberPeer is AddPeer for who cannot wait to see what becomes of it: the peer is
+// not looked at.
+func (n *Node) RememberPeer(address string) error {
+	info, err := n.parsePeer(address)
+	if err != nil {
+		return requestError{err}
+	}
+	return n.remember(info)
+}
+
+func (n *Node) remember(p peer.AddrInfo) error {
+	if err := n.book.add(p); err != nil {
+		return err
+	}
+	n.startFrom()
+	return nil
 }
 
 // meetNow connects to a peer and looks who it is. What no later attempt can mend is

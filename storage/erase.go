@@ -2,6 +2,7 @@ package storage
 
 import (
 	"errors"
+	"os"
 	"regexp"
 	"strings"
 
@@ -20,6 +21,23 @@ func Hold(path string) (release func() error, err error) {
 		return func() error { return nil }, nil
 	default:
 		return nil, err
+	}
+}
+
+// DropUnfinished removes a database whose making was interrupted, so that nothing is in
+// it; any other stays. It fails with ErrLocked if somebody is making it now.
+func DropUnfinished(path string) error {
+	s := &Store{path: path}
+	if !s.unfinished() {
+		return nil
+	}
+	switch err := s.lock(bbolt.Options{}); {
+	case err == nil: // an empty file, which is a database now
+		return s.Close()
+	case errors.Is(err, errUnfinished): // nobody can open it
+		return os.Remove(path)
+	default:
+		return err
 	}
 }
 

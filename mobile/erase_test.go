@@ -1,0 +1,50 @@
+package mobile
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestLeaveAndErase(t *testing.T) {
+	for name, prepare := range map[string]func(*Node){
+		"new":     func(*Node) {},
+		"running": func(n *Node) { check(t, n.SetNetwork(NetUnmetered, "", ""), n.Start()); awaitState(t, n, stateRunning) },
+		"stopped": func(n *Node) { check(t, n.Stop()) },
+	} {
+		c := testConfig(t)
+		c.DataDir = filepath.Join(c.DataDir, "node")
+		n := open(t, c, nil)
+		prepare(n)
+		check(t, n.LeaveAndErase())
+		if _, err := os.Stat(c.DataDir); !os.IsNotExist(err) {
+			t.Errorf("%s: the directory is still there: %v", name, err)
+		}
+		if err := n.LeaveAndErase(); errorCode(err) != CodeStopped {
+			t.Errorf("%s: a second time: %v", name, err)
+		}
+		again := open(t, c, nil) // a new participant
+		if again.node.ID() == n.node.ID() {
+			t.Errorf("%s: the identity is the same", name)
+		}
+	}
+}
+
+func TestEraseWhatCannotBeOpened(t *testing.T) {
+	c := testConfig(t)
+	c.DataDir = filepath.Join(c.DataDir, "node")
+	n := open(t, c, nil)
+	if err := Erase(c.DataDir); errorCode(err) != CodeBusy {
+		t.Errorf("an open directory: %v", err)
+	}
+	check(t, n.Stop())
+	check(t, os.WriteFile(filepath.Join(c.DataDir, "p2pnode.db"), []byte("no database"), 0o600))
+	if _, err := NewNode(c, nil); errorCode(err) != CodeStorage {
+		t.Errorf("a damaged directory: %v", err)
+	}
+	check(t, Erase(c.DataDir))
+	if err := Erase(c.DataDir); errorCode(err) != CodeInput {
+		t.Errorf("nothing there: %v", err)
+	}
+	open(t, c, nil)
+}
