@@ -64,8 +64,11 @@ android_is_there() {
 		[ "${platform:-0}" -lt $api ] || found=yes
 	done
 	[ -n "$found" ] || fail "no Android platform of level $api or later in $ANDROID_HOME/platforms: sdkmanager 'platforms;android-35'"
-	[ -n "${ANDROID_NDK_HOME:-}" ] || ls -d "$ANDROID_HOME"/ndk/*/ "$ANDROID_HOME"/ndk-bundle/ >/dev/null 2>&1 ||
-		fail "no NDK in $ANDROID_HOME/ndk: sdkmanager --install 'ndk;28.2.13676358', or set ANDROID_NDK_HOME"
+	local ndk
+	for ndk in "${ANDROID_NDK_HOME:-}" "$ANDROID_HOME"/ndk/* "$ANDROID_HOME"/ndk-bundle; do
+		[ ! -d "$ndk" ] || return 0
+	done
+	fail "no NDK in $ANDROID_HOME/ndk: sdkmanager 'ndk;28.2.13676358', or set ANDROID_NDK_HOME"
 }
 
 xcode_is_there() {
