@@ -6,14 +6,12 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
-	"unsafe"
 
-	"golang.org/x/sys/unix"
+	"p2pnode/testnet/lab"
 )
 
 // TestOfflimitsInterfaces runs TestUnderTheBan in a process that Linux treats as
@@ -39,7 +37,7 @@ func TestUnderTheBan(t *testing.T) {
 	if os.Getenv("P2PNODE_BAN") == "" {
 		t.Skip("TestOfflimitsInterfaces runs this in a process of its own")
 	}
-	if err := banNetlink(); err != nil {
+	if err := lab.HideInterfaces(); err != nil {
 		t.Skipf("the system lets nobody filter its calls: %v", err)
 	}
 	if _, err := net.Interfaces(); !errors.Is(err, syscall.EACCES) {
@@ -69,35 +67,4 @@ func TestUnderTheBan(t *testing.T) {
 	eventually(t, "the two find each other", func() bool {
 		return status(t, a).Neighbours == 1 && status(t, b).Neighbours == 1
 	})
-}
-
-// banNetlink makes the kernel refuse what net.Interfaces needs, in all threads
-// and for good: bind with the length of a netlink address.
-func banNetlink() error {
-	const (
-		number     = 0           // offset in seccomp_data of the system call's number
-		thirdLow   = 16 + 2*8    // and of the low half of its third argument
-		setFilter  = 1           // SECCOMP_SET_MODE_FILTER
-		allThreads = 1           // SECCOMP_FILTER_FLAG_TSYNC
-		allow      = 0x7fff_0000 // SECCOMP_RET_ALLOW
-		refuse     = 0x0005_0000 // SECCOMP_RET_ERRNO
-	)
-	filter := []unix.SockFilter{
-		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: number},
-		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_BIND, Jf: 3},
-		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: thirdLow},
-		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SizeofSockaddrNetlink, Jf: 1},
-		{Code: unix.BPF_RET | unix.BPF_K, K: refuse | uint32(unix.EACCES)},
-		{Code: unix.BPF_RET | unix.BPF_K, K: allow},
-	}
-	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return err
-	}
-	if _, _, err := unix.Syscall(unix.SYS_SECCOMP, setFilter, allThreads, uintptr(unsafe.Pointer(&program))); err != 0 {
-		return err
-	}
-	return nil
 }
