@@ -1,124 +1,149 @@
 package learner
 
 import (
+	"iter"
 	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
 )
 
-// PersonalFit is [FitPersonal] in pieces, for who cannot wait for all of it: it can
-// be left between two steps and has a model at any time. The zero value is of no
-// use; it is not safe for concurrent use.
-type PersonalFit struct {
-	task       *Task
-	span       *span   // the space of the fits; nil: all models
-	fitter     *fitter // nil: nothing to train on
-	prior      []float64
-	kappas     []float64   // whose fits are still to be made; the first are under way
-	octave     int         // of the next fit
-	theta      []float64   // where the last fit ended
-	candidates []candidate // so far
-	alone      []float64   // the mean of those with kappa = 0
-}
+// exactParameters is up to how many of them fits go by the Hessian of all; above it
+// memory and time would grow with their square and cube.
+const exactParameters = 128
 
-// NewPersonalFit prepares what [FitPersonal] does with the same arguments, which must
-// not be changed before the last step.
-func NewPersonalFit(t *Task, records []Record, prior []float64) *PersonalFit {
-	f := &PersonalFit{task: t, prior: prior}
-	train := trainingRecords(records)
-	if len(train) == 0 {
-		return f
-	}
-	if f.span = t.newSpan(train, prior); f.span != nil {
-		train, f.prior = f.span.inside(train), f.span.model(prior)
-	}
-	f.begin(train)
-	return f
-}
-
-// begin wants records to train on, in coordinates in which the penalty is the task's.
-func (f *PersonalFit) begin(train []Record) {
-	f.fitter = newFitter(f.task.loss(), train)
-	f.kappas = []float64{0}
-	if floats.Norm(f.prior, 2) > 0 {
-		kappa := f.task.Local.Kappa
-		if f.task.Local.Fixed {
-			f.kappas = append(f.kappas, kappa)
+// PersonalModels is [FitPersonal] for who cannot wait: after each piece of the work it
+// yields the best model so far, and the last one is FitPersonal's. Models that come
+// before there is anything to say have no Theta. Pieces take some ten milliseconds
+// at 561 features. Leaving the loop gives the rest up. The records must not be
+// changed meanwhile, nor the models at any time.
+func PersonalModels(t *Task, records []Record, prior []float64) iter.Seq[PersonalModel] {
+	return func(yield func(PersonalModel) bool) {
+		train := trainingRecords(records)
+		if len(train) == 0 {
+			zero := make([]float64, len(prior))
+			yield(PersonalModel{Theta: floats.ScaleTo(slices.Clone(zero), t.Local.Kappa, prior), Alone: zero})
+			return
+		}
+		s := newSearch(t, prior, t.pull())
+		if span := t.newSpan(train, prior); span != nil {
+			train = span.inside(train)
+			s = newSearch(t, span.model(prior), span.weight(t))
+			s.outside = span.outside
+		}
+		if len(s.prior) > exactParameters {
+			s.lean(train, yield)
 		} else {
-			f.kappas = append(f.kappas, kappa/2, kappa, 2*kappa)
+			s.exact(train, yield)
 		}
 	}
-	f.octave = f.task.widest()
 }
 
-// Step does a piece of the work, one fit, and reports whether more is left.
-func (f *PersonalFit) Step() bool {
-	if len(f.kappas) == 0 {
-		return false
+// search makes the fits that the personal model is the mean of.
+type search struct {
+	task   *Task
+	prior  []float64
+	weight []float64 // of the penalty with the task's own eta
+	widest int       // octaves of eta on either side of that
+	kappas []float64 // beside 0
+
+	alone    []candidate // kappa = 0
+	together []candidate
+	model    PersonalModel // of what there is, in the task's coordinates
+
+	outside func([]float64) []float64 // from those of the fits
+}
+
+// candidate is a fit and the logarithm of its weight.
+type candidate struct {
+	theta     []float64
+	logWeight float64
+}
+
+func newSearch(t *Task, prior, weight []float64) *search {
+	s := &search{task: t, prior: prior, weight: weight, widest: 3, outside: func(theta []float64) []float64 { return theta }}
+	kappa := t.Local.Kappa
+	switch {
+	case t.Local.Fixed:
+		s.widest, s.kappas = 0, []float64{kappa}
+	default:
+		s.kappas = []float64{kappa / 2, kappa, 2 * kappa}
 	}
-	f.candidates = append(f.candidates, f.fit(f.kappas[0]))
-	if f.octave--; f.octave >= -f.task.widest() {
-		return true
+	if floats.Norm(prior, 2) == 0 {
+		s.kappas = nil
 	}
-	f.octave = f.task.widest()
-	if f.alone == nil {
-		f.alone = average(f.candidates)
-		if f.task.Local.Fixed {
-			f.candidates = nil
+	return s
+}
+
+// exact makes all fits, each in a piece.
+func (s *search) exact(train []Record, yield func(PersonalModel) bool) {
+	f := newFitter(s.task.loss(), train)
+	for _, kappa := range append([]float64{0}, s.kappas...) {
+		centre := s.centre(kappa)
+		theta := slices.Clone(centre)
+		for octave := s.widest; octave >= -s.widest; octave-- { // strongest first: a short way from the centre
+			f.minimise(theta, s.pull(octave), centre)
+			s.add(kappa, octave, theta, f.loss.evidence(f.leaveOneOut(), f.y))
+			if !yield(s.model) {
+				return
+			}
 		}
 	}
-	f.kappas = f.kappas[1:]
-	return len(f.kappas) > 0
 }
 
-// fit is the next fit, from where the one before ended or from the centre.
-func (f *PersonalFit) fit(kappa float64) candidate {
-	centre := floats.ScaleTo(make([]float64, len(f.prior)), kappa, f.prior)
-	if f.octave == f.task.widest() { // strongest first: a short way from the centre
-		f.theta = slices.Clone(centre)
-	}
-	weight := make([]float64, len(centre))
-	f.task.pull(weight, math.Ldexp(1, f.octave))
-	f.fitter.minimise(f.theta, weight, centre)
+func (s *search) centre(kappa float64) []float64 {
+	return floats.ScaleTo(make([]float64, len(s.prior)), kappa, s.prior)
+}
+
+// pull is the weights of the penalty with 2^octave times the task's eta.
+func (s *search) pull(octave int) []float64 {
+	return floats.ScaleTo(make([]float64, len(s.weight)), math.Ldexp(1, octave), s.weight)
+}
+
+// evidenceRate tempers the weights: at 1 they trust the leave-one-out
+// predictions as if these were independent.
+const evidenceRate = 0.5
+
+// add takes a fit into the model.
+func (s *search) add(kappa float64, octave int, theta []float64, evidence float64) candidate {
 	// The task's own eta is the most plausible before a record is seen.
-	surprise := float64(f.octave) * math.Ln2
-	return candidate{
-		theta:     slices.Clone(f.theta),
-		logWeight: evidenceRate*f.fitter.loss.evidence(f.fitter.leaveOneOut(), f.fitter.y) - surprise*surprise,
+	surprise := float64(octave) * math.Ln2
+	c := candidate{theta: slices.Clone(theta), logWeight: evidenceRate*evidence - surprise*surprise}
+	if kappa == 0 {
+		s.alone = append(s.alone, c)
+	} else {
+		s.together = append(s.together, c)
 	}
+	alone := make([]float64, len(theta))
+	if s.alone != nil {
+		alone = average(s.alone)
+	}
+	s.show(average(s.rivals()), alone)
+	return c
 }
 
-// Model is the best model so far; after the last step that of [FitPersonal]. Before
-// the first it is that of a node without records.
-func (f *PersonalFit) Model() PersonalModel {
-	if len(f.candidates) == 0 && f.alone == nil {
-		zero := make([]float64, len(f.prior))
-		m := PersonalModel{Theta: floats.ScaleTo(slices.Clone(zero), f.task.Local.Kappa, f.prior), Alone: zero}
-		return f.outside(m)
-	}
-	m := PersonalModel{Theta: f.alone, Alone: f.alone}
-	if len(f.candidates) > 0 {
-		m.Theta = average(f.candidates)
-	}
-	if f.alone == nil {
-		m.Alone = m.Theta
-	}
-	return f.outside(m)
+func (s *search) show(theta, alone []float64) {
+	s.model = PersonalModel{Theta: s.outside(theta), Alone: s.outside(alone)}
 }
 
-// outside is a model in the task's coordinates.
-func (f *PersonalFit) outside(m PersonalModel) PersonalModel {
-	if f.span == nil {
-		return m
+// rivals are the fits that share the weight of the collaborative model.
+func (s *search) rivals() []candidate {
+	if s.task.Local.Fixed && s.together != nil {
+		return s.together
 	}
-	return PersonalModel{Theta: f.span.outside(m.Theta), Alone: f.span.outside(m.Alone)}
+	return slices.Concat(s.alone, s.together)
 }
 
-// widest is how many octaves of eta are tried on either side of the task's own.
-func (t *Task) widest() int {
-	if t.Local.Fixed {
-		return 0
+// average is the weighted mean of the candidates' models.
+func average(candidates []candidate) []float64 {
+	logWeights := make([]float64, len(candidates))
+	for i, c := range candidates {
+		logWeights[i] = c.logWeight
 	}
-	return 3
+	total := floats.LogSumExp(logWeights)
+	mean := make([]float64, len(candidates[0].theta))
+	for i, c := range candidates {
+		floats.AddScaled(mean, math.Exp(logWeights[i]-total), c.theta)
+	}
+	return mean
 }

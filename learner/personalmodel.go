@@ -1,7 +1,6 @@
 package learner
 
 import (
-	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
@@ -45,48 +44,27 @@ func Prior(s State) []float64 {
 // fit with the task's eta and kappa, and Alone is that with kappa = 0.
 //
 // prior has length Task.Dimension. A zero prior says nothing: Theta is Alone
-// then. Without training records Theta is the task's kappa times the prior and
+// then. Of many parameters, fits that would weigh nothing are left out, and how well a
+// fit predicts the records without it is approximate for more than two classes
+// (leanFitter). Without training records Theta is the task's kappa times the prior and
 // Alone is zero. The running time depends on the data, so it must not run where
-// a message waits for it.
+// a message waits for it; [PersonalModels] can be left.
 func FitPersonal(t *Task, records []Record, prior []float64) PersonalModel {
-	f := NewPersonalFit(t, records, prior)
-	for f.Step() {
+	var last PersonalModel
+	for m := range PersonalModels(t, records, prior) {
+		last = m
 	}
-	return f.Model()
+	return last
 }
 
-// candidate is a fit and the logarithm of its weight.
-type candidate struct {
-	theta     []float64
-	logWeight float64
-}
-
-// evidenceRate tempers the weights: at 1 they trust the leave-one-out
-// predictions as if these were independent.
-const evidenceRate = 0.5
-
-// average is the weighted mean of the candidates' models.
-func average(candidates []candidate) []float64 {
-	logWeights := make([]float64, len(candidates))
-	for i, c := range candidates {
-		logWeights[i] = c.logWeight
-	}
-	total := floats.LogSumExp(logWeights)
-	mean := make([]float64, len(candidates[0].theta))
-	for _, c := range candidates {
-		floats.AddScaled(mean, math.Exp(c.logWeight-total), c.theta)
-	}
-	return mean
-}
-
-// pull fills the weights of the penalty: the constant has its own, in each block.
-func (t *Task) pull(weight []float64, strength float64) {
+// pull is the weights of the penalty: the constant has its own, in each block.
+func (t *Task) pull() []float64 {
+	weight := make([]float64, t.Dimension())
 	for k := range weight {
-		weight[k] = strength * t.Local.Eta
-	}
-	if t.Constant > 0 {
-		for k := t.Width() - 1; k < len(weight); k += t.Width() {
-			weight[k] = strength * t.Local.EtaConstant
+		weight[k] = t.Local.Eta
+		if t.Constant > 0 && k%t.Width() == t.Width()-1 {
+			weight[k] = t.Local.EtaConstant
 		}
 	}
+	return weight
 }

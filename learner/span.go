@@ -1,59 +1,93 @@
 package learner
 
-import "gonum.org/v1/gonum/mat"
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
 
 // span is an orthonormal basis of a space that holds every record and every block of
 // a prior. When the pull toward the prior is the same in all directions, a fit never
 // leaves that space: whatever is at right angles to all records only makes the
 // penalty larger. With few records and many features it is far smaller than the
-// space of all models, and the fit takes time in the cube of its size.
+// space of all models, and the fit takes time in the cube of its size. A constant
+// with a pull of its own is scaled first, so that its pull is that of the rest.
 type span struct {
 	basis *mat.Dense // p x r, columns are the basis
+	scale []float64  // of a model's coordinates, before the basis; a record's go by the inverse
 }
 
-// newSpan returns the span of the records and the prior, or nil when that is no
-// smaller than the space of all models or the pull has directions.
+// newSpan returns the span of the records and the prior, or nil when that is not
+// much smaller than the space of all models.
 func (t *Task) newSpan(records []Record, prior []float64) *span {
 	p, k := t.Width(), t.loss().scores()
 	r := len(records) + k
-	if r >= p || t.Constant > 0 {
+	if r >= p || t.Dimension() > exactParameters && 2*r > p {
 		return nil
 	}
+	s := &span{scale: make([]float64, p)}
+	for i := range s.scale {
+		s.scale[i] = 1
+	}
+	if t.Constant > 0 {
+		s.scale[p-1] = math.Sqrt(t.Local.EtaConstant / t.Local.Eta)
+	}
 	columns := mat.NewDense(p, r, nil)
+	scaled := make([]float64, p)
 	for i, record := range records {
-		columns.SetCol(i, record.X)
+		columns.SetCol(i, floats.DivTo(scaled, record.X, s.scale))
 	}
 	for i := range k {
-		columns.SetCol(len(records)+i, block(prior, i, p))
+		columns.SetCol(len(records)+i, floats.MulTo(scaled, block(prior, i, p), s.scale))
 	}
 	var qr mat.QR
 	qr.Factorize(columns)
 	var q mat.Dense
 	qr.QTo(&q)
-	return &span{basis: q.Slice(0, p, 0, r).(*mat.Dense)}
+	s.basis = q.Slice(0, p, 0, r).(*mat.Dense)
+	return s
+}
+
+// weight is that of the penalty in the coordinates of the basis.
+func (s *span) weight(t *Task) []float64 {
+	_, r := s.basis.Dims()
+	weight := make([]float64, r*t.loss().scores())
+	floats.AddConst(t.Local.Eta, weight)
+	return weight
 }
 
 // inside returns the records in the coordinates of the basis.
 func (s *span) inside(records []Record) []Record {
 	out := make([]Record, len(records))
+	scaled := make([]float64, len(s.scale))
 	for i, r := range records {
 		out[i] = r
-		out[i].X = s.times(s.basis.T(), r.X)
+		out[i].X = s.times(s.basis.T(), floats.DivTo(scaled, r.X, s.scale))
 	}
 	return out
 }
 
 // model returns a model in the coordinates of the basis, block by block.
-func (s *span) model(theta []float64) []float64 { return s.blocks(s.basis.T(), theta) }
-
-// outside is the model of such coordinates.
-func (s *span) outside(theta []float64) []float64 { return s.blocks(s.basis, theta) }
-
-func (s *span) blocks(by mat.Matrix, theta []float64) []float64 {
-	_, from := by.Dims()
+func (s *span) model(theta []float64) []float64 {
 	var out []float64
-	for k := range len(theta) / from {
-		out = append(out, s.times(by, block(theta, k, from))...)
+	for k := range len(theta) / len(s.scale) {
+		scaled := slices.Clone(block(theta, k, len(s.scale)))
+		floats.Mul(scaled, s.scale)
+		out = append(out, s.times(s.basis.T(), scaled)...)
+	}
+	return out
+}
+
+// outside is the model of such coordinates; of none, none.
+func (s *span) outside(theta []float64) []float64 {
+	_, r := s.basis.Dims()
+	var out []float64
+	for k := range len(theta) / r {
+		part := s.times(s.basis, block(theta, k, r))
+		floats.Div(part, s.scale)
+		out = append(out, part...)
 	}
 	return out
 }

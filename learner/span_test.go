@@ -67,14 +67,33 @@ func TestFitInTheSpanOfTheRecords(t *testing.T) {
 	}
 }
 
+// A constant has a pull of its own, and the space bends to it.
+func TestFitWithAConstantInTheSpanOfTheRecords(t *testing.T) {
+	for _, loss := range []string{"squared", "logistic", "multinomial"} {
+		task, records, prior := fewRecords(loss, 20, 8)
+		task.Constant, task.Local.EtaConstant, task.Local.Eta = 0.3, 0.05, 0.5
+		for i := range records {
+			records[i].X[19] = 0.3
+		}
+		task.Features = task.Features[:19]
+		if task.newSpan(records, prior) == nil {
+			t.Fatal("8 records and 20 coordinates are worth a smaller space")
+		}
+		got, want := FitPersonal(task, records, prior), withoutSpan(task, records, prior)
+		if d := floats.Distance(got.Theta, want.Theta, 2) / floats.Norm(want.Theta, 2); d > 1e-6 {
+			t.Errorf("%s: %g apart, relative", loss, d)
+		}
+	}
+}
+
 func TestNoSpanWhereItDoesNotPay(t *testing.T) {
 	task, records, prior := fewRecords("logistic", 20, 19)
 	if task.newSpan(records, prior) != nil {
 		t.Error("as many directions as features, and yet a smaller space")
 	}
-	task.Constant = 0.3 // has a pull of its own
-	if task.newSpan(records[:3], make([]float64, 21)) != nil {
-		t.Error("the pull has directions, and yet a smaller space")
+	task, records, prior = fewRecords("logistic", 200, 120)
+	if task.newSpan(records, prior) != nil {
+		t.Error("a basis that takes longer than the fits in pieces")
 	}
 }
 
@@ -95,9 +114,7 @@ func BenchmarkFitFewRecords(b *testing.B) {
 
 // withoutSpan is FitPersonal in the space of all models.
 func withoutSpan(t *Task, records []Record, prior []float64) PersonalModel {
-	f := &PersonalFit{task: t, prior: prior}
-	f.begin(trainingRecords(records))
-	for f.Step() {
-	}
-	return f.Model()
+	s := newSearch(t, prior, t.pull())
+	s.exact(trainingRecords(records), func(PersonalModel) bool { return true })
+	return s.model
 }

@@ -140,12 +140,16 @@ func (n *Node) fit(ctx context.Context, m fitted) error {
 		return err
 	}
 	m.prior, m.Records = prior, len(records)
-	work := learner.NewPersonalFit(n.files.task, records, prior)
-	for more := true; more && ctx.Err() == nil; {
-		more = work.Step()
-		m.PersonalModel, m.whole = work.Model(), !more
-		n.fits.offer(ctx, m)
+	for model := range learner.PersonalModels(n.files.task, records, prior) {
+		if ctx.Err() != nil {
+			return nil
+		}
+		if m.PersonalModel = model; model.Theta != nil {
+			n.fits.offer(ctx, m)
+		}
 	}
+	m.whole = true
+	n.fits.offer(ctx, m)
 	return nil
 }
 

@@ -1,0 +1,132 @@
+package learner
+
+import (
+	"slices"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+const (
+	// leanDecrement is the share of the objective that a Newton step may promise and be
+	// the last: what is left after it is far less.
+	leanDecrement = 1e-6
+	// leanResidual is what conjugate gradients leave of Newton's equations, in the
+	// square of the norm of S^-1.
+	leanResidual = 1e-4
+	// leanIterations bounds those of conjugate gradients in a step.
+	leanIterations = 100
+)
+
+// minimise moves theta, the starting point, to the minimum, and calls seen after
+// each Newton step. It reports whether it was let.
+func (f *leanFitter) minimise(theta, weight, centre []float64, seen func()) bool {
+	f.level(theta, centre)
+	value := f.objective(theta, weight, centre)
+	for step := range newtonSteps {
+		f.curve()
+		if step == 0 && !f.prepare(weight) {
+			return false
+		}
+		u, ok := f.upper()
+		if !ok {
+			return true // beyond float64: keep the best point so far
+		}
+		gradient := f.gradient(theta, weight, centre)
+		direction, more := f.solve(u, gradient, weight)
+		if !more {
+			return false
+		}
+		decrement := floats.Dot(direction, gradient)
+		next := f.lineSearch(theta, direction, weight, centre, value)
+		seen()
+		if decrement <= leanDecrement*(1+value) || next >= value {
+			break
+		}
+		value = next
+	}
+	return true
+}
+
+// gradient is that at theta, after curve.
+func (f *leanFitter) gradient(theta, weight, centre []float64) []float64 {
+	gradient := make([]float64, len(theta))
+	f.rows(gradient).Mul(f.slope.T(), f.x)
+	for k, w := range weight {
+		gradient[k] += 2 * w * (theta[k] - centre[k])
+	}
+	return gradient
+}
+
+// lineSearch halves the Newton step until the objective falls, and returns it.
+func (f *leanFitter) lineSearch(theta, direction, weight, centre []float64, value float64) float64 {
+	for scale := 1.0; scale > 1e-9; scale /= 2 {
+		floats.AddScaled(theta, -scale, direction)
+		if next := f.objective(theta, weight, centre); next < value {
+			return next
+		}
+		floats.AddScaled(theta, scale, direction)
+	}
+	return f.objective(theta, weight, centre)
+}
+
+// solve returns H^-1 b by conjugate gradients, conditioned by S = U'U.
+func (f *leanFitter) solve(u blas64.Triangular, b, weight []float64) (x []float64, more bool) {
+	m, k := f.z.Dims()
+	x, scores := make([]float64, len(b)), mat.NewDense(m, k, nil)
+	residual, curved := slices.Clone(b), make([]float64, len(b))
+	scaled := f.condition(u, residual)
+	direction := slices.Clone(scaled)
+	rho := floats.Dot(residual, scaled)
+	target := leanResidual * rho
+	for range leanIterations {
+		f.hessian(curved, direction, weight, scores)
+		along := floats.Dot(direction, curved)
+		if !(along > 0) {
+			break // b is 0
+		}
+		floats.AddScaled(x, rho/along, direction)
+		floats.AddScaled(residual, -rho/along, curved)
+		scaled = f.condition(u, residual)
+		next := floats.Dot(residual, scaled)
+		if !f.pause() {
+			return nil, false
+		}
+		if next <= target {
+			break
+		}
+		floats.Scale(next/rho, direction)
+		floats.Add(direction, scaled)
+		rho = next
+	}
+	return x, true
+}
+
+// hessian writes the Hessian times v; scores is memory for them.
+func (f *leanFitter) hessian(dst, v, weight []float64, scores *mat.Dense) {
+	_, k := f.z.Dims()
+	turned := make([]float64, k)
+	scores.Mul(f.x, f.rows(v).T())
+	for i := range f.y {
+		z, c := scores.RawRowView(i), f.curvature.RawRowView(i)
+		for j := range turned {
+			turned[j] = floats.Dot(block(c, j, k), z)
+		}
+		copy(z, turned)
+	}
+	f.rows(dst).Mul(scores.T(), f.x)
+	for i, w := range weight {
+		dst[i] += 2 * w * v[i]
+	}
+}
+
+// condition returns S^-1 v, block by block.
+func (f *leanFitter) condition(u blas64.Triangular, v []float64) []float64 {
+	out := slices.Clone(v)
+	rows := f.rows(out).RawMatrix()
+	blas64.Trsm(blas.Right, blas.NoTrans, 1, u, rows)
+	blas64.Trsm(blas.Right, blas.Trans, 1, u, rows)
+	return out
+}
