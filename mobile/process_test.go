@@ -2,10 +2,12 @@ package mobile
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime/debug"
+	"syscall"
 	"testing"
 )
 
@@ -24,7 +26,11 @@ func TestCrashFile(t *testing.T) {
 	for range 2 {
 		child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestCrashFile$")
 		child.Env = append(os.Environ(), asked+"="+path)
-		if err := child.Run(); err == nil {
+		err := child.Run()
+		if errors.Is(err, syscall.ENOEXEC) {
+			t.Skip("under an emulator a program cannot start itself")
+		}
+		if err == nil {
 			t.Fatal("the program did not crash")
 		}
 	}

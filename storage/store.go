@@ -122,8 +122,14 @@ func (s *Store) lock(o bbolt.Options) error {
 // openFile keeps bbolt's own file for checkPages: on some systems closing a second
 // one would release the lock.
 func (s *Store) openFile(name string, flag int, mode os.FileMode) (f *os.File, err error) {
-	s.file, err = os.OpenFile(name, flag, mode)
-	return s.file, err
+	if s.file, err = os.OpenFile(name, flag, mode); err != nil {
+		return nil, err
+	}
+	if err := exclude(s.file, flag); err != nil {
+		s.file.Close()
+		return nil, err
+	}
+	return s.file, nil
 }
 
 // openError tells a bad file from a busy one, from one that was never finished,
