@@ -44,6 +44,7 @@ type driver struct {
 	started     bool
 	paused      bool
 	pauseReason string
+	slices      map[*slice]bool // of Train, under way
 	around      surroundings
 	current     *run  // nil: nothing runs
 	failure     error // of the last run
@@ -51,19 +52,26 @@ type driver struct {
 	failures    int   // in a row
 	retry       time.Time
 	told        state
+	online      time.Duration // in the network, in runs that have ended
 }
 
 // run is one time in the network.
 type run struct {
 	end    context.CancelFunc
 	began  time.Time
-	online bool
+	online time.Time // since when it takes part; zero: not yet
+	ending bool      // it was told to end
+}
+
+// slice is one call of Train under way.
+type slice struct {
+	online time.Duration // of the driver when it began
 }
 
 func newDriver(c *Config, run, ready func(context.Context) error, post func(state)) *driver {
 	return &driver{
 		config: c, run: run, ready: ready, post: post,
-		changed: make(chan struct{}), around: unknownSurroundings(), told: state{State: stateOff},
+		changed: make(chan struct{}), slices: make(map[*slice]bool), around: unknownSurroundings(), told: state{State: stateOff},
 	}
 }
 
@@ -123,6 +131,7 @@ func (d *driver) reconcile(ctx context.Context) (changed chan struct{}, pause ti
 		d.begin(ctx)
 	case !want && d.current != nil:
 		d.current.end()
+		d.current.ending = true
 	}
 	if pause <= 0 || !want {
 		pause = longPause
@@ -147,7 +156,7 @@ func (d *driver) begin(ctx context.Context) {
 	var greeting sync.WaitGroup
 	greeting.Go(func() {
 		if d.ready(ctx) == nil {
-			d.update(func() { r.online = true })
+			d.update(func() { r.online = time.Now() })
 		}
 	})
 	go func() {
@@ -165,8 +174,9 @@ func (d *driver) ended(r *run, purpose bool, err error) {
 		err = errEnded
 	}
 	d.update(func() {
-		d.current = nil
+		d.online, d.current = d.onlineFor(), nil
 		switch {
+		case d.final: // for another reason, before
 		case lasting(err) || errorCode(err) == CodeDefect:
 			d.failure, d.final = err, true
 		case purpose:
@@ -183,7 +193,7 @@ func (d *driver) ended(r *run, purpose bool, err error) {
 }
 
 // wanted reports whether the app wants the node to take part. The caller holds d.mu.
-func (d *driver) wanted() bool { return d.started && !d.paused }
+func (d *driver) wanted() bool { return d.started && !d.paused || len(d.slices) > 0 }
 
 // obstacle is why the node may not take part, or "". The caller holds d.mu.
 func (d *driver) obstacle() string { return d.config.obstacle(d.around) }
@@ -199,7 +209,7 @@ func (d *driver) state() state {
 		return state{stateOff, ""}
 	case obstacle != "":
 		return state{stateWaiting, obstacle}
-	case d.current != nil && d.current.online:
+	case d.current != nil && !d.current.online.IsZero() && !d.current.ending:
 		return state{stateRunning, ""}
 	case d.current != nil || d.failure == nil:
 		return state{stateStarting, ""}
@@ -232,6 +242,7 @@ func (d *driver) pause(ctx context.Context, reason string) error {
 	var before *run
 	d.update(func() {
 		d.paused, d.pauseReason, before = true, reason, d.current
+		clear(d.slices)
 	})
 	return d.await(ctx, func() bool { return before == nil || d.current != before || d.wanted() })
 }
@@ -244,6 +255,49 @@ func (d *driver) resume() {
 		}
 		d.paused = false
 	})
+}
+
+// onlineFor is how long the node took part so far. The caller holds d.mu.
+func (d *driver) onlineFor() time.Duration {
+	if d.current == nil || d.current.online.IsZero() {
+		return d.online
+	}
+	return d.online + time.Since(d.current.online)
+}
+
+// beginSlice makes the node take part even if it is not started, or paused.
+func (d *driver) beginSlice() *slice {
+	s := new(slice)
+	d.update(func() {
+		s.online = d.onlineFor()
+		d.slices[s] = true
+		d.again()
+	})
+	return s
+}
+
+// hopeful reports whether a slice may still bring something, and when to ask again. It
+// may not once the conditions, a pause or a lasting failure keep the node from taking
+// part.
+func (d *driver) hopeful(s *slice) (hopeful bool, changed <-chan struct{}) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.slices[s] && d.obstacle() == "" && !d.final, d.changed
+}
+
+// endSlice says how long the node took part in the slice, what keeps it from it now, and
+// whether a pause has called the slice off.
+func (d *driver) endSlice(s *slice) (online time.Duration, waiting string, off bool) {
+	d.update(func() {
+		online, waiting, off = d.onlineFor()-s.online, d.state().Reason, !d.slices[s]
+		delete(d.slices, s)
+	})
+	return online, waiting, off
+}
+
+// idle waits until nothing runs that is not wanted.
+func (d *driver) idle(ctx context.Context) error {
+	return d.await(ctx, func() bool { return d.current == nil || d.wanted() })
 }
 
 // fail ends everything for good, after a defect.

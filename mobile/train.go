@@ -1,13 +1,175 @@
 package mobile
 
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"p2pnode/node"
+)
+
+const (
+	// longestSlice is the longest that Train may be asked for.
+	longestSlice = time.Hour
+	// fitShare is the part of a slice, at most fitTime, kept for the personal model.
+	fitShare = 4
+	fitTime  = 10 * time.Second
+	// parting is how long Train waits for the network to be left.
+	parting = time.Second
+	// sliceLook is how often a slice is looked at, and lull how long nothing must have
+	// been heard for a node that has nothing to say to have nothing left to do.
+	sliceLook = time.Second
+	lull      = 15 * time.Second
+)
+
+// training is what came of a slice.
+type training struct {
+	Millis       int64  `json:"millis"`
+	OnlineMillis int64  `json:"online_millis"`
+	Waiting      string `json:"waiting"`
+	Stored       int    `json:"stored"`
+	Releases     uint64 `json:"releases"`
+	Heard        int    `json:"heard"`
+	Fitted       bool   `json:"fitted"`
+}
+
 // Train does one slice of work, for WorkManager and BGProcessingTask: writes what
 // waits, takes part in the network while the conditions allow it, and brings the
-// personal model up to date, whether the node was started or not. It takes at most
-// maxMillis milliseconds and about a second more, and less when nothing is left to do
-// or when the node is stopped or paused meanwhile. The JSON says what was done:
+// personal model up to date, whether the node was started or not, and also while it is
+// paused. It takes at most maxMillis milliseconds, up to an hour of them, and about a
+// second more. It ends earlier when [Node.Pause] or [Node.Stop] is called meanwhile, and when
+// nothing is left to do: the model knows all, and either the conditions do not allow the
+// network, or no example can pay for a release and nothing new has come from the
+// neighbours, all of them there, for 15 seconds. It does not wait for conditions to
+// change: call SetNetwork and SetPower before. The JSON says what was done:
 //
 //	{"millis":…, "online_millis":…, "waiting":"waiting for Wi-Fi", "stored":…, "releases":…, "heard":…, "fitted":true}
+//
+// waiting is the state's reason when the slice ended; stored how many examples were
+// written; releases how many models left the device; heard from how many neighbours a
+// newer one has come; fitted whether the personal model knows everything. Calls at the
+// same time share the work, and each says what was done in its own time. Stopped
+// meanwhile it fails with [CodeStopped].
 func (n *Node) Train(maxMillis int) (resultJSON string, err error) {
-	defer guard(&err)
-	return "", errNotBuilt
+	defer n.guard(&err)
+	leave, err := n.enter()
+	if err != nil {
+		return "", err
+	}
+	defer leave()
+	if maxMillis < 1 || maxMillis > int(longestSlice.Milliseconds()) {
+		return "", wrongInput("a slice of %d ms is outside 1 to %d", maxMillis, longestSlice.Milliseconds())
+	}
+	began, length := time.Now(), time.Duration(maxMillis)*time.Millisecond
+	ctx, cancel := context.WithTimeout(n.ctx, length)
+	defer cancel()
+	out, err := n.train(ctx, length)
+	if n.ctx.Err() != nil {
+		return "", errStopped
+	}
+	if err != nil {
+		return "", err
+	}
+	out.Millis = time.Since(began).Milliseconds()
+	text, err := json.Marshal(out)
+	return string(text), err
+}
+
+// train is Train's work, until ctx ends.
+func (n *Node) train(ctx context.Context, length time.Duration) (out training, err error) {
+	before, err := n.standing()
+	if err != nil {
+		return out, err
+	}
+	s := n.driver.beginSlice()
+	learning, cancel := context.WithTimeout(ctx, length-min(length/fitShare, fitTime))
+	n.learn(learning, s)
+	cancel()
+	online, waiting, off := n.driver.endSlice(s)
+	out.OnlineMillis, out.Waiting = online.Milliseconds(), waiting
+	if !off {
+		f, err := n.node.Fitted(ctx)
+		if err != nil {
+			return out, err
+		}
+		out.Fitted = f.Current
+	}
+	left, cancel := context.WithTimeout(n.ctx, parting)
+	defer cancel()
+	_ = n.driver.idle(left) // it goes on leaving by itself
+	after, err := n.standing()
+	if err != nil {
+		return out, err
+	}
+	out.Stored, out.Releases, out.Heard = max(0, after.stored-before.stored), after.round-before.round, after.newer(before)
+	return out, nil
+}
+
+// learn waits while the node takes part, until nothing is left to do or ctx ends.
+func (n *Node) learn(ctx context.Context, s *slice) {
+	look := time.NewTicker(sliceLook)
+	defer look.Stop()
+	q := quiet{since: time.Now()}
+	for {
+		hopeful, changed := n.driver.hopeful(s)
+		if !hopeful {
+			return
+		}
+		select {
+		case <-changed:
+			continue
+		case <-ctx.Done():
+			return
+		case <-look.C:
+		}
+		if status, err := n.node.Progress(ctx); err == nil && q.over(status, time.Now()) {
+			return
+		}
+	}
+}
+
+// quiet notices that a node has nothing left to do in the network for now.
+type quiet struct {
+	delivered uint64
+	since     time.Time // nothing was delivered, and all neighbours were there
+}
+
+func (q *quiet) over(s node.Status, now time.Time) bool {
+	says := s.Records > 0 && !s.Done
+	there := s.Running && s.Neighbours > 0 && s.Listening == s.Neighbours
+	if says || !there || s.Traffic.Delivered != q.delivered {
+		q.delivered, q.since = s.Traffic.Delivered, now
+	}
+	return now.Sub(q.since) >= lull
+}
+
+// standing is what a slice adds to.
+type standing struct {
+	stored int
+	round  uint64
+	heard  map[string]uint64 // rounds of the neighbours
+}
+
+func (n *Node) standing() (s standing, err error) {
+	status, err := n.node.Progress(n.ctx)
+	if err != nil {
+		return s, err
+	}
+	s.stored, s.round = status.Records, status.Round
+	peers, err := n.node.Peers(n.ctx)
+	s.heard = make(map[string]uint64, len(peers))
+	for _, p := range peers {
+		s.heard[p.ID] = p.Round
+	}
+	return s, err
+}
+
+// newer counts the neighbours that have been heard since.
+func (s *standing) newer(before standing) (count int) {
+	for id, round := range s.heard {
+		if round > before.heard[id] {
+			count++
+		}
+	}
+	return count
 }

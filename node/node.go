@@ -257,9 +257,11 @@ func (n *Node) exhausted(c privacy.Cohort) bool {
 
 // state is what the agent knows now, or knew when it last ran.
 func (n *Node) state(ctx context.Context) (learner.State, error) {
-	s := n.current()
-	if s != nil {
-		return s.state(ctx)
+	if s := n.current(); s != nil {
+		state, err := s.state(ctx)
+		if !errors.Is(err, errNotRunning) { // any more: what it knew is stored
+			return state, err
+		}
 	}
 	return n.storedState()
 }

@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"p2pnode/learner"
@@ -65,9 +64,6 @@ func (n *Node) Trim() { n.records.trim() }
 // prior is what the neighbours released, as far as it was heard.
 func (n *Node) prior(ctx context.Context) ([]float64, error) {
 	state, err := n.state(ctx)
-	if errors.Is(err, errNotRunning) { // any more
-		state, err = n.storedState()
-	}
 	if err != nil {
 		return nil, err
 	}

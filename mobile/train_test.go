@@ -1,0 +1,98 @@
+package mobile
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"p2pnode/node"
+)
+
+func train(t testing.TB, n *Node, millis int) (out training) {
+	t.Helper()
+	text, err := n.Train(millis)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, json.Unmarshal([]byte(text), &out))
+	return out
+}
+
+// Without a network a slice brings the model up to date, and ends.
+func TestTrainOffline(t *testing.T) {
+	n := open(t, testConfig(t), nil)
+	out := train(t, n, 60_000)
+	if out.Waiting != "waiting for a network" || !out.Fitted || out.OnlineMillis != 0 || out.Millis > 30_000 {
+		t.Errorf("%+v", out)
+	}
+	if got := n.driver.now(); got.State != stateOff {
+		t.Errorf("afterwards it is %+v", got)
+	}
+	for _, millis := range []int{-1, 0, 3_600_001} {
+		if _, err := n.Train(millis); errorCode(err) != CodeInput {
+			t.Errorf("%d ms: %v", millis, err)
+		}
+	}
+}
+
+// A slice takes part, without Start and in spite of a pause before, for its time.
+func TestTrainTakesPart(t *testing.T) {
+	n := open(t, testConfig(t), nil)
+	check(t, n.SetNetwork(NetUnmetered, "", ""), n.Pause("in the background"))
+	out := train(t, n, 2000)
+	if out.OnlineMillis < 500 || out.Waiting != "" || !out.Fitted {
+		t.Errorf("%+v", out)
+	}
+	if got := n.driver.now(); got.State != statePaused || n.driver.current != nil {
+		t.Errorf("afterwards it is %+v", got)
+	}
+}
+
+func TestPauseEndsTrain(t *testing.T) {
+	n := open(t, testConfig(t), nil)
+	check(t, n.SetNetwork(NetUnmetered, "", ""))
+	done := make(chan training)
+	go func() { done <- train(t, n, 600_000) }()
+	awaitState(t, n, stateRunning)
+	check(t, n.Pause("in the background"))
+	select {
+	case out := <-done:
+		if out.Waiting != "in the background" {
+			t.Errorf("%+v", out)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("it goes on")
+	}
+}
+
+// Nothing is left to do once a node that has nothing to say has heard nothing for a
+// while from neighbours who are all there.
+func TestQuiet(t *testing.T) {
+	calm := node.Status{Running: true, Done: true, Records: 9, Neighbours: 2, Listening: 2, Traffic: node.Traffic{Delivered: 5}}
+	for name, c := range map[string]struct {
+		change func(*node.Status)
+		over   bool
+	}{
+		"calm":               {func(*node.Status) {}, true},
+		"no examples":        {func(s *node.Status) { s.Records, s.Done = 0, false }, true},
+		"budget left":        {func(s *node.Status) { s.Done = false }, false},
+		"no neighbours":      {func(s *node.Status) { s.Neighbours, s.Listening = 0, 0 }, false},
+		"a neighbour away":   {func(s *node.Status) { s.Listening = 1 }, false},
+		"not in the network": {func(s *node.Status) { s.Running = false }, false},
+		"a model came":       {func(s *node.Status) { s.Traffic.Delivered++ }, false},
+	} {
+		start := time.Unix(0, 0)
+		q := quiet{delivered: 5, since: start}
+		if q.over(calm, start.Add(lull-1)) {
+			t.Errorf("%s: over too soon", name)
+		}
+		s := calm
+		c.change(&s)
+		if got := q.over(s, start.Add(lull)); got != c.over {
+			t.Errorf("%s: over %v", name, got)
+		}
+		if !q.over(s, start.Add(3*lull)) && (c.over || name == "a model came") {
+			t.Errorf("%s: never over", name)
+		}
+	}
+}
