@@ -1,54 +1,200 @@
 package mobile
 
+import (
+	"fmt"
+	"os"
+
+	"p2pnode/learner"
+	"p2pnode/node"
+)
+
+const (
+	// exampleMemory is what the examples take by default, in bytes.
+	exampleMemory = 32 << 20
+	// exampleOverhead is what one takes beside its features.
+	exampleOverhead = 64
+	// longestPage is how many examples ExamplesJSON lists at most.
+	longestPage = 1000
+)
+
+// mostExamples is how many examples the node keeps.
+func mostExamples(c *Config, t *learner.Task) int {
+	if c.MaxExamples > 0 {
+		return c.MaxExamples
+	}
+	return exampleMemory / (8*t.Width() + exampleOverhead)
+}
+
 // AddExample queues one example: its features as little-endian float64, laid out as
 // [Node.TaskJSON] says, and its label: a number, 1 or 0 for two classes, the number of
 // the class from 0 for several. Values outside the task's ranges are clamped. It
 // is written within a second; the event "stored" says so, and [Node.Flush] waits for
-// it. A full queue or a full node is [CodeFull], and the example is not taken.
+// it. A full queue or a full node is [CodeFull], and the example is not taken. After a
+// write has failed, which the event "error" says, none is taken any more: make room,
+// stop the node and make a new one.
 func (n *Node) AddExample(featuresLE []byte, label float64) (err error) {
-	defer guard(&err)
-	return errNotBuilt
+	defer n.guard(&err)
+	leave, err := n.enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	r, err := n.example(featuresLE, label)
+	if err != nil {
+		return coded(CodeInput, err)
+	}
+	return n.queue.add(r)
+}
+
+// example encodes an example of the app's.
+func (n *Node) example(featuresLE []byte, label float64) (r learner.Record, err error) {
+	if r.X, err = n.features(featuresLE); err != nil {
+		return r, err
+	}
+	r.Y, err = n.node.Task().EncodeLabel(label)
+	return r, err
 }
 
 // AddExampleJSON is AddExample with the values by column, the target among them, as
-// text or numbers: {"outside": 3.5, "day": "work", "power": 1.2}.
+// text or numbers, null for a range that is unknown: {"outside": 3.5, "day": "work",
+// "power": 1.2}. The values of a set are written as in a CSV, "red|blue", and a class
+// by its name.
 func (n *Node) AddExampleJSON(rowJSON string) (err error) {
-	defer guard(&err)
-	return errNotBuilt
+	defer n.guard(&err)
+	leave, err := n.enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	row, err := n.row(rowJSON)
+	if err != nil {
+		return err
+	}
+	r, err := n.node.Task().Encode(row)
+	if err != nil {
+		return coded(CodeInput, err)
+	}
+	return n.queue.add(r)
 }
 
 // AddExamples stores examples, all or none, and returns when they are on disk: rows of
-// features and label, one after the other. It takes as long as the disk does.
+// features and label, one after the other. What is queued is written before. It takes
+// as long as the disk does.
 func (n *Node) AddExamples(rowsLE []byte) (err error) {
-	defer guard(&err)
-	return errNotBuilt
+	defer n.guard(&err)
+	leave, err := n.enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	width := 8 * (n.node.Task().VectorLength() + 1)
+	if len(rowsLE)%width != 0 {
+		return wrongInput("%d bytes are no rows of features and a label: each takes %d", len(rowsLE), width)
+	}
+	var records []learner.Record
+	for at := 0; at < len(rowsLE); at += width {
+		features, label := rowsLE[at:at+width-8], rowsLE[at+width-8:at+width]
+		y, err := decodeVector(label)
+		if err != nil {
+			return err
+		}
+		r, err := n.example(features, y[0])
+		if err != nil {
+			return wrongInput("row %d: %w", at/width+1, err)
+		}
+		records = append(records, r)
+	}
+	return n.queue.append(records)
 }
 
 // ImportCSV stores the examples of a CSV file with a header, all or none, and returns
-// the daemon's report as JSON. skipBad leaves bad lines out. It takes as long as
-// reading and writing do.
+// the daemon's report as JSON. skipBad leaves bad lines out; without it they are an
+// error that names the first. It takes as long as reading and writing do.
 func (n *Node) ImportCSV(path string, skipBad bool) (reportJSON string, err error) {
-	defer guard(&err)
-	return "", errNotBuilt
+	defer n.guard(&err)
+	leave, err := n.enter()
+	if err != nil {
+		return "", err
+	}
+	defer leave()
+	file, err := os.Open(path)
+	if err != nil {
+		return "", coded(CodeInput, err)
+	}
+	defer file.Close()
+	records, report, err := n.node.ReadCSV(file, skipBad)
+	if err == nil {
+		err = n.queue.append(records)
+	}
+	if err != nil {
+		return "", describeBadLines(err, report)
+	}
+	return encodeJSON(report)
+}
+
+// describeBadLines adds the first bad line to an error: the bindings carry no report
+// beside one.
+func describeBadLines(err error, report node.ImportReport) error {
+	if len(report.Lines) == 0 {
+		return err
+	}
+	first := report.Lines[0]
+	return fmt.Errorf("%w (%d bad lines; line %d: %s)", err, report.Bad, first.Line, first.Reason)
 }
 
 // Flush waits until every queued example is on disk, as long as that takes.
 func (n *Node) Flush() (err error) {
-	defer guard(&err)
-	return errNotBuilt
+	defer n.guard(&err)
+	leave, err := n.enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return n.queue.write()
 }
 
-// ExamplesJSON lists examples by number, with their content, from a number on (they
-// start at 1) and at most count. It reads all examples: call it in the background.
+// ExamplesJSON lists stored examples by number, with their content, from a number on
+// (they start at 1) and at most count, 1 to 1000. Deleted ones are listed without. It
+// looks at all examples: call it in the background.
 func (n *Node) ExamplesJSON(from, count int) (listJSON string, err error) {
-	defer guard(&err)
-	return "", errNotBuilt
+	defer n.guard(&err)
+	leave, err := n.enter()
+	if err != nil {
+		return "", err
+	}
+	defer leave()
+	if from < 0 || count < 1 || count > longestPage {
+		return "", wrongInput("%d examples from number %d: numbers start at 1, and a page has 1 to %d", count, from, longestPage)
+	}
+	list, err := n.node.RecordsFrom(n.ctx, uint64(from), count)
+	if err != nil {
+		return "", err
+	}
+	return encodeJSON(list)
 }
 
-// DeleteExamples erases the content of examples, given by their numbers as a JSON
-// list, all or none. What was released with them stays public. It takes as long as
-// the disk does.
+// DeleteExamples erases the content of stored examples, given by their numbers as a
+// JSON list, all or none. The personal model forgets them at once. What was released
+// with them stays public. It takes as long as the disk does.
 func (n *Node) DeleteExamples(numbersJSON string) (err error) {
-	defer guard(&err)
-	return errNotBuilt
+	defer n.guard(&err)
+	leave, err := n.enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	var numbers []uint64
+	if err := decodeJSON(numbersJSON, &numbers); err != nil {
+		return wrongInput("the numbers of examples are not a JSON list as [3,17]: %w", err)
+	}
+	if len(numbers) == 0 {
+		return nil
+	}
+	if err := n.node.Delete(n.ctx, numbers); err != nil {
+		return err
+	}
+	n.queue.deleted(len(numbers))
+	err = n.models.glance()
+	n.models.want()
+	return err
 }

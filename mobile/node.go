@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"p2pnode/node"
@@ -20,6 +21,11 @@ type Node struct {
 	driver *driver
 
 	introduced chan introduction // peers that the app found
+
+	queue      *queue
+	models     *models
+	progress   latest[node.Status]
+	comparison atomic.Pointer[node.Comparison] // of the newest personal model; nil: none
 
 	ctx    context.Context // ends when Stop begins
 	cancel context.CancelFunc
@@ -64,6 +70,9 @@ func NewNode(c *Config, l Listener) (n *Node, err error) {
 	}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	n.driver = newDriver(&n.config, n.run, n.ready, func(s state) { n.events.post("state", s) })
+	if err := n.openData(); err != nil {
+		return nil, errors.Join(ofDirectory(err), n.Stop())
+	}
 	n.background("the driver", n.driver.drive)
 	for range introducers {
 		n.background("adding a peer", n.introduce)
@@ -175,7 +184,7 @@ func (n *Node) end() {
 	defer close(n.ended)
 	n.calls.Wait()
 	n.parts.Wait()
-	n.endErr = n.node.Close()
+	n.endErr = errors.Join(n.queue.close(), n.node.Close())
 }
 
 // Pause leaves the network until [Node.Resume]: no socket stays open, the directory

@@ -1,36 +1,132 @@
 package mobile
 
+import (
+	"encoding/json"
+	"fmt"
+
+	"p2pnode/node"
+)
+
 // Predict returns the personal model's answer for features laid out as [Node.TaskJSON]
 // says: a number in the units of the target, the probability of 1 for two classes (1,
 // -1 or 0 for the hinge loss), the number of the likeliest class for several. If the
-// model does not know the newest examples yet, it waits a moment for one that does,
-// and then answers with what there is; with no example and no neighbour that is the
-// task's centre, or undecided.
+// model does not know every stored example, and fitting takes no longer than a moment,
+// it waits that moment for one that does, and then answers with what there is; with
+// no example and no neighbour that is the task's centre, undecided, or the first class.
+// An example that is queued is known when it is stored and a fit has ended since.
 func (n *Node) Predict(featuresLE []byte) (y float64, err error) {
-	defer guard(&err)
-	return 0, errNotBuilt
+	defer n.guard(&err)
+	leave, err := n.enter()
+	if err != nil {
+		return 0, err
+	}
+	defer leave()
+	x, err := n.features(featuresLE)
+	if err != nil {
+		return 0, coded(CodeInput, err)
+	}
+	return n.node.Task().Predict(n.model().Theta, x), nil
+}
+
+// features encodes a vector of the app's.
+func (n *Node) features(featuresLE []byte) ([]float64, error) {
+	raw, err := decodeVector(featuresLE)
+	if err != nil {
+		return nil, err
+	}
+	return n.node.Task().EncodeVector(raw)
+}
+
+// model is the newest personal model, of every stored example if that is to be had.
+func (n *Node) model() node.Fitted { return n.models.get(n.knows) }
+
+// knows reports whether a model was fitted to every stored example.
+func (n *Node) knows(f node.Fitted) bool {
+	stored, _ := n.queue.lengths()
+	return f.Current && f.Records == stored
 }
 
 // PredictJSON is Predict for values by column, and says more: {"value":…, "alone":…,
 // "class":…, "alone_class":…, "examples":…, "current":true}: alone is the model without
-// neighbours; examples is how many the model knows; current, whether that is all.
+// neighbours; with several classes each model names the likeliest and the value is its
+// probability; examples is how many the model knows; current, whether that is all,
+// the queued ones included.
 func (n *Node) PredictJSON(rowJSON string) (predictionJSON string, err error) {
-	defer guard(&err)
-	return "", errNotBuilt
+	defer n.guard(&err)
+	leave, err := n.enter()
+	if err != nil {
+		return "", err
+	}
+	defer leave()
+	row, err := n.row(rowJSON)
+	if err != nil {
+		return "", err
+	}
+	x, err := n.node.Task().EncodeFeatures(row)
+	if err != nil {
+		return "", coded(CodeInput, err)
+	}
+	f := n.model()
+	_, queued := n.queue.lengths()
+	return encodeJSON(struct {
+		node.Prediction
+		Examples int  `json:"examples"`
+		Current  bool `json:"current"`
+	}{node.PredictionOf(n.node.Task(), f.PersonalModel, x), f.Records, n.knows(f) && queued == 0})
 }
 
 // Probabilities returns the probability of each class, little-endian float64, in the
-// order of the task's classes; for two classes that of 0 and that of 1. Other tasks
-// have none: [CodeInput].
+// order of the task's classes; for two classes that of 0 and that of 1. Other tasks,
+// and the hinge loss, have none: [CodeInput].
 func (n *Node) Probabilities(featuresLE []byte) (probabilitiesLE []byte, err error) {
-	defer guard(&err)
-	return nil, errNotBuilt
+	defer n.guard(&err)
+	leave, err := n.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	t := n.node.Task()
+	if t.Loss != "logistic" && t.Loss != "multinomial" {
+		return nil, wrongInput("the loss %q knows no probabilities; use predict", t.Loss)
+	}
+	x, err := n.features(featuresLE)
+	if err != nil {
+		return nil, coded(CodeInput, err)
+	}
+	theta := n.model().Theta
+	if q := t.Probabilities(theta, x); q != nil {
+		return encodeVector(q), nil
+	}
+	p := t.Predict(theta, x)
+	return encodeVector([]float64{1 - p, p}), nil
 }
 
 // ExportModel returns the personal model's parameters, little-endian float64, in the
 // coordinates of the task. It is a function of the user's raw data: keep it on the
-// device. It waits for a model that knows all examples, as long as fitting takes.
+// device. It waits for a model that knows all examples, as long as writing and fitting
+// take.
 func (n *Node) ExportModel() (parametersLE []byte, err error) {
-	defer guard(&err)
-	return nil, errNotBuilt
+	defer n.guard(&err)
+	leave, err := n.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	if err := n.queue.write(); err != nil {
+		return nil, err
+	}
+	m, err := n.node.Personal(n.ctx)
+	if err != nil {
+		return nil, err
+	}
+	return encodeVector(m.Theta), nil
+}
+
+// encodeJSON is the text of what a method answers.
+func encodeJSON(v any) (string, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return "", fmt.Errorf("write the answer: %w", err)
+	}
+	return string(text), nil
 }

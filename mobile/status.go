@@ -1,41 +1,108 @@
 package mobile
 
+import (
+	"context"
+
+	"p2pnode/node"
+)
+
 // StatusJSON returns the state: {"state":"running", "reason":"", "queued":…, "age_millis":…,
 // "node":{…}}. state is one of "off" (not started), "waiting", "paused", "starting",
 // "running", "failed"; reason says in words what it waits for or why it failed. node is
-// what p2pnode status --json prints, personal included. While the node is busy it is
-// the state of a moment ago, age_millis old.
+// what p2pnode status --json prints; its personal compares the newest model, and is
+// null until there is one. While the node is busy, node is that of a moment ago,
+// age_millis old.
 func (n *Node) StatusJSON() (statusJSON string, err error) {
-	defer guard(&err)
-	return "", errNotBuilt
+	defer n.guard(&err)
+	leave, err := n.enter()
+	if err != nil {
+		return "", err
+	}
+	defer leave()
+	ctx, cancel := context.WithTimeout(n.ctx, patience)
+	defer cancel()
+	progress, age, err := n.progress.get(ctx)
+	if err != nil {
+		return "", err
+	}
+	progress.Personal = n.comparison.Load()
+	_, queued := n.queue.lengths()
+	return encodeJSON(struct {
+		state
+		Queued    int         `json:"queued"`
+		AgeMillis int64       `json:"age_millis"`
+		Node      node.Status `json:"node"`
+	}{n.driver.now(), queued, age.Milliseconds(), progress})
 }
 
-// BudgetJSON returns what p2pnode budget --json prints: the privacy spent and left.
+// BudgetJSON returns what p2pnode budget --json prints: the privacy spent and left. It
+// waits while the node is busy, a second or so.
 func (n *Node) BudgetJSON() (budgetJSON string, err error) {
-	defer guard(&err)
-	return "", errNotBuilt
+	defer n.guard(&err)
+	leave, err := n.enter()
+	if err != nil {
+		return "", err
+	}
+	defer leave()
+	b, err := n.node.Budget(n.ctx)
+	if err != nil {
+		return "", err
+	}
+	return encodeJSON(b)
 }
 
 // PeersJSON returns the neighbours, and the peers that the node can start from:
-// {"neighbours":[…], "acquaintances":[…]}.
+// {"neighbours":[…], "acquaintances":[…]}. It waits while the node is busy, a second
+// or so.
 func (n *Node) PeersJSON() (peersJSON string, err error) {
-	defer guard(&err)
-	return "", errNotBuilt
+	defer n.guard(&err)
+	leave, err := n.enter()
+	if err != nil {
+		return "", err
+	}
+	defer leave()
+	neighbours, err := n.node.Peers(n.ctx)
+	if err != nil {
+		return "", err
+	}
+	acquaintances, err := n.node.Acquaintances(n.ctx)
+	if err != nil {
+		return "", err
+	}
+	return encodeJSON(struct {
+		Neighbours    []node.Peer         `json:"neighbours"`
+		Acquaintances []node.Acquaintance `json:"acquaintances"`
+	}{neighbours, acquaintances})
 }
 
 // TaskJSON describes the task: {"name":…, "network":…, "loss":…, "columns":[{"name":…,
-// "kind":"number", "min":…, "max":…, "values":[…], "at":…, "length":…}], "length":…,
-// "target":{"name":…, "classes":[…], "min":…, "max":…}}. A vector of features has
-// length numbers in all; those of a column begin at "at": one for kinds number and
-// range (NaN: unknown, for range only), one 0 or 1 for each value of a set.
+// "kind":"number", "min":…, "max":…, "values":[…], "edges":[…], "at":…, "length":…}],
+// "length":…, "target":{"name":…, "classes":[…], "min":…, "max":…}}; what a column or
+// the target does not have is left out. A vector of features has length numbers in all;
+// those of a column begin at "at": one for kinds number and range (NaN: unknown, for
+// range only), one 0 or 1 for each value of a set.
 func (n *Node) TaskJSON() (taskJSON string, err error) {
-	defer guard(&err)
-	return "", errNotBuilt
+	defer n.guard(&err)
+	leave, err := n.enter()
+	if err != nil {
+		return "", err
+	}
+	defer leave()
+	return encodeJSON(describeTask(n.node.Task()))
 }
 
 // DiagnoseJSON finds out whether others can reach this node and what to do if not, as
 // p2pnode doctor --json. It takes up to six seconds.
 func (n *Node) DiagnoseJSON() (diagnosisJSON string, err error) {
-	defer guard(&err)
-	return "", errNotBuilt
+	defer n.guard(&err)
+	leave, err := n.enter()
+	if err != nil {
+		return "", err
+	}
+	defer leave()
+	d, err := n.node.Doctor(n.ctx)
+	if err != nil {
+		return "", err
+	}
+	return encodeJSON(d)
 }

@@ -1,17 +1,54 @@
 package mobile
 
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// maxFeatures bounds what [NewFeatures] makes: more than a task can have.
+const maxFeatures = 1 << 16
+
 // Features builds a vector of features in place of an app's own ByteBuffer. It is not
 // safe for concurrent use.
-type Features struct{}
+type Features struct{ bytes []byte }
 
-// NewFeatures returns a vector of n zeros.
-func NewFeatures(n int) *Features { return &Features{} }
+// NewFeatures returns a vector of n zeros, n between 0 and 65536; for what lies
+// beyond, of as many as that allows.
+func NewFeatures(n int) *Features {
+	return &Features{make([]byte, 8*min(max(n, 0), maxFeatures))}
+}
 
 // Set sets the i-th number, counted from 0.
 func (f *Features) Set(i int, v float64) (err error) {
 	defer guard(&err)
-	return errNotBuilt
+	if n := len(f.bytes) / 8; i < 0 || i >= n {
+		return wrongInput("there is no feature %d: the vector has %d, counted from 0", i, n)
+	}
+	binary.LittleEndian.PutUint64(f.bytes[8*i:], math.Float64bits(v))
+	return nil
 }
 
-// Bytes returns the vector as the methods of [Node] want it.
-func (f *Features) Bytes() []byte { return nil }
+// Bytes returns the vector as the methods of [Node] want it, a copy.
+func (f *Features) Bytes() []byte { return slices.Clone(f.bytes) }
+
+// decodeVector copies a vector: b is the app's memory, for the time of the call.
+func decodeVector(b []byte) ([]float64, error) {
+	if len(b)%8 != 0 {
+		return nil, fmt.Errorf("%d bytes are no vector of float64: each takes 8", len(b))
+	}
+	v := make([]float64, len(b)/8)
+	for i := range v {
+		v[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
+	}
+	return v, nil
+}
+
+func encodeVector(v []float64) []byte {
+	b := make([]byte, 0, 8*len(v))
+	for _, x := range v {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
+	}
+	return b
+}

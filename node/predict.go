@@ -40,10 +40,14 @@ func (n *Node) Predict(ctx context.Context, row map[string]string) (Prediction, 
 	if err != nil {
 		return Prediction{}, err
 	}
-	var p Prediction
+	return PredictionOf(t, m, x), nil
+}
+
+// PredictionOf is what a personal model of the task makes of encoded features.
+func PredictionOf(t *learner.Task, m learner.PersonalModel, x []float64) (p Prediction) {
 	p.Class, p.Value = predict(t, m.Theta, x)
 	p.AloneClass, p.Alone = predict(t, m.Alone, x)
-	return p, nil
+	return p
 }
 
 // predict returns what a model makes of x; the class is empty when the target is a

@@ -1,0 +1,115 @@
+package mobile
+
+import (
+	"context"
+	"time"
+
+	"p2pnode/learner"
+	"p2pnode/node"
+)
+
+// watchEvery is how often a node that takes part in the network is looked at.
+const watchEvery = 5 * time.Second
+
+// openData makes what stands between the app and the directory: the queue, the
+// personal model, the state at hand. It is for NewNode.
+func (n *Node) openData() error {
+	n.progress.ask = func() (node.Status, error) {
+		leave, err := n.enter()
+		if err != nil {
+			return node.Status{}, err
+		}
+		defer leave()
+		return n.node.Progress(n.ctx)
+	}
+	n.queue = &queue{
+		store: n.store, written: n.written, failure: n.postError, added: make(chan struct{}, 1),
+		limit: n.config.QueueLimit, most: mostExamples(&n.config, n.node.Task()),
+	}
+	n.models = newModels(n.node.Fitted, n.fitted)
+	s, _, err := n.progress.get(n.ctx)
+	if err == nil {
+		err = n.models.glance()
+	}
+	if err != nil {
+		return err
+	}
+	n.queue.stored = s.Records
+	n.models.want()
+	n.background("the queue", n.queue.run)
+	n.background("the personal model", func(ctx context.Context) { n.models.run(ctx, n.postError) })
+	n.background("the watch", n.watch)
+	return nil
+}
+
+// store writes records for the queue. It cannot be called off: what was taken is kept.
+func (n *Node) store(records []learner.Record) error {
+	return n.node.Add(context.WithoutCancel(n.ctx), records)
+}
+
+// written tells the app that examples are on disk.
+func (n *Node) written(stored, queued int) {
+	n.events.post("stored", struct {
+		Examples int `json:"examples"`
+		Queued   int `json:"queued"`
+	}{stored, queued})
+	n.models.want()
+}
+
+// fitted tells the app that there is a newer personal model, and measures it.
+func (n *Node) fitted(f node.Fitted) {
+	c, err := n.node.Compare(f.PersonalModel)
+	if err != nil {
+		n.log.Warn("cannot measure the personal model", "error", err)
+	}
+	n.comparison.Store(c)
+	n.events.post("model", struct {
+		Examples int  `json:"examples"`
+		Current  bool `json:"current"`
+	}{f.Records, n.knows(f)})
+}
+
+// watch tells the app of neighbours and releases, and asks for another model when a
+// neighbour's has arrived, while the node takes part in the network.
+func (n *Node) watch(ctx context.Context) {
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	before, _, _ := n.progress.get(ctx) // openData got it
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		if n.driver.now().State != stateRunning && !before.Running {
+			continue
+		}
+		s, _, err := n.progress.get(ctx)
+		if err != nil {
+			continue // a session that has just ended
+		}
+		n.tellChanges(before, s)
+		before = s
+	}
+}
+
+func (n *Node) tellChanges(before, now node.Status) {
+	type hood struct {
+		Neighbours int `json:"neighbours"`
+		Listening  int `json:"listening"`
+		Heard      int `json:"heard"`
+	}
+	if h := (hood{now.Neighbours, now.Listening, now.Heard}); h != (hood{before.Neighbours, before.Listening, before.Heard}) {
+		n.events.post("neighbours", h)
+	}
+	if now.Round != before.Round {
+		n.events.post("released", struct {
+			Round uint64  `json:"round"`
+			Left  int     `json:"left"`
+			Spent float64 `json:"spent"`
+		}{now.Round, now.Privacy.Left, now.Privacy.Spent})
+	}
+	if now.Heard != before.Heard || now.Traffic.Delivered != before.Traffic.Delivered {
+		n.models.want()
+	}
+}

@@ -1,0 +1,282 @@
+package mobile
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// linearConfig is a node of the task linear: 20 numbers between -1 and 1, two classes.
+func linearConfig(t testing.TB) *Config {
+	c := testConfig(t)
+	c.Task, c.Settings = "linear", "profile = [1.0, 0.0]"
+	return c
+}
+
+// example is a vector of the task linear and its label, which is that of the first
+// number.
+func example(r *rand.Rand) (x []float64, label float64) {
+	x = make([]float64, 20)
+	for i := range x {
+		x[i] = 2*r.Float64() - 1
+	}
+	if x[0] > 0 {
+		label = 1
+	}
+	return x, label
+}
+
+func rows(r *rand.Rand, n int) []byte {
+	var v []float64
+	for range n {
+		x, label := example(r)
+		v = append(append(v, x...), label)
+	}
+	return encodeVector(v)
+}
+
+// parse reads what a method answered.
+func parse(t testing.TB, text string, err error) (v map[string]any) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatal(text, err)
+	}
+	return v
+}
+
+// rowJSON are values of the task linear by column, all the same.
+func rowJSON(value string) string {
+	var columns []string
+	for i := range 20 {
+		columns = append(columns, `"x`+string(json.Number(jsonNumber(i+1)))+`":`+value)
+	}
+	return "{" + strings.Join(columns, ",") + "}"
+}
+
+func jsonNumber(i int) string {
+	text, _ := json.Marshal(i)
+	return string(text)
+}
+
+func fixed(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, seed)) }
+
+// awaitCurrent predicts until the model knows everything.
+func awaitCurrent(t testing.TB, n *Node, row string) map[string]any {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; {
+		text, err := n.PredictJSON(row)
+		p := parse(t, text, err)
+		if p["current"] == true {
+			return p
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s is not current after a minute", text)
+		}
+	}
+}
+
+// Offline and before any neighbour is known, examples count at once; and after a
+// restart.
+func TestPredictionsOffline(t *testing.T) {
+	c := linearConfig(t)
+	r := &recorder{}
+	n := open(t, c, r)
+	if y, err := n.Predict(encodeVector(make([]float64, 20))); y != 0.5 || err != nil {
+		t.Errorf("without examples %v, %v; want undecided", y, err)
+	}
+	check(t, n.AddExamples(rows(fixed(1), 200)))
+	x, label := example(fixed(2))
+	check(t, n.AddExample(encodeVector(x), label), n.Flush())
+	if p := awaitCurrent(t, n, rowJSON("0.5")); p["examples"] != 201.0 || p["value"].(float64) != p["alone"].(float64) {
+		t.Errorf("%v, want 201 examples, and no neighbour's help", p)
+	}
+	awaitHeard(t, r, `stored {"examples":200,"queued":0}`)
+	awaitHeard(t, r, `stored {"examples":201,"queued":0}`)
+	awaitHeard(t, r, `model {"examples":201,"current":true}`)
+	want := accuracy(t, n)
+	if want < 0.9 {
+		t.Errorf("%v of the predictions are right", want)
+	}
+	model, err := n.ExportModel()
+	check(t, err, n.Stop())
+	if len(model) != 8*20 {
+		t.Errorf("a model of %d bytes", len(model))
+	}
+	n = open(t, c, nil)
+	awaitCurrent(t, n, rowJSON("0.5"))
+	if got := accuracy(t, n); got != want {
+		t.Errorf("after a restart %v of the predictions are right, before %v", got, want)
+	}
+	again, err := n.ExportModel()
+	if check(t, err); string(again) != string(model) {
+		t.Error("another model after a restart")
+	}
+}
+
+func accuracy(t *testing.T, n *Node) (right float64) {
+	r := fixed(7)
+	for range 200 {
+		x, label := example(r)
+		p, err := n.Predict(encodeVector(x))
+		q, err2 := n.Probabilities(encodeVector(x))
+		check(t, err, err2)
+		if v, _ := decodeVector(q); len(v) != 2 || v[1] != p || v[0] != 1-p {
+			t.Fatalf("probabilities %v, predicted %v", v, p)
+		}
+		if math.Round(p) == label {
+			right += 1. / 200
+		}
+	}
+	return right
+}
+
+// What is queued when the node stops is on disk when it is opened again.
+func TestStopWritesTheQueue(t *testing.T) {
+	c := linearConfig(t)
+	n := open(t, c, nil)
+	r := fixed(3)
+	for range 50 {
+		x, label := example(r)
+		check(t, n.AddExample(encodeVector(x), label))
+	}
+	check(t, n.Stop())
+	n = open(t, c, nil)
+	text, err := n.StatusJSON()
+	s := parse(t, text, err)
+	if got := s["node"].(map[string]any)["records"]; got != 50.0 || s["queued"] != 0.0 {
+		t.Errorf("%v of 50 examples are there: %s", got, text)
+	}
+}
+
+func TestExamplesInAndOut(t *testing.T) {
+	c := linearConfig(t)
+	c.MaxExamples = 6
+	n := open(t, c, nil)
+	withTarget := strings.Replace(rowJSON("0.25"), "}", `,"y":"1"}`, 1)
+	check(t, n.AddExampleJSON(withTarget), n.AddExamples(rows(fixed(1), 2)))
+	csv := filepath.Join(t.TempDir(), "a.csv")
+	var header []string
+	for i := range 20 {
+		header = append(header, "x"+jsonNumber(i+1))
+	}
+	text := strings.Join(header, ",") + ",y\n" + strings.Repeat("0,", 20) + "1\n" + strings.Repeat("0,", 20) + "7\n"
+	check(t, os.WriteFile(csv, []byte(text), 0o600))
+	if _, err := n.ImportCSV(csv, false); errorCode(err) != CodeInput || !strings.Contains(err.Error(), "line 3") {
+		t.Errorf("a file with a bad line: %v", err)
+	}
+	report, err := n.ImportCSV(csv, true)
+	if p := parse(t, report, err); p["records"] != 1.0 || p["bad"] != 1.0 {
+		t.Errorf("imported %s", report)
+	}
+	check(t, n.AddExamples(nil))
+	if err := n.AddExamples(rows(fixed(1), 3)); errorCode(err) != CodeFull {
+		t.Errorf("seven of six: %v", err)
+	}
+	if _, err := n.ImportCSV(csv, true); err != nil {
+		t.Error(err)
+	}
+	var list []struct {
+		Number  int
+		Deleted bool
+		Target  float64
+	}
+	check(t, n.DeleteExamples("[2, 1]"), n.DeleteExamples("[]"))
+	page, err := n.ExamplesJSON(2, 3)
+	if check(t, err, json.Unmarshal([]byte(page), &list)); len(list) != 3 || list[0].Number != 2 || !list[0].Deleted || list[2].Target != 1 {
+		t.Errorf("a page of three from 2: %s", page)
+	}
+	check(t, n.AddExamples(rows(fixed(1), 3))) // in the room of those deleted
+	if p := awaitCurrent(t, n, rowJSON("0.5")); p["examples"] != 6.0 {
+		t.Errorf("%v, want 6 examples", p)
+	}
+	x, label := example(fixed(4))
+	if err := n.AddExample(encodeVector(x), label); errorCode(err) != CodeFull || !strings.Contains(err.Error(), "delete") {
+		t.Errorf("seven of six: %v", err)
+	}
+}
+
+// Every wrong argument is an error that says what is wrong, and changes nothing.
+func TestWrongArguments(t *testing.T) {
+	n := open(t, linearConfig(t), nil)
+	nan := make([]float64, 20)
+	nan[3] = math.NaN()
+	good := encodeVector(make([]float64, 20))
+	predict := func(b []byte) error { _, err := n.Predict(b); return err }
+	predictJSON := func(row string) error { _, err := n.PredictJSON(row); return err }
+	_, noFile := n.ImportCSV("/nowhere/a.csv", false)
+	_, page0 := n.ExamplesJSON(1, 0)
+	_, pageNegative := n.ExamplesJSON(-1, 10)
+	_, pageLong := n.ExamplesJSON(1, longestPage+1)
+	for says, err := range map[string]error{
+		"0 numbers, want 20":           predict(nil),
+		"7 bytes are no vector":        predict(make([]byte, 7)),
+		`column "x4": NaN`:             predict(encodeVector(nan)),
+		"19 numbers, want 20":          n.AddExample(good[8:], 1),
+		`column "y": 2 is neither`:     n.AddExample(good, 2),
+		`column "y": NaN`:              n.AddExample(good, math.NaN()),
+		"each takes 168":               n.AddExamples(good),
+		`row 2: column "x4"`:           n.AddExamples(append(append(append(good, encodeVector([]float64{1})...), encodeVector(nan)...), encodeVector([]float64{1})...)),
+		"not a JSON object":            predictJSON("[1]"),
+		"something follows":            predictJSON(rowJSON("1") + "{}"),
+		`column "z" is none`:           predictJSON(`{"z":1}`),
+		`column "x1" is missing`:       predictJSON(`{}`),
+		`column "x1": neither text`:    predictJSON(`{"x1":[1]}`),
+		`"big" is not a finite number`: predictJSON(rowJSON(`"big"`)),
+		`column "y" is missing`:        n.AddExampleJSON(rowJSON("1")),
+		"no such file":                 noFile,
+		"a page has 1 to":              page0,
+		"10 examples from number -1":   pageNegative,
+		"1001 examples":                pageLong,
+		"not a JSON list":              n.DeleteExamples(`{"a":1}`),
+		"no such record":               n.DeleteExamples(`[17]`),
+	} {
+		if errorCode(err) != CodeInput || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v, want input: ... %s", err, says)
+		}
+	}
+	if stored, queued := n.queue.lengths(); stored+queued != 0 {
+		t.Errorf("%d stored, %d queued, want none", stored, queued)
+	}
+}
+
+func TestAnswersOfANodeAtRest(t *testing.T) {
+	n := open(t, testConfig(t), nil) // movies
+	text, err := n.TaskJSON()
+	task := parse(t, text, err)
+	columns := task["columns"].([]any)
+	year := columns[1].(map[string]any)
+	if len(columns) != 2 || task["length"] != 20.0 || year["at"] != 19.0 || year["length"] != 1.0 || task["target"].(map[string]any)["max"] != 5.0 {
+		t.Errorf("the task is %s", text)
+	}
+	text, err = n.StatusJSON()
+	status := parse(t, text, err)
+	if status["state"] != "off" || status["node"].(map[string]any)["task"] != "movies" || status["node"].(map[string]any)["personal"] != nil {
+		t.Errorf("the status is %s", text)
+	}
+	text, err = n.BudgetJSON()
+	if b := parse(t, text, err); b["epsilon"] != 1.0 {
+		t.Errorf("the budget is %s", text)
+	}
+	text, err = n.PeersJSON()
+	if p := parse(t, text, err); len(p["neighbours"].([]any)) != 0 || len(p["acquaintances"].([]any)) != 0 {
+		t.Errorf("the peers are %s", text)
+	}
+	text, err = n.DiagnoseJSON()
+	if d := parse(t, text, err); d["running"] != false {
+		t.Errorf("the diagnosis is %s", text)
+	}
+	if y, err := n.Predict(encodeVector(make([]float64, 20))); y != 3.5 || err != nil {
+		t.Errorf("predicted %v, %v; want the centre", y, err)
+	}
+	if _, err := n.Probabilities(encodeVector(make([]float64, 20))); errorCode(err) != CodeInput {
+		t.Errorf("probabilities of a number: %v", err)
+	}
+}

@@ -1,0 +1,57 @@
+package mobile
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// latest is the newest answer to a question that may take long to answer.
+type latest[T any] struct {
+	ask func() (T, error)
+
+	mu      sync.Mutex
+	value   T
+	at      time.Time     // when the value was asked for
+	err     error         // of the newest attempt
+	pending chan struct{} // closed when the attempt under way has ended; nil: none is
+}
+
+// get asks, and returns the answer if there is one before ctx ends; else, or if the
+// attempt fails, the answer before, and its age. One attempt is under way at a time.
+func (l *latest[T]) get(ctx context.Context) (value T, age time.Duration, err error) {
+	l.mu.Lock()
+	if l.pending == nil {
+		l.pending = make(chan struct{})
+		go l.attempt(l.pending)
+	}
+	pending := l.pending
+	l.mu.Unlock()
+	select {
+	case <-pending:
+	case <-ctx.Done():
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.at.IsZero() {
+		return value, 0, l.err
+	}
+	return l.value, time.Since(l.at), nil
+}
+
+func (l *latest[T]) attempt(done chan struct{}) {
+	defer close(done)
+	at := time.Now()
+	value, err := l.safely()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err = err; err == nil {
+		l.value, l.at = value, at
+	}
+	l.pending = nil
+}
+
+func (l *latest[T]) safely() (value T, err error) {
+	defer guard(&err)
+	return l.ask()
+}

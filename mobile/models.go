@@ -1,0 +1,151 @@
+package mobile
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"p2pnode/node"
+)
+
+const (
+	// patience is how long a call waits where the app's user waits: what is left of
+	// 50 ms is for everything else.
+	patience = 40 * time.Millisecond
+	// fitPause is how many times as long as a fit took nothing is fitted: the fits
+	// of a node that always learns something new take a tenth of one processor.
+	fitPause = 9
+	// lookEvery is how often a first fit under way is asked for what it has so far.
+	lookEvery = 100 * time.Millisecond
+)
+
+// models keeps the newest personal model where nothing can delay reading it, and one
+// goroutine, run, makes it newer when it is wanted.
+type models struct {
+	fitted func(context.Context) (node.Fitted, error) // of [node.Node.Fitted]
+	made   func(node.Fitted)                          // called with a whole model that is newer
+
+	wanted chan struct{}
+	took   atomic.Int64 // of the last fit, in nanoseconds
+
+	mu      sync.Mutex
+	newest  node.Fitted
+	changed chan struct{} // closed, and replaced, when there is another
+}
+
+func newModels(fitted func(context.Context) (node.Fitted, error), made func(node.Fitted)) *models {
+	return &models{fitted: fitted, made: made, wanted: make(chan struct{}, 1), changed: make(chan struct{})}
+}
+
+// want asks for a model that knows everything, soon.
+func (m *models) want() {
+	select {
+	case m.wanted <- struct{}{}:
+	default:
+	}
+}
+
+// get returns the newest model. If that is not good enough it asks for another, and
+// waits a moment for it if fits take no longer.
+func (m *models) get(good func(node.Fitted) bool) node.Fitted {
+	newest, changed := m.now()
+	if good(newest) {
+		return newest
+	}
+	m.want()
+	if time.Duration(m.took.Load()) > patience {
+		return newest
+	}
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	for {
+		select {
+		case <-changed:
+			if newest, changed = m.now(); good(newest) {
+				return newest
+			}
+		case <-late.C:
+			return newest
+		}
+	}
+}
+
+func (m *models) now() (newest node.Fitted, changed chan struct{}) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.newest, m.changed
+}
+
+// set makes f the newest model, and reports whether it says more than the one before.
+func (m *models) set(f node.Fitted) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	more := !m.newest.Current || &m.newest.Theta[0] != &f.Theta[0]
+	m.newest = f
+	close(m.changed)
+	m.changed = make(chan struct{})
+	return more
+}
+
+// glance takes what node has, without waiting for a fit.
+func (m *models) glance() error {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	f, err := m.fitted(ctx)
+	if err == nil {
+		m.set(f)
+	}
+	return err
+}
+
+// run makes a new model whenever one is wanted, until ctx ends. failed is called
+// when that fails.
+func (m *models) run(ctx context.Context, failed func(error)) {
+	for {
+		select {
+		case <-m.wanted:
+		case <-ctx.Done():
+			return
+		}
+		began := time.Now()
+		if err := m.refresh(ctx); err != nil && ctx.Err() == nil {
+			failed(err)
+		}
+		took := time.Since(began)
+		m.took.Store(int64(took))
+		select {
+		case <-time.After(fitPause * took):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// refresh waits for a model that knows everything. While there is none that was
+// fitted at all, it takes what the first fit has so far.
+func (m *models) refresh(ctx context.Context) error {
+	done := make(chan error, 1)
+	go func() { done <- m.whole(ctx) }()
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for {
+		select {
+		case err := <-done:
+			return err
+		case <-look.C:
+			if newest, _ := m.now(); !newest.Current {
+				_ = m.glance() // the fit itself says what is wrong
+			}
+		}
+	}
+}
+
+func (m *models) whole(ctx context.Context) (err error) {
+	defer guard(&err)
+	f, err := m.fitted(ctx)
+	if err == nil && m.set(f) && f.Current {
+		m.made(f)
+	}
+	return err
+}

@@ -1,0 +1,170 @@
+package mobile
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"p2pnode/learner"
+)
+
+// writeDelay is how long an example waits for others before it is written: one
+// fsync serves them all.
+const writeDelay = 500 * time.Millisecond
+
+// queue holds the examples that wait to be written, and counts those that are.
+type queue struct {
+	store   func([]learner.Record) error // writes all or none, and returns when they are on disk
+	written func(stored, queued int)     // called after every write
+	failure func(error)                  // called when a write fails, once
+	limit   int                          // of those that wait
+	most    int                          // of all
+
+	writing sync.Mutex // held while records are written, so that they keep their order
+
+	mu      sync.Mutex
+	waiting []learner.Record // oldest first; what is being written is among them
+	stored  int
+	storing int   // by append, at the moment
+	failed  error // nothing is written any more: see [storage.ErrPoisoned]
+	added   chan struct{}
+}
+
+// add queues a record.
+func (q *queue) add(r learner.Record) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.failed != nil {
+		return q.failed
+	}
+	if len(q.waiting) >= q.limit {
+		return coded(CodeFull, fmt.Errorf("%d examples wait to be written already: wait a second, or for Flush", len(q.waiting)))
+	}
+	if err := q.room(1); err != nil {
+		return err
+	}
+	q.waiting = append(q.waiting, r)
+	select {
+	case q.added <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// room fails when n more examples are too many. The caller holds q.mu.
+func (q *queue) room(n int) error {
+	have := q.stored + q.storing + len(q.waiting)
+	if n > q.most-have {
+		return coded(CodeFull, fmt.Errorf("the node has %d examples and keeps at most %d, all of them in memory: delete some, or raise MaxExamples", have, q.most))
+	}
+	return nil
+}
+
+// write writes what waits.
+func (q *queue) write() error {
+	q.writing.Lock()
+	defer q.writing.Unlock()
+	return q.writeWaiting()
+}
+
+// append writes what waits, and then the records, all or none.
+func (q *queue) append(records []learner.Record) error {
+	q.writing.Lock()
+	defer q.writing.Unlock()
+	if err := q.writeWaiting(); err != nil || len(records) == 0 {
+		return err
+	}
+	q.mu.Lock()
+	err := q.room(len(records))
+	if err == nil {
+		q.storing = len(records)
+	}
+	q.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	err = q.store(records)
+	return q.done(err, func() {
+		q.storing = 0
+		if err == nil {
+			q.stored += len(records)
+		}
+	})
+}
+
+// writeWaiting is write for a caller who holds q.writing.
+func (q *queue) writeWaiting() error {
+	q.mu.Lock()
+	batch, failed := q.waiting, q.failed
+	q.mu.Unlock()
+	if failed != nil || len(batch) == 0 {
+		return failed
+	}
+	err := q.store(batch)
+	return q.done(err, func() {
+		if err == nil {
+			q.stored += len(batch)
+			q.waiting = append([]learner.Record(nil), q.waiting[len(batch):]...)
+		}
+	})
+}
+
+// done notes what came of a write. A store that failed once writes nothing more, so
+// trying again is in vain: what waits stays, for [Node.Stop] to count.
+func (q *queue) done(err error, note func()) error {
+	q.mu.Lock()
+	note()
+	first := err != nil && q.failed == nil
+	if first {
+		err = coded(errorCode(err), err)
+		q.failed = err
+	}
+	stored, queued := q.stored, len(q.waiting)
+	q.mu.Unlock()
+	switch {
+	case first:
+		q.failure(err)
+	case err == nil:
+		q.written(stored, queued)
+	}
+	return err
+}
+
+// deleted notes that n stored examples are no more.
+func (q *queue) deleted(n int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.stored -= n
+}
+
+// lengths are how many examples are stored, and how many wait.
+func (q *queue) lengths() (stored, queued int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.stored, len(q.waiting)
+}
+
+// run writes what waits, again and again, and a last time when ctx ends.
+func (q *queue) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		select {
+		case <-q.added:
+		case <-ctx.Done():
+		}
+		select {
+		case <-time.After(writeDelay):
+		case <-ctx.Done():
+		}
+		_ = q.write() // told by q.failure
+	}
+}
+
+// close writes what was added since run ended, or says how many examples are lost.
+func (q *queue) close() error {
+	err := q.write()
+	if _, queued := q.lengths(); err != nil && queued > 0 {
+		return fmt.Errorf("%d examples were not written: %w", queued, err)
+	}
+	return nil
+}

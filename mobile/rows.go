@@ -1,0 +1,45 @@
+package mobile
+
+import (
+	"encoding/json"
+	"io"
+	"slices"
+	"strings"
+
+	"p2pnode/node"
+)
+
+// row reads values by column, for [learner.Task.Encode]: text, numbers, and null for
+// what is unknown. A column that the task does not have is an error.
+func (n *Node) row(rowJSON string) (cell func(name string) (string, bool), err error) {
+	d := json.NewDecoder(strings.NewReader(rowJSON))
+	d.UseNumber()
+	var values map[string]any
+	if err := d.Decode(&values); err != nil {
+		return nil, wrongInput("the values are not a JSON object of columns: %w", err)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, wrongInput("something follows the JSON object of columns")
+	}
+	columns := node.Columns(n.node.Task())
+	cells := make(map[string]string, len(values))
+	for name, v := range values {
+		if !slices.Contains(columns, name) {
+			return nil, wrongInput("column %q is none of the task's: %s", name, strings.Join(columns, ", "))
+		}
+		switch v := v.(type) {
+		case string:
+			cells[name] = v
+		case json.Number:
+			cells[name] = v.String()
+		case nil:
+			cells[name] = ""
+		default:
+			return nil, wrongInput("column %q: neither text nor a number", name)
+		}
+	}
+	return func(name string) (string, bool) {
+		v, ok := cells[name]
+		return v, ok
+	}, nil
+}
