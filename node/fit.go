@@ -3,6 +3,8 @@ package node
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"slices"
 	"sync"
 
@@ -117,13 +119,23 @@ func (n *Node) beginFit() {
 	f.current = current
 	changes := f.changes
 	go func() {
-		err := n.fit(ctx, fitted{number: current.number, changes: changes})
+		err := guarded(func() error { return n.fit(ctx, fitted{number: current.number, changes: changes}) })
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		cancel()
 		current.err, f.current = err, nil
 		close(current.done)
 	}()
+}
+
+// guarded turns a panic of f into an error: a node goes on without a model.
+func guarded(f func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("node: the fit of the personal model failed: %v\n%s", r, debug.Stack())
+		}
+	}()
+	return f()
 }
 
 // fit fits a model step by step, and offers what there is of it after each.

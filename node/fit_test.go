@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 
@@ -131,6 +132,61 @@ func TestOffersOfAFitUnderWay(t *testing.T) {
 		if f.newest.number != c.newest {
 			t.Errorf("after an offer of fit %d, whole %v, the newest is that of %d, want %d", c.number, c.whole, f.newest.number, c.newest)
 		}
+	}
+}
+
+// A defect in a fit is an error for who waits for it, and the end of nothing else.
+func TestFitThatPanics(t *testing.T) {
+	n := testNode(t, lineTask(), lineRecords(fixed(1), 30), nil)
+	if _, _, err := n.records.all(); err != nil {
+		t.Fatal(err)
+	}
+	n.records.live[3].X = nil // which storage never returns
+	if _, err := n.Personal(t.Context()); err == nil || !strings.Contains(err.Error(), "fit") {
+		t.Errorf("error %v", err)
+	}
+	n.Trim()
+	if m := fittedNow(t, n, t.Context()); m.Records != 30 {
+		t.Errorf("%+v after the records were read again", m)
+	}
+}
+
+// Whatever happens at the same time, what is current in the end is the fit of what is
+// stored in the end, and no answer knows more records than there were.
+func TestFittedWhileRecordsComeAndGo(t *testing.T) {
+	n := testNode(t, lineTask(), lineRecords(fixed(1), 10), nil)
+	var all sync.WaitGroup
+	for worker := range 3 {
+		all.Go(func() {
+			r := fixed(uint64(worker))
+			for i := range 15 {
+				var err error
+				switch {
+				case worker == 0:
+					err = n.Add(t.Context(), lineRecords(r, 2))
+				case worker == 1 && i < 10:
+					err = n.Delete(t.Context(), []uint64{uint64(i + 1)})
+				default:
+					n.Trim()
+					var m Fitted
+					if m, err = n.Fitted(ended(t)); m.Records > 40 || len(m.Theta) != 3 {
+						t.Errorf("%+v", m)
+					}
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	live, _, err := n.store.Records()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := learner.FitPersonal(n.Task(), live, make([]float64, 3))
+	if m := fittedNow(t, n, t.Context()); !m.Current || m.Records != 30 || !floats.Same(m.Theta, want.Theta) {
+		t.Errorf("%+v, want %+v of %d records", m, want, len(live))
 	}
 }
 
