@@ -1,7 +1,6 @@
 package ios_test
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -24,9 +23,7 @@ func TestSwiftParses(t *testing.T) {
 func TestSwiftTypes(t *testing.T) {
 	dir := t.TempDir()
 	stub := filepath.Join(dir, "P2PNode.swift")
-	if err := os.WriteFile(stub, []byte(header(t).stub()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	write(t, stub, header(t).stub())
 	swiftc(t, "-emit-module", "-module-name", "P2PNode", "-o", filepath.Join(dir, "P2PNode.swiftmodule"), stub)
 	args := []string{"-typecheck", "-module-name", "Activity", "-swift-version", "5", "-I", dir}
 	for _, path := range swiftFiles(t) {
@@ -48,13 +45,17 @@ func importsApples(text string) bool {
 
 func swiftc(t *testing.T, args ...string) {
 	t.Helper()
-	compiler, err := exec.LookPath("swiftc")
-	if err != nil {
+	if _, err := exec.LookPath("swiftc"); err != nil {
 		t.Skip("needs swiftc: the Swift files are parsed and compiled where there is one")
 	}
-	if out, err := exec.Command(compiler, args...).CombinedOutput(); err != nil || len(out) > 0 {
+	if out, err := runSwiftc(args...); err != nil || out != "" {
 		t.Errorf("swiftc: %v\n%s", err, out)
 	}
+}
+
+func runSwiftc(args ...string) (string, error) {
+	out, err := exec.Command("swiftc", args...).CombinedOutput()
+	return string(out), err
 }
 
 func absolute(t *testing.T, path string) string {

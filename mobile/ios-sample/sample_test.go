@@ -3,6 +3,7 @@
 package ios_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -98,27 +99,41 @@ func TestSlipsAreFound(t *testing.T) {
 	}
 }
 
-// header is what gobind makes of package mobile.
-var header = func() func(t *testing.T) *api {
-	var once sync.Once
-	var text []byte
-	return func(t *testing.T) *api {
-		once.Do(func() {
-			dir := t.TempDir()
-			cmd := exec.Command("go", "tool", "gobind", "-lang=objc", "-prefix=P2P", "-outdir="+dir, "./mobile")
-			cmd.Dir = "../.."
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Fatalf("gobind: %v\n%s", err, out)
-			}
-			text = []byte(read(t, filepath.Join(dir, "src", "gobind", "P2PMobile.objc.h")))
-		})
-		a, err := parseHeader(string(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return a
+// generated is what gobind makes of package mobile: its headers, by name.
+var generated = sync.OnceValues(func() (map[string]string, error) {
+	dir, err := os.MkdirTemp("", "gobind")
+	if err != nil {
+		return nil, err
 	}
-}()
+	defer os.RemoveAll(dir)
+	cmd := exec.Command("go", "tool", "gobind", "-lang=objc", "-prefix=P2P", "-outdir="+dir, "./mobile")
+	cmd.Dir = "../.."
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("gobind: %w\n%s", err, out)
+	}
+	files := make(map[string]string)
+	for _, name := range []string{"ref.h", "Universe.objc.h", "P2PMobile.objc.h"} {
+		text, err := os.ReadFile(filepath.Join(dir, "src", "gobind", name))
+		if err != nil {
+			return nil, err
+		}
+		files[name] = string(text)
+	}
+	return files, nil
+})
+
+func header(t *testing.T) *api {
+	t.Helper()
+	files, err := generated()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := parseHeader(files["P2PMobile.objc.h"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
 
 func split(t *testing.T, text string) []token {
 	t.Helper()

@@ -6,8 +6,7 @@ struct ActivityApp: App {
     @StateObject private var model: ActivityModel
 
     init() {
-        try? FileManager.default.createDirectory(at: Directory.crashFile.deletingLastPathComponent(), withIntermediateDirectories: true)
-        try? Learner.setCrashFile(Directory.crashFile)
+        try? Directory.collectCrash()
         try? Learner.setMemoryLimit(megabytes: 64)
         let model = ActivityModel()
         _model = StateObject(wrappedValue: model)

@@ -1,4 +1,5 @@
 import SwiftUI
+import UIKit
 
 /// What the screen shows, and what its buttons do. Whatever may take long runs on another thread.
 @MainActor
@@ -8,7 +9,10 @@ final class ActivityModel: ObservableObject {
 
     @Published private(set) var state = NodeState()
     @Published private(set) var classes: [String] = []
-    @Published private(set) var recording: Int? // the number of an activity
+    /// The number of an activity. A phone that locks itself would end the recording.
+    @Published private(set) var recording: Int? {
+        didSet { UIApplication.shared.isIdleTimerDisabled = recording != nil }
+    }
     @Published private(set) var recorded = 0 // windows, since recording began
     @Published private(set) var guess = ""
     @Published private(set) var isErased = false
@@ -44,7 +48,6 @@ final class ActivityModel: ObservableObject {
             self.learner = learner
             surroundings = Surroundings(learner)
             isErased = false
-            if isOnScreen { try takePart() }
             refresh()
         } catch {
             opening = nil
@@ -57,6 +60,7 @@ final class ActivityModel: ObservableObject {
     func appeared() async {
         isOnScreen = true
         await open()
+        guard isOnScreen else { return }
         attempt { try takePart() }
         motion.start { [weak self] features in
             Task { @MainActor in self?.felt(features) }
@@ -93,8 +97,11 @@ final class ActivityModel: ObservableObject {
     /// One slice of work; false if it was none.
     func train(seconds: Double) async -> Bool {
         await open()
-        guard let learner = learner else { return false }
-        return (try? await away { try learner.train(seconds: seconds) }) != nil
+        guard let learner = learner, let surroundings = surroundings else { return false }
+        return (try? await away {
+            surroundings.awaitNetwork()
+            return try learner.train(seconds: seconds)
+        }) != nil
     }
 
     // MARK: Examples
@@ -123,12 +130,15 @@ final class ActivityModel: ObservableObject {
         attempt { try learner?.addPeer(address.trimmingCharacters(in: .whitespacesAndNewlines)) }
     }
 
+    /// Also where the directory cannot be opened: it is damaged, an old copy, or half erased.
     func leaveAndErase() async {
-        guard let learner = learner else { return }
+        let learner = self.learner, directory = Directory.url
         record(nil)
         bonjour.stop()
         do {
-            try await away { try learner.leaveAndErase() }
+            try await away {
+                if let learner = learner { try learner.leaveAndErase() } else { try Learner.erase(directory) }
+            }
             self.learner = nil
             opening = nil
             surroundings = nil

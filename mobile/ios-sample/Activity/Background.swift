@@ -5,7 +5,7 @@ import BackgroundTasks
 enum Background {
     /// As in Info.plist.
     static let identifier = "org.example.activity.learn"
-    private static let slice = 60.0 // seconds
+    private static let slice = 180.0 // seconds
 
     /// Before the app has finished launching.
     static func register(_ model: ActivityModel) {

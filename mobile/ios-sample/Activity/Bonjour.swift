@@ -12,7 +12,8 @@ final class Bonjour {
     private var listener: NWListener?
 
     /// Calls `found` with the addresses of others, on a queue of its own.
-    func browse(_ found: @escaping (String) -> Void) {
+    func browse(_ found: @escaping @Sendable (String) -> Void) {
+        self.browser?.cancel()
         let browser = NWBrowser(for: .bonjourWithTXTRecord(type: Bonjour.service, domain: nil), using: .tcp)
         browser.browseResultsChangedHandler = { results, _ in
             for result in results {

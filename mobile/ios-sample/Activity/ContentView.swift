@@ -20,6 +20,9 @@ struct ContentView: View {
                     others
                     Section {
                         NavigationLink("What leaves this phone") { PrivacyView() }
+                        if FileManager.default.fileExists(atPath: Directory.lastCrash.path) {
+                            ShareLink("Send the report of a crash", item: Directory.lastCrash)
+                        }
                         Button("Leave and erase", role: .destructive) { isErasing = true }
                     }
                 }
@@ -73,7 +76,8 @@ struct ContentView: View {
         } header: {
             Text("Record examples")
         } footer: {
-            Text("Tap what you are about to do, put the phone where you carry it, and do it for a minute. Tap again to stop.")
+            Text("Tap what you are about to do, put the phone where you carry it, and do it for a minute. Tap again to stop. "
+                + "The screen stays on meanwhile; locking the phone ends the recording.")
         }
     }
 

@@ -1,7 +1,7 @@
 import CoreMotion
 
-/// Cuts the accelerometer into windows.
-final class Motion {
+/// Cuts the accelerometer into windows. Its queue owns the samples.
+final class Motion: @unchecked Sendable {
     private let manager = CMMotionManager()
     private let queue = OperationQueue()
     private var x: [Double] = [], y: [Double] = [], z: [Double] = []
@@ -11,7 +11,7 @@ final class Motion {
     var isAvailable: Bool { manager.isAccelerometerAvailable }
 
     /// Calls `window` with the features of each window, on a queue of its own.
-    func start(_ window: @escaping ([Double]) -> Void) {
+    func start(_ window: @escaping @Sendable ([Double]) -> Void) {
         manager.accelerometerUpdateInterval = 1 / Double(WindowFeatures.hertz)
         manager.startAccelerometerUpdates(to: queue) { [weak self] data, _ in
             guard let self = self, let a = data?.acceleration else { return }

@@ -74,7 +74,7 @@ final class Learner: @unchecked Sendable {
     /// Of the bindings.
     static var version: String { P2PMobileVersion() }
 
-    /// Where the Go runtime writes what a crash leaves. Once per process, before anything else.
+    /// Where the Go runtime writes what a crash of the process leaves.
     static func setCrashFile(_ file: URL) throws {
         var error: NSError?
         if !P2PMobileSetCrashFile(file.path, &error) { throw LearnerError(error) }
@@ -86,6 +86,12 @@ final class Learner: @unchecked Sendable {
         if !P2PMobileSetMemoryLimit(megabytes, &error) { throw LearnerError(error) }
     }
 
+    /// Erases a directory that cannot be opened.
+    static func erase(_ directory: URL) throws {
+        var error: NSError?
+        if !P2PMobileErase(directory.path, &error) { throw LearnerError(error) }
+    }
+
     // MARK: Life
 
     func start() throws { try node.start() }
@@ -95,7 +101,7 @@ final class Learner: @unchecked Sendable {
 
     func resume() throws { try node.resume() }
 
-    /// One slice of work, as long as it says and about a second more.
+    /// One slice of work, as long as it says and about a second more, also while paused.
     func train(seconds: Double) throws -> String {
         try text { error in node.train(Int(seconds * 1000), error: error) }
     }

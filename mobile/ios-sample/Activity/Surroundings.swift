@@ -2,23 +2,30 @@ import Network
 import UIKit
 
 /// Tells the learner what network there is and how the battery is. The learner decides.
-final class Surroundings {
+final class Surroundings: @unchecked Sendable {
     private let learner: Learner
     private let monitor = NWPathMonitor()
+    private let queue = DispatchQueue(label: "network")
+    private let known = DispatchGroup()
+    private var isKnown = false // the queue's
     private var observers: [NSObjectProtocol] = []
 
-    /// On the main thread.
+    @MainActor
     init(_ learner: Learner) {
         self.learner = learner
-        monitor.pathUpdateHandler = { path in
+        known.enter()
+        monitor.pathUpdateHandler = { [weak self] path in
             try? learner.setNetwork(Surroundings.network(of: path))
+            guard let self = self, !self.isKnown else { return }
+            self.isKnown = true
+            self.known.leave()
         }
-        monitor.start(queue: DispatchQueue(label: "network"))
+        monitor.start(queue: queue)
         UIDevice.current.isBatteryMonitoringEnabled = true
         for name in [UIDevice.batteryLevelDidChangeNotification, UIDevice.batteryStateDidChangeNotification,
                      Notification.Name.NSProcessInfoPowerStateDidChange] {
             observers.append(NotificationCenter.default.addObserver(forName: name, object: nil, queue: .main) { [weak self] _ in
-                self?.tellPower()
+                Task { @MainActor in self?.tellPower() }
             })
         }
         observers.append(NotificationCenter.default.addObserver(
@@ -29,7 +36,13 @@ final class Surroundings {
 
     deinit {
         monitor.cancel()
+        if !isKnown { known.leave() } // a group must not be freed while somebody is in it
         observers.forEach(NotificationCenter.default.removeObserver)
+    }
+
+    /// Waits until the learner knows of the network: a slice of work does not wait for it.
+    func awaitNetwork() {
+        _ = known.wait(timeout: .now() + 2)
     }
 
     /// Mobile data, a personal hotspot and Low Data Mode count as metered.
@@ -38,6 +51,7 @@ final class Surroundings {
         return path.isExpensive || path.isConstrained ? .metered : .unmetered
     }
 
+    @MainActor
     private func tellPower() {
         let device = UIDevice.current
         try? learner.setPower(
