@@ -96,10 +96,7 @@ func (e *events) add(c callback) {
 		e.lost++
 	}
 	e.waiting = append(e.waiting, c)
-	select {
-	case e.wake <- struct{}{}:
-	default:
-	}
+	signal(e.wake)
 }
 
 // close drops what waits. No callback begins after it has returned.

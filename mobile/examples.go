@@ -194,7 +194,5 @@ func (n *Node) DeleteExamples(numbersJSON string) (err error) {
 		return err
 	}
 	n.queue.deleted(len(numbers))
-	err = n.models.glance()
-	n.models.want()
-	return err
+	return n.models.drop()
 }

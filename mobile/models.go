@@ -11,8 +11,8 @@ import (
 
 const (
 	// patience is how long a call waits where the app's user waits: what is left of
-	// 50 ms is for everything else.
-	patience = 40 * time.Millisecond
+	// 50 ms is for everything else, a busy processor too.
+	patience = 30 * time.Millisecond
 	// fitPause is how many times as long as a fit took nothing is fitted: the fits
 	// of a node that always learns something new take a tenth of one processor.
 	fitPause = 9
@@ -27,21 +27,29 @@ type models struct {
 	made   func(node.Fitted)                          // called with a whole model that is newer
 
 	wanted chan struct{}
-	took   atomic.Int64 // of the last fit, in nanoseconds
+	urgent chan struct{} // ends the pause after a fit
+	took   atomic.Int64  // of the last fit, in nanoseconds
 
 	mu      sync.Mutex
 	newest  node.Fitted
+	dropped uint64        // how often what was known before must not be used any more
 	changed chan struct{} // closed, and replaced, when there is another
 }
 
 func newModels(fitted func(context.Context) (node.Fitted, error), made func(node.Fitted)) *models {
-	return &models{fitted: fitted, made: made, wanted: make(chan struct{}, 1), changed: make(chan struct{})}
+	return &models{
+		fitted: fitted, made: made,
+		wanted: make(chan struct{}, 1), urgent: make(chan struct{}, 1), changed: make(chan struct{}),
+	}
 }
 
 // want asks for a model that knows everything, soon.
-func (m *models) want() {
+func (m *models) want() { signal(m.wanted) }
+
+// signal is for channels of capacity 1: that it waits already says as much.
+func signal(c chan struct{}) {
 	select {
-	case m.wanted <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }
@@ -77,25 +85,44 @@ func (m *models) now() (newest node.Fitted, changed chan struct{}) {
 	return m.newest, m.changed
 }
 
-// set makes f the newest model, and reports whether it says more than the one before.
-func (m *models) set(f node.Fitted) bool {
+// take asks for a model and makes it the newest, unless something was dropped
+// meanwhile. It reports whether it says more than the one before.
+func (m *models) take(ctx context.Context) (f node.Fitted, more bool, err error) {
+	m.mu.Lock()
+	dropped := m.dropped
+	m.mu.Unlock()
+	if f, err = m.fitted(ctx); err != nil {
+		return f, false, err
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	more := !m.newest.Current || &m.newest.Theta[0] != &f.Theta[0]
+	if m.dropped != dropped {
+		return f, false, nil
+	}
+	more = !m.newest.Current || &m.newest.Theta[0] != &f.Theta[0]
 	m.newest = f
 	close(m.changed)
 	m.changed = make(chan struct{})
-	return more
+	return f, more, nil
 }
 
 // glance takes what node has, without waiting for a fit.
 func (m *models) glance() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	f, err := m.fitted(ctx)
-	if err == nil {
-		m.set(f)
-	}
+	_, _, err := m.take(ctx)
+	return err
+}
+
+// drop is glance after what was known before must not be used any more, and asks for a
+// new model at once.
+func (m *models) drop() error {
+	m.mu.Lock()
+	m.dropped++
+	m.mu.Unlock()
+	err := m.glance()
+	m.want()
+	signal(m.urgent)
 	return err
 }
 
@@ -116,6 +143,7 @@ func (m *models) run(ctx context.Context, failed func(error)) {
 		m.took.Store(int64(took))
 		select {
 		case <-time.After(fitPause * took):
+		case <-m.urgent:
 		case <-ctx.Done():
 			return
 		}
@@ -143,8 +171,8 @@ func (m *models) refresh(ctx context.Context) error {
 
 func (m *models) whole(ctx context.Context) (err error) {
 	defer guard(&err)
-	f, err := m.fitted(ctx)
-	if err == nil && m.set(f) && f.Current {
+	f, more, err := m.take(ctx)
+	if more && f.Current {
 		m.made(f)
 	}
 	return err

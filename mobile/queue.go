@@ -45,10 +45,7 @@ func (q *queue) add(r learner.Record) error {
 		return err
 	}
 	q.waiting = append(q.waiting, r)
-	select {
-	case q.added <- struct{}{}:
-	default:
-	}
+	signal(q.added)
 	return nil
 }
 
