@@ -54,6 +54,17 @@ func TestLeanFitIsTheExactOne(t *testing.T) {
 	}
 }
 
+// Where float64 does not reach, the fit ends where it is, as the exact one does.
+func TestLeanFitBeyondFloat64(t *testing.T) {
+	records := []Record{{Seq: 1, X: []float64{1, 1}, Y: 1}, {Seq: 2, X: []float64{1, 1}, Y: 2}}
+	f, theta := newLeanFitter(scalar{squared{}}, records, always), []float64{0.5, 0.25}
+	weight := []float64{1e-320, 1e-320}
+	f.minimise(theta, weight, []float64{0, 0}, func() {})
+	out, _ := f.leaveOneOut(weight)
+	wantClose(t, "theta", theta, []float64{0.5, 0.25}, 0)
+	wantClose(t, "left out", out, []float64{0.75, 0.75}, 0)
+}
+
 // The whole, on random tasks, with a prior that helps and
 // with one that does not: hardly another model, and no worse on new records. The
 // tolerances leave room for other seeds: over 60, no error was more than 0.9 % larger.

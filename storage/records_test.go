@@ -3,6 +3,7 @@ package storage
 import (
 	"errors"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -60,6 +61,17 @@ func (m *recordModel) check(t *testing.T, s *Store) {
 		} else {
 			wantLive = append(wantLive, r)
 		}
+	}
+	want := Counts{Records: len(wantLive), Slots: make(map[privacy.Cohort]int), Newest: learner.Seq(len(m.slots))}
+	for _, r := range m.slots {
+		if !r.Seq.HeldOut() {
+			want.Slots[r.Cohort]++
+		} else if r.X != nil {
+			want.HeldOut++
+		}
+	}
+	if got, err := s.Count(); err != nil || !reflect.DeepEqual(got, want) {
+		t.Fatalf("counted %+v, want %+v; error %v", got, want, err)
 	}
 	if !slices.EqualFunc(live, wantLive, sameRecord) || !slices.EqualFunc(deleted, wantDeleted, sameRecord) {
 		t.Fatalf("%d live and %d deleted records are stored, want %d and %d alike", len(live), len(deleted), len(wantLive), len(wantDeleted))
