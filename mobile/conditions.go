@@ -15,6 +15,12 @@ type surroundings struct {
 	charging, saver bool
 }
 
+// announced is what the app said in its last call of SetNetwork.
+type announced struct {
+	kind            int
+	interfaces, dns string
+}
+
 // unknownSurroundings are those of an app that has said nothing yet.
 func unknownSurroundings() surroundings {
 	return surroundings{network: NetNone, battery: -1, charging: true}
@@ -44,7 +50,7 @@ func (c *Config) obstacle(s surroundings) string {
 //
 // or "" where the system names them to everybody (not Android 11 and later); and the
 // servers that resolve names, ["192.168.1.1"], or "". Call it before Start and at
-// every change: until the first call the kind is NetNone.
+// every change: until the first call the kind is NetNone. The same again changes nothing.
 func (n *Node) SetNetwork(kind int, interfacesJSON, dnsServersJSON string) (err error) {
 	defer n.guard(&err)
 	leave, err := n.enter()
@@ -63,9 +69,14 @@ func (n *Node) SetNetwork(kind int, interfacesJSON, dnsServersJSON string) (err 
 	if err != nil {
 		return err
 	}
-	n.node.SetInterfaces(interfaces)
-	n.node.SetDNS(servers)
+	now := announced{kind, interfacesJSON, dnsServersJSON}
 	n.driver.update(func() {
+		if n.announced == now {
+			return // systems call back for less, and a node that looks again dials again
+		}
+		n.announced = now
+		n.node.SetInterfaces(interfaces)
+		n.node.SetDNS(servers)
 		n.driver.around.network = kind
 		n.driver.again() // what failed in the network before may work in this one
 	})

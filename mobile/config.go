@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/libp2p/go-libp2p/gologshim"
+
 	"p2pnode/learner"
 	"p2pnode/node"
 )
@@ -196,6 +198,7 @@ func (s *settled) settings() (node.Config, error) {
 
 // open makes the directory what the configuration says, and opens it.
 func (s *settled) open(log *slog.Logger) (*node.Node, error) {
+	gologshim.SetDefaultHandler(slog.DiscardHandler) // what libp2p logs on its own, it also returns
 	if err := node.Configure(s.DataDir, s.task, s.node); err != nil {
 		return nil, ofDirectory(err)
 	}

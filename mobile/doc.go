@@ -30,7 +30,7 @@
 // All methods may be called from any thread, the listener's included. Those that an
 // app may call where its user waits return within 50 ms: Predict, PredictJSON,
 // Probabilities, AddExample, AddExampleJSON, StatusJSON, SetNetwork, SetPower,
-// AddPeer, Start. The others say how long they can take; call them from a
+// AddPeer, Start, Resume. The others say how long they can take; call them from a
 // background thread.
 //
 // # Privacy

@@ -80,6 +80,8 @@ func errorCode(err error) string {
 		return CodeFull
 	case is(storage.ErrBudget):
 		return CodeBudget
+	case is(node.ErrDefect):
+		return CodeDefect
 	case is(node.ErrOtherTask):
 		return CodeTask
 	case is(node.ErrRequest, node.ErrBadLines, storage.ErrNoRecord):

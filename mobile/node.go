@@ -20,6 +20,7 @@ type Node struct {
 	events *events
 	driver *driver
 
+	announced  announced         // in driver.update only
 	introduced chan introduction // peers that the app found
 
 	queue      *queue

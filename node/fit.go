@@ -128,11 +128,14 @@ func (n *Node) beginFit() {
 	}()
 }
 
+// ErrDefect: this program has a defect, which its text describes.
+var ErrDefect = errors.New("node: a defect")
+
 // guarded turns a panic of f into an error: a node goes on without a model.
 func guarded(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("node: the fit of the personal model failed: %v\n%s", r, debug.Stack())
+			err = fmt.Errorf("%w: the fit of the personal model failed: %v\n%s", ErrDefect, r, debug.Stack())
 		}
 	}()
 	return f()
