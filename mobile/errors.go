@@ -52,9 +52,12 @@ func (e *codedError) Error() string { return e.code + ": " + e.cause.Error() }
 // Unwrap is for [errors.Is] and its kin.
 func (e *codedError) Unwrap() error { return e.cause }
 
-// coded gives an error a code, unless it has one.
+// coded gives an error a code, unless its text begins with its own.
 func coded(code string, err error) error {
-	if _, has := errors.AsType[*codedError](err); has || err == nil {
+	if err == nil {
+		return nil
+	}
+	if e, has := errors.AsType[*codedError](err); has && strings.HasPrefix(err.Error(), e.code+": ") {
 		return err
 	}
 	return &codedError{code, err}

@@ -60,6 +60,16 @@ func TestErrorCodeOfText(t *testing.T) {
 	}
 }
 
+// An error around one with a code begins with a code all the same.
+func TestErrorAroundAnother(t *testing.T) {
+	full := coded(CodeFull, errors.New("the disk"))
+	for _, err := range []error{full, fmt.Errorf("3 examples: %w", full), errors.Join(errors.New("first"), full)} {
+		if got := func() (out error) { defer guard(&out); return err }(); ErrorCode(got.Error()) != CodeFull {
+			t.Errorf("%v became %v", err, got)
+		}
+	}
+}
+
 func TestNoErrorHasNoCode(t *testing.T) {
 	if err := func() (err error) { defer guard(&err); return nil }(); err != nil {
 		t.Error(err)

@@ -185,7 +185,7 @@ func (n *Node) end() {
 	defer close(n.ended)
 	n.calls.Wait()
 	n.parts.Wait()
-	n.endErr = errors.Join(n.queue.close(), n.node.Close())
+	n.endErr = unpanicked(func() error { return errors.Join(n.queue.close(), n.node.Close()) })
 }
 
 // Pause leaves the network until [Node.Resume]: no socket stays open, the directory

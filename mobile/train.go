@@ -2,7 +2,6 @@ package mobile
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"p2pnode/node"
@@ -71,14 +70,16 @@ func (n *Node) Train(maxMillis int) (resultJSON string, err error) {
 		return "", err
 	}
 	out.Millis = time.Since(began).Milliseconds()
-	text, err := json.Marshal(out)
-	return string(text), err
+	return encodeJSON(out)
 }
 
 // train is Train's work, until ctx ends.
 func (n *Node) train(ctx context.Context, length time.Duration) (out training, err error) {
 	before, err := n.standing()
 	if err != nil {
+		return out, err
+	}
+	if err := n.queue.write(); err != nil {
 		return out, err
 	}
 	s := n.driver.beginSlice()
@@ -88,11 +89,11 @@ func (n *Node) train(ctx context.Context, length time.Duration) (out training, e
 	online, waiting, off := n.driver.endSlice(s)
 	out.OnlineMillis, out.Waiting = online.Milliseconds(), waiting
 	if !off {
-		f, err := n.node.Fitted(ctx)
-		if err != nil {
+		if err := n.models.whole(ctx); err != nil {
 			return out, err
 		}
-		out.Fitted = f.Current
+		newest, _ := n.models.now()
+		out.Fitted = n.knows(newest)
 	}
 	left, cancel := context.WithTimeout(n.ctx, parting)
 	defer cancel()
