@@ -2,6 +2,8 @@ package mobile
 
 import (
 	"encoding/json"
+	"math/rand/v2"
+	"sync"
 	"testing"
 	"time"
 
@@ -93,6 +95,53 @@ func TestQuiet(t *testing.T) {
 		}
 		if !q.over(s, start.Add(3*lull)) && (c.over || name == "a model came") {
 			t.Errorf("%s: never over", name)
+		}
+	}
+}
+
+// The whole of a background task: two nodes that are never started find each other
+// in a slice, release, hear and learn.
+func TestTrainTogether(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	nodes := make([]*Node, 2)
+	for i := range nodes {
+		c := linearConfig(t)
+		c.Settings += "\nwake_seconds = 0.2\npower = 'normal'"
+		nodes[i] = open(t, c, nil)
+		check(t, nodes[i].SetNetwork(NetUnmetered, "", ""), nodes[i].AddExamples(rows(random, 30)))
+		x, label := example(random)
+		check(t, nodes[i].AddExample(encodeVector(x), label))
+	}
+	both := func(f func(i int, n *Node)) {
+		var threads sync.WaitGroup
+		for i, n := range nodes {
+			threads.Go(func() { f(i, n) })
+		}
+		threads.Wait()
+	}
+	sum := make([]training, 2)
+	slice := func(i int, n *Node) {
+		out := train(t, n, 4000)
+		if !out.Fitted || out.Millis > 30_000 {
+			t.Errorf("%+v", out)
+		}
+		sum[i].Stored += out.Stored
+		sum[i].Releases += out.Releases
+		sum[i].Heard += out.Heard
+	}
+	met := make(chan struct{})
+	go func() { defer close(met); check(t, nodes[1].AddPeer(address(t, nodes[0]))) }()
+	both(slice)
+	<-met
+	for range 20 { // on a busy machine it takes some
+		if sum[0].Heard > 0 && sum[1].Heard > 0 {
+			break
+		}
+		both(slice)
+	}
+	for _, s := range sum {
+		if s.Stored != 1 || s.Releases < 1 || s.Heard < 1 {
+			t.Errorf("%+v", s)
 		}
 	}
 }
