@@ -166,5 +166,3 @@ func unpanicked(f func() error) (err error) {
 	}()
 	return f()
 }
-
-var errNotBuilt = errors.New("failed: not built yet")
