@@ -15,7 +15,10 @@ final class ActivityModel: ObservableObject {
     }
     @Published private(set) var recorded = 0 // windows, since recording began
     @Published private(set) var guess = ""
-    @Published private(set) var isErased = false
+    /// The user has read what leaves this phone, and wants to take part.
+    @Published private(set) var hasAgreed = UserDefaults.standard.bool(forKey: "agreed") {
+        didSet { UserDefaults.standard.set(hasAgreed, forKey: "agreed") }
+    }
     @Published var problem: String?
 
     let motion = Motion()
@@ -25,6 +28,7 @@ final class ActivityModel: ObservableObject {
     private let bonjour = Bonjour()
     private var announced: [String] = []
     private var isOnScreen = false
+    private var unsettled = 0 // windows to leave out
 
     /// Opens the learner, once.
     func open() async {
@@ -47,7 +51,6 @@ final class ActivityModel: ObservableObject {
             classes = try decode(TaskShape.self, learner.task()).target.classes
             self.learner = learner
             surroundings = Surroundings(learner)
-            isErased = false
             refresh()
         } catch {
             opening = nil
@@ -57,8 +60,14 @@ final class ActivityModel: ObservableObject {
 
     // MARK: The app comes and goes
 
+    func agree() async {
+        hasAgreed = true
+        await appeared()
+    }
+
     func appeared() async {
         isOnScreen = true
+        guard hasAgreed else { return }
         await open()
         guard isOnScreen else { return }
         attempt { try takePart() }
@@ -82,8 +91,8 @@ final class ActivityModel: ObservableObject {
         motion.stop()
         bonjour.stop()
         announced = []
-        Background.schedule()
         guard let learner = learner else { return }
+        Background.schedule()
         ProcessInfo.processInfo.performExpiringActivity(withReason: "Leaving the network") { expired in
             if !expired { try? learner.pause("in the background") }
         }
@@ -96,6 +105,7 @@ final class ActivityModel: ObservableObject {
 
     /// One slice of work; false if it was none.
     func train(seconds: Double) async -> Bool {
+        guard hasAgreed else { return false }
         await open()
         guard let learner = learner, let surroundings = surroundings else { return false }
         return (try? await away {
@@ -109,12 +119,15 @@ final class ActivityModel: ObservableObject {
     func record(_ activity: Int?) {
         recording = activity
         recorded = 0
+        unsettled = 2 // five seconds to put the phone away
     }
 
     private func felt(_ features: [Double]) {
         guard let learner = learner else { return }
         attempt {
-            if let activity = recording {
+            if recording != nil, unsettled > 0 {
+                unsettled -= 1
+            } else if let activity = recording {
                 try learner.addExample(features, label: activity)
                 recorded += 1
             }
@@ -139,13 +152,14 @@ final class ActivityModel: ObservableObject {
             try await away {
                 if let learner = learner { try learner.leaveAndErase() } else { try Learner.erase(directory) }
             }
+            motion.stop()
             self.learner = nil
             opening = nil
             surroundings = nil
             announced = []
             state = NodeState()
             guess = ""
-            isErased = true
+            hasAgreed = false
         } catch {
             report(error)
         }

@@ -8,10 +8,12 @@ struct ContentView: View {
     var body: some View {
         NavigationView {
             List {
-                if model.isErased {
+                if !model.hasAgreed {
                     Section {
-                        Text("Everything on this phone is erased.")
-                        Button("Begin anew") { Task { await model.appeared() } }
+                        Text("This phone can learn from its accelerometer what you are doing, "
+                            + "together with other phones and without showing them what it measured.")
+                        NavigationLink("What leaves this phone") { PrivacyView() }
+                        Button("Take part") { Task { await model.agree() } }
                     }
                 } else {
                     now
@@ -76,8 +78,8 @@ struct ContentView: View {
         } header: {
             Text("Record examples")
         } footer: {
-            Text("Tap what you are about to do, put the phone where you carry it, and do it for a minute. Tap again to stop. "
-                + "The screen stays on meanwhile; locking the phone ends the recording.")
+            Text("Tap what you are about to do, put the phone where you carry it, and do it for a minute. The first five seconds do not count. "
+                + "Tap again to stop. The screen stays on meanwhile; locking the phone ends the recording.")
         }
     }
 
