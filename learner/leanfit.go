@@ -38,6 +38,8 @@ type leanFitter struct {
 	curvature *mat.Dense
 	mean      []float64 // c_j
 
+	some   *mat.Dense    // room for a piece of the records
+	whole  *mat.SymDense // S
 	gram   *mat.SymDense // S without the weights, for the c_j in of
 	of     []float64
 	weight []float64 // in factor
@@ -51,7 +53,8 @@ func newLeanFitter(l loss, records []Record, pause func() bool) *leanFitter {
 	f := &leanFitter{
 		loss: l, pause: pause, x: mat.NewDense(m, p, nil), y: make([]float64, m),
 		z: mat.NewDense(m, k, nil), slope: mat.NewDense(m, k, nil), curvature: mat.NewDense(m, k*k, nil),
-		mean: make([]float64, m), gram: mat.NewSymDense(p, nil),
+		mean: make([]float64, m), some: mat.NewDense(min(m, pieceRecords), p, nil),
+		whole: mat.NewSymDense(p, nil), gram: mat.NewSymDense(p, nil),
 	}
 	for i, r := range records {
 		f.x.SetRow(i, r.X)
@@ -140,12 +143,11 @@ func (f *leanFitter) prepare(weight []float64) (more bool) {
 		return true
 	}
 	_, p := f.x.Dims()
-	s := mat.NewSymDense(p, nil)
-	s.CopySym(f.gram)
+	f.whole.CopySym(f.gram)
 	for k := range p {
-		s.SetSym(k, k, s.At(k, k)+2*weight[k])
+		f.whole.SetSym(k, k, f.gram.At(k, k)+2*weight[k])
 	}
-	f.factor.Factorize(s)
+	f.factor.Factorize(f.whole)
 	f.weight, f.spread = append(f.weight[:0], weight...), nil
 	return f.pause()
 }
@@ -154,13 +156,12 @@ func (f *leanFitter) prepare(weight []float64) (more bool) {
 func (f *leanFitter) sum() bool {
 	m, p := f.x.Dims()
 	f.gram.Zero()
-	scaled := mat.NewDense(min(m, pieceRecords), p, nil)
 	for from := 0; from < m; from += pieceRecords {
 		n := min(pieceRecords, m-from)
 		for i := range n {
-			floats.ScaleTo(scaled.RawRowView(i), math.Sqrt(f.of[from+i]), f.x.RawRowView(from+i))
+			floats.ScaleTo(f.some.RawRowView(i), math.Sqrt(f.of[from+i]), f.x.RawRowView(from+i))
 		}
-		some := scaled.Slice(0, n, 0, p).(*mat.Dense).RawMatrix()
+		some := f.some.Slice(0, n, 0, p).(*mat.Dense).RawMatrix()
 		blas64.Syrk(blas.Trans, 1, some, 1, f.gram.RawSymmetric())
 		if !f.pause() {
 			return false
@@ -201,10 +202,10 @@ func (f *leanFitter) measure() bool {
 		return true
 	}
 	m, p := f.x.Dims()
-	spread, solved := make([]float64, m), mat.NewDense(min(m, pieceRecords), p, nil)
+	spread := make([]float64, m)
 	for from := 0; from < m; from += pieceRecords {
 		n := min(pieceRecords, m-from)
-		some := solved.Slice(0, n, 0, p).(*mat.Dense)
+		some := f.some.Slice(0, n, 0, p).(*mat.Dense)
 		some.Copy(f.x.Slice(from, from+n, 0, p))
 		blas64.Trsm(blas.Right, blas.NoTrans, 1, u, some.RawMatrix())
 		for i := range n {
