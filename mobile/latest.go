@@ -14,22 +14,26 @@ type latest[T any] struct {
 	value   T
 	at      time.Time     // when the value was asked for
 	err     error         // of the newest attempt
+	began   time.Time     // that attempt
 	pending chan struct{} // closed when the attempt under way has ended; nil: none is
 }
 
 // get asks, and returns the answer if there is one before ctx ends; else, or if the
-// attempt fails, the answer before, and its age. One attempt is under way at a time.
+// attempt fails, the answer before, and its age. One attempt is under way at a time,
+// and one that has outlasted [patience] is not waited for if there is an answer.
 func (l *latest[T]) get(ctx context.Context) (value T, age time.Duration, err error) {
 	l.mu.Lock()
 	if l.pending == nil {
-		l.pending = make(chan struct{})
-		go l.attempt(l.pending)
+		l.pending, l.began = make(chan struct{}), time.Now()
+		go l.attempt(l.pending, l.began)
 	}
-	pending := l.pending
+	pending, hopeless := l.pending, !l.at.IsZero() && time.Since(l.began) > patience
 	l.mu.Unlock()
-	select {
-	case <-pending:
-	case <-ctx.Done():
+	if !hopeless {
+		select {
+		case <-pending:
+		case <-ctx.Done():
+		}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -39,9 +43,8 @@ func (l *latest[T]) get(ctx context.Context) (value T, age time.Duration, err er
 	return l.value, time.Since(l.at), nil
 }
 
-func (l *latest[T]) attempt(done chan struct{}) {
+func (l *latest[T]) attempt(done chan struct{}, at time.Time) {
 	defer close(done)
-	at := time.Now()
 	value, err := l.safely()
 	l.mu.Lock()
 	defer l.mu.Unlock()

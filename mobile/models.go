@@ -28,7 +28,7 @@ type models struct {
 
 	wanted chan struct{}
 	urgent chan struct{} // ends the pause after a fit
-	took   atomic.Int64  // of the last fit, in nanoseconds
+	took   atomic.Int64  // of the last fit, or of the one under way so far, in nanoseconds
 
 	mu      sync.Mutex
 	newest  node.Fitted
@@ -135,12 +135,10 @@ func (m *models) run(ctx context.Context, failed func(error)) {
 		case <-ctx.Done():
 			return
 		}
-		began := time.Now()
-		if err := m.refresh(ctx); err != nil && ctx.Err() == nil {
+		took, err := m.refresh(ctx)
+		if err != nil && ctx.Err() == nil {
 			failed(err)
 		}
-		took := time.Since(began)
-		m.took.Store(int64(took))
 		select {
 		case <-time.After(fitPause * took):
 		case <-m.urgent:
@@ -152,16 +150,19 @@ func (m *models) run(ctx context.Context, failed func(error)) {
 
 // refresh waits for a model that knows everything. While there is none that was
 // fitted at all, it takes what the first fit has so far.
-func (m *models) refresh(ctx context.Context) error {
-	done := make(chan error, 1)
+func (m *models) refresh(ctx context.Context) (took time.Duration, err error) {
+	began, done := time.Now(), make(chan error, 1)
 	go func() { done <- m.whole(ctx) }()
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	for {
 		select {
 		case err := <-done:
-			return err
+			took := time.Since(began)
+			m.took.Store(int64(took))
+			return took, err
 		case <-look.C:
+			m.took.Store(int64(time.Since(began)))
 			if newest, _ := m.now(); !newest.Current {
 				_ = m.glance() // the fit itself says what is wrong
 			}

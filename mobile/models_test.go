@@ -94,6 +94,8 @@ func TestModelsPatience(t *testing.T) {
 		b.set(func() { b.records, b.takes = 20, 2*time.Second })
 		get("the first slow fit", 10, patience)
 		get("once more", 10, patience)
+		time.Sleep(lookEvery)
+		get("it is known to be slow", 10, 0)
 		time.Sleep(2 * time.Second)
 		get("when it is done", 20, 0)
 		b.set(func() { b.records = 30 })
@@ -120,10 +122,11 @@ func TestModelsSpareTheBattery(t *testing.T) {
 			_ = m.get(b.knows)
 			time.Sleep(100 * time.Millisecond)
 		}
+		cancel()
+		synctest.Wait()
 		if b.begun > 11 {
 			t.Errorf("%d fits of a second in 100 s", b.begun)
 		}
-		cancel()
 	})
 }
 
