@@ -3,6 +3,7 @@ package ios_test
 import (
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -50,6 +51,14 @@ func swiftc(t *testing.T, args ...string) {
 	}
 	if out, err := runSwiftc(args...); err != nil || out != "" {
 		t.Errorf("swiftc: %v\n%s", err, out)
+	}
+}
+
+// bareSwift skips the test without a compiler that needs no SDK beside it.
+func bareSwift(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("swiftc"); err != nil || runtime.GOOS != "linux" {
+		t.Skip("needs swiftc on Linux, where it needs no SDK")
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 // TestImporterAgrees asks the compiler's own importer of Objective-C what it makes of the header:
 // every method and function has the labels and the type this package worked out.
 func TestImporterAgrees(t *testing.T) {
+	bareSwift(t)
 	a, dir := header(t), t.TempDir()
 	modules := ""
 	files, _ := generated() // header has asked whether that fails

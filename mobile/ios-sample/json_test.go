@@ -1,7 +1,6 @@
 package ios_test
 
 import (
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,9 +12,7 @@ import (
 // TestSampleReadsTheJSON makes a node of the sample's task and lets the sample's code read what the
 // node says.
 func TestSampleReadsTheJSON(t *testing.T) {
-	if _, err := exec.LookPath("swiftc"); err != nil {
-		t.Skip("needs swiftc, to run the code that reads the node's JSON")
-	}
+	bareSwift(t)
 	status, task := sayings(t)
 	path := filepath.Join(t.TempDir(), "read.swift")
 	write(t, path, read(t, "Activity/NodeState.swift")+`
