@@ -13,18 +13,18 @@ import (
 	"p2pnode/node"
 )
 
-// sample is the Android sample's sources; those in Java need no Android.
-const sample = "../android-sample/app/src"
+// plain is where the Android sample keeps its sources; those in Java need no Android.
+const plain = "../android-sample/app/src/main/java/org/example/activity"
 
 // The features that the sample makes are those of its task, in the same order, and lie
 // in its ranges but for the odd window: the node clamps that.
 func TestSampleMakesTheTasksFeatures(t *testing.T) {
 	needs(t, "javac", "java")
 	classes := t.TempDir()
-	if err := javac(classes, generatedRelease, filepath.Join(sample, "main/java/org/example/activity"), "../android-sample/jvm"); err != nil {
+	if err := javac(classes, generatedRelease, plain+"/WindowFeatures.java", plain+"/Windows.java", "../android-sample/jvm"); err != nil {
 		t.Fatal(err)
 	}
-	runJava(t, classes, "WindowFeaturesTest")
+	runJava(t, classes, "FeaturesTest")
 	rows, err := csv.NewReader(strings.NewReader(runJava(t, classes, "People", "6", "1"))).ReadAll()
 	if err != nil {
 		t.Fatal(err)
@@ -53,6 +53,44 @@ func TestSampleMakesTheTasksFeatures(t *testing.T) {
 	if cells := len(rows[1:]) * len(task.Features); outside > cells/100 {
 		t.Errorf("%d of %d numbers lie outside the task's ranges", outside, cells)
 	}
+}
+
+// The one file that calls the bindings needs no Android either.
+func TestSampleCallsTheBindings(t *testing.T) {
+	needs(t, "javac")
+	dir, classes := t.TempDir(), t.TempDir()
+	if err := gobind(moduleRoot(t), dir, "java", "./mobile"); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeContext(filepath.Join(dir, "java")); err != nil {
+		t.Fatal(err)
+	}
+	if err := javac(classes, generatedRelease, filepath.Join(dir, "java"), plain+"/P2PNode.java"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestOneFileOfTheSampleCallsTheBindings(t *testing.T) {
+	for _, path := range sources(t, plain) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := strings.Contains(string(text), javaPackage), filepath.Base(path) == "P2PNode.java"; got != want {
+			t.Errorf("%s names %s: %t", path, javaPackage, got)
+		}
+	}
+}
+
+// sources lists the Java and Kotlin files of a directory.
+func sources(t *testing.T, dir string) []string {
+	t.Helper()
+	java, err := filepath.Glob(dir + "/*.java")
+	kotlin, kotlinErr := filepath.Glob(dir + "/*.kt")
+	if err != nil || kotlinErr != nil || len(java) == 0 || len(kotlin) == 0 {
+		t.Fatalf("%s has %d Java and %d Kotlin files: %v, %v", dir, len(java), len(kotlin), err, kotlinErr)
+	}
+	return append(java, kotlin...)
 }
 
 func activityTask(t *testing.T) *learner.Task {

@@ -27,9 +27,10 @@ public final class People {
     public static void main(String[] args) {
         Locale.setDefault(Locale.ROOT);
         int people = Integer.parseInt(args[0]);
+        Random seeds = new Random(Long.parseLong(args[1]));
         StringBuilder csv = new StringBuilder("node," + String.join(",", WindowFeatures.NAMES) + ",activity\n");
         for (int i = 0; i < people; i++) {
-            Random random = new Random(Long.parseLong(args[1]) * 1_000_003 + i);
+            Random random = new Random(seeds.nextLong());
             Person person = new Person(GROUPS[i % GROUPS.length], random);
             int windows = (int) Math.exp(Math.log(10) + random.nextDouble() * Math.log(30)); // 10 to 300
             for (int k = 0; k < windows; k++) {

@@ -1,12 +1,14 @@
 package org.example.activity;
 
 /** Checks the features on signals whose features are known. It needs nothing but a JVM. */
-public final class WindowFeaturesTest {
+public final class FeaturesTest {
     public static void main(String[] args) {
         atRest();
         bouncing();
         turned();
         dropped();
+        uneven();
+        paused();
     }
 
     /** A phone that lies on its back feels +g along z, and nothing repeats. */
@@ -58,6 +60,41 @@ public final class WindowFeaturesTest {
     private static void dropped() {
         for (double f : WindowFeatures.of(constant(0), constant(0), constant(0)))
             if (Double.isNaN(f)) throw new AssertionError("a falling phone has a feature that is no number");
+    }
+
+    /** A sensor of 61 Hz that is never on time gives the windows of an even one of 50 Hz. */
+    private static void uneven() {
+        java.util.Random random = new java.util.Random(1);
+        Windows windows = new Windows();
+        double[] z = new double[WindowFeatures.SAMPLES];
+        int full = 0;
+        long at = 5_000_000_000L, begin = at;
+        for (int i = 0; i < 600; i++, at += 1_000_000_000L / 61 + random.nextInt(4_000_000) - 2_000_000) {
+            double[] f = windows.add(at, 0, 0, (float) (9.81 + wave((at - begin) / 2e7)));
+            if (f == null) continue;
+            for (int k = 0; k < z.length; k++) z[k] = 9.81 + wave(full * z.length + k);
+            double[] want = WindowFeatures.of(constant(0), constant(0), z);
+            for (int k = 0; k < f.length; k++) near("uneven, " + WindowFeatures.NAMES[k], f[k], want[k]);
+            full++;
+        }
+        if (full != 3) throw new AssertionError(full + " windows in ten seconds, not 3");
+    }
+
+    /** No window is of both sides of a pause. */
+    private static void paused() {
+        Windows windows = new Windows();
+        long at = 1, step = 20_000_000;
+        for (int i = 0; i < 127; i++, at += step) never(windows.add(at, 0, 0, 1));
+        at += 60_000_000_000L;
+        for (int i = 0; i < 127; i++, at += step) never(windows.add(at, 0, 0, 2));
+        double[] f = windows.add(at, 0, 0, 2);
+        if (f == null) throw new AssertionError("no window after a pause");
+        near("after a pause, mean_z", at(f, "mean_z"), 2 / 9.81);
+        near("after a pause, dev_z", at(f, "dev_z"), 0);
+    }
+
+    private static void never(double[] features) {
+        if (features != null) throw new AssertionError("a window before it is full");
     }
 
     private static double wave(double i) {
