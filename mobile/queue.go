@@ -114,7 +114,7 @@ func (q *queue) done(err error, note func()) error {
 	note()
 	first := err != nil && q.failed == nil
 	if first {
-		err = coded(errorCode(err), err)
+		err = fmt.Errorf("examples cannot be written: %w", err)
 		q.failed = err
 	}
 	stored, queued := q.stored, len(q.waiting)

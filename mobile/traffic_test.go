@@ -63,6 +63,33 @@ func TestStopInTheMiddleOfEverything(t *testing.T) {
 	threads.Wait()
 }
 
+// A listener may stop its node, and hears nothing more afterwards.
+func TestListenerStopsTheNode(t *testing.T) {
+	r := &recorder{}
+	stopped := make(chan error, 1)
+	var n *Node
+	r.on = func(text string) error {
+		if strings.HasPrefix(text, "stored ") {
+			stopped <- n.Stop()
+		}
+		return nil
+	}
+	c := linearConfig(t)
+	n = open(t, c, r)
+	check(t, n.AddExamples(rows(fixed(1), 5)))
+	select {
+	case err := <-stopped:
+		check(t, err)
+	case <-time.After(time.Minute):
+		t.Fatal("Stop from a callback does not return")
+	}
+	heard := r.all()
+	if last := heard[len(heard)-1]; !strings.HasPrefix(last, "stored ") {
+		t.Errorf("heard %q after Stop", last)
+	}
+	check(t, open(t, c, nil).Stop()) // the directory is free
+}
+
 // 20,000 calls leave nothing behind.
 func TestMemoryOfManyCalls(t *testing.T) {
 	n := open(t, linearConfig(t), nil)
