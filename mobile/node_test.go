@@ -98,6 +98,33 @@ func TestDirectoryIsBusyUntilStop(t *testing.T) {
 	check(t, open(t, c, nil).Stop())
 }
 
+// An activity and a worker may open the same new directory at the same time: one gets
+// it, and there is one identity.
+func TestNewNodeFromManyThreads(t *testing.T) {
+	c := testConfig(t)
+	var threads sync.WaitGroup
+	opened := make(chan *Node, 8)
+	for range 8 {
+		threads.Go(func() {
+			n, err := NewNode(c, nil)
+			if err == nil {
+				opened <- n
+			} else if errorCode(err) != CodeBusy {
+				t.Error(err)
+			}
+		})
+	}
+	threads.Wait()
+	if len(opened) != 1 {
+		t.Fatalf("%d nodes have the directory open", len(opened))
+	}
+	n := <-opened
+	check(t, n.Stop())
+	if again := open(t, c, nil); again.node.ID() != n.node.ID() {
+		t.Error("another identity")
+	}
+}
+
 func TestStopFromManyThreads(t *testing.T) {
 	n := open(t, testConfig(t), nil)
 	check(t, n.SetNetwork(NetUnmetered, "", ""), n.Start())

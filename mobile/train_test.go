@@ -104,8 +104,9 @@ func TestQuiet(t *testing.T) {
 func TestTrainTogether(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	nodes := make([]*Node, 2)
+	var c *Config // of the last
 	for i := range nodes {
-		c := linearConfig(t)
+		c = linearConfig(t)
 		c.Settings += "\nwake_seconds = 0.2\npower = 'normal'"
 		nodes[i] = open(t, c, nil)
 		check(t, nodes[i].SetNetwork(NetUnmetered, "", ""), nodes[i].AddExamples(rows(random, 30)))
@@ -129,19 +130,36 @@ func TestTrainTogether(t *testing.T) {
 		sum[i].Releases += out.Releases
 		sum[i].Heard += out.Heard
 	}
-	met := make(chan struct{})
-	go func() { defer close(met); check(t, nodes[1].AddPeer(address(t, nodes[0]))) }()
-	both(slice)
-	<-met
 	for range 20 { // on a busy machine it takes some
+		met := make(chan struct{})
+		go func() { // the port is another one in every run
+			defer close(met)
+			check(t, nodes[1].AddPeer(address(t, nodes[0])))
+		}()
+		both(slice)
+		<-met
 		if sum[0].Heard > 0 && sum[1].Heard > 0 {
 			break
 		}
-		both(slice)
 	}
 	for _, s := range sum {
 		if s.Stored != 1 || s.Releases < 1 || s.Heard < 1 {
 			t.Errorf("%+v", s)
 		}
 	}
+	refusesAnotherBudget(t, nodes[1], c)
+}
+
+// refusesAnotherBudget stops a node that has released: another budget is refused from
+// then on, and the old one is still good.
+func refusesAnotherBudget(t *testing.T, n *Node, c *Config) {
+	t.Helper()
+	check(t, n.Stop())
+	before := c.Settings
+	c.Settings += "\nepsilon = 0.5"
+	if _, err := NewNode(c, nil); errorCode(err) != CodeBudget {
+		t.Errorf("another budget: %v", err)
+	}
+	c.Settings = before
+	check(t, open(t, c, nil).Stop())
 }

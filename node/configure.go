@@ -20,10 +20,22 @@ import (
 // now. The node's identity, records and ledger stay. A task of another network is
 // refused with [ErrOtherTask], and a directory in use with [storage.ErrLocked]; what
 // the ledger does not allow, [Open] refuses. Killed at any moment it can be called again.
-func Configure(dir string, t *learner.Task, c Config) error {
+func Configure(dir string, t *learner.Task, c Config) (err error) {
 	if err := errors.Join(t.Validate(), c.Validate(t)); err != nil {
 		return requestError{err}
 	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("node: make the data directory: %w", err)
+	}
+	release, err := hold(dir) // two that make an identity at once would make two
+	if err != nil {
+		return fmt.Errorf("node: open %s: %w", dir, err)
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	return configure(dir, t, c)
+}
+
+func configure(dir string, t *learner.Task, c Config) error {
 	if err := unfinished(dir); err != nil {
 		return err
 	}
@@ -67,9 +79,6 @@ func found(dir string, t *learner.Task, c Config) error {
 	text, err := crypto.MarshalPrivateKey(key)
 	if err != nil {
 		return fmt.Errorf("node: make an identity: %w", err)
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("node: make the data directory: %w", err)
 	}
 	return replaceAll(dir, append(files, dirFile{keyFile, text}))
 }
