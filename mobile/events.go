@@ -3,6 +3,7 @@ package mobile
 import (
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"sync"
 	"time"
 )
@@ -113,8 +114,11 @@ func (e *events) close() {
 	}
 }
 
+// run delivers from one thread of the system's: apps keep things by thread, and a
+// thread that has once called Java stays known to it until it ends.
 func (e *events) run() {
 	defer close(e.ended)
+	runtime.LockOSThread() // until run returns, which ends the thread
 	for range e.wake {
 		for c, ok := e.next(); ok; c, ok = e.next() {
 			e.deliver(c)

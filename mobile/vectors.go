@@ -30,7 +30,8 @@ func (f *Features) Set(i int, v float64) (err error) {
 	return nil
 }
 
-// Bytes returns the vector as the methods of [Node] want it, a copy.
+// Bytes returns the vector as the methods of [Node] want it, a copy. The bindings make
+// null of an empty one.
 func (f *Features) Bytes() []byte { return slices.Clone(f.bytes) }
 
 // decodeVector copies a vector: b is the app's memory, for the time of the call.
