@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	_ "p2pnode/mobile" // so that the tests run again when it has changed
 )
 
 // javaPackage is the one the app's code imports, with the Go package's name after it.

@@ -1,0 +1,145 @@
+package jvm_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// scenarios are what package harness does with the bindings, each in a process of its own.
+var scenarios = []string{
+	"conditions", "erase", "errors", "examples", "learn", "listener", "network", "restart", "stop", "threads", "train",
+}
+
+// machine starts Java programs that use the bindings.
+type machine struct {
+	classes, library string
+}
+
+func newMachine(t *testing.T) machine {
+	t.Helper()
+	needs(t, "javac", "java", "cc")
+	if runtime.GOOS != "linux" {
+		t.Skip("the stand-ins for Android's libraries are made for linux")
+	}
+	dir, classes := t.TempDir(), t.TempDir()
+	java := filepath.Join(dir, "java")
+	if err := gobind(moduleRoot(t), dir, "java,go", "./mobile"); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeContext(java); err != nil {
+		t.Fatal(err)
+	}
+	if err := javac(classes, generatedRelease, java); err != nil {
+		t.Fatal(err)
+	}
+	if err := javac(classes, "11", "harness"); err != nil {
+		t.Fatal(err)
+	}
+	library, err := buildLibrary(moduleRoot(t), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return machine{classes, library}
+}
+
+// java runs a scenario and returns what it printed.
+func (m machine) java(t *testing.T, patience time.Duration, scenario string, options ...string) (stdout, stderr string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	args := append(options, "-Djava.library.path="+m.library, "-cp", m.classes, "harness.Main", scenario, t.TempDir())
+	cmd := exec.CommandContext(ctx, "java", args...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) } // Java then says where every thread is
+	cmd.WaitDelay = 5 * time.Second
+	var said, complained strings.Builder
+	cmd.Stdout, cmd.Stderr = &said, &complained
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%s: %v\n%s%s", scenario, err, said.String(), complained.String())
+	}
+	return said.String(), complained.String()
+}
+
+func TestJVM(t *testing.T) {
+	if os.Getenv("P2PNODE_JVM") == "" {
+		t.Skip("takes a minute: set P2PNODE_JVM=yes")
+	}
+	m := newMachine(t)
+	for _, s := range scenarios {
+		t.Run(s, func(t *testing.T) {
+			t.Parallel()
+			said, checks := m.java(t, 3*time.Minute, s, "-Xcheck:jni", "-Xmx128m", "-XX:+DisplayVMOutputToStderr")
+			t.Log(said)
+			if strings.Contains(checks, "exception pending") {
+				t.Errorf("JNI was called while an exception was pending, which ends an app on Android:\n%s", checks)
+			}
+		})
+	}
+}
+
+// TestMeasure prints what the bindings cost: memory, time, growth.
+func TestMeasure(t *testing.T) {
+	if os.Getenv("P2PNODE_MEASURE") == "" {
+		t.Skip("a measurement of minutes: set P2PNODE_MEASURE=yes")
+	}
+	m := newMachine(t)
+	for _, s := range []string{"footprint", "growth", "calls"} {
+		t.Run(s, func(t *testing.T) {
+			said, _ := m.java(t, 30*time.Minute, s, "-Xmx64m")
+			t.Log("\n" + said)
+		})
+	}
+}
+
+// declared finds the methods of a generated class.
+var declared = regexp.MustCompile(`(?m)^\tpublic (?:static |final )*native \S+ (\w+)\(`)
+
+// The harness would be no proof of what it never calls.
+func TestHarnessCallsEverything(t *testing.T) {
+	dir := t.TempDir()
+	if err := gobind(moduleRoot(t), dir, "java", "./mobile"); err != nil {
+		t.Fatal(err)
+	}
+	harness := read(t, "harness/*.java")
+	for _, class := range []string{"Mobile", "Node", "Config", "Features"} {
+		text := read(t, filepath.Join(dir, "java/org/p2pnode/mobile", class+".java"))
+		methods := declared.FindAllStringSubmatch(text, -1)
+		if len(methods) == 0 {
+			t.Errorf("no methods found in %s.java", class)
+		}
+		for _, m := range methods {
+			name := m[1]
+			if field := strings.TrimPrefix(name, "get"); field != name && strings.Contains(text, " set"+field+"(") {
+				continue // of a field that an app only sets
+			}
+			if !strings.Contains(harness, "."+name+"(") {
+				t.Errorf("the harness never calls %s.%s", class, name)
+			}
+		}
+	}
+}
+
+// read is the text of all files that match.
+func read(t *testing.T, pattern string) string {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no %s: %v", pattern, err)
+	}
+	var text strings.Builder
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text.Write(b)
+	}
+	return text.String()
+}
