@@ -26,23 +26,28 @@ func TestDocsQuoteTheSample(t *testing.T) {
 	}
 }
 
-// TestPrivacyTextIsThatOfTheDocs: what the app tells its users is what the page says is true.
-func TestPrivacyTextIsThatOfTheDocs(t *testing.T) {
+// TestPrivacyTextsAreThoseOfTheDocs: what the apps tell their users is what the page says is true.
+func TestPrivacyTextsAreThoseOfTheDocs(t *testing.T) {
 	page := plain(strings.NewReplacer("\n> ", " ", "\n>", " ", "*", "").Replace(read(t, docs)))
-	paragraphs := 0
+	texts := map[string][]string{}
 	for _, tok := range split(t, read(t, "Activity/PrivacyView.swift")) {
-		text, long := strings.CutPrefix(tok.text, `"""`)
-		if !long {
-			continue
-		}
-		paragraphs++
-		text = plain(strings.ReplaceAll(strings.TrimSuffix(text, `"""`), "\\\n", ""))
-		if !strings.Contains(page, text) {
-			t.Errorf("not on the page: %s", text)
+		if text, long := strings.CutPrefix(tok.text, `"""`); long {
+			texts["iOS"] = append(texts["iOS"], strings.ReplaceAll(strings.TrimSuffix(text, `"""`), "\\\n", ""))
 		}
 	}
-	if paragraphs != 5 {
-		t.Errorf("%d paragraphs, want 5", paragraphs)
+	android := read(t, "../android-sample/app/src/main/res/values/strings.xml")
+	if m := regexp.MustCompile(`(?s)<string name="privacy_text">(.*?)</string>`).FindStringSubmatch(android); m != nil {
+		texts["Android"] = strings.Split(strings.ReplaceAll(m[1], `\'`, "'"), `\n\n`)
+	}
+	for _, system := range []string{"Android", "iOS"} {
+		if len(texts[system]) != 5 {
+			t.Errorf("%s: %d paragraphs, want 5", system, len(texts[system]))
+		}
+		for _, text := range texts[system] {
+			if !strings.Contains(page, plain(text)) {
+				t.Errorf("%s: not on the page: %s", system, plain(text))
+			}
+		}
 	}
 }
 

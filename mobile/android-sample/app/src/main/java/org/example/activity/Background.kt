@@ -24,7 +24,7 @@ class Background(context: Context, parameters: WorkerParameters) : Worker(contex
 
     companion object {
         private const val NAME = "learn"
-        private const val SLICE = 60_000 // ms; Android ends a worker after ten minutes
+        private const val SLICE = 180_000 // ms; Android ends a worker after ten minutes
 
         /** Android chooses the time, at most once an hour; the node's own conditions come on top. */
         fun schedule(context: Context) {
