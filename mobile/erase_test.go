@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 func TestLeaveAndErase(t *testing.T) {
@@ -47,4 +48,35 @@ func TestEraseWhatCannotBeOpened(t *testing.T) {
 		t.Errorf("nothing there: %v", err)
 	}
 	open(t, c, nil)
+}
+
+// Neighbours hear that a node leaves, and do not wait for it.
+func TestNeighboursHearOfLeaving(t *testing.T) {
+	nodes := make([]*Node, 2)
+	for i := range nodes {
+		c := linearConfig(t)
+		c.DataDir = filepath.Join(c.DataDir, "node")
+		c.Settings += "\npower = 'normal'"
+		nodes[i] = open(t, c, nil)
+		check(t, nodes[i].SetNetwork(NetUnmetered, "", ""), nodes[i].Start())
+	}
+	check(t, nodes[0].AddPeer(address(t, nodes[1])))
+	awaitNeighbours(t, nodes[0], 1)
+	awaitNeighbours(t, nodes[1], 1)
+	check(t, nodes[0].LeaveAndErase())
+	awaitNeighbours(t, nodes[1], 0)
+}
+
+func awaitNeighbours(t *testing.T, n *Node, want int) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		s, err := n.node.Progress(t.Context())
+		check(t, err)
+		if s.Neighbours == want {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d neighbours, want %d", s.Neighbours, want)
+		}
+	}
 }

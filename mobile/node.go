@@ -131,6 +131,9 @@ func (n *Node) run(ctx context.Context) error {
 	if err != nil {
 		n.log.Error("the network ended", "error", err)
 	}
+	if lasting(err) {
+		n.postError(err)
+	}
 	return err
 }
 

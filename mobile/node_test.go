@@ -2,6 +2,8 @@ package mobile
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -142,5 +144,37 @@ func TestNodeThatWasNotMade(t *testing.T) {
 		if errorCode(err) != CodeStopped || !strings.Contains(err.Error(), "newNode") {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// sockets counts those of this process; it skips the test where they cannot be counted.
+func sockets(t *testing.T) (count int) {
+	const fds = "/proc/self/fd"
+	list, err := os.ReadDir(fds)
+	if err != nil {
+		t.Skip("this system does not list what is open: ", err)
+	}
+	for _, f := range list {
+		if to, err := os.Readlink(filepath.Join(fds, f.Name())); err == nil && strings.HasPrefix(to, "socket:") {
+			count++
+		}
+	}
+	return count
+}
+
+// A system that suspends an app takes its sockets; none may be left in a pause.
+func TestPauseClosesEverySocket(t *testing.T) {
+	before := sockets(t)
+	r := &recorder{}
+	one, two := online(t, r), online(t, nil)
+	awaitState(t, one, stateRunning)
+	check(t, one.AddPeer(address(t, two)))
+	awaitHeard(t, r, `"connected":true`)
+	if sockets(t) < before+4 { // two that listen, two ends of a connection
+		t.Errorf("%d sockets, %d before: they are not counted", sockets(t), before)
+	}
+	check(t, one.Pause("in the background"), two.Pause("in the background"))
+	if after := sockets(t); after != before {
+		t.Errorf("%d sockets are open in a pause, %d before", after, before)
 	}
 }
