@@ -63,11 +63,6 @@ type run struct {
 	ending bool      // it was told to end
 }
 
-// slice is one call of Train under way.
-type slice struct {
-	online time.Duration // of the driver when it began
-}
-
 func newDriver(c *Config, run, ready func(context.Context) error, post func(state)) *driver {
 	return &driver{
 		config: c, run: run, ready: ready, post: post,
@@ -255,49 +250,6 @@ func (d *driver) resume() {
 		}
 		d.paused = false
 	})
-}
-
-// onlineFor is how long the node took part so far. The caller holds d.mu.
-func (d *driver) onlineFor() time.Duration {
-	if d.current == nil || d.current.online.IsZero() {
-		return d.online
-	}
-	return d.online + time.Since(d.current.online)
-}
-
-// beginSlice makes the node take part even if it is not started, or paused.
-func (d *driver) beginSlice() *slice {
-	s := new(slice)
-	d.update(func() {
-		s.online = d.onlineFor()
-		d.slices[s] = true
-		d.again()
-	})
-	return s
-}
-
-// hopeful reports whether a slice may still bring something, and when to ask again. It
-// may not once the conditions, a pause or a lasting failure keep the node from taking
-// part.
-func (d *driver) hopeful(s *slice) (hopeful bool, changed <-chan struct{}) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.slices[s] && d.obstacle() == "" && !d.final, d.changed
-}
-
-// endSlice says how long the node took part in the slice, what keeps it from it now, and
-// whether a pause has called the slice off.
-func (d *driver) endSlice(s *slice) (online time.Duration, waiting string, off bool) {
-	d.update(func() {
-		online, waiting, off = d.onlineFor()-s.online, d.state().Reason, !d.slices[s]
-		delete(d.slices, s)
-	})
-	return online, waiting, off
-}
-
-// idle waits until nothing runs that is not wanted.
-func (d *driver) idle(ctx context.Context) error {
-	return d.await(ctx, func() bool { return d.current == nil || d.wanted() })
 }
 
 // fail ends everything for good, after a defect.
