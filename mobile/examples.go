@@ -66,7 +66,7 @@ func (n *Node) AddExampleJSON(rowJSON string) (err error) {
 		return err
 	}
 	defer leave()
-	row, err := n.row(rowJSON)
+	row, err := parseRow(n.node.Task(), rowJSON)
 	if err != nil {
 		return err
 	}

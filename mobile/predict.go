@@ -58,7 +58,7 @@ func (n *Node) PredictJSON(rowJSON string) (predictionJSON string, err error) {
 		return "", err
 	}
 	defer leave()
-	row, err := n.row(rowJSON)
+	row, err := parseRow(n.node.Task(), rowJSON)
 	if err != nil {
 		return "", err
 	}

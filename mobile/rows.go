@@ -6,12 +6,13 @@ import (
 	"slices"
 	"strings"
 
+	"p2pnode/learner"
 	"p2pnode/node"
 )
 
-// row reads values by column, for [learner.Task.Encode]: text, numbers, and null for
-// what is unknown. A column that the task does not have is an error.
-func (n *Node) row(rowJSON string) (cell func(name string) (string, bool), err error) {
+// parseRow reads values by column, for [learner.Task.Encode]: text, numbers, and null
+// for what is unknown. A column that the task does not have is an error.
+func parseRow(t *learner.Task, rowJSON string) (cell func(name string) (string, bool), err error) {
 	d := json.NewDecoder(strings.NewReader(rowJSON))
 	d.UseNumber()
 	var values map[string]any
@@ -21,7 +22,7 @@ func (n *Node) row(rowJSON string) (cell func(name string) (string, bool), err e
 	if _, err := d.Token(); err != io.EOF {
 		return nil, wrongInput("something follows the JSON object of columns")
 	}
-	columns := node.Columns(n.node.Task())
+	columns := node.Columns(t)
 	cells := make(map[string]string, len(values))
 	for name, v := range values {
 		if !slices.Contains(columns, name) {

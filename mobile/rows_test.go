@@ -1,0 +1,64 @@
+package mobile
+
+import (
+	"slices"
+	"testing"
+
+	"p2pnode/learner"
+	"p2pnode/node"
+)
+
+func TestParseRow(t *testing.T) {
+	task := learner.Movies()
+	for text, want := range map[string][]string{
+		`{"genres": "Drama|War", "year": 1994.5, "rating": "4"}`: {"Drama|War", "1994.5", "4"},
+		` {"year": null, "rating": 1e400} `:                      {"-", "", "1e400"}, // for Encode to refuse
+		`{}`:                                                     {"-", "-", "-"},
+		`null`:                                                   {"-", "-", "-"},
+	} {
+		cell, err := parseRow(task, text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		var got []string
+		for _, name := range node.Columns(task) {
+			v, ok := cell(name)
+			if !ok {
+				v = "-"
+			}
+			got = append(got, v)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+	for _, text := range []string{"", "{", "[]", `{"year": true}`, `{"year": [1]}`, `{"year": {}}`, `{"Year": 1}`, `{} {}`, `{"year": 01}`} {
+		if _, err := parseRow(task, text); errorCode(err) != CodeInput {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// Whatever an app hands over, what is taken fits the task.
+func FuzzExamples(f *testing.F) {
+	f.Add(`{"genres":"Drama","year":1994,"rating":4}`, []byte{}, 1.0)
+	f.Add(`{"genres":null,"year":"-0x1p9","rating":1e308}`, make([]byte, 160), -1e300)
+	task := learner.Movies()
+	f.Fuzz(func(t *testing.T, text string, vector []byte, label float64) {
+		if cell, err := parseRow(task, text); err == nil {
+			if r, err := task.Encode(cell); err == nil && !task.Fits(&r) {
+				t.Errorf("%q became %v", text, r)
+			}
+		}
+		raw, err := decodeVector(vector)
+		if err != nil {
+			return
+		}
+		x, err := task.EncodeVector(raw)
+		y, err2 := task.EncodeLabel(label)
+		if r := (learner.Record{X: x, Y: y}); err == nil && err2 == nil && !task.Fits(&r) {
+			t.Errorf("%v, %v became %v", raw, label, r)
+		}
+	})
+}
