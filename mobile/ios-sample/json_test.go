@@ -24,13 +24,13 @@ let task = try decode(TaskShape.self, #"""
 """#)
 let node = state.node!, personal = node.personal!
 print(state.state, state.sentence, node.records, node.heldOut == personal.heldOut, personal.personal <= 1, personal.alone <= 1)
-print(node.privacy.epsilon, node.privacy.delta, node.privacy.left, task.length, task.target.classes)
+print(node.privacy.epsilon, node.privacy.delta, node.privacy.left > 0, task.length, task.target.classes)
 let notice = try decode(Notice.self, #"{"id":"12D3","connected":false,"reason":"nobody answers"}"#)
 print(notice.connected!, notice.reason!, try decode(Notice.self, #"{"code":"full","message":"full: the disk"}"#).message!)
 `)
 	out, err := runSwiftc("-frontend", "-interpret", "-module-name", "reading", path)
 	want := `off Off 40 true true true
-1.0 1e-06 16 18 ["still", "walking", "running", "stairs", "cycling"]
+1.0 1e-06 true 18 ["still", "walking", "running", "stairs", "cycling"]
 false nobody answers full: the disk
 `
 	if err != nil || out != want {
