@@ -26,7 +26,7 @@ type Config struct {
 	// Task is the text of a task file (docs/tasks.md), or the name of a built-in task.
 	Task string `json:"task"`
 	// Settings is TOML with keys of the daemon's config.toml; what it leaves out has
-	// the phone's defaults, those of the profile power = "low".
+	// the phone's defaults, those of the profile power = "low" and no UPnP.
 	Settings string `json:"settings"`
 
 	AllowMetered      bool `json:"allow_metered"`       // take part over metered networks too; default false

@@ -71,7 +71,7 @@ func NewNode(c *Config, l Listener) (n *Node, err error) {
 	}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	n.driver = newDriver(&n.config, n.run, n.ready, func(s state) { n.events.post("state", s) })
-	if err := n.openData(); err != nil {
+	if err := unpanicked(n.openData); err != nil {
 		return nil, errors.Join(ofDirectory(err), n.Stop())
 	}
 	n.background("the driver", n.driver.drive)
@@ -188,7 +188,7 @@ func (n *Node) end() {
 	defer close(n.ended)
 	n.calls.Wait()
 	n.parts.Wait()
-	n.endErr = unpanicked(func() error { return errors.Join(n.queue.close(), n.node.Close()) })
+	n.endErr = errors.Join(unpanicked(n.queue.close), unpanicked(n.node.Close))
 }
 
 // Pause leaves the network until [Node.Resume]: no socket stays open, the directory

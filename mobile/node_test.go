@@ -2,6 +2,7 @@ package mobile
 
 import (
 	"context"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -177,4 +178,23 @@ func TestPauseClosesEverySocket(t *testing.T) {
 	if after := sockets(t); after != before {
 		t.Errorf("%d sockets are open in a pause, %d before", after, before)
 	}
+}
+
+// What keeps a node from the network for a while is told, and tried again.
+func TestPortInUse(t *testing.T) {
+	other, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := NewConfig(t.TempDir(), "movies")
+	_, port, _ := net.SplitHostPort(other.Addr().String())
+	check(t, c.AddListen("/ip4/127.0.0.1/tcp/"+port))
+	r := &recorder{}
+	n := open(t, c, r)
+	check(t, n.SetNetwork(NetUnmetered, "", ""), n.Start())
+	awaitHeard(t, r, `"state":"failed"`)
+	awaitHeard(t, r, "address already in use")
+	check(t, n.Pause("")) // while it waits to try again
+	check(t, n.Resume(), other.Close())
+	awaitState(t, n, stateRunning)
 }
