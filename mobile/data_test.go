@@ -172,6 +172,11 @@ func TestExamplesInAndOut(t *testing.T) {
 	if _, err := n.ImportCSV(csv, false); errorCode(err) != CodeInput || !strings.Contains(err.Error(), "line 3") {
 		t.Errorf("a file with a bad line: %v", err)
 	}
+	long := filepath.Join(t.TempDir(), "b.csv")
+	check(t, os.WriteFile(long, []byte(text+strings.Repeat(strings.Repeat("0,", 20)+"1\n", 7)), 0o600))
+	if _, err := n.ImportCSV(long, true); errorCode(err) != CodeFull || !strings.Contains(err.Error(), "at most 6") {
+		t.Errorf("eight of six: %v", err)
+	}
 	report, err := n.ImportCSV(csv, true)
 	if p := parse(t, report, err); p["records"] != 1.0 || p["bad"] != 1.0 {
 		t.Errorf("imported %s", report)

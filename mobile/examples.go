@@ -1,6 +1,7 @@
 package mobile
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -122,7 +123,10 @@ func (n *Node) ImportCSV(path string, skipBad bool) (reportJSON string, err erro
 		return "", coded(CodeInput, err)
 	}
 	defer file.Close()
-	records, report, err := n.node.ReadCSV(file, skipBad)
+	records, report, err := n.node.ReadCSV(file, skipBad, n.queue.most)
+	if errors.Is(err, node.ErrTooMany) {
+		return "", coded(CodeFull, fmt.Errorf("%w: the node keeps at most %d", err, n.queue.most))
+	}
 	if err == nil {
 		err = n.queue.append(records)
 	}

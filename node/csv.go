@@ -34,14 +34,17 @@ type BadLine struct {
 // imported.
 var ErrBadLines = errors.New("node: the file has bad lines, nothing was imported; mend them, or leave them out with --skip-bad")
 
+// ErrTooMany is returned for a file with more records than there is room for.
+var ErrTooMany = errors.New("node: the file has more records than there is room for")
+
 // errQuote ends the reading of a file: nobody can say which lines are good.
 var errQuote = errors.New("a quotation mark is not closed or out of place, so what follows cannot be told apart, with --skip-bad neither")
 
 // readCSV reads records from CSV with a header row that names the task's
 // columns in any order; other columns are ignored. It reads on after a bad
-// line, so that one report names them all. The error is that of a file that
-// cannot be read at all.
-func readCSV(r io.Reader, t *learner.Task) ([]learner.Record, ImportReport, error) {
+// line, so that one report names them all, and no further than to the most records
+// that are wanted. The error is that of a file that cannot be read at all.
+func readCSV(r io.Reader, t *learner.Task, most int) ([]learner.Record, ImportReport, error) {
 	rows := csv.NewReader(r)
 	rows.ReuseRecord = true
 	header, err := readHeader(rows, t)
@@ -78,6 +81,9 @@ func readCSV(r io.Reader, t *learner.Task) ([]learner.Record, ImportReport, erro
 			line, _ := rows.FieldPos(0)
 			report.add(line, err)
 			continue
+		}
+		if len(records) == most {
+			return nil, report, ErrTooMany
 		}
 		records = append(records, record)
 	}

@@ -1,6 +1,8 @@
 package node
 
 import (
+	"errors"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"strings"
@@ -24,7 +26,7 @@ func TestReadCSV(t *testing.T) {
 		"short and long": {"a,b,y\n1,0\n1,0,2,3\n1,0,2\n", 1, []BadLine{{2, "wrong number of fields"}, {3, "wrong number of fields"}}},
 		"quoted lines":   {"a,b,y,note\n1,0,2,\"two\nlines\"\n1,0,x,\n", 1, []BadLine{{4, `column "y": "x" is not a finite number`}}},
 	} {
-		records, report, err := readCSV(strings.NewReader(c.text), lineTask())
+		records, report, err := readCSV(strings.NewReader(c.text), lineTask(), math.MaxInt)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -37,15 +39,25 @@ func TestReadCSV(t *testing.T) {
 		"empty": "", "no target": "a,b\n1,2\n", "column twice": "a,a,b,y\n1,1,1,1\n",
 		"open quote": "a,b,y\n1,0,2\n\"1,0,2\n1,0,2\n",
 	} {
-		if _, _, err := readCSV(strings.NewReader(text), lineTask()); err == nil {
+		if _, _, err := readCSV(strings.NewReader(text), lineTask(), math.MaxInt); err == nil {
 			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// Reading ends where there is no more room.
+func TestReadCSVStopsAtTheMost(t *testing.T) {
+	for most, want := range map[int]error{1: ErrTooMany, 2: nil, 3: nil} {
+		records, _, err := readCSV(strings.NewReader("a,b,y\n1,0,2\nx,0,1\n0,1,3\n"), lineTask(), most)
+		if !errors.Is(err, want) || err == nil && len(records) != 2 {
+			t.Errorf("at most %d: %d records, %v, want %v", most, len(records), err, want)
 		}
 	}
 }
 
 // A file with many bad lines gives a short report with the full count.
 func TestReadCSVBoundsTheReport(t *testing.T) {
-	_, report, err := readCSV(strings.NewReader("a,b,y\n"+strings.Repeat("x,0,1\n", 1000)), lineTask())
+	_, report, err := readCSV(strings.NewReader("a,b,y\n"+strings.Repeat("x,0,1\n", 1000)), lineTask(), math.MaxInt)
 	if err != nil || report.Bad != 1000 || len(report.Lines) != maxBadLines {
 		t.Errorf("%d bad lines, %d spelled out, error %v", report.Bad, len(report.Lines), err)
 	}
@@ -57,7 +69,7 @@ func FuzzReadCSV(f *testing.F) {
 	f.Add("\ufeffa,b,y\r\n\"1\",0,\n")
 	task := lineTask()
 	f.Fuzz(func(t *testing.T, text string) {
-		records, report, err := readCSV(strings.NewReader(text), task)
+		records, report, err := readCSV(strings.NewReader(text), task, math.MaxInt)
 		if err != nil {
 			return
 		}

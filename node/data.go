@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 
 	"p2pnode/learner"
@@ -36,7 +37,7 @@ type Coordinate struct {
 // none. A file with bad lines is not imported and gives ErrBadLines with the
 // report, unless skipBad leaves those lines out.
 func (n *Node) Import(ctx context.Context, r io.Reader, skipBad bool) (ImportReport, error) {
-	records, report, err := n.ReadCSV(r, skipBad)
+	records, report, err := n.ReadCSV(r, skipBad, math.MaxInt)
 	if err == nil && len(records) > 0 {
 		err = n.Add(ctx, records)
 	}
@@ -47,9 +48,9 @@ func (n *Node) Import(ctx context.Context, r io.Reader, skipBad bool) (ImportRep
 }
 
 // ReadCSV is Import without storing: it returns the records, and the report of an
-// import that succeeds.
-func (n *Node) ReadCSV(r io.Reader, skipBad bool) ([]learner.Record, ImportReport, error) {
-	records, report, err := readCSV(r, n.files.task)
+// import that succeeds. More records than most are [ErrTooMany].
+func (n *Node) ReadCSV(r io.Reader, skipBad bool, most int) ([]learner.Record, ImportReport, error) {
+	records, report, err := readCSV(r, n.files.task, most)
 	if err != nil {
 		return nil, report, requestError{err}
 	}
