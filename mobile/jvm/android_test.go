@@ -2,7 +2,6 @@ package jvm_test
 
 import (
 	"encoding/csv"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -72,11 +71,7 @@ func TestSampleCallsTheBindings(t *testing.T) {
 
 func TestOneFileOfTheSampleCallsTheBindings(t *testing.T) {
 	for _, path := range sources(t, plain) {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, want := strings.Contains(string(text), javaPackage), filepath.Base(path) == "P2PNode.java"; got != want {
+		if got, want := strings.Contains(read(t, path), javaPackage), filepath.Base(path) == "P2PNode.java"; got != want {
 			t.Errorf("%s names %s: %t", path, javaPackage, got)
 		}
 	}
@@ -95,11 +90,7 @@ func sources(t *testing.T, dir string) []string {
 
 func activityTask(t *testing.T) *learner.Task {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/tasks/activity.toml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	task, err := node.ParseTask(text)
+	task, err := node.ParseTask([]byte(read(t, "../../docs/tasks/activity.toml")))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,9 +16,9 @@ import java.util.Random;
  * </pre>
  */
 public final class People {
-    private static final String[] ACTIVITIES = {"still", "walking", "running", "stairs", "cycling"};
+    static final String[] ACTIVITIES = {"still", "walking", "running", "stairs", "cycling"};
     /** Each group: how the phone lies (turns round x and z), what it feels, how fast steps are. */
-    private static final double[][] GROUPS = {
+    static final double[][] GROUPS = {
         {0.1, 0.2, 1.0, 1.0}, // upright in a pocket
         {1.4, 1.2, 0.6, 0.9}, // flat in a bag, which swings and dampens
         {0.5, 2.4, 1.5, 1.1}, // on the arm, of somebody brisk
@@ -44,7 +44,7 @@ public final class People {
     }
 
     /** How one person moves. */
-    private static final class Person {
+    static final class Person {
         private final Random random;
         private final double tiltX, tiltZ, strength, pace, sway, heel;
         private final double[] habits = new double[ACTIVITIES.length];

@@ -14,8 +14,9 @@ class ActivityApp : Application() {
     val work: ExecutorService = Executors.newSingleThreadExecutor()
     val main = Handler(Looper.getMainLooper())
 
-    /** Called on the main thread after the node has said something. */
-    var onEvent: () -> Unit = {}
+    /** Called on the main thread after the node has said something; null while the app is not on the screen. */
+    @Volatile
+    var onEvent: (() -> Unit)? = null
 
     /** Never in a backup: a restored copy would be refused. */
     val directory get() = File(noBackupFilesDir, "p2pnode")
@@ -51,14 +52,15 @@ class ActivityApp : Application() {
         Background.cancel(this)
     }
 
+    /** Leaves the network, and ends a slice of work that is under way. */
+    fun pause(reason: String) = work.execute { opened()?.let { quietly { it.node.pause(reason) } } }
+
     @Synchronized
-    private fun trimMemory() {
-        learner?.let { quietly { it.node.trimMemory() } }
-    }
+    private fun opened() = learner
 
     override fun onTrimMemory(level: Int) {
         super.onTrimMemory(level)
-        work.execute { trimMemory() }
+        work.execute { opened()?.let { quietly { it.node.trimMemory() } } }
     }
 }
 

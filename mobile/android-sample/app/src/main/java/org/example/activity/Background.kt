@@ -22,9 +22,13 @@ class Background(context: Context, parameters: WorkerParameters) : Worker(contex
         Result.failure() // this time; the next period comes all the same
     }
 
+    override fun onStopped() {
+        if (app.onEvent == null) app.pause(app.getString(R.string.needed_elsewhere))
+    }
+
     companion object {
         private const val NAME = "learn"
-        private const val SLICE = 180_000 // ms; Android ends a worker after ten minutes
+        private const val SLICE = 180_000 // ms, as a release takes minutes; Android ends a worker after ten minutes
 
         /** Android chooses the time, at most once an hour; the node's own conditions come on top. */
         fun schedule(context: Context) {

@@ -20,7 +20,7 @@ class Learner(private val app: ActivityApp) : P2PNode.Events {
 
     override fun happened(kind: String, json: String) {
         if (kind == "error") Log.w("p2pnode", json)
-        app.main.post { app.onEvent() }
+        app.main.post { app.onEvent?.invoke() }
     }
 
     override fun logged(message: String) {

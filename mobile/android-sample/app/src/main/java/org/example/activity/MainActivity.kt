@@ -42,7 +42,7 @@ class MainActivity : Activity() {
     override fun onStop() {
         super.onStop()
         onScreen = false
-        app.onEvent = {}
+        app.onEvent = null
         leaveScreen()
     }
 
@@ -50,8 +50,7 @@ class MainActivity : Activity() {
         record(null)
         motion.stop()
         nearby.stop()
-        val leaving = learner ?: return
-        app.work.execute { quietly { leaving.node.pause(getString(R.string.in_the_background)) } }
+        app.pause(getString(R.string.in_the_background))
     }
 
     private fun begin() {

@@ -26,7 +26,13 @@ class Surroundings(private val context: Context, private val node: P2PNode) : Co
     }
 
     init {
+        // What is so now, before anybody asks the node for a slice of work.
         tellPower()
+        connectivity.activeNetwork?.let { network ->
+            connectivity.getNetworkCapabilities(network)?.let { cost = costOf(it) }
+            connectivity.getLinkProperties(network)?.let(::take)
+        }
+        tellNetwork()
         context.registerReceiver(battery, IntentFilter(Intent.ACTION_BATTERY_CHANGED).apply {
             addAction(PowerManager.ACTION_POWER_SAVE_MODE_CHANGED)
         })
@@ -41,14 +47,12 @@ class Surroundings(private val context: Context, private val node: P2PNode) : Co
     // Android calls these one after the other, on a thread of its own.
 
     override fun onCapabilitiesChanged(network: Network, capabilities: NetworkCapabilities) {
-        val free = capabilities.hasCapability(NetworkCapabilities.NET_CAPABILITY_NOT_METERED)
-        cost = if (free) P2PNode.Network.UNMETERED else P2PNode.Network.METERED
+        cost = costOf(capabilities)
         tellNetwork()
     }
 
     override fun onLinkPropertiesChanged(network: Network, link: LinkProperties) {
-        interfaces = interfacesOf(link)
-        servers = JSONArray(link.dnsServers.mapNotNull { it.hostAddress }).toString()
+        take(link)
         tellNetwork()
     }
 
@@ -57,6 +61,15 @@ class Surroundings(private val context: Context, private val node: P2PNode) : Co
         interfaces = ""
         servers = ""
         tellNetwork()
+    }
+
+    private fun costOf(capabilities: NetworkCapabilities) =
+        if (capabilities.hasCapability(NetworkCapabilities.NET_CAPABILITY_NOT_METERED)) P2PNode.Network.UNMETERED
+        else P2PNode.Network.METERED
+
+    private fun take(link: LinkProperties) {
+        interfaces = interfacesOf(link)
+        servers = JSONArray(link.dnsServers.mapNotNull { it.hostAddress }).toString()
     }
 
     /** Android 11 and later name the interfaces to Java only. NsdManager does the multicast. */
