@@ -12,19 +12,30 @@ import (
 	"p2pnode/node"
 )
 
-// plain is where the Android sample keeps its sources; those in Java need no Android.
-const plain = "../android-sample/app/src/main/java/org/example/activity"
+// sampleSources is where the Android sample keeps its own; those in Java need no Android.
+const sampleSources = "../android-sample/app/src/main/java/org/example/activity"
+
+var (
+	// sampleFeatures is what the sample makes of the accelerometer, with its tests.
+	sampleFeatures = []string{
+		sampleSources + "/WindowFeatures.java", sampleSources + "/Windows.java",
+		"../android-sample/jvm/People.java", "../android-sample/jvm/FeaturesTest.java",
+	}
+	// sampleCalls needs the bindings.
+	sampleCalls = []string{sampleSources + "/P2PNode.java", "../android-sample/jvm/SampleTest.java"}
+)
 
 // The features that the sample makes are those of its task, in the same order, and lie
 // in its ranges but for the odd window: the node clamps that.
 func TestSampleMakesTheTasksFeatures(t *testing.T) {
 	needs(t, "javac", "java")
 	classes := t.TempDir()
-	if err := javac(classes, generatedRelease, plain+"/WindowFeatures.java", plain+"/Windows.java", "../android-sample/jvm"); err != nil {
+	if err := javac(classes, generatedRelease, sampleFeatures...); err != nil {
 		t.Fatal(err)
 	}
-	runJava(t, classes, "FeaturesTest")
-	rows, err := csv.NewReader(strings.NewReader(runJava(t, classes, "People", "6", "1"))).ReadAll()
+	m := machine{classes: classes}
+	m.sample(t, "FeaturesTest")
+	rows, err := csv.NewReader(strings.NewReader(m.sample(t, "People", "6", "1"))).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,13 +75,14 @@ func TestSampleCallsTheBindings(t *testing.T) {
 	if err := writeContext(filepath.Join(dir, "java")); err != nil {
 		t.Fatal(err)
 	}
-	if err := javac(classes, generatedRelease, filepath.Join(dir, "java"), plain+"/P2PNode.java"); err != nil {
+	all := append([]string{filepath.Join(dir, "java")}, append(sampleFeatures, sampleCalls...)...)
+	if err := javac(classes, generatedRelease, all...); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestOneFileOfTheSampleCallsTheBindings(t *testing.T) {
-	for _, path := range sources(t, plain) {
+	for _, path := range sources(t, sampleSources) {
 		if got, want := strings.Contains(read(t, path), javaPackage), filepath.Base(path) == "P2PNode.java"; got != want {
 			t.Errorf("%s names %s: %t", path, javaPackage, got)
 		}
@@ -97,10 +109,12 @@ func activityTask(t *testing.T) *learner.Task {
 	return task
 }
 
-// runJava runs a class of the sample and returns what it prints.
-func runJava(t *testing.T, classes, class string, args ...string) string {
+// sample runs a class of the sample and returns what it prints.
+func (m machine) sample(t *testing.T, class string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command("java", append([]string{"-cp", classes, "org.example.activity." + class}, args...)...)
+	cmd := exec.Command("java", append([]string{
+		"-Xcheck:jni", "-XX:+DisplayVMOutputToStderr", "-Djava.library.path=" + m.library, "-cp", m.classes, "org.example.activity." + class,
+	}, args...)...)
 	var complaints strings.Builder
 	cmd.Stderr = &complaints
 	out, err := cmd.Output()

@@ -43,6 +43,9 @@ func newMachine(t *testing.T) machine {
 	if err := javac(classes, "11", "harness"); err != nil {
 		t.Fatal(err)
 	}
+	if err := javac(classes, generatedRelease, append(sampleFeatures, sampleCalls...)...); err != nil {
+		t.Fatal(err)
+	}
 	library, err := buildLibrary(moduleRoot(t), dir)
 	if err != nil {
 		t.Fatal(err)
@@ -82,6 +85,10 @@ func TestJVM(t *testing.T) {
 			}
 		})
 	}
+	t.Run("android-sample", func(t *testing.T) {
+		t.Parallel()
+		t.Log(m.sample(t, "SampleTest", t.TempDir(), "../../docs/tasks/activity.toml"))
+	})
 }
 
 // TestMeasure prints what the bindings cost: memory, time, growth.

@@ -11,7 +11,7 @@ import java.util.Random;
  *
  * <pre>
  * cd mobile/android-sample
- * javac -d /tmp/activity app/src/main/java/org/example/activity/WindowFeatures.java jvm/*.java
+ * javac -d /tmp/activity app/src/main/java/org/example/activity/WindowFeatures.java jvm/People.java
  * java -cp /tmp/activity org.example.activity.People 100 1 >people.csv    # people, seed
  * </pre>
  */
