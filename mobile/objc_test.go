@@ -16,6 +16,9 @@ import (
 // as Linux gets: GNUstep's Foundation in place of Apple's, nothing linked, nothing run,
 // and no automatic reference counting, which GNUstep's headers do not know here.
 func TestObjC(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: runs compilers")
+	}
 	c := newObjC(t)
 	c.accepts(t, "P2PMobile_darwin.m")
 	c.accepts(t, "Universe_darwin.m")
