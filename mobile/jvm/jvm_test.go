@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,12 +16,14 @@ import (
 
 // scenarios are what package harness does with the bindings, each in a process of its own.
 var scenarios = []string{
-	"conditions", "erase", "errors", "examples", "learn", "listener", "network", "restart", "stop", "threads", "train",
+	"conditions", "erase", "errors", "examples", "interfaces", "learn", "listener", "network", "restart", "stop",
+	"threads", "train",
 }
 
 // machine starts Java programs that use the bindings.
 type machine struct {
 	classes, library string
+	env, under       []string // beside the environment; a command that starts Java
 }
 
 func newMachine(t *testing.T) machine {
@@ -50,7 +53,7 @@ func newMachine(t *testing.T) machine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return machine{classes, library}
+	return machine{classes: classes, library: library}
 }
 
 // java runs a scenario and returns what it printed.
@@ -58,8 +61,10 @@ func (m machine) java(t *testing.T, patience time.Duration, scenario string, opt
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	args := append(options, "-Djava.library.path="+m.library, "-cp", m.classes, "harness.Main", scenario, t.TempDir())
-	cmd := exec.CommandContext(ctx, "java", args...)
+	args := slices.Concat(m.under, []string{"java"}, options,
+		[]string{"-Djava.library.path=" + m.library, "-cp", m.classes, "harness.Main", scenario, t.TempDir()})
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Env = append(os.Environ(), m.env...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) } // Java then says where every thread is
 	cmd.WaitDelay = 5 * time.Second
 	var said, complained strings.Builder
@@ -78,17 +83,23 @@ func TestJVM(t *testing.T) {
 	for _, s := range scenarios {
 		t.Run(s, func(t *testing.T) {
 			t.Parallel()
-			said, checks := m.java(t, 3*time.Minute, s, "-Xcheck:jni", "-Xmx128m", "-XX:+DisplayVMOutputToStderr")
-			t.Log(said)
-			if strings.Contains(checks, "exception pending") {
-				t.Errorf("JNI was called while an exception was pending, which ends an app on Android:\n%s", checks)
-			}
+			m.prove(t, s)
 		})
 	}
 	t.Run("android-sample", func(t *testing.T) {
 		t.Parallel()
 		t.Log(m.sample(t, "SampleTest", t.TempDir(), "../../docs/tasks/activity.toml"))
 	})
+}
+
+// prove runs a scenario under the JVM's checks.
+func (m machine) prove(t *testing.T, scenario string) {
+	t.Helper()
+	said, checks := m.java(t, 3*time.Minute, scenario, "-Xcheck:jni", "-Xmx128m", "-XX:+DisplayVMOutputToStderr")
+	t.Log(said)
+	if strings.Contains(checks, "exception pending") {
+		t.Errorf("JNI was called while an exception was pending, which ends an app on Android:\n%s", checks)
+	}
 }
 
 // TestMeasure prints what the bindings cost: memory, time, growth.

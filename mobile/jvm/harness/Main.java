@@ -28,6 +28,7 @@ public final class Main {
             case "examples": return new Examples();
             case "footprint": return new Footprint();
             case "growth": return new Growth();
+            case "interfaces": return new Interfaces();
             case "learn": return new Learn();
             case "listener": return new Listening();
             case "network": return new Network();
