@@ -26,7 +26,6 @@ import (
 	"github.com/libp2p/go-libp2p/p2p/protocol/holepunch"
 	"github.com/libp2p/go-libp2p/p2p/protocol/identify"
 	quic "github.com/libp2p/go-libp2p/p2p/transport/quic"
-	"github.com/libp2p/go-libp2p/p2p/transport/tcp"
 	"github.com/libp2p/go-libp2p/p2p/transport/websocket"
 	"github.com/multiformats/go-multiaddr"
 	manet "github.com/multiformats/go-multiaddr/net"
@@ -115,7 +114,7 @@ func (r *Reach) Options() []libp2p.Option {
 	}
 	if r.local {
 		return append(options,
-			libp2p.Transport(tcp.NewTCPTransport, tcp.DisableReuseport()),
+			libp2p.Transport(newLocalTransport),
 			libp2p.DisableRelay(),
 			libp2p.DisableIdentifyAddressDiscovery())
 	}

@@ -34,6 +34,13 @@ func newPortTransport(upgrader transport.Upgrader, resources network.ResourceMan
 	return &portTransport{TcpTransport: t, upgrader: upgrader, ports: p}, err
 }
 
+// newLocalTransport is libp2p's TCP transport for a host that nobody far calls. Its
+// option is given here and not to libp2p.Transport, which would name it by a random
+// number, and so leave new types behind for every host that a process makes.
+func newLocalTransport(upgrader transport.Upgrader, resources network.ResourceManager, shared *tcpreuse.ConnMgr) (*tcp.TcpTransport, error) {
+	return tcp.NewTCPTransport(upgrader, resources, shared, tcp.DisableReuseport())
+}
+
 // Listen implements [transport.Transport].
 func (t *portTransport) Listen(at multiaddr.Multiaddr) (transport.Listener, error) {
 	network, address, err := manet.DialArgs(at)
