@@ -134,6 +134,7 @@ func cross(t *testing.T, ends [2]end, order []step) {
 // so that none has been added when the other is decided on, and so late that each
 // seems to replace the other.
 func TestOneConnectionIsLeft(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		sees  func(network.Network) network.Network
 		young time.Duration

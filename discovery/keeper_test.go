@@ -174,6 +174,7 @@ func TestAnAnsweringPeerStaysConnected(t *testing.T) {
 // TestAPeerThatHangsUpIsNotDialledWithoutPause meets a peer that closes every
 // connection.
 func TestAPeerThatHangsUpIsNotDialledWithoutPause(t *testing.T) {
+	t.Parallel()
 	a, rude := newHost(t), newHost(t)
 	var dialled atomic.Int32
 	notify := &network.NotifyBundle{ConnectedF: func(_ network.Network, c network.Conn) {
@@ -221,6 +222,7 @@ func TestNewAddressesAreUsed(t *testing.T) {
 // TestSilentPeersAreNoticedTogether has five of them, and a keeper that would
 // look at them in an hour if it were not refreshed.
 func TestSilentPeersAreNoticedTogether(t *testing.T) {
+	t.Parallel()
 	a := newHost(t)
 	k := NewKeeper(a, quiet())
 	k.pings = pings{every: time.Hour, again: 10 * time.Millisecond, timeout: time.Second}

@@ -143,6 +143,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestEveryoneFindsTenOthersThroughOneBootstrap(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ nodes, servers int }{{30, 1}, {12, 12}} {
 		t.Run(fmt.Sprintf("nodes=%d,servers=%d", c.nodes, c.servers), func(t *testing.T) {
 			t.Logf("it took %v", discover(t, c.nodes, 10, c.servers))

@@ -18,6 +18,7 @@ import (
 // TestALonelyNodeDialsWhomItRemembers remembers six peers that are gone and one
 // that is there, and loses it.
 func TestALonelyNodeDialsWhomItRemembers(t *testing.T) {
+	t.Parallel()
 	a, b := newHost(t), newHost(t)
 	var list []peer.AddrInfo
 	for range 6 {

@@ -120,6 +120,7 @@ func TestEraseLeavesTheRest(t *testing.T) {
 
 // While a node has the directory open nothing is touched.
 func TestEraseRefusesAnOpenDirectory(t *testing.T) {
+	t.Parallel()
 	n := testNode(t, lineTask(), nil, nil)
 	before := names(t, n.dir)
 	if _, err := Erase(n.dir); !errors.Is(err, ErrInUse) {
@@ -196,6 +197,7 @@ func TestEraseDamagedThroughALink(t *testing.T) {
 // Wherever an erasure is interrupted, the directory is refused and says why, and can be
 // erased to the end.
 func TestEraseInterrupted(t *testing.T) {
+	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 8 {
 		dir := crowded(t)

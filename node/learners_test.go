@@ -144,12 +144,14 @@ func TestLearnersReachTheirFixedPoints(t *testing.T) {
 
 // The same on a graph that nobody drew: each node looks for 10 neighbours.
 func TestLearnersReachTheirFixedPointsOnADiscoveredGraph(t *testing.T) {
+	t.Parallel()
 	learners := []string{"propagation", "diffusion", "km"}
 	if testing.Short() {
 		learners = learners[:1] // sixteen nodes each under the race detector take minutes
 	}
 	for _, name := range learners {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			task := learnerTask(name)
 			w := discover(t, 16, task, func(c *Config) { c.Unprotected, c.Releases = Consent, 0 })
 			defer w.stop()

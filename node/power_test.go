@@ -15,6 +15,7 @@ import (
 )
 
 func TestNodesOfLowPowerLearn(t *testing.T) {
+	t.Parallel()
 	server := testNode(t, lineTask(), lineRecords(rand.New(rand.NewPCG(1, 1)), 30), nil)
 	start(t, server)
 	from := waitForAddrs(t, server)

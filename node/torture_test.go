@@ -142,6 +142,7 @@ func (y *tally) enough(enough func([]error) bool) bool {
 // unpaid. The points before and after a step are system calls of a real process
 // on its files.
 func TestTorture(t *testing.T) {
+	t.Parallel()
 	n := 100
 	if text := os.Getenv(pointsVariable); text != "" {
 		var err error
@@ -170,6 +171,7 @@ func TestTorture(t *testing.T) {
 // A start that is cut while it writes the anchor, after a first start that was cut
 // at any step around it, leaves an anchor that can be read.
 func TestTortureOfTheAnchor(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("not in short mode: 80 processes")
 	}
@@ -196,6 +198,7 @@ func TestTortureOfTheAnchor(t *testing.T) {
 // The torture finds each mistake in the order of a release within its first 100
 // points, and for the right reason.
 func TestTortureFindsFlaws(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("not in short mode: up to 400 processes")
 	}

@@ -25,6 +25,9 @@ func propagating(seed uint64) (*Dataset, error) {
 // worth having: the personal models around it beat the tuned lone models. The
 // seeds are fixed, so the numbers are too.
 func TestPropagationGainsOverAlone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it asks what learning gains, of two long simulations")
+	}
 	for _, c := range []struct{ epsilon, least float64 }{{1, 0.05}, {3, 0.2}} {
 		r := mustRun(t, t.Context(), Config{
 			Source: propagating, Budget: privacy.Budget{Epsilon: c.epsilon, Delta: 1e-6},

@@ -23,6 +23,9 @@ import (
 // groups and a standard deviation of .007, so about one in a thousand would be below
 // .95; with 2 groups it was 1 in each.
 func TestPeopleFindTheirGroup(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it asks who finds whom, of two long simulations")
+	}
 	for _, c := range []struct {
 		n, groups int
 		kind      string

@@ -19,6 +19,7 @@ import (
 // and its peers hear it again within 10 s. One of the nodes killed is the one
 // the others started from, and each has another address afterwards.
 func TestKilledNodeContinues(t *testing.T) {
+	t.Parallel()
 	nodes := []*daemon{start(t, initNode(t))}
 	for range 3 {
 		nodes = append(nodes, start(t, initNode(t, "--bootstrap", nodes[0].address)))

@@ -36,6 +36,7 @@ func inRounds(t *learner.Task) {
 // Daemons of every learner that are killed with -9 in the middle go on where their
 // disk says, with their budget, and the others go on without them.
 func TestKilledLearnersContinue(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]func(*learner.Task){
 		"diffusion": func(t *learner.Task) {
 			inRounds(t)
@@ -77,6 +78,7 @@ func everybody(t *testing.T, nodes []*daemon, round uint64) bool {
 
 // A daemon of learner propagation releases once in its life, killed or not.
 func TestKilledPropagationReleasesOnce(t *testing.T) {
+	t.Parallel()
 	task := taskFile(t, func(t *learner.Task) {
 		t.Learner = "propagation"
 		t.Propagation = learner.Propagation{Ridge: 0.5, Tolerance: 1e-6}
@@ -109,6 +111,7 @@ func TestKilledPropagationReleasesOnce(t *testing.T) {
 // Daemons of learner polar: the operators of the servers make their identities
 // first. A server and a client are killed with -9, and all go on.
 func TestKilledPolarContinues(t *testing.T) {
+	t.Parallel()
 	const servers = 3
 	base := t.TempDir()
 	var keys, ids []string

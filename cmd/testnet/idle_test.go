@@ -10,6 +10,7 @@ import (
 )
 
 func TestIdle(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux says what a process uses")
 	}

@@ -30,6 +30,7 @@ func simulate(t *testing.T, o options) *testnet.Result {
 // bootstrap interval of the mean error excludes zero, and more people are
 // better off than worse.
 func TestPrivateLearningPaysOnMovieLens(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("-short: it simulates 610 people three times")
 	}
@@ -46,6 +47,7 @@ func TestPrivateLearningPaysOnMovieLens(t *testing.T) {
 // The synthetic task of Bellet et al. 2018: private accuracy at least .81 with
 // 100 people and .855 with 1,000 (an independent program reached .820 and .866).
 func TestPrivateLearningPaysOnLinear(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("-short: it simulates 100 and 1,000 people three times")
 	}

@@ -40,6 +40,7 @@ func within(t *testing.T, limit time.Duration, what string, condition func() boo
 
 // However testnet ends, its daemons end with it.
 func TestDaemonsEndWithTestnet(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name string
 		end  []os.Signal

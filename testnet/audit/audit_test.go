@@ -11,6 +11,9 @@ import (
 // Every way of releasing the product has stays below its claim. A sound one fails
 // with probability 1e-6 at most, the thirty together with 3e-5.
 func TestOursHold(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it makes 30,000 runs; other tests make a few the same way")
+	}
 	findings, err := Run(t.Context(), everySubject(), Options{
 		Claim: privacy.Budget{Epsilon: 1, Delta: 1e-3}, Releases: 3, Dimension: 20, Runs: 1000, Seed: 11,
 	})

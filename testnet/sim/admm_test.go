@@ -48,6 +48,9 @@ func excess(t *testing.T, c ADMM, models [][]float64) float64 {
 }
 
 func TestADMMReachesTheMinimiserOfQ(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it makes 80,000 activations, of agents that know nothing of goroutines")
+	}
 	for _, loss := range []string{"squared", "logistic"} {
 		for name, graph := range map[string]struct {
 			edges       [][]learner.Edge

@@ -80,6 +80,9 @@ func errorsOf(task *learner.Task, people []Participant, tests [][]learner.Record
 // Three classes, everybody within epsilon 1: the personal models err less than
 // the tuned lone models, in each of three problems.
 func TestThreeClassesTogetherBeatAlone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it asks what learning gains, of three long simulations")
+	}
 	task := classTask()
 	policy, err := design(task, 16).Policy()
 	if err != nil {
