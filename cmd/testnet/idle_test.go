@@ -10,7 +10,6 @@ import (
 )
 
 func TestIdle(t *testing.T) {
-	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux says what a process uses")
 	}
