@@ -41,6 +41,11 @@ func Erase(dir string) (left []string, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, e.root.Close()) }()
+	made, err := hold(dir) // or Configure could make a node of what is being erased
+	if err != nil {
+		return nil, fmt.Errorf("node: erase %s: %w", dir, err)
+	}
+	defer func() { err = errors.Join(err, made()) }()
 	release, err := storage.Hold(filepath.Join(dir, storeFile))
 	if err != nil {
 		return nil, fmt.Errorf("node: erase %s: %w", dir, err)
