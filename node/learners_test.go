@@ -144,7 +144,6 @@ func TestLearnersReachTheirFixedPoints(t *testing.T) {
 
 // The same on a graph that nobody drew: each node looks for 10 neighbours.
 func TestLearnersReachTheirFixedPointsOnADiscoveredGraph(t *testing.T) {
-	t.Parallel()
 	learners := []string{"propagation", "diffusion", "km"}
 	if testing.Short() {
 		learners = learners[:1] // sixteen nodes each under the race detector take minutes
