@@ -89,11 +89,12 @@ final class Threads implements Scenario {
             }
         }
 
-        private void remove(Node node) throws Exception {
+        /** What is to be removed may be gone, or not there yet. */
+        private static void unlessGone(Check.Call removal) throws Exception {
             try {
-                node.removePeer(address);
+                removal.run();
             } catch (Exception e) {
-                if (!Mobile.errorCode(e.getMessage()).equals(Mobile.CodeInput)) { // another thread was first
+                if (!Mobile.errorCode(e.getMessage()).equals(Mobile.CodeInput)) {
                     throw e;
                 }
             }
@@ -109,7 +110,8 @@ final class Threads implements Scenario {
                 () -> node.budgetJSON(), () -> node.peersJSON(), () -> node.taskJSON(), () -> node.examplesJSON(1, 5),
                 () -> node.exportModel(), () -> node.train(20), () -> node.pause("a test"), () -> node.resume(), () -> node.start(),
                 () -> node.setNetwork(Mobile.NetUnmetered, "", ""), () -> node.setPower(80, false, false),
-                () -> node.addPeer(address), () -> remove(node), () -> node.trimMemory(),
+                () -> node.addPeer(address), () -> unlessGone(() -> node.removePeer(address)), () -> node.trimMemory(),
+                () -> unlessGone(() -> node.deleteExamples("[" + (1 + (int) row[WIDTH]) + "]")),
             };
         }
     }
