@@ -25,13 +25,21 @@ func BenchmarkApp(b *testing.B) {
 	for _, p := range []int{32, 561} {
 		n := openWide(b, p, 200)
 		x, class := wideExample(p, 1)
-		features := encodeVector(x)
+		features, row := encodeVector(x), encodeVector(append(x, class))
 		for _, method := range []struct {
 			name string
 			call func() error
 		}{
 			{"Predict", func() error { _, err := n.Predict(features); return err }},
 			{"StatusJSON", func() error { _, err := n.StatusJSON(); return err }},
+			{"AddExamples", func() error { return n.AddExamples(row) }},
+			{"Train", func() error { // one more example, and a model that knows it
+				if err := n.AddExamples(row); err != nil {
+					return err
+				}
+				_, err := n.Train(600_000)
+				return err
+			}},
 			{"AddExample", func() error { return n.AddExample(features, class) }},
 		} {
 			b.Run(fmt.Sprintf("%s/p=%d", method.name, p), func(b *testing.B) {
