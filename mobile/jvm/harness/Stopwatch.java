@@ -18,10 +18,6 @@ final class Stopwatch {
         nanos[count++] = took;
     }
 
-    double maxMillis() {
-        return quantile(1) / 1e3;
-    }
-
     /** In microseconds. */
     private double quantile(double q) {
         long[] sorted = Arrays.copyOf(nanos, count);
