@@ -37,7 +37,7 @@ func (n *Node) openData() error {
 	n.queue.stored = s.Records
 	n.models.want()
 	n.background("the queue", n.queue.run)
-	n.background("the personal model", func(ctx context.Context) { n.models.run(ctx, n.postError) })
+	n.background("the personal model", func(ctx context.Context) { n.models.run(ctx, n.unfitted) })
 	n.background("the watch", n.watch)
 	return nil
 }
@@ -67,6 +67,12 @@ func (n *Node) fitted(f node.Fitted) {
 		Examples int  `json:"examples"`
 		Current  bool `json:"current"`
 	}{f.Records, n.knows(f)})
+}
+
+// unfitted tells the app that a fit failed.
+func (n *Node) unfitted(err error) {
+	n.report("the personal model", err)
+	n.postError(err)
 }
 
 // watch tells the app of neighbours and releases, and asks for another model when a

@@ -5,10 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
-	"path"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -73,6 +69,9 @@ func errorCode(err error) string {
 	if e, has := errors.AsType[*codedError](err); has {
 		return e.code
 	}
+	if _, has := errors.AsType[*node.Defect](err); has {
+		return CodeDefect
+	}
 	is := func(targets ...error) bool {
 		return slices.ContainsFunc(targets, func(t error) bool { return errors.Is(err, t) })
 	}
@@ -83,8 +82,6 @@ func errorCode(err error) string {
 		return CodeFull
 	case is(storage.ErrBudget):
 		return CodeBudget
-	case is(node.ErrDefect):
-		return CodeDefect
 	case is(node.ErrOtherTask):
 		return CodeTask
 	case is(node.ErrRequest, node.ErrBadLines, storage.ErrNoRecord):
@@ -129,33 +126,16 @@ func (n *Node) guard(err *error) {
 	*err = coded(errorCode(*err), *err)
 }
 
-// report logs a defect with the stack of the goroutine that panicked, which calls it.
+// report logs a defect.
 func (n *Node) report(where string, err error) {
-	if n.log != nil { // it is nil in a Node that NewNode has not made
-		n.log.Error("defect in "+where, "error", err, slog.String("stack", string(debug.Stack())))
+	d, has := errors.AsType[*node.Defect](err)
+	if has && n.log != nil { // it is nil in a Node that NewNode has not made
+		n.log.Error("defect in "+where, "error", err, "stack", strings.Join(d.Stack, " < "))
 	}
 }
 
-// defect is the error of a panic: what it said, and the innermost functions, enough
-// for a report. It is called while the panic's stack is there.
-func defect(panicked any) error {
-	pcs := make([]uintptr, 32)
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(0, pcs)])
-	var where []string
-	for unwinding := false; len(where) < 4; {
-		f, more := frames.Next()
-		switch {
-		case f.Function == "runtime.gopanic":
-			unwinding, where = true, nil
-		case unwinding && !strings.HasPrefix(f.Function, "runtime."):
-			where = append(where, fmt.Sprintf("%s %s:%d", path.Base(f.Function), path.Base(f.File), f.Line))
-		}
-		if !more {
-			break
-		}
-	}
-	return coded(CodeDefect, fmt.Errorf("%v (%s)", panicked, strings.Join(where, " < ")))
-}
+// defect is the error of a panic. It is called while the panic's stack is there.
+func defect(panicked any) error { return coded(CodeDefect, node.NewDefect(panicked)) }
 
 // unpanicked is f's error, also where f panics.
 func unpanicked(f func() error) (err error) {

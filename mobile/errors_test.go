@@ -32,7 +32,7 @@ func TestErrorCodes(t *testing.T) {
 		{syscall.EROFS, CodeStorage},
 		{storage.ErrBudget, CodeBudget},
 		{node.ErrOtherTask, CodeTask},
-		{node.ErrDefect, CodeDefect},
+		{&node.Defect{Said: "a test"}, CodeDefect},
 		{node.ErrBadLines, CodeInput},
 		{node.ErrRequest, CodeInput},
 		{storage.ErrNoRecord, CodeInput},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"sync"
 
@@ -128,14 +127,11 @@ func (n *Node) beginFit() {
 	}()
 }
 
-// ErrDefect: this program has a defect, which its text describes.
-var ErrDefect = errors.New("node: a defect")
-
 // guarded turns a panic of f into an error: a node goes on without a model.
 func guarded(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("%w: the fit of the personal model failed: %v\n%s", ErrDefect, r, debug.Stack())
+			err = fmt.Errorf("node: the fit of the personal model: %w", NewDefect(r))
 		}
 	}()
 	return f()
