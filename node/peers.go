@@ -90,12 +90,35 @@ func (s *session) meetNow(ctx context.Context, p peer.AddrInfo, book *peerBook) 
 	if err != nil {
 		return err
 	}
-	protocols, err := s.host.Peerstore().GetProtocols(p.ID)
-	if err == nil && len(protocols) > 0 && !book.belongs(protocols) {
+	if s.strange(ctx, p.ID, book) {
 		return requestError{fmt.Errorf("node: %s takes no part in this task: it has another %s, or is no p2pnode", p.ID, taskFile)}
 	}
 	s.hood.found(p)
 	return nil
+}
+
+// introduction is how long a peer may take to say that it takes part in the task: one
+// that has just started can be called before it says so.
+const introduction = 3 * time.Second
+
+// strange reports whether a peer says what it takes part in, and that this task is none
+// of it.
+func (s *session) strange(ctx context.Context, id peer.ID, book *peerBook) bool {
+	ctx, cancel := context.WithTimeout(ctx, introduction)
+	defer cancel()
+	look := time.NewTicker(introduction / 30)
+	defer look.Stop()
+	for {
+		protocols, err := s.host.Peerstore().GetProtocols(id)
+		if err != nil || len(protocols) == 0 || book.belongs(protocols) {
+			return false
+		}
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return true
+		}
+	}
 }
 
 // RemovePeer makes the node forget a peer that was added, given by its ID or a
