@@ -150,7 +150,6 @@ func TestLearnersReachTheirFixedPointsOnADiscoveredGraph(t *testing.T) {
 	}
 	for _, name := range learners {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			task := learnerTask(name)
 			w := discover(t, 16, task, func(c *Config) { c.Unprotected, c.Releases = Consent, 0 })
 			defer w.stop()
