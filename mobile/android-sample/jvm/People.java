@@ -32,7 +32,7 @@ public final class People {
         for (int i = 0; i < people; i++) {
             Random random = new Random(seeds.nextLong());
             Person person = new Person(GROUPS[i % GROUPS.length], random);
-            int windows = (int) Math.exp(Math.log(10) + random.nextDouble() * Math.log(30)); // 10 to 300
+            int windows = (int) (30 * Math.pow(10, random.nextDouble())); // 30 to 300: one to twelve minutes
             for (int k = 0; k < windows; k++) {
                 int activity = person.chooses();
                 csv.append(i + 1);
