@@ -30,7 +30,7 @@ class Background(context: Context, parameters: WorkerParameters) : Worker(contex
         private const val NAME = "learn"
         private const val SLICE = 180_000 // ms, as a release takes minutes; Android ends a worker after ten minutes
 
-        /** Android chooses the time, at most once an hour; the node's own conditions come on top. */
+        /** Android chooses the time, about once an hour; the node's own conditions come on top. */
         fun schedule(context: Context) {
             val constraints = Constraints.Builder()
                 .setRequiredNetworkType(NetworkType.UNMETERED)
