@@ -32,10 +32,32 @@ func (t *Task) EncodeFeatures(cell func(name string) (string, bool)) ([]float64,
 		}
 		var err error
 		if raw, err = f.parse(raw, strings.TrimSpace(text)); err != nil {
-			return nil, fmt.Errorf("column %q: %w", f.Name, err)
+			return nil, err
 		}
 	}
 	return t.EncodeVector(raw)
+}
+
+// ValueError says what is wrong with a value of the user's data. Its text has the value,
+// for her eyes.
+type ValueError struct {
+	Column string
+	Value  string
+	Reason string // as "is not a finite number"
+}
+
+// Error implements [error].
+func (e *ValueError) Error() string {
+	return fmt.Sprintf("column %q: %s %s", e.Column, e.Value, e.Reason)
+}
+
+// badText is the error of a cell, and badNumber that of a number.
+func badText(column, text, format string, args ...any) error {
+	return &ValueError{column, strconv.Quote(text), fmt.Sprintf(format, args...)}
+}
+
+func badNumber(column string, v float64, format string, args ...any) error {
+	return &ValueError{column, fmt.Sprint(v), fmt.Sprintf(format, args...)}
 }
 
 // parse appends the numbers that a cell says; see [Task.EncodeVector].
@@ -46,7 +68,7 @@ func (f *Feature) parse(raw []float64, text string) ([]float64, error) {
 	if f.Kind == "range" && text == "" {
 		return append(raw, math.NaN()), nil
 	}
-	v, err := parseNumber(text)
+	v, err := parseNumber(f.Name, text)
 	return append(raw, v), err
 }
 
@@ -59,17 +81,17 @@ func (f *Feature) parseSet(raw []float64, text string) ([]float64, error) {
 	for name := range strings.SplitSeq(text, "|") {
 		i := slices.Index(f.Values, strings.TrimSpace(name))
 		if i < 0 {
-			return nil, fmt.Errorf("%q is none of %s", name, strings.Join(f.Values, ", "))
+			return nil, badText(f.Name, name, "is none of %s", strings.Join(f.Values, ", "))
 		}
 		raw[at+i] = 1
 	}
 	return raw, nil
 }
 
-func parseNumber(text string) (float64, error) {
+func parseNumber(column, text string) (float64, error) {
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
-		return 0, fmt.Errorf("%q is not a finite number", text)
+		return 0, badText(column, text, "is not a finite number")
 	}
 	return v, nil
 }

@@ -17,46 +17,35 @@ func (t *Task) encodeTarget(cell func(name string) (string, bool)) (float64, err
 	if !ok {
 		return 0, fmt.Errorf("column %q is missing", t.Target.Name)
 	}
-	y, err := t.parseTarget(strings.TrimSpace(text))
-	if err != nil {
-		return 0, fmt.Errorf("column %q: %w", t.Target.Name, err)
-	}
-	return y, nil
+	return t.parseTarget(strings.TrimSpace(text))
 }
 
 func (t *Task) parseTarget(text string) (float64, error) {
 	if t.Loss == "multinomial" {
 		k := slices.Index(t.Target.Classes, text)
 		if k < 0 {
-			return 0, fmt.Errorf("%q is none of %s", text, strings.Join(t.Target.Classes, ", "))
+			return 0, badText(t.Target.Name, text, "is none of %s", strings.Join(t.Target.Classes, ", "))
 		}
 		return float64(k), nil
 	}
-	v, err := parseNumber(text)
+	v, err := parseNumber(t.Target.Name, text)
 	if err != nil {
 		return 0, err
 	}
-	return t.label(v)
+	return t.EncodeLabel(v)
 }
 
 // EncodeLabel is Y of the target's value: a number in the target's units, 1 or 0
 // (or -1) for two classes, the number of the class from 0 for several. Anything else
 // is an error that names the column.
 func (t *Task) EncodeLabel(v float64) (float64, error) {
-	y, err := t.label(v)
-	if err != nil {
-		return 0, fmt.Errorf("column %q: %w", t.Target.Name, err)
-	}
-	return y, nil
-}
-
-func (t *Task) label(v float64) (float64, error) {
+	bad := func(format string, args ...any) error { return badNumber(t.Target.Name, v, format, args...) }
 	switch {
 	case math.IsNaN(v) || math.IsInf(v, 0):
-		return 0, fmt.Errorf("%v is not a finite number", v)
+		return 0, bad("is not a finite number")
 	case t.Loss == "multinomial":
 		if !t.admits(v) {
-			return 0, fmt.Errorf("%v is the number of no class; they are 0 to %d", v, len(t.Target.Classes)-1)
+			return 0, bad("is the number of no class; they are 0 to %d", len(t.Target.Classes)-1)
 		}
 		return v, nil
 	case !t.Classifies():
@@ -66,7 +55,7 @@ func (t *Task) label(v float64) (float64, error) {
 	case v == 0 || v == -1:
 		return -1, nil
 	}
-	return 0, fmt.Errorf("%v is neither 1 nor -1 (or 0)", v)
+	return 0, bad("is neither 1 nor -1 (or 0)")
 }
 
 // Fits reports whether a record could have come from Encode: [Task.Width] finite

@@ -19,7 +19,7 @@ func (t *Task) EncodeVector(raw []float64) ([]float64, error) {
 		f := &t.Features[i]
 		var err error
 		if x, err = f.encode(x, raw[:f.Inputs()]); err != nil {
-			return nil, fmt.Errorf("column %q: %w", f.Name, err)
+			return nil, err
 		}
 		raw = raw[f.Inputs():]
 	}
@@ -59,14 +59,14 @@ func (f *Feature) encode(x, raw []float64) ([]float64, error) {
 	case f.Kind == "set":
 		for i, v := range raw {
 			if v != 0 && v != 1 {
-				return nil, fmt.Errorf("%v for %q is neither 1 nor 0", v, f.Values[i])
+				return nil, badNumber(f.Name, v, "for %q is neither 1 nor 0", f.Values[i])
 			}
 		}
 		return append(x, raw...), nil
 	case f.Kind == "range" && math.IsNaN(v): // unknown
 		return append(x, make([]float64, f.Width())...), nil
 	case math.IsNaN(v) || math.IsInf(v, 0):
-		return nil, fmt.Errorf("%v is not a finite number", v)
+		return nil, badNumber(f.Name, v, "is not a finite number")
 	case f.Kind == "range":
 		at := len(x)
 		x = append(x, make([]float64, f.Width())...)

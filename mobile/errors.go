@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 
+	"p2pnode/learner"
 	"p2pnode/node"
 	"p2pnode/storage"
 )
@@ -62,6 +63,15 @@ func coded(code string, err error) error {
 // wrongInput is the error of a wrong argument.
 func wrongInput(format string, args ...any) error {
 	return coded(CodeInput, fmt.Errorf(format, args...))
+}
+
+// withoutValue is the error of an example or features that the task does not take, with
+// nothing of the user's data: apps send errors to their makers.
+func withoutValue(err error) error {
+	if e, has := errors.AsType[*learner.ValueError](err); has {
+		return fmt.Errorf("column %q: a value %s", e.Column, e.Reason)
+	}
+	return err
 }
 
 // errorCode is the code of an error: its own, or what its cause stands for.

@@ -42,7 +42,7 @@ func (n *Node) AddExample(featuresLE []byte, label float64) (err error) {
 	defer leave()
 	r, err := n.example(featuresLE, label)
 	if err != nil {
-		return coded(CodeInput, err)
+		return coded(CodeInput, withoutValue(err))
 	}
 	return n.queue.add(r)
 }
@@ -73,7 +73,7 @@ func (n *Node) AddExampleJSON(rowJSON string) (err error) {
 	}
 	r, err := n.node.Task().Encode(row)
 	if err != nil {
-		return coded(CodeInput, err)
+		return coded(CodeInput, withoutValue(err))
 	}
 	return n.queue.add(r)
 }
@@ -101,7 +101,7 @@ func (n *Node) AddExamples(rowsLE []byte) (err error) {
 		}
 		r, err := n.example(features, y[0])
 		if err != nil {
-			return wrongInput("row %d: %w", at/width+1, err)
+			return wrongInput("row %d: %w", at/width+1, withoutValue(err))
 		}
 		records = append(records, r)
 	}
@@ -110,7 +110,8 @@ func (n *Node) AddExamples(rowsLE []byte) (err error) {
 
 // ImportCSV stores the examples of a CSV file with a header, all or none, and returns
 // the daemon's report as JSON. skipBad leaves bad lines out; without it they are an
-// error that names the first. It takes as long as reading and writing do.
+// error that names the first; the report says what is wrong with each. It takes as long
+// as reading and writing do.
 func (n *Node) ImportCSV(path string, skipBad bool) (reportJSON string, err error) {
 	defer n.guard(&err)
 	leave, err := n.enter()
@@ -142,8 +143,7 @@ func describeBadLines(err error, report node.ImportReport) error {
 	if len(report.Lines) == 0 {
 		return err
 	}
-	first := report.Lines[0]
-	return fmt.Errorf("%w (%d bad lines; line %d: %s)", err, report.Bad, first.Line, first.Reason)
+	return fmt.Errorf("%w (%d bad lines, the first is line %d)", err, report.Bad, report.Lines[0].Line)
 }
 
 // Flush waits until every queued example is on disk, as long as that takes.

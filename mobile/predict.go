@@ -23,7 +23,7 @@ func (n *Node) Predict(featuresLE []byte) (y float64, err error) {
 	defer leave()
 	x, err := n.features(featuresLE)
 	if err != nil {
-		return 0, coded(CodeInput, err)
+		return 0, coded(CodeInput, withoutValue(err))
 	}
 	return n.node.Task().Predict(n.model().Theta, x), nil
 }
@@ -64,7 +64,7 @@ func (n *Node) PredictJSON(rowJSON string) (predictionJSON string, err error) {
 	}
 	x, err := n.node.Task().EncodeFeatures(row)
 	if err != nil {
-		return "", coded(CodeInput, err)
+		return "", coded(CodeInput, withoutValue(err))
 	}
 	f := n.model()
 	_, queued := n.queue.lengths()
@@ -91,7 +91,7 @@ func (n *Node) Probabilities(featuresLE []byte) (probabilitiesLE []byte, err err
 	}
 	x, err := n.features(featuresLE)
 	if err != nil {
-		return nil, coded(CodeInput, err)
+		return nil, coded(CodeInput, withoutValue(err))
 	}
 	theta := n.model().Theta
 	if q := t.Probabilities(theta, x); q != nil {
