@@ -23,6 +23,9 @@ type state struct {
 	Reason string `json:"reason"`
 }
 
+// failed is the state after a failure.
+func failed(err error) state { return state{stateFailed, inApp(err, errorCode(err))} }
+
 // The pauses between attempts to run after failures.
 const (
 	firstPause = time.Second
@@ -197,7 +200,7 @@ func (d *driver) obstacle() string { return d.config.obstacle(d.around) }
 func (d *driver) state() state {
 	switch obstacle := d.obstacle(); {
 	case d.final:
-		return state{stateFailed, d.failure.Error()}
+		return failed(d.failure)
 	case !d.wanted() && d.paused:
 		return state{statePaused, d.pauseReason}
 	case !d.wanted():
@@ -209,7 +212,7 @@ func (d *driver) state() state {
 	case d.current != nil || d.failure == nil:
 		return state{stateStarting, ""}
 	}
-	return state{stateFailed, d.failure.Error()}
+	return failed(d.failure)
 }
 
 // now is the state at the moment.

@@ -44,7 +44,7 @@ type codedError struct {
 }
 
 // Error implements [error].
-func (e *codedError) Error() string { return e.code + ": " + e.cause.Error() }
+func (e *codedError) Error() string { return e.code + ": " + inApp(e.cause, e.code) }
 
 // Unwrap is for [errors.Is] and its kin.
 func (e *codedError) Unwrap() error { return e.cause }
@@ -72,6 +72,20 @@ func withoutValue(err error) error {
 		return fmt.Errorf("column %q: a value %s", e.Column, e.Reason)
 	}
 	return err
+}
+
+// inApp is an error's text with an app's advice in place of the daemon's.
+func inApp(err error, code string) string {
+	text := err.Error()
+	a, has := errors.AsType[*node.Advised](err)
+	if !has {
+		return text
+	}
+	told := a.Err.Error()
+	if code == CodeStorage {
+		told += "; put the newest copy of the directory back, or erase it"
+	}
+	return strings.Replace(text, a.Error(), told, 1)
 }
 
 // errorCode is the code of an error: its own, or what its cause stands for.

@@ -116,7 +116,8 @@ func (n *Node) background(name string, f func(context.Context)) {
 
 // postError tells the app of what failed outside of a call.
 func (n *Node) postError(err error) {
-	n.events.post("error", errorEvent{errorCode(err), err.Error()})
+	code := errorCode(err)
+	n.events.post("error", errorEvent{code, inApp(err, code)})
 }
 
 // errorEvent is the payload of the event "error".

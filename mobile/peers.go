@@ -86,7 +86,7 @@ func (n *Node) meet(ctx context.Context, p introduction) {
 		n.remember(p)
 		e.Reason = "no answer yet; the node goes on trying whenever it runs"
 	case err != nil:
-		e.Reason = err.Error()
+		e.Reason = inApp(err, errorCode(err))
 	case !out.Running:
 		e.Reason = "the node is not in the network; it connects when it is"
 	}

@@ -60,9 +60,9 @@ func (w contextWriter) Write(p []byte) (int, error) {
 func mend(err error, dir string) error {
 	switch {
 	case errors.Is(err, storage.ErrMissing), errors.Is(err, storage.ErrDamaged):
-		return fmt.Errorf("%w; stop the node, if it runs, and put a backup back with: p2pnode restore FILE --dir %s", err, dir)
+		return &Advised{err, "stop the node, if it runs, and put a backup back with: p2pnode restore FILE --dir " + dir}
 	case errors.Is(err, storage.ErrRolledBack):
-		return fmt.Errorf("%w; to give its budgets up and go on: p2pnode restore --dir %s", err, dir)
+		return &Advised{err, "to give its budgets up and go on: p2pnode restore --dir " + dir}
 	}
 	return err
 }

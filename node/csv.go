@@ -32,13 +32,13 @@ type BadLine struct {
 
 // ErrBadLines is returned with a report when bad lines kept a file from being
 // imported.
-var ErrBadLines = errors.New("node: the file has bad lines, nothing was imported; mend them, or leave them out with --skip-bad")
+var ErrBadLines error = &Advised{errors.New("node: the file has bad lines, nothing was imported"), "mend them, or leave them out with --skip-bad"}
 
 // ErrTooMany is returned for a file with more records than there is room for.
 var ErrTooMany = errors.New("node: the file has more records than there is room for")
 
 // errQuote ends the reading of a file: nobody can say which lines are good.
-var errQuote = errors.New("a quotation mark is not closed or out of place, so what follows cannot be told apart, with --skip-bad neither")
+var errQuote = errors.New("a quotation mark is not closed or out of place, so what follows cannot be told apart, and no line left out")
 
 // readCSV reads records from CSV with a header row that names the task's
 // columns in any order; other columns are ignored. It reads on after a bad

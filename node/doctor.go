@@ -195,10 +195,10 @@ func (d *Diagnosis) judge(c Config) {
 		add("no bootstrap peer can be reached: without one the node meets only peers that it knows or sees on the local network")
 	}
 	if len(d.Bootstrap)+len(d.Reach.Links) == 0 && !d.MDNS {
-		add("it knows nobody to start from: unless the others start from this node, give it the address of one with p2pnode peer add")
+		add("it knows nobody to start from: unless the others start from this node, add the address of one as a peer")
 	}
 	if !d.Running {
-		add("the daemon is not running: start it with p2pnode run, and ask again, to learn whether others reach it")
+		add("it is not running: run it, and ask again, to learn whether others reach it")
 	}
 	d.Problems = append(d.Problems, d.remedies()...)
 	if d.Problems == nil {

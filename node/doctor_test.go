@@ -41,7 +41,7 @@ func TestDoctorOfANodeAtRest(t *testing.T) {
 	if b := d.Bootstrap; len(b) != 2 || !b[0].Reached || b[1].Reached || !strings.Contains(b[1].Why, "nothing listens at that address") {
 		t.Errorf("bootstrap %+v", b)
 	}
-	wantProblem(t, d, "another program listens on /ip4/127.0.0.1/tcp/", "daemon is not running")
+	wantProblem(t, d, "another program listens on /ip4/127.0.0.1/tcp/", "it is not running")
 }
 
 func wantProblem(t *testing.T, d Diagnosis, parts ...string) {

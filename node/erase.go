@@ -76,7 +76,7 @@ func unfinished(dir string) error {
 	if _, err := os.Lstat(filepath.Join(dir, erasingFile)); err != nil {
 		return nil
 	}
-	return fmt.Errorf("node: the erasure of %s was interrupted; finish it with: p2pnode erase --dir %s", dir, dir)
+	return &Advised{fmt.Errorf("node: the erasure of %s was interrupted", dir), "finish it with: p2pnode erase --dir " + dir}
 }
 
 // erasure is one run of Erase.

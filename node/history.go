@@ -34,6 +34,9 @@ func newHistory(l *storage.Ledger) *history {
 	return h
 }
 
+// restoreIfLost is the last advice for a directory that a peer contradicts.
+const restoreIfLost = "if that is lost, p2pnode restore goes on with this one and retires the records in it"
+
 // knownContradiction is the error of a ledger that a peer has contradicted in this
 // run or an earlier one.
 func knownContradiction(l *storage.Ledger) error {
@@ -41,8 +44,8 @@ func knownContradiction(l *storage.Ledger) error {
 	if round == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: a peer showed before that it holds round %d, and this directory ends at round %d; put the newest directory back; "+
-		"if that is lost, p2pnode restore goes on with this one and retires the records in it", ErrRolledBack, round, l.Round())
+	return &Advised{fmt.Errorf("%w: a peer showed before that it holds round %d, and this directory ends at round %d", ErrRolledBack, round, l.Round()),
+		"put the newest directory back; " + restoreIfLost}
 }
 
 // check takes in what a peer returned; nil is a peer that holds nothing. It
@@ -82,14 +85,13 @@ func (h *history) compare(w *gossip.Witness) error {
 	case w.Round < paid:
 		return nil
 	case w.Round > paid:
-		return fmt.Errorf("%w: a peer holds its round %d, and this directory ends at round %d, so it is an older copy, "+
-			"or a copy of it runs elsewhere; stop the other copy, or put the newest directory back; "+
-			"if that is lost, p2pnode restore goes on with this one and retires the records in it", ErrRolledBack, w.Round, paid)
+		return &Advised{fmt.Errorf("%w: a peer holds its round %d, and this directory ends at round %d, so it is an older copy, "+
+			"or a copy of it runs elsewhere", ErrRolledBack, w.Round, paid), "stop the other copy, or put the newest directory back; " + restoreIfLost}
 	}
 	own, err := gossip.WitnessOf(message)
 	if committed == paid && err == nil && bytes.Equal(own.Hash, w.Hash) {
 		return nil
 	}
-	return fmt.Errorf("%w: a peer holds another model of round %d than this directory, so two copies of it have run; "+
-		"stop the other copy and keep one directory; then p2pnode restore goes on with that one and retires the records in it", ErrRolledBack, paid)
+	return &Advised{fmt.Errorf("%w: a peer holds another model of round %d than this directory, so two copies of it have run", ErrRolledBack, paid),
+		"stop the other copy and keep one directory; then p2pnode restore goes on with that one and retires the records in it"}
 }

@@ -37,7 +37,7 @@ const (
 )
 
 // errNoPeer is for a peer that the owner never added.
-var errNoPeer = errors.New("is no peer that you added; p2pnode peers lists them")
+var errNoPeer error = &Advised{errors.New("is no peer that you added"), "p2pnode peers lists them"}
 
 // peerBook remembers peers between runs: those the node met, which took part in
 // its task, and those the owner added. It is safe for concurrent use.
@@ -203,7 +203,7 @@ func (b *peerBook) add(p peer.AddrInfo) error {
 	count := len(b.sorted(func(a *acquaintance) bool { return a.added }))
 	if !a.added && count >= maxAdded {
 		b.mu.Unlock()
-		return requestError{fmt.Errorf("node: you have added %d peers already; take one out first with p2pnode peer remove", count)}
+		return requestError{&Advised{fmt.Errorf("node: %d peers were added already", count), "take one out first with p2pnode peer remove"}}
 	}
 	b.known[p.ID] = a
 	a.added, a.misses = true, 0

@@ -181,7 +181,7 @@ func ParsePeer(address string) (peer.AddrInfo, error) {
 	info, err := peer.AddrInfoFromString(address)
 	switch {
 	case errors.Is(err, peer.ErrInvalidAddr):
-		return peer.AddrInfo{}, fmt.Errorf("node: %q does not end in /p2p/ and a peer ID; p2pnode run prints the whole address, and p2pnode status too", address)
+		return peer.AddrInfo{}, &Advised{fmt.Errorf("node: %q does not end in /p2p/ and a peer ID", address), "p2pnode run prints the whole address, and p2pnode status too"}
 	case err != nil:
 		return peer.AddrInfo{}, fmt.Errorf("node: %q is no multiaddress, such as /ip4/192.0.2.7/tcp/4001/p2p/ID: %w", address, err)
 	case len(info.Addrs) == 0:

@@ -17,8 +17,7 @@ var (
 	// ErrBudget: the ledger was begun on other terms.
 	ErrBudget = errors.New("storage: the ledger was begun on other terms")
 	// ErrRolledBack: the ledger is not the newest one of this node.
-	ErrRolledBack = errors.New("storage: the ledger is not the newest: put back the newest copy of the database together " +
-		"with its anchor; if there is none, restore this one, which ends the budgets of its cohorts")
+	ErrRolledBack = errors.New("storage: the ledger is not the newest: put back the newest copy of the database together with its anchor")
 	// ErrRound: the round was paid or committed before, or was not paid.
 	ErrRound = errors.New("storage: wrong round")
 	// ErrPoisoned: a write failed, so what is on disk is unknown.

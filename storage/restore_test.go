@@ -133,7 +133,7 @@ func TestRestoreOverEverything(t *testing.T) {
 	}
 	t.Run("in place", func(t *testing.T) {
 		path := older.put(t)
-		if err := ledgerError(t, path); !errors.Is(err, ErrRolledBack) || !strings.Contains(err.Error(), "restore this one") {
+		if err := ledgerError(t, path); !errors.Is(err, ErrRolledBack) || !strings.Contains(err.Error(), "put back the newest copy") {
 			t.Fatalf("open: %v, want ErrRolledBack and what to do", err)
 		}
 		kept, err := Restore(path, path, with(policy(t)), 9)
