@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"p2pnode/node"
 )
 
 // linearConfig is a node of the task linear: 20 numbers between -1 and 1, two classes.
@@ -194,7 +196,12 @@ func TestExamplesInAndOut(t *testing.T) {
 		Deleted bool
 		Target  float64
 	}
+	c0 := new(node.Comparison)
+	n.comparison.Store(c0)
 	check(t, n.DeleteExamples("[2, 1]"), n.DeleteExamples("[]"))
+	if n.comparison.Load() == c0 {
+		t.Error("the status compares a model that knew what was deleted")
+	}
 	page, err := n.ExamplesJSON(2, 3)
 	if check(t, err, json.Unmarshal([]byte(page), &list)); len(list) != 3 || list[0].Number != 2 || !list[0].Deleted || list[2].Target != 1 {
 		t.Errorf("a page of three from 2: %s", page)

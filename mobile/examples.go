@@ -194,9 +194,14 @@ func (n *Node) DeleteExamples(numbersJSON string) (err error) {
 	if len(numbers) == 0 {
 		return nil
 	}
-	if err := n.node.Delete(n.ctx, numbers); err != nil {
-		return err
+	err = n.node.Delete(n.ctx, numbers)
+	if errorCode(err) == CodeInput {
+		return err // and nothing is deleted
 	}
-	n.queue.deleted(len(numbers))
-	return n.models.drop()
+	if err == nil {
+		n.queue.deleted(len(numbers))
+	}
+	err = errors.Join(err, n.models.drop()) // what may be deleted is not used any more
+	n.comparison.Store(nil)
+	return err
 }

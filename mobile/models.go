@@ -16,6 +16,8 @@ const (
 	// fitPause is how many times as long as a fit took nothing is fitted: the fits
 	// of a node that always learns something new take a tenth of one processor.
 	fitPause = 9
+	// failedPause is how long nothing is fitted after a fit that failed.
+	failedPause = 10 * time.Second
 	// lookEvery is how often a first fit under way is asked for what it has so far.
 	lookEvery = 100 * time.Millisecond
 )
@@ -136,11 +138,13 @@ func (m *models) run(ctx context.Context, failed func(error)) {
 			return
 		}
 		took, err := m.refresh(ctx)
+		pause := fitPause * took
 		if err != nil && ctx.Err() == nil {
 			failed(err)
+			pause = max(pause, failedPause)
 		}
 		select {
-		case <-time.After(fitPause * took):
+		case <-time.After(pause):
 		case <-m.urgent:
 		case <-ctx.Done():
 			return

@@ -2,6 +2,7 @@ package mobile
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"testing"
@@ -127,6 +128,37 @@ func TestModelsSpareTheBattery(t *testing.T) {
 		if b.begun > 11 {
 			t.Errorf("%d fits of a second in 100 s", b.begun)
 		}
+	})
+}
+
+// However often it is asked for, a fit that fails is seldom tried again, and told of as
+// often; what was deleted makes the next one urgent all the same.
+func TestModelsThatFail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var tried, told int
+		m := newModels(func(ctx context.Context) (node.Fitted, error) {
+			if ctx.Err() != nil {
+				return model(0, false), nil
+			}
+			tried++
+			return node.Fitted{}, errors.New("a test")
+		}, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		go m.run(ctx, func(error) { told++ })
+		for range 1000 {
+			_ = m.get(func(node.Fitted) bool { return false })
+			time.Sleep(10 * time.Millisecond)
+		}
+		if before := tried; before > 6 || told != before {
+			t.Errorf("%d fits in 40 s, told of %d", before, told)
+		}
+		before := tried
+		check(t, m.drop())
+		synctest.Wait()
+		if tried != before+1 {
+			t.Errorf("%d fits at once after a deletion, want one", tried-before)
+		}
+		cancel()
 	})
 }
 

@@ -205,7 +205,9 @@ func (n *Node) Pause(reason string) (err error) {
 	defer leave()
 	ctx, cancel := context.WithTimeout(n.ctx, stopWithin)
 	defer cancel()
-	if err := n.driver.pause(ctx, reason); err != nil {
+	if err := n.driver.pause(ctx, reason); errors.Is(err, context.Canceled) {
+		return err // stopped meanwhile
+	} else if err != nil {
 		return coded(CodeBusy, errors.New("the node goes on leaving the network; call pause again to know when it has"))
 	}
 	return nil

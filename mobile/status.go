@@ -92,7 +92,8 @@ func (n *Node) TaskJSON() (taskJSON string, err error) {
 }
 
 // DiagnoseJSON finds out whether others can reach this node and what to do if not, as
-// p2pnode doctor --json. It takes up to six seconds.
+// p2pnode doctor --json. It takes up to six seconds, and calls the peers to start from
+// whatever the conditions, in a pause too.
 func (n *Node) DiagnoseJSON() (diagnosisJSON string, err error) {
 	defer n.guard(&err)
 	leave, err := n.enter()

@@ -83,6 +83,7 @@ func (n *Node) train(ctx context.Context, length time.Duration) (out training, e
 		return out, err
 	}
 	s := n.driver.beginSlice()
+	defer n.driver.endSlice(s) // after a panic, too
 	learning, cancel := context.WithTimeout(ctx, length-min(length/fitShare, fitTime))
 	n.learn(learning, s)
 	cancel()

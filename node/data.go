@@ -11,6 +11,7 @@ import (
 
 	"p2pnode/learner"
 	"p2pnode/privacy"
+	"p2pnode/storage"
 )
 
 // RecordInfo is where one record stands; its content only if that was asked for.
@@ -168,6 +169,9 @@ func (n *Node) Delete(ctx context.Context, numbers []uint64) error {
 		drop[i] = learner.Seq(q)
 	}
 	err := n.store.DeleteRecords(drop...)
+	if errors.Is(err, storage.ErrNoRecord) {
+		return fmt.Errorf("node: delete records: %w", err)
+	}
 	n.records.forget() // whatever was deleted
 	n.fits.recordsDeleted()
 	if err != nil {

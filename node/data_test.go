@@ -111,10 +111,14 @@ func TestCoordinateNames(t *testing.T) {
 // All are deleted or none.
 func TestDeleteAllOrNone(t *testing.T) {
 	n := testNode(t, lineTask(), lineRecords(fixed(1), 5), nil)
+	before := fittedNow(t, n, t.Context())
 	for _, numbers := range [][]uint64{{1, 6}, {0}, {1, 1}} {
 		if err := n.Delete(t.Context(), numbers); !errors.Is(err, storage.ErrNoRecord) {
 			t.Errorf("%v: %v", numbers, err)
 		}
+	}
+	if m := fittedNow(t, n, ended(t)); m.Records != 5 || &m.Theta[0] != &before.Theta[0] {
+		t.Errorf("the model of all 5 was dropped: %+v", m)
 	}
 	if s := status(t, n); s.Records != 5 {
 		t.Errorf("%d records, want all 5", s.Records)

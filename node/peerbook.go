@@ -206,10 +206,14 @@ func (b *peerBook) add(p peer.AddrInfo) error {
 		return requestError{&Advised{fmt.Errorf("node: %d peers were added already", count), "take one out first with p2pnode peer remove"}}
 	}
 	b.known[p.ID] = a
-	a.added, a.misses = true, 0
-	a.addrs = discovery.Bound(slices.Concat(p.Addrs, a.addrs))
+	addrs := discovery.Bound(slices.Concat(p.Addrs, a.addrs))
+	same := a.added && a.misses == 0 && slices.EqualFunc(addrs, a.addrs, multiaddr.Multiaddr.Equal)
+	a.added, a.misses, a.addrs = true, 0, addrs
 	record := a.record(p.ID)
 	b.mu.Unlock()
+	if same {
+		return nil // an app names the peers that it sees again and again
+	}
 	return b.store.SavePeers(record)
 }
 

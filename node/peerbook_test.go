@@ -85,6 +85,23 @@ func TestWhatTheOwnerAddsStays(t *testing.T) {
 	}
 }
 
+// An app names the peers that it sees again and again: only what is new is written.
+func TestWhatIsAddedAgainIsNotWritten(t *testing.T) {
+	b := newBook(t)
+	p := somebody(t)
+	if err := b.add(p); err != nil {
+		t.Fatal(err)
+	}
+	_ = b.store.Close()
+	if err := b.add(p); err != nil {
+		t.Errorf("the same again: %v", err)
+	}
+	p.Addrs = []multiaddr.Multiaddr{multiaddr.StringCast("/ip4/192.0.2.1/tcp/2")}
+	if err := b.add(p); err == nil {
+		t.Error("another address was not written")
+	}
+}
+
 func TestWhoIsNotSeenAnyMoreIsForgotten(t *testing.T) {
 	now := time.Now()
 	for name, c := range map[string]struct {
