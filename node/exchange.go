@@ -46,7 +46,7 @@ func (p *pace) due(now time.Time, longest time.Duration, random float64) bool {
 // partner is an errand to whom the view says. The caller holds h.mu.
 func (h *neighbourhood) partner() (e errand, ok bool) {
 	if h.view.Len() == 0 {
-		for _, p := range h.origins {
+		for _, p := range h.origins() {
 			h.sight(p)
 		}
 	}

@@ -26,9 +26,9 @@ import (
 // for concurrent use.
 type neighbourhood struct {
 	task    *learner.Task
-	only    map[peer.ID]bool // who may become a neighbour; nil: anybody
-	private private          // whose members alone may become neighbours
-	origins []peer.AddrInfo  // the owner's bootstrap peers: whom to turn to with nobody else known
+	only    map[peer.ID]bool       // who may become a neighbour; nil: anybody
+	private private                // whose members alone may become neighbours
+	origins func() []peer.AddrInfo // the peers to start from: whom to turn to with nobody else known
 	host    host.Host
 	store   edgeStore
 	gossip  *gossip.Gossip
@@ -77,9 +77,8 @@ type edgeStore interface {
 func newNeighbourhood(n *Node, h host.Host, past *history, signer *gossip.Signer, choices, view rand.Source) *neighbourhood {
 	t := n.files.task
 	only, _ := n.files.config.onlyNeighbours() // validated when the file was read
-	origins, _ := n.files.config.bootstrapPeers()
 	hood := &neighbourhood{
-		task: t, only: only, private: n.private, origins: origins, host: h, store: n.store, signer: signer, history: past, log: n.log, now: time.Now,
+		task: t, only: only, private: n.private, origins: n.bootstrap, host: h, store: n.store, signer: signer, history: past, log: n.log, now: time.Now,
 		keeper:   discovery.NewKeeper(h, n.log),
 		restored: make(chan struct{}),
 		changed:  make(chan struct{}, 1),

@@ -198,3 +198,23 @@ func TestEdgesFollowReleases(t *testing.T) {
 		}
 	}
 }
+
+// A peer that its owner adds before it is there becomes a neighbour when it comes,
+// also where nothing else would lead to it.
+func TestPeerAddedBeforeItIsThere(t *testing.T) {
+	t.Parallel()
+	quiet := func(c *Config) { c.DHT = "off" }
+	a := testNode(t, lineTask(), nil, quiet)
+	port := freePort(t)
+	b := testNode(t, lineTask(), nil, func(c *Config) { quiet(c); c.Listen = []string{"/ip4/127.0.0.1/tcp/" + port} })
+	start(t, a)
+	if _, err := a.Addrs(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	added, err := a.AddPeer(t.Context(), "/ip4/127.0.0.1/tcp/"+port+"/p2p/"+b.self.String())
+	if err != nil || added.Connected || !added.Running {
+		t.Fatalf("%+v, %v", added, err)
+	}
+	start(t, b)
+	eventually(t, "neighbours", func() bool { return status(t, a).Listening == 1 && status(t, b).Listening == 1 })
+}
