@@ -30,7 +30,7 @@ var imports = map[string][]string{
 	"p2pnode/discovery/members":       {},
 	"p2pnode/discovery/reach":         {},
 	"p2pnode/node":                    {"discovery", "discovery/members", "discovery/reach", "gossip", "learner", "learner/graph", "privacy", "storage"},
-	"p2pnode/mobile":                  {"learner", "node", "storage"},
+	"p2pnode/mobile":                  {"discovery/members", "learner", "node", "storage"},
 	"p2pnode/testnet/sim":             {"learner", "learner/graph", "privacy"},
 	"p2pnode/testnet/lab":             {},
 	"p2pnode/testnet/audit":           {"learner", "privacy"},

@@ -39,7 +39,7 @@ func Reason(err error) string {
 		return "none of its addresses can be dialled from here: it has none, a name in them is not known, or they need a transport this node does not have"
 	case os.IsTimeout(err) || errors.Is(err, context.DeadlineExceeded):
 		return "no answer: the machine is off, the address is wrong, a router or firewall lets nothing in, or only one end has a network key"
-	case errors.Is(err, syscall.ECONNRESET) || strings.Contains(err.Error(), "failed to negotiate security protocol"):
+	case errors.Is(err, errHungUp) || errors.Is(err, syscall.ECONNRESET) || strings.Contains(err.Error(), "failed to negotiate security protocol"):
 		return "what listens there hangs up: it is no p2pnode, has another network key, or does not let this node in"
 	}
 	return err.Error()

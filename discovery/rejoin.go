@@ -36,6 +36,8 @@ func rejoin(ctx context.Context, h host.Host, c Config) {
 	}
 }
 
+var errHungUp = errors.New("discovery: the peer closed the connection at once")
+
 func isAlone(h host.Host) bool { return len(h.Network().Peers()) == 0 }
 
 // tryAll dials peers together, reports those it reaches, and says who did and who
@@ -74,7 +76,7 @@ func connect(ctx context.Context, h host.Host, p peer.AddrInfo) error {
 		return err
 	}
 	if h.Network().Connectedness(p.ID) == network.NotConnected {
-		return errors.New("discovery: the peer closed the connection at once")
+		return errHungUp
 	}
 	return nil
 }

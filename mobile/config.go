@@ -43,6 +43,7 @@ type Config struct {
 	LogLevel int `json:"log_level"` // LogDebug to LogOff; default LogInfo
 
 	bootstrap, listen []string
+	private           node.PrivateNetwork
 }
 
 // What a network costs, for [Node.SetNetwork].
@@ -68,7 +69,7 @@ func NewConfig(dataDir, task string) *Config {
 
 // ParseConfig reads a configuration from JSON, as an app may ship it: the fields in
 // snake case, and the lists "bootstrap" and "listen". What is left out has its default,
-// and DataDir is set later as a rule. An unknown key is an error.
+// and DataDir is set later as a rule, as is a private network. An unknown key is an error.
 func ParseConfig(configJSON string) (c *Config, err error) {
 	defer guard(&err)
 	c = NewConfig("", "")
@@ -199,11 +200,17 @@ func (s *settled) settings() (node.Config, error) {
 // open makes the directory what the configuration says, and opens it.
 func (s *settled) open(log *slog.Logger) (*node.Node, error) {
 	gologshim.SetDefaultHandler(slog.DiscardHandler) // what libp2p logs on its own, it also returns
-	if err := node.Configure(s.DataDir, s.task, s.node); err != nil {
+	if err := node.Configure(s.DataDir, s.task, s.node, s.private); err != nil {
 		return nil, ofDirectory(err)
 	}
 	n, err := node.Open(s.DataDir, log)
-	return n, ofDirectory(err)
+	if err != nil {
+		return nil, ofDirectory(err)
+	}
+	if err := s.introduceMembers(n); err != nil {
+		return nil, errors.Join(ofDirectory(err), n.Close())
+	}
+	return n, nil
 }
 
 // ofDirectory gives what else can be wrong with a directory its code.

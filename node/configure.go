@@ -14,14 +14,17 @@ import (
 	"p2pnode/storage"
 )
 
-// Configure makes dir a data directory with this task and this configuration, for a
-// program that has the directory to itself and brings both with it: a new one if it
-// holds no node yet, as [Init] does, and otherwise one whose files say what they say
-// now. The node's identity, records and ledger stay. A task of another network is
-// refused with [ErrOtherTask], and a directory in use with [storage.ErrLocked]; what
-// the ledger does not allow, [Open] refuses. Killed at any moment it can be called again.
-func Configure(dir string, t *learner.Task, c Config) (err error) {
-	if err := errors.Join(t.Validate(), c.Validate(t)); err != nil {
+// Configure makes dir a data directory with this task, this configuration and this
+// private network, for a program that has the directory to itself and brings them with
+// it: a new one if it holds no node yet, as [Init] does, and otherwise one whose files
+// say what they say now. The node's identity, records and ledger stay, and so does a
+// private network that it belongs to, whatever p says: nobody shall open a node to
+// everybody, or to others, by leaving something out. A task of another network is refused
+// with [ErrOtherTask], another private network or key with [ErrRequest], and a directory
+// in use with [storage.ErrLocked]; what the ledger does not allow, [Open] refuses. Killed
+// at any moment it can be called again.
+func Configure(dir string, t *learner.Task, c Config, p PrivateNetwork) (err error) {
+	if err := errors.Join(t.Validate(), c.Validate(t), p.check(c.Listen)); err != nil {
 		return requestError{err}
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -32,16 +35,16 @@ func Configure(dir string, t *learner.Task, c Config) (err error) {
 		return fmt.Errorf("node: open %s: %w", dir, err)
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	return configure(dir, t, c)
+	return configure(dir, t, c, p)
 }
 
-func configure(dir string, t *learner.Task, c Config) error {
+func configure(dir string, t *learner.Task, c Config, p PrivateNetwork) error {
 	if err := unfinished(dir); err != nil {
 		return err
 	}
 	key, err := readKey(filepath.Join(dir, keyFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return found(dir, t, c)
+		return found(dir, t, c, p)
 	}
 	if err != nil {
 		return err
@@ -52,7 +55,7 @@ func configure(dir string, t *learner.Task, c Config) error {
 	if err := c.settleAccounting(dir, t); err != nil {
 		return err
 	}
-	files, err := textFiles(t, c)
+	files, err := textFiles(dir, t, c, p)
 	if err != nil {
 		return err
 	}
@@ -61,14 +64,14 @@ func configure(dir string, t *learner.Task, c Config) error {
 
 // found makes a new data directory. What an earlier call left that was killed before
 // it made the key is replaced.
-func found(dir string, t *learner.Task, c Config) error {
+func found(dir string, t *learner.Task, c Config, p PrivateNetwork) error {
 	if err := noOrphan(dir); err != nil {
 		return err
 	}
 	if err := c.openAccounting(t); err != nil {
 		return requestError{err}
 	}
-	files, err := textFiles(t, c)
+	files, err := textFiles(dir, t, c, p)
 	if err != nil {
 		return err
 	}
@@ -83,8 +86,13 @@ func found(dir string, t *learner.Task, c Config) error {
 	return replaceAll(dir, append(files, dirFile{keyFile, text}))
 }
 
-// textFiles are the files of a directory that people can read.
-func textFiles(t *learner.Task, c Config) ([]dirFile, error) {
+// textFiles are the files of a directory that people can read. Those that keep strangers
+// away come first.
+func textFiles(dir string, t *learner.Task, c Config, p PrivateNetwork) ([]dirFile, error) {
+	files, err := p.files(dir, c.Listen)
+	if err != nil {
+		return nil, err
+	}
 	taskText, err := FormatTask(t)
 	if err != nil {
 		return nil, fmt.Errorf("node: write the task: %w", err)
@@ -93,7 +101,7 @@ func textFiles(t *learner.Task, c Config) ([]dirFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("node: write the configuration: %w", err)
 	}
-	return []dirFile{{taskFile, taskText}, {configFile, configText}}, nil
+	return append(files, dirFile{taskFile, taskText}, dirFile{configFile, configText}), nil
 }
 
 // openAccounting chooses the accounting, where it is left open, that suits the noise.

@@ -18,7 +18,7 @@ func configured(t *testing.T, dir string, task *learner.Task, change func(*Confi
 	if change != nil {
 		change(&c)
 	}
-	return Configure(dir, task, c)
+	return Configure(dir, task, c, PrivateNetwork{})
 }
 
 func reopened(t *testing.T, dir string) *Node {

@@ -223,7 +223,7 @@ func (e erasure) files() ([]string, error) {
 
 // temporary matches the files that a crash of doctor, or of the writing of a file, may
 // leave.
-var temporary = regexp.MustCompile(`^(doctor-|(members|task|config)\.toml\.|identity\.key\.)[0-9]+$`)
+var temporary = regexp.MustCompile(`^(doctor-|(members|private|task|config)\.toml\.|(identity|swarm)\.key\.)[0-9]+$`)
 
 // isOwn reports whether a file of this name in a data directory is the node's.
 func isOwn(name string) bool {

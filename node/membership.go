@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/network"
@@ -73,13 +71,10 @@ func Join(ctx context.Context, dir, name string, authorities []string, list []by
 		}
 	}
 	text, err := encodeTOML(j)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, privateFile), text, 0o600)
-	}
 	if err != nil {
 		return Membership{}, fmt.Errorf("node: write the private network: %w", err)
 	}
-	return membership(self, book), nil
+	return membership(self, book), replaceAll(dir, []dirFile{{privateFile, text}})
 }
 
 // membership is what a directory says of a private network.
@@ -130,7 +125,7 @@ func (n *Node) ImportMembers(_ context.Context, list []byte) error {
 		return requestError{ErrNotJoined}
 	}
 	_, err := n.private.book.Offer(list)
-	if errors.Is(err, members.ErrOlder) || errors.Is(err, members.ErrDamaged) || errors.Is(err, members.ErrUnknown) {
+	if errors.Is(err, members.ErrOlder) || errors.Is(err, members.ErrDamaged) || errors.Is(err, members.ErrUnknown) || errors.Is(err, members.ErrForeign) {
 		return requestError{err}
 	}
 	return err

@@ -49,16 +49,12 @@ func readPrivate(dir string, self peer.ID, bootstrap []peer.AddrInfo, log *slog.
 	if p.key, err = readNetworkKey(filepath.Join(dir, networkKeyFile)); err != nil {
 		return private{}, err
 	}
-	text, err := os.ReadFile(filepath.Join(dir, privateFile))
+	j, err := readJoined(filepath.Join(dir, privateFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return p, alone(dir)
 	}
 	if err != nil {
-		return private{}, fmt.Errorf("node: read the private network: %w", err)
-	}
-	var j joined
-	if err := decodeTOML(text, &j); err != nil {
-		return private{}, fmt.Errorf("%s: %w", filepath.Join(dir, privateFile), err)
+		return private{}, err
 	}
 	introducers := make([]peer.ID, len(bootstrap))
 	for i, b := range bootstrap {
@@ -83,10 +79,18 @@ func alone(dir string) error {
 
 // open opens the book of the private network.
 func (j joined) open(dir string, self peer.ID, introducers []peer.ID, log *slog.Logger) (*members.Book, error) {
-	c := members.Config{
-		File: filepath.Join(dir, membersFile), Network: j.Network,
-		Self: self, Introducers: introducers, Logger: log,
+	trusted, err := j.trusted()
+	if err != nil {
+		return nil, err
 	}
+	return members.Open(members.Config{
+		File: filepath.Join(dir, membersFile), Network: j.Network, Authorities: trusted,
+		Self: self, Introducers: introducers, Logger: log,
+	})
+}
+
+// trusted are the authorities.
+func (j joined) trusted() (out []peer.ID, err error) {
 	for _, text := range j.Authorities {
 		id, err := peer.Decode(text)
 		if err == nil {
@@ -95,12 +99,12 @@ func (j joined) open(dir string, self peer.ID, introducers []peer.ID, log *slog.
 		if err != nil {
 			return nil, fmt.Errorf("node: %q is no authority (%w); take the ID that p2pnode members init printed", text, err)
 		}
-		c.Authorities = append(c.Authorities, id)
+		out = append(out, id)
 	}
-	if len(c.Authorities) == 0 {
+	if len(out) == 0 {
 		return nil, errors.New("node: a private network has at least one authority")
 	}
-	return members.Open(c)
+	return out, nil
 }
 
 // resident is who lives in a data directory, a node or a relay, and the addresses a
@@ -254,16 +258,26 @@ func putNetworkKey(dir string, key pnet.PSK) (NetworkKey, error) {
 	if err := (private{key: key}).check(listen); err != nil {
 		return NetworkKey{}, err
 	}
-	path := filepath.Join(dir, networkKeyFile)
-	switch old, err := readNetworkKey(path); {
-	case err != nil:
+	files, err := lackingKey(dir, key)
+	if err != nil {
 		return NetworkKey{}, err
-	case old != nil && !bytes.Equal(old, key):
-		return NetworkKey{}, fmt.Errorf("node: %s holds another key, with the fingerprint %s; remove it first if the node shall change networks", path, fingerprint(old))
-	case old == nil:
-		if err := create(path, fmt.Appendf(nil, "/key/swarm/psk/1.0.0/\n/base16/\n%x\n", []byte(key))); err != nil {
-			return NetworkKey{}, fmt.Errorf("node: write the network key: %w", err)
-		}
 	}
-	return NetworkKey{path, fingerprint(key)}, nil
+	return NetworkKey{filepath.Join(dir, networkKeyFile), fingerprint(key)}, replaceAll(dir, files)
+}
+
+// lackingKey is the file that gives a data directory a network key; none if it has it.
+// Another one that is there is an error.
+func lackingKey(dir string, key pnet.PSK) ([]dirFile, error) {
+	path := filepath.Join(dir, networkKeyFile)
+	old, err := readNetworkKey(path)
+	if err != nil {
+		return nil, err
+	}
+	if old == nil {
+		return []dirFile{{networkKeyFile, fmt.Appendf(nil, "/key/swarm/psk/1.0.0/\n/base16/\n%x\n", []byte(key))}}, nil
+	}
+	if !bytes.Equal(old, key) {
+		return nil, requestError{fmt.Errorf("node: %s holds another key, with the fingerprint %s; remove it first if the node shall change networks", path, fingerprint(old))}
+	}
+	return nil, nil
 }

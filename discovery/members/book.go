@@ -73,14 +73,7 @@ func Open(c Config) (*Book, error) {
 
 // parse reads a list of this network.
 func (b *Book) parse(text []byte) (*Signed, error) {
-	list, err := Parse(text, b.config.Authorities)
-	if err != nil {
-		return nil, err
-	}
-	if list.Network != b.config.Network {
-		return nil, fmt.Errorf("members: the list is of the network %q, and this node belongs to %q", list.Network, b.config.Network)
-	}
-	return list, nil
+	return ParseOf(b.config.Network, text, b.config.Authorities)
 }
 
 // Network is the name of the private network.

@@ -31,6 +31,7 @@ const (
 var (
 	ErrDamaged = errors.New("members: the list is damaged, or was changed after it was signed; get it again from whoever keeps it")
 	ErrUnknown = errors.New("members: the list is signed by an authority that this node does not trust")
+	ErrForeign = errors.New("members: the list is of another network")
 )
 
 // Signed is a list with a good signature. It must not be changed.
@@ -165,6 +166,18 @@ func Parse(text []byte, trusted []peer.ID) (*Signed, error) {
 		return nil, err
 	}
 	return &Signed{List: list, Authority: authority, Text: text, digest: sha256.Sum256(statement(body))}, nil
+}
+
+// ParseOf is [Parse] for a list of one network; that of another is [ErrForeign].
+func ParseOf(network string, text []byte, trusted []peer.ID) (*Signed, error) {
+	list, err := Parse(text, trusted)
+	if err != nil {
+		return nil, err
+	}
+	if list.Network != network {
+		return nil, fmt.Errorf("%w, %q, and this node belongs to %q", ErrForeign, list.Network, network)
+	}
+	return list, nil
 }
 
 // split takes a text apart: what is signed, and the signature.

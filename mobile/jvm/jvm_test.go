@@ -16,7 +16,7 @@ import (
 
 // scenarios are what package harness does with the bindings, each in a process of its own.
 var scenarios = []string{
-	"conditions", "erase", "errors", "examples", "interfaces", "learn", "listener", "network", "restart", "stop",
+	"conditions", "erase", "errors", "examples", "interfaces", "learn", "listener", "network", "private", "restart", "stop",
 	"threads", "train",
 }
 

@@ -47,6 +47,13 @@ final class Errors implements Scenario {
             bad("listen " + address, () -> c.addListen(address));
             bad("bootstrap " + address, () -> c.addBootstrap(address));
         }
+        for (String key : new String[] {"", null, "nonsense", "/key/swarm/psk/1.0.0/\n/base16/\n00ff\n"}) {
+            bad("network key " + key, () -> c.setNetworkKey(key));
+        }
+        String authority = "12D3KooWEyoppNCUx8Yx66oV9fJnriXwCcXwDDUA2kj6vnc6iDEp";
+        bad("no authority", () -> c.joinMembers("garden", null, null));
+        bad("no network", () -> c.joinMembers(null, authority, null));
+        bad("a list that nobody signed", () -> c.joinMembers("garden", authority, ODD));
         bad("bootstrap without a peer", () -> c.addBootstrap("/ip4/127.0.0.1/tcp/4001"));
         for (String json : new String[] {"", null, "[]", "{", "{\"data_dir\":5}", "{\"unknown\":1}"}) {
             bad("configuration " + json, () -> Mobile.parseConfig(json));
@@ -103,6 +110,9 @@ final class Errors implements Scenario {
             bad("interfaces " + s, () -> node.setNetwork(Mobile.NetUnmetered, s, ""));
             bad("name servers " + s, () -> node.setNetwork(Mobile.NetUnmetered, "", s));
         }
+        for (byte[] list : new byte[][] {null, NONE, ODD}) {
+            bad("members without a private network", () -> node.importMembers(list));
+        }
         bad("addPeer without a peer", () -> node.addPeer("/ip4/127.0.0.1/tcp/4001"));
         bad("a file that is not there", () -> node.importCSV(dir.resolve("nowhere.csv").toString(), false));
         bad("no file", () -> node.importCSV(null, true));
@@ -146,7 +156,7 @@ final class Errors implements Scenario {
             () -> node.addExamples(new byte[8 * WIDTH + 8]), () -> node.importCSV("x", false), () -> node.flush(),
             () -> node.examplesJSON(1, 1), () -> node.deleteExamples("[1]"), () -> node.predict(GOOD), () -> node.predictJSON("{}"),
             () -> node.probabilities(GOOD), () -> node.exportModel(), () -> node.statusJSON(), () -> node.budgetJSON(),
-            () -> node.peersJSON(), () -> node.taskJSON(), () -> node.diagnoseJSON(),
+            () -> node.peersJSON(), () -> node.taskJSON(), () -> node.diagnoseJSON(), () -> node.importMembers(NONE),
         };
         for (int i = 0; i < calls.length; i++) {
             Check.fails(Mobile.CodeStopped, "call " + i + " of a stopped node", calls[i]);

@@ -32,6 +32,7 @@ public final class Main {
             case "learn": return new Learn();
             case "listener": return new Listening();
             case "network": return new Network();
+            case "private": return new PrivateNetwork();
             case "restart": return new Restart();
             case "stop": return new Stops();
             case "threads": return new Threads();

@@ -1,0 +1,120 @@
+package node
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/libp2p/go-libp2p/core/pnet"
+
+	"p2pnode/discovery/members"
+)
+
+// PrivateNetwork is what keeps strangers away, for a program that brings it with it and
+// hands it to [Configure]: a network key, a membership list, both or neither. The zero
+// value is neither.
+type PrivateNetwork struct {
+	key    pnet.PSK // nil: none
+	joined joined   // without a name: none
+	list   []byte
+}
+
+// SetKey is for a network key, the text of a file swarm.key.
+func (p *PrivateNetwork) SetKey(text string) error {
+	key, err := pnet.DecodeV1PSK(strings.NewReader(text))
+	if err != nil {
+		return requestError{fmt.Errorf("node: this is no network key (%w); it begins with /key/swarm/psk/1.0.0/", err)}
+	}
+	p.key = key
+	return nil
+}
+
+// Join is for a membership list: the network's name, and who may sign its lists. The list
+// may be nil; see [PrivateNetwork.List].
+func (p *PrivateNetwork) Join(name string, authorities []string, list []byte) error {
+	j := joined{name, slices.Clone(authorities)}
+	trusted, err := j.trusted()
+	if err == nil {
+		err = members.CheckNetwork(name)
+	}
+	if err == nil && list != nil {
+		_, err = members.ParseOf(name, list, trusted)
+	}
+	if err != nil {
+		return requestError{err}
+	}
+	p.joined, p.list = j, bytes.Clone(list)
+	return nil
+}
+
+// List is the membership list that came with the rest, or nil. It is for
+// [Node.ImportMembers], once the node is open: by then it may have a newer one.
+func (p *PrivateNetwork) List() []byte { return p.list }
+
+// check refuses addresses that a network key, that of p, cannot be used with.
+func (p *PrivateNetwork) check(listen []string) error { return private{key: p.key}.check(listen) }
+
+// files are those that a directory still lacks to be as private as p says. It is an error
+// if the directory has another key or belongs to another network, or if the addresses
+// cannot be used with the key that it has.
+func (p *PrivateNetwork) files(dir string, listen []string) (files []dirFile, err error) {
+	have, err := readNetworkKey(filepath.Join(dir, networkKeyFile))
+	if err != nil {
+		return nil, err
+	}
+	if err := (private{key: have}).check(listen); err != nil {
+		return nil, requestError{err}
+	}
+	if p.key != nil {
+		if files, err = lackingKey(dir, p.key); err != nil {
+			return nil, err
+		}
+	}
+	if p.joined.Network == "" {
+		return files, nil
+	}
+	more, err := p.joined.lacking(dir)
+	return append(files, more...), err
+}
+
+// lacking is the file that makes the node of a directory a part of the network; none if
+// it is one. Another network that it has joined, or other authorities, are an error.
+func (j joined) lacking(dir string) ([]dirFile, error) {
+	path := filepath.Join(dir, privateFile)
+	have, err := readJoined(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		text, err := encodeTOML(j)
+		return []dirFile{{privateFile, text}}, err
+	}
+	if err != nil {
+		return nil, err
+	}
+	if have.Network != j.Network || !sameSet(have.Authorities, j.Authorities) {
+		return nil, requestError{fmt.Errorf("node: %s says that this node belongs to the network %s of %s; remove it and %s first if the node shall change networks",
+			path, have.Network, strings.Join(have.Authorities, ", "), membersFile)}
+	}
+	return nil, nil
+}
+
+// sameSet reports whether two lists have the same members, in whatever order.
+func sameSet(a, b []string) bool {
+	set := func(list []string) []string { return slices.Compact(slices.Sorted(slices.Values(list))) }
+	return slices.Equal(set(a), set(b))
+}
+
+// readJoined reads a privateFile.
+func readJoined(path string) (j joined, err error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return j, fmt.Errorf("node: read the private network: %w", err)
+	}
+	if err := decodeTOML(text, &j); err != nil {
+		return j, fmt.Errorf("%s: %w", path, err)
+	}
+	return j, nil
+}

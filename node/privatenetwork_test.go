@@ -1,0 +1,137 @@
+package node
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/libp2p/go-libp2p/core/peer"
+
+	"p2pnode/learner"
+)
+
+// keyText is a network key made of one byte.
+func keyText(digits string) string {
+	return "/key/swarm/psk/1.0.0/\n/base16/\n" + strings.Repeat(digits, 32) + "\n"
+}
+
+// with is a private network of the key and the authorities; "" and none leave it out.
+func with(t *testing.T, key, name string, authorities ...peer.ID) (p PrivateNetwork) {
+	t.Helper()
+	if key != "" {
+		must(t, p.SetKey(key))
+	}
+	if name != "" {
+		var ids []string
+		for _, id := range authorities {
+			ids = append(ids, id.String())
+		}
+		must(t, p.Join(name, ids, nil))
+	}
+	return p
+}
+
+// A directory takes on the private network that a program brings, and stays in it.
+func TestConfigurePrivate(t *testing.T) {
+	t.Parallel()
+	one, two := randomPeer(t), randomPeer(t)
+	task := learner.Movies()
+	conf := DefaultConfig(task)
+	garden, both := with(t, "", "garden", one, two), with(t, keyText("a5"), "garden", two, one)
+	for name, begin := range map[string]PrivateNetwork{"new": both, "open until now": {}} {
+		dir := filepath.Join(t.TempDir(), "x")
+		must(t, Configure(dir, task, conf, begin), Configure(dir, task, conf, garden), Configure(dir, task, conf, both))
+		kept, err := os.ReadFile(filepath.Join(dir, networkKeyFile))
+		must(t, err)
+		must(t, Configure(dir, task, conf, both), Configure(dir, task, conf, PrivateNetwork{}))
+		n := reopened(t, dir)
+		if n.private.key == nil || n.private.book == nil || n.private.book.Network() != "garden" || len(n.private.book.Authorities()) != 2 {
+			t.Errorf("%s: %+v", name, n.private)
+		}
+		for what, c := range map[string]struct {
+			private PrivateNetwork
+			says    string
+		}{
+			"another key":       {with(t, keyText("00"), ""), "remove it first"},
+			"another network":   {with(t, "", "field", one, two), "remove it and " + membersFile},
+			"fewer authorities": {with(t, "", "garden", one), "remove it and " + membersFile},
+			"other authorities": {with(t, "", "garden", one, randomPeer(t)), "remove it and " + membersFile},
+		} {
+			if err := Configure(dir, task, conf, c.private); !errors.Is(err, ErrRequest) || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%s, %s: %v", name, what, err)
+			}
+		}
+		if text, err := os.ReadFile(filepath.Join(dir, networkKeyFile)); err != nil || string(text) != string(kept) {
+			t.Errorf("%s: the key has changed: %v", name, err)
+		}
+	}
+}
+
+// QUIC and a network key exclude each other, whichever comes first.
+func TestConfigurePrivateOverQUIC(t *testing.T) {
+	t.Parallel()
+	task := learner.Movies()
+	tcp, quic := DefaultConfig(task), DefaultConfig(task)
+	quic.Listen = []string{"/ip4/127.0.0.1/udp/0/quic-v1"}
+	key := with(t, keyText("a5"), "")
+	dir := filepath.Join(t.TempDir(), "x")
+	refused := func(p PrivateNetwork) {
+		t.Helper()
+		if err := Configure(dir, task, quic, p); !errors.Is(err, ErrRequest) || !strings.Contains(err.Error(), "use TCP") {
+			t.Errorf("%v", err)
+		}
+	}
+	refused(key)
+	if _, err := os.Lstat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("what was refused made the directory: %v", err)
+	}
+	must(t, Configure(dir, task, quic, PrivateNetwork{}))
+	refused(key)
+	must(t, Configure(dir, task, tcp, key))
+	refused(PrivateNetwork{}) // the directory has the key
+	if n := reopened(t, dir); !slices.Equal(n.files.config.Listen, tcp.Listen) {
+		t.Errorf("it listens on %v", n.files.config.Listen)
+	}
+}
+
+func TestPrivateNetworkRefuses(t *testing.T) {
+	t.Parallel()
+	g, other := newGarden(t), newGarden(t)
+	g.issue(randomPeer(t))
+	authority, err := peer.IDFromPrivateKey(g.key)
+	must(t, err)
+	otherAuthority, err := peer.IDFromPrivateKey(other.key)
+	must(t, err)
+	var p PrivateNetwork
+	for _, text := range []string{"", "x", keyText("zz"), keyText("a5")[:60], strings.Replace(keyText("a5"), "1.0.0", "2.0.0", 1)} {
+		if err := p.SetKey(text); !errors.Is(err, ErrRequest) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	damaged := slices.Clone(g.list.Text)
+	damaged[len(damaged)/2] ^= 1
+	for what, c := range map[string]struct {
+		network   string
+		authority string
+		list      []byte
+		says      string
+	}{
+		"a bad name":            {"my garden", authority.String(), nil, "no name for a network"},
+		"no authority":          {"garden", "", nil, "no authority"},
+		"a damaged list":        {"garden", authority.String(), damaged, "damaged"},
+		"an empty list":         {"garden", authority.String(), []byte{}, "damaged"},
+		"a list of another":     {"garden", otherAuthority.String(), g.list.Text, "does not trust"},
+		"that of another place": {"field", authority.String(), g.list.Text, `another network, "garden"`},
+	} {
+		if err := p.Join(c.network, []string{c.authority}, c.list); !errors.Is(err, ErrRequest) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v, want %q", what, err, c.says)
+		}
+	}
+	if p.key != nil || p.joined.Network != "" || p.list != nil {
+		t.Errorf("what was refused is there: %+v", p)
+	}
+	must(t, p.Join("garden", []string{authority.String()}, g.list.Text))
+}
