@@ -46,6 +46,8 @@ func TestErrorsAdviseWhatAnAppCanDo(t *testing.T) {
 		{n.config.AddBootstrap("/ip4/127.0.0.1/tcp/4001"), CodeInput, "does not end in /p2p/"},
 		{n.AddPeer("/ip4/127.0.0.1/tcp/4001"), CodeInput, "does not end in /p2p/"},
 		{n.RemovePeer("12D3KooWDpJ7As7BWAwRMfu1VU2WCqNjvq387JEYKDBj4kx6nXTN"), CodeInput, "is no peer that you added"},
+		{n.ImportMembers(nil), CodeInput, "with joinMembers"},
+		{reopened(write("members.toml", "")), CodeStorage, erase},
 		{imported, CodeInput, "nothing was imported (1 bad lines, the first is line 2)"},
 	} {
 		if errorCode(c.err) != c.code || !strings.Contains(c.err.Error(), c.says) {

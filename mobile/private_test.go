@@ -125,14 +125,19 @@ func TestMembersKeepStrangersAway(t *testing.T) {
 	awaitHeard(t, r, `"connected":true`)
 	awaitNeighbours(t, one, 1)
 
-	second := g.list(one, three)
+	second := g.list(one)
 	check(t, one.ImportMembers(second), one.ImportMembers(second))
 	awaitNeighbours(t, one, 0)
 	if err := one.ImportMembers(first); errorCode(err) != CodeInput || !strings.Contains(err.Error(), "older") {
 		t.Errorf("the older list: %v", err)
 	}
-	check(t, three.ImportMembers(second)) // the node tries again by itself
+	check(t, one.ImportMembers(g.list(one, three))) // which goes on trying, and gets the list from it
 	awaitNeighbours(t, one, 1)
+	for deadline := time.Now().Add(time.Minute); !privateOf(t, three).Listed; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("a member now: %+v", privateOf(t, three))
+		}
+	}
 	if list, err := one.node.Peers(t.Context()); err != nil || list[0].ID != three.node.ID().String() {
 		t.Errorf("the neighbour is %v, %v", list, err)
 	}

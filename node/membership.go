@@ -169,7 +169,7 @@ func (p private) problems(self peer.ID, bootstrap []peer.AddrInfo, now time.Time
 	list := p.book.List()
 	if err := p.book.Damage(); err != nil {
 		return []string{fmt.Sprintf("its membership list is not used (%v), so this node speaks to bootstrap peers only, which bring another: "+
-			"wait for that, or give it a good one with p2pnode members import", err)}
+			"wait for that, or import a good one", err)}
 	}
 	if list == nil {
 		return []string{"there is no membership list yet, so this node speaks to bootstrap peers only; they bring the list once this node is on it: " + ask}

@@ -73,8 +73,8 @@ func alone(dir string) error {
 	if _, err := os.Lstat(filepath.Join(dir, membersFile)); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return fmt.Errorf("node: %s holds the list of a private network (%s), but not %s, without which this node would speak to everybody; "+
-		"put that back, or make it anew with p2pnode members join; to leave the network, remove %s too", dir, membersFile, privateFile, membersFile)
+	return &Advised{fmt.Errorf("node: %s holds the list of a private network (%s), but not %s, without which this node would speak to everybody", dir, membersFile, privateFile),
+		"put that back, or make it anew with p2pnode members join; to leave the network, remove " + membersFile + " too"}
 }
 
 // open opens the book of the private network.
@@ -154,7 +154,7 @@ func (p private) check(listen []string) error {
 		}
 		if _, err := a.ValueForProtocol(multiaddr.P_UDP); err == nil {
 			return fmt.Errorf("node: %s cannot be listened on with a network key (%s): QUIC and the other transports over UDP bring an encryption of their own. "+
-				"Take it out of \"listen\" in %s and use TCP or WebSocket, or remove the key and keep strangers away with a membership list", text, networkKeyFile, configFile)
+				"Take it out of \"listen\" and use TCP or WebSocket, or remove the key and keep strangers away with a membership list", text, networkKeyFile)
 		}
 	}
 	return nil
