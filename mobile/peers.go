@@ -3,6 +3,7 @@ package mobile
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"p2pnode/node"
@@ -22,7 +23,8 @@ const (
 // QR code, and connect to it whenever it runs: a multiaddress that ends in /p2p/ and
 // its ID. It returns at once; the event "peer" says what came of the attempt. A peer
 // that cannot be reached now is remembered too; one that is found to be somebody else,
-// or to take part in another task, is not. [CodeFull]: 64 peers wait already.
+// or to take part in another task, is not. Of more than 64 the one that was not seen for
+// longest is forgotten. [CodeFull]: 64 peers wait already.
 func (n *Node) AddPeer(multiaddr string) (err error) {
 	defer n.guard(&err)
 	leave, err := n.enter()
@@ -66,7 +68,7 @@ func (n *Node) introduce(ctx context.Context) {
 			for {
 				select {
 				case p := <-n.introduced:
-					n.remember(p)
+					n.remember(ctx, p)
 				default:
 					return
 				}
@@ -79,11 +81,15 @@ func (n *Node) introduce(ctx context.Context) {
 func (n *Node) meet(ctx context.Context, p introduction) {
 	attempt, cancel := context.WithTimeout(ctx, introduceWithin)
 	defer cancel()
-	out, err := n.node.AddPeer(attempt, p.address)
+	var out node.Addition
+	err := n.withRoom(attempt, func() (err error) {
+		out, err = n.node.AddPeer(attempt, p.address)
+		return err
+	})
 	e := peerEvent{p.id, out.Connected, out.Reason}
 	switch {
 	case attempt.Err() != nil && err != nil:
-		n.remember(p)
+		n.remember(ctx, p)
 		e.Reason = "no answer yet; the node goes on trying whenever it runs"
 	case err != nil:
 		e.Reason = inApp(err, errorCode(err))
@@ -94,10 +100,27 @@ func (n *Node) meet(ctx context.Context, p introduction) {
 }
 
 // remember keeps a peer that there is no time to look at.
-func (n *Node) remember(p introduction) {
-	if err := n.node.RememberPeer(p.address); err != nil {
+func (n *Node) remember(ctx context.Context, p introduction) {
+	err := n.withRoom(ctx, func() error { return n.node.RememberPeer(p.address) })
+	if err != nil {
 		n.log.Warn("a peer was not remembered", "peer", p.id, "error", err)
 	}
+}
+
+// withRoom adds a peer. When the node keeps no more, it forgets the one that was added
+// and not seen for longest: over the years a phone sees many.
+func (n *Node) withRoom(ctx context.Context, add func() error) error {
+	err := add()
+	if !errors.Is(err, node.ErrManyPeers) {
+		return err
+	}
+	list, failed := n.node.Acquaintances(ctx)
+	for _, a := range slices.Backward(list) { // the last seen come first
+		if a.From == "added" && !a.Connected {
+			return errors.Join(n.node.RemovePeer(ctx, a.ID), add())
+		}
+	}
+	return errors.Join(err, failed)
 }
 
 // RemovePeer makes the node forget a peer that was added, by its ID or address. It

@@ -2,8 +2,12 @@ package mobile
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/libp2p/go-libp2p/core/crypto"
+	"github.com/libp2p/go-libp2p/core/peer"
 )
 
 // address is where a node that runs on loopback can be reached.
@@ -68,6 +72,26 @@ func TestAddPeerThatIsSilent(t *testing.T) {
 	awaitHeard(t, r, "nothing listens at that address")
 	if !added(t, n, id) {
 		t.Error("not remembered")
+	}
+}
+
+// Over the years an app finds many peers: those that were not seen for longest make room.
+func TestAddManyPeers(t *testing.T) {
+	r := &recorder{}
+	n := open(t, testConfig(t), r)
+	var last string
+	for i := range maxIntroduced + 2 {
+		key, _, err := crypto.GenerateEd25519Key(rand.NewChaCha8([32]byte{byte(i)}))
+		check(t, err)
+		id, err := peer.IDFromPrivateKey(key)
+		check(t, err)
+		last = id.String()
+		check(t, n.AddPeer("/ip4/192.0.2.1/tcp/1/p2p/"+last))
+		awaitHeard(t, r, fmt.Sprintf(`peer {"id":%q,"connected":false,"reason":"the node is not in the network; it connects when it is"}`, last))
+	}
+	list, err := n.node.Acquaintances(t.Context())
+	if check(t, err); len(list) != 64 || !added(t, n, last) {
+		t.Errorf("%d peers are kept, the last one %v; want 64, and that one", len(list), added(t, n, last))
 	}
 }
 

@@ -36,6 +36,9 @@ const (
 	noteEvery = 10 * time.Minute
 )
 
+// ErrManyPeers: as many peers as the node keeps were added already.
+var ErrManyPeers error = &Advised{fmt.Errorf("node: %d peers were added already, and the node keeps no more", maxAdded), "take one out first with p2pnode peer remove"}
+
 // errNoPeer is for a peer that the owner never added.
 var errNoPeer error = &Advised{errors.New("is no peer that you added"), "p2pnode peers lists them"}
 
@@ -203,7 +206,7 @@ func (b *peerBook) add(p peer.AddrInfo) error {
 	count := len(b.sorted(func(a *acquaintance) bool { return a.added }))
 	if !a.added && count >= maxAdded {
 		b.mu.Unlock()
-		return requestError{&Advised{fmt.Errorf("node: %d peers were added already", count), "take one out first with p2pnode peer remove"}}
+		return requestError{ErrManyPeers}
 	}
 	b.known[p.ID] = a
 	addrs := discovery.Bound(slices.Concat(p.Addrs, a.addrs))
