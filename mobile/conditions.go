@@ -114,7 +114,7 @@ func parseInterfaces(text string) ([]node.Interface, error) {
 		Multicast bool         `json:"multicast"`
 	}
 	if err := decodeJSON(text, &list); err != nil {
-		return nil, wrongInput("the interfaces: %w", err)
+		return nil, wrongInput(`the interfaces are no JSON list as [{"name":"wlan0","index":3,"addrs":["192.168.1.5"]}]: %w`, err)
 	}
 	out := make([]node.Interface, 0, len(list)) // not nil: the app has said that there are none
 	for _, i := range list {
@@ -139,7 +139,7 @@ func parseServers(text string) ([]netip.AddrPort, error) {
 	}
 	var list []netip.Addr
 	if err := decodeJSON(text, &list); err != nil {
-		return nil, wrongInput("the servers for names: %w", err)
+		return nil, wrongInput(`the servers for names are no JSON list as ["192.168.1.1"]: %w`, err)
 	}
 	var out []netip.AddrPort
 	for _, a := range list {

@@ -178,7 +178,11 @@ func (c *Config) readTask() (*learner.Task, error) {
 	if strings.Contains(c.Task, "=") {
 		return node.ParseTask([]byte(c.Task))
 	}
-	return node.BuiltinTask(strings.TrimSpace(c.Task))
+	task, err := node.BuiltinTask(strings.TrimSpace(c.Task))
+	if err != nil {
+		return nil, errors.New("the task is neither a task file's text nor the name of a built-in one; give the text of the file, not its path")
+	}
+	return task, nil
 }
 
 // settings are the phone's defaults with what the app's settings change.

@@ -100,3 +100,13 @@ func TestAccountingSuitsTheNoise(t *testing.T) {
 	check(t, open(t, c, nil).Stop())
 	check(t, open(t, c, nil).Stop())
 }
+
+// What app developers hand over first is the path of the file.
+func TestTaskIsNoPath(t *testing.T) {
+	for _, task := range []string{"", "/assets/heating.toml", `{"name":"heating"}`} {
+		_, err := NewNode(NewConfig(t.TempDir(), task), nil)
+		if err == nil || !strings.Contains(err.Error(), "not its path") {
+			t.Errorf("%q: %v", task, err)
+		}
+	}
+}

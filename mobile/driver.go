@@ -52,6 +52,7 @@ type driver struct {
 	current     *run  // nil: nothing runs
 	failure     error // of the last run
 	final       bool  // it can only be mended by opening the directory again
+	over        bool  // the node stops
 	failures    int   // in a row
 	retry       time.Time
 	told        state
@@ -191,7 +192,7 @@ func (d *driver) ended(r *run, purpose bool, err error) {
 }
 
 // wanted reports whether the app wants the node to take part. The caller holds d.mu.
-func (d *driver) wanted() bool { return d.started && !d.paused || len(d.slices) > 0 }
+func (d *driver) wanted() bool { return !d.over && (d.started && !d.paused || len(d.slices) > 0) }
 
 // obstacle is why the node may not take part, or "". The caller holds d.mu.
 func (d *driver) obstacle() string { return d.config.obstacle(d.around) }
@@ -254,6 +255,10 @@ func (d *driver) resume() {
 		d.paused = false
 	})
 }
+
+// stop says that the node is off before its context ends, so that the run that ends
+// with it is not taken for one that begins again.
+func (d *driver) stop() { d.update(func() { d.over = true }) }
 
 // fail ends everything for good, after a defect.
 func (d *driver) fail(err error) {

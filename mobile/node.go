@@ -172,6 +172,7 @@ func (n *Node) Stop() (err error) {
 	n.mu.Lock()
 	if !n.stopped {
 		n.stopped = true
+		n.driver.stop()
 		n.cancel()
 		go n.end()
 	}

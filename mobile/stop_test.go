@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -75,6 +76,25 @@ func TestStopInEveryState(t *testing.T) {
 		})
 	}
 	states.Wait()
+}
+
+// A node that stops is off: nothing begins any more, and nobody is told that it does.
+func TestDriverStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, untilTold)
+		s.network(NetUnmetered)
+		s.start()
+		time.Sleep(time.Second)
+		s.expect(t, stateRunning, "")
+		s.beginSlice()
+		s.stop()
+		s.expect(t, stateOff, "")
+		s.start()
+		s.expect(t, stateOff, "")
+		if want := []state{{stateStarting, ""}, {stateRunning, ""}, {stateOff, ""}}; !slices.Equal(s.told, want) || s.now != 0 {
+			t.Errorf("told %v, want %v; %d runs", s.told, want, s.now)
+		}
+	})
 }
 
 // Eight threads call everything that moves a node, while one of them stops it.
