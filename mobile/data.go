@@ -23,7 +23,7 @@ func (n *Node) openData() error {
 		return n.node.Progress(n.ctx)
 	}
 	n.queue = &queue{
-		store: n.store, written: n.written, failure: n.postError, added: make(chan struct{}, 1),
+		store: n.store, written: n.written, failure: n.unwritten, added: make(chan struct{}, 1),
 		limit: n.config.QueueLimit, most: mostExamples(&n.config, n.node.Task()),
 	}
 	n.models = newModels(n.node.Fitted, n.fitted)
@@ -45,6 +45,15 @@ func (n *Node) openData() error {
 // store writes records for the queue. It cannot be called off: what was taken is kept.
 func (n *Node) store(records []learner.Record) error {
 	return n.node.Add(context.WithoutCancel(n.ctx), records)
+}
+
+// unwritten tells the app that examples were not written. If nothing can be any more,
+// no release can either.
+func (n *Node) unwritten(err error) {
+	n.postError(err)
+	if lasting(err) {
+		n.driver.fail(err)
+	}
 }
 
 // written tells the app that examples are on disk.

@@ -2,16 +2,20 @@ package mobile
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"p2pnode/learner"
 	"p2pnode/node"
+	"p2pnode/storage"
 )
 
 // linearConfig is a node of the task linear: 20 numbers between -1 and 1, two classes.
@@ -185,8 +189,10 @@ func TestExamplesInAndOut(t *testing.T) {
 		t.Errorf("imported %s", report)
 	}
 	check(t, n.AddExamples(nil))
-	if err := n.AddExamples(rows(fixed(1), 3)); errorCode(err) != CodeFull {
-		t.Errorf("seven of six: %v", err)
+	for _, many := range []int{3, 7} {
+		if err := n.AddExamples(rows(fixed(1), many)); errorCode(err) != CodeFull || !strings.Contains(err.Error(), "at most 6") {
+			t.Errorf("%d more than four of six: %v", many, err)
+		}
 	}
 	if _, err := n.ImportCSV(csv, true); err != nil {
 		t.Error(err)
@@ -214,6 +220,34 @@ func TestExamplesInAndOut(t *testing.T) {
 	if err := n.AddExample(encodeVector(x), label); errorCode(err) != CodeFull || !strings.Contains(err.Error(), "delete") {
 		t.Errorf("seven of six: %v", err)
 	}
+}
+
+// Once a write has failed nothing is written any more, so nothing is released: the state
+// says so at once, and not with the next release.
+func TestFailedWriteEndsTheNetwork(t *testing.T) {
+	r := &recorder{}
+	n, err := NewNode(linearConfig(t), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, n.SetNetwork(NetUnmetered, "", ""), n.Start())
+	awaitState(t, n, stateRunning)
+	n.queue.store = func([]learner.Record) error { return fmt.Errorf("%w: %w", storage.ErrPoisoned, syscall.ENOSPC) }
+	if err := n.AddExamples(rows(fixed(1), 1)); errorCode(err) != CodeFull {
+		t.Error(err)
+	}
+	if s := n.driver.now(); s.State != stateFailed || !strings.Contains(s.Reason, "no space left") {
+		t.Errorf("the state is %+v", s)
+	}
+	check(t, n.Pause(""))
+	if n.driver.current != nil {
+		t.Error("it is still in the network")
+	}
+	x, label := example(fixed(1))
+	if err := n.AddExample(encodeVector(x), label); errorCode(err) != CodeFull {
+		t.Errorf("an example more: %v", err)
+	}
+	check(t, n.Stop())
 }
 
 // Apps send errors to their makers, so they have nothing of what the user did.

@@ -1,6 +1,7 @@
 package mobile
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -92,6 +93,9 @@ func (n *Node) AddExamples(rowsLE []byte) (err error) {
 	if len(rowsLE)%width != 0 {
 		return wrongInput("%d bytes are no rows of features and a label: each takes %d", len(rowsLE), width)
 	}
+	if count := len(rowsLE) / width; count > n.queue.most {
+		return coded(CodeFull, fmt.Errorf("%d examples, and the node keeps at most %d", count, n.queue.most))
+	}
 	var records []learner.Record
 	for at := 0; at < len(rowsLE); at += width {
 		features, label := rowsLE[at:at+width-8], rowsLE[at+width-8:at+width]
@@ -124,7 +128,11 @@ func (n *Node) ImportCSV(path string, skipBad bool) (reportJSON string, err erro
 		return "", coded(CodeInput, err)
 	}
 	defer file.Close()
+	defer context.AfterFunc(n.ctx, func() { _ = file.Close() })() // a pipe may have no end
 	records, report, err := n.node.ReadCSV(file, skipBad, n.queue.most)
+	if n.ctx.Err() != nil {
+		return "", errStopped
+	}
 	if errors.Is(err, node.ErrTooMany) {
 		return "", coded(CodeFull, fmt.Errorf("%w: the node keeps at most %d", err, n.queue.most))
 	}

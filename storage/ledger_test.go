@@ -250,7 +250,7 @@ func TestFailedWritePoisons(t *testing.T) {
 // What is refused later says what went wrong at first, and a full disk what to do.
 func TestFailedWriteSaysWhy(t *testing.T) {
 	for cause, want := range map[error]string{
-		&os.PathError{Op: "write", Path: "node.db", Err: syscall.ENOSPC}: "no space left on device; free space, then start again: nothing is lost",
+		&os.PathError{Op: "write", Path: "node.db", Err: syscall.ENOSPC}: "no space left on device; free space, then start again: what was stored is there",
 		fmt.Errorf("file resize error: %s", syscall.ENOSPC):              "no space left on device; free space",
 		errors.New("input/output error"):                                 "input/output error",
 	} {

@@ -46,7 +46,7 @@ func (s *Store) write(fn func() error) error {
 func (s *Store) fail(cause error) error {
 	err := fmt.Errorf("%w: %w", ErrPoisoned, cause)
 	if DiskFull(cause) {
-		err = fmt.Errorf("%w; free space, then start again: nothing is lost", err)
+		err = fmt.Errorf("%w; free space, then start again: what was stored is there", err)
 	}
 	s.failed.CompareAndSwap(nil, &err)
 	return err
