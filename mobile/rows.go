@@ -3,7 +3,6 @@ package mobile
 import (
 	"encoding/json"
 	"io"
-	"slices"
 	"strings"
 
 	"p2pnode/learner"
@@ -23,9 +22,13 @@ func parseRow(t *learner.Task, rowJSON string) (cell func(name string) (string, 
 		return nil, wrongInput("something follows the JSON object of columns")
 	}
 	columns := node.Columns(t)
+	known := make(map[string]bool, len(columns))
+	for _, name := range columns {
+		known[name] = true
+	}
 	cells := make(map[string]string, len(values))
 	for name, v := range values {
-		if !slices.Contains(columns, name) {
+		if !known[name] {
 			return nil, wrongInput("column %q is none of the task's: %s", name, strings.Join(columns, ", "))
 		}
 		switch v := v.(type) {
