@@ -194,7 +194,8 @@ func (n *Node) end() {
 }
 
 // Pause leaves the network until [Node.Resume]: no socket stays open, the directory
-// does, and examples, predictions and fits go on. A slice of [Node.Train] under way
+// does, and examples, predictions and fits go on. What is queued is written, as an app
+// in the background may be ended at any time. A slice of [Node.Train] under way
 // ends; a later one takes part all the same. reason is what the state says, as "in the
 // background". It returns within ten seconds, as Stop does.
 func (n *Node) Pause(reason string) (err error) {
@@ -206,12 +207,12 @@ func (n *Node) Pause(reason string) (err error) {
 	defer leave()
 	ctx, cancel := context.WithTimeout(n.ctx, stopWithin)
 	defer cancel()
-	if err := n.driver.pause(ctx, reason); errors.Is(err, context.Canceled) {
-		return err // stopped meanwhile
-	} else if err != nil {
+	err = n.driver.pause(ctx, reason)
+	_ = n.queue.write() // told by q.failure
+	if errors.Is(err, context.DeadlineExceeded) {
 		return coded(CodeBusy, errors.New("the node goes on leaving the network; call pause again to know when it has"))
 	}
-	return nil
+	return err // or stopped meanwhile
 }
 
 // Resume ends a pause, and returns at once.

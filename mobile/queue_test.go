@@ -194,3 +194,13 @@ func TestQueueFromManyGoroutines(t *testing.T) {
 		t.Errorf("%d written, %d stored, %d wait", len(d.labels), stored, queued)
 	}
 }
+
+// An app that pauses goes to the background, where it may be ended at any time.
+func TestPauseWritesTheQueue(t *testing.T) {
+	n := open(t, linearConfig(t), nil)
+	x, label := example(fixed(1))
+	check(t, n.AddExample(encodeVector(x), label), n.Pause("in the background"))
+	if stored, queued := n.queue.lengths(); stored != 1 || queued != 0 {
+		t.Errorf("%d stored, %d queued, want the one stored", stored, queued)
+	}
+}
