@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/libp2p/go-libp2p/core/peer"
+	"gonum.org/v1/gonum/floats"
 
 	"p2pnode/gossip"
 	"p2pnode/learner"
@@ -168,24 +169,64 @@ func discover(t *testing.T, count int, task *learner.Task, change func(*Config))
 		}
 		index[gossip.ID(n.self)] = i
 	}
-	eventually(t, "everybody has the neighbours it seeks", func() bool {
-		// Whoever has enough asks for no more edges, but an answer may be on its way.
-		for _, n := range w.nodes {
-			if h := n.session.hood; status(t, n).Listening < task.Graph.Degree || h.hoping() {
+	eventually(t, "everybody has the neighbours it seeks", func() bool { return w.settled(task.Graph.Degree, index) })
+	return w
+}
+
+// settled reads the graph, and reports whether it will stay as it is. Whoever has enough
+// neighbours asks for no more, but an answer may be on its way; and an edge that nobody
+// listens over yet, or that one end alone knows of, soon carries models as all others do.
+func (w *graphNetwork) settled(degree int, index map[learner.ID]int) bool {
+	for i, n := range w.nodes {
+		h := n.session.hood
+		if h.hoping() {
+			return false
+		}
+		w.graph[i] = nil
+		for _, e := range h.edges() {
+			if !e.Live {
 				return false
 			}
+			w.graph[i] = append(w.graph[i], index[e.Peer])
 		}
-		for i, n := range w.nodes {
-			w.graph[i] = nil
-			for _, e := range n.session.hood.edges() {
-				if e.Live {
-					w.graph[i] = append(w.graph[i], index[e.Peer])
-				}
-			}
+		if len(w.graph[i]) < degree {
+			return false
 		}
-		return w.graph.symmetric()
-	})
-	return w
+	}
+	return w.graph.symmetric()
+}
+
+// An edge that both ends agreed on and that carries nothing yet is not left out of the
+// graph, however many others there are: as soon as it does, the fixed point is another.
+func TestGraphWithASilentEdgeIsNotSettled(t *testing.T) {
+	w := startGraph(t, full(3), lineTask(), nil)
+	defer w.stop()
+	index := make(map[learner.ID]int)
+	for i, n := range w.nodes {
+		index[gossip.ID(n.self)] = i
+	}
+	settled := func() bool { return w.settled(1, index) }
+	eventually(t, "the graph is settled", settled)
+	a, b := w.nodes[0], w.nodes[1]
+	silence := func(from, to *Node) {
+		if err := from.session.gossip.Unfollow(to.self); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "nobody listens over the edge", func() bool {
+			return !slices.Contains(to.session.gossip.Listeners(), from.self)
+		})
+	}
+	silence(a, b)
+	silence(b, a)
+	if settled() {
+		t.Errorf("settled as %v, and two ends hold an edge that is not in it", w.graph)
+	}
+	for from, to := range map[*Node]*Node{a: b, b: a} {
+		if err := from.session.gossip.Follow(to.self); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "the graph is settled again", settled)
 }
 
 // hoping reports whether a request for a new edge is under way.
@@ -204,4 +245,32 @@ func (g topology) symmetric() bool {
 		}
 	}
 	return true
+}
+
+// explain says what keeps a network from the given models: edges that are not those of
+// the graph, and who lacks whose newest.
+func (w *graphNetwork) explain(t *testing.T, want [][]float64) {
+	t.Helper()
+	index, states := make(map[learner.ID]int), make([]learner.State, len(w.nodes))
+	for i, n := range w.nodes {
+		var err error
+		if states[i], err = n.state(t.Context()); err != nil {
+			t.Error(err)
+			return
+		}
+		index[gossip.ID(n.self)] = i
+	}
+	for i, n := range w.nodes {
+		t.Logf("node %d: round %d, %.2g from its model; the graph says %v", i, states[i].Round,
+			floats.Distance(states[i].Model, want[i], 2)/floats.Norm(want[i], 2), w.graph[i])
+		for _, e := range n.session.hood.edges() {
+			j, heard := index[e.Peer], uint64(0)
+			for _, m := range states[i].Heard {
+				if m.Peer == e.Peer {
+					heard = m.Round
+				}
+			}
+			t.Logf("  node %d: in the graph %v, listens %v, heard round %d of %d", j, slices.Contains(w.graph[i], j), e.Live, heard, states[j].Round)
+		}
+	}
 }

@@ -169,6 +169,11 @@ func reachFixedPoint(t *testing.T, task *learner.Task, g topology) {
 // converge waits until all that was heard is the given models, to 1e-6 relative.
 func (w *graphNetwork) converge(t *testing.T, want [][]float64) {
 	t.Helper()
+	defer func() {
+		if t.Failed() {
+			w.explain(t, want)
+		}
+	}()
 	var worst float64
 	eventually(t, "the fixed point", func() bool {
 		worst = w.distance(t, want, func(got, want []float64) float64 {
