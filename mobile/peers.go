@@ -93,7 +93,7 @@ func (n *Node) meet(ctx context.Context, p introduction) {
 		e.Reason = "no answer yet; the node goes on trying whenever it runs"
 	case err != nil:
 		e.Reason = inApp(err, errorCode(err))
-	case !out.Running:
+	case !out.Running, !out.Connected && n.driver.now().State != stateRunning: // it left meanwhile
 		e.Reason = "the node is not in the network; it connects when it is"
 	}
 	n.events.post("peer", e)
