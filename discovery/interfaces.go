@@ -35,6 +35,8 @@ const (
 	// slept is how far the clock may run ahead of the time that the program saw
 	// pass; more means that the machine slept.
 	slept = 10 * time.Second
+	// stopped is how far apart no busy machine makes two looks.
+	stopped = time.Minute
 )
 
 // Interfaces knows the network interfaces of this machine, and when they change.
@@ -112,7 +114,8 @@ func (i *Interfaces) Follow(ctx context.Context, f func()) {
 
 // Watch looks for changes every 5 s until ctx ends. Timers stand still while a
 // machine sleeps, and its connections die meanwhile, so a clock that jumped
-// ahead is a change, too.
+// ahead is a change, too; and so is a look that comes far too late, as a phone
+// stops programs in the background while it is awake itself.
 func (i *Interfaces) Watch(ctx context.Context) {
 	before := time.Now()
 	for sleep(ctx, lookEvery, nil) {
@@ -125,9 +128,9 @@ func (i *Interfaces) Watch(ctx context.Context) {
 	}
 }
 
-// awoke reports whether the machine slept: the clock went on and the program's
-// own time did not.
-func awoke(clock, seen time.Duration) bool { return clock-seen > slept }
+// awoke reports whether the machine slept, when the clock went on and the program's
+// own time did not, or the program was stopped between two looks.
+func awoke(clock, seen time.Duration) bool { return clock-seen > slept || seen > stopped }
 
 // refresh asks the operating system, unless interfaces were given, and reports
 // whether the answer is a new one.

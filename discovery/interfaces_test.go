@@ -150,6 +150,7 @@ func TestASleepIsAJumpOfTheClock(t *testing.T) {
 		{5 * time.Second, 5 * time.Second, false},
 		{40 * time.Second, 40 * time.Second, false}, // a busy machine: late, not asleep
 		{8 * time.Hour, 5 * time.Second, true},
+		{8 * time.Hour, 8 * time.Hour, true}, // a phone that stopped the program
 		{-time.Hour, 5 * time.Second, false}, // somebody set the clock
 	} {
 		if got := awoke(c.clock, c.seen); got != c.want {
