@@ -53,12 +53,13 @@ type Diagnosis struct {
 type BootstrapCheck struct {
 	Peer    string `json:"peer"`
 	Address string `json:"address"`
-	Reached bool   `json:"reached"`
+	Reached bool   `json:"reached"` // and takes part in the task, as far as a running node can tell
 	Why     string `json:"why,omitempty"` // not
 }
 
 // Doctor finds out whether the node can be reached. It tries the bootstrap peers,
-// those of the configuration and those added, that are not connected, for at most 5 s. Of a node at rest it checks what can be
+// those of the configuration and those added, for at most 5 s: whether they are, or can
+// be, connected, and take part in the task. Of a node at rest it checks what can be
 // checked: whether its addresses are free, and whether anything answers at those of
 // the bootstrap peers.
 func (n *Node) Doctor(ctx context.Context) (Diagnosis, error) {
@@ -74,7 +75,7 @@ func (n *Node) Doctor(ctx context.Context) (Diagnosis, error) {
 	if s != nil {
 		d.Running, d.Reach = true, s.reach.Report()
 		d.Verdict = d.Reach.Verdict()
-		try = s.connects
+		try = func(ctx context.Context, p peer.AddrInfo) error { return s.serves(ctx, p, n.book) }
 	} else {
 		d.Problems = portProblems(c.Listen)
 		if err := n.private.check(c.Listen); err != nil {
@@ -106,6 +107,20 @@ func checkBootstrap(ctx context.Context, peers []peer.AddrInfo, try func(context
 	}
 	running.Wait()
 	return out
+}
+
+// errStrange is why a peer that is reached is of no use.
+var errStrange = errors.New("it takes no part in this task: it has another " + taskFile + ", or is no p2pnode")
+
+// serves reports whether the node can start from a peer.
+func (s *session) serves(ctx context.Context, p peer.AddrInfo, book *peerBook) error {
+	if err := s.connects(ctx, p); err != nil {
+		return err
+	}
+	if s.strange(ctx, p.ID, book) {
+		return errStrange
+	}
+	return nil
 }
 
 // connects reports whether the node is connected to a peer, or now can be.
@@ -192,7 +207,7 @@ func (d *Diagnosis) judge(c Config) {
 		add("the disk is nearly full: releases stop when it is")
 	}
 	if len(d.Bootstrap) > 0 && !slices.ContainsFunc(d.Bootstrap, func(b BootstrapCheck) bool { return b.Reached }) {
-		add("no bootstrap peer can be reached: without one the node meets only peers that it knows or sees on the local network")
+		add("no bootstrap peer of this task can be reached: without one the node meets only peers that it knows or sees on the local network")
 	}
 	if len(d.Bootstrap)+len(d.Reach.Links) == 0 && !d.MDNS {
 		add("it knows nobody to start from: unless the others start from this node, add the address of one as a peer")

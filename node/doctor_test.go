@@ -68,6 +68,27 @@ func TestDoctorOfARunningNode(t *testing.T) {
 	wantProblem(t, d, "listens on this machine only", "knows nobody to start from: unless")
 }
 
+// A peer of another task is connected to in vain.
+func TestDoctorFindsPeersOfAnotherTask(t *testing.T) {
+	another := lineTask()
+	another.Name = "another line"
+	other, same := testNode(t, another, nil, nil), testNode(t, lineTask(), nil, nil)
+	start(t, other)
+	start(t, same)
+	n := testNode(t, lineTask(), nil, func(c *Config) {
+		c.Bootstrap = []string{waitForAddrs(t, other)[0], waitForAddrs(t, same)[0]}
+	})
+	start(t, n)
+	waitForAddrs(t, n)
+	d, err := n.Doctor(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b := d.Bootstrap; len(b) != 2 || b[0].Reached || !strings.Contains(b[0].Why, "another task.toml") || !b[1].Reached {
+		t.Errorf("bootstrap %+v", b)
+	}
+}
+
 // The clock of a machine that lost its battery is behind the files.
 func TestDoctorSeesClockBehindFiles(t *testing.T) {
 	n := testNode(t, lineTask(), nil, nil)

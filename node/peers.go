@@ -91,7 +91,7 @@ func (s *session) meetNow(ctx context.Context, p peer.AddrInfo, book *peerBook) 
 		return err
 	}
 	if s.strange(ctx, p.ID, book) {
-		return requestError{fmt.Errorf("node: %s takes no part in this task: it has another %s, or is no p2pnode", p.ID, taskFile)}
+		return requestError{fmt.Errorf("node: %s: %w", p.ID, errStrange)}
 	}
 	s.hood.found(p)
 	return nil
