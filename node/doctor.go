@@ -53,7 +53,7 @@ type Diagnosis struct {
 type BootstrapCheck struct {
 	Peer    string `json:"peer"`
 	Address string `json:"address"`
-	Reached bool   `json:"reached"` // and takes part in the task, as far as a running node can tell
+	Reached bool   `json:"reached"`       // and takes part in the task, as far as a running node can tell
 	Why     string `json:"why,omitempty"` // not
 }
 
