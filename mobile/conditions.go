@@ -1,6 +1,7 @@
 package mobile
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -51,6 +52,7 @@ func (c *Config) obstacle(s surroundings) string {
 // or "" where the system names them to everybody (not Android 11 and later); and the
 // servers that resolve names, ["192.168.1.1"], or "". Call it before Start and at
 // every change: until the first call the kind is NetNone. The same again changes nothing.
+// If a text is wrong the kind counts all the same, as it may cost money.
 func (n *Node) SetNetwork(kind int, interfacesJSON, dnsServersJSON string) (err error) {
 	defer n.guard(&err)
 	leave, err := n.enter()
@@ -62,29 +64,28 @@ func (n *Node) SetNetwork(kind int, interfacesJSON, dnsServersJSON string) (err 
 		return wrongInput("a network of kind %d is none of 0 (none), 1 (unmetered), 2 (metered)", kind)
 	}
 	interfaces, err := parseInterfaces(interfacesJSON)
-	if err != nil {
-		return err
-	}
-	servers, err := parseServers(dnsServersJSON)
-	if err != nil {
-		return err
-	}
+	servers, err2 := parseServers(dnsServersJSON)
+	err = cmp.Or(err, err2)
 	now := announced{kind, interfacesJSON, dnsServersJSON}
 	n.driver.update(func() {
 		if n.announced == now {
 			return // systems call back for less, and a node that looks again dials again
 		}
-		n.announced = now
-		n.node.SetInterfaces(interfaces)
-		n.node.SetDNS(servers)
+		n.announced.kind = kind
 		n.driver.around.network = kind
 		n.driver.again() // what failed in the network before may work in this one
+		if err == nil {
+			n.announced = now
+			n.node.SetInterfaces(interfaces)
+			n.node.SetDNS(servers)
+		}
 	})
-	return nil
+	return err
 }
 
 // SetPower tells the node the state of the battery, 0 to 100 or -1 for a device
 // without one, and whether the system saves power. Until the first call it is charging.
+// If the percentage is wrong the rest counts all the same.
 func (n *Node) SetPower(batteryPercent int, charging, saver bool) (err error) {
 	defer n.guard(&err)
 	leave, err := n.enter()
@@ -93,13 +94,16 @@ func (n *Node) SetPower(batteryPercent int, charging, saver bool) (err error) {
 	}
 	defer leave()
 	if batteryPercent < -1 || batteryPercent > 100 {
-		return wrongInput("a battery of %d %% is outside 0 to 100; -1 is a device without one", batteryPercent)
+		err = wrongInput("a battery of %d %% is outside 0 to 100; -1 is a device without one", batteryPercent)
 	}
 	n.driver.update(func() {
 		a := &n.driver.around
-		a.battery, a.charging, a.saver = batteryPercent, charging, saver
+		a.charging, a.saver = charging, saver
+		if err == nil {
+			a.battery = batteryPercent
+		}
 	})
-	return nil
+	return err
 }
 
 // parseInterfaces reads the interfaces that an app names; nil is "ask the system".

@@ -94,3 +94,23 @@ func TestParseServers(t *testing.T) {
 		}
 	}
 }
+
+// An app that describes the phone wrongly hears of it, and spends no metered data or
+// battery meanwhile.
+func TestWrongWordsDoNotHideTheConditions(t *testing.T) {
+	n := open(t, testConfig(t), nil)
+	waits := func(err error, reason string) {
+		t.Helper()
+		if errorCode(err) != CodeInput || n.driver.now().Reason != reason {
+			t.Errorf("%v, and the state is %+v, want %q", err, n.driver.now(), reason)
+		}
+	}
+	check(t, n.SetNetwork(NetUnmetered, "", ""), n.Start())
+	waits(n.SetNetwork(NetMetered, `[{"name":"rmnet0"}]`, ""), "waiting for Wi-Fi")
+	waits(n.SetNetwork(NetNone, "", "nonsense"), "waiting for a network")
+	check(t, n.SetNetwork(NetUnmetered, "", ""))
+	if n.driver.now().State == stateWaiting {
+		t.Errorf("the state is %+v", n.driver.now())
+	}
+	waits(n.SetPower(101, false, true), "power saver is on")
+}
