@@ -65,7 +65,7 @@ func (f *fitter) minimise(theta, weight, centre []float64) {
 			f.scores(theta)
 			return
 		}
-		next := f.lineSearch(theta, direction, weight, centre, value)
+		next := lineSearch(f, theta, direction, weight, centre, value)
 		if math.Abs(value-next-decrement/2) <= 1e-9*decrement {
 			return // as foretold: the objective is quadratic, this was the minimum
 		}
@@ -74,7 +74,9 @@ func (f *fitter) minimise(theta, weight, centre []float64) {
 }
 
 // lineSearch halves the Newton step until the objective falls, and returns it.
-func (f *fitter) lineSearch(theta, direction, weight, centre []float64, value float64) float64 {
+func lineSearch(f interface {
+	objective(theta, weight, centre []float64) float64
+}, theta, direction, weight, centre []float64, value float64) float64 {
 	for scale := 1.0; scale > 1e-9; scale /= 2 {
 		floats.AddScaled(theta, -scale, direction)
 		if next := f.objective(theta, weight, centre); next < value {

@@ -40,7 +40,7 @@ func (f *leanFitter) minimise(theta, weight, centre []float64, seen func()) bool
 			return false
 		}
 		decrement := floats.Dot(direction, gradient)
-		next := f.lineSearch(theta, direction, weight, centre, value)
+		next := lineSearch(f, theta, direction, weight, centre, value)
 		seen()
 		if decrement <= leanDecrement*(1+value) || next >= value {
 			break
@@ -58,18 +58,6 @@ func (f *leanFitter) gradient(theta, weight, centre []float64) []float64 {
 		gradient[k] += 2 * w * (theta[k] - centre[k])
 	}
 	return gradient
-}
-
-// lineSearch halves the Newton step until the objective falls, and returns it.
-func (f *leanFitter) lineSearch(theta, direction, weight, centre []float64, value float64) float64 {
-	for scale := 1.0; scale > 1e-9; scale /= 2 {
-		floats.AddScaled(theta, -scale, direction)
-		if next := f.objective(theta, weight, centre); next < value {
-			return next
-		}
-		floats.AddScaled(theta, scale, direction)
-	}
-	return f.objective(theta, weight, centre)
 }
 
 // solve returns H^-1 b by conjugate gradients, conditioned by S = U'U.
