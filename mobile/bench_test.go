@@ -23,29 +23,29 @@ func openWide(b *testing.B, p, m int) *Node {
 
 func BenchmarkApp(b *testing.B) {
 	for _, p := range []int{32, 561} {
-		n := openWide(b, p, 200)
 		x, class := wideExample(p, 1)
 		features, row := encodeVector(x), encodeVector(append(x, class))
 		for _, method := range []struct {
 			name string
-			call func() error
+			call func(*Node) error
 		}{
-			{"Predict", func() error { _, err := n.Predict(features); return err }},
-			{"StatusJSON", func() error { _, err := n.StatusJSON(); return err }},
-			{"AddExamples", func() error { return n.AddExamples(row) }},
-			{"Train", func() error { // one more example, and a model that knows it
+			{"Predict", func(n *Node) error { _, err := n.Predict(features); return err }},
+			{"StatusJSON", func(n *Node) error { _, err := n.StatusJSON(); return err }},
+			{"AddExamples", func(n *Node) error { return n.AddExamples(row) }},
+			{"Train", func(n *Node) error { // one more example, and a model that knows it
 				if err := n.AddExamples(row); err != nil {
 					return err
 				}
 				_, err := n.Train(600_000)
 				return err
 			}},
-			{"AddExample", func() error { return n.AddExample(features, class) }},
+			{"AddExample", func(n *Node) error { return n.AddExample(features, class) }},
 		} {
 			b.Run(fmt.Sprintf("%s/p=%d", method.name, p), func(b *testing.B) {
+				n := openWide(b, p, 200) // of its own: others leave more examples
 				b.ReportAllocs()
 				for b.Loop() {
-					if err := method.call(); err != nil {
+					if err := method.call(n); err != nil {
 						b.Fatal(err)
 					}
 				}
