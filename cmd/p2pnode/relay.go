@@ -114,7 +114,7 @@ func (f *relayFlags) run(cmd *cobra.Command, o *options) error {
 // relayReady says how others start from a relay.
 func relayReady(s node.RelayStatus) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Ready: a relay for %s.\n", strings.Join(s.Tasks, ", "))
+	fmt.Fprintf(&b, "Ready: a relay for %s, and for no other task (--task).\n", strings.Join(s.Tasks, ", "))
 	public := reach.PublicFirst(s.Addresses)
 	if len(public) == 0 {
 		return b.String() + "It listens on no address: give one with --listen.\n"
