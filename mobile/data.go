@@ -91,13 +91,15 @@ func (n *Node) watch(ctx context.Context) {
 	defer tick.Stop()
 	before, _, _ := n.progress.get(ctx) // openData got it
 	for {
+		// Nothing happens by itself while the node is away, and a look costs battery.
+		there := func() bool { return before.Running || n.driver.state().State == stateRunning }
+		if n.driver.await(ctx, there) != nil {
+			return
+		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
 			return
-		}
-		if n.driver.now().State != stateRunning && !before.Running {
-			continue
 		}
 		s, _, err := n.progress.get(ctx)
 		if err != nil {
