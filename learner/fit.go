@@ -89,10 +89,15 @@ func lineSearch(f interface {
 
 // objective also leaves the scores in z.
 func (f *fitter) objective(theta, weight, centre []float64) float64 {
-	var sum float64
 	f.scores(theta)
-	for i, y := range f.y {
-		sum += f.loss.value(f.z.RawRowView(i), y)
+	return penalised(f.loss, f.z, f.y, theta, weight, centre)
+}
+
+// penalised is the losses of the records, whose scores are the rows of z, and the penalty.
+func penalised(l loss, z *mat.Dense, y, theta, weight, centre []float64) float64 {
+	var sum float64
+	for i, y := range y {
+		sum += l.value(z.RawRowView(i), y)
 	}
 	for k, w := range weight {
 		d := theta[k] - centre[k]

@@ -92,15 +92,7 @@ func (f *leanFitter) level(theta, centre []float64) {
 // objective also leaves the scores in z.
 func (f *leanFitter) objective(theta, weight, centre []float64) float64 {
 	f.z.Mul(f.x, f.rows(theta).T())
-	var sum float64
-	for i, y := range f.y {
-		sum += f.loss.value(f.z.RawRowView(i), y)
-	}
-	for k, w := range weight {
-		d := theta[k] - centre[k]
-		sum += w * d * d
-	}
-	return sum
+	return penalised(f.loss, f.z, f.y, theta, weight, centre)
 }
 
 // curve fills slope, curvature and mean at the scores in z.
