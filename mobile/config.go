@@ -97,10 +97,12 @@ type configText struct {
 	Listen    []string `json:"listen"`
 }
 
-// decodeJSON reads one JSON value and refuses unknown keys and whatever follows.
+// decodeJSON reads one JSON value and refuses unknown keys and whatever follows. What
+// goes into an any keeps a number's digits.
 func decodeJSON(text string, into any) error {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
+	d.UseNumber()
 	if err := d.Decode(into); err != nil {
 		return err
 	}

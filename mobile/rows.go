@@ -2,7 +2,6 @@ package mobile
 
 import (
 	"encoding/json"
-	"io"
 	"strings"
 
 	"p2pnode/learner"
@@ -12,14 +11,9 @@ import (
 // parseRow reads values by column, for [learner.Task.Encode]: text, numbers, and null
 // for what is unknown. A column that the task does not have is an error.
 func parseRow(t *learner.Task, rowJSON string) (cell func(name string) (string, bool), err error) {
-	d := json.NewDecoder(strings.NewReader(rowJSON))
-	d.UseNumber()
 	var values map[string]any
-	if err := d.Decode(&values); err != nil {
+	if err := decodeJSON(rowJSON, &values); err != nil {
 		return nil, wrongInput("the values are not a JSON object of columns: %w", err)
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return nil, wrongInput("something follows the JSON object of columns")
 	}
 	columns := node.Columns(t)
 	known := make(map[string]bool, len(columns))
