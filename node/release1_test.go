@@ -1,0 +1,170 @@
+package node
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"p2pnode/privacy"
+	"p2pnode/storage"
+)
+
+// release1 unpacks a fresh copy of the directories that the first release made, see
+// testdata/README.md, and returns the path of the one named.
+func release1(t *testing.T, name string) string {
+	t.Helper()
+	to := t.TempDir()
+	file, err := os.Open("testdata/release1.tar.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	unzipped, err := gzip.NewReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for files := tar.NewReader(unzipped); ; {
+		h, err := files.Next()
+		if err == io.EOF {
+			return filepath.Join(to, "release1", name)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.Typeflag != tar.TypeReg {
+			continue
+		}
+		data, err := io.ReadAll(files)
+		path := filepath.Join(to, filepath.FromSlash(h.Name))
+		if err = errors.Join(err, os.MkdirAll(filepath.Dir(path), 0o700)); err == nil {
+			err = os.WriteFile(path, data, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// said is what the program of the first release said of the directory, as JSON.
+func said[T any](t *testing.T, dir, file string) (list []T) {
+	t.Helper()
+	text, err := os.Open(filepath.Join(dir, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer text.Close()
+	for lines := json.NewDecoder(text); ; {
+		var v T
+		if err := lines.Decode(&v); err == io.EOF {
+			return list
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, v)
+	}
+}
+
+// Ledger, budgets, cohorts and what is known of each record's use are those that the
+// first release left, to the last bit of each entry.
+func TestRelease1LedgerGoesOn(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"rooms", "rooms-neighbour", "movies"} {
+		dir := release1(t, name)
+		n := openNode(t, dir)
+		if v, err := n.Verify(t.Context()); err != nil || v.Entries == 0 {
+			t.Errorf("%s: the ledger %+v, error %v", name, v, err)
+		}
+		lines, err := n.Ledger(t.Context())
+		if want := said[storage.Line](t, dir, "ledger.jsonl"); err != nil || !reflect.DeepEqual(lines, want) {
+			t.Errorf("%s: the ledger's lines %+v, error %v, want %+v", name, lines, err, want)
+		}
+		budget, err := n.Budget(t.Context())
+		want := said[Budget](t, dir, "budget.json")[0]
+		if err != nil || !reflect.DeepEqual(budget.Cohorts, want.Cohorts) || budget.Left != want.Left || budget.Next != want.Next {
+			t.Errorf("%s: budget %+v, error %v, want %+v", name, budget, err, want)
+		}
+		records, err := n.Records(t.Context(), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, was := range said[[]RecordInfo](t, dir, "list.json")[0] {
+			was.Target, was.Class, was.Features = nil, "", nil
+			if len(records) <= i || !reflect.DeepEqual(records[i], was) {
+				t.Fatalf("%s: record %d is not %+v any more", name, i+1, was)
+			}
+		}
+	}
+}
+
+// A spent cohort stays spent; the one that had begun goes on with its neighbour to the
+// end of its budget, and new records begin a third.
+func TestRelease1NeighboursGoOn(t *testing.T) {
+	t.Parallel()
+	var nodes []*Node
+	for _, name := range []string{"rooms", "rooms-neighbour"} {
+		dir := release1(t, name)
+		config := filepath.Join(dir, configFile)
+		text, err := os.ReadFile(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fast := strings.NewReplacer("/tcp/29101'", "/tcp/0'", "wake_seconds = 2.0", "wake_seconds = 0.05").Replace(string(text))
+		if nodes != nil { // the address of the first is another in every run
+			fast = fast[:strings.Index(fast, "bootstrap = ")] + "bootstrap = ['" + status(t, nodes[0]).Addrs[0] + "']\n" +
+				fast[strings.Index(fast, "# ask the router"):]
+		}
+		if err := os.WriteFile(config, []byte(fast), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		n := openNode(t, dir)
+		if s := status(t, n); s.Neighbours != 2 || s.Round != 4 {
+			t.Fatalf("%s: %d neighbours, round %d; want 2 and 4", name, s.Neighbours, s.Round)
+		}
+		if known, err := n.Peers(t.Context()); err != nil || len(known) != 2 || known[0].Weight != 1 || known[0].Since == 0 {
+			t.Errorf("%s: its neighbours are %+v, error %v", name, known, err)
+		}
+		start(t, n)
+		eventually(t, "the node listens", func() bool { return len(status(t, n).Addrs) > 0 })
+		nodes = append(nodes, n)
+	}
+	eventually(t, "the budgets are spent", func() bool {
+		return !slices.ContainsFunc(nodes, func(n *Node) bool { s := status(t, n); return !s.Done || s.Listening == 0 })
+	})
+	for _, n := range nodes {
+		budget, err := n.Budget(t.Context())
+		if err != nil || len(budget.Cohorts) != 2 || budget.Cohorts[0].Releases != 3 || budget.Cohorts[1].Releases != 3 {
+			t.Errorf("cohorts %+v, error %v; want two with three releases", budget.Cohorts, err)
+		}
+		if v, err := n.Verify(t.Context()); err != nil || v.Round != 6 {
+			t.Errorf("the ledger %+v, error %v; want round 6", v, err)
+		}
+		if _, err := n.Import(t.Context(), strings.NewReader("room,outside,hour,people,inside\nhall,3.5,7,2,19\n"), false); err != nil {
+			t.Fatal(err)
+		}
+		records, err := n.Records(t.Context(), false)
+		if err != nil || records[len(records)-1].Cohort != privacy.Cohort(3) {
+			t.Errorf("the new record is %+v, error %v; want cohort 3", records[len(records)-1], err)
+		}
+	}
+}
+
+// A copy that the first release made is put back, and its records retired.
+func TestRelease1BackupIsRestored(t *testing.T) {
+	t.Parallel()
+	dir := release1(t, "rooms")
+	if _, err := Restore(dir, filepath.Join(dir, "backup"), nil); err != nil {
+		t.Fatal(err)
+	}
+	n := openNode(t, dir)
+	if s := status(t, n); s.Records != 34 || !s.Privacy.Retired || s.Privacy.Left != 0 {
+		t.Errorf("status %+v; want 34 records, retired", s)
+	}
+}
