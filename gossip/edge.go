@@ -28,16 +28,6 @@ const (
 	EdgeLater    EdgeAnswer = 2 // nothing changes; ask again in a while
 )
 
-// Standing is how an edge stands at one of its ends.
-type Standing struct {
-	// Turn counts the agreements about this edge; whoever answers gives each a turn
-	// above all that either end knew. Of two with the same turn, made by requests
-	// that crossed, both ends can tell which one holds by who answered.
-	Turn   uint64
-	Weight float64 // W_ij so far; 0: there was no edge
-	Degree float64 // sum of the weights of all edges of this end
-}
-
 // MaxTurn is more agreements than any two nodes come to: a farewell with this turn ends
 // an edge whatever was agreed on.
 const MaxTurn = 1 << 53
@@ -50,9 +40,13 @@ const maxReason = 256
 type EdgeRequest struct {
 	Kind EdgeKind
 	// Own is what is known of the asker. Its Peer is not sent: the stream tells it.
-	Own    Entry
-	Known  []Entry // of an exchange: other nodes, at most [MaxKnown]
-	Edge   Standing
+	Own   Entry
+	Known []Entry // of an exchange: other nodes, at most [MaxKnown]
+	// Turn counts the agreements about this edge, as far as the asker knows; the end
+	// that answers gives each a turn above all that either end knew. Of two with the
+	// same turn, made by requests that crossed, both ends can tell which one holds by
+	// who answered.
+	Turn   uint64
 	Latest []byte // the asker's stored message, for [Gossip.Hear]; empty: none
 	// Witness is of the newest model that the asker has of the node that is
 	// asked; nil: none. Package gossip fills it in, and checks that it is genuine.
@@ -65,9 +59,8 @@ type EdgeReply struct {
 	Reason string  // of a refusal, for people; cut to 256 bytes
 	Own    Entry   // as in the request
 	Known  []Entry // as in the request
-	// Edge has the turn of this agreement, and the weight before it.
-	Edge   Standing
-	Latest []byte // the replier's stored message, byte for byte as published
+	Turn   uint64  // of this agreement
+	Latest []byte  // the replier's stored message, byte for byte as published
 	// Witness is of the newest model that the replier has of the node that asked;
 	// nil: none. Package gossip fills it in, and checks that it is genuine.
 	Witness *Witness
@@ -76,7 +69,7 @@ type EdgeReply struct {
 func encodeRequest(r EdgeRequest) *wire.EdgeRequest {
 	return &wire.EdgeRequest{
 		Version: Version, Kind: uint32(r.Kind),
-		Own: encodeEntry(&r.Own), Known: encodeEntries(r.Known), Edge: encodeStanding(r.Edge),
+		Own: encodeEntry(&r.Own), Known: encodeEntries(r.Known), Turn: r.Turn,
 		Latest: r.Latest, Witness: encodeWitness(r.Witness),
 	}
 }
@@ -95,14 +88,14 @@ func (g *Gossip) decodeRequest(data []byte, from peer.ID) (EdgeRequest, error) {
 	}
 	r := EdgeRequest{Kind: EdgeKind(w.Kind), Latest: w.Latest}
 	common, err := g.decodeCommon(&w, from)
-	r.Own, r.Known, r.Edge, r.Witness = common.own, common.known, common.edge, common.witness
+	r.Own, r.Known, r.Turn, r.Witness = common.own, common.known, common.turn, common.witness
 	return r, err
 }
 
 func encodeReply(r EdgeReply) *wire.EdgeReply {
 	return &wire.EdgeReply{
 		Version: Version, Answer: uint32(r.Answer), Reason: r.Reason[:min(len(r.Reason), maxReason)],
-		Own: encodeEntry(&r.Own), Known: encodeEntries(r.Known), Edge: encodeStanding(r.Edge),
+		Own: encodeEntry(&r.Own), Known: encodeEntries(r.Known), Turn: r.Turn,
 		Latest: r.Latest, Witness: encodeWitness(r.Witness),
 	}
 }
@@ -123,7 +116,7 @@ func (g *Gossip) decodeReply(data []byte, from peer.ID) (EdgeReply, error) {
 	}
 	r := EdgeReply{Answer: EdgeAnswer(w.Answer), Reason: w.Reason, Latest: w.Latest}
 	common, err := g.decodeCommon(&w, from)
-	r.Own, r.Known, r.Edge, r.Witness = common.own, common.known, common.edge, common.witness
+	r.Own, r.Known, r.Turn, r.Witness = common.own, common.known, common.turn, common.witness
 	return r, err
 }
 
@@ -131,7 +124,7 @@ func (g *Gossip) decodeReply(data []byte, from peer.ID) (EdgeReply, error) {
 type common struct {
 	own     Entry
 	known   []Entry
-	edge    Standing
+	turn    uint64
 	witness *Witness
 }
 
@@ -139,7 +132,7 @@ type common struct {
 type edgeMessage interface {
 	GetOwn() *wire.Entry
 	GetKnown() []*wire.Entry
-	GetEdge() *wire.Standing
+	GetTurn() uint64
 	GetLatest() []byte
 	GetWitness() *wire.Witness
 }
@@ -155,26 +148,11 @@ func (g *Gossip) decodeCommon(w edgeMessage, from peer.ID) (c common, err error)
 	if c.known, err = read.known(w.GetKnown()); err != nil {
 		return c, err
 	}
-	if c.edge, err = decodeStanding(w.GetEdge()); err != nil {
-		return c, err
+	if c.turn = w.GetTurn(); c.turn > MaxTurn {
+		return c, malformed("too many agreements about one edge")
 	}
 	c.witness, err = g.config.Signer.decodeWitness(w.GetWitness())
 	return c, err
-}
-
-func encodeStanding(s Standing) *wire.Standing {
-	return &wire.Standing{Turn: s.Turn, Weight: s.Weight, Degree: s.Degree}
-}
-
-func decodeStanding(w *wire.Standing) (Standing, error) {
-	s := Standing{Turn: w.GetTurn(), Weight: w.GetWeight(), Degree: w.GetDegree()}
-	switch {
-	case w == nil || len(w.ProtoReflect().GetUnknown()) > 0:
-		return Standing{}, malformed("the standing is missing, or has unknown fields")
-	case s.Turn > MaxTurn, !(s.Weight >= 0), notFinite(s.Weight), !(s.Degree >= 0), notFinite(s.Degree):
-		return Standing{}, malformed("an edge that cannot stand so")
-	}
-	return s, nil
 }
 
 func notFinite(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }

@@ -55,17 +55,17 @@ func TestEdgeMessagesSurviveTheWire(t *testing.T) {
 	g, w := edgeNode(t), witness(t, testSigner(t), 3, 1)
 	own, other, unknown := entryOf(t, 5, 1, -2), entryOf(t, 0, 3, 4), entryOf(t, 0)
 	other.Age = 7
-	known, standing := []Entry{other, unknown}, Standing{Turn: 9, Weight: 0.25, Degree: 3}
-	request := EdgeRequest{Kind: EdgeExchange, Own: own, Known: known, Edge: standing, Latest: []byte("l"), Witness: &w}
+	known := []Entry{other, unknown}
+	request := EdgeRequest{Kind: EdgeExchange, Own: own, Known: known, Turn: 9, Latest: []byte("l"), Witness: &w}
 	got, err := g.decodeRequest(encodedEdge(t, encodeRequest(request)), own.Peer)
 	if err != nil || got.Kind != request.Kind || !sameEntry(got.Own, own) || !slices.EqualFunc(got.Known, known, sameEntry) ||
-		got.Edge != standing || !bytes.Equal(got.Latest, request.Latest) || !sameWitness(*got.Witness, w) {
+		got.Turn != 9 || !bytes.Equal(got.Latest, request.Latest) || !sameWitness(*got.Witness, w) {
 		t.Errorf("%+v became %+v (%v)", request, got, err)
 	}
-	reply := EdgeReply{Answer: EdgeLater, Reason: "because", Own: own, Known: known, Edge: standing, Latest: []byte("m"), Witness: &w}
+	reply := EdgeReply{Answer: EdgeLater, Reason: "because", Own: own, Known: known, Turn: 9, Latest: []byte("m"), Witness: &w}
 	back, err := g.decodeReply(encodedEdge(t, encodeReply(reply)), own.Peer)
 	if err != nil || back.Answer != reply.Answer || back.Reason != reply.Reason || !sameEntry(back.Own, own) ||
-		!slices.EqualFunc(back.Known, known, sameEntry) || back.Edge != standing || !bytes.Equal(back.Latest, reply.Latest) || !sameWitness(*back.Witness, w) {
+		!slices.EqualFunc(back.Known, known, sameEntry) || back.Turn != 9 || !bytes.Equal(back.Latest, reply.Latest) || !sameWitness(*back.Witness, w) {
 		t.Errorf("%+v became %+v (%v)", reply, back, err)
 	}
 	if addrs := Addrs(got.Known[0].Passport); len(addrs) != 1 || addrs[0].String() != "/ip4/192.0.2.1/tcp/9" {
@@ -117,12 +117,8 @@ func TestMalformedEdgeMessagesAreRefused(t *testing.T) {
 		"another's entry": func(w *wire.EdgeRequest) {
 			w.Own = encodeEntry(&Entry{Round: own.Round, Std: own.Std, Vector: own.Vector})
 		},
-		"no standing":     func(w *wire.EdgeRequest) { w.Edge = nil },
-		"endless turn":    func(w *wire.EdgeRequest) { w.Edge.Turn = MaxTurn + 1 },
-		"negative weight": func(w *wire.EdgeRequest) { w.Edge.Weight = -1 },
-		"NaN weight":      func(w *wire.EdgeRequest) { w.Edge.Weight = math.NaN() },
-		"infinite degree": func(w *wire.EdgeRequest) { w.Edge.Degree = math.Inf(1) },
-		"long latest":     func(w *wire.EdgeRequest) { w.Latest = make([]byte, maxMessageSize+1) },
+		"endless turn": func(w *wire.EdgeRequest) { w.Turn = MaxTurn + 1 },
+		"long latest":  func(w *wire.EdgeRequest) { w.Latest = make([]byte, maxMessageSize+1) },
 		"forged witness": func(w *wire.EdgeRequest) {
 			w.Witness = &wire.Witness{Round: 1, Hash: make([]byte, 32), Proof: make([]byte, 64)}
 		},
@@ -189,7 +185,7 @@ func TestLargestEdgeMessageFits(t *testing.T) {
 	e.Age, e.Passport = math.MaxUint32, passport(&wire.Passport{Addr: fitting(addrs), Proof: make([]byte, maxProof)})
 	w := witness(t, testSigner(t), math.MaxUint64, 1)
 	r := EdgeReply{Answer: EdgeLater, Reason: strings.Repeat("x", maxReason), Own: e, Known: slices.Repeat([]Entry{e}, MaxKnown),
-		Edge: Standing{MaxTurn, 1, 1}, Latest: make([]byte, maxMessageSize), Witness: &w}
+		Turn: MaxTurn, Latest: make([]byte, maxMessageSize), Witness: &w}
 	if size := len(encodedEdge(t, encodeReply(r))); size > g.maxEdgeSize() {
 		t.Errorf("%d bytes, the limit is %d", size, g.maxEdgeSize())
 	}
@@ -199,7 +195,7 @@ func FuzzDecodeEdge(f *testing.F) {
 	g, w := edgeNode(f), witness(f, testSigner(f), 7, 1, 0, 0)
 	own, other := entryOf(f, 5, 1, 2), entryOf(f, 0, 3, 4)
 	known := []Entry{other, {Peer: own.Peer}}
-	f.Add(encodedEdge(f, encodeRequest(EdgeRequest{Kind: EdgeAsk, Own: own, Known: known, Edge: Standing{1, 2, 3}, Latest: []byte("x"), Witness: &w})))
+	f.Add(encodedEdge(f, encodeRequest(EdgeRequest{Kind: EdgeAsk, Own: own, Known: known, Turn: 1, Latest: []byte("x"), Witness: &w})))
 	f.Add(encodedEdge(f, encodeReply(EdgeReply{Answer: EdgeLater, Reason: "x", Own: own, Known: known, Latest: []byte("x"), Witness: &w})))
 	genuine := func(got *Witness) bool { return got == nil || sameWitness(*got, w) }
 	// Nobody but these two has signed anything.
@@ -215,7 +211,7 @@ func FuzzDecodeEdge(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if r, err := g.decodeRequest(data, own.Peer); err == nil &&
-			(r.Kind < EdgeExchange || r.Kind > EdgeDrop || r.Edge.Turn > MaxTurn || !genuine(r.Witness) || !all(r.Own, r.Known)) {
+			(r.Kind < EdgeExchange || r.Kind > EdgeDrop || r.Turn > MaxTurn || !genuine(r.Witness) || !all(r.Own, r.Known)) {
 			t.Fatalf("accepted %+v", r)
 		}
 		if r, err := g.decodeReply(data, own.Peer); err == nil &&

@@ -139,7 +139,7 @@ type State struct {
 	NoiseStd float64   // of Model, per coordinate
 	Heard    []Heard   // newest model per neighbour, sorted by Peer
 	Fit      *Fit      `json:",omitempty"` // learner "propagation": its one release
-	Estimate *Estimate `json:",omitempty"` // under the graph rules "released" and "learned"
+	Estimate *Estimate `json:",omitempty"` // under the graph rule "released"
 	// Of learners in rounds, counted over neighbours and rounds: edges that were left
 	// out because something did not arrive in time, and edges that one end used and
 	// the other did not, as far as this agent was told.

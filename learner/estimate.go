@@ -33,7 +33,7 @@ type Estimate struct {
 }
 
 // estimates reports whether the graph is made from the nodes' estimates.
-func (g *Graph) estimates() bool { return g.Rule == "released" || g.Rule == "learned" }
+func (g *Graph) estimates() bool { return g.Rule == "released" }
 
 // including returns the estimate of this one and one more release. Weights are
 // the inverse variances; releases without noise count alike, and outweigh all

@@ -136,7 +136,7 @@ func TestEstimateOutlivesARestart(t *testing.T) {
 
 func TestPropagationEstimatesByItsFit(t *testing.T) {
 	task := propagationTask("squared", 2)
-	task.Graph = Graph{Rule: "learned", Degree: 2, Gamma: 0.2}
+	task.Graph = Graph{Rule: "released", Degree: 2, Gamma: 0.2}
 	a := must(New(Config{Self: "a", Task: task, Policy: must(task.Design(privacy.Design{
 		Budget: privacy.Budget{Epsilon: 1, Delta: 1e-6}, Releases: 1}).Policy()), WakeMean: 1, Schedule: source()}))
 	if err := a.Records(testRecords(1, 1, 40), nil); err != nil {

@@ -73,15 +73,14 @@ type Target struct {
 
 // Graph says how neighbours are chosen and weighed, from public things only.
 type Graph struct {
-	// Rule is "random" (weight 1), "profile" (by the owners' public profiles),
-	// "released" (by the nodes' estimates, see [Estimate]) or "learned" (sparse
-	// weights descended to from the estimates).
+	// Rule is "random" (weight 1), "profile" (by the owners' public profiles) or
+	// "released" (by the nodes' estimates, see [Estimate]).
 	Rule   string `toml:"rule"`
 	Degree int    `toml:"degree"` // neighbours wanted
 	// Gamma is the width of the kernel.
 	Gamma float64 `toml:"gamma,omitempty"`
-	// Kernel is how two estimates are compared: "cosine", by direction, or
-	// "distance", by direction and length; left out: cosine. See package graph.
+	// Kernel may say "cosine", which is how two estimates are compared anyway. It is
+	// part of what names the networks of tasks that say so.
 	Kernel string `toml:"kernel,omitempty" json:",omitzero"`
 	// Profile is the length of a public profile under the rule "profile".
 	Profile int `toml:"profile,omitempty"`

@@ -262,7 +262,7 @@ func TestValidateNamesTheKey(t *testing.T) {
 		},
 		"graph.kernel":           func(t *Task) { t.Graph.Kernel = "cosine" },
 		"graph.kernel ":          func(t *Task) { t.Graph = Graph{Rule: "released", Degree: 4, Gamma: 1, Kernel: "euclid"} },
-		"graph.gamma ":           func(t *Task) { t.Graph = Graph{Rule: "learned", Degree: 4, Gamma: 0.01} },
+		"graph.gamma ":           func(t *Task) { t.Graph = Graph{Rule: "released", Degree: 4, Gamma: 0.01} },
 		"graph.profile (no)":     func(t *Task) { t.Graph = Graph{Rule: "released", Degree: 4, Gamma: 1, Profile: 2} },
 		"local.eta":              func(t *Task) { t.Local.Eta = 0 },
 		"local.eta_constant":     func(t *Task) { t.Local.EtaConstant = 0 },
@@ -301,17 +301,34 @@ func TestValidateNamesTheKey(t *testing.T) {
 
 // Only learners whose releases tell a node's own optimum have estimates to compare.
 func TestEstimatesNeedALearnerThatMakesThem(t *testing.T) {
-	for _, rule := range []string{"released", "learned"} {
-		for _, name := range []string{"personal", "propagation", "diffusion", "km", "polar"} {
-			task := Clusters()
-			task.Learner, task.Graph.Rule = name, rule
-			if name == "propagation" {
-				task.Propagation, task.Release.Releases, task.Release.MaxReleases = Propagation{0.1, 1e-4}, 1, 1
-			}
-			err := task.Validate()
-			if refused := err != nil && strings.Contains(err.Error(), "needs the learner personal or propagation"); refused != (name != "personal" && name != "propagation") {
-				t.Errorf("%s under %s: %v", name, rule, err)
-			}
+	for _, name := range []string{"personal", "propagation", "diffusion", "km", "polar"} {
+		task := Clusters()
+		task.Learner = name
+		if name == "propagation" {
+			task.Propagation, task.Release.Releases, task.Release.MaxReleases = Propagation{0.1, 1e-4}, 1, 1
 		}
+		err := task.Validate()
+		if refused := err != nil && strings.Contains(err.Error(), "needs the learner personal or propagation"); refused != (name != "personal" && name != "propagation") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A task that names what is gone is told what to write instead.
+func TestWhatIsGoneNamesItsReplacement(t *testing.T) {
+	for change, want := range map[[2]string]string{
+		{"learned", ""}:          "key graph.rule: is \"learned\", which no version has any more; write \"released\"",
+		{"released", "distance"}: "key graph.kernel: is \"distance\", which no version has any more; leave it out: directions are compared by \"cosine\"",
+	} {
+		task := Clusters()
+		task.Graph.Rule, task.Graph.Kernel = change[0], change[1]
+		if err := task.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want %s", change, err, want)
+		}
+	}
+	task := Clusters()
+	task.Graph.Kernel = "cosine"
+	if err := task.Validate(); err != nil {
+		t.Errorf("cosine: %v", err)
 	}
 }

@@ -169,21 +169,29 @@ func (c *checker) target(t *Task) {
 
 func (c *checker) graph(t *Task) {
 	g := t.Graph
-	c.oneOf("graph.rule", g.Rule, "random", "profile", "released", "learned")
+	if g.Rule == "learned" {
+		c.check(false, "graph.rule", "is \"learned\", which no version has any more; write \"released\": it found better neighbours from the same releases")
+		return
+	}
+	c.oneOf("graph.rule", g.Rule, "random", "profile", "released")
 	c.check(g.Degree >= 1 && g.Degree <= maxDegree, "graph.degree", "must be between 1 and %d", maxDegree)
 	if g.Rule == "profile" {
 		c.positive("graph.gamma", g.Gamma)
 		c.check(g.Profile >= 1 && g.Profile <= maxProfile, "graph.profile", "must be between 1 and %d", maxProfile)
 	}
 	if !g.estimates() {
-		c.check(g.Kernel == "", "graph.kernel", "belongs to the graph rules released and learned; leave it out")
+		c.check(g.Kernel == "", "graph.kernel", "belongs to the graph rule released; leave it out")
 		return
 	}
 	c.check(g.Gamma >= 0.02 && !math.IsInf(g.Gamma, 0), "graph.gamma", "must be at least 0.02, so that strangers have a weight to begin with")
 	c.check(g.Profile == 0, "graph.profile", "belongs to the graph rule profile; leave it out")
-	c.oneOf("graph.kernel", g.Kernel, "", "cosine", "distance")
+	if g.Kernel == "distance" {
+		c.check(false, "graph.kernel", "is \"distance\", which no version has any more; leave it out: directions are compared by \"cosine\", which found the same neighbours")
+	} else {
+		c.oneOf("graph.kernel", g.Kernel, "", "cosine")
+	}
 	c.check(t.Learner == "personal" || t.Learner == "propagation", "graph.rule",
-		"%s needs the learner personal or propagation: only their releases say where a node's own optimum lies, the others' models are one for all", g.Rule)
+		"released needs the learner personal or propagation: only their releases say where a node's own optimum lies, the others' models are one for all")
 }
 
 func (c *checker) release(r Release) {

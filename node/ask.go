@@ -109,9 +109,9 @@ func (h *neighbourhood) request(e errand) (gossip.EdgeRequest, error) {
 	q := gossip.EdgeRequest{Kind: e.kind, Own: own, Known: e.known, Latest: h.served()}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	q.Edge = h.standing(e.to.ID)
+	q.Turn = h.turn(e.to.ID)
 	if e.kind == gossip.EdgeDrop {
-		q.Edge.Turn = e.turn
+		q.Turn = e.turn
 	}
 	return q, nil
 }

@@ -41,11 +41,10 @@ type terms struct {
 }
 
 // agree makes the terms that follow from a request and its answer, alike at both
-// ends. was is the weight before: where the two differ, because one did not hear the
-// last answer, the smaller.
-func agree(g learner.Graph, own, theirs graph.End, was [2]float64, turn uint64, by peer.ID) terms {
+// ends.
+func agree(g learner.Graph, own, theirs graph.End, turn uint64, by peer.ID) terms {
 	return terms{
-		weight: graph.Weight(g, own, theirs, min(was[0], was[1])),
+		weight: graph.Weight(g, own, theirs),
 		known:  graph.Known(g, own, theirs),
 		turn:   turn, by: by, own: own, theirs: theirs,
 	}
@@ -58,25 +57,13 @@ func (t *terms) before(u *terms) bool {
 	return t.turn < u.turn || t.turn == u.turn && t.by < u.by
 }
 
-// standing is how the edge to a peer stands here. The caller holds h.mu.
-func (h *neighbourhood) standing(id peer.ID) gossip.Standing {
-	s := gossip.Standing{Degree: h.degree()}
+// turn is that of the last agreement with a peer; 0 without an edge. The caller holds
+// h.mu.
+func (h *neighbourhood) turn(id peer.ID) uint64 {
 	if l := h.links[id]; l != nil {
-		s.Turn, s.Weight = l.turn, l.weight
+		return l.turn
 	}
-	return s
-}
-
-// degree is the sum of the weights if the rule asks for it, in an order of its own, so
-// that it is the same bits every time. The caller holds h.mu.
-func (h *neighbourhood) degree() (sum float64) {
-	if h.task.Graph.Rule != "learned" {
-		return 0
-	}
-	for _, l := range h.graphLinks() {
-		sum += l.Weight
-	}
-	return sum
+	return 0
 }
 
 // answer is the other end's side of an edge request.
@@ -102,7 +89,7 @@ func (h *neighbourhood) answer(ctx context.Context, from peer.ID, q gossip.EdgeR
 	case gossip.EdgeExchange:
 		reply.Known = h.exchange(from, q)
 	case gossip.EdgeDrop:
-		h.dropped(from, q.Edge.Turn)
+		h.dropped(from, q.Turn)
 	default:
 		h.decide(from, q, &reply)
 	}
@@ -116,7 +103,7 @@ func (h *neighbourhood) decide(from peer.ID, q gossip.EdgeRequest, reply *gossip
 	now := h.now()
 	h.mu.Lock()
 	h.learn(q.Own)
-	reply.Edge = h.standing(from)
+	reply.Turn = max(q.Turn, h.turn(from)) + 1
 	old := h.links[from]
 	leaves := h.departure != nil
 	links := h.graphLinks()
@@ -126,9 +113,7 @@ func (h *neighbourhood) decide(from peer.ID, q gossip.EdgeRequest, reply *gossip
 		reply.Reason = "this node leaves"
 		return
 	}
-	was := [2]float64{q.Edge.Weight, reply.Edge.Weight}
-	reply.Edge.Turn = max(q.Edge.Turn, reply.Edge.Turn) + 1
-	agreed := agree(h.task.Graph, endOf(reply.Own, reply.Edge.Degree), endOf(q.Own, q.Edge.Degree), was, reply.Edge.Turn, h.host.ID())
+	agreed := agree(h.task.Graph, endOf(reply.Own), endOf(q.Own), reply.Turn, h.host.ID())
 	if agreed.weight == 0 || !h.suits(from) {
 		reply.Reason = "the two do not belong together"
 		if old != nil {
@@ -156,8 +141,7 @@ func (h *neighbourhood) decide(from peer.ID, q gossip.EdgeRequest, reply *gossip
 func (h *neighbourhood) accepted(id peer.ID, q gossip.EdgeRequest, reply gossip.EdgeReply) {
 	h.changing.Lock()
 	defer h.changing.Unlock()
-	was := [2]float64{q.Edge.Weight, reply.Edge.Weight}
-	agreed := agree(h.task.Graph, endOf(q.Own, q.Edge.Degree), endOf(reply.Own, reply.Edge.Degree), was, reply.Edge.Turn, id)
+	agreed := agree(h.task.Graph, endOf(q.Own), endOf(reply.Own), reply.Turn, id)
 	h.mu.Lock()
 	old, leaves := h.links[id], h.departure != nil
 	if leaves {

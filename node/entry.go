@@ -14,7 +14,7 @@ func publicVector(t *learner.Task) int {
 	switch t.Graph.Rule {
 	case "profile":
 		return t.Graph.Profile
-	case "released", "learned":
+	case "released":
 		return t.Dimension()
 	}
 	return 0
@@ -31,15 +31,13 @@ func (h *neighbourhood) ownEntry() (gossip.Entry, error) {
 	return e, err
 }
 
-// endOf is one end of an edge. Degree is that of the node when it said so.
-func endOf(e gossip.Entry, degree float64) graph.End {
-	return graph.End{Round: e.Round, Vector: e.Vector, Std: e.Std, Degree: degree}
-}
+// endOf is one end of an edge.
+func endOf(e gossip.Entry) graph.End { return graph.End{Round: e.Round, Vector: e.Vector, Std: e.Std} }
 
 func fromWire(list ...gossip.Entry) []graph.Entry {
 	out := make([]graph.Entry, len(list))
 	for i, e := range list {
-		out[i] = graph.Entry{Peer: gossip.ID(e.Peer), End: endOf(e, 0), Age: e.Age, Passport: e.Passport}
+		out[i] = graph.Entry{Peer: gossip.ID(e.Peer), End: endOf(e), Age: e.Age, Passport: e.Passport}
 	}
 	return out
 }

@@ -41,7 +41,7 @@ func TestNobodyMakesANodeWriteAtWill(t *testing.T) {
 	}
 	for range 50 {
 		ask()
-		h.answer(t.Context(), from, gossip.EdgeRequest{Kind: gossip.EdgeDrop, Edge: gossip.Standing{Turn: 1 << 40}})
+		h.answer(t.Context(), from, gossip.EdgeRequest{Kind: gossip.EdgeDrop, Turn: 1 << 40})
 	}
 	if store.writes != 2 {
 		t.Errorf("one peer made the node write %d times", store.writes)

@@ -22,50 +22,46 @@ func groupRecords(random *rand.Rand, group, m int) []learner.Record {
 // Nodes that know nothing of each other but what they release find their own group: all edges that are left join two of one group, and each node has
 // as many as it seeks.
 func TestGroupsFindEachOther(t *testing.T) {
-	for _, rule := range []string{"released", "learned"} {
-		t.Run(rule, func(t *testing.T) {
-			t.Parallel()
-			const count, degree = 8, 2
-			task := lineTask()
-			task.Graph = learner.Graph{Rule: rule, Degree: degree, Gamma: 0.5}
-			random := rand.New(rand.NewPCG(31, 32))
-			var nodes []*Node
-			var bootstrap []string
-			for i := range count {
-				n := testNode(t, task, groupRecords(random, i%2, 30), func(c *Config) {
-					c.Unprotected, c.Releases, c.Bootstrap, c.WakeSeconds = Consent, 0, bootstrap, 1
-				})
-				start(t, n)
-				if i == 0 {
-					bootstrap = waitForAddrs(t, n)
-				}
-				nodes = append(nodes, n)
-			}
-			group := make(map[learner.ID]int)
-			for i, n := range nodes {
-				waitForAddrs(t, n)
-				group[gossip.ID(n.self)] = i % 2
-			}
-			var right, wrong, lonely int
-			eventually(t, "the groups have found each other", func() bool {
-				right, wrong, lonely = 0, 0, 0
-				for i, n := range nodes {
-					mine := 0
-					for _, e := range n.session.hood.edges() {
-						if group[e.Peer] == i%2 {
-							mine++
-						} else {
-							wrong++
-						}
-					}
-					right += mine
-					if mine < degree {
-						lonely++
-					}
-				}
-				return wrong == 0 && lonely == 0
-			})
-			t.Logf("%d ends of edges in the groups", right)
+	t.Parallel()
+	const count, degree = 8, 2
+	task := lineTask()
+	task.Graph = learner.Graph{Rule: "released", Degree: degree, Gamma: 0.5}
+	random := rand.New(rand.NewPCG(31, 32))
+	var nodes []*Node
+	var bootstrap []string
+	for i := range count {
+		n := testNode(t, task, groupRecords(random, i%2, 30), func(c *Config) {
+			c.Unprotected, c.Releases, c.Bootstrap, c.WakeSeconds = Consent, 0, bootstrap, 1
 		})
+		start(t, n)
+		if i == 0 {
+			bootstrap = waitForAddrs(t, n)
+		}
+		nodes = append(nodes, n)
 	}
+	group := make(map[learner.ID]int)
+	for i, n := range nodes {
+		waitForAddrs(t, n)
+		group[gossip.ID(n.self)] = i % 2
+	}
+	var right, wrong, lonely int
+	eventually(t, "the groups have found each other", func() bool {
+		right, wrong, lonely = 0, 0, 0
+		for i, n := range nodes {
+			mine := 0
+			for _, e := range n.session.hood.edges() {
+				if group[e.Peer] == i%2 {
+					mine++
+				} else {
+					wrong++
+				}
+			}
+			right += mine
+			if mine < degree {
+				lonely++
+			}
+		}
+		return wrong == 0 && lonely == 0
+	})
+	t.Logf("%d ends of edges in the groups", right)
 }

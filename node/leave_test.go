@@ -76,7 +76,7 @@ func TestLeaveTellsWhoAgreesMeanwhile(t *testing.T) {
 		t.Errorf("%d more requests to peers that are being asked", len(due))
 	}
 	for _, id := range []peer.ID{old, late} {
-		h.accepted(id, gossip.EdgeRequest{}, gossip.EdgeReply{Edge: gossip.Standing{Turn: 3}})
+		h.accepted(id, gossip.EdgeRequest{}, gossip.EdgeReply{Turn: 3})
 		h.answered(ask(id))
 	}
 	farewells := h.due(time.Now())

@@ -59,7 +59,7 @@ type neighbourhood struct {
 	pace      pace
 	window    window
 	random    *rand.Rand
-	end       graph.End // what is public of this node; Degree is not kept here
+	end       graph.End // what is public of this node
 	latest    []byte    // the message published last; nil if there is none
 	changes   uint64    // edges that came or went
 }

@@ -168,15 +168,13 @@ func (h *neighbourhood) renewal(l *link) time.Duration {
 // edge to a peer of which nothing was known is asked for again too, since that peer may
 // have published meanwhile. The caller holds h.mu.
 func (h *neighbourhood) moved(l *link) bool {
-	own := h.end
-	own.Degree = h.degree()
-	if own.Round == l.own.Round && own.Degree == l.own.Degree {
+	if h.end.Round == l.own.Round {
 		return false
 	}
-	if !l.known && own.Vector != nil {
+	if !l.known && h.end.Vector != nil {
 		return true
 	}
-	w := graph.Weight(h.task.Graph, own, l.theirs, l.weight)
+	w := graph.Weight(h.task.Graph, h.end, l.theirs)
 	return math.Abs(w-l.weight) > newWeight*l.weight
 }
 
@@ -222,13 +220,11 @@ func (h *neighbourhood) hopes() []graph.Link {
 
 // choose lists the candidates to ask for an edge. The caller holds h.mu.
 func (h *neighbourhood) choose(now time.Time) []errand {
-	own := h.end
-	own.Degree = h.degree()
 	candidates := h.candidates(2*h.task.Graph.Degree, now)
 	var out []errand
 	hopes := h.hopes()
 	room := h.window.room(now, len(hopes)-len(h.links))
-	asks := graph.Choose(h.task.Graph, own, hopes, candidates).Ask
+	asks := graph.Choose(h.task.Graph, h.end, hopes, candidates).Ask
 	for _, name := range asks[:min(room, len(asks))] {
 		c := candidates[slices.IndexFunc(candidates, func(e graph.Entry) bool { return e.Peer == name })]
 		to, err := dialable(c)
@@ -236,7 +232,7 @@ func (h *neighbourhood) choose(now time.Time) []errand {
 			continue
 		}
 		e := errand{to: to, kind: gossip.EdgeAsk, link: graph.Link{
-			Peer: name, Weight: graph.Weight(h.task.Graph, own, c.End, 0), Known: graph.Known(h.task.Graph, own, c.End), Up: true,
+			Peer: name, Weight: graph.Weight(h.task.Graph, h.end, c.End), Known: graph.Known(h.task.Graph, h.end, c.End), Up: true,
 		}}
 		h.asking[to.ID] = e
 		out = append(out, e)

@@ -191,7 +191,7 @@ func TestEdgesFollowReleases(t *testing.T) {
 		"stranger, nothing new":     {before, stranger, h.power.renew},
 		"stranger, a later release": {graph.End{Round: 2, Vector: before.Vector}, stranger, renewAfter},
 	} {
-		l := &link{met: true, terms: agree(task.Graph, before, c.theirs, [2]float64{}, 1, h.host.ID())}
+		l := &link{met: true, terms: agree(task.Graph, before, c.theirs, 1, h.host.ID())}
 		h.end = c.own
 		if got := h.renewal(l); got != c.want {
 			t.Errorf("%s: asked for again after %v, want %v", name, got, c.want)

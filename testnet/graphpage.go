@@ -34,7 +34,7 @@ func (r *GraphResult) WritePage(w io.Writer, made ...page.Fact) error {
 		Title: "What it is worth",
 		Text: []string{
 			"Within groups: edges that join people of one group; least: in the worst seed. Error: mean 1-accuracy of the personal models. " +
-				"Random and oracle graphs are given, the oracle's inside the groups; the others were discovered.",
+				"Random and oracle graphs are given, the oracle's inside the groups; the one by what was released was discovered.",
 		},
 		Tables: []page.Table{table},
 	})
@@ -56,11 +56,11 @@ func (r *GraphResult) title() string {
 	return fmt.Sprintf("%d people, 200 records each, (%g, %g) for every record.", r.Options.Nodes, r.Options.Budget.Epsilon, r.Options.Budget.Delta)
 }
 
-// verdict is what discovery by distance found and gained.
+// verdict is what discovery found and gained.
 func (r *GraphResult) verdict() string {
 	var parts []string
 	for _, row := range r.Rows {
-		if row.Graph == "distance" {
+		if row.Graph == "released" {
 			parts = append(parts, fmt.Sprintf("among %d groups %.0f%% of the edges that nodes discover join people of one group, and the error is smaller by %.4f (95%% interval %.4f to %.4f) than over a random graph",
 				row.Groups, 100*row.Share, row.Margin[0], row.Margin[1], row.Margin[2]))
 		}

@@ -92,7 +92,7 @@ func (c *Config) nodeConfig(d *Dataset, m Method) node.Config {
 	if c.Wake == 0 {
 		load := float64(len(d.People)*d.Task.Graph.Degree) / deliveriesPerSecond
 		least := minWake
-		if rule := d.Task.Graph.Rule; rule == "released" || rule == "learned" {
+		if d.Task.Graph.Rule == "released" {
 			least = followWake
 		}
 		nc.WakeSeconds = max(least, load, d.Task.Release.MinWake, c.Daemons.wake())

@@ -50,8 +50,8 @@ type settling struct {
 }
 
 type settler struct {
-	end   graph.End // without Degree
-	near  []int     // the most similar others, the best first
+	end   graph.End
+	near  []int // the most similar others, the best first
 	links []graph.Link
 	asked map[learner.ID]int // in which round
 }
@@ -66,7 +66,7 @@ func newSettling(rule learner.Graph, ends []graph.End) *settling {
 	for i := range s.nodes {
 		var near []int
 		for j := range ends {
-			if weight[j] = graph.Weight(rule, ends[i], ends[j], 0); j != i && weight[j] > 0 {
+			if weight[j] = graph.Weight(rule, ends[i], ends[j]); j != i && weight[j] > 0 {
 				near = append(near, j)
 			}
 		}
@@ -76,17 +76,17 @@ func newSettling(rule learner.Graph, ends []graph.End) *settling {
 	return s
 }
 
-// turn lets node i choose, ask and, under the rule "learned", weigh its edges anew.
+// turn lets node i choose and ask.
 func (s *settling) turn(i int) {
 	n := &s.nodes[i]
-	choice := graph.Choose(s.rule, s.endOf(i), n.links, s.candidates(i))
+	choice := graph.Choose(s.rule, n.end, n.links, s.candidates(i))
 	for _, id := range choice.Drop {
 		s.part(i, s.index[id])
 	}
 	for _, id := range choice.Ask {
 		j := s.index[id]
 		n.asked[id] = s.round
-		w := graph.Weight(s.rule, s.endOf(i), s.endOf(j), 0)
+		w := graph.Weight(s.rule, n.end, s.nodes[j].end)
 		accepted, instead := graph.Accept(s.rule, s.nodes[j].links, sim.Name(i), w)
 		if !accepted {
 			continue
@@ -98,18 +98,6 @@ func (s *settling) turn(i int) {
 		s.nodes[j].links = append(s.nodes[j].links, graph.Link{Peer: sim.Name(i), Weight: w, Known: true, Up: true, Theirs: true})
 		s.changed = true
 	}
-	if s.rule.Rule == "learned" {
-		s.renew(i)
-	}
-}
-
-// endOf is the end of node i as it is now.
-func (s *settling) endOf(i int) graph.End {
-	e := s.nodes[i].end
-	for _, l := range s.nodes[i].links {
-		e.Degree += l.Weight
-	}
-	return e
 }
 
 func (s *settling) candidates(i int) []graph.Entry {
@@ -118,15 +106,15 @@ func (s *settling) candidates(i int) []graph.Entry {
 	for _, j := range n.near {
 		id := sim.Name(j)
 		asked, ever := n.asked[id]
-		if s.linked(i, id) < 0 && (!ever || asked+refusedFor < s.round) {
-			out = append(out, graph.Entry{Peer: id, End: s.endOf(j)})
+		if !s.linked(i, id) && (!ever || asked+refusedFor < s.round) {
+			out = append(out, graph.Entry{Peer: id, End: s.nodes[j].end})
 		}
 	}
 	return out
 }
 
-func (s *settling) linked(i int, id learner.ID) int {
-	return slices.IndexFunc(s.nodes[i].links, func(l graph.Link) bool { return l.Peer == id })
+func (s *settling) linked(i int, id learner.ID) bool {
+	return slices.ContainsFunc(s.nodes[i].links, func(l graph.Link) bool { return l.Peer == id })
 }
 
 func (s *settling) part(i, j int) {
@@ -135,17 +123,4 @@ func (s *settling) part(i, j int) {
 		n.links = slices.DeleteFunc(n.links, func(l graph.Link) bool { return l.Peer == sim.Name(side[1]) })
 	}
 	s.changed = true
-}
-
-func (s *settling) renew(i int) {
-	for _, l := range slices.Clone(s.nodes[i].links) {
-		j := s.index[l.Peer]
-		w := graph.Weight(s.rule, s.endOf(i), s.endOf(j), l.Weight)
-		if w == 0 {
-			s.part(i, j)
-			continue
-		}
-		s.nodes[i].links[s.linked(i, l.Peer)].Weight = w
-		s.nodes[j].links[s.linked(j, sim.Name(i))].Weight = w
-	}
 }

@@ -47,7 +47,7 @@ type GraphResult struct {
 // GraphRow is learning over one kind of graph, over all seeds that were run.
 type GraphRow struct {
 	Groups   int     `json:"groups"`
-	Graph    string  `json:"graph"`    // "alone", "random", "oracle", or a kernel or rule of discovered graphs
+	Graph    string  `json:"graph"`    // "alone", "random", "oracle" or "released"
 	Share    float64 `json:"share"`    // of the edges that join people of one group; mean over the seeds
 	Least    float64 `json:"least"`    // the smallest share of any seed
 	Weighted float64 `json:"weighted"` // the share by weight
@@ -59,17 +59,8 @@ type GraphRow struct {
 	Seeds  int        `json:"seeds"`
 }
 
-// The kinds of graphs in the order of the table. The last three are discovered.
-var graphKinds = []string{"alone", "random", "oracle", "cosine", "distance", "learned"}
-
-// ruleOf is the graph rule of a discovered kind.
-func ruleOf(kind string, g learner.Graph) learner.Graph {
-	g.Rule, g.Kernel = "released", kind
-	if kind == "learned" {
-		g.Rule, g.Kernel = "learned", ""
-	}
-	return g
-}
+// The kinds of graphs in the order of the table. The last one is discovered.
+var graphKinds = []string{"alone", "random", "oracle", "released"}
 
 // graphGroups are the numbers of hidden groups.
 var graphGroups = []int{2, 10}
@@ -195,7 +186,6 @@ func runOver(d *Dataset, kind string, groups int, seed uint64, b privacy.Budget)
 	case "oracle":
 		setEdges(participants, within(len(participants), groups, knownDegree(d.Task), seed))
 	default:
-		task.Graph = ruleOf(kind, task.Graph)
 		discover(&s)
 	}
 	return sim.Run(s)

@@ -28,13 +28,12 @@ func TestPeopleFindTheirGroup(t *testing.T) {
 	}
 	for _, c := range []struct {
 		n, groups int
-		kind      string
-	}{{120, 2, "cosine"}, {300, 10, "distance"}} {
+	}{{120, 2}, {300, 10}} {
 		d, err := Clusters(11, c.n, c.groups, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := runOver(d, c.kind, c.groups, 11, privacy.Budget{Epsilon: 1, Delta: 1e-6})
+		r, err := runOver(d, "released", c.groups, 11, privacy.Budget{Epsilon: 1, Delta: 1e-6})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,21 +74,18 @@ func TestSettle(t *testing.T) {
 		side := float64(1 - 2*(i%2))
 		ends[i] = graph.End{Round: 1, Vector: []float64{side, 0.01 * float64(i)}}
 	}
-	for _, kind := range discovered {
-		rule := ruleOf(kind, learner.Graph{Degree: 4, Gamma: 0.2})
-		edges := settle(rule, ends)
-		for i := range edges {
-			if len(edges[i]) < 4 || len(edges[i]) > 8 {
-				t.Errorf("%s: node %d has %d edges", kind, i, len(edges[i]))
+	edges := settle(learner.Graph{Rule: "released", Degree: 4, Gamma: 0.2}, ends)
+	for i := range edges {
+		if len(edges[i]) < 4 || len(edges[i]) > 8 {
+			t.Errorf("node %d has %d edges", i, len(edges[i]))
+		}
+		for _, e := range edges[i] {
+			j := indexOf(e.Peer)
+			if !slices.ContainsFunc(edges[j], func(b learner.Edge) bool { return indexOf(b.Peer) == i && b.Weight == e.Weight }) {
+				t.Errorf("the edge of %d to %d is not the same from there", i, j)
 			}
-			for _, e := range edges[i] {
-				j := indexOf(e.Peer)
-				if !slices.ContainsFunc(edges[j], func(b learner.Edge) bool { return indexOf(b.Peer) == i && b.Weight == e.Weight }) {
-					t.Errorf("%s: the edge of %d to %d is not the same from there", kind, i, j)
-				}
-				if i%2 != j%2 {
-					t.Errorf("%s: nodes %d and %d are joined", kind, i, j)
-				}
+			if i%2 != j%2 {
+				t.Errorf("nodes %d and %d are joined", i, j)
 			}
 		}
 	}
@@ -121,12 +117,10 @@ func TestGraphOptions(t *testing.T) {
 // The reports of a result, also of one that was interrupted at once.
 func TestGraphReport(t *testing.T) {
 	point := GraphPoint{Sweep: "epsilon", Groups: 2, Epsilon: 0.5, Records: 160, Nodes: 40, Share: 0.5, Weighted: 0.75, Seeds: 1}
-	full := &GraphResult{Complete: true, Rows: []GraphRow{{Groups: 2, Graph: "cosine", Share: 0.987, Degree: 12, Seeds: 1}}}
-	for _, kind := range discovered {
-		for _, blind := range []bool{false, true} {
-			point.Graph, point.Blind = kind, blind
-			full.Points = append(full.Points, point)
-		}
+	full := &GraphResult{Complete: true, Rows: []GraphRow{{Groups: 2, Graph: "released", Share: 0.987, Degree: 12, Seeds: 1}}}
+	for _, blind := range []bool{false, true} {
+		point.Blind = blind
+		full.Points = append(full.Points, point)
 	}
 	for _, r := range []*GraphResult{full, {}} {
 		var table, text bytes.Buffer

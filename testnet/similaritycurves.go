@@ -17,7 +17,6 @@ type GraphPoint struct {
 	// while people have from 25 to 800 records each, and so noise of many sizes.
 	Sweep  string `json:"sweep"`
 	Groups int    `json:"groups"` // hidden groups
-	Graph  string `json:"graph"`  // "cosine", "distance" or "learned"
 	Blind  bool   `json:"blind"`
 	// Epsilon, Records (that a person learns from; 0: mixed) and Nodes are the setting.
 	Epsilon  float64 `json:"epsilon"`
@@ -28,14 +27,11 @@ type GraphPoint struct {
 	Seeds    int     `json:"seeds"`
 }
 
-// discovered are the kinds of graphs the curves compare.
-var discovered = graphKinds[3:]
-
 // sweep is one network of one setting.
 type sweep struct {
-	GraphPoint // all but graph and shares
+	GraphPoint // all but blind and the shares
 	seed       uint64
-	shares     []graphShare // by kind, noise-aware and blind in turn; nil: not run
+	shares     []graphShare // noise-aware, blind; nil: not run
 }
 
 // curveSeeds bounds the networks of each point.
@@ -89,11 +85,9 @@ func (s *sweep) measure(o GraphOptions) error {
 	if err != nil {
 		return fmt.Errorf("testnet: %s of %d groups, seed %d: %w", s.Sweep, s.Groups, s.seed, err)
 	}
-	for _, kind := range discovered {
-		for _, blind := range []bool{false, true} {
-			edges := settle(ruleOf(kind, d.Task.Graph), endsOf(r.States, blind))
-			s.shares = append(s.shares, shareWithin(edges, d))
-		}
+	for _, blind := range []bool{false, true} {
+		edges := settle(d.Task.Graph, endsOf(r.States, blind))
+		s.shares = append(s.shares, shareWithin(edges, d))
 	}
 	return nil
 }
@@ -125,7 +119,7 @@ func graphPoints(sweeps []sweep) []GraphPoint {
 	for _, s := range sweeps {
 		for k, share := range s.shares {
 			p := s.GraphPoint
-			p.Graph, p.Blind = discovered[k/2], k%2 == 1
+			p.Blind = k == 1
 			i, known := at[p]
 			if !known {
 				i = len(points)

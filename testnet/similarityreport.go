@@ -24,7 +24,7 @@ func (r *GraphResult) WriteTable(w io.Writer) error {
 		return err
 	}
 	fmt.Fprint(w, "\nwithin groups: edges that join people of one group; least: in the worst seed. error: mean 1-accuracy of the\n"+
-		"personal models. random and oracle graphs are given, the oracle's inside the groups; the others were discovered.\n")
+		"personal models. random and oracle graphs are given, the oracle's inside the groups; the one by what was released was discovered.\n")
 	fmt.Fprint(w, "\nPercent of the edges within groups / the same by weight, when everybody knows everybody. blind: the estimates\n"+
 		"taken as if they had no noise. mixed: epsilon, people having from 25 to 800 records each.\n")
 	for _, sweep := range graphSweeps {
@@ -49,7 +49,7 @@ func (row *GraphRow) sharesText() string {
 // writeSweep writes a line for each setting of a sweep, a column for each graph.
 func (r *GraphResult) writeSweep(w io.Writer, sweep string) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(table, "\ngroups\t%s\tcosine\tblind\tdistance\tblind\tlearned\tblind\t\n", sweep)
+	fmt.Fprintf(table, "\ngroups\t%s\taware\tblind\t\n", sweep)
 	lines := 0
 	for i, p := range r.Points {
 		if p.Sweep != sweep || i > 0 && r.Points[i-1].setting() == p.setting() {
@@ -72,7 +72,7 @@ func (r *GraphResult) writeSweep(w io.Writer, sweep string) error {
 
 // setting is the point without what was found in it.
 func (p GraphPoint) setting() GraphPoint {
-	p.Graph, p.Blind, p.Share, p.Weighted, p.Seeds = "", false, 0, 0, 0
+	p.Blind, p.Share, p.Weighted, p.Seeds = false, 0, 0, 0
 	return p
 }
 
@@ -152,24 +152,22 @@ func (r *GraphResult) WriteFiles(dir string, made ...page.Fact) ([]string, error
 func (r *GraphResult) chart(sweep string, groups int) *page.Chart {
 	c := &page.Chart{
 		Title: fmt.Sprintf("Edges within %d hidden groups", groups),
-		Alt:   "The share of edges within a group against " + sweepLabel(sweep) + ", by kind of graph, aware of the noise and blind to it.",
+		Alt:   "The share of edges within a group against " + sweepLabel(sweep) + ", aware of the noise and blind to it.",
 		X:     page.Axis{Label: sweepLabel(sweep) + " (log scale)", Log: true},
 		Y:     page.Axis{Label: "edges within a group, by weight (%)", Max: 100},
 	}
 	for _, blind := range []bool{false, true} {
-		for k, kind := range discovered {
-			s := page.Series{Name: kind, Colour: page.Blue + page.Colour(k)}
-			if blind {
-				s.Name, s.Style = kind+", blind", page.Variant
+		s := page.Series{Name: "aware of the noise", Colour: page.Blue}
+		if blind {
+			s.Name, s.Style = "blind to it", page.Variant
+		}
+		for _, p := range r.Points {
+			if p.Sweep == sweep && p.Groups == groups && p.Blind == blind {
+				s.X, s.Y = append(s.X, p.at()), append(s.Y, 100*p.Weighted)
 			}
-			for _, p := range r.Points {
-				if p.Sweep == sweep && p.Groups == groups && p.Graph == kind && p.Blind == blind {
-					s.X, s.Y = append(s.X, p.at()), append(s.Y, 100*p.Weighted)
-				}
-			}
-			if len(s.X) > 0 {
-				c.Series = append(c.Series, s)
-			}
+		}
+		if len(s.X) > 0 {
+			c.Series = append(c.Series, s)
 		}
 	}
 	return c

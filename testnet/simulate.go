@@ -34,7 +34,7 @@ func (c *Config) simulate(_ context.Context, d *Dataset, seed uint64, m Method) 
 		Until:        time.Duration(100*releases) * simWake, // far beyond any wake
 		Every:        simWake / 4,
 	}
-	if r := d.Task.Graph.Rule; r == "released" || r == "learned" {
+	if d.Task.Graph.Rule == "released" {
 		discover(&config)
 	}
 	if seed == c.Seed && !c.NoCurve {

@@ -7,10 +7,6 @@ import (
 	"p2pnode/learner"
 )
 
-// Probes is how many candidates a node tries at a step under the rule "learned"
-// (Zantedeschi, Bellet, Tommasi 2020, section 5: about five random ones).
-const Probes = 5
-
 // Hysteresis is how much larger than an edge's weight that of a candidate must
 // be to replace it, relative. Measured with 300 nodes in ten groups whose profiles
 // lose their noise over twenty releases (gamma 0.2 and 0.5): a margin of 0.1 saves
@@ -41,22 +37,14 @@ type Choice struct {
 // candidate must exceed the edge that it pushes out by the margin [Hysteresis];
 // edges of unknown similarity are pushed out first. Under the rule "random"
 // missing edges are asked for, and none is given up.
-//
-// Under the rule "learned" the weights themselves say who belongs together: up to
-// [Probes] candidates whose weight would be positive are asked at a time, and
-// edges whose weight fell to 0 are given up.
 func Choose(g learner.Graph, own End, links []Link, candidates []Entry) Choice {
-	want, asks := g.Degree, Most(g)
-	if g.Rule == "learned" {
-		want, asks = Most(g), Probes
-	}
 	edges := reachable(links)
-	kept := min(want, len(edges)) // so many of the best edges stay
-	missing := want - kept
+	kept := min(g.Degree, len(edges)) // so many of the best edges stay
+	missing := g.Degree - kept
 	var c Choice
 	for _, p := range proposals(g, own, candidates) {
 		switch {
-		case len(c.Ask) == asks:
+		case len(c.Ask) == Most(g):
 		case !p.Known && len(edges)+len(c.Ask) >= g.Degree:
 		case len(c.Ask) < missing:
 			c.Ask = append(c.Ask, p.Peer)
@@ -65,7 +53,7 @@ func Choose(g learner.Graph, own End, links []Link, candidates []Entry) Choice {
 			kept--
 		}
 	}
-	c.Drop = surplus(g, edges, want)
+	c.Drop = surplus(g, edges)
 	return c
 }
 
@@ -105,7 +93,7 @@ func reachable(links []Link) []Link {
 func proposals(g learner.Graph, own End, candidates []Entry) []Link {
 	out := make([]Link, 0, len(candidates))
 	for _, e := range candidates {
-		if w := Weight(g, own, e.End, 0); w > 0 {
+		if w := Weight(g, own, e.End); w > 0 {
 			out = append(out, Link{Peer: e.Peer, Weight: w, Known: Known(g, own, e.End)})
 		}
 	}
@@ -132,10 +120,10 @@ func pushesOut(a, b Link) bool {
 // surplus lists the edges to give up, the worst first: those beyond what a node
 // holds at most, those that weigh nothing, and those it asked for that as many
 // better ones as it wants have pushed out.
-func surplus(g learner.Graph, edges []Link, want int) []learner.ID {
+func surplus(g learner.Graph, edges []Link) []learner.ID {
 	var drop []learner.ID
 	for i, l := range slices.Backward(edges) {
-		pushed := g.Rule != "random" && i >= want && !l.Theirs && pushesOut(edges[want-1], l)
+		pushed := g.Rule != "random" && i >= g.Degree && !l.Theirs && pushesOut(edges[g.Degree-1], l)
 		if i >= Most(g) || !(l.Weight > 0) || pushed {
 			drop = append(drop, l.Peer)
 		}

@@ -11,37 +11,31 @@ type End struct {
 	// Round is the release that Vector follows from; 0 for a declared profile,
 	// and for a node that has released nothing yet.
 	Round uint64
-	// Vector is the declared profile (rule "profile") or the estimate (rules
-	// "released" and "learned"); nil: nothing is known yet. Immutable.
+	// Vector is the declared profile (rule "profile") or the estimate (rule
+	// "released"); nil: nothing is known yet. Immutable.
 	Vector []float64
 	// Std is the standard deviation of the privacy noise in each coordinate of
 	// Vector; 0 for a declared profile.
 	Std float64
-	// Degree is the sum of the weights of the node's edges (rule "learned").
-	Degree float64
 }
 
 // Weight is W_ij for the two ends of an edge: 0 says that the two do not belong
 // together. It is symmetric in a and b to the bit, so that two nodes that
-// exchanged their ends agree without saying it. old is the weight the edge has
-// had so far; 0: there was no edge.
+// exchanged their ends agree without saying it.
 //
 // Under the rule "released" it is exp((s - 1) / gamma) for a similarity s that
 // is not negative, see [similarity]. Where nothing is known of one end, s is 0:
 // so strangers have a small weight, exp(-1/gamma), from which the network can
-// begin, and who is known to be unlike has none. Under the rule "learned" it is
-// the step of [learned], in which strangers count alike.
-func Weight(g learner.Graph, a, b End, old float64) float64 {
+// begin, and who is known to be unlike has none.
+func Weight(g learner.Graph, a, b End) float64 {
 	switch g.Rule {
 	case "profile":
 		return learner.ProfileWeight(a.Vector, b.Vector, g.Gamma)
 	case "released":
-		if s := similarity(g.Kernel, a, b); s >= 0 {
+		if s := similarity(a, b); s >= 0 {
 			return rounded(math.Exp((s - 1) / g.Gamma))
 		}
 		return 0
-	case "learned":
-		return rounded(learned(g, (1-similarity(g.Kernel, a, b))/g.Gamma, rest(a, old), rest(b, old)))
 	}
 	return 1
 }

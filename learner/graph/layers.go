@@ -18,7 +18,7 @@ func (v *View) weigh(e End) (weight float64, known bool) {
 	if !Known(v.rule, v.own, e) {
 		return 0, false
 	}
-	return Weight(v.rule, v.own, e, 0), true
+	return Weight(v.rule, v.own, e), true
 }
 
 // heaviest orders by weight, the largest first.
@@ -187,7 +187,7 @@ func (v *View) suitOne(to, e Entry, n int) {
 	if e.Peer == to.Peer || e.Vector == nil {
 		return
 	}
-	r := ranked{Entry: e, weight: Weight(v.rule, to.End, e.End, 0)}
+	r := ranked{Entry: e, weight: Weight(v.rule, to.End, e.End)}
 	if !(r.weight > 0) {
 		return
 	}

@@ -72,7 +72,7 @@ func (s *society) step(i int) (changes int) {
 }
 
 func (s *society) ask(i, j int) bool {
-	w := Weight(s.g, s.ends[i].End, s.ends[j].End, 0)
+	w := Weight(s.g, s.ends[i].End, s.ends[j].End)
 	ok, instead := Accept(s.g, s.list(j), name(i), w)
 	if !ok {
 		return false
@@ -121,7 +121,7 @@ func TestChoicesSettle(t *testing.T) {
 				if _, linked := s.links[i][name(j)]; linked || i == j {
 					continue
 				}
-				w, theirs := Weight(s.g, s.ends[i].End, s.ends[j].End, 0), s.weights(j)
+				w, theirs := Weight(s.g, s.ends[i].End, s.ends[j].End), s.weights(j)
 				wants := w > 0 && (len(mine) < k || w > 1.1*mine[k-1])
 				accepts := len(theirs) < 2*k || w > 1.1*theirs[2*k-1]
 				if wants && accepts {

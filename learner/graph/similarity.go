@@ -8,19 +8,15 @@ import (
 
 // similarity says how alike the optima behind two noisy vectors are, from -1 to 1.
 // It is 0 if nothing is known of one of them, and not a number for vectors that no
-// two nodes of one task have. Between vectors without noise it is
-//
-//	cosine    a.b / (|a| |b|)
-//	distance  1 - |a - b|^2 / (|a|^2 + |b|^2) = 2 a.b / (|a|^2 + |b|^2)
-//
-// so that the distance minds lengths as well. The noises of two nodes are
+// two nodes of one task have. Between vectors without noise it is the cosine
+// a.b / (|a| |b|). The noises of two nodes are
 // independent and leave the inner product a.b as it is in the mean, but they make
 // the vectors longer: of |a|^2 the share r_a = n / (n + p std_a^2) is no noise, with
 // n the squared length of the optimum, see [signal]. So the cosine without noise is
 // a.b / (|a| |b|) / sqrt(r_a r_b) in the mean. That is multiplied by the reliability
 // r_a r_b, since of ends that are mostly noise being alike says little. The result
 // cannot leave [-1, 1], however small the r are.
-func similarity(kernel string, a, b End) float64 {
+func similarity(a, b End) float64 {
 	switch {
 	case len(a.Vector) == 0 || len(b.Vector) == 0:
 		return 0
@@ -31,11 +27,7 @@ func similarity(kernel string, a, b End) float64 {
 	if aa == 0 || bb == 0 {
 		return 0
 	}
-	product := floats.Dot(a.Vector, b.Vector)
-	like := product / (math.Sqrt(aa) * math.Sqrt(bb))
-	if kernel == "distance" {
-		like = 2 * product / (aa + bb)
-	}
+	like := floats.Dot(a.Vector, b.Vector) / (math.Sqrt(aa) * math.Sqrt(bb))
 	like = max(-1, min(like, 1)) // the squares of a hostile vector may be rounded to nothing
 	p := float64(len(a.Vector))
 	noiseA, noiseB := a.Std*a.Std, b.Std*b.Std

@@ -83,9 +83,6 @@ type ranked struct {
 // NewView returns an empty view of the node called self. The source of
 // randomness is the view's own from now on.
 func NewView(self learner.ID, rule learner.Graph, l Limits, r *rand.Rand) *View {
-	if rule.Rule == "learned" {
-		rule.Rule = "released" // sparse weights compare nobody who is no neighbour yet
-	}
 	return &View{
 		self: self, rule: rule, limits: l, random: r,
 		sample: make([]sampled, 0, l.Random), nearest: make([]ranked, 0, l.Nearest+1),

@@ -58,7 +58,7 @@ func TestNearestAreTheMostSimilarSeen(t *testing.T) {
 			v.Merge(part)
 		}
 		slices.SortFunc(all, func(a, b Entry) int {
-			return heaviest(ranked{weight: Weight(profiles, v.own, a.End, 0)}, ranked{weight: Weight(profiles, v.own, b.End, 0)})
+			return heaviest(ranked{weight: Weight(profiles, v.own, a.End)}, ranked{weight: Weight(profiles, v.own, b.End)})
 		})
 		if got, want := peers(v.Best(8, anybody)), peers(all[:8]); !slices.Equal(got, want) {
 			t.Fatalf("trial %d: nearest %v, want %v", trial, got, want)
@@ -178,7 +178,7 @@ func TestOfferSuitsTheReceiver(t *testing.T) {
 			v.Add(randomEntry(i, r))
 		}
 		from := randomEntry(99, r)
-		weight := func(e Entry) float64 { return Weight(profiles, from.End, e.End, 0) }
+		weight := func(e Entry) float64 { return Weight(profiles, from.End, e.End) }
 		known := v.Best(99, anybody)
 		reply := v.Answer(from, nil)
 		if len(reply) != 8 {

@@ -12,15 +12,12 @@ import (
 
 var rules = []learner.Graph{
 	{Rule: "released", Degree: 4, Gamma: 0.2},
-	{Rule: "released", Degree: 4, Gamma: 0.2, Kernel: "distance"},
-	{Rule: "learned", Degree: 4, Gamma: 0.2},
-	{Rule: "learned", Degree: 4, Gamma: 0.5, Kernel: "distance"},
 	{Rule: "profile", Degree: 4, Gamma: 0.5},
 	{Rule: "random", Degree: 4},
 }
 
 func randomEnd(r *rand.Rand, p int) End {
-	e := End{Round: 1, Std: 0.3 * r.Float64(), Degree: 4 * r.Float64(), Vector: make([]float64, p)}
+	e := End{Round: 1, Std: 0.3 * r.Float64(), Vector: make([]float64, p)}
 	for k := range e.Vector {
 		e.Vector[k] = r.NormFloat64()
 	}
@@ -30,13 +27,13 @@ func randomEnd(r *rand.Rand, p int) End {
 func TestWeightIsSymmetricAndBounded(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 2000 {
-		a, b, old := randomEnd(r, 7), randomEnd(r, 7), r.Float64()
+		a, b := randomEnd(r, 7), randomEnd(r, 7)
 		for _, g := range rules {
-			w := Weight(g, a, b, old)
-			if back := Weight(g, b, a, old); w != back {
+			w := Weight(g, a, b)
+			if back := Weight(g, b, a); w != back {
 				t.Fatalf("%+v: %v one way, %v the other", g, w, back)
 			}
-			if !(w >= 0) || g.Rule != "learned" && w > 1 || w > float64(2*g.Degree) {
+			if !(w >= 0) || w > 1 {
 				t.Fatalf("%+v: weight %v", g, w)
 			}
 		}
@@ -53,10 +50,10 @@ func TestWeightOfAVectorTooShortToMeasure(t *testing.T) {
 		short[k], long[k] = 1.5e-162, 1
 	}
 	short[0] = 1.6e-162
-	for _, g := range rules[:5] {
+	for _, g := range rules[:2] {
 		for _, std := range []float64{0, 0.01} {
 			a, b := End{Round: 1, Vector: long, Std: std}, End{Round: 1, Vector: short, Std: std}
-			if w := Weight(g, a, b, 0); !(w <= Weight(g, a, a, 0)) {
+			if w := Weight(g, a, b); !(w <= Weight(g, a, a)) {
 				t.Errorf("%+v with noise %v: weight %v", g, std, w)
 			}
 		}
@@ -67,18 +64,15 @@ func TestWeightOfAVectorTooShortToMeasure(t *testing.T) {
 // negative or infinite.
 func TestWeightOfHostileEnds(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
-	good := End{Round: 3, Vector: []float64{1, 2}, Std: 0.1, Degree: 1}
+	good := End{Round: 3, Vector: []float64{1, 2}, Std: 0.1}
 	for i, bad := range []End{
 		{}, {Round: 1}, {Vector: []float64{0, 0}}, {Vector: []float64{1}}, {Vector: []float64{nan, 1}}, {Vector: []float64{inf, 1}},
 		{Vector: []float64{1e200, 1e200}}, {Vector: []float64{1, 2}, Std: nan}, {Vector: []float64{1, 2}, Std: inf},
-		{Vector: []float64{1, 2}, Std: -inf}, {Vector: []float64{1, 2}, Degree: nan}, {Vector: []float64{1, 2}, Degree: inf},
-		{Vector: []float64{1, 2}, Degree: -inf}, {Vector: []float64{1, 2}, Degree: -5}, {Vector: []float64{1e-200, 0}},
+		{Vector: []float64{1, 2}, Std: -inf}, {Vector: []float64{1e-200, 0}},
 	} {
 		for _, g := range rules {
-			for _, old := range []float64{0, 1, 100} {
-				if w := Weight(g, good, bad, old); !(w >= 0) || math.IsInf(w, 0) {
-					t.Errorf("end %d under %+v: weight %v", i, g, w)
-				}
+			if w := Weight(g, good, bad); !(w >= 0) || math.IsInf(w, 0) {
+				t.Errorf("end %d under %+v: weight %v", i, g, w)
 			}
 		}
 	}
@@ -89,25 +83,19 @@ func TestStrangersMayBegin(t *testing.T) {
 	a := End{Round: 1, Vector: []float64{1, 0}, Std: 0.1}
 	like, unlike := End{Round: 1, Vector: []float64{2, 0.1}, Std: 0.1}, End{Round: 1, Vector: []float64{-1, 0.1}, Std: 0.1}
 	noise := End{Round: 1, Vector: []float64{1, 0}, Std: 1e6}
-	for _, kernel := range []string{"", "cosine", "distance"} {
-		g := learner.Graph{Rule: "released", Degree: 4, Gamma: 0.25, Kernel: kernel}
-		start := float64(float32(math.Exp(-4)))
-		if w := Weight(g, a, End{}, 0); w != start {
-			t.Errorf("%q: a stranger weighs %v, want %v", kernel, w, start)
-		}
-		if w := Weight(g, a, noise, 0); !(w >= start && w < 1.01*start) {
-			t.Errorf("%q: one of whom there is only noise weighs %v, want little more than %v", kernel, w, start)
-		}
-		if w := Weight(g, a, like, 0); !(w > 2*start) {
-			t.Errorf("%q: one alike weighs %v", kernel, w)
-		}
-		if w := Weight(g, a, unlike, 0); w != 0 {
-			t.Errorf("%q: one unlike weighs %v", kernel, w)
-		}
-		g.Rule = "learned"
-		if w := Weight(g, a, End{}, 0); !(w > 0) {
-			t.Errorf("%q: nobody has an edge yet, and a stranger gets %v", kernel, w)
-		}
+	g := learner.Graph{Rule: "released", Degree: 4, Gamma: 0.25}
+	start := float64(float32(math.Exp(-4)))
+	if w := Weight(g, a, End{}); w != start {
+		t.Errorf("a stranger weighs %v, want %v", w, start)
+	}
+	if w := Weight(g, a, noise); !(w >= start && w < 1.01*start) {
+		t.Errorf("one of whom there is only noise weighs %v, want little more than %v", w, start)
+	}
+	if w := Weight(g, a, like); !(w > 2*start) {
+		t.Errorf("one alike weighs %v", w)
+	}
+	if w := Weight(g, a, unlike); w != 0 {
+		t.Errorf("one unlike weighs %v", w)
 	}
 }
 
@@ -142,14 +130,12 @@ func TestSimilarityIsFreeOfTheNoise(t *testing.T) {
 // Of two candidates that look equally alike, the less noisy one weighs more.
 func TestUnreliableEndsWeighLess(t *testing.T) {
 	own := End{Round: 1, Vector: []float64{1, 0, 0}, Std: 0.1}
-	for _, kernel := range []string{"cosine", "distance"} {
-		g, last := learner.Graph{Rule: "released", Degree: 4, Gamma: 0.2, Kernel: kernel}, 2.0
-		for _, std := range []float64{0, 0.1, 0.2, 0.4, 0.5} {
-			w := Weight(g, own, End{Round: 1, Vector: []float64{1, 0.2, 0}, Std: std}, 0)
-			if !(w < last) {
-				t.Errorf("%s: weight %v with noise %v, no less than %v", kernel, w, std, last)
-			}
-			last = w
+	g, last := learner.Graph{Rule: "released", Degree: 4, Gamma: 0.2}, 2.0
+	for _, std := range []float64{0, 0.1, 0.2, 0.4, 0.5} {
+		w := Weight(g, own, End{Round: 1, Vector: []float64{1, 0.2, 0}, Std: std})
+		if !(w < last) {
+			t.Errorf("weight %v with noise %v, no less than %v", w, std, last)
 		}
+		last = w
 	}
 }

@@ -36,7 +36,7 @@ const patience = 10
 // finder is how a participant finds its neighbours.
 type finder struct {
 	view   *graph.View
-	own    graph.End // without Degree
+	own    graph.End
 	pauses *rand.Rand
 	links  []link // sorted by peer
 	turns  int
@@ -127,18 +127,9 @@ func (s *simulation) converse(t talk) {
 	}
 }
 
-// standing is what is publicly known of a participant.
-func (s *simulation) standing(i int) graph.End {
-	e := s.finders[i].own
-	for _, l := range s.finders[i].links {
-		e.Degree += l.Weight
-	}
-	return e
-}
-
 // entry is what a participant says of itself.
 func (s *simulation) entry(i int) graph.Entry {
-	return graph.Entry{Peer: s.Participants[i].ID, End: s.standing(i)}
+	return graph.Entry{Peer: s.Participants[i].ID, End: s.finders[i].own}
 }
 
 // published takes note of a participant's newest estimate.

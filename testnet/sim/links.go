@@ -21,7 +21,7 @@ func (s *simulation) choose(i int) error {
 		_, linked := f.find(id)
 		return !linked && f.asked[id] == 0
 	})
-	c := graph.Choose(s.Task.Graph, s.standing(i), s.links(i), candidates)
+	c := graph.Choose(s.Task.Graph, f.own, s.links(i), candidates)
 	for _, id := range c.Drop {
 		if err := s.part(i, int(s.index[id])); err != nil {
 			return err
@@ -52,7 +52,7 @@ func (s *simulation) ask(i, j int) error {
 	if _, linked := s.finders[i].find(s.Participants[j].ID); linked {
 		return nil // both asked
 	}
-	weight := graph.Weight(s.Task.Graph, s.standing(i), s.standing(j), 0)
+	weight := graph.Weight(s.Task.Graph, s.finders[i].own, s.finders[j].own)
 	accepted, instead := graph.Accept(s.Task.Graph, s.links(j), s.Participants[i].ID, weight)
 	if !accepted {
 		return nil
@@ -91,7 +91,7 @@ func (s *simulation) reweigh(i, j int) error {
 		return nil // given up meanwhile
 	}
 	old := s.finders[i].links[mine].Weight
-	weight := graph.Weight(s.Task.Graph, s.standing(i), s.standing(j), old)
+	weight := graph.Weight(s.Task.Graph, s.finders[i].own, s.finders[j].own)
 	if !(weight > 0) {
 		return s.part(i, j)
 	}

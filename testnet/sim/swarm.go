@@ -121,7 +121,7 @@ func (s *Swarm) Nearest(i, n int) []int {
 	}
 	best := make([]other, 0, n+1)
 	for j := range s.nodes {
-		w := graph.Weight(s.rule, s.nodes[i].own.End, s.nodes[j].own.End, 0)
+		w := graph.Weight(s.rule, s.nodes[i].own.End, s.nodes[j].own.End)
 		if j == i || !(w > 0) || len(best) == n && w <= best[n-1].weight {
 			continue
 		}

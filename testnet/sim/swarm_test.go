@@ -69,7 +69,7 @@ func TestNearestOfAll(t *testing.T) {
 				all = append(all, j)
 			}
 		}
-		weight := func(j int) float64 { return graph.Weight(byProfile, ends[i], ends[j], 0) }
+		weight := func(j int) float64 { return graph.Weight(byProfile, ends[i], ends[j]) }
 		slices.SortFunc(all, func(a, b int) int { return cmp.Compare(weight(b), weight(a)) })
 		if got := s.Nearest(i, 7); !slices.Equal(got, all[:7]) {
 			t.Fatalf("nearest to %d: %v, want %v", i, got, all[:7])

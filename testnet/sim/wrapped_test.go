@@ -34,7 +34,7 @@ func TestWindowsChangeNothing(t *testing.T) {
 		},
 		"given": func(c *Config) {},
 		"found": func(c *Config) { c.Discovery = &Discovery{Exchanges: 1, Contacts: 5} },
-		"learned": func(c *Config) {
+		"released": func(c *Config) {
 			c.Task.Graph.Rule = "released"
 			c.Task.Graph.Gamma = 1
 			c.Discovery = &Discovery{Exchanges: 1, Contacts: 5}

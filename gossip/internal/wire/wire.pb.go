@@ -332,67 +332,6 @@ func (x *Passport) GetProof() []byte {
 	return nil
 }
 
-// Standing is how an edge stands at one of its ends.
-type Standing struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Turn          uint64                 `protobuf:"varint,1,opt,name=turn,proto3" json:"turn,omitempty"`      // counts the agreements about this edge
-	Weight        float64                `protobuf:"fixed64,2,opt,name=weight,proto3" json:"weight,omitempty"` // so far; 0: there was no edge
-	Degree        float64                `protobuf:"fixed64,3,opt,name=degree,proto3" json:"degree,omitempty"` // sum of the weights of all edges of this end
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Standing) Reset() {
-	*x = Standing{}
-	mi := &file_wire_proto_msgTypes[4]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Standing) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Standing) ProtoMessage() {}
-
-func (x *Standing) ProtoReflect() protoreflect.Message {
-	mi := &file_wire_proto_msgTypes[4]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Standing.ProtoReflect.Descriptor instead.
-func (*Standing) Descriptor() ([]byte, []int) {
-	return file_wire_proto_rawDescGZIP(), []int{4}
-}
-
-func (x *Standing) GetTurn() uint64 {
-	if x != nil {
-		return x.Turn
-	}
-	return 0
-}
-
-func (x *Standing) GetWeight() float64 {
-	if x != nil {
-		return x.Weight
-	}
-	return 0
-}
-
-func (x *Standing) GetDegree() float64 {
-	if x != nil {
-		return x.Degree
-	}
-	return 0
-}
-
 // EdgeRequest is the first and only message of the asking side of an edge
 // stream.
 type EdgeRequest struct {
@@ -400,8 +339,8 @@ type EdgeRequest struct {
 	Version       uint32                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
 	Kind          uint32                 `protobuf:"varint,2,opt,name=kind,proto3" json:"kind,omitempty"`
 	Own           *Entry                 `protobuf:"bytes,3,opt,name=own,proto3" json:"own,omitempty"`
-	Known         []*Entry               `protobuf:"bytes,4,rep,name=known,proto3" json:"known,omitempty"` // of an exchange: other nodes
-	Edge          *Standing              `protobuf:"bytes,5,opt,name=edge,proto3" json:"edge,omitempty"`
+	Known         []*Entry               `protobuf:"bytes,4,rep,name=known,proto3" json:"known,omitempty"`     // of an exchange: other nodes
+	Turn          uint64                 `protobuf:"varint,5,opt,name=turn,proto3" json:"turn,omitempty"`      // of the last agreement about this edge that the asking side knows of
 	Latest        []byte                 `protobuf:"bytes,6,opt,name=latest,proto3" json:"latest,omitempty"`   // a Model, byte for byte as it was published
 	Witness       *Witness               `protobuf:"bytes,7,opt,name=witness,proto3" json:"witness,omitempty"` // of the newest Model that the asking side has of the other
 	unknownFields protoimpl.UnknownFields
@@ -410,7 +349,7 @@ type EdgeRequest struct {
 
 func (x *EdgeRequest) Reset() {
 	*x = EdgeRequest{}
-	mi := &file_wire_proto_msgTypes[5]
+	mi := &file_wire_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -422,7 +361,7 @@ func (x *EdgeRequest) String() string {
 func (*EdgeRequest) ProtoMessage() {}
 
 func (x *EdgeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wire_proto_msgTypes[5]
+	mi := &file_wire_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -435,7 +374,7 @@ func (x *EdgeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EdgeRequest.ProtoReflect.Descriptor instead.
 func (*EdgeRequest) Descriptor() ([]byte, []int) {
-	return file_wire_proto_rawDescGZIP(), []int{5}
+	return file_wire_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *EdgeRequest) GetVersion() uint32 {
@@ -466,11 +405,11 @@ func (x *EdgeRequest) GetKnown() []*Entry {
 	return nil
 }
 
-func (x *EdgeRequest) GetEdge() *Standing {
+func (x *EdgeRequest) GetTurn() uint64 {
 	if x != nil {
-		return x.Edge
+		return x.Turn
 	}
-	return nil
+	return 0
 }
 
 func (x *EdgeRequest) GetLatest() []byte {
@@ -495,7 +434,7 @@ type EdgeReply struct {
 	Reason        string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"` // of a refusal
 	Own           *Entry                 `protobuf:"bytes,4,opt,name=own,proto3" json:"own,omitempty"`
 	Known         []*Entry               `protobuf:"bytes,5,rep,name=known,proto3" json:"known,omitempty"`     // of an exchange: other nodes
-	Edge          *Standing              `protobuf:"bytes,6,opt,name=edge,proto3" json:"edge,omitempty"`       // turn: of this agreement; weight: before it
+	Turn          uint64                 `protobuf:"varint,6,opt,name=turn,proto3" json:"turn,omitempty"`      // of this agreement
 	Latest        []byte                 `protobuf:"bytes,7,opt,name=latest,proto3" json:"latest,omitempty"`   // a Model, byte for byte as it was published
 	Witness       *Witness               `protobuf:"bytes,8,opt,name=witness,proto3" json:"witness,omitempty"` // of the newest Model that the answering side has of the other
 	unknownFields protoimpl.UnknownFields
@@ -504,7 +443,7 @@ type EdgeReply struct {
 
 func (x *EdgeReply) Reset() {
 	*x = EdgeReply{}
-	mi := &file_wire_proto_msgTypes[6]
+	mi := &file_wire_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -516,7 +455,7 @@ func (x *EdgeReply) String() string {
 func (*EdgeReply) ProtoMessage() {}
 
 func (x *EdgeReply) ProtoReflect() protoreflect.Message {
-	mi := &file_wire_proto_msgTypes[6]
+	mi := &file_wire_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -529,7 +468,7 @@ func (x *EdgeReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EdgeReply.ProtoReflect.Descriptor instead.
 func (*EdgeReply) Descriptor() ([]byte, []int) {
-	return file_wire_proto_rawDescGZIP(), []int{6}
+	return file_wire_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *EdgeReply) GetVersion() uint32 {
@@ -567,11 +506,11 @@ func (x *EdgeReply) GetKnown() []*Entry {
 	return nil
 }
 
-func (x *EdgeReply) GetEdge() *Standing {
+func (x *EdgeReply) GetTurn() uint64 {
 	if x != nil {
-		return x.Edge
+		return x.Turn
 	}
-	return nil
+	return 0
 }
 
 func (x *EdgeReply) GetLatest() []byte {
@@ -618,26 +557,22 @@ const file_wire_proto_rawDesc = "" +
 	"\bpassport\x18\x06 \x01(\fR\bpassport\"4\n" +
 	"\bPassport\x12\x12\n" +
 	"\x04addr\x18\x01 \x03(\fR\x04addr\x12\x14\n" +
-	"\x05proof\x18\x02 \x01(\fR\x05proof\"N\n" +
-	"\bStanding\x12\x12\n" +
-	"\x04turn\x18\x01 \x01(\x04R\x04turn\x12\x16\n" +
-	"\x06weight\x18\x02 \x01(\x01R\x06weight\x12\x16\n" +
-	"\x06degree\x18\x03 \x01(\x01R\x06degree\"\xfa\x01\n" +
+	"\x05proof\x18\x02 \x01(\fR\x05proof\"\xe4\x01\n" +
 	"\vEdgeRequest\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\rR\x04kind\x12#\n" +
 	"\x03own\x18\x03 \x01(\v2\x11.p2pnode.v1.EntryR\x03own\x12'\n" +
-	"\x05known\x18\x04 \x03(\v2\x11.p2pnode.v1.EntryR\x05known\x12(\n" +
-	"\x04edge\x18\x05 \x01(\v2\x14.p2pnode.v1.StandingR\x04edge\x12\x16\n" +
+	"\x05known\x18\x04 \x03(\v2\x11.p2pnode.v1.EntryR\x05known\x12\x12\n" +
+	"\x04turn\x18\x05 \x01(\x04R\x04turn\x12\x16\n" +
 	"\x06latest\x18\x06 \x01(\fR\x06latest\x12-\n" +
-	"\awitness\x18\a \x01(\v2\x13.p2pnode.v1.WitnessR\awitness\"\x94\x02\n" +
+	"\awitness\x18\a \x01(\v2\x13.p2pnode.v1.WitnessR\awitness\"\xfe\x01\n" +
 	"\tEdgeReply\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x16\n" +
 	"\x06answer\x18\x02 \x01(\rR\x06answer\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x12#\n" +
 	"\x03own\x18\x04 \x01(\v2\x11.p2pnode.v1.EntryR\x03own\x12'\n" +
-	"\x05known\x18\x05 \x03(\v2\x11.p2pnode.v1.EntryR\x05known\x12(\n" +
-	"\x04edge\x18\x06 \x01(\v2\x14.p2pnode.v1.StandingR\x04edge\x12\x16\n" +
+	"\x05known\x18\x05 \x03(\v2\x11.p2pnode.v1.EntryR\x05known\x12\x12\n" +
+	"\x04turn\x18\x06 \x01(\x04R\x04turn\x12\x16\n" +
 	"\x06latest\x18\a \x01(\fR\x06latest\x12-\n" +
 	"\awitness\x18\b \x01(\v2\x13.p2pnode.v1.WitnessR\awitnessB\x1eZ\x1cp2pnode/gossip/internal/wireb\x06proto3"
 
@@ -653,30 +588,27 @@ func file_wire_proto_rawDescGZIP() []byte {
 	return file_wire_proto_rawDescData
 }
 
-var file_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_wire_proto_goTypes = []any{
 	(*Model)(nil),       // 0: p2pnode.v1.Model
 	(*Witness)(nil),     // 1: p2pnode.v1.Witness
 	(*Entry)(nil),       // 2: p2pnode.v1.Entry
 	(*Passport)(nil),    // 3: p2pnode.v1.Passport
-	(*Standing)(nil),    // 4: p2pnode.v1.Standing
-	(*EdgeRequest)(nil), // 5: p2pnode.v1.EdgeRequest
-	(*EdgeReply)(nil),   // 6: p2pnode.v1.EdgeReply
+	(*EdgeRequest)(nil), // 4: p2pnode.v1.EdgeRequest
+	(*EdgeReply)(nil),   // 5: p2pnode.v1.EdgeReply
 }
 var file_wire_proto_depIdxs = []int32{
 	2, // 0: p2pnode.v1.EdgeRequest.own:type_name -> p2pnode.v1.Entry
 	2, // 1: p2pnode.v1.EdgeRequest.known:type_name -> p2pnode.v1.Entry
-	4, // 2: p2pnode.v1.EdgeRequest.edge:type_name -> p2pnode.v1.Standing
-	1, // 3: p2pnode.v1.EdgeRequest.witness:type_name -> p2pnode.v1.Witness
-	2, // 4: p2pnode.v1.EdgeReply.own:type_name -> p2pnode.v1.Entry
-	2, // 5: p2pnode.v1.EdgeReply.known:type_name -> p2pnode.v1.Entry
-	4, // 6: p2pnode.v1.EdgeReply.edge:type_name -> p2pnode.v1.Standing
-	1, // 7: p2pnode.v1.EdgeReply.witness:type_name -> p2pnode.v1.Witness
-	8, // [8:8] is the sub-list for method output_type
-	8, // [8:8] is the sub-list for method input_type
-	8, // [8:8] is the sub-list for extension type_name
-	8, // [8:8] is the sub-list for extension extendee
-	0, // [0:8] is the sub-list for field type_name
+	1, // 2: p2pnode.v1.EdgeRequest.witness:type_name -> p2pnode.v1.Witness
+	2, // 3: p2pnode.v1.EdgeReply.own:type_name -> p2pnode.v1.Entry
+	2, // 4: p2pnode.v1.EdgeReply.known:type_name -> p2pnode.v1.Entry
+	1, // 5: p2pnode.v1.EdgeReply.witness:type_name -> p2pnode.v1.Witness
+	6, // [6:6] is the sub-list for method output_type
+	6, // [6:6] is the sub-list for method input_type
+	6, // [6:6] is the sub-list for extension type_name
+	6, // [6:6] is the sub-list for extension extendee
+	0, // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_wire_proto_init() }
@@ -690,7 +622,7 @@ func file_wire_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_wire_proto_rawDesc), len(file_wire_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   7,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
