@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"p2pnode/learner"
-	"p2pnode/node"
 )
 
 // parseRow reads values by column, for [learner.Task.Encode]: text, numbers, and null
@@ -15,7 +14,7 @@ func parseRow(t *learner.Task, rowJSON string) (cell func(name string) (string, 
 	if err := decodeJSON(rowJSON, &values); err != nil {
 		return nil, wrongInput("the values are not a JSON object of columns: %w", err)
 	}
-	columns := node.Columns(t)
+	columns := t.Columns()
 	known := make(map[string]bool, len(columns))
 	for _, name := range columns {
 		known[name] = true

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"p2pnode/learner"
-	"p2pnode/node"
 )
 
 func TestParseRow(t *testing.T) {
@@ -22,7 +21,7 @@ func TestParseRow(t *testing.T) {
 			continue
 		}
 		var got []string
-		for _, name := range node.Columns(task) {
+		for _, name := range task.Columns() {
 			v, ok := cell(name)
 			if !ok {
 				v = "-"

@@ -1,13 +1,12 @@
 package node
 
 import (
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
+	"p2pnode/csvfile"
 	"p2pnode/learner"
 )
 
@@ -37,56 +36,44 @@ var ErrBadLines error = &Advised{errors.New("node: the file has bad lines, nothi
 // ErrTooMany is returned for a file with more records than there is room for.
 var ErrTooMany = errors.New("node: the file has more records than there is room for")
 
-// errQuote ends the reading of a file: nobody can say which lines are good.
-var errQuote = errors.New("a quotation mark is not closed or out of place, so what follows cannot be told apart, and no line left out")
-
-// readCSV reads records from CSV with a header row that names the task's
-// columns in any order; other columns are ignored. It reads on after a bad
-// line, so that one report names them all, and no further than to the most records
-// that are wanted. The error is that of a file that cannot be read at all.
-func readCSV(r io.Reader, t *learner.Task, most int) ([]learner.Record, ImportReport, error) {
-	rows := csv.NewReader(r)
-	rows.ReuseRecord = true
-	header, err := readHeader(rows, t)
-	if err != nil {
-		return nil, ImportReport{}, err
-	}
-	var records []learner.Record
+// readCSV reads records from a table whose header names the task's columns in any
+// order; other columns are ignored. It reads on after a bad line, so that one report
+// names them all, and hands each record to take, whose first error ends it. The error
+// is else that of a file that cannot be read at all.
+func readCSV(r io.Reader, t *learner.Task, take func(learner.Record) error) (ImportReport, error) {
 	report := ImportReport{Lines: []BadLine{}}
-	for {
-		row, err := rows.Read()
-		if err == io.EOF {
-			return records, report, nil
-		}
-		var syntax *csv.ParseError
-		if errors.As(err, &syntax) {
-			if syntax.Err == csv.ErrQuote {
-				report.add(syntax.StartLine, errQuote)
-				return nil, report, ErrBadLines
-			}
-			report.add(syntax.Line, syntax.Err)
-			continue
-		}
-		if err != nil {
-			return nil, report, fmt.Errorf("node: read the CSV: %w", err)
-		}
+	rows, err := csvfile.NewReader(r)
+	if err != nil {
+		return report, fmt.Errorf("node: read the CSV: %w", err)
+	}
+	if err := hasColumns(rows, t); err != nil {
+		return report, err
+	}
+	err = rows.Each(func(line int, cells []string) error {
 		record, err := t.Encode(func(name string) (string, bool) {
-			at, ok := header[name]
+			at, ok := rows.Column(name)
 			if !ok {
 				return "", false
 			}
-			return row[at], true
+			if t.Numeric(name) {
+				return csvfile.Number(rows.Comma, cells[at]), true
+			}
+			return cells[at], true
 		})
 		if err != nil {
-			line, _ := rows.FieldPos(0)
 			report.add(line, err)
-			continue
+			return nil
 		}
-		if len(records) == most {
-			return nil, report, ErrTooMany
-		}
-		records = append(records, record)
+		return take(record)
+	}, report.add)
+	if lost, ok := errors.AsType[*csvfile.LineError](err); ok {
+		report.add(lost.Line, lost.Err)
+		return report, ErrBadLines
 	}
+	if err != nil && !errors.Is(err, ErrTooMany) {
+		err = fmt.Errorf("node: read the CSV: %w", err)
+	}
+	return report, err
 }
 
 func (r *ImportReport) add(line int, reason error) {
@@ -96,39 +83,14 @@ func (r *ImportReport) add(line int, reason error) {
 	}
 }
 
-// readHeader returns the position of each column and checks that the task's
-// are all there.
-func readHeader(rows *csv.Reader, t *learner.Task) (map[string]int, error) {
-	row, err := rows.Read()
-	if err == io.EOF {
-		return nil, errors.New("node: the CSV is empty; its first line must name the columns")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("node: read the CSV's header: %w", err)
-	}
-	header := make(map[string]int, len(row))
-	for i, name := range row {
-		name = strings.TrimSpace(strings.TrimPrefix(name, "\ufeff"))
-		if _, twice := header[name]; twice {
-			return nil, fmt.Errorf("node: the CSV's header names column %q twice", name)
-		}
-		header[name] = i
-	}
-	columns := Columns(t)
+// hasColumns checks that the task's columns are all there.
+func hasColumns(rows *csvfile.Reader, t *learner.Task) error {
+	columns := t.Columns()
 	for _, name := range columns {
-		if _, ok := header[name]; !ok {
-			return nil, fmt.Errorf("node: the CSV's header has no column %q; task %q wants the columns %s",
+		if _, ok := rows.Column(name); !ok {
+			return fmt.Errorf("node: the CSV's header has no column %q; task %q wants the columns %s",
 				name, t.Name, strings.Join(columns, ","))
 		}
 	}
-	return header, nil
-}
-
-// Columns are the names a task expects in the header of a CSV, the target last.
-func Columns(t *learner.Task) []string {
-	var names []string
-	for _, f := range t.Features {
-		names = append(names, f.Name)
-	}
-	return slices.Concat(names, []string{t.Target.Name})
+	return nil
 }

@@ -2,7 +2,6 @@ package node
 
 import (
 	"errors"
-	"math"
 	"math/rand/v2"
 	"reflect"
 	"strings"
@@ -11,22 +10,34 @@ import (
 	"p2pnode/learner"
 )
 
+// readAll reads the records of a CSV of the task line.
+func readAll(text string) (records []learner.Record, report ImportReport, err error) {
+	report, err = readCSV(strings.NewReader(text), lineTask(), func(r learner.Record) error {
+		records = append(records, r)
+		return nil
+	})
+	return records, report, err
+}
+
 func TestReadCSV(t *testing.T) {
 	for name, c := range map[string]struct {
 		text    string
 		records int
 		bad     []BadLine
 	}{
-		"plain":          {"a,b,y\n1,0,2\n0,1,3\n", 2, nil},
-		"any order":      {"y,note,b,a\n2,hello,0,1\n", 1, nil},
-		"mark and CRLF":  {"\ufeffa,b,y\r\n1,0,2\r\n", 1, nil},
-		"out of range":   {"a,b,y\n7,0,99\n", 1, nil}, // clamped
-		"no number":      {"a,b,y\n1,0,2\n1,x,2\n", 1, []BadLine{{3, `column "b": "x" is not a finite number`}}},
-		"not finite":     {"a,b,y\nNaN,0,1\nInf,0,1\n", 0, []BadLine{{2, `column "a": "NaN" is not a finite number`}, {3, `column "a": "Inf" is not a finite number`}}},
-		"short and long": {"a,b,y\n1,0\n1,0,2,3\n1,0,2\n", 1, []BadLine{{2, "wrong number of fields"}, {3, "wrong number of fields"}}},
-		"quoted lines":   {"a,b,y,note\n1,0,2,\"two\nlines\"\n1,0,x,\n", 1, []BadLine{{4, `column "y": "x" is not a finite number`}}},
+		"plain":         {"a,b,y\n1,0,2\n0,1,3\n", 2, nil},
+		"any order":     {"y,note,b,a\n2,hello,0,1\n", 1, nil},
+		"mark and CRLF": {"\ufeffa,b,y\r\n1,0,2\r\n", 1, nil},
+		"out of range":  {"a,b,y\n7,0,99\n", 1, nil}, // clamped
+		"no number":     {"a,b,y\n1,0,2\n1,x,2\n", 1, []BadLine{{3, `column "b": "x" is not a finite number`}}},
+		"not finite":    {"a,b,y\nNaN,0,1\nInf,0,1\n", 0, []BadLine{{2, `column "a": "NaN" is not a finite number`}, {3, `column "a": "Inf" is not a finite number`}}},
+		"short and long": {"a,b,y\n1,0\n1,0,2,3\n1,0,2\n", 1, []BadLine{{2, `2 of 3 cells: column "y" is the first without one`},
+			{3, "4 cells, but the header names 3 columns; quote cells that hold a comma"}}},
+		"semicolons":   {"\ufeffa;note;b;y\r\n0,5;\"x;y\";0;-1,5\r\n1,5;;;2\r\n", 1, []BadLine{{3, `column "b": "" is not a finite number`}}},
+		"tabs":         {"a\tb\ty\n1\t0\t2,5\n", 1, nil},
+		"quoted lines": {"a,b,y,note\n1,0,2,\"two\nlines\"\n1,0,x,\n", 1, []BadLine{{4, `column "y": "x" is not a finite number`}}},
 	} {
-		records, report, err := readCSV(strings.NewReader(c.text), lineTask(), math.MaxInt)
+		records, report, err := readAll(c.text)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -37,9 +48,9 @@ func TestReadCSV(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"empty": "", "no target": "a,b\n1,2\n", "column twice": "a,a,b,y\n1,1,1,1\n",
-		"open quote": "a,b,y\n1,0,2\n\"1,0,2\n1,0,2\n",
+		"open quote": "a,b,y\n1,0,2\n\"1,0,2\n1,0,2\n", "UTF-16": "\xff\xfea\x00,\x00b\x00,\x00y\x00",
 	} {
-		if _, _, err := readCSV(strings.NewReader(text), lineTask(), math.MaxInt); err == nil {
+		if _, _, err := readAll(text); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
@@ -47,8 +58,9 @@ func TestReadCSV(t *testing.T) {
 
 // Reading ends where there is no more room.
 func TestReadCSVStopsAtTheMost(t *testing.T) {
+	n := testNode(t, lineTask(), nil, nil)
 	for most, want := range map[int]error{1: ErrTooMany, 2: nil, 3: nil} {
-		records, _, err := readCSV(strings.NewReader("a,b,y\n1,0,2\nx,0,1\n0,1,3\n"), lineTask(), most)
+		records, _, err := n.ReadCSV(strings.NewReader("a,b,y\n1,0,2\nx,0,1\n0,1,3\n"), true, most)
 		if !errors.Is(err, want) || err == nil && len(records) != 2 {
 			t.Errorf("at most %d: %d records, %v, want %v", most, len(records), err, want)
 		}
@@ -57,7 +69,7 @@ func TestReadCSVStopsAtTheMost(t *testing.T) {
 
 // A file with many bad lines gives a short report with the full count.
 func TestReadCSVBoundsTheReport(t *testing.T) {
-	_, report, err := readCSV(strings.NewReader("a,b,y\n"+strings.Repeat("x,0,1\n", 1000)), lineTask(), math.MaxInt)
+	_, report, err := readAll("a,b,y\n" + strings.Repeat("x,0,1\n", 1000))
 	if err != nil || report.Bad != 1000 || len(report.Lines) != maxBadLines {
 		t.Errorf("%d bad lines, %d spelled out, error %v", report.Bad, len(report.Lines), err)
 	}
@@ -69,7 +81,7 @@ func FuzzReadCSV(f *testing.F) {
 	f.Add("\ufeffa,b,y\r\n\"1\",0,\n")
 	task := lineTask()
 	f.Fuzz(func(t *testing.T, text string) {
-		records, report, err := readCSV(strings.NewReader(text), task, math.MaxInt)
+		records, report, err := readAll(text)
 		if err != nil {
 			return
 		}

@@ -51,7 +51,14 @@ func (n *Node) Import(ctx context.Context, r io.Reader, skipBad bool) (ImportRep
 // ReadCSV is Import without storing: it returns the records, and the report of an
 // import that succeeds. More records than most are [ErrTooMany].
 func (n *Node) ReadCSV(r io.Reader, skipBad bool, most int) ([]learner.Record, ImportReport, error) {
-	records, report, err := readCSV(r, n.files.task, most)
+	var records []learner.Record
+	report, err := readCSV(r, n.files.task, func(r learner.Record) error {
+		if len(records) == most {
+			return ErrTooMany
+		}
+		records = append(records, r)
+		return nil
+	})
 	if err != nil {
 		return nil, report, requestError{err}
 	}

@@ -32,8 +32,8 @@ func (n *Node) Predict(ctx context.Context, row map[string]string) (Prediction, 
 		return Prediction{}, requestError{err}
 	}
 	for name := range row {
-		if !slices.Contains(Columns(t), name) {
-			return Prediction{}, requestError{fmt.Errorf("column %q is none of the task's: %v", name, Columns(t))}
+		if !slices.Contains(t.Columns(), name) {
+			return Prediction{}, requestError{fmt.Errorf("column %q is none of the task's: %v", name, t.Columns())}
 		}
 	}
 	m, err := n.Personal(ctx)

@@ -44,7 +44,7 @@ func Clusters(seed uint64, n, groups, records int) (*Dataset, error) {
 	set := &Dataset{
 		Name:    fmt.Sprintf("people in %d hidden groups", groups),
 		Task:    task,
-		Columns: columns(task),
+		Columns: task.Columns(),
 		People:  make([]Person, n),
 	}
 	models := spread(groups, task.Width(), rand.New(rand.NewPCG(seed, 1<<63)))

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"p2pnode/csvfile"
 	"p2pnode/learner"
 )
 
@@ -108,15 +109,6 @@ func number(records []learner.Record) {
 	}
 }
 
-// columns are the names a row of the task's data has, in a fixed order.
-func columns(t *learner.Task) []string {
-	names := make([]string, 0, len(t.Features)+1)
-	for i := range t.Features {
-		names = append(names, t.Features[i].Name)
-	}
-	return append(names, t.Target.Name)
-}
-
 // reader collects the rows of a file into people, and the lines that are no
 // good.
 type reader struct {
@@ -127,7 +119,7 @@ type reader struct {
 
 func newReader(name, file string, t *learner.Task) *reader {
 	return &reader{
-		set:    &Dataset{Name: name, Task: t, Columns: columns(t)},
+		set:    &Dataset{Name: name, Task: t, Columns: t.Columns()},
 		person: make(map[string]int),
 		bad:    BadLines{File: file},
 	}
@@ -141,6 +133,20 @@ func (r *reader) needs(has func(column string) bool) error {
 		}
 	}
 	return nil
+}
+
+// cells finds the cells of a row of a table by their columns.
+func (r *reader) cells(rows *csvfile.Reader, cells []string) func(column string) (string, bool) {
+	return func(column string) (string, bool) {
+		i, ok := rows.Column(column)
+		switch {
+		case !ok:
+			return "", false
+		case r.set.Task.Numeric(column):
+			return csvfile.Number(rows.Comma, cells[i]), true
+		}
+		return cells[i], true
+	}
 }
 
 // add appends a row to the records of a person; cell must know every column.

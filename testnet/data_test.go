@@ -122,17 +122,17 @@ func TestTestRecordsPreferFresh(t *testing.T) {
 
 func TestReadCSVErrors(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"empty":          {"", "no header"},
+		"empty":          {"", "no header line"},
 		"no node":        {"genres,year,rating\n", `no column "node"`},
 		"no target":      {"node,genres,year\n", `no column "rating"`},
-		"twice":          {"node,year,year\n", `two columns "year"`},
+		"twice":          {"node,year,year\n", `two columns are named "year"`},
 		"one person":     {people(10), "too few people"},
 		"nobody":         {people(), "too few people"},
 		"short records":  {people(4, 4, 10), "too few people"},
 		"bad number":     {people(5, 5) + "p0,Drama,1990,good\n", "line 12: "},
 		"bad genre":      {people(5, 5) + "p0,Opera,1990,4\n", "line 12: "},
 		"nameless":       {people(5, 5) + " ,Drama,1990,4\n", `line 12: column "node" is empty`},
-		"missing field":  {people(5, 5) + "p0,Drama,1990\n", "line 12: wrong number of fields"},
+		"missing field":  {people(5, 5) + "p0,Drama,1990\n", `line 12: 3 of 4 cells: column "rating" is the first without one`},
 		"stray quote":    {people(5, 5) + "p0,Dr\"ama,1990,4\np1,Opera,1990,4\n", "line 13: "},
 		"not a number":   {people(5, 5) + "p0,Drama,NaN,4\n", "line 12: "},
 		"several, quote": {people(5, 5) + "p0,\"Drama\"x,1990,4\n", "1 bad lines"},

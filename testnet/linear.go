@@ -75,7 +75,7 @@ func LinearFor(task *learner.Task, seed uint64, n int) (*Dataset, error) {
 	set := &Dataset{
 		Name:    "the synthetic problem of Bellet et al. 2018, section 5.1",
 		Task:    task,
-		Columns: columns(task),
+		Columns: task.Columns(),
 		People:  make([]Person, n),
 	}
 	for i := range set.People {

@@ -61,7 +61,7 @@ func yearOf(title string) string {
 func ReadMovieLens(files fs.FS, name string, t *learner.Task) (*Dataset, error) {
 	movies := make(map[string]movie)
 	bad := BadLines{File: "movies.csv"}
-	err := eachRow(files, "movies.csv", []string{"movieId", "title", "genres"}, &bad, func(_ int, c []string) {
+	err := eachOf(files, "movies.csv", []string{"movieId", "title", "genres"}, &bad, func(_ int, c []string) {
 		genres := c[2]
 		if genres == "(no genres listed)" {
 			genres = ""
@@ -78,7 +78,7 @@ func ReadMovieLens(files fs.FS, name string, t *learner.Task) (*Dataset, error) 
 	if err := people.needs(movieHas); err != nil {
 		return nil, err
 	}
-	err = eachRow(files, "ratings.csv", []string{"userId", "movieId", "rating"}, &people.bad, func(line int, c []string) {
+	err = eachOf(files, "ratings.csv", []string{"userId", "movieId", "rating"}, &people.bad, func(line int, c []string) {
 		m, ok := movies[c[1]]
 		if !ok {
 			people.bad.Add(line, fmt.Errorf("movie %q is not in movies.csv", c[1]))
@@ -92,27 +92,27 @@ func ReadMovieLens(files fs.FS, name string, t *learner.Task) (*Dataset, error) 
 	return people.done()
 }
 
-// eachRow opens a CSV, plain or compressed, and calls take with the wanted
-// columns of each line.
-func eachRow(files fs.FS, file string, want []string, bad *BadLines, take func(line int, cells []string)) error {
+// eachOf opens a table, plain or compressed, and calls take with the wanted columns
+// of each row.
+func eachOf(files fs.FS, file string, want []string, bad *BadLines, take func(line int, cells []string)) error {
 	r, err := openPlainOrGzip(files, file)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	lines, at, err := openCSV(r, file)
+	rows, err := openTable(r, file)
 	if err != nil {
 		return err
 	}
 	column := make([]int, len(want))
 	for i, c := range want {
 		var ok bool
-		if column[i], ok = at[c]; !ok {
+		if column[i], ok = rows.Column(c); !ok {
 			return fmt.Errorf("testnet: %s has no column %q", file, c)
 		}
 	}
 	row := make([]string, len(want))
-	return eachLine(lines, bad, func(line int, cells []string) {
+	return eachRow(rows, bad, func(line int, cells []string) {
 		for i, c := range column {
 			row[i] = cells[c]
 		}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"p2pnode/csvfile"
 )
 
 // Sheet is a file of columns as text, with a header.
@@ -18,22 +20,18 @@ type Sheet struct {
 // maxCells bounds the memory a sheet takes to a few gigabytes.
 const maxCells = 50_000_000
 
-// ReadSheet reads a CSV whose cells are separated by commas, semicolons or tabs,
-// whichever its header has most of. Lines that are no CSV, or have another number
-// of cells than the header, are reported with their numbers, in a *[BadLines].
+// ReadSheet reads all of a [csvfile]. Lines that are no rows of it are reported with
+// their numbers, in a *[BadLines].
 func ReadSheet(r io.Reader, file string) (*Sheet, error) {
-	lines, at, err := openCSV(r, file)
+	rows, err := openTable(r, file)
 	if err != nil {
 		return nil, err
 	}
-	s := &Sheet{File: file, Comma: lines.Comma, Columns: make([]string, len(at))}
-	for name, i := range at {
-		s.Columns[i] = name
-	}
+	s := &Sheet{File: file, Comma: rows.Comma, Columns: rows.Columns}
 	bad, cells := BadLines{File: file}, 0
-	err = eachLine(lines, &bad, func(line int, row []string) {
+	err = eachRow(rows, &bad, func(line int, row []string) {
 		if cells += len(row); cells <= maxCells {
-			s.Rows, s.Lines = append(s.Rows, row), append(s.Lines, line)
+			s.Rows, s.Lines = append(s.Rows, slices.Clone(row)), append(s.Lines, line)
 		}
 	})
 	switch {
@@ -61,3 +59,6 @@ func (s *Sheet) Column(name string) (int, error) {
 	}
 	return 0, fmt.Errorf("testnet: %s has no column %q; it has %q%s", s.File, name, some, more)
 }
+
+// Number is the text of a number's cell with a decimal point.
+func (s *Sheet) Number(cell string) string { return csvfile.Number(s.Comma, cell) }

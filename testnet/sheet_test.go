@@ -27,7 +27,7 @@ func TestReadSheetRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                     "no header",
 		"a,a\n1,2\n":           "two columns",
-		"a,b\n1,2\n1\n":        "line 3: wrong number of fields",
+		"a,b\n1,2\n1\n":        "line 3: 1 of 2 cells",
 		"a,b\n1,\"2\n3,4\n":    "line",
 		"a,gr\xf6\xdfe\n1,2\n": "column 2 is no text in UTF-8",
 		"\xff\xfea\x00,\x00":   "UTF-8",

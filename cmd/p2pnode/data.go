@@ -24,7 +24,8 @@ func importCommand(o *options) *cobra.Command {
 		Use:   "import FILE.csv",
 		Short: "Import records from a CSV file; - reads standard input",
 		Long: `Import records from a CSV file whose first line names the task's columns, in
-any order; other columns are ignored. Every bad line is reported with its
+any order; other columns are ignored. Commas, semicolons or tabs separate the
+cells; the text must be in UTF-8. Every bad line is reported with its
 number. A file with bad lines is not imported at all, unless --skip-bad leaves
 them out. Importing a file twice stores its records twice, each with a budget of
 its own: what they say can then be seen twice as well.`,

@@ -36,13 +36,9 @@ var blank = []string{"", "na", "n/a", "nan", "null", "none", "?"}
 
 func isBlank(cell string) bool { return slices.Contains(blank, strings.ToLower(cell)) }
 
-// number reads a cell. Where commas do not separate cells, one may be the decimal
-// point.
+// number reads a cell.
 func number(s *testnet.Sheet, cell string) (float64, bool) {
-	if s.Comma != ',' && !strings.Contains(cell, ".") {
-		cell = strings.Replace(cell, ",", ".", 1)
-	}
-	v, err := strconv.ParseFloat(cell, 64)
+	v, err := strconv.ParseFloat(s.Number(cell), 64)
 	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
 }
 

@@ -1,0 +1,257 @@
+// Package csvfile reads files of rows and columns, CSV as spreadsheets and
+// databases write it. It gives cells as text with the line they stand in; what a
+// cell means is for others to say.
+//
+// The first line names the columns. Cells are separated by commas, semicolons or
+// tabs, whichever the first line has most of, and may be quoted as RFC 4180 says.
+// A byte order mark and lines that end with CR LF are read as if they were not
+// there. Text must be in UTF-8.
+package csvfile
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// Reader reads one file, in memory that does not grow with it. It is not safe for
+// concurrent use.
+type Reader struct {
+	// Columns are the names in the header, without space around them, each once.
+	Columns []string
+	// Comma separates the cells: a comma, a semicolon or a tab.
+	Comma rune
+
+	at    map[string]int
+	rows  *csv.Reader
+	limit *limit
+}
+
+const (
+	// headerBytes is how much of a file is looked at before it is read.
+	headerBytes = 1 << 16
+	// rowBytes bounds a row, so that a quotation mark that nobody closes does not
+	// take the file for one cell.
+	rowBytes = 16 << 20
+)
+
+// NewReader reads the header. It fails if there is none, if it names a column
+// twice, if the file is no text in UTF-8, or with the error of r.
+func NewReader(r io.Reader) (*Reader, error) {
+	buffered := bufio.NewReaderSize(r, headerBytes)
+	start, err := buffered.Peek(headerBytes)
+	if err != nil && err != io.EOF {
+		return nil, err
+	}
+	if err := encoding(start); err != nil {
+		return nil, err
+	}
+	if bytes.HasPrefix(start, mark) {
+		start = start[len(mark):]
+		_, _ = buffered.Discard(len(mark)) // they were peeked at
+	}
+	t := &Reader{Comma: separator(start), limit: &limit{r: buffered, left: rowBytes}}
+	t.rows = csv.NewReader(t.limit)
+	t.rows.Comma, t.rows.ReuseRecord = t.Comma, true
+	return t, t.header()
+}
+
+// mark is the byte order mark that some programs write first.
+var mark = []byte("\ufeff")
+
+var (
+	errUTF16 = errors.New("the file is text in UTF-16, as a spreadsheet's \"Unicode Text\"; save it as CSV in UTF-8")
+	errBytes = errors.New("the file is no text: it has bytes of 0; save it as CSV in UTF-8")
+	errEmpty = errors.New("there is no header line: the first line must name the columns")
+	errCR    = errors.New("the lines end with CR alone; save the file with lines that end with LF or CR LF")
+	errLong  = fmt.Errorf("a row is longer than %d MB; a quotation mark may not be closed", rowBytes>>20)
+	// errQuote ends the reading of a file: nobody can say which lines are good.
+	errQuote = errors.New("a quotation mark is not closed or out of place, so what follows cannot be told apart, and no line left out")
+)
+
+// encoding refuses what is no lines in UTF-8, by the first bytes.
+func encoding(start []byte) error {
+	switch {
+	case bytes.HasPrefix(start, []byte{0xff, 0xfe}), bytes.HasPrefix(start, []byte{0xfe, 0xff}):
+		return errUTF16
+	case len(start) > 1 && (start[0] == 0) != (start[1] == 0): // without its mark
+		return errUTF16
+	case bytes.IndexByte(start, 0) >= 0:
+		return errBytes
+	}
+	if end := bytes.IndexByte(start, '\r'); end >= 0 && end < len(start)-1 && bytes.IndexByte(start, '\n') < 0 {
+		return errCR
+	}
+	return nil
+}
+
+// separator is what the first line has most of outside of quotation marks.
+func separator(start []byte) rune {
+	var count [3]int
+	const separators = ",;\t"
+	quoted := false
+	for _, c := range start {
+		if c == '"' {
+			quoted = !quoted
+		} else if c == '\n' && !quoted {
+			break
+		} else if i := strings.IndexByte(separators, c); i >= 0 && !quoted {
+			count[i]++
+		}
+	}
+	best := 0
+	for i, n := range count {
+		if n > count[best] {
+			best = i
+		}
+	}
+	return rune(separators[best])
+}
+
+func (t *Reader) header() error {
+	names, err := t.rows.Read()
+	var syntax *csv.ParseError
+	switch {
+	case err == io.EOF:
+		return errEmpty
+	case errors.As(err, &syntax):
+		return &LineError{syntax.StartLine, explain(syntax)}
+	case err != nil:
+		return err
+	}
+	t.at = make(map[string]int, len(names))
+	for i, name := range names {
+		name = strings.TrimSpace(name)
+		if !utf8.ValidString(name) {
+			return fmt.Errorf("the name of column %d is no text in UTF-8; save the file as CSV in UTF-8", i+1)
+		}
+		if first, twice := t.at[name]; twice {
+			return fmt.Errorf("two columns are named %q, the %d. and the %d.; rename one", name, first+1, i+1)
+		}
+		t.at[name] = i
+		t.Columns = append(t.Columns, name)
+	}
+	return nil
+}
+
+// Column returns the place of a column and whether there is one of that name.
+func (t *Reader) Column(name string) (at int, found bool) {
+	at, found = t.at[name]
+	return at, found
+}
+
+// LineError says what is wrong with a line, counted from 1.
+type LineError struct {
+	Line int
+	Err  error
+}
+
+// Error implements [error].
+func (e *LineError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
+
+// Unwrap is for [errors.Is] and its kin.
+func (e *LineError) Unwrap() error { return e.Err }
+
+// Each calls take for every row below the header, with the line it begins in and one
+// cell for each column, and bad for every line that is no row; empty lines are left
+// out. The slice is used again for the next row, the cells are not. Each returns nil at
+// the end of the file, the first error of take, that of the underlying reader, or a
+// [*LineError] where reading cannot go on.
+func (t *Reader) Each(take func(line int, cells []string) error, bad func(line int, reason error)) error {
+	for line := 1; ; {
+		t.limit.left = rowBytes
+		cells, err := t.rows.Read()
+		if err == nil {
+			line, _ = t.rows.FieldPos(0)
+			err = take(line, cells)
+		} else if err == io.EOF {
+			return nil
+		} else {
+			err = t.noRow(line, len(cells), err, bad)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// noRow tells bad why what follows the last row's line is none, or returns why
+// reading ends.
+func (t *Reader) noRow(last, cells int, err error, bad func(line int, reason error)) error {
+	if t.limit.err == errLong {
+		return &LineError{last + 1, errLong} // or after the lines of the last row
+	} else if t.limit.err != nil {
+		return t.limit.err
+	}
+	var syntax *csv.ParseError
+	switch {
+	case !errors.As(err, &syntax):
+		return err
+	case syntax.Err == csv.ErrQuote:
+		return &LineError{syntax.StartLine, errQuote}
+	case syntax.Err == csv.ErrFieldCount:
+		bad(syntax.StartLine, t.wrongCount(cells))
+	default:
+		bad(syntax.StartLine, explain(syntax))
+	}
+	return nil
+}
+
+// wrongCount says what a row of so many cells lacks or has too many.
+func (t *Reader) wrongCount(cells int) error {
+	if cells > len(t.Columns) {
+		return fmt.Errorf("%d cells, but the header names %d columns; quote cells that hold a %s", cells, len(t.Columns), t.comma())
+	}
+	return fmt.Errorf("%d of %d cells: column %q is the first without one", cells, len(t.Columns), t.Columns[cells])
+}
+
+func (t *Reader) comma() string {
+	return map[rune]string{',': "comma", ';': "semicolon", '\t': "tab"}[t.Comma]
+}
+
+// explain is what the position of an error means.
+func explain(e *csv.ParseError) error {
+	if e.Err == csv.ErrBareQuote {
+		return fmt.Errorf("a quotation mark within a cell, at byte %d; quote the cell and double the mark", e.Column)
+	}
+	return errQuote
+}
+
+// Number returns a number's cell with a decimal point: where comma, which separates
+// the cells, is another one, the first comma of a cell without a point is its
+// decimal point.
+func Number(comma rune, cell string) string {
+	if comma != ',' && !strings.Contains(cell, ".") {
+		return strings.Replace(cell, ",", ".", 1)
+	}
+	return cell
+}
+
+// limit reads no more than is left, and remembers why it stopped before the end.
+type limit struct {
+	r    io.Reader
+	left int
+	err  error
+}
+
+// Read implements [io.Reader].
+func (l *limit) Read(p []byte) (n int, err error) {
+	if l.err != nil {
+		return 0, l.err
+	}
+	if l.left <= 0 {
+		l.err = errLong
+		return 0, l.err
+	}
+	n, err = l.r.Read(p[:min(len(p), l.left)])
+	l.left -= n
+	if err != io.EOF {
+		l.err = err
+	}
+	return n, err
+}

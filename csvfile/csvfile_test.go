@@ -1,0 +1,264 @@
+package csvfile
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+// row is what Each gave.
+type row struct {
+	line  int
+	cells []string
+}
+
+// read reads a whole file.
+func read(r io.Reader) (columns []string, rows []row, bad []string, err error) {
+	t, err := NewReader(r)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	err = t.Each(func(line int, cells []string) error {
+		rows = append(rows, row{line, slices.Clone(cells)})
+		return nil
+	}, func(line int, reason error) { bad = append(bad, fmt.Sprintf("%d: %v", line, reason)) })
+	return t.Columns, rows, bad, err
+}
+
+func TestRead(t *testing.T) {
+	want := []row{{2, []string{"1", "2", "3"}}, {4, []string{"4", "5,6", "7"}}}
+	for name, text := range map[string]string{
+		"commas":           "a,b b,ç\n1,2,3\n\n4,\"5,6\",7\n",
+		"semicolons":       "\ufeffa;b b;ç\r\n1;2;3\r\n\r\n4;5,6;7\r\n",
+		"tabs, no end":     "a\tb b\tç\n1\t2\t3\n\n4\t5,6\t7",
+		"quoted header":    "\" a\";\"b b\";ç\n1;2;3\n\n4;\"5,6\";7\n",
+		"space in headers": "a , b b,ç \n1,2,3\n\n4,\"5,6\",7\n",
+	} {
+		for way, r := range map[string]io.Reader{
+			"whole": strings.NewReader(text), "in bytes": iotest.OneByteReader(strings.NewReader(text)),
+		} {
+			columns, rows, bad, err := read(r)
+			if err != nil || bad != nil || !slices.Equal(columns, []string{"a", "b b", "ç"}) || !reflect.DeepEqual(rows, want) {
+				t.Errorf("%s, %s: columns %q, rows %v, bad %q, %v", name, way, columns, rows, bad, err)
+			}
+		}
+	}
+}
+
+// A name that holds what separates others does not decide.
+func TestSeparatorsInNames(t *testing.T) {
+	columns, rows, _, err := read(strings.NewReader("\"a,b,c,d\";\"e\n,,,f\"\n1;2\n"))
+	if err != nil || len(columns) != 2 || len(rows) != 1 || rows[0].line != 3 {
+		t.Errorf("columns %q, rows %v, %v", columns, rows, err)
+	}
+}
+
+func TestReadRefuses(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                       "first line must name the columns",
+		"\n\n":                   "first line must name the columns",
+		"a,b,a\n1,2,3\n":         `two columns are named "a", the 1. and the 3.`,
+		"a,gr\xf6\xdfe\n1,2\n":   "column 2 is no text in UTF-8",
+		"\xff\xfea\x00,\x00b":    "UTF-16",
+		"\xfe\xff\x00a\x00,":     "UTF-16",
+		"a\x00,\x00b\x00\n\x00":  "UTF-16",
+		"PK\x03\x04\x14\x00\x06": "no text",
+		"a,b\r1,2\r3,4\r":        "CR alone",
+		"a,\"b\n1,2\n":           "line 1: a quotation mark is not closed",
+		"a,b\"c\n1,2\n":          "line 1: a quotation mark within a cell, at byte 4",
+	} {
+		if _, _, _, err := read(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v; want %q", text, err, want)
+		}
+	}
+}
+
+// Lines that are no rows are named, with the column where that can be said, and the
+// rest is read; where nobody can say what follows, reading ends.
+func TestBadLines(t *testing.T) {
+	for text, want := range map[string]struct {
+		rows int
+		bad  []string
+		err  string
+	}{
+		"a;b;c\n1;2;3\n1;2\n1;2;3;4\n1;2;3\n": {2, []string{
+			`3: 2 of 3 cells: column "c" is the first without one`,
+			"4: 4 cells, but the header names 3 columns; quote cells that hold a semicolon"}, ""},
+		"a,b\n\"x\ny\",2\n1,2\"\n1,2\n": {2, []string{"4: a quotation mark within a cell, at byte 4; quote the cell and double the mark"}, ""},
+		"a,b\n1,2\n\"1,2\n1,2\n":        {1, nil, "line 3: a quotation mark is not closed"},
+		"a,b\n1,2\n\"1\"x,2\n1,2\n":     {1, nil, "line 3: a quotation mark is not closed or out of place"},
+	} {
+		_, rows, bad, err := read(strings.NewReader(text))
+		if len(rows) != want.rows || !slices.Equal(bad, want.bad) || (err == nil) != (want.err == "") {
+			t.Errorf("%q: %d rows, bad %q, %v", text, len(rows), bad, err)
+		}
+		var at *LineError
+		if want.err != "" && (!errors.As(err, &at) || !strings.HasPrefix(err.Error(), want.err)) {
+			t.Errorf("%q: %v; want %s", text, err, want.err)
+		}
+	}
+}
+
+// endless is a file that repeats its end for ever.
+type endless struct{ start, more string }
+
+func (e *endless) Read(p []byte) (n int, err error) {
+	if e.start == "" {
+		e.start = e.more
+	}
+	n = copy(p, e.start)
+	e.start = e.start[n:]
+	return n, nil
+}
+
+// A quotation mark that nobody closes, and a row without an end, take no more memory
+// than a row may.
+func TestRowsAreBounded(t *testing.T) {
+	for _, start := range []string{"a,b\n1,2\n\"", "a,b\n1,2\n"} {
+		_, rows, _, err := read(&endless{start: start, more: strings.Repeat("x", 100)})
+		var at *LineError
+		if !errors.As(err, &at) || at.Line != 3 || at.Err != errLong || len(rows) != 1 {
+			t.Errorf("%q: %d rows, %v", start, len(rows), err)
+		}
+	}
+	if _, err := NewReader(&endless{start: "a", more: "b"}); err != errLong {
+		t.Errorf("a header without end: %v", err)
+	}
+}
+
+// Memory does not grow with the file.
+func TestMemoryIsBounded(t *testing.T) {
+	const line = "12345,\"67\"\n"
+	in := io.LimitReader(&endless{start: "a,b\n", more: strings.Repeat(line, 100)}, 4+6_000_000*int64(len(line)))
+	r, err := NewReader(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var most uint64
+	rows := 0
+	err = r.Each(func(int, []string) error {
+		if rows++; rows%1_000_000 == 0 {
+			var m runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&m)
+			most = max(most, m.HeapAlloc)
+		}
+		return nil
+	}, func(line int, reason error) { t.Fatal(line, reason) })
+	if err != nil || rows != 6_000_000 || most > 8<<20 {
+		t.Errorf("%d rows in %d bytes of heap, %v", rows, most, err)
+	}
+}
+
+// What the underlying reader, or the taker, fails with comes back as it is.
+func TestErrorsComeThrough(t *testing.T) {
+	broken := errors.New("broken")
+	if _, err := NewReader(iotest.ErrReader(broken)); err != broken {
+		t.Errorf("the header: %v", err)
+	}
+	in := io.MultiReader(strings.NewReader("a,b\n"+strings.Repeat("1,2\n", headerBytes)), iotest.ErrReader(broken))
+	if _, _, _, err := read(in); err != broken {
+		t.Errorf("a row: %v", err)
+	}
+	r, err := NewReader(strings.NewReader("a\n1\n2\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Each(func(int, []string) error { return broken }, nil); err != broken {
+		t.Errorf("the taker: %v", err)
+	}
+}
+
+func TestNumber(t *testing.T) {
+	for _, c := range []struct {
+		comma      rune
+		cell, want string
+	}{{',', "1,5", "1,5"}, {';', "1,5", "1.5"}, {'\t', "-1,5e3", "-1.5e3"}, {';', "1.5", "1.5"}, {';', "1,234.5", "1,234.5"}, {';', "", ""}} {
+		if got := Number(c.comma, c.cell); got != c.want {
+			t.Errorf("%q after %q: %q, want %q", c.cell, c.comma, got, c.want)
+		}
+	}
+}
+
+func TestColumn(t *testing.T) {
+	r, err := NewReader(strings.NewReader("a,b\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, found := r.Column("b")
+	_, other := r.Column("c")
+	if at != 1 || !found || other {
+		t.Errorf("column b at %d, %v; c %v", at, found, other)
+	}
+}
+
+// Whatever a file holds, its rows have a cell for each column and lines in order, and
+// it does not matter in which pieces it arrives.
+func FuzzReader(f *testing.F) {
+	for _, text := range []string{"a,b\n1,2\n", "\ufeffa;b\r\n\"1\";\n\n2;3\r\n", "a\tb\n\"x\ny\"\t\"\"\"\"\n", "a,b\n1\n1,2,3\n1,\"2\n", "a,b\r1,2", "\xff\xfea"} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		columns, rows, bad, err := read(strings.NewReader(string(text)))
+		last := 1
+		for _, r := range rows {
+			if r.line <= last || len(r.cells) != len(columns) {
+				t.Fatalf("row %q of line %d after line %d, %d columns", r.cells, r.line, last, len(columns))
+			}
+			last = r.line
+		}
+		if last > strings.Count(string(text), "\n")+1 {
+			t.Fatalf("line %d of a file of fewer", last)
+		}
+		columns2, rows2, bad2, err2 := read(iotest.OneByteReader(strings.NewReader(string(text))))
+		if !slices.Equal(columns, columns2) || !reflect.DeepEqual(rows, rows2) || !slices.Equal(bad, bad2) || fmt.Sprint(err) != fmt.Sprint(err2) {
+			t.Fatalf("in pieces: %q %v %q %v, whole: %q %v %q %v", columns2, rows2, bad2, err2, columns, rows, bad, err)
+		}
+	})
+}
+
+// What a program writes as CSV, with any separator, comes back cell by cell.
+func FuzzRoundTrip(f *testing.F) {
+	f.Add("1", "x,y;z\t", byte(0))
+	f.Add("a\nb", "\"", byte(1))
+	f.Add(" ", "\ufeff", byte(2))
+	f.Fuzz(func(t *testing.T, first, second string, which byte) {
+		if strings.Contains(first+second, "\r") || strings.Contains(first+second, "\x00") {
+			t.Skip("CR LF within a cell becomes LF, and bytes of 0 are no text")
+		}
+		var text strings.Builder
+		w := csv.NewWriter(&text)
+		w.Comma = rune(",;\t"[which%3])
+		if err := w.WriteAll([][]string{{"a", "b", "c"}, {first, "", second}}); err != nil {
+			t.Fatal(err)
+		}
+		_, rows, bad, err := read(strings.NewReader(text.String()))
+		if err != nil || bad != nil || len(rows) != 1 || !slices.Equal(rows[0].cells, []string{first, "", second}) {
+			t.Fatalf("%q: rows %v, bad %q, %v", text.String(), rows, bad, err)
+		}
+	})
+}
+
+// BenchmarkReader reads a million rows of ten numbers.
+func BenchmarkReader(b *testing.B) {
+	const line = "0.123456,1.234567,-0.5,3.25,17,0.000123,42.5,-1.75,0.333333,1\n"
+	text := "a,b,c,d,e,f,g,h,i,y\n" + strings.Repeat(line, 1_000_000)
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		r, err := NewReader(strings.NewReader(text))
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := r.Each(func(int, []string) error { return nil }, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
