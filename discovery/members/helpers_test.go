@@ -95,7 +95,8 @@ func join(t testing.TB, listen string, list *Signed, key crypto.PrivKey, introdu
 	return joinFor(t, exchangeTimeout, listen, list, key, introducers, authorities...)
 }
 
-// joinFor joins with another bound on the time of an exchange.
+// joinFor joins with another bound on the time of an exchange. The host answers when
+// it returns.
 func joinFor(t testing.TB, timeout time.Duration, listen string, list *Signed, key crypto.PrivKey, introducers []peer.ID, authorities ...peer.ID) *member {
 	t.Helper()
 	self, err := peer.IDFromPrivateKey(key)
@@ -110,8 +111,13 @@ func joinFor(t testing.TB, timeout time.Duration, listen string, list *Signed, k
 	}
 	m.Host = newHost(t, listen, key, libp2p.ConnectionGater(m.book))
 	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- m.book.Run(ctx, m.Host, func() {}) }()
+	ended, answers := make(chan error, 1), make(chan struct{})
+	go func() { ended <- m.book.Run(ctx, m.Host, sync.OnceFunc(func() { close(answers) })) }()
+	select {
+	case <-answers:
+	case err := <-ended:
+		t.Fatalf("the book does not run: %v", err)
+	}
 	m.stop = func() {
 		if cancel == nil {
 			return
