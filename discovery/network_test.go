@@ -151,11 +151,11 @@ func TestEveryoneFindsTenOthersThroughOneBootstrap(t *testing.T) {
 	}
 }
 
-// TestScale is run by hand: P2PNODE_NODES=150 P2PNODE_SERVERS=3 go test -run TestScale -v
+// TestScale measures: P2PNODE_NODES=150 P2PNODE_SERVERS=3 go test -run TestScale -v
 func TestScale(t *testing.T) {
 	n, err := strconv.Atoi(os.Getenv("P2PNODE_NODES"))
 	if err != nil {
-		t.Skip("set P2PNODE_NODES to the number of nodes to measure")
+		t.Skip("runs nightly: set P2PNODE_NODES to the number of nodes to measure")
 	}
 	servers, err := strconv.Atoi(os.Getenv("P2PNODE_SERVERS"))
 	if err != nil {

@@ -54,7 +54,7 @@ func wideExample(p int, seed uint64) (x []float64, class float64) {
 // busy machine.
 func TestLatencies(t *testing.T) {
 	if os.Getenv("P2PNODE_LATENCY") == "" {
-		t.Skip("set P2PNODE_LATENCY to measure how long methods take while the node is busy")
+		t.Skip("runs nightly: set P2PNODE_LATENCY to measure how long methods take while the node is busy")
 	}
 	const p, m = 561, 1000
 	var nodes []*Node

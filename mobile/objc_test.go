@@ -17,7 +17,7 @@ import (
 // and no automatic reference counting, which GNUstep's headers do not know here.
 func TestObjC(t *testing.T) {
 	if testing.Short() {
-		t.Skip("short: runs compilers")
+		t.Skip("-short: it runs compilers")
 	}
 	c := newObjC(t)
 	c.accepts(t, "P2PMobile_darwin.m")

@@ -28,7 +28,7 @@ func TestCrashFile(t *testing.T) {
 		child.Env = append(os.Environ(), asked+"="+path)
 		err := child.Run()
 		if errors.Is(err, syscall.ENOEXEC) {
-			t.Skip("under an emulator a program cannot start itself")
+			t.Skip("runs in a step of its own: under an emulator a program cannot start itself")
 		}
 		if err == nil {
 			t.Fatal("the program did not crash")

@@ -35,7 +35,7 @@ func TestOfflimitsInterfaces(t *testing.T) {
 // other with mDNS.
 func TestUnderTheBan(t *testing.T) {
 	if os.Getenv("P2PNODE_BAN") == "" {
-		t.Skip("TestOfflimitsInterfaces runs this in a process of its own")
+		t.Skip("runs in a process of its own, for TestOfflimitsInterfaces")
 	}
 	if err := lab.HideInterfaces(); err != nil {
 		t.Skipf("the system lets nobody filter its calls: %v", err)

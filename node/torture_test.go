@@ -173,7 +173,7 @@ func TestTorture(t *testing.T) {
 func TestTortureOfTheAnchor(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("not in short mode: 80 processes")
+		t.Skip("-short: it starts 80 processes")
 	}
 	base := t.TempDir()
 	pairs := 0
@@ -200,7 +200,7 @@ func TestTortureOfTheAnchor(t *testing.T) {
 func TestTortureFindsFlaws(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("not in short mode: up to 400 processes")
+		t.Skip("-short: it starts up to 400 processes")
 	}
 	base := t.TempDir()
 	all := enumerate(t, filepath.Join(base, "undisturbed"))

@@ -75,7 +75,7 @@ func TestDaemonThatFails(t *testing.T) {
 // stretch: too short for anybody to notice.
 func TestLabPhonesLearn(t *testing.T) {
 	if os.Getenv("P2PNODE_LAB") == "" {
-		t.Skip("set P2PNODE_LAB=yes to run daemons in network namespaces")
+		t.Skip("runs in a step of its own: set P2PNODE_LAB=yes to run daemons in network namespaces")
 	}
 	if err := lab.Available(); err != nil {
 		t.Skip(err)

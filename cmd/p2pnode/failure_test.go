@@ -25,7 +25,7 @@ type network struct {
 func newNetwork(t *testing.T, count int, slow *lab.Delay, lossy float64) *network {
 	t.Helper()
 	if os.Getenv("P2PNODE_LAB") == "" {
-		t.Skip("set P2PNODE_LAB=yes to run daemons in network namespaces and break what joins them")
+		t.Skip("runs in a step of its own: set P2PNODE_LAB=yes to run daemons in network namespaces and break what joins them")
 	}
 	if err := lab.Available(); err != nil {
 		t.Skip(err)

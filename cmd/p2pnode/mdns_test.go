@@ -17,7 +17,7 @@ import (
 // P2PNODE_MDNS=30 starts that many, and counts their mDNS packets for five minutes.
 func TestLabLocalNetwork(t *testing.T) {
 	if os.Getenv("P2PNODE_LAB") == "" {
-		t.Skip("set P2PNODE_LAB=yes to run daemons in network namespaces")
+		t.Skip("runs in a step of its own: set P2PNODE_LAB=yes to run daemons in network namespaces")
 	}
 	if err := lab.Available(); err != nil {
 		t.Skip(err)

@@ -32,7 +32,7 @@ type internet struct {
 func newInternet(t *testing.T) *internet {
 	t.Helper()
 	if os.Getenv("P2PNODE_LAB") == "" {
-		t.Skip("set P2PNODE_LAB=yes to run daemons in network namespaces behind routers")
+		t.Skip("runs in a step of its own: set P2PNODE_LAB=yes to run daemons in network namespaces behind routers")
 	}
 	if err := lab.Available(); err != nil {
 		t.Skip(err)

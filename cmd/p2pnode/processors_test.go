@@ -19,7 +19,7 @@ import (
 func TestAcrossProcessors(t *testing.T) {
 	foreign := strings.Fields(os.Getenv("P2PNODE_FOREIGN"))
 	if len(foreign) == 0 {
-		t.Skip("P2PNODE_FOREIGN names no p2pnode for another processor; .ci/nightly makes one")
+		t.Skip("runs nightly: P2PNODE_FOREIGN names no p2pnode for another processor; .ci/nightly makes one")
 	}
 	first := start(t, clustersNode(t))
 	nodes := []*daemon{first, start(t, clustersNode(t, "--bootstrap", first.address))}

@@ -20,7 +20,7 @@ import (
 // machine's C library.
 func TestArchive(t *testing.T) {
 	if os.Getenv("P2PNODE_ANDROID") == "" {
-		t.Skip("takes minutes: set P2PNODE_ANDROID=yes")
+		t.Skip("runs nightly: set P2PNODE_ANDROID=yes")
 	}
 	m := newArchive(t)
 	for _, s := range scenarios {
@@ -66,7 +66,7 @@ const hiding = "P2PNODE_HIDING"
 // that its arguments name.
 func TestHiding(t *testing.T) {
 	if os.Getenv(hiding) == "" {
-		t.Skip("TestArchive runs this in a process of its own")
+		t.Skip("runs in a process of its own, for TestArchive")
 	}
 	program, err := exec.LookPath(flag.Arg(0))
 	must(t, err)

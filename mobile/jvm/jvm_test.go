@@ -77,7 +77,7 @@ func (m machine) java(t *testing.T, patience time.Duration, scenario string, opt
 
 func TestJVM(t *testing.T) {
 	if os.Getenv("P2PNODE_JVM") == "" {
-		t.Skip("takes a minute: set P2PNODE_JVM=yes")
+		t.Skip("runs in a step of its own: set P2PNODE_JVM=yes")
 	}
 	m := newMachine(t)
 	for _, s := range scenarios {
@@ -107,7 +107,7 @@ func (m machine) prove(t *testing.T, scenario string) {
 // TestMeasure prints what the bindings cost: memory, time, growth.
 func TestMeasure(t *testing.T) {
 	if os.Getenv("P2PNODE_MEASURE") == "" {
-		t.Skip("a measurement of minutes: set P2PNODE_MEASURE=yes")
+		t.Skip("runs nightly: set P2PNODE_MEASURE=yes")
 	}
 	m := newMachine(t)
 	for _, s := range []string{"footprint", "growth", "calls"} {

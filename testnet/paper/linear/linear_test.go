@@ -160,7 +160,7 @@ func TestAllocationsKeepTheBudget(t *testing.T) {
 // the gaps asked for are .02 and more.
 func TestOrder(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds")
+		t.Skip("-short: it takes seconds")
 	}
 	d := draw(1, 100, 20)
 	numbers, err := readings(d)
@@ -205,7 +205,7 @@ func TestOrder(t *testing.T) {
 // their mean accuracy is below .02, the bound 5 of them away.
 func TestWarmStart(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes a second, ten under the race detector")
+		t.Skip("-short: it takes a second, ten under the race detector")
 	}
 	d := draw(1, 100, 50)
 	local := d.alone()
@@ -258,7 +258,7 @@ func TestDrawIsTheTasksProblem(t *testing.T) {
 // A report can be made of anything that is done, also of nothing.
 func TestReportOfWhatIsDone(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes a second, ten under the race detector")
+		t.Skip("-short: it takes a second, ten under the race detector")
 	}
 	plan, err := Experiment().Plan(paper.Options{Seed: 1, Quick: true})
 	if err != nil {

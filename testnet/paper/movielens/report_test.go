@@ -127,7 +127,7 @@ func TestLoneModelsComeFirst(t *testing.T) {
 // spends her budget.
 func TestLearningIsDeterministic(t *testing.T) {
 	if testing.Short() {
-		t.Skip("simulates 754 people twice")
+		t.Skip("-short: it simulates 754 people twice")
 	}
 	var numbers [2]paper.Numbers
 	for i := range numbers {

@@ -37,7 +37,7 @@ func rest(t *testing.T, n int, s diffusionSetting) []float64 {
 // steps take long, and run with P2PNODE_PAPERS set; the seeds are fixed.
 func TestDiffusionAgainstTheIndependentProgram(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds")
+		t.Skip("-short: it takes seconds")
 	}
 	quick := os.Getenv("P2PNODE_PAPERS") == ""
 	for _, s := range diffusionSettings(quick) {
@@ -59,7 +59,7 @@ func TestDiffusionAgainstTheIndependentProgram(t *testing.T) {
 // noise is better for the models that agents hold, in every short comparison.
 func TestClaimAndItsPrice(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds")
+		t.Skip("-short: it takes seconds")
 	}
 	s := diffusionSetting{mu: .1, rounds: 150, lazy: 1}
 	one, other := rest(t, 1, s.with(equalPower, iid, 0)), rest(t, 1, s.with(equalPower, homomorphic, 0))

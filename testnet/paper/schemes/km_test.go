@@ -32,7 +32,7 @@ func lastError(t *testing.T, n int, s kmSetting) float64 {
 // is within 20 % of that of many, and the constants are others: within 50 %.
 func TestKMAgainstTheIndependentProgram(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds")
+		t.Skip("-short: it takes seconds")
 	}
 	for _, s := range kmSettings(false) {
 		want, ok := kmPublished(s)
@@ -93,7 +93,7 @@ func TestTrueDeltaOfManyReleases(t *testing.T) {
 // truncation makes no difference.
 func TestPaidForGaussianWins(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds")
+		t.Skip("-short: it takes seconds")
 	}
 	for _, p := range []kmSetting{kmProblems[0], kmProblems[2]} {
 		rmse := map[law]float64{}

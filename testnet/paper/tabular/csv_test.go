@@ -170,7 +170,7 @@ func TestCSVWithPublicRangesIsValid(t *testing.T) {
 // error are two records of 240; the seed is fixed.
 func TestCSVTinyBudgetIsNoWorseThanAlone(t *testing.T) {
 	if testing.Short() {
-		t.Skip("thirty simulations")
+		t.Skip("-short: it makes thirty simulations")
 	}
 	for name, label := range map[string]func(float64) string{"numbers": asNumber, "two classes": asSide, "three classes": asClass} {
 		o := paper.Options{Seed: 1, Data: write(t, "people.csv", alike(12, 20, label)), CSV: paper.CSV{Epsilon: .01, Delta: 1e-6}}
