@@ -32,33 +32,59 @@ func (t *training) refused(asked []privacy.Sum, admitted []privacy.Cohort) {
 }
 
 // clippedMean writes the mean over the cohort's slots of the clipped gradients at
-// theta: the gradient of a convex function that is no less smooth than the loss of
-// records of at most the given norm, see clippedGradient. An empty slot adds nothing,
-// nor does a record that no task encodes: longer than that, or with a gradient that
-// is not finite. For learners that release a whole vector, where all this is what
-// their sensitivity rests on; a plain sum is clipped by privacy.Sum.
-func (c *cohort) clippedMean(dst []float64, l loss, theta []float64, clip, norm float64) {
+// theta, see [clipper].
+func (c *cohort) clippedMean(dst []float64, by clipper, theta []float64) {
 	clear(dst)
 	gradient := make([]float64, len(dst))
 	for i := range c.slots {
-		if c.slots[i].clippedGradient(gradient, l, theta, clip, norm) {
-			floats.AddScaled(dst, 1/float64(len(c.slots)), gradient)
-		}
+		weight := by.gradient(gradient, theta, &c.slots[i])
+		floats.AddScaled(dst, weight/float64(len(c.slots)), gradient)
 	}
 }
 
-// clippedGradient writes that of the record's loss at theta and reports whether the
-// slot adds anything, see [cohort.clippedMean].
-func (s *slot) clippedGradient(dst []float64, l loss, theta []float64, clip, norm float64) bool {
-	if s.x == nil || floats.Norm(s.x, 2) > norm*(1+normMargin) {
-		return false
-	}
-	clippedGradient(dst, l, theta, s.x, s.y, clip)
-	return finite(dst)
+// clipper takes the clipped gradients of records for learners that release a whole
+// vector, whose sensitivity rests on this: each is that of a convex function that is
+// no less smooth than the loss of a record the task admits, see clippedGradient. What
+// is in a slot is not trusted: a record that the task does not admit adds nothing, nor
+// does one with a gradient that is not finite. A plain sum is clipped by privacy.Sum.
+type clipper struct {
+	task   *Task
+	loss   loss
+	clip   float64
+	madeUp slot
 }
 
-// normMargin is for the rounding of an encoded record's norm.
-const normMargin = 1e-12
+func (t *Task) clipper(clip float64) clipper {
+	return clipper{task: t, loss: t.loss(), clip: clip, madeUp: t.madeUp()}
+}
+
+// gradient writes the clipped gradient of the slot's record at theta, and returns
+// what it counts for: 1, or 0 when it must add nothing. An empty slot takes the time
+// of a record.
+func (c *clipper) gradient(dst, theta []float64, s *slot) (weight float64) {
+	weight = 1
+	if s.x == nil || !c.task.admitsFeatures(s.x) || c.task.admitLabel(s.y) != nil {
+		s, weight = &c.madeUp, 0
+	}
+	clippedGradient(dst, c.loss, theta, s.x, s.y, c.clip)
+	if !finite(dst) {
+		clear(dst)
+		return 0
+	}
+	return weight
+}
+
+// madeUp is a record that the task admits, for work that shall take as long with an
+// empty slot as with a record.
+func (t *Task) madeUp() slot {
+	x := make([]float64, t.Width())
+	floats.AddConst(t.FeatureNorm()/math.Sqrt(float64(len(x))), x)
+	s := slot{x: x}
+	if t.Classifies() && t.Loss != "multinomial" {
+		s.y = 1
+	}
+	return s
+}
 
 // recordClip is the bound on one record's gradient in whole-vector releases: that
 // of the task, or for an unprotected one that of its mechanism.

@@ -14,7 +14,7 @@ import (
 //	F(t) = sum_j l_j(t) + m r ||t||^2,   r = Propagation.Ridge,
 //
 // over the m record slots of a cohort, an empty slot adding nothing, nor a record
-// that no task encodes ([cohort.clippedMean]). l_j is the loss with its slope limited
+// that the task does not admit ([cohort.clippedMean]). l_j is the loss with its slope limited
 // so that ||grad l_j|| <= C everywhere: the clipped gradient of a convex function of
 // one score is still the gradient of a convex function (Song, Steinke, Thakkar,
 // Thakurta, "Evading the curse of dimensionality in unconstrained private GLMs",
@@ -78,17 +78,17 @@ func (t *Task) fitSteps(clip float64) int {
 
 // localFit returns v = 2 m r t for the m slots.
 func (t *Task) localFit(slots []slot, clip float64) []float64 {
-	l, m, ridge := t.loss(), float64(len(slots)), t.Propagation.Ridge
+	m, ridge := float64(len(slots)), t.Propagation.Ridge
 	theta, gradient := make([]float64, t.Dimension()), make([]float64, t.Dimension())
 	block, one := make([]float64, t.Dimension()), make([]float64, t.Dimension())
+	by := t.clipper(clip)
 	for range t.fitSteps(clip) {
 		clear(gradient)
 		for some := range slices.Chunk(slots, fitBlock) {
 			clear(block)
 			for i := range some {
-				if some[i].clippedGradient(one, l, theta, clip, t.FeatureNorm()) {
-					floats.Add(block, one)
-				}
+				weight := by.gradient(one, theta, &some[i])
+				floats.AddScaled(block, weight, one)
 			}
 			floats.Add(gradient, block)
 		}

@@ -38,7 +38,7 @@ func testRecords(cohort privacy.Cohort, first Seq, n int) []Record {
 	r := rand.New(rand.NewPCG(uint64(first), 1))
 	out := make([]Record, n)
 	for i := range out {
-		out[i] = Record{Seq: first + Seq(i), Cohort: cohort, X: []float64{r.Float64(), r.Float64() - 1}, Y: r.NormFloat64()}
+		out[i] = Record{Seq: first + Seq(i), Cohort: cohort, X: []float64{r.Float64() / 2, (r.Float64() - 1) / 2}, Y: r.NormFloat64()}
 	}
 	return out
 }

@@ -75,7 +75,7 @@ func (d *diffusion) adapt(c *cohort, planned privacy.Mechanism) *Query {
 		return nil
 	}
 	s.phi = make([]float64, len(s.w))
-	c.clippedMean(s.phi, d.task.loss(), s.w, clip, d.task.FeatureNorm())
+	c.clippedMean(s.phi, d.task.clipper(clip), s.w)
 	floats.Scale(-mu, s.phi)
 	floats.AddScaled(s.phi, 1-2*mu*lambda, s.w)
 	s.phiStd = (1 - 2*mu*lambda) * s.std

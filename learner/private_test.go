@@ -18,6 +18,7 @@ type twoWorlds struct {
 	agents [2]*diffusion
 	round  uint64
 	spread float64 // of the answers
+	alone  bool    // nobody is ever heard
 }
 
 func newTwoWorlds(t *testing.T, seed uint64, task *Task, policy privacy.Policy, records [2][]Record) *twoWorlds {
@@ -36,7 +37,7 @@ func newTwoWorlds(t *testing.T, seed uint64, task *Task, policy privacy.Policy, 
 // turn lets both take the next round and returns how far apart, in the norm of the
 // noise, the vectors they release are, with the mechanism. Neighbours are heard or
 // not, with degrees from 1 to 5, and d never is, so that each round ends at its
-// deadline: the own weight is anything from 1/2 to 1.
+// deadline: the own weight is anything from 1/2 to 1, and 1 for worlds that are alone.
 func (w *twoWorlds) turn() (apart float64, m privacy.Mechanism) {
 	var queries [2]*Query
 	now := w.agents[0].next
@@ -46,7 +47,7 @@ func (w *twoWorlds) turn() (apart float64, m privacy.Mechanism) {
 	}
 	var said []Message
 	for _, peer := range []ID{"b", "c"} {
-		if w.r.IntN(3) > 0 {
+		if w.r.IntN(3) > 0 && !w.alone {
 			said = append(said, modelOf(peer, w.round+1, 1+w.r.IntN(5), w.r.NormFloat64(), w.r.NormFloat64(), w.r.NormFloat64()), ack(peer, w.round+1, 0))
 		}
 	}

@@ -29,12 +29,13 @@ func (t *Task) proxPenalty(y []float64) {
 // g (C + 2 lambda (radius + g C)) of x: the number of steps that certifies the
 // error follows from public things alone.
 func (t *Task) proxLoss(c *cohort, clip float64, x []float64) []float64 {
-	g, l, m := t.Rounds.Step, t.loss(), len(c.slots)
-	lambda, smooth := t.regularisation(m), l.smoothness(t.FeatureNorm())
+	g, m := t.Rounds.Step, len(c.slots)
+	lambda, smooth := t.regularisation(m), t.loss().smoothness(t.FeatureNorm())
 	strong := 1/g + 2*lambda
 	u, gradient := append([]float64(nil), x...), make([]float64, len(x))
+	by := t.clipper(clip)
 	for range proxSteps(g*(clip+2*lambda*(t.Radius+g*clip)), proxError(g*clip, m), smooth/(2*strong+smooth)) {
-		c.clippedMean(gradient, l, u, clip, t.FeatureNorm())
+		c.clippedMean(gradient, by, u)
 		floats.AddScaled(gradient, strong, u)
 		floats.AddScaled(gradient, -1/g, x)
 		floats.AddScaled(u, -2/(2*strong+smooth), gradient)

@@ -61,7 +61,7 @@ func TestProxOfTheLossIsCertified(t *testing.T) {
 				project(x, task.Radius)
 				u := task.proxLoss(c, task.Clip, x)
 				gradient := make([]float64, 3)
-				c.clippedMean(gradient, task.loss(), u, task.Clip, 1)
+				c.clippedMean(gradient, task.clipper(task.Clip), u)
 				floats.AddScaled(gradient, 1/g+2*task.regularisation(m), u)
 				floats.AddScaled(gradient, -1/g, x)
 				if off := g * floats.Norm(gradient, 2); off > proxError(g*task.Clip, m)+1e-13 {
@@ -118,14 +118,16 @@ func TestClippedMeanTakesAnything(t *testing.T) {
 	good := slot{x: []float64{0.6, 0, 0}, y: 1}
 	want, got := make([]float64, 3), make([]float64, 3)
 	theta := []float64{1, 2, 3}
-	(&cohort{slots: []slot{good, {}}}).clippedMean(want, scalar{squared{}}, theta, 0.5, 1)
+	by := kmTask("douglas-rachford", "squared").clipper(0.5)
+	(&cohort{slots: []slot{good, {}}}).clippedMean(want, by, theta)
 	if want[0] == 0 {
 		t.Fatal("a good record adds nothing")
 	}
 	for name, bad := range map[string]slot{
 		"long": {x: []float64{0, 2, 0}, y: 1}, "endless": {x: []float64{1e300, 1e300, 0}, y: 1}, "overflow": {x: []float64{0, 1, 0}, y: 1.7e308},
+		"out of range": {x: []float64{0, 1, 0}, y: 100.5}, "no number": {x: []float64{0, 1, 0}, y: math.NaN()},
 	} {
-		(&cohort{slots: []slot{good, bad}}).clippedMean(got, scalar{squared{}}, theta, 0.5, 1)
+		(&cohort{slots: []slot{good, bad}}).clippedMean(got, by, theta)
 		wantClose(t, name, got, want, 0)
 	}
 }

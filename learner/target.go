@@ -44,7 +44,7 @@ func (t *Task) EncodeLabel(v float64) (float64, error) {
 	case math.IsNaN(v) || math.IsInf(v, 0):
 		return 0, bad("is not a finite number")
 	case t.Loss == "multinomial":
-		if !t.admits(v) {
+		if t.admitLabel(v) != nil {
 			return 0, bad("is the number of no class; they are 0 to %d", len(t.Target.Classes)-1)
 		}
 		return v, nil
@@ -56,24 +56,4 @@ func (t *Task) EncodeLabel(v float64) (float64, error) {
 		return -1, nil
 	}
 	return 0, bad("is neither 1 nor -1 (or 0)")
-}
-
-// Fits reports whether a record could have come from Encode: [Task.Width] finite
-// coordinates and a finite label, the number of a class if there are classes.
-func (t *Task) Fits(r *Record) bool {
-	return len(r.X) == t.Width() && finite(r.X) && t.admits(r.Y)
-}
-
-// admits reports whether y can be a record's label: finite, and a class if there
-// are classes.
-func (t *Task) admits(y float64) bool {
-	if t.Loss == "multinomial" {
-		return y >= 0 && y < float64(len(t.Target.Classes)) && y == math.Trunc(y)
-	}
-	return !math.IsNaN(y) && !math.IsInf(y, 0)
-}
-
-// labelBound is the largest |Y| of a number.
-func (t *Task) labelBound() float64 {
-	return max(math.Abs(t.Target.Min-t.Target.Center), math.Abs(t.Target.Max-t.Target.Center))
 }

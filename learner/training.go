@@ -42,8 +42,9 @@ func (t *training) change(task *Task, add []Record, drop []Seq) error {
 	return nil
 }
 
-// check refuses records that could not have come from the task, before
-// anything is changed.
+// check refuses records of another form than the task's, before anything is changed.
+// One that is longer than any the task encodes is taken, as an experiment with
+// features in another unit needs it; where the norm matters see [clipper].
 func (t *training) check(task *Task, add []Record) error {
 	last := t.last
 	for i := range add {
@@ -52,8 +53,11 @@ func (t *training) check(task *Task, add []Record) error {
 			return fmt.Errorf("learner: record %d comes after record %d; add records in order of arrival", r.Seq, last)
 		}
 		last = r.Seq
-		if r.X != nil && !task.Fits(r) {
-			return fmt.Errorf("learner: record %d does not fit the task, which has %d coordinates; encode it with the task", r.Seq, task.Width())
+		if r.X == nil {
+			continue // deleted
+		}
+		if err := task.admitForm(r); err != nil {
+			return fmt.Errorf("learner: record %d does not fit the task: %w; encode it with the task", r.Seq, err)
 		}
 	}
 	return nil

@@ -70,7 +70,7 @@ func TestEncodeVectorIsEncode(t *testing.T) {
 				t.Fatal(raw, err)
 			}
 			y, err := task.EncodeLabel(label)
-			if err != nil || y != want.Y || !slices.Equal(x, want.X) || !task.Fits(&want) {
+			if err != nil || y != want.Y || !slices.Equal(x, want.X) || task.Admit(&want) != nil {
 				t.Fatalf("%s %v: %v %v (%v), want %v", loss, raw, x, y, err, want)
 			}
 			x[0] = 17 // the caller's memory is the caller's

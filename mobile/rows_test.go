@@ -46,7 +46,7 @@ func FuzzExamples(f *testing.F) {
 	task := learner.Movies()
 	f.Fuzz(func(t *testing.T, text string, vector []byte, label float64) {
 		if cell, err := parseRow(task, text); err == nil {
-			if r, err := task.Encode(cell); err == nil && !task.Fits(&r) {
+			if r, err := task.Encode(cell); err == nil && task.Admit(&r) != nil {
 				t.Errorf("%q became %v", text, r)
 			}
 		}
@@ -56,7 +56,7 @@ func FuzzExamples(f *testing.F) {
 		}
 		x, err := task.EncodeVector(raw)
 		y, err2 := task.EncodeLabel(label)
-		if r := (learner.Record{X: x, Y: y}); err == nil && err2 == nil && !task.Fits(&r) {
+		if r := (learner.Record{X: x, Y: y}); err == nil && err2 == nil && task.Admit(&r) != nil {
 			t.Errorf("%v, %v became %v", raw, label, r)
 		}
 	})

@@ -45,6 +45,9 @@ func (n *Node) newAgent() (learner.Agent, error) {
 	if err != nil {
 		return nil, err
 	}
+	if refused, err := n.records.unfit(); err == nil && len(refused) > 0 {
+		n.log.Warn("records that an earlier version stored do not fit the task; they take part in nothing: find them with \"p2pnode data list\", delete them and import them again", "records", len(refused))
+	}
 	drop := make([]learner.Seq, len(deleted))
 	for i := range deleted {
 		drop[i] = deleted[i].Seq

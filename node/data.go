@@ -22,6 +22,9 @@ type RecordInfo struct {
 	Deleted bool           `json:"deleted"`  // its slot stays until the cohort's budget is used
 	UsedUp  bool           `json:"used_up"`  // its cohort takes part in no more releases
 	Retired bool           `json:"retired"`  // by a restore, which is one reason
+	// Refused: an earlier version stored it and the task does not admit it. Its slot is
+	// empty, and the personal model does not know of it.
+	Refused bool `json:"refused"`
 
 	Target   *float64     `json:"target,omitempty"`   // as the task encodes it
 	Class    string       `json:"class,omitempty"`    // its name, if the target is one of several classes
@@ -107,15 +110,20 @@ func (n *Node) describeRecords(list []learner.Record, content bool) ([]RecordInf
 	for _, c := range cohorts {
 		cohort[c.Cohort] = c
 	}
+	refused, err := n.records.unfit()
+	if err != nil {
+		return nil, err
+	}
 	names := coordinateNames(n.files.task)
 	out := make([]RecordInfo, 0, len(list))
 	for _, r := range list {
 		c := cohort[r.Cohort]
+		_, unfit := slices.BinarySearch(refused, r.Seq)
 		i := RecordInfo{
-			Number: r.Seq, Cohort: r.Cohort, HeldOut: r.Seq.HeldOut(), Deleted: r.X == nil, Retired: c.Retired,
-			UsedUp: n.files.config.protected() && c.Left == 0,
+			Number: r.Seq, Cohort: r.Cohort, HeldOut: r.Seq.HeldOut(), Deleted: r.X == nil && !unfit, Retired: c.Retired,
+			UsedUp: n.files.config.protected() && c.Left == 0, Refused: unfit,
 		}
-		if content && !i.Deleted {
+		if content && r.X != nil {
 			i.Target, i.Features = &r.Y, named(names, r.X)
 			if classes := n.files.task.Target.Classes; classes != nil {
 				i.Class = classes[int(r.Y)]

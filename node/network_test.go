@@ -43,7 +43,8 @@ func lineRecords(random *rand.Rand, m int) []learner.Record {
 	for i := range out {
 		// Independent signs make Q well conditioned, so that tests end soon.
 		a, b := 0.7*float64(2*random.IntN(2)-1), 0.7*float64(2*random.IntN(2)-1)
-		out[i] = learner.Record{X: []float64{a, b, 1}, Y: slope*a - b + offset + 0.1*random.NormFloat64()}
+		y := slope*a - b + offset + 0.1*random.NormFloat64()
+		out[i] = learner.Record{X: []float64{a, b, 1}, Y: min(max(y, -3), 3)} // the range of lineTask
 	}
 	return out
 }

@@ -96,7 +96,7 @@ func Open(dir string, log *slog.Logger) (*Node, error) {
 		surroundings: newSurroundings(&files.config),
 		running:      make(chan struct{}),
 		source:       freshSource,
-		records:      ownRecords{store: store},
+		records:      ownRecords{store: store, task: files.task},
 	}
 	if err := n.openLedger(); err != nil {
 		return nil, errors.Join(err, store.Close())
@@ -200,11 +200,9 @@ func (n *Node) ID() peer.ID { return n.self }
 func (n *Node) Task() *learner.Task { return n.files.task }
 
 // Add stores records made by [learner.Task.Encode] and hands them to the
-// agent. All are stored or none; after ctx has ended none.
+// agent. All are stored or none; none after ctx has ended, or when the task does not
+// admit one of them ([learner.Task.Admit]).
 func (n *Node) Add(ctx context.Context, records []learner.Record) error {
-	if err := n.check(records); err != nil {
-		return err
-	}
 	n.intake.Lock()
 	defer n.intake.Unlock()
 	if err := ctx.Err(); err != nil {
@@ -222,20 +220,10 @@ func (n *Node) Add(ctx context.Context, records []learner.Record) error {
 	return n.session.records(stored)
 }
 
-// check refuses what an agent would refuse: stored, it would keep the node from
-// ever running again.
-func (n *Node) check(records []learner.Record) error {
-	for i := range records {
-		if !n.files.task.Fits(&records[i]) {
-			return fmt.Errorf("node: record %d of the call does not fit the task; encode it with the task", i+1)
-		}
-	}
-	return nil
-}
-
-// cohortRule says when records begin a new cohort.
+// cohortRule says which records are stored, and when they begin a new cohort.
 func (n *Node) cohortRule() storage.Intake {
 	return storage.Intake{
+		Admit:  n.files.task.Admit,
 		Size:   n.files.task.CohortSize,
 		Age:    time.Duration(n.files.config.CohortHours * float64(time.Hour)),
 		Closed: n.exhausted,

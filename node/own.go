@@ -3,6 +3,7 @@ package node
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 
 	"p2pnode/learner"
@@ -13,6 +14,7 @@ import (
 // a fit, and who only counts does not wait for who reads them from the disk.
 type ownRecords struct {
 	store *storage.Store
+	task  *learner.Task
 
 	counting sync.Mutex
 	counts   storage.Counts // Slots is nil before they were counted
@@ -20,9 +22,11 @@ type ownRecords struct {
 	reading       sync.Mutex
 	read          bool
 	live, deleted []learner.Record // appended to, never changed
+	refused       []learner.Seq    // of deleted, in order of arrival: see setAside
 }
 
-// all returns the records, and the deleted ones that keep their slots.
+// all returns the records, and the deleted ones that keep their slots. Those that are
+// refused are among the latter.
 func (o *ownRecords) all() (live, deleted []learner.Record, err error) {
 	o.reading.Lock()
 	defer o.reading.Unlock()
@@ -30,9 +34,33 @@ func (o *ownRecords) all() (live, deleted []learner.Record, err error) {
 		if o.live, o.deleted, err = o.store.Records(); err != nil {
 			return nil, nil, fmt.Errorf("node: read the records: %w", err)
 		}
+		o.setAside()
 		o.read = true
 	}
 	return o.live, o.deleted, nil
+}
+
+// setAside takes the content of records that the task does not admit: an earlier
+// version stored what it was given. Their slots are public and stay, empty, and the
+// personal model does not know of them either.
+func (o *ownRecords) setAside() {
+	o.refused = nil
+	o.live = slices.DeleteFunc(o.live, func(r learner.Record) bool {
+		if o.task.Admit(&r) == nil {
+			return false
+		}
+		o.refused = append(o.refused, r.Seq)
+		o.deleted = append(o.deleted, learner.Record{Seq: r.Seq, Cohort: r.Cohort})
+		return true
+	})
+}
+
+// unfit returns the records that are stored and refused, in order of arrival.
+func (o *ownRecords) unfit() ([]learner.Seq, error) {
+	_, _, err := o.all()
+	o.reading.Lock()
+	defer o.reading.Unlock()
+	return o.refused, err
 }
 
 // count returns how many there are.
@@ -83,5 +111,5 @@ func (o *ownRecords) forget() {
 func (o *ownRecords) trim() {
 	o.reading.Lock()
 	defer o.reading.Unlock()
-	o.read, o.live, o.deleted = false, nil, nil
+	o.read, o.live, o.deleted, o.refused = false, nil, nil, nil
 }

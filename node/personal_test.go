@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -38,9 +39,11 @@ func TestFailedAddStoresNothing(t *testing.T) {
 		"no X":       {},
 		"NaN":        {X: []float64{0, math.NaN(), 1}},
 		"infinite y": {X: good, Y: math.Inf(1)},
+		"range of y": {X: good, Y: 3.01},
+		"norm":       {X: []float64{0.8, 0.8, 1}},
 	} {
-		if err := n.Add(t.Context(), []learner.Record{{X: good}, r}); err == nil {
-			t.Errorf("%s: accepted", name)
+		if err := n.Add(t.Context(), []learner.Record{{X: good}, r}); err == nil || !strings.Contains(err.Error(), "record 2 of 2 ") {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 	stored := 0

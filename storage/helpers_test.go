@@ -97,14 +97,23 @@ func randomRecords(r *rand.Rand, n int) []learner.Record {
 	for i := range recs {
 		recs[i] = learner.Record{X: make([]float64, dim), Y: r.NormFloat64()}
 		for k := range recs[i].X {
-			recs[i].X[k] = r.NormFloat64()
+			recs[i].X[k] = (2*r.Float64() - 1) / dim
 		}
 	}
 	return recs
 }
 
+// task admits the records of these tests: dim numbers, and a number to predict.
+func task() *learner.Task {
+	t := &learner.Task{Loss: "squared", Target: learner.Target{Name: "y", Min: -10, Max: 10}}
+	for k := range dim {
+		t.Features = append(t.Features, learner.Feature{Name: fmt.Sprint(k), Kind: "number", Min: -1, Max: 1})
+	}
+	return t
+}
+
 // full is an intake that asks for the size only.
-func full(size int) Intake { return Intake{Size: size} }
+func full(size int) Intake { return Intake{Admit: task().Admit, Size: size} }
 
 // today is when the records of these tests arrive.
 var today = time.Unix(1_700_000_000, 0)

@@ -306,7 +306,7 @@ func TestConcurrentUse(t *testing.T) {
 	all.Go(func() {
 		r := rand.New(rand.NewPCG(1, 6))
 		for range rounds {
-			_, err := s.AppendRecords(randomRecords(r, 2), Intake{Size: 10, Closed: l.Exhausted}, today)
+			_, err := s.AppendRecords(randomRecords(r, 2), Intake{Admit: task().Admit, Size: 10, Closed: l.Exhausted}, today)
 			if err != nil {
 				t.Error(err)
 			}

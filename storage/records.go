@@ -11,17 +11,21 @@ import (
 	"p2pnode/privacy"
 )
 
-// Intake says when a cohort takes no more records, by public things only.
+// Intake says which records are taken, and when a cohort takes no more of them, by
+// public things only.
 type Intake struct {
-	Size int           // slots, >= 1
-	Age  time.Duration // since its first record; 0: whatever its age
+	// Admit is an error for a record that must not be stored, [learner.Task.Admit]: what
+	// is paid for releases rests on what is in the store. Required.
+	Admit func(*learner.Record) error
+	Size  int           // slots, >= 1
+	Age   time.Duration // since its first record; 0: whatever its age
 	// Closed says that the budget is used; nil: never. It is called at most once
 	// and outside any transaction, so it may ask the ledger.
 	Closed func(privacy.Cohort) bool
 }
 
-// AppendRecords stores all of recs, or none, and returns copies with Seq and
-// Cohort set. Seq goes on from the highest ever given. A record joins the open
+// AppendRecords stores all of recs, or none, when Admit refuses one for example, and
+// returns copies with Seq and Cohort set. Seq goes on from the highest ever given. A record joins the open
 // cohort, the newest one; a new cohort is opened when in says so, and when the
 // ledger is open and has retired that cohort. now is kept as the time of every
 // cohort opened; of a cohort that an older version of this program opened no time
@@ -32,6 +36,11 @@ func (s *Store) AppendRecords(recs []learner.Record, in Intake, now time.Time) (
 	}
 	if len(recs) == 0 {
 		return nil, nil
+	}
+	for i := range recs {
+		if err := in.Admit(&recs[i]); err != nil {
+			return nil, fmt.Errorf("storage: record %d of %d does not fit the task: %w; encode it with the task", i+1, len(recs), err)
+		}
 	}
 	s.appending.Lock()
 	defer s.appending.Unlock()

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -99,7 +100,7 @@ func TestRecordsMatchTheModel(t *testing.T) {
 				}
 			default:
 				recs, used := randomRecords(r, r.IntN(6)), r.IntN(4) == 0
-				in := Intake{Size: 1 + r.IntN(10), Age: time.Duration(r.IntN(3)) * time.Hour / 2, Closed: func(privacy.Cohort) bool { return used }}
+				in := Intake{Admit: task().Admit, Size: 1 + r.IntN(10), Age: time.Duration(r.IntN(3)) * time.Hour / 2, Closed: func(privacy.Cohort) bool { return used }}
 				before := len(model.slots)
 				model.append(recs, in, now)
 				stored, err := s.AppendRecords(recs, in, now)
@@ -133,10 +134,31 @@ func TestAppendRefusesAnEmptyCohortSize(t *testing.T) {
 	}
 }
 
+// The store's door: one record that the task does not admit keeps all of them out.
+func TestAppendRefusesWhatTheTaskDoesNotAdmit(t *testing.T) {
+	s, _ := open(t, newPath(t))
+	for name, spoil := range map[string]func(*learner.Record){
+		"label": func(r *learner.Record) { r.Y = 1e4 },
+		"long":  func(r *learner.Record) { r.X = []float64{1, 1, 0, 0, 0, 0, 0, 0} },
+		"short": func(r *learner.Record) { r.X = r.X[1:] },
+	} {
+		recs := randomRecords(rand.New(rand.NewPCG(1, 26)), 3)
+		spoil(&recs[1])
+		if _, err := s.AppendRecords(recs, full(10), today); err == nil || !strings.Contains(err.Error(), "record 2 of 3 ") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	c, err := s.Count()
+	must(t, err)
+	if c.Newest != 0 {
+		t.Errorf("%d records were stored", c.Newest)
+	}
+}
+
 // A cohort keeps the time it was opened when its first record is deleted.
 func TestCohortsCloseByAge(t *testing.T) {
 	s, _ := open(t, newPath(t))
-	in := Intake{Size: 100, Age: time.Hour}
+	in := Intake{Admit: task().Admit, Size: 100, Age: time.Hour}
 	for _, c := range []struct {
 		after time.Duration
 		want  privacy.Cohort
@@ -161,13 +183,13 @@ func TestCohortsCloseByAge(t *testing.T) {
 // The agent takes what Records returns, merged in order of arrival, as it took
 // the records when they came.
 func TestRecordsSuitAFreshAgent(t *testing.T) {
-	task := learner.Linear()
-	policy, err := privacy.Design{Noise: privacy.Unprotected, Clip: task.Clip}.Policy()
+	linear := learner.Linear()
+	policy, err := privacy.Design{Noise: privacy.Unprotected, Clip: linear.Clip}.Policy()
 	must(t, err)
 	mechanism, _ := policy.Next(0)
 	newAgent := func() learner.Agent {
 		a, err := learner.New(learner.Config{
-			Self: "a", Task: task, Policy: policy, WakeMean: 1, Schedule: rand.New(rand.NewPCG(1, 4)),
+			Self: "a", Task: linear, Policy: policy, WakeMean: 1, Schedule: rand.New(rand.NewPCG(1, 4)),
 		})
 		must(t, err)
 		return a
@@ -175,10 +197,10 @@ func TestRecordsSuitAFreshAgent(t *testing.T) {
 	s, _ := open(t, newPath(t))
 	recs := make([]learner.Record, 7)
 	for i := range recs {
-		recs[i] = learner.Record{X: make([]float64, task.Dimension()), Y: 1}
+		recs[i] = learner.Record{X: make([]float64, linear.Dimension()), Y: 1}
 		recs[i].X[i] = 1
 	}
-	stored, err := s.AppendRecords(recs, full(3), today)
+	stored, err := s.AppendRecords(recs, Intake{Admit: linear.Admit, Size: 3}, today)
 	must(t, err)
 	first := newAgent()
 	must(t, first.Records(stored, nil))

@@ -44,7 +44,7 @@ func TestVersion1IsReadAndContinued(t *testing.T) {
 	// Cohort 2 holds two of three; when it was opened is not known.
 	stored, err := s.AppendRecords([]learner.Record{{X: make([]float64, dim)}}, full(3), today)
 	must(t, err)
-	later, err := s.AppendRecords([]learner.Record{{X: make([]float64, dim)}}, Intake{Size: 9, Age: time.Hour}, today)
+	later, err := s.AppendRecords([]learner.Record{{X: make([]float64, dim)}}, Intake{Admit: task().Admit, Size: 9, Age: time.Hour}, today)
 	must(t, err)
 	if stored[0].Cohort != 2 || later[0].Cohort != 3 {
 		t.Errorf("new records joined cohorts %d and %d, want 2 and 3", stored[0].Cohort, later[0].Cohort)

@@ -74,6 +74,8 @@ func recordUse(r node.RecordInfo) string {
 	switch {
 	case r.Deleted:
 		return "deleted, its slot is empty"
+	case r.Refused:
+		return "none, it does not fit the task: delete it and import it again"
 	case r.HeldOut:
 		return "held out, never sent"
 	case r.Retired:

@@ -36,7 +36,7 @@ func TestPeople(t *testing.T) {
 			}
 			last := learner.Seq(0)
 			for _, r := range p.Records {
-				if r.Seq <= last || !set.Task.Fits(&r) || floats.Norm(r.X, 2) > set.Task.FeatureNorm()*(1+1e-12) {
+				if r.Seq <= last || set.Task.Admit(&r) != nil || floats.Norm(r.X, 2) > set.Task.FeatureNorm()*(1+1e-12) {
 					t.Fatalf("%s: record %+v", k.name, r)
 				}
 				last = r.Seq

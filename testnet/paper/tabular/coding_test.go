@@ -183,7 +183,7 @@ func TestRecordsFitTheTask(t *testing.T) {
 				for _, v := range r.X {
 					square += v * v
 				}
-				if !task.Fits(&r) || math.Sqrt(square) > task.FeatureNorm()*(1+1e-12) || math.Abs(r.Y) > 1 {
+				if task.Admit(&r) != nil || math.Sqrt(square) > task.FeatureNorm()*(1+1e-12) || math.Abs(r.Y) > 1 {
 					t.Fatalf("record %+v", r)
 				}
 			}

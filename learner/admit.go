@@ -1,0 +1,67 @@
+package learner
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// Admit is an error unless the record could have come from [Task.Encode]:
+// [Task.Width] finite coordinates of an l2 norm of at most [Task.FeatureNorm], and a
+// label that the loss is made for. Whatever a task admits moves no release further
+// than is paid for; a two-class label of 1e4, for example, would make the loss 1e8
+// times as curved as its bound says. The error says what is wrong and quotes nothing of
+// the record.
+func (t *Task) Admit(r *Record) error {
+	if err := t.admitForm(r); err != nil {
+		return err
+	}
+	if !t.admitsFeatures(r.X) {
+		return fmt.Errorf("its features are longer than %.4g, the most that the task encodes", t.FeatureNorm())
+	}
+	return nil
+}
+
+// admitForm is Admit without the norm, which is all that a plain sum of gradients
+// needs: privacy.Sum clips each, however long the record is.
+func (t *Task) admitForm(r *Record) error {
+	switch {
+	case len(r.X) != t.Width():
+		return fmt.Errorf("it has %d coordinates, and the task makes %d", len(r.X), t.Width())
+	case !finite(r.X):
+		return errors.New("a coordinate is not a finite number")
+	}
+	return t.admitLabel(r.Y)
+}
+
+// admitsFeatures reports whether x is no longer than an encoded record.
+func (t *Task) admitsFeatures(x []float64) bool {
+	return floats.Norm(x, 2) <= t.FeatureNorm()*(1+normMargin)
+}
+
+// normMargin is for the rounding of an encoded record's norm.
+const normMargin = 1e-12
+
+// admitLabel is an error unless y is what [Task.EncodeLabel] returns.
+func (t *Task) admitLabel(y float64) error {
+	switch {
+	case t.Loss == "multinomial":
+		if !(y >= 0 && y < float64(len(t.Target.Classes)) && y == math.Trunc(y)) {
+			return fmt.Errorf("its label is the number of no class; they are 0 to %d", len(t.Target.Classes)-1)
+		}
+	case t.Classifies():
+		if y != 1 && y != -1 {
+			return errors.New("its label is neither 1 nor -1")
+		}
+	case !(y >= t.Target.Min-t.Target.Center && y <= t.Target.Max-t.Target.Center):
+		return fmt.Errorf("its label is outside the task's range of the target, %v to %v, after its center is taken off", t.Target.Min, t.Target.Max)
+	}
+	return nil
+}
+
+// labelBound is the largest |Y| of a number.
+func (t *Task) labelBound() float64 {
+	return max(math.Abs(t.Target.Min-t.Target.Center), math.Abs(t.Target.Max-t.Target.Center))
+}
