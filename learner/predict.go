@@ -20,7 +20,12 @@ func (t *Task) Predict(theta, x []float64) float64 {
 	case "multinomial":
 		return float64(floats.MaxIdx(t.Probabilities(theta, x)))
 	}
-	return min(max(floats.Dot(theta, x)+t.Target.Center, t.Target.Min), t.Target.Max)
+	return t.inRange(floats.Dot(theta, x))
+}
+
+// inRange is what a score predicts of a number, in the units of the target.
+func (t *Task) inRange(z float64) float64 {
+	return min(max(z+t.Target.Center, t.Target.Min), t.Target.Max)
 }
 
 // Probabilities returns the probability of each of Target.Classes under the model
@@ -33,41 +38,6 @@ func (t *Task) Probabilities(theta, x []float64) []float64 {
 	scoresOf(q, theta, x)
 	softmax(q, q)
 	return q
-}
-
-// Error is how badly theta predicts the records: the root mean squared error in
-// the units of the target or, when the task classifies, one minus the accuracy (a
-// model undecided between k classes has the right one with probability 1/k). It
-// is NaN without records. It is a function of raw data: for the owner's eyes only.
-func (t *Task) Error(theta []float64, records []Record) float64 {
-	var sum float64
-	for _, r := range records {
-		if t.Classifies() {
-			sum += t.wrong(theta, r)
-			continue
-		}
-		d := t.Predict(theta, r.X) - t.Target.Center - r.Y
-		sum += d * d
-	}
-	mean := sum / float64(len(records))
-	if t.Classifies() {
-		return mean
-	}
-	return math.Sqrt(mean)
-}
-
-// wrong is the probability of predicting another class than the record's.
-func (t *Task) wrong(theta []float64, r Record) float64 {
-	if t.Loss != "multinomial" {
-		return (1 - sign(floats.Dot(theta, r.X))*r.Y) / 2
-	}
-	z := make([]float64, len(t.Target.Classes))
-	scoresOf(z, theta, r.X)
-	largest := floats.Max(z)
-	if z[int(r.Y)] < largest {
-		return 1
-	}
-	return 1 - 1/float64(floats.Count(func(v float64) bool { return v == largest }, z))
 }
 
 // sign is +1, -1 or, at 0, 0.

@@ -2,7 +2,7 @@ package node
 
 import (
 	"context"
-	"slices"
+	"math"
 
 	"p2pnode/learner"
 )
@@ -79,26 +79,46 @@ func (n *Node) compare(ctx context.Context) (*Comparison, error) {
 	return n.Compare(m)
 }
 
-// Compare measures a personal model and the lone one on the held-out records; it is
-// nil without any.
+// Compare measures a personal model, the lone one and a constant on the held-out
+// records; it is nil without any.
 func (n *Node) Compare(m learner.PersonalModel) (*Comparison, error) {
 	live, _, err := n.records.all()
 	if err != nil {
 		return nil, err
 	}
-	t := n.files.task
-	held := slices.DeleteFunc(slices.Clone(live), func(r learner.Record) bool { return !r.Seq.HeldOut() })
+	var train, held []learner.Record
+	for _, r := range live {
+		if r.Seq.HeldOut() {
+			held = append(held, r)
+		} else {
+			train = append(train, r)
+		}
+	}
 	if len(held) == 0 {
 		return nil, nil
 	}
-	measure := "RMSE"
-	if t.Classifies() {
-		measure = "error rate"
+	t := n.files.task
+	return compared(t.Score(m.Theta, held), t.Score(m.Alone, held), t.ScoreConstant(train, held)), nil
+}
+
+func compared(personal, alone, base learner.Score) *Comparison {
+	c := &Comparison{
+		Measure: personal.Measure, HeldOut: len(personal.Losses),
+		Personal: personal.Error, Alone: alone.Error, Base: base.Error,
+		PersonalInterval: personal.Interval(), AloneInterval: alone.Interval(), Gain: personal.Gain(alone),
+		Verdict: learner.CannotTell, MajorityOnly: personal.SameClasses(base),
+		LogLoss: three(personal.LogLoss, alone.LogLoss, base.LogLoss), AUC: three(personal.AUC, alone.AUC, base.AUC),
 	}
-	return &Comparison{
-		Measure:  measure,
-		Personal: t.Error(m.Theta, held),
-		Alone:    t.Error(m.Alone, held),
-		HeldOut:  len(held),
-	}, nil
+	if c.Gain != nil {
+		c.Verdict = c.Gain.Word()
+	}
+	return c
+}
+
+// three is nil where there is no such measure.
+func three(personal, alone, base float64) *Three {
+	if math.IsNaN(personal) {
+		return nil
+	}
+	return &Three{personal, alone, base}
 }

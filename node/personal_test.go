@@ -59,3 +59,58 @@ func TestFailedAddStoresNothing(t *testing.T) {
 		t.Errorf("%d records, want the %d of the calls that succeeded", s.Records, stored)
 	}
 }
+
+// A model that is right beside one that is upside down: the comparison says so, and how
+// sure it is, and of two that are the same it cannot tell.
+func TestCompareSaysHowSureItIs(t *testing.T) {
+	n := testNode(t, lineTask(), lineRecords(rand.New(rand.NewPCG(3, 3)), 60), nil)
+	fitted, err := n.Personal(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	down := floats.ScaleTo(make([]float64, 3), -1, fitted.Theta)
+	for _, c := range []struct {
+		theta, alone []float64
+		want         string
+	}{{fitted.Theta, down, learner.Better}, {down, fitted.Theta, learner.Worse}, {fitted.Theta, fitted.Theta, learner.CannotTell}} {
+		got, err := n.Compare(learner.PersonalModel{Theta: c.theta, Alone: c.alone})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Verdict != c.want || got.HeldOut != 12 || got.Measure != learner.RMSE || got.LogLoss != nil || got.AUC != nil || got.MajorityOnly {
+			t.Errorf("%+v; want %s on 12 held-out records, and nothing of classes", got, c.want)
+		}
+		if v := got.PersonalInterval; !(v.Low < got.Personal && got.Personal < v.High) {
+			t.Errorf("interval %+v of an error of %v", v, got.Personal)
+		}
+		if got.Gain.Mean != got.Alone-got.Personal || !(min(got.Personal, got.Alone) < got.Base) {
+			t.Errorf("gain %+v, base %v; personal %v, alone %v", got.Gain, got.Base, got.Personal, got.Alone)
+		}
+	}
+}
+
+// Of two classes there are log loss and area under the curve too, and a model of one
+// class is found out.
+func TestCompareClasses(t *testing.T) {
+	task := lineTask()
+	task.Loss, task.Target = "logistic", learner.Target{Name: "y"}
+	records := lineRecords(rand.New(rand.NewPCG(3, 4)), 60)
+	for i := range records {
+		records[i].Y = 1
+		if i%3 == 0 {
+			records[i].Y = -1
+		}
+	}
+	n := testNode(t, task, records, nil)
+	got, err := n.Compare(learner.PersonalModel{Theta: []float64{0, 0, 1}, Alone: []float64{0, 0, -1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Every third of the twelve held out, the records 5, 10, ..., is of class -1.
+	if got.Measure != learner.ErrorShare || got.Personal != 4./12 || got.Alone != 8./12 || got.Base != 4./12 || !got.MajorityOnly {
+		t.Errorf("%+v; want the shares of the two classes, and only the majority predicted", got)
+	}
+	if got.AUC == nil || *got.AUC != (Three{0.5, 0.5, 0.5}) || got.LogLoss == nil || !(got.LogLoss.Base < got.LogLoss.Alone) {
+		t.Errorf("area %+v, log loss %+v: want that of chance, and the constant's less than the wrong model's", got.AUC, got.LogLoss)
+	}
+}

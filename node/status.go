@@ -1,5 +1,7 @@
 package node
 
+import "p2pnode/learner"
+
 // Status is what a node tells its owner. It holds errors on the owner's own
 // held-out data: for her eyes, never for the network.
 type Status struct {
@@ -60,13 +62,36 @@ type Traffic struct {
 	BytesOut  int64  `json:"bytes_out"`
 }
 
-// Comparison sets the personal model beside the tuned lone model, on the
-// records held out from both.
+// Comparison sets the personal model beside the tuned lone model, and both beside a
+// constant, on records held out from all three. Intervals are of 95 %, null where there
+// are too few records for one; see [learner.Score] for what they are.
 type Comparison struct {
-	Measure  string  `json:"measure"` // "RMSE" or "error rate"
+	Measure learner.Measure `json:"measure"` // "RMSE" or "error share"
+	HeldOut int             `json:"held_out"`
+
 	Personal float64 `json:"personal"`
 	Alone    float64 `json:"alone"`
-	HeldOut  int     `json:"held_out"`
+	// Base is what the mean of the other records' targets gets, or their most frequent
+	// class: a model that is no better has learned nothing.
+	Base float64 `json:"base"`
+
+	PersonalInterval *learner.Interval `json:"personal_interval"`
+	AloneInterval    *learner.Interval `json:"alone_interval"`
+	Gain             *learner.Interval `json:"gain"` // Alone less Personal, on the same records
+	// Verdict says what Gain shows: "better", "worse" or "cannot tell".
+	Verdict string `json:"verdict"`
+
+	LogLoss *Three `json:"log_loss"` // null for numbers, and where a model gives no probabilities
+	AUC     *Three `json:"auc"`      // area under the curve; null unless there are records of two classes
+	// MajorityOnly says that the personal model predicts nothing but the constant's class.
+	MajorityOnly bool `json:"majority_only"`
+}
+
+// Three is a measure of the personal model, of the lone one and of a constant.
+type Three struct {
+	Personal float64 `json:"personal"`
+	Alone    float64 `json:"alone"`
+	Base     float64 `json:"base"`
 }
 
 // Peer is a neighbour, for the owner's eyes.

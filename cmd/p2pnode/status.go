@@ -50,9 +50,8 @@ func statusText(s node.Status) string {
 	if s.Done {
 		rows = append(rows, []any{"done", doneLine(s.Privacy)})
 	}
-	return table(append(rows,
-		[]any{"traffic", trafficLine(s.Traffic)},
-		[]any{"model", modelLine(s.Personal)})...)
+	rows = append(rows, []any{"traffic", trafficLine(s.Traffic)})
+	return table(append(rows, modelRows(s.Personal)...)...)
 }
 
 // oldCopy says what a peer showed, and what can be done.
@@ -129,9 +128,35 @@ func privacyLine(b node.BudgetSummary) string {
 	return fmt.Sprintf("epsilon %v, delta %v guaranteed; %s of %s, %d releases left", b.Epsilon, b.Delta, spent, what, b.Left)
 }
 
-func modelLine(c *node.Comparison) string {
+// modelRows say what the neighbours brought, and how sure that is.
+func modelRows(c *node.Comparison) [][]any {
 	if c == nil {
-		return "nothing to compare yet (every fifth record is held out)"
+		return [][]any{{"model", "nothing to compare yet (every fifth record is held out)"}}
 	}
-	return fmt.Sprintf("%s %.4f with the neighbours, %.4f alone, on %d held-out records", c.Measure, c.Personal, c.Alone, c.HeldOut)
+	rows := [][]any{
+		{"model", fmt.Sprintf("%s %.4f%s with the neighbours, %.4f%s alone, %.4f for a constant; on %d %s", c.Measure,
+			c.Personal, c.PersonalInterval.Bounds(), c.Alone, c.AloneInterval.Bounds(), c.Base, c.HeldOut, plural(c.HeldOut, "held-out record", "held-out records"))},
+		{"gain", gainLine(c)},
+	}
+	if c.MajorityOnly {
+		rows = append(rows, []any{"", "the model predicts one class, the most frequent, for every held-out record, as a constant does"})
+	}
+	if c.LogLoss != nil {
+		rows = append(rows, []any{"log loss", threeText(c.LogLoss)})
+	}
+	if c.AUC != nil {
+		rows = append(rows, []any{"AUC", threeText(c.AUC) + " (area under the curve: 0.5 is chance, 1 is perfect)"})
+	}
+	return rows
+}
+
+func gainLine(c *node.Comparison) string {
+	if c.Gain == nil {
+		return c.Verdict + ": too few held-out records for an interval"
+	}
+	return fmt.Sprintf("%s: %+.4f%s, what the error alone is above that with the neighbours", c.Verdict, c.Gain.Mean, c.Gain.Bounds())
+}
+
+func threeText(t *node.Three) string {
+	return fmt.Sprintf("%.4f with the neighbours, %.4f alone, %.4f for a constant", t.Personal, t.Alone, t.Base)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"p2pnode/learner"
 	"p2pnode/node"
 )
 
@@ -140,8 +141,22 @@ func TestTexts(t *testing.T) {
 			[]string{"running\n", "/ip4/192.0.2.7/tcp/1\n", "10, of which 2 are held out", "3; 2 listening now, 1 heard"}, "start it",
 		},
 		{
-			statusText(node.Status{Personal: &node.Comparison{Measure: "RMSE", Personal: 0.5, Alone: 0.75, HeldOut: 4}}),
-			[]string{"RMSE 0.5000 with the neighbours, 0.7500 alone, on 4 held-out records"}, "nothing to compare",
+			statusText(node.Status{Personal: &node.Comparison{Measure: "RMSE", Personal: 0.5, Alone: 0.75, Base: 1, HeldOut: 2, Verdict: "cannot tell"}}),
+			[]string{
+				"RMSE 0.5000 with the neighbours, 0.7500 alone, 1.0000 for a constant; on 2 held-out records",
+				"cannot tell: too few held-out records for an interval",
+			}, "nothing to compare",
+		},
+		{
+			statusText(node.Status{Personal: &node.Comparison{
+				Measure: "error share", Personal: 0.25, Alone: 0.5, HeldOut: 40, Verdict: "better", MajorityOnly: true,
+				PersonalInterval: &learner.Interval{Mean: 0.25, Low: 0.125, High: 0.375}, Gain: &learner.Interval{Mean: 0.25, Low: 0.125, High: 0.375},
+				LogLoss: &node.Three{Personal: 0.3, Alone: 0.4, Base: 0.7}, AUC: &node.Three{Personal: 0.9, Alone: 0.8, Base: 0.5},
+			}}),
+			[]string{
+				"error share 0.2500 [0.1250, 0.3750] with the neighbours, 0.5000 alone", "better: +0.2500 [0.1250, 0.3750]", "predicts one class",
+				"0.3000 with the neighbours, 0.4000 alone, 0.7000 for a constant\n", "0.9000 with",
+			}, "RMSE",
 		},
 		{privacyLine(node.BudgetSummary{Epsilon: 1, Delta: 1e-6, Spent: 0.25, Left: 9}), []string{"25 % of the budget spent, 9 releases left"}, "UNBOUNDED"},
 		{privacyLine(node.BudgetSummary{Spent: 0.25, Left: 9, Plan: &node.PlanBudget{Left: 9}}), []string{"25 % of the plan's steps used, 9 releases left"}, "budget"},

@@ -45,7 +45,7 @@ public final class SampleTest {
         }
         holds(node.train(5_000), "\"waiting\":\"waiting for Wi-Fi\"", "\"fitted\":true");
         until(node, "\"records\":" + EXAMPLES);
-        until(node, "\"measure\":\"error rate\"");
+        until(node, "\"measure\":\"error share\"");
         int right = 0;
         for (int i = 0; i < TESTS; i++) {
             int activity = i % People.ACTIVITIES.length;

@@ -1,0 +1,134 @@
+package learner
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mathext"
+)
+
+// Interval is an estimate with its 95% confidence interval.
+type Interval struct {
+	Mean float64 `json:"mean"`
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+}
+
+// ExcludesZero reports whether zero lies outside the interval.
+func (v Interval) ExcludesZero() bool { return v.Low > 0 || v.High < 0 }
+
+// Bounds is the interval as text to set behind its mean, and nothing of none.
+func (v *Interval) Bounds() string {
+	if v == nil {
+		return ""
+	}
+	return fmt.Sprintf(" [%.4f, %.4f]", v.Low, v.High)
+}
+
+// What [Interval.Word] says.
+const (
+	Better     = "better"
+	Worse      = "worse"
+	CannotTell = "cannot tell"
+)
+
+// Word says what an interval of a gain shows.
+func (v Interval) Word() string {
+	switch {
+	case v.Low > 0:
+		return Better
+	case v.High < 0:
+		return Worse
+	}
+	return CannotTell
+}
+
+// fewest records of which the spread of squared errors says anything.
+const fewest = 3
+
+// Interval is the error with its interval: what it would be on endlessly many records
+// of the same kind. nil: there are too few records for one.
+//
+// Of a share it is the score interval of Wilson (1927). The logarithm of a mean
+// squared error is taken to follow Student's t with one degree of freedom less than
+// there are records; how far squared errors spread is estimated together with five
+// records more that spread like those of Laplace's distribution, because a few
+// records mostly miss the large ones. Measured coverage of what says 95 %, from 3 to
+// 100 records: residuals that are uniform or Gaussian at least 95 %, Laplace at least
+// 90 %, Student's t with four degrees 86 %.
+func (s Score) Interval() *Interval {
+	n := float64(len(s.Losses))
+	mean := meanOf(s.Losses)
+	switch {
+	case n > 0 && s.Measure == ErrorShare:
+		return wilson(mean, n)
+	case n < fewest || mean == 0:
+		return nil
+	}
+	const records, laplace = 5, 5 // the variance of e^2 in units of its squared mean
+	relative := (variance(s.Losses)/(mean*mean)*n + records*laplace) / (n + records)
+	half := student(n-1) * math.Sqrt(relative/n)
+	return &Interval{Mean: s.Error, Low: s.Error * math.Exp(-half/2), High: s.Error * math.Exp(half/2)}
+}
+
+// wilson is the interval of a share of n.
+func wilson(share, n float64) *Interval {
+	z2 := normal * normal / n
+	centre := (share + z2/2) / (1 + z2)
+	half := math.Sqrt(z2*share*(1-share)+z2*z2/4) / (1 + z2)
+	return &Interval{Mean: share, Low: max(0, centre-half), High: min(1, centre+half)}
+}
+
+// Gain is by how much the error is less than another model's on the same records, with
+// its interval; nil: there are too few records for one.
+//
+// Of shares it is the interval of Bonett and Price (2012) for paired shares, which
+// takes in one more record that only the one model has right and one that only the
+// other has; of squared errors that of Student's t for the mean difference, divided by
+// the sum of the errors. Both covered at least 93.5 % in what was measured, from 3
+// records up, however much the two models' residuals have in common.
+func (s Score) Gain(over Score) *Interval {
+	n := float64(len(s.Losses))
+	differences := floats.SubTo(make([]float64, len(s.Losses)), over.Losses, s.Losses)
+	v := Interval{Mean: over.Error - s.Error}
+	if s.Measure == ErrorShare {
+		if n == 0 {
+			return nil
+		}
+		var up, down float64
+		for _, d := range differences {
+			up, down = up+max(0, d), down+max(0, -d)
+		}
+		up, down = (up+1)/(n+2), (down+1)/(n+2)
+		half := normal * math.Sqrt((up+down-(up-down)*(up-down))/(n+2))
+		v.Low, v.High = max(-1, up-down-half), min(1, up-down+half)
+		return &v
+	}
+	if n < fewest {
+		return nil
+	}
+	if sum := over.Error + s.Error; sum > 0 {
+		half := student(n-1) * math.Sqrt(variance(differences)/n) / sum
+		v.Low, v.High = v.Mean-half, v.Mean+half
+	}
+	return &v
+}
+
+// variance is that of the population, estimated from a sample of two or more.
+func variance(values []float64) float64 {
+	mean, sum := meanOf(values), 0.0
+	for _, v := range values {
+		sum += (v - mean) * (v - mean)
+	}
+	return sum / float64(len(values)-1)
+}
+
+// normal is the 97.5% quantile of the normal distribution.
+const normal = 1.959963984540054
+
+// student is the 97.5% quantile of Student's t with so many degrees of freedom.
+func student(degrees float64) float64 {
+	x := mathext.InvRegIncBeta(degrees/2, 0.5, 0.05)
+	return math.Sqrt(degrees * (1 - x) / x)
+}

@@ -1,0 +1,243 @@
+package learner
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// Measure is what the error of a model is: a function of its mean loss over records,
+// see [Score]. Every report names it so.
+type Measure string
+
+// The measures. A task has the first if its target is a number and the third if it is
+// one of several classes; papers tell the same by the others.
+const (
+	RMSE       Measure = "RMSE"        // root mean squared error, in the units of the target
+	MSE        Measure = "MSE"         // its square
+	ErrorShare Measure = "error share" // share of records whose class is predicted wrong
+	Accuracy   Measure = "accuracy"    // share of records whose class is predicted right
+)
+
+// Measure is what [Task.Error] returns.
+func (t *Task) Measure() Measure {
+	if t.Classifies() {
+		return ErrorShare
+	}
+	return RMSE
+}
+
+// Of is the measure of a mean loss.
+func (m Measure) Of(loss float64) float64 {
+	switch m {
+	case RMSE:
+		return math.Sqrt(loss)
+	case Accuracy:
+		return 1 - loss
+	}
+	return loss
+}
+
+// Loss is the mean loss of which the measure is e.
+func (m Measure) Loss(e float64) float64 {
+	switch m {
+	case RMSE:
+		return e * e
+	case Accuracy:
+		return 1 - e
+	}
+	return e
+}
+
+// Score is how well a model predicts records that it was not fitted to. It is a
+// function of raw data: for the owner's eyes only.
+type Score struct {
+	Measure Measure
+	Error   float64 // the measure of the mean loss; NaN without records
+	// Losses are one for each record: the squared error in the units of the target, or
+	// the probability that the class is predicted wrong, which is 1 - 1/k of a model
+	// undecided between k classes with the right one among them.
+	Losses []float64
+	// LogLoss is the mean of -log of the probability that the model gave to the class
+	// seen; NaN for numbers and for the hinge loss, which gives none.
+	LogLoss float64
+	// AUC is the area under the receiver's operating curve of two classes: the
+	// probability that a record of class +1 scores higher than one of class -1. NaN
+	// unless there are two classes and records of both.
+	AUC float64
+
+	classes []int // predicted, of each record; -1: undecided. nil: numbers
+}
+
+// Score measures the model theta on records.
+func (t *Task) Score(theta []float64, records []Record) Score {
+	return t.scored(t.scores(theta, records), records)
+}
+
+// ScoreConstant measures what needs no features, the base that a model must beat: it
+// predicts the mean of the training records' targets, or the class that most of them
+// have, with a probability of (n + 1) / (m + k) for each of the k classes that n of m
+// have. Without training records that is the middle of the range, or no decision.
+func (t *Task) ScoreConstant(train, records []Record) Score {
+	constant := t.constantScores(train)
+	return t.scored(slices.Repeat(constant, len(records)), records)
+}
+
+// Error is how badly theta predicts the records, in the task's [Measure]; see
+// [Score].
+func (t *Task) Error(theta []float64, records []Record) float64 {
+	return t.Measure().Of(meanOf(t.losses(t.scores(theta, records), records)))
+}
+
+// scores has K scores for each record.
+func (t *Task) scores(theta []float64, records []Record) []float64 {
+	k := t.loss().scores()
+	z := make([]float64, k*len(records))
+	for i := range records {
+		scoresOf(block(z, i, k), theta, records[i].X)
+	}
+	return z
+}
+
+// constantScores are those of the constant: a number, or log odds.
+func (t *Task) constantScores(train []Record) []float64 {
+	z := make([]float64, t.loss().scores())
+	if !t.Classifies() {
+		for _, r := range train {
+			z[0] += r.Y / float64(len(train))
+		}
+		return z
+	}
+	counts := make([]float64, max(2, len(z)))
+	for _, r := range train {
+		counts[t.class(r.Y)]++
+	}
+	for k := range counts {
+		counts[k] = math.Log(counts[k] + 1)
+	}
+	if len(z) == 1 {
+		return []float64{counts[1] - counts[0]}
+	}
+	return counts
+}
+
+// class is the number of a record's class, of -1 and +1 that of +1 being 1.
+func (t *Task) class(y float64) int {
+	if t.Loss != "multinomial" && y < 0 {
+		return 0
+	}
+	return int(y)
+}
+
+// scored measures predictions of records from their scores.
+func (t *Task) scored(z []float64, records []Record) Score {
+	s := Score{Measure: t.Measure(), Losses: t.losses(z, records), LogLoss: math.NaN(), AUC: math.NaN()}
+	s.Error = s.Measure.Of(meanOf(s.Losses))
+	if !t.Classifies() {
+		return s
+	}
+	l := t.loss()
+	k := l.scores()
+	for i := range records {
+		s.classes = append(s.classes, decided(block(z, i, k)))
+	}
+	if k == 1 {
+		s.AUC = area(z, records)
+	}
+	if t.Loss != "hinge" {
+		var sum float64
+		for i, r := range records {
+			sum += l.value(block(z, i, k), r.Y)
+		}
+		s.LogLoss = sum / float64(len(records))
+	}
+	return s
+}
+
+// losses are those of [Score].
+func (t *Task) losses(z []float64, records []Record) []float64 {
+	k := t.loss().scores()
+	losses := make([]float64, len(records))
+	for i, r := range records {
+		if own := block(z, i, k); t.Classifies() {
+			losses[i] = wrong(own, t.class(r.Y))
+		} else {
+			d := t.inRange(own[0]) - t.Target.Center - r.Y
+			losses[i] = d * d
+		}
+	}
+	return losses
+}
+
+// wrong is the probability of predicting another class.
+func wrong(z []float64, class int) float64 {
+	if len(z) == 1 {
+		return (1 - sign(z[0])*float64(2*class-1)) / 2
+	}
+	largest := floats.Max(z)
+	if z[class] < largest {
+		return 1
+	}
+	return 1 - 1/float64(floats.Count(func(v float64) bool { return v == largest }, z))
+}
+
+// decided is the class that the scores predict; -1: several are as likely.
+func decided(z []float64) int {
+	if len(z) == 1 {
+		z = []float64{0, z[0]}
+	}
+	k := floats.MaxIdx(z)
+	if floats.Count(func(v float64) bool { return v == z[k] }, z) > 1 {
+		return -1
+	}
+	return k
+}
+
+// area is [Score.AUC]: the Mann-Whitney statistic, a tie counting one half.
+func area(z []float64, records []Record) float64 {
+	order := make([]int, len(z))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		switch {
+		case z[a] < z[b]:
+			return -1
+		case z[a] > z[b]:
+			return 1
+		}
+		return 0
+	})
+	var below, above, won float64 // negatives and positives so far, pairs in the right order
+	for from := 0; from < len(order); {
+		var up, down float64 // of this score
+		to := from
+		for ; to < len(order) && z[order[to]] == z[order[from]]; to++ {
+			if records[order[to]].Y > 0 {
+				up++
+			} else {
+				down++
+			}
+		}
+		won += up * (below + down/2)
+		below, above, from = below+down, above+up, to
+	}
+	return won / (below * above) // 0/0 without one of the classes
+}
+
+// SameClasses reports whether two models predict the same class for every record: of
+// a model and the constant, that it predicts nothing but the majority class. It is
+// false for numbers and without records.
+func (s Score) SameClasses(other Score) bool {
+	return len(s.classes) > 0 && slices.Equal(s.classes, other.classes)
+}
+
+// meanOf is NaN of no values.
+func meanOf(values []float64) float64 {
+	var sum float64
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(len(values))
+}
