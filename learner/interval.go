@@ -18,6 +18,11 @@ type Interval struct {
 // ExcludesZero reports whether zero lies outside the interval.
 func (v Interval) ExcludesZero() bool { return v.Low > 0 || v.High < 0 }
 
+// Negative is the interval of what is estimated with the other sign.
+func (v Interval) Negative() Interval {
+	return Interval{Mean: 0 - v.Mean, Low: 0 - v.High, High: 0 - v.Low} // not -0
+}
+
 // Bounds is the interval as text to set behind its mean, and nothing of none.
 func (v *Interval) Bounds() string {
 	if v == nil {

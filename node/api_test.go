@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -43,7 +44,7 @@ func TestOwnerThroughSocket(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s, err := owner.Status(t.Context()); err != nil || s.Records != direct.Records || *s.Personal != *direct.Personal {
+	if s, err := owner.Status(t.Context()); err != nil || s.Records != direct.Records || !reflect.DeepEqual(s.Personal, direct.Personal) {
 		t.Errorf("status %+v, %v; want %+v", s, err, direct)
 	}
 	if s, err := owner.Progress(t.Context()); err != nil || s.Records != direct.Records || s.Personal != nil {

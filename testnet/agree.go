@@ -114,7 +114,7 @@ func (a *Agreement) Expected() []float64 {
 // Difference is by how much the real nodes' error is above the simulator's, with the
 // bootstrap interval over people, and the standard deviation of the mean error over
 // the simulations: two runs differ by about 1.4 of these.
-func (a *Agreement) Difference(seed uint64) (above Interval, spread float64) {
+func (a *Agreement) Difference(seed uint64) (above learner.Interval, spread float64) {
 	pairs := make([]Pair, len(a.Real))
 	for i, e := range a.Expected() {
 		pairs[i] = Pair{Person: i, Alone: a.Real[i], With: e}

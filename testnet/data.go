@@ -51,6 +51,17 @@ func (p *Person) TrainSize() (m int) {
 	return m
 }
 
+// base is what a constant fitted to her records gets on her test records.
+func (p *Person) base(t *learner.Task) learner.Score {
+	var train []learner.Record
+	for _, r := range p.Records {
+		if !r.Seq.HeldOut() {
+			train = append(train, r)
+		}
+	}
+	return t.ScoreConstant(train, p.TestRecords())
+}
+
 // Dataset is a group of people and the task they share.
 type Dataset struct {
 	Name    string // for people, with where it is from

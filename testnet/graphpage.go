@@ -33,7 +33,7 @@ func (r *GraphResult) WritePage(w io.Writer, made ...page.Fact) error {
 	p.Sections = append(p.Sections, page.Section{
 		Title: "What it is worth",
 		Text: []string{
-			"Within groups: edges that join people of one group; least: in the worst seed. Error: mean 1-accuracy of the personal models. " +
+			"Within groups: edges that join people of one group; least: in the worst seed. Error: mean error share of the personal models. " +
 				"Random and oracle graphs are given, the oracle's inside the groups; the one by what was released was discovered.",
 		},
 		Tables: []page.Table{table},

@@ -3,33 +3,32 @@ package testnet
 import (
 	"encoding/json"
 	"io"
+	"math"
+
+	"p2pnode/learner"
 )
 
 // report is the JSON form of a result: what standard output holds with --json,
 // and the head of results.json.
 type report struct {
-	Nodes     int        `json:"nodes"`
-	Seconds   float64    `json:"seconds"`
-	Seed      uint64     `json:"seed"`
-	Delivery  float64    `json:"delivery"`
-	Rows      []Row      `json:"rows"`
-	Seeds     int        `json:"seeds"`
-	Data      string     `json:"data"`
-	Task      string     `json:"task"`
-	Measure   string     `json:"measure"`
-	Driver    string     `json:"driver"`
-	Complete  bool       `json:"complete"`
-	Private   *reduction `json:"private_reduction"` // null when private learning was not measured
-	Load      *Load      `json:"load"`              // of the trial that took the most memory; null without real nodes
-	Phones    int        `json:"phones"`            // the last ones of the nodes; 0 unless there was weather
-	Processes *Footprint `json:"processes"`         // of the mean daemon; null unless each node was a process
-}
-
-// reduction is the mean error saved against alone, with its 95% interval.
-type reduction struct {
-	Mean float64 `json:"mean"`
-	Low  float64 `json:"low"`
-	High float64 `json:"high"`
+	Nodes     int               `json:"nodes"`
+	Seconds   float64           `json:"seconds"`
+	Seed      uint64            `json:"seed"`
+	Delivery  float64           `json:"delivery"`
+	Rows      []Row             `json:"rows"`
+	Seeds     int               `json:"seeds"`
+	Data      string            `json:"data"`
+	Task      string            `json:"task"`
+	Measure   learner.Measure   `json:"measure"`
+	Base      *float64          `json:"base"`    // mean error of a constant; null where it is not known
+	Verdict   string            `json:"verdict"` // "worth it", "not worth it" or "cannot tell", and why
+	Change    *learner.Interval `json:"change"`  // of the mean error under private learning, as a share of that alone; null when it was not measured
+	Driver    string            `json:"driver"`
+	Complete  bool              `json:"complete"`
+	Private   *learner.Interval `json:"private_reduction"` // null when private learning was not measured
+	Load      *Load             `json:"load"`              // of the trial that took the most memory; null without real nodes
+	Phones    int               `json:"phones"`            // the last ones of the nodes; 0 unless there was weather
+	Processes *Footprint        `json:"processes"`         // of the mean daemon; null unless each node was a process
 }
 
 func (r *Result) report() report {
@@ -39,9 +38,17 @@ func (r *Result) report() report {
 		Load:   r.load(),
 		Phones: r.Phones, Processes: r.footprint(),
 	}
-	if len(r.Pairs(Private)) > 0 {
-		v := reduction(r.Reduction(Private))
-		out.Private = &v
+	if base := r.base(); base > 0 {
+		out.Base = &base
+	}
+	verdict := r.Verdict()
+	out.Verdict = verdict.String()
+	if verdict.People > 1 {
+		saved := r.Reduction(Private)
+		out.Private = &saved
+	}
+	if c := verdict.Change; !math.IsNaN(c.Low) && !math.IsInf(c.Low, 0) {
+		out.Change = &c
 	}
 	return out
 }
@@ -64,6 +71,7 @@ type rawPerson struct {
 	Seed   uint64             `json:"seed"`
 	Train  int                `json:"train"`
 	Test   int                `json:"test"`
+	Base   float64            `json:"base"` // error of a constant; 0: not known
 	Errors map[Method]float64 `json:"errors"`
 	Spent  float64            `json:"spent"` // share of the budget used under "private"
 }
@@ -88,7 +96,7 @@ func (r *Result) WriteRaw(w io.Writer) error {
 	for i := range r.Rounds {
 		round := &r.Rounds[i]
 		for k, p := range round.People {
-			person := rawPerson{Person: p.Number, Seed: round.Seed, Train: p.Train, Test: p.Test, Errors: make(map[Method]float64)}
+			person := rawPerson{Person: p.Number, Seed: round.Seed, Train: p.Train, Test: p.Test, Base: p.Base, Errors: make(map[Method]float64)}
 			for _, t := range round.Trials {
 				person.Errors[t.Method] = t.Errors[k]
 				if t.Spent != nil {

@@ -70,11 +70,13 @@ func kindOf(v any) string {
 var resultSchema = schema{
 	"nodes": "number", "seconds": "number", "seed": "number", "delivery": "number", "rows": "array",
 	"seeds": "number", "data": "string", "task": "string", "measure": "string", "driver": "string",
+	"base": "number or null", "verdict": "string", "change": "object or null",
 	"complete": "bool", "private_reduction": "object", "load": "object", "phones": "number", "processes": "object or null",
 }
 
 var rowSchema = schema{
 	"method": "string", "error": "number", "better": "number", "worse": "number", "gain_p10": "number",
+	"log_loss": "number or null", "auc": "number or null",
 	"epsilon": "number or null", "delta": "number or null", "messages": "number", "bytes": "number", "seconds": "number",
 }
 
@@ -136,7 +138,7 @@ func TestRawNumbersAddUp(t *testing.T) {
 	people := object["people"].([]any)
 	for _, p := range people {
 		person := p.(map[string]any)
-		schema{"person": "number", "seed": "number", "train": "number", "test": "number", "errors": "object", "spent": "number"}.check(t, person)
+		schema{"person": "number", "seed": "number", "train": "number", "test": "number", "base": "number", "errors": "object", "spent": "number"}.check(t, person)
 		sum += person["errors"].(map[string]any)["private"].(float64)
 		if person["spent"] != 1.0 {
 			t.Errorf("person %v has spent %v of her budget, want 1", person["person"], person["spent"])

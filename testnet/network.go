@@ -242,18 +242,18 @@ func (f *fleet) each(do func(i int, n participant) error) error {
 	return calls.Wait()
 }
 
-// errors measures every node's personal model on its person's test records.
-func (f *fleet) errors(ctx context.Context) ([]float64, error) {
-	errs := make([]float64, len(f.nodes))
+// scores measures every node's personal model on its person's test records.
+func (f *fleet) scores(ctx context.Context) ([]learner.Score, error) {
+	scores := make([]learner.Score, len(f.nodes))
 	err := f.each(func(i int, n participant) error {
 		model, err := n.Personal(ctx)
 		if err != nil {
 			return err
 		}
-		errs[i] = f.people.Task.Error(model.Theta, f.people.People[i].TestRecords())
+		scores[i] = f.people.Task.Score(model.Theta, f.people.People[i].TestRecords())
 		return nil
 	})
-	return errs, err
+	return scores, err
 }
 
 // feed gives every node its person's records; with them the releases begin.

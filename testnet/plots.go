@@ -27,7 +27,7 @@ func (r *Result) curve() *page.Chart {
 		Title: "Error while learning together",
 		Alt:   "The mean test error of a person against the releases her node has made, together with and without privacy; alone it is a level.",
 		X:     page.Axis{Label: "releases per node (mean)"},
-		Y:     page.Axis{Label: "test error per person (mean " + r.Measure + ")", Least: 0.02},
+		Y:     page.Axis{Label: "test error per person (mean " + string(r.Measure) + ")", Least: 0.02},
 	}
 	if len(r.Rounds) == 0 {
 		return c

@@ -3,6 +3,7 @@ package testnet
 import (
 	"math"
 
+	"p2pnode/learner"
 	"p2pnode/privacy"
 	"p2pnode/privacy/accountant"
 )
@@ -19,17 +20,17 @@ const (
 
 // Result is what a run of the testnet measured.
 type Result struct {
-	Data     string         // the data set's name
-	LeftOut  int            // people of the data set with too few records
-	Task     string         // the task's name
-	Measure  string         // what an error is: RMSE, or 1 - accuracy
-	Driver   string         // what carried the messages
-	Budget   privacy.Budget // of every record under Private
-	Seed     uint64         // the first
-	Seconds  float64        // wall time of everything
-	Rounds   []Round        // one for each seed
-	Complete bool           // false when it was interrupted
-	Phones   int            // how many of the nodes, the last ones, were phones
+	Data     string          // the data set's name
+	LeftOut  int             // people of the data set with too few records
+	Task     string          // the task's name
+	Measure  learner.Measure // what an error is
+	Driver   string          // what carried the messages
+	Budget   privacy.Budget  // of every record under Private
+	Seed     uint64          // the first
+	Seconds  float64         // wall time of everything
+	Rounds   []Round         // one for each seed
+	Complete bool            // false when it was interrupted
+	Phones   int             // how many of the nodes, the last ones, were phones
 }
 
 // Round is one seed: a split of everybody's records, a graph, and a trial of
@@ -45,12 +46,17 @@ type Participant struct {
 	Number int // 1, 2, ...; the same in every seed
 	Train  int // records she learns from
 	Test   int // records she is measured on
+	// Base is the test error of a constant fitted to her records; 0: not known.
+	Base float64
 }
 
 // Trial is what one method gave to everybody in one round.
 type Trial struct {
 	Method     Method
 	Errors     []float64 // test error of each person, in the round's order
+	LogLoss    *float64  // mean over people; nil where models give no probabilities
+	AUC        *float64  // area under the curve, mean over people with records of two classes; nil without any
+	Majority   int       // people whose model predicts nothing but their most frequent class
 	Seconds    float64   // wall time
 	Spent      []float64 // share of the budget each has used, in [0, 1]; nil without a budget
 	Messages   float64   // copies of models sent, per node: one to each listener of each release
@@ -170,10 +176,12 @@ func (r *Result) spentEpsilon() (float64, error) {
 // Row is one line of the table.
 type Row struct {
 	Method  Method   `json:"method"`
-	Error   float64  `json:"error"`    // mean over people: RMSE, or 1 - accuracy
+	Error   float64  `json:"error"`    // mean over people, of the result's measure
 	Better  float64  `json:"better"`   // share of people with a smaller error than alone
 	Worse   float64  `json:"worse"`    // share with a larger one
 	GainP10 float64  `json:"gain_p10"` // 10th percentile of (alone - with) / alone
+	LogLoss *float64 `json:"log_loss"` // mean over people; null for numbers
+	AUC     *float64 `json:"auc"`      // mean over people; null unless there are two classes
 	Epsilon *float64 `json:"epsilon"`  // the guarantee of every record; null where there is none
 	Delta   *float64 `json:"delta"`
 	// Messages and Bytes are sent per node and round; Seconds is the wall time
@@ -194,6 +202,8 @@ func (r *Result) Rows() []Row {
 		s := Summarise(pairs)
 		row := Row{Method: m, Error: s.Error, Better: s.Better, Worse: s.Worse, GainP10: s.GainP10}
 		row.Epsilon, row.Delta = r.guarantee(m)
+		row.LogLoss = meanOver(trials, func(t *Trial) *float64 { return t.LogLoss })
+		row.AUC = meanOver(trials, func(t *Trial) *float64 { return t.AUC })
 		for _, t := range trials {
 			row.Messages += t.Messages / float64(len(trials))
 			row.Bytes += t.Bytes / float64(len(trials))
@@ -217,11 +227,46 @@ func (r *Result) guarantee(m Method) (epsilon, delta *float64) {
 	return nil, nil
 }
 
+// meanOver is the mean over trials, nil if one of them has none.
+func meanOver(trials []*Trial, of func(*Trial) *float64) *float64 {
+	var sum float64
+	for _, t := range trials {
+		v := of(t)
+		if v == nil {
+			return nil
+		}
+		sum += *v / float64(len(trials))
+	}
+	return &sum
+}
+
+// base is the mean error of constants over the rounds; 0: not known.
+func (r *Result) base() float64 {
+	var sum, n float64
+	for i := range r.Rounds {
+		for _, p := range r.Rounds[i].People {
+			sum, n = sum+p.Base, n+1
+		}
+	}
+	return sum / max(1, n)
+}
+
+// Verdict is whether private learning was worth it.
+func (r *Result) Verdict() Verdict {
+	trials, majority, models := r.Trials(Private), 0, 0
+	for _, t := range trials {
+		majority, models = majority+t.Majority, models+len(t.Errors)
+	}
+	return Judge(Evidence{
+		Pairs: r.Pairs(Private), Free: r.Pairs(Together), Base: r.base(), MajorityOnly: majority > 0 && majority == models, Seed: r.Seed,
+	})
+}
+
 // resamples of the bootstrap, as every report uses.
 const resamples = 10_000
 
 // Reduction is the mean error that a method saves against the lone models, with
 // its bootstrap interval.
-func (r *Result) Reduction(m Method) Interval {
+func (r *Result) Reduction(m Method) learner.Interval {
 	return Bootstrap(r.Pairs(m), resamples, r.Seed)
 }

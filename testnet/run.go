@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"runtime"
 	"slices"
 	"time"
@@ -101,7 +102,7 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.Data, r.LeftOut, r.Task, r.Measure = d.Name, d.LeftOut, d.Task.Name, measure(d.Task)
+		r.Data, r.LeftOut, r.Task, r.Measure = d.Name, d.LeftOut, d.Task.Name, d.Task.Measure()
 		if err := check(d, c.Budget); err != nil {
 			return nil, err
 		}
@@ -158,14 +159,6 @@ func check(d *Dataset, b privacy.Budget) error {
 	return nil
 }
 
-// measure names what [learner.Task.Error] returns.
-func measure(t *learner.Task) string {
-	if t.Classifies() {
-		return "1-accuracy"
-	}
-	return "RMSE"
-}
-
 // participants numbers people in order of first appearance over all seeds.
 func participants(d *Dataset, numbers map[string]int) []Participant {
 	list := make([]Participant, len(d.People))
@@ -174,7 +167,7 @@ func participants(d *Dataset, numbers map[string]int) []Participant {
 		if numbers[p.Name] == 0 {
 			numbers[p.Name] = len(numbers) + 1
 		}
-		list[i] = Participant{Number: numbers[p.Name], Train: p.TrainSize(), Test: len(p.TestRecords())}
+		list[i] = Participant{Number: numbers[p.Name], Train: p.TrainSize(), Test: len(p.TestRecords()), Base: p.base(d.Task).Error}
 	}
 	return list
 }
@@ -184,8 +177,10 @@ func participants(d *Dataset, numbers map[string]int) []Participant {
 func (c *Config) runRound(ctx context.Context, d *Dataset, round *Round, drive driver) error {
 	c.report(Progress{Seed: round.Seed, Method: Alone, Nodes: len(d.People)})
 	start := time.Now()
-	errs := testErrors(d, make([]learner.State, len(d.People)))
-	round.Trials = append(round.Trials, Trial{Method: Alone, Errors: errs, Seconds: time.Since(start).Seconds()})
+	alone := Trial{Method: Alone}
+	alone.take(d, testScores(d, make([]learner.State, len(d.People))))
+	alone.Seconds = time.Since(start).Seconds()
+	round.Trials = append(round.Trials, alone)
 	for _, m := range []Method{Private, Together} {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -203,23 +198,57 @@ func (c *Config) runRound(ctx context.Context, d *Dataset, round *Round, drive d
 	return nil
 }
 
-// testErrors fits each person's personal model to her records and what she has
+// take keeps what became of everybody's model.
+func (t *Trial) take(d *Dataset, scores []learner.Score) {
+	t.Errors, t.Majority = errorsOf(scores), 0
+	var logLoss, area []float64
+	for i, s := range scores {
+		if s.SameClasses(d.People[i].base(d.Task)) {
+			t.Majority++
+		}
+		if !math.IsNaN(s.LogLoss) {
+			logLoss = append(logLoss, s.LogLoss)
+		}
+		if !math.IsNaN(s.AUC) {
+			area = append(area, s.AUC)
+		}
+	}
+	t.LogLoss, t.AUC = meanOrNil(logLoss), meanOrNil(area)
+}
+
+func meanOrNil(values []float64) *float64 {
+	if len(values) == 0 {
+		return nil
+	}
+	m := mean(values)
+	return &m
+}
+
+func errorsOf(scores []learner.Score) []float64 {
+	errs := make([]float64, len(scores))
+	for i := range scores {
+		errs[i] = scores[i].Error
+	}
+	return errs
+}
+
+// testScores fits each person's personal model to her records and what she has
 // heard, as her node does, and measures it on her test records. Nothing heard
 // (an empty state) gives the tuned lone model.
-func testErrors(d *Dataset, states []learner.State) []float64 {
-	errs := make([]float64, len(d.People))
+func testScores(d *Dataset, states []learner.State) []learner.Score {
+	scores := make([]learner.Score, len(d.People))
 	var fits errgroup.Group
 	fits.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range d.People {
 		fits.Go(func() error {
 			p := &d.People[i]
 			theta := personalModel(d.Task, p.Records, states[i])
-			errs[i] = d.Task.Error(theta, p.TestRecords())
+			scores[i] = d.Task.Score(theta, p.TestRecords())
 			return nil
 		})
 	}
 	_ = fits.Wait() // no fit fails
-	return errs
+	return scores
 }
 
 func personalModel(t *learner.Task, records []learner.Record, heard learner.State) []float64 {

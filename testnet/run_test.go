@@ -3,6 +3,7 @@ package testnet
 import (
 	"context"
 	"errors"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -55,7 +56,7 @@ func TestSimulationIsSeeded(t *testing.T) {
 
 func TestSimulationUsesTheBudget(t *testing.T) {
 	r := mustRun(t, t.Context(), simulatedConfig())
-	if !r.Complete || len(r.Rounds) != 1 || r.Nodes() != 8 || r.Measure != "1-accuracy" {
+	if !r.Complete || len(r.Rounds) != 1 || r.Nodes() != 8 || r.Measure != learner.ErrorShare {
 		t.Fatalf("result %+v", r)
 	}
 	private := r.Rounds[0].trial(Private)
@@ -202,5 +203,52 @@ func TestCurveIsEven(t *testing.T) {
 	}
 	if len(trial.Curve) != curveSteps || trial.Curve[0].Releases != 1.5 || trial.Curve[curveSteps-1].Releases != 12 {
 		t.Errorf("points at %v", trial.Curve)
+	}
+}
+
+// Of two classes a run has log loss and area under the curve beside the error, and the
+// constant that all of them must beat.
+func TestRunMeasuresClasses(t *testing.T) {
+	r := mustRun(t, t.Context(), simulatedConfig())
+	if r.Measure != learner.ErrorShare {
+		t.Errorf("measured by %s, want %s", r.Measure, learner.ErrorShare)
+	}
+	for _, row := range r.Rows() {
+		if row.LogLoss == nil || row.AUC == nil || !(*row.LogLoss < math.Ln2) || !(*row.AUC > 0.7) || !(row.Error < r.base()) {
+			t.Errorf("%s: %+v beside a base of %v; want better than chance in every measure", row.Method, row, r.base())
+		}
+	}
+	if text := table(t, r); !strings.Contains(text, "AUC") || !strings.Contains(text, "most frequent class") {
+		t.Errorf("table:\n%s", text)
+	}
+}
+
+// Labels that are nearly all the same and say nothing of the features: only the majority
+// class is predicted, and the verdict says so.
+func TestRunSaysThatOnlyTheMajorityWasPredicted(t *testing.T) {
+	c := simulatedConfig()
+	source := c.Source
+	c.Source = func(seed uint64) (*Dataset, error) {
+		d, err := source(seed)
+		if err != nil {
+			return nil, err
+		}
+		for i := range d.People {
+			for _, records := range [][]learner.Record{d.People[i].Records, d.People[i].Test} {
+				for k := range records {
+					records[k].Y = 1
+					if k%10 == 9 {
+						records[k].Y = -1
+					}
+					clear(records[k].X)
+					records[k].X[0] = 1
+				}
+			}
+		}
+		return d, nil
+	}
+	r := mustRun(t, t.Context(), c)
+	if got := r.Verdict().String(); !strings.HasPrefix(got, NotWorthIt) || !strings.Contains(got, "only the majority class was predicted") {
+		t.Errorf("verdict %q", got)
 	}
 }

@@ -52,7 +52,7 @@ type GraphRow struct {
 	Least    float64 `json:"least"`    // the smallest share of any seed
 	Weighted float64 `json:"weighted"` // the share by weight
 	Degree   float64 `json:"degree"`   // mean edges of a node
-	Error    float64 `json:"error"`    // mean 1-accuracy of the personal models
+	Error    float64 `json:"error"`    // mean error share of the personal models
 	// Margin is how much smaller Error is than over the random graph, with its 95%
 	// interval (paired bootstrap over people, seeds pooled).
 	Margin [3]float64 `json:"margin"` // mean, low, high
@@ -159,13 +159,13 @@ func (w *population) learn(ctx context.Context, o GraphOptions) error {
 // learnOver lets everybody learn over a graph of the kind.
 func learnOver(d *Dataset, kind string, groups int, seed uint64, b privacy.Budget) (graphTrial, error) {
 	if kind == "alone" {
-		return graphTrial{errors: testErrors(d, make([]learner.State, len(d.People)))}, nil
+		return graphTrial{errors: errorsOf(testScores(d, make([]learner.State, len(d.People))))}, nil
 	}
 	r, err := runOver(d, kind, groups, seed, b)
 	if err != nil {
 		return graphTrial{}, err
 	}
-	return graphTrial{share: shareWithin(r.Edges, d), errors: testErrors(d, r.States)}, nil
+	return graphTrial{share: shareWithin(r.Edges, d), errors: errorsOf(testScores(d, r.States))}, nil
 }
 
 // runOver simulates the people of [Clusters] over a graph of the kind.

@@ -23,7 +23,7 @@ func (r *GraphResult) WriteTable(w io.Writer) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprint(w, "\nwithin groups: edges that join people of one group; least: in the worst seed. error: mean 1-accuracy of the\n"+
+	fmt.Fprint(w, "\nwithin groups: edges that join people of one group; least: in the worst seed. error: mean error share of the\n"+
 		"personal models. random and oracle graphs are given, the oracle's inside the groups; the one by what was released was discovered.\n")
 	fmt.Fprint(w, "\nPercent of the edges within groups / the same by weight, when everybody knows everybody. blind: the estimates\n"+
 		"taken as if they had no noise. mixed: epsilon, people having from 25 to 800 records each.\n")

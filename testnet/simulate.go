@@ -40,7 +40,7 @@ func (c *Config) simulate(_ context.Context, d *Dataset, seed uint64, m Method) 
 	if seed == c.Seed && !c.NoCurve {
 		config.Sample = func(_ time.Duration, states []learner.State) {
 			if mean := meanRound(states); t.due(mean, releases) {
-				t.addPoint(mean, testErrors(d, states))
+				t.addPoint(mean, errorsOf(testScores(d, states)))
 			}
 		}
 	}
@@ -49,7 +49,7 @@ func (c *Config) simulate(_ context.Context, d *Dataset, seed uint64, m Method) 
 		return nil, err
 	}
 	t.count(d, participants, result)
-	t.Errors = testErrors(d, result.States)
+	t.take(d, testScores(d, result.States))
 	t.Seconds = time.Since(start).Seconds()
 	return t, nil
 }

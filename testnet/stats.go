@@ -4,10 +4,14 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"p2pnode/learner"
 )
 
 // Pair is the test error of one person's model beside that of her tuned lone
-// model: RMSE, or 1 - accuracy.
+// model: RMSE, or error share.
 type Pair struct {
 	Person int // the same number in every seed
 	Train  int // records she learns from
@@ -75,20 +79,22 @@ func quantile(sorted []float64, q float64) float64 {
 	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
 }
 
-// Interval is an estimate with its 95% confidence interval.
-type Interval struct{ Mean, Low, High float64 }
-
-// ExcludesZero reports whether zero lies outside the interval.
-func (v Interval) ExcludesZero() bool { return v.Low > 0 || v.High < 0 }
-
 // Bootstrap estimates the mean of Alone - With over all pairs, so that positive
 // means the lone model is worse. The interval is the percentile bootstrap
 // (Efron 1979): people are drawn with replacement, each with her pairs of all
-// seeds, because the pairs of one person are not independent.
-func Bootstrap(pairs []Pair, resamples int, seed uint64) Interval {
+// seeds, because the pairs of one person are not independent. With n people it is too
+// narrow by sqrt((n-1)/n), and has the normal distribution's tails where Student's t
+// has wider ones; so it is stretched about the mean by what both make up for
+// (Hesterberg 2015, section 3.2): 2.7 times for 3 people, 2 % for 100. Of one person there
+// is no interval: its ends are NaN, and of nobody all is.
+func Bootstrap(pairs []Pair, resamples int, seed uint64) learner.Interval {
 	people, total := byPerson(pairs)
-	if len(people) == 0 {
-		return Interval{math.NaN(), math.NaN(), math.NaN()}
+	none := math.NaN()
+	switch len(people) {
+	case 0:
+		return learner.Interval{Mean: none, Low: none, High: none}
+	case 1:
+		return learner.Interval{Mean: total.mean(), Low: none, High: none}
 	}
 	r := rand.New(rand.NewPCG(seed, 0))
 	means := make([]float64, resamples)
@@ -100,7 +106,15 @@ func Bootstrap(pairs []Pair, resamples int, seed uint64) Interval {
 		means[k] = drawn.mean()
 	}
 	slices.Sort(means)
-	return Interval{Mean: total.mean(), Low: quantile(means, 0.025), High: quantile(means, 0.975)}
+	mean, stretch := total.mean(), stretch(len(people))
+	return learner.Interval{Mean: mean, Low: mean + stretch*(quantile(means, 0.025)-mean), High: mean + stretch*(quantile(means, 0.975)-mean)}
+}
+
+// stretch is what a bootstrap interval of so many people lacks.
+func stretch(people int) float64 {
+	n := float64(people)
+	t := distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(0.975)
+	return math.Sqrt(n/(n-1)) * t / distuv.UnitNormal.Quantile(0.975)
 }
 
 // difference adds up Alone - With over a number of pairs.

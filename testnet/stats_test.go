@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"p2pnode/learner"
 )
 
 func TestGain(t *testing.T) {
@@ -84,18 +86,21 @@ func TestSummariseNobody(t *testing.T) {
 func TestBootstrapAgainstSlowTwin(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for range 20 {
-		pairs := randomPairs(r, 1+r.IntN(40), 12) // several pairs of one person
+		pairs := randomPairs(r, 4+r.IntN(40), 12) // several pairs of one person
 		seed := r.Uint64()
 		got, want := Bootstrap(pairs, 500, seed), slowBootstrap(pairs, 500, seed)
 		for _, d := range []float64{got.Mean - want.Mean, got.Low - want.Low, got.High - want.High} {
-			if math.Abs(d) > 1e-12 {
+			if math.Abs(d) > 1e-5 {
 				t.Fatalf("got %+v, slow twin %+v", got, want)
 			}
 		}
 	}
 }
 
-func slowBootstrap(pairs []Pair, resamples int, seed uint64) Interval {
+// students are the 97.5% quantiles of Student's t with 1, 2, ... degrees, from tables.
+var students = []float64{12.7062, 4.30265, 3.18245, 2.77645, 2.57058, 2.44691, 2.36462, 2.30600, 2.26216, 2.22814, 2.20099}
+
+func slowBootstrap(pairs []Pair, resamples int, seed uint64) learner.Interval {
 	var people []int
 	for _, p := range pairs {
 		if !slices.Contains(people, p.Person) {
@@ -125,7 +130,9 @@ func slowBootstrap(pairs []Pair, resamples int, seed uint64) Interval {
 		means = append(means, mean(drawn))
 	}
 	slices.Sort(means)
-	return Interval{mean(pairs), quantile(means, 0.025), quantile(means, 0.975)}
+	n, middle := float64(len(people)), mean(pairs)
+	wide := math.Sqrt(n/(n-1)) * students[len(people)-2] / 1.959964
+	return learner.Interval{Mean: middle, Low: middle + wide*(quantile(means, 0.025)-middle), High: middle + wide*(quantile(means, 0.975)-middle)}
 }
 
 // The interval must cover the true mean about 95 times in 100. Over 400 data
@@ -154,6 +161,38 @@ func TestBootstrapCoverage(t *testing.T) {
 	}
 }
 
+// The same with few people, of whom the plain percentile bootstrap covers 69 to 90 %.
+// Gains of the other half of the cases are skewed. Over 2000 data sets the standard
+// deviation of the coverage is at most .007 where it is .90: what is wanted is 4.5 of
+// these below what long runs gave, so the six fail falsely with a probability below 1e-4.
+func TestBootstrapCoverageOfFewPeople(t *testing.T) {
+	const sets, mean = 2000, 0.3
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, c := range []struct {
+		name  string
+		draw  func() float64
+		least float64
+	}{{"normal", r.NormFloat64, .915}, {"skewed", func() float64 { return r.ExpFloat64() - 1 }, .85}} {
+		for _, people := range []int{3, 5, 10} {
+			covered := 0
+			for k := range sets {
+				pairs := make([]Pair, people)
+				for i := range pairs {
+					pairs[i] = Pair{Person: i, Alone: mean + c.draw()}
+				}
+				if v := Bootstrap(pairs, 400, uint64(k)); v.Low <= mean && mean <= v.High {
+					covered++
+				}
+			}
+			share := float64(covered) / sets
+			t.Logf("%d people, %s: %.4f", people, c.name, share)
+			if share < c.least {
+				t.Errorf("%d people, %s: the interval covered the mean in %.4f of the data sets, want %v", people, c.name, share, c.least)
+			}
+		}
+	}
+}
+
 func TestBootstrapIsSeededAndFast(t *testing.T) {
 	pairs := randomPairs(rand.New(rand.NewPCG(4, 4)), 3000, 1000)
 	start := time.Now()
@@ -166,22 +205,6 @@ func TestBootstrapIsSeededAndFast(t *testing.T) {
 	}
 	if !(first.Low < first.Mean && first.Mean < first.High) {
 		t.Errorf("the mean is outside its interval: %+v", first)
-	}
-}
-
-func TestExcludesZero(t *testing.T) {
-	for _, c := range []struct {
-		v    Interval
-		want bool
-	}{
-		{Interval{1, 0.5, 2}, true},
-		{Interval{-1, -2, -0.5}, true},
-		{Interval{0.1, -1, 1}, false},
-		{Interval{0.1, 0, 1}, false},
-	} {
-		if c.v.ExcludesZero() != c.want {
-			t.Errorf("%+v excludes zero: want %v", c.v, c.want)
-		}
 	}
 }
 

@@ -4,15 +4,18 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"p2pnode/learner"
 )
 
-// WriteTable writes the report for people: the table of methods, the gain by
-// number of records, and one sentence on private learning against alone.
+// WriteTable writes the report for people: the verdict, the table of methods, the gain
+// by number of records, and one sentence on private learning against alone.
 func (r *Result) WriteTable(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n", r.title())
+	fmt.Fprintf(&b, "%s\n\n%s\n\n", r.Verdict(), r.title())
 	b.WriteString(aligned(r.methodCells()))
 	b.WriteString("\nbetter, worse: share of people with a smaller or larger error than alone. gain p10: one person in ten\n" +
 		"gains less than this share of her error alone. messages: copies of models sent. bytes: everything sent.\n")
@@ -20,7 +23,7 @@ func (r *Result) WriteTable(w io.Writer) error {
 		b.WriteString("\nBy number of records a person learns from (median gain: half of them gain more)\n\n")
 		b.WriteString(aligned(bins))
 	}
-	b.WriteString("\n" + r.verdict() + "\n")
+	b.WriteString("\n" + r.change() + "\n")
 	for _, note := range r.notes() {
 		b.WriteString(note + "\n")
 	}
@@ -36,9 +39,16 @@ func (r *Result) title() string {
 	return fmt.Sprintf("%d people of %s; task %s, %s, %s.", r.Nodes(), r.Data, r.Task, r.Driver, seeds)
 }
 
+// methodCells has a line for a constant, where its error is known, and one for each
+// method; log loss and area under the curve where models give them.
 func (r *Result) methodCells() [][]string {
-	cells := [][]string{{"", r.Measure, "better", "worse", "gain p10", "privacy spent", "messages/node", "bytes/node", "time"}}
-	for _, row := range r.Rows() {
+	rows := r.Rows()
+	cells := [][]string{{"", string(r.Measure), "better", "worse", "gain p10", "privacy spent", "messages/node", "bytes/node", "time"}}
+	if base := r.base(); base > 0 {
+		line := []string{r.constantLabel(), fmt.Sprintf("%.4f", base)}
+		cells = append(cells, append(line, slices.Repeat([]string{"-"}, len(cells[0])-len(line))...))
+	}
+	for _, row := range rows {
 		line := []string{methodLabel(row.Method), fmt.Sprintf("%.4f", row.Error)}
 		if row.Method == Alone {
 			line = append(line, "-", "-", "-")
@@ -48,7 +58,36 @@ func (r *Result) methodCells() [][]string {
 		cells = append(cells, append(line, r.spentText(row.Method),
 			fmt.Sprintf("%.0f", row.Messages), byteText(row.Bytes), fmt.Sprintf("%.1f s", row.Seconds)))
 	}
+	first := len(cells) - len(rows)
+	cells = withColumn(cells, "AUC", first, rows, func(r *Row) *float64 { return r.AUC })
+	return withColumn(cells, "log loss", first, rows, func(r *Row) *float64 { return r.LogLoss })
+}
+
+// withColumn sets one more measure behind the error, if a row has it.
+func withColumn(cells [][]string, head string, first int, rows []Row, of func(*Row) *float64) [][]string {
+	if !slices.ContainsFunc(rows, func(r Row) bool { return of(&r) != nil }) {
+		return cells
+	}
+	for i := range cells {
+		text := "-"
+		if i == 0 {
+			text = head
+		} else if i >= first {
+			if v := of(&rows[i-first]); v != nil {
+				text = fmt.Sprintf("%.4f", *v)
+			}
+		}
+		cells[i] = slices.Insert(cells[i], 2, text)
+	}
 	return cells
+}
+
+// constantLabel says what a constant predicts.
+func (r *Result) constantLabel() string {
+	if r.Measure == learner.RMSE {
+		return "constant: one's own mean"
+	}
+	return "constant: one's most frequent class"
 }
 
 func methodLabel(m Method) string {
@@ -130,14 +169,17 @@ func (b Bin) String() string {
 	return fmt.Sprintf("%d - %d", b.From, b.To-1)
 }
 
-// verdict says in one sentence what private learning changed, and whether this
+// change says in one sentence what private learning changed, and whether this
 // run can tell it from nothing.
-func (r *Result) verdict() string {
+func (r *Result) change() string {
 	pairs := r.Pairs(Private)
 	if len(pairs) == 0 {
 		return "Private learning was not measured."
 	}
 	v := r.Reduction(Private)
+	if math.IsNaN(v.Low) {
+		return "Of one person there is no interval."
+	}
 	change := func(reduction float64) string { return fmt.Sprintf("%+.4f", 0-reduction) } // not -0
 	interval := fmt.Sprintf("95%% interval %s to %s, paired bootstrap over %d people", change(v.High), change(v.Low), distinct(pairs))
 	switch {

@@ -28,7 +28,7 @@ func madeUp() *Result {
 			Memory: 2.5e7, Heap: 6e6, Goroutines: 700, OpenFiles: 160, FileLimit: 20000, Connections: 120, CPU: 4, Linking: 3.2,
 		}}
 		for i := range 10 {
-			round.People = append(round.People, Participant{Number: i + 1, Train: 8 << i, Test: 2 << i})
+			round.People = append(round.People, Participant{Number: i + 1, Train: 8 << i, Test: 2 << i, Base: 1.1})
 			e := 0.9 + 0.01*float64(i) + 0.001*float64(seed)
 			saved := 0.02 - 0.005*float64(i%5)
 			alone.Errors = append(alone.Errors, e)
@@ -71,12 +71,12 @@ func TestTableGolden(t *testing.T) {
 }
 
 // The sentence says which way the error went and whether zero is inside.
-func TestVerdict(t *testing.T) {
+func TestChange(t *testing.T) {
 	for name, c := range map[string]struct {
 		shift func(i int) float64 // of the private error
 		want  string
 	}{
-		"lower":   {func(i int) float64 { return -0.01 - 0.0001*float64(i) }, "lowers the mean error by 0.0105 (change: 95% interval -0.0106 to -0.0103"},
+		"lower":   {func(i int) float64 { return -0.01 - 0.0001*float64(i) }, "lowers the mean error by 0.0105 (change: 95% interval -0.0107 to -0.0102"},
 		"raised":  {func(i int) float64 { return 0.01 + 0.0001*float64(i) }, "RAISES the mean error by 0.010"},
 		"either":  {func(i int) float64 { return 0.01 * float64(i%2*2-1) }, "zero is inside it, so this run alone does not show"},
 		"nothing": {func(int) float64 { return 0 }, "changes the mean error by +0.0000 (95% interval +0.0000 to +0.0000"},
@@ -88,7 +88,7 @@ func TestVerdict(t *testing.T) {
 				round.trial(Private).Errors[i] = e + c.shift(i)
 			}
 		}
-		if got := r.verdict(); !strings.Contains(got, c.want) {
+		if got := r.change(); !strings.Contains(got, c.want) {
 			t.Errorf("%s: got %q, want %q in it", name, got, c.want)
 		}
 	}

@@ -66,10 +66,11 @@ func (w *watch) run(ctx, life context.Context) error {
 	if err := w.count(life); err != nil {
 		return err
 	}
-	var err error
-	if w.trial.Errors, err = w.fleet.errors(life); err != nil {
+	scores, err := w.fleet.scores(life)
+	if err != nil {
 		return err
 	}
+	w.trial.take(w.fleet.people, scores)
 	if w.curve && w.trial.due(p.Releases, p.Goal) {
 		w.trial.addPoint(p.Releases, w.trial.Errors)
 	}
@@ -158,11 +159,11 @@ func (w *watch) learn(ctx, life context.Context, p *Progress) error {
 			return nil
 		}
 		if w.curve && w.trial.due(p.Releases, p.Goal) {
-			errs, err := w.fleet.errors(life)
+			scores, err := w.fleet.scores(life)
 			if err != nil {
 				return err
 			}
-			w.trial.addPoint(p.Releases, errs)
+			w.trial.addPoint(p.Releases, errorsOf(scores))
 		}
 		if err := pause(life, lookEvery); err != nil {
 			return err

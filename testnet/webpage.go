@@ -12,7 +12,7 @@ import (
 func (r *Result) WritePage(w io.Writer, made ...page.Fact) error {
 	p := &page.Page{
 		Title:  "Learning together: what does it buy?",
-		Result: r.verdict(), Lead: []string{r.title()},
+		Result: r.Verdict().String(), Lead: []string{r.change(), r.title()},
 		Facts: append(made, page.Fact{Name: "Time", Value: fmt.Sprintf("%.1f s", r.Seconds)}, page.Fact{Name: "Files", Value: RawFile + ", " + CurveFile + ", " + GainFile}),
 	}
 	methods := tableOf("Ways to learn, each measured on every person's own test records", r.methodCells())

@@ -154,7 +154,8 @@ func gainLine(c *node.Comparison) string {
 	if c.Gain == nil {
 		return c.Verdict + ": too few held-out records for an interval"
 	}
-	return fmt.Sprintf("%s: %+.4f%s, what the error alone is above that with the neighbours", c.Verdict, c.Gain.Mean, c.Gain.Bounds())
+	change := c.Gain.Negative()
+	return fmt.Sprintf("%s: the neighbours change the error by %+.4f%s", c.Verdict, change.Mean, change.Bounds())
 }
 
 func threeText(t *node.Three) string {

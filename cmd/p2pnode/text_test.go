@@ -154,7 +154,7 @@ func TestTexts(t *testing.T) {
 				LogLoss: &node.Three{Personal: 0.3, Alone: 0.4, Base: 0.7}, AUC: &node.Three{Personal: 0.9, Alone: 0.8, Base: 0.5},
 			}}),
 			[]string{
-				"error share 0.2500 [0.1250, 0.3750] with the neighbours, 0.5000 alone", "better: +0.2500 [0.1250, 0.3750]", "predicts one class",
+				"error share 0.2500 [0.1250, 0.3750] with the neighbours, 0.5000 alone", "better: the neighbours change the error by -0.2500 [-0.3750, -0.1250]", "predicts one class",
 				"0.3000 with the neighbours, 0.4000 alone, 0.7000 for a constant\n", "0.9000 with",
 			}, "RMSE",
 		},

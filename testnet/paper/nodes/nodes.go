@@ -145,7 +145,7 @@ func (t *Trial) found(n paper.Numbers) found {
 	}
 	above, spread := a.Difference(t.Seed)
 	if t.Accuracy {
-		above = testnet.Interval{Mean: -above.Mean, Low: -above.High, High: -above.Low}
+		above = above.Negative()
 	}
 	size, unfinished, delivery, seconds := n["nodes"][0], n["nodes"][1], n["nodes"][2], n["nodes"][3]
 	f := found{real: t.row("over libp2p", a.Alone, a.Real), simulated: t.row("simulated, the same people", a.Alone, a.Simulated...)}

@@ -1,0 +1,142 @@
+package testnet
+
+import (
+	"fmt"
+	"math"
+
+	"p2pnode/learner"
+)
+
+// The words of a verdict.
+const (
+	WorthIt    = "worth it"
+	NotWorthIt = "not worth it"
+)
+
+// Evidence is what a verdict on learning together is made of.
+type Evidence struct {
+	Pairs []Pair  // as it was done, within the budget
+	Free  []Pair  // the same people without privacy; nil: not measured
+	Base  float64 // mean error of a constant on the same records; 0: not known
+	// MajorityOnly says that no model learned together predicts anything but the most
+	// frequent class of its person.
+	MajorityOnly bool
+	Seed         uint64 // of the bootstrap
+}
+
+// Verdict is whether learning together is worth it.
+type Verdict struct {
+	Word   string           // WorthIt, NotWorthIt or learner.CannotTell
+	Better int              // people with a smaller error than alone, in the mean of their pairs
+	People int              // all of them
+	Change learner.Interval // of the mean error, as a share of that alone: below zero is better; NaN of fewer than two people
+	Why    string           // "" if the numbers say it
+}
+
+// Of a verdict.
+const (
+	// worthwhile is the share of the error alone below which a gain is none.
+	worthwhile = 0.01
+	// many people are enough for an interval to be narrow.
+	many = 10
+)
+
+// Judge says whether it is worth it: yes if the interval of the change lies below zero
+// and a constant is not as good; no if it lies above, or if it leaves no room for a gain
+// of a hundredth; else one cannot tell.
+func Judge(e Evidence) Verdict {
+	v := verdictOf(e.Pairs, e.Seed)
+	switch {
+	case v.Change.High < 0 && !e.baseDoes():
+		v.Word = WorthIt
+	case v.Change.High < 0, v.Change.Low > -worthwhile:
+		v.Word = NotWorthIt
+	default:
+		v.Word = learner.CannotTell
+	}
+	v.Why = e.why(v)
+	return v
+}
+
+// verdictOf is one without a word.
+func verdictOf(pairs []Pair, seed uint64) Verdict {
+	people, total := byPerson(pairs)
+	v := Verdict{People: len(people)}
+	for _, p := range people {
+		if p.sum > 0 {
+			v.Better++
+		}
+	}
+	alone := total.sum
+	for _, p := range pairs {
+		alone += p.With
+	}
+	alone /= float64(len(pairs))
+	saved := Bootstrap(pairs, resamples, seed)
+	v.Change = learner.Interval{Mean: saved.Mean / alone, Low: saved.Low / alone, High: saved.High / alone}.Negative()
+	return v
+}
+
+// baseDoes reports whether a constant is as good as what was learned together.
+func (e *Evidence) baseDoes() bool {
+	return e.MajorityOnly || e.Base > 0 && Summarise(e.Pairs).Error >= e.Base
+}
+
+// why is the reason that the numbers of the verdict do not show.
+func (e *Evidence) why(v Verdict) string {
+	free := verdictOf(e.Free, e.Seed)
+	switch {
+	case v.People == 0:
+		return "private learning was not measured"
+	case v.People == 1:
+		return "of one person there is no interval"
+	case math.IsNaN(v.Change.Mean):
+		return "there is no error to save"
+	case e.MajorityOnly:
+		return "only the majority class was predicted, as a constant would"
+	case e.baseDoes():
+		return fmt.Sprintf("a constant does as well, with an error of %.4f", e.Base)
+	case v.Word == WorthIt && v.Change.Low > -worthwhile:
+		return "a small gain, but a sure one"
+	case v.Word == WorthIt:
+		return ""
+	case free.Change.High < 0 && free.Change.High < v.Change.Mean:
+		return "the noise drowned what sharing gives: without privacy " + free.numbers()
+	case v.Word == NotWorthIt && free.People > 0 && free.Change.Low > -worthwhile:
+		return "without privacy there is as little to gain, " + free.change()
+	case v.Word == NotWorthIt:
+		return ""
+	case v.People < many:
+		return fmt.Sprintf("%d people are too few", v.People)
+	}
+	return "the interval holds zero; more people, records or seeds make it narrower"
+}
+
+// String is the first line of a report.
+func (v Verdict) String() string {
+	text := v.Word + ": " + v.numbers()
+	if v.People < 2 {
+		return v.Word + ": " + v.Why
+	}
+	if v.Why != "" {
+		text += "; " + v.Why
+	}
+	return text
+}
+
+// numbers are how many people are better, and by how much all are.
+func (v Verdict) numbers() string {
+	return fmt.Sprintf("%d of %d nodes better, %s", v.Better, v.People, v.change())
+}
+
+func (v Verdict) change() string {
+	c := v.Change
+	if math.IsNaN(c.Mean) || math.IsInf(c.Mean, 0) {
+		return "no error alone, so no share of it"
+	}
+	decimals := 1 // two where one would show nothing
+	if c.High-c.Low < 0.01 {
+		decimals = 2
+	}
+	return fmt.Sprintf("mean error %+.*f %% [%+.*f, %+.*f]", decimals, 100*c.Mean, decimals, 100*c.Low, decimals, 100*c.High)
+}
