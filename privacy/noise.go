@@ -24,10 +24,12 @@ type Answer struct {
 func (a Answer) Exhausted() bool { return a.Sum == nil }
 
 // LiveNoise draws from the operating system's generator. It is the only noise
-// with which the guarantee holds, and the only one a durable door has. Make it
-// with [NewLiveNoise]; not safe for concurrent use.
+// with which the guarantee holds, and the only one a durable door has. Between two
+// answers it holds nothing that noise will be made of, so that two copies of a
+// machine's memory, each resumed, do not draw the same. Make it with
+// [NewLiveNoise]; not safe for concurrent use.
 type LiveNoise struct {
-	words *systemWords // shared by copies, so that none draws the same noise again
+	words *systemWords // shared by copies; empty between answers
 }
 
 // NewLiveNoise returns a source of noise for real nodes.
@@ -44,6 +46,7 @@ func NewLiveNoise() *LiveNoise { return &LiveNoise{new(systemWords)} }
 // It panics if a sum was made by another mechanism than m, if dimensions differ
 // or if a cohort comes twice: each would break the guarantee.
 func (n *LiveNoise) Answer(m Mechanism, sums []Sum) Answer {
+	defer n.words.forget()
 	var a Answer
 	answer(&a, sampler{n.words}, m, sums)
 	a.units = nil
@@ -149,7 +152,7 @@ func (m Mechanism) draw(draws sampler) int64 {
 
 // systemWords gives random words from the operating system, read in blocks of
 // 4 KiB because a system call costs far more than a word. A word is erased as
-// it is used. The zero value is ready.
+// it is used, and what is left by forget. The zero value is ready.
 type systemWords struct {
 	block [4096]byte
 	left  int // unused bytes, at the end of block
@@ -166,4 +169,10 @@ func (w *systemWords) Uint64() uint64 {
 	binary.LittleEndian.PutUint64(next, 0)
 	w.left -= 8
 	return word
+}
+
+// forget erases the words that were read and not used: the next one is read anew.
+func (w *systemWords) forget() {
+	clear(w.block[:])
+	w.left = 0
 }
