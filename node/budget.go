@@ -15,6 +15,10 @@ import (
 type Budget struct {
 	Epsilon float64 `json:"epsilon"`
 	Delta   float64 `json:"delta"`
+	// Excess is how probable it is that more than epsilon is told about a record over
+	// its whole life, or a bound on that; see [privacy.Policy.Excess]. Delta counts each
+	// such case by how much more, and is smaller. 1 without a guarantee.
+	Excess float64 `json:"chance_of_more_than_epsilon"`
 	// Unbounded says that something was or will be released without a guarantee, and
 	// Unprotected that the configuration says so now.
 	Unbounded   bool `json:"unbounded"`
@@ -113,9 +117,13 @@ func (n *Node) Budget(context.Context) (Budget, error) {
 	if err != nil {
 		return Budget{}, err
 	}
+	excess, err := n.excess()
+	if err != nil {
+		return Budget{}, err
+	}
 	c := n.files.config
 	b := Budget{
-		Epsilon: c.Epsilon, Delta: c.Guarantee().Delta, Unbounded: n.unbounded(), Unprotected: !c.protected(),
+		Epsilon: c.Epsilon, Delta: c.Guarantee().Delta, Excess: excess, Unbounded: n.unbounded(), Unprotected: !c.protected(),
 		Obfuscation: obfuscated(n.files.task), Bare: n.ledger.Unprotected(),
 		Noise: c.Noise, Accounting: c.Accounting, Pace: c.Pace, Batch: c.Batch, Releases: c.Releases,
 		Plan: n.plan(), ShareOf: "budget",
@@ -139,6 +147,14 @@ func (n *Node) Budget(context.Context) (Budget, error) {
 		b.Person = append(b.Person, c.person(k))
 	}
 	return b, nil
+}
+
+// excess is [Budget.Excess].
+func (n *Node) excess() (float64, error) {
+	if n.unbounded() {
+		return 1, nil
+	}
+	return n.policy.Excess()
 }
 
 // plan counts the steps of a committed plan; nil without one.

@@ -34,7 +34,7 @@ type Config struct {
 	Power string `toml:"power" comment:"normal, or low: notices lost peers later and does less while idle, for batteries"`
 
 	Epsilon     float64 `toml:"epsilon" comment:"the privacy budget of each record, for its whole life: smaller protects more"`
-	Delta       float64 `toml:"delta" comment:"the chance that the guarantee fails"`
+	Delta       float64 `toml:"delta" comment:"room for exceptions: more than epsilon may be told now and then, and delta bounds how often and how much\nmore, taken together. It happens more often than delta says; \"p2pnode budget\" prints how often. Keep delta\nbelow 1/(100 times the records)"`
 	Releases    int     `toml:"releases" comment:"how many releases share that budget"`
 	WakeSeconds float64 `toml:"wake_seconds" comment:"mean time between two releases"`
 

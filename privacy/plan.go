@@ -36,28 +36,40 @@ const maxPlanEpsilon = 1000
 // the budget, both after the charges; +Inf if the charges alone cost more. It
 // is an error if that is not known of a mechanism in s.
 func (s Schedule) cost(b Budget, dim int) (float64, error) {
-	if n := s.Releases(); n < 1 || n > MaxReleases {
-		return 0, fmt.Errorf("privacy: a plan of %d releases, choose 1 to %d", n, MaxReleases)
-	}
-	if b.Epsilon > maxPlanEpsilon {
-		return 0, fmt.Errorf("privacy: a plan for epsilon %v, choose %d at most, or a filter", b.Epsilon, maxPlanEpsilon)
-	}
-	groups, err := s.groups(dim)
+	loss, left, err := s.loss(b, dim)
 	if err != nil {
 		return 0, err
 	}
-	left := truncationCharge(b, s.truncationTails(dim))
+	if loss == nil {
+		return math.Inf(1), nil
+	}
+	return loss.Delta(left.Epsilon) * (1 + composeMargin) / left.Delta, nil
+}
+
+// loss is that of all releases of s together, of continuous noise, and what the
+// charges leave it of the budget; nil if they leave nothing.
+func (s Schedule) loss(b Budget, dim int) (loss *accountant.Loss, left Budget, err error) {
+	if n := s.Releases(); n < 1 || n > MaxReleases {
+		return nil, left, fmt.Errorf("privacy: a plan of %d releases, choose 1 to %d", n, MaxReleases)
+	}
+	if b.Epsilon > maxPlanEpsilon {
+		return nil, left, fmt.Errorf("privacy: a plan for epsilon %v, choose %d at most, or a filter", b.Epsilon, maxPlanEpsilon)
+	}
+	groups, err := s.groups(dim)
+	if err != nil {
+		return nil, left, err
+	}
+	left = truncationCharge(b, s.truncationTails(dim))
 	if n := s.gaussianCoordinates(dim); n > 0 {
 		left = charge(left, n, minSigma)
 	}
 	if left.Validate() != nil {
-		return math.Inf(1), nil
+		return nil, left, nil
 	}
-	loss, err := accountant.Compose(left.Delta, groups...)
-	if err != nil {
-		return 0, fmt.Errorf("privacy: compose the plan: %w", err)
+	if loss, err = accountant.Compose(left.Delta, groups...); err != nil {
+		return nil, left, fmt.Errorf("privacy: compose the plan: %w", err)
 	}
-	return loss.Delta(left.Epsilon) * (1 + composeMargin) / left.Delta, nil
+	return loss, left, nil
 }
 
 // composeMargin covers the rounding errors of a composition.

@@ -9,7 +9,7 @@ import (
 // The budget says what an owner must know, in every state of a ledger.
 func TestBudgetText(t *testing.T) {
 	budget := node.Budget{
-		Epsilon: 1, Delta: 1e-6, Releases: 12,
+		Epsilon: 1, Delta: 1e-6, Excess: 2.01e-5, Releases: 12,
 		Cohorts: []node.CohortBudget{{Cohort: 1, Records: 40, Releases: 12, Spent: 1}, {Cohort: 2, Records: 8, Releases: 3, Left: 9, Spent: 0.25}},
 		Left:    9, Next: 1.0 / 12,
 		Person:    []node.PersonBudget{{Records: 1, Epsilon: 1, Delta: 1e-6, Belief: 0.731}, {Records: 2, Epsilon: 2.1234, Delta: 1e-6, Belief: 0.893}},
@@ -40,7 +40,7 @@ func TestBudgetText(t *testing.T) {
 	for _, c := range []textCase{
 		{
 			budgetText(budget), []string{
-				"epsilon 1, delta 1e-06.", "think 73.1 % likely at most (that is epsilon); the chance that this fails is 1 in 1,000,000 (delta).",
+				"epsilon 1, delta 1e-06.", "think 73.1 % likely at most (that is epsilon); in about 1 of 50,000 cases they learn more (delta, 1e-06, counts each of these by how much more).",
 				"  1       40       12      100.0 %  0            used up\n", "  2       8        3       25.0 %   9            in use\n",
 				"One more round costs 8.3 % of the budget; 9 rounds are left.\n", "  2        2.12     1e-06  89.3 %\n",
 				"WHO CAN SEE IT\n  Anyone.\n", "  - when your node sends\n",

@@ -62,7 +62,7 @@ func guaranteeText(b node.Budget) string {
 	text += paragraph("  ", fmt.Sprintf("Each record has a budget for its whole life: epsilon %v, delta %v.", one.Epsilon, one.Delta))
 	return text + paragraph("  ", fmt.Sprintf("It means: people who see everything this node ever sends, and who even know all your other records, "+
 		"learn little about one record. What they thought 50 %% likely about it before, they can come to think %s likely at most (that is epsilon)%s.",
-		percent(one.Belief), exception(one.Delta)))
+		percent(one.Belief), exception(b)))
 }
 
 // howText says what the keys of config.toml came to.
@@ -74,12 +74,18 @@ func howText(b node.Budget) string {
 	return text + "."
 }
 
-// exception says what delta is.
-func exception(delta float64) string {
-	if delta == 0 {
+// exception says how often more is told, and what delta is.
+func exception(b node.Budget) string {
+	if b.Excess == 0 {
 		return ", without exception (delta)"
 	}
-	return fmt.Sprintf("; the chance that this fails is 1 in %s (delta)", grouped(1/delta))
+	return fmt.Sprintf("; in about 1 of %s cases they learn more (delta, %v, counts each of these by how much more)", grouped(twoDigits(1/b.Excess)), b.Delta)
+}
+
+// twoDigits rounds to two significant digits.
+func twoDigits(v float64) float64 {
+	unit := math.Pow(10, math.Floor(math.Log10(v))-1)
+	return math.Round(v/unit) * unit
 }
 
 func spentText(b node.Budget) string {

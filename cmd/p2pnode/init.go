@@ -86,7 +86,7 @@ func (f *initFlags) register(c *cobra.Command) {
 	flags.StringSliceVar(&f.bootstrap, "bootstrap", nil, "address of a running node, with /p2p/ and its ID")
 	flags.Float64SliceVar(&f.profile, "profile", nil, "your public profile, for tasks whose graph uses one; everybody can read it")
 	flags.Float64Var(&f.epsilon, "epsilon", 0, "privacy budget of each record (default the task's)")
-	flags.Float64Var(&f.delta, "delta", 0, "probability the guarantee may fail with (default the task's)")
+	flags.Float64Var(&f.delta, "delta", 0, "room for exceptions to epsilon; \"p2pnode budget\" says how often they occur (default the task's)")
 	flags.IntVar(&f.releases, "releases", 0, "how many releases share the budget (default the task's)")
 	flags.Float64Var(&f.wake, "wake", 0, "mean seconds between two releases (default the task's)")
 	flags.StringVar(&f.noise, "noise", "", "gaussian (default), laplace, truncated-gaussian or truncated-laplace")
@@ -200,7 +200,7 @@ func (d newDirectory) String() string {
 	}
 	if d.Protected && d.Pure && d.Releases > manyPure {
 		guarantee += fmt.Sprintf("\nThat is without exception, and dear for %d releases: --noise laplace --accounting renyi,\n"+
-			"or --noise gaussian, needs less noise and fails with a small chance delta.", d.Releases)
+			"or --noise gaussian, needs less noise and allows the exceptions of a small delta.", d.Releases)
 	}
 	dir := ""
 	if filepath.Clean(d.Dir) != defaultDir() {

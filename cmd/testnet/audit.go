@@ -49,7 +49,7 @@ func newAudit() *cobra.Command {
 	f.StringVar(&o.noise, "noise", "all", "all, or one of: "+strings.Join(noises(), ", "))
 	f.StringVar(&o.accounting, "accounting", "all", "all, or one of: "+strings.Join(accountings(), ", "))
 	f.Float64Var(&o.Claim.Epsilon, "epsilon", 1, "the budget to claim")
-	f.Float64Var(&o.Claim.Delta, "delta", 1e-3, "the probability with which it may fail; below 1/runs nobody can see it")
+	f.Float64Var(&o.Claim.Delta, "delta", 1e-3, "room for exceptions to epsilon, see docs/privacy.md; below 1/runs nobody can see it")
 	f.IntVar(&o.Releases, "releases", 2, "how many releases share the budget")
 	f.IntVar(&o.Dimension, "dimension", 20, "coordinates of a release")
 	f.IntVar(&o.Runs, "runs", 40000, "runs for each of two canaries in each of two worlds")

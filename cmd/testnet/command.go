@@ -94,7 +94,7 @@ func newCommand(dir string) *cobra.Command {
 	o.addDataFlags(cmd)
 	f := cmd.Flags()
 	f.Float64Var(&o.epsilon, "epsilon", 0, "privacy budget of every record (default: the task's)")
-	f.Float64Var(&o.delta, "delta", 0, "probability with which the budget may fail (default: the task's)")
+	f.Float64Var(&o.delta, "delta", 0, "room for exceptions to epsilon, see docs/privacy.md (default: the task's)")
 	f.IntVar(&o.seeds, "seeds", 1, "pool the results of so many seeds, from --seed up")
 	f.BoolVar(&o.sim, "sim", false, "run the agents under virtual time instead of real nodes")
 	o.daemons.register(cmd)

@@ -49,7 +49,7 @@ func newGraph() *cobra.Command {
 	f.IntVar(&o.Seeds, "seeds", 5, "networks of each kind, from --seed up; curves use at most 3")
 	f.Uint64Var(&o.Seed, "seed", 1, "the same seed gives the same table")
 	f.Float64Var(&o.Budget.Epsilon, "epsilon", release.Epsilon, "privacy budget of every record")
-	f.Float64Var(&o.Budget.Delta, "delta", release.Delta, "probability with which the budget may fail")
+	f.Float64Var(&o.Budget.Delta, "delta", release.Delta, "room for exceptions to epsilon, see docs/privacy.md")
 	f.StringVar(&o.out, "out", "testnet-results", "directory for the page, the raw numbers and the plots")
 	f.BoolVar(&o.json, "json", false, "write one JSON object to standard output, and nothing else")
 	return cmd

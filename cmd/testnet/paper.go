@@ -160,7 +160,7 @@ func (o *paperOptions) registerCSV(f *pflag.FlagSet) {
 	f.StringVar(&o.CSV.Kind, "kind", "", "what the target is: number or classes (default: found from its values)")
 	f.StringVar(&o.CSV.Ranges, "ranges", "", "a file of public ranges of the columns; without one they come from the data, which is not private")
 	f.Float64Var(&o.CSV.Epsilon, "epsilon", 1, "privacy budget of every record")
-	f.Float64Var(&o.CSV.Delta, "delta", 1e-6, "probability with which the budget may fail")
+	f.Float64Var(&o.CSV.Delta, "delta", 1e-6, "room for exceptions to epsilon, see docs/privacy.md")
 }
 
 // run runs one experiment and reports it.

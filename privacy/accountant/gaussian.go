@@ -48,6 +48,29 @@ func GaussianDelta(epsilon, mu float64) float64 {
 	return tail * (1 - mills(y)/mills(x))
 }
 
+// GaussianExcess returns the probability that the privacy loss of Gaussian noise of
+// standard deviation 1 on a vector of l2 sensitivity mu exceeds epsilon, mu >= 0:
+//
+//	P[N(mu^2/2, mu^2) > eps] = Phi(mu/2 - eps/mu).
+//
+// It is how often more than epsilon is told, and larger than [GaussianDelta], which
+// counts each such case by how much more: delta(eps) = E[max(0, 1 - e^{eps-L})]. When
+// each of many steps may follow from the answers before, with squares of mu that add
+// up to mu^2 at most, the sum of the losses runs like a Wiener process with drift
+// 1/2, stopped at time mu^2 or before. By the reflection principle it is then over epsilon
+// with probability 2 GaussianExcess - GaussianDelta at most.
+func GaussianExcess(epsilon, mu float64) float64 {
+	switch {
+	case math.IsNaN(epsilon) || math.IsNaN(mu) || mu < 0:
+		return math.NaN()
+	case mu == 0 && epsilon < 0:
+		return 1
+	case mu == 0:
+		return 0
+	}
+	return math.Erfc((epsilon/mu-mu/2)/math.Sqrt2) / 2
+}
+
 // mills is the Mills ratio of the normal law, Phi(-x)/phi(x); +Inf far to the
 // left. From x = 4 on it is the continued fraction 1/(x+1/(x+2/(x+3/(x+...))))
 // (Laplace), whose 40 terms leave an error below 1e-25 there.

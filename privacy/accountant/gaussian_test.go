@@ -179,3 +179,30 @@ func BenchmarkGaussianMu(b *testing.B) {
 		}
 	}
 }
+
+// The excess is the mass of the loss above epsilon, by quadrature; delta is the part of
+// it that counts, and the bound from the profile lies above, by less than three times.
+func TestGaussianExcess(t *testing.T) {
+	for _, mu := range []float64{0.03, 0.24, 1, 3} {
+		loss := distuv.Normal{Mu: mu * mu / 2, Sigma: mu}
+		for _, x := range []float64{-1, 0, 1, 3, 4.5} {
+			epsilon := mu*mu/2 + x*mu
+			got := GaussianExcess(epsilon, mu)
+			want := quad.Fixed(loss.Prob, epsilon, epsilon+12*mu, 4000, nil, 0)
+			if math.Abs(got/want-1) > 1e-9 {
+				t.Errorf("mu %v, epsilon %v: %v, want %v", mu, epsilon, got, want)
+			}
+			counted := quad.Fixed(func(l float64) float64 { return loss.Prob(l) * -math.Expm1(epsilon-l) }, epsilon, epsilon+12*mu, 4000, nil, 0)
+			if delta := GaussianDelta(epsilon, mu); math.Abs(delta/counted-1) > 1e-6 || delta >= got {
+				t.Errorf("mu %v, epsilon %v: delta %v, want %v, less than %v", mu, epsilon, delta, counted, got)
+			}
+			bound := Excess(epsilon, func(e float64) float64 { return GaussianDelta(e, mu) })
+			if bound < got || x >= 1 && bound > 3*got && bound < 1 {
+				t.Errorf("mu %v, epsilon %v: the profile's bound is %v, the excess %v", mu, epsilon, bound, got)
+			}
+		}
+	}
+	if GaussianExcess(1, 0) != 0 || GaussianExcess(-1, 0) != 1 || !math.IsNaN(GaussianExcess(1, -1)) {
+		t.Error("without a record to tell of, nothing is told")
+	}
+}

@@ -34,6 +34,23 @@ func (l *Loss) Epsilon(delta float64) float64 {
 	return worst
 }
 
+// Excess bounds the probability that the loss of something exceeds epsilon, given its
+// profile: a delta for each epsilon. A loss L above epsilon adds at least 1 -
+// e^{e-epsilon} to delta(e) = E[max(0, 1 - e^{e-L})] for each e < epsilon, so that
+//
+//	P[L > epsilon] <= min over t > 0 of delta(epsilon - t) / (1 - e^-t),
+//
+// and no less follows from the profile alone. The grid of a [Loss] keeps its profile,
+// and not the probability itself.
+func Excess(epsilon float64, profile func(epsilon float64) float64) float64 {
+	least := 1.0
+	for k := range 200 {
+		t := math.Exp(float64(k-160) / 20) // 3e-4 to 7
+		least = min(least, profile(epsilon-t)/-math.Expm1(-t))
+	}
+	return least
+}
+
 // direction is the loss of the composition in one direction: mass[i] is the
 // probability of the loss spacing (first+i). Rounding has disturbed the tilted
 // masses, e^{tilt loss - logScale} times as large, by a total of about rounding.

@@ -14,8 +14,8 @@ struct PrivacyView: View {
         ("How much that protects.", """
             Each example has a budget, called epsilon. Suppose somebody thinks it equally likely that an example is among yours or is \
             not, and sees everything that this phone ever sends. With epsilon 1 she can become at most 73 percent sure; with 0.5, 62 \
-            percent; with 3, 95 percent. When the budget is spent, the example is used on this phone only. The promise may fail with a \
-            very small probability, called delta. It is for one example: what shows in ten \
+            percent; with 3, 95 percent. When the budget is spent, the example is used on this phone only. Very rarely, less than once in \
+            10,000 cases, she learns more. The promise is for one example: what shows in ten \
             of them, a habit for instance, is hardly protected by it.
             """),
         ("What others can see.", """
