@@ -34,7 +34,7 @@ func TestErrorsAdviseWhatAnAppCanDo(t *testing.T) {
 		header += ",x" + jsonNumber(i+1)
 	}
 	check(t, os.WriteFile(csv, []byte(header+"\n1,2\n"), 0o600))
-	_, imported := n.ImportCSV(csv, false)
+	_, imported := n.ImportCSV(csv, false, false)
 	const erase = "or erase it"
 	for _, c := range []struct {
 		err        error

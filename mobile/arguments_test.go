@@ -22,7 +22,7 @@ func TestErrorsHaveNoValues(t *testing.T) {
 	}
 	check(t, os.WriteFile(csv, []byte(header+"\n"+row+"\n"), 0o600))
 	_, predicted := n.PredictJSON(rowJSON(`"` + secret + `x"`))
-	_, imported := n.ImportCSV(csv, false)
+	_, imported := n.ImportCSV(csv, false, false)
 	for call, err := range map[string]error{
 		"AddExample":     n.AddExample(encodeVector(vector), 31337.25),
 		"AddExamples":    n.AddExamples(encodeVector(bad)),
@@ -46,7 +46,7 @@ func TestWrongArguments(t *testing.T) {
 	good := encodeVector(make([]float64, 20))
 	predict := func(b []byte) error { _, err := n.Predict(b); return err }
 	predictJSON := func(row string) error { _, err := n.PredictJSON(row); return err }
-	_, noFile := n.ImportCSV("/nowhere/a.csv", false)
+	_, noFile := n.ImportCSV("/nowhere/a.csv", false, false)
 	_, page0 := n.ExamplesJSON(1, 0)
 	_, pageNegative := n.ExamplesJSON(-1, 10)
 	_, pageLong := n.ExamplesJSON(1, longestPage+1)

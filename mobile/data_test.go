@@ -175,15 +175,15 @@ func TestExamplesInAndOut(t *testing.T) {
 	}
 	text := strings.Join(header, ",") + ",y\n" + strings.Repeat("0,", 20) + "1\n" + strings.Repeat("0,", 20) + "7\n"
 	check(t, os.WriteFile(csv, []byte(text), 0o600))
-	if _, err := n.ImportCSV(csv, false); errorCode(err) != CodeInput || !strings.Contains(err.Error(), "line 3") {
+	if _, err := n.ImportCSV(csv, false, false); errorCode(err) != CodeInput || !strings.Contains(err.Error(), "line 3") {
 		t.Errorf("a file with a bad line: %v", err)
 	}
 	long := filepath.Join(t.TempDir(), "b.csv")
 	check(t, os.WriteFile(long, []byte(text+strings.Repeat(strings.Repeat("0,", 20)+"1\n", 7)), 0o600))
-	if _, err := n.ImportCSV(long, true); errorCode(err) != CodeFull || !strings.Contains(err.Error(), "at most 6") {
+	if _, err := n.ImportCSV(long, true, false); errorCode(err) != CodeFull || !strings.Contains(err.Error(), "at most 6") {
 		t.Errorf("eight of six: %v", err)
 	}
-	report, err := n.ImportCSV(csv, true)
+	report, err := n.ImportCSV(csv, true, false)
 	if p := parse(t, report, err); p["records"] != 1.0 || p["bad"] != 1.0 {
 		t.Errorf("imported %s", report)
 	}
@@ -193,7 +193,10 @@ func TestExamplesInAndOut(t *testing.T) {
 			t.Errorf("%d more than four of six: %v", many, err)
 		}
 	}
-	if _, err := n.ImportCSV(csv, true); err != nil {
+	if _, err := n.ImportCSV(csv, true, false); errorCode(err) != CodeInput || !strings.Contains(err.Error(), "imported before") {
+		t.Errorf("a file again: %v", err)
+	}
+	if _, err := n.ImportCSV(csv, true, true); err != nil {
 		t.Error(err)
 	}
 	var list []struct {

@@ -108,7 +108,7 @@ func errorCode(err error) string {
 		return CodeBudget
 	case is(node.ErrOtherTask):
 		return CodeTask
-	case is(node.ErrRequest, node.ErrBadLines, storage.ErrNoRecord):
+	case is(node.ErrRequest, node.ErrBadLines, node.ErrImported, storage.ErrNoRecord):
 		return CodeInput
 	case lasting(err), is(fs.ErrPermission, syscall.EROFS, syscall.EIO):
 		return CodeStorage

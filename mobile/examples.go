@@ -114,9 +114,11 @@ func (n *Node) AddExamples(rowsLE []byte) (err error) {
 
 // ImportCSV stores the examples of a CSV file with a header, all or none, and returns
 // the daemon's report as JSON. skipBad leaves bad lines out; without it they are an
-// error that names the first; the report says what is wrong with each. It takes as long
-// as reading and writing do.
-func (n *Node) ImportCSV(path string, skipBad bool) (reportJSON string, err error) {
+// error that names the first; the report says what is wrong with each. A file that was
+// imported before, byte for byte, is an error, as its examples would get a second budget;
+// again imports it all the same. It takes as long as reading and writing do, and
+// queued examples wait meanwhile.
+func (n *Node) ImportCSV(path string, skipBad, again bool) (reportJSON string, err error) {
 	defer n.guard(&err)
 	leave, err := n.enter()
 	if err != nil {
@@ -129,15 +131,13 @@ func (n *Node) ImportCSV(path string, skipBad bool) (reportJSON string, err erro
 	}
 	defer file.Close()
 	defer context.AfterFunc(n.ctx, func() { _ = file.Close() })() // a pipe may have no end
-	records, report, err := n.node.ReadCSV(file, skipBad, n.queue.most)
+	var report node.ImportReport
+	err = n.queue.appendFrom(func(room func() error) (stored int, err error) {
+		report, err = n.node.Import(n.ctx, file, node.ImportOptions{SkipBad: skipBad, Again: again, Room: room})
+		return report.Records, err
+	})
 	if n.ctx.Err() != nil {
 		return "", errStopped
-	}
-	if errors.Is(err, node.ErrTooMany) {
-		return "", coded(CodeFull, fmt.Errorf("%w: the node keeps at most %d", err, n.queue.most))
-	}
-	if err == nil {
-		err = n.queue.append(records)
 	}
 	if err != nil {
 		return "", describeBadLines(err, report)

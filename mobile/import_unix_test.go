@@ -16,7 +16,7 @@ func TestStopEndsAnImport(t *testing.T) {
 	check(t, syscall.Mkfifo(path, 0o600))
 	imported := make(chan error, 1)
 	go func() {
-		_, err := n.ImportCSV(path, false)
+		_, err := n.ImportCSV(path, false, false)
 		imported <- err
 	}()
 	writer, err := os.OpenFile(path, os.O_WRONLY, 0) // waits until it is being read

@@ -26,7 +26,7 @@ type queue struct {
 	mu      sync.Mutex
 	waiting []learner.Record // oldest first; what is being written is among them
 	stored  int
-	storing int   // by append, at the moment
+	storing int   // by append or appendFrom, at the moment
 	failed  error // nothing is written any more: see [storage.ErrPoisoned]
 	added   chan struct{}
 }
@@ -88,6 +88,32 @@ func (q *queue) append(records []learner.Record) error {
 			q.stored += len(records)
 		}
 	})
+}
+
+// appendFrom writes what waits, and then lets store write more, all or none. It asks for
+// room for each, and returns how many they were.
+func (q *queue) appendFrom(store func(room func() error) (stored int, err error)) error {
+	q.writing.Lock()
+	defer q.writing.Unlock()
+	if err := q.writeWaiting(); err != nil {
+		return err
+	}
+	stored, err := store(func() error {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		err := q.room(1)
+		if err == nil {
+			q.storing++
+		}
+		return err
+	})
+	if err != nil { // which may be that of what was to be read
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.storing = 0
+		return err
+	}
+	return q.done(nil, func() { q.storing, q.stored = 0, q.stored+stored })
 }
 
 // writeWaiting is write for a caller who holds q.writing.

@@ -16,10 +16,7 @@ import (
 	"p2pnode/storage"
 )
 
-// maxImport bounds the bytes of one imported file.
-const maxImport = 256 << 20
-
-// maxRequest bounds the bytes of any other request.
+// maxRequest bounds the bytes of a request that is no file of records.
 const maxRequest = 16 << 20
 
 // maxSocketPath is the longest path a unix socket can have everywhere.
@@ -39,7 +36,7 @@ type Owner interface {
 	Acquaintances(ctx context.Context) ([]Acquaintance, error)
 	AddPeer(ctx context.Context, address string) (Addition, error)
 	RemovePeer(ctx context.Context, peerOrAddress string) error
-	Import(ctx context.Context, csv io.Reader, skipBad bool) (ImportReport, error)
+	Import(ctx context.Context, csv io.Reader, o ImportOptions) (ImportReport, error)
 	Records(ctx context.Context, content bool) ([]RecordInfo, error)
 	Delete(ctx context.Context, numbers []uint64) error
 	Predict(ctx context.Context, row map[string]string) (Prediction, error)
@@ -136,6 +133,9 @@ func (n *Node) handler(left func()) http.Handler {
 		return n.Leave(ctx)
 	})
 	mux.HandleFunc("POST /records", n.serveImport)
+	post(mux, "/imported", func(_ context.Context, file storage.Digest) (struct{}, error) {
+		return struct{}{}, n.refuse(file)
+	})
 	mux.HandleFunc("GET /backup", n.serveBackup)
 	return mux
 }
@@ -163,11 +163,8 @@ func post[P, T any](mux *http.ServeMux, path string, request func(context.Contex
 }
 
 func (n *Node) serveImport(w http.ResponseWriter, r *http.Request) {
-	body := http.MaxBytesReader(w, r.Body, maxImport)
-	report, err := n.Import(r.Context(), body, r.URL.Query().Get("bad") == "skip")
-	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		err = requestError{fmt.Errorf("node: the file has more than %d MB; split it, or stop the daemon and import it then", maxImport>>20)}
-	}
+	o := ImportOptions{SkipBad: r.URL.Query().Get("bad") == "skip", Again: r.URL.Query().Get("again") == "yes"}
+	report, err := n.Import(r.Context(), r.Body, o)
 	if errors.Is(err, ErrBadLines) {
 		send(w, http.StatusUnprocessableEntity, failure{err.Error(), &report})
 		return
@@ -226,7 +223,7 @@ func statusCode(err error) int {
 	if errors.Is(err, ErrRequest) {
 		return http.StatusBadRequest
 	}
-	if errors.Is(err, storage.ErrNoRecord) {
+	if errors.Is(err, storage.ErrNoRecord) || errors.Is(err, ErrImported) {
 		return http.StatusConflict
 	}
 	return http.StatusInternalServerError

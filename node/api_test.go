@@ -62,10 +62,10 @@ func TestOwnerThroughSocket(t *testing.T) {
 	if _, err := owner.Predict(t.Context(), map[string]string{"a": "1"}); err == nil || !strings.Contains(err.Error(), `"b"`) {
 		t.Errorf("predict without a column: %v", err)
 	}
-	if r, err := owner.Import(t.Context(), strings.NewReader("a,b,y\n1,0,x\n"), false); !errors.Is(err, ErrBadLines) || r.Bad != 1 {
+	if r, err := owner.Import(t.Context(), strings.NewReader("a,b,y\n1,0,x\n"), ImportOptions{}); !errors.Is(err, ErrBadLines) || r.Bad != 1 {
 		t.Errorf("import of a bad file: %+v, %v", r, err)
 	}
-	if r, err := owner.Import(t.Context(), strings.NewReader("a,b,y\n1,0,2\n"), false); err != nil || r.Records != 1 {
+	if r, err := owner.Import(t.Context(), strings.NewReader("a,b,y\n1,0,2\n"), ImportOptions{}); err != nil || r.Records != 1 {
 		t.Errorf("import: %+v, %v", r, err)
 	}
 	ownerSeesTheRest(t, n, owner)

@@ -177,13 +177,20 @@ func (c *client) RemovePeer(ctx context.Context, peerOrAddress string) error {
 }
 
 // Import implements [Owner].
-func (c *client) Import(ctx context.Context, csv io.Reader, skipBad bool) (r ImportReport, err error) {
-	path := "/records"
-	if skipBad {
-		path += "?bad=skip"
+func (c *client) Import(ctx context.Context, csv io.Reader, o ImportOptions) (r ImportReport, err error) {
+	options := url.Values{}
+	if o.SkipBad {
+		options.Set("bad", "skip")
+	}
+	if o.Again {
+		options.Set("again", "yes")
+	} else if err := refuseKnown(csv, func(file storage.Digest) error {
+		return c.post(ctx, "/imported", file, new(struct{}))
+	}); err != nil {
+		return r, err
 	}
 	var bad *badLines
-	err = c.call(ctx, http.MethodPost, path, csv, &r)
+	err = c.call(ctx, http.MethodPost, "/records?"+options.Encode(), csv, &r)
 	if errors.As(err, &bad) {
 		return bad.report, ErrBadLines
 	}

@@ -10,44 +10,18 @@ import (
 	"p2pnode/learner"
 )
 
-// maxBadLines is how many bad lines an import report spells out.
-const maxBadLines = 20
-
-// ImportReport says what became of a CSV file.
-type ImportReport struct {
-	Records int       `json:"records"` // stored
-	Bad     int       `json:"bad"`     // lines that were no record
-	Lines   []BadLine `json:"lines"`   // the first of them
-	// NeverShared says that the records stored serve this device only: the plan is
-	// over, and nothing is sent any more.
-	NeverShared bool `json:"never_shared,omitempty"`
-}
-
-// BadLine is a line of a CSV file that is no record, and why.
-type BadLine struct {
-	Line   int    `json:"line"`
-	Reason string `json:"reason"`
-}
-
-// ErrBadLines is returned with a report when bad lines kept a file from being
-// imported.
-var ErrBadLines error = &Advised{errors.New("node: the file has bad lines, nothing was imported"), "mend them, or leave them out with --skip-bad"}
-
-// ErrTooMany is returned for a file with more records than there is room for.
-var ErrTooMany = errors.New("node: the file has more records than there is room for")
-
 // readCSV reads records from a table whose header names the task's columns in any
 // order; other columns are ignored. It reads on after a bad line, so that one report
-// names them all, and hands each record to take, whose first error ends it. The error
-// is else that of a file that cannot be read at all.
-func readCSV(r io.Reader, t *learner.Task, take func(learner.Record) error) (ImportReport, error) {
-	report := ImportReport{Lines: []BadLine{}}
+// names them all, and hands each record to take, whose first error ends it. Other
+// errors are a [requestError], [ErrBadLines] or that of r.
+func readCSV(r io.Reader, t *learner.Task, report *ImportReport, take func(learner.Record) error) error {
+	report.Lines = []BadLine{}
 	rows, err := csvfile.NewReader(r)
-	if err != nil {
-		return report, fmt.Errorf("node: read the CSV: %w", err)
+	if err == nil {
+		err = hasColumns(rows, t)
 	}
-	if err := hasColumns(rows, t); err != nil {
-		return report, err
+	if err != nil {
+		return requestError{fmt.Errorf("node: read the CSV: %w", err)}
 	}
 	err = rows.Each(func(line int, cells []string) error {
 		record, err := t.Encode(func(name string) (string, bool) {
@@ -68,12 +42,9 @@ func readCSV(r io.Reader, t *learner.Task, take func(learner.Record) error) (Imp
 	}, report.add)
 	if lost, ok := errors.AsType[*csvfile.LineError](err); ok {
 		report.add(lost.Line, lost.Err)
-		return report, ErrBadLines
+		return ErrBadLines
 	}
-	if err != nil && !errors.Is(err, ErrTooMany) {
-		err = fmt.Errorf("node: read the CSV: %w", err)
-	}
-	return report, err
+	return err
 }
 
 func (r *ImportReport) add(line int, reason error) {
@@ -88,7 +59,7 @@ func hasColumns(rows *csvfile.Reader, t *learner.Task) error {
 	columns := t.Columns()
 	for _, name := range columns {
 		if _, ok := rows.Column(name); !ok {
-			return fmt.Errorf("node: the CSV's header has no column %q; task %q wants the columns %s",
+			return fmt.Errorf("the header has no column %q; task %q wants the columns %s",
 				name, t.Name, strings.Join(columns, ","))
 		}
 	}

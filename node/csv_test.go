@@ -1,7 +1,6 @@
 package node
 
 import (
-	"errors"
 	"math/rand/v2"
 	"reflect"
 	"strings"
@@ -12,7 +11,7 @@ import (
 
 // readAll reads the records of a CSV of the task line.
 func readAll(text string) (records []learner.Record, report ImportReport, err error) {
-	report, err = readCSV(strings.NewReader(text), lineTask(), func(r learner.Record) error {
+	err = readCSV(strings.NewReader(text), lineTask(), &report, func(r learner.Record) error {
 		records = append(records, r)
 		return nil
 	})
@@ -56,17 +55,6 @@ func TestReadCSV(t *testing.T) {
 	}
 }
 
-// Reading ends where there is no more room.
-func TestReadCSVStopsAtTheMost(t *testing.T) {
-	n := testNode(t, lineTask(), nil, nil)
-	for most, want := range map[int]error{1: ErrTooMany, 2: nil, 3: nil} {
-		records, _, err := n.ReadCSV(strings.NewReader("a,b,y\n1,0,2\nx,0,1\n0,1,3\n"), true, most)
-		if !errors.Is(err, want) || err == nil && len(records) != 2 {
-			t.Errorf("at most %d: %d records, %v, want %v", most, len(records), err, want)
-		}
-	}
-}
-
 // A file with many bad lines gives a short report with the full count.
 func TestReadCSVBoundsTheReport(t *testing.T) {
 	_, report, err := readAll("a,b,y\n" + strings.Repeat("x,0,1\n", 1000))
@@ -99,13 +87,13 @@ func FuzzReadCSV(f *testing.F) {
 func TestImport(t *testing.T) {
 	n := testNode(t, lineTask(), nil, nil)
 	const bad = "a,b,y\n1,0,2\nx,0,2\n0,1,3\n"
-	if _, err := n.Import(t.Context(), strings.NewReader(bad), false); err != ErrBadLines {
+	if _, err := n.Import(t.Context(), strings.NewReader(bad), ImportOptions{}); err != ErrBadLines {
 		t.Errorf("error %v, want ErrBadLines", err)
 	}
 	if s := status(t, n); s.Records != 0 {
 		t.Errorf("%d records of a bad file were stored", s.Records)
 	}
-	if r, err := n.Import(t.Context(), strings.NewReader(bad), true); err != nil || r.Records != 2 || r.Bad != 1 {
+	if r, err := n.Import(t.Context(), strings.NewReader(bad), ImportOptions{SkipBad: true}); err != nil || r.Records != 2 || r.Bad != 1 {
 		t.Errorf("with bad lines left out: %+v, %v", r, err)
 	}
 	if s := status(t, n); s.Records != 2 {

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"math"
 	"slices"
 
 	"p2pnode/learner"
@@ -35,43 +33,6 @@ type RecordInfo struct {
 type Coordinate struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
-}
-
-// Import reads records from CSV with a header row and stores them, all or
-// none. A file with bad lines is not imported and gives ErrBadLines with the
-// report, unless skipBad leaves those lines out.
-func (n *Node) Import(ctx context.Context, r io.Reader, skipBad bool) (ImportReport, error) {
-	records, report, err := n.ReadCSV(r, skipBad, math.MaxInt)
-	if err == nil && len(records) > 0 {
-		err = n.Add(ctx, records)
-	}
-	if err != nil {
-		report.Records = 0
-	}
-	return report, err
-}
-
-// ReadCSV is Import without storing: it returns the records, and the report of an
-// import that succeeds. More records than most are [ErrTooMany].
-func (n *Node) ReadCSV(r io.Reader, skipBad bool, most int) ([]learner.Record, ImportReport, error) {
-	var records []learner.Record
-	report, err := readCSV(r, n.files.task, func(r learner.Record) error {
-		if len(records) == most {
-			return ErrTooMany
-		}
-		records = append(records, r)
-		return nil
-	})
-	if err != nil {
-		return nil, report, requestError{err}
-	}
-	if report.Bad > 0 && !skipBad {
-		return nil, report, ErrBadLines
-	}
-	report.Records = len(records)
-	p := n.plan()
-	report.NeverShared = p != nil && p.Left == 0
-	return records, report, nil
 }
 
 // Records lists the records and the deleted ones that keep their slots, by number.
@@ -174,8 +135,8 @@ func coordinateNames(t *learner.Task) []string {
 // slots stay, empty, because the number of slots is public. It fails with
 // [storage.ErrNoRecord] if one is not there or was deleted before.
 func (n *Node) Delete(ctx context.Context, numbers []uint64) error {
-	n.intake.Lock()
-	defer n.intake.Unlock()
+	n.storing.Lock()
+	defer n.storing.Unlock()
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("node: delete records: %w", err)
 	}
@@ -192,11 +153,12 @@ func (n *Node) Delete(ctx context.Context, numbers []uint64) error {
 	if err != nil {
 		return fmt.Errorf("node: delete records: %w", err)
 	}
-	if n.session == nil {
+	session := n.current()
+	if session == nil {
 		return nil
 	}
 	// It cannot be called off: what is deleted on disk must leave the agent too.
-	running := n.session.look(context.WithoutCancel(ctx), func() { err = n.session.loop.agent.Records(nil, drop) })
+	running := session.look(context.WithoutCancel(ctx), func() { err = session.loop.agent.Records(nil, drop) })
 	if errors.Is(running, errNotRunning) {
 		return nil // the next run reads what is stored
 	}

@@ -83,7 +83,7 @@ func TestPlanIsNotProlonged(t *testing.T) {
 	if _, err := d.release(query(m, 3, 1)); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := n.Import(t.Context(), strings.NewReader("a,b,y\n0.5,0.5,0\n"), false); err != nil || !r.NeverShared {
+	if r, err := n.Import(t.Context(), strings.NewReader("a,b,y\n0.5,0.5,0\n"), ImportOptions{}); err != nil || !r.NeverShared {
 		t.Errorf("records that come too late: %+v, %v; want a warning", r, err)
 	}
 	if s := status(t, n); !s.Done || s.Privacy.Plan == nil || s.Privacy.Plan.Left != 0 || s.Privacy.Left != 0 {

@@ -53,9 +53,12 @@ type Node struct {
 	observe      func(learner.Agent) learner.Agent // nil, or a test's recorder around the agent
 	source       func() (rand.Source, error)       // of what is drawn beside the noise; seeded in tests only
 
-	// intake orders what changes the records and what starts the agent, so
-	// that no record is missed or handed over twice.
-	intake  sync.Mutex
+	// adding is held by who adds records, for as long as an import reads its file, and
+	// storing, which comes after it, while records are changed or an agent starts with
+	// them: so that none is missed or handed over twice.
+	adding, storing sync.Mutex
+
+	intake  sync.Mutex    // for what follows
 	session *session      // nil unless Run is running
 	running chan struct{} // closed while there is a session
 
@@ -203,8 +206,10 @@ func (n *Node) Task() *learner.Task { return n.files.task }
 // agent. All are stored or none; none after ctx has ended, or when the task does not
 // admit one of them ([learner.Task.Admit]).
 func (n *Node) Add(ctx context.Context, records []learner.Record) error {
-	n.intake.Lock()
-	defer n.intake.Unlock()
+	n.adding.Lock()
+	defer n.adding.Unlock()
+	n.storing.Lock()
+	defer n.storing.Unlock()
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("node: store the records: %w", err)
 	}
@@ -212,12 +217,17 @@ func (n *Node) Add(ctx context.Context, records []learner.Record) error {
 	if err != nil {
 		return fmt.Errorf("node: store the records: %w", err)
 	}
-	n.records.add(stored)
 	n.fits.recordsAdded()
-	if n.session == nil {
-		return nil
+	return n.added(stored)
+}
+
+// added takes note of records that were just stored. The caller holds n.storing.
+func (n *Node) added(stored []learner.Record) error {
+	n.records.add(stored)
+	if s := n.current(); s != nil {
+		return s.records(stored)
 	}
-	return n.session.records(stored)
+	return nil
 }
 
 // cohortRule says which records are stored, and when they begin a new cohort.

@@ -146,7 +146,7 @@ func TestRelease1NeighboursGoOn(t *testing.T) {
 		if v, err := n.Verify(t.Context()); err != nil || v.Round != 6 {
 			t.Errorf("the ledger %+v, error %v; want round 6", v, err)
 		}
-		if _, err := n.Import(t.Context(), strings.NewReader("room,outside,hour,people,inside\nhall,3.5,7,2,19\n"), false); err != nil {
+		if _, err := n.Import(t.Context(), strings.NewReader("room,outside,hour,people,inside\nhall,3.5,7,2,19\n"), ImportOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		records, err := n.Records(t.Context(), false)

@@ -153,9 +153,9 @@ func abandon(parts ...func(context.Context) error) (err error) {
 
 // attach builds the agent from what is stored and makes the session known.
 func (n *Node) attach(s *session) error {
-	n.intake.Lock()
-	defer n.intake.Unlock()
-	if n.session != nil {
+	n.storing.Lock()
+	defer n.storing.Unlock()
+	if n.current() != nil {
 		return errors.New("node: already running")
 	}
 	agent, err := n.newAgent()
@@ -175,6 +175,8 @@ func (n *Node) attach(s *session) error {
 	if err := s.hood.restore(latest, state.Estimate, witnesses); err != nil {
 		return fmt.Errorf("node: restore the neighbours: %w", err)
 	}
+	n.intake.Lock()
+	defer n.intake.Unlock()
 	n.session = s
 	s.discovery.Bootstrap(n.bootstrap()) // which may have changed meanwhile
 	close(n.running)

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 
@@ -24,8 +25,15 @@ func (s *Store) DeleteRecords(seqs ...learner.Seq) error {
 		return nil
 	}
 	err := s.update(func(tx *bbolt.Tx) error {
+		end, err := unfinished(tx)
+		if err != nil {
+			return err
+		}
 		b := tx.Bucket(bucketRecords)
 		for _, q := range seqs {
+			if end != nil && bytes.Compare(numberKey(uint64(q)), end) >= 0 {
+				return fmt.Errorf("%w: number %d", ErrNoRecord, q)
+			}
 			if err := eraseSlot(b, q); err != nil {
 				return err
 			}
@@ -47,7 +55,7 @@ func eraseSlot(b *bbolt.Bucket, q learner.Seq) error {
 	if sealed == nil {
 		return fmt.Errorf("%w: number %d", ErrNoRecord, q)
 	}
-	at, err := openSlot(key, sealed)
+	at, err := openSlot(key, sealed, nil)
 	if err != nil {
 		return err
 	}
@@ -75,16 +83,16 @@ func (s *Store) wipeFreePages() error {
 }
 
 func (s *Store) wipe(tx *bbolt.Tx) error {
+	free, err := newPageWalk(tx, s.file).free(tx)
+	if err != nil {
+		return err
+	}
 	zeros := make([]byte, s.db.Info().PageSize)
-	for id := 2; int64(id)*int64(len(zeros)) < tx.Size(); id++ { // 0 and 1 are the meta pages
-		info, err := tx.Page(id)
-		if err != nil {
-			return err
-		}
-		if info.Type != "free" {
+	for number, unused := range free {
+		if !unused {
 			continue
 		}
-		if _, err := s.file.WriteAt(zeros, int64(id)*int64(len(zeros))); err != nil {
+		if _, err := s.file.WriteAt(zeros, int64(number)*int64(len(zeros))); err != nil {
 			return err
 		}
 	}

@@ -36,6 +36,13 @@
 // ([ErrRolledBack]); the anchor follows each payment, so after a crash it may be
 // behind, never ahead. [Ledger.Verify] checks both again while the node runs.
 //
+// # Imports
+//
+// A file of any length is stored all or not at all, in batches ([Import]). Their
+// records lie behind a mark, and nobody sees them; the last batch removes the mark
+// and adds the file's digest, in one transaction. [Open] removes what is behind a
+// mark, so after a crash the file can be imported as if for the first time.
+//
 // # Restoring
 //
 // [Store.Backup] copies a running node's database, and [Restore] puts a copy in
@@ -48,7 +55,8 @@
 //
 // An older copy of both files together looks genuine from here: only peers, who
 // remember the rounds they have heard, can contradict it. Records that are
-// imported a second time, after a restore or at any time, get a second budget.
+// stored a second time get a second budget: only a whole file that is the same byte
+// for byte is told ([Store.Imported]), unless a restore put back a time before it.
 // CRCs find accidents, not forgers: whoever can write these files can spend the
 // budget.
 //

@@ -22,7 +22,7 @@ func FuzzDecodeSlot(f *testing.F) {
 	f.Add(numberKey(5), encodeSlot(slot{record: r, number: 1, opened: 77}))
 	f.Add([]byte{}, []byte{})
 	f.Fuzz(func(t *testing.T, key, data []byte) {
-		at, err := decodeSlot(key, data)
+		at, err := decodeSlot(key, data, nil)
 		if err != nil {
 			return
 		}
@@ -117,8 +117,8 @@ func FuzzCheckPages(f *testing.F) {
 	f.Add(page(2, leafPage, 1, append(element(1, 16, 1, bucketHeader+pageHeader), append([]byte("k"), make([]byte, 24)...)...)...))
 	f.Fuzz(func(t *testing.T, pages []byte) {
 		file := append(make([]byte, 2*size), pages...) // after the two meta pages
-		w := &pageWalk{file: bytes.NewReader(file), size: size, limit: uint64(len(file) / size), used: make(map[uint64]bool)}
-		if err := w.tree(2, nil, nil); err != nil && !errors.Is(err, ErrDamaged) {
+		w := walkOf(bytes.NewReader(file), size, uint64(len(file)/size))
+		if err := w.tree(2, nil, nil, 0); err != nil && !errors.Is(err, ErrDamaged) {
 			t.Fatal(err)
 		}
 	})

@@ -24,6 +24,9 @@ func TestMain(m *testing.M) {
 	if path := os.Getenv(crashVariable); path != "" {
 		crashChild(path) // until it is killed
 	}
+	if path := os.Getenv(importVariable); path != "" {
+		importChild(path)
+	}
 	if path := os.Getenv(restoreVariable); path != "" {
 		restoreChild(path)
 	}

@@ -5,84 +5,172 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"math"
+	"slices"
 
 	"go.etcd.io/bbolt"
 )
 
-// pageWalk checks the pages of a bbolt file before bbolt follows them. bbolt
+// pageWalk reads the pages of a bbolt file through the file and checks them. bbolt
 // trusts what it reads: one damaged bit can send it round in a circle until
 // memory is used up, or to memory that is not there, and its own Check does the
 // same. The layout (version 2 of bbolt's format, native byte order) is that of
 // its package internal/common.
+//
+// What goes over all records goes this way too: bbolt reads through a memory map,
+// and each page of it that was looked at counts as memory of this process.
 type pageWalk struct {
 	file  io.ReaderAt
-	size  int             // bytes of a page
-	limit uint64          // number of pages
-	used  map[uint64]bool // pages reached
+	size  int                           // bytes of a page
+	limit uint64                        // number of pages
+	used  []bool                        // pages reached
+	from  []byte                        // the first key to visit
+	visit func(key, value []byte) error // of leaves, in order; what it gets lasts until it returns; nil: none
+
+	levels []walkLevel // room, by depth
+}
+
+// walkLevel is one page on the way down.
+type walkLevel struct {
+	page     []byte
+	elements []pageElement
+}
+
+// pageElement is a key with its value or, in a branch, the page below it.
+type pageElement struct {
+	key, value []byte
+	below      uint64
+	bucket     bool // the value is one
 }
 
 const (
-	pageHeader   = 8 + 2 + 2 + 4 // number, kind, elements, further pages it spans
-	pageElement  = 16            // of either kind
-	bucketHeader = 8 + 8         // root page or 0, a counter
+	pageHeader   = 8 + 2 + 2 + 4                   // number, kind, elements, further pages it spans
+	elementSize  = 16                              // of either kind
+	bucketHeader = 8 + 8                           // root page or 0, a counter
+	metaFreelist = pageHeader + 4*4 + bucketHeader // where a meta page has the free list's number
 
-	branchPage = 1
-	leafPage   = 2
+	branchPage   = 1
+	leafPage     = 2
+	freelistPage = 16
 
 	newFile = 4 // pages: two of meta, the free list, an empty root
 )
+
+func newPageWalk(tx *bbolt.Tx, file io.ReaderAt) *pageWalk {
+	size := tx.DB().Info().PageSize
+	return walkOf(file, size, uint64(tx.Size())/uint64(size))
+}
+
+func walkOf(file io.ReaderAt, size int, pages uint64) *pageWalk {
+	return &pageWalk{file: file, size: size, limit: pages, used: make([]bool, pages)}
+}
 
 // checkPages verifies that every page below the root is reached once and holds
 // what its kind must hold with its keys in order, and that of the others each
 // is listed as free: one that is both would be overwritten, one that is neither
 // has been cut off.
 func checkPages(tx *bbolt.Tx, file io.ReaderAt) error {
-	size := tx.DB().Info().PageSize
-	w := &pageWalk{file: file, size: size, limit: uint64(tx.Size()) / uint64(size), used: make(map[uint64]bool)}
-	if err := w.tree(uint64(tx.Cursor().Bucket().Root()), nil, nil); err != nil {
+	w := newPageWalk(tx, file)
+	if err := w.tree(uint64(tx.Cursor().Bucket().Root()), nil, nil, 0); err != nil {
+		return err
+	}
+	free, err := w.free(tx)
+	if err != nil {
 		return err
 	}
 	for number := uint64(2); number < w.limit; number++ {
-		info, err := tx.Page(int(number))
-		if err != nil {
-			return err
-		}
-		if info.Type == "freelist" && !w.used[number] {
-			number += uint64(info.OverflowCount)
-			continue
-		}
-		if (info.Type == "free") == w.used[number] {
+		if free[number] == w.used[number] {
 			return fmt.Errorf("%w: page %d is both used and free, or neither", ErrDamaged, number)
 		}
 	}
 	return nil
 }
 
-// tree checks a page and all below it. Its keys must be at or above low and
-// below high; nil is no bound.
-func (w *pageWalk) tree(number uint64, low, high []byte) error {
+// scan calls visit for each key of a bucket in order, from one on, with the value as it
+// is sealed. Both last until it returns.
+func scan(tx *bbolt.Tx, file io.ReaderAt, bucket, from []byte, visit func(key, sealed []byte) error) error {
+	b := tx.Bucket(bucket)
+	if b == nil {
+		return fmt.Errorf("%w: a bucket is missing", ErrDamaged)
+	}
+	w := newPageWalk(tx, file)
+	w.from, w.visit = from, visit
+	if b.Root() == 0 { // it is small, and lies in its parent's page
+		return b.ForEach(w.leaf)
+	}
+	return w.tree(uint64(b.Root()), nil, nil, 0)
+}
+
+// free returns which pages were free when the last transaction was committed, and
+// marks those of the list itself as used.
+func (w *pageWalk) free(tx *bbolt.Tx) ([]bool, error) {
+	last := tx.ID()
+	if tx.Writable() {
+		last--
+	}
+	meta := make([]byte, metaFreelist+8)
+	if err := w.read(meta, uint64(last%2)); err != nil {
+		return nil, err
+	}
+	page, err := w.load(binary.NativeEndian.Uint64(meta[metaFreelist:]), 0)
+	if err != nil {
+		return nil, err
+	}
+	malformed := fmt.Errorf("%w: the list of free pages has the wrong form", ErrDamaged)
+	count, list := uint64(binary.NativeEndian.Uint16(page[10:])), page[pageHeader:]
+	if count == math.MaxUint16 { // there are more, and the first number says how many
+		count, list = binary.NativeEndian.Uint64(list), list[8:]
+	}
+	if binary.NativeEndian.Uint16(page[8:]) != freelistPage || count > uint64(len(list)/8) {
+		return nil, malformed
+	}
+	free := make([]bool, w.limit)
+	for i := range count {
+		number := binary.NativeEndian.Uint64(list[8*i:])
+		if number < 2 || number >= w.limit || free[number] {
+			return nil, malformed
+		}
+		free[number] = true
+	}
+	return free, nil
+}
+
+// load reads a page with what it spans, marks it as used and returns it; it lasts
+// until another is loaded at that depth.
+func (w *pageWalk) load(number uint64, depth int) ([]byte, error) {
 	if number < 2 || number >= w.limit { // 0 and 1 are the meta pages
-		return fmt.Errorf("%w: there is no page %d", ErrDamaged, number)
+		return nil, fmt.Errorf("%w: there is no page %d", ErrDamaged, number)
 	}
-	var header [pageHeader]byte
-	if err := w.read(header[:], number); err != nil {
-		return err
+	l := w.level(depth)
+	l.page = slices.Grow(l.page[:0], w.size)[:w.size]
+	if err := w.read(l.page, number); err != nil {
+		return nil, err
 	}
-	further := uint64(binary.NativeEndian.Uint32(header[12:]))
-	if binary.NativeEndian.Uint64(header[:]) != number || further >= w.limit-number {
-		return fmt.Errorf("%w: page %d is another one", ErrDamaged, number)
+	further := uint64(binary.NativeEndian.Uint32(l.page[12:]))
+	if binary.NativeEndian.Uint64(l.page) != number || further >= w.limit-number {
+		return nil, fmt.Errorf("%w: page %d is another one", ErrDamaged, number)
 	}
 	for n := number; n <= number+further; n++ {
 		if w.used[n] {
-			return fmt.Errorf("%w: page %d is used twice", ErrDamaged, n)
+			return nil, fmt.Errorf("%w: page %d is used twice", ErrDamaged, n)
 		}
 		w.used[n] = true
 	}
-	page := make([]byte, (1+further)*uint64(w.size))
-	if err := w.read(page, number); err != nil {
-		return err
+	if further > 0 {
+		all := int(1+further) * w.size
+		l.page = slices.Grow(l.page, all-w.size)[:all]
+		if err := w.read(l.page[w.size:], number+1); err != nil {
+			return nil, err
+		}
 	}
-	return w.page(page, low, high)
+	return l.page, nil
+}
+
+func (w *pageWalk) level(depth int) *walkLevel {
+	for len(w.levels) <= depth {
+		w.levels = append(w.levels, walkLevel{})
+	}
+	return &w.levels[depth]
 }
 
 func (w *pageWalk) read(p []byte, number uint64) error {
@@ -94,44 +182,84 @@ func (w *pageWalk) read(p []byte, number uint64) error {
 	return nil
 }
 
-// page checks the contents of a page, or of the small bucket kept inside one.
-func (w *pageWalk) page(page, low, high []byte) error {
-	kind, count := binary.NativeEndian.Uint16(page[8:]), int(binary.NativeEndian.Uint16(page[10:]))
-	end := pageHeader + count*pageElement
-	empty := len(page) == pageHeader || w.limit == newFile
-	if (kind != leafPage && kind != branchPage) || end > len(page) || (count == 0 && !empty) {
-		return fmt.Errorf("%w: a page has the wrong form", ErrDamaged)
+// tree walks a page and all below it. Its keys must be at or above low and
+// below high; nil is no bound.
+func (w *pageWalk) tree(number uint64, low, high []byte, depth int) error {
+	page, err := w.load(number, depth)
+	if err != nil {
+		return err
 	}
-	keys, values := make([][]byte, count), make([][]byte, count)
-	for i := range count {
-		key, value, err := elementBytes(page, pageHeader+i*pageElement, kind, end)
-		if err != nil {
-			return err
-		}
-		end += len(key) + len(value)
-		ordered := bytes.Compare(low, key) <= 0 && (high == nil || bytes.Compare(key, high) < 0)
-		if !ordered || (i > 0 && bytes.Equal(low, key)) {
-			return fmt.Errorf("%w: the keys of a page are out of order", ErrDamaged)
-		}
-		low, keys[i], values[i] = key, key, value
+	return w.page(page, low, high, depth)
+}
+
+// page walks the contents of a page, or of the small bucket kept inside one.
+func (w *pageWalk) page(page, low, high []byte, depth int) error {
+	elements, err := w.elements(page, low, high, depth)
+	if err != nil {
+		return err
 	}
-	for i, key := range keys {
-		at := page[pageHeader+i*pageElement:]
-		var err error
-		if kind == branchPage {
+	for i, e := range elements {
+		switch {
+		case e.below > 0:
 			below := high
-			if i+1 < count {
-				below = keys[i+1]
+			if i+1 < len(elements) {
+				below = elements[i+1].key
 			}
-			err = w.tree(binary.NativeEndian.Uint64(at[8:]), key, below)
-		} else if at[0]&1 != 0 { // the value is a bucket
-			err = w.bucket(values[i])
+			if below == nil || bytes.Compare(w.from, below) < 0 {
+				err = w.tree(e.below, e.key, below, depth+1)
+			}
+		case e.bucket:
+			err = w.bucket(e.value, depth+1)
+		default:
+			err = w.leaf(e.key, e.value)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (w *pageWalk) leaf(key, value []byte) error {
+	if w.visit == nil || bytes.Compare(key, w.from) < 0 {
+		return nil
+	}
+	return w.visit(key, value)
+}
+
+// elements returns what a page holds, whose keys must be in order within the bounds.
+func (w *pageWalk) elements(page, low, high []byte, depth int) ([]pageElement, error) {
+	kind, count := binary.NativeEndian.Uint16(page[8:]), int(binary.NativeEndian.Uint16(page[10:]))
+	end := pageHeader + count*elementSize
+	empty := len(page) == pageHeader || w.limit == newFile
+	if (kind != leafPage && kind != branchPage) || end > len(page) || (count == 0 && !empty) {
+		return nil, fmt.Errorf("%w: a page has the wrong form", ErrDamaged)
+	}
+	out := w.level(depth).elements[:0]
+	for i := range count {
+		at := pageHeader + i*elementSize
+		key, value, err := elementBytes(page, at, kind, end)
+		if err != nil {
+			return nil, err
+		}
+		end += len(key) + len(value)
+		ordered := bytes.Compare(low, key) <= 0 && (high == nil || bytes.Compare(key, high) < 0)
+		if !ordered || (i > 0 && bytes.Equal(low, key)) {
+			return nil, fmt.Errorf("%w: the keys of a page are out of order", ErrDamaged)
+		}
+		low = key
+		e := pageElement{key: key, value: value}
+		if kind == branchPage {
+			if e.below = binary.NativeEndian.Uint64(page[at+8:]); e.below == 0 {
+				return nil, fmt.Errorf("%w: there is no page 0", ErrDamaged)
+			}
+		} else {
+			e.bucket = page[at]&1 != 0
+		}
+		out = append(out, e)
+	}
+	w.level(depth).elements = out
+	return out, nil
 }
 
 // elementBytes returns the key and value of the element at the given place. It
@@ -150,16 +278,16 @@ func elementBytes(page []byte, at int, kind uint16, start int) (key, value []byt
 	return page[start:middle], page[middle : middle+int(valueSize)], nil
 }
 
-func (w *pageWalk) bucket(value []byte) error {
+func (w *pageWalk) bucket(value []byte, depth int) error {
 	if len(value) < bucketHeader {
 		return fmt.Errorf("%w: a bucket is too short", ErrDamaged)
 	}
 	if root := binary.NativeEndian.Uint64(value); root != 0 {
-		return w.tree(root, nil, nil)
+		return w.tree(root, nil, nil, depth)
 	}
 	inside := value[bucketHeader:]
 	if len(inside) < pageHeader || binary.NativeEndian.Uint16(inside[8:]) != leafPage {
 		return fmt.Errorf("%w: a small bucket has the wrong form", ErrDamaged)
 	}
-	return w.page(inside, nil, nil)
+	return w.page(inside, nil, nil, depth)
 }

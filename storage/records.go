@@ -1,8 +1,10 @@
 package storage
 
 import (
+	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -51,22 +53,28 @@ func (s *Store) AppendRecords(recs []learner.Record, in Intake, now time.Time) (
 	if err != nil {
 		return nil, fmt.Errorf("storage: append records: %w", err)
 	}
-	stored := make([]learner.Record, len(recs))
-	err = s.update(func(tx *bbolt.Tx) error {
-		b := tx.Bucket(bucketRecords)
-		for i, r := range recs {
-			at = at.next(r, in.Size, now)
-			stored[i] = at.record
-			if err := put(b, numberKey(uint64(at.record.Seq)), encodeSlot(at)); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	slots, stored := make([]slot, len(recs)), make([]learner.Record, len(recs))
+	for i, r := range recs {
+		at = at.next(r, in.Size, now)
+		slots[i], stored[i] = at, at.record
+	}
+	err = s.update(func(tx *bbolt.Tx) error { return putSlots(tx, slots) })
 	if err != nil {
 		return nil, fmt.Errorf("storage: append records: %w", err)
 	}
 	return stored, nil
+}
+
+// putSlots stores slots that come after all others.
+func putSlots(tx *bbolt.Tx, slots []slot) error {
+	b := tx.Bucket(bucketRecords)
+	b.FillPercent = 1 // nothing is put between them later
+	for _, at := range slots {
+		if err := put(b, numberKey(uint64(at.record.Seq)), encodeSlot(at)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // openCohort makes last, the newest slot, the last of its cohort if that cohort
@@ -110,9 +118,19 @@ func (at slot) next(r learner.Record, size int, now time.Time) slot {
 
 // lastSlot returns the slot of the newest record, the zero slot if there is none.
 func (s *Store) lastSlot() (last slot, err error) {
-	err = s.view(func(tx *bbolt.Tx) (err error) {
-		if key, sealed := tx.Bucket(bucketRecords).Cursor().Last(); key != nil {
-			last, err = openSlot(key, sealed)
+	err = s.view(func(tx *bbolt.Tx) error {
+		end, err := unfinished(tx)
+		if err != nil {
+			return err
+		}
+		c := tx.Bucket(bucketRecords).Cursor()
+		key, sealed := c.Last()
+		if end != nil {
+			c.Seek(end)
+			key, sealed = c.Prev()
+		}
+		if key != nil {
+			last, err = openSlot(key, sealed, nil)
 		}
 		return err
 	})
@@ -123,35 +141,58 @@ func (s *Store) lastSlot() (last slot, err error) {
 func (s *Store) slot(q learner.Seq) (at slot, err error) {
 	err = s.view(func(tx *bbolt.Tx) (err error) {
 		key := numberKey(uint64(q))
-		at, err = openSlot(key, tx.Bucket(bucketRecords).Get(key))
+		at, err = openSlot(key, tx.Bucket(bucketRecords).Get(key), nil)
 		return err
 	})
 	return at, err
 }
 
-// Records returns the live records and the deleted ones, each in order of
-// arrival. A deleted one has its Seq and Cohort, Y = 0 and X nil. A fresh agent
-// must learn of both, merged in order of Seq: an empty slot counts as a record.
-func (s *Store) Records() (live, deleted []learner.Record, err error) {
-	err = s.view(func(tx *bbolt.Tx) error {
-		return tx.Bucket(bucketRecords).ForEach(func(key, sealed []byte) error {
-			at, err := openSlot(key, sealed)
+// EachRecord calls visit for the live records and the deleted ones from a number on,
+// in order of arrival, with one of them in memory at a time: r.X lasts until visit
+// returns. A deleted one has its Seq and Cohort, Y = 0 and X nil. A fresh agent must
+// learn of both: an empty slot counts as a record. The error is that of visit, or
+// ErrDamaged.
+func (s *Store) EachRecord(from learner.Seq, visit func(r learner.Record) error) error {
+	var x []float64
+	err := s.view(func(tx *bbolt.Tx) error {
+		end, err := unfinished(tx)
+		if err != nil {
+			return err
+		}
+		return scan(tx, s.file, bucketRecords, numberKey(uint64(from)), func(key, sealed []byte) error {
+			if end != nil && bytes.Compare(key, end) >= 0 {
+				return nil
+			}
+			at, err := openSlot(key, sealed, x)
 			if err != nil {
 				return err
 			}
+			x = at.record.X
 			if at.erased {
 				at.record.X = nil
-				deleted = append(deleted, at.record)
-			} else {
-				live = append(live, at.record)
 			}
-			return nil
+			return visit(at.record)
 		})
 	})
 	if err != nil {
-		return nil, nil, fmt.Errorf("storage: read records: %w", err)
+		return fmt.Errorf("storage: read records: %w", err)
 	}
-	return live, deleted, nil
+	return nil
+}
+
+// Records returns what [Store.EachRecord] visits, the live records and the deleted
+// ones apart.
+func (s *Store) Records() (live, deleted []learner.Record, err error) {
+	err = s.EachRecord(0, func(r learner.Record) error {
+		if r.X == nil {
+			deleted = append(deleted, r)
+		} else {
+			r.X = slices.Clone(r.X)
+			live = append(live, r)
+		}
+		return nil
+	})
+	return live, deleted, err
 }
 
 // Counts is how many records are stored.
@@ -184,25 +225,16 @@ func (c *Counts) slot(r learner.Record) {
 	}
 }
 
-// Count counts what [Store.Records] returns, with one record in memory at a time.
+// Count counts what [Store.EachRecord] visits.
 func (s *Store) Count() (Counts, error) {
 	c := Counts{Slots: make(map[privacy.Cohort]int)}
-	err := s.view(func(tx *bbolt.Tx) error {
-		return tx.Bucket(bucketRecords).ForEach(func(key, sealed []byte) error {
-			at, err := openSlot(key, sealed)
-			switch {
-			case err != nil:
-				return err
-			case at.erased:
-				c.slot(at.record)
-			default:
-				c.Add([]learner.Record{at.record})
-			}
-			return nil
-		})
+	err := s.EachRecord(0, func(r learner.Record) error {
+		if r.X == nil {
+			c.slot(r)
+		} else {
+			c.Add([]learner.Record{r})
+		}
+		return nil
 	})
-	if err != nil {
-		return Counts{}, fmt.Errorf("storage: count records: %w", err)
-	}
-	return c, nil
+	return c, err
 }

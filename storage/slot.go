@@ -45,16 +45,17 @@ func encodeSlot(at slot) []byte {
 	return data
 }
 
-// openSlot unseals and decodes what is stored under key.
-func openSlot(key, sealed []byte) (slot, error) {
+// openSlot unseals and decodes what is stored under key. The record's X is in the room
+// given, if that suffices.
+func openSlot(key, sealed []byte, room []float64) (slot, error) {
 	data, err := unseal(key, sealed)
 	if err != nil {
 		return slot{}, err
 	}
-	return decodeSlot(key, data)
+	return decodeSlot(key, data, room)
 }
 
-func decodeSlot(key, data []byte) (slot, error) {
+func decodeSlot(key, data []byte, room []float64) (slot, error) {
 	malformed := fmt.Errorf("%w: a record has the wrong form", ErrDamaged)
 	if len(key) != 8 || len(data)%8 != slotHeader%8 || len(data) < slotHeader+8 || data[slotHeader-1] > slotErased|slotOpened {
 		return slot{}, malformed
@@ -72,7 +73,11 @@ func decodeSlot(key, data []byte) (slot, error) {
 		}
 	}
 	at.record.Y = math.Float64frombits(binary.LittleEndian.Uint64(words))
-	at.record.X = make([]float64, len(words)/8-1)
+	n := len(words)/8 - 1
+	if at.record.X = room[:0]; cap(room) < n || room == nil {
+		at.record.X = make([]float64, n)
+	}
+	at.record.X = at.record.X[:n]
 	for i := range at.record.X {
 		at.record.X[i] = math.Float64frombits(binary.LittleEndian.Uint64(words[8*(1+i):]))
 	}

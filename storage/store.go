@@ -32,7 +32,8 @@ var (
 
 // schemaVersion is the layout of the file. A program refuses a newer one.
 // Version 2 added the time a cohort was opened and three kinds of ledger entries.
-const schemaVersion = 2
+// Version 3 may end with records of an import that was not finished.
+const schemaVersion = 3
 
 // lockWait is how long Open waits for another process to release the file.
 const lockWait = time.Second
@@ -48,6 +49,8 @@ var (
 	keyCommitted = []byte("committed")
 	keyMeta      = []byte("meta/") // and the caller's key
 	keySchema    = []byte("schema")
+	keyImport    = []byte("import/")  // and a file's digest
+	keyIncoming  = []byte("incoming") // the key of the first record of an import under way
 )
 
 func buckets() [][]byte {
@@ -69,7 +72,7 @@ type Store struct {
 	writing sync.Mutex   // so that no write begins before an earlier one has failed
 	reading sync.RWMutex // held for writing while no read transaction may be open
 
-	appending sync.Mutex // one AppendRecords at a time
+	appending sync.Mutex // one AppendRecords or Import at a time
 
 	ledgerMu sync.Mutex
 	ledger   *Ledger // two ledgers over one file would not see each other's debits
@@ -95,6 +98,9 @@ func Open(path string) (*Store, error) {
 	}
 	if err == nil {
 		err = s.verify()
+	}
+	if err == nil {
+		err = s.dropUnfinished()
 	}
 	if err != nil {
 		s.Close()
@@ -214,11 +220,7 @@ func (s *Store) prepare() error {
 func (s *Store) verify() error {
 	return s.view(func(tx *bbolt.Tx) error {
 		for _, name := range buckets() {
-			b := tx.Bucket(name)
-			if b == nil {
-				return fmt.Errorf("%w: a bucket is missing", ErrDamaged)
-			}
-			err := b.ForEach(func(key, sealed []byte) error {
+			err := scan(tx, s.file, name, nil, func(key, sealed []byte) error {
 				_, err := unseal(key, sealed)
 				return err
 			})

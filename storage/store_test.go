@@ -38,7 +38,7 @@ func TestOpenRefusesASecondUser(t *testing.T) {
 func TestOpenRefusesWhatItCannotRead(t *testing.T) {
 	newer := func(path string) {
 		s, _ := open(t, path)
-		must(t, s.putValue(keySchema, []byte("3")))
+		must(t, s.putValue(keySchema, []byte("4")))
 		must(t, s.Close())
 	}
 	foreign := func(path string) {
@@ -59,7 +59,7 @@ func TestOpenRefusesWhatItCannotRead(t *testing.T) {
 		want    error
 		text    string
 	}{
-		{"newer schema", newer, nil, "schema 3"},
+		{"newer schema", newer, nil, "schema 4"},
 		{"another program's file", foreign, ErrDamaged, "no p2pnode schema"},
 		{"text", write(bytes.Repeat([]byte("text "), 10_000)), ErrDamaged, ""},
 		{"a new file that was torn", write([]byte("text")), errUnfinished, "delete it"},

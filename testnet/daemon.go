@@ -130,7 +130,7 @@ func (d *daemon) feed(ctx context.Context) error {
 	if err := d.await(ctx); err != nil {
 		return err
 	}
-	_, err := d.owner.Import(ctx, bytes.NewReader(d.records), false)
+	_, err := d.owner.Import(ctx, bytes.NewReader(d.records), node.ImportOptions{})
 	return err
 }
 

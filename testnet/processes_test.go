@@ -122,7 +122,7 @@ func TestRecordsSurviveCSV(t *testing.T) {
 				if err := d.writeRecords(&text, &d.People[0]); err != nil {
 					t.Fatal(err)
 				}
-				_, err = n.Import(t.Context(), &text, false)
+				_, err = n.Import(t.Context(), &text, node.ImportOptions{})
 			}
 			if err != nil {
 				t.Fatal(err)

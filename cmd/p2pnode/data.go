@@ -19,7 +19,7 @@ func dataCommand(o *options) *cobra.Command {
 }
 
 func importCommand(o *options) *cobra.Command {
-	var skipBad bool
+	var options node.ImportOptions
 	c := &cobra.Command{
 		Use:   "import FILE.csv",
 		Short: "Import records from a CSV file; - reads standard input",
@@ -27,10 +27,16 @@ func importCommand(o *options) *cobra.Command {
 any order; other columns are ignored. Commas, semicolons or tabs separate the
 cells; the text must be in UTF-8. Every bad line is reported with its
 number. A file with bad lines is not imported at all, unless --skip-bad leaves
-them out. Importing a file twice stores its records twice, each with a budget of
-its own: what they say can then be seen twice as well.`,
+them out.
+
+A file that was imported before, byte for byte, is refused before anything is
+stored: its records would get a second budget, and what they say could be seen
+twice as well. --again imports it all the same. Lines are never dropped because
+another one says the same. If an import is interrupted, by a crash too, nothing
+of it is stored, and the file can be imported as if for the first time.`,
 		Example: `  p2pnode data import ratings.csv
-  p2pnode data import --skip-bad --json - < ratings.csv`,
+  p2pnode data import --skip-bad --json - < ratings.csv
+  p2pnode data import --again ratings.csv`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file, err := openInput(args[0])
@@ -40,7 +46,7 @@ its own: what they say can then be seen twice as well.`,
 			defer file.Close()
 			in := showProgress(file, cmd.ErrOrStderr())
 			report, err := askOwner(cmd, o, func(owner node.Owner, ctx context.Context) (node.ImportReport, error) {
-				return owner.Import(ctx, in, skipBad)
+				return owner.Import(ctx, in, options)
 			})
 			in.done()
 			if err == nil || errors.Is(err, node.ErrBadLines) {
@@ -49,7 +55,8 @@ its own: what they say can then be seen twice as well.`,
 			return err
 		},
 	}
-	c.Flags().BoolVar(&skipBad, "skip-bad", false, "import the good lines and leave the bad ones out")
+	c.Flags().BoolVar(&options.SkipBad, "skip-bad", false, "import the good lines and leave the bad ones out")
+	c.Flags().BoolVar(&options.Again, "again", false, "import a file that was imported before; its records get a budget of their own")
 	return c
 }
 

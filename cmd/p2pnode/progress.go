@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -66,6 +67,19 @@ func (p *progress) Read(b []byte) (int, error) {
 	n, err := p.Reader.Read(b)
 	p.read.Add(int64(n))
 	return n, err
+}
+
+// Seek implements [io.Seeker]. A file that is read twice counts once.
+func (p *progress) Seek(offset int64, whence int) (int64, error) {
+	file, ok := p.Reader.(io.Seeker)
+	if !ok {
+		return 0, errors.ErrUnsupported
+	}
+	at, err := file.Seek(offset, whence)
+	if err == nil {
+		p.read.Store(at)
+	}
+	return at, err
 }
 
 // String is the line that is shown.

@@ -1,0 +1,164 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"p2pnode/learner"
+)
+
+// served is the node through its socket, until the test ends.
+func served(t *testing.T, n *Node) Owner {
+	t.Helper()
+	listener, err := n.Listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- n.Serve(ctx, listener) }()
+	c := newClient(n.dir)
+	eventually(t, "the socket answers", func() bool { return c.alive(t.Context()) == nil })
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+	})
+	return c
+}
+
+// pipe hides that a text can be read twice.
+type pipe struct{ io.Reader }
+
+// A file that was imported before is refused, with and without a daemon, whether it
+// can be read twice or not, and nothing of it is stored. Lines that say the same are
+// never dropped, nor is a file that differs in one byte.
+func TestImportRefusesAKnownFile(t *testing.T) {
+	const file = "a,b,y\n1,0,2\n1,0,2\n0,1,3\n"
+	for _, through := range []string{"the directory", "the daemon"} {
+		t.Run(through, func(t *testing.T) {
+			n := testNode(t, lineTask(), nil, nil)
+			var owner Owner = n
+			if through == "the daemon" {
+				owner = served(t, n)
+			}
+			stored := 0
+			for i, c := range []struct {
+				what    string
+				in      io.Reader
+				again   bool
+				records int // 0: refused
+			}{
+				{"a file", strings.NewReader(file), false, 3},
+				{"again", strings.NewReader(file), false, 0},
+				{"again, as a pipe", pipe{strings.NewReader(file)}, false, 0},
+				{"again, as was said", strings.NewReader(file), true, 3},
+				{"and once more", pipe{strings.NewReader(file)}, true, 3},
+				{"without saying so", strings.NewReader(file), false, 0},
+				{"the same lines with another end", strings.NewReader(file + "\n"), false, 3},
+				{"one of the lines", pipe{strings.NewReader("a,b,y\n1,0,2\n")}, false, 1},
+				{"no lines", strings.NewReader("a,b,y\n"), true, 0},
+			} {
+				r, err := owner.Import(t.Context(), c.in, ImportOptions{Again: c.again})
+				refused := c.records == 0 && !c.again
+				if r.Records != c.records || (err != nil) != refused {
+					t.Errorf("%d, %s: %+v, %v", i, c.what, r, err)
+				}
+				if refused && (err == nil || !strings.Contains(err.Error(), "imported before") || !strings.Contains(err.Error(), "--again")) {
+					t.Errorf("%d, %s: %v", i, c.what, err)
+				}
+				stored += c.records
+			}
+			if s := status(t, n); s.Records != stored {
+				t.Errorf("%d records are stored, want %d", s.Records, stored)
+			}
+		})
+	}
+}
+
+// Only what was stored makes a file known: one that was refused can be imported when it
+// is asked for otherwise.
+func TestARefusedFileIsNotKnown(t *testing.T) {
+	n := testNode(t, lineTask(), nil, nil)
+	const bad = "a,b,y\n1,0,2\nx,0,2\n0,1,3\n"
+	full := errors.New("full")
+	taken := 0
+	for _, c := range []struct {
+		in   io.Reader
+		o    ImportOptions
+		want error
+	}{
+		{strings.NewReader(bad), ImportOptions{}, ErrBadLines},
+		{strings.NewReader(bad), ImportOptions{SkipBad: true, Room: func() error {
+			if taken++; taken > 1 {
+				return full
+			}
+			return nil
+		}}, full},
+		{io.MultiReader(strings.NewReader(bad), broken{full}), ImportOptions{SkipBad: true}, full},
+		{strings.NewReader(bad), ImportOptions{SkipBad: true}, nil},
+		{strings.NewReader(bad), ImportOptions{SkipBad: true}, ErrImported},
+	} {
+		if _, err := n.Import(t.Context(), c.in, c.o); !errors.Is(err, c.want) {
+			t.Errorf("%+v: %v, want %v", c.o, err, c.want)
+		}
+	}
+	if s := status(t, n); s.Records != 2 {
+		t.Errorf("%d records are stored, want 2", s.Records)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := n.Import(ended, strings.NewReader("a,b,y\n1,1,1\n"), ImportOptions{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("called off: %v", err)
+	}
+}
+
+// broken is a reader that fails.
+type broken struct{ err error }
+
+func (b broken) Read([]byte) (int, error) { return 0, b.err }
+
+// While an import waits for its file, everything else goes on: the owner asks and
+// deletes. A long file arrives whole and in order, in a running node too.
+func TestImportKeepsNobodyWaiting(t *testing.T) {
+	n := testNode(t, lineTask(), nil, nil)
+	if err := n.Add(t.Context(), []learner.Record{{X: []float64{1, 0, 1}}}); err != nil {
+		t.Fatal(err)
+	}
+	in, out := io.Pipe()
+	imported := make(chan error, 1)
+	var report ImportReport
+	go func() {
+		var err error
+		report, err = n.Import(t.Context(), in, ImportOptions{})
+		imported <- err
+	}()
+	const lines = 30_000
+	fmt.Fprint(out, "a,b,y\n")
+	for i := range lines {
+		fmt.Fprintf(out, "%d,0,%d\n", i%2, i%3)
+	}
+	if s := status(t, n); s.Records != 1 {
+		t.Errorf("%d records before the file has ended, want 1", s.Records)
+	}
+	if err := n.Delete(t.Context(), []uint64{1}); err != nil {
+		t.Error(err)
+	}
+	if err := errors.Join(out.Close(), <-imported); err != nil || report.Records != lines {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	live, _, err := n.records.all()
+	if err != nil || len(live) != lines {
+		t.Fatalf("%d records, %v", len(live), err)
+	}
+	for i, r := range live {
+		if int(r.Seq) != i+2 || r.X[0] != float64(i%2) || r.Y != float64(i%3)-n.files.task.Target.Center {
+			t.Fatalf("record %d: %+v", i, r)
+		}
+	}
+}

@@ -1,0 +1,190 @@
+package storage
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"p2pnode/learner"
+)
+
+// Import stores the records of one file, all or none, some at a time: neither memory
+// nor a transaction grows with the file. Until [Import.Commit] nobody sees them, and
+// [Open] removes what a process left that ended before. Meanwhile no other records
+// are stored; releases are paid for as ever. It is not safe for concurrent use.
+type Import struct {
+	store   *Store
+	in      Intake
+	now     time.Time
+	last    slot
+	first   learner.Seq // that this one gives
+	waiting []slot      // to be written
+	marked  bool        // the mark of an unfinished import is on disk
+	ended   bool
+}
+
+// Digest is the SHA-256 of a whole file.
+type Digest = [sha256.Size]byte
+
+// Imported is an earlier import of a file.
+type Imported struct {
+	Records int
+	First   learner.Seq // the number of the first one
+	Time    time.Time
+}
+
+// importBatch is how many records wait to be written together.
+const importBatch = 8192
+
+// Import begins one. It waits for another that is under way. End it with Commit or
+// Drop. Cohorts are opened as [Store.AppendRecords] opens them.
+func (s *Store) Import(in Intake, now time.Time) (*Import, error) {
+	if in.Size < 1 {
+		return nil, fmt.Errorf("storage: import: the cohort size %d is not positive", in.Size)
+	}
+	s.appending.Lock()
+	last, err := s.lastSlot()
+	if err == nil {
+		err = s.openCohort(&last, in, now)
+	}
+	if err != nil {
+		s.appending.Unlock()
+		return nil, fmt.Errorf("storage: import: %w", err)
+	}
+	return &Import{store: s, in: in, now: now, last: last, first: last.record.Seq + 1}, nil
+}
+
+// Add takes a record, whose X must not change any more. It fails when Admit refuses it.
+func (i *Import) Add(r learner.Record) error {
+	if err := i.in.Admit(&r); err != nil {
+		return fmt.Errorf("storage: record %d of the import does not fit the task: %w; encode it with the task", i.last.record.Seq+2-i.first, err)
+	}
+	i.last = i.last.next(r, i.in.Size, i.now)
+	i.waiting = append(i.waiting, i.last)
+	if len(i.waiting) < importBatch {
+		return nil
+	}
+	err := i.store.update(func(tx *bbolt.Tx) error {
+		if !i.marked {
+			if err := put(tx.Bucket(bucketStore), keyIncoming, numberKey(uint64(i.first))); err != nil {
+				return err
+			}
+		}
+		return putSlots(tx, i.waiting)
+	})
+	if err != nil {
+		return fmt.Errorf("storage: import: %w", err)
+	}
+	i.marked, i.waiting = true, i.waiting[:0]
+	return nil
+}
+
+// Commit makes the records count, and remembers the file's digest with them. It
+// returns the number of the first one; without any, nothing is stored. After an error
+// the import is still to be dropped.
+func (i *Import) Commit(file Digest) (first learner.Seq, err error) {
+	count := uint64(i.last.record.Seq - i.first + 1)
+	if count == 0 {
+		return i.first, i.Drop()
+	}
+	note := binary.LittleEndian.AppendUint64(nil, count)
+	note = binary.LittleEndian.AppendUint64(note, uint64(i.first))
+	note = binary.LittleEndian.AppendUint64(note, uint64(i.now.UnixNano()))
+	err = i.store.update(func(tx *bbolt.Tx) error {
+		if err := putSlots(tx, i.waiting); err != nil {
+			return err
+		}
+		b := tx.Bucket(bucketStore)
+		if err := b.Delete(keyIncoming); err != nil {
+			return err
+		}
+		return put(b, importKey(file), note)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("storage: import: %w", err)
+	}
+	i.end()
+	return i.first, nil
+}
+
+// Drop gives the records up, unless they are committed.
+func (i *Import) Drop() error {
+	if i.ended {
+		return nil
+	}
+	defer i.end()
+	if !i.marked {
+		return nil
+	}
+	if err := i.store.dropUnfinished(); err != nil {
+		return fmt.Errorf("storage: drop an import; it is gone when the file is opened next: %w", err)
+	}
+	return nil
+}
+
+func (i *Import) end() {
+	i.ended, i.waiting = true, nil
+	i.store.appending.Unlock()
+}
+
+// Imported returns the newest import of a file with this digest, and whether there
+// was one. Deleting its records does not change that.
+func (s *Store) Imported(file Digest) (earlier Imported, found bool, err error) {
+	note, err := s.value(importKey(file))
+	if err != nil || note == nil {
+		return Imported{}, false, err
+	}
+	if len(note) != 3*8 {
+		return Imported{}, false, fmt.Errorf("%w: the note of an import has the wrong form", ErrDamaged)
+	}
+	word := func(i int) uint64 { return binary.LittleEndian.Uint64(note[8*i:]) }
+	return Imported{int(word(0)), learner.Seq(word(1)), time.Unix(0, int64(word(2)))}, true, nil
+}
+
+func importKey(file Digest) []byte { return append(bytes.Clone(keyImport), file[:]...) }
+
+// unfinished returns the key of the first record that does not count yet, nil if all
+// do.
+func unfinished(tx *bbolt.Tx) ([]byte, error) {
+	key, err := get(tx.Bucket(bucketStore), keyIncoming)
+	return bytes.Clone(key), err
+}
+
+// dropUnfinished removes the records of an import that was not finished, some at a
+// time. One that is interrupted goes on when the file is opened next.
+func (s *Store) dropUnfinished() error {
+	for more := true; more; {
+		var first []byte
+		err := s.view(func(tx *bbolt.Tx) (err error) {
+			first, err = unfinished(tx)
+			return err
+		})
+		if err != nil || first == nil {
+			return err
+		}
+		err = s.update(func(tx *bbolt.Tx) error {
+			b := tx.Bucket(bucketRecords)
+			c := b.Cursor()
+			for range importBatch {
+				// The last ones first: what is left is an unfinished import still.
+				key, _ := c.Last()
+				if key == nil || bytes.Compare(key, first) < 0 {
+					more = false
+					return tx.Bucket(bucketStore).Delete(keyIncoming)
+				}
+				if err := b.Delete(key); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

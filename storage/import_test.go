@@ -1,0 +1,216 @@
+package storage
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"p2pnode/learner"
+	"p2pnode/privacy"
+)
+
+// importRecords stores records as one file.
+func importRecords(s *Store, recs []learner.Record, in Intake, file Digest) (learner.Seq, error) {
+	i, err := s.Import(in, today)
+	if err != nil {
+		return 0, err
+	}
+	for _, r := range recs {
+		if err := i.Add(r); err != nil {
+			return 0, errors.Join(err, i.Drop())
+		}
+	}
+	first, err := i.Commit(file)
+	return first, errors.Join(err, i.Drop())
+}
+
+// An import of any length stores what AppendRecords stores, with the same numbers and
+// cohorts, and remembers the file.
+func TestImportStoresWhatAppendDoes(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 31))
+	s, _ := open(t, newPath(t))
+	var model recordModel
+	in := Intake{Admit: task().Admit, Size: 5000, Closed: neverClosed}
+	for file, n := range []int{1, 0, importBatch - 1, importBatch, 2*importBatch + 3} {
+		recs, want := randomRecords(r, n), learner.Seq(len(model.slots)+1)
+		model.append(recs, in, today)
+		digest := sha256.Sum256([]byte{byte(file)})
+		if first, err := importRecords(s, recs, in, digest); err != nil || first != want {
+			t.Fatalf("%d records: the first is %d, want %d; %v", n, first, want, err)
+		}
+		earlier, found, err := s.Imported(digest)
+		if err != nil || found != (n > 0) || found && earlier != (Imported{n, want, today}) {
+			t.Errorf("%d records: remembered %+v, %v, %v", n, earlier, found, err)
+		}
+	}
+	model.check(t, s)
+	s, _ = reopen(t, s)
+	model.check(t, s)
+	if _, found, err := s.Imported(Digest{}); found || err != nil {
+		t.Errorf("a file that was never imported: %v, %v", found, err)
+	}
+}
+
+// Until it is committed, an import is seen by nobody: no reader, no deletion, no copy.
+// What is dropped, or left by a process that ended, leaves no trace, and its numbers
+// are given again.
+func TestUnfinishedImportsDoNotCount(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 32))
+	s, _ := open(t, newPath(t))
+	in := Intake{Admit: task().Admit, Size: 100, Closed: neverClosed}
+	var model recordModel
+	some := randomRecords(r, 7)
+	model.append(some, in, today)
+	_, err := s.AppendRecords(some, in, today)
+	must(t, err)
+	begin := func(s *Store, n int) *Import {
+		i, err := s.Import(in, today)
+		must(t, err)
+		for _, r := range randomRecords(r, n) {
+			must(t, i.Add(r))
+		}
+		return i
+	}
+	for _, n := range []int{5, importBatch, 3*importBatch + 1} {
+		i := begin(s, n)
+		model.check(t, s)
+		if err := s.DeleteRecords(8); !errors.Is(err, ErrNoRecord) {
+			t.Errorf("%d under way: delete the first of them: %v", n, err)
+		}
+		var copied bytes.Buffer
+		must(t, s.Backup(&copied))
+		path := newPath(t)
+		must(t, os.WriteFile(path, copied.Bytes(), 0o600))
+		c, err := Open(path)
+		must(t, err)
+		model.check(t, c)
+		must(t, c.Close())
+		must(t, i.Drop())
+		must(t, i.Drop())
+		model.check(t, s)
+	}
+	begin(s, 2*importBatch)
+	s, _ = reopen(t, s)
+	model.check(t, s)
+	more := randomRecords(r, 3)
+	model.append(more, in, today)
+	if first, err := importRecords(s, more, in, Digest{1}); err != nil || first != 8 {
+		t.Errorf("after all that the first is %d, %v", first, err)
+	}
+	model.check(t, s)
+}
+
+// Deleting what a file brought does not make it another file.
+func TestDigestsOutliveTheirRecords(t *testing.T) {
+	s, _ := open(t, newPath(t))
+	_, err := importRecords(s, randomRecords(rand.New(rand.NewPCG(1, 33)), 1), full(3), Digest{1})
+	must(t, err)
+	must(t, s.DeleteRecords(1))
+	s, _ = reopen(t, s)
+	if _, found, err := s.Imported(Digest{1}); !found || err != nil {
+		t.Errorf("%v, %v", found, err)
+	}
+}
+
+// importVariable names the store of a child process that imports files, numbered on,
+// until it is killed.
+const importVariable = "P2PNODE_STORAGE_IMPORT"
+
+const importedRecords = 3*importBatch + 5
+
+func numberDigest(n int) Digest { return sha256.Sum256([]byte(strconv.Itoa(n))) }
+
+func importChild(path string) {
+	fail := func(err error) {
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+	s, err := Open(path)
+	fail(err)
+	c, err := s.Count()
+	fail(err)
+	for file := c.Records / importedRecords; ; file++ {
+		_, err := importRecords(s, slices.Repeat([]learner.Record{{X: make([]float64, dim)}}, importedRecords), full(1_000_000), numberDigest(file))
+		fail(err)
+		fmt.Println(file)
+	}
+}
+
+// A process that is killed in an import leaves the whole file or none of it, and the
+// digest with the records or not at all: so a repeat is refused or stores all of it.
+func TestKillLeavesWholeFiles(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 34))
+	path := newPath(t)
+	promised, interrupted := -1, 0
+	for range 15 {
+		child := exec.Command(os.Args[0])
+		child.Env = append(os.Environ(), importVariable+"="+path)
+		out, err := child.StdoutPipe()
+		must(t, err)
+		must(t, child.Start())
+		time.AfterFunc(50*time.Millisecond+time.Duration(r.Int64N(int64(250*time.Millisecond))), func() { child.Process.Kill() })
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			file, err := strconv.Atoi(strings.TrimSpace(lines.Text()))
+			must(t, err)
+			promised = file
+		}
+		child.Wait()
+		if marked(t, path) {
+			interrupted++
+		}
+		s, err := Open(path)
+		must(t, err)
+		c, err := s.Count()
+		must(t, err)
+		files := c.Records / importedRecords
+		if c.Records%importedRecords != 0 || int(c.Newest) != c.Records || files <= promised {
+			t.Fatalf("%d records, the newest number is %d; files to number %d were promised", c.Records, c.Newest, promised)
+		}
+		for file := range files + 1 {
+			if _, found, err := s.Imported(numberDigest(file)); err != nil || found != (file < files) {
+				t.Fatalf("file %d of %d is remembered: %v, %v", file, files, found, err)
+			}
+		}
+		must(t, s.Close())
+	}
+	if interrupted == 0 || promised < 0 {
+		t.Errorf("%d kills hit an import, files to number %d were promised", interrupted, promised)
+	}
+}
+
+// marked reports whether a file holds part of an import.
+func marked(t *testing.T, path string) bool {
+	t.Helper()
+	s := &Store{path: path}
+	if err := s.lock(bbolt.Options{ReadOnly: true}); err != nil {
+		return false // not even that
+	}
+	defer s.Close()
+	var key []byte
+	must(t, s.view(func(tx *bbolt.Tx) (err error) {
+		if tx.Bucket(bucketStore) != nil {
+			key, err = unfinished(tx)
+		}
+		return err
+	}))
+	return key != nil
+}
+
+func neverClosed(privacy.Cohort) bool { return false }
