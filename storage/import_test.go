@@ -159,17 +159,23 @@ func TestKillLeavesWholeFiles(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 34))
 	path := newPath(t)
 	promised, interrupted := -1, 0
-	for range 15 {
+	kills := 8
+	if testing.Short() {
+		kills = 4
+	}
+	for range kills {
 		child := exec.Command(os.Args[0])
 		child.Env = append(os.Environ(), importVariable+"="+path)
 		out, err := child.StdoutPipe()
 		must(t, err)
 		must(t, child.Start())
-		time.AfterFunc(50*time.Millisecond+time.Duration(r.Int64N(int64(250*time.Millisecond))), func() { child.Process.Kill() })
+		began := time.Now()
 		for lines := bufio.NewScanner(out); lines.Scan(); {
 			file, err := strconv.Atoi(strings.TrimSpace(lines.Text()))
 			must(t, err)
 			promised = file
+			// Within the next file or the one after it, however long they take here.
+			time.AfterFunc(time.Duration(r.Int64N(int64(2*time.Since(began)))), func() { child.Process.Kill() })
 		}
 		child.Wait()
 		if marked(t, path) {
@@ -190,8 +196,8 @@ func TestKillLeavesWholeFiles(t *testing.T) {
 		}
 		must(t, s.Close())
 	}
-	if interrupted == 0 || promised < 0 {
-		t.Errorf("%d kills hit an import, files to number %d were promised", interrupted, promised)
+	if interrupted == 0 {
+		t.Error("no kill hit an import")
 	}
 }
 
