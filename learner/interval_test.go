@@ -32,18 +32,14 @@ func TestIntervalOfTooFew(t *testing.T) {
 		losses []float64
 		want   bool
 	}{{RMSE, []float64{1, 2}, false}, {RMSE, []float64{1, 2, 3}, true}, {RMSE, []float64{0, 0, 0}, false}, {ErrorShare, nil, false}, {ErrorShare, []float64{0}, true}} {
-		s := scoreOf(c.m, c.losses)
+		s := ScoreOf(c.m, c.losses)
 		if got := s.Interval(); (got != nil) != c.want || got != nil && !(got.Low <= s.Error && s.Error <= got.High) {
 			t.Errorf("%s of %v: %+v, want one: %v", c.m, c.losses, got, c.want)
 		}
 	}
-	if got := scoreOf(RMSE, []float64{1, 2}).Gain(scoreOf(RMSE, []float64{2, 3})); got != nil {
+	if got := ScoreOf(RMSE, []float64{1, 2}).Gain(ScoreOf(RMSE, []float64{2, 3})); got != nil {
 		t.Errorf("gain of two records: %+v, want none", got)
 	}
-}
-
-func scoreOf(m Measure, losses []float64) Score {
-	return Score{Measure: m, Error: m.Of(meanOf(losses)), Losses: losses}
 }
 
 func TestWord(t *testing.T) {
@@ -100,7 +96,7 @@ func TestCoverageOfRMSE(t *testing.T) {
 				for i := range losses {
 					losses[i] = math.Pow(from.draw(r), 2)
 				}
-				if v := scoreOf(RMSE, losses).Interval(); v.Low <= math.Sqrt(from.square) && math.Sqrt(from.square) <= v.High {
+				if v := ScoreOf(RMSE, losses).Interval(); v.Low <= math.Sqrt(from.square) && math.Sqrt(from.square) <= v.High {
 					covered++
 				}
 			}
@@ -126,7 +122,7 @@ func TestCoverageOfGainInRMSE(t *testing.T) {
 						with[i] = math.Pow(shared+0.5*r.NormFloat64(), 2)
 						alone[i] = math.Pow(shared+own*r.NormFloat64(), 2)
 					}
-					if v := scoreOf(RMSE, with).Gain(scoreOf(RMSE, alone)); v.Low <= want && want <= v.High {
+					if v := ScoreOf(RMSE, with).Gain(ScoreOf(RMSE, alone)); v.Low <= want && want <= v.High {
 						covered++
 					}
 				}
@@ -177,7 +173,7 @@ func gainCovers(up, down float64, n int) (sum float64) {
 			for i := range b {
 				with[a+i] = 1
 			}
-			if v := scoreOf(ErrorShare, with).Gain(scoreOf(ErrorShare, alone)); v.Low <= up-down && up-down <= v.High {
+			if v := ScoreOf(ErrorShare, with).Gain(ScoreOf(ErrorShare, alone)); v.Low <= up-down && up-down <= v.High {
 				sum += multinomialProbability(n, a, b, up, down)
 			}
 		}

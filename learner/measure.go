@@ -70,6 +70,11 @@ type Score struct {
 	classes []int // predicted, of each record; -1: undecided. nil: numbers
 }
 
+// ScoreOf is the score of losses, without log loss and area.
+func ScoreOf(m Measure, losses []float64) Score {
+	return Score{Measure: m, Error: m.Of(meanOf(losses)), Losses: losses, LogLoss: math.NaN(), AUC: math.NaN()}
+}
+
 // Score measures the model theta on records.
 func (t *Task) Score(theta []float64, records []Record) Score {
 	return t.scored(t.scores(theta, records), records)
@@ -132,8 +137,7 @@ func (t *Task) class(y float64) int {
 
 // scored measures predictions of records from their scores.
 func (t *Task) scored(z []float64, records []Record) Score {
-	s := Score{Measure: t.Measure(), Losses: t.losses(z, records), LogLoss: math.NaN(), AUC: math.NaN()}
-	s.Error = s.Measure.Of(meanOf(s.Losses))
+	s := ScoreOf(t.Measure(), t.losses(z, records))
 	if !t.Classifies() {
 		return s
 	}

@@ -68,7 +68,8 @@ type Dataset struct {
 	Task    *learner.Task
 	Columns []string // of an exported file: the task's features, then its target
 	People  []Person
-	// LeftOut counts people with fewer records than MinRecords.
+	// LeftOut counts people who take no part: with fewer records than MinRecords, or as
+	// who left them out says.
 	LeftOut int
 }
 

@@ -28,6 +28,7 @@ type Evidence struct {
 type Verdict struct {
 	Word   string           // WorthIt, NotWorthIt or learner.CannotTell
 	Better int              // people with a smaller error than alone, in the mean of their pairs
+	Worse  int              // people with a larger one; equal is neither
 	People int              // all of them
 	Change learner.Interval // of the mean error, as a share of that alone: below zero is better; NaN of fewer than two people
 	Why    string           // "" if the numbers say it
@@ -63,8 +64,11 @@ func verdictOf(pairs []Pair, seed uint64) Verdict {
 	people, total := byPerson(pairs)
 	v := Verdict{People: len(people)}
 	for _, p := range people {
-		if p.sum > 0 {
+		switch {
+		case p.sum > 0:
 			v.Better++
+		case p.sum < 0:
+			v.Worse++
 		}
 	}
 	alone := total.sum
@@ -126,7 +130,11 @@ func (v Verdict) String() string {
 
 // numbers are how many people are better, and by how much all are.
 func (v Verdict) numbers() string {
-	return fmt.Sprintf("%d of %d nodes better, %s", v.Better, v.People, v.change())
+	text := fmt.Sprintf("%d of %d nodes better, ", v.Better, v.People)
+	if v.Better+v.Worse < v.People {
+		text += fmt.Sprintf("%d worse, ", v.Worse)
+	}
+	return text + v.change()
 }
 
 func (v Verdict) change() string {

@@ -26,7 +26,7 @@ func TestJudge(t *testing.T) {
 		"loss":           {Evidence{Pairs: persons(40, func(i int) float64 { return -gain(i) })}, []string{"not worth it: 8 of 40 nodes better, mean error +4.0 %"}},
 		"small gain":     {Evidence{Pairs: persons(40, func(i int) float64 { return gain(i) / 100 })}, []string{"worth it: ", "-0.04 %", "; a small gain, but a sure one"}},
 		"nothing":        {Evidence{Pairs: persons(40, func(i int) float64 { return wide(i) / 100 })}, []string{"not worth it: ", "mean error +0.00 % [-0.06, +0.06]"}},
-		"nothing at all": {Evidence{Pairs: persons(40, func(int) float64 { return 0 })}, []string{"not worth it: 0 of 40 nodes better, mean error +0.00 % [+0.00, +0.00]"}},
+		"nothing at all": {Evidence{Pairs: persons(40, func(int) float64 { return 0 })}, []string{"not worth it: 0 of 40 nodes better, 0 worse, mean error +0.00 % [+0.00, +0.00]"}},
 		"wide":           {Evidence{Pairs: persons(40, wide)}, []string{"cannot tell: 20 of 40 nodes better", "; the interval holds zero; more people"}},
 		"few":            {Evidence{Pairs: persons(4, wide)}, []string{"cannot tell: ", "; 4 people are too few"}},
 		"few, all gain":  {Evidence{Pairs: persons(3, func(i int) float64 { return -0.01 - 0.02*float64(i) })}, []string{"cannot tell: 3 of 3 nodes better"}},
@@ -47,7 +47,7 @@ func TestJudge(t *testing.T) {
 		"constant":            {Evidence{Pairs: persons(40, gain), Base: 0.95}, []string{"not worth it: 32 of 40", "; a constant does as well, with an error of 0.9500"}},
 		"not measured":        {Evidence{Free: persons(40, gain)}, []string{"cannot tell: private learning was not measured"}},
 		"one person":          {Evidence{Pairs: persons(1, gain)}, []string{"cannot tell: of one person there is no interval"}},
-		"no error":            {Evidence{Pairs: []Pair{{Person: 1}, {Person: 2}}}, []string{"cannot tell: 0 of 2 nodes better, no error alone", "; there is no error to save"}},
+		"no error":            {Evidence{Pairs: []Pair{{Person: 1}, {Person: 2}}}, []string{"cannot tell: 0 of 2 nodes better, 0 worse, no error alone", "; there is no error to save"}},
 		"errors from nothing": {Evidence{Pairs: []Pair{{Person: 1, With: 1}, {Person: 2, With: 1}}}, []string{"not worth it: 0 of 2 nodes better"}},
 	} {
 		got := Judge(c.of).String()

@@ -242,9 +242,10 @@ func TestPaperCSV(t *testing.T) {
 	}
 	code, stdout, stderr := paperRun(t, t.Context(), experiments(), "csv", "--data", "people.csv", "--node", "who", "--epsilon", "2", "--json")
 	var result struct {
-		Rows []paper.Row `json:"rows"`
+		Verdict string      `json:"verdict"`
+		Rows    []paper.Row `json:"rows"`
 	}
-	if code != 0 || json.Unmarshal([]byte(stdout), &result) != nil || len(result.Rows) != 3 || *result.Rows[2].Epsilon != 2 || result.Rows[2].Valid {
+	if code != 0 || json.Unmarshal([]byte(stdout), &result) != nil || !strings.Contains(result.Verdict, " of 4 nodes better") || len(result.Rows) != 4 || *result.Rows[2].Epsilon != 2 || result.Rows[2].Valid {
 		t.Errorf("exit %d, output %q, errors %q", code, stdout, stderr)
 	}
 	if _, err := os.Stat("testnet-results/csv.html"); err != nil {

@@ -46,8 +46,12 @@ func WriteIndex(w io.Writer, entries []Entry, made ...page.Fact) error {
 
 // summary is the main result, with a warning if it is not that of all cells.
 func (r *Result) summary() string {
-	if r.Complete {
-		return r.Summary
+	text := r.Summary
+	if r.Verdict != "" {
+		text = r.Verdict + ". " + text
 	}
-	return "INTERRUPTED, so far: " + r.Summary
+	if r.Complete {
+		return text
+	}
+	return "INTERRUPTED, so far: " + text
 }

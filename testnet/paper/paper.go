@@ -79,6 +79,9 @@ type Done map[string]Numbers
 
 // Report is what an experiment found.
 type Report struct {
+	// Verdict says whether learning together is worth it, and comes first; "" where
+	// nothing is set beside learning alone, or not yet.
+	Verdict  string
 	Summary  string // the main result in a sentence or two, for the index of all pages
 	Rows     []Row
 	Sections []page.Section // charts and tables besides that of the rows
@@ -99,6 +102,8 @@ type Row struct {
 	Measure   string   `json:"measure"`                // what Error or Accuracy is
 	Error     *float64 `json:"error,omitempty"`
 	Accuracy  *float64 `json:"accuracy,omitempty"`
+	LogLoss   *float64 `json:"log_loss,omitempty"`  // mean of -log of the probability given to the class seen
+	AUC       *float64 `json:"auc,omitempty"`       // area under the curve of two classes
 	Spread    *float64 `json:"spread,omitempty"`    // standard deviation over the seeds
 	Alone     *float64 `json:"alone,omitempty"`     // the tuned lone model, in the same measure
 	Published *float64 `json:"published,omitempty"` // the paper's number, or that of Source

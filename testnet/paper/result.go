@@ -23,6 +23,7 @@ type Result struct {
 	Seconds  float64  `json:"seconds"` // of computing, over all runs it took
 	Version  string   `json:"version"`
 	Complete bool     `json:"complete"` // false: interrupted, rows may be missing
+	Verdict  string   `json:"verdict"`  // "worth it", "not worth it" or "cannot tell", and why; "": no such question
 	Summary  string   `json:"summary"`
 	Rows     []Row    `json:"rows"`
 	Notes    []string `json:"notes"`
@@ -115,7 +116,7 @@ type number struct {
 func (r *Row) numbers() []number {
 	return []number{
 		{"epsilon", r.Epsilon}, {"delta", r.Delta}, {"true_epsilon", r.TrueEps}, {"true_delta", r.TrueDelta},
-		{"error", r.Error}, {"accuracy", r.Accuracy}, {"spread", r.Spread}, {"alone", r.Alone},
+		{"error", r.Error}, {"accuracy", r.Accuracy}, {"log_loss", r.LogLoss}, {"auc", r.AUC}, {"spread", r.Spread}, {"alone", r.Alone},
 		{"published", r.Published}, {"gain_low", r.GainLow}, {"gain_high", r.GainHigh},
 	}
 }

@@ -68,7 +68,7 @@ func (j *Job) run(ctx context.Context) (*Result, error) {
 	}
 	r := &Result{
 		Name: j.Name, Title: j.Title, Command: j.Command, Seed: j.Seed, Seeds: plan.Seeds, Seconds: cells.wall(),
-		Version: j.Version, Complete: interrupted == nil, Summary: report.Summary, Rows: report.Rows, Notes: report.Notes,
+		Version: j.Version, Complete: interrupted == nil, Verdict: report.Verdict, Summary: report.Summary, Rows: report.Rows, Notes: report.Notes,
 		about: j.About, up: j.Up, sections: report.Sections,
 	}
 	if others > 0 {

@@ -26,7 +26,7 @@ const longestHead = 24
 // rows have the same, and the measure: it is then the head of the values, or said
 // below.
 func (r *Result) table() *table {
-	t := &table{head: []string{"setting", "measure", "note", "epsilon", "delta", "private", "value", "spread", "alone", "gain (95%)", "published", "seeds"}}
+	t := &table{head: []string{"setting", "measure", "note", "epsilon", "delta", "private", "value", "log loss", "AUC", "spread", "alone", "gain (95%)", "published", "seeds"}}
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		if row.Source != "" && !slices.Contains(t.sources, row.Source) {
@@ -37,11 +37,11 @@ func (r *Result) table() *table {
 			value = row.Accuracy
 		}
 		t.lines = append(t.lines, []string{
-			row.Setting, row.Measure, t.number(row.Note), short(row.Epsilon), short(row.Delta), row.private(), digits(value), short(row.Spread),
+			row.Setting, row.Measure, t.number(row.Note), short(row.Epsilon), short(row.Delta), row.private(), digits(value), digits(row.LogLoss), digits(row.AUC), short(row.Spread),
 			digits(row.Alone), row.gain(), asGiven(row.Published), strconv.Itoa(row.Seeds),
 		})
 	}
-	const measure, value, published = 1, 6, 10
+	const measure, value, published = 1, 6, 12
 	if slices.Equal(t.sources, []string{Independent}) {
 		t.head[published] = "reference"
 	}
@@ -175,8 +175,11 @@ func digits(v *float64) string {
 // lineWidth is how long a line of notes is on a terminal.
 const lineWidth = 110
 
-// WriteTable writes the rows for people, with the notes.
+// WriteTable writes the rows for people, the verdict first, with the notes.
 func (r *Result) WriteTable(w io.Writer) error {
+	if r.Verdict != "" {
+		fmt.Fprintf(w, "%s\n\n", r.Verdict)
+	}
 	fmt.Fprintf(w, "%s\n\n", r.Title)
 	t := r.table()
 	columns := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

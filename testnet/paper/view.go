@@ -10,7 +10,10 @@ import (
 
 // page is the report for a browser: the figures first, then all rows.
 func (r *Result) page() *page.Page {
-	p := &page.Page{Title: r.Title, Result: r.Summary, Lead: []string{r.about}, Up: r.up}
+	p := &page.Page{Title: r.Title, Result: r.Verdict, Lead: []string{r.Summary, r.about}, Up: r.up}
+	if r.Verdict == "" {
+		p.Result, p.Lead = r.Summary, p.Lead[1:]
+	}
 	if !r.Complete {
 		p.Lead = append(p.Lead, "INTERRUPTED: these are the results so far.")
 	}

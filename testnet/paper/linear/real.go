@@ -12,7 +12,7 @@ func (s sizes) overNodes() nodes.Trial {
 	budget := gaussian(epsilons[0]).Budget
 	return nodes.Trial{
 		Name: "p=20, n=100: Gaussian, with silent fit", Budget: budget, Seed: s.seeds[0], Cost: 100,
-		Lone: learner.Local{Eta: loneEta, Kappa: 1}, Measure: "accuracy", Accuracy: true,
+		Lone: learner.Local{Eta: loneEta, Kappa: 1}, Measure: learner.Accuracy,
 		Data: func() (*testnet.Dataset, error) {
 			t := task(p)
 			settingFor(100, p, budget).apply(t)

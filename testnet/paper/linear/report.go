@@ -27,7 +27,7 @@ func (s sizes) report(done paper.Done) (*paper.Report, error) {
 			}
 		}
 	}
-	r.Summary = summary(r.Rows)
+	r.Verdict, r.Summary = s.verdict(done), summary(r.Rows)
 	for _, section := range []page.Section{
 		s.figure1Section(done), s.dimensionSection(done), s.tradeOffSection(done), s.sizeSection(done), s.warmSection(done), s.localSection(done), s.allocationSection(done),
 	} {

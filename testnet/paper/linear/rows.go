@@ -5,6 +5,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"p2pnode/learner"
 	"p2pnode/testnet"
 	"p2pnode/testnet/paper"
 )
@@ -142,27 +143,47 @@ func (s sizes) row(done paper.Done, m method, n, p int) (r paper.Row, ok bool, e
 
 // gain compares a method with the tuned lone models, person by person.
 func (s sizes) gain(r *paper.Row, done paper.Done, m method, n, p int) {
-	alone := method{key: loneKey, numbers: accuracy}
-	var pairs []testnet.Pair
-	var sum float64
-	for _, seed := range s.seeds {
-		by, with := done[alone.cell(n, p, seed)][accuracy], done[m.cell(n, p, seed)][m.numbers]
-		for i := range by {
-			if with == nil {
-				break
-			}
-			pairs = append(pairs, testnet.Pair{Person: len(pairs), Alone: 1 - by[i], With: 1 - with[i]})
-			sum += by[i]
-		}
-	}
+	pairs := s.pairs(done, m, n, p)
 	if len(pairs) == 0 {
 		return
+	}
+	var sum float64
+	for _, pair := range pairs {
+		sum += learner.Accuracy.Of(pair.Alone)
 	}
 	r.Alone = paper.Number(sum / float64(len(pairs)))
 	if m.key != loneKey {
 		gain := testnet.Bootstrap(pairs, resamples, s.seeds[0])
 		r.GainLow, r.GainHigh = &gain.Low, &gain.High
 	}
+}
+
+// pairs are everybody's error shares with a method and alone, tuned.
+func (s sizes) pairs(done paper.Done, m method, n, p int) (pairs []testnet.Pair) {
+	alone := method{key: loneKey, numbers: accuracy}
+	for _, seed := range s.seeds {
+		by, with := done[alone.cell(n, p, seed)][accuracy], done[m.cell(n, p, seed)][m.numbers]
+		for i := range by {
+			if with == nil {
+				break
+			}
+			pairs = append(pairs, testnet.Pair{Person: len(pairs), Alone: learner.Accuracy.Loss(by[i]), With: learner.Accuracy.Loss(with[i])})
+		}
+	}
+	return pairs
+}
+
+// verdict is that of valid privacy at the largest epsilon, with 25 features, as in the
+// paper, if they are there.
+func (s sizes) verdict(done paper.Done) string {
+	private := method{key: silentKey, numbers: accuracy, epsilon: epsilons[0]}
+	free := method{key: togetherKey, numbers: together}
+	for _, p := range []int{25, 20} {
+		if pairs := s.pairs(done, private, s.agents, p); len(pairs) > 0 {
+			return testnet.Judge(testnet.Evidence{Pairs: pairs, Free: s.pairs(done, free, s.agents, p), Seed: s.seeds[0]}).String()
+		}
+	}
+	return ""
 }
 
 // resamples of a bootstrap: there are many rows.

@@ -1,6 +1,9 @@
 package movielens
 
 import (
+	"fmt"
+
+	"p2pnode/learner"
 	"p2pnode/privacy"
 	"p2pnode/testnet"
 	"p2pnode/testnet/paper/nodes"
@@ -14,8 +17,8 @@ const realPeople = 100
 func (e *experiment) overNodes() nodes.Trial {
 	g := guarantee{epsilons[0], paperDelta}
 	return nodes.Trial{
-		Name: donated.name + ", 100 people, a quarter of the releases", Measure: "RMSE", Seed: e.seeds[0], Cost: 300,
-		Budget: privacy.Budget{Epsilon: g.epsilon, Delta: g.delta},
+		Name: donated.name + ", 100 people, a quarter of the releases", Measure: learner.RMSE, Seed: e.seeds[0], Cost: 300,
+		Budget: privacy.Budget{Epsilon: g.epsilon, Delta: g.delta}, LeftOut: fmt.Sprintf("%d are enough to compare", realPeople),
 		Data: func() (*testnet.Dataset, error) {
 			set, err := e.sets[donated.key(e.seeds[0])]()
 			if err != nil {
@@ -23,7 +26,7 @@ func (e *experiment) overNodes() nodes.Trial {
 			}
 			some := *set
 			some.Task = donated.tuned(set.Task, g, true)
-			some.People = nil
+			some.People, some.LeftOut = nil, len(set.People)-realPeople
 			for k := range realPeople {
 				some.People = append(some.People, set.People[k*len(set.People)/realPeople])
 			}

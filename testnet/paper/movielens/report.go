@@ -23,7 +23,7 @@ func (e *experiment) report(done paper.Done) (*paper.Report, error) {
 	for _, k := range kinds() {
 		r.Rows = append(r.Rows, e.kindRows(k, done)...)
 	}
-	r.Summary = summary(r.Rows)
+	r.Verdict, r.Summary = e.verdict(done), summary(r.Rows)
 	r.Notes = e.notes()
 	r.Sections = e.sections(r.Rows, done)
 	return r, nil
@@ -96,6 +96,16 @@ func (e *experiment) pairs(k kind, g guarantee, done paper.Done) (pairs []testne
 		}
 	}
 	return pairs, with
+}
+
+// verdict is that of valid privacy at epsilon 1 with features that are no secret.
+func (e *experiment) verdict(done paper.Done) string {
+	private, _ := e.pairs(donated, guarantee{1, paperDelta}, done)
+	if len(private) == 0 {
+		return ""
+	}
+	free, _ := e.pairs(donated, guarantee{}, done)
+	return testnet.Judge(testnet.Evidence{Pairs: private, Free: free, Seed: e.seeds[0]}).String()
 }
 
 func meanAlone(pairs []testnet.Pair) float64 {

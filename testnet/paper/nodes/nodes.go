@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"strings"
 
 	"gonum.org/v1/gonum/stat"
 
@@ -22,7 +23,8 @@ import (
 // Trial is a private task of an experiment that real nodes learn too.
 type Trial struct {
 	Name string // of the setting; unique in the experiment
-	// Data makes the people, with all constants in their task.
+	// Data makes the people, with all constants in their task. Its LeftOut counts those of
+	// the experiment who get no node, and LeftOut says why.
 	Data   func() (*testnet.Dataset, error)
 	Lone   learner.Local // of the tuned lone model; the zero value: as the task's
 	Budget privacy.Budget
@@ -31,11 +33,12 @@ type Trial struct {
 	Invalid bool
 	Seed    uint64
 	Cost    float64 // as of [paper.Cell]
-	// Measure is what the error is: [learner.Task.Error] times Unit (0: 1), the square
-	// of that if Squared is set, or as Accuracy the accuracy of a task that classifies.
-	Measure           string
-	Unit              float64
-	Squared, Accuracy bool
+	LeftOut string
+	// Measure is how errors are told, those of numbers times Unit (0: 1), and Of what, as
+	// "of the score, mean over schools".
+	Measure learner.Measure
+	Of      string
+	Unit    float64
 }
 
 // simulations are how often the simulator runs for each time of the real nodes.
@@ -85,7 +88,7 @@ func (t *Trial) run(ctx context.Context, scratch string) (n paper.Numbers, err e
 	}
 	n = paper.Numbers{
 		"alone": t.measured(a.Alone), "real": t.measured(a.Real),
-		"nodes": {float64(len(a.Real)), float64(a.Unfinished), a.Delivery, a.Seconds},
+		"nodes": {float64(len(a.Real)), float64(a.Unfinished), a.Delivery, a.Seconds, float64(d.LeftOut)},
 	}
 	for k, errs := range a.Simulated {
 		n[simulation(k)] = t.measured(errs)
@@ -95,13 +98,13 @@ func (t *Trial) run(ctx context.Context, scratch string) (n paper.Numbers, err e
 
 func simulation(k int) string { return fmt.Sprintf("simulated %d", k+1) }
 
-// measured are errors in the experiment's measure.
+// measured are errors in the trial's measure; of an accuracy what it lacks to 1.
 func (t *Trial) measured(errs []float64) []float64 {
 	out := make([]float64, len(errs))
 	for i, e := range errs {
 		out[i] = e * cmp.Or(t.Unit, 1)
-		if t.Squared {
-			out[i] *= out[i]
+		if t.Measure == learner.MSE {
+			out[i] = learner.RMSE.Loss(out[i])
 		}
 	}
 	return out
@@ -124,6 +127,7 @@ func report(r *paper.Report, done paper.Done, trials []Trial) {
 		}
 		f := t.found(n)
 		r.Rows = append(r.Rows, f.real, f.simulated)
+		section.Text = append(section.Text, f.text)
 		table.Rows = append(table.Rows, page.Line{Cells: f.cells})
 	}
 	if len(table.Rows) > 0 {
@@ -135,6 +139,7 @@ func report(r *paper.Report, done paper.Done, trials []Trial) {
 // found is what a trial found.
 type found struct {
 	real, simulated paper.Row
+	text            string // the verdict, and who was left out
 	cells           []string
 }
 
@@ -144,16 +149,22 @@ func (t *Trial) found(n paper.Numbers) found {
 		a.Simulated = append(a.Simulated, n[simulation(k)])
 	}
 	above, spread := a.Difference(t.Seed)
-	if t.Accuracy {
+	if t.Measure == learner.Accuracy {
 		above = above.Negative()
 	}
-	size, unfinished, delivery, seconds := n["nodes"][0], n["nodes"][1], n["nodes"][2], n["nodes"][3]
+	size, unfinished, delivery, seconds, leftOut := n["nodes"][0], n["nodes"][1], n["nodes"][2], n["nodes"][3], n["nodes"][4]
 	f := found{real: t.row("over libp2p", a.Alone, a.Real), simulated: t.row("simulated, the same people", a.Alone, a.Simulated...)}
+	f.text = fmt.Sprintf("%s, over libp2p: %s.", t.Name, testnet.Judge(testnet.Evidence{Pairs: pairs(a.Alone, a.Real), Seed: t.Seed}))
 	f.simulated.Spread = paper.Number(spread)
 	f.real.Note = fmt.Sprintf("%+.4f from the simulator, 95%% interval over people %+.4f to %+.4f; a simulation's standard deviation is %.4f; not the same at each run",
 		above.Mean, above.Low, above.High, spread)
 	if unfinished > 0 {
 		f.real.Note += fmt.Sprintf("; %.0f nodes had not made all releases", unfinished)
+	}
+	if leftOut > 0 {
+		without := fmt.Sprintf("%.0f of %.0f nodes were left out: %s", leftOut, leftOut+size, t.LeftOut)
+		f.real.Note += "; " + without
+		f.text += " " + without + "."
 	}
 	f.cells = []string{
 		t.Name, fmt.Sprint(size), fmt.Sprintf("%.4f", t.of(&f.real)), fmt.Sprintf("%.4f", t.of(&f.simulated)),
@@ -166,31 +177,37 @@ func (t *Trial) found(n paper.Numbers) found {
 // row is the row of runs of the same people.
 func (t *Trial) row(setting string, alone []float64, runs ...[]float64) paper.Row {
 	var means []float64
-	var pairs []testnet.Pair
 	for _, errs := range runs {
 		means = append(means, stat.Mean(errs, nil))
-		for i, e := range errs {
-			pairs = append(pairs, testnet.Pair{Person: i, Alone: alone[i], With: e})
-		}
 	}
-	gain := testnet.Bootstrap(pairs, resamples, t.Seed)
+	gain := testnet.Bootstrap(pairs(alone, runs...), resamples, t.Seed)
 	r := paper.Row{
-		Setting: t.Name + ": " + setting, Seeds: len(runs), Valid: !t.Invalid, Measure: t.Measure,
+		Setting: t.Name + ": " + setting, Seeds: len(runs), Valid: !t.Invalid, Measure: strings.TrimSpace(string(t.Measure) + " " + t.Of),
 		Epsilon: paper.Number(t.Budget.Epsilon), Delta: paper.Number(t.Budget.Delta),
 		GainLow: paper.Number(gain.Low), GainHigh: paper.Number(gain.High),
 	}
 	with, without := stat.Mean(means, nil), stat.Mean(alone, nil)
-	if t.Accuracy {
-		r.Accuracy, r.Alone = paper.Number(1-with), paper.Number(1-without)
+	if t.Measure == learner.Accuracy {
+		r.Accuracy, r.Alone = paper.Number(t.Measure.Of(with)), paper.Number(t.Measure.Of(without))
 	} else {
 		r.Error, r.Alone = paper.Number(with), paper.Number(without)
 	}
 	return r
 }
 
+// pairs sets the errors of runs of the same people beside those alone.
+func pairs(alone []float64, runs ...[]float64) (list []testnet.Pair) {
+	for _, errs := range runs {
+		for i, e := range errs {
+			list = append(list, testnet.Pair{Person: i, Alone: alone[i], With: e})
+		}
+	}
+	return list
+}
+
 // of is the row's number.
 func (t *Trial) of(r *paper.Row) float64 {
-	if t.Accuracy {
+	if r.Accuracy != nil {
 		return *r.Accuracy
 	}
 	return *r.Error

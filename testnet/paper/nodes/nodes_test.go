@@ -32,13 +32,13 @@ func reported(t *testing.T, p *paper.Plan, done paper.Done) *paper.Report {
 
 // What was measured comes out as it is: errors, or accuracies the other way round.
 func TestRows(t *testing.T) {
-	n := paper.Numbers{"alone": {.5, .4}, "real": {.3, .4}, "nodes": {2, 1, 1, 7}}
+	n := paper.Numbers{"alone": {.5, .4}, "real": {.3, .4}, "nodes": {2, 1, 1, 7, 3}}
 	for k := range simulations {
 		n[simulation(k)] = []float64{.1, .2}
 	}
 	n[simulation(0)] = []float64{.6, .7} // the mean of all is .2 and .3
-	for _, accuracy := range []bool{false, true} {
-		trial := Trial{Name: "a task", Cost: 1, Measure: "error", Accuracy: accuracy, Budget: privacy.Budget{Epsilon: 1, Delta: 1e-6}}
+	for _, measure := range []learner.Measure{learner.RMSE, learner.Accuracy} {
+		trial := Trial{Name: "a task", Cost: 1, Measure: measure, Of: "of y", LeftOut: "two are enough", Budget: privacy.Budget{Epsilon: 1, Delta: 1e-6}}
 		p := planned(t, paper.Options{Real: true}, trial)
 		r := reported(t, p, paper.Done{p.Cells[0].Key: n})
 		if len(r.Rows) != 3 || len(r.Sections) != 1 || len(r.Sections[0].Tables[0].Rows) != 1 {
@@ -46,7 +46,7 @@ func TestRows(t *testing.T) {
 		}
 		want := []float64{.35, .45, .25}
 		difference := "+0.1000"
-		if accuracy {
+		if measure == learner.Accuracy {
 			for i := range want {
 				want[i] = 1 - want[i]
 			}
@@ -55,14 +55,19 @@ func TestRows(t *testing.T) {
 		over, simulated := r.Rows[1], r.Rows[2]
 		for i, got := range []float64{trial.of(&over), *over.Alone, trial.of(&simulated)} {
 			if math.Abs(got-want[i]) > 1e-12 {
-				t.Errorf("accuracy %v: number %d is %v, want %v", accuracy, i, got, want[i])
+				t.Errorf("%s: number %d is %v, want %v", measure, i, got, want[i])
 			}
 		}
-		if !over.Valid || over.Seeds != 1 || simulated.Seeds != simulations || *simulated.Spread < 0.2 || *over.GainLow != 0 || *over.GainHigh < .19 {
+		if !over.Valid || over.Seeds != 1 || simulated.Seeds != simulations || *simulated.Spread < 0.2 || !(*over.GainLow < 0) || !(*over.GainHigh > .2) || over.Measure != string(measure)+" of y" {
 			t.Errorf("rows %+v, %+v", over, simulated)
 		}
 		if cells := r.Sections[0].Tables[0].Rows[0].Cells; cells[4] != difference || !strings.Contains(over.Note, "1 nodes had not") {
 			t.Errorf("cells %v, note %q", cells, over.Note)
+		}
+		text := strings.Join(r.Sections[0].Text, "\n")
+		if !strings.Contains(text, "a task, over libp2p: cannot tell: 1 of 2 nodes better, 0 worse") || !strings.Contains(text, " 3 of 5 nodes were left out: two are enough.") ||
+			!strings.HasSuffix(over.Note, "; 3 of 5 nodes were left out: two are enough") {
+			t.Errorf("text %q; want the verdict, and who was left out", text)
 		}
 	}
 }
@@ -81,7 +86,7 @@ func TestNothingWithoutTheOption(t *testing.T) {
 func TestCell(t *testing.T) {
 	scratch := t.TempDir()
 	trial := Trial{
-		Name: "a task", Cost: 1, Measure: "share of wrong classes", Budget: privacy.Budget{Epsilon: 1, Delta: 1e-6},
+		Name: "a task", Cost: 1, Measure: learner.ErrorShare, Budget: privacy.Budget{Epsilon: 1, Delta: 1e-6},
 		Data: func() (*testnet.Dataset, error) {
 			task := learner.Linear()
 			task.Release.Releases, task.Graph.Gamma = 1, 5 // everybody is like everybody
@@ -106,7 +111,7 @@ func TestUnits(t *testing.T) {
 	for _, c := range []struct {
 		trial Trial
 		want  float64
-	}{{Trial{}, 3}, {Trial{Unit: 2}, 6}, {Trial{Squared: true}, 9}, {Trial{Unit: 2, Squared: true}, 36}} {
+	}{{Trial{}, 3}, {Trial{Measure: learner.RMSE, Unit: 2}, 6}, {Trial{Measure: learner.MSE}, 9}, {Trial{Measure: learner.MSE, Unit: 2}, 36}} {
 		if got := c.trial.measured([]float64{3})[0]; got != c.want {
 			t.Errorf("%+v: %v, want %v", c.trial, got, c.want)
 		}

@@ -201,12 +201,3 @@ func (e *csvRun) run(p part) (paper.Numbers, error) {
 	}
 	return o.numbers(nodes), nil
 }
-
-// numbers are an outcome with the numbers of test records.
-func (o outcome) numbers(nodes []node) paper.Numbers {
-	tests := make([]float64, len(nodes))
-	for i := range nodes {
-		tests[i] = float64(len(nodes[i].test))
-	}
-	return paper.Numbers{"with": o.with, "alone": o.alone, "shared": o.shared, "tests": tests}
-}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"p2pnode/learner"
+	"p2pnode/testnet"
 	"p2pnode/testnet/paper"
 )
 
@@ -104,13 +106,7 @@ func report(t *testing.T, e paper.Experiment, o paper.Options) *paper.Report {
 	return r
 }
 
-// loss is the error of a row, whatever its measure.
-func loss(r paper.Row) (with, alone float64) {
-	if r.Accuracy != nil {
-		return 1 - *r.Accuracy, 1 - *r.Alone
-	}
-	return *r.Error, *r.Alone
-}
+func loss(r paper.Row) (with, alone float64) { return *r.Error, *r.Alone }
 
 // Nodes with little data and one model: together they must do a good deal better
 // than alone, for every kind of target. The margins are a third of what was
@@ -127,10 +123,18 @@ func TestCSVOfEachKind(t *testing.T) {
 	} {
 		o := options(write(t, "people.csv", alike(12, 10, c.label)))
 		r := report(t, CSV(), o)
-		if len(r.Rows) != 3 {
+		if len(r.Rows) != 4 {
 			t.Fatalf("%s: %d rows", name, len(r.Rows))
 		}
 		together, alone := loss(r.Rows[1])
+		if base, _ := loss(r.Rows[3]); !(base > alone) || !strings.Contains(r.Verdict, "of 12 nodes better, ") {
+			t.Errorf("%s: error of a constant %.4f, %.4f alone; verdict %q", name, base, alone, r.Verdict)
+		}
+		for _, row := range r.Rows {
+			if (row.LogLoss != nil) != (name != "numbers") || (row.AUC != nil) != (name == "two classes") {
+				t.Errorf("%s: %+v; want a log loss of classes, and an area under the curve of two", name, row)
+			}
+		}
 		if !(together < c.best*alone) {
 			t.Errorf("%s: error %.4f together, %.4f alone", name, together, alone)
 		}
@@ -143,6 +147,41 @@ func TestCSVOfEachKind(t *testing.T) {
 		if len(r.Sections) != 1 || len(r.Sections[0].Tables[0].Rows) != 12 {
 			t.Errorf("%s: no table of 12 nodes", name)
 		}
+		sure := 0
+		for _, line := range r.Sections[0].Tables[0].Rows {
+			gain, between, word := line.Cells[6], line.Cells[7], line.Cells[8]
+			var mean, low, high float64
+			if _, err := fmt.Sscanf(gain+" "+between, "%f %f to %f", &mean, &low, &high); err != nil || !(low <= mean && mean <= high) {
+				t.Errorf("%s: gain %s, interval %s: %v", name, gain, between, err)
+			}
+			if v := (learner.Interval{Low: low, High: high}); v.Word() != word && low*high != 0 {
+				t.Errorf("%s: %s is called %q", name, between, word)
+			}
+			if word != learner.CannotTell {
+				sure++
+			}
+		}
+		if sure == 12 { // ten records each
+			t.Errorf("%s: every node is sure of its gain", name)
+		}
+	}
+}
+
+// Where sharing gives a lot and the budget is nearly nothing, the verdict says what became
+// of the gain; and where the labels say nothing of the columns, that only the majority
+// class was predicted.
+func TestCSVSaysWhyNot(t *testing.T) {
+	o := paper.Options{Seed: 1, Data: write(t, "people.csv", alike(12, 10, asNumber)), CSV: paper.CSV{Epsilon: .001, Delta: 1e-9}}
+	if v := report(t, CSV(), o).Verdict; strings.HasPrefix(v, testnet.WorthIt) || !strings.Contains(v, "the noise drowned what sharing gives: without privacy ") {
+		t.Errorf("verdict %q at epsilon .001", v)
+	}
+	var text strings.Builder
+	text.WriteString("node,x,y\n")
+	for i := range 300 {
+		fmt.Fprintf(&text, "n%d,%d,%s\n", i%10, i*i%7, map[bool]string{true: "rare", false: "usual"}[i%30 >= 28])
+	}
+	if v := report(t, CSV(), options(write(t, "usual.csv", text.String()))).Verdict; strings.HasPrefix(v, testnet.WorthIt) || !strings.Contains(v, "only the majority class was predicted") {
+		t.Errorf("verdict %q of labels that are nearly all the same", v)
 	}
 }
 

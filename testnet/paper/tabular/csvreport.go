@@ -1,63 +1,87 @@
 package tabular
 
 import (
-	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"gonum.org/v1/gonum/stat"
 
+	"p2pnode/learner"
 	"p2pnode/testnet"
 	"p2pnode/testnet/page"
 	"p2pnode/testnet/paper"
 )
 
-// way is one way to learn with what came of it: for each shuffle that is complete,
-// the error of each node in the units of the report.
+// kind is what came of a kind of model: of each shuffle that is complete.
+type kind struct {
+	errors  [][]float64 // [shuffle][node], in the units of the report
+	logLoss []float64   // mean over nodes; nil: none
+	area    []float64   // mean over folds and the nodes that have one; nil: none
+}
+
+// way is one way to learn with what came of it.
 type way struct {
-	errors [][]float64 // [shuffle][node]
-	alone  [][]float64
+	with, alone, base kind
+	majority          bool                // nothing but the majority class was predicted
+	gains             []*learner.Interval // of each node in the first shuffle that is complete; see [learner.Score.Gain]
 }
 
 // ways are those without and with privacy.
 func (e *csvRun) ways(done paper.Done, private bool) way {
-	var w way
+	w := way{majority: true}
 	for k := range e.repeats {
-		var with, alone tally
-		complete := true
+		var cells []paper.Numbers
 		for fold := range folds {
-			n, ok := done[part{e.seed + uint64(k), fold, private}.key()]
-			if complete = complete && ok; !complete {
-				break
+			if n, ok := done[part{e.seed + uint64(k), fold, private}.key()]; ok {
+				cells = append(cells, n)
 			}
-			with.add(n, "with")
-			alone.add(n, "alone")
 		}
-		if complete {
-			w.errors = append(w.errors, e.inUnits(with.means()))
-			w.alone = append(w.alone, e.inUnits(alone.means()))
+		if len(cells) < folds {
+			continue
+		}
+		w.with.add(e, cells, "with")
+		w.alone.add(e, cells, "alone")
+		w.base.add(e, cells, "base")
+		if w.gains == nil {
+			w.gains = e.gains(cells)
+		}
+		for _, n := range cells {
+			w.majority = w.majority && !slices.Contains(n["majority"], 0)
 		}
 	}
 	return w
 }
 
-// inUnits turns mean squared errors into errors in the units of the target.
-func (e *csvRun) inUnits(losses []float64) []float64 {
-	if e.coding.target.classes == nil {
-		for i, l := range losses {
-			losses[i] = math.Sqrt(l) * e.coding.target.unit()
+// add takes in a shuffle.
+func (k *kind) add(e *csvRun, cells []paper.Numbers, model string) {
+	var errors, logs tally
+	var areas []float64
+	for _, n := range cells {
+		errors.add(n, model)
+		if n[model+logLoss] != nil {
+			logs.add(n, model+logLoss)
 		}
+		areas = append(areas, n[model+area]...)
 	}
-	return losses
+	means := errors.means()
+	for i, loss := range means {
+		means[i] = e.coding.target.measure().Of(loss) * e.coding.target.unit()
+	}
+	k.errors = append(k.errors, means)
+	if logs.tests != nil {
+		k.logLoss = append(k.logLoss, stat.Mean(logs.means(), nil))
+	}
+	if areas != nil {
+		k.area = append(k.area, stat.Mean(areas, nil))
+	}
 }
 
 func (w way) pairs() []testnet.Pair {
 	var list []testnet.Pair
-	for k := range w.errors {
-		for i := range w.errors[k] {
-			list = append(list, testnet.Pair{Person: i, Alone: w.alone[k][i], With: w.errors[k][i]})
+	for k := range w.with.errors {
+		for i := range w.with.errors[k] {
+			list = append(list, testnet.Pair{Person: i, Alone: w.alone.errors[k][i], With: w.with.errors[k][i]})
 		}
 	}
 	return list
@@ -66,50 +90,62 @@ func (w way) pairs() []testnet.Pair {
 func (e *csvRun) report(done paper.Done) (*paper.Report, error) {
 	together, private := e.ways(done, false), e.ways(done, true)
 	r := &paper.Report{Notes: e.notes()}
-	if len(together.errors) > 0 {
+	if len(together.with.errors) > 0 {
 		r.Rows = append(r.Rows,
 			e.row("alone: each node with a tuned model of its own", together.alone, together.alone),
-			e.row("together, without privacy", together.errors, together.alone))
+			e.row("together, without privacy", together.with, together.alone))
 		gain(&r.Rows[1], together.pairs())
 	}
-	if len(private.errors) > 0 {
-		row := e.row("together, within the privacy budget", private.errors, private.alone)
+	if len(private.with.errors) > 0 {
+		row := e.row("together, within the privacy budget", private.with, private.alone)
 		row.Epsilon, row.Delta = &e.budget.Epsilon, &e.budget.Delta
 		row.Valid = e.ranges != ""
 		if !row.Valid {
 			row.Note = noRanges
 		}
 		gain(&row, private.pairs())
-		r.Rows = append(r.Rows, row)
+		r.Rows = append(r.Rows, row, e.row("a constant: each node's own "+e.constant(), private.base, private.alone))
+		r.Verdict = testnet.Judge(testnet.Evidence{
+			Pairs: private.pairs(), Free: together.pairs(), Base: meanOf(private.base), MajorityOnly: private.majority, Seed: e.seed,
+		}).String()
 	}
-	if len(together.errors) > 0 && len(private.errors) > 0 {
+	if len(together.with.errors) > 0 && len(private.with.errors) > 0 {
 		r.Sections = e.sections(together, private)
-		mean := func(errors [][]float64) float64 { return stat.Mean(meansOf(errors), nil) }
-		r.Summary = fmt.Sprintf("The %s, mean over nodes, is %.4g alone, %.4g together and %.4g within epsilon %g and delta %s.",
-			e.loss(), mean(together.alone), mean(together.errors), mean(private.errors), e.budget.Epsilon, paper.Short(e.budget.Delta))
+		r.Summary = fmt.Sprintf("The %s, mean over nodes, is %.4g of a constant, %.4g alone, %.4g together and %.4g within epsilon %g and delta %s.",
+			e.loss(), meanOf(together.base), meanOf(together.alone), meanOf(together.with), meanOf(private.with), e.budget.Epsilon, paper.Short(e.budget.Delta))
 	}
 	return r, nil
 }
 
 const noRanges = "the ranges of the columns were taken from the records, which tells something of them: describe public ranges in a file and name it with --ranges"
 
-func (e *csvRun) measure() string {
+// of is what the error is of.
+func (e *csvRun) of() string { return fmt.Sprintf("of %s, mean over nodes", e.coding.target.name) }
+
+// constant is what a model without features predicts.
+func (e *csvRun) constant() string {
 	if e.coding.target.classes == nil {
-		return fmt.Sprintf("root mean squared error of %s, mean over nodes", e.coding.target.name)
+		return "mean"
 	}
-	return fmt.Sprintf("share of records whose %s is predicted right, mean over nodes", e.coding.target.name)
+	return "most frequent class"
 }
 
-func (e *csvRun) row(setting string, errors, alone [][]float64) paper.Row {
-	means := meansOf(errors)
-	mean, lone := stat.Mean(means, nil), stat.Mean(meansOf(alone), nil)
-	row := paper.Row{Setting: setting, Seeds: len(errors), Measure: e.measure(), Spread: spread(means)}
-	if e.coding.target.classes == nil {
-		row.Error, row.Alone = &mean, &lone
-	} else {
-		row.Accuracy, row.Alone = paper.Number(1-mean), paper.Number(1-lone)
+func (e *csvRun) row(setting string, k, alone kind) paper.Row {
+	means := meansOf(k.errors)
+	return paper.Row{
+		Setting: setting, Seeds: len(k.errors), Measure: string(e.coding.target.measure()) + " " + e.of(), Spread: spread(means),
+		Error: paper.Number(stat.Mean(means, nil)), Alone: paper.Number(meanOf(alone)), LogLoss: meanOrNil(k.logLoss), AUC: meanOrNil(k.area),
 	}
-	return row
+}
+
+// meanOf is the mean error over nodes and shuffles.
+func meanOf(k kind) float64 { return stat.Mean(meansOf(k.errors), nil) }
+
+func meanOrNil(values []float64) *float64 {
+	if values == nil {
+		return nil
+	}
+	return paper.Number(stat.Mean(values, nil))
 }
 
 func meansOf(values [][]float64) []float64 {
@@ -158,14 +194,11 @@ func (e *csvRun) notes() []string {
 // quantiles is how many points a curve over nodes has at most.
 const quantiles = 100
 
-// mostNodes is how many nodes the table of nodes lists at most.
-const mostNodes = 500
-
 func (e *csvRun) sections(together, private way) []page.Section {
 	gains := func(w way) []float64 {
-		g := make([]float64, len(w.errors[0]))
+		g := make([]float64, len(w.with.errors[0]))
 		for _, p := range w.pairs() {
-			g[p.Person] += (p.Alone - p.With) / float64(len(w.errors))
+			g[p.Person] += (p.Alone - p.With) / float64(len(w.with.errors))
 		}
 		return g
 	}
@@ -178,7 +211,8 @@ func (e *csvRun) sections(together, private way) []page.Section {
 	px, py := curve(kept)
 	return []page.Section{{
 		Title: "Who gains",
-		Text:  []string{"The gain of a node is the error of its lone model less that of its model with the others: above zero it is better off together."},
+		Text: []string{"The gain of a node is the error of its lone model less that of its model with the others: above zero it is better off together. " +
+			"Its 95% interval, of the first shuffle, is of the node's own records, which may be too few to tell."},
 		Charts: []page.Chart{{
 			Title: "Gain over learning alone",
 			Alt:   "The gain of every node, from the smallest to the largest, with and without privacy.",
@@ -204,9 +238,9 @@ func (e *csvRun) unit() string {
 // loss is what the tables and charts of nodes call the error.
 func (e *csvRun) loss() string {
 	if e.coding.target.classes == nil {
-		return "error in " + e.unit()
+		return string(e.coding.target.measure()) + " in " + e.unit()
 	}
-	return "share predicted wrong"
+	return string(e.coding.target.measure())
 }
 
 // curve is the values in order against their share of the whole in percent.
@@ -222,40 +256,4 @@ func curve(values []float64) (x, y []float64) {
 		y = append(y, sorted[at])
 	}
 	return x, y
-}
-
-// nodeTable has a line for each node, from the largest gain to the smallest.
-func (e *csvRun) nodeTable(together, private way, gains []float64) page.Table {
-	order := make([]int, len(gains))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(gains[b], gains[a]) })
-	t := page.Table{
-		Caption: "Each node's " + e.loss() + ", the largest gain within the budget first",
-		Head:    []string{e.node, "records", "alone", "together", "within the budget", "gain"},
-	}
-	if len(order) > mostNodes {
-		t.Caption += fmt.Sprintf(": the first and last %d of %d", mostNodes/2, len(order))
-		order = slices.Concat(order[:mostNodes/2], order[len(order)-mostNodes/2:])
-	}
-	mean := func(w [][]float64, i int) float64 {
-		var sum float64
-		for k := range w {
-			sum += w[k][i]
-		}
-		return sum / float64(len(w))
-	}
-	decimals := 4 // so that the mean has four digits
-	if size := stat.Mean(meansOf(together.alone), nil); size > 0 {
-		decimals = max(3-int(math.Floor(math.Log10(size))), 0)
-	}
-	for _, i := range order {
-		o := e.owners.list[i]
-		t.Rows = append(t.Rows, page.Line{Cells: []string{
-			o.name, fmt.Sprint(len(o.records)), fmt.Sprintf("%.*f", decimals, mean(together.alone, i)),
-			fmt.Sprintf("%.*f", decimals, mean(together.errors, i)), fmt.Sprintf("%.*f", decimals, mean(private.errors, i)), fmt.Sprintf("%+.*f", decimals, gains[i]),
-		}})
-	}
-	return t
 }

@@ -4,10 +4,14 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
+	"slices"
 	"time"
+
+	"gonum.org/v1/gonum/stat"
 
 	"p2pnode/learner"
 	"p2pnode/privacy"
+	"p2pnode/testnet/paper"
 	"p2pnode/testnet/sim"
 )
 
@@ -55,11 +59,61 @@ func (s setting) policy() (privacy.Policy, error) {
 	return s.task.Design(d).Policy()
 }
 
-// outcome is the loss of each node's models on its test records: the mean squared
-// error, or the share of wrong classes.
+// outcome is how well each node's models predict its test records.
 type outcome struct {
-	with, alone []float64 // the personal model, and the tuned one of a node without neighbours
-	shared      []float64 // the node's own shared model, as released
+	with, alone, base marks // the personal model, the tuned one of a node without neighbours, and a constant
+	shared            marks // the node's own shared model, as released
+	// majority says of each node, 1 or 0, that its personal model predicted nothing but
+	// what the constant does.
+	majority []float64
+}
+
+// marks are those of a kind of model, node by node.
+type marks struct {
+	loss    []float64 // mean: squared error, or share of wrong classes
+	losses  []float64 // of each record, node after node
+	logLoss []float64 // NaN where there is none
+	area    []float64 // under the curve, of the nodes that have one
+}
+
+func (m *marks) add(s learner.Score) {
+	m.loss, m.logLoss = append(m.loss, s.Measure.Loss(s.Error)), append(m.logLoss, s.LogLoss)
+	m.losses = append(m.losses, s.Losses...)
+	if !math.IsNaN(s.AUC) {
+		m.area = append(m.area, s.AUC)
+	}
+}
+
+// into sets the marks under the name of the model, those that there are.
+func (m *marks) into(n paper.Numbers, model string) {
+	n[model] = m.loss
+	if !slices.ContainsFunc(m.logLoss, math.IsNaN) {
+		n[model+logLoss] = m.logLoss
+	}
+	if len(m.area) > 0 {
+		n[model+area] = []float64{stat.Mean(m.area, nil)}
+	}
+}
+
+// Behind the name of a model, of its other marks in a cell.
+const (
+	losses  = " losses"
+	logLoss = " log loss"
+	area    = " AUC"
+)
+
+// numbers are an outcome with the numbers of test records.
+func (o *outcome) numbers(nodes []node) paper.Numbers {
+	n := paper.Numbers{"tests": make([]float64, len(nodes)), "majority": o.majority}
+	for i := range nodes {
+		n["tests"][i] = float64(len(nodes[i].test))
+	}
+	o.with.into(n, "with")
+	o.alone.into(n, "alone")
+	o.base.into(n, "base")
+	n["shared"] = o.shared.loss
+	n["with"+losses], n["alone"+losses] = o.with.losses, o.alone.losses
+	return n
 }
 
 // Virtual time. Only ratios matter to what is learned.
@@ -103,22 +157,22 @@ func (s setting) measure(nodes []node, states []learner.State) outcome {
 	lone := *s.task
 	lone.Local = s.lone
 	for i := range nodes {
+		train, test := nodes[i].train, nodes[i].test
 		prior := learner.Prior(states[i])
-		p := learner.FitPersonal(s.task, nodes[i].train, prior)
-		o.with = append(o.with, s.loss(p.Theta, nodes[i].test))
+		p := learner.FitPersonal(s.task, train, prior)
 		if s.lone != (learner.Local{}) {
-			p.Alone = learner.FitPersonal(&lone, nodes[i].train, make([]float64, len(prior))).Alone
+			p.Alone = learner.FitPersonal(&lone, train, make([]float64, len(prior))).Alone
 		}
-		o.alone = append(o.alone, s.loss(p.Alone, nodes[i].test))
-		o.shared = append(o.shared, s.loss(states[i].Model, nodes[i].test))
+		with, base := s.task.Score(p.Theta, test), s.task.ScoreConstant(train, test)
+		o.with.add(with)
+		o.base.add(base)
+		o.alone.add(s.task.Score(p.Alone, test))
+		o.shared.add(s.task.Score(states[i].Model, test))
+		majority := 0.
+		if with.SameClasses(base) {
+			majority = 1
+		}
+		o.majority = append(o.majority, majority)
 	}
 	return o
-}
-
-func (s setting) loss(theta []float64, test []learner.Record) float64 {
-	e := s.task.Error(theta, test)
-	if s.task.Classifies() {
-		return e
-	}
-	return math.Pow(e, 2)
 }

@@ -3,6 +3,7 @@ package tabular
 import (
 	"fmt"
 
+	"p2pnode/learner"
 	"p2pnode/privacy"
 	"p2pnode/testnet"
 	"p2pnode/testnet/paper/nodes"
@@ -33,7 +34,7 @@ func (e *schoolRun) overNodes() nodes.Trial {
 	w := schoolWay{"diffusion", privacy.Budget{Epsilon: publishedEpsilon, Delta: publishedDelta}}
 	return nodes.Trial{
 		Name: fmt.Sprintf("the first split, %d rounds", realRounds), Budget: w.budget, Seed: e.seed, Cost: 100, Lone: schoolLone(),
-		Measure: "MSE of (score - 1)/69, mean over schools", Squared: true, Unit: e.coding.target.unit() / (mostScore - leastScore),
+		Measure: learner.MSE, Of: "of (score - 1)/69, mean over schools", Unit: e.coding.target.unit() / (mostScore - leastScore),
 		Data: func() (*testnet.Dataset, error) {
 			list := e.owners.share(trainTenths, e.seed)
 			s, err := e.setting(w, list)
@@ -50,21 +51,21 @@ const realNodes = 150
 
 // overNodes is the first fold for real nodes.
 func (e *csvRun) overNodes() nodes.Trial {
-	unit := 1.
-	if e.coding.target.classes == nil {
-		unit = e.coding.target.unit()
-	}
 	return nodes.Trial{
 		Name: fmt.Sprintf("the first fold, %d rounds", realRounds), Budget: e.budget, Invalid: e.ranges == "", Seed: e.seed, Cost: 100,
-		Measure: e.measure(), Unit: unit, Accuracy: e.coding.target.classes != nil,
+		Measure: e.coding.target.measure(), Of: e.of(), Unit: e.coding.target.unit(),
+		LeftOut: fmt.Sprintf("the first %d of a file run, and none with fewer than %d records", realNodes, fewestRecords),
 		Data: func() (*testnet.Dataset, error) {
 			list := e.owners.fold(0, folds, e.seed)
-			list = list[:min(realNodes, len(list))]
+			all := len(list)
+			list = list[:min(realNodes, all)]
 			s, err := e.coding.automatic(len(list), meanRecords(list), e.budget, careful())
 			if err != nil {
 				return nil, err
 			}
-			return s.people(list), nil
+			d := s.people(list)
+			d.LeftOut = all - len(list) + e.owners.leftOut
+			return d, nil
 		},
 	}
 }

@@ -30,8 +30,8 @@ func schoolText(schools, pupils int) string {
 
 func TestSchoolOfMadeUpPupils(t *testing.T) {
 	r := report(t, School(), paper.Options{Seed: 1, Seeds: 2, Quick: true, Data: write(t, "school.csv", schoolText(6, 12))})
-	if len(r.Rows) != 1+2*4 {
-		t.Fatalf("%d rows", len(r.Rows))
+	if len(r.Rows) != 2+2*4 || !strings.Contains(r.Verdict, "of 6 nodes better") {
+		t.Fatalf("%d rows, verdict %q", len(r.Rows), r.Verdict)
 	}
 	for _, row := range r.Rows {
 		claims := row.Epsilon != nil

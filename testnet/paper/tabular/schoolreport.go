@@ -81,12 +81,29 @@ func (e *schoolRun) report(done paper.Done) (*paper.Report, error) {
 	for _, w := range e.ways {
 		add("learner "+w.learner+": the model as released", w, "shared")
 	}
-	r.Summary = e.summary(done)
+	add("a constant: the mean of each school's own pupils", e.ways[0], "base")
+	r.Verdict, r.Summary = e.verdict(done), e.summary(done)
 	if len(table.Rows) > 0 {
 		paper.Group(table.Rows)
 		r.Sections = []page.Section{{Title: "Error against epsilon", Charts: e.charts(done), Tables: []page.Table{table}}}
 	}
 	return r, nil
+}
+
+// verdict is that at the published budget.
+func (e *schoolRun) verdict(done paper.Done) string {
+	private := e.results(done, schoolWay{"diffusion", privacy.Budget{Epsilon: publishedEpsilon, Delta: publishedDelta}}, "with")
+	if len(private.pairs) == 0 {
+		return ""
+	}
+	free := e.results(done, e.ways[0], "with")
+	return testnet.Judge(testnet.Evidence{Pairs: private.pairs, Free: free.pairs, Base: e.base(done), Seed: e.seed}).String()
+}
+
+// base is what a constant, the mean of a school's own pupils, gets in the mean of the
+// splits.
+func (e *schoolRun) base(done paper.Done) float64 {
+	return stat.Mean(e.results(done, e.ways[0], "base").pooled, nil)
 }
 
 // summary compares at the published budget.
@@ -110,7 +127,7 @@ func (e *schoolRun) row(setting string, w schoolWay, model string, got, alone re
 		Setting: setting, Seeds: len(got.pooled), Measure: schoolMeasure, Spread: spread(got.pooled),
 		Error: paper.Number(stat.Mean(got.pooled, nil)), Alone: paper.Number(stat.Mean(alone.pooled, nil)),
 	}
-	if model == "alone" {
+	if model == "alone" || model == "base" {
 		return row
 	}
 	gain(&row, got.pairs)

@@ -51,8 +51,16 @@ func (t *target) declared() learner.Target {
 	return learner.Target{Name: t.name, Classes: t.classes}
 }
 
-// unit is what 1 of the task's target is in the units of the column.
-func (t *target) unit() float64 { return max(t.max-t.center, t.center-t.min) }
+// unit is what 1 of the task's target is in the units of the column; of classes 1.
+func (t *target) unit() float64 {
+	if t.classes != nil {
+		return 1
+	}
+	return max(t.max-t.center, t.center-t.min)
+}
+
+// measure is how errors of the target are told.
+func (t *target) measure() learner.Measure { return (&learner.Task{Loss: t.loss()}).Measure() }
 
 func (t *target) encode(s *testnet.Sheet, cell string) (float64, error) {
 	if t.classes == nil {
