@@ -90,6 +90,7 @@ func TestAnswerRefuses(t *testing.T) {
 	mustPanic(t, "a second sum with a larger clip", func() { n.Answer(m, []Sum{filled(m, 1, 2, 1), filled(other, 2, 2, 1)}) })
 	mustPanic(t, "a sum that was never made", func() { n.Answer(m, []Sum{{}}) })
 	mustPanic(t, "sums of two dimensions", func() { n.Answer(m, []Sum{filled(m, 1, 2, 1), filled(m, 2, 3, 1)}) })
+	mustPanic(t, "a second sum of fewer dimensions", func() { n.Answer(m, []Sum{filled(m, 1, 3, 1), filled(m, 2, 2, 1)}) })
 	mustPanic(t, "a cohort that comes twice", func() { n.Answer(m, []Sum{filled(m, 1, 2, 1), filled(m, 2, 2, 1), filled(m, 1, 2, 1)}) })
 }
 
