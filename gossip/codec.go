@@ -13,8 +13,9 @@ import (
 // Version is the wire version. Messages of any other version are malformed:
 // nodes of different versions belong to different networks. Version 2 added the
 // proof of a model and the witnesses, version 3 directed messages, version 4 the
-// entries of the similarity graph and the standing of edges.
-const Version = 4
+// entries of the similarity graph and the standing of edges. Under version 5 columns
+// of numbers are scaled, so the coordinates of models mean something else.
+const Version = 5
 
 // maxMessageSize bounds an encoded message, in bytes.
 const maxMessageSize = 64 << 10

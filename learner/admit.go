@@ -44,7 +44,7 @@ func (t *Task) admitsFeatures(x []float64) bool {
 // normMargin is for the rounding of an encoded record's norm.
 const normMargin = 1e-12
 
-// admitLabel is an error unless y is what [Task.EncodeLabel] returns.
+// admitLabel is an error unless y is what [Task.Encode] makes of a target.
 func (t *Task) admitLabel(y float64) error {
 	switch {
 	case t.Loss == "multinomial":

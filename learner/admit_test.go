@@ -100,7 +100,7 @@ func TestAdmit(t *testing.T) {
 	off := plainTask("squared", 1)
 	off.Target = Target{Name: "y", Min: 1, Max: 5, Center: 3.3}
 	for _, v := range []float64{-7, 1, 3.3, 5, 1e9} {
-		y, err := off.EncodeLabel(v)
+		y, _, err := off.encodeLabel(v)
 		if err == nil {
 			err = off.Admit(&Record{X: []float64{1}, Y: y})
 		}

@@ -66,6 +66,9 @@ type Record struct {
 	Cohort privacy.Cohort
 	X      []float64 // immutable
 	Y      float64
+	// Cells is what the record was made from, on its way to the store; a record that
+	// comes from there has none, so that memory holds what is learned from only.
+	Cells Cells
 }
 
 // HeldOut reports whether the record is kept from training, for the report to

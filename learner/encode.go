@@ -1,6 +1,7 @@
 package learner
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -8,34 +9,168 @@ import (
 	"strings"
 )
 
-// Encode turns one row of the user's data into a record (without Seq and
-// Cohort). cell returns the text of a column and whether the row has it.
-// Numbers outside the task's ranges are clamped; text that is no number, an
-// unknown set value or a missing column is an error that names the column.
+// Encode turns one row of an owner's data into a record (without Seq and Cohort), the
+// same bits wherever that happens: in the daemon, in an app, in the simulator and in
+// experiments. cell returns the text of a column and whether the row has it.
+//
+// A feature becomes coordinates, from public constants of the task alone:
+//
+//   - a number one coordinate: [Min, Max] is taken to [-1, 1], except that [0, 1] stays
+//     as it is, so that a column of yes and no is like a value of a set;
+//   - a set one for each of Values, 1 where the cell names it and else 0;
+//   - a range one for each interval between Edges, 1 for the one that the number is in;
+//   - an empty cell, see [Blank], only zeros: unknown, which of a number is the middle
+//     of its range.
+//
+// They are scaled together, see [Task.Normalise] and [Task.UsualNorm], and the task's
+// constant is appended.
+//
+// What could not be taken as it was, is noted in the record's Cells: a number outside
+// its range counts as the nearest end, a text that is none of a set's values as none. A
+// missing column, a text where a number belongs, an infinite number and a label
+// that is none of the task's are errors that name the column, and an empty cell of the
+// target is [ErrNoLabel].
 func (t *Task) Encode(cell func(name string) (string, bool)) (Record, error) {
-	x, err := t.EncodeFeatures(cell)
+	w := newCellWriter(t)
+	x, err := t.encodeCells(w, cell)
 	if err != nil {
 		return Record{}, err
 	}
-	y, err := t.encodeTarget(cell)
-	return Record{X: x, Y: y}, err
+	text, ok := cell(t.Target.Name)
+	if !ok {
+		return Record{}, missing(t.Target.Name)
+	}
+	text = strings.TrimSpace(text)
+	y, note, err := t.encodeTarget(text)
+	if err != nil {
+		return Record{}, err
+	}
+	w.add(text, note)
+	return Record{X: x, Y: y, Cells: w.cells()}, nil
 }
 
 // EncodeFeatures is Encode without the target.
-func (t *Task) EncodeFeatures(cell func(name string) (string, bool)) ([]float64, error) {
-	raw := make([]float64, 0, t.VectorLength())
+func (t *Task) EncodeFeatures(cell func(name string) (string, bool)) (Record, error) {
+	w := newCellWriter(t)
+	x, err := t.encodeCells(w, cell)
+	return Record{X: x, Cells: w.cells()}, err
+}
+
+// ErrNoLabel: the cell of the target is empty.
+var ErrNoLabel = errors.New("is empty, so there is nothing to learn from the row")
+
+func (t *Task) encodeCells(w *cellWriter, cell func(name string) (string, bool)) ([]float64, error) {
+	x := make([]float64, 0, t.Width())
+	var raw []float64
 	for i := range t.Features {
 		f := &t.Features[i]
 		text, ok := cell(f.Name)
 		if !ok {
-			return nil, fmt.Errorf("column %q is missing", f.Name)
+			return nil, missing(f.Name)
 		}
+		text = strings.TrimSpace(text)
+		var parsed, coded Note
 		var err error
-		if raw, err = f.parse(raw, strings.TrimSpace(text)); err != nil {
+		if raw, parsed, err = f.parse(raw[:0], text); err != nil {
 			return nil, err
 		}
+		if x, coded, err = f.encode(x, raw); err != nil {
+			return nil, err
+		}
+		w.add(text, max(parsed, coded))
 	}
-	return t.EncodeVector(raw)
+	return t.finish(x), nil
+}
+
+func missing(column string) error { return fmt.Errorf("column %q is missing", column) }
+
+// finish scales the coordinates and appends the constant.
+func (t *Task) finish(x []float64) []float64 {
+	if !t.Normalise {
+		if norm := t.usualNorm(); norm != 1 {
+			for i := range x {
+				x[i] /= norm
+			}
+		}
+	}
+	scaleToUnit(x, t.Normalise)
+	if t.Constant > 0 {
+		x = append(x, t.Constant)
+	}
+	return x
+}
+
+// usualNorm is the norm of a usual row before it is scaled: the task's, or else what
+// the kinds say: a value of a set and an interval count 1, and a number 1/3, the mean
+// square of one that is uniform in [-1, 1].
+func (t *Task) usualNorm() float64 {
+	if t.UsualNorm > 0 {
+		return t.UsualNorm
+	}
+	var square float64
+	for i := range t.Features {
+		if t.Features[i].Kind == "number" {
+			square += 1. / 3
+		} else {
+			square++
+		}
+	}
+	return math.Sqrt(max(1, square))
+}
+
+// parse appends the numbers that a cell says; see [Task.EncodeVector].
+func (f *Feature) parse(raw []float64, text string) ([]float64, Note, error) {
+	if f.Kind == "set" {
+		raw, note := f.parseSet(raw, text)
+		return raw, note, nil
+	}
+	if Blank(text) {
+		return append(raw, math.NaN()), Empty, nil
+	}
+	v, err := parseNumber(f.Name, text)
+	return append(raw, v), Taken, err
+}
+
+// parseSet reads the values that a cell lists with a vertical bar between.
+func (f *Feature) parseSet(raw []float64, text string) ([]float64, Note) {
+	at, note := len(raw), Taken
+	raw = append(raw, make([]float64, len(f.Values))...)
+	if Blank(text) && !slices.Contains(f.Values, text) {
+		return raw, note
+	}
+	for name := range strings.SplitSeq(text, "|") {
+		if i := slices.Index(f.Values, strings.TrimSpace(name)); i >= 0 {
+			raw[at+i] = 1
+		} else {
+			note = Unknown
+		}
+	}
+	return raw, note
+}
+
+// Blank reports whether a cell says that there is no value: it is empty, or na, n/a,
+// nan, null, none or a question mark, in small letters or capitals.
+func Blank(cell string) bool {
+	switch len(cell) {
+	case 0:
+		return true
+	case 1:
+		return cell == "?"
+	case 2, 3, 4:
+		switch strings.ToLower(cell) {
+		case "na", "n/a", "nan", "null", "none":
+			return true
+		}
+	}
+	return false
+}
+
+func parseNumber(column, text string) (float64, error) {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+		return 0, badText(column, text, "is not a finite number")
+	}
+	return v, nil
 }
 
 // ValueError says what is wrong with a value of the user's data. Its text has the value,
@@ -58,40 +193,4 @@ func badText(column, text, format string, args ...any) error {
 
 func badNumber(column string, v float64, format string, args ...any) error {
 	return &ValueError{column, fmt.Sprint(v), fmt.Sprintf(format, args...)}
-}
-
-// parse appends the numbers that a cell says; see [Task.EncodeVector].
-func (f *Feature) parse(raw []float64, text string) ([]float64, error) {
-	if f.Kind == "set" {
-		return f.parseSet(raw, text)
-	}
-	if f.Kind == "range" && text == "" {
-		return append(raw, math.NaN()), nil
-	}
-	v, err := parseNumber(f.Name, text)
-	return append(raw, v), err
-}
-
-func (f *Feature) parseSet(raw []float64, text string) ([]float64, error) {
-	at := len(raw)
-	raw = append(raw, make([]float64, len(f.Values))...)
-	if text == "" {
-		return raw, nil
-	}
-	for name := range strings.SplitSeq(text, "|") {
-		i := slices.Index(f.Values, strings.TrimSpace(name))
-		if i < 0 {
-			return nil, badText(f.Name, name, "is none of %s", strings.Join(f.Values, ", "))
-		}
-		raw[at+i] = 1
-	}
-	return raw, nil
-}
-
-func parseNumber(column, text string) (float64, error) {
-	v, err := strconv.ParseFloat(text, 64)
-	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
-		return 0, badText(column, text, "is not a finite number")
-	}
-	return v, nil
 }

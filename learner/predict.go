@@ -29,10 +29,14 @@ func (t *Task) inRange(z float64) float64 {
 }
 
 // Probabilities returns the probability of each of Target.Classes under the model
-// theta at the encoded features x. It is nil for every loss but the multinomial.
+// theta at the encoded features x. It is nil if there are none.
 func (t *Task) Probabilities(theta, x []float64) []float64 {
-	if t.Loss != "multinomial" {
+	switch {
+	case t.Target.Classes == nil:
 		return nil
+	case t.Loss == "logistic":
+		p := t.Predict(theta, x)
+		return []float64{1 - p, p}
 	}
 	q := make([]float64, len(t.Target.Classes))
 	scoresOf(q, theta, x)

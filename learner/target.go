@@ -11,49 +11,69 @@ import (
 // is a number.
 func (t *Task) Classifies() bool { return t.Loss != "squared" && t.Loss != "huber" }
 
-// encodeTarget is Y of the row.
-func (t *Task) encodeTarget(cell func(name string) (string, bool)) (float64, error) {
-	text, ok := cell(t.Target.Name)
-	if !ok {
-		return 0, fmt.Errorf("column %q is missing", t.Target.Name)
+// encodeTarget is Y of the target's cell.
+func (t *Task) encodeTarget(text string) (float64, Note, error) {
+	if k := slices.Index(t.Target.Classes, text); k >= 0 {
+		return t.classLabel(k), Taken, nil
 	}
-	return t.parseTarget(strings.TrimSpace(text))
-}
-
-func (t *Task) parseTarget(text string) (float64, error) {
-	if t.Loss == "multinomial" {
-		k := slices.Index(t.Target.Classes, text)
-		if k < 0 {
-			return 0, badText(t.Target.Name, text, "is none of %s", strings.Join(t.Target.Classes, ", "))
-		}
-		return float64(k), nil
+	if Blank(text) {
+		return 0, Taken, fmt.Errorf("column %q %w", t.Target.Name, ErrNoLabel)
+	}
+	if t.Target.Classes != nil {
+		return 0, Taken, badText(t.Target.Name, text, "is none of %s", strings.Join(t.Target.Classes, ", "))
 	}
 	v, err := parseNumber(t.Target.Name, text)
 	if err != nil {
-		return 0, err
+		return 0, Taken, err
 	}
-	return t.EncodeLabel(v)
+	return t.encodeLabel(v)
 }
 
-// EncodeLabel is Y of the target's value: a number in the target's units, 1 or 0
-// (or -1) for two classes, the number of the class from 0 for several. Anything else
-// is an error that names the column.
-func (t *Task) EncodeLabel(v float64) (float64, error) {
+// encodeLabel is Y of the target's value; see [Task.EncodeExample].
+func (t *Task) encodeLabel(v float64) (float64, Note, error) {
 	bad := func(format string, args ...any) error { return badNumber(t.Target.Name, v, format, args...) }
 	switch {
 	case math.IsNaN(v) || math.IsInf(v, 0):
-		return 0, bad("is not a finite number")
+		return 0, Taken, bad("is not a finite number")
 	case t.Loss == "multinomial":
 		if t.admitLabel(v) != nil {
-			return 0, bad("is the number of no class; they are 0 to %d", len(t.Target.Classes)-1)
+			return 0, Taken, bad("is the number of no class; they are 0 to %d", len(t.Target.Classes)-1)
 		}
-		return v, nil
+		return v, Taken, nil
 	case !t.Classifies():
-		return min(max(v, t.Target.Min), t.Target.Max) - t.Target.Center, nil
+		inside, note := clamp(v, t.Target.Min, t.Target.Max)
+		return inside - t.Target.Center, note, nil
 	case v == 1:
-		return 1, nil
+		return 1, Taken, nil
 	case v == 0 || v == -1:
-		return -1, nil
+		return -1, Taken, nil
 	}
-	return 0, bad("is neither 1 nor -1 (or 0)")
+	return 0, Taken, bad("is neither 1 nor -1 (or 0)")
+}
+
+// classLabel is Y of the class at position k.
+func (t *Task) classLabel(k int) float64 {
+	if t.Loss == "multinomial" {
+		return float64(k)
+	}
+	return float64(2*k - 1)
+}
+
+// Class is the name of a record's class; "" if the target is a number or the task
+// names no classes.
+func (t *Task) Class(y float64) string {
+	for k, name := range t.Target.Classes {
+		if y == t.classLabel(k) {
+			return name
+		}
+	}
+	return ""
+}
+
+// labelText is what the target's cell would say for this value, which is Y when coded.
+func (t *Task) labelText(v, y float64) string {
+	if name := t.Class(y); name != "" {
+		return name
+	}
+	return numberText(v)
 }

@@ -11,9 +11,13 @@ type Task struct {
 	Learner  string    `toml:"learner"`  // "personal", "propagation", "diffusion", "km", "polar"; "admm" in simulation
 	Loss     string    `toml:"loss"`     // "squared", "huber", "logistic", "hinge" or "multinomial"
 	Features []Feature `toml:"features"` // in order; together they make x
-	// Normalise scales the encoded features to unit l2 norm. Without it they
-	// are scaled down only when their norm exceeds 1.
+	// Normalise scales the coordinates of each record to l2 norm 1. Without it they are
+	// divided by the norm of a usual row, UsualNorm, and those of a row that still
+	// exceeds 1 are scaled down to it.
 	Normalise bool `toml:"normalise"`
+	// UsualNorm is a public constant, > 0; 0: what the kinds of the features say, the
+	// root of 1 for each set and range and 1/3 for each number, and at least 1.
+	UsualNorm float64 `toml:"usual_norm,omitempty" json:",omitzero"`
 	// Constant is the value of one more coordinate, appended after scaling; 0:
 	// none. A value below 1 leaves more of the clipped gradient, and a larger
 	// public step, to the features.
@@ -47,10 +51,10 @@ type Task struct {
 // Feature is one column of the user's data and how it becomes coordinates.
 type Feature struct {
 	Name string `toml:"name"`
-	// Kind is "number" (one coordinate, clamped to [Min, Max]), "set" (one 0/1
+	// Kind is "number" (one coordinate, [Min, Max] taken to [-1, 1]), "set" (one 0/1
 	// coordinate for each of Values, the cell lists them with "|" between) or
-	// "range" (a number; one 0/1 coordinate for each interval between Edges, all
-	// 0 for an empty cell).
+	// "range" (a number; one 0/1 coordinate for each interval between Edges). See
+	// [Task.Encode].
 	Kind   string    `toml:"kind"`
 	Min    float64   `toml:"min,omitempty"`
 	Max    float64   `toml:"max,omitempty"`
@@ -58,13 +62,13 @@ type Feature struct {
 	Edges  []float64 `toml:"edges,omitempty"`
 }
 
-// Target is the column to predict. For the logistic and hinge losses it is +1 or
-// -1 (0 is read as -1), for the multinomial loss one of Classes, and the range is
-// not used.
+// Target is the column to predict: a number in the range; for the multinomial loss one
+// of Classes; for the logistic loss one of two Classes or, without them, as for the hinge
+// loss, 1 or -1 (0 is read as -1).
 type Target struct {
 	Name string `toml:"name"`
-	// Classes are the labels as the data spells them. A record's Y is the
-	// position here, from 0.
+	// Classes are the labels as the data spells them. A record's Y is the position
+	// here, from 0; of the logistic loss -1 for the first and 1 for the second.
 	Classes []string `toml:"classes,omitempty" json:",omitzero"`
 	Min     float64  `toml:"min,omitempty"`
 	Max     float64  `toml:"max,omitempty"`

@@ -1,6 +1,7 @@
 package learner
 
 import (
+	"errors"
 	"math"
 	"reflect"
 	"strconv"
@@ -26,7 +27,7 @@ func encodeTask() *Task {
 	return &Task{
 		Loss: "squared",
 		Features: []Feature{
-			{Name: "size", Kind: "number", Min: -2, Max: 2},
+			{Name: "size", Kind: "number", Min: 1, Max: 5},
 			{Name: "tags", Kind: "set", Values: []string{"red", "blue"}},
 			{Name: "year", Kind: "range", Edges: []float64{1990, 2000}},
 		},
@@ -45,15 +46,18 @@ func TestEncode(t *testing.T) {
 		x     []float64 // before scaling to norm at most 1
 		y     float64
 	}{
-		{[]string{"size", "0.5", "tags", "", "year", "", "y", "4"}, []float64{0.5, 0, 0, 0, 0, 0}, 0},
-		{[]string{"size", "1", "tags", "blue", "year", "1989", "y", "11"}, []float64{1, 0, 1, 1, 0, 0}, 6},
-		{[]string{"size", " -9 ", "tags", "red| blue", "year", "1990", "y", "-3"}, []float64{-2, 1, 1, 0, 1, 0}, -4},
-		{[]string{"size", "0", "tags", "", "year", "2000", "y", "1e1"}, []float64{0, 0, 0, 0, 0, 1}, 6},
+		{[]string{"size", "3.5", "tags", "", "year", "", "y", "4"}, []float64{0.25, 0, 0, 0, 0, 0}, 0},
+		{[]string{"size", "4", "tags", "blue", "year", "1989", "y", "11"}, []float64{0.5, 0, 1, 1, 0, 0}, 6},
+		{[]string{"size", " -9 ", "tags", "red| blue", "year", "1990", "y", "-3"}, []float64{-1, 1, 1, 0, 1, 0}, -4},
+		{[]string{"size", "3", "tags", "", "year", "2000", "y", "1e1"}, []float64{0, 0, 0, 0, 0, 1}, 6},
+		{[]string{"size", "?", "tags", "n/a", "year", "NULL", "y", "4"}, []float64{0, 0, 0, 0, 0, 0}, 0},
+		{[]string{"size", "5", "tags", "green|red", "year", "", "y", "4"}, []float64{1, 1, 0, 0, 0, 0}, 0},
 	} {
 		r, err := task.Encode(row(c.cells...))
 		if err != nil {
 			t.Fatal(err)
 		}
+		floats.Scale(1/math.Sqrt(1./3+1+1), c.x)
 		if norm := floats.Norm(c.x, 2); norm > 1 {
 			floats.Scale(1/norm, c.x)
 		}
@@ -63,13 +67,16 @@ func TestEncode(t *testing.T) {
 		}
 	}
 	task.Normalise = true
-	r, _ := task.Encode(row("size", "0.5", "tags", "", "year", "", "y", "4"))
+	r, _ := task.Encode(row("size", "3.5", "tags", "", "year", "", "y", "4"))
 	wantClose(t, "scaled up", r.X, []float64{1, 0, 0, 0, 0, 0, 0.5}, 1e-15)
+	task.Normalise, task.UsualNorm = false, 5
+	r, _ = task.Encode(row("size", "3.5", "tags", "", "year", "", "y", "4"))
+	wantClose(t, "by the task's usual norm", r.X, []float64{0.05, 0, 0, 0, 0, 0, 0.5}, 1e-15)
 }
 
 func TestEncodeNamesTheColumn(t *testing.T) {
 	good := []string{"size", "0.5", "tags", "red", "year", "1990", "y", "4"}
-	for column, text := range map[string]string{"size": "big", "tags": "red|green", "year": "NaN", "y": "+Inf"} {
+	for column, text := range map[string]string{"size": "big", "year": "-Inf", "y": "+Inf"} {
 		cells := append([]string{column, text}, good...)
 		if _, err := encodeTask().Encode(row(cells...)); err == nil || !strings.Contains(err.Error(), column) {
 			t.Errorf("%s = %q: %v", column, text, err)
@@ -85,8 +92,8 @@ func TestEncodeNamesTheColumn(t *testing.T) {
 			t.Errorf("without %s: %v", column, err)
 		}
 	}
-	if _, err := encodeTask().Encode(row("size", "", "tags", "", "year", "", "y", "1")); err == nil {
-		t.Error("an empty number was taken")
+	if _, err := encodeTask().Encode(row("size", "1", "tags", "", "year", "", "y", " NA ")); !errors.Is(err, ErrNoLabel) {
+		t.Errorf("a row without a label: %v", err)
 	}
 }
 
@@ -116,7 +123,7 @@ func TestEncodeClasses(t *testing.T) {
 			t.Errorf("class %q: %v, %v, want %v", text, r.Y, err, want)
 		}
 	}
-	for _, text := range []string{"", "0", "1", "Low", "NaN"} {
+	for _, text := range []string{"0", "1", "Low", "+Inf"} {
 		_, err := task.Encode(row("size", "0", "tags", "", "year", "", "y", text))
 		if err == nil || !strings.Contains(err.Error(), "is none of low, 2, very high") {
 			t.Errorf("class %q: %v", text, err)
@@ -149,7 +156,12 @@ func TestValidateTheKeysOfLosses(t *testing.T) {
 		{"hinge", "target", func(t *Task) { t.Target.Max = 1 }},
 		{"squared", "threshold", func(t *Task) { t.Threshold = 1 }},
 		{"logistic", "smoothing", func(t *Task) { t.Smoothing = 0.1 }},
-		{"logistic", "target.classes", func(t *Task) { t.Target.Classes = []string{"no", "yes"} }},
+		{"logistic", "target.classes", func(t *Task) { t.Target.Classes = []string{"no", "yes", "perhaps"} }},
+		{"squared", "target.classes", func(t *Task) { t.Target.Classes = []string{"no", "yes"} }},
+		{"hinge", "target.classes", func(t *Task) { t.Target.Classes = []string{"no", "yes"} }},
+		{"squared", "usual_norm", func(t *Task) { t.UsualNorm = -1 }},
+		{"squared", "usual_norm", func(t *Task) { t.UsualNorm = math.Inf(1) }},
+		{"squared", "usual_norm", func(t *Task) { t.UsualNorm, t.Normalise = 2, true }},
 		{"multinomial", "target.classes", func(t *Task) { t.Target.Classes = nil }},
 		{"multinomial", "target.classes", func(t *Task) { t.Target.Classes = []string{"alone"} }},
 		{"multinomial", "target.classes", func(t *Task) { t.Target.Classes = []string{"a", "b", "a"} }},

@@ -29,6 +29,8 @@ func (t *Task) Validate() error {
 		c.check(t.Dimension() > 0 && t.Dimension() <= maxDimension, "features", "must make 1 to %d coordinates, times the classes if there are any, not %d", maxDimension, t.Dimension())
 	}
 	c.check(t.Constant >= 0 && t.Constant <= 1, "constant", "must be between 0 and 1")
+	c.check(t.UsualNorm == 0 || t.UsualNorm >= 1e-3 && t.UsualNorm <= 1e3, "usual_norm", "must be between 0.001 and 1000, or left out")
+	c.check(t.UsualNorm == 0 || !t.Normalise, "usual_norm", "says nothing where normalise is true, which scales every record to norm 1; leave one of them out")
 	c.target(t)
 	c.positive("mu", t.Mu)
 	c.atLeastZero("lambda", t.Lambda)
@@ -154,10 +156,17 @@ func (c *checker) target(t *Task) {
 	for i := range t.Features {
 		c.check(t.Features[i].Name != t.Target.Name, "target.name", "must not be a feature too")
 	}
-	c.check(t.Loss == "multinomial" || len(t.Target.Classes) == 0, "target.classes", "belong to the multinomial loss; leave them out")
-	if t.Loss == "multinomial" {
-		c.check(len(t.Target.Classes) >= 2 && len(t.Target.Classes) <= maxClasses, "target.classes", "must list 2 to %d classes, as the data spells them", maxClasses)
-		c.values("target.classes", t.Target.Classes)
+	classes := t.Target.Classes
+	switch {
+	case t.Loss == "multinomial":
+		c.check(len(classes) >= 2 && len(classes) <= maxClasses, "target.classes", "must list 2 to %d classes, as the data spells them", maxClasses)
+	case t.Loss == "logistic":
+		c.check(len(classes) == 0 || len(classes) == 2, "target.classes", "must list the two classes as the data spells them, or be left out where they are 1 and -1 (or 0)")
+	default:
+		c.check(len(classes) == 0, "target.classes", "belong to the logistic and multinomial losses; leave them out")
+	}
+	if len(classes) > 0 {
+		c.values("target.classes", classes)
 	}
 	if !t.Classifies() {
 		c.interval("target.min", t.Target.Min, t.Target.Max)

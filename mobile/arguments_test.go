@@ -41,8 +41,8 @@ func TestErrorsHaveNoValues(t *testing.T) {
 // Every wrong argument is an error that says what is wrong, and changes nothing.
 func TestWrongArguments(t *testing.T) {
 	n := open(t, linearConfig(t), nil)
-	nan := make([]float64, 20)
-	nan[3] = math.NaN()
+	infinite := make([]float64, 20)
+	infinite[3] = math.Inf(1)
 	good := encodeVector(make([]float64, 20))
 	predict := func(b []byte) error { _, err := n.Predict(b); return err }
 	predictJSON := func(row string) error { _, err := n.PredictJSON(row); return err }
@@ -53,12 +53,12 @@ func TestWrongArguments(t *testing.T) {
 	for says, err := range map[string]error{
 		"0 numbers, want 20":          predict(nil),
 		"7 bytes are no vector":       predict(make([]byte, 7)),
-		`column "x4": a value is not`: predict(encodeVector(nan)),
+		`column "x4": a value is not`: predict(encodeVector(infinite)),
 		"19 numbers, want 20":         n.AddExample(good[8:], 1),
 		`column "y": a value is nei`:  n.AddExample(good, 2),
 		`column "y": a value is not`:  n.AddExample(good, math.NaN()),
 		"each takes 168":              n.AddExamples(good),
-		`row 2: column "x4"`:          n.AddExamples(append(append(append(good, encodeVector([]float64{1})...), encodeVector(nan)...), encodeVector([]float64{1})...)),
+		`row 2: column "x4"`:          n.AddExamples(append(append(append(good, encodeVector([]float64{1})...), encodeVector(infinite)...), encodeVector([]float64{1})...)),
 		"not a JSON object":           predictJSON("[1]"),
 		"something follows":           predictJSON(rowJSON("1") + "{}"),
 		`column "z" is none`:          predictJSON(`{"z":1}`),

@@ -29,7 +29,7 @@ func mostExamples(c *Config, t *learner.Task) int {
 
 // AddExample queues one example: its features as little-endian float64, laid out as
 // [Node.TaskJSON] says, and its label: a number, 1 or 0 for two classes, the number of
-// the class from 0 for several. Values outside the task's ranges are clamped. It
+// the class from 0 for several. A value outside its range counts as the nearest end. It
 // is written within a second; the event "stored" says so, and [Node.Flush] waits for
 // it. A full queue or a full node is [CodeFull], and the example is not taken. After a
 // write has failed, which the event "error" says, none is taken any more: make room,
@@ -49,16 +49,16 @@ func (n *Node) AddExample(featuresLE []byte, label float64) (err error) {
 }
 
 // example encodes an example of the app's.
-func (n *Node) example(featuresLE []byte, label float64) (r learner.Record, err error) {
-	if r.X, err = n.features(featuresLE); err != nil {
-		return r, err
+func (n *Node) example(featuresLE []byte, label float64) (learner.Record, error) {
+	raw, err := decodeVector(featuresLE)
+	if err != nil {
+		return learner.Record{}, err
 	}
-	r.Y, err = n.node.Task().EncodeLabel(label)
-	return r, err
+	return n.node.Task().EncodeExample(raw, label)
 }
 
 // AddExampleJSON is AddExample with the values by column, the target among them, as
-// text or numbers, null for a range that is unknown: {"outside": 3.5, "day": "work",
+// text or numbers, null for what is unknown: {"outside": 3.5, "day": "work",
 // "power": 1.2}. The values of a set are written as in a CSV, "red|blue", and a class
 // by its name.
 func (n *Node) AddExampleJSON(rowJSON string) (err error) {

@@ -47,10 +47,11 @@ func (n *Node) knows(f node.Fitted) bool {
 }
 
 // PredictJSON is Predict for values by column, and says more: {"value":…, "alone":…,
-// "class":…, "alone_class":…, "examples":…, "current":true}: alone is the model without
-// neighbours; with several classes each model names the likeliest and the value is its
-// probability; examples is how many the model knows; current, whether that is all,
-// the queued ones included.
+// "class":…, "alone_class":…, "cells":[…], "examples":…, "current":true}: alone is the
+// model without neighbours; with classes each model names the likeliest and the value is its
+// probability; cells counts those that were clamped, unknown or empty, for each column
+// that has one; examples is how many the model knows; current, whether that is all, the
+// queued ones included.
 func (n *Node) PredictJSON(rowJSON string) (predictionJSON string, err error) {
 	defer n.guard(&err)
 	leave, err := n.enter()
@@ -62,7 +63,7 @@ func (n *Node) PredictJSON(rowJSON string) (predictionJSON string, err error) {
 	if err != nil {
 		return "", err
 	}
-	x, err := n.node.Task().EncodeFeatures(row)
+	asked, err := n.node.Task().EncodeFeatures(row)
 	if err != nil {
 		return "", coded(CodeInput, withoutValue(err))
 	}
@@ -72,7 +73,7 @@ func (n *Node) PredictJSON(rowJSON string) (predictionJSON string, err error) {
 		node.Prediction
 		Examples int  `json:"examples"`
 		Current  bool `json:"current"`
-	}{node.PredictionOf(n.node.Task(), f.PersonalModel, x), f.Records, n.knows(f) && queued == 0})
+	}{node.PredictionOf(n.node.Task(), f.PersonalModel, asked), f.Records, n.knows(f) && queued == 0})
 }
 
 // Probabilities returns the probability of each class, little-endian float64, in the

@@ -54,9 +54,7 @@ func FuzzExamples(f *testing.F) {
 		if err != nil {
 			return
 		}
-		x, err := task.EncodeVector(raw)
-		y, err2 := task.EncodeLabel(label)
-		if r := (learner.Record{X: x, Y: y}); err == nil && err2 == nil && task.Admit(&r) != nil {
+		if r, err := task.EncodeExample(raw, label); err == nil && task.Admit(&r) != nil {
 			t.Errorf("%v, %v became %v", raw, label, r)
 		}
 	})

@@ -15,7 +15,7 @@ import (
 // names them all, and hands each record to take, whose first error ends it. Other
 // errors are a [requestError], [ErrBadLines] or that of r.
 func readCSV(r io.Reader, t *learner.Task, report *ImportReport, take func(learner.Record) error) error {
-	report.Lines = []BadLine{}
+	report.Lines, report.Cells = []BadLine{}, []ColumnTally{}
 	rows, err := csvfile.NewReader(r)
 	if err == nil {
 		err = hasColumns(rows, t)

@@ -29,10 +29,10 @@ func TestReadCSV(t *testing.T) {
 		"mark and CRLF": {"\ufeffa,b,y\r\n1,0,2\r\n", 1, nil},
 		"out of range":  {"a,b,y\n7,0,99\n", 1, nil}, // clamped
 		"no number":     {"a,b,y\n1,0,2\n1,x,2\n", 1, []BadLine{{3, `column "b": "x" is not a finite number`}}},
-		"not finite":    {"a,b,y\nNaN,0,1\nInf,0,1\n", 0, []BadLine{{2, `column "a": "NaN" is not a finite number`}, {3, `column "a": "Inf" is not a finite number`}}},
+		"not finite":    {"a,b,y\nNaN,0,1\nInf,0,1\n1,0,\n", 1, []BadLine{{3, `column "a": "Inf" is not a finite number`}, {4, `column "y" is empty, so there is nothing to learn from the row`}}},
 		"short and long": {"a,b,y\n1,0\n1,0,2,3\n1,0,2\n", 1, []BadLine{{2, `2 of 3 cells: column "y" is the first without one`},
 			{3, "4 cells, but the header names 3 columns; quote cells that hold a comma"}}},
-		"semicolons":   {"\ufeffa;note;b;y\r\n0,5;\"x;y\";0;-1,5\r\n1,5;;;2\r\n", 1, []BadLine{{3, `column "b": "" is not a finite number`}}},
+		"semicolons":   {"\ufeffa;note;b;y\r\n0,5;\"x;y\";0;-1,5\r\n1,5;;;2\r\n", 2, nil}, // an empty cell is unknown
 		"tabs":         {"a\tb\ty\n1\t0\t2,5\n", 1, nil},
 		"quoted lines": {"a,b,y,note\n1,0,2,\"two\nlines\"\n1,0,x,\n", 1, []BadLine{{4, `column "y": "x" is not a finite number`}}},
 	} {

@@ -24,9 +24,22 @@ type RecordInfo struct {
 	// empty, and the personal model does not know of it.
 	Refused bool `json:"refused"`
 
-	Target   *float64     `json:"target,omitempty"`   // as the task encodes it
-	Class    string       `json:"class,omitempty"`    // its name, if the target is one of several classes
+	// Cells are what the owner wrote, the target last; nil: it was not kept.
+	Cells []WrittenCell `json:"cells,omitempty"`
+	// What is learned from it, as the task encodes it.
+	Target   *float64     `json:"target,omitempty"`
+	Class    string       `json:"class,omitempty"`    // its name, if the task names classes
 	Features []Coordinate `json:"features,omitempty"` // those that are not 0
+}
+
+// ColumnTally counts the cells of a column that were not taken as they are.
+type ColumnTally = learner.ColumnTally
+
+// WrittenCell is what a record's owner wrote in a column.
+type WrittenCell struct {
+	Column string `json:"column"`
+	Text   string `json:"text"`
+	Note   string `json:"note,omitempty"` // how it was taken: "clamped", "unknown", "empty"; "": as it is
 }
 
 // Coordinate is one number of a record, as the task encodes it.
@@ -75,7 +88,13 @@ func (n *Node) describeRecords(list []learner.Record, content bool) ([]RecordInf
 	if err != nil {
 		return nil, err
 	}
-	names := coordinateNames(n.files.task)
+	var cells map[learner.Seq][]WrittenCell
+	if content && len(list) > 0 {
+		if cells, err = n.written(list[0].Seq, list[len(list)-1].Seq); err != nil {
+			return nil, err
+		}
+	}
+	names := n.files.task.Coordinates()
 	out := make([]RecordInfo, 0, len(list))
 	for _, r := range list {
 		c := cohort[r.Cohort]
@@ -85,14 +104,24 @@ func (n *Node) describeRecords(list []learner.Record, content bool) ([]RecordInf
 			UsedUp: n.files.config.protected() && c.Left == 0, Refused: unfit,
 		}
 		if content && r.X != nil {
-			i.Target, i.Features = &r.Y, named(names, r.X)
-			if classes := n.files.task.Target.Classes; classes != nil {
-				i.Class = classes[int(r.Y)]
-			}
+			i.Cells, i.Target, i.Features = cells[r.Seq], &r.Y, named(names, r.X)
+			i.Class = n.files.task.Class(r.Y)
 		}
 		out = append(out, i)
 	}
 	return out, nil
+}
+
+// written reads what the owner wrote in records from one number to another.
+func (n *Node) written(from, to learner.Seq) (map[learner.Seq][]WrittenCell, error) {
+	columns := n.files.task.Columns()
+	all := make(map[learner.Seq][]WrittenCell)
+	err := n.store.EachCells(from, to, func(q learner.Seq, cells learner.Cells) {
+		for i, c := range cells.All() {
+			all[q] = append(all[q], WrittenCell{columns[i], c.Text, c.Note.String()})
+		}
+	})
+	return all, err
 }
 
 // named gives the numbers that are not 0 their names.
@@ -104,30 +133,6 @@ func named(names []string, x []float64) []Coordinate {
 		}
 	}
 	return out
-}
-
-// coordinateNames are the names of an encoded record's coordinates, in order.
-func coordinateNames(t *learner.Task) []string {
-	var names []string
-	for _, f := range t.Features {
-		switch f.Kind {
-		case "set":
-			for _, v := range f.Values {
-				names = append(names, f.Name+"="+v)
-			}
-		case "range":
-			names = append(names, fmt.Sprintf("%s<%v", f.Name, f.Edges[0]))
-			for _, edge := range f.Edges {
-				names = append(names, fmt.Sprintf("%s>=%v", f.Name, edge)) // and below the next
-			}
-		default:
-			names = append(names, f.Name)
-		}
-	}
-	if t.Constant > 0 {
-		names = append(names, "constant")
-	}
-	return names
 }
 
 // Delete erases the content of records, given by their numbers, all or none. The

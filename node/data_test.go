@@ -88,22 +88,22 @@ func TestCoordinateNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	row := map[string]string{"genres": "Comedy|Romance", "year": "1994"}
-	x, err := movies.EncodeFeatures(func(name string) (string, bool) { v, ok := row[name]; return v, ok })
+	r, err := movies.EncodeFeatures(func(name string) (string, bool) { v, ok := row[name]; return v, ok })
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := coordinateNames(movies)
+	names := movies.Coordinates()
 	if len(names) != movies.Width() {
 		t.Fatalf("%d names, want %d", len(names), movies.Width())
 	}
 	var got []string
-	for _, c := range named(names, x) {
+	for _, c := range named(names, r.X) {
 		got = append(got, c.Name)
 	}
 	if want := []string{"genres=Comedy", "genres=Romance", "year>=1990", "constant"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if names := coordinateNames(lineTask()); !slices.Equal(names, []string{"a", "b", "constant"}) {
+	if names := lineTask().Coordinates(); !slices.Equal(names, []string{"a", "b", "constant"}) {
 		t.Errorf("got %q", names)
 	}
 }

@@ -226,7 +226,7 @@ func TestOwnRecordsAreThoseStored(t *testing.T) {
 				}
 			}
 		case 2:
-			n.records.add(lastStored(t, n)) // who counted or read has seen them
+			n.records.add(lastStored(t, n), nil) // who counted or read has seen them
 		default:
 			m := 1 + r.IntN(4)
 			if err := n.Add(t.Context(), lineRecords(r, m)); err != nil {

@@ -24,6 +24,9 @@ type ImportReport struct {
 	// NeverShared says that the records stored serve this device only: the plan is
 	// over, and nothing is sent any more.
 	NeverShared bool `json:"never_shared,omitempty"`
+	// Cells counts the cells of good lines that were not taken as they are, for each column
+	// that has any.
+	Cells []ColumnTally `json:"cells"`
 }
 
 // BadLine is a line of a CSV file that is no record, and why.
@@ -71,15 +74,18 @@ func (n *Node) Import(ctx context.Context, r io.Reader, o ImportOptions) (report
 		}
 	}()
 	count, whole := 0, sha256.New()
+	var noted learner.Tally
 	err = readCSV(io.TeeReader(r, whole), n.files.task, &report, func(record learner.Record) error {
 		if err := o.room(ctx); err != nil {
 			return err
 		}
+		noted.Add(record.Cells)
 		if count++; report.Bad > 0 && !o.SkipBad {
 			return nil // nothing will be stored
 		}
 		return i.Add(record)
 	})
+	report.Cells = n.files.task.Tally(noted)
 	file := storage.Digest(whole.Sum(nil))
 	switch {
 	case err != nil:
@@ -91,7 +97,7 @@ func (n *Node) Import(ctx context.Context, r io.Reader, o ImportOptions) (report
 			return report, err
 		}
 	}
-	if err := n.commit(i, file); err != nil {
+	if err := n.commit(i, file, noted); err != nil {
 		return report, err
 	}
 	p := n.plan()
@@ -111,7 +117,7 @@ func (o *ImportOptions) room(ctx context.Context) error {
 }
 
 // commit makes the records of an import count, and hands them over.
-func (n *Node) commit(i *storage.Import, file storage.Digest) error {
+func (n *Node) commit(i *storage.Import, file storage.Digest, noted learner.Tally) error {
 	n.storing.Lock()
 	defer n.storing.Unlock()
 	first, err := i.Commit(file)
@@ -128,7 +134,7 @@ func (n *Node) commit(i *storage.Import, file storage.Digest) error {
 	if err != nil {
 		return fmt.Errorf("node: %w", err)
 	}
-	return n.added(stored)
+	return n.added(stored, noted)
 }
 
 // refuseKnown asks whether a file that can be read twice is refused for its digest.

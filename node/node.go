@@ -145,9 +145,12 @@ func (n *Node) openLedger() error {
 }
 
 // claim remembers in a store which task and identity it belongs to, and refuses
-// that of another.
+// that of another, and what it cannot bring up to this version.
 func (n *Node) claim() error {
 	if err := belongs(n.store, n.dir, n.files); err != nil {
+		return err
+	}
+	if err := n.upgrade(); err != nil {
 		return err
 	}
 	for _, m := range []struct{ key, value string }{{networkKey, n.network}, {peerKey, n.self.String()}} {
@@ -218,12 +221,17 @@ func (n *Node) Add(ctx context.Context, records []learner.Record) error {
 		return fmt.Errorf("node: store the records: %w", err)
 	}
 	n.fits.recordsAdded()
-	return n.added(stored)
+	var noted learner.Tally
+	for i := range records {
+		noted.Add(records[i].Cells)
+	}
+	return n.added(stored, noted)
 }
 
-// added takes note of records that were just stored. The caller holds n.storing.
-func (n *Node) added(stored []learner.Record) error {
-	n.records.add(stored)
+// added takes note of records that were just stored, and of their cells. The caller holds
+// n.storing.
+func (n *Node) added(stored []learner.Record, noted learner.Tally) error {
+	n.records.add(stored, noted)
 	if s := n.current(); s != nil {
 		return s.records(stored)
 	}

@@ -79,12 +79,12 @@ func (o *ownRecords) count() (storage.Counts, error) {
 	return c, nil
 }
 
-// add takes note of records that were just stored. Who read or counted meanwhile may
-// have seen them.
-func (o *ownRecords) add(stored []learner.Record) {
+// add takes note of records that were just stored together, and of their cells. Who read
+// or counted meanwhile may have seen them.
+func (o *ownRecords) add(stored []learner.Record, noted learner.Tally) {
 	o.counting.Lock()
 	if o.counts.Slots != nil {
-		o.counts.Add(stored)
+		o.counts.Add(stored, noted)
 	}
 	o.counting.Unlock()
 	o.reading.Lock()

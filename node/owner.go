@@ -36,20 +36,22 @@ func (n *Node) Progress(ctx context.Context) (Status, error) {
 	}
 	total := n.traffic.GetBandwidthTotals()
 	s := Status{
-		Peer:    n.self.String(),
-		Task:    n.files.task.Name,
-		Network: n.network,
-		Learner: n.files.task.Learner,
-		Addrs:   []string{},
-		Records: counts.Records,
-		HeldOut: counts.HeldOut,
-		Heard:   len(state.Heard),
-		Round:   state.Round,
-		Done:    n.done(cohorts),
-		Private: n.private.describe(n.self),
-		Rounds:  n.rounds(state),
-		Privacy: n.summary(cohorts),
-		Traffic: Traffic{BytesIn: total.TotalIn, BytesOut: total.TotalOut},
+		Peer:     n.self.String(),
+		Task:     n.files.task.Name,
+		Network:  n.network,
+		Learner:  n.files.task.Learner,
+		Addrs:    []string{},
+		Records:  counts.Records,
+		HeldOut:  counts.HeldOut,
+		SetAside: counts.Aside,
+		Cells:    n.files.task.Tally(counts.Noted),
+		Heard:    len(state.Heard),
+		Round:    state.Round,
+		Done:     n.done(cohorts),
+		Private:  n.private.describe(n.self),
+		Rounds:   n.rounds(state),
+		Privacy:  n.summary(cohorts),
+		Traffic:  Traffic{BytesIn: total.TotalIn, BytesOut: total.TotalOut},
 	}
 	s.Contradicted, s.Restored = n.ledger.Contradicted(), n.ledger.Retired() > 0
 	return s, n.describeSession(&s)

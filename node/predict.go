@@ -12,19 +12,21 @@ import (
 
 // Prediction is the personal model's answer, and the lone model's beside it: a
 // number in the units of the target; the probability of 1 for the logistic loss; 1,
-// -1 or, undecided, 0 for the hinge. For the multinomial loss each model names the
-// class it finds likeliest, and the number is the probability of that.
+// -1 or, undecided, 0 for the hinge. Where the task names classes, each model names the
+// one it finds likeliest, and the number is the probability of that.
 type Prediction struct {
 	Value      float64 `json:"value"`
 	Alone      float64 `json:"alone"`
 	Class      string  `json:"class,omitempty"`
 	AloneClass string  `json:"alone_class,omitempty"`
+	// Cells counts those that were not taken as they are, for each column that has one.
+	Cells []ColumnTally `json:"cells"`
 }
 
 // Predict answers for one row of the task's columns, the target left out.
 func (n *Node) Predict(ctx context.Context, row map[string]string) (Prediction, error) {
 	t := n.files.task
-	x, err := t.EncodeFeatures(func(name string) (string, bool) {
+	asked, err := t.EncodeFeatures(func(name string) (string, bool) {
 		v, ok := row[name]
 		return v, ok
 	})
@@ -40,18 +42,21 @@ func (n *Node) Predict(ctx context.Context, row map[string]string) (Prediction, 
 	if err != nil {
 		return Prediction{}, err
 	}
-	return PredictionOf(t, m, x), nil
+	return PredictionOf(t, m, asked), nil
 }
 
-// PredictionOf is what a personal model of the task makes of encoded features.
-func PredictionOf(t *learner.Task, m learner.PersonalModel, x []float64) (p Prediction) {
-	p.Class, p.Value = predict(t, m.Theta, x)
-	p.AloneClass, p.Alone = predict(t, m.Alone, x)
+// PredictionOf is what a personal model of the task makes of a row that
+// [learner.Task.EncodeFeatures] has encoded.
+func PredictionOf(t *learner.Task, m learner.PersonalModel, asked learner.Record) (p Prediction) {
+	p.Class, p.Value = predict(t, m.Theta, asked.X)
+	p.AloneClass, p.Alone = predict(t, m.Alone, asked.X)
+	var noted learner.Tally
+	noted.Add(asked.Cells)
+	p.Cells = t.Tally(noted)
 	return p
 }
 
-// predict returns what a model makes of x; the class is empty when the target is a
-// number or one of +1 and -1.
+// predict returns what a model makes of x; the class is empty when the task names none.
 func predict(t *learner.Task, theta, x []float64) (class string, value float64) {
 	q := t.Probabilities(theta, x)
 	if q == nil {

@@ -13,6 +13,9 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
+
+	"p2pnode/learner"
 	"p2pnode/privacy"
 	"p2pnode/storage"
 )
@@ -101,6 +104,72 @@ func TestRelease1LedgerGoesOn(t *testing.T) {
 				t.Fatalf("%s: record %d is not %+v any more", name, i+1, was)
 			}
 		}
+	}
+}
+
+// Each record becomes, bit for bit, what is made of its line today; where the task has
+// no number that is scaled now, the models stay too.
+func TestRelease1RecordsAreTakenOver(t *testing.T) {
+	t.Parallel()
+	for name, heard := range map[string]int{"rooms": 0, "rooms-neighbour": 0, "movies": 1} {
+		dir := release1(t, name)
+		file, err := os.Open(filepath.Join(dir, "records.csv"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		n := openNode(t, dir)
+		var want []learner.Record
+		err = readCSV(file, n.files.task, new(ImportReport), func(r learner.Record) error {
+			want = append(want, r)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		live, deleted, err := n.records.all()
+		if err != nil || len(live)+len(deleted) != len(want) {
+			t.Fatalf("%s: %d records and %d deleted, error %v; want %d", name, len(live), len(deleted), err, len(want))
+		}
+		for _, r := range live {
+			if line := want[r.Seq-1]; !slices.Equal(r.X, line.X) || r.Y != line.Y {
+				t.Errorf("%s: record %d is %v, %v; today its line is %v, %v", name, r.Seq, r.X, r.Y, line.X, line.Y)
+			}
+		}
+		state, err := n.storedState()
+		if err != nil || len(state.Heard) != heard || state.Round != n.ledger.Round() || (floats.Norm(state.Model, 2) > 0) != (heard > 0) {
+			t.Errorf("%s: round %d with %d models heard, %v, error %v; want %d heard", name, state.Round, len(state.Heard), state.Model, err, heard)
+		}
+		if _, message := n.ledger.Outgoing(); len(message) > 0 {
+			t.Errorf("%s: a message of an earlier wire version is still to be had", name)
+		}
+	}
+}
+
+// Records that were scaled by nobody knows what are set aside, and the owner is told.
+func TestRelease1RecordsThatAreSetAside(t *testing.T) {
+	t.Parallel()
+	n := openNode(t, release1(t, "weather"))
+	if s := status(t, n); s.Records != 0 || s.SetAside != 10 || s.HeldOut != 0 {
+		t.Errorf("status %+v; want 10 records set aside", s)
+	}
+	list, err := n.Records(t.Context(), true)
+	if err != nil || len(list) != 10 {
+		t.Fatal(len(list), err)
+	}
+	for _, r := range list {
+		if !r.Refused || r.Deleted || r.Target != nil {
+			t.Errorf("record %+v is not set aside", r)
+		}
+	}
+	if _, err := n.Import(t.Context(), strings.NewReader("temperature,wind,rain\n14.5,3,0\n"), ImportOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Delete(t.Context(), []uint64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}); err != nil {
+		t.Fatal(err)
+	}
+	if s := status(t, n); s.Records != 1 || s.SetAside != 0 {
+		t.Errorf("status %+v; want one record", s)
 	}
 }
 

@@ -12,10 +12,16 @@ type Status struct {
 	Running bool     `json:"running"`
 	Addrs   []string `json:"addrs"`
 
-	Records    int `json:"records"`
-	HeldOut    int `json:"held_out"`   // of Records, kept for Personal
-	Neighbours int `json:"neighbours"` // edges
-	Listening  int `json:"listening"`  // neighbours connected and subscribed
+	Records int `json:"records"`
+	HeldOut int `json:"held_out"` // of Records, kept for Personal
+	// SetAside counts those of the first release that this version cannot take over: they
+	// serve nothing until they are deleted and imported again. Records leaves them out.
+	SetAside int `json:"set_aside"`
+	// Cells counts those of the records that were not taken as they are, for each
+	// column that has any.
+	Cells      []ColumnTally `json:"cells"`
+	Neighbours int           `json:"neighbours"` // edges
+	Listening  int           `json:"listening"`  // neighbours connected and subscribed
 	// EdgeChanges counts the edges that came or went since the node started.
 	EdgeChanges uint64 `json:"edge_changes"`
 	Heard       int    `json:"heard"`      // neighbours whose model has arrived

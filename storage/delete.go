@@ -24,6 +24,9 @@ func (s *Store) DeleteRecords(seqs ...learner.Seq) error {
 	if len(seqs) == 0 {
 		return nil
 	}
+	if err := s.upgraded(); err != nil {
+		return fmt.Errorf("storage: delete records: %w", err)
+	}
 	err := s.update(func(tx *bbolt.Tx) error {
 		end, err := unfinished(tx)
 		if err != nil {
@@ -35,6 +38,9 @@ func (s *Store) DeleteRecords(seqs ...learner.Seq) error {
 				return fmt.Errorf("%w: number %d", ErrNoRecord, q)
 			}
 			if err := eraseSlot(b, q); err != nil {
+				return err
+			}
+			if err := tx.Bucket(bucketCells).Delete(numberKey(uint64(q))); err != nil {
 				return err
 			}
 		}
@@ -62,7 +68,8 @@ func eraseSlot(b *bbolt.Bucket, q learner.Seq) error {
 	if at.erased {
 		return fmt.Errorf("%w: number %d", ErrNoRecord, q)
 	}
-	at.erased, at.record.Y, at.record.X = true, 0, make([]float64, len(at.record.X))
+	at.erased, at.aside = true, false
+	at.record.Y, at.record.X = 0, make([]float64, len(at.record.X))
 	return put(b, key, encodeSlot(at))
 }
 

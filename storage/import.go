@@ -12,7 +12,7 @@ import (
 	"p2pnode/learner"
 )
 
-// Import stores the records of one file, all or none, some at a time: neither memory
+// Import stores the records of one file with their cells, all or none, some at a time: neither memory
 // nor a transaction grows with the file. Until [Import.Commit] nobody sees them, and
 // [Open] removes what a process left that ended before. Meanwhile no other records
 // are stored; releases are paid for as ever. It is not safe for concurrent use.
@@ -45,6 +45,9 @@ const importBatch = 8192
 func (s *Store) Import(in Intake, now time.Time) (*Import, error) {
 	if in.Size < 1 {
 		return nil, fmt.Errorf("storage: import: the cohort size %d is not positive", in.Size)
+	}
+	if err := s.upgraded(); err != nil {
+		return nil, fmt.Errorf("storage: import: %w", err)
 	}
 	s.appending.Lock()
 	last, err := s.lastSlot()
@@ -167,7 +170,7 @@ func (s *Store) dropUnfinished() error {
 			return err
 		}
 		err = s.update(func(tx *bbolt.Tx) error {
-			b := tx.Bucket(bucketRecords)
+			b, cells := tx.Bucket(bucketRecords), tx.Bucket(bucketCells)
 			c := b.Cursor()
 			for range importBatch {
 				// The last ones first: what is left is an unfinished import still.
@@ -175,6 +178,9 @@ func (s *Store) dropUnfinished() error {
 				if key == nil || bytes.Compare(key, first) < 0 {
 					more = false
 					return tx.Bucket(bucketStore).Delete(keyIncoming)
+				}
+				if err := cells.Delete(key); err != nil {
+					return err
 				}
 				if err := b.Delete(key); err != nil {
 					return err

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"slices"
@@ -26,8 +27,8 @@ type Intake struct {
 	Closed func(privacy.Cohort) bool
 }
 
-// AppendRecords stores all of recs, or none, when Admit refuses one for example, and
-// returns copies with Seq and Cohort set. Seq goes on from the highest ever given. A record joins the open
+// AppendRecords stores all of recs with their cells, or none, when Admit refuses one for
+// example, and returns copies with Seq and Cohort set and no cells. Seq goes on from the highest ever given. A record joins the open
 // cohort, the newest one; a new cohort is opened when in says so, and when the
 // ledger is open and has retired that cohort. now is kept as the time of every
 // cohort opened; of a cohort that an older version of this program opened no time
@@ -38,6 +39,9 @@ func (s *Store) AppendRecords(recs []learner.Record, in Intake, now time.Time) (
 	}
 	if len(recs) == 0 {
 		return nil, nil
+	}
+	if err := s.upgraded(); err != nil {
+		return nil, fmt.Errorf("storage: append records: %w", err)
 	}
 	for i := range recs {
 		if err := in.Admit(&recs[i]); err != nil {
@@ -57,6 +61,7 @@ func (s *Store) AppendRecords(recs []learner.Record, in Intake, now time.Time) (
 	for i, r := range recs {
 		at = at.next(r, in.Size, now)
 		slots[i], stored[i] = at, at.record
+		stored[i].Cells = ""
 	}
 	err = s.update(func(tx *bbolt.Tx) error { return putSlots(tx, slots) })
 	if err != nil {
@@ -65,14 +70,49 @@ func (s *Store) AppendRecords(recs []learner.Record, in Intake, now time.Time) (
 	return stored, nil
 }
 
-// putSlots stores slots that come after all others.
+// putSlots stores slots that come after all others, and the cells of their records where
+// they are known.
 func putSlots(tx *bbolt.Tx, slots []slot) error {
-	b := tx.Bucket(bucketRecords)
-	b.FillPercent = 1 // nothing is put between them later
+	records, cells := tx.Bucket(bucketRecords), tx.Bucket(bucketCells)
+	records.FillPercent, cells.FillPercent = 1, 1 // nothing is put between them later
 	for _, at := range slots {
-		if err := put(b, numberKey(uint64(at.record.Seq)), encodeSlot(at)); err != nil {
+		key := numberKey(uint64(at.record.Seq))
+		if err := put(records, key, encodeSlot(at)); err != nil {
 			return err
 		}
+		if at.record.Cells == "" {
+			continue
+		}
+		if err := put(cells, key, []byte(at.record.Cells)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// EachCells calls visit for the cells of the records from one number to another, those
+// of them that are kept, in order of arrival.
+func (s *Store) EachCells(from, to learner.Seq, visit func(learner.Seq, learner.Cells)) error {
+	if s.upgraded() != nil {
+		return nil // the first release kept none
+	}
+	err := s.view(func(tx *bbolt.Tx) error {
+		c := tx.Bucket(bucketCells).Cursor()
+		for key, sealed := c.Seek(numberKey(uint64(from))); key != nil; key, sealed = c.Next() {
+			q := learner.Seq(binary.BigEndian.Uint64(key))
+			if q > to {
+				break
+			}
+			data, err := unseal(key, sealed)
+			if err != nil {
+				return err
+			}
+			visit(q, learner.Cells(data))
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("storage: read cells: %w", err)
 	}
 	return nil
 }
@@ -149,8 +189,9 @@ func (s *Store) slot(q learner.Seq) (at slot, err error) {
 
 // EachRecord calls visit for the live records and the deleted ones from a number on,
 // in order of arrival, with one of them in memory at a time: r.X lasts until visit
-// returns. A deleted one has its Seq and Cohort, Y = 0 and X nil. A fresh agent must
-// learn of both: an empty slot counts as a record. The error is that of visit, or
+// returns. A deleted one has its Seq and Cohort, Y = 0 and X nil; a live one that an
+// upgrade set aside has no X either, but one that is not nil. No record has its cells. A fresh
+// agent must learn of all: an empty slot counts as a record. The error is that of visit, or
 // ErrDamaged.
 func (s *Store) EachRecord(from learner.Seq, visit func(r learner.Record) error) error {
 	var x []float64
@@ -168,8 +209,11 @@ func (s *Store) EachRecord(from learner.Seq, visit func(r learner.Record) error)
 				return err
 			}
 			x = at.record.X
-			if at.erased {
+			switch {
+			case at.erased:
 				at.record.X = nil
+			case at.aside:
+				at.record.X = []float64{}
 			}
 			return visit(at.record)
 		})
@@ -197,23 +241,31 @@ func (s *Store) Records() (live, deleted []learner.Record, err error) {
 
 // Counts is how many records are stored.
 type Counts struct {
-	Records int                    // live ones
+	Records int                    // live ones, without those set aside
+	Aside   int                    // live ones that an upgrade could not take over
 	HeldOut int                    // of Records
 	Slots   map[privacy.Cohort]int // of training records, deleted ones included
 	Newest  learner.Seq            // the last one counted, live or deleted
+	Noted   learner.Tally          // the cells of Records that were not taken as they are
 }
 
-// Add counts live records that came after the newest, in their order; those that
-// were counted before are left out.
-func (c *Counts) Add(records []learner.Record) {
+// Add counts live records that were stored together, with what was noted of their cells,
+// unless they were counted before.
+func (c *Counts) Add(records []learner.Record, noted learner.Tally) {
+	if len(records) == 0 || records[0].Seq <= c.Newest {
+		return
+	}
 	for _, r := range records {
-		if r.Seq > c.Newest {
-			c.slot(r)
-			c.Records++
-			if r.Seq.HeldOut() {
-				c.HeldOut++
-			}
-		}
+		c.live(r)
+	}
+	c.Noted = c.Noted.Plus(noted)
+}
+
+func (c *Counts) live(r learner.Record) {
+	c.slot(r)
+	c.Records++
+	if r.Seq.HeldOut() {
+		c.HeldOut++
 	}
 }
 
@@ -229,12 +281,41 @@ func (c *Counts) slot(r learner.Record) {
 func (s *Store) Count() (Counts, error) {
 	c := Counts{Slots: make(map[privacy.Cohort]int)}
 	err := s.EachRecord(0, func(r learner.Record) error {
-		if r.X == nil {
+		switch {
+		case r.X == nil:
 			c.slot(r)
-		} else {
-			c.Add([]learner.Record{r})
+		case len(r.X) == 0:
+			c.Aside++
+			c.slot(r)
+		default:
+			c.live(r)
 		}
 		return nil
 	})
+	if err == nil {
+		c.Noted, err = s.noted(c.Newest)
+	}
 	return c, err
+}
+
+// noted counts the cells of the records up to a number. It reads the file past bbolt's
+// memory map, as [Store.EachRecord] does, so that the cells stay out of memory.
+func (s *Store) noted(last learner.Seq) (counted learner.Tally, err error) {
+	if s.upgraded() != nil {
+		return nil, nil // the first release kept none
+	}
+	end := numberKey(uint64(last) + 1)
+	err = s.view(func(tx *bbolt.Tx) error {
+		return scan(tx, s.file, bucketCells, nil, func(key, sealed []byte) error {
+			data, err := unseal(key, sealed)
+			if err == nil && bytes.Compare(key, end) < 0 {
+				counted.AddPacked(data)
+			}
+			return err
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("storage: count cells: %w", err)
+	}
+	return counted, nil
 }

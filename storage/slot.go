@@ -14,6 +14,7 @@ type slot struct {
 	record learner.Record
 	number uint64 // from 1 within the cohort
 	erased bool   // then Y and X are zero
+	aside  bool   // an upgrade could not take its features over
 	opened int64  // of a cohort's first slot: when, Unix nanoseconds; 0: not known
 }
 
@@ -24,6 +25,7 @@ const (
 
 	slotErased = 1
 	slotOpened = 2
+	slotAside  = 4
 )
 
 func encodeSlot(at slot) []byte {
@@ -33,6 +35,9 @@ func encodeSlot(at slot) []byte {
 	data = append(data, 0)
 	if at.erased {
 		data[slotHeader-1] |= slotErased
+	}
+	if at.aside {
+		data[slotHeader-1] |= slotAside
 	}
 	if at.opened != 0 {
 		data[slotHeader-1] |= slotOpened
@@ -57,11 +62,11 @@ func openSlot(key, sealed []byte, room []float64) (slot, error) {
 
 func decodeSlot(key, data []byte, room []float64) (slot, error) {
 	malformed := fmt.Errorf("%w: a record has the wrong form", ErrDamaged)
-	if len(key) != 8 || len(data)%8 != slotHeader%8 || len(data) < slotHeader+8 || data[slotHeader-1] > slotErased|slotOpened {
+	if len(key) != 8 || len(data)%8 != slotHeader%8 || len(data) < slotHeader+8 || data[slotHeader-1] > slotErased|slotOpened|slotAside {
 		return slot{}, malformed
 	}
 	flags := data[slotHeader-1]
-	at := slot{number: binary.LittleEndian.Uint64(data[8:]), erased: flags&slotErased != 0}
+	at := slot{number: binary.LittleEndian.Uint64(data[8:]), erased: flags&slotErased != 0, aside: flags&slotAside != 0}
 	at.record.Seq = learner.Seq(binary.BigEndian.Uint64(key))
 	at.record.Cohort = privacy.Cohort(binary.LittleEndian.Uint64(data))
 	words := data[slotHeader:]

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -32,8 +33,12 @@ var (
 
 // schemaVersion is the layout of the file. A program refuses a newer one.
 // Version 2 added the time a cohort was opened and three kinds of ledger entries.
-// Version 3 may end with records of an import that was not finished.
+// Version 3 has the owner's cells, and records coded as [learner.Task.Encode] does
+// now; it may end with records of an import that was not finished.
 const schemaVersion = 3
+
+// schemaRelease1 is the layout of the first release, which [Store.Upgrade] brings up.
+const schemaRelease1 = 2
 
 // lockWait is how long Open waits for another process to release the file.
 const lockWait = time.Second
@@ -42,6 +47,7 @@ const lockWait = time.Second
 var (
 	bucketStore   = []byte("store")   // single values, by the keys below
 	bucketRecords = []byte("records") // by arrival number
+	bucketCells   = []byte("cells")   // by arrival number
 	bucketLedger  = []byte("ledger")  // by sequence number
 	bucketEdges   = []byte("edges")   // by peer
 	bucketPeers   = []byte("peers")   // by peer
@@ -54,7 +60,7 @@ var (
 )
 
 func buckets() [][]byte {
-	return [][]byte{bucketStore, bucketRecords, bucketLedger, bucketEdges, bucketPeers}
+	return [][]byte{bucketStore, bucketRecords, bucketCells, bucketLedger, bucketEdges, bucketPeers}
 }
 
 // Store is one node's file. It is safe for concurrent use. Every method that
@@ -63,6 +69,8 @@ type Store struct {
 	db   *bbolt.DB
 	file *os.File // that of db
 	path string
+	// release1 says that the records are as the first release left them.
+	release1 atomic.Bool
 	// broken is set once bbolt panicked: its locks may be held for ever.
 	broken atomic.Bool
 	// failed is the first write that failed, if one did. bbolt reads through a memory
@@ -172,8 +180,8 @@ func (s *Store) Close() error {
 	return s.db.Close()
 }
 
-// prepare creates the buckets of a new file, or checks the schema of an old one
-// and marks it as written by this version from now on.
+// prepare creates the buckets of a new file, or checks the schema of an old one.
+// One of before the first release is brought up to that.
 func (s *Store) prepare() error {
 	var known int // version
 	var empty bool
@@ -198,28 +206,37 @@ func (s *Store) prepare() error {
 		known = version
 		return nil
 	})
-	if err != nil || known == schemaVersion {
+	s.release1.Store(known > 0 && known <= schemaRelease1)
+	if err != nil || known >= schemaRelease1 {
 		return err
 	}
 	if !empty && known == 0 {
 		return fmt.Errorf("%w: it has no p2pnode schema", ErrDamaged)
 	}
 	return s.update(func(tx *bbolt.Tx) error {
-		if known == 0 {
-			for _, name := range buckets() {
-				if _, err := tx.CreateBucket(name); err != nil {
-					return err
-				}
+		if known > 0 {
+			return putSchema(tx, schemaRelease1)
+		}
+		for _, name := range buckets() {
+			if _, err := tx.CreateBucket(name); err != nil {
+				return err
 			}
 		}
-		return put(tx.Bucket(bucketStore), keySchema, []byte(strconv.Itoa(schemaVersion)))
+		return putSchema(tx, schemaVersion)
 	})
+}
+
+func putSchema(tx *bbolt.Tx, version int) error {
+	return put(tx.Bucket(bucketStore), keySchema, []byte(strconv.Itoa(version)))
 }
 
 // verify reads every value once, whatever its bucket.
 func (s *Store) verify() error {
 	return s.view(func(tx *bbolt.Tx) error {
 		for _, name := range buckets() {
+			if s.release1.Load() && bytes.Equal(name, bucketCells) {
+				continue // which has none
+			}
 			err := scan(tx, s.file, name, nil, func(key, sealed []byte) error {
 				_, err := unseal(key, sealed)
 				return err

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"compress/gzip"
+	"errors"
 	"io"
 	"os"
 	"testing"
@@ -41,6 +42,14 @@ func TestVersion1IsReadAndContinued(t *testing.T) {
 		one < 0.19999 || one > 0.2 || two < 0.09999 || two > 0.1 {
 		t.Fatalf("round %d, outgoing %d %q, %d unprotected, spent %v and %v", l.Round(), round, message, l.Unprotected(), one, two)
 	}
+	if _, err := s.AppendRecords([]learner.Record{{X: make([]float64, dim)}}, full(3), today); !errors.Is(err, errRelease1) {
+		t.Errorf("a record among those of the first release: %v", err)
+	}
+	if err := s.Upgrade(asBefore()); err == nil {
+		t.Error("upgraded under an open ledger, which holds what was there before")
+	}
+	must(t, s.Close())
+	s, l = openUpgraded(t, path, asBefore())
 	// Cohort 2 holds two of three; when it was opened is not known.
 	stored, err := s.AppendRecords([]learner.Record{{X: make([]float64, dim)}}, full(3), today)
 	must(t, err)

@@ -179,6 +179,7 @@ func (r *reader) add(line int, person string, cell func(column string) (string, 
 		r.set.People = append(r.set.People, Person{Name: person})
 	}
 	p := &r.set.People[i]
+	record.Cells = "" // rows has them
 	p.Records = append(p.Records, record)
 	p.rows = append(p.rows, row)
 }

@@ -119,6 +119,7 @@ func (d *Dataset) fill(p *Person, records, tests int, draw func() []string) erro
 		if err != nil {
 			return fmt.Errorf("testnet: synthetic record: %w", err)
 		}
+		record.Cells = "" // rows has them
 		if len(p.Records) < records {
 			p.Records = append(p.Records, record)
 			p.rows = append(p.rows, row)

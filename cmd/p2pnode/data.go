@@ -85,6 +85,9 @@ func reportText(r node.ImportReport) string {
 		fmt.Fprintf(&b, "and %d more bad lines\n", more)
 	}
 	fmt.Fprintf(&b, "Imported %d records, %d bad lines.\n", r.Records, r.Bad)
+	for _, line := range notedLines(r.Cells) {
+		b.WriteString(paragraph("", line+"."))
+	}
 	if r.NeverShared {
 		b.WriteString(paragraph("", "Warning: the plan is over, so what is imported is never shared; it serves your own predictions. "+
 			"To share new records, make a new directory and put only those in it."))

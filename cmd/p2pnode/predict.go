@@ -37,8 +37,12 @@ and its probability for a target of classes.`,
 }
 
 func predictionText(p node.Prediction) string {
+	text := fmt.Sprintf("%.3f (alone: %.3f)\n", p.Value, p.Alone)
 	if p.Class != "" {
-		return fmt.Sprintf("%s, probability %.3f (alone: %s, %.3f)\n", p.Class, p.Value, p.AloneClass, p.Alone)
+		text = fmt.Sprintf("%s, probability %.3f (alone: %s, %.3f)\n", p.Class, p.Value, p.AloneClass, p.Alone)
 	}
-	return fmt.Sprintf("%.3f (alone: %.3f)\n", p.Value, p.Alone)
+	for _, line := range notedLines(p.Cells) {
+		text += paragraph("", line+".")
+	}
+	return text
 }

@@ -22,8 +22,10 @@ func listCommand(o *options) *cobra.Command {
 cohort each belongs to, and what it is used for. Every fifth record is held out:
 it measures your model and never takes part in what is sent.
 
---content adds what the records say, as numbers, the way the task encodes them;
-features that are 0 are left out.`,
+--content adds what the records say, in your own units, with a note where a cell
+was not taken as it is; --json adds the numbers that are learned from. Records of
+the first release, which kept no cells, are shown as these numbers, without
+those that are 0.`,
 		Example: `  p2pnode data list
   p2pnode data list --content --json`,
 		Args: noArguments,
@@ -45,7 +47,7 @@ func recordsText(records []node.RecordInfo) string {
 	for _, r := range records {
 		row := []any{r.Number, r.Cohort, recordUse(r)}
 		if r.Target != nil {
-			row = append(row, targetText(r), featuresText(r.Features))
+			row = append(row, targetText(r), featuresText(r))
 		}
 		rows = append(rows, row)
 	}
@@ -56,18 +58,28 @@ func recordsText(records []node.RecordInfo) string {
 }
 
 func targetText(r node.RecordInfo) string {
+	if n := len(r.Cells); n > 0 {
+		return cellText(r.Cells[n-1])
+	}
 	if r.Class != "" {
 		return r.Class
 	}
 	return fmt.Sprintf("%.4g", *r.Target)
 }
 
-func featuresText(features []node.Coordinate) string {
-	words := make([]string, len(features))
-	for i, f := range features {
+func featuresText(r node.RecordInfo) string {
+	if n := len(r.Cells); n > 0 {
+		words := make([]string, n-1)
+		for i, c := range r.Cells[:n-1] {
+			words[i] = c.Column + "=" + cellText(c)
+		}
+		return strings.Join(words, "  ")
+	}
+	words := make([]string, len(r.Features))
+	for i, f := range r.Features {
 		words[i] = fmt.Sprintf("%s:%.4g", f.Name, f.Value)
 	}
-	return strings.Join(words, " ")
+	return "as coded  " + strings.Join(words, " ")
 }
 
 func recordUse(r node.RecordInfo) string {

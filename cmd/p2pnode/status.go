@@ -42,8 +42,11 @@ func statusText(s node.Status) string {
 		rows = append(rows, []any{"address", a})
 	}
 	rows = append(rows, privateRows(s)...)
+	rows = append(rows, []any{"records", recordsLine(s)})
+	for _, line := range recordNotes(s) {
+		rows = append(rows, []any{"", line})
+	}
 	rows = append(rows,
-		[]any{"records", recordsLine(s)},
 		[]any{"neighbours", fmt.Sprintf("%d; %d listening now, %d heard; other candidates: %d", s.Neighbours, s.Listening, s.Heard, s.Candidates)},
 		[]any{"round", roundLine(s)},
 		[]any{"privacy", privacyLine(s.Privacy)})
@@ -108,6 +111,15 @@ func recordsLine(s node.Status) string {
 		return "none (add some with: p2pnode data import FILE.csv)"
 	}
 	return fmt.Sprintf("%d, of which %d are held out to measure", s.Records, s.HeldOut)
+}
+
+// recordNotes are what the owner should know of her records.
+func recordNotes(s node.Status) (lines []string) {
+	if s.SetAside > 0 {
+		lines = append(lines, fmt.Sprintf("%d %s of the first release cannot be taken over and serve nothing (p2pnode data list says which): "+
+			"delete them and import them again", s.SetAside, plural(s.SetAside, "more record", "more records")))
+	}
+	return append(lines, notedLines(s.Cells)...)
 }
 
 func privacyLine(b node.BudgetSummary) string {

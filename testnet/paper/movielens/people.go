@@ -95,10 +95,11 @@ func (k *kind) encode(d *dataset, s *split, seed uint64) (*encoding, error) {
 func metadataOf(d *dataset, t *learner.Task) ([][]float64, error) {
 	x := make([][]float64, movies)
 	for i, m := range d.movies {
-		var err error
-		if x[i], err = t.EncodeFeatures(m); err != nil {
+		row, err := t.EncodeFeatures(m)
+		if err != nil {
 			return nil, fmt.Errorf("u.item, movie %d: %w", i+1, err)
 		}
+		x[i] = row.X
 	}
 	return x, nil
 }

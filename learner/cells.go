@@ -1,0 +1,201 @@
+package learner
+
+import (
+	"encoding/binary"
+	"iter"
+	"math"
+	"slices"
+	"strconv"
+)
+
+// Note says how a cell was taken.
+type Note uint8
+
+// The notes. A cell has one.
+const (
+	Taken   Note = iota // as it is
+	Empty               // it says that there is no value, and counts as unknown
+	Clamped             // a number outside the task's range, which counts as its nearest end
+	Unknown             // a text that is none of the task's values, which counts as none
+)
+
+// String is the word for the note; none for Taken.
+func (n Note) String() string {
+	switch n {
+	case Empty:
+		return "empty"
+	case Clamped:
+		return "clamped"
+	case Unknown:
+		return "unknown"
+	}
+	return ""
+}
+
+// Cell is what an owner wrote in one column, and how it was taken.
+type Cell struct {
+	Text string
+	Note Note
+}
+
+// Cells are the cells of a row, in the order of the task's columns, the target last if
+// the row has one. Nothing is learned from them: they are kept so that the owner can
+// read her records in her own units. They are packed into one string, so that a row
+// takes one piece of memory; the zero value is a row whose cells are not known.
+//
+// A cell is packed as a varint, 4 n + note, and then the n - 1 bytes of its text, or
+// for n = 0 the eight of the number whose shortest text it is.
+type Cells string
+
+// All returns the cells in order.
+func (c Cells) All() iter.Seq2[int, Cell] {
+	return func(yield func(int, Cell) bool) {
+		unpack(c, func(i int, note Note, number bool, data Cells) bool {
+			if number {
+				v := math.Float64frombits(binary.LittleEndian.Uint64([]byte(data)))
+				return yield(i, Cell{numberText(v), note})
+			}
+			return yield(i, Cell{string(data), note})
+		})
+	}
+}
+
+// unpack visits packed cells until visit returns false: data is the text or, of a number,
+// its bytes. It takes no memory. What is not packed here ends it.
+func unpack[T ~string | ~[]byte](packed T, visit func(i int, note Note, number bool, data T) bool) {
+	at := 0
+	for i := 0; at < len(packed); i++ {
+		var head uint64
+		for shift := 0; ; shift += 7 {
+			if at == len(packed) || shift > 56 {
+				return
+			}
+			b := packed[at]
+			at++
+			if head |= uint64(b&0x7f) << shift; b < 0x80 {
+				break
+			}
+		}
+		length, number := head>>2-1, head>>2 == 0
+		if number {
+			length = 8
+		}
+		if length > uint64(len(packed)-at) {
+			return
+		}
+		end := at + int(length)
+		if !visit(i, Note(head&3), number, packed[at:end]) {
+			return
+		}
+		at = end
+	}
+}
+
+// cellWriter packs cells.
+type cellWriter struct{ data []byte }
+
+func newCellWriter(t *Task) *cellWriter {
+	return &cellWriter{make([]byte, 0, 8*(len(t.Features)+1))}
+}
+
+func (w *cellWriter) add(text string, note Note) {
+	if len(text) > 8 {
+		if v, err := strconv.ParseFloat(text, 64); err == nil && numberText(v) == text {
+			w.data = binary.AppendUvarint(w.data, uint64(note))
+			w.data = binary.LittleEndian.AppendUint64(w.data, math.Float64bits(v))
+			return
+		}
+	}
+	w.data = binary.AppendUvarint(w.data, uint64(len(text)+1)<<2|uint64(note))
+	w.data = append(w.data, text...)
+}
+
+func (w *cellWriter) cells() Cells { return Cells(w.data) }
+
+// Tally counts the cells that were not taken as they are, by column of the task.
+type Tally []struct{ Empty, Clamped, Unknown int }
+
+// Add counts the cells of a row.
+func (t *Tally) Add(c Cells) { tally(t, c) }
+
+// AddPacked is Add for the bytes of [Cells].
+func (t *Tally) AddPacked(c []byte) { tally(t, c) }
+
+func tally[T ~string | ~[]byte](t *Tally, packed T) {
+	unpack(packed, func(i int, note Note, _ bool, _ T) bool {
+		if note == Taken {
+			return true
+		}
+		t.grow(i + 1)
+		switch column := &(*t)[i]; note {
+		case Empty:
+			column.Empty++
+		case Clamped:
+			column.Clamped++
+		case Unknown:
+			column.Unknown++
+		}
+		return true
+	})
+}
+
+func (t *Tally) grow(columns int) {
+	for len(*t) < columns {
+		*t = append(*t, struct{ Empty, Clamped, Unknown int }{})
+	}
+}
+
+// Plus is the sum of two, which stay as they are.
+func (t Tally) Plus(u Tally) Tally {
+	sum := slices.Clone(t)
+	sum.grow(len(u))
+	for i, c := range u {
+		sum[i].Empty += c.Empty
+		sum[i].Clamped += c.Clamped
+		sum[i].Unknown += c.Unknown
+	}
+	return sum
+}
+
+// ColumnTally is what a [Tally] counts in one column.
+type ColumnTally struct {
+	Column  string `json:"column"`
+	Clamped int    `json:"clamped"` // numbers outside the task's range, taken for its nearest end
+	Unknown int    `json:"unknown"` // texts that are none of the task's values, taken for none
+	Empty   int    `json:"empty"`   // cells without a value, taken for unknown
+}
+
+// Tally names the columns that have something to count, in the task's order.
+func (t *Task) Tally(counted Tally) []ColumnTally {
+	columns := []ColumnTally{}
+	for i, c := range counted {
+		if c.Empty+c.Clamped+c.Unknown > 0 {
+			columns = append(columns, ColumnTally{t.Columns()[i], c.Clamped, c.Unknown, c.Empty})
+		}
+	}
+	return columns
+}
+
+// Coordinates are the names of a record's coordinates, in order.
+func (t *Task) Coordinates() []string {
+	var names []string
+	for i := range t.Features {
+		switch f := &t.Features[i]; f.Kind {
+		case "set":
+			for _, v := range f.Values {
+				names = append(names, f.Name+"="+v)
+			}
+		case "range":
+			names = append(names, f.Name+"<"+numberText(f.Edges[0]))
+			for _, edge := range f.Edges {
+				names = append(names, f.Name+">="+numberText(edge)) // and below the next
+			}
+		default:
+			names = append(names, f.Name)
+		}
+	}
+	if t.Constant > 0 {
+		names = append(names, "constant")
+	}
+	return names
+}

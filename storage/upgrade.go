@@ -1,0 +1,164 @@
+package storage
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"go.etcd.io/bbolt"
+
+	"p2pnode/learner"
+)
+
+// errRelease1 keeps records of two codings out of one file.
+var errRelease1 = errors.New("the records are those of the first release: upgrade the file first")
+
+// upgraded is an error until the records are of this version.
+func (s *Store) upgraded() error {
+	if s.release1.Load() {
+		return errRelease1
+	}
+	return nil
+}
+
+// Recode is how records of the first release are taken over.
+type Recode struct {
+	// Features returns the coordinates that a record has now, or an error if nobody can
+	// say; nil: as they are.
+	Features func(x []float64) ([]float64, error)
+	// State returns what the agent's state becomes.
+	State func([]byte) ([]byte, error)
+}
+
+// recodeBatch is how many records a transaction takes over, so that memory stays small.
+const recodeBatch = 4096
+
+// keyRecoded holds the number of the last record that an interrupted upgrade took over.
+var keyRecoded = []byte("recoded")
+
+// Upgrade brings a file of the first release to this version, once: a file of this
+// version is left as it is. Each record that is not deleted gets new coordinates or, if
+// r has none, is set aside: it keeps its bytes and its slot, and [Store.Records] says
+// nothing of its features. The agent's state becomes what r says, and the message that
+// was published last is dropped, because it belongs to a network of an earlier wire version.
+// Numbers, cohorts and the ledger stay. After an error of State nothing has changed.
+// Killed on the way, it goes on when it is called again. The ledger must not be open yet.
+func (s *Store) Upgrade(r Recode) error {
+	if !s.release1.Load() {
+		return nil
+	}
+	s.ledgerMu.Lock()
+	defer s.ledgerMu.Unlock()
+	if s.ledger != nil {
+		return errors.New("storage: upgrade: the ledger is open, with what was committed before")
+	}
+	last, err := s.upgradedState(r)
+	if err == nil && r.Features != nil {
+		err = s.recodeAll(r)
+	}
+	if err == nil {
+		err = s.update(func(tx *bbolt.Tx) error { return finishUpgrade(tx, last) })
+	}
+	if err != nil {
+		return fmt.Errorf("storage: upgrade: %w", err)
+	}
+	s.release1.Store(false)
+	return nil
+}
+
+// upgradedState is what replaces the message and the state; nil if there is none.
+func (s *Store) upgradedState(r Recode) (*committed, error) {
+	data, err := s.value(keyCommitted)
+	if err != nil || data == nil {
+		return nil, err
+	}
+	last, err := decodeCommitted(data)
+	if err != nil {
+		return nil, err
+	}
+	last.message = nil
+	last.state, err = r.State(last.state)
+	return &last, err
+}
+
+func finishUpgrade(tx *bbolt.Tx, last *committed) error {
+	b := tx.Bucket(bucketStore)
+	if last != nil {
+		if err := put(b, keyCommitted, encodeCommitted(*last)); err != nil {
+			return err
+		}
+	}
+	if _, err := tx.CreateBucketIfNotExists(bucketCells); err != nil {
+		return err
+	}
+	if err := b.Delete(keyRecoded); err != nil {
+		return err
+	}
+	return putSchema(tx, schemaVersion)
+}
+
+// recodeAll gives all records new coordinates, some in each transaction.
+func (s *Store) recodeAll(r Recode) error {
+	for more := true; more; {
+		err := s.update(func(tx *bbolt.Tx) error {
+			last, err := recodedUpTo(tx)
+			if err != nil {
+				return err
+			}
+			var slots []slot
+			if slots, more, err = slotsAfter(tx, last); err != nil {
+				return err
+			}
+			records := tx.Bucket(bucketRecords)
+			for _, at := range slots {
+				last = at.record.Seq
+				if err := put(records, numberKey(uint64(last)), encodeSlot(r.slot(at))); err != nil {
+					return err
+				}
+			}
+			return put(tx.Bucket(bucketStore), keyRecoded, numberKey(uint64(last)))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// slot recodes a slot; a deleted one stays as it is.
+func (r Recode) slot(at slot) slot {
+	if at.erased {
+		return at
+	}
+	if x, err := r.Features(at.record.X); err == nil {
+		at.record.X = x
+	} else {
+		at.aside = true
+	}
+	return at
+}
+
+// recodedUpTo is the number of the last record that has its new coordinates.
+func recodedUpTo(tx *bbolt.Tx) (learner.Seq, error) {
+	key, err := get(tx.Bucket(bucketStore), keyRecoded)
+	if err != nil || key == nil {
+		return 0, err
+	}
+	return learner.Seq(binary.BigEndian.Uint64(key)), nil
+}
+
+// slotsAfter returns the next slots after a number, and whether there are more.
+func slotsAfter(tx *bbolt.Tx, after learner.Seq) (slots []slot, more bool, err error) {
+	c := tx.Bucket(bucketRecords).Cursor()
+	for key, sealed := c.Seek(numberKey(uint64(after) + 1)); key != nil; key, sealed = c.Next() {
+		if len(slots) == recodeBatch {
+			return slots, true, nil
+		}
+		at, err := openSlot(key, sealed, nil)
+		if err != nil {
+			return nil, false, err
+		}
+		slots = append(slots, at)
+	}
+	return slots, false, nil
+}

@@ -1,0 +1,149 @@
+package storage
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"reflect"
+	"slices"
+	"testing"
+
+	"go.etcd.io/bbolt"
+
+	"p2pnode/learner"
+)
+
+// asBefore takes everything over as it is.
+func asBefore() Recode {
+	return Recode{State: func(state []byte) ([]byte, error) { return state, nil }}
+}
+
+// openUpgraded opens a store of the first release, upgrades it and opens its ledger.
+func openUpgraded(t *testing.T, path string, r Recode) (*Store, *Ledger) {
+	t.Helper()
+	s, err := Open(path)
+	must(t, err)
+	t.Cleanup(func() { s.Close() })
+	must(t, s.Upgrade(r))
+	l, err := s.OpenLedger(policy(t))
+	must(t, err)
+	return s, l
+}
+
+// release1Store is a store with so many records, number 3 deleted, that says that the
+// first release made it.
+func release1Store(t *testing.T, records int) (path string, want []learner.Record) {
+	t.Helper()
+	path = newPath(t)
+	s, l := open(t, path)
+	want, err := s.AppendRecords(randomRecords(rand.New(rand.NewPCG(1, 31)), records), full(100), today)
+	must(t, err)
+	must(t, s.DeleteRecord(3))
+	pay(t, l, 1, gaussian(t, 10), 1)
+	must(t, l.Commit(1, roundMessage(1), []byte("before")))
+	must(t, s.update(func(tx *bbolt.Tx) error {
+		return errors.Join(tx.DeleteBucket(bucketCells), putSchema(tx, schemaRelease1))
+	}))
+	must(t, s.Close())
+	return path, slices.Delete(want, 2, 3)
+}
+
+func doubled(x []float64) ([]float64, error) {
+	x = slices.Clone(x)
+	for i := range x {
+		x[i] *= 2
+	}
+	return x, nil
+}
+
+// Every record is taken over once, though the upgrade is interrupted, and everything
+// else stays as it is.
+func TestUpgradeGoesOnWhereItWasInterrupted(t *testing.T) {
+	const records = 2*recodeBatch + 1000
+	path, want := release1Store(t, records)
+	interrupted, calls := newPath(t), 0
+	r := Recode{
+		State: func(state []byte) ([]byte, error) { return append(state, " and after"...), nil },
+		Features: func(x []float64) ([]float64, error) {
+			if calls++; calls == recodeBatch+10 { // in the second transaction
+				must(t, copyFile(interrupted, path))
+				must(t, copyFile(anchorPath(interrupted), anchorPath(path)))
+			}
+			return doubled(x)
+		},
+	}
+	s, err := Open(path)
+	must(t, err)
+	must(t, s.Upgrade(r))
+	must(t, s.Close())
+
+	s, err = Open(interrupted)
+	must(t, err)
+	if _, err := s.AppendRecords(randomRecords(rand.New(rand.NewPCG(1, 32)), 1), full(100), today); !errors.Is(err, errRelease1) {
+		t.Errorf("half upgraded, it takes a record: %v", err)
+	}
+	must(t, s.Close())
+	calls = records
+	s, l := openUpgraded(t, interrupted, r)
+	if again := calls - records; again != len(want)-recodeBatch+1 { // the first had the deleted one
+		t.Errorf("%d records were taken over after the interruption", again)
+	}
+	must(t, s.Upgrade(Recode{Features: func([]float64) ([]float64, error) { return nil, errors.New("a second time") }}))
+	live, deleted, err := s.Records()
+	must(t, err)
+	for i := range want {
+		want[i].X, _ = doubled(want[i].X)
+	}
+	if !reflect.DeepEqual(live, want) || len(deleted) != 1 || deleted[0].Seq != 3 {
+		t.Errorf("%d records and %d deleted are not what was there, doubled", len(live), len(deleted))
+	}
+	round, message := l.Outgoing()
+	if round != 1 || len(message) != 0 || string(l.State()) != "before and after" || l.Round() != 1 {
+		t.Errorf("round %d, outgoing %d %q, state %q", l.Round(), round, message, l.State())
+	}
+	must(t, firstError(l.Verify()))
+}
+
+// What cannot be taken over is set aside, keeps its slot and can be deleted.
+func TestUpgradeSetsAside(t *testing.T) {
+	path, want := release1Store(t, 100)
+	s, _ := openUpgraded(t, path, Recode{State: asBefore().State, Features: func(x []float64) ([]float64, error) {
+		if x[0] == want[90].X[0] {
+			return nil, errors.New("nobody can say")
+		}
+		return doubled(x)
+	}})
+	s, _ = reopen(t, s)
+	live, deleted, err := s.Records()
+	must(t, err)
+	if len(live) != 99 || len(deleted) != 1 || live[90].X == nil || len(live[90].X) != 0 || len(live[91].X) != dim {
+		t.Errorf("%d live, %d deleted, the one set aside is %+v", len(live), len(deleted), live[90])
+	}
+	c, err := s.Count()
+	must(t, err)
+	if c.Records != 98 || c.Aside != 1 || c.Slots[1] != 80 {
+		t.Errorf("counted %+v", c)
+	}
+	must(t, s.DeleteRecord(live[90].Seq))
+	if c, err = s.Count(); err != nil || c.Records != 98 || c.Aside != 0 || c.Slots[1] != 80 {
+		t.Errorf("deleted: counted %+v, %v", c, err)
+	}
+}
+
+// A state that cannot be taken over changes nothing, to the last byte of the file.
+func TestUpgradeThatIsRefusedChangesNothing(t *testing.T) {
+	path, _ := release1Store(t, 100)
+	before, err := os.ReadFile(path)
+	must(t, err)
+	refused := errors.New("refused")
+	s, err := Open(path)
+	must(t, err)
+	if err := s.Upgrade(Recode{State: func([]byte) ([]byte, error) { return nil, refused }, Features: doubled}); !errors.Is(err, refused) {
+		t.Errorf("upgraded: %v", err)
+	}
+	must(t, s.Close())
+	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, before) {
+		t.Errorf("the file has changed (%v)", err)
+	}
+}
