@@ -24,15 +24,16 @@ var imports = map[string][]string{
 	"p2pnode/learner":                 {"privacy"},
 	"p2pnode/learner/graph":           {"learner"},
 	"p2pnode/csvfile":                 {}, // below node and testnet, which both read people's files
+	"p2pnode/peering":                 {"learner", "learner/graph"},
 	"p2pnode/storage":                 {"learner", "privacy"},
 	"p2pnode/gossip":                  {"learner", "gossip/internal/wire"},
 	"p2pnode/gossip/internal/wire":    {},
 	"p2pnode/discovery":               {},
 	"p2pnode/discovery/members":       {},
 	"p2pnode/discovery/reach":         {},
-	"p2pnode/node":                    {"csvfile", "discovery", "discovery/members", "discovery/reach", "gossip", "learner", "learner/graph", "privacy", "storage"},
+	"p2pnode/node":                    {"csvfile", "discovery", "discovery/members", "discovery/reach", "gossip", "learner", "learner/graph", "peering", "privacy", "storage"},
 	"p2pnode/mobile":                  {"discovery/members", "learner", "node", "storage"},
-	"p2pnode/testnet/sim":             {"learner", "learner/graph", "privacy"},
+	"p2pnode/testnet/sim":             {"learner", "learner/graph", "peering", "privacy"},
 	"p2pnode/testnet/lab":             {},
 	"p2pnode/testnet/audit":           {"learner", "privacy"},
 	"p2pnode/testnet/cases":           {"privacy", "privacy/accountant"},
@@ -63,7 +64,7 @@ var banned = []struct{ pkg, path, reason string }{
 }
 
 // pure packages are mathematics, state machines and a parser: values in, values out.
-var pure = []string{"p2pnode/privacy", "p2pnode/privacy/accountant", "p2pnode/learner", "p2pnode/learner/graph", "p2pnode/csvfile"}
+var pure = []string{"p2pnode/privacy", "p2pnode/privacy/accountant", "p2pnode/learner", "p2pnode/learner/graph", "p2pnode/peering", "p2pnode/csvfile"}
 
 // impure is what they do without altogether.
 var impure = []string{"context", "io/fs", "log", "log/slog", "math/rand", "net", "os", "sync", "sync/atomic"}

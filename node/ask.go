@@ -2,116 +2,116 @@ package node
 
 import (
 	"context"
+	"time"
 
 	"github.com/libp2p/go-libp2p/core/peer"
 
+	"p2pnode/discovery"
 	"p2pnode/gossip"
+	"p2pnode/learner/graph"
+	"p2pnode/peering"
 )
 
-// ask makes one request and takes in the answer.
-func (h *neighbourhood) ask(ctx context.Context, e errand) {
+// askTimeout is for one request over a stream.
+const askTimeout = 10 * time.Second
+
+// call makes a request and takes in the answer.
+func (h *neighbourhood) call(ctx context.Context, c peering.Call) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	id := e.to.ID
-	q, err := h.request(e)
-	var reply gossip.EdgeReply
-	if err == nil {
-		reply, err = h.visit(ctx, e.to, q)
-	}
+	over := peering.Answered{From: c.To.Peer}
+	reply, err := h.visit(ctx, c, &over.Dialled)
 	if err != nil {
-		h.log.Debug("edge request failed", "peer", id, "error", err)
-		h.hoped(e, false)
-		h.unanswered(e)
-		return
-	}
-	if h.history.check(reply.Witness) != nil {
+		h.log.Debug("edge request failed", "peer", c.To.Peer, "error", err)
+		over.Failed = true
+	} else if h.history.check(reply.Witness) != nil {
 		return // the loop ends the run
+	} else {
+		over.Reply = replyFromWire(reply)
 	}
-	h.hoped(e, true)
-	h.meet(id)
-	h.answers(id, reply.Own)
-	switch e.kind {
-	case gossip.EdgeExchange:
-		h.exchanged(reply)
-	case gossip.EdgeAsk:
-		h.outcome(id, q, reply)
-	case gossip.EdgeDrop:
-		h.told(e.turn)
-	}
+	h.posted.post(func(ctx context.Context) { h.hear(h.step(ctx, over), reply.Latest) })
 }
 
-// outcome takes in the answer to a request for an edge.
-func (h *neighbourhood) outcome(id peer.ID, q gossip.EdgeRequest, reply gossip.EdgeReply) {
-	switch reply.Answer {
-	case gossip.EdgeAccepted:
-		h.accepted(id, q, reply)
-	case gossip.EdgeLater:
-		h.later(id)
-	default:
-		h.declined(id)
-	}
-}
-
-// hoped tells the window what came of a request for a new edge.
-func (h *neighbourhood) hoped(e errand, answered bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	switch {
-	case e.link.Peer == "":
-	case answered:
-		h.window.answered()
-	default:
-		h.window.failed(h.now(), h.random.Float64())
-	}
-}
-
-// unanswered notes that a request failed: what the other end holds of an edge is not
-// known then.
-func (h *neighbourhood) unanswered(e errand) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if l := h.links[e.to.ID]; l != nil {
-		l.doubt = true
-		return
-	}
-	h.lost(e.to.ID)
-}
-
-// later notes that the other end wants to be asked again.
-func (h *neighbourhood) later(id peer.ID) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if l := h.links[id]; l != nil {
-		l.doubt = true
-		return
-	}
-	h.contact(id).after = h.now().Add(sulk)
-}
-
-// declined takes in that there is no edge.
-func (h *neighbourhood) declined(id peer.ID) {
-	h.changing.Lock()
-	defer h.changing.Unlock()
-	h.mu.Lock()
-	linked := h.links[id] != nil
-	h.contact(id).after = h.now().Add(sulk)
-	h.mu.Unlock()
-	if linked {
-		h.cut(id, "declined")
-	}
-}
-
-func (h *neighbourhood) request(e errand) (gossip.EdgeRequest, error) {
-	own, err := h.ownEntry()
+// visit makes a request, on a connection of its own if there is none.
+func (h *neighbourhood) visit(ctx context.Context, c peering.Call, dialled *bool) (gossip.EdgeReply, error) {
+	to, err := dialable(c.To)
 	if err != nil {
-		return gossip.EdgeRequest{}, err
+		return gossip.EdgeReply{}, err
 	}
-	q := gossip.EdgeRequest{Kind: e.kind, Own: own, Known: e.known, Latest: h.served()}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	q.Turn = h.turn(e.to.ID)
-	if e.kind == gossip.EdgeDrop {
-		q.Turn = e.turn
+	q, err := h.requestToWire(c.Request)
+	if err != nil {
+		return gossip.EdgeReply{}, err
 	}
-	return q, nil
+	if !h.connected(to.ID) {
+		if err := discovery.Dial(ctx, h.host, to); err != nil {
+			return gossip.EdgeReply{}, err
+		}
+		*dialled = true
+	}
+	return h.gossip.Ask(ctx, to.ID, q)
+}
+
+// answer is the other end's side of a request.
+func (h *neighbourhood) answer(ctx context.Context, from peer.ID, q gossip.EdgeRequest) gossip.EdgeReply {
+	if h.history.check(q.Witness) != nil {
+		<-ctx.Done() // the run ends; a refusal would cost the edge
+		return gossip.EdgeReply{}
+	}
+	answered := make(chan peering.Reply, 1)
+	ask := requestFromWire(from, q)
+	h.posted.post(func(run context.Context) {
+		if ctx.Err() != nil {
+			return // nobody would hear the answer
+		}
+		out := h.step(run, ask)
+		h.hear(out, q.Latest)
+		answered <- *out.Reply
+	})
+	select {
+	case r := <-answered:
+		reply, err := h.replyToWire(r)
+		if err == nil {
+			return reply
+		}
+		h.log.Error("cannot sign what is public of this node", "error", err)
+		<-ctx.Done()
+	case <-ctx.Done():
+	}
+	return gossip.EdgeReply{Reason: "not ready"}
+}
+
+// hear takes in the message that came with a request or an answer that made or renewed
+// an edge: by now the loop knows of the edge, or the agent would drop it as a
+// stranger's.
+func (h *neighbourhood) hear(out peering.Output, latest []byte) {
+	if len(out.Keeps) == 0 || len(latest) == 0 {
+		return
+	}
+	id, err := peer.Decode(string(out.Keeps[0].Peer))
+	if err == nil {
+		_, err = h.gossip.Hear(id, latest)
+	}
+	if err != nil {
+		h.log.Debug("neighbour's stored model dropped", "peer", id, "error", err)
+	}
+}
+
+// signed is the node's own entry as others are told: with its addresses, and signed.
+func (h *neighbourhood) signed(own graph.Entry) (gossip.Entry, error) {
+	e := gossip.Entry{Peer: h.host.ID(), Round: own.Round, Std: own.Std, Vector: own.Vector}
+	var err error
+	e.Passport, err = h.signer.Passport(e, sortedAddrs(h.host.Addrs()))
+	return e, err
+}
+
+func (h *neighbourhood) requestToWire(q peering.Request) (gossip.EdgeRequest, error) {
+	own, err := h.signed(q.Own)
+	return gossip.EdgeRequest{Kind: gossip.EdgeKind(q.Kind), Own: own, Known: toWire(q.Known), Turn: q.Turn, Latest: h.served()}, err
+}
+
+func (h *neighbourhood) replyToWire(r peering.Reply) (gossip.EdgeReply, error) {
+	own, err := h.signed(r.Own)
+	return gossip.EdgeReply{
+		Answer: gossip.EdgeAnswer(r.Answer), Reason: r.Reason, Own: own, Known: toWire(r.Known), Turn: r.Turn, Latest: h.served(),
+	}, err
 }

@@ -129,18 +129,14 @@ func (c *Config) validateNetwork(t *learner.Task) error {
 	return nil
 }
 
-// onlyNeighbours is the set of peers that may become neighbours; nil: any.
-func (c *Config) onlyNeighbours() (map[peer.ID]bool, error) {
-	if len(c.Neighbours) == 0 {
-		return nil, nil
-	}
-	only := make(map[peer.ID]bool)
+// onlyNeighbours lists the peers that may become neighbours; nil: any.
+func (c *Config) onlyNeighbours() (only []peer.ID, err error) {
 	for _, text := range c.Neighbours {
 		id, err := peer.Decode(text)
 		if err != nil {
 			return nil, fmt.Errorf("config: key \"neighbours\": %q is no peer ID: %w", text, err)
 		}
-		only[id] = true
+		only = append(only, id)
 	}
 	return only, nil
 }

@@ -6,6 +6,7 @@ import (
 	"p2pnode/gossip"
 	"p2pnode/learner"
 	"p2pnode/learner/graph"
+	"p2pnode/peering"
 )
 
 // publicVector is the length of what is publicly known of a node of the task: of its
@@ -20,30 +21,38 @@ func publicVector(t *learner.Task) int {
 	return 0
 }
 
-// ownEntry is what others are told of this node: what it has declared or
-// published.
-func (h *neighbourhood) ownEntry() (gossip.Entry, error) {
-	h.mu.Lock()
-	e := gossip.Entry{Peer: h.host.ID(), Round: h.end.Round, Std: h.end.Std, Vector: h.end.Vector}
-	h.mu.Unlock()
-	var err error
-	e.Passport, err = h.signer.Passport(e, sortedAddrs(h.host.Addrs()))
-	return e, err
+func requestFromWire(from peer.ID, q gossip.EdgeRequest) peering.Asked {
+	q.Own.Peer = from
+	return peering.Asked{Request: peering.Request{
+		Kind: peering.Kind(q.Kind), Own: fromWire(q.Own)[0], Hidden: hidden(q.Own), Known: fromWire(q.Known...), Turn: q.Turn,
+	}}
 }
 
-// endOf is one end of an edge.
-func endOf(e gossip.Entry) graph.End { return graph.End{Round: e.Round, Vector: e.Vector, Std: e.Std} }
+func replyFromWire(r gossip.EdgeReply) peering.Reply {
+	return peering.Reply{
+		Answer: peering.Answer(r.Answer), Reason: r.Reason, Own: fromWire(r.Own)[0], Hidden: hidden(r.Own), Known: fromWire(r.Known...), Turn: r.Turn,
+	}
+}
+
+// hidden reports whether an entry names no address at which its node could be reached.
+func hidden(e gossip.Entry) bool { return len(gossip.Addrs(e.Passport)) == 0 }
+
+// seen is the sighting of a peer of which only addresses are known.
+func seen(info peer.AddrInfo) peering.Seen {
+	return peering.Seen{Peer: graph.Entry{Peer: gossip.ID(info.ID), Passport: gossip.NewPassport(info.Addrs)}}
+}
 
 func fromWire(list ...gossip.Entry) []graph.Entry {
 	out := make([]graph.Entry, len(list))
 	for i, e := range list {
-		out[i] = graph.Entry{Peer: gossip.ID(e.Peer), End: endOf(e), Age: e.Age, Passport: e.Passport}
+		end := graph.End{Round: e.Round, Vector: e.Vector, Std: e.Std}
+		out[i] = graph.Entry{Peer: gossip.ID(e.Peer), End: end, Age: e.Age, Passport: e.Passport}
 	}
 	return out
 }
 
 // toWire leaves out entries of peers whose names are none; there are none such, for
-// all came through fromWire or found.
+// all came through fromWire or seen.
 func toWire(list []graph.Entry) []gossip.Entry {
 	out := make([]gossip.Entry, 0, min(len(list), gossip.MaxKnown))
 	for _, e := range list[:min(len(list), gossip.MaxKnown)] {

@@ -16,12 +16,13 @@ import (
 	"p2pnode/gossip"
 	"p2pnode/learner"
 	"p2pnode/learner/graph"
+	"p2pnode/peering"
 	"p2pnode/privacy"
 	"p2pnode/storage"
 )
 
 // reaches lists the types that code with a value of this type can come to: by any
-// field within package node, elsewhere by exported fields and the results of methods.
+// field within packages node and peering, elsewhere by exported fields and the results of methods.
 func reaches(typ reflect.Type, seen map[reflect.Type]bool) {
 	if seen[typ] {
 		return
@@ -41,7 +42,7 @@ func reaches(typ reflect.Type, seen map[reflect.Type]bool) {
 		ours := strings.HasPrefix(typ.PkgPath(), "p2pnode/") || typ.PkgPath() == ""
 		for i := range typ.NumField() {
 			f := typ.Field(i)
-			if ours && (f.IsExported() || typ.PkgPath() == "p2pnode/node") {
+			if ours && (f.IsExported() || typ.PkgPath() == "p2pnode/node" || typ.PkgPath() == "p2pnode/peering") {
 				reaches(f.Type, seen)
 			}
 		}
@@ -128,25 +129,30 @@ func saysAll(t *testing.T, key []byte, records []learner.Record) []string {
 	seed := uint64(0)
 	n.source = func() (rand.Source, error) { seed++; return rand.NewPCG(seed, 5), nil }
 	n.observe = func(a learner.Agent) learner.Agent { return puppet{a, &said} }
-	s := attachedSession(t, n)
+	s := idleSession(t, n) // the test lets each part take its steps
+	attach(t, n, s)
 	s.loop.timer = time.NewTimer(time.Hour)
 	s.loop.start = time.Now().Add(time.Hour) // what is computed takes no time
 	others := rand.New(rand.NewPCG(9, 9))
 	peers := fixedPeers(t, 12)
 	s.loop.agent.Neighbours(0, []learner.Edge{{Peer: gossip.ID(peers[0]), Weight: 1, Live: true}})
-	began := time.Now()
+	var now time.Duration
+	s.hood.now = func() time.Duration { return now }
+	s.hood.posted.empty(t.Context())
 	for k := range 40 {
-		now := began.Add(time.Duration(k) * time.Second)
-		s.hood.now = func() time.Time { return now }
+		now = time.Duration(k) * time.Second
+		step := func(in peering.Input) peering.Output { return s.hood.machine.Step(now, in) }
 		from := peers[others.IntN(len(peers))]
-		s.hood.view.Add(graph.Entry{Peer: gossip.ID(from), End: graph.End{Round: 1, Vector: []float64{others.NormFloat64(), others.NormFloat64(), 1}}})
-		for _, e := range s.hood.due(now) {
-			q, err := s.hood.request(e)
-			said = append(said, fmt.Sprintf("second %d: to %v %+v (%v)", k, e.to, q, err))
-			s.hood.answered(e)
+		vector := []float64{others.NormFloat64(), others.NormFloat64(), 1}
+		step(peering.Seen{Peer: graph.Entry{Peer: gossip.ID(from), End: graph.End{Round: 1, Vector: vector}}})
+		for _, c := range step(peering.Tick{}).Calls {
+			q, err := s.hood.requestToWire(c.Request)
+			said = append(said, fmt.Sprintf("second %d: to %v %+v (%v)", k, c.To, q, err))
+			step(peering.Answered{From: c.To.Peer, Reply: peering.Reply{Answer: peering.Later, Own: graph.Entry{Peer: c.To.Peer}}})
 		}
-		r := s.hood.answer(t.Context(), from, gossip.EdgeRequest{Kind: gossip.EdgeKind(1 + k%2), Own: gossip.Entry{Peer: from}})
-		said = append(said, fmt.Sprintf("second %d: %v is answered %+v", k, from, r))
+		asks := gossip.EdgeRequest{Kind: gossip.EdgeKind(1 + k%2), Own: gossip.Entry{Peer: from}}
+		r, err := s.hood.replyToWire(*step(requestFromWire(from, asks)).Reply)
+		said = append(said, fmt.Sprintf("second %d: %v is answered %+v (%v)", k, from, r, err))
 		s.loop.woke = time.Duration(k) * time.Second
 		if err := s.loop.handle(s.loop.agent.Tick(s.loop.woke)); err != nil {
 			t.Fatal(err)
@@ -155,6 +161,7 @@ func saysAll(t *testing.T, key []byte, records []learner.Record) []string {
 			o := <-s.loop.outgoing
 			said = append(said, fmt.Sprintf("at %v: %x", o.at, o.message))
 			s.hood.serve(o.message, o.estimate)
+			s.hood.posted.empty(t.Context())
 		}
 	}
 	return said

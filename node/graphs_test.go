@@ -3,13 +3,16 @@ package node
 import (
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/libp2p/go-libp2p/core/peer"
 	"gonum.org/v1/gonum/floats"
 
 	"p2pnode/gossip"
 	"p2pnode/learner"
+	"p2pnode/peering"
 )
 
 // topology lists the neighbours of each node.
@@ -45,9 +48,28 @@ func full(n int) topology {
 
 // graphNetwork is running nodes with the edges of a graph and no others.
 type graphNetwork struct {
-	nodes []*Node
-	graph topology
-	stops []func()
+	nodes  []*Node
+	graph  topology
+	stops  []func()
+	asking []*atomic.Int32 // requests for new edges that each has under way
+}
+
+// watch counts the requests for new edges that a node has under way; only those say
+// where their peer is.
+func (w *graphNetwork) watch(n *Node) {
+	asking, open := new(atomic.Int32), make(map[learner.ID]bool)
+	n.observePeering = func(_ time.Duration, in peering.Input, out peering.Output) {
+		if over, ok := in.(peering.Answered); ok {
+			delete(open, over.From)
+		}
+		for _, c := range out.Calls {
+			if c.Kind == peering.Ask && c.To.Passport != nil {
+				open[c.To.Peer] = true
+			}
+		}
+		asking.Store(int32(len(open)))
+	}
+	w.asking = append(w.asking, asking)
 }
 
 // startGraph starts the nodes of a graph and waits until each listens to its
@@ -57,6 +79,7 @@ func startGraph(t *testing.T, g topology, task *learner.Task, change func(*Confi
 	w := &graphNetwork{nodes: make([]*Node, len(g)), graph: g, stops: make([]func(), len(g))}
 	for i := range w.nodes {
 		w.nodes[i] = testNode(t, task, nil, change)
+		w.watch(w.nodes[i])
 	}
 	for i, n := range w.nodes {
 		for _, j := range g[i] {
@@ -154,6 +177,7 @@ func discover(t *testing.T, count int, task *learner.Task, change func(*Config))
 			c.Bootstrap = bootstrap
 			change(c)
 		})
+		w.watch(n)
 		w.nodes, w.stops = append(w.nodes, n), append(w.stops, start(t, n))
 		if i == 0 {
 			var err error
@@ -178,12 +202,11 @@ func discover(t *testing.T, count int, task *learner.Task, change func(*Config))
 // listens over yet, or that one end alone knows of, soon carries models as all others do.
 func (w *graphNetwork) settled(degree int, index map[learner.ID]int) bool {
 	for i, n := range w.nodes {
-		h := n.session.hood
-		if h.hoping() {
+		if w.asking[i].Load() > 0 {
 			return false
 		}
 		w.graph[i] = nil
-		for _, e := range h.edges() {
+		for _, e := range n.session.hood.forAgent() {
 			if !e.Live {
 				return false
 			}
@@ -229,13 +252,6 @@ func TestGraphWithASilentEdgeIsNotSettled(t *testing.T) {
 	eventually(t, "the graph is settled again", settled)
 }
 
-// hoping reports whether a request for a new edge is under way.
-func (h *neighbourhood) hoping() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return len(h.hopes()) > len(h.links)
-}
-
 func (g topology) symmetric() bool {
 	for i := range g {
 		for _, j := range g[i] {
@@ -263,7 +279,7 @@ func (w *graphNetwork) explain(t *testing.T, want [][]float64) {
 	for i, n := range w.nodes {
 		t.Logf("node %d: round %d, %.2g from its model; the graph says %v", i, states[i].Round,
 			floats.Distance(states[i].Model, want[i], 2)/floats.Norm(want[i], 2), w.graph[i])
-		for _, e := range n.session.hood.edges() {
+		for _, e := range n.session.hood.forAgent() {
 			j, heard := index[e.Peer], uint64(0)
 			for _, m := range states[i].Heard {
 				if m.Peer == e.Peer {

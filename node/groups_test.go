@@ -49,7 +49,7 @@ func TestGroupsFindEachOther(t *testing.T) {
 		right, wrong, lonely = 0, 0, 0
 		for i, n := range nodes {
 			mine := 0
-			for _, e := range n.session.hood.edges() {
+			for _, e := range n.session.hood.forAgent() {
 				if group[e.Peer] == i%2 {
 					mine++
 				} else {

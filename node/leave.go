@@ -2,12 +2,8 @@ package node
 
 import (
 	"context"
-	"maps"
-	"slices"
 
-	"github.com/libp2p/go-libp2p/core/peer"
-
-	"p2pnode/gossip"
+	"p2pnode/peering"
 )
 
 // Farewell is what came of a [Node.Leave].
@@ -32,83 +28,21 @@ func (n *Node) Leave(ctx context.Context) (Farewell, error) {
 		edges, err := n.store.Edges()
 		return Farewell{Neighbours: len(edges)}, err
 	}
+	s.hood.depart()
 	select {
-	case <-s.hood.depart():
+	case <-s.hood.left:
 	case <-s.ended:
 	case <-ctx.Done():
 	}
-	return s.hood.farewell(), nil
+	f := Farewell{Running: true}
+	s.hood.look(func(m *peering.Neighbourhood) {
+		d := m.Departure()
+		f.Neighbours, f.Told = d.Neighbours, d.Told
+	})
+	return f, nil
 }
 
-// departure is a node's taking leave of its neighbours, for good.
-type departure struct {
-	Farewell
-	over chan struct{} // closed when nobody is left to be told
-}
-
-// farewell is what has come of the departure so far.
-func (h *neighbourhood) farewell() Farewell {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.departure.Farewell
-}
-
-// depart gives up all edges, and returns what is closed when run has told their other
-// ends.
-func (h *neighbourhood) depart() (over <-chan struct{}) {
-	h.changing.Lock()
-	defer h.changing.Unlock()
-	h.mu.Lock()
-	if h.departure != nil {
-		h.mu.Unlock()
-		return h.departure.over
-	}
-	h.departure = &departure{Farewell: Farewell{Running: true}, over: make(chan struct{})}
-	links := slices.Collect(maps.Keys(h.links))
-	for _, id := range links {
-		h.forGood(id)
-	}
-	h.departed()
-	h.mu.Unlock()
-	for _, id := range links {
-		h.cut(id, "this node leaves")
-	}
-	return h.departure.over
-}
-
-// forGood has a peer told that there is no edge, whatever was agreed on before. The
-// caller holds h.mu.
-func (h *neighbourhood) forGood(id peer.ID) {
-	if h.leaving[id] != gossip.MaxTurn {
-		h.leaving[id] = gossip.MaxTurn
-		h.departure.Neighbours++
-	}
-	h.wake()
-}
-
-// departed ends the departure once nobody is left to be told, nor may still agree to an
-// edge. The caller holds h.mu.
-func (h *neighbourhood) departed() {
-	if h.departure == nil || len(h.leaving) > 0 {
-		return
-	}
-	for _, e := range h.asking {
-		if e.kind != gossip.EdgeExchange {
-			return
-		}
-	}
-	select {
-	case <-h.departure.over: // before
-	default:
-		close(h.departure.over)
-	}
-}
-
-// told notes that the other end of an edge knows that it has ended.
-func (h *neighbourhood) told(turn uint64) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if turn == gossip.MaxTurn {
-		h.departure.Told++
-	}
+// depart gives up all edges; left is closed when run has told their other ends.
+func (h *neighbourhood) depart() {
+	h.posted.post(func(ctx context.Context) { h.step(ctx, peering.Leave{}) })
 }

@@ -106,7 +106,7 @@ func TestNoReleaseBeforeTheExchange(t *testing.T) {
 	waitForAddrs(t, n)
 	<-asked
 	eventually(t, "the mute peer listens", func() bool { return len(n.session.gossip.Listeners()) == 1 })
-	if edges := n.session.hood.edges(); len(edges) != 1 || edges[0].Live || n.ledger.Round() != 0 {
+	if edges := n.session.hood.forAgent(); len(edges) != 1 || edges[0].Live || n.ledger.Round() != 0 {
 		t.Errorf("edges %+v, round %d is paid before the exchange", edges, n.ledger.Round())
 	}
 	close(speak)

@@ -27,6 +27,8 @@ type loop struct {
 	woke    time.Duration // when the event being handled came
 	saved   time.Time     // when the memory was stored last
 
+	recheckEvery time.Duration
+
 	records chan recordChange
 	inspect chan func()
 
@@ -51,7 +53,7 @@ type recordChange struct {
 func (l *loop) run(ctx context.Context) error {
 	l.timer = time.NewTimer(time.Hour)
 	defer l.timer.Stop()
-	recheck := time.NewTicker(l.hood.power.look)
+	recheck := time.NewTicker(l.recheckEvery)
 	defer recheck.Stop()
 	l.recheck = recheck.C
 	var publishing sync.WaitGroup
@@ -92,7 +94,7 @@ func (l *loop) next(ctx context.Context) error {
 	case <-l.recheck:
 		// A listener that leaves and comes back may be one event that is none;
 		// whoever looked in between would believe for ever that it is away.
-		if !slices.Equal(l.told, l.hood.edges()) {
+		if !slices.Equal(l.told, l.hood.forAgent()) {
 			return l.look()
 		}
 		return nil
@@ -107,7 +109,7 @@ func (l *loop) next(ctx context.Context) error {
 
 // look tells the agent who its neighbours are and who of them listens.
 func (l *loop) look() error {
-	l.told = l.hood.edges()
+	l.told = l.hood.forAgent()
 	l.wake()
 	return l.handle(l.agent.Neighbours(l.woke, l.told))
 }

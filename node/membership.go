@@ -199,21 +199,3 @@ func refusals(list []members.Refusal) []Refusal {
 	}
 	return out
 }
-
-// expel drops the edges to peers that are members no longer. An edge that is being
-// agreed on meanwhile was allowed by the old list, so expel waits for it.
-func (h *neighbourhood) expel() {
-	h.changing.Lock()
-	defer h.changing.Unlock()
-	h.mu.Lock()
-	var gone []peer.ID
-	for id := range h.links {
-		if !h.private.member(id) {
-			gone = append(gone, id)
-		}
-	}
-	h.mu.Unlock()
-	for _, id := range gone {
-		h.cut(id, "no member of the private network")
-	}
-}

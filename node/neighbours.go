@@ -1,33 +1,38 @@
 package node
 
 import (
+	"context"
 	"log/slog"
 	"math/rand/v2"
-	"slices"
-	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/core/peerstore"
 
 	"p2pnode/discovery"
+	"p2pnode/discovery/members"
 	"p2pnode/gossip"
 	"p2pnode/learner"
 	"p2pnode/learner/graph"
+	"p2pnode/peering"
 	"p2pnode/storage"
 )
 
-// neighbourhood keeps the node's edges: it answers who asks for one (edge.go),
-// learns whom there is (exchange.go), asks those that suit best (seek.go), and
-// remembers what was agreed. Who asks whom and when depends on public things only: who
-// is there, what was declared or published, and a random source. All methods are safe
-// for concurrent use.
+// neighbourhood drives the state machine that decides who is a neighbour, as the loop
+// drives the agent: the goroutine of run alone lets it take steps, in the order in
+// which events come, and carries out what they return (edges.go). Other goroutines
+// post what they have to say, so answer, found, serve, expel, depart and look may be
+// called from any of them.
 type neighbourhood struct {
-	task    *learner.Task
-	only    map[peer.ID]bool       // who may become a neighbour; nil: anybody
-	private private                // whose members alone may become neighbours
+	machine *peering.Neighbourhood
+	config  peering.Config
+	vector  int                                                // the length of what is public of a node
+	observe func(time.Duration, peering.Input, peering.Output) // nil, or a test's recorder
+	private private
 	origins func() []peer.AddrInfo // the peers to start from: whom to turn to with nobody else known
 	host    host.Host
 	store   edgeStore
@@ -36,32 +41,19 @@ type neighbourhood struct {
 	keeper  *discovery.Keeper
 	history *history
 	log     *slog.Logger
-	now     func() time.Time // the clock; a test's own in tests only
 
-	restored chan struct{} // closed when restore has returned; no edge changes before
-	changed  chan struct{} // holds a value after edges changed
-	woken    chan struct{} // holds a value when run is to look at once
-	power    power
+	posted  mailbox
+	changed chan struct{}          // holds a value after edges changed
+	latest  atomic.Pointer[[]byte] // the message published last; nil if there is none
+	left    chan struct{}          // closed when nobody is left to be told that the node leaves
 
-	// changing is held while an edge comes or goes, so that links, the topics
-	// followed, the keeper and the store agree in the end.
-	changing sync.Mutex
-
-	mu        sync.Mutex
-	links     map[peer.ID]*link
-	leaving   map[peer.ID]uint64      // given up, the other end is still to be told: turn of the edge
-	departure *departure              // nil unless the node leaves all its neighbours
-	view      *graph.View             // whom it knows
-	friends   map[peer.ID]graph.Entry // named by the owner or the task, beside the view
-	contacts  map[peer.ID]*contact
-	asking    map[peer.ID]errand    // a request to it is under way
-	guests    map[peer.ID]time.Time // connected for a request, then
-	pace      pace
-	window    window
-	random    *rand.Rand
-	end       graph.End // what is public of this node
-	latest    []byte    // the message published last; nil if there is none
-	changes   uint64    // edges that came or went
+	// Of the goroutine of run.
+	now     func() time.Duration // the machine's clock; a test's own in tests only
+	start   time.Time            // its zero
+	next    time.Duration        // of the machine's next tick
+	edges   map[peer.ID]*edge    // as they are stored
+	list    *members.Signed      // of members, as the machine knows it
+	calling sync.WaitGroup       // requests under way
 }
 
 // edgeStore is what the neighbourhood may use of the node's store. Nothing here
@@ -73,39 +65,40 @@ type edgeStore interface {
 	Peers() ([]storage.Peer, error)
 }
 
-// newNeighbourhood takes the sources of its random choices and of its view's.
+// newNeighbourhood takes the sources of the machine's random choices and of its view's.
 func newNeighbourhood(n *Node, h host.Host, past *history, signer *gossip.Signer, choices, view rand.Source) *neighbourhood {
-	t := n.files.task
+	t, p := n.files.task, n.power()
+	c := peering.Config{
+		Self: gossip.ID(h.ID()), Graph: t.Graph, Look: p.look, Renew: p.renew, Choices: choices, View: view,
+	}
 	only, _ := n.files.config.onlyNeighbours() // validated when the file was read
-	hood := &neighbourhood{
-		task: t, only: only, private: n.private, origins: n.bootstrap, host: h, store: n.store, signer: signer, history: past, log: n.log, now: time.Now,
-		keeper:   discovery.NewKeeper(h, n.log),
-		restored: make(chan struct{}),
-		changed:  make(chan struct{}, 1),
-		woken:    make(chan struct{}, 1),
-		power:    n.power(),
-		links:    make(map[peer.ID]*link),
-		leaving:  make(map[peer.ID]uint64),
-		view:     graph.NewView(gossip.ID(h.ID()), t.Graph, graph.LimitsFor(t.Graph.Degree), rand.New(view)),
-		friends:  make(map[peer.ID]graph.Entry),
-		contacts: make(map[peer.ID]*contact),
-		asking:   make(map[peer.ID]errand),
-		guests:   make(map[peer.ID]time.Time),
-		random:   rand.New(choices),
+	for _, id := range only {
+		c.Only = append(c.Only, gossip.ID(id))
 	}
-	if t.Graph.Rule == "profile" {
-		hood.declare(graph.End{Vector: n.files.config.Profile})
+	if t.Learner == "polar" {
+		for _, s := range t.Polar.Servers {
+			c.Servers = append(c.Servers, learner.ID(s))
+		}
 	}
-	return hood
+	start := time.Now()
+	return &neighbourhood{
+		config: c, vector: publicVector(t), private: n.private, origins: n.bootstrap, host: h, store: n.store, signer: signer, history: past, log: n.log,
+		observe: n.observePeering,
+		keeper:  discovery.NewKeeper(h, n.log),
+		posted:  newMailbox(),
+		changed: make(chan struct{}, 1),
+		left:    make(chan struct{}),
+		now:     func() time.Duration { return time.Since(start) },
+		start:   start,
+		edges:   make(map[peer.ID]*edge),
+	}
 }
 
-// restore brings back the edges and peers of an earlier run, the message they are
-// served, and what they are shown of their own.
-func (h *neighbourhood) restore(latest []byte, e *learner.Estimate, witnesses map[string]gossip.Witness) error {
-	defer close(h.restored)
-	if _, err := gossip.WitnessOf(latest); err == nil { // peers refuse one without a proof
-		h.serve(latest, e)
-	}
+// restore makes the machine and brings back the edges and peers of an earlier run, what
+// is public of the node, which is the profile its owner declared or the estimate of its
+// releases, the message that was published last, and what its neighbours are shown of
+// their own.
+func (h *neighbourhood) restore(profile []float64, latest []byte, e *learner.Estimate, witnesses map[string]gossip.Witness) error {
 	edges, err := h.store.Edges()
 	if err != nil {
 		return err
@@ -124,123 +117,182 @@ func (h *neighbourhood) restore(latest []byte, e *learner.Estimate, witnesses ma
 		}
 		h.found(info)
 	}
-	h.update()
+	if len(profile) > 0 {
+		h.declare(graph.End{Vector: profile})
+	}
+	if _, err := gossip.WitnessOf(latest); err == nil { // peers refuse one without a proof
+		h.serve(latest, e)
+	}
 	return h.gossip.Remember(witnesses)
 }
 
-// recall takes back the edges of an earlier run.
+// recall makes the machine, with the edges of an earlier run.
 func (h *neighbourhood) recall(edges []storage.Edge) error {
 	for _, e := range edges {
 		info, err := addrInfo(e.Peer, e.Addrs)
 		if err != nil {
 			return err
 		}
-		old := terms{weight: e.Weight, known: e.Known}
-		h.mu.Lock()
-		h.links[info.ID] = &link{terms: old, since: time.Unix(e.Since, 0), invited: e.Invited, addrs: info.Addrs, seen: h.now()}
-		h.mu.Unlock()
+		h.edges[info.ID] = &edge{e, info.Addrs}
+		h.config.Edges = append(h.config.Edges, peering.Edge{
+			Peer: gossip.ID(info.ID), Weight: e.Weight, Known: e.Known, Invited: e.Invited, Since: time.Unix(e.Since, 0).Sub(h.start),
+		})
 		if err := h.gossip.Follow(info.ID); err != nil {
 			return err
 		}
 	}
+	h.machine = peering.New(h.config)
+	h.stayConnected()
 	return nil
+}
+
+// run drives the machine until ctx ends. It waits for no answer: a peer that takes its
+// time holds up nobody else.
+func (h *neighbourhood) run(ctx context.Context) error {
+	defer h.watch()()
+	defer h.calling.Wait()
+	defer h.posted.close(ctx)
+	h.checkMembers(ctx, true)
+	h.posted.empty(ctx)
+	for _, p := range h.host.Network().Peers() {
+		h.moved(ctx, p, false)
+	}
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-h.posted.news:
+			h.posted.empty(ctx)
+		case <-timer.C:
+			h.step(ctx, peering.Tick{})
+		}
+		timer.Reset(h.next - h.now())
+	}
+}
+
+// step lets the machine take an input in and carries out what follows.
+func (h *neighbourhood) step(ctx context.Context, in peering.Input) peering.Output {
+	h.checkMembers(ctx, false)
+	return h.stepAlone(ctx, in)
+}
+
+func (h *neighbourhood) stepAlone(ctx context.Context, in peering.Input) peering.Output {
+	now := h.now()
+	out := h.machine.Step(now, in)
+	if h.observe != nil {
+		h.observe(now, in, out)
+	}
+	h.next = out.Next
+	h.carryOut(ctx, out)
+	return out
+}
+
+// checkMembers tells the machine who is a member when there is another list, or when
+// somebody's membership may have ended.
+func (h *neighbourhood) checkMembers(ctx context.Context, ended bool) {
+	if h.private.book == nil {
+		return
+	}
+	if list := h.private.book.List(); ended || list != h.list {
+		h.list = list
+		h.stepAlone(ctx, peering.Members{Peers: h.private.members()})
+	}
+}
+
+// found takes note of a peer of this task that discovery has seen.
+func (h *neighbourhood) found(info peer.AddrInfo) {
+	if info.ID == h.host.ID() || len(info.Addrs) == 0 {
+		return
+	}
+	h.posted.post(func(ctx context.Context) {
+		if !h.private.member(info.ID) {
+			return
+		}
+		if e := h.edges[info.ID]; e != nil {
+			e.addrs = info.Addrs
+		}
+		// The view keeps what the peer says of itself, with the addresses it named.
+		h.host.Peerstore().AddAddrs(info.ID, info.Addrs, peerstore.AddressTTL)
+		h.step(ctx, seen(info))
+	})
 }
 
 // serve sets what comers are given and told: a message that has been published, and
 // the estimate that it belongs to, if there is one. A message that is stored but waits
 // for its slot is not to be had early.
 func (h *neighbourhood) serve(message []byte, e *learner.Estimate) {
-	h.mu.Lock()
-	h.latest = message
-	h.mu.Unlock()
-	if e != nil && publicVector(h.task) == len(e.Vector) {
+	h.latest.Store(&message)
+	if e != nil && len(e.Vector) == h.vector {
 		h.declare(graph.End{Round: e.Round, Vector: e.Vector, Std: e.Std})
 	}
 }
 
-// declare sets what is public of this node. Now others may suit it better.
+// declare sets what is public of this node.
 func (h *neighbourhood) declare(end graph.End) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.end = end
-	h.view.SetOwn(end)
-	h.pace.hurry()
-	h.wake()
+	h.posted.post(func(ctx context.Context) { h.step(ctx, peering.Declared{End: end}) })
 }
 
 // served is nothing once a peer has contradicted this node's history.
 func (h *neighbourhood) served() []byte {
-	if h.history.contradiction() != nil {
+	latest := h.latest.Load()
+	if latest == nil || h.history.contradiction() != nil {
 		return nil
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.latest
+	return *latest
 }
 
-// update tells the keeper whom to stay connected to, and the loop and run to look
-// again.
-func (h *neighbourhood) update() {
-	h.mu.Lock()
-	want := make([]peer.AddrInfo, 0, len(h.links))
-	for id, l := range h.links {
-		want = append(want, peer.AddrInfo{ID: id, Addrs: l.addrs})
-	}
-	h.mu.Unlock()
-	h.keeper.Want(want)
-	h.look()
-	h.wake()
+// expel drops the edges to peers that are members no longer.
+func (h *neighbourhood) expel() {
+	h.posted.post(func(ctx context.Context) { h.checkMembers(ctx, true) })
 }
 
-// look tells the loop to look at the edges again.
-func (h *neighbourhood) look() {
-	select {
-	case h.changed <- struct{}{}:
-	default:
+// watch tells the machine of connections that come and go, until stop is called.
+func (h *neighbourhood) watch() (stop func()) {
+	post := func(id peer.ID, lost bool) {
+		h.posted.post(func(ctx context.Context) { h.moved(ctx, id, lost) })
 	}
+	events := &network.NotifyBundle{
+		ConnectedF:    func(_ network.Network, c network.Conn) { post(c.RemotePeer(), false) },
+		DisconnectedF: func(_ network.Network, c network.Conn) { post(c.RemotePeer(), true) },
+	}
+	h.host.Network().Notify(events)
+	return func() { h.host.Network().StopNotify(events) }
 }
 
-// wake tells run to look again.
-func (h *neighbourhood) wake() {
-	select {
-	case h.woken <- struct{}{}:
-	default:
+// moved takes in that a connection to a peer came or was lost. Events may come late, and
+// in another order than what they tell of: what counts is what is so now.
+func (h *neighbourhood) moved(ctx context.Context, id peer.ID, lost bool) {
+	if h.edges[id] == nil {
+		return
 	}
-}
-
-// edges is what the agent needs to know, sorted by peer. An edge is live while
-// its other end is subscribed to this node's models, once that has said what it
-// holds of this node: before, the directory may be an old copy, and what it would
-// release was released already.
-func (h *neighbourhood) edges() []learner.Edge {
-	listening := h.gossip.Listeners()
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	out := make([]learner.Edge, 0, len(h.links))
-	for id, l := range h.links {
-		out = append(out, learner.Edge{
-			Peer:   gossip.ID(id),
-			Weight: l.weight,
-			Live:   l.met && slices.Contains(listening, id),
-		})
+	up := h.connected(id)
+	if lost || !up {
+		h.step(ctx, peering.Lost{Peer: gossip.ID(id)})
 	}
-	slices.SortFunc(out, func(a, b learner.Edge) int { return strings.Compare(string(a.Peer), string(b.Peer)) })
-	return out
-}
-
-// story tells how an edge came to its weight, and since when there is one, in Unix
-// seconds.
-func (h *neighbourhood) story(id peer.ID) (known bool, since int64) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	l := h.links[id]
-	if l == nil || l.since.Unix() <= 0 {
-		return l != nil && l.known, 0
+	if up {
+		h.step(ctx, peering.Connected{Peer: gossip.ID(id)})
 	}
-	return l.known, l.since.Unix()
 }
 
 // connected reports whether there is a connection to the peer.
 func (h *neighbourhood) connected(id peer.ID) bool {
 	return h.host.Network().Connectedness(id) == network.Connected
+}
+
+// look lets f see the machine, between two steps of it. f must change nothing.
+func (h *neighbourhood) look(f func(*peering.Neighbourhood)) {
+	done := make(chan struct{})
+	if h.posted.post(func(context.Context) { f(h.machine); close(done) }) {
+		<-done
+		return
+	}
+	h.posted.after(func() { f(h.machine) })
+}
+
+// enough reports whether the search for peers can slow down.
+func (h *neighbourhood) enough() (enough bool) {
+	h.look(func(m *peering.Neighbourhood) { enough = m.Enough() })
+	return enough
 }

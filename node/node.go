@@ -20,6 +20,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"p2pnode/learner"
+	"p2pnode/peering"
 	"p2pnode/privacy"
 	"p2pnode/storage"
 )
@@ -52,6 +53,8 @@ type Node struct {
 	surroundings *surroundings
 	observe      func(learner.Agent) learner.Agent // nil, or a test's recorder around the agent
 	source       func() (rand.Source, error)       // of what is drawn beside the noise; seeded in tests only
+	// observePeering is nil, or a test's recorder of whom the node has for neighbours.
+	observePeering func(time.Duration, peering.Input, peering.Output)
 
 	// adding is held by who adds records, for as long as an import reads its file, and
 	// storing, which comes after it, while records are changed or an agent starts with

@@ -7,6 +7,7 @@ import (
 
 	"p2pnode/gossip"
 	"p2pnode/learner"
+	"p2pnode/peering"
 )
 
 // Status tells the owner how the node is doing.
@@ -87,13 +88,13 @@ func (n *Node) describeSession(s *Status) error {
 	s.Running = true
 	s.Addrs = fullAddrs(n.session.host)
 	s.Connections = len(n.session.host.Network().Conns())
-	for _, e := range n.session.hood.edges() {
+	for _, e := range n.session.hood.neighbours() {
 		s.Neighbours++
-		if e.Live {
+		if e.live {
 			s.Listening++
 		}
 	}
-	s.Candidates, s.EdgeChanges = n.session.hood.others(), n.session.hood.turnover()
+	n.session.hood.look(func(m *peering.Neighbourhood) { s.Candidates, s.EdgeChanges = m.Candidates(), m.Turnover() })
 	c := n.session.gossip.Stats()
 	s.Traffic.Published, s.Traffic.Expected, s.Traffic.Delivered = c.Published, c.Expected, c.Delivered
 	s.Traffic.Rejected, s.Traffic.Ignored = c.Rejected, c.Ignored
@@ -123,15 +124,14 @@ func (n *Node) Peers(ctx context.Context) ([]Peer, error) {
 		}
 		return out, err
 	}
-	for _, e := range n.session.hood.edges() {
+	for _, e := range n.session.hood.neighbours() {
 		id, err := peer.Decode(string(e.Peer))
 		if err != nil {
 			return nil, err
 		}
-		known, since := n.session.hood.story(id)
 		out = append(out, Peer{
-			ID: string(e.Peer), Weight: e.Weight, Known: known, Since: since, Round: rounds[e.Peer],
-			Connected: n.session.hood.connected(id), Listening: e.Live,
+			ID: string(e.Peer), Weight: e.Weight, Known: e.Known, Since: e.since, Round: rounds[e.Peer],
+			Connected: n.session.hood.connected(id), Listening: e.live,
 		})
 	}
 	return out, nil

@@ -21,6 +21,8 @@ import (
 	"github.com/multiformats/go-multiaddr"
 
 	"p2pnode/discovery/members"
+	"p2pnode/gossip"
+	"p2pnode/learner"
 )
 
 // The files of a data directory that keep strangers away; both may be missing.
@@ -163,6 +165,20 @@ func (p private) check(listen []string) error {
 // member reports whether a node takes part with a peer: without a membership list
 // with everybody.
 func (p private) member(id peer.ID) bool { return p.book == nil || p.book.Member(id) }
+
+// members lists who is a member now, of a network that has a list of them.
+func (p private) members() (out []learner.ID) {
+	list := p.book.List()
+	if list == nil {
+		return nil
+	}
+	for _, m := range list.Members {
+		if p.book.Member(m.Peer) {
+			out = append(out, gossip.ID(m.Peer))
+		}
+	}
+	return out
+}
 
 // run spreads the membership list, if there is one, until ctx ends. expel is called
 // when somebody may have ceased to be a member.

@@ -134,7 +134,9 @@ func (n *Node) newSession(h host.Host) (*session, error) {
 		start:   time.Now(),
 		saved:   time.Now(),
 		records: make(chan recordChange),
-		inspect: make(chan func()),
+
+		recheckEvery: n.power().look,
+		inspect:      make(chan func()),
 
 		outgoing: make(chan outgoing, maxOutgoing),
 	}
@@ -172,7 +174,7 @@ func (n *Node) attach(s *session) error {
 	if err != nil {
 		return err
 	}
-	if err := s.hood.restore(latest, state.Estimate, witnesses); err != nil {
+	if err := s.hood.restore(n.files.config.Profile, latest, state.Estimate, witnesses); err != nil {
 		return fmt.Errorf("node: restore the neighbours: %w", err)
 	}
 	n.intake.Lock()

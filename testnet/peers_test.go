@@ -101,14 +101,14 @@ func TestEdgesSettle(t *testing.T) {
 		t.Fatalf("%d rows, %v", len(rows), err)
 	}
 	r := rows[0]
-	if r.Changes[0] < 0.5 || r.Changes[3] > 0.01 {
+	if r.Changes[0] < 5 || r.Changes[3] > 0.1 {
 		t.Errorf("changes %v", r.Changes)
 	}
 	if r.OneGroup < 0.99 || r.Parts != 4 || r.Smallest < 30 || r.Degree < 5 || r.Degree > 10 {
 		t.Errorf("%+v", r)
 	}
 	var table bytes.Buffer
-	if err := WriteEdgesTable(&table, rows); err != nil || !bytes.Contains(table.Bytes(), []byte("31-40")) {
+	if err := WriteEdgesTable(&table, rows); err != nil || !bytes.Contains(table.Bytes(), []byte("until 2m40s")) {
 		t.Errorf("%v\n%s", err, table.String())
 	}
 }

@@ -16,8 +16,8 @@ import (
 // the candidates they found.
 type EdgesRow struct {
 	Nodes int `json:"nodes"`
-	// Changes is how many edges came or went per node and exchange, while each
-	// node began its first ten exchanges, its second ten, and so on.
+	// Changes is how many edges came or went per node in the first forty seconds, in the
+	// second forty, and so on.
 	Changes  []float64 `json:"changes"`
 	Degree   float64   `json:"degree"`    // edges of a node in the mean
 	OneGroup float64   `json:"one_group"` // share of the edges that join nodes of one group
@@ -25,8 +25,12 @@ type EdgesRow struct {
 	Smallest int       `json:"smallest"`  // nodes in the smallest of them
 }
 
-// edgeTens is for how many times ten exchanges nodes choose their neighbours.
-const edgeTens = 4
+// Nodes choose their neighbours for so many periods of so long: an edge is renewed every
+// minute, and only then some ends notice that the other one has given it up.
+const (
+	edgePeriods = 4
+	edgePeriod  = 40 * time.Second
+)
 
 // MeasureEdges lets the nodes of each of the networks of [MeasurePeers] choose
 // their neighbours, with o.Loss, and nobody being replaced. When ctx ends it
@@ -61,17 +65,16 @@ func measureEdges(o *PeersOptions, n int) (EdgesRow, error) {
 	}
 	task := learner.Linear()
 	task.Graph = o.rule()
-	const ten = 10 * time.Second // in which each begins ten exchanges
 	r, err := sim.Run(sim.Config{
 		Task: task, Participants: people, Seed: o.Seed, WakeMean: time.Second, Latency: 20 * time.Millisecond,
-		Loss: o.Loss, Until: edgeTens * ten, Discovery: &sim.Discovery{Exchanges: 1, Contacts: contacts},
+		Loss: o.Loss, Until: edgePeriods * edgePeriod, Discovery: &sim.Discovery{Contacts: contacts},
 	})
 	if err != nil {
 		return EdgesRow{}, err
 	}
-	row := EdgesRow{Nodes: n, Changes: make([]float64, edgeTens)}
+	row := EdgesRow{Nodes: n, Changes: make([]float64, edgePeriods)}
 	for _, at := range r.EdgeChanges {
-		row.Changes[min(int(at/ten), edgeTens-1)] += 1 / float64(10*n)
+		row.Changes[min(int(at/edgePeriod), edgePeriods-1)] += 1 / float64(n)
 	}
 	row.describe(r.Edges, groups)
 	return row, nil
@@ -124,8 +127,8 @@ func parts(edges [][]learner.Edge, index map[learner.ID]int) []int {
 func WriteEdgesTable(w io.Writer, rows []EdgesRow) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(table, "nodes\t")
-	for k := range edgeTens {
-		fmt.Fprintf(table, "%d-%d\t", 10*k+1, 10*(k+1))
+	for k := range edgePeriods {
+		fmt.Fprintf(table, "until %v\t", time.Duration(k+1)*edgePeriod)
 	}
 	fmt.Fprint(table, "edges/node\tin one group\tparts\tsmallest\t\n")
 	for _, r := range rows {
@@ -138,7 +141,7 @@ func WriteEdgesTable(w io.Writer, rows []EdgesRow) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	_, err := io.WriteString(w, "\n1-10, 11-20, ...: edges that came or went per node and exchange, during these exchanges of each node.\n"+
+	_, err := io.WriteString(w, "\nuntil 40s, until 1m20s, ...: edges that came or went per node in these forty seconds.\n"+
 		"parts: connected components, with the nodes in the smallest.\n")
 	return err
 }

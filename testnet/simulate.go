@@ -54,10 +54,16 @@ func (c *Config) simulate(_ context.Context, d *Dataset, seed uint64, m Method) 
 	return t, nil
 }
 
+// searchWake is the mean time between two releases where participants search for each
+// other, at the pace of devices: seldom enough that the search keeps up with the releases.
+const searchWake = 20 * time.Second
+
 // discover lets the participants of a simulation find their neighbours, for as long
 // as everybody takes to make her releases and a little more.
 func discover(c *sim.Config) {
-	c.Discovery = &sim.Discovery{Exchanges: 2, Contacts: 5}
+	c.Discovery = &sim.Discovery{Contacts: 5}
+	c.WakeMean = searchWake
+	c.Every = c.WakeMean / 4
 	c.Until = time.Duration(2*c.Task.Release.Releases+10) * c.WakeMean
 }
 

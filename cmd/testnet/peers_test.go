@@ -15,7 +15,7 @@ func TestPeersTable(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
-	for _, want := range []string{"nodes", "after 20.0% left", "\n     40   0.0%", "\n     80  10.0%", "in one group", "31-40", "Plot: " + filepath.Join(out, "peers.svg")} {
+	for _, want := range []string{"nodes", "after 20.0% left", "\n     40   0.0%", "\n     80  10.0%", "in one group", "until 2m40s", "Plot: " + filepath.Join(out, "peers.svg")} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("no %q in\n%s", want, stdout)
 		}

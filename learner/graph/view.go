@@ -208,14 +208,35 @@ func (v *View) Best(n int, fit func(learner.ID) bool) []Entry {
 		return entries(list[:n])
 	}
 	for _, s := range v.sample {
-		weight, known := v.weigh(s.End)
-		if (weight > 0 || !known) && fit(s.Peer) {
+		if weight, possible := v.possible(s.End); possible && fit(s.Peer) {
 			list = append(list, ranked{Entry: s.Entry, weight: weight})
 		}
 	}
 	v.random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	slices.SortStableFunc(list, heaviest)
 	return entries(list[:min(n, len(list))])
+}
+
+// Count is how many candidates there are for which fit holds.
+func (v *View) Count(fit func(learner.ID) bool) (count int) {
+	for _, r := range v.nearest {
+		if fit(r.Peer) {
+			count++
+		}
+	}
+	for _, s := range v.sample {
+		if _, possible := v.possible(s.End); possible && fit(s.Peer) {
+			count++
+		}
+	}
+	return count
+}
+
+// possible is the similarity of the node and another, and whether the two may belong
+// together.
+func (v *View) possible(e End) (weight float64, possible bool) {
+	weight, known := v.weigh(e)
+	return weight, weight > 0 || !known
 }
 
 func entries(list []ranked) []Entry {

@@ -3,142 +3,149 @@ package sim
 import (
 	"errors"
 	"math/rand/v2"
-	"slices"
 	"time"
 
-	"p2pnode/learner"
 	"p2pnode/learner/graph"
+	"p2pnode/peering"
 )
 
-// Discovery lets the participants find their neighbours while they learn, by
-// package graph: each keeps a view of candidates, exchanges some of it with one
-// other at a time, asks the best for edges, and computes the weights anew from the
-// newest estimates, or from the declared profiles. [Participant.Edges] are not
-// looked at.
+// Discovery lets the participants find their neighbours while they learn, by package
+// peering: the code that runs on a device, at its pace, on the clock of the
+// simulation. [Participant.Edges] are not looked at.
 //
-// An exchange and a request are conversations: they take place at one instant, a
-// delay of [Config.Latency] after they began, and with probability [Config.Loss]
-// they do not. So the two ends of an edge never disagree here.
+// A request and its answer take a delay of [Config.Latency] each. With probability
+// [Config.Loss] one of the two is lost; then the request fails after ten seconds, as on a
+// device, and so it does when its other end is away.
 type Discovery struct {
 	Limits graph.Limits // of the views; zero: [graph.LimitsFor] the task's degree
-	// Exchanges is how many exchanges of candidates an agent starts in the mean
-	// between two of its wakes, > 0.
-	Exchanges float64
 	// Contacts is how many others, drawn at random, a participant is told of when it
-	// begins, and whenever it knows nobody, > 0: what a rendezvous does.
+	// begins, and every ten seconds until it knows enough, > 0: what a rendezvous does.
+	// They need not be there.
 	Contacts int
+	// Speak, if set, may change what a participant says, its calls and its reply, after
+	// each step of what decides about its neighbours: so it can lie.
+	Speak func(participant int, out *peering.Output)
 }
 
-// patience is for how many of its turns a participant does not ask again whom it
-// has asked for an edge.
-const patience = 10
+// How often a participant looks at neighbours that give no cause, how old its edges
+// become, and how long a request may take: as on a device of normal power.
+const (
+	lookEvery   = 5 * time.Second
+	renewEvery  = time.Minute
+	callTimeout = 10 * time.Second
+	tellEvery   = 10 * time.Second
+)
 
 // finder is how a participant finds its neighbours.
 type finder struct {
-	view   *graph.View
-	own    graph.End
-	pauses *rand.Rand
-	links  []link // sorted by peer
-	turns  int
-	asked  map[learner.ID]int // until which turn not to ask again
-}
-
-// link is an edge as one of its ends sees it.
-type link struct {
-	graph.Link
-	to      int // the other end
-	renewed int // the turn of this end at which the weight was computed last
+	*peering.Neighbourhood
+	own     graph.End     // what is public of it
+	next    time.Duration // of its next tick
+	chance  *rand.Rand    // delays and losses of what it says, and whom it is told of
+	holders []int         // who has an edge to it
+	away    bool
+	missed  []int         // who answered while it was away
+	told    time.Duration // when it was told of others
+	lives   uint64
 }
 
 func (s *simulation) startDiscovery() error {
-	d := s.Discovery
-	if !(d.Exchanges > 0) || d.Contacts < 1 || len(s.Participants) < 2 {
-		return errors.New("sim: Discovery needs two participants, Exchanges and Contacts above 0")
+	if s.Discovery.Contacts < 1 || len(s.Participants) < 2 {
+		return errors.New("sim: Discovery needs two participants, and Contacts above 0")
 	}
-	limits := d.Limits
-	if limits == (graph.Limits{}) {
-		limits = graph.LimitsFor(s.Task.Graph.Degree)
-	}
-	s.talks = rand.New(rand.NewPCG(s.Seed, 9))
 	s.finders = make([]finder, len(s.Participants))
 	for i, p := range s.Participants {
 		f := &s.finders[i]
-		f.pauses = rand.New(rand.NewPCG(s.Seed^1<<62, 2*uint64(i)))
-		f.view = graph.NewView(p.ID, s.Task.Graph, limits, rand.New(rand.NewPCG(s.Seed^1<<62, 2*uint64(i)+1)))
-		f.own, f.asked = graph.End{Vector: p.Profile}, map[learner.ID]int{}
-		f.view.SetOwn(f.own)
-		s.nextTurn(i)
+		f.own = graph.End{Vector: p.Profile}
+		f.chance = rand.New(s.searching(i, 0))
+		f.away = s.actors[i].away
+		s.begin(i, nil)
+		s.arm(i, time.Duration(f.chance.Float64()*float64(time.Second))) // devices do not start at one time
+	}
+	for _, w := range s.Away {
+		if w.From > 0 {
+			s.agenda.add(talk{at: w.From, kind: goesAway, who: w.Who})
+		}
+		s.agenda.add(talk{at: w.To, kind: comesBack, who: w.Who, restart: w.Restart})
 	}
 	return nil
 }
 
-// nextTurn arms the clock of a participant's discovery.
-func (s *simulation) nextTurn(i int) {
-	mean := float64(s.WakeMean) / s.Discovery.Exchanges
-	pause := time.Duration(mean * s.finders[i].pauses.ExpFloat64())
-	s.agenda.add(talk{at: s.now + pause, kind: takeTurn, i: i, j: i})
+// searching is a source of what participant i draws for its search.
+func (s *simulation) searching(i int, k uint64) rand.Source {
+	return rand.NewPCG(s.Seed^1<<62^uint64(i)<<20, k)
 }
 
-// turn is what a participant does for its neighbourhood now and then: one
-// exchange, the choice of neighbours, and the oldest weight computed anew.
-func (s *simulation) turn(i int) error {
-	s.nextTurn(i)
-	if s.actors[i].away {
+// begin makes what decides about the neighbours of a participant, with the edges it has
+// stored.
+func (s *simulation) begin(i int, edges []peering.Edge) {
+	f := &s.finders[i]
+	f.lives++
+	f.Neighbourhood = peering.New(peering.Config{
+		Self: s.Participants[i].ID, Graph: s.Task.Graph, Limits: s.Discovery.Limits, Look: lookEvery, Renew: renewEvery,
+		Choices: s.searching(i, 2*f.lives), View: s.searching(i, 2*f.lives+1), Edges: edges,
+	})
+	f.Step(s.now, peering.Declared{End: f.own})
+}
+
+// arm sets the time of a participant's next tick.
+func (s *simulation) arm(i int, at time.Duration) {
+	if f := &s.finders[i]; f.next != at || f.next == 0 {
+		f.next = at
+		s.agenda.add(talk{at: at, kind: tick, who: i})
+	}
+}
+
+// step lets what decides about a participant's neighbours take an input in, and carries
+// out what follows.
+func (s *simulation) step(i int, in peering.Input) (peering.Output, error) {
+	out := s.finders[i].Step(s.now, in)
+	if s.Discovery.Speak != nil {
+		s.Discovery.Speak(i, &out)
+	}
+	s.arm(i, max(out.Next, s.now))
+	for _, c := range out.Calls {
+		s.call(i, c)
+	}
+	return out, s.join(i, out)
+}
+
+// introduce tells a participant of some others if it is time.
+func (s *simulation) introduce(i int) error {
+	f := &s.finders[i]
+	if f.told > 0 && (s.now < f.told+tellEvery || f.Enough()) {
 		return nil
 	}
-	f := &s.finders[i]
-	f.turns++
-	if f.turns == 1 || f.view.Len() == 0 {
-		s.introduce(i)
+	f.told = s.now
+	for range s.Discovery.Contacts {
+		j := f.chance.IntN(len(s.Participants))
+		if _, err := s.step(i, peering.Seen{Peer: graph.Entry{Peer: s.Participants[j].ID}}); err != nil {
+			return err
+		}
 	}
-	s.exchange(i)
-	if err := s.choose(i); err != nil {
-		return err
-	}
-	s.renew(i)
 	return nil
 }
 
-// introduce tells a participant of some others, who need not be there.
-func (s *simulation) introduce(i int) {
-	for range s.Discovery.Contacts {
-		if j := s.talks.IntN(len(s.Participants)); j != i {
-			s.finders[i].view.Add(graph.Entry{Peer: s.Participants[j].ID})
+// published takes note of a participant's newest estimate, which the others hear of
+// no sooner than a message can take. Nothing but the shard of i may be touched.
+func (h *shard) published(i int32, now time.Duration) {
+	if h.s.Discovery == nil {
+		return
+	}
+	if e := h.s.actors[i].State().Estimate; e != nil && e.Round > h.s.finders[i].own.Round {
+		h.estimates = append(h.estimates, talk{
+			at: now + max(1, h.s.Latency/2), kind: declares, who: int(i), end: graph.End{Round: e.Round, Vector: e.Vector, Std: e.Std},
+		})
+	}
+}
+
+// collectEstimates enters what was published in a window.
+func (s *simulation) collectEstimates() {
+	for k := range s.shards {
+		h := &s.shards[k]
+		for _, t := range h.estimates {
+			s.agenda.add(t)
 		}
-	}
-}
-
-// exchange begins an exchange of candidates.
-func (s *simulation) exchange(i int) {
-	f := &s.finders[i]
-	to, offer, ok := f.view.Partner()
-	if !ok {
-		return
-	}
-	s.exchanges++
-	s.converse(talk{kind: exchangeEntries, i: i, j: int(s.index[to.Peer]), offer: slices.Clone(offer)})
-}
-
-// converse lets two talk after a delay, unless that is lost.
-func (s *simulation) converse(t talk) {
-	t.at = s.now + s.delay(s.talks)
-	if s.talks.Float64() >= s.Loss {
-		s.agenda.add(t)
-	}
-}
-
-// entry is what a participant says of itself.
-func (s *simulation) entry(i int) graph.Entry {
-	return graph.Entry{Peer: s.Participants[i].ID, End: s.finders[i].own}
-}
-
-// published takes note of a participant's newest estimate.
-func (s *simulation) published(i int32) {
-	if s.Discovery == nil {
-		return
-	}
-	if e := s.actors[i].State().Estimate; e != nil && e.Round > s.finders[i].own.Round {
-		s.finders[i].own = graph.End{Round: e.Round, Vector: e.Vector, Std: e.Std}
-		s.finders[i].view.SetOwn(s.finders[i].own)
+		h.estimates = h.estimates[:0]
 	}
 }

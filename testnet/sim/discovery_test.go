@@ -28,7 +28,7 @@ func discovering(t *testing.T, rule string, n int) Config {
 	}
 	c.Until, c.Trace = 3*time.Minute, false
 	c.Loss = 0.1
-	c.Discovery = &Discovery{Exchanges: 2, Contacts: 2}
+	c.Discovery = &Discovery{Contacts: 2}
 	return c
 }
 
@@ -171,8 +171,7 @@ func TestDiscoveryReplays(t *testing.T) {
 
 func TestDiscoveryRefuses(t *testing.T) {
 	for name, d := range map[string]Discovery{
-		"no exchanges": {Contacts: 1},
-		"no contacts":  {Exchanges: 1},
+		"no contacts": {},
 	} {
 		c := discovering(t, "random", 10)
 		c.Discovery = &d

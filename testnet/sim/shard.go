@@ -41,6 +41,8 @@ type shard struct {
 	come    []arrival // to the agent at work
 	awake   []int32   // in this window
 	edges   []learner.Edge
+
+	estimates []talk // published in this window
 }
 
 // dispatch is an arrival on its way to an agent.
@@ -186,7 +188,7 @@ func (h *shard) apply(i int32, now time.Duration, out learner.Output) error {
 		a.done = a.done || h.s.clocked() && h.answer.Exhausted()
 		h.send(i, now, out.Send)
 		out = a.Released(now, h.answer)
-		h.s.published(i)
+		h.published(i, now)
 	}
 	h.send(i, now, out.Send)
 	next := max(out.Next, now)

@@ -116,8 +116,7 @@ type simulation struct {
 	busy    int           // events of the window before
 	sample  time.Duration // when the next one is due
 
-	finders     []finder   // of discovery
-	talks       *rand.Rand // delays and losses of its conversations
+	finders     []finder // of discovery
 	agenda      agendaOfTalks
 	exchanges   int
 	edgeChanges []time.Duration
@@ -252,6 +251,7 @@ func (s *simulation) window(end time.Duration) error {
 	s.announceChanges(end)
 	s.until = end
 	s.each((*shard).run)
+	s.collectEstimates()
 	s.busy = 0
 	for i := range s.shards {
 		s.busy += s.shards[i].events

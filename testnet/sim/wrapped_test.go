@@ -33,11 +33,11 @@ func TestWindowsChangeNothing(t *testing.T) {
 			}
 		},
 		"given": func(c *Config) {},
-		"found": func(c *Config) { c.Discovery = &Discovery{Exchanges: 1, Contacts: 5} },
+		"found": func(c *Config) { c.Discovery = &Discovery{Contacts: 5} },
 		"released": func(c *Config) {
 			c.Task.Graph.Rule = "released"
 			c.Task.Graph.Gamma = 1
-			c.Discovery = &Discovery{Exchanges: 1, Contacts: 5}
+			c.Discovery = &Discovery{Contacts: 5}
 		},
 	} {
 		for _, restart := range []bool{false, true} {
@@ -73,7 +73,7 @@ func TestWindowsChangeNothing(t *testing.T) {
 // Looking at the states changes nothing.
 func TestSamplesChangeNothing(t *testing.T) {
 	c := crowded(t, true)
-	c.Discovery = &Discovery{Exchanges: 1, Contacts: 5}
+	c.Discovery = &Discovery{Contacts: 5}
 	want := run(t, c)
 	c.Every, c.Sample = 130*time.Millisecond, func(time.Duration, []learner.State) {}
 	if got := run(t, c); !reflect.DeepEqual(got, want) {

@@ -1,4 +1,4 @@
-package node
+package peering
 
 import (
 	"fmt"
@@ -6,9 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/libp2p/go-libp2p/core/peer"
-
-	"p2pnode/gossip"
 	"p2pnode/learner"
 	"p2pnode/learner/graph"
 )
@@ -18,43 +15,61 @@ import (
 type wireless struct {
 	t      *testing.T
 	random *rand.Rand
-	nodes  [2]*Node
-	ends   [2]*neighbourhood
-	asked  [2]*gossip.EdgeRequest // under way from each end, and
-	reply  [2]*gossip.EdgeReply   // answered already
+	graph  learner.Graph
+	ends   [2]*Neighbourhood
+	disks  [2]map[learner.ID]Edge
+	asked  [2]*Request // under way from each end, and
+	reply  [2]*Reply   // answered already
 	lossy  bool
 	round  uint64
+	clock  time.Duration
+	lives  uint64
 }
 
 func newWireless(t *testing.T, rule string, seed uint64, lossy bool) *wireless {
-	t.Helper()
-	task := lineTask()
-	task.Graph = learner.Graph{Rule: rule, Degree: 2, Gamma: 1}
-	if rule == "profile" {
-		task.Graph.Profile = task.Dimension()
+	w := &wireless{
+		t: t, random: rand.New(rand.NewPCG(seed, 1)), lossy: lossy,
+		graph: learner.Graph{Rule: rule, Degree: 2, Gamma: 1},
 	}
-	w := &wireless{t: t, random: rand.New(rand.NewPCG(seed, 1)), lossy: lossy}
 	for i := range w.ends {
-		w.nodes[i] = testNode(t, task, nil, func(c *Config) { c.Profile = make([]float64, task.Graph.Profile) })
-		w.ends[i] = attachedSession(t, w.nodes[i]).hood
+		w.disks[i] = map[learner.ID]Edge{}
+		w.kill(i)
 	}
 	return w
 }
 
-func (w *wireless) id(i int) peer.ID { return w.nodes[i].self }
+func (w *wireless) id(i int) learner.ID { return stranger(i) }
 
-func (w *wireless) link(i int) *link { return w.ends[i].links[w.id(1-i)] }
+func (w *wireless) link(i int) *link { return w.ends[i].link(w.id(1 - i)) }
+
+// step lets an end take an input in and writes its disk.
+func (w *wireless) step(i int, in Input) Output {
+	out := w.ends[i].Step(w.clock, in)
+	for _, d := range out.Drops {
+		delete(w.disks[i], d.Peer)
+	}
+	for _, e := range out.Keeps {
+		w.disks[i][e.Peer] = e
+	}
+	return out
+}
 
 // ask begins a request, as a node does that asks one at a time.
 func (w *wireless) ask(i int) {
 	if w.asked[i] != nil {
 		return
 	}
-	q, err := w.ends[i].request(errand{to: peer.AddrInfo{ID: w.id(1 - i)}, kind: gossip.EdgeAsk})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	w.asked[i] = &q
+	c := &call{Call: Call{graph.Entry{Peer: w.id(1 - i)}, Request{Kind: Ask}}}
+	w.ends[i].request(c)
+	w.asked[i] = &c.Request
+}
+
+// hope begins a request for a new edge.
+func (w *wireless) hope(i int) {
+	to := graph.Entry{Peer: w.id(1 - i)}
+	c := &call{Call: Call{to, Request{Kind: Ask}}, hoped: graph.Link{Peer: to.Peer, Up: true}}
+	w.ends[i].request(c)
+	w.asked[i] = &c.Request
 }
 
 // deliver brings the request of end i to the other one, or the answer back.
@@ -64,13 +79,12 @@ func (w *wireless) deliver(i int) {
 	case q == nil:
 	case r == nil:
 		if l := w.link(1 - i); l != nil && w.random.IntN(4) > 0 {
-			l.renewed = time.Time{} // some time has passed
+			l.renewed = longAgo // some time has passed
 		}
-		r := w.ends[1-i].answer(w.t.Context(), w.id(i), *q)
-		w.reply[i] = &r
+		w.reply[i] = w.step(1-i, Asked{*q}).Reply
 	default:
 		w.asked[i], w.reply[i] = nil, nil
-		w.ends[i].outcome(w.id(1-i), *q, *r)
+		w.step(i, Answered{From: w.id(1 - i), Reply: *r})
 	}
 }
 
@@ -78,24 +92,25 @@ func (w *wireless) deliver(i int) {
 func (w *wireless) lose(i int) {
 	if w.asked[i] != nil && w.lossy {
 		w.asked[i], w.reply[i] = nil, nil
-		w.ends[i].unanswered(errand{to: peer.AddrInfo{ID: w.id(1 - i)}, kind: gossip.EdgeAsk})
+		w.step(i, Answered{From: w.id(1 - i), Failed: true})
 	}
 }
 
 // kill restarts a node from its disk.
 func (w *wireless) kill(i int) {
-	if !w.lossy {
-		return
+	w.lives++
+	c := config(w.graph, w.lives)
+	c.Self = w.id(i)
+	for _, e := range w.disks[i] {
+		c.Edges = append(c.Edges, e)
+	}
+	var public graph.End
+	if w.ends[i] != nil {
+		public = w.ends[i].own
 	}
 	w.asked[i], w.reply[i] = nil, nil
-	edges, err := w.nodes[i].store.Edges()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	clear(w.ends[i].links)
-	if err := w.ends[i].recall(edges); err != nil {
-		w.t.Fatal(err)
-	}
+	w.ends[i] = New(c)
+	w.step(i, Declared{public})
 	if l := w.link(i); l != nil {
 		l.doubt = true // a restarted node asks at once
 	}
@@ -105,10 +120,10 @@ func (w *wireless) kill(i int) {
 func (w *wireless) publish(i int) {
 	w.round++
 	v := []float64{1 + w.random.Float64(), w.random.Float64(), w.random.Float64()}
-	w.ends[i].declare(graph.End{Round: w.round, Vector: v, Std: 0.01})
+	w.step(i, Declared{graph.End{Round: w.round, Vector: v, Std: 0.01}})
 }
 
-func (w *wireless) step() {
+func (w *wireless) act() {
 	i := w.random.IntN(2)
 	switch w.random.IntN(12) {
 	case 0, 1, 2:
@@ -118,7 +133,9 @@ func (w *wireless) step() {
 	case 5:
 		w.lose(i)
 	case 6:
-		w.kill(i)
+		if w.lossy {
+			w.kill(i)
+		}
 	default:
 		w.deliver(i)
 	}
@@ -137,7 +154,7 @@ func (w *wireless) settle() {
 			if l := w.link(i); l == nil || !l.doubt {
 				break
 			}
-			w.link(i).renewed = time.Time{}
+			w.link(i).renewed = longAgo
 			w.ask(i)
 			w.deliver(i)
 			w.deliver(i)
@@ -153,13 +170,7 @@ func (w *wireless) agreed(when string) {
 		if l := w.link(i); l != nil {
 			held[i] = l.weight
 		}
-		edges, err := w.nodes[i].store.Edges()
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		for _, e := range edges {
-			stored[i] = e.Weight
-		}
+		stored[i] = w.disks[i][w.id(1-i)].Weight
 	}
 	if held[0] != held[1] || held != stored {
 		w.t.Fatalf("%s: the ends hold %v, and %v on disk", when, held, stored)
@@ -168,18 +179,17 @@ func (w *wireless) agreed(when string) {
 
 // However requests cross, repeat and are refused for being early, and whatever is
 // published meanwhile, both ends come to the same weight, to the bit and on both
-// disks: without loss once all is delivered, with loss and kills once whoever got no
+// disks: without loss once all is delivered, with loss and kills once each that got no
 // answer has asked again.
 func TestEndsAgreeHoweverRequestsCross(t *testing.T) {
 	for _, rule := range []string{"profile", "released"} {
 		for _, lossy := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/lossy=%v", rule, lossy), func(t *testing.T) {
-				t.Parallel()
 				w := newWireless(t, rule, 7, lossy)
 				weights := make(map[float64]bool)
-				for k := range 60 {
+				for k := range 600 {
 					for range w.random.IntN(12) {
-						w.step()
+						w.act()
 					}
 					w.settle()
 					w.agreed(fmt.Sprintf("settled %d times", k+1))
@@ -187,7 +197,7 @@ func TestEndsAgreeHoweverRequestsCross(t *testing.T) {
 						weights[l.weight] = true
 					}
 				}
-				if len(weights) < 10 {
+				if len(weights) < 100 {
 					t.Errorf("only %d weights were agreed on: the test is idle", len(weights))
 				}
 			})
@@ -205,16 +215,57 @@ func TestFarewellsOfThePastAreIgnored(t *testing.T) {
 		w.deliver(0)
 	}
 	agree()
-	old := gossip.EdgeRequest{Kind: gossip.EdgeDrop, Turn: w.link(0).turn}
-	w.link(1).renewed = time.Time{}
+	old := Request{Kind: Farewell, Own: graph.Entry{Peer: w.id(0)}, Turn: w.link(0).turn}
+	w.link(1).renewed = longAgo
 	agree()
-	w.ends[1].answer(t.Context(), w.id(0), old)
+	w.step(1, Asked{old})
 	if w.link(1) == nil {
 		t.Error("a farewell from before the last agreement ends the edge")
 	}
 	old.Turn++
-	w.ends[1].answer(t.Context(), w.id(0), old)
+	w.step(1, Asked{old})
 	if w.link(1) != nil {
 		t.Error("a farewell does not end the edge")
+	}
+}
+
+// Of each edge at least one end knows that it asked, or nobody would give it up for a
+// better one: also when the two asked at the same time, and when the answer was lost.
+func TestSomebodyHasAskedForEachEdge(t *testing.T) {
+	for name, come := range map[string]func(w *wireless){
+		"one asked":  func(w *wireless) { w.hope(0); w.settle() },
+		"both asked": func(w *wireless) { w.hope(0); w.hope(1); w.settle() },
+		"both asked, and both were answered before either heard": func(w *wireless) {
+			w.hope(0)
+			w.hope(1)
+			w.deliver(0)
+			w.deliver(1)
+			w.settle()
+		},
+		"both asked, and one was answered before the other was asked": func(w *wireless) {
+			w.hope(0)
+			w.hope(1)
+			w.deliver(0)
+			w.deliver(0)
+			w.settle()
+		},
+		"the answer was lost": func(w *wireless) {
+			w.hope(0)
+			w.deliver(0)
+			w.lose(0)
+			w.ask(1)
+			w.settle()
+		},
+	} {
+		w := newWireless(t, "released", 3, true)
+		come(w)
+		for i := range 2 {
+			if l := w.link(i); l == nil {
+				t.Fatalf("%s: there is no edge", name)
+			}
+		}
+		if w.link(0).invited && w.link(1).invited {
+			t.Errorf("%s: each end believes that the other one did", name)
+		}
 	}
 }

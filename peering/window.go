@@ -1,4 +1,4 @@
-package node
+package peering
 
 import "time"
 
@@ -15,12 +15,12 @@ const (
 type window struct {
 	answers int // in a row
 	rest    time.Duration
-	until   time.Time // no new requests before
+	until   time.Duration // no new requests before
 }
 
 // room is how many more requests there may be when so many are under way.
-func (w *window) room(now time.Time, underWay int) int {
-	if now.Before(w.until) {
+func (w *window) room(now time.Duration, underWay int) int {
+	if now < w.until {
 		return 0
 	}
 	return max(0, min(1+w.answers, largestWindow)-underWay)
@@ -29,8 +29,8 @@ func (w *window) room(now time.Time, underWay int) int {
 func (w *window) answered() { w.answers, w.rest = w.answers+1, 0 }
 
 // failed takes a random number in [0, 1), so that nodes do not come back in step.
-func (w *window) failed(now time.Time, random float64) {
+func (w *window) failed(now time.Duration, random float64) {
 	w.answers = 0
 	w.rest = min(max(2*w.rest, firstRest), longestRest)
-	w.until = now.Add(time.Duration((0.5 + random) * float64(w.rest)))
+	w.until = now + time.Duration((0.5+random)*float64(w.rest))
 }

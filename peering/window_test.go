@@ -1,4 +1,4 @@
-package node
+package peering
 
 import (
 	"testing"
@@ -7,7 +7,7 @@ import (
 
 func TestWindow(t *testing.T) {
 	var w window
-	now := time.Now()
+	var now time.Duration
 	room := func(underWay, want int) {
 		t.Helper()
 		if got := w.room(now, underWay); got != want {
@@ -24,13 +24,13 @@ func TestWindow(t *testing.T) {
 	for _, rest := range []time.Duration{firstRest, 2 * firstRest, 4 * firstRest, longestRest, longestRest} {
 		w.failed(now, 0.5)
 		room(0, 0)
-		now = now.Add(rest - 1)
+		now += rest - 1
 		room(0, 0)
-		now = now.Add(1)
+		now++
 		room(0, 1)
 	}
 	w.answered()
 	w.failed(now, 0)
-	now = now.Add(firstRest / 2)
+	now += firstRest / 2
 	room(0, 1) // an answer makes the rest short again
 }

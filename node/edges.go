@@ -1,0 +1,151 @@
+package node
+
+import (
+	"context"
+	"slices"
+
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/multiformats/go-multiaddr"
+
+	"p2pnode/gossip"
+	"p2pnode/learner"
+	"p2pnode/peering"
+	"p2pnode/storage"
+)
+
+// edge is an edge as it is stored, and where its peer is.
+type edge struct {
+	storage.Edge
+	addrs []multiaddr.Multiaddr
+}
+
+// carryOut does what the machine wants done.
+func (h *neighbourhood) carryOut(ctx context.Context, out peering.Output) {
+	for _, d := range out.Drops {
+		h.drop(d)
+	}
+	for _, e := range out.Keeps {
+		h.keep(e)
+	}
+	if out.Changed {
+		h.tellLoop()
+	}
+	for _, c := range out.Calls {
+		h.calling.Go(func() { h.call(ctx, c) })
+	}
+	for _, name := range out.Parts {
+		// Others may want the peer.
+		if id, err := peer.Decode(string(name)); err == nil && !h.host.ConnManager().IsProtected(id, "") {
+			_ = h.host.Network().ClosePeer(id)
+		}
+	}
+	if h.machine.Departure().Over {
+		select {
+		case <-h.left: // before
+		default:
+			close(h.left)
+		}
+	}
+	if out.Alone {
+		for _, p := range h.origins() {
+			h.found(p)
+		}
+	}
+}
+
+// keep follows the peer of an edge, stays connected to it and remembers it.
+func (h *neighbourhood) keep(e peering.Edge) {
+	id, err := peer.Decode(string(e.Peer))
+	if err != nil {
+		return // a request or an answer came from it, so it has an ID
+	}
+	if err := h.gossip.Follow(id); err != nil {
+		h.log.Warn("cannot follow a neighbour", "peer", id, "error", err)
+	}
+	old, addrs := h.edges[id], sortedAddrs(h.host.Peerstore().Addrs(id))
+	if old != nil && len(addrs) == 0 {
+		addrs = old.addrs
+	}
+	now := &edge{storage.Edge{
+		Peer: id.String(), Weight: e.Weight, Addrs: addrStrings(addrs),
+		Known: e.Known, Invited: e.Invited, Since: h.start.Add(e.Since).Unix(),
+	}, addrs}
+	h.edges[id] = now
+	if old != nil && old.Weight == now.Weight && old.Known == now.Known &&
+		slices.EqualFunc(sortedAddrs(old.addrs), addrs, multiaddr.Multiaddr.Equal) {
+		return
+	}
+	h.stayConnected()
+	if err := h.store.SaveEdge(now.Edge); err != nil {
+		h.log.Error("cannot remember an edge", "peer", id, "error", err)
+	}
+}
+
+// drop undoes keep.
+func (h *neighbourhood) drop(d peering.Drop) {
+	id, err := peer.Decode(string(d.Peer))
+	if err != nil {
+		return
+	}
+	h.log.Info("edge dropped", "peer", id, "reason", d.Reason)
+	delete(h.edges, id)
+	if err := h.gossip.Unfollow(id); err != nil {
+		h.log.Error("cannot stop following a peer", "peer", id, "error", err)
+	}
+	if err := h.store.DeleteEdge(id.String()); err != nil {
+		h.log.Error("cannot forget an edge", "peer", id, "error", err)
+	}
+	h.stayConnected()
+}
+
+// stayConnected tells the keeper whom to stay connected to.
+func (h *neighbourhood) stayConnected() {
+	want := make([]peer.AddrInfo, 0, len(h.edges))
+	for id, e := range h.edges {
+		want = append(want, peer.AddrInfo{ID: id, Addrs: e.addrs})
+	}
+	h.keeper.Want(want)
+}
+
+// tellLoop tells the loop to look at the edges again.
+func (h *neighbourhood) tellLoop() {
+	select {
+	case h.changed <- struct{}{}:
+	default:
+	}
+}
+
+// neighbour is an edge and whether models go over it.
+type neighbour struct {
+	peering.Edge
+	live  bool
+	since int64 // Unix seconds; 0: not known
+}
+
+// neighbours are the edges, sorted by peer. An edge is live while its other end is
+// subscribed to this node's models, once that has said what it holds of this node:
+// before, the directory may be an old copy, and what it would release was released
+// already.
+func (h *neighbourhood) neighbours() []neighbour {
+	var edges []peering.Edge
+	h.look(func(m *peering.Neighbourhood) { edges = m.Edges() })
+	listening := make(map[learner.ID]bool)
+	for _, id := range h.gossip.Listeners() {
+		listening[gossip.ID(id)] = true
+	}
+	out := make([]neighbour, len(edges))
+	for i, e := range edges {
+		out[i] = neighbour{Edge: e, live: e.Met && listening[e.Peer], since: max(0, h.start.Add(e.Since).Unix())}
+	}
+	return out
+}
+
+// forAgent is what the agent needs to know of the neighbours.
+func (h *neighbourhood) forAgent() []learner.Edge {
+	list := h.neighbours()
+	out := make([]learner.Edge, len(list))
+	for i, n := range list {
+		out[i] = learner.Edge{Peer: n.Peer, Weight: n.Weight, Live: n.live}
+	}
+	return out
+}

@@ -1,0 +1,71 @@
+package node
+
+import (
+	"context"
+	"sync"
+)
+
+// mailbox is what waits for the goroutine that owns something, in the order in which it
+// was posted. Nobody waits to post: those who do may hold the network's own locks.
+type mailbox struct {
+	news chan struct{} // holds a value after something was posted
+
+	mu      sync.Mutex
+	waiting []func(context.Context)
+	closed  bool
+}
+
+func newMailbox() mailbox { return mailbox{news: make(chan struct{}, 1)} }
+
+// post leaves something for the owner to do, and reports whether it will be done: not
+// after close.
+func (m *mailbox) post(do func(context.Context)) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return false
+	}
+	m.waiting = append(m.waiting, do)
+	select {
+	case m.news <- struct{}{}:
+	default:
+	}
+	return true
+}
+
+// empty does what waits.
+func (m *mailbox) empty(ctx context.Context) {
+	for {
+		m.mu.Lock()
+		waiting := m.waiting
+		m.waiting = nil
+		m.mu.Unlock()
+		if len(waiting) == 0 {
+			return
+		}
+		for _, do := range waiting {
+			do(ctx)
+		}
+	}
+}
+
+// close does what waits and lets nothing more be posted.
+func (m *mailbox) close(ctx context.Context) {
+	for {
+		m.empty(ctx)
+		m.mu.Lock()
+		m.closed = len(m.waiting) == 0
+		closed := m.closed
+		m.mu.Unlock()
+		if closed {
+			return
+		}
+	}
+}
+
+// after lets one at a time see what had an owner, once the mailbox is closed.
+func (m *mailbox) after(see func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	see()
+}

@@ -1,0 +1,87 @@
+package node
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"testing"
+	"time"
+
+	"p2pnode/peering"
+)
+
+// recordedPeering is all that went into and came out of what decides about a node's
+// neighbours. It is read when the node has stopped.
+type recordedPeering struct {
+	trace []peering.Event
+	outs  []peering.Output
+}
+
+func (r *recordedPeering) note(now time.Duration, in peering.Input, out peering.Output) {
+	r.trace, r.outs = append(r.trace, peering.Event{Now: now, Input: in}), append(r.outs, out)
+}
+
+// What happened to nodes on a real network, fed into fresh machines, leads to the same
+// outputs and the same state to the bit (DESIGN: peering is a function of its inputs).
+func TestReplayOfRealPeering(t *testing.T) {
+	t.Parallel()
+	task := lineTask()
+	task.Graph.Rule, task.Graph.Gamma, task.Graph.Degree = "released", 1, 2
+	const count = 5
+	var nodes [count]*Node
+	var stops [count]func()
+	var records [count]recordedPeering
+	var machines [count]*peering.Neighbourhood
+	var configs [count]peering.Config
+	seeded := func(seed uint64) func() (rand.Source, error) {
+		return func() (rand.Source, error) { seed++; return rand.NewPCG(seed, 3), nil }
+	}
+	var bootstrap []string
+	random := rand.New(rand.NewPCG(51, 52))
+	for i := range nodes {
+		nodes[i] = testNode(t, task, lineRecords(random, 30), func(c *Config) { c.Bootstrap = bootstrap })
+		nodes[i].observePeering = records[i].note
+		nodes[i].source = seeded(uint64(100 * i))
+		stops[i] = start(t, nodes[i])
+		if i == 0 {
+			bootstrap = waitForAddrs(t, nodes[0])
+		}
+	}
+	eventually(t, "all have neighbours and have released", func() bool {
+		for i, n := range nodes {
+			if s := status(t, n); s.Listening < 2 || s.Round < 2 {
+				return false
+			}
+			machines[i], configs[i] = n.session.hood.machine, n.session.hood.config
+		}
+		return true
+	})
+	if _, err := nodes[0].Leave(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "its neighbours know", func() bool { return status(t, nodes[0]).Neighbours == 0 })
+	kinds := make(map[string]bool)
+	for i := range nodes {
+		stops[i]()
+		again := seeded(uint64(100 * i))
+		configs[i].Choices, _ = again()
+		configs[i].View, _ = again()
+		fresh := peering.New(configs[i])
+		outs := peering.Replay(fresh, records[i].trace)
+		for k := range outs {
+			if !reflect.DeepEqual(outs[k], records[i].outs[k]) {
+				t.Fatalf("node %d, input %d (%T): %+v, and it was %+v", i, k, records[i].trace[k].Input, outs[k], records[i].outs[k])
+			}
+		}
+		if !reflect.DeepEqual(fresh, machines[i]) {
+			t.Errorf("node %d ends in another state", i)
+		}
+		for _, e := range records[i].trace {
+			kinds[reflect.TypeOf(e.Input).Name()] = true
+		}
+	}
+	for _, kind := range []string{"Seen", "Asked", "Answered", "Lost", "Declared", "Leave", "Tick"} {
+		if !kinds[kind] {
+			t.Errorf("nobody got the input %s: the test is idle", kind)
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package peering
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"p2pnode/learner"
+	"p2pnode/learner/graph"
+)
+
+// maxContacts bounds the peers whose last requests are remembered.
+const maxContacts = 512
+
+// contact is what came of the last requests to and from a peer.
+type contact struct {
+	after     time.Duration // not to be asked for an edge before
+	failures  int           // requests in a row that got no answer
+	exchanged time.Duration // when it last asked for an exchange and got one
+	believed  time.Duration // when it last told of others and was listened to
+	linked    time.Duration // when an edge to it last came
+	used      time.Duration // when any of this was looked at last
+}
+
+type contacts map[learner.ID]*contact
+
+// contact is the memory of one peer's requests. When there are too many, the one that
+// was not needed for longest is forgotten.
+func (n *Neighbourhood) contact(id learner.ID) *contact {
+	c := n.contacts[id]
+	if c == nil {
+		if len(n.contacts) >= maxContacts {
+			delete(n.contacts, n.contacts.oldest())
+		}
+		c = &contact{exchanged: longAgo, believed: longAgo, linked: longAgo}
+		n.contacts[id] = c
+	}
+	c.used = n.now
+	return c
+}
+
+func (c contacts) oldest() learner.ID {
+	return slices.MinFunc(slices.Collect(maps.Keys(c)), func(a, b learner.ID) int {
+		return cmp.Or(cmp.Compare(c[a].used, c[b].used), cmp.Compare(a, b))
+	})
+}
+
+// member reports whether a node takes part with a peer.
+func (n *Neighbourhood) member(id learner.ID) bool { return n.members == nil || n.members[id] }
+
+// suits reports whether a peer may be a neighbour at all: by the members' and the
+// owner's list and, in learner polar, by the roles, where clients have nothing to say
+// to each other.
+func (n *Neighbourhood) suits(id learner.ID) bool {
+	if !n.member(id) || n.only != nil && !n.only[id] {
+		return false
+	}
+	return n.servers == nil || n.servers[id] || n.servers[n.self]
+}
+
+// isNamed reports whether the owner or the task names the peer. Such peers are few,
+// and are not left to the chance of the view.
+func (n *Neighbourhood) isNamed(id learner.ID) bool { return n.only[id] || n.servers[id] }
+
+// sight takes note of a peer.
+func (n *Neighbourhood) sight(e graph.Entry) {
+	n.keep(e)
+	n.view.Add(e)
+}
+
+// keep remembers the entries of named peers.
+func (n *Neighbourhood) keep(entries ...graph.Entry) {
+	for _, e := range entries {
+		if e.Peer == n.self || !n.isNamed(e.Peer) {
+			continue
+		}
+		if old, known := n.named[e.Peer]; !known || old.Vector == nil || e.Vector != nil && e.Round >= old.Round {
+			n.named[e.Peer] = e
+		}
+	}
+}
+
+// askable reports whether a peer may be asked for an edge now.
+func (n *Neighbourhood) askable(id learner.ID) bool {
+	c := n.contacts[id]
+	return n.link(id) == nil && n.calls[id] == nil && n.suits(id) && (c == nil || n.now >= c.after)
+}
+
+// candidates lists peers that could become neighbours: those that were named first,
+// then up to count others, the most similar first.
+func (n *Neighbourhood) candidates(count int) []graph.Entry {
+	var out []graph.Entry
+	for _, id := range sortedKeys(n.named) {
+		if n.askable(id) {
+			out = append(out, n.named[id])
+		}
+	}
+	return append(out, n.view.Best(count, func(id learner.ID) bool { return !n.isNamed(id) && n.askable(id) })...)
+}

@@ -1,0 +1,56 @@
+package peering
+
+import "p2pnode/learner/graph"
+
+// Kind is what a request wants.
+type Kind uint8
+
+// The kinds of requests.
+const (
+	Exchange Kind = 1 // tells whom it knows, and wants to hear the same; changes no edge
+	Ask      Kind = 2 // asks for an edge, or renews it
+	Farewell Kind = 3 // says that an edge was given up
+)
+
+// Answer is what came of a request for an edge.
+type Answer uint8
+
+// The answers to a request for an edge.
+const (
+	Declined Answer = 0 // there is no edge
+	Accepted Answer = 1 // it stands as agreed here
+	Later    Answer = 2 // nothing changes; ask again in a while
+)
+
+// FinalTurn is more agreements than any two nodes come to: a farewell with this turn
+// ends an edge whatever was agreed on.
+const FinalTurn = 1 << 53
+
+// Request is what the asking end says to the other. Everything in it is public.
+type Request struct {
+	Kind Kind
+	// Own is the asker, and what is public of it. In what a Neighbourhood returns it has
+	// no passport: the driver adds one.
+	Own    graph.Entry
+	Hidden bool          // nobody could reach the asker, so it is no candidate
+	Known  []graph.Entry // of an exchange: other nodes
+	// Turn counts the agreements about this edge, as far as the asker knows. The end that
+	// answers gives each agreement a turn above all that either end knew.
+	Turn uint64
+}
+
+// Reply is the answer of the other end. Everything in it is public.
+type Reply struct {
+	Answer Answer
+	Reason string        // of a refusal, for people
+	Own    graph.Entry   // as in the request
+	Hidden bool          // as in the request
+	Known  []graph.Entry // as in the request
+	Turn   uint64        // of this agreement
+}
+
+// Call is a request to make. Its driver connects to the peer if it is not connected.
+type Call struct {
+	To graph.Entry // without a passport: a peer that the driver can reach already
+	Request
+}
