@@ -144,14 +144,15 @@ func TestLearnersReachTheirFixedPoints(t *testing.T) {
 
 // The same on a graph that nobody drew: each node looks for 10 neighbours.
 func TestLearnersReachTheirFixedPointsOnADiscoveredGraph(t *testing.T) {
-	learners := []string{"propagation", "diffusion", "km"}
+	learners, nodes, degree := []string{"propagation", "diffusion", "km"}, 16, 10
 	if testing.Short() {
-		learners = learners[:1] // sixteen nodes each under the race detector take minutes
+		learners, nodes, degree = learners[:1], 8, 5 // sixteen nodes each under the race detector take minutes
 	}
 	for _, name := range learners {
 		t.Run(name, func(t *testing.T) {
 			task := learnerTask(name)
-			w := discover(t, 16, task, func(c *Config) { c.Unprotected, c.Releases = Consent, 0 })
+			task.Graph.Degree = degree
+			w := discover(t, nodes, task, func(c *Config) { c.Unprotected, c.Releases = Consent, 0 })
 			defer w.stop()
 			training := w.addRecords(t, rand.New(rand.NewPCG(27, 28)), 15)
 			w.converge(t, published(t, task, w, training))

@@ -152,6 +152,7 @@ func TestSumRefuses(t *testing.T) {
 		s.Add([]float64{1, 2, 3})
 	})
 	mustPanic(t, "a vector by a mechanism that clips records", func() { m.NewBounded(1, 4, []float64{1, 2, 3}) })
+	mustPanic(t, "no vector by a mechanism that clips records", func() { m.NewBounded(1, 4, nil) })
 	mustPanic(t, "a vector of another dimension", func() { bounded.NewBounded(1, 4, []float64{1, 2}) })
 }
 

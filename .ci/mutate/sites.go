@@ -139,13 +139,10 @@ func besideError(n *ast.ReturnStmt) bool {
 	return false
 }
 
-// number notes that one or a double may stand for a number.
+// number notes that one more may stand for a number.
 func (f *finder) number(n *ast.BasicLit) {
-	switch n.Kind {
-	case token.INT:
+	if n.Kind == token.INT || n.Kind == token.FLOAT {
 		f.add(n.Pos(), n.End(), "("+n.Value+" + 1)")
-	case token.FLOAT:
-		f.add(n.Pos(), n.End(), "(2 * "+n.Value+")")
 	}
 }
 
