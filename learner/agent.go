@@ -88,6 +88,10 @@ type Query struct {
 	Round     uint64
 	Mechanism privacy.Mechanism
 	Sums      []privacy.Sum
+	// Passes is how many gradients of every record the sums have taken, from public
+	// things only; 0 counts as 1. With the number of slots and coordinates it says how
+	// much work the release was, so that when it goes out need not tell how long it took.
+	Passes int
 }
 
 // Output is what an agent wants done after an input. The driver sends Send in

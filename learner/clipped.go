@@ -35,6 +35,7 @@ func (t *training) refused(asked []privacy.Sum, admitted []privacy.Cohort) {
 // theta, see [clipper].
 func (c *cohort) clippedMean(dst []float64, by clipper, theta []float64) {
 	clear(dst)
+	theta = flushed(theta)
 	gradient := make([]float64, len(dst))
 	for i := range c.slots {
 		weight := by.gradient(gradient, theta, &c.slots[i])
@@ -55,7 +56,7 @@ type clipper struct {
 }
 
 func (t *Task) clipper(clip float64) clipper {
-	return clipper{task: t, loss: t.loss(), clip: clip, madeUp: t.madeUp()}
+	return clipper{task: t, loss: t.loss(), clip: clip, madeUp: slot{x: madeUp(make([]float64, t.Width())), y: madeUpLabel}}
 }
 
 // gradient writes the clipped gradient of the slot's record at theta, and returns
@@ -63,7 +64,10 @@ func (t *Task) clipper(clip float64) clipper {
 // of a record.
 func (c *clipper) gradient(dst, theta []float64, s *slot) (weight float64) {
 	weight = 1
-	if s.x == nil || !c.task.admitsFeatures(s.x) || c.task.admitLabel(s.y) != nil {
+	if s.x == nil {
+		s, weight = &c.madeUp, 0
+	}
+	if !c.task.admitsFeatures(s.x) || c.task.admitLabel(s.y) != nil {
 		s, weight = &c.madeUp, 0
 	}
 	clippedGradient(dst, c.loss, theta, s.x, s.y, c.clip)
@@ -74,17 +78,17 @@ func (c *clipper) gradient(dst, theta []float64, s *slot) (weight float64) {
 	return weight
 }
 
-// madeUp is a record that the task admits, for work that shall take as long with an
-// empty slot as with a record.
-func (t *Task) madeUp() slot {
-	x := make([]float64, t.Width())
-	floats.AddConst(t.FeatureNorm()/math.Sqrt(float64(len(x))), x)
-	s := slot{x: x}
-	if t.Classifies() && t.Loss != "multinomial" {
-		s.y = 1
+// madeUp writes features of norm 1 for work that shall take as long with an empty slot
+// as with a record; every loss takes the label madeUpLabel.
+func madeUp(x []float64) []float64 {
+	each := 1 / math.Sqrt(float64(len(x)))
+	for k := range x {
+		x[k] = each
 	}
-	return s
+	return x
 }
+
+const madeUpLabel = 1
 
 // recordClip is the bound on one record's gradient in whole-vector releases: that
 // of the task, or for an unprotected one that of its mechanism.

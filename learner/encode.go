@@ -94,6 +94,7 @@ func (t *Task) finish(x []float64) []float64 {
 		}
 	}
 	scaleToUnit(x, t.Normalise)
+	x = flushed(x)
 	if t.Constant > 0 {
 		x = append(x, t.Constant)
 	}

@@ -101,7 +101,7 @@ func (k *km) query() *Query {
 	}
 	v := k.task.proxLoss(c, clip, k.published)
 	floats.Scale(k.scale, v)
-	return &Query{Mechanism: k.asking, Sums: []privacy.Sum{k.asking.NewBounded(c.number, slots, v)}}
+	return &Query{Mechanism: k.asking, Sums: []privacy.Sum{k.asking.NewBounded(c.number, slots, v)}, Passes: k.task.proxPasses(slots, clip)}
 }
 
 // released implements scheme: X~, made of the mix, the own published iterate and

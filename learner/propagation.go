@@ -167,7 +167,7 @@ func (a *propagation) query() *Query {
 	oldest := a.training.oldest()
 	slots := oldest.slots[:min(len(oldest.slots), privacy.MaxSlots)]
 	sum := a.mechanism.NewBounded(oldest.number, len(slots), a.task.localFit(slots, a.clip))
-	return &Query{Round: a.round + 1, Mechanism: a.mechanism, Sums: []privacy.Sum{sum}}
+	return &Query{Round: a.round + 1, Mechanism: a.mechanism, Sums: []privacy.Sum{sum}, Passes: a.task.fitSteps(a.clip)}
 }
 
 // Released implements [Agent]. The answer is 2 m r T_i^loc with its noise; see

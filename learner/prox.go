@@ -29,18 +29,29 @@ func (t *Task) proxPenalty(y []float64) {
 // g (C + 2 lambda (radius + g C)) of x: the number of steps that certifies the
 // error follows from public things alone.
 func (t *Task) proxLoss(c *cohort, clip float64, x []float64) []float64 {
-	g, m := t.Rounds.Step, len(c.slots)
-	lambda, smooth := t.regularisation(m), t.loss().smoothness(t.FeatureNorm())
-	strong := 1/g + 2*lambda
+	strong, smooth := t.proxCurvature(len(c.slots))
 	u, gradient := append([]float64(nil), x...), make([]float64, len(x))
 	by := t.clipper(clip)
-	for range proxSteps(g*(clip+2*lambda*(t.Radius+g*clip)), proxError(g*clip, m), smooth/(2*strong+smooth)) {
+	for range t.proxPasses(len(c.slots), clip) {
 		c.clippedMean(gradient, by, u)
 		floats.AddScaled(gradient, strong, u)
-		floats.AddScaled(gradient, -1/g, x)
+		floats.AddScaled(gradient, -1/t.Rounds.Step, x)
 		floats.AddScaled(u, -2/(2*strong+smooth), gradient)
 	}
 	return u
+}
+
+// proxCurvature is s and L of proxLoss for m records.
+func (t *Task) proxCurvature(m int) (strong, smooth float64) {
+	return 1/t.Rounds.Step + 2*t.regularisation(m), t.loss().smoothness(t.FeatureNorm())
+}
+
+// proxPasses is how many steps proxLoss takes with m records. Public.
+func (t *Task) proxPasses(m int, clip float64) int {
+	reach := t.Rounds.Step * clip
+	strong, smooth := t.proxCurvature(m)
+	start := t.Rounds.Step * (clip + 2*t.regularisation(m)*(t.Radius+reach))
+	return proxSteps(start, proxError(reach, m), smooth/(2*strong+smooth))
 }
 
 // proxSteps is how many steps, each leaving the given share of the distance, take

@@ -129,6 +129,26 @@ func TestRoundEndsWhenAllAreHeardAndAcknowledged(t *testing.T) {
 	}
 }
 
+// The acknowledgement that ends a round leaves before the next release is worked out,
+// which takes a time that depends on the records.
+func TestAcknowledgementGoesBeforeTheWork(t *testing.T) {
+	p := newRoundsPlayer(t, nil)
+	p.begin()
+	p.hears(modelOf("b", 1, 2, 0, 0), ack("b", 1, 0), ack("c", 1, 0))
+	p.sent = nil
+	p.now += time.Second
+	p.hears(modelOf("c", 1, 2, 0, 0))
+	p.says(Message{Kind: KindAck, Round: 1, To: "c"})
+	if p.asked != 1 || p.next != p.now+headStart {
+		t.Fatalf("asked %d times, next %v: want nothing more before %v", p.asked, p.next, p.now+headStart)
+	}
+	p.now = p.next
+	p.take(p.agent.Tick(p.now))
+	if p.says(Message{Kind: KindModel, Round: 2}); p.asked != 2 {
+		t.Errorf("asked %d times", p.asked)
+	}
+}
+
 // Once a neighbour has gone on it is waited half as long for others, and a tenth if
 // all have.
 func TestDeadlineComesNearer(t *testing.T) {

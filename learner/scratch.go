@@ -12,6 +12,7 @@ import (
 // The zero value is ready; not safe for concurrent use.
 type Scratch struct {
 	gradient, mean []float64
+	madeUp         []float64
 	memory         privacy.Memory
 	sums           []privacy.Sum
 	query          Query
@@ -34,9 +35,13 @@ func (s *Scratch) or() *Scratch {
 }
 
 // clippedSums returns, for each active cohort, the sum of the clipped gradients of
-// its records' losses at theta. Only the data part: the regulariser is public.
+// its records' losses at theta. Only the data part: the regulariser is public. An empty
+// slot takes the time of a record.
 func (s *Scratch) clippedSums(t *training, l loss, m privacy.Mechanism, theta []float64) []privacy.Sum {
 	gradient, _ := s.vectors(len(theta))
+	theta = flushed(theta)
+	p := len(theta) / l.scores()
+	s.madeUp = madeUp(slices.Grow(s.madeUp[:0], p)[:p])
 	s.memory.Forget()
 	s.sums = s.sums[:0]
 	for i := range t.cohorts {
@@ -48,7 +53,8 @@ func (s *Scratch) clippedSums(t *training, l loss, m privacy.Mechanism, theta []
 		sum := &s.sums[len(s.sums)-1]
 		for k := range c.slots {
 			if r := &c.slots[k]; r.x == nil {
-				sum.AddEmpty()
+				l.gradient(gradient, theta, s.madeUp, madeUpLabel)
+				sum.AddEmpty(gradient)
 			} else {
 				l.gradient(gradient, theta, r.x, r.y)
 				sum.Add(gradient)

@@ -42,7 +42,7 @@ func (t *Task) encodeLabel(v float64) (float64, Note, error) {
 		return v, Taken, nil
 	case !t.Classifies():
 		inside, note := clamp(v, t.Target.Min, t.Target.Max)
-		return inside - t.Target.Center, note, nil
+		return flush(inside - t.Target.Center), note, nil
 	case v == 1:
 		return 1, Taken, nil
 	case v == 0 || v == -1:

@@ -79,7 +79,7 @@ func (t *training) add(records []Record) {
 		if c.slots == nil {
 			c.slots = make([]slot, 0, len(records)) // usually all of them
 		}
-		c.slots = append(c.slots, slot{r.Seq, r.X, r.Y})
+		c.slots = append(c.slots, slot{r.Seq, flushed(r.X), flush(r.Y)})
 	}
 }
 

@@ -99,16 +99,17 @@ func (p puppet) note(o learner.Output) learner.Output {
 
 func (p puppet) Tick(now time.Duration) learner.Output { return p.note(p.Agent.Tick(now)) }
 
-func (p puppet) Released(_ time.Duration, a privacy.Answer) learner.Output {
+func (p puppet) Released(now time.Duration, a privacy.Answer) learner.Output {
 	for i := range a.Sum {
 		a.Sum[i] = float64(i+1) / 10 // the same noise and the same sum, as it were
 	}
-	return p.note(p.Agent.Released(0, a))
+	return p.note(p.Agent.Released(now, a))
 }
 
 // saysAll drives a node with these records and otherwise always the same inputs, and
-// returns all that leaves it, with the times.
-func saysAll(t *testing.T, key []byte, records []learner.Record) []string {
+// returns all that leaves it, with the times. The clock is that early at all wakes, so
+// that nothing is late.
+func saysAll(t *testing.T, key []byte, records []learner.Record, early time.Duration) []string {
 	t.Helper()
 	task := lineTask()
 	task.Graph = learner.Graph{Rule: "released", Degree: 2, Gamma: 1}
@@ -132,7 +133,7 @@ func saysAll(t *testing.T, key []byte, records []learner.Record) []string {
 	s := idleSession(t, n) // the test lets each part take its steps
 	attach(t, n, s)
 	s.loop.timer = time.NewTimer(time.Hour)
-	s.loop.start = time.Now().Add(time.Hour) // what is computed takes no time
+	s.loop.start = time.Now().Add(early)
 	others := rand.New(rand.NewPCG(9, 9))
 	peers := fixedPeers(t, 12)
 	s.loop.agent.Neighbours(0, []learner.Edge{{Peer: gossip.ID(peers[0]), Weight: 1, Live: true}})
@@ -159,7 +160,7 @@ func saysAll(t *testing.T, key []byte, records []learner.Record) []string {
 		}
 		for len(s.loop.outgoing) > 0 {
 			o := <-s.loop.outgoing
-			said = append(said, fmt.Sprintf("at %v: %x", o.at, o.message))
+			said = append(said, fmt.Sprintf("at %v: %x", o.slot.at(s.loop.now()), o.message))
 			s.hood.serve(o.message, o.estimate)
 			s.hood.posted.empty(t.Context())
 		}
@@ -186,8 +187,8 @@ func TestNothingPrivateFlowsIntoTheGraph(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := saysAll(t, key, groupRecords(rand.New(rand.NewPCG(41, 1)), 0, 30))
-	second := saysAll(t, key, groupRecords(rand.New(rand.NewPCG(42, 2)), 1, 30))
+	first := saysAll(t, key, groupRecords(rand.New(rand.NewPCG(41, 1)), 0, 30), time.Hour)
+	second := saysAll(t, key, groupRecords(rand.New(rand.NewPCG(42, 2)), 1, 30), 2*time.Hour)
 	for i := range min(len(first), len(second)) {
 		if first[i] != second[i] {
 			t.Fatalf("%d of what leaves differs:\n%s\n%s", i, first[i], second[i])

@@ -157,7 +157,7 @@ func TestNothingLeavesAfterAContradiction(t *testing.T) {
 	s := attachedSession(t, n)
 	pay(t, n, 1)
 	m := learner.Message{Kind: learner.KindModel, Round: 1, Real: make([]float64, 3)}
-	if err := s.loop.dispatch([]learner.Message{m}, release{round: 1, protected: true}); err != nil {
+	if err := s.loop.dispatch([]learner.Message{m}, release{1, publicSlot{s.loop.woke, slot}}); err != nil {
 		t.Fatal(err)
 	}
 	s.hood.serve(testModel(t, n, 1, 0), nil)
@@ -207,7 +207,7 @@ func TestWitnessesAreStored(t *testing.T) {
 	}
 	pay(t, n, 1)
 	m := learner.Message{Kind: learner.KindModel, Round: 1, Real: make([]float64, 3)}
-	if err := s.loop.dispatch([]learner.Message{m}, release{round: 1, protected: true}); err != nil {
+	if err := s.loop.dispatch([]learner.Message{m}, release{1, publicSlot{s.loop.woke, slot}}); err != nil {
 		t.Fatal(err)
 	}
 	if !stored() {

@@ -146,7 +146,8 @@ func (l *loop) receive() error {
 }
 
 // handle carries out what the agent asked for. A query goes through the door
-// at once, and what the agent makes of the answer is handled the same way.
+// at once, and what the agent makes of the answer is handled the same way; all of it
+// goes out at the slot of the query, also what an agent says that was refused.
 func (l *loop) handle(out learner.Output) error {
 	var carried release
 	for {
@@ -164,12 +165,14 @@ func (l *loop) handle(out learner.Output) error {
 		if err != nil {
 			return err
 		}
-		carried = release{round: out.Ask.Round, protected: out.Ask.Mechanism.Protected()}
+		carried = release{out.Ask.Round, slotOf(out.Ask, l.woke)}
 		if answer.Exhausted() {
 			l.log.Info("privacy budget used: no more releases for these records", "round", out.Ask.Round)
-			carried = release{}
+			carried.round = 0
 		}
-		out = l.agent.Released(l.now(), answer)
+		// To the agent it is the time of the slot, lest its deadlines tell how long all
+		// this took.
+		out = l.agent.Released(max(l.woke, carried.slot.at(l.now())), answer)
 	}
 }
 

@@ -142,7 +142,7 @@ func TestMessageKeepsItsSlot(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := learner.Message{Kind: learner.KindModel, Round: 1, Real: make([]float64, 3)}
-	if err := s.loop.dispatch([]learner.Message{m}, release{round: 1, protected: true}); err != nil {
+	if err := s.loop.dispatch([]learner.Message{m}, release{1, publicSlot{s.loop.woke, slot}}); err != nil {
 		t.Fatal(err)
 	}
 	served := func() bool {

@@ -8,11 +8,6 @@ import (
 	"p2pnode/learner"
 )
 
-// slot is the grid of publishing times. A protected release goes out at a slot
-// fixed at its wake, so that the time it leaves does not tell how long the
-// computation took. All else goes out at once.
-const slot = 100 * time.Millisecond
-
 // maxOutgoing is how many messages can wait for their turn.
 const maxOutgoing = 64
 
@@ -22,18 +17,18 @@ type outgoing struct {
 	message  []byte
 	estimate *learner.Estimate // published with the broadcast; nil: there is none
 	directed learner.Message
-	at       time.Duration // on the agent's clock; past: at once
+	slot     publicSlot
 }
 
-// release is what the messages of an output carry; the zero release is none.
+// release is what the messages of an output carry, and when they go out; the zero
+// release is none.
 type release struct {
-	round     uint64
-	protected bool
+	round uint64
+	slot  publicSlot
 }
 
 // dispatch commits what follows from a release, and queues the messages in their
-// order: after a protected release for the public slot, the first that begins at
-// least one slot after the wake, and else at once.
+// order.
 func (l *loop) dispatch(messages []learner.Message, r release) error {
 	if len(messages) == 0 {
 		return nil
@@ -50,12 +45,8 @@ func (l *loop) dispatch(messages []learner.Message, r release) error {
 			return err
 		}
 	}
-	var at time.Duration
-	if r.protected {
-		at = l.slot()
-	}
 	for _, m := range messages {
-		o := outgoing{directed: m, at: at}
+		o := outgoing{directed: m, slot: r.slot}
 		if m.To == "" {
 			var err error
 			if o.message, err = l.encode(m, r); err != nil {
@@ -69,16 +60,6 @@ func (l *loop) dispatch(messages []learner.Message, r release) error {
 		}
 	}
 	return nil
-}
-
-// slot is the public slot of a release of this wake; late means a later slot,
-// never between two.
-func (l *loop) slot() time.Duration {
-	at := (l.woke/slot + 2) * slot
-	for at < l.now() {
-		at += slot
-	}
-	return at
 }
 
 // encode returns the bytes of a broadcast after they are on disk with the agent's
@@ -117,7 +98,7 @@ func (l *loop) publish(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case o := <-l.outgoing:
-			if wait := o.at - l.now(); wait > 0 {
+			if wait := o.slot.at(l.now()) - l.now(); wait > 0 {
 				select {
 				case <-ctx.Done():
 					return

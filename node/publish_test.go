@@ -28,8 +28,8 @@ func TestPublicRoundsAreCommittedAndFree(t *testing.T) {
 		}
 		o := <-s.loop.outgoing
 		round, message := n.ledger.Outgoing()
-		if round != c.m.Round || !bytes.Equal(message, o.message) || o.at > s.loop.now() {
-			t.Errorf("round %d: stored as round %d, leaves at %v", c.m.Round, round, o.at)
+		if round != c.m.Round || !bytes.Equal(message, o.message) || o.slot != (publicSlot{}) {
+			t.Errorf("round %d: stored as round %d, leaves at %v", c.m.Round, round, o.slot)
 		}
 	}
 	if err := s.loop.dispatch([]learner.Message{broadcast(4)}, release{}); !errors.Is(err, storage.ErrRound) {
@@ -60,20 +60,20 @@ func TestWhatFollowsAReleaseIsCommittedFirst(t *testing.T) {
 	s.loop.wake()
 	ack := learner.Message{To: "somebody", Kind: learner.KindAck, Round: 1, Real: []float64{1}}
 	pay(t, n, 1)
-	if err := s.loop.dispatch([]learner.Message{ack, broadcast(1)}, release{round: 1, protected: true}); err != nil {
+	if err := s.loop.dispatch([]learner.Message{ack, broadcast(1)}, release{1, publicSlot{s.loop.woke, slot}}); err != nil {
 		t.Fatal(err)
 	}
 	if round, message := n.ledger.Outgoing(); round != 1 || len(message) == 0 {
 		t.Errorf("stored round %d with %d bytes", round, len(message))
 	}
 	for range 2 {
-		if o := <-s.loop.outgoing; o.at%slot != 0 || o.at < s.loop.woke+slot {
-			t.Errorf("leaves at %v after the wake at %v", o.at, s.loop.woke)
+		if at := (<-s.loop.outgoing).slot.at(0); at%slot != 0 || at < s.loop.woke+slot {
+			t.Errorf("leaves at %v after the wake at %v", at, s.loop.woke)
 		}
 	}
 	gradient := learner.Message{To: "somebody", Kind: learner.KindGradient, Round: 2, Real: make([]float64, 3)}
 	pay(t, n, 2)
-	if err := s.loop.dispatch([]learner.Message{gradient, gradient}, release{round: 2, protected: true}); err != nil {
+	if err := s.loop.dispatch([]learner.Message{gradient, gradient}, release{2, publicSlot{s.loop.woke, slot}}); err != nil {
 		t.Fatal(err)
 	}
 	if round, message := n.ledger.Outgoing(); round != 2 || len(message) != 0 || n.ledger.State() == nil {
@@ -86,7 +86,7 @@ func TestWhatFollowsAReleaseIsCommittedFirst(t *testing.T) {
 	for len(s.loop.outgoing) > 1 {
 		<-s.loop.outgoing
 	}
-	if o := <-s.loop.outgoing; o.at != 0 || o.message != nil {
-		t.Errorf("an acknowledgement leaves at %v", o.at)
+	if o := <-s.loop.outgoing; o.slot.at(s.loop.now()) != 0 || o.message != nil {
+		t.Errorf("an acknowledgement leaves at %v", o.slot)
 	}
 }

@@ -22,8 +22,8 @@ func TestMemoryChangesNothing(t *testing.T) {
 				g := randomGradient(rng, dim, clip)
 				a.Add(g)
 				b.Add(g)
-				a.AddEmpty()
-				b.AddEmpty()
+				a.AddEmpty(g)
+				b.AddEmpty(g)
 			}
 			fresh, used = append(fresh, a), append(used, b)
 		}
@@ -49,7 +49,7 @@ func TestForgottenSumsAreDead(t *testing.T) {
 	other.Add([]float64{0, 100})
 	for name, use := range map[string]func(){
 		"Add":      func() { sum.Add([]float64{1, 0}) },
-		"AddEmpty": func() { sum.AddEmpty() },
+		"AddEmpty": func() { sum.AddEmpty([]float64{1, 0}) },
 		"Answer":   func() { NewLiveNoise().Answer(m, []Sum{paid}) },
 		"seeded":   func() { NewSeededNoise(1).Answer(m, []Sum{paid}) },
 	} {

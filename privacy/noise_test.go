@@ -73,7 +73,7 @@ func TestAnswerOfNothing(t *testing.T) {
 	}
 	// A cohort whose records are all deleted still gives a noisy zero.
 	s := m.NewSum(1, 3)
-	s.AddEmpty()
+	s.AddEmpty([]float64{1, 2, 3})
 	if a := NewLiveNoise().Answer(m, []Sum{s}); a.Exhausted() || len(a.Sum) != 3 || a.Slots != 1 {
 		t.Errorf("an empty slot gives %+v", a)
 	}
@@ -132,7 +132,7 @@ func TestLiveNoise(t *testing.T) {
 	const dim = 20_000
 	m := mustGaussian(t, 1, 5)
 	s := m.NewSum(1, dim)
-	s.AddEmpty()
+	s.AddEmpty(make([]float64, dim))
 	n := NewLiveNoise()
 	n.Answer(m, []Sum{s})
 	twin := *n

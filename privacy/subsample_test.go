@@ -95,7 +95,7 @@ func TestEmptySlotsAreDrawn(t *testing.T) {
 	m := unprotectedBatch(t, 1, 2)
 	s := m.NewSum(1, 1)
 	s.Add([]float64{1})
-	s.AddEmpty()
+	s.AddEmpty([]float64{1})
 	noise, hits := NewSeededNoise(6), 0
 	const trials = 20_000
 	for range trials {

@@ -45,7 +45,15 @@ func (m Mechanism) clips() {
 // sum that has [MaxSlots] slots takes no more; this looks at the number of
 // records only. It panics if the length is not that of the sum, and on a sum from
 // [Mechanism.NewBounded], which is complete.
-func (s *Sum) Add(gradient []float64) {
+func (s *Sum) Add(gradient []float64) { s.add(gradient, 1) }
+
+// AddEmpty fills one slot with nothing: the slot of a deleted record, so that the
+// number of slots says nothing about the deletion. It takes the time that Add takes for
+// the gradient like, so that the time says nothing about it either.
+func (s *Sum) AddEmpty(like []float64) { s.add(like, 0) }
+
+// add is Add of weight times the contribution; weight is 1 or 0.
+func (s *Sum) add(gradient []float64, weight int64) {
 	switch {
 	case !s.alive():
 		panic(errDead)
@@ -56,6 +64,7 @@ func (s *Sum) Add(gradient []float64) {
 	}
 	if s.mechanism.slots == 0 && s.slots < MaxSlots {
 		f, ordinary, inside := s.mechanism.factor(gradient)
+		f *= float64(weight)
 		if inside {
 			addInside(s.total, gradient, f)
 		}
@@ -65,16 +74,9 @@ func (s *Sum) Add(gradient []float64) {
 		}
 	}
 	s.mechanism.quantise(s.record, gradient)
-	s.fill(s.record)
-}
-
-// AddEmpty fills one slot with nothing: the slot of a deleted record, so that
-// the number of slots says nothing about the deletion.
-func (s *Sum) AddEmpty() {
-	if !s.alive() {
-		panic(errDead)
+	for j := range s.record {
+		s.record[j] *= weight
 	}
-	clear(s.record)
 	s.fill(s.record)
 }
 

@@ -35,6 +35,11 @@ func (m *Mechanism) quantise(dst []int64, gradient []float64) {
 // below 2^-1000, and squares is above 2^-800.
 func (m *Mechanism) factor(gradient []float64) (f float64, ordinary, inside bool) {
 	squares := sumOfSquares(gradient)
+	if squares == 0 && !m.l1() && m.grid > -500 {
+		// No coordinate is 2^-537: each is less than a unit. A record that pulls at
+		// nothing shall take no longer than others.
+		return powerOfTwo(-m.grid), true, true
+	}
 	if m.l1() || !(squares > smallestSquare && squares < largestSquare) { // NaN too
 		return 0, false, false
 	}

@@ -111,7 +111,7 @@ func TestEmptySlot(t *testing.T) {
 		with.Add([]float64{0.6, -0.8})
 		with.Add([]float64{30, 40})
 		without.Add([]float64{0.6, -0.8})
-		without.AddEmpty()
+		without.AddEmpty([]float64{30, 40})
 		if with.Slots() != 2 || without.Slots() != 2 || with.Cohort() != 4 {
 			t.Errorf("slots %d and %d, cohort %d", with.Slots(), without.Slots(), with.Cohort())
 		}
@@ -129,7 +129,7 @@ func TestFullSum(t *testing.T) {
 		for range MaxSlots + 10 {
 			s.Add([]float64{g})
 		}
-		s.AddEmpty()
+		s.AddEmpty([]float64{1})
 		if s.Slots() != MaxSlots {
 			t.Errorf("%d slots, want %d", s.Slots(), MaxSlots)
 		}

@@ -27,7 +27,7 @@ func noiseless(seed uint64, q *learner.Query) []float64 {
 func noiseOf(m privacy.Mechanism, seed uint64, dim, slots int) []float64 {
 	empty := m.NewSum(cohort, dim)
 	for range slots {
-		empty.AddEmpty()
+		empty.AddEmpty(make([]float64, dim))
 	}
 	return privacy.NewSeededNoise(seed).Answer(m, []privacy.Sum{empty}).Sum
 }
