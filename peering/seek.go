@@ -32,7 +32,6 @@ type call struct {
 // look does what is due: it gives up edges, makes requests, and ends connections that
 // are needed no more.
 func (n *Neighbourhood) look() {
-	n.next = n.now
 	for _, id := range n.dead() {
 		n.cut(id, "unreachable")
 	}
