@@ -140,9 +140,10 @@ func (f *Feature) parseSet(raw []float64, text string) ([]float64, Note) {
 		return raw, note
 	}
 	for name := range strings.SplitSeq(text, "|") {
-		if i := slices.Index(f.Values, strings.TrimSpace(name)); i >= 0 {
+		name = strings.TrimSpace(name)
+		if i := slices.Index(f.Values, name); i >= 0 {
 			raw[at+i] = 1
-		} else {
+		} else if name != "" {
 			note = Unknown
 		}
 	}

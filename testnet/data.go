@@ -71,6 +71,8 @@ type Dataset struct {
 	// LeftOut counts people who take no part: with fewer records than MinRecords, or as
 	// who left them out says.
 	LeftOut int
+	// Noted counts the cells that were not taken as they are.
+	Noted []learner.ColumnTally
 }
 
 // MinRecords is the smallest number of records a person takes part with: below
@@ -127,6 +129,7 @@ type reader struct {
 	set    *Dataset
 	person map[string]int // index in set.People
 	bad    BadLines
+	noted  learner.Tally
 }
 
 func newReader(name, file string, t *learner.Task) *reader {
@@ -179,6 +182,7 @@ func (r *reader) add(line int, person string, cell func(column string) (string, 
 		r.set.People = append(r.set.People, Person{Name: person})
 	}
 	p := &r.set.People[i]
+	r.noted.Add(record.Cells)
 	record.Cells = "" // rows has them
 	p.Records = append(p.Records, record)
 	p.rows = append(p.rows, row)
@@ -189,6 +193,7 @@ func (r *reader) done() (*Dataset, error) {
 	if r.bad.Count > 0 {
 		return nil, &r.bad
 	}
+	r.set.Noted = r.set.Task.Tally(r.noted)
 	all := len(r.set.People)
 	r.set.People = slices.DeleteFunc(r.set.People, func(p Person) bool { return len(p.Records) < MinRecords })
 	r.set.LeftOut = all - len(r.set.People)

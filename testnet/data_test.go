@@ -176,6 +176,24 @@ func TestReadCSVAnyOrderAndMore(t *testing.T) {
 	}
 }
 
+// What a file says outside of the task is counted, and the report names the columns.
+func TestReadCSVCounts(t *testing.T) {
+	d := mustRead(t, people(5, 5)+"p0,Opera|Drama,1990,9\np1,,,0\n")
+	want := []learner.ColumnTally{{Column: "genres", Unknown: 1, Empty: 1}, {Column: "year", Empty: 1}, {Column: "rating", Clamped: 2}}
+	if !slices.Equal(d.Noted, want) {
+		t.Errorf("noted %+v, want %+v", d.Noted, want)
+	}
+	some, err := d.Draw(1, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := Result{Noted: some.Noted, Complete: true}
+	if notes := strings.Join(r.notes(), " "); !strings.Contains(notes, "2 cells lie outside the task's range of their column and count as its nearest end, in the test too (rating 2).") ||
+		!strings.Contains(notes, "1 cells have a text that is none of the task's values and count as none of them (genres 1).") {
+		t.Errorf("notes %q", notes)
+	}
+}
+
 type failing struct{}
 
 var errDisk = errors.New("disk on fire")

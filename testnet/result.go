@@ -20,17 +20,18 @@ const (
 
 // Result is what a run of the testnet measured.
 type Result struct {
-	Data     string          // the data set's name
-	LeftOut  int             // people of the data set with too few records
-	Task     string          // the task's name
-	Measure  learner.Measure // what an error is
-	Driver   string          // what carried the messages
-	Budget   privacy.Budget  // of every record under Private
-	Seed     uint64          // the first
-	Seconds  float64         // wall time of everything
-	Rounds   []Round         // one for each seed
-	Complete bool            // false when it was interrupted
-	Phones   int             // how many of the nodes, the last ones, were phones
+	Data     string                // the data set's name
+	LeftOut  int                   // people of the data set with too few records
+	Noted    []learner.ColumnTally // its cells that were not taken as they are
+	Task     string                // the task's name
+	Measure  learner.Measure       // what an error is
+	Driver   string                // what carried the messages
+	Budget   privacy.Budget        // of every record under Private
+	Seed     uint64                // the first
+	Seconds  float64               // wall time of everything
+	Rounds   []Round               // one for each seed
+	Complete bool                  // false when it was interrupted
+	Phones   int                   // how many of the nodes, the last ones, were phones
 }
 
 // Round is one seed: a split of everybody's records, a graph, and a trial of

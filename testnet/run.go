@@ -102,7 +102,7 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.Data, r.LeftOut, r.Task, r.Measure = d.Name, d.LeftOut, d.Task.Name, d.Task.Measure()
+		r.Data, r.LeftOut, r.Noted, r.Task, r.Measure = d.Name, d.LeftOut, d.Noted, d.Task.Name, d.Task.Measure()
 		if err := check(d, c.Budget); err != nil {
 			return nil, err
 		}

@@ -197,6 +197,11 @@ func (r *Result) notes() []string {
 	if r.LeftOut > 0 {
 		notes = append(notes, fmt.Sprintf("%d people with fewer than %d records were left out: nothing to measure them on.", r.LeftOut, MinRecords))
 	}
+	for _, note := range cellNotes(r.Noted) {
+		if note != "" {
+			notes = append(notes, note)
+		}
+	}
 	if r.Delivery() > 0 {
 		notes = append(notes, fmt.Sprintf("Delivery: %.2f%% of the copies of models arrived.", 100*r.Delivery()))
 	}

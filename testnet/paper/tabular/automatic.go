@@ -80,8 +80,12 @@ func defaults(loss string, rounds int) *learner.Task {
 // clip of what the records say.
 func (c *coding) automatic(nodes int, records float64, budget privacy.Budget, pace pace) (setting, error) {
 	t := defaults(c.target.loss(), pace.rounds)
-	of := c.task(constant)
-	t.Name, t.Features, t.Target = of.Name, of.Features, of.Target
+	of := c.task()
+	t.Name, t.Features, t.UsualNorm, t.Target = of.Name, of.Features, of.UsualNorm, of.Target
+	// The constants are for targets within 1 of their center.
+	unit := c.target.unit()
+	t.Clip *= unit
+	t.Radius *= unit
 	s := setting{task: t, releases: pace.rounds, budget: budget}
 	if err := t.Validate(); err != nil {
 		return s, fmt.Errorf("tabular: no task can be made of %s: %w", t.Name, err)
@@ -98,7 +102,7 @@ func (c *coding) automatic(nodes int, records float64, budget privacy.Budget, pa
 	// What the records can pull at most, against which the noise must not be large:
 	// else the others' model would be little else, however short the way.
 	drowned := noise / (float64(pace.rounds) * t.Clip)
-	length := pace.noise * constantsOf(t.Loss).length * min(1, bearable/drowned)
+	length := pace.noise * constantsOf(t.Loss).length * unit * min(1, bearable/drowned)
 	// The share of the way that is left. With less of it the noise is more of the
 	// others' model, so it is trusted less: half as much at the least.
 	share := min(1, length/noise/t.Rounds.Step)

@@ -1,13 +1,10 @@
 package tabular
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
-
-	"gonum.org/v1/gonum/floats"
 
 	"p2pnode/learner"
 	"p2pnode/testnet"
@@ -19,22 +16,16 @@ type column struct {
 	at int
 }
 
-// coding turns rows into records. With public ranges it is a public function of one
-// row; then what a record is depends on nobody else's.
+// coding turns rows into records, as every node of the task does: see
+// [learner.Task.Encode]. With public ranges it is a public function of one row; then
+// what a record is depends on nobody else's.
 type coding struct {
-	sheet   *testnet.Sheet
-	columns []column
-	target  target
-	square  float64 // of the norm of a usual row before it is scaled to 1
-	missing int     // empty cells among the features, read as the middle of a range or as no value
-	outside int     // targets outside the declared range, taken for its nearest end
-	clamped int     // numbers among the features outside their range, taken for its nearest end
+	sheet     *testnet.Sheet
+	columns   []column
+	target    target
+	usualNorm float64       // of the task; 0: what the kinds of the columns say
+	noted     learner.Tally // the cells of records that were not taken as they are
 }
-
-// blank are the cells that say there is no value.
-var blank = []string{"", "na", "n/a", "nan", "null", "none", "?"}
-
-func isBlank(cell string) bool { return slices.Contains(blank, strings.ToLower(cell)) }
 
 // number reads a cell.
 func number(s *testnet.Sheet, cell string) (float64, bool) {
@@ -42,127 +33,62 @@ func number(s *testnet.Sheet, cell string) (float64, bool) {
 	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
 }
 
-// names are those of the coordinates.
-func (c *coding) names() []string {
-	var names []string
-	for _, f := range c.columns {
-		switch f.Kind {
-		case "set":
-			for _, v := range f.Values {
-				names = append(names, f.Name+"="+v)
-			}
-		case "range":
-			for i := range len(f.Edges) + 1 {
-				names = append(names, fmt.Sprintf("%s in interval %d", f.Name, i+1))
-			}
-		default:
-			names = append(names, f.Name)
-		}
-	}
-	return names
-}
-
-// usual is the mean square norm of a usual row before scaling: one value of a set
-// counts 1, a number 1/3, which is the mean square of one that is uniform in its
-// range.
-func usual(columns []column) float64 {
-	var square float64
-	for _, f := range columns {
-		if f.Kind == "number" {
-			square += 1. / 3
-		} else {
-			square++
-		}
-	}
-	return max(1, square)
-}
-
-// features returns the coordinates of a row before the constant: numbers taken to
-// [-1, 1], or left alone if their range is [0, 1]; a coordinate of 0 or 1 for each
-// value of a set and each interval; all scaled, and scaled down to norm 1 where the
-// norm is larger.
-func (c *coding) features(row []string) ([]float64, error) {
-	var x []float64
-	for i := range c.columns {
-		f := &c.columns[i]
-		cell := strings.TrimSpace(row[f.at])
-		width := f.Width()
-		at := len(x)
-		x = append(x, make([]float64, width)...)
-		if isBlank(cell) && !slices.Contains(f.Values, cell) {
-			c.missing++
-			continue
-		}
-		if err := c.set(x[at:], f, cell); err != nil {
-			return nil, fmt.Errorf("column %q: %w", f.Name, err)
-		}
-	}
-	floats.Scale(1/math.Sqrt(c.square), x)
-	if norm := floats.Norm(x, 2); norm > 1 {
-		floats.Scale(1/norm, x)
-	}
-	return x, nil
-}
-
-// set fills the coordinates of one cell.
-func (c *coding) set(x []float64, f *column, cell string) error {
-	if f.Kind == "set" {
-		for name := range strings.SplitSeq(cell, "|") {
-			i := slices.Index(f.Values, strings.TrimSpace(name))
-			if i < 0 {
-				return fmt.Errorf("%q is none of the values declared", name)
-			}
-			x[i] = 1
-		}
-		return nil
-	}
-	v, ok := number(c.sheet, cell)
-	if !ok {
-		return fmt.Errorf("%q is not a finite number", cell)
-	}
-	if f.Kind == "range" {
-		i, found := slices.BinarySearch(f.Edges, v)
-		if found {
-			i++
-		}
-		x[i] = 1
-		return nil
-	}
-	if v < f.Min || v > f.Max {
-		c.clamped++
-		v = min(max(v, f.Min), f.Max)
-	}
-	if f.Min != 0 || f.Max != 1 {
-		v = 2*(v-f.Min)/(f.Max-f.Min) - 1
-	}
-	x[0] = v
-	return nil
-}
-
 // task is a task of records of this coding: without the constants of learning.
-func (c *coding) task(constant float64) *learner.Task {
-	t := &learner.Task{Name: c.sheet.File, Constant: constant, Loss: c.target.loss(), Target: c.target.declared()}
-	for _, name := range c.names() {
-		t.Features = append(t.Features, learner.Feature{Name: name, Kind: "number", Min: -1, Max: 1})
+func (c *coding) task() *learner.Task {
+	t := &learner.Task{Name: c.sheet.File, Constant: constant, UsualNorm: c.usualNorm, Loss: c.target.loss(), Target: c.target.declared()}
+	for _, f := range c.columns {
+		t.Features = append(t.Features, f.Feature)
 	}
 	return t
 }
 
-// record is a row with the task's constant. A row without a target has none.
-func (c *coding) record(row []string, constant float64) (r learner.Record, ok bool, err error) {
+// cells finds the cells of a row by their columns, numbers with a decimal point.
+func (c *coding) cells(t *learner.Task) func(row []string) func(column string) (string, bool) {
+	at := map[string]int{c.target.name: c.target.at}
+	for _, f := range c.columns {
+		at[f.Name] = f.at
+	}
+	numeric := map[string]bool{}
+	for name := range at {
+		numeric[name] = t.Numeric(name)
+	}
+	return func(row []string) func(string) (string, bool) {
+		return func(column string) (string, bool) {
+			i, ok := at[column]
+			switch {
+			case !ok:
+				return "", false
+			case numeric[column]:
+				return c.sheet.Number(row[i]), true
+			}
+			return row[i], true
+		}
+	}
+}
+
+// labelled reports whether a row says what is to be predicted.
+func (c *coding) labelled(row []string) bool {
 	cell := strings.TrimSpace(row[c.target.at])
-	if isBlank(cell) {
-		return r, false, nil
+	return !learner.Blank(cell) || slices.Contains(c.target.classes, cell)
+}
+
+// notes say what was not taken as it is, and in which columns.
+func (c *coding) notes() (notes []string) {
+	columns := c.task().Tally(c.noted)
+	features, target := columns, []learner.ColumnTally(nil)
+	if n := len(columns); n > 0 && columns[n-1].Column == c.target.name {
+		features, target = columns[:n-1], columns[n-1:]
 	}
-	if r.Y, err = c.target.encode(c.sheet, cell); err != nil {
-		return r, false, fmt.Errorf("column %q: %w", c.target.name, err)
+	clamped := func(c learner.ColumnTally) int { return c.Clamped }
+	for _, note := range []string{
+		testnet.CellNote(features, func(c learner.ColumnTally) int { return c.Empty }, "are empty: they count as the middle of the column's range, or as none of its values"),
+		testnet.CellNote(features, func(c learner.ColumnTally) int { return c.Unknown }, "have a text that is none of the values declared, and count as none of them"),
+		testnet.CellNote(features, clamped, "to learn from lie outside the range of their column and count as its nearest end"),
+		testnet.CellNote(target, clamped, "to predict lie outside the declared range and count as its nearest end, in the test too"),
+	} {
+		if note != "" {
+			notes = append(notes, note)
+		}
 	}
-	if v, ok := number(c.sheet, cell); ok && c.target.classes == nil && (v < c.target.min || v > c.target.max) {
-		c.outside++
-	}
-	if r.X, err = c.features(row); err != nil {
-		return r, false, err
-	}
-	r.X = append(r.X, constant)
-	return r, true, nil
+	return notes
 }

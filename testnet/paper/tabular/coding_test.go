@@ -2,7 +2,9 @@ package tabular
 
 import (
 	"fmt"
+	"log/slog"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -10,49 +12,116 @@ import (
 	"testing"
 
 	"p2pnode/learner"
+	daemon "p2pnode/node"
+	"p2pnode/privacy"
 	"p2pnode/testnet"
 	"p2pnode/testnet/paper"
 )
 
-// Coordinates worked out by hand, before they are scaled: the square is 1.
-func TestFeatures(t *testing.T) {
-	c := &coding{
-		sheet:  &testnet.Sheet{Comma: ';'},
-		square: 100,
-		columns: []column{
-			{learner.Feature{Name: "age", Kind: "number", Min: 20, Max: 60}, 0},
-			{learner.Feature{Name: "member", Kind: "number", Min: 0, Max: 1}, 1},
-			{learner.Feature{Name: "genres", Kind: "set", Values: []string{"A", "B", "C"}}, 2},
-			{learner.Feature{Name: "year", Kind: "range", Edges: []float64{1990, 2000}}, 3},
-		},
+// The records of an experiment are, bit for bit, those that a node makes of the same
+// file with the task of the experiment: its text, its import, its store.
+func TestRecordsAreTheNodes(t *testing.T) {
+	mixed := "node;age;member;genres;year;y\n" // decimal commas, blanks, values out of range
+	for i := range 60 {
+		mixed += fmt.Sprintf("n%d;%d,5;%d;%s;%d;%s\n", i%4, 10+i, i%2, []string{"A|C", "B", "", "n/a"}[i%4], 1980+i, []string{"no", "yes"}[i*i%7%2])
 	}
-	for _, row := range []struct {
-		cells []string
-		want  []float64 // times 10
-	}{
-		{[]string{"30", "1", "A|C", "1990"}, []float64{-.5, 1, 1, 0, 1, 0, 1, 0}},
-		{[]string{"100", "0,25", "B", "1980"}, []float64{1, .25, 0, 1, 0, 1, 0, 0}},
-		{[]string{"", "NA", "", "?"}, []float64{0, 0, 0, 0, 0, 0, 0, 0}},
+	for name, c := range map[string]struct{ text, ranges string }{
+		"numbers": {alike(4, 13, asNumber), ""},
+		"classes": {alike(4, 13, asClass), ""},
+		"sides":   {alike(4, 13, asSide), ""},
+		"declared": {mixed, `[[features]]
+name = "age"
+kind = "number"
+min = 20.0
+max = 60.0
+[[features]]
+name = "member"
+kind = "number"
+max = 1.0
+[[features]]
+name = "genres"
+kind = "set"
+values = ["A", "B"]
+[[features]]
+name = "year"
+kind = "range"
+edges = [1990.0, 2000.0]
+[target]
+name = "y"
+classes = ["no", "yes"]
+`},
 	} {
-		x, err := c.features(row.cells)
-		if err != nil {
-			t.Fatal(err)
+		file := write(t, "people.csv", c.text)
+		o := paper.Options{Data: file}
+		if c.ranges != "" {
+			o.CSV.Ranges = write(t, "ranges.toml", c.ranges)
 		}
-		for k := range x {
-			if math.Abs(10*x[k]-row.want[k]) > 1e-12 {
-				t.Errorf("%q: %v, want a tenth of %v", row.cells, x, row.want)
-				break
+		tab, err := readTable(o)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		s, err := tab.coding.automatic(len(tab.owners.list), 10, privacy.Budget{Epsilon: 1, Delta: 1e-6}, careful())
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		want := map[string]int{} // records as text
+		for _, p := range tab.owners.list {
+			for _, r := range p.records {
+				want[fmt.Sprint(r.X, r.Y)]++
 			}
 		}
-	}
-	if c.missing != 4 {
-		t.Errorf("%d cells missing, want 4", c.missing)
-	}
-	for _, cells := range [][]string{{"old", "1", "A", "1990"}, {"30", "1", "D", "1990"}, {"30", "1", "A", "then"}} {
-		if _, err := c.features(cells); err == nil || !strings.Contains(err.Error(), "column") {
-			t.Errorf("%q: %v", cells, err)
+		got := imported(t, s.task, file)
+		for record, times := range want {
+			if got[record] != times {
+				t.Errorf("%s: the node has the record %s %d times, the experiment %d", name, record, got[record], times)
+			}
+		}
+		if len(got) != len(want) {
+			t.Errorf("%s: the node has %d different records, the experiment %d", name, len(got), len(want))
 		}
 	}
+}
+
+// imported are the records that a node of the task has once it has imported a file.
+func imported(t *testing.T, task *learner.Task, file string) map[string]int {
+	t.Helper()
+	text, err := daemon.FormatTask(task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if task, err = daemon.ParseTask(text); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "node")
+	if err := daemon.Init(dir, task, daemon.DefaultConfig(task)); err != nil {
+		t.Fatal(err)
+	}
+	n, err := daemon.Open(dir, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+	in, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	if _, err := n.Import(t.Context(), in, daemon.ImportOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	list, err := n.Records(t.Context(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, records := task.Coordinates(), map[string]int{}
+	for _, r := range list {
+		x := make([]float64, len(names))
+		for _, f := range r.Features { // those that are not 0
+			x[slices.Index(names, f.Name)] = f.Value
+		}
+		records[fmt.Sprint(x, *r.Target)]++
+	}
+	return records
 }
 
 // What is to be predicted follows from the values.
@@ -117,14 +186,34 @@ func TestCSVOfOtherPrograms(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if len(tab.owners.list) != 6 || tab.owners.leftOut != 1 || tab.owners.unlabelled != 1 || tab.coding.missing != 2 {
+		if len(tab.owners.list) != 6 || tab.owners.leftOut != 1 || tab.owners.unlabelled != 1 || empties(tab.coding) != 2 {
 			t.Errorf("%s: %d nodes, %d left out, %d rows without target, %d cells missing", name,
-				len(tab.owners.list), tab.owners.leftOut, tab.owners.unlabelled, tab.coding.missing)
+				len(tab.owners.list), tab.owners.leftOut, tab.owners.unlabelled, empties(tab.coding))
 		}
-		if got := tab.coding.names(); strings.Join(got, " ") != "age height town=Lima town=Oslo town=Zürich" {
+		if got := tab.coding.task().Coordinates(); strings.Join(got, " ") != "age height town=Lima town=Oslo town=Zürich constant" {
 			t.Errorf("%s: coordinates %q", name, got)
 		}
 	}
+}
+
+// empties counts the cells without a value.
+func empties(c *coding) (count int) {
+	for _, n := range c.noted {
+		count += n.Empty
+	}
+	return count
+}
+
+// clamped counts the numbers out of range.
+func clamped(c *coding) (features, targets int) {
+	for i, n := range c.noted {
+		if i < len(c.columns) {
+			features += n.Clamped
+		} else {
+			targets += n.Clamped
+		}
+	}
+	return features, targets
 }
 
 // In the folds of a shuffle every record is measured once, by models it is not
@@ -173,17 +262,17 @@ func TestRecordsFitTheTask(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if (tab.coding.outside > 0) != (ranges != "") {
-			t.Errorf("%d targets are outside of the range", tab.coding.outside)
+		if _, outside := clamped(tab.coding); (outside > 0) != (ranges != "") {
+			t.Errorf("%d targets are outside of the range", outside)
 		}
-		task := tab.coding.task(constant)
+		task := tab.coding.task()
 		for _, p := range tab.owners.list {
 			for _, r := range p.records {
 				var square float64
 				for _, v := range r.X {
 					square += v * v
 				}
-				if task.Admit(&r) != nil || math.Sqrt(square) > task.FeatureNorm()*(1+1e-12) || math.Abs(r.Y) > 1 {
+				if task.Admit(&r) != nil || math.Sqrt(square) > task.FeatureNorm()*(1+1e-12) || math.Abs(r.Y) > tab.coding.target.unit() {
 					t.Fatalf("record %+v", r)
 				}
 			}
@@ -202,7 +291,7 @@ func TestWhatIsCounted(t *testing.T) {
 	}
 	file := write(t, "people.csv", text.String())
 	tab, err := readTable(paper.Options{Data: file})
-	if err != nil || len(tab.coding.columns) != 1 || !slices.Equal(tab.leftOut, []string{"column 1 (it has no name)"}) || tab.coding.clamped != 0 {
+	if err != nil || len(tab.coding.columns) != 1 || !slices.Equal(tab.leftOut, []string{"column 1 (it has no name)"}) {
 		t.Errorf("%v: %+v", err, tab)
 	}
 	ranges := write(t, "ranges.toml", `[[features]]
@@ -219,12 +308,21 @@ max = 57.0
 	if err != nil {
 		t.Fatal(err)
 	}
-	if tab.coding.clamped != 3+10 || tab.coding.outside != 1 {
-		t.Errorf("%d features and %d targets outside, want 13 and 1", tab.coding.clamped, tab.coding.outside)
+	if features, targets := clamped(tab.coding); features != 3+10 || targets != 1 {
+		t.Errorf("%d features and %d targets outside, want 13 and 1", features, targets)
 	}
 	notes := strings.Join((&csvRun{table: tab}).notes(), " ")
-	if !strings.Contains(notes, "13 cells to learn from lie outside") || !strings.Contains(notes, "1 cells to predict lie outside") {
+	if !strings.Contains(notes, "13 cells to learn from lie outside the range of their column and count as its nearest end (a 13).") || !strings.Contains(notes, "1 cells to predict lie outside") {
 		t.Errorf("notes %q", notes)
+	}
+	people := write(t, "people.csv", alike(4, 40, asNumber))
+	towns := write(t, "towns.toml", strings.Replace(alikeRanges, `"Lima", `, "", 1)+"min=-6\nmax=6")
+	if tab, err = readTable(paper.Options{Data: people, CSV: paper.CSV{Ranges: towns}}); err != nil {
+		t.Fatal(err)
+	}
+	unknown := fmt.Sprintf("%d cells have a text that is none of the values declared, and count as none of them (town %[1]d).", strings.Count(alike(4, 40, asNumber), "Lima"))
+	if notes := (&csvRun{table: tab}).notes(); !slices.Contains(notes, unknown) {
+		t.Errorf("notes %q, want %q", notes, unknown)
 	}
 	if _, err := readTable(paper.Options{Data: filepath.Dir(file)}); err == nil || !strings.Contains(err.Error(), "is a directory: name the file") {
 		t.Errorf("a directory: %v", err)

@@ -44,7 +44,7 @@ func findColumns(s *testnet.Sheet, taken ...string) (columns []column, leftOut [
 			return nil, nil, v.notNumbers(s, name)
 		default:
 			f.Kind, f.Values = "set", v.names()
-			if len(f.Values) > mostValues {
+			if len(f.Values) == 0 || len(f.Values) > mostValues {
 				leftOut = append(leftOut, fmt.Sprintf("%s (%d different texts; at most %d)", name, len(f.Values), mostValues))
 				continue
 			}
@@ -63,7 +63,9 @@ func (v *values) names() []string {
 	names := map[string]bool{}
 	for cell := range v.counts {
 		for name := range strings.SplitSeq(cell, "|") {
-			names[strings.TrimSpace(name)] = true
+			if name = strings.TrimSpace(name); name != "" {
+				names[name] = true
+			}
 		}
 	}
 	return slices.Sorted(maps.Keys(names))

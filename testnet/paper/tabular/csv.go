@@ -110,7 +110,6 @@ func readTable(o paper.Options) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.coding.square = usual(t.coding.columns)
 	if t.owners, err = t.coding.people(at); err != nil {
 		return nil, err
 	}

@@ -26,15 +26,13 @@ func (e *csvRun) gains(cells []paper.Numbers) []*learner.Interval {
 	return list
 }
 
-// byNode are the losses of a model on each node's records, in units of the report.
+// byNode are the losses of a model on each node's records.
 func (e *csvRun) byNode(cells []paper.Numbers, model string) [][]float64 {
 	nodes := make([][]float64, len(e.owners.list))
 	for _, n := range cells {
 		rest := n[model+losses]
 		for i, tests := range n["tests"] {
-			for _, loss := range rest[:int(tests)] {
-				nodes[i] = append(nodes[i], loss*math.Pow(e.coding.target.unit(), 2))
-			}
+			nodes[i] = append(nodes[i], rest[:int(tests)]...)
 			rest = rest[int(tests):]
 		}
 	}

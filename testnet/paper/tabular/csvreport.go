@@ -66,7 +66,7 @@ func (k *kind) add(e *csvRun, cells []paper.Numbers, model string) {
 	}
 	means := errors.means()
 	for i, loss := range means {
-		means[i] = e.coding.target.measure().Of(loss) * e.coding.target.unit()
+		means[i] = e.coding.target.measure().Of(loss)
 	}
 	k.errors = append(k.errors, means)
 	if logs.tests != nil {
@@ -168,21 +168,19 @@ func (e *csvRun) notes() []string {
 		what = fmt.Sprintf("one of %d classes", len(c.target.classes))
 	}
 	notes := []string{fmt.Sprintf("%d records of %d nodes (column %q), %d features in %d coordinates; %q is taken for %s (--kind number or --kind classes says otherwise).",
-		records, len(e.owners.list), e.node, len(c.columns), len(c.names()), c.target.name, what)}
+		records, len(e.owners.list), e.node, len(c.columns), c.task().Width()-1, c.target.name, what)}
 	for _, n := range []struct {
 		count int
 		text  string
 	}{
 		{e.owners.leftOut, fmt.Sprintf("%%d nodes have fewer than %d records and were left out.", fewestRecords)},
 		{e.owners.unlabelled, "%d rows have nothing in the column to predict and were left out."},
-		{c.missing, "%d cells are empty: they count as the middle of the column's range, or as none of its values."},
-		{c.clamped, "%d cells to learn from lie outside the range of their column and count as its nearest end."},
-		{c.outside, "%d cells to predict lie outside the declared range and count as its nearest end, in the test too."},
 	} {
 		if n.count > 0 {
 			notes = append(notes, fmt.Sprintf(n.text, n.count))
 		}
 	}
+	notes = append(notes, c.notes()...)
 	if len(e.leftOut) > 0 {
 		notes = append(notes, "Columns left out: "+strings.Join(e.leftOut, ", ")+".")
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/pelletier/go-toml/v2"
 
@@ -93,8 +94,7 @@ func (c *coding) binary() error {
 		c.target.classes = classes
 		fits := true
 		for cell := range gather(c.sheet, c.target.at).counts {
-			_, err := c.target.encode(c.sheet, cell)
-			fits = fits && err == nil
+			fits = fits && slices.Contains(classes, cell)
 		}
 		if fits {
 			return nil

@@ -34,7 +34,7 @@ func (e *schoolRun) overNodes() nodes.Trial {
 	w := schoolWay{"diffusion", privacy.Budget{Epsilon: publishedEpsilon, Delta: publishedDelta}}
 	return nodes.Trial{
 		Name: fmt.Sprintf("the first split, %d rounds", realRounds), Budget: w.budget, Seed: e.seed, Cost: 100, Lone: schoolLone(),
-		Measure: learner.MSE, Of: "of (score - 1)/69, mean over schools", Unit: e.coding.target.unit() / (mostScore - leastScore),
+		Measure: learner.MSE, Of: "of (score - 1)/69, mean over schools", Unit: 1. / (mostScore - leastScore),
 		Data: func() (*testnet.Dataset, error) {
 			list := e.owners.share(trainTenths, e.seed)
 			s, err := e.setting(w, list)
@@ -53,7 +53,7 @@ const realNodes = 150
 func (e *csvRun) overNodes() nodes.Trial {
 	return nodes.Trial{
 		Name: fmt.Sprintf("the first fold, %d rounds", realRounds), Budget: e.budget, Invalid: e.ranges == "", Seed: e.seed, Cost: 100,
-		Measure: e.coding.target.measure(), Of: e.of(), Unit: e.coding.target.unit(),
+		Measure: e.coding.target.measure(), Of: e.of(), Unit: 1,
 		LeftOut: fmt.Sprintf("the first %d of a file run, and none with fewer than %d records", realNodes, fewestRecords),
 		Data: func() (*testnet.Dataset, error) {
 			list := e.owners.fold(0, folds, e.seed)

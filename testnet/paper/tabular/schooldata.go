@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -77,7 +78,8 @@ func schoolCoding(s *testnet.Sheet) (*coding, error) {
 	c := &coding{
 		sheet:  s,
 		target: target{name: scoreColumn, at: at, min: leastScore, max: mostScore, center: (leastScore + mostScore) / 2.},
-		square: schoolAnswers + 2./3,
+		// x4 and x5 are numbers, see [learner.Task.UsualNorm]
+		usualNorm: math.Sqrt(schoolAnswers + 2./3),
 	}
 	for k := 1; k <= 27; k++ { // x28 is 1 for everybody
 		name := fmt.Sprintf("x%d", k)

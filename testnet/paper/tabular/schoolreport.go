@@ -40,20 +40,19 @@ func (e *schoolRun) results(done paper.Done, w schoolWay, model string) results 
 		var t, alone tally
 		t.add(n, model)
 		alone.add(n, "alone")
-		r.pooled = append(r.pooled, e.marks(t.pooled()))
-		r.means = append(r.means, e.marks(stat.Mean(t.means(), nil)))
+		r.pooled = append(r.pooled, inMarks(t.pooled()))
+		r.means = append(r.means, inMarks(stat.Mean(t.means(), nil)))
 		mean := stat.Mean(t.tests, nil)
 		for i := range t.loss {
-			r.pairs = append(r.pairs, testnet.Pair{Person: i, Alone: e.marks(alone.loss[i] / mean), With: e.marks(t.loss[i] / mean)})
+			r.pairs = append(r.pairs, testnet.Pair{Person: i, Alone: inMarks(alone.loss[i] / mean), With: inMarks(t.loss[i] / mean)})
 		}
 	}
 	return r
 }
 
-// marks turns a squared error of the coded score into one of (score - 1)/69.
-func (e *schoolRun) marks(loss float64) float64 {
-	share := e.coding.target.unit() / (mostScore - leastScore)
-	return loss * share * share
+// inMarks turns a squared error of the score into one of (score - 1)/69.
+func inMarks(loss float64) float64 {
+	return loss / ((mostScore - leastScore) * (mostScore - leastScore))
 }
 
 func (e *schoolRun) report(done paper.Done) (*paper.Report, error) {

@@ -27,7 +27,8 @@ type owners struct {
 // nodes. Nodes with fewer records than [fewestRecords] are left out.
 func (c *coding) people(at int) (*owners, error) {
 	o := &owners{}
-	index := map[string]int{}
+	t := c.task()
+	cells, index := c.cells(t), map[string]int{}
 	bad := testnet.BadLines{File: c.sheet.File}
 	for k, row := range c.sheet.Rows {
 		name := strings.TrimSpace(row[at])
@@ -35,15 +36,17 @@ func (c *coding) people(at int) (*owners, error) {
 			bad.Add(c.sheet.Lines[k], fmt.Errorf("column %q is empty: whose record is this?", c.sheet.Columns[at]))
 			continue
 		}
-		r, labelled, err := c.record(row, constant)
+		if !c.labelled(row) {
+			o.unlabelled++
+			continue
+		}
+		r, err := t.Encode(cells(row))
 		if err != nil {
 			bad.Add(c.sheet.Lines[k], err)
 			continue
 		}
-		if !labelled {
-			o.unlabelled++
-			continue
-		}
+		c.noted.Add(r.Cells)
+		r.Cells = "" // the sheet has them
 		i, known := index[name]
 		if !known {
 			i = len(o.list)

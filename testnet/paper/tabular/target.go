@@ -2,8 +2,6 @@ package tabular
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"p2pnode/learner"
 	"p2pnode/testnet"
@@ -39,19 +37,16 @@ func (t *target) loss() string {
 	return "multinomial"
 }
 
-// declared is the target of the task: a number less the center, in units of
-// [target.unit], which lies in [-1, 1].
+// declared is the target of the task.
 func (t *target) declared() learner.Target {
-	switch len(t.classes) {
-	case 0:
-		return learner.Target{Name: t.name, Min: (t.min - t.center) / t.unit(), Max: (t.max - t.center) / t.unit()}
-	case 2:
-		return learner.Target{Name: t.name}
+	if t.classes == nil {
+		return learner.Target{Name: t.name, Min: t.min, Max: t.max, Center: t.center}
 	}
 	return learner.Target{Name: t.name, Classes: t.classes}
 }
 
-// unit is what 1 of the task's target is in the units of the column; of classes 1.
+// unit is the largest a number can be from the center, on which the constants of learning
+// rest; of classes 1.
 func (t *target) unit() float64 {
 	if t.classes != nil {
 		return 1
@@ -61,24 +56,6 @@ func (t *target) unit() float64 {
 
 // measure is how errors of the target are told.
 func (t *target) measure() learner.Measure { return (&learner.Task{Loss: t.loss()}).Measure() }
-
-func (t *target) encode(s *testnet.Sheet, cell string) (float64, error) {
-	if t.classes == nil {
-		v, ok := number(s, cell)
-		if !ok {
-			return 0, fmt.Errorf("%q is not a finite number", cell)
-		}
-		return (min(max(v, t.min), t.max) - t.center) / t.unit(), nil
-	}
-	k := slices.Index(t.classes, cell)
-	switch {
-	case k < 0:
-		return 0, fmt.Errorf("%q is none of %s", cell, strings.Join(t.classes, ", "))
-	case len(t.classes) == 2:
-		return float64(2*k - 1), nil
-	}
-	return float64(k), nil
-}
 
 // findTarget decides from the column's values what is to be predicted, unless kind
 // says it: many different numbers, or fractions, are amounts; anything else is

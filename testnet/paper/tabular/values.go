@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"p2pnode/learner"
 	"p2pnode/testnet"
 )
 
@@ -28,7 +29,7 @@ func gather(s *testnet.Sheet, at int) *values {
 	last := math.NaN()
 	for i, row := range s.Rows {
 		cell := strings.TrimSpace(row[at])
-		if isBlank(cell) {
+		if learner.Blank(cell) {
 			v.counting = false
 			continue
 		}
