@@ -16,7 +16,7 @@ const GraphPageFile = "graph.html"
 func (r *GraphResult) WritePage(w io.Writer, made ...page.Fact) error {
 	p := &page.Page{
 		Title:  "Do nodes find their like by what they release?",
-		Result: r.verdict(),
+		Result: strings.Join(r.verdicts(), ". "),
 		Lead:   []string{r.title()},
 		Facts:  made,
 	}
@@ -56,20 +56,16 @@ func (r *GraphResult) title() string {
 	return fmt.Sprintf("%d people, 200 records each, (%g, %g) for every record.", r.Options.Nodes, r.Options.Budget.Epsilon, r.Options.Budget.Delta)
 }
 
-// verdict is what discovery found and gained.
-func (r *GraphResult) verdict() string {
-	var parts []string
+// verdicts say for each number of groups whether to discover one's like is worth it, and
+// how far it succeeds.
+func (r *GraphResult) verdicts() (parts []string) {
 	for _, row := range r.Rows {
 		if row.Graph == "released" {
-			parts = append(parts, fmt.Sprintf("among %d groups %.0f%% of the edges that nodes discover join people of one group, and the error is smaller by %.4f (95%% interval %.4f to %.4f) than over a random graph",
-				row.Groups, 100*row.Share, row.Margin[0], row.Margin[1], row.Margin[2]))
+			parts = append(parts, fmt.Sprintf("%d groups, discovered graph beside a random one: %s; %.0f%% of its edges join people of one group",
+				row.Groups, row.Verdict, 100*row.Share))
 		}
 	}
-	if len(parts) == 0 {
-		return ""
-	}
-	text := strings.Join(parts, "; ")
-	return strings.ToUpper(text[:1]) + text[1:] + "."
+	return parts
 }
 
 // cells are those of the row but the number of groups.

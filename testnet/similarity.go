@@ -57,6 +57,9 @@ type GraphRow struct {
 	// interval (paired bootstrap over people, seeds pooled).
 	Margin [3]float64 `json:"margin"` // mean, low, high
 	Seeds  int        `json:"seeds"`
+	// Verdict says whether this graph is worth it beside the random one; "" of that
+	// itself and of learning alone.
+	Verdict string `json:"verdict"`
 }
 
 // The kinds of graphs in the order of the table. The last one is discovered.
@@ -273,6 +276,9 @@ func graphRows(networks []population) []GraphRow {
 			row.Share, row.Weighted, row.Degree, row.Error = row.Share/n, row.Weighted/n, row.Degree/n, row.Error/n
 			margin := Bootstrap(pairs, resamples, 1)
 			row.Margin = [3]float64{margin.Mean, margin.Low, margin.High}
+			if kind != "alone" && kind != "random" {
+				row.Verdict = Judge(Evidence{Pairs: pairs, Seed: 1}).String()
+			}
 			rows = append(rows, row)
 		}
 	}

@@ -117,7 +117,7 @@ func TestGraphOptions(t *testing.T) {
 // The reports of a result, also of one that was interrupted at once.
 func TestGraphReport(t *testing.T) {
 	point := GraphPoint{Sweep: "epsilon", Groups: 2, Epsilon: 0.5, Records: 160, Nodes: 40, Share: 0.5, Weighted: 0.75, Seeds: 1}
-	full := &GraphResult{Complete: true, Rows: []GraphRow{{Groups: 2, Graph: "released", Share: 0.987, Degree: 12, Seeds: 1}}}
+	full := &GraphResult{Complete: true, Rows: []GraphRow{{Groups: 2, Graph: "released", Share: 0.987, Degree: 12, Seeds: 1, Verdict: "worth it: all"}}}
 	for _, blind := range []bool{false, true} {
 		point.Blind = blind
 		full.Points = append(full.Points, point)
@@ -129,6 +129,9 @@ func TestGraphReport(t *testing.T) {
 		}
 		if !json.Valid(text.Bytes()) {
 			t.Errorf("not JSON: %s", text.String())
+		}
+		if r.Complete != strings.HasPrefix(table.String(), "2 groups, discovered graph beside a random one: worth it: all; 99% of its edges") {
+			t.Errorf("the verdict is not the first line: %s", table.String())
 		}
 		if r.Complete != strings.Contains(table.String(), "98.7%") || r.Complete == strings.Contains(table.String(), "INTERRUPTED") ||
 			r.Complete != strings.Contains(table.String(), "50.0/75.0") {

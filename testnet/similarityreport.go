@@ -14,7 +14,10 @@ import (
 
 // WriteTable writes the result for people.
 func (r *GraphResult) WriteTable(w io.Writer) error {
-	fmt.Fprintf(w, "%s\n\n", r.title())
+	for _, verdict := range r.verdicts() {
+		fmt.Fprintf(w, "%s.\n", verdict)
+	}
+	fmt.Fprintf(w, "\n%s\n\n", r.title())
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(table, "groups\tgraph\twithin groups\tleast\tby weight\tdegree\terror\tless than over random\t95% interval\tseeds\t\n")
 	for _, row := range r.Rows {
