@@ -114,8 +114,8 @@ final class Errors implements Scenario {
             bad("members without a private network", () -> node.importMembers(list));
         }
         bad("addPeer without a peer", () -> node.addPeer("/ip4/127.0.0.1/tcp/4001"));
-        bad("a file that is not there", () -> node.importCSV(dir.resolve("nowhere.csv").toString(), false));
-        bad("no file", () -> node.importCSV(null, true));
+        bad("a file that is not there", () -> node.importCSV(dir.resolve("nowhere.csv").toString(), false, false));
+        bad("no file", () -> node.importCSV(null, true, false));
         Check.fails(Mobile.CodeStorage, "a crash file nowhere", () -> Mobile.setCrashFile(dir.resolve("no/such/file").toString()));
         Mobile.setCrashFile(null); // none: no more
         Check.same("", Mobile.errorCode("nonsense"), "the code of no error of ours");
@@ -153,7 +153,7 @@ final class Errors implements Scenario {
             () -> node.start(), () -> node.pause("x"), () -> node.resume(), () -> node.train(10),
             () -> node.setNetwork(Mobile.NetNone, "", ""), () -> node.setPower(50, true, false), () -> node.trimMemory(),
             () -> node.addPeer("x"), () -> node.removePeer("x"), () -> node.addExample(GOOD, 0), () -> node.addExampleJSON("{}"),
-            () -> node.addExamples(new byte[8 * WIDTH + 8]), () -> node.importCSV("x", false), () -> node.flush(),
+            () -> node.addExamples(new byte[8 * WIDTH + 8]), () -> node.importCSV("x", false, false), () -> node.flush(),
             () -> node.examplesJSON(1, 1), () -> node.deleteExamples("[1]"), () -> node.predict(GOOD), () -> node.predictJSON("{}"),
             () -> node.probabilities(GOOD), () -> node.exportModel(), () -> node.statusJSON(), () -> node.budgetJSON(),
             () -> node.peersJSON(), () -> node.taskJSON(), () -> node.diagnoseJSON(), () -> node.importMembers(NONE),

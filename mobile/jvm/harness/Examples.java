@@ -53,8 +53,8 @@ final class Examples implements Scenario {
         }
         csv.append("y\n").append("0.1,".repeat(WIDTH)).append("c1\n").append("nonsense\n");
         Path file = Files.write(dir.resolve("examples.csv"), csv.toString().getBytes());
-        Check.fails(Mobile.CodeInput, "a bad line", () -> app.node.importCSV(file.toString(), false));
-        Json.parse(app.node.importCSV(file.toString(), true));
+        Check.fails(Mobile.CodeInput, "a bad line", () -> app.node.importCSV(file.toString(), false, false));
+        Json.parse(app.node.importCSV(file.toString(), true, false));
         app.heard.await("stored", "examples", 63.0);
     }
 
