@@ -61,3 +61,35 @@ func TestExcessOfDrawnLosses(t *testing.T) {
 		t.Errorf("%v of the losses exceed epsilon, want %v (%v)", beyond/n, want, err)
 	}
 }
+
+// The worked example of docs/privacy.md: (1, 1e-6) over 16 releases, of the task movies
+// (dimension 28, whatever the clip).
+func TestWorkedExample(t *testing.T) {
+	b := Budget{1, 1e-6}
+	p := mustPolicy(t, Design{Budget: b, Dimension: 28, Clip: 2.5, Releases: 16})
+	m, _ := p.Next(0)
+	mu := b.Mu()
+	excess, err := p.Excess()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sure := func(logOdds float64) float64 { return 1 / (1 + math.Exp(-logOdds)) }
+	normal := func(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
+	for what, c := range map[string][2]float64{
+		"noise, clips":                 {m.NoiseStd() / m.Clip(), 33.8},
+		"mean":                         {mu, 0.237},
+		"best guess":                   {normal(mu / 2), 0.547},
+		"95 of 100, at most":           {sure(mu*mu/2 + 1.96*mu), 0.62},
+		"95 of 100, at least":          {sure(-mu*mu/2 - 1.96*mu), 0.38},
+		"from a half":                  {sure(1), 0.731},
+		"from a hundredth":             {sure(1 - math.Log(99)), 0.027},
+		"more than that, of a million": {1e6 * excess, 20.1},
+		"ten records, mean":            {10 * mu, 2.37},
+		"ten records, best guess":      {normal(5 * mu), 0.88},
+		"ten records, epsilon":         {b.ForRecords(10).Epsilon, 13.5},
+	} {
+		if digits := c[1] * 0.012; math.Abs(c[0]-c[1]) > digits {
+			t.Errorf("%s: %.4g, the page says %v", what, c[0], c[1])
+		}
+	}
+}
