@@ -386,7 +386,7 @@ func TestWhoMayBeANeighbour(t *testing.T) {
 	}
 }
 
-// A list of members keeps strangers out, whoever tells of them, and ends the edges of
+// A list of members keeps strangers out, though others tell of them, and ends the edges of
 // those who are members no longer.
 func TestMembers(t *testing.T) {
 	n := newNode(byRule("random", 2))
