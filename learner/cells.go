@@ -95,7 +95,7 @@ func unpack[T ~string | ~[]byte](packed T, visit func(i int, note Note, number b
 type cellWriter struct{ data []byte }
 
 func newCellWriter(t *Task) *cellWriter {
-	return &cellWriter{make([]byte, 0, 8*(len(t.Features)+1))}
+	return &cellWriter{make([]byte, 0, 9*(len(t.Features)+1))}
 }
 
 func (w *cellWriter) add(text string, note Note) {
@@ -108,6 +108,17 @@ func (w *cellWriter) add(text string, note Note) {
 	}
 	w.data = binary.AppendUvarint(w.data, uint64(len(text)+1)<<2|uint64(note))
 	w.data = append(w.data, text...)
+}
+
+// addNumber is add of the text that says v.
+func (w *cellWriter) addNumber(v float64, note Note) {
+	var text [32]byte
+	if n := len(strconv.AppendFloat(text[:0], v, 'g', -1, 64)); n > 8 && !math.IsNaN(v) {
+		w.data = binary.AppendUvarint(w.data, uint64(note))
+		w.data = binary.LittleEndian.AppendUint64(w.data, math.Float64bits(v))
+		return
+	}
+	w.add(numberText(v), note)
 }
 
 func (w *cellWriter) cells() Cells { return Cells(w.data) }

@@ -33,7 +33,11 @@ func (t *Task) EncodeExample(raw []float64, label float64) (Record, error) {
 	err := t.each(raw, func(f *Feature, raw []float64) error {
 		coded, note, err := f.encode(x, raw)
 		x = coded
-		w.add(f.text(raw), note)
+		if f.Kind == "set" {
+			w.add(f.listed(raw), note)
+		} else {
+			w.addNumber(raw[0], note)
+		}
 		return err
 	})
 	if err != nil {
@@ -148,11 +152,8 @@ func clamp(v, low, high float64) (float64, Note) {
 	return v, Taken
 }
 
-// text is what a cell would say for these numbers; see [Task.EncodeVector].
-func (f *Feature) text(raw []float64) string {
-	if f.Kind != "set" {
-		return numberText(raw[0])
-	}
+// listed is what the cell of a set would say for these numbers; see [Task.EncodeVector].
+func (f *Feature) listed(raw []float64) string {
 	var names []string
 	for i, v := range raw {
 		if v == 1 {

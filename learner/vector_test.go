@@ -135,3 +135,17 @@ func BenchmarkEncodeVector(b *testing.B) {
 		}
 	}
 }
+
+func BenchmarkEncodeExample(b *testing.B) {
+	task := plainTask("logistic", 561)
+	raw := make([]float64, task.VectorLength())
+	for i := range raw {
+		raw[i] = math.Sin(float64(i))
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := task.EncodeExample(raw, 1); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

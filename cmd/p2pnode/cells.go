@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -9,28 +10,32 @@ import (
 	"p2pnode/node"
 )
 
-// notedLines say how many cells were not taken as they are, and in which columns.
-func notedLines(columns []node.ColumnTally) (lines []string) {
-	for _, n := range []struct {
-		what  string
-		count func(node.ColumnTally) int
-	}{
-		{"outside the task's range and taken for its nearest end", func(c node.ColumnTally) int { return c.Clamped }},
-		{"none of the task's values and taken for none", func(c node.ColumnTally) int { return c.Unknown }},
-		{"empty and taken for unknown", func(c node.ColumnTally) int { return c.Empty }},
-	} {
-		total, words := 0, []string{}
-		for _, c := range columns {
-			if k := n.count(c); k > 0 {
-				total += k
-				words = append(words, fmt.Sprintf("%s %d", c.Column, k))
-			}
-		}
-		if total > 0 {
-			lines = append(lines, fmt.Sprintf("%d %s %s: %s", total, plural(total, "cell is", "cells are"), n.what, strings.Join(words, ", ")))
+// notedLines say how many cells were taken for something else than they say, and in which
+// columns.
+func notedLines(columns []node.ColumnTally) []string {
+	return slices.Concat(
+		countLine(columns, "outside the task's range and taken for its nearest end", func(c node.ColumnTally) int { return c.Clamped }),
+		countLine(columns, "none of the task's values and taken for none", func(c node.ColumnTally) int { return c.Unknown }))
+}
+
+// emptyLines say how many cells say nothing.
+func emptyLines(columns []node.ColumnTally) []string {
+	return countLine(columns, "empty and taken for unknown", func(c node.ColumnTally) int { return c.Empty })
+}
+
+// countLine is a line on what there is of something, none if there is nothing.
+func countLine(columns []node.ColumnTally, what string, count func(node.ColumnTally) int) []string {
+	total, words := 0, []string{}
+	for _, c := range columns {
+		if k := count(c); k > 0 {
+			total += k
+			words = append(words, fmt.Sprintf("%s %d", c.Column, k))
 		}
 	}
-	return lines
+	if total == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d %s %s: %s", total, plural(total, "cell is", "cells are"), what, strings.Join(words, ", "))}
 }
 
 // cellText is a cell with the note on how it was taken. What a terminal would obey is

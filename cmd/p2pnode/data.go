@@ -85,7 +85,7 @@ func reportText(r node.ImportReport) string {
 		fmt.Fprintf(&b, "and %d more bad lines\n", more)
 	}
 	fmt.Fprintf(&b, "Imported %d records, %d bad lines.\n", r.Records, r.Bad)
-	for _, line := range notedLines(r.Cells) {
+	for _, line := range append(notedLines(r.Cells), emptyLines(r.Cells)...) {
 		b.WriteString(paragraph("", line+"."))
 	}
 	if r.NeverShared {
