@@ -33,3 +33,13 @@ func TestPlanPriceOfTruncatedLaplace(t *testing.T) {
 		}
 	}
 }
+
+// Discreteness is charged for Gaussian numbers alone.
+func TestGaussianCoordinates(t *testing.T) {
+	gaussian, cut := must(t)(NewGaussian(1, 100)), must(t)(NewTruncatedGaussian(1, 100, 500))
+	laplace := must(t)(NewLaplace(1, 100))
+	s := NewSchedule(Step{laplace, 3}, Step{gaussian, 2}, Step{cut, 4})
+	if got := s.gaussianCoordinates(5); got != 30 {
+		t.Errorf("%v coordinates, want 30: five in each of six releases", got)
+	}
+}
