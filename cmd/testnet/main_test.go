@@ -74,7 +74,7 @@ func TestUsageErrors(t *testing.T) {
 
 func TestRunErrors(t *testing.T) {
 	bad := filepath.Join(t.TempDir(), "people.csv")
-	if err := os.WriteFile(bad, []byte("node,genres,year,rating\na,Drama,1999,4\na,Opera,1999,4\n"), 0o600); err != nil {
+	if err := os.WriteFile(bad, []byte("node,genres,year,rating\na,Drama,1999,4\na,Drama,soon,4\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -87,7 +87,7 @@ func TestRunErrors(t *testing.T) {
 		{[]string{"--sim", "--nodes", "2", "--out", bad}, "--out " + bad},
 		{[]string{"paper", "polar", "--quick", "--out", bad}, "--out " + bad},
 		{[]string{"paper", "all", "--quick", "--out", bad}, "--out " + bad},
-		{[]string{"--data", bad}, "line 3: column \"genres\": \"Opera\""},
+		{[]string{"--data", bad}, "line 3: column \"year\": \"soon\""},
 		{[]string{"export", "--out", filepath.Join(bad, "x"), "--nodes", "2"}, "export"},
 	} {
 		code, stdout, stderr := testnetRun(t, t.Context(), c.args...)
