@@ -3,6 +3,7 @@ package learner
 import (
 	"math"
 
+	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -13,15 +14,20 @@ import (
 //	sum_j l(theta; x_j, y_j) + sum_k weight_k (theta_k - centre_k)^2
 //
 // over the records it was made with. For the squared loss the first step is
-// exact: these are the normal equations. It keeps its buffers between fits.
+// exact: these are the normal equations. It keeps its buffers between fits; beside
+// the records they hold a few numbers for each.
 type fitter struct {
 	loss      loss
-	x         *mat.Dense // one row a record
+	train     *Rows
+	parts     []part // in order
 	y         []float64
 	z         *mat.Dense // scores at the solution, one row a record
 	slope     []float64  // of one record
-	curvature *mat.Dense // in the scores, one row a record
-	scaled    *mat.Dense
+	curvature *mat.Dense // in the scores, one row a record of a piece
+	scaled    *mat.Dense // features of a piece
+	left      []float64  // what leaveOneOut returns; its room follows
+	columns   []float64
+	leverages []float64
 	hessian   *mat.SymDense
 	factor    mat.Cholesky // of the Hessian at the solution
 	gradient  *mat.VecDense
@@ -29,19 +35,39 @@ type fitter struct {
 }
 
 // newFitter wants at least one record.
-func newFitter(l loss, records []Record) *fitter {
-	m, p, k := len(records), len(records[0].X), l.scores()
+func newFitter(l loss, train *Rows) *fitter {
+	m, p, k := train.Len(), train.width(), l.scores()
+	most := 0
+	for i := range train.pieces {
+		most = max(most, len(train.pieces[i].y))
+	}
 	f := &fitter{
-		loss: l, x: mat.NewDense(m, p, nil), y: make([]float64, m),
-		z: mat.NewDense(m, k, nil), slope: make([]float64, k), curvature: mat.NewDense(m, k*k, nil),
-		scaled: mat.NewDense(m, p, nil), hessian: mat.NewSymDense(k*p, nil),
+		loss: l, train: train, y: train.Labels(),
+		z: mat.NewDense(m, k, nil), slope: make([]float64, k), curvature: mat.NewDense(most, k*k, nil),
+		scaled: mat.NewDense(most, p, nil), hessian: mat.NewSymDense(k*p, nil),
 		gradient: mat.NewVecDense(k*p, nil), direction: mat.NewVecDense(k*p, nil),
 	}
-	for i, r := range records {
-		f.x.SetRow(i, r.X)
-		f.y[i] = r.Y
-	}
+	f.divide()
 	return f
+}
+
+// part is a piece of the records with their scores.
+type part struct {
+	x, z *mat.Dense // one row a record
+	y    []float64
+	from int // the number of the first record, from 0
+}
+
+// divide makes the parts.
+func (f *fitter) divide() {
+	_, k := f.z.Dims()
+	from := 0
+	for i := range f.train.pieces {
+		p := &f.train.pieces[i]
+		to := from + len(p.y)
+		f.parts = append(f.parts, part{p.matrix(), f.z.Slice(from, to, 0, k).(*mat.Dense), p.y, from})
+		from = to
+	}
 }
 
 // newtonSteps bounds the work; from a warm start a handful is enough.
@@ -107,11 +133,12 @@ func penalised(l loss, z *mat.Dense, y, theta, weight, centre []float64) float64
 }
 
 func (f *fitter) scores(theta []float64) {
-	_, p := f.x.Dims()
-	for k := range f.slope {
-		var z mat.VecDense
-		z.ColViewOf(f.z, k)
-		z.MulVec(f.x, mat.NewVecDense(p, block(theta, k, p)))
+	for _, part := range f.parts {
+		x, z := part.x.RawMatrix(), part.z.RawMatrix()
+		for k := range f.slope {
+			to := blas64.Vector{N: x.Rows, Inc: z.Stride, Data: z.Data[k:]}
+			blas64.Gemv(blas.NoTrans, 1, x, blas64.Vector{N: x.Cols, Inc: 1, Data: block(theta, k, x.Cols)}, 0, to)
+		}
 	}
 }
 
@@ -121,16 +148,19 @@ func (f *fitter) differentiate(theta, weight, centre []float64) {
 	for k, w := range weight {
 		gradient[k] = 2 * w * (theta[k] - centre[k])
 	}
-	for i, y := range f.y {
-		z := f.z.RawRowView(i)
-		f.loss.slope(f.slope, z, y)
-		addOuter(gradient, 1, f.slope, f.x.RawRowView(i))
-		f.loss.curvature(f.curvature.RawRowView(i), z, y)
-	}
-	for k := range f.slope {
-		f.diagonalBlock(k)
-		for l := k + 1; l < len(f.slope); l++ {
-			f.offDiagonalBlock(k, l)
+	f.hessian.Zero()
+	for _, part := range f.parts {
+		for i, y := range part.y {
+			z := part.z.RawRowView(i)
+			f.loss.slope(f.slope, z, y)
+			addOuter(gradient, 1, f.slope, part.x.RawRowView(i))
+			f.loss.curvature(f.curvature.RawRowView(i), z, y)
+		}
+		for k := range f.slope {
+			f.addDiagonalBlock(part.x, k)
+			for l := k + 1; l < len(f.slope); l++ {
+				f.addOffDiagonalBlock(part.x, k, l)
+			}
 		}
 	}
 	for k, w := range weight {
@@ -138,26 +168,26 @@ func (f *fitter) differentiate(theta, weight, centre []float64) {
 	}
 }
 
-// diagonalBlock fills the k-th p x p block on the Hessian's diagonal, with half
-// the work of any other: it is the square of a matrix.
-func (f *fitter) diagonalBlock(k int) {
-	m, p := f.x.Dims()
+// addDiagonalBlock adds a piece's part of the k-th p x p block on the Hessian's
+// diagonal, with half the work of any other: it is the square of a matrix.
+func (f *fitter) addDiagonalBlock(x *mat.Dense, k int) {
+	m, p := x.Dims()
 	at := k * (len(f.slope) + 1)
 	for i := range m {
-		floats.ScaleTo(f.scaled.RawRowView(i), math.Sqrt(f.curvature.At(i, at)), f.x.RawRowView(i))
+		floats.ScaleTo(f.scaled.RawRowView(i), math.Sqrt(f.curvature.At(i, at)), x.RawRowView(i))
 	}
-	f.hessian.SliceSym(k*p, (k+1)*p).(*mat.SymDense).SymOuterK(1, f.scaled.T())
+	scaled := f.scaled.Slice(0, m, 0, p).(*mat.Dense)
+	blas64.Syrk(blas.Trans, 1, scaled.RawMatrix(), 1, f.hessian.SliceSym(k*p, (k+1)*p).(*mat.SymDense).RawSymmetric())
 }
 
-// offDiagonalBlock fills block (k, l), above the diagonal.
-func (f *fitter) offDiagonalBlock(k, l int) {
-	m, p := f.x.Dims()
+// addOffDiagonalBlock adds a piece's part of block (k, l), above the diagonal.
+func (f *fitter) addOffDiagonalBlock(x *mat.Dense, k, l int) {
+	m, p := x.Dims()
 	at := k*len(f.slope) + l
 	for i := range m {
-		floats.ScaleTo(f.scaled.RawRowView(i), f.curvature.At(i, at), f.x.RawRowView(i))
+		floats.ScaleTo(f.scaled.RawRowView(i), f.curvature.At(i, at), x.RawRowView(i))
 	}
 	h := f.hessian.RawSymmetric()
-	var part mat.Dense
-	part.SetRawMatrix(blas64.General{Rows: p, Cols: p, Stride: h.Stride, Data: h.Data[k*p*h.Stride+l*p:]})
-	part.Mul(f.scaled.T(), f.x)
+	to := blas64.General{Rows: p, Cols: p, Stride: h.Stride, Data: h.Data[k*p*h.Stride+l*p:]}
+	blas64.Gemm(blas.Trans, blas.NoTrans, 1, f.scaled.Slice(0, m, 0, p).(*mat.Dense).RawMatrix(), x.RawMatrix(), 1, to)
 }

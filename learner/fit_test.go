@@ -36,7 +36,7 @@ func TestFitSolvesTheNormalEquations(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := make([]float64, p)
-		newFitter(scalar{squared{}}, records).minimise(got, weight, centre)
+		newFitter(scalar{squared{}}, RowsOf(records)).minimise(got, weight, centre)
 		wantClose(t, "normal equations", got, want.RawVector().Data, 1e-9)
 	}
 }
@@ -45,7 +45,7 @@ func TestFitSolvesTheNormalEquations(t *testing.T) {
 // the scores as they are.
 func TestFitBeyondFloat64(t *testing.T) {
 	records := []Record{{Seq: 1, X: []float64{1, 1}, Y: 1}, {Seq: 2, X: []float64{1, 1}, Y: 2}}
-	f, theta := newFitter(scalar{squared{}}, records), []float64{0.5, 0.25}
+	f, theta := newFitter(scalar{squared{}}, RowsOf(records)), []float64{0.5, 0.25}
 	f.minimise(theta, []float64{1e-320, 1e-320}, []float64{0, 0})
 	wantClose(t, "left out", f.leaveOneOut(), []float64{0.75, 0.75}, 0)
 }
@@ -66,7 +66,7 @@ func TestFitOfTwoClassesIsTheLogisticFit(t *testing.T) {
 		twice[j], twice[p+j] = 2*weight[j], 2*weight[j]
 		centres[j], centres[p+j] = -centre[j]/2, centre[j]/2
 	}
-	one, two := newFitter(scalar{logistic{}}, binary), newFitter(multinomial{2}, classes)
+	one, two := newFitter(scalar{logistic{}}, RowsOf(binary)), newFitter(multinomial{2}, RowsOf(classes))
 	theta, blocks := make([]float64, p), make([]float64, 2*p)
 	one.minimise(theta, weight, centre)
 	two.minimise(blocks, twice, centres)
@@ -91,7 +91,7 @@ func TestFitFindsTheMinimum(t *testing.T) {
 		records := draw(r, task, normals(r, p), 40, 0)
 		weight, centre := make([]float64, p), make([]float64, p)
 		floats.AddConst(1e-4, weight) // nearly separable
-		f := newFitter(task.loss(), records)
+		f := newFitter(task.loss(), RowsOf(records))
 		var ends [][]float64
 		for range 3 {
 			theta := normals(r, p)

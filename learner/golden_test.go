@@ -204,7 +204,7 @@ func TestLocalModelMatchesGolden(t *testing.T) {
 		for i, records := range g.records {
 			theta, zero, weight := make([]float64, 3), make([]float64, 3), make([]float64, 3)
 			floats.AddConst(float64(g.Inputs.M[i])*g.Inputs.Lam[i], weight) // on the sum of losses
-			newFitter(g.task.loss(), records).minimise(theta, weight, zero)
+			newFitter(g.task.loss(), RowsOf(records)).minimise(theta, weight, zero)
 			wantClose(t, name, theta, g.ThetaLoc[i], goldenMinimiser)
 			if norm := floats.Norm(g.meanGradient(i, theta), 2); norm > flat {
 				t.Errorf("%s: the gradient at the local model has norm %g", name, norm)

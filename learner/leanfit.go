@@ -48,17 +48,13 @@ type leanFitter struct {
 }
 
 // newLeanFitter wants at least one record.
-func newLeanFitter(l loss, records []Record, pause func() bool) *leanFitter {
-	m, p, k := len(records), len(records[0].X), l.scores()
+func newLeanFitter(l loss, train *Rows, pause func() bool) *leanFitter {
+	m, p, k := train.Len(), train.width(), l.scores()
 	f := &leanFitter{
-		loss: l, pause: pause, x: mat.NewDense(m, p, nil), y: make([]float64, m),
+		loss: l, pause: pause, x: train.matrix(), y: train.Labels(),
 		z: mat.NewDense(m, k, nil), slope: mat.NewDense(m, k, nil), curvature: mat.NewDense(m, k*k, nil),
 		mean: make([]float64, m), some: mat.NewDense(min(m, pieceRecords), p, nil),
 		whole: mat.NewSymDense(p, nil), gram: mat.NewSymDense(p, nil),
-	}
-	for i, r := range records {
-		f.x.SetRow(i, r.X)
-		f.y[i] = r.Y
 	}
 	return f
 }

@@ -34,7 +34,7 @@ func TestLeanFitIsTheExactOne(t *testing.T) {
 			for i := range weight {
 				weight[i] = 0.1 + float64(i%12)/20 // the same in each block, as of a task
 			}
-			exact, lean := newFitter(task.loss(), records), newLeanFitter(task.loss(), records, always)
+			exact, lean := newFitter(task.loss(), RowsOf(records)), newLeanFitter(task.loss(), RowsOf(records), always)
 			want, got := make([]float64, len(weight)), normals(r, len(weight))
 			exact.minimise(want, weight, centre)
 			if !lean.minimise(got, weight, centre, func() {}) {
@@ -57,7 +57,7 @@ func TestLeanFitIsTheExactOne(t *testing.T) {
 // Where float64 does not reach, the fit ends where it is, as the exact one does.
 func TestLeanFitBeyondFloat64(t *testing.T) {
 	records := []Record{{Seq: 1, X: []float64{1, 1}, Y: 1}, {Seq: 2, X: []float64{1, 1}, Y: 2}}
-	f, theta := newLeanFitter(scalar{squared{}}, records, always), []float64{0.5, 0.25}
+	f, theta := newLeanFitter(scalar{squared{}}, RowsOf(records), always), []float64{0.5, 0.25}
 	weight := []float64{1e-320, 1e-320}
 	f.minimise(theta, weight, []float64{0, 0}, func() {})
 	out, _ := f.leaveOneOut(weight)
@@ -89,8 +89,8 @@ func TestLeanSearchIsNoWorse(t *testing.T) {
 			floats.AddScaledTo(prior, truth, 3*c.distance, prior)
 			records, test := draw(r, task, truth, c.m, 1), draw(r, task, truth, 1000, 1)
 			a, b := newSearch(task, prior, task.pull()), newSearch(task, prior, task.pull())
-			a.exact(records, func(PersonalModel) bool { return true })
-			b.lean(records, func(PersonalModel) bool { return true })
+			a.exact(RowsOf(records), func(PersonalModel) bool { return true })
+			b.lean(RowsOf(records), func(PersonalModel) bool { return true })
 			exact, lean = exact+task.Error(a.model.Theta, test), lean+task.Error(b.model.Theta, test)
 			alone, leanAlone = alone+task.Error(a.model.Alone, test), leanAlone+task.Error(b.model.Alone, test)
 			apart += floats.Distance(a.model.Theta, b.model.Theta, 2) / floats.Norm(a.model.Theta, 2)
@@ -121,7 +121,7 @@ func TestPersonalModelsCanBeLeft(t *testing.T) {
 		want := FitPersonal(task, records, truth)
 		pieces, first := 0, 0
 		var last PersonalModel
-		for m := range PersonalModels(task, records, truth) {
+		for m := range PersonalModels(task, RowsOf(trainingRecords(records)), truth) {
 			pieces++
 			if m.Theta != nil && first == 0 {
 				first = pieces
@@ -135,7 +135,7 @@ func TestPersonalModelsCanBeLeft(t *testing.T) {
 		}
 		for stop := 1; stop <= pieces; stop += 1 + pieces/8 {
 			n := 0
-			for range PersonalModels(task, records, truth) {
+			for range PersonalModels(task, RowsOf(trainingRecords(records)), truth) {
 				if n++; n == stop {
 					break
 				}

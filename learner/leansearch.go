@@ -24,7 +24,7 @@ type side struct {
 // kappa and go outward: along a line the weight rises to one peak and falls, as it
 // measured in all tasks, so that a line ends where it falls below what counts. All
 // lines of one eta come one after the other, as they may share the work on S.
-func (s *search) lean(train []Record, yield func(PersonalModel) bool) {
+func (s *search) lean(train *Rows, yield func(PersonalModel) bool) {
 	f := newLeanFitter(s.task.loss(), train, func() bool { return yield(s.model) })
 	lines := s.lines()
 	for distance := range s.widest + 1 {

@@ -1,6 +1,8 @@
 package learner
 
 import (
+	"slices"
+
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
@@ -8,27 +10,32 @@ import (
 )
 
 // leaveOneOut returns the scores of each record under the model fitted without
-// it, after minimise, K for each record: exact for the squared loss, one Newton
+// it, after minimise, K for each record, until the next call: exact for the squared loss, one Newton
 // step from the full fit for others (approximate leave-one-out).
 //
 // With C the record's curvature, s its slope and A = x' H^-1 x, block by block, its
 // leverage, the scores move by (I - A C)^-1 A s.
 func (f *fitter) leaveOneOut() []float64 {
-	m, _ := f.x.Dims()
+	f.left = append(f.left[:0], f.z.RawMatrix().Data...)
+	u, ok := f.upper()
+	if !ok {
+		return f.left
+	}
 	k := len(f.slope)
-	out := make([]float64, 0, m*k)
-	leverage := f.leverage()
-	if leverage == nil {
-		return append(out, f.z.RawMatrix().Data...)
+	curvature, n := make([]float64, k*k), max(1, batch/k)
+	for _, part := range f.parts {
+		for from := 0; from < len(part.y); from += n {
+			to := min(from+n, len(part.y))
+			leverage := f.leverage(part.x, u, from, to)
+			for i := range to - from {
+				z, y := part.z.RawRowView(from+i), part.y[from+i]
+				f.loss.slope(f.slope, z, y)
+				f.loss.curvature(curvature, z, y)
+				move(block(f.left, part.from+from+i, k), leverage[i*k*k:(i+1)*k*k], curvature, f.slope)
+			}
+		}
 	}
-	for i, y := range f.y {
-		z := f.z.RawRowView(i)
-		f.loss.slope(f.slope, z, y)
-		f.loss.curvature(f.curvature.RawRowView(i), z, y)
-		out = append(out, z...)
-		move(out[i*k:], leverage[i*k*k:(i+1)*k*k], f.curvature.RawRowView(i), f.slope)
-	}
-	return out
+	return f.left
 }
 
 // move adds (I - A C)^-1 A s to the scores z.
@@ -56,42 +63,46 @@ func move(z, a, c, s []float64) {
 // many vectors of the model's length.
 const batch = 512
 
-// leverage returns, K x K for each record, x' H^-1 x block by block; nil when
-// float64 does not reach.
-func (f *fitter) leverage() []float64 {
+// upper is U with H = U'U; false when float64 does not reach.
+func (f *fitter) upper() (u blas64.Triangular, ok bool) {
 	factor, _ := f.factor.RawU().(mat.RawTriangular)
 	if factor == nil || f.factor.Cond() > mat.ConditionTolerance {
-		return nil
+		return u, false
 	}
-	m, _ := f.x.Dims()
-	k := len(f.slope)
-	out, n := make([]float64, m*k*k), max(1, batch/k)
-	for from := 0; from < m; from += n {
-		to := min(from+n, m)
-		f.addLeverage(out[from*k*k:to*k*k], factor.RawTriangular(), from, to)
-	}
-	return out
+	return factor.RawTriangular(), true
 }
 
-// addLeverage adds the leverage of a range of records to dst. With H = U'U these
-// are the products of the columns of U'^-1 x, x in one block each.
-func (f *fitter) addLeverage(dst []float64, u blas64.Triangular, from, to int) {
-	_, p := f.x.Dims()
+// leverage returns, until the next call, K x K for each record of a range of x, x' H^-1 x
+// block by block.
+// With H = U'U these are the products of the columns of U'^-1 x, x in one block each.
+func (f *fitter) leverage(x *mat.Dense, u blas64.Triangular, from, to int) []float64 {
+	_, p := x.Dims()
 	k, n := len(f.slope), to-from
-	columns := mat.NewDense(k*p, k*n, nil) // all records in the first block, all in the second, ...
+	f.columns = zeros(f.columns, k*p*k*n)
+	columns := mat.NewDense(k*p, k*n, f.columns) // all records in the first block, all in the second, ...
 	for l := range k {
-		columns.Slice(l*p, (l+1)*p, l*n, (l+1)*n).(*mat.Dense).Copy(f.x.Slice(from, to, 0, p).T())
+		columns.Slice(l*p, (l+1)*p, l*n, (l+1)*n).(*mat.Dense).Copy(x.Slice(from, to, 0, p).T())
 	}
 	blas64.Trsm(blas.Left, blas.Trans, 1, u, columns.RawMatrix())
+	f.leverages = zeros(f.leverages, n*k*k)
+	out := f.leverages
 	for row := range k * p {
 		values := columns.RawRowView(row)
 		for j := range k {
 			for l := range k {
 				a, b := block(values, j, n), block(values, l, n)
 				for i := range a {
-					dst[(i*k+j)*k+l] += a[i] * b[i]
+					out[(i*k+j)*k+l] += a[i] * b[i]
 				}
 			}
 		}
 	}
+	return out
+}
+
+// zeros is n zeros, in the room given if that suffices.
+func zeros(room []float64, n int) []float64 {
+	room = slices.Grow(room[:0], n)[:n]
+	clear(room)
+	return room
 }

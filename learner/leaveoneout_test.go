@@ -2,6 +2,7 @@ package learner
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -18,13 +19,19 @@ func TestLeverageIsThatOfTheInverse(t *testing.T) {
 		records := draw(r, task, normals(r, p), batch+batch/2, 0.5)
 		weight := make([]float64, p)
 		floats.AddConst(2, weight)
-		f := newFitter(task.loss(), records)
+		f := newFitter(task.loss(), RowsOf(records))
 		f.minimise(make([]float64, p), weight, make([]float64, p))
 		var inverse mat.SymDense
 		if err := f.factor.InverseTo(&inverse); err != nil {
 			t.Fatal(err)
 		}
-		got := f.leverage()
+		u, ok := f.upper()
+		if !ok {
+			t.Fatal("no factor")
+		}
+		x := f.train.pieces[0].matrix()
+		got := slices.Clone(f.leverage(x, u, 0, batch))
+		got = append(got, f.leverage(x, u, batch, len(records))...)
 		for i, rec := range records {
 			for j := range k {
 				for l := range k {
@@ -55,13 +62,13 @@ func TestLeaveOneOutMatchesRefits(t *testing.T) {
 			weight[j], centre[j] = 0.5+r.ExpFloat64(), 0.1*r.NormFloat64()
 		}
 		theta := make([]float64, p)
-		f := newFitter(task.loss(), records)
+		f := newFitter(task.loss(), RowsOf(records))
 		f.minimise(theta, weight, centre)
 		got, want, within := f.leaveOneOut(), make([]float64, k), make([]float64, k)
 		for i, out := range records {
 			rest := append(append([]Record(nil), records[:i]...), records[i+1:]...)
 			without := make([]float64, p)
-			newFitter(task.loss(), rest).minimise(without, weight, centre)
+			newFitter(task.loss(), RowsOf(rest)).minimise(without, weight, centre)
 			scoresOf(want, without, out.X)
 			wantClose(t, c.loss+": one left out", got[i*k:(i+1)*k], want, c.tolerance)
 			scoresOf(within, theta, out.X)

@@ -58,7 +58,7 @@ func TestFitIsTheMinimiser(t *testing.T) {
 		floats.Scale(1/(2*37*task.Propagation.Ridge), got)
 		want, weight := make([]float64, p), make([]float64, p)
 		floats.AddConst(37*task.Propagation.Ridge, weight)
-		newFitter(task.loss(), records).minimise(want, weight, make([]float64, p))
+		newFitter(task.loss(), RowsOf(records)).minimise(want, weight, make([]float64, p))
 		if d := floats.Distance(got, want, 2); d > task.Propagation.Tolerance+1e-12 {
 			t.Errorf("%s: %g from the minimiser", loss, d)
 		}
@@ -191,7 +191,7 @@ func TestFitOfManyRecords(t *testing.T) {
 	floats.Scale(1/(2*m*task.Propagation.Ridge), theta)
 	want, weight := make([]float64, 2), make([]float64, 2)
 	floats.AddConst(m*task.Propagation.Ridge, weight)
-	newFitter(task.loss(), records).minimise(want, weight, make([]float64, 2))
+	newFitter(task.loss(), RowsOf(records)).minimise(want, weight, make([]float64, 2))
 	wantClose(t, "fit", theta, want, 1e-8)
 }
 

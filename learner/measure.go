@@ -1,6 +1,7 @@
 package learner
 
 import (
+	"iter"
 	"math"
 	"slices"
 
@@ -76,47 +77,54 @@ func ScoreOf(m Measure, losses []float64) Score {
 }
 
 // Score measures the model theta on records.
-func (t *Task) Score(theta []float64, records []Record) Score {
-	return t.scored(t.scores(theta, records), records)
+func (t *Task) Score(theta []float64, records iter.Seq[Record]) Score {
+	return t.scored(t.scores(theta, records))
 }
 
 // ScoreConstant measures what needs no features, the base that a model must beat: it
 // predicts the mean of the training records' targets, or the class that most of them
 // have, with a probability of (n + 1) / (m + k) for each of the k classes that n of m
 // have. Without training records that is the middle of the range, or no decision.
-func (t *Task) ScoreConstant(train, records []Record) Score {
-	constant := t.constantScores(train)
-	return t.scored(slices.Repeat(constant, len(records)), records)
+func (t *Task) ScoreConstant(train, records iter.Seq[Record]) Score {
+	var labels, z, y []float64
+	for r := range train {
+		labels = append(labels, r.Y)
+	}
+	constant := t.constantScores(labels)
+	for r := range records {
+		z, y = append(z, constant...), append(y, r.Y)
+	}
+	return t.scored(z, y)
 }
 
 // Error is how badly theta predicts the records, in the task's [Measure]; see
 // [Score].
 func (t *Task) Error(theta []float64, records []Record) float64 {
-	return t.Measure().Of(meanOf(t.losses(t.scores(theta, records), records)))
+	return t.Measure().Of(meanOf(t.losses(t.scores(theta, slices.Values(records)))))
 }
 
-// scores has K scores for each record.
-func (t *Task) scores(theta []float64, records []Record) []float64 {
-	k := t.loss().scores()
-	z := make([]float64, k*len(records))
-	for i := range records {
-		scoresOf(block(z, i, k), theta, records[i].X)
+// scores has K scores for each record, and its label.
+func (t *Task) scores(theta []float64, records iter.Seq[Record]) (z, y []float64) {
+	own := make([]float64, t.loss().scores())
+	for r := range records {
+		scoresOf(own, theta, r.X)
+		z, y = append(z, own...), append(y, r.Y)
 	}
-	return z
+	return z, y
 }
 
 // constantScores are those of the constant: a number, or log odds.
-func (t *Task) constantScores(train []Record) []float64 {
+func (t *Task) constantScores(labels []float64) []float64 {
 	z := make([]float64, t.loss().scores())
 	if !t.Classifies() {
-		for _, r := range train {
-			z[0] += r.Y / float64(len(train))
+		for _, y := range labels {
+			z[0] += y / float64(len(labels))
 		}
 		return z
 	}
 	counts := make([]float64, max(2, len(z)))
-	for _, r := range train {
-		counts[t.class(r.Y)]++
+	for _, y := range labels {
+		counts[t.class(y)]++
 	}
 	for k := range counts {
 		counts[k] = math.Log(counts[k] + 1)
@@ -136,38 +144,38 @@ func (t *Task) class(y float64) int {
 }
 
 // scored measures predictions of records from their scores.
-func (t *Task) scored(z []float64, records []Record) Score {
-	s := ScoreOf(t.Measure(), t.losses(z, records))
+func (t *Task) scored(z, y []float64) Score {
+	s := ScoreOf(t.Measure(), t.losses(z, y))
 	if !t.Classifies() {
 		return s
 	}
 	l := t.loss()
 	k := l.scores()
-	for i := range records {
+	for i := range y {
 		s.classes = append(s.classes, decided(block(z, i, k)))
 	}
 	if k == 1 {
-		s.AUC = area(z, records)
+		s.AUC = area(z, y)
 	}
 	if t.Loss != "hinge" {
 		var sum float64
-		for i, r := range records {
-			sum += l.value(block(z, i, k), r.Y)
+		for i, y := range y {
+			sum += l.value(block(z, i, k), y)
 		}
-		s.LogLoss = sum / float64(len(records))
+		s.LogLoss = sum / float64(len(y))
 	}
 	return s
 }
 
 // losses are those of [Score].
-func (t *Task) losses(z []float64, records []Record) []float64 {
+func (t *Task) losses(z, y []float64) []float64 {
 	k := t.loss().scores()
-	losses := make([]float64, len(records))
-	for i, r := range records {
+	losses := make([]float64, len(y))
+	for i, y := range y {
 		if own := block(z, i, k); t.Classifies() {
-			losses[i] = wrong(own, t.class(r.Y))
+			losses[i] = wrong(own, t.class(y))
 		} else {
-			d := t.inRange(own[0]) - t.Target.Center - r.Y
+			d := t.inRange(own[0]) - t.Target.Center - y
 			losses[i] = d * d
 		}
 	}
@@ -199,7 +207,7 @@ func decided(z []float64) int {
 }
 
 // area is [Score.AUC]: the Mann-Whitney statistic, a tie counting one half.
-func area(z []float64, records []Record) float64 {
+func area(z, y []float64) float64 {
 	order := make([]int, len(z))
 	for i := range order {
 		order[i] = i
@@ -218,7 +226,7 @@ func area(z []float64, records []Record) float64 {
 		var up, down float64 // of this score
 		to := from
 		for ; to < len(order) && z[order[to]] == z[order[from]]; to++ {
-			if records[order[to]].Y > 0 {
+			if y[order[to]] > 0 {
 				up++
 			} else {
 				down++

@@ -3,6 +3,7 @@ package learner
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -29,21 +30,21 @@ func TestMeasuresOfLosses(t *testing.T) {
 func TestScoreOfTwoClasses(t *testing.T) {
 	task := plainTask("logistic", 1)
 	records := []Record{{X: []float64{2}, Y: 1}, {X: []float64{1}, Y: -1}, {X: []float64{0}, Y: 1}, {X: []float64{-1}, Y: -1}}
-	s := task.Score([]float64{1}, records)
+	s := task.Score([]float64{1}, slices.Values(records))
 	wantClose(t, "losses", s.Losses, []float64{0, 1, 0.5, 0}, 0)
 	log := func(z float64) float64 { return math.Log1p(math.Exp(-z)) }
 	wantClose(t, "error, log loss, area", []float64{s.Error, s.LogLoss, s.AUC},
 		[]float64{1.5 / 4, (log(2) + log(-1) + log(0) + log(1)) / 4, 3. / 4}, 1e-15)
 
 	// Three of four training records are of class -1: log odds of (1+1) to (3+1).
-	train := []Record{{Y: -1}, {Y: 1}, {Y: -1}, {Y: -1}}
-	base := task.ScoreConstant(train, records)
+	train := slices.Values([]Record{{Y: -1}, {Y: 1}, {Y: -1}, {Y: -1}})
+	base := task.ScoreConstant(train, slices.Values(records))
 	wantClose(t, "base", []float64{base.Error, base.LogLoss, base.AUC},
 		[]float64{0.5, -(math.Log(1./3) + math.Log(2./3)) / 2, 0.5}, 1e-15)
-	if base.SameClasses(s) || !base.SameClasses(task.Score([]float64{0.1}, []Record{{X: []float64{-1}}, {X: []float64{-2}}, {X: []float64{-3}}, {X: []float64{-4}}})) {
+	if base.SameClasses(s) || !base.SameClasses(task.Score([]float64{0.1}, slices.Values([]Record{{X: []float64{-1}}, {X: []float64{-2}}, {X: []float64{-3}}, {X: []float64{-4}}}))) {
 		t.Error("only a model of negative scores predicts what the constant does")
 	}
-	if s := task.Score([]float64{1}, records[:1]); !math.IsNaN(s.AUC) {
+	if s := task.Score([]float64{1}, slices.Values(records[:1])); !math.IsNaN(s.AUC) {
 		t.Errorf("area under the curve of one class %v, want NaN", s.AUC)
 	}
 }
@@ -51,31 +52,31 @@ func TestScoreOfTwoClasses(t *testing.T) {
 func TestScoreOfClasses(t *testing.T) {
 	task := plainTask("multinomial", 1) // three classes
 	records := []Record{{X: []float64{1}, Y: 0}, {X: []float64{1}, Y: 2}, {X: []float64{1}, Y: 2}}
-	base := task.ScoreConstant([]Record{{Y: 2}, {Y: 2}, {Y: 0}}, records)
+	base := task.ScoreConstant(slices.Values([]Record{{Y: 2}, {Y: 2}, {Y: 0}}), slices.Values(records))
 	wantClose(t, "base", []float64{base.Error, base.LogLoss}, []float64{1. / 3, -(math.Log(2./6) + 2*math.Log(3./6)) / 3}, 1e-15)
-	if !math.IsNaN(base.AUC) || !base.SameClasses(task.Score([]float64{0, 0, 1}, records)) || base.SameClasses(task.Score([]float64{0, 1, 1}, records)) {
+	if !math.IsNaN(base.AUC) || !base.SameClasses(task.Score([]float64{0, 0, 1}, slices.Values(records))) || base.SameClasses(task.Score([]float64{0, 1, 1}, slices.Values(records))) {
 		t.Error("three classes have no area under the curve, and the constant predicts the last of them")
 	}
 	// A tie for the first place is no decision.
-	if tie := task.ScoreConstant([]Record{{Y: 2}, {Y: 0}}, records); tie.Error != 0.5 {
+	if tie := task.ScoreConstant(slices.Values([]Record{{Y: 2}, {Y: 0}}), slices.Values(records)); tie.Error != 0.5 {
 		t.Errorf("error of an undecided constant %v, want 0.5", tie.Error)
 	}
-	if hinge := plainTask("hinge", 1).Score([]float64{1}, []Record{{X: []float64{1}, Y: 1}}); !math.IsNaN(hinge.LogLoss) || hinge.Error != 0 {
+	if hinge := plainTask("hinge", 1).Score([]float64{1}, slices.Values([]Record{{X: []float64{1}, Y: 1}})); !math.IsNaN(hinge.LogLoss) || hinge.Error != 0 {
 		t.Errorf("hinge: %+v, want no error and no log loss", hinge)
 	}
 }
 
 func TestScoreOfNumbers(t *testing.T) {
 	task := plainTask("squared", 1)
-	train, records := []Record{{Y: 1}, {Y: 4}}, []Record{{X: []float64{1}, Y: 3}, {X: []float64{1}, Y: 2}}
-	base := task.ScoreConstant(train, records)
+	train, records := slices.Values([]Record{{Y: 1}, {Y: 4}}), []Record{{X: []float64{1}, Y: 3}, {X: []float64{1}, Y: 2}}
+	base := task.ScoreConstant(train, slices.Values(records))
 	if base.Error != 0.5 || !math.IsNaN(base.LogLoss) || !math.IsNaN(base.AUC) || base.SameClasses(base) {
 		t.Errorf("the mean 2.5 of the training records: %+v, want an error of 0.5 and nothing of classes", base)
 	}
-	if none := task.ScoreConstant(nil, records); none.Error != math.Sqrt(6.5) {
+	if none := task.ScoreConstant(slices.Values([]Record(nil)), slices.Values(records)); none.Error != math.Sqrt(6.5) {
 		t.Errorf("without training records the error is %v, want that of the middle", none.Error)
 	}
-	if s := task.Score([]float64{2}, records); s.Error != task.Error([]float64{2}, records) || s.Error != math.Sqrt(0.5) {
+	if s := task.Score([]float64{2}, slices.Values(records)); s.Error != task.Error([]float64{2}, records) || s.Error != math.Sqrt(0.5) {
 		t.Errorf("error %v, want sqrt 0.5", s.Error)
 	}
 }
@@ -85,21 +86,21 @@ func TestAreaAgainstSlowTwin(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	for range 200 {
 		n := 2 + r.IntN(40)
-		z, records := make([]float64, n), make([]Record, n)
+		z, y := make([]float64, n), make([]float64, n)
 		for i := range z {
-			z[i], records[i].Y = float64(r.IntN(8)), float64(2*r.IntN(2)-1)
+			z[i], y[i] = float64(r.IntN(8)), float64(2*r.IntN(2)-1)
 		}
-		records[0].Y, records[1].Y = 1, -1
+		y[0], y[1] = 1, -1
 		var won, pairs float64
 		for i := range z {
 			for j := range z {
-				if records[i].Y > 0 && records[j].Y < 0 {
+				if y[i] > 0 && y[j] < 0 {
 					pairs++
 					won += (1 + sign(z[i]-z[j])) / 2
 				}
 			}
 		}
-		if got, want := area(z, records), won/pairs; math.Abs(got-want) > 1e-12 {
+		if got, want := area(z, y), won/pairs; math.Abs(got-want) > 1e-12 {
 			t.Fatalf("area %v, want %v", got, want)
 		}
 	}

@@ -15,26 +15,25 @@ const exactParameters = 128
 // PersonalModels is [FitPersonal] for who cannot wait: after each piece of the work it
 // yields the best model so far, and the last one is FitPersonal's. Models that come
 // before there is anything to say have no Theta. Pieces take some ten milliseconds
-// at 561 features. Leaving the loop gives the rest up. The records must not be
-// changed meanwhile, nor the models at any time.
-func PersonalModels(t *Task, records []Record, prior []float64) iter.Seq[PersonalModel] {
+// at 561 features. Leaving the loop gives the rest up. All of train are training records;
+// they must not change meanwhile, nor the models at any time.
+func PersonalModels(t *Task, train *Rows, prior []float64) iter.Seq[PersonalModel] {
 	return func(yield func(PersonalModel) bool) {
-		train := trainingRecords(records)
-		if len(train) == 0 {
+		if train.Len() == 0 {
 			zero := make([]float64, len(prior))
 			yield(PersonalModel{Theta: floats.ScaleTo(slices.Clone(zero), t.Local.Kappa, prior), Alone: zero})
 			return
 		}
-		s := newSearch(t, prior, t.pull())
+		rows, s := train, newSearch(t, prior, t.pull())
 		if span := t.newSpan(train, prior); span != nil {
-			train = span.inside(train)
+			rows = span.inside(train)
 			s = newSearch(t, span.model(prior), span.weight(t))
 			s.outside = span.outside
 		}
 		if len(s.prior) > exactParameters {
-			s.lean(train, yield)
+			s.lean(rows, yield)
 		} else {
-			s.exact(train, yield)
+			s.exact(rows, yield)
 		}
 	}
 }
@@ -76,7 +75,7 @@ func newSearch(t *Task, prior, weight []float64) *search {
 }
 
 // exact makes all fits, each in a piece.
-func (s *search) exact(train []Record, yield func(PersonalModel) bool) {
+func (s *search) exact(train *Rows, yield func(PersonalModel) bool) {
 	f := newFitter(s.task.loss(), train)
 	for _, kappa := range append([]float64{0}, s.kappas...) {
 		centre := s.centre(kappa)

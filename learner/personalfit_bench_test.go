@@ -52,3 +52,16 @@ func BenchmarkPersonalFit(b *testing.B) {
 		}
 	}
 }
+
+// A device with many records: what a fit takes of time and memory beside them.
+func BenchmarkFitManyRecords(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 43))
+	task := plainTask("squared", 10)
+	truth := normals(r, task.Dimension())
+	train := RowsOf(trainingRecords(draw(r, task, truth, 100_000, 0.5)))
+	b.ReportAllocs()
+	for b.Loop() {
+		for range PersonalModels(task, train, truth) {
+		}
+	}
+}

@@ -51,7 +51,7 @@ func Prior(s State) []float64 {
 // a message waits for it; [PersonalModels] can be left.
 func FitPersonal(t *Task, records []Record, prior []float64) PersonalModel {
 	var last PersonalModel
-	for m := range PersonalModels(t, records, prior) {
+	for m := range PersonalModels(t, RowsOf(trainingRecords(records)), prior) {
 		last = m
 	}
 	return last

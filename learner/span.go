@@ -21,9 +21,10 @@ type span struct {
 
 // newSpan returns the span of the records and the prior, or nil when that is not
 // much smaller than the space of all models.
-func (t *Task) newSpan(records []Record, prior []float64) *span {
+func (t *Task) newSpan(train *Rows, prior []float64) *span {
 	p, k := t.Width(), t.loss().scores()
-	r := len(records) + k
+	m := train.Len()
+	r := m + k
 	if r >= p || t.Dimension() > exactParameters && 2*r > p {
 		return nil
 	}
@@ -36,11 +37,13 @@ func (t *Task) newSpan(records []Record, prior []float64) *span {
 	}
 	columns := mat.NewDense(p, r, nil)
 	scaled := make([]float64, p)
-	for i, record := range records {
+	i := 0
+	for record := range train.All() {
 		columns.SetCol(i, floats.DivTo(scaled, record.X, s.scale))
+		i++
 	}
 	for i := range k {
-		columns.SetCol(len(records)+i, floats.MulTo(scaled, block(prior, i, p), s.scale))
+		columns.SetCol(m+i, floats.MulTo(scaled, block(prior, i, p), s.scale))
 	}
 	var qr mat.QR
 	qr.Factorize(columns)
@@ -59,12 +62,12 @@ func (s *span) weight(t *Task) []float64 {
 }
 
 // inside returns the records in the coordinates of the basis.
-func (s *span) inside(records []Record) []Record {
-	out := make([]Record, len(records))
+func (s *span) inside(train *Rows) *Rows {
+	out := new(Rows)
 	scaled := make([]float64, len(s.scale))
-	for i, r := range records {
-		out[i] = r
-		out[i].X = s.times(s.basis.T(), floats.DivTo(scaled, r.X, s.scale))
+	for r := range train.All() {
+		r.X = s.times(s.basis.T(), floats.DivTo(scaled, r.X, s.scale))
+		out.Add(r)
 	}
 	return out
 }

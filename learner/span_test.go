@@ -49,7 +49,7 @@ func TestFitInTheSpanOfTheRecords(t *testing.T) {
 			if loss == "hinge" {
 				task.Smoothing = 0.5
 			}
-			if task.newSpan(records, prior) == nil {
+			if task.newSpan(RowsOf(records), prior) == nil {
 				t.Fatalf("%s: %d records and 20 features are worth a smaller space", loss, m)
 			}
 			got, want := FitPersonal(task, records, prior), withoutSpan(task, records, prior)
@@ -76,7 +76,7 @@ func TestFitWithAConstantInTheSpanOfTheRecords(t *testing.T) {
 			records[i].X[19] = 0.3
 		}
 		task.Features = task.Features[:19]
-		if task.newSpan(records, prior) == nil {
+		if task.newSpan(RowsOf(records), prior) == nil {
 			t.Fatal("8 records and 20 coordinates are worth a smaller space")
 		}
 		got, want := FitPersonal(task, records, prior), withoutSpan(task, records, prior)
@@ -88,11 +88,11 @@ func TestFitWithAConstantInTheSpanOfTheRecords(t *testing.T) {
 
 func TestNoSpanWhereItDoesNotPay(t *testing.T) {
 	task, records, prior := fewRecords("logistic", 20, 19)
-	if task.newSpan(records, prior) != nil {
+	if task.newSpan(RowsOf(records), prior) != nil {
 		t.Error("as many directions as features, and yet a smaller space")
 	}
 	task, records, prior = fewRecords("logistic", 200, 120)
-	if task.newSpan(records, prior) != nil {
+	if task.newSpan(RowsOf(records), prior) != nil {
 		t.Error("a basis that takes longer than the fits in pieces")
 	}
 }
@@ -115,6 +115,6 @@ func BenchmarkFitFewRecords(b *testing.B) {
 // withoutSpan is FitPersonal in the space of all models.
 func withoutSpan(t *Task, records []Record, prior []float64) PersonalModel {
 	s := newSearch(t, prior, t.pull())
-	s.exact(trainingRecords(records), func(PersonalModel) bool { return true })
+	s.exact(RowsOf(trainingRecords(records)), func(PersonalModel) bool { return true })
 	return s.model
 }

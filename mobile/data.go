@@ -67,11 +67,7 @@ func (n *Node) written(stored, queued int) {
 
 // fitted tells the app that there is a newer personal model, and measures it.
 func (n *Node) fitted(f node.Fitted) {
-	c, err := n.node.Compare(f.PersonalModel)
-	if err != nil {
-		n.log.Warn("cannot measure the personal model", "error", err)
-	}
-	n.comparison.Store(c)
+	n.comparison.Store(f.Comparison)
 	n.events.post("model", struct {
 		Examples int  `json:"examples"`
 		Current  bool `json:"current"`

@@ -1,11 +1,10 @@
 package node
 
 import (
-	"cmp"
 	crand "crypto/rand"
 	"fmt"
+	"iter"
 	"math/rand/v2"
-	"slices"
 
 	"p2pnode/gossip"
 	"p2pnode/learner"
@@ -41,23 +40,43 @@ func (n *Node) newAgent() (learner.Agent, error) {
 	if n.observe != nil {
 		agent = n.observe(agent)
 	}
-	live, deleted, err := n.records.all()
+	rows, err := n.records.all()
 	if err != nil {
 		return nil, err
 	}
-	if refused, err := n.records.unfit(); err == nil && len(refused) > 0 {
+	if _, err := n.records.count(); err != nil { // from here on it is kept
+		return nil, err
+	}
+	if refused := rows.refused(); len(refused) > 0 {
 		n.log.Warn("records that an earlier version stored do not fit the task; they take part in nothing: find them with \"p2pnode data list\", delete them and import them again", "records", len(refused))
 	}
-	drop := make([]learner.Seq, len(deleted))
-	for i := range deleted {
-		drop[i] = deleted[i].Seq
-	}
-	all := slices.Concat(live, deleted)
-	slices.SortFunc(all, func(a, b learner.Record) int { return cmp.Compare(a.Seq, b.Seq) })
-	if err := agent.Records(all, drop); err != nil {
-		return nil, fmt.Errorf("node: hand over the records: %w", err)
+	for some := range chunks(rows.slots(), handOver) {
+		if err := agent.Records(some, nil); err != nil {
+			return nil, fmt.Errorf("node: hand over the records: %w", err)
+		}
 	}
 	return agent, nil
+}
+
+// handOver is how many records an agent is given at a time.
+const handOver = 4096
+
+// chunks yields records some at a time. A slice lasts until the next.
+func chunks(records iter.Seq[learner.Record], size int) iter.Seq[[]learner.Record] {
+	return func(yield func([]learner.Record) bool) {
+		var some []learner.Record
+		for r := range records {
+			if some = append(some, r); len(some) == size {
+				if !yield(some) {
+					return
+				}
+				some = some[:0]
+			}
+		}
+		if len(some) > 0 {
+			yield(some)
+		}
+	}
 }
 
 // freshSource is a cryptographic generator with a seed of its own.

@@ -1,10 +1,10 @@
 package node
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"p2pnode/learner"
@@ -50,32 +50,19 @@ type Coordinate struct {
 
 // Records lists the records and the deleted ones that keep their slots, by number.
 func (n *Node) Records(_ context.Context, content bool) ([]RecordInfo, error) {
-	list, err := n.slots()
-	if err != nil {
-		return nil, err
-	}
-	return n.describeRecords(list, content)
+	return n.describeRecords(0, math.MaxInt, content)
 }
 
 // RecordsFrom is Records with content, of at most count records from a number on.
 func (n *Node) RecordsFrom(_ context.Context, number uint64, count int) ([]RecordInfo, error) {
-	list, err := n.slots()
+	return n.describeRecords(learner.Seq(number), count, true)
+}
+
+func (n *Node) describeRecords(from learner.Seq, count int, content bool) ([]RecordInfo, error) {
+	rows, err := n.records.all()
 	if err != nil {
 		return nil, err
 	}
-	from, _ := slices.BinarySearchFunc(list, learner.Seq(number), func(r learner.Record, q learner.Seq) int { return cmp.Compare(r.Seq, q) })
-	return n.describeRecords(list[from:from+min(count, len(list)-from)], true)
-}
-
-// slots are the records and the deleted ones, whose X is nil, by number.
-func (n *Node) slots() ([]learner.Record, error) {
-	live, deleted, err := n.records.all()
-	list := slices.Concat(live, deleted)
-	slices.SortFunc(list, func(a, b learner.Record) int { return cmp.Compare(a.Seq, b.Seq) })
-	return list, err
-}
-
-func (n *Node) describeRecords(list []learner.Record, content bool) ([]RecordInfo, error) {
 	cohorts, err := n.cohorts()
 	if err != nil {
 		return nil, err
@@ -84,9 +71,15 @@ func (n *Node) describeRecords(list []learner.Record, content bool) ([]RecordInf
 	for _, c := range cohorts {
 		cohort[c.Cohort] = c
 	}
-	refused, err := n.records.unfit()
-	if err != nil {
-		return nil, err
+	refused := rows.refused()
+	var list []learner.Record
+	for r := range rows.each() {
+		if len(list) == count {
+			break
+		}
+		if r.Seq >= from {
+			list = append(list, r)
+		}
 	}
 	var cells map[learner.Seq][]WrittenCell
 	if content && len(list) > 0 {
@@ -153,7 +146,12 @@ func (n *Node) Delete(ctx context.Context, numbers []uint64) error {
 	if errors.Is(err, storage.ErrNoRecord) {
 		return fmt.Errorf("node: delete records: %w", err)
 	}
-	n.records.forget() // whatever was deleted
+	if err != nil {
+		n.records.forget() // whatever was deleted
+	} else {
+		n.records.drop(drop)
+		defer func() { _, _ = n.records.count() }() // so that nobody who asks for the status waits for it
+	}
 	n.fits.recordsDeleted()
 	if err != nil {
 		return fmt.Errorf("node: delete records: %w", err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"p2pnode/learner"
 )
@@ -22,6 +23,7 @@ type fits struct {
 	begun   uint64 // fits, so far
 	current *fit   // under way; nil: none
 	newest  *fitted
+	took    time.Duration // by the last one that came to its end
 	closed  bool
 }
 
@@ -58,6 +60,13 @@ func (f *fits) recordsDeleted() {
 	if f.current != nil {
 		f.current.cancel()
 	}
+}
+
+// lastTook is how long the last fit took.
+func (f *fits) lastTook() time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.took
 }
 
 // close ends the fit under way and all later ones, and waits for it.
@@ -116,13 +125,13 @@ func (n *Node) beginFit() {
 	ctx, cancel := context.WithCancel(context.Background())
 	current := &fit{number: f.begun, cancel: cancel, done: make(chan struct{})}
 	f.current = current
-	changes := f.changes
+	changes, start := f.changes, time.Now()
 	go func() {
 		err := guarded(func() error { return n.fit(ctx, fitted{number: current.number, changes: changes}) })
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		cancel()
-		current.err, f.current = err, nil
+		current.err, f.current, f.took = err, nil, time.Since(start)
 		close(current.done)
 	}()
 }
@@ -146,12 +155,12 @@ func (n *Node) fit(ctx context.Context, m fitted) error {
 	if err != nil {
 		return err
 	}
-	records, _, err := n.records.all()
+	rows, err := n.records.all()
 	if err != nil {
 		return err
 	}
-	m.prior, m.Records = prior, len(records)
-	for model := range learner.PersonalModels(n.files.task, records, prior) {
+	m.prior, m.Records = prior, rows.train.Len()+rows.held.Len()
+	for model := range learner.PersonalModels(n.files.task, rows.train, prior) {
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -159,7 +168,7 @@ func (n *Node) fit(ctx context.Context, m fitted) error {
 			n.fits.offer(ctx, m)
 		}
 	}
-	m.whole = true
+	m.whole, m.At, m.Comparison = true, time.Now(), n.compare(m.PersonalModel, rows)
 	n.fits.offer(ctx, m)
 	return nil
 }

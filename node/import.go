@@ -125,16 +125,35 @@ func (n *Node) commit(i *storage.Import, file storage.Digest, noted learner.Tall
 		return fmt.Errorf("node: %w", err)
 	}
 	n.fits.recordsAdded()
-	var stored []learner.Record
-	err = n.store.EachRecord(first, func(r learner.Record) error {
-		r.X = slices.Clone(r.X)
-		stored = append(stored, r)
+	for {
+		some, err := n.some(first)
+		if err != nil || len(some) == 0 {
+			return err
+		}
+		if err := n.added(some, noted); err != nil {
+			return err
+		}
+		noted = nil // are those of all
+		first = some[len(some)-1].Seq + 1
+	}
+}
+
+// some reads a few of the stored records from a number on. Nobody may wait for anything
+// while the file is being read: who wants to write may wait for that.
+func (n *Node) some(first learner.Seq) ([]learner.Record, error) {
+	var some learner.Rows
+	full := errors.New("enough")
+	err := n.store.EachRecord(first, func(r learner.Record) error {
+		if some.Len() == handOver {
+			return full
+		}
+		some.Add(r)
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("node: %w", err)
+	if err != nil && !errors.Is(err, full) {
+		return nil, fmt.Errorf("node: %w", err)
 	}
-	return n.added(stored, noted)
+	return slices.Collect(some.All()), nil
 }
 
 // refuseKnown asks whether a file that can be read twice is refused for its digest.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -152,9 +153,9 @@ func TestImportKeepsNobodyWaiting(t *testing.T) {
 	if err := errors.Join(out.Close(), <-imported); err != nil || report.Records != lines {
 		t.Fatalf("%+v, %v", report, err)
 	}
-	live, _, err := n.records.all()
-	if err != nil || len(live) != lines {
-		t.Fatalf("%d records, %v", len(live), err)
+	live := slices.Collect(merged(own(t, n).train.All(), own(t, n).held.All()))
+	if len(live) != lines {
+		t.Fatalf("%d records", len(live))
 	}
 	for i, r := range live {
 		if int(r.Seq) != i+2 || r.X[0] != float64(i%2) || r.Y != float64(i%3)-n.files.task.Target.Center {

@@ -234,7 +234,7 @@ func (n *Node) Add(ctx context.Context, records []learner.Record) error {
 // added takes note of records that were just stored, and of their cells. The caller holds
 // n.storing.
 func (n *Node) added(stored []learner.Record, noted learner.Tally) error {
-	n.records.add(stored, noted)
+	stored = n.records.add(stored, noted)
 	if s := n.current(); s != nil {
 		return s.records(stored)
 	}

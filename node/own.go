@@ -1,7 +1,9 @@
 package node
 
 import (
+	"cmp"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"sync"
@@ -19,48 +21,109 @@ type ownRecords struct {
 	counting sync.Mutex
 	counts   storage.Counts // Slots is nil before they were counted
 
-	reading       sync.Mutex
-	read          bool
-	live, deleted []learner.Record // appended to, never changed
-	refused       []learner.Seq    // of deleted, in order of arrival: see setAside
+	reading sync.Mutex
+	read    bool
+	rows    ownRows
 }
 
-// all returns the records, and the deleted ones that keep their slots. Those that are
-// refused are among the latter.
-func (o *ownRecords) all() (live, deleted []learner.Record, err error) {
+// ownRows are the records at one moment. The agent and the fits share their memory.
+type ownRows struct {
+	train, held *learner.Rows // to learn from, and to measure on
+	empty       []emptySlot   // in order of arrival
+	newest      learner.Seq
+}
+
+// emptySlot is the slot of a record that takes part in nothing.
+type emptySlot struct {
+	learner.Record // without X
+	// refused: the task does not admit what an earlier version stored; else it was
+	// deleted.
+	refused bool
+}
+
+// all returns the records as they are now.
+func (o *ownRecords) all() (ownRows, error) {
 	o.reading.Lock()
 	defer o.reading.Unlock()
 	if !o.read {
-		if o.live, o.deleted, err = o.store.Records(); err != nil {
-			return nil, nil, fmt.Errorf("node: read the records: %w", err)
+		rows := ownRows{train: new(learner.Rows), held: new(learner.Rows)}
+		err := o.store.EachRecord(0, func(r learner.Record) error {
+			rows.add(o.task, r)
+			return nil
+		})
+		if err != nil {
+			return ownRows{}, fmt.Errorf("node: read the records: %w", err)
 		}
-		o.setAside()
-		o.read = true
+		o.read, o.rows = true, rows
 	}
-	return o.live, o.deleted, nil
+	return ownRows{o.rows.train.Snapshot(), o.rows.held.Snapshot(), slices.Clip(o.rows.empty), o.rows.newest}, nil
 }
 
-// setAside takes the content of records that the task does not admit: an earlier
-// version stored what it was given. Their slots are public and stay, empty, and the
-// personal model does not know of them either.
-func (o *ownRecords) setAside() {
-	o.refused = nil
-	o.live = slices.DeleteFunc(o.live, func(r learner.Record) bool {
-		if o.task.Admit(&r) == nil {
-			return false
+// add takes a record that came after the others, and returns it in its memory. One that
+// the task does not admit, as an earlier version stored what it was given, has no
+// content: its slot is public and stays, empty, and the personal model does not know of
+// it either.
+func (w *ownRows) add(t *learner.Task, r learner.Record) learner.Record {
+	w.newest = r.Seq
+	refused := r.X != nil && t.Admit(&r) != nil
+	switch {
+	case r.X == nil || refused:
+		r.X, r.Y = nil, 0
+		w.empty = append(w.empty, emptySlot{r, refused})
+		return r
+	case r.Seq.HeldOut():
+		return w.held.Add(r)
+	}
+	return w.train.Add(r)
+}
+
+// slots are the records to learn from and the empty ones, whose X is nil, in order of
+// arrival: what an agent learns of.
+func (w *ownRows) slots() iter.Seq[learner.Record] {
+	return merged(w.train.All(), func(yield func(learner.Record) bool) {
+		for _, e := range w.empty {
+			if !yield(e.Record) {
+				return
+			}
 		}
-		o.refused = append(o.refused, r.Seq)
-		o.deleted = append(o.deleted, learner.Record{Seq: r.Seq, Cohort: r.Cohort})
-		return true
 	})
 }
 
-// unfit returns the records that are stored and refused, in order of arrival.
-func (o *ownRecords) unfit() ([]learner.Seq, error) {
-	_, _, err := o.all()
-	o.reading.Lock()
-	defer o.reading.Unlock()
-	return o.refused, err
+// each is all records, the empty slots among them, in order of arrival.
+func (w *ownRows) each() iter.Seq[learner.Record] { return merged(w.slots(), w.held.All()) }
+
+// merged brings records in order of arrival together.
+func merged(a, b iter.Seq[learner.Record]) iter.Seq[learner.Record] {
+	return func(yield func(learner.Record) bool) {
+		next, stop := iter.Pull(b)
+		defer stop()
+		other, more := next()
+		for r := range a {
+			for ; more && other.Seq < r.Seq; other, more = next() {
+				if !yield(other) {
+					return
+				}
+			}
+			if !yield(r) {
+				return
+			}
+		}
+		for ; more; other, more = next() {
+			if !yield(other) {
+				return
+			}
+		}
+	}
+}
+
+// refused are the numbers of the records that are stored and take part in nothing.
+func (w *ownRows) refused() (list []learner.Seq) {
+	for _, e := range w.empty {
+		if e.refused {
+			list = append(list, e.Seq)
+		}
+	}
+	return list
 }
 
 // count returns how many there are.
@@ -79,9 +142,10 @@ func (o *ownRecords) count() (storage.Counts, error) {
 	return c, nil
 }
 
-// add takes note of records that were just stored together, and of their cells. Who read
-// or counted meanwhile may have seen them.
-func (o *ownRecords) add(stored []learner.Record, noted learner.Tally) {
+// add takes note of records that were just stored together, and of their cells, and
+// returns them in memory that may be kept. Who read or counted meanwhile may have seen
+// them.
+func (o *ownRecords) add(stored []learner.Record, noted learner.Tally) []learner.Record {
 	o.counting.Lock()
 	if o.counts.Slots != nil {
 		o.counts.Add(stored, noted)
@@ -90,26 +154,56 @@ func (o *ownRecords) add(stored []learner.Record, noted learner.Tally) {
 	o.reading.Lock()
 	defer o.reading.Unlock()
 	if !o.read {
-		return
+		return stored
 	}
-	for _, r := range stored {
-		if n := len(o.live); n == 0 || r.Seq > o.live[n-1].Seq {
-			o.live = append(o.live, r)
+	kept := slices.Clone(stored)
+	for i, r := range stored {
+		if r.Seq > o.rows.newest {
+			kept[i] = o.rows.add(o.task, r)
 		}
 	}
+	return kept
+}
+
+// drop takes note of records that were just deleted.
+func (o *ownRecords) drop(deleted []learner.Seq) {
+	o.recount()
+	o.reading.Lock()
+	defer o.reading.Unlock()
+	if !o.read {
+		return
+	}
+	gone := make(map[learner.Seq]bool, len(deleted))
+	for _, q := range deleted {
+		gone[q] = true
+	}
+	empty := slices.DeleteFunc(slices.Clone(o.rows.empty), func(e emptySlot) bool { return gone[e.Seq] }) // were refused
+	for r := range o.rows.each() {
+		if gone[r.Seq] {
+			empty = append(empty, emptySlot{Record: learner.Record{Seq: r.Seq, Cohort: r.Cohort}})
+		}
+	}
+	slices.SortFunc(empty, func(a, b emptySlot) int { return cmp.Compare(a.Seq, b.Seq) })
+	o.rows.empty = empty
+	o.rows.train.Drop(deleted)
+	o.rows.held.Drop(deleted)
 }
 
 // forget makes the next use read the records again.
 func (o *ownRecords) forget() {
-	o.counting.Lock()
-	o.counts = storage.Counts{}
-	o.counting.Unlock()
+	o.recount()
 	o.trim()
+}
+
+func (o *ownRecords) recount() {
+	o.counting.Lock()
+	defer o.counting.Unlock()
+	o.counts = storage.Counts{}
 }
 
 // trim gives the memory of the records back.
 func (o *ownRecords) trim() {
 	o.reading.Lock()
 	defer o.reading.Unlock()
-	o.read, o.live, o.deleted, o.refused = false, nil, nil, nil
+	o.read, o.rows = false, ownRows{}
 }

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"time"
 
 	"github.com/libp2p/go-libp2p/core/peer"
 
@@ -10,13 +11,37 @@ import (
 	"p2pnode/peering"
 )
 
-// Status tells the owner how the node is doing.
+// fitPatience is how long the status of a running node waits for a fit, if the last one
+// took no longer, and shortPatience if it did.
+const (
+	fitPatience   = 100 * time.Millisecond
+	shortPatience = 10 * time.Millisecond
+)
+
+// Status tells the owner how the node is doing. A running one does not wait long for a
+// fit: it says what the last one brought, and goes on with the next. One at rest waits, as
+// nothing would go on when it is closed.
 func (n *Node) Status(ctx context.Context) (Status, error) {
 	s, err := n.Progress(ctx)
 	if err != nil {
 		return Status{}, err
 	}
-	s.Personal, err = n.compare(ctx)
+	wait, cancel := ctx, context.CancelFunc(func() {})
+	if s.Running {
+		patience := fitPatience
+		if n.fits.lastTook() > patience {
+			patience = shortPatience
+		}
+		wait, cancel = context.WithTimeout(ctx, patience)
+	}
+	defer cancel()
+	f, err := n.Fitted(wait)
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err == nil && !f.At.IsZero() {
+		s.Personal, s.Fit = f.Comparison, &Fit{time.Since(f.At).Seconds(), f.Records, f.Current}
+	}
 	return s, err
 }
 

@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"math"
+	"time"
 
 	"p2pnode/learner"
 )
@@ -13,6 +14,10 @@ type Fitted struct {
 	// Records is how many of the stored records it was fitted to or, the held-out
 	// ones, set aside from; 0: none, it is what a node without records has.
 	Records int
+	// Comparison measures it on the held-out records; nil without any, and before the fit
+	// has come to its end.
+	Comparison *Comparison
+	At         time.Time // when the fit came to its end; zero before
 	// Current says that it knows all that was stored, and heard of the neighbours,
 	// before it was asked for.
 	Current bool
@@ -70,35 +75,14 @@ func (n *Node) prior(ctx context.Context) ([]float64, error) {
 	return learner.Prior(state), nil
 }
 
-// compare measures both models on the held-out records; nil without any.
-func (n *Node) compare(ctx context.Context) (*Comparison, error) {
-	m, err := n.Personal(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return n.Compare(m)
-}
-
-// Compare measures a personal model, the lone one and a constant on the held-out
+// compare measures a personal model, the lone one and a constant on the held-out
 // records; it is nil without any.
-func (n *Node) Compare(m learner.PersonalModel) (*Comparison, error) {
-	live, _, err := n.records.all()
-	if err != nil {
-		return nil, err
+func (n *Node) compare(m learner.PersonalModel, rows ownRows) *Comparison {
+	if rows.held.Len() == 0 {
+		return nil
 	}
-	var train, held []learner.Record
-	for _, r := range live {
-		if r.Seq.HeldOut() {
-			held = append(held, r)
-		} else {
-			train = append(train, r)
-		}
-	}
-	if len(held) == 0 {
-		return nil, nil
-	}
-	t := n.files.task
-	return compared(t.Score(m.Theta, held), t.Score(m.Alone, held), t.ScoreConstant(train, held)), nil
+	t, held := n.files.task, rows.held.All()
+	return compared(t.Score(m.Theta, held), t.Score(m.Alone, held), t.ScoreConstant(rows.train.All(), held))
 }
 
 func compared(personal, alone, base learner.Score) *Comparison {

@@ -73,10 +73,7 @@ func TestCompareSaysHowSureItIs(t *testing.T) {
 		theta, alone []float64
 		want         string
 	}{{fitted.Theta, down, learner.Better}, {down, fitted.Theta, learner.Worse}, {fitted.Theta, fitted.Theta, learner.CannotTell}} {
-		got, err := n.Compare(learner.PersonalModel{Theta: c.theta, Alone: c.alone})
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := n.compare(learner.PersonalModel{Theta: c.theta, Alone: c.alone}, own(t, n))
 		if got.Verdict != c.want || got.HeldOut != 12 || got.Measure != learner.RMSE || got.LogLoss != nil || got.AUC != nil || got.MajorityOnly {
 			t.Errorf("%+v; want %s on 12 held-out records, and nothing of classes", got, c.want)
 		}
@@ -102,10 +99,7 @@ func TestCompareClasses(t *testing.T) {
 		}
 	}
 	n := testNode(t, task, records, nil)
-	got, err := n.Compare(learner.PersonalModel{Theta: []float64{0, 0, 1}, Alone: []float64{0, 0, -1}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := n.compare(learner.PersonalModel{Theta: []float64{0, 0, 1}, Alone: []float64{0, 0, -1}}, own(t, n))
 	// Every third of the twelve held out, the records 5, 10, ..., is of class -1.
 	if got.Measure != learner.ErrorShare || got.Personal != 4./12 || got.Alone != 8./12 || got.Base != 4./12 || !got.MajorityOnly {
 		t.Errorf("%+v; want the shares of the two classes, and only the majority predicted", got)
@@ -113,4 +107,14 @@ func TestCompareClasses(t *testing.T) {
 	if got.AUC == nil || *got.AUC != (Three{0.5, 0.5, 0.5}) || got.LogLoss == nil || !(got.LogLoss.Base < got.LogLoss.Alone) {
 		t.Errorf("area %+v, log loss %+v: want that of chance, and the constant's less than the wrong model's", got.AUC, got.LogLoss)
 	}
+}
+
+// own is what the node has in memory of its records.
+func own(t *testing.T, n *Node) ownRows {
+	t.Helper()
+	rows, err := n.records.all()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
 }

@@ -43,6 +43,16 @@ type Status struct {
 	Privacy  BudgetSummary `json:"privacy"`
 	Traffic  Traffic       `json:"traffic"`
 	Personal *Comparison   `json:"personal"` // nil before there is anything to compare
+	Fit      *Fit          `json:"fit"`      // behind Personal; nil: none has come to its end yet
+}
+
+// Fit says which records, and when, the models of a [Comparison] were fitted to.
+type Fit struct {
+	Age     float64 `json:"age_seconds"`
+	Records int     `json:"records"` // those held out from it included
+	// Current says that it knows everything that is stored and was heard; if not, another
+	// one is under way.
+	Current bool `json:"current"`
 }
 
 // Rounds is how a learner in rounds gets on with its neighbours. An edge is dropped

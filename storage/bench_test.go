@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"p2pnode/learner"
 	"p2pnode/privacy"
 )
 
@@ -44,7 +45,7 @@ func BenchmarkOpen(b *testing.B) {
 	for i := range recs {
 		recs[i].X = make([]float64, 31)
 	}
-	_, err := s.AppendRecords(recs, full(100), today)
+	_, err := s.AppendRecords(recs, Intake{Admit: func(*learner.Record) error { return nil }, Size: 100}, today)
 	must(b, err)
 	cohorts := make([]privacy.Cohort, 2000)
 	for i := range cohorts {
@@ -58,5 +59,30 @@ func BenchmarkOpen(b *testing.B) {
 		_, err = s.OpenLedger(policy(b))
 		must(b, err)
 		must(b, s.Close())
+	}
+}
+
+// A file of 100,000 records on its way to the disk, and read again.
+func BenchmarkImport(b *testing.B) {
+	recs := randomRecords(rand.New(rand.NewPCG(1, 9)), 100_000)
+	b.ReportAllocs()
+	for b.Loop() {
+		s, err := Open(newPath(b))
+		must(b, err)
+		_, err = importRecords(s, recs, full(100_000), Digest{})
+		must(b, err)
+		must(b, s.Close())
+	}
+}
+
+func BenchmarkEachRecord(b *testing.B) {
+	s, err := Open(newPath(b))
+	must(b, err)
+	defer s.Close()
+	_, err = importRecords(s, randomRecords(rand.New(rand.NewPCG(1, 9)), 100_000), full(100_000), Digest{})
+	must(b, err)
+	b.ReportAllocs()
+	for b.Loop() {
+		must(b, s.EachRecord(0, func(learner.Record) error { return nil }))
 	}
 }

@@ -28,6 +28,8 @@ const (
 	slotAside  = 4
 )
 
+var errSlot = fmt.Errorf("%w: a record has the wrong form", ErrDamaged)
+
 func encodeSlot(at slot) []byte {
 	data := make([]byte, 0, slotHeader+8*(2+len(at.record.X)))
 	data = binary.LittleEndian.AppendUint64(data, uint64(at.record.Cohort))
@@ -61,9 +63,8 @@ func openSlot(key, sealed []byte, room []float64) (slot, error) {
 }
 
 func decodeSlot(key, data []byte, room []float64) (slot, error) {
-	malformed := fmt.Errorf("%w: a record has the wrong form", ErrDamaged)
 	if len(key) != 8 || len(data)%8 != slotHeader%8 || len(data) < slotHeader+8 || data[slotHeader-1] > slotErased|slotOpened|slotAside {
-		return slot{}, malformed
+		return slot{}, errSlot
 	}
 	flags := data[slotHeader-1]
 	at := slot{number: binary.LittleEndian.Uint64(data[8:]), erased: flags&slotErased != 0, aside: flags&slotAside != 0}
@@ -74,7 +75,7 @@ func decodeSlot(key, data []byte, room []float64) (slot, error) {
 		at.opened = int64(binary.LittleEndian.Uint64(words))
 		words = words[8:]
 		if at.opened == 0 || len(words) == 0 {
-			return slot{}, malformed
+			return slot{}, errSlot
 		}
 	}
 	at.record.Y = math.Float64frombits(binary.LittleEndian.Uint64(words))

@@ -59,7 +59,7 @@ func (p *Person) base(t *learner.Task) learner.Score {
 			train = append(train, r)
 		}
 	}
-	return t.ScoreConstant(train, p.TestRecords())
+	return t.ScoreConstant(slices.Values(train), slices.Values(p.TestRecords()))
 }
 
 // Dataset is a group of people and the task they share.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -250,7 +251,7 @@ func (f *fleet) scores(ctx context.Context) ([]learner.Score, error) {
 		if err != nil {
 			return err
 		}
-		scores[i] = f.people.Task.Score(model.Theta, f.people.People[i].TestRecords())
+		scores[i] = f.people.Task.Score(model.Theta, slices.Values(f.people.People[i].TestRecords()))
 		return nil
 	})
 	return scores, err

@@ -243,7 +243,7 @@ func testScores(d *Dataset, states []learner.State) []learner.Score {
 		fits.Go(func() error {
 			p := &d.People[i]
 			theta := personalModel(d.Task, p.Records, states[i])
-			scores[i] = d.Task.Score(theta, p.TestRecords())
+			scores[i] = d.Task.Score(theta, slices.Values(p.TestRecords()))
 			return nil
 		})
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -54,7 +55,7 @@ func statusText(s node.Status) string {
 		rows = append(rows, []any{"done", doneLine(s.Privacy)})
 	}
 	rows = append(rows, []any{"traffic", trafficLine(s.Traffic)})
-	return table(append(rows, modelRows(s.Personal)...)...)
+	return table(append(rows, modelRows(s)...)...)
 }
 
 // oldCopy says what a peer showed, and what can be done.
@@ -141,14 +142,21 @@ func privacyLine(b node.BudgetSummary) string {
 }
 
 // modelRows say what the neighbours brought, and how sure that is.
-func modelRows(c *node.Comparison) [][]any {
-	if c == nil {
+func modelRows(s node.Status) [][]any {
+	c := s.Personal
+	switch {
+	case s.Fit == nil && s.HeldOut > 0 && c == nil:
+		return [][]any{{"model", "being fitted; ask again in a moment"}}
+	case c == nil:
 		return [][]any{{"model", "nothing to compare yet (every fifth record is held out)"}}
 	}
 	rows := [][]any{
 		{"model", fmt.Sprintf("%s %.4f%s with the neighbours, %.4f%s alone, %.4f for a constant; on %d %s", c.Measure,
 			c.Personal, c.PersonalInterval.Bounds(), c.Alone, c.AloneInterval.Bounds(), c.Base, c.HeldOut, plural(c.HeldOut, "held-out record", "held-out records"))},
 		{"gain", gainLine(c)},
+	}
+	if f := s.Fit; f != nil && !f.Current {
+		rows = append(rows, []any{"", fmt.Sprintf("fitted to %d records %s ago; a newer one is being fitted", f.Records, time.Duration(f.Age*float64(time.Second)).Round(time.Second))})
 	}
 	if c.MajorityOnly {
 		rows = append(rows, []any{"", "the model predicts one class, the most frequent, for every held-out record, as a constant does"})

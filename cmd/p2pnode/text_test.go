@@ -145,8 +145,14 @@ func TestTexts(t *testing.T) {
 			[]string{
 				"RMSE 0.5000 with the neighbours, 0.7500 alone, 1.0000 for a constant; on 2 held-out records",
 				"cannot tell: too few held-out records for an interval",
-			}, "nothing to compare",
+			}, "fitted",
 		},
+		{
+			statusText(node.Status{HeldOut: 2, Personal: &node.Comparison{HeldOut: 2}, Fit: &node.Fit{Age: 61.7, Records: 10}}),
+			[]string{"fitted to 10 records 1m2s ago; a newer one is being fitted"}, "ask again",
+		},
+		{statusText(node.Status{HeldOut: 2}), []string{"being fitted; ask again in a moment"}, "nothing to compare"},
+		{statusText(node.Status{}), []string{"nothing to compare yet"}, "being fitted"},
 		{
 			statusText(node.Status{Personal: &node.Comparison{
 				Measure: "error share", Personal: 0.25, Alone: 0.5, HeldOut: 40, Verdict: "better", MajorityOnly: true,

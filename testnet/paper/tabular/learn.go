@@ -163,11 +163,11 @@ func (s setting) measure(nodes []node, states []learner.State) outcome {
 		if s.lone != (learner.Local{}) {
 			p.Alone = learner.FitPersonal(&lone, train, make([]float64, len(prior))).Alone
 		}
-		with, base := s.task.Score(p.Theta, test), s.task.ScoreConstant(train, test)
+		with, base := s.task.Score(p.Theta, slices.Values(test)), s.task.ScoreConstant(slices.Values(train), slices.Values(test))
 		o.with.add(with)
 		o.base.add(base)
-		o.alone.add(s.task.Score(p.Alone, test))
-		o.shared.add(s.task.Score(states[i].Model, test))
+		o.alone.add(s.task.Score(p.Alone, slices.Values(test)))
+		o.shared.add(s.task.Score(states[i].Model, slices.Values(test)))
 		majority := 0.
 		if with.SameClasses(base) {
 			majority = 1

@@ -1,0 +1,189 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// What the daemon takes of memory at its peak: it imports the records, fits a model to
+// them, measures it and answers; at a million of ten number columns that is 300 MB.
+const (
+	memoryAtRest    = 60_000_000
+	memoryPerRecord = 240
+)
+
+// maxAnswer is how long the status of a daemon takes that has fitted its model.
+const maxAnswer = 200 * time.Millisecond
+
+// The memory of a daemon, and of who asks it, stays within bounds however it came to its
+// records; and its status does not wait for them. P2PNODE_ROWS sets how many they are.
+func TestMemoryOfRecords(t *testing.T) {
+	rows := 100_000
+	if testing.Short() {
+		rows = 30_000
+	}
+	if set := os.Getenv("P2PNODE_ROWS"); set != "" {
+		var err error
+		if rows, err = strconv.Atoi(set); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir, file := shortTemp(t), filepath.Join(t.TempDir(), "rows.csv")
+	writeRows(t, file, rows)
+	task := filepath.Join(t.TempDir(), "task.toml")
+	if err := os.WriteFile(task, []byte(numbersTask()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cli(t, nil, "init", "--dir", dir, "--task", task, "--no-mdns", "--listen", "/ip4/127.0.0.1/tcp/0")
+	most := memoryAtRest + memoryPerRecord*rows
+	if underRace() { // which takes memory of its own
+		most = math.MaxInt
+	}
+
+	d := start(t, dir)
+	runWithin(t, most, "data", "import", file, "--dir", dir)
+	busy := timeStatus(t, d, rows)
+	awaitFit(t, d)
+	warm := timeStatus(t, d, rows)
+	runWithin(t, most, "status", "--dir", dir)
+	checkPeak(t, d, most, "imported, fitted and answered")
+	d.interrupt(t, os.Interrupt)
+
+	d = start(t, dir)
+	awaitFit(t, d)
+	checkPeak(t, d, most, "started with the records, and fitted")
+	d.interrupt(t, os.Interrupt)
+	runWithin(t, most, "status", "--dir", dir)
+	t.Logf("%d records: the status takes %v, during the first fit %v", rows, warm, busy)
+	if warm > maxAnswer {
+		t.Errorf("the status of a warm daemon takes %v, want %v at the most", warm, maxAnswer)
+	}
+}
+
+func underRace() bool {
+	info, _ := debug.ReadBuildInfo()
+	for _, s := range info.Settings {
+		if s.Key == "-race" {
+			return s.Value == "true"
+		}
+	}
+	return false
+}
+
+// numbersTask has ten columns of numbers and a target.
+func numbersTask() string {
+	var b strings.Builder
+	b.WriteString("name = \"rows\"\nlearner = \"personal\"\nloss = \"squared\"\nconstant = 0.5\nmu = 1.0\nlambda = 1.0\nclip = 1.0\n" +
+		"confidence_at = 100\nradius = 20.0\ncohort_size = 100000\n")
+	for i := range 10 {
+		fmt.Fprintf(&b, "\n[[features]]\nname = \"x%d\"\nkind = \"number\"\nmin = -1.0\nmax = 1.0\n", i)
+	}
+	b.WriteString("\n[target]\nname = \"y\"\nmin = -10.0\nmax = 10.0\n\n[graph]\nrule = \"random\"\ndegree = 10\n\n" +
+		"[local]\neta = 1.0\neta_constant = 0.1\nkappa = 1.0\n\n[release]\nepsilon = 1.0\ndelta = 1e-6\nreleases = 16\n" +
+		"max_epsilon = 10.0\nmax_delta = 1e-3\nmax_releases = 1000\nwake_seconds = 60.0\nmin_wake = 0.05\n")
+	return b.String()
+}
+
+// writeRows makes a file of so many rows for numbersTask.
+func writeRows(t *testing.T, path string, rows int) {
+	t.Helper()
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, out := rand.New(rand.NewPCG(1, 1)), bufio.NewWriter(file)
+	for i := range 10 {
+		fmt.Fprintf(out, "x%d,", i)
+	}
+	fmt.Fprintln(out, "y")
+	for range rows {
+		y := 0.5 * r.NormFloat64()
+		for i := range 10 {
+			x := 2*r.Float64() - 1
+			y += 0.1 * float64(i+1) * x
+			fmt.Fprintf(out, "%.5f,", x)
+		}
+		fmt.Fprintf(out, "%.4f\n", y)
+	}
+	if err := errors.Join(out.Flush(), file.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// runWithin runs a command that must succeed and take no more memory than that.
+func runWithin(t *testing.T, most int, args ...string) {
+	t.Helper()
+	cmd := exec.Command("p2pnode", args...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("p2pnode %q: %v\n%s", args, err, out)
+	}
+	// Where it is less than that of this process, which started it, it is not told.
+	if peak := int(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss) << 10; peak > max(most, peakOf(t, os.Getpid())) {
+		t.Errorf("p2pnode %q took %d MB, want %d MB at the most", args, peak/1e6, most/1e6)
+	}
+}
+
+// awaitFit asks until the model knows every record.
+func awaitFit(t *testing.T, d *daemon) {
+	t.Helper()
+	eventually(t, patience, "the model is fitted", func() bool {
+		s := d.status(t)
+		return s.Fit != nil && s.Fit.Current
+	})
+}
+
+// timeStatus is how long the fastest of a few answers took: on a busy machine the others
+// say how busy it is.
+func timeStatus(t *testing.T, d *daemon, rows int) time.Duration {
+	t.Helper()
+	least := time.Hour
+	for range 5 {
+		began := time.Now()
+		if s := d.status(t); s.Records != rows {
+			t.Fatalf("%d records, want %d", s.Records, rows)
+		}
+		least = min(least, time.Since(began))
+	}
+	return least
+}
+
+func checkPeak(t *testing.T, d *daemon, most int, what string) {
+	t.Helper()
+	peak := peakOf(t, d.cmd.Process.Pid)
+	t.Logf("%s: %d MB at the peak, of %d", what, peak/1e6, most/1e6)
+	if peak > most {
+		t.Errorf("%s: the daemon took %d MB, want %d MB at the most", what, peak/1e6, most/1e6)
+	}
+}
+
+// peakOf is the most memory a process had resident so far, in bytes.
+func peakOf(t *testing.T, process int) int {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", process))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range bytes.Lines(text) {
+		var kilobytes int
+		if n, _ := fmt.Sscanf(string(line), "VmHWM: %d kB", &kilobytes); n == 1 {
+			return kilobytes << 10
+		}
+	}
+	t.Fatalf("no peak in %s", text)
+	return 0
+}

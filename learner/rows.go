@@ -1,0 +1,157 @@
+package learner
+
+import (
+	"iter"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"p2pnode/privacy"
+)
+
+// Rows are records in few pieces of memory, in the order in which they were added. Kept
+// one by one, a million records of ten features take as much for their headers as for
+// what they say. The zero value has none. Not safe for concurrent use, but for
+// [Rows.Snapshot].
+type Rows struct {
+	pieces []piece
+}
+
+// piece is some records, whose features lie one after the other. What is there is never
+// changed; only what comes after it.
+type piece struct {
+	seq    []Seq
+	cohort []privacy.Cohort
+	y      []float64
+	x      []float64
+}
+
+// pieceRows is how many records a piece takes: few enough for a processor's cache, and
+// so many that what is added up piece by piece is added up as if it were in one.
+const pieceRows = 1024
+
+// RowsOf returns rows with these records.
+func RowsOf(records []Record) *Rows {
+	r := new(Rows)
+	for i, record := range records {
+		if i%pieceRows == 0 {
+			r.pieces = append(r.pieces, newPiece(min(pieceRows, len(records)-i), len(record.X)))
+		}
+		r.Add(record)
+	}
+	return r
+}
+
+// newPiece has room for n records of so many features.
+func newPiece(n, width int) piece {
+	return piece{make([]Seq, 0, n), make([]privacy.Cohort, 0, n), make([]float64, 0, n), make([]float64, 0, n*width)}
+}
+
+// Add adds a copy of a record, which has as many features as the others, and returns
+// it: its X is in the rows' memory, where it stays as it is whatever becomes of them.
+func (r *Rows) Add(record Record) Record {
+	switch n := len(r.pieces); {
+	case n == 0:
+		r.pieces = append(r.pieces, piece{})
+	case len(r.pieces[n-1].y) >= pieceRows:
+		// All of it at once: who keeps a record keeps every array that it was ever in.
+		r.pieces = append(r.pieces, newPiece(pieceRows, len(record.X)))
+	}
+	p := &r.pieces[len(r.pieces)-1]
+	p.seq, p.cohort = append(p.seq, record.Seq), append(p.cohort, record.Cohort)
+	p.y, p.x = append(p.y, record.Y), append(p.x, record.X...)
+	return p.record(len(p.y) - 1)
+}
+
+// Drop takes out the records with these numbers.
+func (r *Rows) Drop(drop []Seq) {
+	gone := make(map[Seq]bool, len(drop))
+	for _, q := range drop {
+		gone[q] = true
+	}
+	r.pieces = slices.Clone(r.pieces)
+	for i := range r.pieces {
+		p := &r.pieces[i]
+		if !slices.ContainsFunc(p.seq, func(q Seq) bool { return gone[q] }) {
+			continue
+		}
+		var stay Rows
+		for record := range p.records {
+			if !gone[record.Seq] {
+				stay.Add(record)
+			}
+		}
+		*p = piece{}
+		if stay.Len() > 0 {
+			*p = stay.pieces[0]
+		}
+	}
+	r.pieces = slices.DeleteFunc(r.pieces, func(p piece) bool { return len(p.y) == 0 })
+}
+
+// Snapshot returns the rows as they are now, for another goroutine for example: what is
+// added later, or dropped, changes it no more.
+func (r *Rows) Snapshot() *Rows { return &Rows{slices.Clone(r.pieces)} }
+
+// Len is how many records there are.
+func (r *Rows) Len() (n int) {
+	for i := range r.pieces {
+		n += len(r.pieces[i].y)
+	}
+	return n
+}
+
+// All returns the records in order. Their X is in the rows' memory.
+func (r *Rows) All() iter.Seq[Record] {
+	return func(yield func(Record) bool) {
+		for i := range r.pieces {
+			for record := range r.pieces[i].records {
+				if !yield(record) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Labels are the records' Y in order.
+func (r *Rows) Labels() []float64 {
+	y := make([]float64, 0, r.Len())
+	for i := range r.pieces {
+		y = append(y, r.pieces[i].y...)
+	}
+	return y
+}
+
+// matrix is a copy of the features, one row a record.
+func (r *Rows) matrix() *mat.Dense {
+	x := make([]float64, 0, r.Len()*r.width())
+	for i := range r.pieces {
+		x = append(x, r.pieces[i].x...)
+	}
+	return mat.NewDense(r.Len(), r.width(), x)
+}
+
+// width is how many features a record has; of none, 0.
+func (r *Rows) width() int {
+	if len(r.pieces) == 0 {
+		return 0
+	}
+	return len(r.pieces[0].x) / len(r.pieces[0].y)
+}
+
+func (p *piece) records(yield func(Record) bool) {
+	for i := range p.y {
+		if !yield(p.record(i)) {
+			return
+		}
+	}
+}
+
+func (p *piece) record(i int) Record {
+	width := len(p.x) / len(p.y)
+	return Record{Seq: p.seq[i], Cohort: p.cohort[i], Y: p.y[i], X: p.x[i*width : (i+1)*width : (i+1)*width]}
+}
+
+// matrix has the features, one row a record.
+func (p *piece) matrix() *mat.Dense { return mat.NewDense(len(p.y), len(p.x)/len(p.y), p.x) }
