@@ -121,15 +121,44 @@ func (f *fitter) objective(theta, weight, centre []float64) float64 {
 
 // penalised is the losses of the records, whose scores are the rows of z, and the penalty.
 func penalised(l loss, z *mat.Dense, y, theta, weight, centre []float64) float64 {
-	var sum float64
-	for i, y := range y {
-		sum += l.value(z.RawRowView(i), y)
-	}
+	sum := total(l, z.RawMatrix().Data, y)
 	for k, w := range weight {
 		d := theta[k] - centre[k]
 		sum += w * d * d
 	}
 	return sum
+}
+
+// total is the losses of records with the scores z, K for each.
+func total(l loss, z, y []float64) float64 {
+	k := l.scores()
+	var sum float64
+	for i, y := range y {
+		sum += l.value(block(z, i, k), y)
+	}
+	return sum
+}
+
+// fit implements [fits].
+func (f *fitter) fit(theta, weight, centre []float64, _ func()) (evidence, bool) {
+	f.minimise(theta, weight, centre)
+	e := evidence{
+		leaveOneOut: f.loss.evidence(total(f.loss, f.leaveOneOut(), f.y), len(f.y)),
+		marginal:    f.loss.evidence(f.objective(theta, weight, centre), len(f.y)),
+	}
+	if _, ok := f.upper(); ok {
+		e.marginal -= excess(f.factor.LogDet(), weight) / 2
+	}
+	return e, true
+}
+
+// excess is how much longer the logarithm of the determinant of a Hessian is than that
+// of its penalty alone.
+func excess(logDet float64, weight []float64) float64 {
+	for _, w := range weight {
+		logDet -= math.Log(2 * w)
+	}
+	return logDet
 }
 
 func (f *fitter) scores(theta []float64) {

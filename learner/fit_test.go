@@ -77,8 +77,8 @@ func TestFitOfTwoClassesIsTheLogisticFit(t *testing.T) {
 	for i, z := range outOne {
 		wantClose(t, "left out", []float64{outTwo[2*i+1] - outTwo[2*i]}, []float64{z}, 1e-7)
 	}
-	if a, b := one.loss.evidence(outOne, one.y), two.loss.evidence(outTwo, two.y); math.Abs(a-b) > 1e-6 {
-		t.Errorf("evidence %v and %v", a, b)
+	if a, b := total(one.loss, outOne, one.y), total(two.loss, outTwo, two.y); math.Abs(a-b) > 1e-6 {
+		t.Errorf("losses of those left out %v and %v", a, b)
 	}
 }
 

@@ -182,6 +182,28 @@ func (f *leanFitter) leaveOneOut(weight []float64) (out []float64, more bool) {
 	return out, true
 }
 
+// fit implements [fits]. Of three classes and more, the marginal likelihood has the
+// determinant of S in each direction across 1.
+func (f *leanFitter) fit(theta, weight, centre []float64, seen func()) (evidence, bool) {
+	if !f.minimise(theta, weight, centre, seen) {
+		return evidence{}, false
+	}
+	scores, more := f.leaveOneOut(weight)
+	if !more {
+		return evidence{}, false
+	}
+	e := evidence{
+		leaveOneOut: f.loss.evidence(total(f.loss, scores, f.y), len(f.y)),
+		marginal:    f.loss.evidence(f.objective(theta, weight, centre), len(f.y)),
+	}
+	if _, ok := f.upper(); ok {
+		_, k := f.z.Dims()
+		_, p := f.x.Dims()
+		e.marginal -= float64(max(1, k-1)) * excess(f.factor.LogDet(), weight[:p]) / 2
+	}
+	return e, true
+}
+
 // measure fills spread, some records at a time, unless it is known, or float64 does not
 // reach. x' S^-1 x is the square of x' U^-1.
 func (f *leanFitter) measure() bool {

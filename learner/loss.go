@@ -25,9 +25,9 @@ type loss interface {
 	// steepness bounds the l2 norm of the slope when no score is larger than
 	// score and no label larger than label, in absolute value.
 	steepness(score, label float64) float64
-	// evidence is the log-likelihood, up to a constant, of predicting the scores
-	// z, K for each record, where y was seen.
-	evidence(z, y []float64) float64
+	// evidence is the log-likelihood, up to a constant, of m records whose losses
+	// sum up to this.
+	evidence(sum float64, m int) float64
 }
 
 // loss returns the task's loss. A valid task has one of these.
@@ -61,7 +61,7 @@ type scalarLoss interface {
 	curvature(z, y float64) float64
 	smoothness(norm float64) float64
 	steepness(score, label float64) float64
-	evidence(z, y []float64) float64
+	evidence(sum float64, m int) float64
 }
 
 // scalar is the loss with the one score theta . x.
@@ -73,7 +73,7 @@ func (s scalar) slope(dst, z []float64, y float64)      { dst[0] = s.f.slope(z[0
 func (s scalar) curvature(dst, z []float64, y float64)  { dst[0] = s.f.curvature(z[0], y) }
 func (s scalar) smoothness(norm float64) float64        { return s.f.smoothness(norm) }
 func (s scalar) steepness(score, label float64) float64 { return s.f.steepness(score, label) }
-func (s scalar) evidence(z, y []float64) float64        { return s.f.evidence(z, y) }
+func (s scalar) evidence(sum float64, m int) float64    { return s.f.evidence(sum, m) }
 
 func (s scalar) gradient(dst, theta, x []float64, y float64) {
 	floats.ScaleTo(dst, s.f.slope(floats.Dot(theta, x), y), x)

@@ -32,4 +32,4 @@ func (huber) smoothness(norm float64) float64 { return norm * norm }
 func (h huber) steepness(score, label float64) float64 { return min(h.threshold, score+label) }
 
 // evidence is that of the squared loss with large residuals counted as less.
-func (h huber) evidence(z, y []float64) float64 { return gaussianEvidence(2*total(h, z, y), len(y)) }
+func (huber) evidence(sum float64, m int) float64 { return gaussianEvidence(2*sum, m) }

@@ -23,7 +23,7 @@ func (logistic) smoothness(norm float64) float64 { return norm * norm / 4 }
 
 func (logistic) steepness(_, _ float64) float64 { return 1 }
 
-func (l logistic) evidence(z, y []float64) float64 { return -total(l, z, y) }
+func (logistic) evidence(sum float64, _ int) float64 { return -sum }
 
 func sigmoid(z float64) float64 {
 	if z < 0 {

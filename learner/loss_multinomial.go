@@ -45,13 +45,7 @@ func (multinomial) smoothness(norm float64) float64 { return norm * norm / 2 }
 
 func (multinomial) steepness(_, _ float64) float64 { return math.Sqrt2 }
 
-func (l multinomial) evidence(z, y []float64) float64 {
-	var sum float64
-	for i := range y {
-		sum -= l.value(block(z, i, l.classes), y[i])
-	}
-	return sum
-}
+func (multinomial) evidence(sum float64, _ int) float64 { return -sum }
 
 // softmax writes the probabilities exp(z_k) / sum_j exp(z_j). dst may be z.
 func softmax(dst, z []float64) {

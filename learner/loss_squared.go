@@ -12,7 +12,7 @@ func (squared) smoothness(norm float64) float64        { return 2 * norm * norm 
 func (squared) steepness(score, label float64) float64 { return 2 * (score + label) }
 
 // evidence takes the noise to be Gaussian with the variance that fits best.
-func (s squared) evidence(z, y []float64) float64 { return gaussianEvidence(total(s, z, y), len(y)) }
+func (squared) evidence(sum float64, m int) float64 { return gaussianEvidence(sum, m) }
 
 // gaussianEvidence is the log-likelihood, up to a constant, of m residuals with
 // this sum of squares under the variance that fits best.
@@ -22,12 +22,3 @@ func gaussianEvidence(squares float64, m int) float64 {
 
 // tinyVariance keeps the logarithm of a perfect fit finite.
 const tinyVariance = 1e-12
-
-// total is the sum of the losses.
-func total(f scalarLoss, z, y []float64) float64 {
-	var sum float64
-	for i := range z {
-		sum += f.value(z[i], y[i])
-	}
-	return sum
-}

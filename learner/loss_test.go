@@ -294,7 +294,7 @@ func TestEvidencePrefersBetterPredictions(t *testing.T) {
 				right[i*k+int(y[i])], wrong[i*k+(int(y[i])+1)%2] = 1, 1
 			}
 		}
-		good, bad := l.evidence(right, y), l.evidence(wrong, y)
+		good, bad := l.evidence(total(l, right, y), 3), l.evidence(total(l, wrong, y), 3)
 		if !(good > bad) || !finite([]float64{good, bad}) {
 			t.Errorf("%s: evidence %v of good and %v of bad predictions", name, good, bad)
 		}

@@ -35,17 +35,20 @@ func Prior(s State) []float64 {
 //
 //	theta = argmin sum_j l(theta; x_j, y_j) + eta ||theta - kappa prior||^2
 //
-// on the training records (held-out ones are skipped), for a grid of eta and
-// kappa around the task's [Local] constants, and returns the mean of the fits,
-// weighed by how well each predicts the records it was not fitted to
-// (leave-one-out). Alone is the same mean over kappa = 0 only. Averaging
-// measured better than taking the best of the grid, most of all for people with
-// few records, with neighbours and without. With [Local.Fixed] there is only the one
-// fit with the task's eta and kappa, and Alone is that with kappa = 0.
+// on the training records (held-out ones are skipped), for every octave of eta that
+// the records may ask for and for kappas around that of the task's [Local]
+// constants, and returns the mean of the fits, weighed by how well each predicts the
+// records it was not fitted to (leave-one-out) and by how likely it makes all of
+// them (its marginal likelihood). Where to look for eta follows from the length of the
+// features, so that the task's own is a guess that may be wrong by orders of
+// magnitude. Alone is the same mean over kappa = 0 only, and independent of the prior.
+// Averaging measured better than taking the best of the grid, most of all for people
+// with few records, with neighbours and without. With [Local.Fixed] there is only the
+// one fit with the task's eta and kappa, and Alone is that with kappa = 0.
 //
 // prior has length Task.Dimension. A zero prior says nothing: Theta is Alone
-// then. Of many parameters, fits that would weigh nothing are left out, and how well a
-// fit predicts the records without it is approximate for more than two classes
+// then. Fits that would weigh nothing are left out. Of many parameters and more than
+// two classes, how well a fit predicts the records without it is approximate
 // (leanFitter). Without training records Theta is the task's kappa times the prior and
 // Alone is zero. The running time depends on the data, so it must not run where
 // a message waits for it; [PersonalModels] can be left.
@@ -55,16 +58,4 @@ func FitPersonal(t *Task, records []Record, prior []float64) PersonalModel {
 		last = m
 	}
 	return last
-}
-
-// pull is the weights of the penalty: the constant has its own, in each block.
-func (t *Task) pull() []float64 {
-	weight := make([]float64, t.Dimension())
-	for k := range weight {
-		weight[k] = t.Local.Eta
-		if t.Constant > 0 && k%t.Width() == t.Width()-1 {
-			weight[k] = t.Local.EtaConstant
-		}
-	}
-	return weight
 }

@@ -154,7 +154,11 @@ func TestPriorIsTheWeightedMeanOfTheNeighbours(t *testing.T) {
 func TestPullOfTheConstant(t *testing.T) {
 	task := plainTask("multinomial", 2)
 	task.Constant, task.Local = 0.5, Local{Eta: 3, EtaConstant: 0.25, Kappa: 1}
-	wantClose(t, "pull", task.pull(), []float64{3, 3, 0.25, 3, 3, 0.25, 3, 3, 0.25}, 0)
+	s := newSearch(task, RowsOf([]Record{{X: []float64{1, 0, 0.5}}}), make([]float64, 9))
+	own := constantRecords * 0.5 * 0.5 * 0.5 / 2 // of a loss with smoothness 1/2
+	wantClose(t, "pull", s.pull(1), []float64{6, 6, own, 6, 6, own, 6, 6, own}, 0)
+	task.Local.Fixed = true
+	wantClose(t, "fixed", s.pull(0), []float64{3, 3, 0.25, 3, 3, 0.25, 3, 3, 0.25}, 0)
 }
 
 func BenchmarkFitPersonal(b *testing.B) {
@@ -201,5 +205,36 @@ func TestFixedFitIsThatOfTheTask(t *testing.T) {
 	}
 	if want := fit(0); !floats.EqualApprox(m.Alone, want, 1e-9) {
 		t.Errorf("alone %v, want %v", m.Alone, want)
+	}
+}
+
+// A guess of eta that is wrong by a factor of 2^10 either way costs at most 2 % of the
+// error of the best guess, of numbers and classes, by exact and by lean fits. Means over
+// 24 people with fixed seeds; with the narrow prior around the task's eta that went, the
+// costs were 30 % to 120 %.
+func TestAWrongEtaCostsLittle(t *testing.T) {
+	const people = 24
+	for _, c := range []struct {
+		loss string
+		p, m int
+	}{{"squared", 10, 40}, {"logistic", 10, 40}, {"multinomial", 10, 60}, {"squared", 140, 150}, {"logistic", 140, 60}} {
+		var errors []float64
+		for octave := -10; octave <= 10; octave += 5 {
+			r := rand.New(rand.NewPCG(21, 4))
+			task := plainTask(c.loss, c.p)
+			task.Constant, task.Local = 0.5, Local{Eta: math.Ldexp(task.loss().smoothness(1)/32, octave), EtaConstant: 1, Kappa: 1}
+			var sum float64
+			for range people {
+				truth := normals(r, task.Dimension())
+				floats.Scale(3, truth)
+				records, test := draw(r, task, truth, c.m, 0.5), draw(r, task, truth, 500, 0.5)
+				sum += task.Error(FitPersonal(task, records, make([]float64, task.Dimension())).Alone, test)
+			}
+			errors = append(errors, sum/people)
+		}
+		t.Logf("%s, %d features, %d records: %.4f", c.loss, c.p, c.m, errors)
+		if best := floats.Min(errors); floats.Max(errors) > 1.02*best {
+			t.Errorf("%s, %d features, %d records: errors %.4f for eta 2^-10 to 2^10 times the usual", c.loss, c.p, c.m, errors)
+		}
 	}
 }

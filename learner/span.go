@@ -1,49 +1,39 @@
 package learner
 
-import (
-	"math"
-	"slices"
+import "gonum.org/v1/gonum/mat"
 
-	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
-)
-
-// span is an orthonormal basis of a space that holds every record and every block of
-// a prior. When the pull toward the prior is the same in all directions, a fit never
-// leaves that space: whatever is at right angles to all records only makes the
-// penalty larger. With few records and many features it is far smaller than the
-// space of all models, and the fit takes time in the cube of its size. A constant
-// with a pull of its own is scaled first, so that its pull is that of the rest.
+// span is an orthonormal basis of a space that holds the features of every record and
+// those of every block of a prior. The pull toward the prior is the same for all
+// features, so a fit never leaves that space: whatever is at right angles to all
+// records only makes the penalty larger. With few records and many features it is far
+// smaller than the space of all models, and the fit takes time in the cube of its
+// size. The constant, whose pull is its own, stays a coordinate by itself.
 type span struct {
-	basis *mat.Dense // p x r, columns are the basis
-	scale []float64  // of a model's coordinates, before the basis; a record's go by the inverse
+	basis    *mat.Dense // one row a feature, columns are the basis
+	constant int        // coordinates after the features: 0 or 1
 }
 
 // newSpan returns the span of the records and the prior, or nil when that is not
 // much smaller than the space of all models.
 func (t *Task) newSpan(train *Rows, prior []float64) *span {
-	p, k := t.Width(), t.loss().scores()
-	m := train.Len()
+	s := &span{}
+	if t.Constant > 0 {
+		s.constant = 1
+	}
+	width, k := t.Width(), t.loss().scores()
+	p, m := width-s.constant, train.Len()
 	r := m + k
 	if r >= p || t.Dimension() > exactParameters && 2*r > p {
 		return nil
 	}
-	s := &span{scale: make([]float64, p)}
-	for i := range s.scale {
-		s.scale[i] = 1
-	}
-	if t.Constant > 0 {
-		s.scale[p-1] = math.Sqrt(t.Local.EtaConstant / t.Local.Eta)
-	}
 	columns := mat.NewDense(p, r, nil)
-	scaled := make([]float64, p)
 	i := 0
 	for record := range train.All() {
-		columns.SetCol(i, floats.DivTo(scaled, record.X, s.scale))
+		columns.SetCol(i, record.X[:p])
 		i++
 	}
 	for i := range k {
-		columns.SetCol(m+i, floats.MulTo(scaled, block(prior, i, p), s.scale))
+		columns.SetCol(m+i, block(prior, i, width)[:p])
 	}
 	var qr mat.QR
 	qr.Factorize(columns)
@@ -53,20 +43,11 @@ func (t *Task) newSpan(train *Rows, prior []float64) *span {
 	return s
 }
 
-// weight is that of the penalty in the coordinates of the basis.
-func (s *span) weight(t *Task) []float64 {
-	_, r := s.basis.Dims()
-	weight := make([]float64, r*t.loss().scores())
-	floats.AddConst(t.Local.Eta, weight)
-	return weight
-}
-
 // inside returns the records in the coordinates of the basis.
 func (s *span) inside(train *Rows) *Rows {
 	out := new(Rows)
-	scaled := make([]float64, len(s.scale))
 	for r := range train.All() {
-		r.X = s.times(s.basis.T(), floats.DivTo(scaled, r.X, s.scale))
+		r.X = s.times(s.basis.T(), r.X)
 		out.Add(r)
 	}
 	return out
@@ -74,29 +55,29 @@ func (s *span) inside(train *Rows) *Rows {
 
 // model returns a model in the coordinates of the basis, block by block.
 func (s *span) model(theta []float64) []float64 {
-	var out []float64
-	for k := range len(theta) / len(s.scale) {
-		scaled := slices.Clone(block(theta, k, len(s.scale)))
-		floats.Mul(scaled, s.scale)
-		out = append(out, s.times(s.basis.T(), scaled)...)
-	}
-	return out
+	p, _ := s.basis.Dims()
+	return s.blocks(s.basis.T(), theta, p+s.constant)
 }
 
 // outside is the model of such coordinates; of none, none.
 func (s *span) outside(theta []float64) []float64 {
 	_, r := s.basis.Dims()
+	return s.blocks(s.basis, theta, r+s.constant)
+}
+
+// blocks is by times each block of theta, which have the given width.
+func (s *span) blocks(by mat.Matrix, theta []float64, width int) []float64 {
 	var out []float64
-	for k := range len(theta) / r {
-		part := s.times(s.basis, block(theta, k, r))
-		floats.Div(part, s.scale)
-		out = append(out, part...)
+	for k := range len(theta) / width {
+		out = append(out, s.times(by, block(theta, k, width))...)
 	}
 	return out
 }
 
+// times is by times the features of v, followed by its constant.
 func (s *span) times(by mat.Matrix, v []float64) []float64 {
+	p := len(v) - s.constant
 	var out mat.VecDense
-	out.MulVec(by, mat.NewVecDense(len(v), v))
-	return out.RawVector().Data
+	out.MulVec(by, mat.NewVecDense(p, v[:p]))
+	return append(out.RawVector().Data, v[p:]...)
 }

@@ -114,7 +114,8 @@ func BenchmarkFitFewRecords(b *testing.B) {
 
 // withoutSpan is FitPersonal in the space of all models.
 func withoutSpan(t *Task, records []Record, prior []float64) PersonalModel {
-	s := newSearch(t, prior, t.pull())
-	s.exact(RowsOf(trainingRecords(records)), func(PersonalModel) bool { return true })
+	train := RowsOf(trainingRecords(records))
+	s := newSearch(t, train, prior)
+	s.among(newFitter(t.loss(), train), func(PersonalModel) bool { return true })
 	return s.model
 }

@@ -92,8 +92,13 @@ type Graph struct {
 
 // Local holds the public constants of the personal model's silent fit.
 type Local struct {
-	Eta         float64 `toml:"eta"`          // pull of the weights toward the prior
-	EtaConstant float64 `toml:"eta_constant"` // pull of the constant's weight toward the prior
+	// Eta is a guess at the pull of the weights toward the prior. The device finds
+	// its own by what its records say, near and far from it; a good guess helps those
+	// with few records.
+	Eta float64 `toml:"eta"`
+	// EtaConstant is the pull of the constant's weight toward the prior when the fit
+	// is Fixed. Else that is weak: a handful of records decide it.
+	EtaConstant float64 `toml:"eta_constant"`
 	// Kappa is the usual trust in the neighbours' model: the device weighs 0,
 	// half, once and twice this. More than 1 makes up for shared models that a
 	// few noisy releases have not moved all the way.

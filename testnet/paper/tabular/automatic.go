@@ -29,38 +29,52 @@ type pace struct {
 	noise float64
 }
 
-// careful is for files nobody has looked at: where the nodes differ so much that
-// others cannot help, so little noise does no harm either.
-func careful() pace { return pace{rounds: 64, noise: 0.1} }
+// paceWithin is for files nobody has looked at. Where the nodes differ so much that
+// others cannot help, so little noise does no harm either; without any, more rounds
+// only take longer.
+func paceWithin(budget privacy.Budget) pace {
+	if budget == (privacy.Budget{}) {
+		return pace{rounds: 512}
+	}
+	return pace{rounds: 64, noise: 0.2}
+}
+
+// in is the pace with another number of rounds. The step follows from it, so that the
+// way is as long as far as the largest step allows.
+func (p pace) in(rounds int) pace {
+	p.rounds = rounds
+	return p
+}
 
 // lossConstants depend on the loss only.
 type lossConstants struct {
 	smoothness float64 // of the loss in the score
 	slope      float64 // of a usual record
 	length     float64 // of a usual model
-	eta        float64 // pull of the personal model
 }
 
 func constantsOf(loss string) lossConstants {
 	switch loss {
 	case "logistic":
-		return lossConstants{smoothness: 0.25, slope: 1, length: 4, eta: 0.2}
+		return lossConstants{smoothness: 0.25, slope: 1, length: 4}
 	case "multinomial":
-		return lossConstants{smoothness: 0.5, slope: math.Sqrt2, length: 2, eta: 0.2}
+		return lossConstants{smoothness: 0.5, slope: math.Sqrt2, length: 2}
 	}
-	return lossConstants{smoothness: 2, slope: 2, length: 1, eta: 0.5}
+	return lossConstants{smoothness: 2, slope: 2, length: 1}
 }
 
 // defaults is a task without features, of one shared model that all nodes move in
 // rounds (learner diffusion) and a personal one for each around it. Its step is the
-// largest that is sure to descend.
+// largest that is sure to descend. Lambda is small, as the personal fit has a penalty of
+// its own. The eta of that is only a guess: half of what [learner.FitPersonal] takes
+// for plausible of features as long as a usual row's.
 func defaults(loss string, rounds int) *learner.Task {
 	k := constantsOf(loss)
 	return &learner.Task{
 		Name: "table", Learner: "diffusion", Loss: loss, Constant: constant,
-		Mu: 1, Lambda: 0.1, Clip: clipShare * k.slope, ConfidenceAt: 1, Radius: 30, CohortSize: 1 << 20,
+		Mu: 1, Lambda: 0.001, Clip: clipShare * k.slope, ConfidenceAt: 1, Radius: 30, CohortSize: 1 << 20,
 		Graph:     learner.Graph{Rule: "random", Degree: degree},
-		Local:     learner.Local{Eta: k.eta, EtaConstant: k.eta / 10, Kappa: 1},
+		Local:     learner.Local{Eta: k.smoothness / 64, EtaConstant: k.smoothness / 640, Kappa: 1},
 		Rounds:    learner.Rounds{Count: rounds, Seconds: 10, Step: 2 / (k.smoothness * (1 + constant*constant))},
 		Diffusion: learner.Diffusion{Noise: "iid"},
 		Release: learner.Release{
@@ -103,10 +117,6 @@ func (c *coding) automatic(nodes int, records float64, budget privacy.Budget, pa
 	// else the others' model would be little else, however short the way.
 	drowned := noise / (float64(pace.rounds) * t.Clip)
 	length := pace.noise * constantsOf(t.Loss).length * unit * min(1, bearable/drowned)
-	// The share of the way that is left. With less of it the noise is more of the
-	// others' model, so it is trusted less: half as much at the least.
-	share := min(1, length/noise/t.Rounds.Step)
-	t.Rounds.Step *= share
-	t.Local.Kappa = (1 + share) / 2
+	t.Rounds.Step = min(t.Rounds.Step, length/noise)
 	return s, nil
 }

@@ -60,7 +60,7 @@ classes = ["no", "yes"]
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		s, err := tab.coding.automatic(len(tab.owners.list), 10, privacy.Budget{Epsilon: 1, Delta: 1e-6}, careful())
+		s, err := tab.coding.automatic(len(tab.owners.list), 10, privacy.Budget{Epsilon: 1, Delta: 1e-6}, paceWithin(privacy.Budget{Epsilon: 1}))
 		if err != nil {
 			t.Fatal(name, err)
 		}

@@ -60,7 +60,7 @@ func planCSV(o paper.Options) (*paper.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := t.coding.automatic(len(t.owners.list), 1, budget, careful()); err != nil {
+	if _, err := t.coding.automatic(len(t.owners.list), 1, budget, paceWithin(budget)); err != nil {
 		return nil, err // before anything runs
 	}
 	e := csvRun{table: t, budget: budget, seed: o.Seed, repeats: max(1, o.Seeds)}
@@ -190,7 +190,7 @@ func (e *csvRun) run(p part) (paper.Numbers, error) {
 	if !p.private {
 		budget = privacy.Budget{}
 	}
-	s, err := e.coding.automatic(len(nodes), meanRecords(nodes), budget, careful())
+	s, err := e.coding.automatic(len(nodes), meanRecords(nodes), budget, paceWithin(budget))
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func (e *schoolRun) overNodes() nodes.Trial {
 		Measure: learner.MSE, Of: "of (score - 1)/69, mean over schools", Unit: 1. / (mostScore - leastScore),
 		Data: func() (*testnet.Dataset, error) {
 			list := e.owners.share(trainTenths, e.seed)
-			s, err := e.setting(w, list)
+			s, err := e.setting(w, list, schoolPace(w.budget).in(realRounds))
 			if err != nil {
 				return nil, err
 			}
@@ -59,7 +59,7 @@ func (e *csvRun) overNodes() nodes.Trial {
 			list := e.owners.fold(0, folds, e.seed)
 			all := len(list)
 			list = list[:min(realNodes, all)]
-			s, err := e.coding.automatic(len(list), meanRecords(list), e.budget, careful())
+			s, err := e.coding.automatic(len(list), meanRecords(list), e.budget, paceWithin(e.budget).in(realRounds))
 			if err != nil {
 				return nil, err
 			}

@@ -123,8 +123,8 @@ func schoolLone() learner.Local {
 	return learner.Local{Eta: schoolLoneEta, EtaConstant: schoolLoneEta / 10, Kappa: 1}
 }
 
-func (e *schoolRun) setting(w schoolWay, nodes []node) (setting, error) {
-	s, err := e.coding.automatic(len(nodes), meanRecords(nodes), w.budget, schoolPace(w.budget))
+func (e *schoolRun) setting(w schoolWay, nodes []node, pace pace) (setting, error) {
+	s, err := e.coding.automatic(len(nodes), meanRecords(nodes), w.budget, pace)
 	if err != nil {
 		return s, err
 	}
@@ -154,7 +154,7 @@ func samePace(step float64) float64 {
 
 func (e *schoolRun) run(w schoolWay, split uint64) (paper.Numbers, error) {
 	nodes := e.owners.share(trainTenths, split)
-	s, err := e.setting(w, nodes)
+	s, err := e.setting(w, nodes, schoolPace(w.budget))
 	if err != nil {
 		return nil, err
 	}

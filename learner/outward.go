@@ -1,0 +1,99 @@
+package learner
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// negligible is how far below the best a log weight says nothing any more.
+const negligible = 8
+
+// line is the fits around one centre, from the most plausible eta to either side.
+type line struct {
+	kappa float64
+	sides [2]side // weaker pulls, stronger ones
+}
+
+// side is the end of a line.
+type side struct {
+	last  candidate
+	ended bool // what would follow weighs nothing
+}
+
+// among makes the fits that weigh something. They begin with the most plausible eta and
+// go outward: along a line the weight rises to one peak and falls, as it measured
+// in all tasks, so that a line ends where it falls below what counts. All lines of
+// one eta come one after the other, as they may share work.
+func (s *search) among(f fits, yield func(PersonalModel) bool) {
+	first, lines := int(math.Round(s.plausible)), make([]line, len(s.kappas))
+	for i, k := range s.kappas {
+		lines[i].kappa = k
+	}
+	for distance := 0; ; distance++ {
+		more := false
+		for i, octave := range []int{first - distance, first + distance} {
+			if distance == 0 && i > 0 {
+				continue
+			}
+			for j := range lines {
+				if lines[j].sides[i].ended {
+					continue
+				}
+				if !s.extend(f, &lines[j], i, octave, distance == 0) || !yield(s.model) {
+					return
+				}
+				more = true
+			}
+		}
+		if !more || s.task.Local.Fixed {
+			return
+		}
+	}
+}
+
+// extend makes the next fit of a side of the line, or the first of both, and reports
+// whether it was let.
+func (s *search) extend(f fits, l *line, i, octave int, first bool) bool {
+	end := &l.sides[i]
+	centre, theta := s.centre(l.kappa), slices.Clone(end.last.theta)
+	if theta == nil {
+		theta = s.start(l.kappa, centre)
+	}
+	seen := func() {
+		if s.alone == nil && s.together == nil { // better than nothing
+			s.show(slices.Clone(theta), make([]float64, len(theta)))
+		}
+	}
+	e, more := f.fit(theta, s.pull(octave), centre, seen)
+	if !more {
+		return false
+	}
+	c := s.add(l.kappa, octave, theta, e)
+	if first {
+		l.sides = [2]side{{last: c}, {last: c}}
+		return true
+	}
+	end.ended = c.logWeight < end.last.logWeight && c.logWeight < s.best(l.kappa)-negligible
+	end.last = c
+	return true
+}
+
+// start is where the first fit around a centre begins: where one around another
+// ended, or the centre. Lone fits know nothing of the others.
+func (s *search) start(kappa float64, centre []float64) []float64 {
+	if kappa != 0 && len(s.together) > 0 {
+		return slices.Clone(s.together[0].theta)
+	}
+	return slices.Clone(centre)
+}
+
+// best is the largest log weight of those that a fit around kappa times the prior
+// shares the weight with.
+func (s *search) best(kappa float64) float64 {
+	rivals := s.alone
+	if kappa != 0 {
+		rivals = s.rivals()
+	}
+	return slices.MaxFunc(rivals, func(a, b candidate) int { return cmp.Compare(a.logWeight, b.logWeight) }).logWeight
+}
