@@ -136,7 +136,7 @@ func reachable(name string) float64 {
 // counts for what sharing models gains, not as alone.
 func TestTogetherAgainstTheIndependentProgram(t *testing.T) {
 	if os.Getenv("P2PNODE_PAPERS") != "yes" {
-		t.Skip("takes minutes; runs nightly, with P2PNODE_PAPERS=yes")
+		t.Skip("runs nightly: takes minutes; set P2PNODE_PAPERS=yes")
 	}
 	for _, c := range togetherCases(t) {
 		t.Run(c.Name, func(t *testing.T) {
