@@ -45,7 +45,7 @@ func encodeBody(m learner.Message) ([]byte, error) {
 // encodeDirected returns the bytes of a message to one peer. They carry no proof:
 // the stream says who sent them.
 func encodeDirected(m learner.Message) ([]byte, error) {
-	if m.To == "" || !directed(m.Kind) || m.Round == 0 {
+	if m.To == "" || !m.Kind.Directed() || m.Round == 0 {
 		return nil, fmt.Errorf("gossip: kind %d of round %d to %q is no directed message", m.Kind, m.Round, m.To)
 	}
 	data, err := encodeBody(m)
@@ -62,7 +62,7 @@ func encodeDirected(m learner.Message) ([]byte, error) {
 // hold, said to be from the given author, whom the caller has authenticated, and
 // the witness of it, whose proof is not checked. All errors wrap errMalformed and
 // say nothing of the values.
-func decode(data []byte, from learner.ID, r Rules) (learner.Message, Witness, error) {
+func decode(data []byte, from learner.ID, r learner.Rules) (learner.Message, Witness, error) {
 	w, err := read(data, from, r)
 	if err != nil {
 		return learner.Message{}, Witness{}, err
@@ -79,12 +79,12 @@ func decode(data []byte, from learner.ID, r Rules) (learner.Message, Witness, er
 
 // decodeDirected is decode for bytes that came over a stream from their author to
 // this node.
-func decodeDirected(data []byte, from, to learner.ID, r Rules) (learner.Message, error) {
+func decodeDirected(data []byte, from, to learner.ID, r learner.Rules) (learner.Message, error) {
 	w, err := read(data, from, r)
 	switch {
 	case err != nil:
 		return learner.Message{}, err
-	case !directed(learner.Kind(w.Kind)):
+	case !learner.Kind(w.Kind).Directed():
 		return learner.Message{}, malformed("kind %d is never sent to one peer", w.Kind)
 	case len(w.Proof) > 0:
 		return learner.Message{}, malformed("a directed message with a proof")
@@ -92,15 +92,15 @@ func decodeDirected(data []byte, from, to learner.ID, r Rules) (learner.Message,
 	return messageOf(w, from, to), nil
 }
 
-func read(data []byte, from learner.ID, r Rules) (*wire.Model, error) {
-	if len(data) > r.largest() {
+func read(data []byte, from learner.ID, r learner.Rules) (*wire.Model, error) {
+	if len(data) > largest(r) {
 		return nil, malformed("%d bytes are too many", len(data))
 	}
 	var w wire.Model
 	if err := unmarshal(data, &w); err != nil {
 		return nil, err
 	}
-	return &w, r.admit(&w, from)
+	return &w, admit(r, &w, from)
 }
 
 func messageOf(w *wire.Model, from, to learner.ID) learner.Message {

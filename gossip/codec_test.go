@@ -18,8 +18,8 @@ import (
 )
 
 // modelRules allow models of so many coordinates in the ball of a radius.
-func modelRules(dimension int, radius float64) Rules {
-	return Rules{learner.KindModel: {Reals: dimension, Radius: radius}}
+func modelRules(dimension int, radius float64) learner.Rules {
+	return learner.Rules{learner.KindModel: {Reals: dimension, Radius: radius}}
 }
 
 var testRules = modelRules(3, 2)
@@ -179,17 +179,17 @@ func TestOnlyBroadcastModelsAreEncoded(t *testing.T) {
 
 func TestRulesAreChecked(t *testing.T) {
 	for _, c := range []struct {
-		rules Rules
+		rules learner.Rules
 		ok    bool
 	}{
 		{modelRules(1, 1), true}, {modelRules(8168, 1e9), true}, {modelRules(1, math.Inf(1)), true},
 		{modelRules(0, 1), false}, {modelRules(-1, 1), false}, {modelRules(8169, 1), false},
 		{modelRules(1, 0), false}, {modelRules(1, -1), false}, {modelRules(1, math.NaN()), false},
-		{Rules{learner.KindMask: {Ring: 8168}}, true}, {Rules{learner.KindMask: {Ring: 8169}}, false},
-		{Rules{learner.KindMask: {Ring: 8000, Reals: 169, Radius: 1}}, false}, {Rules{learner.KindMask: {Ring: -1, Reals: 2, Radius: 1}}, false},
-		{nil, false}, {Rules{0: {Ring: 1}}, false}, {Rules{99: {Ring: 1}}, false},
+		{learner.Rules{learner.KindMask: {Ring: 8168}}, true}, {learner.Rules{learner.KindMask: {Ring: 8169}}, false},
+		{learner.Rules{learner.KindMask: {Ring: 8000, Reals: 169, Radius: 1}}, false}, {learner.Rules{learner.KindMask: {Ring: -1, Reals: 2, Radius: 1}}, false},
+		{nil, false}, {learner.Rules{0: {Ring: 1}}, false}, {learner.Rules{99: {Ring: 1}}, false},
 	} {
-		if err := c.rules.check(); (err == nil) != c.ok {
+		if err := checkRules(c.rules); (err == nil) != c.ok {
 			t.Errorf("%+v: %v", c.rules, err)
 		}
 	}

@@ -200,7 +200,7 @@ func (d *direct) handle(s network.Stream) {
 	}
 	defer d.leave(from, s)
 	defer bound(d.ctx, s)()
-	reader := msgio.NewVarintReaderSize(s, d.gossip.config.Rules.largest())
+	reader := msgio.NewVarintReaderSize(s, largest(d.gossip.config.Rules))
 	for {
 		if err := s.SetReadDeadline(time.Now().Add(directSilence)); err != nil {
 			break

@@ -14,8 +14,8 @@ import (
 )
 
 // directRules are such as a learner in rounds and one with masks could have.
-func directRules() Rules {
-	return Rules{
+func directRules() learner.Rules {
+	return learner.Rules{
 		learner.KindModel: {Reals: 3, Radius: 2, Last: 1000, Degree: 10},
 		learner.KindAck:   {Reals: 1, Radius: 1, Last: 1000, Degree: 10},
 		learner.KindMask:  {Ring: 3, Attempt: 8},
@@ -249,7 +249,7 @@ func TestDirectedMessagesDecodeToTheSameBits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rules := Rules{learner.KindMasked: {Reals: n, Ring: k, Radius: math.Inf(1), Attempt: math.MaxUint32, Degree: 200}}
+		rules := learner.Rules{learner.KindMasked: {Reals: n, Ring: k, Radius: math.Inf(1), Attempt: math.MaxUint32, Degree: 200}}
 		if got, err := decodeDirected(data, "author", "me", rules); err != nil || !same(got, m) {
 			t.Fatalf("got %+v, sent %+v (%v)", got, m, err)
 		}

@@ -35,10 +35,10 @@ type Config struct {
 	// Network names the task; nodes of different networks never exchange
 	// anything. It is part of every topic, so 16 to 64 characters of a hash.
 	Network string
-	Signer  *Signer // of the host's identity, for the same network
-	Rules   Rules   // what this node takes from its neighbours
-	Depth   int     // how many messages of a sender and kind the inbox holds: 1 if only the newest counts
-	Vector  int     // coordinates of what entries say of a node; 0: they say nothing
+	Signer  *Signer       // of the host's identity, for the same network
+	Rules   learner.Rules // what this node takes from its neighbours
+	Depth   int           // how many messages of a sender and kind the inbox holds: 1 if only the newest counts
+	Vector  int           // coordinates of what entries say of a node; 0: they say nothing
 	Logger  *slog.Logger
 	// Pulse is the time between gossipsub's heartbeats, in which subscribers tell
 	// each other what they have heard; 0 means a second. Every other heartbeat the
@@ -122,7 +122,7 @@ func New(h host.Host, c Config) (*Gossip, error) {
 	if c.Depth < 1 || c.Vector < 0 {
 		return nil, errors.New("gossip: Depth must be at least 1, and Vector not negative")
 	}
-	if err := c.Rules.check(); err != nil {
+	if err := checkRules(c.Rules); err != nil {
 		return nil, err
 	}
 	g := &Gossip{

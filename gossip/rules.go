@@ -9,28 +9,9 @@ import (
 	"p2pnode/learner"
 )
 
-// Rules say which messages this node takes, by kind. A kind without a rule is
-// malformed: no honest node sends one here.
-type Rules map[learner.Kind]Rule
-
-// Rule is what the messages of one kind look like, and who may send them. It
-// follows from what the nodes of a network agree on, so that whoever breaks it
-// is no honest node.
-type Rule struct {
-	Reals   int     // exact number of real coordinates
-	Radius  float64 // the reals lie in the l2 ball of this radius around zero; +Inf: they are finite
-	Ring    int     // exact number of elements of Z_2^64
-	Last    uint64  // the highest round; 0: there is none
-	Attempt uint32  // the highest attempt
-	Degree  int     // the largest degree
-	// From says whether an author may send this kind to this node; nil: everybody
-	// whom the node follows may.
-	From func(learner.ID) bool
-}
-
-// check reports whether every message the rules allow fits on the wire, and
+// checkRules reports whether every message the rules allow fits on the wire, and
 // whether all kinds are known.
-func (r Rules) check() error {
+func checkRules(r learner.Rules) error {
 	if len(r) == 0 {
 		return errors.New("gossip: Rules must allow some kind of message")
 	}
@@ -42,18 +23,15 @@ func (r Rules) check() error {
 		if !(rule.Radius > 0) && rule.Reals > 0 {
 			return fmt.Errorf("gossip: radius %v is not a positive number", rule.Radius)
 		}
-		if kind != learner.KindModel && !directed(kind) {
+		if kind != learner.KindModel && !kind.Directed() {
 			return fmt.Errorf("gossip: kind %d is not known", kind)
 		}
 	}
 	return nil
 }
 
-// directed reports whether messages of a kind go to one peer.
-func directed(k learner.Kind) bool { return k >= learner.KindAck && k <= learner.KindMasked }
-
 // largest is the most bytes a message of any allowed kind can have.
-func (r Rules) largest() int {
+func largest(r learner.Rules) int {
 	values := 0
 	for _, rule := range r {
 		values = max(values, rule.Reals+rule.Ring)
@@ -63,7 +41,7 @@ func (r Rules) largest() int {
 
 // admit checks a message of an author. All errors wrap errMalformed and say
 // nothing of the values.
-func (r Rules) admit(w *wire.Model, from learner.ID) error {
+func admit(r learner.Rules, w *wire.Model, from learner.ID) error {
 	if w.Version != Version {
 		return malformed("version %d, not %d", w.Version, Version)
 	}
@@ -77,10 +55,10 @@ func (r Rules) admit(w *wire.Model, from learner.ID) error {
 	case rule.From != nil && !rule.From(from):
 		return malformed("kind %d from a peer that may not send it", w.Kind)
 	}
-	return rule.admit(w)
+	return checkShape(&rule, w)
 }
 
-func (r *Rule) admit(w *wire.Model) error {
+func checkShape(r *learner.Rule, w *wire.Model) error {
 	switch {
 	case w.Round == 0 || r.Last > 0 && w.Round > r.Last:
 		return malformed("round %d is none", w.Round)

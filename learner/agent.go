@@ -36,6 +36,10 @@ const (
 	KindMasked   Kind = 5 // polar, server to one server: a masked state
 )
 
+// Directed reports whether messages of the kind go to one peer. It is false for models
+// and for what is no kind.
+func (k Kind) Directed() bool { return k >= KindAck && k <= KindMasked }
+
 // Message is what one agent says to others. Its identity is (From, Kind,
 // Round): whoever asks twice gets the same bytes.
 type Message struct {

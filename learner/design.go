@@ -10,15 +10,8 @@ func (t *Task) Design(d privacy.Design) privacy.Design {
 	d.Dimension, d.Clip = t.Dimension(), t.Clip
 	if d.Noise == privacy.Unprotected {
 		d.Clip = t.GradientBound()
-		return d
-	}
-	switch {
-	case t.Learner == "propagation":
-		d.Carried = t.fitSensitivity(d.Noise)
-	case t.Learner == "diffusion" && t.Diffusion.Noise != "iid":
-		d.Carried = t.StateSensitivity(d.Noise, 0)
-	case t.Learner == "km" && t.KM.Operator == "douglas-rachford":
-		d.Carried = t.proxSensitivity(d.Noise)
+	} else if t.releasesVectors() {
+		d.Carried = t.learner().sensitivity(t, d.Noise)
 	}
 	return d
 }

@@ -15,11 +15,17 @@ type Diffusion struct {
 	Noise string `toml:"noise"`
 }
 
-func (c *checker) diffusion(t *Task) {
-	if t.Learner != "diffusion" {
-		c.check(t.Diffusion == Diffusion{}, "diffusion", "belongs to the learner diffusion; leave it out")
-		return
+func diffusionLearner() descriptor {
+	return descriptor{
+		name: "diffusion", make: newDiffusion, rounds: true,
+		constants:   func(t *Task) any { return t.Diffusion },
+		check:       (*checker).diffusion,
+		vectors:     func(t *Task) bool { return t.Diffusion.Noise != "iid" },
+		sensitivity: func(t *Task, law privacy.Noise) privacy.CarriedSensitivity { return t.StateSensitivity(law, 0) },
 	}
+}
+
+func (c *checker) diffusion(t *Task) {
 	c.oneOf("diffusion.noise", t.Diffusion.Noise, "iid", "transmit-only", "graph-homomorphic")
 	if t.Diffusion.Noise == "iid" || len(c.faults) > 0 {
 		return

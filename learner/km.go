@@ -16,11 +16,17 @@ type KM struct {
 	L2         float64 `toml:"l2"`         // elastic net
 }
 
-func (c *checker) km(t *Task) {
-	if t.Learner != "km" {
-		c.check(t.KM == KM{}, "km", "belongs to the learner km; leave it out")
-		return
+func kmLearner() descriptor {
+	return descriptor{
+		name: "km", make: newKM, rounds: true,
+		constants:   func(t *Task) any { return t.KM },
+		check:       (*checker).km,
+		vectors:     func(t *Task) bool { return t.KM.Operator == "douglas-rachford" },
+		sensitivity: (*Task).proxSensitivity,
 	}
+}
+
+func (c *checker) km(t *Task) {
 	k := t.KM
 	c.oneOf("km.operator", k.Operator, "gradient", "proximal", "douglas-rachford")
 	c.check(k.Relaxation > 0 && k.Relaxation <= 1, "km.relaxation", "must be above 0 and at most 1")

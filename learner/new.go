@@ -17,8 +17,8 @@ type Config struct {
 	Made     int            // how many of them were used before
 	WakeMean float64        // mean time between wakes in seconds, > 0; learners in rounds do not use it
 	Schedule *rand.Rand     // required; draws the wake times and nothing else
-	// Masks is the source of the masks and obfuscations of learner polar, and used
-	// by no other: cryptographic in a node. nil: none.
+	// Masks is the source of masks and obfuscations, for learners that need it:
+	// cryptographic in a node. nil: none.
 	Masks  rand.Source
 	Resume *State // nil: start at zero, as every agent does
 	// Checked says that Task has passed [Task.Validate]: that takes longer than
@@ -51,15 +51,9 @@ func New(c Config) (Agent, error) {
 	if s := c.Resume; s != nil && (len(s.Model) != c.Task.Dimension() || !finite(s.Model)) {
 		return nil, fmt.Errorf("learner: the saved model does not fit the task, which has %d parameters", c.Task.Dimension())
 	}
-	switch c.Task.Learner {
-	case "propagation":
-		return newPropagation(c)
-	case "diffusion":
-		return newDiffusion(c)
-	case "km":
-		return newKM(c)
-	case "polar":
-		return newPolar(c)
+	d := c.Task.learner()
+	if d.make == nil {
+		return nil, fmt.Errorf("learner: there is no learner %q, choose one of %q", c.Task.Learner, names())
 	}
-	return newPersonal(c)
+	return d.make(c)
 }

@@ -10,6 +10,10 @@ import (
 	"p2pnode/privacy"
 )
 
+func personalLearner() descriptor {
+	return descriptor{name: "personal", make: newPersonal, clocked: true, estimates: true}
+}
+
 // newPersonal returns the agent of Bellet et al. 2018: asynchronous block
 // coordinate descent on the joint objective Q (eq. 2) with private wakes
 // (eq. 6). Its wakes are a Poisson process that depends on nothing but

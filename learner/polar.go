@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"reflect"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
@@ -57,6 +56,17 @@ type Polar struct {
 	Private     bool     `toml:"private"`     // put DP noise inside the sum; then the ledger applies
 }
 
+func polarLearner() descriptor {
+	return descriptor{
+		name: "polar", make: newPolar, rounds: true,
+		constants:  func(t *Task) any { return t.Polar },
+		check:      (*checker).polar,
+		servers:    func(t *Task) []string { return t.Polar.Servers },
+		obfuscated: func(t *Task) bool { return !t.Polar.Private },
+		messages:   (*Task).polarMessages,
+	}
+}
+
 const (
 	maxServers = 64
 	maxWindow  = 1 << 16
@@ -69,10 +79,6 @@ const (
 // polar checks the keys of learner polar.
 func (c *checker) polar(t *Task) {
 	p := &t.Polar
-	if t.Learner != "polar" {
-		c.check(reflect.ValueOf(*p).IsZero(), "polar", "belongs to the learner polar; leave it out")
-		return
-	}
 	c.check(len(p.Servers) != 2, "polar.servers", "must be at least 3: of two servers each would learn the other's state exactly, the mean less its own")
 	c.check(len(p.Servers) == 2 || len(p.Servers) >= 3 && len(p.Servers) <= maxServers, "polar.servers", "must list 3 to %d servers", maxServers)
 	for i, s := range p.Servers {
@@ -109,13 +115,46 @@ func newPolar(c Config) (Agent, error) {
 	if c.Masks == nil {
 		return nil, errors.New("learner: Masks is required by learner polar, a cryptographic source")
 	}
-	if slices.Contains(c.Task.Polar.Servers, string(c.Self)) {
+	if slices.Contains(c.Task.Servers(), c.Self) {
 		return newPolarServer(c)
 	}
 	if m, ok := c.Policy.Next(c.Made); ok && c.Task.Polar.Private && !m.Protected() {
 		return nil, fmt.Errorf("learner: the task wants noise inside the sum (polar.private), the policy has mechanism %q", privacy.Unprotected)
 	}
 	return newPolarClient(c)
+}
+
+// polarMessages: servers broadcast models, the last of them after the last round,
+// clients send gradients to servers, and servers send masks and masked states to
+// one another.
+func (t *Task) polarMessages(self ID) Rules {
+	server := func(id ID) bool { return slices.Contains(t.Polar.Servers, string(id)) }
+	client := func(id ID) bool { return !server(id) }
+	last := uint64(t.Rounds.Count)
+	model := Rule{Reals: t.Dimension(), Radius: t.Radius, Last: last, From: server}
+	if last > 0 {
+		model.Last++
+	}
+	if !server(self) {
+		return Rules{KindModel: model}
+	}
+	masked := Rule{Ring: t.Dimension(), Last: last, Attempt: maxAttempts, From: server}
+	return Rules{
+		KindModel:    model,
+		KindGradient: {Reals: t.Dimension(), Radius: t.obfuscatedNorm(), Last: last, From: client},
+		KindMask:     masked,
+		KindMasked:   masked,
+	}
+}
+
+// obfuscatedNorm bounds an obfuscated gradient W g + d (BUC of Gade and Vaidya), g
+// with the regulariser's share at a model in the ball. Noise inside it has no bound.
+func (t *Task) obfuscatedNorm() float64 {
+	if t.Polar.Private {
+		return math.Inf(1)
+	}
+	gradient := max(t.Clip, t.GradientBound()) + 2*t.Lambda*t.Radius
+	return t.Polar.Bound*gradient + t.Polar.Additive
 }
 
 // checkVector is what every vector that arrives must satisfy: its numbers are so

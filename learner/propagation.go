@@ -30,6 +30,16 @@ type Fit struct {
 	Slots    int       // records it was fitted to: m of the confidence
 }
 
+func propagationLearner() descriptor {
+	return descriptor{
+		name: "propagation", make: newPropagation, estimates: true,
+		constants:   func(t *Task) any { return t.Propagation },
+		check:       (*checker).propagation,
+		vectors:     func(*Task) bool { return true },
+		sensitivity: (*Task).fitSensitivity,
+	}
+}
+
 // newPropagation returns the agent of model propagation: it releases its local
 // model once, and whenever it wakes and something is new it takes the step of
 // eq. 16 from that and what it heard. The release uses up the budget of the oldest
@@ -237,10 +247,6 @@ func (a *propagation) State() State {
 
 // propagation checks the task's table of that name.
 func (c *checker) propagation(t *Task) {
-	if t.Learner != "propagation" {
-		c.check(t.Propagation == (Propagation{}), "propagation", "belongs to the learner propagation; leave it out")
-		return
-	}
 	const key, most = "propagation.tolerance", 100_000
 	c.positive("propagation.ridge", t.Propagation.Ridge)
 	c.positive(key, t.Propagation.Tolerance)

@@ -8,7 +8,7 @@ import (
 	"p2pnode/privacy"
 )
 
-// Rounds holds what the learners in rounds agree on (diffusion, km, polar).
+// Rounds holds what the agents of a learner in rounds agree on.
 type Rounds struct {
 	Count int `toml:"count"` // rounds in all; 0: as long as there is budget
 	// Seconds is when a round ends at the latest; half of that after a neighbour went
@@ -35,14 +35,11 @@ func (r Rounds) last() uint64 {
 // seconds is a time of the task as a duration.
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
+// rounds checks the task's table of that name, for learners that take it.
 func (c *checker) rounds(t *Task) {
-	if t.Learner == "diffusion" || t.Learner == "km" || t.Learner == "polar" {
-		c.check(t.Rounds.Count >= 0 && t.Rounds.Count <= maxRounds, "rounds.count", "must be between 0 and %d", maxRounds)
-		c.check(t.Rounds.Seconds > 0 && t.Rounds.Seconds <= 1e7, "rounds.seconds", "must be positive and at most 1e7")
-		c.positive("rounds.step", t.Rounds.Step)
-		return
-	}
-	c.check(t.Rounds == Rounds{}, "rounds", "belongs to the learners diffusion, km and polar; leave it out")
+	c.check(t.Rounds.Count >= 0 && t.Rounds.Count <= maxRounds, "rounds.count", "must be between 0 and %d", maxRounds)
+	c.check(t.Rounds.Seconds > 0 && t.Rounds.Seconds <= 1e7, "rounds.seconds", "must be positive and at most 1e7")
+	c.positive("rounds.step", t.Rounds.Step)
 }
 
 // scheme is what learners in rounds differ in.

@@ -8,7 +8,7 @@ import "math"
 // is zero: tasks that do not use it keep their name.
 type Task struct {
 	Name     string    `toml:"name"`     // for people
-	Learner  string    `toml:"learner"`  // "personal", "propagation", "diffusion", "km", "polar"; "admm" in simulation
+	Learner  string    `toml:"learner"`  // one of those that [New] makes
 	Loss     string    `toml:"loss"`     // "squared", "huber", "logistic", "hinge" or "multinomial"
 	Features []Feature `toml:"features"` // in order; together they make x
 	// Normalise scales the coordinates of each record to l2 norm 1. Without it they are

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 )
 
 // limits on what a task file may ask for: far beyond every use, and small
@@ -22,7 +23,6 @@ const (
 func (t *Task) Validate() error {
 	var c checker
 	c.name("name", t.Name)
-	c.oneOf("learner", t.Learner, "personal", "propagation", "diffusion", "km", "polar")
 	c.loss(t)
 	c.features(t.Features)
 	if len(c.faults) == 0 { // the kinds are known, so the width is
@@ -43,11 +43,7 @@ func (t *Task) Validate() error {
 	c.check(t.Constant == 0 || t.Local.EtaConstant > 0 && !math.IsInf(t.Local.EtaConstant, 0), "local.eta_constant", "must be a positive number")
 	c.positive("local.kappa", t.Local.Kappa)
 	c.release(t.Release)
-	c.propagation(t)
-	c.rounds(t)
-	c.diffusion(t)
-	c.km(t)
-	c.polar(t)
+	c.learner(t)
 	return errors.Join(c.faults...)
 }
 
@@ -92,20 +88,6 @@ func (c *checker) loss(t *Task) {
 	c.check(!t.releasesVectors() || t.staysConvex(t.Clip), "clip",
 		"must be at least sqrt(2) times the feature norm, %.4f here, when this learner takes the multinomial loss: only gradients that are never shortened are known to bring two models no further apart",
 		math.Ceil(1e4*t.GradientBound())/1e4)
-}
-
-// releasesVectors reports whether the learner releases points that steps of
-// gradients have brought it to, not sums of gradients; see localfit.go.
-func (t *Task) releasesVectors() bool {
-	switch t.Learner {
-	case "propagation":
-		return true
-	case "diffusion":
-		return t.Diffusion.Noise != "iid"
-	case "km":
-		return t.KM.Operator == "douglas-rachford"
-	}
-	return false
 }
 
 func (c *checker) features(features []Feature) {
@@ -199,8 +181,9 @@ func (c *checker) graph(t *Task) {
 	} else {
 		c.oneOf("graph.kernel", g.Kernel, "", "cosine")
 	}
-	c.check(t.Learner == "personal" || t.Learner == "propagation", "graph.rule",
-		"released needs the learner personal or propagation: only their releases say where a node's own optimum lies, the others' models are one for all")
+	estimating := withTrait(func(d descriptor) bool { return d.estimates })
+	c.check(slices.Contains(estimating, t.Learner), "graph.rule",
+		"released needs the learner %s: only their releases say where a node's own optimum lies, the others' models are one for all", strings.Join(estimating, " or "))
 }
 
 func (c *checker) release(r Release) {

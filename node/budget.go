@@ -124,7 +124,7 @@ func (n *Node) Budget(context.Context) (Budget, error) {
 	c := n.files.config
 	b := Budget{
 		Epsilon: c.Epsilon, Delta: c.Guarantee().Delta, Excess: excess, Unbounded: n.unbounded(), Unprotected: !c.protected(),
-		Obfuscation: obfuscated(n.files.task), Bare: n.ledger.Unprotected(),
+		Obfuscation: n.files.task.Obfuscated(), Bare: n.ledger.Unprotected(),
 		Noise: c.Noise, Accounting: c.Accounting, Pace: c.Pace, Batch: c.Batch, Releases: c.Releases,
 		Plan: n.plan(), ShareOf: "budget",
 		Contradicted: n.ledger.Contradicted(), Cohorts: cohorts, Person: []PersonBudget{},
@@ -258,7 +258,7 @@ func (n *Node) summary(cohorts []CohortBudget) BudgetSummary {
 	c := n.files.config
 	s := BudgetSummary{
 		Epsilon: c.Epsilon, Delta: c.Guarantee().Delta, Left: c.Releases,
-		Unbounded: n.unbounded(), Unprotected: !c.protected(), Obfuscation: obfuscated(n.files.task), Plan: n.plan(),
+		Unbounded: n.unbounded(), Unprotected: !c.protected(), Obfuscation: n.files.task.Obfuscated(), Plan: n.plan(),
 	}
 	if len(cohorts) > 0 {
 		newest := cohorts[len(cohorts)-1]

@@ -36,8 +36,8 @@ func (c *Config) validatePrivacy(t *learner.Task) error {
 		return fmt.Errorf("config: key \"releases\": %d is outside the task's [1, %d]", c.Releases, r.MaxReleases)
 	case c.Unprotected == Consent:
 		return nil
-	case c.Unprotected == "" && obfuscated(t):
-		return fmt.Errorf("config: key \"unprotected\": the learner polar is obfuscation, not differential privacy; write exactly %q to take part without a guarantee", Consent)
+	case c.Unprotected == "" && t.Obfuscated():
+		return fmt.Errorf("config: key \"unprotected\": the learner %s is obfuscation, not differential privacy; write exactly %q to take part without a guarantee", t.Learner, Consent)
 	case c.Unprotected != "":
 		return fmt.Errorf("config: key \"unprotected\": write exactly %q to give up the privacy guarantee, or remove the key", Consent)
 	case c.Releases == 0:
@@ -84,10 +84,6 @@ func texts[T ~string](values ...T) []string {
 	}
 	return out
 }
-
-// obfuscated reports whether the task's learner hides gradients without any
-// guarantee: obfuscation, not differential privacy.
-func obfuscated(t *learner.Task) bool { return t.Learner == "polar" && !t.Polar.Private }
 
 // design is what the configuration asks of the noise.
 func (c *Config) design(t *learner.Task) privacy.Design {

@@ -38,7 +38,7 @@ func TestExampleTasks(t *testing.T) {
 			}
 			names[NetworkName(task)] = file
 			c := DefaultConfig(task)
-			if obfuscated(task) {
+			if task.Obfuscated() {
 				c.Unprotected = Consent
 			}
 			if err := Init(filepath.Join(t.TempDir(), "node"), task, c); err != nil {

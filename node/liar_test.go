@@ -26,7 +26,7 @@ func fakePeer(t *testing.T, n *Node, answer func(context.Context) gossip.EdgeRep
 	g, err := gossip.New(h, gossip.Config{
 		Network: n.network,
 		Signer:  gossip.NewSigner(other.files.key, n.network),
-		Rules:   gossip.Rules{learner.KindModel: {Reals: 3, Radius: 10}},
+		Rules:   learner.Rules{learner.KindModel: {Reals: 3, Radius: 10}},
 		Depth:   1,
 		OnEdge:  func(ctx context.Context, _ peer.ID, _ gossip.EdgeRequest) gossip.EdgeReply { return answer(ctx) },
 		Logger:  slog.New(slog.DiscardHandler),

@@ -69,16 +69,11 @@ type edgeStore interface {
 func newNeighbourhood(n *Node, h host.Host, past *history, signer *gossip.Signer, choices, view rand.Source) *neighbourhood {
 	t, p := n.files.task, n.power()
 	c := peering.Config{
-		Self: gossip.ID(h.ID()), Graph: t.Graph, Look: p.look, Renew: p.renew, Choices: choices, View: view,
+		Self: gossip.ID(h.ID()), Graph: t.Graph, Servers: t.Servers(), Look: p.look, Renew: p.renew, Choices: choices, View: view,
 	}
 	only, _ := n.files.config.onlyNeighbours() // validated when the file was read
 	for _, id := range only {
 		c.Only = append(c.Only, gossip.ID(id))
-	}
-	if t.Learner == "polar" {
-		for _, s := range t.Polar.Servers {
-			c.Servers = append(c.Servers, learner.ID(s))
-		}
 	}
 	start := time.Now()
 	return &neighbourhood{

@@ -83,19 +83,16 @@ func (n *Node) Progress(ctx context.Context) (Status, error) {
 	return s, n.describeSession(&s)
 }
 
-// rounds describes a learner in rounds; nil for others. A client of polar counts its
-// releases instead: the rounds are the servers'.
+// rounds describes the rounds in which this node broadcasts models; nil if there are
+// none. A client of polar, which broadcasts none, counts its releases instead.
 func (n *Node) rounds(state learner.State) *Rounds {
-	t := n.files.task
-	if !inRounds(t) || t.Learner == "polar" && !isServer(t, gossip.ID(n.self)) {
+	t, self := n.files.task, gossip.ID(n.self)
+	model := t.Messages(self)[learner.KindModel]
+	if !t.InRounds() || model.From != nil && !model.From(self) {
 		return nil
 	}
-	last, ends := t.Rounds.Count, uint64(t.Rounds.Count)
-	if t.Learner == "polar" {
-		ends++ // the result comes after the last round
-	}
 	return &Rounds{
-		Last: last, Ended: last > 0 && state.Round >= ends,
+		Last: t.Rounds.Count, Ended: model.Last > 0 && state.Round >= model.Last,
 		Dropped: state.Dropped, Asymmetric: state.Asymmetric,
 	}
 }

@@ -59,8 +59,8 @@ func (n *Node) Run(ctx context.Context) (err error) {
 		return errors.Join(err, abandon(s.gossip.Run, s.discovery.Run))
 	}
 	defer n.detach(s)
-	if obfuscated(n.files.task) {
-		n.log.Warn("the learner polar is obfuscation, not differential privacy: nothing is guaranteed")
+	if n.files.task.Obfuscated() {
+		n.log.Warn("the task's learner is obfuscation, not differential privacy: nothing is guaranteed", "learner", n.files.task.Learner)
 	}
 	n.log.Info("running", "peer", n.self, "task", n.files.task.Name, "learner", n.files.task.Learner, "network", n.network, "addresses", fullAddrs(h))
 
@@ -107,8 +107,8 @@ func (n *Node) newSession(h host.Host) (*session, error) {
 	g, err := gossip.New(h, gossip.Config{
 		Network: n.network,
 		Signer:  signer,
-		Rules:   rules(t, gossip.ID(n.self)),
-		Depth:   inboxDepth(t),
+		Rules:   t.Messages(gossip.ID(n.self)),
+		Depth:   t.Depth(),
 		Pulse:   n.power().heartbeat,
 		Vector:  publicVector(t),
 		OnEdge:  hood.answer,

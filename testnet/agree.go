@@ -81,10 +81,10 @@ func Agree(ctx context.Context, w Twins) (*Agreement, error) {
 const unhurried = 270
 
 // wake is the mean time between two releases of a real node; 0, as of [Run], for
-// learners in rounds, which wait for each other.
+// learners that do not release by a clock of their own.
 func (w *Twins) wake() time.Duration {
 	t := w.Data.Task
-	if t.Learner != "personal" {
+	if !t.Clocked() {
 		return 0
 	}
 	each := float64(len(w.Data.People)*t.Graph.Degree) / unhurried

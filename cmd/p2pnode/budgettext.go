@@ -44,7 +44,7 @@ func unboundedText(b node.Budget) string {
 		return paragraph("  ", fmt.Sprintf("UNBOUNDED: there is NO GUARANTEE. What is sent is hidden by %s. %d %s sent so far. "+
 			"The servers together, or one that collects long enough, may work out your records.",
 			obfuscation, b.Bare, plural(b.Bare, "gradient was", "gradients were"))) +
-			paragraph("  ", "Only another task changes that: one that puts noise inside the sum (key \"polar.private\").")
+			paragraph("  ", "Only another task changes that: one whose learner puts noise inside the sum, as docs/learners.md says.")
 	}
 	text := paragraph("  ", fmt.Sprintf("UNBOUNDED: there is NO GUARANTEE. %d %s sent without noise so far. "+
 		"Somebody who collects such models may work out your records.", b.Bare, plural(b.Bare, "model was", "models were")))

@@ -50,7 +50,7 @@ give the address of one running node, as "p2pnode run" prints it, with
 			made := newDirectory{
 				Dir: o.dir, Task: t.Name, Network: node.NetworkName(t), Columns: t.Columns(),
 				Epsilon: kept.Epsilon, Delta: kept.Delta, Releases: conf.Releases, Protected: conf.Unprotected == "",
-				Pure: conf.Pure(), Obfuscation: t.Learner == "polar" && !t.Polar.Private,
+				Pure: conf.Pure(), Obfuscation: t.Obfuscated(),
 			}
 			return show(cmd, o, made, newDirectory.String)
 		},

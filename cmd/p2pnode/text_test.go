@@ -122,7 +122,7 @@ func TestTexts(t *testing.T) {
 		},
 		{
 			budgetText(node.Budget{Unbounded: true, Unprotected: true, Obfuscation: true, Bare: 2}),
-			[]string{"NO GUARANTEE", "hidden by obfuscation, not differential privacy. 2 gradients were", "polar.private"}, "remove that key",
+			[]string{"NO GUARANTEE", "hidden by obfuscation, not differential privacy. 2 gradients were", "noise inside the sum"}, "remove that key",
 		},
 		{newDirectory{Task: "t", Obfuscation: true}.String(), []string{"obfuscation, not differential privacy: WITHOUT any privacy guarantee"}, "protected"},
 		{farewellText(node.Farewell{}), []string{"No daemon is running."}, "told"},

@@ -30,7 +30,7 @@ type actor struct {
 	door     door
 	edges    []learner.Edge    // as if nobody were away
 	schedule *rand.Rand        // of its wakes
-	masks    rand.Source       // like schedule it goes on after a restart: no mask comes twice
+	masks    rand.PCG          // like schedule it goes on after a restart: no mask comes twice
 	cohort   privacy.Cohort    // the first one
 	recorder *learner.Recorder // nil without a trace
 }
@@ -50,9 +50,9 @@ func AgentSchedule(seed uint64, i int) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 2*uint64(i)))
 }
 
-// AgentMasks is the source of the masks of participant i in learner polar: what
+// AgentMasks is the source of the masks of participant i: what
 // a replay of its trace must be constructed with, if it was not restarted.
-func AgentMasks(seed uint64, i int) rand.Source {
+func AgentMasks(seed uint64, i int) *rand.PCG {
 	return rand.NewPCG(^seed, uint64(i))
 }
 
@@ -75,7 +75,7 @@ func (s *simulation) newActor(i int32) error {
 		room := inboxRoom * len(p.Edges)
 		a.inbox, s.inboxes = s.inboxes[:0:room], s.inboxes[room:]
 	}
-	a.done = s.clocked() && (len(p.Records) == 0 || s.Discovery == nil && len(p.Edges) == 0)
+	a.done = s.clocked && (len(p.Records) == 0 || s.Discovery == nil && len(p.Edges) == 0)
 	if len(p.Records) > 0 {
 		a.cohort = p.Records[0].Cohort
 	}
@@ -84,9 +84,7 @@ func (s *simulation) newActor(i int32) error {
 		return err
 	}
 	a.schedule = AgentSchedule(s.Seed, int(i))
-	if s.Task.Learner == "polar" {
-		a.masks = AgentMasks(s.Seed, int(i))
-	}
+	a.masks = *AgentMasks(s.Seed, int(i))
 	return s.start(i, p.Start)
 }
 
@@ -95,7 +93,7 @@ func (s *simulation) start(i int32, resume *learner.State) error {
 	p, a, h := &s.Participants[i], &s.actors[i], s.home(i)
 	c := learner.Config{
 		Self: p.ID, Task: s.Task, Policy: p.Policy, Made: a.door.made, Resume: resume,
-		WakeMean: s.WakeMean.Seconds(), Schedule: a.schedule, Masks: a.masks, Checked: true,
+		WakeMean: s.WakeMean.Seconds(), Schedule: a.schedule, Masks: &a.masks, Checked: true,
 	}
 	if s.Wrap == nil {
 		c.Scratch, c.Vector = &h.scratch, h.vector

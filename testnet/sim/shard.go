@@ -185,7 +185,7 @@ func (h *shard) apply(i int32, now time.Duration, out learner.Output) error {
 		if err := a.door.answer(out.Ask, &h.answer, &h.payment); err != nil {
 			return h.failed("the door of %q: %w", i, err)
 		}
-		a.done = a.done || h.s.clocked() && h.answer.Exhausted()
+		a.done = a.done || h.s.clocked && h.answer.Exhausted()
 		h.send(i, now, out.Send)
 		out = a.Released(now, h.answer)
 		h.published(i, now)
@@ -199,10 +199,6 @@ func (h *shard) apply(i int32, now time.Duration, out learner.Output) error {
 	h.account(a)
 	return nil
 }
-
-// clocked reports whether the agents' clocks go on for ever, so that an armed
-// timer does not mean there is work left.
-func (s *simulation) clocked() bool { return s.Task.Learner == "personal" }
 
 // account keeps working the number of agents with something left to do.
 func (h *shard) account(a *actor) {

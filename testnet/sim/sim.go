@@ -107,6 +107,7 @@ type simulation struct {
 	// prompt says that messages are handled when they arrive. Agents that do nothing
 	// on hearing are spared that: they hear what has arrived when they next do.
 	prompt  bool
+	clocked bool          // agents' clocks go on for ever: an armed timer does not mean that there is work left
 	inboxes []arrival     // not taken yet by agents
 	ties    []tie         // likewise
 	changes []change      // to come, in order of time
@@ -131,8 +132,9 @@ func newSimulation(c Config) (*simulation, error) {
 	}
 	s := &simulation{
 		Config: c, index: make(map[learner.ID]int32, len(c.Participants)), sample: c.Every,
-		actors: inLargePages(make([]actor, len(c.Participants))), prompt: c.Task.Learner != "personal" || c.Wrap != nil,
+		actors: inLargePages(make([]actor, len(c.Participants))), clocked: c.Task.Clocked(),
 	}
+	s.prompt = !s.clocked || c.Wrap != nil
 	for i := range c.Participants {
 		id := c.Participants[i].ID
 		if _, twice := s.index[id]; twice {
