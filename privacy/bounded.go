@@ -78,18 +78,34 @@ func (m Mechanism) roundingDistance(dim int) int64 {
 // It panics if the mechanism is not from [Mechanism.Bounded] or if v has not its
 // dimension: each would break the guarantee.
 func (m Mechanism) NewBounded(c Cohort, slots int, v []float64) Sum {
+	return Sum{mechanism: m, cohort: c, slots: min(slots, MaxSlots), total: m.Units(v, maxBounded)}
+}
+
+// Units is the vector v in grid units, as [Mechanism.NewBounded] rounds it, each
+// coordinate moved into [-most, most]; most is from 1 to 2^52. Moving into a range
+// brings two vectors nearer, so the distance of the mechanism holds whatever most
+// is, if it is public. v is not kept.
+//
+// It panics as NewBounded does.
+func (m Mechanism) Units(v []float64, most int64) []int64 {
 	if m.distance == 0 {
 		panic("privacy: this mechanism clips records, use NewSum")
 	}
 	if len(v) != m.dim {
 		panic("privacy: the vector has not the dimension of its mechanism")
 	}
-	s := Sum{mechanism: m, cohort: c, slots: min(slots, MaxSlots), total: make([]int64, len(v))}
+	if most < 1 || most > maxBounded {
+		panic("privacy: the range of a coordinate is 1 to 2^52 grid units")
+	}
+	limit := float64(most)
+	units := make([]int64, len(v))
 	for j, x := range v {
 		// Scaling by a power of two is exact but for results below the grid (they
 		// become 0 either way) and beyond the range (they become the limit).
-		units := math.Ldexp(finite(x), -m.grid)
-		s.total[j] = int64(min(max(units, -maxBounded), maxBounded))
+		units[j] = int64(min(max(math.Ldexp(finite(x), -m.grid), -limit), limit))
 	}
-	return s
+	return units
 }
+
+// Unit is the size of one grid unit, a power of two, in real units.
+func (m Mechanism) Unit() float64 { return math.Ldexp(1, m.grid) }

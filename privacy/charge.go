@@ -42,11 +42,48 @@ import "math"
 //
 // Rounding in K does not matter: it is far smaller than the room left between
 // kappa and what the proof needs of it.
-func charge(b Budget, coordinates, sigma float64) Budget {
+//
+// In a private sum D is not one draw but the sum of so many parts, each a discrete
+// Gaussian of its own, with t^2 the sum of their squared scales. By [partsApart]
+// every probability of D is then within e^eta of that of one discrete Gaussian of
+// scale t, so both inequalities hold with kappa + eta in place of kappa.
+func charge(b Budget, coordinates, sigma float64, parts int) Budget {
 	z2 := 2 * (b.Epsilon + math.Log(2*coordinates/b.Delta) + 40)
-	k := coordinates * (z2 + 1) / (24 * sigma * sigma)
+	k := coordinates * ((z2+1)/(24*sigma*sigma) + partsApart(sigma, parts))
 	return Budget{
 		Epsilon: b.Epsilon - 2*k,
 		Delta:   b.Delta * (math.Exp(-k) - math.Exp(-40)),
 	}
+}
+
+// partsApart bounds |ln P[D=m]/P[G=m]| over all integers m: D is the sum of n
+// discrete Gaussians of scale s each, G one discrete Gaussian of scale t, and
+// t^2 = n s^2. It grows with n and falls with t. For n = 1 it is 0.
+//
+//	eta = 5 sum over k = 1..n-1 of exp(-2 pi^2 s^2 k/(k+1)),   s^2 >= 1/6
+//
+// (Kairouz, Liu, Steinke, "The Distributed Discrete Gaussian Mechanism", 2021.) Let
+// X, Y be discrete Gaussians of scales a, b, let c^2 = a^2 + b^2, w = a b/c, and
+// rho_a(x) = exp(-x^2/2a^2). Completing the square,
+//
+//	sum over x of rho_a(x) rho_b(m-x) = rho_c(m) sum over x of rho_w(x - m a^2/c^2),
+//
+// and by Poisson summation the last sum is sqrt(2 pi) w (1 + 2 sum over j >= 1 of
+// q^(j^2) cos(2 pi j u)), with q = exp(-2 pi^2 w^2) and some u: a constant times a
+// number in [1-h, 1+h], where h = 2q/(1-q^3), because j^2 >= 3j-2. So P[X+Y=m] is
+// P[G=m] times a number whose extremes over m have at most the ratio (1+h)/(1-h).
+// Both are laws, so that number is on average 1, and hence within that ratio of 1
+// for every m. Its logarithm is 2 artanh h <= 2h/(1-h^2), at most 5q while q <= 1/5:
+// at 1/5 it is 4.9 q, and its share of q grows with q.
+//
+// Now add up one part after the other. If the sum of k parts is within e^eta of one
+// discrete Gaussian of scale s sqrt k at every integer, then, adding the same Y to
+// both, so are the sums with one part more; and X+Y, with a^2 = k s^2 and b = s, so
+// that w^2 = s^2 k/(k+1) >= s^2/2, is within 5q of one discrete Gaussian.
+func partsApart(t float64, n int) float64 {
+	eta := 0.0
+	for k := 1.0; k < float64(n); k++ {
+		eta += 5 * math.Exp(-2*math.Pi*math.Pi*t*t*k/(k+1)/float64(n))
+	}
+	return eta
 }

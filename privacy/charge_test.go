@@ -57,7 +57,7 @@ func TestChargeCoversDiscreteNoise(t *testing.T) {
 			mu := float64(shift) / sigma
 			for _, epsilon := range []float64{0.05, 0.2, 0.5, 1, 2} {
 				delta := leastNumber(0, 0.5, func(delta float64) bool {
-					return charge(Budget{epsilon, delta}, 1, sigma).Mu() >= mu
+					return charge(Budget{epsilon, delta}, 1, sigma, 1).Mu() >= mu
 				})
 				if delta < 1e-6 || delta > 0.49 {
 					continue // z^2 <= 4 sigma no longer holds, or no budget allows it
@@ -95,7 +95,7 @@ func leastNumber(low, high float64, property func(float64) bool) float64 {
 func TestChargeIsSmall(t *testing.T) {
 	for _, dim := range []int{1, 100, 1000} {
 		b := Budget{1, 1e-6}
-		got := charge(b, float64(dim)*MaxReleases, minSigma)
+		got := charge(b, float64(dim)*MaxReleases, minSigma, 1)
 		if got.Epsilon >= b.Epsilon || got.Epsilon < b.Epsilon-1e-10*float64(dim) {
 			t.Errorf("dimension %d: epsilon becomes %.15f", dim, got.Epsilon)
 		}

@@ -23,6 +23,13 @@
 // than their mechanism says, given the same transcript; [CarriedSensitivity]
 // has that distance for learners that need it.
 //
+// A private sum adds up such vectors of many devices, each in grid units
+// ([Mechanism.Units]), and the noise once, in parts that the members of a committee
+// draw ([LiveNoise.Part]). Each device pays for it as for a release of its own. The
+// same holds against all who know less than as many of the parts as make up the
+// noise; how vectors and parts stay hidden from them is for package sums.
+// [ItemsSensitivity], [GramSensitivity] and [MomentsSensitivity] have the distances.
+//
 // When the decisions are made depends on the accounting.
 //
 //   - Under a filter the mechanism, the cohorts, the timing and the decision to

@@ -61,7 +61,7 @@ func (s Schedule) loss(b Budget, dim int) (loss *accountant.Loss, left Budget, e
 	}
 	left = truncationCharge(b, s.truncationTails(dim))
 	if n := s.gaussianCoordinates(dim); n > 0 {
-		left = charge(left, n, minSigma)
+		left = charge(left, n, minSigma, 1)
 	}
 	if left.Validate() != nil {
 		return nil, left, nil

@@ -65,7 +65,7 @@ func TestPlanTakesCharges(t *testing.T) {
 		t.Errorf("truncation at %v sigma multiplies the cost by %v, want 2", z, cut/plain)
 	}
 	const dim = 1 << 45
-	left := charge(b, releases*dim, minSigma)
+	left := charge(b, releases*dim, minSigma, 1)
 	if spent := 1 - left.Epsilon; spent < 0.02 || spent > 0.06 {
 		t.Fatalf("the charge is %v of epsilon", spent)
 	}
@@ -154,7 +154,7 @@ func TestTruncationCharge(t *testing.T) {
 				for _, epsilon := range []float64{0.1, 0.5, 1, 2} {
 					got := discreteDelta(epsilon, cut, shift)
 					delta := leastNumber(0, 0.5, func(delta float64) bool {
-						return charge(truncationCharge(Budget{epsilon, delta}, tau), 1, sigma).Mu() >= mu
+						return charge(truncationCharge(Budget{epsilon, delta}, tau), 1, sigma, 1).Mu() >= mu
 					})
 					if delta < 0.49 && got > delta {
 						t.Errorf("sigma %v, bound %d, shift %d: delta(%v) is %v, the charges allow %v", sigma, bound, shift, epsilon, got, delta)

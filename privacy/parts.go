@@ -1,0 +1,62 @@
+package privacy
+
+import (
+	"fmt"
+	"math"
+)
+
+// MaxParts is the largest number of parts that the noise of one release can be drawn
+// in. What so many cost more than one draw is charged to every account; it is less
+// than 10^-(10^12) of epsilon.
+const MaxParts = 64
+
+// Part draws one of so many parts of the noise of m, grid units, a number for each
+// coordinate: independent discrete Gaussians with 1/parts of the variance each,
+// rounded up. The members of a committee draw one part each. Added up, that many
+// parts protect as the noise of m does: partsApart, in charge.go, has the proof, and
+// more parts, or anything else that is independent of them, are post-processing.
+// Every call draws anew.
+//
+// It panics unless m is a Gaussian mechanism of [Mechanism.Bounded] and parts is
+// from 1 to [MaxParts].
+func (n *LiveNoise) Part(m Mechanism, parts int) []int64 {
+	defer n.words.forget()
+	return part(sampler{n.words}, m, parts)
+}
+
+// Part is [LiveNoise.Part] with reproducible noise.
+func (n *SeededNoise) Part(m Mechanism, parts int) []int64 {
+	return part(sampler{n.words}, m, parts)
+}
+
+// PartStd is the standard deviation of one part, in real units: of the noise of
+// [LiveNoise.Part], whose conditions it has.
+func (m Mechanism) PartStd(parts int) float64 {
+	return math.Ldexp(float64(m.partScale(parts)), m.grid)
+}
+
+func part(draws sampler, m Mechanism, parts int) []int64 {
+	scale := m.partScale(parts)
+	noise := make([]int64, m.dim)
+	for j := range noise {
+		noise[j] = draws.gaussian(scale)
+	}
+	return noise
+}
+
+// partScale is the least whole number whose square, times parts, is no less than
+// sigma squared. Both are below 2^63: sigma is at most 2^30 units.
+func (m Mechanism) partScale(parts int) uint64 {
+	if m.noise != Gaussian || m.distance == 0 {
+		panic("privacy: only the noise of a bounded Gaussian mechanism is drawn in parts")
+	}
+	if parts < 1 || parts > MaxParts {
+		panic(fmt.Sprintf("privacy: noise in %d parts, choose 1 to %d", parts, MaxParts))
+	}
+	sigma, n := uint64(m.sigma), uint64(parts)
+	scale := uint64(math.Sqrt(float64(sigma * sigma / n)))
+	for scale*scale*n < sigma*sigma {
+		scale++
+	}
+	return scale
+}
