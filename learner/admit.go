@@ -46,16 +46,19 @@ const normMargin = 1e-12
 
 // admitLabel is an error unless y is what [Task.Encode] makes of a target.
 func (t *Task) admitLabel(y float64) error {
-	switch {
-	case t.Loss == "multinomial":
+	switch t.lossKind().target {
+	case classTarget:
 		if !(y >= 0 && y < float64(len(t.Target.Classes)) && y == math.Trunc(y)) {
 			return fmt.Errorf("its label is the number of no class; they are 0 to %d", len(t.Target.Classes)-1)
 		}
-	case t.Classifies():
+	case signTarget:
 		if y != 1 && y != -1 {
 			return errors.New("its label is neither 1 nor -1")
 		}
-	case !(y >= t.Target.Min-t.Target.Center && y <= t.Target.Max-t.Target.Center):
+	case numberTarget:
+		if y >= t.Target.Min-t.Target.Center && y <= t.Target.Max-t.Target.Center {
+			break
+		}
 		return fmt.Errorf("its label is outside the task's range of the target, %v to %v, after its center is taken off", t.Target.Min, t.Target.Max)
 	}
 	return nil

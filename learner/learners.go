@@ -8,15 +8,13 @@ import (
 )
 
 // learners lists what a task's key "learner" may say. A learner is added by a file
-// that describes it and a line here.
-func learners() []descriptor {
-	return []descriptor{
-		personalLearner(),
-		propagationLearner(),
-		diffusionLearner(),
-		kmLearner(),
-		polarLearner(),
-	}
+// that describes it and a line here. Nothing changes the list.
+var learners = [...]descriptor{
+	personalLearner(),
+	propagationLearner(),
+	diffusionLearner(),
+	kmLearner(),
+	polarLearner(),
 }
 
 // descriptor is all that is known of a learner outside its own file. Only name and
@@ -45,13 +43,13 @@ type descriptor struct {
 
 // learner returns the descriptor of the task's learner; nothing for a name that is
 // none.
-func (t *Task) learner() descriptor {
-	for _, d := range learners() {
-		if d.name == t.Learner {
-			return d
+func (t *Task) learner() *descriptor {
+	for i := range learners {
+		if learners[i].name == t.Learner {
+			return &learners[i]
 		}
 	}
-	return descriptor{}
+	return new(descriptor)
 }
 
 // Clocked reports whether agents release at the wakes of their own clocks, which go
@@ -94,9 +92,9 @@ func (c *checker) learner(t *Task) {
 	if t.learner().rounds {
 		c.rounds(t)
 	} else {
-		c.check(t.Rounds == Rounds{}, "rounds", "belongs to the learners %s; leave it out", strings.Join(withTrait(func(d descriptor) bool { return d.rounds }), ", "))
+		c.check(t.Rounds == Rounds{}, "rounds", "belongs to the learners %s; leave it out", strings.Join(withTrait(func(d *descriptor) bool { return d.rounds }), ", "))
 	}
-	for _, d := range learners() {
+	for _, d := range learners {
 		if d.name == t.Learner {
 			if d.check != nil {
 				d.check(c, t)
@@ -108,14 +106,14 @@ func (c *checker) learner(t *Task) {
 }
 
 // names lists the learners.
-func names() []string { return withTrait(func(descriptor) bool { return true }) }
+func names() []string { return withTrait(func(*descriptor) bool { return true }) }
 
 // withTrait lists the learners of which has is true.
-func withTrait(has func(descriptor) bool) []string {
+func withTrait(has func(*descriptor) bool) []string {
 	var list []string
-	for _, d := range learners() {
-		if has(d) {
-			list = append(list, d.name)
+	for i := range learners {
+		if has(&learners[i]) {
+			list = append(list, learners[i].name)
 		}
 	}
 	return list

@@ -30,21 +30,6 @@ type loss interface {
 	evidence(sum float64, m int) float64
 }
 
-// loss returns the task's loss. A valid task has one of these.
-func (t *Task) loss() loss {
-	switch t.Loss {
-	case "logistic":
-		return scalar{logistic{}}
-	case "multinomial":
-		return multinomial{len(t.Target.Classes)}
-	case "huber":
-		return scalar{huber{t.Threshold}}
-	case "hinge":
-		return scalar{hinge{t.Smoothing}}
-	}
-	return scalar{squared{}}
-}
-
 // GradientBound is a public bound on the l2 norm of one record's gradient, for
 // every record the task admits and every model in the ball of [Task.Radius].
 // With this clip nothing is ever clipped: it is the clip of unprotected runs. A

@@ -1,5 +1,16 @@
 package learner
 
+func hingeLoss() lossKind {
+	return lossKind{
+		name: "hinge", target: signTarget, make: func(t *Task) loss { return scalar{hinge{t.Smoothing}} },
+		key: "smoothing", constant: func(t *Task) float64 { return t.Smoothing },
+		check: func(c *checker, t *Task) {
+			c.check(t.Smoothing > 0 && t.Smoothing <= 1, "smoothing",
+				"must be above 0 and at most 1: the hinge itself has a kink, where no step of a gradient is small enough")
+		},
+	}
+}
+
 // hinge is max(0, 1 - y z) with y = +1 or -1, its kink rounded off by a parabola
 // over 1 - h < y z < 1, h > 0 the smoothing: the kink would leave no bound on the
 // smoothness, the parabola leaves 1/h, and makes the value at most h/2 smaller.

@@ -2,6 +2,14 @@ package learner
 
 import "math"
 
+func huberLoss() lossKind {
+	return lossKind{
+		name: "huber", make: func(t *Task) loss { return scalar{huber{t.Threshold}} },
+		key: "threshold", constant: func(t *Task) float64 { return t.Threshold },
+		check: func(c *checker, t *Task) { c.positive("threshold", t.Threshold) },
+	}
+}
+
 // huber is r^2/2 where the residual r = y - z is at most threshold, and straight
 // beyond: threshold (|r| - threshold/2). The factor 1/2 is the usual one of this
 // loss, and makes its curvature at most 1. One record pulls with at most the

@@ -2,6 +2,10 @@ package learner
 
 import "math"
 
+func logisticLoss() lossKind {
+	return lossKind{name: "logistic", target: signTarget, odds: true, make: func(*Task) loss { return scalar{logistic{}} }}
+}
+
 // logistic is log(1 + exp(-y z)) with y = +1 or -1. Every slope is shorter than 1:
 // a clip of ||x|| clips nothing.
 type logistic struct{}

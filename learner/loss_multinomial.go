@@ -6,6 +6,13 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
+func multinomialLoss() lossKind {
+	return lossKind{
+		name: "multinomial", target: classTarget, odds: true,
+		make: func(t *Task) loss { return multinomial{len(t.Target.Classes)} },
+	}
+}
+
 // multinomial is the softmax cross-entropy of K classes, log sum_k exp(z_k) -
 // z_y, with y the number of the class, 0 to K-1. Its curvature diag(q) - q q', q
 // the probabilities, is at most 1/2 and its slope q - e_y at most sqrt 2 long: a

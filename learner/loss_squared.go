@@ -2,6 +2,10 @@ package learner
 
 import "math"
 
+func squaredLoss() lossKind {
+	return lossKind{name: "squared", make: func(*Task) loss { return scalar{squared{}} }}
+}
+
 // squared is (y - z)^2.
 type squared struct{}
 

@@ -61,7 +61,7 @@ type Score struct {
 	// undecided between k classes with the right one among them.
 	Losses []float64
 	// LogLoss is the mean of -log of the probability that the model gave to the class
-	// seen; NaN for numbers and for the hinge loss, which gives none.
+	// seen; NaN where the loss knows none; see [Task.HasProbabilities].
 	LogLoss float64
 	// AUC is the area under the receiver's operating curve of two classes: the
 	// probability that a record of class +1 scores higher than one of class -1. NaN
@@ -137,7 +137,7 @@ func (t *Task) constantScores(labels []float64) []float64 {
 
 // class is the number of a record's class, of -1 and +1 that of +1 being 1.
 func (t *Task) class(y float64) int {
-	if t.Loss != "multinomial" && y < 0 {
+	if y < 0 {
 		return 0
 	}
 	return int(y)
@@ -157,7 +157,7 @@ func (t *Task) scored(z, y []float64) Score {
 	if k == 1 {
 		s.AUC = area(z, y)
 	}
-	if t.Loss != "hinge" {
+	if t.HasProbabilities() {
 		var sum float64
 		for i, y := range y {
 			sum += l.value(block(z, i, k), y)

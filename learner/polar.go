@@ -115,7 +115,7 @@ func newPolar(c Config) (Agent, error) {
 	if c.Masks == nil {
 		return nil, errors.New("learner: Masks is required by learner polar, a cryptographic source")
 	}
-	if slices.Contains(c.Task.Servers(), c.Self) {
+	if slices.Contains(c.Task.Polar.Servers, string(c.Self)) {
 		return newPolarServer(c)
 	}
 	if m, ok := c.Policy.Next(c.Made); ok && c.Task.Polar.Private && !m.Protected() {

@@ -6,19 +6,18 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Predict returns the prediction of the model theta at the encoded features x: a
-// value in [Min, Max] in the units of the target for the squared and huber losses;
-// the probability of +1 for the logistic loss; +1, -1 or, undecided, 0 for the
-// hinge, whose score is no probability; the number of the likeliest class for the
-// multinomial loss.
+// Predict returns the prediction of the model theta at the encoded features x. Of a
+// number it is a value in [Min, Max], in the units of the target; of two classes the
+// probability of +1 or, for a loss without probabilities, +1, -1 or, undecided, 0; of
+// more classes the number of the likeliest.
 func (t *Task) Predict(theta, x []float64) float64 {
-	switch t.Loss {
-	case "logistic":
-		return sigmoid(floats.Dot(theta, x))
-	case "hinge":
-		return sign(floats.Dot(theta, x))
-	case "multinomial":
+	switch k := t.lossKind(); {
+	case k.target == classTarget:
 		return float64(floats.MaxIdx(t.Probabilities(theta, x)))
+	case k.target == signTarget && k.odds:
+		return sigmoid(floats.Dot(theta, x))
+	case k.target == signTarget:
+		return sign(floats.Dot(theta, x))
 	}
 	return t.inRange(floats.Dot(theta, x))
 }
@@ -28,13 +27,17 @@ func (t *Task) inRange(z float64) float64 {
 	return min(max(z+t.Target.Center, t.Target.Min), t.Target.Max)
 }
 
+// HasProbabilities reports whether the task's loss gives each class a probability. A
+// number has none, nor has a score that is no log odds, as that of the hinge loss.
+func (t *Task) HasProbabilities() bool { return t.lossKind().odds }
+
 // Probabilities returns the probability of each of Target.Classes under the model
 // theta at the encoded features x. It is nil if there are none.
 func (t *Task) Probabilities(theta, x []float64) []float64 {
 	switch {
 	case t.Target.Classes == nil:
 		return nil
-	case t.Loss == "logistic":
+	case t.lossKind().target == signTarget:
 		p := t.Predict(theta, x)
 		return []float64{1 - p, p}
 	}

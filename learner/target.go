@@ -9,7 +9,7 @@ import (
 
 // Classifies reports whether the target is one of two or more classes; else it
 // is a number.
-func (t *Task) Classifies() bool { return t.Loss != "squared" && t.Loss != "huber" }
+func (t *Task) Classifies() bool { return t.lossKind().target != numberTarget }
 
 // encodeTarget is Y of the target's cell.
 func (t *Task) encodeTarget(text string) (float64, Note, error) {
@@ -35,7 +35,7 @@ func (t *Task) encodeLabel(v float64) (float64, Note, error) {
 	switch {
 	case math.IsNaN(v) || math.IsInf(v, 0):
 		return 0, Taken, bad("is not a finite number")
-	case t.Loss == "multinomial":
+	case t.lossKind().target == classTarget:
 		if t.admitLabel(v) != nil {
 			return 0, Taken, bad("is the number of no class; they are 0 to %d", len(t.Target.Classes)-1)
 		}
@@ -53,7 +53,7 @@ func (t *Task) encodeLabel(v float64) (float64, Note, error) {
 
 // classLabel is Y of the class at position k.
 func (t *Task) classLabel(k int) float64 {
-	if t.Loss == "multinomial" {
+	if t.lossKind().target == classTarget {
 		return float64(k)
 	}
 	return float64(2*k - 1)

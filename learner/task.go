@@ -9,7 +9,7 @@ import "math"
 type Task struct {
 	Name     string    `toml:"name"`     // for people
 	Learner  string    `toml:"learner"`  // one of those that [New] makes
-	Loss     string    `toml:"loss"`     // "squared", "huber", "logistic", "hinge" or "multinomial"
+	Loss     string    `toml:"loss"`     // one of those in losses.go
 	Features []Feature `toml:"features"` // in order; together they make x
 	// Normalise scales the coordinates of each record to l2 norm 1. Without it they are
 	// divided by the norm of a usual row, UsualNorm, and those of a row that still

@@ -72,24 +72,6 @@ func (c *checker) oneOf(key, s string, allowed ...string) {
 	c.check(slices.Contains(allowed, s), key, "must be one of %q, not %q", allowed, s)
 }
 
-func (c *checker) loss(t *Task) {
-	c.oneOf("loss", t.Loss, "squared", "huber", "logistic", "hinge", "multinomial")
-	if t.Loss == "huber" {
-		c.positive("threshold", t.Threshold)
-	} else {
-		c.check(t.Threshold == 0, "threshold", "belongs to the huber loss; leave it out")
-	}
-	if t.Loss == "hinge" {
-		c.check(t.Smoothing > 0 && t.Smoothing <= 1, "smoothing",
-			"must be above 0 and at most 1: the hinge itself has a kink, where no step of a gradient is small enough")
-	} else {
-		c.check(t.Smoothing == 0, "smoothing", "belongs to the hinge loss; leave it out")
-	}
-	c.check(!t.releasesVectors() || t.staysConvex(t.Clip), "clip",
-		"must be at least sqrt(2) times the feature norm, %.4f here, when this learner takes the multinomial loss: only gradients that are never shortened are known to bring two models no further apart",
-		math.Ceil(1e4*t.GradientBound())/1e4)
-}
-
 func (c *checker) features(features []Feature) {
 	c.check(len(features) > 0, "features", "must list at least one feature")
 	seen := map[string]bool{}
@@ -138,14 +120,14 @@ func (c *checker) target(t *Task) {
 	for i := range t.Features {
 		c.check(t.Features[i].Name != t.Target.Name, "target.name", "must not be a feature too")
 	}
-	classes := t.Target.Classes
+	classes, kind := t.Target.Classes, t.lossKind()
 	switch {
-	case t.Loss == "multinomial":
+	case kind.target == classTarget:
 		c.check(len(classes) >= 2 && len(classes) <= maxClasses, "target.classes", "must list 2 to %d classes, as the data spells them", maxClasses)
-	case t.Loss == "logistic":
+	case kind.odds:
 		c.check(len(classes) == 0 || len(classes) == 2, "target.classes", "must list the two classes as the data spells them, or be left out where they are 1 and -1 (or 0)")
 	default:
-		c.check(len(classes) == 0, "target.classes", "belong to the logistic and multinomial losses; leave them out")
+		c.check(len(classes) == 0, "target.classes", "belong to the losses %s; leave them out", lossList(func(k *lossKind) bool { return k.odds }))
 	}
 	if len(classes) > 0 {
 		c.values("target.classes", classes)
@@ -155,7 +137,7 @@ func (c *checker) target(t *Task) {
 		c.check(t.Target.Center >= t.Target.Min && t.Target.Center <= t.Target.Max, "target.center", "must lie between min and max")
 		return
 	}
-	c.check(t.Target.Min == 0 && t.Target.Max == 0 && t.Target.Center == 0, "target", "min, max and center belong to the squared and huber losses; leave them out")
+	c.check(t.Target.Min == 0 && t.Target.Max == 0 && t.Target.Center == 0, "target", "min, max and center belong to the losses %s; leave them out", lossList(func(k *lossKind) bool { return k.target == numberTarget }))
 }
 
 func (c *checker) graph(t *Task) {
@@ -181,7 +163,7 @@ func (c *checker) graph(t *Task) {
 	} else {
 		c.oneOf("graph.kernel", g.Kernel, "", "cosine")
 	}
-	estimating := withTrait(func(d descriptor) bool { return d.estimates })
+	estimating := withTrait(func(d *descriptor) bool { return d.estimates })
 	c.check(slices.Contains(estimating, t.Learner), "graph.rule",
 		"released needs the learner %s: only their releases say where a node's own optimum lies, the others' models are one for all", strings.Join(estimating, " or "))
 }

@@ -87,7 +87,7 @@ func (n *Node) Probabilities(featuresLE []byte) (probabilitiesLE []byte, err err
 	}
 	defer leave()
 	t := n.node.Task()
-	if t.Loss != "logistic" && t.Loss != "multinomial" {
+	if !t.HasProbabilities() {
 		return nil, wrongInput("the loss %q knows no probabilities; use predict", t.Loss)
 	}
 	x, err := n.features(featuresLE)
