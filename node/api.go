@@ -1,11 +1,13 @@
 package node
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"log/slog"
 	"net"
 	"net/http"
@@ -37,7 +39,7 @@ type Owner interface {
 	AddPeer(ctx context.Context, address string) (Addition, error)
 	RemovePeer(ctx context.Context, peerOrAddress string) error
 	Import(ctx context.Context, csv io.Reader, o ImportOptions) (ImportReport, error)
-	Records(ctx context.Context, content bool) ([]RecordInfo, error)
+	Records(ctx context.Context, content bool) iter.Seq2[RecordInfo, error]
 	Delete(ctx context.Context, numbers []uint64) error
 	Predict(ctx context.Context, row map[string]string) (Prediction, error)
 	Backup(ctx context.Context, w io.Writer) error
@@ -115,10 +117,7 @@ func (n *Node) handler(left func()) http.Handler {
 	post(mux, "/peers/remove", func(ctx context.Context, p string) (struct{}, error) {
 		return struct{}{}, n.RemovePeer(ctx, p)
 	})
-	mux.HandleFunc("GET /records", func(w http.ResponseWriter, r *http.Request) {
-		list, err := n.Records(r.Context(), r.URL.Query().Get("content") == "yes")
-		reply(w, list, err)
-	})
+	mux.HandleFunc("GET /records", n.serveRecords)
 	post(mux, "/predict", n.Predict)
 	post(mux, "/members", func(ctx context.Context, list []byte) (struct{}, error) {
 		return struct{}{}, n.ImportMembers(ctx, list)
@@ -170,6 +169,29 @@ func (n *Node) serveImport(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	reply(w, report, err)
+}
+
+// serveRecords sends the list as it is read, one line of JSON a record. If it fails on the
+// way the connection breaks, as that of serveBackup.
+func (n *Node) serveRecords(w http.ResponseWriter, r *http.Request) {
+	out := bufio.NewWriter(w)
+	lines, begun := json.NewEncoder(out), false
+	for record, err := range n.Records(r.Context(), r.URL.Query().Get("content") == "yes") {
+		if err != nil && !begun {
+			reply(w, nil, err)
+			return
+		}
+		if err == nil {
+			begun, err = true, lines.Encode(record)
+		}
+		if err != nil {
+			if r.Context().Err() == nil { // the client is still there
+				n.log.Error("list of records broke off", "error", err)
+			}
+			panic(http.ErrAbortHandler)
+		}
+	}
+	_ = out.Flush() // the client has gone: nothing to tell it
 }
 
 // serveBackup streams the copy. One that fails on the way breaks the connection,

@@ -121,9 +121,9 @@ func Restore(dir, from string, confirm func(records int) error) (kept string, er
 		if err != nil || confirm == nil {
 			return s.Policy, err
 		}
-		live, _, err := copied.Records()
+		c, err := copied.Count()
 		if err == nil {
-			err = confirm(len(live))
+			err = confirm(c.Records + c.Aside)
 		}
 		return s.Policy, err
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"log/slog"
 	"net"
 	"net/http"
@@ -198,12 +199,32 @@ func (c *client) Import(ctx context.Context, csv io.Reader, o ImportOptions) (r 
 }
 
 // Records implements [Owner].
-func (c *client) Records(ctx context.Context, content bool) (list []RecordInfo, err error) {
+func (c *client) Records(ctx context.Context, content bool) iter.Seq2[RecordInfo, error] {
 	path := "/records"
 	if content {
 		path += "?content=yes"
 	}
-	return list, c.call(ctx, http.MethodGet, path, nil, &list)
+	return func(yield func(RecordInfo, error) bool) {
+		err := c.send(ctx, http.MethodGet, path, nil, func(answer io.Reader) error {
+			for lines := json.NewDecoder(answer); ; {
+				var r RecordInfo
+				if err := lines.Decode(&r); errors.Is(err, io.EOF) {
+					return nil
+				} else if err != nil {
+					if gone := ctx.Err(); gone != nil {
+						err = gone // the connection was closed for that
+					}
+					return fmt.Errorf("node: read the list of records: %w (the daemon's log says more)", err)
+				}
+				if !yield(r, nil) {
+					return errEnough
+				}
+			}
+		})
+		if err != nil && !errors.Is(err, errEnough) {
+			yield(RecordInfo{}, err)
+		}
+	}
 }
 
 // Delete implements [Owner].

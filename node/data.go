@@ -4,8 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"slices"
+	"iter"
 
 	"p2pnode/learner"
 	"p2pnode/privacy"
@@ -48,9 +47,35 @@ type Coordinate struct {
 	Value float64 `json:"value"`
 }
 
-// Records lists the records and the deleted ones that keep their slots, by number.
-func (n *Node) Records(_ context.Context, content bool) ([]RecordInfo, error) {
-	return n.describeRecords(0, math.MaxInt, content)
+// listedAtOnce is how many records of a list are in memory at a time.
+const listedAtOnce = 1024
+
+// errEnough ends the reading of records before their end.
+var errEnough = errors.New("node: enough records")
+
+// Records yields the records and the deleted ones that keep their slots, by number. It
+// reads a few at a time, so that a long list takes little memory, and who takes long over
+// it keeps nobody waiting. An error is the last that it yields.
+func (n *Node) Records(ctx context.Context, content bool) iter.Seq2[RecordInfo, error] {
+	return func(yield func(RecordInfo, error) bool) {
+		for from, more := learner.Seq(0), true; more; {
+			some, err := n.describeRecords(from, listedAtOnce, content)
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err != nil {
+				yield(RecordInfo{}, fmt.Errorf("node: list the records: %w", err))
+				return
+			}
+			for _, i := range some {
+				if !yield(i, nil) {
+					return
+				}
+				from = i.Number + 1
+			}
+			more = len(some) == listedAtOnce
+		}
+	}
 }
 
 // RecordsFrom is Records with content, of at most count records from a number on.
@@ -59,10 +84,6 @@ func (n *Node) RecordsFrom(_ context.Context, number uint64, count int) ([]Recor
 }
 
 func (n *Node) describeRecords(from learner.Seq, count int, content bool) ([]RecordInfo, error) {
-	rows, err := n.records.all()
-	if err != nil {
-		return nil, err
-	}
 	cohorts, err := n.cohorts()
 	if err != nil {
 		return nil, err
@@ -71,50 +92,50 @@ func (n *Node) describeRecords(from learner.Seq, count int, content bool) ([]Rec
 	for _, c := range cohorts {
 		cohort[c.Cohort] = c
 	}
-	refused := rows.refused()
-	var list []learner.Record
-	for r := range rows.each() {
-		if len(list) == count {
-			break
-		}
-		if r.Seq >= from {
-			list = append(list, r)
-		}
-	}
-	var cells map[learner.Seq][]WrittenCell
-	if content && len(list) > 0 {
-		if cells, err = n.written(list[0].Seq, list[len(list)-1].Seq); err != nil {
-			return nil, err
-		}
-	}
 	names := n.files.task.Coordinates()
-	out := make([]RecordInfo, 0, len(list))
-	for _, r := range list {
-		c := cohort[r.Cohort]
-		_, unfit := slices.BinarySearch(refused, r.Seq)
+	out := []RecordInfo{}
+	err = n.store.EachRecord(from, func(r learner.Record) error {
+		if len(out) >= count {
+			return errEnough
+		}
+		c, unfit := cohort[r.Cohort], r.X != nil && n.files.task.Admit(&r) != nil
 		i := RecordInfo{
-			Number: r.Seq, Cohort: r.Cohort, HeldOut: r.Seq.HeldOut(), Deleted: r.X == nil && !unfit, Retired: c.Retired,
+			Number: r.Seq, Cohort: r.Cohort, HeldOut: r.Seq.HeldOut(), Deleted: r.X == nil, Retired: c.Retired,
 			UsedUp: n.files.config.protected() && c.Left == 0, Refused: unfit,
 		}
-		if content && r.X != nil {
-			i.Cells, i.Target, i.Features = cells[r.Seq], &r.Y, named(names, r.X)
+		if content && r.X != nil && !unfit {
+			i.Target, i.Features = &r.Y, named(names, r.X)
 			i.Class = n.files.task.Class(r.Y)
 		}
 		out = append(out, i)
+		return nil
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return nil, err
 	}
-	return out, nil
+	if !content {
+		return out, nil
+	}
+	return out, n.addWritten(out)
 }
 
-// written reads what the owner wrote in records from one number to another.
-func (n *Node) written(from, to learner.Seq) (map[learner.Seq][]WrittenCell, error) {
+// addWritten adds what the owner wrote to records in order.
+func (n *Node) addWritten(list []RecordInfo) error {
+	if len(list) == 0 {
+		return nil
+	}
 	columns := n.files.task.Columns()
-	all := make(map[learner.Seq][]WrittenCell)
-	err := n.store.EachCells(from, to, func(q learner.Seq, cells learner.Cells) {
-		for i, c := range cells.All() {
-			all[q] = append(all[q], WrittenCell{columns[i], c.Text, c.Note.String()})
+	return n.store.EachCells(list[0].Number, list[len(list)-1].Number, func(q learner.Seq, cells learner.Cells) {
+		for list[0].Number < q {
+			list = list[1:]
+		}
+		if list[0].Number > q || list[0].Target == nil {
+			return
+		}
+		for k, c := range cells.All() {
+			list[0].Cells = append(list[0].Cells, WrittenCell{columns[k], c.Text, c.Note.String()})
 		}
 	})
-	return all, err
 }
 
 // named gives the numbers that are not 0 their names.
@@ -131,7 +152,8 @@ func named(names []string, x []float64) []Coordinate {
 // Delete erases the content of records, given by their numbers, all or none. The
 // personal model that knew them is dropped; what was released stays public. Their
 // slots stay, empty, because the number of slots is public. It fails with
-// [storage.ErrNoRecord] if one is not there or was deleted before.
+// [storage.ErrNoRecord] if one is not there or was deleted before. For many of them see
+// [storage.Store.DeleteRecords].
 func (n *Node) Delete(ctx context.Context, numbers []uint64) error {
 	n.storing.Lock()
 	defer n.storing.Unlock()
@@ -150,20 +172,13 @@ func (n *Node) Delete(ctx context.Context, numbers []uint64) error {
 		n.records.forget() // whatever was deleted
 	} else {
 		n.records.drop(drop)
-		defer func() { _, _ = n.records.count() }() // so that nobody who asks for the status waits for it
 	}
 	n.fits.recordsDeleted()
 	if err != nil {
 		return fmt.Errorf("node: delete records: %w", err)
 	}
-	session := n.current()
-	if session == nil {
-		return nil
+	if s := n.current(); s != nil {
+		return s.records(nil, drop) // after the last run the next one reads what is stored
 	}
-	// It cannot be called off: what is deleted on disk must leave the agent too.
-	running := session.look(context.WithoutCancel(ctx), func() { err = session.loop.agent.Records(nil, drop) })
-	if errors.Is(running, errNotRunning) {
-		return nil // the next run reads what is stored
-	}
-	return err
+	return nil
 }

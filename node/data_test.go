@@ -1,6 +1,7 @@
 package node
 
 import (
+	"context"
 	"errors"
 	"math"
 	"math/rand/v2"
@@ -10,6 +11,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"p2pnode/learner"
 	"p2pnode/privacy"
 	"p2pnode/storage"
 )
@@ -46,9 +48,9 @@ func TestDeleteIsForgotten(t *testing.T) {
 		if err != nil || floats.Equal(before.Theta, after.Theta) {
 			t.Errorf("running %v: the model is the same after the deletion, %v", running, err)
 		}
-		list, err := n.Records(t.Context(), true)
-		if err != nil || len(list) != 20 {
-			t.Fatalf("%d records, %v", len(list), err)
+		list := listed(t, n, true)
+		if len(list) != 20 {
+			t.Fatalf("%d records", len(list))
 		}
 		for _, r := range list {
 			gone := r.Number == 2 || r.Number == 3 || r.Number == 10
@@ -75,7 +77,7 @@ func TestDeleteReachesTheAgent(t *testing.T) {
 	other.files.config.Bootstrap = status(t, n).Addrs
 	start(t, other)
 	eventually(t, "a release", func() bool { return status(t, n).Round > 0 })
-	state, err := n.state(t.Context())
+	state, err := n.state()
 	if err != nil || floats.Norm(state.Model, 2) != 0 {
 		t.Errorf("the model without noise of no records is %v, %v; want zero", state.Model, err)
 	}
@@ -135,9 +137,8 @@ func TestCohortHours(t *testing.T) {
 		if err := n.Add(t.Context(), lineRecords(fixed(2), 5)); err != nil {
 			t.Fatal(err)
 		}
-		list, err := n.Records(t.Context(), false)
-		if err != nil || list[9].Cohort != want {
-			t.Errorf("%v hours: %+v, %v; want cohort %d", hours, list[9], err, want)
+		if list := listed(t, n, false); list[9].Cohort != want {
+			t.Errorf("%v hours: %+v; want cohort %d", hours, list[9], want)
 		}
 	}
 }
@@ -148,16 +149,73 @@ func TestRecordsFrom(t *testing.T) {
 	if err := n.Delete(t.Context(), []uint64{4}); err != nil {
 		t.Fatal(err)
 	}
-	all, err := n.Records(t.Context(), true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := listed(t, n, true)
 	for _, c := range []struct{ from, count, first, last int }{
 		{0, 2, 0, 2}, {1, 2, 0, 2}, {3, 3, 2, 5}, {9, math.MaxInt, 8, 9}, {10, 5, 9, 9}, {5, 0, 4, 4},
 	} {
 		got, err := n.RecordsFrom(t.Context(), uint64(c.from), c.count)
 		if want := all[c.first:c.last]; err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%d records from %d: %v, %v, want %v", c.count, c.from, got, err, want)
+		}
+	}
+}
+
+// listed is the whole list of an owner's records.
+func listed(t *testing.T, owner Owner, content bool) (list []RecordInfo) {
+	t.Helper()
+	for r, err := range owner.Records(t.Context(), content) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
+// A long list comes whole and in order, of the node and of its daemon, and who takes long
+// over it keeps nobody waiting. What comes and goes meanwhile is in it or not.
+func TestALongListKeepsNobodyWaiting(t *testing.T) {
+	const count = 3*listedAtOnce + 5
+	for _, through := range []string{"the directory", "the daemon"} {
+		n := testNode(t, lineTask(), lineRecords(fixed(1), count), nil)
+		var owner Owner = n
+		if through == "the daemon" {
+			owner = served(t, n)
+		}
+		numbers := learner.Seq(0)
+		for r, err := range owner.Records(t.Context(), true) {
+			if numbers++; err != nil || r.Number != numbers || r.Target == nil != r.Deleted {
+				t.Fatalf("%s: record %+v, error %v; want number %d", through, r, err, numbers)
+			}
+			if numbers != 1 {
+				continue
+			}
+			if err := errors.Join(n.Delete(t.Context(), []uint64{count}), n.Add(t.Context(), lineRecords(fixed(2), 1))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if numbers != count && numbers != count+1 {
+			t.Errorf("%s: %d records, want %d", through, numbers, count)
+		}
+	}
+}
+
+// A list that breaks off is an error, not a shorter list.
+func TestAListThatBreaksOff(t *testing.T) {
+	n := testNode(t, lineTask(), lineRecords(fixed(1), 30*listedAtOnce), nil)
+	for through, owner := range map[string]Owner{"the directory": n, "the daemon": served(t, n)} {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var last error
+		for _, err := range owner.Records(ctx, true) {
+			cancel()
+			last = err
+		}
+		if !errors.Is(last, context.Canceled) {
+			t.Errorf("%s: the list ends with %v", through, last)
+		}
+		for range owner.Records(t.Context(), true) {
+			break // who has enough
 		}
 	}
 }

@@ -148,10 +148,7 @@ func guarded(f func() error) (err error) {
 
 // fit fits a model step by step, and offers what there is of it after each.
 func (n *Node) fit(ctx context.Context, m fitted) error {
-	prior, err := n.prior(ctx)
-	if ctx.Err() != nil {
-		return nil // called off
-	}
+	prior, err := n.prior()
 	if err != nil {
 		return err
 	}

@@ -78,8 +78,8 @@ func TestNothingWaitsForAFit(t *testing.T) {
 	if s, err := n.Progress(t.Context()); err != nil || s.Records != 35 || s.HeldOut != 7 {
 		t.Errorf("%d records, %d held out, %v; want 35 and 7", s.Records, s.HeldOut, err)
 	}
-	if list, err := n.Records(t.Context(), true); err != nil || len(list) != 35 {
-		t.Errorf("%d records listed, %v", len(list), err)
+	if list := listed(t, n, true); len(list) != 35 {
+		t.Errorf("%d records listed", len(list))
 	}
 	if m := fittedNow(t, n, ended(t)); m.Current || m.Records != 30 || !floats.Same(m.Theta, before.Theta) {
 		t.Errorf("%+v, want the model of before", m)

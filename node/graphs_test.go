@@ -152,7 +152,7 @@ func (w *graphNetwork) distance(t *testing.T, want [][]float64, far func(got, wa
 		index[gossip.ID(n.self)] = i
 	}
 	for i, n := range w.nodes {
-		state, err := n.state(t.Context())
+		state, err := n.state()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -270,7 +270,7 @@ func (w *graphNetwork) explain(t *testing.T, want [][]float64) {
 	index, states := make(map[learner.ID]int), make([]learner.State, len(w.nodes))
 	for i, n := range w.nodes {
 		var err error
-		if states[i], err = n.state(t.Context()); err != nil {
+		if states[i], err = n.state(); err != nil {
 			t.Error(err)
 			return
 		}

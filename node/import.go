@@ -142,15 +142,14 @@ func (n *Node) commit(i *storage.Import, file storage.Digest, noted learner.Tall
 // while the file is being read: who wants to write may wait for that.
 func (n *Node) some(first learner.Seq) ([]learner.Record, error) {
 	var some learner.Rows
-	full := errors.New("enough")
 	err := n.store.EachRecord(first, func(r learner.Record) error {
 		if some.Len() == handOver {
-			return full
+			return errEnough
 		}
 		some.Add(r)
 		return nil
 	})
-	if err != nil && !errors.Is(err, full) {
+	if err != nil && !errors.Is(err, errEnough) {
 		return nil, fmt.Errorf("node: %w", err)
 	}
 	return slices.Collect(some.All()), nil

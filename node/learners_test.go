@@ -104,7 +104,7 @@ func propagated(t *testing.T, task *learner.Task, w *graphNetwork, training [][]
 	local := make([][]float64, len(w.nodes))
 	eventually(t, "every node has released its local model", func() bool {
 		for i, n := range w.nodes {
-			state, err := n.state(t.Context())
+			state, err := n.state()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -182,7 +182,7 @@ func (w *graphNetwork) converge(t *testing.T, want [][]float64) {
 		})
 		return worst < 1e-6
 	})
-	state, err := w.nodes[0].state(t.Context())
+	state, err := w.nodes[0].state()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"p2pnode/gossip"
@@ -30,7 +31,7 @@ type loop struct {
 	recheckEvery time.Duration
 
 	records chan recordChange
-	inspect chan func()
+	shown   atomic.Pointer[learner.State] // what the owner is told: she does not wait for the agent
 
 	told     []learner.Edge   // what the agent was told last
 	recheck  <-chan time.Time // when to see whether that is still so
@@ -43,8 +44,10 @@ type loop struct {
 // what it can show its neighbours should outlive its being killed.
 const saveEvery = 10 * time.Minute
 
+// recordChange is records that were just stored, or the numbers of deleted ones.
 type recordChange struct {
 	add  []learner.Record
+	drop []learner.Seq
 	done chan error
 }
 
@@ -99,11 +102,11 @@ func (l *loop) next(ctx context.Context) error {
 		}
 		return nil
 	case c := <-l.records:
-		c.done <- l.agent.Records(c.add, nil)
+		c.done <- l.agent.Records(c.add, c.drop)
+		if len(c.add) == 0 {
+			return nil
+		}
 		return l.look() // new records may bring a silent agent back
-	case f := <-l.inspect:
-		f()
-		return nil
 	}
 }
 
@@ -156,6 +159,7 @@ func (l *loop) handle(out learner.Output) error {
 		}
 		if out.Ask == nil {
 			l.arm(out.Next)
+			l.show()
 			return nil
 		}
 		if err := l.history.contradiction(); err != nil {
@@ -182,6 +186,12 @@ func (l *loop) arm(next time.Duration) {
 		return
 	}
 	l.timer.Reset(time.Until(l.start.Add(next)))
+}
+
+// show lets the owner see the agent as it is between two events.
+func (l *loop) show() {
+	state := l.agent.State()
+	l.shown.Store(&state)
 }
 
 func (l *loop) saveState() error {

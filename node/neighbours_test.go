@@ -5,7 +5,9 @@ import (
 	"crypto/rand"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/libp2p/go-libp2p/core/crypto"
 	"github.com/libp2p/go-libp2p/core/peer"
@@ -111,8 +113,7 @@ func TestModelOfNewNeighbourIsHeard(t *testing.T) {
 		}
 	}
 	eventually(t, "all models are heard", func() bool {
-		state, err := s.state(ctx)
-		return err == nil && len(state.Heard) == count
+		return len(s.loop.shown.Load().Heard) == count
 	})
 }
 
@@ -138,6 +139,8 @@ func TestNoEdgeBeforeRestore(t *testing.T) {
 func TestMessageKeepsItsSlot(t *testing.T) {
 	n := testNode(t, lineTask(), nil, nil)
 	s := attachedSession(t, n)
+	agent := newBusyAgent(s.loop.agent)
+	s.loop.agent = agent
 	if _, err := s.loop.door.release(query(mechanism(n), 1, 1)); err != nil {
 		t.Fatal(err)
 	}
@@ -160,9 +163,7 @@ func TestMessageKeepsItsSlot(t *testing.T) {
 			t.Errorf("loop: %v", err)
 		}
 	})
-	busy := make(chan struct{})
-	defer close(busy)
-	s.loop.inspect <- func() { <-busy }
+	defer agent.work(s)()
 	eventually(t, "published while the loop is busy", func() bool { return served() && s.gossip.Stats().Published == 1 })
 }
 
@@ -170,6 +171,8 @@ func TestMessageKeepsItsSlot(t *testing.T) {
 func TestEdgesAreRechecked(t *testing.T) {
 	t.Parallel()
 	s := attachedSession(t, testNode(t, lineTask(), nil, nil))
+	agent := &toldAgent{Agent: s.loop.agent}
+	s.loop.agent = agent
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() {
@@ -179,15 +182,50 @@ func TestEdgesAreRechecked(t *testing.T) {
 	})
 	defer running.Wait()
 	defer stop()
-	told := func() (edges int) {
-		if err := s.look(ctx, func() { edges = len(s.loop.told) }); err != nil {
-			t.Fatal(err)
-		}
-		return edges
-	}
 	eventually(t, "no event is left", func() bool { return len(s.hood.changed) == 0 })
-	told() // and the last one is handled
+	if err := s.records(nil, nil); err != nil { // and the last one is handled
+		t.Fatal(err)
+	}
 	silently := requestFromWire(randomPeer(t), gossip.EdgeRequest{Kind: gossip.EdgeAsk})
 	s.hood.posted.post(func(context.Context) { s.hood.machine.Step(s.hood.now(), silently) })
-	eventually(t, "the agent is told", func() bool { return told() == 1 })
+	eventually(t, "the agent is told", func() bool { return agent.edges.Load() == 1 })
+}
+
+// toldAgent says of how many edges the agent was told last.
+type toldAgent struct {
+	learner.Agent
+	edges atomic.Int64
+}
+
+// Neighbours implements [learner.Agent].
+func (a *toldAgent) Neighbours(now time.Duration, edges []learner.Edge) learner.Output {
+	a.edges.Store(int64(len(edges)))
+	return a.Agent.Neighbours(now, edges)
+}
+
+// busyAgent takes long over a change that changes nothing, as others do over a release.
+type busyAgent struct {
+	learner.Agent
+	begun, end chan struct{}
+}
+
+func newBusyAgent(a learner.Agent) *busyAgent {
+	return &busyAgent{Agent: a, begun: make(chan struct{}), end: make(chan struct{})}
+}
+
+// Records implements [learner.Agent].
+func (a *busyAgent) Records(add []learner.Record, drop []learner.Seq) error {
+	if len(add)+len(drop) == 0 {
+		close(a.begun)
+		<-a.end
+	}
+	return a.Agent.Records(add, drop)
+}
+
+// work keeps the agent of a session, and so its loop, busy until done is called.
+func (a *busyAgent) work(s *session) (done func()) {
+	ended := make(chan error, 1)
+	go func() { ended <- s.records(nil, nil) }()
+	<-a.begun
+	return func() { close(a.end); <-ended }
 }

@@ -190,7 +190,7 @@ func TestNetworkReachesMinimiserOfQ(t *testing.T) {
 	eventually(t, "the minimiser of Q", func() bool {
 		worst = 0
 		for i, n := range nodes {
-			state, err := n.state(t.Context())
+			state, err := n.state()
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -236,7 +236,7 @@ func (n *Node) Add(ctx context.Context, records []learner.Record) error {
 func (n *Node) added(stored []learner.Record, noted learner.Tally) error {
 	stored = n.records.add(stored, noted)
 	if s := n.current(); s != nil {
-		return s.records(stored)
+		return s.records(stored, nil)
 	}
 	return nil
 }
@@ -264,13 +264,11 @@ func (n *Node) exhausted(c privacy.Cohort) bool {
 	return n.files.config.protected() && n.ledger.Exhausted(c)
 }
 
-// state is what the agent knows now, or knew when it last ran.
-func (n *Node) state(ctx context.Context) (learner.State, error) {
+// state is what the agent knew a moment ago, or when it last ran. It waits for nothing
+// that the agent does. What it returns must not be changed.
+func (n *Node) state() (learner.State, error) {
 	if s := n.current(); s != nil {
-		state, err := s.state(ctx)
-		if !errors.Is(err, errNotRunning) { // any more: what it knew is stored
-			return state, err
-		}
+		return *s.loop.shown.Load(), nil
 	}
 	return n.storedState()
 }

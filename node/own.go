@@ -167,7 +167,7 @@ func (o *ownRecords) add(stored []learner.Record, noted learner.Tally) []learner
 
 // drop takes note of records that were just deleted.
 func (o *ownRecords) drop(deleted []learner.Seq) {
-	o.recount()
+	defer o.recount()
 	o.reading.Lock()
 	defer o.reading.Unlock()
 	if !o.read {
@@ -191,14 +191,20 @@ func (o *ownRecords) drop(deleted []learner.Seq) {
 
 // forget makes the next use read the records again.
 func (o *ownRecords) forget() {
-	o.recount()
 	o.trim()
+	o.recount()
 }
 
+// recount counts the records anew; no others may be stored meanwhile. Who asks before it
+// is done is told what was counted before.
 func (o *ownRecords) recount() {
+	counts, err := o.store.Count()
+	if err != nil {
+		counts = storage.Counts{} // who asks next counts, and is told why it cannot be done
+	}
 	o.counting.Lock()
 	defer o.counting.Unlock()
-	o.counts = storage.Counts{}
+	o.counts = counts
 }
 
 // trim gives the memory of the records back.

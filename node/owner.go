@@ -18,9 +18,10 @@ const (
 	shortPatience = 10 * time.Millisecond
 )
 
-// Status tells the owner how the node is doing. A running one does not wait long for a
-// fit: it says what the last one brought, and goes on with the next. One at rest waits, as
-// nothing would go on when it is closed.
+// Status tells the owner how the node is doing. A running one does not wait long: it says
+// what the agent knew a moment ago, whatever that does now, and what the last fit brought,
+// and goes on with the next. One at rest waits for the fit, as nothing would go on when it
+// is closed.
 func (n *Node) Status(ctx context.Context) (Status, error) {
 	s, err := n.Progress(ctx)
 	if err != nil {
@@ -47,8 +48,8 @@ func (n *Node) Status(ctx context.Context) (Status, error) {
 
 // Progress is Status without Personal: it fits no model, so it is cheap enough
 // to be asked for again and again.
-func (n *Node) Progress(ctx context.Context) (Status, error) {
-	state, err := n.state(ctx)
+func (n *Node) Progress(context.Context) (Status, error) {
+	state, err := n.state()
 	if err != nil {
 		return Status{}, err
 	}
@@ -125,8 +126,8 @@ func (n *Node) describeSession(s *Status) error {
 }
 
 // Peers lists the neighbours.
-func (n *Node) Peers(ctx context.Context) ([]Peer, error) {
-	state, err := n.state(ctx)
+func (n *Node) Peers(context.Context) ([]Peer, error) {
+	state, err := n.state()
 	if err != nil {
 		return nil, err
 	}

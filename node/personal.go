@@ -27,7 +27,7 @@ type Fitted struct {
 // the neighbours released so far. It waits for the fit. It is for the owner only: the
 // models are functions of her raw data.
 func (n *Node) Personal(ctx context.Context) (learner.PersonalModel, error) {
-	prior, err := n.prior(ctx)
+	prior, err := n.prior()
 	if err != nil {
 		return learner.PersonalModel{}, err
 	}
@@ -41,23 +41,18 @@ func (n *Node) Personal(ctx context.Context) (learner.PersonalModel, error) {
 // first, it is what the fit under way has so far, or what a node without records has:
 // the task's kappa times what was heard. The slices must not be changed.
 func (n *Node) Fitted(ctx context.Context) (Fitted, error) {
-	prior, err := n.prior(ctx)
-	if err == nil {
-		var m Fitted
-		if m, err = n.await(ctx, prior); err == nil {
-			return m, nil
-		}
-	}
-	if ctx.Err() == nil {
+	prior, err := n.prior()
+	if err != nil {
 		return Fitted{}, err
+	}
+	m, err := n.await(ctx, prior)
+	if err == nil || ctx.Err() == nil {
+		return m, err
 	}
 	n.fits.mu.Lock()
 	defer n.fits.mu.Unlock()
 	if n.fits.newest != nil {
 		return n.fits.newest.Fitted, nil
-	}
-	if prior == nil { // which the agent was too busy to tell
-		prior = make([]float64, n.files.task.Dimension())
 	}
 	return Fitted{PersonalModel: learner.FitPersonal(n.files.task, nil, prior)}, nil
 }
@@ -67,8 +62,8 @@ func (n *Node) Fitted(ctx context.Context) (Fitted, error) {
 func (n *Node) Trim() { n.records.trim() }
 
 // prior is what the neighbours released, as far as it was heard.
-func (n *Node) prior(ctx context.Context) ([]float64, error) {
-	state, err := n.state(ctx)
+func (n *Node) prior() ([]float64, error) {
+	state, err := n.state()
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -107,6 +108,36 @@ func TestCompareClasses(t *testing.T) {
 	if got.AUC == nil || *got.AUC != (Three{0.5, 0.5, 0.5}) || got.LogLoss == nil || !(got.LogLoss.Base < got.LogLoss.Alone) {
 		t.Errorf("area %+v, log loss %+v: want that of chance, and the constant's less than the wrong model's", got.AUC, got.LogLoss)
 	}
+}
+
+// Whatever the agent is doing, a release for example, the owner is told at once how it was
+// before, what the last fit brought, and who the neighbours are.
+func TestStatusDoesNotWaitForTheAgent(t *testing.T) {
+	n := testNode(t, lineTask(), lineRecords(fixed(1), 30), nil)
+	before, err := n.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var agent *busyAgent
+	n.observe = func(a learner.Agent) learner.Agent {
+		agent = newBusyAgent(a)
+		return agent
+	}
+	start(t, n)
+	eventually(t, "running", func() bool { return status(t, n).Running })
+	done := agent.work(n.current())
+	owner := served(t, n)
+	s, err := owner.Status(t.Context())
+	if err != nil || !s.Running || s.Records != 30 || s.Personal == nil || !reflect.DeepEqual(s.Personal, before.Personal) {
+		t.Errorf("%+v, %v; want running, with the fit of before", s, err)
+	}
+	if peers, err := owner.Peers(t.Context()); err != nil || len(peers) != 0 {
+		t.Errorf("%v, %v", peers, err)
+	}
+	if m, err := owner.Predict(t.Context(), map[string]string{"a": "1", "b": "0"}); err != nil || m.Value == 0 {
+		t.Errorf("%+v, %v; want a prediction", m, err)
+	}
+	done()
 }
 
 // own is what the node has in memory of its records.

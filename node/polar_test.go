@@ -115,7 +115,7 @@ func TestPolarServersAgreeNearTheOptimum(t *testing.T) {
 	want := optimum(training)
 	var first []float64
 	for i, n := range w.nodes[:polarServers] {
-		state, err := n.state(t.Context())
+		state, err := n.state()
 		if err != nil {
 			t.Fatal(err)
 		}

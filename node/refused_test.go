@@ -51,11 +51,7 @@ func TestRecordsThatAnEarlierVersionStored(t *testing.T) {
 		t.Errorf("the personal model is %v (%v), want %v", got.Theta, err, want.Theta)
 	}
 
-	list, err := with.Records(t.Context(), true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, r := range list {
+	for i, r := range listed(t, with, true) {
 		refused := i == 2 || i == 4 || i == 6
 		if r.Refused != refused || r.Deleted || (r.Target == nil) != refused {
 			t.Errorf("record %d: %+v", i+1, r)
@@ -64,8 +60,8 @@ func TestRecordsThatAnEarlierVersionStored(t *testing.T) {
 	if err := with.Delete(t.Context(), []uint64{3}); err != nil {
 		t.Fatal(err)
 	}
-	if list, err = with.Records(t.Context(), false); err != nil || !list[2].Deleted || list[2].Refused {
-		t.Errorf("after deleting it: %+v, %v", list[2], err)
+	if list := listed(t, with, false); !list[2].Deleted || list[2].Refused {
+		t.Errorf("after deleting it: %+v", list[2])
 	}
 
 	start(t, with)

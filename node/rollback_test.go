@@ -44,7 +44,7 @@ func waitForAddrs(t *testing.T, n *Node) []string {
 // heard is the round of the newest model that a node has of an author.
 func heard(t *testing.T, n *Node, author peer.ID) uint64 {
 	t.Helper()
-	state, err := n.state(t.Context())
+	state, err := n.state()
 	if err != nil {
 		t.Fatal(err)
 	}

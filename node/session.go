@@ -15,7 +15,7 @@ import (
 	"p2pnode/learner"
 )
 
-// errNotRunning is what a session's methods return once it has ended.
+// errNotRunning is what [Node.Addrs] returns when the session has just ended.
 var errNotRunning = errors.New("node: the node is stopping")
 
 // session is what exists only while a node runs: host, network, loop.
@@ -136,7 +136,6 @@ func (n *Node) newSession(h host.Host) (*session, error) {
 		records: make(chan recordChange),
 
 		recheckEvery: n.power().look,
-		inspect:      make(chan func()),
 
 		outgoing: make(chan outgoing, maxOutgoing),
 	}
@@ -165,6 +164,7 @@ func (n *Node) attach(s *session) error {
 		return err
 	}
 	s.loop.agent = agent
+	s.loop.show()
 	_, latest := n.ledger.Outgoing()
 	state, err := n.storedState()
 	if err != nil {
@@ -230,33 +230,15 @@ func (n *Node) Addrs(ctx context.Context) ([]string, error) {
 	return fullAddrs(n.session.host), nil
 }
 
-// records hands stored records to the agent. It cannot be called off: what is
-// stored and not in the agent would be missing until the next run.
-func (s *session) records(add []learner.Record) error {
-	c := recordChange{add: add, done: make(chan error, 1)}
+// records hands stored records, or the numbers of deleted ones, to the agent. It cannot
+// be called off: what is stored and not in the agent would be missing until the next run,
+// and what was deleted must leave the agent too.
+func (s *session) records(add []learner.Record, drop []learner.Seq) error {
+	c := recordChange{add: add, drop: drop, done: make(chan error, 1)}
 	select {
 	case s.loop.records <- c:
 		return <-c.done
 	case <-s.ended:
 		return nil // the next run reads them
 	}
-}
-
-// look runs f in the loop, where the agent and the counters may be read.
-func (s *session) look(ctx context.Context, f func()) error {
-	done := make(chan struct{})
-	select {
-	case s.loop.inspect <- func() { f(); close(done) }:
-		<-done
-		return nil
-	case <-s.ended:
-		return errNotRunning
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (s *session) state(ctx context.Context) (state learner.State, err error) {
-	err = s.look(ctx, func() { state = s.loop.agent.State() })
-	return state, err
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 
 	"go.etcd.io/bbolt"
 
@@ -13,9 +14,14 @@ import (
 // DeleteRecord is [Store.DeleteRecords] of one.
 func (s *Store) DeleteRecord(q learner.Seq) error { return s.DeleteRecords(q) }
 
-// DeleteRecords erases the content of all of seqs, or of none, and keeps their
-// slots, because the number of slots is public. It fails with ErrNoRecord if one
-// of them is no record, was deleted before or comes twice.
+// deleteBatch is how many records are deleted in one transaction.
+const deleteBatch = 8192
+
+// DeleteRecords erases the content of all of seqs and keeps their slots, because the
+// number of slots is public. It fails with ErrNoRecord, and nothing is deleted, if one
+// of them is no record, was deleted before or comes twice. More than 8192 are deleted
+// some at a time, so that memory does not grow with them: a process that ends on the way
+// has deleted the first of them.
 //
 // The bytes are overwritten in the file, also where earlier versions of its
 // pages had them. If only that fails, the records are deleted and the error is
@@ -24,28 +30,12 @@ func (s *Store) DeleteRecords(seqs ...learner.Seq) error {
 	if len(seqs) == 0 {
 		return nil
 	}
-	if err := s.upgraded(); err != nil {
-		return fmt.Errorf("storage: delete records: %w", err)
+	err := s.upgraded()
+	if err == nil {
+		s.deleting.Lock()
+		defer s.deleting.Unlock()
+		err = s.deleteAll(seqs)
 	}
-	err := s.update(func(tx *bbolt.Tx) error {
-		end, err := unfinished(tx)
-		if err != nil {
-			return err
-		}
-		b := tx.Bucket(bucketRecords)
-		for _, q := range seqs {
-			if end != nil && bytes.Compare(numberKey(uint64(q)), end) >= 0 {
-				return fmt.Errorf("%w: number %d", ErrNoRecord, q)
-			}
-			if err := eraseSlot(b, q); err != nil {
-				return err
-			}
-			if err := tx.Bucket(bucketCells).Delete(numberKey(uint64(q))); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
 	if err == nil {
 		err = s.wipeFreePages()
 	}
@@ -53,6 +43,67 @@ func (s *Store) DeleteRecords(seqs ...learner.Seq) error {
 		return fmt.Errorf("storage: delete records: %w", err)
 	}
 	return err
+}
+
+func (s *Store) deleteAll(seqs []learner.Seq) error {
+	if len(seqs) > deleteBatch { // one transaction finds out by itself
+		if err := s.deletable(seqs); err != nil {
+			return err
+		}
+	}
+	for some := range slices.Chunk(seqs, deleteBatch) {
+		if err := s.update(func(tx *bbolt.Tx) error { return deleteSlots(tx, some) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deletable reports an error unless all of seqs are records with content.
+func (s *Store) deletable(seqs []learner.Seq) error {
+	wanted := slices.Sorted(slices.Values(seqs))
+	missing := func() error { return fmt.Errorf("%w: number %d", ErrNoRecord, wanted[0]) }
+	found := errors.New("all are there")
+	err := s.EachRecord(wanted[0], func(r learner.Record) error {
+		if r.Seq < wanted[0] {
+			return nil
+		}
+		if r.Seq > wanted[0] || r.X == nil {
+			return missing()
+		}
+		if wanted = wanted[1:]; len(wanted) == 0 {
+			return found
+		}
+		return nil
+	})
+	switch {
+	case errors.Is(err, found):
+		return nil
+	case err == nil:
+		return missing()
+	}
+	return err
+}
+
+func deleteSlots(tx *bbolt.Tx, seqs []learner.Seq) error {
+	end, err := unfinished(tx)
+	if err != nil {
+		return err
+	}
+	records, cells := tx.Bucket(bucketRecords), tx.Bucket(bucketCells)
+	for _, q := range seqs {
+		key := numberKey(uint64(q))
+		if end != nil && bytes.Compare(key, end) >= 0 {
+			return fmt.Errorf("%w: number %d", ErrNoRecord, q)
+		}
+		if err := eraseSlot(records, q); err != nil {
+			return err
+		}
+		if err := cells.Delete(key); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func eraseSlot(b *bbolt.Bucket, q learner.Seq) error {

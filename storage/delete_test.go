@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"sync"
 	"testing"
 
@@ -119,4 +120,39 @@ func TestDeleteWhileReading(t *testing.T) {
 		must(t, s.DeleteRecord(q))
 	}
 	all.Wait()
+}
+
+// More records than one transaction deletes are deleted all or none too, as long as the
+// process lives.
+func TestDeleteMany(t *testing.T) {
+	t.Parallel()
+	s, _ := open(t, newPath(t))
+	const n = 2*deleteBatch + 100
+	in := Intake{Admit: task().Admit, Size: 5000, Closed: neverClosed}
+	_, err := s.AppendRecords(randomRecords(rand.New(rand.NewPCG(1, 24)), n), in, today)
+	must(t, err)
+	must(t, s.DeleteRecords(n-1))
+	many := make([]learner.Seq, deleteBatch+1)
+	for i := range many {
+		many[i] = learner.Seq(2 * (i + 1)) // in any order
+	}
+	slices.Reverse(many)
+	for _, bad := range []learner.Seq{n - 1, n + 1, 0, 4} {
+		if err := s.DeleteRecords(append(slices.Clone(many), bad)...); !errors.Is(err, ErrNoRecord) {
+			t.Errorf("with %d: %v, want ErrNoRecord", bad, err)
+		}
+	}
+	c, err := s.Count()
+	must(t, err)
+	if c.Records != n-1 {
+		t.Errorf("%d records after refused deletions, want %d", c.Records, n-1)
+	}
+	must(t, s.DeleteRecords(many...))
+	s, _ = reopen(t, s)
+	must(t, s.EachRecord(0, func(r learner.Record) error {
+		if gone := r.Seq == n-1 || r.Seq%2 == 0 && r.Seq <= 2*(deleteBatch+1); gone != (r.X == nil) {
+			t.Fatalf("record %d: deleted %v, want %v", r.Seq, r.X == nil, gone)
+		}
+		return nil
+	}))
 }

@@ -3,6 +3,7 @@ package storage
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -96,22 +97,21 @@ func (s *Store) EachCells(from, to learner.Seq, visit func(learner.Seq, learner.
 	if s.upgraded() != nil {
 		return nil // the first release kept none
 	}
+	after := errors.New("after the last one")
 	err := s.view(func(tx *bbolt.Tx) error {
-		c := tx.Bucket(bucketCells).Cursor()
-		for key, sealed := c.Seek(numberKey(uint64(from))); key != nil; key, sealed = c.Next() {
+		return scan(tx, s.file, bucketCells, numberKey(uint64(from)), func(key, sealed []byte) error {
 			q := learner.Seq(binary.BigEndian.Uint64(key))
 			if q > to {
-				break
+				return after
 			}
 			data, err := unseal(key, sealed)
-			if err != nil {
-				return err
+			if err == nil {
+				visit(q, learner.Cells(data))
 			}
-			visit(q, learner.Cells(data))
-		}
-		return nil
+			return err
+		})
 	})
-	if err != nil {
+	if err != nil && !errors.Is(err, after) {
 		return fmt.Errorf("storage: read cells: %w", err)
 	}
 	return nil

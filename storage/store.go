@@ -81,6 +81,7 @@ type Store struct {
 	reading sync.RWMutex // held for writing while no read transaction may be open
 
 	appending sync.Mutex // one AppendRecords or Import at a time
+	deleting  sync.Mutex // one DeleteRecords at a time
 
 	ledgerMu sync.Mutex
 	ledger   *Ledger // two ledgers over one file would not see each other's debits

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"log/slog"
 	"strings"
 	"text/tabwriter"
@@ -45,6 +46,27 @@ func show[T any](cmd *cobra.Command, o *options, v T, text func(T) string) error
 	e := json.NewEncoder(cmd.OutOrStdout())
 	e.SetIndent("", "  ")
 	return e.Encode(v)
+}
+
+// writeList writes a list that comes piece by piece as show writes one that is there. After
+// an error, which is the list's last, what was written is no JSON.
+func writeList[T any](out io.Writer, list iter.Seq2[T, error]) error {
+	separator, end := "[\n  ", "[]\n"
+	for v, err := range list {
+		if err != nil {
+			return err
+		}
+		text, err := json.MarshalIndent(v, "  ", "  ")
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(out, "%s%s", separator, text); err != nil {
+			return err
+		}
+		separator, end = ",\n  ", "\n]\n"
+	}
+	_, err := io.WriteString(out, end)
+	return err
 }
 
 // newLog logs to standard error, as JSON if --json asks for it.

@@ -1,8 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -30,31 +34,60 @@ those that are 0.`,
   p2pnode data list --content --json`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return ask(cmd, o, func(owner node.Owner, ctx context.Context) ([]node.RecordInfo, error) {
-				return owner.Records(ctx, content)
-			}, recordsText)
+			_, err := askOwner(cmd, o, func(owner node.Owner, ctx context.Context) (struct{}, error) {
+				return struct{}{}, showRecords(cmd, o, owner.Records(ctx, content), content)
+			})
+			return err
 		},
 	}
 	c.Flags().BoolVar(&content, "content", false, "show what the records say, too")
 	return c
 }
 
-func recordsText(records []node.RecordInfo) string {
-	if len(records) == 0 {
-		return "No records yet.\n"
+// alignedRows is how many lines of a long table have their columns aligned together.
+const alignedRows = 1000
+
+// showRecords prints a list as it comes, so that a long one takes little memory.
+func showRecords(cmd *cobra.Command, o *options, list iter.Seq2[node.RecordInfo, error], content bool) error {
+	out := bufio.NewWriter(cmd.OutOrStdout())
+	var err error
+	if o.json {
+		err = writeList(out, list)
+	} else {
+		err = recordsText(out, list, content)
 	}
-	rows := [][]any{{"NUMBER", "COHORT", "USE"}}
-	for _, r := range records {
+	return errors.Join(err, out.Flush())
+}
+
+func recordsText(out io.Writer, list iter.Seq2[node.RecordInfo, error], content bool) error {
+	head := []any{"NUMBER", "COHORT", "USE"}
+	if content {
+		head = append(head, "TARGET", "FEATURES")
+	}
+	rows, empty := [][]any{head}, true
+	for r, err := range list {
+		if err != nil {
+			return err
+		}
 		row := []any{r.Number, r.Cohort, recordUse(r)}
 		if r.Target != nil {
 			row = append(row, targetText(r), featuresText(r))
 		}
-		rows = append(rows, row)
+		empty = false
+		if rows = append(rows, row); len(rows) < alignedRows {
+			continue
+		}
+		if _, err := io.WriteString(out, table(rows...)); err != nil {
+			return err
+		}
+		rows = rows[:0]
 	}
-	if slices.ContainsFunc(records, func(r node.RecordInfo) bool { return r.Target != nil }) {
-		rows[0] = append(rows[0], "TARGET", "FEATURES")
+	if empty {
+		_, err := io.WriteString(out, "No records yet.\n")
+		return err
 	}
-	return table(rows...)
+	_, err := io.WriteString(out, table(rows...))
+	return err
 }
 
 func targetText(r node.RecordInfo) string {
@@ -104,7 +137,8 @@ func deleteCommand(o *options) *cobra.Command {
 		Short: "Delete records by their numbers, and forget them at once",
 		Long: `Delete records by their numbers, which "p2pnode data list" shows; 17-20 means
 those of the four that are still there. All are deleted or none. Your own model
-forgets them at once.
+forgets them at once. If the process is killed while it deletes thousands, the
+first of them are deleted: name the range again.
 
 How many records there are is public, so each deleted one leaves an empty slot
 until the budget of its cohort is used. What was sent while it was there cannot
@@ -132,11 +166,10 @@ do databases that a restore replaced and kept.`,
 // deleteNumbers deletes what is there of the ranges, and all of the numbers named
 // one by one.
 func deleteNumbers(ctx context.Context, owner node.Owner, numbers map[uint64]bool, dir string) (done deletedRecords, err error) {
-	list, err := owner.Records(ctx, false)
-	if err != nil {
-		return done, err
-	}
-	for _, r := range list {
+	for r, err := range owner.Records(ctx, false) {
+		if err != nil {
+			return done, err
+		}
 		if one, wanted := numbers[uint64(r.Number)]; wanted && !one && r.Deleted {
 			delete(numbers, uint64(r.Number))
 			done.Before++

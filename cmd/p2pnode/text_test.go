@@ -1,9 +1,13 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"iter"
 	"maps"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -173,13 +177,13 @@ func TestTexts(t *testing.T) {
 		{statusText(node.Status{Done: true, Privacy: node.BudgetSummary{Unprotected: true}}), []string{"the limit of rounds"}, "used up"},
 		{statusText(node.Status{Round: 1 << 50, Restored: true}), []string{"1125899906842624 (round numbers jump at a restore)"}, ""},
 		{reportText(node.ImportReport{Records: 1, NeverShared: true}), []string{"Warning: the plan is over, so what is imported is never shared"}, ""},
-		{recordsText([]node.RecordInfo{{Number: 1, UsedUp: true, Retired: true}}), []string{"own predictions only, retired"}, "used"},
+		{listText(t, node.RecordInfo{Number: 1, UsedUp: true, Retired: true}), []string{"own predictions only, retired"}, "used"},
 		{newDirectory{Epsilon: 1, Releases: 12, Protected: true, Pure: true}.String(), []string{"epsilon 1, delta 0,", "dear for 12 releases: --noise laplace --accounting renyi"}, ""},
 		{newDirectory{Epsilon: 1, Releases: 5, Protected: true, Pure: true}.String(), []string{"epsilon 1, delta 0,"}, "dear"},
 		{privacyLine(node.BudgetSummary{Epsilon: 1, Unbounded: true}), []string{"UNBOUNDED"}, "epsilon"},
 		{verifiedText(node.Verification{}), []string{"empty"}, "sound"},
 		{verifiedText(node.Verification{Entries: 7, Round: 6, Anchor: 7}), []string{"sound", "all 7 entries", "round 6", "from here that cannot be seen. Neighbours who"}, "empty"},
-		{recordsText(nil), []string{"No records yet."}, "NUMBER"},
+		{listText(t), []string{"No records yet."}, "NUMBER"},
 		{peersText(nil), []string{"No neighbours yet."}, "PEER"},
 		{peersText([]node.Peer{{ID: "12D3", Weight: 0.5, Known: true, Connected: true, Round: 4}}),
 			[]string{"12D3  0.500   known       before  yes        no         4"}, ""},
@@ -193,6 +197,63 @@ func TestTexts(t *testing.T) {
 		},
 	} {
 		c.check(t)
+	}
+}
+
+// listText is what a list of records says without their content.
+func listText(t *testing.T, records ...node.RecordInfo) string {
+	t.Helper()
+	var b strings.Builder
+	must(t, recordsText(&b, yieldAll(records), false))
+	return b.String()
+}
+
+func yieldAll[T any](list []T) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for _, v := range list {
+			if !yield(v, nil) {
+				return
+			}
+		}
+	}
+}
+
+// A list that is written piece by piece is the JSON of the whole.
+func TestWriteList(t *testing.T) {
+	type element struct {
+		A string
+		B []int
+	}
+	for _, list := range [][]element{{}, {{"<", nil}}, {{"a", []int{1, 2}}, {"b", []int{}}, {}}} {
+		var pieces, whole strings.Builder
+		must(t, writeList(&pieces, yieldAll(list)))
+		e := json.NewEncoder(&whole)
+		e.SetIndent("", "  ")
+		must(t, e.Encode(list))
+		if pieces.String() != whole.String() {
+			t.Errorf("%s, want %s", &pieces, &whole)
+		}
+	}
+	broken := errors.New("broken")
+	if err := writeList(io.Discard, func(yield func(int, error) bool) { _ = yield(1, nil) && yield(0, broken) }); !errors.Is(err, broken) {
+		t.Errorf("a list that breaks off: %v", err)
+	}
+}
+
+// Columns are aligned in pieces of a long list, none of which is lost.
+func TestLongListText(t *testing.T) {
+	records := make([]node.RecordInfo, 2*alignedRows+3)
+	for i := range records {
+		records[i].Number = learner.Seq(i + 1)
+	}
+	lines := strings.Split(strings.TrimSuffix(listText(t, records...), "\n"), "\n")
+	if len(lines) != len(records)+1 || !strings.HasPrefix(lines[0], "NUMBER ") {
+		t.Fatalf("%d lines, the first %q; want %d and a head", len(lines), lines[0], len(records)+1)
+	}
+	for i, line := range lines[1:] {
+		if fields := strings.Fields(line); fields[0] != strconv.Itoa(i+1) || fields[2] != "training" {
+			t.Fatalf("line %d: %q", i, line)
+		}
 	}
 }
 

@@ -109,12 +109,11 @@ func imported(t *testing.T, task *learner.Task, file string) map[string]int {
 	if _, err := n.Import(t.Context(), in, daemon.ImportOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	list, err := n.Records(t.Context(), true)
-	if err != nil {
-		t.Fatal(err)
-	}
 	names, records := task.Coordinates(), map[string]int{}
-	for _, r := range list {
+	for r, err := range n.Records(t.Context(), true) {
+		if err != nil {
+			t.Fatal(err)
+		}
 		x := make([]float64, len(names))
 		for _, f := range r.Features { // those that are not 0
 			x[slices.Index(names, f.Name)] = f.Value

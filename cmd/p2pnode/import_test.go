@@ -1,0 +1,78 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"p2pnode/node"
+)
+
+// A process that is killed in an import leaves the whole file or nothing of it, whether
+// the command itself writes or a daemon for it; so the file can be imported again, or is
+// known.
+func TestKillDuringImport(t *testing.T) {
+	t.Parallel()
+	const rows = 60_000
+	file, task := filepath.Join(t.TempDir(), "rows.csv"), filepath.Join(t.TempDir(), "task.toml")
+	writeRows(t, file, rows)
+	must(t, os.WriteFile(task, []byte(numbersTask()), 0o600))
+	for _, who := range []string{"the command", "the daemon"} {
+		t.Run(who, func(t *testing.T) {
+			t.Parallel()
+			interrupted := 0
+			for _, size := range []int64{1 << 20, 4 << 20, 8 << 20} {
+				dir := shortTemp(t)
+				cli(t, nil, "init", "--dir", dir, "--task", task, "--no-mdns", "--listen", "/ip4/127.0.0.1/tcp/0")
+				importing := exec.Command("p2pnode", "data", "import", file, "--dir", dir)
+				if who == "the command" {
+					must(t, importing.Start())
+					killAt(t, dir, size, importing.Process)
+				} else {
+					d := start(t, dir)
+					must(t, importing.Start())
+					killAt(t, dir, size, d.cmd.Process)
+					d.end(t)
+				}
+				ended := importing.Wait()
+				var s node.Status
+				cli(t, &s, "status", "--dir", dir)
+				again, err := exec.Command("p2pnode", "data", "import", file, "--dir", dir).CombinedOutput()
+				switch known := strings.Contains(string(again), "imported before"); {
+				case s.Records == 0 && err == nil && ended != nil:
+					interrupted++
+				case s.Records == rows && err != nil && known:
+				default:
+					t.Fatalf("killed at %d bytes: %d records; the import ended with %v; once more: %v\n%s", size, s.Records, ended, err, again)
+				}
+				if cli(t, &s, "status", "--dir", dir); s.Records != rows {
+					t.Errorf("%d records in the end, want %d", s.Records, rows)
+				}
+			}
+			if interrupted == 0 {
+				t.Error("no kill hit an import")
+			}
+		})
+	}
+}
+
+// killAt kills a process when the database of a directory has grown to that size, which
+// it does in the import.
+func killAt(t *testing.T, dir string, size int64, process *os.Process) {
+	t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		if info, err := os.Stat(filepath.Join(dir, "p2pnode.db")); err == nil && info.Size() >= size {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the database has not grown to %d bytes within %v", size, patience)
+		}
+	}
+	if err := process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		t.Fatal(err)
+	}
+}
