@@ -3,7 +3,11 @@ package node
 import (
 	"context"
 	"math/rand/v2"
+	"strings"
 	"testing"
+
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/p2p/protocol/ping"
 
 	"p2pnode/gossip"
 	"p2pnode/learner"
@@ -41,6 +45,7 @@ func TestForeignKindsAndRoundsAreRejected(t *testing.T) {
 			t.Fatal(err)
 		}
 		eventually(t, "it is rejected", func() bool { return status(t, victim).Traffic.Rejected == uint64(i+1) })
+		waitUntilReset(t, victim, info.ID)
 	}
 	eventually(t, "the liar is refused", func() bool { return status(t, victim).Listening == 1 })
 	w.addRecords(t, rand.New(rand.NewPCG(25, 26)), 15)
@@ -48,4 +53,22 @@ func TestForeignKindsAndRoundsAreRejected(t *testing.T) {
 	if s := status(t, victim); s.Traffic.Taken == 0 || s.Traffic.Rejected != uint64(len(bad)) {
 		t.Errorf("the victim counts %+v", s.Traffic)
 	}
+}
+
+// waitUntilReset waits until a peer knows that its stream of directed messages was
+// reset. What it sent on that stream meanwhile would be lost.
+func waitUntilReset(t *testing.T, n *Node, p peer.ID) {
+	t.Helper()
+	h := n.session.host
+	eventually(t, "its stream is reset", func() bool {
+		for _, c := range h.Network().ConnsToPeer(p) {
+			for _, s := range c.GetStreams() {
+				if strings.Contains(string(s.Protocol()), "/direct/") {
+					return false
+				}
+			}
+		}
+		return true
+	})
+	<-ping.Ping(t.Context(), h, p) // an answer, or a refusal, comes after the reset: it is the same connection
 }

@@ -3,6 +3,7 @@ package node
 import (
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -26,20 +27,23 @@ func TestReplayOfRealPeering(t *testing.T) {
 	t.Parallel()
 	task := lineTask()
 	task.Graph.Rule, task.Graph.Gamma, task.Graph.Degree = "released", 1, 2
+	task.Release.Epsilon = 8
 	const count = 5
 	var nodes [count]*Node
 	var stops [count]func()
-	var records [count]recordedPeering
+	var traces [count]recordedPeering
 	var machines [count]*peering.Neighbourhood
 	var configs [count]peering.Config
 	seeded := func(seed uint64) func() (rand.Source, error) {
 		return func() (rand.Source, error) { seed++; return rand.NewPCG(seed, 3), nil }
 	}
 	var bootstrap []string
-	random := rand.New(rand.NewPCG(51, 52))
 	for i := range nodes {
-		nodes[i] = testNode(t, task, lineRecords(random, 30), func(c *Config) { c.Bootstrap = bootstrap })
-		nodes[i].observePeering = records[i].note
+		// All have the same records, and little noise: no two look so unlike that they do
+		// not belong together.
+		records := lineRecords(rand.New(rand.NewPCG(53, 54)), 30)
+		nodes[i] = testNode(t, task, records, func(c *Config) { c.Bootstrap = bootstrap })
+		nodes[i].observePeering = traces[i].note
 		nodes[i].source = seeded(uint64(100 * i))
 		stops[i] = start(t, nodes[i])
 		if i == 0 {
@@ -59,23 +63,33 @@ func TestReplayOfRealPeering(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "its neighbours know", func() bool { return status(t, nodes[0]).Neighbours == 0 })
+	stops[0]()
+	stops[1]()
+	eventually(t, "somebody has lost a neighbour", func() bool {
+		return slices.ContainsFunc(nodes[2:], func(n *Node) bool {
+			s := status(t, n)
+			return s.Listening < s.Neighbours
+		})
+	})
+	for _, stop := range stops[2:] {
+		stop()
+	}
 	kinds := make(map[string]bool)
 	for i := range nodes {
-		stops[i]()
 		again := seeded(uint64(100 * i))
 		configs[i].Choices, _ = again()
 		configs[i].View, _ = again()
 		fresh := peering.New(configs[i])
-		outs := peering.Replay(fresh, records[i].trace)
+		outs := peering.Replay(fresh, traces[i].trace)
 		for k := range outs {
-			if !reflect.DeepEqual(outs[k], records[i].outs[k]) {
-				t.Fatalf("node %d, input %d (%T): %+v, and it was %+v", i, k, records[i].trace[k].Input, outs[k], records[i].outs[k])
+			if !reflect.DeepEqual(outs[k], traces[i].outs[k]) {
+				t.Fatalf("node %d, input %d (%T): %+v, and it was %+v", i, k, traces[i].trace[k].Input, outs[k], traces[i].outs[k])
 			}
 		}
 		if !reflect.DeepEqual(fresh, machines[i]) {
 			t.Errorf("node %d ends in another state", i)
 		}
-		for _, e := range records[i].trace {
+		for _, e := range traces[i].trace {
 			kinds[reflect.TypeOf(e.Input).Name()] = true
 		}
 	}
