@@ -110,10 +110,10 @@ func releaseScale(m privacy.Mechanism, slots int) float64 {
 	return 1
 }
 
-// inNorm turns an l2 distance into one in the norm of a law: under the Laplace
-// laws the l1 norm, at most sqrt(p) times the other.
+// inNorm turns an l2 distance into one in the norm of a law: the l1 norm is at
+// most sqrt(p) times the other.
 func inNorm(law privacy.Noise, distance float64, p int) float64 {
-	if law == privacy.Laplace || law == privacy.TruncatedLaplace {
+	if law.L1() {
 		return distance * math.Sqrt(float64(p)) * (1 + 1e-15)
 	}
 	return distance

@@ -320,7 +320,7 @@ func TestEstimatesNeedALearnerThatMakesThem(t *testing.T) {
 			task.Propagation, task.Release.Releases, task.Release.MaxReleases = Propagation{0.1, 1e-4}, 1, 1
 		}
 		err := task.Validate()
-		if refused := err != nil && strings.Contains(err.Error(), "needs the learner personal or propagation"); refused != (name != "personal" && name != "propagation") {
+		if refused := err != nil && strings.Contains(err.Error(), "released needs the learner"); refused != (name != "personal" && name != "propagation") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

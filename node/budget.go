@@ -188,8 +188,12 @@ func (c *Config) Guarantee() privacy.Budget {
 // Pure reports whether the accounting is, or will be because nothing else was
 // chosen, the pure one, which keeps epsilon without exception.
 func (c *Config) Pure() bool {
-	return c.Accounting == string(privacy.PureFilter) || c.Accounting == "" && c.Noise == string(privacy.Laplace)
+	return c.Accounting == string(privacy.PureFilter) || c.Accounting == "" && privacy.Noise(c.Noise).Filter() == privacy.PureFilter
 }
+
+// NeedsPlan reports whether only a plan has a price for the noise, or for random
+// batches of the records.
+func (c *Config) NeedsPlan() bool { return privacy.Noise(c.Noise).Filter() == "" || c.Batch > 0 }
 
 // person is the guarantee for somebody with k records. Under the Gaussian filter
 // it is exact and leaves delta as it is; else the group privacy lemma gives it

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"p2pnode/gossip"
+	"p2pnode/learner"
+	"p2pnode/privacy"
 )
 
 func TestConfigErrorsNameTheKey(t *testing.T) {
@@ -154,6 +156,19 @@ func TestDirectoryOfAnEarlierWireVersion(t *testing.T) {
 		}
 		if made, metaErr := n.store.Meta(networkKey); err != nil || metaErr != nil || made != NetworkName(lineTask()) {
 			t.Errorf("version %d: the directory is of network %s, %v", version, made, err)
+		}
+	}
+}
+
+// What the comments of config.toml name is what the keys take.
+func TestCommentsNameEveryNoise(t *testing.T) {
+	text, err := encodeTOML(DefaultConfig(learner.Movies()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, noise := range privacy.Noises() {
+		if !strings.Contains(string(text), string(noise)) {
+			t.Errorf("no comment of config.toml names the noise %q", noise)
 		}
 	}
 }

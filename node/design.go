@@ -51,7 +51,7 @@ func (c *Config) validatePrivacy(t *learner.Task) error {
 }
 
 func (c *Config) validateNoise() error {
-	noises := texts(privacy.Gaussian, privacy.Laplace, privacy.TruncatedGaussian, privacy.TruncatedLaplace)
+	noises := texts(privacy.Noises()...)
 	accountings := texts(privacy.GaussianFilter, privacy.PureFilter, privacy.RenyiFilter, privacy.CommittedPlan)
 	paces := texts(privacy.Uniform, privacy.Growing, privacy.OneShot)
 	switch {

@@ -86,30 +86,21 @@ func (d Design) schedule(noise float64, list []stretch) (Schedule, error) {
 	return NewSchedule(steps...), nil
 }
 
-// mechanism returns the design's mechanism of the given scale. Bounds on the
-// noise are so wide that truncation costs about a thousandth of delta in all:
-//
-//   - Gaussian, z times the scale: tau = N e^{-z^2/2} for N coordinates costs
-//     e^eps tau, see [truncationCharge].
-//   - Laplace, A times the scale: one of T releases shows an end with
-//     probability (e^a - 1) e^{-A}/2, nearly, with a its sensitivity over the
-//     scale.
+// mechanism returns the design's mechanism of the given scale. Truncation is so wide
+// that it costs about a thousandth of delta in all.
 func (d Design) mechanism(scale float64) (m Mechanism, err error) {
-	releases, dim := float64(d.Releases), float64(d.Dimension)
-	margin := math.Log(1000 * releases / d.Budget.Delta)
-	switch d.Noise {
-	case Gaussian:
-		m, err = NewGaussian(d.Clip, scale)
-	case Laplace:
-		m, err = NewLaplace(d.Clip, scale)
-	case TruncatedGaussian:
-		z := math.Sqrt(2 * (d.Budget.Epsilon + margin + math.Log(dim)))
-		m, err = NewTruncatedGaussian(d.Clip, scale, z*scale)
-	case TruncatedLaplace:
-		m, err = NewTruncatedLaplace(d.Clip, scale, 2*d.Clip+scale*(margin+dim/minSigma))
+	if bound := d.Noise.law().bound; bound != nil {
+		m, err = newTruncated(d.Noise, d.Clip, scale, bound(d, scale))
+	} else {
+		m, err = newNoisy(d.Noise, d.Clip, scale)
 	}
 	if err != nil || d.Slots == 0 {
 		return m, err
 	}
 	return m.Subsampled(d.Batch, d.Slots)
+}
+
+// truncationMargin is -ln of a thousandth of delta, for each release.
+func (d Design) truncationMargin() float64 {
+	return math.Log(1000 * float64(d.Releases) / d.Budget.Delta)
 }

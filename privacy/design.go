@@ -1,6 +1,7 @@
 package privacy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 )
@@ -65,10 +66,7 @@ func (d Design) withDefaults() Design {
 		d.Noise = Gaussian
 	}
 	if d.Accounting == "" {
-		d.Accounting = GaussianFilter
-		if d.Noise == Laplace {
-			d.Accounting = PureFilter
-		}
+		d.Accounting = cmp.Or(d.Noise.Filter(), GaussianFilter)
 	}
 	if d.Pace == "" {
 		d.Pace = Uniform
@@ -122,16 +120,14 @@ func (d Design) validate() error {
 
 // validateNoise refuses noise that the accounting has no price for.
 func (d Design) validateNoise() error {
-	switch d.Noise {
-	case Gaussian, Laplace, TruncatedGaussian, TruncatedLaplace:
-	default:
-		return fmt.Errorf("privacy: noise is %q, choose %q, %q, %q, %q or %q", d.Noise, Gaussian, Laplace, TruncatedGaussian, TruncatedLaplace, Unprotected)
+	if d.Noise.law() == nil {
+		return fmt.Errorf("privacy: noise is %q, choose one of %q, or %q", d.Noise, Noises(), Unprotected)
 	}
 	sampled := d.Batch != 0 || d.Slots != 0
 	if sampled && !(d.Batch >= 1 && d.Batch <= d.Slots) {
 		return fmt.Errorf("privacy: a batch of %d in %d slots, choose 1 to the number of slots, or 0 and 0 for all records", d.Batch, d.Slots)
 	}
-	if d.Accounting != CommittedPlan && (sampled || !d.Accounting.filters(d.Noise)) {
+	if d.Accounting != CommittedPlan && (sampled || d.Noise.price(d.Accounting) == nil) {
 		return d.Accounting.noPrice(d.Noise, sampled)
 	}
 	return nil

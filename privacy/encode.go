@@ -126,13 +126,14 @@ func (m Mechanism) sound() bool {
 }
 
 func (m Mechanism) soundNoise() bool {
-	switch m.noise {
-	case Gaussian, Laplace:
+	l := m.noise.law()
+	switch {
+	case l == nil:
+		return m.noise == Unprotected && m.sigma == 0 && m.bound == 0
+	case l.bound == nil:
 		return m.soundScale() && m.bound == 0
-	case TruncatedGaussian, TruncatedLaplace:
-		return m.soundScale() && m.bound >= m.sigma && m.bound <= maxTruncation*m.sigma
 	}
-	return m.noise == Unprotected && m.sigma == 0 && m.bound == 0
+	return m.soundScale() && m.bound >= m.sigma && m.bound <= maxTruncation*m.sigma
 }
 
 func (m Mechanism) soundScale() bool { return m.sigma >= minSigma && m.sigma <= 1<<30 }

@@ -25,19 +25,6 @@ type Mechanism struct {
 	dim      int
 }
 
-// Noise names the law of a mechanism's noise.
-type Noise string
-
-// The laws. Truncated and subsampled mechanisms have no price a filter could add
-// up: they belong to a committed plan.
-const (
-	Gaussian          Noise = "gaussian"           // discrete Gaussian, l2 clip
-	Laplace           Noise = "laplace"            // discrete Laplace, l1 clip
-	TruncatedGaussian Noise = "truncated-gaussian" // kept within a bound, l2 clip
-	TruncatedLaplace  Noise = "truncated-laplace"  // kept within a bound, l1 clip
-	Unprotected       Noise = "none"               // no noise and no guarantee
-)
-
 const (
 	// maxClip keeps the sum of MaxSlots records, 2^62 at most, and its noise
 	// inside an int64.
@@ -49,16 +36,6 @@ const (
 	// grid is exact: no result is subnormal or infinite.
 	smallest, largest = 0x1p-500, 0x1p500
 )
-
-// NewGaussian returns a mechanism that clips each record's gradient to the l2
-// norm clip and adds Gaussian noise of standard deviation sigma to each
-// coordinate of the SUM (real units, not of the mean). The grid is such that
-// sigma is 2^29 to 2^30 units; sigma is rounded up to a unit and clip down.
-//
-// It is an error when clip or sigma is not a finite number in
-// [2^-500, 2^500], when sigma is over 2^29 times clip (no signal is left) and
-// when clip is over 4096 times sigma (no protection is left).
-func NewGaussian(clip, sigma float64) (Mechanism, error) { return newNoisy(Gaussian, clip, sigma) }
 
 // newNoisy returns the mechanism of a law of the given scale, not truncated.
 func newNoisy(law Noise, clip, scale float64) (Mechanism, error) {
@@ -120,7 +97,12 @@ func (m Mechanism) Scale() float64 { return math.Ldexp(float64(m.sigma), m.grid)
 // NoiseStd is the standard deviation of the noise in each coordinate of the sum,
 // real units; 0 when unprotected. It is that of the continuous law; the discrete
 // one differs by a relative 1e-8 at most, the grid being so fine.
-func (m Mechanism) NoiseStd() float64 { return m.Scale() * m.unitStd() }
+func (m Mechanism) NoiseStd() float64 {
+	if !m.Protected() {
+		return 0
+	}
+	return m.Scale() * m.noise.law().std(m.scales())
+}
 
 // sensitivity is the most that replacing one record moves a sum, grid units, in
 // the norm of the clip.
@@ -130,6 +112,9 @@ func (m Mechanism) sensitivity() int64 {
 	}
 	return 2 * m.clip
 }
+
+// l1 reports that the clip and the sensitivity are in the l1 norm, not in l2.
+func (m *Mechanism) l1() bool { return m.noise.L1() }
 
 // Mu is what one release costs a record in Gaussian differential privacy,
 // sensitivity over sigma, rounded up; +Inf when the mechanism has no such value:

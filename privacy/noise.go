@@ -134,16 +134,12 @@ func answer(a *Answer, draws sampler, m Mechanism, sums []Sum) {
 // draw returns the noise of one coordinate, grid units. A truncated law is drawn by
 // drawing again what is out of bounds, which is exact.
 func (m Mechanism) draw(draws sampler) int64 {
+	l := m.noise.law()
+	if l == nil {
+		panic(fmt.Sprintf("privacy: there is no law of noise %q", m.noise))
+	}
 	for {
-		var n int64
-		switch m.noise {
-		case Gaussian, TruncatedGaussian:
-			n = draws.gaussian(uint64(m.sigma))
-		case Laplace, TruncatedLaplace:
-			n = draws.laplace(uint64(m.sigma))
-		default:
-			panic(fmt.Sprintf("privacy: there is no law of noise %q", m.noise))
-		}
+		n := l.draw(draws, uint64(m.sigma))
 		if m.bound == 0 || max(n, -n) <= m.bound {
 			return n
 		}

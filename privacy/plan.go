@@ -82,7 +82,7 @@ func (s Schedule) groups(dim int) ([]accountant.Group, error) {
 	var muSquared float64
 	for _, step := range s.steps {
 		m := step.Mechanism
-		if m.gaussian() && m.slots == 0 && m.dim <= dim {
+		if l := m.noise.law(); l != nil && l.squares && m.slots == 0 && m.dim <= dim {
 			square := up(m.gaussianStep() * m.gaussianStep())
 			muSquared = up(muSquared + up(float64(step.Count)*square))
 			continue
@@ -105,18 +105,13 @@ func (m Mechanism) step(dim int) (accountant.Step, error) {
 	if m.dim > dim {
 		return nil, fmt.Errorf("privacy: a mechanism is for %d coordinates, the terms are for %d at most", m.dim, dim)
 	}
-	var base accountant.Step
-	switch {
-	case m.gaussian():
-		base = accountant.Gaussian(m.gaussianStep())
-	case m.noise == Laplace:
-		base = accountant.Laplace(m.laplaceShift(dim))
-	case m.noise == TruncatedLaplace && m.bound > m.sensitivity()+int64(dim):
-		base = accountant.TruncatedLaplace(m.laplaceShift(dim), down(float64(m.bound)/float64(m.sigma)))
-	case m.noise == TruncatedLaplace:
-		return nil, errors.New("privacy: truncated noise cannot hide what one record may contribute, choose a larger bound or a smaller clip")
-	default:
-		return nil, fmt.Errorf("privacy: a plan has no price for noise %q, choose %q or %q", m.noise, Gaussian, Laplace)
+	l := m.noise.law()
+	if l == nil {
+		return nil, fmt.Errorf("privacy: a plan has no price for noise %q, choose one of %q", m.noise, Noises())
+	}
+	base, err := l.step(m, dim)
+	if err != nil {
+		return nil, err
 	}
 	if m.slots == 0 {
 		return base, nil
@@ -129,17 +124,11 @@ func (m Mechanism) step(dim int) (accountant.Step, error) {
 	return sampled, nil
 }
 
-// gaussian reports that the noise is Gaussian, truncated or not.
-func (m Mechanism) gaussian() bool { return m.noise == Gaussian || m.noise == TruncatedGaussian }
-
-// gaussianStep is sensitivity over sigma, rounded up, on all records.
-func (m Mechanism) gaussianStep() float64 { return up(float64(m.sensitivity()) / float64(m.sigma)) }
-
 // gaussianCoordinates is the number of Gaussian numbers drawn for all releases.
 func (s Schedule) gaussianCoordinates(dim int) float64 {
 	n := 0.0
 	for _, step := range s.steps {
-		if step.Mechanism.gaussian() {
+		if l := step.Mechanism.noise.law(); l != nil && l.squares {
 			n += float64(step.Count) * float64(dim)
 		}
 	}
@@ -154,9 +143,9 @@ func (s Schedule) gaussianCoordinates(dim int) float64 {
 func (s Schedule) truncationTails(dim int) float64 {
 	logs := math.Inf(-1)
 	for _, step := range s.steps {
-		if m := step.Mechanism; m.noise == TruncatedGaussian {
-			z := float64(m.bound) / float64(m.sigma)
-			tail := math.Log(float64(step.Count)*float64(dim)) - z*z/2
+		m := step.Mechanism
+		if l := m.noise.law(); l != nil && l.tail != nil {
+			tail := math.Log(float64(step.Count)*float64(dim)) + l.tail(m.scales())
 			top := max(logs, tail)
 			logs = top + math.Log(math.Exp(logs-top)+math.Exp(tail-top))
 		}

@@ -49,10 +49,7 @@ func (d Design) renyiNoise(order float64, list []stretch) float64 {
 	if !(budget > 0) {
 		return math.Inf(1)
 	}
-	divergence := accountant.GaussianRenyi
-	if d.Noise == Laplace || d.Noise == TruncatedLaplace {
-		divergence = accountant.LaplaceRenyi
-	}
+	divergence := d.Noise.law().renyi
 	low, high := math.Log(leastNoise), math.Log(mostNoise)
 	for high-low > 1e-10 {
 		middle := low + (high-low)/2

@@ -132,7 +132,7 @@ func (f *initFlags) changeNoise(c *node.Config, changed func(flag string) bool) 
 		c.Noise = f.noise
 		c.Accounting = "" // what suits it
 	}
-	if strings.HasPrefix(f.noise, "truncated-") || f.batch > 0 {
+	if c.NeedsPlan() {
 		c.Accounting = "plan" // nothing else has a price for it
 	}
 	if changed("accounting") {

@@ -112,7 +112,7 @@ func clippedGradient(r learner.Record, norm func([]float64) float64) []float64 {
 
 // clipNorm is the norm in which a mechanism with this noise clips.
 func clipNorm(n privacy.Noise) func([]float64) float64 {
-	if laplace(n) {
+	if n.L1() {
 		return l1
 	}
 	return l2

@@ -17,9 +17,6 @@ type law struct {
 
 func lawOf(m privacy.Mechanism) law { return law{m.Noise(), m.Scale(), m.Bound()} }
 
-// laplace reports a Laplace law, truncated or not.
-func laplace(n privacy.Noise) bool { return n == privacy.Laplace || n == privacy.TruncatedLaplace }
-
 // logDensity is the logarithm of the density of released where the sum without
 // noise was sum, up to a constant of the law; -Inf where it cannot be.
 func (l law) logDensity(released, sum []float64) float64 {
@@ -29,7 +26,7 @@ func (l law) logDensity(released, sum []float64) float64 {
 		switch {
 		case l.bound > 0 && z*l.scale > l.bound:
 			return math.Inf(-1)
-		case laplace(l.noise):
+		case l.noise == privacy.Laplace || l.noise == privacy.TruncatedLaplace:
 			total -= z
 		default:
 			total -= z * z / 2
