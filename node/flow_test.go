@@ -160,7 +160,7 @@ func saysAll(t *testing.T, key []byte, records []learner.Record, early time.Dura
 		}
 		for len(s.loop.outgoing) > 0 {
 			o := <-s.loop.outgoing
-			said = append(said, fmt.Sprintf("at %v: %x", o.slot.at(s.loop.now()), o.message))
+			said = append(said, fmt.Sprintf("at %v: %x", o.at, o.message))
 			s.hood.serve(o.message, o.estimate)
 			s.hood.posted.empty(t.Context())
 		}

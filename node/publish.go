@@ -17,7 +17,7 @@ type outgoing struct {
 	message  []byte
 	estimate *learner.Estimate // published with the broadcast; nil: there is none
 	directed learner.Message
-	slot     publicSlot
+	at       time.Duration // when it leaves, on the agent's clock; what is due leaves at once
 }
 
 // release is what the messages of an output carry, and when they go out; the zero
@@ -45,15 +45,22 @@ func (l *loop) dispatch(messages []learner.Message, r release) error {
 			return err
 		}
 	}
-	for _, m := range messages {
-		o := outgoing{directed: m, slot: r.slot}
+	out := make([]outgoing, len(messages))
+	for i, m := range messages {
+		out[i].directed = m
 		if m.To == "" {
 			var err error
-			if o.message, err = l.encode(m, r); err != nil {
+			if out[i].message, err = l.encode(m, r); err != nil {
 				return err
 			}
-			o.estimate = l.agent.State().Estimate
+			out[i].estimate = l.agent.State().Estimate
 		}
+	}
+	// All of it has one slot, and a message keeps its slot when it has waited for those
+	// before it: only the work of its own release can make it late.
+	at := r.slot.at(l.now())
+	for _, o := range out {
+		o.at = at
 		select {
 		case l.outgoing <- o:
 		case <-l.stopping:
@@ -98,7 +105,7 @@ func (l *loop) publish(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case o := <-l.outgoing:
-			if wait := o.slot.at(l.now()) - l.now(); wait > 0 {
+			if wait := o.at - l.now(); wait > 0 {
 				select {
 				case <-ctx.Done():
 					return

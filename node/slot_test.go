@@ -97,7 +97,7 @@ func TestLateComputationDoesNotMoveTheSlot(t *testing.T) {
 		if err := s.loop.handle(out); err != nil {
 			t.Fatal(err)
 		}
-		slots = append(slots, (<-s.loop.outgoing).slot.at(s.loop.now()))
+		slots = append(slots, (<-s.loop.outgoing).at)
 	}
 	if slots[0] != slots[1] || told[0] != told[1] || told[0] != slots[0] {
 		t.Errorf("published at %v, the agent was told at %v", slots, told)

@@ -83,7 +83,7 @@ func killAndRestart(t *testing.T, nodes []*daemon, victim int) *daemon {
 		if i == victim {
 			continue
 		}
-		eventually(t, 10*time.Second-time.Since(restart), "a peer hears a round after the kill", func() bool {
+		eventually(t, patience, "a peer hears a round after the kill", func() bool {
 			return d.heard(t, alive.id) > status.Round
 		})
 	}
