@@ -1,0 +1,135 @@
+package sums
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+)
+
+// ErrRolledBack says that a certified list holds a contribution of this device that its
+// ledger does not know: the directory is an old copy, or a copy of it runs elsewhere.
+var ErrRolledBack = errors.New("sums: the committee holds a contribution of this device that its ledger does not know")
+
+// Contributor is the state machine of a device for one sum: values in, values out. It
+// asks its door for one contribution, under one certified opening, and sends the same
+// bytes for ever. Nothing it does depends on the vector. Not safe for concurrent use.
+type Contributor struct {
+	sum      *Sum
+	self     Identity
+	upload   []byte // as committed; nil: none
+	entry    Digest // names it
+	context  Digest // the opening that it names
+	opening  *Opening
+	accepted uint16 // members that hold it
+}
+
+// NewContributor makes the machine of a device. committed is the upload that an earlier
+// run committed for this sum, nil if there is none.
+func NewContributor(s *Sum, self Identity, committed []byte) (*Contributor, error) {
+	c := &Contributor{sum: s, self: self}
+	if committed == nil {
+		return c, nil
+	}
+	return c, c.commit(committed)
+}
+
+// commit takes up an upload of this device.
+func (c *Contributor) commit(upload []byte) error {
+	header, _, err := c.sum.Split(upload)
+	if err != nil {
+		return err
+	}
+	context := Digest(header[:len(Digest{})])
+	e, err := c.sum.readEntry(header, context)
+	if err != nil {
+		return err
+	}
+	if e.From != c.self {
+		return errors.New("sums: the upload is another device's")
+	}
+	c.upload, c.entry, c.context = upload, c.sum.digest(e), context
+	return nil
+}
+
+// Open takes in an opening. Unless something was contributed before, what it returns is
+// to be paid for: debit, [Sum.Contribute], commit, and then [Contributor.Paid]. It is
+// nil when there is nothing to pay. An opening that does not prove itself is an error
+// and changes nothing.
+func (c *Contributor) Open(b []byte) (*Opening, error) {
+	o, err := c.sum.ReadOpening(b)
+	if err != nil {
+		return nil, err
+	}
+	if c.opening != nil && c.opening.Digest != o.Digest || c.upload != nil && c.context != o.Digest {
+		return nil, errors.New("sums: a second opening of one sum is certified: more members of the committee collude than may")
+	}
+	first := c.opening == nil
+	c.opening = o
+	if c.upload != nil || !first {
+		return nil, nil
+	}
+	return o, nil
+}
+
+// Paid takes the door's answer: the upload as it was committed. Another one than before
+// is an error.
+func (c *Contributor) Paid(upload []byte) error {
+	if c.upload != nil || c.opening == nil {
+		return errors.New("sums: there is nothing to pay for")
+	}
+	if err := c.commit(upload); err != nil {
+		return err
+	}
+	if c.context != c.opening.Digest {
+		c.upload = nil
+		return errors.New("sums: the upload was made for another opening")
+	}
+	return nil
+}
+
+// Send is the upload to send, again and again, to any member or relay; nil when there is
+// none, when no opening of this run vouches for it, and once a quorum holds it.
+func (c *Contributor) Send() []byte {
+	if c.opening == nil || bits.OnesCount16(c.accepted) >= c.sum.Committee.Quorum() {
+		return nil
+	}
+	return c.upload
+}
+
+// Accepted takes in a member's message that it holds entries.
+func (c *Contributor) Accepted(b []byte) error {
+	m, err := c.sum.ReadMessage(b)
+	if err != nil {
+		return err
+	}
+	if c.opening == nil || m.Kind != KindAccept {
+		return fmt.Errorf("sums: a message of kind %d is not expected here", m.Kind)
+	}
+	if err := c.sum.verify(c.opening.keys, m); err != nil {
+		return err
+	}
+	for r := (reader{rest: m.Payload}); len(r.rest) > 0 && !r.bad; {
+		if r.digest() == c.entry && c.upload != nil {
+			c.accepted |= 1 << m.By
+		}
+	}
+	return nil
+}
+
+// Decided takes in the certified list, as members spread it, and says whether the own
+// contribution is in it, so that it may be taken out of the result on the device. The
+// error is [ErrRolledBack] if another contribution of this device is.
+func (c *Contributor) Decided(b []byte) (listed bool, err error) {
+	if c.opening == nil {
+		return false, errors.New("sums: a list came before its opening")
+	}
+	d, err := c.sum.readDecision(c.opening, b)
+	if err != nil {
+		return false, err
+	}
+	found, listed := d.list.Find(c.self)
+	if listed && (c.upload == nil || found.Entry != c.entry) {
+		return false, ErrRolledBack
+	}
+	return listed, nil
+}

@@ -1,0 +1,144 @@
+package sums
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/sha256"
+	"fmt"
+)
+
+// Entry is what goes before the masked vector in an upload: a contribution of a device,
+// or a member's noise. Everybody may see it.
+type Entry struct {
+	Context   Digest // what it is sealed under: the opening; for noise the keys of the members
+	From      Identity
+	Records   uint32   // record slots of the device, 0 for noise
+	Masked    Digest   // hash of the masked vector, see [HashMasked]
+	Checks    []Digest // of the seeds, one for each class
+	Sealed    [][]byte // seeds, one text for each member
+	Signature [ed25519.SignatureSize]byte
+}
+
+// HashMasked is the digest of a masked vector's bytes.
+func HashMasked(b []byte) Digest { return sha256.Sum256(b) }
+
+func (s *Sum) sealedSize() int { return sealCost + s.held()*len(seed{}) }
+
+// EntrySize is how many bytes an entry of this sum has; the rest of an upload are 8 for
+// each coordinate.
+func (s *Sum) EntrySize() int {
+	return 3*len(Digest{}) + 4 + len(s.classes)*len(Digest{}) + len(s.Committee.Members)*s.sealedSize() + ed25519.SignatureSize
+}
+
+func (e *Entry) unsigned() []byte {
+	var w writer
+	w.fixed(e.Context[:])
+	w.fixed(e.From[:])
+	w.u32(e.Records)
+	w.fixed(e.Masked[:])
+	for _, c := range e.Checks {
+		w.fixed(c[:])
+	}
+	for _, b := range e.Sealed {
+		w.fixed(b)
+	}
+	return w
+}
+
+// digest names an entry. A signature may be written in two ways, so it is not in it.
+func (s *Sum) digest(e *Entry) Digest { return hash("entry", s.ID[:], e.unsigned()) }
+
+// readEntry decodes an entry and checks its form, context and signature.
+func (s *Sum) readEntry(b []byte, context Digest) (*Entry, error) {
+	if len(b) != s.EntrySize() {
+		return nil, errGarbage
+	}
+	r := reader{rest: b}
+	e := &Entry{Context: r.digest(), From: Identity(r.digest()), Records: r.u32(), Masked: r.digest()}
+	for range s.classes {
+		e.Checks = append(e.Checks, r.digest())
+	}
+	for range s.Committee.Members {
+		e.Sealed = append(e.Sealed, r.take(s.sealedSize()))
+	}
+	copy(e.Signature[:], r.take(len(e.Signature)))
+	switch {
+	case e.Context != context:
+		return nil, fmt.Errorf("sums: an entry was made for another opening than this one")
+	case int64(e.Records) > int64(s.Records):
+		return nil, fmt.Errorf("sums: an entry of %d records, at most %d may take part", e.Records, s.Terms.Records)
+	}
+	digest := s.digest(e)
+	if !ed25519.Verify(e.From[:], s.signed("entry", digest[:]), e.Signature[:]) {
+		return nil, fmt.Errorf("sums: an entry was not signed by its contributor")
+	}
+	return e, nil
+}
+
+// Split divides an upload into its entry and its masked vector, neither of them
+// checked; nothing is copied.
+func (s *Sum) Split(upload []byte) (entry, masked []byte, err error) {
+	n := s.EntrySize()
+	if len(upload) != n+8*s.Dimension {
+		return nil, nil, errGarbage
+	}
+	return upload[:n:n], upload[n:], nil
+}
+
+// upload masks a vector, seals the seeds and signs. The seeds are drawn from the
+// operating system and forgotten.
+func (s *Sum) upload(k *keys, context Digest, identity ed25519.PrivateKey, records int, v []int64) ([]byte, error) {
+	if len(v) != s.Dimension {
+		return nil, errDimension
+	}
+	e := &Entry{Context: context, From: Identity(identity.Public().(ed25519.PublicKey)), Records: uint32(records)}
+	seeds, streams := make([]seed, len(s.classes)), make([]Digest, len(s.classes))
+	defer clear(seeds)
+	defer clear(streams)
+	for i, class := range s.classes {
+		rand.Read(seeds[i][:]) // never fails: it ends the program instead
+		key, check := expand(s.ID, e.From, class, seeds[i])
+		streams[i], e.Checks = key, append(e.Checks, check)
+	}
+	masked := words(mask(v, streams))
+	e.Masked = HashMasked(masked)
+	for i, key := range k.seal {
+		sealed, err := s.sealSeeds(key, context, e.From, i, seeds)
+		if err != nil {
+			return nil, fmt.Errorf("sums: seal to member %d: %w", i+1, err)
+		}
+		e.Sealed = append(e.Sealed, sealed)
+	}
+	digest := s.digest(e)
+	copy(e.Signature[:], ed25519.Sign(identity, s.signed("entry", digest[:])))
+	return append(append(e.unsigned(), e.Signature[:]...), masked...), nil
+}
+
+// Contribute makes the upload of a device under a certified opening: v in grid units,
+// as [privacy.Mechanism.Units] gives them within [Sum.Limit]; of so many record slots.
+// Each call draws anew: call it once for a sum, after it was paid for, keep the bytes,
+// and send those for ever. Two uploads of one device with different vectors cost twice.
+func (s *Sum) Contribute(o *Opening, identity ed25519.PrivateKey, records int, v []int64) ([]byte, error) {
+	if records < 0 || records > s.Terms.Records {
+		return nil, fmt.Errorf("sums: a contribution of %d records, at most %d may take part", records, s.Terms.Records)
+	}
+	for _, x := range v {
+		if x > s.Limit || x < -s.Limit {
+			return nil, fmt.Errorf("sums: a coordinate is outside of the range for %d contributors", s.Contributors)
+		}
+	}
+	return s.upload(o.keys, o.Digest, identity, records, v)
+}
+
+// check returns by class the stream keys of those seeds that fit the entry's check
+// values, and false for the others.
+func (s *Sum) check(e *Entry, seeds []seed) (streams []Digest, fit []bool) {
+	streams, fit = make([]Digest, len(s.classes)), make([]bool, len(s.classes))
+	for i, class := range s.classes {
+		key, check := expand(s.ID, e.From, class, seeds[i])
+		if check == e.Checks[i] {
+			streams[i], fit[i] = key, true
+		}
+	}
+	return streams, fit
+}

@@ -1,0 +1,64 @@
+package sums
+
+import "bytes"
+
+// List is whose contributions are added up under one opening. The members' noise is in
+// every sum, once, and stands apart: the opening names it.
+type List struct {
+	Opening Digest
+	Entries []Listed // ascending by identity, one for each
+}
+
+// Listed is one contribution of a list.
+type Listed struct {
+	From    Identity
+	Entry   Digest
+	Records uint32
+}
+
+const listedSize = 2*len(Digest{}) + 4
+
+// Bytes is the list's one encoding.
+func (l *List) Bytes() []byte {
+	w := make(writer, 0, len(Digest{})+4+listedSize*len(l.Entries))
+	w.fixed(l.Opening[:])
+	w.u32(uint32(len(l.Entries)))
+	for _, e := range l.Entries {
+		w.fixed(e.From[:])
+		w.fixed(e.Entry[:])
+		w.u32(e.Records)
+	}
+	return w
+}
+
+// Digest names the list.
+func (l *List) Digest() Digest { return hash("list", l.Bytes()) }
+
+// Find returns what the list has of a contributor.
+func (l *List) Find(id Identity) (Listed, bool) {
+	for _, e := range l.Entries {
+		if e.From == id {
+			return e, true
+		}
+	}
+	return Listed{}, false
+}
+
+// ReadList decodes a list under an opening and checks its form.
+func (s *Sum) ReadList(b []byte, opening Digest) (*List, error) {
+	r := reader{rest: b}
+	l := &List{Opening: r.digest()}
+	n := int(r.u32())
+	if l.Opening != opening || n > s.Contributors || len(r.rest) != n*listedSize {
+		return nil, errGarbage
+	}
+	l.Entries = make([]Listed, n)
+	for i := range l.Entries {
+		e := Listed{From: Identity(r.digest()), Entry: r.digest(), Records: r.u32()}
+		if int64(e.Records) > int64(s.Terms.Records) || i > 0 && bytes.Compare(l.Entries[i-1].From[:], e.From[:]) >= 0 {
+			return nil, errGarbage
+		}
+		l.Entries[i] = e
+	}
+	return l, r.end()
+}

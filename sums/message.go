@@ -1,0 +1,96 @@
+package sums
+
+import (
+	"crypto/ed25519"
+	"errors"
+)
+
+// Kind says what a message between members is.
+type Kind uint8
+
+// The kinds of messages between members.
+const (
+	KindRecall   Kind = iota + 1 // asks what a peer holds of the sender; not signed
+	KindRecalled                 // the pledge it holds, or nothing; not signed
+	KindPledge                   // the sender's keys, signed by its identity
+	KindNoise                    // the entry of its noise
+	KindCertify                  // the opening it holds, with all noise
+	KindOpening                  // an opening certified by a quorum
+	KindAccept                   // entries that it holds, with their seeds
+	KindSeek                     // asks for the seeds of an entry
+	KindSeeds                    // seeds that both ends hold by right; secret
+	KindList                     // a list, by its content
+	KindPropose                  // the view's leader: the digest to vote on, and why
+	KindPrepare                  // vote: nothing else in this view
+	KindCommit                   // vote: locked, on a quorum that prepared
+	KindView                     // the view is given up; its lock with proof
+	KindDecided                  // a quorum's commits
+	KindOpen                     // the sum of one class's streams over the list
+	KindResult                   // the digest of the result
+)
+
+// Message is what one member says to others.
+type Message struct {
+	Kind      Kind
+	By        int    // member
+	Number    uint32 // view, or place of the class
+	Payload   []byte
+	Signature [ed25519.SignatureSize]byte // by By's key for this sum; zero where the kind has none
+}
+
+// signs reports whether messages of the kind carry the signature of By.
+func (k Kind) signs() bool {
+	switch k {
+	case KindRecall, KindRecalled, KindPledge, KindOpening, KindList, KindDecided:
+		return false // nothing is claimed, or the payload proves itself
+	}
+	return true
+}
+
+// Bytes is the message's one encoding.
+func (m *Message) Bytes() []byte {
+	var w writer
+	w.u8(int(m.Kind))
+	w.u8(m.By)
+	w.u32(m.Number)
+	w.variable(m.Payload)
+	w.fixed(m.Signature[:])
+	return w
+}
+
+// ReadMessage decodes a message; its signature is checked by the member that hears it.
+func (s *Sum) ReadMessage(b []byte) (*Message, error) {
+	r := reader{rest: b}
+	m := &Message{Kind: Kind(r.u8()), By: r.u8(), Number: r.u32()}
+	m.Payload = r.take(int(r.u32()))
+	copy(m.Signature[:], r.take(len(m.Signature)))
+	if err := r.end(); err != nil {
+		return nil, err
+	}
+	if m.Kind < KindRecall || m.Kind > KindResult || m.By >= len(s.Committee.Members) {
+		return nil, errGarbage
+	}
+	if !m.Kind.signs() && m.Signature != [ed25519.SignatureSize]byte{} {
+		return nil, errGarbage
+	}
+	return m, nil
+}
+
+var errSignature = errors.New("sums: a message was not signed by its member")
+
+// verify checks the signature of a message that has one.
+func (s *Sum) verify(k *keys, m *Message) error {
+	if m.Kind.signs() && !s.proven(k, said(m.Kind, m.Number, m.Payload), proof{{m.By, m.Signature}}, 1) {
+		return errSignature
+	}
+	return nil
+}
+
+// sign makes a message of a member.
+func (s *Sum) sign(k *keys, secrets Secrets, by int, kind Kind, number uint32, payload []byte) *Message {
+	m := &Message{Kind: kind, By: by, Number: number, Payload: payload}
+	if kind.signs() {
+		copy(m.Signature[:], ed25519.Sign(secrets.sign, s.statement(k, said(kind, number, payload))))
+	}
+	return m
+}

@@ -1,0 +1,143 @@
+package sums
+
+import (
+	"crypto/ed25519"
+	"crypto/hpke"
+	"errors"
+	"slices"
+)
+
+// Secrets are the keys that a member makes for one sum. They lie outside every backup
+// and are erased when the sum is over, and with them everything that was sealed to the
+// member. A member that has lost them is silent for that sum.
+type Secrets struct {
+	seal hpke.PrivateKey
+	sign ed25519.PrivateKey
+}
+
+// NewSecrets draws keys from the operating system.
+func NewSecrets() (Secrets, error) {
+	seal, err := kem().GenerateKey()
+	if err != nil {
+		return Secrets{}, err
+	}
+	_, sign, err := ed25519.GenerateKey(nil)
+	return Secrets{seal, sign}, err
+}
+
+// Bytes is what [ReadSecrets] reads.
+func (k Secrets) Bytes() ([]byte, error) {
+	seal, err := k.seal.Bytes()
+	return append(seal, k.sign.Seed()...), err
+}
+
+// ReadSecrets reads what [Secrets.Bytes] wrote.
+func ReadSecrets(b []byte) (Secrets, error) {
+	n := len(b) - ed25519.SeedSize
+	if n < 0 {
+		return Secrets{}, errGarbage
+	}
+	seal, err := kem().NewPrivateKey(b[:n])
+	if err != nil {
+		return Secrets{}, errGarbage
+	}
+	return Secrets{seal, ed25519.NewKeyFromSeed(b[n:])}, nil
+}
+
+// Pledge is a member's keys for a sum, and when it means to close, signed by its
+// identity. A member makes one for each sum, ever.
+type Pledge struct {
+	Member    int
+	SealKey   [sealKey]byte
+	SignKey   Identity
+	Closes    int64 // unix seconds
+	Signature [ed25519.SignatureSize]byte
+}
+
+const (
+	unsignedPledge = 1 + sealKey + len(Identity{}) + 8
+	pledgeSize     = unsignedPledge + ed25519.SignatureSize
+)
+
+func (p *Pledge) unsigned() []byte {
+	var w writer
+	w.u8(p.Member)
+	w.fixed(p.SealKey[:])
+	w.fixed(p.SignKey[:])
+	w.u64(uint64(p.Closes))
+	return w
+}
+
+// Bytes is the pledge's one encoding.
+func (p *Pledge) Bytes() []byte { return append(p.unsigned(), p.Signature[:]...) }
+
+// Pledge makes a member's pledge; identity is its lasting key.
+func (s *Sum) Pledge(identity ed25519.PrivateKey, k Secrets, closes int64) (Pledge, error) {
+	own := Identity(identity.Public().(ed25519.PublicKey))
+	p := Pledge{Member: s.Committee.index(own), SignKey: Identity(k.sign.Public().(ed25519.PublicKey)), Closes: closes}
+	if p.Member < 0 {
+		return Pledge{}, errors.New("sums: this identity is no member of the committee")
+	}
+	copy(p.SealKey[:], k.seal.PublicKey().Bytes())
+	copy(p.Signature[:], ed25519.Sign(identity, s.signed("pledge", p.unsigned())))
+	return p, nil
+}
+
+// signed is the text of every signature: a label, the sum and what is said.
+func (s *Sum) signed(label string, text []byte) []byte {
+	return slices.Concat(labelled(label), s.ID[:], text)
+}
+
+// readPledge decodes a pledge and checks its signature.
+func (s *Sum) readPledge(b []byte) (Pledge, error) {
+	if len(b) != pledgeSize {
+		return Pledge{}, errGarbage
+	}
+	r := reader{rest: b}
+	p := Pledge{Member: r.u8()}
+	copy(p.SealKey[:], r.take(sealKey))
+	copy(p.SignKey[:], r.take(len(p.SignKey)))
+	p.Closes = int64(r.u64())
+	copy(p.Signature[:], r.take(len(p.Signature)))
+	if p.Member >= len(s.Committee.Members) {
+		return Pledge{}, errGarbage
+	}
+	who := s.Committee.Members[p.Member]
+	if !ed25519.Verify(who[:], s.signed("pledge", p.unsigned()), p.Signature[:]) {
+		return Pledge{}, errors.New("sums: a pledge was not signed by its member")
+	}
+	return p, nil
+}
+
+// keys are the pledges of all members, in their order.
+type keys struct {
+	pledges []Pledge
+	seal    []hpke.PublicKey
+	digest  Digest // names them; what noise is sealed under
+}
+
+func (s *Sum) newKeys(pledges []Pledge) (*keys, error) {
+	k := &keys{pledges: pledges}
+	var w writer
+	for i := range pledges {
+		key, err := kem().NewPublicKey(pledges[i].SealKey[:])
+		if err != nil {
+			return nil, errGarbage
+		}
+		k.seal = append(k.seal, key)
+		w.fixed(pledges[i].unsigned())
+	}
+	k.digest = hash("keys", s.ID[:], w)
+	return k, nil
+}
+
+// closes is the median of what the members mean, so that it is between two honest
+// ones' times.
+func (k *keys) closes() int64 {
+	var times []int64
+	for _, p := range k.pledges {
+		times = append(times, p.Closes)
+	}
+	slices.Sort(times)
+	return times[len(times)/2]
+}

@@ -1,0 +1,120 @@
+package sums
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+)
+
+// Result is the opened sum: public, and as good as everybody's. Its values are rounded
+// to float32, once and for all: what is signed is what everybody uses.
+type Result struct {
+	List    Digest // whose contributions are in it
+	Entries uint32 // how many
+	Records uint64 // of all of them
+	Values  []float32
+}
+
+// newResult is the result of the opened integers.
+func (s *Sum) newResult(l *List, total []uint64) *Result {
+	r := &Result{List: l.Digest(), Entries: uint32(len(l.Entries)), Values: make([]float32, len(total))}
+	for _, e := range l.Entries {
+		r.Records += uint64(e.Records)
+	}
+	unit := s.Mechanism.Unit()
+	for j, n := range total {
+		r.Values[j] = float32(float64(int64(n)) * unit)
+	}
+	return r
+}
+
+func (r *Result) bytes() []byte {
+	w := make(writer, 0, len(Digest{})+12+4*len(r.Values))
+	w.fixed(r.List[:])
+	w.u32(r.Entries)
+	w.u64(r.Records)
+	for _, x := range r.Values {
+		w = binary.BigEndian.AppendUint32(w, math.Float32bits(x))
+	}
+	return w
+}
+
+// digest names a result.
+func (r *Result) digest() Digest { return hash("result", r.bytes()) }
+
+// Published is a result with all that anybody needs to believe it: the opening, and
+// t+1 members' signatures, one of which is honest.
+type Published struct {
+	Opening *Opening
+	Result  *Result
+	proof   proof
+}
+
+// Bytes is the published result's one encoding.
+func (p *Published) Bytes() []byte {
+	var w writer
+	w.variable(p.Opening.Bytes())
+	w.variable(p.Result.bytes())
+	p.proof.write(&w)
+	return w
+}
+
+// ReadPublished decodes a result and checks everything that makes it believed.
+func (s *Sum) ReadPublished(b []byte) (*Published, error) {
+	r := reader{rest: b}
+	opening, err := s.ReadOpening(r.take(int(r.u32())))
+	if err != nil {
+		return nil, err
+	}
+	body := reader{rest: r.take(int(r.u32()))}
+	result := &Result{List: body.digest(), Entries: body.u32(), Records: body.u64()}
+	if len(body.rest) != 4*s.Dimension {
+		return nil, errGarbage
+	}
+	result.Values = make([]float32, s.Dimension)
+	for j := range result.Values {
+		result.Values[j] = math.Float32frombits(body.u32())
+		if x := float64(result.Values[j]); math.IsNaN(x) || math.IsInf(x, 0) {
+			return nil, errGarbage
+		}
+	}
+	p := &Published{opening, result, readProof(&r)}
+	if body.end() != nil || r.end() != nil {
+		return nil, errGarbage
+	}
+	digest := result.digest()
+	if !s.proven(opening.keys, said(KindResult, 0, digest[:]), p.proof, s.Committee.Colluding+1) {
+		return nil, errors.New("sums: a result is not signed by more members than may collude")
+	}
+	return p, nil
+}
+
+// decision is a quorum's commits to a list, with the list.
+type decision struct {
+	view  uint32
+	list  *List
+	proof proof
+}
+
+func (d *decision) bytes() []byte {
+	var w writer
+	w.u32(d.view)
+	d.proof.write(&w)
+	w.fixed(d.list.Bytes())
+	return w
+}
+
+// readDecision decodes a decision under an opening and checks its signatures.
+func (s *Sum) readDecision(o *Opening, b []byte) (*decision, error) {
+	r := reader{rest: b}
+	d := &decision{view: r.u32(), proof: readProof(&r)}
+	var err error
+	if d.list, err = s.ReadList(r.rest, o.Digest); err != nil || r.bad {
+		return nil, errGarbage
+	}
+	digest := d.list.Digest()
+	if !s.proven(o.keys, said(KindCommit, d.view, digest[:]), d.proof, s.Committee.Quorum()) {
+		return nil, errors.New("sums: a list is not certified by a quorum of the committee")
+	}
+	return d, nil
+}

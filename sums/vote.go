@@ -1,0 +1,80 @@
+package sums
+
+// A committee opens one list. Two openings of one noise with lists that differ by one
+// device show that device's vector, so members vote by views, as in PBFT (Castro,
+// Liskov, "Practical Byzantine Fault Tolerance", 1999), with locks. A voter is the
+// part of a member on which all of that rests. It is told of proofs only: whoever
+// calls it has checked the signatures.
+
+// Lock says that a quorum prepared a digest in a view. The zero Lock is none.
+type Lock struct {
+	View   uint32
+	Digest Digest
+}
+
+// Voter is what a member must never forget of its votes for one sum. The zero value
+// has not voted. Every change must be durable before it is told to anybody.
+type Voter struct {
+	View     uint32 // it votes in no earlier one
+	Prepared Digest // what it signed PREPARE for in View; zero: nothing
+	Lock     Lock   // the newest on which it signed COMMIT
+	Opened   Digest // the list it opens; zero: none
+}
+
+// Advance gives up all views before w, and says whether to sign VIEW for w with the
+// voter's lock.
+func (v *Voter) Advance(w uint32) bool {
+	if w <= v.View {
+		return false
+	}
+	v.View, v.Prepared = w, Digest{}
+	return true
+}
+
+// Prepare says whether to sign PREPARE for the digest that the leader of view w
+// proposes. For a view after the first, locks are those of the VIEWs of a quorum: if
+// any of them is locked, the highest lock decides what may be proposed.
+func (v *Voter) Prepare(w uint32, digest Digest, locks []Lock) bool {
+	if w < v.View || digest == (Digest{}) {
+		return false
+	}
+	if lock := highest(locks); lock != (Lock{}) && lock.Digest != digest {
+		return false
+	}
+	if w > v.View {
+		v.View, v.Prepared = w, Digest{}
+	}
+	if v.Prepared == (Digest{}) {
+		v.Prepared = digest
+	}
+	return v.Prepared == digest
+}
+
+// Commit says whether to sign COMMIT for what a quorum prepared in view w, and locks.
+func (v *Voter) Commit(w uint32, digest Digest) bool {
+	if w != v.View {
+		return false
+	}
+	v.Lock = Lock{w, digest}
+	return true
+}
+
+// Open says whether to open what a quorum committed, in whatever view: only one digest,
+// whatever is shown.
+func (v *Voter) Open(digest Digest) bool {
+	if v.Opened == (Digest{}) {
+		v.Opened = digest
+	}
+	return v.Opened == digest
+}
+
+// highest is the lock of the latest view; none if there is none.
+func highest(locks []Lock) Lock {
+	var best Lock
+	for _, l := range locks {
+		if l.Digest != (Digest{}) && (best == Lock{} || l.View > best.View) {
+			best = l
+		}
+	}
+	return best
+}
