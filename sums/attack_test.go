@@ -1,0 +1,525 @@
+package sums
+
+import (
+	"crypto/ed25519"
+	"errors"
+	"slices"
+	"testing"
+)
+
+// forge signs a message as a colluding member does.
+func (n *network) forge(by int, kind Kind, number uint32, payload []byte) []byte {
+	m := n.members[by]
+	return n.sum.sign(m.machine.keys, m.secrets, m.pledge.Member, kind, number, payload).Bytes()
+}
+
+// lie makes member i replace its letters of one kind.
+func (n *network) lie(i int, kind Kind, replace func(m *Message, l Letter) []Letter) {
+	n.members[i].liar = func(n *network, l Letter) []Letter {
+		m, err := n.sum.ReadMessage(l.Message)
+		if err != nil {
+			n.t.Fatal(err)
+		}
+		if m.Kind != kind {
+			return []Letter{l}
+		}
+		return replace(m, l)
+	}
+}
+
+// resign changes an upload's entry and signs it anew, as whoever has the key can.
+func (n *network) resign(upload []byte, identity ed25519.PrivateKey, change func(e *Entry)) []byte {
+	header, masked, err := n.sum.Split(upload)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	e, err := n.sum.readEntry(header, Digest(header[:32]))
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	e.From = publicOf(identity)
+	e.Sealed = slices.Clone(e.Sealed)
+	change(e)
+	digest := n.sum.digest(e)
+	copy(e.Signature[:], ed25519.Sign(identity, n.sum.signed("entry", digest[:])))
+	return slices.Concat(e.unsigned(), e.Signature[:], masked)
+}
+
+// send keeps an upload and gives it to all members.
+func (n *network) send(upload []byte) {
+	n.keep(upload)
+	for i := range n.members {
+		n.arrive(i, upload)
+	}
+}
+
+// run lets the members talk for a few rounds.
+func (n *network) run() { n.until(4, func() bool { return false }) }
+
+// people lets so many devices contribute, and returns their vectors.
+func (n *network) people(o *Opening, count int) map[Identity][]int64 {
+	vectors := make(map[Identity][]int64)
+	for device := range count {
+		v := n.vector()
+		vectors[publicOf(identityOf(device))] = v
+		n.contribute(o, device, v)
+	}
+	return vectors
+}
+
+// Somebody publishes a victim's bytes as his own, so that the sum would hold the vector
+// twice. Nobody can open what was sealed to another name: it is not listed, even with a
+// colluding member's word for it.
+func TestSybilCopyIsNotListed(t *testing.T) {
+	n := newNetwork(t, 4, 1, 3, 1)
+	o := n.open()
+	vectors := n.people(o, 3)
+	victim := n.contribute(o, 9, n.vector())
+	vectors[publicOf(identityOf(9))] = nil // checked below not to matter
+	delete(vectors, publicOf(identityOf(9)))
+	sybil := n.resign(victim, identityOf(500), func(*Entry) {})
+	n.send(sybil)
+	n.lie(3, KindAccept, func(m *Message, l Letter) []Letter {
+		header, _, _ := n.sum.Split(sybil)
+		e, _ := n.sum.readEntry(header, o.Digest)
+		d := n.sum.digest(e)
+		return []Letter{l, {To: -1, Message: n.forge(3, KindAccept, 0, d[:])}}
+	})
+	n.run()
+	n.close()
+	list := n.list()
+	if _, listed := list.Find(publicOf(identityOf(500))); listed {
+		t.Error("the copy is listed")
+	}
+	if _, listed := list.Find(publicOf(identityOf(9))); !listed || len(list.Entries) != 4 {
+		t.Errorf("%d are listed, the victim among them: %v", len(list.Entries), listed)
+	}
+}
+
+// The same device twice: with the same bytes it counts once, with others once as well.
+func TestRepeatedEntryCountsOnce(t *testing.T) {
+	n := newNetwork(t, 4, 1, 3, 2)
+	o := n.open()
+	vectors := n.people(o, 2)
+	again := n.contribute(o, 7, n.vector())
+	n.send(again)
+	other, err := n.sum.Contribute(o, identityOf(7), 37, n.vector())
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.send(other)
+	n.run()
+	n.close()
+	list := n.list()
+	if len(list.Entries) > 3 || len(list.Entries) < len(vectors) {
+		t.Errorf("%d contributions of three devices are listed", len(list.Entries))
+	}
+	if len(list.Entries) == 3 {
+		list.Entries = append(list.Entries, list.Entries[2])
+		if _, err := n.sum.ReadList(list.Bytes(), o.Digest); err == nil {
+			t.Error("a list with a device twice is read")
+		}
+		list.Entries = list.Entries[:3]
+		list.Entries[0], list.Entries[1] = list.Entries[1], list.Entries[0]
+		if _, err := n.sum.ReadList(list.Bytes(), o.Digest); err == nil {
+			t.Error("a list out of order is read")
+		}
+	}
+}
+
+// propose makes the leader of view 0 propose other lists, one for each receiver.
+func (n *network) leaderProposes(i int, list func(to int) *List) {
+	replace := func(m *Message, l Letter) []Letter {
+		var letters []Letter
+		for to := range n.members {
+			d := list(to)
+			digest := d.Digest()
+			payload := digest[:]
+			if m.Kind == KindList {
+				payload = d.Bytes()
+			}
+			letters = append(letters, Letter{To: to, Message: n.forge(i, m.Kind, m.Number, payload)})
+		}
+		return letters
+	}
+	n.members[i].liar = func(n *network, l Letter) []Letter {
+		m, _ := n.sum.ReadMessage(l.Message)
+		if (m.Kind == KindList || m.Kind == KindPropose) && m.Number == 0 {
+			return replace(m, l)
+		}
+		return []Letter{l}
+	}
+}
+
+// A leader can leave people out: the sum has the others, all noise, and tells those who
+// were left out that they are not in it.
+func TestLeaderThatLeavesOut(t *testing.T) {
+	n := newNetwork(t, 4, 1, 3, 3)
+	o := n.open()
+	vectors := n.people(o, 3)
+	n.run()
+	n.leaderProposes(0, func(int) *List {
+		l := n.members[1].machine.ownList()
+		l.Entries = l.Entries[:1]
+		return l
+	})
+	n.close()
+	p := n.checkSum(vectors)
+	if p.Result.Entries != 1 {
+		t.Errorf("%d are listed", p.Result.Entries)
+	}
+	left := 0
+	for device := range 3 {
+		c, _ := NewContributor(n.sum, publicOf(identityOf(device)), nil)
+		c.Open(o.Bytes())
+		listed, err := c.Decided(n.members[1].machine.decided.bytes())
+		if err == nil && !listed {
+			left++
+		}
+	}
+	if left != 2 {
+		t.Errorf("%d of two who were left out are told so", left)
+	}
+}
+
+// A leader that lists what nobody holds gets no votes; the next one ends the sum.
+func TestLeaderThatListsNothingReal(t *testing.T) {
+	n := newNetwork(t, 4, 1, 3, 4)
+	vectors := n.people(n.open(), 3)
+	n.run()
+	n.leaderProposes(0, func(int) *List {
+		l := n.members[1].machine.ownList()
+		l.Entries[0].Entry[0] ^= 1
+		return l
+	})
+	n.close()
+	if p := n.checkSum(vectors); p.Result.Entries != 3 {
+		t.Errorf("%d are listed", p.Result.Entries)
+	}
+}
+
+// A leader that proposes different lists to different members, and votes for all of them:
+// at most one is opened, whatever the order of the messages.
+func TestEquivocatingLeader(t *testing.T) {
+	named := 0
+	for seed := range uint64(40) {
+		n := newNetwork(t, 4, 1, 2, seed)
+		n.loss = .2
+		vectors := n.people(n.open(), 3)
+		n.run()
+		n.run()
+		full := n.members[1].machine.ownList()
+		n.leaderProposes(0, func(to int) *List {
+			l := &List{Opening: full.Opening, Entries: full.Entries}
+			if to >= 2 {
+				l.Entries = full.Entries[:1]
+			}
+			return l
+		})
+		before := n.members[0].liar
+		n.members[0].liar = func(n *network, l Letter) []Letter { // it prepares and commits to all
+			letters := before(n, l)
+			m, _ := n.sum.ReadMessage(l.Message)
+			for _, entries := range [][]Listed{full.Entries, full.Entries[:1]} {
+				d := (&List{Opening: full.Opening, Entries: entries}).Digest()
+				if m.Kind == KindPrepare || m.Kind == KindCommit {
+					letters = append(letters, Letter{To: n.rng.IntN(4), Message: n.forge(0, m.Kind, m.Number, d[:])})
+				}
+			}
+			return letters
+		}
+		n.close()
+		n.checkSum(vectors)
+		n.honest(func(_ int, m *node) bool {
+			for _, b := range m.blamed {
+				if b.Member != 0 {
+					t.Errorf("seed %d: an honest member is blamed: %+v", seed, b)
+				}
+				named++
+			}
+			return true
+		})
+	}
+	if named == 0 {
+		t.Error("nobody ever notices that the leader contradicts itself")
+	}
+}
+
+// A member that names two noises: at most one opening is certified, nothing is paid
+// before, and who hears both names it.
+func TestNoiseTwice(t *testing.T) {
+	opened := 0
+	for seed := range uint64(10) {
+		n := newNetwork(t, 4, 1, 2, seed)
+		var second *Digest
+		n.lie(3, KindNoise, func(m *Message, l Letter) []Letter {
+			if second == nil {
+				upload, err := n.sum.ContributeNoise(&NoiseRequest{n.members[3].machine.keys}, n.members[3].identity, make([]int64, 2))
+				if err != nil {
+					t.Fatal(err)
+				}
+				header := n.keep(upload)
+				e, _ := n.sum.readEntry(header, Digest(header[:32]))
+				d := n.sum.digest(e)
+				second = &d
+			}
+			to := n.rng.IntN(3)
+			return []Letter{{To: to, Message: l.Message}, {To: (to + 1) % 3, Message: n.forge(3, KindNoise, 0, second[:])}}
+		})
+		n.until(30, func() bool { return false })
+		openings, blamed := make(map[Digest]bool), 0
+		n.honest(func(_ int, m *node) bool {
+			if o := m.machine.Opening(); o != nil {
+				openings[o.Digest] = true
+				if _, err := n.sum.ReadOpening(o.Bytes()); err != nil {
+					t.Error(err)
+				}
+			}
+			blamed += len(m.blamed)
+			return true
+		})
+		opened += len(openings)
+		if len(openings) > 1 || blamed == 0 {
+			t.Errorf("seed %d: %d openings, blamed %d times", seed, len(openings), blamed)
+		}
+	}
+	if opened == 0 {
+		t.Error("no sum is opened: such a member always blocks")
+	}
+}
+
+// A contributor that gives some members garbage in place of seeds is in the sum all the
+// same, with the seeds of the others, if an honest one among t+1 has them; one that gives
+// garbage to nearly all, or check values that fit no seed, is not, and harms nobody.
+func TestInconsistentSeeds(t *testing.T) {
+	n := newNetwork(t, 4, 1, 3, 6)
+	o := n.open()
+	vectors := n.people(o, 2)
+	for device, cheated := range map[int][]int{50: {1, 2}, 51: {0, 1, 2}} {
+		v := n.vector()
+		upload, err := n.sum.Contribute(o, identityOf(device), 1, v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		vectors[publicOf(identityOf(device))] = v
+		n.send(n.resign(upload, identityOf(device), func(e *Entry) {
+			for _, i := range cheated {
+				e.Sealed[i] = make([]byte, n.sum.sealedSize())
+			}
+		}))
+	}
+	lying, err := n.sum.Contribute(o, identityOf(52), 1, n.vector())
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.send(n.resign(lying, identityOf(52), func(e *Entry) { e.Checks[1][0] ^= 1 }))
+	n.until(10, func() bool { return false })
+	n.close()
+	p := n.checkSum(vectors)
+	list := n.list()
+	_, one := list.Find(publicOf(identityOf(50)))
+	_, two := list.Find(publicOf(identityOf(51)))
+	_, check := list.Find(publicOf(identityOf(52)))
+	if !one || two || check || p.Result.Entries != 3 {
+		t.Errorf("garbage to two members listed: %v, to three: %v, a false check value: %v, %d in all", one, two, check, p.Result.Entries)
+	}
+}
+
+// A member that lost its keys is silent for the sum, whatever it makes instead: the others
+// remember what it pledged. The sum ends without it.
+func TestRestoredMemberWithoutKeysIsSilent(t *testing.T) {
+	n := newNetwork(t, 4, 1, 3, 7)
+	o := n.open()
+	vectors := n.people(o, 2)
+	n.run()
+	n.members[3] = n.newNode(n.members[3].identity)
+	n.run()
+	if !n.members[3].machine.Silent() || len(n.members[3].machine.said) > 0 {
+		t.Error("it takes part with other keys than those it pledged")
+	}
+	n.close()
+	n.checkSum(vectors)
+}
+
+// A member that was put back to an earlier journal, or runs twice, is one of the t that
+// may lie: never are two lists opened, and the sum ends.
+func TestCopiedMember(t *testing.T) {
+	for seed := range uint64(20) {
+		n := newNetwork(t, 4, 1, 2, seed)
+		n.loss = .2
+		vectors := n.people(n.open(), 3)
+		n.run()
+		m := n.members[0]
+		m.liar = func(_ *network, l Letter) []Letter { return []Letter{l} } // it counts as one
+		early := slices.Clone(m.journal)
+		for i := range n.members {
+			n.step(i, Closing{})
+		}
+		n.until(1+int(seed%3), func() bool { return false })
+		m.journal = early
+		n.restart(0)
+		n.step(0, Closing{})
+		n.close()
+		n.checkSum(vectors)
+	}
+}
+
+// A message with its own signature that it never made tells a member that a copy of it
+// runs: it stops. Its own messages, sent back to it, do not.
+func TestCopyIsNoticed(t *testing.T) {
+	n := newNetwork(t, 4, 1, 2, 9)
+	n.people(n.open(), 1)
+	n.run()
+	for _, l := range n.members[1].machine.said {
+		n.step(1, Heard{2, l.Message})
+	}
+	if n.members[1].machine.Silent() {
+		t.Fatal("its own messages silence a member")
+	}
+	n.step(1, Heard{2, n.forge(1, KindPrepare, 0, make([]byte, 32))})
+	if !n.members[1].machine.Silent() {
+		t.Error("a message that it never signed is no sign of a copy")
+	}
+}
+
+// A member that opens another sum than the others changes nothing and is named.
+func TestWrongSumIsNamed(t *testing.T) {
+	n := newNetwork(t, 7, 2, 3, 10)
+	vectors := n.people(n.open(), 2)
+	n.run()
+	for _, liar := range []int{1, 4} {
+		n.lie(liar, KindOpen, func(m *Message, l Letter) []Letter {
+			wrong := slices.Clone(m.Payload)
+			wrong[40]++
+			return []Letter{{To: l.To, Message: n.forge(liar, KindOpen, m.Number, wrong)}}
+		})
+	}
+	n.close()
+	n.checkSum(vectors)
+	named := 0
+	n.honest(func(_ int, m *node) bool {
+		for _, b := range m.blamed {
+			if b.Member != 1 && b.Member != 4 {
+				t.Errorf("an honest member is blamed: %+v", b)
+			}
+			named++
+		}
+		return true
+	})
+	if named == 0 {
+		t.Error("nobody is named")
+	}
+}
+
+// A contributor is shown an opening that is not what it should be.
+func TestContributorChecksTheOpening(t *testing.T) {
+	n := newNetwork(t, 4, 1, 3, 11)
+	good := n.open().Bytes()
+	terms := testTerms(4, 1, 3)
+	terms.Epoch++
+	later := newSum(t, terms)
+	if _, err := later.ReadOpening(good); err == nil {
+		t.Error("an opening of another epoch is believed")
+	}
+	for i := range good { // every byte of it is signed or decides who signed
+		b := slices.Clone(good)
+		b[i] ^= 1
+		if _, err := n.sum.ReadOpening(b); err == nil {
+			t.Fatalf("an opening with byte %d changed is believed", i)
+		}
+	}
+	few := *n.members[0].machine.Opening()
+	few.proof = few.proof[1:]
+	if _, err := n.sum.ReadOpening(few.Bytes()); err == nil {
+		t.Error("two signatures of four are a quorum")
+	}
+	few.proof = slices.Concat(few.proof[:1], few.proof)
+	if _, err := n.sum.ReadOpening(few.Bytes()); err == nil {
+		t.Error("one member's signature counts twice")
+	}
+	c, _ := NewContributor(n.sum, publicOf(identityOf(1)), nil)
+	if _, err := c.Open(good); err != nil {
+		t.Fatal(err)
+	}
+	second := newNetwork(t, 4, 1, 3, 12).open() // the same sum, opened by a committee that forgot
+	if _, err := c.Open(second.Bytes()); err == nil {
+		t.Error("a second opening of one sum is believed")
+	}
+	upload, err := n.sum.Contribute(second, identityOf(1), 0, make([]int64, 3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Paid(upload); err == nil || c.Send() != nil {
+		t.Error("an upload for another opening is sent")
+	}
+	if restored, err := NewContributor(n.sum, publicOf(identityOf(1)), upload); err != nil {
+		t.Error(err)
+	} else if _, err := restored.Open(good); err == nil || restored.Send() != nil {
+		t.Error("a device contributes under two openings")
+	}
+}
+
+// Nothing opens after the deadline, whatever comes then.
+func TestNothingOpensAfterTheDeadline(t *testing.T) {
+	n := newNetwork(t, 4, 1, 2, 13)
+	n.people(n.open(), 2)
+	n.run()
+	for i := range n.members {
+		n.step(i, Closing{})
+		n.step(i, Deadline{})
+	}
+	n.run()
+	if len(n.opened) > 0 {
+		t.Error("a sum is opened after its deadline")
+	}
+	if _, err := n.members[0].machine.Step(Deadline{}); !errors.Is(err, errOver) {
+		t.Errorf("a second deadline: %v", err)
+	}
+}
+
+// Garbage of every length, and every message with a byte changed or cut off, changes no
+// member.
+func TestGarbageChangesNothing(t *testing.T) {
+	n := newNetwork(t, 4, 1, 2, 14)
+	upload := n.contribute(n.open(), 1, n.vector())
+	n.run()
+	for i := range n.members {
+		n.step(i, Closing{})
+	}
+	n.deliver()
+	m := n.members[1].machine
+	refuse := func(what string, in Input) {
+		t.Helper()
+		if out, err := m.Step(in); err == nil && out.Took {
+			t.Fatalf("%s is taken in", what)
+		}
+	}
+	for _, l := range n.members[2].machine.said {
+		kind := Kind(l.Message[0])
+		step := 1 + len(l.Message)/300
+		for i := 0; i < len(l.Message); i += step {
+			refuse("a message that was cut off", Heard{2, l.Message[:i]})
+			changed := slices.Clone(l.Message)
+			changed[i] ^= 0x40
+			if kind != KindPledge || i > 0 { // as another kind a pledge may be anything
+				refuse("a changed message", Heard{2, changed})
+			}
+		}
+		refuse("a longer message", Heard{2, append(slices.Clone(l.Message), 0)})
+	}
+	header, masked, _ := n.sum.Split(upload)
+	for i := range header {
+		changed := slices.Clone(header)
+		changed[i] ^= 1
+		refuse("a changed entry", Arrived{changed, HashMasked(masked)})
+		refuse("an entry that was cut off", Arrived{header[:i], HashMasked(masked)})
+	}
+	for i := range 3000 {
+		b := make([]byte, i)
+		for j := range b {
+			b[j] = byte(n.rng.Uint32())
+		}
+		refuse("garbage", Heard{2, b})
+		refuse("garbage", Arrived{b, Digest{}})
+	}
+}

@@ -1,0 +1,412 @@
+package sums
+
+import (
+	"errors"
+	"math/bits"
+)
+
+func (in Heard) happen(m *Member) error {
+	msg, err := m.sum.ReadMessage(in.Message)
+	if err != nil {
+		return err
+	}
+	if msg.By == m.self {
+		return m.hearOwn(msg)
+	}
+	switch msg.Kind {
+	case KindRecall:
+		return m.recall(in.From)
+	case KindRecalled:
+		return m.hearRecalled(in.From, msg.Payload)
+	case KindPledge:
+		return m.hearPledge(msg.Payload)
+	}
+	if m.keys == nil || m.silent {
+		return errUnexpected
+	}
+	if err := m.sum.verify(m.keys, msg); err != nil {
+		return err
+	}
+	if m.over {
+		return errOver
+	}
+	return m.hear(msg)
+}
+
+// hearOwn looks at a message of this member's own. If it never signed it, another copy of
+// it runs, or did before this one was put back: it says nothing any more.
+func (m *Member) hearOwn(msg *Message) error {
+	if msg.Kind == KindPledge {
+		return m.hearPledge(msg.Payload)
+	}
+	if m.keys == nil || m.over || !msg.Kind.signs() || msg.Kind == KindSeek || msg.Kind == KindSeeds || m.own[said(msg.Kind, msg.Number, msg.Payload)] {
+		return errUnexpected
+	}
+	if err := m.sum.verify(m.keys, msg); err != nil {
+		return err
+	}
+	m.silent, m.out.Took = true, true
+	return nil
+}
+
+// hear takes in a message whose signature was checked, if it has one.
+func (m *Member) hear(msg *Message) error {
+	switch msg.Kind {
+	case KindNoise:
+		return m.hearNoise(msg)
+	case KindCertify:
+		return m.tally(&m.certifies, msg, "it certified two openings")
+	case KindOpening:
+		return m.hearOpening(msg.Payload)
+	case KindAccept:
+		return m.hearAccept(msg)
+	case KindSeek:
+		return m.hearSeek(msg)
+	case KindSeeds:
+		return m.hearSeeds(msg)
+	case KindPrepare:
+		return m.tally(&m.prepares, msg, "it prepared two lists in one view")
+	case KindCommit:
+		return m.tally(&m.commits, msg, "it committed two lists in one view")
+	case KindResult:
+		return m.tally(&m.results, msg, "it signed two results")
+	}
+	if m.opening == nil {
+		return errUnexpected
+	}
+	switch msg.Kind {
+	case KindList:
+		return m.hearList(msg)
+	case KindView:
+		if _, err := m.readLock(msg); err != nil {
+			return err
+		}
+		return m.tally(&m.views, msg, "it gave up one view twice")
+	case KindPropose:
+		return m.hearProposal(msg)
+	case KindDecided:
+		return m.hearDecided(msg.Payload)
+	}
+	return m.hearOpen(msg)
+}
+
+// tally adds a vote, and names its author if it contradicts an earlier one.
+func (m *Member) tally(t *tally, msg *Message, twice string) error {
+	if msg.Kind != KindView && len(msg.Payload) != len(Digest{}) {
+		return errGarbage
+	}
+	fresh, contradicts := t.add(msg)
+	if contradicts {
+		m.blame(msg.By, twice)
+	}
+	m.out.Took = m.out.Took || fresh
+	return nil
+}
+
+// recall answers what this member holds of a peer.
+func (m *Member) recall(peer int) error {
+	if peer < 0 || peer >= len(m.pledges) {
+		return errUnexpected
+	}
+	b := Message{Kind: KindRecalled, By: m.self}
+	if p := m.pledges[peer]; p != nil {
+		b.Payload = p.Bytes()
+	}
+	m.out.Send = append(m.out.Send, Letter{To: peer, Message: b.Bytes()})
+	return nil
+}
+
+// hearRecalled takes in what a peer holds of this member.
+func (m *Member) hearRecalled(peer int, payload []byte) error {
+	if peer < 0 || peer >= len(m.pledges) || m.recalled>>peer&1 == 1 {
+		return errUnexpected
+	}
+	if len(payload) > 0 {
+		p, err := m.sum.readPledge(payload)
+		if err != nil {
+			return err
+		}
+		if p.Member != m.self {
+			return errGarbage
+		}
+		m.silent = m.silent || string(p.unsigned()) != string(m.pledges[m.self].unsigned())
+	}
+	m.recalled |= 1 << peer
+	m.out.Took = true
+	return nil
+}
+
+func (m *Member) hearPledge(payload []byte) error {
+	p, err := m.sum.readPledge(payload)
+	if err != nil {
+		return err
+	}
+	if p.Member == m.self { // this machine's keys are not its first for this sum
+		if string(p.unsigned()) != string(m.pledges[m.self].unsigned()) {
+			m.silent, m.out.Took = true, true
+		}
+		return nil
+	}
+	if old := m.pledges[p.Member]; old != nil {
+		if string(old.unsigned()) != string(p.unsigned()) {
+			m.blame(p.Member, "it made two pairs of keys")
+		}
+		return nil
+	}
+	m.pledges[p.Member], m.out.Took = &p, true
+	return nil
+}
+
+// hearNoise takes in which entry is a member's noise: the first that it names.
+func (m *Member) hearNoise(msg *Message) error {
+	if err := m.tally(&m.noises, msg, "it made noise twice"); err != nil {
+		return err
+	}
+	if m.noise[msg.By] == (Digest{}) {
+		m.noise[msg.By] = Digest(msg.Payload)
+		m.out.Fetch = append(m.out.Fetch, m.noise[msg.By])
+	}
+	return nil
+}
+
+// hearOpening takes up an opening that a quorum certified. If it has not this member's
+// own noise, the member takes no part.
+func (m *Member) hearOpening(payload []byte) error {
+	if m.opening != nil {
+		return nil
+	}
+	o, err := m.sum.ReadOpening(payload)
+	if err != nil {
+		return err
+	}
+	if o.keys.digest != m.keys.digest || o.Noise[m.self] != m.noise[m.self] {
+		return errors.New("sums: an opening without this member's own keys and noise")
+	}
+	m.open(o)
+	return nil
+}
+
+// open takes up the certified opening.
+func (m *Member) open(o *Opening) {
+	m.opening, m.noise, m.out.Took = o, o.Noise, true
+	m.say(-1, KindOpening, 0, o.Bytes())
+}
+
+func (m *Member) hearAccept(msg *Message) error {
+	if len(msg.Payload)%len(Digest{}) != 0 || len(msg.Payload) > m.sum.Contributors*len(Digest{}) {
+		return errGarbage
+	}
+	for r := (reader{rest: msg.Payload}); len(r.rest) > 0; {
+		d := r.digest()
+		by := m.accepts[d]
+		if by>>msg.By&1 == 1 || by == 0 && len(m.accepts) >= len(m.pledges)*m.sum.Contributors {
+			continue
+		}
+		m.accepts[d] = by | 1<<msg.By
+		m.out.Took = true
+	}
+	return nil
+}
+
+// hearSeek gives a peer those seeds of an entry that both of them hold by right.
+func (m *Member) hearSeek(msg *Message) error {
+	if len(msg.Payload) != len(Digest{}) {
+		return errGarbage
+	}
+	h := m.entries[Digest(msg.Payload)]
+	if h == nil {
+		return errUnexpected
+	}
+	w := writer(msg.Payload)
+	w = w[:len(w):len(w)]
+	for i, class := range m.sum.classes {
+		if h.fit[i] && !class.Lacks(msg.By) && !class.Lacks(m.self) {
+			w.u8(i)
+			w.fixed(h.seeds[i][:])
+		}
+	}
+	m.answer(msg.By, KindSeeds, w, true)
+	return nil
+}
+
+// hearSeeds takes those seeds that fit, of classes this member does not lack.
+func (m *Member) hearSeeds(msg *Message) error {
+	r := reader{rest: msg.Payload}
+	digest := r.digest()
+	h := m.entries[digest]
+	if r.bad || len(r.rest)%(1+len(seed{})) != 0 {
+		return errGarbage
+	}
+	if h == nil {
+		return errUnexpected
+	}
+	for len(r.rest) > 0 {
+		i, s := r.u8(), seed(r.digest())
+		if i >= len(m.sum.classes) || h.fit[i] || m.sum.classes[i].Lacks(m.self) {
+			continue
+		}
+		if key, check := expand(m.sum.ID, h.entry.From, m.sum.classes[i], s); check == h.entry.Checks[i] {
+			h.seeds[i], h.streams[i], h.fit[i], m.out.Took = s, key, true, true
+		}
+	}
+	if h.entry.Context != m.keys.digest {
+		m.accept(digest)
+	}
+	return nil
+}
+
+// hearList keeps the newest list of each member.
+func (m *Member) hearList(msg *Message) error {
+	l, err := m.sum.ReadList(msg.Payload, m.opening.Digest)
+	if err != nil {
+		return err
+	}
+	m.keepList(msg.By, l)
+	return nil
+}
+
+func (m *Member) keepList(by int, l *List) {
+	d := l.Digest()
+	if m.listBy[by] == d {
+		return
+	}
+	m.listBy[by], m.out.Took = d, true
+	m.lists[d] = l
+	for old := range m.lists {
+		kept := m.decided != nil && old == m.decided.list.Digest() || old == m.voter.Lock.Digest
+		for _, d := range m.listBy {
+			kept = kept || d == old
+		}
+		if !kept {
+			delete(m.lists, old)
+		}
+	}
+}
+
+// readLock decodes the lock of a VIEW and checks its proof.
+func (m *Member) readLock(msg *Message) (Lock, error) {
+	if len(msg.Payload) == 0 {
+		return Lock{}, nil
+	}
+	r := reader{rest: msg.Payload}
+	l := Lock{View: r.u32(), Digest: r.digest()}
+	p := readProof(&r)
+	if err := r.end(); err != nil {
+		return Lock{}, err
+	}
+	if l.View >= msg.Number || l.Digest == (Digest{}) || !m.sum.proven(m.keys, said(KindPrepare, l.View, l.Digest[:]), p, m.quorum()) {
+		return Lock{}, errors.New("sums: a lock without its proof")
+	}
+	return l, nil
+}
+
+// proposal is what the leader of a view proposes, with the locks that justify it.
+type proposal struct {
+	view   uint32
+	digest Digest
+	locks  []Lock
+}
+
+// leader is the member that leads a view.
+func (m *Member) leader(view uint32) int { return int(view % uint32(len(m.pledges))) }
+
+// hearProposal keeps the proposal of the highest view that its leader justified.
+func (m *Member) hearProposal(msg *Message) error {
+	if msg.By != m.leader(msg.Number) || msg.Number < m.voter.View {
+		return errUnexpected
+	}
+	r := reader{rest: msg.Payload}
+	p := &proposal{view: msg.Number, digest: r.digest()}
+	if msg.Number > 0 {
+		var err error
+		if p.locks, err = m.readViews(&r, msg.Number); err != nil {
+			return err
+		}
+	}
+	if err := r.end(); err != nil {
+		return err
+	}
+	switch old := m.proposal; {
+	case old == nil || old.view < p.view:
+		m.proposal, m.out.Took = p, true
+	case old.view == p.view && old.digest != p.digest:
+		m.blame(msg.By, "it proposed two lists in one view")
+	}
+	return nil
+}
+
+// readViews decodes the VIEWs of a quorum, and returns their locks.
+func (m *Member) readViews(r *reader, view uint32) ([]Lock, error) {
+	var locks []Lock
+	last := -1
+	for range m.quorum() {
+		v := &Message{Kind: KindView, By: r.u8(), Number: view}
+		v.Payload = r.take(int(r.u32()))
+		copy(v.Signature[:], r.take(len(v.Signature)))
+		if r.bad || v.By <= last || v.By >= len(m.pledges) {
+			return nil, errGarbage
+		}
+		last = v.By
+		if err := m.sum.verify(m.keys, v); err != nil {
+			return nil, err
+		}
+		lock, err := m.readLock(v)
+		if err != nil {
+			return nil, err
+		}
+		locks = append(locks, lock)
+	}
+	return locks, nil
+}
+
+func (m *Member) hearDecided(payload []byte) error {
+	if m.decided != nil {
+		return nil
+	}
+	d, err := m.sum.readDecision(m.opening, payload)
+	if err != nil {
+		return err
+	}
+	m.decide(d)
+	return nil
+}
+
+// hearOpen takes in a claim of a class's sum that this member cannot work out: t+1
+// equal ones decide.
+func (m *Member) hearOpen(msg *Message) error {
+	i := int(msg.Number)
+	if m.decided == nil || i >= len(m.sum.classes) || !m.sum.classes[i].Lacks(m.self) || m.sum.classes[i].Lacks(msg.By) {
+		return errUnexpected
+	}
+	r := reader{rest: msg.Payload}
+	if r.digest() != m.decided.list.Digest() || len(r.rest) != 8*m.sum.Dimension {
+		return errGarbage
+	}
+	c := &m.sums[i]
+	if c.vector != nil || c.named>>msg.By&1 == 1 {
+		return nil
+	}
+	d := hash("claim", msg.Payload)
+	if c.claims == nil {
+		c.claims, c.by = make(map[Digest][]uint64), make(map[Digest]uint16)
+	}
+	if c.claims[d] == nil {
+		c.claims[d] = make([]uint64, m.sum.Dimension)
+		if err := AddWords(c.claims[d], r.rest); err != nil {
+			return err
+		}
+	}
+	c.named |= 1 << msg.By
+	c.by[d] |= 1 << msg.By
+	m.out.Took = true
+	if bits.OnesCount16(c.by[d]) < m.honest() {
+		return nil
+	}
+	c.vector, c.claims = c.claims[d], nil
+	for by := range m.pledges {
+		if other := c.named &^ c.by[d]; other>>by&1 == 1 {
+			m.blame(by, "it opened another sum than the others")
+		}
+	}
+	return nil
+}
