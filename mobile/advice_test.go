@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"p2pnode/node"
+	"p2pnode/node/api"
 )
 
 // No app has the command that the daemon's errors advise; what it can do is said instead.
@@ -64,7 +65,7 @@ func TestErrorsAdviseWhatAnAppCanDo(t *testing.T) {
 
 // Neither the state, nor the events, nor an error around another have the daemon's advice.
 func TestAdviceIsReplacedEverywhere(t *testing.T) {
-	old := fmt.Errorf("around it: %w", &node.Advised{Err: fmt.Errorf("%w: by round 7", node.ErrRolledBack), Advice: "p2pnode restore"})
+	old := fmt.Errorf("around it: %w", &api.Advised{Err: fmt.Errorf("%w: by round 7", node.ErrRolledBack), Advice: "p2pnode restore"})
 	want := "around it: " + node.ErrRolledBack.Error() + ": by round 7; put the newest copy of the directory back, or erase it"
 	if got := failed(old).Reason; got != want {
 		t.Errorf("the state says %q, want %q", got, want)

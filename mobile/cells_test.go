@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"p2pnode/node"
+	"p2pnode/node/api"
 )
 
 // An app reads back what its user added, by column or as a vector, and is told what
@@ -19,24 +19,24 @@ func TestExamplesAreShownAsTheyWereAdded(t *testing.T) {
 	row = strings.Replace(row, `"x2":0.25`, `"x2":null`, 1)
 	check(t, n.AddExample(encodeVector(vector), 1), n.AddExampleJSON(row), n.Flush())
 	page, err := n.ExamplesJSON(1, 2)
-	var list []node.RecordInfo
+	var list []api.RecordInfo
 	check(t, err, json.Unmarshal([]byte(page), &list))
 	if len(list) != 2 || len(list[0].Cells) != 21 || len(list[1].Cells) != 21 {
 		t.Fatalf("listed %s", page)
 	}
-	for i, want := range [][]node.WrittenCell{
+	for i, want := range [][]api.WrittenCell{
 		{{Column: "x1", Text: "0.30000000000000004"}, {Column: "x2", Text: "-7", Note: "clamped"}, {Column: "y", Text: "1"}},
 		{{Column: "x1", Text: "0.25"}, {Column: "x2", Note: "empty"}, {Column: "y", Text: "1.0"}},
 	} {
 		c := list[i].Cells
-		if got := []node.WrittenCell{c[0], c[1], c[20]}; !reflect.DeepEqual(got, want) {
+		if got := []api.WrittenCell{c[0], c[1], c[20]}; !reflect.DeepEqual(got, want) {
 			t.Errorf("example %d: %+v, want %+v", i+1, got, want)
 		}
 	}
 	status, err := n.StatusJSON()
-	var s struct{ Node node.Status }
+	var s struct{ Node api.Status }
 	check(t, err, json.Unmarshal([]byte(status), &s))
-	if want := []node.ColumnTally{{Column: "x2", Clamped: 1, Empty: 1}}; !reflect.DeepEqual(s.Node.Cells, want) {
+	if want := []api.ColumnTally{{Column: "x2", Clamped: 1, Empty: 1}}; !reflect.DeepEqual(s.Node.Cells, want) {
 		t.Errorf("counted %+v, want %+v", s.Node.Cells, want)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"p2pnode/learner"
 	"p2pnode/node"
+	"p2pnode/node/api"
 )
 
 // watchEvery is how often a node that takes part in the network is looked at.
@@ -14,10 +15,10 @@ const watchEvery = 5 * time.Second
 // openData makes what stands between the app and the directory: the queue, the
 // personal model, the state at hand. It is for NewNode.
 func (n *Node) openData() error {
-	n.progress.ask = func() (node.Status, error) {
+	n.progress.ask = func() (api.Status, error) {
 		leave, err := n.enter()
 		if err != nil {
-			return node.Status{}, err
+			return api.Status{}, err
 		}
 		defer leave()
 		return n.node.Progress(n.ctx)
@@ -106,7 +107,7 @@ func (n *Node) watch(ctx context.Context) {
 	}
 }
 
-func (n *Node) tellChanges(before, now node.Status) {
+func (n *Node) tellChanges(before, now api.Status) {
 	type hood struct {
 		Neighbours int `json:"neighbours"`
 		Listening  int `json:"listening"`

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"p2pnode/learner"
-	"p2pnode/node"
+	"p2pnode/node/api"
 	"p2pnode/storage"
 )
 
@@ -204,7 +204,7 @@ func TestExamplesInAndOut(t *testing.T) {
 		Deleted bool
 		Target  float64
 	}
-	c0 := new(node.Comparison)
+	c0 := new(api.Comparison)
 	n.comparison.Store(c0)
 	check(t, n.DeleteExamples("[2, 1]"), n.DeleteExamples("[]"))
 	if n.comparison.Load() == c0 {

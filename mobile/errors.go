@@ -11,6 +11,7 @@ import (
 
 	"p2pnode/learner"
 	"p2pnode/node"
+	"p2pnode/node/api"
 	"p2pnode/storage"
 )
 
@@ -77,7 +78,7 @@ func withoutValue(err error) error {
 // inApp is an error's text with an app's advice in place of the daemon's.
 func inApp(err error, code string) string {
 	text := err.Error()
-	a, has := errors.AsType[*node.Advised](err)
+	a, has := errors.AsType[*api.Advised](err)
 	if !has {
 		return text
 	}
@@ -108,7 +109,7 @@ func errorCode(err error) string {
 		return CodeBudget
 	case is(node.ErrOtherTask):
 		return CodeTask
-	case is(node.ErrRequest, node.ErrBadLines, node.ErrImported, storage.ErrNoRecord):
+	case is(api.ErrRequest, api.ErrBadLines, api.ErrImported, storage.ErrNoRecord):
 		return CodeInput
 	case lasting(err), is(fs.ErrPermission, syscall.EROFS, syscall.EIO):
 		return CodeStorage

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"p2pnode/node"
+	"p2pnode/node/api"
 	"p2pnode/storage"
 )
 
@@ -33,8 +34,8 @@ func TestErrorCodes(t *testing.T) {
 		{storage.ErrBudget, CodeBudget},
 		{node.ErrOtherTask, CodeTask},
 		{&node.Defect{Said: "a test"}, CodeDefect},
-		{node.ErrBadLines, CodeInput},
-		{node.ErrRequest, CodeInput},
+		{api.ErrBadLines, CodeInput},
+		{api.ErrRequest, CodeInput},
 		{storage.ErrNoRecord, CodeInput},
 		{&fs.PathError{Op: "open", Path: "x", Err: syscall.ENOENT}, CodeInput},
 		{errors.New("whatever"), CodeFailed},

@@ -7,7 +7,7 @@ import (
 	"os"
 
 	"p2pnode/learner"
-	"p2pnode/node"
+	"p2pnode/node/api"
 )
 
 const (
@@ -131,9 +131,9 @@ func (n *Node) ImportCSV(path string, skipBad, again bool) (reportJSON string, e
 	}
 	defer file.Close()
 	defer context.AfterFunc(n.ctx, func() { _ = file.Close() })() // a pipe may have no end
-	var report node.ImportReport
+	var report api.ImportReport
 	err = n.queue.appendFrom(func(room func() error) (stored int, err error) {
-		report, err = n.node.Import(n.ctx, file, node.ImportOptions{SkipBad: skipBad, Again: again, Room: room})
+		report, err = n.node.Import(n.ctx, file, api.ImportOptions{SkipBad: skipBad, Again: again, Room: room})
 		return report.Records, err
 	})
 	if n.ctx.Err() != nil {
@@ -147,7 +147,7 @@ func (n *Node) ImportCSV(path string, skipBad, again bool) (reportJSON string, e
 
 // describeBadLines adds the first bad line to an error: the bindings carry no report
 // beside one.
-func describeBadLines(err error, report node.ImportReport) error {
+func describeBadLines(err error, report api.ImportReport) error {
 	if len(report.Lines) == 0 {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"p2pnode/node"
+	"p2pnode/node/api"
 )
 
 // Node is one participant in the app's process. There may be several, each with a
@@ -25,8 +26,8 @@ type Node struct {
 
 	queue      *queue
 	models     *models
-	progress   latest[node.Status]
-	comparison atomic.Pointer[node.Comparison] // of the newest personal model; nil: none
+	progress   latest[api.Status]
+	comparison atomic.Pointer[api.Comparison] // of the newest personal model; nil: none
 
 	ctx    context.Context // ends when Stop begins
 	cancel context.CancelFunc

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"p2pnode/node"
+	"p2pnode/node/api"
 )
 
 const (
@@ -81,7 +82,7 @@ func (n *Node) introduce(ctx context.Context) {
 func (n *Node) meet(ctx context.Context, p introduction) {
 	attempt, cancel := context.WithTimeout(ctx, introduceWithin)
 	defer cancel()
-	var out node.Addition
+	var out api.Addition
 	err := n.withRoom(attempt, func() (err error) {
 		out, err = n.node.AddPeer(attempt, p.address)
 		return err

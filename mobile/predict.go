@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"p2pnode/node"
+	"p2pnode/node/api"
 )
 
 // Predict returns the personal model's answer for features laid out as [Node.TaskJSON]
@@ -70,7 +71,7 @@ func (n *Node) PredictJSON(rowJSON string) (predictionJSON string, err error) {
 	f := n.model()
 	_, queued := n.queue.lengths()
 	return encodeJSON(struct {
-		node.Prediction
+		api.Prediction
 		Examples int  `json:"examples"`
 		Current  bool `json:"current"`
 	}{node.PredictionOf(n.node.Task(), f.PersonalModel, asked), f.Records, n.knows(f) && queued == 0})

@@ -7,6 +7,7 @@ import (
 
 	"p2pnode/discovery/members"
 	"p2pnode/node"
+	"p2pnode/node/api"
 )
 
 // SetNetworkKey keeps strangers away with a key that all nodes of the network share: the
@@ -65,7 +66,7 @@ func (n *Node) ImportMembers(list []byte) (err error) {
 	}
 	defer leave()
 	err = n.node.ImportMembers(n.ctx, list)
-	if errors.Is(err, node.ErrNotJoined) {
+	if errors.Is(err, api.ErrNotJoined) {
 		return wrongInput("this node has joined no private network; make it from a configuration with joinMembers")
 	}
 	return err

@@ -15,6 +15,7 @@ import (
 
 	"p2pnode/discovery/members"
 	"p2pnode/node"
+	"p2pnode/node/api"
 )
 
 // keyText is a network key of one byte, as the file swarm.key has it.
@@ -60,7 +61,7 @@ func closed(t *testing.T, l Listener, change func(*Config) error) *Node {
 }
 
 // privateOf is what the app sees of the private network.
-func privateOf(t *testing.T, n *Node) node.Private {
+func privateOf(t *testing.T, n *Node) api.Private {
 	t.Helper()
 	s, err := n.node.Progress(t.Context())
 	check(t, err)

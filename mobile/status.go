@@ -3,7 +3,7 @@ package mobile
 import (
 	"context"
 
-	"p2pnode/node"
+	"p2pnode/node/api"
 )
 
 // StatusJSON returns the state: {"state":"running", "reason":"", "queued":…, "age_millis":…,
@@ -29,9 +29,9 @@ func (n *Node) StatusJSON() (statusJSON string, err error) {
 	_, queued := n.queue.lengths()
 	return encodeJSON(struct {
 		state
-		Queued    int         `json:"queued"`
-		AgeMillis int64       `json:"age_millis"`
-		Node      node.Status `json:"node"`
+		Queued    int        `json:"queued"`
+		AgeMillis int64      `json:"age_millis"`
+		Node      api.Status `json:"node"`
 	}{n.driver.now(), queued, age.Milliseconds(), progress})
 }
 
@@ -70,8 +70,8 @@ func (n *Node) PeersJSON() (peersJSON string, err error) {
 		return "", err
 	}
 	return encodeJSON(struct {
-		Neighbours    []node.Peer         `json:"neighbours"`
-		Acquaintances []node.Acquaintance `json:"acquaintances"`
+		Neighbours    []api.Peer         `json:"neighbours"`
+		Acquaintances []api.Acquaintance `json:"acquaintances"`
 	}{neighbours, acquaintances})
 }
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"p2pnode/node"
+	"p2pnode/node/api"
 )
 
 const (
@@ -136,7 +136,7 @@ type quiet struct {
 	since     time.Time // nothing was delivered, and all neighbours were there
 }
 
-func (q *quiet) over(s node.Status, now time.Time) bool {
+func (q *quiet) over(s api.Status, now time.Time) bool {
 	says := s.Records > 0 && !s.Done
 	there := s.Running && s.Neighbours > 0 && s.Listening == s.Neighbours
 	if says || !there || s.Traffic.Delivered != q.delivered {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"p2pnode/node"
+	"p2pnode/node/api"
 )
 
 func train(t testing.TB, n *Node, millis int) (out training) {
@@ -70,18 +70,18 @@ func TestPauseEndsTrain(t *testing.T) {
 // Nothing is left to do once a node that has nothing to say has heard nothing for a
 // while from neighbours who are all there.
 func TestQuiet(t *testing.T) {
-	calm := node.Status{Running: true, Done: true, Records: 9, Neighbours: 2, Listening: 2, Traffic: node.Traffic{Delivered: 5}}
+	calm := api.Status{Running: true, Done: true, Records: 9, Neighbours: 2, Listening: 2, Traffic: api.Traffic{Delivered: 5}}
 	for name, c := range map[string]struct {
-		change func(*node.Status)
+		change func(*api.Status)
 		over   bool
 	}{
-		"calm":               {func(*node.Status) {}, true},
-		"no examples":        {func(s *node.Status) { s.Records, s.Done = 0, false }, true},
-		"budget left":        {func(s *node.Status) { s.Done = false }, false},
-		"no neighbours":      {func(s *node.Status) { s.Neighbours, s.Listening = 0, 0 }, false},
-		"a neighbour away":   {func(s *node.Status) { s.Listening = 1 }, false},
-		"not in the network": {func(s *node.Status) { s.Running = false }, false},
-		"a model came":       {func(s *node.Status) { s.Traffic.Delivered++ }, false},
+		"calm":               {func(*api.Status) {}, true},
+		"no examples":        {func(s *api.Status) { s.Records, s.Done = 0, false }, true},
+		"budget left":        {func(s *api.Status) { s.Done = false }, false},
+		"no neighbours":      {func(s *api.Status) { s.Neighbours, s.Listening = 0, 0 }, false},
+		"a neighbour away":   {func(s *api.Status) { s.Listening = 1 }, false},
+		"not in the network": {func(s *api.Status) { s.Running = false }, false},
+		"a model came":       {func(s *api.Status) { s.Traffic.Delivered++ }, false},
 	} {
 		start := time.Unix(0, 0)
 		q := quiet{delivered: 5, since: start}

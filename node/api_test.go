@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"p2pnode/node/api"
 )
 
 // Through the daemon's socket the owner sees what she sees directly.
@@ -20,7 +22,7 @@ func TestOwnerThroughSocket(t *testing.T) {
 	n := testNode(t, lineTask(), lineRecords(rand.New(rand.NewPCG(1, 1)), 30), nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	// A socket left over by a killed daemon is no obstacle.
-	if err := os.WriteFile(filepath.Join(n.dir, socketFile), nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(n.dir, api.SocketFile), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	listener, err := n.Listen()
@@ -29,15 +31,15 @@ func TestOwnerThroughSocket(t *testing.T) {
 	}
 	served := make(chan error, 1)
 	go func() { served <- n.Serve(ctx, listener) }()
-	var owner Owner
+	var owner api.Owner
 	eventually(t, "the socket answers", func() bool {
-		c := newClient(n.dir)
-		if c.alive(t.Context()) == nil {
+		c := api.NewClient(n.dir)
+		if c.Alive(t.Context()) == nil {
 			owner = c
 		}
 		return owner != nil
 	})
-	if info, err := os.Stat(filepath.Join(n.dir, socketFile)); err != nil || info.Mode().Perm() != 0o600 {
+	if info, err := os.Stat(filepath.Join(n.dir, api.SocketFile)); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("socket: %v, %v; want mode 0600", info, err)
 	}
 	direct, err := n.Status(t.Context())
@@ -62,10 +64,10 @@ func TestOwnerThroughSocket(t *testing.T) {
 	if _, err := owner.Predict(t.Context(), map[string]string{"a": "1"}); err == nil || !strings.Contains(err.Error(), `"b"`) {
 		t.Errorf("predict without a column: %v", err)
 	}
-	if r, err := owner.Import(t.Context(), strings.NewReader("a,b,y\n1,0,x\n"), ImportOptions{}); !errors.Is(err, ErrBadLines) || r.Bad != 1 {
+	if r, err := owner.Import(t.Context(), strings.NewReader("a,b,y\n1,0,x\n"), api.ImportOptions{}); !errors.Is(err, api.ErrBadLines) || r.Bad != 1 {
 		t.Errorf("import of a bad file: %+v, %v", r, err)
 	}
-	if r, err := owner.Import(t.Context(), strings.NewReader("a,b,y\n1,0,2\n"), ImportOptions{}); err != nil || r.Records != 1 {
+	if r, err := owner.Import(t.Context(), strings.NewReader("a,b,y\n1,0,2\n"), api.ImportOptions{}); err != nil || r.Records != 1 {
 		t.Errorf("import: %+v, %v", r, err)
 	}
 	ownerSeesTheRest(t, n, owner)
@@ -76,7 +78,7 @@ func TestOwnerThroughSocket(t *testing.T) {
 }
 
 // ownerSeesTheRest asks what the daemon answers about its ledger and records.
-func ownerSeesTheRest(t *testing.T, n *Node, owner Owner) {
+func ownerSeesTheRest(t *testing.T, n *Node, owner api.Owner) {
 	t.Helper()
 	if v, err := owner.Verify(t.Context()); err != nil || v.Entries != 0 {
 		t.Errorf("verify: %+v, %v", v, err)
@@ -110,7 +112,7 @@ func ownerSeesTheRest(t *testing.T, n *Node, owner Owner) {
 // could not do 500.
 func TestStatusCodes(t *testing.T) {
 	n := testNode(t, lineTask(), lineRecords(fixed(1), 5), nil)
-	h := n.handler(func() {})
+	h := api.NewHandler(n, n.log, func() {})
 	ask := func(method, path, body string) int {
 		w := &patientRecorder{ResponseRecorder: httptest.NewRecorder()}
 		h.ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader(body)))
@@ -165,12 +167,12 @@ func TestBackupWaitsForNobody(t *testing.T) {
 	n := testNode(t, lineTask(), lineRecords(fixed(1), 3000), nil)
 	w := &patientRecorder{ResponseRecorder: httptest.NewRecorder()}
 	before := time.Now()
-	n.handler(func() {}).ServeHTTP(w, httptest.NewRequest("GET", "/backup", nil))
+	api.NewHandler(n, n.log, func() {}).ServeHTTP(w, httptest.NewRequest("GET", "/backup", nil))
 	if w.Code != 200 || len(w.until) < 3 {
 		t.Fatalf("status %d, %d deadlines; want one for each piece", w.Code, len(w.until))
 	}
 	for i, until := range w.until {
-		if until.Before(before.Add(copyPatience)) || until.After(time.Now().Add(copyPatience)) {
+		if until.Before(before.Add(20*time.Second)) || until.After(time.Now().Add(20*time.Second)) {
 			t.Errorf("piece %d may take until %v, begun at %v", i, until, before)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"p2pnode/node/api"
 	"p2pnode/privacy"
 	"p2pnode/storage"
 )
@@ -19,21 +20,15 @@ import (
 // node can have released, as long as it released fewer than a million a second.
 func restoredRound(now time.Time) uint64 { return uint64(now.Unix()) << 20 }
 
-// Verification and Line are what the owner sees of the ledger on disk.
-type (
-	Verification = storage.Verification
-	Line         = storage.Line
-)
-
 // Verify reads the ledger's chain and its anchor from disk again. Its errors are
 // those of [storage.Store.OpenLedger].
-func (n *Node) Verify(context.Context) (Verification, error) {
+func (n *Node) Verify(context.Context) (api.Verification, error) {
 	v, err := n.ledger.Verify()
 	return v, mend(err, n.dir)
 }
 
 // Ledger reads all entries of the ledger in order.
-func (n *Node) Ledger(context.Context) ([]Line, error) { return n.ledger.Lines() }
+func (n *Node) Ledger(context.Context) ([]api.Line, error) { return n.ledger.Lines() }
 
 // Backup writes a consistent copy of the database: records, ledger, models and
 // neighbours, but not the identity, the configuration and the task. It may run
@@ -60,9 +55,9 @@ func (w contextWriter) Write(p []byte) (int, error) {
 func mend(err error, dir string) error {
 	switch {
 	case errors.Is(err, storage.ErrMissing), errors.Is(err, storage.ErrDamaged):
-		return &Advised{err, "stop the node, if it runs, and put a backup back with: p2pnode restore FILE --dir " + dir}
+		return api.Advise(err, "stop the node, if it runs, and put a backup back with: p2pnode restore FILE --dir "+dir)
 	case errors.Is(err, storage.ErrRolledBack):
-		return &Advised{err, "to give its budgets up and go on: p2pnode restore --dir " + dir}
+		return api.Advise(err, "to give its budgets up and go on: p2pnode restore --dir "+dir)
 	}
 	return err
 }

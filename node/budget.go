@@ -6,97 +6,10 @@ import (
 	"math"
 	"slices"
 
+	"p2pnode/node/api"
 	"p2pnode/privacy"
 	"p2pnode/storage"
 )
-
-// Budget is the ledger in the operator's terms. Shares are of a cohort's budget,
-// in [0, 1].
-type Budget struct {
-	Epsilon float64 `json:"epsilon"`
-	Delta   float64 `json:"delta"`
-	// Excess is how probable it is that more than epsilon is told about a record over
-	// its whole life, or a bound on that; see [privacy.Policy.Excess]. Delta counts each
-	// such case by how much more, and is smaller. 1 without a guarantee.
-	Excess float64 `json:"chance_of_more_than_epsilon"`
-	// Unbounded says that something was or will be released without a guarantee, and
-	// Unprotected that the configuration says so now.
-	Unbounded   bool `json:"unbounded"`
-	Unprotected bool `json:"unprotected"`
-	// Obfuscation: the learner hides gradients without a guarantee, which is
-	// obfuscation and not differential privacy.
-	Obfuscation bool `json:"obfuscation"`
-	// Contradicted is the round of this node that a peer showed and the directory
-	// knows nothing of: it is an old copy, and releases nothing. 0: none did.
-	Contradicted uint64 `json:"contradicted_round"`
-	Bare         int    `json:"unprotected_releases"` // released without a guarantee so far
-	Noise        string `json:"noise"`
-	Accounting   string `json:"accounting"`
-	Pace         string `json:"pace"`
-	Batch        int    `json:"batch"`    // of every 100 records, how many take part in a release; 0: all
-	Releases     int    `json:"releases"` // that the budget is made for
-	// Left is how many more rounds the node can release with the records it has,
-	// Next the share of a cohort's budget that the next of them costs, and Rising
-	// says that the one after costs more.
-	Left   int     `json:"releases_left"`
-	Next   float64 `json:"next_release_share"`
-	Rising bool    `json:"later_releases_cost_more"`
-	// ShareOf is what all shares are of: "budget", or "steps" of a plan, whose
-	// budget is known for the whole of it only.
-	ShareOf string `json:"share_of"`
-	// Plan is how far a committed plan has come; nil without one.
-	Plan    *PlanBudget    `json:"plan"`
-	Cohorts []CohortBudget `json:"cohorts"`
-	Person  []PersonBudget `json:"person"` // for one record, then for somebody with several
-
-	VisibleTo  string   `json:"visible_to"`  // who can see what was released
-	NotCovered []string `json:"not_covered"` // what others can see or learn all the same
-}
-
-// PlanBudget counts the steps of a plan.
-type PlanBudget struct {
-	Steps int `json:"steps"`
-	Done  int `json:"steps_done"`
-	Left  int `json:"steps_left"`
-}
-
-// CohortBudget is what one group of records has paid.
-type CohortBudget struct {
-	Cohort   privacy.Cohort `json:"cohort"`
-	Records  int            `json:"records"` // training slots, those of deleted records too
-	Releases int            `json:"releases"`
-	Left     int            `json:"releases_left"`
-	// Spent is what counts: all of it once retired, because what was released after
-	// the copy was made is not known. AtLeast is what the ledger knows of.
-	Spent   float64 `json:"spent_share"`
-	AtLeast float64 `json:"spent_share_at_least"`
-	Next    float64 `json:"next_release_share"`
-	Retired bool    `json:"retired"` // by a restore: it pays for nothing any more
-}
-
-// PersonBudget is the guarantee for a person who owns that many records.
-type PersonBudget struct {
-	Records int     `json:"records"`
-	Epsilon float64 `json:"epsilon"`
-	Delta   float64 `json:"delta"`
-	// Belief is what an even belief, 1/2, in something about that person's records
-	// can become at most for somebody who sees everything; 1 is certainty.
-	Belief float64 `json:"belief_of_half_at_most"`
-}
-
-// BudgetSummary is the budget of the newest cohort, the one that goes on longest.
-type BudgetSummary struct {
-	Epsilon     float64     `json:"epsilon"`
-	Delta       float64     `json:"delta"`
-	Spent       float64     `json:"spent"` // share of the budget, in [0, 1]
-	AtLeast     float64     `json:"spent_at_least"`
-	Left        int         `json:"left"` // releases
-	Retired     bool        `json:"retired"`
-	Unbounded   bool        `json:"unbounded"`
-	Unprotected bool        `json:"unprotected"`
-	Obfuscation bool        `json:"obfuscation"` // as in Budget
-	Plan        *PlanBudget `json:"plan"`        // which new records do not prolong; nil without one
-}
 
 // visibleTo and notCovered are true of every node.
 const visibleTo = "Anyone who joins the network can receive what this node sends, and keep it. " +
@@ -112,22 +25,22 @@ func notCovered() []string {
 }
 
 // Budget reads the ledger for the operator.
-func (n *Node) Budget(context.Context) (Budget, error) {
+func (n *Node) Budget(context.Context) (api.Budget, error) {
 	cohorts, err := n.cohorts()
 	if err != nil {
-		return Budget{}, err
+		return api.Budget{}, err
 	}
 	excess, err := n.excess()
 	if err != nil {
-		return Budget{}, err
+		return api.Budget{}, err
 	}
 	c := n.files.config
-	b := Budget{
+	b := api.Budget{
 		Epsilon: c.Epsilon, Delta: c.Guarantee().Delta, Excess: excess, Unbounded: n.unbounded(), Unprotected: !c.protected(),
 		Obfuscation: n.files.task.Obfuscated(), Bare: n.ledger.Unprotected(),
 		Noise: c.Noise, Accounting: c.Accounting, Pace: c.Pace, Batch: c.Batch, Releases: c.Releases,
 		Plan: n.plan(), ShareOf: "budget",
-		Contradicted: n.ledger.Contradicted(), Cohorts: cohorts, Person: []PersonBudget{},
+		Contradicted: n.ledger.Contradicted(), Cohorts: cohorts, Person: []api.PersonBudget{},
 		VisibleTo: visibleTo, NotCovered: notCovered(),
 	}
 	if len(cohorts) == 0 {
@@ -158,12 +71,12 @@ func (n *Node) excess() (float64, error) {
 }
 
 // plan counts the steps of a committed plan; nil without one.
-func (n *Node) plan() *PlanBudget {
+func (n *Node) plan() *api.PlanBudget {
 	if c := n.files.config; !c.protected() || !c.planned() {
 		return nil
 	}
 	steps, done := n.policy.Schedule.Releases(), n.ledger.Position()
-	return &PlanBudget{Steps: steps, Done: done, Left: max(0, steps-done)}
+	return &api.PlanBudget{Steps: steps, Done: done, Left: max(0, steps-done)}
 }
 
 // rising reports whether the release after the next one has less noise.
@@ -198,7 +111,7 @@ func (c *Config) NeedsPlan() bool { return privacy.Noise(c.Noise).Filter() == ""
 // person is the guarantee for somebody with k records. Under the Gaussian filter
 // it is exact and leaves delta as it is; else the group privacy lemma gives it
 // (Vadhan 2017, "The Complexity of Differential Privacy", lemma 2.2).
-func (c *Config) person(k int) PersonBudget {
+func (c *Config) person(k int) api.PersonBudget {
 	one := c.Guarantee()
 	several := privacy.Budget{Epsilon: float64(k) * one.Epsilon}
 	if c.Accounting == string(privacy.GaussianFilter) {
@@ -206,14 +119,14 @@ func (c *Config) person(k int) PersonBudget {
 	} else if one.Delta > 0 {
 		several.Delta = min(1, one.Delta*math.Expm1(several.Epsilon)/math.Expm1(one.Epsilon))
 	}
-	return PersonBudget{
+	return api.PersonBudget{
 		Records: k, Epsilon: several.Epsilon, Delta: several.Delta,
 		Belief: 1 / (1 + math.Exp(-several.Epsilon)), // even odds become odds of e^epsilon
 	}
 }
 
 // cohorts lists the cohorts that hold training records or have paid.
-func (n *Node) cohorts() ([]CohortBudget, error) {
+func (n *Node) cohorts() ([]api.CohortBudget, error) {
 	counts, err := n.records.count()
 	if err != nil {
 		return nil, err
@@ -225,17 +138,17 @@ func (n *Node) cohorts() ([]CohortBudget, error) {
 		slots[s.Cohort] += 0 // listed even when it holds nothing
 	}
 	retired := n.ledger.Retired()
-	out := make([]CohortBudget, 0, len(slots))
+	out := make([]api.CohortBudget, 0, len(slots))
 	for c, m := range slots {
 		s := spending[c]
-		k := CohortBudget{Cohort: c, Records: m, Releases: s.Releases, Spent: s.Share, AtLeast: s.Share, Retired: c <= retired}
+		k := api.CohortBudget{Cohort: c, Records: m, Releases: s.Releases, Spent: s.Share, AtLeast: s.Share, Retired: c <= retired}
 		if k.Retired {
 			k.Spent = 1
 		}
 		k.Left, k.Next = n.left(c)
 		out = append(out, k)
 	}
-	slices.SortFunc(out, func(a, b CohortBudget) int { return cmp.Compare(a.Cohort, b.Cohort) })
+	slices.SortFunc(out, func(a, b api.CohortBudget) int { return cmp.Compare(a.Cohort, b.Cohort) })
 	return out, nil
 }
 
@@ -250,17 +163,17 @@ func (n *Node) left(c privacy.Cohort) (releases int, next float64) {
 
 // done reports whether no cohort will be released any more. Without protection
 // and without a limit there is always a next time.
-func (n *Node) done(cohorts []CohortBudget) bool {
+func (n *Node) done(cohorts []api.CohortBudget) bool {
 	c := n.files.config
 	if !c.protected() && c.Releases == 0 {
 		return false
 	}
-	return len(cohorts) > 0 && !slices.ContainsFunc(cohorts, func(c CohortBudget) bool { return c.Left > 0 && c.Records > 0 })
+	return len(cohorts) > 0 && !slices.ContainsFunc(cohorts, func(c api.CohortBudget) bool { return c.Left > 0 && c.Records > 0 })
 }
 
-func (n *Node) summary(cohorts []CohortBudget) BudgetSummary {
+func (n *Node) summary(cohorts []api.CohortBudget) api.BudgetSummary {
 	c := n.files.config
-	s := BudgetSummary{
+	s := api.BudgetSummary{
 		Epsilon: c.Epsilon, Delta: c.Guarantee().Delta, Left: c.Releases,
 		Unbounded: n.unbounded(), Unprotected: !c.protected(), Obfuscation: n.files.task.Obfuscated(), Plan: n.plan(),
 	}

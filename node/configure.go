@@ -11,6 +11,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/crypto"
 
 	"p2pnode/learner"
+	"p2pnode/node/api"
 	"p2pnode/storage"
 )
 
@@ -25,7 +26,7 @@ import (
 // at any moment it can be called again.
 func Configure(dir string, t *learner.Task, c Config, p PrivateNetwork) (err error) {
 	if err := errors.Join(t.Validate(), c.Validate(t), p.check(c.Listen)); err != nil {
-		return requestError{err}
+		return api.WrongRequest(err)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("node: make the data directory: %w", err)
@@ -69,7 +70,7 @@ func found(dir string, t *learner.Task, c Config, p PrivateNetwork) error {
 		return err
 	}
 	if err := c.openAccounting(t); err != nil {
-		return requestError{err}
+		return api.WrongRequest(err)
 	}
 	files, err := textFiles(dir, t, c, p)
 	if err != nil {
@@ -127,7 +128,7 @@ func (c *Config) settleAccounting(dir string, t *learner.Task) error {
 		return nil
 	}
 	if err := c.openAccounting(t); err != nil {
-		return requestError{err}
+		return api.WrongRequest(err)
 	}
 	return nil
 }

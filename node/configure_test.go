@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"p2pnode/learner"
+	"p2pnode/node/api"
 	"p2pnode/storage"
 )
 
@@ -124,7 +125,7 @@ func TestConfigureRefuses(t *testing.T) {
 	}
 	must(t, n.Close())
 
-	if err := configured(t, t.TempDir(), learner.Movies(), func(c *Config) { c.Epsilon = -1 }); !errors.Is(err, ErrRequest) {
+	if err := configured(t, t.TempDir(), learner.Movies(), func(c *Config) { c.Epsilon = -1 }); !errors.Is(err, api.ErrRequest) {
 		t.Errorf("a wrong key: %v", err)
 	}
 }

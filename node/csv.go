@@ -8,20 +8,21 @@ import (
 
 	"p2pnode/csvfile"
 	"p2pnode/learner"
+	"p2pnode/node/api"
 )
 
 // readCSV reads records from a table whose header names the task's columns in any
 // order; other columns are ignored. It reads on after a bad line, so that one report
 // names them all, and hands each record to take, whose first error ends it. Other
-// errors are a [requestError], [ErrBadLines] or that of r.
-func readCSV(r io.Reader, t *learner.Task, report *ImportReport, take func(learner.Record) error) error {
-	report.Lines, report.Cells = []BadLine{}, []ColumnTally{}
+// errors are a [ErrRequest], [ErrBadLines] or that of r.
+func readCSV(r io.Reader, t *learner.Task, report *api.ImportReport, take func(learner.Record) error) error {
+	report.Lines, report.Cells = []api.BadLine{}, []api.ColumnTally{}
 	rows, err := csvfile.NewReader(r)
 	if err == nil {
 		err = hasColumns(rows, t)
 	}
 	if err != nil {
-		return requestError{fmt.Errorf("node: read the CSV: %w", err)}
+		return api.WrongRequest(fmt.Errorf("node: read the CSV: %w", err))
 	}
 	err = rows.Each(func(line int, cells []string) error {
 		record, err := t.Encode(func(name string) (string, bool) {
@@ -35,22 +36,22 @@ func readCSV(r io.Reader, t *learner.Task, report *ImportReport, take func(learn
 			return cells[at], true
 		})
 		if err != nil {
-			report.add(line, err)
+			addBad(report, line, err)
 			return nil
 		}
 		return take(record)
-	}, report.add)
+	}, func(line int, reason error) { addBad(report, line, reason) })
 	if lost, ok := errors.AsType[*csvfile.LineError](err); ok {
-		report.add(lost.Line, lost.Err)
-		return ErrBadLines
+		addBad(report, lost.Line, lost.Err)
+		return api.ErrBadLines
 	}
 	return err
 }
 
-func (r *ImportReport) add(line int, reason error) {
+func addBad(r *api.ImportReport, line int, reason error) {
 	r.Bad++
 	if len(r.Lines) < maxBadLines {
-		r.Lines = append(r.Lines, BadLine{line, reason.Error()})
+		r.Lines = append(r.Lines, api.BadLine{Line: line, Reason: reason.Error()})
 	}
 }
 

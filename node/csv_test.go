@@ -7,10 +7,11 @@ import (
 	"testing"
 
 	"p2pnode/learner"
+	"p2pnode/node/api"
 )
 
 // readAll reads the records of a CSV of the task line.
-func readAll(text string) (records []learner.Record, report ImportReport, err error) {
+func readAll(text string) (records []learner.Record, report api.ImportReport, err error) {
 	err = readCSV(strings.NewReader(text), lineTask(), &report, func(r learner.Record) error {
 		records = append(records, r)
 		return nil
@@ -22,19 +23,19 @@ func TestReadCSV(t *testing.T) {
 	for name, c := range map[string]struct {
 		text    string
 		records int
-		bad     []BadLine
+		bad     []api.BadLine
 	}{
 		"plain":         {"a,b,y\n1,0,2\n0,1,3\n", 2, nil},
 		"any order":     {"y,note,b,a\n2,hello,0,1\n", 1, nil},
 		"mark and CRLF": {"\ufeffa,b,y\r\n1,0,2\r\n", 1, nil},
 		"out of range":  {"a,b,y\n7,0,99\n", 1, nil}, // clamped
-		"no number":     {"a,b,y\n1,0,2\n1,x,2\n", 1, []BadLine{{3, `column "b": "x" is not a finite number`}}},
-		"not finite":    {"a,b,y\nNaN,0,1\nInf,0,1\n1,0,\n", 1, []BadLine{{3, `column "a": "Inf" is not a finite number`}, {4, `column "y" is empty, so there is nothing to learn from the row`}}},
-		"short and long": {"a,b,y\n1,0\n1,0,2,3\n1,0,2\n", 1, []BadLine{{2, `2 of 3 cells: column "y" is the first without one`},
-			{3, "4 cells, but the header names 3 columns; quote cells that hold a comma"}}},
+		"no number":     {"a,b,y\n1,0,2\n1,x,2\n", 1, []api.BadLine{{Line: 3, Reason: `column "b": "x" is not a finite number`}}},
+		"not finite":    {"a,b,y\nNaN,0,1\nInf,0,1\n1,0,\n", 1, []api.BadLine{{Line: 3, Reason: `column "a": "Inf" is not a finite number`}, {Line: 4, Reason: `column "y" is empty, so there is nothing to learn from the row`}}},
+		"short and long": {"a,b,y\n1,0\n1,0,2,3\n1,0,2\n", 1, []api.BadLine{{Line: 2, Reason: `2 of 3 cells: column "y" is the first without one`},
+			{Line: 3, Reason: "4 cells, but the header names 3 columns; quote cells that hold a comma"}}},
 		"semicolons":   {"\ufeffa;note;b;y\r\n0,5;\"x;y\";0;-1,5\r\n1,5;;;2\r\n", 2, nil}, // an empty cell is unknown
 		"tabs":         {"a\tb\ty\n1\t0\t2,5\n", 1, nil},
-		"quoted lines": {"a,b,y,note\n1,0,2,\"two\nlines\"\n1,0,x,\n", 1, []BadLine{{4, `column "y": "x" is not a finite number`}}},
+		"quoted lines": {"a,b,y,note\n1,0,2,\"two\nlines\"\n1,0,x,\n", 1, []api.BadLine{{Line: 4, Reason: `column "y": "x" is not a finite number`}}},
 	} {
 		records, report, err := readAll(c.text)
 		if err != nil {
@@ -87,13 +88,13 @@ func FuzzReadCSV(f *testing.F) {
 func TestImport(t *testing.T) {
 	n := testNode(t, lineTask(), nil, nil)
 	const bad = "a,b,y\n1,0,2\nx,0,2\n0,1,3\n"
-	if _, err := n.Import(t.Context(), strings.NewReader(bad), ImportOptions{}); err != ErrBadLines {
+	if _, err := n.Import(t.Context(), strings.NewReader(bad), api.ImportOptions{}); err != api.ErrBadLines {
 		t.Errorf("error %v, want ErrBadLines", err)
 	}
 	if s := status(t, n); s.Records != 0 {
 		t.Errorf("%d records of a bad file were stored", s.Records)
 	}
-	if r, err := n.Import(t.Context(), strings.NewReader(bad), ImportOptions{SkipBad: true}); err != nil || r.Records != 2 || r.Bad != 1 {
+	if r, err := n.Import(t.Context(), strings.NewReader(bad), api.ImportOptions{SkipBad: true}); err != nil || r.Records != 2 || r.Bad != 1 {
 		t.Errorf("with bad lines left out: %+v, %v", r, err)
 	}
 	if s := status(t, n); s.Records != 2 {

@@ -7,45 +7,10 @@ import (
 	"iter"
 
 	"p2pnode/learner"
+	"p2pnode/node/api"
 	"p2pnode/privacy"
 	"p2pnode/storage"
 )
-
-// RecordInfo is where one record stands; its content only if that was asked for.
-type RecordInfo struct {
-	Number  learner.Seq    `json:"number"` // by arrival, from 1
-	Cohort  privacy.Cohort `json:"cohort"`
-	HeldOut bool           `json:"held_out"` // measures the personal model, never takes part in a release
-	Deleted bool           `json:"deleted"`  // its slot stays until the cohort's budget is used
-	UsedUp  bool           `json:"used_up"`  // its cohort takes part in no more releases
-	Retired bool           `json:"retired"`  // by a restore, which is one reason
-	// Refused: an earlier version stored it and the task does not admit it. Its slot is
-	// empty, and the personal model does not know of it.
-	Refused bool `json:"refused"`
-
-	// Cells are what the owner wrote, the target last; nil: it was not kept.
-	Cells []WrittenCell `json:"cells,omitempty"`
-	// What is learned from it, as the task encodes it.
-	Target   *float64     `json:"target,omitempty"`
-	Class    string       `json:"class,omitempty"`    // its name, if the task names classes
-	Features []Coordinate `json:"features,omitempty"` // those that are not 0
-}
-
-// ColumnTally counts the cells of a column that were not taken as they are.
-type ColumnTally = learner.ColumnTally
-
-// WrittenCell is what a record's owner wrote in a column.
-type WrittenCell struct {
-	Column string `json:"column"`
-	Text   string `json:"text"`
-	Note   string `json:"note,omitempty"` // how it was taken: "clamped", "unknown", "empty"; "": as it is
-}
-
-// Coordinate is one number of a record, as the task encodes it.
-type Coordinate struct {
-	Name  string  `json:"name"`
-	Value float64 `json:"value"`
-}
 
 // listedAtOnce is how many records of a list are in memory at a time.
 const listedAtOnce = 1024
@@ -56,15 +21,15 @@ var errEnough = errors.New("node: enough records")
 // Records yields the records and the deleted ones that keep their slots, by number. It
 // reads a few at a time, so that a long list takes little memory, and who takes long over
 // it keeps nobody waiting. An error is the last that it yields.
-func (n *Node) Records(ctx context.Context, content bool) iter.Seq2[RecordInfo, error] {
-	return func(yield func(RecordInfo, error) bool) {
+func (n *Node) Records(ctx context.Context, content bool) iter.Seq2[api.RecordInfo, error] {
+	return func(yield func(api.RecordInfo, error) bool) {
 		for from, more := learner.Seq(0), true; more; {
 			some, err := n.describeRecords(from, listedAtOnce, content)
 			if err == nil {
 				err = ctx.Err()
 			}
 			if err != nil {
-				yield(RecordInfo{}, fmt.Errorf("node: list the records: %w", err))
+				yield(api.RecordInfo{}, fmt.Errorf("node: list the records: %w", err))
 				return
 			}
 			for _, i := range some {
@@ -79,27 +44,27 @@ func (n *Node) Records(ctx context.Context, content bool) iter.Seq2[RecordInfo, 
 }
 
 // RecordsFrom is Records with content, of at most count records from a number on.
-func (n *Node) RecordsFrom(_ context.Context, number uint64, count int) ([]RecordInfo, error) {
+func (n *Node) RecordsFrom(_ context.Context, number uint64, count int) ([]api.RecordInfo, error) {
 	return n.describeRecords(learner.Seq(number), count, true)
 }
 
-func (n *Node) describeRecords(from learner.Seq, count int, content bool) ([]RecordInfo, error) {
+func (n *Node) describeRecords(from learner.Seq, count int, content bool) ([]api.RecordInfo, error) {
 	cohorts, err := n.cohorts()
 	if err != nil {
 		return nil, err
 	}
-	cohort := make(map[privacy.Cohort]CohortBudget)
+	cohort := make(map[privacy.Cohort]api.CohortBudget)
 	for _, c := range cohorts {
 		cohort[c.Cohort] = c
 	}
 	names := n.files.task.Coordinates()
-	out := []RecordInfo{}
+	out := []api.RecordInfo{}
 	err = n.store.EachRecord(from, func(r learner.Record) error {
 		if len(out) >= count {
 			return errEnough
 		}
 		c, unfit := cohort[r.Cohort], r.X != nil && n.files.task.Admit(&r) != nil
-		i := RecordInfo{
+		i := api.RecordInfo{
 			Number: r.Seq, Cohort: r.Cohort, HeldOut: r.Seq.HeldOut(), Deleted: r.X == nil, Retired: c.Retired,
 			UsedUp: n.files.config.protected() && c.Left == 0, Refused: unfit,
 		}
@@ -120,7 +85,7 @@ func (n *Node) describeRecords(from learner.Seq, count int, content bool) ([]Rec
 }
 
 // addWritten adds what the owner wrote to records in order.
-func (n *Node) addWritten(list []RecordInfo) error {
+func (n *Node) addWritten(list []api.RecordInfo) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -133,17 +98,17 @@ func (n *Node) addWritten(list []RecordInfo) error {
 			return
 		}
 		for k, c := range cells.All() {
-			list[0].Cells = append(list[0].Cells, WrittenCell{columns[k], c.Text, c.Note.String()})
+			list[0].Cells = append(list[0].Cells, api.WrittenCell{Column: columns[k], Text: c.Text, Note: c.Note.String()})
 		}
 	})
 }
 
 // named gives the numbers that are not 0 their names.
-func named(names []string, x []float64) []Coordinate {
-	out := []Coordinate{}
+func named(names []string, x []float64) []api.Coordinate {
+	out := []api.Coordinate{}
 	for i, v := range x {
 		if v != 0 {
-			out = append(out, Coordinate{names[i], v})
+			out = append(out, api.Coordinate{Name: names[i], Value: v})
 		}
 	}
 	return out

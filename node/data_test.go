@@ -12,13 +12,14 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"p2pnode/learner"
+	"p2pnode/node/api"
 	"p2pnode/privacy"
 	"p2pnode/storage"
 )
 
 func fixed(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, seed)) }
 
-func budget(t *testing.T, n *Node) Budget {
+func budget(t *testing.T, n *Node) api.Budget {
 	t.Helper()
 	b, err := n.Budget(t.Context())
 	if err != nil {
@@ -161,7 +162,7 @@ func TestRecordsFrom(t *testing.T) {
 }
 
 // listed is the whole list of an owner's records.
-func listed(t *testing.T, owner Owner, content bool) (list []RecordInfo) {
+func listed(t *testing.T, owner api.Owner, content bool) (list []api.RecordInfo) {
 	t.Helper()
 	for r, err := range owner.Records(t.Context(), content) {
 		if err != nil {
@@ -178,7 +179,7 @@ func TestALongListKeepsNobodyWaiting(t *testing.T) {
 	const count = 3*listedAtOnce + 5
 	for _, through := range []string{"the directory", "the daemon"} {
 		n := testNode(t, lineTask(), lineRecords(fixed(1), count), nil)
-		var owner Owner = n
+		var owner api.Owner = n
 		if through == "the daemon" {
 			owner = served(t, n)
 		}
@@ -203,7 +204,7 @@ func TestALongListKeepsNobodyWaiting(t *testing.T) {
 // A list that breaks off is an error, not a shorter list.
 func TestAListThatBreaksOff(t *testing.T) {
 	n := testNode(t, lineTask(), lineRecords(fixed(1), 30*listedAtOnce), nil)
-	for through, owner := range map[string]Owner{"the directory": n, "the daemon": served(t, n)} {
+	for through, owner := range map[string]api.Owner{"the directory": n, "the daemon": served(t, n)} {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		var last error

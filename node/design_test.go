@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"p2pnode/node/api"
 	"p2pnode/privacy"
 	"p2pnode/storage"
 )
@@ -76,14 +77,14 @@ func TestPlanIsNotProlonged(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if b := budget(t, n); b.Plan == nil || *b.Plan != (PlanBudget{Steps: 3, Done: 2, Left: 1}) || b.Left != 1 {
+	if b := budget(t, n); b.Plan == nil || *b.Plan != (api.PlanBudget{Steps: 3, Done: 2, Left: 1}) || b.Left != 1 {
 		t.Errorf("plan %+v, %d left; want 2 of 3 steps done", b.Plan, b.Left)
 	}
 	m, _ := n.policy.Next(2)
 	if _, err := d.release(query(m, 3, 1)); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := n.Import(t.Context(), strings.NewReader("a,b,y\n0.5,0.5,0\n"), ImportOptions{}); err != nil || !r.NeverShared {
+	if r, err := n.Import(t.Context(), strings.NewReader("a,b,y\n0.5,0.5,0\n"), api.ImportOptions{}); err != nil || !r.NeverShared {
 		t.Errorf("records that come too late: %+v, %v; want a warning", r, err)
 	}
 	if s := status(t, n); !s.Done || s.Privacy.Plan == nil || s.Privacy.Plan.Left != 0 || s.Privacy.Left != 0 {

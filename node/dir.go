@@ -19,7 +19,6 @@ const (
 	configFile = "config.toml"
 	taskFile   = "task.toml"
 	storeFile  = "p2pnode.db"
-	socketFile = "p2pnode.sock"
 )
 
 // Init makes a data directory: a new identity, the configuration and the task. If

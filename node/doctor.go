@@ -21,6 +21,7 @@ import (
 
 	"p2pnode/discovery"
 	"p2pnode/discovery/reach"
+	"p2pnode/node/api"
 )
 
 const (
@@ -32,39 +33,14 @@ const (
 	lowDisk = 64 << 20
 )
 
-// Diagnosis says whether a node can be reached, how, and what to do if not.
-type Diagnosis struct {
-	Verdict   reach.Verdict    `json:"verdict"`
-	Running   bool             `json:"running"`
-	Reach     reach.Report     `json:"reach"`
-	Bootstrap []BootstrapCheck `json:"bootstrap"`
-	PortMap   bool             `json:"port_map"` // the router is asked for a port
-	MDNS      bool             `json:"mdns"`     // looks on the local network
-	DHT       string           `json:"dht"`
-	Private   bool             `json:"private"` // strangers are kept away: by a key, or a list of members
-	// Clock is how far this machine's clock is behind, in seconds: behind its own
-	// files, or behind most peers. 0: not noticeably.
-	Clock    float64  `json:"clock_behind_seconds"`
-	DiskFree int64    `json:"disk_free_bytes"` // -1: not known
-	Problems []string `json:"problems"`        // in plain words, with what to do
-}
-
-// BootstrapCheck is what came of trying one bootstrap peer.
-type BootstrapCheck struct {
-	Peer    string `json:"peer"`
-	Address string `json:"address"`
-	Reached bool   `json:"reached"`       // and takes part in the task, as far as a running node can tell
-	Why     string `json:"why,omitempty"` // not
-}
-
 // Doctor finds out whether the node can be reached. It tries the bootstrap peers,
 // those of the configuration and those added, for at most 5 s: whether they are, or can
 // be, connected, and take part in the task. Of a node at rest it checks what can be
 // checked: whether its addresses are free, and whether anything answers at those of
 // the bootstrap peers.
-func (n *Node) Doctor(ctx context.Context) (Diagnosis, error) {
+func (n *Node) Doctor(ctx context.Context) (api.Diagnosis, error) {
 	c := n.files.config
-	d := Diagnosis{
+	d := api.Diagnosis{
 		Verdict: reach.Unknown, PortMap: c.UPnP, MDNS: c.MDNS, DHT: c.DHT,
 		Private: n.private.key != nil || n.private.book != nil,
 		Reach:   reach.Report{Addresses: []reach.Address{}, Links: []reach.Link{}},
@@ -87,19 +63,19 @@ func (n *Node) Doctor(ctx context.Context) (Diagnosis, error) {
 	d.DiskFree = diskFree(n.dir)
 	d.Problems = append(d.Problems, n.writeProblem()...)
 	d.Problems = append(d.Problems, n.private.problems(n.self, bootstrap, time.Now())...)
-	d.judge(c)
+	judge(&d, c)
 	return d, nil
 }
 
 // checkBootstrap tries all bootstrap peers at the same time.
-func checkBootstrap(ctx context.Context, peers []peer.AddrInfo, try func(context.Context, peer.AddrInfo) error) []BootstrapCheck {
+func checkBootstrap(ctx context.Context, peers []peer.AddrInfo, try func(context.Context, peer.AddrInfo) error) []api.BootstrapCheck {
 	ctx, cancel := context.WithTimeout(ctx, checkPatience)
 	defer cancel()
-	out := make([]BootstrapCheck, len(peers))
+	out := make([]api.BootstrapCheck, len(peers))
 	var running sync.WaitGroup
 	for i, p := range peers {
 		running.Go(func() {
-			out[i] = BootstrapCheck{Peer: p.ID.String(), Address: strings.Join(addrStrings(p.Addrs), ", "), Reached: true}
+			out[i] = api.BootstrapCheck{Peer: p.ID.String(), Address: strings.Join(addrStrings(p.Addrs), ", "), Reached: true}
 			if err := try(ctx, p); err != nil {
 				out[i].Reached, out[i].Why = false, discovery.Reason(err)
 			}
@@ -198,7 +174,7 @@ func (n *Node) writeProblem() []string {
 }
 
 // judge adds what to do to a diagnosis.
-func (d *Diagnosis) judge(c Config) {
+func judge(d *api.Diagnosis, c Config) {
 	add := func(format string, args ...any) { d.Problems = append(d.Problems, fmt.Sprintf(format, args...)) }
 	if d.Clock > 0 {
 		add("this machine's clock is about %.0f s behind: set it, or relays refuse it and announcements count as old", d.Clock)
@@ -206,7 +182,7 @@ func (d *Diagnosis) judge(c Config) {
 	if d.DiskFree >= 0 && d.DiskFree < lowDisk {
 		add("the disk is nearly full: releases stop when it is")
 	}
-	if len(d.Bootstrap) > 0 && !slices.ContainsFunc(d.Bootstrap, func(b BootstrapCheck) bool { return b.Reached }) {
+	if len(d.Bootstrap) > 0 && !slices.ContainsFunc(d.Bootstrap, func(b api.BootstrapCheck) bool { return b.Reached }) {
 		add("no bootstrap peer of this task can be reached: without one the node meets only peers that it knows or sees on the local network")
 	}
 	if len(d.Bootstrap)+len(d.Reach.Links) == 0 && !d.MDNS {
@@ -215,14 +191,14 @@ func (d *Diagnosis) judge(c Config) {
 	if !d.Running {
 		add("it is not running: run it, and ask again, to learn whether others reach it")
 	}
-	d.Problems = append(d.Problems, d.remedies()...)
+	d.Problems = append(d.Problems, remedies(d)...)
 	if d.Problems == nil {
 		d.Problems = []string{}
 	}
 }
 
 // remedies are what helps a running node that is not reached.
-func (d *Diagnosis) remedies() []string {
+func remedies(d *api.Diagnosis) []string {
 	const forward = "have the router pass the port of \"listen\" on to this machine, and write the router's address and port in \"announce\" of " + configFile
 	switch {
 	case !d.Running:

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"p2pnode/discovery/reach"
+	"p2pnode/node/api"
 )
 
 func TestDoctorOfANodeAtRest(t *testing.T) {
@@ -44,7 +45,7 @@ func TestDoctorOfANodeAtRest(t *testing.T) {
 	wantProblem(t, d, "another program listens on /ip4/127.0.0.1/tcp/", "it is not running")
 }
 
-func wantProblem(t *testing.T, d Diagnosis, parts ...string) {
+func wantProblem(t *testing.T, d api.Diagnosis, parts ...string) {
 	t.Helper()
 	text := strings.Join(d.Problems, "\n")
 	for _, p := range parts {
@@ -102,27 +103,27 @@ func TestDoctorSeesClockBehindFiles(t *testing.T) {
 	if got := n.behindFiles(time.Now()); got < 3500 || got > 3700 {
 		t.Errorf("%v s behind, want an hour", got)
 	}
-	d := Diagnosis{Running: true, Clock: 3600, DiskFree: 1000, Verdict: reach.Reachable}
-	d.judge(Config{MDNS: true})
+	d := api.Diagnosis{Running: true, Clock: 3600, DiskFree: 1000, Verdict: reach.Reachable}
+	judge(&d, Config{MDNS: true})
 	wantProblem(t, d, "3600 s behind", "nearly full")
 }
 
 // What to do depends on what is wrong; a node that is reached is told nothing.
 func TestRemedies(t *testing.T) {
 	for _, c := range []struct {
-		d    Diagnosis
+		d    api.Diagnosis
 		want string // "": nothing
 	}{
-		{Diagnosis{Running: true, Verdict: reach.Reachable}, ""},
-		{Diagnosis{Running: true, Verdict: reach.Relayed}, ""},
-		{Diagnosis{Running: true, Verdict: reach.Local}, ""},
-		{Diagnosis{Running: true, Verdict: reach.Unreachable}, "p2pnode relay"},
-		{Diagnosis{Running: true, Verdict: reach.Unreachable}, "upnp = true"},
-		{Diagnosis{Running: true, Verdict: reach.Unreachable, PortMap: true}, "announce"},
-		{Diagnosis{Running: true, Verdict: reach.Unknown}, "connected to nobody"},
-		{Diagnosis{Running: true, Verdict: reach.Unknown, Reach: reach.Report{Links: []reach.Link{{}}}}, "five minutes"},
+		{api.Diagnosis{Running: true, Verdict: reach.Reachable}, ""},
+		{api.Diagnosis{Running: true, Verdict: reach.Relayed}, ""},
+		{api.Diagnosis{Running: true, Verdict: reach.Local}, ""},
+		{api.Diagnosis{Running: true, Verdict: reach.Unreachable}, "p2pnode relay"},
+		{api.Diagnosis{Running: true, Verdict: reach.Unreachable}, "upnp = true"},
+		{api.Diagnosis{Running: true, Verdict: reach.Unreachable, PortMap: true}, "announce"},
+		{api.Diagnosis{Running: true, Verdict: reach.Unknown}, "connected to nobody"},
+		{api.Diagnosis{Running: true, Verdict: reach.Unknown, Reach: reach.Report{Links: []reach.Link{{}}}}, "five minutes"},
 	} {
-		got := strings.Join(c.d.remedies(), "\n")
+		got := strings.Join(remedies(&c.d), "\n")
 		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.d.Verdict, got, c.want)
 		}

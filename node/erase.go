@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 
+	"p2pnode/node/api"
 	"p2pnode/storage"
 )
 
@@ -68,7 +69,7 @@ func Erasable(dir string) error {
 
 // noNode is the error of a directory without a node.
 func noNode(dir string) error {
-	return requestError{fmt.Errorf("node: %s holds no node; there is nothing to erase", dir)}
+	return api.WrongRequest(fmt.Errorf("node: %s holds no node; there is nothing to erase", dir))
 }
 
 // unfinished reports an error if the erasure of a directory has begun.
@@ -76,7 +77,7 @@ func unfinished(dir string) error {
 	if _, err := os.Lstat(filepath.Join(dir, erasingFile)); err != nil {
 		return nil
 	}
-	return &Advised{fmt.Errorf("node: the erasure of %s was interrupted", dir), "finish it with: p2pnode erase --dir " + dir}
+	return api.Advise(fmt.Errorf("node: the erasure of %s was interrupted", dir), "finish it with: p2pnode erase --dir "+dir)
 }
 
 // erasure is one run of Erase.
@@ -228,7 +229,7 @@ var temporary = regexp.MustCompile(`^(doctor-|(members|private|task|config)\.tom
 // isOwn reports whether a file of this name in a data directory is the node's.
 func isOwn(name string) bool {
 	switch name {
-	case keyFile, configFile, taskFile, socketFile, networkKeyFile, privateFile, membersFile:
+	case keyFile, configFile, taskFile, api.SocketFile, networkKeyFile, privateFile, membersFile:
 		return true
 	}
 	return storage.IsFile(storeFile, name) || temporary.MatchString(name)

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"p2pnode/node/api"
 )
 
 // put writes a file into a directory.
@@ -48,7 +50,7 @@ func crowded(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{socketFile, privateFile, membersFile, "members.toml.17", "config.toml.18", "identity.key.19", "private.toml.20", "swarm.key.21", "doctor-4711", "p2pnode.db.restoring", "p2pnode.db.restoring.anchor"} {
+	for _, name := range []string{api.SocketFile, privateFile, membersFile, "members.toml.17", "config.toml.18", "identity.key.19", "private.toml.20", "swarm.key.21", "doctor-4711", "p2pnode.db.restoring", "p2pnode.db.restoring.anchor"} {
 		put(t, n.dir, name, "left")
 	}
 	if err := os.Chmod(filepath.Join(n.dir, keyFile), 0o400); err != nil {
@@ -64,7 +66,7 @@ func TestErase(t *testing.T) {
 		configFile, "config.toml.18", "doctor-4711", keyFile, "identity.key.19", membersFile, "members.toml.17",
 		"p2pnode.db", "p2pnode.db.anchor", "p2pnode.db.replaced-1", "p2pnode.db.replaced-1.anchor",
 		"p2pnode.db.replaced-2", "p2pnode.db.replaced-2.anchor", "p2pnode.db.restoring", "p2pnode.db.restoring.anchor",
-		socketFile, privateFile, "private.toml.20", networkKeyFile, "swarm.key.21", taskFile,
+		api.SocketFile, privateFile, "private.toml.20", networkKeyFile, "swarm.key.21", taskFile,
 	}
 	if got := names(t, dir); !slices.Equal(got, want) {
 		t.Fatalf("the directory has %q, want %q", got, want)

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"p2pnode/gossip"
+	"p2pnode/node/api"
 	"p2pnode/storage"
 )
 
@@ -44,8 +45,8 @@ func knownContradiction(l *storage.Ledger) error {
 	if round == 0 {
 		return nil
 	}
-	return &Advised{fmt.Errorf("%w: a peer showed before that it holds round %d, and this directory ends at round %d", ErrRolledBack, round, l.Round()),
-		"put the newest directory back; " + restoreIfLost}
+	return api.Advise(fmt.Errorf("%w: a peer showed before that it holds round %d, and this directory ends at round %d", ErrRolledBack, round, l.Round()),
+		"put the newest directory back; "+restoreIfLost)
 }
 
 // check takes in what a peer returned; nil is a peer that holds nothing. It
@@ -85,13 +86,13 @@ func (h *history) compare(w *gossip.Witness) error {
 	case w.Round < paid:
 		return nil
 	case w.Round > paid:
-		return &Advised{fmt.Errorf("%w: a peer holds its round %d, and this directory ends at round %d, so it is an older copy, "+
-			"or a copy of it runs elsewhere", ErrRolledBack, w.Round, paid), "stop the other copy, or put the newest directory back; " + restoreIfLost}
+		return api.Advise(fmt.Errorf("%w: a peer holds its round %d, and this directory ends at round %d, so it is an older copy, "+
+			"or a copy of it runs elsewhere", ErrRolledBack, w.Round, paid), "stop the other copy, or put the newest directory back; "+restoreIfLost)
 	}
 	own, err := gossip.WitnessOf(message)
 	if committed == paid && err == nil && bytes.Equal(own.Hash, w.Hash) {
 		return nil
 	}
-	return &Advised{fmt.Errorf("%w: a peer holds another model of round %d than this directory, so two copies of it have run", ErrRolledBack, paid),
-		"stop the other copy and keep one directory; then p2pnode restore goes on with that one and retires the records in it"}
+	return api.Advise(fmt.Errorf("%w: a peer holds another model of round %d than this directory, so two copies of it have run", ErrRolledBack, paid),
+		"stop the other copy and keep one directory; then p2pnode restore goes on with that one and retires the records in it")
 }

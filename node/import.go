@@ -10,55 +10,21 @@ import (
 	"time"
 
 	"p2pnode/learner"
+	"p2pnode/node/api"
 	"p2pnode/storage"
 )
 
 // maxBadLines is how many bad lines an import report spells out.
 const maxBadLines = 20
 
-// ImportReport says what became of a CSV file.
-type ImportReport struct {
-	Records int       `json:"records"` // stored
-	Bad     int       `json:"bad"`     // lines that were no record
-	Lines   []BadLine `json:"lines"`   // the first of them
-	// NeverShared says that the records stored serve this device only: the plan is
-	// over, and nothing is sent any more.
-	NeverShared bool `json:"never_shared,omitempty"`
-	// Cells counts the cells of good lines that were not taken as they are, for each column
-	// that has any.
-	Cells []ColumnTally `json:"cells"`
-}
-
-// BadLine is a line of a CSV file that is no record, and why.
-type BadLine struct {
-	Line   int    `json:"line"`
-	Reason string `json:"reason"`
-}
-
-// ErrBadLines is returned with a report when bad lines kept a file from being
-// imported.
-var ErrBadLines error = &Advised{errors.New("node: the file has bad lines, nothing was imported"), "mend them, or leave them out with --skip-bad"}
-
-// ErrImported is returned for a file that was imported before.
-var ErrImported = errors.New("node: the file was imported before")
-
-// ImportOptions are how a file is imported. The zero value leaves nothing out.
-type ImportOptions struct {
-	SkipBad bool // leave bad lines out instead of refusing the file
-	Again   bool // import a file that was imported before; its records get a budget of their own
-	// Room is asked before each record is taken, and its error ends the import; nil:
-	// there is always room.
-	Room func() error
-}
-
 // Import reads records from CSV with a header row and stores them, all or none. A file
 // with bad lines gives ErrBadLines with the report, unless they are left out. One
 // that was imported before, byte for byte, gives ErrImported, unless o says
 // again; where r can be read twice, before anything is written. The memory it takes
 // does not grow with the file. Other records wait until it has ended.
-func (n *Node) Import(ctx context.Context, r io.Reader, o ImportOptions) (report ImportReport, err error) {
+func (n *Node) Import(ctx context.Context, r io.Reader, o api.ImportOptions) (report api.ImportReport, err error) {
 	if !o.Again {
-		if err := refuseKnown(r, n.refuse); err != nil {
+		if err := api.CheckKnown(r, func(file api.Digest) error { return n.Imported(ctx, file) }); err != nil {
 			return report, err
 		}
 	}
@@ -76,7 +42,7 @@ func (n *Node) Import(ctx context.Context, r io.Reader, o ImportOptions) (report
 	count, whole := 0, sha256.New()
 	var noted learner.Tally
 	err = readCSV(io.TeeReader(r, whole), n.files.task, &report, func(record learner.Record) error {
-		if err := o.room(ctx); err != nil {
+		if err := room(ctx, o); err != nil {
 			return err
 		}
 		noted.Add(record.Cells)
@@ -91,9 +57,9 @@ func (n *Node) Import(ctx context.Context, r io.Reader, o ImportOptions) (report
 	case err != nil:
 		return report, err
 	case report.Bad > 0 && !o.SkipBad:
-		return report, ErrBadLines
+		return report, api.ErrBadLines
 	case !o.Again:
-		if err := n.refuse(file); err != nil {
+		if err := n.Imported(ctx, file); err != nil {
 			return report, err
 		}
 	}
@@ -106,7 +72,7 @@ func (n *Node) Import(ctx context.Context, r io.Reader, o ImportOptions) (report
 }
 
 // room is an error when the next record is not to be taken.
-func (o *ImportOptions) room(ctx context.Context) error {
+func room(ctx context.Context, o api.ImportOptions) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("node: import: %w", err)
 	}
@@ -155,28 +121,8 @@ func (n *Node) some(first learner.Seq) ([]learner.Record, error) {
 	return slices.Collect(some.All()), nil
 }
 
-// refuseKnown asks whether a file that can be read twice is refused for its digest.
-func refuseKnown(r io.Reader, refuse func(storage.Digest) error) error {
-	file, ok := r.(io.ReadSeeker)
-	if !ok {
-		return nil
-	}
-	start, err := file.Seek(0, io.SeekCurrent)
-	if err != nil {
-		return nil // a pipe: its digest is known when it ends
-	}
-	whole := sha256.New()
-	if _, err = io.Copy(whole, file); err == nil {
-		_, err = file.Seek(start, io.SeekStart)
-	}
-	if err != nil {
-		return fmt.Errorf("node: read the file: %w", err)
-	}
-	return refuse(storage.Digest(whole.Sum(nil)))
-}
-
-// refuse returns [ErrImported] for a file that was imported before.
-func (n *Node) refuse(file storage.Digest) error {
+// Imported returns [ErrImported] for a file that was imported before.
+func (n *Node) Imported(_ context.Context, file api.Digest) error {
 	earlier, found, err := n.store.Imported(file)
 	if err != nil {
 		return fmt.Errorf("node: %w", err)
@@ -184,9 +130,9 @@ func (n *Node) refuse(file storage.Digest) error {
 	if !found {
 		return nil
 	}
-	return &Advised{
+	return api.Advise(
 		fmt.Errorf("%w, on %s, %d records from number %d on; nothing was stored, as its records would get a second budget and could be seen twice as well",
-			ErrImported, earlier.Time.Format("2006-01-02 15:04"), earlier.Records, earlier.First),
+			api.ErrImported, earlier.Time.Format("2006-01-02 15:04"), earlier.Records, earlier.First),
 		"if that is meant, say --again",
-	}
+	)
 }

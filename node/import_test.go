@@ -10,10 +10,11 @@ import (
 	"testing"
 
 	"p2pnode/learner"
+	"p2pnode/node/api"
 )
 
 // served is the node through its socket, until the test ends.
-func served(t *testing.T, n *Node) Owner {
+func served(t *testing.T, n *Node) api.Owner {
 	t.Helper()
 	listener, err := n.Listen()
 	if err != nil {
@@ -22,8 +23,8 @@ func served(t *testing.T, n *Node) Owner {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- n.Serve(ctx, listener) }()
-	c := newClient(n.dir)
-	eventually(t, "the socket answers", func() bool { return c.alive(t.Context()) == nil })
+	c := api.NewClient(n.dir)
+	eventually(t, "the socket answers", func() bool { return c.Alive(t.Context()) == nil })
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -44,7 +45,7 @@ func TestImportRefusesAKnownFile(t *testing.T) {
 	for _, through := range []string{"the directory", "the daemon"} {
 		t.Run(through, func(t *testing.T) {
 			n := testNode(t, lineTask(), nil, nil)
-			var owner Owner = n
+			var owner api.Owner = n
 			if through == "the daemon" {
 				owner = served(t, n)
 			}
@@ -65,7 +66,7 @@ func TestImportRefusesAKnownFile(t *testing.T) {
 				{"one of the lines", pipe{strings.NewReader("a,b,y\n1,0,2\n")}, false, 1},
 				{"no lines", strings.NewReader("a,b,y\n"), true, 0},
 			} {
-				r, err := owner.Import(t.Context(), c.in, ImportOptions{Again: c.again})
+				r, err := owner.Import(t.Context(), c.in, api.ImportOptions{Again: c.again})
 				refused := c.records == 0 && !c.again
 				if r.Records != c.records || (err != nil) != refused {
 					t.Errorf("%d, %s: %+v, %v", i, c.what, r, err)
@@ -91,19 +92,19 @@ func TestARefusedFileIsNotKnown(t *testing.T) {
 	taken := 0
 	for _, c := range []struct {
 		in   io.Reader
-		o    ImportOptions
+		o    api.ImportOptions
 		want error
 	}{
-		{strings.NewReader(bad), ImportOptions{}, ErrBadLines},
-		{strings.NewReader(bad), ImportOptions{SkipBad: true, Room: func() error {
+		{strings.NewReader(bad), api.ImportOptions{}, api.ErrBadLines},
+		{strings.NewReader(bad), api.ImportOptions{SkipBad: true, Room: func() error {
 			if taken++; taken > 1 {
 				return full
 			}
 			return nil
 		}}, full},
-		{io.MultiReader(strings.NewReader(bad), broken{full}), ImportOptions{SkipBad: true}, full},
-		{strings.NewReader(bad), ImportOptions{SkipBad: true}, nil},
-		{strings.NewReader(bad), ImportOptions{SkipBad: true}, ErrImported},
+		{io.MultiReader(strings.NewReader(bad), broken{full}), api.ImportOptions{SkipBad: true}, full},
+		{strings.NewReader(bad), api.ImportOptions{SkipBad: true}, nil},
+		{strings.NewReader(bad), api.ImportOptions{SkipBad: true}, api.ErrImported},
 	} {
 		if _, err := n.Import(t.Context(), c.in, c.o); !errors.Is(err, c.want) {
 			t.Errorf("%+v: %v, want %v", c.o, err, c.want)
@@ -114,7 +115,7 @@ func TestARefusedFileIsNotKnown(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := n.Import(ended, strings.NewReader("a,b,y\n1,1,1\n"), ImportOptions{}); !errors.Is(err, context.Canceled) {
+	if _, err := n.Import(ended, strings.NewReader("a,b,y\n1,1,1\n"), api.ImportOptions{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("called off: %v", err)
 	}
 }
@@ -133,10 +134,10 @@ func TestImportKeepsNobodyWaiting(t *testing.T) {
 	}
 	in, out := io.Pipe()
 	imported := make(chan error, 1)
-	var report ImportReport
+	var report api.ImportReport
 	go func() {
 		var err error
-		report, err = n.Import(t.Context(), in, ImportOptions{})
+		report, err = n.Import(t.Context(), in, api.ImportOptions{})
 		imported <- err
 	}()
 	const lines = 30_000

@@ -3,15 +3,9 @@ package node
 import (
 	"context"
 
+	"p2pnode/node/api"
 	"p2pnode/peering"
 )
-
-// Farewell is what came of a [Node.Leave].
-type Farewell struct {
-	Running    bool `json:"running"`    // the node took part in the network
-	Neighbours int  `json:"neighbours"` // that it had
-	Told       int  `json:"told"`       // of them; the others notice within an hour
-}
 
 // Leave tells every neighbour that its edge ends, so that they stop listening and
 // look for others at once, and forgets the edges. Until the run ends the node has no
@@ -22,11 +16,11 @@ type Farewell struct {
 // What was released stays public: whoever heard it keeps it.
 //
 // Of a node that is not running nobody is told.
-func (n *Node) Leave(ctx context.Context) (Farewell, error) {
+func (n *Node) Leave(ctx context.Context) (api.Farewell, error) {
 	s := n.current()
 	if s == nil {
 		edges, err := n.store.Edges()
-		return Farewell{Neighbours: len(edges)}, err
+		return api.Farewell{Neighbours: len(edges)}, err
 	}
 	s.hood.depart()
 	select {
@@ -34,7 +28,7 @@ func (n *Node) Leave(ctx context.Context) (Farewell, error) {
 	case <-s.ended:
 	case <-ctx.Done():
 	}
-	f := Farewell{Running: true}
+	f := api.Farewell{Running: true}
 	s.hood.look(func(m *peering.Neighbourhood) {
 		d := m.Departure()
 		f.Neighbours, f.Told = d.Neighbours, d.Told

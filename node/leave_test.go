@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"p2pnode/gossip"
+	"p2pnode/node/api"
 	"p2pnode/peering"
 )
 
@@ -27,7 +28,7 @@ func TestLeave(t *testing.T) {
 		})
 	}
 	f, err := n.Leave(t.Context())
-	if err != nil || f != (Farewell{Running: true, Neighbours: 3, Told: 3}) {
+	if err != nil || f != (api.Farewell{Running: true, Neighbours: 3, Told: 3}) {
 		t.Fatalf("%+v, %v; want all three told", f, err)
 	}
 	for i, other := range rest {
@@ -46,7 +47,7 @@ func TestLeave(t *testing.T) {
 	if edges, err := n.store.Edges(); err != nil || len(edges) != 0 {
 		t.Errorf("%d edges are kept, %v", len(edges), err)
 	}
-	if f, err := n.Leave(t.Context()); err != nil || f != (Farewell{}) {
+	if f, err := n.Leave(t.Context()); err != nil || f != (api.Farewell{}) {
 		t.Errorf("of a node at rest: %+v, %v", f, err)
 	}
 }
@@ -65,7 +66,7 @@ func TestLeaveIsBounded(t *testing.T) {
 	attachedSession(t, n)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	if f, err := n.Leave(ctx); err != nil || f != (Farewell{Running: true, Neighbours: 1}) {
+	if f, err := n.Leave(ctx); err != nil || f != (api.Farewell{Running: true, Neighbours: 1}) {
 		t.Errorf("%+v, %v", f, err)
 	}
 }

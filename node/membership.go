@@ -11,75 +11,41 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"p2pnode/discovery/members"
+	"p2pnode/node/api"
 )
-
-// ErrNotJoined: the node speaks to everybody who takes part in its task.
-var ErrNotJoined = errors.New("node: this node has joined no private network; join one with: p2pnode members join NAME AUTHORITY")
-
-// Private is who may speak to this node.
-type Private struct {
-	Key     string     `json:"key_fingerprint"` // "": no network key
-	Network string     `json:"network"`         // "": no membership list
-	Version uint64     `json:"version"`         // of the list; 0: there is none yet
-	Members int        `json:"members"`
-	Listed  bool       `json:"listed"`  // this node is one of them
-	Expires *time.Time `json:"expires"` // when this node ceases to be one; nil: never
-	Damage  string     `json:"damage"`  // why the list on disk is not used; "": nothing is wrong
-	// TurnedAway and RefusedBy are the last hour's refusals, the latest first.
-	TurnedAway []Refusal `json:"turned_away"` // by this node
-	RefusedBy  []Refusal `json:"refused_by"`  // of this node
-}
-
-// Refusal says that connections were refused for the lack of membership.
-type Refusal struct {
-	Peer  string    `json:"peer"`
-	Times int       `json:"times"`
-	Last  time.Time `json:"last"`
-}
-
-// Membership is the private network a node has joined.
-type Membership struct {
-	Peer        string   `json:"peer"` // this node
-	Network     string   `json:"network"`
-	Authorities []string `json:"authorities"` // who may sign its lists
-	List        []byte   `json:"list"`        // the newest, signed; empty: none yet
-	Damage      string   `json:"damage"`      // why the list on disk is not used; "": nothing is wrong
-	Running     bool     `json:"running"`
-	Connected   []string `json:"connected"` // peers
-}
 
 // Join makes the node, or the relay, of a data directory a part of a private network
 // from its next start: it speaks to members only, as lists say that one of the
 // authorities has signed. Joining again replaces the authorities. A node without a
 // list of its own, nil, gets the first one from a bootstrap peer.
-func Join(ctx context.Context, dir, name string, authorities []string, list []byte) (Membership, error) {
+func Join(ctx context.Context, dir, name string, authorities []string, list []byte) (api.Membership, error) {
 	self, _, err := resident(dir)
 	if err != nil {
-		return Membership{}, err
+		return api.Membership{}, err
 	}
-	if newClient(dir).alive(ctx) == nil {
-		return Membership{}, fmt.Errorf("node: stop the daemon of %s first; it joins when it starts again", dir)
+	if api.NewClient(dir).Alive(ctx) == nil {
+		return api.Membership{}, fmt.Errorf("node: stop the daemon of %s first; it joins when it starts again", dir)
 	}
 	j := joined{name, authorities}
 	book, err := j.open(dir, self, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
-		return Membership{}, err
+		return api.Membership{}, err
 	}
 	if list != nil {
 		if _, err := book.Offer(list); err != nil {
-			return Membership{}, err
+			return api.Membership{}, err
 		}
 	}
 	text, err := encodeTOML(j)
 	if err != nil {
-		return Membership{}, fmt.Errorf("node: write the private network: %w", err)
+		return api.Membership{}, fmt.Errorf("node: write the private network: %w", err)
 	}
 	return membership(self, book), replaceAll(dir, []dirFile{{privateFile, text}})
 }
 
 // membership is what a directory says of a private network.
-func membership(self peer.ID, book *members.Book) Membership {
-	m := Membership{Peer: self.String(), Network: book.Network(), Connected: []string{}}
+func membership(self peer.ID, book *members.Book) api.Membership {
+	m := api.Membership{Peer: self.String(), Network: book.Network(), Connected: []string{}}
 	for _, a := range book.Authorities() {
 		m.Authorities = append(m.Authorities, a.String())
 	}
@@ -99,9 +65,9 @@ func reason(err error) string {
 }
 
 // Members is the private network and its list, or [ErrNotJoined].
-func (n *Node) Members(context.Context) (Membership, error) {
+func (n *Node) Members(context.Context) (api.Membership, error) {
 	if n.private.book == nil {
-		return Membership{}, requestError{ErrNotJoined}
+		return api.Membership{}, api.WrongRequest(api.ErrNotJoined)
 	}
 	m := membership(n.self, n.private.book)
 	n.intake.Lock()
@@ -122,21 +88,21 @@ func (n *Node) Members(context.Context) (Membership, error) {
 // it at once. The same list again is no error, an older one is.
 func (n *Node) ImportMembers(_ context.Context, list []byte) error {
 	if n.private.book == nil {
-		return requestError{ErrNotJoined}
+		return api.WrongRequest(api.ErrNotJoined)
 	}
 	_, err := n.private.book.Offer(list)
 	if errors.Is(err, members.ErrOlder) || errors.Is(err, members.ErrDamaged) || errors.Is(err, members.ErrUnknown) || errors.Is(err, members.ErrForeign) {
-		return requestError{err}
+		return api.WrongRequest(err)
 	}
 	return err
 }
 
 // describe says for the status who may speak to the node; nil: everybody.
-func (p private) describe(self peer.ID) *Private {
+func (p private) describe(self peer.ID) *api.Private {
 	if p.key == nil && p.book == nil {
 		return nil
 	}
-	out := &Private{TurnedAway: []Refusal{}, RefusedBy: []Refusal{}}
+	out := &api.Private{TurnedAway: []api.Refusal{}, RefusedBy: []api.Refusal{}}
 	if p.key != nil {
 		out.Key = fingerprint(p.key)
 	}
@@ -192,10 +158,10 @@ func (p private) problems(self peer.ID, bootstrap []peer.AddrInfo, now time.Time
 	return out
 }
 
-func refusals(list []members.Refusal) []Refusal {
-	out := make([]Refusal, len(list))
+func refusals(list []members.Refusal) []api.Refusal {
+	out := make([]api.Refusal, len(list))
 	for i, r := range list {
-		out[i] = Refusal{r.Peer.String(), r.Times, r.Last}
+		out[i] = api.Refusal{Peer: r.Peer.String(), Times: r.Times, Last: r.Last}
 	}
 	return out
 }

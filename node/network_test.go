@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"p2pnode/learner"
+	"p2pnode/node/api"
 )
 
 // lineTask is a small regression task whose agents wake often.
@@ -116,7 +117,7 @@ func eventually(t *testing.T, what string, cond func() bool) {
 	}
 }
 
-func status(t *testing.T, n *Node) Status {
+func status(t *testing.T, n *Node) api.Status {
 	t.Helper()
 	s, err := n.Status(t.Context())
 	if err != nil {

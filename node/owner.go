@@ -8,6 +8,7 @@ import (
 
 	"p2pnode/gossip"
 	"p2pnode/learner"
+	"p2pnode/node/api"
 	"p2pnode/peering"
 )
 
@@ -22,10 +23,10 @@ const (
 // what the agent knew a moment ago, whatever that does now, and what the last fit brought,
 // and goes on with the next. One at rest waits for the fit, as nothing would go on when it
 // is closed.
-func (n *Node) Status(ctx context.Context) (Status, error) {
+func (n *Node) Status(ctx context.Context) (api.Status, error) {
 	s, err := n.Progress(ctx)
 	if err != nil {
-		return Status{}, err
+		return api.Status{}, err
 	}
 	wait, cancel := ctx, context.CancelFunc(func() {})
 	if s.Running {
@@ -41,28 +42,28 @@ func (n *Node) Status(ctx context.Context) (Status, error) {
 		err = ctx.Err()
 	}
 	if err == nil && !f.At.IsZero() {
-		s.Personal, s.Fit = f.Comparison, &Fit{time.Since(f.At).Seconds(), f.Records, f.Current}
+		s.Personal, s.Fit = f.Comparison, &api.Fit{Age: time.Since(f.At).Seconds(), Records: f.Records, Current: f.Current}
 	}
 	return s, err
 }
 
 // Progress is Status without Personal: it fits no model, so it is cheap enough
 // to be asked for again and again.
-func (n *Node) Progress(context.Context) (Status, error) {
+func (n *Node) Progress(context.Context) (api.Status, error) {
 	state, err := n.state()
 	if err != nil {
-		return Status{}, err
+		return api.Status{}, err
 	}
 	cohorts, err := n.cohorts()
 	if err != nil {
-		return Status{}, err
+		return api.Status{}, err
 	}
 	counts, err := n.records.count()
 	if err != nil {
-		return Status{}, err
+		return api.Status{}, err
 	}
 	total := n.traffic.GetBandwidthTotals()
-	s := Status{
+	s := api.Status{
 		Peer:     n.self.String(),
 		Task:     n.files.task.Name,
 		Network:  n.network,
@@ -78,7 +79,7 @@ func (n *Node) Progress(context.Context) (Status, error) {
 		Private:  n.private.describe(n.self),
 		Rounds:   n.rounds(state),
 		Privacy:  n.summary(cohorts),
-		Traffic:  Traffic{BytesIn: total.TotalIn, BytesOut: total.TotalOut},
+		Traffic:  api.Traffic{BytesIn: total.TotalIn, BytesOut: total.TotalOut},
 	}
 	s.Contradicted, s.Restored = n.ledger.Contradicted(), n.ledger.Retired() > 0
 	return s, n.describeSession(&s)
@@ -86,13 +87,13 @@ func (n *Node) Progress(context.Context) (Status, error) {
 
 // rounds describes the rounds in which this node broadcasts models; nil if there are
 // none. A client of polar, which broadcasts none, counts its releases instead.
-func (n *Node) rounds(state learner.State) *Rounds {
+func (n *Node) rounds(state learner.State) *api.Rounds {
 	t, self := n.files.task, gossip.ID(n.self)
 	model := t.Messages(self)[learner.KindModel]
 	if !t.InRounds() || model.From != nil && !model.From(self) {
 		return nil
 	}
-	return &Rounds{
+	return &api.Rounds{
 		Last: t.Rounds.Count, Ended: model.Last > 0 && state.Round >= model.Last,
 		Dropped: state.Dropped, Asymmetric: state.Asymmetric,
 	}
@@ -100,7 +101,7 @@ func (n *Node) rounds(state learner.State) *Rounds {
 
 // describeSession adds what only a running node knows, and of a node at rest
 // how many neighbours it will return to.
-func (n *Node) describeSession(s *Status) error {
+func (n *Node) describeSession(s *api.Status) error {
 	n.intake.Lock()
 	defer n.intake.Unlock()
 	if n.session == nil {
@@ -126,7 +127,7 @@ func (n *Node) describeSession(s *Status) error {
 }
 
 // Peers lists the neighbours.
-func (n *Node) Peers(context.Context) ([]Peer, error) {
+func (n *Node) Peers(context.Context) ([]api.Peer, error) {
 	state, err := n.state()
 	if err != nil {
 		return nil, err
@@ -137,11 +138,11 @@ func (n *Node) Peers(context.Context) ([]Peer, error) {
 	}
 	n.intake.Lock()
 	defer n.intake.Unlock()
-	out := []Peer{}
+	out := []api.Peer{}
 	if n.session == nil {
 		edges, err := n.store.Edges()
 		for _, e := range edges {
-			out = append(out, Peer{
+			out = append(out, api.Peer{
 				ID: e.Peer, Weight: e.Weight, Known: e.Known, Since: e.Since, Round: rounds[learner.ID(e.Peer)],
 			})
 		}
@@ -152,7 +153,7 @@ func (n *Node) Peers(context.Context) ([]Peer, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, Peer{
+		out = append(out, api.Peer{
 			ID: string(e.Peer), Weight: e.Weight, Known: e.Known, Since: e.since, Round: rounds[e.Peer],
 			Connected: n.session.hood.connected(id), Listening: e.live,
 		})

@@ -19,6 +19,7 @@ import (
 	"github.com/multiformats/go-multiaddr"
 
 	"p2pnode/discovery"
+	"p2pnode/node/api"
 	"p2pnode/storage"
 )
 
@@ -37,10 +38,10 @@ const (
 )
 
 // ErrManyPeers: as many peers as the node keeps were added already.
-var ErrManyPeers error = &Advised{fmt.Errorf("node: %d peers were added already, and the node keeps no more", maxAdded), "take one out first with p2pnode peer remove"}
+var ErrManyPeers error = api.Advise(fmt.Errorf("node: %d peers were added already, and the node keeps no more", maxAdded), "take one out first with p2pnode peer remove")
 
 // errNoPeer is for a peer that the owner never added.
-var errNoPeer error = &Advised{errors.New("is no peer that you added"), "p2pnode peers lists them"}
+var errNoPeer error = api.Advise(errors.New("is no peer that you added"), "p2pnode peers lists them")
 
 // peerBook remembers peers between runs: those the node met, which took part in
 // its task, and those the owner added. It is safe for concurrent use.
@@ -206,7 +207,7 @@ func (b *peerBook) add(p peer.AddrInfo) error {
 	count := len(b.sorted(func(a *acquaintance) bool { return a.added }))
 	if !a.added && count >= maxAdded {
 		b.mu.Unlock()
-		return requestError{ErrManyPeers}
+		return api.WrongRequest(ErrManyPeers)
 	}
 	b.known[p.ID] = a
 	addrs := discovery.Bound(slices.Concat(p.Addrs, a.addrs))
@@ -226,7 +227,7 @@ func (b *peerBook) remove(id peer.ID) error {
 	a := b.known[id]
 	if a == nil || !a.added {
 		b.mu.Unlock()
-		return requestError{fmt.Errorf("node: %s %w", id, errNoPeer)}
+		return api.WrongRequest(fmt.Errorf("node: %s %w", id, errNoPeer))
 	}
 	delete(b.known, id)
 	b.mu.Unlock()

@@ -13,51 +13,32 @@ import (
 	manet "github.com/multiformats/go-multiaddr/net"
 
 	"p2pnode/discovery"
+	"p2pnode/node/api"
 )
-
-// Acquaintance is a peer that the node can start from, beside its neighbours.
-type Acquaintance struct {
-	ID       string   `json:"id"`
-	Addrs    []string `json:"addrs"`
-	LastSeen int64    `json:"last_seen"` // Unix seconds; 0: never
-	// From says how the node knows it: "configuration" (the key bootstrap), "added"
-	// by the owner, or "met" in this run or an earlier one.
-	From      string `json:"from"`
-	Connected bool   `json:"connected"`
-	Reason    string `json:"reason,omitempty"` // why it could not be reached the last time
-}
-
-// Addition is what came of adding a peer.
-type Addition struct {
-	ID        string `json:"id"`
-	Running   bool   `json:"running"` // the node, so that it tried to connect
-	Connected bool   `json:"connected"`
-	Reason    string `json:"reason,omitempty"` // why it is not connected
-}
 
 // AddPeer makes the node remember a peer, given as a multiaddress that ends in
 // /p2p/ and its ID, and connect to it: now, if it runs, and in every run, until
 // RemovePeer. A peer that cannot be reached now is remembered, too; one that is
 // found to be somebody else, or to take part in another task, is not.
-func (n *Node) AddPeer(ctx context.Context, address string) (Addition, error) {
+func (n *Node) AddPeer(ctx context.Context, address string) (api.Addition, error) {
 	info, err := n.parsePeer(address)
 	if err != nil {
-		return Addition{}, requestError{err}
+		return api.Addition{}, api.WrongRequest(err)
 	}
-	out := Addition{ID: info.ID.String()}
+	out := api.Addition{ID: info.ID.String()}
 	s := n.current()
 	if s != nil {
 		out.Running = true
 		err := s.meetNow(ctx, info, n.book)
-		if errors.Is(err, ErrRequest) || ctx.Err() != nil {
-			return Addition{}, err
+		if errors.Is(err, api.ErrRequest) || ctx.Err() != nil {
+			return api.Addition{}, err
 		}
 		if out.Connected = err == nil; err != nil {
 			out.Reason = discovery.Reason(err)
 		}
 	}
 	if err := n.remember(info); err != nil {
-		return Addition{}, err
+		return api.Addition{}, err
 	}
 	return out, nil
 }
@@ -67,7 +48,7 @@ func (n *Node) AddPeer(ctx context.Context, address string) (Addition, error) {
 func (n *Node) RememberPeer(address string) error {
 	info, err := n.parsePeer(address)
 	if err != nil {
-		return requestError{err}
+		return api.WrongRequest(err)
 	}
 	return n.remember(info)
 }
@@ -81,17 +62,17 @@ func (n *Node) remember(p peer.AddrInfo) error {
 }
 
 // meetNow connects to a peer and looks who it is. What no later attempt can mend is
-// a requestError.
+// an ErrRequest.
 func (s *session) meetNow(ctx context.Context, p peer.AddrInfo, book *peerBook) error {
 	err := s.discovery.Connect(ctx, p)
 	if wrong, ok := errors.AsType[sec.ErrPeerIDMismatch](err); ok {
-		return requestError{fmt.Errorf("node: another node answers at that address, %s; is the ID at its end right?", wrong.Actual)}
+		return api.WrongRequest(fmt.Errorf("node: another node answers at that address, %s; is the ID at its end right?", wrong.Actual))
 	}
 	if err != nil {
 		return err
 	}
 	if s.strange(ctx, p.ID, book) {
-		return requestError{fmt.Errorf("node: %s: %w", p.ID, errStrange)}
+		return api.WrongRequest(fmt.Errorf("node: %s: %w", p.ID, errStrange))
 	}
 	s.hood.found(p)
 	return nil
@@ -128,14 +109,14 @@ func (n *Node) RemovePeer(_ context.Context, peerOrAddress string) error {
 	if err != nil {
 		info, err := peer.AddrInfoFromString(peerOrAddress)
 		if err != nil {
-			return requestError{fmt.Errorf("node: %q is neither a peer ID nor a multiaddress that ends in one", peerOrAddress)}
+			return api.WrongRequest(fmt.Errorf("node: %q is neither a peer ID nor a multiaddress that ends in one", peerOrAddress))
 		}
 		id = info.ID
 	}
 	named, _ := n.files.config.bootstrapPeers() // validated when the file was read
 	if err := n.book.remove(id); err != nil {
 		if errors.Is(err, errNoPeer) && slices.ContainsFunc(named, func(p peer.AddrInfo) bool { return p.ID == id }) {
-			err = requestError{fmt.Errorf("node: %s is named in %s; take it out of the key \"bootstrap\" there", id, configFile)}
+			err = api.WrongRequest(fmt.Errorf("node: %s is named in %s; take it out of the key \"bootstrap\" there", id, configFile))
 		}
 		return err
 	}
@@ -181,7 +162,7 @@ func ParsePeer(address string) (peer.AddrInfo, error) {
 	info, err := peer.AddrInfoFromString(address)
 	switch {
 	case errors.Is(err, peer.ErrInvalidAddr):
-		return peer.AddrInfo{}, &Advised{fmt.Errorf("node: %q does not end in /p2p/ and a peer ID", address), "p2pnode run prints the whole address, and p2pnode status too"}
+		return peer.AddrInfo{}, api.Advise(fmt.Errorf("node: %q does not end in /p2p/ and a peer ID", address), "p2pnode run prints the whole address, and p2pnode status too")
 	case err != nil:
 		return peer.AddrInfo{}, fmt.Errorf("node: %q is no multiaddress, such as /ip4/192.0.2.7/tcp/4001/p2p/ID: %w", address, err)
 	case len(info.Addrs) == 0:
@@ -194,7 +175,7 @@ func ParsePeer(address string) (peer.AddrInfo, error) {
 
 // Acquaintances lists the peers the node can start from that are no neighbours:
 // first those it was told of, then those it met, the last seen first.
-func (n *Node) Acquaintances(ctx context.Context) ([]Acquaintance, error) {
+func (n *Node) Acquaintances(ctx context.Context) ([]api.Acquaintance, error) {
 	s := n.current()
 	neighbours, err := n.Peers(ctx)
 	if err != nil {
@@ -202,8 +183,8 @@ func (n *Node) Acquaintances(ctx context.Context) ([]Acquaintance, error) {
 	}
 	named, _ := n.files.config.bootstrapPeers() // validated when the file was read
 	out := n.book.list(named)
-	out = slices.DeleteFunc(out, func(a Acquaintance) bool {
-		return a.From == "met" && slices.ContainsFunc(neighbours, func(p Peer) bool { return p.ID == a.ID })
+	out = slices.DeleteFunc(out, func(a api.Acquaintance) bool {
+		return a.From == "met" && slices.ContainsFunc(neighbours, func(p api.Peer) bool { return p.ID == a.ID })
 	})
 	if s == nil {
 		return out, nil
@@ -224,10 +205,10 @@ func (n *Node) Acquaintances(ctx context.Context) ([]Acquaintance, error) {
 }
 
 // list is the book for the owner's eyes, with the peers named in the configuration.
-func (b *peerBook) list(named []peer.AddrInfo) []Acquaintance {
+func (b *peerBook) list(named []peer.AddrInfo) []api.Acquaintance {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	out := []Acquaintance{}
+	out := []api.Acquaintance{}
 	seen := func(id peer.ID) int64 {
 		if a := b.known[id]; a != nil && !a.seen.IsZero() {
 			return a.seen.Unix()
@@ -235,7 +216,7 @@ func (b *peerBook) list(named []peer.AddrInfo) []Acquaintance {
 		return 0
 	}
 	for _, p := range named {
-		out = append(out, Acquaintance{ID: p.ID.String(), Addrs: addrStrings(p.Addrs), LastSeen: seen(p.ID), From: "configuration"})
+		out = append(out, api.Acquaintance{ID: p.ID.String(), Addrs: addrStrings(p.Addrs), LastSeen: seen(p.ID), From: "configuration"})
 	}
 	for _, id := range b.sorted(func(*acquaintance) bool { return true }) {
 		if slices.ContainsFunc(named, func(p peer.AddrInfo) bool { return p.ID == id }) {
@@ -246,9 +227,9 @@ func (b *peerBook) list(named []peer.AddrInfo) []Acquaintance {
 		if a.added {
 			from = "added"
 		}
-		out = append(out, Acquaintance{ID: id.String(), Addrs: addrStrings(a.addrs), LastSeen: seen(id), From: from})
+		out = append(out, api.Acquaintance{ID: id.String(), Addrs: addrStrings(a.addrs), LastSeen: seen(id), From: from})
 	}
 	rank := map[string]int{"configuration": 0, "added": 1, "met": 2}
-	slices.SortStableFunc(out, func(a, b Acquaintance) int { return cmp.Compare(rank[a.From], rank[b.From]) })
+	slices.SortStableFunc(out, func(a, b api.Acquaintance) int { return cmp.Compare(rank[a.From], rank[b.From]) })
 	return out
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"p2pnode/learner"
+	"p2pnode/node/api"
 )
 
 // Fitted is a personal model and what it knows.
@@ -16,7 +17,7 @@ type Fitted struct {
 	Records int
 	// Comparison measures it on the held-out records; nil without any, and before the fit
 	// has come to its end.
-	Comparison *Comparison
+	Comparison *api.Comparison
 	At         time.Time // when the fit came to its end; zero before
 	// Current says that it knows all that was stored, and heard of the neighbours,
 	// before it was asked for.
@@ -72,7 +73,7 @@ func (n *Node) prior() ([]float64, error) {
 
 // compare measures a personal model, the lone one and a constant on the held-out
 // records; it is nil without any.
-func (n *Node) compare(m learner.PersonalModel, rows ownRows) *Comparison {
+func (n *Node) compare(m learner.PersonalModel, rows ownRows) *api.Comparison {
 	if rows.held.Len() == 0 {
 		return nil
 	}
@@ -80,8 +81,8 @@ func (n *Node) compare(m learner.PersonalModel, rows ownRows) *Comparison {
 	return compared(t.Score(m.Theta, held), t.Score(m.Alone, held), t.ScoreConstant(rows.train.All(), held))
 }
 
-func compared(personal, alone, base learner.Score) *Comparison {
-	c := &Comparison{
+func compared(personal, alone, base learner.Score) *api.Comparison {
+	c := &api.Comparison{
 		Measure: personal.Measure, HeldOut: len(personal.Losses),
 		Personal: personal.Error, Alone: alone.Error, Base: base.Error,
 		PersonalInterval: personal.Interval(), AloneInterval: alone.Interval(), Gain: personal.Gain(alone),
@@ -95,9 +96,9 @@ func compared(personal, alone, base learner.Score) *Comparison {
 }
 
 // three is nil where there is no such measure.
-func three(personal, alone, base float64) *Three {
+func three(personal, alone, base float64) *api.Three {
 	if math.IsNaN(personal) {
 		return nil
 	}
-	return &Three{personal, alone, base}
+	return &api.Three{Personal: personal, Alone: alone, Base: base}
 }

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"p2pnode/learner"
+	"p2pnode/node/api"
 )
 
 // Records that arrive between reading them and fitting are not lost: the fit
@@ -105,7 +106,7 @@ func TestCompareClasses(t *testing.T) {
 	if got.Measure != learner.ErrorShare || got.Personal != 4./12 || got.Alone != 8./12 || got.Base != 4./12 || !got.MajorityOnly {
 		t.Errorf("%+v; want the shares of the two classes, and only the majority predicted", got)
 	}
-	if got.AUC == nil || *got.AUC != (Three{0.5, 0.5, 0.5}) || got.LogLoss == nil || !(got.LogLoss.Base < got.LogLoss.Alone) {
+	if got.AUC == nil || *got.AUC != (api.Three{Personal: 0.5, Alone: 0.5, Base: 0.5}) || got.LogLoss == nil || !(got.LogLoss.Base < got.LogLoss.Alone) {
 		t.Errorf("area %+v, log loss %+v: want that of chance, and the constant's less than the wrong model's", got.AUC, got.LogLoss)
 	}
 }

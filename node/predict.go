@@ -8,46 +8,34 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"p2pnode/learner"
+	"p2pnode/node/api"
 )
 
-// Prediction is the personal model's answer, and the lone model's beside it: a
-// number in the units of the target; the probability of 1 for the logistic loss; 1,
-// -1 or, undecided, 0 for the hinge. Where the task names classes, each model names the
-// one it finds likeliest, and the number is the probability of that.
-type Prediction struct {
-	Value      float64 `json:"value"`
-	Alone      float64 `json:"alone"`
-	Class      string  `json:"class,omitempty"`
-	AloneClass string  `json:"alone_class,omitempty"`
-	// Cells counts those that were not taken as they are, for each column that has one.
-	Cells []ColumnTally `json:"cells"`
-}
-
 // Predict answers for one row of the task's columns, the target left out.
-func (n *Node) Predict(ctx context.Context, row map[string]string) (Prediction, error) {
+func (n *Node) Predict(ctx context.Context, row map[string]string) (api.Prediction, error) {
 	t := n.files.task
 	asked, err := t.EncodeFeatures(func(name string) (string, bool) {
 		v, ok := row[name]
 		return v, ok
 	})
 	if err != nil {
-		return Prediction{}, requestError{err}
+		return api.Prediction{}, api.WrongRequest(err)
 	}
 	for name := range row {
 		if !slices.Contains(t.Columns(), name) {
-			return Prediction{}, requestError{fmt.Errorf("column %q is none of the task's: %v", name, t.Columns())}
+			return api.Prediction{}, api.WrongRequest(fmt.Errorf("column %q is none of the task's: %v", name, t.Columns()))
 		}
 	}
 	m, err := n.Personal(ctx)
 	if err != nil {
-		return Prediction{}, err
+		return api.Prediction{}, err
 	}
 	return PredictionOf(t, m, asked), nil
 }
 
 // PredictionOf is what a personal model of the task makes of a row that
 // [learner.Task.EncodeFeatures] has encoded.
-func PredictionOf(t *learner.Task, m learner.PersonalModel, asked learner.Record) (p Prediction) {
+func PredictionOf(t *learner.Task, m learner.PersonalModel, asked learner.Record) (p api.Prediction) {
 	p.Class, p.Value = predict(t, m.Theta, asked.X)
 	p.AloneClass, p.Alone = predict(t, m.Alone, asked.X)
 	var noted learner.Tally

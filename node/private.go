@@ -23,6 +23,7 @@ import (
 	"p2pnode/discovery/members"
 	"p2pnode/gossip"
 	"p2pnode/learner"
+	"p2pnode/node/api"
 )
 
 // The files of a data directory that keep strangers away; both may be missing.
@@ -75,8 +76,8 @@ func alone(dir string) error {
 	if _, err := os.Lstat(filepath.Join(dir, membersFile)); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return &Advised{fmt.Errorf("node: %s holds the list of a private network (%s), but not %s, without which this node would speak to everybody", dir, membersFile, privateFile),
-		"put that back, or make it anew with p2pnode members join; to leave the network, remove " + membersFile + " too"}
+	return api.Advise(fmt.Errorf("node: %s holds the list of a private network (%s), but not %s, without which this node would speak to everybody", dir, membersFile, privateFile),
+		"put that back, or make it anew with p2pnode members join; to leave the network, remove "+membersFile+" too")
 }
 
 // open opens the book of the private network.
@@ -293,7 +294,7 @@ func lackingKey(dir string, key pnet.PSK) ([]dirFile, error) {
 		return []dirFile{{networkKeyFile, fmt.Appendf(nil, "/key/swarm/psk/1.0.0/\n/base16/\n%x\n", []byte(key))}}, nil
 	}
 	if !bytes.Equal(old, key) {
-		return nil, requestError{fmt.Errorf("node: %s holds another key, with the fingerprint %s; remove it first if the node shall change networks", path, fingerprint(old))}
+		return nil, api.WrongRequest(fmt.Errorf("node: %s holds another key, with the fingerprint %s; remove it first if the node shall change networks", path, fingerprint(old)))
 	}
 	return nil, nil
 }

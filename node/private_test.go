@@ -19,6 +19,7 @@ import (
 	"github.com/libp2p/go-libp2p/p2p/transport/websocket"
 
 	"p2pnode/discovery/members"
+	"p2pnode/node/api"
 )
 
 // garden is a private network for tests.
@@ -118,7 +119,7 @@ func edgeTo(t *testing.T, n *Node, id peer.ID) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return slices.ContainsFunc(peers, func(p Peer) bool { return p.ID == id.String() })
+	return slices.ContainsFunc(peers, func(p api.Peer) bool { return p.ID == id.String() })
 }
 
 // A list that one member gets while all are connected ends the revoked one's edges
@@ -274,10 +275,10 @@ func TestNetworkKeyAddresses(t *testing.T) {
 func TestJoinRefusesWhatCannotWork(t *testing.T) {
 	t.Parallel()
 	n := testNode(t, lineTask(), nil, nil)
-	if _, err := n.Members(t.Context()); !errors.Is(err, ErrNotJoined) {
+	if _, err := n.Members(t.Context()); !errors.Is(err, api.ErrNotJoined) {
 		t.Errorf("not joined: %v", err)
 	}
-	if err := n.ImportMembers(t.Context(), nil); !errors.Is(err, ErrNotJoined) {
+	if err := n.ImportMembers(t.Context(), nil); !errors.Is(err, api.ErrNotJoined) {
 		t.Errorf("not joined: %v", err)
 	}
 	for name, c := range map[string]struct {

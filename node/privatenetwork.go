@@ -13,6 +13,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/pnet"
 
 	"p2pnode/discovery/members"
+	"p2pnode/node/api"
 )
 
 // PrivateNetwork is what keeps strangers away, for a program that brings it with it and
@@ -28,7 +29,7 @@ type PrivateNetwork struct {
 func (p *PrivateNetwork) SetKey(text string) error {
 	key, err := pnet.DecodeV1PSK(strings.NewReader(text))
 	if err != nil {
-		return requestError{fmt.Errorf("node: this is no network key (%w); it begins with /key/swarm/psk/1.0.0/", err)}
+		return api.WrongRequest(fmt.Errorf("node: this is no network key (%w); it begins with /key/swarm/psk/1.0.0/", err))
 	}
 	p.key = key
 	return nil
@@ -46,7 +47,7 @@ func (p *PrivateNetwork) Join(name string, authorities []string, list []byte) er
 		_, err = members.ParseOf(name, list, trusted)
 	}
 	if err != nil {
-		return requestError{err}
+		return api.WrongRequest(err)
 	}
 	p.joined, p.list = j, bytes.Clone(list)
 	return nil
@@ -68,7 +69,7 @@ func (p *PrivateNetwork) files(dir string, listen []string) (files []dirFile, er
 		return nil, err
 	}
 	if err := (private{key: have}).check(listen); err != nil {
-		return nil, requestError{err}
+		return nil, api.WrongRequest(err)
 	}
 	if p.key != nil {
 		if files, err = lackingKey(dir, p.key); err != nil {
@@ -95,8 +96,8 @@ func (j joined) lacking(dir string) ([]dirFile, error) {
 		return nil, err
 	}
 	if have.Network != j.Network || !sameSet(have.Authorities, j.Authorities) {
-		return nil, requestError{fmt.Errorf("node: %s says that this node belongs to the network %s of %s; remove it and %s first if the node shall change networks",
-			path, have.Network, strings.Join(have.Authorities, ", "), membersFile)}
+		return nil, api.WrongRequest(fmt.Errorf("node: %s says that this node belongs to the network %s of %s; remove it and %s first if the node shall change networks",
+			path, have.Network, strings.Join(have.Authorities, ", "), membersFile))
 	}
 	return nil, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"p2pnode/learner"
+	"p2pnode/node/api"
 )
 
 // keyText is a network key made of one byte.
@@ -60,7 +61,7 @@ func TestConfigurePrivate(t *testing.T) {
 			"fewer authorities": {with(t, "", "garden", one), "remove it and " + membersFile},
 			"other authorities": {with(t, "", "garden", one, randomPeer(t)), "remove it and " + membersFile},
 		} {
-			if err := Configure(dir, task, conf, c.private); !errors.Is(err, ErrRequest) || !strings.Contains(err.Error(), c.says) {
+			if err := Configure(dir, task, conf, c.private); !errors.Is(err, api.ErrRequest) || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("%s, %s: %v", name, what, err)
 			}
 		}
@@ -80,7 +81,7 @@ func TestConfigurePrivateOverQUIC(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "x")
 	refused := func(p PrivateNetwork) {
 		t.Helper()
-		if err := Configure(dir, task, quic, p); !errors.Is(err, ErrRequest) || !strings.Contains(err.Error(), "use TCP") {
+		if err := Configure(dir, task, quic, p); !errors.Is(err, api.ErrRequest) || !strings.Contains(err.Error(), "use TCP") {
 			t.Errorf("%v", err)
 		}
 	}
@@ -107,7 +108,7 @@ func TestPrivateNetworkRefuses(t *testing.T) {
 	must(t, err)
 	var p PrivateNetwork
 	for _, text := range []string{"", "x", keyText("zz"), keyText("a5")[:60], strings.Replace(keyText("a5"), "1.0.0", "2.0.0", 1)} {
-		if err := p.SetKey(text); !errors.Is(err, ErrRequest) {
+		if err := p.SetKey(text); !errors.Is(err, api.ErrRequest) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -126,7 +127,7 @@ func TestPrivateNetworkRefuses(t *testing.T) {
 		"a list of another":     {"garden", otherAuthority.String(), g.list.Text, "does not trust"},
 		"that of another place": {"field", authority.String(), g.list.Text, `another network, "garden"`},
 	} {
-		if err := p.Join(c.network, []string{c.authority}, c.list); !errors.Is(err, ErrRequest) || !strings.Contains(err.Error(), c.says) {
+		if err := p.Join(c.network, []string{c.authority}, c.list); !errors.Is(err, api.ErrRequest) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %q", what, err, c.says)
 		}
 	}

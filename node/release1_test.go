@@ -16,6 +16,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"p2pnode/learner"
+	"p2pnode/node/api"
 	"p2pnode/privacy"
 	"p2pnode/storage"
 )
@@ -90,12 +91,12 @@ func TestRelease1LedgerGoesOn(t *testing.T) {
 			t.Errorf("%s: the ledger's lines %+v, error %v, want %+v", name, lines, err, want)
 		}
 		budget, err := n.Budget(t.Context())
-		want := said[Budget](t, dir, "budget.json")[0]
+		want := said[api.Budget](t, dir, "budget.json")[0]
 		if err != nil || !reflect.DeepEqual(budget.Cohorts, want.Cohorts) || budget.Left != want.Left || budget.Next != want.Next {
 			t.Errorf("%s: budget %+v, error %v, want %+v", name, budget, err, want)
 		}
 		records := listed(t, n, false)
-		for i, was := range said[[]RecordInfo](t, dir, "list.json")[0] {
+		for i, was := range said[[]api.RecordInfo](t, dir, "list.json")[0] {
 			was.Target, was.Class, was.Features = nil, "", nil
 			if len(records) <= i || !reflect.DeepEqual(records[i], was) {
 				t.Fatalf("%s: record %d is not %+v any more", name, i+1, was)
@@ -117,7 +118,7 @@ func TestRelease1RecordsAreTakenOver(t *testing.T) {
 		defer file.Close()
 		n := openNode(t, dir)
 		var want []learner.Record
-		err = readCSV(file, n.files.task, new(ImportReport), func(r learner.Record) error {
+		err = readCSV(file, n.files.task, new(api.ImportReport), func(r learner.Record) error {
 			want = append(want, r)
 			return nil
 		})
@@ -162,7 +163,7 @@ func TestRelease1RecordsThatAreSetAside(t *testing.T) {
 			t.Errorf("record %+v is not set aside", r)
 		}
 	}
-	if _, err := n.Import(t.Context(), strings.NewReader("temperature,wind,rain\n14.5,3,0\n"), ImportOptions{}); err != nil {
+	if _, err := n.Import(t.Context(), strings.NewReader("temperature,wind,rain\n14.5,3,0\n"), api.ImportOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := n.Delete(t.Context(), []uint64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}); err != nil {
@@ -215,7 +216,7 @@ func TestRelease1NeighboursGoOn(t *testing.T) {
 		if v, err := n.Verify(t.Context()); err != nil || v.Round != 6 {
 			t.Errorf("the ledger %+v, error %v; want round 6", v, err)
 		}
-		if _, err := n.Import(t.Context(), strings.NewReader("room,outside,hour,people,inside\nhall,3.5,7,2,19\n"), ImportOptions{}); err != nil {
+		if _, err := n.Import(t.Context(), strings.NewReader("room,outside,hour,people,inside\nhall,3.5,7,2,19\n"), api.ImportOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		records := listed(t, n, false)

@@ -16,6 +16,7 @@ import (
 
 	"p2pnode/learner"
 	"p2pnode/node"
+	"p2pnode/node/api"
 )
 
 // daemon is a node in a process of its own, p2pnode run, which it is asked over
@@ -32,7 +33,7 @@ type daemon struct {
 	ended chan struct{} // closed when footprint is, and the process is gone
 
 	addrs     []string
-	owner     node.Owner
+	owner     api.Owner
 	closer    io.Closer
 	pid       int // from ready on
 	footprint Footprint
@@ -130,14 +131,14 @@ func (d *daemon) feed(ctx context.Context) error {
 	if err := d.await(ctx); err != nil {
 		return err
 	}
-	_, err := d.owner.Import(ctx, bytes.NewReader(d.records), node.ImportOptions{})
+	_, err := d.owner.Import(ctx, bytes.NewReader(d.records), api.ImportOptions{})
 	return err
 }
 
 // Progress asks the daemon how far it is.
-func (d *daemon) Progress(ctx context.Context) (node.Status, error) {
+func (d *daemon) Progress(ctx context.Context) (api.Status, error) {
 	if err := d.await(ctx); err != nil {
-		return node.Status{}, err
+		return api.Status{}, err
 	}
 	return d.owner.Progress(ctx)
 }

@@ -6,7 +6,7 @@ import (
 	"runtime/metrics"
 	"time"
 
-	"p2pnode/node"
+	"p2pnode/node/api"
 )
 
 // Load is what real nodes took of the process they share, all of them together: of
@@ -35,7 +35,7 @@ func newMeter() *meter {
 }
 
 // look takes in what there is now. A nil meter does nothing.
-func (m *meter) look(all []node.Status) {
+func (m *meter) look(all []api.Status) {
 	if m == nil {
 		return
 	}

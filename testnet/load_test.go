@@ -4,13 +4,13 @@ import (
 	"strings"
 	"testing"
 
-	"p2pnode/node"
+	"p2pnode/node/api"
 )
 
 func TestMeterKeepsTheMost(t *testing.T) {
 	m := newMeter()
-	m.look([]node.Status{{Connections: 3}, {Connections: 4}})
-	m.look([]node.Status{{Connections: 1}, {Connections: 2}})
+	m.look([]api.Status{{Connections: 3}, {Connections: 4}})
+	m.look([]api.Status{{Connections: 1}, {Connections: 2}})
 	l := m.total()
 	if l.Connections != 7 || l.Goroutines < 1 || l.Heap == 0 || l.FileLimit == 0 {
 		t.Errorf("%+v", l)

@@ -15,6 +15,7 @@ import (
 
 	"p2pnode/learner"
 	"p2pnode/node"
+	"p2pnode/node/api"
 )
 
 // network is the driver with real nodes in this process: one for each person,
@@ -109,7 +110,7 @@ type participant interface {
 	Run(ctx context.Context) error // until ctx ends
 	Addrs(ctx context.Context) ([]string, error)
 	feed(ctx context.Context) error // gives the node its person's records
-	Progress(ctx context.Context) (node.Status, error)
+	Progress(ctx context.Context) (api.Status, error)
 	Personal(ctx context.Context) (learner.PersonalModel, error)
 	Close() error // after Run
 }
@@ -263,8 +264,8 @@ func (f *fleet) feed(ctx context.Context) error {
 }
 
 // progress asks every node how far it is.
-func (f *fleet) progress(ctx context.Context) ([]node.Status, error) {
-	all := make([]node.Status, len(f.nodes))
+func (f *fleet) progress(ctx context.Context) ([]api.Status, error) {
+	all := make([]api.Status, len(f.nodes))
 	err := f.each(func(i int, n participant) (err error) {
 		all[i], err = n.Progress(ctx)
 		return err

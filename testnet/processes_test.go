@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"p2pnode/node"
+	"p2pnode/node/api"
 	"p2pnode/testnet/lab"
 )
 
@@ -122,7 +123,7 @@ func TestRecordsSurviveCSV(t *testing.T) {
 				if err := d.writeRecords(&text, &d.People[0]); err != nil {
 					t.Fatal(err)
 				}
-				_, err = n.Import(t.Context(), &text, node.ImportOptions{})
+				_, err = n.Import(t.Context(), &text, api.ImportOptions{})
 			}
 			if err != nil {
 				t.Fatal(err)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"p2pnode/node"
+	"p2pnode/node/api"
 )
 
 // watch follows a fleet until it has learned, and fills in its trial.
@@ -78,7 +78,7 @@ func (w *watch) run(ctx, life context.Context) error {
 }
 
 // look asks every node how far it is, and the process what they take.
-func (w *watch) look(ctx context.Context) ([]node.Status, error) {
+func (w *watch) look(ctx context.Context) ([]api.Status, error) {
 	all, err := w.fleet.progress(ctx)
 	if err == nil {
 		w.fleet.meter.look(all)

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"p2pnode/node"
+	"p2pnode/node/api"
 )
 
 // A node killed with -9 in the middle and restarted continues with its budget,
@@ -53,7 +53,7 @@ func killAndRestart(t *testing.T, nodes []*daemon, victim int) *daemon {
 	}
 	dead.end(t)
 
-	var budget node.Budget
+	var budget api.Budget
 	cli(t, &budget, "budget", "--dir", dead.dir)
 	if len(budget.Cohorts) != 1 {
 		t.Fatalf("cohorts on disk: %+v, want one", budget.Cohorts)
@@ -62,7 +62,7 @@ func killAndRestart(t *testing.T, nodes []*daemon, victim int) *daemon {
 	if onDisk.Spent < before.Spent || onDisk.Releases < before.Releases {
 		t.Errorf("on disk %+v is less than %+v before the kill", onDisk, before)
 	}
-	var status node.Status
+	var status api.Status
 	cli(t, &status, "status", "--dir", dead.dir)
 	for _, d := range nodes {
 		// Nothing was published that is not on disk.
@@ -95,7 +95,7 @@ func killAndRestart(t *testing.T, nodes []*daemon, victim int) *daemon {
 }
 
 // spent is the one cohort's budget, from the daemon.
-func spent(t *testing.T, d *daemon) node.CohortBudget {
+func spent(t *testing.T, d *daemon) api.CohortBudget {
 	t.Helper()
 	b, err := d.owner.Budget(t.Context())
 	if err != nil {
@@ -198,7 +198,7 @@ func TestSecondInterrupt(t *testing.T) {
 	if err := load.Wait(); err == nil {
 		t.Error("an import that was cut off claims success")
 	}
-	var s node.Status
+	var s api.Status
 	if cli(t, &s, "status", "--dir", dir); s.Records != 6 {
 		t.Errorf("%d records, want the 6 of before", s.Records)
 	}

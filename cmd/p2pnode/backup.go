@@ -9,9 +9,9 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/spf13/cobra"
+	"p2pnode/node/api"
 
-	"p2pnode/node"
+	"github.com/spf13/cobra"
 )
 
 func backupCommand(o *options) *cobra.Command {
@@ -32,7 +32,7 @@ So it keeps your records safe, not your privacy budget.`,
   p2pnode backup --json p2pnode-backup.db`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			_, err := askOwner(cmd, o, func(owner node.Owner, ctx context.Context) (struct{}, error) {
+			_, err := askOwner(cmd, o, func(owner api.Owner, ctx context.Context) (struct{}, error) {
 				// An interrupt must not leave a part that looks like a copy.
 				ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 				defer stop()

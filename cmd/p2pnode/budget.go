@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/spf13/cobra"
+	"p2pnode/node/api"
 
-	"p2pnode/node"
+	"github.com/spf13/cobra"
 )
 
 func budgetCommand(o *options) *cobra.Command {
@@ -40,11 +40,11 @@ under a plan, the number of its step.`,
 			case verify && exporting:
 				return usageError{errors.New("--verify and --export do not go together"), cmd}
 			case verify:
-				return ask(cmd, o, node.Owner.Verify, verifiedText)
+				return ask(cmd, o, api.Owner.Verify, verifiedText)
 			case exporting:
 				return exportLedger(cmd, o, export)
 			}
-			return ask(cmd, o, node.Owner.Budget, budgetText)
+			return ask(cmd, o, api.Owner.Budget, budgetText)
 		},
 	}
 	c.Flags().BoolVar(&verify, "verify", false, "check the ledger on disk, entry by entry")
@@ -52,7 +52,7 @@ under a plan, the number of its step.`,
 	return c
 }
 
-func verifiedText(v node.Verification) string {
+func verifiedText(v api.Verification) string {
 	if v.Entries == 0 {
 		return "The ledger is empty: nothing has been paid for, and nothing was released.\n"
 	}
@@ -69,7 +69,7 @@ type exported struct {
 }
 
 func exportLedger(cmd *cobra.Command, o *options, name string) error {
-	lines, err := askOwner(cmd, o, node.Owner.Ledger)
+	lines, err := askOwner(cmd, o, api.Owner.Ledger)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func exportLedger(cmd *cobra.Command, o *options, name string) error {
 	})
 }
 
-func writeLines(w io.Writer, lines []node.Line) error {
+func writeLines(w io.Writer, lines []api.Line) error {
 	e := json.NewEncoder(w)
 	for i := range lines {
 		if err := e.Encode(lines[i]); err != nil {

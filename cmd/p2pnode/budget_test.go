@@ -3,16 +3,16 @@ package main
 import (
 	"testing"
 
-	"p2pnode/node"
+	"p2pnode/node/api"
 )
 
 // The budget says what an owner must know, in every state of a ledger.
 func TestBudgetText(t *testing.T) {
-	budget := node.Budget{
+	budget := api.Budget{
 		Epsilon: 1, Delta: 1e-6, Excess: 2.01e-5, Releases: 12,
-		Cohorts: []node.CohortBudget{{Cohort: 1, Records: 40, Releases: 12, Spent: 1}, {Cohort: 2, Records: 8, Releases: 3, Left: 9, Spent: 0.25}},
+		Cohorts: []api.CohortBudget{{Cohort: 1, Records: 40, Releases: 12, Spent: 1}, {Cohort: 2, Records: 8, Releases: 3, Left: 9, Spent: 0.25}},
 		Left:    9, Next: 1.0 / 12,
-		Person:    []node.PersonBudget{{Records: 1, Epsilon: 1, Delta: 1e-6, Belief: 0.731}, {Records: 2, Epsilon: 2.1234, Delta: 1e-6, Belief: 0.893}},
+		Person:    []api.PersonBudget{{Records: 1, Epsilon: 1, Delta: 1e-6, Belief: 0.731}, {Records: 2, Epsilon: 2.1234, Delta: 1e-6, Belief: 0.893}},
 		VisibleTo: "Anyone.", NotCovered: []string{"when your node sends"},
 	}
 	unbounded := budget
@@ -28,15 +28,15 @@ func TestBudgetText(t *testing.T) {
 	old := budget
 	old.Contradicted = 20
 	planned := budget
-	planned.Plan = &node.PlanBudget{Steps: 12, Done: 3, Left: 9}
-	planned.Cohorts = []node.CohortBudget{{Cohort: 1, Records: 40, Spent: 1, AtLeast: 0.25, Retired: true}}
+	planned.Plan = &api.PlanBudget{Steps: 12, Done: 3, Left: 9}
+	planned.Cohorts = []api.CohortBudget{{Cohort: 1, Records: 40, Spent: 1, AtLeast: 0.25, Retired: true}}
 	restored := planned
 	restored.Left = 0
 	over := planned
-	over.Plan, over.Left, over.Cohorts = &node.PlanBudget{Steps: 12, Done: 12}, 0, budget.Cohorts
+	over.Plan, over.Left, over.Cohorts = &api.PlanBudget{Steps: 12, Done: 12}, 0, budget.Cohorts
 	growing := budget
 	growing.Rising, growing.Noise, growing.Accounting, growing.Pace, growing.Batch = true, "gaussian", "plan", "growing", 50
-	planned.Person = append(planned.Person, node.PersonBudget{Records: 10, Epsilon: 10, Delta: 1, Belief: 0.9999})
+	planned.Person = append(planned.Person, api.PersonBudget{Records: 10, Epsilon: 10, Delta: 1, Belief: 0.9999})
 	for _, c := range []textCase{
 		{
 			budgetText(budget), []string{
@@ -57,7 +57,7 @@ func TestBudgetText(t *testing.T) {
 		{budgetText(planned), []string{"One more round is one step of the plan", "3 of 12 steps are done. A plan cannot be", "0 at least 25 %, counts as all 0 retired by a restore, for ever", "share of the plan's steps", "certainty: no guarantee"}, "used up"},
 		{budgetText(unbounded), []string{"UNBOUNDED", "NO GUARANTEE", "COHORT", "0 models were sent", "make a new directory and put only new records in it"}, "epsilon"},
 		{budgetText(open), []string{"UNBOUNDED", "To protect what has not been sent yet, remove that key.", "1 model was sent", "Rounds cost nothing", "2 8 3 25.0 % no limit sent without noise, or will be"}, "epsilon"},
-		{budgetText(node.Budget{Person: budget.Person, Left: 1}), []string{"Nothing: there are no records yet.", "1 round is left."}, "COHORT"},
+		{budgetText(api.Budget{Person: budget.Person, Left: 1}), []string{"Nothing: there are no records yet.", "1 round is left."}, "COHORT"},
 	} {
 		c.check(t)
 	}

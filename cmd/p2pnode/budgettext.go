@@ -7,11 +7,11 @@ import (
 	"strconv"
 	"strings"
 
-	"p2pnode/node"
+	"p2pnode/node/api"
 )
 
 // budgetText explains a budget to somebody who never heard of epsilon.
-func budgetText(b node.Budget) string {
+func budgetText(b api.Budget) string {
 	var t strings.Builder
 	if b.Contradicted > 0 {
 		t.WriteString("REFUSED\n" + paragraph("  ", oldCopy(b.Contradicted)) + "\n")
@@ -39,7 +39,7 @@ func budgetText(b node.Budget) string {
 	return t.String()
 }
 
-func unboundedText(b node.Budget) string {
+func unboundedText(b api.Budget) string {
 	if b.Obfuscation {
 		return paragraph("  ", fmt.Sprintf("UNBOUNDED: there is NO GUARANTEE. What is sent is hidden by %s. %d %s sent so far. "+
 			"The servers together, or one that collects long enough, may work out your records.",
@@ -56,7 +56,7 @@ func unboundedText(b node.Budget) string {
 		"To start clean, make a new directory and put only new records in it.")
 }
 
-func guaranteeText(b node.Budget) string {
+func guaranteeText(b api.Budget) string {
 	one := b.Person[0]
 	text := paragraph("  ", howText(b))
 	text += paragraph("  ", fmt.Sprintf("Each record has a budget for its whole life: epsilon %v, delta %v.", one.Epsilon, one.Delta))
@@ -66,7 +66,7 @@ func guaranteeText(b node.Budget) string {
 }
 
 // howText says what the keys of config.toml came to.
-func howText(b node.Budget) string {
+func howText(b api.Budget) string {
 	text := fmt.Sprintf("How: %s noise, %s accounting, %s pace", b.Noise, b.Accounting, b.Pace)
 	if b.Batch > 0 {
 		text += fmt.Sprintf(", %d of every 100 records in a round", b.Batch)
@@ -75,7 +75,7 @@ func howText(b node.Budget) string {
 }
 
 // exception says how often more is told, and what delta is.
-func exception(b node.Budget) string {
+func exception(b api.Budget) string {
 	if b.Excess == 0 {
 		return ", without exception (delta)"
 	}
@@ -88,7 +88,7 @@ func twoDigits(v float64) float64 {
 	return math.Round(v/unit) * unit
 }
 
-func spentText(b node.Budget) string {
+func spentText(b api.Budget) string {
 	text := ""
 	if len(b.Cohorts) == 0 {
 		text = "  Nothing: there are no records yet.\n"
@@ -106,7 +106,7 @@ func spentText(b node.Budget) string {
 
 // nothingMore says why the records there are take part in no more rounds, and what
 // can be done.
-func nothingMore(plan *node.PlanBudget, retired bool) string {
+func nothingMore(plan *api.PlanBudget, retired bool) string {
 	why := "the budget of these records is used up"
 	if retired {
 		why = "these records are retired by a restore"
@@ -124,7 +124,7 @@ func nothingMore(plan *node.PlanBudget, retired bool) string {
 const planOver = "the plan is over: these records are never shared any more, and new ones never at all."
 
 // outlook says what the next round costs and how many there will be.
-func outlook(b node.Budget) string {
+func outlook(b api.Budget) string {
 	switch {
 	case b.Contradicted > 0:
 		return "Nothing more will be sent: this directory is an old copy, and what was spent since it was made is not in it."
@@ -147,11 +147,11 @@ func outlook(b node.Budget) string {
 	return text
 }
 
-func allRetired(cohorts []node.CohortBudget) bool {
-	return !slices.ContainsFunc(cohorts, func(c node.CohortBudget) bool { return !c.Retired })
+func allRetired(cohorts []api.CohortBudget) bool {
+	return !slices.ContainsFunc(cohorts, func(c api.CohortBudget) bool { return !c.Retired })
 }
 
-func cohortsText(b node.Budget) string {
+func cohortsText(b api.Budget) string {
 	rows := [][]any{{"  COHORT", "RECORDS", "ROUNDS", "SPENT", "ROUNDS LEFT", "STATE"}}
 	for _, c := range b.Cohorts {
 		left, spent := strconv.Itoa(c.Left), fmt.Sprintf("%.1f %%", 100*c.Spent)
@@ -171,7 +171,7 @@ func atLeast(share float64) string {
 	return fmt.Sprintf("at least %.3g %%, counts as all", 100*share)
 }
 
-func cohortState(b node.Budget, c node.CohortBudget) string {
+func cohortState(b api.Budget, c api.CohortBudget) string {
 	switch {
 	case b.Unprotected && b.Bare == 0:
 		return "will be sent without noise"
@@ -189,7 +189,7 @@ func cohortState(b node.Budget, c node.CohortBudget) string {
 	return "in use"
 }
 
-func personText(people []node.PersonBudget) string {
+func personText(people []api.PersonBudget) string {
 	text := paragraph("  ", "The budget is that of one record. If several are about one person, more can be learned about her:")
 	rows := [][]any{{"  RECORDS", "EPSILON", "DELTA", "50 % LIKELY CAN BECOME"}}
 	for _, p := range people {

@@ -7,24 +7,24 @@ import (
 	"strings"
 	"unicode"
 
-	"p2pnode/node"
+	"p2pnode/node/api"
 )
 
 // notedLines say how many cells were taken for something else than they say, and in which
 // columns.
-func notedLines(columns []node.ColumnTally) []string {
+func notedLines(columns []api.ColumnTally) []string {
 	return slices.Concat(
-		countLine(columns, "outside the task's range and taken for its nearest end", func(c node.ColumnTally) int { return c.Clamped }),
-		countLine(columns, "none of the task's values and taken for none", func(c node.ColumnTally) int { return c.Unknown }))
+		countLine(columns, "outside the task's range and taken for its nearest end", func(c api.ColumnTally) int { return c.Clamped }),
+		countLine(columns, "none of the task's values and taken for none", func(c api.ColumnTally) int { return c.Unknown }))
 }
 
 // emptyLines say how many cells say nothing.
-func emptyLines(columns []node.ColumnTally) []string {
-	return countLine(columns, "empty and taken for unknown", func(c node.ColumnTally) int { return c.Empty })
+func emptyLines(columns []api.ColumnTally) []string {
+	return countLine(columns, "empty and taken for unknown", func(c api.ColumnTally) int { return c.Empty })
 }
 
 // countLine is a line on what there is of something, none if there is nothing.
-func countLine(columns []node.ColumnTally, what string, count func(node.ColumnTally) int) []string {
+func countLine(columns []api.ColumnTally, what string, count func(api.ColumnTally) int) []string {
 	total, words := 0, []string{}
 	for _, c := range columns {
 		if k := count(c); k > 0 {
@@ -40,7 +40,7 @@ func countLine(columns []node.ColumnTally, what string, count func(node.ColumnTa
 
 // cellText is a cell with the note on how it was taken. What a terminal would obey is
 // spelled out.
-func cellText(c node.WrittenCell) string {
+func cellText(c api.WrittenCell) string {
 	text := c.Text
 	if strings.ContainsFunc(text, unicode.IsControl) {
 		text = strconv.Quote(text)

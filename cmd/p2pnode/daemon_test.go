@@ -11,14 +11,15 @@ import (
 	"time"
 
 	"p2pnode/node"
+	"p2pnode/node/api"
 )
 
 // daemon is a running p2pnode process.
 type daemon struct {
 	dir     string
 	id      string
-	address string     // for --bootstrap
-	owner   node.Owner // asks it over its socket
+	address string    // for --bootstrap
+	owner   api.Owner // asks it over its socket
 	cmd     *exec.Cmd
 	log     bytes.Buffer // to be read after cmd.Wait
 	ended   chan error   // receives what cmd.Wait returned
@@ -151,7 +152,7 @@ func (d *daemon) heard(t *testing.T, of string) uint64 {
 	return 0
 }
 
-func (d *daemon) status(t *testing.T) node.Status {
+func (d *daemon) status(t *testing.T) api.Status {
 	t.Helper()
 	s, err := d.owner.Status(t.Context())
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"os"
 	"strings"
 
-	"github.com/spf13/cobra"
+	"p2pnode/node/api"
 
-	"p2pnode/node"
+	"github.com/spf13/cobra"
 )
 
 func dataCommand(o *options) *cobra.Command {
@@ -19,7 +19,7 @@ func dataCommand(o *options) *cobra.Command {
 }
 
 func importCommand(o *options) *cobra.Command {
-	var options node.ImportOptions
+	var options api.ImportOptions
 	c := &cobra.Command{
 		Use:   "import FILE.csv",
 		Short: "Import records from a CSV file; - reads standard input",
@@ -45,11 +45,11 @@ of it is stored, and the file can be imported as if for the first time.`,
 			}
 			defer file.Close()
 			in := showProgress(file, cmd.ErrOrStderr())
-			report, err := askOwner(cmd, o, func(owner node.Owner, ctx context.Context) (node.ImportReport, error) {
+			report, err := askOwner(cmd, o, func(owner api.Owner, ctx context.Context) (api.ImportReport, error) {
 				return owner.Import(ctx, in, options)
 			})
 			in.done()
-			if err == nil || errors.Is(err, node.ErrBadLines) {
+			if err == nil || errors.Is(err, api.ErrBadLines) {
 				err = errors.Join(show(cmd, o, report, reportText), err)
 			}
 			return err
@@ -76,7 +76,7 @@ func openInput(name string) (*os.File, error) {
 	return file, nil
 }
 
-func reportText(r node.ImportReport) string {
+func reportText(r api.ImportReport) string {
 	var b strings.Builder
 	for _, l := range r.Lines {
 		fmt.Fprintf(&b, "line %d: %s\n", l.Line, l.Reason)

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"p2pnode/discovery/reach"
-	"p2pnode/node"
+	"p2pnode/node/api"
 )
 
 // The exit codes of doctor. 2 is a mistake in the command line, as everywhere.
@@ -32,7 +32,7 @@ local network), 1 if they do not, and 3 if that cannot be told yet.`,
   p2pnode doctor --json`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			d, err := askOwner(cmd, o, node.Owner.Doctor)
+			d, err := askOwner(cmd, o, api.Owner.Doctor)
 			if err != nil {
 				return err
 			}
@@ -50,7 +50,7 @@ local network), 1 if they do not, and 3 if that cannot be told yet.`,
 	}
 }
 
-func doctorText(d node.Diagnosis) string {
+func doctorText(d api.Diagnosis) string {
 	var b strings.Builder
 	b.WriteString(paragraph("", verdictLine(d)))
 	if len(d.Reach.Addresses) > 0 {
@@ -82,7 +82,7 @@ func doctorText(d node.Diagnosis) string {
 	return b.String()
 }
 
-func verdictLine(d node.Diagnosis) string {
+func verdictLine(d api.Diagnosis) string {
 	switch {
 	case !d.Running:
 		return "NOT RUNNING. Whether others reach this node shows when it runs."
@@ -174,7 +174,7 @@ func linksLine(r reach.Report) string {
 	return text
 }
 
-func bootstrapLine(checks []node.BootstrapCheck) string {
+func bootstrapLine(checks []api.BootstrapCheck) string {
 	reached := 0
 	for _, c := range checks {
 		if c.Reached {
@@ -187,7 +187,7 @@ func bootstrapLine(checks []node.BootstrapCheck) string {
 	return fmt.Sprintf("%d of %d reached", reached, len(checks))
 }
 
-func routerLine(d node.Diagnosis) string {
+func routerLine(d api.Diagnosis) string {
 	switch {
 	case !d.PortMap:
 		return "not asked for a port (upnp = false)"
@@ -199,7 +199,7 @@ func routerLine(d node.Diagnosis) string {
 	return "none that maps ports has answered (UPnP)"
 }
 
-func localLine(d node.Diagnosis) string {
+func localLine(d api.Diagnosis) string {
 	if !d.MDNS {
 		return "not searched (mdns = false)"
 	}

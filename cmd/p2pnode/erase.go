@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"p2pnode/node"
+	"p2pnode/node/api"
 )
 
 func eraseCommand(o *options) *cobra.Command {
@@ -42,8 +43,8 @@ func erase(cmd *cobra.Command, o *options, yes bool) error {
 	if err := node.Erasable(o.dir); err != nil {
 		return err
 	}
-	s, err := askOwner(cmd, o, node.Owner.Progress)
-	if errors.Is(err, node.ErrInUse) || errors.Is(err, node.ErrSilent) {
+	s, err := askOwner(cmd, o, api.Owner.Progress)
+	if errors.Is(err, node.ErrInUse) || errors.Is(err, api.ErrSilent) {
 		return err
 	}
 	opens := err == nil // what does not open is erased all the same
@@ -54,7 +55,7 @@ func erase(cmd *cobra.Command, o *options, yes bool) error {
 	}
 	done := erased{Dir: o.dir, Peer: s.Peer, Records: s.Records}
 	if opens {
-		if done.Farewell, err = askOwner(cmd, o, node.Owner.Leave); err != nil {
+		if done.Farewell, err = askOwner(cmd, o, api.Owner.Leave); err != nil {
 			return err
 		}
 	}
@@ -81,7 +82,7 @@ func eraseFreed(ctx context.Context, dir string) (other []string, err error) {
 
 // eraseQuestion says what is about to be erased: of a directory that opens, how its
 // node stands.
-func eraseQuestion(dir string, s node.Status, opening error) string {
+func eraseQuestion(dir string, s api.Status, opening error) string {
 	what := fmt.Sprintf("This erases the node of %s: %d %s, the ledger, the models and the identity %s. There is no way back.",
 		dir, s.Records, plural(s.Records, "record", "records"), s.Peer)
 	switch {
@@ -97,11 +98,11 @@ func eraseQuestion(dir string, s node.Status, opening error) string {
 
 // erased says what erase did.
 type erased struct {
-	Dir      string        `json:"dir"`
-	Peer     string        `json:"peer"`    // "": the directory could not be opened
-	Records  int           `json:"records"` // that it held
-	Farewell node.Farewell `json:"farewell"`
-	Other    []string      `json:"not_erased"` // files in the directory that are not the node's
+	Dir      string       `json:"dir"`
+	Peer     string       `json:"peer"`    // "": the directory could not be opened
+	Records  int          `json:"records"` // that it held
+	Farewell api.Farewell `json:"farewell"`
+	Other    []string     `json:"not_erased"` // files in the directory that are not the node's
 }
 
 // String implements [fmt.Stringer].

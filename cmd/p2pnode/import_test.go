@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"p2pnode/node"
+	"p2pnode/node/api"
 )
 
 // A process that is killed in an import leaves the whole file or nothing of it, whether
@@ -39,7 +39,7 @@ func TestKillDuringImport(t *testing.T) {
 					d.end(t)
 				}
 				ended := importing.Wait()
-				var s node.Status
+				var s api.Status
 				cli(t, &s, "status", "--dir", dir)
 				again, err := exec.Command("p2pnode", "data", "import", file, "--dir", dir).CombinedOutput()
 				switch known := strings.Contains(string(again), "imported before"); {

@@ -3,9 +3,9 @@ package main
 import (
 	"fmt"
 
-	"github.com/spf13/cobra"
+	"p2pnode/node/api"
 
-	"p2pnode/node"
+	"github.com/spf13/cobra"
 )
 
 func leaveCommand(o *options) *cobra.Command {
@@ -20,12 +20,12 @@ new neighbours. What was sent stays public.`,
   p2pnode leave --json`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return ask(cmd, o, node.Owner.Leave, farewellText)
+			return ask(cmd, o, api.Owner.Leave, farewellText)
 		},
 	}
 }
 
-func farewellText(f node.Farewell) string {
+func farewellText(f api.Farewell) string {
 	if !f.Running {
 		return paragraph("", "No daemon is running."+untold(f.Neighbours))
 	}
@@ -33,7 +33,7 @@ func farewellText(f node.Farewell) string {
 }
 
 // told says how many neighbours heard of it.
-func told(f node.Farewell) string {
+func told(f api.Farewell) string {
 	text := fmt.Sprintf(" %d of %d %s told.", f.Told, f.Neighbours, plural(f.Neighbours, "neighbour was", "neighbours were"))
 	if f.Told < f.Neighbours {
 		text += " The others notice within an hour."

@@ -12,6 +12,7 @@ import (
 
 	"p2pnode/discovery/members"
 	"p2pnode/node"
+	"p2pnode/node/api"
 )
 
 func membersCommand(o *options) *cobra.Command {
@@ -61,7 +62,7 @@ private.toml and members.toml from the data directory.`,
 			if err != nil {
 				return err
 			}
-			return show(cmd, o, m, func(m node.Membership) string {
+			return show(cmd, o, m, func(m api.Membership) string {
 				text := fmt.Sprintf("Joined %s, from the next start of the daemon.\n", m.Network)
 				if len(m.List) == 0 {
 					text += fmt.Sprintf("Whoever keeps the list lets this node in with:\n  p2pnode members add %s --name NAME --key FILE\n", m.Peer)
@@ -134,8 +135,8 @@ func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") 
 
 // keeping is a list and where it is kept: by a node, or in a file.
 type keeping struct {
-	node node.Membership // empty for a file
-	file string          // "": the node's
+	node api.Membership // empty for a file
+	file string         // "": the node's
 	list *members.Signed
 }
 
@@ -144,7 +145,7 @@ func openKeeping(cmd *cobra.Command, o *options, file string) (keeping, error) {
 	k := keeping{file: file}
 	var trusted []peer.ID
 	if file == "" {
-		m, err := askOwner(cmd, o, node.Owner.Members)
+		m, err := askOwner(cmd, o, api.Owner.Members)
 		if err != nil {
 			return k, err
 		}
@@ -189,7 +190,7 @@ func (k keeping) store(cmd *cobra.Command, o *options, next *members.Signed) err
 		return fmt.Errorf("the key is that of %s, which is no authority of %s; the members believe %s",
 			next.Authority, k.node.Network, strings.Join(k.node.Authorities, ", "))
 	}
-	_, err := askOwner(cmd, o, func(owner node.Owner, ctx context.Context) (struct{}, error) {
+	_, err := askOwner(cmd, o, func(owner api.Owner, ctx context.Context) (struct{}, error) {
 		return struct{}{}, owner.ImportMembers(ctx, next.Text)
 	})
 	return err

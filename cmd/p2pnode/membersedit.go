@@ -11,6 +11,7 @@ import (
 
 	"p2pnode/discovery/members"
 	"p2pnode/node"
+	"p2pnode/node/api"
 )
 
 func membersInitCommand(o *options) *cobra.Command {
@@ -38,7 +39,7 @@ and keep a copy: without it the list can never change again.`,
 			made := begun{Network: args[0], Key: key, File: file}
 			list := &members.List{Network: args[0], Version: 1}
 			if file == "" {
-				s, err := askOwner(cmd, o, node.Owner.Status)
+				s, err := askOwner(cmd, o, api.Owner.Status)
 				if err != nil {
 					return err
 				}

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"p2pnode/discovery/members"
-	"p2pnode/node"
+	"p2pnode/node/api"
 )
 
 func exportMembersCommand(o *options) *cobra.Command {
@@ -53,7 +53,7 @@ once and spreads it.`,
 			if err != nil {
 				return err
 			}
-			_, err = askOwner(cmd, o, func(owner node.Owner, ctx context.Context) (struct{}, error) {
+			_, err = askOwner(cmd, o, func(owner api.Owner, ctx context.Context) (struct{}, error) {
 				return struct{}{}, owner.ImportMembers(ctx, text)
 			})
 			if err != nil {

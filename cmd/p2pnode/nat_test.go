@@ -14,6 +14,7 @@ import (
 
 	"p2pnode/discovery/reach"
 	"p2pnode/node"
+	"p2pnode/node/api"
 	"p2pnode/testnet/lab"
 )
 
@@ -117,7 +118,7 @@ func (w *internet) node(t *testing.T, h *lab.Host, bootstrap string) *daemon {
 	return startWith(t, dir, h.Command(t.Context(), "p2pnode", "run", "--json", "--dir", dir))
 }
 
-func (d *daemon) doctor(t *testing.T) node.Diagnosis {
+func (d *daemon) doctor(t *testing.T) api.Diagnosis {
 	t.Helper()
 	found, err := d.owner.Doctor(t.Context())
 	must(t, err)

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"p2pnode/node"
+	"p2pnode/node/api"
 )
 
 func networkKeyCommand(o *options) *cobra.Command {
@@ -65,7 +66,7 @@ func showKey(cmd *cobra.Command, o *options, did string) func(node.NetworkKey, e
 }
 
 // privateRows is who may speak to the node, for the status.
-func privateRows(s node.Status) [][]any {
+func privateRows(s api.Status) [][]any {
 	p := s.Private
 	if p == nil {
 		return nil

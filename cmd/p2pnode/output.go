@@ -15,11 +15,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"p2pnode/node"
+	"p2pnode/node/api"
 )
 
 // ask makes one request of the owner, through the daemon if one runs, and
 // prints the answer.
-func ask[T any](cmd *cobra.Command, o *options, request func(node.Owner, context.Context) (T, error), text func(T) string) error {
+func ask[T any](cmd *cobra.Command, o *options, request func(api.Owner, context.Context) (T, error), text func(T) string) error {
 	answer, err := askOwner(cmd, o, request)
 	if err != nil {
 		return err
@@ -28,7 +29,7 @@ func ask[T any](cmd *cobra.Command, o *options, request func(node.Owner, context
 }
 
 // askOwner makes one request of the owner and returns the answer.
-func askOwner[T any](cmd *cobra.Command, o *options, request func(node.Owner, context.Context) (T, error)) (answer T, err error) {
+func askOwner[T any](cmd *cobra.Command, o *options, request func(api.Owner, context.Context) (T, error)) (answer T, err error) {
 	owner, closer, err := node.Connect(cmd.Context(), o.dir, newLog(cmd, o, slog.LevelWarn))
 	if err != nil {
 		return answer, err

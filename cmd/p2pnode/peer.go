@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/spf13/cobra"
+	"p2pnode/node/api"
 
-	"p2pnode/node"
+	"github.com/spf13/cobra"
 )
 
 func peerCommand(o *options) *cobra.Command {
@@ -31,14 +31,14 @@ nodes make public.`,
   p2pnode peer add /dns4/learner.example.org/tcp/4001/p2p/12D3KooWDpJ7As7BWAwRMfu1VU2WCqNjvq387JEYKDBj4kx6nXTN --json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return ask(cmd, o, func(owner node.Owner, ctx context.Context) (node.Addition, error) {
+			return ask(cmd, o, func(owner api.Owner, ctx context.Context) (api.Addition, error) {
 				return owner.AddPeer(ctx, args[0])
 			}, additionText)
 		},
 	}
 }
 
-func additionText(a node.Addition) string {
+func additionText(a api.Addition) string {
 	switch {
 	case a.Connected:
 		return fmt.Sprintf("Added %s, and connected to it.\n", a.ID)
@@ -58,7 +58,7 @@ start from.`,
 		Example: `  p2pnode peer remove 12D3KooWDpJ7As7BWAwRMfu1VU2WCqNjvq387JEYKDBj4kx6nXTN`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return ask(cmd, o, func(owner node.Owner, ctx context.Context) (removal, error) {
+			return ask(cmd, o, func(owner api.Owner, ctx context.Context) (removal, error) {
 				return removal{args[0]}, owner.RemovePeer(ctx, args[0])
 			}, removal.String)
 		},

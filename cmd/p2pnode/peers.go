@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
+	"p2pnode/node/api"
 
-	"p2pnode/node"
+	"github.com/spf13/cobra"
 )
 
 func peersCommand(o *options) *cobra.Command {
@@ -28,7 +28,7 @@ they released.`,
   p2pnode peers --all --json`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return ask(cmd, o, func(owner node.Owner, ctx context.Context) (peerList, error) {
+			return ask(cmd, o, func(owner api.Owner, ctx context.Context) (peerList, error) {
 				neighbours, err := owner.Peers(ctx)
 				if err != nil {
 					return peerList{}, err
@@ -44,8 +44,8 @@ they released.`,
 
 // peerList is what the node knows of others.
 type peerList struct {
-	Neighbours []node.Peer         `json:"neighbours"`
-	Others     []node.Acquaintance `json:"others"`
+	Neighbours []api.Peer         `json:"neighbours"`
+	Others     []api.Acquaintance `json:"others"`
 }
 
 // fewMet is how many of the peers that were only met are shown unless all are wanted.
@@ -80,7 +80,7 @@ func (l peerList) text(all bool, now time.Time) string {
 	return out
 }
 
-func peersText(peers []node.Peer) string {
+func peersText(peers []api.Peer) string {
 	if len(peers) == 0 {
 		return "No neighbours yet.\n"
 	}
@@ -108,14 +108,14 @@ func ago(seconds int64, now time.Time) string {
 	}
 }
 
-func similarity(p node.Peer) string {
+func similarity(p api.Peer) string {
 	if p.Known {
 		return "known"
 	}
 	return "unknown"
 }
 
-func since(p node.Peer) string {
+func since(p api.Peer) string {
 	if p.Since == 0 {
 		return "before"
 	}

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/spf13/cobra"
+	"p2pnode/node/api"
 
-	"p2pnode/node"
+	"github.com/spf13/cobra"
 )
 
 func predictCommand(o *options) *cobra.Command {
@@ -30,13 +30,13 @@ and its probability for a target of classes.`,
 				}
 				row[name] = value
 			}
-			request := func(owner node.Owner, ctx context.Context) (node.Prediction, error) { return owner.Predict(ctx, row) }
+			request := func(owner api.Owner, ctx context.Context) (api.Prediction, error) { return owner.Predict(ctx, row) }
 			return ask(cmd, o, request, predictionText)
 		},
 	}
 }
 
-func predictionText(p node.Prediction) string {
+func predictionText(p api.Prediction) string {
 	text := fmt.Sprintf("%.3f (alone: %.3f)\n", p.Value, p.Alone)
 	if p.Class != "" {
 		text = fmt.Sprintf("%s, probability %.3f (alone: %s, %.3f)\n", p.Class, p.Value, p.AloneClass, p.Alone)

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"p2pnode/node"
+	"p2pnode/node/api"
 )
 
 // A phone's processor rounds otherwise where it multiplies and adds at once. Daemons of
@@ -67,7 +67,7 @@ func symmetric(t *testing.T, nodes []*daemon) bool {
 	return true
 }
 
-func neighbours(t *testing.T, d *daemon) []node.Peer {
+func neighbours(t *testing.T, d *daemon) []api.Peer {
 	t.Helper()
 	peers, err := d.owner.Peers(t.Context())
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"p2pnode/node"
+	"p2pnode/node/api"
 )
 
 func listCommand(o *options) *cobra.Command {
@@ -34,7 +35,7 @@ those that are 0.`,
   p2pnode data list --content --json`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := askOwner(cmd, o, func(owner node.Owner, ctx context.Context) (struct{}, error) {
+			_, err := askOwner(cmd, o, func(owner api.Owner, ctx context.Context) (struct{}, error) {
 				return struct{}{}, showRecords(cmd, o, owner.Records(ctx, content), content)
 			})
 			return err
@@ -48,7 +49,7 @@ those that are 0.`,
 const alignedRows = 1000
 
 // showRecords prints a list as it comes, so that a long one takes little memory.
-func showRecords(cmd *cobra.Command, o *options, list iter.Seq2[node.RecordInfo, error], content bool) error {
+func showRecords(cmd *cobra.Command, o *options, list iter.Seq2[api.RecordInfo, error], content bool) error {
 	out := bufio.NewWriter(cmd.OutOrStdout())
 	var err error
 	if o.json {
@@ -59,7 +60,7 @@ func showRecords(cmd *cobra.Command, o *options, list iter.Seq2[node.RecordInfo,
 	return errors.Join(err, out.Flush())
 }
 
-func recordsText(out io.Writer, list iter.Seq2[node.RecordInfo, error], content bool) error {
+func recordsText(out io.Writer, list iter.Seq2[api.RecordInfo, error], content bool) error {
 	head := []any{"NUMBER", "COHORT", "USE"}
 	if content {
 		head = append(head, "TARGET", "FEATURES")
@@ -90,7 +91,7 @@ func recordsText(out io.Writer, list iter.Seq2[node.RecordInfo, error], content 
 	return err
 }
 
-func targetText(r node.RecordInfo) string {
+func targetText(r api.RecordInfo) string {
 	if n := len(r.Cells); n > 0 {
 		return cellText(r.Cells[n-1])
 	}
@@ -100,7 +101,7 @@ func targetText(r node.RecordInfo) string {
 	return fmt.Sprintf("%.4g", *r.Target)
 }
 
-func featuresText(r node.RecordInfo) string {
+func featuresText(r api.RecordInfo) string {
 	if n := len(r.Cells); n > 0 {
 		words := make([]string, n-1)
 		for i, c := range r.Cells[:n-1] {
@@ -115,7 +116,7 @@ func featuresText(r node.RecordInfo) string {
 	return "as coded  " + strings.Join(words, " ")
 }
 
-func recordUse(r node.RecordInfo) string {
+func recordUse(r api.RecordInfo) string {
 	switch {
 	case r.Deleted:
 		return "deleted, its slot is empty"
@@ -152,7 +153,7 @@ do databases that a restore replaced and kept.`,
 			if err != nil {
 				return usageError{err, cmd}
 			}
-			return ask(cmd, o, func(owner node.Owner, ctx context.Context) (deletedRecords, error) {
+			return ask(cmd, o, func(owner api.Owner, ctx context.Context) (deletedRecords, error) {
 				return deleteNumbers(ctx, owner, numbers, o.dir)
 			}, deletedRecords.String)
 		},
@@ -165,7 +166,7 @@ do databases that a restore replaced and kept.`,
 
 // deleteNumbers deletes what is there of the ranges, and all of the numbers named
 // one by one.
-func deleteNumbers(ctx context.Context, owner node.Owner, numbers map[uint64]bool, dir string) (done deletedRecords, err error) {
+func deleteNumbers(ctx context.Context, owner api.Owner, numbers map[uint64]bool, dir string) (done deletedRecords, err error) {
 	for r, err := range owner.Records(ctx, false) {
 		if err != nil {
 			return done, err

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/spf13/cobra"
+	"p2pnode/node/api"
 
-	"p2pnode/node"
+	"github.com/spf13/cobra"
 )
 
 func statusCommand(o *options) *cobra.Command {
@@ -20,12 +20,12 @@ both, with the best model of this device alone. Works with and without a daemon.
   p2pnode status --json`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return ask(cmd, o, node.Owner.Status, statusText)
+			return ask(cmd, o, api.Owner.Status, statusText)
 		},
 	}
 }
 
-func statusText(s node.Status) string {
+func statusText(s api.Status) string {
 	running := "not running (start it with: p2pnode run)"
 	if s.Running {
 		running = "running"
@@ -64,7 +64,7 @@ func oldCopy(round uint64) string {
 		"Put the newest directory back; if it is lost: p2pnode restore", round)
 }
 
-func doneLine(b node.BudgetSummary) string {
+func doneLine(b api.BudgetSummary) string {
 	if b.Unprotected {
 		return "the limit of rounds, key \"releases\", is reached"
 	}
@@ -74,14 +74,14 @@ func doneLine(b node.BudgetSummary) string {
 // obfuscation is what every label of the learner polar without noise says.
 const obfuscation = "obfuscation, not differential privacy"
 
-func learnerLine(s node.Status) string {
+func learnerLine(s api.Status) string {
 	if s.Privacy.Obfuscation {
 		return s.Learner + " (" + obfuscation + ")"
 	}
 	return s.Learner
 }
 
-func roundLine(s node.Status) string {
+func roundLine(s api.Status) string {
 	text := fmt.Sprint(s.Round)
 	if s.Restored {
 		text += " (round numbers jump at a restore)"
@@ -99,7 +99,7 @@ func roundLine(s node.Status) string {
 	return fmt.Sprintf("%s; %d edges dropped from rounds, %d asymmetric", text, r.Dropped, r.Asymmetric)
 }
 
-func trafficLine(t node.Traffic) string {
+func trafficLine(t api.Traffic) string {
 	text := fmt.Sprintf("%d models sent, %d received; ", t.Published, t.Delivered)
 	if t.Sent+t.Taken > 0 {
 		text += fmt.Sprintf("%d messages to one peer, %d from one; ", t.Sent, t.Taken)
@@ -107,7 +107,7 @@ func trafficLine(t node.Traffic) string {
 	return text + fmt.Sprintf("%s in, %s out", size(t.BytesIn), size(t.BytesOut))
 }
 
-func recordsLine(s node.Status) string {
+func recordsLine(s api.Status) string {
 	if s.Records == 0 {
 		return "none (add some with: p2pnode data import FILE.csv)"
 	}
@@ -115,7 +115,7 @@ func recordsLine(s node.Status) string {
 }
 
 // recordNotes are what the owner should know of her records.
-func recordNotes(s node.Status) (lines []string) {
+func recordNotes(s api.Status) (lines []string) {
 	if s.SetAside > 0 {
 		lines = append(lines, fmt.Sprintf("%d %s of the first release cannot be taken over and serve nothing (p2pnode data list says which): "+
 			"delete them and import them again", s.SetAside, plural(s.SetAside, "more record", "more records")))
@@ -123,7 +123,7 @@ func recordNotes(s node.Status) (lines []string) {
 	return append(lines, notedLines(s.Cells)...)
 }
 
-func privacyLine(b node.BudgetSummary) string {
+func privacyLine(b api.BudgetSummary) string {
 	switch {
 	case b.Obfuscation:
 		return "UNBOUNDED: gradients are sent with " + obfuscation
@@ -142,7 +142,7 @@ func privacyLine(b node.BudgetSummary) string {
 }
 
 // modelRows say what the neighbours brought, and how sure that is.
-func modelRows(s node.Status) [][]any {
+func modelRows(s api.Status) [][]any {
 	c := s.Personal
 	switch {
 	case s.Fit == nil && s.HeldOut > 0 && c == nil:
@@ -170,7 +170,7 @@ func modelRows(s node.Status) [][]any {
 	return rows
 }
 
-func gainLine(c *node.Comparison) string {
+func gainLine(c *api.Comparison) string {
 	if c.Gain == nil {
 		return c.Verdict + ": too few held-out records for an interval"
 	}
@@ -178,6 +178,6 @@ func gainLine(c *node.Comparison) string {
 	return fmt.Sprintf("%s: the neighbours change the error by %+.4f%s", c.Verdict, change.Mean, change.Bounds())
 }
 
-func threeText(t *node.Three) string {
+func threeText(t *api.Three) string {
 	return fmt.Sprintf("%.4f with the neighbours, %.4f alone, %.4f for a constant", t.Personal, t.Alone, t.Base)
 }

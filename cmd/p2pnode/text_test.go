@@ -14,6 +14,7 @@ import (
 
 	"p2pnode/learner"
 	"p2pnode/node"
+	"p2pnode/node/api"
 )
 
 func TestSize(t *testing.T) {
@@ -103,96 +104,96 @@ func (c textCase) check(t *testing.T) {
 
 // The texts say what an owner must not miss.
 func TestTexts(t *testing.T) {
-	report := node.ImportReport{Records: 3, Bad: 2, Lines: []node.BadLine{{Line: 7, Reason: "wrong number of fields"}}}
+	report := api.ImportReport{Records: 3, Bad: 2, Lines: []api.BadLine{{Line: 7, Reason: "wrong number of fields"}}}
 	now := time.Unix(1e9, 0)
-	known := []node.Acquaintance{{ID: "12D3a", From: "added", Reason: "nobody is there"}}
+	known := []api.Acquaintance{{ID: "12D3a", From: "added", Reason: "nobody is there"}}
 	for i, age := range []time.Duration{3 * time.Minute, 4 * time.Hour, 5 * time.Hour, 6 * time.Hour, 6 * time.Hour, 6 * time.Hour, 7 * time.Hour, 9 * 24 * time.Hour} {
-		known = append(known, node.Acquaintance{ID: "12D3" + string(rune('b'+i)), From: "met", Connected: i == 0, LastSeen: now.Add(-age).Unix()})
+		known = append(known, api.Acquaintance{ID: "12D3" + string(rune('b'+i)), From: "met", Connected: i == 0, LastSeen: now.Add(-age).Unix()})
 	}
 	for _, c := range []textCase{
-		{statusText(node.Status{}), []string{"not running (start it with: p2pnode run)", "none (add some with:", "nothing to compare yet"}, "done"},
+		{statusText(api.Status{}), []string{"not running (start it with: p2pnode run)", "none (add some with:", "nothing to compare yet"}, "done"},
 		{
-			statusText(node.Status{Learner: "diffusion", Round: 7, Rounds: &node.Rounds{Last: 7, Ended: true, Dropped: 3, Asymmetric: 1}}),
+			statusText(api.Status{Learner: "diffusion", Round: 7, Rounds: &api.Rounds{Last: 7, Ended: true, Dropped: 3, Asymmetric: 1}}),
 			[]string{"learner     diffusion", "7 of 7, the run is over; 3 edges dropped from rounds, 1 asymmetric"}, "obfuscation",
 		},
 		{
-			statusText(node.Status{Traffic: node.Traffic{Published: 2, Delivered: 3, Sent: 4, Taken: 5}}),
+			statusText(api.Status{Traffic: api.Traffic{Published: 2, Delivered: 3, Sent: 4, Taken: 5}}),
 			[]string{"2 models sent, 3 received; 4 messages to one peer, 5 from one; 0 B in"}, "",
 		},
-		{statusText(node.Status{Round: 7, Rounds: &node.Rounds{}}), []string{"7; 0 edges dropped"}, "over"},
+		{statusText(api.Status{Round: 7, Rounds: &api.Rounds{}}), []string{"7; 0 edges dropped"}, "over"},
 		{
-			statusText(node.Status{Learner: "polar", Privacy: node.BudgetSummary{Unbounded: true, Obfuscation: true}}),
+			statusText(api.Status{Learner: "polar", Privacy: api.BudgetSummary{Unbounded: true, Obfuscation: true}}),
 			[]string{"polar (obfuscation, not differential privacy)", "UNBOUNDED: gradients are sent with obfuscation, not differential privacy"}, "models were",
 		},
 		{
-			budgetText(node.Budget{Unbounded: true, Unprotected: true, Obfuscation: true, Bare: 2}),
+			budgetText(api.Budget{Unbounded: true, Unprotected: true, Obfuscation: true, Bare: 2}),
 			[]string{"NO GUARANTEE", "hidden by obfuscation, not differential privacy. 2 gradients were", "noise inside the sum"}, "remove that key",
 		},
 		{newDirectory{Task: "t", Obfuscation: true}.String(), []string{"obfuscation, not differential privacy: WITHOUT any privacy guarantee"}, "protected"},
-		{farewellText(node.Farewell{}), []string{"No daemon is running."}, "told"},
-		{farewellText(node.Farewell{Neighbours: 2}), []string{"Its 2 neighbours were not told, and notice within an hour."}, "stops"},
-		{farewellText(node.Farewell{Running: true, Neighbours: 3, Told: 2}), []string{"stops. 2 of 3 neighbours were told. The others notice"}, ""},
+		{farewellText(api.Farewell{}), []string{"No daemon is running."}, "told"},
+		{farewellText(api.Farewell{Neighbours: 2}), []string{"Its 2 neighbours were not told, and notice within an hour."}, "stops"},
+		{farewellText(api.Farewell{Running: true, Neighbours: 3, Told: 2}), []string{"stops. 2 of 3 neighbours were told. The others notice"}, ""},
 		{
-			erased{Dir: "d", Farewell: node.Farewell{Neighbours: 1}, Other: []string{"a", "b"}}.String(),
+			erased{Dir: "d", Farewell: api.Farewell{Neighbours: 1}, Other: []string{"a", "b"}}.String(),
 			[]string{"Erased d. Its 1 neighbour was not told", "what is not the node's: a, b.", "get a second budget"}, "of 1",
 		},
-		{eraseQuestion("d", node.Status{}, node.ErrInUse), []string{"the node of d, which cannot be opened (storage:"}, "0 records"},
-		{eraseQuestion("d", node.Status{Records: 1, Neighbours: 1}, nil), []string{"d: 1 record, the ledger", "to tell them, start it before"}, "stops"},
-		{statusText(node.Status{Done: true}), []string{"import new ones and they begin a new cohort"}, ""},
-		{statusText(node.Status{Contradicted: 20}), []string{"REFUSED", "this directory is an old copy: it holds round 20."}, ""},
+		{eraseQuestion("d", api.Status{}, node.ErrInUse), []string{"the node of d, which cannot be opened (storage:"}, "0 records"},
+		{eraseQuestion("d", api.Status{Records: 1, Neighbours: 1}, nil), []string{"d: 1 record, the ledger", "to tell them, start it before"}, "stops"},
+		{statusText(api.Status{Done: true}), []string{"import new ones and they begin a new cohort"}, ""},
+		{statusText(api.Status{Contradicted: 20}), []string{"REFUSED", "this directory is an old copy: it holds round 20."}, ""},
 		{
-			statusText(node.Status{Running: true, Addrs: []string{"/ip4/192.0.2.7/tcp/1"}, Records: 10, HeldOut: 2, Neighbours: 3, Listening: 2, Heard: 1}),
+			statusText(api.Status{Running: true, Addrs: []string{"/ip4/192.0.2.7/tcp/1"}, Records: 10, HeldOut: 2, Neighbours: 3, Listening: 2, Heard: 1}),
 			[]string{"running\n", "/ip4/192.0.2.7/tcp/1\n", "10, of which 2 are held out", "3; 2 listening now, 1 heard"}, "start it",
 		},
 		{
-			statusText(node.Status{Personal: &node.Comparison{Measure: "RMSE", Personal: 0.5, Alone: 0.75, Base: 1, HeldOut: 2, Verdict: "cannot tell"}}),
+			statusText(api.Status{Personal: &api.Comparison{Measure: "RMSE", Personal: 0.5, Alone: 0.75, Base: 1, HeldOut: 2, Verdict: "cannot tell"}}),
 			[]string{
 				"RMSE 0.5000 with the neighbours, 0.7500 alone, 1.0000 for a constant; on 2 held-out records",
 				"cannot tell: too few held-out records for an interval",
 			}, "fitted",
 		},
 		{
-			statusText(node.Status{HeldOut: 2, Personal: &node.Comparison{HeldOut: 2}, Fit: &node.Fit{Age: 61.7, Records: 10}}),
+			statusText(api.Status{HeldOut: 2, Personal: &api.Comparison{HeldOut: 2}, Fit: &api.Fit{Age: 61.7, Records: 10}}),
 			[]string{"fitted to 10 records 1m2s ago; a newer one is being fitted"}, "ask again",
 		},
-		{statusText(node.Status{HeldOut: 2}), []string{"being fitted; ask again in a moment"}, "nothing to compare"},
-		{statusText(node.Status{}), []string{"nothing to compare yet"}, "being fitted"},
+		{statusText(api.Status{HeldOut: 2}), []string{"being fitted; ask again in a moment"}, "nothing to compare"},
+		{statusText(api.Status{}), []string{"nothing to compare yet"}, "being fitted"},
 		{
-			statusText(node.Status{Personal: &node.Comparison{
+			statusText(api.Status{Personal: &api.Comparison{
 				Measure: "error share", Personal: 0.25, Alone: 0.5, HeldOut: 40, Verdict: "better", MajorityOnly: true,
 				PersonalInterval: &learner.Interval{Mean: 0.25, Low: 0.125, High: 0.375}, Gain: &learner.Interval{Mean: 0.25, Low: 0.125, High: 0.375},
-				LogLoss: &node.Three{Personal: 0.3, Alone: 0.4, Base: 0.7}, AUC: &node.Three{Personal: 0.9, Alone: 0.8, Base: 0.5},
+				LogLoss: &api.Three{Personal: 0.3, Alone: 0.4, Base: 0.7}, AUC: &api.Three{Personal: 0.9, Alone: 0.8, Base: 0.5},
 			}}),
 			[]string{
 				"error share 0.2500 [0.1250, 0.3750] with the neighbours, 0.5000 alone", "better: the neighbours change the error by -0.2500 [-0.3750, -0.1250]", "predicts one class",
 				"0.3000 with the neighbours, 0.4000 alone, 0.7000 for a constant\n", "0.9000 with",
 			}, "RMSE",
 		},
-		{privacyLine(node.BudgetSummary{Epsilon: 1, Delta: 1e-6, Spent: 0.25, Left: 9}), []string{"25 % of the budget spent, 9 releases left"}, "UNBOUNDED"},
-		{privacyLine(node.BudgetSummary{Spent: 0.25, Left: 9, Plan: &node.PlanBudget{Left: 9}}), []string{"25 % of the plan's steps used, 9 releases left"}, "budget"},
-		{privacyLine(node.BudgetSummary{Spent: 1, AtLeast: 0.0123, Retired: true}), []string{"retired by a restore, at least 1.23 %, counts as all", "no releases left"}, "100 %"},
-		{statusText(node.Status{Done: true, Privacy: node.BudgetSummary{Plan: &node.PlanBudget{Steps: 3}}}), []string{"the plan is over: these records are never shared"}, "import new ones"},
-		{statusText(node.Status{Done: true, Privacy: node.BudgetSummary{Retired: true, Plan: &node.PlanBudget{Steps: 3, Left: 2}}}), []string{"retired by a restore; import new ones and they take part in what is left of the plan, 2 steps"}, "new directory"},
-		{statusText(node.Status{Done: true, Privacy: node.BudgetSummary{Retired: true}}), []string{"retired by a restore; import new ones and they begin a new cohort"}, "used up"},
-		{statusText(node.Status{Done: true, Privacy: node.BudgetSummary{Unprotected: true}}), []string{"the limit of rounds"}, "used up"},
-		{statusText(node.Status{Round: 1 << 50, Restored: true}), []string{"1125899906842624 (round numbers jump at a restore)"}, ""},
-		{reportText(node.ImportReport{Records: 1, NeverShared: true}), []string{"Warning: the plan is over, so what is imported is never shared"}, ""},
-		{listText(t, node.RecordInfo{Number: 1, UsedUp: true, Retired: true}), []string{"own predictions only, retired"}, "used"},
+		{privacyLine(api.BudgetSummary{Epsilon: 1, Delta: 1e-6, Spent: 0.25, Left: 9}), []string{"25 % of the budget spent, 9 releases left"}, "UNBOUNDED"},
+		{privacyLine(api.BudgetSummary{Spent: 0.25, Left: 9, Plan: &api.PlanBudget{Left: 9}}), []string{"25 % of the plan's steps used, 9 releases left"}, "budget"},
+		{privacyLine(api.BudgetSummary{Spent: 1, AtLeast: 0.0123, Retired: true}), []string{"retired by a restore, at least 1.23 %, counts as all", "no releases left"}, "100 %"},
+		{statusText(api.Status{Done: true, Privacy: api.BudgetSummary{Plan: &api.PlanBudget{Steps: 3}}}), []string{"the plan is over: these records are never shared"}, "import new ones"},
+		{statusText(api.Status{Done: true, Privacy: api.BudgetSummary{Retired: true, Plan: &api.PlanBudget{Steps: 3, Left: 2}}}), []string{"retired by a restore; import new ones and they take part in what is left of the plan, 2 steps"}, "new directory"},
+		{statusText(api.Status{Done: true, Privacy: api.BudgetSummary{Retired: true}}), []string{"retired by a restore; import new ones and they begin a new cohort"}, "used up"},
+		{statusText(api.Status{Done: true, Privacy: api.BudgetSummary{Unprotected: true}}), []string{"the limit of rounds"}, "used up"},
+		{statusText(api.Status{Round: 1 << 50, Restored: true}), []string{"1125899906842624 (round numbers jump at a restore)"}, ""},
+		{reportText(api.ImportReport{Records: 1, NeverShared: true}), []string{"Warning: the plan is over, so what is imported is never shared"}, ""},
+		{listText(t, api.RecordInfo{Number: 1, UsedUp: true, Retired: true}), []string{"own predictions only, retired"}, "used"},
 		{newDirectory{Epsilon: 1, Releases: 12, Protected: true, Pure: true}.String(), []string{"epsilon 1, delta 0,", "dear for 12 releases: --noise laplace --accounting renyi"}, ""},
 		{newDirectory{Epsilon: 1, Releases: 5, Protected: true, Pure: true}.String(), []string{"epsilon 1, delta 0,"}, "dear"},
-		{privacyLine(node.BudgetSummary{Epsilon: 1, Unbounded: true}), []string{"UNBOUNDED"}, "epsilon"},
-		{verifiedText(node.Verification{}), []string{"empty"}, "sound"},
-		{verifiedText(node.Verification{Entries: 7, Round: 6, Anchor: 7}), []string{"sound", "all 7 entries", "round 6", "from here that cannot be seen. Neighbours who"}, "empty"},
+		{privacyLine(api.BudgetSummary{Epsilon: 1, Unbounded: true}), []string{"UNBOUNDED"}, "epsilon"},
+		{verifiedText(api.Verification{}), []string{"empty"}, "sound"},
+		{verifiedText(api.Verification{Entries: 7, Round: 6, Anchor: 7}), []string{"sound", "all 7 entries", "round 6", "from here that cannot be seen. Neighbours who"}, "empty"},
 		{listText(t), []string{"No records yet."}, "NUMBER"},
 		{peersText(nil), []string{"No neighbours yet."}, "PEER"},
-		{peersText([]node.Peer{{ID: "12D3", Weight: 0.5, Known: true, Connected: true, Round: 4}}),
+		{peersText([]api.Peer{{ID: "12D3", Weight: 0.5, Known: true, Connected: true, Round: 4}}),
 			[]string{"12D3  0.500   known       before  yes        no         4"}, ""},
 		{peerList{Others: known}.text(false, now), []string{"12D3a       added  no         never", "12D3b       met    yes        3 minutes ago", "and 3 more that it met", "12D3a cannot be reached: nobody is there."}, "12D3i"},
 		{peerList{Others: known}.text(true, now), []string{"12D3i", "7 hours ago", "9 days ago"}, "more"},
 		{reportText(report), []string{"line 7: wrong number of fields\nand 1 more bad lines\nImported 3 records, 2 bad lines."}, ""},
-		{predictionText(node.Prediction{Value: 3.5, Alone: 3.25}), []string{"3.500 (alone: 3.250)"}, ""},
+		{predictionText(api.Prediction{Value: 3.5, Alone: 3.25}), []string{"3.500 (alone: 3.250)"}, ""},
 		{
-			predictionText(node.Prediction{Class: "red", Value: 0.75, AloneClass: "deep blue", Alone: 0.5}),
+			predictionText(api.Prediction{Class: "red", Value: 0.75, AloneClass: "deep blue", Alone: 0.5}),
 			[]string{"red, probability 0.750 (alone: deep blue, 0.500)"}, "",
 		},
 	} {
@@ -201,7 +202,7 @@ func TestTexts(t *testing.T) {
 }
 
 // listText is what a list of records says without their content.
-func listText(t *testing.T, records ...node.RecordInfo) string {
+func listText(t *testing.T, records ...api.RecordInfo) string {
 	t.Helper()
 	var b strings.Builder
 	must(t, recordsText(&b, yieldAll(records), false))
@@ -242,7 +243,7 @@ func TestWriteList(t *testing.T) {
 
 // Columns are aligned in pieces of a long list, none of which is lost.
 func TestLongListText(t *testing.T) {
-	records := make([]node.RecordInfo, 2*alignedRows+3)
+	records := make([]api.RecordInfo, 2*alignedRows+3)
 	for i := range records {
 		records[i].Number = learner.Seq(i + 1)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"p2pnode/learner"
 	daemon "p2pnode/node"
+	"p2pnode/node/api"
 	"p2pnode/privacy"
 	"p2pnode/testnet"
 	"p2pnode/testnet/paper"
@@ -106,7 +107,7 @@ func imported(t *testing.T, task *learner.Task, file string) map[string]int {
 		t.Fatal(err)
 	}
 	defer in.Close()
-	if _, err := n.Import(t.Context(), in, daemon.ImportOptions{}); err != nil {
+	if _, err := n.Import(t.Context(), in, api.ImportOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	names, records := task.Coordinates(), map[string]int{}

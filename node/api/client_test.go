@@ -1,4 +1,4 @@
-package node
+package api
 
 import (
 	"context"
@@ -32,7 +32,7 @@ func shortDir(t *testing.T) string {
 // signs of life may take its time.
 func TestSilentDaemon(t *testing.T) {
 	dir := shortDir(t)
-	listener, err := net.Listen("unix", filepath.Join(dir, socketFile))
+	listener, err := net.Listen("unix", filepath.Join(dir, SocketFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestSilentDaemon(t *testing.T) {
 	served := make(chan error, 1)
 	go func() { served <- daemon.Serve(listener) }()
 	defer func() { _ = daemon.Close(); <-served }()
-	c := newClient(dir)
+	c := NewClient(dir)
 	c.patience = 100 * time.Millisecond
 	defer c.Close()
 
@@ -64,21 +64,21 @@ func TestSilentDaemon(t *testing.T) {
 	silent.Store(true)
 	_, peersErr := c.Peers(t.Context())
 	backupErr := c.Backup(t.Context(), io.Discard)
-	for what, err := range map[string]error{"a request": peersErr, "a backup": backupErr, "a sign of life": c.alive(t.Context())} {
+	for what, err := range map[string]error{"a request": peersErr, "a backup": backupErr, "a sign of life": c.Alive(t.Context())} {
 		if !errors.Is(err, ErrSilent) || runtime.GOOS == "linux" && !strings.Contains(err.Error(), fmt.Sprintf("(pid %d)", os.Getpid())) {
 			t.Errorf("%s: %v, want ErrSilent and the process", what, err)
 		}
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := c.alive(cancelled); err == nil || errors.Is(err, ErrSilent) {
+	if err := c.Alive(cancelled); err == nil || errors.Is(err, ErrSilent) {
 		t.Errorf("a cancelled question: %v", err)
 	}
 }
 
 // Without a daemon there is nobody to wait for.
 func TestNoDaemonIsNotSilent(t *testing.T) {
-	if err := newClient(shortDir(t)).alive(t.Context()); err == nil || errors.Is(err, ErrSilent) {
+	if err := NewClient(shortDir(t)).Alive(t.Context()); err == nil || errors.Is(err, ErrSilent) {
 		t.Errorf("got %v", err)
 	}
 }

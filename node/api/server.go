@@ -1,4 +1,4 @@
-package node
+package api
 
 import (
 	"bufio"
@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"iter"
 	"log/slog"
 	"net"
 	"net/http"
@@ -21,31 +19,11 @@ import (
 // maxRequest bounds the bytes of a request that is no file of records.
 const maxRequest = 16 << 20
 
+// SocketFile is the name of the socket in a data directory.
+const SocketFile = "p2pnode.sock"
+
 // maxSocketPath is the longest path a unix socket can have everywhere.
 const maxSocketPath = 103
-
-// Owner is what the owner of a data directory can do with it: on a [Node], or
-// through [Connect] on a running daemon.
-type Owner interface {
-	Status(ctx context.Context) (Status, error)
-	Progress(ctx context.Context) (Status, error) // Status without Personal, which takes a fit
-	Budget(ctx context.Context) (Budget, error)
-	Verify(ctx context.Context) (Verification, error)
-	Ledger(ctx context.Context) ([]Line, error)
-	Peers(ctx context.Context) ([]Peer, error)
-	Leave(ctx context.Context) (Farewell, error) // the daemon stops then
-	Doctor(ctx context.Context) (Diagnosis, error)
-	Acquaintances(ctx context.Context) ([]Acquaintance, error)
-	AddPeer(ctx context.Context, address string) (Addition, error)
-	RemovePeer(ctx context.Context, peerOrAddress string) error
-	Import(ctx context.Context, csv io.Reader, o ImportOptions) (ImportReport, error)
-	Records(ctx context.Context, content bool) iter.Seq2[RecordInfo, error]
-	Delete(ctx context.Context, numbers []uint64) error
-	Predict(ctx context.Context, row map[string]string) (Prediction, error)
-	Backup(ctx context.Context, w io.Writer) error
-	Members(ctx context.Context) (Membership, error)
-	ImportMembers(ctx context.Context, list []byte) error
-}
 
 // failure is the body of an answer that is no success.
 type failure struct {
@@ -53,14 +31,14 @@ type failure struct {
 	Report *ImportReport `json:"report,omitempty"` // of an import with bad lines
 }
 
-// Listen opens the unix socket of the data directory, for [Node.Serve]. Only the
-// user who owns the directory can reach it.
-func (n *Node) Listen() (net.Listener, error) {
-	path := filepath.Join(n.dir, socketFile)
+// Listen opens the unix socket of a data directory that the caller holds, for [Serve].
+// Only the user who owns the directory can reach it.
+func Listen(dir string) (net.Listener, error) {
+	path := filepath.Join(dir, SocketFile)
 	if len(path) > maxSocketPath {
 		return nil, fmt.Errorf("node: the path of the socket, %s, has more than %d characters; choose a shorter data directory", path, maxSocketPath)
 	}
-	// Open holds the directory, so a socket that is there is left over.
+	// The directory is held, so a socket that is there is left over.
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("node: remove the old socket: %w", err)
 	}
@@ -77,10 +55,10 @@ func (n *Node) Listen() (net.Listener, error) {
 // Serve answers the owner's requests that arrive at the listener until ctx
 // ends, or until one of them was to leave the network: then the daemon is to stop. It
 // closes the listener.
-func (n *Node) Serve(ctx context.Context, listener net.Listener) error {
+func Serve(ctx context.Context, listener net.Listener, owner Owner, log *slog.Logger) error {
 	ctx, left := context.WithCancel(ctx)
 	defer left()
-	server := &http.Server{Handler: n.handler(left), ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(n.log.Handler(), slog.LevelDebug)}
+	server := &http.Server{Handler: NewHandler(owner, log, left), ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
 	stopped := make(chan error, 1)
 	defer context.AfterFunc(ctx, func() {
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
@@ -100,43 +78,55 @@ func (n *Node) Serve(ctx context.Context, listener net.Listener) error {
 // leaveTimeout bounds how long the daemon waits for its neighbours when it leaves.
 const leaveTimeout = 10 * time.Second
 
-// handler calls left once the node has left its neighbours.
-func (n *Node) handler(left func()) http.Handler {
+// NewHandler routes the requests. left is called once the node has left its neighbours.
+func NewHandler(owner Owner, log *slog.Logger, left func()) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /alive", func(http.ResponseWriter, *http.Request) {})
-	get(mux, "/status", n.Status)
-	get(mux, "/progress", n.Progress)
-	get(mux, "/budget", n.Budget)
-	get(mux, "/verify", n.Verify)
-	get(mux, "/ledger", n.Ledger)
-	get(mux, "/peers", n.Peers)
-	get(mux, "/doctor", n.Doctor)
-	get(mux, "/members", n.Members)
-	get(mux, "/acquaintances", n.Acquaintances)
-	post(mux, "/peers/add", n.AddPeer)
-	post(mux, "/peers/remove", func(ctx context.Context, p string) (struct{}, error) {
-		return struct{}{}, n.RemovePeer(ctx, p)
-	})
-	mux.HandleFunc("GET /records", n.serveRecords)
-	post(mux, "/predict", n.Predict)
-	post(mux, "/members", func(ctx context.Context, list []byte) (struct{}, error) {
-		return struct{}{}, n.ImportMembers(ctx, list)
+	routeRecords(mux, owner, log)
+	post(mux, "/predict", owner.Predict)
+	get(mux, "/status", owner.Status)
+	get(mux, "/progress", owner.Progress)
+	get(mux, "/doctor", owner.Doctor)
+	get(mux, "/budget", owner.Budget)
+	get(mux, "/verify", owner.Verify)
+	get(mux, "/ledger", owner.Ledger)
+	routeNeighbours(mux, owner)
+	routeLifecycle(mux, owner, log, left)
+	return mux
+}
+
+func routeRecords(mux *http.ServeMux, owner Recorder, log *slog.Logger) {
+	mux.HandleFunc("GET /records", func(w http.ResponseWriter, r *http.Request) { serveRecords(w, r, owner, log) })
+	mux.HandleFunc("POST /records", func(w http.ResponseWriter, r *http.Request) { serveImport(w, r, owner) })
+	post(mux, "/imported", func(ctx context.Context, file Digest) (struct{}, error) {
+		return struct{}{}, owner.Imported(ctx, file)
 	})
 	post(mux, "/delete", func(ctx context.Context, numbers []uint64) (struct{}, error) {
-		return struct{}{}, n.Delete(ctx, numbers)
+		return struct{}{}, owner.Delete(ctx, numbers)
 	})
+}
+
+func routeNeighbours(mux *http.ServeMux, owner Networker) {
+	get(mux, "/peers", owner.Peers)
+	get(mux, "/acquaintances", owner.Acquaintances)
+	post(mux, "/peers/add", owner.AddPeer)
+	post(mux, "/peers/remove", func(ctx context.Context, p string) (struct{}, error) {
+		return struct{}{}, owner.RemovePeer(ctx, p)
+	})
+	get(mux, "/members", owner.Members)
+	post(mux, "/members", func(ctx context.Context, list []byte) (struct{}, error) {
+		return struct{}{}, owner.ImportMembers(ctx, list)
+	})
+}
+
+func routeLifecycle(mux *http.ServeMux, owner Lifecycle, log *slog.Logger, left func()) {
+	mux.HandleFunc("GET /backup", func(w http.ResponseWriter, r *http.Request) { serveBackup(w, r, owner, log) })
 	post(mux, "/leave", func(ctx context.Context, _ struct{}) (Farewell, error) {
 		defer left()
 		ctx, cancel := context.WithTimeout(ctx, leaveTimeout)
 		defer cancel()
-		return n.Leave(ctx)
+		return owner.Leave(ctx)
 	})
-	mux.HandleFunc("POST /records", n.serveImport)
-	post(mux, "/imported", func(_ context.Context, file storage.Digest) (struct{}, error) {
-		return struct{}{}, n.refuse(file)
-	})
-	mux.HandleFunc("GET /backup", n.serveBackup)
-	return mux
 }
 
 // get serves a question without parameters.
@@ -153,7 +143,7 @@ func post[P, T any](mux *http.ServeMux, path string, request func(context.Contex
 		var parameter P
 		err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest)).Decode(&parameter)
 		if err != nil {
-			reply(w, nil, requestError{fmt.Errorf("node: read the request: %w", err)})
+			reply(w, nil, WrongRequest(fmt.Errorf("node: read the request: %w", err)))
 			return
 		}
 		v, err := request(r.Context(), parameter)
@@ -161,9 +151,9 @@ func post[P, T any](mux *http.ServeMux, path string, request func(context.Contex
 	})
 }
 
-func (n *Node) serveImport(w http.ResponseWriter, r *http.Request) {
+func serveImport(w http.ResponseWriter, r *http.Request, owner Recorder) {
 	o := ImportOptions{SkipBad: r.URL.Query().Get("bad") == "skip", Again: r.URL.Query().Get("again") == "yes"}
-	report, err := n.Import(r.Context(), r.Body, o)
+	report, err := owner.Import(r.Context(), r.Body, o)
 	if errors.Is(err, ErrBadLines) {
 		send(w, http.StatusUnprocessableEntity, failure{err.Error(), &report})
 		return
@@ -173,10 +163,10 @@ func (n *Node) serveImport(w http.ResponseWriter, r *http.Request) {
 
 // serveRecords sends the list as it is read, one line of JSON a record. If it fails on the
 // way the connection breaks, as that of serveBackup.
-func (n *Node) serveRecords(w http.ResponseWriter, r *http.Request) {
+func serveRecords(w http.ResponseWriter, r *http.Request, owner Recorder, log *slog.Logger) {
 	out := bufio.NewWriter(w)
 	lines, begun := json.NewEncoder(out), false
-	for record, err := range n.Records(r.Context(), r.URL.Query().Get("content") == "yes") {
+	for record, err := range owner.Records(r.Context(), r.URL.Query().Get("content") == "yes") {
 		if err != nil && !begun {
 			reply(w, nil, err)
 			return
@@ -186,7 +176,7 @@ func (n *Node) serveRecords(w http.ResponseWriter, r *http.Request) {
 		}
 		if err != nil {
 			if r.Context().Err() == nil { // the client is still there
-				n.log.Error("list of records broke off", "error", err)
+				log.Error("list of records broke off", "error", err)
 			}
 			panic(http.ErrAbortHandler)
 		}
@@ -196,13 +186,13 @@ func (n *Node) serveRecords(w http.ResponseWriter, r *http.Request) {
 
 // serveBackup streams the copy. One that fails on the way breaks the connection,
 // so that nobody takes a part for the whole.
-func (n *Node) serveBackup(w http.ResponseWriter, r *http.Request) {
+func serveBackup(w http.ResponseWriter, r *http.Request, owner Lifecycle, log *slog.Logger) {
 	out := &copyWriter{client: w}
-	err := n.Backup(r.Context(), out)
+	err := owner.Backup(r.Context(), out)
 	if err != nil && !out.begun {
 		reply(w, nil, err)
 	} else if err != nil {
-		n.log.Error("backup failed", "error", err)
+		log.Error("backup failed", "error", err)
 		panic(http.ErrAbortHandler)
 	}
 }
@@ -226,18 +216,6 @@ func (w *copyWriter) Write(p []byte) (int, error) {
 	}
 	return w.client.Write(p)
 }
-
-// ErrRequest: the mistake is in what was asked for, not in the node.
-var ErrRequest = errors.New("node: a wrong request")
-
-// requestError is an [ErrRequest] that says which.
-type requestError struct{ error }
-
-// Is is for [errors.Is].
-func (e requestError) Is(target error) bool { return target == ErrRequest }
-
-// Unwrap is for [errors.Is] and its kin.
-func (e requestError) Unwrap() error { return e.error }
 
 // statusCode is 400 for a wrong request, 409 for one that does not fit what is
 // stored, and 500 for what the node could not do.

@@ -1,4 +1,4 @@
-package node
+package api
 
 import (
 	"bytes"
@@ -8,55 +8,28 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
 	"path/filepath"
 	"sync/atomic"
 	"time"
-
-	"p2pnode/storage"
 )
-
-// ErrSilent: there is a daemon, and it does not answer.
-var ErrSilent = errors.New("does not answer; wait until it does, or end it and try again")
-
-// Connect returns the owner's view of a data directory: through the running
-// daemon if there is one, else by opening the directory itself. Close it when
-// done. A daemon that says nothing for ten seconds ends Connect, and later any
-// request, with ErrSilent, however long the request itself may take.
-func Connect(ctx context.Context, dir string, log *slog.Logger) (Owner, io.Closer, error) {
-	c := newClient(dir)
-	switch err := c.alive(ctx); {
-	case err == nil:
-		return c, c, nil
-	case errors.Is(err, ErrSilent):
-		return nil, nil, err
-	}
-	n, err := Open(dir, log)
-	if errors.Is(err, storage.ErrLocked) {
-		err = fmt.Errorf("%w (it does not answer on its socket; if it is starting or stopping, try again in a moment)", err)
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	return n, n, nil
-}
 
 // daemonPatience is how long a daemon may take to say that it is alive.
 const daemonPatience = 10 * time.Second
 
-// client talks to a daemon over the unix socket of its data directory.
-type client struct {
+// Client talks to a daemon over the unix socket of its data directory.
+type Client struct {
 	http     http.Client
 	patience time.Duration
 	daemon   atomic.Int64 // process ID; 0: not known
 }
 
-func newClient(dir string) *client {
-	path := filepath.Join(dir, socketFile)
-	c := &client{patience: daemonPatience}
+// NewClient is for the daemon of a data directory, whether or not there is one.
+func NewClient(dir string) *Client {
+	path := filepath.Join(dir, SocketFile)
+	c := &Client{patience: daemonPatience}
 	c.http.Transport = &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			conn, err := new(net.Dialer).DialContext(ctx, "unix", path)
@@ -70,13 +43,14 @@ func newClient(dir string) *client {
 }
 
 // Close drops the connection.
-func (c *client) Close() error {
+func (c *Client) Close() error {
 	c.http.CloseIdleConnections()
 	return nil
 }
 
-// alive asks the daemon for a sign of life.
-func (c *client) alive(ctx context.Context) error {
+// Alive asks the daemon for a sign of life. A daemon that says nothing for ten seconds ends
+// it, and any other request, with ErrSilent, however long the request itself may take.
+func (c *Client) Alive(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, c.patience)
 	defer cancel()
 	request, err := http.NewRequestWithContext(limited, http.MethodGet, "http://daemon/alive", nil)
@@ -94,7 +68,7 @@ func (c *client) alive(ctx context.Context) error {
 }
 
 // process names the daemon's process, if it is known.
-func (c *client) process() string {
+func (c *Client) process() string {
 	if pid := c.daemon.Load(); pid > 0 {
 		return fmt.Sprintf(" (pid %d)", pid)
 	}
@@ -103,7 +77,7 @@ func (c *client) process() string {
 
 // watch ends a request's context, with ErrSilent as its cause, once the daemon
 // gives no sign of life any more.
-func (c *client) watch(ctx context.Context) (watched context.Context, stop func()) {
+func (c *Client) watch(ctx context.Context) (watched context.Context, stop func()) {
 	watched, cancel := context.WithCancelCause(ctx)
 	go func() {
 		tick := time.NewTicker(c.patience)
@@ -114,7 +88,7 @@ func (c *client) watch(ctx context.Context) (watched context.Context, stop func(
 				return
 			case <-tick.C:
 			}
-			if err := c.alive(watched); errors.Is(err, ErrSilent) {
+			if err := c.Alive(watched); errors.Is(err, ErrSilent) {
 				cancel(err)
 			}
 		}
@@ -123,71 +97,69 @@ func (c *client) watch(ctx context.Context) (watched context.Context, stop func(
 }
 
 // Status implements [Owner].
-func (c *client) Status(ctx context.Context) (s Status, err error) {
+func (c *Client) Status(ctx context.Context) (s Status, err error) {
 	return s, c.call(ctx, http.MethodGet, "/status", nil, &s)
 }
 
 // Progress implements [Owner].
-func (c *client) Progress(ctx context.Context) (s Status, err error) {
+func (c *Client) Progress(ctx context.Context) (s Status, err error) {
 	return s, c.call(ctx, http.MethodGet, "/progress", nil, &s)
 }
 
 // Budget implements [Owner].
-func (c *client) Budget(ctx context.Context) (b Budget, err error) {
+func (c *Client) Budget(ctx context.Context) (b Budget, err error) {
 	return b, c.call(ctx, http.MethodGet, "/budget", nil, &b)
 }
 
 // Verify implements [Owner].
-func (c *client) Verify(ctx context.Context) (v Verification, err error) {
+func (c *Client) Verify(ctx context.Context) (v Verification, err error) {
 	return v, c.call(ctx, http.MethodGet, "/verify", nil, &v)
 }
 
 // Ledger implements [Owner].
-func (c *client) Ledger(ctx context.Context) (lines []Line, err error) {
+func (c *Client) Ledger(ctx context.Context) (lines []Line, err error) {
 	return lines, c.call(ctx, http.MethodGet, "/ledger", nil, &lines)
 }
 
 // Peers implements [Owner].
-func (c *client) Peers(ctx context.Context) (p []Peer, err error) {
+func (c *Client) Peers(ctx context.Context) (p []Peer, err error) {
 	return p, c.call(ctx, http.MethodGet, "/peers", nil, &p)
 }
 
 // Leave implements [Owner].
-func (c *client) Leave(ctx context.Context) (f Farewell, err error) {
+func (c *Client) Leave(ctx context.Context) (f Farewell, err error) {
 	return f, c.post(ctx, "/leave", struct{}{}, &f)
 }
 
 // Doctor implements [Owner].
-func (c *client) Doctor(ctx context.Context) (d Diagnosis, err error) {
+func (c *Client) Doctor(ctx context.Context) (d Diagnosis, err error) {
 	return d, c.call(ctx, http.MethodGet, "/doctor", nil, &d)
 }
 
 // Acquaintances implements [Owner].
-func (c *client) Acquaintances(ctx context.Context) (a []Acquaintance, err error) {
+func (c *Client) Acquaintances(ctx context.Context) (a []Acquaintance, err error) {
 	return a, c.call(ctx, http.MethodGet, "/acquaintances", nil, &a)
 }
 
 // AddPeer implements [Owner].
-func (c *client) AddPeer(ctx context.Context, address string) (a Addition, err error) {
+func (c *Client) AddPeer(ctx context.Context, address string) (a Addition, err error) {
 	return a, c.post(ctx, "/peers/add", address, &a)
 }
 
 // RemovePeer implements [Owner].
-func (c *client) RemovePeer(ctx context.Context, peerOrAddress string) error {
+func (c *Client) RemovePeer(ctx context.Context, peerOrAddress string) error {
 	return c.post(ctx, "/peers/remove", peerOrAddress, new(struct{}))
 }
 
 // Import implements [Owner].
-func (c *client) Import(ctx context.Context, csv io.Reader, o ImportOptions) (r ImportReport, err error) {
+func (c *Client) Import(ctx context.Context, csv io.Reader, o ImportOptions) (r ImportReport, err error) {
 	options := url.Values{}
 	if o.SkipBad {
 		options.Set("bad", "skip")
 	}
 	if o.Again {
 		options.Set("again", "yes")
-	} else if err := refuseKnown(csv, func(file storage.Digest) error {
-		return c.post(ctx, "/imported", file, new(struct{}))
-	}); err != nil {
+	} else if err := CheckKnown(csv, func(file Digest) error { return c.Imported(ctx, file) }); err != nil {
 		return r, err
 	}
 	var bad *badLines
@@ -198,8 +170,13 @@ func (c *client) Import(ctx context.Context, csv io.Reader, o ImportOptions) (r 
 	return r, err
 }
 
+// Imported implements [Owner].
+func (c *Client) Imported(ctx context.Context, file Digest) error {
+	return c.post(ctx, "/imported", file, new(struct{}))
+}
+
 // Records implements [Owner].
-func (c *client) Records(ctx context.Context, content bool) iter.Seq2[RecordInfo, error] {
+func (c *Client) Records(ctx context.Context, content bool) iter.Seq2[RecordInfo, error] {
 	path := "/records"
 	if content {
 		path += "?content=yes"
@@ -217,38 +194,38 @@ func (c *client) Records(ctx context.Context, content bool) iter.Seq2[RecordInfo
 					return fmt.Errorf("node: read the list of records: %w (the daemon's log says more)", err)
 				}
 				if !yield(r, nil) {
-					return errEnough
+					return errStopped
 				}
 			}
 		})
-		if err != nil && !errors.Is(err, errEnough) {
+		if err != nil && !errors.Is(err, errStopped) {
 			yield(RecordInfo{}, err)
 		}
 	}
 }
 
 // Delete implements [Owner].
-func (c *client) Delete(ctx context.Context, numbers []uint64) error {
+func (c *Client) Delete(ctx context.Context, numbers []uint64) error {
 	return c.post(ctx, "/delete", numbers, new(struct{}))
 }
 
 // Predict implements [Owner].
-func (c *client) Predict(ctx context.Context, row map[string]string) (p Prediction, err error) {
+func (c *Client) Predict(ctx context.Context, row map[string]string) (p Prediction, err error) {
 	return p, c.post(ctx, "/predict", row, &p)
 }
 
 // Members implements [Owner].
-func (c *client) Members(ctx context.Context) (m Membership, err error) {
+func (c *Client) Members(ctx context.Context) (m Membership, err error) {
 	return m, c.call(ctx, http.MethodGet, "/members", nil, &m)
 }
 
 // ImportMembers implements [Owner].
-func (c *client) ImportMembers(ctx context.Context, list []byte) error {
+func (c *Client) ImportMembers(ctx context.Context, list []byte) error {
 	return c.post(ctx, "/members", list, new(struct{}))
 }
 
 // Backup implements [Owner]. A copy that breaks off is an error.
-func (c *client) Backup(ctx context.Context, w io.Writer) error {
+func (c *Client) Backup(ctx context.Context, w io.Writer) error {
 	return c.send(ctx, http.MethodGet, "/backup", nil, func(body io.Reader) error {
 		if _, err := io.Copy(w, body); err != nil {
 			return fmt.Errorf("node: copy the database: %w (the daemon's log says more)", err)
@@ -257,7 +234,7 @@ func (c *client) Backup(ctx context.Context, w io.Writer) error {
 	})
 }
 
-func (c *client) post(ctx context.Context, path string, parameter, into any) error {
+func (c *Client) post(ctx context.Context, path string, parameter, into any) error {
 	body, err := json.Marshal(parameter)
 	if err != nil {
 		return err
@@ -265,19 +242,22 @@ func (c *client) post(ctx context.Context, path string, parameter, into any) err
 	return c.call(ctx, http.MethodPost, path, bytes.NewReader(body), into)
 }
 
+// errStopped ends a list whose reader has enough.
+var errStopped = errors.New("node: enough of the list")
+
 // badLines carries the report of a refused import out of call.
 type badLines struct{ report ImportReport }
 
 func (*badLines) Error() string { return ErrBadLines.Error() }
 
 // call makes a request and reads the JSON of its answer.
-func (c *client) call(ctx context.Context, method, path string, body io.Reader, into any) error {
+func (c *Client) call(ctx context.Context, method, path string, body io.Reader, into any) error {
 	return c.send(ctx, method, path, body, func(answer io.Reader) error { return json.NewDecoder(answer).Decode(into) })
 }
 
 // send makes a request and hands its answer to read; one that is no success is an
 // error.
-func (c *client) send(ctx context.Context, method, path string, body io.Reader, read func(io.Reader) error) error {
+func (c *Client) send(ctx context.Context, method, path string, body io.Reader, read func(io.Reader) error) error {
 	ctx, stop := c.watch(ctx)
 	defer stop()
 	err := c.request(ctx, method, path, body, read)
@@ -287,7 +267,7 @@ func (c *client) send(ctx context.Context, method, path string, body io.Reader, 
 	return err
 }
 
-func (c *client) request(ctx context.Context, method, path string, body io.Reader, read func(io.Reader) error) error {
+func (c *Client) request(ctx context.Context, method, path string, body io.Reader, read func(io.Reader) error) error {
 	request, err := http.NewRequestWithContext(ctx, method, "http://daemon"+path, body)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package node
+package api
 
 import "p2pnode/learner"
 
@@ -110,15 +110,22 @@ type Three struct {
 	Base     float64 `json:"base"`
 }
 
-// Peer is a neighbour, for the owner's eyes.
-type Peer struct {
-	ID     string  `json:"id"`
-	Weight float64 `json:"weight"`
-	// Known says that the weight follows from what both ends have made public; until
-	// then, and always under the graph rule random, it is the same for all strangers.
-	Known     bool   `json:"known"`
-	Since     int64  `json:"since"` // Unix seconds; 0: an edge of an earlier version
-	Connected bool   `json:"connected"`
-	Listening bool   `json:"listening"`
-	Round     uint64 `json:"round"` // newest round heard of it
+// Prediction is the personal model's answer, and the lone model's beside it: a
+// number in the units of the target; the probability of 1 for the logistic loss; 1,
+// -1 or, undecided, 0 for the hinge. Where the task names classes, each model names the
+// one it finds likeliest, and the number is the probability of that.
+type Prediction struct {
+	Value      float64 `json:"value"`
+	Alone      float64 `json:"alone"`
+	Class      string  `json:"class,omitempty"`
+	AloneClass string  `json:"alone_class,omitempty"`
+	// Cells counts those that were not taken as they are, for each column that has one.
+	Cells []ColumnTally `json:"cells"`
+}
+
+// Farewell is what came of a Leave.
+type Farewell struct {
+	Running    bool `json:"running"`    // the node took part in the network
+	Neighbours int  `json:"neighbours"` // that it had
+	Told       int  `json:"told"`       // of them; the others notice within an hour
 }

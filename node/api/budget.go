@@ -1,0 +1,100 @@
+package api
+
+import (
+	"p2pnode/privacy"
+	"p2pnode/storage"
+)
+
+// Budget is the ledger in the operator's terms. Shares are of a cohort's budget,
+// in [0, 1].
+type Budget struct {
+	Epsilon float64 `json:"epsilon"`
+	Delta   float64 `json:"delta"`
+	// Excess is how probable it is that more than epsilon is told about a record over
+	// its whole life, or a bound on that; see [privacy.Policy.Excess]. Delta counts each
+	// such case by how much more, and is smaller. 1 without a guarantee.
+	Excess float64 `json:"chance_of_more_than_epsilon"`
+	// Unbounded says that something was or will be released without a guarantee, and
+	// Unprotected that the configuration says so now.
+	Unbounded   bool `json:"unbounded"`
+	Unprotected bool `json:"unprotected"`
+	// Obfuscation: the learner hides gradients without a guarantee, which is
+	// obfuscation and not differential privacy.
+	Obfuscation bool `json:"obfuscation"`
+	// Contradicted is the round of this node that a peer showed and the directory
+	// knows nothing of: it is an old copy, and releases nothing. 0: none did.
+	Contradicted uint64 `json:"contradicted_round"`
+	Bare         int    `json:"unprotected_releases"` // released without a guarantee so far
+	Noise        string `json:"noise"`
+	Accounting   string `json:"accounting"`
+	Pace         string `json:"pace"`
+	Batch        int    `json:"batch"`    // of every 100 records, how many take part in a release; 0: all
+	Releases     int    `json:"releases"` // that the budget is made for
+	// Left is how many more rounds the node can release with the records it has,
+	// Next the share of a cohort's budget that the next of them costs, and Rising
+	// says that the one after costs more.
+	Left   int     `json:"releases_left"`
+	Next   float64 `json:"next_release_share"`
+	Rising bool    `json:"later_releases_cost_more"`
+	// ShareOf is what all shares are of: "budget", or "steps" of a plan, whose
+	// budget is known for the whole of it only.
+	ShareOf string `json:"share_of"`
+	// Plan is how far a committed plan has come; nil without one.
+	Plan    *PlanBudget    `json:"plan"`
+	Cohorts []CohortBudget `json:"cohorts"`
+	Person  []PersonBudget `json:"person"` // for one record, then for somebody with several
+
+	VisibleTo  string   `json:"visible_to"`  // who can see what was released
+	NotCovered []string `json:"not_covered"` // what others can see or learn all the same
+}
+
+// PlanBudget counts the steps of a plan.
+type PlanBudget struct {
+	Steps int `json:"steps"`
+	Done  int `json:"steps_done"`
+	Left  int `json:"steps_left"`
+}
+
+// CohortBudget is what one group of records has paid.
+type CohortBudget struct {
+	Cohort   privacy.Cohort `json:"cohort"`
+	Records  int            `json:"records"` // training slots, those of deleted records too
+	Releases int            `json:"releases"`
+	Left     int            `json:"releases_left"`
+	// Spent is what counts: all of it once retired, because what was released after
+	// the copy was made is not known. AtLeast is what the ledger knows of.
+	Spent   float64 `json:"spent_share"`
+	AtLeast float64 `json:"spent_share_at_least"`
+	Next    float64 `json:"next_release_share"`
+	Retired bool    `json:"retired"` // by a restore: it pays for nothing any more
+}
+
+// PersonBudget is the guarantee for a person who owns that many records.
+type PersonBudget struct {
+	Records int     `json:"records"`
+	Epsilon float64 `json:"epsilon"`
+	Delta   float64 `json:"delta"`
+	// Belief is what an even belief, 1/2, in something about that person's records
+	// can become at most for somebody who sees everything; 1 is certainty.
+	Belief float64 `json:"belief_of_half_at_most"`
+}
+
+// BudgetSummary is the budget of the newest cohort, the one that goes on longest.
+type BudgetSummary struct {
+	Epsilon     float64     `json:"epsilon"`
+	Delta       float64     `json:"delta"`
+	Spent       float64     `json:"spent"` // share of the budget, in [0, 1]
+	AtLeast     float64     `json:"spent_at_least"`
+	Left        int         `json:"left"` // releases
+	Retired     bool        `json:"retired"`
+	Unbounded   bool        `json:"unbounded"`
+	Unprotected bool        `json:"unprotected"`
+	Obfuscation bool        `json:"obfuscation"` // as in Budget
+	Plan        *PlanBudget `json:"plan"`        // which new records do not prolong; nil without one
+}
+
+// Verification and Line are what the owner sees of the ledger on disk.
+type (
+	Verification = storage.Verification
+	Line         = storage.Line
+)

@@ -1,0 +1,39 @@
+// Package api is what the owner of a data directory can ask of a node, and its answers;
+// the server of the directory's socket, and the client that asks through it. It knows
+// nothing of how a node finds its answers.
+package api
+
+import "errors"
+
+// ErrSilent: there is a daemon, and it does not answer.
+var ErrSilent = errors.New("does not answer; wait until it does, or end it and try again")
+
+// ErrRequest: the mistake is in what was asked for, not in the node.
+var ErrRequest = errors.New("node: a wrong request")
+
+// WrongRequest makes an error an [ErrRequest] that says which.
+func WrongRequest(err error) error { return wrong{err} }
+
+type wrong struct{ error }
+
+// Is is for [errors.Is].
+func (e wrong) Is(target error) bool { return target == ErrRequest }
+
+// Unwrap is for [errors.Is] and its kin.
+func (e wrong) Unwrap() error { return e.error }
+
+// Advised is an error and, in its text after it, what the daemon's owner can do about
+// it with the command p2pnode. A program that embeds a node has advice of its own.
+type Advised struct {
+	Err    error
+	Advice string
+}
+
+// Advise is err with advice.
+func Advise(err error, advice string) error { return &Advised{err, advice} }
+
+// Error implements [error].
+func (a *Advised) Error() string { return a.Err.Error() + "; " + a.Advice }
+
+// Unwrap is for [errors.Is] and its kin.
+func (a *Advised) Unwrap() error { return a.Err }

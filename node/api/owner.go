@@ -1,0 +1,62 @@
+package api
+
+import (
+	"context"
+	"io"
+	"iter"
+)
+
+// Owner is what the owner of a data directory can do with it: on a node, or through a
+// [Client] on a running daemon. All methods are safe for concurrent use.
+type Owner interface {
+	Recorder
+	Predictor
+	Reporter
+	Accountant
+	Networker
+	Lifecycle
+}
+
+// Recorder keeps the records.
+type Recorder interface {
+	Import(ctx context.Context, csv io.Reader, o ImportOptions) (ImportReport, error)
+	Imported(ctx context.Context, file Digest) error // ErrImported, if it was
+	Records(ctx context.Context, content bool) iter.Seq2[RecordInfo, error]
+	Delete(ctx context.Context, numbers []uint64) error
+}
+
+// Predictor answers from the personal model.
+type Predictor interface {
+	Predict(ctx context.Context, row map[string]string) (Prediction, error)
+}
+
+// Reporter says how the node is doing.
+type Reporter interface {
+	Status(ctx context.Context) (Status, error)
+	Progress(ctx context.Context) (Status, error) // Status without Personal, which takes a fit
+	Doctor(ctx context.Context) (Diagnosis, error)
+}
+
+// Accountant says what of the privacy budget is spent.
+type Accountant interface {
+	Budget(ctx context.Context) (Budget, error)
+	Verify(ctx context.Context) (Verification, error)
+	Ledger(ctx context.Context) ([]Line, error)
+}
+
+// Networker knows the node's neighbours, the peers it can start from, and who may speak
+// to it.
+type Networker interface {
+	Peers(ctx context.Context) ([]Peer, error)
+	Acquaintances(ctx context.Context) ([]Acquaintance, error)
+	AddPeer(ctx context.Context, address string) (Addition, error)
+	RemovePeer(ctx context.Context, peerOrAddress string) error
+	Members(ctx context.Context) (Membership, error)
+	ImportMembers(ctx context.Context, list []byte) error
+}
+
+// Lifecycle is of the data directory as a whole.
+type Lifecycle interface {
+	Backup(ctx context.Context, w io.Writer) error
+	Leave(ctx context.Context) (Farewell, error) // the daemon stops then
+}

@@ -1,0 +1,101 @@
+package api
+
+import (
+	"errors"
+	"time"
+
+	"p2pnode/discovery/reach"
+)
+
+// Peer is a neighbour, for the owner's eyes.
+type Peer struct {
+	ID     string  `json:"id"`
+	Weight float64 `json:"weight"`
+	// Known says that the weight follows from what both ends have made public; until
+	// then, and always under the graph rule random, it is the same for all strangers.
+	Known     bool   `json:"known"`
+	Since     int64  `json:"since"` // Unix seconds; 0: an edge of an earlier version
+	Connected bool   `json:"connected"`
+	Listening bool   `json:"listening"`
+	Round     uint64 `json:"round"` // newest round heard of it
+}
+
+// Acquaintance is a peer that the node can start from, beside its neighbours.
+type Acquaintance struct {
+	ID       string   `json:"id"`
+	Addrs    []string `json:"addrs"`
+	LastSeen int64    `json:"last_seen"` // Unix seconds; 0: never
+	// From says how the node knows it: "configuration" (the key bootstrap), "added"
+	// by the owner, or "met" in this run or an earlier one.
+	From      string `json:"from"`
+	Connected bool   `json:"connected"`
+	Reason    string `json:"reason,omitempty"` // why it could not be reached the last time
+}
+
+// Addition is what came of adding a peer.
+type Addition struct {
+	ID        string `json:"id"`
+	Running   bool   `json:"running"` // the node, so that it tried to connect
+	Connected bool   `json:"connected"`
+	Reason    string `json:"reason,omitempty"` // why it is not connected
+}
+
+// ErrNotJoined: the node speaks to everybody who takes part in its task.
+var ErrNotJoined = errors.New("node: this node has joined no private network; join one with: p2pnode members join NAME AUTHORITY")
+
+// Private is who may speak to this node.
+type Private struct {
+	Key     string     `json:"key_fingerprint"` // "": no network key
+	Network string     `json:"network"`         // "": no membership list
+	Version uint64     `json:"version"`         // of the list; 0: there is none yet
+	Members int        `json:"members"`
+	Listed  bool       `json:"listed"`  // this node is one of them
+	Expires *time.Time `json:"expires"` // when this node ceases to be one; nil: never
+	Damage  string     `json:"damage"`  // why the list on disk is not used; "": nothing is wrong
+	// TurnedAway and RefusedBy are the last hour's refusals, the latest first.
+	TurnedAway []Refusal `json:"turned_away"` // by this node
+	RefusedBy  []Refusal `json:"refused_by"`  // of this node
+}
+
+// Refusal says that connections were refused for the lack of membership.
+type Refusal struct {
+	Peer  string    `json:"peer"`
+	Times int       `json:"times"`
+	Last  time.Time `json:"last"`
+}
+
+// Membership is the private network a node has joined.
+type Membership struct {
+	Peer        string   `json:"peer"` // this node
+	Network     string   `json:"network"`
+	Authorities []string `json:"authorities"` // who may sign its lists
+	List        []byte   `json:"list"`        // the newest, signed; empty: none yet
+	Damage      string   `json:"damage"`      // why the list on disk is not used; "": nothing is wrong
+	Running     bool     `json:"running"`
+	Connected   []string `json:"connected"` // peers
+}
+
+// Diagnosis says whether a node can be reached, how, and what to do if not.
+type Diagnosis struct {
+	Verdict   reach.Verdict    `json:"verdict"`
+	Running   bool             `json:"running"`
+	Reach     reach.Report     `json:"reach"`
+	Bootstrap []BootstrapCheck `json:"bootstrap"`
+	PortMap   bool             `json:"port_map"` // the router is asked for a port
+	MDNS      bool             `json:"mdns"`     // looks on the local network
+	DHT       string           `json:"dht"`
+	Private   bool             `json:"private"` // strangers are kept away: by a key, or a list of members
+	// Clock is how far this machine's clock is behind, in seconds: behind its own
+	// files, or behind most peers. 0: not noticeably.
+	Clock    float64  `json:"clock_behind_seconds"`
+	DiskFree int64    `json:"disk_free_bytes"` // -1: not known
+	Problems []string `json:"problems"`        // in plain words, with what to do
+}
+
+// BootstrapCheck is what came of trying one bootstrap peer.
+type BootstrapCheck struct {
+	Peer    string `json:"peer"`
+	Address string `json:"address"`
+	Reached bool   `json:"reached"`       // and takes part in the task, as far as a running node can tell
+	Why     string `json:"why,omitempty"` // not
+}

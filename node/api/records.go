@@ -1,0 +1,106 @@
+package api
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+
+	"p2pnode/learner"
+	"p2pnode/privacy"
+	"p2pnode/storage"
+)
+
+// RecordInfo is where one record stands; its content only if that was asked for.
+type RecordInfo struct {
+	Number  learner.Seq    `json:"number"` // by arrival, from 1
+	Cohort  privacy.Cohort `json:"cohort"`
+	HeldOut bool           `json:"held_out"` // measures the personal model, never takes part in a release
+	Deleted bool           `json:"deleted"`  // its slot stays until the cohort's budget is used
+	UsedUp  bool           `json:"used_up"`  // its cohort takes part in no more releases
+	Retired bool           `json:"retired"`  // by a restore, which is one reason
+	// Refused: an earlier version stored it and the task does not admit it. Its slot is
+	// empty, and the personal model does not know of it.
+	Refused bool `json:"refused"`
+
+	// Cells are what the owner wrote, the target last; nil: it was not kept.
+	Cells []WrittenCell `json:"cells,omitempty"`
+	// What is learned from it, as the task encodes it.
+	Target   *float64     `json:"target,omitempty"`
+	Class    string       `json:"class,omitempty"`    // its name, if the task names classes
+	Features []Coordinate `json:"features,omitempty"` // those that are not 0
+}
+
+// ColumnTally counts the cells of a column that were not taken as they are.
+type ColumnTally = learner.ColumnTally
+
+// WrittenCell is what a record's owner wrote in a column.
+type WrittenCell struct {
+	Column string `json:"column"`
+	Text   string `json:"text"`
+	Note   string `json:"note,omitempty"` // how it was taken: "clamped", "unknown", "empty"; "": as it is
+}
+
+// Coordinate is one number of a record, as the task encodes it.
+type Coordinate struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+}
+
+// ImportReport says what became of a CSV file.
+type ImportReport struct {
+	Records int       `json:"records"` // stored
+	Bad     int       `json:"bad"`     // lines that were no record
+	Lines   []BadLine `json:"lines"`   // the first of them
+	// NeverShared says that the records stored serve this device only: the plan is
+	// over, and nothing is sent any more.
+	NeverShared bool `json:"never_shared,omitempty"`
+	// Cells counts the cells of good lines that were not taken as they are, for each column
+	// that has any.
+	Cells []ColumnTally `json:"cells"`
+}
+
+// BadLine is a line of a CSV file that is no record, and why.
+type BadLine struct {
+	Line   int    `json:"line"`
+	Reason string `json:"reason"`
+}
+
+// ErrBadLines is returned with a report when bad lines kept a file from being
+// imported.
+var ErrBadLines error = &Advised{errors.New("node: the file has bad lines, nothing was imported"), "mend them, or leave them out with --skip-bad"}
+
+// ErrImported is returned for a file that was imported before.
+var ErrImported = errors.New("node: the file was imported before")
+
+// Digest is the SHA-256 of a whole file.
+type Digest = storage.Digest
+
+// ImportOptions are how a file is imported. The zero value leaves nothing out.
+type ImportOptions struct {
+	SkipBad bool // leave bad lines out instead of refusing the file
+	Again   bool // import a file that was imported before; its records get a budget of their own
+	// Room is asked before each record is taken, and its error ends the import; nil:
+	// there is always room.
+	Room func() error
+}
+
+// CheckKnown asks whether a file that can be read twice is refused for its digest.
+func CheckKnown(r io.Reader, refuse func(Digest) error) error {
+	file, ok := r.(io.ReadSeeker)
+	if !ok {
+		return nil
+	}
+	start, err := file.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return nil // a pipe: its digest is known when it ends
+	}
+	whole := sha256.New()
+	if _, err = io.Copy(whole, file); err == nil {
+		_, err = file.Seek(start, io.SeekStart)
+	}
+	if err != nil {
+		return fmt.Errorf("node: read the file: %w", err)
+	}
+	return refuse(Digest(whole.Sum(nil)))
+}
