@@ -7,8 +7,8 @@ import (
 )
 
 // maxUnfollowed is how many authors are remembered beside those that are
-// followed: one that comes back from an old copy of its directory is told so,
-// even after its neighbours had given it up.
+// followed. An author that comes back from an old copy of its directory is told
+// so even by former neighbours.
 const maxUnfollowed = 128
 
 // author is what is remembered of a peer whose models have arrived. It outlives
@@ -30,17 +30,17 @@ func (g *Gossip) arrived(p peer.ID, w Witness) (first bool) {
 	return g.keep(p, w).rounds.note(w.Round)
 }
 
-// served notes a model that its author served over a stream. It has no say about
-// the rounds of broadcasts.
+// served notes a model that its author served over a stream. It does not affect
+// which broadcast rounds count as new.
 func (g *Gossip) served(p peer.ID, w Witness) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.keep(p, w)
 }
 
-// keep remembers the newest witness of an author; of two with the same round the
-// first, so that the author hears of the model it knows nothing of. The caller
-// holds g.mu.
+// keep remembers the newest witness of an author. Of two with the same round it
+// keeps the first, so that an author that published a second model for one round
+// is told of the first. The caller holds g.mu.
 func (g *Gossip) keep(p peer.ID, w Witness) *author {
 	a := g.heard[p]
 	if a == nil {
@@ -56,8 +56,8 @@ func (g *Gossip) keep(p peer.ID, w Witness) *author {
 	return a
 }
 
-// forget drops the authors heard longest ago that are not followed, when there
-// are too many. The caller holds g.mu.
+// forget drops unfollowed authors while there are too many, starting with the one
+// that was heard longest ago. The caller holds g.mu.
 func (g *Gossip) forget() {
 	for len(g.heard) > len(g.follows)+maxUnfollowed {
 		var oldest peer.ID
@@ -71,7 +71,8 @@ func (g *Gossip) forget() {
 	}
 }
 
-// witness is what this node can show an author; nil if it has never heard it.
+// witness returns what this node can show an author, or nil if it has never heard
+// a model of that author.
 func (g *Gossip) witness(p peer.ID) *Witness {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -83,9 +84,9 @@ func (g *Gossip) witness(p peer.ID) *Witness {
 	return &w
 }
 
-// Witnesses are those this node can show their authors, by peer ID, to be stored
-// and given back to [Gossip.Remember]. They are of the authors it follows and of
-// some it followed.
+// Witnesses returns, by peer ID, the witnesses that this node can show their
+// authors: those it follows and some that it used to follow. The caller stores
+// them and gives them back to [Gossip.Remember] in the next run.
 func (g *Gossip) Witnesses() map[string]Witness {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -111,9 +112,9 @@ func (g *Gossip) Remember(witnesses map[string]Witness) error {
 	return nil
 }
 
-// window is how many rounds back a first copy is still told from a replay. A
-// message may be overtaken by the few that follow it, when those come by way
-// of another subscriber.
+// window is how many rounds back a late first copy can still be told from a
+// replay. A few later messages may overtake a message when they arrive through
+// another subscriber.
 const window = 64
 
 // rounds remembers which of an author's latest rounds have arrived. A round may

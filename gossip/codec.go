@@ -24,8 +24,8 @@ const maxMessageSize = 64 << 10
 // tags, five varints, one double, three lengths and the proof, with room to spare.
 const headerSize = 64 + maxProof
 
-// errMalformed wraps every complaint about the content of a message. No honest
-// node sends one.
+// errMalformed is wrapped by every error about the content of a message. No honest
+// node sends a malformed message.
 var errMalformed = errors.New("malformed message")
 
 // encodeBody returns the bytes of a message without a proof.
@@ -46,7 +46,7 @@ func encodeBody(m learner.Message) ([]byte, error) {
 // the stream says who sent them.
 func encodeDirected(m learner.Message) ([]byte, error) {
 	if m.To == "" || !m.Kind.Directed() || m.Round == 0 {
-		return nil, fmt.Errorf("gossip: kind %d of round %d to %q is no directed message", m.Kind, m.Round, m.To)
+		return nil, fmt.Errorf("gossip: a message of kind %d, round %d, to %q is not a directed message", m.Kind, m.Round, m.To)
 	}
 	data, err := encodeBody(m)
 	if err != nil {
@@ -58,10 +58,10 @@ func encodeDirected(m learner.Message) ([]byte, error) {
 	return data, nil
 }
 
-// decode checks untrusted bytes that were broadcast, and returns the model they
-// hold, said to be from the given author, whom the caller has authenticated, and
-// the witness of it, whose proof is not checked. All errors wrap errMalformed and
-// say nothing of the values.
+// decode checks untrusted bytes that were broadcast. It returns the model they
+// hold, with From set to the given author, and the model's witness. The caller
+// has authenticated the author; the proof in the witness is not checked. All
+// errors wrap errMalformed and reveal nothing of the values.
 func decode(data []byte, from learner.ID, r learner.Rules) (learner.Message, Witness, error) {
 	w, err := read(data, from, r)
 	if err != nil {
@@ -77,8 +77,8 @@ func decode(data []byte, from learner.ID, r learner.Rules) (learner.Message, Wit
 	return messageOf(w, from, ""), witness, nil
 }
 
-// decodeDirected is decode for bytes that came over a stream from their author to
-// this node.
+// decodeDirected checks untrusted bytes that their author sent to this node over a
+// stream, and returns the message they hold.
 func decodeDirected(data []byte, from, to learner.ID, r learner.Rules) (learner.Message, error) {
 	w, err := read(data, from, r)
 	switch {
@@ -94,7 +94,7 @@ func decodeDirected(data []byte, from, to learner.ID, r learner.Rules) (learner.
 
 func read(data []byte, from learner.ID, r learner.Rules) (*wire.Model, error) {
 	if len(data) > largest(r) {
-		return nil, malformed("%d bytes are too many", len(data))
+		return nil, malformed("the message has %d bytes, more than any allowed kind", len(data))
 	}
 	var w wire.Model
 	if err := unmarshal(data, &w); err != nil {
@@ -121,7 +121,7 @@ func messageOf(w *wire.Model, from, to learner.ID) learner.Message {
 // message says.
 func unmarshal(data []byte, w proto.Message) error {
 	if err := proto.Unmarshal(data, w); err != nil {
-		return malformed("no protobuf")
+		return malformed("the bytes are not a protobuf message")
 	}
 	if len(w.ProtoReflect().GetUnknown()) > 0 {
 		return malformed("unknown fields")

@@ -28,7 +28,7 @@ func model(round uint64, values ...float64) learner.Message {
 	return learner.Message{From: "author", Kind: learner.KindModel, Round: round, NoiseStd: 0.5, Real: values}
 }
 
-// testSigner signs for an author of whom only the key is of interest.
+// testSigner signs for an author of which only the key matters.
 func testSigner(t testing.TB) *Signer {
 	t.Helper()
 	key, _, err := crypto.GenerateEd25519Key(bytes.NewReader(make([]byte, 32)))

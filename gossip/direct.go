@@ -16,13 +16,14 @@ import (
 )
 
 const (
-	// directQueue bounds the messages that wait for one peer: the four newest
-	// rounds of every kind a learner sends fit in many times.
+	// directQueue bounds the messages that wait for one peer. It has room for many
+	// times the four newest rounds of every kind that a learner sends.
 	directQueue = 64
 	// directTimeout bounds the opening of a stream, and each write.
 	directTimeout = 10 * time.Second
-	// directIdle is when a sender closes a stream that nothing went through, and
-	// directSilence when a receiver does, who must not be the first.
+	// directIdle is how long a sender keeps a stream open without sending anything.
+	// directSilence is how long a receiver keeps it; it is longer, so that the
+	// sender closes first.
 	directIdle    = time.Minute
 	directSilence = 2 * directIdle
 	// maxReaders bounds the streams that strangers can hold open here. Followed
@@ -34,10 +35,10 @@ func directProtocol(netName string) protocol.ID {
 	return protocol.ID("/p2pnode/" + netName + "/direct/1")
 }
 
-// Send queues a directed message for the peer it is to, and does not wait for
-// delivery. Messages to one peer keep their order; those of a connection that
-// breaks are lost, as on any network. It fails if the message is none, or if too
-// many wait for that peer.
+// Send queues a directed message for the peer named in m.To and does not wait for
+// delivery. Messages to one peer keep their order. When a connection breaks, the
+// messages on it are lost, as on any network. Send fails if m is not a valid
+// directed message, or if too many messages already wait for that peer.
 func (g *Gossip) Send(m learner.Message) error {
 	to, err := peer.Decode(string(m.To))
 	if err != nil {
@@ -50,9 +51,9 @@ func (g *Gossip) Send(m learner.Message) error {
 	return g.direct.send(to, data)
 }
 
-// direct carries messages to one peer over encrypted streams: one stream for each
-// peer and direction, opened with the first message, so that something is written
-// on it at once, and opened again when it fails.
+// direct carries directed messages over encrypted streams, one for each peer and
+// direction. A stream is opened with the first message, so that something is
+// written on it at once, and is opened again when it fails.
 type direct struct {
 	gossip *Gossip
 	ctx    context.Context // ends with shut
@@ -72,7 +73,7 @@ func (d *direct) start(ctx context.Context, g *Gossip) {
 	g.host.SetStreamHandler(directProtocol(g.config.Network), d.handle)
 }
 
-// shut takes and sends no more messages, and returns when all goroutines ended.
+// shut stops receiving and sending, and returns when all goroutines have ended.
 func (d *direct) shut() {
 	d.gossip.host.RemoveStreamHandler(directProtocol(d.gossip.config.Network))
 	d.mu.Lock()
@@ -98,7 +99,7 @@ func (d *direct) send(to peer.ID, data []byte) error {
 		return nil
 	default:
 		d.gossip.counts.dropped.Add(1)
-		return fmt.Errorf("gossip: send to %s: %d messages wait already", to, directQueue)
+		return fmt.Errorf("gossip: send to %s: %d messages are already waiting", to, directQueue)
 	}
 }
 
@@ -171,8 +172,8 @@ func (o *outStream) write(data []byte) error {
 	return err
 }
 
-// open does not dial: keeping connections is the business of whoever knows the
-// addresses, and the message would be old by then.
+// open uses an existing connection and does not dial. The driver that knows the
+// peer's addresses keeps the connections, and the message would be old by then.
 func (o *outStream) open() error {
 	ctx, cancel := context.WithTimeout(network.WithNoDial(o.direct.ctx, "directed message"), directTimeout)
 	defer cancel()
@@ -217,8 +218,8 @@ func (d *direct) handle(s network.Stream) {
 	_ = s.Reset()
 }
 
-// enter reports whether the peer may hold this stream open. It takes the place of
-// an older one: the peer has lost that, whatever this side sees.
+// enter reports whether the peer may hold this stream open. A new stream replaces
+// the peer's older one: the peer has lost that, even if this side has not noticed.
 func (d *direct) enter(from peer.ID, s network.Stream) bool {
 	followed := d.gossip.following(from)
 	d.mu.Lock()
@@ -245,8 +246,8 @@ func (d *direct) leave(from peer.ID, s network.Stream) {
 }
 
 // take puts a directed message into the inbox, and reports whether its sender may
-// go on. What comes from a peer that is not followed is ignored: it may have made
-// the edge a moment before this side does.
+// go on sending. A message from a peer that is not followed is ignored without a
+// penalty: the peer may have made the edge a moment before this side does.
 func (g *Gossip) take(from peer.ID, data []byte) bool {
 	if g.offenders.Contains(from) {
 		return false

@@ -13,7 +13,7 @@ type EdgeKind uint8
 
 // The kinds of edge requests.
 const (
-	EdgeExchange EdgeKind = 1 // tells whom it knows, and wants to hear the same; changes no edge
+	EdgeExchange EdgeKind = 1 // tells which nodes the asker knows and asks for the same; changes no edge
 	EdgeAsk      EdgeKind = 2 // asks for an edge, or renews it
 	EdgeDrop     EdgeKind = 3 // gives an edge up
 )
@@ -28,8 +28,8 @@ const (
 	EdgeLater    EdgeAnswer = 2 // nothing changes; ask again in a while
 )
 
-// MaxTurn is more agreements than any two nodes come to: a farewell with this turn ends
-// an edge whatever was agreed on.
+// MaxTurn is more agreements than two nodes ever reach. A farewell with this turn ends
+// an edge no matter what the two have agreed on.
 const MaxTurn = 1 << 53
 
 // maxReason bounds the reason of a refusal, in bytes.
@@ -42,14 +42,14 @@ type EdgeRequest struct {
 	// Own is what is known of the asker. Its Peer is not sent: the stream tells it.
 	Own   Entry
 	Known []Entry // of an exchange: other nodes, at most [MaxKnown]
-	// Turn counts the agreements about this edge, as far as the asker knows; the end
-	// that answers gives each a turn above all that either end knew. Of two with the
-	// same turn, made by requests that crossed, both ends can tell which one holds by
-	// who answered.
+	// Turn counts the agreements about this edge, as far as the asker knows. The end
+	// that answers gives each agreement a turn above all that either end knew.
+	// Requests that cross can make two agreements with the same turn; both ends then
+	// tell by who answered which one holds.
 	Turn   uint64
 	Latest []byte // the asker's stored message, for [Gossip.Hear]; empty: none
-	// Witness is of the newest model that the asker has of the node that is
-	// asked; nil: none. Package gossip fills it in, and checks that it is genuine.
+	// Witness belongs to the newest model that the asker has from the node it asks;
+	// nil means none. Package gossip fills it in and checks that it is genuine.
 	Witness *Witness
 }
 
@@ -61,8 +61,8 @@ type EdgeReply struct {
 	Known  []Entry // as in the request
 	Turn   uint64  // of this agreement
 	Latest []byte  // the replier's stored message, byte for byte as published
-	// Witness is of the newest model that the replier has of the node that asked;
-	// nil: none. Package gossip fills it in, and checks that it is genuine.
+	// Witness belongs to the newest model that the replier has from the node that
+	// asked; nil means none. Package gossip fills it in and checks that it is genuine.
 	Witness *Witness
 }
 
@@ -100,7 +100,7 @@ func encodeReply(r EdgeReply) *wire.EdgeReply {
 	}
 }
 
-// decodeReply is decodeRequest for the answer.
+// decodeReply checks the untrusted bytes of an answer from an authenticated peer.
 func (g *Gossip) decodeReply(data []byte, from peer.ID) (EdgeReply, error) {
 	var w wire.EdgeReply
 	if err := unmarshal(data, &w); err != nil {
@@ -120,7 +120,7 @@ func (g *Gossip) decodeReply(data []byte, from peer.ID) (EdgeReply, error) {
 	return r, err
 }
 
-// common is what a request and a reply both hold.
+// common holds the fields that a request and a reply share.
 type common struct {
 	own     Entry
 	known   []Entry

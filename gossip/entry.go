@@ -36,15 +36,15 @@ type Entry struct {
 	Passport []byte
 }
 
-// NewPassport is that of a node of which only addresses are known. Of more than
-// eight addresses the first count.
+// NewPassport returns the passport of a node of which only addresses are known. It
+// holds the first eight addresses.
 func NewPassport(addrs []multiaddr.Multiaddr) []byte {
 	return passport(&wire.Passport{Addr: fitting(addrs)})
 }
 
-// Passport is that of the signer's own entry: it says where the node is, and with
-// its signature that round, std, vector and addresses are its own. Where there is no
-// vector there is no signature.
+// Passport returns the passport of the signer's own entry. It holds the node's
+// addresses and a signature over its round, std, vector and addresses. An entry
+// without a vector gets no signature.
 func (s *Signer) Passport(e Entry, addrs []multiaddr.Multiaddr) ([]byte, error) {
 	w := wire.Passport{Addr: fitting(addrs)}
 	if len(e.Vector) > 0 {
@@ -56,7 +56,7 @@ func (s *Signer) Passport(e Entry, addrs []multiaddr.Multiaddr) ([]byte, error) 
 	return passport(&w), nil
 }
 
-// fitting are the first addresses that fit into a passport.
+// fitting returns the first addresses that fit into a passport.
 func fitting(addrs []multiaddr.Multiaddr) (out [][]byte) {
 	for _, a := range addrs {
 		if b := a.Bytes(); len(b) <= maxAddrSize && len(out) < maxAddrs {
@@ -74,8 +74,8 @@ func passport(w *wire.Passport) []byte {
 	return data
 }
 
-// Addrs are the addresses in a passport. One that came over the wire has been
-// checked; any other that is damaged has none.
+// Addrs returns the addresses in a passport, and none if the passport is damaged.
+// A passport that came over the wire has been checked.
 func Addrs(passport []byte) []multiaddr.Multiaddr {
 	_, addrs, _ := readPassport(passport)
 	return addrs
@@ -102,9 +102,9 @@ func readPassport(data []byte) (w *wire.Passport, addrs []multiaddr.Multiaddr, e
 // entryDomain begins what is signed about an entry.
 const entryDomain = "p2pnode entry\x00"
 
-// entryStatement is what is signed: before all that can be of different lengths
-// stands its own, except before the vector, which is the rest. The addresses are
-// signed too: else whoever passes an entry on could send all who read it to a
+// entryStatement returns the bytes that are signed. Every variable-length field is
+// preceded by its length, except the vector, which comes last. The addresses are
+// signed too: otherwise a peer that passes an entry on could send its readers to a
 // victim, or make the node unreachable.
 func entryStatement(network string, e *Entry, addrs [][]byte) []byte {
 	text := append([]byte(entryDomain), byte(len(network)))
@@ -131,7 +131,7 @@ func encodeEntries(list []Entry) []*wire.Entry {
 	return out
 }
 
-// encodeEntry leaves out the peer.
+// encodeEntry returns the wire form of an entry, without its peer.
 func encodeEntry(e *Entry) *wire.Entry {
 	return &wire.Entry{Age: e.Age, Round: e.Round, Std: e.Std, Vector: e.Vector, Passport: e.Passport}
 }
@@ -142,7 +142,7 @@ type entryReader struct {
 	vector  int
 }
 
-// own is the sender's entry.
+// own checks the entry that the sender gives of itself.
 func (r entryReader) own(w *wire.Entry, from peer.ID) (Entry, error) {
 	if w == nil || len(w.Peer) > 0 || w.Age > 0 {
 		return Entry{}, malformed("the sender's own entry is missing, names a peer or has an age")
@@ -152,7 +152,7 @@ func (r entryReader) own(w *wire.Entry, from peer.ID) (Entry, error) {
 
 func (r entryReader) known(list []*wire.Entry) ([]Entry, error) {
 	if len(list) > MaxKnown {
-		return nil, malformed("%d entries are too many", len(list))
+		return nil, malformed("%d entries, more than %d", len(list), MaxKnown)
 	}
 	var out []Entry
 	for _, w := range list {
@@ -192,7 +192,8 @@ func (r entryReader) entry(w *wire.Entry, id peer.ID) (Entry, error) {
 	return e, nil
 }
 
-// signed reports whether the entry's node said so. The ID holds its key.
+// signed reports whether the entry carries its node's signature. The peer ID holds
+// the key to check it with.
 func (r entryReader) signed(e *Entry, pass *wire.Passport) bool {
 	var key crypto.PubKey
 	key, err := e.Peer.ExtractPublicKey()

@@ -44,15 +44,14 @@ type Config struct {
 	// each other what they have heard; 0 means a second. Every other heartbeat the
 	// watchdog looks for neighbours that do not listen.
 	Pulse time.Duration
-	// Member reports whether a peer may take part; nothing of others is taken, also
-	// when somebody else passes it on. It is called from many goroutines at once.
-	// Optional; nil: everybody.
+	// Member reports whether a peer may take part. Messages of other peers are
+	// refused, also when a member passes them on. It is called from many goroutines
+	// at once. Optional; nil means that everybody may take part.
 	Member func(peer.ID) bool
-	// OnEdge answers a request from an authenticated peer. It is called from
-	// many goroutines at once and must return when its context ends, which is
-	// at most 10 s after the request or when Run ends; what it returns after that
-	// is not sent. Latest has not been decoded yet: pass it to [Gossip.Hear] after
-	// accepting.
+	// OnEdge answers a request from an authenticated peer. It is called from many
+	// goroutines at once and must return when its context ends: 10 s after the
+	// request, or earlier when Run ends. An answer returned later is not sent.
+	// Latest has not been decoded yet: pass it to [Gossip.Hear] after accepting.
 	OnEdge func(ctx context.Context, from peer.ID, r EdgeRequest) EdgeReply
 }
 
@@ -93,7 +92,7 @@ type Gossip struct {
 	mu      sync.Mutex
 	follows map[string]*follow // by topic
 	heard   map[peer.ID]*author
-	turn    uint64 // models that have arrived, whose order says who is forgotten
+	turn    uint64 // counts arrived models; the author with the oldest is forgotten first
 }
 
 type counters struct {
@@ -224,9 +223,9 @@ func (g *Gossip) Unfollow(p peer.ID) error {
 	return nil
 }
 
-// Publish sends an encoded model to everyone who listens. It does not wait for
-// delivery, and succeeds with nobody listening. Publishing the same bytes again
-// is harmless: whoever heard them ignores them.
+// Publish sends an encoded model to all listeners. It does not wait for delivery,
+// and succeeds when nobody listens. Publishing the same bytes again is harmless:
+// peers that have heard them ignore the copy.
 func (g *Gossip) Publish(ctx context.Context, data []byte) error {
 	expected := len(g.mine.ListPeers())
 	if err := g.mine.Publish(ctx, data); err != nil {
@@ -238,7 +237,7 @@ func (g *Gossip) Publish(ctx context.Context, data []byte) error {
 }
 
 // Listeners returns the connected peers that subscribe to this node's models,
-// sorted. Anybody may: intersect it with the neighbours.
+// sorted. Any peer may subscribe, so intersect the list with the neighbours.
 func (g *Gossip) Listeners() []peer.ID {
 	peers := g.mine.ListPeers()
 	slices.Sort(peers)

@@ -31,7 +31,8 @@ func newInbox(depth int) *Inbox {
 	return &Inbox{depth: depth, newest: make(map[source][]learner.Message), wake: make(chan struct{}, 1)}
 }
 
-// put keeps m unless it waits already, or as many newer ones as the depth do.
+// put keeps m unless the inbox already holds it, or holds as many newer messages
+// as its depth.
 func (b *Inbox) put(m learner.Message) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -50,7 +51,7 @@ func byRound(a, b learner.Message) int {
 	return cmp.Or(cmp.Compare(a.Round, b.Round), cmp.Compare(a.Attempt, b.Attempt))
 }
 
-// drop forgets what waits from one sender.
+// drop forgets the waiting messages of one sender.
 func (b *Inbox) drop(from learner.ID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -19,7 +19,7 @@ const (
 // not let us open a stream to them. Safe for concurrent use; it is the
 // blacklist of gossipsub.
 type offenders struct {
-	member func(peer.ID) bool // whoever is none is refused always; nil: everybody is
+	member func(peer.ID) bool // peers that are not members are always refused; nil: everybody is a member
 
 	mu    sync.Mutex
 	peers map[peer.ID]offence
@@ -34,8 +34,8 @@ func newOffenders(member func(peer.ID) bool) *offenders {
 	return &offenders{member: member, peers: make(map[peer.ID]offence)}
 }
 
-// strike counts one bad message and reports whether it is the one that makes
-// the peer refused.
+// strike counts one bad message and reports whether the peer is refused from this
+// message on.
 func (o *offenders) strike(p peer.ID) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

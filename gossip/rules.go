@@ -61,7 +61,7 @@ func admit(r learner.Rules, w *wire.Model, from learner.ID) error {
 func checkShape(r *learner.Rule, w *wire.Model) error {
 	switch {
 	case w.Round == 0 || r.Last > 0 && w.Round > r.Last:
-		return malformed("round %d is none", w.Round)
+		return malformed("round %d is out of range", w.Round)
 	case w.Attempt > r.Attempt:
 		return malformed("attempt %d of at most %d", w.Attempt, r.Attempt)
 	case uint64(w.Degree) > uint64(r.Degree):
@@ -69,7 +69,7 @@ func checkShape(r *learner.Rule, w *wire.Model) error {
 	case len(w.Value) != r.Reals || len(w.Ring) != r.Ring:
 		return malformed("%d and %d coordinates, not %d and %d", len(w.Value), len(w.Ring), r.Reals, r.Ring)
 	case !(w.NoiseStd >= 0) || math.IsInf(w.NoiseStd, 1):
-		return malformed("the noise level is no finite number >= 0")
+		return malformed("the noise level must be a finite number >= 0")
 	case !inBall(w.Value, r.Radius):
 		return malformed("the values are not finite or lie outside the public ball")
 	}

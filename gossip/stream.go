@@ -21,9 +21,9 @@ func edgeProtocol(netName string) protocol.ID {
 	return protocol.ID("/p2pnode/" + netName + "/edge/1")
 }
 
-// Ask sends a request to a peer and waits for its answer, at most 10 s. It
-// dials the peer if the host knows its addresses. A peer whose witness is forged
-// gives no answer, and is struck.
+// Ask sends a request to a peer and waits at most 10 s for its answer. It dials
+// the peer if the host knows its addresses. If the peer's witness is forged, Ask
+// fails and counts a bad message against the peer.
 func (g *Gossip) Ask(ctx context.Context, p peer.ID, r EdgeRequest) (EdgeReply, error) {
 	if g.offenders.Contains(p) {
 		return EdgeReply{}, fmt.Errorf("gossip: ask %s: the peer is refused for its bad messages", p)
@@ -110,7 +110,7 @@ func (e *edgeServer) start(ctx context.Context, g *Gossip) {
 	g.host.SetStreamHandler(edgeProtocol(g.config.Network), e.handle)
 }
 
-// shut takes no more requests and returns when none is being answered.
+// shut stops taking requests, and returns when the last one has been answered.
 func (e *edgeServer) shut() {
 	e.gossip.host.RemoveStreamHandler(edgeProtocol(e.gossip.config.Network))
 	e.mu.Lock()

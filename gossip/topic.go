@@ -10,8 +10,9 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 )
 
-// ownerLength is how much of the owner's peer ID a topic carries: 16 base58
-// characters are about 94 bits of a public key, too many to collide by work.
+// ownerLength is how many characters of the owner's peer ID a topic carries. 16
+// base58 characters are about 94 bits of a public key, too many for anybody to
+// find a second key with the same ones.
 const ownerLength = 16
 
 // queueLength is the length of gossipsub's outbound and validation queues. The
@@ -60,8 +61,8 @@ func newPubSub(ctx context.Context, g *Gossip) (*pubsub.PubSub, error) {
 	)
 }
 
-// debugOnly keeps gossipsub's own log, which speaks of its internals, for those
-// who debug it.
+// debugOnly returns the log at level debug, and otherwise one that discards:
+// gossipsub's own messages are about its internals.
 func debugOnly(ctx context.Context, log *slog.Logger) *slog.Logger {
 	if log.Enabled(ctx, slog.LevelDebug) {
 		return log
@@ -86,8 +87,8 @@ func (s *subscriptions) CanSubscribe(topic string) bool {
 	return ok && len(owner) == ownerLength
 }
 
-// FilterIncomingSubscriptions implements [pubsub.SubscriptionFilter]: what goes
-// beyond the bound is left out.
+// FilterIncomingSubscriptions implements [pubsub.SubscriptionFilter]. It leaves out
+// the subscriptions beyond maxTopics.
 func (s *subscriptions) FilterIncomingSubscriptions(from peer.ID, subs []*pb.RPC_SubOpts) ([]*pb.RPC_SubOpts, error) {
 	held := s.topics[from]
 	if held == nil {

@@ -67,7 +67,8 @@ func (t *tracer) RejectMessage(m *pubsub.Message, reason string) {
 	counts := &t.gossip.counts
 	switch reason {
 	case pubsub.RejectValidationIgnored, pubsub.RejectBlacklistedSource, pubsub.RejectBlacklstedPeer:
-		// Of a refused peer; whoever passes that on need not know.
+		// The author may be refused here: the peer that passes the message on cannot
+		// know that, and is not struck.
 		counts.ignored.Add(1)
 	case pubsub.RejectValidationQueueFull, pubsub.RejectValidationThrottled:
 		counts.dropped.Add(1)

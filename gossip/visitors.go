@@ -12,9 +12,9 @@ const (
 	// edgeTimeout.
 	maxStreams     = 256
 	maxPeerStreams = 4
-	// maxPeerRequests bounds those of one peer in requestWindow, many times what an
-	// honest one makes: a request can bring entries of other nodes whose signatures
-	// take a millisecond to check.
+	// maxPeerRequests bounds the requests of one peer in a requestWindow. An honest
+	// peer makes far fewer. The bound is needed because a request can bring entries
+	// of other nodes, whose signatures take a millisecond to check.
 	maxPeerRequests = 64
 	requestWindow   = 10 * time.Second
 	maxVisitors     = 1024 // peers remembered; when full, any idle one is forgiven
@@ -33,8 +33,8 @@ type visits struct {
 	count   int       // in it
 }
 
-// enter reports whether there is a place for one more request of the peer, and takes
-// it.
+// enter takes a place for one more request of the peer, and reports whether there
+// was one.
 func (v *visitors) enter(from peer.ID, now time.Time) bool {
 	p := v.of(from)
 	if now.Sub(p.since) >= requestWindow {

@@ -10,43 +10,44 @@ import (
 )
 
 const (
-	watchPulses = 2  // heartbeats between two looks
-	patience    = 2  // looks at a deaf neighbour before its connection is closed
-	maxPatience = 64 // doubled after each close: it may have left us on purpose
+	watchPulses = 2  // heartbeats between two checks
+	minChecks   = 2  // failed checks of a neighbour before its connection is closed
+	maxChecks   = 64 // the limit doubles up to this after each close: the neighbour may have left on purpose
 )
 
-// deafness is how often in a row a connected neighbour was seen not listening.
-type deafness struct{ looks, patience int }
+// deafness counts how many checks in a row found a connected neighbour not
+// listening, and how many of them close its connection.
+type deafness struct{ checks, limit int }
 
-// look counts one more look at a neighbour that does not listen, and reports
-// whether its connection is to be closed.
-func (d deafness) look(connected bool) (after deafness, cut bool) {
-	d.patience = max(d.patience, patience)
+// check counts one more check that found the neighbour not listening, and reports
+// whether to close its connection.
+func (d deafness) check(connected bool) (after deafness, cut bool) {
+	d.limit = max(d.limit, minChecks)
 	if !connected {
-		return deafness{patience: d.patience}, false
+		return deafness{limit: d.limit}, false
 	}
-	if d.looks++; d.looks < d.patience {
+	if d.checks++; d.checks < d.limit {
 		return d, false
 	}
-	return deafness{patience: min(2*d.patience, maxPatience)}, true
+	return deafness{limit: min(2*d.limit, maxChecks)}, true
 }
 
 // strike counts a bad message and disconnects a peer that sent too many.
 func (g *Gossip) strike(p peer.ID) {
 	if g.offenders.strike(p) {
-		g.log.Warn("peer sends bad messages and is refused", "peer", p, "minutes", refusal.Minutes())
+		g.log.Warn("refusing a peer that sends bad messages", "peer", p, "minutes", refusal.Minutes())
 		signal(g.refused)
 	}
 }
 
 // watch closes the connections of refused peers and of deaf neighbours.
 //
-// Edges are symmetric, so a connected neighbour should be listening. It may
-// not be: when it restarts before this side notices that the old connection is
-// dead, gossipsub (v0.17) forgets its new subscriptions together with the old
-// stream and never asks again. Only this side can see it, and a new connection
-// makes the neighbour subscribe anew. Redialling is the business of whoever
-// keeps the connections.
+// Edges are symmetric, so a connected neighbour should be listening. A deaf one
+// does not: when a neighbour restarts before this side notices that the old
+// connection is dead, gossipsub (v0.17) forgets its new subscriptions together with
+// the old stream and never asks again. Only this side can see that. A new
+// connection makes the neighbour subscribe again. The keeper of the connections
+// redials, not this package.
 func (g *Gossip) watch(ctx context.Context) {
 	tick := time.NewTicker(g.watchEvery)
 	defer tick.Stop()
@@ -83,7 +84,7 @@ func (g *Gossip) closeDeaf(deaf map[peer.ID]deafness) {
 			delete(deaf, p)
 			continue
 		}
-		after, cut := deaf[p].look(g.host.Network().Connectedness(p) == network.Connected)
+		after, cut := deaf[p].check(g.host.Network().Connectedness(p) == network.Connected)
 		if deaf[p] = after; cut {
 			g.log.Info("neighbour does not listen; reconnecting", "peer", p)
 			g.disconnect(p)

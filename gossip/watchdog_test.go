@@ -59,16 +59,16 @@ func TestTheWatchdogLosesPatienceSlowly(t *testing.T) {
 	var d deafness
 	var bite bool
 	for round, want := range []int{2, 4, 8, 16, 32, 64, 64} {
-		d, _ = d.look(true)
-		if d, bite = d.look(false); bite {
+		d, _ = d.check(true)
+		if d, bite = d.check(false); bite {
 			t.Errorf("connection %d was closed when it was not there", round)
 		}
-		looks := 0
-		for bite = false; !bite && looks <= want; looks++ {
-			d, bite = d.look(true)
+		checks := 0
+		for bite = false; !bite && checks <= want; checks++ {
+			d, bite = d.check(true)
 		}
-		if looks != want {
-			t.Errorf("connection %d was closed after %d looks, want %d", round, looks, want)
+		if checks != want {
+			t.Errorf("connection %d was closed after %d checks, want %d", round, checks, want)
 		}
 	}
 }
@@ -81,7 +81,7 @@ func TestTheWatchdogBites(t *testing.T) {
 	}
 	connect(t, g.host, deaf.host)
 	memory := make(map[peer.ID]deafness)
-	for range patience {
+	for range minChecks {
 		if g.host.Network().Connectedness(deaf.id()) != network.Connected {
 			t.Fatal("the connection was closed too early")
 		}
@@ -103,7 +103,7 @@ func TestTheWatchdogLeavesListenersAlone(t *testing.T) {
 	befriend(t, a, b)
 	waitForListeners(t, a, b)
 	memory := make(map[peer.ID]deafness)
-	for range 10 * patience {
+	for range 10 * minChecks {
 		a.closeDeaf(memory)
 	}
 	if a.host.Network().Connectedness(b.id()) != network.Connected || len(memory) != 0 {

@@ -14,17 +14,17 @@ import (
 	"p2pnode/learner"
 )
 
-// Witness is what a peer keeps of the newest model it has from an author, to
-// return to that author: the author's signature shows that it did publish the
-// round, even if it no longer knows. Only the author checks it.
+// Witness is the part of an author's newest model that a peer keeps and returns to
+// that author. The author's own signature shows that it published the round, even
+// if it no longer knows. Only the author checks it.
 type Witness struct {
 	Round uint64
 	Hash  []byte // SHA-256 of the encoded model without its proof
 	Proof []byte // the author's signature
 }
 
-// proofDomain begins everything a [Signer] signs, so that no signature made for
-// anything else can pass for one of these.
+// proofDomain begins every statement about a model that a [Signer] signs, so that a
+// signature made for another purpose cannot pass for a proof.
 const proofDomain = "p2pnode model proof\x00"
 
 // maxProof bounds a signature, in bytes; those of Ed25519 have 64.
@@ -40,7 +40,8 @@ type Signer struct {
 	network string
 }
 
-// NewSigner signs with the node's identity. Network is that of [Config].
+// NewSigner returns a signer with the node's identity for the network that
+// [Config] names.
 func NewSigner(key crypto.PrivKey, network string) *Signer {
 	return &Signer{key, network}
 }
@@ -67,13 +68,14 @@ func (s *Signer) Encode(m learner.Message) ([]byte, error) {
 	return data, nil
 }
 
-// made reports whether this signer signed what the witness says.
+// made reports whether the proof in the witness is this signer's signature.
 func (s *Signer) made(w Witness) bool {
 	ok, err := s.key.GetPublic().Verify(s.statement(w.Round, w.Hash), w.Proof)
 	return ok && err == nil
 }
 
-// statement is what is signed: all but the network's name have fixed lengths.
+// statement returns the bytes that are signed. All fields but the network's name,
+// which comes last, have fixed lengths.
 func (s *Signer) statement(round uint64, hash []byte) []byte {
 	text := binary.BigEndian.AppendUint64([]byte(proofDomain), round)
 	return append(append(text, hash...), s.network...)
@@ -83,7 +85,7 @@ func appendProof(body, proof []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(body, proofField, protowire.BytesType), proof)
 }
 
-// WitnessOf is the witness of an encoded model. The signature is not checked.
+// WitnessOf returns the witness of an encoded model. It does not check the signature.
 func WitnessOf(data []byte) (Witness, error) {
 	var w wire.Model
 	if err := unmarshal(data, &w); err != nil {
@@ -109,8 +111,8 @@ func encodeWitness(w *Witness) *wire.Witness {
 	return &wire.Witness{Round: w.Round, Hash: w.Hash, Proof: w.Proof}
 }
 
-// decodeWitness refuses a witness that this node has not signed: no honest peer
-// has such a one, because each author hands out its own.
+// decodeWitness refuses a witness that this node has not signed. An honest peer
+// has only witnesses that their author made.
 func (s *Signer) decodeWitness(w *wire.Witness) (*Witness, error) {
 	if w == nil {
 		return nil, nil

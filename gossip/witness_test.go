@@ -134,8 +134,8 @@ func TestAModelEndsWithItsProof(t *testing.T) {
 	}
 }
 
-// Over real hosts: whoever has heard a model returns its witness, asked or
-// asking, and whoever has not returns none.
+// Over real hosts: a node that has heard a model returns its witness, asked or
+// asking, and a node that has not returns none.
 func TestWitnessesComeBack(t *testing.T) {
 	heldOf := make(chan *Witness, 1)
 	c := testConfig()

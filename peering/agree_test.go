@@ -67,7 +67,7 @@ func (w *wireless) ask(i int) {
 // hope begins a request for a new edge.
 func (w *wireless) hope(i int) {
 	to := graph.Entry{Peer: w.id(1 - i)}
-	c := &call{Call: Call{to, Request{Kind: Ask}}, hoped: graph.Link{Peer: to.Peer, Up: true}}
+	c := &call{Call: Call{to, Request{Kind: Ask}}, pending: graph.Link{Peer: to.Peer, Up: true}}
 	w.ends[i].request(c)
 	w.asked[i] = &c.Request
 }

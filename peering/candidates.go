@@ -15,18 +15,18 @@ const maxContacts = 512
 
 // contact is what came of the last requests to and from a peer.
 type contact struct {
-	after     time.Duration // not to be asked for an edge before
+	retryAt   time.Duration // the earliest time to ask it for an edge
 	failures  int           // requests in a row that got no answer
 	exchanged time.Duration // when it last asked for an exchange and got one
-	believed  time.Duration // when it last told of others and was listened to
-	linked    time.Duration // when an edge to it last came
-	used      time.Duration // when any of this was looked at last
+	believed  time.Duration // when this node last took in the entries it brought
+	linked    time.Duration // when an edge to it was last made
+	used      time.Duration // when this contact was last read
 }
 
 type contacts map[learner.ID]*contact
 
-// contact is the memory of one peer's requests. When there are too many, the one that
-// was not needed for longest is forgotten.
+// contact returns what is remembered of one peer's requests. When there are too many
+// contacts, it forgets the least recently used.
 func (n *Neighbourhood) contact(id learner.ID) *contact {
 	c := n.contacts[id]
 	if c == nil {
@@ -46,12 +46,12 @@ func (c contacts) oldest() learner.ID {
 	})
 }
 
-// member reports whether a node takes part with a peer.
+// member reports whether a peer may take part.
 func (n *Neighbourhood) member(id learner.ID) bool { return n.members == nil || n.members[id] }
 
-// suits reports whether a peer may be a neighbour at all: by the members' and the
-// owner's list and, in learner polar, by the roles, where clients have nothing to say
-// to each other.
+// suits reports whether a peer may be a neighbour at all. It checks the list of
+// members, the owner's list and, in learner polar, the roles: an edge between two
+// clients would be of no use.
 func (n *Neighbourhood) suits(id learner.ID) bool {
 	if !n.member(id) || n.only != nil && !n.only[id] {
 		return false
@@ -59,11 +59,11 @@ func (n *Neighbourhood) suits(id learner.ID) bool {
 	return n.servers == nil || n.servers[id] || n.servers[n.self]
 }
 
-// isNamed reports whether the owner or the task names the peer. Such peers are few,
-// and are not left to the chance of the view.
+// isNamed reports whether the owner or the task names the peer. Such peers are few
+// and are kept beside the view, which is a random sample.
 func (n *Neighbourhood) isNamed(id learner.ID) bool { return n.only[id] || n.servers[id] }
 
-// sight takes note of a peer.
+// sight remembers a peer that was seen.
 func (n *Neighbourhood) sight(e graph.Entry) {
 	n.keep(e)
 	n.view.Add(e)
@@ -84,11 +84,11 @@ func (n *Neighbourhood) keep(entries ...graph.Entry) {
 // askable reports whether a peer may be asked for an edge now.
 func (n *Neighbourhood) askable(id learner.ID) bool {
 	c := n.contacts[id]
-	return n.link(id) == nil && n.calls[id] == nil && n.suits(id) && (c == nil || n.now >= c.after)
+	return n.link(id) == nil && n.calls[id] == nil && n.suits(id) && (c == nil || n.now >= c.retryAt)
 }
 
-// candidates lists peers that could become neighbours: those that were named first,
-// then up to count others, the most similar first.
+// candidates lists the peers that could become neighbours: all named peers, then up
+// to count others, the most similar first.
 func (n *Neighbourhood) candidates(count int) []graph.Entry {
 	var out []graph.Entry
 	for _, id := range sortedKeys(n.named) {

@@ -163,7 +163,7 @@ func TestTheSearchGoesOn(t *testing.T) {
 		delete(many.contacts, id)
 	}
 	for k := range 8 {
-		many.contact(stranger(k)).after = time.Hour
+		many.contact(stranger(k)).retryAt = time.Hour
 	}
 	if got := slowest(many); got != many.renewEvery {
 		t.Errorf("of a node that knows enough: %v", got)

@@ -1,8 +1,8 @@
-// Package peering decides who is whose neighbour: whom a node asks for an edge and
-// when, what it answers, which edges it keeps, renews and gives up, and how it takes
-// its leave. It looks at public things only: who is there, what was released or
-// declared public, and a random source that it was handed. So nothing here, and
-// nothing that follows from it, can depend on anybody's records.
+// Package peering decides which nodes are neighbours: which peers a node asks for an
+// edge and when, what it answers, which edges it keeps, renews and gives up, and how
+// it leaves. It sees public values only: which nodes are there, what was released or
+// declared public, and a random source. So neither its decisions nor anything that
+// follows from them can depend on anybody's records.
 //
 // Like an agent of package learner, a [Neighbourhood] is a pure state machine: values
 // in, values out, one goroutine owns it, and a driver feeds it. It knows no network,
@@ -11,10 +11,10 @@
 // its trace: fed again into a fresh one that was made alike, they give the same
 // outputs and the same state to the bit.
 //
-// Candidates come by gossip, as package graph keeps them. A node tells one other at a
-// time whom it knows, and hears the same. Of those it knows it asks the best for an
-// edge, a few at a time. The end that answers a request computes the weight from both
-// ends as they stand in request and answer, and so does the end that asked: nobody
-// states a weight. An edge is renewed when it is old, when its other end comes back,
-// and after a release that gives it another weight.
+// A node learns of candidates by gossip and keeps them in a view of package graph. It
+// tells one peer at a time which nodes it knows, and gets the same in return. It asks
+// the best of them for an edge, a few at a time. Both ends compute the weight of an
+// edge from the request and the answer; nobody states a weight. A node renews an edge
+// when it is old, when its other end comes back, and after a release that gives it
+// another weight.
 package peering

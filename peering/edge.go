@@ -5,18 +5,18 @@ import (
 	"p2pnode/learner/graph"
 )
 
-// terms are what the two ends of an edge agreed on.
+// terms is what the two ends of an edge have agreed on.
 type terms struct {
 	weight float64
 	known  bool       // something was known of both ends
-	turn   uint64     // of the agreement; 0: it is of an earlier run
-	by     learner.ID // who answered
+	turn   uint64     // of the agreement; 0: made in an earlier run
+	by     learner.ID // the end that answered
 	own    graph.End
 	theirs graph.End
 }
 
-// agree makes the terms that follow from a request and its answer, alike at both
-// ends.
+// agree computes the terms that follow from a request and its answer. Both ends
+// compute the same.
 func agree(g learner.Graph, own, theirs graph.End, turn uint64, by learner.ID) terms {
 	return terms{
 		weight: graph.Weight(g, own, theirs),
@@ -25,14 +25,14 @@ func agree(g learner.Graph, own, theirs graph.End, turn uint64, by learner.ID) t
 	}
 }
 
-// before reports whether t was agreed on before u. Requests that cross make two
-// agreements with the same turn, each answered by the other end; both ends see both
-// and hold to the same one.
+// before reports whether u replaces t. Requests that cross make two agreements with
+// the same turn, each answered by the other end. Both ends see both and keep the
+// same one.
 func (t *terms) before(u *terms) bool {
 	return t.turn < u.turn || t.turn == u.turn && t.by < u.by
 }
 
-// turn is that of the last agreement with a peer; 0 without an edge.
+// turn returns the turn of the last agreement with a peer, and 0 without an edge.
 func (n *Neighbourhood) turn(id learner.ID) uint64 {
 	if l := n.link(id); l != nil {
 		return l.turn
@@ -40,10 +40,10 @@ func (n *Neighbourhood) turn(id learner.ID) uint64 {
 	return 0
 }
 
-// entry is what others are told of this node.
+// entry returns what this node tells others of itself.
 func (n *Neighbourhood) entry() graph.Entry { return graph.Entry{Peer: n.self, End: n.own} }
 
-// answer is the other end's side of a request.
+// answer answers a peer's request.
 func (n *Neighbourhood) answer(q Request) {
 	from := q.Own.Peer
 	n.meet(from)
@@ -61,7 +61,8 @@ func (n *Neighbourhood) answer(q Request) {
 	}
 }
 
-// meet notes that a peer's word of this node's past agrees with its own.
+// meet notes that a peer has been heard in this run, and that what it holds of this
+// node agrees with what this node knows.
 func (n *Neighbourhood) meet(id learner.ID) {
 	if l := n.link(id); l != nil && !l.met {
 		l.met, n.out.Changed = true, true
@@ -87,7 +88,7 @@ func (n *Neighbourhood) decide(q Request, reply *Reply) {
 		return
 	}
 	if n.early(old, from) {
-		reply.Answer = Later // nobody makes this node write at will
+		reply.Answer = Later // a peer cannot make this node write to disk at will
 		return
 	}
 	if old == nil {
@@ -99,9 +100,9 @@ func (n *Neighbourhood) decide(q Request, reply *Reply) {
 		n.replace(instead)
 	}
 	reply.Answer = Accepted
-	// A peer that holds the edge already was asked for it by this node, which missed the
-	// answer. Were each end to believe that the other one asked, neither would give the
-	// edge up for better ones.
+	// If the peer already holds the edge, this node asked for it and missed the answer.
+	// The edge is then not marked as invited: if each end believed that the other one
+	// asked, neither would give the edge up for better ones.
 	n.join(from, agreed, q.Turn == 0)
 }
 
@@ -120,7 +121,7 @@ func (n *Neighbourhood) accepted(c *call, reply Reply) {
 	id := c.To.Peer
 	agreed := agree(n.graph, c.Own.End, reply.Own.End, reply.Turn, id)
 	old := n.link(id)
-	if old != nil && c.hoped.Peer != "" { // the two have asked each other
+	if old != nil && c.pending.Peer != "" { // the two have asked each other
 		old.invited = false
 	}
 	switch {
@@ -136,8 +137,8 @@ func (n *Neighbourhood) accepted(c *call, reply Reply) {
 	}
 }
 
-// join adds or renews the edge to a peer that was met and agreed to it. invited: if it
-// is a new one, the peer asked for it and this node did not.
+// join adds or renews the edge to a peer that has agreed to it. invited says of a new
+// edge that the peer asked for it and this node did not.
 func (n *Neighbourhood) join(id learner.ID, agreed terms, invited bool) {
 	l := &link{
 		peer: id, terms: agreed, since: n.now, invited: invited,
@@ -146,7 +147,7 @@ func (n *Neighbourhood) join(id learner.ID, agreed terms, invited bool) {
 	old := n.link(id)
 	if old != nil {
 		l.since, l.invited = old.since, old.invited
-		l.doubt = old.doubt && l.by == n.self // the other end may hold what it answered before
+		l.doubt = old.doubt && l.by == n.self // the other end may still hold its own earlier answer
 		if old.weight != l.weight || old.known != l.known {
 			n.out.Changed = true
 			n.wake()
@@ -160,7 +161,7 @@ func (n *Neighbourhood) join(id learner.ID, agreed terms, invited bool) {
 	n.out.Keeps = append(n.out.Keeps, l.edge())
 }
 
-// changed notes that an edge came or went.
+// changed notes that an edge was added or removed.
 func (n *Neighbourhood) changed() {
 	n.out.Changed = true
 	n.edgeChanges++
@@ -168,8 +169,8 @@ func (n *Neighbourhood) changed() {
 	n.wake()
 }
 
-// replace gives up an edge for better ones, and will say so to its other end; "" is no
-// edge.
+// replace gives up an edge for better ones, and will tell its other end. If there is
+// no edge to id, or id is "", it does nothing.
 func (n *Neighbourhood) replace(id learner.ID) {
 	if l := n.link(id); l != nil {
 		n.farewells[id] = l.turn
@@ -184,7 +185,7 @@ func (n *Neighbourhood) cut(id learner.ID, reason string) {
 		return
 	}
 	n.links = append(n.links[:i:i], n.links[i+1:]...)
-	n.contact(id).after = n.now + retryDelay
+	n.contact(id).retryAt = n.now + retryDelay
 	n.visits[id] = n.now
 	n.changed()
 	n.out.Drops = append(n.out.Drops, Drop{id, reason})

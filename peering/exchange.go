@@ -7,29 +7,29 @@ import (
 )
 
 const (
-	// linger is how long the connection to a peer that is no neighbour stays open
-	// after a request: it may be asked for an edge next.
+	// linger is how long the connection to a peer that is not a neighbour stays open
+	// after a request: the next request may be for an edge.
 	linger = 2 * time.Second
 	// exchangePause is the shortest time between two exchanges that one peer gets.
 	exchangePause = lookSoon / 4
-	// believePause is the shortest time between two whose entries are taken in: each
-	// may replace some of the sample, and others are to come between.
+	// believePause is the shortest time between two exchanges with one peer from which
+	// entries are taken in. Each may replace some of the sample, and entries of other
+	// peers should come in between.
 	believePause = 10 * time.Second
 )
 
-// pace says when to exchange entries and to look for better neighbours: often
-// after something has changed or somebody nearer was found, then twice as seldom each
-// time.
+// pace says when to exchange entries and to look for better neighbours: often after
+// a change or after a nearer peer was found, then with a pause that doubles each time.
 type pace struct {
 	next  time.Duration
 	pause time.Duration
 }
 
-// hurry begins anew.
+// hurry makes the next step due at once and the pauses short again.
 func (p *pace) hurry() { *p = pace{} }
 
-// due reports whether it is time, and sets the next one: at a random time around the
-// pause, so that nodes do not go on in step.
+// due reports whether the next step is due, and schedules the one after it at a random
+// time around the pause, so that nodes do not keep in step.
 func (p *pace) due(now, longest time.Duration, random float64) bool {
 	if now < p.next {
 		return false
@@ -39,7 +39,7 @@ func (p *pace) due(now, longest time.Duration, random float64) bool {
 	return true
 }
 
-// callPartner begins an exchange with the peer that the view says.
+// callPartner begins an exchange with the peer that the view proposes.
 func (n *Neighbourhood) callPartner() {
 	to, offer, ok := n.view.Partner()
 	if !ok {
@@ -54,7 +54,7 @@ func (n *Neighbourhood) callPartner() {
 	}
 }
 
-// exchanged takes in what a partner said.
+// exchanged takes in the entries of an exchange partner.
 func (n *Neighbourhood) exchanged(reply Reply) {
 	entries := append([]graph.Entry{reply.Own}, reply.Known...)
 	n.keep(entries...)
@@ -70,11 +70,12 @@ func (n *Neighbourhood) learn(own graph.Entry, hidden bool) {
 	}
 }
 
-// exchange is the other end's side: what this node knows for what the peer knows.
+// exchange answers a request for an exchange: it takes in the peer's entries and
+// returns this node's.
 func (n *Neighbourhood) exchange(q Request) []graph.Entry {
 	c := n.contact(q.Own.Peer)
 	if n.now-c.exchanged < exchangePause {
-		return nil // nobody fills this node's view at will
+		return nil // a peer cannot fill this node's view as fast as it likes
 	}
 	c.exchanged = n.now
 	var entries []graph.Entry
@@ -86,7 +87,7 @@ func (n *Neighbourhood) exchange(q Request) []graph.Entry {
 	return n.view.Answer(q.Own, entries)
 }
 
-// part ends the connections that were made for a request and are needed no more.
+// part ends the connections that were made for a request and are no longer needed.
 func (n *Neighbourhood) part() {
 	for _, id := range sortedKeys(n.visits) {
 		if n.now-n.visits[id] < linger || n.calls[id] != nil {

@@ -14,18 +14,18 @@ type Input interface {
 	happen(n *Neighbourhood)
 }
 
-// Seen says that a peer of the task was seen, of which only its passport is known.
+// Seen says that a peer of the task was seen. Only its passport is known.
 type Seen struct{ Peer graph.Entry }
 
-// Asked is a request of a peer; [Output.Reply] answers it. The peer's word of this
-// node's past has been checked, and is no news.
+// Asked is a request of a peer; [Output.Reply] answers it. The driver has checked that
+// the peer knows nothing of this node's past that the node does not.
 type Asked struct{ Request }
 
 // Answered says that a request of [Output.Calls] is over.
 type Answered struct {
 	From    learner.ID
 	Failed  bool  // no answer came
-	Reply   Reply // unless Failed; the peer's word of this node's past is no news
+	Reply   Reply // unless Failed; checked as for [Asked]
 	Dialled bool  // the driver made a connection for the request
 }
 
@@ -36,10 +36,10 @@ type Connected struct{ Peer learner.ID }
 // follows.
 type Lost struct{ Peer learner.ID }
 
-// Declared says what is public of this node from now on.
+// Declared says which of this node's values are public from now on.
 type Declared struct{ End graph.End }
 
-// Members lists who may take part at all, in place of an earlier list. Before the
+// Members lists the peers that may take part, in place of an earlier list. Before the
 // first list everybody may.
 type Members struct{ Peers []learner.ID }
 
@@ -95,7 +95,8 @@ func (in Connected) happen(n *Neighbourhood) {
 	}
 }
 
-// A peer that was lost may have restarted, so it is asked again in any case.
+// happen marks the edge for renewal even if the peer returns at once: it may have
+// restarted.
 func (in Lost) happen(n *Neighbourhood) {
 	if l := n.link(in.Peer); l != nil {
 		l.connected, l.up = false, false
@@ -103,7 +104,7 @@ func (in Lost) happen(n *Neighbourhood) {
 	}
 }
 
-// Others may suit the node better now.
+// happen looks for neighbours again: others may suit the node better now.
 func (in Declared) happen(n *Neighbourhood) {
 	n.own = in.End
 	n.view.SetOwn(in.End)
@@ -124,7 +125,7 @@ func (Leave) happen(n *Neighbourhood) { n.depart() }
 
 func (Tick) happen(n *Neighbourhood) { n.look() }
 
-// set makes a list searchable. Of an empty list it is empty, not nil.
+// set returns the list as a set. The set of an empty list is empty, not nil.
 func set(list []learner.ID) map[learner.ID]bool {
 	m := make(map[learner.ID]bool, len(list))
 	for _, id := range list {

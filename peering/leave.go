@@ -6,15 +6,15 @@ import (
 	"p2pnode/learner"
 )
 
-// Departure is a node's taking leave of its neighbours, for good.
+// Departure is the progress of a node that leaves its neighbours for good.
 type Departure struct {
 	Begun      bool
-	Neighbours int  // that it had
-	Told       int  // of them
-	Over       bool // nobody is left to be told
+	Neighbours int  // how many it had
+	Told       int  // how many of them have been told
+	Over       bool // nobody is left to tell
 }
 
-// Departure is what has come of [Leave] so far.
+// Departure returns the progress of [Leave] so far.
 func (n *Neighbourhood) Departure() Departure { return n.departure }
 
 // depart gives up all edges.
@@ -30,7 +30,8 @@ func (n *Neighbourhood) depart() {
 	n.departed()
 }
 
-// takeLeave has a peer told that there is no edge, whatever was agreed on before.
+// takeLeave arranges that a peer is told that there is no edge any more, no matter
+// what was agreed on before.
 func (n *Neighbourhood) takeLeave(id learner.ID) {
 	if n.farewells[id] != FinalTurn {
 		n.farewells[id] = FinalTurn
@@ -39,8 +40,8 @@ func (n *Neighbourhood) takeLeave(id learner.ID) {
 	n.wake()
 }
 
-// departed ends the departure once nobody is left to be told, nor may still agree to
-// an edge.
+// departed ends the departure once nobody is left to tell and no request is under way
+// that could still make an edge.
 func (n *Neighbourhood) departed() {
 	if !n.departure.Begun || len(n.farewells) > 0 {
 		return

@@ -7,7 +7,7 @@ type Kind uint8
 
 // The kinds of requests.
 const (
-	Exchange Kind = 1 // tells whom it knows, and wants to hear the same; changes no edge
+	Exchange Kind = 1 // tells which nodes the asker knows and asks for the same; changes no edge
 	Ask      Kind = 2 // asks for an edge, or renews it
 	Farewell Kind = 3 // says that an edge was given up
 )
@@ -22,17 +22,17 @@ const (
 	Later    Answer = 2 // nothing changes; ask again in a while
 )
 
-// FinalTurn is more agreements than any two nodes come to: a farewell with this turn
-// ends an edge whatever was agreed on.
+// FinalTurn is more agreements than two nodes ever reach. A farewell with this turn
+// ends an edge no matter what the two have agreed on.
 const FinalTurn = 1 << 53
 
 // Request is what the asking end says to the other. Everything in it is public.
 type Request struct {
 	Kind Kind
-	// Own is the asker, and what is public of it. In what a Neighbourhood returns it has
-	// no passport: the driver adds one.
+	// Own is the asker's entry. A Neighbourhood returns it without a passport; the driver
+	// adds one.
 	Own    graph.Entry
-	Hidden bool          // nobody could reach the asker, so it is no candidate
+	Hidden bool          // nobody can reach the asker, so it is not a candidate
 	Known  []graph.Entry // of an exchange: other nodes
 	// Turn counts the agreements about this edge, as far as the asker knows. The end that
 	// answers gives each agreement a turn above all that either end knew.
@@ -49,7 +49,7 @@ type Reply struct {
 	Turn   uint64        // of this agreement
 }
 
-// Call is a request to make. Its driver connects to the peer if it is not connected.
+// Call is a request to make. The driver connects to the peer first if it has to.
 type Call struct {
 	To graph.Entry // without a passport: a peer that the driver can reach already
 	Request

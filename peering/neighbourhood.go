@@ -18,11 +18,12 @@ type Config struct {
 	Only    []learner.ID  // who may become a neighbour; nil: anybody
 	Servers []learner.ID  // of learner polar, one of which is an end of every edge; nil: there are no roles
 	Look    time.Duration // required: the time between looks at neighbours that give no cause
-	// Renew is how old an edge becomes before it is asked for again, which heals one known
-	// at one end only, and the longest time between two exchanges. Required.
+	// Renew is how old an edge becomes before the node asks for it again, which repairs an
+	// edge that only one end knows. It is also the longest time between two exchanges.
+	// Required.
 	Renew time.Duration
-	// Choices and View are the sources of the node's random choices and of its view's.
-	// Both are required, and the node's own from now on.
+	// Choices and View are the random sources of the node and of its view. Both are
+	// required, and the caller must not use them afterwards.
 	Choices, View rand.Source
 	Edges         []Edge // of an earlier run; their Met is ignored
 }
@@ -33,8 +34,8 @@ type Edge struct {
 	Weight  float64
 	Known   bool // the weight follows from what is known of both ends, not from chance
 	Invited bool // the other end asked for it, and this one did not
-	// Met says that the other end has said in this run what it holds of this node.
-	// Before, this node cannot know whether it is the newest copy of itself.
+	// Met says that the other end has told in this run what it holds of this node. Until
+	// then, this node cannot know whether it runs from the newest copy of its directory.
 	Met   bool
 	Since time.Duration // there has been an edge; before 0: in an earlier run
 }
@@ -90,8 +91,8 @@ type Neighbourhood struct {
 	out Output
 }
 
-// New makes a node that knows nobody but the neighbours of its earlier run. Its first
-// tick is due at once.
+// New makes a node that knows only the neighbours of its earlier run. Its first tick is
+// due at once.
 func New(c Config) *Neighbourhood {
 	if c.Limits == (graph.Limits{}) {
 		c.Limits = graph.LimitsFor(c.Graph.Degree)
@@ -121,9 +122,8 @@ func New(c Config) *Neighbourhood {
 	return n
 }
 
-// Step lets the node take one input in, and returns what follows. Times are those of
-// the driver's clock, which begins at 0 and never goes back. What it returns is
-// immutable.
+// Step takes in one input and returns what the driver is to do. now is the time of the
+// driver's clock, which begins at 0 and never goes back. Nobody may change the output.
 func (n *Neighbourhood) Step(now time.Duration, in Input) Output {
 	n.now, n.out = now, Output{}
 	in.happen(n)
@@ -132,7 +132,7 @@ func (n *Neighbourhood) Step(now time.Duration, in Input) Output {
 	return out
 }
 
-// Edges are the node's edges, sorted by peer.
+// Edges returns the node's edges, sorted by peer.
 func (n *Neighbourhood) Edges() []Edge {
 	out := make([]Edge, len(n.links))
 	for i, l := range n.links {
@@ -141,7 +141,7 @@ func (n *Neighbourhood) Edges() []Edge {
 	return out
 }
 
-// Edge is the edge to a peer.
+// Edge returns the edge to a peer.
 func (n *Neighbourhood) Edge(id learner.ID) (e Edge, found bool) {
 	l := n.link(id)
 	if l == nil {
@@ -150,10 +150,10 @@ func (n *Neighbourhood) Edge(id learner.ID) (e Edge, found bool) {
 	return l.edge(), true
 }
 
-// Turnover counts the edges that came or went.
+// Turnover returns how many edges have been added or removed so far.
 func (n *Neighbourhood) Turnover() uint64 { return n.edgeChanges }
 
-// Candidates counts the peers that could be asked for an edge now.
+// Candidates returns how many peers the node could ask for an edge now.
 func (n *Neighbourhood) Candidates() int {
 	count := 0
 	for id := range n.named {
@@ -177,7 +177,7 @@ func (n *Neighbourhood) Enough() bool {
 // wake makes the node look at once.
 func (n *Neighbourhood) wake() { n.next = n.now }
 
-// longAgo is before all that ever happened.
+// longAgo is earlier than every event.
 const longAgo = time.Duration(-1 << 62)
 
 // link is an edge both ends agreed on.
@@ -199,12 +199,12 @@ func (l *link) edge() Edge {
 	return Edge{Peer: l.peer, Weight: l.weight, Known: l.known, Invited: l.invited, Met: l.met, Since: l.since}
 }
 
-// find is the position of the edge to a peer.
+// find returns the position of the edge to a peer.
 func (n *Neighbourhood) find(id learner.ID) (int, bool) {
 	return slices.BinarySearchFunc(n.links, id, func(l *link, id learner.ID) int { return cmp.Compare(l.peer, id) })
 }
 
-// link is the edge to a peer; nil: there is none.
+// link returns the edge to a peer, or nil if there is none.
 func (n *Neighbourhood) link(id learner.ID) *link {
 	if i, found := n.find(id); found {
 		return n.links[i]
@@ -212,7 +212,7 @@ func (n *Neighbourhood) link(id learner.ID) *link {
 	return nil
 }
 
-// add enters an edge in place of that to the same peer.
+// add enters an edge. It replaces an edge to the same peer.
 func (n *Neighbourhood) add(l *link) {
 	i, found := n.find(l.peer)
 	if found {
@@ -222,7 +222,7 @@ func (n *Neighbourhood) add(l *link) {
 	}
 }
 
-// graphLinks are the edges as the choice of neighbours sees them.
+// graphLinks returns the edges as package graph takes them.
 func (n *Neighbourhood) graphLinks() []graph.Link {
 	out := make([]graph.Link, len(n.links))
 	for i, l := range n.links {

@@ -13,12 +13,12 @@ import (
 
 // The pace of the search for neighbours.
 const (
-	lookSoon    = time.Second      // between looks while there is something to be done
-	seekPause   = 10 * time.Second // between two exchanges at most, while neighbours are missing
-	retryDelay  = 20 * time.Second // before a peer that declined or failed is asked again
-	renewAfter  = 2 * time.Second  // an edge is renewed, at the earliest, after a release that gives it another weight
-	meetEvery   = 3 * time.Second  // the same, until the first answer of the run
-	deadAfter   = time.Hour        // an edge nobody answers on is given up
+	lookSoon    = time.Second      // between two looks while there is something to do
+	seekPause   = 10 * time.Second // the longest time between two exchanges while neighbours are missing
+	retryDelay  = 20 * time.Second // before the node asks a peer again that declined or failed
+	renewAfter  = 2 * time.Second  // the earliest renewal of an edge after a release that gives it another weight
+	meetEvery   = 3 * time.Second  // between two renewals of an edge until its first answer of the run
+	deadAfter   = time.Hour        // how long an edge whose peer is away is kept
 	maxFailures = 3                // requests without an answer before a candidate is forgotten
 	newWeight   = 0.1              // the relative change of a weight that is worth a renewal
 )
@@ -26,11 +26,11 @@ const (
 // call is a request under way.
 type call struct {
 	Call
-	hoped graph.Link // the edge that may come of it; zero unless it is a new one
+	pending graph.Link // the new edge that it may make; zero if it cannot make one
 }
 
 // look does what is due: it gives up edges, makes requests, and ends connections that
-// are needed no more.
+// are no longer needed.
 func (n *Neighbourhood) look() {
 	for _, id := range n.dead() {
 		n.cut(id, "unreachable")
@@ -47,8 +47,8 @@ func (n *Neighbourhood) look() {
 	n.next = n.now + n.rest()
 }
 
-// rest is how long the node need not look unless it is woken: a moment while
-// neighbours are missing, something has just changed or is under way.
+// rest returns how long the node need not look unless it is woken. The time is short
+// while neighbours are missing or something has just changed or is under way.
 func (n *Neighbourhood) rest() time.Duration {
 	if n.pace.pause < n.lookEvery || len(n.calls)+len(n.farewells)+len(n.visits) > 0 || n.missing() {
 		return lookSoon
@@ -61,7 +61,7 @@ func (n *Neighbourhood) rest() time.Duration {
 	return n.lookEvery
 }
 
-// request makes a request. Of each peer there is one at a time.
+// request makes a request. Each peer gets one at a time.
 func (n *Neighbourhood) request(c *call) {
 	c.Own = n.entry()
 	if c.Kind != Farewell {
@@ -81,8 +81,8 @@ func (n *Neighbourhood) sayFarewells() {
 	}
 }
 
-// renewals asks for edges again: those whose peer came back, and those that are old or
-// whose weight has changed.
+// renewals asks again for the edges whose peer came back, that are old, or whose weight
+// has changed.
 func (n *Neighbourhood) renewals() {
 	for _, l := range n.links {
 		if l.connected {
@@ -91,7 +91,7 @@ func (n *Neighbourhood) renewals() {
 		switch {
 		case !l.connected:
 			l.up = false
-		case n.calls[l.peer] != nil: // one that came back meanwhile is asked after that
+		case n.calls[l.peer] != nil: // a peer that came back meanwhile is asked after this request
 		case !l.up || n.now-l.asked > n.renewal(l):
 			l.up, l.asked = true, n.now
 			n.request(&call{Call: Call{graph.Entry{Peer: l.peer}, Request{Kind: Ask}}})
@@ -99,7 +99,7 @@ func (n *Neighbourhood) renewals() {
 	}
 }
 
-// renewal is how old an edge may become before it is renewed.
+// renewal returns how old an edge may become before it is renewed.
 func (n *Neighbourhood) renewal(l *link) time.Duration {
 	switch {
 	case !l.met:
@@ -112,10 +112,9 @@ func (n *Neighbourhood) renewal(l *link) time.Duration {
 	return n.renewEvery
 }
 
-// moved reports whether what this node has published since would give the edge
-// another weight: once for each release at most, because the renewal takes it in. An
-// edge to a peer of which nothing was known is asked for again too, since that peer may
-// have published meanwhile.
+// moved reports whether this node's latest release would give the edge another weight.
+// It does so at most once for each release, because the renewal takes the release in. An
+// edge whose other end was unknown is renewed too: that peer may have published since.
 func (n *Neighbourhood) moved(l *link) bool {
 	if n.own.Round == l.own.Round {
 		return false
@@ -142,10 +141,10 @@ func (n *Neighbourhood) seek() {
 	}
 }
 
-// missing reports whether fewer neighbours are there, or being asked, than the task
-// wants.
+// missing reports whether the neighbours that are connected or being asked are fewer
+// than the task wants.
 func (n *Neighbourhood) missing() bool {
-	there := len(n.hoped())
+	there := len(n.pendingLinks())
 	for _, l := range n.links {
 		if l.up {
 			there++
@@ -154,17 +153,17 @@ func (n *Neighbourhood) missing() bool {
 	return there < n.graph.Degree
 }
 
-// knowsEnough reports whether to know more peers would not help to find neighbours:
-// each exchange takes a connection of its own.
+// knowsEnough reports whether knowing more peers would not help to find neighbours.
+// Then exchanges become rare, because each takes a connection of its own.
 func (n *Neighbourhood) knowsEnough() bool {
 	return n.graph.Rule == "random" && n.view.Len() >= 2*n.graph.Degree
 }
 
-// hoped are the new edges that are being asked for.
-func (n *Neighbourhood) hoped() (out []graph.Link) {
+// pendingLinks returns the new edges that the node has asked for.
+func (n *Neighbourhood) pendingLinks() (out []graph.Link) {
 	for _, id := range sortedKeys(n.calls) {
-		if c := n.calls[id]; c.hoped.Peer != "" && n.link(id) == nil {
-			out = append(out, c.hoped)
+		if c := n.calls[id]; c.pending.Peer != "" && n.link(id) == nil {
+			out = append(out, c.pending)
 		}
 	}
 	return out
@@ -172,24 +171,24 @@ func (n *Neighbourhood) hoped() (out []graph.Link) {
 
 // choose asks candidates for an edge, as many at a time as the window has room for.
 func (n *Neighbourhood) choose() {
-	hoped := n.hoped()
-	room := n.window.room(n.now, len(hoped))
+	pending := n.pendingLinks()
+	room := n.window.room(n.now, len(pending))
 	if room == 0 {
 		return
 	}
 	candidates := n.candidates(2 * n.graph.Degree)
-	asks := graph.Choose(n.graph, n.own, append(n.graphLinks(), hoped...), candidates).Ask
+	asks := graph.Choose(n.graph, n.own, append(n.graphLinks(), pending...), candidates).Ask
 	for _, id := range asks[:min(room, len(asks))] {
 		to := candidates[slices.IndexFunc(candidates, func(e graph.Entry) bool { return e.Peer == id })]
 		n.request(&call{
-			Call:  Call{to, Request{Kind: Ask}},
-			hoped: graph.Link{Peer: id, Weight: graph.Weight(n.graph, n.own, to.End), Known: graph.Known(n.graph, n.own, to.End), Up: true},
+			Call:    Call{to, Request{Kind: Ask}},
+			pending: graph.Link{Peer: id, Weight: graph.Weight(n.graph, n.own, to.End), Known: graph.Known(n.graph, n.own, to.End), Up: true},
 		})
 	}
 }
 
-// dead lists the edges nobody has answered on for long, and when there are more
-// edges than allowed those of the peers that have been away longest.
+// dead lists the edges whose peer has been away for too long. When there are more edges
+// than allowed, it adds the peers that have been away longest.
 func (n *Neighbourhood) dead() []learner.ID {
 	var away []*link
 	for _, l := range n.links {
@@ -209,10 +208,10 @@ func (n *Neighbourhood) dead() []learner.ID {
 	return out
 }
 
-// counted tells the window what came of a request for a new edge.
+// counted tells the window whether a request for a new edge was answered.
 func (n *Neighbourhood) counted(c *call, answered bool) {
 	switch {
-	case c.hoped.Peer == "":
+	case c.pending.Peer == "":
 	case answered:
 		n.window.answered()
 	default:
@@ -242,7 +241,7 @@ func (n *Neighbourhood) answered(c *call, reply Reply) {
 		case Later:
 			n.later(id)
 		default:
-			n.contact(id).after = n.now + retryDelay
+			n.contact(id).retryAt = n.now + retryDelay
 			n.cut(id, "declined")
 		}
 	}
@@ -254,12 +253,12 @@ func (n *Neighbourhood) later(id learner.ID) {
 		l.doubt = true
 		return
 	}
-	n.contact(id).after = n.now + retryDelay
+	n.contact(id).retryAt = n.now + retryDelay
 }
 
-// failed notes that a request got no answer: what the other end holds of an edge is
-// not known then. A candidate that never answers is forgotten; who sees it again names
-// it again.
+// failed notes that a request got no answer. This node then does not know whether the
+// other end holds the edge. A candidate that never answers is forgotten until it is
+// seen again.
 func (n *Neighbourhood) failed(id learner.ID) {
 	if l := n.link(id); l != nil {
 		l.doubt = true
@@ -267,14 +266,14 @@ func (n *Neighbourhood) failed(id learner.ID) {
 	}
 	c := n.contact(id)
 	c.failures++
-	c.after = n.now + retryDelay
+	c.retryAt = n.now + retryDelay
 	if c.failures >= maxFailures || n.view.Len() >= 2*n.graph.Degree {
 		n.view.Remove(id)
 	}
 }
 
-// sortedKeys are the keys of a map in an order of their own: whatever follows from
-// them is the same every time.
+// sortedKeys returns the keys of a map, sorted, so that every run goes through them in
+// the same order.
 func sortedKeys[V any](m map[learner.ID]V) []learner.ID {
 	if len(m) == 0 {
 		return nil

@@ -2,15 +2,15 @@ package peering
 
 import "time"
 
-// Event is an input and when it came.
+// Event is an input and the time it came.
 type Event struct {
 	Now   time.Duration
 	Input Input
 }
 
-// Replay feeds a trace into a fresh node and returns its outputs. They are the same to
-// the bit as those of the node that was recorded, and so is its state afterwards, when
-// both were made alike, with sources from the same seeds, by the same binary.
+// Replay feeds a trace into a fresh node and returns its outputs. If both nodes were
+// made alike, with sources from the same seeds, by the same binary, the outputs and the
+// final state equal those of the recorded node to the bit.
 func Replay(n *Neighbourhood, trace []Event) []Output {
 	out := make([]Output, len(trace))
 	for i, e := range trace {

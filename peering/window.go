@@ -9,16 +9,16 @@ const (
 )
 
 // window bounds how many new neighbours a node asks for at the same time. It begins
-// at one and grows with each answer; a request that gets none makes it one again
-// and lets the node rest, each time longer. When a machine or a link is so busy that
-// requests time out, more of them would only keep each other from being answered.
+// at one and grows with each answer. A request that gets no answer sets it back to one
+// and makes the node wait, longer each time. When a machine or a link is so busy that
+// requests time out, more requests would only delay each other.
 type window struct {
 	answers int // in a row
 	rest    time.Duration
 	until   time.Duration // no new requests before
 }
 
-// room is how many more requests there may be when so many are under way.
+// room returns how many more requests the node may make.
 func (w *window) room(now time.Duration, underWay int) int {
 	if now < w.until {
 		return 0
