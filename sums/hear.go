@@ -204,6 +204,9 @@ func (m *Member) hearAccept(msg *Message) error {
 		}
 		m.accepts[d] = by | 1<<msg.By
 		m.out.Took = true
+		if bits.OnesCount16(m.accepts[d]) >= m.honest() && !m.whole(d) {
+			m.missing[d] = true
+		}
 	}
 	return nil
 }

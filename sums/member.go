@@ -126,7 +126,8 @@ type Member struct {
 	entries map[Digest]*holding
 	first   map[Identity]Digest // the entry of a contributor that this member accepted
 	accepts map[Digest]uint16
-	fresh   []Digest // accepted and not said yet
+	fresh   []Digest        // accepted and not said yet
+	missing map[Digest]bool // t+1 others hold them, and this member not yet, or not whole
 
 	closed    bool
 	voter     Voter
@@ -146,9 +147,9 @@ type Member struct {
 	result  *Result
 	results tally
 
-	said   []Letter           // to be repeated
+	said   []remark           // to be repeated
 	own    map[statement]bool // ever signed
-	waited bool               // others have agreed on a result since the tick before last
+	waited int                // ticks since others have agreed on a result
 	out    Output             // of the step under way
 }
 
@@ -169,7 +170,7 @@ func NewMember(s *Sum, secrets Secrets, pledge Pledge) *Member {
 		sum: s, self: pledge.Member, secrets: secrets,
 		pledges: make([]*Pledge, n), noise: make([]Digest, n), listBy: make([]Digest, n),
 		entries: make(map[Digest]*holding), first: make(map[Identity]Digest),
-		accepts: make(map[Digest]uint16), own: make(map[statement]bool), lists: make(map[Digest]*List),
+		accepts: make(map[Digest]uint16), own: make(map[statement]bool), missing: make(map[Digest]bool), lists: make(map[Digest]*List),
 		sums: make([]classSum, len(s.classes)),
 	}
 	m.pledges[m.self] = &pledge
@@ -223,11 +224,31 @@ func (m *Member) Missing() []int {
 func (m *Member) honest() int { return m.sum.Committee.Colluding + 1 }
 func (m *Member) quorum() int { return m.sum.Committee.Quorum() }
 
-// say sends a message, and repeats it at every tick.
+// remark is a letter and how many ticks ago it was sent first.
+type remark struct {
+	Letter
+	age int
+}
+
+// again repeats letters that are one tick old, two, four and then every four; accepts,
+// of which there are many, ever more rarely down to every 32.
+func (m *Member) again() {
+	for i := range m.said {
+		r, rarely := &m.said[i], 4
+		if Kind(r.Message[0]) == KindAccept {
+			rarely = 32
+		}
+		if r.age++; r.age&(r.age-1) == 0 || r.age%rarely == 0 {
+			m.out.Send = append(m.out.Send, r.Letter)
+		}
+	}
+}
+
+// say sends a message, and repeats it at ticks.
 func (m *Member) say(to int, kind Kind, number uint32, payload []byte) *Message {
 	msg := m.sum.sign(m.keys, m.secrets, m.self, kind, number, payload)
 	l := Letter{To: to, Message: msg.Bytes()}
-	m.said = append(m.said, l)
+	m.said = append(m.said, remark{Letter: l})
 	m.out.Send = append(m.out.Send, l)
 	m.own[said(kind, number, payload)] = true
 	m.out.Took = true
@@ -236,7 +257,7 @@ func (m *Member) say(to int, kind Kind, number uint32, payload []byte) *Message 
 
 // unsay stops repeating messages of the kind.
 func (m *Member) unsay(kind Kind) {
-	m.said = slices.DeleteFunc(m.said, func(l Letter) bool { return Kind(l.Message[0]) == kind })
+	m.said = slices.DeleteFunc(m.said, func(r remark) bool { return Kind(r.Message[0]) == kind })
 }
 
 // answer sends a message once.
@@ -312,6 +333,7 @@ func (m *Member) hold(digest Digest, e *Entry) {
 		h.seeds = seeds
 	}
 	h.streams, h.fit = m.sum.check(e, h.seeds)
+	e.Sealed = nil // it is large, and done with
 	m.entries[digest] = h
 	m.out.Took = true
 }
@@ -319,7 +341,11 @@ func (m *Member) hold(digest Digest, e *Entry) {
 // accept notes that a contribution is held with all seeds, if it is.
 func (m *Member) accept(digest Digest) {
 	h := m.entries[digest]
-	if m.whole(digest) && m.first[h.entry.From] == digest && m.accepts[digest]>>m.self&1 == 0 {
+	if !m.whole(digest) {
+		return
+	}
+	delete(m.missing, digest)
+	if m.first[h.entry.From] == digest && m.accepts[digest]>>m.self&1 == 0 {
 		m.accepts[digest] |= 1 << m.self
 		m.fresh = append(m.fresh, digest)
 	}
@@ -413,12 +439,11 @@ func (Tick) happen(m *Member) error {
 	if m.silent {
 		return nil
 	}
-	m.sayFresh()
+	m.again()
 	if m.over {
-		m.out.Send = slices.Clone(m.said)
 		return nil
 	}
-	m.out.Send = append(m.out.Send, m.said...)
+	m.sayFresh()
 	m.repeat()
 	for i := range m.pledges {
 		if m.recalled>>i&1 == 0 {
@@ -430,6 +455,10 @@ func (Tick) happen(m *Member) error {
 	return nil
 }
 
+// patience is for how many ticks a member goes on working out a result on which others
+// have agreed.
+const patience = 16
+
 // repeat asks again for what only the driver can do, as it may have been stopped.
 func (m *Member) repeat() {
 	if m.asked && m.noise[m.self] == (Digest{}) {
@@ -438,8 +467,9 @@ func (m *Member) repeat() {
 	if m.asking && m.result == nil {
 		m.out.Add = &Addition{m.decided.list.Digest(), m.inSum()}
 	}
-	if _, agreed, _ := m.results.agreed(m.honest()); agreed != nil && !m.waited {
-		m.waited, m.out.Took = true, true
+	if _, agreed, _ := m.results.agreed(m.honest()); agreed != nil && m.waited < patience {
+		m.waited++
+		m.out.Took = true
 	}
 }
 
@@ -481,14 +511,12 @@ func (m *Member) seekMissing() {
 			want(d, all)
 		}
 	}
-	for _, d := range slices.SortedFunc(maps.Keys(m.accepts), compare) {
-		if by := m.accepts[d]; bits.OnesCount16(by) >= m.honest() {
-			want(d, by)
-		}
+	for _, d := range slices.SortedFunc(maps.Keys(m.missing), compare) {
+		want(d, m.accepts[d])
 	}
 	for _, d := range slices.SortedFunc(maps.Keys(m.lists), compare) {
 		for _, e := range m.lists[d].Entries {
-			if bits.OnesCount16(m.accepts[e.Entry]) < m.honest() {
+			if !m.missing[e.Entry] {
 				want(e.Entry, all)
 			}
 		}

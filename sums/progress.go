@@ -39,7 +39,7 @@ func (m *Member) pledge() {
 	if len(m.said) == 0 {
 		b := Message{Kind: KindPledge, By: m.self, Payload: m.pledges[m.self].Bytes()}
 		l := Letter{To: -1, Message: b.Bytes()}
-		m.said, m.out.Send = append(m.said, l), append(m.out.Send, l)
+		m.said, m.out.Send = append(m.said, remark{Letter: l}), append(m.out.Send, l)
 		m.out.Took = true
 	}
 	var list []Pledge
@@ -273,14 +273,14 @@ func (m *Member) add() {
 }
 
 // believe takes up the result that t+1 members signed, and erases. A member that has not
-// worked it out has until the next tick.
+// worked it out goes on for a while.
 func (m *Member) believe() {
 	_, payload, p := m.results.agreed(m.honest())
 	if p == nil {
 		return
 	}
 	own := m.result != nil && m.result.digest() == Digest(payload)
-	if !own && !m.waited {
+	if !own && m.waited < patience {
 		return
 	}
 	m.out.Done = &Published{Opening: m.opening, proof: p}
