@@ -85,6 +85,16 @@ func (s *Sum) Split(upload []byte) (entry, masked []byte, err error) {
 	return upload[:n:n], upload[n:], nil
 }
 
+// EntryDigest names the entry of an upload, whose content is not checked: by it members
+// ask for the upload.
+func (s *Sum) EntryDigest(upload []byte) (Digest, error) {
+	entry, _, err := s.Split(upload)
+	if err != nil {
+		return Digest{}, err
+	}
+	return hash("entry", s.ID[:], entry[:len(entry)-ed25519.SignatureSize]), nil
+}
+
 // upload masks a vector, seals the seeds and signs. The seeds are drawn from the
 // operating system and forgotten.
 func (s *Sum) upload(k *keys, context Digest, identity ed25519.PrivateKey, records int, v []int64) ([]byte, error) {

@@ -130,6 +130,7 @@ type Member struct {
 	missing map[Digest]bool // t+1 others hold them, and this member not yet, or not whole
 
 	closed    bool
+	settling  int // ticks since it closed, at most settling
 	voter     Voter
 	prepares  tally
 	commits   tally
@@ -459,10 +460,17 @@ func (Tick) happen(m *Member) error {
 // have agreed.
 const patience = 16
 
+// settling is for how many ticks the first leader waits for what others hold.
+const settling = 3
+
 // repeat asks again for what only the driver can do, as it may have been stopped.
 func (m *Member) repeat() {
 	if m.asked && m.noise[m.self] == (Digest{}) {
 		m.out.Noise = &NoiseRequest{m.keys}
+	}
+	if m.closed && m.settling < settling {
+		m.settling++
+		m.out.Took = true // what a decision rests on is in the journal
 	}
 	if m.asking && m.result == nil {
 		m.out.Add = &Addition{m.decided.list.Digest(), m.inSum()}

@@ -351,12 +351,27 @@ func (n *network) checkSum(vectors map[Identity][]int64) *Published {
 	return published
 }
 
-// restart kills a member and brings it back from what it wrote down.
+// restart kills a member and brings it back from what it wrote down: it is what it was.
 func (n *network) restart(i int) {
-	m := n.members[i]
-	if m.erased {
+	if n.members[i].erased {
 		return
 	}
+	a := n.members[i].machine
+	n.replay(i)
+	b := n.members[i].machine
+	if a.voter != b.voter || a.proposed != b.proposed || (a.decided == nil) != (b.decided == nil) || len(a.own) != len(b.own) || len(a.fresh) != len(b.fresh) {
+		n.t.Errorf("member %d was %+v, %d, and is %+v, %d after its journal", i, a.voter, a.proposed, b.voter, b.proposed)
+	}
+	for s := range a.own {
+		if !b.own[s] {
+			n.t.Errorf("member %d does not know what it has signed: %+v", i, s)
+		}
+	}
+}
+
+// replay makes a member anew from its journal.
+func (n *network) replay(i int) {
+	m := n.members[i]
 	m.machine = NewMember(n.sum, m.secrets, m.pledge)
 	for k, in := range m.journal {
 		if _, err := m.machine.Step(in); err != nil {

@@ -100,8 +100,11 @@ func (m *Member) propose() {
 		return
 	}
 	var w writer
-	l := m.ownList()
+	l, settled := m.ownList()
 	digest := l.Digest()
+	if view == 0 && !settled && m.settling < settling {
+		return
+	}
 	if view > 0 {
 		reasons := m.views.under(view, m.quorum())
 		if len(reasons) < m.quorum() {
@@ -129,12 +132,17 @@ func (m *Member) propose() {
 	_ = m.hearProposal(msg) // it is this member's own
 }
 
-// ownList is what a quorum says it holds, at most as many as the sum takes.
-func (m *Member) ownList() *List {
-	l := &List{Opening: m.opening.Digest}
+// ownList is what a quorum says it holds, at most as many as the sum takes. settled: there
+// is nothing that this member holds and others may still say that they do.
+func (m *Member) ownList() (l *List, settled bool) {
+	l, settled = &List{Opening: m.opening.Digest}, true
 	for from, d := range m.first {
-		if h := m.entries[d]; bits.OnesCount16(m.accepts[d]) >= m.quorum() && m.whole(d) {
-			l.Entries = append(l.Entries, Listed{from, d, h.entry.Records})
+		switch {
+		case !m.whole(d):
+		case bits.OnesCount16(m.accepts[d]) < m.quorum():
+			settled = false
+		default:
+			l.Entries = append(l.Entries, Listed{from, d, m.entries[d].entry.Records})
 		}
 	}
 	if len(l.Entries) > m.sum.Contributors {
@@ -142,7 +150,7 @@ func (m *Member) ownList() *List {
 		l.Entries = l.Entries[:m.sum.Contributors]
 	}
 	slices.SortFunc(l.Entries, func(a, b Listed) int { return bytes.Compare(a.From[:], b.From[:]) })
-	return l
+	return l, settled
 }
 
 // prepare votes for a proposal, if everything that it lists is held.
