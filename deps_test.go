@@ -36,6 +36,7 @@ var imports = map[string][]string{
 	"p2pnode/node":                    {"csvfile", "discovery", "discovery/members", "discovery/reach", "gossip", "learner", "learner/graph", "node/api", "peering", "privacy", "storage"},
 	"p2pnode/mobile":                  {"discovery/members", "learner", "node", "node/api", "storage"},
 	"p2pnode/testnet/sim":             {"learner", "learner/graph", "peering", "privacy", "sums"},
+	"p2pnode/internal/require":        {}, // for tests only: it is in nobody's list
 	"p2pnode/testnet/lab":             {},
 	"p2pnode/testnet/audit":           {"learner", "privacy"},
 	"p2pnode/testnet/cases":           {"privacy", "privacy/accountant"},

@@ -12,6 +12,8 @@ import (
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
+
+	"p2pnode/internal/require"
 )
 
 // turnstile is a gater that holds completed connections back, one of each direction,
@@ -116,7 +118,7 @@ func cross(t *testing.T, ends [2]end, order []step) {
 	for _, s := range order {
 		c := held[s]
 		close(ends[s.end].gate.pass[s.dir])
-		waitFor(t, deadline, func() string {
+		require.Nothing(t, func() string {
 			for s, c := range held {
 				if c.IsClosed() != held[s.opposite()].IsClosed() {
 					return "only one end has closed"
@@ -147,7 +149,7 @@ func TestOneConnectionIsLeft(t *testing.T) {
 			t.Run(fmt.Sprint(name, order), func(t *testing.T) {
 				low, high := crossingEnds(t, c.sees, c.young)
 				cross(t, [2]end{low, high}, order)
-				waitFor(t, deadline, func() string {
+				require.Nothing(t, func() string {
 					if a, b := len(low.Network().ConnsToPeer(high.ID())), len(high.Network().ConnsToPeer(low.ID())); a != 1 || b != 1 {
 						return fmt.Sprintf("%d and %d connections, want one", a, b)
 					}

@@ -14,6 +14,8 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/p2p/net/swarm"
 	"github.com/multiformats/go-multiaddr"
+
+	"p2pnode/internal/require"
 )
 
 // twoHosts returns two hosts, the one with the lower ID first.
@@ -37,7 +39,7 @@ func TestTheHigherIDWaitsToBeCalled(t *testing.T) {
 	dialled := make(chan error, 1)
 	start := time.Now()
 	go func() { dialled <- Dial(t.Context(), high, nowhere(low.ID())) }()
-	waitFor(t, deadline, func() string {
+	require.Nothing(t, func() string {
 		if !high.Network().(*swarm.Swarm).Backoff().Backoff(low.ID(), nowhere(low.ID()).Addrs[0]) {
 			return "the first dial has not failed yet"
 		}

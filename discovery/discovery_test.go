@@ -12,6 +12,8 @@ import (
 	"github.com/libp2p/go-libp2p"
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/peer"
+
+	"p2pnode/internal/require"
 )
 
 // run looks for nodes until the test ends, with the required fields filled in.
@@ -64,7 +66,7 @@ func testConfig() Config {
 
 func waitForSightings(t testing.TB, s *seen, want int) {
 	t.Helper()
-	waitFor(t, deadline, func() string {
+	require.Nothing(t, func() string {
 		if have := s.count(); have < want {
 			return fmt.Sprintf("found %d of %d", have, want)
 		}

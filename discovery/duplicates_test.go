@@ -11,6 +11,8 @@ import (
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/p2p/protocol/ping"
+
+	"p2pnode/internal/require"
 )
 
 // newGuarded returns a host with a gater against duplicates.
@@ -51,7 +53,7 @@ func TestTwoWhoDialEachOtherShareOneConnection(t *testing.T) {
 	for range 40 {
 		a, b := newGuarded(t, nil, lasting), newGuarded(t, nil, lasting)
 		connectBoth(t, a, b)
-		waitFor(t, deadline, func() string {
+		require.Nothing(t, func() string {
 			if len(a.Network().ConnsToPeer(b.ID())) != 1 || len(b.Network().ConnsToPeer(a.ID())) != 1 {
 				return "not one connection at each end"
 			}
@@ -84,7 +86,7 @@ func TestAPeerThatCameBackReplacesItsOldConnection(t *testing.T) {
 			if err := restarted.Connect(t.Context(), infoOf(stay)); err != nil {
 				t.Fatal(err)
 			}
-			waitFor(t, deadline, func() string {
+			require.Nothing(t, func() string {
 				if !stale.IsClosed() {
 					return "the old connection is still there"
 				}
@@ -116,7 +118,7 @@ func TestAPeerMayDialAgainAtOnce(t *testing.T) {
 				t.Errorf("a peer that came back is refused: %v", err)
 			}
 			closePeer(t, first, stay.ID())
-			waitFor(t, deadline, func() string {
+			require.Nothing(t, func() string {
 				if n := len(stay.Network().ConnsToPeer(first.ID())); n != 1 {
 					return fmt.Sprintf("%d connections, want the new one", n)
 				}

@@ -17,6 +17,8 @@ import (
 	"github.com/libp2p/go-libp2p/p2p/net/connmgr"
 	"github.com/libp2p/go-libp2p/p2p/protocol/ping"
 	"github.com/multiformats/go-multiaddr"
+
+	"p2pnode/internal/require"
 )
 
 // keep runs the keeper until the test ends.
@@ -38,7 +40,7 @@ func isConnected(a, b host.Host) bool {
 
 func waitForConnection(t testing.TB, a, b host.Host, want bool) {
 	t.Helper()
-	waitFor(t, deadline, func() string {
+	require.Nothing(t, func() string {
 		if isConnected(a, b) != want {
 			return "the connection is not as it should be"
 		}
@@ -138,7 +140,7 @@ func TestASilentPeerIsNoticed(t *testing.T) {
 	k.pings = pings{every: 20 * time.Millisecond, again: 10 * time.Millisecond, timeout: 50 * time.Millisecond}
 	k.Want([]peer.AddrInfo{infoOf(silent)})
 	keep(t, k)
-	waitFor(t, deadline, func() string {
+	require.Nothing(t, func() string {
 		if !closed.Load() {
 			return "a silent peer is still connected"
 		}
@@ -160,7 +162,7 @@ func TestAnAnsweringPeerStaysConnected(t *testing.T) {
 	keep(t, k)
 	waitForConnection(t, a, b, true)
 	first := a.Network().ConnsToPeer(b.ID())[0]
-	waitFor(t, deadline, func() string {
+	require.Nothing(t, func() string {
 		if pinged.Load() < 20 {
 			return "too few pings"
 		}
@@ -187,7 +189,7 @@ func TestAPeerThatHangsUpIsNotDialledWithoutPause(t *testing.T) {
 	k.Want([]peer.AddrInfo{infoOf(rude)})
 	start := time.Now()
 	keep(t, k)
-	waitFor(t, deadline, func() string {
+	require.Nothing(t, func() string {
 		if dialled.Load() < 3 {
 			return "too few dials"
 		}
@@ -242,7 +244,7 @@ func TestSilentPeersAreNoticedTogether(t *testing.T) {
 	k.Want(silent)
 	keep(t, k)
 	start := time.Now()
-	waitFor(t, deadline, func() string {
+	require.Nothing(t, func() string {
 		k.Refresh()
 		if closed.Load() < 5 {
 			return "a silent peer is still connected"
@@ -274,7 +276,7 @@ func TestAPeerIsFoundAmongItsWrongAddresses(t *testing.T) {
 	k.Want([]peer.AddrInfo{right})
 	keep(t, k)
 	waitForConnection(t, a, liar, true)
-	waitFor(t, deadline, func() string {
+	require.Nothing(t, func() string {
 		if len(a.Peerstore().Addrs(liar.ID())) < 10 {
 			return "the wrong addresses have not come"
 		}
@@ -298,7 +300,7 @@ func TestAPeerIsFollowedToItsNewAddress(t *testing.T) {
 	k.Want([]peer.AddrInfo{infoOf(b)})
 	keep(t, k)
 	waitForConnection(t, a, b, true)
-	waitFor(t, deadline, func() string { // what comes late of that would undo the news
+	require.Nothing(t, func() string { // what comes late of that would undo the news
 		for _, h := range [][2]host.Host{{a, b}, {b, a}} {
 			if known, err := h[0].Peerstore().GetProtocols(h[1].ID()); err != nil || len(known) == 0 {
 				return "they have not told each other what they are"
@@ -315,7 +317,7 @@ func TestAPeerIsFollowedToItsNewAddress(t *testing.T) {
 	}
 	listens.ListenClose(old)
 	now := b.Network().ListenAddresses()[0]
-	waitFor(t, deadline, func() string {
+	require.Nothing(t, func() string {
 		if !slices.ContainsFunc(a.Peerstore().Addrs(b.ID()), now.Equal) {
 			return "the new address has not come"
 		}

@@ -18,6 +18,8 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/p2p/transport/tcp"
 	"go.uber.org/goleak"
+
+	"p2pnode/internal/require"
 )
 
 // deadline is far more than anything here takes, on a machine with much else to do too.
@@ -110,7 +112,7 @@ func discover(t testing.TB, n, want, servers int) time.Duration {
 			}
 		})
 	}
-	waitFor(t, deadline, func() string {
+	require.Nothing(t, func() string {
 		for i := range sightings {
 			if have := sightings[i].count(); have < want {
 				return fmt.Sprintf("node %d has found %d of %d", i, have, want)
@@ -119,23 +121,6 @@ func discover(t testing.TB, n, want, servers int) time.Duration {
 		return ""
 	})
 	return time.Since(start)
-}
-
-// waitFor polls until missing returns nothing, and fails the test with what it
-// returned last when the time is over.
-func waitFor(t testing.TB, limit time.Duration, missing func() string) {
-	t.Helper()
-	end := time.Now().Add(limit)
-	for {
-		m := missing()
-		if m == "" {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("after %v: %s", limit, m)
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
 }
 
 func TestMain(m *testing.M) {

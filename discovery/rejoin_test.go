@@ -13,6 +13,8 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/sec"
 	"github.com/libp2p/go-libp2p/p2p/net/swarm"
+
+	"p2pnode/internal/require"
 )
 
 // TestALonelyNodeDialsWhomItRemembers remembers six peers that are gone and one
@@ -41,7 +43,7 @@ func TestALonelyNodeDialsWhomItRemembers(t *testing.T) {
 	})
 	waitForSightings(t, found, 1)
 	waitForConnection(t, a, b, true)
-	waitFor(t, deadline, func() string { // it is told after the last dial
+	require.Nothing(t, func() string { // it is told after the last dial
 		mu.Lock()
 		defer mu.Unlock()
 		if len(failed) < 6 {

@@ -14,6 +14,8 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-msgio"
 	"google.golang.org/protobuf/proto"
+
+	"p2pnode/internal/require"
 )
 
 // signed makes a message as gossipsub does: signed by key, said to be by from.
@@ -100,7 +102,7 @@ func TestForgersAreRejectedThenRefused(t *testing.T) {
 				a.send(victim, &pb.RPC{Publish: []*pb.Message{forge(a, friend.id(), i+1)}})
 				waitForStats(t, victim, func(s Stats) bool { return s.Rejected == i+1 })
 			}
-			waitFor(t, func() string {
+			require.Nothing(t, func() string {
 				if a.connected(victim) {
 					return "the forger is still connected"
 				}
@@ -181,7 +183,7 @@ func TestGarbageOnTheEdgeStreamIsRefused(t *testing.T) {
 			t.Error("garbage was answered")
 		}
 	}
-	waitFor(t, func() string {
+	require.Nothing(t, func() string {
 		if a.connected(victim) {
 			return "the attacker is still connected"
 		}
@@ -257,7 +259,7 @@ func TestSilentStreamsOfOnePeerLeaveRoomForOthers(t *testing.T) {
 		}
 		_, _ = s.Write([]byte{10}) // a length, and then nothing
 	}
-	waitFor(t, func() string {
+	require.Nothing(t, func() string {
 		victim.edges.mu.Lock()
 		defer victim.edges.mu.Unlock()
 		if n := victim.edges.visitors.streams; n != maxPeerStreams {

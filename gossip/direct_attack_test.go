@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"p2pnode/gossip/internal/wire"
+	"p2pnode/internal/require"
 	"p2pnode/learner"
 )
 
@@ -104,7 +105,7 @@ func TestMalformedDirectedMessagesAreStruck(t *testing.T) {
 		_ = msgio.NewVarintWriter(s).WriteMsg(bad[name])
 		waitForStats(t, victim, func(s Stats) bool { return s.Rejected == uint64(i+1) })
 	}
-	waitFor(t, func() string {
+	require.Nothing(t, func() string {
 		if a.connected(victim) {
 			return "the attacker is still connected"
 		}
@@ -132,7 +133,7 @@ func TestDirectedStreamsAreBounded(t *testing.T) {
 		_, _ = s.Write([]byte{10}) // a length, and then nothing
 		open[i] = s
 	}
-	waitFor(t, func() string {
+	require.Nothing(t, func() string {
 		victim.direct.mu.Lock()
 		defer victim.direct.mu.Unlock()
 		if n := len(victim.direct.readers); n != 1 {

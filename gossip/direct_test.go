@@ -10,6 +10,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 
+	"p2pnode/internal/require"
 	"p2pnode/learner"
 )
 
@@ -106,7 +107,7 @@ func TestDirectedMessagesSurviveABrokenConnection(t *testing.T) {
 	if err := a.host.Network().ClosePeer(b.id()); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, func() string {
+	require.Nothing(t, func() string {
 		if a.host.Network().Connectedness(b.id()) == network.Connected {
 			return "still connected"
 		}
@@ -133,7 +134,7 @@ func TestDirectedMessagesReachARestartedPeer(t *testing.T) {
 	again := startNode(t, key, c)
 	befriend(t, again, a)
 	round := uint64(1)
-	waitFor(t, func() string { // the first may go into the dead connection
+	require.Nothing(t, func() string { // the first may go into the dead connection
 		round++
 		send(t, a, ack(again.id(), round))
 		if again.Stats().DirectTaken == 0 {
@@ -174,7 +175,7 @@ func TestDirectedQueuesAreBounded(t *testing.T) {
 			refused++
 		}
 	}
-	waitFor(t, func() string {
+	require.Nothing(t, func() string {
 		if s := a.Stats(); s.Dropped != 100*directQueue {
 			return fmt.Sprintf("%d messages are dropped, want all", s.Dropped)
 		}

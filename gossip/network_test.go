@@ -17,6 +17,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/p2p/transport/tcp"
 
+	"p2pnode/internal/require"
 	"p2pnode/learner"
 )
 
@@ -125,23 +126,6 @@ func befriend(t testing.TB, a, b *node) {
 	}
 }
 
-// waitFor polls until missing returns nothing, and fails the test with what it
-// returned last when the time is over.
-func waitFor(t testing.TB, missing func() string) {
-	t.Helper()
-	end := time.Now().Add(deadline)
-	for {
-		m := missing()
-		if m == "" {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("after %v: %s", deadline, m)
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-}
-
 // waitForListeners returns when exactly the given nodes listen to n.
 func waitForListeners(t testing.TB, n *node, want ...*node) {
 	t.Helper()
@@ -150,7 +134,7 @@ func waitForListeners(t testing.TB, n *node, want ...*node) {
 		ids[i] = w.id()
 	}
 	slices.Sort(ids)
-	waitFor(t, func() string {
+	require.Nothing(t, func() string {
 		if have := n.Listeners(); !slices.Equal(have, ids) {
 			return fmt.Sprintf("%d listeners, want %d", len(have), len(ids))
 		}
@@ -160,7 +144,7 @@ func waitForListeners(t testing.TB, n *node, want ...*node) {
 
 func waitForStats(t testing.TB, n *node, want func(Stats) bool) {
 	t.Helper()
-	waitFor(t, func() string {
+	require.Nothing(t, func() string {
 		if s := n.Stats(); !want(s) {
 			return fmt.Sprintf("the counts are %+v", s)
 		}

@@ -9,6 +9,8 @@ import (
 	"github.com/libp2p/go-libp2p/core/crypto"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
+
+	"p2pnode/internal/require"
 )
 
 // TestARestartedNeighbourIsHeardAgain restarts a neighbour while its old
@@ -42,7 +44,7 @@ func TestARestartedNeighbourIsHeardAgain(t *testing.T) {
 	old.stop()
 
 	round := uint64(1)
-	waitFor(t, func() string {
+	require.Nothing(t, func() string {
 		round++
 		publish(t, a, round)
 		publish(t, restarted, round)

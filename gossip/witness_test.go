@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"p2pnode/gossip/internal/wire"
+	"p2pnode/internal/require"
 )
 
 // witness is that of a model of the given round.
@@ -205,7 +206,7 @@ func TestLiarsGetNowhere(t *testing.T) {
 			t.Fatalf("exchange %d succeeds", i)
 		}
 	}
-	waitFor(t, func() string {
+	require.Nothing(t, func() string {
 		if !victim.offenders.Contains(liar.id()) {
 			return "the liar is not refused"
 		}

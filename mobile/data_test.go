@@ -10,8 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
+	"p2pnode/internal/require"
 	"p2pnode/learner"
 	"p2pnode/node/api"
 	"p2pnode/storage"
@@ -77,16 +77,15 @@ func fixed(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, seed)) }
 // awaitCurrent predicts until the model knows everything.
 func awaitCurrent(t testing.TB, n *Node, row string) map[string]any {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; {
+	var p map[string]any
+	require.Nothing(t, func() string {
 		text, err := n.PredictJSON(row)
-		p := parse(t, text, err)
-		if p["current"] == true {
-			return p
+		if p = parse(t, text, err); p["current"] == true {
+			return ""
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%s is not current after a minute", text)
-		}
-	}
+		return text + " is not current"
+	})
+	return p
 }
 
 // Offline and before any neighbour is known, examples count at once; and after a

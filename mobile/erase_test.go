@@ -1,10 +1,12 @@
 package mobile
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
+
+	"p2pnode/internal/require"
 )
 
 func TestLeaveAndErase(t *testing.T) {
@@ -69,14 +71,12 @@ func TestNeighboursHearOfLeaving(t *testing.T) {
 
 func awaitNeighbours(t *testing.T, n *Node, want int) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	require.Nothing(t, func() string {
 		s, err := n.node.Progress(t.Context())
 		check(t, err)
 		if s.Neighbours == want {
-			return
+			return ""
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%d neighbours, want %d", s.Neighbours, want)
-		}
-	}
+		return fmt.Sprintf("%d neighbours, want %d", s.Neighbours, want)
+	})
 }

@@ -2,6 +2,7 @@ package mobile
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -9,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"p2pnode/internal/require"
 )
 
 // testConfig is a node of its own, that listens on loopback and knows nobody.
@@ -46,11 +49,12 @@ func awaitState(t testing.TB, n *Node, want string) {
 // awaitHeard waits until the listener was told of something.
 func awaitHeard(t testing.TB, r *recorder, text string) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !strings.Contains(strings.Join(r.all(), "\n"), text); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("heard %q, want %q", r.all(), text)
+	require.Nothing(t, func() string {
+		if heard := r.all(); !strings.Contains(strings.Join(heard, "\n"), text) {
+			return fmt.Sprintf("heard %q, want %q", heard, text)
 		}
-	}
+		return ""
+	})
 }
 
 func check(t testing.TB, errs ...error) {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"testing"
 
+	"p2pnode/internal/require"
 	"p2pnode/privacy"
 )
 
@@ -14,19 +15,19 @@ func TestTornAnchorSlotIsWrittenFirst(t *testing.T) {
 	path := paidStore(t)
 	for torn := range anchorSlots {
 		s, l := open(t, path)
-		must(t, unprotect(l, l.Round()+1))
-		must(t, unprotect(l, l.Round()+1)) // both slots are in use
-		must(t, s.Close())
+		require.NoError(t, unprotect(l, l.Round()+1))
+		require.NoError(t, unprotect(l, l.Round()+1)) // both slots are in use
+		require.NoError(t, s.Close())
 		data, err := os.ReadFile(anchorPath(path))
-		must(t, err)
+		require.NoError(t, err)
 		data[torn*anchorSlotSize] ^= 1
-		must(t, os.WriteFile(anchorPath(path), data, 0o600))
+		require.NoError(t, os.WriteFile(anchorPath(path), data, 0o600))
 
 		s, l = open(t, path) // writes, unless the newest slot is the other one
-		must(t, unprotect(l, l.Round()+1))
+		require.NoError(t, unprotect(l, l.Round()+1))
 		after, err := os.ReadFile(anchorPath(path))
-		must(t, err)
-		must(t, s.Close())
+		require.NoError(t, err)
+		require.NoError(t, s.Close())
 		for at := range anchorSlots {
 			if _, err := decodeAnchor(after[at*anchorSlotSize:][:anchorSlotSize]); err != nil {
 				t.Fatalf("slot %d was torn and then slot %d is unreadable", torn, at)
@@ -34,13 +35,13 @@ func TestTornAnchorSlotIsWrittenFirst(t *testing.T) {
 		}
 	}
 	s, l := open(t, path)
-	must(t, s.Close())
+	require.NoError(t, s.Close())
 	data := bytes.Clone(encodeAnchor(l.head)) // slot 0 alone
-	must(t, os.WriteFile(anchorPath(path), append(data, make([]byte, anchorSlotSize)...), 0o600))
+	require.NoError(t, os.WriteFile(anchorPath(path), append(data, make([]byte, anchorSlotSize)...), 0o600))
 	_, l = open(t, path)
-	must(t, unprotect(l, l.Round()+1))
+	require.NoError(t, unprotect(l, l.Round()+1))
 	after, err := os.ReadFile(anchorPath(path))
-	must(t, err)
+	require.NoError(t, err)
 	if !bytes.Equal(after[:anchorSlotSize], data) {
 		t.Fatal("the only readable slot was written before the other")
 	}
@@ -54,7 +55,7 @@ func TestAnchor(t *testing.T) {
 	pay(t, l, 1, m, 1)
 	one := takeImage(t, path)
 	pay(t, l, 2, m, 1)
-	must(t, s.Close())
+	require.NoError(t, s.Close())
 	two := takeImage(t, path)
 
 	// The same rounds, otherwise: cohort 2 paid.
@@ -63,7 +64,7 @@ func TestAnchor(t *testing.T) {
 		s, l := open(t, path)
 		pay(t, l, 1, m, privacy.Cohort(2))
 		pay(t, l, 2, m, privacy.Cohort(2))
-		must(t, s.Close())
+		require.NoError(t, s.Close())
 		return takeImage(t, path)
 	}()
 	torn := bytes.Clone(two.anchor)

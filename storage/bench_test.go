@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"p2pnode/internal/require"
 	"p2pnode/learner"
 	"p2pnode/privacy"
 )
@@ -13,10 +14,10 @@ import (
 // 10 neighbours in 31 dimensions.
 func BenchmarkPayAndCommit(b *testing.B) {
 	s, err := Open(newPath(b))
-	must(b, err)
+	require.NoError(b, err)
 	defer s.Close()
 	l, err := s.OpenLedger(policy(b))
-	must(b, err)
+	require.NoError(b, err)
 	m := gaussian(b, privacy.MaxReleases)
 	message, state := make([]byte, 300), make([]byte, 6000)
 	round := uint64(0)
@@ -25,7 +26,7 @@ func BenchmarkPayAndCommit(b *testing.B) {
 		if paid, err := payFor(l, round, m, []privacy.Cohort{privacy.Cohort(1 + round/privacy.MaxReleases)}); err != nil || paid == nil {
 			b.Fatalf("%v paid, error %v", paid, err)
 		}
-		must(b, l.Commit(round, message, state))
+		require.NoError(b, l.Commit(round, message, state))
 	}
 }
 
@@ -33,7 +34,7 @@ func BenchmarkPayAndCommit(b *testing.B) {
 func BenchmarkAnchor(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "anchor")
 	for b.Loop() {
-		must(b, writeAnchor(path, 0, link{sequence: 1, crc: 2}))
+		require.NoError(b, writeAnchor(path, 0, link{sequence: 1, crc: 2}))
 	}
 }
 
@@ -46,19 +47,19 @@ func BenchmarkOpen(b *testing.B) {
 		recs[i].X = make([]float64, 31)
 	}
 	_, err := s.AppendRecords(recs, Intake{Admit: func(*learner.Record) error { return nil }, Size: 100}, today)
-	must(b, err)
+	require.NoError(b, err)
 	cohorts := make([]privacy.Cohort, 2000)
 	for i := range cohorts {
 		cohorts[i] = privacy.Cohort(i + 1)
 	}
 	pay(b, l, 1, gaussian(b, 10), cohorts...)
-	must(b, s.Close())
+	require.NoError(b, s.Close())
 	for b.Loop() {
 		s, err := Open(s.path)
-		must(b, err)
+		require.NoError(b, err)
 		_, err = s.OpenLedger(policy(b))
-		must(b, err)
-		must(b, s.Close())
+		require.NoError(b, err)
+		require.NoError(b, s.Close())
 	}
 }
 
@@ -68,21 +69,21 @@ func BenchmarkImport(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		s, err := Open(newPath(b))
-		must(b, err)
+		require.NoError(b, err)
 		_, err = importRecords(s, recs, full(100_000), Digest{})
-		must(b, err)
-		must(b, s.Close())
+		require.NoError(b, err)
+		require.NoError(b, s.Close())
 	}
 }
 
 func BenchmarkEachRecord(b *testing.B) {
 	s, err := Open(newPath(b))
-	must(b, err)
+	require.NoError(b, err)
 	defer s.Close()
 	_, err = importRecords(s, randomRecords(rand.New(rand.NewPCG(1, 9)), 100_000), full(100_000), Digest{})
-	must(b, err)
+	require.NoError(b, err)
 	b.ReportAllocs()
 	for b.Loop() {
-		must(b, s.EachRecord(0, func(learner.Record) error { return nil }))
+		require.NoError(b, s.EachRecord(0, func(learner.Record) error { return nil }))
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"testing"
 
+	"p2pnode/internal/require"
 	"p2pnode/learner"
 )
 
@@ -23,7 +24,7 @@ func written(t testing.TB, cells ...string) (recs []learner.Record) {
 		r, err := task.Encode(func(name string) (string, bool) {
 			return map[string]string{"a": text, "y": "0.5"}[name], true
 		})
-		must(t, err)
+		require.NoError(t, err)
 		r.X = append(r.X, make([]float64, dim-1)...)
 		recs = append(recs, r)
 	}
@@ -34,7 +35,7 @@ func written(t testing.TB, cells ...string) (recs []learner.Record) {
 func kept(t *testing.T, s *Store, from, to learner.Seq) map[learner.Seq]string {
 	t.Helper()
 	found := map[learner.Seq]string{}
-	must(t, s.EachCells(from, to, func(q learner.Seq, c learner.Cells) {
+	require.NoError(t, s.EachCells(from, to, func(q learner.Seq, c learner.Cells) {
 		for i, cell := range c.All() {
 			if i == 0 {
 				found[q] = cell.Text
@@ -49,11 +50,11 @@ func kept(t *testing.T, s *Store, from, to learner.Seq) map[learner.Seq]string {
 func TestCellsLiveAndDieWithTheRecord(t *testing.T) {
 	s, _ := open(t, newPath(t))
 	_, err := s.AppendRecords(written(t, "0.25", "7"), full(100), today)
-	must(t, err)
+	require.NoError(t, err)
 	_, err = s.AppendRecords(randomRecords(rand.New(rand.NewPCG(1, 33)), 1), full(100), today) // without cells
-	must(t, err)
+	require.NoError(t, err)
 	_, err = s.AppendRecords(written(t, "", "-9"), full(100), today)
-	must(t, err)
+	require.NoError(t, err)
 	s, _ = reopen(t, s)
 	if got, want := kept(t, s, 1, 9), map[learner.Seq]string{1: "0.25", 2: "7", 4: "", 5: "-9"}; !reflect.DeepEqual(got, want) {
 		t.Errorf("kept %v, want %v", got, want)
@@ -62,7 +63,7 @@ func TestCellsLiveAndDieWithTheRecord(t *testing.T) {
 		t.Errorf("from 2 to 4: %v", got)
 	}
 	live, _, err := s.Records()
-	must(t, err)
+	require.NoError(t, err)
 	for _, r := range live {
 		if r.Cells != "" {
 			t.Errorf("record %d brings its cells into memory", r.Seq)
@@ -78,10 +79,10 @@ func TestCellsLiveAndDieWithTheRecord(t *testing.T) {
 		{1, learner.Tally{{Clamped: 1}}},
 	} {
 		if c.delete > 0 {
-			must(t, s.DeleteRecord(c.delete))
+			require.NoError(t, s.DeleteRecord(c.delete))
 		}
 		counted, err := s.Count()
-		must(t, err)
+		require.NoError(t, err)
 		if !reflect.DeepEqual(counted.Noted, c.want) {
 			t.Errorf("without %d: counted %+v, want %+v", c.delete, counted.Noted, c.want)
 		}
@@ -100,19 +101,19 @@ func TestDeletedCellsAreErased(t *testing.T) {
 		cells = append(cells, fmt.Sprintf("0.%05d", 10001+i))
 	}
 	_, err := s.AppendRecords(written(t, cells...), full(1000), today)
-	must(t, err)
+	require.NoError(t, err)
 	_, err = s.AppendRecords(written(t, cells...), full(1000), today) // so that pages move
-	must(t, err)
+	require.NoError(t, err)
 	var gone []learner.Seq
 	for _, i := range []int{7, 150, 299} {
 		gone = append(gone, learner.Seq(i+1), learner.Seq(i+301))
 	}
-	must(t, s.DeleteRecords(gone...))
+	require.NoError(t, s.DeleteRecords(gone...))
 	var backup bytes.Buffer
-	must(t, s.Backup(&backup))
-	must(t, s.Close())
+	require.NoError(t, s.Backup(&backup))
+	require.NoError(t, s.Close())
 	file, err := os.ReadFile(path)
-	must(t, err)
+	require.NoError(t, err)
 	for name, data := range map[string][]byte{"file": file, "backup": backup.Bytes()} {
 		for i, text := range cells {
 			if there, deleted := bytes.Contains(data, []byte(text)), i == 7 || i == 150 || i == 299; there == deleted {
@@ -121,10 +122,10 @@ func TestDeletedCellsAreErased(t *testing.T) {
 		}
 	}
 	copied := filepath.Join(t.TempDir(), "copy.db")
-	must(t, os.WriteFile(copied, backup.Bytes(), 0o600))
+	require.NoError(t, os.WriteFile(copied, backup.Bytes(), 0o600))
 	back := newPath(t)
 	_, err = Restore(copied, back, with(policy(t)), 0)
-	must(t, err)
+	require.NoError(t, err)
 	s, _ = open(t, back)
 	if got := kept(t, s, 1, 600); len(got) != 594 || got[7] != cells[6] {
 		t.Errorf("the restored copy keeps the cells of %d records, those of record 7 are %q", len(got), got[7])

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"p2pnode/internal/require"
 )
 
 // What a peer showed is not forgotten: nothing is released any more, after a new
@@ -12,9 +14,9 @@ func TestContradictionIsRemembered(t *testing.T) {
 	s, l := open(t, newPath(t))
 	m := gaussian(t, 10)
 	pay(t, l, 1, m, 1)
-	must(t, commitRound(l, 1))
+	require.NoError(t, commitRound(l, 1))
 	spent := spentBy(l, 1)
-	must(t, l.Contradict(20))
+	require.NoError(t, l.Contradict(20))
 	for range 2 {
 		if l.Contradicted() != 20 || l.Round() != 1 || spentBy(l, 1) != spent {
 			t.Fatalf("contradicted by round %d, at round %d, %v spent", l.Contradicted(), l.Round(), spentBy(l, 1))
@@ -26,10 +28,10 @@ func TestContradictionIsRemembered(t *testing.T) {
 				t.Errorf("%s: %v, want ErrRolledBack and why", what, err)
 			}
 		}
-		must(t, l.Contradict(7)) // says nothing new
+		require.NoError(t, l.Contradict(7)) // says nothing new
 		_, l = reopen(t, l.store)
 	}
-	must(t, l.Retire(5))
+	require.NoError(t, l.Retire(5))
 	for range 2 {
 		if v, err := l.Verify(); err != nil || v.Entries != 4 || l.Contradicted() != 0 || l.Round() != 20 {
 			t.Fatalf("retired: %+v, %v; contradicted by %d, round %d", v, err, l.Contradicted(), l.Round())
@@ -37,7 +39,7 @@ func TestContradictionIsRemembered(t *testing.T) {
 		s, l = reopen(t, l.store)
 	}
 	pay(t, l, 21, m, 2)
-	must(t, s.Close())
+	require.NoError(t, s.Close())
 }
 
 // A contradiction counts even when a release came between finding it and writing
@@ -45,7 +47,7 @@ func TestContradictionIsRemembered(t *testing.T) {
 func TestContradictionBelowTheNewestRound(t *testing.T) {
 	s, l := open(t, newPath(t))
 	pay(t, l, 9, gaussian(t, 10), 1)
-	must(t, l.Contradict(8))
+	require.NoError(t, l.Contradict(8))
 	if _, l = reopen(t, s); l.Contradicted() != 9 {
 		t.Errorf("contradicted by round %d, want 9", l.Contradicted())
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"p2pnode/internal/require"
 	"p2pnode/learner"
 	"p2pnode/privacy"
 )
@@ -69,13 +70,13 @@ func (p *promise) hear(t *testing.T, line string) {
 	t.Helper()
 	fields := strings.Fields(line)
 	number, err := strconv.ParseUint(fields[1], 10, 64)
-	must(t, err)
+	require.NoError(t, err)
 	switch fields[0] {
 	case "record":
 		p.record = number
 	case "paid":
 		bits, err := strconv.ParseUint(fields[2], 10, 64)
-		must(t, err)
+		require.NoError(t, err)
 		p.paid, p.spent = number, math.Float64frombits(bits)
 	case "committed":
 		p.committed = number
@@ -96,8 +97,8 @@ func killChild(t *testing.T, path string, p *promise, after time.Duration, openi
 	var complaint bytes.Buffer
 	child.Stderr = &complaint
 	out, err := child.StdoutPipe()
-	must(t, err)
-	must(t, child.Start())
+	require.NoError(t, err)
+	require.NoError(t, child.Start())
 	kill := func() { child.Process.Kill() } // SIGKILL; a second one does nothing
 	if opening {
 		time.AfterFunc(after, kill)
@@ -139,7 +140,7 @@ func TestKillLosesNothing(t *testing.T) {
 			unheard++
 		}
 		p = found
-		must(t, s.Close())
+		require.NoError(t, s.Close())
 	}
 	if p.committed == 0 {
 		t.Fatal("no child lived long enough to commit")
@@ -167,7 +168,7 @@ func checkPromise(t *testing.T, s *Store, l *Ledger, p promise) promise {
 		t.Fatalf("%d records, error %v; the child was promised %d", n, err, p.record)
 	}
 	entries, err := entriesOf(l)
-	must(t, err)
+	require.NoError(t, err)
 	for _, c := range []privacy.Cohort{1, 2} {
 		paid := slices.Collect(func(yield func(uint64) bool) {
 			for _, e := range entries {

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"go.etcd.io/bbolt"
+
+	"p2pnode/internal/require"
 )
 
 // image is a store as files, to be damaged and opened elsewhere.
@@ -18,18 +20,18 @@ type image struct{ db, anchor []byte }
 func takeImage(t *testing.T, path string) image {
 	t.Helper()
 	db, err := os.ReadFile(path)
-	must(t, err)
+	require.NoError(t, err)
 	anchor, err := os.ReadFile(anchorPath(path))
-	must(t, err)
+	require.NoError(t, err)
 	return image{db, anchor}
 }
 
 func (i image) put(t *testing.T) (path string) {
 	t.Helper()
 	path = newPath(t)
-	must(t, os.WriteFile(path, i.db, 0o600))
+	require.NoError(t, os.WriteFile(path, i.db, 0o600))
 	if i.anchor != nil {
-		must(t, os.WriteFile(anchorPath(path), i.anchor, 0o600))
+		require.NoError(t, os.WriteFile(anchorPath(path), i.anchor, 0o600))
 	}
 	return path
 }
@@ -51,17 +53,17 @@ func paidStore(t *testing.T) (path string) {
 	s, l := open(t, path)
 	m := gaussian(t, 10)
 	pay(t, l, 1, m, 1, 2)
-	must(t, commitRound(l, 1))
+	require.NoError(t, commitRound(l, 1))
 	pay(t, l, 2, m, 1, 2)
-	must(t, commitRound(l, 2))
-	must(t, unprotect(l, 3))
+	require.NoError(t, commitRound(l, 2))
+	require.NoError(t, unprotect(l, 3))
 	_, err := s.AppendRecords(randomRecords(rand.New(rand.NewPCG(1, 9)), 60), full(10), today)
-	must(t, err)
-	must(t, s.SaveEdge(Edge{Peer: "a", Weight: 1}))
-	must(t, s.SavePeers(Peer{ID: "a"}, Peer{ID: "b"}))
-	must(t, s.PutMeta("task", "abc"))
+	require.NoError(t, err)
+	require.NoError(t, s.SaveEdge(Edge{Peer: "a", Weight: 1}))
+	require.NoError(t, s.SavePeers(Peer{ID: "a"}, Peer{ID: "b"}))
+	require.NoError(t, s.PutMeta("task", "abc"))
 	pay(t, l, 4, m, 1, 2)
-	must(t, s.Close())
+	require.NoError(t, s.Close())
 	return path
 }
 
@@ -73,7 +75,7 @@ func outdated(t *testing.T) image {
 	path := old.put(t)
 	s, l := open(t, path)
 	pay(t, l, 5, gaussian(t, 10), 1)
-	must(t, s.Close())
+	require.NoError(t, s.Close())
 	return image{old.db, takeImage(t, path).anchor}
 }
 
@@ -81,9 +83,9 @@ func outdated(t *testing.T) image {
 func tamper(t *testing.T, path string, change func(b *bbolt.Bucket) error) {
 	t.Helper()
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{NoSync: true})
-	must(t, err)
-	must(t, db.Update(func(tx *bbolt.Tx) error { return change(tx.Bucket(bucketLedger)) }))
-	must(t, db.Close())
+	require.NoError(t, err)
+	require.NoError(t, db.Update(func(tx *bbolt.Tx) error { return change(tx.Bucket(bucketLedger)) }))
+	require.NoError(t, db.Close())
 }
 
 // Each byte of an entry, with its seal broken (Open notices) and mended (only
@@ -182,7 +184,7 @@ func TestCommittedRoundWasPaid(t *testing.T) {
 		}
 		return err
 	})
-	must(t, os.WriteFile(anchorPath(path), encodeAnchor(link{}), 0o600))
+	require.NoError(t, os.WriteFile(anchorPath(path), encodeAnchor(link{}), 0o600))
 	if err := ledgerError(t, path); !errors.Is(err, ErrDamaged) {
 		t.Fatalf("open: %v, want ErrDamaged", err)
 	}
@@ -196,7 +198,7 @@ func contents(t *testing.T, s *Store, l *Ledger) string {
 	peers, err3 := s.Peers()
 	meta, err4 := s.Meta("task")
 	entries, err5 := entriesOf(l)
-	must(t, errors.Join(err1, err2, err3, err4, err5))
+	require.NoError(t, errors.Join(err1, err2, err3, err4, err5))
 	round, message := l.Outgoing()
 	return fmt.Sprint(live, deleted, edges, peers, meta, entries, round, message, l.State(), l.Round(), spentBy(l, 1), spentBy(l, 2))
 }
@@ -209,7 +211,7 @@ func TestDamagedFile(t *testing.T) {
 	path := paidStore(t)
 	s, l := open(t, path)
 	want := contents(t, s, l)
-	must(t, s.Close())
+	require.NoError(t, s.Close())
 	original := takeImage(t, path)
 
 	var same, refused int

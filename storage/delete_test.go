@@ -13,6 +13,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"p2pnode/internal/require"
 	"p2pnode/learner"
 )
 
@@ -23,9 +24,9 @@ func TestDeleteAllOrNone(t *testing.T) {
 	recs := randomRecords(r, 9)
 	model.append(recs, full(4), today)
 	_, err := s.AppendRecords(recs, full(4), today)
-	must(t, err)
-	must(t, s.DeleteRecords())
-	must(t, s.DeleteRecords(5, 2))
+	require.NoError(t, err)
+	require.NoError(t, s.DeleteRecords())
+	require.NoError(t, s.DeleteRecords(5, 2))
 	model.delete(5)
 	model.delete(2)
 	for _, seqs := range [][]learner.Seq{{1, 2}, {1, 10}, {1, 0}, {1, 3, 1}} {
@@ -49,9 +50,9 @@ func TestDeletedBytesAreGone(t *testing.T) {
 		var recs []learner.Record
 		for range 30 { // in many transactions, so that pages move
 			stored, err := s.AppendRecords(randomRecords(r, 1+r.IntN(20)), full(50), today)
-			must(t, err)
+			require.NoError(t, err)
 			recs = append(recs, stored...)
-			must(t, l.SaveState(make([]byte, r.IntN(9000))))
+			require.NoError(t, l.SaveState(make([]byte, r.IntN(9000))))
 		}
 		var gone, stay []learner.Record
 		var seqs []learner.Seq
@@ -65,14 +66,14 @@ func TestDeletedBytesAreGone(t *testing.T) {
 		if seen(t, s, gone) != len(gone) {
 			t.Fatal("a stored record is not in the file: the test looks for the wrong bytes")
 		}
-		must(t, s.DeleteRecords(seqs...))
+		require.NoError(t, s.DeleteRecords(seqs...))
 		if n := seen(t, s, gone); n != 0 {
 			t.Errorf("seed %d: the bytes of %d deleted records are still in the file", seed, n)
 		}
 		if n := seen(t, s, stay); n != len(stay) {
 			t.Errorf("seed %d: %d of %d other records are in the file", seed, n, len(stay))
 		}
-		must(t, s.view(func(tx *bbolt.Tx) error { return checkFile(tx) }))
+		require.NoError(t, s.view(func(tx *bbolt.Tx) error { return checkFile(tx) }))
 		s, _ = reopen(t, s)
 		if live, deleted, err := s.Records(); err != nil || len(live) != len(stay) || len(deleted) != len(gone) {
 			t.Errorf("seed %d: %d records and %d deleted, error %v", seed, len(live), len(deleted), err)
@@ -84,7 +85,7 @@ func TestDeletedBytesAreGone(t *testing.T) {
 func seen(t *testing.T, s *Store, recs []learner.Record) (n int) {
 	t.Helper()
 	data, err := os.ReadFile(s.path)
-	must(t, err)
+	require.NoError(t, err)
 	for _, rec := range recs {
 		for _, x := range append(rec.X, rec.Y) {
 			if bytes.Contains(data, binary.LittleEndian.AppendUint64(nil, math.Float64bits(x))) {
@@ -102,7 +103,7 @@ func TestDeleteWhileReading(t *testing.T) {
 	s, _ := open(t, newPath(t))
 	const n = 400
 	_, err := s.AppendRecords(randomRecords(rand.New(rand.NewPCG(1, 23)), n), full(50), today)
-	must(t, err)
+	require.NoError(t, err)
 	var all sync.WaitGroup
 	for range 2 {
 		all.Go(func() {
@@ -117,7 +118,7 @@ func TestDeleteWhileReading(t *testing.T) {
 		})
 	}
 	for q := learner.Seq(1); q <= 50; q++ {
-		must(t, s.DeleteRecord(q))
+		require.NoError(t, s.DeleteRecord(q))
 	}
 	all.Wait()
 }
@@ -130,8 +131,8 @@ func TestDeleteMany(t *testing.T) {
 	const n = 2*deleteBatch + 100
 	in := Intake{Admit: task().Admit, Size: 5000, Closed: neverClosed}
 	_, err := s.AppendRecords(randomRecords(rand.New(rand.NewPCG(1, 24)), n), in, today)
-	must(t, err)
-	must(t, s.DeleteRecords(n-1))
+	require.NoError(t, err)
+	require.NoError(t, s.DeleteRecords(n-1))
 	many := make([]learner.Seq, deleteBatch+1)
 	for i := range many {
 		many[i] = learner.Seq(2 * (i + 1)) // in any order
@@ -143,13 +144,13 @@ func TestDeleteMany(t *testing.T) {
 		}
 	}
 	c, err := s.Count()
-	must(t, err)
+	require.NoError(t, err)
 	if c.Records != n-1 {
 		t.Errorf("%d records after refused deletions, want %d", c.Records, n-1)
 	}
-	must(t, s.DeleteRecords(many...))
+	require.NoError(t, s.DeleteRecords(many...))
 	s, _ = reopen(t, s)
-	must(t, s.EachRecord(0, func(r learner.Record) error {
+	require.NoError(t, s.EachRecord(0, func(r learner.Record) error {
 		if gone := r.Seq == n-1 || r.Seq%2 == 0 && r.Seq <= 2*(deleteBatch+1); gone != (r.X == nil) {
 			t.Fatalf("record %d: deleted %v, want %v", r.Seq, r.X == nil, gone)
 		}

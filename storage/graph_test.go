@@ -5,21 +5,23 @@ import (
 	"math"
 	"reflect"
 	"testing"
+
+	"p2pnode/internal/require"
 )
 
 func TestEdges(t *testing.T) {
 	s, _ := open(t, newPath(t))
 	a := Edge{Peer: "a", Weight: 0.5, Addrs: []string{"/ip4/127.0.0.1/tcp/1"}}
 	b := Edge{Peer: "b", Weight: 1}
-	must(t, s.SaveEdge(b))
-	must(t, s.SaveEdge(Edge{Peer: "a", Weight: 9}))
-	must(t, s.SaveEdge(Edge{Peer: "c", Weight: 2}))
-	must(t, s.SaveEdge(a))
-	must(t, s.DeleteEdge("c"))
-	must(t, s.DeleteEdge("never there"))
+	require.NoError(t, s.SaveEdge(b))
+	require.NoError(t, s.SaveEdge(Edge{Peer: "a", Weight: 9}))
+	require.NoError(t, s.SaveEdge(Edge{Peer: "c", Weight: 2}))
+	require.NoError(t, s.SaveEdge(a))
+	require.NoError(t, s.DeleteEdge("c"))
+	require.NoError(t, s.DeleteEdge("never there"))
 	s, _ = reopen(t, s)
 	edges, err := s.Edges()
-	must(t, err)
+	require.NoError(t, err)
 	if want := []Edge{a, b}; !reflect.DeepEqual(edges, want) {
 		t.Fatalf("edges are %+v, want %+v", edges, want)
 	}
@@ -37,12 +39,12 @@ func TestPeersKeepTheNewest(t *testing.T) {
 	for i := range peers {
 		peers[i] = Peer{ID: fmt.Sprintf("peer %04d", i), LastSeen: int64(i)}
 	}
-	must(t, s.SavePeers(peers[:maxPeers]...))
-	must(t, s.SavePeers(Peer{ID: "peer 0000", LastSeen: 1e6, Addrs: []string{"/ip4/10.0.0.1/tcp/1"}}))
-	must(t, s.SavePeers(peers[maxPeers:]...))
+	require.NoError(t, s.SavePeers(peers[:maxPeers]...))
+	require.NoError(t, s.SavePeers(Peer{ID: "peer 0000", LastSeen: 1e6, Addrs: []string{"/ip4/10.0.0.1/tcp/1"}}))
+	require.NoError(t, s.SavePeers(peers[maxPeers:]...))
 	s, _ = reopen(t, s)
 	known, err := s.Peers()
-	must(t, err)
+	require.NoError(t, err)
 	if len(known) != maxPeers {
 		t.Fatalf("%d peers are known, want %d", len(known), maxPeers)
 	}

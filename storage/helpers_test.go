@@ -11,6 +11,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"p2pnode/internal/require"
 	"p2pnode/learner"
 	"p2pnode/privacy"
 )
@@ -84,15 +85,8 @@ func open(t testing.TB, path string) (*Store, *Ledger) {
 // reopen closes the store and opens it again.
 func reopen(t testing.TB, s *Store) (*Store, *Ledger) {
 	t.Helper()
-	must(t, s.Close())
+	require.NoError(t, s.Close())
 	return open(t, s.path)
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func randomRecords(r *rand.Rand, n int) []learner.Record {

@@ -17,6 +17,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"p2pnode/internal/require"
 	"p2pnode/learner"
 	"p2pnode/privacy"
 )
@@ -76,12 +77,12 @@ func TestUnfinishedImportsDoNotCount(t *testing.T) {
 	some := randomRecords(r, 7)
 	model.append(some, in, today)
 	_, err := s.AppendRecords(some, in, today)
-	must(t, err)
+	require.NoError(t, err)
 	begin := func(s *Store, n int) *Import {
 		i, err := s.Import(in, today)
-		must(t, err)
+		require.NoError(t, err)
 		for _, r := range randomRecords(r, n) {
-			must(t, i.Add(r))
+			require.NoError(t, i.Add(r))
 		}
 		return i
 	}
@@ -92,15 +93,15 @@ func TestUnfinishedImportsDoNotCount(t *testing.T) {
 			t.Errorf("%d under way: delete the first of them: %v", n, err)
 		}
 		var copied bytes.Buffer
-		must(t, s.Backup(&copied))
+		require.NoError(t, s.Backup(&copied))
 		path := newPath(t)
-		must(t, os.WriteFile(path, copied.Bytes(), 0o600))
+		require.NoError(t, os.WriteFile(path, copied.Bytes(), 0o600))
 		c, err := Open(path)
-		must(t, err)
+		require.NoError(t, err)
 		model.check(t, c)
-		must(t, c.Close())
-		must(t, i.Drop())
-		must(t, i.Drop())
+		require.NoError(t, c.Close())
+		require.NoError(t, i.Drop())
+		require.NoError(t, i.Drop())
 		model.check(t, s)
 	}
 	begin(s, 2*importBatch)
@@ -118,8 +119,8 @@ func TestUnfinishedImportsDoNotCount(t *testing.T) {
 func TestDigestsOutliveTheirRecords(t *testing.T) {
 	s, _ := open(t, newPath(t))
 	_, err := importRecords(s, randomRecords(rand.New(rand.NewPCG(1, 33)), 1), full(3), Digest{1})
-	must(t, err)
-	must(t, s.DeleteRecords(1))
+	require.NoError(t, err)
+	require.NoError(t, s.DeleteRecords(1))
 	s, _ = reopen(t, s)
 	if _, found, err := s.Imported(Digest{1}); !found || err != nil {
 		t.Errorf("%v, %v", found, err)
@@ -167,12 +168,12 @@ func TestKillLeavesWholeFiles(t *testing.T) {
 		child := exec.Command(os.Args[0])
 		child.Env = append(os.Environ(), importVariable+"="+path)
 		out, err := child.StdoutPipe()
-		must(t, err)
-		must(t, child.Start())
+		require.NoError(t, err)
+		require.NoError(t, child.Start())
 		began := time.Now()
 		for lines := bufio.NewScanner(out); lines.Scan(); {
 			file, err := strconv.Atoi(strings.TrimSpace(lines.Text()))
-			must(t, err)
+			require.NoError(t, err)
 			promised = file
 			// Within the next file or the one after it, however long they take here.
 			time.AfterFunc(time.Duration(r.Int64N(int64(2*time.Since(began)))), func() { child.Process.Kill() })
@@ -182,9 +183,9 @@ func TestKillLeavesWholeFiles(t *testing.T) {
 			interrupted++
 		}
 		s, err := Open(path)
-		must(t, err)
+		require.NoError(t, err)
 		c, err := s.Count()
-		must(t, err)
+		require.NoError(t, err)
 		files := c.Records / importedRecords
 		if c.Records%importedRecords != 0 || int(c.Newest) != c.Records || files <= promised {
 			t.Fatalf("%d records, the newest number is %d; files to number %d were promised", c.Records, c.Newest, promised)
@@ -194,7 +195,7 @@ func TestKillLeavesWholeFiles(t *testing.T) {
 				t.Fatalf("file %d of %d is remembered: %v, %v", file, files, found, err)
 			}
 		}
-		must(t, s.Close())
+		require.NoError(t, s.Close())
 	}
 	if interrupted == 0 {
 		t.Error("no kill hit an import")
@@ -210,7 +211,7 @@ func marked(t *testing.T, path string) bool {
 	}
 	defer s.Close()
 	var key []byte
-	must(t, s.view(func(tx *bbolt.Tx) (err error) {
+	require.NoError(t, s.view(func(tx *bbolt.Tx) (err error) {
 		if tx.Bucket(bucketStore) != nil {
 			key, err = unfinished(tx)
 		}

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"p2pnode/internal/require"
 	"p2pnode/learner"
 	"p2pnode/privacy"
 )
@@ -19,7 +20,7 @@ func TestPaidRoundWithoutCommitIsBurned(t *testing.T) {
 	s, l := open(t, newPath(t))
 	m := gaussian(t, 10)
 	pay(t, l, 1, m, 1)
-	must(t, commitRound(l, 1))
+	require.NoError(t, commitRound(l, 1))
 	pay(t, l, 2, m, 1)
 	spent := spentBy(l, 1)
 	_, l = reopen(t, s)
@@ -33,7 +34,7 @@ func TestPaidRoundWithoutCommitIsBurned(t *testing.T) {
 	if err := commitRound(l, 2); !errors.Is(err, ErrRound) {
 		t.Errorf("a round paid before the last was committed: %v", err)
 	}
-	must(t, commitRound(l, 3))
+	require.NoError(t, commitRound(l, 3))
 	if err := commitRound(l, 3); !errors.Is(err, ErrRound) {
 		t.Errorf("a round was committed twice: %v", err)
 	}
@@ -45,14 +46,14 @@ func TestPublicRoundsAreUsedAndFree(t *testing.T) {
 	s, l := open(t, newPath(t))
 	m := gaussian(t, 10)
 	pay(t, l, 1, m, 1)
-	must(t, commitRound(l, 1))
+	require.NoError(t, commitRound(l, 1))
 	spent := spentBy(l, 1)
-	must(t, l.CommitPublic(5, roundMessage(5), roundState(5)))
+	require.NoError(t, l.CommitPublic(5, roundMessage(5), roundState(5)))
 	if err := l.CommitPublic(5, roundMessage(5), nil); !errors.Is(err, ErrRound) {
 		t.Errorf("a public round was committed twice: %v", err)
 	}
-	must(t, l.SaveState([]byte("later")))
-	must(t, firstError(l.Verify()))
+	require.NoError(t, l.SaveState([]byte("later")))
+	require.NoError(t, firstError(l.Verify()))
 	s, l = reopen(t, s)
 	round, message := l.Outgoing()
 	if l.Round() != 5 || round != 5 || string(message) != string(roundMessage(5)) || string(l.State()) != "later" || spentBy(l, 1) != spent {
@@ -63,12 +64,12 @@ func TestPublicRoundsAreUsedAndFree(t *testing.T) {
 		t.Errorf("a public round was paid: %v", err)
 	}
 	pay(t, l, 6, m, 1)
-	must(t, l.CommitPublic(7, roundMessage(7), nil))
+	require.NoError(t, l.CommitPublic(7, roundMessage(7), nil))
 	if err := commitRound(l, 6); !errors.Is(err, ErrRound) {
 		t.Errorf("a burned round was committed after a public one: %v", err)
 	}
 	_, l = reopen(t, s)
-	must(t, firstError(l.Verify()))
+	require.NoError(t, firstError(l.Verify()))
 	if entries, err := entriesOf(l); err != nil || len(entries) != 3 || l.Round() != 7 {
 		t.Errorf("%d entries, round %d, error %v; want the opening one and two debits, and 7", len(entries), l.Round(), err)
 	}
@@ -88,7 +89,7 @@ func TestBudgetAdmitsItsReleasesAndNoMore(t *testing.T) {
 		t.Errorf("exhausted is %v with %v spent", l.Exhausted(1), spentBy(l, 1))
 	}
 	before, err := entriesOf(l)
-	must(t, err)
+	require.NoError(t, err)
 	if paid, err := payFor(l, releases+1, m, []privacy.Cohort{1, 2}); err != nil || paid != nil || l.Round() != releases {
 		t.Fatalf("an exhausted ledger let %v pay, round %d, error %v", paid, l.Round(), err)
 	}
@@ -101,19 +102,19 @@ func TestBudgetAdmitsItsReleasesAndNoMore(t *testing.T) {
 func TestLedgerKeepsItsTerms(t *testing.T) {
 	path := newPath(t)
 	s, err := Open(path)
-	must(t, err)
+	require.NoError(t, err)
 	_, err = s.OpenLedger(policyFor(t, privacy.Budget{Epsilon: 2, Delta: 1e-6}, dim, 12)) // begins nothing: no entry is written
-	must(t, err)
-	must(t, s.Close())
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
 	s, l := open(t, path)
 	if _, err := s.OpenLedger(policy(t)); err == nil {
 		t.Error("one store opened two ledgers")
 	}
-	must(t, unprotect(l, 1))
-	must(t, s.Close())
+	require.NoError(t, unprotect(l, 1))
+	require.NoError(t, s.Close())
 
 	s, err = Open(path)
-	must(t, err)
+	require.NoError(t, err)
 	t.Cleanup(func() { s.Close() })
 	for _, c := range []struct {
 		policy privacy.Policy
@@ -198,11 +199,11 @@ func TestFailedWritePoisons(t *testing.T) {
 			return s.SaveEdge(Edge{Peer: "a", Weight: 1, Addrs: []string{strings.Repeat("a", 1<<20)}})
 		}},
 		{"deletion", func(s *Store, l *Ledger) error { // of the bytes: the slot is marked
-			must(t, firstError(s.AppendRecords(many[:1], full(100), today)))
+			require.NoError(t, firstError(s.AppendRecords(many[:1], full(100), today)))
 			file := s.file
 			defer func() { s.file = file }()
 			closed, err := os.Open(s.path)
-			must(t, errors.Join(err, closed.Close()))
+			require.NoError(t, errors.Join(err, closed.Close()))
 			s.file = closed
 			return s.DeleteRecord(1)
 		}},
@@ -242,7 +243,7 @@ func TestFailedWritePoisons(t *testing.T) {
 				t.Errorf("spent %v, round %d after reopening; want at least %v and 1", spentBy(l, 1), l.Round(), spent)
 			}
 			pay(t, l, 3, m, 2)
-			must(t, firstError(l.Verify()))
+			require.NoError(t, firstError(l.Verify()))
 		})
 	}
 }

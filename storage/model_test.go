@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"p2pnode/internal/require"
 	"p2pnode/privacy"
 )
 
@@ -67,7 +68,7 @@ func (m *ledgerModel) pay(t *testing.T, round uint64, mech privacy.Mechanism, co
 		return nil, false
 	}
 	for _, d := range m.account.Admit(mech, cohorts) {
-		must(t, m.account.Apply(d))
+		require.NoError(t, m.account.Apply(d))
 		m.entries = append(m.entries, entry{kind: entryDebit, round: round, cohort: d.Cohort, cost: d.Cost})
 		paid = append(paid, d.Cohort)
 	}
@@ -123,13 +124,13 @@ func (m *ledgerModel) exhausted(t *testing.T, c privacy.Cohort) bool {
 func TestLedgerMatchesTheModel(t *testing.T) {
 	t.Parallel()
 	unprotected, err := privacy.NewUnprotected(1)
-	must(t, err)
+	require.NoError(t, err)
 	mechanisms := []privacy.Mechanism{gaussian(t, 3), gaussian(t, 10), gaussian(t, 50), unprotected}
 	for seed := range uint64(6) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		s, l := open(t, newPath(t))
 		account, err := privacy.NewAccount(policy(t))
-		must(t, err)
+		require.NoError(t, err)
 		model := &ledgerModel{account: account}
 		for range 80 {
 			round := max(model.round()+uint64(r.IntN(4)), 1) - 1
@@ -155,16 +156,16 @@ func TestLedgerMatchesTheModel(t *testing.T) {
 				}
 			case 5:
 				model.state = string(roundState(r.Uint64()))
-				must(t, l.SaveState([]byte(model.state)))
+				require.NoError(t, l.SaveState([]byte(model.state)))
 			case 6:
 				stored, err := s.AppendRecords(randomRecords(r, 1), full(2), today)
-				must(t, err)
+				require.NoError(t, err)
 				if model.records = stored[0].Cohort; model.records <= model.retired() {
 					t.Fatalf("seed %d: a record joined cohort %d, up to %d are retired", seed, model.records, model.retired())
 				}
 			case 7:
 				if r.IntN(4) == 0 {
-					must(t, l.Retire(round))
+					require.NoError(t, l.Retire(round))
 					model.retire(round)
 				}
 			case 8:

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"go.etcd.io/bbolt"
+
+	"p2pnode/internal/require"
 )
 
 // bbolt's own Check is the twin on sound files: whatever bbolt writes, however
@@ -16,11 +18,11 @@ func TestSoundPagesPass(t *testing.T) {
 	for seed := range uint64(4) {
 		r := rand.New(rand.NewPCG(seed, 12))
 		db, err := bbolt.Open(newPath(t), 0o600, &bbolt.Options{NoSync: true})
-		must(t, err)
+		require.NoError(t, err)
 		t.Cleanup(func() { db.Close() })
 		for step := range 40 {
-			must(t, db.Update(func(tx *bbolt.Tx) error { return churn(r, tx, step) }))
-			must(t, db.View(func(tx *bbolt.Tx) error {
+			require.NoError(t, db.Update(func(tx *bbolt.Tx) error { return churn(r, tx, step) }))
+			require.NoError(t, db.View(func(tx *bbolt.Tx) error {
 				for err := range tx.Check() {
 					return fmt.Errorf("seed %d, step %d: the twin says: %w", seed, step, err)
 				}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"p2pnode/internal/require"
 	"p2pnode/learner"
 	"p2pnode/privacy"
 )
@@ -54,7 +55,7 @@ func (m *recordModel) delete(q learner.Seq) bool {
 func (m *recordModel) check(t *testing.T, s *Store) {
 	t.Helper()
 	live, deleted, err := s.Records()
-	must(t, err)
+	require.NoError(t, err)
 	var wantLive, wantDeleted []learner.Record
 	for _, r := range m.slots {
 		if r.X == nil {
@@ -118,11 +119,11 @@ func TestNumbersAreNeverReused(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for want := learner.Seq(1); want <= 3; want++ {
 		stored, err := s.AppendRecords(randomRecords(r, 1), full(10), today)
-		must(t, err)
+		require.NoError(t, err)
 		if stored[0].Seq != want {
 			t.Fatalf("the record got number %d, want %d", stored[0].Seq, want)
 		}
-		must(t, s.DeleteRecord(want))
+		require.NoError(t, s.DeleteRecord(want))
 		s, _ = reopen(t, s)
 	}
 }
@@ -149,7 +150,7 @@ func TestAppendRefusesWhatTheTaskDoesNotAdmit(t *testing.T) {
 		}
 	}
 	c, err := s.Count()
-	must(t, err)
+	require.NoError(t, err)
 	if c.Newest != 0 {
 		t.Errorf("%d records were stored", c.Newest)
 	}
@@ -166,11 +167,11 @@ func TestCohortsCloseByAge(t *testing.T) {
 		{0, 1}, {time.Hour - 1, 1}, {time.Hour, 2}, {time.Minute, 2}, {2*time.Hour - 1, 2}, {2 * time.Hour, 3}, {9 * time.Hour, 4},
 	} {
 		stored, err := s.AppendRecords(randomRecords(rand.New(rand.NewPCG(1, 24)), 1), in, today.Add(c.after))
-		must(t, err)
+		require.NoError(t, err)
 		if stored[0].Cohort != c.want {
 			t.Errorf("after %v a record joined cohort %d, want %d", c.after, stored[0].Cohort, c.want)
 		}
-		must(t, s.DeleteRecord(stored[0].Seq))
+		require.NoError(t, s.DeleteRecord(stored[0].Seq))
 		s, _ = reopen(t, s)
 	}
 	in.Age = 0
@@ -185,13 +186,13 @@ func TestCohortsCloseByAge(t *testing.T) {
 func TestRecordsSuitAFreshAgent(t *testing.T) {
 	linear := learner.Linear()
 	policy, err := privacy.Design{Noise: privacy.Unprotected, Clip: linear.Clip}.Policy()
-	must(t, err)
+	require.NoError(t, err)
 	mechanism, _ := policy.Next(0)
 	newAgent := func() learner.Agent {
 		a, err := learner.New(learner.Config{
 			Self: "a", Task: linear, Policy: policy, WakeMean: 1, Schedule: rand.New(rand.NewPCG(1, 4)),
 		})
-		must(t, err)
+		require.NoError(t, err)
 		return a
 	}
 	s, _ := open(t, newPath(t))
@@ -201,17 +202,17 @@ func TestRecordsSuitAFreshAgent(t *testing.T) {
 		recs[i].X[i] = 1
 	}
 	stored, err := s.AppendRecords(recs, Intake{Admit: linear.Admit, Size: 3}, today)
-	must(t, err)
+	require.NoError(t, err)
 	first := newAgent()
-	must(t, first.Records(stored, nil))
-	must(t, s.DeleteRecord(2))
-	must(t, first.Records(nil, []learner.Seq{2}))
+	require.NoError(t, first.Records(stored, nil))
+	require.NoError(t, s.DeleteRecord(2))
+	require.NoError(t, first.Records(nil, []learner.Seq{2}))
 
 	live, deleted, err := s.Records()
-	must(t, err)
+	require.NoError(t, err)
 	merged := slices.SortedFunc(slices.Values(append(live, deleted...)), func(a, b learner.Record) int { return int(a.Seq) - int(b.Seq) })
 	second := newAgent()
-	must(t, second.Records(merged, nil))
+	require.NoError(t, second.Records(merged, nil))
 	edges := []learner.Edge{{Peer: "b", Weight: 1, Live: true}}
 	ask := func(a learner.Agent) *learner.Query { return a.Tick(a.Neighbours(0, edges).Next).Ask }
 	one, two := ask(first), ask(second)

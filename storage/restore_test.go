@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"p2pnode/internal/require"
 	"p2pnode/privacy"
 )
 
@@ -17,8 +18,8 @@ func backup(t testing.TB, s *Store) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "copy")
 	f, err := os.Create(path)
-	must(t, err)
-	must(t, errors.Join(s.Backup(f), f.Close()))
+	require.NoError(t, err)
+	require.NoError(t, errors.Join(s.Backup(f), f.Close()))
 	return path
 }
 
@@ -26,9 +27,9 @@ func backup(t testing.TB, s *Store) (path string) {
 func restoreCopy(t *testing.T, s *Store, round uint64) (*Store, *Ledger) {
 	t.Helper()
 	copied := backup(t, s)
-	must(t, s.Close())
+	require.NoError(t, s.Close())
 	_, err := Restore(copied, s.path, with(policy(t)), round)
-	must(t, err)
+	require.NoError(t, err)
 	return open(t, s.path)
 }
 
@@ -37,10 +38,10 @@ func files(t testing.TB, path string) map[string]string {
 	t.Helper()
 	all := make(map[string]string)
 	entries, err := os.ReadDir(filepath.Dir(path))
-	must(t, err)
+	require.NoError(t, err)
 	for _, e := range entries {
 		data, err := os.ReadFile(filepath.Join(filepath.Dir(path), e.Name()))
-		must(t, err)
+		require.NoError(t, err)
 		all[e.Name()] = string(data)
 	}
 	return all
@@ -53,18 +54,18 @@ func TestRestoreRetires(t *testing.T) {
 	s, l := open(t, path)
 	m := gaussian(t, 12)
 	stored, err := s.AppendRecords(randomRecords(rand.New(rand.NewPCG(1, 20)), 6), full(3), today)
-	must(t, err)
+	require.NoError(t, err)
 	pay(t, l, 1, m, 1) // cohort 2 has records and has not paid yet
-	must(t, commitRound(l, 1))
+	require.NoError(t, commitRound(l, 1))
 	copied := backup(t, s)
 	for round := uint64(2); round <= 7; round++ {
 		pay(t, l, round, m, 1, 2)
 	}
-	must(t, s.Close())
+	require.NoError(t, s.Close())
 	before := files(t, path)
 
 	kept, err := Restore(copied, path, with(policy(t)), 3)
-	must(t, err)
+	require.NoError(t, err)
 	after := files(t, path)
 	if after[filepath.Base(kept)] != before["node.db"] || after[filepath.Base(anchorPath(kept))] != before["node.db.anchor"] || len(after) != 4 {
 		t.Fatalf("kept %q among %d files, want the old database and anchor beside the new ones", kept, len(after))
@@ -89,12 +90,12 @@ func TestRestoreRetires(t *testing.T) {
 		t.Fatalf("retired cohorts %v paid, error %v", paid, err)
 	}
 	live, _, err := s.Records()
-	must(t, err)
+	require.NoError(t, err)
 	if len(live) != len(stored) {
 		t.Errorf("%d records were restored, want %d", len(live), len(stored))
 	}
 	more, err := s.AppendRecords(stored[:1], full(3), today)
-	must(t, err)
+	require.NoError(t, err)
 	if more[0].Cohort != 3 || more[0].Seq != 7 {
 		t.Errorf("a later record is number %d in cohort %d, want 7 in 3", more[0].Seq, more[0].Cohort)
 	}
@@ -111,12 +112,12 @@ func TestRestoreOverEverything(t *testing.T) {
 		kept  bool
 	}{
 		{"nothing", func(string) {}, 4, false},
-		{"text", func(path string) { must(t, os.WriteFile(path, bytes.Repeat([]byte("x"), 1e5), 0o600)) }, 4, true},
-		{"a torn new file", func(path string) { must(t, os.WriteFile(path, []byte("x"), 0o600)) }, 4, true},
-		{"an anchor alone", func(path string) { must(t, os.WriteFile(anchorPath(path), older.anchor, 0o600)) }, 5, true},
+		{"text", func(path string) { require.NoError(t, os.WriteFile(path, bytes.Repeat([]byte("x"), 1e5), 0o600)) }, 4, true},
+		{"a torn new file", func(path string) { require.NoError(t, os.WriteFile(path, []byte("x"), 0o600)) }, 4, true},
+		{"an anchor alone", func(path string) { require.NoError(t, os.WriteFile(anchorPath(path), older.anchor, 0o600)) }, 5, true},
 		{"an older database", func(path string) {
-			must(t, os.WriteFile(path, older.db, 0o600))
-			must(t, os.WriteFile(anchorPath(path), older.anchor, 0o600))
+			require.NoError(t, os.WriteFile(path, older.db, 0o600))
+			require.NoError(t, os.WriteFile(anchorPath(path), older.anchor, 0o600))
 		}, 5, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -137,7 +138,7 @@ func TestRestoreOverEverything(t *testing.T) {
 			t.Fatalf("open: %v, want ErrRolledBack and what to do", err)
 		}
 		kept, err := Restore(path, path, with(policy(t)), 9)
-		must(t, err)
+		require.NoError(t, err)
 		if old, err := os.ReadFile(kept); err != nil || !bytes.Equal(old, older.db) {
 			t.Errorf("kept is not what was there, error %v", err)
 		}
@@ -148,7 +149,7 @@ func TestRestoreOverEverything(t *testing.T) {
 	t.Run("twice", func(t *testing.T) {
 		path := older.put(t)
 		first, err := Restore(path, path, with(policy(t)), 0)
-		must(t, err)
+		require.NoError(t, err)
 		second, err := Restore(path, path, with(policy(t)), 0)
 		if err != nil || first == second || exists(path+".restoring") {
 			t.Fatalf("kept %q and %q, error %v", first, second, err)
@@ -215,8 +216,8 @@ func TestRestoreRefuses(t *testing.T) {
 		}
 		unchanged(t, path, before)
 		unchanged(t, other, map[string]string{})
-		must(t, firstError(l.Verify()))
-		must(t, s.Close())
+		require.NoError(t, firstError(l.Verify()))
+		require.NoError(t, s.Close())
 	})
 }
 
@@ -263,7 +264,7 @@ func TestBackupWhileRunning(t *testing.T) {
 	for _, from := range copies {
 		path := newPath(t)
 		_, err := Restore(from, path, with(policy(t)), 0)
-		must(t, err)
+		require.NoError(t, err)
 		_, again := open(t, path)
 		if again.Round() < last || again.Round() > l.Round() || again.Retired() != 1 {
 			t.Fatalf("the copy is of round %d, after one of %d and before %d", again.Round(), last, l.Round())
@@ -275,7 +276,7 @@ func TestBackupWhileRunning(t *testing.T) {
 func TestBackupThatCannotBeWritten(t *testing.T) {
 	s, l := open(t, newPath(t))
 	f, err := os.Open(s.path) // for reading only
-	must(t, err)
+	require.NoError(t, err)
 	if err := errors.Join(s.Backup(f), f.Close()); err == nil {
 		t.Fatal("a copy was written to a file open for reading")
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"p2pnode/internal/require"
 	"p2pnode/privacy"
 )
 
@@ -41,10 +42,10 @@ func TestKilledRestore(t *testing.T) {
 		child := exec.Command(os.Args[0])
 		child.Env = append(os.Environ(), restoreVariable+"="+path)
 		out, err := child.StdoutPipe()
-		must(t, err)
-		must(t, child.Start())
+		require.NoError(t, err)
+		require.NoError(t, child.Start())
 		_, err = out.Read(make([]byte, 1)) // it has begun
-		must(t, err)
+		require.NoError(t, err)
 		time.AfterFunc(time.Duration(r.Int64N(int64(12*time.Millisecond))), func() { child.Process.Kill() })
 		child.Wait()
 
@@ -54,17 +55,17 @@ func TestKilledRestore(t *testing.T) {
 			} else if l.Round() != 4 || len(l.Spending()) != 2 {
 				t.Fatalf("round %d, spending %v: neither the old ledger nor the new one", l.Round(), l.Spending())
 			}
-			must(t, s.Close())
+			require.NoError(t, s.Close())
 		} else if refused++; !errors.Is(err, ErrRolledBack) {
 			t.Fatalf("open: %v, want ErrRolledBack", err)
 		}
 		_, err = Restore(path, path, with(policy(t)), 0)
-		must(t, err)
+		require.NoError(t, err)
 		s, l := open(t, path)
 		if l.Retired() != 6 || l.Round() < 4 || exists(path+".restoring") {
 			t.Fatalf("restored again: retired %d, round %d", l.Retired(), l.Round())
 		}
-		must(t, s.Close())
+		require.NoError(t, s.Close())
 	}
 	t.Logf("%d kills: %d restores were done, %d databases asked for one", kills, done, refused)
 }
@@ -90,15 +91,15 @@ func TestRestoreCrash(t *testing.T) {
 	old := takeImage(t, paidStore(t))
 	path := old.put(t)
 	_, err := Restore(image{old.db, nil}.put(t), path, with(policy(t)), 8)
-	must(t, err)
+	require.NoError(t, err)
 	restored := takeImage(t, path)
 	foreign := func() image { // a longer ledger of another history
 		path := newPath(t)
 		s, l := open(t, path)
 		for round := uint64(1); round <= 12; round++ {
-			must(t, unprotect(l, round))
+			require.NoError(t, unprotect(l, round))
 		}
-		must(t, s.Close())
+		require.NoError(t, s.Close())
 		return takeImage(t, path)
 	}()
 	for _, c := range []struct {
@@ -115,7 +116,7 @@ func TestRestoreCrash(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := c.left.put(t)
-			must(t, os.WriteFile(path+".restoring", []byte("half a copy"), 0o600))
+			require.NoError(t, os.WriteFile(path+".restoring", []byte("half a copy"), 0o600))
 			if err := ledgerError(t, path); !errors.Is(err, c.want) {
 				t.Fatalf("open: %v, want %v", err, c.want)
 			}
@@ -124,10 +125,10 @@ func TestRestoreCrash(t *testing.T) {
 				if l.Round() != c.round {
 					t.Fatalf("round %d, want %d", l.Round(), c.round)
 				}
-				must(t, s.Close())
+				require.NoError(t, s.Close())
 			}
 			_, err := Restore(path, path, with(policy(t)), 0) // again
-			must(t, err)
+			require.NoError(t, err)
 			if _, l := open(t, path); l.Round() < c.round || l.Retired() != 6 {
 				t.Fatalf("round %d, retired %d after the second try", l.Round(), l.Retired())
 			}

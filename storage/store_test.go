@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"go.etcd.io/bbolt"
+
+	"p2pnode/internal/require"
 )
 
 func TestOpenCreatesAPrivateFile(t *testing.T) {
@@ -17,7 +19,7 @@ func TestOpenCreatesAPrivateFile(t *testing.T) {
 	open(t, path)
 	for _, name := range []string{path, anchorPath(path)} {
 		info, err := os.Stat(name)
-		must(t, err)
+		require.NoError(t, err)
 		if info.Mode().Perm() != 0o600 {
 			t.Errorf("%s has mode %v, want 0600", filepath.Base(name), info.Mode().Perm())
 		}
@@ -31,27 +33,27 @@ func TestOpenRefusesASecondUser(t *testing.T) {
 	if _, err := Open(path); !errors.Is(err, ErrLocked) {
 		t.Fatalf("second Open: %v, want ErrLocked", err)
 	}
-	must(t, s.Close())
+	require.NoError(t, s.Close())
 	open(t, path)
 }
 
 func TestOpenRefusesWhatItCannotRead(t *testing.T) {
 	newer := func(path string) {
 		s, _ := open(t, path)
-		must(t, s.putValue(keySchema, []byte("4")))
-		must(t, s.Close())
+		require.NoError(t, s.putValue(keySchema, []byte("4")))
+		require.NoError(t, s.Close())
 	}
 	foreign := func(path string) {
 		db, err := bbolt.Open(path, 0o600, nil)
-		must(t, err)
-		must(t, db.Update(func(tx *bbolt.Tx) error {
+		require.NoError(t, err)
+		require.NoError(t, db.Update(func(tx *bbolt.Tx) error {
 			_, err := tx.CreateBucket([]byte("other"))
 			return err
 		}))
-		must(t, db.Close())
+		require.NoError(t, db.Close())
 	}
 	write := func(data []byte) func(string) {
-		return func(path string) { must(t, os.WriteFile(path, data, 0o600)) }
+		return func(path string) { require.NoError(t, os.WriteFile(path, data, 0o600)) }
 	}
 	for _, c := range []struct {
 		name    string
@@ -65,18 +67,18 @@ func TestOpenRefusesWhatItCannotRead(t *testing.T) {
 		{"a new file that was torn", write([]byte("text")), errUnfinished, "delete it"},
 		{"a new file torn after bbolt's meta pages", func(path string) {
 			db, err := bbolt.Open(path, 0o600, nil)
-			must(t, err)
-			must(t, db.Close())
-			must(t, os.Truncate(path, int64(3*os.Getpagesize()+100)))
+			require.NoError(t, err)
+			require.NoError(t, db.Close())
+			require.NoError(t, os.Truncate(path, int64(3*os.Getpagesize()+100)))
 		}, errUnfinished, "delete it"},
 		{"a torn file with an anchor", func(path string) {
 			write([]byte("text"))(path)
-			must(t, os.WriteFile(anchorPath(path), encodeAnchor(link{}), 0o600))
+			require.NoError(t, os.WriteFile(anchorPath(path), encodeAnchor(link{}), 0o600))
 		}, ErrDamaged, ""},
 		{"an anchor alone", func(path string) {
-			must(t, os.WriteFile(anchorPath(path), encodeAnchor(link{}), 0o600))
+			require.NoError(t, os.WriteFile(anchorPath(path), encodeAnchor(link{}), 0o600))
 		}, ErrMissing, "missing"},
-		{"a directory", func(path string) { must(t, os.Mkdir(path, 0o700)) }, nil, "directory"},
+		{"a directory", func(path string) { require.NoError(t, os.Mkdir(path, 0o700)) }, nil, "directory"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := newPath(t)
@@ -106,7 +108,7 @@ func TestReadOnlyMediumSaysWhatToDo(t *testing.T) {
 
 func TestClosedStoreFails(t *testing.T) {
 	s, l := open(t, newPath(t))
-	must(t, s.Close())
+	require.NoError(t, s.Close())
 	if err := s.PutMeta("key", "value"); err == nil {
 		t.Error("PutMeta succeeded after Close")
 	}
@@ -135,7 +137,7 @@ func TestPanicBreaksTheStore(t *testing.T) {
 			t.Errorf("%s after a panic: %v, want ErrDamaged", name, err)
 		}
 	}
-	must(t, s.db.Close()) // here the locks are free
+	require.NoError(t, s.db.Close()) // here the locks are free
 }
 
 func firstError[T any](_ T, err error) error { return err }
@@ -151,10 +153,10 @@ func TestValuesSurvive(t *testing.T) {
 		}
 	}
 	check("", "")
-	must(t, s.PutMeta("task", "abc"))
-	must(t, s.PutMeta("other", "xyz"))
+	require.NoError(t, s.PutMeta("task", "abc"))
+	require.NoError(t, s.PutMeta("other", "xyz"))
 	check("abc", "xyz")
-	must(t, s.PutMeta("task", "def"))
+	require.NoError(t, s.PutMeta("task", "def"))
 	s, _ = reopen(t, s)
 	check("def", "xyz")
 }

@@ -11,6 +11,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"p2pnode/internal/require"
 	"p2pnode/learner"
 )
 
@@ -23,11 +24,11 @@ func asBefore() Recode {
 func openUpgraded(t *testing.T, path string, r Recode) (*Store, *Ledger) {
 	t.Helper()
 	s, err := Open(path)
-	must(t, err)
+	require.NoError(t, err)
 	t.Cleanup(func() { s.Close() })
-	must(t, s.Upgrade(r))
+	require.NoError(t, s.Upgrade(r))
 	l, err := s.OpenLedger(policy(t))
-	must(t, err)
+	require.NoError(t, err)
 	return s, l
 }
 
@@ -38,14 +39,14 @@ func release1Store(t *testing.T, records int) (path string, want []learner.Recor
 	path = newPath(t)
 	s, l := open(t, path)
 	want, err := s.AppendRecords(randomRecords(rand.New(rand.NewPCG(1, 31)), records), full(100), today)
-	must(t, err)
-	must(t, s.DeleteRecord(3))
+	require.NoError(t, err)
+	require.NoError(t, s.DeleteRecord(3))
 	pay(t, l, 1, gaussian(t, 10), 1)
-	must(t, l.Commit(1, roundMessage(1), []byte("before")))
-	must(t, s.update(func(tx *bbolt.Tx) error {
+	require.NoError(t, l.Commit(1, roundMessage(1), []byte("before")))
+	require.NoError(t, s.update(func(tx *bbolt.Tx) error {
 		return errors.Join(tx.DeleteBucket(bucketCells), putSchema(tx, schemaRelease1))
 	}))
-	must(t, s.Close())
+	require.NoError(t, s.Close())
 	return path, slices.Delete(want, 2, 3)
 }
 
@@ -67,31 +68,31 @@ func TestUpgradeGoesOnWhereItWasInterrupted(t *testing.T) {
 		State: func(state []byte) ([]byte, error) { return append(state, " and after"...), nil },
 		Features: func(x []float64) ([]float64, error) {
 			if calls++; calls == recodeBatch+10 { // in the second transaction
-				must(t, copyFile(interrupted, path))
-				must(t, copyFile(anchorPath(interrupted), anchorPath(path)))
+				require.NoError(t, copyFile(interrupted, path))
+				require.NoError(t, copyFile(anchorPath(interrupted), anchorPath(path)))
 			}
 			return doubled(x)
 		},
 	}
 	s, err := Open(path)
-	must(t, err)
-	must(t, s.Upgrade(r))
-	must(t, s.Close())
+	require.NoError(t, err)
+	require.NoError(t, s.Upgrade(r))
+	require.NoError(t, s.Close())
 
 	s, err = Open(interrupted)
-	must(t, err)
+	require.NoError(t, err)
 	if _, err := s.AppendRecords(randomRecords(rand.New(rand.NewPCG(1, 32)), 1), full(100), today); !errors.Is(err, errRelease1) {
 		t.Errorf("half upgraded, it takes a record: %v", err)
 	}
-	must(t, s.Close())
+	require.NoError(t, s.Close())
 	calls = records
 	s, l := openUpgraded(t, interrupted, r)
 	if again := calls - records; again != len(want)-recodeBatch+1 { // the first had the deleted one
 		t.Errorf("%d records were taken over after the interruption", again)
 	}
-	must(t, s.Upgrade(Recode{Features: func([]float64) ([]float64, error) { return nil, errors.New("a second time") }}))
+	require.NoError(t, s.Upgrade(Recode{Features: func([]float64) ([]float64, error) { return nil, errors.New("a second time") }}))
 	live, deleted, err := s.Records()
-	must(t, err)
+	require.NoError(t, err)
 	for i := range want {
 		want[i].X, _ = doubled(want[i].X)
 	}
@@ -102,7 +103,7 @@ func TestUpgradeGoesOnWhereItWasInterrupted(t *testing.T) {
 	if round != 1 || len(message) != 0 || string(l.State()) != "before and after" || l.Round() != 1 {
 		t.Errorf("round %d, outgoing %d %q, state %q", l.Round(), round, message, l.State())
 	}
-	must(t, firstError(l.Verify()))
+	require.NoError(t, firstError(l.Verify()))
 }
 
 // What cannot be taken over is set aside, keeps its slot and can be deleted.
@@ -116,16 +117,16 @@ func TestUpgradeSetsAside(t *testing.T) {
 	}})
 	s, _ = reopen(t, s)
 	live, deleted, err := s.Records()
-	must(t, err)
+	require.NoError(t, err)
 	if len(live) != 99 || len(deleted) != 1 || live[90].X == nil || len(live[90].X) != 0 || len(live[91].X) != dim {
 		t.Errorf("%d live, %d deleted, the one set aside is %+v", len(live), len(deleted), live[90])
 	}
 	c, err := s.Count()
-	must(t, err)
+	require.NoError(t, err)
 	if c.Records != 98 || c.Aside != 1 || c.Slots[1] != 80 {
 		t.Errorf("counted %+v", c)
 	}
-	must(t, s.DeleteRecord(live[90].Seq))
+	require.NoError(t, s.DeleteRecord(live[90].Seq))
 	if c, err = s.Count(); err != nil || c.Records != 98 || c.Aside != 0 || c.Slots[1] != 80 {
 		t.Errorf("deleted: counted %+v, %v", c, err)
 	}
@@ -135,14 +136,14 @@ func TestUpgradeSetsAside(t *testing.T) {
 func TestUpgradeThatIsRefusedChangesNothing(t *testing.T) {
 	path, _ := release1Store(t, 100)
 	before, err := os.ReadFile(path)
-	must(t, err)
+	require.NoError(t, err)
 	refused := errors.New("refused")
 	s, err := Open(path)
-	must(t, err)
+	require.NoError(t, err)
 	if err := s.Upgrade(Recode{State: func([]byte) ([]byte, error) { return nil, refused }, Features: doubled}); !errors.Is(err, refused) {
 		t.Errorf("upgraded: %v", err)
 	}
-	must(t, s.Close())
+	require.NoError(t, s.Close())
 	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, before) {
 		t.Errorf("the file has changed (%v)", err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"p2pnode/internal/require"
 	"p2pnode/privacy"
 )
 
@@ -19,21 +20,21 @@ func TestVerifyNoticesChanges(t *testing.T) {
 		change func(t *testing.T, s *Store, l *Ledger)
 	}{
 		{"nothing", nil, func(*testing.T, *Store, *Ledger) {}},
-		{"no anchor", ErrRolledBack, func(t *testing.T, s *Store, l *Ledger) { must(t, os.Remove(anchorPath(s.path))) }},
+		{"no anchor", ErrRolledBack, func(t *testing.T, s *Store, l *Ledger) { require.NoError(t, os.Remove(anchorPath(s.path))) }},
 		{"half an anchor", errCut, func(t *testing.T, s *Store, l *Ledger) {
-			must(t, os.Truncate(anchorPath(s.path), anchorSlotSize+3))
+			require.NoError(t, os.Truncate(anchorPath(s.path), anchorSlotSize+3))
 		}},
 		{"older anchor", ErrDamaged, func(t *testing.T, s *Store, l *Ledger) {
-			must(t, os.WriteFile(anchorPath(s.path), slices.Concat(encodeAnchor(link{}), encodeAnchor(link{})), 0o600))
+			require.NoError(t, os.WriteFile(anchorPath(s.path), slices.Concat(encodeAnchor(link{}), encodeAnchor(link{})), 0o600))
 		}},
 		{"newer anchor", ErrRolledBack, func(t *testing.T, s *Store, l *Ledger) {
-			must(t, os.WriteFile(anchorPath(s.path), encodeAnchor(link{sequence: 99}), 0o600))
+			require.NoError(t, os.WriteFile(anchorPath(s.path), encodeAnchor(link{sequence: 99}), 0o600))
 		}},
 		{"an entry gone", ErrDamaged, func(t *testing.T, s *Store, l *Ledger) {
-			must(t, s.update(func(tx *bbolt.Tx) error { return tx.Bucket(bucketLedger).Delete(numberKey(2)) }))
+			require.NoError(t, s.update(func(tx *bbolt.Tx) error { return tx.Bucket(bucketLedger).Delete(numberKey(2)) }))
 		}},
 		{"an entry more", ErrDamaged, func(t *testing.T, s *Store, l *Ledger) {
-			must(t, s.update(func(tx *bbolt.Tx) error {
+			require.NoError(t, s.update(func(tx *bbolt.Tx) error {
 				_, err := putEntries(tx.Bucket(bucketLedger), l.head, []entry{{kind: entryUnprotected, round: 3}})
 				return err
 			}))
@@ -44,7 +45,7 @@ func TestVerifyNoticesChanges(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s, l := open(t, newPath(t))
 			pay(t, l, 1, gaussian(t, 10), 1, 2)
-			must(t, commitRound(l, 1))
+			require.NoError(t, commitRound(l, 1))
 			c.change(t, s, l)
 			v, err := l.Verify()
 			if !errors.Is(err, c.want) || err == nil && v != (Verification{Entries: 3, Round: 1, Anchor: 3}) {
@@ -61,8 +62,8 @@ func TestCutAnchorIsNoticed(t *testing.T) {
 		for round := range rounds {
 			pay(t, l, round+1, gaussian(t, 10), 1)
 		}
-		must(t, s.Close())
-		must(t, os.Truncate(anchorPath(s.path), anchorSlotSize))
+		require.NoError(t, s.Close())
+		require.NoError(t, os.Truncate(anchorPath(s.path), anchorSlotSize))
 		s, l = open(t, s.path)
 		if _, err := l.Verify(); !errors.Is(err, errCut) {
 			t.Errorf("after %d rounds: %v, want errCut", rounds, err)
@@ -82,12 +83,12 @@ func TestLinesTellTheLedger(t *testing.T) {
 	}
 	m := gaussian(t, 10)
 	pay(t, l, 1, m, 2)
-	must(t, unprotect(l, 2))
-	must(t, l.Retire(7))
+	require.NoError(t, unprotect(l, 2))
+	require.NoError(t, l.Retire(7))
 	pay(t, l, 8, m, 3)
 	_, l = reopen(t, s)
 	lines, err := l.Lines()
-	must(t, err)
+	require.NoError(t, err)
 	var crcs []string
 	for i := range lines {
 		crcs = append(crcs, lines[i].CRC)

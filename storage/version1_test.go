@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"p2pnode/internal/require"
 	"p2pnode/learner"
 )
 
@@ -17,14 +18,14 @@ import (
 func version1(t *testing.T) image {
 	t.Helper()
 	f, err := os.Open("testdata/version1.db.gz")
-	must(t, err)
+	require.NoError(t, err)
 	defer f.Close()
 	zipped, err := gzip.NewReader(f)
-	must(t, err)
+	require.NoError(t, err)
 	db, err := io.ReadAll(zipped)
-	must(t, err)
+	require.NoError(t, err)
 	anchor, err := os.ReadFile("testdata/version1.db.anchor")
-	must(t, err)
+	require.NoError(t, err)
 	return image{db, anchor}
 }
 
@@ -32,7 +33,7 @@ func TestVersion1IsReadAndContinued(t *testing.T) {
 	path := version1(t).put(t)
 	s, l := open(t, path)
 	live, deleted, err := s.Records()
-	must(t, err)
+	require.NoError(t, err)
 	if len(live) != 4 || len(deleted) != 1 || deleted[0].Seq != 2 || live[3].Cohort != 2 || live[3].Y != 4 || live[3].X[4] != 0.5 {
 		t.Fatalf("records %v, deleted %v", live, deleted)
 	}
@@ -48,24 +49,24 @@ func TestVersion1IsReadAndContinued(t *testing.T) {
 	if err := s.Upgrade(asBefore()); err == nil {
 		t.Error("upgraded under an open ledger, which holds what was there before")
 	}
-	must(t, s.Close())
+	require.NoError(t, s.Close())
 	s, l = openUpgraded(t, path, asBefore())
 	// Cohort 2 holds two of three; when it was opened is not known.
 	stored, err := s.AppendRecords([]learner.Record{{X: make([]float64, dim)}}, full(3), today)
-	must(t, err)
+	require.NoError(t, err)
 	later, err := s.AppendRecords([]learner.Record{{X: make([]float64, dim)}}, Intake{Admit: task().Admit, Size: 9, Age: time.Hour}, today)
-	must(t, err)
+	require.NoError(t, err)
 	if stored[0].Cohort != 2 || later[0].Cohort != 3 {
 		t.Errorf("new records joined cohorts %d and %d, want 2 and 3", stored[0].Cohort, later[0].Cohort)
 	}
-	must(t, commitRound(l, 3))
+	require.NoError(t, commitRound(l, 3))
 	pay(t, l, 4, gaussian(t, 10), 1, 2, 3)
 	s, l = reopen(t, s)
-	must(t, firstError(l.Verify()))
-	must(t, s.Close())
+	require.NoError(t, firstError(l.Verify()))
+	require.NoError(t, s.Close())
 
 	_, err = Restore(version1(t).put(t), path, with(policy(t)), 0)
-	must(t, err)
+	require.NoError(t, err)
 	if _, l = open(t, path); l.Retired() != 2 || l.Round() < 4 {
 		t.Errorf("restored: retired %d, round %d", l.Retired(), l.Round())
 	}
@@ -76,7 +77,7 @@ func TestVersion1Entries(t *testing.T) {
 	path := version1(t).put(t)
 	_, l := open(t, path)
 	entries, err := entriesOf(l)
-	must(t, err)
+	require.NoError(t, err)
 	var head link
 	for _, e := range entries {
 		_, head = encodeEntry(head, e)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"p2pnode/internal/require"
 	"p2pnode/node/api"
 )
 
@@ -24,7 +25,7 @@ func TestKilledNodeContinues(t *testing.T) {
 	for range 3 {
 		nodes = append(nodes, start(t, initNode(t, "--bootstrap", nodes[0].address)))
 	}
-	eventually(t, patience, "everybody has heard everybody", func() bool {
+	require.Within(t, patience, "everybody has heard everybody", func() bool {
 		for _, d := range nodes {
 			for _, other := range nodes {
 				if d != other && d.heard(t, other.id) == 0 {
@@ -83,7 +84,7 @@ func killAndRestart(t *testing.T, nodes []*daemon, victim int) *daemon {
 		if i == victim {
 			continue
 		}
-		eventually(t, patience, "a peer hears a round after the kill", func() bool {
+		require.Within(t, patience, "a peer hears a round after the kill", func() bool {
 			return d.heard(t, alive.id) > status.Round
 		})
 	}
@@ -125,9 +126,9 @@ func TestTasksDoNotMix(t *testing.T) {
 		t.Fatal(err)
 	}
 	stranger := start(t, initNode(t, "--task", otherTask, "--bootstrap", first.address))
-	eventually(t, patience, "the stranger is connected", func() bool { return stranger.status(t).Traffic.BytesIn > 0 })
+	require.Within(t, patience, "the stranger is connected", func() bool { return stranger.status(t).Traffic.BytesIn > 0 })
 	friend := start(t, initNode(t, "--bootstrap", first.address))
-	eventually(t, patience, "two nodes of one task hear each other", func() bool {
+	require.Within(t, patience, "two nodes of one task hear each other", func() bool {
 		return first.heard(t, friend.id) > 0 && friend.heard(t, first.id) > 0
 	})
 

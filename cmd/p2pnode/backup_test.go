@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"p2pnode/internal/require"
 )
 
 // A backup that is interrupted leaves no file that looks like one.
@@ -37,7 +39,7 @@ func TestInterruptedBackupLeavesNothing(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, patience, "the copy has begun", func() bool {
+	require.Within(t, patience, "the copy has begun", func() bool {
 		info, err := os.Stat(name)
 		return err == nil && info.Size() > 0
 	})

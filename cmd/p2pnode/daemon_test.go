@@ -160,14 +160,3 @@ func (d *daemon) status(t *testing.T) api.Status {
 	}
 	return s
 }
-
-// eventually waits until a condition holds, and fails the test if that takes
-// too long.
-func eventually(t *testing.T, limit time.Duration, what string, condition func() bool) {
-	t.Helper()
-	for end := time.Now().Add(limit); !condition(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not within %v: %s", limit, what)
-		}
-	}
-}

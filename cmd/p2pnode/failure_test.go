@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"p2pnode/internal/require"
 	"p2pnode/testnet/lab"
 )
 
@@ -32,21 +33,21 @@ func newNetwork(t *testing.T, count int, slow *lab.Delay, lossy float64) *networ
 	}
 	t.Parallel()
 	l, err := lab.New()
-	must(t, err)
-	t.Cleanup(func() { must(t, l.Close()) })
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	segment, err := l.Segment(netip.MustParsePrefix("10.66.0.0/24"))
-	must(t, err)
+	require.NoError(t, err)
 	n := &network{lab: l, spent: make([]float64, count)}
 	for i := range count {
 		host, err := l.Host(fmt.Sprintf("host %d", i))
-		must(t, err)
+		require.NoError(t, err)
 		join := func() (*lab.Link, error) { return host.Join(segment, segment.Addr(i+1)) }
 		if slow != nil {
 			join = func() (*lab.Link, error) { return host.JoinSlow(segment, segment.Addr(i+1), *slow) }
 		}
 		link, err := join()
-		must(t, err)
-		must(t, link.Lose(lossy))
+		require.NoError(t, err)
+		require.NoError(t, link.Lose(lossy))
 		n.links = append(n.links, link)
 		var flags []string
 		if i > 0 {
@@ -57,13 +58,6 @@ func newNetwork(t *testing.T, count int, slow *lab.Delay, lossy float64) *networ
 	}
 	n.flows(t, 90*time.Second, "at the start")
 	return n
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // command runs node i on its host.
@@ -80,7 +74,7 @@ func (n *network) flows(t *testing.T, limit time.Duration, when string) {
 	for i, d := range n.nodes {
 		rounds[i] = d.status(t).Round
 	}
-	eventually(t, limit, "models flow "+when, func() bool {
+	require.Within(t, limit, "models flow "+when, func() bool {
 		for i, d := range n.nodes {
 			for k, other := range n.nodes {
 				if i != k && d.heard(t, other.id) <= rounds[k] {
@@ -108,7 +102,7 @@ func (n *network) flows(t *testing.T, limit time.Duration, when string) {
 func (n *network) silent(t *testing.T, limit time.Duration, nodes []*daemon, left int) {
 	t.Helper()
 	begin := time.Now()
-	eventually(t, limit, "the loss is noticed", func() bool {
+	require.Within(t, limit, "the loss is noticed", func() bool {
 		for _, d := range nodes {
 			if d.status(t).Listening > left {
 				return false
@@ -128,7 +122,7 @@ func outage(t *testing.T) time.Duration {
 		return 0
 	}
 	seconds, err := strconv.Atoi(text)
-	must(t, err)
+	require.NoError(t, err)
 	return time.Duration(seconds) * time.Second
 }
 
@@ -141,10 +135,10 @@ func TestLabLossyNetwork(t *testing.T) {
 
 func TestLabPartition(t *testing.T) {
 	n := newNetwork(t, 4, nil, 0)
-	must(t, n.lab.Block(n.links[:2], n.links[2:]))
+	require.NoError(t, n.lab.Block(n.links[:2], n.links[2:]))
 	n.silent(t, 60*time.Second, n.nodes, 1)
 	time.Sleep(outage(t))
-	must(t, n.lab.Unblock())
+	require.NoError(t, n.lab.Unblock())
 	n.flows(t, 60*time.Second+outage(t), "after the partition")
 }
 
@@ -157,9 +151,9 @@ func TestLabRestartWithinStaleWindow(t *testing.T) {
 	for _, rule := range []string{"add table ip stale", "add chain ip stale out { type filter hook output priority filter; }",
 		"add rule ip stale out tcp flags & (fin | rst) != 0 drop"} {
 		_, err := host.Run("nft", rule)
-		must(t, err)
+		require.NoError(t, err)
 	}
-	must(t, victim.cmd.Process.Kill())
+	require.NoError(t, victim.cmd.Process.Kill())
 	victim.end(t)
 	for i, d := range n.nodes {
 		if i != 1 && d.status(t).Listening != len(n.nodes)-1 {
@@ -173,21 +167,21 @@ func TestLabRestartWithinStaleWindow(t *testing.T) {
 // A short cut that the connections survive, then one that they do not.
 func TestLabLinkDownAndUp(t *testing.T) {
 	n := newNetwork(t, 4, nil, 0)
-	must(t, n.links[1].Cut())
+	require.NoError(t, n.links[1].Cut())
 	time.Sleep(2 * time.Second) // what is tested is a cut of that length
-	must(t, n.links[1].Mend())
+	require.NoError(t, n.links[1].Mend())
 	n.flows(t, 60*time.Second, "after a cut of 2 s")
-	must(t, n.links[1].Cut())
+	require.NoError(t, n.links[1].Cut())
 	n.silent(t, 60*time.Second, n.nodes[1:2], 0)
 	time.Sleep(outage(t))
-	must(t, n.links[1].Mend())
+	require.NoError(t, n.links[1].Mend())
 	n.flows(t, 60*time.Second+outage(t), "after a cut that was noticed")
 }
 
 // The node the others started from moves to an address nobody knows.
 func TestLabAddressChange(t *testing.T) {
 	n := newNetwork(t, 4, nil, 0)
-	must(t, n.links[0].Move(netip.MustParseAddr("10.66.0.200")))
+	require.NoError(t, n.links[0].Move(netip.MustParseAddr("10.66.0.200")))
 	n.flows(t, 60*time.Second, "after the address changed")
 }
 

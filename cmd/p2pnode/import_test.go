@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"p2pnode/internal/require"
 	"p2pnode/node/api"
 )
 
@@ -20,7 +21,7 @@ func TestKillDuringImport(t *testing.T) {
 	const rows = 60_000
 	file, task := filepath.Join(t.TempDir(), "rows.csv"), filepath.Join(t.TempDir(), "task.toml")
 	writeRows(t, file, rows)
-	must(t, os.WriteFile(task, []byte(numbersTask()), 0o600))
+	require.NoError(t, os.WriteFile(task, []byte(numbersTask()), 0o600))
 	for _, who := range []string{"the command", "the daemon"} {
 		t.Run(who, func(t *testing.T) {
 			t.Parallel()
@@ -30,11 +31,11 @@ func TestKillDuringImport(t *testing.T) {
 				cli(t, nil, "init", "--dir", dir, "--task", task, "--no-mdns", "--listen", "/ip4/127.0.0.1/tcp/0")
 				importing := exec.Command("p2pnode", "data", "import", file, "--dir", dir)
 				if who == "the command" {
-					must(t, importing.Start())
+					require.NoError(t, importing.Start())
 					killAt(t, dir, size, importing.Process)
 				} else {
 					d := start(t, dir)
-					must(t, importing.Start())
+					require.NoError(t, importing.Start())
 					killAt(t, dir, size, d.cmd.Process)
 					d.end(t)
 				}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"p2pnode/internal/require"
 	"p2pnode/learner"
 	"p2pnode/node"
 )
@@ -57,7 +58,7 @@ func TestKilledLearnersContinue(t *testing.T) {
 			for range 2 {
 				nodes = append(nodes, start(t, initNode(t, "--task", task, "--bootstrap", nodes[0].address)))
 			}
-			eventually(t, patience, "a few rounds", func() bool { return everybody(t, nodes, 5) })
+			require.Within(t, patience, "a few rounds", func() bool { return everybody(t, nodes, 5) })
 			nodes[1] = killAndRestart(t, nodes, 1)
 			for _, d := range nodes {
 				d.interrupt(t, os.Interrupt)
@@ -87,7 +88,7 @@ func TestKilledPropagationReleasesOnce(t *testing.T) {
 	first := start(t, initNode(t, "--task", task, "--releases", "1"))
 	second := start(t, initNode(t, "--task", task, "--releases", "1", "--bootstrap", first.address))
 	both := func() bool { return first.heard(t, second.id) > 0 && second.heard(t, first.id) > 0 }
-	eventually(t, patience, "both have heard each other", both)
+	require.Within(t, patience, "both have heard each other", both)
 	for range 2 {
 		round := second.status(t).Round
 		if err := second.cmd.Process.Kill(); err != nil {
@@ -98,7 +99,7 @@ func TestKilledPropagationReleasesOnce(t *testing.T) {
 		if s := second.status(t); s.Round < round {
 			t.Errorf("round %d after a kill in round %d", s.Round, round)
 		}
-		eventually(t, patience, "the neighbour listens again", func() bool { return second.status(t).Listening == 1 })
+		require.Within(t, patience, "the neighbour listens again", func() bool { return second.status(t).Listening == 1 })
 		if c := spent(t, second); c.Releases != 1 || c.Spent > 1 {
 			t.Errorf("after the kill the budget is %+v", c)
 		}
@@ -140,7 +141,7 @@ func TestKilledPolarContinues(t *testing.T) {
 		}
 		nodes = append(nodes, start(t, initNode(t, flags...)))
 	}
-	eventually(t, patience, "a few steps", func() bool { return everybody(t, nodes[:servers], 5) })
+	require.Within(t, patience, "a few steps", func() bool { return everybody(t, nodes[:servers], 5) })
 	for _, victim := range []int{1, servers} {
 		if err := nodes[victim].cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
@@ -151,7 +152,7 @@ func TestKilledPolarContinues(t *testing.T) {
 			t.Errorf("server %d came back as %s", victim, id)
 		}
 		further := nodes[0].status(t).Round + 5
-		eventually(t, patience, "all go on", func() bool { return everybody(t, nodes[:servers], further) })
+		require.Within(t, patience, "all go on", func() bool { return everybody(t, nodes[:servers], further) })
 	}
 	if text := statusText(nodes[0].status(t)); !strings.Contains(text, obfuscation) {
 		t.Errorf("the status is\n%s", text)

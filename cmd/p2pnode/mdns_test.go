@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"p2pnode/internal/require"
 	"p2pnode/testnet/lab"
 )
 
@@ -26,30 +27,30 @@ func TestLabLocalNetwork(t *testing.T) {
 	count, minutes := 12, 0
 	if text := os.Getenv("P2PNODE_MDNS"); text != "" {
 		n, err := strconv.Atoi(text)
-		must(t, err)
+		require.NoError(t, err)
 		count, minutes = n, 5
 	}
 	l, err := lab.New()
-	must(t, err)
-	t.Cleanup(func() { must(t, l.Close()) })
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	segment, err := l.Segment(netip.MustParsePrefix("10.67.0.0/24"))
-	must(t, err)
+	require.NoError(t, err)
 	var hosts []*lab.Host
 	var daemons []*daemon
 	for i := range count {
 		host, err := l.Host(fmt.Sprintf("host %d", i))
-		must(t, err)
+		require.NoError(t, err)
 		_, err = host.Join(segment, segment.Addr(i+1))
-		must(t, err)
+		require.NoError(t, err)
 		_, err = host.Run("nft", "add table inet m; add chain inet m out { type filter hook output priority 0; }; add rule inet m out udp dport 5353 counter")
-		must(t, err)
+		require.NoError(t, err)
 		hosts = append(hosts, host)
 		dir := initNodeAt(t, "/ip4/0.0.0.0/tcp/4001", "--no-mdns=false")
 		daemons = append(daemons, startWith(t, dir, host.Command(t.Context(), "p2pnode", "run", "--json", "--dir", dir)))
 	}
 	begin := time.Now()
 	const want = 5
-	eventually(t, 60*time.Second, fmt.Sprintf("everybody has %d neighbours", want), func() bool {
+	require.Within(t, 60*time.Second, fmt.Sprintf("everybody has %d neighbours", want), func() bool {
 		for _, d := range daemons {
 			if d.status(t).Neighbours < want {
 				return false
@@ -73,13 +74,13 @@ func mdnsPackets(t *testing.T, hosts []*lab.Host) (sent int) {
 	counter := regexp.MustCompile(`packets (\d+)`)
 	for _, h := range hosts {
 		text, err := h.Run("nft", "list table inet m")
-		must(t, err)
+		require.NoError(t, err)
 		m := counter.FindStringSubmatch(text)
 		if m == nil {
 			t.Fatalf("no counter in %q", strings.TrimSpace(text))
 		}
 		n, err := strconv.Atoi(m[1])
-		must(t, err)
+		require.NoError(t, err)
 		sent += n
 	}
 	return sent

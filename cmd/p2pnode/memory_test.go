@@ -18,6 +18,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"p2pnode/internal/require"
 )
 
 // What the daemon takes of memory at its peak: it imports the records, fits a model to
@@ -152,7 +154,7 @@ func runWithin(t *testing.T, most int, args ...string) {
 // awaitFit asks until the model knows every record.
 func awaitFit(t *testing.T, d *daemon) {
 	t.Helper()
-	eventually(t, patience, "the model is fitted", func() bool {
+	require.Within(t, patience, "the model is fitted", func() bool {
 		s := d.status(t)
 		return s.Fit != nil && s.Fit.Current
 	})

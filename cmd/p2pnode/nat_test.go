@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"p2pnode/discovery/reach"
+	"p2pnode/internal/require"
 	"p2pnode/node"
 	"p2pnode/node/api"
 	"p2pnode/testnet/lab"
@@ -40,10 +41,10 @@ func newInternet(t *testing.T) *internet {
 	}
 	t.Parallel()
 	l, err := lab.New()
-	must(t, err)
-	t.Cleanup(func() { must(t, l.Close()) })
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	wide, err := l.Segment(netip.MustParsePrefix("45.0.0.0/24"))
-	must(t, err)
+	require.NoError(t, err)
 	return &internet{lab: l, wide: wide}
 }
 
@@ -52,9 +53,9 @@ func (w *internet) public(t *testing.T) *lab.Host {
 	t.Helper()
 	w.hosts++
 	h, err := w.lab.Host(fmt.Sprintf("public %d", w.hosts))
-	must(t, err)
+	require.NoError(t, err)
 	_, err = h.Join(w.wide, w.wide.Addr(100+w.hosts))
-	must(t, err)
+	require.NoError(t, err)
 	return h
 }
 
@@ -69,15 +70,15 @@ func (w *internet) homeAndRouter(t *testing.T, nat lab.NAT) (*lab.Host, *lab.Lin
 	t.Helper()
 	w.homes++
 	inside, err := w.lab.Segment(netip.MustParsePrefix(fmt.Sprintf("192.168.%d.0/24", w.homes)))
-	must(t, err)
+	require.NoError(t, err)
 	router, err := w.lab.Router(fmt.Sprintf("router %d", w.homes), lab.Port{Segment: inside, Addr: inside.Addr(1)},
 		lab.Port{Segment: w.wide, Addr: w.wide.Addr(w.homes)}, nat)
-	must(t, err)
+	require.NoError(t, err)
 	h, err := w.lab.Host(fmt.Sprintf("home %d", w.homes))
-	must(t, err)
+	require.NoError(t, err)
 	link, err := h.Join(inside, inside.Addr(2))
-	must(t, err)
-	must(t, h.Route(inside.Addr(1)))
+	require.NoError(t, err)
+	require.NoError(t, h.Route(inside.Addr(1)))
 	return h, link, router
 }
 
@@ -89,10 +90,10 @@ func (w *internet) relay(t *testing.T) (kill func()) {
 	}
 	cmd := w.helper.Command(t.Context(), "p2pnode", "relay", "--json", "--dir", w.dir)
 	stdout, err := cmd.StdoutPipe()
-	must(t, err)
-	must(t, cmd.Start())
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
 	var s node.RelayStatus
-	must(t, json.NewDecoder(stdout).Decode(&s))
+	require.NoError(t, json.NewDecoder(stdout).Decode(&s))
 	i := slices.IndexFunc(s.Addresses, func(a string) bool { return strings.HasPrefix(a, "/ip4/45.0.0.101/tcp/4001/") })
 	if i < 0 {
 		t.Fatalf("the relay's addresses: %v", s.Addresses)
@@ -121,7 +122,7 @@ func (w *internet) node(t *testing.T, h *lab.Host, bootstrap string) *daemon {
 func (d *daemon) doctor(t *testing.T) api.Diagnosis {
 	t.Helper()
 	found, err := d.owner.Doctor(t.Context())
-	must(t, err)
+	require.NoError(t, err)
 	return found
 }
 
@@ -149,7 +150,7 @@ func (d *daemon) says(t *testing.T, code int, words ...string) {
 func flow(t *testing.T, limit time.Duration, when string, a, b *daemon) {
 	t.Helper()
 	begin, heard := time.Now(), [2]uint64{a.heard(t, b.id), b.heard(t, a.id)}
-	eventually(t, limit, "models flow "+when, func() bool {
+	require.Within(t, limit, "models flow "+when, func() bool {
 		return a.heard(t, b.id) > heard[0]+2 && b.heard(t, a.id) > heard[1]+2
 	})
 	t.Logf("%s: models flow after %.1f s", when, time.Since(begin).Seconds())
@@ -176,7 +177,7 @@ func TestLabHolePunching(t *testing.T) {
 	a, b := w.node(t, first, w.address), w.node(t, second, w.address)
 	flow(t, 40*time.Second, "through the relay", a, b)
 	begin := time.Now()
-	eventually(t, 40*time.Second, "a hole is punched", func() bool {
+	require.Within(t, 40*time.Second, "a hole is punched", func() bool {
 		x, y := a.link(t, b.id), b.link(t, a.id)
 		return x.Punched && y.Punched && x.Through == "" && y.Through == ""
 	})
@@ -197,7 +198,7 @@ func TestLabRelayed(t *testing.T) {
 	second, _ := w.home(t, lab.RandomNAT)
 	a, b := w.node(t, first, w.address), w.node(t, second, w.address)
 	flow(t, 40*time.Second, "through the relay", a, b)
-	eventually(t, 60*time.Second, "hole punching is given up", func() bool {
+	require.Within(t, 60*time.Second, "hole punching is given up", func() bool {
 		return a.link(t, b.id).NoPunch != "" || b.link(t, a.id).NoPunch != ""
 	})
 	flow(t, 20*time.Second, "through the relay, without a hole", a, b)
@@ -224,7 +225,7 @@ func TestLabPublicNode(t *testing.T) {
 	if os.Getenv("P2PNODE_OUTAGE") == "" {
 		return // AutoNAT asks the same peer at most once in two minutes, and wants two answers
 	}
-	eventually(t, 6*time.Minute, "AutoNAT has called back", func() bool {
+	require.Within(t, 6*time.Minute, "AutoNAT has called back", func() bool {
 		return slices.ContainsFunc(public.doctor(t).Reach.Addresses, func(a reach.Address) bool { return a.State == reach.Verified })
 	})
 	public.says(t, 0, "everybody: a peer has tried")
@@ -239,7 +240,7 @@ func TestLabAddressChangeBehindRouter(t *testing.T) {
 	second, _ := w.home(t, lab.PlainNAT)
 	a, b := w.node(t, first, w.address), w.node(t, second, w.address)
 	flow(t, 40*time.Second, "before", a, b)
-	must(t, link.Move(netip.MustParseAddr("192.168.1.77")))
-	must(t, first.Route(netip.MustParseAddr("192.168.1.1")))
+	require.NoError(t, link.Move(netip.MustParseAddr("192.168.1.77")))
+	require.NoError(t, first.Route(netip.MustParseAddr("192.168.1.1")))
 	flow(t, 60*time.Second, "after the address changed", a, b)
 }

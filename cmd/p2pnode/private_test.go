@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"p2pnode/internal/require"
 	"p2pnode/node"
 )
 
@@ -71,7 +72,7 @@ func TestPrivateRelay(t *testing.T) {
 		cli(t, nil, "members", "join", "garden", network.Authority, "--dir", dir)
 		d[i] = start(t, dir)
 	}
-	eventually(t, patience, "the two meet through the relay", func() bool {
+	require.Within(t, patience, "the two meet through the relay", func() bool {
 		return d[0].status(t).Listening == 1 && d[1].status(t).Listening == 1
 	})
 	if p := d[1].status(t).Private; p.Version != 2 || p.Members != 3 || !p.Listed || p.Key != shared.Fingerprint {

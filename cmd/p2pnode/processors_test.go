@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"p2pnode/internal/require"
 	"p2pnode/node/api"
 )
 
@@ -27,7 +28,7 @@ func TestAcrossProcessors(t *testing.T) {
 		dir := clustersNode(t, "--bootstrap", first.address)
 		nodes = append(nodes, startWith(t, dir, exec.Command(foreign[0], append(foreign[1:], "run", "--json", "--dir", dir)...)))
 	}
-	eventually(t, patience, "everybody has used the budget and knows how alike all are", func() bool {
+	require.Within(t, patience, "everybody has used the budget and knows how alike all are", func() bool {
 		for _, d := range nodes {
 			known := 0
 			for _, p := range neighbours(t, d) {
@@ -41,7 +42,7 @@ func TestAcrossProcessors(t *testing.T) {
 		}
 		return true
 	})
-	eventually(t, patience, "both ends of every edge agree", func() bool { return symmetric(t, nodes) })
+	require.Within(t, patience, "both ends of every edge agree", func() bool { return symmetric(t, nodes) })
 	for _, d := range nodes {
 		if s := d.status(t); s.Traffic.Rejected > 0 || s.Traffic.Delivered == 0 {
 			t.Errorf("%s rejected %d models and took %d", d.id, s.Traffic.Rejected, s.Traffic.Delivered)

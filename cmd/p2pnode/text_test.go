@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"p2pnode/internal/require"
 	"p2pnode/learner"
 	"p2pnode/node"
 	"p2pnode/node/api"
@@ -205,7 +206,7 @@ func TestTexts(t *testing.T) {
 func listText(t *testing.T, records ...api.RecordInfo) string {
 	t.Helper()
 	var b strings.Builder
-	must(t, recordsText(&b, yieldAll(records), false))
+	require.NoError(t, recordsText(&b, yieldAll(records), false))
 	return b.String()
 }
 
@@ -227,10 +228,10 @@ func TestWriteList(t *testing.T) {
 	}
 	for _, list := range [][]element{{}, {{"<", nil}}, {{"a", []int{1, 2}}, {"b", []int{}}, {}}} {
 		var pieces, whole strings.Builder
-		must(t, writeList(&pieces, yieldAll(list)))
+		require.NoError(t, writeList(&pieces, yieldAll(list)))
 		e := json.NewEncoder(&whole)
 		e.SetIndent("", "  ")
-		must(t, e.Encode(list))
+		require.NoError(t, e.Encode(list))
 		if pieces.String() != whole.String() {
 			t.Errorf("%s, want %s", &pieces, &whole)
 		}

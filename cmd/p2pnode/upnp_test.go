@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"p2pnode/discovery/reach"
+	"p2pnode/internal/require"
 	"p2pnode/testnet/lab"
 )
 
@@ -45,8 +46,8 @@ func newUPnP(t *testing.T, router *lab.Host) *upnp {
 	t.Helper()
 	dir := shortTemp(t)
 	u := &upnp{router: router, tables: filepath.Join(dir, "tables"), config: filepath.Join(dir, "config")}
-	must(t, os.WriteFile(u.tables, []byte(upnpTables), 0o600))
-	must(t, os.WriteFile(u.config, []byte(upnpConfig), 0o600))
+	require.NoError(t, os.WriteFile(u.tables, []byte(upnpTables), 0o600))
+	require.NoError(t, os.WriteFile(u.config, []byte(upnpConfig), 0o600))
 	return u
 }
 
@@ -55,14 +56,14 @@ func newUPnP(t *testing.T, router *lab.Host) *upnp {
 func (u *upnp) start(t *testing.T) (stop func()) {
 	t.Helper()
 	_, err := u.router.Run("nft", "-f", u.tables)
-	must(t, err)
+	require.NoError(t, err)
 	cmd := u.router.Command(t.Context(), "miniupnpd", "-d", "-f", u.config, "-P", u.config+".pid")
-	must(t, cmd.Start())
+	require.NoError(t, cmd.Start())
 	return func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		_, err := u.router.Run("nft", "delete table inet upnp")
-		must(t, err)
+		require.NoError(t, err)
 	}
 }
 
@@ -89,7 +90,7 @@ func TestLabUPnP(t *testing.T) {
 	stop := router.start(t)
 	behind := w.node(t, host, "")
 	begin := time.Now()
-	eventually(t, 30*time.Second, "the router maps the port", func() bool { return behind.mapping(t) != "" })
+	require.Within(t, 30*time.Second, "the router maps the port", func() bool { return behind.mapping(t) != "" })
 	address := behind.mapping(t)
 	t.Logf("mapped to %s after %.1f s", address, time.Since(begin).Seconds())
 	if !strings.HasPrefix(address, "/ip4/45.0.0.1/tcp/") {
@@ -105,9 +106,9 @@ func TestLabUPnP(t *testing.T) {
 	stop()
 	defer router.start(t)()
 	begin = time.Now()
-	eventually(t, 40*time.Second, "the router maps the port again", func() bool {
+	require.Within(t, 40*time.Second, "the router maps the port again", func() bool {
 		rules, err := box.Run("nft", "list chain inet upnp prerouting_miniupnpd")
-		must(t, err)
+		require.NoError(t, err)
 		return strings.Contains(rules, "dnat")
 	})
 	t.Logf("mapped again after %.1f s", time.Since(begin).Seconds())

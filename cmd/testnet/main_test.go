@@ -12,7 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
+
+	"p2pnode/internal/require"
 )
 
 // TestMain turns the test binary into the command when a test asks for it.
@@ -232,17 +233,11 @@ func command(t *testing.T, size ...string) (cmd *exec.Cmd, stdout *bytes.Buffer,
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cmd.Process.Kill() })
-	const limit = 4 * time.Minute // of a machine with much else to do
-	deadline := time.Now().Add(limit)
-	for {
-		if made, _ := filepath.Glob(filepath.Join(nodes, "*", "*", "1")); len(made) > 0 {
-			return cmd, stdout, bufio.NewReader(pipe), nodes
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("no node within %v", limit)
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	require.Eventually(t, "a node", func() bool {
+		made, _ := filepath.Glob(filepath.Join(nodes, "*", "*", "1"))
+		return len(made) > 0
+	})
+	return cmd, stdout, bufio.NewReader(pipe), nodes
 }
 
 func interrupt(t *testing.T, cmd *exec.Cmd) {

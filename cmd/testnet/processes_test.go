@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"p2pnode/internal/require"
 )
 
 // daemonsIn lists the processes that were started on a directory below dir.
@@ -28,16 +30,6 @@ func daemonsIn(t *testing.T, dir string) []string {
 	return found
 }
 
-// within waits until a condition holds.
-func within(t *testing.T, limit time.Duration, what string, condition func() bool) {
-	t.Helper()
-	for end := time.Now().Add(limit); !condition(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not within %v: %s", limit, what)
-		}
-	}
-}
-
 // However testnet ends, its daemons end with it.
 func TestDaemonsEndWithTestnet(t *testing.T) {
 	t.Parallel()
@@ -51,7 +43,7 @@ func TestDaemonsEndWithTestnet(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cmd, _, stderr, nodes := command(t, "--processes", "5")
-			within(t, 4*time.Minute, "daemons run", func() bool { return len(daemonsIn(t, nodes)) >= 4 })
+			require.Within(t, 4*time.Minute, "daemons run", func() bool { return len(daemonsIn(t, nodes)) >= 4 })
 			for i, s := range c.end {
 				for line := ""; i > 0 && !strings.Contains(line, "stopping"); {
 					var err error
@@ -69,7 +61,7 @@ func TestDaemonsEndWithTestnet(t *testing.T) {
 			} else {
 				_ = cmd.Wait()
 			}
-			within(t, 4*time.Minute, "no daemon is left", func() bool { return len(daemonsIn(t, nodes)) == 0 })
+			require.Within(t, 4*time.Minute, "no daemon is left", func() bool { return len(daemonsIn(t, nodes)) == 0 })
 		})
 	}
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/libp2p/go-libp2p"
 	"github.com/libp2p/go-libp2p/core/peer"
+
+	"p2pnode/internal/require"
 )
 
 // A stranger is refused by members on every transport, and hears why.
@@ -22,7 +24,7 @@ func TestStrangersAreRefused(t *testing.T) {
 			b := join(t, listen, sign(t, strangerKey, 1, alice, stranger), strangerKey, nil, stranger)
 
 			// TCP may lose the reason with the connection: nodes call again.
-			eventually(t, "the stranger knows that it was refused", func() bool {
+			require.Eventually(t, "the stranger knows that it was refused", func() bool {
 				_ = b.Connect(t.Context(), infoOf(a))
 				by := b.book.RefusedBy()
 				return len(by) == 1 && by[0].Peer == alice
@@ -49,7 +51,7 @@ func TestHostsWithoutListAreRefused(t *testing.T) {
 	h := newHost(t, transports["tcp"], strangerKey, libp2p.NoListenAddrs)
 	defer h.Close()
 	_ = h.Connect(t.Context(), infoOf(a))
-	eventually(t, "the connection is gone", func() bool { return !connected(h, a) && !connected(a, h) })
+	require.Eventually(t, "the connection is gone", func() bool { return !connected(h, a) && !connected(a, h) })
 	if len(a.book.TurnedAway()) != 1 {
 		t.Error("the member has noted nothing")
 	}

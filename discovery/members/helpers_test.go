@@ -177,14 +177,3 @@ func connect(t testing.TB, from *member, to host.Host) {
 func connected(a, b host.Host) bool {
 	return a.Network().Connectedness(b.ID()) == network.Connected
 }
-
-// eventually polls until the condition holds.
-func eventually(t testing.TB, what string, condition func() bool) {
-	t.Helper()
-	const limit = 4 * time.Minute // of a machine with much else to do
-	for end := time.Now().Add(limit); !condition(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not within %v: %s", limit, what)
-		}
-	}
-}

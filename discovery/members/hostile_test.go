@@ -13,6 +13,8 @@ import (
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/protocol"
+
+	"p2pnode/internal/require"
 )
 
 // attacked is a member, and a host of another member that speaks for itself.
@@ -80,7 +82,7 @@ func TestHostileLists(t *testing.T) {
 				t.Fatal(err)
 			}
 			if c.want != "" {
-				eventually(t, "the log says "+c.want, func() bool { return strings.Contains(a.log.String(), c.want) })
+				require.Eventually(t, "the log says "+c.want, func() bool { return strings.Contains(a.log.String(), c.want) })
 			}
 			_, _ = io.Copy(io.Discard, s) // until the member ends it
 			if a.book.List().digest != list.digest {
@@ -129,7 +131,7 @@ func TestAttackersHoldNothingUp(t *testing.T) {
 	}
 	b := join(t, transports["tcp"], sign(t, authority, 2, id...), key[2], nil, trusted)
 	connect(t, b, a)
-	eventually(t, "the list has come", func() bool { return version(a.book) == 2 })
+	require.Eventually(t, "the list has come", func() bool { return version(a.book) == 2 })
 }
 
 // FuzzTrade plays the other end of an exchange.

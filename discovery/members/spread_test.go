@@ -7,6 +7,8 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/crypto"
 	"github.com/libp2p/go-libp2p/core/peer"
+
+	"p2pnode/internal/require"
 )
 
 // keys makes n identities.
@@ -43,11 +45,11 @@ func TestRevocationSpreads(t *testing.T) {
 			connect(t, m[3], m[2])
 			offer(t, sign(t, authority, 2, id[:3]...), m[0].book)
 
-			eventually(t, "everybody has the new list", func() bool {
+			require.Eventually(t, "everybody has the new list", func() bool {
 				return version(m[1].book) == 2 && version(m[2].book) == 2
 			})
-			eventually(t, "the revoked member is alone", func() bool { return !connected(m[2], m[3]) && !connected(m[3], m[2]) })
-			eventually(t, "the revoked member is told", func() bool {
+			require.Eventually(t, "the revoked member is alone", func() bool { return !connected(m[2], m[3]) && !connected(m[3], m[2]) })
+			require.Eventually(t, "the revoked member is told", func() bool {
 				_ = m[3].Connect(t.Context(), infoOf(m[2]))
 				return slices.ContainsFunc(m[3].book.RefusedBy(), func(r Refusal) bool { return r.Peer == id[2] })
 			})
@@ -74,7 +76,7 @@ func TestFirstListComesFromAnIntroducer(t *testing.T) {
 		t.Error("without a list a node calls whoever it likes")
 	}
 	connect(t, c, a)
-	eventually(t, "the list has come", func() bool { return version(c.book) == 5 })
+	require.Eventually(t, "the list has come", func() bool { return version(c.book) == 5 })
 	connect(t, c, b)
 	again := newBook(t, id[2], nil, trusted)
 	again.config.File = c.book.config.File
@@ -97,7 +99,7 @@ func TestTheOlderListIsReplacedAtAConnection(t *testing.T) {
 			} else {
 				connect(t, newer, older)
 			}
-			eventually(t, "the list has come", func() bool { return version(older.book) == 7 })
+			require.Eventually(t, "the list has come", func() bool { return version(older.book) == 7 })
 		})
 	}
 }
@@ -119,7 +121,7 @@ func TestSameVersionOfTwoAuthorities(t *testing.T) {
 	for i := range 3 {
 		connect(t, m[i], m[i+1])
 	}
-	eventually(t, "all have the same list", func() bool {
+	require.Eventually(t, "all have the same list", func() bool {
 		return !slices.ContainsFunc(m[:], func(m *member) bool { return m.book.List().digest != winner.digest })
 	})
 }
@@ -143,7 +145,7 @@ func TestTheLastOfManyListsArrives(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "all have the last list", func() bool {
+	require.Eventually(t, "all have the last list", func() bool {
 		return !slices.ContainsFunc(m[:], func(m *member) bool { return version(m.book) != last })
 	})
 }

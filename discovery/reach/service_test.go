@@ -3,6 +3,7 @@ package reach
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"testing"
@@ -16,6 +17,8 @@ import (
 	"github.com/libp2p/go-libp2p/p2p/net/swarm"
 	"github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/client"
 	"github.com/multiformats/go-multiaddr"
+
+	"p2pnode/internal/require"
 )
 
 const echo = "/p2pnode/net/echo/1"
@@ -61,15 +64,12 @@ func newNode(t *testing.T) host.Host {
 // reserve asks for a place until the relay runs.
 func reserve(t *testing.T, h, at host.Host) {
 	t.Helper()
-	for end := time.Now().Add(4 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		_, err := client.Reserve(t.Context(), h, info(at))
-		if err == nil {
-			return
+	require.Nothing(t, func() string {
+		if _, err := client.Reserve(t.Context(), h, info(at)); err != nil {
+			return err.Error()
 		}
-		if time.Now().After(end) {
-			t.Fatal(err)
-		}
-	}
+		return ""
+	})
 }
 
 // through is a node's address at a relay.
@@ -153,12 +153,13 @@ func TestQuota(t *testing.T) {
 	}
 	_ = send(t.Context(), a, b.ID(), make([]byte, 1<<20)) // may be cut off at once
 	// Both ends of the circuit; libp2p counts once a second.
-	for end := time.Now().Add(4 * time.Minute); service.Stats().OverUsed != 2; time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%+v, want two over their quota", service.Stats())
+	require.Nothing(t, func() string {
+		if stats := service.Stats(); stats.OverUsed != 2 {
+			service.meter(service.begin.Add(time.Minute))
+			return fmt.Sprintf("%+v, want two over their quota", stats)
 		}
-		service.meter(service.begin.Add(time.Minute))
-	}
+		return ""
+	})
 	if at.Network().Connectedness(a.ID()) == network.Connected {
 		t.Error("a peer over its quota is still connected")
 	}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/event"
 	"github.com/libp2p/go-libp2p/p2p/protocol/holepunch"
+
+	"p2pnode/internal/require"
 )
 
 func TestVerdict(t *testing.T) {
@@ -59,12 +61,10 @@ func TestReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	var report Report
-	for end := time.Now().Add(4 * time.Minute); len(report.Links) == 0 || len(report.Addresses) == 0; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%+v", report)
-		}
+	require.Eventually(t, "a link and an address", func() bool {
 		report = r.Report()
-	}
+		return len(report.Links) > 0 && len(report.Addresses) > 0
+	})
 	if l := report.Links[0]; l.Peer != other.ID().String() || !l.Local || l.Through != "" {
 		t.Errorf("link %+v", l)
 	}

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"p2pnode/internal/require"
 	"p2pnode/testnet/lab"
 )
 
@@ -49,13 +50,13 @@ func newArchive(t *testing.T) machine {
 		}
 	}
 	manifest, err := os.ReadFile(filepath.Join(aar, "AndroidManifest.xml"))
-	must(t, err)
+	require.NoError(t, err)
 	if !strings.Contains(string(manifest), `minSdkVersion="24"`) {
 		t.Errorf("the manifest: %s", manifest)
 	}
 	unzip(t, filepath.Join(aar, "classes.jar"), classes)
-	must(t, os.CopyFS(classes, os.DirFS(s.classes())))
-	must(t, javac(classes, "11", "harness"))
+	require.NoError(t, os.CopyFS(classes, os.DirFS(s.classes())))
+	require.NoError(t, javac(classes, "11", "harness"))
 	return machine{classes: classes, library: filepath.Join(aar, "jni/x86_64"), env: []string{"LD_LIBRARY_PATH=" + s.runtime()}}
 }
 
@@ -69,10 +70,10 @@ func TestHiding(t *testing.T) {
 		t.Skip("runs in a process of its own, for TestArchive")
 	}
 	program, err := exec.LookPath(flag.Arg(0))
-	must(t, err)
-	must(t, lab.HideInterfaces())
+	require.NoError(t, err)
+	require.NoError(t, lab.HideInterfaces())
 	if _, err := net.Interfaces(); !errors.Is(err, syscall.EACCES) {
 		t.Fatalf("the interfaces are not hidden: %v", err)
 	}
-	must(t, syscall.Exec(program, flag.Args(), os.Environ()))
+	require.NoError(t, syscall.Exec(program, flag.Args(), os.Environ()))
 }

@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"p2pnode/internal/require"
 )
 
 // sdk is a directory with stand-ins for the parts of Android's SDK and NDK that gomobile
@@ -21,21 +23,21 @@ func newSDK(t *testing.T) sdk {
 		t.Skip("the stand-ins for Android's SDK are made for amd64")
 	}
 	jdk, err := jdkHome()
-	must(t, err)
+	require.NoError(t, err)
 	s := sdk{t.TempDir(), jdk}
-	must(t, os.CopyFS(s.dir, os.DirFS("testdata/sdk")))
+	require.NoError(t, os.CopyFS(s.dir, os.DirFS("testdata/sdk")))
 	ndk := filepath.Join(s.dir, "ndk", "28.0.0")
 	s.write(t, filepath.Join(ndk, "meta/platforms.json"), `{"min": 21, "max": 35}`)
 	s.write(t, filepath.Join(ndk, "meta/abis.json"), `{"x86_64": {}}`)
 	tools := filepath.Join(ndk, "toolchains/llvm/prebuilt/linux-x86_64/bin")
-	must(t, os.MkdirAll(tools, 0o755))
+	require.NoError(t, os.MkdirAll(tools, 0o755))
 	for _, name := range []string{"clang", "clang++"} {
-		must(t, os.Symlink(filepath.Join(s.dir, "bin/clang"), filepath.Join(tools, name)))
+		require.NoError(t, os.Symlink(filepath.Join(s.dir, "bin/clang"), filepath.Join(tools, name)))
 	}
 	s.libraries(t)
-	must(t, os.Mkdir(s.classes(), 0o755))
-	must(t, writeContext(filepath.Join(s.dir, "context")))
-	must(t, javac(s.classes(), generatedRelease, filepath.Join(s.dir, "context")))
+	require.NoError(t, os.Mkdir(s.classes(), 0o755))
+	require.NoError(t, writeContext(filepath.Join(s.dir, "context")))
+	require.NoError(t, javac(s.classes(), generatedRelease, filepath.Join(s.dir, "context")))
 	jar := filepath.Join(s.dir, "platforms/android-35/android.jar")
 	s.write(t, jar, "")
 	run(t, exec.Command(filepath.Join(jdk, "bin/jar"), "cf", jar, "-C", s.classes(), "."))
@@ -52,7 +54,7 @@ func (s sdk) runtime() string { return filepath.Join(s.dir, "runtime") }
 // looks into libc.so by that name, and is content with an empty one.
 func (s sdk) libraries(t *testing.T) {
 	t.Helper()
-	must(t, os.Mkdir(s.runtime(), 0o755))
+	require.NoError(t, os.Mkdir(s.runtime(), 0o755))
 	for _, l := range [][]string{
 		{"lib/liblog.so", filepath.Join(s.dir, "lib/log.c")},
 		{"lib/libandroid.so"}, {"runtime/libandroid.so"}, {"runtime/libc.so"},
@@ -61,7 +63,7 @@ func (s sdk) libraries(t *testing.T) {
 		args := append([]string{"-shared", "-fPIC", "-I" + filepath.Join(s.dir, "include"), "-o", out, "-x", "c", "/dev/null"}, l[1:]...)
 		run(t, exec.Command("cc", args...))
 	}
-	must(t, os.Symlink(filepath.Join(s.dir, "lib/liblog.so"), filepath.Join(s.runtime(), "liblog.so")))
+	require.NoError(t, os.Symlink(filepath.Join(s.dir, "lib/liblog.so"), filepath.Join(s.runtime(), "liblog.so")))
 }
 
 // environment makes build.sh use the stand-ins. What looks up names in C is bionic's.
@@ -76,17 +78,17 @@ func (s sdk) tree(t *testing.T) string {
 	t.Helper()
 	root, tree := moduleRoot(t), filepath.Join(s.dir, "tree")
 	for _, dir := range []string{".", "mobile"} {
-		must(t, os.MkdirAll(filepath.Join(tree, dir), 0o755))
+		require.NoError(t, os.MkdirAll(filepath.Join(tree, dir), 0o755))
 		files, err := os.ReadDir(filepath.Join(root, dir))
-		must(t, err)
+		require.NoError(t, err)
 		for _, f := range files {
 			if name := filepath.Join(dir, f.Name()); name != "mobile" && name != "go.mod" {
-				must(t, os.Symlink(filepath.Join(root, name), filepath.Join(tree, name)))
+				require.NoError(t, os.Symlink(filepath.Join(root, name), filepath.Join(tree, name)))
 			}
 		}
 	}
 	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
-	must(t, err)
+	require.NoError(t, err)
 	s.write(t, filepath.Join(tree, "go.mod"), string(mod)+"\nreplace golang.org/x/exp/shiny => ../shiny\n")
 	s.write(t, filepath.Join(s.dir, "shiny/go.mod"), "module golang.org/x/exp/shiny\n")
 	return tree
@@ -94,28 +96,21 @@ func (s sdk) tree(t *testing.T) string {
 
 func (s sdk) write(t *testing.T, path, text string) {
 	t.Helper()
-	must(t, os.MkdirAll(filepath.Dir(path), 0o755))
-	must(t, os.WriteFile(path, []byte(text), 0o644))
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
 // unzip puts an archive's files into a directory and returns their names.
 func unzip(t *testing.T, archive, dir string) (names []string) {
 	t.Helper()
 	r, err := zip.OpenReader(archive)
-	must(t, err)
+	require.NoError(t, err)
 	defer r.Close()
-	must(t, os.CopyFS(dir, r))
+	require.NoError(t, os.CopyFS(dir, r))
 	for _, f := range r.File {
 		names = append(names, f.Name)
 	}
 	return names
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func run(t *testing.T, cmd *exec.Cmd) {

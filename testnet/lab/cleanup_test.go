@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"p2pnode/internal/require"
 )
 
 // TestMain turns the test binary into a process that makes a lab and waits to be
@@ -25,8 +27,8 @@ func TestCommandsEndWithTheLab(t *testing.T) {
 	l := newLab(t)
 	a := newSegment(t, l, 1, nil)[0]
 	cmd := a.host.Command(t.Context(), "sleep", "1000")
-	must(t, cmd.Start())
-	must(t, l.Close())
+	require.NoError(t, cmd.Start())
+	require.NoError(t, l.Close())
 	if err := cmd.Wait(); err == nil {
 		t.Error("the command has ended well, want it killed")
 	}
@@ -69,24 +71,19 @@ func TestNothingIsLeftByAKilledLab(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "LAB_TO_BE_KILLED=yes")
 	out, err := cmd.StdoutPipe()
-	must(t, err)
-	must(t, cmd.Start())
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
 	line, err := bufio.NewReader(out).ReadString('\n')
-	must(t, err)
+	require.NoError(t, err)
 	child := filepath.Join("/proc", strings.TrimSpace(line))
 	space, err := os.Readlink(filepath.Join(child, "ns/net"))
-	must(t, err)
-	must(t, cmd.Process.Kill())
+	require.NoError(t, err)
+	require.NoError(t, cmd.Process.Kill())
 	_ = cmd.Wait()
-	for end := time.Now().Add(4 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
+	require.Eventually(t, child+" left the killed lab's "+space, func() bool {
 		now, err := os.Readlink(filepath.Join(child, "ns/net"))
-		if err != nil || now != space {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatalf("%s is still in the killed lab's %s", child, space)
-		}
-	}
+		return err != nil || now != space
+	})
 	if after := names(); after != before {
 		t.Errorf("names of namespaces: %q, before %q", after, before)
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"p2pnode/internal/require"
 )
 
 var subnet = netip.MustParsePrefix("10.77.0.0/24")
@@ -20,33 +22,26 @@ func newLab(t *testing.T) *Lab {
 		t.Skip(err)
 	}
 	l, err := New()
-	must(t, err)
-	t.Cleanup(func() { must(t, l.Close()) })
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	return l
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // newSegment makes a segment with hosts on it; slow gives them cables with delay.
 func newSegment(t *testing.T, l *Lab, hosts int, slow *Delay) []*Link {
 	t.Helper()
 	s, err := l.Segment(subnet)
-	must(t, err)
+	require.NoError(t, err)
 	links := make([]*Link, hosts)
 	for i := range links {
 		h, err := l.Host(fmt.Sprintf("host %d", i))
-		must(t, err)
+		require.NoError(t, err)
 		if slow != nil {
 			links[i], err = h.JoinSlow(s, s.Addr(i+1), *slow)
 		} else {
 			links[i], err = h.Join(s, s.Addr(i+1))
 		}
-		must(t, err)
+		require.NoError(t, err)
 	}
 	return links
 }
@@ -55,7 +50,7 @@ func newSegment(t *testing.T, l *Lab, hosts int, slow *Delay) []*Link {
 func socket(t *testing.T, h *Host) *net.UDPConn {
 	t.Helper()
 	var c *net.UDPConn
-	must(t, h.Do(func() (err error) {
+	require.NoError(t, h.Do(func() (err error) {
 		c, err = net.ListenUDP("udp4", nil)
 		return err
 	}))
@@ -81,7 +76,7 @@ func numbered(t *testing.T, from *net.UDPConn, to netip.AddrPort, count int, pau
 	for i := range sent {
 		sent[i] = time.Now()
 		_, err := from.WriteToUDPAddrPort([]byte(strconv.Itoa(i)), to)
-		must(t, err)
+		require.NoError(t, err)
 		time.Sleep(pause)
 	}
 	return sent
@@ -93,13 +88,13 @@ func collect(t *testing.T, c *net.UDPConn, count int, quiet time.Duration) []arr
 	var all []arrival
 	buffer := make([]byte, 100)
 	for len(all) < count {
-		must(t, c.SetReadDeadline(time.Now().Add(quiet)))
+		require.NoError(t, c.SetReadDeadline(time.Now().Add(quiet)))
 		n, from, err := c.ReadFromUDPAddrPort(buffer)
 		if err != nil {
 			return all
 		}
 		number, err := strconv.Atoi(string(buffer[:n]))
-		must(t, err)
+		require.NoError(t, err)
 		all = append(all, arrival{number, from, time.Now()})
 	}
 	return all
@@ -127,9 +122,9 @@ func wantReach(t *testing.T, from, to *Link, want bool) {
 func TestNoWayOut(t *testing.T) {
 	a := newSegment(t, newLab(t), 1, nil)[0]
 	routes, err := a.host.Run("ip", "route")
-	must(t, err)
+	require.NoError(t, err)
 	devices, err := a.host.Run("ip", "-o", "link")
-	must(t, err)
+	require.NoError(t, err)
 	if strings.Contains(routes, "default") || strings.Count(devices, "\n") != 2 {
 		t.Errorf("routes %q, devices %q; want the segment only", routes, devices)
 	}
@@ -145,20 +140,20 @@ func TestBlockCutMove(t *testing.T) {
 	a, b, c := links[0], links[1], links[2]
 	wantReach(t, a, b, true)
 
-	must(t, l.Block([]*Link{a}, []*Link{b}))
+	require.NoError(t, l.Block([]*Link{a}, []*Link{b}))
 	wantReach(t, a, b, false)
 	wantReach(t, b, a, false)
 	wantReach(t, a, c, true)
-	must(t, l.Unblock())
+	require.NoError(t, l.Unblock())
 	wantReach(t, a, b, true)
 
-	must(t, a.Cut())
+	require.NoError(t, a.Cut())
 	wantReach(t, a, b, false)
 	wantReach(t, c, a, false)
-	must(t, a.Mend())
+	require.NoError(t, a.Mend())
 	wantReach(t, a, b, true)
 
-	must(t, a.Move(a.segment.Addr(50)))
+	require.NoError(t, a.Move(a.segment.Addr(50)))
 	wantReach(t, b, a, true)
 	wantReach(t, a, b, true)
 }
@@ -170,17 +165,17 @@ func TestLoss(t *testing.T) {
 	links := newSegment(t, newLab(t), 2, nil)
 	wantReach(t, links[0], links[1], true) // the addresses are resolved
 	from, to := socket(t, links[0].host), socket(t, links[1].host)
-	must(t, to.SetReadBuffer(1<<22))
-	must(t, links[0].Lose(0.2))
-	must(t, links[1].Lose(0.2))
+	require.NoError(t, to.SetReadBuffer(1<<22))
+	require.NoError(t, links[0].Lose(0.2))
+	require.NoError(t, links[1].Lose(0.2))
 	numbered(t, from, at(links[1].Addr(), to), count, 0)
 	arrived := float64(len(collect(t, to, count, 200*time.Millisecond))) / count
 	t.Logf("of %d packets %.4f arrived", count, arrived)
 	if arrived < 0.64-tolerance || arrived > 0.64+tolerance {
 		t.Errorf("a share of %.4f arrived, want 0.64 within %.3f", arrived, tolerance)
 	}
-	must(t, links[0].Lose(0))
-	must(t, links[1].Lose(0))
+	require.NoError(t, links[0].Lose(0))
+	require.NoError(t, links[1].Lose(0))
 	numbered(t, from, at(links[1].Addr(), to), 100, 0)
 	if n := len(collect(t, to, 100, 200*time.Millisecond)); n != 100 {
 		t.Errorf("%d of 100 packets arrived after the loss", n)
@@ -228,15 +223,15 @@ func TestMasquerade(t *testing.T) {
 		l := newLab(t)
 		outside := newSegment(t, l, 2, nil)
 		home, err := l.Segment(netip.MustParsePrefix("192.168.7.0/24"))
-		must(t, err)
+		require.NoError(t, err)
 		public := outside[0].segment
 		_, err = l.Router("router", Port{home, home.Addr(1)}, Port{public, public.Addr(100)}, nat)
-		must(t, err)
+		require.NoError(t, err)
 		phone, err := l.Host("phone")
-		must(t, err)
+		require.NoError(t, err)
 		link, err := phone.Join(home, home.Addr(2))
-		must(t, err)
-		must(t, phone.Route(home.Addr(1)))
+		require.NoError(t, err)
+		require.NoError(t, phone.Route(home.Addr(1)))
 
 		inside := socket(t, phone)
 		ports := make(map[uint16]bool)

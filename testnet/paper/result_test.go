@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"p2pnode/internal/require"
 	"p2pnode/testnet/page"
 )
 
@@ -25,7 +26,7 @@ func sample() *Result {
 
 func TestTableForPeople(t *testing.T) {
 	var b bytes.Buffer
-	must(t, sample().WriteTable(&b))
+	require.NoError(t, sample().WriteTable(&b))
 	text := b.String()
 	for _, want := range []string{"NO: truly epsilon 3120", "NO: truly delta 0.238", "yes", "0.02394", "0.00674", "1e-6", "+0.00012 to +0.00200", "[1] as in the paper", "Summary."} {
 		if !strings.Contains(text, want) {
@@ -85,9 +86,9 @@ func TestShortNumbers(t *testing.T) {
 func TestCSV(t *testing.T) {
 	r := sample()
 	var b bytes.Buffer
-	must(t, r.WriteCSV(&b))
+	require.NoError(t, r.WriteCSV(&b))
 	lines, err := csv.NewReader(&b).ReadAll()
-	must(t, err)
+	require.NoError(t, err)
 	if len(lines) != 1+len(r.Rows) {
 		t.Fatalf("%d lines", len(lines))
 	}
@@ -143,7 +144,7 @@ func TestPageOfResult(t *testing.T) {
 	var b bytes.Buffer
 	r := sample()
 	r.Complete = false
-	must(t, r.page().Write(&b))
+	require.NoError(t, r.page().Write(&b))
 	if text := b.String(); strings.Count(text, "<s>reading</s>") != 2 || strings.Count(text, "(does not hold)") != 2 || !strings.Contains(text, "INTERRUPTED") {
 		t.Errorf("the page is\n%s", text)
 	}

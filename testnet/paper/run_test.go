@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+
+	"p2pnode/internal/require"
 )
 
 // madeUpCells is how many cells the made-up experiment has.
@@ -59,9 +61,9 @@ func job(e Experiment, dir string) Job {
 func jsonWithoutSeconds(t *testing.T, dir string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "made-up.json"))
-	must(t, err)
+	require.NoError(t, err)
 	var all map[string]any
-	must(t, json.Unmarshal(text, &all))
+	require.NoError(t, json.Unmarshal(text, &all))
 	if _, ok := all["seconds"].(float64); !ok {
 		t.Fatalf("no seconds in %s", text)
 	}
@@ -70,33 +72,26 @@ func jsonWithoutSeconds(t *testing.T, dir string) string {
 	}), []byte("\n")))
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // Whatever a killed run has left of the file of cells, the next one gives the same
 // result, and computes only what is missing.
 func TestResumeAfterAKillAtAnyByte(t *testing.T) {
 	var ran atomic.Int64
 	whole := t.TempDir()
 	_, err := Run(t.Context(), job(madeUp(&ran), whole))
-	must(t, err)
+	require.NoError(t, err)
 	want := jsonWithoutSeconds(t, whole)
 	cells, err := os.ReadFile(filepath.Join(whole, "made-up.cells"))
-	must(t, err)
+	require.NoError(t, err)
 	step := 1
 	if testing.Short() {
 		step = 13
 	}
 	for n := 0; n <= len(cells); n += step {
 		dir := t.TempDir()
-		must(t, os.WriteFile(filepath.Join(dir, "made-up.cells"), cells[:n], 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "made-up.cells"), cells[:n], 0o600))
 		ran.Store(0)
 		_, err := Run(t.Context(), job(madeUp(&ran), dir))
-		must(t, err)
+		require.NoError(t, err)
 		if got := jsonWithoutSeconds(t, dir); got != want {
 			t.Fatalf("killed at byte %d: got\n%s\nwant\n%s", n, got, want)
 		}
@@ -113,7 +108,7 @@ func TestResultDoesNotDependOnProcessors(t *testing.T) {
 		dir := t.TempDir()
 		_, err := Run(t.Context(), job(madeUp(new(atomic.Int64)), dir))
 		runtime.GOMAXPROCS(before)
-		must(t, err)
+		require.NoError(t, err)
 		got = append(got, jsonWithoutSeconds(t, dir))
 	}
 	if got[0] != got[1] || got[0] != got[2] {
@@ -148,7 +143,7 @@ func TestCellsOfAnotherRun(t *testing.T) {
 		if aside, _ := os.ReadFile(file + ".old"); c.log == "put aside" && !bytes.Equal(aside, before) {
 			t.Error("the cells that were not taken up are gone")
 		}
-		must(t, err)
+		require.NoError(t, err)
 		if said := strings.Contains(strings.Join(r.Notes, " "), "4 of the 4 cells were computed by another"); said != j.Trust {
 			t.Errorf("cells of another program: %v, notes %q", j.Trust, r.Notes)
 		}
@@ -161,13 +156,13 @@ func TestCellsOfAnotherRun(t *testing.T) {
 func TestOneProcessInADirectory(t *testing.T) {
 	dir := t.TempDir()
 	c, _, err := openCells(filepath.Join(dir, "made-up.cells"), header{"made-up", "1"}, func(kept) bool { return true })
-	must(t, err)
+	require.NoError(t, err)
 	if _, err := Run(t.Context(), job(madeUp(new(atomic.Int64)), dir)); !errors.Is(err, errLocked) || !strings.Contains(err.Error(), "--out") {
 		t.Errorf("a second run says %v", err)
 	}
-	must(t, c.close())
+	require.NoError(t, c.close())
 	_, err = Run(t.Context(), job(madeUp(new(atomic.Int64)), dir))
-	must(t, err)
+	require.NoError(t, err)
 }
 
 // An interrupted run reports what is done, does not wait for cells that do not
@@ -201,7 +196,7 @@ func testInterrupted(t *testing.T, solo bool) {
 	}
 	var ran atomic.Int64
 	r, err = Run(t.Context(), job(madeUp(&ran), dir))
-	must(t, err)
+	require.NoError(t, err)
 	if !r.Complete || len(r.Rows) != madeUpCells || ran.Load() == 0 || ran.Load() == madeUpCells {
 		t.Errorf("%d cells ran: %+v", ran.Load(), r)
 	}
