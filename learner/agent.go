@@ -54,12 +54,9 @@ type Message struct {
 	NoiseStd float64
 	// Real is immutable once returned, as long as anybody can still look at it: the
 	// newest one taken from each neighbour, and what the agent said last. See
-	// [Config.Vector].
+	// [Workspace].
 	Real []float64
 	Ring []uint64 // or elements of Z_2^64: shares and masks
-	// Hint is where the driver thinks From stands among the receiver's edges, sorted
-	// by peer. It is not sent, and saves a search if it is right.
-	Hint int
 }
 
 // Record is one labelled example. X is already encoded by [Task.Encode]: its

@@ -50,10 +50,7 @@ func findEdge(edges []edge, peer ID) (int, bool) {
 
 // hear takes a neighbour's model of p parameters if it is newer than the last.
 func (n *neighbourhood) hear(m *Message, p int) error {
-	i, found := m.Hint, true
-	if i < 0 || i >= len(n.edges) || n.edges[i].Peer != m.From {
-		i, found = findEdge(n.edges, m.From)
-	}
+	i, found := findEdge(n.edges, m.From)
 	switch {
 	case !found:
 		return ErrStranger

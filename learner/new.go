@@ -21,17 +21,9 @@ type Config struct {
 	// cryptographic in a node. nil: none.
 	Masks  rand.Source
 	Resume *State // nil: start at zero, as every agent does
-	// Checked says that Task has passed [Task.Validate]: that takes longer than
-	// everything else here, and a driver makes many agents of one task.
-	Checked bool
-	// Scratch is shared by all agents that one goroutine drives; nil: what an agent
-	// returns lasts.
-	Scratch *Scratch
-	// Vector, if set, gives learner "personal" the memory of its next shared model,
-	// length [Task.Dimension]. It may be given out again once the agent has made
-	// another release, and none of those who were sent it can look at it any more:
-	// they took a newer one from the agent, or lost the edge, or never take it.
-	Vector func() []float64
+	// Workspace is shared by all agents that one goroutine drives; nil: what an agent
+	// returns lasts, and its memory is its own.
+	Workspace *Workspace
 }
 
 // New returns the agent of the task's learner. An invalid configuration is an
@@ -40,10 +32,8 @@ func New(c Config) (Agent, error) {
 	if c.Self == "" || c.Task == nil || c.Schedule == nil {
 		return nil, errors.New("learner: Self, Task and Schedule are required")
 	}
-	if !c.Checked {
-		if err := c.Task.Validate(); err != nil {
-			return nil, err
-		}
+	if err := c.Workspace.check(c.Task); err != nil {
+		return nil, err
 	}
 	if !(c.WakeMean > 0) || math.IsInf(c.WakeMean, 0) {
 		return nil, fmt.Errorf("learner: WakeMean must be a positive number of seconds, not %v", c.WakeMean)

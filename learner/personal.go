@@ -27,8 +27,8 @@ func newPersonal(c Config) (Agent, error) {
 		task: c.Task, loss: c.Task.loss(), policy: c.Policy, made: c.Made,
 		clock:         clock{wakeMean: c.WakeMean, schedule: c.Schedule},
 		neighbourhood: neighbourhood{self: c.Self},
-		scratch:       c.Scratch, vector: c.Vector,
-		model: make([]float64, c.Task.Dimension()),
+		workspace:     c.Workspace,
+		model:         make([]float64, c.Task.Dimension()),
 	}
 	return p, p.resume(c.Resume)
 }
@@ -40,9 +40,8 @@ type personal struct {
 	policy privacy.Policy
 	clock
 	neighbourhood
-	training training
-	scratch  *Scratch         // nil: new memory every time
-	vector   func() []float64 // nil: make
+	training  training
+	workspace *Workspace // nil: new memory every time
 
 	round    uint64
 	model    []float64 // as published: what the others saw is what it goes on from
@@ -93,7 +92,7 @@ func (p *personal) Tick(now time.Duration) Output {
 	}
 	p.asking, p.asked = p.policy.Next(p.made)
 	if p.asked {
-		s := p.scratch.or()
+		s := p.workspace.orNew()
 		s.query = Query{
 			Round:     p.round + 1,
 			Mechanism: p.asking,
@@ -122,7 +121,7 @@ func (p *personal) Released(now time.Duration, a privacy.Answer) Output {
 	lambda, c := p.task.regularisation(m), p.task.confidence(m)
 	alpha := mixing(p.task.Mu, c, p.task.curvatureOf(p.loss, m))
 
-	s := p.scratch.or()
+	s := p.workspace.orNew()
 	gradient, mean := s.vectors(len(p.model))
 	floats.ScaleTo(gradient, 1/float64(m), a.Sum)
 	if p.task.Graph.estimates() {
@@ -131,7 +130,7 @@ func (p *personal) Released(now time.Duration, a privacy.Answer) Output {
 	}
 	floats.AddScaled(gradient, 2*lambda, p.model)
 	neighbours, theirStd, heard := p.mean(mean, p.model)
-	next := step(p.nextModel(), p.model, neighbours, gradient, alpha, p.task.Mu, c)
+	next := step(p.workspace.vector(len(p.model)), p.model, neighbours, gradient, alpha, p.task.Mu, c)
 	project(next, p.task.Radius)
 
 	// The noise in the new model, per coordinate. It adds up as if the noises
@@ -149,14 +148,6 @@ func (p *personal) Released(now time.Duration, a privacy.Answer) Output {
 	s.send[0] = Message{From: p.self, Kind: KindModel, Round: p.round, NoiseStd: p.noiseStd, Real: next}
 	out.Send = s.send[:]
 	return out
-}
-
-// nextModel is memory for the next model.
-func (p *personal) nextModel() []float64 {
-	if p.vector == nil {
-		return make([]float64, len(p.model))
-	}
-	return p.vector()
 }
 
 // State implements [Agent].

@@ -35,7 +35,7 @@ func BenchmarkSlots(b *testing.B) {
 	for _, kind := range []string{"ordinary", "deleted", "denormal", "zero"} {
 		data := &training{cohorts: []cohort{{number: 1, slots: timingSlots(kind)}}}
 		b.Run("sum/"+kind, func(b *testing.B) {
-			var s Scratch
+			var s Workspace
 			for b.Loop() {
 				s.clippedSums(data, task.loss(), m, theta)
 			}
@@ -79,7 +79,7 @@ func TestEmptySlotsTakeTheWorkOfRecords(t *testing.T) {
 
 		count := &counted{loss: task.loss()}
 		data := &training{cohorts: []cohort{{number: 1, slots: slots(some)}}}
-		sums := new(Scratch).clippedSums(data, count, m, theta)
+		sums := new(Workspace).clippedSums(data, count, m, theta)
 		if count.gradients != 9 || sums[0].Slots() != 9 {
 			t.Errorf("%s: %d gradients for %d slots, want 9", loss, count.gradients, sums[0].Slots())
 		}
@@ -89,7 +89,7 @@ func TestEmptySlotsTakeTheWorkOfRecords(t *testing.T) {
 				there = append(there, r)
 			}
 		}
-		without := new(Scratch).clippedSums(&training{cohorts: []cohort{{number: 1, slots: slots(there)}}}, task.loss(), m, theta)
+		without := new(Workspace).clippedSums(&training{cohorts: []cohort{{number: 1, slots: slots(there)}}}, task.loss(), m, theta)
 		wantClose(t, loss+": the sum", new(privacy.SeededNoise).Answer(m, sums).Sum, new(privacy.SeededNoise).Answer(m, without).Sum, 0)
 
 		by := task.clipper(task.GradientBound())
@@ -131,7 +131,7 @@ func TestTinyNumbersAreZero(t *testing.T) {
 		t.Errorf("the slot has %v, %v; the record %v", s.x, s.y, given)
 	}
 	count := &watchful{loss: task.loss()}
-	new(Scratch).clippedSums(&data, count, must(privacy.NewGaussian(1, 1)), []float64{1e-310, 1, 2})
+	new(Workspace).clippedSums(&data, count, must(privacy.NewGaussian(1, 1)), []float64{1e-310, 1, 2})
 	if count.tiny || count.asked == 0 {
 		t.Errorf("%d gradients, one at a tiny number: %v", count.asked, count.tiny)
 	}

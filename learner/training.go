@@ -110,9 +110,9 @@ func (t *training) retire(admitted []privacy.Cohort) {
 	}
 }
 
-// sums is [Scratch.clippedSums] in new memory.
+// sums is [Workspace.clippedSums] in new memory.
 func (t *training) sums(l loss, m privacy.Mechanism, theta []float64) []privacy.Sum {
-	return new(Scratch).clippedSums(t, l, m, theta)
+	return new(Workspace).clippedSums(t, l, m, theta)
 }
 
 // finite reports whether no coordinate is infinite or not a number. A finite sum of

@@ -93,10 +93,10 @@ func (s *simulation) start(i int32, resume *learner.State) error {
 	p, a, h := &s.Participants[i], &s.actors[i], s.home(i)
 	c := learner.Config{
 		Self: p.ID, Task: s.Task, Policy: p.Policy, Made: a.door.made, Resume: resume,
-		WakeMean: s.WakeMean.Seconds(), Schedule: a.schedule, Masks: &a.masks, Checked: true,
+		WakeMean: s.WakeMean.Seconds(), Schedule: a.schedule, Masks: &a.masks,
 	}
 	if s.Wrap == nil {
-		c.Scratch, c.Vector = &h.scratch, h.vector
+		c.Workspace = &h.workspace
 	}
 	agent, err := learner.New(c)
 	if err != nil {

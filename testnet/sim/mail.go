@@ -127,7 +127,6 @@ func (h *shard) deliver(i int32, r arrival) error {
 	a := &h.s.actors[i]
 	m := *h.s.home(r.from).letters.at(r.letter)
 	k, known := a.tie(r.from)
-	m.Hint = k
 	out, err := a.Receive(r.at, m)
 	switch {
 	case err == nil:

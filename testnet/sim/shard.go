@@ -22,8 +22,7 @@ type shard struct {
 	first   int32 // agent
 	agenda  agenda
 	letters letters
-	vector  func() []float64 // gives agents the memory of their models; nil: they make it
-	out     [][]dispatch     // by shard it goes to
+	out     [][]dispatch // by shard it goes to
 	err     error
 
 	events  int // handled in this window
@@ -35,12 +34,12 @@ type shard struct {
 	sent    [learner.KindMasked + 1]int
 	last    time.Duration // of what it handled
 
-	scratch learner.Scratch
-	answer  privacy.Answer
-	payment payment
-	come    []arrival // to the agent at work
-	awake   []int32   // in this window
-	edges   []learner.Edge
+	workspace learner.Workspace
+	answer    privacy.Answer
+	payment   payment
+	come      []arrival // to the agent at work
+	awake     []int32   // in this window
+	edges     []learner.Edge
 
 	estimates []talk // published in this window
 }
@@ -68,7 +67,7 @@ func (s *simulation) divide() {
 		}
 		if !s.prompt {
 			h := &s.shards[i]
-			h.letters.dimension, h.vector = s.Task.Dimension(), h.letters.vector
+			h.letters.dimension, h.workspace.Vector = s.Task.Dimension(), h.letters.vector
 		}
 	}
 }

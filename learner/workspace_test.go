@@ -30,9 +30,8 @@ func twin(t *testing.T, change func(*Config)) State {
 	out := agent.Neighbours(0, []Edge{{"b", 1, true}, {"c", 2, true}})
 	var answer privacy.Answer
 	for round := range uint64(20) {
-		for k, peer := range []ID{"b", "c"} {
-			// The hints are right, wrong or far out.
-			m := Message{From: peer, Kind: KindModel, Round: round + 1, Real: normals(r, task.Dimension()), Hint: (k + int(round)) % 4}
+		for _, peer := range []ID{"b", "c"} {
+			m := Message{From: peer, Kind: KindModel, Round: round + 1, Real: normals(r, task.Dimension())}
 			if _, err := agent.Receive(out.Next, m); err != nil {
 				t.Fatal(err)
 			}
@@ -44,16 +43,15 @@ func twin(t *testing.T, change func(*Config)) State {
 	return agent.State()
 }
 
-// Shared memory, a checked task and memory for two models change no bit.
-func TestScratchChangesNothing(t *testing.T) {
+// Shared memory, and memory for two models, change no bit.
+func TestAWorkspaceChangesNothing(t *testing.T) {
 	want := twin(t, func(*Config) {})
 	vectors, turn := [2][]float64{}, 0
 	got := twin(t, func(c *Config) {
-		c.Scratch, c.Checked = new(Scratch), true
 		for i := range vectors {
 			vectors[i] = make([]float64, c.Task.Dimension())
 		}
-		c.Vector = func() []float64 { turn++; return vectors[turn%2] }
+		c.Workspace = &Workspace{Vector: func() []float64 { turn++; return vectors[turn%2] }}
 	})
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("state %+v, want %+v", got, want)
@@ -64,7 +62,7 @@ func TestScratchChangesNothing(t *testing.T) {
 }
 
 // What an agent without shared memory returns lasts.
-func TestOutputsLastWithoutScratch(t *testing.T) {
+func TestOutputsLastWithoutAWorkspace(t *testing.T) {
 	task := plainTask("squared", 3)
 	policy, err := privacy.Design{Noise: privacy.Unprotected, Clip: task.GradientBound()}.Policy()
 	if err != nil {
@@ -114,8 +112,8 @@ func wakingAgent(t testing.TB, loss string, p, records, neighbours int) func() {
 	}
 	vectors, turn := [2][]float64{make([]float64, task.Dimension()), make([]float64, task.Dimension())}, 0
 	agent, err := New(Config{
-		Self: "a", Task: task, Policy: policy, WakeMean: 1, Schedule: rand.New(rand.NewPCG(1, 1)), Scratch: new(Scratch),
-		Vector: func() []float64 { turn++; return vectors[turn%2] },
+		Self: "a", Task: task, Policy: policy, WakeMean: 1, Schedule: rand.New(rand.NewPCG(1, 1)),
+		Workspace: &Workspace{Vector: func() []float64 { turn++; return vectors[turn%2] }},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -134,7 +132,7 @@ func wakingAgent(t testing.TB, loss string, p, records, neighbours int) func() {
 	return func() {
 		round++
 		for k := range edges {
-			if _, err := agent.Receive(out.Next, Message{From: edges[k].Peer, Kind: KindModel, Round: round, Real: model, Hint: k}); err != nil {
+			if _, err := agent.Receive(out.Next, Message{From: edges[k].Peer, Kind: KindModel, Round: round, Real: model}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -1,0 +1,98 @@
+package learner
+
+import (
+	"slices"
+
+	"p2pnode/privacy"
+)
+
+// Workspace is what agents driven by one goroutine share, so that a simulation of many
+// allocates nothing while it runs. The Ask and the Send of an [Output] lie in it: they
+// last until the next call of any agent that shares it. A task is checked when the
+// first of its agents is made, and must not change from then on. The zero value is
+// ready; not safe for concurrent use.
+type Workspace struct {
+	// Vector, if set, gives learner "personal" the memory of its next shared model,
+	// length [Task.Dimension]. It may be given out again once the agent has made
+	// another release, and none of those who were sent it can look at it any more:
+	// they took a newer one from the agent, or lost the edge, or never take it.
+	Vector func() []float64
+
+	checked        *Task
+	gradient, mean []float64
+	madeUp         []float64
+	memory         privacy.Memory
+	sums           []privacy.Sum
+	query          Query
+	send           [1]Message
+}
+
+// vectors returns two vectors of length p with anything in them.
+func (s *Workspace) vectors(p int) (gradient, mean []float64) {
+	s.gradient = slices.Grow(s.gradient[:0], p)[:p]
+	s.mean = slices.Grow(s.mean[:0], p)[:p]
+	return s.gradient, s.mean
+}
+
+// check is an error unless the task is valid. Without a workspace it is asked every
+// time.
+func (s *Workspace) check(t *Task) error {
+	if s == nil {
+		return t.Validate()
+	}
+	if s.checked == t {
+		return nil
+	}
+	if err := t.Validate(); err != nil {
+		return err
+	}
+	s.checked = t
+	return nil
+}
+
+// orNew returns s, or a workspace of its own for one call if it is nil: then what lies
+// in it lasts.
+func (s *Workspace) orNew() *Workspace {
+	if s == nil {
+		return new(Workspace)
+	}
+	return s
+}
+
+// vector is memory for a model of p parameters.
+func (s *Workspace) vector(p int) []float64 {
+	if s == nil || s.Vector == nil {
+		return make([]float64, p)
+	}
+	return s.Vector()
+}
+
+// clippedSums returns, for each active cohort, the sum of the clipped gradients of
+// its records' losses at theta. Only the data part: the regulariser is public. An empty
+// slot takes the time of a record.
+func (s *Workspace) clippedSums(t *training, l loss, m privacy.Mechanism, theta []float64) []privacy.Sum {
+	gradient, _ := s.vectors(len(theta))
+	theta = flushed(theta)
+	p := len(theta) / l.scores()
+	s.madeUp = madeUp(slices.Grow(s.madeUp[:0], p)[:p])
+	s.memory.Forget()
+	s.sums = s.sums[:0]
+	for i := range t.cohorts {
+		c := &t.cohorts[i]
+		if c.retired {
+			continue
+		}
+		s.sums = append(s.sums, s.memory.NewSum(m, c.number, len(theta)))
+		sum := &s.sums[len(s.sums)-1]
+		for k := range c.slots {
+			if r := &c.slots[k]; r.x == nil {
+				l.gradient(gradient, theta, s.madeUp, madeUpLabel)
+				sum.AddEmpty(gradient)
+			} else {
+				l.gradient(gradient, theta, r.x, r.y)
+				sum.Add(gradient)
+			}
+		}
+	}
+	return s.sums
+}
