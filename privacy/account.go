@@ -36,7 +36,8 @@ type Account struct {
 // number. Under a plan, in place of the sum, the step it paid last.
 type expense struct {
 	sum      float64
-	releases int
+	releases int // contributions included
+	apart    int // contributions
 }
 
 // Debit is the price of one release for one cohort.
@@ -45,6 +46,9 @@ type Debit struct {
 	// Cost is in what the account adds up, rounded up. Under a plan it is the
 	// number of the planned step, from 1.
 	Cost float64
+	// Apart says that it is for a contribution to a private sum: it uses the budget
+	// as a release does, and no place of the schedule. A plan has none of them.
+	Apart bool
 }
 
 // NewAccount returns an account in which every cohort has the policy's budget.
@@ -115,7 +119,7 @@ func (a *Account) admit(debits []Debit, m Mechanism, cohorts []Cohort) []Debit {
 	}
 	var most Cohort // cohorts come in order, nearly always: then none is looked for
 	for _, c := range cohorts {
-		d := Debit{c, price}
+		d := Debit{Cohort: c, Cost: price}
 		if _, ok := a.after(d); ok && (c > most || !slices.Contains(debits, d)) {
 			debits = append(debits, d)
 			most = max(most, c)
@@ -137,7 +141,7 @@ func (a *Account) Apply(d Debit) error {
 	if a.policy.Terms.Accounting == CommittedPlan {
 		a.position = int(e.sum)
 	} else {
-		a.position = max(a.position, e.releases)
+		a.position = max(a.position, e.releases-e.apart)
 	}
 	return nil
 }
@@ -150,7 +154,8 @@ func (a *Account) Retire(last Cohort) { a.retired, a.last = true, max(a.last, la
 func (a *Account) Retired(c Cohort) bool { return a.retired && c <= a.last }
 
 // Position is how many releases the schedule has behind it: the number of the
-// last planned step that was paid, or the releases of the cohort that has most.
+// last planned step that was paid, or the releases of the cohort that has most,
+// contributions apart.
 func (a *Account) Position() int { return a.position }
 
 // Spent returns the share of the cohort's budget that is used, in [0, 1]: the
@@ -164,14 +169,17 @@ func (a *Account) Spent(c Cohort) float64 {
 	return e.sum / a.limit
 }
 
-// Releases returns how many releases the cohort has paid for.
-func (a *Account) Releases(c Cohort) int { return a.spent[c].releases }
+// Releases returns how many releases the cohort has paid for, contributions apart.
+func (a *Account) Releases(c Cohort) int { return a.spent[c].releases - a.spent[c].apart }
+
+// Contributions returns how many contributions to private sums the cohort has paid for.
+func (a *Account) Contributions(c Cohort) int { return a.spent[c].apart }
 
 // Exhausted reports that c cannot pay for one more release of m.
 func (a *Account) Exhausted(c Cohort, m Mechanism) bool {
 	price, ok := a.Price(m)
 	if ok {
-		_, ok = a.after(Debit{c, price})
+		_, ok = a.after(Debit{Cohort: c, Cost: price})
 	}
 	return !ok
 }
@@ -203,9 +211,11 @@ func (a *Account) after(d Debit) (expense, bool) {
 		// Cohorts of one release pay the same step one after the other.
 		next, present := float64(a.position+1), float64(a.position)
 		ok := (d.Cost == next || d.Cost == present) && d.Cost > e.sum && d.Cost <= a.limit
-		return expense{d.Cost, e.releases + 1}, ok && !a.Retired(d.Cohort)
+		return expense{sum: d.Cost, releases: e.releases + 1}, ok && !d.Apart && !a.Retired(d.Cohort)
 	}
-	e = e.plus(d.Cost)
+	if e = e.plus(d.Cost); d.Apart {
+		e.apart++
+	}
 	return e, d.Cost > 0 && a.within(e) && !a.Retired(d.Cohort)
 }
 
@@ -214,5 +224,5 @@ func (a *Account) within(e expense) bool { return e.sum <= a.limit && e.releases
 
 // plus adds one release to an expense, rounding up.
 func (e expense) plus(price float64) expense {
-	return expense{up(e.sum + price), e.releases + 1}
+	return expense{up(e.sum + price), e.releases + 1, e.apart}
 }

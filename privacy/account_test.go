@@ -76,7 +76,7 @@ func TestAdmit(t *testing.T) {
 		spend(t, a, m, 5)
 	}
 	got := a.Admit(m, []Cohort{9, 5, 2, 9, 7, 2})
-	want := []Debit{{9, m.muSquared()}, {2, m.muSquared()}, {7, m.muSquared()}}
+	want := []Debit{{Cohort: 9, Cost: m.muSquared()}, {Cohort: 2, Cost: m.muSquared()}, {Cohort: 7, Cost: m.muSquared()}}
 	if !slices.Equal(got, want) {
 		t.Errorf("admitted %v, want %v: in order, once each, without the exhausted", got, want)
 	}
@@ -105,7 +105,7 @@ func TestUnprotectedIsNeverAdmitted(t *testing.T) {
 func TestApplyRefuses(t *testing.T) {
 	a := mustAccount(t, Budget{1, 1e-6}, 1)
 	for _, v := range []float64{0, -1, math.NaN(), math.Inf(1), math.Inf(-1), a.limit, a.limit * 2} {
-		if err := a.Apply(Debit{1, v}); err == nil {
+		if err := a.Apply(Debit{Cohort: 1, Cost: v}); err == nil {
 			t.Errorf("a debit of %v is applied", v)
 		}
 	}
@@ -152,11 +152,11 @@ func TestRetire(t *testing.T) {
 		a.Retire(4)
 		a.Retire(2)
 		debits := a.Admit(m, cohorts)
-		if !slices.Equal(debits, []Debit{{5, price}, {math.MaxUint64, price}}) {
+		if !slices.Equal(debits, []Debit{{Cohort: 5, Cost: price}, {Cohort: math.MaxUint64, Cost: price}}) {
 			t.Errorf("admitted %v", debits)
 		}
 		for _, c := range []Cohort{0, 4} {
-			if !a.Retired(c) || !a.Exhausted(c, m) || a.Left(c) != 0 || a.Apply(Debit{c, price}) == nil {
+			if !a.Retired(c) || !a.Exhausted(c, m) || a.Left(c) != 0 || a.Apply(Debit{Cohort: c, Cost: price}) == nil {
 				t.Errorf("cohort %d is not retired", c)
 			}
 		}
@@ -254,7 +254,7 @@ func TestZeroAccount(t *testing.T) {
 		t.Error("the zero account admits something")
 	}
 	for _, cost := range []float64{0, 1e-300, 1, math.NaN(), math.Inf(1)} {
-		if a.Apply(Debit{1, cost}) == nil {
+		if a.Apply(Debit{Cohort: 1, Cost: cost}) == nil {
 			t.Errorf("the zero account accepts a debit of %v", cost)
 		}
 	}

@@ -79,7 +79,7 @@ func (v *adversary) release(t *testing.T) {
 func (v *adversary) forge(t *testing.T) {
 	t.Helper()
 	costs := []float64{0, -1, math.NaN(), math.Inf(1), math.Inf(-1), 2 * v.account.limit, v.account.limit + 1}
-	d := Debit{Cohort(v.rng.IntN(7)), costs[v.rng.IntN(len(costs))]}
+	d := Debit{Cohort: Cohort(v.rng.IntN(7)), Cost: costs[v.rng.IntN(len(costs))]}
 	spent, position := v.account.Spent(d.Cohort), v.account.Position()
 	if v.account.Apply(d) == nil || v.account.Spent(d.Cohort) != spent || v.account.Position() != position {
 		t.Errorf("a debit of %v is accepted", d.Cost)

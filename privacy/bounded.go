@@ -57,6 +57,10 @@ func (m Mechanism) Distance() float64 {
 	return math.Ldexp(float64(m.distance-m.roundingDistance(m.dim)), m.grid)
 }
 
+// Dimension is how many coordinates the sums of a mechanism from [Mechanism.Bounded]
+// have; 0 for one that clips records.
+func (m Mechanism) Dimension() int { return m.dim }
+
 // roundingDistance is how much further apart rounding toward zero can bring two
 // vectors of dim coordinates, grid units, rounded up. Two numbers of one sign each
 // lose a fraction in [0, 1), two of different signs move toward each other: so a

@@ -85,9 +85,9 @@ func TestPlanStepIsPaidOnce(t *testing.T) {
 		d  Debit
 		ok bool
 	}{
-		{Debit{1, 2}, false}, {Debit{1, 1}, true}, {Debit{1, 1}, false}, {Debit{2, 1}, true}, {Debit{2, 1}, false},
-		{Debit{1, 2}, true}, {Debit{1, 2}, false}, {Debit{1, 1}, false}, {Debit{3, 1}, false}, {Debit{3, 2.5}, false},
-		{Debit{3, 2}, true}, {Debit{2, 4}, false}, {Debit{2, 3}, true}, {Debit{2, 4}, false},
+		{Debit{Cohort: 1, Cost: 2}, false}, {Debit{Cohort: 1, Cost: 1}, true}, {Debit{Cohort: 1, Cost: 1}, false}, {Debit{Cohort: 2, Cost: 1}, true}, {Debit{Cohort: 2, Cost: 1}, false},
+		{Debit{Cohort: 1, Cost: 2}, true}, {Debit{Cohort: 1, Cost: 2}, false}, {Debit{Cohort: 1, Cost: 1}, false}, {Debit{Cohort: 3, Cost: 1}, false}, {Debit{Cohort: 3, Cost: 2.5}, false},
+		{Debit{Cohort: 3, Cost: 2}, true}, {Debit{Cohort: 2, Cost: 4}, false}, {Debit{Cohort: 2, Cost: 3}, true}, {Debit{Cohort: 2, Cost: 4}, false},
 	} {
 		if err := a.Apply(c.d); (err == nil) != c.ok {
 			t.Errorf("debit %+v: %v", c.d, err)

@@ -3,6 +3,8 @@ package storage
 import (
 	"bufio"
 	"bytes"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -43,6 +45,8 @@ func crashChild(path string) {
 	fail(err)
 	m, err := privacy.Calibrate(budget, 1, crashReleases, dim)
 	fail(err)
+	vector, err := m.Bounded(2, dim)
+	fail(err)
 	for round := l.Round() + 1; ; round++ {
 		stored, err := s.AppendRecords([]learner.Record{{X: make([]float64, dim), Y: 1}}, full(50), today)
 		fail(err)
@@ -57,12 +61,23 @@ func crashChild(path string) {
 		fmt.Println("paid", round, math.Float64bits(spentBy(l, 1)))
 		fail(commitRound(l, round))
 		fmt.Println("committed", round)
+		upload, err := l.Contribute(contributionOf(round, vector, 1, 2), func([]privacy.Cohort) ([]byte, error) {
+			fmt.Println("debited", round)
+			return uploadOf(round), nil
+		})
+		if err != nil && !errors.Is(err, ErrBurned) { // by the kill before
+			fail(err)
+		}
+		if err == nil && bytes.Equal(upload, uploadOf(round)) {
+			fmt.Println("uploaded", round)
+		}
 	}
 }
 
 // promise is what a child said before it died.
 type promise struct {
 	record, paid, committed uint64
+	debited, uploaded       uint64 // sums
 	spent                   float64
 }
 
@@ -80,6 +95,10 @@ func (p *promise) hear(t *testing.T, line string) {
 		p.paid, p.spent = number, math.Float64frombits(bits)
 	case "committed":
 		p.committed = number
+	case "debited":
+		p.debited = number
+	case "uploaded":
+		p.uploaded = number
 	case "public":
 		p.paid, p.committed = number, number
 	default:
@@ -128,7 +147,7 @@ func TestKillLosesNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 7))
 	path := newPath(t)
 	var p promise
-	var burned, unheard int
+	var burned, unheard, burnedSums int
 	for i := range kills {
 		killChild(t, path, &p, time.Duration(r.Int64N(int64(40*time.Millisecond))), i%5 == 4)
 		s, l := open(t, path)
@@ -139,13 +158,16 @@ func TestKillLosesNothing(t *testing.T) {
 		if found.paid > p.paid {
 			unheard++
 		}
+		if found.debited > found.uploaded {
+			burnedSums++
+		}
 		p = found
 		require.NoError(t, s.Close())
 	}
-	if p.committed == 0 {
+	if p.committed == 0 || p.uploaded == 0 {
 		t.Fatal("no child lived long enough to commit")
 	}
-	t.Logf("%d kills, %d rounds; killed between pay and commit: %d, between the debit and its report: %d", kills, p.paid, burned, unheard)
+	t.Logf("%d kills, %d rounds; killed between pay and commit: %d, between the debit and its report: %d; burned sums: %d", kills, p.paid, burned, unheard, burnedSums)
 }
 
 // checkPromise compares the store with what the child said, and returns what
@@ -172,7 +194,7 @@ func checkPromise(t *testing.T, s *Store, l *Ledger, p promise) promise {
 	for _, c := range []privacy.Cohort{1, 2} {
 		paid := slices.Collect(func(yield func(uint64) bool) {
 			for _, e := range entries {
-				if e.cohort == c && !yield(e.round) {
+				if e.cohort == c && e.kind == entryDebit && !yield(e.round) {
 					return
 				}
 			}
@@ -186,5 +208,27 @@ func checkPromise(t *testing.T, s *Store, l *Ledger, p promise) promise {
 			t.Fatalf("cohort %d paid %d times for %d rounds", c, len(paid), l.Round())
 		}
 	}
-	return promise{record: uint64(len(live)), paid: l.Round(), committed: round, spent: spentBy(l, 1)}
+	debited, uploaded := checkUploads(t, l, p)
+	return promise{record: uint64(len(live)), paid: l.Round(), committed: round, spent: spentBy(l, 1), debited: debited, uploaded: uploaded}
+}
+
+// checkUploads looks for a sum whose shares were made and that was not paid for, and for
+// one whose bytes could have left and are not there, and returns the newest ones.
+func checkUploads(t *testing.T, l *Ledger, p promise) (debited, uploaded uint64) {
+	t.Helper()
+	for _, c := range l.Contributions() {
+		n := binary.BigEndian.Uint64(c.Sum[:])
+		debited = max(debited, n)
+		upload, err := l.Upload(c.Sum)
+		if err != nil || c.Kept && !bytes.Equal(upload, uploadOf(n)) || !slices.Equal(c.Cohorts, []privacy.Cohort{1, 2}) {
+			t.Fatalf("sum %d: %+v, error %v", n, c, err)
+		}
+		if c.Kept {
+			uploaded = max(uploaded, n)
+		}
+	}
+	if debited < p.debited || uploaded < p.uploaded {
+		t.Fatalf("sums up to %d are paid and up to %d are kept; the child was promised %d and %d", debited, uploaded, p.debited, p.uploaded)
+	}
+	return debited, uploaded
 }

@@ -19,6 +19,15 @@
 // release. [Ledger.CommitPublic] stores it and uses its round, for which nobody
 // pays and of which the chain holds no entry.
 //
+// # Private sums
+//
+// [Ledger.Contribute] is the other exit: masked bytes leave, once for a sum. It writes
+// what the sum costs as a release does, only then has the shares drawn, and commits the
+// bytes that may be sent before anybody has them. They are the same for ever. A sum that
+// was debited and has no bytes is burned. Seeds and vectors are never on disk: nothing
+// here says what a contribution holds. A cohort contributes to the sums of one epoch, and
+// takes no records after that.
+//
 // A failed write of anything leaves it open what is on disk, and bbolt may go on
 // from bytes that only memory holds. The store then refuses every later write
 // ([ErrPoisoned]) until the file is opened and verified afresh. A disk that
@@ -48,8 +57,13 @@
 // [Store.Backup] copies a running node's database, and [Restore] puts a copy in
 // place. What was released after the copy was made is not in it, so every cohort
 // is retired ([Ledger.Retire]): its records stay, for the personal model, and pay
-// for nothing any more. Rounds go on above those that peers have heard, or that
-// the old anchor knows of. Later records open a new cohort with a budget of its own.
+// for nothing any more, private sums neither. Rounds go on above those that peers
+// have heard, or that the old anchor knows of. Later records open a new cohort with
+// a budget of its own.
+//
+// Contributions in the copy are sent again byte for byte. Of later ones it knows
+// nothing, so the list of a sum tells that another copy runs only if the sum is of a
+// later epoch than the first one that was paid for since ([Ledger.ContradictSum]).
 //
 // # What is not detected
 //

@@ -23,9 +23,14 @@ const (
 	entryTerms       entryKind = 4 // opens the ledger: all other terms
 	entryRetire      entryKind = 5 // no cohort so far pays any more; rounds go on above the one given
 	entryContradict  entryKind = 6 // a peer holds a model of this round that the ledger knows nothing of
+	entryContribute  entryKind = 7 // one cohort paid for one private sum
+	entryForeignSum  entryKind = 8 // a committee certified a contribution to this sum that the ledger knows nothing of
 )
 
 func (k entryKind) opening() bool { return k == entryBudget || k == entryTerms }
+
+// sum reports whether entries of the kind are about a private sum, not a round.
+func (k entryKind) sum() bool { return k == entryContribute || k == entryForeignSum }
 
 // String is the kind in the words of an export.
 func (k entryKind) String() string {
@@ -38,8 +43,10 @@ func (k entryKind) String() string {
 		return "unprotected"
 	case entryRetire:
 		return "retired"
-	case entryContradict:
+	case entryContradict, entryForeignSum:
 		return "contradicted"
+	case entryContribute:
+		return "contributed"
 	}
 	return "unknown"
 }
@@ -48,10 +55,12 @@ func (k entryKind) String() string {
 type entry struct {
 	sequence uint64 // from 1, without gaps
 	kind     entryKind
-	round    uint64         // all but the opening ones
-	cohort   privacy.Cohort // debit; retire: the last one retired
-	cost     float64        // debit: what the release costs, in what the account adds up
+	round    uint64         // all but the opening ones and those of sums
+	cohort   privacy.Cohort // debit, contribute; retire: the last one retired
+	cost     float64        // debit, contribute: what it costs, in what the account adds up
 	terms    privacy.Terms  // budget, terms
+	epoch    uint64         // of the sum
+	sum      SumID          // contribute, foreign sum
 }
 
 // openingEntry begins the ledger of these terms.
@@ -72,13 +81,15 @@ type link struct {
 }
 
 // The layout of an entry, little endian: kind (1), three words (8 each), of
-// entryTerms more, and the CRC (4). The words are dimension, epsilon and delta
-// of an opening entry, and round, cohort and cost of the others. entryTerms goes
-// on with the order (8), the plan (32) and the name of the accounting. The key is
-// the sequence number.
+// entryTerms and those of sums more, and the CRC (4). The words are dimension,
+// epsilon and delta of an opening entry, and round, cohort and cost of the others,
+// or the epoch in place of the round. entryTerms goes on with the order (8), the
+// plan (32) and the name of the accounting, those of sums with the sum's name (32).
+// The key is the sequence number.
 const (
 	entryWords = 1 + 3*8
 	entrySize  = entryWords + crcSize
+	sumSize    = entryWords + len(SumID{}) + crcSize
 	termsSize  = entryWords + 8 + 32 + 1 + crcSize // and up, with the name
 	maxName    = 32
 )
@@ -90,6 +101,9 @@ func encodeEntry(prev link, e entry) ([]byte, link) {
 		b := e.terms.Budget
 		words = [3]uint64{uint64(e.terms.Dimension), math.Float64bits(b.Epsilon), math.Float64bits(b.Delta)}
 	}
+	if e.kind.sum() {
+		words[0] = e.epoch
+	}
 	data := append(make([]byte, 0, termsSize+maxName), byte(e.kind))
 	for _, w := range words {
 		data = binary.LittleEndian.AppendUint64(data, w)
@@ -98,6 +112,9 @@ func encodeEntry(prev link, e entry) ([]byte, link) {
 		data = binary.LittleEndian.AppendUint64(data, math.Float64bits(e.terms.Order))
 		data = append(data, e.terms.Plan[:]...)
 		data = append(data, e.terms.Accounting...)
+	}
+	if e.kind.sum() {
+		data = append(data, e.sum[:]...)
 	}
 	head := prev.next(data)
 	return binary.LittleEndian.AppendUint32(data, head.crc), head
@@ -120,9 +137,12 @@ func decodeEntry(prev link, key, data []byte) (entry, link, error) {
 		if openingEntry(e.terms).kind != e.kind {
 			return entry{}, link{}, fmt.Errorf("%w: ledger entry %d has the wrong form", ErrDamaged, e.sequence)
 		}
-	case entryDebit, entryUnprotected, entryRetire, entryContradict:
+	case entryDebit, entryUnprotected, entryRetire, entryContradict, entryContribute, entryForeignSum:
 		word := func(i int) uint64 { return binary.LittleEndian.Uint64(content[1+8*i:]) }
 		e.round, e.cohort, e.cost = word(0), privacy.Cohort(word(1)), math.Float64frombits(word(2))
+		if e.kind.sum() {
+			e.epoch, e.round, e.sum = e.round, 0, SumID(content[entryWords:])
+		}
 	default:
 		return entry{}, link{}, fmt.Errorf("%w: ledger entry %d is of no known kind", ErrDamaged, e.sequence)
 	}
@@ -131,8 +151,11 @@ func decodeEntry(prev link, key, data []byte) (entry, link, error) {
 
 // entryForm reports whether data has the length of its kind.
 func entryForm(data []byte) bool {
-	if len(data) > 0 && entryKind(data[0]) == entryTerms {
+	switch {
+	case len(data) > 0 && entryKind(data[0]) == entryTerms:
 		return len(data) >= termsSize && len(data) < termsSize+maxName
+	case len(data) > 0 && entryKind(data[0]).sum():
+		return len(data) == sumSize
 	}
 	return len(data) == entrySize
 }

@@ -40,6 +40,8 @@ func FuzzDecodeEntry(f *testing.F) {
 		openingEntry(privacy.Terms{Budget: budget, Dimension: dim, Accounting: privacy.CommittedPlan, Plan: [32]byte{1, 31: 2}}),
 		{kind: entryRetire, round: 9, cohort: 3},
 		{kind: entryContradict, round: 12},
+		{kind: entryContribute, epoch: 3, cohort: 2, cost: 0.5, sum: SumID{1, 31: 2}},
+		{kind: entryForeignSum, epoch: 3, sum: SumID{7}},
 		{kind: entryDebit, round: 7, cohort: 2, cost: 0.5},
 		{kind: entryUnprotected, round: 8},
 	} {

@@ -46,6 +46,7 @@ type Ledger struct {
 	unprotected int              // rounds
 	contradicts uint64           // a round of this node that a peer holds and the ledger does not; 0: none
 	last        committed
+	sums        contributions
 }
 
 // Release debits every cohort of the sums that can still afford m, once, adds
@@ -136,6 +137,9 @@ func (l *Ledger) Contradict(round uint64) error {
 
 // contradiction is the error of a ledger that a peer has contradicted.
 func (l *Ledger) contradiction() error {
+	if l.sums.foreign {
+		return fmt.Errorf("%w (a private sum holds a contribution of this device that this directory knows nothing of)", ErrRolledBack)
+	}
 	return fmt.Errorf("%w (a peer showed that this directory is an old copy: it holds round %d, and the newest here is %d)",
 		ErrRolledBack, l.contradicts, l.round)
 }
@@ -192,26 +196,41 @@ func (l *Ledger) moveAnchor(head link) error {
 
 // apply counts an entry that is on disk.
 func (l *Ledger) apply(e entry) error {
-	if e.kind == entryContradict {
+	switch e.kind {
+	case entryContradict:
 		l.contradicts = e.round
 		return nil
+	case entryForeignSum:
+		l.contradicts, l.sums.foreign = max(l.contradicts, l.round, 1), true
+		return nil
+	case entryContribute:
+		return l.applyContribution(e)
 	}
 	l.round = max(l.round, e.round)
 	switch e.kind {
 	case entryDebit:
-		if err := l.account.Apply(privacy.Debit{Cohort: e.cohort, Cost: e.cost}); err != nil {
-			return fmt.Errorf("count a debit: %w", err)
+		if err := l.debit(privacy.Debit{Cohort: e.cohort, Cost: e.cost}); err != nil {
+			return err
 		}
 		l.paid = e.round
-		if i, found := slices.BinarySearch(l.cohorts, e.cohort); !found {
-			l.cohorts = slices.Insert(l.cohorts, i, e.cohort)
-		}
 	case entryUnprotected:
 		l.paid = e.round
 		l.unprotected++
 	case entryRetire:
 		l.paid, l.retired, l.contradicts = 0, e.cohort, 0
 		l.account.Retire(e.cohort)
+		l.sums.since, l.sums.foreign = 0, false
+	}
+	return nil
+}
+
+// debit counts a debit that is on disk.
+func (l *Ledger) debit(d privacy.Debit) error {
+	if err := l.account.Apply(d); err != nil {
+		return fmt.Errorf("count a debit: %w", err)
+	}
+	if i, found := slices.BinarySearch(l.cohorts, d.Cohort); !found {
+		l.cohorts = slices.Insert(l.cohorts, i, d.Cohort)
 	}
 	return nil
 }

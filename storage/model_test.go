@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"bytes"
 	"errors"
 	"math/rand/v2"
 	"slices"
@@ -39,8 +40,13 @@ func (m *ledgerModel) count(kind entryKind) (n int) {
 
 // payable is the round that may be committed.
 func (m *ledgerModel) payable() uint64 {
-	if n := len(m.entries); n > 0 && m.entries[n-1].kind != entryRetire {
-		return m.entries[n-1].round
+	for _, e := range slices.Backward(m.entries) {
+		if !e.kind.sum() {
+			if e.kind == entryRetire {
+				return 0
+			}
+			return e.round
+		}
 	}
 	return 0
 }
@@ -75,6 +81,26 @@ func (m *ledgerModel) pay(t *testing.T, round uint64, mech privacy.Mechanism, co
 	return paid, true
 }
 
+// contribute says who pays for a sum; ok is false for one that was paid before.
+func (m *ledgerModel) contribute(t *testing.T, c Contribution) (paid []privacy.Cohort, ok bool) {
+	cohorts := slices.Sorted(slices.Values(c.Cohorts))
+	for _, e := range m.entries {
+		if e.kind == entryContribute && e.sum == c.Sum {
+			return nil, false
+		}
+		if e.kind == entryContribute && e.epoch != c.Epoch {
+			cohorts = slices.DeleteFunc(cohorts, func(k privacy.Cohort) bool { return k == e.cohort })
+		}
+	}
+	for _, d := range m.account.Admit(c.Mechanism, cohorts) {
+		d.Apart = true
+		require.NoError(t, m.account.Apply(d))
+		m.entries = append(m.entries, entry{kind: entryContribute, epoch: c.Epoch, cohort: d.Cohort, cost: d.Cost, sum: c.Sum})
+		paid = append(paid, d.Cohort)
+	}
+	return paid, true
+}
+
 func (m *ledgerModel) check(t *testing.T, l *Ledger) {
 	t.Helper()
 	round, message := l.Outgoing()
@@ -84,7 +110,7 @@ func (m *ledgerModel) check(t *testing.T, l *Ledger) {
 	want := slices.Clone(m.entries)
 	var cohorts []privacy.Cohort
 	for _, e := range want {
-		if e.kind == entryDebit {
+		if e.kind == entryDebit || e.kind == entryContribute {
 			cohorts = append(cohorts, e.cohort)
 		}
 	}
@@ -134,7 +160,7 @@ func TestLedgerMatchesTheModel(t *testing.T) {
 		model := &ledgerModel{account: account}
 		for range 80 {
 			round := max(model.round()+uint64(r.IntN(4)), 1) - 1
-			switch r.IntN(14) {
+			switch r.IntN(16) {
 			case 0:
 				s, l = reopen(t, s)
 				model.check(t, l)
@@ -182,6 +208,26 @@ func TestLedgerMatchesTheModel(t *testing.T) {
 					s, l = restoreCopy(t, s, round)
 					model.retire(round)
 					model.check(t, l)
+				}
+			case 10, 11:
+				number := uint64(1 + r.IntN(12))
+				c := contributionOf(number, bounded(t, 10), []privacy.Cohort{1, 2, 3, 4, 2}[r.IntN(3):3+r.IntN(3)]...)
+				c.Epoch = 1 + number/4
+				want, first := model.contribute(t, c)
+				var paid []privacy.Cohort
+				upload, err := l.Contribute(c, func(by []privacy.Cohort) ([]byte, error) {
+					paid = by
+					return uploadOf(number), nil
+				})
+				switch {
+				case !slices.Equal(paid, want):
+					t.Fatalf("seed %d: sum %d: %v paid, want %v; error %v", seed, number, paid, want, err)
+				case first && len(want) == 0 && !errors.Is(err, ErrExhausted):
+					t.Fatalf("seed %d: sum %d: nobody can pay: %v", seed, number, err)
+				case len(want) > 0 || !first:
+					if err != nil || !bytes.Equal(upload, uploadOf(number)) {
+						t.Fatalf("seed %d: sum %d: %q, error %v", seed, number, upload, err)
+					}
 				}
 			default:
 				cohorts := []privacy.Cohort{1, 2, 3, 4, 2}[r.IntN(3) : 3+r.IntN(3)]

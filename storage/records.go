@@ -31,7 +31,8 @@ type Intake struct {
 // AppendRecords stores all of recs with their cells, or none, when Admit refuses one for
 // example, and returns copies with Seq and Cohort set and no cells. Seq goes on from the highest ever given. A record joins the open
 // cohort, the newest one; a new cohort is opened when in says so, and when the
-// ledger is open and has retired that cohort. now is kept as the time of every
+// ledger is open and has retired that cohort, or it has contributed to a private sum:
+// records that come later take part in a later epoch. now is kept as the time of every
 // cohort opened; of a cohort that an older version of this program opened no time
 // is known, and it counts as over age.
 func (s *Store) AppendRecords(recs []learner.Record, in Intake, now time.Time) ([]learner.Record, error) {
@@ -121,7 +122,7 @@ func (s *Store) EachCells(from, to learner.Seq, visit func(learner.Seq, learner.
 // takes no more records.
 func (s *Store) openCohort(last *slot, in Intake, now time.Time) error {
 	c, retired := last.record.Cohort, s.retired()
-	closed := c <= retired
+	closed := c <= retired || s.contributed(c)
 	if !closed {
 		first, err := s.slot(last.record.Seq - learner.Seq(last.number-1))
 		if err != nil {
@@ -144,6 +145,13 @@ func (s *Store) retired() privacy.Cohort {
 		return 0
 	}
 	return s.ledger.Retired()
+}
+
+// contributed reports whether the open ledger has a contribution of the cohort.
+func (s *Store) contributed(c privacy.Cohort) bool {
+	s.ledgerMu.Lock()
+	defer s.ledgerMu.Unlock()
+	return s.ledger != nil && s.ledger.Epoch(c) > 0
 }
 
 // next is the slot that r takes after this one.

@@ -68,6 +68,9 @@ func (s *Store) readLedger(p privacy.Policy, a anchor) (*Ledger, error) {
 		if err != nil {
 			return err
 		}
+		if err := l.loadUploads(tx); err != nil {
+			return err
+		}
 		return l.loadCommitted(tx)
 	})
 	if err != nil {
@@ -97,10 +100,10 @@ func (l *Ledger) replayEntry(e entry) error {
 	if e.kind.opening() {
 		return checkTerms(e.terms, l.policy.Terms)
 	}
-	if e.round < l.round || (e.round == 0 && e.kind != entryRetire) {
+	if !e.kind.sum() && (e.round < l.round || e.round == 0 && e.kind != entryRetire) {
 		return fmt.Errorf("%w: ledger entry %d goes back to round %d", ErrDamaged, e.sequence, e.round)
 	}
-	if l.contradicts > 0 && e.kind != entryContradict && (e.kind != entryRetire || e.round < l.contradicts) {
+	if l.contradicts > 0 && e.kind != entryContradict && e.kind != entryForeignSum && (e.kind != entryRetire || e.round < l.contradicts) {
 		return fmt.Errorf("%w: ledger entry %d goes on though a peer knew better", ErrDamaged, e.sequence)
 	}
 	if e.cohort < l.retired && e.kind == entryRetire {

@@ -49,6 +49,7 @@ func (l *Ledger) Unprotected() int {
 type Spending struct {
 	Cohort   privacy.Cohort
 	Releases int
+	Sums     int     // private sums that it has contributed to
 	Share    float64 // of its budget, in [0, 1]
 	Retired  bool    // it pays for nothing any more, whatever its share
 }
@@ -63,7 +64,7 @@ func (l *Ledger) Spending() []Spending {
 func (l *Ledger) spending() []Spending {
 	list := make([]Spending, len(l.cohorts))
 	for i, c := range l.cohorts {
-		list[i] = Spending{c, l.account.Releases(c), l.account.Spent(c), c <= l.retired}
+		list[i] = Spending{c, l.account.Releases(c), l.account.Contributions(c), l.account.Spent(c), c <= l.retired}
 	}
 	return list
 }

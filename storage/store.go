@@ -35,7 +35,8 @@ var (
 // Version 2 added the time a cohort was opened and three kinds of ledger entries.
 // Version 3 has the owner's cells, and records coded as [learner.Task.Encode] does
 // now; it may end with records of an import that was not finished.
-const schemaVersion = 3
+// Version 4 has contributions to private sums, and their entries in the ledger.
+const schemaVersion = 4
 
 // schemaRelease1 is the layout of the first release, which [Store.Upgrade] brings up.
 const schemaRelease1 = 2
@@ -51,6 +52,7 @@ var (
 	bucketLedger  = []byte("ledger")  // by sequence number
 	bucketEdges   = []byte("edges")   // by peer
 	bucketPeers   = []byte("peers")   // by peer
+	bucketSums    = []byte("sums")    // uploads, by the sum's name
 
 	keyCommitted = []byte("committed")
 	keyMeta      = []byte("meta/") // and the caller's key
@@ -60,7 +62,7 @@ var (
 )
 
 func buckets() [][]byte {
-	return [][]byte{bucketStore, bucketRecords, bucketCells, bucketLedger, bucketEdges, bucketPeers}
+	return [][]byte{bucketStore, bucketRecords, bucketCells, bucketLedger, bucketEdges, bucketPeers, bucketSums}
 }
 
 // Store is one node's file. It is safe for concurrent use. Every method that
@@ -182,7 +184,7 @@ func (s *Store) Close() error {
 }
 
 // prepare creates the buckets of a new file, or checks the schema of an old one.
-// One of before the first release is brought up to that.
+// One of before the first release is brought up to that, and a later one to this version.
 func (s *Store) prepare() error {
 	var known int // version
 	var empty bool
@@ -208,14 +210,20 @@ func (s *Store) prepare() error {
 		return nil
 	})
 	s.release1.Store(known > 0 && known <= schemaRelease1)
-	if err != nil || known >= schemaRelease1 {
+	if err != nil || known == schemaVersion || known == schemaRelease1 {
 		return err
 	}
 	if !empty && known == 0 {
 		return fmt.Errorf("%w: it has no p2pnode schema", ErrDamaged)
 	}
 	return s.update(func(tx *bbolt.Tx) error {
-		if known > 0 {
+		switch {
+		case known > schemaRelease1: // version 3
+			if _, err := tx.CreateBucket(bucketSums); err != nil {
+				return err
+			}
+			return putSchema(tx, schemaVersion)
+		case known > 0:
 			return putSchema(tx, schemaRelease1)
 		}
 		for _, name := range buckets() {
@@ -235,8 +243,8 @@ func putSchema(tx *bbolt.Tx, version int) error {
 func (s *Store) verify() error {
 	return s.view(func(tx *bbolt.Tx) error {
 		for _, name := range buckets() {
-			if s.release1.Load() && bytes.Equal(name, bucketCells) {
-				continue // which has none
+			if s.release1.Load() && (bytes.Equal(name, bucketCells) || bytes.Equal(name, bucketSums)) {
+				continue // which has neither
 			}
 			err := scan(tx, s.file, name, nil, func(key, sealed []byte) error {
 				_, err := unseal(key, sealed)

@@ -3,8 +3,10 @@ package storage
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -40,7 +42,7 @@ func TestOpenRefusesASecondUser(t *testing.T) {
 func TestOpenRefusesWhatItCannotRead(t *testing.T) {
 	newer := func(path string) {
 		s, _ := open(t, path)
-		require.NoError(t, s.putValue(keySchema, []byte("4")))
+		require.NoError(t, s.putValue(keySchema, []byte(strconv.Itoa(schemaVersion+1))))
 		require.NoError(t, s.Close())
 	}
 	foreign := func(path string) {
@@ -61,7 +63,7 @@ func TestOpenRefusesWhatItCannotRead(t *testing.T) {
 		want    error
 		text    string
 	}{
-		{"newer schema", newer, nil, "schema 4"},
+		{"newer schema", newer, nil, fmt.Sprintf("schema %d", schemaVersion+1)},
 		{"another program's file", foreign, ErrDamaged, "no p2pnode schema"},
 		{"text", write(bytes.Repeat([]byte("text "), 10_000)), ErrDamaged, ""},
 		{"a new file that was torn", write([]byte("text")), errUnfinished, "delete it"},

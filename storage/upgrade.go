@@ -88,8 +88,10 @@ func finishUpgrade(tx *bbolt.Tx, last *committed) error {
 			return err
 		}
 	}
-	if _, err := tx.CreateBucketIfNotExists(bucketCells); err != nil {
-		return err
+	for _, name := range [][]byte{bucketCells, bucketSums} {
+		if _, err := tx.CreateBucketIfNotExists(name); err != nil {
+			return err
+		}
 	}
 	if err := b.Delete(keyRecoded); err != nil {
 		return err

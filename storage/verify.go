@@ -58,16 +58,18 @@ func (l *Ledger) Verify() (Verification, error) {
 func (l *Ledger) same(o *Ledger) bool {
 	return l.head == o.head && l.round == o.round && l.paid == o.paid && l.retired == o.retired && l.contradicts == o.contradicts &&
 		l.unprotected == o.unprotected && slices.Equal(l.spending(), o.spending()) &&
-		l.last.round == o.last.round && l.last.public == o.last.public && bytes.Equal(l.last.message, o.last.message) && bytes.Equal(l.last.state, o.last.state)
+		l.sums.same(o.sums) && l.last.round == o.last.round && l.last.public == o.last.public && bytes.Equal(l.last.message, o.last.message) && bytes.Equal(l.last.state, o.last.state)
 }
 
 // Line is one entry of the ledger, in words, for export.
 type Line struct {
 	Sequence uint64         `json:"sequence"`
-	Kind     string         `json:"kind"`             // opened, paid, unprotected, retired, contradicted
+	Kind     string         `json:"kind"`             // opened, paid, unprotected, retired, contradicted, contributed
 	Round    uint64         `json:"round,omitempty"`  // of retired: rounds go on above it; of contradicted: a peer holds it
 	Cohort   privacy.Cohort `json:"cohort,omitempty"` // of retired: this one and all before
 	Cost     float64        `json:"cost,omitempty"`   // in what the account adds up, see LineTerms
+	Sum      string         `json:"sum,omitempty"`    // name of the private sum, in hexadecimal: of contributed, and of contradicted by one
+	Epoch    uint64         `json:"epoch,omitempty"`  // of that sum
 	Terms    *LineTerms     `json:"terms,omitempty"`  // of opened
 	CRC      string         `json:"crc"`              // of all entries up to this one, in hexadecimal
 }
@@ -106,7 +108,10 @@ func (l *Ledger) Lines() (lines []Line, err error) {
 		return walkLedger(tx, func(e entry, head link) error {
 			line := Line{
 				Sequence: e.sequence, Kind: e.kind.String(), Round: e.round,
-				Cohort: e.cohort, Cost: e.cost, CRC: fmt.Sprintf("%08x", head.crc),
+				Cohort: e.cohort, Cost: e.cost, Epoch: e.epoch, CRC: fmt.Sprintf("%08x", head.crc),
+			}
+			if e.kind.sum() {
+				line.Sum = hex.EncodeToString(e.sum[:])
 			}
 			if e.kind.opening() {
 				line.Terms = lineTerms(e.terms)
