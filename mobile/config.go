@@ -14,6 +14,7 @@ import (
 
 	"p2pnode/learner"
 	"p2pnode/node"
+	"p2pnode/node/datadir"
 )
 
 // Config says where a node lives, what it learns, and when it may use the network.
@@ -43,7 +44,7 @@ type Config struct {
 	LogLevel int `json:"log_level"` // LogDebug to LogOff; default LogInfo
 
 	bootstrap, listen []string
-	private           node.PrivateNetwork
+	private           datadir.PrivateNetwork
 }
 
 // What a network costs, for [Node.SetNetwork].
@@ -125,7 +126,7 @@ func (c *Config) AddBootstrap(multiaddr string) (err error) {
 // AddListen adds an address to listen on, in place of a free port on every interface.
 func (c *Config) AddListen(multiaddr string) (err error) {
 	defer guard(&err)
-	if err := node.CheckListen(multiaddr); err != nil {
+	if err := datadir.CheckListen(multiaddr); err != nil {
 		return coded(CodeInput, err)
 	}
 	c.listen = append(c.listen, multiaddr)
@@ -151,7 +152,7 @@ func (c *Config) check() error {
 type settled struct {
 	Config
 	task *learner.Task
-	node node.Config
+	node datadir.Config
 }
 
 // settle checks a configuration and copies it.
@@ -178,9 +179,9 @@ func (c *Config) settle() (s settled, err error) {
 // has none.
 func (c *Config) readTask() (*learner.Task, error) {
 	if strings.Contains(c.Task, "=") {
-		return node.ParseTask([]byte(c.Task))
+		return datadir.ParseTask([]byte(c.Task))
 	}
-	task, err := node.BuiltinTask(strings.TrimSpace(c.Task))
+	task, err := datadir.BuiltinTask(strings.TrimSpace(c.Task))
 	if err != nil {
 		return nil, errors.New("the task is neither a task file's text nor the name of a built-in one; give the text of the file, not its path")
 	}
@@ -188,9 +189,9 @@ func (c *Config) readTask() (*learner.Task, error) {
 }
 
 // settings are the phone's defaults with what the app's settings change.
-func (s *settled) settings() (node.Config, error) {
-	phone := node.DefaultConfig(s.task)
-	phone.SetPower(node.PowerLow)
+func (s *settled) settings() (datadir.Config, error) {
+	phone := datadir.DefaultConfig(s.task)
+	phone.SetPower(datadir.PowerLow)
 	phone.UPnP = false // the phone's router is seldom its own, and its address changes
 	conf, err := phone.With([]byte(s.Settings), s.task)
 	if err != nil {
@@ -206,7 +207,7 @@ func (s *settled) settings() (node.Config, error) {
 // open makes the directory what the configuration says, and opens it.
 func (s *settled) open(log *slog.Logger) (*node.Node, error) {
 	gologshim.SetDefaultHandler(slog.DiscardHandler) // what libp2p logs on its own, it also returns
-	if err := node.Configure(s.DataDir, s.task, s.node, s.private); err != nil {
+	if err := datadir.Configure(s.DataDir, s.task, s.node, s.private); err != nil {
 		return nil, ofDirectory(err)
 	}
 	n, err := node.Open(s.DataDir, log)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"p2pnode/node"
+	"p2pnode/node/datadir"
 )
 
 func TestParseConfig(t *testing.T) {
@@ -21,7 +21,7 @@ func TestParseConfig(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !s.AllowMetered || s.MinBatteryPercent != 0 || s.QueueLimit != 1000 || s.node.Epsilon != 0.5 ||
-		s.node.Power != node.PowerLow || s.node.UPnP || s.node.MDNS || s.node.DHT != "client" ||
+		s.node.Power != datadir.PowerLow || s.node.UPnP || s.node.MDNS || s.node.DHT != "client" ||
 		len(s.node.Listen) != 1 || len(s.node.Bootstrap) != 1 {
 		t.Errorf("%+v", s)
 	}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"p2pnode/node"
+	"p2pnode/node/datadir"
 )
 
 // farewell is how long the neighbours have to answer a node that leaves.
@@ -46,6 +46,6 @@ func (n *Node) LeaveAndErase() (err error) {
 // with [CodeInput] if it holds none.
 func Erase(dataDir string) (err error) {
 	defer guard(&err)
-	_, err = node.Erase(dataDir)
+	_, err = datadir.Erase(dataDir)
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"p2pnode/learner"
 	"p2pnode/node"
 	"p2pnode/node/api"
+	"p2pnode/node/datadir"
 	"p2pnode/storage"
 )
 
@@ -107,7 +108,7 @@ func errorCode(err error) string {
 		return CodeFull
 	case is(storage.ErrBudget):
 		return CodeBudget
-	case is(node.ErrOtherTask):
+	case is(datadir.ErrOtherTask):
 		return CodeTask
 	case is(api.ErrRequest, api.ErrBadLines, api.ErrImported, storage.ErrNoRecord):
 		return CodeInput

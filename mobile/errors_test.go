@@ -11,6 +11,7 @@ import (
 
 	"p2pnode/node"
 	"p2pnode/node/api"
+	"p2pnode/node/datadir"
 	"p2pnode/storage"
 )
 
@@ -32,7 +33,7 @@ func TestErrorCodes(t *testing.T) {
 		{&fs.PathError{Op: "open", Path: "x", Err: syscall.EACCES}, CodeStorage},
 		{syscall.EROFS, CodeStorage},
 		{storage.ErrBudget, CodeBudget},
-		{node.ErrOtherTask, CodeTask},
+		{datadir.ErrOtherTask, CodeTask},
 		{&node.Defect{Said: "a test"}, CodeDefect},
 		{api.ErrBadLines, CodeInput},
 		{api.ErrRequest, CodeInput},

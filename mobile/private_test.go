@@ -15,8 +15,8 @@ import (
 
 	"p2pnode/discovery/members"
 	"p2pnode/internal/require"
-	"p2pnode/node"
 	"p2pnode/node/api"
+	"p2pnode/node/datadir"
 )
 
 // keyText is a network key of one byte, as the file swarm.key has it.
@@ -158,7 +158,7 @@ func TestDirectoryStaysPrivate(t *testing.T) {
 		check(t, open(t, c, nil).Stop())
 	}
 	plain := *c
-	plain.private = node.PrivateNetwork{}
+	plain.private = datadir.PrivateNetwork{}
 	n = open(t, &plain, nil)
 	if p := privateOf(t, n); p.Version != 2 || !p.Listed || p.Key == "" || p.Network != "garden" {
 		t.Errorf("%+v", p)

@@ -2,7 +2,7 @@ package mobile
 
 import (
 	"p2pnode/learner"
-	"p2pnode/node"
+	"p2pnode/node/datadir"
 )
 
 // taskText is a task as [Node.TaskJSON] describes it.
@@ -35,7 +35,7 @@ type targetText struct {
 
 func describeTask(t *learner.Task) taskText {
 	text := taskText{
-		Name: t.Name, Network: node.NetworkName(t), Loss: t.Loss, Length: t.VectorLength(),
+		Name: t.Name, Network: datadir.NetworkName(t), Loss: t.Loss, Length: t.VectorLength(),
 		Target: targetText{Name: t.Target.Name, Classes: t.Target.Classes},
 	}
 	at := 0

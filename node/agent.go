@@ -26,10 +26,10 @@ func (n *Node) newAgent() (learner.Agent, error) {
 	}
 	agent, err := learner.New(learner.Config{
 		Self:     gossip.ID(n.self),
-		Task:     n.files.task,
+		Task:     n.files.Task,
 		Policy:   n.policy,
 		Made:     n.ledger.Position(),
-		WakeMean: n.files.config.WakeSeconds,
+		WakeMean: n.files.Config.WakeSeconds,
 		Schedule: rand.New(schedule),
 		Masks:    masks,
 		Resume:   &state,

@@ -11,6 +11,7 @@ import (
 
 	"p2pnode/gossip"
 	"p2pnode/learner"
+	"p2pnode/node/datadir"
 )
 
 // A neighbour that sends messages of kinds or rounds that the task does not have is
@@ -21,8 +22,8 @@ func TestForeignKindsAndRoundsAreRejected(t *testing.T) {
 	task.Rounds.Count, task.Rounds.Seconds = 20, 1
 	accept := func(context.Context) gossip.EdgeReply { return gossip.EdgeReply{Answer: gossip.EdgeAccepted} }
 	liar, info := fakePeer(t, testNode(t, task, nil, nil), accept)
-	w := startGraph(t, full(2), task, func(c *Config) {
-		c.Unprotected, c.Releases, c.Neighbours = Consent, 0, []string{info.ID.String()}
+	w := startGraph(t, full(2), task, func(c *datadir.Config) {
+		c.Unprotected, c.Releases, c.Neighbours = datadir.Consent, 0, []string{info.ID.String()}
 	})
 	defer w.stop()
 	victim := w.nodes[0]

@@ -18,6 +18,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"p2pnode/node/datadir"
 	"p2pnode/storage"
 )
 
@@ -48,7 +49,7 @@ func TestRestoreRetires(t *testing.T) {
 	if _, err := d.release(query(mechanism(n), 2, 1)); err != nil { // the copy knows nothing of it
 		t.Fatal(err)
 	}
-	if _, err := Restore(n.dir, path, nil); !errors.Is(err, storage.ErrLocked) {
+	if _, err := datadir.Restore(n.dir, path, nil); !errors.Is(err, storage.ErrLocked) {
 		t.Errorf("restore below an open node: %v", err)
 	}
 	if err := n.Close(); err != nil {
@@ -60,7 +61,7 @@ func TestRestoreRetires(t *testing.T) {
 	}
 	defer reader.Close()
 	before := time.Now()
-	kept, err := Restore(n.dir, path, nil)
+	kept, err := datadir.Restore(n.dir, path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,14 +94,14 @@ func TestRestoreRetires(t *testing.T) {
 // The limit of a node without protection counts releases, not rounds, which jump
 // when a copy is restored.
 func TestRestoreWithoutProtection(t *testing.T) {
-	n := testNode(t, lineTask(), lineRecords(fixed(1), 10), func(c *Config) { c.Unprotected, c.Releases = Consent, 2 })
+	n := testNode(t, lineTask(), lineRecords(fixed(1), 10), func(c *datadir.Config) { c.Unprotected, c.Releases = datadir.Consent, 2 })
 	if _, err := newDoor(n).release(query(mechanism(n), 1, 1)); err != nil {
 		t.Fatal(err)
 	}
 	if err := n.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Restore(n.dir, "", nil); err != nil {
+	if _, err := datadir.Restore(n.dir, "", nil); err != nil {
 		t.Fatal(err)
 	}
 	again := openNode(t, n.dir)
@@ -134,30 +135,30 @@ func TestRestoreInPlace(t *testing.T) {
 		if err := n.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if err := harm(filepath.Join(n.dir, storeFile), copied); err != nil {
+		if err := harm(filepath.Join(n.dir, datadir.StoreFile), copied); err != nil {
 			t.Fatal(err)
 		}
 		_, err := Open(n.dir, slog.New(slog.DiscardHandler))
 		if !errors.Is(err, storage.ErrRolledBack) || !strings.Contains(err.Error(), "p2pnode restore --dir "+n.dir) {
 			t.Errorf("%s: %v does not say what to do", name, err)
 		}
-		if needs, err := NeedsRestore(n.dir); !needs || err != nil {
+		if needs, err := datadir.NeedsRestore(n.dir); !needs || err != nil {
 			t.Errorf("%s: needs a restore: %v, %v", name, needs, err)
 		}
 		refused := errors.New("no")
-		if _, err := Restore(n.dir, "", func(records int) error { return fmt.Errorf("%d %w", records, refused) }); !errors.Is(err, refused) || !strings.Contains(err.Error(), "10 no") {
+		if _, err := datadir.Restore(n.dir, "", func(records int) error { return fmt.Errorf("%d %w", records, refused) }); !errors.Is(err, refused) || !strings.Contains(err.Error(), "10 no") {
 			t.Errorf("%s: not confirmed: %v", name, err)
 		}
-		if needs, err := NeedsRestore(n.dir); !needs || err != nil {
+		if needs, err := datadir.NeedsRestore(n.dir); !needs || err != nil {
 			t.Errorf("%s: not confirmed, and needs a restore: %v, %v", name, needs, err)
 		}
-		if _, err := Restore(n.dir, "", nil); err != nil {
+		if _, err := datadir.Restore(n.dir, "", nil); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if needs, err := NeedsRestore(n.dir); needs || err != nil {
+		if needs, err := datadir.NeedsRestore(n.dir); needs || err != nil {
 			t.Errorf("%s: restored, and needs a restore: %v, %v", name, needs, err)
 		}
-		if kept, err := Kept(n.dir); err != nil || !slices.Equal(kept, []string{filepath.Join(n.dir, storeFile+".replaced-1")}) {
+		if kept, err := datadir.Kept(n.dir); err != nil || !slices.Equal(kept, []string{filepath.Join(n.dir, datadir.StoreFile+".replaced-1")}) {
 			t.Errorf("%s: kept %q, %v", name, kept, err)
 		}
 		if s := status(t, openNode(t, n.dir)); s.Records != 10 || !s.Done {
@@ -171,12 +172,12 @@ func TestMissingDatabase(t *testing.T) {
 	n := testNode(t, lineTask(), lineRecords(fixed(1), 10), nil)
 	pay(t, n, 1)
 	copied := backup(t, n)
-	path := filepath.Join(n.dir, storeFile)
+	path := filepath.Join(n.dir, datadir.StoreFile)
 	if err := errors.Join(n.Close(), os.Remove(path)); err != nil {
 		t.Fatal(err)
 	}
 	_, openErr := Open(n.dir, slog.New(slog.DiscardHandler))
-	_, restoreErr := Restore(n.dir, "", nil)
+	_, restoreErr := datadir.Restore(n.dir, "", nil)
 	for _, err := range []error{openErr, restoreErr} {
 		if !errors.Is(err, storage.ErrMissing) || !strings.Contains(err.Error(), "p2pnode restore FILE --dir "+n.dir) {
 			t.Errorf("%v does not say what to do", err)
@@ -185,7 +186,7 @@ func TestMissingDatabase(t *testing.T) {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("something was made: %v", err)
 	}
-	if _, err := Restore(n.dir, copied, nil); err != nil {
+	if _, err := datadir.Restore(n.dir, copied, nil); err != nil {
 		t.Fatal(err)
 	}
 	if s := status(t, openNode(t, n.dir)); s.Records != 10 {
@@ -223,7 +224,7 @@ func TestRestoreRefuses(t *testing.T) {
 		foreign:                       "another identity",
 		filepath.Join(n.dir, "no.db"): "no such file",
 	} {
-		if _, err := Restore(n.dir, path, nil); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := datadir.Restore(n.dir, path, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", path, err, want)
 		}
 	}

@@ -3,7 +3,6 @@ package node
 import (
 	"cmp"
 	"context"
-	"math"
 	"slices"
 
 	"p2pnode/node/api"
@@ -34,10 +33,10 @@ func (n *Node) Budget(context.Context) (api.Budget, error) {
 	if err != nil {
 		return api.Budget{}, err
 	}
-	c := n.files.config
+	c := n.files.Config
 	b := api.Budget{
-		Epsilon: c.Epsilon, Delta: c.Guarantee().Delta, Excess: excess, Unbounded: n.unbounded(), Unprotected: !c.protected(),
-		Obfuscation: n.files.task.Obfuscated(), Bare: n.ledger.Unprotected(),
+		Epsilon: c.Epsilon, Delta: c.Guarantee().Delta, Excess: excess, Unbounded: n.unbounded(), Unprotected: !c.Protected(),
+		Obfuscation: n.files.Task.Obfuscated(), Bare: n.ledger.Unprotected(),
 		Noise: c.Noise, Accounting: c.Accounting, Pace: c.Pace, Batch: c.Batch, Releases: c.Releases,
 		Plan: n.plan(), ShareOf: "budget",
 		Contradicted: n.ledger.Contradicted(), Cohorts: cohorts, Person: []api.PersonBudget{},
@@ -57,7 +56,7 @@ func (n *Node) Budget(context.Context) (api.Budget, error) {
 		b.Rising = b.Left > 1 && n.rising()
 	}
 	for _, k := range []int{1, 2, 5, 10} {
-		b.Person = append(b.Person, c.person(k))
+		b.Person = append(b.Person, c.Person(k))
 	}
 	return b, nil
 }
@@ -72,7 +71,7 @@ func (n *Node) excess() (float64, error) {
 
 // plan counts the steps of a committed plan; nil without one.
 func (n *Node) plan() *api.PlanBudget {
-	if c := n.files.config; !c.protected() || !c.planned() {
+	if c := n.files.Config; !c.Protected() || !c.Planned() {
 		return nil
 	}
 	steps, done := n.policy.Schedule.Releases(), n.ledger.Position()
@@ -87,43 +86,7 @@ func (n *Node) rising() bool {
 }
 
 // unbounded reports whether there is or will be no guarantee.
-func (n *Node) unbounded() bool { return n.ledger.Unbounded() || !n.files.config.protected() }
-
-// Guarantee is what the ledger keeps for each record: under pure accounting more
-// than was asked for.
-func (c *Config) Guarantee() privacy.Budget {
-	if c.Pure() {
-		return privacy.Budget{Epsilon: c.Epsilon}
-	}
-	return privacy.Budget{Epsilon: c.Epsilon, Delta: c.Delta}
-}
-
-// Pure reports whether the accounting is, or will be because nothing else was
-// chosen, the pure one, which keeps epsilon without exception.
-func (c *Config) Pure() bool {
-	return c.Accounting == string(privacy.PureFilter) || c.Accounting == "" && privacy.Noise(c.Noise).Filter() == privacy.PureFilter
-}
-
-// NeedsPlan reports whether only a plan has a price for the noise, or for random
-// batches of the records.
-func (c *Config) NeedsPlan() bool { return privacy.Noise(c.Noise).Filter() == "" || c.Batch > 0 }
-
-// person is the guarantee for somebody with k records. Under the Gaussian filter
-// it is exact and leaves delta as it is; else the group privacy lemma gives it
-// (Vadhan 2017, "The Complexity of Differential Privacy", lemma 2.2).
-func (c *Config) person(k int) api.PersonBudget {
-	one := c.Guarantee()
-	several := privacy.Budget{Epsilon: float64(k) * one.Epsilon}
-	if c.Accounting == string(privacy.GaussianFilter) {
-		several = one.ForRecords(k)
-	} else if one.Delta > 0 {
-		several.Delta = min(1, one.Delta*math.Expm1(several.Epsilon)/math.Expm1(one.Epsilon))
-	}
-	return api.PersonBudget{
-		Records: k, Epsilon: several.Epsilon, Delta: several.Delta,
-		Belief: 1 / (1 + math.Exp(-several.Epsilon)), // even odds become odds of e^epsilon
-	}
-}
+func (n *Node) unbounded() bool { return n.ledger.Unbounded() || !n.files.Config.Protected() }
 
 // cohorts lists the cohorts that hold training records or have paid.
 func (n *Node) cohorts() ([]api.CohortBudget, error) {
@@ -155,27 +118,27 @@ func (n *Node) cohorts() ([]api.CohortBudget, error) {
 // left is how many releases a cohort can still take part in, and what share of its
 // budget the next one costs.
 func (n *Node) left(c privacy.Cohort) (releases int, next float64) {
-	if n.files.config.protected() {
+	if n.files.Config.Protected() {
 		return n.ledger.Left(c)
 	}
-	return max(0, n.files.config.Releases-n.ledger.Unprotected()), 0
+	return max(0, n.files.Config.Releases-n.ledger.Unprotected()), 0
 }
 
 // done reports whether no cohort will be released any more. Without protection
 // and without a limit there is always a next time.
 func (n *Node) done(cohorts []api.CohortBudget) bool {
-	c := n.files.config
-	if !c.protected() && c.Releases == 0 {
+	c := n.files.Config
+	if !c.Protected() && c.Releases == 0 {
 		return false
 	}
 	return len(cohorts) > 0 && !slices.ContainsFunc(cohorts, func(c api.CohortBudget) bool { return c.Left > 0 && c.Records > 0 })
 }
 
 func (n *Node) summary(cohorts []api.CohortBudget) api.BudgetSummary {
-	c := n.files.config
+	c := n.files.Config
 	s := api.BudgetSummary{
 		Epsilon: c.Epsilon, Delta: c.Guarantee().Delta, Left: c.Releases,
-		Unbounded: n.unbounded(), Unprotected: !c.protected(), Obfuscation: n.files.task.Obfuscated(), Plan: n.plan(),
+		Unbounded: n.unbounded(), Unprotected: !c.Protected(), Obfuscation: n.files.Task.Obfuscated(), Plan: n.plan(),
 	}
 	if len(cohorts) > 0 {
 		newest := cohorts[len(cohorts)-1]

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"p2pnode/learner"
+	"p2pnode/node/datadir"
 )
 
 // A node that leaves does not stop the others, and when it comes back it goes on
@@ -15,7 +16,7 @@ func TestLeavingAndJoining(t *testing.T) {
 			t.Parallel()
 			task := learnerTask(name)
 			task.Rounds.Seconds /= 5
-			w := startGraph(t, full(4), task, func(c *Config) { c.Unprotected, c.Releases = Consent, 0 })
+			w := startGraph(t, full(4), task, func(c *datadir.Config) { c.Unprotected, c.Releases = datadir.Consent, 0 })
 			defer w.stop()
 			training := w.addRecords(t, rand.New(rand.NewPCG(13, 14)), 15)
 			if name == "propagation" {
@@ -36,7 +37,7 @@ func TestLeavingAndJoining(t *testing.T) {
 
 			n := openNode(t, dir)
 			for _, other := range rest.nodes {
-				n.files.config.Neighbours = append(n.files.config.Neighbours, other.self.String())
+				n.files.Config.Neighbours = append(n.files.Config.Neighbours, other.self.String())
 			}
 			w.nodes[gone], w.stops[gone] = n, start(t, n)
 			w.introduce(t)
@@ -72,7 +73,7 @@ func TestRunsEnd(t *testing.T) {
 			t.Parallel()
 			task := learnerTask(name)
 			task.Rounds.Count = 7
-			w := startGraph(t, ring(4), task, func(c *Config) { c.Unprotected, c.Releases = Consent, 0 })
+			w := startGraph(t, ring(4), task, func(c *datadir.Config) { c.Unprotected, c.Releases = datadir.Consent, 0 })
 			defer w.stop()
 			w.addRecords(t, rand.New(rand.NewPCG(15, 16)), 15)
 			eventually(t, "the last round", func() bool { return w.ahead(t, make([]uint64, 4), 7) })

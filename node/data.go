@@ -57,20 +57,20 @@ func (n *Node) describeRecords(from learner.Seq, count int, content bool) ([]api
 	for _, c := range cohorts {
 		cohort[c.Cohort] = c
 	}
-	names := n.files.task.Coordinates()
+	names := n.files.Task.Coordinates()
 	out := []api.RecordInfo{}
 	err = n.store.EachRecord(from, func(r learner.Record) error {
 		if len(out) >= count {
 			return errEnough
 		}
-		c, unfit := cohort[r.Cohort], r.X != nil && n.files.task.Admit(&r) != nil
+		c, unfit := cohort[r.Cohort], r.X != nil && n.files.Task.Admit(&r) != nil
 		i := api.RecordInfo{
 			Number: r.Seq, Cohort: r.Cohort, HeldOut: r.Seq.HeldOut(), Deleted: r.X == nil, Retired: c.Retired,
-			UsedUp: n.files.config.protected() && c.Left == 0, Refused: unfit,
+			UsedUp: n.files.Config.Protected() && c.Left == 0, Refused: unfit,
 		}
 		if content && r.X != nil && !unfit {
 			i.Target, i.Features = &r.Y, named(names, r.X)
-			i.Class = n.files.task.Class(r.Y)
+			i.Class = n.files.Task.Class(r.Y)
 		}
 		out = append(out, i)
 		return nil
@@ -89,7 +89,7 @@ func (n *Node) addWritten(list []api.RecordInfo) error {
 	if len(list) == 0 {
 		return nil
 	}
-	columns := n.files.task.Columns()
+	columns := n.files.Task.Columns()
 	return n.store.EachCells(list[0].Number, list[len(list)-1].Number, func(q learner.Seq, cells learner.Cells) {
 		for list[0].Number < q {
 			list = list[1:]

@@ -13,6 +13,7 @@ import (
 
 	"p2pnode/learner"
 	"p2pnode/node/api"
+	"p2pnode/node/datadir"
 	"p2pnode/privacy"
 	"p2pnode/storage"
 )
@@ -68,14 +69,14 @@ func TestDeleteIsForgotten(t *testing.T) {
 // A running agent's next sum has an empty slot where the record was.
 func TestDeleteReachesTheAgent(t *testing.T) {
 	t.Parallel()
-	n := testNode(t, lineTask(), lineRecords(fixed(1), 4), func(c *Config) { c.Unprotected = Consent })
-	other := testNode(t, lineTask(), nil, func(c *Config) { c.Unprotected = Consent })
+	n := testNode(t, lineTask(), lineRecords(fixed(1), 4), func(c *datadir.Config) { c.Unprotected = datadir.Consent })
+	other := testNode(t, lineTask(), nil, func(c *datadir.Config) { c.Unprotected = datadir.Consent })
 	start(t, n)
 	eventually(t, "running", func() bool { return len(status(t, n).Addrs) > 0 })
 	if err := n.Delete(t.Context(), []uint64{1, 2, 3, 4}); err != nil {
 		t.Fatal(err)
 	}
-	other.files.config.Bootstrap = status(t, n).Addrs
+	other.files.Config.Bootstrap = status(t, n).Addrs
 	start(t, other)
 	eventually(t, "a release", func() bool { return status(t, n).Round > 0 })
 	state, err := n.state()
@@ -86,7 +87,7 @@ func TestDeleteReachesTheAgent(t *testing.T) {
 
 // Every coordinate of an encoded record has a name.
 func TestCoordinateNames(t *testing.T) {
-	movies, err := BuiltinTask("movies")
+	movies, err := datadir.BuiltinTask("movies")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +135,7 @@ func TestDeleteAllOrNone(t *testing.T) {
 // Records that come after the cohort's time begin a new cohort.
 func TestCohortHours(t *testing.T) {
 	for hours, want := range map[float64]privacy.Cohort{0: 1, 1: 1, 1e-9: 2} {
-		n := testNode(t, lineTask(), lineRecords(fixed(1), 5), func(c *Config) { c.CohortHours = hours })
+		n := testNode(t, lineTask(), lineRecords(fixed(1), 5), func(c *datadir.Config) { c.CohortHours = hours })
 		if err := n.Add(t.Context(), lineRecords(fixed(2), 5)); err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,10 @@
 package node
 
 import (
+	"encoding/json"
+
+	"github.com/pelletier/go-toml/v2"
+
 	"errors"
 	"log/slog"
 	"math"
@@ -11,6 +15,7 @@ import (
 	"testing"
 
 	"p2pnode/node/api"
+	"p2pnode/node/datadir"
 	"p2pnode/privacy"
 	"p2pnode/storage"
 )
@@ -18,21 +23,23 @@ import (
 // Every choice that has a meaning gives a node that can release and account for
 // it, and no share is lost: all releases together use the budget.
 func TestNoiseChoices(t *testing.T) {
-	for name, change := range map[string]func(*Config){
-		"gaussian":           func(*Config) {},
-		"gaussian renyi":     func(c *Config) { c.Accounting = "renyi" },
-		"gaussian growing":   func(c *Config) { c.Pace, c.Contraction = "growing", 0.9 },
-		"gaussian one-shot":  func(c *Config) { c.Pace, c.Releases = "one-shot", 1 },
-		"laplace":            func(c *Config) { c.Noise, c.Accounting = "laplace", "" },
-		"laplace renyi":      func(c *Config) { c.Noise, c.Accounting = "laplace", "renyi" },
-		"laplace growing":    func(c *Config) { c.Noise, c.Accounting, c.Pace, c.Contraction = "laplace", "pure", "growing", 0.9 },
-		"truncated gaussian": func(c *Config) { c.Noise, c.Accounting = "truncated-gaussian", "plan" },
-		"truncated laplace":  func(c *Config) { c.Noise, c.Accounting = "truncated-laplace", "plan" },
-		"batch":              func(c *Config) { c.Accounting, c.Batch = "plan", 25 },
+	for name, change := range map[string]func(*datadir.Config){
+		"gaussian":          func(*datadir.Config) {},
+		"gaussian renyi":    func(c *datadir.Config) { c.Accounting = "renyi" },
+		"gaussian growing":  func(c *datadir.Config) { c.Pace, c.Contraction = "growing", 0.9 },
+		"gaussian one-shot": func(c *datadir.Config) { c.Pace, c.Releases = "one-shot", 1 },
+		"laplace":           func(c *datadir.Config) { c.Noise, c.Accounting = "laplace", "" },
+		"laplace renyi":     func(c *datadir.Config) { c.Noise, c.Accounting = "laplace", "renyi" },
+		"laplace growing": func(c *datadir.Config) {
+			c.Noise, c.Accounting, c.Pace, c.Contraction = "laplace", "pure", "growing", 0.9
+		},
+		"truncated gaussian": func(c *datadir.Config) { c.Noise, c.Accounting = "truncated-gaussian", "plan" },
+		"truncated laplace":  func(c *datadir.Config) { c.Noise, c.Accounting = "truncated-laplace", "plan" },
+		"batch":              func(c *datadir.Config) { c.Accounting, c.Batch = "plan", 25 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := testNode(t, lineTask(), lineRecords(fixed(1), 10), change)
-			releases := n.files.config.Releases
+			releases := n.files.Config.Releases
 			b := budget(t, n)
 			if b.Left != releases || !(b.Next > 0 && b.Next <= 1) || len(b.Cohorts) != 1 {
 				t.Fatalf("before: %+v, want %d releases left", b, releases)
@@ -69,7 +76,7 @@ func TestNoiseChoices(t *testing.T) {
 // A plan counts its steps, for all cohorts together, and new records do not
 // prolong it.
 func TestPlanIsNotProlonged(t *testing.T) {
-	n := testNode(t, lineTask(), lineRecords(fixed(1), 10), func(c *Config) { c.Accounting, c.Releases = "plan", 3 })
+	n := testNode(t, lineTask(), lineRecords(fixed(1), 10), func(c *datadir.Config) { c.Accounting, c.Releases = "plan", 3 })
 	d := newDoor(n)
 	for round := uint64(1); round <= 2; round++ {
 		m, _ := n.policy.Next(int(round) - 1)
@@ -95,24 +102,24 @@ func TestPlanIsNotProlonged(t *testing.T) {
 // Choices that have no meaning together are refused by the keys' names, when a
 // directory is made and when one is opened.
 func TestNoiseChoicesThatDoNotFit(t *testing.T) {
-	for want, change := range map[string]func(*Config){
-		`"noise", "accounting"`: func(c *Config) { c.Noise, c.Accounting = "laplace", "gdp" },
-		`"noise"`:               func(c *Config) { c.Noise = "none" },
-		`"accounting"`:          func(c *Config) { c.Accounting = "moments" },
-		`"pace"`:                func(c *Config) { c.Pace = "shrinking" },
-		`contraction = 0.9`:     func(c *Config) { c.Pace = "growing" },
-		`"contraction": 1.5`:    func(c *Config) { c.Pace, c.Contraction = "growing", 1.5 },
-		`"contraction": goes`:   func(c *Config) { c.Contraction = 0.9 },
-		`"releases": is 5`:      func(c *Config) { c.Pace = "one-shot" },
-		`"batch"`:               func(c *Config) { c.Batch = 10 },
-		`"batch": 101`:          func(c *Config) { c.Batch, c.Accounting = 101, "plan" },
-		`"cohort_hours"`:        func(c *Config) { c.CohortHours = math.NaN() },
-		`"cohort_hours": -1`:    func(c *Config) { c.CohortHours = -1 },
+	for want, change := range map[string]func(*datadir.Config){
+		`"noise", "accounting"`: func(c *datadir.Config) { c.Noise, c.Accounting = "laplace", "gdp" },
+		`"noise"`:               func(c *datadir.Config) { c.Noise = "none" },
+		`"accounting"`:          func(c *datadir.Config) { c.Accounting = "moments" },
+		`"pace"`:                func(c *datadir.Config) { c.Pace = "shrinking" },
+		`contraction = 0.9`:     func(c *datadir.Config) { c.Pace = "growing" },
+		`"contraction": 1.5`:    func(c *datadir.Config) { c.Pace, c.Contraction = "growing", 1.5 },
+		`"contraction": goes`:   func(c *datadir.Config) { c.Contraction = 0.9 },
+		`"releases": is 5`:      func(c *datadir.Config) { c.Pace = "one-shot" },
+		`"batch"`:               func(c *datadir.Config) { c.Batch = 10 },
+		`"batch": 101`:          func(c *datadir.Config) { c.Batch, c.Accounting = 101, "plan" },
+		`"cohort_hours"`:        func(c *datadir.Config) { c.CohortHours = math.NaN() },
+		`"cohort_hours": -1`:    func(c *datadir.Config) { c.CohortHours = -1 },
 	} {
-		c := DefaultConfig(lineTask())
+		c := datadir.DefaultConfig(lineTask())
 		change(&c)
 		dir := filepath.Join(t.TempDir(), "node")
-		if err := Init(dir, lineTask(), c); err == nil || !strings.Contains(err.Error(), want) {
+		if err := datadir.Init(dir, lineTask(), c); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
 		if _, err := Open(dir, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "p2pnode init") {
@@ -124,8 +131,8 @@ func TestNoiseChoicesThatDoNotFit(t *testing.T) {
 // The guarantee for several records: exact under the Gaussian filter, else by the
 // group privacy lemma, without a delta under pure accounting, and never over 1.
 func TestPersonBudget(t *testing.T) {
-	c := DefaultConfig(lineTask()) // epsilon 1, delta 1e-6
-	if one, ten := c.person(1), c.person(10); one.Epsilon != 1 || one.Delta != 1e-6 || math.Abs(one.Belief-0.731) > 1e-3 ||
+	c := datadir.DefaultConfig(lineTask()) // epsilon 1, delta 1e-6
+	if one, ten := c.Person(1), c.Person(10); one.Epsilon != 1 || one.Delta != 1e-6 || math.Abs(one.Belief-0.731) > 1e-3 ||
 		ten.Delta != 1e-6 || ten.Epsilon != (privacy.Budget{Epsilon: 1, Delta: 1e-6}).ForRecords(10).Epsilon {
 		t.Errorf("gdp: %+v, %+v", one, ten)
 	}
@@ -135,27 +142,27 @@ func TestPersonBudget(t *testing.T) {
 		for i := range k {
 			want += 1e-6 * math.Exp(float64(i))
 		}
-		if p := c.person(k); p.Epsilon != float64(k) || math.Abs(p.Delta-want) > 1e-12 {
+		if p := c.Person(k); p.Epsilon != float64(k) || math.Abs(p.Delta-want) > 1e-12 {
 			t.Errorf("plan, %d records: %+v, want delta %v", k, p, want)
 		}
 	}
-	if p := c.person(1000); p.Delta != 1 {
+	if p := c.Person(1000); p.Delta != 1 {
 		t.Errorf("plan, 1000 records: delta %v", p.Delta)
 	}
 	c.Accounting = "pure"
-	if p := c.person(1000); p.Delta != 0 || p.Epsilon != 1000 || p.Belief != 1 {
+	if p := c.Person(1000); p.Delta != 0 || p.Epsilon != 1000 || p.Belief != 1 {
 		t.Errorf("pure: %+v", p)
 	}
 }
 
 // Who changes what a plan was made of is told which keys to put back.
 func TestChangedPlanNamesItsKeys(t *testing.T) {
-	n := testNode(t, lineTask(), nil, func(c *Config) { c.Accounting = string(privacy.CommittedPlan) })
+	n := testNode(t, lineTask(), nil, func(c *datadir.Config) { c.Accounting = string(privacy.CommittedPlan) })
 	pay(t, n, 1)
-	changed := n.files.config
+	changed := n.files.Config
 	changed.Releases, changed.Pace, changed.Contraction = 6, "growing", 0.9
-	text, err := encodeTOML(changed)
-	if err := errors.Join(err, n.Close(), os.WriteFile(filepath.Join(n.dir, configFile), text, 0o600)); err != nil {
+	text, err := toml.Marshal(changed)
+	if err := errors.Join(err, n.Close(), os.WriteFile(filepath.Join(n.dir, datadir.ConfigFile), text, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	_, err = Open(n.dir, slog.New(slog.DiscardHandler))
@@ -169,13 +176,13 @@ func TestChangedPlanNamesItsKeys(t *testing.T) {
 // even if this version would come to another.
 func TestCommittedPlanIsKept(t *testing.T) {
 	task := lineTask()
-	n := testNode(t, task, nil, func(c *Config) { c.Accounting = string(privacy.CommittedPlan) })
+	n := testNode(t, task, nil, func(c *datadir.Config) { c.Accounting = string(privacy.CommittedPlan) })
 	dir, made := n.dir, n.policy
 	if _, err := newDoor(n).release(query(mechanism(n), 1, 1)); err != nil {
 		t.Fatal(err)
 	}
 	// Another version's answer to the same design: a plan that costs less.
-	design := n.files.config.design(task)
+	design := n.files.Config.Design(task)
 	other := design
 	other.Budget.Epsilon *= 0.99
 	cheaper, err := other.Policy()
@@ -183,9 +190,7 @@ func TestCommittedPlanIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	cheaper.Terms.Budget = made.Terms.Budget
-	if err := (settled{design, cheaper}).keep(n.store); err != nil {
-		t.Fatal(err)
-	}
+	keepPolicy(t, n.store, design, cheaper)
 	if err := n.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -193,15 +198,31 @@ func TestCommittedPlanIsKept(t *testing.T) {
 		t.Fatalf("another plan than the committed one: %v, want ErrBudget", err)
 	}
 
-	store, err := storage.Open(filepath.Join(dir, storeFile))
+	store, err := storage.Open(filepath.Join(dir, datadir.StoreFile))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(settled{design, made}.keep(store), store.Close()); err != nil {
+	keepPolicy(t, store, design, made)
+	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
 	n = openNode(t, dir)
 	if !reflect.DeepEqual(n.policy, made) || n.ledger.Position() != 1 {
 		t.Errorf("after the restart the policy is %+v at step %d, it was %+v", n.policy.Terms, n.ledger.Position(), made.Terms)
+	}
+}
+
+// keepPolicy makes a store remember that a design came to a policy.
+func keepPolicy(t *testing.T, store *storage.Store, d privacy.Design, p privacy.Policy) {
+	t.Helper()
+	text, err := json.Marshal(struct {
+		Design privacy.Design
+		Policy privacy.Policy
+	}{d, p})
+	if err == nil {
+		err = store.PutMeta("policy", string(text))
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }

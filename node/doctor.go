@@ -22,6 +22,7 @@ import (
 	"p2pnode/discovery"
 	"p2pnode/discovery/reach"
 	"p2pnode/node/api"
+	"p2pnode/node/datadir"
 )
 
 const (
@@ -39,10 +40,10 @@ const (
 // checked: whether its addresses are free, and whether anything answers at those of
 // the bootstrap peers.
 func (n *Node) Doctor(ctx context.Context) (api.Diagnosis, error) {
-	c := n.files.config
+	c := n.files.Config
 	d := api.Diagnosis{
 		Verdict: reach.Unknown, PortMap: c.UPnP, MDNS: c.MDNS, DHT: c.DHT,
-		Private: n.private.key != nil || n.private.book != nil,
+		Private: n.private.Key != nil || n.private.Book != nil,
 		Reach:   reach.Report{Addresses: []reach.Address{}, Links: []reach.Link{}},
 	}
 	s := n.current()
@@ -54,7 +55,7 @@ func (n *Node) Doctor(ctx context.Context) (api.Diagnosis, error) {
 		try = func(ctx context.Context, p peer.AddrInfo) error { return s.serves(ctx, p, n.book) }
 	} else {
 		d.Problems = portProblems(c.Listen)
-		if err := n.private.check(c.Listen); err != nil {
+		if err := n.private.Check(c.Listen); err != nil {
 			d.Problems = append(d.Problems, err.Error())
 		}
 	}
@@ -62,7 +63,7 @@ func (n *Node) Doctor(ctx context.Context) (api.Diagnosis, error) {
 	d.Clock = max(d.Reach.ClockBehind, n.behindFiles(time.Now()))
 	d.DiskFree = diskFree(n.dir)
 	d.Problems = append(d.Problems, n.writeProblem()...)
-	d.Problems = append(d.Problems, n.private.problems(n.self, bootstrap, time.Now())...)
+	d.Problems = append(d.Problems, n.private.Problems(n.self, bootstrap, time.Now())...)
 	judge(&d, c)
 	return d, nil
 }
@@ -86,7 +87,7 @@ func checkBootstrap(ctx context.Context, peers []peer.AddrInfo, try func(context
 }
 
 // errStrange is why a peer that is reached is of no use.
-var errStrange = errors.New("it takes no part in this task: it has another " + taskFile + ", or is no p2pnode")
+var errStrange = errors.New("it takes no part in this task: it has another " + datadir.TaskFile + ", or is no p2pnode")
 
 // serves reports whether the node can start from a peer.
 func (s *session) serves(ctx context.Context, p peer.AddrInfo, book *peerBook) error {
@@ -142,9 +143,9 @@ func portProblems(listen []string) (problems []string) {
 		case err == nil:
 			_ = l.Close()
 		case errors.Is(err, syscall.EADDRINUSE):
-			problems = append(problems, fmt.Sprintf("another program listens on %s: end it, or change the port in \"listen\" of %s", text, configFile))
+			problems = append(problems, fmt.Sprintf("another program listens on %s: end it, or change the port in \"listen\" of %s", text, datadir.ConfigFile))
 		case errors.Is(err, syscall.EADDRNOTAVAIL):
-			problems = append(problems, fmt.Sprintf("this machine does not have the address of %s now: change \"listen\" of %s", text, configFile))
+			problems = append(problems, fmt.Sprintf("this machine does not have the address of %s now: change \"listen\" of %s", text, datadir.ConfigFile))
 		}
 	}
 	return problems
@@ -153,7 +154,7 @@ func portProblems(listen []string) (problems []string) {
 // behindFiles is how far the clock is behind the newest file of the directory, in
 // seconds.
 func (n *Node) behindFiles(now time.Time) float64 {
-	info, err := os.Stat(filepath.Join(n.dir, storeFile))
+	info, err := os.Stat(filepath.Join(n.dir, datadir.StoreFile))
 	if err != nil || info.ModTime().Sub(now) < clockTolerance {
 		return 0
 	}
@@ -174,7 +175,7 @@ func (n *Node) writeProblem() []string {
 }
 
 // judge adds what to do to a diagnosis.
-func judge(d *api.Diagnosis, c Config) {
+func judge(d *api.Diagnosis, c datadir.Config) {
 	add := func(format string, args ...any) { d.Problems = append(d.Problems, fmt.Sprintf(format, args...)) }
 	if d.Clock > 0 {
 		add("this machine's clock is about %.0f s behind: set it, or relays refuse it and announcements count as old", d.Clock)
@@ -199,16 +200,16 @@ func judge(d *api.Diagnosis, c Config) {
 
 // remedies are what helps a running node that is not reached.
 func remedies(d *api.Diagnosis) []string {
-	const forward = "have the router pass the port of \"listen\" on to this machine, and write the router's address and port in \"announce\" of " + configFile
+	const forward = "have the router pass the port of \"listen\" on to this machine, and write the router's address and port in \"announce\" of " + datadir.ConfigFile
 	switch {
 	case !d.Running:
 		return nil
 	case d.Reach.Loopback:
-		return []string{"it listens on this machine only: write /ip4/0.0.0.0/tcp/PORT in \"listen\" of " + configFile + " for others to reach it"}
+		return []string{"it listens on this machine only: write /ip4/0.0.0.0/tcp/PORT in \"listen\" of " + datadir.ConfigFile + " for others to reach it"}
 	case d.Verdict == reach.Unreachable:
-		out := []string{"a relay would carry its connections: name one in \"relays\" of " + configFile + "; any machine with a public address can be one, with p2pnode relay", forward}
+		out := []string{"a relay would carry its connections: name one in \"relays\" of " + datadir.ConfigFile + "; any machine with a public address can be one, with p2pnode relay", forward}
 		if !d.PortMap {
-			out = append(out, "or let the node ask the router itself: upnp = true in "+configFile)
+			out = append(out, "or let the node ask the router itself: upnp = true in "+datadir.ConfigFile)
 		}
 		return out
 	case d.Verdict == reach.Unknown && len(d.Reach.Links) == 0:

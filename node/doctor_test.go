@@ -11,6 +11,7 @@ import (
 
 	"p2pnode/discovery/reach"
 	"p2pnode/node/api"
+	"p2pnode/node/datadir"
 )
 
 func TestDoctorOfANodeAtRest(t *testing.T) {
@@ -25,7 +26,7 @@ func TestDoctorOfANodeAtRest(t *testing.T) {
 		t.Fatal(err)
 	}
 	gone.Close()
-	n := testNode(t, lineTask(), nil, func(c *Config) {
+	n := testNode(t, lineTask(), nil, func(c *datadir.Config) {
 		c.Listen = []string{fmt.Sprintf("/ip4/127.0.0.1/tcp/%d", port)}
 		c.Bootstrap = []string{
 			fmt.Sprintf("/ip4/127.0.0.1/tcp/%d/p2p/12D3KooWDpJ7As7BWAwRMfu1VU2WCqNjvq387JEYKDBj4kx6nXTN", port),
@@ -76,7 +77,7 @@ func TestDoctorFindsPeersOfAnotherTask(t *testing.T) {
 	other, same := testNode(t, another, nil, nil), testNode(t, lineTask(), nil, nil)
 	start(t, other)
 	start(t, same)
-	n := testNode(t, lineTask(), nil, func(c *Config) {
+	n := testNode(t, lineTask(), nil, func(c *datadir.Config) {
 		c.Bootstrap = []string{waitForAddrs(t, other)[0], waitForAddrs(t, same)[0]}
 	})
 	start(t, n)
@@ -97,14 +98,14 @@ func TestDoctorSeesClockBehindFiles(t *testing.T) {
 		t.Errorf("%v s behind, want not", got)
 	}
 	later := time.Now().Add(time.Hour)
-	if err := os.Chtimes(filepath.Join(n.dir, storeFile), later, later); err != nil {
+	if err := os.Chtimes(filepath.Join(n.dir, datadir.StoreFile), later, later); err != nil {
 		t.Fatal(err)
 	}
 	if got := n.behindFiles(time.Now()); got < 3500 || got > 3700 {
 		t.Errorf("%v s behind, want an hour", got)
 	}
 	d := api.Diagnosis{Running: true, Clock: 3600, DiskFree: 1000, Verdict: reach.Reachable}
-	judge(&d, Config{MDNS: true})
+	judge(&d, datadir.Config{MDNS: true})
 	wantProblem(t, d, "3600 s behind", "nearly full")
 }
 

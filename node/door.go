@@ -20,8 +20,8 @@ type door struct {
 }
 
 func newDoor(n *Node) *door {
-	c := n.files.config
-	return &door{ledger: n.ledger, consent: !c.protected(), limit: c.Releases}
+	c := n.files.Config
+	return &door{ledger: n.ledger, consent: !c.Protected(), limit: c.Releases}
 }
 
 // release pays for the query, durably, and answers it. An answer without

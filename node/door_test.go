@@ -1,6 +1,8 @@
 package node
 
 import (
+	"github.com/pelletier/go-toml/v2"
+
 	"log/slog"
 	"math/rand/v2"
 	"os"
@@ -9,6 +11,7 @@ import (
 	"testing"
 
 	"p2pnode/learner"
+	"p2pnode/node/datadir"
 	"p2pnode/privacy"
 )
 
@@ -122,7 +125,7 @@ func TestCrashBetweenDebitAndCommit(t *testing.T) {
 
 // The unprotected door is marked in the ledger for ever, and has a limit too.
 func TestUnprotectedDoor(t *testing.T) {
-	n := testNode(t, lineTask(), nil, func(c *Config) { c.Unprotected, c.Releases = Consent, 2 })
+	n := testNode(t, lineTask(), nil, func(c *datadir.Config) { c.Unprotected, c.Releases = datadir.Consent, 2 })
 	d := newDoor(n)
 	for round := uint64(1); round <= 2; round++ {
 		a, err := d.release(query(mechanism(n), round, 1))
@@ -141,20 +144,20 @@ func TestUnprotectedDoor(t *testing.T) {
 // The ledger remembers for ever that something was released without a guarantee,
 // also after protection is back.
 func TestUnboundedForEver(t *testing.T) {
-	n := testNode(t, lineTask(), nil, func(c *Config) { c.Unprotected = Consent })
+	n := testNode(t, lineTask(), nil, func(c *datadir.Config) { c.Unprotected = datadir.Consent })
 	if _, err := newDoor(n).release(query(mechanism(n), 1, 1)); err != nil {
 		t.Fatal(err)
 	}
 	if err := n.Close(); err != nil {
 		t.Fatal(err)
 	}
-	c := n.files.config
+	c := n.files.Config
 	c.Unprotected = ""
-	text, err := encodeTOML(c)
+	text, err := toml.Marshal(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(n.dir, configFile), text, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(n.dir, datadir.ConfigFile), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	again := openNode(t, n.dir)
@@ -169,10 +172,10 @@ func TestUnboundedForEver(t *testing.T) {
 
 // Nothing but the exact sentence is consent.
 func TestConsentIsExact(t *testing.T) {
-	for _, text := range []string{"yes", "true", Consent + ".", " " + Consent, "Send my models without privacy", Consent[:len(Consent)-1]} {
-		c := DefaultConfig(lineTask())
+	for _, text := range []string{"yes", "true", datadir.Consent + ".", " " + datadir.Consent, "Send my models without privacy", datadir.Consent[:len(datadir.Consent)-1]} {
+		c := datadir.DefaultConfig(lineTask())
 		c.Unprotected = text
-		if err := c.Validate(lineTask()); err == nil || !strings.Contains(err.Error(), Consent) {
+		if err := c.Validate(lineTask()); err == nil || !strings.Contains(err.Error(), datadir.Consent) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -198,7 +201,7 @@ func TestRestartWithDeletedRecord(t *testing.T) {
 
 // A node without a limit is never done.
 func TestUnlimitedNodeIsNotDone(t *testing.T) {
-	n := testNode(t, lineTask(), lineRecords(rand.New(rand.NewPCG(1, 1)), 10), func(c *Config) { c.Unprotected, c.Releases = Consent, 0 })
+	n := testNode(t, lineTask(), lineRecords(rand.New(rand.NewPCG(1, 1)), 10), func(c *datadir.Config) { c.Unprotected, c.Releases = datadir.Consent, 0 })
 	if _, err := newDoor(n).release(query(mechanism(n), 1, 1)); err != nil {
 		t.Fatal(err)
 	}

@@ -157,7 +157,7 @@ func (n *Node) fit(ctx context.Context, m fitted) error {
 		return err
 	}
 	m.prior, m.Records = prior, rows.train.Len()+rows.held.Len()
-	for model := range learner.PersonalModels(n.files.task, rows.train, prior) {
+	for model := range learner.PersonalModels(n.files.Task, rows.train, prior) {
 		if ctx.Err() != nil {
 			return nil
 		}

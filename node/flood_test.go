@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"p2pnode/node/datadir"
+
 	"github.com/libp2p/go-libp2p"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
@@ -20,7 +22,7 @@ const maxStreams = 512
 // finishes what it says, gets a bounded number of them, and the node goes on learning.
 func TestAFloodOfStreamsIsBounded(t *testing.T) {
 	t.Parallel()
-	nodes, stop := startNetwork(t, 2, lineTask(), func(*Config) {})
+	nodes, stop := startNetwork(t, 2, lineTask(), func(*datadir.Config) {})
 	defer stop()
 	victim := nodes[0]
 	attacker, err := libp2p.New(libp2p.NoListenAddrs, libp2p.Transport(tcp.NewTCPTransport), libp2p.ResourceManager(&network.NullResourceManager{}),

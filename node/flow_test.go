@@ -16,6 +16,7 @@ import (
 	"p2pnode/gossip"
 	"p2pnode/learner"
 	"p2pnode/learner/graph"
+	"p2pnode/node/datadir"
 	"p2pnode/peering"
 	"p2pnode/privacy"
 	"p2pnode/storage"
@@ -114,12 +115,12 @@ func saysAll(t *testing.T, key []byte, records []learner.Record, early time.Dura
 	task := lineTask()
 	task.Graph = learner.Graph{Rule: "released", Degree: 2, Gamma: 1}
 	dir := filepath.Join(t.TempDir(), "node")
-	c := DefaultConfig(task)
+	c := datadir.DefaultConfig(task)
 	c.Listen, c.MDNS = nil, false
-	if err := Init(dir, task, c); err != nil {
+	if err := datadir.Init(dir, task, c); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, keyFile), key, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, datadir.KeyFile), key, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	n := openNode(t, dir)
@@ -183,7 +184,7 @@ func fixedPeers(t *testing.T, count int) []peer.ID {
 // and when is the same to the bit.
 func TestNothingPrivateFlowsIntoTheGraph(t *testing.T) {
 	model := testNode(t, lineTask(), nil, nil)
-	key, err := os.ReadFile(filepath.Join(model.dir, keyFile))
+	key, err := os.ReadFile(filepath.Join(model.dir, datadir.KeyFile))
 	if err != nil {
 		t.Fatal(err)
 	}

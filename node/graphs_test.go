@@ -12,6 +12,7 @@ import (
 
 	"p2pnode/gossip"
 	"p2pnode/learner"
+	"p2pnode/node/datadir"
 	"p2pnode/peering"
 )
 
@@ -74,7 +75,7 @@ func (w *graphNetwork) watch(n *Node) {
 
 // startGraph starts the nodes of a graph and waits until each listens to its
 // neighbours. They have no records yet.
-func startGraph(t *testing.T, g topology, task *learner.Task, change func(*Config)) *graphNetwork {
+func startGraph(t *testing.T, g topology, task *learner.Task, change func(*datadir.Config)) *graphNetwork {
 	t.Helper()
 	w := &graphNetwork{nodes: make([]*Node, len(g)), graph: g, stops: make([]func(), len(g))}
 	for i := range w.nodes {
@@ -83,7 +84,7 @@ func startGraph(t *testing.T, g topology, task *learner.Task, change func(*Confi
 	}
 	for i, n := range w.nodes {
 		for _, j := range g[i] {
-			n.files.config.Neighbours = append(n.files.config.Neighbours, w.nodes[j].self.String())
+			n.files.Config.Neighbours = append(n.files.Config.Neighbours, w.nodes[j].self.String())
 		}
 		w.stops[i] = start(t, n)
 	}
@@ -168,12 +169,12 @@ func (w *graphNetwork) distance(t *testing.T, want [][]float64, far func(got, wa
 
 // discover starts nodes that find each other from the first one's address, waits
 // until each has the neighbours it seeks, and reads the graph.
-func discover(t *testing.T, count int, task *learner.Task, change func(*Config)) *graphNetwork {
+func discover(t *testing.T, count int, task *learner.Task, change func(*datadir.Config)) *graphNetwork {
 	t.Helper()
 	w := &graphNetwork{graph: make(topology, count)}
 	var bootstrap []string
 	for i := range count {
-		n := testNode(t, task, nil, func(c *Config) {
+		n := testNode(t, task, nil, func(c *datadir.Config) {
 			c.Bootstrap = bootstrap
 			change(c)
 		})

@@ -6,6 +6,7 @@ import (
 
 	"p2pnode/gossip"
 	"p2pnode/learner"
+	"p2pnode/node/datadir"
 )
 
 // groupRecords draws points of one of two opposite planes.
@@ -30,8 +31,8 @@ func TestGroupsFindEachOther(t *testing.T) {
 	var nodes []*Node
 	var bootstrap []string
 	for i := range count {
-		n := testNode(t, task, groupRecords(random, i%2, 30), func(c *Config) {
-			c.Unprotected, c.Releases, c.Bootstrap, c.WakeSeconds = Consent, 0, bootstrap, 1
+		n := testNode(t, task, groupRecords(random, i%2, 30), func(c *datadir.Config) {
+			c.Unprotected, c.Releases, c.Bootstrap, c.WakeSeconds = datadir.Consent, 0, bootstrap, 1
 		})
 		start(t, n)
 		if i == 0 {

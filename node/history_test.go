@@ -10,6 +10,7 @@ import (
 
 	"p2pnode/gossip"
 	"p2pnode/learner"
+	"p2pnode/node/datadir"
 	"p2pnode/storage"
 )
 
@@ -18,7 +19,7 @@ import (
 func testModel(t *testing.T, n *Node, round uint64, value float64) []byte {
 	t.Helper()
 	m := learner.Message{Kind: learner.KindModel, Round: round, Real: []float64{value, 0, 0}}
-	data, err := gossip.NewSigner(n.files.key, n.network).Encode(m)
+	data, err := gossip.NewSigner(n.files.Key, n.network).Encode(m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +142,7 @@ func TestAContradictionIsWrittenDown(t *testing.T) {
 	if err := n.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Restore(n.dir, "", nil); err != nil {
+	if _, err := datadir.Restore(n.dir, "", nil); err != nil {
 		t.Fatal(err)
 	}
 	n = openNode(t, n.dir)

@@ -20,6 +20,7 @@ import (
 
 	"p2pnode/discovery"
 	"p2pnode/discovery/reach"
+	"p2pnode/node/datadir"
 )
 
 // highWater bounds the connections of one address, and of a node that answers for
@@ -31,7 +32,7 @@ const dialTimeout = 15 * time.Second
 
 // newHost assembles a libp2p host with Noise and Yamux; r brings the transports and
 // what makes the host reachable.
-func newHost(key crypto.PrivKey, r *reach.Reach, around *surroundings, p power, closed private, traffic metrics.Reporter) (host.Host, error) {
+func newHost(key crypto.PrivKey, r *reach.Reach, around *surroundings, p power, closed datadir.Private, traffic metrics.Reporter) (host.Host, error) {
 	// The default limits allow 8 connections from one address, and one new one
 	// in 5 s, which starves nodes behind one router.
 	limits := rcmgr.DefaultLimits
@@ -54,8 +55,8 @@ func newHost(key crypto.PrivKey, r *reach.Reach, around *surroundings, p power, 
 	if err != nil {
 		return nil, err
 	}
-	gater := discovery.NewDuplicates(closed.gater())
-	h, err := libp2p.New(append(slices.Concat(local, closed.options(), r.Options()),
+	gater := discovery.NewDuplicates(closed.Gater())
+	h, err := libp2p.New(append(slices.Concat(local, closed.Options(), r.Options()),
 		libp2p.Identity(key),
 		libp2p.Security(noise.ID, noise.New),
 		libp2p.Muxer(yamux.ID, p.muxer()),
@@ -78,11 +79,11 @@ func newHost(key crypto.PrivKey, r *reach.Reach, around *surroundings, p power, 
 
 // newHost starts the node's host.
 func (n *Node) newHost() (host.Host, *reach.Reach, error) {
-	r, err := n.files.config.newReach(n.surroundings, n.private)
+	r, err := n.files.Config.Reach(n.surroundings.announce, n.private.Book != nil)
 	if err != nil {
 		return nil, nil, err
 	}
-	h, err := newHost(n.files.key, r, n.surroundings, n.power(), n.private, n.traffic)
+	h, err := newHost(n.files.Key, r, n.surroundings, n.power(), n.private, n.traffic)
 	return h, r, err
 }
 
@@ -95,30 +96,6 @@ func (n *Node) relay(ctx context.Context, h host.Host) error {
 		return err
 	}
 	return s.Run(ctx)
-}
-
-// newReach says how the node is to be reached, from its configuration.
-func (c *Config) newReach(around *surroundings, closed private) (*reach.Reach, error) {
-	announce, err := c.announced()
-	if err != nil {
-		return nil, err
-	}
-	relays, err := peersOf("relays", c.Relays)
-	if err != nil {
-		return nil, err
-	}
-	bootstrap, err := c.bootstrapPeers()
-	if err != nil {
-		return nil, err
-	}
-	r, err := reach.New(reach.Config{
-		Listen: c.Listen, Found: around.announce, Announce: announce, PortMap: c.UPnP, Closed: closed.book != nil,
-		Relays: append(relays, bootstrap...), // bootstrap peers often relay too
-	})
-	if err != nil {
-		return nil, fmt.Errorf("config: key \"listen\": %w", err)
-	}
-	return r, nil
 }
 
 // connectionRate bounds new connections from one address; loopback is free.

@@ -3,15 +3,17 @@ package node
 import (
 	"strings"
 	"testing"
+
+	"p2pnode/node/datadir"
 )
 
 // A port belongs to one node: the second one is told that it is taken.
 func TestOnePortOneHost(t *testing.T) {
-	first := testNode(t, lineTask(), nil, func(c *Config) { c.Listen = []string{"/ip4/127.0.0.1/tcp/0"} })
+	first := testNode(t, lineTask(), nil, func(c *datadir.Config) { c.Listen = []string{"/ip4/127.0.0.1/tcp/0"} })
 	start(t, first)
 	taken := waitForAddrs(t, first)[0]
 	address, _, _ := strings.Cut(taken, "/p2p/")
-	second := testNode(t, lineTask(), nil, func(c *Config) { c.Listen = []string{address} })
+	second := testNode(t, lineTask(), nil, func(c *datadir.Config) { c.Listen = []string{address} })
 	h, _, err := second.newHost()
 	if err == nil {
 		h.Close()

@@ -41,7 +41,7 @@ func (n *Node) Import(ctx context.Context, r io.Reader, o api.ImportOptions) (re
 	}()
 	count, whole := 0, sha256.New()
 	var noted learner.Tally
-	err = readCSV(io.TeeReader(r, whole), n.files.task, &report, func(record learner.Record) error {
+	err = readCSV(io.TeeReader(r, whole), n.files.Task, &report, func(record learner.Record) error {
 		if err := room(ctx, o); err != nil {
 			return err
 		}
@@ -51,7 +51,7 @@ func (n *Node) Import(ctx context.Context, r io.Reader, o api.ImportOptions) (re
 		}
 		return i.Add(record)
 	})
-	report.Cells = n.files.task.Tally(noted)
+	report.Cells = n.files.Task.Tally(noted)
 	file := storage.Digest(whole.Sum(nil))
 	switch {
 	case err != nil:

@@ -159,7 +159,7 @@ func TestImportKeepsNobodyWaiting(t *testing.T) {
 		t.Fatalf("%d records", len(live))
 	}
 	for i, r := range live {
-		if int(r.Seq) != i+2 || r.X[0] != float64(i%2) || r.Y != float64(i%3)-n.files.task.Target.Center {
+		if int(r.Seq) != i+2 || r.X[0] != float64(i%2) || r.Y != float64(i%3)-n.files.Task.Target.Center {
 			t.Fatalf("record %d: %+v", i, r)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"p2pnode/learner"
+	"p2pnode/node/datadir"
 )
 
 // learnerTask is lineTask for another learner.
@@ -152,7 +153,7 @@ func TestLearnersReachTheirFixedPointsOnADiscoveredGraph(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			task := learnerTask(name)
 			task.Graph.Degree = degree
-			w := discover(t, nodes, task, func(c *Config) { c.Unprotected, c.Releases = Consent, 0 })
+			w := discover(t, nodes, task, func(c *datadir.Config) { c.Unprotected, c.Releases = datadir.Consent, 0 })
 			defer w.stop()
 			training := w.addRecords(t, rand.New(rand.NewPCG(27, 28)), 15)
 			w.converge(t, published(t, task, w, training))
@@ -161,7 +162,7 @@ func TestLearnersReachTheirFixedPointsOnADiscoveredGraph(t *testing.T) {
 }
 
 func reachFixedPoint(t *testing.T, task *learner.Task, g topology) {
-	w := startGraph(t, g, task, func(c *Config) { c.Unprotected, c.Releases = Consent, 0 })
+	w := startGraph(t, g, task, func(c *datadir.Config) { c.Unprotected, c.Releases = datadir.Consent, 0 })
 	defer w.stop()
 	training := w.addRecords(t, rand.New(rand.NewPCG(11, 12)), 15)
 	w.converge(t, published(t, task, w, training))

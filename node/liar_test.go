@@ -25,7 +25,7 @@ func fakePeer(t *testing.T, n *Node, answer func(context.Context) gossip.EdgeRep
 	}
 	g, err := gossip.New(h, gossip.Config{
 		Network: n.network,
-		Signer:  gossip.NewSigner(other.files.key, n.network),
+		Signer:  gossip.NewSigner(other.files.Key, n.network),
 		Rules:   learner.Rules{learner.KindModel: {Reals: 3, Radius: 10}},
 		Depth:   1,
 		OnEdge:  func(ctx context.Context, _ peer.ID, _ gossip.EdgeRequest) gossip.EdgeReply { return answer(ctx) },

@@ -18,6 +18,7 @@ import (
 	"p2pnode/gossip"
 	"p2pnode/learner"
 	"p2pnode/learner/graph"
+	"p2pnode/node/datadir"
 	"p2pnode/peering"
 	"p2pnode/storage"
 )
@@ -32,7 +33,7 @@ type neighbourhood struct {
 	config  peering.Config
 	vector  int                                                // the length of what is public of a node
 	observe func(time.Duration, peering.Input, peering.Output) // nil, or a test's recorder
-	private private
+	private datadir.Private
 	origins func() []peer.AddrInfo // the peers to start from: whom to turn to with nobody else known
 	host    host.Host
 	store   edgeStore
@@ -67,11 +68,11 @@ type edgeStore interface {
 
 // newNeighbourhood takes the sources of the machine's random choices and of its view's.
 func newNeighbourhood(n *Node, h host.Host, past *history, signer *gossip.Signer, choices, view rand.Source) *neighbourhood {
-	t, p := n.files.task, n.power()
+	t, p := n.files.Task, n.power()
 	c := peering.Config{
 		Self: gossip.ID(h.ID()), Graph: t.Graph, Servers: t.Servers(), Look: p.look, Renew: p.renew, Choices: choices, View: view,
 	}
-	only, _ := n.files.config.onlyNeighbours() // validated when the file was read
+	only, _ := n.files.Config.OnlyNeighbours() // validated when the file was read
 	for _, id := range only {
 		c.Only = append(c.Only, gossip.ID(id))
 	}
@@ -187,12 +188,12 @@ func (h *neighbourhood) stepAlone(ctx context.Context, in peering.Input) peering
 // checkMembers tells the machine who is a member when there is another list, or when
 // somebody's membership may have ended.
 func (h *neighbourhood) checkMembers(ctx context.Context, ended bool) {
-	if h.private.book == nil {
+	if h.private.Book == nil {
 		return
 	}
-	if list := h.private.book.List(); ended || list != h.list {
+	if list := h.private.Book.List(); ended || list != h.list {
 		h.list = list
-		h.stepAlone(ctx, peering.Members{Peers: h.private.members()})
+		h.stepAlone(ctx, peering.Members{Peers: h.private.Members()})
 	}
 }
 
@@ -202,7 +203,7 @@ func (h *neighbourhood) found(info peer.AddrInfo) {
 		return
 	}
 	h.posted.post(func(ctx context.Context) {
-		if !h.private.member(info.ID) {
+		if !h.private.Member(info.ID) {
 			return
 		}
 		if e := h.edges[info.ID]; e != nil {

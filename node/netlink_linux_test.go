@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"p2pnode/node/datadir"
 	"p2pnode/testnet/lab"
 )
 
@@ -43,7 +44,7 @@ func TestUnderTheBan(t *testing.T) {
 	if _, err := net.Interfaces(); !errors.Is(err, syscall.EACCES) {
 		t.Fatalf("the interfaces can be listed under the ban: %v", err)
 	}
-	wild := func(c *Config) {
+	wild := func(c *datadir.Config) {
 		c.Listen = []string{"/ip4/0.0.0.0/tcp/0"}
 		c.MDNS = true
 		c.UPnP = false

@@ -15,6 +15,7 @@ import (
 
 	"p2pnode/learner"
 	"p2pnode/node/api"
+	"p2pnode/node/datadir"
 )
 
 // lineTask is a small regression task whose agents wake often.
@@ -51,16 +52,16 @@ func lineRecords(random *rand.Rand, m int) []learner.Record {
 }
 
 // testNode makes a node in a fresh directory, with records and on loopback.
-func testNode(t testing.TB, task *learner.Task, records []learner.Record, change func(*Config)) *Node {
+func testNode(t testing.TB, task *learner.Task, records []learner.Record, change func(*datadir.Config)) *Node {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "node")
-	c := DefaultConfig(task)
+	c := datadir.DefaultConfig(task)
 	c.Listen = []string{"/ip4/127.0.0.1/tcp/0"}
 	c.MDNS = false
 	if change != nil {
 		change(&c)
 	}
-	if err := Init(dir, task, c); err != nil {
+	if err := datadir.Init(dir, task, c); err != nil {
 		t.Fatal(err)
 	}
 	n := openNode(t, dir)
@@ -129,14 +130,14 @@ func status(t *testing.T, n *Node) api.Status {
 // startNetwork starts count nodes, waits until each listens to all others, and
 // only then gives them records: a model sent while two nodes are still setting
 // up their streams can be lost.
-func startNetwork(t *testing.T, count int, task *learner.Task, change func(*Config)) (nodes []*Node, stop func()) {
+func startNetwork(t *testing.T, count int, task *learner.Task, change func(*datadir.Config)) (nodes []*Node, stop func()) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
 	nodes = make([]*Node, count)
 	stops := make([]func(), count)
 	var bootstrap []string
 	for i := range nodes {
-		nodes[i] = testNode(t, task, nil, func(c *Config) {
+		nodes[i] = testNode(t, task, nil, func(c *datadir.Config) {
 			c.Bootstrap = bootstrap
 			change(c)
 		})
@@ -167,7 +168,7 @@ func TestNetworkReachesMinimiserOfQ(t *testing.T) {
 	task := lineTask()
 	task.Mu = 5 // with a smaller one it takes longer
 	const count = 6
-	nodes, stop := startNetwork(t, count, task, func(c *Config) { c.Unprotected, c.Releases = Consent, 0 })
+	nodes, stop := startNetwork(t, count, task, func(c *datadir.Config) { c.Unprotected, c.Releases = datadir.Consent, 0 })
 	defer stop()
 	weights := make([][]float64, count)
 	stored := make([][]learner.Record, count)
@@ -207,7 +208,7 @@ func TestNetworkReachesMinimiserOfQ(t *testing.T) {
 func TestBudgetIsSpentExactly(t *testing.T) {
 	t.Parallel()
 	task := lineTask()
-	nodes, stop := startNetwork(t, 4, task, func(*Config) {})
+	nodes, stop := startNetwork(t, 4, task, func(*datadir.Config) {})
 	defer stop()
 	done := func() bool {
 		for _, n := range nodes {
@@ -257,7 +258,7 @@ func TestAloneSpendsNothing(t *testing.T) {
 	stop := start(t, n)
 	eventually(t, "running", func() bool { return status(t, n).Running })
 	// A second node comes, learns, and leaves: after that the first is alone.
-	other := testNode(t, lineTask(), lineRecords(rand.New(rand.NewPCG(9, 10)), 20), func(c *Config) {
+	other := testNode(t, lineTask(), lineRecords(rand.New(rand.NewPCG(9, 10)), 20), func(c *datadir.Config) {
 		c.Bootstrap = status(t, n).Addrs
 		c.Releases = 1
 	})

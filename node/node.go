@@ -11,8 +11,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -20,29 +18,18 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"p2pnode/learner"
+	"p2pnode/node/datadir"
 	"p2pnode/peering"
 	"p2pnode/privacy"
 	"p2pnode/storage"
-)
-
-// ErrOtherTask: the directory was made for another task, which is another network.
-var ErrOtherTask = errors.New("another task")
-
-var errOtherIdentity = errors.New("another identity")
-
-// What the store remembers of the directory it belongs to.
-const (
-	networkKey = "network"
-	peerKey    = "peer"
-	policyKey  = "policy"
 )
 
 // Node is one participant. Its methods are safe for concurrent use.
 type Node struct {
 	dir          string
 	self         peer.ID
-	files        dirFiles
-	private      private
+	files        datadir.Files
+	private      datadir.Private
 	network      string
 	log          *slog.Logger
 	store        *storage.Store
@@ -69,131 +56,47 @@ type Node struct {
 	fits    fits
 }
 
-// Open opens a data directory made by [Init]. Only one process can have it
+// Open opens a data directory made by [datadir.Init]. Only one process can have it
 // open. Close it when done.
 func Open(dir string, log *slog.Logger) (*Node, error) {
-	files, err := readDir(dir)
+	files, err := datadir.Read(dir)
 	if err != nil {
 		return nil, err
 	}
-	self, err := peer.IDFromPrivateKey(files.key)
+	self, err := peer.IDFromPrivateKey(files.Key)
 	if err != nil {
 		return nil, fmt.Errorf("node: the identity has no peer ID: %w", err)
 	}
 	log = log.With("node", shortID(self))
-	bootstrap, _ := files.config.bootstrapPeers() // validated when the file was read
-	closed, err := readPrivate(dir, self, bootstrap, log)
+	bootstrap, _ := files.Config.BootstrapPeers() // validated when the file was read
+	closed, err := datadir.ReadPrivate(dir, self, bootstrap, log)
 	if err != nil {
 		return nil, err
 	}
-	store, err := storage.Open(filepath.Join(dir, storeFile))
+	store, err := datadir.OpenStore(dir, &files)
 	if err != nil {
-		return nil, fmt.Errorf("node: open %s: %w", dir, mend(err, dir))
+		return nil, err
 	}
 	n := &Node{
 		dir:          dir,
 		self:         self,
 		files:        files,
 		private:      closed,
-		network:      NetworkName(files.task),
+		network:      datadir.NetworkName(files.Task),
 		log:          log,
-		store:        store,
+		store:        store.Store,
+		ledger:       store.Ledger,
+		policy:       store.Policy,
 		traffic:      metrics.NewBandwidthCounter(),
-		surroundings: newSurroundings(&files.config),
+		surroundings: newSurroundings(&files.Config),
 		running:      make(chan struct{}),
 		source:       freshSource,
-		records:      ownRecords{store: store, task: files.task},
+		records:      ownRecords{store: store.Store, task: files.Task},
 	}
-	if err := n.openLedger(); err != nil {
-		return nil, errors.Join(err, store.Close())
-	}
-	if n.book, err = openPeerBook(store, n.network, n.log); err != nil {
+	if n.book, err = openPeerBook(n.store, n.network, n.log); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
 	return n, nil
-}
-
-func (n *Node) openLedger() error {
-	if err := n.claim(); err != nil {
-		return err
-	}
-	design := n.files.config.design(n.files.task)
-	before, err := keptPolicy(n.store)
-	if err != nil {
-		return err
-	}
-	s, err := before.settle(design)
-	if err != nil {
-		return fmt.Errorf("node: %s: %w", filepath.Join(n.dir, configFile), err)
-	}
-	n.policy = s.Policy
-	n.files.config.Accounting = string(n.policy.Terms.Accounting) // which may have been left open
-	n.ledger, err = n.store.OpenLedger(n.policy)
-	if errors.Is(err, storage.ErrBudget) && before.Design != design {
-		err = fmt.Errorf("%w (in %s, %s)", err, configFile, before.changes(design))
-	}
-	if err != nil {
-		return fmt.Errorf("node: open the ledger of %s: %w", n.dir, mend(err, n.dir))
-	}
-	if s.Design != before.Design {
-		if err := s.keep(n.store); err != nil {
-			return err
-		}
-	}
-	if !n.files.config.protected() {
-		// The ledger keeps the terms of its budget, which is not used.
-		n.policy, err = unprotectedPolicy(n.files.task)
-	}
-	return err
-}
-
-// claim remembers in a store which task and identity it belongs to, and refuses
-// that of another, and what it cannot bring up to this version.
-func (n *Node) claim() error {
-	if err := belongs(n.store, n.dir, n.files); err != nil {
-		return err
-	}
-	if err := n.upgrade(); err != nil {
-		return err
-	}
-	for _, m := range []struct{ key, value string }{{networkKey, n.network}, {peerKey, n.self.String()}} {
-		made, err := n.store.Meta(m.key)
-		if err == nil && made != m.value {
-			err = n.store.PutMeta(m.key, m.value)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// belongs reports an error if the store, that of the file or directory called
-// name, was made for another task or identity: records and ledger belong to one.
-func belongs(store *storage.Store, name string, files dirFiles) error {
-	self, err := peer.IDFromPrivateKey(files.key)
-	if err != nil {
-		return fmt.Errorf("node: the identity has no peer ID: %w", err)
-	}
-	for _, m := range []struct {
-		key    string
-		values []string // the newest last
-		file   string
-		other  error
-	}{
-		{networkKey, networkNames(files.task), taskFile, ErrOtherTask},
-		{peerKey, []string{self.String()}, keyFile, errOtherIdentity},
-	} {
-		made, err := store.Meta(m.key)
-		if err != nil {
-			return err
-		}
-		if made != "" && !slices.Contains(m.values, made) {
-			return fmt.Errorf("node: %s was made for %w (%s %s; its %s now says %s); put the old %s back, or start in a new directory",
-				name, m.other, m.key, made, m.file, m.values[len(m.values)-1], m.file)
-		}
-	}
-	return nil
 }
 
 // Close releases the data directory. Run must have returned. A fit under way is left.
@@ -206,7 +109,7 @@ func (n *Node) Close() error {
 func (n *Node) ID() peer.ID { return n.self }
 
 // Task is the task the node learns. It must not be changed.
-func (n *Node) Task() *learner.Task { return n.files.task }
+func (n *Node) Task() *learner.Task { return n.files.Task }
 
 // Add stores records made by [learner.Task.Encode] and hands them to the
 // agent. All are stored or none; none after ctx has ended, or when the task does not
@@ -244,9 +147,9 @@ func (n *Node) added(stored []learner.Record, noted learner.Tally) error {
 // cohortRule says which records are stored, and when they begin a new cohort.
 func (n *Node) cohortRule() storage.Intake {
 	return storage.Intake{
-		Admit:  n.files.task.Admit,
-		Size:   n.files.task.CohortSize,
-		Age:    time.Duration(n.files.config.CohortHours * float64(time.Hour)),
+		Admit:  n.files.Task.Admit,
+		Size:   n.files.Task.CohortSize,
+		Age:    time.Duration(n.files.Config.CohortHours * float64(time.Hour)),
 		Closed: n.exhausted,
 	}
 }
@@ -261,7 +164,7 @@ func (n *Node) current() *session {
 // exhausted reports whether a cohort can pay for no more releases; new records
 // then begin another one.
 func (n *Node) exhausted(c privacy.Cohort) bool {
-	return n.files.config.protected() && n.ledger.Exhausted(c)
+	return n.files.Config.Protected() && n.ledger.Exhausted(c)
 }
 
 // state is what the agent knew a moment ago, or when it last ran. It waits for nothing
@@ -274,7 +177,7 @@ func (n *Node) state() (learner.State, error) {
 }
 
 func (n *Node) storedState() (learner.State, error) {
-	state := learner.State{Model: make([]float64, n.files.task.Dimension())}
+	state := learner.State{Model: make([]float64, n.files.Task.Dimension())}
 	if text := n.ledger.State(); text != nil {
 		if err := json.Unmarshal(text, &state); err != nil {
 			return state, fmt.Errorf("node: the stored state is damaged: %w", err)

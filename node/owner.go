@@ -65,18 +65,18 @@ func (n *Node) Progress(context.Context) (api.Status, error) {
 	total := n.traffic.GetBandwidthTotals()
 	s := api.Status{
 		Peer:     n.self.String(),
-		Task:     n.files.task.Name,
+		Task:     n.files.Task.Name,
 		Network:  n.network,
-		Learner:  n.files.task.Learner,
+		Learner:  n.files.Task.Learner,
 		Addrs:    []string{},
 		Records:  counts.Records,
 		HeldOut:  counts.HeldOut,
 		SetAside: counts.Aside,
-		Cells:    n.files.task.Tally(counts.Noted),
+		Cells:    n.files.Task.Tally(counts.Noted),
 		Heard:    len(state.Heard),
 		Round:    state.Round,
 		Done:     n.done(cohorts),
-		Private:  n.private.describe(n.self),
+		Private:  n.private.Describe(n.self),
 		Rounds:   n.rounds(state),
 		Privacy:  n.summary(cohorts),
 		Traffic:  api.Traffic{BytesIn: total.TotalIn, BytesOut: total.TotalOut},
@@ -88,7 +88,7 @@ func (n *Node) Progress(context.Context) (api.Status, error) {
 // rounds describes the rounds in which this node broadcasts models; nil if there are
 // none. A client of polar, which broadcasts none, counts its releases instead.
 func (n *Node) rounds(state learner.State) *api.Rounds {
-	t, self := n.files.task, gossip.ID(n.self)
+	t, self := n.files.Task, gossip.ID(n.self)
 	model := t.Messages(self)[learner.KindModel]
 	if !t.InRounds() || model.From != nil && !model.From(self) {
 		return nil

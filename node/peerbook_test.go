@@ -13,12 +13,13 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/multiformats/go-multiaddr"
 
+	"p2pnode/node/datadir"
 	"p2pnode/storage"
 )
 
 func newBook(t testing.TB) *peerBook {
 	t.Helper()
-	store, err := storage.Open(filepath.Join(t.TempDir(), storeFile))
+	store, err := storage.Open(filepath.Join(t.TempDir(), datadir.StoreFile))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"p2pnode/node/datadir"
 	"p2pnode/peering"
 )
 
@@ -42,7 +43,7 @@ func TestReplayOfRealPeering(t *testing.T) {
 		// All have the same records, and little noise: no two look so unlike that they do
 		// not belong together.
 		records := lineRecords(rand.New(rand.NewPCG(53, 54)), 30)
-		nodes[i] = testNode(t, task, records, func(c *Config) { c.Bootstrap = bootstrap })
+		nodes[i] = testNode(t, task, records, func(c *datadir.Config) { c.Bootstrap = bootstrap })
 		nodes[i].observePeering = traces[i].note
 		nodes[i].source = seeded(uint64(100 * i))
 		stops[i] = start(t, nodes[i])

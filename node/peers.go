@@ -14,6 +14,7 @@ import (
 
 	"p2pnode/discovery"
 	"p2pnode/node/api"
+	"p2pnode/node/datadir"
 )
 
 // AddPeer makes the node remember a peer, given as a multiaddress that ends in
@@ -113,10 +114,10 @@ func (n *Node) RemovePeer(_ context.Context, peerOrAddress string) error {
 		}
 		id = info.ID
 	}
-	named, _ := n.files.config.bootstrapPeers() // validated when the file was read
+	named, _ := n.files.Config.BootstrapPeers() // validated when the file was read
 	if err := n.book.remove(id); err != nil {
 		if errors.Is(err, errNoPeer) && slices.ContainsFunc(named, func(p peer.AddrInfo) bool { return p.ID == id }) {
-			err = api.WrongRequest(fmt.Errorf("node: %s is named in %s; take it out of the key \"bootstrap\" there", id, configFile))
+			err = api.WrongRequest(fmt.Errorf("node: %s is named in %s; take it out of the key \"bootstrap\" there", id, datadir.ConfigFile))
 		}
 		return err
 	}
@@ -136,7 +137,7 @@ func (n *Node) startFrom() {
 // bootstrap lists the peers to start from: those of the configuration and those
 // added. A peer that is both has the addresses of both.
 func (n *Node) bootstrap() []peer.AddrInfo {
-	out, _ := n.files.config.bootstrapPeers() // validated when the file was read
+	out, _ := n.files.Config.BootstrapPeers() // validated when the file was read
 	for _, p := range n.book.added() {
 		i := slices.IndexFunc(out, func(q peer.AddrInfo) bool { return q.ID == p.ID })
 		if i < 0 {
@@ -181,7 +182,7 @@ func (n *Node) Acquaintances(ctx context.Context) ([]api.Acquaintance, error) {
 	if err != nil {
 		return nil, err
 	}
-	named, _ := n.files.config.bootstrapPeers() // validated when the file was read
+	named, _ := n.files.Config.BootstrapPeers() // validated when the file was read
 	out := n.book.list(named)
 	out = slices.DeleteFunc(out, func(a api.Acquaintance) bool {
 		return a.From == "met" && slices.ContainsFunc(neighbours, func(p api.Peer) bool { return p.ID == a.ID })

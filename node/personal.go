@@ -55,7 +55,7 @@ func (n *Node) Fitted(ctx context.Context) (Fitted, error) {
 	if n.fits.newest != nil {
 		return n.fits.newest.Fitted, nil
 	}
-	return Fitted{PersonalModel: learner.FitPersonal(n.files.task, nil, prior)}, nil
+	return Fitted{PersonalModel: learner.FitPersonal(n.files.Task, nil, prior)}, nil
 }
 
 // Trim gives back the memory of what can be read or computed again: the records,
@@ -77,7 +77,7 @@ func (n *Node) compare(m learner.PersonalModel, rows ownRows) *api.Comparison {
 	if rows.held.Len() == 0 {
 		return nil
 	}
-	t, held := n.files.task, rows.held.All()
+	t, held := n.files.Task, rows.held.All()
 	return compared(t.Score(m.Theta, held), t.Score(m.Alone, held), t.ScoreConstant(rows.train.All(), held))
 }
 

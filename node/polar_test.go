@@ -11,6 +11,7 @@ import (
 
 	"p2pnode/gossip"
 	"p2pnode/learner"
+	"p2pnode/node/datadir"
 )
 
 const polarServers, polarClients = 3, 3
@@ -27,7 +28,7 @@ func polarTask(t *testing.T, keys []string) *learner.Task {
 		Decay: 0.6, Sum: polarServers, Bound: 20, Additive: 2, Box: 5,
 	}
 	for _, key := range keys {
-		id, err := NewIdentity(key)
+		id, err := datadir.NewIdentity(key)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,17 +59,17 @@ func startPolar(t *testing.T, change func(*learner.Task)) (*learner.Task, *graph
 	change(task)
 	w := &graphNetwork{graph: polarGraph()}
 	for i := range w.graph {
-		c := DefaultConfig(task)
+		c := datadir.DefaultConfig(task)
 		c.Listen, c.MDNS = []string{"/ip4/127.0.0.1/tcp/0"}, false
 		if !task.Polar.Private {
-			c.Unprotected, c.Releases = Consent, 0
+			c.Unprotected, c.Releases = datadir.Consent, 0
 		}
 		dir := filepath.Join(base, "node", string(rune('a'+i)))
 		var err error
 		if i < polarServers {
-			err = InitAs(dir, task, c, keys[i])
+			err = datadir.InitAs(dir, task, c, keys[i])
 		} else {
-			err = Init(dir, task, c)
+			err = datadir.Init(dir, task, c)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -195,11 +196,11 @@ func TestPolarPrivateIsPaidFor(t *testing.T) {
 // Polar without noise needs the consent that nothing is guaranteed.
 func TestPolarNeedsConsent(t *testing.T) {
 	task := polarTask(t, []string{filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b"), filepath.Join(t.TempDir(), "c")})
-	c := DefaultConfig(task)
+	c := datadir.DefaultConfig(task)
 	if err := c.Validate(task); err == nil {
 		t.Error("obfuscation passes for privacy")
 	}
-	c.Unprotected = Consent
+	c.Unprotected = datadir.Consent
 	if err := c.Validate(task); err != nil {
 		t.Error(err)
 	}

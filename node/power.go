@@ -3,13 +3,9 @@ package node
 import (
 	"time"
 
-	"github.com/libp2p/go-libp2p/p2p/muxer/yamux"
-)
+	"p2pnode/node/datadir"
 
-// The choices of the key power.
-const (
-	PowerNormal = "normal"
-	PowerLow    = "low"
+	"github.com/libp2p/go-libp2p/p2p/muxer/yamux"
 )
 
 // power is what a node does while it has nothing to say, and what it keeps for it.
@@ -36,7 +32,7 @@ const spareFor = 10 * time.Second
 
 // power is what the configuration says.
 func (n *Node) power() power {
-	c, degree := &n.files.config, n.files.task.Graph.Degree
+	c, degree := &n.files.Config, n.files.Task.Graph.Degree
 	p := power{
 		silence: 6 * time.Second, answer: 6 * time.Second,
 		heartbeat: time.Second, look: 5 * time.Second, renew: time.Minute,
@@ -45,7 +41,7 @@ func (n *Node) power() power {
 	if c.DHT == "server" { // others come to ask
 		p.connections, p.spare = highWater, highWater/2
 	}
-	if c.Power == PowerLow {
+	if c.Power == datadir.PowerLow {
 		p.silence, p.answer = time.Minute, 10*time.Second
 		p.heartbeat, p.look, p.renew = 10*time.Second, 10*time.Second, 5*time.Minute
 		p.connections, p.spare = degree+4, 2
@@ -61,14 +57,4 @@ func (p power) muxer() *yamux.Transport {
 	m.KeepAliveInterval, m.ConnectionWriteTimeout = p.silence, p.answer
 	m.MeasureRTTInterval = time.Hour
 	return &m
-}
-
-// SetPower chooses a profile and what goes with it: with [PowerLow] a node asks the
-// hash table and answers nobody, and does not look at the local network. Both can be
-// chosen otherwise afterwards.
-func (c *Config) SetPower(p string) {
-	c.Power = p
-	if p == PowerLow {
-		c.DHT, c.MDNS = "client", false
-	}
 }

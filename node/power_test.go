@@ -1,6 +1,7 @@
 package node
 
 import (
+	crand "crypto/rand"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -8,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"p2pnode/node/datadir"
+
+	"github.com/libp2p/go-libp2p/core/crypto"
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/metrics"
 	"github.com/libp2p/go-libp2p/core/peer"
@@ -20,8 +24,8 @@ func TestNodesOfLowPowerLearn(t *testing.T) {
 	start(t, server)
 	from := waitForAddrs(t, server)
 	for seed := range uint64(2) {
-		low := testNode(t, lineTask(), lineRecords(rand.New(rand.NewPCG(2, seed)), 30), func(c *Config) {
-			c.SetPower(PowerLow)
+		low := testNode(t, lineTask(), lineRecords(rand.New(rand.NewPCG(2, seed)), 30), func(c *datadir.Config) {
+			c.SetPower(datadir.PowerLow)
 			c.Bootstrap = from
 		})
 		start(t, low)
@@ -33,8 +37,8 @@ func TestNodesOfLowPowerLearn(t *testing.T) {
 }
 
 func TestLowPowerGoesWithWhatItNeeds(t *testing.T) {
-	c := DefaultConfig(lineTask())
-	c.SetPower(PowerLow)
+	c := datadir.DefaultConfig(lineTask())
+	c.SetPower(datadir.PowerLow)
 	if c.MDNS || c.DHT != "client" {
 		t.Errorf("mdns %v, dht %q", c.MDNS, c.DHT)
 	}
@@ -96,16 +100,16 @@ func TestAVanishedPeerIsNoticed(t *testing.T) {
 	impatient := power{silence: 500 * time.Millisecond, answer: 500 * time.Millisecond, connections: 8, spare: 4}
 	hosts := make([]host.Host, 2)
 	for i := range hosts {
-		key, err := newKey()
+		key, _, err := crypto.GenerateEd25519Key(crand.Reader)
 		if err != nil {
 			t.Fatal(err)
 		}
 		n := testNode(t, lineTask(), nil, nil)
-		r, err := n.files.config.newReach(n.surroundings, private{})
+		r, err := n.files.Config.Reach(n.surroundings.announce, false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if hosts[i], err = newHost(key, r, n.surroundings, impatient, private{}, metrics.NewBandwidthCounter()); err != nil {
+		if hosts[i], err = newHost(key, r, n.surroundings, impatient, datadir.Private{}, metrics.NewBandwidthCounter()); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { hosts[i].Close() })

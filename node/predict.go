@@ -13,7 +13,7 @@ import (
 
 // Predict answers for one row of the task's columns, the target left out.
 func (n *Node) Predict(ctx context.Context, row map[string]string) (api.Prediction, error) {
-	t := n.files.task
+	t := n.files.Task
 	asked, err := t.EncodeFeatures(func(name string) (string, bool) {
 		v, ok := row[name]
 		return v, ok

@@ -2,9 +2,11 @@ package node
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -19,7 +21,9 @@ import (
 	"github.com/libp2p/go-libp2p/p2p/transport/websocket"
 
 	"p2pnode/discovery/members"
+	"p2pnode/internal/require"
 	"p2pnode/node/api"
+	"p2pnode/node/datadir"
 )
 
 // garden is a private network for tests.
@@ -31,7 +35,7 @@ type garden struct {
 
 func newGarden(t *testing.T) *garden {
 	t.Helper()
-	key, err := newKey()
+	key, _, err := crypto.GenerateEd25519Key(rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +70,7 @@ func (g *garden) join(n *Node) *Node {
 	if err := n.Close(); err != nil {
 		g.t.Fatal(err)
 	}
-	if _, err := Join(g.t.Context(), n.dir, "garden", []string{authority.String()}, g.list.Text); err != nil {
+	if _, err := datadir.Join(g.t.Context(), n.dir, "garden", []string{authority.String()}, g.list.Text); err != nil {
 		g.t.Fatal(err)
 	}
 	return openNode(g.t, n.dir)
@@ -79,12 +83,12 @@ func gardenOf(t *testing.T, count int) (g *garden, nodes []*Node, stops []func()
 	var bootstrap []string
 	nodes, stops = make([]*Node, count), make([]func(), count)
 	for i := range nodes {
-		nodes[i] = testNode(t, lineTask(), nil, func(c *Config) {
+		nodes[i] = testNode(t, lineTask(), nil, func(c *datadir.Config) {
 			c.Bootstrap = bootstrap
 			c.Listen = []string{"/ip4/127.0.0.1/tcp/" + freePort(t)}
 		})
 		if i == 0 {
-			bootstrap = []string{nodes[0].files.config.Listen[0] + "/p2p/" + nodes[0].self.String()}
+			bootstrap = []string{nodes[0].files.Config.Listen[0] + "/p2p/" + nodes[0].self.String()}
 		}
 	}
 	ids := make([]peer.ID, count)
@@ -158,7 +162,7 @@ func TestRevocationWhileConnected(t *testing.T) {
 	}
 	start(t, back)
 	eventually(t, "the new list, and the edge forgotten", func() bool {
-		return back.private.book.List().Version == 2 && !edgeTo(t, back, revoked) && status(t, back).Listening == 2
+		return back.private.Book.List().Version == 2 && !edgeTo(t, back, revoked) && status(t, back).Listening == 2
 	})
 	eventually(t, "the revoked member knows", func() bool {
 		p := status(t, nodes[3]).Private
@@ -171,9 +175,9 @@ func TestRevocationWhileConnected(t *testing.T) {
 
 // hostWith makes a host that listens on the address, with the network key of a data
 // directory.
-func hostWith(t *testing.T, p private, listen string) host.Host {
+func hostWith(t *testing.T, p datadir.Private, listen string) host.Host {
 	t.Helper()
-	h, err := libp2p.New(append(p.options(), libp2p.ListenAddrStrings(listen),
+	h, err := libp2p.New(append(p.Options(), libp2p.ListenAddrStrings(listen),
 		libp2p.Transport(tcp.NewTCPTransport), libp2p.Transport(websocket.New),
 		libp2p.ResourceManager(&network.NullResourceManager{}),
 		libp2p.DisableRelay(), libp2p.DisableMetrics(), libp2p.DisableIdentifyAddressDiscovery())...)
@@ -187,13 +191,13 @@ func hostWith(t *testing.T, p private, listen string) host.Host {
 // Only whoever has the same network key gets through, over TCP and WebSocket.
 func TestNetworkKey(t *testing.T) {
 	t.Parallel()
-	withKey := func() private {
+	withKey := func() datadir.Private {
 		n := testNode(t, lineTask(), nil, nil)
-		if _, err := CreateNetworkKey(n.dir); err != nil {
+		if _, err := datadir.CreateNetworkKey(n.dir); err != nil {
 			t.Fatal(err)
 		}
-		p, err := readPrivate(n.dir, n.self, nil, n.log)
-		if err != nil || p.key == nil {
+		p, err := datadir.ReadPrivate(n.dir, n.self, nil, n.log)
+		if err != nil || p.Key == nil {
 			t.Fatalf("%v", err)
 		}
 		return p
@@ -201,9 +205,9 @@ func TestNetworkKey(t *testing.T) {
 	ours, other := withKey(), withKey()
 	for _, listen := range []string{"/ip4/127.0.0.1/tcp/0", "/ip4/127.0.0.1/tcp/0/ws"} {
 		for name, c := range map[string]struct {
-			caller private
+			caller datadir.Private
 			want   bool
-		}{"the same key": {ours, true}, "another key": {other, false}, "no key": {private{}, false}} {
+		}{"the same key": {ours, true}, "another key": {other, false}, "no key": {datadir.Private{}, false}} {
 			limit := 4 * time.Minute
 			if !c.want {
 				limit = time.Second // two ends that decrypt noise may wait for each other
@@ -222,21 +226,21 @@ func TestNetworkKey(t *testing.T) {
 func TestNetworkKeyFiles(t *testing.T) {
 	t.Parallel()
 	n, other := testNode(t, lineTask(), nil, nil), testNode(t, lineTask(), nil, nil)
-	if _, err := ReadNetworkKey(n.dir); !errors.Is(err, ErrNoNetworkKey) {
+	if _, err := datadir.ReadNetworkKey(n.dir); !errors.Is(err, datadir.ErrNoNetworkKey) {
 		t.Errorf("no key: %v", err)
 	}
-	made, err := CreateNetworkKey(n.dir)
+	made, err := datadir.CreateNetworkKey(n.dir)
 	if err != nil || len(made.Fingerprint) != 16 {
 		t.Fatalf("%+v, %v", made, err)
 	}
-	taken, err := ImportNetworkKey(other.dir, made.File)
+	taken, err := datadir.ImportNetworkKey(other.dir, made.File)
 	if err != nil || taken.Fingerprint != made.Fingerprint || taken.File == made.File {
 		t.Errorf("%+v, %v", taken, err)
 	}
-	if again, err := ReadNetworkKey(other.dir); err != nil || again != taken {
+	if again, err := datadir.ReadNetworkKey(other.dir); err != nil || again != taken {
 		t.Errorf("%+v, %v", again, err)
 	}
-	if _, err := CreateNetworkKey(n.dir); err == nil || !strings.Contains(err.Error(), made.Fingerprint) {
+	if _, err := datadir.CreateNetworkKey(n.dir); err == nil || !strings.Contains(err.Error(), made.Fingerprint) {
 		t.Errorf("a second key: %v", err)
 	}
 	if text, err := os.ReadFile(made.File); err != nil || !strings.HasPrefix(string(text), "/key/swarm/psk/1.0.0/\n/base16/\n") {
@@ -245,7 +249,7 @@ func TestNetworkKeyFiles(t *testing.T) {
 	if err := os.WriteFile(made.File, []byte("/key/swarm/psk/1.0.0/\n/base16/\n00ff"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadNetworkKey(n.dir); err == nil || !strings.Contains(err.Error(), "copy it again") {
+	if _, err := datadir.ReadNetworkKey(n.dir); err == nil || !strings.Contains(err.Error(), "copy it again") {
 		t.Errorf("half a key: %v", err)
 	}
 	if err := os.Chmod(made.File, 0o640); err != nil {
@@ -262,11 +266,11 @@ func TestNetworkKeyAddresses(t *testing.T) {
 		"/ip4/0.0.0.0/udp/4001/quic-v1": false, "/ip4/0.0.0.0/udp/4001/quic-v1/webtransport": false,
 		"/ip4/0.0.0.0/udp/4001/webrtc-direct": false,
 	} {
-		err := private{key: make([]byte, 32)}.check([]string{"/ip4/0.0.0.0/tcp/1", addr})
+		err := datadir.Private{Key: make([]byte, 32)}.Check([]string{"/ip4/0.0.0.0/tcp/1", addr})
 		if (err == nil) != good {
 			t.Errorf("%s: %v", addr, err)
 		}
-		if err := (private{}).check([]string{addr}); err != nil {
+		if err := (datadir.Private{}).Check([]string{addr}); err != nil {
 			t.Errorf("%s without a key: %v", addr, err)
 		}
 	}
@@ -291,15 +295,15 @@ func TestJoinRefusesWhatCannotWork(t *testing.T) {
 		"no peer ID":            {"garden", []string{"x"}, "no authority"},
 		"an ID without its key": {"garden", []string{"QmYyQSo1c1Ym7orWxLYvCrM2EmxFTANf8wXmmE7DWjhx5N"}, "no authority"},
 	} {
-		if _, err := Join(t.Context(), n.dir, c.network, c.authorities, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := datadir.Join(t.Context(), n.dir, c.network, c.authorities, nil); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
 	for _, text := range []string{"network = ", "network = \"garden\"\n", "network = \"garden\"\nauthorities = [\"x\"]\n", "level = 3\n"} {
-		if err := os.WriteFile(filepath.Join(n.dir, privateFile), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(n.dir, datadir.PrivateFile), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := readPrivate(n.dir, n.self, nil, n.log); err == nil {
+		if _, err := datadir.ReadPrivate(n.dir, n.self, nil, n.log); err == nil {
 			t.Errorf("%q is read", text)
 		}
 	}
@@ -314,11 +318,11 @@ func TestMembershipProblems(t *testing.T) {
 	g.issue(n.self, friend)
 	n = g.join(n)
 	now := time.Now()
-	if got := n.private.problems(n.self, []peer.AddrInfo{{ID: friend}}, now); len(got) != 0 {
+	if got := n.private.Problems(n.self, []peer.AddrInfo{{ID: friend}}, now); len(got) != 0 {
 		t.Errorf("a member: %q", got)
 	}
 	stranger := randomPeer(t)
-	got := n.private.problems(stranger, []peer.AddrInfo{{ID: stranger}}, now)
+	got := n.private.Problems(stranger, []peer.AddrInfo{{ID: stranger}}, now)
 	if len(got) != 2 || !strings.Contains(got[0], "members add "+stranger.String()) || !strings.Contains(got[1], "bootstrap peer "+stranger.String()) {
 		t.Errorf("a stranger: %q", got)
 	}
@@ -333,13 +337,57 @@ func TestMembershipProblems(t *testing.T) {
 	if err := n.ImportMembers(t.Context(), s.Text); err != nil {
 		t.Fatal(err)
 	}
-	if got := n.private.problems(n.self, nil, now); len(got) != 1 || !strings.Contains(got[0], "membership ends") {
+	if got := n.private.Problems(n.self, nil, now); len(got) != 1 || !strings.Contains(got[0], "membership ends") {
 		t.Errorf("a member for one more day: %q", got)
 	}
-	if got := n.private.problems(n.self, nil, now.Add(48*time.Hour)); len(got) != 1 || !strings.Contains(got[0], "has expired") {
+	if got := n.private.Problems(n.self, nil, now.Add(48*time.Hour)); len(got) != 1 || !strings.Contains(got[0], "has expired") {
 		t.Errorf("a member that has expired: %q", got)
 	}
-	if got := (private{}).problems(n.self, nil, now); got != nil {
+	if got := (datadir.Private{}).Problems(n.self, nil, now); got != nil {
 		t.Errorf("no private network: %q", got)
 	}
+}
+
+func TestPrivateNetworkRefuses(t *testing.T) {
+	t.Parallel()
+	g, other := newGarden(t), newGarden(t)
+	g.issue(randomPeer(t))
+	authority, err := peer.IDFromPrivateKey(g.key)
+	require.NoError(t, err)
+	otherAuthority, err := peer.IDFromPrivateKey(other.key)
+	require.NoError(t, err)
+	var p datadir.PrivateNetwork
+	for _, text := range []string{"", "x", networkKeyText("zz"), networkKeyText("a5")[:60], strings.Replace(networkKeyText("a5"), "1.0.0", "2.0.0", 1)} {
+		if err := p.SetKey(text); !errors.Is(err, api.ErrRequest) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	damaged := slices.Clone(g.list.Text)
+	damaged[len(damaged)/2] ^= 1
+	for what, c := range map[string]struct {
+		network   string
+		authority string
+		list      []byte
+		says      string
+	}{
+		"a bad name":            {"my garden", authority.String(), nil, "no name for a network"},
+		"no authority":          {"garden", "", nil, "no authority"},
+		"a damaged list":        {"garden", authority.String(), damaged, "damaged"},
+		"an empty list":         {"garden", authority.String(), []byte{}, "damaged"},
+		"a list of another":     {"garden", otherAuthority.String(), g.list.Text, "does not trust"},
+		"that of another place": {"field", authority.String(), g.list.Text, `another network, "garden"`},
+	} {
+		if err := p.Join(c.network, []string{c.authority}, c.list); !errors.Is(err, api.ErrRequest) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v, want %q", what, err, c.says)
+		}
+	}
+	if !reflect.DeepEqual(p, datadir.PrivateNetwork{}) {
+		t.Errorf("what was refused is there: %+v", p)
+	}
+	require.NoError(t, p.Join("garden", []string{authority.String()}, g.list.Text))
+}
+
+// networkKeyText is a network key made of one byte.
+func networkKeyText(digits string) string {
+	return "/key/swarm/psk/1.0.0/\n/base16/\n" + strings.Repeat(digits, 32) + "\n"
 }

@@ -15,7 +15,7 @@ import (
 // a two-class task only to see that it was finite.
 func storeAnything(t *testing.T, n *Node, records []learner.Record) {
 	t.Helper()
-	anything := storage.Intake{Admit: func(*learner.Record) error { return nil }, Size: n.files.task.CohortSize}
+	anything := storage.Intake{Admit: func(*learner.Record) error { return nil }, Size: n.files.Task.CohortSize}
 	if _, err := n.store.AppendRecords(records, anything, time.Now()); err != nil {
 		t.Fatal(err)
 	}

@@ -4,13 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"time"
 
-	"github.com/libp2p/go-libp2p/core/crypto"
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/metrics"
 	"github.com/libp2p/go-libp2p/core/peer"
@@ -19,10 +15,8 @@ import (
 	"p2pnode/discovery"
 	"p2pnode/discovery/reach"
 	"p2pnode/learner"
+	"p2pnode/node/datadir"
 )
-
-// relayKeyFile is the identity of a relay, in a directory of its own.
-const relayKeyFile = "relay.key"
 
 // RelayConfig says what a relay serves, and where.
 type RelayConfig struct {
@@ -58,7 +52,7 @@ type Relay struct {
 	others   []peer.AddrInfo
 	log      *slog.Logger
 	traffic  *metrics.BandwidthCounter
-	private  private
+	private  datadir.Private
 	host     host.Host
 	reach    *reach.Reach
 	service  *reach.Service
@@ -83,32 +77,32 @@ func OpenRelay(c RelayConfig, log *slog.Logger) (*Relay, error) {
 	if len(c.Tasks) == 0 {
 		return nil, errors.New("node: a relay needs a task to serve")
 	}
-	key, err := relayKey(c.Dir)
+	key, err := datadir.RelayKey(c.Dir)
 	if err != nil {
 		return nil, err
 	}
-	as := Config{Announce: c.Announce, Bootstrap: c.Bootstrap, UPnP: true}
+	as := datadir.Config{Announce: c.Announce, Bootstrap: c.Bootstrap, UPnP: true}
 	r := &Relay{config: c, log: log, traffic: metrics.NewBandwidthCounter()}
 	for _, t := range c.Tasks {
-		r.networks = append(r.networks, NetworkName(t))
+		r.networks = append(r.networks, datadir.NetworkName(t))
 	}
-	if r.others, err = as.bootstrapPeers(); err != nil {
+	if r.others, err = as.BootstrapPeers(); err != nil {
 		return nil, err
 	}
 	self, err := peer.IDFromPrivateKey(key)
 	if err != nil {
 		return nil, fmt.Errorf("node: the identity has no peer ID: %w", err)
 	}
-	if r.private, err = readPrivate(c.Dir, self, r.others, log); err != nil {
+	if r.private, err = datadir.ReadPrivate(c.Dir, self, r.others, log); err != nil {
 		return nil, err
 	}
-	c.listenEverywhere(r.private.key != nil)
-	if err := r.private.check(c.Listen); err != nil {
+	c.listenEverywhere(r.private.Key != nil)
+	if err := r.private.Check(c.Listen); err != nil {
 		return nil, err
 	}
 	as.Listen = c.Listen
 	around := newSurroundings(&as)
-	if r.reach, err = as.newReach(around, r.private); err != nil {
+	if r.reach, err = as.Reach(around.announce, r.private.Book != nil); err != nil {
 		return nil, err
 	}
 	if r.host, err = newHost(key, r.reach, around, relayPower(), r.private, r.traffic); err != nil {
@@ -128,7 +122,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	parts, ctx := errgroup.WithContext(ctx)
 	parts.Go(func() error { return r.service.Run(ctx) })
 	parts.Go(func() error { return r.reach.Run(ctx, r.host) })
-	parts.Go(func() error { return r.private.run(ctx, r.host, func() {}) })
+	parts.Go(func() error { return r.private.Run(ctx, r.host, func() {}) })
 	parts.Go(func() error { return discovery.Serve(ctx, r.host, r.networks, r.others, r.log) })
 	return errors.Join(parts.Wait(), r.host.Close())
 }
@@ -150,23 +144,4 @@ func (r *Relay) Status() RelayStatus {
 // relayPower is a relay's: its connections are its purpose.
 func relayPower() power {
 	return power{silence: 6 * time.Second, answer: 6 * time.Second, connections: 4096, spare: 2048}
-}
-
-// relayKey reads the identity of a relay, or makes one in a new directory.
-func relayKey(dir string) (key crypto.PrivKey, err error) {
-	path := filepath.Join(dir, relayKeyFile)
-	key, err = readKey(path)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return key, err
-	}
-	if _, err := os.Stat(filepath.Join(dir, keyFile)); err == nil {
-		return nil, fmt.Errorf("node: %s holds a node; choose another directory for the relay, because one identity must not run twice", dir)
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("node: make the relay's directory: %w", err)
-	}
-	if _, err := NewIdentity(path); err != nil {
-		return nil, err
-	}
-	return readKey(path)
 }

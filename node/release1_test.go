@@ -17,6 +17,7 @@ import (
 
 	"p2pnode/learner"
 	"p2pnode/node/api"
+	"p2pnode/node/datadir"
 	"p2pnode/privacy"
 	"p2pnode/storage"
 )
@@ -118,7 +119,7 @@ func TestRelease1RecordsAreTakenOver(t *testing.T) {
 		defer file.Close()
 		n := openNode(t, dir)
 		var want []learner.Record
-		err = readCSV(file, n.files.task, new(api.ImportReport), func(r learner.Record) error {
+		err = readCSV(file, n.files.Task, new(api.ImportReport), func(r learner.Record) error {
 			want = append(want, r)
 			return nil
 		})
@@ -181,7 +182,7 @@ func TestRelease1NeighboursGoOn(t *testing.T) {
 	var nodes []*Node
 	for _, name := range []string{"rooms", "rooms-neighbour"} {
 		dir := release1(t, name)
-		config := filepath.Join(dir, configFile)
+		config := filepath.Join(dir, datadir.ConfigFile)
 		text, err := os.ReadFile(config)
 		if err != nil {
 			t.Fatal(err)
@@ -230,7 +231,7 @@ func TestRelease1NeighboursGoOn(t *testing.T) {
 func TestRelease1BackupIsRestored(t *testing.T) {
 	t.Parallel()
 	dir := release1(t, "rooms")
-	if _, err := Restore(dir, filepath.Join(dir, "backup"), nil); err != nil {
+	if _, err := datadir.Restore(dir, filepath.Join(dir, "backup"), nil); err != nil {
 		t.Fatal(err)
 	}
 	n := openNode(t, dir)

@@ -13,12 +13,13 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"p2pnode/gossip"
+	"p2pnode/node/datadir"
 )
 
 // talker is a node that releases for as long as these tests run.
 func talker(t *testing.T, seed uint64, bootstrap []string) *Node {
 	t.Helper()
-	return testNode(t, lineTask(), lineRecords(rand.New(rand.NewPCG(seed, 1)), 20), func(c *Config) {
+	return testNode(t, lineTask(), lineRecords(rand.New(rand.NewPCG(seed, 1)), 20), func(c *datadir.Config) {
 		c.Bootstrap, c.Releases = bootstrap, 1<<15
 	})
 }
@@ -26,7 +27,7 @@ func talker(t *testing.T, seed uint64, bootstrap []string) *Node {
 // listener is one that hears and has nothing to say.
 func listener(t *testing.T, bootstrap []string) (n *Node, stop func()) {
 	t.Helper()
-	n = testNode(t, lineTask(), nil, func(c *Config) { c.Bootstrap = bootstrap })
+	n = testNode(t, lineTask(), nil, func(c *datadir.Config) { c.Bootstrap = bootstrap })
 	stop = start(t, n)
 	waitForAddrs(t, n)
 	return n, stop
@@ -70,7 +71,7 @@ func copyDir(t *testing.T, dir string) string {
 	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(filepath.Join(copied, keyFile), 0o600); err != nil {
+	if err := os.Chmod(filepath.Join(copied, datadir.KeyFile), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return copied
@@ -143,7 +144,7 @@ func TestOlderCopyOfTheDirectoryIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := Restore(n.dir, "", nil); err != nil {
+	if _, err := datadir.Restore(n.dir, "", nil); err != nil {
 		t.Fatal(err)
 	}
 	again := openNode(t, n.dir)
@@ -170,7 +171,7 @@ func TestWitnessSurvivesItsKeepersRestart(t *testing.T) {
 	}
 	start(t, again)
 	back := openNode(t, older)
-	back.files.config.Bootstrap = waitForAddrs(t, again)
+	back.files.Config.Bootstrap = waitForAddrs(t, again)
 	runOlderCopy(t, back, ends, again)
 }
 

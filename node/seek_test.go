@@ -8,6 +8,7 @@ import (
 
 	"p2pnode/gossip"
 	"p2pnode/learner"
+	"p2pnode/node/datadir"
 	"p2pnode/peering"
 )
 
@@ -54,10 +55,10 @@ const meetWithin = 20 * time.Second
 // The power profile sets the pace at which neighbours are looked at and renewed.
 func TestPowerSetsThePace(t *testing.T) {
 	for power, want := range map[string][2]time.Duration{
-		PowerNormal: {5 * time.Second, time.Minute},
-		PowerLow:    {10 * time.Second, 5 * time.Minute},
+		datadir.PowerNormal: {5 * time.Second, time.Minute},
+		datadir.PowerLow:    {10 * time.Second, 5 * time.Minute},
 	} {
-		h := attachedSession(t, testNode(t, lineTask(), nil, func(c *Config) { c.SetPower(power) })).hood
+		h := attachedSession(t, testNode(t, lineTask(), nil, func(c *datadir.Config) { c.SetPower(power) })).hood
 		if got := [2]time.Duration{h.config.Look, h.config.Renew}; got != want {
 			t.Errorf("%s power looks and renews every %v, want %v", power, got, want)
 		}
@@ -68,10 +69,10 @@ func TestPowerSetsThePace(t *testing.T) {
 // also where nothing else would lead to it.
 func TestPeerAddedBeforeItIsThere(t *testing.T) {
 	t.Parallel()
-	quiet := func(c *Config) { c.DHT = "off" }
+	quiet := func(c *datadir.Config) { c.DHT = "off" }
 	a := testNode(t, lineTask(), nil, quiet)
 	port := freePort(t)
-	b := testNode(t, lineTask(), nil, func(c *Config) { quiet(c); c.Listen = []string{"/ip4/127.0.0.1/tcp/" + port} })
+	b := testNode(t, lineTask(), nil, func(c *datadir.Config) { quiet(c); c.Listen = []string{"/ip4/127.0.0.1/tcp/" + port} })
 	start(t, a)
 	if _, err := a.Addrs(t.Context()); err != nil {
 		t.Fatal(err)

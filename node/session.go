@@ -13,6 +13,7 @@ import (
 	"p2pnode/discovery/reach"
 	"p2pnode/gossip"
 	"p2pnode/learner"
+	"p2pnode/node/datadir"
 )
 
 // errNotRunning is what [Node.Addrs] returns when the session has just ended.
@@ -34,15 +35,15 @@ type session struct {
 // not be written to disk ends it with an error: nothing may be published until
 // the directory has been opened and verified again. It ends with [ErrRolledBack],
 // and nothing is released, when a peer holds a model of this node that the
-// directory knows nothing of, or ever showed one; only [Restore] helps then.
+// directory knows nothing of, or ever showed one; only [datadir.Restore] helps then.
 func (n *Node) Run(ctx context.Context) (err error) {
 	if err := knownContradiction(n.ledger); err != nil {
 		return err
 	}
-	if !n.files.config.protected() {
-		n.log.Warn("models are sent WITHOUT any privacy guarantee: the key \"unprotected\" of " + configFile + " says so")
+	if !n.files.Config.Protected() {
+		n.log.Warn("models are sent WITHOUT any privacy guarantee: the key \"unprotected\" of " + datadir.ConfigFile + " says so")
 	}
-	if err := n.private.check(n.files.config.Listen); err != nil {
+	if err := n.private.Check(n.files.Config.Listen); err != nil {
 		return err
 	}
 	h, r, err := n.newHost()
@@ -59,10 +60,10 @@ func (n *Node) Run(ctx context.Context) (err error) {
 		return errors.Join(err, abandon(s.gossip.Run, s.discovery.Run))
 	}
 	defer n.detach(s)
-	if n.files.task.Obfuscated() {
-		n.log.Warn("the task's learner is obfuscation, not differential privacy: nothing is guaranteed", "learner", n.files.task.Learner)
+	if n.files.Task.Obfuscated() {
+		n.log.Warn("the task's learner is obfuscation, not differential privacy: nothing is guaranteed", "learner", n.files.Task.Learner)
 	}
-	n.log.Info("running", "peer", n.self, "task", n.files.task.Name, "learner", n.files.task.Learner, "network", n.network, "addresses", fullAddrs(h))
+	n.log.Info("running", "peer", n.self, "task", n.files.Task.Name, "learner", n.files.Task.Learner, "network", n.network, "addresses", fullAddrs(h))
 
 	// The network outlives the loop, so that the loop's last act is not cut off.
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -73,13 +74,13 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	parts.Go(func() error { return s.hood.run(partsCtx) })
 	parts.Go(func() error { return s.discovery.Run(partsCtx) })
 	parts.Go(func() error { return s.reach.Run(partsCtx, h) })
-	if n.files.config.Relay {
+	if n.files.Config.Relay {
 		parts.Go(func() error { return n.relay(partsCtx, h) })
 	}
 	parts.Go(func() error { return n.book.watch(partsCtx, h) })
 	parts.Go(func() error { n.surroundings.interfaces.Watch(partsCtx); return nil })
 	parts.Go(func() error { n.surroundings.interfaces.Follow(partsCtx, s.hood.keeper.Refresh); return nil })
-	parts.Go(func() error { return n.private.run(partsCtx, h, s.hood.expel) })
+	parts.Go(func() error { return n.private.Run(partsCtx, h, s.hood.expel) })
 	parts.Go(func() error {
 		defer cancel()
 		defer close(s.ended)
@@ -92,9 +93,9 @@ func (n *Node) Run(ctx context.Context) (err error) {
 }
 
 func (n *Node) newSession(h host.Host) (*session, error) {
-	t := n.files.task
+	t := n.files.Task
 	past := newHistory(n.ledger)
-	signer := gossip.NewSigner(n.files.key, n.network)
+	signer := gossip.NewSigner(n.files.Key, n.network)
 	choices, err := n.source()
 	if err != nil {
 		return nil, err
@@ -112,7 +113,7 @@ func (n *Node) newSession(h host.Host) (*session, error) {
 		Pulse:   n.power().heartbeat,
 		Vector:  publicVector(t),
 		OnEdge:  hood.answer,
-		Member:  n.private.member,
+		Member:  n.private.Member,
 		Logger:  n.log,
 	})
 	if err != nil {
@@ -174,7 +175,7 @@ func (n *Node) attach(s *session) error {
 	if err != nil {
 		return err
 	}
-	if err := s.hood.restore(n.files.config.Profile, latest, state.Estimate, witnesses); err != nil {
+	if err := s.hood.restore(n.files.Config.Profile, latest, state.Estimate, witnesses); err != nil {
 		return fmt.Errorf("node: restore the neighbours: %w", err)
 	}
 	n.intake.Lock()
@@ -195,7 +196,7 @@ func (n *Node) detach(s *session) {
 }
 
 func (n *Node) discoveryConfig(hood *neighbourhood) discovery.Config {
-	c := n.files.config
+	c := n.files.Config
 	return discovery.Config{
 		Network:    n.network,
 		Bootstrap:  n.bootstrap(),

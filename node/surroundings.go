@@ -16,6 +16,7 @@ import (
 	madns "github.com/multiformats/go-multiaddr-dns"
 
 	"p2pnode/discovery"
+	"p2pnode/node/datadir"
 )
 
 // Interface is a network interface, for [Node.SetInterfaces].
@@ -40,7 +41,7 @@ type surroundings struct {
 	listening  atomic.Pointer[func() []multiaddr.Multiaddr] // of the host; nil before there is one
 }
 
-func newSurroundings(c *Config) *surroundings {
+func newSurroundings(c *datadir.Config) *surroundings {
 	return &surroundings{interfaces: discovery.NewInterfaces(c.Interfaces...), dns: new(resolver)}
 }
 

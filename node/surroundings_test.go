@@ -1,12 +1,14 @@
 package node
 
 import (
+	"crypto/rand"
 	"net"
 	"net/netip"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/libp2p/go-libp2p/core/crypto"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/p2p/net/swarm"
 	"github.com/miekg/dns"
@@ -14,20 +16,21 @@ import (
 	madns "github.com/multiformats/go-multiaddr-dns"
 
 	"p2pnode/discovery"
+	"p2pnode/node/datadir"
 )
 
 func TestGivenInterfacesAreAnnouncedAtOnce(t *testing.T) {
-	key, err := newKey()
+	key, _, err := crypto.GenerateEd25519Key(rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
 	around := &surroundings{interfaces: discovery.NewInterfaces(), dns: new(resolver)}
-	c := Config{Listen: []string{"/ip4/0.0.0.0/tcp/0"}}
-	r, err := c.newReach(around, private{})
+	c := datadir.Config{Listen: []string{"/ip4/0.0.0.0/tcp/0"}}
+	r, err := c.Reach(around.announce, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := newHost(key, r, around, power{}, private{}, nil)
+	h, err := newHost(key, r, around, power{}, datadir.Private{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"p2pnode/node/datadir"
 	"p2pnode/privacy"
 )
 
@@ -38,16 +39,16 @@ type chain struct {
 
 // designs are the privacy of one directory after the other. A record has 40
 // releases, so that old cohorts run out of budget while newer ones go on.
-func designs(c Config) []Config {
+func designs(c datadir.Config) []datadir.Config {
 	c.Releases = 40
-	all := make([]Config, 6)
+	all := make([]datadir.Config, 6)
 	for i := range all {
 		all[i] = c
 	}
 	all[1].Noise, all[1].Accounting = string(privacy.Laplace), string(privacy.PureFilter)
 	all[2].Noise, all[2].Accounting = string(privacy.Laplace), string(privacy.RenyiFilter)
 	all[3].Pace, all[3].Contraction = string(privacy.Growing), 0.9
-	all[4].Unprotected = Consent
+	all[4].Unprotected = datadir.Consent
 	all[5].Noise, all[5].Accounting = string(privacy.TruncatedLaplace), string(privacy.CommittedPlan)
 	return all
 }
@@ -59,7 +60,7 @@ func (c *chain) renew() error {
 	}
 	t := lineTask()
 	t.CohortSize = 20
-	all := designs(DefaultConfig(t))
+	all := designs(datadir.DefaultConfig(t))
 	if !c.plans {
 		all = all[:len(all)-1]
 	}
@@ -67,7 +68,7 @@ func (c *chain) renew() error {
 	c.dirs++
 	c.dir = filepath.Join(c.base, strconv.Itoa(c.dirs))
 	c.past, c.made = newPast(), 0
-	return Init(c.dir, t, config)
+	return datadir.Init(c.dir, t, config)
 }
 
 // outcome is what a point led to.
@@ -128,7 +129,7 @@ func (c *chain) verify(text string, status syscall.WaitStatus, i *injector) (how
 	if err != nil && c.past.empty() && strings.Contains(err.Error(), "delete it and start again") {
 		// The first write of all was cut. That may be, if the advice is good.
 		how += ", begins anew"
-		if err := os.Remove(filepath.Join(c.dir, storeFile)); err != nil {
+		if err := os.Remove(filepath.Join(c.dir, datadir.StoreFile)); err != nil {
 			return how, err
 		}
 		held, err = readCopy(c.dir)

@@ -124,7 +124,7 @@ func (c *child) begin(dir string) (err error) {
 	if err := c.node.Add(ctx, lineRecords(rand.New(rand.NewPCG(1, 1)), 3)); err != nil {
 		return err
 	}
-	c.node.files.config.Listen = nil
+	c.node.files.Config.Listen = nil
 	h, _, err := c.node.newHost()
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"p2pnode/node/datadir"
 	"p2pnode/privacy"
 	"p2pnode/storage"
 )
@@ -120,7 +121,7 @@ func TestTortureInjector(t *testing.T) {
 				t.Errorf("the child: %s, %v; want %s", how, err, c.how)
 			}
 			size := int64(-1)
-			if info, err := os.Stat(filepath.Join(chain.dir, storeFile)); err == nil {
+			if info, err := os.Stat(filepath.Join(chain.dir, datadir.StoreFile)); err == nil {
 				size = info.Size()
 			}
 			if size < c.least || size > c.most {

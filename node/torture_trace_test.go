@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 	"unsafe"
+
+	"p2pnode/node/datadir"
 )
 
 // What package syscall does not name.
@@ -232,7 +234,7 @@ func (t *tracer) named(thread int, at uintptr) (string, error) {
 }
 
 func (t *tracer) classify(path string) string {
-	name, inside := strings.CutPrefix(path, filepath.Join(t.dir, storeFile))
+	name, inside := strings.CutPrefix(path, filepath.Join(t.dir, datadir.StoreFile))
 	switch {
 	case path == t.dir:
 		return "directory"

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"p2pnode/node/datadir"
 	"p2pnode/privacy"
 	"p2pnode/storage"
 )
@@ -64,7 +65,7 @@ func readCopy(dir string) (h holding, err error) {
 	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
 		return holding{}, err
 	}
-	if err := os.Chmod(filepath.Join(copied, keyFile), 0o600); err != nil {
+	if err := os.Chmod(filepath.Join(copied, datadir.KeyFile), 0o600); err != nil {
 		return holding{}, err
 	}
 	return readHolding(copied)
@@ -98,7 +99,7 @@ func readHolding(dir string) (h holding, err error) {
 	}
 	stored, message := n.ledger.Outgoing()
 	h.round, h.stored, h.message, h.spending = n.ledger.Round(), stored, fmt.Sprintf("%x", message), n.ledger.Spending()
-	if !n.files.config.protected() {
+	if !n.files.Config.Protected() {
 		return h, nil
 	}
 	return h, h.checkSpending(n.policy)

@@ -8,6 +8,7 @@ import (
 
 	"p2pnode/gossip"
 	"p2pnode/learner"
+	"p2pnode/node/datadir"
 )
 
 // The trace recorded on a real network, replayed into a fresh agent, gives the
@@ -32,7 +33,7 @@ func TestReplayOfRealTrace(t *testing.T) {
 	}
 	var bootstrap []string
 	for i := range nodes {
-		nodes[i] = testNode(t, task, nil, func(c *Config) { c.Bootstrap = bootstrap })
+		nodes[i] = testNode(t, task, nil, func(c *datadir.Config) { c.Bootstrap = bootstrap })
 		nodes[i].observe = func(learner.Agent) learner.Agent {
 			recorders[i] = &learner.Recorder{Agent: fresh(nodes[i])}
 			return recorders[i]

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"p2pnode/learner"
-	"p2pnode/node"
+	"p2pnode/node/datadir"
 	"p2pnode/testnet/lab"
 )
 
@@ -67,8 +67,8 @@ func (o *IdleOptions) Validate() error {
 		return errors.New("testnet: IdleOptions.Program and Dir are required")
 	case o.Nodes < 2 || o.Nodes > mostIdle:
 		return fmt.Errorf("nodes %d: choose from 2 to %d", o.Nodes, mostIdle)
-	case o.Power != node.PowerNormal && o.Power != node.PowerLow:
-		return fmt.Errorf("power %q: choose %s or %s", o.Power, node.PowerNormal, node.PowerLow)
+	case o.Power != datadir.PowerNormal && o.Power != datadir.PowerLow:
+		return fmt.Errorf("power %q: choose %s or %s", o.Power, datadir.PowerNormal, datadir.PowerLow)
 	case o.Settle <= 0 || o.Quiet <= 0:
 		return fmt.Errorf("settle %v, quiet %v: must be more than 0", o.Settle, o.Quiet)
 	}
@@ -136,7 +136,7 @@ func (o *IdleOptions) fleet(s *site) *fleet {
 	task.Graph.Degree = min(idleDegree, o.Nodes-1)
 	f := &fleet{
 		people: &Dataset{Task: task, People: make([]Person, o.Nodes)}, dir: o.Dir,
-		config: node.DefaultConfig(task), nodes: make([]participant, o.Nodes), listen: s.listen,
+		config: datadir.DefaultConfig(task), nodes: make([]participant, o.Nodes), listen: s.listen,
 	}
 	f.config.SetPower(o.Power)
 	f.config.MDNS, f.config.UPnP = o.MDNS, false

@@ -16,6 +16,7 @@ import (
 	"p2pnode/learner"
 	"p2pnode/node"
 	"p2pnode/node/api"
+	"p2pnode/node/datadir"
 )
 
 // network is the driver with real nodes in this process: one for each person,
@@ -26,7 +27,7 @@ func (c *Config) network(ctx context.Context, d *Dataset, seed uint64, m Method)
 	}
 	f := c.newFleet(d, seed, m)
 	f.meter = newMeter()
-	f.config.Power = node.PowerLow // nobody is lost in one process
+	f.config.Power = datadir.PowerLow // nobody is lost in one process
 	log := c.Logger
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -84,8 +85,8 @@ const followWake = 2
 const minWake = 0.5
 
 // nodeConfig is the configuration that all nodes share.
-func (c *Config) nodeConfig(d *Dataset, m Method) node.Config {
-	nc := node.DefaultConfig(d.Task)
+func (c *Config) nodeConfig(d *Dataset, m Method) datadir.Config {
+	nc := datadir.DefaultConfig(d.Task)
 	nc.Listen = []string{"/ip4/127.0.0.1/tcp/0"}
 	nc.MDNS = false // quadratic in one place
 	nc.DHT = "off"  // for those who know nobody
@@ -100,7 +101,7 @@ func (c *Config) nodeConfig(d *Dataset, m Method) node.Config {
 		nc.WakeSeconds = max(least, load, d.Task.Release.MinWake, c.Daemons.wake())
 	}
 	if m == Together {
-		nc.Unprotected = node.Consent
+		nc.Unprotected = datadir.Consent
 	}
 	return nc
 }
@@ -127,7 +128,7 @@ func (n insider) feed(ctx context.Context) error { return n.Add(ctx, n.records) 
 type fleet struct {
 	people *Dataset
 	dir    string
-	config node.Config                                  // of every node, but for its profile and where it starts from
+	config datadir.Config                               // of every node, but for its profile and where it starts from
 	open   func(i int, dir string) (participant, error) // on a directory that has been made
 	nodes  []participant
 	first  []string // addresses of the nodes that others start from
@@ -195,7 +196,7 @@ func (f *fleet) launch(ctx context.Context, running *errgroup.Group, i int) erro
 		config.Listen = f.listen[i : i+1]
 	}
 	dir := filepath.Join(f.dir, fmt.Sprint(i+1))
-	if err := node.Init(dir, f.people.Task, config); err != nil {
+	if err := datadir.Init(dir, f.people.Task, config); err != nil {
 		return err
 	}
 	n, err := f.open(i, dir)

@@ -15,6 +15,7 @@ import (
 
 	"p2pnode/node"
 	"p2pnode/node/api"
+	"p2pnode/node/datadir"
 	"p2pnode/testnet/lab"
 )
 
@@ -103,12 +104,12 @@ func TestRecordsSurviveCSV(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, d := range []*Dataset{linear, mustRead(t, people(20, 20))} {
-		c := node.DefaultConfig(d.Task)
+		c := datadir.DefaultConfig(d.Task)
 		c.Profile = d.People[0].Profile
 		var alone [2][]float64
 		for k := range alone {
 			dir := t.TempDir()
-			if err := node.Init(dir, d.Task, c); err != nil {
+			if err := datadir.Init(dir, d.Task, c); err != nil {
 				t.Fatal(err)
 			}
 			n, err := node.Open(dir, slog.New(slog.DiscardHandler))

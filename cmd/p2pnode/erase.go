@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"p2pnode/node"
 	"p2pnode/node/api"
+	"p2pnode/node/datadir"
 )
 
 func eraseCommand(o *options) *cobra.Command {
@@ -40,11 +40,11 @@ const eraseMeans = "What was sent stays with whoever heard it. Out of reach are 
 	"get a second budget, and are seen twice as well."
 
 func erase(cmd *cobra.Command, o *options, yes bool) error {
-	if err := node.Erasable(o.dir); err != nil {
+	if err := datadir.Erasable(o.dir); err != nil {
 		return err
 	}
 	s, err := askOwner(cmd, o, api.Owner.Progress)
-	if errors.Is(err, node.ErrInUse) || errors.Is(err, api.ErrSilent) {
+	if errors.Is(err, datadir.ErrInUse) || errors.Is(err, api.ErrSilent) {
 		return err
 	}
 	opens := err == nil // what does not open is erased all the same
@@ -73,8 +73,8 @@ func eraseFreed(ctx context.Context, dir string) (other []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
 	defer cancel()
 	for {
-		other, err = node.Erase(dir) // takes a second to find that it is in use
-		if !errors.Is(err, node.ErrInUse) || ctx.Err() != nil {
+		other, err = datadir.Erase(dir) // takes a second to find that it is in use
+		if !errors.Is(err, datadir.ErrInUse) || ctx.Err() != nil {
 			return other, err
 		}
 	}

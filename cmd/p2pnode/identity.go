@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"p2pnode/node"
+	"p2pnode/node/datadir"
 )
 
 func identityCommand(o *options) *cobra.Command {
@@ -18,7 +18,7 @@ been written.`,
   p2pnode identity server.key --json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := node.NewIdentity(args[0])
+			id, err := datadir.NewIdentity(args[0])
 			if err != nil {
 				return err
 			}

@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/spf13/cobra"
+	"p2pnode/node/datadir"
 
-	"p2pnode/node"
+	"github.com/spf13/cobra"
 )
 
 func initCommand(o *options) *cobra.Command {
@@ -32,23 +32,23 @@ give the address of one running node, as "p2pnode run" prints it, with
   p2pnode init --bootstrap /ip4/192.0.2.7/tcp/4001/p2p/12D3KooWDpJ7As7BWAwRMfu1VU2WCqNjvq387JEYKDBj4kx6nXTN`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			t, err := node.LoadTask(f.task)
+			t, err := datadir.LoadTask(f.task)
 			if err != nil {
 				return err
 			}
-			conf := node.DefaultConfig(t)
+			conf := datadir.DefaultConfig(t)
 			f.change(&conf, cmd.Flags().Changed)
 			if f.identity != "" {
-				err = node.InitAs(o.dir, t, conf, f.identity)
+				err = datadir.InitAs(o.dir, t, conf, f.identity)
 			} else {
-				err = node.Init(o.dir, t, conf)
+				err = datadir.Init(o.dir, t, conf)
 			}
 			if err != nil {
 				return err
 			}
 			kept := conf.Guarantee()
 			made := newDirectory{
-				Dir: o.dir, Task: t.Name, Network: node.NetworkName(t), Columns: t.Columns(),
+				Dir: o.dir, Task: t.Name, Network: datadir.NetworkName(t), Columns: t.Columns(),
 				Epsilon: kept.Epsilon, Delta: kept.Delta, Releases: conf.Releases, Protected: conf.Unprotected == "",
 				Pure: conf.Pure(), Obfuscation: t.Obfuscated(),
 			}
@@ -94,13 +94,13 @@ func (f *initFlags) register(c *cobra.Command) {
 	flags.StringVar(&f.pace, "pace", "", "uniform (default), growing (later releases cost more) or one-shot")
 	flags.IntVar(&f.batch, "batch", 0, "of every 100 records, how many take part in a release; with a plan only (default all)")
 	flags.BoolVar(&f.noMDNS, "no-mdns", false, "do not look for nodes on the local network")
-	flags.StringVar(&f.power, "power", node.PowerNormal, "normal, or low: for batteries; asks others and answers nobody, looks at the local network only on request")
+	flags.StringVar(&f.power, "power", datadir.PowerNormal, "normal, or low: for batteries; asks others and answers nobody, looks at the local network only on request")
 	flags.StringVar(&f.identity, "identity", "", "file with the identity to use, from: p2pnode identity (default a new one)")
-	flags.StringVar(&f.consent, "unprotected", "", fmt.Sprintf("give up privacy: write %q", node.Consent))
+	flags.StringVar(&f.consent, "unprotected", "", fmt.Sprintf("give up privacy: write %q", datadir.Consent))
 }
 
 // change puts the flags that were given into a configuration.
-func (f *initFlags) change(c *node.Config, changed func(flag string) bool) {
+func (f *initFlags) change(c *datadir.Config, changed func(flag string) bool) {
 	c.Bootstrap, c.Profile, c.Unprotected = f.bootstrap, f.profile, f.consent
 	c.SetPower(f.power)
 	if changed("no-mdns") {
@@ -126,7 +126,7 @@ func (f *initFlags) change(c *node.Config, changed func(flag string) bool) {
 }
 
 // changeNoise puts in what goes with a choice, unless that was chosen too.
-func (f *initFlags) changeNoise(c *node.Config, changed func(flag string) bool) {
+func (f *initFlags) changeNoise(c *datadir.Config, changed func(flag string) bool) {
 	c.Batch = f.batch
 	if changed("noise") {
 		c.Noise = f.noise

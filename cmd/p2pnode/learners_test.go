@@ -8,18 +8,18 @@ import (
 
 	"p2pnode/internal/require"
 	"p2pnode/learner"
-	"p2pnode/node"
+	"p2pnode/node/datadir"
 )
 
 // taskFile writes the task "movies" for another learner.
 func taskFile(t *testing.T, change func(*learner.Task)) string {
 	t.Helper()
-	task, err := node.LoadTask("movies")
+	task, err := datadir.LoadTask("movies")
 	if err != nil {
 		t.Fatal(err)
 	}
 	change(task)
-	text, err := node.FormatTask(task)
+	text, err := datadir.FormatTask(task)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestKilledPolarContinues(t *testing.T) {
 	})
 	var nodes []*daemon
 	for i := range servers + 2 {
-		flags := []string{"--task", task, "--unprotected", node.Consent}
+		flags := []string{"--task", task, "--unprotected", datadir.Consent}
 		if i < servers {
 			flags = append(flags, "--identity", keys[i])
 		}

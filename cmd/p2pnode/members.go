@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"p2pnode/discovery/members"
-	"p2pnode/node"
 	"p2pnode/node/api"
+	"p2pnode/node/datadir"
 )
 
 func membersCommand(o *options) *cobra.Command {
@@ -58,7 +58,7 @@ private.toml and members.toml from the data directory.`,
 					return err
 				}
 			}
-			m, err := node.Join(cmd.Context(), o.dir, args[0], args[1:], list)
+			m, err := datadir.Join(cmd.Context(), o.dir, args[0], args[1:], list)
 			if err != nil {
 				return err
 			}

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"p2pnode/discovery/members"
-	"p2pnode/node"
 	"p2pnode/node/api"
+	"p2pnode/node/datadir"
 )
 
 func membersInitCommand(o *options) *cobra.Command {
@@ -51,7 +51,7 @@ and keep a copy: without it the list can never change again.`,
 					return err
 				}
 			}
-			authority, err := node.NewIdentity(key)
+			authority, err := datadir.NewIdentity(key)
 			if err != nil {
 				return err
 			}
@@ -61,7 +61,7 @@ and keep a copy: without it the list can never change again.`,
 				return err
 			}
 			if file == "" {
-				_, err = node.Join(cmd.Context(), o.dir, args[0], []string{made.Authority}, signed.Text)
+				_, err = datadir.Join(cmd.Context(), o.dir, args[0], []string{made.Authority}, signed.Text)
 			} else {
 				err = createFile(file, func(w io.Writer) error { _, err := w.Write(signed.Text); return err })
 			}
@@ -113,7 +113,7 @@ func put(l *members.List, id, name string, expires time.Time) error {
 }
 
 func signList(l *members.List, file string) (*members.Signed, error) {
-	key, err := node.ReadIdentity(file)
+	key, err := datadir.ReadIdentity(file)
 	if err != nil {
 		return nil, fmt.Errorf("the authority's key: %w", err)
 	}

@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"p2pnode/node"
 	"p2pnode/node/api"
+	"p2pnode/node/datadir"
 )
 
 func networkKeyCommand(o *options) *cobra.Command {
@@ -29,7 +29,7 @@ and counts from the next start of the daemon.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return showKey(cmd, o, "Made a network key, in force when the daemon starts. Copy its file to the other nodes,\n"+
-				"on a way nobody listens to, and there: p2pnode network-key import FILE\n")(node.CreateNetworkKey(o.dir))
+				"on a way nobody listens to, and there: p2pnode network-key import FILE\n")(datadir.CreateNetworkKey(o.dir))
 		},
 	}, &cobra.Command{
 		Use:   "import FILE",
@@ -38,7 +38,7 @@ and counts from the next start of the daemon.`,
   p2pnode network-key import --json swarm.key`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return showKey(cmd, o, "Took over the network key, in force when the daemon starts.\n")(node.ImportNetworkKey(o.dir, args[0]))
+			return showKey(cmd, o, "Took over the network key, in force when the daemon starts.\n")(datadir.ImportNetworkKey(o.dir, args[0]))
 		},
 	}, &cobra.Command{
 		Use:   "show",
@@ -47,19 +47,19 @@ and counts from the next start of the daemon.`,
   p2pnode network-key show --json`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return showKey(cmd, o, "")(node.ReadNetworkKey(o.dir))
+			return showKey(cmd, o, "")(datadir.ReadNetworkKey(o.dir))
 		},
 	})
 	return c
 }
 
 // showKey prints what a command did and the key, unless it failed.
-func showKey(cmd *cobra.Command, o *options, did string) func(node.NetworkKey, error) error {
-	return func(k node.NetworkKey, err error) error {
+func showKey(cmd *cobra.Command, o *options, did string) func(datadir.NetworkKey, error) error {
+	return func(k datadir.NetworkKey, err error) error {
 		if err != nil {
 			return err
 		}
-		return show(cmd, o, k, func(k node.NetworkKey) string {
+		return show(cmd, o, k, func(k datadir.NetworkKey) string {
 			return did + table([]any{"fingerprint", k.Fingerprint}, []any{"file", k.File})
 		})
 	}

@@ -10,6 +10,7 @@ import (
 
 	"p2pnode/internal/require"
 	"p2pnode/node"
+	"p2pnode/node/datadir"
 )
 
 // startRelay runs a relay on loopback and returns its address. It is killed with the
@@ -54,7 +55,7 @@ func TestPrivateRelay(t *testing.T) {
 	cli(t, &identity, "identity", filepath.Join(relay, "relay.key"))
 	var network begun
 	cli(t, &network, "members", "init", "garden", "--key", key, "--list", list)
-	var shared node.NetworkKey
+	var shared datadir.NetworkKey
 	cli(t, &shared, "network-key", "create", "--dir", relay)
 
 	// The identities come first, so that the list has them all.

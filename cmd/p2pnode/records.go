@@ -14,8 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"p2pnode/node"
 	"p2pnode/node/api"
+	"p2pnode/node/datadir"
 )
 
 func listCommand(o *options) *cobra.Command {
@@ -177,7 +177,7 @@ func deleteNumbers(ctx context.Context, owner api.Owner, numbers map[uint64]bool
 		}
 	}
 	done.Records = len(numbers)
-	if done.Kept, err = node.Kept(dir); err != nil {
+	if done.Kept, err = datadir.Kept(dir); err != nil {
 		return done, err
 	}
 	return done, owner.Delete(ctx, slices.Sorted(maps.Keys(numbers)))

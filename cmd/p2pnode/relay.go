@@ -16,6 +16,7 @@ import (
 
 	"p2pnode/discovery/reach"
 	"p2pnode/node"
+	"p2pnode/node/datadir"
 )
 
 func relayCommand(o *options) *cobra.Command {
@@ -82,7 +83,7 @@ func (f *relayFlags) run(cmd *cobra.Command, o *options) error {
 		Dir: o.dir, Listen: f.listen, Announce: f.announce, Bootstrap: f.bootstrap, Quota: f.quota << 20,
 	}
 	for _, name := range f.tasks {
-		t, err := node.LoadTask(name)
+		t, err := datadir.LoadTask(name)
 		if err != nil {
 			return err
 		}

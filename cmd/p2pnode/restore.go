@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"p2pnode/node"
+	"p2pnode/node/datadir"
 )
 
 func restoreCommand(o *options) *cobra.Command {
@@ -50,7 +50,7 @@ type restore struct {
 
 func (r *restore) run(cmd *cobra.Command) error {
 	if r.from == "" && !r.force {
-		needed, err := node.NeedsRestore(r.dir)
+		needed, err := datadir.NeedsRestore(r.dir)
 		if err != nil {
 			return err
 		}
@@ -60,7 +60,7 @@ func (r *restore) run(cmd *cobra.Command) error {
 		}
 	}
 	done := restored{Dir: r.dir}
-	kept, err := node.Restore(r.dir, r.from, func(records int) error {
+	kept, err := datadir.Restore(r.dir, r.from, func(records int) error {
 		done.Records = records
 		if r.yes {
 			return nil

@@ -14,8 +14,8 @@ import (
 
 	"p2pnode/internal/require"
 	"p2pnode/learner"
-	"p2pnode/node"
 	"p2pnode/node/api"
+	"p2pnode/node/datadir"
 )
 
 func TestSize(t *testing.T) {
@@ -138,7 +138,7 @@ func TestTexts(t *testing.T) {
 			erased{Dir: "d", Farewell: api.Farewell{Neighbours: 1}, Other: []string{"a", "b"}}.String(),
 			[]string{"Erased d. Its 1 neighbour was not told", "what is not the node's: a, b.", "get a second budget"}, "of 1",
 		},
-		{eraseQuestion("d", api.Status{}, node.ErrInUse), []string{"the node of d, which cannot be opened (storage:"}, "0 records"},
+		{eraseQuestion("d", api.Status{}, datadir.ErrInUse), []string{"the node of d, which cannot be opened (storage:"}, "0 records"},
 		{eraseQuestion("d", api.Status{Records: 1, Neighbours: 1}, nil), []string{"d: 1 record, the ledger", "to tell them, start it before"}, "stops"},
 		{statusText(api.Status{Done: true}), []string{"import new ones and they begin a new cohort"}, ""},
 		{statusText(api.Status{Contradicted: 20}), []string{"REFUSED", "this directory is an old copy: it holds round 20."}, ""},

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"p2pnode/learner"
-	"p2pnode/node"
+	"p2pnode/node/datadir"
 	"p2pnode/privacy"
 	"p2pnode/testnet"
 	"p2pnode/testnet/page"
@@ -233,7 +233,7 @@ func (o *options) size() (int, error) {
 
 // loadTask finds the task by its name, or reads its file.
 func (o *options) loadTask() (*learner.Task, error) {
-	t, err := node.LoadTask(o.task)
+	t, err := datadir.LoadTask(o.task)
 	if err != nil {
 		return nil, usageError{fmt.Errorf("--task %s: %w", o.task, err)}
 	}

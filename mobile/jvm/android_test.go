@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"p2pnode/learner"
-	"p2pnode/node"
+	"p2pnode/node/datadir"
 )
 
 // sampleSources is where the Android sample keeps its own; those in Java need no Android.
@@ -102,7 +102,7 @@ func sources(t *testing.T, dir string) []string {
 
 func activityTask(t *testing.T) *learner.Task {
 	t.Helper()
-	task, err := node.ParseTask([]byte(read(t, "../../docs/tasks/activity.toml")))
+	task, err := datadir.ParseTask([]byte(read(t, "../../docs/tasks/activity.toml")))
 	if err != nil {
 		t.Fatal(err)
 	}

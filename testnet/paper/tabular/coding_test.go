@@ -14,6 +14,7 @@ import (
 	"p2pnode/learner"
 	daemon "p2pnode/node"
 	"p2pnode/node/api"
+	"p2pnode/node/datadir"
 	"p2pnode/privacy"
 	"p2pnode/testnet"
 	"p2pnode/testnet/paper"
@@ -86,15 +87,15 @@ classes = ["no", "yes"]
 // imported are the records that a node of the task has once it has imported a file.
 func imported(t *testing.T, task *learner.Task, file string) map[string]int {
 	t.Helper()
-	text, err := daemon.FormatTask(task)
+	text, err := datadir.FormatTask(task)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if task, err = daemon.ParseTask(text); err != nil {
+	if task, err = datadir.ParseTask(text); err != nil {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "node")
-	if err := daemon.Init(dir, task, daemon.DefaultConfig(task)); err != nil {
+	if err := datadir.Init(dir, task, datadir.DefaultConfig(task)); err != nil {
 		t.Fatal(err)
 	}
 	n, err := daemon.Open(dir, slog.New(slog.DiscardHandler))

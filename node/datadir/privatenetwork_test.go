@@ -1,4 +1,4 @@
-package node
+package datadir
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/peer"
 
+	"p2pnode/internal/require"
 	"p2pnode/learner"
 	"p2pnode/node/api"
 )
@@ -23,14 +24,14 @@ func keyText(digits string) string {
 func with(t *testing.T, key, name string, authorities ...peer.ID) (p PrivateNetwork) {
 	t.Helper()
 	if key != "" {
-		must(t, p.SetKey(key))
+		require.NoError(t, p.SetKey(key))
 	}
 	if name != "" {
 		var ids []string
 		for _, id := range authorities {
 			ids = append(ids, id.String())
 		}
-		must(t, p.Join(name, ids, nil))
+		require.NoError(t, p.Join(name, ids, nil))
 	}
 	return p
 }
@@ -44,12 +45,12 @@ func TestConfigurePrivate(t *testing.T) {
 	garden, both := with(t, "", "garden", one, two), with(t, keyText("a5"), "garden", two, one)
 	for name, begin := range map[string]PrivateNetwork{"new": both, "open until now": {}} {
 		dir := filepath.Join(t.TempDir(), "x")
-		must(t, Configure(dir, task, conf, begin), Configure(dir, task, conf, garden), Configure(dir, task, conf, both))
+		require.NoError(t, Configure(dir, task, conf, begin), Configure(dir, task, conf, garden), Configure(dir, task, conf, both))
 		kept, err := os.ReadFile(filepath.Join(dir, networkKeyFile))
-		must(t, err)
-		must(t, Configure(dir, task, conf, both), Configure(dir, task, conf, PrivateNetwork{}))
+		require.NoError(t, err)
+		require.NoError(t, Configure(dir, task, conf, both), Configure(dir, task, conf, PrivateNetwork{}))
 		n := reopened(t, dir)
-		if n.private.key == nil || n.private.book == nil || n.private.book.Network() != "garden" || len(n.private.book.Authorities()) != 2 {
+		if n.private.Key == nil || n.private.Book == nil || n.private.Book.Network() != "garden" || len(n.private.Book.Authorities()) != 2 {
 			t.Errorf("%s: %+v", name, n.private)
 		}
 		for what, c := range map[string]struct {
@@ -89,50 +90,11 @@ func TestConfigurePrivateOverQUIC(t *testing.T) {
 	if _, err := os.Lstat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("what was refused made the directory: %v", err)
 	}
-	must(t, Configure(dir, task, quic, PrivateNetwork{}))
+	require.NoError(t, Configure(dir, task, quic, PrivateNetwork{}))
 	refused(key)
-	must(t, Configure(dir, task, tcp, key))
+	require.NoError(t, Configure(dir, task, tcp, key))
 	refused(PrivateNetwork{}) // the directory has the key
-	if n := reopened(t, dir); !slices.Equal(n.files.config.Listen, tcp.Listen) {
-		t.Errorf("it listens on %v", n.files.config.Listen)
+	if n := reopened(t, dir); !slices.Equal(n.Config.Listen, tcp.Listen) {
+		t.Errorf("it listens on %v", n.Config.Listen)
 	}
-}
-
-func TestPrivateNetworkRefuses(t *testing.T) {
-	t.Parallel()
-	g, other := newGarden(t), newGarden(t)
-	g.issue(randomPeer(t))
-	authority, err := peer.IDFromPrivateKey(g.key)
-	must(t, err)
-	otherAuthority, err := peer.IDFromPrivateKey(other.key)
-	must(t, err)
-	var p PrivateNetwork
-	for _, text := range []string{"", "x", keyText("zz"), keyText("a5")[:60], strings.Replace(keyText("a5"), "1.0.0", "2.0.0", 1)} {
-		if err := p.SetKey(text); !errors.Is(err, api.ErrRequest) {
-			t.Errorf("%q: %v", text, err)
-		}
-	}
-	damaged := slices.Clone(g.list.Text)
-	damaged[len(damaged)/2] ^= 1
-	for what, c := range map[string]struct {
-		network   string
-		authority string
-		list      []byte
-		says      string
-	}{
-		"a bad name":            {"my garden", authority.String(), nil, "no name for a network"},
-		"no authority":          {"garden", "", nil, "no authority"},
-		"a damaged list":        {"garden", authority.String(), damaged, "damaged"},
-		"an empty list":         {"garden", authority.String(), []byte{}, "damaged"},
-		"a list of another":     {"garden", otherAuthority.String(), g.list.Text, "does not trust"},
-		"that of another place": {"field", authority.String(), g.list.Text, `another network, "garden"`},
-	} {
-		if err := p.Join(c.network, []string{c.authority}, c.list); !errors.Is(err, api.ErrRequest) || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: %v, want %q", what, err, c.says)
-		}
-	}
-	if p.key != nil || p.joined.Network != "" || p.list != nil {
-		t.Errorf("what was refused is there: %+v", p)
-	}
-	must(t, p.Join("garden", []string{authority.String()}, g.list.Text))
 }

@@ -1,4 +1,4 @@
-package node
+package datadir
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/multiformats/go-multiaddr"
 
+	"p2pnode/discovery/reach"
 	"p2pnode/learner"
 	"p2pnode/privacy"
 )
@@ -93,7 +94,7 @@ func (c Config) With(text []byte, t *learner.Task) (Config, error) {
 // CheckListen reports what is wrong with an address to listen on.
 func CheckListen(address string) error {
 	c := Config{Listen: []string{address}}
-	_, err := c.newReach(newSurroundings(&c), private{})
+	_, err := c.Reach(nil, false)
 	return err
 }
 
@@ -103,10 +104,10 @@ func (c *Config) Validate(t *learner.Task) error {
 }
 
 func (c *Config) validateNetwork(t *learner.Task) error {
-	if _, err := c.newReach(newSurroundings(c), private{}); err != nil {
+	if _, err := c.Reach(nil, false); err != nil {
 		return err
 	}
-	if _, err := c.onlyNeighbours(); err != nil {
+	if _, err := c.OnlyNeighbours(); err != nil {
 		return err
 	}
 	if c.DHT != "server" && c.DHT != "client" && c.DHT != "off" {
@@ -129,8 +130,8 @@ func (c *Config) validateNetwork(t *learner.Task) error {
 	return nil
 }
 
-// onlyNeighbours lists the peers that may become neighbours; nil: any.
-func (c *Config) onlyNeighbours() (only []peer.ID, err error) {
+// OnlyNeighbours lists the peers that may become neighbours; nil: any.
+func (c *Config) OnlyNeighbours() (only []peer.ID, err error) {
 	for _, text := range c.Neighbours {
 		id, err := peer.Decode(text)
 		if err != nil {
@@ -141,7 +142,7 @@ func (c *Config) onlyNeighbours() (only []peer.ID, err error) {
 	return only, nil
 }
 
-func (c *Config) bootstrapPeers() ([]peer.AddrInfo, error) { return peersOf("bootstrap", c.Bootstrap) }
+func (c *Config) BootstrapPeers() ([]peer.AddrInfo, error) { return peersOf("bootstrap", c.Bootstrap) }
 
 // peersOf reads the addresses of a key of the configuration, each of a peer.
 func peersOf(key string, addrs []string) ([]peer.AddrInfo, error) {
@@ -176,4 +177,46 @@ func (c *Config) announced() ([]multiaddr.Multiaddr, error) {
 		out = append(out, a)
 	}
 	return out, nil
+}
+
+// Reach says how the node is to be reached, from its configuration. found turns
+// the addresses that its host finds into those that others are told; closed says that
+// strangers are kept away.
+func (c *Config) Reach(found func([]multiaddr.Multiaddr) []multiaddr.Multiaddr, closed bool) (*reach.Reach, error) {
+	announce, err := c.announced()
+	if err != nil {
+		return nil, err
+	}
+	relays, err := peersOf("relays", c.Relays)
+	if err != nil {
+		return nil, err
+	}
+	bootstrap, err := c.BootstrapPeers()
+	if err != nil {
+		return nil, err
+	}
+	r, err := reach.New(reach.Config{
+		Listen: c.Listen, Found: found, Announce: announce, PortMap: c.UPnP, Closed: closed,
+		Relays: append(relays, bootstrap...), // bootstrap peers often relay too
+	})
+	if err != nil {
+		return nil, fmt.Errorf("config: key \"listen\": %w", err)
+	}
+	return r, nil
+}
+
+// The choices of the key power.
+const (
+	PowerNormal = "normal"
+	PowerLow    = "low"
+)
+
+// SetPower chooses a profile and what goes with it: with [PowerLow] a node asks the
+// hash table and answers nobody, and does not look at the local network. Both can be
+// chosen otherwise afterwards.
+func (c *Config) SetPower(p string) {
+	c.Power = p
+	if p == PowerLow {
+		c.DHT, c.MDNS = "client", false
+	}
 }

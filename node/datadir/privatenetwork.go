@@ -1,4 +1,4 @@
-package node
+package datadir
 
 import (
 	"bytes"
@@ -54,11 +54,11 @@ func (p *PrivateNetwork) Join(name string, authorities []string, list []byte) er
 }
 
 // List is the membership list that came with the rest, or nil. It is for
-// [Node.ImportMembers], once the node is open: by then it may have a newer one.
+// ImportMembers of the node, once it is open: by then it may have a newer one.
 func (p *PrivateNetwork) List() []byte { return p.list }
 
-// check refuses addresses that a network key, that of p, cannot be used with.
-func (p *PrivateNetwork) check(listen []string) error { return private{key: p.key}.check(listen) }
+// Check refuses addresses that a network key, that of p, cannot be used with.
+func (p *PrivateNetwork) check(listen []string) error { return Private{Key: p.key}.Check(listen) }
 
 // files are those that a directory still lacks to be as private as p says. It is an error
 // if the directory has another key or belongs to another network, or if the addresses
@@ -68,7 +68,7 @@ func (p *PrivateNetwork) files(dir string, listen []string) (files []dirFile, er
 	if err != nil {
 		return nil, err
 	}
-	if err := (private{key: have}).check(listen); err != nil {
+	if err := (Private{Key: have}).Check(listen); err != nil {
 		return nil, api.WrongRequest(err)
 	}
 	if p.key != nil {
@@ -86,11 +86,11 @@ func (p *PrivateNetwork) files(dir string, listen []string) (files []dirFile, er
 // lacking is the file that makes the node of a directory a part of the network; none if
 // it is one. Another network that it has joined, or other authorities, are an error.
 func (j joined) lacking(dir string) ([]dirFile, error) {
-	path := filepath.Join(dir, privateFile)
+	path := filepath.Join(dir, PrivateFile)
 	have, err := readJoined(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		text, err := encodeTOML(j)
-		return []dirFile{{privateFile, text}}, err
+		return []dirFile{{PrivateFile, text}}, err
 	}
 	if err != nil {
 		return nil, err

@@ -1,13 +1,15 @@
-package node
+package datadir
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"p2pnode/learner"
+	"p2pnode/node/api"
 	"p2pnode/privacy"
 	"p2pnode/storage"
 )
@@ -18,13 +20,13 @@ const batchSlots = 100
 // maxCohortHours bounds Config.CohortHours: a century.
 const maxCohortHours = 876_000 // fits a time.Duration
 
-func (c *Config) protected() bool { return c.Unprotected == "" }
+func (c *Config) Protected() bool { return c.Unprotected == "" }
 
-// planned reports whether all releases are fixed before the first.
-func (c *Config) planned() bool { return c.Accounting == string(privacy.CommittedPlan) }
+// Planned reports whether all releases are fixed before the first.
+func (c *Config) Planned() bool { return c.Accounting == string(privacy.CommittedPlan) }
 
 // validatePrivacy checks each key for itself. Whether they go together only the
-// design of the noise can say, in policy.
+// Design of the noise can say, in policy.
 func (c *Config) validatePrivacy(t *learner.Task) error {
 	r := t.Release
 	switch {
@@ -71,7 +73,7 @@ func (c *Config) validateNoise() error {
 		return fmt.Errorf("config: key \"contraction\": %v is not between 0 and 1", c.Contraction)
 	case c.Batch < 0 || c.Batch > batchSlots:
 		return fmt.Errorf("config: key \"batch\": %d is outside [0, %d]", c.Batch, batchSlots)
-	case c.Batch > 0 && !c.planned():
+	case c.Batch > 0 && !c.Planned():
 		return fmt.Errorf("config: key \"batch\": releases of some records only are accounted by a plan; set accounting = %q, or batch = 0", privacy.CommittedPlan)
 	}
 	return nil
@@ -85,8 +87,8 @@ func texts[T ~string](values ...T) []string {
 	return out
 }
 
-// design is what the configuration asks of the noise.
-func (c *Config) design(t *learner.Task) privacy.Design {
+// Design is what the configuration asks of the noise.
+func (c *Config) Design(t *learner.Task) privacy.Design {
 	design := privacy.Design{
 		Budget:   privacy.Budget{Epsilon: c.Epsilon, Delta: c.Delta},
 		Releases: max(1, c.Releases),
@@ -171,4 +173,42 @@ func (s settled) keep(store *storage.Store) error {
 // unprotectedPolicy is that of a node whose owner gave her consent to it.
 func unprotectedPolicy(t *learner.Task) (privacy.Policy, error) {
 	return t.Design(privacy.Design{Noise: privacy.Unprotected}).Policy()
+}
+
+// Guarantee is what the ledger keeps for each record: under pure accounting more
+// than was asked for.
+func (c *Config) Guarantee() privacy.Budget {
+	if c.Pure() {
+		return privacy.Budget{Epsilon: c.Epsilon}
+	}
+	return privacy.Budget{Epsilon: c.Epsilon, Delta: c.Delta}
+}
+
+// Pure reports whether the accounting is, or will be because nothing else was
+// chosen, the pure one, which keeps epsilon without exception.
+func (c *Config) Pure() bool {
+	return c.Accounting == string(privacy.PureFilter) || c.Accounting == "" && privacy.Noise(c.Noise).Filter() == privacy.PureFilter
+}
+
+// Person is the guarantee for somebody with k records. Under the Gaussian filter
+// it is exact and leaves delta as it is; else the group privacy lemma gives it
+// (Vadhan 2017, "The Complexity of Differential Privacy", lemma 2.2).
+func (c *Config) Person(k int) api.PersonBudget {
+	one := c.Guarantee()
+	several := privacy.Budget{Epsilon: float64(k) * one.Epsilon}
+	if c.Accounting == string(privacy.GaussianFilter) {
+		several = one.ForRecords(k)
+	} else if one.Delta > 0 {
+		several.Delta = min(1, one.Delta*math.Expm1(several.Epsilon)/math.Expm1(one.Epsilon))
+	}
+	return api.PersonBudget{
+		Records: k, Epsilon: several.Epsilon, Delta: several.Delta,
+		Belief: 1 / (1 + math.Exp(-several.Epsilon)), // even odds become odds of e^epsilon
+	}
+}
+
+// NeedsPlan reports whether only a plan has a price for the noise, or for random
+// batches of the records.
+func (c *Config) NeedsPlan() bool {
+	return privacy.Noise(c.Noise).Filter() == "" || c.Batch > 0
 }

@@ -1,6 +1,6 @@
 //go:build !linux && !darwin
 
-package node
+package datadir
 
 // hold does nothing here.
 func hold(string) (release func() error, err error) { return func() error { return nil }, nil }

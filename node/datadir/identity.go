@@ -1,9 +1,12 @@
-package node
+package datadir
 
 import (
 	"crypto/rand"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/libp2p/go-libp2p/core/crypto"
 	"github.com/libp2p/go-libp2p/core/peer"
@@ -61,4 +64,26 @@ func readKey(path string) (crypto.PrivKey, error) {
 		return nil, fmt.Errorf("node: %s is damaged (%w); restore it from a copy, or make a new directory", path, err)
 	}
 	return key, nil
+}
+
+// relayKeyFile is the identity of a relay, in a directory of its own.
+const relayKeyFile = "relay.key"
+
+// RelayKey reads the identity of a relay, or makes one in a new directory.
+func RelayKey(dir string) (key crypto.PrivKey, err error) {
+	path := filepath.Join(dir, relayKeyFile)
+	key, err = readKey(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return key, err
+	}
+	if _, err := os.Stat(filepath.Join(dir, KeyFile)); err == nil {
+		return nil, fmt.Errorf("node: %s holds a node; choose another directory for the relay, because one identity must not run twice", dir)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("node: make the relay's directory: %w", err)
+	}
+	if _, err := NewIdentity(path); err != nil {
+		return nil, err
+	}
+	return readKey(path)
 }

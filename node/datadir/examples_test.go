@@ -1,4 +1,4 @@
-package node
+package datadir
 
 import (
 	"os"
@@ -17,7 +17,7 @@ func TestExampleTasks(t *testing.T) {
 	}
 	for file, learner := range files {
 		t.Run(file, func(t *testing.T) {
-			text, err := os.ReadFile(filepath.Join("..", "docs", "tasks", file+".toml"))
+			text, err := os.ReadFile(filepath.Join("..", "..", "docs", "tasks", file+".toml"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -54,7 +54,8 @@ func TestExampleTasks(t *testing.T) {
 // Every constant of a learner is something the nodes must agree on.
 func TestNetworkNameCoversTheLearners(t *testing.T) {
 	for _, name := range []string{"propagation", "diffusion", "km"} {
-		task := learnerTask(name)
+		task := lineTask()
+		task.Learner = name
 		for _, table := range []any{&task.Propagation, &task.Rounds, &task.Diffusion, &task.KM, &task.Polar} {
 			v := reflect.ValueOf(table).Elem()
 			for i := range v.NumField() {

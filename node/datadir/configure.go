@@ -1,4 +1,4 @@
-package node
+package datadir
 
 import (
 	"bytes"
@@ -16,13 +16,13 @@ import (
 )
 
 // Configure makes dir a data directory with this task, this configuration and this
-// private network, for a program that has the directory to itself and brings them with
+// Private network, for a program that has the directory to itself and brings them with
 // it: a new one if it holds no node yet, as [Init] does, and otherwise one whose files
 // say what they say now. The node's identity, records and ledger stay, and so does a
-// private network that it belongs to, whatever p says: nobody shall open a node to
+// Private network that it belongs to, whatever p says: nobody shall open a node to
 // everybody, or to others, by leaving something out. A task of another network is refused
 // with [ErrOtherTask], another private network or key with [ErrRequest], and a directory
-// in use with [storage.ErrLocked]; what the ledger does not allow, [Open] refuses. Killed
+// in use with [storage.ErrLocked]; what the ledger does not allow, [OpenStore] refuses. Killed
 // at any moment it can be called again.
 func Configure(dir string, t *learner.Task, c Config, p PrivateNetwork) (err error) {
 	if err := errors.Join(t.Validate(), c.Validate(t), p.check(c.Listen)); err != nil {
@@ -43,14 +43,14 @@ func configure(dir string, t *learner.Task, c Config, p PrivateNetwork) error {
 	if err := unfinished(dir); err != nil {
 		return err
 	}
-	key, err := readKey(filepath.Join(dir, keyFile))
+	key, err := readKey(filepath.Join(dir, KeyFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return found(dir, t, c, p)
 	}
 	if err != nil {
 		return err
 	}
-	if err := storage.DropUnfinished(filepath.Join(dir, storeFile)); err != nil {
+	if err := storage.DropUnfinished(filepath.Join(dir, StoreFile)); err != nil {
 		return fmt.Errorf("node: open %s: %w", dir, err)
 	}
 	if err := c.settleAccounting(dir, t); err != nil {
@@ -60,7 +60,7 @@ func configure(dir string, t *learner.Task, c Config, p PrivateNetwork) error {
 	if err != nil {
 		return err
 	}
-	return rewrite(dir, dirFiles{key, t, c}, files)
+	return rewrite(dir, Files{key, t, c}, files)
 }
 
 // found makes a new data directory. What an earlier call left that was killed before
@@ -84,7 +84,7 @@ func found(dir string, t *learner.Task, c Config, p PrivateNetwork) error {
 	if err != nil {
 		return fmt.Errorf("node: make an identity: %w", err)
 	}
-	return replaceAll(dir, append(files, dirFile{keyFile, text}))
+	return replaceAll(dir, append(files, dirFile{KeyFile, text}))
 }
 
 // textFiles are the files of a directory that people can read. Those that keep strangers
@@ -102,12 +102,12 @@ func textFiles(dir string, t *learner.Task, c Config, p PrivateNetwork) ([]dirFi
 	if err != nil {
 		return nil, fmt.Errorf("node: write the configuration: %w", err)
 	}
-	return append(files, dirFile{taskFile, taskText}, dirFile{configFile, configText}), nil
+	return append(files, dirFile{TaskFile, taskText}, dirFile{ConfigFile, configText}), nil
 }
 
 // openAccounting chooses the accounting, where it is left open, that suits the noise.
 func (c *Config) openAccounting(t *learner.Task) error {
-	p, err := policy(c.design(t))
+	p, err := policy(c.Design(t))
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (c *Config) settleAccounting(dir string, t *learner.Task) error {
 		return nil
 	}
 	var have Config
-	text, err := os.ReadFile(filepath.Join(dir, configFile))
+	text, err := os.ReadFile(filepath.Join(dir, ConfigFile))
 	if err == nil && decodeTOML(text, &have) == nil && have.Noise == c.Noise {
 		c.Accounting = have.Accounting
 		return nil
@@ -135,7 +135,7 @@ func (c *Config) settleAccounting(dir string, t *learner.Task) error {
 
 // rewrite gives the directory of an existing node new files where they differ, while
 // nobody has it open.
-func rewrite(dir string, as dirFiles, files []dirFile) (err error) {
+func rewrite(dir string, as Files, files []dirFile) (err error) {
 	same := true
 	for _, f := range files {
 		have, err := os.ReadFile(filepath.Join(dir, f.name))
@@ -144,9 +144,9 @@ func rewrite(dir string, as dirFiles, files []dirFile) (err error) {
 	if same {
 		return nil
 	}
-	store, err := storage.Open(filepath.Join(dir, storeFile))
+	store, err := storage.Open(filepath.Join(dir, StoreFile))
 	if err != nil {
-		return fmt.Errorf("node: open %s: %w", dir, mend(err, dir))
+		return fmt.Errorf("node: open %s: %w", dir, Mend(err, dir))
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	if err := belongs(store, dir, as); err != nil {

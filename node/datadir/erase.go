@@ -1,4 +1,4 @@
-package node
+package datadir
 
 import (
 	"errors"
@@ -26,7 +26,7 @@ var ErrInUse = storage.ErrLocked
 // and all else in its databases, those that restores kept too, the identity, the
 // configuration and the task, the files of a private network. Then it removes the
 // directory, unless there are other files in it, whose names it returns. Interrupted, or after
-// an error, it can be called again; until then [Open] refuses the directory.
+// an error, it can be called again; until then [Read] refuses the directory.
 //
 // It refuses a directory that a node has open, with an error that wraps
 // [ErrInUse], one that holds no node, and one where a symbolic link or a
@@ -47,7 +47,7 @@ func Erase(dir string) (left []string, err error) {
 		return nil, fmt.Errorf("node: erase %s: %w", dir, err)
 	}
 	defer func() { err = errors.Join(err, made()) }()
-	release, err := storage.Hold(filepath.Join(dir, storeFile))
+	release, err := storage.Hold(filepath.Join(dir, StoreFile))
 	if err != nil {
 		return nil, fmt.Errorf("node: erase %s: %w", dir, err)
 	}
@@ -110,7 +110,7 @@ func (e erasure) look() error {
 	}
 	has := func(name string) bool { return slices.Contains(names, name) }
 	// Others have files called config.toml, too.
-	if unfinished(e.dir) == nil && !has(storeFile) && !(has(keyFile) && has(configFile) && has(taskFile)) {
+	if unfinished(e.dir) == nil && !has(StoreFile) && !(has(KeyFile) && has(ConfigFile) && has(TaskFile)) {
 		return noNode(e.dir)
 	}
 	for _, name := range names {
@@ -126,7 +126,7 @@ func (e erasure) look() error {
 	return nil
 }
 
-// run overwrites everything before it removes anything.
+// Run overwrites everything before it removes anything.
 func (e erasure) run() error {
 	if err := e.mark(); err != nil {
 		return err
@@ -213,7 +213,7 @@ func (e erasure) files() ([]string, error) {
 	entries, err := fs.ReadDir(e.root.FS(), ".")
 	var names []string
 	for _, f := range entries {
-		if name := f.Name(); name == keyFile {
+		if name := f.Name(); name == KeyFile {
 			names = slices.Insert(names, 0, name)
 		} else if isOwn(name) {
 			names = append(names, name)
@@ -229,8 +229,8 @@ var temporary = regexp.MustCompile(`^(doctor-|(members|private|task|config)\.tom
 // isOwn reports whether a file of this name in a data directory is the node's.
 func isOwn(name string) bool {
 	switch name {
-	case keyFile, configFile, taskFile, api.SocketFile, networkKeyFile, privateFile, membersFile:
+	case KeyFile, ConfigFile, TaskFile, api.SocketFile, networkKeyFile, PrivateFile, membersFile:
 		return true
 	}
-	return storage.IsFile(storeFile, name) || temporary.MatchString(name)
+	return storage.IsFile(StoreFile, name) || temporary.MatchString(name)
 }

@@ -1,4 +1,4 @@
-package node
+package datadir
 
 import (
 	"encoding/json"
@@ -13,14 +13,13 @@ import (
 // set aside. Where that changes what coordinates mean, the models learned in them are
 // forgotten, here and, because the task's network is another too, everywhere; rounds,
 // budgets, cohorts and neighbours stay.
-func (n *Node) upgrade() error {
-	t := n.files.task
+func upgrade(s *storage.Store, t *learner.Task) error {
 	r := storage.Recode{State: func(text []byte) ([]byte, error) { return text, nil }}
 	if !t.SameAsRelease1() {
 		r.Features = t.FromRelease1
 		r.State = func(text []byte) ([]byte, error) { return startAgain(t, text) }
 	}
-	return n.store.Upgrade(r)
+	return s.Upgrade(r)
 }
 
 // startAgain is the state of an agent that has forgotten every model, and goes on from

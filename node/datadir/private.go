@@ -1,4 +1,4 @@
-package node
+package datadir
 
 import (
 	"bytes"
@@ -29,15 +29,15 @@ import (
 // The files of a data directory that keep strangers away; both may be missing.
 const (
 	networkKeyFile = "swarm.key"    // the network key, as libp2p's private networks have it, mode 0600
-	privateFile    = "private.toml" // the private network that was joined, and who may sign its lists
+	PrivateFile    = "private.toml" // the private network that was joined, and who may sign its lists
 	membersFile    = "members.toml" // its newest list
 )
 
-// private is what keeps strangers away from a node: a key that all nodes of the
+// Private is what keeps strangers away from a node: a key that all nodes of the
 // network have, a list of its members, both or neither.
-type private struct {
-	key  pnet.PSK      // nil: none
-	book *members.Book // nil: none
+type Private struct {
+	Key  pnet.PSK      // nil: none
+	Book *members.Book // nil: none
 }
 
 // joined is the content of privateFile.
@@ -46,25 +46,25 @@ type joined struct {
 	Authorities []string `toml:"authorities" comment:"whose signatures make a list of its members good, as peer IDs"`
 }
 
-// readPrivate reads what keeps strangers away from the node of a data directory.
+// ReadPrivate reads what keeps strangers away from the node of a data directory.
 // Bootstrap peers may bring the first list.
-func readPrivate(dir string, self peer.ID, bootstrap []peer.AddrInfo, log *slog.Logger) (p private, err error) {
-	if p.key, err = readNetworkKey(filepath.Join(dir, networkKeyFile)); err != nil {
-		return private{}, err
+func ReadPrivate(dir string, self peer.ID, bootstrap []peer.AddrInfo, log *slog.Logger) (p Private, err error) {
+	if p.Key, err = readNetworkKey(filepath.Join(dir, networkKeyFile)); err != nil {
+		return Private{}, err
 	}
-	j, err := readJoined(filepath.Join(dir, privateFile))
+	j, err := readJoined(filepath.Join(dir, PrivateFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return p, alone(dir)
 	}
 	if err != nil {
-		return private{}, err
+		return Private{}, err
 	}
 	introducers := make([]peer.ID, len(bootstrap))
 	for i, b := range bootstrap {
 		introducers[i] = b.ID
 	}
-	if p.book, err = j.open(dir, self, introducers, log); err != nil {
-		return private{}, fmt.Errorf("%s: %w", filepath.Join(dir, privateFile), err)
+	if p.Book, err = j.open(dir, self, introducers, log); err != nil {
+		return Private{}, fmt.Errorf("%s: %w", filepath.Join(dir, PrivateFile), err)
 	}
 	return p, nil
 }
@@ -76,7 +76,7 @@ func alone(dir string) error {
 	if _, err := os.Lstat(filepath.Join(dir, membersFile)); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return api.Advise(fmt.Errorf("node: %s holds the list of a private network (%s), but not %s, without which this node would speak to everybody", dir, membersFile, privateFile),
+	return api.Advise(fmt.Errorf("node: %s holds the list of a private network (%s), but not %s, without which this node would speak to everybody", dir, membersFile, PrivateFile),
 		"put that back, or make it anew with p2pnode members join; to leave the network, remove "+membersFile+" too")
 }
 
@@ -115,9 +115,9 @@ func (j joined) trusted() (out []peer.ID, err error) {
 func resident(dir string) (id peer.ID, listen []string, err error) {
 	key, err := readKey(filepath.Join(dir, relayKeyFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		var files dirFiles
-		files, err = readDir(dir)
-		key, listen = files.key, files.config.Listen
+		var files Files
+		files, err = Read(dir)
+		key, listen = files.Key, files.Config.Listen
 	}
 	if err != nil {
 		return "", nil, err
@@ -128,26 +128,26 @@ func resident(dir string) (id peer.ID, listen []string, err error) {
 	return id, listen, nil
 }
 
-// options are what a host needs beside the gater.
-func (p private) options() []libp2p.Option {
-	if p.key == nil {
+// Options are what a host needs beside the gater.
+func (p Private) Options() []libp2p.Option {
+	if p.Key == nil {
 		return nil
 	}
-	return []libp2p.Option{libp2p.PrivateNetwork(p.key)}
+	return []libp2p.Option{libp2p.PrivateNetwork(p.Key)}
 }
 
-// gater decides who may connect; nil: everybody.
-func (p private) gater() connmgr.ConnectionGater {
-	if p.book == nil {
+// Gater decides who may connect; nil: everybody.
+func (p Private) Gater() connmgr.ConnectionGater {
+	if p.Book == nil {
 		return nil // not a Book that is nil
 	}
-	return p.book
+	return p.Book
 }
 
-// check refuses addresses that cannot be used with a network key. Libp2p would leave
+// Check refuses addresses that cannot be used with a network key. Libp2p would leave
 // them out without a word.
-func (p private) check(listen []string) error {
-	if p.key == nil {
+func (p Private) Check(listen []string) error {
+	if p.Key == nil {
 		return nil
 	}
 	for _, text := range listen {
@@ -163,31 +163,31 @@ func (p private) check(listen []string) error {
 	return nil
 }
 
-// member reports whether a node takes part with a peer: without a membership list
+// Member reports whether a node takes part with a peer: without a membership list
 // with everybody.
-func (p private) member(id peer.ID) bool { return p.book == nil || p.book.Member(id) }
+func (p Private) Member(id peer.ID) bool { return p.Book == nil || p.Book.Member(id) }
 
-// members lists who is a member now, of a network that has a list of them.
-func (p private) members() (out []learner.ID) {
-	list := p.book.List()
+// Members lists who is a member now, of a network that has a list of them.
+func (p Private) Members() (out []learner.ID) {
+	list := p.Book.List()
 	if list == nil {
 		return nil
 	}
 	for _, m := range list.Members {
-		if p.book.Member(m.Peer) {
+		if p.Book.Member(m.Peer) {
 			out = append(out, gossip.ID(m.Peer))
 		}
 	}
 	return out
 }
 
-// run spreads the membership list, if there is one, until ctx ends. expel is called
+// Run spreads the membership list, if there is one, until ctx ends. expel is called
 // when somebody may have ceased to be a member.
-func (p private) run(ctx context.Context, h host.Host, expel func()) error {
-	if p.book == nil {
+func (p Private) Run(ctx context.Context, h host.Host, expel func()) error {
+	if p.Book == nil {
 		return nil
 	}
-	return p.book.Run(ctx, h, expel)
+	return p.Book.Run(ctx, h, expel)
 }
 
 // readNetworkKey reads a network key that nobody else can; nil: there is none.
@@ -272,7 +272,7 @@ func putNetworkKey(dir string, key pnet.PSK) (NetworkKey, error) {
 	if err != nil {
 		return NetworkKey{}, err
 	}
-	if err := (private{key: key}).check(listen); err != nil {
+	if err := (Private{Key: key}).Check(listen); err != nil {
 		return NetworkKey{}, err
 	}
 	files, err := lackingKey(dir, key)

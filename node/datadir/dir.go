@@ -1,4 +1,7 @@
-package node
+// Package datadir is a node's data directory and its life: what its files say (identity,
+// configuration, task, private network), making one and changing it, opening its
+// database, restoring it from a copy, and erasing it. It starts nothing.
+package datadir
 
 import (
 	"errors"
@@ -15,10 +18,10 @@ import (
 
 // The files of a data directory.
 const (
-	keyFile    = "identity.key" // libp2p private key, mode 0600
-	configFile = "config.toml"
-	taskFile   = "task.toml"
-	storeFile  = "p2pnode.db"
+	KeyFile    = "identity.key" // libp2p private key, mode 0600
+	ConfigFile = "config.toml"
+	TaskFile   = "task.toml"
+	StoreFile  = "p2pnode.db"
 )
 
 // Init makes a data directory: a new identity, the configuration and the task. If
@@ -46,7 +49,7 @@ func initAs(dir string, t *learner.Task, c Config, key crypto.PrivKey) error {
 	if err := errors.Join(t.Validate(), c.Validate(t)); err != nil {
 		return err
 	}
-	p, err := policy(c.design(t))
+	p, err := policy(c.Design(t))
 	if err != nil {
 		return err
 	}
@@ -54,7 +57,7 @@ func initAs(dir string, t *learner.Task, c Config, key crypto.PrivKey) error {
 	if err := unfinished(dir); err != nil {
 		return err
 	}
-	if _, err := os.Stat(filepath.Join(dir, keyFile)); err == nil {
+	if _, err := os.Stat(filepath.Join(dir, KeyFile)); err == nil {
 		return fmt.Errorf("node: %s already holds a node; choose another directory or remove this one", dir)
 	}
 	if err := noOrphan(dir); err != nil {
@@ -73,7 +76,7 @@ func initAs(dir string, t *learner.Task, c Config, key crypto.PrivKey) error {
 		return fmt.Errorf("node: make an identity: %w", err)
 	}
 	// The key comes last: a directory with a key is complete.
-	return makeDir(dir, []dirFile{{taskFile, taskText}, {configFile, configText}, {keyFile, keyBytes}})
+	return makeDir(dir, []dirFile{{TaskFile, taskText}, {ConfigFile, configText}, {KeyFile, keyBytes}})
 }
 
 type dirFile struct {
@@ -108,10 +111,10 @@ func makeDir(dir string, files []dirFile) (err error) {
 // noOrphan refuses a directory with a database and no identity: another identity
 // could not use it.
 func noOrphan(dir string) error {
-	if _, err := os.Stat(filepath.Join(dir, storeFile)); err != nil {
+	if _, err := os.Stat(filepath.Join(dir, StoreFile)); err != nil {
 		return nil
 	}
-	return fmt.Errorf("node: %s is missing, and the database beside it was made for it; put it back", filepath.Join(dir, keyFile))
+	return fmt.Errorf("node: %s is missing, and the database beside it was made for it; put it back", filepath.Join(dir, KeyFile))
 }
 
 // create writes a file that is not there yet: what a user keeps in the
@@ -128,42 +131,42 @@ func create(path string, data []byte) error {
 	return err
 }
 
-// dirFiles is what the text files of a data directory say.
-type dirFiles struct {
-	key    crypto.PrivKey
-	task   *learner.Task
-	config Config
+// Files is what the text files of a data directory say.
+type Files struct {
+	Key    crypto.PrivKey
+	Task   *learner.Task
+	Config Config
 }
 
-func readDir(dir string) (dirFiles, error) {
+func Read(dir string) (Files, error) {
 	if err := unfinished(dir); err != nil {
-		return dirFiles{}, err
+		return Files{}, err
 	}
-	key, err := readKey(filepath.Join(dir, keyFile))
+	key, err := readKey(filepath.Join(dir, KeyFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := noOrphan(dir); err != nil {
-			return dirFiles{}, err
+			return Files{}, err
 		}
-		return dirFiles{}, fmt.Errorf("node: %s holds no node; make one with: p2pnode init --dir %s", dir, dir)
+		return Files{}, fmt.Errorf("node: %s holds no node; make one with: p2pnode init --dir %s", dir, dir)
 	}
 	if err != nil {
-		return dirFiles{}, err
+		return Files{}, err
 	}
-	taskText, err := os.ReadFile(filepath.Join(dir, taskFile))
+	taskText, err := os.ReadFile(filepath.Join(dir, TaskFile))
 	if err != nil {
-		return dirFiles{}, fmt.Errorf("node: read the task: %w; put it back from a copy, or from another node of the network: the file is the same everywhere", err)
+		return Files{}, fmt.Errorf("node: read the task: %w; put it back from a copy, or from another node of the network: the file is the same everywhere", err)
 	}
 	t, err := ParseTask(taskText)
 	if err != nil {
-		return dirFiles{}, fmt.Errorf("%s: %w", filepath.Join(dir, taskFile), err)
+		return Files{}, fmt.Errorf("%s: %w", filepath.Join(dir, TaskFile), err)
 	}
-	configText, err := os.ReadFile(filepath.Join(dir, configFile))
+	configText, err := os.ReadFile(filepath.Join(dir, ConfigFile))
 	if err != nil {
-		return dirFiles{}, fmt.Errorf("node: read the configuration: %w; put it back from a copy, or make a new directory with p2pnode init and copy its %s", err, configFile)
+		return Files{}, fmt.Errorf("node: read the configuration: %w; put it back from a copy, or make a new directory with p2pnode init and copy its %s", err, ConfigFile)
 	}
 	c, err := ParseConfig(configText, t)
 	if err != nil {
-		return dirFiles{}, fmt.Errorf("%s: %w", filepath.Join(dir, configFile), err)
+		return Files{}, fmt.Errorf("%s: %w", filepath.Join(dir, ConfigFile), err)
 	}
-	return dirFiles{key, t, c}, nil
+	return Files{key, t, c}, nil
 }
