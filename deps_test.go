@@ -21,7 +21,8 @@ import (
 var imports = map[string][]string{
 	"p2pnode/privacy/accountant":      {},
 	"p2pnode/privacy":                 {"privacy/accountant"},
-	"p2pnode/learner":                 {"privacy"},
+	"p2pnode/learner":                 {"learner/population", "privacy"},
+	"p2pnode/learner/population":      {},
 	"p2pnode/learner/graph":           {"learner"},
 	"p2pnode/csvfile":                 {}, // below node and testnet, which both read people's files
 	"p2pnode/peering":                 {"learner", "learner/graph"},
@@ -68,7 +69,7 @@ var banned = []struct{ pkg, path, reason string }{
 }
 
 // pure packages are mathematics, state machines and a parser: values in, values out.
-var pure = []string{"p2pnode/privacy", "p2pnode/privacy/accountant", "p2pnode/learner", "p2pnode/learner/graph", "p2pnode/peering", "p2pnode/csvfile", "p2pnode/sums"}
+var pure = []string{"p2pnode/privacy", "p2pnode/privacy/accountant", "p2pnode/learner", "p2pnode/learner/population", "p2pnode/learner/graph", "p2pnode/peering", "p2pnode/csvfile", "p2pnode/sums"}
 
 // impure is what they do without altogether.
 var impure = []string{"context", "io/fs", "log", "log/slog", "math/rand", "net", "os", "sync", "sync/atomic"}

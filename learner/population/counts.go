@@ -1,0 +1,99 @@
+package population
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// counts is what noisy counts say about the true ones. The prior is over a grid of
+// counts and is learned from all of them by expectation-maximisation (Dempster, Laird,
+// Rubin 1977); the posterior mean of one count then follows from Bayes' rule.
+type counts struct {
+	sd    float64 // of the noise in a count; 0: none
+	grid  []float64
+	prior []float64
+}
+
+// Of the grid and the steps toward the prior.
+const (
+	exactCounts  = 20   // 0, 1, ..., 19 are points of the grid
+	spacedCounts = 90   // those above, geometrically spaced
+	fewPeople    = 3000 // the last point in networks of up to as many people
+	priorSteps   = 20
+	// mostSquares and leastLikelihood keep a count that lies far from every point from
+	// being impossible.
+	mostSquares     = 1400
+	leastLikelihood = 1e-300
+)
+
+// newCounts learns the prior; people is how many contributed.
+func newCounts(noisy []float64, sd float64, people int) *counts {
+	c := &counts{sd: sd}
+	if sd == 0 {
+		return c
+	}
+	c.grid = countGrid(float64(max(fewPeople, people)))
+	c.learn(noisy, priorSteps)
+	return c
+}
+
+// countGrid is the points of the grid, without those that rounding makes twice.
+func countGrid(last float64) []float64 {
+	var grid []float64
+	for k := range exactCounts {
+		grid = append(grid, float64(k))
+	}
+	for k := range spacedCounts {
+		point := math.Round(exactCounts * math.Pow(last/exactCounts, float64(k)/(spacedCounts-1)))
+		if point > grid[len(grid)-1] {
+			grid = append(grid, point)
+		}
+	}
+	return grid
+}
+
+func (c *counts) learn(noisy []float64, steps int) {
+	k := len(c.grid)
+	likelihoods := make([]float64, len(noisy)*k)
+	for i, x := range noisy {
+		c.likelihood(likelihoods[i*k:(i+1)*k], x)
+	}
+	c.prior = make([]float64, k)
+	floats.AddConst(1/float64(k), c.prior)
+	next := make([]float64, k)
+	for range steps {
+		clear(next)
+		for i := range noisy {
+			l := likelihoods[i*k : (i+1)*k]
+			floats.AddScaled(next, 1/floats.Dot(l, c.prior), l)
+		}
+		floats.Mul(next, c.prior)
+		floats.ScaleTo(c.prior, 1/float64(len(noisy)), next)
+	}
+}
+
+func (c *counts) likelihood(dst []float64, noisy float64) {
+	noisy = min(noisy, c.grid[len(c.grid)-1])
+	for i, point := range c.grid {
+		off := (noisy - point) / c.sd
+		dst[i] = math.Exp(-min(off*off, mostSquares)/2) + leastLikelihood
+	}
+}
+
+// of is the posterior mean of a count and of its square.
+func (c *counts) of(noisy float64) (mean, square float64) {
+	if c.sd == 0 {
+		mean = max(noisy, 0)
+		return mean, mean * mean
+	}
+	p := make([]float64, len(c.grid))
+	c.likelihood(p, noisy)
+	floats.Mul(p, c.prior)
+	total := floats.Sum(p)
+	for i, point := range c.grid {
+		mean += p[i] / total * point
+		square += p[i] / total * point * point
+	}
+	return mean, square
+}

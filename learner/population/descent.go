@@ -1,0 +1,46 @@
+package population
+
+import "gonum.org/v1/gonum/floats"
+
+// Descent is the recipe "gradient", for any convex loss: in each round devices add their
+// records' gradients at a public model, each no longer than a clip, and the model takes
+// an accelerated step against the opened sum (Nesterov 1983). Where it ends, personal
+// models start. A value walks once; it is not safe for concurrent use.
+type Descent struct {
+	step           float64
+	round          int // since the last restart
+	model, earlier []float64
+}
+
+// NewDescent starts a walk at zero in so many dimensions, with steps of this length for
+// the mean gradient of a record.
+func NewDescent(dimension int, step float64) *Descent {
+	return &Descent{step: step, model: make([]float64, dimension), earlier: make([]float64, dimension)}
+}
+
+// At is the public model that this round's gradients are taken at.
+func (d *Descent) At() []float64 {
+	at := floats.SubTo(make([]float64, len(d.model)), d.model, d.earlier)
+	floats.Scale(float64(d.round)/float64(d.round+3), at)
+	floats.Add(at, d.model)
+	return at
+}
+
+// Take takes the step of a round, from the opened sum of the gradients of so many
+// records at At. A sum that points against the last step says that this was too long:
+// steps are halved and the momentum is gone (O'Donoghue, Candes 2015).
+func (d *Descent) Take(sum []float64, records int) {
+	next := d.At()
+	last := floats.SubTo(make([]float64, len(next)), d.model, d.earlier)
+	if floats.Dot(sum, last) > 0 {
+		d.step, d.round = d.step/2, 0
+		copy(next, d.model)
+	} else {
+		d.round++
+	}
+	floats.AddScaled(next, -d.step/float64(max(1, records)), sum)
+	d.earlier, d.model = d.model, next
+}
+
+// Model is where the walk has come.
+func (d *Descent) Model() []float64 { return d.model }
