@@ -2,6 +2,9 @@ package learner
 
 import "fmt"
 
+// moviesCatalogue is the SHA-256 of movies.csv of MovieLens ml-latest-small.
+const moviesCatalogue = "5a5f32dd9bb3797b8e728a1b98958789d2b13f294a69fdfbc5727f8a9611aa07"
+
 // Movies is the built-in task "movies": each person learns to predict her own
 // ratings from public metadata, the genres and the decade of a movie. The
 // numbers were chosen on other random splits than those of any report.
@@ -17,6 +20,7 @@ func Movies() *Task {
 				"Sci-Fi", "Thriller", "War", "Western",
 			}},
 			{Name: "year", Kind: "range", Edges: []float64{1950, 1960, 1970, 1980, 1990, 2000, 2010}},
+			{Name: "movieId", Kind: "key", Catalogue: moviesCatalogue},
 		},
 		Normalise:    true,
 		Constant:     0.3,

@@ -201,6 +201,7 @@ func (t *Task) Coordinates() []string {
 			for _, edge := range f.Edges {
 				names = append(names, f.Name+">="+numberText(edge)) // and below the next
 			}
+		case "key":
 		default:
 			names = append(names, f.Name)
 		}

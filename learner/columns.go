@@ -10,11 +10,17 @@ func (t *Task) Columns() []string {
 	return append(names, t.Target.Name)
 }
 
+// Optional reports whether a row may lack the column: that of a key, which then names nothing.
+func (t *Task) Optional(column string) bool {
+	key := t.key()
+	return key != nil && key.Name == column
+}
+
 // Numeric reports whether the cells of a column are numbers.
 func (t *Task) Numeric(column string) bool {
 	for i := range t.Features {
 		if t.Features[i].Name == column {
-			return t.Features[i].Kind != "set"
+			return t.Features[i].Kind != "set" && t.Features[i].Kind != "key"
 		}
 	}
 	return column == t.Target.Name && t.Target.Classes == nil

@@ -19,6 +19,7 @@ import (
 //     as it is, so that a column of yes and no is like a value of a set;
 //   - a set one for each of Values, 1 where the cell names it and else 0;
 //   - a range one for each interval between Edges, 1 for the one that the number is in;
+//   - a key none: it becomes the record's Key;
 //   - an empty cell, see [Blank], only zeros: unknown, which of a number is the middle
 //     of its range.
 //
@@ -26,13 +27,13 @@ import (
 // constant is appended.
 //
 // What could not be taken as it was, is noted in the record's Cells: a number outside
-// its range counts as the nearest end, a text that is none of a set's values as none. A
-// missing column, a text where a number belongs, an infinite number and a label
-// that is none of the task's are errors that name the column, and an empty cell of the
-// target is [ErrNoLabel].
+// its range counts as the nearest end, a text that is none of a set's values as none. The
+// column of a key may be missing, and names nothing then. Another missing column, a text
+// where a number belongs, an infinite number and a label that is none of the task's are
+// errors that name the column, and an empty cell of the target is [ErrNoLabel].
 func (t *Task) Encode(cell func(name string) (string, bool)) (Record, error) {
 	w := newCellWriter(t)
-	x, err := t.encodeCells(w, cell)
+	r, err := t.encodeCells(w, cell)
 	if err != nil {
 		return Record{}, err
 	}
@@ -46,40 +47,49 @@ func (t *Task) Encode(cell func(name string) (string, bool)) (Record, error) {
 		return Record{}, err
 	}
 	w.add(text, note)
-	return Record{X: x, Y: y, Cells: w.cells()}, nil
+	r.Y, r.Cells = y, w.cells()
+	return r, nil
 }
 
 // EncodeFeatures is Encode without the target.
 func (t *Task) EncodeFeatures(cell func(name string) (string, bool)) (Record, error) {
 	w := newCellWriter(t)
-	x, err := t.encodeCells(w, cell)
-	return Record{X: x, Cells: w.cells()}, err
+	r, err := t.encodeCells(w, cell)
+	r.Cells = w.cells()
+	return r, err
 }
 
 // ErrNoLabel: the cell of the target is empty.
 var ErrNoLabel = errors.New("is empty, so there is nothing to learn from the row")
 
-func (t *Task) encodeCells(w *cellWriter, cell func(name string) (string, bool)) ([]float64, error) {
+func (t *Task) encodeCells(w *cellWriter, cell func(name string) (string, bool)) (r Record, err error) {
 	x := make([]float64, 0, t.Width())
 	var raw []float64
 	for i := range t.Features {
 		f := &t.Features[i]
 		text, ok := cell(f.Name)
-		if !ok {
-			return nil, missing(f.Name)
+		if !ok && f.Kind != "key" {
+			return Record{}, missing(f.Name)
 		}
 		text = strings.TrimSpace(text)
 		var parsed, coded Note
-		var err error
+		if f.Kind == "key" {
+			if r.Key, parsed = KeyOf(text); !ok {
+				parsed = Taken // there is no cell to be empty
+			}
+			w.add(text, parsed)
+			continue
+		}
 		if raw, parsed, err = f.parse(raw[:0], text); err != nil {
-			return nil, err
+			return Record{}, err
 		}
 		if x, coded, err = f.encode(x, raw); err != nil {
-			return nil, err
+			return Record{}, err
 		}
 		w.add(text, max(parsed, coded))
 	}
-	return t.finish(x), nil
+	r.X = t.finish(x)
+	return r, nil
 }
 
 func missing(column string) error { return fmt.Errorf("column %q is missing", column) }
@@ -110,9 +120,10 @@ func (t *Task) usualNorm() float64 {
 	}
 	var square float64
 	for i := range t.Features {
-		if t.Features[i].Kind == "number" {
+		switch t.Features[i].Kind {
+		case "number":
 			square += 1. / 3
-		} else {
+		case "set", "range":
 			square++
 		}
 	}

@@ -53,7 +53,8 @@ func (t *Task) FromRelease1(x []float64) ([]float64, error) {
 	if slices.Equal(t.release1(rounded), coded) {
 		raw = rounded
 	}
-	return t.EncodeVector(raw)
+	r, err := t.EncodeVector(raw)
+	return r.X, err
 }
 
 // scaleOfRelease1 is what the coordinates were divided by.

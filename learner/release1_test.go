@@ -55,7 +55,8 @@ func TestFromRelease1(t *testing.T) {
 		if task.Constant > 0 {
 			old = append(old, task.Constant)
 		}
-		want, err := task.EncodeVector(raw)
+		coded, err := task.EncodeVector(raw)
+		want := coded.X
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +93,8 @@ func TestFromRelease1IsCloseForLongNumbers(t *testing.T) {
 	for range 1000 {
 		raw := []float64{1 + 4*rng.Float64(), 1, 0, 1995, 60*rng.Float64() - 20}
 		got, err := task.FromRelease1(append(task.release1(raw), task.Constant))
-		want, wantErr := task.EncodeVector(raw)
+		coded, wantErr := task.EncodeVector(raw)
+		want := coded.X
 		if err != nil || wantErr != nil {
 			t.Fatal(err, wantErr)
 		}

@@ -24,6 +24,7 @@ type piece struct {
 	cohort []privacy.Cohort
 	y      []float64
 	x      []float64
+	key    []uint64 // nil: none has one
 }
 
 // pieceRows is how many records a piece takes: few enough for a processor's cache, and
@@ -44,7 +45,7 @@ func RowsOf(records []Record) *Rows {
 
 // newPiece has room for n records of so many features.
 func newPiece(n, width int) piece {
-	return piece{make([]Seq, 0, n), make([]privacy.Cohort, 0, n), make([]float64, 0, n), make([]float64, 0, n*width)}
+	return piece{seq: make([]Seq, 0, n), cohort: make([]privacy.Cohort, 0, n), y: make([]float64, 0, n), x: make([]float64, 0, n*width)}
 }
 
 // Add adds a copy of a record, which has as many features as the others, and returns
@@ -59,6 +60,12 @@ func (r *Rows) Add(record Record) Record {
 	}
 	p := &r.pieces[len(r.pieces)-1]
 	p.seq, p.cohort = append(p.seq, record.Seq), append(p.cohort, record.Cohort)
+	if record.Key != 0 && p.key == nil {
+		p.key = make([]uint64, len(p.y), cap(p.y))
+	}
+	if p.key != nil {
+		p.key = append(p.key, record.Key)
+	}
 	p.y, p.x = append(p.y, record.Y), append(p.x, record.X...)
 	return p.record(len(p.y) - 1)
 }
@@ -150,7 +157,11 @@ func (p *piece) records(yield func(Record) bool) {
 
 func (p *piece) record(i int) Record {
 	width := len(p.x) / len(p.y)
-	return Record{Seq: p.seq[i], Cohort: p.cohort[i], Y: p.y[i], X: p.x[i*width : (i+1)*width : (i+1)*width]}
+	r := Record{Seq: p.seq[i], Cohort: p.cohort[i], Y: p.y[i], X: p.x[i*width : (i+1)*width : (i+1)*width]}
+	if p.key != nil {
+		r.Key = p.key[i]
+	}
+	return r
 }
 
 // matrix has the features, one row a record.

@@ -52,14 +52,20 @@ type Task struct {
 type Feature struct {
 	Name string `toml:"name"`
 	// Kind is "number" (one coordinate, [Min, Max] taken to [-1, 1]), "set" (one 0/1
-	// coordinate for each of Values, the cell lists them with "|" between) or
-	// "range" (a number; one 0/1 coordinate for each interval between Edges). See
-	// [Task.Encode].
+	// coordinate for each of Values, the cell lists them with "|" between), "range" (a
+	// number; one 0/1 coordinate for each interval between Edges) or "key" (the name of
+	// the one thing that the record is about: no coordinate, but what a private sum
+	// knows about the thing; see [Catalogue]). See [Task.Encode].
 	Kind   string    `toml:"kind"`
 	Min    float64   `toml:"min,omitempty"`
 	Max    float64   `toml:"max,omitempty"`
 	Values []string  `toml:"values,omitempty"`
 	Edges  []float64 `toml:"edges,omitempty"`
+	// Catalogue is the SHA-256 of the public file that lists the keys, in hex; and
+	// Buckets is how many lists keys are hashed into where there is no such file. A key
+	// has one of the two.
+	Catalogue string `toml:"catalogue,omitempty" json:",omitzero"`
+	Buckets   int    `toml:"buckets,omitempty" json:",omitzero"`
 }
 
 // Target is the column to predict: a number in the range; for the multinomial loss one
@@ -149,6 +155,8 @@ func (f *Feature) Width() int {
 		return len(f.Values)
 	case "range":
 		return len(f.Edges) + 1
+	case "key":
+		return 0
 	}
 	return 1
 }

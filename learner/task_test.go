@@ -251,7 +251,7 @@ func TestValidateNamesTheKey(t *testing.T) {
 		"features[0].values": func(t *Task) { t.Features[0].Values[3] = "Drama" },
 		"features[1].edges":  func(t *Task) { t.Features[1].Edges[0] = 3000 },
 		"features[1].edges ": func(t *Task) { t.Features[1].Edges[0] = nan },
-		"features[2].min":    func(t *Task) { t.Features = append(t.Features, Feature{Name: "n", Kind: "number", Min: 1, Max: 1}) },
+		"features[3].min":    func(t *Task) { t.Features = append(t.Features, Feature{Name: "n", Kind: "number", Min: 1, Max: 1}) },
 		"constant":           func(t *Task) { t.Constant = 2 },
 		"constant ":          func(t *Task) { t.Constant = nan },
 		"target.name":        func(t *Task) { t.Target.Name = "year" },

@@ -111,12 +111,13 @@ func TestEmptySlotsTakeTheWorkOfRecords(t *testing.T) {
 func TestTinyNumbersAreZero(t *testing.T) {
 	task := plainTask("squared", 3)
 	raw := []float64{1e-310, 0.5, -1e-40}
-	x, err := task.EncodeVector(raw)
+	r, err := task.EncodeVector(raw)
+	x := r.X
 	if err != nil || x[0] != 0 || x[1] == 0 || x[2] != 0 {
 		t.Errorf("%v becomes %v (%v)", raw, x, err)
 	}
 	task.Normalise = true
-	if x, err = task.EncodeVector([]float64{1e-40, 1e-40, 0}); err != nil || x[0] != x[1] || x[0] < 0.7 {
+	if r, err = task.EncodeVector([]float64{1e-40, 1e-40, 0}); err != nil || r.X[0] != r.X[1] || r.X[0] < 0.7 {
 		t.Errorf("small numbers that are scaled up become %v (%v)", x, err)
 	}
 	if y, _, err := task.encodeLabel(1e-310); err != nil || y != 0 {

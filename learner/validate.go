@@ -81,7 +81,7 @@ func (c *checker) features(features []Feature) {
 		c.name(key+".name", f.Name)
 		c.check(!seen[f.Name], key+".name", "must be unique, %q is there twice", f.Name)
 		seen[f.Name] = true
-		c.oneOf(key+".kind", f.Kind, "number", "set", "range")
+		c.oneOf(key+".kind", f.Kind, "number", "set", "range", "key")
 		switch f.Kind {
 		case "number":
 			c.interval(key+".min", f.Min, f.Max)
@@ -91,6 +91,7 @@ func (c *checker) features(features []Feature) {
 			c.edges(key+".edges", f.Edges)
 		}
 	}
+	c.keys(features)
 }
 
 func (c *checker) interval(key string, low, high float64) {

@@ -10,18 +10,24 @@ import (
 
 // EncodeVector is [Task.EncodeFeatures] for data that is numbers already. raw has
 // [Task.VectorLength] numbers, column by column in the task's order: one for a number or
-// a range, NaN if it is unknown; for a set a 1 or 0 for each of its values. Anything
-// else is an error that names the column. raw is not kept.
-func (t *Task) EncodeVector(raw []float64) ([]float64, error) {
+// a range, NaN if it is unknown; for a set a 1 or 0 for each of its values; the number of
+// a key, NaN for none. Anything else is an error that names the column. raw is not kept.
+// The record has no cells.
+func (t *Task) EncodeVector(raw []float64) (r Record, err error) {
 	x := make([]float64, 0, t.Width())
-	err := t.each(raw, func(f *Feature, raw []float64) (err error) {
-		x, _, err = f.encode(x, raw)
+	err = t.each(raw, func(f *Feature, raw []float64) (err error) {
+		if f.Kind == "key" {
+			r.Key, _, err = f.numberKey(raw[0])
+		} else {
+			x, _, err = f.encode(x, raw)
+		}
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return Record{}, err
 	}
-	return t.finish(x), nil
+	r.X = t.finish(x)
+	return r, nil
 }
 
 // EncodeExample is [Task.Encode] for numbers, as [Task.EncodeVector] takes them, and the
@@ -30,9 +36,14 @@ func (t *Task) EncodeVector(raw []float64) ([]float64, error) {
 // these numbers.
 func (t *Task) EncodeExample(raw []float64, label float64) (Record, error) {
 	w, x := newCellWriter(t), make([]float64, 0, t.Width())
-	err := t.each(raw, func(f *Feature, raw []float64) error {
-		coded, note, err := f.encode(x, raw)
-		x = coded
+	var r Record
+	err := t.each(raw, func(f *Feature, raw []float64) (err error) {
+		var note Note
+		if f.Kind == "key" {
+			r.Key, note, err = f.numberKey(raw[0])
+		} else {
+			x, note, err = f.encode(x, raw)
+		}
 		if f.Kind == "set" {
 			w.add(f.listed(raw), note)
 		} else {
@@ -48,7 +59,8 @@ func (t *Task) EncodeExample(raw []float64, label float64) (Record, error) {
 		return Record{}, err
 	}
 	w.add(t.labelText(label, y), note)
-	return Record{X: t.finish(x), Y: y, Cells: w.cells()}, nil
+	r.X, r.Y, r.Cells = t.finish(x), y, w.cells()
+	return r, nil
 }
 
 // each calls take with each feature and its numbers.

@@ -66,7 +66,8 @@ func TestEncodeVectorIsEncode(t *testing.T) {
 				t.Fatal(cells, err)
 			}
 			kept := slices.Clone(raw)
-			x, err := task.EncodeVector(raw)
+			coded, err := task.EncodeVector(raw)
+			x := coded.X
 			if err != nil {
 				t.Fatal(raw, err)
 			}
@@ -100,8 +101,8 @@ func TestEncodeVectorNamesTheColumn(t *testing.T) {
 		{[]float64{0, 0, nan, 1990}, `column "tags": NaN for "blue"`},
 		{[]float64{0, 0, 1, inf}, `column "year"`},
 	} {
-		if x, err := task.EncodeVector(c.raw); x != nil || err == nil || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%v: %v, %v, want %s", c.raw, x, err, c.says)
+		if r, err := task.EncodeVector(c.raw); r.X != nil || err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%v: %v, %v, want %s", c.raw, r.X, err, c.says)
 		}
 	}
 }

@@ -257,7 +257,7 @@ func TestAnswersOfANodeAtRest(t *testing.T) {
 	task := parse(t, text, err)
 	columns := task["columns"].([]any)
 	year := columns[1].(map[string]any)
-	if len(columns) != 2 || task["length"] != 20.0 || year["at"] != 19.0 || year["length"] != 1.0 || task["target"].(map[string]any)["max"] != 5.0 {
+	if len(columns) != 3 || task["length"] != 21.0 || year["at"] != 19.0 || year["length"] != 1.0 || task["target"].(map[string]any)["max"] != 5.0 {
 		t.Errorf("the task is %s", text)
 	}
 	text, err = n.StatusJSON()
@@ -277,10 +277,10 @@ func TestAnswersOfANodeAtRest(t *testing.T) {
 	if d := parse(t, text, err); d["running"] != false {
 		t.Errorf("the diagnosis is %s", text)
 	}
-	if y, err := n.Predict(encodeVector(make([]float64, 20))); y != 3.5 || err != nil {
+	if y, err := n.Predict(encodeVector(make([]float64, 21))); y != 3.5 || err != nil {
 		t.Errorf("predicted %v, %v; want the centre", y, err)
 	}
-	if _, err := n.Probabilities(encodeVector(make([]float64, 20))); errorCode(err) != CodeInput {
+	if _, err := n.Probabilities(encodeVector(make([]float64, 21))); errorCode(err) != CodeInput {
 		t.Errorf("probabilities of a number: %v", err)
 	}
 }

@@ -35,7 +35,8 @@ func (n *Node) features(featuresLE []byte) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	return n.node.Task().EncodeVector(raw)
+	r, err := n.node.Task().EncodeVector(raw)
+	return r.X, err
 }
 
 // model is the newest personal model, of every stored example if that is to be had.

@@ -59,7 +59,7 @@ func addBad(r *api.ImportReport, line int, reason error) {
 func hasColumns(rows *csvfile.Reader, t *learner.Task) error {
 	columns := t.Columns()
 	for _, name := range columns {
-		if _, ok := rows.Column(name); !ok {
+		if _, ok := rows.Column(name); !ok && !t.Optional(name) {
 			return fmt.Errorf("the header has no column %q; task %q wants the columns %s",
 				name, t.Name, strings.Join(columns, ","))
 		}

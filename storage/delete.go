@@ -120,7 +120,7 @@ func eraseSlot(b *bbolt.Bucket, q learner.Seq) error {
 		return fmt.Errorf("%w: number %d", ErrNoRecord, q)
 	}
 	at.erased, at.aside = true, false
-	at.record.Y, at.record.X = 0, make([]float64, len(at.record.X))
+	at.record.Key, at.record.Y, at.record.X = 0, 0, make([]float64, len(at.record.X))
 	return put(b, key, encodeSlot(at))
 }
 

@@ -20,6 +20,8 @@ func FuzzDecodeSlot(f *testing.F) {
 	f.Add(numberKey(5), encodeSlot(slot{record: r, number: 3}))
 	f.Add(numberKey(5), encodeSlot(slot{record: r, number: 3, erased: true}))
 	f.Add(numberKey(5), encodeSlot(slot{record: r, number: 1, opened: 77}))
+	r.Key = 9
+	f.Add(numberKey(5), encodeSlot(slot{record: r, number: 1, opened: 77}))
 	f.Add([]byte{}, []byte{})
 	f.Fuzz(func(t *testing.T, key, data []byte) {
 		at, err := decodeSlot(key, data, nil)

@@ -19,19 +19,21 @@ type slot struct {
 }
 
 // The layout of a slot, little endian: cohort (8), number (8), flags (1),
-// opened (8, if flagged), y (8), x (8 for each coordinate). The key is Seq.
+// opened (8, if flagged), the record's key (8, if flagged), y (8), x (8 for each
+// coordinate). It is stored under Seq.
 const (
 	slotHeader = 8 + 8 + 1
 
 	slotErased = 1
 	slotOpened = 2
 	slotAside  = 4
+	slotKeyed  = 8
 )
 
 var errSlot = fmt.Errorf("%w: a record has the wrong form", ErrDamaged)
 
 func encodeSlot(at slot) []byte {
-	data := make([]byte, 0, slotHeader+8*(2+len(at.record.X)))
+	data := make([]byte, 0, slotHeader+8*(3+len(at.record.X)))
 	data = binary.LittleEndian.AppendUint64(data, uint64(at.record.Cohort))
 	data = binary.LittleEndian.AppendUint64(data, at.number)
 	data = append(data, 0)
@@ -44,6 +46,10 @@ func encodeSlot(at slot) []byte {
 	if at.opened != 0 {
 		data[slotHeader-1] |= slotOpened
 		data = binary.LittleEndian.AppendUint64(data, uint64(at.opened))
+	}
+	if at.record.Key != 0 {
+		data[slotHeader-1] |= slotKeyed
+		data = binary.LittleEndian.AppendUint64(data, at.record.Key)
 	}
 	data = binary.LittleEndian.AppendUint64(data, math.Float64bits(at.record.Y))
 	for _, v := range at.record.X {
@@ -63,7 +69,7 @@ func openSlot(key, sealed []byte, room []float64) (slot, error) {
 }
 
 func decodeSlot(key, data []byte, room []float64) (slot, error) {
-	if len(key) != 8 || len(data)%8 != slotHeader%8 || len(data) < slotHeader+8 || data[slotHeader-1] > slotErased|slotOpened|slotAside {
+	if len(key) != 8 || len(data)%8 != slotHeader%8 || len(data) < slotHeader+8 || data[slotHeader-1] >= 2*slotKeyed {
 		return slot{}, errSlot
 	}
 	flags := data[slotHeader-1]
@@ -75,6 +81,13 @@ func decodeSlot(key, data []byte, room []float64) (slot, error) {
 		at.opened = int64(binary.LittleEndian.Uint64(words))
 		words = words[8:]
 		if at.opened == 0 || len(words) == 0 {
+			return slot{}, errSlot
+		}
+	}
+	if flags&slotKeyed != 0 {
+		at.record.Key = binary.LittleEndian.Uint64(words)
+		words = words[8:]
+		if at.record.Key == 0 || len(words) == 0 {
 			return slot{}, errSlot
 		}
 	}

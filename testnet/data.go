@@ -64,10 +64,12 @@ func (p *Person) base(t *learner.Task) learner.Score {
 
 // Dataset is a group of people and the task they share.
 type Dataset struct {
-	Name    string // for people, with where it is from
-	Task    *learner.Task
-	Columns []string // of an exported file: the task's features, then its target
-	People  []Person
+	Name string // for people, with where it is from
+	Task *learner.Task
+	// Catalogue is that of the task's key; nil if it has none.
+	Catalogue *learner.Catalogue
+	Columns   []string // of an exported file: the task's features, then its target
+	People    []Person
 	// LeftOut counts people who take no part: with fewer records than MinRecords, or as
 	// who left them out says.
 	LeftOut int
@@ -143,7 +145,7 @@ func newReader(name, file string, t *learner.Task) *reader {
 // needs returns an error when the file lacks a column the task reads.
 func (r *reader) needs(has func(column string) bool) error {
 	for _, c := range r.set.Columns {
-		if !has(c) {
+		if !has(c) && !r.set.Task.Optional(c) {
 			return fmt.Errorf("testnet: %s has no column %q, which the task %q reads", r.bad.File, c, r.set.Task.Name)
 		}
 	}

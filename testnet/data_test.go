@@ -168,10 +168,10 @@ func TestReadCSVAnyOrderAndMore(t *testing.T) {
 	if r := d.People[0].Records[4]; r.Seq != 5 || r.Y != 5-d.Task.Target.Center {
 		t.Errorf("record %+v", r)
 	}
-	if want := []string{"genres", "year", "rating"}; !slices.Equal(d.Columns, want) {
+	if want := []string{"genres", "year", "movieId", "rating"}; !slices.Equal(d.Columns, want) {
 		t.Errorf("columns %v, want %v", d.Columns, want)
 	}
-	if want := []string{"War", "2011", "3.5"}; !slices.Equal(d.People[1].rows[0], want) {
+	if want := []string{"War", "2011", "", "3.5"}; !slices.Equal(d.People[1].rows[0], want) {
 		t.Errorf("row %v, want %v", d.People[1].rows[0], want)
 	}
 }

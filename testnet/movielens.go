@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"p2pnode/learner"
@@ -18,17 +19,20 @@ import (
 
 // The columns a MovieLens rating is given to the task as.
 const (
+	movieColumn  = "movieId"
 	genresColumn = "genres" // names with "|" between, empty for none
 	yearColumn   = "year"   // of release, empty when unknown
 	ratingColumn = "rating"
 )
 
 // movie is the public metadata of a movie, as cells of a row.
-type movie struct{ genres, year string }
+type movie struct{ id, genres, year string }
 
 func (m movie) row(rating string) func(column string) (string, bool) {
 	return func(column string) (string, bool) {
 		switch column {
+		case movieColumn:
+			return m.id, true
 		case genresColumn:
 			return m.genres, true
 		case yearColumn:
@@ -59,14 +63,14 @@ func yearOf(title string) string {
 // as .csv.gz, in the layout of the MovieLens sets since 2013 (ml-latest-small).
 // name is what reports call the set.
 func ReadMovieLens(files fs.FS, name string, t *learner.Task) (*Dataset, error) {
-	movies := make(map[string]movie)
+	movies := movieList{at: make(map[string]movie)}
 	bad := BadLines{File: "movies.csv"}
-	err := eachOf(files, "movies.csv", []string{"movieId", "title", "genres"}, &bad, func(_ int, c []string) {
+	hash, err := eachOf(files, "movies.csv", []string{movieColumn, "title", genresColumn}, &bad, func(line int, c []string) {
 		genres := c[2]
 		if genres == "(no genres listed)" {
 			genres = ""
 		}
-		movies[c[0]] = movie{genres: genres, year: yearOf(c[1])}
+		movies.add(line, movie{id: c[0], genres: genres, year: yearOf(c[1])})
 	})
 	if err != nil {
 		return nil, err
@@ -74,12 +78,17 @@ func ReadMovieLens(files fs.FS, name string, t *learner.Task) (*Dataset, error) 
 	if bad.Count > 0 {
 		return nil, &bad
 	}
+	t, catalogue, err := movies.catalogue(t, hash)
+	if err != nil {
+		return nil, err
+	}
 	people := newReader(name, "ratings.csv", t)
+	people.set.Catalogue = catalogue
 	if err := people.needs(movieHas); err != nil {
 		return nil, err
 	}
-	err = eachOf(files, "ratings.csv", []string{"userId", "movieId", "rating"}, &people.bad, func(line int, c []string) {
-		m, ok := movies[c[1]]
+	_, err = eachOf(files, "ratings.csv", []string{"userId", movieColumn, ratingColumn}, &people.bad, func(line int, c []string) {
+		m, ok := movies.at[c[1]]
 		if !ok {
 			people.bad.Add(line, fmt.Errorf("movie %q is not in movies.csv", c[1]))
 			return
@@ -92,32 +101,70 @@ func ReadMovieLens(files fs.FS, name string, t *learner.Task) (*Dataset, error) 
 	return people.done()
 }
 
+// movieList is the movies of a file.
+type movieList struct {
+	at    map[string]movie // by their number as the file writes it
+	lines []learner.Row    // in order
+}
+
+func (l *movieList) add(line int, m movie) {
+	l.at[m.id] = m
+	l.lines = append(l.lines, learner.Row{Line: line, Cell: m.listed})
+}
+
+// listed are the cells that are columns of the file.
+func (m movie) listed(column string) (string, bool) {
+	switch column {
+	case movieColumn:
+		return m.id, true
+	case genresColumn:
+		return m.genres, true
+	}
+	return "", false
+}
+
+// catalogue is that of the movies of a file with this hash, and the task for it. Both
+// are as they were if the task has no key with a catalogue.
+func (l *movieList) catalogue(t *learner.Task, hash string) (*learner.Task, *learner.Catalogue, error) {
+	at := slices.IndexFunc(t.Features, func(f learner.Feature) bool { return f.Catalogue != "" })
+	if at < 0 {
+		return t, t.Hashed(), nil
+	}
+	own := *t
+	own.Features = slices.Clone(t.Features)
+	own.Features[at].Catalogue = hash
+	c, err := own.NewCatalogue(slices.Values(l.lines))
+	return &own, c, err
+}
+
 // eachOf opens a table, plain or compressed, and calls take with the wanted columns
-// of each row.
-func eachOf(files fs.FS, file string, want []string, bad *BadLines, take func(line int, cells []string)) error {
+// of each row. It returns the SHA-256 of the table, in hex.
+func eachOf(files fs.FS, file string, want []string, bad *BadLines, take func(line int, cells []string)) (string, error) {
 	r, err := openPlainOrGzip(files, file)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer r.Close()
-	rows, err := openTable(r, file)
+	hash := sha256.New()
+	rows, err := openTable(io.TeeReader(r, hash), file)
 	if err != nil {
-		return err
+		return "", err
 	}
 	column := make([]int, len(want))
 	for i, c := range want {
 		var ok bool
 		if column[i], ok = rows.Column(c); !ok {
-			return fmt.Errorf("testnet: %s has no column %q", file, c)
+			return "", fmt.Errorf("testnet: %s has no column %q", file, c)
 		}
 	}
 	row := make([]string, len(want))
-	return eachRow(rows, bad, func(line int, cells []string) {
+	err = eachRow(rows, bad, func(line int, cells []string) {
 		for i, c := range column {
 			row[i] = cells[c]
 		}
 		take(line, row)
 	})
+	return hex.EncodeToString(hash.Sum(nil)), err
 }
 
 func openPlainOrGzip(files fs.FS, file string) (io.ReadCloser, error) {
@@ -155,7 +202,11 @@ const Published100K = "06416e597f82b7342361e41163890c81036900f418ad9131559081421
 // Read100K reads ratings in the layout of MovieLens-100K: the named file (u.data)
 // and u.item beside it, for the genres and years.
 func Read100K(files fs.FS, ratings string, t *learner.Task) (*Dataset, error) {
-	movies, err := readItems(files, path.Join(path.Dir(ratings), "u.item"))
+	movies, hash, err := readItems(files, path.Join(path.Dir(ratings), "u.item"))
+	if err != nil {
+		return nil, err
+	}
+	t, catalogue, err := movies.catalogue(t, hash)
 	if err != nil {
 		return nil, err
 	}
@@ -165,6 +216,7 @@ func Read100K(files fs.FS, ratings string, t *learner.Task) (*Dataset, error) {
 	}
 	defer f.Close()
 	people := newReader("", ratings, t)
+	people.set.Catalogue = catalogue
 	if err := people.needs(movieHas); err != nil {
 		return nil, err
 	}
@@ -174,7 +226,7 @@ func Read100K(files fs.FS, ratings string, t *learner.Task) (*Dataset, error) {
 			people.bad.Add(line, errors.New("not four fields with tabs between: user, movie, rating, time"))
 			return
 		}
-		m, ok := movies[c[1]]
+		m, ok := movies.at[c[1]]
 		if !ok {
 			people.bad.Add(line, fmt.Errorf("movie %q is not in u.item", c[1]))
 			return
@@ -194,24 +246,25 @@ func Read100K(files fs.FS, ratings string, t *learner.Task) (*Dataset, error) {
 // Movies100K reads a file in the layout of u.item: for the number of each movie, as
 // the file writes it, its public metadata as cells for [learner.Task.EncodeFeatures].
 func Movies100K(files fs.FS, file string) (map[string]func(column string) (string, bool), error) {
-	movies, err := readItems(files, file)
-	rows := make(map[string]func(column string) (string, bool), len(movies))
-	for number, m := range movies {
+	movies, _, err := readItems(files, file)
+	rows := make(map[string]func(column string) (string, bool), len(movies.at))
+	for number, m := range movies.at {
 		rows[number] = m.row("")
 	}
 	return rows, err
 }
 
-func readItems(files fs.FS, file string) (map[string]movie, error) {
+// readItems also returns the file's SHA-256, in hex.
+func readItems(files fs.FS, file string) (movieList, string, error) {
 	f, err := files.Open(file)
 	if err != nil {
-		return nil, fmt.Errorf("testnet: u.item must lie beside u.data, for the genres and years of the movies "+
+		return movieList{}, "", fmt.Errorf("testnet: u.item must lie beside u.data, for the genres and years of the movies "+
 			"(both are in https://files.grouplens.org/datasets/movielens/ml-100k.zip): %w", err)
 	}
 	defer f.Close()
-	movies := make(map[string]movie)
-	bad := BadLines{File: file}
-	err = eachSplit(f, file, "|", func(line int, c []string) {
+	movies := movieList{at: make(map[string]movie)}
+	bad, hash := BadLines{File: file}, sha256.New()
+	err = eachSplit(io.TeeReader(f, hash), file, "|", func(line int, c []string) {
 		const flags = 5 // the first one's place
 		if len(c) != flags+len(genres100K) {
 			bad.Add(line, fmt.Errorf("not %d fields with | between", flags+len(genres100K)))
@@ -223,12 +276,12 @@ func readItems(files fs.FS, file string) (map[string]movie, error) {
 				genres = append(genres, genres100K[i])
 			}
 		}
-		movies[c[0]] = movie{genres: strings.Join(genres, "|"), year: yearOf(c[1])}
+		movies.add(line, movie{id: c[0], genres: strings.Join(genres, "|"), year: yearOf(c[1])})
 	})
 	if err == nil && bad.Count > 0 {
 		err = &bad
 	}
-	return movies, err
+	return movies, hex.EncodeToString(hash.Sum(nil)), err
 }
 
 // eachSplit calls take with the fields of each line that is not blank.

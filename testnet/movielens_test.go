@@ -45,7 +45,7 @@ func TestReadMovieLensSmall(t *testing.T) {
 		t.Fatalf("%d people, %d records, %d left out; the README says 610 and 100836", len(d.People), records, d.LeftOut)
 	}
 	// The first line of ratings.csv: person 1 gives Toy Story (1995) four stars.
-	if want := []string{"Adventure|Animation|Children|Comedy|Fantasy", "1995", "4.0"}; !slices.Equal(d.People[0].rows[0], want) {
+	if want := []string{"Adventure|Animation|Children|Comedy|Fantasy", "1995", "1", "4.0"}; !slices.Equal(d.People[0].rows[0], want) {
 		t.Errorf("first row %v, want %v", d.People[0].rows[0], want)
 	}
 }
@@ -86,10 +86,10 @@ func TestRead100KSmall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"Animation|Children|Comedy", "1995", "5"}; !slices.Equal(d.People[0].rows[0], want) {
+	if want := []string{"Animation|Children|Comedy", "1995", "1", "5"}; !slices.Equal(d.People[0].rows[0], want) {
 		t.Errorf("row %v, want %v", d.People[0].rows[0], want)
 	}
-	if want := []string{"", "", "1"}; !slices.Equal(d.People[0].rows[1], want) {
+	if want := []string{"", "", "267", "1"}; !slices.Equal(d.People[0].rows[1], want) {
 		t.Errorf("row %v, want %v", d.People[0].rows[1], want)
 	}
 	if !strings.Contains(d.Name, "not the published file") {
@@ -164,7 +164,7 @@ func TestReadMovieLensPackedOrPlain(t *testing.T) {
 	if !slices.Equal(a.People[1].rows[3], b.People[1].rows[3]) || len(a.People) != len(b.People) {
 		t.Error("the compressed files read differently")
 	}
-	if want := []string{"", "", "4"}; !slices.Equal(a.People[0].rows[1], want) {
+	if want := []string{"", "", "2", "4"}; !slices.Equal(a.People[0].rows[1], want) {
 		t.Errorf("row %v, want %v", a.People[0].rows[1], want)
 	}
 }

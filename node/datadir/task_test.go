@@ -45,8 +45,10 @@ func TestTaskSurvivesTOML(t *testing.T) {
 // The networks of the built-in tasks have the names they had under wire version 2,
 // before there were other learners and losses: keys that are not used name nothing.
 func TestNetworkNamesOfBefore(t *testing.T) {
+	movies := learner.Movies()
+	movies.Features = movies.Features[:2] // there was no key then
 	for task, want := range map[*learner.Task]string{
-		learner.Movies(): "32dd49be02eb5b80643e5ce7765d4874",
+		movies:           "32dd49be02eb5b80643e5ce7765d4874",
 		learner.Linear(): "86a9dd0032fc1ebb04aca5c64fa73906",
 	} {
 		if got := networkName(task, 2); got != want {

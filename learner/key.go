@@ -1,0 +1,151 @@
+package learner
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"strings"
+)
+
+// KeyOf is the key that a cell names: the first eight bytes of the SHA-256 of its text
+// without blanks around, read as a little endian number, or 0 and [Empty] for a cell
+// that is [Blank]. The coder needs no catalogue for it, so records are the same
+// before the catalogue is there and after.
+func KeyOf(text string) (uint64, Note) {
+	text = strings.TrimSpace(text)
+	if Blank(text) {
+		return 0, Empty
+	}
+	sum := sha256.Sum256([]byte(text))
+	return max(1, binary.LittleEndian.Uint64(sum[:])), Taken
+}
+
+// numberKey is the key that a number names in the place of its text.
+func (f *Feature) numberKey(v float64) (uint64, Note, error) {
+	if math.IsInf(v, 0) {
+		return 0, Taken, badNumber(f.Name, v, "is not a finite number")
+	}
+	key, note := KeyOf(numberText(v))
+	return key, note, nil
+}
+
+// key is the task's feature of that kind, or nil.
+func (t *Task) key() *Feature {
+	for i := range t.Features {
+		if t.Features[i].Kind == "key" {
+			return &t.Features[i]
+		}
+	}
+	return nil
+}
+
+// maxKeys bounds what a sum over keys may take: twice as many numbers.
+const maxKeys = 1 << 20
+
+// keys checks the features of the kind "key", of which there is one at most.
+func (c *checker) keys(features []Feature) {
+	at := ""
+	for i := range features {
+		f, key := &features[i], fmt.Sprintf("features[%d]", i)
+		if f.Kind != "key" {
+			c.check(f.Catalogue == "" && f.Buckets == 0, key, "catalogue and buckets belong to the kind \"key\"; leave them out")
+			continue
+		}
+		c.check(at == "", key+".kind", "must not be \"key\" twice, %s is one: a record is about one thing", at)
+		at = key
+		c.check((f.Catalogue == "") != (f.Buckets == 0), key, "must have a catalogue, the SHA-256 of the public file that lists its keys, or buckets, into how many they are hashed without such a file, and not both")
+		hash, err := hex.DecodeString(f.Catalogue)
+		c.check(f.Catalogue == "" || err == nil && len(hash) == sha256.Size && f.Catalogue == strings.ToLower(f.Catalogue),
+			key+".catalogue", "must be the SHA-256 of a file: %d digits 0 to 9 and a to f", 2*sha256.Size)
+		c.check(f.Buckets == 0 || f.Buckets >= 2 && f.Buckets <= maxKeys, key+".buckets", "must be between 2 and %d", maxKeys)
+	}
+}
+
+// Catalogue is the public list of the things that the keys of a task name, with what is
+// public about each. It is never changed and safe for concurrent use.
+type Catalogue struct {
+	keys   int
+	at     map[uint64]int // nil: keys are hashed
+	public [][]float64
+}
+
+// Row is a line of a catalogue.
+type Row struct {
+	Line int
+	Cell func(column string) (string, bool)
+}
+
+// NewCatalogue makes the catalogue of a task from the rows of a table that has the
+// column of the task's key and, as far as they are the same for everybody, those of
+// other features. The rest is taken for empty. The caller has compared the
+// file's hash with the task's.
+func (t *Task) NewCatalogue(rows iter.Seq[Row]) (*Catalogue, error) {
+	key := t.key()
+	if key == nil {
+		return nil, fmt.Errorf("learner: the task %q has no feature of the kind \"key\", so it needs no catalogue", t.Name)
+	}
+	c := &Catalogue{at: map[uint64]int{}}
+	for row := range rows {
+		r, err := t.EncodeFeatures(func(column string) (string, bool) {
+			text, ok := row.Cell(column)
+			return text, ok || column != key.Name
+		})
+		switch at, twice := c.at[r.Key]; {
+		case err != nil:
+			return nil, fmt.Errorf("learner: line %d of the catalogue: %w", row.Line, err)
+		case r.Key == 0:
+			return nil, fmt.Errorf("learner: line %d of the catalogue: column %q is empty", row.Line, key.Name)
+		case twice:
+			return nil, fmt.Errorf("learner: line %d of the catalogue: the %s is that of entry %d", row.Line, key.Name, at+1)
+		case len(c.at) == maxKeys:
+			return nil, fmt.Errorf("learner: the catalogue has more than %d entries", maxKeys)
+		}
+		c.at[r.Key] = len(c.at)
+		c.public = append(c.public, t.withoutConstant(r.X))
+	}
+	if c.keys = len(c.at); c.keys == 0 {
+		return nil, errors.New("learner: the catalogue has no entries")
+	}
+	return c, nil
+}
+
+// Hashed is the catalogue of a task without one: its buckets, of which nothing is public.
+// It is nil if the task's key has a catalogue, or the task no key.
+func (t *Task) Hashed() *Catalogue {
+	if key := t.key(); key != nil && key.Buckets > 0 {
+		return &Catalogue{keys: key.Buckets}
+	}
+	return nil
+}
+
+// Keys is how many entries or buckets there are.
+func (c *Catalogue) Keys() int { return c.keys }
+
+// Public has the coded public features of each entry, without the task's constant; nil
+// of buckets. It must not be changed.
+func (c *Catalogue) Public() [][]float64 { return c.public }
+
+// At is the number of a key's entry, from 0, and whether it is there.
+func (c *Catalogue) At(key uint64) (int, bool) {
+	switch {
+	case key == 0:
+		return 0, false
+	case c.at == nil:
+		return int(key % uint64(c.keys)), true
+	}
+	at, ok := c.at[key]
+	return at, ok
+}
+
+// withoutConstant is the features of coded ones, in memory of their own.
+func (t *Task) withoutConstant(x []float64) []float64 {
+	if t.Constant > 0 {
+		x = x[:len(x)-1]
+	}
+	return slices.Clone(x)
+}
