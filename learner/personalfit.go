@@ -24,11 +24,7 @@ func PersonalModels(t *Task, train *Rows, prior []float64) iter.Seq[PersonalMode
 			yield(PersonalModel{Theta: floats.ScaleTo(slices.Clone(zero), t.Local.Kappa, prior), Alone: zero})
 			return
 		}
-		s := newSearch(t, train, prior)
-		if span := t.newSpan(train, prior); span != nil {
-			train, s.prior, s.outside = span.inside(train), span.model(prior), span.outside
-		}
-		s.run(train, yield)
+		newSearch(t, train, prior).within(t, train, yield)
 	}
 }
 

@@ -1,0 +1,185 @@
+package learner
+
+import (
+	"iter"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// FitKnowing is [FitPersonal] with what is known of the population: fits around that
+// are candidates beside those around the prior and the lone ones, and all are weighed
+// alike. Theta is a model of records that [Known.Extend] made; Alone is what
+// FitPersonal says. Without training records Theta is what the population knows.
+func FitKnowing(t *Task, records []Record, prior []float64, k *Known) PersonalModel {
+	var last PersonalModel
+	for m := range PersonalModelsKnowing(t, RowsOf(trainingRecords(records)), prior, k) {
+		last = m
+	}
+	return last
+}
+
+// PersonalModelsKnowing is [PersonalModels] with what is known of the population; see
+// [FitKnowing].
+func PersonalModelsKnowing(t *Task, train *Rows, prior []float64, k *Known) iter.Seq[PersonalModel] {
+	return func(yield func(PersonalModel) bool) {
+		if train.Len() == 0 {
+			yield(PersonalModel{Theta: k.outside(k.centre(t)), Alone: make([]float64, t.Dimension())})
+			return
+		}
+		without, left := newSearch(t, train, prior), false
+		without.within(t, train, func(m PersonalModel) bool {
+			if m.Theta != nil {
+				m.Theta = k.pad(t, m.Theta)
+			}
+			left = !yield(m)
+			return !left
+		})
+		if left {
+			return
+		}
+		extended, rows, centre := k.task(t), k.rows(t, train), k.centre(t)
+		around := newSearch(extended, rows, centre)
+		around.kappas, around.outside = k.kappas(), k.outside
+		around.within(extended, rows, func(m PersonalModel) bool {
+			theta := k.pad(t, without.model.Theta)
+			if share := 1 / (1 + math.Exp(without.logWeight()-around.logWeight())); share > 0 {
+				floats.Scale(1-share, theta)
+				floats.AddScaled(theta, share, m.Theta)
+			}
+			return yield(PersonalModel{Theta: theta, Alone: without.model.Alone})
+		})
+	}
+}
+
+// within makes the fits in the span of the records, where that is much smaller.
+func (s *search) within(t *Task, train *Rows, yield func(PersonalModel) bool) {
+	if span := t.newSpan(train, s.prior); span != nil {
+		outside := s.outside
+		train, s.prior = span.inside(train), span.model(s.prior)
+		s.outside = func(theta []float64) []float64 { return outside(span.outside(theta)) }
+	}
+	s.run(train, yield)
+}
+
+// logWeight is the logarithm of what all fits of the model weigh together.
+func (s *search) logWeight() float64 {
+	var logWeights []float64
+	for _, c := range s.rivals() {
+		logWeights = append(logWeights, c.logWeight)
+	}
+	return floats.LogSumExp(logWeights)
+}
+
+// How much more than a feature the weights of offset and popularity are pulled.
+const (
+	offsetPull  = 0.5
+	popularPull = 1.5
+)
+
+// Extend is a record with what people think of its key among its features, before the
+// task's constant: the offset and the popularity, 0 and 0 of a key that nobody knows.
+// It is for records that are in no sum: those to predict, and those held out. Where
+// nothing is known of keys, it is the record.
+func (k *Known) Extend(t *Task, r Record) Record { return k.extend(t, r, nil) }
+
+// extend takes the device's own votes out of what people think.
+func (k *Known) extend(t *Task, r Record, own []float64) Record {
+	if k.items == nil {
+		return r
+	}
+	var offset, popular float64
+	switch key, ok := k.catalogue.At(r.Key); {
+	case ok && own != nil:
+		offset, popular = k.items.Without(own, key)
+	case ok:
+		offset, popular = k.items.Of(key)
+	}
+	x := make([]float64, 0, len(r.X)+2)
+	x = append(x, r.X...)
+	// A fit pulls all features alike: one that counts more than its number says is
+	// pulled less.
+	r.X = slices.Insert(x, t.featureCount(), offset/math.Sqrt(offsetPull), popular/math.Sqrt(popularPull))
+	return r
+}
+
+// rows are the training records in the coordinates of the fits around the population.
+func (k *Known) rows(t *Task, train *Rows) *Rows {
+	rows := new(Rows)
+	for r := range train.All() {
+		r = k.extend(t, r, k.own)
+		if k.upper != nil { // where the prior is the same in all directions
+			r.X = k.times(r.X, func(v *mat.VecDense) error { return v.SolveVec(k.upper.T(), v) })
+		}
+		rows.Add(r)
+	}
+	return rows
+}
+
+// task is the task of these records.
+func (k *Known) task(t *Task) *Task {
+	extended := *t
+	if k.items != nil {
+		number := Feature{Kind: "number", Min: -1, Max: 1}
+		extended.Features = append(slices.Clone(t.Features), number, number)
+	}
+	if k.upper != nil {
+		extended.Local.Eta = 0.5 // of a normal prior with variance 1
+	}
+	return &extended
+}
+
+// centre is what the population says of a personal model, in the same coordinates: an
+// offset counts once.
+func (k *Known) centre(t *Task) []float64 {
+	centre := k.pad(t, k.mean)
+	if k.items != nil {
+		centre[t.featureCount()] = math.Sqrt(offsetPull)
+	}
+	if k.upper != nil {
+		centre = k.times(centre, func(v *mat.VecDense) error { v.MulVec(k.upper, v); return nil })
+	}
+	return centre
+}
+
+// kappas are how far toward the centre the fits are pulled, 0 if it says nothing. A mean
+// of all people has noise in it, and of models that differ it is shorter than they are.
+func (k *Known) kappas() []float64 {
+	switch {
+	case k.mean != nil:
+		return []float64{1, 0.5, 2}
+	case k.items != nil:
+		return []float64{1}
+	}
+	return []float64{0}
+}
+
+// outside takes a model from the coordinates of the fits to those of extended records.
+func (k *Known) outside(theta []float64) []float64 {
+	if k.upper == nil || theta == nil {
+		return theta
+	}
+	return k.times(theta, func(v *mat.VecDense) error { return v.SolveVec(k.upper, v) })
+}
+
+// times applies a change to the coordinates that the precision is of.
+func (k *Known) times(theta []float64, change func(v *mat.VecDense) error) []float64 {
+	n, _ := k.upper.Dims()
+	out := slices.Clone(theta)
+	_ = change(mat.NewVecDense(n, out[:n])) // a precision's factor can be divided by
+	return out
+}
+
+// pad is a model of the task as one of extended records; nil is zero.
+func (k *Known) pad(t *Task, theta []float64) []float64 {
+	if theta == nil {
+		theta = make([]float64, t.Dimension())
+	}
+	theta = slices.Clone(theta)
+	if k.items != nil {
+		theta = slices.Insert(theta, t.featureCount(), 0, 0)
+	}
+	return theta
+}

@@ -1,0 +1,238 @@
+package learner
+
+import (
+	"fmt"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"p2pnode/learner/population"
+)
+
+// Recipe says what a private sum adds up, as a task has it in the table "sums".
+type Recipe struct {
+	// Kind is "items", what people think of each key; "mean", where a personal model
+	// starts for the squared loss; "moments", in which directions the models of people
+	// differ; or "gradient", where one starts for any loss. See package population.
+	Kind string `toml:"kind"`
+	// Share is of the budget of each record, in squares of the noise: the shares of all
+	// recipes add up to 1, or to less if releases are to have the rest.
+	Share float64 `toml:"share"`
+	// Bound, Spread and Noise are constants of the kind "items", see
+	// [population.Votes]. 0: a sixth of the width of the target's range, and what
+	// follows from it.
+	Bound  float64 `toml:"bound,omitempty" json:",omitzero"`
+	Spread float64 `toml:"spread,omitempty" json:",omitzero"`
+	Noise  float64 `toml:"noise,omitempty" json:",omitzero"`
+	// Rounds is how many sums the kind "gradient" makes, which share its budget. 0: 16.
+	Rounds int `toml:"rounds,omitempty" json:",omitzero"`
+}
+
+// recipes lists what a recipe's key "kind" may say. A recipe is added by a file that
+// describes it and a line here. Nothing changes the list.
+var recipes = [...]recipeKind{itemsRecipe(), meanRecipe(), momentsRecipe(), gradientRecipe()}
+
+// recipeKind is all that is known of a recipe.
+type recipeKind struct {
+	name string
+	// check checks the recipe of a task that is valid otherwise.
+	check func(c *checker, key string, t *Task, r *Recipe)
+	make  func(s *Summing) summing
+}
+
+// summing is a recipe for a task: what a device adds, and what the sum says.
+type summing interface {
+	// dimension is the length of a device's vector.
+	dimension() int
+	// distance bounds how far, in l2, replacing one record moves it.
+	distance() float64
+	// vector is that of a device with these training records, in order, at a public
+	// model.
+	vector(train []Record, at []float64) []float64
+	// learn adds to what is known what the opened sum says without a device's own
+	// vector, nil of one that added nothing, which was of so many slots.
+	learn(known *Known, o *Opened, own []float64, slots int) error
+}
+
+// Summing is a recipe of a task, ready to add up and to read. It is never changed and
+// safe for concurrent use.
+type Summing struct {
+	task      *Task
+	recipe    Recipe
+	catalogue *Catalogue
+	summing
+}
+
+// Summing returns the task's recipe. The catalogue is that of the task's key, for
+// recipes that need it.
+func (t *Task) Summing(r Recipe, catalogue *Catalogue) (*Summing, error) {
+	var c checker
+	kind := c.recipe("recipe", t, &r)
+	if len(c.faults) > 0 {
+		return nil, c.faults[0]
+	}
+	if kind.name == "items" && catalogue == nil {
+		return nil, fmt.Errorf("learner: the recipe \"items\" needs the catalogue of the task's key %q", t.key().Name)
+	}
+	s := &Summing{task: t, recipe: r, catalogue: catalogue}
+	s.summing = kind.make(s)
+	return s, nil
+}
+
+// recipe checks one and returns its kind.
+func (c *checker) recipe(key string, t *Task, r *Recipe) *recipeKind {
+	var names []string
+	for i := range recipes {
+		if recipes[i].name == r.Kind {
+			recipes[i].check(c, key, t, r)
+			c.check(r.Share > 0 && r.Share <= 1, key+".share", "must be above 0 and at most 1")
+			c.check(r.Kind == "items" || r.Bound == 0 && r.Spread == 0 && r.Noise == 0, key, "bound, spread and noise belong to the kind \"items\"; leave them out")
+			c.check(r.Kind == "gradient" || r.Rounds == 0, key+".rounds", "belongs to the kind \"gradient\"; leave it out")
+			return &recipes[i]
+		}
+		names = append(names, recipes[i].name)
+	}
+	c.oneOf(key+".kind", r.Kind, names...)
+	return &recipes[0]
+}
+
+// Dimension is the length of what a device adds.
+func (s *Summing) Dimension() int { return s.dimension() }
+
+// Distance bounds how far, in l2 norm, replacing one record moves what a device adds,
+// given what is public: for [privacy.Mechanism.Bounded].
+func (s *Summing) Distance() float64 { return s.distance() * (1 + sumRounding) }
+
+const (
+	// maxSumRecords is how many records of a device a sum takes, the first ones.
+	maxSumRecords = 1 << 17
+	// sumRounding is the share by which rounding can exceed the distance. Adding up m
+	// vectors no longer than b in float64 is off by at most 2^-53 m^2 b (Higham 2002,
+	// section 4.2), in two data sets by twice that, which is below 1e-5 of a distance
+	// of at least b/2.
+	sumRounding = 1e-5
+)
+
+// Rounds is how many sums the recipe makes: each at the public model that came out of
+// the one before.
+func (s *Summing) Rounds() int {
+	if s.recipe.Kind != "gradient" {
+		return 1
+	}
+	if s.recipe.Rounds > 0 {
+		return s.recipe.Rounds
+	}
+	return usualRounds
+}
+
+// Contribution is what a device with these records adds: a function of its training
+// records, held-out ones are skipped and those beyond 2^17, and of the public model of
+// the round, which is nil for recipes of one round. A deleted record has no X and keeps
+// its slot. The vector is private, and only noise that is calibrated to Distance may make
+// a sum of it public; how many slots there are is public.
+func (s *Summing) Contribution(records []Record, at []float64) Contribution {
+	train := trainingRecords(records)
+	train = train[:min(len(train), maxSumRecords)]
+	return Contribution{Vector: s.vector(train, at), Slots: len(train)}
+}
+
+// Descent is the walk of the kind "gradient", at its start.
+func (s *Summing) Descent() *population.Descent {
+	t := s.task
+	norm := t.FeatureNorm()
+	return population.NewDescent(t.Dimension(), longStep/t.loss().smoothness(norm))
+}
+
+// Opened is a sum that was opened. It and what is in it are public.
+type Opened struct {
+	*Summing
+	// Sum is of the vectors of the contributors, with noise; of the kind "gradient" the
+	// model that the last round led to.
+	Sum []float64
+	SD  float64 // of the noise in each coordinate; 0: none
+	// Slots is how many record slots each contributor's vector was of.
+	Slots []int
+}
+
+// Population is what private sums told of all people: one public object, the same for
+// everybody. It is never changed and safe for concurrent use.
+type Population struct {
+	opened []Opened
+	known  Known // of who added nothing
+}
+
+// NewPopulation reads opened sums of one task.
+func NewPopulation(opened ...Opened) (*Population, error) {
+	p := &Population{opened: opened}
+	k, err := p.without(func(int) Contribution { return Contribution{} })
+	if err != nil {
+		return nil, err
+	}
+	p.known = *k
+	return p, nil
+}
+
+// Contribution is what a device adds to a sum. The zero value is nothing.
+type Contribution struct {
+	Vector []float64
+	Slots  int
+}
+
+// Newcomer is the population for a device that added nothing.
+func (p *Population) Newcomer() *Known { return &p.known }
+
+// Contributor is the population for a device, one contribution for each opened sum in
+// order: what it added is taken out, so that its fit does not trust its own echo. Of
+// the kind "gradient" nothing is: no round's gradients can be told from the model that
+// later ones led to.
+func (p *Population) Contributor(own ...Contribution) (*Known, error) {
+	if len(own) != len(p.opened) {
+		return nil, fmt.Errorf("learner: %d contributions to %d sums", len(own), len(p.opened))
+	}
+	return p.without(func(i int) Contribution { return own[i] })
+}
+
+func (p *Population) without(own func(i int) Contribution) (*Known, error) {
+	k := p.known // what is not of a contributor's own is worked out once
+	for i := range p.opened {
+		o, c := &p.opened[i], own(i)
+		if c.Vector != nil && len(c.Vector) != o.dimension() {
+			return nil, fmt.Errorf("learner: a contribution of %d numbers to a sum of %d", len(c.Vector), o.dimension())
+		}
+		if err := o.learn(&k, o, c.Vector, c.Slots); err != nil {
+			return nil, fmt.Errorf("learner: recipe %s: %w", o.recipe.Kind, err)
+		}
+	}
+	return &k, nil
+}
+
+// less is the sum without a contribution.
+func (o *Opened) less(own []float64) []float64 {
+	rest := slices.Clone(o.Sum)
+	for i, v := range own {
+		rest[i] -= v
+	}
+	return rest
+}
+
+// Known is a population as one device sees it: without what it added itself.
+type Known struct {
+	catalogue *Catalogue
+	items     *population.Items // nil: nothing is known of keys
+	own       []float64         // in the sum of items; nil: nothing
+	mean      []float64         // where personal models start; nil: at zero
+	// upper is U, P = U'U being the precision of personal models around the mean, less
+	// the constant's; nil: all directions are alike.
+	upper *mat.TriDense
+}
+
+// numbers reports whether labels are numbers.
+func (t *Task) numbers() bool { return t.Loss == "squared" || t.Loss == "huber" }
+
+// featureCount is how many coordinates a record has without the constant.
+func (t *Task) featureCount() int {
+	if t.Constant > 0 {
+		return t.Width() - 1
+	}
+	return t.Width()
+}

@@ -1,0 +1,53 @@
+package learner
+
+import "gonum.org/v1/gonum/floats"
+
+// gradientRecipe is recipe D: rounds of clipped gradients at a public model.
+func gradientRecipe() recipeKind {
+	return recipeKind{
+		name: "gradient",
+		check: func(c *checker, key string, _ *Task, r *Recipe) {
+			c.check(r.Rounds >= 0 && r.Rounds <= maxSumRounds, key+".rounds", "must be between 1 and %d, or left out", maxSumRounds)
+		},
+		make: func(s *Summing) summing { return &gradientSumming{s} },
+	}
+}
+
+const (
+	usualRounds  = 16
+	maxSumRounds = 256
+	// longStep is how many times longer the steps begin than what is safe for features
+	// that all point one way; they are halved where that is too long.
+	longStep = 16
+	// gradientClip is the clip, as a share of the longest gradient at the model zero.
+	gradientClip = 0.3
+)
+
+type gradientSumming struct{ *Summing }
+
+func (s *gradientSumming) dimension() int { return s.task.Dimension() }
+
+// clip is a share of what a record's gradient can be at the model zero.
+func (s *gradientSumming) clip() float64 {
+	norm := s.task.FeatureNorm()
+	return gradientClip * s.task.loss().steepness(0, s.task.labelBound()) * norm
+}
+
+// distance: replacing a record replaces one vector no longer than the clip.
+func (s *gradientSumming) distance() float64 { return 2 * s.clip() }
+
+func (s *gradientSumming) vector(train []Record, at []float64) []float64 {
+	sum, one := make([]float64, s.dimension()), make([]float64, s.dimension())
+	for _, r := range train {
+		if r.X != nil {
+			clippedGradient(one, s.task.loss(), at, r.X, r.Y, s.clip())
+			floats.Add(sum, one)
+		}
+	}
+	return sum
+}
+
+func (s *gradientSumming) learn(known *Known, o *Opened, _ []float64, _ int) error {
+	known.mean = o.Sum
+	return nil
+}

@@ -1,0 +1,62 @@
+package learner
+
+import (
+	"cmp"
+
+	"p2pnode/learner/population"
+	"p2pnode/privacy"
+)
+
+// itemsRecipe is recipe A: the sums and counts of votes for each key.
+func itemsRecipe() recipeKind {
+	return recipeKind{
+		name: "items",
+		check: func(c *checker, key string, t *Task, r *Recipe) {
+			c.check(t.key() != nil, key+".kind", "is \"items\", which needs a feature of the kind \"key\" that says what a record is about")
+			c.check(t.numbers(), key+".kind", "is \"items\", which adds up numbers: it needs the squared or the huber loss")
+			for name, v := range map[string]float64{".bound": r.Bound, ".spread": r.Spread, ".noise": r.Noise} {
+				c.atLeastZero(key+name, v)
+			}
+		},
+		make: func(s *Summing) summing { return &itemsSumming{s, s.task.votes(s.recipe)} },
+	}
+}
+
+// votes are the recipe's constants. Those left out are in proportion to the width of the
+// target's range; with the five stars of movies they are what was chosen there.
+func (t *Task) votes(r Recipe) population.Votes {
+	bound := cmp.Or(r.Bound, (t.Target.Max-t.Target.Min)/6)
+	square := bound * bound / (0.75 * 0.75)
+	return population.Votes{Bound: bound, Spread: cmp.Or(r.Spread, 0.1*square), Noise: cmp.Or(r.Noise, 0.8*square), Most: 2 * bound}
+}
+
+type itemsSumming struct {
+	*Summing
+	votes population.Votes
+}
+
+func (s *itemsSumming) dimension() int { return 2 * s.catalogue.Keys() }
+
+func (s *itemsSumming) distance() float64 {
+	return privacy.ItemsSensitivity(s.votes.Bound, s.votes.Bound)
+}
+
+// vector leaves out records whose key is none of the catalogue's: that depends on the
+// record alone, so the distance holds.
+func (s *itemsSumming) vector(train []Record, _ []float64) []float64 {
+	sum := make([]float64, s.dimension())
+	for _, r := range train {
+		if key, ok := s.catalogue.At(r.Key); ok && r.X != nil {
+			s.votes.Add(sum, key, r.Y)
+		}
+	}
+	return sum
+}
+
+func (s *itemsSumming) learn(known *Known, o *Opened, own []float64, _ int) (err error) {
+	known.catalogue, known.own = s.catalogue, own
+	if known.items == nil {
+		known.items, err = s.votes.Learn(o.Sum, o.SD, len(o.Slots), s.catalogue.Public())
+	}
+	return err
+}

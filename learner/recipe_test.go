@@ -1,0 +1,296 @@
+package learner
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// recipeCases are recipes with a task for each.
+func recipeCases() map[string]struct {
+	task   *Task
+	recipe Recipe
+} {
+	type c = struct {
+		task   *Task
+		recipe Recipe
+	}
+	items := plainTask("squared", 2)
+	items.Features = append(items.Features, Feature{Name: "key", Kind: "key", Buckets: 3})
+	constant := plainTask("squared", 2)
+	constant.Constant = 0.5
+	constant.Local.EtaConstant = 0.1
+	return map[string]c{
+		"items":       {items, Recipe{Kind: "items", Share: 1, Bound: 2}},
+		"mean":        {constant, Recipe{Kind: "mean", Share: 1}},
+		"moments":     {plainTask("logistic", 2), Recipe{Kind: "moments", Share: 1}},
+		"gradient":    {constant, Recipe{Kind: "gradient", Share: 1}},
+		"multinomial": {plainTask("multinomial", 2), Recipe{Kind: "gradient", Share: 1, Rounds: 3}},
+	}
+}
+
+// drawRecord draws one that the task admits, now and then an extreme one or a deleted one.
+func drawRecord(r *rand.Rand, t *Task) Record {
+	x := []float64{r.NormFloat64(), r.NormFloat64()}
+	if r.IntN(3) == 0 {
+		x = []float64{float64(r.IntN(3) - 1), float64(r.IntN(3) - 1)}
+	}
+	record := Record{Seq: 1, X: t.finish(x), Y: 200*r.Float64() - 100, Key: r.Uint64N(5)}
+	switch t.Loss {
+	case "logistic":
+		record.Y = float64(2*r.IntN(2) - 1)
+	case "multinomial":
+		record.Y = float64(r.IntN(3))
+	default:
+		if r.IntN(3) == 0 {
+			record.Y = 100 * sign(record.Y)
+		}
+	}
+	return record
+}
+
+// A search over neighbouring data sets finds no vector that one record moves further than
+// Distance says; and some that it moves a good part of that, so that the search can fail.
+func TestDistanceHolds(t *testing.T) {
+	for name, c := range recipeCases() {
+		t.Run(name, func(t *testing.T) {
+			s, err := c.task.Summing(c.recipe, c.task.Hashed())
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := rand.New(rand.NewPCG(1, 2))
+			var farthest float64
+			for range 5000 {
+				records := make([]Record, 0, 14)
+				for i := range 10 + r.IntN(4) {
+					one := drawRecord(r, c.task)
+					if r.IntN(2) == 0 && i > 0 { // alike ones add up
+						one = records[0]
+					}
+					records = append(records, one)
+				}
+				at := make([]float64, c.task.Dimension())
+				for i := range at {
+					at[i] = r.NormFloat64()
+				}
+				before := s.Contribution(records, at).Vector
+				changed := r.IntN(len(records))
+				if records[changed] = drawRecord(r, c.task); r.IntN(10) == 0 {
+					records[changed].X = nil // deleted
+				}
+				farthest = max(farthest, floats.Distance(before, s.Contribution(records, at).Vector, 2))
+			}
+			if d := s.Distance(); farthest > d || farthest < d/4 {
+				t.Errorf("a record moves the vector by %v, the distance is %v", farthest, d)
+			}
+		})
+	}
+}
+
+// A vector is of training records only.
+func TestVectorSkipsHeldOut(t *testing.T) {
+	for name, c := range recipeCases() {
+		s, err := c.task.Summing(c.recipe, c.task.Hashed())
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := rand.New(rand.NewPCG(3, 4))
+		var all, training []Record
+		for i := range 30 {
+			one := drawRecord(r, c.task)
+			one.Seq = Seq(i + 1)
+			all = append(all, one)
+			if !one.Seq.HeldOut() {
+				training = append(training, one)
+			}
+		}
+		at := make([]float64, c.task.Dimension())
+		got := s.Contribution(all, at)
+		if !reflect.DeepEqual(got, s.Contribution(training, at)) || len(got.Vector) != s.Dimension() || got.Slots != 24 {
+			t.Errorf("%s: held-out records are in the vector, or its length %d is wrong", name, len(got.Vector))
+		}
+	}
+}
+
+func TestRecipesRefuse(t *testing.T) {
+	for want, c := range map[string]struct {
+		task   *Task
+		recipe Recipe
+	}{
+		`must be one of ["items" "mean" "moments" "gradient"]`: {plainTask("squared", 2), Recipe{Kind: "median", Share: 1}},
+		`needs a feature of the kind "key"`:                    {plainTask("squared", 2), Recipe{Kind: "items", Share: 1}},
+		"it needs the squared loss":                            {plainTask("huber", 2), Recipe{Kind: "mean", Share: 1}},
+		"it needs the logistic loss":                           {plainTask("squared", 2), Recipe{Kind: "moments", Share: 1}},
+		"rounds: belongs":                                      {plainTask("squared", 2), Recipe{Kind: "mean", Share: 1, Rounds: 2}},
+		"must be between 1 and 256":                            {plainTask("squared", 2), Recipe{Kind: "gradient", Share: 1, Rounds: 257}},
+		"share: must be above 0":                               {plainTask("squared", 2), Recipe{Kind: "gradient"}},
+		`belong to the kind "items"`:                           {plainTask("squared", 2), Recipe{Kind: "gradient", Share: 1, Bound: 1}},
+		"needs the catalogue of the task's key":                {keyed(), Recipe{Kind: "items", Share: 1}},
+	} {
+		if _, err := c.task.Summing(c.recipe, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %q", c.recipe, err, want)
+		}
+	}
+}
+
+// openedBy is the population of devices with these records, without noise.
+func openedBy(t *testing.T, task *Task, recipe Recipe, devices [][]Record) (*Population, []Contribution) {
+	t.Helper()
+	s, err := task.Summing(recipe, task.Hashed())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Opened{Summing: s, Sum: make([]float64, s.Dimension())}
+	var own []Contribution
+	for _, records := range devices {
+		c := s.Contribution(records, nil)
+		floats.Add(o.Sum, c.Vector)
+		o.Slots, own = append(o.Slots, c.Slots), append(own, c)
+	}
+	p, err := NewPopulation(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, own
+}
+
+// What a device knows without its own part is what the others' sum says alone.
+func TestContributorKnowsTheOthers(t *testing.T) {
+	for _, name := range []string{"mean", "moments"} {
+		c := recipeCases()[name]
+		r := rand.New(rand.NewPCG(5, 6))
+		devices := make([][]Record, 6)
+		for i := range devices {
+			for range 20 {
+				one := drawRecord(r, c.task)
+				if name == "moments" {
+					one.Y = 2*indicator(one.X[0] > 0) - 1
+				}
+				devices[i] = append(devices[i], one)
+			}
+		}
+		all, own := openedBy(t, c.task, c.recipe, devices)
+		others, _ := openedBy(t, c.task, c.recipe, devices[1:])
+		k, err := all.Contributor(own[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := FitKnowing(c.task, devices[0], make([]float64, c.task.Dimension()), k).Theta
+		want := FitKnowing(c.task, devices[0], make([]float64, c.task.Dimension()), others.Newcomer()).Theta
+		if !floats.EqualApprox(got, want, 1e-6) {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+		with := FitKnowing(c.task, devices[0], make([]float64, c.task.Dimension()), all.Newcomer()).Theta
+		if floats.EqualApprox(got, with, 1e-6) {
+			t.Errorf("%s: taking the own part out changes nothing", name)
+		}
+		if _, err := all.Contributor(); err == nil {
+			t.Errorf("%s: no contribution is none to each sum", name)
+		}
+	}
+}
+
+// people of keys that all think alike of, and whose features say nothing.
+func voters(r *rand.Rand, n, m int) (*Task, [][]Record) {
+	task := plainTask("squared", 2)
+	task.Target = Target{Name: "y", Min: -3, Max: 3}
+	task.Features = append(task.Features, Feature{Name: "key", Kind: "key", Buckets: 50})
+	thought := make([]float64, 50)
+	for i := range thought {
+		thought[i] = 0.8 * sign(r.NormFloat64())
+	}
+	people := make([][]Record, n)
+	for i := range people {
+		for range m {
+			key := r.Uint64N(50)
+			y := thought[key] + 0.3*r.NormFloat64()
+			if key == 0 {
+				key = 50 // 0 is no key, the bucket is the same
+			}
+			people[i] = append(people[i], Record{Seq: 1, X: task.finish([]float64{r.NormFloat64(), r.NormFloat64()}), Y: y, Key: key})
+		}
+	}
+	return task, people
+}
+
+// With what others think of the keys a person predicts records that her own say nothing
+// about; of a newcomer without records the population's opinion is the prediction.
+func TestItemsHelpAPerson(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	task, people := voters(r, 60, 20)
+	p, own := openedBy(t, task, Recipe{Kind: "items", Share: 1}, people)
+	k, err := p.Contributor(own[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var test []Record
+	_, fresh := people[0], people[1][:15] // others' records serve as new ones
+	for _, record := range fresh {
+		test = append(test, k.Extend(task, record))
+	}
+	m := FitKnowing(task, people[0], make([]float64, task.Dimension()), k)
+	if with, alone := task.Error(m.Theta, test), task.Error(m.Alone, fresh); with > 0.6*alone {
+		t.Errorf("error %.3f with the population, %.3f alone", with, alone)
+	}
+	if alone := FitPersonal(task, people[0], make([]float64, task.Dimension())).Alone; !slices.Equal(m.Alone, alone) {
+		t.Errorf("the lone model is %v, want %v", m.Alone, alone)
+	}
+	none := FitKnowing(task, nil, make([]float64, task.Dimension()), p.Newcomer())
+	if got := task.Error(none.Theta, test); got > 0.6*task.Error(none.Alone, fresh) {
+		t.Errorf("a newcomer's error is %.3f", got)
+	}
+}
+
+// An own vote is not taken for others': of a key that only she has voted on, the
+// training records see what they would without it.
+func TestOwnVotesAreTakenOut(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 10))
+	task, people := voters(r, 30, 20)
+	_, mine := voters(r, 1, 40)
+	p, own := openedBy(t, task, Recipe{Kind: "items", Share: 1}, append(people, mine[0]))
+	k, err := p.Contributor(own[len(own)-1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := 0
+	for _, record := range mine[0] {
+		seen, all := k.extend(task, record, k.own).X, k.Extend(task, record).X
+		if !slices.Equal(seen, all) {
+			changed++
+		}
+	}
+	if changed != len(mine[0]) {
+		t.Errorf("%d of %d records see themselves", len(mine[0])-changed, len(mine[0]))
+	}
+}
+
+// Exact and lean fits know the same population.
+func TestLeanFitsKnow(t *testing.T) {
+	for _, p := range []int{20, exactParameters + 30} {
+		task := plainTask("squared", p)
+		r := rand.New(rand.NewPCG(11, uint64(p)))
+		truth := normals(r, p)
+		records := draw(r, task, truth, 30, 0.1)
+		k := &Known{mean: truth}
+		test := draw(r, task, truth, 200, 0.1)
+		m := FitKnowing(task, records, make([]float64, p), k)
+		if with, alone := task.Error(m.Theta, test), task.Error(m.Alone, test); !(with < 0.8*alone) {
+			t.Errorf("p=%d: error %v knowing the truth, %v alone", p, with, alone)
+		}
+	}
+}
+
+func ExampleTask_Summing() {
+	task := Linear()
+	s, err := task.Summing(Recipe{Kind: "moments", Share: 1}, nil)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(s.Dimension(), "numbers,", s.Rounds(), "round")
+	// Output: 210 numbers, 1 round
+}

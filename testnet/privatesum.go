@@ -1,0 +1,148 @@
+package testnet
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+
+	"p2pnode/learner"
+	"p2pnode/privacy"
+)
+
+// The committee whose noise is simulated: of so many members as many may collude, so the
+// others alone draw noise enough.
+const (
+	committee = 4
+	colluding = 1
+)
+
+// PrivateSum is what a population learns from private sums.
+type PrivateSum struct {
+	Task      *learner.Task
+	Catalogue *learner.Catalogue // of the task's key; nil if it has none
+	Recipe    learner.Recipe     // its share is of the budget
+	// Budget of each record; the zero value: no noise at all.
+	Budget privacy.Budget
+	Seed   uint64 // of the noise
+	// Lie changes what a contributor adds; nil: nobody lies. It gets the vector in
+	// grid units.
+	Lie func(contributor int, units []int64)
+}
+
+// Summed is the population, and what each contributor added to it.
+type Summed struct {
+	Population *learner.Population
+	own        []learner.Contribution
+}
+
+// Known is what contributor i knows of the population, with her own part taken out.
+func (s *Summed) Known(i int) (*learner.Known, error) { return s.Population.Contributor(s.own[i]) }
+
+// Learn adds up what the contributors with these records add, in whole numbers on the
+// grid of the noise as a committee does, each of whose members adds a part of the noise
+// of its own, and reads the sum.
+func (p PrivateSum) Learn(records [][]learner.Record) (*Summed, error) {
+	s, err := p.Task.Summing(p.Recipe, p.Catalogue)
+	if err != nil {
+		return nil, err
+	}
+	adder, err := p.adder(s)
+	if err != nil {
+		return nil, err
+	}
+	out := &Summed{own: make([]learner.Contribution, len(records))}
+	opened := learner.Opened{Summing: s, SD: adder.sd}
+	if s.Rounds() == 1 {
+		opened.Sum = adder.round(records, nil, out.own)
+	} else {
+		walk := s.Descent()
+		for range s.Rounds() {
+			sum := adder.round(records, walk.At(), out.own)
+			walk.Take(sum, slots(out.own))
+		}
+		opened.Sum = walk.Model()
+	}
+	for i := range out.own {
+		opened.Slots = append(opened.Slots, out.own[i].Slots)
+	}
+	out.Population, err = learner.NewPopulation(opened)
+	return out, err
+}
+
+// adder adds up the vectors of a round, and noise.
+type adder struct {
+	*learner.Summing
+	protected bool
+	mechanism privacy.Mechanism
+	noise     *privacy.SeededNoise
+	sd        float64
+	lie       func(contributor int, units []int64)
+}
+
+// adder works out the noise of all rounds.
+func (p PrivateSum) adder(s *learner.Summing) (*adder, error) {
+	a := &adder{Summing: s, noise: privacy.NewSeededNoise(p.Seed), lie: p.Lie}
+	// Without noise there is the grid of a guarantee that hardly is one.
+	a.protected = p.Budget != privacy.Budget{}
+	budget := privacy.Budget{Epsilon: 1, Delta: 1e-6}
+	if a.protected {
+		budget = p.Budget
+	}
+	policy, err := privacy.Design{
+		Budget: budget, Dimension: s.Dimension(), Releases: s.Rounds(), Carried: privacy.CarriedSensitivity{Step: s.Distance()},
+	}.Policy()
+	if err != nil {
+		return nil, fmt.Errorf("testnet: private sum: %w", err)
+	}
+	a.mechanism, _ = policy.Next(0)
+	if a.protected {
+		a.sd = a.mechanism.PartStd(committee-colluding) * math.Sqrt(committee)
+	}
+	return a, nil
+}
+
+// most is more units than anybody honest adds to a coordinate.
+const most = 1 << 52
+
+func slots(of []learner.Contribution) (n int) {
+	for i := range of {
+		n += of[i].Slots
+	}
+	return n
+}
+
+// round returns the sum of all vectors at a public model, and keeps them in own as they
+// went in.
+func (a *adder) round(records [][]learner.Record, at []float64, own []learner.Contribution) []float64 {
+	total := make([]int64, a.Dimension())
+	for i := range records {
+		own[i] = a.Contribution(records[i], at)
+		units := a.mechanism.Units(own[i].Vector, most)
+		own[i].Vector = reals(units, a.mechanism.Unit())
+		if a.lie != nil {
+			a.lie(i, units)
+		}
+		for j, v := range units {
+			total[j] += v
+		}
+	}
+	if a.protected {
+		for range committee {
+			for j, v := range a.noise.Part(a.mechanism, committee-colluding) {
+				total[j] += v
+			}
+		}
+	}
+	return reals(total, a.mechanism.Unit())
+}
+
+// reals are whole numbers of units.
+func reals(units []int64, unit float64) []float64 {
+	v := make([]float64, len(units))
+	for i, n := range units {
+		v[i] = float64(n)
+	}
+	floats.Scale(unit, v)
+	return v
+}

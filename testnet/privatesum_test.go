@@ -1,0 +1,97 @@
+package testnet
+
+import (
+	"slices"
+	"testing"
+
+	"p2pnode/learner"
+	"p2pnode/privacy"
+)
+
+// sumErrors are the mean errors of people alone, of contributors and of the same people
+// as newcomers.
+func sumErrors(t *testing.T, d *Dataset, p PrivateSum) (alone, private, newcomer float64) {
+	t.Helper()
+	var records [][]learner.Record
+	for i := range d.People {
+		records = append(records, d.People[i].Records)
+	}
+	s, err := p.Learn(records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := float64(len(d.People))
+	for i := range d.People {
+		known, err := s.Known(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		person := &d.People[i]
+		for k, known := range []*learner.Known{known, s.Population.Newcomer()} {
+			m := learner.FitKnowing(d.Task, person.Records, make([]float64, d.Task.Dimension()), known)
+			var test []learner.Record
+			for _, r := range person.TestRecords() {
+				test = append(test, known.Extend(d.Task, r))
+			}
+			if k == 1 {
+				newcomer += d.Task.Error(m.Theta, test) / n
+				continue
+			}
+			private += d.Task.Error(m.Theta, test) / n
+			alone += d.Task.Error(m.Alone, slices.Collect(slices.Values(person.TestRecords()))) / n
+		}
+	}
+	return alone, private, newcomer
+}
+
+// The simulated noise of the committee is what it says, and the sum without noise is
+// the sum. Tolerance: five standard errors of a standard deviation of 2 x 3000 numbers;
+// false with probability 1e-6.
+func TestPrivateSumHasTheNoise(t *testing.T) {
+	task := learner.Movies()
+	key := slices.IndexFunc(task.Features, func(f learner.Feature) bool { return f.Kind == "key" })
+	task.Features[key].Catalogue, task.Features[key].Buckets = "", 3000
+	p := PrivateSum{Task: task, Catalogue: task.Hashed(), Recipe: learner.Recipe{Kind: "items", Share: 1}, Budget: privacy.Budget{Epsilon: 1, Delta: 1e-6}, Seed: 3}
+	s, err := task.Summing(p.Recipe, p.Catalogue)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := p.adder(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// 1.5 / .2367 sqrt(4/3), and the rounding to the grid of 6000 coordinates.
+	if want := 7.3174; a.sd < want || a.sd > want*1.0001 {
+		t.Errorf("the noise is %v, want %v", a.sd, want)
+	}
+	sum := a.round(nil, nil, nil)
+	var square float64
+	for _, v := range sum {
+		square += v * v / float64(len(sum))
+	}
+	if ratio := square / (a.sd * a.sd); ratio < 1-5*0.0183 || ratio > 1+5*0.0183 {
+		t.Errorf("the variance of the noise is %v of what it should be", ratio)
+	}
+	p.Budget = privacy.Budget{}
+	if a, err = p.adder(s); err != nil {
+		t.Fatal(err)
+	}
+	if sum = a.round(nil, nil, nil); a.sd != 0 || slices.ContainsFunc(sum, func(v float64) bool { return v != 0 }) {
+		t.Error("there is noise in a sum without noise")
+	}
+}
+
+// People whose models differ in two hidden directions gain much by a sum of moments, no
+// graph known; who contributed nothing gains as much.
+func TestPrivateSumOfMoments(t *testing.T) {
+	d, err := Linear(21, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone, private, newcomer := sumErrors(t, d, PrivateSum{
+		Task: d.Task, Recipe: learner.Recipe{Kind: "moments", Share: 1}, Budget: privacy.Budget{Epsilon: 1, Delta: 1e-6}, Seed: 21,
+	})
+	if private > alone-0.06 || newcomer > private+0.01 {
+		t.Errorf("error shares %.3f alone, %.3f with a private sum, %.3f of newcomers", alone, private, newcomer)
+	}
+}
