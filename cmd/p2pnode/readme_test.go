@@ -1,0 +1,107 @@
+package main
+
+import (
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"p2pnode/internal/require"
+	"p2pnode/node/api"
+	"p2pnode/testnet/lab"
+)
+
+// What the README says to paste into three terminals and a fourth one works, on a
+// machine of its own with a local network: everybody has heard of everybody.
+func TestLabReadme(t *testing.T) {
+	if os.Getenv("P2PNODE_LAB") == "" {
+		t.Skip("runs in a step of its own: set P2PNODE_LAB=yes to run daemons in network namespaces")
+	}
+	if err := lab.Available(); err != nil {
+		t.Skip(err)
+	}
+	t.Parallel()
+	l, err := lab.New()
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, l.Close()) })
+	segment, err := l.Segment(netip.MustParsePrefix("10.68.0.0/24"))
+	require.NoError(t, err)
+	host, err := l.Host("reader")
+	require.NoError(t, err)
+	_, err = host.Join(segment, segment.Addr(1))
+	require.NoError(t, err)
+	dir := checkout(t)
+	blocks := pasted(t, "## Three terminals that learn together")
+	if len(blocks) < 2 || !strings.HasPrefix(blocks[0], "N=1\n") {
+		t.Fatalf("the README has %q", blocks)
+	}
+	for _, n := range []string{"1", "2", "3"} {
+		script := strings.Replace(blocks[0], "N=1", "N="+n, 1)
+		script = strings.Replace(script, "bin/p2pnode run", "exec bin/p2pnode run", 1) // so that it ends with the test
+		terminal := host.Command(t.Context(), "sh", "-e", "-c", script)
+		terminal.Dir = dir
+		require.NoError(t, terminal.Start())
+		t.Cleanup(func() {
+			_ = terminal.Process.Kill()
+			_ = terminal.Wait()
+		})
+	}
+	for _, n := range []string{"1", "2", "3"} {
+		require.Eventually(t, "node "+n+" hears two others", func() bool { return heard(t, filepath.Join(dir, "try", "node"+n)) == 2 })
+	}
+	fourth := host.Command(t.Context(), "sh", "-e", "-c", blocks[1])
+	fourth.Dir = dir
+	said, err := fourth.CombinedOutput()
+	if err != nil {
+		t.Fatalf("the fourth terminal: %v\n%s", err, said)
+	}
+	for _, want := range []string{"epsilon 1, delta 1e-06 guaranteed", "neighbours  2; 2 listening now, 2 heard", "gain        "} {
+		if !strings.Contains(string(said), want) {
+			t.Errorf("no %q in\n%s", want, said)
+		}
+	}
+}
+
+// heard is of how many neighbours the daemon of a directory has a model, 0 without one.
+func heard(t *testing.T, dir string) int {
+	t.Helper()
+	daemon := api.NewClient(dir)
+	defer daemon.Close()
+	if s, err := daemon.Status(t.Context()); err == nil {
+		return s.Heard
+	}
+	return 0
+}
+
+// checkout is a directory with what the README builds in bin.
+func checkout(t *testing.T) string {
+	t.Helper()
+	dir := shortTemp(t)
+	program, err := exec.LookPath("p2pnode")
+	require.NoError(t, err)
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "bin"), 0o700))
+	require.NoError(t, os.Symlink(program, filepath.Join(dir, "bin", "p2pnode")))
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, "bin", "testnet"), "../testnet").CombinedOutput(); err != nil {
+		t.Fatalf("build testnet: %v\n%s", err, out)
+	}
+	return dir
+}
+
+// pasted are the blocks of commands below a heading of the README, up to the next.
+func pasted(t *testing.T, heading string) (blocks []string) {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	require.NoError(t, err)
+	_, section, found := strings.Cut(string(page), "\n"+heading+"\n")
+	if !found {
+		t.Fatalf("the README has no %q", heading)
+	}
+	section, _, _ = strings.Cut(section, "\n## ")
+	for _, m := range regexp.MustCompile("(?ms)^```\n(.*?)^```$").FindAllStringSubmatch(section, -1) {
+		blocks = append(blocks, m[1])
+	}
+	return blocks
+}
