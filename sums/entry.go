@@ -4,6 +4,7 @@ import (
 	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 )
 
@@ -129,6 +130,9 @@ func (s *Sum) upload(k *keys, context Digest, identity ed25519.PrivateKey, recor
 // Each call draws anew: call it once for a sum, after it was paid for, keep the bytes,
 // and send those for ever. Two uploads of one device with different vectors cost twice.
 func (s *Sum) Contribute(o *Opening, identity ed25519.PrivateKey, records int, v []int64) ([]byte, error) {
+	if o.sum != s.ID || o.proof == nil {
+		return nil, errors.New("sums: the opening is another sum's, or nobody has certified it")
+	}
 	if records < 0 || records > s.Terms.Records {
 		return nil, fmt.Errorf("sums: a contribution of %d records, at most %d may take part", records, s.Terms.Records)
 	}

@@ -34,7 +34,7 @@ type node struct {
 	secrets  Secrets
 	pledge   Pledge
 	machine  *Member
-	journal  []Input
+	journal  [][]byte
 	down     bool
 	liar     func(n *network, l Letter) []Letter // what a colluding member sends in place of a letter
 	done     *Published
@@ -108,7 +108,7 @@ func (n *network) step(i int, in Input) {
 		return
 	}
 	if out.Took {
-		m.journal = append(m.journal, in)
+		m.journal = append(m.journal, EncodeInput(in))
 	}
 	m.blamed = append(m.blamed, out.Blame...)
 	m.fetches = out.Fetch
@@ -373,7 +373,11 @@ func (n *network) restart(i int) {
 func (n *network) replay(i int) {
 	m := n.members[i]
 	m.machine = NewMember(n.sum, m.secrets, m.pledge)
-	for k, in := range m.journal {
+	for k, b := range m.journal {
+		in, err := DecodeInput(b)
+		if err != nil {
+			n.t.Fatal(err)
+		}
 		if _, err := m.machine.Step(in); err != nil {
 			n.t.Fatalf("input %d of %d of the journal is refused: %v", k, len(m.journal), err)
 		}

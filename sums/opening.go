@@ -12,6 +12,7 @@ type Opening struct {
 	Digest Digest
 	Closes int64    // unix seconds, the median of the members' times
 	Noise  []Digest // entries of the members' noise, in their order
+	sum    Digest
 	keys   *keys
 	proof  proof
 }
@@ -22,7 +23,7 @@ func (s *Sum) newOpening(k *keys, noise []Digest) *Opening {
 	for _, d := range noise {
 		w.fixed(d[:])
 	}
-	return &Opening{Digest: hash("opening", s.ID[:], k.digest[:], w), Closes: k.closes(), Noise: noise, keys: k}
+	return &Opening{Digest: hash("opening", s.ID[:], k.digest[:], w), Closes: k.closes(), Noise: noise, sum: s.ID, keys: k}
 }
 
 // Bytes is the opening with its certificate.

@@ -350,6 +350,21 @@ func TestContributeRefuses(t *testing.T) {
 	}
 }
 
+// Nothing is sealed under an opening that is not this sum's and certified.
+func TestContributeChecksItsOpening(t *testing.T) {
+	n := newNetwork(t, 4, 1, 2, 1)
+	o := *n.open()
+	terms := testTerms(4, 1, 2)
+	terms.Epoch++
+	if _, err := newSum(t, terms).Contribute(&o, identityOf(1), 1, make([]int64, 2)); err == nil {
+		t.Error("another sum's opening is taken")
+	}
+	o.proof = nil
+	if _, err := n.sum.Contribute(&o, identityOf(1), 1, make([]int64, 2)); err == nil {
+		t.Error("an opening that nobody has certified is taken")
+	}
+}
+
 func TestSecretsSurviveTheirBytes(t *testing.T) {
 	n := newNetwork(t, 4, 1, 2, 1)
 	b, err := n.members[0].secrets.Bytes()
