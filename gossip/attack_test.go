@@ -210,13 +210,13 @@ func TestAskingWithoutEndIsBounded(t *testing.T) {
 	eager := newNode(t)
 	connect(t, eager.host, victim.host)
 	answered := 0
-	for range 3 * maxPeerRequests {
+	for range 3 * edgeQuota().peerRequests {
 		if _, err := eager.Ask(t.Context(), victim.id(), EdgeRequest{Kind: EdgeExchange}); err == nil {
 			answered++
 		}
 	}
 	// On a slow machine a second window may have begun.
-	if answered < maxPeerRequests || answered > 2*maxPeerRequests {
+	if answered < edgeQuota().peerRequests || answered > 2*edgeQuota().peerRequests {
 		t.Errorf("%d requests are answered", answered)
 	}
 	if _, err := friend.Ask(t.Context(), victim.id(), EdgeRequest{Kind: EdgeExchange}); err != nil {
@@ -226,7 +226,7 @@ func TestAskingWithoutEndIsBounded(t *testing.T) {
 
 func TestVisitorsAreForgotten(t *testing.T) {
 	now := time.Now()
-	v := visitors{peers: make(map[peer.ID]*visits)}
+	v := visitors{quota: edgeQuota(), peers: make(map[peer.ID]*visits)}
 	v.enter("waiting", now)
 	for i := range 2 * maxVisitors {
 		id := peer.ID(fmt.Sprint(i))
@@ -238,7 +238,7 @@ func TestVisitorsAreForgotten(t *testing.T) {
 	if len(v.peers) > maxVisitors || v.peers["waiting"] == nil || v.streams != 1 {
 		t.Errorf("%d peers are remembered, %d streams", len(v.peers), v.streams)
 	}
-	for range maxPeerRequests {
+	for range edgeQuota().peerRequests {
 		v.enter("eager", now)
 		v.leave("eager")
 	}
@@ -252,7 +252,7 @@ func TestSilentStreamsOfOnePeerLeaveRoomForOthers(t *testing.T) {
 	victim, friend := newNode(t), newNode(t)
 	connect(t, friend.host, victim.host)
 	a := newAttacker(t, victim)
-	for range maxStreams + 1 {
+	for range edgeQuota().streams + 1 {
 		s, err := a.NewStream(t.Context(), victim.id(), edgeProtocol("net"))
 		if err != nil {
 			t.Fatal(err)
@@ -262,8 +262,8 @@ func TestSilentStreamsOfOnePeerLeaveRoomForOthers(t *testing.T) {
 	require.Nothing(t, func() string {
 		victim.edges.mu.Lock()
 		defer victim.edges.mu.Unlock()
-		if n := victim.edges.visitors.streams; n != maxPeerStreams {
-			return fmt.Sprintf("%d silent streams are held open, want %d", n, maxPeerStreams)
+		if n := victim.edges.visitors.streams; n != edgeQuota().peerStreams {
+			return fmt.Sprintf("%d silent streams are held open, want %d", n, edgeQuota().peerStreams)
 		}
 		return ""
 	})

@@ -3,7 +3,8 @@
 // publishes on a topic of its own, its neighbours subscribe to it, and every
 // message is signed by its author and checked before anything else sees it.
 // Edge requests, and messages of a learner to one peer, go over direct, encrypted
-// streams.
+// streams. So do the calls and the long contents, or blobs, of private sums, which are
+// fetched by name from anybody who has them; news of them is broadcast to everybody.
 //
 // The settings of gossipsub are those that lost nothing in measurement: the
 // publisher sends to every subscriber itself (flood publishing, no mesh), a
@@ -25,12 +26,13 @@ import (
 	pubsub "github.com/libp2p/go-libp2p-pubsub"
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/peer"
+	"golang.org/x/sync/semaphore"
 
 	"p2pnode/learner"
 )
 
-// Config says what a [Gossip] needs. All fields but Vector, Pulse and Member are
-// required.
+// Config says what a [Gossip] needs. All fields but Vector, Pulse, Member and Service
+// are required.
 type Config struct {
 	// Network names the task; nodes of different networks never exchange
 	// anything. It is part of every topic, so 16 to 64 characters of a hash.
@@ -53,6 +55,8 @@ type Config struct {
 	// request, or earlier when Run ends. An answer returned later is not sent.
 	// Latest has not been decoded yet: pass it to [Gossip.Hear] after accepting.
 	OnEdge func(ctx context.Context, from peer.ID, r EdgeRequest) EdgeReply
+	// Service is what this node does beside that for private sums. Optional.
+	Service *Service
 }
 
 // Stats counts messages since [New].
@@ -82,7 +86,11 @@ type Gossip struct {
 	inbox     *Inbox
 	offenders *offenders
 	refused   chan struct{} // some peer has just become refused
-	edges     edgeServer
+	edges     server
+	calls     server
+	blobs     server
+	room      *semaphore.Weighted // bytes that may be on their way here
+	news      *pubsub.Topic       // nil without a service
 	direct    direct
 	counts    counters
 	pulse     time.Duration // between heartbeats
@@ -135,6 +143,7 @@ func New(h host.Host, c Config) (*Gossip, error) {
 		follows:   make(map[string]*follow),
 		heard:     make(map[peer.ID]*author),
 		pulse:     cmp.Or(c.Pulse, time.Second),
+		room:      semaphore.NewWeighted(fetchRoom),
 	}
 	g.watchEvery = watchPulses * g.pulse
 	ctx, stop := context.WithCancel(context.Background())
@@ -143,8 +152,12 @@ func New(h host.Host, c Config) (*Gossip, error) {
 		return nil, fmt.Errorf("gossip: join the network: %w", err)
 	}
 	g.stop = stop
-	g.edges.start(ctx, g)
+	g.edges = server{gossip: g, protocol: edgeProtocol(c.Network), timeout: edgeTimeout, answer: g.answerEdge}
+	g.edges.start(ctx, edgeQuota())
 	g.direct.start(ctx, g)
+	if c.Service != nil {
+		g.serve(ctx)
+	}
 	return g, nil
 }
 
@@ -156,8 +169,10 @@ func (g *Gossip) join(ctx context.Context) error {
 	if g.mine, err = g.pubsub.Join(topicOf(g.config.Network, g.host.ID())); err != nil {
 		return err
 	}
-	g.audience, err = g.mine.EventHandler()
-	return err
+	if g.audience, err = g.mine.EventHandler(); err != nil || g.config.Service == nil {
+		return err
+	}
+	return g.joinNews()
 }
 
 // Run serves until ctx ends: edge requests, directed messages, changes of the
@@ -171,6 +186,10 @@ func (g *Gossip) Run(ctx context.Context) error {
 	<-ctx.Done()
 	g.edges.shut()
 	g.direct.shut()
+	if g.config.Service != nil {
+		g.calls.shut()
+		g.blobs.shut()
+	}
 	running.Wait()
 	g.audience.Cancel()
 	g.stop()

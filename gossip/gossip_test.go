@@ -200,7 +200,8 @@ func TestAskFailsInTime(t *testing.T) {
 // What a node says at its end does not pass for a refusal: the asker gets an
 // error, always.
 func TestNoAnswerAtTheEnd(t *testing.T) {
-	const nodes, requests = 10, maxPeerStreams
+	const nodes = 10
+	requests := edgeQuota().peerStreams
 	a := newNode(t)
 	for range nodes {
 		entered := make(chan struct{}, requests)

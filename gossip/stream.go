@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/network"
@@ -92,83 +91,20 @@ func (g *Gossip) readEdge(s network.Stream) ([]byte, error) {
 	return data, err
 }
 
-// edgeServer answers edge requests, each on a goroutine of the host.
-type edgeServer struct {
-	gossip *Gossip
-	ctx    context.Context // ends with shut
-	cancel context.CancelFunc
-
-	mu       sync.Mutex // also orders serving.Add before serving.Wait
-	serving  sync.WaitGroup
-	visitors visitors
-}
-
-func (e *edgeServer) start(ctx context.Context, g *Gossip) {
-	e.gossip = g
-	e.ctx, e.cancel = context.WithCancel(ctx)
-	e.visitors.peers = make(map[peer.ID]*visits)
-	g.host.SetStreamHandler(edgeProtocol(g.config.Network), e.handle)
-}
-
-// shut stops taking requests, and returns when the last one has been answered.
-func (e *edgeServer) shut() {
-	e.gossip.host.RemoveStreamHandler(edgeProtocol(e.gossip.config.Network))
-	e.mu.Lock()
-	e.cancel()
-	e.mu.Unlock()
-	e.serving.Wait()
-}
-
-// enter reports whether there is a place for one more request of the peer.
-func (e *edgeServer) enter(from peer.ID) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.ctx.Err() != nil || !e.visitors.enter(from, time.Now()) {
-		return false
-	}
-	e.serving.Add(1)
-	return true
-}
-
-func (e *edgeServer) leave(from peer.ID) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.visitors.leave(from)
-	e.serving.Done()
-}
-
-func (e *edgeServer) handle(s network.Stream) {
-	from := s.Conn().RemotePeer()
-	if e.gossip.offenders.Contains(from) || !e.enter(from) {
-		_ = s.Reset()
-		return
-	}
-	defer e.leave(from)
-	ctx, cancel := context.WithTimeout(e.ctx, edgeTimeout)
-	defer cancel()
-	defer bound(ctx, s)()
-	if err := e.answer(ctx, s, from); err != nil {
-		if errors.Is(err, errMalformed) {
-			e.gossip.strike(from)
-		}
-		e.gossip.log.Debug("edge request failed", "peer", from, "error", err)
-		_ = s.Reset()
-	}
-}
-
-func (e *edgeServer) answer(ctx context.Context, s network.Stream, from peer.ID) error {
-	data, err := e.gossip.readEdge(s)
+// answerEdge answers one request.
+func (g *Gossip) answerEdge(ctx context.Context, s network.Stream, from peer.ID) error {
+	data, err := g.readEdge(s)
 	if err != nil {
 		return err
 	}
-	request, err := e.gossip.decodeRequest(data, from)
+	request, err := g.decodeRequest(data, from)
 	if err != nil {
 		return err
 	}
-	reply := e.gossip.config.OnEdge(ctx, from, request)
+	reply := g.config.OnEdge(ctx, from, request)
 	if err := ctx.Err(); err != nil {
 		return err // too late: what a node says at its end must not pass for a refusal
 	}
-	reply.Witness = e.gossip.witness(from)
+	reply.Witness = g.witness(from)
 	return writeEdge(s, encodeReply(reply))
 }

@@ -43,7 +43,7 @@ func newPubSub(ctx context.Context, g *Gossip) (*pubsub.PubSub, error) {
 	params.D, params.Dlo, params.Dhi, params.Dout, params.Dscore, params.Dlazy = 0, 0, 0, 0, 0, 6
 	params.Connectors = 1
 	params.HeartbeatInterval = g.pulse
-	subscriptions := newSubscriptions(topicPrefix(g.config.Network))
+	subscriptions := newSubscriptions(g.config.Network)
 	return pubsub.NewGossipSub(ctx, g.host,
 		pubsub.WithGossipSubParams(params),
 		pubsub.WithFloodPublish(true),
@@ -74,17 +74,18 @@ func debugOnly(ctx context.Context, log *slog.Logger) *slog.Logger {
 // topics, and to no others. Gossipsub calls it from one goroutine.
 type subscriptions struct {
 	prefix string
+	news   string
 	topics map[peer.ID]map[string]struct{}
 }
 
-func newSubscriptions(prefix string) *subscriptions {
-	return &subscriptions{prefix: prefix, topics: make(map[peer.ID]map[string]struct{})}
+func newSubscriptions(network string) *subscriptions {
+	return &subscriptions{prefix: topicPrefix(network), news: newsTopic(network), topics: make(map[peer.ID]map[string]struct{})}
 }
 
 // CanSubscribe implements [pubsub.SubscriptionFilter].
 func (s *subscriptions) CanSubscribe(topic string) bool {
 	owner, ok := strings.CutPrefix(topic, s.prefix)
-	return ok && len(owner) == ownerLength
+	return ok && len(owner) == ownerLength || topic == s.news
 }
 
 // FilterIncomingSubscriptions implements [pubsub.SubscriptionFilter]. It leaves out

@@ -25,13 +25,15 @@ func subOpts(on bool, topics ...string) []*pb.RPC_SubOpts {
 func topicNumber(i int) string { return fmt.Sprintf("p2pnode/net/m/%016d", i) }
 
 func TestOnlyTopicsOfTheNetworkAreSubscribedTo(t *testing.T) {
-	s := newSubscriptions(topicPrefix("net"))
+	s := newSubscriptions("net")
 	for topic, ok := range map[string]bool{
 		topicNumber(1):                          true,
 		topicNumber(1) + "x":                    false,
 		strings.TrimSuffix(topicNumber(1), "1"): false,
 		"p2pnode/other/m/0000000000000001":      false,
 		"p2pnode/net/x/0000000000000001":        false,
+		"p2pnode/net/news":                      true,
+		"p2pnode/other/news":                    false,
 		"":                                      false,
 		"p2pnode/net/m/":                        false,
 	} {
@@ -43,7 +45,7 @@ func TestOnlyTopicsOfTheNetworkAreSubscribedTo(t *testing.T) {
 }
 
 func TestSubscriptionsOfOnePeerAreBounded(t *testing.T) {
-	s := newSubscriptions(topicPrefix("net"))
+	s := newSubscriptions("net")
 	keep := func(p peer.ID, subs []*pb.RPC_SubOpts) int {
 		kept, err := s.FilterIncomingSubscriptions(p, subs)
 		if err != nil {

@@ -18,6 +18,9 @@ func (g *Gossip) validate(_ context.Context, via peer.ID, m *pubsub.Message) pub
 	if via == g.host.ID() {
 		return pubsub.ValidationAccept
 	}
+	if m.GetTopic() == newsTopic(g.config.Network) {
+		return g.validateNews(m)
+	}
 	g.mu.Lock()
 	f := g.follows[m.GetTopic()]
 	g.mu.Unlock()

@@ -7,40 +7,61 @@ import (
 )
 
 const (
-	// maxStreams bounds the requests answered at the same time, and maxPeerStreams
-	// those of one peer: a peer that asks and then says nothing holds its place for
-	// edgeTimeout.
-	maxStreams     = 256
-	maxPeerStreams = 4
-	// maxPeerRequests bounds the requests of one peer in a requestWindow. An honest
-	// peer makes far fewer. The bound is needed because a request can bring entries
-	// of other nodes, whose signatures take a millisecond to check.
-	maxPeerRequests = 64
-	requestWindow   = 10 * time.Second
-	maxVisitors     = 1024 // peers remembered; when full, any idle one is forgiven
+	requestWindow = 10 * time.Second
+	maxVisitors   = 1024 // peers remembered; when full, any idle one is forgiven
 )
+
+// quota bounds what visitors may ask of a server.
+type quota struct {
+	streams      int   // requests answered at the same time
+	peerStreams  int   // those of one peer: one that asks and says nothing holds its place until the timeout
+	peerRequests int   // of one peer in requestWindow
+	bytes        int64 // sent to all in requestWindow before no request is taken any more; 0: no bound
+	peerBytes    int64 // the same for one peer
+}
+
+// edgeQuota allows many times what an honest peer asks: a request can bring entries of
+// other nodes whose signatures take a millisecond to check.
+func edgeQuota() quota { return quota{streams: 256, peerStreams: 4, peerRequests: 64} }
 
 // visitors counts the requests of each peer. It is not safe for concurrent use.
 type visitors struct {
+	quota   quota
 	streams int // of all
+	all     usage
 	peers   map[peer.ID]*visits
 }
 
 // visits are the requests of one peer.
 type visits struct {
-	streams int       // being answered
-	since   time.Time // the window began
-	count   int       // in it
+	streams int // being answered
+	usage
+}
+
+// usage is what happened since it began.
+type usage struct {
+	since time.Time
+	count int // requests
+	bytes int64
+}
+
+// look forgets it when requestWindow is over.
+func (u *usage) look(now time.Time) {
+	if now.Sub(u.since) >= requestWindow {
+		*u = usage{since: now}
+	}
 }
 
 // enter takes a place for one more request of the peer, and reports whether there
 // was one.
 func (v *visitors) enter(from peer.ID, now time.Time) bool {
-	p := v.of(from)
-	if now.Sub(p.since) >= requestWindow {
-		p.since, p.count = now, 0
-	}
-	if v.streams >= maxStreams || p.streams >= maxPeerStreams || p.count >= maxPeerRequests {
+	p, q := v.of(from), v.quota
+	p.look(now)
+	v.all.look(now)
+	switch {
+	case v.streams >= q.streams, p.streams >= q.peerStreams, p.count >= q.peerRequests:
+		return false
+	case q.bytes > 0 && (v.all.bytes >= q.bytes || p.bytes >= q.peerBytes):
 		return false
 	}
 	v.streams++
@@ -53,6 +74,12 @@ func (v *visitors) enter(from peer.ID, now time.Time) bool {
 func (v *visitors) leave(from peer.ID) {
 	v.streams--
 	v.peers[from].streams--
+}
+
+// sent counts bytes that went to a visitor.
+func (v *visitors) sent(to peer.ID, n int64) {
+	v.all.bytes += n
+	v.peers[to].bytes += n
 }
 
 func (v *visitors) of(from peer.ID) *visits {

@@ -1,0 +1,87 @@
+package gossip
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/core/protocol"
+)
+
+// server answers the requests of one protocol, each on a goroutine of the host.
+type server struct {
+	gossip   *Gossip
+	protocol protocol.ID
+	timeout  time.Duration // of one answer
+	// answer serves one stream. An error that wraps errMalformed strikes the peer.
+	answer func(ctx context.Context, s network.Stream, from peer.ID) error
+	ctx    context.Context // ends with shut
+	cancel context.CancelFunc
+
+	mu       sync.Mutex // also orders serving.Add before serving.Wait
+	serving  sync.WaitGroup
+	visitors visitors
+}
+
+// start takes requests. The fields above ctx are set.
+func (e *server) start(ctx context.Context, q quota) {
+	e.ctx, e.cancel = context.WithCancel(ctx)
+	e.visitors = visitors{quota: q, peers: make(map[peer.ID]*visits)}
+	e.gossip.host.SetStreamHandler(e.protocol, e.handle)
+}
+
+// shut takes no more requests and returns when none is being answered.
+func (e *server) shut() {
+	e.gossip.host.RemoveStreamHandler(e.protocol)
+	e.mu.Lock()
+	e.cancel()
+	e.mu.Unlock()
+	e.serving.Wait()
+}
+
+// enter reports whether there is a place for one more request of the peer.
+func (e *server) enter(from peer.ID) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.ctx.Err() != nil || !e.visitors.enter(from, time.Now()) {
+		return false
+	}
+	e.serving.Add(1)
+	return true
+}
+
+func (e *server) leave(from peer.ID) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.visitors.leave(from)
+	e.serving.Done()
+}
+
+// sent counts bytes that went to a visitor.
+func (e *server) sent(to peer.ID, n int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.visitors.sent(to, int64(n))
+}
+
+func (e *server) handle(s network.Stream) {
+	from := s.Conn().RemotePeer()
+	if e.gossip.offenders.Contains(from) || !e.enter(from) {
+		_ = s.Reset()
+		return
+	}
+	defer e.leave(from)
+	ctx, cancel := context.WithTimeout(e.ctx, e.timeout)
+	defer cancel()
+	defer bound(ctx, s)()
+	if err := e.answer(ctx, s, from); err != nil {
+		if errors.Is(err, errMalformed) {
+			e.gossip.strike(from)
+		}
+		e.gossip.log.Debug("request failed", "protocol", e.protocol, "peer", from, "error", err)
+		_ = s.Reset()
+	}
+}
