@@ -11,9 +11,9 @@ import (
 
 // The anchor file holds the head of the ledger's chain outside the database. It
 // has two slots, written in turn: sequence (8), CRC (4), little endian, sealed.
-// A write torn by a power failure leaves the other slot, which is only older,
-// and an anchor may be behind its ledger. Writing in place costs a third of
-// replacing the file and syncing its directory.
+// A write that a power failure tears leaves the other slot, which is only older;
+// an anchor may be behind its ledger. Writing in place costs a third of replacing
+// the file and syncing its directory.
 const (
 	anchorSlots    = 2
 	anchorSlotSize = 8 + 4 + crcSize
@@ -24,9 +24,9 @@ func anchorPath(path string) string { return path + ".anchor" }
 // anchor is what an anchor file says.
 type anchor struct {
 	head  link
-	slot  int  // that holds head; the other one is written next
+	slot  int  // the slot that holds head; the other one is written next
 	found bool // a slot is readable
-	cut   bool // the file is shorter than its slots; no crash leaves it so
+	cut   bool // the file is shorter than its slots, which no crash causes
 }
 
 // writeAnchor returns after the slot is on disk. The directory entry of a new
@@ -52,7 +52,7 @@ func syncDir(path string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// readAnchor returns the newest head in the file; nothing is found if no slot is
+// readAnchor returns the newest head in the file. Its found is false if no slot is
 // readable or there is no file.
 func readAnchor(path string) (a anchor, err error) {
 	data, err := os.ReadFile(path)

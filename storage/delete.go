@@ -11,7 +11,7 @@ import (
 	"p2pnode/learner"
 )
 
-// DeleteRecord is [Store.DeleteRecords] of one.
+// DeleteRecord deletes one record; see [Store.DeleteRecords].
 func (s *Store) DeleteRecord(q learner.Seq) error { return s.DeleteRecords(q) }
 
 // deleteBatch is how many records are deleted in one transaction.
@@ -46,7 +46,7 @@ func (s *Store) DeleteRecords(seqs ...learner.Seq) error {
 }
 
 func (s *Store) deleteAll(seqs []learner.Seq) error {
-	if len(seqs) > deleteBatch { // one transaction finds out by itself
+	if len(seqs) > deleteBatch { // a single transaction checks this by itself
 		if err := s.deletable(seqs); err != nil {
 			return err
 		}
@@ -124,12 +124,12 @@ func eraseSlot(b *bbolt.Bucket, q learner.Seq) error {
 	return put(b, key, encodeSlot(at))
 }
 
-// wipeFreePages overwrites every page that nothing uses with zeros. bbolt writes
-// changed pages elsewhere and leaves the old ones as they are.
+// wipeFreePages overwrites every unused page with zeros. bbolt writes a changed page
+// to a new place and leaves the old bytes as they are.
 func (s *Store) wipeFreePages() error {
 	return s.write(func() error {
-		// A reader may still use pages that are free for everybody else. Without
-		// readers a write transaction begins by freeing all of them.
+		// An open reader may still use pages that are free otherwise. Without readers, a
+		// write transaction first frees all of them.
 		s.reading.Lock()
 		defer s.reading.Unlock()
 		tx, err := s.db.Begin(true)

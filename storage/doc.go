@@ -16,8 +16,8 @@
 //   - after Commit the stored bytes are published again, byte for byte.
 //
 // A message that is a public function of what was published before carries no
-// release. [Ledger.CommitPublic] stores it and uses its round, for which nobody
-// pays and of which the chain holds no entry.
+// release. [Ledger.CommitPublic] stores it and uses its round. No cohort pays for
+// the round, and the chain gets no entry.
 //
 // # Private sums
 //
@@ -28,11 +28,11 @@
 // here says what a contribution holds. A cohort contributes to the sums of one epoch, and
 // takes no records after that.
 //
-// A failed write of anything leaves it open what is on disk, and bbolt may go on
-// from bytes that only memory holds. The store then refuses every later write
-// ([ErrPoisoned]) until the file is opened and verified afresh. A disk that
-// failed to write once and then loses power may come back as [ErrDamaged] or
-// [ErrRolledBack], never with less spent.
+// After a failed write nobody knows what is on disk, and bbolt may go on from bytes
+// that only memory holds. The store then refuses every later write ([ErrPoisoned])
+// until the file is opened and verified again. A disk that failed to write once and
+// then loses power may come back as [ErrDamaged] or [ErrRolledBack], but never with
+// less spent.
 //
 // # What is detected
 //
@@ -47,32 +47,32 @@
 //
 // # Imports
 //
-// A file of any length is stored all or not at all, in batches ([Import]). Their
-// records lie behind a mark, and nobody sees them; the last batch removes the mark
-// and adds the file's digest, in one transaction. [Open] removes what is behind a
-// mark, so after a crash the file can be imported as if for the first time.
+// A file of any length is stored completely or not at all, in batches ([Import]). The
+// records of unfinished batches lie behind a mark, where no reader sees them. The last
+// batch removes the mark and adds the file's digest, in one transaction. [Open] removes
+// the records behind a mark, so after a crash the file can be imported as if for the
+// first time.
 //
 // # Restoring
 //
 // [Store.Backup] copies a running node's database, and [Restore] puts a copy in
-// place. What was released after the copy was made is not in it, so every cohort
-// is retired ([Ledger.Retire]): its records stay, for the personal model, and pay
-// for nothing any more, private sums neither. Rounds go on above those that peers
-// have heard, or that the old anchor knows of. Later records open a new cohort with
-// a budget of its own.
+// place. The copy does not know what was released after it was made, so every cohort
+// is retired ([Ledger.Retire]): its records stay for the personal model and never pay
+// again, for private sums neither. Rounds go on above those that peers have heard or
+// that the old anchor knows of. Later records open a new cohort with a budget of its
+// own.
 //
-// Contributions in the copy are sent again byte for byte. Of later ones it knows
-// nothing, so the list of a sum tells that another copy runs only if the sum is of a
+// Contributions in the copy are sent again byte for byte. The copy does not know later
+// ones, so the list of a sum shows that another copy runs only if the sum is of a
 // later epoch than the first one that was paid for since ([Ledger.ContradictSum]).
 //
 // # What is not detected
 //
-// An older copy of both files together looks genuine from here: only peers, who
-// remember the rounds they have heard, can contradict it. Records that are
-// stored a second time get a second budget: only a whole file that is the same byte
-// for byte is told ([Store.Imported]), unless a restore put back a time before it.
-// CRCs find accidents, not forgers: whoever can write these files can spend the
-// budget.
+// An older copy of both files together looks genuine to the node. Only peers, which
+// remember the rounds they have heard, can contradict it. Records that are stored a
+// second time get a second budget. Only a whole file that is the same byte for byte is
+// recognised ([Store.Imported]), unless a restore put back a time before it. CRCs find
+// accidents, not forgers: anybody who can write these files can spend the budget.
 //
 // [Store.DeleteRecords] overwrites a record's bytes in the file. It does not
 // reach backups, replaced databases that a restore kept, or what the file

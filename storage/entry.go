@@ -32,7 +32,7 @@ func (k entryKind) opening() bool { return k == entryBudget || k == entryTerms }
 // sum reports whether entries of the kind are about a private sum, not a round.
 func (k entryKind) sum() bool { return k == entryContribute || k == entryForeignSum }
 
-// String is the kind in the words of an export.
+// String returns the word for the kind that an export uses.
 func (k entryKind) String() string {
 	switch k {
 	case entryBudget, entryTerms:
@@ -63,7 +63,7 @@ type entry struct {
 	sum      SumID          // contribute, foreign sum
 }
 
-// openingEntry begins the ledger of these terms.
+// openingEntry returns the first entry of a ledger with these terms.
 func openingEntry(t privacy.Terms) entry {
 	kind := entryTerms
 	if gaussian := (privacy.Terms{Budget: t.Budget, Dimension: t.Dimension, Accounting: privacy.GaussianFilter}); t == gaussian {
@@ -72,20 +72,20 @@ func openingEntry(t privacy.Terms) entry {
 	return entry{sequence: 1, kind: kind, terms: t}
 }
 
-// link stands for the ledger up to and including an entry: its CRC-32C covers
-// the entry and, through the CRC before it, all earlier ones. The zero link is
-// the empty ledger.
+// link identifies the ledger up to and including an entry. Its CRC-32C covers the
+// entry and, through the CRC before it, all earlier ones. The zero link is the
+// empty ledger.
 type link struct {
 	sequence uint64
 	crc      uint32
 }
 
-// The layout of an entry, little endian: kind (1), three words (8 each), of
-// entryTerms and those of sums more, and the CRC (4). The words are dimension,
-// epsilon and delta of an opening entry, and round, cohort and cost of the others,
-// or the epoch in place of the round. entryTerms goes on with the order (8), the
-// plan (32) and the name of the accounting, those of sums with the sum's name (32).
-// The key is the sequence number.
+// The layout of an entry, little endian: kind (1), three words (8 each), further
+// fields of some kinds, and the CRC (4). The words are dimension, epsilon and delta in
+// an opening entry, and round, cohort and cost in the others, with the epoch in place of
+// the round for sums. entryTerms is followed by the order (8), the plan (32) and the name
+// of the accounting, entries of sums by the sum's name (32). The key is the sequence
+// number.
 const (
 	entryWords = 1 + 3*8
 	entrySize  = entryWords + crcSize

@@ -41,11 +41,11 @@ func DropUnfinished(path string) error {
 	}
 }
 
-// besides matches what is added to a database's name for the files beside it.
+// besides matches the suffixes of the files that lie beside a database.
 var besides = regexp.MustCompile(`^(\.replaced-[0-9]+|\.restoring)?(\.anchor)?$`)
 
-// IsFile reports whether name is that of a file of the database with another name in the
-// same directory: itself, its anchor, or what restores kept or left half done.
+// IsFile reports whether name belongs to the named database in the same directory: the
+// database, its anchor, or a file that a restore kept or left unfinished.
 func IsFile(database, name string) bool {
 	rest, found := strings.CutPrefix(name, database)
 	return found && besides.MatchString(rest)

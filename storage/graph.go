@@ -47,23 +47,23 @@ func (s *Store) DeleteEdge(peer string) error {
 // Edges returns all edges, sorted by peer.
 func (s *Store) Edges() ([]Edge, error) { return readJSON[Edge](s, bucketEdges) }
 
-// Peer is a node heard of, to be dialled again after a restart.
+// Peer is a known node, to dial again after a restart.
 type Peer struct {
 	ID       string   `json:"id"`
 	Addrs    []string `json:"addrs"`
 	LastSeen int64    `json:"last_seen"` // Unix seconds; 0: never
-	// Added says that the owner named it. It is kept until she takes it back.
+	// Added says that the owner added it. It is kept until she removes it.
 	Added bool `json:"added,omitempty"`
-	// Failures counts the dials in a row that it did not answer, while others did.
+	// Failures counts the dials in a row that this peer did not answer while others did.
 	Failures int `json:"failures,omitempty"`
 }
 
-// maxPeers bounds the known peers: plenty to find the network again.
+// maxPeers bounds the known peers. That many are enough to find the network again.
 const maxPeers = 1000
 
-// SavePeers stores the given peers, in place of what was known of them, in one
-// transaction. Beyond 1,000 the longest unseen are dropped, those that the owner
-// added last.
+// SavePeers stores the given peers in one transaction and replaces what was known of
+// them. Beyond 1,000 peers it drops those that were not seen for longest; it drops
+// peers that the owner added last.
 func (s *Store) SavePeers(peers ...Peer) error {
 	err := s.update(func(tx *bbolt.Tx) error {
 		b := tx.Bucket(bucketPeers)

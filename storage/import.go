@@ -12,17 +12,18 @@ import (
 	"p2pnode/learner"
 )
 
-// Import stores the records of one file with their cells, all or none, some at a time: neither memory
-// nor a transaction grows with the file. Until [Import.Commit] nobody sees them, and
-// [Open] removes what a process left that ended before. Meanwhile no other records
-// are stored; releases are paid for as ever. It is not safe for concurrent use.
+// Import stores the records of one file with their cells, all or none. It does so in
+// batches, so that neither memory nor a transaction grows with the file. Until
+// [Import.Commit] no reader sees the records, and if the process ends before, [Open]
+// removes them. Meanwhile the store takes no other records; releases go on. An Import is
+// not safe for concurrent use.
 type Import struct {
 	store   *Store
 	in      Intake
 	now     time.Time
 	last    slot
-	first   learner.Seq // that this one gives
-	waiting []slot      // to be written
+	first   learner.Seq // the number of its first record
+	waiting []slot      // not yet written
 	marked  bool        // the mark of an unfinished import is on disk
 	ended   bool
 }
@@ -40,8 +41,8 @@ type Imported struct {
 // importBatch is how many records wait to be written together.
 const importBatch = 8192
 
-// Import begins one. It waits for another that is under way. End it with Commit or
-// Drop. Cohorts are opened as [Store.AppendRecords] opens them.
+// Import begins an import. It waits for the end of another one. End it with Commit or
+// Drop. It opens cohorts as [Store.AppendRecords] does.
 func (s *Store) Import(in Intake, now time.Time) (*Import, error) {
 	if in.Size < 1 {
 		return nil, fmt.Errorf("storage: import: the cohort size %d is not positive", in.Size)
@@ -86,9 +87,9 @@ func (i *Import) Add(r learner.Record) error {
 	return nil
 }
 
-// Commit makes the records count, and remembers the file's digest with them. It
-// returns the number of the first one; without any, nothing is stored. After an error
-// the import is still to be dropped.
+// Commit makes the records visible and stores the file's digest with them. It returns
+// the number of the first one; without any record it stores nothing. After an error the
+// caller must still call Drop.
 func (i *Import) Commit(file Digest) (first learner.Seq, err error) {
 	count := uint64(i.last.record.Seq - i.first + 1)
 	if count == 0 {
@@ -114,7 +115,7 @@ func (i *Import) Commit(file Digest) (first learner.Seq, err error) {
 	return i.first, nil
 }
 
-// Drop gives the records up, unless they are committed.
+// Drop removes the records, unless they are committed.
 func (i *Import) Drop() error {
 	if i.ended {
 		return nil
@@ -150,15 +151,15 @@ func (s *Store) Imported(file Digest) (earlier Imported, found bool, err error) 
 
 func importKey(file Digest) []byte { return append(bytes.Clone(keyImport), file[:]...) }
 
-// unfinished returns the key of the first record that does not count yet, nil if all
-// do.
+// unfinished returns the key of the first record of an unfinished import, or nil if
+// there is none.
 func unfinished(tx *bbolt.Tx) ([]byte, error) {
 	key, err := get(tx.Bucket(bucketStore), keyIncoming)
 	return bytes.Clone(key), err
 }
 
-// dropUnfinished removes the records of an import that was not finished, some at a
-// time. One that is interrupted goes on when the file is opened next.
+// dropUnfinished removes the records of an unfinished import in batches. If it is
+// interrupted, it goes on when the file is opened next.
 func (s *Store) dropUnfinished() error {
 	for more := true; more; {
 		var first []byte
@@ -173,7 +174,7 @@ func (s *Store) dropUnfinished() error {
 			b, cells := tx.Bucket(bucketRecords), tx.Bucket(bucketCells)
 			c := b.Cursor()
 			for range importBatch {
-				// The last ones first: what is left is an unfinished import still.
+				// The last ones go first, so that the rest is still an unfinished import.
 				key, _ := c.Last()
 				if key == nil || bytes.Compare(key, first) < 0 {
 					more = false

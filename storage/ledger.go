@@ -24,48 +24,47 @@ var (
 	ErrPoisoned = errors.New("storage: a write failed; start again, which verifies what is on disk")
 )
 
-// Ledger is the durable half of the door: what was paid, and what was committed
-// to be published. It is safe for concurrent use; a writing method holds the
-// others up until its bytes are on disk.
+// Ledger is the durable half of the door: what was paid, and what was committed to
+// be published. It is safe for concurrent use. While a method writes, the others
+// wait until its bytes are on disk.
 type Ledger struct {
 	store  *Store
 	policy privacy.Policy
 
 	mu sync.Mutex
-	// noise is made here and handed out to nobody: what a ledger releases cannot
-	// carry the reproducible noise of a simulation.
+	// noise is made here and never handed out, so that a ledger cannot release with the
+	// reproducible noise of a simulation.
 	noise       *privacy.LiveNoise
 	account     *privacy.Account
 	head        link
-	slot        int              // of the anchor, written last
-	cut         bool             // the anchor was, when the ledger was opened
-	round       uint64           // highest paid, public or skipped
+	slot        int              // the anchor's slot that was written last
+	cut         bool             // the anchor was cut short when the ledger was opened
+	round       uint64           // the highest paid, public or skipped round
 	paid        uint64           // the round that may be committed; 0: none
-	cohorts     []privacy.Cohort // that ever paid, sorted
-	retired     privacy.Cohort   // this one and all before are
-	unprotected int              // rounds
+	cohorts     []privacy.Cohort // the cohorts that ever paid, sorted
+	retired     privacy.Cohort   // the last retired cohort; all before it are retired too
+	unprotected int              // rounds released without a guarantee
 	contradicts uint64           // a round of this node that a peer holds and the ledger does not; 0: none
 	last        committed
 	sums        contributions
 }
 
-// Release debits every cohort of the sums that can still afford m, once, adds
-// noise to the sums of those that could, and returns that. The debits are on disk
-// and in the anchor before the noise is drawn. An answer that is exhausted means
-// that no cohort could pay; then nothing is written and the round is not used.
+// Release debits each cohort of the sums that can still afford m once, and returns the
+// sums of these cohorts with noise. The debits are on disk and in the anchor before the
+// noise is drawn. An answer that is exhausted means that no cohort could pay; then
+// nothing is written and the round is not used.
 //
 // It fails with ErrRound unless round is above every round before, and with
-// ErrPoisoned if a write failed, now or earlier: whether the debit reached the
-// disk is then not known, and nothing may be released until the store was opened
-// again.
+// ErrPoisoned if a write failed, now or earlier. It is then not known whether the debit
+// reached the disk, and nothing may be released until the store is opened again.
 func (l *Ledger) Release(round uint64, m privacy.Mechanism, sums []privacy.Sum) (privacy.Answer, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	cohorts := make([]privacy.Cohort, len(sums))
 	for i := range sums {
-		// What the discreteness of the noise costs was charged for so many only.
+		// The charge for the discreteness of the noise covers this many coordinates only.
 		if n, most := sums[i].Dimension(), l.policy.Terms.Dimension; n > most {
-			return privacy.Answer{}, fmt.Errorf("storage: a release of %d coordinates from a ledger opened for %d", n, most)
+			return privacy.Answer{}, fmt.Errorf("storage: a release has %d coordinates, and the ledger was opened for %d", n, most)
 		}
 		cohorts[i] = sums[i].Cohort()
 	}
@@ -77,8 +76,8 @@ func (l *Ledger) Release(round uint64, m privacy.Mechanism, sums []privacy.Sum) 
 	return l.noise.Answer(m, sums), nil
 }
 
-// ReleaseUnprotected answers without a guarantee. It uses no budget, but the
-// ledger remembers it for ever. It fails as Release does.
+// ReleaseUnprotected returns the sums without a guarantee. It uses no budget, and the
+// ledger keeps a note of it for ever. It fails as Release does.
 func (l *Ledger) ReleaseUnprotected(round uint64, m privacy.Mechanism, sums []privacy.Sum) (privacy.Answer, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -108,7 +107,7 @@ func (l *Ledger) pay(round uint64, m privacy.Mechanism, cohorts []privacy.Cohort
 	return paid, l.append(entries...)
 }
 
-// mayUse is an error unless a round can be paid or published.
+// mayUse returns an error unless a round can be paid or published.
 func (l *Ledger) mayUse(round uint64) error {
 	if err := l.store.writable(); err != nil {
 		return err
@@ -122,20 +121,20 @@ func (l *Ledger) mayUse(round uint64) error {
 	return nil
 }
 
-// Contradict writes down that a peer holds a model of this round that the ledger
-// knows nothing of: it is an old copy, or one of several.
-// From then on, whoever opens it, releases and Verify fail with ErrRolledBack,
-// until Retire. It fails with ErrPoisoned as Release does.
+// Contradict writes down that a peer holds a model of this round that the ledger does
+// not know: the ledger is an old copy, or one of several. From then on releases and
+// Verify fail with ErrRolledBack, also in later runs, until Retire. It fails with
+// ErrPoisoned as Release does.
 func (l *Ledger) Contradict(round uint64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.contradicts >= round {
 		return nil
 	}
-	return l.append(entry{kind: entryContradict, round: max(l.round, round)}) // which may have gone on meanwhile
+	return l.append(entry{kind: entryContradict, round: max(l.round, round)}) // l.round may have grown meanwhile
 }
 
-// contradiction is the error of a ledger that a peer has contradicted.
+// contradiction returns the error of a ledger that a peer has contradicted.
 func (l *Ledger) contradiction() error {
 	if l.sums.foreign {
 		return fmt.Errorf("%w (a private sum holds a contribution of this device that this directory knows nothing of)", ErrRolledBack)
@@ -144,11 +143,10 @@ func (l *Ledger) contradiction() error {
 		ErrRolledBack, l.contradicts, l.round)
 }
 
-// Retire ends the budget of every cohort so far, those that hold records and have
-// not paid yet included, and makes rounds go on above round, or above the highest
-// so far or known from a peer if that is more. A round that was paid and not committed is burned.
-// Records that arrive later open a new cohort. It fails with ErrPoisoned as
-// Release does.
+// Retire ends the budget of every cohort so far, also of those that hold records and
+// have not paid yet. Rounds go on above round, above the highest so far and above the
+// highest known from a peer. A round that was paid and not committed is burned. Records
+// that arrive later open a new cohort. It fails with ErrPoisoned as Release does.
 func (l *Ledger) Retire(round uint64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -250,12 +248,11 @@ func (l *Ledger) Commit(round uint64, message, state []byte) error {
 	return l.keep(committed{round: round, message: bytes.Clone(message), state: bytes.Clone(state)})
 }
 
-// CommitPublic is Commit for a message that carries no release: a public function
-// of what was published before, which costs nothing. The caller answers for that.
-// It writes no entry, and the round is used: a lower one can be neither paid nor
-// committed any more. It fails with ErrRound unless round is above every round
-// before, with ErrRolledBack if a peer contradicts the ledger, and with ErrPoisoned
-// as Release does.
+// CommitPublic commits a message that carries no release. The caller guarantees that it
+// is a public function of what was published before, so it costs nothing. CommitPublic
+// writes no entry, but uses the round: a lower one can be neither paid nor committed any
+// more. It fails with ErrRound unless round is above every round before, with
+// ErrRolledBack if a peer contradicts the ledger, and with ErrPoisoned as Release does.
 func (l *Ledger) CommitPublic(round uint64, message, state []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -270,8 +267,8 @@ func (l *Ledger) CommitPublic(round uint64, message, state []byte) error {
 	return nil
 }
 
-// SaveState stores the agent's state between commits: what it has heard since.
-// It fails with ErrPoisoned as Release does.
+// SaveState stores the agent's state between commits, which includes what it has heard
+// since. It fails with ErrPoisoned as Release does.
 func (l *Ledger) SaveState(state []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -251,8 +251,8 @@ func TestFailedWritePoisons(t *testing.T) {
 // What is refused later says what went wrong at first, and a full disk what to do.
 func TestFailedWriteSaysWhy(t *testing.T) {
 	for cause, want := range map[error]string{
-		&os.PathError{Op: "write", Path: "node.db", Err: syscall.ENOSPC}: "no space left on device; free space, then start again: what was stored is there",
-		fmt.Errorf("file resize error: %s", syscall.ENOSPC):              "no space left on device; free space",
+		&os.PathError{Op: "write", Path: "node.db", Err: syscall.ENOSPC}: "the disk is full: free space, then start again; what was stored is there (storage: a write failed",
+		fmt.Errorf("file resize error: %s", syscall.ENOSPC):              "the disk is full: free space",
 		errors.New("input/output error"):                                 "input/output error",
 	} {
 		s, l := open(t, newPath(t))

@@ -9,8 +9,8 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 )
 
-// exclude keeps other Stores of this process out. bbolt's own lock does not on Android:
-// it is fcntl's, which a process holds against all others and never against itself.
+// exclude keeps other Stores of this process out. On Android bbolt's own lock does not do
+// that: it uses fcntl, which locks out other processes and never the same one.
 func exclude(f *os.File, flag int) error {
 	how := syscall.LOCK_EX
 	if flag&(os.O_WRONLY|os.O_RDWR) == 0 {

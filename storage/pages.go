@@ -11,14 +11,14 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// pageWalk reads the pages of a bbolt file through the file and checks them. bbolt
-// trusts what it reads: one damaged bit can send it round in a circle until
-// memory is used up, or to memory that is not there, and its own Check does the
-// same. The layout (version 2 of bbolt's format, native byte order) is that of
-// its package internal/common.
+// pageWalk reads the pages of a bbolt file with plain file reads and checks them. bbolt
+// trusts the pages: one damaged bit can send it into an endless loop that uses up memory,
+// or to an address outside the file, and its own Check behaves the same. The layout
+// (version 2 of bbolt's format, native byte order) is defined in its package
+// internal/common.
 //
-// What goes over all records goes this way too: bbolt reads through a memory map,
-// and each page of it that was looked at counts as memory of this process.
+// Loops over all records read this way too. bbolt reads through a memory map, and each
+// page that is read counts as memory of this process.
 type pageWalk struct {
 	file  io.ReaderAt
 	size  int                           // bytes of a page
@@ -65,10 +65,9 @@ func walkOf(file io.ReaderAt, size int, pages uint64) *pageWalk {
 	return &pageWalk{file: file, size: size, limit: pages, used: make([]bool, pages)}
 }
 
-// checkPages verifies that every page below the root is reached once and holds
-// what its kind must hold with its keys in order, and that of the others each
-// is listed as free: one that is both would be overwritten, one that is neither
-// has been cut off.
+// checkPages verifies that every page below the root is reached once, has the form of
+// its kind and has its keys in order, and that every other page is listed as free. A page
+// that is both used and free would be overwritten; one that is neither has been lost.
 func checkPages(tx *bbolt.Tx, file io.ReaderAt) error {
 	w := newPageWalk(tx, file)
 	if err := w.tree(uint64(tx.Cursor().Bucket().Root()), nil, nil, 0); err != nil {
@@ -86,8 +85,8 @@ func checkPages(tx *bbolt.Tx, file io.ReaderAt) error {
 	return nil
 }
 
-// scan calls visit for each key of a bucket in order, from one on, with the value as it
-// is sealed. Both last until it returns.
+// scan calls visit for each key of a bucket from the given one on, in order, with the
+// sealed value. Key and value are valid until visit returns.
 func scan(tx *bbolt.Tx, file io.ReaderAt, bucket, from []byte, visit func(key, sealed []byte) error) error {
 	b := tx.Bucket(bucket)
 	if b == nil {
@@ -95,7 +94,7 @@ func scan(tx *bbolt.Tx, file io.ReaderAt, bucket, from []byte, visit func(key, s
 	}
 	w := newPageWalk(tx, file)
 	w.from, w.visit = from, visit
-	if b.Root() == 0 { // it is small, and lies in its parent's page
+	if b.Root() == 0 { // a small bucket lies in its parent's page
 		return b.ForEach(w.leaf)
 	}
 	return w.tree(uint64(b.Root()), nil, nil, 0)
@@ -135,8 +134,8 @@ func (w *pageWalk) free(tx *bbolt.Tx) ([]bool, error) {
 	return free, nil
 }
 
-// load reads a page with what it spans, marks it as used and returns it; it lasts
-// until another is loaded at that depth.
+// load reads a page with the pages that it spans, marks them as used and returns the
+// bytes. They are valid until another page is loaded at that depth.
 func (w *pageWalk) load(number uint64, depth int) ([]byte, error) {
 	if number < 2 || number >= w.limit { // 0 and 1 are the meta pages
 		return nil, fmt.Errorf("%w: there is no page %d", ErrDamaged, number)
@@ -148,7 +147,7 @@ func (w *pageWalk) load(number uint64, depth int) ([]byte, error) {
 	}
 	further := uint64(binary.NativeEndian.Uint32(l.page[12:]))
 	if binary.NativeEndian.Uint64(l.page) != number || further >= w.limit-number {
-		return nil, fmt.Errorf("%w: page %d is another one", ErrDamaged, number)
+		return nil, fmt.Errorf("%w: page %d carries another number", ErrDamaged, number)
 	}
 	for n := number; n <= number+further; n++ {
 		if w.used[n] {
@@ -227,7 +226,8 @@ func (w *pageWalk) leaf(key, value []byte) error {
 	return w.visit(key, value)
 }
 
-// elements returns what a page holds, whose keys must be in order within the bounds.
+// elements returns the elements of a page. Their keys must be in order and within the
+// bounds.
 func (w *pageWalk) elements(page, low, high []byte, depth int) ([]pageElement, error) {
 	kind, count := binary.NativeEndian.Uint16(page[8:]), int(binary.NativeEndian.Uint16(page[10:]))
 	end := pageHeader + count*elementSize
@@ -262,9 +262,9 @@ func (w *pageWalk) elements(page, low, high []byte, depth int) ([]pageElement, e
 	return out, nil
 }
 
-// elementBytes returns the key and value of the element at the given place. It
-// says itself where they are, but bbolt packs them from start on without gaps:
-// so a wrong number of elements cannot hide any.
+// elementBytes returns the key and value of the element at the given place. An element
+// says where its bytes are. They must follow each other from start on without gaps, as
+// bbolt packs them, so that a wrong number of elements cannot hide any.
 func elementBytes(page []byte, at int, kind uint16, start int) (key, value []byte, err error) {
 	word := func(i int) uint64 { return uint64(binary.NativeEndian.Uint32(page[at+4*i:])) }
 	from, keySize, valueSize := word(0), word(1), uint64(0)

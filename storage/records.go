@@ -15,26 +15,26 @@ import (
 	"p2pnode/privacy"
 )
 
-// Intake says which records are taken, and when a cohort takes no more of them, by
-// public things only.
+// Intake says which records the store takes, and when a cohort takes no more. It uses
+// public values only.
 type Intake struct {
-	// Admit is an error for a record that must not be stored, [learner.Task.Admit]: what
-	// is paid for releases rests on what is in the store. Required.
+	// Admit returns an error for a record that must not be stored, as [learner.Task.Admit]
+	// does: the cost of a release is right only for records that fit the task. Required.
 	Admit func(*learner.Record) error
 	Size  int           // slots, >= 1
-	Age   time.Duration // since its first record; 0: whatever its age
-	// Closed says that the budget is used; nil: never. It is called at most once
-	// and outside any transaction, so it may ask the ledger.
+	Age   time.Duration // since its first record; 0: no limit
+	// Closed reports whether the cohort's budget is used up; nil means never. It is called
+	// at most once and outside any transaction, so it may ask the ledger.
 	Closed func(privacy.Cohort) bool
 }
 
-// AppendRecords stores all of recs with their cells, or none, when Admit refuses one for
-// example, and returns copies with Seq and Cohort set and no cells. Seq goes on from the highest ever given. A record joins the open
-// cohort, the newest one; a new cohort is opened when in says so, and when the
-// ledger is open and has retired that cohort, or it has contributed to a private sum:
-// records that come later take part in a later epoch. now is kept as the time of every
-// cohort opened; of a cohort that an older version of this program opened no time
-// is known, and it counts as over age.
+// AppendRecords stores all of recs with their cells, or none, for example when Admit
+// refuses one. It returns copies with Seq and Cohort set and without cells. Seq goes on
+// from the highest ever given. A record joins the newest cohort. A new cohort is opened
+// when in says so, and when the ledger is open and the newest cohort is retired or has
+// contributed to a private sum: later records take part in a later epoch. now is stored
+// as the time of every cohort opened. A cohort that an older version of this program
+// opened has no time and counts as too old.
 func (s *Store) AppendRecords(recs []learner.Record, in Intake, now time.Time) ([]learner.Record, error) {
 	if in.Size < 1 {
 		return nil, fmt.Errorf("storage: append records: the cohort size %d is not positive", in.Size)
@@ -76,7 +76,7 @@ func (s *Store) AppendRecords(recs []learner.Record, in Intake, now time.Time) (
 // they are known.
 func putSlots(tx *bbolt.Tx, slots []slot) error {
 	records, cells := tx.Bucket(bucketRecords), tx.Bucket(bucketCells)
-	records.FillPercent, cells.FillPercent = 1, 1 // nothing is put between them later
+	records.FillPercent, cells.FillPercent = 1, 1 // no key is inserted between them later
 	for _, at := range slots {
 		key := numberKey(uint64(at.record.Seq))
 		if err := put(records, key, encodeSlot(at)); err != nil {
@@ -92,8 +92,8 @@ func putSlots(tx *bbolt.Tx, slots []slot) error {
 	return nil
 }
 
-// EachCells calls visit for the cells of the records from one number to another, those
-// of them that are kept, in order of arrival.
+// EachCells calls visit, in order of arrival, for the stored cells of the records between
+// two numbers, both included.
 func (s *Store) EachCells(from, to learner.Seq, visit func(learner.Seq, learner.Cells)) error {
 	if s.upgraded() != nil {
 		return nil // the first release kept none
@@ -118,8 +118,8 @@ func (s *Store) EachCells(from, to learner.Seq, visit func(learner.Seq, learner.
 	return nil
 }
 
-// openCohort makes last, the newest slot, the last of its cohort if that cohort
-// takes no more records.
+// openCohort makes the next record open a new cohort if that of last, the newest slot,
+// takes no more.
 func (s *Store) openCohort(last *slot, in Intake, now time.Time) error {
 	c, retired := last.record.Cohort, s.retired()
 	closed := c <= retired || s.contributed(c)
@@ -137,7 +137,7 @@ func (s *Store) openCohort(last *slot, in Intake, now time.Time) error {
 	return nil
 }
 
-// retired is the last cohort that the open ledger has retired, 0 if there is none.
+// retired returns the last cohort that the open ledger has retired, 0 if there is none.
 func (s *Store) retired() privacy.Cohort {
 	s.ledgerMu.Lock()
 	defer s.ledgerMu.Unlock()
@@ -154,7 +154,7 @@ func (s *Store) contributed(c privacy.Cohort) bool {
 	return s.ledger != nil && s.ledger.Epoch(c) > 0
 }
 
-// next is the slot that r takes after this one.
+// next returns the slot that r takes after this one.
 func (at slot) next(r learner.Record, size int, now time.Time) slot {
 	r.Seq, r.Cohort = at.record.Seq+1, at.record.Cohort
 	if at.number >= uint64(size) {
@@ -185,7 +185,7 @@ func (s *Store) lastSlot() (last slot, err error) {
 	return last, err
 }
 
-// slot returns the slot of a number that was given.
+// slot returns the slot of a number that has been given to a record.
 func (s *Store) slot(q learner.Seq) (at slot, err error) {
 	err = s.view(func(tx *bbolt.Tx) (err error) {
 		key := numberKey(uint64(q))
@@ -195,12 +195,12 @@ func (s *Store) slot(q learner.Seq) (at slot, err error) {
 	return at, err
 }
 
-// EachRecord calls visit for the live records and the deleted ones from a number on,
-// in order of arrival, with one of them in memory at a time: r.X lasts until visit
-// returns. A deleted one has its Seq and Cohort, Y = 0 and X nil; a live one that an
-// upgrade set aside has no X either, but one that is not nil. No record has its cells. A fresh
-// agent must learn of all: an empty slot counts as a record. The error is that of visit, or
-// ErrDamaged.
+// EachRecord calls visit for the live and the deleted records from a number on, in order
+// of arrival, with one of them in memory at a time: r.X is valid until visit returns. A
+// deleted record has its Seq and Cohort, Y = 0 and X nil. A live record that an upgrade
+// set aside has an X that is empty but not nil. No record has its cells. A new agent must
+// be given all of them, because an empty slot counts as a record. The error is that of
+// visit, or ErrDamaged.
 func (s *Store) EachRecord(from learner.Seq, visit func(r learner.Record) error) error {
 	var x []float64
 	err := s.view(func(tx *bbolt.Tx) error {
@@ -232,8 +232,8 @@ func (s *Store) EachRecord(from learner.Seq, visit func(r learner.Record) error)
 	return nil
 }
 
-// Records returns what [Store.EachRecord] visits, the live records and the deleted
-// ones apart.
+// Records returns the live records and the deleted ones, each as [Store.EachRecord]
+// visits them.
 func (s *Store) Records() (live, deleted []learner.Record, err error) {
 	err = s.EachRecord(0, func(r learner.Record) error {
 		if r.X == nil {
@@ -254,11 +254,11 @@ type Counts struct {
 	HeldOut int                    // of Records
 	Slots   map[privacy.Cohort]int // of training records, deleted ones included
 	Newest  learner.Seq            // the last one counted, live or deleted
-	Noted   learner.Tally          // the cells of Records that were not taken as they are
+	Noted   learner.Tally          // the cells of Records that were not taken as written
 }
 
-// Add counts live records that were stored together, with what was noted of their cells,
-// unless they were counted before.
+// Add counts live records that were stored together, and the notes on their cells, unless
+// they were counted before.
 func (c *Counts) Add(records []learner.Record, noted learner.Tally) {
 	if len(records) == 0 || records[0].Seq <= c.Newest {
 		return
@@ -285,7 +285,7 @@ func (c *Counts) slot(r learner.Record) {
 	}
 }
 
-// Count counts what [Store.EachRecord] visits.
+// Count counts the records that [Store.EachRecord] visits.
 func (s *Store) Count() (Counts, error) {
 	c := Counts{Slots: make(map[privacy.Cohort]int)}
 	err := s.EachRecord(0, func(r learner.Record) error {

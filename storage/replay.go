@@ -16,10 +16,10 @@ import (
 // entries, the anchor, the terms, the order of rounds, and that the account
 // admits every debit.
 //
-// It fails with ErrBudget if the ledger was begun on other terms than the
-// policy's, with ErrRolledBack if the anchor is missing or does not belong to
-// the ledger, and with ErrDamaged. A store opens one ledger; to open it again,
-// close the store and open that again.
+// It fails with ErrBudget if the ledger was begun on other terms than the policy's,
+// with ErrRolledBack if the anchor is missing or does not belong to the ledger, and
+// with ErrDamaged. A store opens its ledger once; to open it again, close the store
+// and open it again.
 func (s *Store) OpenLedger(p privacy.Policy) (*Ledger, error) {
 	s.ledgerMu.Lock()
 	defer s.ledgerMu.Unlock()
@@ -34,8 +34,8 @@ func (s *Store) OpenLedger(p privacy.Policy) (*Ledger, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w (ledger of %s)", err, s.path)
 	}
-	// An empty ledger gets an anchor too: were the first payment to create it,
-	// a crash right after that payment would look like a lost anchor.
+	// An empty ledger gets an anchor too. If the first payment created it, a crash right
+	// after that payment would look like a lost anchor.
 	if !a.found || a.head != l.head {
 		err = l.moveAnchor(l.head)
 	}
@@ -79,7 +79,7 @@ func (s *Store) readLedger(p privacy.Policy, a anchor) (*Ledger, error) {
 	return l, nil
 }
 
-// anywhere is an anchor that every ledger agrees with.
+// anywhere returns an anchor that every ledger agrees with.
 func anywhere() anchor { return anchor{found: true} }
 
 // check compares the anchor with a ledger that ends at head.
@@ -115,7 +115,8 @@ func (l *Ledger) replayEntry(e entry) error {
 	return nil
 }
 
-// checkTerms names the first of the ledger's terms that is another one now.
+// checkTerms returns an error that names the first of the ledger's terms that has
+// changed.
 func checkTerms(begun, now privacy.Terms) error {
 	for _, t := range []struct {
 		name       string
@@ -155,8 +156,8 @@ func walkLedger(tx *bbolt.Tx, visit func(entry, link) error) error {
 	})
 }
 
-// committed is what the second transaction of a release stores, and the state
-// saved since.
+// committed is what the second transaction of a release stores, with the state saved
+// since.
 type committed struct {
 	round          uint64
 	public         bool // by CommitPublic: nobody paid for the round

@@ -118,15 +118,15 @@ func (s *Store) retire(p privacy.Policy, old anchor, round uint64) error {
 	if err != nil {
 		return err
 	}
-	if old.head.sequence > l.head.sequence { // every paid round took an entry at least
+	if old.head.sequence > l.head.sequence { // every paid round took at least one entry
 		round = max(round, l.round+old.head.sequence-l.head.sequence)
 	}
 	return l.Retire(round)
 }
 
-// keepOld copies what is at path aside; kept is "" if it was nothing.
+// keepOld copies the files at path aside. kept is "" if there were none.
 func (r *restore) keepOld() (kept string, err error) {
-	if !r.there { // locking creates the file, so it waited for a sound copy
+	if !r.there { // locking creates the file, so it is done only after the copy was verified
 		if err := r.lockTarget(); err != nil || !exists(anchorPath(r.path)) {
 			return "", err
 		}
@@ -146,7 +146,7 @@ func (r *restore) keepOld() (kept string, err error) {
 	return kept, nil
 }
 
-// Kept names the databases that restores replaced at path.
+// Kept returns the names of the databases that restores replaced at path.
 func Kept(path string) (kept []string, err error) {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	for _, e := range entries {
@@ -178,7 +178,7 @@ func (r *restore) replace() error {
 	return errors.Join(os.Rename(anchorPath(r.copied), anchorPath(r.path)), syncDir(r.path))
 }
 
-// close releases the locks and removes what did not get into its place.
+// close releases the locks and removes the files that were not moved into place.
 func (r *restore) close() error {
 	err := remove(r.copied, anchorPath(r.copied))
 	for _, release := range r.held {
@@ -197,7 +197,7 @@ func remove(names ...string) (err error) {
 	return err
 }
 
-// exists reports whether there is a file, as far as can be told.
+// exists reports whether there is a file. It says yes when that cannot be found out.
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return !errors.Is(err, fs.ErrNotExist)

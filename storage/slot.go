@@ -58,8 +58,8 @@ func encodeSlot(at slot) []byte {
 	return data
 }
 
-// openSlot unseals and decodes what is stored under key. The record's X is in the room
-// given, if that suffices.
+// openSlot unseals and decodes the slot stored under key. It puts the record's X into room
+// if there is enough of it.
 func openSlot(key, sealed []byte, room []float64) (slot, error) {
 	data, err := unseal(key, sealed)
 	if err != nil {

@@ -6,15 +6,15 @@ import (
 	"p2pnode/privacy"
 )
 
-// Round is the highest round that can not be used any more, because it was paid,
-// committed, burned or public, or skipped by [Ledger.Retire]; 0 before the first.
+// Round returns the highest round that cannot be used any more, because it was paid,
+// committed, burned, public, or skipped by [Ledger.Retire]; 0 before the first.
 func (l *Ledger) Round() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.round
 }
 
-// Outgoing is the newest committed message and its round, to be sent again and
+// Outgoing returns the newest committed message and its round, to be sent again and
 // served to late joiners byte for byte; round 0 and no bytes before the first.
 func (l *Ledger) Outgoing() (round uint64, message []byte) {
 	l.mu.Lock()
@@ -22,8 +22,8 @@ func (l *Ledger) Outgoing() (round uint64, message []byte) {
 	return l.last.round, bytes.Clone(l.last.message)
 }
 
-// State is the agent's state as stored last, no bytes before the first time. Its
-// round may be below Round: that one was burned.
+// State returns the agent's state as stored last, or no bytes before the first time. Its
+// round may be below Round, which was then burned.
 func (l *Ledger) State() []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -37,8 +37,8 @@ func (l *Ledger) Unbounded() bool {
 	return l.unprotected > 0
 }
 
-// Unprotected is how many rounds were released without a guarantee. Rounds
-// themselves do not tell, they jump when cohorts are retired.
+// Unprotected returns how many rounds were released without a guarantee. The round
+// numbers do not tell, because they jump when cohorts are retired.
 func (l *Ledger) Unprotected() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -51,7 +51,7 @@ type Spending struct {
 	Releases int
 	Sums     int     // private sums that it has contributed to
 	Share    float64 // of its budget, in [0, 1]
-	Retired  bool    // it pays for nothing any more, whatever its share
+	Retired  bool    // it never pays again, whatever its share
 }
 
 // Spending lists the cohorts that ever paid, sorted, all at one moment.
@@ -69,23 +69,23 @@ func (l *Ledger) spending() []Spending {
 	return list
 }
 
-// Retired is the last retired cohort: this one and all before it pay for nothing
-// any more, whether they ever paid or not. 0 is none.
+// Retired returns the last retired cohort, or 0 if there is none. It and all cohorts
+// before it never pay again.
 func (l *Ledger) Retired() privacy.Cohort {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.retired
 }
 
-// Contradicted is the round that [Ledger.Contradict] wrote down; 0 if there is
-// none, or Retire came after it.
+// Contradicted returns the round that [Ledger.Contradict] wrote down; 0 if there is
+// none, or if Retire came after it.
 func (l *Ledger) Contradicted() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.contradicts
 }
 
-// Position is how many releases of the policy's schedule are behind, burned ones
+// Position returns how many releases of the policy's schedule are done, burned ones
 // included.
 func (l *Ledger) Position() int {
 	l.mu.Lock()
@@ -101,8 +101,8 @@ func (l *Ledger) Exhausted(c privacy.Cohort) bool {
 	return !ok || l.account.Exhausted(c, m)
 }
 
-// Left is how many more releases a cohort can pay for, and next what share of its
-// budget the next of them costs. Both are 0 for a retired or exhausted cohort.
+// Left returns how many more releases a cohort can pay for, and the share of its budget
+// that the next of them costs. Both are 0 for a retired or exhausted cohort.
 func (l *Ledger) Left(c privacy.Cohort) (left int, next float64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -113,5 +113,5 @@ func (l *Ledger) Left(c privacy.Cohort) (left int, next float64) {
 	return l.account.Left(c), l.account.Share(m)
 }
 
-// next is the mechanism of the next release.
+// next returns the mechanism of the next release.
 func (l *Ledger) next() (privacy.Mechanism, bool) { return l.policy.Next(l.account.Position()) }

@@ -26,7 +26,7 @@ var (
 	// ErrMissing: the file is not there, and its anchor says that it was.
 	ErrMissing = errors.New("storage: the database is missing")
 	// errUnfinished: a crash or a full disk interrupted bbolt's first write.
-	errUnfinished = errors.New("storage: the making of the file was interrupted, nothing is in it: delete it and start again")
+	errUnfinished = errors.New("storage: the file is unfinished and holds nothing: delete it and start again")
 	// ErrNoRecord: there is no such record, or it was deleted before.
 	ErrNoRecord = errors.New("storage: no such record")
 )
@@ -91,9 +91,9 @@ type Store struct {
 
 // Open opens the file at path, or creates it with mode 0600, and verifies it
 // whole; the ledger's chain is verified by OpenLedger.
-// It fails with ErrLocked after about a second if the file is in use, with
-// ErrMissing if there is only an anchor, with ErrDamaged if it is not as it was written, and with a plain error if a newer
-// version of the program wrote it.
+// It fails with ErrLocked after about a second if the file is in use, with ErrMissing if
+// there is only an anchor, with ErrDamaged if the file is not as it was written, and with
+// a plain error if a newer version of the program wrote it.
 func Open(path string) (*Store, error) {
 	if !exists(path) && exists(anchorPath(path)) {
 		return nil, fmt.Errorf("%w (%s)", ErrMissing, path)
@@ -115,7 +115,7 @@ func Open(path string) (*Store, error) {
 	}
 	if err != nil {
 		s.Close()
-		if s.unfinished() && !DiskFull(err) { // the first two of bbolt's pages alone pass for a database
+		if s.unfinished() && !DiskFull(err) { // bbolt takes its first two pages alone for a database
 			err = errUnfinished
 		}
 		return nil, fmt.Errorf("%w (%s)", err, path)
@@ -149,13 +149,15 @@ func (s *Store) openFile(name string, flag int, mode os.FileMode) (f *os.File, e
 	return s.file, nil
 }
 
-// openError tells a bad file from a busy one, from one that was never finished,
-// and from what the operating system refused.
+// openError returns the error for a file that does not open: it is damaged, in use or
+// unfinished, or the operating system refused it.
 func (s *Store) openError(err error) error {
 	var refused syscall.Errno
 	switch {
 	case errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("storage: open %s: %w; the whole directory must be writable: copy it, with its anchor, to a place that is", s.path, err)
+		return fmt.Errorf("storage: the directory and the files in it must be writable; change that, or copy all of them to a place that is: %w", err)
+	case DiskFull(err):
+		return fmt.Errorf("storage: the disk is full: free space, then start again: %w", err)
 	case errors.Is(err, bolterrors.ErrTimeout):
 		return fmt.Errorf("%w (%s): stop it first", ErrLocked, s.path)
 	case errors.Is(err, ErrDamaged), errors.As(err, &refused):
@@ -166,9 +168,9 @@ func (s *Store) openError(err error) error {
 	return fmt.Errorf("%w: open %s: %w", ErrDamaged, s.path, err)
 }
 
-// unfinished reports whether the file can only be what a crash, or a full disk,
-// left of a new one: no ledger was ever opened on it, and it is smaller than
-// what bbolt writes first.
+// unfinished reports whether the file must be a new one that a crash or a full disk
+// interrupted: no ledger was ever opened on it, and it is smaller than what bbolt writes
+// first.
 func (s *Store) unfinished() bool {
 	_, noAnchor := os.Stat(anchorPath(s.path))
 	info, err := os.Stat(s.path)
@@ -183,8 +185,9 @@ func (s *Store) Close() error {
 	return s.db.Close()
 }
 
-// prepare creates the buckets of a new file, or checks the schema of an old one.
-// One of before the first release is brought up to that, and a later one to this version.
+// prepare creates the buckets of a new file, or checks the schema of an old one. It
+// brings a file from before the first release up to that schema, and a later one up to
+// this version.
 func (s *Store) prepare() error {
 	var known int // version
 	var empty bool
@@ -244,7 +247,7 @@ func (s *Store) verify() error {
 	return s.view(func(tx *bbolt.Tx) error {
 		for _, name := range buckets() {
 			if s.release1.Load() && (bytes.Equal(name, bucketCells) || bytes.Equal(name, bucketSums)) {
-				continue // which has neither
+				continue // a file of the first release has neither bucket
 			}
 			err := scan(tx, s.file, name, nil, func(key, sealed []byte) error {
 				_, err := unseal(key, sealed)
@@ -258,16 +261,15 @@ func (s *Store) verify() error {
 	})
 }
 
-// view runs fn in a read transaction. What bbolt returns is valid in fn only.
+// view runs fn in a read transaction. The bytes that bbolt returns are valid in fn only.
 func (s *Store) view(fn func(*bbolt.Tx) error) error {
 	s.reading.RLock()
 	defer s.reading.RUnlock()
 	return s.protect(func() error { return s.db.View(fn) })
 }
 
-// protect turns what bbolt does on damaged pages (a panic, or a fault in the
-// memory map) into ErrDamaged. The panic's text is dropped: it may quote
-// stored bytes.
+// protect runs fn and returns ErrDamaged if bbolt panics or faults in the memory map on
+// damaged pages. It drops the panic's text, which may quote stored bytes.
 func (s *Store) protect(fn func() error) (err error) {
 	if s.broken.Load() {
 		return ErrDamaged

@@ -102,7 +102,7 @@ func TestReadOnlyMediumSaysWhatToDo(t *testing.T) {
 	s := &Store{path: newPath(t)}
 	for _, refused := range []error{syscall.EROFS, syscall.EACCES, syscall.EPERM} {
 		err := s.openError(&os.PathError{Op: "open", Path: s.path, Err: refused})
-		if !errors.Is(err, refused) || errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "copy it, with its anchor, to a place that is") {
+		if !errors.Is(err, refused) || errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "copy all of them to a place that is") {
 			t.Errorf("%v: %v", refused, err)
 		}
 	}

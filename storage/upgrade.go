@@ -13,7 +13,7 @@ import (
 // errRelease1 keeps records of two codings out of one file.
 var errRelease1 = errors.New("the records are those of the first release: upgrade the file first")
 
-// upgraded is an error until the records are of this version.
+// upgraded returns an error unless the records are of this version.
 func (s *Store) upgraded() error {
 	if s.release1.Load() {
 		return errRelease1
@@ -23,8 +23,8 @@ func (s *Store) upgraded() error {
 
 // Recode is how records of the first release are taken over.
 type Recode struct {
-	// Features returns the coordinates that a record has now, or an error if nobody can
-	// say; nil: as they are.
+	// Features returns the new coordinates of a record, or an error if they cannot be
+	// computed; nil leaves them as they are.
 	Features func(x []float64) ([]float64, error)
 	// State returns what the agent's state becomes.
 	State func([]byte) ([]byte, error)
@@ -36,13 +36,14 @@ const recodeBatch = 4096
 // keyRecoded holds the number of the last record that an interrupted upgrade took over.
 var keyRecoded = []byte("recoded")
 
-// Upgrade brings a file of the first release to this version, once: a file of this
-// version is left as it is. Each record that is not deleted gets new coordinates or, if
-// r has none, is set aside: it keeps its bytes and its slot, and [Store.Records] says
-// nothing of its features. The agent's state becomes what r says, and the message that
-// was published last is dropped, because it belongs to a network of an earlier wire version.
-// Numbers, cohorts and the ledger stay. After an error of State nothing has changed.
-// Killed on the way, it goes on when it is called again. The ledger must not be open yet.
+// Upgrade brings a file of the first release to this version, and leaves a file of this
+// version as it is. Each record that is not deleted gets new coordinates. If r has none,
+// the record is set aside: it keeps its bytes and its slot, and [Store.Records] returns
+// it without features. The agent's state becomes what r.State returns. The message that
+// was published last is dropped, because it belongs to a network of an earlier wire
+// version. Numbers, cohorts and the ledger stay. After an error of State nothing has
+// changed. If the process is killed meanwhile, the next call goes on. The ledger must not
+// be open yet.
 func (s *Store) Upgrade(r Recode) error {
 	if !s.release1.Load() {
 		return nil
@@ -66,7 +67,7 @@ func (s *Store) Upgrade(r Recode) error {
 	return nil
 }
 
-// upgradedState is what replaces the message and the state; nil if there is none.
+// upgradedState returns what replaces the message and the state; nil if there is none.
 func (s *Store) upgradedState(r Recode) (*committed, error) {
 	data, err := s.value(keyCommitted)
 	if err != nil || data == nil {
@@ -99,7 +100,7 @@ func finishUpgrade(tx *bbolt.Tx, last *committed) error {
 	return putSchema(tx, schemaVersion)
 }
 
-// recodeAll gives all records new coordinates, some in each transaction.
+// recodeAll gives all records new coordinates, a batch in each transaction.
 func (s *Store) recodeAll(r Recode) error {
 	for more := true; more; {
 		err := s.update(func(tx *bbolt.Tx) error {
@@ -140,7 +141,7 @@ func (r Recode) slot(at slot) slot {
 	return at
 }
 
-// recodedUpTo is the number of the last record that has its new coordinates.
+// recodedUpTo returns the number of the last record that has its new coordinates.
 func recodedUpTo(tx *bbolt.Tx) (learner.Seq, error) {
 	key, err := get(tx.Bucket(bucketStore), keyRecoded)
 	if err != nil || key == nil {

@@ -12,9 +12,10 @@ import (
 	"p2pnode/privacy"
 )
 
-// errCut: no crash does that. The half that is left is no older than one payment.
-var errCut = errors.New("storage: the anchor file was cut short: find out by what; " +
-	"the half that is left agrees with the ledger, and the next payment makes it whole")
+// errCut says that the anchor file was cut short, which no crash does. The half that is
+// left is at most one payment old.
+var errCut = errors.New("storage: the anchor file was cut short: find out what did that; " +
+	"the half that is left agrees with the ledger, and the next payment repairs the file")
 
 // Verification is what [Ledger.Verify] found.
 type Verification struct {
@@ -23,11 +24,10 @@ type Verification struct {
 	Anchor  uint64 `json:"anchor"` // the entry the anchor stands at
 }
 
-// Verify reads the chain and the anchor from disk again and compares them with
-// what is counted; payments wait for it. Its errors are those of
-// [Store.OpenLedger], ErrPoisoned after a failed write, and ErrRolledBack after
-// [Ledger.Contradict]. Nothing on disk tells an older copy of both files: only
-// peers can.
+// Verify reads the chain and the anchor from disk again and compares them with what is
+// counted; payments wait until it ends. It fails as [Store.OpenLedger] does, with
+// ErrPoisoned after a failed write, and with ErrRolledBack after [Ledger.Contradict].
+// Nothing on disk reveals an older copy of both files; only peers can.
 func (l *Ledger) Verify() (Verification, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -46,7 +46,7 @@ func (l *Ledger) Verify() (Verification, error) {
 		return Verification{}, fmt.Errorf("%w (%s)", errCut, anchorPath(l.store.path))
 	}
 	if err == nil && (a.head != l.head || !l.same(stored)) {
-		err = fmt.Errorf("%w: the ledger on disk is not the one that is counted, stop the node", ErrDamaged)
+		err = fmt.Errorf("%w: stop the node: the ledger on disk differs from the one in memory", ErrDamaged)
 	}
 	if err != nil {
 		return Verification{}, fmt.Errorf("%w (ledger of %s)", err, l.store.path)
@@ -54,7 +54,7 @@ func (l *Ledger) Verify() (Verification, error) {
 	return Verification{Entries: stored.head.sequence, Round: stored.round, Anchor: a.head.sequence}, nil
 }
 
-// same reports whether both ledgers count the same.
+// same reports whether both ledgers have counted the same.
 func (l *Ledger) same(o *Ledger) bool {
 	return l.head == o.head && l.round == o.round && l.paid == o.paid && l.retired == o.retired && l.contradicts == o.contradicts &&
 		l.unprotected == o.unprotected && slices.Equal(l.spending(), o.spending()) &&

@@ -8,8 +8,8 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// update runs fn in a write transaction and commits it to disk. After an error
-// of fn nothing has changed.
+// update runs fn in a write transaction and commits it to disk. If fn fails, nothing
+// has changed.
 func (s *Store) update(fn func(*bbolt.Tx) error) error {
 	var refused error
 	err := s.write(func() error {
@@ -28,8 +28,7 @@ func (s *Store) update(fn func(*bbolt.Tx) error) error {
 	return refused
 }
 
-// write runs fn, which writes to the file. Once it failed nothing is written any
-// more.
+// write runs fn, which writes to the file. After a failure nothing is written any more.
 func (s *Store) write(fn func() error) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -42,18 +41,18 @@ func (s *Store) write(fn func() error) error {
 	return nil
 }
 
-// fail makes every later write fail, and say why.
+// fail makes every later write fail with the reason.
 func (s *Store) fail(cause error) error {
 	err := fmt.Errorf("%w: %w", ErrPoisoned, cause)
 	if DiskFull(cause) {
-		err = fmt.Errorf("%w; free space, then start again: what was stored is there", err)
+		err = fmt.Errorf("storage: the disk is full: free space, then start again; what was stored is there (%w)", err)
 	}
 	s.failed.CompareAndSwap(nil, &err)
 	return err
 }
 
-// DiskFull reports whether an error is about space. Some of bbolt's keep only the
-// text of it.
+// DiskFull reports whether an error says that the disk or the quota is full. It looks at
+// the text, because some errors of bbolt keep only that.
 func DiskFull(err error) bool {
 	return strings.Contains(err.Error(), syscall.ENOSPC.Error()) || strings.Contains(err.Error(), syscall.EDQUOT.Error())
 }

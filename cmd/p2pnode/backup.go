@@ -21,7 +21,7 @@ func backupCommand(o *options) *cobra.Command {
 		Long: `Copy the database into a new file that only you can read, or to standard output.
 It may run beside the daemon; the copy is consistent.
 
-The copy holds your RECORDS, readable for whoever gets hold of it, the ledger of
+The copy holds your RECORDS, readable for anybody who gets it, the ledger of
 what was paid, the models and the neighbours. It does not hold the identity
 (identity.key), config.toml and task.toml, nor the files of a private network
 (swarm.key, private.toml, members.toml): keep copies of those too.
@@ -62,12 +62,12 @@ func (c copied) String() string {
 		"the files of a private network: swarm.key, private.toml and members.toml.\n"
 }
 
-// createFile writes a new file that only its owner can read. What went wrong on
-// the way leaves no file.
+// createFile writes a new file that only its owner can read. After an error there is no
+// file.
 func createFile(name string, write func(io.Writer) error) error {
 	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {
-		return fmt.Errorf("%s exists already; choose another name, or remove it first", name)
+		return fmt.Errorf("%s already exists; choose another name, or remove it first", name)
 	}
 	if err != nil {
 		return err

@@ -38,7 +38,7 @@ under a plan, the number of its step.`,
 			exporting := cmd.Flags().Changed("export")
 			switch {
 			case verify && exporting:
-				return usageError{errors.New("--verify and --export do not go together"), cmd}
+				return usageError{errors.New("give --verify or --export, not both"), cmd}
 			case verify:
 				return ask(cmd, o, api.Owner.Verify, verifiedText)
 			case exporting:
@@ -58,7 +58,7 @@ func verifiedText(v api.Verification) string {
 	}
 	return paragraph("", fmt.Sprintf("The ledger is sound: all %d entries are there and unchanged, up to round %d, "+
 		"and the anchor, the second file that would give an older copy of the database away, agrees. "+
-		"If the whole directory was put back from an older copy, both files agree too: from here that cannot be seen. "+
+		"If the whole directory was put back from an older copy, both files agree too: this node cannot see that. "+
 		"Neighbours who hold something newer notice it.", v.Entries, v.Round))
 }
 

@@ -65,7 +65,7 @@ func guaranteeText(b api.Budget) string {
 		percent(one.Belief), exception(b)))
 }
 
-// howText says what the keys of config.toml came to.
+// howText names the noise, the accounting and the pace that the configuration led to.
 func howText(b api.Budget) string {
 	text := fmt.Sprintf("How: %s noise, %s accounting, %s pace", b.Noise, b.Accounting, b.Pace)
 	if b.Batch > 0 {
@@ -74,7 +74,7 @@ func howText(b api.Budget) string {
 	return text + "."
 }
 
-// exception says how often more is told, and what delta is.
+// exception says how often others learn more than epsilon allows, and what delta is.
 func exception(b api.Budget) string {
 	if b.Excess == 0 {
 		return ", without exception (delta)"
@@ -94,7 +94,7 @@ func spentText(b api.Budget) string {
 		text = "  Nothing: there are no records yet.\n"
 	} else {
 		text = cohortsText(b) +
-			paragraph("  ", "A cohort is a group of records that arrived together and share one fate: each time its records take part "+
+			paragraph("  ", "A cohort is a group of records that arrived together and pay together: each time its records take part "+
 				"in a round, a model sent to the others, each of them pays from its budget. New records can begin a new cohort. "+
 				"Every fifth record is not counted here: it is held out and never takes part.")
 	}
@@ -104,8 +104,8 @@ func spentText(b api.Budget) string {
 	return text + paragraph("  ", outlook(b))
 }
 
-// nothingMore says why the records there are take part in no more rounds, and what
-// can be done.
+// nothingMore says why the present records take part in no more rounds, and what the
+// owner can do.
 func nothingMore(plan *api.PlanBudget, retired bool) string {
 	why := "the budget of these records is used up"
 	if retired {
@@ -166,7 +166,7 @@ func cohortsText(b api.Budget) string {
 	return table(rows...)
 }
 
-// atLeast is what is known of the spending of retired records.
+// atLeast writes what is known of the spending of retired records.
 func atLeast(share float64) string {
 	return fmt.Sprintf("at least %.3g %%, counts as all", 100*share)
 }

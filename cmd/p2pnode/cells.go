@@ -10,20 +10,19 @@ import (
 	"p2pnode/node/api"
 )
 
-// notedLines say how many cells were taken for something else than they say, and in which
-// columns.
+// notedLines says how many cells were not taken as written, and in which columns.
 func notedLines(columns []api.ColumnTally) []string {
 	return slices.Concat(
 		countLine(columns, "outside the task's range and taken for its nearest end", func(c api.ColumnTally) int { return c.Clamped }),
 		countLine(columns, "none of the task's values and taken for none", func(c api.ColumnTally) int { return c.Unknown }))
 }
 
-// emptyLines say how many cells say nothing.
+// emptyLines says how many cells are empty, and in which columns.
 func emptyLines(columns []api.ColumnTally) []string {
 	return countLine(columns, "empty and taken for unknown", func(c api.ColumnTally) int { return c.Empty })
 }
 
-// countLine is a line on what there is of something, none if there is nothing.
+// countLine returns one line with the counts of all columns, or no line if all are zero.
 func countLine(columns []api.ColumnTally, what string, count func(api.ColumnTally) int) []string {
 	total, words := 0, []string{}
 	for _, c := range columns {
@@ -38,8 +37,8 @@ func countLine(columns []api.ColumnTally, what string, count func(api.ColumnTall
 	return []string{fmt.Sprintf("%d %s %s: %s", total, plural(total, "cell is", "cells are"), what, strings.Join(words, ", "))}
 }
 
-// cellText is a cell with the note on how it was taken. What a terminal would obey is
-// spelled out.
+// cellText returns a cell with the note on how it was taken. Characters that would
+// control a terminal are escaped.
 func cellText(c api.WrittenCell) string {
 	text := c.Text
 	if strings.ContainsFunc(text, unicode.IsControl) {

@@ -47,9 +47,9 @@ privacy, and paid for from a budget you set.`,
 	return root
 }
 
-// strict makes c and the commands below it, each of which states its Args, refuse
-// wrong arguments with a usage error. A group of commands prints its help, but
-// not for one it does not have.
+// strict makes c and the commands below it refuse wrong arguments with a usage error.
+// Each command states its Args. A group without a command prints its help, and refuses
+// a command that it does not have.
 func strict(c *cobra.Command) {
 	check := c.Args
 	if !c.Runnable() {
@@ -69,7 +69,8 @@ func strict(c *cobra.Command) {
 	}
 }
 
-// noSuchCommand refuses arguments of a group: they would be its commands.
+// noSuchCommand refuses the arguments of a group, because they name commands that it
+// does not have.
 func noSuchCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

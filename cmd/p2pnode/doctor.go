@@ -70,14 +70,14 @@ func doctorText(d api.Diagnosis) string {
 		[]any{"disk", diskLine(d.DiskFree)}))
 	for _, c := range d.Bootstrap {
 		if !c.Reached {
-			b.WriteString(paragraph("  ", fmt.Sprintf("bootstrap %s: %s", c.Address, c.Why)))
+			b.WriteString(paragraph("  ", fmt.Sprintf("bootstrap %s: %s", c.Address, plain(c.Why))))
 		}
 	}
 	if len(d.Problems) > 0 {
 		b.WriteString("\nWhat to do:\n")
 	}
 	for _, p := range d.Problems {
-		b.WriteString(paragraph("- ", p))
+		b.WriteString(paragraph("- ", plain(p)))
 	}
 	return b.String()
 }
@@ -85,7 +85,7 @@ func doctorText(d api.Diagnosis) string {
 func verdictLine(d api.Diagnosis) string {
 	switch {
 	case !d.Running:
-		return "NOT RUNNING. Whether others reach this node shows when it runs."
+		return "NOT RUNNING. Start the node to find out whether others reach it."
 	case d.Reach.Loopback:
 		return "NOT REACHABLE from other machines: it listens on this one only."
 	}

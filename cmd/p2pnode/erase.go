@@ -34,10 +34,10 @@ An erasure that was interrupted is finished by the same command.`,
 	return c
 }
 
-// eraseMeans is what somebody must know before.
-const eraseMeans = "What was sent stays with whoever heard it. Out of reach are also backups, copies elsewhere, and what a flash drive or a file system with snapshots " +
-	"keeps of files that were overwritten. With the ledger goes the knowledge of what was paid: records that are imported again, here or on another device, " +
-	"get a second budget, and are seen twice as well."
+// eraseMeans tells what an owner must know before she erases a node.
+const eraseMeans = "Peers keep what this node has sent them. Erasing does not reach backups, copies elsewhere, or what a flash drive or a file system with snapshots " +
+	"keeps of files that were overwritten. The ledger of what was paid is erased too: records that are imported again, here or on another device, " +
+	"get a second budget, and others can learn twice as much about them."
 
 func erase(cmd *cobra.Command, o *options, yes bool) error {
 	if err := datadir.Erasable(o.dir); err != nil {
@@ -47,7 +47,7 @@ func erase(cmd *cobra.Command, o *options, yes bool) error {
 	if errors.Is(err, datadir.ErrInUse) || errors.Is(err, api.ErrSilent) {
 		return err
 	}
-	opens := err == nil // what does not open is erased all the same
+	opens := err == nil // a directory that does not open is erased all the same
 	if !yes {
 		if err := agreed(cmd, eraseQuestion(o.dir, s, err), "Erase"); err != nil {
 			return err
@@ -73,25 +73,25 @@ func eraseFreed(ctx context.Context, dir string) (other []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
 	defer cancel()
 	for {
-		other, err = datadir.Erase(dir) // takes a second to find that it is in use
+		other, err = datadir.Erase(dir) // takes a second to find that the directory is in use
 		if !errors.Is(err, datadir.ErrInUse) || ctx.Err() != nil {
 			return other, err
 		}
 	}
 }
 
-// eraseQuestion says what is about to be erased: of a directory that opens, how its
-// node stands.
+// eraseQuestion says what is about to be erased. For a directory that opens it gives the
+// number of records and the state of the daemon.
 func eraseQuestion(dir string, s api.Status, opening error) string {
 	what := fmt.Sprintf("This erases the node of %s: %d %s, the ledger, the models and the identity %s. There is no way back.",
 		dir, s.Records, plural(s.Records, "record", "records"), s.Peer)
 	switch {
 	case opening != nil:
-		what = fmt.Sprintf("This erases the node of %s, which cannot be opened (%v). There is no way back.", dir, opening)
+		what = fmt.Sprintf("This erases the node of %s, which cannot be opened (%s). There is no way back.", dir, message(opening))
 	case s.Running:
 		what += " The daemon tells the neighbours, and stops."
 	case s.Neighbours > 0:
-		what += " No daemon is running to tell the neighbours, so they notice within an hour: to tell them, start it before."
+		what += " No daemon is running to tell the neighbours, so they notice within an hour. To tell them, start the daemon first."
 	}
 	return paragraph("", what) + paragraph("", eraseMeans)
 }
@@ -113,7 +113,7 @@ func (e erased) String() string {
 	}
 	text := paragraph("", fmt.Sprintf("Erased %s.%s", e.Dir, heard))
 	if len(e.Other) > 0 {
-		text += paragraph("", "The directory stays, for what is not the node's: "+strings.Join(e.Other, ", ")+".")
+		text += paragraph("", "The directory stays, because it holds files that are not the node's: "+strings.Join(e.Other, ", ")+".")
 	}
 	return text + paragraph("", eraseMeans)
 }

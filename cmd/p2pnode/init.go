@@ -99,7 +99,7 @@ func (f *initFlags) register(c *cobra.Command) {
 	flags.StringVar(&f.consent, "unprotected", "", fmt.Sprintf("give up privacy: write %q", datadir.Consent))
 }
 
-// change puts the flags that were given into a configuration.
+// change copies the flags that were given into a configuration.
 func (f *initFlags) change(c *datadir.Config, changed func(flag string) bool) {
 	c.Bootstrap, c.Profile, c.Unprotected = f.bootstrap, f.profile, f.consent
 	c.SetPower(f.power)
@@ -125,7 +125,7 @@ func (f *initFlags) change(c *datadir.Config, changed func(flag string) bool) {
 	f.changeNoise(c, changed)
 }
 
-// changeNoise puts in what goes with a choice, unless that was chosen too.
+// changeNoise sets the keys that depend on the chosen noise, unless flags set them too.
 func (f *initFlags) changeNoise(c *datadir.Config, changed func(flag string) bool) {
 	c.Batch = f.batch
 	if changed("noise") {
@@ -156,21 +156,21 @@ func (f *initFlags) changeNoise(c *datadir.Config, changed func(flag string) boo
 // otherwise.
 const growingContraction = 0.9
 
-// The ports init chooses from: free for anybody to use, and below those that
-// systems hand out for outgoing connections.
+// The ports that init chooses from. They are not reserved, and lie below those that
+// systems give to outgoing connections.
 const (
 	firstPort = 20000
 	lastPort  = 32767
 )
 
-// everywhere listens on one port of every interface. It is the same port at
-// every start, so that the address others were given stays good.
+// everywhere returns the addresses to listen on one port of every interface. The port is
+// the same at every start, so that an address given to others stays valid.
 func everywhere(port int) []string {
 	return []string{fmt.Sprintf("/ip4/0.0.0.0/tcp/%d", port), fmt.Sprintf("/ip6/::/tcp/%d", port)}
 }
 
-// manyPure is how many releases share a budget before other accounting than the
-// pure one needs clearly less noise.
+// manyPure is the number of releases from which pure accounting needs clearly more noise
+// than the others.
 const manyPure = 5
 
 // newDirectory says what init made.
@@ -199,7 +199,7 @@ func (d newDirectory) String() string {
 			d.Epsilon, d.Delta, d.Releases, plural(d.Releases, "release", "releases"))
 	}
 	if d.Protected && d.Pure && d.Releases > manyPure {
-		guarantee += fmt.Sprintf("\nThat is without exception, and dear for %d releases: --noise laplace --accounting renyi,\n"+
+		guarantee += fmt.Sprintf("\nThat holds without exception and costs much noise for %d releases: --noise laplace --accounting renyi,\n"+
 			"or --noise gaussian, needs less noise and allows the exceptions of a small delta.", d.Releases)
 	}
 	dir := ""

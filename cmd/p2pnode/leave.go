@@ -41,7 +41,7 @@ func told(f api.Farewell) string {
 	return text
 }
 
-// untold says what becomes of the neighbours of a node that was not running.
+// untold says what happens to the neighbours of a node that was not running.
 func untold(neighbours int) string {
 	if neighbours == 0 {
 		return ""

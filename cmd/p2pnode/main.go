@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
@@ -15,8 +16,8 @@ import (
 
 func main() {
 	if os.Getenv("GOGC") == "" {
-		// Records are most of the memory, and there for good: what may be garbage beside
-		// them is bounded by this share of it. With few records it costs nothing.
+		// Records take most of the memory and stay there. This bounds the garbage beside
+		// them to a share of it. With few records it costs nothing.
 		debug.SetGCPercent(30)
 	}
 	o := &options{}
@@ -36,14 +37,25 @@ func fail(w io.Writer, asJSON bool, err error) int {
 		code, hint = 2, usage.hint()
 	}
 	if asJSON {
-		_ = json.NewEncoder(w).Encode(map[string]string{"error": err.Error()}) // nowhere left to complain
+		_ = json.NewEncoder(w).Encode(map[string]string{"error": message(err)}) // there is nowhere else to report it
 	} else {
-		fmt.Fprintf(w, "p2pnode: %v\n%s", err, hint)
+		fmt.Fprintf(w, "p2pnode: %s\n%s", message(err), hint)
 	}
 	return code
 }
 
-// exitCode ends a command that has said everything already.
+// packageNames matches the names of this module's packages where errors put them: at
+// the beginning of a text, of a line or of a parenthesis, or after another error's text.
+var packageNames = regexp.MustCompile(`(^|\n|: |\()(?:(?:api|config|csv|discovery|gossip|graph|learner|members|node|peering|privacy|reach|storage): )+`)
+
+// message returns the text of an error for the user: what is wrong and what to do, without
+// the names of the packages that it came through.
+func message(err error) string { return plain(err.Error()) }
+
+// plain returns the text of an error without the names of packages.
+func plain(text string) string { return packageNames.ReplaceAllString(text, "$1") }
+
+// exitCode ends a command that has already printed everything.
 type exitCode int
 
 // Error implements [error].
@@ -55,7 +67,7 @@ type usageError struct {
 	of *cobra.Command
 }
 
-// Unwrap is for [errors.Is] and its kin.
+// Unwrap lets [errors.Is] and [errors.AsType] look inside.
 func (e usageError) Unwrap() error { return e.error }
 
 func (e usageError) hint() string {

@@ -21,7 +21,7 @@ func membersCommand(o *options) *cobra.Command {
 		Short: "Keep strangers away with a signed list of the nodes that belong together",
 		Long: `Keep strangers away with a signed list of the nodes that belong together. A node
 that has joined a private network speaks to the members on the list only, over
-every transport. Who holds an authority's key changes the list; the change spreads
+every transport. The holder of an authority's key changes the list; the change spreads
 from member to member by itself, and a revoked member is dropped at once.
 
   1. On one node:      p2pnode members init garden --key garden.key
@@ -65,7 +65,7 @@ private.toml and members.toml from the data directory.`,
 			return show(cmd, o, m, func(m api.Membership) string {
 				text := fmt.Sprintf("Joined %s, from the next start of the daemon.\n", m.Network)
 				if len(m.List) == 0 {
-					text += fmt.Sprintf("Whoever keeps the list lets this node in with:\n  p2pnode members add %s --name NAME --key FILE\n", m.Peer)
+					text += fmt.Sprintf("The keeper of the list lets this node in with:\n  p2pnode members add %s --name NAME --key FILE\n", m.Peer)
 				}
 				return text
 			})
@@ -133,14 +133,14 @@ func (l memberList) String() string {
 // moment writes a time for people.
 func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
 
-// keeping is a list and where it is kept: by a node, or in a file.
+// keeping is a list and the place where it is kept: a node or a file.
 type keeping struct {
 	node api.Membership // empty for a file
 	file string         // "": the node's
 	list *members.Signed
 }
 
-// openKeeping reads the list of the node, or that of a file.
+// openKeeping reads the list from the node, or from the file if one is named.
 func openKeeping(cmd *cobra.Command, o *options, file string) (keeping, error) {
 	k := keeping{file: file}
 	var trusted []peer.ID
@@ -170,7 +170,7 @@ func openKeeping(cmd *cobra.Command, o *options, file string) (keeping, error) {
 	if err != nil {
 		return k, err
 	}
-	// Whoever names a file trusts it; the signature only shows that it is whole.
+	// The user trusts the file that she names; the signature only shows that it is complete.
 	authority, err := members.Authority(text)
 	if err == nil {
 		k.list, err = members.Parse(text, []peer.ID{authority})
@@ -181,13 +181,13 @@ func openKeeping(cmd *cobra.Command, o *options, file string) (keeping, error) {
 	return k, nil
 }
 
-// store puts the list that follows in the place of the old one.
+// store replaces the list with the next one.
 func (k keeping) store(cmd *cobra.Command, o *options, next *members.Signed) error {
 	if k.file != "" {
 		return next.Save(k.file)
 	}
 	if !slices.Contains(k.node.Authorities, next.Authority.String()) {
-		return fmt.Errorf("the key is that of %s, which is no authority of %s; the members believe %s",
+		return fmt.Errorf("the key belongs to %s, which is not an authority of %s; the members believe %s",
 			next.Authority, k.node.Network, strings.Join(k.node.Authorities, ", "))
 	}
 	_, err := askOwner(cmd, o, func(owner api.Owner, ctx context.Context) (struct{}, error) {

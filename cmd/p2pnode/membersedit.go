@@ -24,7 +24,7 @@ list. This node joins the network as its first member, from its next start. With
 --list no node is touched: the list, still empty, goes to a new file, for an
 authority on a machine of its own.
 
-Whoever has the key decides who is a member. Keep it where no node runs if you can,
+The holder of the key decides who is a member. Keep it where no node runs if you can,
 and keep a copy: without it the list can never change again.`,
 		Example: `  p2pnode members init garden --key garden.key --name house
   p2pnode members init garden --key garden.key --list garden.toml --json`,
@@ -77,8 +77,8 @@ and keep a copy: without it the list can never change again.`,
 	return c
 }
 
-// errNoKey: the command signs, and was not told with what.
-var errNoKey = errors.New("--key is missing: the file with the authority's key")
+// errNoKey says that a command that signs was given no key.
+var errNoKey = errors.New("name the file with the authority's key: --key FILE")
 
 // begun says what init made.
 type begun struct {
@@ -91,7 +91,7 @@ type begun struct {
 
 // String implements [fmt.Stringer].
 func (b begun) String() string {
-	text := fmt.Sprintf("Made the authority of %s; its key is %s. Whoever has it decides who is a member.\n", b.Network, b.Key)
+	text := fmt.Sprintf("Made the authority of %s; its key is %s. The holder of the key decides who is a member.\n", b.Network, b.Key)
 	at := ""
 	if b.File != "" {
 		text += fmt.Sprintf("The list, still empty, is %s.\n", b.File)
@@ -107,7 +107,7 @@ func (b begun) String() string {
 func put(l *members.List, id, name string, expires time.Time) error {
 	p, err := peer.Decode(id)
 	if err != nil {
-		return fmt.Errorf("%q is no peer ID; p2pnode status prints a node's", id)
+		return fmt.Errorf("%q is not a peer ID; p2pnode status prints the ID of a node", id)
 	}
 	return l.Put(members.Member{Peer: p, Name: name, Added: time.Now(), Expires: expires})
 }
@@ -128,7 +128,7 @@ func (f *editFlags) register(c *cobra.Command) {
 	c.Flags().StringVar(&f.file, "list", "", "change the list in this file instead of the node's")
 }
 
-// edit makes one change, signs the list that follows, and stores it.
+// edit changes the list, signs the new one and stores it.
 func (f *editFlags) edit(cmd *cobra.Command, o *options, change func(*members.List) error) (edited, error) {
 	if f.key == "" {
 		return edited{}, usageError{errNoKey, cmd}
@@ -216,7 +216,7 @@ on the list already, what no flag names stays as it is.`,
 	}
 	f.register(c)
 	c.Flags().StringVar(&name, "name", "", "what the list calls it, for people")
-	c.Flags().StringVar(&expires, "expires", "", "when the membership ends: a day, as 2030-01-31, which is no more part of it, or a time, as 2030-01-31T18:00:00Z, or never (the default)")
+	c.Flags().StringVar(&expires, "expires", "", "when the membership ends: at the beginning of a day, as 2030-01-31, at a time, as 2030-01-31T18:00:00Z, or never (the default)")
 	return c
 }
 

@@ -13,13 +13,13 @@ func networkKeyCommand(o *options) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "network-key",
 		Short: "Keep strangers away with a key that all nodes of the network share",
-		Long: `Keep strangers away with a key that all nodes of the network share. Whoever does
-not have it cannot connect, and learns nothing of what is said. The key works with
-TCP and WebSocket, not with QUIC. It cannot be taken away from one node: for that
-there are membership lists, see "p2pnode members". Both can be used together.
+		Long: `Keep strangers away with a key that all nodes of the network share. A stranger
+without it cannot connect and cannot read what is sent. The key works with TCP and
+WebSocket, not with QUIC. It cannot be taken away from one node: for that there are
+membership lists, see "p2pnode members". Both can be used together.
 
 It is the file swarm.key of the data directory, as other libp2p programs use it,
-and counts from the next start of the daemon.`,
+and takes effect at the next start of the daemon.`,
 	}
 	c.AddCommand(&cobra.Command{
 		Use:   "create",
@@ -28,8 +28,8 @@ and counts from the next start of the daemon.`,
   p2pnode network-key create --dir /var/lib/p2pnode --json`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return showKey(cmd, o, "Made a network key, in force when the daemon starts. Copy its file to the other nodes,\n"+
-				"on a way nobody listens to, and there: p2pnode network-key import FILE\n")(datadir.CreateNetworkKey(o.dir))
+			return showKey(cmd, o, "Made a network key. It takes effect when the daemon starts. Copy its file to the other nodes\n"+
+				"over a channel nobody listens to, and run there: p2pnode network-key import FILE\n")(datadir.CreateNetworkKey(o.dir))
 		},
 	}, &cobra.Command{
 		Use:   "import FILE",
@@ -38,7 +38,7 @@ and counts from the next start of the daemon.`,
   p2pnode network-key import --json swarm.key`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return showKey(cmd, o, "Took over the network key, in force when the daemon starts.\n")(datadir.ImportNetworkKey(o.dir, args[0]))
+			return showKey(cmd, o, "Imported the network key. It takes effect when the daemon starts.\n")(datadir.ImportNetworkKey(o.dir, args[0]))
 		},
 	}, &cobra.Command{
 		Use:   "show",
@@ -65,7 +65,7 @@ func showKey(cmd *cobra.Command, o *options, did string) func(datadir.NetworkKey
 	}
 }
 
-// privateRows is who may speak to the node, for the status.
+// privateRows says in the status who may speak to the node.
 func privateRows(s api.Status) [][]any {
 	p := s.Private
 	if p == nil {
@@ -81,11 +81,11 @@ func privateRows(s api.Status) [][]any {
 	add := "p2pnode members add " + s.Peer
 	switch {
 	case p.Damage != "":
-		rows = append(rows, []any{"NO MEMBERS", fmt.Sprintf("the list of %s is not used: %s. Nobody is spoken to but bootstrap peers, until one brings another or you import it with: p2pnode members import FILE", p.Network, p.Damage)})
+		rows = append(rows, []any{"NO MEMBERS", fmt.Sprintf("the list of %s is not used: %s. This node speaks to bootstrap peers only, until one brings another list or you import it with: p2pnode members import FILE", p.Network, plain(p.Damage))})
 	case p.Version == 0:
-		rows = append(rows, []any{"members", fmt.Sprintf("of %s: no list yet, so nobody is spoken to but bootstrap peers. Whoever keeps the list lets this node in with: %s", p.Network, add)})
+		rows = append(rows, []any{"members", fmt.Sprintf("of %s: no list yet, so this node speaks to bootstrap peers only. The keeper of the list lets this node in with: %s", p.Network, add)})
 	case !p.Listed:
-		rows = append(rows, []any{"NO MEMBER", fmt.Sprintf("this node is not on the list of %s (version %d), or has expired. Whoever keeps the list lets it in with: %s", p.Network, p.Version, add)})
+		rows = append(rows, []any{"NO MEMBER", fmt.Sprintf("this node is not on the list of %s (version %d), or its membership has expired. The keeper of the list lets it in with: %s", p.Network, p.Version, add)})
 	default:
 		text := fmt.Sprintf("of %s: %d, list version %d", p.Network, p.Members, p.Version)
 		if p.Expires != nil {
@@ -94,7 +94,7 @@ func privateRows(s api.Status) [][]any {
 		rows = append(rows, []any{"members", text})
 	}
 	if n := len(p.RefusedBy); n > 0 {
-		rows = append(rows, []any{"refused by", fmt.Sprintf("%d %s, on whose list this node is not; the latest %s. Whoever keeps the list lets it in with: %s",
+		rows = append(rows, []any{"refused by", fmt.Sprintf("%d %s, on whose list this node is not; the latest %s. The keeper of the list lets it in with: %s",
 			n, plural(n, "peer", "peers"), p.RefusedBy[0].Peer, add)})
 	}
 	if n := len(p.TurnedAway); n > 0 {

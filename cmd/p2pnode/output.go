@@ -49,8 +49,8 @@ func show[T any](cmd *cobra.Command, o *options, v T, text func(T) string) error
 	return e.Encode(v)
 }
 
-// writeList writes a list that comes piece by piece as show writes one that is there. After
-// an error, which is the list's last, what was written is no JSON.
+// writeList writes a list as JSON while its elements arrive, in the same form as show. An
+// error ends the list; what was written until then is not valid JSON.
 func writeList[T any](out io.Writer, list iter.Seq2[T, error]) error {
 	separator, end := "[\n  ", "[]\n"
 	for v, err := range list {
@@ -97,8 +97,8 @@ func table(rows ...[]any) string {
 // lineWidth is where paragraph breaks lines, so that they fit a usual terminal.
 const lineWidth = 78
 
-// paragraph breaks a text into lines, the first after one indent and the others
-// after spaces of the same width.
+// paragraph breaks a text into lines. The first begins with the indent, the others with
+// as many spaces.
 func paragraph(indent, text string) string {
 	var b strings.Builder
 	line := indent

@@ -48,7 +48,7 @@ type peerList struct {
 	Others     []api.Acquaintance `json:"others"`
 }
 
-// fewMet is how many of the peers that were only met are shown unless all are wanted.
+// fewMet is how many of the peers that the node has only met are shown without --all.
 const fewMet = 5
 
 func (l peerList) text(all bool, now time.Time) string {
@@ -65,7 +65,7 @@ func (l peerList) text(all bool, now time.Time) string {
 		}
 		rows = append(rows, []any{p.ID, p.From, yes(p.Connected), ago(p.LastSeen, now)})
 		if p.Reason != "" {
-			why.WriteString(paragraph("  ", fmt.Sprintf("%s cannot be reached: %s.", p.ID, p.Reason)))
+			why.WriteString(paragraph("  ", fmt.Sprintf("%s cannot be reached: %s.", p.ID, plain(p.Reason))))
 		}
 	}
 	if len(rows) > 1 {

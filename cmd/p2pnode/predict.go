@@ -26,7 +26,7 @@ and its probability for a target of classes.`,
 			for _, a := range args {
 				name, value, ok := strings.Cut(a, "=")
 				if _, twice := row[name]; !ok || twice {
-					return usageError{fmt.Errorf("%q is not COLUMN=VALUE, or the column comes twice", a), cmd}
+					return usageError{fmt.Errorf("write %q as COLUMN=VALUE, and name each column once", a), cmd}
 				}
 				row[name] = value
 			}

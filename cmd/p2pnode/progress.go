@@ -82,7 +82,7 @@ func (p *progress) Seek(offset int64, whence int) (int64, error) {
 	return at, err
 }
 
-// String is the line that is shown.
+// String returns the line to show.
 func (p *progress) String() string {
 	read := p.read.Load()
 	switch {
@@ -94,7 +94,7 @@ func (p *progress) String() string {
 	return fmt.Sprintf("read %s, storing the records", size(read))
 }
 
-// done ends the showing.
+// done stops showing the progress.
 func (p *progress) done() {
 	close(p.stop)
 	p.shown.Wait()

@@ -48,7 +48,7 @@ those that are 0.`,
 // alignedRows is how many lines of a long table have their columns aligned together.
 const alignedRows = 1000
 
-// showRecords prints a list as it comes, so that a long one takes little memory.
+// showRecords prints the records as they arrive, so that a long list takes little memory.
 func showRecords(cmd *cobra.Command, o *options, list iter.Seq2[api.RecordInfo, error], content bool) error {
 	out := bufio.NewWriter(cmd.OutOrStdout())
 	var err error
@@ -121,7 +121,7 @@ func recordUse(r api.RecordInfo) string {
 	case r.Deleted:
 		return "deleted, its slot is empty"
 	case r.Refused:
-		return "none, it does not fit the task: delete it and import it again"
+		return "none: it does not fit the task; delete it and import it again"
 	case r.HeldOut:
 		return "held out, never sent"
 	case r.Retired:
@@ -164,8 +164,8 @@ do databases that a restore replaced and kept.`,
 	return c
 }
 
-// deleteNumbers deletes what is there of the ranges, and all of the numbers named
-// one by one.
+// deleteNumbers deletes the records that exist in the ranges and all records that are
+// named one by one.
 func deleteNumbers(ctx context.Context, owner api.Owner, numbers map[uint64]bool, dir string) (done deletedRecords, err error) {
 	for r, err := range owner.Records(ctx, false) {
 		if err != nil {
@@ -198,7 +198,7 @@ func parseNumbers(args []string) (map[uint64]bool, error) {
 		from, err := strconv.ParseUint(first, 10, 62)
 		to, err2 := strconv.ParseUint(last, 10, 62)
 		if err != nil || err2 != nil || from == 0 || to < from {
-			return nil, fmt.Errorf("%q is no number from 1 and no range like 17-20", a)
+			return nil, fmt.Errorf("%q is neither a number from 1 up nor a range like 17-20", a)
 		}
 		if to-from >= maxRange || len(numbers) >= maxRange {
 			return nil, fmt.Errorf("more than %d records at once; delete them in parts", maxRange)

@@ -107,7 +107,7 @@ func (f *relayFlags) run(cmd *cobra.Command, o *options) error {
 		case err := <-ended:
 			return err
 		case <-tick.C:
-			_ = print(relayLine) // whoever read it may have gone; the relay stays
+			_ = print(relayLine) // the reader may have gone; the relay goes on
 		}
 	}
 }

@@ -74,16 +74,16 @@ func (r *restore) run(cmd *cobra.Command) error {
 	return show(cmd, r.options, done, restored.String)
 }
 
-// What somebody must know before.
+// The texts that an owner must read before a restore.
 const (
 	sinceCopy    = "Nobody can tell what was sent after the copy was made, so every record in it counts as spent."
-	sinceElse    = "Nobody can tell what was sent that this database does not know of, so every record in it counts as spent."
+	sinceElse    = "Nobody can tell what was sent without this database knowing, so every record in it counts as spent."
 	restoreMeans = "All of them are RETIRED from the shared training set FOR EVER. They still serve your own predictions. " +
 		"New records begin a new cohort with a budget of its own, or, under a plan, take part in what is left of it. " +
-		"Do not import again what was on this device before: it would get a second budget, and be seen twice as well."
+		"Do not import again what was on this device before: it would get a second budget, and others could learn twice as much about it."
 )
 
-// confirm asks whoever is there.
+// confirm asks the user whether to go on.
 func (r *restore) confirm(cmd *cobra.Command, records int) error {
 	what := fmt.Sprintf("This retires %d %s of %s.", records, plural(records, "record", "records"), r.dir)
 	means := sinceElse
@@ -95,22 +95,21 @@ func (r *restore) confirm(cmd *cobra.Command, records int) error {
 	return agreed(cmd, paragraph("", what)+paragraph("", means+" "+restoreMeans), "Restore")
 }
 
-// agreed shows what is about to be done, and is no error if whoever is there writes yes.
-// Nobody is at the end of the input.
+// agreed shows what is about to be done, and returns nil if the user writes yes. At the
+// end of the input there is no user to ask.
 func agreed(cmd *cobra.Command, about, do string) error {
 	fmt.Fprintf(cmd.ErrOrStderr(), "%s\n%s? Write yes: ", about, do)
 	answer, err := readLine(cmd)
 	switch {
 	case errors.Is(err, io.EOF) && answer == "":
-		return usageError{errors.New("nobody is there to be asked; say --yes if you mean it"), cmd}
+		return usageError{errors.New("this needs a yes, and there is no terminal to ask on; say --yes if you mean it"), cmd}
 	case strings.TrimSpace(answer) != "yes":
 		return errors.New("not confirmed; write yes, or say --yes")
 	}
 	return nil
 }
 
-// readLine reads a line unless an interrupt comes first, so that what has been
-// prepared by then is cleared away.
+// readLine reads a line, or fails at an interrupt, so that the caller can clean up.
 func readLine(cmd *cobra.Command) (string, error) {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -34,7 +34,7 @@ Ctrl-C once stops cleanly; twice stops at once, and nothing is lost either way.`
 			if verbose {
 				level = slog.LevelDebug
 			} else {
-				// What libp2p logs on its own, it also returns.
+				// libp2p also returns the errors that it logs.
 				gologshim.SetDefaultHandler(slog.DiscardHandler)
 			}
 			log := newLog(cmd, o, level)
@@ -63,7 +63,7 @@ func run(cmd *cobra.Command, o *options, log *slog.Logger) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, n.Close()) }()
-	// The socket comes first: who knows that the node is ready can ask it.
+	// The socket comes first, so that a client can ask as soon as the node is ready.
 	socket, err := n.Listen()
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func run(cmd *cobra.Command, o *options, log *slog.Logger) (err error) {
 	parts.Go(func() error {
 		addrs, err := n.Addrs(ctx)
 		if err != nil {
-			return nil // the node did not get that far, and Run says why
+			return nil // the node did not get ready, and Run says why
 		}
 		return show(cmd, o, ready{n.ID().String(), addrs}, ready.String)
 	})
@@ -93,7 +93,7 @@ type ready struct {
 // String is one line with one address, for other machines if there is one.
 func (r ready) String() string {
 	if len(r.Addresses) == 0 {
-		return "Ready, but on no address others could start from.\n"
+		return "Ready, but others cannot reach any of its addresses: give it one with the key listen in config.toml.\n"
 	}
 	best := max(0, slices.IndexFunc(r.Addresses, func(a string) bool { return !loopback(a) }))
 	return fmt.Sprintf("Ready. Others can start from here with: p2pnode init --bootstrap %s\n", r.Addresses[best])

@@ -58,7 +58,7 @@ func statusText(s api.Status) string {
 	return table(append(rows, modelRows(s)...)...)
 }
 
-// oldCopy says what a peer showed, and what can be done.
+// oldCopy says what a peer showed and what the owner can do.
 func oldCopy(round uint64) string {
 	return fmt.Sprintf("a peer showed that this directory is an old copy: it holds round %d. Nothing is sent from here any more. "+
 		"Put the newest directory back; if it is lost: p2pnode restore", round)
@@ -71,7 +71,7 @@ func doneLine(b api.BudgetSummary) string {
 	return nothingMore(b.Plan, b.Retired)
 }
 
-// obfuscation is what every label of the learner polar without noise says.
+// obfuscation is part of every label of the learner polar without noise.
 const obfuscation = "obfuscation, not differential privacy"
 
 func learnerLine(s api.Status) string {
@@ -141,7 +141,7 @@ func privacyLine(b api.BudgetSummary) string {
 	return fmt.Sprintf("epsilon %v, delta %v guaranteed; %s of %s, %d releases left", b.Epsilon, b.Delta, spent, what, b.Left)
 }
 
-// modelRows say what the neighbours brought, and how sure that is.
+// modelRows says what the neighbours have changed, and how certain that is.
 func modelRows(s api.Status) [][]any {
 	c := s.Personal
 	switch {

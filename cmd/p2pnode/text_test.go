@@ -136,10 +136,10 @@ func TestTexts(t *testing.T) {
 		{farewellText(api.Farewell{Running: true, Neighbours: 3, Told: 2}), []string{"stops. 2 of 3 neighbours were told. The others notice"}, ""},
 		{
 			erased{Dir: "d", Farewell: api.Farewell{Neighbours: 1}, Other: []string{"a", "b"}}.String(),
-			[]string{"Erased d. Its 1 neighbour was not told", "what is not the node's: a, b.", "get a second budget"}, "of 1",
+			[]string{"Erased d. Its 1 neighbour was not told", "files that are not the node's: a, b.", "get a second budget"}, "of 1",
 		},
-		{eraseQuestion("d", api.Status{}, datadir.ErrInUse), []string{"the node of d, which cannot be opened (storage:"}, "0 records"},
-		{eraseQuestion("d", api.Status{Records: 1, Neighbours: 1}, nil), []string{"d: 1 record, the ledger", "to tell them, start it before"}, "stops"},
+		{eraseQuestion("d", api.Status{}, datadir.ErrInUse), []string{"the node of d, which cannot be opened (another p2pnode uses this directory)"}, "0 records"},
+		{eraseQuestion("d", api.Status{Records: 1, Neighbours: 1}, nil), []string{"d: 1 record, the ledger", "To tell them, start the daemon first"}, "stops"},
 		{statusText(api.Status{Done: true}), []string{"import new ones and they begin a new cohort"}, ""},
 		{statusText(api.Status{Contradicted: 20}), []string{"REFUSED", "this directory is an old copy: it holds round 20."}, ""},
 		{
@@ -180,11 +180,11 @@ func TestTexts(t *testing.T) {
 		{statusText(api.Status{Round: 1 << 50, Restored: true}), []string{"1125899906842624 (round numbers jump at a restore)"}, ""},
 		{reportText(api.ImportReport{Records: 1, NeverShared: true}), []string{"Warning: the plan is over, so what is imported is never shared"}, ""},
 		{listText(t, api.RecordInfo{Number: 1, UsedUp: true, Retired: true}), []string{"own predictions only, retired"}, "used"},
-		{newDirectory{Epsilon: 1, Releases: 12, Protected: true, Pure: true}.String(), []string{"epsilon 1, delta 0,", "dear for 12 releases: --noise laplace --accounting renyi"}, ""},
-		{newDirectory{Epsilon: 1, Releases: 5, Protected: true, Pure: true}.String(), []string{"epsilon 1, delta 0,"}, "dear"},
+		{newDirectory{Epsilon: 1, Releases: 12, Protected: true, Pure: true}.String(), []string{"epsilon 1, delta 0,", "costs much noise for 12 releases: --noise laplace --accounting renyi"}, ""},
+		{newDirectory{Epsilon: 1, Releases: 5, Protected: true, Pure: true}.String(), []string{"epsilon 1, delta 0,"}, "much noise"},
 		{privacyLine(api.BudgetSummary{Epsilon: 1, Unbounded: true}), []string{"UNBOUNDED"}, "epsilon"},
 		{verifiedText(api.Verification{}), []string{"empty"}, "sound"},
-		{verifiedText(api.Verification{Entries: 7, Round: 6, Anchor: 7}), []string{"sound", "all 7 entries", "round 6", "from here that cannot be seen. Neighbours who"}, "empty"},
+		{verifiedText(api.Verification{Entries: 7, Round: 6, Anchor: 7}), []string{"sound", "all 7 entries", "round 6", "this node cannot see that. Neighbours who"}, "empty"},
 		{listText(t), []string{"No records yet."}, "NUMBER"},
 		{peersText(nil), []string{"No neighbours yet."}, "PEER"},
 		{peersText([]api.Peer{{ID: "12D3", Weight: 0.5, Known: true, Connected: true, Round: 4}}),
@@ -265,7 +265,7 @@ func TestReady(t *testing.T) {
 		addresses []string
 		want      string
 	}{
-		{nil, "on no address"},
+		{nil, "others cannot reach any of its addresses"},
 		{[]string{"/ip4/127.0.0.1/tcp/1/p2p/X"}, "--bootstrap /ip4/127.0.0.1/tcp/1/p2p/X\n"},
 		{[]string{"/ip4/127.0.0.1/tcp/1/p2p/X", "/ip6/::1/tcp/1/p2p/X", "/ip4/192.0.2.7/tcp/1/p2p/X", "/ip6/fd00::2/tcp/1/p2p/X"}, "--bootstrap /ip4/192.0.2.7/tcp/1/p2p/X\n"},
 	} {
@@ -286,6 +286,9 @@ func TestFail(t *testing.T) {
 		want string
 	}{
 		{errors.New("disk full"), false, 1, "p2pnode: disk full\n"},
+		{fmt.Errorf("node: open the ledger: %w", errors.Join(errors.New("storage: privacy: a: b"), errors.New("node: c"))), false, 1,
+			"p2pnode: open the ledger: a: b\nc\n"},
+		{errors.New("my node: the config: gone"), true, 1, "{\"error\":\"my node: the config: gone\"}\n"},
 		{errors.New("disk full"), true, 1, "{\"error\":\"disk full\"}\n"},
 		{usage, false, 2, "p2pnode: no such flag\nUsage: p2pnode COMMAND\nRun 'p2pnode --help' for more.\n"},
 		{fmt.Errorf("wrapped: %w", usage), true, 2, "{\"error\":\"wrapped: no such flag\"}\n"},
