@@ -366,6 +366,37 @@ func TestCopiedMember(t *testing.T) {
 	}
 }
 
+// A member that was put back to an earlier journal with its keys asks before it signs, is
+// told of votes that it does not know, and is silent; the sum ends without it.
+func TestMemberThatWasPutBackAsks(t *testing.T) {
+	n := newNetwork(t, 4, 1, 2, 15)
+	vectors := n.people(n.open(), 2)
+	n.run()
+	early := slices.Clone(n.members[3].journal)
+	n.members[0].down = true // so that nothing is decided at once
+	for i := range n.members {
+		n.step(i, Closing{})
+	}
+	n.step(3, Timeout{0}) // its vote to go on, which the others hear
+	n.deliver()
+	signed := len(n.members[3].machine.own)
+	n.members[3].journal = early
+	n.replay(3)
+	n.step(3, Restarted{})
+	n.step(3, Closing{})
+	if got := len(n.members[3].machine.own); got >= signed {
+		t.Fatalf("it knows all %d statements", got)
+	}
+	before := len(n.members[3].machine.own)
+	n.run()
+	if m := n.members[3].machine; !m.Silent() || len(m.own) != before {
+		t.Errorf("silent: %v; it signed %d statements more", m.Silent(), len(m.own)-before)
+	}
+	n.members[0].down = false
+	n.close()
+	n.checkSum(vectors)
+}
+
 // A message with its own signature that it never made tells a member that a copy of it
 // runs: it stops. Its own messages, sent back to it, do not.
 func TestCopyIsNoticed(t *testing.T) {
@@ -381,6 +412,39 @@ func TestCopyIsNoticed(t *testing.T) {
 	n.step(1, Heard{2, n.forge(1, KindPrepare, 0, make([]byte, 32))})
 	if !n.members[1].machine.Silent() {
 		t.Error("a message that it never signed is no sign of a copy")
+	}
+}
+
+// A signature stands for one kind, number, payload, committee and sum: a PREPARE is no
+// COMMIT.
+func TestSignatureStandsForOneThing(t *testing.T) {
+	n := newNetwork(t, 4, 1, 2, 16)
+	o := n.open()
+	secrets := n.members[1].secrets
+	signed := n.sum.sign(o.keys, secrets, 1, KindPrepare, 3, []byte("payload"))
+	p := proof{{1, signed.Signature}}
+	if !n.sum.proven(o.keys, said(KindPrepare, 3, []byte("payload")), p, 1) {
+		t.Fatal("a good signature is refused")
+	}
+	terms := testTerms(4, 1, 2)
+	terms.Epoch++
+	other := newSum(t, terms)
+	later := *o.keys
+	later.digest[0]++
+	for name, believed := range map[string]bool{
+		"another kind":    n.sum.proven(o.keys, said(KindCommit, 3, []byte("payload")), p, 1),
+		"another view":    n.sum.proven(o.keys, said(KindPrepare, 4, []byte("payload")), p, 1),
+		"another payload": n.sum.proven(o.keys, said(KindPrepare, 3, []byte("payloae")), p, 1),
+		"another member":  n.sum.proven(o.keys, said(KindPrepare, 3, []byte("payload")), proof{{2, signed.Signature}}, 1),
+		"no member":       n.sum.proven(o.keys, said(KindPrepare, 3, []byte("payload")), proof{{4, signed.Signature}}, 1),
+		"another sum":     other.proven(o.keys, said(KindPrepare, 3, []byte("payload")), p, 1),
+		"other keys":      n.sum.proven(&later, said(KindPrepare, 3, []byte("payload")), p, 1),
+		"twice":           n.sum.proven(o.keys, said(KindPrepare, 3, []byte("payload")), proof{p[0], p[0]}, 2),
+		"too few":         n.sum.proven(o.keys, said(KindPrepare, 3, []byte("payload")), p, 2),
+	} {
+		if believed {
+			t.Errorf("%s: the signature is believed", name)
+		}
 	}
 }
 
@@ -438,6 +502,20 @@ func TestContributorChecksTheOpening(t *testing.T) {
 	few.proof = slices.Concat(few.proof[:1], few.proof)
 	if _, err := n.sum.ReadOpening(few.Bytes()); err == nil {
 		t.Error("one member's signature counts twice")
+	}
+	// One member in everybody's place would be a quorum of its own.
+	alone := *n.members[0].machine.Opening()
+	k, err := n.sum.newKeys([]Pledge{n.members[0].pledge, n.members[0].pledge, n.members[0].pledge, n.members[0].pledge})
+	if err != nil {
+		t.Fatal(err)
+	}
+	forged := n.sum.newOpening(k, alone.Noise)
+	for by := range 3 {
+		m := n.sum.sign(k, n.members[0].secrets, by, KindCertify, 0, forged.Digest[:])
+		forged.proof = append(forged.proof, vouch{by, m.Signature})
+	}
+	if _, err := n.sum.ReadOpening(forged.Bytes()); err == nil {
+		t.Error("an opening by one member in the place of all is believed")
 	}
 	c, _ := NewContributor(n.sum, publicOf(identityOf(1)), nil)
 	if _, err := c.Open(good); err != nil {

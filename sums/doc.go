@@ -56,8 +56,11 @@
 //     costs the others nothing. Whoever gives seeds gives those that both ends hold by
 //     right.
 //   - A class's sum goes only to the members that lack the class. The others work it out.
-//   - A restored member finds out by asking. It needs the answer of every other member,
-//     which costs nothing: without all of them there is no opening either.
+//   - A member asks what others hold of it. Before it pledges it needs the answer of all,
+//     which costs nothing: without all of them there is no opening either. When it comes
+//     back from its journal it needs those of a quorum, itself included, so that t may be
+//     away; they show it what it signed last. That finds a directory that was put back by
+//     mistake. One that is put back with intent is one of the t.
 //   - Whoever leads decides, within what a quorum holds, who is in the list. Refusing a
 //     list that lacks somebody would let one liar, who accepts towards some only, stop
 //     the sum.

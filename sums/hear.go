@@ -103,26 +103,39 @@ func (m *Member) tally(t *tally, msg *Message, twice string) error {
 	return nil
 }
 
-// recall answers what this member holds of a peer.
+// recall answers what this member holds of a peer: its pledge, and what it signed last.
 func (m *Member) recall(peer int) error {
-	if peer < 0 || peer >= len(m.pledges) {
+	if peer < 0 || peer >= len(m.pledges) || peer == m.self {
 		return errUnexpected
 	}
-	b := Message{Kind: KindRecalled, By: m.self}
+	var w writer
 	if p := m.pledges[peer]; p != nil {
-		b.Payload = p.Bytes()
+		w.variable(p.Bytes())
+		for _, t := range m.tallies() {
+			if msg := t.newest[peer]; msg != nil {
+				w.variable(msg.Bytes())
+			}
+		}
 	}
+	b := Message{Kind: KindRecalled, By: m.self, Payload: w}
 	m.out.Send = append(m.out.Send, Letter{To: peer, Message: b.Bytes()})
 	return nil
 }
 
-// hearRecalled takes in what a peer holds of this member.
+// tallies lists what others have signed.
+func (m *Member) tallies() []*tally {
+	return []*tally{&m.noises, &m.certifies, &m.prepares, &m.commits, &m.views, &m.results}
+}
+
+// hearRecalled takes in what a peer holds of this member. If that is another pledge, or
+// anything that it does not know to have signed, it is silent from now on.
 func (m *Member) hearRecalled(peer int, payload []byte) error {
-	if peer < 0 || peer >= len(m.pledges) || m.recalled>>peer&1 == 1 {
+	if peer < 0 || peer >= len(m.pledges) || peer == m.self || m.recalled>>peer&1 == 1 && m.vouched>>peer&1 == 1 {
 		return errUnexpected
 	}
+	r := reader{rest: payload}
 	if len(payload) > 0 {
-		p, err := m.sum.readPledge(payload)
+		p, err := m.sum.readPledge(r.take(int(r.u32())))
 		if err != nil {
 			return err
 		}
@@ -131,7 +144,13 @@ func (m *Member) hearRecalled(peer int, payload []byte) error {
 		}
 		m.silent = m.silent || string(p.unsigned()) != string(m.pledges[m.self].unsigned())
 	}
+	for len(r.rest) > 0 && !r.bad {
+		if msg, err := m.sum.ReadMessage(r.take(int(r.u32()))); err == nil && msg.By == m.self {
+			_ = m.hearOwn(msg) // what cannot be this member's says nothing
+		}
+	}
 	m.recalled |= 1 << peer
+	m.vouched |= 1 << peer
 	m.out.Took = true
 	return nil
 }

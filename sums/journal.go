@@ -32,6 +32,8 @@ func EncodeInput(in Input) []byte {
 		w.u8(7)
 	case Deadline:
 		w.u8(8)
+	case Restarted:
+		w.u8(9)
 	}
 	return w
 }
@@ -57,6 +59,8 @@ func DecodeInput(b []byte) (Input, error) {
 		in = Tick{}
 	case 8:
 		in = Deadline{}
+	case 9:
+		in = Restarted{}
 	}
 	if err := r.end(); err != nil || in == nil {
 		return nil, errGarbage

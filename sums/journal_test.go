@@ -10,7 +10,7 @@ import (
 func TestInputsSurviveTheirBytes(t *testing.T) {
 	for _, in := range []Input{
 		Heard{3, []byte("message")}, Heard{0, []byte{}}, Arrived{[]byte("entry"), Digest{1, 2}}, Drawn{[]byte("entry")},
-		Closing{}, Timeout{7}, Added{Digest{4}, []uint64{1, 1 << 63}}, Tick{}, Deadline{},
+		Closing{}, Timeout{7}, Added{Digest{4}, []uint64{1, 1 << 63}}, Tick{}, Deadline{}, Restarted{},
 	} {
 		b := EncodeInput(in)
 		got, err := DecodeInput(b)
@@ -21,7 +21,7 @@ func TestInputsSurviveTheirBytes(t *testing.T) {
 			t.Errorf("%#v has two encodings", in)
 		}
 	}
-	for _, b := range [][]byte{nil, {0}, {9}, {1}, {4, 0}, {5, 0, 0, 0}, {5, 0, 0, 0, 1, 0}, {2, 1}, append(make([]byte, 32), 1), append([]byte{6}, make([]byte, 39)...)} {
+	for _, b := range [][]byte{nil, {0}, {10}, {1}, {4, 0}, {5, 0, 0, 0}, {5, 0, 0, 0, 1, 0}, {2, 1}, append(make([]byte, 32), 1), append([]byte{6}, make([]byte, 39)...)} {
 		if in, err := DecodeInput(b); err == nil {
 			t.Errorf("%v is %#v", b, in)
 		}

@@ -1,109 +1,10 @@
 package sums
 
 import (
-	"crypto/ed25519"
 	"errors"
-	"maps"
 	"math/bits"
 	"slices"
 )
-
-// Input is one thing that happens to a member. What it holds must not be changed
-// afterwards.
-type Input interface {
-	// happen lets the member take the input in. An error says why it was of no use; it
-	// then has changed nothing.
-	happen(m *Member) error
-}
-
-// Heard is a message of a member's, from whom the channel says.
-type Heard struct {
-	From    int
-	Message []byte
-}
-
-// Arrived is an upload: its entry, and the hash of the masked vector that came with it,
-// as [Sum.Split] and [HashMasked] make them. The driver keeps the vector.
-type Arrived struct {
-	Entry  []byte
-	Masked Digest
-}
-
-// Drawn is the door's answer to [Output.Noise]: the entry of the upload that
-// [Sum.ContributeNoise] made, which the driver keeps.
-type Drawn struct{ Entry []byte }
-
-// Closing says that the time of the opening's Closes has come.
-type Closing struct{}
-
-// Timeout says that a view has lasted too long.
-type Timeout struct{ View uint32 }
-
-// Added answers [Output.Add]: the sum of the masked vectors, in the ring.
-type Added struct {
-	List  Digest
-	Total []uint64
-}
-
-// Tick asks for what is to be said again, as messages get lost.
-type Tick struct{}
-
-// Deadline is the public time after which nothing is opened any more.
-type Deadline struct{}
-
-// Letter is a message to send.
-type Letter struct {
-	To      int  // member; -1: all others
-	Secret  bool // only over a channel that nobody else can read
-	Message []byte
-}
-
-// Addition asks for the sum of the masked vectors of these entries.
-type Addition struct {
-	List    Digest
-	Entries []Digest
-}
-
-// Blame is a member that signed what no honest member signs.
-type Blame struct {
-	Member int
-	Reason string
-}
-
-// Output is what a driver is to do after a step, in the order of the fields.
-type Output struct {
-	// Took says that the input changed the member: append it to the sum's journal, and
-	// make that durable, before anything else. Replaying the journal restores the member.
-	Took  bool
-	Noise *NoiseRequest // draw noise, once; answered by [Drawn]
-	Send  []Letter
-	Fetch []Digest  // entries whose uploads to fetch from others
-	Add   *Addition // answered by [Added]
-	// Done is the result once it is believed. Result is nil in it when this member could
-	// not work it out itself; its content is then to be fetched.
-	Done  *Published
-	Blame []Blame
-	// Erase says to erase keys and journal for good. The machine may go on: it repeats
-	// what it said, which is public, and opens nothing any more.
-	Erase bool
-}
-
-// NoiseRequest is what noise is sealed to.
-type NoiseRequest struct{ keys *keys }
-
-// ContributeNoise makes a member's upload of its part of the noise, as
-// [privacy.LiveNoise.Part] draws it for the committee's Honest parts.
-func (s *Sum) ContributeNoise(r *NoiseRequest, identity ed25519.PrivateKey, part []int64) ([]byte, error) {
-	return s.upload(r.keys, r.keys.digest, identity, 0, part)
-}
-
-// holding is an entry that a member holds, with the seeds that fit it.
-type holding struct {
-	entry   *Entry
-	seeds   []seed
-	streams []Digest
-	fit     []bool // by class
-}
 
 // Member is the state machine of one member of the committee for one sum. It is not
 // safe for concurrent use. Its inputs are its trace: fed again into a fresh one that was
@@ -116,6 +17,8 @@ type Member struct {
 	over    bool // keys are erased
 
 	recalled          uint16    // members that said what they hold of this one
+	lives             int       // that came before this one
+	vouched           uint16    // members that said so in this life
 	pledges           []*Pledge // by member
 	keys              *keys     // once all are there
 	asked             bool      // for noise
@@ -186,10 +89,21 @@ func (m *Member) Step(in Input) (Output, error) {
 		m.out = Output{}
 		return Output{}, err
 	}
-	if !m.silent && !m.over {
+	if !m.silent && !m.over && !m.quiet() {
 		m.progress()
 	}
 	return m.out, nil
+}
+
+// quiet reports whether too few have said what this member signed in an earlier life. With
+// t members away enough are left.
+func (m *Member) quiet() bool {
+	return m.lives > 0 && bits.OnesCount16(m.vouched) < m.quorum()-1
+}
+
+func (Restarted) happen(m *Member) error {
+	m.lives, m.vouched, m.out.Took = m.lives+1, 0, true
+	return nil
 }
 
 // View is the view that the member votes in.
@@ -225,149 +139,13 @@ func (m *Member) Missing() []int {
 func (m *Member) honest() int { return m.sum.Committee.Colluding + 1 }
 func (m *Member) quorum() int { return m.sum.Committee.Quorum() }
 
-// remark is a letter and how many ticks ago it was sent first.
-type remark struct {
-	Letter
-	age int
-}
-
-// again repeats letters that are one tick old, two, four and then every four; accepts,
-// of which there are many, ever more rarely down to every 32.
-func (m *Member) again() {
-	for i := range m.said {
-		r, rarely := &m.said[i], 4
-		if Kind(r.Message[0]) == KindAccept {
-			rarely = 32
-		}
-		if r.age++; r.age&(r.age-1) == 0 || r.age%rarely == 0 {
-			m.out.Send = append(m.out.Send, r.Letter)
-		}
-	}
-}
-
-// say sends a message, and repeats it at ticks.
-func (m *Member) say(to int, kind Kind, number uint32, payload []byte) *Message {
-	msg := m.sum.sign(m.keys, m.secrets, m.self, kind, number, payload)
-	l := Letter{To: to, Message: msg.Bytes()}
-	m.said = append(m.said, remark{Letter: l})
-	m.out.Send = append(m.out.Send, l)
-	m.own[said(kind, number, payload)] = true
-	m.out.Took = true
-	return msg
-}
-
-// unsay stops repeating messages of the kind.
-func (m *Member) unsay(kind Kind) {
-	m.said = slices.DeleteFunc(m.said, func(r remark) bool { return Kind(r.Message[0]) == kind })
-}
-
-// answer sends a message once.
-func (m *Member) answer(to int, kind Kind, payload []byte, secret bool) {
-	msg := m.sum.sign(m.keys, m.secrets, m.self, kind, 0, payload)
-	m.out.Send = append(m.out.Send, Letter{to, secret, msg.Bytes()})
-}
-
-func (m *Member) blame(member int, reason string) {
-	m.out.Blame = append(m.out.Blame, Blame{member, reason})
-}
-
 var (
 	errOver       = errors.New("sums: this member's part in the sum is over")
 	errUnexpected = errors.New("sums: this is not expected now")
 )
 
-func (in Arrived) happen(m *Member) error {
-	if m.keys == nil || m.over || m.silent {
-		return errUnexpected
-	}
-	context := m.keys.digest
-	if m.opening != nil && len(in.Entry) >= len(Digest{}) && Digest(in.Entry[:len(Digest{})]) != context {
-		context = m.opening.Digest
-	}
-	e, err := m.sum.readEntry(in.Entry, context)
-	if err != nil {
-		return err
-	}
-	if e.Masked != in.Masked {
-		return errors.New("sums: the vector of an upload is not the one of its entry")
-	}
-	digest := m.sum.digest(e)
-	if m.entries[digest] != nil {
-		return nil
-	}
-	if context == m.keys.digest {
-		return m.noiseArrived(digest, e)
-	}
-	return m.entryArrived(digest, e)
-}
-
-// noiseArrived holds the noise that a member named, or that a quorum certified.
-func (m *Member) noiseArrived(digest Digest, e *Entry) error {
-	i := m.sum.Committee.index(e.From)
-	if i < 0 || e.Records != 0 || m.noise[i] != digest {
-		return errors.New("sums: noise that no member has named")
-	}
-	m.hold(digest, e)
-	return nil
-}
-
-// entryArrived holds a contribution: the contributor's first, and any that more members
-// accepted than may collude.
-func (m *Member) entryArrived(digest Digest, e *Entry) error {
-	first, known := m.first[e.From]
-	wanted := bits.OnesCount16(m.accepts[digest]) >= m.honest() || m.listed(digest)
-	if !wanted && (known && first != digest || !known && len(m.first) >= m.sum.Contributors) {
-		return errors.New("sums: an entry is one too many")
-	}
-	if !known {
-		m.first[e.From] = digest
-	}
-	m.hold(digest, e)
-	m.accept(digest)
-	return nil
-}
-
-// hold opens what is sealed to this member.
-func (m *Member) hold(digest Digest, e *Entry) {
-	h := &holding{entry: e, seeds: make([]seed, len(m.sum.classes)), fit: make([]bool, len(m.sum.classes))}
-	if seeds, ok := m.sum.openSeeds(m.secrets.seal, e.Context, e.From, m.self, e.Sealed[m.self]); ok {
-		h.seeds = seeds
-	}
-	h.streams, h.fit = m.sum.check(e, h.seeds)
-	e.Sealed = nil // it is large, and done with
-	m.entries[digest] = h
-	m.out.Took = true
-}
-
-// accept notes that a contribution is held with all seeds, if it is.
-func (m *Member) accept(digest Digest) {
-	h := m.entries[digest]
-	if !m.whole(digest) {
-		return
-	}
-	delete(m.missing, digest)
-	if m.first[h.entry.From] == digest && m.accepts[digest]>>m.self&1 == 0 {
-		m.accepts[digest] |= 1 << m.self
-		m.fresh = append(m.fresh, digest)
-	}
-}
-
-// whole reports whether the member holds an entry and all seeds of it that it should.
-func (m *Member) whole(digest Digest) bool {
-	h := m.entries[digest]
-	if h == nil {
-		return false
-	}
-	for i, class := range m.sum.classes {
-		if !h.fit[i] && !class.Lacks(m.self) {
-			return false
-		}
-	}
-	return true
-}
-
 func (in Drawn) happen(m *Member) error {
-	if !m.asked || m.noise[m.self] != (Digest{}) {
+	if !m.asked || m.quiet() || m.noise[m.self] != (Digest{}) {
 		return errUnexpected
 	}
 	e, err := m.sum.readEntry(in.Entry, m.keys.digest)
@@ -394,7 +172,7 @@ func (Closing) happen(m *Member) error {
 }
 
 func (in Timeout) happen(m *Member) error {
-	if !m.closed || m.decided != nil || m.over || in.View != m.voter.View {
+	if !m.closed || m.decided != nil || m.over || m.silent || m.quiet() || in.View != m.voter.View {
 		return errUnexpected
 	}
 	m.leave(in.View + 1)
@@ -420,7 +198,7 @@ func (m *Member) leave(view uint32) {
 }
 
 func (in Added) happen(m *Member) error {
-	if m.result != nil || m.over || !m.asking || m.decided == nil || in.List != m.decided.list.Digest() || len(in.Total) != m.sum.Dimension {
+	if m.result != nil || m.over || m.quiet() || !m.asking || m.decided == nil || in.List != m.decided.list.Digest() || len(in.Total) != m.sum.Dimension {
 		return errUnexpected
 	}
 	total := slices.Clone(in.Total)
@@ -435,114 +213,6 @@ func (in Added) happen(m *Member) error {
 	m.results.add(m.say(-1, KindResult, 0, digest[:]))
 	return nil
 }
-
-func (Tick) happen(m *Member) error {
-	if m.silent {
-		return nil
-	}
-	m.again()
-	if m.over {
-		return nil
-	}
-	m.sayFresh()
-	m.repeat()
-	for i := range m.pledges {
-		if m.recalled>>i&1 == 0 {
-			b := Message{Kind: KindRecall, By: m.self}
-			m.out.Send = append(m.out.Send, Letter{To: i, Message: b.Bytes()})
-		}
-	}
-	m.seekMissing()
-	return nil
-}
-
-// patience is for how many ticks a member goes on working out a result on which others
-// have agreed.
-const patience = 16
-
-// settling is for how many ticks the first leader waits for what others hold.
-const settling = 3
-
-// repeat asks again for what only the driver can do, as it may have been stopped.
-func (m *Member) repeat() {
-	if m.asked && m.noise[m.self] == (Digest{}) {
-		m.out.Noise = &NoiseRequest{m.keys}
-	}
-	if m.closed && m.settling < settling {
-		m.settling++
-		m.out.Took = true // what a decision rests on is in the journal
-	}
-	if m.asking && m.result == nil {
-		m.out.Add = &Addition{m.decided.list.Digest(), m.inSum()}
-	}
-	if _, agreed, _ := m.results.agreed(m.honest()); agreed != nil && m.waited < patience {
-		m.waited++
-		m.out.Took = true
-	}
-}
-
-// sayFresh tells which contributions were accepted since it was told last. It is said
-// again until the end.
-func (m *Member) sayFresh() {
-	if len(m.fresh) == 0 || m.keys == nil || m.over {
-		return
-	}
-	var w writer
-	for _, d := range m.fresh {
-		w.fixed(d[:])
-	}
-	m.fresh, m.out.Took = nil, true
-	m.say(-1, KindAccept, 0, w)
-}
-
-// seekMissing asks for uploads and seeds of noise that a quorum certified, of listed
-// contributions, and of those that more members accepted than may collude: garbage that
-// one contributor sends costs no questions.
-func (m *Member) seekMissing() {
-	want := func(d Digest, from uint16) {
-		if m.whole(d) || d == (Digest{}) {
-			return
-		}
-		if m.entries[d] == nil {
-			m.out.Fetch = append(m.out.Fetch, d)
-			return
-		}
-		for i := range m.pledges {
-			if i != m.self && from>>i&1 == 1 {
-				m.answer(i, KindSeek, d[:], false)
-			}
-		}
-	}
-	all := uint16(1<<len(m.pledges) - 1)
-	if m.keys != nil {
-		for _, d := range m.noise {
-			want(d, all)
-		}
-	}
-	for _, d := range slices.SortedFunc(maps.Keys(m.missing), compare) {
-		want(d, m.accepts[d])
-	}
-	for _, d := range slices.SortedFunc(maps.Keys(m.lists), compare) {
-		for _, e := range m.lists[d].Entries {
-			if !m.missing[e.Entry] {
-				want(e.Entry, all)
-			}
-		}
-	}
-	slices.SortFunc(m.out.Fetch, compare)
-	m.out.Fetch = slices.Compact(m.out.Fetch)
-}
-
-// listed reports whether any list that was heard holds the entry.
-func (m *Member) listed(digest Digest) bool {
-	for _, l := range m.lists {
-		if slices.ContainsFunc(l.Entries, func(e Listed) bool { return e.Entry == digest }) {
-			return true
-		}
-	}
-	return false
-}
-
 func (Deadline) happen(m *Member) error {
 	if m.over {
 		return errOver

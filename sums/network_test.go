@@ -367,6 +367,7 @@ func (n *network) restart(i int) {
 			n.t.Errorf("member %d does not know what it has signed: %+v", i, s)
 		}
 	}
+	n.step(i, Restarted{})
 }
 
 // replay makes a member anew from its journal.
@@ -417,6 +418,9 @@ func TestSum(t *testing.T) {
 		n.honest(func(i int, m *node) bool {
 			if !m.erased {
 				t.Errorf("member %d keeps its keys", i)
+			}
+			if m.machine.View() != 0 {
+				t.Errorf("member %d went to view %d though nothing was lost", i, m.machine.View())
 			}
 			return true
 		})

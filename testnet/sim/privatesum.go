@@ -192,6 +192,9 @@ func (r *summing) start(i int) {
 			r.err = errors.New("sim: a member's journal is refused: " + err.Error())
 		}
 	}
+	if m.life > 1 {
+		r.step(i, sums.Restarted{})
+	}
 	life := m.life
 	var tick func()
 	tick = func() {

@@ -1,0 +1,154 @@
+package sums
+
+import (
+	"errors"
+	"maps"
+	"math/bits"
+	"slices"
+)
+
+// holding is an entry that a member holds, with the seeds that fit it.
+type holding struct {
+	entry   *Entry
+	seeds   []seed
+	streams []Digest
+	fit     []bool // by class
+}
+
+func (in Arrived) happen(m *Member) error {
+	if m.keys == nil || m.over || m.silent {
+		return errUnexpected
+	}
+	context := m.keys.digest
+	if m.opening != nil && len(in.Entry) >= len(Digest{}) && Digest(in.Entry[:len(Digest{})]) != context {
+		context = m.opening.Digest
+	}
+	e, err := m.sum.readEntry(in.Entry, context)
+	if err != nil {
+		return err
+	}
+	if e.Masked != in.Masked {
+		return errors.New("sums: the vector of an upload is not the one of its entry")
+	}
+	digest := m.sum.digest(e)
+	if m.entries[digest] != nil {
+		return nil
+	}
+	if context == m.keys.digest {
+		return m.noiseArrived(digest, e)
+	}
+	return m.entryArrived(digest, e)
+}
+
+// noiseArrived holds the noise that a member named, or that a quorum certified.
+func (m *Member) noiseArrived(digest Digest, e *Entry) error {
+	i := m.sum.Committee.index(e.From)
+	if i < 0 || e.Records != 0 || m.noise[i] != digest {
+		return errors.New("sums: noise that no member has named")
+	}
+	m.hold(digest, e)
+	return nil
+}
+
+// entryArrived holds a contribution: the contributor's first, and any that more members
+// accepted than may collude.
+func (m *Member) entryArrived(digest Digest, e *Entry) error {
+	first, known := m.first[e.From]
+	wanted := bits.OnesCount16(m.accepts[digest]) >= m.honest() || m.listed(digest)
+	if !wanted && (known && first != digest || !known && len(m.first) >= m.sum.Contributors) {
+		return errors.New("sums: an entry is one too many")
+	}
+	if !known {
+		m.first[e.From] = digest
+	}
+	m.hold(digest, e)
+	m.accept(digest)
+	return nil
+}
+
+// hold opens what is sealed to this member.
+func (m *Member) hold(digest Digest, e *Entry) {
+	h := &holding{entry: e, seeds: make([]seed, len(m.sum.classes)), fit: make([]bool, len(m.sum.classes))}
+	if seeds, ok := m.sum.openSeeds(m.secrets.seal, e.Context, e.From, m.self, e.Sealed[m.self]); ok {
+		h.seeds = seeds
+	}
+	h.streams, h.fit = m.sum.check(e, h.seeds)
+	e.Sealed = nil // it is large, and done with
+	m.entries[digest] = h
+	m.out.Took = true
+}
+
+// accept notes that a contribution is held with all seeds, if it is.
+func (m *Member) accept(digest Digest) {
+	h := m.entries[digest]
+	if !m.whole(digest) {
+		return
+	}
+	delete(m.missing, digest)
+	if m.first[h.entry.From] == digest && m.accepts[digest]>>m.self&1 == 0 {
+		m.accepts[digest] |= 1 << m.self
+		m.fresh = append(m.fresh, digest)
+	}
+}
+
+// whole reports whether the member holds an entry and all seeds of it that it should.
+func (m *Member) whole(digest Digest) bool {
+	h := m.entries[digest]
+	if h == nil {
+		return false
+	}
+	for i, class := range m.sum.classes {
+		if !h.fit[i] && !class.Lacks(m.self) {
+			return false
+		}
+	}
+	return true
+}
+
+// seekMissing asks for uploads and seeds of noise that a quorum certified, of listed
+// contributions, and of those that more members accepted than may collude: garbage that
+// one contributor sends costs no questions.
+func (m *Member) seekMissing() {
+	want := func(d Digest, from uint16) {
+		if m.whole(d) || d == (Digest{}) {
+			return
+		}
+		if m.entries[d] == nil {
+			m.out.Fetch = append(m.out.Fetch, d)
+			return
+		}
+		for i := range m.pledges {
+			if i != m.self && from>>i&1 == 1 {
+				m.answer(i, KindSeek, d[:], false)
+			}
+		}
+	}
+	all := uint16(1<<len(m.pledges) - 1)
+	if m.keys != nil {
+		for _, d := range m.noise {
+			want(d, all)
+		}
+	}
+	for _, d := range slices.SortedFunc(maps.Keys(m.missing), compare) {
+		want(d, m.accepts[d])
+	}
+	for _, d := range slices.SortedFunc(maps.Keys(m.lists), compare) {
+		for _, e := range m.lists[d].Entries {
+			if !m.missing[e.Entry] {
+				want(e.Entry, all)
+			}
+		}
+	}
+	slices.SortFunc(m.out.Fetch, compare)
+	m.out.Fetch = slices.Compact(m.out.Fetch)
+}
+
+// listed reports whether any list that was heard holds the entry.
+func (m *Member) listed(digest Digest) bool {
+	for _, l := range m.lists {
+		if slices.ContainsFunc(l.Entries, func(e Listed) bool { return e.Entry == digest }) {
+			return true
+		}
+	}
+	return false
+}

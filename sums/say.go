@@ -1,0 +1,110 @@
+package sums
+
+import "slices"
+
+// remark is a letter and how many ticks ago it was sent first.
+type remark struct {
+	Letter
+	age int
+}
+
+// again repeats letters that are one tick old, two, four and then every four; accepts,
+// of which there are many, ever more rarely down to every 32.
+func (m *Member) again() {
+	for i := range m.said {
+		r, rarely := &m.said[i], 4
+		if Kind(r.Message[0]) == KindAccept {
+			rarely = 32
+		}
+		if r.age++; r.age&(r.age-1) == 0 || r.age%rarely == 0 {
+			m.out.Send = append(m.out.Send, r.Letter)
+		}
+	}
+}
+
+// say sends a message, and repeats it at ticks.
+func (m *Member) say(to int, kind Kind, number uint32, payload []byte) *Message {
+	msg := m.sum.sign(m.keys, m.secrets, m.self, kind, number, payload)
+	l := Letter{To: to, Message: msg.Bytes()}
+	m.said = append(m.said, remark{Letter: l})
+	m.out.Send = append(m.out.Send, l)
+	m.own[said(kind, number, payload)] = true
+	m.out.Took = true
+	return msg
+}
+
+// unsay stops repeating messages of the kind.
+func (m *Member) unsay(kind Kind) {
+	m.said = slices.DeleteFunc(m.said, func(r remark) bool { return Kind(r.Message[0]) == kind })
+}
+
+// answer sends a message once.
+func (m *Member) answer(to int, kind Kind, payload []byte, secret bool) {
+	msg := m.sum.sign(m.keys, m.secrets, m.self, kind, 0, payload)
+	m.out.Send = append(m.out.Send, Letter{to, secret, msg.Bytes()})
+}
+
+func (m *Member) blame(member int, reason string) {
+	m.out.Blame = append(m.out.Blame, Blame{member, reason})
+}
+func (Tick) happen(m *Member) error {
+	if m.silent {
+		return nil
+	}
+	m.again()
+	if m.over {
+		return nil
+	}
+	m.sayFresh()
+	m.repeat()
+	for i := range m.pledges {
+		if i != m.self && (m.recalled>>i&1 == 0 || m.quiet() && m.vouched>>i&1 == 0) {
+			b := Message{Kind: KindRecall, By: m.self}
+			m.out.Send = append(m.out.Send, Letter{To: i, Message: b.Bytes()})
+		}
+	}
+	m.seekMissing()
+	return nil
+}
+
+// patience is for how many ticks a member goes on working out a result on which others
+// have agreed.
+const patience = 16
+
+// settling is for how many ticks the first leader waits for what others hold.
+const settling = 3
+
+// repeat asks again for what only the driver can do, as it may have been stopped.
+func (m *Member) repeat() {
+	if m.quiet() {
+		return
+	}
+	if m.asked && m.noise[m.self] == (Digest{}) {
+		m.out.Noise = &NoiseRequest{m.keys}
+	}
+	if m.closed && m.settling < settling {
+		m.settling++
+		m.out.Took = true // what a decision rests on is in the journal
+	}
+	if m.asking && m.result == nil {
+		m.out.Add = &Addition{m.decided.list.Digest(), m.inSum()}
+	}
+	if _, agreed, _ := m.results.agreed(m.honest()); agreed != nil && m.waited < patience {
+		m.waited++
+		m.out.Took = true
+	}
+}
+
+// sayFresh tells which contributions were accepted since it was told last. It is said
+// again until the end.
+func (m *Member) sayFresh() {
+	if len(m.fresh) == 0 || m.keys == nil || m.over || m.silent || m.quiet() {
+		return
+	}
+	var w writer
+	for _, d := range m.fresh {
+		w.fixed(d[:])
+	}
+	m.fresh, m.out.Took = nil, true
+	m.say(-1, KindAccept, 0, w)
+}
