@@ -23,6 +23,7 @@ import (
 // Every choice that has a meaning gives a node that can release and account for
 // it, and no share is lost: all releases together use the budget.
 func TestNoiseChoices(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]func(*datadir.Config){
 		"gaussian":          func(*datadir.Config) {},
 		"gaussian renyi":    func(c *datadir.Config) { c.Accounting = "renyi" },
@@ -157,6 +158,7 @@ func TestPersonBudget(t *testing.T) {
 
 // Who changes what a plan was made of is told which keys to put back.
 func TestChangedPlanNamesItsKeys(t *testing.T) {
+	t.Parallel()
 	n := testNode(t, lineTask(), nil, func(c *datadir.Config) { c.Accounting = string(privacy.CommittedPlan) })
 	pay(t, n, 1)
 	changed := n.files.Config

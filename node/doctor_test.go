@@ -72,6 +72,7 @@ func TestDoctorOfARunningNode(t *testing.T) {
 
 // A peer of another task is connected to in vain.
 func TestDoctorFindsPeersOfAnotherTask(t *testing.T) {
+	t.Parallel()
 	another := lineTask()
 	another.Name = "another line"
 	other, same := testNode(t, another, nil, nil), testNode(t, lineTask(), nil, nil)

@@ -24,7 +24,10 @@ func groupRecords(random *rand.Rand, group, m int) []learner.Record {
 // as many as it seeks.
 func TestGroupsFindEachOther(t *testing.T) {
 	t.Parallel()
-	const count, degree = 8, 2
+	count, degree := 8, 2
+	if testing.Short() {
+		count, degree = 4, 1
+	}
 	task := lineTask()
 	task.Graph = learner.Graph{Rule: "released", Degree: degree, Gamma: 0.5}
 	random := rand.New(rand.NewPCG(31, 32))

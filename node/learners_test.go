@@ -131,8 +131,12 @@ func propagated(t *testing.T, task *learner.Task, w *graphNetwork, training [][]
 // own schemes to 1e-6 relative, on the ring, the star and the full graph.
 func TestLearnersReachTheirFixedPoints(t *testing.T) {
 	defer goleak.VerifyNone(t, leaks()...)
+	graphs := map[string]topology{"ring": ring(5), "star": star(5), "full": full(4)}
+	if testing.Short() {
+		graphs = map[string]topology{"ring": ring(4)}
+	}
 	t.Run("on", func(t *testing.T) { // returns when all parallel tests in it have
-		for graphName, g := range map[string]topology{"ring": ring(5), "star": star(5), "full": full(4)} {
+		for graphName, g := range graphs {
 			for _, name := range []string{"propagation", "diffusion", "km"} {
 				t.Run(graphName+"/"+name, func(t *testing.T) {
 					t.Parallel()
@@ -145,6 +149,7 @@ func TestLearnersReachTheirFixedPoints(t *testing.T) {
 
 // The same on a graph that nobody drew: each node looks for 10 neighbours.
 func TestLearnersReachTheirFixedPointsOnADiscoveredGraph(t *testing.T) {
+	t.Parallel()
 	learners, nodes, degree := []string{"propagation", "diffusion", "km"}, 16, 10
 	if testing.Short() {
 		learners, nodes, degree = learners[:1], 8, 5 // sixteen nodes each under the race detector take minutes

@@ -27,14 +27,15 @@ func (r *recordedPeering) note(now time.Duration, in peering.Input, out peering.
 func TestReplayOfRealPeering(t *testing.T) {
 	t.Parallel()
 	task := lineTask()
-	task.Graph.Rule, task.Graph.Gamma, task.Graph.Degree = "released", 1, 2
+	count, degree := 5, 2
+	if testing.Short() {
+		count, degree = 4, 3 // nobody is declined, and has to wait before it asks again
+	}
+	task.Graph.Rule, task.Graph.Gamma, task.Graph.Degree = "released", 1, degree
 	task.Release.Epsilon = 8
-	const count = 5
-	var nodes [count]*Node
-	var stops [count]func()
-	var traces [count]recordedPeering
-	var machines [count]*peering.Neighbourhood
-	var configs [count]peering.Config
+	nodes, stops := make([]*Node, count), make([]func(), count)
+	traces := make([]recordedPeering, count)
+	machines, configs := make([]*peering.Neighbourhood, count), make([]peering.Config, count)
 	seeded := func(seed uint64) func() (rand.Source, error) {
 		return func() (rand.Source, error) { seed++; return rand.NewPCG(seed, 3), nil }
 	}

@@ -97,6 +97,7 @@ func (w *wire) carry(to io.WriteCloser, from io.ReadCloser) {
 
 // A peer that vanishes without a word is noticed by the transport alone.
 func TestAVanishedPeerIsNoticed(t *testing.T) {
+	t.Parallel()
 	impatient := power{silence: 500 * time.Millisecond, answer: 500 * time.Millisecond, connections: 8, spare: 4}
 	hosts := make([]host.Host, 2)
 	for i := range hosts {

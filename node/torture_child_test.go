@@ -6,10 +6,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"os"
+	"runtime"
+	"strconv"
 	"testing"
 	"time"
 
@@ -28,6 +31,10 @@ const (
 // tortureReleases is how many releases a child makes if nothing befalls it.
 const tortureReleases = 3
 
+// waiting is how many parallel tests run at once in a short run: they mostly wait for
+// the network, and leave processors idle when there are no more of them than those.
+const waiting = 4
+
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(tortureVariable); dir != "" {
 		c := &child{flaw: flaw(os.Getenv(flawVariable))}
@@ -41,6 +48,11 @@ func TestMain(m *testing.M) {
 			c.insist()
 		}
 		os.Exit(0)
+	}
+	flag.Parse()
+	processors := runtime.GOMAXPROCS(0)
+	if atOnce := flag.Lookup("test.parallel").Value; testing.Short() && processors < waiting && atOnce.String() == strconv.Itoa(processors) {
+		_ = atOnce.Set(strconv.Itoa(waiting))
 	}
 	os.Exit(m.Run())
 }

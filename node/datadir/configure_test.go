@@ -77,6 +77,7 @@ func TestConfigureKeepsWhoTheNodeIs(t *testing.T) {
 // A program may be killed at any moment: whatever files the call before has left, the
 // next one makes a node of the directory, and never a second identity of an old one.
 func TestConfigureAfterAnInterruption(t *testing.T) {
+	t.Parallel()
 	for name, left := range map[string]map[string]string{
 		"nothing":             {},
 		"the task":            {TaskFile: "name = "},
@@ -117,6 +118,7 @@ func TestConfigureAfterAnInterruption(t *testing.T) {
 }
 
 func TestConfigureRefuses(t *testing.T) {
+	t.Parallel()
 	orphan := t.TempDir()
 	require.NoError(t, configured(t, orphan, learner.Movies(), nil))
 	reopened(t, orphan)
