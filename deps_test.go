@@ -35,8 +35,9 @@ var imports = map[string][]string{
 	"p2pnode/discovery/reach":         {},
 	"p2pnode/node/api":                {"discovery/reach", "learner", "privacy", "storage"},
 	"p2pnode/node/datadir":            {"discovery/members", "discovery/reach", "gossip", "learner", "node/api", "privacy", "storage"},
-	"p2pnode/node":                    {"csvfile", "discovery", "discovery/members", "discovery/reach", "gossip", "learner", "learner/graph", "node/api", "node/datadir", "peering", "privacy", "storage"},
-	"p2pnode/mobile":                  {"discovery/members", "learner", "node", "node/api", "node/datadir", "storage"},
+	"p2pnode/node/netedge":            {"discovery", "discovery/reach", "learner", "node/api", "node/datadir", "storage"},
+	"p2pnode/node":                    {"csvfile", "discovery", "discovery/members", "discovery/reach", "gossip", "learner", "learner/graph", "node/api", "node/datadir", "node/netedge", "peering", "privacy", "storage"},
+	"p2pnode/mobile":                  {"discovery/members", "learner", "node", "node/api", "node/datadir", "node/netedge", "storage"},
 	"p2pnode/testnet/sim":             {"learner", "learner/graph", "peering", "privacy", "sums"},
 	"p2pnode/internal/require":        {}, // for tests only: it is in nobody's list
 	"p2pnode/testnet/lab":             {},
@@ -50,7 +51,7 @@ var imports = map[string][]string{
 	"p2pnode/testnet/paper/linear":    {"learner", "privacy", "privacy/accountant", "testnet", "testnet/page", "testnet/paper", "testnet/paper/nodes", "testnet/sim"},
 	"p2pnode/testnet/paper/tabular":   {"learner", "privacy", "privacy/accountant", "testnet", "testnet/page", "testnet/paper", "testnet/paper/nodes", "testnet/sim"},
 	"p2pnode/testnet/paper/schemes":   {"learner", "privacy", "privacy/accountant", "testnet", "testnet/page", "testnet/paper", "testnet/paper/nodes", "testnet/sim"},
-	"p2pnode/cmd/p2pnode":             {"discovery/members", "discovery/reach", "node", "node/api", "node/datadir"},
+	"p2pnode/cmd/p2pnode":             {"discovery/members", "discovery/reach", "node", "node/api", "node/datadir", "node/netedge"},
 	"p2pnode/cmd/testnet": {"learner", "node/datadir", "privacy", "testnet", "testnet/audit", "testnet/cases",
 		"testnet/page", "testnet/paper", "testnet/paper/linear", "testnet/paper/movielens", "testnet/paper/schemes", "testnet/paper/tabular"},
 }

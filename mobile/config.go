@@ -15,6 +15,7 @@ import (
 	"p2pnode/learner"
 	"p2pnode/node"
 	"p2pnode/node/datadir"
+	"p2pnode/node/netedge"
 )
 
 // Config says where a node lives, what it learns, and when it may use the network.
@@ -116,7 +117,7 @@ func decodeJSON(text string, into any) error {
 // AddBootstrap adds a peer to start from, as /ip4/.../tcp/.../p2p/ID.
 func (c *Config) AddBootstrap(multiaddr string) (err error) {
 	defer guard(&err)
-	if _, err := node.ParsePeer(multiaddr); err != nil {
+	if _, err := netedge.ParsePeer(multiaddr); err != nil {
 		return coded(CodeInput, err)
 	}
 	c.bootstrap = append(c.bootstrap, multiaddr)

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"p2pnode/node"
 	"p2pnode/node/api"
+	"p2pnode/node/netedge"
 )
 
 const (
@@ -33,7 +33,7 @@ func (n *Node) AddPeer(multiaddr string) (err error) {
 		return err
 	}
 	defer leave()
-	p, err := node.ParsePeer(multiaddr)
+	p, err := netedge.ParsePeer(multiaddr)
 	if err != nil {
 		return coded(CodeInput, err)
 	}
@@ -112,7 +112,7 @@ func (n *Node) remember(ctx context.Context, p introduction) {
 // and not seen for longest: over the years a phone sees many.
 func (n *Node) withRoom(ctx context.Context, add func() error) error {
 	err := add()
-	if !errors.Is(err, node.ErrManyPeers) {
+	if !errors.Is(err, netedge.ErrManyPeers) {
 		return err
 	}
 	list, failed := n.node.Acquaintances(ctx)

@@ -9,6 +9,7 @@ import (
 	"p2pnode/discovery"
 	"p2pnode/gossip"
 	"p2pnode/learner/graph"
+	"p2pnode/node/netedge"
 	"p2pnode/peering"
 )
 
@@ -100,7 +101,7 @@ func (h *neighbourhood) hear(out peering.Output, latest []byte) {
 func (h *neighbourhood) signed(own graph.Entry) (gossip.Entry, error) {
 	e := gossip.Entry{Peer: h.host.ID(), Round: own.Round, Std: own.Std, Vector: own.Vector}
 	var err error
-	e.Passport, err = h.signer.Passport(e, sortedAddrs(h.host.Addrs()))
+	e.Passport, err = h.signer.Passport(e, netedge.SortedAddrs(h.host.Addrs()))
 	return e, err
 }
 

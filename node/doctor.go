@@ -23,6 +23,7 @@ import (
 	"p2pnode/discovery/reach"
 	"p2pnode/node/api"
 	"p2pnode/node/datadir"
+	"p2pnode/node/netedge"
 )
 
 const (
@@ -76,7 +77,7 @@ func checkBootstrap(ctx context.Context, peers []peer.AddrInfo, try func(context
 	var running sync.WaitGroup
 	for i, p := range peers {
 		running.Go(func() {
-			out[i] = api.BootstrapCheck{Peer: p.ID.String(), Address: strings.Join(addrStrings(p.Addrs), ", "), Reached: true}
+			out[i] = api.BootstrapCheck{Peer: p.ID.String(), Address: strings.Join(netedge.AddrStrings(p.Addrs), ", "), Reached: true}
 			if err := try(ctx, p); err != nil {
 				out[i].Reached, out[i].Why = false, discovery.Reason(err)
 			}
@@ -90,7 +91,7 @@ func checkBootstrap(ctx context.Context, peers []peer.AddrInfo, try func(context
 var errStrange = errors.New("it takes no part in this task: it has another " + datadir.TaskFile + ", or is no p2pnode")
 
 // serves reports whether the node can start from a peer.
-func (s *session) serves(ctx context.Context, p peer.AddrInfo, book *peerBook) error {
+func (s *session) serves(ctx context.Context, p peer.AddrInfo, book *netedge.Book) error {
 	if err := s.connects(ctx, p); err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"p2pnode/gossip"
 	"p2pnode/learner"
+	"p2pnode/node/netedge"
 	"p2pnode/peering"
 	"p2pnode/storage"
 )
@@ -62,17 +63,17 @@ func (h *neighbourhood) keep(e peering.Edge) {
 	if err := h.gossip.Follow(id); err != nil {
 		h.log.Warn("cannot follow a neighbour", "peer", id, "error", err)
 	}
-	old, addrs := h.edges[id], sortedAddrs(h.host.Peerstore().Addrs(id))
+	old, addrs := h.edges[id], netedge.SortedAddrs(h.host.Peerstore().Addrs(id))
 	if old != nil && len(addrs) == 0 {
 		addrs = old.addrs
 	}
 	now := &edge{storage.Edge{
-		Peer: id.String(), Weight: e.Weight, Addrs: addrStrings(addrs),
+		Peer: id.String(), Weight: e.Weight, Addrs: netedge.AddrStrings(addrs),
 		Known: e.Known, Invited: e.Invited, Since: h.start.Add(e.Since).Unix(),
 	}, addrs}
 	h.edges[id] = now
 	if old != nil && old.Weight == now.Weight && old.Known == now.Known &&
-		slices.EqualFunc(sortedAddrs(old.addrs), addrs, multiaddr.Multiaddr.Equal) {
+		slices.EqualFunc(netedge.SortedAddrs(old.addrs), addrs, multiaddr.Multiaddr.Equal) {
 		return
 	}
 	h.stayConnected()

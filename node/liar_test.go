@@ -12,6 +12,7 @@ import (
 
 	"p2pnode/gossip"
 	"p2pnode/learner"
+	"p2pnode/node/netedge"
 	"p2pnode/storage"
 )
 
@@ -49,7 +50,7 @@ func fakePeer(t *testing.T, n *Node, answer func(context.Context) gossip.EdgeRep
 // remembers makes a stopped node take the peer for a neighbour of an earlier run.
 func remembers(t *testing.T, n *Node, p peer.AddrInfo) {
 	t.Helper()
-	edge := storage.Edge{Peer: p.ID.String(), Weight: 1, Addrs: addrStrings(p.Addrs)}
+	edge := storage.Edge{Peer: p.ID.String(), Weight: 1, Addrs: netedge.AddrStrings(p.Addrs)}
 	if err := n.store.SaveEdge(edge); err != nil {
 		t.Fatal(err)
 	}

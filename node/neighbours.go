@@ -19,6 +19,7 @@ import (
 	"p2pnode/learner"
 	"p2pnode/learner/graph"
 	"p2pnode/node/datadir"
+	"p2pnode/node/netedge"
 	"p2pnode/peering"
 	"p2pnode/storage"
 )
@@ -70,7 +71,7 @@ type edgeStore interface {
 func newNeighbourhood(n *Node, h host.Host, past *history, signer *gossip.Signer, choices, view rand.Source) *neighbourhood {
 	t, p := n.files.Task, n.power()
 	c := peering.Config{
-		Self: gossip.ID(h.ID()), Graph: t.Graph, Servers: t.Servers(), Look: p.look, Renew: p.renew, Choices: choices, View: view,
+		Self: gossip.ID(h.ID()), Graph: t.Graph, Servers: t.Servers(), Look: p.Look, Renew: p.Renew, Choices: choices, View: view,
 	}
 	only, _ := n.files.Config.OnlyNeighbours() // validated when the file was read
 	for _, id := range only {
@@ -107,7 +108,7 @@ func (h *neighbourhood) restore(profile []float64, latest []byte, e *learner.Est
 		return err
 	}
 	for _, p := range peers {
-		info, err := addrInfo(p.ID, p.Addrs)
+		info, err := netedge.AddrInfo(p.ID, p.Addrs)
 		if err != nil {
 			return err
 		}
@@ -125,7 +126,7 @@ func (h *neighbourhood) restore(profile []float64, latest []byte, e *learner.Est
 // recall makes the machine, with the edges of an earlier run.
 func (h *neighbourhood) recall(edges []storage.Edge) error {
 	for _, e := range edges {
-		info, err := addrInfo(e.Peer, e.Addrs)
+		info, err := netedge.AddrInfo(e.Peer, e.Addrs)
 		if err != nil {
 			return err
 		}

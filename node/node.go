@@ -11,14 +11,17 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"net/netip"
 	"sync"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/metrics"
 	"github.com/libp2p/go-libp2p/core/peer"
 
+	"p2pnode/discovery"
 	"p2pnode/learner"
 	"p2pnode/node/datadir"
+	"p2pnode/node/netedge"
 	"p2pnode/peering"
 	"p2pnode/privacy"
 	"p2pnode/storage"
@@ -35,9 +38,9 @@ type Node struct {
 	store        *storage.Store
 	ledger       *storage.Ledger
 	policy       privacy.Policy
-	book         *peerBook
+	book         *netedge.Book
 	traffic      *metrics.BandwidthCounter
-	surroundings *surroundings
+	surroundings *netedge.Surroundings
 	observe      func(learner.Agent) learner.Agent // nil, or a test's recorder around the agent
 	source       func() (rand.Source, error)       // of what is drawn beside the noise; seeded in tests only
 	// observePeering is nil, or a test's recorder of whom the node has for neighbours.
@@ -88,12 +91,12 @@ func Open(dir string, log *slog.Logger) (*Node, error) {
 		ledger:       store.Ledger,
 		policy:       store.Policy,
 		traffic:      metrics.NewBandwidthCounter(),
-		surroundings: newSurroundings(&files.Config),
+		surroundings: netedge.NewSurroundings(&files.Config),
 		running:      make(chan struct{}),
 		source:       freshSource,
 		records:      ownRecords{store: store.Store, task: files.Task},
 	}
-	if n.book, err = openPeerBook(n.store, n.network, n.log); err != nil {
+	if n.book, err = netedge.OpenBook(n.store, n.network, n.log); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
 	return n, nil
@@ -193,3 +196,17 @@ func shortID(id peer.ID) string {
 	s := id.String()
 	return s[max(0, len(s)-8):]
 }
+
+// Interface is a network interface, for [Node.SetInterfaces].
+type Interface = discovery.Interface
+
+// SetInterfaces tells the node which network interfaces the machine has, where
+// the operating system does not: Android 11 and later name them to Java code
+// only. The node announces their addresses and looks for peers on them, at once
+// and until the next call, in this run and later ones. After nil it asks the
+// operating system again.
+func (n *Node) SetInterfaces(list []Interface) { n.surroundings.Interfaces.Set(list) }
+
+// SetDNS tells the node which servers resolve names, where the system does not
+// say: a program on a phone has no resolv.conf. With none it asks the system again.
+func (n *Node) SetDNS(servers []netip.AddrPort) { n.surroundings.DNS.Set(servers) }

@@ -9,6 +9,7 @@ import (
 	"p2pnode/gossip"
 	"p2pnode/learner"
 	"p2pnode/node/api"
+	"p2pnode/node/netedge"
 	"p2pnode/peering"
 )
 
@@ -110,7 +111,7 @@ func (n *Node) describeSession(s *api.Status) error {
 		return err
 	}
 	s.Running = true
-	s.Addrs = fullAddrs(n.session.host)
+	s.Addrs = netedge.FullAddrs(n.session.host)
 	s.Connections = len(n.session.host.Network().Conns())
 	for _, e := range n.session.hood.neighbours() {
 		s.Neighbours++

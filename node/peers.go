@@ -1,7 +1,6 @@
 package node
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,11 +9,11 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/sec"
-	manet "github.com/multiformats/go-multiaddr/net"
 
 	"p2pnode/discovery"
 	"p2pnode/node/api"
 	"p2pnode/node/datadir"
+	"p2pnode/node/netedge"
 )
 
 // AddPeer makes the node remember a peer, given as a multiaddress that ends in
@@ -55,7 +54,7 @@ func (n *Node) RememberPeer(address string) error {
 }
 
 func (n *Node) remember(p peer.AddrInfo) error {
-	if err := n.book.add(p); err != nil {
+	if err := n.book.Add(p); err != nil {
 		return err
 	}
 	n.startFrom()
@@ -64,7 +63,7 @@ func (n *Node) remember(p peer.AddrInfo) error {
 
 // meetNow connects to a peer and looks who it is. What no later attempt can mend is
 // an ErrRequest.
-func (s *session) meetNow(ctx context.Context, p peer.AddrInfo, book *peerBook) error {
+func (s *session) meetNow(ctx context.Context, p peer.AddrInfo, book *netedge.Book) error {
 	err := s.discovery.Connect(ctx, p)
 	if wrong, ok := errors.AsType[sec.ErrPeerIDMismatch](err); ok {
 		return api.WrongRequest(fmt.Errorf("node: another node answers at that address, %s; is the ID at its end right?", wrong.Actual))
@@ -85,14 +84,14 @@ const introduction = 3 * time.Second
 
 // strange reports whether a peer says what it takes part in, and that this task is none
 // of it.
-func (s *session) strange(ctx context.Context, id peer.ID, book *peerBook) bool {
+func (s *session) strange(ctx context.Context, id peer.ID, book *netedge.Book) bool {
 	ctx, cancel := context.WithTimeout(ctx, introduction)
 	defer cancel()
 	look := time.NewTicker(introduction / 30)
 	defer look.Stop()
 	for {
 		protocols, err := s.host.Peerstore().GetProtocols(id)
-		if err != nil || len(protocols) == 0 || book.belongs(protocols) {
+		if err != nil || len(protocols) == 0 || book.Belongs(protocols) {
 			return false
 		}
 		select {
@@ -115,8 +114,8 @@ func (n *Node) RemovePeer(_ context.Context, peerOrAddress string) error {
 		id = info.ID
 	}
 	named, _ := n.files.Config.BootstrapPeers() // validated when the file was read
-	if err := n.book.remove(id); err != nil {
-		if errors.Is(err, errNoPeer) && slices.ContainsFunc(named, func(p peer.AddrInfo) bool { return p.ID == id }) {
+	if err := n.book.Remove(id); err != nil {
+		if errors.Is(err, netedge.ErrNoPeer) && slices.ContainsFunc(named, func(p peer.AddrInfo) bool { return p.ID == id }) {
 			err = api.WrongRequest(fmt.Errorf("node: %s is named in %s; take it out of the key \"bootstrap\" there", id, datadir.ConfigFile))
 		}
 		return err
@@ -138,7 +137,7 @@ func (n *Node) startFrom() {
 // added. A peer that is both has the addresses of both.
 func (n *Node) bootstrap() []peer.AddrInfo {
 	out, _ := n.files.Config.BootstrapPeers() // validated when the file was read
-	for _, p := range n.book.added() {
+	for _, p := range n.book.Added() {
 		i := slices.IndexFunc(out, func(q peer.AddrInfo) bool { return q.ID == p.ID })
 		if i < 0 {
 			out = append(out, p)
@@ -151,27 +150,11 @@ func (n *Node) bootstrap() []peer.AddrInfo {
 
 // parsePeer reads a multiaddress that names another peer and can be dialled.
 func (n *Node) parsePeer(address string) (peer.AddrInfo, error) {
-	info, err := ParsePeer(address)
+	info, err := netedge.ParsePeer(address)
 	if err == nil && info.ID == n.self {
 		err = fmt.Errorf("node: %s is this node itself", address)
 	}
 	return info, err
-}
-
-// ParsePeer reads a multiaddress that ends in /p2p/ and a peer ID and can be dialled.
-func ParsePeer(address string) (peer.AddrInfo, error) {
-	info, err := peer.AddrInfoFromString(address)
-	switch {
-	case errors.Is(err, peer.ErrInvalidAddr):
-		return peer.AddrInfo{}, api.Advise(fmt.Errorf("node: %q does not end in /p2p/ and a peer ID", address), "p2pnode run prints the whole address, and p2pnode status too")
-	case err != nil:
-		return peer.AddrInfo{}, fmt.Errorf("node: %q is no multiaddress, such as /ip4/192.0.2.7/tcp/4001/p2p/ID: %w", address, err)
-	case len(info.Addrs) == 0:
-		return peer.AddrInfo{}, fmt.Errorf("node: %q says who, but not where; write the whole address, such as /ip4/192.0.2.7/tcp/4001/p2p/%s", address, info.ID)
-	case manet.IsIPUnspecified(info.Addrs[0]):
-		return peer.AddrInfo{}, fmt.Errorf("node: %q stands for every address of a machine; write one that leads there", address)
-	}
-	return *info, nil
 }
 
 // Acquaintances lists the peers the node can start from that are no neighbours:
@@ -183,7 +166,7 @@ func (n *Node) Acquaintances(ctx context.Context) ([]api.Acquaintance, error) {
 		return nil, err
 	}
 	named, _ := n.files.Config.BootstrapPeers() // validated when the file was read
-	out := n.book.list(named)
+	out := n.book.List(named)
 	out = slices.DeleteFunc(out, func(a api.Acquaintance) bool {
 		return a.From == "met" && slices.ContainsFunc(neighbours, func(p api.Peer) bool { return p.ID == a.ID })
 	})
@@ -203,34 +186,4 @@ func (n *Node) Acquaintances(ctx context.Context) ([]api.Acquaintance, error) {
 		}
 	}
 	return out, nil
-}
-
-// list is the book for the owner's eyes, with the peers named in the configuration.
-func (b *peerBook) list(named []peer.AddrInfo) []api.Acquaintance {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	out := []api.Acquaintance{}
-	seen := func(id peer.ID) int64 {
-		if a := b.known[id]; a != nil && !a.seen.IsZero() {
-			return a.seen.Unix()
-		}
-		return 0
-	}
-	for _, p := range named {
-		out = append(out, api.Acquaintance{ID: p.ID.String(), Addrs: addrStrings(p.Addrs), LastSeen: seen(p.ID), From: "configuration"})
-	}
-	for _, id := range b.sorted(func(*acquaintance) bool { return true }) {
-		if slices.ContainsFunc(named, func(p peer.AddrInfo) bool { return p.ID == id }) {
-			continue
-		}
-		a := b.known[id]
-		from := "met"
-		if a.added {
-			from = "added"
-		}
-		out = append(out, api.Acquaintance{ID: id.String(), Addrs: addrStrings(a.addrs), LastSeen: seen(id), From: from})
-	}
-	rank := map[string]int{"configuration": 0, "added": 1, "met": 2}
-	slices.SortStableFunc(out, func(a, b api.Acquaintance) int { return cmp.Compare(rank[a.From], rank[b.From]) })
-	return out
 }

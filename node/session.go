@@ -14,6 +14,7 @@ import (
 	"p2pnode/gossip"
 	"p2pnode/learner"
 	"p2pnode/node/datadir"
+	"p2pnode/node/netedge"
 )
 
 // errNotRunning is what [Node.Addrs] returns when the session has just ended.
@@ -63,7 +64,7 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	if n.files.Task.Obfuscated() {
 		n.log.Warn("the task's learner is obfuscation, not differential privacy: nothing is guaranteed", "learner", n.files.Task.Learner)
 	}
-	n.log.Info("running", "peer", n.self, "task", n.files.Task.Name, "learner", n.files.Task.Learner, "network", n.network, "addresses", fullAddrs(h))
+	n.log.Info("running", "peer", n.self, "task", n.files.Task.Name, "learner", n.files.Task.Learner, "network", n.network, "addresses", netedge.FullAddrs(h))
 
 	// The network outlives the loop, so that the loop's last act is not cut off.
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -77,9 +78,9 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	if n.files.Config.Relay {
 		parts.Go(func() error { return n.relay(partsCtx, h) })
 	}
-	parts.Go(func() error { return n.book.watch(partsCtx, h) })
-	parts.Go(func() error { n.surroundings.interfaces.Watch(partsCtx); return nil })
-	parts.Go(func() error { n.surroundings.interfaces.Follow(partsCtx, s.hood.keeper.Refresh); return nil })
+	parts.Go(func() error { return n.book.Watch(partsCtx, h) })
+	parts.Go(func() error { n.surroundings.Interfaces.Watch(partsCtx); return nil })
+	parts.Go(func() error { n.surroundings.Interfaces.Follow(partsCtx, s.hood.keeper.Refresh); return nil })
 	parts.Go(func() error { return n.private.Run(partsCtx, h, s.hood.expel) })
 	parts.Go(func() error {
 		defer cancel()
@@ -110,7 +111,7 @@ func (n *Node) newSession(h host.Host) (*session, error) {
 		Signer:  signer,
 		Rules:   t.Messages(gossip.ID(n.self)),
 		Depth:   t.Depth(),
-		Pulse:   n.power().heartbeat,
+		Pulse:   n.power().Heartbeat,
 		Vector:  publicVector(t),
 		OnEdge:  hood.answer,
 		Member:  n.private.Member,
@@ -136,7 +137,7 @@ func (n *Node) newSession(h host.Host) (*session, error) {
 		saved:   time.Now(),
 		records: make(chan recordChange),
 
-		recheckEvery: n.power().look,
+		recheckEvery: n.power().Look,
 
 		outgoing: make(chan outgoing, maxOutgoing),
 	}
@@ -192,7 +193,7 @@ func (n *Node) detach(s *session) {
 	defer n.intake.Unlock()
 	n.session = nil
 	n.running = make(chan struct{})
-	n.book.save(s.host)
+	n.book.Save(s.host)
 }
 
 func (n *Node) discoveryConfig(hood *neighbourhood) discovery.Config {
@@ -200,9 +201,9 @@ func (n *Node) discoveryConfig(hood *neighbourhood) discovery.Config {
 	return discovery.Config{
 		Network:    n.network,
 		Bootstrap:  n.bootstrap(),
-		Remembered: n.book.remembered,
-		Tried:      n.book.tried,
-		Interfaces: n.surroundings.interfaces,
+		Remembered: n.book.Remembered,
+		Tried:      n.book.Tried,
+		Interfaces: n.surroundings.Interfaces,
 		MDNS:       c.MDNS,
 		Client:     c.DHT == "client",
 		NoTable:    c.DHT == "off",
@@ -228,7 +229,7 @@ func (n *Node) Addrs(ctx context.Context) ([]string, error) {
 	if n.session == nil {
 		return nil, errNotRunning
 	}
-	return fullAddrs(n.session.host), nil
+	return netedge.FullAddrs(n.session.host), nil
 }
 
 // records hands stored records, or the numbers of deleted ones, to the agent. It cannot
@@ -242,4 +243,30 @@ func (s *session) records(add []learner.Record, drop []learner.Seq) error {
 	case <-s.ended:
 		return nil // the next run reads them
 	}
+}
+
+// newHost starts the node's host.
+func (n *Node) newHost() (host.Host, *reach.Reach, error) {
+	r, err := n.files.Config.Reach(n.surroundings.Announce, n.private.Book != nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	h, err := netedge.NewHost(n.files.Key, r, n.surroundings, n.power(), n.private, n.traffic)
+	return h, r, err
+}
+
+// relay carries the connections of other nodes of the task until ctx ends.
+func (n *Node) relay(ctx context.Context, h host.Host) error {
+	s, err := reach.NewService(h, reach.ServiceConfig{
+		Networks: []string{n.network}, Traffic: n.traffic, Quota: reach.DefaultQuota, Logger: n.log,
+	})
+	if err != nil {
+		return err
+	}
+	return s.Run(ctx)
+}
+
+// power is what the node does while it has nothing to say.
+func (n *Node) power() netedge.Power {
+	return netedge.PowerOf(&n.files.Config, n.files.Task.Graph.Degree)
 }

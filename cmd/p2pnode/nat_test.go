@@ -14,8 +14,8 @@ import (
 
 	"p2pnode/discovery/reach"
 	"p2pnode/internal/require"
-	"p2pnode/node"
 	"p2pnode/node/api"
+	"p2pnode/node/netedge"
 	"p2pnode/testnet/lab"
 )
 
@@ -92,7 +92,7 @@ func (w *internet) relay(t *testing.T) (kill func()) {
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
-	var s node.RelayStatus
+	var s netedge.RelayStatus
 	require.NoError(t, json.NewDecoder(stdout).Decode(&s))
 	i := slices.IndexFunc(s.Addresses, func(a string) bool { return strings.HasPrefix(a, "/ip4/45.0.0.101/tcp/4001/") })
 	if i < 0 {

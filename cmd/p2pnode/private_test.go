@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"p2pnode/internal/require"
-	"p2pnode/node"
 	"p2pnode/node/datadir"
+	"p2pnode/node/netedge"
 )
 
 // startRelay runs a relay on loopback and returns its address. It is killed with the
@@ -27,7 +27,7 @@ func startRelay(t *testing.T, dir string) string {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	var s node.RelayStatus
+	var s netedge.RelayStatus
 	decodeErr := json.NewDecoder(stdout).Decode(&s)
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()

@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"p2pnode/discovery/reach"
-	"p2pnode/node"
 	"p2pnode/node/datadir"
+	"p2pnode/node/netedge"
 )
 
 func relayCommand(o *options) *cobra.Command {
@@ -68,7 +68,7 @@ type relayFlags struct {
 func (f *relayFlags) register(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringSliceVar(&f.tasks, "task", []string{"movies"}, "tasks to serve: built-in names or files ending in .toml")
-	flags.StringSliceVar(&f.listen, "listen", nil, fmt.Sprintf("multiaddress to listen on (default every interface, port %d, TCP and QUIC)", node.RelayPort))
+	flags.StringSliceVar(&f.listen, "listen", nil, fmt.Sprintf("multiaddress to listen on (default every interface, port %d, TCP and QUIC)", netedge.RelayPort))
 	flags.StringSliceVar(&f.announce, "announce", nil, "public address of this machine, if no interface has it: /ip4/.../tcp/4001 or /dns4/.../tcp/4001")
 	flags.StringSliceVar(&f.bootstrap, "bootstrap", nil, "address of another relay of the same tasks, with /p2p/ and its ID")
 	flags.Int64Var(&f.quota, "quota", reach.DefaultQuota>>20, "MB to carry for one node in an hour")
@@ -79,7 +79,7 @@ func (f *relayFlags) run(cmd *cobra.Command, o *options) error {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	defer context.AfterFunc(ctx, stop)() // a second interrupt ends the process
-	conf := node.RelayConfig{
+	conf := netedge.RelayConfig{
 		Dir: o.dir, Listen: f.listen, Announce: f.announce, Bootstrap: f.bootstrap, Quota: f.quota << 20,
 	}
 	for _, name := range f.tasks {
@@ -89,13 +89,13 @@ func (f *relayFlags) run(cmd *cobra.Command, o *options) error {
 		}
 		conf.Tasks = append(conf.Tasks, t)
 	}
-	relay, err := node.OpenRelay(conf, newLog(cmd, o, slog.LevelInfo))
+	relay, err := netedge.OpenRelay(conf, newLog(cmd, o, slog.LevelInfo))
 	if err != nil {
 		return err
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- relay.Run(ctx) }()
-	print := func(text func(node.RelayStatus) string) error { return show(cmd, o, relay.Status(), text) }
+	print := func(text func(netedge.RelayStatus) string) error { return show(cmd, o, relay.Status(), text) }
 	if err := print(relayReady); err != nil {
 		stop()
 		return <-ended
@@ -113,7 +113,7 @@ func (f *relayFlags) run(cmd *cobra.Command, o *options) error {
 }
 
 // relayReady says how others start from a relay.
-func relayReady(s node.RelayStatus) string {
+func relayReady(s netedge.RelayStatus) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Ready: a relay for %s, and for no other task (--task).\n", strings.Join(s.Tasks, ", "))
 	public := reach.PublicFirst(s.Addresses)
@@ -131,7 +131,7 @@ func relayReady(s node.RelayStatus) string {
 	return b.String()
 }
 
-func relayLine(s node.RelayStatus) string {
+func relayLine(s netedge.RelayStatus) string {
 	text := fmt.Sprintf("%s  %d connected, %d reachable through here, %d relayed connections, %s relayed",
 		time.Now().Format(time.TimeOnly), s.Connected, s.Relay.Places, s.Relay.Circuits, size(s.Relay.Bytes))
 	if s.Relay.OverUsed > 0 {

@@ -92,3 +92,15 @@ func TestCommentsNameEveryNoise(t *testing.T) {
 		}
 	}
 }
+
+func TestLowPowerGoesWithWhatItNeeds(t *testing.T) {
+	c := DefaultConfig(lineTask())
+	c.SetPower(PowerLow)
+	if c.MDNS || c.DHT != "client" {
+		t.Errorf("mdns %v, dht %q", c.MDNS, c.DHT)
+	}
+	c.SetPower("high")
+	if err := c.Validate(lineTask()); err == nil {
+		t.Error("a power that is none is taken")
+	}
+}

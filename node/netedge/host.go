@@ -1,7 +1,9 @@
-package node
+// Package netedge is where a node, or a relay, meets the network: its libp2p host, what it
+// does while it has nothing to say, what it knows of the machine's network, and the peers
+// that it met. It knows nothing of models and records.
+package netedge
 
 import (
-	"context"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -23,16 +25,12 @@ import (
 	"p2pnode/node/datadir"
 )
 
-// highWater bounds the connections of one address, and of a node that answers for
-// the hash table.
-const highWater = 256
-
 // dialTimeout bounds one dial, handshakes included.
 const dialTimeout = 15 * time.Second
 
-// newHost assembles a libp2p host with Noise and Yamux; r brings the transports and
+// NewHost assembles a libp2p host with Noise and Yamux; r brings the transports and
 // what makes the host reachable.
-func newHost(key crypto.PrivKey, r *reach.Reach, around *surroundings, p power, closed datadir.Private, traffic metrics.Reporter) (host.Host, error) {
+func NewHost(key crypto.PrivKey, r *reach.Reach, around *Surroundings, p Power, closed datadir.Private, traffic metrics.Reporter) (host.Host, error) {
 	// The default limits allow 8 connections from one address, and one new one
 	// in 5 s, which starves nodes behind one router.
 	limits := rcmgr.DefaultLimits
@@ -75,27 +73,6 @@ func newHost(key crypto.PrivKey, r *reach.Reach, around *surroundings, p power, 
 	around.inhabit(h)
 	gater.Guard(h.Network())
 	return h, nil
-}
-
-// newHost starts the node's host.
-func (n *Node) newHost() (host.Host, *reach.Reach, error) {
-	r, err := n.files.Config.Reach(n.surroundings.announce, n.private.Book != nil)
-	if err != nil {
-		return nil, nil, err
-	}
-	h, err := newHost(n.files.Key, r, n.surroundings, n.power(), n.private, n.traffic)
-	return h, r, err
-}
-
-// relay carries the connections of other nodes of the task until ctx ends.
-func (n *Node) relay(ctx context.Context, h host.Host) error {
-	s, err := reach.NewService(h, reach.ServiceConfig{
-		Networks: []string{n.network}, Traffic: n.traffic, Quota: reach.DefaultQuota, Logger: n.log,
-	})
-	if err != nil {
-		return err
-	}
-	return s.Run(ctx)
 }
 
 // connectionRate bounds new connections from one address; loopback is free.

@@ -1,4 +1,4 @@
-package node
+package netedge
 
 import (
 	"context"
@@ -19,44 +19,30 @@ import (
 	"p2pnode/node/datadir"
 )
 
-// Interface is a network interface, for [Node.SetInterfaces].
-type Interface = discovery.Interface
-
-// SetInterfaces tells the node which network interfaces the machine has, where
-// the operating system does not: Android 11 and later name them to Java code
-// only. The node announces their addresses and looks for peers on them, at once
-// and until the next call, in this run and later ones. After nil it asks the
-// operating system again.
-func (n *Node) SetInterfaces(list []Interface) { n.surroundings.interfaces.Set(list) }
-
-// SetDNS tells the node which servers resolve names, where the system does not
-// say: a program on a phone has no resolv.conf. With none it asks the system again.
-func (n *Node) SetDNS(servers []netip.AddrPort) { n.surroundings.dns.set(servers) }
-
-// surroundings is what the node knows of the machine's network. It outlives the
+// Surroundings is what the node knows of the machine's network. It outlives the
 // host.
-type surroundings struct {
-	interfaces *discovery.Interfaces
-	dns        *resolver
+type Surroundings struct {
+	Interfaces *discovery.Interfaces
+	DNS        *resolver
 	listening  atomic.Pointer[func() []multiaddr.Multiaddr] // of the host; nil before there is one
 }
 
-func newSurroundings(c *datadir.Config) *surroundings {
-	return &surroundings{interfaces: discovery.NewInterfaces(c.Interfaces...), dns: new(resolver)}
+func NewSurroundings(c *datadir.Config) *Surroundings {
+	return &Surroundings{Interfaces: discovery.NewInterfaces(c.Interfaces...), DNS: new(resolver)}
 }
 
-// announce is the host's addresses as others should see them.
-func (s *surroundings) announce(addrs []multiaddr.Multiaddr) []multiaddr.Multiaddr {
+// Announce is the host's addresses as others should see them.
+func (s *Surroundings) Announce(addrs []multiaddr.Multiaddr) []multiaddr.Multiaddr {
 	listening := s.listening.Load()
 	if listening == nil {
 		return addrs
 	}
-	return s.interfaces.Announce((*listening)(), addrs)
+	return s.Interfaces.Announce((*listening)(), addrs)
 }
 
 // options make a host announce what the surroundings know; inhabit completes them.
-func (s *surroundings) options() ([]libp2p.Option, error) {
-	names, err := madns.NewResolver(madns.WithDefaultResolver(s.dns))
+func (s *Surroundings) options() ([]libp2p.Option, error) {
+	names, err := madns.NewResolver(madns.WithDefaultResolver(s.DNS))
 	if err != nil {
 		return nil, fmt.Errorf("node: resolve names: %w", err)
 	}
@@ -65,7 +51,7 @@ func (s *surroundings) options() ([]libp2p.Option, error) {
 	}, nil
 }
 
-func (s *surroundings) inhabit(h host.Host) {
+func (s *Surroundings) inhabit(h host.Host) {
 	listening := h.Network().ListenAddresses
 	s.listening.Store(&listening)
 }
@@ -78,7 +64,7 @@ type resolver struct {
 	next    int // the server to ask next: one that is silent is not asked again and again
 }
 
-func (r *resolver) set(servers []netip.AddrPort) {
+func (r *resolver) Set(servers []netip.AddrPort) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.servers = slices.Clone(servers)

@@ -1,4 +1,4 @@
-package node
+package netedge
 
 import (
 	"errors"
@@ -17,7 +17,7 @@ import (
 	"p2pnode/storage"
 )
 
-func newBook(t testing.TB) *peerBook {
+func newBook(t testing.TB) *Book {
 	t.Helper()
 	store, err := storage.Open(filepath.Join(t.TempDir(), datadir.StoreFile))
 	if err != nil {
@@ -27,9 +27,9 @@ func newBook(t testing.TB) *peerBook {
 	return reopen(t, store)
 }
 
-func reopen(t testing.TB, store *storage.Store) *peerBook {
+func reopen(t testing.TB, store *storage.Store) *Book {
 	t.Helper()
-	b, err := openPeerBook(store, "net", slog.New(slog.DiscardHandler))
+	b, err := OpenBook(store, "net", slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,32 +56,32 @@ func TestWhatTheOwnerAddsStays(t *testing.T) {
 	b := newBook(t)
 	host := silentHost(t)
 	p := somebody(t)
-	if err := b.add(p); err != nil {
+	if err := b.Add(p); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 * maxMisses {
-		b.tried([]peer.ID{host.ID()}, []peer.ID{p.ID})
+		b.Tried([]peer.ID{host.ID()}, []peer.ID{p.ID})
 	}
-	b.save(host)
+	b.Save(host)
 	again := reopen(t, b.store)
-	if got := again.added(); len(got) != 1 || got[0].ID != p.ID || len(got[0].Addrs) != 1 {
+	if got := again.Added(); len(got) != 1 || got[0].ID != p.ID || len(got[0].Addrs) != 1 {
 		t.Errorf("after a restart: %v", got)
 	}
-	if err := again.remove(p.ID); err != nil {
+	if err := again.Remove(p.ID); err != nil {
 		t.Fatal(err)
 	}
-	if err := again.remove(p.ID); !errors.Is(err, errNoPeer) {
+	if err := again.Remove(p.ID); !errors.Is(err, ErrNoPeer) {
 		t.Errorf("removed twice: %v", err)
 	}
-	if got := reopen(t, b.store).added(); len(got) != 0 {
+	if got := reopen(t, b.store).Added(); len(got) != 0 {
 		t.Errorf("after it was removed: %v", got)
 	}
 	for range maxAdded {
-		if err := b.add(somebody(t)); err != nil {
+		if err := b.Add(somebody(t)); err != nil {
 			break
 		}
 	}
-	if err := b.add(somebody(t)); err == nil {
+	if err := b.Add(somebody(t)); err == nil {
 		t.Error("no limit to what the owner can add")
 	}
 }
@@ -90,15 +90,15 @@ func TestWhatTheOwnerAddsStays(t *testing.T) {
 func TestWhatIsAddedAgainIsNotWritten(t *testing.T) {
 	b := newBook(t)
 	p := somebody(t)
-	if err := b.add(p); err != nil {
+	if err := b.Add(p); err != nil {
 		t.Fatal(err)
 	}
 	_ = b.store.Close()
-	if err := b.add(p); err != nil {
+	if err := b.Add(p); err != nil {
 		t.Errorf("the same again: %v", err)
 	}
 	p.Addrs = []multiaddr.Multiaddr{multiaddr.StringCast("/ip4/192.0.2.1/tcp/2")}
-	if err := b.add(p); err == nil {
+	if err := b.Add(p); err == nil {
 		t.Error("another address was not written")
 	}
 }
@@ -125,10 +125,10 @@ func TestWhoIsNotSeenAnyMoreIsForgotten(t *testing.T) {
 				reached = append(reached, host.ID())
 			}
 			for range c.misses {
-				b.tried(reached, []peer.ID{p.ID})
+				b.Tried(reached, []peer.ID{p.ID})
 			}
-			b.save(host)
-			if got := len(reopen(t, b.store).remembered()) == 1; got != c.kept {
+			b.Save(host)
+			if got := len(reopen(t, b.store).Remembered()) == 1; got != c.kept {
 				t.Errorf("kept: %v", got)
 			}
 		})
@@ -139,7 +139,7 @@ func TestWhoIsNotSeenAnyMoreIsForgotten(t *testing.T) {
 func TestTheBookIsBounded(t *testing.T) {
 	b := newBook(t)
 	first := somebody(t)
-	if err := b.add(first); err != nil {
+	if err := b.Add(first); err != nil {
 		t.Fatal(err)
 	}
 	start := time.Now()
@@ -149,11 +149,11 @@ func TestTheBookIsBounded(t *testing.T) {
 		b.known[peer.ID(fmt.Sprint(i))] = &acquaintance{seen: start.Add(time.Duration(i) * time.Second), addrs: first.Addrs}
 		b.mu.Unlock()
 	}
-	list := b.remembered()
+	list := b.Remembered()
 	if len(list) != maxMet || list[0].ID != peer.ID(fmt.Sprint(3*maxMet-1)) {
 		t.Errorf("%d remembered, %v first", len(list), list[0].ID)
 	}
-	if len(b.added()) != 1 {
+	if len(b.Added()) != 1 {
 		t.Error("the peer that the owner added had to make room")
 	}
 }

@@ -1,4 +1,4 @@
-package node
+package netedge
 
 import (
 	"cmp"
@@ -40,12 +40,12 @@ const (
 // ErrManyPeers: as many peers as the node keeps were added already.
 var ErrManyPeers error = api.Advise(fmt.Errorf("node: %d peers were added already, and the node keeps no more", maxAdded), "take one out first with p2pnode peer remove")
 
-// errNoPeer is for a peer that the owner never added.
-var errNoPeer error = api.Advise(errors.New("is no peer that you added"), "p2pnode peers lists them")
+// ErrNoPeer is for a peer that the owner never added.
+var ErrNoPeer error = api.Advise(errors.New("is no peer that you added"), "p2pnode peers lists them")
 
-// peerBook remembers peers between runs: those the node met, which took part in
+// Book remembers peers between runs: those the node met, which took part in
 // its task, and those the owner added. It is safe for concurrent use.
-type peerBook struct {
+type Book struct {
 	prefix string // of the protocols of this task
 	store  *storage.Store
 	log    *slog.Logger
@@ -63,14 +63,14 @@ type acquaintance struct {
 	misses int
 }
 
-func openPeerBook(store *storage.Store, network string, log *slog.Logger) (*peerBook, error) {
-	b := &peerBook{prefix: "/p2pnode/" + network + "/", store: store, log: log, known: make(map[peer.ID]*acquaintance)}
+func OpenBook(store *storage.Store, network string, log *slog.Logger) (*Book, error) {
+	b := &Book{prefix: "/p2pnode/" + network + "/", store: store, log: log, known: make(map[peer.ID]*acquaintance)}
 	peers, err := store.Peers()
 	if err != nil {
 		return nil, err
 	}
 	for _, p := range peers {
-		info, err := addrInfo(p.ID, p.Addrs)
+		info, err := AddrInfo(p.ID, p.Addrs)
 		if err != nil {
 			return nil, fmt.Errorf("node: a remembered peer: %w", err)
 		}
@@ -83,8 +83,8 @@ func openPeerBook(store *storage.Store, network string, log *slog.Logger) (*peer
 	return b, nil
 }
 
-// watch notes whom the host meets until ctx ends.
-func (b *peerBook) watch(ctx context.Context, h host.Host) error {
+// Watch notes whom the host meets until ctx ends.
+func (b *Book) Watch(ctx context.Context, h host.Host) error {
 	met, err := h.EventBus().Subscribe(new(event.EvtPeerIdentificationCompleted))
 	if err != nil {
 		return fmt.Errorf("node: watch for peers: %w", err)
@@ -97,24 +97,24 @@ func (b *peerBook) watch(ctx context.Context, h host.Host) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
-			b.save(h)
+			b.Save(h)
 		case e, open := <-met.Out():
 			if !open {
 				return nil
 			}
-			if e, ok := e.(event.EvtPeerIdentificationCompleted); ok && b.belongs(e.Protocols) {
+			if e, ok := e.(event.EvtPeerIdentificationCompleted); ok && b.Belongs(e.Protocols) {
 				b.met(e)
 			}
 		}
 	}
 }
 
-// belongs reports whether a peer with such protocols takes part in this task.
-func (b *peerBook) belongs(protocols []protocol.ID) bool {
+// Belongs reports whether a peer with such protocols takes part in this task.
+func (b *Book) Belongs(protocols []protocol.ID) bool {
 	return slices.ContainsFunc(protocols, func(p protocol.ID) bool { return strings.HasPrefix(string(p), b.prefix) })
 }
 
-func (b *peerBook) met(e event.EvtPeerIdentificationCompleted) {
+func (b *Book) met(e event.EvtPeerIdentificationCompleted) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	a := b.known[e.Peer]
@@ -144,7 +144,7 @@ func (a *acquaintance) learn(addrs []multiaddr.Multiaddr) {
 
 // makeRoom forgets whom the node has not seen for longest if it has met enough. The
 // caller holds b.mu.
-func (b *peerBook) makeRoom() {
+func (b *Book) makeRoom() {
 	met := b.sorted(func(a *acquaintance) bool { return !a.added })
 	for _, id := range met[min(len(met), maxMet-1):] {
 		delete(b.known, id)
@@ -152,7 +152,7 @@ func (b *peerBook) makeRoom() {
 }
 
 // sorted lists who passes the filter, the last seen first. The caller holds b.mu.
-func (b *peerBook) sorted(pass func(*acquaintance) bool) []peer.ID {
+func (b *Book) sorted(pass func(*acquaintance) bool) []peer.ID {
 	var out []peer.ID
 	for id, a := range b.known {
 		if pass(a) {
@@ -165,17 +165,17 @@ func (b *peerBook) sorted(pass func(*acquaintance) bool) []peer.ID {
 	return out
 }
 
-// remembered lists the peers to try when the node is alone.
-func (b *peerBook) remembered() []peer.AddrInfo {
+// Remembered lists the peers to try when the node is alone.
+func (b *Book) Remembered() []peer.AddrInfo {
 	return b.infos(func(a *acquaintance) bool { return !a.added && len(a.addrs) > 0 })
 }
 
-// added lists the peers the owner named.
-func (b *peerBook) added() []peer.AddrInfo {
+// Added lists the peers the owner named.
+func (b *Book) Added() []peer.AddrInfo {
 	return b.infos(func(a *acquaintance) bool { return a.added })
 }
 
-func (b *peerBook) infos(pass func(*acquaintance) bool) []peer.AddrInfo {
+func (b *Book) infos(pass func(*acquaintance) bool) []peer.AddrInfo {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var out []peer.AddrInfo
@@ -185,9 +185,9 @@ func (b *peerBook) infos(pass func(*acquaintance) bool) []peer.AddrInfo {
 	return out
 }
 
-// tried notes who answered and who did not. Nobody is charged when nobody
+// Tried notes who answered and who did not. Nobody is charged when nobody
 // answered: this node may be the one that is offline.
-func (b *peerBook) tried(reached, failed []peer.ID) {
+func (b *Book) Tried(reached, failed []peer.ID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, id := range failed {
@@ -197,8 +197,8 @@ func (b *peerBook) tried(reached, failed []peer.ID) {
 	}
 }
 
-// add keeps a peer that the owner names, on disk at once.
-func (b *peerBook) add(p peer.AddrInfo) error {
+// Add keeps a peer that the owner names, on disk at once.
+func (b *Book) Add(p peer.AddrInfo) error {
 	b.mu.Lock()
 	a := b.known[p.ID]
 	if a == nil {
@@ -221,13 +221,13 @@ func (b *peerBook) add(p peer.AddrInfo) error {
 	return b.store.SavePeers(record)
 }
 
-// remove forgets a peer that the owner added.
-func (b *peerBook) remove(id peer.ID) error {
+// Remove forgets a peer that the owner added.
+func (b *Book) Remove(id peer.ID) error {
 	b.mu.Lock()
 	a := b.known[id]
 	if a == nil || !a.added {
 		b.mu.Unlock()
-		return api.WrongRequest(fmt.Errorf("node: %s %w", id, errNoPeer))
+		return api.WrongRequest(fmt.Errorf("node: %s %w", id, ErrNoPeer))
 	}
 	delete(b.known, id)
 	b.mu.Unlock()
@@ -235,15 +235,15 @@ func (b *peerBook) remove(id peer.ID) error {
 }
 
 func (a *acquaintance) record(id peer.ID) storage.Peer {
-	p := storage.Peer{ID: id.String(), Addrs: addrStrings(a.addrs), Added: a.added, Failures: a.misses}
+	p := storage.Peer{ID: id.String(), Addrs: AddrStrings(a.addrs), Added: a.added, Failures: a.misses}
 	if !a.seen.IsZero() {
 		p.LastSeen = a.seen.Unix()
 	}
 	return p
 }
 
-// save writes the book. The host says who is connected, and where they are now.
-func (b *peerBook) save(h host.Host) {
+// Save writes the book. The host says who is connected, and where they are now.
+func (b *Book) Save(h host.Host) {
 	b.mu.Lock()
 	now := time.Now()
 	var keep []storage.Peer
@@ -264,4 +264,34 @@ func (b *peerBook) save(h host.Host) {
 	if err := errors.Join(b.store.DeletePeers(gone...), b.store.SavePeers(keep...)); err != nil {
 		b.log.Error("cannot remember the peers", "error", err)
 	}
+}
+
+// List is the book for the owner's eyes, with the peers named in the configuration.
+func (b *Book) List(named []peer.AddrInfo) []api.Acquaintance {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	out := []api.Acquaintance{}
+	seen := func(id peer.ID) int64 {
+		if a := b.known[id]; a != nil && !a.seen.IsZero() {
+			return a.seen.Unix()
+		}
+		return 0
+	}
+	for _, p := range named {
+		out = append(out, api.Acquaintance{ID: p.ID.String(), Addrs: AddrStrings(p.Addrs), LastSeen: seen(p.ID), From: "configuration"})
+	}
+	for _, id := range b.sorted(func(*acquaintance) bool { return true }) {
+		if slices.ContainsFunc(named, func(p peer.AddrInfo) bool { return p.ID == id }) {
+			continue
+		}
+		a := b.known[id]
+		from := "met"
+		if a.added {
+			from = "added"
+		}
+		out = append(out, api.Acquaintance{ID: id.String(), Addrs: AddrStrings(a.addrs), LastSeen: seen(id), From: from})
+	}
+	rank := map[string]int{"configuration": 0, "added": 1, "met": 2}
+	slices.SortStableFunc(out, func(a, b api.Acquaintance) int { return cmp.Compare(rank[a.From], rank[b.From]) })
+	return out
 }

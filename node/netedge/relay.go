@@ -1,4 +1,4 @@
-package node
+package netedge
 
 import (
 	"context"
@@ -101,11 +101,11 @@ func OpenRelay(c RelayConfig, log *slog.Logger) (*Relay, error) {
 		return nil, err
 	}
 	as.Listen = c.Listen
-	around := newSurroundings(&as)
-	if r.reach, err = as.Reach(around.announce, r.private.Book != nil); err != nil {
+	around := NewSurroundings(&as)
+	if r.reach, err = as.Reach(around.Announce, r.private.Book != nil); err != nil {
 		return nil, err
 	}
-	if r.host, err = newHost(key, r.reach, around, relayPower(), r.private, r.traffic); err != nil {
+	if r.host, err = NewHost(key, r.reach, around, relayPower(), r.private, r.traffic); err != nil {
 		return nil, err
 	}
 	r.service, err = reach.NewService(r.host, reach.ServiceConfig{
@@ -131,7 +131,7 @@ func (r *Relay) Run(ctx context.Context) error {
 func (r *Relay) Status() RelayStatus {
 	total := r.traffic.GetBandwidthTotals()
 	s := RelayStatus{
-		Peer: r.host.ID().String(), Addresses: fullAddrs(r.host), Networks: r.networks,
+		Peer: r.host.ID().String(), Addresses: FullAddrs(r.host), Networks: r.networks,
 		Connected: len(r.host.Network().Peers()), BytesIn: total.TotalIn, BytesOut: total.TotalOut,
 		Reach: r.reach.Report(), Relay: r.service.Stats(),
 	}
@@ -142,6 +142,6 @@ func (r *Relay) Status() RelayStatus {
 }
 
 // relayPower is a relay's: its connections are its purpose.
-func relayPower() power {
-	return power{silence: 6 * time.Second, answer: 6 * time.Second, connections: 4096, spare: 2048}
+func relayPower() Power {
+	return Power{silence: 6 * time.Second, answer: 6 * time.Second, connections: 4096, spare: 2048}
 }

@@ -1,4 +1,4 @@
-package node
+package netedge
 
 import (
 	"crypto/rand"
@@ -24,32 +24,32 @@ func TestGivenInterfacesAreAnnouncedAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	around := &surroundings{interfaces: discovery.NewInterfaces(), dns: new(resolver)}
+	around := &Surroundings{Interfaces: discovery.NewInterfaces(), DNS: new(resolver)}
 	c := datadir.Config{Listen: []string{"/ip4/0.0.0.0/tcp/0"}}
-	r, err := c.Reach(around.announce, false)
+	r, err := c.Reach(around.Announce, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := newHost(key, r, around, power{}, datadir.Private{}, nil)
+	h, err := NewHost(key, r, around, Power{}, datadir.Private{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer h.Close()
 	announced := func(ip string) bool {
-		return slices.ContainsFunc(fullAddrs(h), func(a string) bool { return strings.HasPrefix(a, "/ip4/"+ip+"/tcp/") })
+		return slices.ContainsFunc(FullAddrs(h), func(a string) bool { return strings.HasPrefix(a, "/ip4/"+ip+"/tcp/") })
 	}
 	for _, ip := range []string{"10.99.0.1", "10.99.0.2"} { // at home, then elsewhere
-		around.interfaces.Set([]Interface{{Name: "wlan0", Index: 1, Addrs: []netip.Addr{netip.MustParseAddr(ip)}}})
+		around.Interfaces.Set([]discovery.Interface{{Name: "wlan0", Index: 1, Addrs: []netip.Addr{netip.MustParseAddr(ip)}}})
 		if !announced(ip) {
-			t.Errorf("%s is not among %v", ip, fullAddrs(h))
+			t.Errorf("%s is not among %v", ip, FullAddrs(h))
 		}
 	}
 	if announced("10.99.0.1") {
-		t.Errorf("the old address is still among %v", fullAddrs(h))
+		t.Errorf("the old address is still among %v", FullAddrs(h))
 	}
-	around.interfaces.Set(nil)
+	around.Interfaces.Set(nil)
 	if announced("10.99.0.2") {
-		t.Errorf("the given address stayed among %v", fullAddrs(h))
+		t.Errorf("the given address stayed among %v", FullAddrs(h))
 	}
 }
 
@@ -79,7 +79,7 @@ func TestGivenServersResolveNames(t *testing.T) {
 	}()
 
 	servers := new(resolver)
-	servers.set([]netip.AddrPort{netip.MustParseAddrPort(socket.LocalAddr().String())})
+	servers.Set([]netip.AddrPort{netip.MustParseAddrPort(socket.LocalAddr().String())})
 	names, err := madns.NewResolver(madns.WithDefaultResolver(servers))
 	if err != nil {
 		t.Fatal(err)
