@@ -325,6 +325,42 @@ func TestInconsistentSeeds(t *testing.T) {
 	}
 }
 
+// A colluding member that gives false seeds to one that asks for them is not believed.
+func TestFalseSeedsOfAPeer(t *testing.T) {
+	for seed := range uint64(5) {
+		n := newNetwork(t, 4, 1, 3, seed)
+		o := n.open()
+		vectors := n.people(o, 1)
+		v := n.vector()
+		upload, err := n.sum.Contribute(o, identityOf(60), 1, v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		vectors[publicOf(identityOf(60))] = v
+		n.send(n.resign(upload, identityOf(60), func(e *Entry) { e.Sealed[1] = make([]byte, n.sum.sealedSize()) }))
+		given := 0
+		n.lie(2, KindSeeds, func(m *Message, l Letter) []Letter {
+			given++
+			wrong := slices.Clone(m.Payload)
+			for i := 33; i < len(wrong); i += 33 {
+				wrong[i] ^= 1
+			}
+			return []Letter{{To: l.To, Secret: true, Message: n.forge(2, KindSeeds, 0, wrong)}}
+		})
+		n.until(10, func() bool { return false })
+		n.close()
+		if p := n.checkSum(vectors); p.Result.Entries != 2 || given == 0 {
+			t.Errorf("%d are listed, false seeds were given %d times", p.Result.Entries, given)
+		}
+		n.honest(func(i int, m *node) bool {
+			if m.done.Result == nil || len(m.blamed) > 0 {
+				t.Errorf("seed %d: member %d works out %v, and blames %v", seed, i, m.done.Result, m.blamed)
+			}
+			return true
+		})
+	}
+}
+
 // A member that lost its keys is silent for the sum, whatever it makes instead: the others
 // remember what it pledged. The sum ends without it.
 func TestRestoredMemberWithoutKeysIsSilent(t *testing.T) {

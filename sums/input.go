@@ -81,7 +81,8 @@ type Output struct {
 	// not work it out itself; its content is then to be fetched.
 	Done  *Published
 	Blame []Blame
-	// Erase says to erase keys and journal for good. The machine may go on: it repeats
+	// Erase says to erase keys and journal for good, after Done is stored: both are said
+	// at every tick. The machine may go on: it repeats
 	// what it said, which is public, and opens nothing any more.
 	Erase bool
 }

@@ -45,11 +45,12 @@ type Member struct {
 	listBy    []Digest // the list that each member sent last
 	decided   *decision
 
-	sums    []classSum
-	opened  bool // it has computed its own
-	asking  bool // for the addition
-	result  *Result
-	results tally
+	sums      []classSum
+	opened    bool // it has computed its own
+	asking    bool // for the addition
+	result    *Result
+	results   tally
+	published *Published // once it is believed
 
 	said   []remark           // to be repeated
 	own    map[statement]bool // ever signed
@@ -221,9 +222,13 @@ func (Deadline) happen(m *Member) error {
 	return nil
 }
 
+// end tells the driver that all is over, at every tick, as it may have been stopped.
+func (m *Member) end() { m.out.Done, m.out.Erase = m.published, true }
+
 // finish erases what could open anything.
 func (m *Member) finish() {
-	m.over, m.out.Took, m.out.Erase = true, true, true
+	m.over, m.out.Took = true, true
+	m.end()
 	m.secrets = Secrets{}
 	for _, h := range m.entries {
 		clear(h.seeds)

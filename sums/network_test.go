@@ -4,7 +4,9 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strconv"
 	"testing"
 
 	"p2pnode/privacy"
@@ -20,7 +22,18 @@ type network struct {
 	uploads map[Digest][]byte // that somebody keeps, by entry
 	queue   []post
 	loss    float64
-	opened  map[Digest]bool // lists for which any honest member said a class's sum
+	opened  map[Digest]bool  // lists for which any honest member said a class's sum
+	once    map[claim]string // what honest members have said under a number
+	kill    float64          // probability, of each step, at each of three points
+	kills   int
+	closing bool // the time has come
+}
+
+// claim is what an honest member says in one way only.
+type claim struct {
+	by     int
+	kind   Kind
+	number uint32
 }
 
 type post struct {
@@ -76,7 +89,7 @@ func newNetwork(t testing.TB, s, colluding, dim int, seed uint64) *network {
 	t.Helper()
 	n := &network{
 		t: t, sum: newSum(t, testTerms(s, colluding, dim)), rng: rand.New(rand.NewPCG(seed, 15)),
-		uploads: make(map[Digest][]byte), opened: make(map[Digest]bool),
+		uploads: make(map[Digest][]byte), opened: make(map[Digest]bool), once: make(map[claim]string),
 	}
 	for i := range s {
 		n.members = append(n.members, n.newNode(identityOf(1000+i)))
@@ -107,8 +120,21 @@ func (n *network) step(i int, in Input) {
 	if err != nil {
 		return
 	}
+	point := n.rng.Float64()
+	if point < n.kill { // before the journal is written
+		n.crash(i)
+		return
+	}
 	if out.Took {
 		m.journal = append(m.journal, EncodeInput(in))
+	}
+	if point < 2*n.kill { // before anything else is done
+		n.crash(i)
+		return
+	}
+	if point < 3*n.kill { // half way
+		out.Send = out.Send[:len(out.Send)/2]
+		defer n.crash(i)
 	}
 	m.blamed = append(m.blamed, out.Blame...)
 	m.fetches = out.Fetch
@@ -156,6 +182,22 @@ func (n *network) step(i int, in Input) {
 	}
 }
 
+// crash is kill -9 and a start after it.
+func (n *network) crash(i int) {
+	if n.members[i].erased {
+		return
+	}
+	n.kills++
+	n.replay(i)
+	kill := n.kill
+	n.kill = 0
+	n.step(i, Restarted{})
+	if n.closing {
+		n.step(i, Closing{})
+	}
+	n.kill = kill
+}
+
 // keep stores an upload, and returns its entry.
 func (n *network) keep(upload []byte) []byte {
 	header, _, err := n.sum.Split(upload)
@@ -175,13 +217,29 @@ func (n *network) post(from int, l Letter) {
 	if err != nil {
 		n.t.Fatalf("member %d says what cannot be read: %v", from, err)
 	}
-	if msg.Kind == KindOpen && n.members[from].liar == nil {
-		n.opened[Digest(msg.Payload[:32])] = true
+	if n.members[from].liar == nil {
+		n.never(from, msg)
 	}
 	for to := range n.members {
 		if to != from && (l.To == to || l.To == -1) && n.rng.Float64() >= n.loss {
 			n.queue = append(n.queue, post{to: to, in: Heard{from, l.Message}})
 		}
+	}
+}
+
+// never fails when an honest member says two things under one number, and notes which
+// lists are opened.
+func (n *network) never(from int, msg *Message) {
+	if msg.Kind == KindOpen {
+		n.opened[Digest(msg.Payload[:32])] = true
+	}
+	switch msg.Kind {
+	case KindNoise, KindCertify, KindPropose, KindPrepare, KindCommit, KindView, KindOpen, KindResult:
+		c := claim{from, msg.Kind, msg.Number}
+		if old, said := n.once[c]; said && old != string(msg.Payload) {
+			n.t.Errorf("an honest member contradicts itself: %+v", c)
+		}
+		n.once[c] = string(msg.Payload)
 	}
 }
 
@@ -271,6 +329,7 @@ func (n *network) contribute(o *Opening, device int, v []int64) []byte {
 // members are done.
 func (n *network) close() {
 	n.t.Helper()
+	n.closing = true
 	for i := range n.members {
 		n.step(i, Closing{})
 	}
@@ -473,6 +532,30 @@ func TestSumUnderLossAndCrashes(t *testing.T) {
 			t.Errorf("seed %d: %d of 4 contributions are listed", seed, p.Result.Entries)
 		}
 	}
+}
+
+// Members are killed at any moment of any step, a hundred times and more, a thousand at
+// night: none ever contradicts itself, one list is opened, and the sum is right.
+func TestKillsOfMembers(t *testing.T) {
+	least := 100
+	if text := os.Getenv("P2PNODE_KILLS"); text != "" {
+		var err error
+		if least, err = strconv.Atoi(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kills := 0
+	for seed := uint64(0); kills < least; seed++ {
+		n := newNetwork(t, 4, 1, 2, seed)
+		n.loss, n.kill = .1, .02
+		o := n.open()
+		vectors := n.people(o, 3)
+		n.run()
+		n.close()
+		n.checkSum(vectors)
+		kills += n.kills
+	}
+	t.Logf("%d kills", kills)
 }
 
 // With t members gone after the opening the sum completes; with one more it says nothing,

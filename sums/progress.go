@@ -291,9 +291,9 @@ func (m *Member) believe() {
 	if !own && m.waited < patience {
 		return
 	}
-	m.out.Done = &Published{Opening: m.opening, proof: p}
+	m.published = &Published{Opening: m.opening, proof: p}
 	if own {
-		m.out.Done.Result = m.result
+		m.published.Result = m.result
 	}
 	m.finish()
 }

@@ -53,6 +53,7 @@ func (Tick) happen(m *Member) error {
 	}
 	m.again()
 	if m.over {
+		m.end()
 		return nil
 	}
 	m.sayFresh()
