@@ -79,8 +79,8 @@ func (n *Node) PeersJSON() (peersJSON string, err error) {
 // "kind":"number", "min":…, "max":…, "values":[…], "edges":[…], "at":…, "length":…}],
 // "length":…, "target":{"name":…, "classes":[…], "min":…, "max":…}}; what a column or
 // the target does not have is left out. A vector of features has length numbers in all;
-// those of a column begin at "at": one for kinds number and range (NaN: unknown, for
-// range only), one 0 or 1 for each value of a set.
+// those of a column begin at "at": one for kinds number, range and key (NaN: unknown),
+// one 0 or 1 for each value of a set.
 func (n *Node) TaskJSON() (taskJSON string, err error) {
 	defer n.guard(&err)
 	leave, err := n.enter()
