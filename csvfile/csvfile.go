@@ -1,11 +1,11 @@
-// Package csvfile reads files of rows and columns, CSV as spreadsheets and
-// databases write it. It gives cells as text with the line they stand in; what a
-// cell means is for others to say.
+// Package csvfile reads CSV files as spreadsheets and databases write them. It
+// returns cells as text with their line number; the caller decides what a cell
+// means.
 //
 // The first line names the columns. Cells are separated by commas, semicolons or
-// tabs, whichever the first line has most of, and may be quoted as RFC 4180 says.
-// A byte order mark and lines that end with CR LF are read as if they were not
-// there. Text must be in UTF-8.
+// tabs (the sign that the first line has most of) and may be quoted as RFC 4180
+// says. A byte order mark is skipped, and lines may end with LF or CR LF. Text must
+// be in UTF-8.
 package csvfile
 
 import (
@@ -19,8 +19,7 @@ import (
 	"unicode/utf8"
 )
 
-// Reader reads one file, in memory that does not grow with it. It is not safe for
-// concurrent use.
+// Reader reads one file in bounded memory. It is not safe for concurrent use.
 type Reader struct {
 	// Columns are the names in the header, without space around them, each once.
 	Columns []string
@@ -35,13 +34,13 @@ type Reader struct {
 const (
 	// headerBytes is how much of a file is looked at before it is read.
 	headerBytes = 1 << 16
-	// rowBytes bounds a row, so that a quotation mark that nobody closes does not
-	// take the file for one cell.
+	// rowBytes bounds a row, so that a missing closing quotation mark does not make the
+	// rest of the file one cell.
 	rowBytes = 16 << 20
 )
 
 // NewReader reads the header. It fails if there is none, if it names a column
-// twice, if the file is no text in UTF-8, or with the error of r.
+// twice, if the file is not text in UTF-8, or with the error of r.
 func NewReader(r io.Reader) (*Reader, error) {
 	buffered := bufio.NewReaderSize(r, headerBytes)
 	start, err := buffered.Peek(headerBytes)
@@ -66,15 +65,15 @@ var mark = []byte("\ufeff")
 
 var (
 	errUTF16 = errors.New("the file is text in UTF-16, as a spreadsheet's \"Unicode Text\"; save it as CSV in UTF-8")
-	errBytes = errors.New("the file is no text: it has bytes of 0; save it as CSV in UTF-8")
+	errBytes = errors.New("the file is not text: it has bytes of 0; save it as CSV in UTF-8")
 	errEmpty = errors.New("there is no header line: the first line must name the columns")
 	errCR    = errors.New("the lines end with CR alone; save the file with lines that end with LF or CR LF")
 	errLong  = fmt.Errorf("a row is longer than %d MB; a quotation mark may not be closed", rowBytes>>20)
-	// errQuote ends the reading of a file: nobody can say which lines are good.
-	errQuote = errors.New("a quotation mark is not closed or out of place, so what follows cannot be told apart, and no line left out")
+	// errQuote ends the reading of a file, because nobody can tell which lines are good.
+	errQuote = errors.New("a quotation mark is not closed or out of place; mend it: the lines after it cannot be told apart or skipped")
 )
 
-// encoding refuses what is no lines in UTF-8, by the first bytes.
+// encoding refuses a file whose first bytes show that it is not lines in UTF-8.
 func encoding(start []byte) error {
 	switch {
 	case bytes.HasPrefix(start, []byte{0xff, 0xfe}), bytes.HasPrefix(start, []byte{0xfe, 0xff}):
@@ -90,7 +89,7 @@ func encoding(start []byte) error {
 	return nil
 }
 
-// separator is what the first line has most of outside of quotation marks.
+// separator returns the sign that the first line has most of outside of quotation marks.
 func separator(start []byte) rune {
 	var count [3]int
 	const separators = ",;\t"
@@ -128,10 +127,10 @@ func (t *Reader) header() error {
 	for i, name := range names {
 		name = strings.TrimSpace(name)
 		if !utf8.ValidString(name) {
-			return fmt.Errorf("the name of column %d is no text in UTF-8; save the file as CSV in UTF-8", i+1)
+			return fmt.Errorf("the name of column %d is not text in UTF-8; save the file as CSV in UTF-8", i+1)
 		}
 		if first, twice := t.at[name]; twice {
-			return fmt.Errorf("two columns are named %q, the %d. and the %d.; rename one", name, first+1, i+1)
+			return fmt.Errorf("columns %[2]d and %[3]d are both named %[1]q; rename one", name, first+1, i+1)
 		}
 		t.at[name] = i
 		t.Columns = append(t.Columns, name)
@@ -154,14 +153,14 @@ type LineError struct {
 // Error implements [error].
 func (e *LineError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
 
-// Unwrap is for [errors.Is] and its kin.
+// Unwrap lets [errors.Is] and [errors.As] look inside.
 func (e *LineError) Unwrap() error { return e.Err }
 
 // Each calls take for every row below the header, with the line it begins in and one
-// cell for each column, and bad for every line that is no row; empty lines are left
-// out. The slice is used again for the next row, the cells are not. Each returns nil at
-// the end of the file, the first error of take, that of the underlying reader, or a
-// [*LineError] where reading cannot go on.
+// cell for each column, and bad for every line that is not a row. It skips empty lines.
+// The slice is reused for the next row, the cells are not. Each returns nil at the end of
+// the file, the first error of take, that of the underlying reader, or a [*LineError]
+// where it cannot go on.
 func (t *Reader) Each(take func(line int, cells []string) error, bad func(line int, reason error)) error {
 	for line := 1; ; {
 		t.limit.left = rowBytes
@@ -180,8 +179,8 @@ func (t *Reader) Each(take func(line int, cells []string) error, bad func(line i
 	}
 }
 
-// noRow tells bad why what follows the last row's line is none, or returns why
-// reading ends.
+// noRow tells bad why the line after the last row is not a row, or returns why reading
+// ends.
 func (t *Reader) noRow(last, cells int, err error, bad func(line int, reason error)) error {
 	if t.limit.err == errLong {
 		return &LineError{last + 1, errLong} // or after the lines of the last row
@@ -202,7 +201,7 @@ func (t *Reader) noRow(last, cells int, err error, bad func(line int, reason err
 	return nil
 }
 
-// wrongCount says what a row of so many cells lacks or has too many.
+// wrongCount returns the error of a row with too few or too many cells.
 func (t *Reader) wrongCount(cells int) error {
 	if cells > len(t.Columns) {
 		return fmt.Errorf("%d cells, but the header names %d columns; quote cells that hold a %s", cells, len(t.Columns), t.comma())
@@ -214,7 +213,7 @@ func (t *Reader) comma() string {
 	return map[rune]string{',': "comma", ';': "semicolon", '\t': "tab"}[t.Comma]
 }
 
-// explain is what the position of an error means.
+// explain says what the reader found at the position of an error.
 func explain(e *csv.ParseError) error {
 	if e.Err == csv.ErrBareQuote {
 		return fmt.Errorf("a quotation mark within a cell, at byte %d; quote the cell and double the mark", e.Column)
@@ -222,9 +221,9 @@ func explain(e *csv.ParseError) error {
 	return errQuote
 }
 
-// Number returns a number's cell with a decimal point: where comma, which separates
-// the cells, is another one, the first comma of a cell without a point is its
-// decimal point.
+// Number returns the cell of a number with a decimal point. If the cells are not
+// separated by commas, the first comma of a cell without a point counts as its decimal
+// point.
 func Number(comma rune, cell string) string {
 	if comma != ',' && !strings.Contains(cell, ".") {
 		return strings.Replace(cell, ",", ".", 1)
@@ -232,7 +231,7 @@ func Number(comma rune, cell string) string {
 	return cell
 }
 
-// limit reads no more than is left, and remembers why it stopped before the end.
+// limit reads at most what is left, and remembers why it stopped before the end.
 type limit struct {
 	r    io.Reader
 	left int

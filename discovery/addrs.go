@@ -7,8 +7,8 @@ import (
 	manet "github.com/multiformats/go-multiaddr/net"
 )
 
-// What is kept of the addresses that one peer names. A peer that names thousands,
-// or those of others, could else make this node call at all of them.
+// The bounds on the addresses that one peer names. Otherwise a peer that names thousands
+// of addresses, or those of others, could make this node dial all of them.
 const (
 	maxAddrs    = 16
 	maxAddrSize = 256 // bytes

@@ -14,15 +14,15 @@ import (
 // dialTimeout bounds one dial of a peer, at all its addresses.
 const dialTimeout = 10 * time.Second
 
-// crossed is how long the peer with the higher ID leaves it to the other one to dial
-// again after their dials crossed.
+// crossed is how long the peer with the higher ID waits for the other one to dial again
+// after their dials crossed.
 const crossed = 3 * time.Second
 
-// Dial connects to a peer. Two that dial each other at the same time may both fail:
-// from the ports they listen on, TCP makes one connection of the two, in which both
-// speak first; and of two connections one is refused (see [Duplicates]), which ends a
-// dial only if the other one stays. So a dial that fails is made once more, by the lower ID at once and by the higher after a
-// while, unless they are connected by then.
+// Dial connects to a peer. When two peers dial each other at the same time, both may
+// fail: from the ports they listen on, TCP merges the two connections into one in which
+// both sides speak first. And of two connections one is refused (see [Duplicates]), which
+// ends a dial only if the other one stays. So a failed dial is repeated once, by the
+// lower ID at once and by the higher after a while, unless they are connected by then.
 func Dial(ctx context.Context, h host.Host, to peer.AddrInfo) error {
 	err := connect(ctx, h, to)
 	if err == nil || ctx.Err() != nil {
@@ -73,10 +73,10 @@ func (k *Keeper) dial(ctx context.Context, w *wanted) error {
 	return err
 }
 
-// choose is where to dial a peer: first at addrs, which worked or were asked for,
-// and then at what the host has heard from it and others. If that is too much,
-// the host forgets the rest: it would dial all it knows, and among thousands of
-// wrong addresses never get to the right one.
+// choose returns the addresses to dial a peer at: first addrs, which worked or were asked
+// for, then those that the host has heard from it and others. If there are too many, the
+// host forgets the rest. Otherwise it would dial all of them, and would not reach the
+// right one among thousands of wrong ones.
 func (k *Keeper) choose(id peer.ID, addrs []multiaddr.Multiaddr) []multiaddr.Multiaddr {
 	heard := k.host.Peerstore().Addrs(id)
 	chosen := Bound(slices.Concat(addrs, heard))

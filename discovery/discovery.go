@@ -26,7 +26,7 @@ type Config struct {
 	Bootstrap []peer.AddrInfo
 	// Client makes this node ask others but answer nobody: for phones, and for
 	// all but a few nodes of a large network in one place. A network needs at
-	// least one node that is no client.
+	// least one node that is not a client.
 	Client bool
 	// NoTable does without the hash table: nodes are found through the bootstrap
 	// peers and the local network only.
@@ -39,13 +39,13 @@ type Config struct {
 	// Remembered lists peers of earlier runs, the best first. They are dialled, a
 	// few at a time, while the node is connected to nobody. nil: there are none.
 	Remembered func() []peer.AddrInfo
-	// Tried is told who of them answered and who did not. Required with Remembered.
+	// Tried is told which of them answered and which did not. Required with Remembered.
 	Tried func(reached, failed []peer.ID)
 	// Found is called for every sighting, repeats included, from several
 	// goroutines. It must not block. Required.
 	Found func(peer.AddrInfo)
-	// Enough reports whether there are candidates enough; until then the node
-	// looks often. Required.
+	// Enough reports whether there are enough candidates. Until then the node looks
+	// often. Required.
 	Enough func() bool
 	// Logger is required.
 	Logger *slog.Logger
@@ -91,8 +91,8 @@ func (d *Discovery) Bootstrap(peers []peer.AddrInfo) {
 	}
 }
 
-// lean takes up the connections to the bootstrap peers when they are needed, and
-// leaves them to others when they are not.
+// lean keeps connections to the bootstrap peers while they are needed, and stops keeping
+// them otherwise.
 func (d *Discovery) lean(needed bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -112,7 +112,7 @@ func (d *Discovery) lean(needed bool) {
 	}
 }
 
-// wait is what is left of looking without the table, until ctx ends.
+// wait replaces the search when there is no table. It returns when ctx ends.
 func (d *Discovery) wait(ctx context.Context) {
 	for ctx.Err() == nil {
 		d.lean(!d.config.Enough())
@@ -125,8 +125,8 @@ func (d *Discovery) Connect(ctx context.Context, p peer.AddrInfo) error {
 	return connect(ctx, d.host, p)
 }
 
-// Failure is why a peer to start from could not be reached the last time; nil if
-// it could, is none, or has not been tried.
+// Failure returns why a bootstrap peer could not be reached the last time. It is nil if
+// the peer was reached, is not a bootstrap peer, or has not been tried.
 func (d *Discovery) Failure(id peer.ID) error { return d.bootstrap.Failure(id) }
 
 // Run looks for nodes until ctx ends and returns after everything it started has

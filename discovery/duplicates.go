@@ -15,20 +15,20 @@ import (
 
 // Duplicates is a connection gater that leaves two nodes with one connection.
 //
-// Two that dial each other at the same time would end up with two, for ever. Only
-// the one with the lower ID decides, one connection after the other, so that they
-// never close one each: it refuses whichever is completed second, before anybody has
-// used it. And a peer that dials although there is a connection has lost that one, in
-// a restart or with its network: the old one is closed, or both sides would go on
-// talking into it. Of two connections that one side has dialled at once, at two
-// addresses, both stay: that side closes one by itself.
+// Two nodes that dial each other at the same time would keep two connections for ever.
+// Only the node with the lower ID decides, one connection after the other, so that the
+// two never close one each. It refuses the connection that is completed second, before
+// anybody has used it. A peer that dials although there is a connection has lost the old
+// one, in a restart or with its network. The old one is then closed; otherwise both sides
+// would go on sending into it. If one side has dialled twice at once, at two addresses,
+// both connections stay: that side closes one by itself.
 //
-// None is left when both ends replace, at the same moment, the connection the other
-// keeps, which takes two handshakes that each last longer than a connection is young;
-// and after a refusal of a dial by a peer that had lost a young connection. Then
-// whoever wants the connection dials again: [Keeper] and [Dial] do.
+// In two cases no connection is left. Both ends may replace, at the same moment, the
+// connection that the other keeps, which takes two handshakes that each last longer than
+// a connection counts as young. Or a peer that has lost a young connection is refused. Then
+// the side that wants the connection dials again: [Keeper] and [Dial] do.
 //
-// Relayed connections are left alone; they give way to direct ones by themselves.
+// Relayed connections are left alone. They are replaced by direct ones elsewhere.
 type Duplicates struct {
 	// Next decides on everything else; nil allows it. It must not be changed.
 	Next connmgr.ConnectionGater
@@ -37,13 +37,13 @@ type Duplicates struct {
 	network atomic.Pointer[network.Network]
 
 	mu sync.Mutex
-	// coming were let through and are not yet known to be among the network's own:
-	// it adds them only after it has asked.
+	// coming holds the connections that were let through and that the network has not
+	// added yet: it does so only after it has asked.
 	coming []network.Conn
 }
 
-// NewDuplicates returns a gater that asks next, too, unless that is nil. It lets
-// everything through until Guard is called.
+// NewDuplicates returns a gater that also asks next, unless that is nil. It lets every
+// connection through until Guard is called.
 func NewDuplicates(next connmgr.ConnectionGater) *Duplicates {
 	return &Duplicates{Next: next, young: lasting}
 }
@@ -83,11 +83,11 @@ func (d *Duplicates) InterceptUpgraded(c network.Conn) (bool, control.Disconnect
 		return true, 0
 	}
 	if c.LocalPeer() != (*net).LocalPeer() {
-		return true, 0 // of the host that calls back for AutoNAT, under a name of its own
+		return true, 0 // the host that dials back for AutoNAT has a peer ID of its own
 	}
 	allow, replaced := d.decide(*net, c)
 	for _, old := range replaced {
-		_ = old.Close() // its error is that it was broken
+		_ = old.Close() // fails only if the connection was already broken
 	}
 	return allow, 0
 }
@@ -111,7 +111,7 @@ func (d *Duplicates) decide(net network.Network, c network.Conn) (allow bool, re
 	}
 	young := d.young
 	if !lower {
-		young *= 2 // lest it replace what the lower one still calls young
+		young *= 2 // so that it does not replace a connection that the lower ID still calls young
 	}
 	for _, old := range net.ConnsToPeer(c.RemotePeer()) {
 		switch {

@@ -32,17 +32,18 @@ func (i Interface) equal(j Interface) bool {
 const (
 	// lookEvery is the time between looks at the machine's interfaces and clock.
 	lookEvery = 5 * time.Second
-	// slept is how far the clock may run ahead of the time that the program saw
-	// pass; more means that the machine slept.
+	// slept is how far the clock may run ahead of the program's own time. If it is
+	// further ahead, the machine slept.
 	slept = 10 * time.Second
-	// stopped is how far apart no busy machine makes two looks.
+	// stopped is a time between two looks that no busy machine reaches: the program was
+	// stopped.
 	stopped = time.Minute
 )
 
-// Interfaces knows the network interfaces of this machine, and when they change.
-// It asks the operating system, or takes them from the program that embeds the
-// node: Android 11 and later refuse to name them to anybody but Java code. All
-// methods are safe for concurrent use.
+// Interfaces knows the network interfaces of this machine and notices changes. It asks
+// the operating system, or takes them from the program that embeds the node, because
+// Android 11 and later name them to Java code only. All methods are safe for concurrent
+// use.
 type Interfaces struct {
 	only []string // names; none: every interface
 	read func() ([]Interface, error)
@@ -55,8 +56,8 @@ type Interfaces struct {
 	changed chan struct{} // closed, and replaced, at a change
 }
 
-// NewInterfaces asks the operating system, and leaves out all interfaces but
-// those named; with no name it leaves out none.
+// NewInterfaces asks the operating system and keeps the interfaces with the given names;
+// without a name it keeps all.
 func NewInterfaces(names ...string) *Interfaces {
 	i := &Interfaces{only: names, read: systemInterfaces, changed: make(chan struct{})}
 	i.refresh()
@@ -112,10 +113,10 @@ func (i *Interfaces) Follow(ctx context.Context, f func()) {
 	}
 }
 
-// Watch looks for changes every 5 s until ctx ends. Timers stand still while a
-// machine sleeps, and its connections die meanwhile, so a clock that jumped
-// ahead is a change, too; and so is a look that comes far too late, as a phone
-// stops programs in the background while it is awake itself.
+// Watch looks for changes every 5 s until ctx ends. Timers stand still while a machine
+// sleeps, and its connections die meanwhile, so a clock that has jumped ahead counts as a
+// change. A look that comes far too late counts too: a phone stops programs in the
+// background while it is awake itself.
 func (i *Interfaces) Watch(ctx context.Context) {
 	before := time.Now()
 	for sleep(ctx, lookEvery, nil) {
@@ -156,7 +157,7 @@ func (i *Interfaces) refresh() bool {
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.given { // meanwhile
+	if i.given { // the program has called Set meanwhile
 		return false
 	}
 	same := slices.EqualFunc(i.list, list, Interface.equal)
@@ -198,11 +199,10 @@ func systemInterfaces() ([]Interface, error) {
 	return out, nil
 }
 
-// Announce corrects the addresses a host would announce, addrs, for a host that
-// listens on listen. What it knows better are the addresses of the machine: if
-// interfaces were given or named, every listen address that stands for all of
-// them is repeated with the address of each, and addresses of other interfaces
-// go. Where it knows no better it returns addrs.
+// Announce corrects the addresses that a host listening on listen would announce, addrs.
+// If interfaces were given or named, it replaces every listen address that stands for all
+// interfaces by the addresses of each of them, and drops the addresses of other
+// interfaces. Otherwise it returns addrs.
 func (i *Interfaces) Announce(listen, addrs []multiaddr.Multiaddr) []multiaddr.Multiaddr {
 	i.mu.Lock()
 	trusted := i.given || len(i.only) > 0
@@ -233,9 +233,8 @@ func (i *Interfaces) Announce(listen, addrs []multiaddr.Multiaddr) []multiaddr.M
 	return out
 }
 
-// foreign reports whether an address leads to an interface that is left out. All
-// private ones do that were not found among those in use, but for the machine's
-// own loopback and for addresses at a relay.
+// foreign reports whether an address leads to an interface that is left out. A private
+// address does unless it belongs to an interface in use, to loopback, or to a relay.
 func foreign(a multiaddr.Multiaddr, others []netip.Addr) bool {
 	ip, err := manet.ToIP(a)
 	if err != nil || ip.IsLoopback() || isRelayed(a) {
@@ -250,6 +249,6 @@ func isRelayed(a multiaddr.Multiaddr) bool {
 	return err == nil
 }
 
-// linkLocal6 reports whether an address means nothing to another machine: the zone
-// that makes it complete is a name on this one.
+// linkLocal6 reports whether an address is useless to other machines, because it needs a
+// zone, which is a name on this one.
 func linkLocal6(ip netip.Addr) bool { return ip.Is6() && ip.IsLinkLocalUnicast() }

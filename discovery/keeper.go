@@ -20,8 +20,8 @@ const (
 	longestRedial = time.Minute
 	telling       = 8 * firstRedial // the pause at which the operator hears of it, once an outage
 	lasting       = 5 * time.Second // shorter connections count as failed dials
-	// courtesy is how long the peer with the higher ID leaves a lost
-	// connection to the other one, lest both dial and get two connections.
+	// courtesy is how long the peer with the higher ID waits for the other one to restore
+	// a lost connection, so that they do not both dial.
 	courtesy  = time.Second
 	pingLimit = 2 // pings in a row without an answer that show a dead peer
 )
@@ -56,7 +56,7 @@ type wanted struct {
 	// moved receives a value when a connection to the peer came or went, and at
 	// a refresh.
 	moved chan struct{}
-	// refreshed counts the reasons to try at once, whatever failed before.
+	// refreshed counts the calls of Refresh; each is a reason to try at once.
 	refreshed atomic.Int64
 	// stop ends the goroutine that tends the peer; nil before it has started.
 	stop context.CancelFunc
@@ -67,7 +67,7 @@ func (w *wanted) refresh() {
 	signal(w.moved)
 }
 
-// NewKeeper returns a keeper that wants nobody yet. One host can have many.
+// NewKeeper returns a keeper without wanted peers. One host can have many keepers.
 func NewKeeper(h host.Host, logger *slog.Logger) *Keeper { return newKeeper(h, logger, "neighbours") }
 
 func newKeeper(h host.Host, logger *slog.Logger, name string) *Keeper {
@@ -115,9 +115,9 @@ func (k *Keeper) Want(peers []peer.AddrInfo) {
 	signal(k.changed)
 }
 
-// Refresh is for when the network may be another one: it dials peers that are not
-// connected now, and looks whether those that are connected still answer. It may
-// be called at any time, from any goroutine; it does not block.
+// Refresh is for changes of the network. It dials the wanted peers that are not connected
+// now, and checks whether the others still answer. It may be called at any time, from any
+// goroutine; it does not block.
 func (k *Keeper) Refresh() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -126,8 +126,9 @@ func (k *Keeper) Refresh() {
 	}
 }
 
-// Failure is why a wanted peer could not be reached the last time; nil if it could,
-// is not wanted, or has not been tried. It may be called from any goroutine.
+// Failure returns why a wanted peer could not be reached the last time. It is nil if the
+// peer was reached, is not wanted, or has not been tried. It may be called from any
+// goroutine.
 func (k *Keeper) Failure(id peer.ID) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -182,9 +183,8 @@ func (k *Keeper) moved(p peer.ID) {
 	}
 }
 
-// tend keeps one peer connected until ctx ends. A connection that lasted is
-// redialled at once; other failures make it rest for longer and longer, until a
-// refresh.
+// tend keeps one peer connected until ctx ends. It redials at once after a connection
+// that lasted. After other failures it waits, longer each time, until a refresh.
 func (k *Keeper) tend(ctx context.Context, id peer.ID, w *wanted) {
 	pause := firstRedial
 	for ctx.Err() == nil {

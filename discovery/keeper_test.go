@@ -282,7 +282,7 @@ func TestAPeerIsFoundAmongItsWrongAddresses(t *testing.T) {
 		}
 		return ""
 	})
-	k.Want([]peer.AddrInfo{{ID: liar.ID()}}) // whoever wants it knows no address
+	k.Want([]peer.AddrInfo{{ID: liar.ID()}}) // the node that wants it knows no address
 	a.Peerstore().AddAddrs(liar.ID(), wrong, time.Hour)
 	closePeer(t, a, liar.ID())
 	waitForConnection(t, a, liar, true)

@@ -17,15 +17,15 @@ import (
 	manet "github.com/multiformats/go-multiaddr/net"
 )
 
-// Every question on the local network is answered by every node there, so that n
-// nodes who go on asking make n^2 packets. Newcomers announce themselves and
-// ask, and hear of everybody; nobody else needs to ask who has candidates enough
-// or has heard of nobody new lately.
+// Every node on the local network answers every question there, so n nodes that keep
+// asking make n^2 packets. Newcomers announce themselves and ask, and so learn of all
+// others. A node that has enough candidates, or has heard of no new node lately, need not
+// ask.
 const (
 	firstMDNSPause   = 3 * time.Second // doubles
 	longestMDNSPause = 10 * time.Minute
-	// vainly is how many questions in a row that brought nobody new are enough; one
-	// may have been lost on the way.
+	// vainly is how many questions in a row without a new node end the fast pace; one of
+	// them may have been lost on the way.
 	vainly = 2
 	// maxHeard bounds the nodes that are known by name on the local network.
 	maxHeard = 4096
@@ -98,7 +98,7 @@ func announceLocally(h host.Host, c Config) (*local, error) {
 		return nil, errors.New("discovery: the node has no address for the local network")
 	}
 	texts, ips := l.records()
-	name := strings.ToLower(rand.Text()) // changes from run to run: nobody is followed by it
+	name := strings.ToLower(rand.Text()) // changes from run to run, so that nobody can track the node by it
 	l.server, err = zeroconf.RegisterProxy(name, serviceName(c.Network), mdnsDomain, mdnsPort, name, ips, texts, l.ifaces)
 	if err != nil {
 		return nil, fmt.Errorf("discovery: announce this node on the local network: %w", err)
@@ -106,8 +106,8 @@ func announceLocally(h host.Host, c Config) (*local, error) {
 	return l, nil
 }
 
-// records are the TXT records, an address each, and an IP address for the A and
-// AAAA records that every answer must have, though nobody reads them.
+// records returns the TXT records, one for each address, and an IP address for the A and
+// AAAA records that every answer must have, though no node reads them.
 func (l *local) records() (texts, ips []string) {
 	for _, a := range l.addrs {
 		text := fmt.Sprintf("%s%s/p2p/%s", addrPrefix, a, l.host.ID())
@@ -177,7 +177,7 @@ func (l *local) report(texts []string) {
 		}
 	}
 	infos, err := peer.AddrInfosFromP2pAddrs(addrs...)
-	if err != nil || len(infos) != 1 { // each answers for itself
+	if err != nil || len(infos) != 1 { // each node answers for itself only
 		return
 	}
 	if p := infos[0]; p.ID != l.host.ID() && len(p.Addrs) > 0 {

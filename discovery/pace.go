@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// attention is how often somebody who rests looks up whether to go on resting.
-// It costs nothing on the network.
+// attention is how often a resting search checks whether to go on resting. The check
+// sends nothing.
 const attention = 2 * time.Second
 
-// pace spaces looks for other nodes: they follow each other fast at first, then
-// ever more slowly, and slowly at once when there are candidates enough.
+// pace spaces the looks for other nodes. The pauses are short at first and grow, and are
+// long at once when there are enough candidates.
 type pace struct {
 	first, longest time.Duration
 	grow           float64 // of the pause, from look to look
 	pause          time.Duration
 }
 
-// rest waits until it is time for the next look, or ctx ends. rare says that
-// there are candidates enough. The fast pace returns when changed is closed, and
-// when news, asked from time to time, reports that the last look is outdated.
+// rest waits until the next look is due or ctx ends. rare says that there are enough
+// candidates. The fast pace returns when changed is closed, and when news, which is
+// called from time to time, reports that the last look is outdated.
 func (p *pace) rest(ctx context.Context, rare bool, changed <-chan struct{}, news func() bool) {
 	switch {
 	case rare:

@@ -49,8 +49,8 @@ func TestThePaceSlowsDownAndReturns(t *testing.T) {
 	})
 }
 
-// TestWhoeverHasEnoughStaysAtRest counts the looks of a day.
-func TestWhoeverHasEnoughStaysAtRest(t *testing.T) {
+// TestANodeWithEnoughStaysAtRest counts the looks of a day.
+func TestANodeWithEnoughStaysAtRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := pace{first: 3 * time.Second, longest: 10 * time.Minute, grow: 2}
 		looks := 0

@@ -13,8 +13,8 @@ import (
 	"github.com/libp2p/go-libp2p/p2p/net/swarm"
 )
 
-// Reason says in plain words why a peer could not be reached, given the error of
-// the dial. Of several addresses it picks the one that tells most.
+// Reason says in plain words why a peer could not be reached, given the error of the
+// dial. Among the errors of several addresses it picks the most informative.
 func Reason(err error) string {
 	var wrong sec.ErrPeerIDMismatch
 	var name *net.DNSError
@@ -28,7 +28,7 @@ func Reason(err error) string {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "nothing listens at that address: the node is not running, or listens on another port"
 	case errors.Is(err, syscall.ENETUNREACH) || errors.Is(err, syscall.EHOSTUNREACH):
-		return "no way leads to that address: this machine is offline, or in another network"
+		return "there is no route to that address: this machine is offline, or in another network"
 	case errors.As(err, &name):
 		return fmt.Sprintf("the name %s cannot be resolved", name.Name)
 	case errors.Is(err, swarm.ErrNoTransport):
@@ -40,7 +40,7 @@ func Reason(err error) string {
 	case os.IsTimeout(err) || errors.Is(err, context.DeadlineExceeded):
 		return "no answer: the machine is off, the address is wrong, a router or firewall lets nothing in, or only one end has a network key"
 	case errors.Is(err, errHungUp) || errors.Is(err, syscall.ECONNRESET) || strings.Contains(err.Error(), "failed to negotiate security protocol"):
-		return "what listens there hangs up: it is no p2pnode, has another network key, or does not let this node in"
+		return "the program that listens there hangs up: it is not p2pnode, has another network key, or does not let this node in"
 	}
 	return err.Error()
 }

@@ -40,8 +40,8 @@ var errHungUp = errors.New("discovery: the peer closed the connection at once")
 
 func isAlone(h host.Host) bool { return len(h.Network().Peers()) == 0 }
 
-// tryAll dials peers together, reports those it reaches, and says who did and who
-// did not answer.
+// tryAll dials peers together, reports those it reaches as found, and returns which of
+// them answered and which did not.
 func tryAll(ctx context.Context, h host.Host, c Config, peers []peer.AddrInfo) (reached, failed []peer.ID) {
 	var dials sync.WaitGroup
 	var mu sync.Mutex
@@ -62,10 +62,10 @@ func tryAll(ctx context.Context, h host.Host, c Config, peers []peer.AddrInfo) (
 	return reached, failed
 }
 
-// connect dials a peer, whatever the swarm remembers of earlier failures: its
-// back-off of 5 s and more would make one that was not up yet unreachable, and
-// whoever calls this paces itself. A connection that the other end has closed at once,
-// as one it refuses, is none.
+// connect dials a peer and ignores the swarm's back-off after earlier failures, which
+// would keep a peer that has just started unreachable for 5 s or more. The callers pace
+// themselves. If the other end closes the connection at once, because it refuses this
+// node, connect fails.
 func connect(ctx context.Context, h host.Host, p peer.AddrInfo) error {
 	if s, ok := h.Network().(*swarm.Swarm); ok {
 		s.Backoff().Clear(p.ID)

@@ -78,7 +78,7 @@ func TestReasonsArePlainWords(t *testing.T) {
 		{at("/ip4/127.0.0.1/udp/1/quic-v1"), "that kind of address needs a transport this node does not have"},
 		{connect(t.Context(), a, peer.AddrInfo{ID: newHost(t).ID()}), "none of its addresses can be dialled from here: it has none, a name in them is not known, or they need a transport this node does not have"},
 		{context.DeadlineExceeded, "no answer: the machine is off, the address is wrong, a router or firewall lets nothing in, or only one end has a network key"},
-		{&swarm.TransportError{Cause: syscall.ENETUNREACH}, "no way leads to that address: this machine is offline, or in another network"},
+		{&swarm.TransportError{Cause: syscall.ENETUNREACH}, "there is no route to that address: this machine is offline, or in another network"},
 		{fmt.Errorf("dial: %w", &net.DNSError{Name: "p2pnode.test"}), "the name p2pnode.test cannot be resolved"},
 		{sec.ErrPeerIDMismatch{Actual: a.ID()}, "another node answers at that address, " + a.ID().String()},
 		{errors.New("broken"), "broken"},

@@ -11,8 +11,8 @@ import (
 )
 
 // Serve keeps the hash tables of networks, so that their nodes can find each other
-// through this host, until ctx ends. The host itself is announced nowhere: it takes
-// no part in them. Bootstrap peers, other hosts like it, are kept connected.
+// through this host, until ctx ends. It does not announce the host itself, which takes no
+// part in these networks. It keeps connections to bootstrap, other hosts like this one.
 func Serve(ctx context.Context, h host.Host, networks []string, bootstrap []peer.AddrInfo, log *slog.Logger) error {
 	for _, network := range networks {
 		table, err := newTable(h, Config{Network: network, Logger: log})

@@ -32,8 +32,8 @@ const (
 	bucketSize = 8
 	// allProviders is more than an answer can hold.
 	allProviders = 1 << 16
-	// sightings is how many of the nodes seen in one look are reported. They
-	// are drawn at random: whoever took the first would always get the same.
+	// sightings is how many of the nodes seen in one look are reported. They are drawn
+	// at random, because the first ones would always be the same.
 	sightings = 64
 )
 
@@ -52,8 +52,8 @@ func newTable(h host.Host, c Config) (*table, error) {
 	if c.Client {
 		mode = dht.ModeClient
 	}
-	// The context only carries values here: close ends the table. Nobody looks
-	// up anything but the one key, so the tables need no refreshing beyond that.
+	// The context only carries values here; close ends the table. Nodes look up only this
+	// one key, so the tables need no refreshing beyond that.
 	d, err := dht.New(context.Background(), h,
 		dht.Mode(mode),
 		dht.ProtocolPrefix(protocol.ID("/p2pnode/"+c.Network)),

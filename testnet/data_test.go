@@ -125,7 +125,7 @@ func TestReadCSVErrors(t *testing.T) {
 		"empty":          {"", "no header line"},
 		"no node":        {"genres,year,rating\n", `no column "node"`},
 		"no target":      {"node,genres,year\n", `no column "rating"`},
-		"twice":          {"node,year,year\n", `two columns are named "year"`},
+		"twice":          {"node,year,year\n", `columns 2 and 3 are both named "year"`},
 		"one person":     {people(10), "too few people"},
 		"nobody":         {people(), "too few people"},
 		"short records":  {people(4, 4, 10), "too few people"},

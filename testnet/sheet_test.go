@@ -26,10 +26,10 @@ func TestReadSheet(t *testing.T) {
 func TestReadSheetRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                     "no header",
-		"a,a\n1,2\n":           "two columns",
+		"a,a\n1,2\n":           "are both named",
 		"a,b\n1,2\n1\n":        "line 3: 1 of 2 cells",
 		"a,b\n1,\"2\n3,4\n":    "line",
-		"a,gr\xf6\xdfe\n1,2\n": "column 2 is no text in UTF-8",
+		"a,gr\xf6\xdfe\n1,2\n": "column 2 is not text in UTF-8",
 		"\xff\xfea\x00,\x00":   "UTF-8",
 	} {
 		if _, err := ReadSheet(strings.NewReader(text), "f"); err == nil || !strings.Contains(err.Error(), want) {

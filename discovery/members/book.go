@@ -38,15 +38,15 @@ type Book struct {
 	list    atomic.Pointer[Signed] // nil before the first one
 	storing sync.Mutex             // held from the comparison with list to its change
 	changed chan struct{}          // holds a value after list has changed
-	away    refusals               // whom this node has turned away
-	refused refusals               // who has turned this node away
+	away    refusals               // the peers that this node has turned away
+	refused refusals               // the peers that have turned this node away
 	timeout time.Duration          // of an exchange
-	damage  error                  // why the list that was there counts as none
+	damage  error                  // why the list on disk is ignored
 }
 
-// Open reads the list that is there. A damaged one, or one of an authority that is
-// trusted no longer, is left alone and counts as none: nobody but the introducers is
-// admitted until another comes.
+// Open reads the stored list. It leaves a damaged list, or one of an authority that is no
+// longer trusted, on disk and ignores it: only the introducers are admitted until another
+// list comes.
 func Open(c Config) (*Book, error) {
 	if err := CheckNetwork(c.Network); err != nil {
 		return nil, err
@@ -76,14 +76,15 @@ func (b *Book) parse(text []byte) (*Signed, error) {
 	return ParseOf(b.config.Network, text, b.config.Authorities)
 }
 
-// Network is the name of the private network.
+// Network returns the name of the private network.
 func (b *Book) Network() string { return b.config.Network }
 
-// Authorities are those whose lists are believed. They must not be changed.
+// Authorities returns the authorities whose lists are believed. The caller must not change
+// them.
 func (b *Book) Authorities() []peer.ID { return b.config.Authorities }
 
-// Damage says why the list that was on disk is not used; nil: there was none, it is
-// used, or a good one has come since.
+// Damage returns why the list on disk is not used. It is nil if there was none, if it is
+// used, or if a good one has come since.
 func (b *Book) Damage() error {
 	if b.list.Load() != nil {
 		return nil
@@ -91,12 +92,12 @@ func (b *Book) Damage() error {
 	return b.damage
 }
 
-// List is the newest list, or nil.
+// List returns the newest list, or nil.
 func (b *Book) List() *Signed { return b.list.Load() }
 
-// Offer takes a list in if it is newer than the one that is there: it is on disk
-// before it counts. The same list again is no news. The error of an older one is
-// [ErrOlder]; others say why the list is not believed, or that it cannot be stored.
+// Offer takes a list in if it is newer than the present one. The list is on disk before it
+// counts. The same list again is no news. It fails with [ErrOlder] for an older list; other
+// errors say why the list is not believed, or that it cannot be stored.
 func (b *Book) Offer(text []byte) (news bool, err error) {
 	list, err := b.parse(text)
 	if err != nil {
@@ -127,16 +128,16 @@ func (b *Book) take(list *Signed) (news bool, err error) {
 	return true, nil
 }
 
-// tell logs what is new. Two lists of one version mean that one authority did not
-// know of the other's; what only the list that lost says is lost, so both must know.
+// tell logs a new list. Two lists of one version mean that one authority did not know the
+// other's list. The changes in the list that is ignored are lost, so both must be told.
 func (b *Book) tell(old, list *Signed) {
 	b.log.Info("new membership list", "network", list.Network, "version", list.Version, "members", len(list.Members), "authority", list.Authority)
 	if old != nil && old.Version == list.Version {
-		b.log.Warn("two membership lists have the same version, and one of them is ignored everywhere; whoever signed that one must make the change again",
+		b.log.Warn("two membership lists have the same version, and one of them is ignored everywhere; its authority must make the change again",
 			"version", list.Version, "counts", list.Authority, "ignored", old.Authority)
 	}
 	if !list.Admits(b.config.Self, time.Now()) {
-		b.log.Warn("this node is not on the membership list; ask whoever keeps it to add the peer", "network", list.Network, "peer", b.config.Self)
+		b.log.Warn("this node is not on the membership list; ask the keeper of the list to add the peer", "network", list.Network, "peer", b.config.Self)
 	}
 }
 
@@ -146,8 +147,8 @@ func (b *Book) Member(p peer.ID) bool {
 	return list != nil && list.Admits(p, time.Now())
 }
 
-// Admits reports whether a peer may be connected: members, and as long as there is
-// no list introducers.
+// Admits reports whether a peer may be connected. Members may, and introducers while
+// there is no list.
 func (b *Book) Admits(p peer.ID) bool {
 	if b.list.Load() == nil {
 		return slices.Contains(b.config.Introducers, p)

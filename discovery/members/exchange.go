@@ -15,15 +15,15 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 )
 
-// An exchange is the same from both ends: each says what it has, and the one that
-// has the newer list sends it.
+// An exchange is the same for both ends: each says which list it has, and the end with
+// the newer list sends it.
 //
 //	hello: version, 8 bytes, 0 without a list; SHA-256 of its content, 32 bytes
 //	list:  length, 4 bytes; the text
 //
 // Numbers are big endian.
 
-// hello is what an end has.
+// hello says which list an end has.
 type hello struct {
 	Version uint64
 	Digest  [sha256.Size]byte
@@ -36,19 +36,19 @@ func helloOf(s *Signed) hello {
 	return hello{s.Version, s.digest}
 }
 
-// newer reports whether this end's list counts rather than the other's: see [List].
+// newer reports whether this end's list replaces the other's; see [List].
 func (h hello) newer(other hello) bool {
 	return h.Version > other.Version || h.Version == other.Version && bytes.Compare(h.Digest[:], other.Digest[:]) > 0
 }
 
-// errLiar: the peer sent what no honest one has.
-var errLiar = errors.New("members: the peer's list is no good")
+// errLiar says that the peer sent something that no honest peer has.
+var errLiar = errors.New("members: the peer's list is not valid")
 
-// errStranger: the peer is no member any more.
+// errStranger says that the peer is not a member any more.
 var errStranger = errors.New("members: the peer is not on the list")
 
-// exchange brings both ends of a stream to the newer list, and closes it. Nobody gets
-// a list without being on it.
+// exchange gives both ends of a stream the newer list and closes the stream. A peer gets a
+// list only if it is on it.
 func (s *spreader) exchange(stream network.Stream, mine *Signed) error {
 	if mine != nil && !mine.Admits(stream.Conn().RemotePeer(), time.Now()) {
 		return errors.Join(errStranger, stream.Reset())
@@ -69,7 +69,7 @@ func (s *spreader) exchange(stream network.Stream, mine *Signed) error {
 	return stream.Close()
 }
 
-// trade is an exchange; take reads the text of a newer list that the other end has
+// trade makes an exchange. take reads the text of a newer list that the other end has
 // announced.
 func trade(stream io.ReadWriter, mine *Signed, take func(io.Reader, hello) error) error {
 	have := helloOf(mine)
@@ -124,7 +124,7 @@ func (s *spreader) take(from io.Reader, promised hello) error {
 	return nil
 }
 
-// readText reads a list as it comes, so that a false length costs no memory.
+// readText reads a list in pieces, so that a false length costs no memory.
 func readText(from io.Reader) ([]byte, error) {
 	var length uint32
 	if err := binary.Read(from, binary.BigEndian, &length); err != nil {

@@ -14,34 +14,34 @@ import (
 	"github.com/multiformats/go-multiaddr"
 )
 
-// InterceptPeerDial refuses to call whoever is not admitted.
+// InterceptPeerDial refuses to dial a peer that is not admitted.
 func (b *Book) InterceptPeerDial(p peer.ID) bool { return b.Admits(p) }
 
-// InterceptAddrDial says nothing about addresses.
+// InterceptAddrDial allows every address.
 func (b *Book) InterceptAddrDial(peer.ID, multiaddr.Multiaddr) bool { return true }
 
-// InterceptAccept says nothing about addresses.
+// InterceptAccept allows every address.
 func (b *Book) InterceptAccept(network.ConnMultiaddrs) bool { return true }
 
-// InterceptSecured lets everybody pass as far as InterceptUpgraded: refused here, a
-// TCP connection would break without a reason, and the other end could not tell its
-// operator what is wrong.
+// InterceptSecured lets every connection pass on to InterceptUpgraded. If it refused a TCP
+// connection here, the connection would break without a reason, and the other end could
+// not tell its operator what is wrong.
 func (b *Book) InterceptSecured(network.Direction, peer.ID, network.ConnMultiaddrs) bool { return true }
 
-// InterceptUpgraded refuses whoever is not admitted, before the host gets to see
-// the connection. The other end is told: [network.ConnGated].
+// InterceptUpgraded refuses a peer that is not admitted before the host sees the
+// connection. It tells the other end so with [network.ConnGated].
 func (b *Book) InterceptUpgraded(c network.Conn) (allow bool, reason control.DisconnectReason) {
 	if b.Admits(c.RemotePeer()) {
 		return true, 0
 	}
 	if c.Stat().Direction == network.DirInbound && b.away.add(c.RemotePeer(), time.Now()) {
-		b.log.Warn("turned a peer away that is not on the membership list; if it belongs here, whoever keeps the list can add it", "peer", c.RemotePeer())
+		b.log.Warn("turned a peer away that is not on the membership list; if it belongs here, ask the keeper of the list to add it", "peer", c.RemotePeer())
 	}
 	return false, 0
 }
 
-// closed notes that the other end has closed a connection because this node is not
-// on its list. A peer that is connected otherwise has only refused a second one.
+// closed notes that the other end has closed a connection because this node is not on its
+// list. If another connection to that peer is open, it has only refused a second one.
 func (b *Book) closed(n network.Network, c network.Conn) {
 	if n.Connectedness(c.RemotePeer()) == network.Connected {
 		return
@@ -54,12 +54,12 @@ func (b *Book) closed(n network.Network, c network.Conn) {
 	}
 	why, ok := errors.AsType[*network.ConnError](err)
 	if ok && why.Remote && why.ErrorCode == network.ConnGated && b.refused.add(c.RemotePeer(), time.Now()) {
-		b.log.Warn("a peer refuses this node: it is not on the peer's membership list; ask whoever keeps the list to add it",
+		b.log.Warn("a peer refuses this node: it is not on the peer's membership list; ask the keeper of that list to add it",
 			"by", c.RemotePeer(), "add", b.config.Self)
 	}
 }
 
-// Refusal says that a connection was refused for not being a member's.
+// Refusal says that a connection was refused because one end is not a member.
 type Refusal struct {
 	Peer  peer.ID
 	Times int
@@ -83,8 +83,8 @@ type refusals struct {
 	list []Refusal // the latest last
 }
 
-// add notes one and reports whether it is the peer's first for long, and there was
-// room: somebody with a new ID for each call must not fill the log.
+// add notes a refusal. It reports whether it is the peer's first for a long time and there
+// was room, so that a caller with a new ID for each call cannot fill the log.
 func (r *refusals) add(p peer.ID, now time.Time) (first bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -102,7 +102,7 @@ func (r *refusals) add(p peer.ID, now time.Time) (first bool) {
 	return room && was.Times == 1
 }
 
-// drop forgets those of peers that are admitted meanwhile.
+// drop forgets the refusals of peers that are admitted now.
 func (r *refusals) drop(admitted func(peer.ID) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -30,7 +30,7 @@ const (
 // networkName is what a network may be called: the name is part of a protocol ID.
 var networkName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
-// ErrNotListed: no member has that peer ID or name.
+// ErrNotListed says that no member has that peer ID or name.
 var ErrNotListed = errors.New("members: not on the list")
 
 // Member is one node that may take part.
@@ -42,9 +42,9 @@ type Member struct {
 }
 
 // List says who the members of a network are. Of two lists of a network the one
-// with the greater version counts. When two authorities have issued the same
-// version, the one whose content has the greater hash counts, at every node and
-// whichever comes first.
+// with the greater version counts. When two authorities have issued the same version, the
+// list whose content has the greater hash counts, at every node and in whatever order they
+// arrive.
 type List struct {
 	Network string
 	Version uint64 // from 1
@@ -60,8 +60,8 @@ func CheckNetwork(name string) error {
 	return nil
 }
 
-// Put adds a member, or replaces the entry of the one with the same peer ID, which
-// keeps the time it was added.
+// Put adds a member, or replaces the entry with the same peer ID and keeps the time it was
+// added.
 func (l *List) Put(m Member) error {
 	m.Added, m.Expires = m.Added.UTC().Truncate(time.Second), m.Expires.UTC().Truncate(time.Second)
 	if err := m.check(); err != nil {
@@ -80,8 +80,8 @@ func (l *List) Put(m Member) error {
 	return nil
 }
 
-// Find is the member with that peer ID or, if there is only one, that name. Its
-// error is [ErrNotListed], or says that several have the name.
+// Find returns the member with that peer ID or, if there is only one, with that name. It
+// fails with [ErrNotListed], or if several members have the name.
 func (l *List) Find(peerOrName string) (Member, error) {
 	var found []Member
 	for _, m := range l.Members {
@@ -141,8 +141,8 @@ func (l *List) normalise() error {
 	return nil
 }
 
-// Admits reports whether p is a member at the time now. A clock that is behind
-// the list is wrong; the list's own time is taken instead.
+// Admits reports whether p is a member at the time now. If now is before the list was
+// issued, the clock is wrong, and Admits uses the list's own time.
 func (s *Signed) Admits(p peer.ID, now time.Time) bool {
 	m, ok := s.Member(p)
 	if now.Before(s.Issued) {
@@ -151,7 +151,7 @@ func (s *Signed) Admits(p peer.ID, now time.Time) bool {
 	return ok && (m.Expires.IsZero() || now.Before(m.Expires))
 }
 
-// Member is the entry of a peer, expired or not.
+// Member returns the entry of a peer, expired or not.
 func (s *Signed) Member(p peer.ID) (Member, bool) {
 	i, ok := slices.BinarySearchFunc(s.Members, p, func(m Member, p peer.ID) int { return cmp.Compare(m.Peer, p) })
 	if !ok {
@@ -160,10 +160,10 @@ func (s *Signed) Member(p peer.ID) (Member, bool) {
 	return s.Members[i], true
 }
 
-// Next is the list that follows this one, to be changed and signed.
+// Next returns a copy with the next version, to be changed and signed.
 func (s *Signed) Next() *List {
 	return &List{Network: s.Network, Version: s.Version + 1, Members: slices.Clone(s.Members)}
 }
 
-// newer reports whether s counts rather than other, which may be nil.
+// newer reports whether s replaces other, which may be nil.
 func (s *Signed) newer(other *Signed) bool { return helloOf(s).newer(helloOf(other)) }

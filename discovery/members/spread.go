@@ -16,10 +16,10 @@ import (
 const (
 	exchangeTimeout = time.Minute      // a list can be long and a link slow
 	lookEvery       = time.Minute      // whether somebody's membership has expired
-	mendEvery       = 10 * time.Minute // an exchange that was missed is made up for
+	mendEvery       = 10 * time.Minute // until an exchange that was missed is repeated
 	maxAnswers      = 64               // exchanges that others have begun, at the same time
 	maxReceiving    = 4                // lists on their way in at the same time
-	distrust        = 10 * time.Minute // no exchange with a peer whose list was no good
+	distrust        = 10 * time.Minute // without an exchange with a peer whose list was not valid
 	maxDistrusted   = 256              // peers remembered; when full, all are forgiven
 )
 
@@ -42,10 +42,10 @@ type spreader struct {
 }
 
 // Run keeps the host's connections to members until ctx ends, and returns after
-// everything it started has ended. At every connection, and with everyone at every
-// change, versions are exchanged and the older list is replaced. When the list has
-// changed, or somebody's membership has expired, connections of those that are no
-// longer members are closed, and then changed is called; it must not block.
+// everything it started has ended. It exchanges versions over every new connection, and
+// with all members after every change, and replaces the older list. When the list has
+// changed or a membership has expired, it closes the connections of peers that are no
+// longer members and then calls changed, which must not block.
 func (b *Book) Run(ctx context.Context, h host.Host, changed func()) error {
 	if err := b.Damage(); err != nil {
 		b.log.Error("the membership list on disk is not used; import a good one, or wait until a bootstrap peer brings it", "error", err)
@@ -92,14 +92,14 @@ func (b *Book) Run(ctx context.Context, h host.Host, changed func()) error {
 	}
 }
 
-// expel closes the connections of those that are not admitted. When the first list
-// has just come it closes all: they were admitted without one.
+// expel closes the connections of peers that are not admitted. When the first list has
+// just come, it closes all, because they were admitted without a list.
 func (s *spreader) expel(had bool) {
 	first := !had && s.book.List() != nil
 	for _, c := range s.host.Network().Conns() {
 		switch {
 		case !s.book.Admits(c.RemotePeer()):
-			s.book.log.Info("closing the connection of a peer that is no member any more", "peer", c.RemotePeer())
+			s.book.log.Info("closing the connection of a peer that is not a member any more", "peer", c.RemotePeer())
 			_ = c.CloseWithError(network.ConnGated)
 		case first:
 			_ = c.Close()
@@ -108,8 +108,8 @@ func (s *spreader) expel(had bool) {
 	s.book.away.drop(s.book.Admits)
 }
 
-// connected looks again at a connection that the list may have changed under, and
-// starts an exchange from the end that dialled.
+// connected checks a new connection again, because the list may have changed meanwhile,
+// and starts an exchange from the end that dialled.
 func (s *spreader) connected(_ network.Network, c network.Conn) {
 	if !s.book.Admits(c.RemotePeer()) {
 		go c.CloseWithError(network.ConnGated)
@@ -170,8 +170,7 @@ func (s *spreader) answer(stream network.Stream) {
 	s.leave(p, s.answering)
 }
 
-// enter reports whether an exchange with the peer may begin, and takes a
-// place for it.
+// enter takes a place for an exchange with the peer, and reports whether there was one.
 func (s *spreader) enter(p peer.ID, places map[peer.ID]bool, most int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -183,8 +182,8 @@ func (s *spreader) enter(p peer.ID, places map[peer.ID]bool, most int) bool {
 	return true
 }
 
-// done ends an exchange that this node has begun, unless the list has changed since
-// it was had: then the peer must be told.
+// done ends an exchange that this node has begun. If the list has changed since, it reports
+// that the peer must be told, and does not end the exchange.
 func (s *spreader) done(p peer.ID, had *Signed) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -201,7 +200,7 @@ func (s *spreader) leave(p peer.ID, places map[peer.ID]bool) {
 	s.running.Done()
 }
 
-// suspect ends exchanges with a peer for a while.
+// suspect stops exchanges with a peer for a while.
 func (s *spreader) suspect(p peer.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

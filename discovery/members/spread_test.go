@@ -73,7 +73,7 @@ func TestFirstListComesFromAnIntroducer(t *testing.T) {
 	b := join(t, transports["tcp"], list, key[1], nil, trusted)
 	c := join(t, transports["tcp"], nil, key[2], id[:1], trusted)
 	if err := c.Connect(t.Context(), infoOf(b)); err == nil {
-		t.Error("without a list a node calls whoever it likes")
+		t.Error("without a list a node calls anybody")
 	}
 	connect(t, c, a)
 	require.Eventually(t, "the list has come", func() bool { return version(c.book) == 5 })
@@ -86,7 +86,7 @@ func TestFirstListComesFromAnIntroducer(t *testing.T) {
 }
 
 // A member that was away while the list changed gets the new one at its first
-// connection, whoever calls.
+// connection, from whichever end it was made.
 func TestTheOlderListIsReplacedAtAConnection(t *testing.T) {
 	for _, caller := range []string{"older", "newer"} {
 		t.Run(caller, func(t *testing.T) {

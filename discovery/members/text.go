@@ -22,14 +22,14 @@ const (
 	head      = "# The members of a private network. It is signed: change it with p2pnode members.\n"
 	separator = "\n[signature]\n"
 	maxTail   = 512 // bytes after the separator
-	// domain begins everything that is signed, so that no signature made for
-	// anything else can pass for one of a list.
+	// domain begins everything that is signed, so that a signature made for another purpose
+	// cannot pass for that of a list.
 	domain = "p2pnode membership list\x00"
 )
 
 // The reasons why a list is not believed.
 var (
-	ErrDamaged = errors.New("members: the list is damaged, or was changed after it was signed; get it again from whoever keeps it")
+	ErrDamaged = errors.New("members: the list is damaged, or was changed after it was signed; get it again from the keeper of the list")
 	ErrUnknown = errors.New("members: the list is signed by an authority that this node does not trust")
 	ErrForeign = errors.New("members: the list is of another network")
 )
@@ -42,8 +42,8 @@ type Signed struct {
 	digest    [sha256.Size]byte
 }
 
-// content is a list as it is written. To go-toml (v2.4) a [peer.ID] is a string
-// like any other, so it has its text here.
+// content is a list as it is written. go-toml (v2.4) would write a [peer.ID] as a plain
+// string of bytes, so content holds its text.
 type content struct {
 	Network string    `toml:"network"`
 	Version uint64    `toml:"version"`
@@ -104,13 +104,13 @@ func (l *List) encode() ([]byte, error) {
 func decode(body []byte) (List, error) {
 	var c content
 	if err := toml.NewDecoder(bytes.NewReader(body)).DisallowUnknownFields().Decode(&c); err != nil {
-		return List{}, fmt.Errorf("members: the list is signed, and of a kind this version cannot read (%w); install a newer p2pnode", err)
+		return List{}, fmt.Errorf("members: install a newer p2pnode: the list is signed, and this version cannot read it (%w)", err)
 	}
 	l := List{Network: c.Network, Version: c.Version, Issued: c.Issued}
 	for _, e := range c.Members {
 		id, err := peer.Decode(e.Peer)
 		if err != nil {
-			return List{}, fmt.Errorf("members: %q is no peer ID: %w", e.Peer, err)
+			return List{}, fmt.Errorf("members: %q is not a peer ID: %w", e.Peer, err)
 		}
 		l.Members = append(l.Members, Member{id, e.Name, e.Added, e.Expires})
 	}
@@ -119,8 +119,8 @@ func decode(body []byte) (List, error) {
 
 func statement(body []byte) []byte { return append([]byte(domain), body...) }
 
-// Save writes a list to a file, in the place of the one that is there, and returns
-// when it is durable. Whatever happens on the way, one of the two is there.
+// Save replaces the list in a file and returns when the new one is durable. If it is
+// interrupted, the file holds one of the two.
 func (s *Signed) Save(path string) error {
 	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {
@@ -140,7 +140,7 @@ func (s *Signed) Save(path string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// Authority is whose signature a text claims to have; nothing is checked.
+// Authority returns the authority whose signature a text claims to have. It checks nothing.
 func Authority(text []byte) (peer.ID, error) {
 	_, authority, _, err := split(text)
 	return authority, err
@@ -149,7 +149,7 @@ func Authority(text []byte) (peer.ID, error) {
 // Parse reads a list that one of the trusted authorities has signed. Its errors
 // are [ErrDamaged] and [ErrUnknown], with details. It keeps text.
 func Parse(text []byte, trusted []peer.ID) (*Signed, error) {
-	// What went through a mail program or another system may have its line ends.
+	// A mail program or another system may have changed the line ends.
 	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
 	body, authority, value, err := split(text)
 	if err != nil {
@@ -168,7 +168,8 @@ func Parse(text []byte, trusted []peer.ID) (*Signed, error) {
 	return &Signed{List: list, Authority: authority, Text: text, digest: sha256.Sum256(statement(body))}, nil
 }
 
-// ParseOf is [Parse] for a list of one network; that of another is [ErrForeign].
+// ParseOf reads a list as [Parse] does, and fails with [ErrForeign] if it belongs to
+// another network.
 func ParseOf(network string, text []byte, trusted []peer.ID) (*Signed, error) {
 	list, err := Parse(text, trusted)
 	if err != nil {
@@ -180,7 +181,7 @@ func ParseOf(network string, text []byte, trusted []peer.ID) (*Signed, error) {
 	return list, nil
 }
 
-// split takes a text apart: what is signed, and the signature.
+// split separates the signed part of a text from the signature.
 func split(text []byte) (body []byte, authority peer.ID, value string, err error) {
 	if len(text) > MaxText {
 		return nil, "", "", fmt.Errorf("%w (it has more than %d bytes)", ErrDamaged, MaxText)

@@ -97,7 +97,7 @@ func TestListsThatAreNotBelieved(t *testing.T) {
 		{"a negative version", forge("network = \"garden\"\nversion = -1\nissued = 2026-05-01T12:00:00Z\n"), "cannot read"},
 		{"no network", forge("version = 1\nissued = 2026-05-01T12:00:00Z\n"), "no name"},
 		{"a member twice", forge("network = \"garden\"\nversion = 1\nissued = 2026-05-01T12:00:00Z\n" + entry + entry), "twice"},
-		{"no peer ID", forge("network = \"garden\"\nversion = 1\nissued = 2026-05-01T12:00:00Z\n[[member]]\npeer = \"x\"\nadded = 2026-05-01T12:00:00Z\n"), "no peer ID"},
+		{"no peer ID", forge("network = \"garden\"\nversion = 1\nissued = 2026-05-01T12:00:00Z\n[[member]]\npeer = \"x\"\nadded = 2026-05-01T12:00:00Z\n"), "not a peer ID"},
 	} {
 		_, err := Parse(c.text, []peer.ID{authority})
 		if err == nil || !strings.Contains(err.Error(), c.want) {

@@ -8,11 +8,11 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 )
 
-// clockTolerance is how far clocks may be apart unnoticed.
+// clockTolerance is the difference between clocks that is not reported.
 const clockTolerance = time.Minute
 
-// heard notes how far a peer's clock is ahead, at least: it cannot have signed its
-// addresses later than now.
+// heard notes by how much a peer's clock is ahead at least. A signature over its addresses
+// that is dated after now shows it.
 func (r *Reach) heard(e event.EvtPeerIdentificationCompleted, now time.Time) {
 	if e.SignedPeerRecord == nil {
 		return
@@ -28,8 +28,8 @@ func (r *Reach) heard(e event.EvtPeerIdentificationCompleted, now time.Time) {
 	}
 }
 
-// behind is how many seconds most clocks are ahead; 0: not noticeably. A few that
-// are wrong do not count.
+// behind returns by how many seconds most clocks are ahead; 0 means not noticeably. A few
+// wrong clocks do not count.
 func behind(ahead []time.Duration) float64 {
 	slices.Sort(ahead)
 	if len(ahead) == 0 || ahead[(len(ahead)-1)/2] < clockTolerance {

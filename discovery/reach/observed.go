@@ -12,11 +12,10 @@ import (
 	"go.uber.org/fx"
 )
 
-// observe makes a host ask what address others see it at, which libp2p can do by
-// itself, but not end: the manager of go-libp2p v0.51 leaves its subscription
-// unread when the host closes, and once 16 late identifications have filled it,
-// the next one blocks Close for ever. This is the same manager, with its
-// subscription closed after it.
+// observe makes a host ask at what address others see it. libp2p can do that by itself but
+// cannot end it: the manager of go-libp2p v0.51 leaves its subscription unread when the
+// host closes, and once 16 late identifications have filled it, the next one blocks Close
+// for ever. This is the same manager, and its subscription is closed after it.
 func (r *Reach) observe() libp2p.Option {
 	return libp2p.WithFxOption(fx.Decorate(
 		func(_ basichost.ObservedAddrsManager, bus event.Bus, s *swarm.Swarm, l fx.Lifecycle) (basichost.ObservedAddrsManager, error) {

@@ -17,8 +17,8 @@ const (
 	// settle is how long a direct connection must have been there before the relayed
 	// one beside it is closed.
 	settle = 2 * time.Second
-	// A relayed connection is tried to be replaced when it comes, which libp2p does,
-	// and then with growing pauses: at first neither end may know its own address.
+	// libp2p tries to replace a relayed connection when it is made. This package tries
+	// again with growing pauses, because at first neither end may know its own address.
 	lookRelayed  = 5 * time.Second
 	firstAttempt = 5 * time.Second
 	lastAttempt  = 15 * time.Minute
@@ -31,7 +31,7 @@ type attempts struct {
 	failed string // why the last one failed
 }
 
-// straighten makes relayed connections direct where that can be, until ctx ends.
+// straighten replaces relayed connections by direct ones where it can, until ctx ends.
 func (r *Reach) straighten(ctx context.Context, punch *holepunch.Service) {
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -51,8 +51,8 @@ func (r *Reach) straighten(ctx context.Context, punch *holepunch.Service) {
 	}
 }
 
-// due lists the peers to be tried now: connected through a relay only, and by
-// their own call, because the one that was called begins.
+// due lists the peers to try now: those that are connected through a relay only and have
+// dialled this node, because the end that was dialled begins.
 func (r *Reach) due(now time.Time) []peer.ID {
 	if len(r.callable()) == 0 {
 		return nil
@@ -86,8 +86,7 @@ func (r *Reach) try(p peer.ID, now time.Time) bool {
 	return true
 }
 
-// callable are the public addresses others could call, whether or not a router
-// lets them.
+// callable returns the public addresses that others could dial if no router blocked them.
 func (r *Reach) callable() []multiaddr.Multiaddr {
 	r.mu.Lock()
 	h, seen := r.host, r.seen
@@ -103,8 +102,8 @@ func (r *Reach) callable() []multiaddr.Multiaddr {
 	return slices.DeleteFunc(multiaddr.Unique(out), func(a multiaddr.Multiaddr) bool { return IsRelayed(a) || !manet.IsPublicAddr(a) })
 }
 
-// leaveRelay closes the relayed connections to a peer that has stayed connected
-// directly: streams open on the best connection but stay on the one they are on.
+// leaveRelay closes the relayed connections to a peer that has stayed connected directly.
+// New streams open on the best connection, but old ones stay where they are.
 func (r *Reach) leaveRelay(ctx context.Context, p peer.ID) {
 	conns := r.host.Network().ConnsToPeer(p)
 	if !slices.ContainsFunc(conns, relayed) {
@@ -147,7 +146,7 @@ func (r *Reach) Trace(e *holepunch.Event) {
 	}
 	if r.host == nil || r.host.Network().Connectedness(e.Remote) == network.NotConnected {
 		delete(r.punched, e.Remote)
-		return // what is noted of a peer is forgotten when it goes, and it has gone
+		return // the peer has gone, and notes on it are forgotten when it goes
 	}
 	if r.tried[e.Remote] == nil {
 		r.tried[e.Remote] = &attempts{next: time.Now().Add(firstAttempt), pause: firstAttempt}

@@ -36,19 +36,19 @@ type Config struct {
 	// Listen are the multiaddresses to listen on. TCP is always spoken, QUIC and
 	// WebSocket only if one of them is listened on.
 	Listen []string
-	// Found turns the addresses a host finds into those that others are told; nil:
-	// they are the same.
+	// Found returns the addresses to tell others, given those that the host finds; nil
+	// leaves them unchanged.
 	Found func([]multiaddr.Multiaddr) []multiaddr.Multiaddr
 	// Announce are addresses to tell others beside those the host finds.
 	Announce []multiaddr.Multiaddr
-	// Relays are asked first for a place; peers that turn out not to relay are no
-	// mistake, so bootstrap peers belong here too.
+	// Relays are asked first for a place. Peers that do not relay do no harm here, so
+	// bootstrap peers belong here too.
 	Relays []peer.AddrInfo
 	// PortMap asks the router to forward the ports listened on.
 	PortMap bool
-	// Closed says that the host refuses strangers. Those who call back for AutoNAT
-	// have no name that is known, so they are not asked to, or every address would
-	// seem to fail.
+	// Closed says that the host refuses strangers. Peers dial back for AutoNAT under an
+	// unknown peer ID, so the host does not ask them to; otherwise every address would seem
+	// to fail.
 	Closed bool
 }
 
@@ -99,8 +99,8 @@ func New(c Config) (*Reach, error) {
 // outside the machine can reach it then, so it does not try.
 func (r *Reach) Local() bool { return r.local }
 
-// Options are what the host needs for that. A host has one [libp2p.AddrsFactory],
-// which is among them.
+// Options returns the options that the host needs. They include its
+// [libp2p.AddrsFactory], of which a host has only one.
 func (r *Reach) Options() []libp2p.Option {
 	options := []libp2p.Option{
 		libp2p.ListenAddrStrings(r.config.Listen...),
@@ -151,8 +151,8 @@ func (r *Reach) announce(found []multiaddr.Multiaddr) []multiaddr.Multiaddr {
 	return append(append(found, r.unproven(found)...), r.config.Announce...)
 }
 
-// unproven are the public addresses that libp2p leaves out, beside those at relays,
-// where nobody calls back: they may be good.
+// unproven returns the public addresses that libp2p leaves out beside those at relays. They
+// may work although nobody has dialled back.
 func (r *Reach) unproven(found []multiaddr.Multiaddr) []multiaddr.Multiaddr {
 	r.mu.Lock()
 	h := r.host
@@ -201,8 +201,8 @@ func (r *Reach) Run(ctx context.Context, h host.Host) error {
 	var running sync.WaitGroup
 	defer running.Wait()
 	running.Go(func() { r.straighten(ctx, punch) })
-	// What looks for relays waits for the word of AutoNAT v1, which is not spoken
-	// here: it is told what v2 found out.
+	// The search for relays waits for a result of AutoNAT v1, which this host does not use.
+	// So it is told the result of v2.
 	for state := network.ReachabilityPrivate; ctx.Err() == nil; state = r.follow(ctx, news) {
 		if err := verdict.Emit(event.EvtLocalReachabilityChanged{Reachability: state}); err != nil {
 			return fmt.Errorf("reach: tell the reachability: %w", err)
@@ -231,10 +231,11 @@ func (r *Reach) follow(ctx context.Context, news event.Subscription) network.Rea
 	}
 }
 
-// identified is a host that says who is who, as those of libp2p.New do.
+// identified is a host with an identify service, as libp2p.New makes it.
 type identified interface{ IDService() identify.IDService }
 
-// connected notes who calls directly, and whom a relay is no longer needed for.
+// connected notes the peers that have dialled directly and those that need no relay any
+// more.
 func (r *Reach) connected(_ network.Network, c network.Conn) {
 	if relayed(c) {
 		return

@@ -18,8 +18,8 @@ const (
 	askRelays = 15 * time.Second
 )
 
-// relays names up to most peers that may relay: those of the configuration, then
-// connected peers that do, then those the addresses of known peers go through.
+// relays returns up to most peers that may relay: first those of the configuration, then
+// connected peers that do, then the relays in the addresses of known peers.
 func (r *Reach) relays(_ context.Context, most int) <-chan peer.AddrInfo {
 	found := slices.Clone(r.config.Relays)
 	r.mu.Lock()
@@ -55,7 +55,7 @@ func (r *Reach) relays(_ context.Context, most int) <-chan peer.AddrInfo {
 	return out
 }
 
-// relayOf is the relay that an address goes through: what stands before
+// relayOf returns the relay that an address goes through, which is the part before
 // /p2p-circuit.
 func relayOf(a multiaddr.Multiaddr) (peer.AddrInfo, bool) {
 	before, circuit := multiaddr.SplitFunc(a, func(c multiaddr.Component) bool {

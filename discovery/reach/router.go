@@ -13,15 +13,14 @@ import (
 const (
 	// askRouter is how often a router is looked for while none maps a port.
 	askRouter = 5 * time.Minute
-	// leaveRouter is how long taking mappings back may take. A router forgets those
-	// that are left after a minute.
+	// leaveRouter bounds the time for removing the mappings. A router forgets the rest
+	// after a minute.
 	leaveRouter = 2 * time.Second
 )
 
-// router has ports mapped. Libp2p looks for a router once, when the host starts,
-// and its end waits, for minutes if need be, for one that does not answer any more.
-// This one looks again, because routers start after hosts and hosts move to other
-// networks, and ends soon.
+// router maps ports. libp2p looks for a router only once, when the host starts, and its
+// Close can wait for minutes for a router that no longer answers. This type looks again,
+// because routers start after hosts and hosts move to other networks, and closes fast.
 type router struct {
 	network network.Network
 	find    func(network.Network) basichost.NATManager
@@ -107,7 +106,7 @@ func (r *router) Close() error {
 	return nil
 }
 
-// mapPorts keeps what has the ports mapped, to ask it for the mappings.
+// mapPorts keeps the router that maps the ports, to ask it for the mappings.
 func (r *Reach) mapPorts(n network.Network) basichost.NATManager {
 	m := newRouter(n, basichost.NewNATManager)
 	r.mu.Lock()

@@ -25,7 +25,7 @@ const (
 	DefaultQuota = 1 << 30
 	quotaWindow  = time.Hour
 	meterEvery   = 10 * time.Second
-	// getKnown bounds the wait for a caller to say what it speaks.
+	// getKnown bounds the wait until a peer has told which protocols it speaks.
 	getKnown = 5 * time.Second
 )
 
@@ -44,7 +44,7 @@ var places = relay.Resources{
 
 // ServiceConfig says whom a relay serves.
 type ServiceConfig struct {
-	// Networks names the tasks whose nodes are served; nobody else is. Required.
+	// Networks names the tasks whose nodes are served. No other node is. Required.
 	Networks []string
 	// Traffic counts what the host carries. Required.
 	Traffic *metrics.BandwidthCounter
@@ -129,7 +129,7 @@ func (s *Service) meter(now time.Time) {
 		}
 		s.mu.Unlock()
 		if spent {
-			s.config.Logger.Warn("peer has used up its quota; not served before the hour is over", "peer", p)
+			s.config.Logger.Warn("peer has used up its quota and is not served until the hour is over", "peer", p)
 			_ = s.host.Network().ClosePeer(p)
 		}
 	}
@@ -163,8 +163,8 @@ func (s *Service) within(p peer.ID) bool {
 	return !s.over[p]
 }
 
-// speaks reports whether a peer says that it takes part in one of the tasks. That
-// keeps others' traffic away, not an impostor: the quota is for that.
+// speaks reports whether a peer says that it takes part in one of the tasks. That keeps
+// other traffic away but not an impostor; the quota bounds that one.
 func (s *Service) speaks(p peer.ID) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), getKnown)
 	defer cancel()

@@ -127,7 +127,7 @@ func TestRelayedConnection(t *testing.T) {
 	}
 }
 
-// Whoever takes part in none of the relay's tasks gets nothing from it.
+// A peer that takes part in none of the relay's tasks gets nothing from it.
 func TestRelayServesItsTasksOnly(t *testing.T) {
 	at, _ := newRelay(t, DefaultQuota)
 	b := newNode(t)

@@ -16,11 +16,10 @@ import (
 	manet "github.com/multiformats/go-multiaddr/net"
 )
 
-// portTransport is libp2p's TCP transport with another way to share the port: a
-// listener takes its port alone, as without SO_REUSEPORT, so that a second node on
-// it is told that it is taken. Only then is the port opened for outgoing
-// connections, which must come from it for a router to keep one mapping for both,
-// as hole punching needs.
+// portTransport is libp2p's TCP transport with another way to share the port. A listener
+// takes its port exclusively, as without SO_REUSEPORT, so that a second node gets the error
+// that the port is taken. Only then is the port opened for outgoing connections. They must
+// come from it, so that a router keeps one mapping for both, as hole punching needs.
 type portTransport struct {
 	*tcp.TcpTransport
 	upgrader transport.Upgrader
@@ -34,9 +33,9 @@ func newPortTransport(upgrader transport.Upgrader, resources network.ResourceMan
 	return &portTransport{TcpTransport: t, upgrader: upgrader, ports: p}, err
 }
 
-// newLocalTransport is libp2p's TCP transport for a host that nobody far calls. Its
-// option is given here and not to libp2p.Transport, which would name it by a random
-// number, and so leave new types behind for every host that a process makes.
+// newLocalTransport returns libp2p's TCP transport for a host that only this machine dials.
+// It sets the option itself: libp2p.Transport would name it by a random number and so leave
+// new types behind for every host that a process makes.
 func newLocalTransport(upgrader transport.Upgrader, resources network.ResourceManager, shared *tcpreuse.ConnMgr) (*tcp.TcpTransport, error) {
 	return tcp.NewTCPTransport(upgrader, resources, shared, tcp.DisableReuseport())
 }
@@ -56,15 +55,15 @@ func (t *portTransport) Listen(at multiaddr.Multiaddr) (transport.Listener, erro
 		return nil, errors.Join(err, inner.Close())
 	}
 	shared := &portListener{Listener: wrapped, ports: t.ports}
-	if err := share(inner); err == nil { // else outgoing connections come from other ports
+	if err := share(inner); err == nil { // otherwise outgoing connections come from other ports
 		shared.addr = inner.Addr().(*net.TCPAddr)
 		t.ports.add(shared.addr)
 	}
 	return t.upgrader.UpgradeGatedMaListener(t, t.upgrader.GateMaListener(shared)), nil
 }
 
-// share lets sockets that ask for it use a listener's port too. It comes after
-// listen, so that a second listener was possible at no moment.
+// share lets sockets that ask for it use a listener's port too. It is called after listen,
+// so that a second listener is never possible.
 func share(l net.Listener) error {
 	raw, err := l.(*net.TCPListener).SyscallConn()
 	if err != nil {
@@ -131,8 +130,8 @@ func (p *ports) DialContext(ctx context.Context, network, to string) (net.Conn, 
 	return c, err
 }
 
-// source picks the listening address that a connection can come from: one on every
-// interface, or on the very address the system would choose. nil: none.
+// source returns the listening address that a connection can come from: one on every
+// interface, or on the address that the system would choose; nil if there is none.
 func (p *ports) source(network, to string) *net.TCPAddr {
 	target, err := net.ResolveTCPAddr(network, to)
 	if err != nil {
@@ -158,8 +157,8 @@ func (p *ports) source(network, to string) *net.TCPAddr {
 	return nil
 }
 
-// route is the address connections to a target come from. Connecting a UDP socket
-// asks the system's routes and sends nothing.
+// route returns the address that connections to a target come from. Connecting a UDP
+// socket reads the system's routes and sends nothing.
 func route(to *net.TCPAddr) net.IP {
 	c, err := net.DialUDP("udp", nil, &net.UDPAddr{IP: to.IP, Port: to.Port, Zone: to.Zone})
 	if err != nil {

@@ -32,7 +32,7 @@ func (r Report) Verdict() Verdict {
 	case has(func(a Address) bool { return a.State == Failing }):
 		return Unreachable
 	case has(func(a Address) bool { return a.State == Untested }):
-		return Unknown // somebody may call, or call back, yet
+		return Unknown // a peer may still dial, or dial back
 	case linked(func(l Link) bool { return !l.Local }):
 		return Unreachable // it reaches the internet, and has no address there
 	}
