@@ -161,22 +161,29 @@ type csvRun struct {
 	repeats int
 }
 
-// part is one cell: a fold of a shuffle, with or without privacy.
+// part is one cell: a fold of a shuffle, with or without privacy, by releases or by a
+// private sum.
 type part struct {
-	seed    uint64
-	fold    int
-	private bool
+	seed         uint64
+	fold         int
+	private, sum bool
 }
 
 func (p part) key() string {
-	return fmt.Sprintf("shuffle %d fold %d private %v", p.seed, p.fold+1, p.private)
+	by := ""
+	if p.sum {
+		by = " by a sum"
+	}
+	return fmt.Sprintf("shuffle %d fold %d private %v%s", p.seed, p.fold+1, p.private, by)
 }
 
 func (e *csvRun) parts() []part {
 	var list []part
 	for k := range e.repeats {
 		for fold := range folds {
-			list = append(list, part{e.seed + uint64(k), fold, false}, part{e.seed + uint64(k), fold, true})
+			for _, sum := range []bool{false, true} {
+				list = append(list, part{e.seed + uint64(k), fold, false, sum}, part{e.seed + uint64(k), fold, true, sum})
+			}
 		}
 	}
 	return list
@@ -194,7 +201,11 @@ func (e *csvRun) run(p part) (paper.Numbers, error) {
 	if err != nil {
 		return nil, err
 	}
-	o, err := s.learn(nodes, seedOf(p.key()))
+	learn := s.learn
+	if p.sum {
+		learn = s.sum
+	}
+	o, err := learn(nodes, seedOf(p.key()))
 	if err != nil {
 		return nil, err
 	}

@@ -123,7 +123,7 @@ func TestCSVOfEachKind(t *testing.T) {
 	} {
 		o := options(write(t, "people.csv", alike(12, 10, c.label)))
 		r := report(t, CSV(), o)
-		if len(r.Rows) != 4 {
+		if len(r.Rows) != 7 {
 			t.Fatalf("%s: %d rows", name, len(r.Rows))
 		}
 		together, alone := loss(r.Rows[1])

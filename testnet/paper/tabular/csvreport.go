@@ -23,17 +23,19 @@ type kind struct {
 // way is one way to learn with what came of it.
 type way struct {
 	with, alone, base kind
+	newcomer          kind                // of private sums
 	majority          bool                // nothing but the majority class was predicted
 	gains             []*learner.Interval // of each node in the first shuffle that is complete; see [learner.Score.Gain]
 }
 
-// ways are those without and with privacy.
-func (e *csvRun) ways(done paper.Done, private bool) way {
+// way is what came of parts like this one.
+func (e *csvRun) way(done paper.Done, like part) way {
 	w := way{majority: true}
 	for k := range e.repeats {
 		var cells []paper.Numbers
 		for fold := range folds {
-			if n, ok := done[part{e.seed + uint64(k), fold, private}.key()]; ok {
+			like.seed, like.fold = e.seed+uint64(k), fold
+			if n, ok := done[like.key()]; ok {
 				cells = append(cells, n)
 			}
 		}
@@ -43,6 +45,9 @@ func (e *csvRun) ways(done paper.Done, private bool) way {
 		w.with.add(e, cells, "with")
 		w.alone.add(e, cells, "alone")
 		w.base.add(e, cells, "base")
+		if like.sum {
+			w.newcomer.add(e, cells, "newcomer")
+		}
 		if w.gains == nil {
 			w.gains = e.gains(cells)
 		}
@@ -77,18 +82,21 @@ func (k *kind) add(e *csvRun, cells []paper.Numbers, model string) {
 	}
 }
 
-func (w way) pairs() []testnet.Pair {
+func (w way) pairs() []testnet.Pair { return w.pairsOf(w.with) }
+
+// pairsOf sets the errors of a kind of model beside those alone.
+func (w way) pairsOf(with kind) []testnet.Pair {
 	var list []testnet.Pair
-	for k := range w.with.errors {
-		for i := range w.with.errors[k] {
-			list = append(list, testnet.Pair{Person: i, Alone: w.alone.errors[k][i], With: w.with.errors[k][i]})
+	for k := range with.errors {
+		for i := range with.errors[k] {
+			list = append(list, testnet.Pair{Person: i, Alone: w.alone.errors[k][i], With: with.errors[k][i]})
 		}
 	}
 	return list
 }
 
 func (e *csvRun) report(done paper.Done) (*paper.Report, error) {
-	together, private := e.ways(done, false), e.ways(done, true)
+	together, private := e.way(done, part{}), e.way(done, part{private: true})
 	r := &paper.Report{Notes: e.notes()}
 	if len(together.with.errors) > 0 {
 		r.Rows = append(r.Rows,
@@ -98,13 +106,10 @@ func (e *csvRun) report(done paper.Done) (*paper.Report, error) {
 	}
 	if len(private.with.errors) > 0 {
 		row := e.row("together, within the privacy budget", private.with, private.alone)
-		row.Epsilon, row.Delta = &e.budget.Epsilon, &e.budget.Delta
-		row.Valid = e.ranges != ""
-		if !row.Valid {
-			row.Note = noRanges
-		}
+		e.promise(&row)
 		gain(&row, private.pairs())
 		r.Rows = append(r.Rows, row, e.row("a constant: each node's own "+e.constant(), private.base, private.alone))
+		r.Rows = append(r.Rows, e.sumRows(done)...)
 		r.Verdict = testnet.Judge(testnet.Evidence{
 			Pairs: private.pairs(), Free: together.pairs(), Base: meanOf(private.base), MajorityOnly: private.majority, Seed: e.seed,
 		}).String()
@@ -115,6 +120,14 @@ func (e *csvRun) report(done paper.Done) (*paper.Report, error) {
 			e.loss(), meanOf(together.base), meanOf(together.alone), meanOf(together.with), meanOf(private.with), e.budget.Epsilon, paper.Short(e.budget.Delta))
 	}
 	return r, nil
+}
+
+// promise is the guarantee of a row within the budget.
+func (e *csvRun) promise(row *paper.Row) {
+	row.Epsilon, row.Delta = &e.budget.Epsilon, &e.budget.Delta
+	if row.Valid = e.ranges != ""; !row.Valid {
+		row.Note = noRanges
+	}
 }
 
 const noRanges = "the ranges of the columns were taken from the records, which tells something of them: describe public ranges in a file and name it with --ranges"

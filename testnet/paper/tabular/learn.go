@@ -63,6 +63,7 @@ func (s setting) policy() (privacy.Policy, error) {
 type outcome struct {
 	with, alone, base marks // the personal model, the tuned one of a node without neighbours, and a constant
 	shared            marks // the node's own shared model, as released
+	newcomer          marks // the personal model of a node that added nothing to a private sum
 	// majority says of each node, 1 or 0, that its personal model predicted nothing but
 	// what the constant does.
 	majority []float64
@@ -112,6 +113,9 @@ func (o *outcome) numbers(nodes []node) paper.Numbers {
 	o.alone.into(n, "alone")
 	o.base.into(n, "base")
 	n["shared"] = o.shared.loss
+	if o.newcomer.loss != nil {
+		o.newcomer.into(n, "newcomer")
+	}
 	n["with"+losses], n["alone"+losses] = o.with.losses, o.alone.losses
 	return n
 }
@@ -154,25 +158,28 @@ func (s setting) learn(nodes []node, seed uint64) (outcome, error) {
 // measure fits the personal models and measures all of them.
 func (s setting) measure(nodes []node, states []learner.State) outcome {
 	var o outcome
-	lone := *s.task
-	lone.Local = s.lone
 	for i := range nodes {
-		train, test := nodes[i].train, nodes[i].test
-		prior := learner.Prior(states[i])
-		p := learner.FitPersonal(s.task, train, prior)
-		if s.lone != (learner.Local{}) {
-			p.Alone = learner.FitPersonal(&lone, train, make([]float64, len(prior))).Alone
-		}
-		with, base := s.task.Score(p.Theta, slices.Values(test)), s.task.ScoreConstant(slices.Values(train), slices.Values(test))
-		o.with.add(with)
-		o.base.add(base)
-		o.alone.add(s.task.Score(p.Alone, slices.Values(test)))
-		o.shared.add(s.task.Score(states[i].Model, slices.Values(test)))
-		majority := 0.
-		if with.SameClasses(base) {
-			majority = 1
-		}
-		o.majority = append(o.majority, majority)
+		p := learner.FitPersonal(s.task, nodes[i].train, learner.Prior(states[i]))
+		o.add(s, &nodes[i], p)
+		o.shared.add(s.task.Score(states[i].Model, slices.Values(nodes[i].test)))
 	}
 	return o
+}
+
+// add measures the personal model of a node, and the lone one.
+func (o *outcome) add(s setting, n *node, p learner.PersonalModel) {
+	if s.lone != (learner.Local{}) {
+		lone := *s.task
+		lone.Local = s.lone
+		p.Alone = learner.FitPersonal(&lone, n.train, make([]float64, s.task.Dimension())).Alone
+	}
+	with, base := s.task.Score(p.Theta, slices.Values(n.test)), s.task.ScoreConstant(slices.Values(n.train), slices.Values(n.test))
+	o.with.add(with)
+	o.base.add(base)
+	o.alone.add(s.task.Score(p.Alone, slices.Values(n.test)))
+	majority := 0.
+	if with.SameClasses(base) {
+		majority = 1
+	}
+	o.majority = append(o.majority, majority)
 }

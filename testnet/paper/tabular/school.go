@@ -36,8 +36,19 @@ func schoolDeltas() []float64   { return []float64{1e-3, 1e-6} }
 
 // schoolWay is one way for the schools to learn.
 type schoolWay struct {
-	learner string         // diffusion or personal
+	learner string         // diffusion or personal; bySum: a private sum
 	budget  privacy.Budget // the zero value: without privacy
+}
+
+// String is the way as rows say it.
+func (w schoolWay) String() string {
+	switch {
+	case w.learner != bySum:
+		return "learner " + w.learner
+	case w.free():
+		return "sum without noise"
+	}
+	return "private sum (a committee of 4, 1 may collude)"
 }
 
 func (w schoolWay) free() bool { return w.budget == privacy.Budget{} }
@@ -84,6 +95,9 @@ func planSchool(o paper.Options) (*paper.Plan, error) {
 	return p, nil
 }
 
+// bySum is where other ways name their learner.
+const bySum = "sum"
+
 func schoolWays(quick bool) []schoolWay {
 	list := []schoolWay{{learner: "diffusion"}}
 	for _, delta := range schoolDeltas() {
@@ -93,10 +107,11 @@ func schoolWays(quick bool) []schoolWay {
 			}
 		}
 	}
+	list = append(list, schoolWay{learner: bySum}, schoolWay{bySum, privacy.Budget{Epsilon: 1, Delta: 1e-6}})
 	if quick {
 		return list
 	}
-	list = append(list, schoolWay{learner: "personal"})
+	list = append(list, schoolWay{bySum, privacy.Budget{Epsilon: publishedEpsilon, Delta: publishedDelta}}, schoolWay{learner: "personal"})
 	for _, epsilon := range schoolEpsilons() {
 		list = append(list, schoolWay{"personal", privacy.Budget{Epsilon: epsilon, Delta: publishedDelta}})
 	}
@@ -129,6 +144,10 @@ func (e *schoolRun) setting(w schoolWay, nodes []node, pace pace) (setting, erro
 		return s, err
 	}
 	s.lone = schoolLone()
+	if w.learner == bySum {
+		s.task.Local = s.lone
+		return s, nil
+	}
 	// A shorter way has brought the others' model less far, so it is followed less.
 	step := s.task.Rounds.Step
 	eta := max(schoolLoneEta, schoolEta*step/defaults("squared", 1).Rounds.Step)
@@ -158,7 +177,11 @@ func (e *schoolRun) run(w schoolWay, split uint64) (paper.Numbers, error) {
 	if err != nil {
 		return nil, err
 	}
-	o, err := s.learn(nodes, seedOf(w.key(split)))
+	learn := s.learn
+	if w.learner == bySum {
+		learn = s.sum
+	}
+	o, err := learn(nodes, seedOf(w.key(split)))
 	if err != nil {
 		return nil, err
 	}

@@ -75,10 +75,14 @@ func (e *schoolRun) report(done paper.Done) (*paper.Report, error) {
 	}
 	add("alone: each school's tuned model, never sent", e.ways[0], "alone")
 	for _, w := range e.ways {
-		add("learner "+w.learner+": each school's own fit, never sent", w, "with")
+		add(w.String()+": each school's own fit, never sent", w, "with")
 	}
 	for _, w := range e.ways {
-		add("learner "+w.learner+": the model as released", w, "shared")
+		if w.learner == bySum {
+			add(w.String()+": a newcomer's own fit, who added nothing", w, "newcomer")
+		} else {
+			add(w.String()+": the model as released", w, "shared")
+		}
 	}
 	add("a constant: the mean of each school's own pupils", e.ways[0], "base")
 	r.Verdict, r.Summary = e.verdict(done), e.summary(done)
@@ -130,6 +134,9 @@ func (e *schoolRun) row(setting string, w schoolWay, model string, got, alone re
 		return row
 	}
 	gain(&row, got.pairs)
+	if w.learner == bySum {
+		row.Note = testnet.Judge(testnet.Evidence{Pairs: got.pairs, Seed: e.seed}).String()
+	}
 	if w.free() {
 		return row
 	}
