@@ -73,6 +73,7 @@ func (s sizes) cells() []paper.Cell {
 			add(cost, func() (paper.Numbers, error) {
 				return silent(draw(seed, s.agents, p), within(epsilons[0], strict), s.agents)
 			}, strictKey, s.agents, p, epsilons[0], seed)
+			add(cost, func() (paper.Numbers, error) { return bySum(draw(seed, s.agents, p), s.agents) }, sumKey, s.agents, p, seed)
 		}
 		for _, p := range s.warm {
 			add(1, func() (paper.Numbers, error) { return warmStart(draw(seed, s.agents, p)), nil }, warmKey, p, seed)
@@ -80,6 +81,7 @@ func (s sizes) cells() []paper.Cell {
 		for _, p := range s.large {
 			cost := 2 * (0.3 + 5e-6*float64(p*p*p))
 			add(cost/3, func() (paper.Numbers, error) { return lone(draw(seed, 1000, p), people) }, loneKey, 1000, p, seed)
+			add(cost, func() (paper.Numbers, error) { return bySum(draw(seed, 1000, p), people) }, sumKey, 1000, p, seed)
 			for _, eps := range epsilons {
 				add(cost, func() (paper.Numbers, error) { return silent(draw(seed, 1000, p), gaussian(eps), people) }, silentKey, 1000, p, eps, seed)
 			}
@@ -99,6 +101,7 @@ const (
 	loneKey        = "alone, n %d, p %d, seed %d"
 	strictKey      = "silent, n %d, p %d, eps %v, delta 1e-6, seed %d"
 	silentKey      = "silent, n %d, p %d, eps %v, seed %d"
+	sumKey         = "private sum, n %d, p %d, seed %d"
 )
 
 // epsilons of the paper's figure 2, of which .05 are for its warm start.

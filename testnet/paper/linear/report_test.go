@@ -40,6 +40,10 @@ func fake(s sizes, level func(key, name string) float64) paper.Done {
 			for i := range s.agents {
 				n[records] = append(n[records], float64(10+i*90/(s.agents-1)))
 			}
+		case strings.HasPrefix(c.Key, "private sum"):
+			for _, name := range []string{accuracy, withoutNoise, newcomers} {
+				n[name] = everybody(s.agents, c.Key, name)
+			}
 		case strings.HasPrefix(c.Key, "together"):
 			n[together] = everybody(s.agents, c.Key, together)
 		case strings.HasPrefix(c.Key, "figure 1"):
@@ -85,7 +89,7 @@ func TestReportOfEverything(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Every method in every dimension, and those that are valid or alone with more people.
-	if want := len(s.dimensions)*len(methods()) + len(s.large)*(1+len(epsilons)); len(r.Rows) != want {
+	if want := len(s.dimensions)*len(methods()) + len(s.large)*(1+len(epsilons)+3); len(r.Rows) != want {
 		t.Errorf("%d rows, want %d", len(r.Rows), want)
 	}
 	seen := map[string]bool{}

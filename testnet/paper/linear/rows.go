@@ -55,7 +55,11 @@ func methods() []method {
 			method{name: "Gaussian, with silent fit", key: silentKey, numbers: accuracy, epsilon: eps, valid: true},
 		)
 	}
-	return append(list, method{name: "Gaussian, with silent fit, delta 1e-6", key: strictKey, numbers: accuracy, epsilon: epsilons[0], delta: strict, valid: true})
+	return append(list,
+		method{name: "Gaussian, with silent fit, delta 1e-6", key: strictKey, numbers: accuracy, epsilon: epsilons[0], delta: strict, valid: true},
+		method{name: "private sum, no graph, delta 1e-6", key: sumKey, numbers: accuracy, epsilon: sumEpsilon, delta: strict, valid: true},
+		method{name: "sum without noise, no graph", key: sumKey, numbers: withoutNoise},
+		method{name: "newcomers, who added nothing to the private sum", key: sumKey, numbers: newcomers, epsilon: sumEpsilon, delta: strict, valid: true})
 }
 
 // truthOf puts off working out what a reading guarantees until it is asked for.
@@ -68,7 +72,7 @@ func (m method) cell(n, p int, seed uint64) string {
 	switch m.key {
 	case readingsKey, togetherKey:
 		return fmt.Sprintf(m.key, p, seed)
-	case loneKey:
+	case loneKey, sumKey:
 		return fmt.Sprintf(m.key, n, p, seed)
 	}
 	return fmt.Sprintf(m.key, n, p, m.epsilon, seed)

@@ -109,6 +109,10 @@ func (e *experiment) cells() []paper.Cell {
 				Run: func(ctx context.Context) (paper.Numbers, error) { return e.alone(ctx, k, i) },
 			})
 		}
+		cells = append(cells, paper.Cell{
+			Key: e.sumKey(i), Cost: 20,
+			Run: func(context.Context) (paper.Numbers, error) { return e.bySum(i) },
+		})
 		for _, r := range readings(e.quick) {
 			cells = append(cells, paper.Cell{
 				Key: e.readingKey(r, i), Cost: 10,

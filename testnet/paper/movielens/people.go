@@ -30,6 +30,9 @@ func (k *kind) people(d *dataset, s *split, seed uint64) (*testnet.Dataset, erro
 		for _, i := range lines {
 			movie := d.ratings[i].movie
 			r := learner.Record{X: e.x[movie], Y: d.ratings[i].stars - centre}
+			if e.keys != nil {
+				r.Key = e.keys[movie]
+			}
 			if e.expected != nil {
 				r.Y -= e.expected[movie]
 			}
@@ -61,6 +64,7 @@ func afterHeldOut(records []learner.Record) learner.Seq {
 type encoding struct {
 	task     *learner.Task
 	x        [][]float64 // by movie
+	keys     []uint64    // by movie, where the task has a key
 	expected []float64   // stars over the centre, by movie, that records leave out; nil: none
 }
 
@@ -74,8 +78,8 @@ func (k *kind) encode(d *dataset, s *split, seed uint64) (*encoding, error) {
 		return k.encodeAnalysis(d, list, seed)
 	case k.reg == 0:
 		t := k.genres()
-		x, err := metadataOf(d, t)
-		return &encoding{task: t, x: x}, err
+		x, keys, err := metadataOf(d, t)
+		return &encoding{task: t, x: x, keys: keys}, err
 	case !k.raw:
 		list = centred(list)
 	}
@@ -91,24 +95,24 @@ func (k *kind) encode(d *dataset, s *split, seed uint64) (*encoding, error) {
 	return &encoding{task: k.task(f.bound), x: x}, nil
 }
 
-// metadataOf encodes the genres and the decade of each movie.
-func metadataOf(d *dataset, t *learner.Task) ([][]float64, error) {
-	x := make([][]float64, movies)
+// metadataOf encodes the genres and the decade of each movie, and its key.
+func metadataOf(d *dataset, t *learner.Task) (x [][]float64, keys []uint64, err error) {
+	x, keys = make([][]float64, movies), make([]uint64, movies)
 	for i, m := range d.movies {
 		row, err := t.EncodeFeatures(m)
 		if err != nil {
-			return nil, fmt.Errorf("u.item, movie %d: %w", i+1, err)
+			return nil, nil, fmt.Errorf("u.item, movie %d: %w", i+1, err)
 		}
-		x[i] = row.X
+		x[i], keys[i] = row.X, row.Key
 	}
-	return x, nil
+	return x, keys, nil
 }
 
 // encodeAnalysis encodes by an analysis of the listed ratings, with genres and decades
 // known. A record's target is what is left of a rating after what the average person
 // gives, and a model is what a person differs by.
 func (k *kind) encodeAnalysis(d *dataset, list []rating, seed uint64) (*encoding, error) {
-	known, err := metadataOf(d, k.genres())
+	known, _, err := metadataOf(d, k.genres())
 	if err != nil {
 		return nil, err
 	}

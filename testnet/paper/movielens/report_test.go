@@ -40,6 +40,7 @@ func (e *experiment) finished() paper.Done {
 				done[e.key(k, g, i)] = paper.Numbers{"error": same(users, 0.8), "updates": {1, 2}, "curve": {0.85, 0.8}}
 			}
 		}
+		done[e.sumKey(i)] = paper.Numbers{privateSum: same(users, 0.8), freeSum: same(users, 0.8), newcomers: same(users, 0.8)}
 		for _, r := range readings(e.quick) {
 			n := paper.Numbers{"local": {1.3}, "norm": {5}}
 			for _, eps := range append([]float64{0}, epsilons...) {

@@ -1,0 +1,150 @@
+package movielens
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+	"gonum.org/v1/gonum/stat"
+
+	"p2pnode/learner"
+	"p2pnode/privacy"
+	"p2pnode/testnet"
+	"p2pnode/testnet/paper"
+)
+
+// sumGuarantee is that of the private sum.
+var sumGuarantee = guarantee{1, smallDelta}
+
+func (e *experiment) sumKey(i int) string { return metadata.key(e.seeds[i]) + ", by a sum of votes" }
+
+// The names of what a cell of a private sum has measured: everybody's errors.
+const (
+	privateSum = "private"
+	freeSum    = "free"
+	newcomers  = "newcomers"
+)
+
+// catalogue is that of the movies, with their genres, for the task's key.
+func (d *dataset) catalogue(t *learner.Task) (*learner.Catalogue, error) {
+	return t.NewCatalogue(func(yield func(learner.Row) bool) {
+		for i, m := range d.movies {
+			cell := func(column string) (string, bool) {
+				if column == "year" {
+					return "", false
+				}
+				return m(column)
+			}
+			if !yield(learner.Row{Line: i + 1, Cell: cell}) {
+				return
+			}
+		}
+	})
+}
+
+// bySum lets the people of a split add up what they think of each movie, and measures
+// their models around that.
+func (e *experiment) bySum(i int) (paper.Numbers, error) {
+	set, err := e.sets[metadata.key(e.seeds[i])]()
+	if err != nil {
+		return nil, err
+	}
+	task := metadata.tunedAlone(set.Task)
+	catalogue, err := e.data.catalogue(task)
+	if err != nil {
+		return nil, err
+	}
+	sum := testnet.PrivateSum{
+		Task: task, Catalogue: catalogue, Recipe: learner.Recipe{Kind: "items", Share: 1},
+		Budget: privacy.Budget{Epsilon: sumGuarantee.epsilon, Delta: sumGuarantee.delta}, Seed: e.seeds[i],
+	}
+	var records [][]learner.Record
+	for j := range set.People {
+		records = append(records, set.People[j].Records)
+	}
+	private, err := sum.Learn(records)
+	if err != nil {
+		return nil, err
+	}
+	sum.Budget = privacy.Budget{}
+	free, err := sum.Learn(records)
+	if err != nil {
+		return nil, err
+	}
+	n := paper.Numbers{}
+	for name, known := range map[string]func(int) (*learner.Known, error){
+		privateSum: private.Known, freeSum: free.Known,
+		newcomers: func(int) (*learner.Known, error) { return private.Population.Newcomer(), nil },
+	} {
+		if n[name], err = errorsKnowing(task, set.People, known); err != nil {
+			return nil, err
+		}
+	}
+	return n, nil
+}
+
+// errorsKnowing are the errors of people's models around what each knows.
+func errorsKnowing(t *learner.Task, people []testnet.Person, known func(int) (*learner.Known, error)) ([]float64, error) {
+	errs := make([]float64, len(people))
+	var fits errgroup.Group
+	fits.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range people {
+		fits.Go(func() error {
+			k, err := known(i)
+			if err != nil {
+				return err
+			}
+			m := learner.FitKnowing(t, people[i].Records, make([]float64, t.Dimension()), k)
+			var test []learner.Record
+			for _, r := range people[i].Test {
+				test = append(test, k.Extend(t, r))
+			}
+			errs[i] = t.Score(m.Theta, slices.Values(test)).Error
+			return nil
+		})
+	}
+	return errs, fits.Wait()
+}
+
+// sumRows are the rows of private sums, each with its verdict for a note.
+func (e *experiment) sumRows(done paper.Done) []paper.Row {
+	var rows []paper.Row
+	free, _ := e.sumPairs(freeSum, done)
+	for _, of := range []struct {
+		name, setting string
+		g             guarantee
+	}{
+		{privateSum, "private sum (a committee of 4, 1 may collude)", sumGuarantee},
+		{freeSum, "sum without noise", guarantee{}},
+		{newcomers, "newcomers, who added nothing to the private sum", sumGuarantee},
+	} {
+		pairs, with := e.sumPairs(of.name, done)
+		if len(pairs) == 0 {
+			continue
+		}
+		r := row(fmt.Sprintf("%s: %s", metadata.name, of.setting), of.g, with, 0)
+		r.Valid = of.g.epsilon > 0
+		r.Alone = paper.Number(meanAlone(pairs))
+		gain := testnet.Bootstrap(pairs, resamples, e.seeds[0])
+		r.GainLow, r.GainHigh = paper.Number(gain.Low), paper.Number(gain.High)
+		r.Note = testnet.Judge(testnet.Evidence{Pairs: pairs, Free: free, Seed: e.seeds[0]}).String()
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// sumPairs is pairs of a private sum.
+func (e *experiment) sumPairs(name string, done paper.Done) (pairs []testnet.Pair, with []float64) {
+	for i := range e.seeds {
+		alone, sum := done[e.aloneKey(metadata, i)], done[e.sumKey(i)]
+		if alone == nil || sum == nil {
+			continue
+		}
+		with = append(with, stat.Mean(sum[name], nil))
+		for j, person := range alone["person"] {
+			pairs = append(pairs, testnet.Pair{Person: int(person), Train: int(alone["records"][j]), Alone: alone["error"][j], With: sum[name][j]})
+		}
+	}
+	return pairs, with
+}
