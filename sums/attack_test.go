@@ -373,6 +373,9 @@ func TestRestoredMemberWithoutKeysIsSilent(t *testing.T) {
 	if !n.members[3].machine.Silent() || len(n.members[3].machine.said) > 0 {
 		t.Error("it takes part with other keys than those it pledged")
 	}
+	if out, err := n.members[3].machine.Step(Tick{}); err != nil || len(out.Send) > 0 || out.Noise != nil {
+		t.Errorf("a silent member says %d things: %v", len(out.Send), err)
+	}
 	n.close()
 	n.checkSum(vectors)
 }
