@@ -1,7 +1,6 @@
 package node
 
 import (
-	crand "crypto/rand"
 	"fmt"
 	"iter"
 	"math/rand/v2"
@@ -11,7 +10,7 @@ import (
 )
 
 func (n *Node) newAgent() (learner.Agent, error) {
-	state, err := n.storedState()
+	state, err := readState(n.ledger, n.files.Task)
 	if err != nil {
 		return nil, err
 	}
@@ -77,13 +76,4 @@ func chunks(records iter.Seq[learner.Record], size int) iter.Seq[[]learner.Recor
 			yield(some)
 		}
 	}
-}
-
-// freshSource is a cryptographic generator with a seed of its own.
-func freshSource() (rand.Source, error) {
-	var seed [32]byte
-	if _, err := crand.Read(seed[:]); err != nil {
-		return nil, err
-	}
-	return rand.NewChaCha8(seed), nil
 }

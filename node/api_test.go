@@ -83,7 +83,7 @@ func ownerSeesTheRest(t *testing.T, n *Node, owner api.Owner) {
 	if v, err := owner.Verify(t.Context()); err != nil || v.Entries != 0 {
 		t.Errorf("verify: %+v, %v", v, err)
 	}
-	if _, err := newDoor(n).release(query(mechanism(n), 1, 1)); err != nil {
+	if _, err := newDoor(n.ledger, &n.files.Config).release(query(mechanism(n), 1, 1)); err != nil {
 		t.Fatal(err)
 	}
 	want, err := n.Ledger(t.Context())

@@ -41,7 +41,7 @@ func backup(t *testing.T, n *Node) string {
 func TestRestoreRetires(t *testing.T) {
 	t.Parallel()
 	n := testNode(t, lineTask(), lineRecords(fixed(1), 10), nil)
-	d := newDoor(n)
+	d := newDoor(n.ledger, &n.files.Config)
 	if _, err := d.release(query(mechanism(n), 1, 1)); err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestRestoreRetires(t *testing.T) {
 		!s.Privacy.Retired || s.Privacy.Spent != 1 || s.Privacy.AtLeast >= 1 {
 		t.Errorf("status %+v", s)
 	}
-	if a, err := newDoor(again).release(query(mechanism(again), again.ledger.Round()+1, 1)); err != nil || !a.Exhausted() {
+	if a, err := newDoor(again.ledger, &again.files.Config).release(query(mechanism(again), again.ledger.Round()+1, 1)); err != nil || !a.Exhausted() {
 		t.Errorf("a retired cohort is released: %v, %v", a, err)
 	}
 	if err := again.Add(t.Context(), lineRecords(fixed(2), 10)); err != nil {
@@ -95,7 +95,7 @@ func TestRestoreRetires(t *testing.T) {
 // when a copy is restored.
 func TestRestoreWithoutProtection(t *testing.T) {
 	n := testNode(t, lineTask(), lineRecords(fixed(1), 10), func(c *datadir.Config) { c.Unprotected, c.Releases = datadir.Consent, 2 })
-	if _, err := newDoor(n).release(query(mechanism(n), 1, 1)); err != nil {
+	if _, err := newDoor(n.ledger, &n.files.Config).release(query(mechanism(n), 1, 1)); err != nil {
 		t.Fatal(err)
 	}
 	if err := n.Close(); err != nil {
@@ -118,7 +118,7 @@ func TestRestoreInPlace(t *testing.T) {
 		"old database": func(db string, copied []byte) error { return os.WriteFile(db, copied, 0o600) },
 	} {
 		n := testNode(t, lineTask(), lineRecords(fixed(1), 10), nil)
-		d := newDoor(n)
+		d := newDoor(n.ledger, &n.files.Config)
 		var copied []byte
 		for round := uint64(1); round <= 2; round++ {
 			if _, err := d.release(query(mechanism(n), round, 1)); err != nil {

@@ -64,7 +64,7 @@ func TestOpenRefuses(t *testing.T) {
 	} {
 		n := testNode(t, lineTask(), nil, nil)
 		if name == "changed budget" { // only a ledger that has begun is bound to its budget
-			if _, err := newDoor(n).release(query(mechanism(n), 1, 1)); err != nil {
+			if _, err := newDoor(n.ledger, &n.files.Config).release(query(mechanism(n), 1, 1)); err != nil {
 				t.Fatal(err)
 			}
 		}

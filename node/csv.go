@@ -11,6 +11,9 @@ import (
 	"p2pnode/node/api"
 )
 
+// maxBadLines is how many bad lines an import report spells out.
+const maxBadLines = 20
+
 // readCSV reads records from a table whose header names the task's columns in any
 // order; other columns are ignored. It reads on after a bad line, so that one report
 // names them all, and hands each record to take, whose first error ends it. Other

@@ -45,7 +45,7 @@ func TestNoiseChoices(t *testing.T) {
 			if b.Left != releases || !(b.Next > 0 && b.Next <= 1) || len(b.Cohorts) != 1 {
 				t.Fatalf("before: %+v, want %d releases left", b, releases)
 			}
-			d := newDoor(n)
+			d := newDoor(n.ledger, &n.files.Config)
 			for round := range releases {
 				m, ok := n.policy.Next(round)
 				if !ok {
@@ -78,7 +78,7 @@ func TestNoiseChoices(t *testing.T) {
 // prolong it.
 func TestPlanIsNotProlonged(t *testing.T) {
 	n := testNode(t, lineTask(), lineRecords(fixed(1), 10), func(c *datadir.Config) { c.Accounting, c.Releases = "plan", 3 })
-	d := newDoor(n)
+	d := newDoor(n.ledger, &n.files.Config)
 	for round := uint64(1); round <= 2; round++ {
 		m, _ := n.policy.Next(int(round) - 1)
 		if _, err := d.release(query(m, round, 1)); err != nil {
@@ -180,7 +180,7 @@ func TestCommittedPlanIsKept(t *testing.T) {
 	task := lineTask()
 	n := testNode(t, task, nil, func(c *datadir.Config) { c.Accounting = string(privacy.CommittedPlan) })
 	dir, made := n.dir, n.policy
-	if _, err := newDoor(n).release(query(mechanism(n), 1, 1)); err != nil {
+	if _, err := newDoor(n.ledger, &n.files.Config).release(query(mechanism(n), 1, 1)); err != nil {
 		t.Fatal(err)
 	}
 	// Another version's answer to the same design: a plan that costs less.

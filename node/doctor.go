@@ -113,6 +113,30 @@ func (s *session) connects(ctx context.Context, p peer.AddrInfo) error {
 	return err
 }
 
+// introduction is how long a peer may take to say that it takes part in the task: one
+// that has just started can be called before it says so.
+const introduction = 3 * time.Second
+
+// strange reports whether a peer says what it takes part in, and that this task is none
+// of it.
+func (s *session) strange(ctx context.Context, id peer.ID, book *netedge.Book) bool {
+	ctx, cancel := context.WithTimeout(ctx, introduction)
+	defer cancel()
+	look := time.NewTicker(introduction / 30)
+	defer look.Stop()
+	for {
+		protocols, err := s.host.Peerstore().GetProtocols(id)
+		if err != nil || len(protocols) == 0 || book.Belongs(protocols) {
+			return false
+		}
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return true
+		}
+	}
+}
+
 // answers reports whether something listens at one of a peer's TCP addresses. Who,
 // only a running node could find out.
 func answers(ctx context.Context, p peer.AddrInfo) error {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"p2pnode/learner"
+	"p2pnode/node/datadir"
 	"p2pnode/privacy"
 	"p2pnode/storage"
 )
@@ -19,9 +20,8 @@ type door struct {
 	limit   int  // on their number; 0 is no limit
 }
 
-func newDoor(n *Node) *door {
-	c := n.files.Config
-	return &door{ledger: n.ledger, consent: !c.Protected(), limit: c.Releases}
+func newDoor(l *storage.Ledger, c *datadir.Config) *door {
+	return &door{ledger: l, consent: !c.Protected(), limit: c.Releases}
 }
 
 // release pays for the query, durably, and answers it. An answer without

@@ -39,7 +39,7 @@ func TestDoorNeedsConsent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a, err := newDoor(n).release(query(m, 1, 1)); err == nil || !a.Exhausted() {
+	if a, err := newDoor(n.ledger, &n.files.Config).release(query(m, 1, 1)); err == nil || !a.Exhausted() {
 		t.Errorf("an unprotected release without consent: %v, %v", a, err)
 	}
 	if n.ledger.Unbounded() || n.ledger.Round() != 0 {
@@ -51,7 +51,7 @@ func TestDoorNeedsConsent(t *testing.T) {
 // more, while the others go on.
 func TestDoorLeavesOutWhatCannotPay(t *testing.T) {
 	n := testNode(t, lineTask(), nil, nil)
-	d := newDoor(n)
+	d := newDoor(n.ledger, &n.files.Config)
 	for round := uint64(1); round <= 5; round++ {
 		if a, err := d.release(query(mechanism(n), round, 1)); err != nil || a.Slots != 1 {
 			t.Fatalf("round %d: %d slots, %v", round, a.Slots, err)
@@ -72,7 +72,7 @@ func TestDoorLeavesOutWhatCannotPay(t *testing.T) {
 // A round is released once: a second query for it is refused, before any noise.
 func TestDoorReleasesARoundOnce(t *testing.T) {
 	n := testNode(t, lineTask(), nil, nil)
-	d := newDoor(n)
+	d := newDoor(n.ledger, &n.files.Config)
 	if _, err := d.release(query(mechanism(n), 3, 1)); err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestDoorReleasesARoundOnce(t *testing.T) {
 // spent, the old message is still the one served, and the next round is new.
 func TestCrashBetweenDebitAndCommit(t *testing.T) {
 	n := testNode(t, lineTask(), lineRecords(rand.New(rand.NewPCG(1, 1)), 10), nil)
-	d := newDoor(n)
+	d := newDoor(n.ledger, &n.files.Config)
 	if _, err := d.release(query(mechanism(n), 1, 1)); err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +126,7 @@ func TestCrashBetweenDebitAndCommit(t *testing.T) {
 // The unprotected door is marked in the ledger for ever, and has a limit too.
 func TestUnprotectedDoor(t *testing.T) {
 	n := testNode(t, lineTask(), nil, func(c *datadir.Config) { c.Unprotected, c.Releases = datadir.Consent, 2 })
-	d := newDoor(n)
+	d := newDoor(n.ledger, &n.files.Config)
 	for round := uint64(1); round <= 2; round++ {
 		a, err := d.release(query(mechanism(n), round, 1))
 		if err != nil || a.Sum == nil || a.Sum[0] < 0.999999 || a.Sum[0] > 1 {
@@ -145,7 +145,7 @@ func TestUnprotectedDoor(t *testing.T) {
 // also after protection is back.
 func TestUnboundedForEver(t *testing.T) {
 	n := testNode(t, lineTask(), nil, func(c *datadir.Config) { c.Unprotected = datadir.Consent })
-	if _, err := newDoor(n).release(query(mechanism(n), 1, 1)); err != nil {
+	if _, err := newDoor(n.ledger, &n.files.Config).release(query(mechanism(n), 1, 1)); err != nil {
 		t.Fatal(err)
 	}
 	if err := n.Close(); err != nil {
@@ -202,7 +202,7 @@ func TestRestartWithDeletedRecord(t *testing.T) {
 // A node without a limit is never done.
 func TestUnlimitedNodeIsNotDone(t *testing.T) {
 	n := testNode(t, lineTask(), lineRecords(rand.New(rand.NewPCG(1, 1)), 10), func(c *datadir.Config) { c.Unprotected, c.Releases = datadir.Consent, 0 })
-	if _, err := newDoor(n).release(query(mechanism(n), 1, 1)); err != nil {
+	if _, err := newDoor(n.ledger, &n.files.Config).release(query(mechanism(n), 1, 1)); err != nil {
 		t.Fatal(err)
 	}
 	if status(t, n).Done {

@@ -2,86 +2,13 @@ package node
 
 import (
 	"context"
-	"errors"
-	"fmt"
+	"math"
 	"slices"
-	"sync"
 	"time"
 
 	"p2pnode/learner"
+	"p2pnode/node/api"
 )
-
-// errClosed is what a fit that was asked for after Close ends with.
-var errClosed = errors.New("node: closed")
-
-// fits keeps the newest personal model, and makes the next one in a goroutine of its
-// own when it is asked for: the time that takes depends on the data, so it is never
-// spent where a message, or the owner, waits for something else.
-type fits struct {
-	mu      sync.Mutex
-	changes uint64 // of the records, so far
-	begun   uint64 // fits, so far
-	current *fit   // under way; nil: none
-	newest  *fitted
-	took    time.Duration // by the last one that came to its end
-	closed  bool
-}
-
-// fit is one under way.
-type fit struct {
-	number uint64
-	cancel context.CancelFunc
-	done   chan struct{} // closed at its end
-	err    error         // valid then
-}
-
-// fitted is a model and what it was fitted to.
-type fitted struct {
-	Fitted
-	number  uint64 // of the fit
-	changes uint64
-	prior   []float64
-	whole   bool // the fit came to its end
-}
-
-// recordsAdded and recordsDeleted make the newest model one of earlier records. What
-// was deleted is forgotten at once: the models that know of it, finished or not, are dropped.
-func (f *fits) recordsAdded() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.changes++
-}
-
-func (f *fits) recordsDeleted() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.changes++
-	f.newest = nil
-	if f.current != nil {
-		f.current.cancel()
-	}
-}
-
-// lastTook is how long the last fit took.
-func (f *fits) lastTook() time.Duration {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.took
-}
-
-// close ends the fit under way and all later ones, and waits for it.
-func (f *fits) close() {
-	f.mu.Lock()
-	f.closed = true
-	current := f.current
-	if current != nil {
-		current.cancel()
-	}
-	f.mu.Unlock()
-	if current != nil {
-		<-current.done
-	}
-}
 
 // await returns a model that knows every record, and the prior or a later one, or
 // the error of ctx if that ends first.
@@ -136,16 +63,6 @@ func (n *Node) beginFit() {
 	}()
 }
 
-// guarded turns a panic of f into an error: a node goes on without a model.
-func guarded(f func() error) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("node: the fit of the personal model: %w", NewDefect(r))
-		}
-	}()
-	return f()
-}
-
 // fit fits a model step by step, and offers what there is of it after each.
 func (n *Node) fit(ctx context.Context, m fitted) error {
 	prior, err := n.prior()
@@ -170,12 +87,43 @@ func (n *Node) fit(ctx context.Context, m fitted) error {
 	return nil
 }
 
-// offer makes m the newest model, one that is not whole only for want of another.
-func (f *fits) offer(ctx context.Context, m fitted) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	better := m.whole || f.newest == nil || !f.newest.whole
-	if better && ctx.Err() == nil {
-		f.newest = &m
+// prior is what the neighbours released, as far as it was heard.
+func (n *Node) prior() ([]float64, error) {
+	state, err := n.state()
+	if err != nil {
+		return nil, err
 	}
+	return learner.Prior(state), nil
+}
+
+// compare measures a personal model, the lone one and a constant on the held-out
+// records; it is nil without any.
+func (n *Node) compare(m learner.PersonalModel, rows ownRows) *api.Comparison {
+	if rows.held.Len() == 0 {
+		return nil
+	}
+	t, held := n.files.Task, rows.held.All()
+	return compared(t.Score(m.Theta, held), t.Score(m.Alone, held), t.ScoreConstant(rows.train.All(), held))
+}
+
+func compared(personal, alone, base learner.Score) *api.Comparison {
+	c := &api.Comparison{
+		Measure: personal.Measure, HeldOut: len(personal.Losses),
+		Personal: personal.Error, Alone: alone.Error, Base: base.Error,
+		PersonalInterval: personal.Interval(), AloneInterval: alone.Interval(), Gain: personal.Gain(alone),
+		Verdict: learner.CannotTell, MajorityOnly: personal.SameClasses(base),
+		LogLoss: three(personal.LogLoss, alone.LogLoss, base.LogLoss), AUC: three(personal.AUC, alone.AUC, base.AUC),
+	}
+	if c.Gain != nil {
+		c.Verdict = c.Gain.Word()
+	}
+	return c
+}
+
+// three is nil where there is no such measure.
+func three(personal, alone, base float64) *api.Three {
+	if math.IsNaN(personal) {
+		return nil
+	}
+	return &api.Three{Personal: personal, Alone: alone, Base: base}
 }

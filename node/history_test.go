@@ -38,7 +38,7 @@ func testWitness(t *testing.T, n *Node, round uint64, value float64) *gossip.Wit
 // pay releases a round and draws its noise; the model is lost.
 func pay(t *testing.T, n *Node, round uint64) {
 	t.Helper()
-	if a, err := newDoor(n).release(query(mechanism(n), round, 1)); err != nil || a.Exhausted() {
+	if a, err := newDoor(n.ledger, &n.files.Config).release(query(mechanism(n), round, 1)); err != nil || a.Exhausted() {
 		t.Fatalf("round %d: %v, %v", round, a, err)
 	}
 }
@@ -196,7 +196,7 @@ func TestWitnessesAreStored(t *testing.T) {
 	want := testWitness(t, author, 7, 1)
 	stored := func() bool {
 		t.Helper()
-		witnesses, err := n.storedWitnesses()
+		witnesses, err := readWitnesses(n.ledger, n.network)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -218,13 +218,13 @@ func TestWitnessesAreStored(t *testing.T) {
 	if err := n.ledger.SaveState(old); err != nil {
 		t.Fatal(err)
 	}
-	if state, err := n.storedState(); err != nil || state.Model[2] != 3 || stored() {
+	if state, err := readState(n.ledger, n.files.Task); err != nil || state.Model[2] != 3 || stored() {
 		t.Errorf("a state without witnesses is read as %+v, %v", state, err)
 	}
 	if err := s.loop.saveState(); err != nil {
 		t.Fatal(err)
 	}
-	if state, err := n.storedState(); err != nil || len(state.Model) != 3 || !stored() {
+	if state, err := readState(n.ledger, n.files.Task); err != nil || len(state.Model) != 3 || !stored() {
 		t.Errorf("the state at the end of a run: %+v, %v; the witness is stored: %v", state, err, stored())
 	}
 	n.network = "of a later version"

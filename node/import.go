@@ -14,9 +14,6 @@ import (
 	"p2pnode/storage"
 )
 
-// maxBadLines is how many bad lines an import report spells out.
-const maxBadLines = 20
-
 // Import reads records from CSV with a header row and stores them, all or none. A file
 // with bad lines gives ErrBadLines with the report, unless they are left out. One
 // that was imported before, byte for byte, gives ErrImported, unless o says

@@ -35,8 +35,3 @@ func (n *Node) Leave(ctx context.Context) (api.Farewell, error) {
 	})
 	return f, nil
 }
-
-// depart gives up all edges; left is closed when run has told their other ends.
-func (h *neighbourhood) depart() {
-	h.posted.post(func(ctx context.Context) { h.step(ctx, peering.Leave{}) })
-}

@@ -195,7 +195,7 @@ func (l *loop) show() {
 }
 
 func (l *loop) saveState() error {
-	state, err := l.memory()
+	state, err := encodeMemory(l.agent.State(), l.network, l.gossip.Witnesses())
 	if err != nil {
 		return fmt.Errorf("node: encode the state: %w", err)
 	}

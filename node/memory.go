@@ -6,6 +6,7 @@ import (
 
 	"p2pnode/gossip"
 	"p2pnode/learner"
+	"p2pnode/storage"
 )
 
 // memory is what a node keeps between runs beside its records and its ledger: the
@@ -20,13 +21,28 @@ type memory struct {
 	Witnesses map[string]gossip.Witness `json:",omitempty"` // by the author's peer ID
 }
 
-func (l *loop) memory() ([]byte, error) {
-	return json.Marshal(memory{l.agent.State(), l.network, l.gossip.Witnesses()})
+// encodeMemory is what is stored of a state and the witnesses.
+func encodeMemory(s learner.State, network string, witnesses map[string]gossip.Witness) ([]byte, error) {
+	return json.Marshal(memory{s, network, witnesses})
 }
 
-// storedWitnesses are those of an earlier run in the same network.
-func (n *Node) storedWitnesses() (map[string]gossip.Witness, error) {
-	text := n.ledger.State()
+// readState is the state of an agent that has not begun, or that was stored; a round that
+// the ledger knows to be used is burned.
+func readState(l *storage.Ledger, t *learner.Task) (learner.State, error) {
+	state := learner.State{Model: make([]float64, t.Dimension())}
+	if text := l.State(); text != nil {
+		if err := json.Unmarshal(text, &state); err != nil {
+			return state, fmt.Errorf("node: the stored state is damaged: %w", err)
+		}
+	}
+	// A round that was paid and not committed is burned.
+	state.Round = max(state.Round, l.Round())
+	return state, nil
+}
+
+// readWitnesses are those of an earlier run in the same network.
+func readWitnesses(l *storage.Ledger, network string) (map[string]gossip.Witness, error) {
+	text := l.State()
 	if text == nil {
 		return nil, nil
 	}
@@ -34,7 +50,7 @@ func (n *Node) storedWitnesses() (map[string]gossip.Witness, error) {
 	if err := json.Unmarshal(text, &m); err != nil {
 		return nil, fmt.Errorf("node: the stored state is damaged: %w", err)
 	}
-	if m.Network != n.network {
+	if m.Network != network {
 		return nil, nil
 	}
 	return m.Witnesses, nil

@@ -3,7 +3,6 @@ package node
 import (
 	"context"
 	"log/slog"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -65,30 +64,6 @@ type edgeStore interface {
 	SaveEdge(storage.Edge) error
 	DeleteEdge(peer string) error
 	Peers() ([]storage.Peer, error)
-}
-
-// newNeighbourhood takes the sources of the machine's random choices and of its view's.
-func newNeighbourhood(n *Node, h host.Host, past *history, signer *gossip.Signer, choices, view rand.Source) *neighbourhood {
-	t, p := n.files.Task, n.power()
-	c := peering.Config{
-		Self: gossip.ID(h.ID()), Graph: t.Graph, Servers: t.Servers(), Look: p.Look, Renew: p.Renew, Choices: choices, View: view,
-	}
-	only, _ := n.files.Config.OnlyNeighbours() // validated when the file was read
-	for _, id := range only {
-		c.Only = append(c.Only, gossip.ID(id))
-	}
-	start := time.Now()
-	return &neighbourhood{
-		config: c, vector: publicVector(t), private: n.private, origins: n.bootstrap, host: h, store: n.store, signer: signer, history: past, log: n.log,
-		observe: n.observePeering,
-		keeper:  discovery.NewKeeper(h, n.log),
-		posted:  newMailbox(),
-		changed: make(chan struct{}, 1),
-		left:    make(chan struct{}),
-		now:     func() time.Duration { return time.Since(start) },
-		start:   start,
-		edges:   make(map[peer.ID]*edge),
-	}
 }
 
 // restore makes the machine and brings back the edges and peers of an earlier run, what
@@ -292,4 +267,9 @@ func (h *neighbourhood) look(f func(*peering.Neighbourhood)) {
 func (h *neighbourhood) enough() (enough bool) {
 	h.look(func(m *peering.Neighbourhood) { enough = m.Enough() })
 	return enough
+}
+
+// depart gives up all edges; left is closed when run has told their other ends.
+func (h *neighbourhood) depart() {
+	h.posted.post(func(ctx context.Context) { h.step(ctx, peering.Leave{}) })
 }

@@ -6,12 +6,13 @@ package node
 
 import (
 	"context"
-	"encoding/json"
+	crand "crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -176,19 +177,7 @@ func (n *Node) state() (learner.State, error) {
 	if s := n.current(); s != nil {
 		return *s.loop.shown.Load(), nil
 	}
-	return n.storedState()
-}
-
-func (n *Node) storedState() (learner.State, error) {
-	state := learner.State{Model: make([]float64, n.files.Task.Dimension())}
-	if text := n.ledger.State(); text != nil {
-		if err := json.Unmarshal(text, &state); err != nil {
-			return state, fmt.Errorf("node: the stored state is damaged: %w", err)
-		}
-	}
-	// A round that was paid and not committed is burned.
-	state.Round = max(state.Round, n.ledger.Round())
-	return state, nil
+	return readState(n.ledger, n.files.Task)
 }
 
 // shortID is the end of a peer ID, enough for people to tell nodes apart.
@@ -210,3 +199,32 @@ func (n *Node) SetInterfaces(list []Interface) { n.surroundings.Interfaces.Set(l
 // SetDNS tells the node which servers resolve names, where the system does not
 // say: a program on a phone has no resolv.conf. With none it asks the system again.
 func (n *Node) SetDNS(servers []netip.AddrPort) { n.surroundings.DNS.Set(servers) }
+
+// bootstrap lists the peers to start from: those of the configuration and those
+// added. A peer that is both has the addresses of both.
+func (n *Node) bootstrap() []peer.AddrInfo {
+	out, _ := n.files.Config.BootstrapPeers() // validated when the file was read
+	for _, p := range n.book.Added() {
+		i := slices.IndexFunc(out, func(q peer.AddrInfo) bool { return q.ID == p.ID })
+		if i < 0 {
+			out = append(out, p)
+		} else {
+			out[i].Addrs = discovery.Bound(slices.Concat(p.Addrs, out[i].Addrs))
+		}
+	}
+	return out
+}
+
+// power is what the node does while it has nothing to say.
+func (n *Node) power() netedge.Power {
+	return netedge.PowerOf(&n.files.Config, n.files.Task.Graph.Degree)
+}
+
+// freshSource is a cryptographic generator with a seed of its own.
+func freshSource() (rand.Source, error) {
+	var seed [32]byte
+	if _, err := crand.Read(seed[:]); err != nil {
+		return nil, err
+	}
+	return rand.NewChaCha8(seed), nil
+}

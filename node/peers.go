@@ -78,30 +78,6 @@ func (s *session) meetNow(ctx context.Context, p peer.AddrInfo, book *netedge.Bo
 	return nil
 }
 
-// introduction is how long a peer may take to say that it takes part in the task: one
-// that has just started can be called before it says so.
-const introduction = 3 * time.Second
-
-// strange reports whether a peer says what it takes part in, and that this task is none
-// of it.
-func (s *session) strange(ctx context.Context, id peer.ID, book *netedge.Book) bool {
-	ctx, cancel := context.WithTimeout(ctx, introduction)
-	defer cancel()
-	look := time.NewTicker(introduction / 30)
-	defer look.Stop()
-	for {
-		protocols, err := s.host.Peerstore().GetProtocols(id)
-		if err != nil || len(protocols) == 0 || book.Belongs(protocols) {
-			return false
-		}
-		select {
-		case <-look.C:
-		case <-ctx.Done():
-			return true
-		}
-	}
-}
-
 // RemovePeer makes the node forget a peer that was added, given by its ID or a
 // multiaddress with it. If it is a neighbour, it stays one.
 func (n *Node) RemovePeer(_ context.Context, peerOrAddress string) error {
@@ -131,21 +107,6 @@ func (n *Node) startFrom() {
 	if n.session != nil {
 		n.session.discovery.Bootstrap(n.bootstrap())
 	}
-}
-
-// bootstrap lists the peers to start from: those of the configuration and those
-// added. A peer that is both has the addresses of both.
-func (n *Node) bootstrap() []peer.AddrInfo {
-	out, _ := n.files.Config.BootstrapPeers() // validated when the file was read
-	for _, p := range n.book.Added() {
-		i := slices.IndexFunc(out, func(q peer.AddrInfo) bool { return q.ID == p.ID })
-		if i < 0 {
-			out = append(out, p)
-		} else {
-			out[i].Addrs = discovery.Bound(slices.Concat(p.Addrs, out[i].Addrs))
-		}
-	}
-	return out
 }
 
 // parsePeer reads a multiaddress that names another peer and can be dialled.

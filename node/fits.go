@@ -1,0 +1,119 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"p2pnode/learner"
+	"p2pnode/node/api"
+)
+
+// errClosed is what a fit that was asked for after Close ends with.
+var errClosed = errors.New("node: closed")
+
+// fits keeps the newest personal model, and makes the next one in a goroutine of its
+// own when it is asked for: the time that takes depends on the data, so it is never
+// spent where a message, or the owner, waits for something else.
+type fits struct {
+	mu      sync.Mutex
+	changes uint64 // of the records, so far
+	begun   uint64 // fits, so far
+	current *fit   // under way; nil: none
+	newest  *fitted
+	took    time.Duration // by the last one that came to its end
+	closed  bool
+}
+
+// fit is one under way.
+type fit struct {
+	number uint64
+	cancel context.CancelFunc
+	done   chan struct{} // closed at its end
+	err    error         // valid then
+}
+
+// fitted is a model and what it was fitted to.
+type fitted struct {
+	Fitted
+	number  uint64 // of the fit
+	changes uint64
+	prior   []float64
+	whole   bool // the fit came to its end
+}
+
+// recordsAdded and recordsDeleted make the newest model one of earlier records. What
+// was deleted is forgotten at once: the models that know of it, finished or not, are dropped.
+func (f *fits) recordsAdded() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.changes++
+}
+
+func (f *fits) recordsDeleted() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.changes++
+	f.newest = nil
+	if f.current != nil {
+		f.current.cancel()
+	}
+}
+
+// lastTook is how long the last fit took.
+func (f *fits) lastTook() time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.took
+}
+
+// close ends the fit under way and all later ones, and waits for it.
+func (f *fits) close() {
+	f.mu.Lock()
+	f.closed = true
+	current := f.current
+	if current != nil {
+		current.cancel()
+	}
+	f.mu.Unlock()
+	if current != nil {
+		<-current.done
+	}
+}
+
+// offer makes m the newest model, one that is not whole only for want of another.
+func (f *fits) offer(ctx context.Context, m fitted) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	better := m.whole || f.newest == nil || !f.newest.whole
+	if better && ctx.Err() == nil {
+		f.newest = &m
+	}
+}
+
+// guarded turns a panic of f into an error: a node goes on without a model.
+func guarded(f func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("node: the fit of the personal model: %w", NewDefect(r))
+		}
+	}()
+	return f()
+}
+
+// Fitted is a personal model and what it knows.
+type Fitted struct {
+	learner.PersonalModel
+	// Records is how many of the stored records it was fitted to or, the held-out
+	// ones, set aside from; 0: none, it is what a node without records has.
+	Records int
+	// Comparison measures it on the held-out records; nil without any, and before the fit
+	// has come to its end.
+	Comparison *api.Comparison
+	At         time.Time // when the fit came to its end; zero before
+	// Current says that it knows all that was stored, and heard of the neighbours,
+	// before it was asked for.
+	Current bool
+}

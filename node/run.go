@@ -1,0 +1,269 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"golang.org/x/sync/errgroup"
+
+	"p2pnode/discovery"
+	"p2pnode/discovery/reach"
+	"p2pnode/gossip"
+	"p2pnode/node/datadir"
+	"p2pnode/node/netedge"
+	"p2pnode/peering"
+)
+
+// errNotRunning is what [Node.Addrs] returns when the session has just ended.
+var errNotRunning = errors.New("node: the node is stopping")
+
+// Run takes part in the network until ctx ends, then stores the agent's state
+// and returns nil after everything it started has ended. A release that could
+// not be written to disk ends it with an error: nothing may be published until
+// the directory has been opened and verified again. It ends with [ErrRolledBack],
+// and nothing is released, when a peer holds a model of this node that the
+// directory knows nothing of, or ever showed one; only [datadir.Restore] helps then.
+func (n *Node) Run(ctx context.Context) (err error) {
+	if err := knownContradiction(n.ledger); err != nil {
+		return err
+	}
+	if !n.files.Config.Protected() {
+		n.log.Warn("models are sent WITHOUT any privacy guarantee: the key \"unprotected\" of " + datadir.ConfigFile + " says so")
+	}
+	if err := n.private.Check(n.files.Config.Listen); err != nil {
+		return err
+	}
+	h, r, err := n.newHost()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, h.Close()) }()
+	s, err := n.newSession(h)
+	if err != nil {
+		return err
+	}
+	s.reach = r
+	if err := n.attach(s); err != nil {
+		return errors.Join(err, abandon(s.gossip.Run, s.discovery.Run))
+	}
+	defer n.detach(s)
+	if n.files.Task.Obfuscated() {
+		n.log.Warn("the task's learner is obfuscation, not differential privacy: nothing is guaranteed", "learner", n.files.Task.Learner)
+	}
+	n.log.Info("running", "peer", n.self, "task", n.files.Task.Name, "learner", n.files.Task.Learner, "network", n.network, "addresses", netedge.FullAddrs(h))
+
+	// The network outlives the loop, so that the loop's last act is not cut off.
+	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	parts, partsCtx := errgroup.WithContext(run)
+	parts.Go(func() error { return s.gossip.Run(partsCtx) })
+	parts.Go(func() error { return s.hood.keeper.Run(partsCtx) })
+	parts.Go(func() error { return s.hood.run(partsCtx) })
+	parts.Go(func() error { return s.discovery.Run(partsCtx) })
+	parts.Go(func() error { return s.reach.Run(partsCtx, h) })
+	if n.files.Config.Relay {
+		parts.Go(func() error { return n.relay(partsCtx, h) })
+	}
+	parts.Go(func() error { return n.book.Watch(partsCtx, h) })
+	parts.Go(func() error { n.surroundings.Interfaces.Watch(partsCtx); return nil })
+	parts.Go(func() error { n.surroundings.Interfaces.Follow(partsCtx, s.hood.keeper.Refresh); return nil })
+	parts.Go(func() error { return n.private.Run(partsCtx, h, s.hood.expel) })
+	parts.Go(func() error {
+		defer cancel()
+		defer close(s.ended)
+		ctx, stop := context.WithCancel(ctx)
+		defer stop()
+		context.AfterFunc(partsCtx, stop) // another part failed
+		return s.loop.run(ctx)
+	})
+	return parts.Wait()
+}
+
+func (n *Node) newSession(h host.Host) (*session, error) {
+	t := n.files.Task
+	past := newHistory(n.ledger)
+	signer := gossip.NewSigner(n.files.Key, n.network)
+	choices, err := n.source()
+	if err != nil {
+		return nil, err
+	}
+	view, err := n.source()
+	if err != nil {
+		return nil, err
+	}
+	hood := newNeighbourhood(n, h, past, signer, choices, view)
+	g, err := gossip.New(h, gossip.Config{
+		Network: n.network,
+		Signer:  signer,
+		Rules:   t.Messages(gossip.ID(n.self)),
+		Depth:   t.Depth(),
+		Pulse:   n.power().Heartbeat,
+		Vector:  publicVector(t),
+		OnEdge:  hood.answer,
+		Member:  n.private.Member,
+		Logger:  n.log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	hood.gossip = g
+	look, err := discovery.New(h, n.discoveryConfig(hood))
+	if err != nil {
+		return nil, errors.Join(err, abandon(g.Run))
+	}
+	l := &loop{
+		door:    newDoor(n.ledger, &n.files.Config),
+		history: past,
+		signer:  signer,
+		gossip:  g,
+		network: n.network,
+		hood:    hood,
+		log:     n.log,
+		start:   time.Now(),
+		saved:   time.Now(),
+		records: make(chan recordChange),
+
+		recheckEvery: n.power().Look,
+
+		outgoing: make(chan outgoing, maxOutgoing),
+	}
+	return &session{host: h, gossip: g, hood: hood, discovery: look, loop: l, ended: make(chan struct{})}, nil
+}
+
+// abandon ends what parts have begun that will not run.
+func abandon(parts ...func(context.Context) error) (err error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, run := range parts {
+		err = errors.Join(err, run(ctx))
+	}
+	return err
+}
+
+// attach builds the agent from what is stored and makes the session known.
+func (n *Node) attach(s *session) error {
+	n.storing.Lock()
+	defer n.storing.Unlock()
+	if n.current() != nil {
+		return errors.New("node: already running")
+	}
+	agent, err := n.newAgent()
+	if err != nil {
+		return err
+	}
+	s.loop.agent = agent
+	s.loop.show()
+	_, latest := n.ledger.Outgoing()
+	state, err := readState(n.ledger, n.files.Task)
+	if err != nil {
+		return err
+	}
+	witnesses, err := readWitnesses(n.ledger, n.network)
+	if err != nil {
+		return err
+	}
+	if err := s.hood.restore(n.files.Config.Profile, latest, state.Estimate, witnesses); err != nil {
+		return fmt.Errorf("node: restore the neighbours: %w", err)
+	}
+	n.intake.Lock()
+	defer n.intake.Unlock()
+	n.session = s
+	s.discovery.Bootstrap(n.bootstrap()) // which may have changed meanwhile
+	close(n.running)
+	return nil
+}
+
+// detach forgets the session and remembers the peers it met.
+func (n *Node) detach(s *session) {
+	n.intake.Lock()
+	defer n.intake.Unlock()
+	n.session = nil
+	n.running = make(chan struct{})
+	n.book.Save(s.host)
+}
+
+func (n *Node) discoveryConfig(hood *neighbourhood) discovery.Config {
+	c := n.files.Config
+	return discovery.Config{
+		Network:    n.network,
+		Bootstrap:  n.bootstrap(),
+		Remembered: n.book.Remembered,
+		Tried:      n.book.Tried,
+		Interfaces: n.surroundings.Interfaces,
+		MDNS:       c.MDNS,
+		Client:     c.DHT == "client",
+		NoTable:    c.DHT == "off",
+		Found:      hood.found,
+		Enough:     hood.enough,
+		Logger:     n.log,
+	}
+}
+
+// Addrs waits until Run takes part in the network, and returns the addresses
+// others can reach this node at, each with its peer ID.
+func (n *Node) Addrs(ctx context.Context) ([]string, error) {
+	n.intake.Lock()
+	running := n.running
+	n.intake.Unlock()
+	select {
+	case <-running:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	n.intake.Lock()
+	defer n.intake.Unlock()
+	if n.session == nil {
+		return nil, errNotRunning
+	}
+	return netedge.FullAddrs(n.session.host), nil
+}
+
+// newHost starts the node's host.
+func (n *Node) newHost() (host.Host, *reach.Reach, error) {
+	r, err := n.files.Config.Reach(n.surroundings.Announce, n.private.Book != nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	h, err := netedge.NewHost(n.files.Key, r, n.surroundings, n.power(), n.private, n.traffic)
+	return h, r, err
+}
+
+// relay carries the connections of other nodes of the task until ctx ends.
+func (n *Node) relay(ctx context.Context, h host.Host) error {
+	s, err := reach.NewService(h, reach.ServiceConfig{
+		Networks: []string{n.network}, Traffic: n.traffic, Quota: reach.DefaultQuota, Logger: n.log,
+	})
+	if err != nil {
+		return err
+	}
+	return s.Run(ctx)
+}
+
+// newNeighbourhood takes the sources of the machine's random choices and of its view's.
+func newNeighbourhood(n *Node, h host.Host, past *history, signer *gossip.Signer, choices, view rand.Source) *neighbourhood {
+	t, p := n.files.Task, n.power()
+	c := peering.Config{
+		Self: gossip.ID(h.ID()), Graph: t.Graph, Servers: t.Servers(), Look: p.Look, Renew: p.Renew, Choices: choices, View: view,
+	}
+	only, _ := n.files.Config.OnlyNeighbours() // validated when the file was read
+	for _, id := range only {
+		c.Only = append(c.Only, gossip.ID(id))
+	}
+	start := time.Now()
+	return &neighbourhood{
+		config: c, vector: publicVector(t), private: n.private, origins: n.bootstrap, host: h, store: n.store, signer: signer, history: past, log: n.log,
+		observe: n.observePeering,
+		keeper:  discovery.NewKeeper(h, n.log),
+		posted:  newMailbox(),
+		changed: make(chan struct{}, 1),
+		left:    make(chan struct{}),
+		now:     func() time.Duration { return time.Since(start) },
+		start:   start,
+		edges:   make(map[peer.ID]*edge),
+	}
+}
