@@ -182,6 +182,22 @@ func TestLeaderThatLeavesOut(t *testing.T) {
 	}
 }
 
+// Nobody takes the place of the leader's list with one of his own under its name.
+func TestListsAreSigned(t *testing.T) {
+	n := newNetwork(t, 4, 1, 2, 17)
+	o := n.open()
+	n.people(o, 2)
+	n.run()
+	list := &List{Opening: o.Digest}
+	forged := Message{Kind: KindList, By: 0, Payload: list.Bytes()}
+	if _, err := n.members[1].machine.Step(Heard{2, forged.Bytes()}); err == nil || len(n.members[1].machine.lists) > 0 {
+		t.Errorf("a list under another's name is kept: %v", err)
+	}
+	if _, err := n.members[1].machine.Step(Heard{2, n.forge(2, KindList, 0, list.Bytes())}); err != nil || len(n.members[1].machine.lists) != 1 {
+		t.Errorf("a member's own list is not kept: %v", err)
+	}
+}
+
 // A leader that lists what nobody holds gets no votes; the next one ends the sum.
 func TestLeaderThatListsNothingReal(t *testing.T) {
 	n := newNetwork(t, 4, 1, 3, 4)

@@ -19,7 +19,7 @@ const (
 	KindAccept                   // entries that it holds, with their seeds
 	KindSeek                     // asks for the seeds of an entry
 	KindSeeds                    // seeds that both ends hold by right; secret
-	KindList                     // a list, by its content
+	KindList                     // a list that it proposes or is locked on
 	KindPropose                  // the view's leader: the digest to vote on, and why
 	KindPrepare                  // vote: nothing else in this view
 	KindCommit                   // vote: locked, on a quorum that prepared
@@ -41,7 +41,7 @@ type Message struct {
 // signs reports whether messages of the kind carry the signature of By.
 func (k Kind) signs() bool {
 	switch k {
-	case KindRecall, KindRecalled, KindPledge, KindOpening, KindList, KindDecided:
+	case KindRecall, KindRecalled, KindPledge, KindOpening, KindDecided:
 		return false // nothing is claimed, or the payload proves itself
 	}
 	return true
