@@ -41,7 +41,7 @@ const (
 func (k Kind) Directed() bool { return k >= KindAck && k <= KindMasked }
 
 // Message is what one agent says to others. Its identity is (From, Kind,
-// Round): whoever asks twice gets the same bytes.
+// Round): a second request gets the same bytes.
 type Message struct {
 	From, To ID     // To == "" is a broadcast; else an encrypted stream to one peer
 	Kind     Kind   // what Real or Ring holds

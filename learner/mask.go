@@ -71,8 +71,8 @@ type masking struct {
 }
 
 // start begins an attempt: it draws a mask R_{J,L} for each of n other servers and
-// takes it off the own share. Whoever sees the share but not every mask sees
-// uniform numbers.
+// subtracts it from the own share. A server that sees the share but not every mask
+// sees uniform numbers.
 func (m *masking) start(attempt uint32, source rand.Source, n int) (masks [][]uint64) {
 	m.attempt, m.masked = attempt, false
 	m.share = append([]uint64(nil), m.input...)

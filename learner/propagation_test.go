@@ -258,7 +258,7 @@ func TestPropagationRefuses(t *testing.T) {
 	}
 }
 
-// Whoever builds a batch into the policy asks for what a whole vector cannot have.
+// A policy with a batch is refused, because a whole vector cannot have one.
 func TestPropagationRefusesBatches(t *testing.T) {
 	task := propagationTask("squared", 2)
 	policy := must(privacy.Design{

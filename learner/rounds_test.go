@@ -166,7 +166,7 @@ func TestDeadlineComesNearer(t *testing.T) {
 	}
 }
 
-// At the deadline the edges that failed are out and counted, whichever half failed.
+// At the deadline the edges that failed are dropped and counted, in both directions.
 func TestDeadlineDropsEdges(t *testing.T) {
 	p := newRoundsPlayer(t, nil)
 	p.begin()

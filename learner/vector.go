@@ -87,7 +87,7 @@ func (t *Task) VectorLength() int {
 	return n
 }
 
-// vectorLayout says where the first and the last column are, for whoever counts.
+// vectorLayout names the first and the last column for an error about the length.
 func (t *Task) vectorLayout() string {
 	last := &t.Features[len(t.Features)-1]
 	return fmt.Sprintf("the first is of column %q, the last of column %q", t.Features[0].Name, last.Name)

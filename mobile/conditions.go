@@ -9,7 +9,7 @@ import (
 	"p2pnode/node"
 )
 
-// surroundings is what the app has said of the network and the battery.
+// surroundings is what the app has told of the network and the battery.
 type surroundings struct {
 	network         int // NetNone, NetUnmetered, NetMetered
 	battery         int // percent; -1: the device has none
@@ -22,12 +22,13 @@ type announced struct {
 	interfaces, dns string
 }
 
-// unknownSurroundings are those of an app that has said nothing yet.
+// unknownSurroundings returns the surroundings before the app has told anything.
 func unknownSurroundings() surroundings {
 	return surroundings{network: NetNone, battery: -1, charging: true}
 }
 
-// obstacle is why a node may not take part in the network, in words for a user, or "".
+// obstacle returns why a node may not take part in the network, in words for a user, or ""
+// if it may.
 func (c *Config) obstacle(s surroundings) string {
 	switch {
 	case s.network == NetNone:
@@ -51,8 +52,8 @@ func (c *Config) obstacle(s surroundings) string {
 //
 // or "" where the system names them to everybody (not Android 11 and later); and the
 // servers that resolve names, ["192.168.1.1"], or "". Call it before Start and at
-// every change: until the first call the kind is NetNone. The same again changes nothing.
-// If a text is wrong the kind counts all the same, as it may cost money.
+// every change: until the first call the kind is NetNone. Repeating a call changes nothing.
+// If a text is wrong, the kind still takes effect, because it may cost money.
 func (n *Node) SetNetwork(kind int, interfacesJSON, dnsServersJSON string) (err error) {
 	defer n.guard(&err)
 	leave, err := n.enter()
@@ -61,7 +62,7 @@ func (n *Node) SetNetwork(kind int, interfacesJSON, dnsServersJSON string) (err 
 	}
 	defer leave()
 	if kind < NetNone || kind > NetMetered {
-		return wrongInput("a network of kind %d is none of 0 (none), 1 (unmetered), 2 (metered)", kind)
+		return wrongInput("the kind of network must be 0 (none), 1 (unmetered) or 2 (metered), not %d", kind)
 	}
 	interfaces, err := parseInterfaces(interfacesJSON)
 	servers, err2 := parseServers(dnsServersJSON)

@@ -64,7 +64,7 @@ const (
 	LogOff   = 4
 )
 
-// NewConfig returns a configuration with the defaults.
+// NewConfig returns a configuration with default values.
 func NewConfig(dataDir, task string) *Config {
 	return &Config{DataDir: dataDir, Task: task, MinBatteryPercent: 20, QueueLimit: 1000, LogLevel: LogInfo}
 }
@@ -165,7 +165,7 @@ func (c *Config) settle() (s settled, err error) {
 		return s, err
 	}
 	if !filepath.IsAbs(c.DataDir) {
-		return s, wrongInput("the data directory %q is no absolute path; take a directory of the app's own, that no backup copies", c.DataDir)
+		return s, wrongInput("the data directory %q is not an absolute path; take a directory of the app's own that no backup copies", c.DataDir)
 	}
 	s.Config = *c
 	s.bootstrap, s.listen = slices.Clone(c.bootstrap), slices.Clone(c.listen)
@@ -207,7 +207,7 @@ func (s *settled) settings() (datadir.Config, error) {
 
 // open makes the directory what the configuration says, and opens it.
 func (s *settled) open(log *slog.Logger) (*node.Node, error) {
-	gologshim.SetDefaultHandler(slog.DiscardHandler) // what libp2p logs on its own, it also returns
+	gologshim.SetDefaultHandler(slog.DiscardHandler) // libp2p also returns the errors that it logs
 	if err := datadir.Configure(s.DataDir, s.task, s.node, s.private); err != nil {
 		return nil, ofDirectory(err)
 	}
@@ -221,7 +221,7 @@ func (s *settled) open(log *slog.Logger) (*node.Node, error) {
 	return n, nil
 }
 
-// ofDirectory gives what else can be wrong with a directory its code.
+// ofDirectory gives an error of a directory its code.
 func ofDirectory(err error) error {
 	if errorCode(err) == CodeFailed {
 		return coded(CodeStorage, err)

@@ -74,7 +74,7 @@ func newDriver(c *Config, run, ready func(context.Context) error, post func(stat
 	}
 }
 
-// update changes what is wanted, or what is, tells the app, and wakes whoever waits
+// update changes the driver's state, tells the app, and wakes the goroutines that wait
 // for changes.
 func (d *driver) update(change func()) {
 	d.mu.Lock()

@@ -48,7 +48,7 @@ type codedError struct {
 // Error implements [error].
 func (e *codedError) Error() string { return e.code + ": " + inApp(e.cause, e.code) }
 
-// Unwrap is for [errors.Is] and its kin.
+// Unwrap lets [errors.Is] and [errors.AsType] look inside.
 func (e *codedError) Unwrap() error { return e.cause }
 
 // coded gives an error a code, unless its text begins with its own.
@@ -67,8 +67,8 @@ func wrongInput(format string, args ...any) error {
 	return coded(CodeInput, fmt.Errorf(format, args...))
 }
 
-// withoutValue is the error of an example or features that the task does not take, with
-// nothing of the user's data: apps send errors to their makers.
+// withoutValue returns the error of an example or of features that the task does not take,
+// without any of the user's data: apps send errors to their makers.
 func withoutValue(err error) error {
 	if e, has := errors.AsType[*learner.ValueError](err); has {
 		return fmt.Errorf("column %q: a value %s", e.Column, e.Reason)
@@ -76,7 +76,7 @@ func withoutValue(err error) error {
 	return err
 }
 
-// inApp is an error's text with an app's advice in place of the daemon's.
+// inApp returns an error's text with advice for an app in place of the daemon's.
 func inApp(err error, code string) string {
 	text := err.Error()
 	a, has := errors.AsType[*api.Advised](err)
@@ -90,7 +90,7 @@ func inApp(err error, code string) string {
 	return strings.Replace(text, a.Error(), told, 1)
 }
 
-// errorCode is the code of an error: its own, or what its cause stands for.
+// errorCode returns the code of an error: its own, or that of its cause.
 func errorCode(err error) string {
 	if e, has := errors.AsType[*codedError](err); has {
 		return e.code
@@ -122,8 +122,8 @@ func errorCode(err error) string {
 	return CodeFailed
 }
 
-// lasting reports whether nothing but opening the directory again, or putting back
-// the newest copy of it, can mend an error.
+// lasting reports whether only opening the directory again, or putting back its newest
+// copy, can end an error.
 func lasting(err error) bool {
 	return errors.Is(err, node.ErrRolledBack) || errors.Is(err, storage.ErrRolledBack) || errors.Is(err, storage.ErrPoisoned) ||
 		errors.Is(err, storage.ErrDamaged) || errors.Is(err, storage.ErrMissing) || errors.Is(err, storage.ErrBudget)
@@ -139,7 +139,7 @@ func guard(err *error) {
 	*err = coded(errorCode(*err), *err)
 }
 
-// guard is guard for methods: the log has the whole stack of a panic.
+// guard does the same for methods and logs the whole stack of a panic.
 func (n *Node) guard(err *error) {
 	if r := recover(); r != nil {
 		*err = defect(r)

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// Listener is the app's. One thread calls it, one event at a time and in order, and no
-// lock is held, so it may call any method. What it throws is logged and dropped. A
-// listener that is slower than events arrive loses the oldest; the event "lost" says
-// how many. A callback that is under way when [Node.Stop] is called, be it from that
-// callback, may still be running when Stop has returned; none begins after that.
+// Listener is implemented by the app. One thread calls it, one event at a time and in
+// order, and without holding a lock, so it may call any method. Exceptions that it throws
+// are logged and dropped. A listener that is slower than the events loses the oldest; the
+// event "lost" says how many. A callback that is running when [Node.Stop] is called, even
+// from that callback, may still run when Stop has returned; none begins after that.
 type Listener interface {
 	// OnEvent is called with one of the kinds
 	//
@@ -33,12 +33,13 @@ const (
 	// maxWaiting is how many callbacks wait for a slow listener: minutes of what a
 	// node says at LogInfo.
 	maxWaiting = 256
-	// lastCall is how long Stop waits for a callback under way. It may be the one
-	// that Stop is called from, so it must not wait for ever.
+	// lastCall is how long Stop waits for a running callback. Stop may be called from that
+	// callback, so it must not wait for ever.
 	lastCall = 100 * time.Millisecond
 )
 
-// events takes what the node says to the listener: any goroutine adds, one delivers.
+// events delivers events and log lines to the listener: any goroutine adds them, one
+// delivers them.
 type events struct {
 	listener Listener // nil: nothing is said
 	level    int      // of the log lines that are said
@@ -114,8 +115,8 @@ func (e *events) close() {
 	}
 }
 
-// run delivers from one thread of the system's: apps keep things by thread, and a
-// thread that has once called Java stays known to it until it ends.
+// run delivers from one operating system thread: apps keep state by thread, and a thread
+// that has called Java once stays attached until it ends.
 func (e *events) run() {
 	defer close(e.ended)
 	runtime.LockOSThread() // until run returns, which ends the thread
@@ -126,7 +127,7 @@ func (e *events) run() {
 	}
 }
 
-// next takes what is to be said next, beforehand how much was lost.
+// next takes the next callback. If events were lost, it first returns how many.
 func (e *events) next() (c callback, ok bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -136,15 +137,15 @@ func (e *events) next() (c callback, ok bool) {
 		return c, true
 	}
 	if len(e.waiting) == 0 {
-		e.waiting = nil // which began somewhere in its memory
+		e.waiting = nil // frees the memory before its first element
 		return c, false
 	}
 	c, e.waiting = e.waiting[0], e.waiting[1:]
 	return c, true
 }
 
-// deliver calls the listener. That OnEvent failed is said by OnLog; that OnLog
-// failed, by nobody, or it would never end.
+// deliver calls the listener. A failure of OnEvent is logged with OnLog. A failure of
+// OnLog is not, or that would never end.
 func (e *events) deliver(c callback) {
 	if err := e.call(c); err != nil && c.kind != "" {
 		e.log(LogWarn, fmt.Sprintf("the listener failed at event %s: %v", c.kind, err))

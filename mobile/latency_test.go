@@ -108,7 +108,7 @@ func TestLatencies(t *testing.T) {
 		measure("Probabilities", func() error { _, err := n.Probabilities(b); return err })
 		measure("StatusJSON", func() error { _, err := n.StatusJSON(); return err })
 		if k%10 == 0 {
-			measure("(a sleep)", func() error { time.Sleep(patience); return nil }) // what the machine adds
+			measure("(a sleep)", func() error { time.Sleep(userWait); return nil }) // what the machine adds
 			measure("AddExample", func() error { return n.AddExample(b, class) })
 			measure("SetNetwork", func() error { return n.SetNetwork(NetUnmetered, "", "") })
 			measure("SetPower", func() error { return n.SetPower(80, true, false) })

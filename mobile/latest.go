@@ -18,16 +18,17 @@ type latest[T any] struct {
 	pending chan struct{} // closed when the attempt under way has ended; nil: none is
 }
 
-// get asks, and returns the answer if there is one before ctx ends; else, or if the
-// attempt fails, the answer before, and its age. One attempt is under way at a time,
-// and one that has outlasted [patience] is not waited for if there is an answer.
+// get asks the question and returns the answer if it comes before ctx ends. Otherwise, or
+// if the attempt fails, it returns the previous answer and its age. One attempt runs at a
+// time. If it has taken longer than [userWait] and there is a previous answer, get does
+// not wait for it.
 func (l *latest[T]) get(ctx context.Context) (value T, age time.Duration, err error) {
 	l.mu.Lock()
 	if l.pending == nil {
 		l.pending, l.began = make(chan struct{}), time.Now()
 		go l.attempt(l.pending, l.began)
 	}
-	pending, hopeless := l.pending, !l.at.IsZero() && time.Since(l.began) > patience
+	pending, hopeless := l.pending, !l.at.IsZero() && time.Since(l.began) > userWait
 	l.mu.Unlock()
 	if !hopeless {
 		select {

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// patience is how long a call waits where the app's user waits: what is left of
-	// 50 ms is for everything else, a busy processor too.
-	patience = 30 * time.Millisecond
-	// fitPause is how many times as long as a fit took nothing is fitted: the fits
-	// of a node that always learns something new take a tenth of one processor.
+	// userWait is how long a call waits for an answer while the app's user waits. The rest
+	// of the 50 ms is for everything else, including a busy processor.
+	userWait = 30 * time.Millisecond
+	// fitPause is the pause after a fit, as a multiple of the time that the fit took: the
+	// fits of a node that always learns something new take a tenth of one processor.
 	fitPause = 9
 	// failedPause is how long nothing is fitted after a fit that failed.
 	failedPause = 10 * time.Second
@@ -22,8 +22,8 @@ const (
 	lookEvery = 100 * time.Millisecond
 )
 
-// models keeps the newest personal model where nothing can delay reading it, and one
-// goroutine, run, makes it newer when it is wanted.
+// models keeps the newest personal model where nothing can delay reading it. One
+// goroutine, run, makes a newer one on request.
 type models struct {
 	fitted func(context.Context) (node.Fitted, error) // of [node.Node.Fitted]
 	made   func(node.Fitted)                          // called with a whole model that is newer
@@ -48,7 +48,7 @@ func newModels(fitted func(context.Context) (node.Fitted, error), made func(node
 // want asks for a model that knows everything, soon.
 func (m *models) want() { signal(m.wanted) }
 
-// signal is for channels of capacity 1: that it waits already says as much.
+// signal puts a value into a channel of capacity 1 unless one is waiting there.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -56,18 +56,18 @@ func signal(c chan struct{}) {
 	}
 }
 
-// get returns the newest model. If that is not good enough it asks for another, and
-// waits a moment for it if fits take no longer.
+// get returns the newest model. If that is not good enough, it asks for another one and
+// waits at most userWait for it, provided that fits are that fast.
 func (m *models) get(good func(node.Fitted) bool) node.Fitted {
 	newest, changed := m.now()
 	if good(newest) {
 		return newest
 	}
 	m.want()
-	if time.Duration(m.took.Load()) > patience {
+	if time.Duration(m.took.Load()) > userWait {
 		return newest
 	}
-	late := time.NewTimer(patience)
+	late := time.NewTimer(userWait)
 	defer late.Stop()
 	for {
 		select {
@@ -108,7 +108,7 @@ func (m *models) take(ctx context.Context) (f node.Fitted, more bool, err error)
 	return f, more, nil
 }
 
-// glance takes what node has, without waiting for a fit.
+// glance takes the model that the node has, without waiting for a fit.
 func (m *models) glance() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -116,8 +116,8 @@ func (m *models) glance() error {
 	return err
 }
 
-// drop is glance after what was known before must not be used any more, and asks for a
-// new model at once.
+// drop takes the model that the node has in place of the earlier ones, which must not be
+// used any more, and asks for a new one at once.
 func (m *models) drop() error {
 	m.mu.Lock()
 	m.dropped++

@@ -116,7 +116,7 @@ func (q *queue) appendFrom(store func(room func() error) (stored int, err error)
 	return q.done(nil, func() { q.storing, q.stored = 0, q.stored+stored })
 }
 
-// writeWaiting is write for a caller who holds q.writing.
+// writeWaiting writes the waiting examples. The caller holds q.writing.
 func (q *queue) writeWaiting() error {
 	q.mu.Lock()
 	batch, failed := q.waiting, q.failed
@@ -133,8 +133,8 @@ func (q *queue) writeWaiting() error {
 	})
 }
 
-// done notes what came of a write. A store that failed once writes nothing more, so
-// trying again is in vain: what waits stays, for [Node.Stop] to count.
+// done notes the result of a write. A store that failed once writes nothing more, so there
+// is no second attempt: the waiting examples stay, and [Node.Stop] counts them.
 func (q *queue) done(err error, note func()) error {
 	q.mu.Lock()
 	note()
@@ -154,21 +154,21 @@ func (q *queue) done(err error, note func()) error {
 	return err
 }
 
-// deleted notes that n stored examples are no more.
+// deleted notes that n stored examples were deleted.
 func (q *queue) deleted(n int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.stored -= n
 }
 
-// lengths are how many examples are stored, and how many wait.
+// lengths returns how many examples are stored and how many wait.
 func (q *queue) lengths() (stored, queued int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.stored, len(q.waiting)
 }
 
-// run writes what waits, again and again, and a last time when ctx ends.
+// run writes the waiting examples again and again, and a last time when ctx ends.
 func (q *queue) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		select {

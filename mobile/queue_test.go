@@ -152,7 +152,7 @@ func TestQueueAfterAFailedWrite(t *testing.T) {
 	})
 }
 
-// What many goroutines add is written once each, whoever writes.
+// Each example that many goroutines add is written once, no matter which of them writes.
 func TestQueueFromManyGoroutines(t *testing.T) {
 	d := &disk{}
 	q := d.queue(1<<20, 1<<20)

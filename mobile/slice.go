@@ -29,10 +29,10 @@ func (d *driver) beginSlice() *slice {
 	return s
 }
 
-// hopeful reports whether a slice may still bring something, and when to ask again. It
-// may not once the conditions, a pause or a lasting failure keep the node from taking
-// part.
-func (d *driver) hopeful(s *slice) (hopeful bool, changed <-chan struct{}) {
+// possible reports whether the node may still take part in a slice, and returns a channel
+// that says when to ask again. It may not once the conditions, a pause or a lasting failure
+// forbid it.
+func (d *driver) possible(s *slice) (possible bool, changed <-chan struct{}) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.slices[s] && d.obstacle() == "" && !d.final, d.changed
@@ -48,7 +48,7 @@ func (d *driver) endSlice(s *slice) (online time.Duration, waiting string, off b
 	return online, waiting, off
 }
 
-// idle waits until nothing runs that is not wanted.
+// idle waits until every unwanted run has ended.
 func (d *driver) idle(ctx context.Context) error {
 	return d.await(ctx, func() bool { return d.current == nil || d.wanted() })
 }

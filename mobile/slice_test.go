@@ -20,7 +20,7 @@ func TestSlices(t *testing.T) {
 		}
 		s.expect(t, stateRunning, "")
 		check(t, s.pause(t.Context(), "in the background"))
-		if hopeful, _ := s.hopeful(two); hopeful {
+		if possible, _ := s.possible(two); possible {
 			t.Error("a slice outlives a pause")
 		}
 		if online, waiting, off := s.endSlice(two); online != time.Second || waiting != "in the background" || !off {
@@ -30,7 +30,7 @@ func TestSlices(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		s.expect(t, stateRunning, "")
 		s.network(NetMetered)
-		if hopeful, _ := s.hopeful(three); hopeful {
+		if possible, _ := s.possible(three); possible {
 			t.Error("a slice waits for Wi-Fi")
 		}
 		if online, waiting, _ := s.endSlice(three); online != time.Second || waiting != "waiting for Wi-Fi" {

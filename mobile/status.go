@@ -19,7 +19,7 @@ func (n *Node) StatusJSON() (statusJSON string, err error) {
 		return "", err
 	}
 	defer leave()
-	ctx, cancel := context.WithTimeout(n.ctx, patience)
+	ctx, cancel := context.WithTimeout(n.ctx, userWait)
 	defer cancel()
 	progress, age, err := n.progress.get(ctx)
 	if err != nil {

@@ -113,8 +113,8 @@ func (n *Node) learn(ctx context.Context, s *slice) {
 	defer look.Stop()
 	q := quiet{since: time.Now()}
 	for {
-		hopeful, changed := n.driver.hopeful(s)
-		if !hopeful {
+		possible, changed := n.driver.possible(s)
+		if !possible {
 			return
 		}
 		select {

@@ -90,7 +90,7 @@ func TestNothingWaitsForAFit(t *testing.T) {
 	if _, err := n.Personal(ended(t)); !errors.Is(err, context.Canceled) {
 		t.Errorf("who waits for the newest got %v", err)
 	}
-	end() // without a model: whoever needs one begins the next
+	end() // without a model: the next reader begins another fit
 	if m := fittedNow(t, n, t.Context()); !m.Current || m.Records != 35 {
 		t.Errorf("%+v, want the fit of 35 records", m)
 	}

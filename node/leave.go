@@ -13,7 +13,7 @@ import (
 // when ctx ends: neighbours that cannot be reached take their time. A second call waits
 // for the first one's answers.
 //
-// What was released stays public: whoever heard it keeps it.
+// What was released stays public: the peers that heard it keep it.
 //
 // Of a node that is not running nobody is told.
 func (n *Node) Leave(ctx context.Context) (api.Farewell, error) {

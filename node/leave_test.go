@@ -11,7 +11,7 @@ import (
 )
 
 // Who leaves tells all its neighbours, which find others at once, and has no
-// neighbours again in this run, whoever asks.
+// neighbours again in this run, no matter which end asks.
 func TestLeave(t *testing.T) {
 	t.Parallel()
 	w := startGraph(t, full(4), lineTask(), nil)

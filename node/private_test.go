@@ -188,7 +188,7 @@ func hostWith(t *testing.T, p datadir.Private, listen string) host.Host {
 	return h
 }
 
-// Only whoever has the same network key gets through, over TCP and WebSocket.
+// Only a node with the same network key gets through, over TCP and WebSocket.
 func TestNetworkKey(t *testing.T) {
 	t.Parallel()
 	withKey := func() datadir.Private {

@@ -53,7 +53,7 @@ func (n *LiveNoise) Answer(m Mechanism, sums []Sum) Answer {
 	return a
 }
 
-// SeededNoise is reproducible, for simulation and tests only: whoever knows the
+// SeededNoise is reproducible, for simulation and tests only: anybody who knows the
 // seed can take the noise away. Not safe for concurrent use.
 type SeededNoise struct{ words *randv2.ChaCha8 }
 

@@ -57,7 +57,7 @@ func TestVerifyNoticesChanges(t *testing.T) {
 
 // An anchor that was cut before the start is noticed too, and a payment mends it.
 func TestCutAnchorIsNoticed(t *testing.T) {
-	for rounds := range uint64(3) { // whichever slot is the newest
+	for rounds := range uint64(3) { // so that each slot is the newest once
 		s, l := open(t, newPath(t))
 		for round := range rounds {
 			pay(t, l, round+1, gaussian(t, 10), 1)

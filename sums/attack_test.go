@@ -27,7 +27,7 @@ func (n *network) lie(i int, kind Kind, replace func(m *Message, l Letter) []Let
 	}
 }
 
-// resign changes an upload's entry and signs it anew, as whoever has the key can.
+// resign changes an upload's entry and signs it again, as the holder of the key can.
 func (n *network) resign(upload []byte, identity ed25519.PrivateKey, change func(e *Entry)) []byte {
 	header, masked, err := n.sum.Split(upload)
 	if err != nil {

@@ -161,7 +161,7 @@ func TestBootstrapCoverage(t *testing.T) {
 	}
 }
 
-// The same with few people, of whom the plain percentile bootstrap covers 69 to 90 %.
+// The same with few people, where the plain percentile bootstrap covers 69 to 90 %.
 // Gains of the other half of the cases are skewed. Over 2000 data sets the standard
 // deviation of the coverage is at most .007 where it is .90: what is wanted is 4.5 of
 // these below what long runs gave, so the six fail falsely with a probability below 1e-4.

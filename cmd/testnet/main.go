@@ -31,7 +31,7 @@ func main() {
 		os.Exit(exitFailed)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	var ending sync.Mutex // whoever holds it ends the process
+	var ending sync.Mutex // the goroutine that holds it ends the process
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {

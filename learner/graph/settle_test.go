@@ -42,8 +42,8 @@ func (s *society) part(i, j int) {
 	delete(s.links[j], name(i))
 }
 
-// step lets one node choose and ask until it wants nobody else, whoever declined
-// being left alone, and reports how many edges came or went.
+// step lets one node choose and ask until it wants nobody else. It does not ask a node
+// again that declined, and returns how many edges were added or removed.
 func (s *society) step(i int) (changes int) {
 	declined := map[learner.ID]bool{name(i): true}
 	for {
@@ -96,8 +96,8 @@ func (s *society) weights(i int) []float64 {
 	return out
 }
 
-// With fixed ends the graph comes to rest, and then no two nodes are left of whom
-// one wants the other and the other would accept, by the rules spelled out.
+// With fixed ends the graph comes to rest. Then there is no pair of nodes where one wants
+// the other and the other would accept, by the rules spelled out.
 func TestChoicesSettle(t *testing.T) {
 	for seed := range uint64(12) {
 		s := newSociety(40, seed)

@@ -89,7 +89,7 @@ func TestStrangersMayBegin(t *testing.T) {
 		t.Errorf("a stranger weighs %v, want %v", w, start)
 	}
 	if w := Weight(g, a, noise); !(w >= start && w < 1.01*start) {
-		t.Errorf("one of whom there is only noise weighs %v, want little more than %v", w, start)
+		t.Errorf("a node that has released only noise weighs %v, want little more than %v", w, start)
 	}
 	if w := Weight(g, a, like); !(w > 2*start) {
 		t.Errorf("one alike weighs %v", w)

@@ -16,20 +16,20 @@ import (
 	"time"
 )
 
-// daemonPatience is how long a daemon may take to say that it is alive.
-const daemonPatience = 10 * time.Second
+// daemonTimeout is how long a daemon may take to say that it is alive.
+const daemonTimeout = 10 * time.Second
 
 // Client talks to a daemon over the unix socket of its data directory.
 type Client struct {
-	http     http.Client
-	patience time.Duration
-	daemon   atomic.Int64 // process ID; 0: not known
+	http    http.Client
+	timeout time.Duration
+	daemon  atomic.Int64 // process ID; 0: not known
 }
 
 // NewClient is for the daemon of a data directory, whether or not there is one.
 func NewClient(dir string) *Client {
 	path := filepath.Join(dir, SocketFile)
-	c := &Client{patience: daemonPatience}
+	c := &Client{timeout: daemonTimeout}
 	c.http.Transport = &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			conn, err := new(net.Dialer).DialContext(ctx, "unix", path)
@@ -51,7 +51,7 @@ func (c *Client) Close() error {
 // Alive asks the daemon for a sign of life. A daemon that says nothing for ten seconds ends
 // it, and any other request, with ErrSilent, however long the request itself may take.
 func (c *Client) Alive(ctx context.Context) error {
-	limited, cancel := context.WithTimeout(ctx, c.patience)
+	limited, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(limited, http.MethodGet, "http://daemon/alive", nil)
 	if err != nil {
@@ -80,7 +80,7 @@ func (c *Client) process() string {
 func (c *Client) watch(ctx context.Context) (watched context.Context, stop func()) {
 	watched, cancel := context.WithCancelCause(ctx)
 	go func() {
-		tick := time.NewTicker(c.patience)
+		tick := time.NewTicker(c.timeout)
 		defer tick.Stop()
 		for {
 			select {

@@ -55,7 +55,7 @@ func TestSilentDaemon(t *testing.T) {
 	go func() { served <- daemon.Serve(listener) }()
 	defer func() { _ = daemon.Close(); <-served }()
 	c := NewClient(dir)
-	c.patience = 100 * time.Millisecond
+	c.timeout = 100 * time.Millisecond
 	defer c.Close()
 
 	if _, err := c.Peers(t.Context()); err != nil || signs.Load() < 3 {

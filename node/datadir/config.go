@@ -26,7 +26,7 @@ type Config struct {
 	UPnP       bool     `toml:"upnp" comment:"ask the router to forward the port (UPnP); needs an address in listen that is not loopback"`
 	Relays     []string `toml:"relays,omitempty" comment:"relays to be reached through while nobody can call this node, as /ip4/.../tcp/.../p2p/ID; bootstrap peers and relays\nof other peers are asked too"`
 	Relay      bool     `toml:"relay_service" comment:"carry the connections of nodes of this task that cannot be called, up to 1 GiB an hour for each; for machines that can"`
-	Neighbours []string `toml:"neighbours,omitempty" comment:"peer IDs: only these become neighbours, and they must list this node too; left out: whoever fits"`
+	Neighbours []string `toml:"neighbours,omitempty" comment:"peer IDs: only these become neighbours, and they must list this node too; left out: any peer that fits"`
 
 	Interfaces []string `toml:"interfaces,omitempty" comment:"names of network interfaces: only these are announced and searched for peers; left out: all"`
 
@@ -50,7 +50,7 @@ type Config struct {
 	Unprotected string    `toml:"unprotected,omitempty" comment:"the consent to send models without any guarantee"`
 }
 
-// DefaultConfig is what `p2pnode init` writes for a task.
+// DefaultConfig returns the configuration that `p2pnode init` writes for a task.
 func DefaultConfig(t *learner.Task) Config {
 	return Config{
 		Listen:      []string{"/ip4/0.0.0.0/tcp/0", "/ip6/::/tcp/0"},
@@ -77,8 +77,8 @@ func ParseConfig(text []byte, t *learner.Task) (Config, error) {
 	return c, c.Validate(t)
 }
 
-// With is c with the keys that a text in TOML names. A noise without an accounting
-// leaves the accounting open, to be what suits the noise.
+// With returns c with the keys that a text in TOML names. If the text names a noise and
+// no accounting, the accounting is left open, to be chosen for the noise.
 func (c Config) With(text []byte, t *learner.Task) (Config, error) {
 	out := c
 	out.Accounting = ""
@@ -117,7 +117,7 @@ func (c *Config) validateNetwork(t *learner.Task) error {
 		return fmt.Errorf("config: key \"power\": %q is neither normal nor low", c.Power)
 	}
 	if t.Graph.Rule == "profile" && len(c.Profile) != t.Graph.Profile {
-		return fmt.Errorf("config: key \"profile\": has %d numbers, the task wants %d", len(c.Profile), t.Graph.Profile)
+		return fmt.Errorf("config: key \"profile\": has %d numbers, and the task wants %d", len(c.Profile), t.Graph.Profile)
 	}
 	if t.Graph.Rule != "profile" && len(c.Profile) > 0 {
 		return errors.New("config: key \"profile\": this task's graph uses no profile; remove it, it would be public")
@@ -157,8 +157,8 @@ func peersOf(key string, addrs []string) ([]peer.AddrInfo, error) {
 	return out, nil
 }
 
-// announced are the addresses of the key announce, which name no peer: it is this
-// node.
+// announced returns the addresses of the key announce. They name no peer, because it is
+// this node.
 func (c *Config) announced() ([]multiaddr.Multiaddr, error) {
 	var out []multiaddr.Multiaddr
 	for _, text := range c.Announce {
@@ -211,9 +211,9 @@ const (
 	PowerLow    = "low"
 )
 
-// SetPower chooses a profile and what goes with it: with [PowerLow] a node asks the
-// hash table and answers nobody, and does not look at the local network. Both can be
-// chosen otherwise afterwards.
+// SetPower chooses a profile and the keys that belong to it: with [PowerLow] a node asks
+// the hash table without answering others, and does not search the local network. Both
+// keys can be changed afterwards.
 func (c *Config) SetPower(p string) {
 	c.Power = p
 	if p == PowerLow {

@@ -15,15 +15,15 @@ import (
 	"p2pnode/storage"
 )
 
-// Configure makes dir a data directory with this task, this configuration and this
-// Private network, for a program that has the directory to itself and brings them with
-// it: a new one if it holds no node yet, as [Init] does, and otherwise one whose files
-// say what they say now. The node's identity, records and ledger stay, and so does a
-// Private network that it belongs to, whatever p says: nobody shall open a node to
-// everybody, or to others, by leaving something out. A task of another network is refused
-// with [ErrOtherTask], another private network or key with [ErrRequest], and a directory
-// in use with [storage.ErrLocked]; what the ledger does not allow, [OpenStore] refuses. Killed
-// at any moment it can be called again.
+// Configure gives a data directory this task, this configuration and this private network.
+// It is for a program that owns the directory and brings these with it. If the directory
+// holds no node yet, Configure makes one, as [Init] does; otherwise it replaces the files.
+// The node's identity, records and ledger stay. So does a private network that it belongs
+// to, whatever p says: nobody shall open a node to everybody, or to others, by leaving
+// something out. Configure refuses a task of another network with [ErrOtherTask], another
+// private network or key with [ErrRequest], and a directory in use with
+// [storage.ErrLocked]; [OpenStore] refuses what the ledger does not allow. If it is killed
+// at any moment, it can be called again.
 func Configure(dir string, t *learner.Task, c Config, p PrivateNetwork) (err error) {
 	if err := errors.Join(t.Validate(), c.Validate(t), p.check(c.Listen)); err != nil {
 		return api.WrongRequest(err)
@@ -31,7 +31,7 @@ func Configure(dir string, t *learner.Task, c Config, p PrivateNetwork) (err err
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("node: make the data directory: %w", err)
 	}
-	release, err := hold(dir) // two that make an identity at once would make two
+	release, err := hold(dir) // two calls at once would make two identities
 	if err != nil {
 		return fmt.Errorf("node: open %s: %w", dir, err)
 	}
@@ -63,8 +63,8 @@ func configure(dir string, t *learner.Task, c Config, p PrivateNetwork) error {
 	return rewrite(dir, Files{key, t, c}, files)
 }
 
-// found makes a new data directory. What an earlier call left that was killed before
-// it made the key is replaced.
+// found makes a new data directory. It replaces the files of an earlier call that was
+// killed before it made the key.
 func found(dir string, t *learner.Task, c Config, p PrivateNetwork) error {
 	if err := noOrphan(dir); err != nil {
 		return err
@@ -87,8 +87,8 @@ func found(dir string, t *learner.Task, c Config, p PrivateNetwork) error {
 	return replaceAll(dir, append(files, dirFile{KeyFile, text}))
 }
 
-// textFiles are the files of a directory that people can read. Those that keep strangers
-// away come first.
+// textFiles returns the text files of a directory. Those that keep strangers away come
+// first.
 func textFiles(dir string, t *learner.Task, c Config, p PrivateNetwork) ([]dirFile, error) {
 	files, err := p.files(dir, c.Listen)
 	if err != nil {
@@ -105,7 +105,7 @@ func textFiles(dir string, t *learner.Task, c Config, p PrivateNetwork) ([]dirFi
 	return append(files, dirFile{TaskFile, taskText}, dirFile{ConfigFile, configText}), nil
 }
 
-// openAccounting chooses the accounting, where it is left open, that suits the noise.
+// openAccounting chooses an accounting for the noise if it is left open.
 func (c *Config) openAccounting(t *learner.Task) error {
 	p, err := policy(c.Design(t))
 	if err != nil {
@@ -115,8 +115,8 @@ func (c *Config) openAccounting(t *learner.Task) error {
 	return nil
 }
 
-// settleAccounting is openAccounting for a directory that may have chosen already: to
-// work out a policy can take seconds.
+// settleAccounting does the same for a directory that may have chosen before, because
+// computing a policy can take seconds.
 func (c *Config) settleAccounting(dir string, t *learner.Task) error {
 	if c.Accounting != "" {
 		return nil
@@ -133,8 +133,8 @@ func (c *Config) settleAccounting(dir string, t *learner.Task) error {
 	return nil
 }
 
-// rewrite gives the directory of an existing node new files where they differ, while
-// nobody has it open.
+// rewrite replaces the files of an existing node where they differ, while no process has
+// the directory open.
 func rewrite(dir string, as Files, files []dirFile) (err error) {
 	same := true
 	for _, f := range files {
@@ -165,9 +165,8 @@ func replaceAll(dir string, files []dirFile) error {
 	return nil
 }
 
-// replace writes a file that only its owner can read, in the place of the one that is
-// there, and returns when it is durable. Whatever happens on the way, the path has one
-// of the two.
+// replace replaces a file by one that only its owner can read, and returns when that is
+// durable. If it is interrupted, the path holds one of the two.
 func replace(path string, data []byte) error {
 	dir := filepath.Dir(path)
 	file, err := os.CreateTemp(dir, filepath.Base(path)+".*")

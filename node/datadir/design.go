@@ -25,8 +25,8 @@ func (c *Config) Protected() bool { return c.Unprotected == "" }
 // Planned reports whether all releases are fixed before the first.
 func (c *Config) Planned() bool { return c.Accounting == string(privacy.CommittedPlan) }
 
-// validatePrivacy checks each key for itself. Whether they go together only the
-// Design of the noise can say, in policy.
+// validatePrivacy checks each key by itself. Only the design of the noise, in policy, can
+// tell whether they fit together.
 func (c *Config) validatePrivacy(t *learner.Task) error {
 	r := t.Release
 	switch {
@@ -68,13 +68,13 @@ func (c *Config) validateNoise() error {
 	case c.Pace == string(privacy.Growing) && c.Contraction == 0:
 		return fmt.Errorf("config: key \"contraction\": is missing, and pace = %q needs it; add contraction = 0.9", c.Pace)
 	case c.Pace != string(privacy.Growing) && c.Contraction != 0:
-		return fmt.Errorf("config: key \"contraction\": goes with pace = %q and with no other; remove it", privacy.Growing)
+		return fmt.Errorf("config: key \"contraction\": is for pace = %q only; remove it", privacy.Growing)
 	case !(c.Contraction >= 0 && c.Contraction < 1):
 		return fmt.Errorf("config: key \"contraction\": %v is not between 0 and 1", c.Contraction)
 	case c.Batch < 0 || c.Batch > batchSlots:
 		return fmt.Errorf("config: key \"batch\": %d is outside [0, %d]", c.Batch, batchSlots)
 	case c.Batch > 0 && !c.Planned():
-		return fmt.Errorf("config: key \"batch\": releases of some records only are accounted by a plan; set accounting = %q, or batch = 0", privacy.CommittedPlan)
+		return fmt.Errorf("config: key \"batch\": only a plan can account for releases of some of the records; set accounting = %q, or batch = 0", privacy.CommittedPlan)
 	}
 	return nil
 }
@@ -87,7 +87,7 @@ func texts[T ~string](values ...T) []string {
 	return out
 }
 
-// Design is what the configuration asks of the noise.
+// Design returns what the configuration asks of the noise.
 func (c *Config) Design(t *learner.Task) privacy.Design {
 	design := privacy.Design{
 		Budget:   privacy.Budget{Epsilon: c.Epsilon, Delta: c.Delta},
@@ -101,8 +101,8 @@ func (c *Config) Design(t *learner.Task) privacy.Design {
 	return t.Design(design)
 }
 
-// policy works out the noise of a node's releases and the terms of its ledger. It
-// is an error when the keys do not go together.
+// policy computes the noise of a node's releases and the terms of its ledger. It fails
+// when the keys do not fit together.
 func policy(d privacy.Design) (privacy.Policy, error) {
 	p, err := d.Policy()
 	if err != nil {
@@ -111,15 +111,16 @@ func policy(d privacy.Design) (privacy.Policy, error) {
 	return p, nil
 }
 
-// settled is a design with the policy it came to. It is kept in the store, because
-// a plan must be found again to the last bit, by another version or on another
-// machine too; and working one out can take seconds.
+// settled is a design with the policy that was computed for it. The store keeps it,
+// because a plan must stay the same to the last bit, under another version or on another
+// machine too, and because computing one can take seconds.
 type settled struct {
 	Design privacy.Design
 	Policy privacy.Policy
 }
 
-// settle returns the policy of a design: s if that is its, or else worked out.
+// settle returns the policy of a design: s if it belongs to that design, otherwise a newly
+// computed one.
 func (s settled) settle(d privacy.Design) (settled, error) {
 	if s.Design == d {
 		return s, nil
@@ -128,7 +129,7 @@ func (s settled) settle(d privacy.Design) (settled, error) {
 	return settled{d, p}, err
 }
 
-// keptPolicy is what the store keeps; nothing in a new one.
+// keptPolicy returns the policy that the store keeps, or the zero value if it is new.
 func keptPolicy(store *storage.Store) (kept settled, err error) {
 	text, err := store.Meta(policyKey)
 	if err != nil || text == "" {
@@ -140,8 +141,8 @@ func keptPolicy(store *storage.Store) (kept settled, err error) {
 	return kept, nil
 }
 
-// changes names the keys that say something else than when the ledger was opened
-// last, and what they said.
+// changes names the keys whose values differ from when the ledger was last opened, with
+// both values.
 func (s settled) changes(now privacy.Design) string {
 	was := s.Design
 	var list []string
@@ -170,13 +171,14 @@ func (s settled) keep(store *storage.Store) error {
 	return store.PutMeta(policyKey, string(text))
 }
 
-// unprotectedPolicy is that of a node whose owner gave her consent to it.
+// unprotectedPolicy returns the policy of a node whose owner has consented to having no
+// guarantee.
 func unprotectedPolicy(t *learner.Task) (privacy.Policy, error) {
 	return t.Design(privacy.Design{Noise: privacy.Unprotected}).Policy()
 }
 
-// Guarantee is what the ledger keeps for each record: under pure accounting more
-// than was asked for.
+// Guarantee returns the budget that the ledger keeps for each record. Under pure
+// accounting it is stronger than the configuration asks.
 func (c *Config) Guarantee() privacy.Budget {
 	if c.Pure() {
 		return privacy.Budget{Epsilon: c.Epsilon}

@@ -1,6 +1,5 @@
-// Package datadir is a node's data directory and its life: what its files say (identity,
-// configuration, task, private network), making one and changing it, opening its
-// database, restoring it from a copy, and erasing it. It starts nothing.
+// Package datadir reads, makes, changes, restores and erases a node's data directory: its
+// identity, configuration, task, private network and database. It starts nothing.
 package datadir
 
 import (
@@ -35,7 +34,7 @@ func Init(dir string, t *learner.Task, c Config) error {
 	return initAs(dir, t, c, key)
 }
 
-// InitAs is Init with the identity in a file that [NewIdentity] made. Two
+// InitAs makes a data directory with the identity in a file that [NewIdentity] made. Two
 // directories of one identity must never run at the same time.
 func InitAs(dir string, t *learner.Task, c Config, identity string) error {
 	key, err := readKey(identity)
@@ -84,8 +83,8 @@ type dirFile struct {
 	data []byte
 }
 
-// makeDir makes a directory, unless it is there, with new files in it. What fails
-// on the way leaves nothing behind that was not there before.
+// makeDir makes a directory, unless it exists, and new files in it. After an error it
+// leaves nothing behind that was not there before.
 func makeDir(dir string, files []dirFile) (err error) {
 	_, missing := os.Stat(dir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -117,8 +116,8 @@ func noOrphan(dir string) error {
 	return fmt.Errorf("node: %s is missing, and the database beside it was made for it; put it back", filepath.Join(dir, KeyFile))
 }
 
-// create writes a file that is not there yet: what a user keeps in the
-// directory under the same name is hers.
+// create writes a new file. It does not replace one that exists, because the user may keep
+// a file of her own under that name.
 func create(path string, data []byte) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -131,7 +130,7 @@ func create(path string, data []byte) error {
 	return err
 }
 
-// Files is what the text files of a data directory say.
+// Files holds the content of the text files of a data directory.
 type Files struct {
 	Key    crypto.PrivKey
 	Task   *learner.Task

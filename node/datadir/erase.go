@@ -14,35 +14,35 @@ import (
 	"p2pnode/storage"
 )
 
-// erasingFile says that the erasure of a directory has begun. It comes before anything
-// else changes and goes last, so whatever interrupts the erasure, the directory is no
-// node any more and can be erased again.
+// erasingFile marks a directory whose erasure has begun. It is made before anything else
+// changes and removed last. So after an interruption the directory is not a node any more
+// and can be erased again.
 const erasingFile = "p2pnode.erasing"
 
-// ErrInUse: a node has the directory open.
+// ErrInUse says that a node has the directory open.
 var ErrInUse = storage.ErrLocked
 
-// Erase overwrites and removes what makes a directory a node: records, ledger, models
-// and all else in its databases, those that restores kept too, the identity, the
-// configuration and the task, the files of a private network. Then it removes the
-// directory, unless there are other files in it, whose names it returns. Interrupted, or after
-// an error, it can be called again; until then [Read] refuses the directory.
+// Erase overwrites and removes the files of a node: its database with records, ledger and
+// models, the databases that restores kept, the identity, the configuration, the task, and
+// the files of a private network. Then it removes the directory, unless there are other
+// files in it, whose names it returns. After an error or an interruption it can be called
+// again; until then [Read] refuses the directory.
 //
 // It refuses a directory that a node has open, with an error that wraps
 // [ErrInUse], one that holds no node, and one where a symbolic link or a
 // directory has the name of a file of the node's. It follows no link.
 //
-// What is overwritten may still be on the medium: file systems that write elsewhere
+// Overwritten bytes may still be on the medium: file systems that write to new blocks
 // (copy on write, journals, snapshots) and flash keep old blocks. Copies elsewhere stay,
-// and so does what was released. The ledger is gone: records that are imported again,
-// wherever, get a second budget.
+// and so does what was released. The ledger is gone, so records that are imported again
+// anywhere get a second budget.
 func Erase(dir string) (left []string, err error) {
 	e, err := openErasure(dir)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, e.root.Close()) }()
-	made, err := hold(dir) // or Configure could make a node of what is being erased
+	made, err := hold(dir) // otherwise Configure could make a node of the files being erased
 	if err != nil {
 		return nil, fmt.Errorf("node: erase %s: %w", dir, err)
 	}
@@ -58,7 +58,8 @@ func Erase(dir string) (left []string, err error) {
 	return e.leave()
 }
 
-// Erasable reports why [Erase] would refuse a directory, unless that it is in use.
+// Erasable returns why [Erase] would refuse a directory. It does not check whether the
+// directory is in use.
 func Erasable(dir string) error {
 	e, err := openErasure(dir)
 	if err != nil {
@@ -119,7 +120,7 @@ func (e erasure) look() error {
 			return fmt.Errorf("node: erase %s: %w", e.dir, err)
 		}
 		if !info.Mode().IsRegular() && info.Mode().Type() != fs.ModeSocket {
-			return fmt.Errorf("node: %s is no file but a directory, a link or a device, which erasing does not follow: nothing was erased; remove it, and what it leads to, by hand",
+			return fmt.Errorf("node: nothing was erased: %s is a directory, a link or a device, which erasing does not follow; remove it, and what it leads to, by hand",
 				filepath.Join(e.dir, name))
 		}
 	}
@@ -157,7 +158,7 @@ func (e erasure) mark() error {
 	return errors.Join(f.Close(), e.sync())
 }
 
-// overwrite puts zeros in the place of what a file holds, on disk when it returns.
+// overwrite replaces the content of a file by zeros, which are on disk when it returns.
 func (e erasure) overwrite(name string) error {
 	info, err := e.root.Lstat(name)
 	if err != nil || !info.Mode().IsRegular() {
@@ -183,7 +184,7 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// sync makes what was made and removed durable.
+// sync makes the new and the removed directory entries durable.
 func (e erasure) sync() error {
 	d, err := e.root.Open(".")
 	if err != nil {
@@ -192,8 +193,7 @@ func (e erasure) sync() error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// leave removes the directory if nothing is in it. An empty one may stay, as where a
-// file system is mounted.
+// leave removes the directory if it is empty. Where a file system is mounted, it may stay.
 func (e erasure) leave() (left []string, err error) {
 	entries, err := fs.ReadDir(e.root.FS(), ".")
 	if err != nil {
@@ -208,7 +208,8 @@ func (e erasure) leave() (left []string, err error) {
 	return left, nil
 }
 
-// files names the node's files that are there, the identity first; erasingFile is none.
+// files returns the names of the node's files that exist, the identity first and without
+// erasingFile.
 func (e erasure) files() ([]string, error) {
 	entries, err := fs.ReadDir(e.root.FS(), ".")
 	var names []string

@@ -153,11 +153,11 @@ func TestEraseRefuses(t *testing.T) {
 		"a link": {func(dir string) error {
 			put(t, dir, KeyFile, "k")
 			return errors.Join(os.WriteFile(away, []byte("elsewhere"), 0o600), os.Symlink(away, filepath.Join(dir, StoreFile)))
-		}, "p2pnode.db is no file but"},
+		}, "p2pnode.db is a directory, a link or a device"},
 		"a directory": {func(dir string) error {
 			put(t, dir, StoreFile, "d")
 			return os.Mkdir(filepath.Join(dir, ConfigFile), 0o700)
-		}, "config.toml is no file but"},
+		}, "config.toml is a directory, a link or a device"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

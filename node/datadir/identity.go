@@ -14,7 +14,7 @@ import (
 
 // NewIdentity makes an identity in a new file that only its owner can read, for
 // [InitAs], and returns its peer ID: a task that names its servers must know them
-// before they have data directories. A file that is there is an error.
+// before they have data directories. It fails if the file exists.
 func NewIdentity(path string) (peer.ID, error) {
 	key, err := newKey()
 	if err != nil {
@@ -42,18 +42,18 @@ func newKey() (crypto.PrivKey, error) {
 	return key, nil
 }
 
-// ReadIdentity reads the key that [NewIdentity] made, which nobody else may be able to
-// read.
+// ReadIdentity reads the key that [NewIdentity] made. It fails if other users can read
+// the file.
 func ReadIdentity(path string) (crypto.PrivKey, error) { return readKey(path) }
 
-// readKey reads an identity that nobody else can.
+// readKey reads an identity. It fails if other users can read the file.
 func readKey(path string) (crypto.PrivKey, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("node: read the identity: %w", err)
 	}
 	if info.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("node: others can read %s, and whoever has it can speak for this node; take their rights away with: chmod 600 %s", path, path)
+		return nil, fmt.Errorf("node: others can read %s and could speak for this node with it; take their rights away with: chmod 600 %s", path, path)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {

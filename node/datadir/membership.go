@@ -54,7 +54,7 @@ func Membership(self peer.ID, book *members.Book) api.Membership {
 	return m
 }
 
-// reason is what an error says; "" for none.
+// reason returns the text of an error, or "" if there is none.
 func reason(err error) string {
 	if err == nil {
 		return ""
@@ -62,7 +62,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// Describe says for the status who may speak to the node; nil: everybody.
+// Describe returns for the status who may speak to the node; nil means everybody.
 func (p Private) Describe(self peer.ID) *api.Private {
 	if p.Key == nil && p.Book == nil {
 		return nil
@@ -88,7 +88,7 @@ func (p Private) Describe(self peer.ID) *api.Private {
 	return out
 }
 
-// soon is how long before the end of a membership its node's owner hears of it.
+// soon is how long before the end of a membership the node's owner is told.
 const soon = 7 * 24 * time.Hour
 
 // Problems says what keeps the node from other members, and what to do.
@@ -96,10 +96,10 @@ func (p Private) Problems(self peer.ID, bootstrap []peer.AddrInfo, now time.Time
 	if p.Book == nil {
 		return nil
 	}
-	ask := fmt.Sprintf("ask whoever keeps the list of %s for: p2pnode members add %s", p.Book.Network(), self)
+	ask := fmt.Sprintf("ask the keeper of the list of %s to run: p2pnode members add %s", p.Book.Network(), self)
 	list := p.Book.List()
 	if err := p.Book.Damage(); err != nil {
-		return []string{fmt.Sprintf("its membership list is not used (%v), so this node speaks to bootstrap peers only, which bring another: "+
+		return []string{fmt.Sprintf("its membership list is not used (%v), so this node speaks to bootstrap peers only, which bring another list: "+
 			"wait for that, or import a good one", err)}
 	}
 	if list == nil {
@@ -107,7 +107,7 @@ func (p Private) Problems(self peer.ID, bootstrap []peer.AddrInfo, now time.Time
 	}
 	switch m, _ := list.Member(self); {
 	case !list.Admits(self, now):
-		out = append(out, fmt.Sprintf("this node is not on the membership list (version %d), or has expired, so no member speaks to it: %s", list.Version, ask))
+		out = append(out, fmt.Sprintf("this node is not on the membership list (version %d), or its membership has expired, so no member speaks to it: %s", list.Version, ask))
 	case !m.Expires.IsZero() && m.Expires.Sub(now) < soon:
 		out = append(out, fmt.Sprintf("its membership ends at %s: %s --expires DAY", m.Expires.Format(time.RFC3339), ask))
 	}

@@ -43,7 +43,7 @@ type Private struct {
 // joined is the content of privateFile.
 type joined struct {
 	Network     string   `toml:"network" comment:"the private network this node has joined; it speaks to its members only"`
-	Authorities []string `toml:"authorities" comment:"whose signatures make a list of its members good, as peer IDs"`
+	Authorities []string `toml:"authorities" comment:"the peer IDs of those who may sign the list of its members"`
 }
 
 // ReadPrivate reads what keeps strangers away from the node of a data directory.
@@ -69,9 +69,9 @@ func ReadPrivate(dir string, self peer.ID, bootstrap []peer.AddrInfo, log *slog.
 	return p, nil
 }
 
-// alone reports an error if a directory has the list of a private network but not
-// what says that the node has joined it: who loses one file by accident shall not
-// speak to strangers.
+// alone returns an error if a directory has the list of a private network but not the file
+// that says that the node has joined it. A node that has lost that file by accident must
+// not speak to strangers.
 func alone(dir string) error {
 	if _, err := os.Lstat(filepath.Join(dir, membersFile)); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -100,7 +100,7 @@ func (j joined) trusted() (out []peer.ID, err error) {
 			_, err = id.ExtractPublicKey()
 		}
 		if err != nil {
-			return nil, fmt.Errorf("node: %q is no authority (%w); take the ID that p2pnode members init printed", text, err)
+			return nil, fmt.Errorf("node: %q is no authority (%w); take the ID that p2pnode members init has printed", text, err)
 		}
 		out = append(out, id)
 	}
@@ -110,8 +110,8 @@ func (j joined) trusted() (out []peer.ID, err error) {
 	return out, nil
 }
 
-// resident is who lives in a data directory, a node or a relay, and the addresses a
-// node listens on.
+// resident returns the peer ID of the node or relay of a data directory, and the addresses
+// that a node listens on.
 func resident(dir string) (id peer.ID, listen []string, err error) {
 	key, err := readKey(filepath.Join(dir, relayKeyFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -128,7 +128,7 @@ func resident(dir string) (id peer.ID, listen []string, err error) {
 	return id, listen, nil
 }
 
-// Options are what a host needs beside the gater.
+// Options returns the options that a host needs beside the gater.
 func (p Private) Options() []libp2p.Option {
 	if p.Key == nil {
 		return nil
@@ -144,8 +144,8 @@ func (p Private) Gater() connmgr.ConnectionGater {
 	return p.Book
 }
 
-// Check refuses addresses that cannot be used with a network key. Libp2p would leave
-// them out without a word.
+// Check refuses addresses that cannot be used with a network key. libp2p would leave them
+// out silently.
 func (p Private) Check(listen []string) error {
 	if p.Key == nil {
 		return nil
@@ -163,11 +163,10 @@ func (p Private) Check(listen []string) error {
 	return nil
 }
 
-// Member reports whether a node takes part with a peer: without a membership list
-// with everybody.
+// Member reports whether a peer may take part. Without a membership list everybody may.
 func (p Private) Member(id peer.ID) bool { return p.Book == nil || p.Book.Member(id) }
 
-// Members lists who is a member now, of a network that has a list of them.
+// Members lists the present members of a network that has a list of them.
 func (p Private) Members() (out []learner.ID) {
 	list := p.Book.List()
 	if list == nil {
@@ -181,8 +180,8 @@ func (p Private) Members() (out []learner.ID) {
 	return out
 }
 
-// Run spreads the membership list, if there is one, until ctx ends. expel is called
-// when somebody may have ceased to be a member.
+// Run spreads the membership list, if there is one, until ctx ends. It calls expel when a
+// peer may have ceased to be a member.
 func (p Private) Run(ctx context.Context, h host.Host, expel func()) error {
 	if p.Book == nil {
 		return nil
@@ -190,7 +189,8 @@ func (p Private) Run(ctx context.Context, h host.Host, expel func()) error {
 	return p.Book.Run(ctx, h, expel)
 }
 
-// readNetworkKey reads a network key that nobody else can; nil: there is none.
+// readNetworkKey reads a network key; nil means that there is none. It fails if other users
+// can read the file.
 func readNetworkKey(path string) (pnet.PSK, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -200,7 +200,7 @@ func readNetworkKey(path string) (pnet.PSK, error) {
 		return nil, fmt.Errorf("node: read the network key: %w", err)
 	}
 	if info.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("node: others can read %s, and whoever has it can enter the network; take their rights away with: chmod 600 %s", path, path)
+		return nil, fmt.Errorf("node: others can read %s and could enter the network with it; take their rights away with: chmod 600 %s", path, path)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -226,8 +226,8 @@ type NetworkKey struct {
 	Fingerprint string `json:"fingerprint"`
 }
 
-// ErrNoNetworkKey: the data directory has no network key.
-var ErrNoNetworkKey = errors.New("node: no network key; make one with p2pnode network-key create, or bring that of the network with p2pnode network-key import FILE")
+// ErrNoNetworkKey says that the data directory has no network key.
+var ErrNoNetworkKey = errors.New("node: no network key; make one with p2pnode network-key create, or import that of the network with p2pnode network-key import FILE")
 
 // ReadNetworkKey describes the network key of a data directory, or returns
 // [ErrNoNetworkKey].
@@ -243,8 +243,8 @@ func ReadNetworkKey(dir string) (NetworkKey, error) {
 	return NetworkKey{path, fingerprint(key)}, nil
 }
 
-// CreateNetworkKey gives a data directory a new network key, in force from the next
-// start. One that is there is an error.
+// CreateNetworkKey gives a data directory a new network key, which takes effect at the next
+// start. It fails if there is one.
 func CreateNetworkKey(dir string) (NetworkKey, error) {
 	key := make(pnet.PSK, 32)
 	if _, err := rand.Read(key); err != nil {
@@ -253,8 +253,8 @@ func CreateNetworkKey(dir string) (NetworkKey, error) {
 	return putNetworkKey(dir, key)
 }
 
-// ImportNetworkKey gives a data directory the network key in a file, in force from
-// the next start. Another one that is there is an error.
+// ImportNetworkKey gives a data directory the network key in a file, which takes effect at
+// the next start. It fails if there is another one.
 func ImportNetworkKey(dir, from string) (NetworkKey, error) {
 	text, err := os.ReadFile(from)
 	if err != nil {
@@ -282,8 +282,8 @@ func putNetworkKey(dir string, key pnet.PSK) (NetworkKey, error) {
 	return NetworkKey{filepath.Join(dir, networkKeyFile), fingerprint(key)}, replaceAll(dir, files)
 }
 
-// lackingKey is the file that gives a data directory a network key; none if it has it.
-// Another one that is there is an error.
+// lackingKey returns the file that gives a data directory a network key, or none if it has
+// that key. It fails if there is another one.
 func lackingKey(dir string, key pnet.PSK) ([]dirFile, error) {
 	path := filepath.Join(dir, networkKeyFile)
 	old, err := readNetworkKey(path)

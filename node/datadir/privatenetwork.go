@@ -16,16 +16,16 @@ import (
 	"p2pnode/node/api"
 )
 
-// PrivateNetwork is what keeps strangers away, for a program that brings it with it and
-// hands it to [Configure]: a network key, a membership list, both or neither. The zero
-// value is neither.
+// PrivateNetwork keeps strangers away, with a network key, a membership list, both or
+// neither. It is for a program that brings them with it and hands them to [Configure]. The
+// zero value is neither.
 type PrivateNetwork struct {
 	key    pnet.PSK // nil: none
 	joined joined   // without a name: none
 	list   []byte
 }
 
-// SetKey is for a network key, the text of a file swarm.key.
+// SetKey sets a network key, the text of a file swarm.key.
 func (p *PrivateNetwork) SetKey(text string) error {
 	key, err := pnet.DecodeV1PSK(strings.NewReader(text))
 	if err != nil {
@@ -35,8 +35,8 @@ func (p *PrivateNetwork) SetKey(text string) error {
 	return nil
 }
 
-// Join is for a membership list: the network's name, and who may sign its lists. The list
-// may be nil; see [PrivateNetwork.List].
+// Join sets the name of a network and the authorities that may sign its membership lists.
+// The list may be nil; see [PrivateNetwork.List].
 func (p *PrivateNetwork) Join(name string, authorities []string, list []byte) error {
 	j := joined{name, slices.Clone(authorities)}
 	trusted, err := j.trusted()
@@ -53,16 +53,16 @@ func (p *PrivateNetwork) Join(name string, authorities []string, list []byte) er
 	return nil
 }
 
-// List is the membership list that came with the rest, or nil. It is for
-// ImportMembers of the node, once it is open: by then it may have a newer one.
+// List returns the list that was given to Join, or nil. The caller hands it to
+// ImportMembers of the open node, which may have a newer one by then.
 func (p *PrivateNetwork) List() []byte { return p.list }
 
-// Check refuses addresses that a network key, that of p, cannot be used with.
+// check refuses addresses that cannot be used with the network key of p.
 func (p *PrivateNetwork) check(listen []string) error { return Private{Key: p.key}.Check(listen) }
 
-// files are those that a directory still lacks to be as private as p says. It is an error
+// files returns the files that a directory still lacks to be as private as p says. It fails
 // if the directory has another key or belongs to another network, or if the addresses
-// cannot be used with the key that it has.
+// cannot be used with its key.
 func (p *PrivateNetwork) files(dir string, listen []string) (files []dirFile, err error) {
 	have, err := readNetworkKey(filepath.Join(dir, networkKeyFile))
 	if err != nil {
@@ -83,8 +83,8 @@ func (p *PrivateNetwork) files(dir string, listen []string) (files []dirFile, er
 	return append(files, more...), err
 }
 
-// lacking is the file that makes the node of a directory a part of the network; none if
-// it is one. Another network that it has joined, or other authorities, are an error.
+// lacking returns the file that makes the node of a directory a part of the network, or
+// none if it is. It fails if the node has joined another network or has other authorities.
 func (j joined) lacking(dir string) ([]dirFile, error) {
 	path := filepath.Join(dir, PrivateFile)
 	have, err := readJoined(path)

@@ -72,7 +72,7 @@ func TestConfigurePrivate(t *testing.T) {
 	}
 }
 
-// QUIC and a network key exclude each other, whichever comes first.
+// QUIC and a network key exclude each other, in either order.
 func TestConfigurePrivateOverQUIC(t *testing.T) {
 	t.Parallel()
 	task := learner.Movies()

@@ -13,8 +13,8 @@ import (
 	"p2pnode/storage"
 )
 
-// restoredRound is the round a restored node goes on from: above every round the
-// node can have released, as long as it released fewer than a million a second.
+// restoredRound returns the round that a restored node goes on from. It is above every
+// round that the node can have released at fewer than a million a second.
 func restoredRound(now time.Time) uint64 { return uint64(now.Unix()) << 20 }
 
 // NeedsRestore reports whether the database of a data directory has to be accepted
@@ -34,8 +34,8 @@ func NeedsRestore(dir string) (needs bool, err error) {
 	return s.Ledger.Contradicted() > 0, s.Close()
 }
 
-// Kept names the databases that earlier restores replaced and kept. They hold
-// records, those deleted since too.
+// Kept returns the names of the databases that earlier restores replaced and kept. They
+// hold records, also those deleted since.
 func Kept(dir string) ([]string, error) { return storage.Kept(filepath.Join(dir, StoreFile)) }
 
 // Restore puts a copy made by [storage.Store.Backup] in place of the database of a data
@@ -93,10 +93,10 @@ func Restore(dir, from string, confirm func(records int) error) (kept string, er
 	return "", fmt.Errorf("node: restore %s: %w", dir, err)
 }
 
-// leastCopy is less than any database has bytes: four pages of the smallest size.
+// leastCopy is a lower bound on the bytes of a database: four pages of the smallest size.
 const leastCopy = 4 * 4096
 
-// checkCopy refuses what cannot be a copy.
+// checkCopy refuses a file that cannot be a copy.
 func checkCopy(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -108,7 +108,7 @@ func checkCopy(path string) error {
 	return nil
 }
 
-// Mend adds to an error of a directory's store what its owner can do about it.
+// Mend adds to an error of a directory's store what the owner can do about it.
 func Mend(err error, dir string) error {
 	switch {
 	case errors.Is(err, storage.ErrMissing), errors.Is(err, storage.ErrDamaged):

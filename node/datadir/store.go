@@ -12,7 +12,8 @@ import (
 	"p2pnode/storage"
 )
 
-// ErrOtherTask: the directory was made for another task, which is another network.
+// ErrOtherTask says that the directory was made for another task, which is another
+// network.
 var ErrOtherTask = errors.New("another task")
 
 var errOtherIdentity = errors.New("another identity")
@@ -80,8 +81,8 @@ func (s *Store) openLedger(dir string, files *Files) error {
 	return err
 }
 
-// claim remembers in a store which task and identity it belongs to, and refuses
-// that of another, and what it cannot bring up to this version.
+// claim writes into a store which task and identity it belongs to. It refuses the store of
+// another task or identity, and one that it cannot bring up to this version.
 func (s *Store) claim(dir string, files Files) error {
 	if err := belongs(s.Store, dir, files); err != nil {
 		return err
@@ -105,8 +106,8 @@ func (s *Store) claim(dir string, files Files) error {
 	return nil
 }
 
-// belongs reports an error if the store, that of the file or directory called
-// name, was made for another task or identity: records and ledger belong to one.
+// belongs returns an error if the store of the named file or directory was made for another
+// task or identity: records and ledger belong to one.
 func belongs(store *storage.Store, name string, files Files) error {
 	self, err := peer.IDFromPrivateKey(files.Key)
 	if err != nil {

@@ -72,8 +72,8 @@ func FormatTask(t *learner.Task) ([]byte, error) {
 // the personal model, which never meets the network.
 func NetworkName(t *learner.Task) string { return networkName(t, gossip.Version) }
 
-// networkNames are those of a task under this wire version and all before: a data
-// directory outlives them.
+// networkNames returns the names of a task's network under this wire version and all
+// before, because a data directory outlives them.
 func networkNames(t *learner.Task) []string {
 	names := make([]string, gossip.Version)
 	for i := range names {
@@ -121,8 +121,8 @@ func decodeTOML(text []byte, into any) error {
 	return err
 }
 
-// inWords says what is wrong with a value; of its type what it should be instead, in
-// words of TOML.
+// inWords says what is wrong with a value. For a wrong type it says what the value should
+// be, in words of TOML.
 func inWords(wrong *toml.DecodeError) string {
 	text := strings.TrimPrefix(wrong.Error(), "toml: ")
 	_, typ, found := strings.Cut(text, " of type ")

@@ -14,7 +14,7 @@ import (
 	"github.com/multiformats/go-multiaddr"
 )
 
-// FullAddrs are the addresses others can dial, with the peer ID.
+// FullAddrs returns the addresses that others can dial, with the peer ID.
 func FullAddrs(h host.Host) []string {
 	if len(h.Addrs()) == 0 {
 		return []string{}
@@ -43,7 +43,7 @@ func AddrInfo(id string, addrs []string) (peer.AddrInfo, error) {
 	return info, nil
 }
 
-// SortedAddrs gives addresses, which a host lists in no order, one.
+// SortedAddrs sorts addresses, which a host lists in no order.
 func SortedAddrs(addrs []multiaddr.Multiaddr) []multiaddr.Multiaddr {
 	return slices.SortedFunc(slices.Values(addrs), multiaddr.Multiaddr.Compare)
 }

@@ -24,23 +24,23 @@ import (
 )
 
 const (
-	// maxMet bounds the peers remembered because the node met them: plenty to find
-	// the network again.
+	// maxMet bounds the peers remembered because the node met them. That many are enough to
+	// find the network again.
 	maxMet = 256
-	// maxAdded bounds those the owner names: the node keeps a connection to each.
+	// maxAdded bounds the peers that the owner adds: the node keeps a connection to each.
 	maxAdded = 64
-	// forgetAfter is how long a peer is remembered that is not seen any more.
+	// forgetAfter is how long the node remembers a peer that it does not see any more.
 	forgetAfter = 30 * 24 * time.Hour
-	// maxMisses dials in a row without an answer, while others answer, and a peer
-	// is forgotten.
+	// maxMisses is how many dials in a row a peer may leave unanswered, while others answer,
+	// before it is forgotten.
 	maxMisses = 5
 	noteEvery = 10 * time.Minute
 )
 
-// ErrManyPeers: as many peers as the node keeps were added already.
+// ErrManyPeers says that the owner has added as many peers as the node keeps.
 var ErrManyPeers error = api.Advise(fmt.Errorf("node: %d peers were added already, and the node keeps no more", maxAdded), "take one out first with p2pnode peer remove")
 
-// ErrNoPeer is for a peer that the owner never added.
+// ErrNoPeer says that the owner has not added the peer.
 var ErrNoPeer error = api.Advise(errors.New("is no peer that you added"), "p2pnode peers lists them")
 
 // Book remembers peers between runs: those the node met, which took part in
@@ -83,7 +83,7 @@ func OpenBook(store *storage.Store, network string, log *slog.Logger) (*Book, er
 	return b, nil
 }
 
-// Watch notes whom the host meets until ctx ends.
+// Watch notes the peers that the host meets until ctx ends.
 func (b *Book) Watch(ctx context.Context, h host.Host) error {
 	met, err := h.EventBus().Subscribe(new(event.EvtPeerIdentificationCompleted))
 	if err != nil {
@@ -142,7 +142,7 @@ func (a *acquaintance) learn(addrs []multiaddr.Multiaddr) {
 	a.addrs = discovery.Bound(addrs)
 }
 
-// makeRoom forgets whom the node has not seen for longest if it has met enough. The
+// makeRoom forgets the peer that was not seen for longest if the node has met enough. The
 // caller holds b.mu.
 func (b *Book) makeRoom() {
 	met := b.sorted(func(a *acquaintance) bool { return !a.added })
@@ -151,7 +151,7 @@ func (b *Book) makeRoom() {
 	}
 }
 
-// sorted lists who passes the filter, the last seen first. The caller holds b.mu.
+// sorted lists the peers that pass the filter, the last seen first. The caller holds b.mu.
 func (b *Book) sorted(pass func(*acquaintance) bool) []peer.ID {
 	var out []peer.ID
 	for id, a := range b.known {
@@ -185,8 +185,8 @@ func (b *Book) infos(pass func(*acquaintance) bool) []peer.AddrInfo {
 	return out
 }
 
-// Tried notes who answered and who did not. Nobody is charged when nobody
-// answered: this node may be the one that is offline.
+// Tried notes which peers answered and which did not. If none answered, it counts nothing
+// against them, because this node may be offline.
 func (b *Book) Tried(reached, failed []peer.ID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -242,7 +242,7 @@ func (a *acquaintance) record(id peer.ID) storage.Peer {
 	return p
 }
 
-// Save writes the book. The host says who is connected, and where they are now.
+// Save writes the book. The host tells which peers are connected and at what addresses.
 func (b *Book) Save(h host.Host) {
 	b.mu.Lock()
 	now := time.Now()
@@ -266,7 +266,7 @@ func (b *Book) Save(h host.Host) {
 	}
 }
 
-// List is the book for the owner's eyes, with the peers named in the configuration.
+// List returns the book for the owner, with the peers named in the configuration.
 func (b *Book) List(named []peer.AddrInfo) []api.Acquaintance {
 	b.mu.Lock()
 	defer b.mu.Unlock()

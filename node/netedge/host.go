@@ -1,5 +1,5 @@
-// Package netedge is where a node, or a relay, meets the network: its libp2p host, what it
-// does while it has nothing to say, what it knows of the machine's network, and the peers
+// Package netedge connects a node, or a relay, to the network: it makes the libp2p host,
+// sets how much it does while idle, follows the machine's network, and remembers the peers
 // that it met. It knows nothing of models and records.
 package netedge
 

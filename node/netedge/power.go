@@ -8,21 +8,21 @@ import (
 	"github.com/libp2p/go-libp2p/p2p/muxer/yamux"
 )
 
-// Power is what a node does while it has nothing to say, and what it keeps for it.
+// Power says how often a node acts while it has nothing to send, and how many connections
+// it keeps.
 type Power struct {
-	// silence is how long a connection may say nothing before it is asked for a
-	// sign of life, and answer how long that may take: a peer that vanishes is
-	// noticed after both. Either end asks, whoever loses patience first, and
-	// whatever arrives counts; so an idle connection costs one small exchange in
-	// each silence.
+	// silence is how long a connection may be silent before an end sends a ping, and answer
+	// how long the reply may take: a vanished peer is noticed after both. The end that has
+	// waited longest pings, and any bytes that arrive count as a sign of life. So an idle
+	// connection costs one small exchange in each silence.
 	silence, answer time.Duration
 	Heartbeat       time.Duration // of gossipsub
-	Look            time.Duration // between looks at neighbours that give no cause
-	// renew is how old an edge becomes before it is asked for again, which heals one
-	// known at one end only, and the longest time between two exchanges.
+	Look            time.Duration // between looks at the neighbours while nothing happens
+	// Renew is how old an edge becomes before the node asks for it again, which repairs an
+	// edge that only one end knows. It is also the longest time between two exchanges.
 	Renew time.Duration
-	// connections is how many there may be before those that are no neighbours'
-	// are trimmed to spare.
+	// connections is how many there may be before those to peers other than neighbours are
+	// trimmed to spare.
 	connections, spare int
 }
 
@@ -30,11 +30,10 @@ type Power struct {
 // the hash table.
 const highWater = 256
 
-// spareFor is how long a new connection is safe from being trimmed: what it was
-// made for takes less.
+// spareFor is how long a new connection is not trimmed. Its first use takes less.
 const spareFor = 10 * time.Second
 
-// PowerOf is what the configuration of a node says whose graph has that degree.
+// PowerOf returns the power that a configuration asks for, with a graph of that degree.
 func PowerOf(c *datadir.Config, degree int) Power {
 	p := Power{
 		silence: 6 * time.Second, answer: 6 * time.Second,

@@ -31,7 +31,7 @@ func NewSurroundings(c *datadir.Config) *Surroundings {
 	return &Surroundings{Interfaces: discovery.NewInterfaces(c.Interfaces...), DNS: new(resolver)}
 }
 
-// Announce is the host's addresses as others should see them.
+// Announce returns the host's addresses as others should see them.
 func (s *Surroundings) Announce(addrs []multiaddr.Multiaddr) []multiaddr.Multiaddr {
 	listening := s.listening.Load()
 	if listening == nil {
@@ -61,7 +61,7 @@ func (s *Surroundings) inhabit(h host.Host) {
 type resolver struct {
 	mu      sync.Mutex
 	servers []netip.AddrPort
-	next    int // the server to ask next: one that is silent is not asked again and again
+	next    int // the server to ask next, so that a silent one is not asked every time
 }
 
 func (r *resolver) Set(servers []netip.AddrPort) {

@@ -138,7 +138,7 @@ func (s Subject) audit(ctx context.Context, o Options, done func()) (Finding, er
 	return f, err
 }
 
-// seed gives each subject its own games, the same whoever else is audited.
+// seed gives each subject its own games, which do not depend on the other subjects.
 func (s Subject) seed(seed uint64) uint64 {
 	h := fnv.New64a()
 	fmt.Fprint(h, seed, s)

@@ -41,8 +41,8 @@ func index(c *Config) map[learner.ID]int {
 }
 
 // checkEdges says what every found graph must be: the same at both ends, between
-// degree and twice that many edges each, and settled: whoever finds its budget
-// spent and its estimates fixed leaves the graph alone.
+// degree and twice that many edges each, and settled: a node whose budget is
+// spent and whose estimates are fixed leaves the graph alone.
 func checkEdges(t *testing.T, c *Config, r *Result) {
 	t.Helper()
 	at := index(c)

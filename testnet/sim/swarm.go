@@ -55,8 +55,8 @@ func (s *Swarm) put(i int, e graph.End) {
 	s.nodes[i].view.SetOwn(e)
 }
 
-// Replace lets the node at the place i leave and a newcomer come, of whom nobody
-// has heard.
+// Replace lets the node at place i leave and a newcomer take the place. Nobody has heard
+// of the newcomer.
 func (s *Swarm) Replace(i int, e graph.End) {
 	delete(s.index, s.nodes[i].own.Peer)
 	s.put(i, e)

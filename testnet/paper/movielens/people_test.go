@@ -68,7 +68,7 @@ func TestOnlyDonorsAreInTheirFactors(t *testing.T) {
 			t.Errorf("%s: the features are the same: %v", k.name, same)
 		}
 	}
-	// Nor do test ratings say anything, whoever's they are.
+	// Test ratings say nothing either, no matter which person gave them.
 	list := s.training(other.ratings)
 	for i := range other.ratings {
 		if s.test[i] {
