@@ -198,19 +198,46 @@ func TestListsAreSigned(t *testing.T) {
 	}
 }
 
-// A leader that lists what nobody holds gets no votes; the next one ends the sum.
+// A leader that lists what nobody holds, or a contribution as somebody else's or of more
+// records than it says, gets no votes; the next one ends the sum.
 func TestLeaderThatListsNothingReal(t *testing.T) {
-	n := newNetwork(t, 4, 1, 3, 4)
-	vectors := n.people(n.open(), 3)
-	n.run()
-	n.leaderProposes(0, func(int) *List {
-		l, _ := n.members[1].machine.ownList()
-		l.Entries[0].Entry[0] ^= 1
-		return l
-	})
-	n.close()
-	if p := n.checkSum(vectors); p.Result.Entries != 3 {
-		t.Errorf("%d are listed", p.Result.Entries)
+	for name, change := range map[string]func(e *Listed){
+		"an entry that is none": func(e *Listed) { e.Entry[0] ^= 1 },
+		"another contributor":   func(e *Listed) { e.From[len(e.From)-1] ^= 1 },
+		"other records":         func(e *Listed) { e.Records++ },
+	} {
+		n := newNetwork(t, 4, 1, 3, 4)
+		vectors := n.people(n.open(), 3)
+		n.run()
+		n.run()
+		n.leaderProposes(0, func(int) *List {
+			l, _ := n.members[1].machine.ownList()
+			change(&l.Entries[0])
+			return l
+		})
+		n.close()
+		if p := n.checkSum(vectors); p.Result.Entries != 3 || n.members[1].machine.View() == 0 {
+			t.Errorf("%s: %d are listed in view %d", name, p.Result.Entries, n.members[1].machine.View())
+		}
+	}
+}
+
+// An entry whose masked vector is another one is refused.
+func TestVectorOfAnEntryIsChecked(t *testing.T) {
+	n := newNetwork(t, 4, 1, 2, 18)
+	upload, err := n.sum.Contribute(n.open(), identityOf(1), 1, n.vector())
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry, masked, _ := n.sum.Split(upload)
+	right := HashMasked(masked)
+	masked[3] ^= 1
+	m := n.members[0].machine
+	if out, err := m.Step(Arrived{entry, HashMasked(masked)}); err == nil || out.Took {
+		t.Error("an entry with another vector is taken in")
+	}
+	if out, err := m.Step(Arrived{entry, right}); err != nil || !out.Took {
+		t.Errorf("an entry with its vector is refused: %v", err)
 	}
 }
 

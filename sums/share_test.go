@@ -232,6 +232,9 @@ func TestSealedSeedsNameTheirPurpose(t *testing.T) {
 	}
 	// The stream and the check value name the same things.
 	key, check := expand(n.sum.ID, Identity{7}, 1, seeds[0])
+	if key == check {
+		t.Error("the check value, which is published, is the key of the stream")
+	}
 	for name, again := range map[string]func() (Digest, Digest){
 		"contributor": func() (Digest, Digest) { return expand(n.sum.ID, Identity{8}, 1, seeds[0]) },
 		"class":       func() (Digest, Digest) { return expand(n.sum.ID, Identity{7}, 2, seeds[0]) },
