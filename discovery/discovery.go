@@ -127,7 +127,7 @@ func (d *Discovery) Connect(ctx context.Context, p peer.AddrInfo) error {
 
 // Failure returns why a bootstrap peer could not be reached the last time. It is nil if
 // the peer was reached, is not a bootstrap peer, or has not been tried.
-func (d *Discovery) Failure(id peer.ID) error { return d.bootstrap.Failure(id) }
+func (d *Discovery) Failure(id peer.ID) error { return d.bootstrap.failure(id) }
 
 // Run looks for nodes until ctx ends and returns after everything it started has
 // ended. A network that cannot be reached is tried again and again. It is called

@@ -126,10 +126,10 @@ func (k *Keeper) Refresh() {
 	}
 }
 
-// Failure returns why a wanted peer could not be reached the last time. It is nil if the
+// failure returns why a wanted peer could not be reached the last time. It is nil if the
 // peer was reached, is not wanted, or has not been tried. It may be called from any
 // goroutine.
-func (k *Keeper) Failure(id peer.ID) error {
+func (k *Keeper) failure(id peer.ID) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if w, ok := k.wanted[id]; ok {

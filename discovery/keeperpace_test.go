@@ -58,7 +58,7 @@ func connectedWithin(t *testing.T, a, b host.Host, limit time.Duration) time.Dur
 func TestARefreshEndsTheBackOff(t *testing.T) {
 	inVirtualTime(t, func(net mocknet.Mocknet, a, b host.Host, k *Keeper) {
 		time.Sleep(time.Hour)
-		if k.Failure(b.ID()) == nil {
+		if k.failure(b.ID()) == nil {
 			t.Error("an hour in vain, and no failure")
 		}
 		if _, err := net.LinkPeers(a.ID(), b.ID()); err != nil {
@@ -66,7 +66,7 @@ func TestARefreshEndsTheBackOff(t *testing.T) {
 		}
 		k.Refresh()
 		connectedWithin(t, a, b, time.Second)
-		if err := k.Failure(b.ID()); err != nil {
+		if err := k.failure(b.ID()); err != nil {
 			t.Errorf("connected, and still: %v", err)
 		}
 	})

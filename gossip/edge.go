@@ -28,9 +28,9 @@ const (
 	EdgeLater    EdgeAnswer = 2 // nothing changes; ask again in a while
 )
 
-// MaxTurn is more agreements than two nodes ever reach. A farewell with this turn ends
+// maxTurn is more agreements than two nodes ever reach. A farewell with this turn ends
 // an edge no matter what the two have agreed on.
-const MaxTurn = 1 << 53
+const maxTurn = 1 << 53
 
 // maxReason bounds the reason of a refusal, in bytes.
 const maxReason = 256
@@ -148,7 +148,7 @@ func (g *Gossip) decodeCommon(w edgeMessage, from peer.ID) (c common, err error)
 	if c.known, err = read.known(w.GetKnown()); err != nil {
 		return c, err
 	}
-	if c.turn = w.GetTurn(); c.turn > MaxTurn {
+	if c.turn = w.GetTurn(); c.turn > maxTurn {
 		return c, malformed("too many agreements about one edge")
 	}
 	c.witness, err = g.config.Signer.decodeWitness(w.GetWitness())

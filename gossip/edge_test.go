@@ -117,7 +117,7 @@ func TestMalformedEdgeMessagesAreRefused(t *testing.T) {
 		"another's entry": func(w *wire.EdgeRequest) {
 			w.Own = encodeEntry(&Entry{Round: own.Round, Std: own.Std, Vector: own.Vector})
 		},
-		"endless turn": func(w *wire.EdgeRequest) { w.Turn = MaxTurn + 1 },
+		"endless turn": func(w *wire.EdgeRequest) { w.Turn = maxTurn + 1 },
 		"long latest":  func(w *wire.EdgeRequest) { w.Latest = make([]byte, maxMessageSize+1) },
 		"forged witness": func(w *wire.EdgeRequest) {
 			w.Witness = &wire.Witness{Round: 1, Hash: make([]byte, 32), Proof: make([]byte, 64)}
@@ -185,7 +185,7 @@ func TestLargestEdgeMessageFits(t *testing.T) {
 	e.Age, e.Passport = math.MaxUint32, passport(&wire.Passport{Addr: fitting(addrs), Proof: make([]byte, maxProof)})
 	w := witness(t, testSigner(t), math.MaxUint64, 1)
 	r := EdgeReply{Answer: EdgeLater, Reason: strings.Repeat("x", maxReason), Own: e, Known: slices.Repeat([]Entry{e}, MaxKnown),
-		Turn: MaxTurn, Latest: make([]byte, maxMessageSize), Witness: &w}
+		Turn: maxTurn, Latest: make([]byte, maxMessageSize), Witness: &w}
 	if size := len(encodedEdge(t, encodeReply(r))); size > g.maxEdgeSize() {
 		t.Errorf("%d bytes, the limit is %d", size, g.maxEdgeSize())
 	}
@@ -211,7 +211,7 @@ func FuzzDecodeEdge(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if r, err := g.decodeRequest(data, own.Peer); err == nil &&
-			(r.Kind < EdgeExchange || r.Kind > EdgeDrop || r.Turn > MaxTurn || !genuine(r.Witness) || !all(r.Own, r.Known)) {
+			(r.Kind < EdgeExchange || r.Kind > EdgeDrop || r.Turn > maxTurn || !genuine(r.Witness) || !all(r.Own, r.Known)) {
 			t.Fatalf("accepted %+v", r)
 		}
 		if r, err := g.decodeReply(data, own.Peer); err == nil &&

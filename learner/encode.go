@@ -30,7 +30,7 @@ import (
 // its range counts as the nearest end, a text that is none of a set's values as none. The
 // column of a key may be missing, and names nothing then. Another missing column, a text
 // where a number belongs, an infinite number and a label that is none of the task's are
-// errors that name the column, and an empty cell of the target is [ErrNoLabel].
+// errors that name the column, and an empty cell of the target is errNoLabel.
 func (t *Task) Encode(cell func(name string) (string, bool)) (Record, error) {
 	w := newCellWriter(t)
 	r, err := t.encodeCells(w, cell)
@@ -59,8 +59,8 @@ func (t *Task) EncodeFeatures(cell func(name string) (string, bool)) (Record, er
 	return r, err
 }
 
-// ErrNoLabel: the cell of the target is empty.
-var ErrNoLabel = errors.New("is empty, so there is nothing to learn from the row")
+// errNoLabel: the cell of the target is empty.
+var errNoLabel = errors.New("is empty, so there is nothing to learn from the row")
 
 func (t *Task) encodeCells(w *cellWriter, cell func(name string) (string, bool)) (r Record, err error) {
 	x := make([]float64, 0, t.Width())

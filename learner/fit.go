@@ -42,7 +42,7 @@ func newFitter(l loss, train *Rows) *fitter {
 		most = max(most, len(train.pieces[i].y))
 	}
 	f := &fitter{
-		loss: l, train: train, y: train.Labels(),
+		loss: l, train: train, y: train.labels(),
 		z: mat.NewDense(m, k, nil), slope: make([]float64, k), curvature: mat.NewDense(most, k*k, nil),
 		scaled: mat.NewDense(most, p, nil), hessian: mat.NewSymDense(k*p, nil),
 		gradient: mat.NewVecDense(k*p, nil), direction: mat.NewVecDense(k*p, nil),

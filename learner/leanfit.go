@@ -51,7 +51,7 @@ type leanFitter struct {
 func newLeanFitter(l loss, train *Rows, pause func() bool) *leanFitter {
 	m, p, k := train.Len(), train.width(), l.scores()
 	f := &leanFitter{
-		loss: l, pause: pause, x: train.matrix(), y: train.Labels(),
+		loss: l, pause: pause, x: train.matrix(), y: train.labels(),
 		z: mat.NewDense(m, k, nil), slope: mat.NewDense(m, k, nil), curvature: mat.NewDense(m, k*k, nil),
 		mean: make([]float64, m), some: mat.NewDense(min(m, pieceRecords), p, nil),
 		whole: mat.NewSymDense(p, nil), gram: mat.NewSymDense(p, nil),

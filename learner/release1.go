@@ -12,9 +12,9 @@ import (
 // [Task.Normalise]. Its records can be told from those of today by where they are
 // stored, and are taken over by FromRelease1.
 
-// ErrRelease1: a record of the first release cannot be coded anew, because the row
+// errRelease1: a record of the first release cannot be coded anew, because the row
 // it was made from cannot be told from it.
-var ErrRelease1 = errors.New("learner: the first release scaled a row to norm 1, and all that is left of this one are numbers, " +
+var errRelease1 = errors.New("learner: the first release scaled a row to norm 1, and all that is left of this one are numbers, " +
 	"which do not say by how much")
 
 // SameAsRelease1 reports whether the first release coded every row of the task as
@@ -32,7 +32,7 @@ func (t *Task) SameAsRelease1() bool {
 // FromRelease1 returns the coordinates that a row has of which the first release made
 // x. What it was scaled by follows from any set or range that is not empty, whose
 // coordinate was 1; without one, a row that was not scaled is its own record, and any
-// other is [ErrRelease1]. The numbers are those of the row to within rounding, and
+// other is errRelease1. The numbers are those of the row to within rounding, and
 // exactly those if the owner wrote them with up to 14 digits.
 func (t *Task) FromRelease1(x []float64) ([]float64, error) {
 	if len(x) != t.Width() {
@@ -47,7 +47,7 @@ func (t *Task) FromRelease1(x []float64) ([]float64, error) {
 	}
 	scale, ok := t.scaleOfRelease1(coded)
 	if !ok {
-		return nil, ErrRelease1
+		return nil, errRelease1
 	}
 	raw, rounded := t.rowOfRelease1(coded, scale)
 	if slices.Equal(t.release1(rounded), coded) {
@@ -62,13 +62,13 @@ func (t *Task) scaleOfRelease1(x []float64) (scale float64, ok bool) {
 	var square float64
 	for at, i := 0, 0; i < len(t.Features); i++ {
 		f := &t.Features[i]
-		for _, v := range x[at : at+f.Width()] {
+		for _, v := range x[at : at+f.width()] {
 			if v != 0 && f.Kind != "number" {
 				return 1 / v, true
 			}
 			square += v * v
 		}
-		at += f.Width()
+		at += f.width()
 	}
 	const sure = 1 - 1e-9 // a longer row may have been scaled to this
 	return 1, square == 0 || !t.Normalise && math.Sqrt(square) < sure
@@ -79,8 +79,8 @@ func (t *Task) scaleOfRelease1(x []float64) (scale float64, ok bool) {
 func (t *Task) rowOfRelease1(x []float64, scale float64) (raw, rounded []float64) {
 	for i := range t.Features {
 		f := &t.Features[i]
-		here := x[:f.Width()]
-		x = x[f.Width():]
+		here := x[:f.width()]
+		x = x[f.width():]
 		switch f.Kind {
 		case "number":
 			v, _ := clamp(here[0]*scale, f.Min, f.Max)

@@ -64,7 +64,7 @@ func TestFromRelease1(t *testing.T) {
 		switch {
 		case scaled && !says:
 			refused++
-			if !errors.Is(err, ErrRelease1) {
+			if !errors.Is(err, errRelease1) {
 				t.Fatalf("%v: %v, %v; want it refused", raw, got, err)
 			}
 		default:

@@ -121,8 +121,8 @@ func (r *Rows) All() iter.Seq[Record] {
 	}
 }
 
-// Labels are the records' Y in order.
-func (r *Rows) Labels() []float64 {
+// labels are the records' Y in order.
+func (r *Rows) labels() []float64 {
 	y := make([]float64, 0, r.Len())
 	for i := range r.pieces {
 		y = append(y, r.pieces[i].y...)

@@ -50,7 +50,7 @@ func TestRowsMatchASlice(t *testing.T) {
 		if !sameRecords(slices.Collect(RowsOf(twin).All()), twin) {
 			t.Fatalf("seed %d: rows of a slice are others", seed)
 		}
-		for i, y := range rows.Labels() {
+		for i, y := range rows.labels() {
 			if y != twin[i].Y || !slices.Equal(rows.matrix().RawRowView(i), twin[i].X) {
 				t.Fatalf("seed %d: row %d is not that of the twin", seed, i)
 			}
@@ -66,7 +66,7 @@ func TestPiecesDoNotMatter(t *testing.T) {
 		task := plainTask(loss, 5)
 		p := task.Dimension()
 		rows := RowsOf(draw(r, task, normals(r, p), 3*pieceRows+2, 0.5))
-		whole := piece{y: rows.Labels(), x: rows.matrix().RawMatrix().Data}
+		whole := piece{y: rows.labels(), x: rows.matrix().RawMatrix().Data}
 		for r := range rows.All() {
 			whole.seq, whole.cohort = append(whole.seq, r.Seq), append(whole.cohort, r.Cohort)
 		}

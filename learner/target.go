@@ -17,7 +17,7 @@ func (t *Task) encodeTarget(text string) (float64, Note, error) {
 		return t.classLabel(k), Taken, nil
 	}
 	if Blank(text) {
-		return 0, Taken, fmt.Errorf("column %q %w", t.Target.Name, ErrNoLabel)
+		return 0, Taken, fmt.Errorf("column %q %w", t.Target.Name, errNoLabel)
 	}
 	if t.Target.Classes != nil {
 		return 0, Taken, badText(t.Target.Name, text, "is none of %s", strings.Join(t.Target.Classes, ", "))

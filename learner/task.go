@@ -135,7 +135,7 @@ func (t *Task) Dimension() int { return t.loss().scores() * t.Width() }
 func (t *Task) Width() int {
 	n := 0
 	for i := range t.Features {
-		n += t.Features[i].Width()
+		n += t.Features[i].width()
 	}
 	if t.Constant > 0 {
 		n++
@@ -148,8 +148,8 @@ func (t *Task) FeatureNorm() float64 {
 	return math.Hypot(1, t.Constant)
 }
 
-// Width is how many coordinates of a record the feature takes.
-func (f *Feature) Width() int {
+// width is how many coordinates of a record the feature takes.
+func (f *Feature) width() int {
 	switch f.Kind {
 	case "set":
 		return len(f.Values)

@@ -92,7 +92,7 @@ func TestEncodeNamesTheColumn(t *testing.T) {
 			t.Errorf("without %s: %v", column, err)
 		}
 	}
-	if _, err := encodeTask().Encode(row("size", "1", "tags", "", "year", "", "y", " NA ")); !errors.Is(err, ErrNoLabel) {
+	if _, err := encodeTask().Encode(row("size", "1", "tags", "", "year", "", "y", " NA ")); !errors.Is(err, errNoLabel) {
 		t.Errorf("a row without a label: %v", err)
 	}
 }

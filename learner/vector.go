@@ -118,12 +118,12 @@ func (f *Feature) encode(x, raw []float64) ([]float64, Note, error) {
 		}
 		return append(x, raw...), note, nil
 	case math.IsNaN(v): // unknown
-		return append(x, make([]float64, f.Width())...), Empty, nil
+		return append(x, make([]float64, f.width())...), Empty, nil
 	case math.IsInf(v, 0):
 		return nil, Taken, badNumber(f.Name, v, "is not a finite number")
 	case f.Kind == "range":
 		at := len(x)
-		x = append(x, make([]float64, f.Width())...)
+		x = append(x, make([]float64, f.width())...)
 		x[at+f.interval(v)] = 1
 		return x, Taken, nil
 	}

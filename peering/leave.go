@@ -33,8 +33,8 @@ func (n *Neighbourhood) depart() {
 // takeLeave arranges that a peer is told that there is no edge any more, no matter
 // what was agreed on before.
 func (n *Neighbourhood) takeLeave(id learner.ID) {
-	if n.farewells[id] != FinalTurn {
-		n.farewells[id] = FinalTurn
+	if n.farewells[id] != finalTurn {
+		n.farewells[id] = finalTurn
 		n.departure.Neighbours++
 	}
 	n.wake()

@@ -29,7 +29,7 @@ func TestLeaveTellsWhoAgreesMeanwhile(t *testing.T) {
 	}
 	farewells := n.step(Tick{}).Calls
 	for _, c := range farewells {
-		if c.Kind != Farewell || c.Turn != FinalTurn {
+		if c.Kind != Farewell || c.Turn != finalTurn {
 			t.Errorf("%+v is no farewell for good", c)
 		}
 		if n.Departure().Over {

@@ -22,9 +22,9 @@ const (
 	Later    Answer = 2 // nothing changes; ask again in a while
 )
 
-// FinalTurn is more agreements than two nodes ever reach. A farewell with this turn
+// finalTurn is more agreements than two nodes ever reach. A farewell with this turn
 // ends an edge no matter what the two have agreed on.
-const FinalTurn = 1 << 53
+const finalTurn = 1 << 53
 
 // Request is what the asking end says to the other. Everything in it is public.
 type Request struct {

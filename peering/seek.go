@@ -231,7 +231,7 @@ func (n *Neighbourhood) answered(c *call, reply Reply) {
 	case Exchange:
 		n.exchanged(reply)
 	case Farewell:
-		if c.Turn == FinalTurn {
+		if c.Turn == finalTurn {
 			n.departure.Told++
 		}
 	case Ask:

@@ -70,7 +70,7 @@ func Agree(ctx context.Context, w Twins) (*Agreement, error) {
 		return nil, err
 	}
 	t := r.Trials(Private)[0]
-	a.Real, a.Unfinished, a.Seconds, a.Delivery = t.Errors, t.Unfinished, t.Seconds, r.Delivery()
+	a.Real, a.Unfinished, a.Seconds, a.Delivery = t.Errors, t.Unfinished, t.Seconds, r.delivery()
 	return a, nil
 }
 
@@ -100,8 +100,8 @@ func (c Config) finish(ctx context.Context) (*Result, error) {
 	return r, err
 }
 
-// Expected is the mean of each person's errors over the simulations.
-func (a *Agreement) Expected() []float64 {
+// expected is the mean of each person's errors over the simulations.
+func (a *Agreement) expected() []float64 {
 	mean := make([]float64, len(a.Real))
 	for _, errs := range a.Simulated {
 		for i, e := range errs {
@@ -116,7 +116,7 @@ func (a *Agreement) Expected() []float64 {
 // the simulations: two runs differ by about 1.4 of these.
 func (a *Agreement) Difference(seed uint64) (above learner.Interval, spread float64) {
 	pairs := make([]Pair, len(a.Real))
-	for i, e := range a.Expected() {
+	for i, e := range a.expected() {
 		pairs[i] = Pair{Person: i, Alone: a.Real[i], With: e}
 	}
 	means := make([]float64, len(a.Simulated))

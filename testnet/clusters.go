@@ -37,9 +37,9 @@ func Clusters(seed uint64, n, groups, records int) (*Dataset, error) {
 	case groups < 2 || groups > task.Width():
 		return nil, fmt.Errorf("testnet: %d groups: choose 2 to %d", groups, task.Width())
 	case n < groups:
-		return nil, fmt.Errorf("testnet: %w: %d groups need as many", ErrTooFew, groups)
-	case records < MinRecords:
-		return nil, fmt.Errorf("testnet: %d records each: choose %d or more", records, MinRecords)
+		return nil, fmt.Errorf("testnet: %w: %d groups need as many", errTooFew, groups)
+	case records < minRecords:
+		return nil, fmt.Errorf("testnet: %d records each: choose %d or more", records, minRecords)
 	}
 	set := &Dataset{
 		Name:    fmt.Sprintf("people in %d hidden groups", groups),

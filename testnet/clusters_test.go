@@ -44,8 +44,8 @@ func TestClusters(t *testing.T) {
 		t.Error("two seeds made the same person")
 	}
 	for i, p := range d.People {
-		if p.Group != i%10 || p.TrainSize() != 160 || len(p.TestRecords()) != clusterTests || p.Profile != nil || len(p.rows) != len(p.Records) {
-			t.Fatalf("person %d: group %d, %d to train on, %d to test, profile %v", i, p.Group, p.TrainSize(), len(p.TestRecords()), p.Profile)
+		if p.Group != i%10 || p.TrainSize() != 160 || len(p.testRecords()) != clusterTests || p.Profile != nil || len(p.rows) != len(p.Records) {
+			t.Fatalf("person %d: group %d, %d to train on, %d to test, profile %v", i, p.Group, p.TrainSize(), len(p.testRecords()), p.Profile)
 		}
 	}
 }
@@ -73,7 +73,7 @@ func TestClustersRefuses(t *testing.T) {
 			t.Errorf("%+v was made", c)
 		}
 	}
-	if _, err := Clusters(1, 1, 2, 0); !errors.Is(err, ErrTooFew) {
+	if _, err := Clusters(1, 1, 2, 0); !errors.Is(err, errTooFew) {
 		t.Errorf("one person: %v", err)
 	}
 	if err := learner.Clusters().Validate(); err != nil {

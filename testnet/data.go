@@ -27,8 +27,8 @@ type Person struct {
 	rows [][]string // Records as text, in the same order and in the columns of the data set
 }
 
-// TestRecords returns the records a model of this person is measured on.
-func (p *Person) TestRecords() []learner.Record {
+// testRecords returns the records a model of this person is measured on.
+func (p *Person) testRecords() []learner.Record {
 	if p.Test != nil {
 		return p.Test
 	}
@@ -59,7 +59,7 @@ func (p *Person) base(t *learner.Task) learner.Score {
 			train = append(train, r)
 		}
 	}
-	return t.ScoreConstant(slices.Values(train), slices.Values(p.TestRecords()))
+	return t.ScoreConstant(slices.Values(train), slices.Values(p.testRecords()))
 }
 
 // Dataset is a group of people and the task they share.
@@ -77,12 +77,12 @@ type Dataset struct {
 	Noted []learner.ColumnTally
 }
 
-// MinRecords is the smallest number of records a person takes part with: below
+// minRecords is the smallest number of records a person takes part with: below
 // it nothing is held out, so there is nothing to measure her models on.
-const MinRecords = 5
+const minRecords = 5
 
-// ErrTooFew says that a data set has fewer people than were asked for.
-var ErrTooFew = errors.New("too few people")
+// errTooFew says that a data set has fewer people than were asked for.
+var errTooFew = errors.New("too few people")
 
 // Draw returns a data set of n people chosen at random, each with her records
 // in random order and numbered anew; n = 0 means all. The seed fixes both
@@ -90,7 +90,7 @@ var ErrTooFew = errors.New("too few people")
 // original is unchanged.
 func (d *Dataset) Draw(seed uint64, n int) (*Dataset, error) {
 	if n > len(d.People) {
-		return nil, fmt.Errorf("testnet: %w: %s has %d, %d were asked for", ErrTooFew, d.Name, len(d.People), n)
+		return nil, fmt.Errorf("testnet: %w: %s has %d, %d were asked for", errTooFew, d.Name, len(d.People), n)
 	}
 	if n == 0 {
 		n = len(d.People)
@@ -197,10 +197,10 @@ func (r *reader) done() (*Dataset, error) {
 	}
 	r.set.Noted = r.set.Task.Tally(r.noted)
 	all := len(r.set.People)
-	r.set.People = slices.DeleteFunc(r.set.People, func(p Person) bool { return len(p.Records) < MinRecords })
+	r.set.People = slices.DeleteFunc(r.set.People, func(p Person) bool { return len(p.Records) < minRecords })
 	r.set.LeftOut = all - len(r.set.People)
 	if len(r.set.People) < 2 {
-		return nil, fmt.Errorf("testnet: %s: %w: learning together needs two people with %d records or more", r.bad.File, ErrTooFew, MinRecords)
+		return nil, fmt.Errorf("testnet: %s: %w: learning together needs two people with %d records or more", r.bad.File, errTooFew, minRecords)
 	}
 	for i := range r.set.People {
 		number(r.set.People[i].Records)

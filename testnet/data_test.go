@@ -89,7 +89,7 @@ func TestDrawPermutes(t *testing.T) {
 			if len(years) != len(d.People[i].Records) {
 				t.Fatalf("%s lost records", p.Name)
 			}
-			if held := len(p.TestRecords()); held != len(p.Records)/5 || held+p.TrainSize() != len(p.Records) {
+			if held := len(p.testRecords()); held != len(p.Records)/5 || held+p.TrainSize() != len(p.Records) {
 				t.Fatalf("%d held out and %d to train on of %d", held, p.TrainSize(), len(p.Records))
 			}
 		}
@@ -108,14 +108,14 @@ func cellsOf(columns, row []string) func(string) (string, bool) {
 
 func TestDrawTooMany(t *testing.T) {
 	_, err := mustRead(t, people(5, 5)).Draw(1, 3)
-	if !errors.Is(err, ErrTooFew) {
+	if !errors.Is(err, errTooFew) {
 		t.Fatalf("got %v, want ErrTooFew", err)
 	}
 }
 
 func TestTestRecordsPreferFresh(t *testing.T) {
 	p := Person{Records: make([]learner.Record, 10), Test: make([]learner.Record, 3)}
-	if len(p.TestRecords()) != 3 {
+	if len(p.testRecords()) != 3 {
 		t.Error("a person with fresh test records is not measured on them")
 	}
 }
@@ -220,7 +220,7 @@ func FuzzReadCSV(f *testing.F) {
 			return
 		}
 		for _, p := range d.People {
-			if p.Name == "" || len(p.Records) < MinRecords || len(p.rows) != len(p.Records) {
+			if p.Name == "" || len(p.Records) < minRecords || len(p.rows) != len(p.Records) {
 				t.Fatalf("person %q has %d records and %d rows", p.Name, len(p.Records), len(p.rows))
 			}
 			for _, r := range p.Records {

@@ -11,10 +11,10 @@ import (
 
 // The files of [Result.WriteFiles].
 const (
-	PageFile  = "testnet.html" // see [Result.WritePage]
-	RawFile   = "results.json" // see [Result.WriteRaw]
-	CurveFile = "curve.svg"    // see [Result.WriteCurve]
-	GainFile  = "gain.svg"     // see [Result.WriteGain]
+	PageFile  = "testnet.html" // see Result.writePage
+	RawFile   = "results.json" // see Result.writeRaw
+	CurveFile = "curve.svg"    // see Result.writeCurve
+	GainFile  = "gain.svg"     // see Result.writeGain
 )
 
 // WriteFiles writes the page, the raw numbers and the plots to dir, which it makes,
@@ -27,10 +27,10 @@ func (r *Result) WriteFiles(dir string, made ...page.Fact) error {
 		name  string
 		write func(io.Writer) error
 	}{
-		{PageFile, func(w io.Writer) error { return r.WritePage(w, made...) }},
-		{RawFile, r.WriteRaw},
-		{CurveFile, r.WriteCurve},
-		{GainFile, r.WriteGain},
+		{PageFile, func(w io.Writer) error { return r.writePage(w, made...) }},
+		{RawFile, r.writeRaw},
+		{CurveFile, r.writeCurve},
+		{GainFile, r.writeGain},
 	} {
 		if err := writeFile(filepath.Join(dir, file.name), file.write); err != nil {
 			return fmt.Errorf("testnet: write the results: %w", err)

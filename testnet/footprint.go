@@ -76,7 +76,7 @@ func (r *Result) processNotes() []string {
 		}
 		phones, others := r.split(m)
 		notes = append(notes, fmt.Sprintf("%s: the %d phones have a mean error of %.4f (alone %.4f), the %d others of %.4f (alone %.4f).",
-			methodLabel(m), r.Phones, mean(phones.with), mean(phones.alone), r.Nodes()-r.Phones, mean(others.with), mean(others.alone)))
+			methodLabel(m), r.Phones, mean(phones.with), mean(phones.alone), r.nodes()-r.Phones, mean(others.with), mean(others.alone)))
 	}
 	return notes
 }

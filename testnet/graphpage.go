@@ -8,12 +8,12 @@ import (
 	"p2pnode/testnet/page"
 )
 
-// GraphPageFile is the report of a [GraphResult] for a browser.
-const GraphPageFile = "graph.html"
+// graphPageFile is the report of a [GraphResult] for a browser.
+const graphPageFile = "graph.html"
 
-// WritePage writes the report as one HTML file. made are facts on how it was made, as
+// writePage writes the report as one HTML file. made are facts on how it was made, as
 // the command.
-func (r *GraphResult) WritePage(w io.Writer, made ...page.Fact) error {
+func (r *GraphResult) writePage(w io.Writer, made ...page.Fact) error {
 	p := &page.Page{
 		Title:  "Do nodes find their like by what they release?",
 		Result: strings.Join(r.verdicts(), ". "),

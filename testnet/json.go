@@ -33,7 +33,7 @@ type report struct {
 
 func (r *Result) report() report {
 	out := report{
-		Nodes: r.Nodes(), Seconds: r.Seconds, Seed: r.Seed, Delivery: r.Delivery(), Rows: r.Rows(),
+		Nodes: r.nodes(), Seconds: r.Seconds, Seed: r.Seed, Delivery: r.delivery(), Rows: r.rows(),
 		Seeds: len(r.Rounds), Data: r.Data, Task: r.Task, Measure: r.Measure, Driver: r.Driver, Complete: r.Complete,
 		Load:   r.load(),
 		Phones: r.Phones, Processes: r.footprint(),
@@ -41,10 +41,10 @@ func (r *Result) report() report {
 	if base := r.base(); base > 0 {
 		out.Base = &base
 	}
-	verdict := r.Verdict()
+	verdict := r.verdict()
 	out.Verdict = verdict.String()
 	if verdict.People > 1 {
-		saved := r.Reduction(Private)
+		saved := r.reduction(Private)
 		out.Private = &saved
 	}
 	if c := verdict.Change; !math.IsNaN(c.Low) && !math.IsInf(c.Low, 0) {
@@ -88,10 +88,10 @@ type rawTrial struct {
 	Load       *Load        `json:"load"` // null without real nodes
 }
 
-// WriteRaw writes the result with the numbers of every person as one JSON
+// writeRaw writes the result with the numbers of every person as one JSON
 // object. It is for the experimenter, who owns all the data: it holds losses on
 // raw data.
-func (r *Result) WriteRaw(w io.Writer) error {
+func (r *Result) writeRaw(w io.Writer) error {
 	raw := rawResult{report: r.report(), People: []rawPerson{}, Trials: []rawTrial{}}
 	for i := range r.Rounds {
 		round := &r.Rounds[i]

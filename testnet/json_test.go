@@ -130,7 +130,7 @@ func TestJSONOfInterruptedRun(t *testing.T) {
 func TestRawNumbersAddUp(t *testing.T) {
 	r := madeUp()
 	var b bytes.Buffer
-	if err := r.WriteRaw(&b); err != nil {
+	if err := r.writeRaw(&b); err != nil {
 		t.Fatal(err)
 	}
 	object := decodeOne(t, b.Bytes())
@@ -144,7 +144,7 @@ func TestRawNumbersAddUp(t *testing.T) {
 			t.Errorf("person %v has spent %v of her budget, want 1", person["person"], person["spent"])
 		}
 	}
-	if mean, want := sum/float64(len(people)), r.Rows()[2].Error; len(people) != 20 || math.Abs(mean-want) > 1e-12 {
+	if mean, want := sum/float64(len(people)), r.rows()[2].Error; len(people) != 20 || math.Abs(mean-want) > 1e-12 {
 		t.Errorf("%d raw results with mean %v, the table says %v", len(people), mean, want)
 	}
 	for _, v := range object["trials"].([]any) {
@@ -184,7 +184,7 @@ func (w *failsAfter) Write(p []byte) (int, error) {
 func TestWriteErrorsAreReported(t *testing.T) {
 	r := madeUp()
 	for name, write := range map[string]func(io.Writer) error{
-		"table": r.WriteTable, "json": r.WriteJSON, "raw": r.WriteRaw, "curve": r.WriteCurve, "gain": r.WriteGain,
+		"table": r.WriteTable, "json": r.WriteJSON, "raw": r.writeRaw, "curve": r.writeCurve, "gain": r.writeGain,
 	} {
 		if err := write(&failsAfter{left: 10}); err == nil {
 			t.Errorf("%s: a failed write was not reported", name)

@@ -70,7 +70,7 @@ func Linear(seed uint64, n int) (*Dataset, error) {
 // LinearFor is [Linear] with as many features as the task has, all of them numbers.
 func LinearFor(task *learner.Task, seed uint64, n int) (*Dataset, error) {
 	if n < 2 {
-		return nil, fmt.Errorf("testnet: %w: learning together needs two", ErrTooFew)
+		return nil, fmt.Errorf("testnet: %w: learning together needs two", errTooFew)
 	}
 	set := &Dataset{
 		Name:    "the synthetic problem of Bellet et al. 2018, section 5.1",

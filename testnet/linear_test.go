@@ -74,7 +74,7 @@ func TestLinearSeed(t *testing.T) {
 			t.Errorf("cell %q", cell)
 		}
 	}
-	if _, err := Linear(1, 1); !errors.Is(err, ErrTooFew) {
+	if _, err := Linear(1, 1); !errors.Is(err, errTooFew) {
 		t.Errorf("a network of one: got %v", err)
 	}
 }

@@ -253,7 +253,7 @@ func (f *fleet) scores(ctx context.Context) ([]learner.Score, error) {
 		if err != nil {
 			return err
 		}
-		scores[i] = f.people.Task.Score(model.Theta, slices.Values(f.people.People[i].TestRecords()))
+		scores[i] = f.people.Task.Score(model.Theta, slices.Values(f.people.People[i].testRecords()))
 		return nil
 	})
 	return scores, err

@@ -18,9 +18,9 @@ func colourOf(m Method) page.Colour {
 	return page.Blue
 }
 
-// WriteCurve draws the learning curve as SVG: mean test error against mean
+// writeCurve draws the learning curve as SVG: mean test error against mean
 // releases per node, for the first seed; the lone models are a horizontal line.
-func (r *Result) WriteCurve(w io.Writer) error { return r.curve().WriteSVG(w) }
+func (r *Result) writeCurve(w io.Writer) error { return r.curve().WriteSVG(w) }
 
 func (r *Result) curve() *page.Chart {
 	c := &page.Chart{
@@ -53,10 +53,10 @@ func (r *Result) curve() *page.Chart {
 	return c
 }
 
-// WriteGain draws each person's gain as SVG against the number of records she
+// writeGain draws each person's gain as SVG against the number of records she
 // learns from, with the medians of the bins of the table. Every person of every
 // seed is a dot, those who lose too.
-func (r *Result) WriteGain(w io.Writer) error { return r.gain().WriteSVG(w) }
+func (r *Result) writeGain(w io.Writer) error { return r.gain().WriteSVG(w) }
 
 func (r *Result) gain() *page.Chart {
 	pairs := r.Pairs(Private)
@@ -70,7 +70,7 @@ func (r *Result) gain() *page.Chart {
 	even := page.Series{Name: "the same", Style: page.Crowd, Colour: page.Grey}
 	down := page.Series{Name: "worse", Style: page.Crowd, Colour: page.Red}
 	for _, pair := range pairs {
-		side, gain := &even, 100*pair.Gain()
+		side, gain := &even, 100*pair.gain()
 		switch {
 		case gain > 0:
 			side = &up

@@ -35,13 +35,13 @@ func texts(t *testing.T, draw func(io.Writer) error) string {
 
 func TestPlotsSayWhatTheyShow(t *testing.T) {
 	r := madeUp()
-	curve := texts(t, r.WriteCurve)
+	curve := texts(t, r.writeCurve)
 	for _, want := range []string{"releases per node (mean)", "test error per person (mean RMSE)", "alone (tuned)", "together, private", "together, no privacy"} {
 		if !strings.Contains(curve, want) {
 			t.Errorf("the learning curve does not say %q", want)
 		}
 	}
-	gain := texts(t, r.WriteGain)
+	gain := texts(t, r.writeGain)
 	for _, want := range []string{"records she learns from (log scale)", "gain (% of her test error alone)", "better (80.0%)", "the same (20.0%)", "median"} {
 		if !strings.Contains(gain, want) {
 			t.Errorf("the plot of gains does not say %q", want)
@@ -64,7 +64,7 @@ func TestPlotsOfLittle(t *testing.T) {
 	interrupted.Rounds[0].Trials = interrupted.Rounds[0].Trials[:1]
 	interrupted.Rounds = interrupted.Rounds[:1]
 	for _, r := range []*Result{{}, one, interrupted} {
-		texts(t, r.WriteCurve)
-		texts(t, r.WriteGain)
+		texts(t, r.writeCurve)
+		texts(t, r.writeGain)
 	}
 }

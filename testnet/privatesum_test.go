@@ -30,7 +30,7 @@ func sumErrors(t *testing.T, d *Dataset, p PrivateSum) (alone, private, newcomer
 		for k, known := range []*learner.Known{known, s.Population.Newcomer()} {
 			m := learner.FitKnowing(d.Task, person.Records, make([]float64, d.Task.Dimension()), known)
 			var test []learner.Record
-			for _, r := range person.TestRecords() {
+			for _, r := range person.testRecords() {
 				test = append(test, known.Extend(d.Task, r))
 			}
 			if k == 1 {
@@ -38,7 +38,7 @@ func sumErrors(t *testing.T, d *Dataset, p PrivateSum) (alone, private, newcomer
 				continue
 			}
 			private += d.Task.Error(m.Theta, test) / n
-			alone += d.Task.Error(m.Alone, slices.Collect(slices.Values(person.TestRecords()))) / n
+			alone += d.Task.Error(m.Alone, slices.Collect(slices.Values(person.testRecords()))) / n
 		}
 	}
 	return alone, private, newcomer

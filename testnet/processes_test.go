@@ -34,8 +34,8 @@ func TestDaemonsLearnTogether(t *testing.T) {
 	defer goleak.VerifyNone(t, leaks()...)
 	c := fewDaemons(t)
 	r := mustRun(t, t.Context(), c)
-	if !r.Complete || r.Delivery() != 1 {
-		t.Errorf("complete %v, delivery %v", r.Complete, r.Delivery())
+	if !r.Complete || r.delivery() != 1 {
+		t.Errorf("complete %v, delivery %v", r.Complete, r.delivery())
 	}
 	for _, m := range []Method{Private, Together} {
 		trial := r.Rounds[0].trial(m)
@@ -87,8 +87,8 @@ func TestLabPhonesLearn(t *testing.T) {
 	c.Daemons.Phones, c.Daemons.Loss, c.Daemons.Latency = 2, 0.1, 20*time.Millisecond
 	c.Daemons.Online, c.Daemons.Spell = 0.5, time.Second
 	r := mustRun(t, t.Context(), c)
-	if !r.Complete || r.unfinished() != 0 || r.Delivery() == 0 {
-		t.Errorf("complete %v, %d unfinished, delivery %v", r.Complete, r.unfinished(), r.Delivery())
+	if !r.Complete || r.unfinished() != 0 || r.delivery() == 0 {
+		t.Errorf("complete %v, %d unfinished, delivery %v", r.Complete, r.unfinished(), r.delivery())
 	}
 	var table bytes.Buffer
 	if err := r.WriteTable(&table); err != nil || !strings.Contains(table.String(), "the 2 phones have a mean error") {

@@ -76,8 +76,8 @@ type CurvePoint struct {
 	Error    float64 `json:"error"`    // mean per person
 }
 
-// Nodes is the number of nodes of a round.
-func (r *Result) Nodes() int {
+// nodes is the number of nodes of a round.
+func (r *Result) nodes() int {
 	if len(r.Rounds) == 0 {
 		return 0
 	}
@@ -121,10 +121,10 @@ func (r *Result) Pairs(m Method) []Pair {
 	return pairs
 }
 
-// Delivery is the share of copies of models that arrived, over all trials; 0
+// delivery is the share of copies of models that arrived, over all trials; 0
 // when none was sent. A node that begins to listen just after a release still
 // gets it, and was not expected to; so it is cut off at 1.
-func (r *Result) Delivery() float64 {
+func (r *Result) delivery() float64 {
 	var expected, delivered uint64
 	for i := range r.Rounds {
 		for _, t := range r.Rounds[i].Trials {
@@ -192,8 +192,8 @@ type Row struct {
 	Seconds  float64 `json:"seconds"`
 }
 
-// Rows is the table, one row for each method that has results.
-func (r *Result) Rows() []Row {
+// rows is the table, one row for each method that has results.
+func (r *Result) rows() []Row {
 	rows := []Row{}
 	for _, m := range []Method{Alone, Together, Private} {
 		pairs, trials := r.Pairs(m), r.Trials(m)
@@ -252,8 +252,8 @@ func (r *Result) base() float64 {
 	return sum / max(1, n)
 }
 
-// Verdict is whether private learning was worth it.
-func (r *Result) Verdict() Verdict {
+// verdict is whether private learning was worth it.
+func (r *Result) verdict() Verdict {
 	trials, majority, models := r.Trials(Private), 0, 0
 	for _, t := range trials {
 		majority, models = majority+t.Majority, models+len(t.Errors)
@@ -266,8 +266,8 @@ func (r *Result) Verdict() Verdict {
 // resamples of the bootstrap, as every report uses.
 const resamples = 10_000
 
-// Reduction is the mean error that a method saves against the lone models, with
+// reduction is the mean error that a method saves against the lone models, with
 // its bootstrap interval.
-func (r *Result) Reduction(m Method) learner.Interval {
+func (r *Result) reduction(m Method) learner.Interval {
 	return Bootstrap(r.Pairs(m), resamples, r.Seed)
 }

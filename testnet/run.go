@@ -167,7 +167,7 @@ func participants(d *Dataset, numbers map[string]int) []Participant {
 		if numbers[p.Name] == 0 {
 			numbers[p.Name] = len(numbers) + 1
 		}
-		list[i] = Participant{Number: numbers[p.Name], Train: p.TrainSize(), Test: len(p.TestRecords()), Base: p.base(d.Task).Error}
+		list[i] = Participant{Number: numbers[p.Name], Train: p.TrainSize(), Test: len(p.testRecords()), Base: p.base(d.Task).Error}
 	}
 	return list
 }
@@ -243,7 +243,7 @@ func testScores(d *Dataset, states []learner.State) []learner.Score {
 		fits.Go(func() error {
 			p := &d.People[i]
 			theta := personalModel(d.Task, p.Records, states[i])
-			scores[i] = d.Task.Score(theta, slices.Values(p.TestRecords()))
+			scores[i] = d.Task.Score(theta, slices.Values(p.testRecords()))
 			return nil
 		})
 	}

@@ -56,7 +56,7 @@ func TestSimulationIsSeeded(t *testing.T) {
 
 func TestSimulationUsesTheBudget(t *testing.T) {
 	r := mustRun(t, t.Context(), simulatedConfig())
-	if !r.Complete || len(r.Rounds) != 1 || r.Nodes() != 8 || r.Measure != learner.ErrorShare {
+	if !r.Complete || len(r.Rounds) != 1 || r.nodes() != 8 || r.Measure != learner.ErrorShare {
 		t.Fatalf("result %+v", r)
 	}
 	private := r.Rounds[0].trial(Private)
@@ -213,7 +213,7 @@ func TestRunMeasuresClasses(t *testing.T) {
 	if r.Measure != learner.ErrorShare {
 		t.Errorf("measured by %s, want %s", r.Measure, learner.ErrorShare)
 	}
-	for _, row := range r.Rows() {
+	for _, row := range r.rows() {
 		if row.LogLoss == nil || row.AUC == nil || !(*row.LogLoss < math.Ln2) || !(*row.AUC > 0.7) || !(row.Error < r.base()) {
 			t.Errorf("%s: %+v beside a base of %v; want better than chance in every measure", row.Method, row, r.base())
 		}
@@ -248,7 +248,7 @@ func TestRunSaysThatOnlyTheMajorityWasPredicted(t *testing.T) {
 		return d, nil
 	}
 	r := mustRun(t, t.Context(), c)
-	if got := r.Verdict().String(); !strings.HasPrefix(got, NotWorthIt) || !strings.Contains(got, "only the majority class was predicted") {
+	if got := r.verdict().String(); !strings.HasPrefix(got, NotWorthIt) || !strings.Contains(got, "only the majority class was predicted") {
 		t.Errorf("verdict %q", got)
 	}
 }

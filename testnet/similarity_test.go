@@ -142,7 +142,7 @@ func TestGraphReport(t *testing.T) {
 		if err != nil || len(names) != 2+2*len(graphSweeps) {
 			t.Errorf("files %v: %v", names, err)
 		}
-		html, err := os.ReadFile(filepath.Join(dir, GraphPageFile))
+		html, err := os.ReadFile(filepath.Join(dir, graphPageFile))
 		if err != nil || r.Complete != strings.Contains(string(html), "98.7%") || r.Complete == strings.Contains(string(html), "INTERRUPTED") {
 			t.Errorf("page (%v)\n%s", err, html)
 		}

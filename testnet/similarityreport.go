@@ -121,8 +121,8 @@ func sweepLabel(sweep string) string {
 	return sweep
 }
 
-// GraphRawFile is what [GraphResult.WriteFiles] writes beside the plots.
-const GraphRawFile = "graph.json"
+// graphRawFile is what [GraphResult.WriteFiles] writes beside the plots.
+const graphRawFile = "graph.json"
 
 // WriteFiles writes the page, the numbers and a plot for each sweep and number of
 // groups to dir, which it makes, and returns the names. made says on the page how they
@@ -131,11 +131,11 @@ func (r *GraphResult) WriteFiles(dir string, made ...page.Fact) ([]string, error
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("testnet: write the results: %w", err)
 	}
-	names := []string{GraphPageFile, GraphRawFile}
-	if err := writeFile(filepath.Join(dir, GraphPageFile), func(w io.Writer) error { return r.WritePage(w, made...) }); err != nil {
+	names := []string{graphPageFile, graphRawFile}
+	if err := writeFile(filepath.Join(dir, graphPageFile), func(w io.Writer) error { return r.writePage(w, made...) }); err != nil {
 		return nil, fmt.Errorf("testnet: write the results: %w", err)
 	}
-	if err := writeFile(filepath.Join(dir, GraphRawFile), r.WriteJSON); err != nil {
+	if err := writeFile(filepath.Join(dir, graphRawFile), r.WriteJSON); err != nil {
 		return nil, fmt.Errorf("testnet: write the results: %w", err)
 	}
 	for _, sweep := range graphSweeps {

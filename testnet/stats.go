@@ -19,10 +19,10 @@ type Pair struct {
 	With   float64
 }
 
-// Gain is the share of the lone model's error that the other model saves:
+// gain is the share of the lone model's error that the other model saves:
 // (Alone - With) / Alone. Where the lone model makes no error the share is not
 // defined; a model that makes one then counts as -1, a model that makes none as 0.
-func (p Pair) Gain() float64 {
+func (p Pair) gain() float64 {
 	switch {
 	case p.With == p.Alone:
 		return 0
@@ -46,7 +46,7 @@ func Summarise(pairs []Pair) Summary {
 	gains := make([]float64, len(pairs))
 	var s Summary
 	for i, p := range pairs {
-		gains[i] = p.Gain()
+		gains[i] = p.gain()
 		s.Error += p.With
 		switch {
 		case p.With < p.Alone:
@@ -146,8 +146,8 @@ func byPerson(pairs []Pair) (people []difference, total difference) {
 // Bin is a range of training-set sizes: From <= m < To.
 type Bin struct{ From, To int }
 
-// Holds reports whether a training set of m records is in the bin.
-func (b Bin) Holds(m int) bool { return b.From <= m && m < b.To }
+// holds reports whether a training set of m records is in the bin.
+func (b Bin) holds(m int) bool { return b.From <= m && m < b.To }
 
 // Bins are the ranges of the table of gain by number of records.
 func Bins() []Bin {
@@ -156,5 +156,5 @@ func Bins() []Bin {
 
 // In returns the pairs whose training set is in the bin.
 func (b Bin) In(pairs []Pair) []Pair {
-	return slices.DeleteFunc(slices.Clone(pairs), func(p Pair) bool { return !b.Holds(p.Train) })
+	return slices.DeleteFunc(slices.Clone(pairs), func(p Pair) bool { return !b.holds(p.Train) })
 }

@@ -19,7 +19,7 @@ func TestGain(t *testing.T) {
 		{0, 0, 0},
 		{0, 0.1, -1},
 	} {
-		if got := (Pair{Alone: c.alone, With: c.with}).Gain(); got != c.want {
+		if got := (Pair{Alone: c.alone, With: c.with}).gain(); got != c.want {
 			t.Errorf("gain of %v against %v: got %v, want %v", c.with, c.alone, got, c.want)
 		}
 	}
@@ -63,10 +63,10 @@ func slowQuantile(pairs []Pair, q float64) float64 {
 	gains := make([]float64, 0, len(pairs))
 	for _, p := range pairs {
 		at := 0
-		for at < len(gains) && gains[at] < p.Gain() {
+		for at < len(gains) && gains[at] < p.gain() {
 			at++
 		}
-		gains = slices.Insert(gains, at, p.Gain())
+		gains = slices.Insert(gains, at, p.gain())
 	}
 	rank := q * float64(len(gains)-1)
 	low, high := gains[int(math.Floor(rank))], gains[int(math.Ceil(rank))]

@@ -15,7 +15,7 @@ import (
 // by number of records, and one sentence on private learning against alone.
 func (r *Result) WriteTable(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n%s\n\n", r.Verdict(), r.title())
+	fmt.Fprintf(&b, "%s\n\n%s\n\n", r.verdict(), r.title())
 	b.WriteString(aligned(r.methodCells()))
 	b.WriteString("\nbetter, worse: share of people with a smaller or larger error than alone. gain p10: one person in ten\n" +
 		"gains less than this share of her error alone. messages: copies of models sent. bytes: everything sent.\n")
@@ -36,13 +36,13 @@ func (r *Result) title() string {
 	if n := len(r.Rounds); n > 1 {
 		seeds = fmt.Sprintf("seeds %d to %d", r.Seed, r.Rounds[n-1].Seed)
 	}
-	return fmt.Sprintf("%d people of %s; task %s, %s, %s.", r.Nodes(), r.Data, r.Task, r.Driver, seeds)
+	return fmt.Sprintf("%d people of %s; task %s, %s, %s.", r.nodes(), r.Data, r.Task, r.Driver, seeds)
 }
 
 // methodCells has a line for a constant, where its error is known, and one for each
 // method; log loss and area under the curve where models give them.
 func (r *Result) methodCells() [][]string {
-	rows := r.Rows()
+	rows := r.rows()
 	cells := [][]string{{"", string(r.Measure), "better", "worse", "gain p10", "privacy spent", "messages/node", "bytes/node", "time"}}
 	if base := r.base(); base > 0 {
 		line := []string{r.constantLabel(), fmt.Sprintf("%.4f", base)}
@@ -122,7 +122,7 @@ func (r *Result) spentText(m Method) string {
 // binCells is the table by training-set size: a line for each bin that has
 // people.
 func (r *Result) binCells() [][]string {
-	methods := r.Rows()
+	methods := r.rows()
 	header := []string{"records", "people"}
 	for _, row := range methods {
 		header = append(header, string(row.Method))
@@ -176,7 +176,7 @@ func (r *Result) change() string {
 	if len(pairs) == 0 {
 		return "Private learning was not measured."
 	}
-	v := r.Reduction(Private)
+	v := r.reduction(Private)
 	if math.IsNaN(v.Low) {
 		return "Of one person there is no interval."
 	}
@@ -195,18 +195,18 @@ func (r *Result) change() string {
 func (r *Result) notes() []string {
 	var notes []string
 	if r.LeftOut > 0 {
-		notes = append(notes, fmt.Sprintf("%d people with fewer than %d records were left out: nothing to measure them on.", r.LeftOut, MinRecords))
+		notes = append(notes, fmt.Sprintf("%d people with fewer than %d records were left out: nothing to measure them on.", r.LeftOut, minRecords))
 	}
 	for _, note := range cellNotes(r.Noted) {
 		if note != "" {
 			notes = append(notes, note)
 		}
 	}
-	if r.Delivery() > 0 {
-		notes = append(notes, fmt.Sprintf("Delivery: %.2f%% of the copies of models arrived.", 100*r.Delivery()))
+	if r.delivery() > 0 {
+		notes = append(notes, fmt.Sprintf("Delivery: %.2f%% of the copies of models arrived.", 100*r.delivery()))
 	}
 	if l := r.load(); l != nil {
-		notes = append(notes, l.text(r.Nodes()))
+		notes = append(notes, l.text(r.nodes()))
 	}
 	notes = append(notes, r.processNotes()...)
 	if n := r.unfinished(); n > 0 {

@@ -156,15 +156,15 @@ func TestAligned(t *testing.T) {
 
 func TestDelivery(t *testing.T) {
 	r := madeUp()
-	if got, want := r.Delivery(), (1200.0+1178)/(1200+1180); got != want {
+	if got, want := r.delivery(), (1200.0+1178)/(1200+1180); got != want {
 		t.Errorf("delivery %v, want %v", got, want)
 	}
 	r.Rounds[0].trial(Private).Delivered = 5000 // late listeners
-	if got := r.Delivery(); got != 1 {
+	if got := r.delivery(); got != 1 {
 		t.Errorf("delivery %v, want it cut off at 1", got)
 	}
 	r.Rounds = nil
-	if got := r.Delivery(); got != 0 {
+	if got := r.delivery(); got != 0 {
 		t.Errorf("delivery of nothing is %v", got)
 	}
 }

@@ -7,12 +7,12 @@ import (
 	"p2pnode/testnet/page"
 )
 
-// WritePage writes the report as one HTML file: what the table says, and the plots.
+// writePage writes the report as one HTML file: what the table says, and the plots.
 // made are facts on how it was made, as the command.
-func (r *Result) WritePage(w io.Writer, made ...page.Fact) error {
+func (r *Result) writePage(w io.Writer, made ...page.Fact) error {
 	p := &page.Page{
 		Title:  "Learning together: what does it buy?",
-		Result: r.Verdict().String(), Lead: []string{r.change(), r.title()},
+		Result: r.verdict().String(), Lead: []string{r.change(), r.title()},
 		Facts: append(made, page.Fact{Name: "Time", Value: fmt.Sprintf("%.1f s", r.Seconds)}, page.Fact{Name: "Files", Value: RawFile + ", " + CurveFile + ", " + GainFile}),
 	}
 	methods := tableOf("Ways to learn, each measured on every person's own test records", r.methodCells())

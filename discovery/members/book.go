@@ -147,9 +147,9 @@ func (b *Book) Member(p peer.ID) bool {
 	return list != nil && list.Admits(p, time.Now())
 }
 
-// Admits reports whether a peer may be connected. Members may, and introducers while
+// admits reports whether a peer may be connected. Members may, and introducers while
 // there is no list.
-func (b *Book) Admits(p peer.ID) bool {
+func (b *Book) admits(p peer.ID) bool {
 	if b.list.Load() == nil {
 		return slices.Contains(b.config.Introducers, p)
 	}

@@ -21,14 +21,14 @@ func TestOffer(t *testing.T) {
 			t.Errorf("version %d: %v, %v; want %v, %v", s.Version, got, err, news, want)
 		}
 	}
-	if b.Admits(friend) || b.Member(friend) {
+	if b.admits(friend) || b.Member(friend) {
 		t.Error("without a list a stranger is admitted")
 	}
 	three := sign(t, key, 3, self, friend)
 	offered(three, true, nil)
 	offered(three, false, nil)
 	offered(sign(t, key, 2, self), false, ErrOlder)
-	if !b.Admits(friend) || !b.Member(friend) || b.Admits(authority) {
+	if !b.admits(friend) || !b.Member(friend) || b.admits(authority) {
 		t.Error("the list does not decide")
 	}
 	same := sign(t, other, 3, self)

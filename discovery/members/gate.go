@@ -15,7 +15,7 @@ import (
 )
 
 // InterceptPeerDial refuses to dial a peer that is not admitted.
-func (b *Book) InterceptPeerDial(p peer.ID) bool { return b.Admits(p) }
+func (b *Book) InterceptPeerDial(p peer.ID) bool { return b.admits(p) }
 
 // InterceptAddrDial allows every address.
 func (b *Book) InterceptAddrDial(peer.ID, multiaddr.Multiaddr) bool { return true }
@@ -31,7 +31,7 @@ func (b *Book) InterceptSecured(network.Direction, peer.ID, network.ConnMultiadd
 // InterceptUpgraded refuses a peer that is not admitted before the host sees the
 // connection. It tells the other end so with [network.ConnGated].
 func (b *Book) InterceptUpgraded(c network.Conn) (allow bool, reason control.DisconnectReason) {
-	if b.Admits(c.RemotePeer()) {
+	if b.admits(c.RemotePeer()) {
 		return true, 0
 	}
 	if c.Stat().Direction == network.DirInbound && b.away.add(c.RemotePeer(), time.Now()) {

@@ -21,8 +21,8 @@ import (
 
 // The bounds of a list.
 const (
-	MaxMembers = 1 << 14
-	MaxName    = 64      // bytes of a member's name
+	maxMembers = 1 << 14
+	maxName    = 64      // bytes of a member's name
 	MaxText    = 4 << 20 // bytes of a signed list: MaxMembers with the longest names
 	maxVersion = 1 << 53
 )
@@ -30,8 +30,8 @@ const (
 // networkName is what a network may be called: the name is part of a protocol ID.
 var networkName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
-// ErrNotListed says that no member has that peer ID or name.
-var ErrNotListed = errors.New("members: not on the list")
+// errNotListed says that no member has that peer ID or name.
+var errNotListed = errors.New("members: not on the list")
 
 // Member is one node that may take part.
 type Member struct {
@@ -73,15 +73,15 @@ func (l *List) Put(m Member) error {
 		l.Members[i] = m
 		return nil
 	}
-	if len(l.Members) >= MaxMembers {
-		return fmt.Errorf("members: a list holds at most %d members", MaxMembers)
+	if len(l.Members) >= maxMembers {
+		return fmt.Errorf("members: a list holds at most %d members", maxMembers)
 	}
 	l.Members = append(l.Members, m)
 	return nil
 }
 
 // Find returns the member with that peer ID or, if there is only one, with that name. It
-// fails with [ErrNotListed], or if several members have the name.
+// fails with errNotListed, or if several members have the name.
 func (l *List) Find(peerOrName string) (Member, error) {
 	var found []Member
 	for _, m := range l.Members {
@@ -94,7 +94,7 @@ func (l *List) Find(peerOrName string) (Member, error) {
 	}
 	switch len(found) {
 	case 0:
-		return Member{}, fmt.Errorf("%w: %q", ErrNotListed, peerOrName)
+		return Member{}, fmt.Errorf("%w: %q", errNotListed, peerOrName)
 	case 1:
 		return found[0], nil
 	}
@@ -110,8 +110,8 @@ func (m *Member) check() error {
 	switch {
 	case m.Peer.Validate() != nil:
 		return errors.New("members: a member has no peer ID")
-	case len(m.Name) > MaxName || !utf8.ValidString(m.Name):
-		return fmt.Errorf("members: the name of %s has more than %d bytes or is no text", m.Peer, MaxName)
+	case len(m.Name) > maxName || !utf8.ValidString(m.Name):
+		return fmt.Errorf("members: the name of %s has more than %d bytes or is no text", m.Peer, maxName)
 	case !m.Expires.IsZero() && m.Expires.Before(m.Added):
 		return fmt.Errorf("members: %s would expire before it is added", m.Peer)
 	}
@@ -126,8 +126,8 @@ func (l *List) normalise() error {
 	if l.Version == 0 || l.Version > maxVersion {
 		return fmt.Errorf("members: the version %d is not between 1 and %d", l.Version, uint64(maxVersion))
 	}
-	if len(l.Members) > MaxMembers {
-		return fmt.Errorf("members: the list has %d members, more than %d", len(l.Members), MaxMembers)
+	if len(l.Members) > maxMembers {
+		return fmt.Errorf("members: the list has %d members, more than %d", len(l.Members), maxMembers)
 	}
 	slices.SortFunc(l.Members, func(a, b Member) int { return cmp.Compare(a.Peer, b.Peer) })
 	for i := range l.Members {

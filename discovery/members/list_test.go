@@ -21,7 +21,7 @@ func TestPut(t *testing.T) {
 		{Member{Peer: b, Name: "house", Added: start, Expires: start.Add(time.Hour)}, ""},
 		{Member{Peer: b, Name: "shed", Added: start.Add(time.Minute)}, ""},
 		{Member{Name: "nobody", Added: start}, "no peer ID"},
-		{Member{Peer: a, Name: strings.Repeat("x", MaxName+1), Added: start}, "more than 64 bytes"},
+		{Member{Peer: a, Name: strings.Repeat("x", maxName+1), Added: start}, "more than 64 bytes"},
 		{Member{Peer: a, Name: "\xff", Added: start}, "no text"},
 		{Member{Peer: a, Added: start, Expires: start.Add(-time.Hour)}, "expire before"},
 	} {
@@ -35,7 +35,7 @@ func TestPut(t *testing.T) {
 	if m, err := l.Find(a.String()); err != nil || m.Name != "house" {
 		t.Errorf("by ID: %+v, %v", m, err)
 	}
-	if _, err := l.Find("barn"); !errors.Is(err, ErrNotListed) {
+	if _, err := l.Find("barn"); !errors.Is(err, errNotListed) {
 		t.Errorf("nobody: %v", err)
 	}
 	if err := l.Put(Member{Peer: b, Name: "house", Added: start}); err != nil {

@@ -98,20 +98,20 @@ func (s *spreader) expel(had bool) {
 	first := !had && s.book.List() != nil
 	for _, c := range s.host.Network().Conns() {
 		switch {
-		case !s.book.Admits(c.RemotePeer()):
+		case !s.book.admits(c.RemotePeer()):
 			s.book.log.Info("closing the connection of a peer that is not a member any more", "peer", c.RemotePeer())
 			_ = c.CloseWithError(network.ConnGated)
 		case first:
 			_ = c.Close()
 		}
 	}
-	s.book.away.drop(s.book.Admits)
+	s.book.away.drop(s.book.admits)
 }
 
 // connected checks a new connection again, because the list may have changed meanwhile,
 // and starts an exchange from the end that dialled.
 func (s *spreader) connected(_ network.Network, c network.Conn) {
-	if !s.book.Admits(c.RemotePeer()) {
+	if !s.book.admits(c.RemotePeer()) {
 		go c.CloseWithError(network.ConnGated)
 		return
 	}

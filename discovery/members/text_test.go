@@ -116,8 +116,8 @@ func TestBounds(t *testing.T) {
 	}
 	key, authority := newKey(t)
 	l := List{Network: strings.Repeat("n", 64), Version: maxVersion}
-	for i := range MaxMembers {
-		l.Members = append(l.Members, Member{Peer: fakeID(i), Name: strings.Repeat("x", MaxName), Added: start, Expires: start.Add(time.Hour)})
+	for i := range maxMembers {
+		l.Members = append(l.Members, Member{Peer: fakeID(i), Name: strings.Repeat("x", maxName), Added: start, Expires: start.Add(time.Hour)})
 	}
 	s, err := l.Sign(key, start)
 	if err != nil {
@@ -125,16 +125,16 @@ func TestBounds(t *testing.T) {
 	}
 	t.Logf("%d members: %d bytes", len(s.Members), len(s.Text))
 	got, err := Parse(s.Text, []peer.ID{authority})
-	if err != nil || len(got.Members) != MaxMembers {
+	if err != nil || len(got.Members) != maxMembers {
 		t.Fatalf("%v", err)
 	}
 	if m, ok := got.Member(fakeID(777)); !ok || m.Peer != fakeID(777) {
 		t.Error("a member is not found")
 	}
-	if err := l.Put(Member{Peer: fakeID(MaxMembers), Added: start}); err == nil {
+	if err := l.Put(Member{Peer: fakeID(maxMembers), Added: start}); err == nil {
 		t.Error("one more is put")
 	}
-	l.Members = append(l.Members, Member{Peer: fakeID(MaxMembers), Added: start})
+	l.Members = append(l.Members, Member{Peer: fakeID(maxMembers), Added: start})
 	if _, err := l.Sign(key, start); err == nil {
 		t.Error("one more is signed")
 	}

@@ -7,12 +7,12 @@ import (
 	"p2pnode/learner"
 )
 
-// Hysteresis is how much larger than an edge's weight that of a candidate must
+// hysteresis is how much larger than an edge's weight that of a candidate must
 // be to replace it, relative. Measured with 300 nodes in ten groups whose profiles
 // lose their noise over twenty releases (gamma 0.2 and 0.5): a margin of 0.1 saves
 // 16 % and 33 % of the changes of edges and costs 1 % and 2 % of the edges within
 // groups; 0.5 saves 47 % and 69 %, and costs 4 % and 14 %.
-const Hysteresis = 0.1
+const hysteresis = 0.1
 
 // Link is an edge as its node sees it, for the choice of neighbours.
 type Link struct {
@@ -34,7 +34,7 @@ type Choice struct {
 // neighbours in either direction: a node asks until its degree most similar nodes
 // are its neighbours, gives up edges it asked for once it has enough better ones,
 // and keeps those that others asked for, up to twice the degree in all. A
-// candidate must exceed the edge that it pushes out by the margin [Hysteresis];
+// candidate must exceed the edge that it pushes out by the margin hysteresis;
 // edges of unknown similarity are pushed out first. Under the rule "random"
 // missing edges are asked for, and none is given up.
 func Choose(g learner.Graph, own End, links []Link, candidates []Entry) Choice {
@@ -71,7 +71,7 @@ func Accept(g learner.Graph, links []Link, from learner.ID, weight float64) (acc
 		return true, ""
 	}
 	worst := edges[len(edges)-1]
-	if g.Rule == "random" || !(weight > (1+Hysteresis)*worst.Weight) {
+	if g.Rule == "random" || !(weight > (1+hysteresis)*worst.Weight) {
 		return false, ""
 	}
 	return true, worst.Peer
@@ -114,7 +114,7 @@ func better(a, b Link) int {
 
 // pushesOut reports whether a is enough better than b to take its place.
 func pushesOut(a, b Link) bool {
-	return a.Known && (!b.Known || a.Weight > (1+Hysteresis)*b.Weight)
+	return a.Known && (!b.Known || a.Weight > (1+hysteresis)*b.Weight)
 }
 
 // surplus lists the edges to give up, the worst first: those beyond what a node

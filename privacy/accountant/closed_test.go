@@ -133,18 +133,18 @@ func TestRenyiBudget(t *testing.T) {
 		if budget <= 0 {
 			continue
 		}
-		if got := RenyiEpsilon(order, budget, delta); got > epsilon {
+		if got := renyiEpsilon(order, budget, delta); got > epsilon {
 			t.Errorf("order %v: a divergence of %v costs %v, over %v", order, budget, got, epsilon)
 		}
 		size := epsilon + (math.Log(order)-math.Log(delta))/(order-1) - math.Log1p(-1/order)
-		if got := RenyiEpsilon(order, budget+1e-14*size, delta); got < epsilon {
+		if got := renyiEpsilon(order, budget+1e-14*size, delta); got < epsilon {
 			t.Errorf("order %v: more than %v is left at %v", order, budget, epsilon)
 		}
 	}
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, got := range []float64{
-		RenyiEpsilon(1, 1, 0.1), RenyiEpsilon(nan, 1, 0.1), RenyiEpsilon(2, -1, 0.1), RenyiEpsilon(2, nan, 0.1),
-		RenyiEpsilon(2, 1, 0), RenyiEpsilon(2, 1, nan), LaplaceRenyi(1, 1), LaplaceRenyi(2, -1), LaplaceRenyi(inf, 1),
+		renyiEpsilon(1, 1, 0.1), renyiEpsilon(nan, 1, 0.1), renyiEpsilon(2, -1, 0.1), renyiEpsilon(2, nan, 0.1),
+		renyiEpsilon(2, 1, 0), renyiEpsilon(2, 1, nan), LaplaceRenyi(1, 1), LaplaceRenyi(2, -1), LaplaceRenyi(inf, 1),
 		GaussianRenyi(0.5, 1), GaussianRenyi(2, nan), ZCDPEpsilon(-1, 0.1), ZCDPEpsilon(nan, 0.1), ZCDPEpsilon(1, 0),
 	} {
 		if got != inf {
@@ -165,7 +165,7 @@ func TestZCDPEpsilonIsLeast(t *testing.T) {
 			least := math.Inf(1)
 			for i := range 20000 {
 				order := 1 + math.Exp(float64(i)/500-12)
-				least = min(least, RenyiEpsilon(order, rho*order, delta))
+				least = min(least, renyiEpsilon(order, rho*order, delta))
 			}
 			if got := ZCDPEpsilon(rho, delta); got > least*(1+1e-6)+1e-9 || got < GaussianEpsilon(delta, math.Sqrt(2*rho)) {
 				t.Errorf("rho %v, delta %v: %v, a scan gives %v", rho, delta, got, least)

@@ -42,14 +42,14 @@ func expSecond(x float64) float64 {
 	return sum
 }
 
-// RenyiEpsilon is the epsilon >= 0 at delta that a Renyi divergence of the given
+// renyiEpsilon is the epsilon >= 0 at delta that a Renyi divergence of the given
 // order > 1 implies,
 //
 //	divergence + ln(1-1/order) - (ln delta + ln order)/(order-1)
 //
 // (Canonne, Kamath, Steinke 2020, proposition 12). +Inf when an argument makes no
 // sense.
-func RenyiEpsilon(order, divergence, delta float64) float64 {
+func renyiEpsilon(order, divergence, delta float64) float64 {
 	if !finiteOrder(order) || !(divergence >= 0) || !(delta >= minDelta) {
 		return math.Inf(1)
 	}

@@ -3,7 +3,7 @@ package accountant
 import "math"
 
 // ZCDPEpsilon is the epsilon >= 0 at delta of rho-zCDP, whose Renyi divergence of
-// every order is at most rho order: the least over the orders of [RenyiEpsilon]
+// every order is at most rho order: the least over the orders of renyiEpsilon
 // (Canonne, Kamath, Steinke 2020, proposition 12). Gaussian noise is
 // mu^2/2-zCDP, and so is any mu-DP mechanism. +Inf when an argument makes no
 // sense.
@@ -17,5 +17,5 @@ func ZCDPEpsilon(rho, delta float64) float64 {
 		return rho*order + renyiConversion(order, delta)
 	})
 	order := 1 + math.Exp(least)
-	return RenyiEpsilon(order, rho*order, delta)
+	return renyiEpsilon(order, rho*order, delta)
 }

@@ -18,9 +18,9 @@ type Host struct {
 	links int // interfaces eth0, eth1, ...; under Lab.mu
 }
 
-// Path names the host's namespace for tools like nsenter and ip, while this
+// path names the host's namespace for tools like nsenter and ip, while this
 // process lives.
-func (h *Host) Path() string { return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), h.space.Fd()) }
+func (h *Host) path() string { return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), h.space.Fd()) }
 
 // Command prepares a command that runs on this host. It is killed when ctx
 // ends, when the lab is closed, and when this process ends in whatever way;
@@ -28,7 +28,7 @@ func (h *Host) Path() string { return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(),
 func (h *Host) Command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	ctx, cancel := context.WithCancel(ctx)
 	context.AfterFunc(h.lab.ctx, cancel)
-	cmd := exec.CommandContext(ctx, "nsenter", append([]string{"--net=" + h.Path(), "--", name}, args...)...)
+	cmd := exec.CommandContext(ctx, "nsenter", append([]string{"--net=" + h.path(), "--", name}, args...)...)
 	Tie(cmd)
 	return cmd
 }
@@ -47,9 +47,9 @@ func run(cmd *exec.Cmd) (string, error) {
 	return string(out), nil
 }
 
-// Do calls f on a thread that is on this host: sockets that f itself opens
+// do calls f on a thread that is on this host: sockets that f itself opens
 // belong to the host, those of goroutines it starts do not.
-func (h *Host) Do(f func() error) error { return within(h.space, f) }
+func (h *Host) do(f func() error) error { return within(h.space, f) }
 
 // Route sends what is for no network of the host's own through a router.
 func (h *Host) Route(router netip.Addr) error {

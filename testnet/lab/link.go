@@ -22,7 +22,7 @@ type Link struct {
 // The cable itself takes no time.
 func (h *Host) Join(s *Segment, addr netip.Addr) (*Link, error) {
 	return h.join(s, addr, func(k *Link) error {
-		return h.lab.wire.ip(fmt.Sprintf("link add %s type veth peer name %s netns %s", k.port, k.device, h.Path()))
+		return h.lab.wire.ip(fmt.Sprintf("link add %s type veth peer name %s netns %s", k.port, k.device, h.path()))
 	})
 }
 

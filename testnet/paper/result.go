@@ -55,7 +55,7 @@ func (r *Result) write(j *Job) error {
 	for ending, write := range map[string]func(io.Writer) error{
 		".html": r.page().Write,
 		".json": r.WriteJSON,
-		".csv":  r.WriteCSV,
+		".csv":  r.writeCSV,
 	} {
 		if err := WriteFile(j.path(ending), write); err != nil {
 			return err
@@ -121,9 +121,9 @@ func (r *Row) numbers() []number {
 	}
 }
 
-// WriteCSV writes the rows, with the names of the JSON as a header. What a row does
+// writeCSV writes the rows, with the names of the JSON as a header. What a row does
 // not have is empty.
-func (r *Result) WriteCSV(w io.Writer) error {
+func (r *Result) writeCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	head := []string{"setting", "seeds", "valid", "measure"}
 	for _, n := range new(Row).numbers() {

@@ -86,7 +86,7 @@ func TestShortNumbers(t *testing.T) {
 func TestCSV(t *testing.T) {
 	r := sample()
 	var b bytes.Buffer
-	require.NoError(t, r.WriteCSV(&b))
+	require.NoError(t, r.writeCSV(&b))
 	lines, err := csv.NewReader(&b).ReadAll()
 	require.NoError(t, err)
 	if len(lines) != 1+len(r.Rows) {
