@@ -54,6 +54,8 @@ type search struct {
 	kappas    []float64 // the most plausible first; 0 among them
 	plausible float64   // octave of the task's eta that is the most plausible of the lone fits
 	nearer    float64   // how many octaves above it that of the fits around the prior is
+	worth     float64   // logarithm of how far the prior is to be listened to
+	trust     float64   // in the task's eta
 
 	alone    []candidate // kappa = 0
 	together []candidate
@@ -71,7 +73,12 @@ type candidate struct {
 func newSearch(t *Task, train *Rows, prior []float64) *search {
 	s := &search{task: t, prior: prior, outside: func(theta []float64) []float64 { return theta }}
 	if !t.Local.Fixed {
-		s.plausible, s.nearer = t.plausible(train), math.Log2(1+help*t.explained(train, prior))
+		m := float64(train.Len())
+		explained := t.explained(train, prior)
+		sure := explained * m / (explained*m + 1)
+		s.plausible, s.nearer = t.plausible(train), math.Log2(1+help*explained*sure)
+		s.worth = math.Log(sure + chance)
+		s.trust = trust * min(1, m/enough) * bell(s.plausible/(2*spread))
 	}
 	switch kappa := t.Local.Kappa; {
 	case floats.Norm(prior, 2) == 0:
@@ -100,18 +107,23 @@ func (s *search) centre(kappa float64) []float64 {
 const (
 	// signal is how many times the variance of the noise that of the scores usually
 	// is, as the square of the spread of what the search takes for plausible: of
-	// many tasks, real and made up, the best was between a half and a thousand.
+	// many tasks, real and made up, the best was between a quarter and a thousand.
 	signal = 16
 	// spread is how many octaves of eta off are as plausible as one standard deviation.
 	spread = 3
 	// help is how many times stronger the pull of a prior that explains all labels
 	// usually is than that of one that explains nothing.
-	help = 32
-	// trust is how many times more plausible the task's own eta is than its surroundings.
-	trust = 3
+	help = 128
+	// chance is how far a prior that explains nothing is listened to, where one that
+	// explains much counts 1.
+	chance = 0.1
+	// trust is how many times more plausible than its surroundings the task's own eta is
+	// to a node that has enough records to find out a wrong one; with fewer it is less.
+	trust  = 3
+	enough = 64
 	// constantRecords is how many records the pull of the constant weighs: so few that
 	// even a handful of the owner's decide it.
-	constantRecords = 0.1
+	constantRecords = 0.3
 )
 
 // plausible is how many octaves above the task's eta that one lies which is the most
@@ -155,6 +167,8 @@ func (s *search) pull(octave int) []float64 {
 // explained is the share of the variance of the labels that the scores of the prior
 // explain, less what chance explains of so few; of several classes it is the mean share
 // of their indicators'. A prior that explains much is near, so the way from it is short.
+// What only noise could make of it, a tiny prior of the right direction, explains
+// little: no fit takes it more than twice kappa times.
 func (t *Task) explained(train *Rows, prior []float64) float64 {
 	k, m := t.loss().scores(), float64(train.Len())
 	z, moments := make([]float64, k), make([]moments, k)
@@ -170,7 +184,7 @@ func (t *Task) explained(train *Rows, prior []float64) float64 {
 	}
 	share := -1 / m
 	for _, of := range moments {
-		share += of.explained() / float64(k)
+		share += of.explained(2*t.Local.Kappa) / float64(k)
 	}
 	return max(0, share)
 }
@@ -184,13 +198,15 @@ func (s *moments) add(x, y, m float64) {
 	s.xx, s.yy, s.xy = s.xx+x*x/m, s.yy+y*y/m, s.xy+x*y/m
 }
 
-// explained is the square of the correlation; 0 of one that is negative or of a constant.
-func (s *moments) explained() float64 {
-	covariance, product := s.xy-s.x*s.y, (s.xx-s.x*s.x)*(s.yy-s.y*s.y)
-	if covariance > 0 && product > 1e-24*s.xx*s.yy {
-		return min(1, covariance*covariance/product)
+// explained is the share of the variance of y that x explains, at most so many times
+// as large as it is; 0 where it is of the wrong sign or a constant.
+func (s *moments) explained(most float64) float64 {
+	covariance, xx, yy := s.xy-s.x*s.y, s.xx-s.x*s.x, s.yy-s.y*s.y
+	if covariance <= 0 || xx*yy <= 1e-24*s.xx*s.yy {
+		return 0
 	}
-	return 0
+	times := min(most, covariance/xx)
+	return min(1, times*(2*covariance-times*xx)/yy)
 }
 
 func indicator(yes bool) float64 {
@@ -204,19 +220,21 @@ func indicator(yes bool) float64 {
 // task's eta is before the fit is seen. The task's own eta is a guess: when it is right
 // it helps, far from what the records say it does no harm.
 func (s *search) surprise(kappa float64, octave int) float64 {
-	own, off := float64(octave), float64(octave)-s.plausible
+	off, own, worth := float64(octave)-s.plausible, float64(octave), 0.
 	if kappa != 0 {
-		off -= s.nearer
+		off, worth = off-s.nearer, s.worth
 	}
-	off /= spread
-	return off*off/2 - math.Log1p(trust*math.Exp(-own*own/2))
+	return -math.Log(bell(off/spread)+s.trust*bell(own)) - worth
 }
+
+// bell is the density of a normal number, 1 at its middle.
+func bell(x float64) float64 { return math.Exp(-x * x / 2) }
 
 // The likelihoods are tempered: at 1 they would be trusted as if the records left
 // out were independent of each other, and the model as if it were true.
 const (
-	leaveOneOutRate = 0.5
-	marginalRate    = 0.5
+	leaveOneOutRate = 0.2
+	marginalRate    = 0.6
 )
 
 // add takes a fit into the model.

@@ -38,6 +38,9 @@ type Verdict struct {
 const (
 	// worthwhile is the share of the error alone below which a gain is none.
 	worthwhile = 0.01
+	// visible is the smallest share that is not printed as 0.00 %: below it nothing is
+	// gained, however sure that is.
+	visible = 0.00005
 	// many people are enough for an interval to be narrow.
 	many = 10
 )
@@ -48,7 +51,7 @@ const (
 func Judge(e Evidence) Verdict {
 	v := verdictOf(e.Pairs, e.Seed)
 	switch {
-	case v.Change.High < 0 && !e.baseDoes():
+	case v.Change.High < 0 && v.Change.Mean < -visible && !e.baseDoes():
 		v.Word = WorthIt
 	case v.Change.High < 0, v.Change.Low > -worthwhile:
 		v.Word = NotWorthIt

@@ -24,6 +24,7 @@ func TestJudge(t *testing.T) {
 	}{
 		"gain":           {Evidence{Pairs: persons(40, gain), Base: 1.5}, []string{"worth it: 32 of 40 nodes better, mean error -4.0 % [-5.2, -2.9]"}},
 		"loss":           {Evidence{Pairs: persons(40, func(i int) float64 { return -gain(i) })}, []string{"not worth it: 8 of 40 nodes better, mean error +4.0 %"}},
+		"no gain":        {Evidence{Pairs: persons(40, func(i int) float64 { return gain(i) / 100_000 })}, []string{"not worth it: ", "-0.00 %"}},
 		"small gain":     {Evidence{Pairs: persons(40, func(i int) float64 { return gain(i) / 100 })}, []string{"worth it: ", "-0.04 %", "; a small gain, but a sure one"}},
 		"nothing":        {Evidence{Pairs: persons(40, func(i int) float64 { return wide(i) / 100 })}, []string{"not worth it: ", "mean error +0.00 % [-0.06, +0.06]"}},
 		"nothing at all": {Evidence{Pairs: persons(40, func(int) float64 { return 0 })}, []string{"not worth it: 0 of 40 nodes better, 0 worse, mean error +0.00 % [+0.00, +0.00]"}},

@@ -66,7 +66,7 @@ func constantsOf(loss string) lossConstants {
 // defaults is a task without features, of one shared model that all nodes move in
 // rounds (learner diffusion) and a personal one for each around it. Its step is the
 // largest that is sure to descend. Lambda is small, as the personal fit has a penalty of
-// its own. The eta of that is only a guess: half of what [learner.FitPersonal] takes
+// its own. The eta of that is only a guess: twice what [learner.FitPersonal] takes
 // for plausible of features as long as a usual row's.
 func defaults(loss string, rounds int) *learner.Task {
 	k := constantsOf(loss)
@@ -74,7 +74,7 @@ func defaults(loss string, rounds int) *learner.Task {
 		Name: "table", Learner: "diffusion", Loss: loss, Constant: constant,
 		Mu: 1, Lambda: 0.001, Clip: clipShare * k.slope, ConfidenceAt: 1, Radius: 30, CohortSize: 1 << 20,
 		Graph:     learner.Graph{Rule: "random", Degree: degree},
-		Local:     learner.Local{Eta: k.smoothness / 64, EtaConstant: k.smoothness / 640, Kappa: 1},
+		Local:     learner.Local{Eta: k.smoothness / 16, EtaConstant: k.smoothness / 160, Kappa: 1},
 		Rounds:    learner.Rounds{Count: rounds, Seconds: 10, Step: 2 / (k.smoothness * (1 + constant*constant))},
 		Diffusion: learner.Diffusion{Noise: "iid"},
 		Release: learner.Release{
