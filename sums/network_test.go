@@ -547,6 +547,9 @@ func TestKillsOfMembers(t *testing.T) {
 	kills := 0
 	for seed := uint64(0); kills < least; seed++ {
 		n := newNetwork(t, 4, 1, 2, seed)
+		if seed%5 == 4 {
+			n = newNetwork(t, 7, 2, 2, seed)
+		}
 		n.loss, n.kill = .1, .02
 		o := n.open()
 		vectors := n.people(o, 3)
