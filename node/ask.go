@@ -52,7 +52,7 @@ func (h *neighbourhood) visit(ctx context.Context, c peering.Call, dialled *bool
 	return h.gossip.Ask(ctx, to.ID, q)
 }
 
-// answer is the other end's side of a request.
+// answer answers a peer's request.
 func (h *neighbourhood) answer(ctx context.Context, from peer.ID, q gossip.EdgeRequest) gossip.EdgeReply {
 	if h.history.check(q.Witness) != nil {
 		<-ctx.Done() // the run ends; a refusal would cost the edge
@@ -97,7 +97,7 @@ func (h *neighbourhood) hear(out peering.Output, latest []byte) {
 	}
 }
 
-// signed is the node's own entry as others are told: with its addresses, and signed.
+// signed returns the node's own entry with its addresses and its signature.
 func (h *neighbourhood) signed(own graph.Entry) (gossip.Entry, error) {
 	e := gossip.Entry{Peer: h.host.ID(), Round: own.Round, Std: own.Std, Vector: own.Vector}
 	var err error

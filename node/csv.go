@@ -14,10 +14,10 @@ import (
 // maxBadLines is how many bad lines an import report spells out.
 const maxBadLines = 20
 
-// readCSV reads records from a table whose header names the task's columns in any
-// order; other columns are ignored. It reads on after a bad line, so that one report
-// names them all, and hands each record to take, whose first error ends it. Other
-// errors are a [ErrRequest], [ErrBadLines] or that of r.
+// readCSV reads records from a table whose header names the task's columns in any order,
+// and ignores other columns. It goes on after a bad line, so that one report names them
+// all. It hands each record to take and stops at its first error. Other errors are an
+// [ErrRequest], [ErrBadLines] or the error of r.
 func readCSV(r io.Reader, t *learner.Task, report *api.ImportReport, take func(learner.Record) error) error {
 	report.Lines, report.Cells = []api.BadLine{}, []api.ColumnTally{}
 	rows, err := csvfile.NewReader(r)

@@ -19,8 +19,8 @@ const listedAtOnce = 1024
 var errEnough = errors.New("node: enough records")
 
 // Records yields the records and the deleted ones that keep their slots, by number. It
-// reads a few at a time, so that a long list takes little memory, and who takes long over
-// it keeps nobody waiting. An error is the last that it yields.
+// reads a few at a time, so that a long list takes little memory and a slow reader keeps
+// nobody waiting. After an error it ends.
 func (n *Node) Records(ctx context.Context, content bool) iter.Seq2[api.RecordInfo, error] {
 	return func(yield func(api.RecordInfo, error) bool) {
 		for from, more := learner.Seq(0), true; more; {

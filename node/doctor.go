@@ -27,9 +27,9 @@ import (
 )
 
 const (
-	// checkPatience bounds the try to reach a bootstrap peer.
-	checkPatience = 5 * time.Second
-	// clockTolerance is how far clocks may be apart unnoticed.
+	// checkTimeout bounds the try to reach a bootstrap peer.
+	checkTimeout = 5 * time.Second
+	// clockTolerance is the difference between clocks that is not reported.
 	clockTolerance = time.Minute
 	// lowDisk is when a disk counts as nearly full, in bytes.
 	lowDisk = 64 << 20
@@ -71,7 +71,7 @@ func (n *Node) Doctor(ctx context.Context) (api.Diagnosis, error) {
 
 // checkBootstrap tries all bootstrap peers at the same time.
 func checkBootstrap(ctx context.Context, peers []peer.AddrInfo, try func(context.Context, peer.AddrInfo) error) []api.BootstrapCheck {
-	ctx, cancel := context.WithTimeout(ctx, checkPatience)
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	out := make([]api.BootstrapCheck, len(peers))
 	var running sync.WaitGroup
@@ -137,8 +137,8 @@ func (s *session) strange(ctx context.Context, id peer.ID, book *netedge.Book) b
 	}
 }
 
-// answers reports whether something listens at one of a peer's TCP addresses. Who,
-// only a running node could find out.
+// answers reports whether something listens at one of a peer's TCP addresses. Only a
+// running node can find out which node it is.
 func answers(ctx context.Context, p peer.AddrInfo) error {
 	var failed []error
 	for _, a := range p.Addrs {
@@ -176,8 +176,8 @@ func portProblems(listen []string) (problems []string) {
 	return problems
 }
 
-// behindFiles is how far the clock is behind the newest file of the directory, in
-// seconds.
+// behindFiles returns by how many seconds the clock is behind the newest file of the
+// directory.
 func (n *Node) behindFiles(now time.Time) float64 {
 	info, err := os.Stat(filepath.Join(n.dir, datadir.StoreFile))
 	if err != nil || info.ModTime().Sub(now) < clockTolerance {
@@ -196,7 +196,7 @@ func (n *Node) writeProblem() []string {
 	if err == nil {
 		return nil
 	}
-	return []string{fmt.Sprintf("nothing can be written to %s (%v): nothing can be released, and no record stored, until that is mended", n.dir, err)}
+	return []string{fmt.Sprintf("make %s writable (%v): until then nothing can be released and no record stored", n.dir, err)}
 }
 
 // judge adds what to do to a diagnosis.
@@ -223,7 +223,7 @@ func judge(d *api.Diagnosis, c datadir.Config) {
 	}
 }
 
-// remedies are what helps a running node that is not reached.
+// remedies lists what may help a running node that others cannot reach.
 func remedies(d *api.Diagnosis) []string {
 	const forward = "have the router pass the port of \"listen\" on to this machine, and write the router's address and port in \"announce\" of " + datadir.ConfigFile
 	switch {

@@ -10,23 +10,22 @@ import (
 	"p2pnode/storage"
 )
 
-// door is the only way from records to anything public. Its pure half (sums,
-// noise, the filter) is package privacy; this is the durable half. It opens in
-// two steps: pay, then draw the noise. What the agent makes of the answer is
-// committed by the loop before it is published.
+// door is the only way from records to anything public. Its pure half (sums, noise, the
+// filter) is package privacy; this is the durable half. It works in two steps: pay, then
+// draw the noise. The loop commits the agent's message before it publishes it.
 type door struct {
 	ledger  *storage.Ledger
-	consent bool // the owner's, to releases without a guarantee
-	limit   int  // on their number; 0 is no limit
+	consent bool // the owner consents to releases without a guarantee
+	limit   int  // the most of these releases; 0 is no limit
 }
 
 func newDoor(l *storage.Ledger, c *datadir.Config) *door {
 	return &door{ledger: l, consent: !c.Protected(), limit: c.Releases}
 }
 
-// release pays for the query, durably, and answers it. An answer without
-// cohorts means that no budget is left. After an error nothing may be released
-// any more: whether the debit reached the disk is not known.
+// release pays for the query, durably, and answers it. An answer without cohorts means
+// that no budget is left. After an error nothing may be released any more, because nobody
+// knows whether the debit reached the disk.
 func (d *door) release(q *learner.Query) (privacy.Answer, error) {
 	if !q.Mechanism.Protected() {
 		return d.releaseUnprotected(q)
@@ -38,7 +37,7 @@ func (d *door) release(q *learner.Query) (privacy.Answer, error) {
 	return a, nil
 }
 
-var errNoConsent = errors.New("node: a release without noise, and the configuration does not consent to that")
+var errNoConsent = errors.New("node: unprotected release not allowed by the configuration")
 
 // releaseUnprotected is the second door: no noise and no budget. A daemon
 // reaches it only with the operator's consent in its configuration, and the

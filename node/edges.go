@@ -99,7 +99,7 @@ func (h *neighbourhood) drop(d peering.Drop) {
 	h.stayConnected()
 }
 
-// stayConnected tells the keeper whom to stay connected to.
+// stayConnected tells the keeper which peers to stay connected to.
 func (h *neighbourhood) stayConnected() {
 	want := make([]peer.AddrInfo, 0, len(h.edges))
 	for id, e := range h.edges {
@@ -123,10 +123,9 @@ type neighbour struct {
 	since int64 // Unix seconds; 0: not known
 }
 
-// neighbours are the edges, sorted by peer. An edge is live while its other end is
-// subscribed to this node's models, once that has said what it holds of this node:
-// before, the directory may be an old copy, and what it would release was released
-// already.
+// neighbours returns the edges, sorted by peer. An edge is live while its other end is
+// subscribed to this node's models and has said what it holds of this node. Before that,
+// the directory may be an old copy, which would release again what was released already.
 func (h *neighbourhood) neighbours() []neighbour {
 	var edges []peering.Edge
 	h.look(func(m *peering.Neighbourhood) { edges = m.Edges() })
@@ -141,7 +140,7 @@ func (h *neighbourhood) neighbours() []neighbour {
 	return out
 }
 
-// forAgent is what the agent needs to know of the neighbours.
+// forAgent returns the edges as the agent takes them.
 func (h *neighbourhood) forAgent() []learner.Edge {
 	list := h.neighbours()
 	out := make([]learner.Edge, len(list))

@@ -9,8 +9,8 @@ import (
 	"p2pnode/peering"
 )
 
-// publicVector is the length of what is publicly known of a node of the task: of its
-// declared profile or its estimate.
+// publicVector returns the length of the public vector of a node of the task: its declared
+// profile or its estimate.
 func publicVector(t *learner.Task) int {
 	switch t.Graph.Rule {
 	case "profile":
@@ -51,8 +51,8 @@ func fromWire(list ...gossip.Entry) []graph.Entry {
 	return out
 }
 
-// toWire leaves out entries of peers whose names are none; there are none such, for
-// all came through fromWire or seen.
+// toWire leaves out entries whose peer ID is not valid. There are none, because all came
+// through fromWire or seen.
 func toWire(list []graph.Entry) []gossip.Entry {
 	out := make([]gossip.Entry, 0, min(len(list), gossip.MaxKnown))
 	for _, e := range list[:min(len(list), gossip.MaxKnown)] {
@@ -63,7 +63,7 @@ func toWire(list []graph.Entry) []gossip.Entry {
 	return out
 }
 
-// dialable is where to reach the node of an entry.
+// dialable returns the addresses of the node of an entry.
 func dialable(e graph.Entry) (peer.AddrInfo, error) {
 	id, err := peer.Decode(string(e.Peer))
 	return peer.AddrInfo{ID: id, Addrs: gossip.Addrs(e.Passport)}, err

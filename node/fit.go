@@ -63,7 +63,7 @@ func (n *Node) beginFit() {
 	}()
 }
 
-// fit fits a model step by step, and offers what there is of it after each.
+// fit fits a model step by step, and offers the model so far after each step.
 func (n *Node) fit(ctx context.Context, m fitted) error {
 	prior, err := n.prior()
 	if err != nil {
@@ -87,7 +87,7 @@ func (n *Node) fit(ctx context.Context, m fitted) error {
 	return nil
 }
 
-// prior is what the neighbours released, as far as it was heard.
+// prior returns what the neighbours' models, as far as heard, say of the personal model.
 func (n *Node) prior() ([]float64, error) {
 	state, err := n.state()
 	if err != nil {
@@ -120,7 +120,7 @@ func compared(personal, alone, base learner.Score) *api.Comparison {
 	return c
 }
 
-// three is nil where there is no such measure.
+// three returns the three measures, or nil where there is none.
 func three(personal, alone, base float64) *api.Three {
 	if math.IsNaN(personal) {
 		return nil

@@ -11,14 +11,14 @@ import (
 	"p2pnode/storage"
 )
 
-// ErrRolledBack: peers hold a model signed by this node that its directory knows
-// nothing of. Nothing is deleted, and nothing is published until that is settled.
+// ErrRolledBack says that peers hold a model signed by this node that its directory does
+// not know. Nothing is deleted, and nothing is published until the owner has settled that.
 var ErrRolledBack = errors.New("node: the directory is not the only and newest copy of this node")
 
 // history compares what peers hold of this node with its own ledger. The first
-// contradiction ends it for good, and is written down: whatever is released then
-// may spend a budget that was spent already, by a run far from those peers too.
-// All methods are safe for concurrent use.
+// contradiction stops releases for good and is written down: a later release may spend a
+// budget that was spent already, also in a run far from those peers. All methods are safe
+// for concurrent use.
 type history struct {
 	ledger *storage.Ledger
 	broken chan struct{} // closed at the first contradiction
@@ -38,7 +38,7 @@ func newHistory(l *storage.Ledger) *history {
 // restoreIfLost is the last advice for a directory that a peer contradicts.
 const restoreIfLost = "if that is lost, p2pnode restore goes on with this one and retires the records in it"
 
-// knownContradiction is the error of a ledger that a peer has contradicted in this
+// knownContradiction returns the error of a ledger that a peer has contradicted in this
 // run or an earlier one.
 func knownContradiction(l *storage.Ledger) error {
 	round := l.Contradicted()
@@ -49,7 +49,7 @@ func knownContradiction(l *storage.Ledger) error {
 		"put the newest directory back; "+restoreIfLost)
 }
 
-// check takes in what a peer returned; nil is a peer that holds nothing. It
+// check takes in the witness that a peer returned; nil means that the peer holds none. It
 // returns the contradiction, this or an earlier one.
 func (h *history) check(w *gossip.Witness) error {
 	err := h.compare(w)
@@ -65,17 +65,17 @@ func (h *history) check(w *gossip.Witness) error {
 	return h.err
 }
 
-// contradiction is what was found so far.
+// contradiction returns the contradiction found so far, or nil.
 func (h *history) contradiction() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.err
 }
 
-// compare relies on the order of a release: a round is paid and its model on disk
-// before anybody can have it. So the most a peer can hold is the newest round, and
-// then exactly what is stored. A deliberate restore goes on at rounds far above
-// any that were published, and so has nothing to be compared with.
+// compare relies on the order of a release: a round is paid and its model is on disk before
+// anybody can have it. So a peer can hold at most the newest round, and then exactly the
+// stored model. After a deliberate restore rounds go on far above any that were published,
+// so there is nothing to compare.
 func (h *history) compare(w *gossip.Witness) error {
 	if w == nil {
 		return nil

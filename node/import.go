@@ -14,11 +14,11 @@ import (
 	"p2pnode/storage"
 )
 
-// Import reads records from CSV with a header row and stores them, all or none. A file
-// with bad lines gives ErrBadLines with the report, unless they are left out. One
-// that was imported before, byte for byte, gives ErrImported, unless o says
-// again; where r can be read twice, before anything is written. The memory it takes
-// does not grow with the file. Other records wait until it has ended.
+// Import reads records from CSV with a header row and stores them, all or none. It fails
+// with ErrBadLines, and returns the report, if the file has bad lines and o does not skip
+// them. It fails with ErrImported if the same file, byte for byte, was imported before and
+// o does not say again; where r can be read twice, it does so before anything is written.
+// Its memory does not grow with the file. Other records wait until it has ended.
 func (n *Node) Import(ctx context.Context, r io.Reader, o api.ImportOptions) (report api.ImportReport, err error) {
 	if !o.Again {
 		if err := api.CheckKnown(r, func(file api.Digest) error { return n.Imported(ctx, file) }); err != nil {
@@ -68,7 +68,7 @@ func (n *Node) Import(ctx context.Context, r io.Reader, o api.ImportOptions) (re
 	return report, nil
 }
 
-// room is an error when the next record is not to be taken.
+// room returns an error when the next record must not be taken.
 func room(ctx context.Context, o api.ImportOptions) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("node: import: %w", err)
@@ -79,7 +79,7 @@ func room(ctx context.Context, o api.ImportOptions) error {
 	return o.Room()
 }
 
-// commit makes the records of an import count, and hands them over.
+// commit makes the records of an import visible and hands them to the agent.
 func (n *Node) commit(i *storage.Import, file storage.Digest, noted learner.Tally) error {
 	n.storing.Lock()
 	defer n.storing.Unlock()
@@ -101,8 +101,8 @@ func (n *Node) commit(i *storage.Import, file storage.Digest, noted learner.Tall
 	}
 }
 
-// some reads a few of the stored records from a number on. Nobody may wait for anything
-// while the file is being read: who wants to write may wait for that.
+// some reads a few of the stored records from a number on. It must not wait for anything
+// while it reads the file, because a writer may be waiting for the read to end.
 func (n *Node) some(first learner.Seq) ([]learner.Record, error) {
 	var some learner.Rows
 	err := n.store.EachRecord(first, func(r learner.Record) error {
@@ -128,8 +128,8 @@ func (n *Node) Imported(_ context.Context, file api.Digest) error {
 		return nil
 	}
 	return api.Advise(
-		fmt.Errorf("%w, on %s, %d records from number %d on; nothing was stored, as its records would get a second budget and could be seen twice as well",
+		fmt.Errorf("%w, on %s, %d records from number %d on; nothing was stored, because its records would get a second budget and others could learn twice as much about them",
 			api.ErrImported, earlier.Time.Format("2006-01-02 15:04"), earlier.Records, earlier.First),
-		"if that is meant, say --again",
+		"to import it all the same, say --again",
 	)
 }

@@ -7,15 +7,15 @@ import (
 	"p2pnode/peering"
 )
 
-// Leave tells every neighbour that its edge ends, so that they stop listening and
-// look for others at once, and forgets the edges. Until the run ends the node has no
-// neighbours, asks nobody and releases nothing. It returns when all have answered, or
-// when ctx ends: neighbours that cannot be reached take their time. A second call waits
-// for the first one's answers.
+// Leave tells every neighbour that its edge ends, so that they stop listening and look
+// for others at once, and forgets the edges. Until the run ends the node has no
+// neighbours, asks nobody and releases nothing. Leave returns when all have answered or
+// ctx ends; a neighbour that cannot be reached takes until a timeout. A second call waits
+// for the answers to the first.
 //
 // What was released stays public: the peers that heard it keep it.
 //
-// Of a node that is not running nobody is told.
+// If the node is not running, nobody is told.
 func (n *Node) Leave(ctx context.Context) (api.Farewell, error) {
 	s := n.current()
 	if s == nil {

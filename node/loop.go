@@ -13,8 +13,8 @@ import (
 	"p2pnode/learner"
 )
 
-// loop drives one agent: it alone calls the agent's methods, in the order the
-// events arrive. What the agent says waits in outgoing for its turn.
+// loop drives one agent: it alone calls the agent's methods, in the order of the
+// events. The agent's messages wait in outgoing for their turn.
 type loop struct {
 	agent   learner.Agent
 	door    *door
@@ -31,7 +31,7 @@ type loop struct {
 	recheckEvery time.Duration
 
 	records chan recordChange
-	shown   atomic.Pointer[learner.State] // what the owner is told: she does not wait for the agent
+	shown   atomic.Pointer[learner.State] // the state that the owner is told without waiting for the agent
 
 	told     []learner.Edge   // what the agent was told last
 	recheck  <-chan time.Time // when to see whether that is still so
@@ -40,8 +40,8 @@ type loop struct {
 	stopping <-chan struct{} // closed when run shall return
 }
 
-// saveEvery is how often what was heard is stored by a node that releases nothing:
-// what it can show its neighbours should outlive its being killed.
+// saveEvery is how often a node that releases nothing stores what it has heard, so that it
+// can show that to its neighbours even after it was killed.
 const saveEvery = 10 * time.Minute
 
 // recordChange is records that were just stored, or the numbers of deleted ones.
@@ -95,8 +95,8 @@ func (l *loop) next(ctx context.Context) error {
 	case <-l.gossip.ListenersChanged():
 		return l.look()
 	case <-l.recheck:
-		// A listener that leaves and comes back may be one event that is none;
-		// whoever looked in between would believe for ever that it is away.
+		// A listener that leaves and comes back may cause only one event. If the loop
+		// looked in between, it would believe for ever that the listener is away.
 		if !slices.Equal(l.told, l.hood.forAgent()) {
 			return l.look()
 		}
@@ -110,7 +110,7 @@ func (l *loop) next(ctx context.Context) error {
 	}
 }
 
-// look tells the agent who its neighbours are and who of them listens.
+// look tells the agent its neighbours and which of them listen.
 func (l *loop) look() error {
 	l.told = l.hood.forAgent()
 	l.wake()
@@ -122,7 +122,7 @@ func (l *loop) now() time.Duration { return time.Since(l.start) }
 func (l *loop) wake() { l.woke = l.now() }
 
 func (l *loop) receive() error {
-	// What waits may come from a neighbour the agent has not been told of yet.
+	// A waiting message may come from a neighbour that the agent does not know yet.
 	select {
 	case <-l.hood.changed:
 		if err := l.look(); err != nil {
@@ -134,7 +134,7 @@ func (l *loop) receive() error {
 		l.wake()
 		out, err := l.agent.Receive(l.woke, m)
 		if err != nil {
-			// Stale rounds and strangers are a network's everyday life.
+			// Stale rounds and messages of strangers are normal in a network.
 			l.log.Debug("message dropped", "from", m.From, "kind", m.Kind, "round", m.Round, "reason", err)
 			continue
 		}
@@ -148,9 +148,9 @@ func (l *loop) receive() error {
 	return nil
 }
 
-// handle carries out what the agent asked for. A query goes through the door
-// at once, and what the agent makes of the answer is handled the same way; all of it
-// goes out at the slot of the query, also what an agent says that was refused.
+// handle carries out what the agent asked for. A query goes through the door at once, and
+// the agent's output for the answer is handled the same way. All messages that follow go
+// out at the slot of the query, also those of an agent that was refused.
 func (l *loop) handle(out learner.Output) error {
 	var carried release
 	for {
@@ -174,8 +174,8 @@ func (l *loop) handle(out learner.Output) error {
 			l.log.Info("privacy budget used: no more releases for these records", "round", out.Ask.Round)
 			carried.round = 0
 		}
-		// To the agent it is the time of the slot, lest its deadlines tell how long all
-		// this took.
+		// The agent is given the time of the slot, so that its deadlines do not tell how long
+		// the computation took.
 		out = l.agent.Released(max(l.woke, carried.slot.at(l.now())), answer)
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// mailbox is what waits for the goroutine that owns something, in the order in which it
-// was posted. Nobody waits to post: those who do may hold the network's own locks.
+// mailbox holds the work that waits for an owning goroutine, in the order in which it was
+// posted. Posting never waits, because the poster may hold the network's own locks.
 type mailbox struct {
 	news chan struct{} // holds a value after something was posted
 
@@ -17,8 +17,8 @@ type mailbox struct {
 
 func newMailbox() mailbox { return mailbox{news: make(chan struct{}, 1)} }
 
-// post leaves something for the owner to do, and reports whether it will be done: not
-// after close.
+// post leaves work for the owner, and reports whether it will be done. After close it will
+// not.
 func (m *mailbox) post(do func(context.Context)) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -33,7 +33,7 @@ func (m *mailbox) post(do func(context.Context)) bool {
 	return true
 }
 
-// empty does what waits.
+// empty does the waiting work.
 func (m *mailbox) empty(ctx context.Context) {
 	for {
 		m.mu.Lock()
@@ -49,7 +49,7 @@ func (m *mailbox) empty(ctx context.Context) {
 	}
 }
 
-// close does what waits and lets nothing more be posted.
+// close does the waiting work and refuses any more.
 func (m *mailbox) close(ctx context.Context) {
 	for {
 		m.empty(ctx)

@@ -9,25 +9,25 @@ import (
 	"p2pnode/storage"
 )
 
-// memory is what a node keeps between runs beside its records and its ledger: the
-// agent's state, and what it can show the authors it has heard. It is stored with
-// each release and when a run ends. In JSON it is the state with more fields, so
-// that what was stored without witnesses can be read.
+// memory is what a node keeps between runs beside its records and its ledger: the agent's
+// state, and the witnesses that it can show the authors it has heard. It is stored with
+// each release and when a run ends. In JSON it is the state with more fields, so that a
+// state stored without witnesses can be read.
 type memory struct {
 	learner.State
-	// Network is the one in which the witnesses were signed: in another, that of a
-	// later version for example, they would pass for forged ones.
+	// Network is the network in which the witnesses were signed. In another one, for
+	// example that of a later version, they would look forged.
 	Network   string                    `json:",omitempty"`
 	Witnesses map[string]gossip.Witness `json:",omitempty"` // by the author's peer ID
 }
 
-// encodeMemory is what is stored of a state and the witnesses.
+// encodeMemory returns the stored form of a state and the witnesses.
 func encodeMemory(s learner.State, network string, witnesses map[string]gossip.Witness) ([]byte, error) {
 	return json.Marshal(memory{s, network, witnesses})
 }
 
-// readState is the state of an agent that has not begun, or that was stored; a round that
-// the ledger knows to be used is burned.
+// readState returns the stored state of the agent, or that of a new agent. A round that the
+// ledger knows to be used is burned.
 func readState(l *storage.Ledger, t *learner.Task) (learner.State, error) {
 	state := learner.State{Model: make([]float64, t.Dimension())}
 	if text := l.State(); text != nil {
@@ -40,7 +40,7 @@ func readState(l *storage.Ledger, t *learner.Task) (learner.State, error) {
 	return state, nil
 }
 
-// readWitnesses are those of an earlier run in the same network.
+// readWitnesses returns the witnesses of an earlier run in the same network.
 func readWitnesses(l *storage.Ledger, network string) (map[string]gossip.Witness, error) {
 	text := l.State()
 	if text == nil {

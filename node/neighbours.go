@@ -23,11 +23,10 @@ import (
 	"p2pnode/storage"
 )
 
-// neighbourhood drives the state machine that decides who is a neighbour, as the loop
-// drives the agent: the goroutine of run alone lets it take steps, in the order in
-// which events come, and carries out what they return (edges.go). Other goroutines
-// post what they have to say, so answer, found, serve, expel, depart and look may be
-// called from any of them.
+// neighbourhood drives the state machine that decides which peers are neighbours, as the
+// loop drives the agent. Only the goroutine of run lets it take steps, in the order of the
+// events, and carries out what they return (edges.go). Other goroutines post their inputs,
+// so answer, found, serve, expel, depart and look may be called from any of them.
 type neighbourhood struct {
 	machine *peering.Neighbourhood
 	config  peering.Config
@@ -66,10 +65,9 @@ type edgeStore interface {
 	Peers() ([]storage.Peer, error)
 }
 
-// restore makes the machine and brings back the edges and peers of an earlier run, what
-// is public of the node, which is the profile its owner declared or the estimate of its
-// releases, the message that was published last, and what its neighbours are shown of
-// their own.
+// restore makes the machine and brings back from an earlier run the edges and peers, the
+// node's public vector (the profile that its owner declared, or the estimate of its
+// releases), the message that was published last, and the witnesses for its neighbours.
 func (h *neighbourhood) restore(profile []float64, latest []byte, e *learner.Estimate, witnesses map[string]gossip.Witness) error {
 	edges, err := h.store.Edges()
 	if err != nil {
@@ -92,7 +90,7 @@ func (h *neighbourhood) restore(profile []float64, latest []byte, e *learner.Est
 	if len(profile) > 0 {
 		h.declare(graph.End{Vector: profile})
 	}
-	if _, err := gossip.WitnessOf(latest); err == nil { // peers refuse one without a proof
+	if _, err := gossip.WitnessOf(latest); err == nil { // peers refuse a message without a proof
 		h.serve(latest, e)
 	}
 	return h.gossip.Remember(witnesses)
@@ -118,8 +116,8 @@ func (h *neighbourhood) recall(edges []storage.Edge) error {
 	return nil
 }
 
-// run drives the machine until ctx ends. It waits for no answer: a peer that takes its
-// time holds up nobody else.
+// run drives the machine until ctx ends. It never waits for an answer, so a slow peer
+// does not delay the others.
 func (h *neighbourhood) run(ctx context.Context) error {
 	defer h.watch()()
 	defer h.calling.Wait()
@@ -161,8 +159,8 @@ func (h *neighbourhood) stepAlone(ctx context.Context, in peering.Input) peering
 	return out
 }
 
-// checkMembers tells the machine who is a member when there is another list, or when
-// somebody's membership may have ended.
+// checkMembers tells the machine the members when the list has changed or a membership may
+// have ended.
 func (h *neighbourhood) checkMembers(ctx context.Context, ended bool) {
 	if h.private.Book == nil {
 		return
@@ -173,7 +171,7 @@ func (h *neighbourhood) checkMembers(ctx context.Context, ended bool) {
 	}
 }
 
-// found takes note of a peer of this task that discovery has seen.
+// found notes a peer of this task that discovery has seen.
 func (h *neighbourhood) found(info peer.AddrInfo) {
 	if info.ID == h.host.ID() || len(info.Addrs) == 0 {
 		return
@@ -191,9 +189,9 @@ func (h *neighbourhood) found(info peer.AddrInfo) {
 	})
 }
 
-// serve sets what comers are given and told: a message that has been published, and
-// the estimate that it belongs to, if there is one. A message that is stored but waits
-// for its slot is not to be had early.
+// serve sets the published message that late comers get, and the estimate that belongs to
+// it, if there is one. A stored message that waits for its slot must not be given out
+// before.
 func (h *neighbourhood) serve(message []byte, e *learner.Estimate) {
 	h.latest.Store(&message)
 	if e != nil && len(e.Vector) == h.vector {
@@ -206,7 +204,8 @@ func (h *neighbourhood) declare(end graph.End) {
 	h.posted.post(func(ctx context.Context) { h.step(ctx, peering.Declared{End: end}) })
 }
 
-// served is nothing once a peer has contradicted this node's history.
+// served returns the message for late comers. It is empty once a peer has contradicted this
+// node's history.
 func (h *neighbourhood) served() []byte {
 	latest := h.latest.Load()
 	if latest == nil || h.history.contradiction() != nil {
@@ -215,7 +214,7 @@ func (h *neighbourhood) served() []byte {
 	return *latest
 }
 
-// expel drops the edges to peers that are members no longer.
+// expel drops the edges to peers that are no longer members.
 func (h *neighbourhood) expel() {
 	h.posted.post(func(ctx context.Context) { h.checkMembers(ctx, true) })
 }
@@ -233,8 +232,8 @@ func (h *neighbourhood) watch() (stop func()) {
 	return func() { h.host.Network().StopNotify(events) }
 }
 
-// moved takes in that a connection to a peer came or was lost. Events may come late, and
-// in another order than what they tell of: what counts is what is so now.
+// moved takes in that a connection to a peer was made or lost. Events may arrive late or in
+// another order, so moved looks at the present state.
 func (h *neighbourhood) moved(ctx context.Context, id peer.ID, lost bool) {
 	if h.edges[id] == nil {
 		return

@@ -44,12 +44,12 @@ type Node struct {
 	surroundings *netedge.Surroundings
 	observe      func(learner.Agent) learner.Agent // nil, or a test's recorder around the agent
 	source       func() (rand.Source, error)       // of what is drawn beside the noise; seeded in tests only
-	// observePeering is nil, or a test's recorder of whom the node has for neighbours.
+	// observePeering is nil, or a test's recorder of the node's neighbours.
 	observePeering func(time.Duration, peering.Input, peering.Output)
 
-	// adding is held by who adds records, for as long as an import reads its file, and
-	// storing, which comes after it, while records are changed or an agent starts with
-	// them: so that none is missed or handed over twice.
+	// adding is held while records are added, for as long as an import reads its file.
+	// storing, which is locked after it, is held while records are changed or an agent
+	// starts with them, so that no record is missed or handed over twice.
 	adding, storing sync.Mutex
 
 	intake  sync.Mutex    // for what follows
@@ -103,7 +103,7 @@ func Open(dir string, log *slog.Logger) (*Node, error) {
 	return n, nil
 }
 
-// Close releases the data directory. Run must have returned. A fit under way is left.
+// Close releases the data directory. Run must have returned. Close ends a running fit.
 func (n *Node) Close() error {
 	n.fits.close()
 	return n.store.Close()
@@ -138,8 +138,7 @@ func (n *Node) Add(ctx context.Context, records []learner.Record) error {
 	return n.added(stored, noted)
 }
 
-// added takes note of records that were just stored, and of their cells. The caller holds
-// n.storing.
+// added notes records that were just stored, and their cells. The caller holds n.storing.
 func (n *Node) added(stored []learner.Record, noted learner.Tally) error {
 	stored = n.records.add(stored, noted)
 	if s := n.current(); s != nil {
@@ -158,7 +157,7 @@ func (n *Node) cohortRule() storage.Intake {
 	}
 }
 
-// current is the session under way; nil unless Run is running.
+// current returns the session; nil unless Run is running.
 func (n *Node) current() *session {
 	n.intake.Lock()
 	defer n.intake.Unlock()
@@ -171,8 +170,8 @@ func (n *Node) exhausted(c privacy.Cohort) bool {
 	return n.files.Config.Protected() && n.ledger.Exhausted(c)
 }
 
-// state is what the agent knew a moment ago, or when it last ran. It waits for nothing
-// that the agent does. What it returns must not be changed.
+// state returns the agent's state of a moment ago, or when it last ran. It does not wait
+// for the agent. The caller must not change the result.
 func (n *Node) state() (learner.State, error) {
 	if s := n.current(); s != nil {
 		return *s.loop.shown.Load(), nil
@@ -215,7 +214,7 @@ func (n *Node) bootstrap() []peer.AddrInfo {
 	return out
 }
 
-// power is what the node does while it has nothing to say.
+// power returns how often the node acts while it has nothing to send.
 func (n *Node) power() netedge.Power {
 	return netedge.PowerOf(&n.files.Config, n.files.Task.Graph.Degree)
 }

@@ -12,8 +12,8 @@ import (
 	"p2pnode/storage"
 )
 
-// ownRecords is what is kept of the stored records in memory. Nothing here waits for
-// a fit, and who only counts does not wait for who reads them from the disk.
+// ownRecords keeps the stored records in memory. Nothing here waits for a fit, and counting
+// does not wait for a read from the disk.
 type ownRecords struct {
 	store *storage.Store
 	task  *learner.Task
@@ -59,10 +59,9 @@ func (o *ownRecords) all() (ownRows, error) {
 	return ownRows{o.rows.train.Snapshot(), o.rows.held.Snapshot(), slices.Clip(o.rows.empty), o.rows.newest}, nil
 }
 
-// add takes a record that came after the others, and returns it in its memory. One that
-// the task does not admit, as an earlier version stored what it was given, has no
-// content: its slot is public and stays, empty, and the personal model does not know of
-// it either.
+// add takes a record that came after the others, and returns it in memory that is kept. A
+// record that the task does not admit, which an earlier version may have stored, gets no
+// content: its slot is public and stays, empty, and the personal model ignores it too.
 func (w *ownRows) add(t *learner.Task, r learner.Record) learner.Record {
 	w.newest = r.Seq
 	refused := r.X != nil && t.Admit(&r) != nil
@@ -116,7 +115,7 @@ func merged(a, b iter.Seq[learner.Record]) iter.Seq[learner.Record] {
 	}
 }
 
-// refused are the numbers of the records that are stored and take part in nothing.
+// refused returns the numbers of the stored records that take part in nothing.
 func (w *ownRows) refused() (list []learner.Seq) {
 	for _, e := range w.empty {
 		if e.refused {
@@ -142,9 +141,8 @@ func (o *ownRecords) count() (storage.Counts, error) {
 	return c, nil
 }
 
-// add takes note of records that were just stored together, and of their cells, and
-// returns them in memory that may be kept. Who read or counted meanwhile may have seen
-// them.
+// add notes records that were just stored together, and their cells, and returns them in
+// memory that may be kept. A concurrent read or count may have seen them already.
 func (o *ownRecords) add(stored []learner.Record, noted learner.Tally) []learner.Record {
 	o.counting.Lock()
 	if o.counts.Slots != nil {
@@ -165,7 +163,7 @@ func (o *ownRecords) add(stored []learner.Record, noted learner.Tally) []learner
 	return kept
 }
 
-// drop takes note of records that were just deleted.
+// drop notes records that were just deleted.
 func (o *ownRecords) drop(deleted []learner.Seq) {
 	defer o.recount()
 	o.reading.Lock()
@@ -195,12 +193,12 @@ func (o *ownRecords) forget() {
 	o.recount()
 }
 
-// recount counts the records anew; no others may be stored meanwhile. Who asks before it
-// is done is told what was counted before.
+// recount counts the records again; no others may be stored meanwhile. Until it is done,
+// count returns the previous counts.
 func (o *ownRecords) recount() {
 	counts, err := o.store.Count()
 	if err != nil {
-		counts = storage.Counts{} // who asks next counts, and is told why it cannot be done
+		counts = storage.Counts{} // the next caller of count counts, and gets the error
 	}
 	o.counting.Lock()
 	defer o.counting.Unlock()

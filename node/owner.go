@@ -13,17 +13,16 @@ import (
 	"p2pnode/peering"
 )
 
-// fitPatience is how long the status of a running node waits for a fit, if the last one
-// took no longer, and shortPatience if it did.
+// fitTimeout is how long the status of a running node waits for a fit if the last one took
+// no longer; shortTimeout is for the other case.
 const (
-	fitPatience   = 100 * time.Millisecond
-	shortPatience = 10 * time.Millisecond
+	fitTimeout   = 100 * time.Millisecond
+	shortTimeout = 10 * time.Millisecond
 )
 
-// Status tells the owner how the node is doing. A running one does not wait long: it says
-// what the agent knew a moment ago, whatever that does now, and what the last fit brought,
-// and goes on with the next. One at rest waits for the fit, as nothing would go on when it
-// is closed.
+// Status tells the owner how the node is doing. A running node does not wait long: it tells
+// the agent's state of a moment ago and the result of the last fit, and the next fit goes
+// on. A node at rest waits for the fit, because closing it would end the fit.
 func (n *Node) Status(ctx context.Context) (api.Status, error) {
 	s, err := n.Progress(ctx)
 	if err != nil {
@@ -31,11 +30,11 @@ func (n *Node) Status(ctx context.Context) (api.Status, error) {
 	}
 	wait, cancel := ctx, context.CancelFunc(func() {})
 	if s.Running {
-		patience := fitPatience
-		if n.fits.lastTook() > patience {
-			patience = shortPatience
+		timeout := fitTimeout
+		if n.fits.lastTook() > timeout {
+			timeout = shortTimeout
 		}
-		wait, cancel = context.WithTimeout(ctx, patience)
+		wait, cancel = context.WithTimeout(ctx, timeout)
 	}
 	defer cancel()
 	f, err := n.Fitted(wait)
@@ -48,8 +47,8 @@ func (n *Node) Status(ctx context.Context) (api.Status, error) {
 	return s, err
 }
 
-// Progress is Status without Personal: it fits no model, so it is cheap enough
-// to be asked for again and again.
+// Progress returns Status without Personal. It fits no model, so it is cheap enough to be
+// called often.
 func (n *Node) Progress(context.Context) (api.Status, error) {
 	state, err := n.state()
 	if err != nil {
@@ -100,8 +99,8 @@ func (n *Node) rounds(state learner.State) *api.Rounds {
 	}
 }
 
-// describeSession adds what only a running node knows, and of a node at rest
-// how many neighbours it will return to.
+// describeSession adds what only a running node knows, or, for a node at rest, how many
+// neighbours it will return to.
 func (n *Node) describeSession(s *api.Status) error {
 	n.intake.Lock()
 	defer n.intake.Unlock()

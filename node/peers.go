@@ -18,8 +18,8 @@ import (
 
 // AddPeer makes the node remember a peer, given as a multiaddress that ends in
 // /p2p/ and its ID, and connect to it: now, if it runs, and in every run, until
-// RemovePeer. A peer that cannot be reached now is remembered, too; one that is
-// found to be somebody else, or to take part in another task, is not.
+// RemovePeer. It remembers a peer that cannot be reached now, but not one that turns out
+// to be another node or to take part in another task.
 func (n *Node) AddPeer(ctx context.Context, address string) (api.Addition, error) {
 	info, err := n.parsePeer(address)
 	if err != nil {
@@ -43,8 +43,7 @@ func (n *Node) AddPeer(ctx context.Context, address string) (api.Addition, error
 	return out, nil
 }
 
-// RememberPeer is AddPeer for who cannot wait to see what becomes of it: the peer is
-// not looked at.
+// RememberPeer remembers a peer as AddPeer does, without trying to connect.
 func (n *Node) RememberPeer(address string) error {
 	info, err := n.parsePeer(address)
 	if err != nil {
@@ -61,8 +60,8 @@ func (n *Node) remember(p peer.AddrInfo) error {
 	return nil
 }
 
-// meetNow connects to a peer and looks who it is. What no later attempt can mend is
-// an ErrRequest.
+// meetNow connects to a peer and checks its identity and its task. An error that no later
+// attempt can mend is an ErrRequest.
 func (s *session) meetNow(ctx context.Context, p peer.AddrInfo, book *netedge.Book) error {
 	err := s.discovery.Connect(ctx, p)
 	if wrong, ok := errors.AsType[sec.ErrPeerIDMismatch](err); ok {
@@ -118,8 +117,8 @@ func (n *Node) parsePeer(address string) (peer.AddrInfo, error) {
 	return info, err
 }
 
-// Acquaintances lists the peers the node can start from that are no neighbours:
-// first those it was told of, then those it met, the last seen first.
+// Acquaintances lists the peers beside the neighbours that the node can start from: first
+// those that it was told of, then those that it met, the last seen first.
 func (n *Node) Acquaintances(ctx context.Context) ([]api.Acquaintance, error) {
 	s := n.current()
 	neighbours, err := n.Peers(ctx)

@@ -18,11 +18,11 @@ func (n *Node) Personal(ctx context.Context) (learner.PersonalModel, error) {
 	return m.PersonalModel, err
 }
 
-// Fitted is Personal for who cannot wait: when ctx ends before the model is
-// fitted, it returns, without an error, the one before, and the fit goes on. After
-// [Node.Delete] that before is dropped, as it knows what was deleted; then, and at
-// first, it is what the fit under way has so far, or what a node without records has:
-// the task's kappa times what was heard. The slices must not be changed.
+// Fitted is Personal for a caller that cannot wait. If ctx ends before the model is fitted,
+// it returns the previous model without an error, and the fit goes on. [Node.Delete] drops
+// the previous model, because it knows the deleted records. Then, and at first, Fitted
+// returns what the running fit has so far, or the model of a node without records: the
+// task's kappa times what was heard. The caller must not change the slices.
 func (n *Node) Fitted(ctx context.Context) (Fitted, error) {
 	prior, err := n.prior()
 	if err != nil {
@@ -40,6 +40,6 @@ func (n *Node) Fitted(ctx context.Context) (Fitted, error) {
 	return Fitted{PersonalModel: learner.FitPersonal(n.files.Task, nil, prior)}, nil
 }
 
-// Trim gives back the memory of what can be read or computed again: the records,
-// unless an agent that runs or a fit under way holds them.
+// Trim gives back memory that can be filled again: the records, unless a running agent or
+// fit holds them.
 func (n *Node) Trim() { n.records.trim() }

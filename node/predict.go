@@ -33,7 +33,7 @@ func (n *Node) Predict(ctx context.Context, row map[string]string) (api.Predicti
 	return PredictionOf(t, m, asked), nil
 }
 
-// PredictionOf is what a personal model of the task makes of a row that
+// PredictionOf returns what a personal model of the task predicts for a row that
 // [learner.Task.EncodeFeatures] has encoded.
 func PredictionOf(t *learner.Task, m learner.PersonalModel, asked learner.Record) (p api.Prediction) {
 	p.Class, p.Value = predict(t, m.Theta, asked.X)
@@ -44,7 +44,7 @@ func PredictionOf(t *learner.Task, m learner.PersonalModel, asked learner.Record
 	return p
 }
 
-// predict returns what a model makes of x; the class is empty when the task names none.
+// predict returns what a model predicts for x. The class is empty when the task names none.
 func predict(t *learner.Task, theta, x []float64) (class string, value float64) {
 	q := t.Probabilities(theta, x)
 	if q == nil {

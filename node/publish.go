@@ -20,15 +20,14 @@ type outgoing struct {
 	at       time.Duration // when it leaves, on the agent's clock; what is due leaves at once
 }
 
-// release is what the messages of an output carry, and when they go out; the zero
-// release is none.
+// release is the release that the messages of an output carry, and the time when they go
+// out. The zero release is none.
 type release struct {
 	round uint64
 	slot  publicSlot
 }
 
-// dispatch commits what follows from a release, and queues the messages in their
-// order.
+// dispatch commits the messages of a release and queues them in their order.
 func (l *loop) dispatch(messages []learner.Message, r release) error {
 	if len(messages) == 0 {
 		return nil
@@ -40,7 +39,7 @@ func (l *loop) dispatch(messages []learner.Message, r release) error {
 		}
 	}
 	if r.round > 0 && broadcasts == 0 {
-		// The release goes to single peers: it is not served to late comers.
+		// The release goes to single peers, so it is not served to late comers.
 		if err := l.commit(r.round, nil, l.door.ledger.Commit); err != nil {
 			return err
 		}
@@ -56,8 +55,8 @@ func (l *loop) dispatch(messages []learner.Message, r release) error {
 			out[i].estimate = l.agent.State().Estimate
 		}
 	}
-	// All of it has one slot, and a message keeps its slot when it has waited for those
-	// before it: only the work of its own release can make it late.
+	// All messages of a release have one slot. A message keeps its slot even if it has to
+	// wait for those before it, so only the work of its own release can make it late.
 	at := r.slot.at(l.now())
 	for _, o := range out {
 		o.at = at
@@ -129,7 +128,7 @@ func (l *loop) send(ctx context.Context, o outgoing) {
 	}
 	l.hood.serve(o.message, o.estimate)
 	if err := l.gossip.Publish(ctx, o.message); err != nil {
-		// It is stored: neighbours get it when they next renew the edge.
+		// The message is stored, and neighbours get it when they next renew the edge.
 		l.log.Warn("publish failed", "error", err)
 	}
 }

@@ -23,10 +23,10 @@ func (n *Node) Serve(ctx context.Context, listener net.Listener) error {
 	return api.Serve(ctx, listener, n, n.log)
 }
 
-// Connect returns the owner's view of a data directory: through the running
-// daemon if there is one, else by opening the directory itself. Close it when
-// done. A daemon that says nothing for ten seconds ends Connect, and later any
-// request, with ErrSilent, however long the request itself may take.
+// Connect returns the owner's view of a data directory: through the running daemon if there
+// is one, otherwise by opening the directory itself. Close it when done. If the daemon says
+// nothing for ten seconds, Connect, and later any request, fails with ErrSilent, however
+// long the request itself may take.
 func Connect(ctx context.Context, dir string, log *slog.Logger) (api.Owner, io.Closer, error) {
 	c := api.NewClient(dir)
 	switch err := c.Alive(ctx); {

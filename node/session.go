@@ -20,9 +20,9 @@ type session struct {
 	ended     chan struct{} // closed when the loop has returned
 }
 
-// records hands stored records, or the numbers of deleted ones, to the agent. It cannot
-// be called off: what is stored and not in the agent would be missing until the next run,
-// and what was deleted must leave the agent too.
+// records hands stored records, or the numbers of deleted ones, to the agent. It cannot be
+// cancelled: a stored record that the agent does not have would be missing until the next
+// run, and a deleted one must leave the agent too.
 func (s *session) records(add []learner.Record, drop []learner.Seq) error {
 	c := recordChange{add: add, drop: drop, done: make(chan error, 1)}
 	select {

@@ -9,15 +9,15 @@ import (
 // slot is the grid of publishing times.
 const slot = 100 * time.Millisecond
 
-// publicSlot is when a protected release goes out: at the first time of the grid that
-// is at least wait after the wake. The wait is one slot and a public estimate of the work,
-// so the time says nothing about how long the computation took. Times are on the
-// agent's clock. The zero publicSlot is that of all else, which goes out at once.
+// publicSlot is when a protected release goes out: at the first time of the grid that is at
+// least wait after the wake. The wait is one slot and a public estimate of the work, so the
+// time says nothing about how long the computation took. Times are on the agent's clock.
+// Messages with the zero publicSlot go out at once.
 type publicSlot struct{ woke, wait time.Duration }
 
-// at returns the time of the slot. What is late, on a device that is slow or busy,
-// waits for a time twice as far from the wake, and so on: that tells less of how late
-// it is than the next slot would.
+// at returns the time of the slot. A message that is late, on a slow or busy device, waits
+// for a time twice as far from the wake, and so on. That tells less of how late it is than
+// the next slot would.
 func (s publicSlot) at(now time.Duration) time.Duration {
 	if s.wait == 0 {
 		return 0
@@ -29,7 +29,7 @@ func (s publicSlot) at(now time.Duration) time.Duration {
 	}
 }
 
-// slotOf is when what follows from a query goes out that was asked for at the wake.
+// slotOf returns when the messages go out that follow from a query asked at the wake.
 func slotOf(q *learner.Query, woke time.Duration) publicSlot {
 	if !q.Mechanism.Protected() {
 		return publicSlot{}

@@ -26,7 +26,8 @@ type Client struct {
 	daemon  atomic.Int64 // process ID; 0: not known
 }
 
-// NewClient is for the daemon of a data directory, whether or not there is one.
+// NewClient returns a client for the daemon of a data directory. It does not check whether
+// there is one.
 func NewClient(dir string) *Client {
 	path := filepath.Join(dir, SocketFile)
 	c := &Client{timeout: daemonTimeout}
@@ -48,8 +49,9 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// Alive asks the daemon for a sign of life. A daemon that says nothing for ten seconds ends
-// it, and any other request, with ErrSilent, however long the request itself may take.
+// Alive asks the daemon for a sign of life. If the daemon says nothing for ten seconds,
+// Alive and every other request fail with ErrSilent, however long the request itself may
+// take.
 func (c *Client) Alive(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -242,7 +244,7 @@ func (c *Client) post(ctx context.Context, path string, parameter, into any) err
 	return c.call(ctx, http.MethodPost, path, bytes.NewReader(body), into)
 }
 
-// errStopped ends a list whose reader has enough.
+// errStopped ends a list whose reader wants no more.
 var errStopped = errors.New("node: enough of the list")
 
 // badLines carries the report of a refused import out of call.
@@ -255,7 +257,7 @@ func (c *Client) call(ctx context.Context, method, path string, body io.Reader, 
 	return c.send(ctx, method, path, body, func(answer io.Reader) error { return json.NewDecoder(answer).Decode(into) })
 }
 
-// send makes a request and hands its answer to read; one that is no success is an
+// send makes a request and hands its answer to read. It fails if the answer reports an
 // error.
 func (c *Client) send(ctx context.Context, method, path string, body io.Reader, read func(io.Reader) error) error {
 	ctx, stop := c.watch(ctx)

@@ -1,14 +1,14 @@
-// Package api is what the owner of a data directory can ask of a node, and its answers;
-// the server of the directory's socket, and the client that asks through it. It knows
+// Package api defines what the owner of a data directory can ask of a node and the answers,
+// with the server of the directory's socket and the client that asks through it. It knows
 // nothing of how a node finds its answers.
 package api
 
 import "errors"
 
-// ErrSilent: there is a daemon, and it does not answer.
+// ErrSilent says that there is a daemon and it does not answer.
 var ErrSilent = errors.New("does not answer; wait until it does, or end it and try again")
 
-// ErrRequest: the mistake is in what was asked for, not in the node.
+// ErrRequest says that the mistake is in the request, not in the node.
 var ErrRequest = errors.New("node: a wrong request")
 
 // WrongRequest makes an error an [ErrRequest] that says which.
@@ -22,14 +22,14 @@ func (e wrong) Is(target error) bool { return target == ErrRequest }
 // Unwrap is for [errors.Is] and its kin.
 func (e wrong) Unwrap() error { return e.error }
 
-// Advised is an error and, in its text after it, what the daemon's owner can do about
-// it with the command p2pnode. A program that embeds a node has advice of its own.
+// Advised is an error whose text ends with what the daemon's owner can do about it with the
+// command p2pnode. A program that embeds a node replaces the advice with its own.
 type Advised struct {
 	Err    error
 	Advice string
 }
 
-// Advise is err with advice.
+// Advise adds advice to err.
 func Advise(err error, advice string) error { return &Advised{err, advice} }
 
 // Error implements [error].

@@ -16,7 +16,7 @@ import (
 	"p2pnode/storage"
 )
 
-// maxRequest bounds the bytes of a request that is no file of records.
+// maxRequest bounds the bytes of a request other than a file of records.
 const maxRequest = 16 << 20
 
 // SocketFile is the name of the socket in a data directory.
@@ -25,7 +25,7 @@ const SocketFile = "p2pnode.sock"
 // maxSocketPath is the longest path a unix socket can have everywhere.
 const maxSocketPath = 103
 
-// failure is the body of an answer that is no success.
+// failure is the body of an answer that reports an error.
 type failure struct {
 	Error  string        `json:"error"`
 	Report *ImportReport `json:"report,omitempty"` // of an import with bad lines
@@ -161,8 +161,8 @@ func serveImport(w http.ResponseWriter, r *http.Request, owner Recorder) {
 	reply(w, report, err)
 }
 
-// serveRecords sends the list as it is read, one line of JSON a record. If it fails on the
-// way the connection breaks, as that of serveBackup.
+// serveRecords sends the list while it is read, one line of JSON for each record. After an
+// error it breaks the connection, as serveBackup does.
 func serveRecords(w http.ResponseWriter, r *http.Request, owner Recorder, log *slog.Logger) {
 	out := bufio.NewWriter(w)
 	lines, begun := json.NewEncoder(out), false
@@ -184,8 +184,8 @@ func serveRecords(w http.ResponseWriter, r *http.Request, owner Recorder, log *s
 	_ = out.Flush() // the client has gone: nothing to tell it
 }
 
-// serveBackup streams the copy. One that fails on the way breaks the connection,
-// so that nobody takes a part for the whole.
+// serveBackup streams the copy. After an error it breaks the connection, so that nobody
+// takes a part for the whole.
 func serveBackup(w http.ResponseWriter, r *http.Request, owner Lifecycle, log *slog.Logger) {
 	out := &copyWriter{client: w}
 	err := owner.Backup(r.Context(), out)
@@ -197,11 +197,11 @@ func serveBackup(w http.ResponseWriter, r *http.Request, owner Lifecycle, log *s
 	}
 }
 
-// copyPatience is how long a client may take over a piece of the copy. Meanwhile
-// whatever makes the database grow waits, releases too.
-const copyPatience = 20 * time.Second
+// copyTimeout is how long a client may take to receive a piece of the copy. Meanwhile every
+// write that makes the database grow waits, releases too.
+const copyTimeout = 20 * time.Second
 
-// copyWriter sends the copy to a client that goes on taking it, and remembers
+// copyWriter sends the copy to the client, bounds the time of each piece, and remembers
 // whether anything was sent.
 type copyWriter struct {
 	client http.ResponseWriter
@@ -211,7 +211,7 @@ type copyWriter struct {
 // Write implements [io.Writer].
 func (w *copyWriter) Write(p []byte) (int, error) {
 	w.begun = true
-	if err := http.NewResponseController(w.client).SetWriteDeadline(time.Now().Add(copyPatience)); err != nil {
+	if err := http.NewResponseController(w.client).SetWriteDeadline(time.Now().Add(copyTimeout)); err != nil {
 		return 0, err
 	}
 	return w.client.Write(p)
