@@ -14,9 +14,9 @@ func itemsRecipe() recipeKind {
 		check: func(c *checker, key string, t *Task, r *Recipe) {
 			c.check(t.key() != nil, key+".kind", "is \"items\", which needs a feature of the kind \"key\" that says what a record is about")
 			c.check(t.numbers(), key+".kind", "is \"items\", which adds up numbers: it needs the squared or the huber loss")
-			for name, v := range map[string]float64{".bound": r.Bound, ".spread": r.Spread, ".noise": r.Noise} {
-				c.atLeastZero(key+name, v)
-			}
+			c.atLeastZero(key+".bound", r.Bound)
+			c.atLeastZero(key+".spread", r.Spread)
+			c.atLeastZero(key+".noise", r.Noise)
 		},
 		make: func(s *Summing) summing { return &itemsSumming{s, s.task.votes(s.recipe)} },
 	}

@@ -39,6 +39,7 @@ type Task struct {
 	Graph        Graph   `toml:"graph"`
 	Local        Local   `toml:"local"`
 	Release      Release `toml:"release"`
+	Sums         Sums    `toml:"sums,omitempty" json:",omitzero"`
 
 	// Of one learner each, and of those in rounds; zero for all others.
 	Propagation Propagation `toml:"propagation,omitempty" json:",omitzero"`

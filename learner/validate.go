@@ -43,6 +43,9 @@ func (t *Task) Validate() error {
 	c.check(t.Constant == 0 || t.Local.EtaConstant > 0 && !math.IsInf(t.Local.EtaConstant, 0), "local.eta_constant", "must be a positive number")
 	c.positive("local.kappa", t.Local.Kappa)
 	c.release(t.Release)
+	if len(c.faults) == 0 { // recipes are checked against a task that makes sense
+		c.sums(t)
+	}
 	c.learner(t)
 	return errors.Join(c.faults...)
 }

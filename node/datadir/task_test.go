@@ -42,6 +42,40 @@ func TestTaskSurvivesTOML(t *testing.T) {
 	}
 }
 
+// Private sums are part of what a network agrees on.
+func TestTaskWithSums(t *testing.T) {
+	without := learner.Movies()
+	text, err := FormatTask(without)
+	if err != nil {
+		t.Fatal(err)
+	}
+	with, err := ParseTask(append(text, []byte(`
+[sums]
+committee = ["12D3KooWA", "12D3KooWB", "12D3KooWC", "12D3KooWD"]
+colluding = 1
+contributors = 1000
+records = 10000
+epochs = 4
+close_seconds = 86400.0
+
+[[sums.recipes]]
+kind = "items"
+share = 1.0
+`)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if with.Sums.Recipes[0].Kind != "items" || len(with.Sums.Committee) != 4 || NetworkName(with) == NetworkName(without) {
+		t.Errorf("read %+v", with.Sums)
+	}
+	if text, err = FormatTask(with); err != nil {
+		t.Fatal(err)
+	}
+	if back, err := ParseTask(text); err != nil || !reflect.DeepEqual(back, with) {
+		t.Errorf("read back as %+v, %v", back, err)
+	}
+}
+
 // The networks of the built-in tasks have the names they had under wire version 2,
 // before there were other learners and losses: keys that are not used name nothing.
 func TestNetworkNamesOfBefore(t *testing.T) {

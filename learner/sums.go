@@ -1,0 +1,72 @@
+package learner
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Sums are the private sums of a task: what is added up, for whom, and until when. The
+// zero value: there are none.
+type Sums struct {
+	// Recipes are what is added up, each kind once. Their shares of each record's
+	// budget add up to 1 at most; what is left is for releases.
+	Recipes []Recipe `toml:"recipes"`
+	// Committee has the peer IDs of the members who add up, in an order that is part of
+	// the sums' names. They are believed not to work together, but for Colluding of them.
+	Committee []string `toml:"committee"`
+	Colluding int      `toml:"colluding"` // t >= 1, of 3t+1 members at least
+	// Contributors and Records bound how many people a sum takes, and how many records
+	// of each.
+	Contributors int `toml:"contributors"`
+	Records      int `toml:"records"`
+	// Epochs is how many times each recipe is summed up. A record is in one of them, so
+	// that later records have a sum to be in.
+	Epochs int `toml:"epochs"`
+	// CloseSeconds is how long after its opening an epoch takes contributions.
+	CloseSeconds float64 `toml:"close_seconds"`
+}
+
+// Of what a task may ask of a committee.
+const (
+	mostMembers      = 10
+	mostContributors = 1 << 20
+	mostEpochs       = 1 << 16
+)
+
+// sums checks the table "sums".
+func (c *checker) sums(t *Task) {
+	s := &t.Sums
+	if len(s.Recipes) == 0 {
+		c.check(s.Committee == nil && s.Colluding == 0 && s.Contributors == 0 && s.Records == 0 && s.Epochs == 0 && s.CloseSeconds == 0,
+			"sums.recipes", "must say what is summed up, in tables [[sums.recipes]]; or leave out the table sums")
+		return
+	}
+	var shares float64
+	for i := range s.Recipes {
+		r := &s.Recipes[i]
+		key := fmt.Sprintf("sums.recipes[%d]", i)
+		c.recipe(key, t, r)
+		shares += r.Share
+		c.check(!slices.ContainsFunc(s.Recipes[:i], func(other Recipe) bool { return other.Kind == r.Kind }),
+			key+".kind", "must be there once, %q is there twice", r.Kind)
+	}
+	c.check(shares <= 1+1e-9, "sums.recipes", "must have shares that add up to 1 at most, not to %g", shares)
+	c.committee(s)
+	c.check(s.Contributors >= 2 && s.Contributors <= mostContributors, "sums.contributors", "must be between 2 and %d", mostContributors)
+	c.check(s.Records >= 1 && s.Records <= maxSumRecords, "sums.records", "must be between 1 and %d", maxSumRecords)
+	c.check(s.Epochs >= 1 && s.Epochs <= mostEpochs, "sums.epochs", "must be between 1 and %d", mostEpochs)
+	c.positive("sums.close_seconds", s.CloseSeconds)
+}
+
+// committee checks who adds up.
+func (c *checker) committee(s *Sums) {
+	members, t := len(s.Committee), s.Colluding
+	c.check(t >= 1 && members >= 3*t+1 && members <= mostMembers, "sums.committee",
+		"must name at least 3t+1 and at most %d members, where colluding = t of them, 1 or more, may work together: 4 against 1, 7 against 2, and not %d against %d",
+		mostMembers, members, t)
+	for i, m := range s.Committee {
+		key := fmt.Sprintf("sums.committee[%d]", i)
+		c.name(key, m)
+		c.check(!slices.Contains(s.Committee[:i], m), key, "must be unique, %q is there twice", m)
+	}
+}
