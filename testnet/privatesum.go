@@ -3,6 +3,7 @@ package testnet
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -25,9 +26,9 @@ type PrivateSum struct {
 	// Budget of each record; the zero value: no noise at all.
 	Budget privacy.Budget
 	Seed   uint64 // of the noise
-	// Lie changes what a contributor adds; nil: nobody lies. It gets the vector in
-	// grid units.
-	Lie func(contributor int, units []int64)
+	// Lie changes what a contributor adds, of which she takes out what she ought to have
+	// added; nil: nobody lies.
+	Lie func(contributor int, vector []float64)
 }
 
 // Summed is the population, and what each contributor added to it.
@@ -77,7 +78,7 @@ type adder struct {
 	mechanism privacy.Mechanism
 	noise     *privacy.SeededNoise
 	sd        float64
-	lie       func(contributor int, units []int64)
+	lie       func(contributor int, vector []float64)
 }
 
 // adder works out the noise of all rounds.
@@ -118,12 +119,12 @@ func (a *adder) round(records [][]learner.Record, at []float64, own []learner.Co
 	total := make([]int64, a.Dimension())
 	for i := range records {
 		own[i] = a.Contribution(records[i], at)
-		units := a.mechanism.Units(own[i].Vector, most)
-		own[i].Vector = reals(units, a.mechanism.Unit())
+		added := slices.Clone(own[i].Vector)
 		if a.lie != nil {
-			a.lie(i, units)
+			a.lie(i, added)
 		}
-		for j, v := range units {
+		own[i].Vector = reals(a.mechanism.Units(own[i].Vector, most), a.mechanism.Unit())
+		for j, v := range a.mechanism.Units(added, most) {
 			total[j] += v
 		}
 	}

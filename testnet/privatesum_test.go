@@ -1,15 +1,23 @@
 package testnet
 
 import (
+	"math"
+	"math/rand/v2"
+	"os"
 	"slices"
 	"testing"
+
+	"gonum.org/v1/gonum/floats"
 
 	"p2pnode/learner"
 	"p2pnode/privacy"
 )
 
-// sumErrors are the mean errors of people alone, of contributors and of the same people
-// as newcomers.
+// measured is how many of those who add to a sum are looked at.
+const measured = 150
+
+// sumErrors are the mean errors of the first people alone, as contributors and as
+// newcomers.
 func sumErrors(t *testing.T, d *Dataset, p PrivateSum) (alone, private, newcomer float64) {
 	t.Helper()
 	var records [][]learner.Record
@@ -20,8 +28,8 @@ func sumErrors(t *testing.T, d *Dataset, p PrivateSum) (alone, private, newcomer
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := float64(len(d.People))
-	for i := range d.People {
+	n := float64(min(measured, len(d.People)))
+	for i := range int(n) {
 		known, err := s.Known(i)
 		if err != nil {
 			t.Fatal(err)
@@ -93,5 +101,89 @@ func TestPrivateSumOfMoments(t *testing.T) {
 	})
 	if private > alone-0.06 || newcomer > private+0.01 {
 		t.Errorf("error shares %.3f alone, %.3f with a private sum, %.3f of newcomers", alone, private, newcomer)
+	}
+}
+
+// Liars in a private sum of votes: the others hold what it says against their own
+// records, so that in the mean they hardly lose.
+func TestLiarsInAPrivateSum(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: sums of 610 people with liars among them")
+	}
+	all, err := ReadMovieLens(os.DirFS("../cmd/testnet/ml-latest-small"), "small", learner.Movies())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := all.Draw(1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := d.Catalogue.Keys()
+	mean, count := make([]float64, keys), make([]int, keys)
+	for i := range d.People {
+		for _, r := range d.People[i].Records {
+			k, _ := d.Catalogue.At(r.Key)
+			mean[k] += r.Y
+			count[k]++
+		}
+	}
+	order := make([]int, keys)
+	for k := range order {
+		order[k] = k
+	}
+	slices.SortFunc(order, func(a, b int) int { return count[b] - count[a] })
+	const bound = 0.75
+	against := func(vector []float64, keys []int, times float64) {
+		clear(vector)
+		for _, k := range keys {
+			vector[k], vector[len(mean)+k] = -times*math.Copysign(bound, mean[k]), bound
+		}
+	}
+	random := rand.New(rand.NewPCG(1, 77))
+	noise := make([]float64, keys) // what somebody says who wants the sum to say nothing
+	for k := range noise {
+		noise[k] = bound * float64(2*random.IntN(2)-1)
+	}
+	for name, lie := range map[string]func(i int, v []float64){
+		"nobody": nil,
+		"three tenths, the same nonsense on every key": func(i int, v []float64) {
+			if i%10 < 3 {
+				copy(v, noise)
+			}
+		},
+		"one, nonsense without bounds": func(i int, v []float64) {
+			if i == 7 {
+				floats.ScaleTo(v[:keys], 1e4, noise)
+			}
+		},
+		"a tenth, 200 votes each": func(i int, v []float64) {
+			if i%10 == 0 {
+				against(v, order[:200], 1)
+			}
+		},
+		"three tenths, 200 votes each": func(i int, v []float64) {
+			if i%10 < 3 {
+				against(v, order[:200], 1)
+			}
+		},
+		"three tenths, on every key": func(i int, v []float64) {
+			if i%10 < 3 {
+				against(v, order, 1)
+			}
+		},
+		"one without bounds": func(i int, v []float64) {
+			if i == 7 {
+				against(v, order, 1e4)
+			}
+		},
+	} {
+		alone, private, _ := sumErrors(t, d, PrivateSum{
+			Task: d.Task, Catalogue: d.Catalogue, Recipe: learner.Recipe{Kind: "items", Share: 1},
+			Budget: privacy.Budget{Epsilon: 1, Delta: 1e-6}, Seed: 1, Lie: lie,
+		})
+		t.Logf("%s: RMSE %.4f, %.4f alone", name, private, alone)
+		if private > alone+0.002 {
+			t.Errorf("%s: RMSE %.4f, %.4f alone", name, private, alone)
+		}
 	}
 }
