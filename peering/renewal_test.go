@@ -1,0 +1,104 @@
+package peering
+
+import (
+	"testing"
+	"time"
+
+	"p2pnode/learner"
+	"p2pnode/learner/graph"
+)
+
+// A neighbour whose renewal no longer fits is given up, by whichever end notices, and
+// the other end is told why.
+func TestARenewalThatFitsNoMoreEndsTheEdge(t *testing.T) {
+	for _, asks := range []bool{true, false} {
+		n := newNode(byRule("profile", 2))
+		n.step(Declared{graph.End{Vector: []float64{1, 0}}})
+		if out := n.step(asked("a", 1, 0)); out.Reply.Answer != Accepted {
+			t.Fatalf("declined: %s", out.Reply.Reason)
+		}
+		n.wait(lookSoon)
+		var out Output
+		if asks {
+			out = n.step(asked("a", -1, 0))
+			if out.Reply.Answer != Declined || out.Reply.Reason != notTogether {
+				t.Errorf("the answer is %d, %q", out.Reply.Answer, out.Reply.Reason)
+			}
+		} else {
+			n.under("a", Ask)
+			out = n.step(Answered{From: "a", Reply: Reply{Answer: Accepted, Turn: 9, Own: graph.Entry{Peer: "a", End: graph.End{Vector: []float64{-1, 0}}}}})
+		}
+		if len(n.links) != 0 || len(out.Drops) != 1 || out.Drops[0] != (Drop{"a", notTogether}) || !out.Changed {
+			t.Errorf("asks %v: %d edges, %+v", asks, len(n.links), out)
+		}
+	}
+}
+
+// A neighbour that declines the renewal of an edge has none.
+func TestADeclinedRenewalEndsTheEdge(t *testing.T) {
+	n := newNode(byRule("random", 2))
+	n.joined(t, "a")
+	n.under("a", Ask)
+	if out := n.step(declined("a")); len(n.links) != 0 || len(out.Drops) != 1 || out.Drops[0].Reason != "declined" {
+		t.Errorf("%d edges, %+v", len(n.links), out.Drops)
+	}
+}
+
+// An edge whose peer went is neither up nor counted, and is asked for when it is back.
+func TestAPeerThatComesBackIsAsked(t *testing.T) {
+	n := newNode(byRule("random", 1))
+	n.joined(t, "a")
+	n.pace.next = time.Hour // no exchange
+	n.step(Lost{"a"})
+	n.wait(lookSoon)
+	n.step(Tick{})
+	if l := n.link("a"); l.up || !n.missing() {
+		t.Fatalf("after it went: up %v, missing %v", l.up, n.missing())
+	}
+	n.wait(lookSoon)
+	n.step(Connected{"a"})
+	if got := asks(n.step(Tick{})); len(got) != 1 || !n.link("a").up || n.missing() {
+		t.Errorf("after it came back: %v are asked, up %v, missing %v", got, n.link("a").up, n.missing())
+	}
+}
+
+// A renewal that changes the weight is told, and looked at at once; one that changes
+// nothing is not.
+func TestANewWeightIsTold(t *testing.T) {
+	n := newNode(byRule("profile", 2))
+	n.step(Declared{graph.End{Vector: []float64{1, 0}}})
+	n.step(asked("a", 1, 0))
+	n.wait(time.Minute)
+	if out := n.step(asked("a", 1, 0)); out.Reply.Answer != Accepted || out.Changed {
+		t.Errorf("the same weight: answer %d, changed %v", out.Reply.Answer, out.Changed)
+	}
+	n.wait(time.Minute)
+	if out := n.step(asked("a", 1, 0.2)); out.Reply.Answer != Accepted || !out.Changed {
+		t.Errorf("another weight: answer %d, changed %v", out.Reply.Answer, out.Changed)
+	}
+}
+
+// Leaving twice is leaving once.
+func TestLeavingTwice(t *testing.T) {
+	n := newNode(byRule("random", 2))
+	n.joined(t, "a", "b")
+	n.step(Leave{})
+	n.step(Leave{})
+	if d := n.Departure(); !d.Begun || d.Neighbours != 2 {
+		t.Errorf("%+v", d)
+	}
+}
+
+// Named peers' entries are kept from an exchange too, and one that is not named hides
+// none that comes after it.
+func TestNamedPeersAreKeptFromAnExchange(t *testing.T) {
+	n := newNode(byRule("random", 2), func(c *Config) { c.Only = []learner.ID{"friend"} })
+	n.under("friend", Exchange)
+	n.step(Answered{From: "friend", Reply: Reply{
+		Own:   graph.Entry{Peer: "stranger"},
+		Known: []graph.Entry{{Peer: "another"}, {Peer: "friend", Age: 7}},
+	}})
+	if e, known := n.named["friend"]; !known || e.Age != 7 || len(n.named) != 1 {
+		t.Errorf("%d named peers, the friend's entry %+v", len(n.named), e)
+	}
+}
