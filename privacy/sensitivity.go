@@ -50,31 +50,6 @@ func ContractingSensitivity(rate, bound, convexity float64) CarriedSensitivity {
 	return CarriedSensitivity{Keep: up(1 - down(rate*convexity)), Step: up(2 * rate * bound)}
 }
 
-// PrivateIterateSensitivity is that of the private Krasnosel'skii-Mann
-// iteration (DP-dKM, algorithm 1), x^k = W X^{k-1} + alpha (T(x^{k-1}) -
-// x^{k-1}) with the released mix W X and T applied to the PRIVATE iterate. A
-// local mean over records of terms bounded by bound moves by 2 bound/records
-// for one record, and by lipschitz (of I-T: 2 if T is nonexpansive, 1 if firmly
-// so) times the distance of the iterates; and never by more than 2 bound in
-// all:
-//
-//	D_k = min(2 alpha bound, alpha (2 bound/records + lipschitz D_{k-1})).
-//
-// Their theorem 1 bounds the expectation over the sampled index, which is no
-// sensitivity: at 100 records and epsilon 0.5 the true delta is 0.01.
-func PrivateIterateSensitivity(alpha, bound float64, records int, lipschitz float64) CarriedSensitivity {
-	s := ReleasedIterateSensitivity(alpha, bound, records)
-	s.Keep, s.Most = up(alpha*lipschitz), up(2*alpha*bound)
-	return s
-}
-
-// ReleasedIterateSensitivity is the same iteration with T applied to the
-// RELEASED iterate, which is as public in both worlds: nothing is carried, and
-// D_k = 2 alpha bound/records for every k.
-func ReleasedIterateSensitivity(alpha, bound float64, records int) CarriedSensitivity {
-	return CarriedSensitivity{Step: up(up(2*alpha*bound) / float64(records))}
-}
-
 // At returns D_i, rounded up; +Inf if the numbers make no sense. In closed form
 // it is Step (1 - Keep^i)/(1 - Keep), or Step i at Keep = 1: the sequence rises
 // from D_0 = 0, so once at Most it stays there.

@@ -3,7 +3,6 @@ package sim
 import (
 	"cmp"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -19,23 +18,6 @@ type Away struct {
 	Who      int // index in Config.Participants
 	From, To time.Duration
 	Restart  bool // the agent comes back as a new one with the old one's State
-}
-
-// Churn lets each of n participants come and go until the end, independently:
-// present for exponential times of mean up, then away for those of mean down.
-// The same seed gives the same times.
-func Churn(n int, up, down, until time.Duration, seed uint64) []Away {
-	r := rand.New(rand.NewPCG(seed, 5))
-	wait := func(mean time.Duration) time.Duration { return time.Duration(float64(mean) * r.ExpFloat64()) }
-	var list []Away
-	for i := range n {
-		for from := wait(up); from < until; {
-			to := from + wait(down)
-			list = append(list, Away{Who: i, From: from, To: to})
-			from = to + wait(up)
-		}
-	}
-	return list
 }
 
 // change is a participant's leaving or coming.

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"math/rand/v2"
 	"reflect"
 	"testing"
 	"time"
@@ -135,7 +136,7 @@ func TestLossIsAShareOfTheDeliveries(t *testing.T) {
 
 func TestChurnDrawsDisjointAbsences(t *testing.T) {
 	const up, down, until = 10 * time.Second, 5 * time.Second, 10000 * time.Second
-	list := Churn(20, up, down, until, 1)
+	list := churn(20, up, down, until, 1)
 	var gone time.Duration
 	end := map[int]time.Duration{}
 	for _, a := range list {
@@ -149,14 +150,14 @@ func TestChurnDrawsDisjointAbsences(t *testing.T) {
 	if share := float64(gone) / float64(20*until); share < 0.30 || share > 0.37 {
 		t.Errorf("away %.3f of the time, want a third", share)
 	}
-	if !reflect.DeepEqual(list, Churn(20, up, down, until, 1)) || reflect.DeepEqual(list, Churn(20, up, down, until, 2)) {
+	if !reflect.DeepEqual(list, churn(20, up, down, until, 1)) || reflect.DeepEqual(list, churn(20, up, down, until, 2)) {
 		t.Error("the times do not follow the seed")
 	}
 }
 
 func TestLearningGoesOnUnderChurn(t *testing.T) {
 	c := config(t, 6)
-	c.Loss, c.Away = 0.1, Churn(12, 5*time.Second, 3*time.Second, c.Until, 9)
+	c.Loss, c.Away = 0.1, churn(12, 5*time.Second, 3*time.Second, c.Until, 9)
 	r := run(t, c)
 	for i, made := range r.Releases {
 		if made != 6 {
@@ -206,4 +207,21 @@ func TestDirectedMessageReachesOneOnly(t *testing.T) {
 	if s.actors[0].newest != nothing {
 		t.Error("a directed message is kept for who comes late")
 	}
+}
+
+// churn lets each of n participants come and go until the end, independently:
+// present for exponential times of mean up, then away for those of mean down.
+// The same seed gives the same times.
+func churn(n int, up, down, until time.Duration, seed uint64) []Away {
+	r := rand.New(rand.NewPCG(seed, 5))
+	wait := func(mean time.Duration) time.Duration { return time.Duration(float64(mean) * r.ExpFloat64()) }
+	var list []Away
+	for i := range n {
+		for from := wait(up); from < until; {
+			to := from + wait(down)
+			list = append(list, Away{Who: i, From: from, To: to})
+			from = to + wait(up)
+		}
+	}
+	return list
 }

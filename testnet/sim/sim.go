@@ -47,7 +47,7 @@ type Config struct {
 	// rest exponential.
 	Latency   time.Duration
 	Loss      float64       // probability in [0, 1) that a delivery never arrives; nothing is sent again
-	Away      []Away        // who is not there when; see [Churn] and [Weather]
+	Away      []Away        // who is not there when; see [Weather]
 	Discovery *Discovery    // how edges come and go; nil: they are those of the participants
 	Until     time.Duration // required: the simulation never runs longer
 	// Sample, if set, is called at virtual times Every, 2 Every, ... and at the

@@ -67,7 +67,7 @@ func TestSybilsDoNotTakeOver(t *testing.T) {
 func TestDiscoveryUnderConstantChurn(t *testing.T) {
 	c := discovering(t, "random", 300)
 	c.Until = 10 * time.Minute
-	c.Away = Churn(300, 4*time.Minute, time.Minute, c.Until, 7)
+	c.Away = churn(300, 4*time.Minute, time.Minute, c.Until, 7)
 	for i := range c.Away {
 		c.Away[i].Restart = i%2 == 0
 	}

@@ -237,10 +237,10 @@ func TestSimulatorIsTheObviousOne(t *testing.T) {
 		"no delay":    func(c *Config) { c.Latency = 0 },
 		"long delays": func(c *Config) { c.Latency = 3 * time.Second },
 		"losses":      func(c *Config) { c.Loss = 0.3 },
-		"churn":       func(c *Config) { c.Away = Churn(12, 5*time.Second, 3*time.Second, c.Until, 9) },
+		"churn":       func(c *Config) { c.Away = churn(12, 5*time.Second, 3*time.Second, c.Until, 9) },
 		"weather":     func(c *Config) { c.Away = Weather(12, 6*time.Second, time.Second, 8*time.Second, c.Until, 9) },
 		"all of it": func(c *Config) {
-			c.Loss, c.Latency, c.Away = 0.2, time.Second, Churn(12, 5*time.Second, 3*time.Second, c.Until, 9)
+			c.Loss, c.Latency, c.Away = 0.2, time.Second, churn(12, 5*time.Second, 3*time.Second, c.Until, 9)
 			for i := range c.Away {
 				c.Away[i].Restart = i%2 == 0
 			}
@@ -248,7 +248,7 @@ func TestSimulatorIsTheObviousOne(t *testing.T) {
 		"propagation": func(c *Config) {
 			c.Task.Learner, c.Task.Release.Releases, c.Task.Release.MaxReleases = "propagation", 1, 1
 			c.Task.Propagation = learner.Propagation{Ridge: 0.1, Tolerance: 1e-3}
-			c.Away = Churn(12, 5*time.Second, 3*time.Second, c.Until, 9)
+			c.Away = churn(12, 5*time.Second, 3*time.Second, c.Until, 9)
 			withoutNoise(t, c)
 		},
 		"unprotected": func(c *Config) {
@@ -315,7 +315,7 @@ func TestProcessorsChangeNoLearner(t *testing.T) {
 			task.Clip, task.Rounds.Count = task.GradientBound(), min(task.Rounds.Count, 5)
 			c := Config{
 				Task: task, Seed: 1, Trace: true, WakeMean: time.Second, Latency: 400 * time.Millisecond, Until: 10 * time.Second,
-				Loss: 0.1, Away: Churn(n, 8*time.Second, 3*time.Second, 10*time.Second, 7),
+				Loss: 0.1, Away: churn(n, 8*time.Second, 3*time.Second, 10*time.Second, 7),
 			}
 			c.Participants, _ = classes(classTask(), n, 4, unprotected(t, task))
 			edges := RandomGraph(n, 6, 2)

@@ -16,7 +16,7 @@ func crowded(t *testing.T, restart bool) Config {
 		t.Fatal(err)
 	}
 	c.Until, c.Latency, c.Loss = 30*time.Second, 300*time.Millisecond, 0.2
-	c.Away = Churn(150, 5*time.Second, 4*time.Second, c.Until, 9)
+	c.Away = churn(150, 5*time.Second, 4*time.Second, c.Until, 9)
 	for i := range c.Away {
 		c.Away[i].Restart = restart
 	}
