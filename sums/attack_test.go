@@ -530,6 +530,28 @@ func TestSignatureStandsForOneThing(t *testing.T) {
 	}
 }
 
+// A member goes to a later view with t+1 others, one of whom is honest, and not with t.
+func TestMembersFollowToALaterView(t *testing.T) {
+	n := newNetwork(t, 4, 1, 2, 19)
+	n.people(n.open(), 1)
+	n.run()
+	n.members[0].down = true // the leader of the first view
+	for i := range n.members {
+		n.step(i, Closing{})
+	}
+	n.deliver()
+	n.step(1, Timeout{0})
+	n.deliver()
+	if v := n.members[3].machine.View(); v != 0 {
+		t.Errorf("one member takes another to view %d", v)
+	}
+	n.step(2, Timeout{0})
+	n.deliver()
+	if v := n.members[3].machine.View(); v != 1 {
+		t.Errorf("with two others in view 1, a member is in view %d", v)
+	}
+}
+
 // A member that opens another sum than the others changes nothing and is named.
 func TestWrongSumIsNamed(t *testing.T) {
 	n := newNetwork(t, 7, 2, 3, 10)

@@ -257,6 +257,19 @@ func TestVotesNeverCertifyTwoDigests(t *testing.T) {
 	}
 }
 
+// Of several locks the latest view's decides: it is the only one that can be certified.
+func TestHighestLock(t *testing.T) {
+	a, b := Lock{0, digestOf(1)}, Lock{2, digestOf(2)}
+	for _, locks := range [][]Lock{{a, b, {}}, {b, a}, {{}, b, a}} {
+		if got := highest(locks); got != b {
+			t.Errorf("of %v the highest is %v", locks, got)
+		}
+	}
+	if got := highest([]Lock{{}, {}}); got != (Lock{}) {
+		t.Errorf("of no lock the highest is %v", got)
+	}
+}
+
 func TestVotesOfSeven(t *testing.T) {
 	if os.Getenv("P2PNODE_VOTES") == "" {
 		t.Skip("runs nightly: the votes of seven members take minutes")
