@@ -110,7 +110,7 @@ func TestNoiseChoicesThatDoNotFit(t *testing.T) {
 		`"pace"`:                func(c *datadir.Config) { c.Pace = "shrinking" },
 		`contraction = 0.9`:     func(c *datadir.Config) { c.Pace = "growing" },
 		`"contraction": 1.5`:    func(c *datadir.Config) { c.Pace, c.Contraction = "growing", 1.5 },
-		`"contraction": is for`:   func(c *datadir.Config) { c.Contraction = 0.9 },
+		`"contraction": is for`: func(c *datadir.Config) { c.Contraction = 0.9 },
 		`"releases": is 5`:      func(c *datadir.Config) { c.Pace = "one-shot" },
 		`"batch"`:               func(c *datadir.Config) { c.Batch = 10 },
 		`"batch": 101`:          func(c *datadir.Config) { c.Batch, c.Accounting = 101, "plan" },

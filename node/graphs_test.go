@@ -198,7 +198,7 @@ func discover(t *testing.T, count int, task *learner.Task, change func(*datadir.
 	return w
 }
 
-// settled reads the graph, and reports whether it will stay as it is. Whoever has enough
+// settled reads the graph, and reports whether it will stay as it is. A node that has enough
 // neighbours asks for no more, but an answer may be on its way; and an edge that nobody
 // listens over yet, or that one end alone knows of, soon carries models as all others do.
 func (w *graphNetwork) settled(degree int, index map[learner.ID]int) bool {

@@ -117,7 +117,7 @@ func TestAContradictionStays(t *testing.T) {
 	}
 }
 
-// A contradiction outlives the process: whoever starts the directory next, far
+// A contradiction outlives the process: the next run of the directory, far
 // from the peers that know better, is refused at once, and told by everything the
 // owner can ask. A deliberate restore ends that.
 func TestAContradictionIsWrittenDown(t *testing.T) {

@@ -163,7 +163,7 @@ func TestNoiseStd(t *testing.T) {
 	}
 }
 
-// Whoever forgets to make a mechanism releases nothing.
+// A mechanism that nobody has made releases nothing.
 func TestZeroMechanism(t *testing.T) {
 	var m Mechanism
 	if m.Protected() || m.NoiseStd() != 0 || !math.IsInf(m.Mu(), 1) {
