@@ -245,7 +245,7 @@ func TestPaperCSV(t *testing.T) {
 		Verdict string      `json:"verdict"`
 		Rows    []paper.Row `json:"rows"`
 	}
-	if code != 0 || json.Unmarshal([]byte(stdout), &result) != nil || !strings.Contains(result.Verdict, " of 4 nodes better") || len(result.Rows) != 4 || *result.Rows[2].Epsilon != 2 || result.Rows[2].Valid {
+	if code != 0 || json.Unmarshal([]byte(stdout), &result) != nil || !strings.Contains(result.Verdict, " of 4 nodes better") || len(result.Rows) != 7 || *result.Rows[2].Epsilon != 2 || result.Rows[2].Valid {
 		t.Errorf("exit %d, output %q, errors %q", code, stdout, stderr)
 	}
 	if _, err := os.Stat("testnet-results/csv.html"); err != nil {
