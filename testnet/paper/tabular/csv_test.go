@@ -232,7 +232,7 @@ func TestCSVRefuses(t *testing.T) {
 		"no node column":      {text: "who,x,y\na,1,2\n", want: `no column "node"`},
 		"other node column":   {text: good, csv: paper.CSV{Node: "who"}, want: "--node names"},
 		"no target column":    {text: good, csv: paper.CSV{Target: "z"}, want: `no column "z"`},
-		"two columns alike":   {text: "node,x,x\na,1,2\n", want: "two columns"},
+		"two columns alike":   {text: "node,x,x\na,1,2\n", want: "are both named"},
 		"not UTF-8":           {text: "n\x00o\x00", want: "UTF-8"},
 		"short line":          {text: "node,x,y\na,1,2\nb,1\n", want: "line 3"},
 		"no node":             {text: strings.Replace(good, "n1,", ",", 1), want: `line 10: column "node" is empty`},
