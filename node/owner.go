@@ -74,7 +74,7 @@ func (n *Node) Progress(context.Context) (api.Status, error) {
 		SetAside: counts.Aside,
 		Cells:    n.files.Task.Tally(counts.Noted),
 		Heard:    len(state.Heard),
-		Round:    state.Round,
+		Round:    max(state.Round, n.ledger.Round()), // the agent may be told of a release that is paid a moment later
 		Done:     n.done(cohorts),
 		Private:  n.private.Describe(n.self),
 		Rounds:   n.rounds(state),
