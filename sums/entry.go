@@ -93,7 +93,26 @@ func (s *Sum) EntryDigest(upload []byte) (Digest, error) {
 	if err != nil {
 		return Digest{}, err
 	}
-	return hash("entry", s.ID[:], entry[:len(entry)-ed25519.SignatureSize]), nil
+	return s.NameOf(entry), nil
+}
+
+// NameOf is [Sum.EntryDigest] of an upload's entry alone, of [Sum.EntrySize] bytes.
+func (s *Sum) NameOf(entry []byte) Digest {
+	return hash("entry", s.ID[:], entry[:len(entry)-ed25519.SignatureSize])
+}
+
+// CheckUpload is an error unless the bytes are the upload of the entry that the digest
+// names, with its masked vector. Signature and seeds are for members to check.
+func (s *Sum) CheckUpload(digest Digest, upload []byte) error {
+	entry, masked, err := s.Split(upload)
+	if err != nil {
+		return err
+	}
+	const at = 2*len(Digest{}) + 4 // after context, contributor and records
+	if s.NameOf(entry) != digest || Digest(entry[at:at+len(Digest{})]) != HashMasked(masked) {
+		return errors.New("sums: an upload is not what its name says")
+	}
+	return nil
 }
 
 // upload masks a vector, seals the seeds and signs. The seeds are drawn from the

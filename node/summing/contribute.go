@@ -1,0 +1,226 @@
+package summing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/peer"
+
+	"p2pnode/gossip"
+	"p2pnode/privacy"
+	"p2pnode/storage"
+	"p2pnode/sums"
+)
+
+// Contribution is what a device adds to a sum.
+type Contribution struct {
+	Ledger  *storage.Ledger
+	Cohorts []privacy.Cohort // that may pay
+	// Vector returns what the records of the cohorts that paid add, in real units, and
+	// the number of their slots. Replacing one record must not move it by more than the
+	// sum's distance. It is called at most once, and must not call the ledger.
+	Vector func(paid []privacy.Cohort) (v []float64, records int, err error)
+}
+
+// Outcome is what a device knows of a sum in the end.
+type Outcome struct {
+	Result *sums.Published
+	Listed bool // the own contribution is in it
+	Paid   bool // a contribution was paid for and sent, whether it is listed or not
+}
+
+// Contribute takes part in a sum until its result is here. It pays once, when a certified
+// opening says that the sum is open, and sends the same bytes for ever, also after a
+// restart. A device that cannot pay, or comes too late, waits for the result.
+//
+// The error is [storage.ErrRolledBack] if the committee lists another contribution of
+// this device, and ErrPoisoned after a failed write; that of ctx if it ends first.
+func (d *Desk) Contribute(ctx context.Context, s *sums.Sum, c Contribution) (Outcome, error) {
+	upload, err := c.Ledger.Upload(storage.SumID(s.ID))
+	if err != nil {
+		return Outcome{}, fmt.Errorf("summing: %w", err)
+	}
+	machine, err := sums.NewContributor(s, d.self, upload)
+	if err != nil {
+		return Outcome{}, err
+	}
+	k := &contributor{desk: d, sum: s, c: c, machine: machine}
+	if err := k.serve(upload); err != nil {
+		return Outcome{}, err
+	}
+	return k.run(ctx)
+}
+
+// Await gets the result of a sum without taking part in it.
+func (d *Desk) Await(ctx context.Context, s *sums.Sum) (*sums.Published, error) {
+	machine, err := sums.NewContributor(s, d.self, nil)
+	if err != nil {
+		return nil, err
+	}
+	out, err := (&contributor{desk: d, sum: s, machine: machine, late: true}).run(ctx)
+	return out.Result, err
+}
+
+// contributor drives one [sums.Contributor], from one goroutine.
+type contributor struct {
+	desk    *Desk
+	sum     *sums.Sum
+	c       Contribution
+	machine *sums.Contributor
+	part    *part
+	entry   []byte // digest of the own one; nothing: none
+	late    bool   // nothing is paid for any more
+	decided bool
+	listed  bool
+}
+
+func (k *contributor) run(ctx context.Context) (Outcome, error) {
+	p, err := k.desk.part(k.sum)
+	if err != nil {
+		return Outcome{}, err
+	}
+	k.part = p
+	if err := k.desk.started(ctx); err != nil {
+		return Outcome{}, err
+	}
+	for {
+		for _, who := range p.peers {
+			if err := k.visit(ctx, who); err != nil {
+				return Outcome{}, err
+			}
+		}
+		// Without a list nobody can say whether the own contribution is in the result.
+		if r := k.desk.Result(k.sum.ID); r != nil && (k.decided || k.entry == nil) {
+			return Outcome{Result: r, Listed: k.listed, Paid: k.entry != nil}, nil
+		}
+		if wait(ctx, k.desk.config.Retry, p.changed); ctx.Err() != nil {
+			return Outcome{}, ctx.Err()
+		}
+	}
+}
+
+// visit asks a member what it knows, and offers it what there is to send. Errors of the
+// network, and lies, are for another time or another member; the error is the ledger's.
+func (k *contributor) visit(ctx context.Context, who peer.ID) error {
+	if who == "" {
+		return nil
+	}
+	n, err := k.ask(ctx, who)
+	if err != nil {
+		k.complain(who, "news", err)
+		return nil
+	}
+	if n.opening != nil {
+		o, err := k.machine.Open(n.opening)
+		if err != nil {
+			k.complain(who, "opening", err)
+		} else if err := k.pay(o); err != nil {
+			return err
+		}
+	}
+	if n.accept != nil {
+		k.complain(who, "acceptance", k.machine.Accepted(n.accept))
+	}
+	if k.machine.Send() != nil {
+		_, err := k.desk.gossip.Call(ctx, who, encodeCall(callUpload, k.sum.ID, k.entry))
+		k.complain(who, "upload", err)
+	}
+	if n.result.size > 0 && k.desk.Result(k.sum.ID) == nil {
+		k.complain(who, "result", k.desk.fetchResult(ctx, k.part, n.result, who))
+	}
+	if n.decision.size > 0 && !k.decided {
+		return k.decide(ctx, n.decision, who)
+	}
+	return nil
+}
+
+// ask asks another peer, or this node itself if it is the member.
+func (k *contributor) ask(ctx context.Context, who peer.ID) (*news, error) {
+	if id, err := PeerOf(k.desk.self); err == nil && id == who {
+		reply, _ := k.part.tell(k.entry)
+		return decodeNews(reply)
+	}
+	return k.desk.ask(ctx, k.part, who, k.entry)
+}
+
+func (k *contributor) complain(who peer.ID, about string, err error) {
+	if err != nil {
+		k.desk.config.Logger.Debug("a member was of no use", "peer", who, "about", about, "error", err)
+	}
+}
+
+// pay goes through the door, if the machine asks for that and there is time to send.
+func (k *contributor) pay(o *sums.Opening) error {
+	if o == nil || k.late {
+		return nil
+	}
+	k.late = true
+	if !time.Now().Before(time.Unix(o.Closes, 0)) {
+		return nil
+	}
+	s := k.sum
+	upload, err := k.c.Ledger.Contribute(storage.Contribution{
+		Sum: storage.SumID(s.ID), Epoch: s.Epoch, Mechanism: s.Mechanism, Cohorts: k.c.Cohorts,
+	}, func(paid []privacy.Cohort) ([]byte, error) {
+		v, records, err := k.c.Vector(paid)
+		if err != nil {
+			return nil, err
+		}
+		return s.Contribute(o, k.desk.config.Identity, records, s.Mechanism.Units(v, s.Limit))
+	})
+	switch {
+	case errors.Is(err, storage.ErrExhausted) || errors.Is(err, storage.ErrBurned):
+		k.desk.config.Logger.Info("no contribution to this private sum", "reason", err)
+		return nil
+	case err != nil:
+		return fmt.Errorf("summing: pay for a contribution: %w", err)
+	}
+	if err := k.machine.Paid(upload); err != nil {
+		return err
+	}
+	return k.serve(upload)
+}
+
+// serve lets members fetch the upload.
+func (k *contributor) serve(upload []byte) error {
+	if upload == nil {
+		return nil
+	}
+	p, err := k.desk.part(k.sum)
+	if err != nil {
+		return err
+	}
+	digest, err := k.sum.EntryDigest(upload)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.blobs[gossip.BlobName(digest)] = upload
+	k.entry, k.late = digest[:], true
+	return nil
+}
+
+// decide looks for the own contribution in the certified list.
+func (k *contributor) decide(ctx context.Context, r reference, who peer.ID) error {
+	decision, err := k.desk.gossip.Fetch(ctx, r.name, r.size, []peer.ID{who}, r.check)
+	if err != nil {
+		k.complain(who, "list", err)
+		return nil
+	}
+	listed, err := k.machine.Decided(decision)
+	if errors.Is(err, sums.ErrRolledBack) && k.c.Ledger != nil {
+		// Nothing if a restore explains it.
+		if err := k.c.Ledger.ContradictSum(storage.SumID(k.sum.ID), k.sum.Epoch); err != nil {
+			return fmt.Errorf("summing: %w", err)
+		}
+	} else if err != nil {
+		k.complain(who, "list", err)
+		return nil
+	}
+	k.decided, k.listed = true, listed
+	k.part.decide(decision)
+	return nil
+}

@@ -1,0 +1,328 @@
+package summing
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/crypto"
+	"github.com/libp2p/go-libp2p/core/peer"
+
+	"p2pnode/gossip"
+	"p2pnode/sums"
+)
+
+// Config says what a [Desk] needs.
+type Config struct {
+	Identity ed25519.PrivateKey // of the host
+	Logger   *slog.Logger
+	// Tick is the time after which a member repeats what may have been lost, View how
+	// long its first view of a vote lasts, and Retry after how long a device asks and
+	// sends again. 0: a second, 10 s and 15 s.
+	Tick, View, Retry time.Duration
+}
+
+// Desk is where a node's private sums meet its network. All methods are safe for
+// concurrent use.
+type Desk struct {
+	config Config
+	self   sums.Identity
+	ready  chan struct{} // closed once gossip is set
+	gossip *gossip.Gossip
+
+	mu    sync.Mutex
+	parts map[sums.Digest]*part
+}
+
+// part is what a node knows of one sum. Its fields below mu are guarded by it.
+type part struct {
+	sum     *sums.Sum
+	peers   []peer.ID // of the committee, in its order
+	changed chan struct{}
+
+	mu        sync.Mutex
+	opening   []byte
+	decision  []byte
+	published *sums.Published
+	result    []byte                     // of published
+	accepts   map[sums.Digest][]byte     // a member's acceptances, by entry
+	blobs     map[gossip.BlobName][]byte // in memory, that anybody may have
+	member    *member                    // nil: none runs here
+	oldest    []gossip.BlobName          // of messages among the blobs, oldest first
+}
+
+// NewDesk makes a desk; its [Desk.Service] is part of the configuration of the gossip
+// that [Desk.Use] takes.
+func NewDesk(c Config) *Desk {
+	for _, d := range []struct {
+		value *time.Duration
+		usual time.Duration
+	}{{&c.Tick, time.Second}, {&c.View, 10 * time.Second}, {&c.Retry, 15 * time.Second}} {
+		if *d.value <= 0 {
+			*d.value = d.usual
+		}
+	}
+	return &Desk{
+		config: c, self: sums.Identity(c.Identity.Public().(ed25519.PublicKey)),
+		ready: make(chan struct{}), parts: make(map[sums.Digest]*part),
+	}
+}
+
+// Use gives the desk its network, once.
+func (d *Desk) Use(g *gossip.Gossip) {
+	d.gossip = g
+	close(d.ready)
+}
+
+// Service is how the network reaches the desk.
+func (d *Desk) Service() *gossip.Service {
+	return &gossip.Service{OnCall: d.onCall, OnBlob: d.onBlob, OnNews: d.onNews}
+}
+
+// PeerOf is the peer that holds an identity.
+func PeerOf(id sums.Identity) (peer.ID, error) {
+	key, err := crypto.UnmarshalEd25519PublicKey(id[:])
+	if err != nil {
+		return "", err
+	}
+	return peer.IDFromPublicKey(key)
+}
+
+// part returns what is known of a sum; it begins when somebody takes part.
+func (d *Desk) part(s *sums.Sum) (*part, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if p := d.parts[s.ID]; p != nil {
+		return p, nil
+	}
+	p := &part{
+		sum: s, changed: make(chan struct{}, 1),
+		accepts: make(map[sums.Digest][]byte), blobs: make(map[gossip.BlobName][]byte),
+	}
+	for i, id := range s.Committee.Members {
+		who, err := PeerOf(id)
+		if err != nil {
+			return nil, fmt.Errorf("summing: member %d of the committee is no peer: %w", i+1, err)
+		}
+		p.peers = append(p.peers, who)
+	}
+	d.parts[s.ID] = p
+	return p, nil
+}
+
+func (d *Desk) known(sum sums.Digest) *part {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.parts[sum]
+}
+
+// onCall answers anybody. Of a sum that this node has no part in it knows nothing.
+func (d *Desk) onCall(_ context.Context, from peer.ID, call []byte) (reply []byte, sound bool) {
+	kind, sum, body, ok := decodeCall(call)
+	if !ok {
+		return nil, false
+	}
+	p := d.known(sum)
+	if p == nil {
+		return (&news{}).bytes(), kind >= callSay && kind <= callAsk
+	}
+	p.mu.Lock()
+	m := p.member
+	p.mu.Unlock()
+	switch {
+	case kind == callAsk:
+		return p.tell(body)
+	case kind == callUpload && len(body) == digestSize:
+		if m != nil {
+			m.offered(from, sums.Digest(body))
+		}
+		return nil, true
+	case kind == callSay || kind == callOffer:
+		by := slices.Index(p.peers, from)
+		if by < 0 {
+			return nil, false
+		}
+		if m == nil {
+			return nil, true
+		}
+		return nil, m.heard(by, kind, body)
+	}
+	return nil, false
+}
+
+// tell says what is known of a sum, and of an entry if one is named.
+func (p *part) tell(body []byte) (reply []byte, sound bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := news{opening: p.opening}
+	if len(body) == digestSize {
+		n.accept = p.accepts[sums.Digest(body)]
+	} else if len(body) > 0 {
+		return nil, false
+	}
+	if p.decision != nil {
+		n.decision = referenceOf(p.decision)
+	}
+	if p.result != nil {
+		n.result = referenceOf(p.result)
+	}
+	return n.bytes(), true
+}
+
+// onBlob opens what anybody may have: it is public, or masked.
+func (d *Desk) onBlob(_ peer.ID, name gossip.BlobName) gossip.Blob {
+	d.mu.Lock()
+	parts := make([]*part, 0, len(d.parts))
+	for _, p := range d.parts {
+		parts = append(parts, p)
+	}
+	d.mu.Unlock()
+	for _, p := range parts {
+		p.mu.Lock()
+		content, m := p.blobs[name], p.member
+		p.mu.Unlock()
+		if content != nil {
+			return inMemory{bytes.NewReader(content)}
+		}
+		if m == nil {
+			continue
+		}
+		if f := m.dir.open(sums.Digest(name)); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// onNews hears that somebody has a result, and has the sum looked after at once. News of
+// others than its committee are not passed on.
+func (d *Desk) onNews(author peer.ID, b []byte) bool {
+	if len(b) != digestSize {
+		return false
+	}
+	p := d.known(sums.Digest(b))
+	if p == nil || !slices.Contains(p.peers, author) {
+		return false
+	}
+	p.wake()
+	return true
+}
+
+// wake has what waits for the sum look again.
+func (p *part) wake() {
+	select {
+	case p.changed <- struct{}{}:
+	default:
+	}
+}
+
+// hold serves a content under the hash of its bytes.
+func (p *part) hold(content []byte) reference {
+	r := referenceOf(content)
+	p.blobs[r.name] = content
+	return r
+}
+
+// decide serves the certified list, the first that there is.
+func (p *part) decide(decision []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.decideLocked(decision)
+}
+
+func (p *part) decideLocked(decision []byte) {
+	if p.decision == nil {
+		p.decision = decision
+		p.hold(decision)
+		p.wake()
+	}
+}
+
+// publish takes a result in that was checked, and serves it.
+func (p *part) publish(pub *sums.Published) []byte {
+	content := pub.Bytes()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.published, p.result, p.opening = pub, content, pub.Opening.Bytes()
+	p.hold(content)
+	p.wake()
+	return content
+}
+
+// take reads a result's bytes, checks all that makes it believed, and serves it.
+func (p *part) take(content []byte) error {
+	pub, err := p.sum.ReadPublished(content)
+	if err != nil {
+		return err
+	}
+	p.publish(pub)
+	return nil
+}
+
+// Result is the certified result of a sum; nil while this node has none.
+func (d *Desk) Result(sum sums.Digest) *sums.Published {
+	p := d.known(sum)
+	if p == nil {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.published
+}
+
+// ask asks a peer what it knows of a sum.
+func (d *Desk) ask(ctx context.Context, p *part, who peer.ID, entry []byte) (*news, error) {
+	reply, err := d.gossip.Call(ctx, who, encodeCall(callAsk, p.sum.ID, entry))
+	if err != nil {
+		return nil, err
+	}
+	return decodeNews(reply)
+}
+
+// fetchResult gets and checks a result that a peer has.
+func (d *Desk) fetchResult(ctx context.Context, p *part, r reference, who peer.ID) error {
+	content, err := d.gossip.Fetch(ctx, r.name, r.size, []peer.ID{who}, r.check)
+	if err != nil {
+		return err
+	}
+	return p.take(content)
+}
+
+// seekResult asks the committee for a result; nil if nobody has it.
+func (d *Desk) seekResult(ctx context.Context, p *part) []byte {
+	for i, who := range p.peers {
+		if p.sum.Committee.Members[i] == d.self {
+			continue
+		}
+		n, err := d.ask(ctx, p, who, nil)
+		if err == nil && n.result.size > 0 {
+			err = d.fetchResult(ctx, p, n.result, who)
+		}
+		if err != nil {
+			d.config.Logger.Debug("no result", "peer", who, "error", err)
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.result
+}
+
+// started waits for the network.
+func (d *Desk) started(ctx context.Context) error {
+	select {
+	case <-d.ready:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// inMemory is a blob that nothing needs to close.
+type inMemory struct{ *bytes.Reader }
+
+func (inMemory) Close() error { return nil }

@@ -1,0 +1,257 @@
+package summing
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"p2pnode/sums"
+)
+
+// directory is what a member keeps of one sum.
+type directory struct {
+	path    string
+	journal *os.File
+}
+
+// The names in a member's directory of a sum.
+const (
+	keysName     = "keys"
+	journalName  = "journal"
+	uploadsName  = "uploads"
+	overName     = "over"
+	resultName   = "result"
+	decisionName = "list"
+)
+
+// Forget erases everything that members keep under root: a member whose database was put
+// back may not go on in a sum that it may have gone on with elsewhere. It is silent in
+// those sums.
+func Forget(root string) error {
+	entries, err := os.ReadDir(root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		err = errors.Join(err, shred(filepath.Join(root, e.Name(), keysName)), os.RemoveAll(filepath.Join(root, e.Name())))
+	}
+	return err
+}
+
+// openDirectory makes or finds the directory of a sum.
+func openDirectory(root string, sum sums.Digest) (*directory, error) {
+	d := &directory{path: filepath.Join(root, hex.EncodeToString(sum[:16]))}
+	return d, os.MkdirAll(filepath.Join(d.path, uploadsName), 0o700)
+}
+
+func (d *directory) name(file string) string { return filepath.Join(d.path, file) }
+
+// over reports whether the member's part in the sum ended in an earlier run.
+func (d *directory) over() bool {
+	_, err := os.Stat(d.name(overName))
+	return err == nil
+}
+
+// secrets reads the keys for the sum, or makes them: when they are returned they are on
+// disk. closes is when this member means to close the sum, Unix seconds; it counts with
+// the keys.
+func (d *directory) secrets(closes int64) (sums.Secrets, int64, error) {
+	b, err := os.ReadFile(d.name(keysName))
+	if err == nil {
+		content, err := unframe(b)
+		if err != nil || len(content) < 8 {
+			return sums.Secrets{}, 0, fmt.Errorf("summing: the keys in %s are damaged: delete the directory, and this member is silent for that sum", d.path)
+		}
+		k, err := sums.ReadSecrets(content[8:])
+		return k, int64(binary.BigEndian.Uint64(content)), err
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return sums.Secrets{}, 0, err
+	}
+	k, err := sums.NewSecrets()
+	if err != nil {
+		return sums.Secrets{}, 0, err
+	}
+	text, err := k.Bytes()
+	if err != nil {
+		return sums.Secrets{}, 0, err
+	}
+	content := append(binary.BigEndian.AppendUint64(nil, uint64(closes)), text...)
+	return k, closes, d.write(keysName, frame(content))
+}
+
+// write makes a file that is whole, and on disk when it returns.
+func (d *directory) write(file string, content []byte) error {
+	f, err := os.CreateTemp(d.path, "new-")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), d.name(file))
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return syncPath(filepath.Dir(d.name(file)))
+}
+
+func syncPath(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// A frame is a content after its length and CRC-32C, 4 bytes each.
+const frameHeader = 8
+
+func frame(content []byte) []byte {
+	b := binary.BigEndian.AppendUint32(make([]byte, 0, frameHeader+len(content)), uint32(len(content)))
+	b = binary.BigEndian.AppendUint32(b, crc32.Checksum(content, crc32.MakeTable(crc32.Castagnoli)))
+	return append(b, content...)
+}
+
+var errFrame = errors.New("summing: damaged")
+
+func unframe(b []byte) ([]byte, error) {
+	if len(b) < frameHeader || uint64(binary.BigEndian.Uint32(b)) != uint64(len(b)-frameHeader) {
+		return nil, errFrame
+	}
+	content := b[frameHeader:]
+	if crc32.Checksum(content, crc32.MakeTable(crc32.Castagnoli)) != binary.BigEndian.Uint32(b[4:]) {
+		return nil, errFrame
+	}
+	return content, nil
+}
+
+// replay hands out the inputs of earlier runs, in order, and opens the journal for more.
+// A last frame that is not whole was never acted on, and is cut off. Damage before that
+// is an error: what the member has said is not known, and it must be silent.
+func (d *directory) replay(visit func(sums.Input) error) error {
+	f, err := os.OpenFile(d.name(journalName), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	d.journal = f
+	b, err := io.ReadAll(f)
+	if err != nil {
+		return err
+	}
+	end := 0
+	for rest := b; len(rest) >= frameHeader; {
+		n := uint64(frameHeader) + uint64(binary.BigEndian.Uint32(rest))
+		if n > uint64(len(rest)) {
+			break
+		}
+		content, err := unframe(rest[:n])
+		if err != nil && n == uint64(len(rest)) {
+			break
+		}
+		var in sums.Input
+		if err == nil {
+			in, err = sums.DecodeInput(content)
+		}
+		if err == nil {
+			err = visit(in)
+		}
+		if err != nil {
+			return fmt.Errorf("summing: the journal %s is damaged, and what this member has signed is not known: delete the directory, and it is silent for that sum: %w", f.Name(), err)
+		}
+		rest = rest[n:]
+		end += int(n)
+	}
+	if err := f.Truncate(int64(end)); err != nil {
+		return err
+	}
+	_, err = f.Seek(int64(end), io.SeekStart)
+	return errors.Join(err, f.Sync(), syncPath(d.path))
+}
+
+// append adds an input to the journal; sync makes it durable.
+func (d *directory) append(in sums.Input) error {
+	_, err := d.journal.Write(frame(sums.EncodeInput(in)))
+	return err
+}
+
+func (d *directory) sync() error { return d.journal.Sync() }
+
+func (d *directory) upload(entry sums.Digest) string {
+	return filepath.Join(uploadsName, hex.EncodeToString(entry[:]))
+}
+
+// keep stores an upload.
+func (d *directory) keep(entry sums.Digest, upload []byte) error {
+	return d.write(d.upload(entry), upload)
+}
+
+// drop removes an upload that the member does not take.
+func (d *directory) drop(entry sums.Digest) { _ = os.Remove(d.name(d.upload(entry))) }
+
+// read returns an upload that is kept.
+func (d *directory) read(entry sums.Digest) ([]byte, error) {
+	return os.ReadFile(d.name(d.upload(entry)))
+}
+
+// open opens an upload for somebody who fetches it; nil if there is none.
+func (d *directory) open(entry sums.Digest) *file {
+	f, err := os.Open(d.name(d.upload(entry)))
+	if err != nil {
+		return nil
+	}
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 {
+		_ = f.Close()
+		return nil
+	}
+	return &file{f, info.Size()}
+}
+
+// file is an upload as a blob.
+type file struct {
+	*os.File
+	size int64
+}
+
+func (f *file) Size() int64 { return f.size }
+
+// erase removes what could open anything, and notes that the sum is over. The mark comes
+// first, so that no new keys are made after a crash.
+func (d *directory) erase() error {
+	err := d.write(overName, nil)
+	if d.journal != nil {
+		err = errors.Join(err, d.journal.Close())
+		d.journal = nil
+	}
+	return errors.Join(err, shred(d.name(keysName)), shred(d.name(journalName)), os.RemoveAll(d.name(uploadsName)), syncPath(d.path))
+}
+
+// shred overwrites a file and removes it. It is no error if there is none.
+func shred(path string) error {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	zeros := make([]byte, 1<<16)
+	for left := info.Size(); left > 0; left -= int64(len(zeros)) {
+		if _, err = f.Write(zeros[:min(left, int64(len(zeros)))]); err != nil {
+			break
+		}
+	}
+	return errors.Join(err, f.Sync(), f.Close(), os.Remove(path))
+}

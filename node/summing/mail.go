@@ -1,0 +1,220 @@
+package summing
+
+import (
+	"context"
+	"sync"
+
+	"github.com/libp2p/go-libp2p/core/peer"
+
+	"p2pnode/gossip"
+	"p2pnode/sums"
+)
+
+// heard takes in a call of another member; sound is false for what no member sends.
+func (m *member) heard(by int, kind callKind, body []byte) (sound bool) {
+	if kind == callSay {
+		if _, err := m.part.sum.ReadMessage(body); err != nil {
+			return false
+		}
+		m.post(sums.Heard{From: by, Message: body})
+		return true
+	}
+	r, err := decodeReference(body)
+	if err != nil || r.size == 0 {
+		return false
+	}
+	m.get(r.name, r.size, []peer.ID{m.part.peers[by]}, r.check, func(message []byte) {
+		m.post(sums.Heard{From: by, Message: message})
+	})
+	return true
+}
+
+// offered fetches an upload that a peer has for this member, one of each peer at a time.
+func (m *member) offered(from peer.ID, entry sums.Digest) {
+	m.mu.Lock()
+	busy := m.visiting[from] || m.held[entry]
+	if !busy {
+		m.visiting[from] = true
+	}
+	m.mu.Unlock()
+	if busy {
+		return
+	}
+	if !m.fetch(entry, []peer.ID{from}) {
+		m.mu.Lock()
+		delete(m.visiting, from)
+		m.mu.Unlock()
+	}
+}
+
+// fetch gets an upload from peers, and stores it before the machine hears of it. It
+// reports whether it has begun.
+func (m *member) fetch(entry sums.Digest, from []peer.ID) bool {
+	s := m.part.sum
+	check := func(upload []byte) error { return s.CheckUpload(entry, upload) }
+	size := int64(s.EntrySize() + 8*s.Dimension)
+	return m.get(gossip.BlobName(entry), size, from, check, func(upload []byte) {
+		header, masked, err := s.Split(upload)
+		if err == nil {
+			err = m.dir.keep(entry, upload)
+		}
+		if err != nil {
+			m.desk.config.Logger.Error("an upload cannot be stored", "error", err)
+			return
+		}
+		m.post(sums.Arrived{Entry: header, Masked: sums.HashMasked(masked)})
+	})
+}
+
+// get fetches a blob on a goroutine of its own, unless it is on its way, and gives it to
+// take.
+func (m *member) get(name gossip.BlobName, size int64, from []peer.ID, check func([]byte) error, take func([]byte)) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.fetching[name] || m.ctx.Err() != nil {
+		return false
+	}
+	m.fetching[name] = true
+	m.running.Go(func() {
+		content := m.load(name, size, from, check)
+		if content != nil {
+			take(content)
+		}
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		delete(m.fetching, name)
+		if len(from) == 1 {
+			delete(m.visiting, from[0])
+		}
+	})
+	return true
+}
+
+// load fetches a blob when there is a place; nil if nobody had it.
+func (m *member) load(name gossip.BlobName, size int64, from []peer.ID, check func([]byte) error) []byte {
+	select {
+	case m.slots <- struct{}{}:
+	case <-m.ctx.Done():
+		return nil
+	}
+	defer func() { <-m.slots }()
+	ctx, cancel := context.WithTimeout(m.ctx, m.desk.config.Retry*4)
+	defer cancel()
+	content, err := m.desk.gossip.Fetch(ctx, name, size, from, check)
+	if err != nil {
+		m.desk.config.Logger.Debug("not fetched", "error", err)
+		return nil
+	}
+	return content
+}
+
+// taken notes which uploads the machine holds, and drops the others.
+func (m *member) taken(in sums.Input, err error) {
+	a, ok := in.(sums.Arrived)
+	if !ok || len(a.Entry) != m.part.sum.EntrySize() {
+		return
+	}
+	entry := m.part.sum.NameOf(a.Entry)
+	m.mu.Lock()
+	m.held[entry] = m.held[entry] || err == nil
+	held := m.held[entry]
+	m.mu.Unlock()
+	if !held {
+		m.dir.drop(entry)
+	}
+}
+
+// send gives a letter to those it is for, and keeps what others ask for.
+func (m *member) send(l sums.Letter) {
+	m.keep(l)
+	for to, q := range m.queues {
+		if to == m.self || l.To != -1 && l.To != to {
+			continue
+		}
+		q.put(l.Message)
+	}
+}
+
+// queue is what waits for one member. What is said again while it waits waits once, so
+// that a slow peer gets new things in time.
+type queue struct {
+	messages chan []byte
+	mu       *sync.Mutex
+	waiting  map[gossip.BlobName]bool
+}
+
+func newQueue() queue {
+	return queue{make(chan []byte, letters), new(sync.Mutex), make(map[gossip.BlobName]bool)}
+}
+
+// put leaves a message, unless it waits already or there is no place: it is said again.
+func (q queue) put(message []byte) {
+	name := referenceOf(message).name
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.waiting[name] {
+		return
+	}
+	select {
+	case q.messages <- message:
+		q.waiting[name] = true
+	default:
+	}
+}
+
+// took notes that a message waits no more.
+func (q queue) took(message []byte) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.waiting, referenceOf(message).name)
+}
+
+// keep serves what contributors look for in a member's letters, and letters that are too
+// long for a call.
+func (m *member) keep(l sums.Letter) {
+	msg, err := m.part.sum.ReadMessage(l.Message)
+	if err != nil {
+		return
+	}
+	p := m.part
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch msg.Kind {
+	case sums.KindAccept:
+		for b := msg.Payload; len(b) >= digestSize; b = b[digestSize:] {
+			p.accepts[sums.Digest(b)] = l.Message
+		}
+	case sums.KindDecided:
+		p.decideLocked(msg.Payload)
+	}
+	if len(l.Message) <= gossip.MaxCall-callHeader || l.Secret {
+		return
+	}
+	if r := referenceOf(l.Message); p.blobs[r.name] == nil {
+		p.hold(l.Message)
+		p.oldest = append(p.oldest, r.name)
+		if len(p.oldest) > keptMessages {
+			delete(p.blobs, p.oldest[0])
+			p.oldest = p.oldest[1:]
+		}
+	}
+}
+
+// deliver sends what waits for another member until ctx ends.
+func (m *member) deliver(to int) {
+	for {
+		select {
+		case <-m.ctx.Done():
+			return
+		case message := <-m.queues[to].messages:
+			m.queues[to].took(message)
+			call := encodeCall(callSay, m.part.sum.ID, message)
+			if len(call) > gossip.MaxCall {
+				call = encodeCall(callOffer, m.part.sum.ID, referenceOf(message).bytes())
+			}
+			if _, err := m.desk.gossip.Call(m.ctx, m.part.peers[to], call); err != nil {
+				m.desk.config.Logger.Debug("a letter was lost", "to", to, "error", err)
+			}
+		}
+	}
+}

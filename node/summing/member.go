@@ -1,0 +1,416 @@
+package summing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/peer"
+
+	"p2pnode/gossip"
+	"p2pnode/privacy"
+	"p2pnode/sums"
+)
+
+// Membership is how a member takes part in a sum.
+type Membership struct {
+	Root   string    // of the members' directories, outside of every backup
+	Closes time.Time // when this member means to close the sum
+	// Deadline is public: after it nothing is opened, and the keys are erased.
+	Deadline time.Time
+	// Noise, if set, hears the member's part of the noise, grid units. For tests: who
+	// knows all parts knows the sum without noise.
+	Noise func(part []int64)
+}
+
+const (
+	// inputs wait for a member; what is lost beyond that is said again.
+	inputs = 4096
+	// letters wait for one peer, each once, and so many are on their way to it.
+	letters    = 1024
+	deliverers = 4
+	// fetches is how many uploads and messages are fetched at a time.
+	fetches = 32
+	// keptMessages is how many messages that are too long for a call are served.
+	keptMessages = 64
+)
+
+// member drives one [sums.Member]: its goroutine alone steps the machine, and writes the
+// journal before it carries out what the machine wants.
+type member struct {
+	desk    *Desk
+	part    *part
+	options Membership
+	dir     *directory
+	machine *sums.Member
+	self    int
+	inbox   chan sums.Input
+	queues  []queue         // by member
+	slots   chan struct{}   // of fetches
+	ctx     context.Context // of the run
+	running sync.WaitGroup
+	silent  atomic.Bool
+	timed   uint32 // 1 + the view that a timer runs for
+
+	mu       sync.Mutex
+	fetching map[gossip.BlobName]bool
+	visiting map[peer.ID]bool // contributors that something is fetched from
+	held     map[sums.Digest]bool
+}
+
+// Member takes part in a sum as a member of its committee, and serves what it holds,
+// until ctx ends. Started again with the same root it goes on; once the sum is over it
+// only serves the result. An error is of the disk, or of an identity that is no member.
+func (d *Desk) Member(ctx context.Context, s *sums.Sum, o Membership) error {
+	p, err := d.part(s)
+	if err != nil {
+		return err
+	}
+	m := &member{
+		desk: d, part: p, options: o, self: slices.Index(s.Committee.Members, d.self),
+		inbox: make(chan sums.Input, inputs), slots: make(chan struct{}, fetches),
+		fetching: make(map[gossip.BlobName]bool), visiting: make(map[peer.ID]bool), held: make(map[sums.Digest]bool),
+	}
+	if m.self < 0 {
+		return errors.New("summing: this node's identity is no member of the committee: the task names who is")
+	}
+	for range p.peers {
+		m.queues = append(m.queues, newQueue())
+	}
+	if m.dir, err = openDirectory(o.Root, s.ID); err != nil {
+		return fmt.Errorf("summing: %w", err)
+	}
+	if err := d.started(ctx); err != nil {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	m.ctx = ctx
+	defer func() {
+		m.mu.Lock() // a fetch has begun by now, or sees that it is too late
+		cancel()
+		m.mu.Unlock()
+		m.running.Wait()
+	}()
+	if m.dir.over() {
+		return m.afterwards()
+	}
+	return m.run()
+}
+
+// run goes on from the journal until ctx ends.
+func (m *member) run() error {
+	if err := m.begin(); err != nil {
+		return err
+	}
+	p := m.part
+	p.mu.Lock()
+	p.member = m
+	p.mu.Unlock()
+	defer func() {
+		p.mu.Lock()
+		p.member = nil
+		p.mu.Unlock()
+	}()
+	for i := range p.peers {
+		for range deliverers {
+			if i != m.self {
+				m.running.Go(func() { m.deliver(i) })
+			}
+		}
+	}
+	tick := time.NewTicker(m.desk.config.Tick)
+	defer tick.Stop()
+	deadline := time.NewTimer(time.Until(m.options.Deadline))
+	defer deadline.Stop()
+	m.watch()
+	for {
+		var in sums.Input
+		select {
+		case <-m.ctx.Done():
+			return nil
+		case <-tick.C:
+			in = sums.Tick{}
+		case <-deadline.C:
+			in = sums.Deadline{}
+		case in = <-m.inbox:
+		}
+		if err := m.step(in); err != nil {
+			return err
+		}
+		m.watch()
+	}
+}
+
+// begin makes the machine as it was.
+func (m *member) begin() error {
+	secrets, closes, err := m.dir.secrets(m.options.Closes.Unix())
+	if err != nil {
+		return err
+	}
+	pledge, err := m.part.sum.Pledge(m.desk.config.Identity, secrets, closes)
+	if err != nil {
+		return err
+	}
+	m.machine = sums.NewMember(m.part.sum, secrets, pledge)
+	var ends []sums.Output // a process may have died between the journal and the end
+	err = m.dir.replay(func(in sums.Input) error {
+		out, err := m.machine.Step(in)
+		m.taken(in, err)
+		if out.Done != nil || out.Erase {
+			ends = append(ends, out)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, out := range ends {
+		if err := m.end(&out); err != nil {
+			return err
+		}
+	}
+	m.show()
+	return nil
+}
+
+// step takes an input in, and others that wait with it, so that one write to disk serves
+// all of them. Only then is carried out what they lead to.
+func (m *member) step(in sums.Input) error {
+	var outs []sums.Output
+	var took bool
+	for more := true; more; {
+		out, err := m.machine.Step(in)
+		m.taken(in, err)
+		if err != nil {
+			m.desk.config.Logger.Debug("not taken", "error", err)
+		} else {
+			if out.Took && m.dir.journal != nil {
+				took = true
+				if err := m.dir.append(in); err != nil {
+					return fmt.Errorf("summing: write the journal: %w", err)
+				}
+			}
+			outs = append(outs, out)
+		}
+		select {
+		case in = <-m.inbox:
+			more = len(outs) < 256
+			if !more {
+				m.post(in)
+			}
+		default:
+			more = false
+		}
+	}
+	if took {
+		if err := m.dir.sync(); err != nil {
+			return fmt.Errorf("summing: write the journal: %w", err)
+		}
+	}
+	for i := range outs {
+		if err := m.carryOut(&outs[i]); err != nil {
+			return err
+		}
+	}
+	m.show()
+	return nil
+}
+
+// carryOut does what a step led to, in the order of [sums.Output].
+func (m *member) carryOut(out *sums.Output) error {
+	if out.Noise != nil {
+		if err := m.drawNoise(out.Noise); err != nil {
+			return err
+		}
+	}
+	for _, l := range out.Send {
+		m.send(l)
+	}
+	for _, d := range out.Fetch {
+		m.fetch(d, m.others())
+	}
+	if out.Add != nil {
+		if err := m.add(out.Add); err != nil {
+			return err
+		}
+	}
+	for _, b := range out.Blame {
+		m.desk.config.Logger.Warn("a member of the committee signed what no honest one signs", "member", b.Member+1, "reason", b.Reason)
+	}
+	return m.end(out)
+}
+
+// drawNoise makes this member's part, once: it is on disk before the machine has it.
+func (m *member) drawNoise(r *sums.NoiseRequest) error {
+	s := m.part.sum
+	part := privacy.NewLiveNoise().Part(s.Mechanism, s.Committee.Honest())
+	upload, err := s.ContributeNoise(r, m.desk.config.Identity, part)
+	if err != nil {
+		return err
+	}
+	digest, err := s.EntryDigest(upload)
+	if err != nil {
+		return err
+	}
+	if err := m.dir.keep(digest, upload); err != nil {
+		return fmt.Errorf("summing: keep the noise: %w", err)
+	}
+	if m.options.Noise != nil {
+		m.options.Noise(part)
+	}
+	entry, _, err := s.Split(upload)
+	if err != nil {
+		return err
+	}
+	return m.step(sums.Drawn{Entry: entry})
+}
+
+// add adds up the masked vectors that the machine names.
+func (m *member) add(a *sums.Addition) error {
+	s := m.part.sum
+	total := make([]uint64, s.Dimension)
+	for _, d := range a.Entries {
+		upload, err := m.dir.read(d)
+		if err != nil {
+			return fmt.Errorf("summing: read an upload: %w", err)
+		}
+		_, masked, err := s.Split(upload)
+		if err == nil {
+			err = sums.AddWords(total, masked)
+		}
+		if err != nil {
+			return fmt.Errorf("summing: an upload in %s is damaged: %w", m.dir.path, err)
+		}
+	}
+	return m.step(sums.Added{List: a.List, Total: total})
+}
+
+// end stores and announces the result, and erases what could open anything.
+func (m *member) end(out *sums.Output) error {
+	if out.Done != nil && out.Done.Result != nil {
+		content := m.part.publish(out.Done)
+		if err := m.keepResult(content); err != nil {
+			return err
+		}
+		m.desk.config.Logger.Info("a private sum is done", "sum", fmt.Sprintf("%x", m.part.sum.ID[:8]), "contributors", out.Done.Result.Entries)
+	}
+	if !out.Erase {
+		return nil
+	}
+	if err := m.dir.erase(); err != nil {
+		return fmt.Errorf("summing: erase the keys: %w", err)
+	}
+	m.running.Go(func() { _ = m.afterwards() })
+	return nil
+}
+
+// afterwards has the result announced, and gets it first if this member could not work it
+// out.
+func (m *member) afterwards() error {
+	p := m.part
+	if decision, err := os.ReadFile(m.dir.name(decisionName)); err == nil {
+		p.decide(decision)
+	}
+	if content, err := os.ReadFile(m.dir.name(resultName)); err == nil {
+		if err := p.take(content); err != nil {
+			return fmt.Errorf("summing: the result in %s is damaged: %w", m.dir.path, err)
+		}
+	}
+	for m.ctx.Err() == nil {
+		if m.desk.Result(p.sum.ID) != nil {
+			_ = m.desk.gossip.Announce(m.ctx, p.sum.ID[:]) // nobody may be there to hear it
+		} else if content := m.desk.seekResult(m.ctx, p); content != nil {
+			if err := m.keepResult(content); err != nil {
+				return err
+			}
+			continue
+		}
+		wait(m.ctx, m.desk.config.Retry, nil)
+	}
+	return nil
+}
+
+// keepResult stores a result, and the certified list that it is of.
+func (m *member) keepResult(content []byte) error {
+	m.part.mu.Lock()
+	decision := m.part.decision
+	m.part.mu.Unlock()
+	err := m.dir.write(resultName, content)
+	if decision != nil {
+		err = errors.Join(err, m.dir.write(decisionName, decision))
+	}
+	if err != nil {
+		return fmt.Errorf("summing: store the result: %w", err)
+	}
+	return nil
+}
+
+// show lets others see what is public of the machine.
+func (m *member) show() {
+	m.silent.Store(m.machine.Silent())
+	o := m.machine.Opening()
+	if o == nil {
+		return
+	}
+	p := m.part
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.opening == nil {
+		p.opening = o.Bytes()
+		p.wake()
+	}
+}
+
+// watch sets the timers that depend on the state of the machine.
+func (m *member) watch() {
+	if m.machine.Voting() && m.timed != m.machine.View()+1 {
+		view := m.machine.View()
+		m.timed = view + 1
+		m.later(m.desk.config.View<<min(view, 6), sums.Timeout{View: view})
+	}
+	if o := m.machine.Opening(); o != nil && m.timed == 0 {
+		m.timed = math.MaxUint32 // until it votes
+		m.later(time.Until(time.Unix(o.Closes, 0)), sums.Closing{})
+	}
+}
+
+// later posts an input after a time.
+func (m *member) later(d time.Duration, in sums.Input) {
+	m.running.Go(func() {
+		wait(m.ctx, d, nil)
+		select {
+		case m.inbox <- in:
+		case <-m.ctx.Done():
+		}
+	})
+}
+
+// post leaves an input for the machine; what does not fit comes again.
+func (m *member) post(in sums.Input) {
+	select {
+	case m.inbox <- in:
+	default:
+	}
+}
+
+// wait returns after a time, or when something has changed, or ctx ends.
+func wait(ctx context.Context, d time.Duration, changed <-chan struct{}) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	case <-changed:
+	}
+}
+
+// others are the other members, as peers.
+func (m *member) others() []peer.ID {
+	return slices.Delete(slices.Clone(m.part.peers), m.self, m.self+1)
+}

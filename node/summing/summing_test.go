@@ -1,0 +1,564 @@
+package summing
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/libp2p/go-libp2p"
+	"github.com/libp2p/go-libp2p/core/crypto"
+	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/p2p/transport/tcp"
+
+	"p2pnode/gossip"
+	"p2pnode/internal/require"
+	"p2pnode/learner"
+	"p2pnode/privacy"
+	"p2pnode/storage"
+	"p2pnode/sums"
+)
+
+// device is a node with a host, a ledger and a desk.
+type device struct {
+	desk   *Desk
+	host   host.Host
+	ledger *storage.Ledger
+	key    ed25519.PrivateKey
+	root   string
+	stop   func() // ends the network; may be called twice
+
+	stopMember func()
+
+	mu    sync.Mutex
+	heard map[string]bool // acceptances that reached the member that runs, by peer and content
+}
+
+func newIdentity(t testing.TB) ed25519.PrivateKey {
+	t.Helper()
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	require.NoError(t, err)
+	return key
+}
+
+// fast is a desk's times in tests: a member's journal, not its clock, decides.
+func fast(key ed25519.PrivateKey) Config {
+	log := slog.New(slog.DiscardHandler)
+	if os.Getenv("SUMMING_LOG") != "" {
+		log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
+	return Config{Identity: key, Logger: log, Tick: 50 * time.Millisecond, Retry: 200 * time.Millisecond, View: 10 * time.Second}
+}
+
+// newDevice starts a node on loopback; dir is where its database and its member live.
+func newDevice(t testing.TB, key ed25519.PrivateKey, dir string) *device {
+	t.Helper()
+	private, err := crypto.UnmarshalEd25519PrivateKey(key)
+	require.NoError(t, err)
+	h, err := libp2p.New(
+		libp2p.Identity(private), libp2p.ListenAddrStrings("/ip4/127.0.0.1/tcp/0"), libp2p.Transport(tcp.NewTCPTransport),
+		libp2p.ResourceManager(&network.NullResourceManager{}), libp2p.DisableRelay(), libp2p.DisableMetrics(), libp2p.DisableIdentifyAddressDiscovery(),
+	)
+	require.NoError(t, err)
+	d := &device{desk: NewDesk(fast(key)), host: h, key: key, root: filepath.Join(dir, "sums")}
+	g, err := gossip.New(h, gossip.Config{
+		Network: "net", Signer: gossip.NewSigner(private, "net"), Depth: 1, Logger: slog.New(slog.DiscardHandler),
+		Rules:   learner.Rules{learner.KindModel: {Reals: 1, Radius: 1}},
+		OnEdge:  func(context.Context, peer.ID, gossip.EdgeRequest) gossip.EdgeReply { return gossip.EdgeReply{} },
+		Service: d.listening(),
+	})
+	require.NoError(t, err)
+	d.desk.Use(g)
+	store, err := storage.Open(filepath.Join(dir, "node.db"))
+	require.NoError(t, err)
+	policy, err := privacy.Design{Budget: privacy.Budget{Epsilon: 1, Delta: 1e-6}, Dimension: 1 << 16, Clip: 1, Releases: 4}.Policy()
+	require.NoError(t, err)
+	d.ledger, err = store.OpenLedger(policy)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { _ = g.Run(ctx) })
+	d.stop = sync.OnceFunc(func() {
+		cancel()
+		running.Wait()
+		require.NoError(t, errors.Join(h.Close(), store.Close()))
+	})
+	t.Cleanup(d.stop)
+	return d
+}
+
+// listening is the desk's service; it notes which acceptances have reached it.
+func (d *device) listening() *gossip.Service {
+	service := d.desk.Service()
+	answer := service.OnCall
+	service.OnCall = func(ctx context.Context, from peer.ID, call []byte) ([]byte, bool) {
+		kind, sum, body, ok := decodeCall(call)
+		running := ok && d.desk.runs(sum) // else nobody takes it in
+		reply, sound := answer(ctx, from, call)
+		if running && sound && kind == callSay && sums.Kind(body[0]) == sums.KindAccept {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			d.heard[string(from)+string(body)] = true
+		}
+		return reply, sound
+	}
+	return service
+}
+
+// runs reports whether a member of the sum runs here.
+func (d *Desk) runs(sum sums.Digest) bool {
+	p := d.known(sum)
+	if p == nil {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.member != nil
+}
+
+// hears reports whether a member has heard all acceptances of another one.
+func (d *device) hears(from *device, sum sums.Digest) bool {
+	p := from.desk.known(sum)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, message := range p.accepts {
+		if !d.heard[string(from.host.ID())+string(message)] {
+			return false
+		}
+	}
+	return true
+}
+
+// knows lets a device dial others.
+func (d *device) knows(others ...*device) {
+	for _, o := range others {
+		d.host.Peerstore().AddAddrs(o.host.ID(), o.host.Addrs(), time.Hour)
+	}
+}
+
+// testSum is a sum of a committee of four, at (1, 1e-6).
+func testSum(t testing.TB, dim int, members []ed25519.PrivateKey) *sums.Sum {
+	t.Helper()
+	terms := sums.Terms{
+		Task: sums.Digest{1}, Recipe: "items", Epoch: 1, Committee: sums.Committee{Colluding: 1},
+		Distance: 1.5, Std: 6.5, Dimension: dim, Contributors: 100, Records: 100,
+	}
+	for _, k := range members {
+		terms.Committee.Members = append(terms.Committee.Members, sums.Identity(k.Public().(ed25519.PublicKey)))
+	}
+	s, err := sums.New(terms)
+	require.NoError(t, err)
+	return s
+}
+
+// vectorOf is what a device adds.
+func vectorOf(device, dim int) []float64 {
+	v := make([]float64, dim)
+	for j := range v {
+		v[j] = math.Sin(float64(device+1) * float64(j+1))
+	}
+	return v
+}
+
+// exact adds up integers, for what the members report of their noise and the devices of
+// what they quantised.
+type exact struct {
+	mu    sync.Mutex
+	total []int64
+	parts int
+}
+
+func (e *exact) add(v []int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.total == nil {
+		e.total = make([]int64, len(v))
+	}
+	for j := range v {
+		e.total[j] += v[j]
+	}
+	e.parts++
+}
+
+// check compares a result with the integers: rounded to float32, equal.
+func (e *exact) check(t testing.TB, s *sums.Sum, r *sums.Result) {
+	t.Helper()
+	for j := range e.total {
+		if want := float32(float64(e.total[j]) * s.Mechanism.Unit()); r.Values[j] != want {
+			t.Fatalf("coordinate %d is %v, and what was added up is %v", j, r.Values[j], want)
+		}
+	}
+}
+
+// committee starts four members that know each other.
+func committee(t testing.TB) (members []*device, keys []ed25519.PrivateKey) {
+	t.Helper()
+	for range 4 {
+		keys = append(keys, newIdentity(t))
+		members = append(members, newDevice(t, keys[len(keys)-1], t.TempDir()))
+	}
+	for _, m := range members {
+		m.knows(members...)
+	}
+	return members, keys
+}
+
+// trial is a committee that runs one sum.
+type trial struct {
+	t       *testing.T
+	sum     *sums.Sum
+	members []*device
+	truth   exact
+	running sync.WaitGroup
+}
+
+// newTrial starts the members. The sum closes when [trial.close] says so.
+func newTrial(t *testing.T, dim int) *trial {
+	t.Helper()
+	members, keys := committee(t)
+	r := &trial{t: t, sum: testSum(t, dim, keys), members: members}
+	for _, m := range members {
+		r.start(m)
+	}
+	t.Cleanup(r.running.Wait)
+	return r
+}
+
+// start runs a member until its device stops, or what it returns is called.
+func (r *trial) start(m *device) (stop func()) {
+	ctx, cancel := context.WithCancel(r.t.Context())
+	ended := make(chan struct{})
+	m.mu.Lock()
+	m.heard = make(map[string]bool) // what had not been journaled is lost
+	m.mu.Unlock()
+	r.running.Go(func() {
+		defer close(ended)
+		closes := time.Now().Add(time.Hour)
+		err := m.desk.Member(ctx, r.sum, Membership{Root: m.root, Closes: closes, Deadline: closes.Add(time.Hour), Noise: r.truth.add})
+		if err != nil {
+			r.t.Errorf("member: %v", err)
+		}
+	})
+	m.stopMember = func() { cancel(); <-ended }
+	return m.stopMember
+}
+
+// device starts a device that knows the committee.
+func (r *trial) device(key ed25519.PrivateKey) *device {
+	d := newDevice(r.t, key, r.t.TempDir())
+	d.knows(r.members...)
+	return d
+}
+
+// contribute runs a device until it has the result.
+func (r *trial) contribute(ctx context.Context, d *device, i int) (Outcome, error) {
+	return d.desk.Contribute(ctx, r.sum, Contribution{
+		Ledger: d.ledger, Cohorts: []privacy.Cohort{1},
+		Vector: func([]privacy.Cohort) ([]float64, int, error) {
+			return vectorOf(i, r.sum.Dimension), 10, nil
+		},
+	})
+}
+
+// held is how many contributions a member holds; -1 while it does not run.
+func (r *trial) held(m *device) int {
+	p := m.desk.known(r.sum.ID)
+	if p == nil {
+		return -1
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.member == nil {
+		return -1
+	}
+	return len(p.accepts)
+}
+
+// close closes the sum once every member holds so many contributions.
+func (r *trial) close(contributions int) {
+	r.t.Helper()
+	require.Eventually(r.t, "all members hold all contributions, and know that the others do", func() bool {
+		for _, m := range r.members {
+			if r.held(m) < contributions {
+				return false
+			}
+			for _, other := range r.members {
+				if other != m && !m.hears(other, r.sum.ID) {
+					return false
+				}
+			}
+		}
+		return true
+	})
+	for _, m := range r.members {
+		p := m.desk.known(r.sum.ID)
+		p.mu.Lock()
+		m := p.member
+		p.mu.Unlock()
+		m.inbox <- sums.Closing{}
+	}
+}
+
+// check compares a result with the noise that the members have reported and what all
+// devices quantised.
+func (r *trial) check(outcomes []Outcome) {
+	r.t.Helper()
+	if r.truth.parts != len(r.members) {
+		r.t.Errorf("noise was drawn %d times", r.truth.parts)
+	}
+	for i := range outcomes {
+		r.truth.add(r.sum.Mechanism.Units(vectorOf(i, r.sum.Dimension), r.sum.Limit))
+	}
+	for i, o := range outcomes {
+		if o.Result == nil || !o.Paid || !o.Listed || int(o.Result.Result.Entries) != len(outcomes) || int(o.Result.Result.Records) != 10*len(outcomes) {
+			r.t.Fatalf("device %d: %+v", i, o)
+		}
+		r.truth.check(r.t, r.sum, o.Result.Result)
+	}
+}
+
+// files lists what a member keeps.
+func (d *device) files() (names []string) {
+	_ = filepath.WalkDir(d.root, func(path string, e os.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			names = append(names, e.Name())
+		}
+		return nil
+	})
+	return names
+}
+
+// Twenty devices and four members make one private sum over libp2p. The integers that are
+// opened are what the devices quantised and the noise of all members, exactly.
+func TestPrivateSumOverTheNetwork(t *testing.T) {
+	devices := 20
+	if testing.Short() { // the race detector's pass
+		devices = 5
+	}
+	r := newTrial(t, 9000) // an upload, and a class's sum, are too long for a call
+	outcomes := make([]Outcome, devices)
+	var contributing sync.WaitGroup
+	for i := range devices {
+		d := r.device(newIdentity(t))
+		contributing.Go(func() {
+			var err error
+			if outcomes[i], err = r.contribute(t.Context(), d, i); err != nil {
+				t.Errorf("device %d: %v", i, err)
+			}
+			if spent := d.ledger.Spending(); len(spent) != 1 || spent[0].Sums != 1 {
+				t.Errorf("device %d has paid %+v", i, spent)
+			}
+		})
+	}
+	r.close(devices)
+	contributing.Wait()
+	r.check(outcomes)
+
+	// A newcomer gets the result, and pays nothing.
+	late := r.device(newIdentity(t))
+	result, err := late.desk.Await(t.Context(), r.sum)
+	if err != nil || len(late.ledger.Spending()) != 0 {
+		t.Fatalf("a newcomer: %v", err)
+	}
+	r.truth.check(t, r.sum, result.Result)
+
+	// No keys, journals or uploads are left, and members that start again serve the result.
+	for i, m := range r.members {
+		require.Eventually(t, fmt.Sprintf("member %d has erased", i), func() bool { return fmt.Sprint(m.files()) == "[list over result]" })
+		m.stopMember()
+		m.desk.mu.Lock()
+		clear(m.desk.parts) // as after a restart
+		m.desk.mu.Unlock()
+		r.start(m)
+	}
+	if result, err = r.device(newIdentity(t)).desk.Await(t.Context(), r.sum); err != nil {
+		t.Fatalf("after a restart: %v", err)
+	}
+	r.truth.check(t, r.sum, result.Result)
+}
+
+// Members that are stopped go on from their journals, devices from their ledgers: noise is
+// drawn once, each device pays once, and the sum is exact.
+func TestPrivateSumGoesOnAfterStops(t *testing.T) {
+	r := newTrial(t, 50)
+	first := r.device(newIdentity(t))
+	ctx, cancel := context.WithCancel(t.Context())
+	var contributing sync.WaitGroup
+	contributing.Go(func() {
+		if _, err := r.contribute(ctx, first, 0); !errors.Is(err, context.Canceled) {
+			t.Errorf("stopped: %v", err)
+		}
+	})
+	require.Eventually(t, "the first device has paid", func() bool { return len(first.ledger.Contributions()) == 1 })
+	cancel()
+	contributing.Wait()
+	for _, m := range r.members {
+		m.stopMember()
+		r.start(m)
+	}
+	outcomes := make([]Outcome, 3)
+	for i, d := range []*device{first, r.device(newIdentity(t)), r.device(newIdentity(t))} {
+		contributing.Go(func() {
+			var err error
+			if outcomes[i], err = r.contribute(t.Context(), d, i); err != nil {
+				t.Errorf("device %d: %v", i, err)
+			}
+		})
+	}
+	r.close(len(outcomes))
+	r.members[2].stopMember()
+	r.start(r.members[2])
+	contributing.Wait()
+	r.check(outcomes)
+
+	// A copy of a device, whose ledger knows nothing of this, finds itself in the list.
+	first.stop()
+	copied := r.device(first.key)
+	if _, err := r.contribute(t.Context(), copied, 0); !errors.Is(err, storage.ErrRolledBack) {
+		t.Errorf("a copy of a device: %v", err)
+	}
+	if copied.ledger.Contradicted() == 0 {
+		t.Error("it is not written down")
+	}
+}
+
+// A member whose keys were erased by a restore is silent, and the sum does not open.
+func TestForgottenMemberIsSilent(t *testing.T) {
+	r := newTrial(t, 10)
+	m := r.members[1]
+	require.Eventually(t, "the sum is open", func() bool { return r.held(m) >= 0 && m.desk.opening(r.sum.ID) != nil })
+	m.stopMember()
+	require.NoError(t, Forget(m.root))
+	if names := m.files(); len(names) != 0 {
+		t.Fatalf("%v are left", names)
+	}
+	r.start(m)
+	require.Eventually(t, "its peers tell it", func() bool {
+		p := m.desk.known(r.sum.ID)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.member != nil && p.member.silent.Load()
+	})
+}
+
+// opening is the certified opening of a sum, as bytes.
+func (d *Desk) opening(sum sums.Digest) []byte {
+	p := d.known(sum)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.opening
+}
+
+// Calls of every length and kind that no honest node makes strike the caller; nothing
+// ends the node.
+func TestGarbageIsUnsound(t *testing.T) {
+	r := newTrial(t, 10)
+	m := r.members[0]
+	require.Eventually(t, "the member runs", func() bool { return r.held(m) >= 0 })
+	stranger, member := peer.ID("stranger"), r.members[1].host.ID()
+	for n := range 3 * digestSize {
+		for kind := range 8 {
+			call := encodeCall(callKind(kind), r.sum.ID, make([]byte, n))
+			for _, from := range []peer.ID{stranger, member} {
+				_, sound := m.desk.onCall(t.Context(), from, call)
+				ask := callKind(kind) == callAsk && (n == 0 || n == digestSize)
+				if want := ask || callKind(kind) == callUpload && n == digestSize; sound != want {
+					t.Fatalf("kind %d with %d bytes from %s: sound is %v", kind, n, from, sound)
+				}
+			}
+		}
+		if n < callHeader {
+			if _, sound := m.desk.onCall(t.Context(), stranger, make([]byte, n)); sound {
+				t.Errorf("a call of %d bytes is sound", n)
+			}
+		}
+	}
+	if m.desk.onNews(stranger, r.sum.ID[:]) || !m.desk.onNews(member, r.sum.ID[:]) || m.desk.onNews(member, nil) {
+		t.Error("news of a stranger, or about nothing, is passed on")
+	}
+}
+
+func FuzzDecodeNews(f *testing.F) {
+	f.Add((&news{}).bytes())
+	f.Add((&news{opening: []byte("opening"), accept: []byte("a"), decision: referenceOf([]byte("list")), result: referenceOf([]byte("r"))}).bytes())
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if n, err := decodeNews(b); err == nil && !bytes.Equal(n.bytes(), b) {
+			t.Fatalf("%x decodes to %+v and not back", b, n)
+		}
+	})
+}
+
+// A journal whose last frame is torn goes on before it; damage in the middle is an error.
+func TestJournal(t *testing.T) {
+	root := t.TempDir()
+	d, err := openDirectory(root, sums.Digest{1})
+	require.NoError(t, err)
+	inputs := []sums.Input{sums.Closing{}, sums.Timeout{View: 3}, sums.Tick{}}
+	read := func() (got []sums.Input, err error) {
+		err = d.replay(func(in sums.Input) error {
+			got = append(got, in)
+			return nil
+		})
+		return got, err
+	}
+	_, err = read()
+	require.NoError(t, err)
+	for _, in := range inputs {
+		require.NoError(t, d.append(in))
+	}
+	require.NoError(t, d.sync(), d.journal.Close())
+	whole, err := os.ReadFile(d.name(journalName))
+	require.NoError(t, err)
+	last := len(whole) - len(frame(sums.EncodeInput(sums.Tick{})))
+	for cut := last; cut <= len(whole); cut++ {
+		require.NoError(t, os.WriteFile(d.name(journalName), whole[:cut], 0o600))
+		got, err := read()
+		if want := 2 + cut/len(whole); err != nil || len(got) != want {
+			t.Errorf("cut to %d of %d bytes: %d inputs, %v", cut, len(whole), len(got), err)
+		}
+		require.NoError(t, d.append(sums.Closing{}), d.journal.Close())
+		if got, err = read(); err != nil || len(got) != 3+cut/len(whole) {
+			t.Errorf("continued after a cut to %d bytes: %d inputs, %v", cut, len(got), err)
+		}
+		require.NoError(t, d.journal.Close())
+	}
+	spoilt := bytes.Clone(whole)
+	spoilt[frameHeader] ^= 1
+	require.NoError(t, os.WriteFile(d.name(journalName), spoilt, 0o600))
+	if _, err := read(); err == nil {
+		t.Error("a journal that is damaged in the middle was replayed")
+	}
+}
+
+// Keys are made once, and are gone for good after the end.
+func TestKeysAreMadeOnceAndErased(t *testing.T) {
+	d, err := openDirectory(t.TempDir(), sums.Digest{1})
+	require.NoError(t, err)
+	first, closes, err := d.secrets(77)
+	require.NoError(t, err)
+	again, later, err := d.secrets(99)
+	require.NoError(t, err)
+	a, _ := first.Bytes()
+	b, _ := again.Bytes()
+	if !bytes.Equal(a, b) || closes != 77 || later != 77 {
+		t.Error("keys were made twice")
+	}
+	require.NoError(t, d.keep(sums.Digest{2}, []byte("upload")))
+	require.NoError(t, d.erase(), d.erase())
+	if entries, err := os.ReadDir(d.path); err != nil || len(entries) != 1 || !d.over() {
+		t.Errorf("left: %v, %v", entries, err)
+	}
+}
