@@ -88,11 +88,14 @@ final class Errors implements Scenario {
             bad("addExamples " + v.length + " bytes", () -> node.addExamples(v));
         }
         for (double d : new double[] {Double.NaN, Double.POSITIVE_INFINITY, Double.NEGATIVE_INFINITY}) {
+            bad("label " + d, () -> node.addExample(GOOD, d));
+            if (Double.isNaN(d)) {
+                continue; // a feature that is not known
+            }
             byte[] v = Problem.bytes(0, d, 0, 0);
             bad("predict " + d, () -> node.predict(v));
             bad("addExample " + d, () -> node.addExample(v, 0));
             bad("addExamples " + d, () -> node.addExamples(Problem.bytes(0, d, 0, 0, 0)));
-            bad("label " + d, () -> node.addExample(GOOD, d));
         }
         bad("probabilities of a number", () -> node.probabilities(GOOD));
         node.predict(Problem.bytes(1e308, -1e308, 0, 0)); // outside the range: clamped
