@@ -53,7 +53,7 @@
 //     list: a list is opened only if a quorum prepared it, and an honest member prepares
 //     what it holds. A leader that lists what nobody holds loses its view.
 //   - A member asks for missing seeds only once t+1 others hold them, so that garbage
-//     costs the others nothing. Whoever gives seeds gives those that both ends hold by
+//     costs the others nothing. A member gives those seeds that both ends hold by
 //     right.
 //   - A class's sum goes only to the members that lack the class. The others work it out.
 //   - A member asks what others hold of it. Before it pledges it needs the answer of all,
@@ -61,7 +61,7 @@
 //     back from its journal it needs those of a quorum, itself included, so that t may be
 //     away; they show it what it signed last. That finds a directory that was put back by
 //     mistake. One that is put back with intent is one of the t.
-//   - Whoever leads decides, within what a quorum holds, who is in the list. Refusing a
+//   - The leader decides, within what a quorum holds, who is in the list. Refusing a
 //     list that lacks somebody would let one liar, who accepts towards some only, stop
 //     the sum.
 package sums

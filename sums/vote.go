@@ -3,8 +3,8 @@ package sums
 // A committee opens one list. Two openings of one noise with lists that differ by one
 // device show that device's vector, so members vote by views, as in PBFT (Castro,
 // Liskov, "Practical Byzantine Fault Tolerance", 1999), with locks. A voter is the
-// part of a member on which all of that rests. It is told of proofs only: whoever
-// calls it has checked the signatures.
+// part of a member on which all of that rests. It is told of proofs only: its caller has
+// checked the signatures.
 
 // Lock says that a quorum prepared a digest in a view. The zero Lock is none.
 type Lock struct {

@@ -30,8 +30,10 @@ type Membership struct {
 }
 
 const (
-	// inputs wait for a member; what is lost beyond that is said again.
-	inputs = 4096
+	// inputs wait for a member; what is lost beyond that is said again. So many at most
+	// are taken in with one write to disk.
+	inputs      = 4096
+	maxTogether = 256
 	// letters wait for one peer, each once, and so many are on their way to it.
 	letters    = 1024
 	deliverers = 4
@@ -159,7 +161,9 @@ func (m *member) begin() error {
 	}
 	m.machine = sums.NewMember(m.part.sum, secrets, pledge)
 	var ends []sums.Output // a process may have died between the journal and the end
+	restarted := false
 	err = m.dir.replay(func(in sums.Input) error {
+		restarted = true
 		out, err := m.machine.Step(in)
 		m.taken(in, err)
 		if out.Done != nil || out.Erase {
@@ -175,6 +179,9 @@ func (m *member) begin() error {
 			return err
 		}
 	}
+	if restarted {
+		return m.step(sums.Restarted{})
+	}
 	m.show()
 	return nil
 }
@@ -185,6 +192,7 @@ func (m *member) step(in sums.Input) error {
 	var outs []sums.Output
 	var took bool
 	for more := true; more; {
+		more = false
 		out, err := m.machine.Step(in)
 		m.taken(in, err)
 		if err != nil {
@@ -198,14 +206,12 @@ func (m *member) step(in sums.Input) error {
 			}
 			outs = append(outs, out)
 		}
-		select {
-		case in = <-m.inbox:
-			more = len(outs) < 256
-			if !more {
-				m.post(in)
+		if len(outs) < maxTogether {
+			select {
+			case in = <-m.inbox:
+				more = true
+			default:
 			}
-		default:
-			more = false
 		}
 	}
 	if took {
