@@ -26,6 +26,7 @@ const MaxReleases = 1 << 16
 type Account struct {
 	policy   Policy
 	limit    float64 // of what is added up, rounded down; under a plan the number of its steps
+	releases float64 // what of the limit releases may spend
 	position int
 	retired  bool   // cohorts up to and including last
 	last     Cohort // that was retired
@@ -36,8 +37,9 @@ type Account struct {
 // number. Under a plan, in place of the sum, the step it paid last.
 type expense struct {
 	sum      float64
-	releases int // contributions included
-	apart    int // contributions
+	released float64 // of releases alone
+	releases int     // contributions included
+	apart    int     // contributions
 }
 
 // Debit is the price of one release for one cohort.
@@ -68,6 +70,10 @@ func NewAccount(p Policy) (*Account, error) {
 	if a.limit, err = p.Terms.limit(); err != nil {
 		return nil, err
 	}
+	if !(p.Apart >= 0 && p.Apart <= 1) {
+		return nil, fmt.Errorf("privacy: %v of the budget is kept apart for private sums, choose 0 to 1", p.Apart)
+	}
+	a.releases = p.releasable(a.limit)
 	for _, step := range p.Schedule.steps {
 		if err := p.Terms.priced(step.Mechanism); err != nil {
 			return nil, err
@@ -105,11 +111,16 @@ func (a *Account) Share(m Mechanism) float64 {
 // in the order given, and changes nothing. A cohort given twice is admitted
 // once. A mechanism without a price is never admitted.
 func (a *Account) Admit(m Mechanism, cohorts []Cohort) []Debit {
-	return a.admit(make([]Debit, 0, 4), m, cohorts) // inlined: on the stack of callers that do not keep it
+	return a.admit(make([]Debit, 0, 4), m, cohorts, false) // inlined: on the stack of callers that do not keep it
+}
+
+// AdmitApart is Admit for a contribution to a private sum.
+func (a *Account) AdmitApart(m Mechanism, cohorts []Cohort) []Debit {
+	return a.admit(nil, m, cohorts, true)
 }
 
 // admit is Admit in the memory of debits, which is empty.
-func (a *Account) admit(debits []Debit, m Mechanism, cohorts []Cohort) []Debit {
+func (a *Account) admit(debits []Debit, m Mechanism, cohorts []Cohort, apart bool) []Debit {
 	price, ok := a.Price(m)
 	if !ok {
 		return nil
@@ -119,7 +130,7 @@ func (a *Account) admit(debits []Debit, m Mechanism, cohorts []Cohort) []Debit {
 	}
 	var most Cohort // cohorts come in order, nearly always: then none is looked for
 	for _, c := range cohorts {
-		d := Debit{Cohort: c, Cost: price}
+		d := Debit{Cohort: c, Cost: price, Apart: apart}
 		if _, ok := a.after(d); ok && (c > most || !slices.Contains(debits, d)) {
 			debits = append(debits, d)
 			most = max(most, c)
@@ -197,7 +208,7 @@ func (a *Account) Left(c Cohort) int {
 	for left := 0; ; left++ {
 		m, _ := a.policy.Next(a.position + left)
 		price, ok := a.policy.Terms.price(m)
-		if e = e.plus(price); !ok || !a.within(e) {
+		if e = e.plus(price); !ok || !a.within(e) || e.released > a.releases {
 			return left
 		}
 	}
@@ -213,10 +224,12 @@ func (a *Account) after(d Debit) (expense, bool) {
 		ok := (d.Cost == next || d.Cost == present) && d.Cost > e.sum && d.Cost <= a.limit
 		return expense{sum: d.Cost, releases: e.releases + 1}, ok && !d.Apart && !a.Retired(d.Cohort)
 	}
+	released := e.released
 	if e = e.plus(d.Cost); d.Apart {
+		e.released = released
 		e.apart++
 	}
-	return e, d.Cost > 0 && a.within(e) && !a.Retired(d.Cohort)
+	return e, d.Cost > 0 && a.within(e) && e.released <= a.releases && !a.Retired(d.Cohort)
 }
 
 // within reports that a filter admits the expense.
@@ -224,5 +237,5 @@ func (a *Account) within(e expense) bool { return e.sum <= a.limit && e.releases
 
 // plus adds one release to an expense, rounding up.
 func (e expense) plus(price float64) expense {
-	return expense{up(e.sum + price), e.releases + 1, e.apart}
+	return expense{up(e.sum + price), up(e.released + price), e.releases + 1, e.apart}
 }

@@ -231,12 +231,12 @@ func TestNewAccountErrors(t *testing.T) {
 		"order too low":   {Terms: Terms{Budget: b, Dimension: 1, Accounting: RenyiFilter, Order: 1.5}},
 		"stray order":     {Terms: Terms{Budget: b, Dimension: 1, Accounting: GaussianFilter, Order: 2}},
 		"stray plan":      {Terms: Terms{Budget: b, Dimension: 1, Accounting: GaussianFilter, Plan: [32]byte{1}}},
-		"laplace in gdp":  {Terms{Budget: b, Dimension: 1, Accounting: GaussianFilter}, NewSchedule(Step{must(t)(NewLaplace(1, 100)), 1})},
-		"gaussian pure":   {Terms{Budget: b, Dimension: 1, Accounting: PureFilter}, NewSchedule(Step{gaussian, 1})},
-		"sampled":         {Terms{Budget: b, Dimension: 1, Accounting: GaussianFilter}, NewSchedule(Step{gaussian, 1}, Step{sampled, 1})},
-		"too wide":        {Terms{Budget: b, Dimension: 98, Accounting: GaussianFilter}, NewSchedule(Step{wide, 1})},
-		"unprotected":     {Terms{Budget: b, Dimension: 1, Accounting: GaussianFilter}, NewSchedule(Step{must(t)(NewUnprotected(1)), 1})},
-		"zero mechanism":  {Terms{Budget: b, Dimension: 1, Accounting: GaussianFilter}, NewSchedule(Step{Mechanism{}, 1})},
+		"laplace in gdp":  {Terms: Terms{Budget: b, Dimension: 1, Accounting: GaussianFilter}, Schedule: NewSchedule(Step{must(t)(NewLaplace(1, 100)), 1})},
+		"gaussian pure":   {Terms: Terms{Budget: b, Dimension: 1, Accounting: PureFilter}, Schedule: NewSchedule(Step{gaussian, 1})},
+		"sampled":         {Terms: Terms{Budget: b, Dimension: 1, Accounting: GaussianFilter}, Schedule: NewSchedule(Step{gaussian, 1}, Step{sampled, 1})},
+		"too wide":        {Terms: Terms{Budget: b, Dimension: 98, Accounting: GaussianFilter}, Schedule: NewSchedule(Step{wide, 1})},
+		"unprotected":     {Terms: Terms{Budget: b, Dimension: 1, Accounting: GaussianFilter}, Schedule: NewSchedule(Step{must(t)(NewUnprotected(1)), 1})},
+		"zero mechanism":  {Terms: Terms{Budget: b, Dimension: 1, Accounting: GaussianFilter}, Schedule: NewSchedule(Step{Mechanism{}, 1})},
 		"all coordinates": {Terms: Terms{Budget: Budget{1e-9, 1e-6}, Dimension: 1 << 40, Accounting: GaussianFilter}},
 	} {
 		if _, err := NewAccount(p); err == nil {

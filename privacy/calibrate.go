@@ -24,7 +24,7 @@ func Calibrate(b Budget, clip float64, releases, dim int) (Mechanism, error) {
 // two where the grid doubles: there the search may end that little, 1e-8 of a
 // scale, above the least noise, and what it finds keeps the budget all the same.
 func (d Design) calibrate(terms Terms, list []stretch) (Schedule, error) {
-	cost, err := terms.costs()
+	cost, err := d.costs(terms)
 	if err != nil {
 		return Schedule{}, err
 	}
@@ -50,13 +50,14 @@ func (d Design) calibrate(terms Terms, list []stretch) (Schedule, error) {
 	return d.schedule(grid.noise(k), list)
 }
 
-// costs returns what a whole schedule costs a cohort on the terms, as a
-// multiple of its budget.
-func (t Terms) costs() (func(Schedule) (float64, error), error) {
+// costs returns what a whole schedule costs a cohort on the terms, as a multiple of
+// what releases may spend.
+func (d Design) costs(t Terms) (func(Schedule) (float64, error), error) {
 	if t.Accounting == CommittedPlan {
 		return func(s Schedule) (float64, error) { return s.cost(t.Budget, t.Dimension) }, nil
 	}
 	limit, err := t.limit()
+	limit = Policy{Apart: d.Apart}.releasable(limit)
 	return func(s Schedule) (float64, error) {
 		var e expense
 		for _, step := range s.steps {

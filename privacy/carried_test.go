@@ -56,7 +56,7 @@ func TestCarriedDesign(t *testing.T) {
 			if s := a.Spent(1); s > 1 || s < 1-1e-6 {
 				t.Errorf("%v of the budget is spent at the end", s)
 			}
-			cost, err := p.Terms.costs()
+			cost, err := Design{}.costs(p.Terms)
 			if err != nil {
 				t.Fatal(err)
 			}

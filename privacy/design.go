@@ -19,6 +19,11 @@ type Design struct {
 	// of the one before; Growing only.
 	Contraction  float64
 	Batch, Slots int // of a subsampled mechanism; 0: all records
+	// Apart is the share of the budget, as a filter adds it up, that is kept for
+	// contributions to private sums of at most Widest coordinates. All of it: there are
+	// no releases. A plan keeps nothing.
+	Apart  float64 `json:",omitzero"`
+	Widest int     `json:",omitzero"`
 	// Carried is for a learner that releases whole vectors: the i-th mechanism of
 	// the schedule is one of [Mechanism.Bounded] with the distance Carried.At(i)
 	// and Dimension coordinates, the scale of the noise being the same in all. The
@@ -43,11 +48,14 @@ func (d Design) Policy() (Policy, error) {
 	if err := d.validate(); err != nil {
 		return Policy{}, err
 	}
+	terms := Terms{Budget: d.Budget, Dimension: max(d.Dimension, d.Widest), Accounting: d.Accounting}
+	if d.Apart == 1 && d.Accounting == GaussianFilter {
+		return Policy{Terms: terms, Apart: 1}, nil
+	}
 	list, err := d.stretches()
 	if err != nil {
 		return Policy{}, err
 	}
-	terms := Terms{Budget: d.Budget, Dimension: d.Dimension, Accounting: d.Accounting}
 	if d.Accounting == RenyiFilter {
 		terms.Order, _ = d.bestOrder(list)
 	}
@@ -58,7 +66,7 @@ func (d Design) Policy() (Policy, error) {
 	if d.Accounting == CommittedPlan {
 		terms.Plan = schedule.Hash()
 	}
-	return Policy{Terms: terms, Schedule: schedule}, nil
+	return Policy{Terms: terms, Schedule: schedule, Apart: d.Apart}, nil
 }
 
 func (d Design) withDefaults() Design {
@@ -98,6 +106,10 @@ func (d Design) validate() error {
 		return err
 	}
 	switch {
+	case !(d.Apart >= 0 && d.Apart <= 1) || d.Widest < 0:
+		return fmt.Errorf("privacy: %v of the budget is kept apart for sums of %d coordinates, choose a share from 0 to 1", d.Apart, d.Widest)
+	case d.Apart > 0 && d.Accounting != GaussianFilter:
+		return fmt.Errorf("privacy: accounting %q has no price for a private sum: choose %q", d.Accounting, GaussianFilter)
 	case d.Releases < 1 || d.Releases > MaxReleases:
 		return fmt.Errorf("privacy: %d releases, choose 1 to %d", d.Releases, MaxReleases)
 	case d.Pace != Uniform && d.Pace != Growing && d.Pace != OneShot:

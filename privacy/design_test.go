@@ -103,7 +103,7 @@ func TestEveryDesign(t *testing.T) {
 		if m, _ := p.Next(d.Releases - 1); !a.Exhausted(1, m) || a.Exhausted(2, m) != (d.Accounting == CommittedPlan) {
 			t.Error("after the last release the wrong cohorts are exhausted")
 		}
-		cost, err := p.Terms.costs()
+		cost, err := Design{}.costs(p.Terms)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +125,7 @@ func TestFilterDesignsAreLeast(t *testing.T) {
 		for i := range steps {
 			steps[i].Mechanism.sigma -= 2
 		}
-		cost, err := p.Terms.costs()
+		cost, err := Design{}.costs(p.Terms)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,7 @@ import (
 // committed is the policy of a plan made by hand.
 func committed(b Budget, dim int, steps ...Step) Policy {
 	s := NewSchedule(steps...)
-	return Policy{Terms{Budget: b, Dimension: dim, Accounting: CommittedPlan, Plan: s.Hash()}, s}
+	return Policy{Terms: Terms{Budget: b, Dimension: dim, Accounting: CommittedPlan, Plan: s.Hash()}, Schedule: s}
 }
 
 func TestPlanErrors(t *testing.T) {

@@ -67,6 +67,18 @@ func (s Schedule) at(k int) (m Mechanism, ok bool) {
 type Policy struct {
 	Terms    Terms
 	Schedule Schedule
+	// Apart is the share of a filter's limit, 0 to 1, that releases leave to
+	// contributions to private sums. It protects the sums, not the records: the limit is
+	// the same for both together.
+	Apart float64 `json:",omitzero"`
+}
+
+// releasable is what releases may spend of a filter's limit.
+func (p Policy) releasable(limit float64) float64 {
+	if p.Apart == 0 {
+		return limit
+	}
+	return down(limit * down(1-p.Apart))
 }
 
 // Next returns the mechanism of the release after k others. A plan comes to an

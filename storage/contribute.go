@@ -118,7 +118,7 @@ func (l *Ledger) payForSum(c Contribution) (paid []privacy.Cohort, err error) {
 	})
 	slices.Sort(cohorts)
 	var entries []entry
-	for _, d := range l.account.Admit(c.Mechanism, cohorts) {
+	for _, d := range l.account.AdmitApart(c.Mechanism, cohorts) {
 		entries = append(entries, entry{kind: entryContribute, epoch: c.Epoch, cohort: d.Cohort, cost: d.Cost, sum: c.Sum})
 		paid = append(paid, d.Cohort)
 	}

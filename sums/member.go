@@ -169,6 +169,7 @@ func (Closing) happen(m *Member) error {
 	}
 	m.closed, m.out.Took = true, true
 	m.sayFresh()
+	m.sayAgain(KindAccept) // the leader lists what a quorum accepted, as far as it has heard
 	return nil
 }
 

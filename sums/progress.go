@@ -133,9 +133,10 @@ func (m *Member) propose() {
 }
 
 // ownList is what a quorum says it holds, at most as many as the sum takes. settled: there
-// is nothing that this member holds and others may still say that they do.
+// is nothing that this member holds and others may still say that they do, nor anything
+// that it lacks and others hold.
 func (m *Member) ownList() (l *List, settled bool) {
-	l, settled = &List{Opening: m.opening.Digest}, true
+	l, settled = &List{Opening: m.opening.Digest}, len(m.missing) == 0
 	for from, d := range m.first {
 		switch {
 		case !m.whole(d):

@@ -22,6 +22,16 @@ func (m *Member) again() {
 	}
 }
 
+// sayAgain repeats all messages of the kind at once.
+func (m *Member) sayAgain(kind Kind) {
+	for i := range m.said {
+		if r := &m.said[i]; Kind(r.Message[0]) == kind && r.age > 0 {
+			r.age = 0
+			m.out.Send = append(m.out.Send, r.Letter)
+		}
+	}
+}
+
 // say sends a message, and repeats it at ticks.
 func (m *Member) say(to int, kind Kind, number uint32, payload []byte) *Message {
 	msg := m.sum.sign(m.keys, m.secrets, m.self, kind, number, payload)
@@ -73,7 +83,7 @@ func (Tick) happen(m *Member) error {
 const patience = 16
 
 // settling is for how many ticks the first leader waits for what others hold.
-const settling = 3
+const settling = 5
 
 // repeat asks again for what only the driver can do, as it may have been stopped.
 func (m *Member) repeat() {

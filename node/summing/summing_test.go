@@ -58,7 +58,7 @@ func fast(key ed25519.PrivateKey) Config {
 	if os.Getenv("SUMMING_LOG") != "" {
 		log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
-	return Config{Identity: key, Logger: log, Tick: 50 * time.Millisecond, Retry: 200 * time.Millisecond, View: 10 * time.Second}
+	return Config{Identity: key, Logger: log, Tick: 100 * time.Millisecond, Retry: 200 * time.Millisecond, View: 10 * time.Second}
 }
 
 // newDevice starts a node on loopback; dir is where its database and its member live.
