@@ -34,10 +34,10 @@ var imports = map[string][]string{
 	"p2pnode/discovery/members":       {},
 	"p2pnode/discovery/reach":         {},
 	"p2pnode/node/api":                {"discovery/reach", "learner", "privacy", "storage"},
-	"p2pnode/node/datadir":            {"discovery/members", "discovery/reach", "gossip", "learner", "node/api", "privacy", "storage"},
+	"p2pnode/node/datadir":            {"csvfile", "discovery/members", "discovery/reach", "gossip", "learner", "node/api", "node/summing", "privacy", "storage"},
 	"p2pnode/node/netedge":            {"discovery", "discovery/reach", "learner", "node/api", "node/datadir", "storage"},
-	"p2pnode/node/summing":            {"gossip", "privacy", "storage", "sums"},
-	"p2pnode/node":                    {"csvfile", "discovery", "discovery/members", "discovery/reach", "gossip", "learner", "learner/graph", "node/api", "node/datadir", "node/netedge", "peering", "privacy", "storage"},
+	"p2pnode/node/summing":            {"gossip", "learner", "privacy", "storage", "sums"},
+	"p2pnode/node":                    {"csvfile", "discovery", "discovery/members", "discovery/reach", "gossip", "learner", "learner/graph", "learner/population", "node/api", "node/datadir", "node/netedge", "node/summing", "peering", "privacy", "storage", "sums"},
 	"p2pnode/mobile":                  {"discovery/members", "learner", "node", "node/api", "node/datadir", "node/netedge", "storage"},
 	"p2pnode/testnet/sim":             {"learner", "learner/graph", "peering", "privacy", "sums"},
 	"p2pnode/internal/require":        {}, // for tests only: it is in nobody's list

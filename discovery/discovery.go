@@ -125,6 +125,14 @@ func (d *Discovery) Connect(ctx context.Context, p peer.AddrInfo) error {
 	return connect(ctx, d.host, p)
 }
 
+// Find looks a peer up and makes its addresses known to the host, if the network's hash
+// table has them.
+func (d *Discovery) Find(ctx context.Context, p peer.ID) {
+	if d.table != nil {
+		d.table.lookUp(ctx, p)
+	}
+}
+
 // Failure returns why a bootstrap peer could not be reached the last time. It is nil if
 // the peer was reached, is not a bootstrap peer, or has not been tried.
 func (d *Discovery) Failure(id peer.ID) error { return d.bootstrap.failure(id) }

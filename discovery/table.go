@@ -10,6 +10,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/discovery"
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/core/peerstore"
 	"github.com/libp2p/go-libp2p/core/protocol"
 	"github.com/libp2p/go-libp2p/p2p/discovery/routing"
 )
@@ -109,6 +110,18 @@ func isClosed(c <-chan struct{}) bool {
 	default:
 		return false
 	}
+}
+
+// lookUp makes a peer's addresses known to the host.
+func (t *table) lookUp(ctx context.Context, p peer.ID) {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	found, err := t.dht.FindPeer(ctx, p)
+	if err != nil {
+		t.config.Logger.Debug("a peer was not found", "peer", p, "error", err)
+		return
+	}
+	t.dht.Host().Peerstore().AddAddrs(p, found.Addrs, peerstore.TempAddrTTL)
 }
 
 func (t *table) announce(ctx context.Context) bool {

@@ -15,6 +15,7 @@ var learners = [...]descriptor{
 	diffusionLearner(),
 	kmLearner(),
 	polarLearner(),
+	sumsLearner(),
 }
 
 // descriptor is all that is known of a learner outside its own file. Only name and
@@ -28,6 +29,7 @@ type descriptor struct {
 
 	clocked   bool // see [Task.Clocked]
 	rounds    bool // see [Task.InRounds]
+	silent    bool // see [Task.Silent]
 	estimates bool // its releases say where a node's own optimum lies, as the graph rule "released" needs
 
 	// vectors reports whether it releases points that steps of gradients have brought it
@@ -58,6 +60,9 @@ func (t *Task) Clocked() bool { return t.learner().clocked }
 
 // InRounds reports whether agents wait for each other's rounds, as [Task.Rounds] says.
 func (t *Task) InRounds() bool { return t.learner().rounds }
+
+// Silent reports whether agents send nothing and release nothing.
+func (t *Task) Silent() bool { return t.learner().silent }
 
 // Obfuscated reports whether what agents send is hidden without any bound on what can
 // be learned from it: obfuscation, not differential privacy.

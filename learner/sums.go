@@ -33,6 +33,27 @@ const (
 	mostEpochs       = 1 << 16
 )
 
+// Share is how much of each record's budget goes into the sums, 0 to 1, in squares of
+// the noise.
+func (s *Sums) Share() float64 {
+	var total float64
+	for i := range s.Recipes {
+		total += s.Recipes[i].Share
+	}
+	return min(1, total)
+}
+
+// Widest is how many coordinates the largest of the sums has; 0: there are none. The
+// catalogue is that of the task's key.
+func (s *Sums) Widest(t *Task, catalogue *Catalogue) (widest int) {
+	for _, r := range s.Recipes {
+		if made, err := t.Summing(r, catalogue); err == nil { // else the task's check says why
+			widest = max(widest, made.Dimension())
+		}
+	}
+	return widest
+}
+
 // sums checks the table "sums".
 func (c *checker) sums(t *Task) {
 	s := &t.Sums
@@ -51,6 +72,7 @@ func (c *checker) sums(t *Task) {
 			key+".kind", "must be there once, %q is there twice", r.Kind)
 	}
 	c.check(shares <= 1+1e-9, "sums.recipes", "must have shares that add up to 1 at most, not to %g", shares)
+	c.check(shares < 1-1e-9 || !(shares <= 1+1e-9) || t.Silent(), "sums.recipes", "take the whole budget, and the learner %q needs some for releases: lower a share, or set learner = \"sums\"", t.Learner)
 	c.committee(s)
 	c.check(s.Contributors >= 2 && s.Contributors <= mostContributors, "sums.contributors", "must be between 2 and %d", mostContributors)
 	c.check(s.Records >= 1 && s.Records <= maxSumRecords, "sums.records", "must be between 1 and %d", maxSumRecords)

@@ -9,6 +9,7 @@ import (
 // summed is the task movies with a private sum.
 func summed() *Task {
 	t := Movies()
+	t.Learner = "sums"
 	t.Sums = Sums{
 		Recipes:   []Recipe{{Kind: "items", Share: 0.75}, {Kind: "mean", Share: 0.25}},
 		Committee: []string{"a", "b", "c", "d"}, Colluding: 1,

@@ -75,7 +75,7 @@ func (n *Node) PredictJSON(rowJSON string) (predictionJSON string, err error) {
 		api.Prediction
 		Examples int  `json:"examples"`
 		Current  bool `json:"current"`
-	}{node.PredictionOf(n.node.Task(), f.PersonalModel, asked), f.Records, n.knows(f) && queued == 0})
+	}{node.PredictionOf(n.node.Task(), &f, asked), f.Records, n.knows(f) && queued == 0})
 }
 
 // Probabilities returns the probability of each class, little-endian float64, in the

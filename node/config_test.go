@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"p2pnode/learner"
 	"p2pnode/node/datadir"
 )
 
@@ -58,7 +57,6 @@ func TestOpenRefuses(t *testing.T) {
 		"damaged key":    {datadir.KeyFile, "damaged", []byte("x")},
 		"another key":    {datadir.KeyFile, "another identity", otherKey(t)},
 		"another task":   {datadir.TaskFile, "another task", otherText},
-		"private sums":   {datadir.TaskFile, "nodes of this version do not make yet", summedTask(t)},
 		"no task":        {datadir.TaskFile, "task", []byte("name = 'x'")},
 		"bad config":     {datadir.ConfigFile, "colour", []byte("colour = 'red'")},
 		"damaged store":  {datadir.StoreFile, "damaged", []byte(strings.Repeat("x", 1<<16))},
@@ -90,20 +88,6 @@ func otherKey(t *testing.T) []byte {
 	t.Helper()
 	other := testNode(t, lineTask(), nil, nil)
 	text, err := os.ReadFile(filepath.Join(other.dir, datadir.KeyFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
-}
-
-// summedTask is the task of the tests with a private sum.
-func summedTask(t *testing.T) []byte {
-	task := lineTask()
-	task.Sums = learner.Sums{
-		Recipes: []learner.Recipe{{Kind: "mean", Share: 1}}, Committee: []string{"a", "b", "c", "d"}, Colluding: 1,
-		Contributors: 100, Records: 1000, Epochs: 1, CloseSeconds: 60,
-	}
-	text, err := datadir.FormatTask(task)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -73,8 +73,15 @@ func (n *Node) fit(ctx context.Context, m fitted) error {
 	if err != nil {
 		return err
 	}
+	if m.Known, err = n.known(&rows); err != nil {
+		return err
+	}
 	m.prior, m.Records = prior, rows.train.Len()+rows.held.Len()
-	for model := range learner.PersonalModels(n.files.Task, rows.train, prior) {
+	models := learner.PersonalModels(n.files.Task, rows.train, prior)
+	if m.Known != nil {
+		models = learner.PersonalModelsKnowing(n.files.Task, rows.train, prior, m.Known)
+	}
+	for model := range models {
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -82,7 +89,7 @@ func (n *Node) fit(ctx context.Context, m fitted) error {
 			n.fits.offer(ctx, m)
 		}
 	}
-	m.whole, m.At, m.Comparison = true, time.Now(), n.compare(m.PersonalModel, rows)
+	m.whole, m.At, m.Comparison = true, time.Now(), n.compare(&m.Fitted, rows)
 	n.fits.offer(ctx, m)
 	return nil
 }
@@ -98,12 +105,12 @@ func (n *Node) prior() ([]float64, error) {
 
 // compare measures a personal model, the lone one and a constant on the held-out
 // records; it is nil without any.
-func (n *Node) compare(m learner.PersonalModel, rows ownRows) *api.Comparison {
+func (n *Node) compare(m *Fitted, rows ownRows) *api.Comparison {
 	if rows.held.Len() == 0 {
 		return nil
 	}
 	t, held := n.files.Task, rows.held.All()
-	return compared(t.Score(m.Theta, held), t.Score(m.Alone, held), t.ScoreConstant(rows.train.All(), held))
+	return compared(m.Score(t, held), t.Score(m.Alone, held), t.ScoreConstant(rows.train.All(), held))
 }
 
 func compared(personal, alone, base learner.Score) *api.Comparison {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"sync"
 	"time"
 
@@ -44,9 +45,10 @@ type fitted struct {
 	whole   bool // the fit came to its end
 }
 
-// recordsAdded and recordsDeleted make the newest model one of earlier records. What
-// was deleted is forgotten at once: the models that know of it, finished or not, are dropped.
-func (f *fits) recordsAdded() {
+// outdated makes the newest model one of earlier records or of an earlier population, and
+// recordsDeleted of earlier records: what was deleted is forgotten at once, and the models
+// that know of it, finished or not, are dropped.
+func (f *fits) outdated() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.changes++
@@ -103,9 +105,31 @@ func guarded(f func() error) (err error) {
 	return f()
 }
 
+// Extend makes of a record of the task one that Theta predicts.
+func (f *Fitted) Extend(t *learner.Task, r learner.Record) learner.Record {
+	if f.Known == nil {
+		return r
+	}
+	return f.Known.Extend(t, r)
+}
+
+// Score measures Theta on records of the task that are in no private sum.
+func (f *Fitted) Score(t *learner.Task, records iter.Seq[learner.Record]) learner.Score {
+	return t.Score(f.Theta, func(yield func(learner.Record) bool) {
+		for r := range records {
+			if !yield(f.Extend(t, r)) {
+				return
+			}
+		}
+	})
+}
+
 // Fitted is a personal model and what it knows.
 type Fitted struct {
 	learner.PersonalModel
+	// Known is what private sums told of all people, nil if nothing: Theta is a model of
+	// records as it extends them.
+	Known *learner.Known
 	// Records is how many of the stored records it was fitted to or, the held-out
 	// ones, set aside from; 0: none, it is what a node without records has.
 	Records int

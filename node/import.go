@@ -87,7 +87,7 @@ func (n *Node) commit(i *storage.Import, file storage.Digest, noted learner.Tall
 	if err != nil {
 		return fmt.Errorf("node: %w", err)
 	}
-	n.fits.recordsAdded()
+	n.fits.outdated()
 	for {
 		some, err := n.some(first)
 		if err != nil || len(some) == 0 {

@@ -58,17 +58,18 @@ type Node struct {
 
 	records ownRecords
 	fits    fits
+	sums    *knowledge // nil: the task has no private sums
 }
 
 // Open opens a data directory made by [datadir.Init]. Only one process can have it
 // open. Close it when done.
-func Open(dir string, log *slog.Logger) (*Node, error) {
-	files, err := datadir.Read(dir)
+func Open(dir string, log *slog.Logger) (*Node, error) { return OpenSharing(dir, new(Shared), log) }
+
+// OpenSharing is Open for many nodes of one task in one process.
+func OpenSharing(dir string, shared *Shared, log *slog.Logger) (*Node, error) {
+	files, err := datadir.ReadSharing(dir, shared.Catalogue)
 	if err != nil {
 		return nil, err
-	}
-	if len(files.Task.Sums.Recipes) > 0 {
-		return nil, fmt.Errorf("node: the task %q asks for private sums, which nodes of this version do not make yet (testnet paper simulates them): take the table sums out of the task", files.Task.Name)
 	}
 	self, err := peer.IDFromPrivateKey(files.Key)
 	if err != nil {
@@ -100,7 +101,10 @@ func Open(dir string, log *slog.Logger) (*Node, error) {
 		source:       freshSource,
 		records:      ownRecords{store: store.Store, task: files.Task},
 	}
-	if n.book, err = netedge.OpenBook(n.store, n.network, n.log); err != nil {
+	if n.book, err = netedge.OpenBook(n.store, n.network, n.log); err == nil {
+		n.sums, err = n.openSums(shared)
+	}
+	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
 	return n, nil
@@ -133,7 +137,7 @@ func (n *Node) Add(ctx context.Context, records []learner.Record) error {
 	if err != nil {
 		return fmt.Errorf("node: store the records: %w", err)
 	}
-	n.fits.recordsAdded()
+	n.fits.outdated()
 	var noted learner.Tally
 	for i := range records {
 		noted.Add(records[i].Cells)
@@ -156,7 +160,7 @@ func (n *Node) cohortRule() storage.Intake {
 		Admit:  n.files.Task.Admit,
 		Size:   n.files.Task.CohortSize,
 		Age:    time.Duration(n.files.Config.CohortHours * float64(time.Hour)),
-		Closed: n.exhausted,
+		Closed: n.closed,
 	}
 }
 
@@ -167,10 +171,11 @@ func (n *Node) current() *session {
 	return n.session
 }
 
-// exhausted reports whether a cohort can pay for no more releases; new records
-// then begin another one.
-func (n *Node) exhausted(c privacy.Cohort) bool {
-	return n.files.Config.Protected() && n.ledger.Exhausted(c)
+// closed reports whether new records begin another cohort: this one can pay for no more
+// releases, or it is in a private sum, in which later records are not.
+func (n *Node) closed(c privacy.Cohort) bool {
+	released := !n.files.Task.Silent() && n.files.Config.Protected() && n.ledger.Exhausted(c)
+	return released || n.sums != nil && n.ledger.Epoch(c) > 0
 }
 
 // state returns the agent's state of a moment ago, or when it last ran. It does not wait

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,11 +15,15 @@ import (
 // recordedPeering is all that went into and came out of what decides about a node's
 // neighbours. It is read when the node has stopped.
 type recordedPeering struct {
-	trace []peering.Event
-	outs  []peering.Output
+	trace    []peering.Event
+	outs     []peering.Output
+	declared atomic.Bool
 }
 
 func (r *recordedPeering) note(now time.Duration, in peering.Input, out peering.Output) {
+	if _, ok := in.(peering.Declared); ok {
+		r.declared.Store(true)
+	}
 	r.trace, r.outs = append(r.trace, peering.Event{Now: now, Input: in}), append(r.outs, out)
 }
 
@@ -52,9 +57,9 @@ func TestReplayOfRealPeering(t *testing.T) {
 			bootstrap = waitForAddrs(t, nodes[0])
 		}
 	}
-	eventually(t, "all have neighbours and have released", func() bool {
+	eventually(t, "all have neighbours, have released and have said what they are compared by", func() bool {
 		for i, n := range nodes {
-			if s := status(t, n); s.Listening < 2 || s.Round < 2 {
+			if s := status(t, n); s.Listening < 2 || s.Round < 2 || !traces[i].declared.Load() {
 				return false
 			}
 			machines[i], configs[i] = n.session.hood.machine, n.session.hood.config

@@ -9,13 +9,12 @@ import (
 // Personal returns the personal model fitted to every stored record, around what
 // the neighbours released so far. It waits for the fit. It is for the owner only: the
 // models are functions of her raw data.
-func (n *Node) Personal(ctx context.Context) (learner.PersonalModel, error) {
+func (n *Node) Personal(ctx context.Context) (Fitted, error) {
 	prior, err := n.prior()
 	if err != nil {
-		return learner.PersonalModel{}, err
+		return Fitted{}, err
 	}
-	m, err := n.await(ctx, prior)
-	return m.PersonalModel, err
+	return n.await(ctx, prior)
 }
 
 // Fitted is Personal for a caller that cannot wait. If ctx ends before the model is fitted,
@@ -37,7 +36,16 @@ func (n *Node) Fitted(ctx context.Context) (Fitted, error) {
 	if n.fits.newest != nil {
 		return n.fits.newest.Fitted, nil
 	}
-	return Fitted{PersonalModel: learner.FitPersonal(n.files.Task, nil, prior)}, nil
+	return n.newcomers(prior)
+}
+
+// newcomers is the model of a node without records.
+func (n *Node) newcomers(prior []float64) (Fitted, error) {
+	k, err := n.known(new(ownRows))
+	if k == nil || err != nil {
+		return Fitted{PersonalModel: learner.FitPersonal(n.files.Task, nil, prior)}, err
+	}
+	return Fitted{PersonalModel: learner.FitKnowing(n.files.Task, nil, prior, k), Known: k}, nil
 }
 
 // Trim gives back memory that can be filled again: the records, unless a running agent or

@@ -75,7 +75,7 @@ func TestCompareSaysHowSureItIs(t *testing.T) {
 		theta, alone []float64
 		want         string
 	}{{fitted.Theta, down, learner.Better}, {down, fitted.Theta, learner.Worse}, {fitted.Theta, fitted.Theta, learner.CannotTell}} {
-		got := n.compare(learner.PersonalModel{Theta: c.theta, Alone: c.alone}, own(t, n))
+		got := n.compare(&Fitted{PersonalModel: learner.PersonalModel{Theta: c.theta, Alone: c.alone}}, own(t, n))
 		if got.Verdict != c.want || got.HeldOut != 12 || got.Measure != learner.RMSE || got.LogLoss != nil || got.AUC != nil || got.MajorityOnly {
 			t.Errorf("%+v; want %s on 12 held-out records, and nothing of classes", got, c.want)
 		}
@@ -101,7 +101,7 @@ func TestCompareClasses(t *testing.T) {
 		}
 	}
 	n := testNode(t, task, records, nil)
-	got := n.compare(learner.PersonalModel{Theta: []float64{0, 0, 1}, Alone: []float64{0, 0, -1}}, own(t, n))
+	got := n.compare(&Fitted{PersonalModel: learner.PersonalModel{Theta: []float64{0, 0, 1}, Alone: []float64{0, 0, -1}}}, own(t, n))
 	// Every third of the twelve held out, the records 5, 10, ..., is of class -1.
 	if got.Measure != learner.ErrorShare || got.Personal != 4./12 || got.Alone != 8./12 || got.Base != 4./12 || !got.MajorityOnly {
 		t.Errorf("%+v; want the shares of the two classes, and only the majority predicted", got)

@@ -67,7 +67,7 @@ func startPolar(t *testing.T, change func(*learner.Task)) (*learner.Task, *graph
 		dir := filepath.Join(base, "node", string(rune('a'+i)))
 		var err error
 		if i < polarServers {
-			err = datadir.InitAs(dir, task, c, keys[i])
+			err = datadir.Make(dir, datadir.New{Task: task, Config: c, Identity: keys[i]})
 		} else {
 			err = datadir.Init(dir, task, c)
 		}

@@ -30,13 +30,13 @@ func (n *Node) Predict(ctx context.Context, row map[string]string) (api.Predicti
 	if err != nil {
 		return api.Prediction{}, err
 	}
-	return PredictionOf(t, m, asked), nil
+	return PredictionOf(t, &m, asked), nil
 }
 
 // PredictionOf returns what a personal model of the task predicts for a row that
 // [learner.Task.EncodeFeatures] has encoded.
-func PredictionOf(t *learner.Task, m learner.PersonalModel, asked learner.Record) (p api.Prediction) {
-	p.Class, p.Value = predict(t, m.Theta, asked.X)
+func PredictionOf(t *learner.Task, m *Fitted, asked learner.Record) (p api.Prediction) {
+	p.Class, p.Value = predict(t, m.Theta, m.Extend(t, asked).X)
 	p.AloneClass, p.Alone = predict(t, m.Alone, asked.X)
 	var noted learner.Tally
 	noted.Add(asked.Cells)

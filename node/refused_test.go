@@ -40,7 +40,7 @@ func TestRecordsThatAnEarlierVersionStored(t *testing.T) {
 	if err := without.Delete(t.Context(), []uint64{3, 5, 7}); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := sums(t, with), sums(t, without); !slices.Equal(got, want) {
+	if got, want := summed(t, with), summed(t, without); !slices.Equal(got, want) {
 		t.Errorf("the sum is %v, want %v: that of the others", got, want)
 	}
 	got, err := with.Personal(t.Context())
@@ -71,8 +71,8 @@ func TestRecordsThatAnEarlierVersionStored(t *testing.T) {
 	}
 }
 
-// sums is what the agent would release of a node's records, with the noise of a seed.
-func sums(t *testing.T, n *Node) []float64 {
+// summed is what the agent would release of a node's records, with the noise of a seed.
+func summed(t *testing.T, n *Node) []float64 {
 	t.Helper()
 	agent, err := n.newAgent()
 	if err != nil {

@@ -65,6 +65,7 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	parts.Go(func() error { return s.hood.keeper.Run(partsCtx) })
 	parts.Go(func() error { return s.hood.run(partsCtx) })
 	parts.Go(func() error { return s.discovery.Run(partsCtx) })
+	parts.Go(func() error { return n.sum(partsCtx, s.desk) })
 	parts.Go(func() error { return s.reach.Run(partsCtx, h) })
 	if n.files.Config.Relay {
 		parts.Go(func() error { return n.relay(partsCtx, h) })
@@ -97,6 +98,10 @@ func (n *Node) newSession(h host.Host) (*session, error) {
 		return nil, err
 	}
 	hood := newNeighbourhood(n, h, past, signer, choices, view)
+	s := &session{host: h, hood: hood, ended: make(chan struct{})}
+	if s.desk, err = n.newDesk(func(ctx context.Context, who peer.ID) { s.discovery.Find(ctx, who) }); err != nil {
+		return nil, err
+	}
 	g, err := gossip.New(h, gossip.Config{
 		Network: n.network,
 		Signer:  signer,
@@ -106,17 +111,19 @@ func (n *Node) newSession(h host.Host) (*session, error) {
 		Vector:  publicVector(t),
 		OnEdge:  hood.answer,
 		Member:  n.private.Member,
+		Service: s.service(),
 		Logger:  n.log,
 	})
 	if err != nil {
 		return nil, err
 	}
-	hood.gossip = g
+	hood.gossip, s.gossip = g, g
 	look, err := discovery.New(h, n.discoveryConfig(hood))
 	if err != nil {
 		return nil, errors.Join(err, abandon(g.Run))
 	}
-	l := &loop{
+	s.discovery = look
+	s.loop = &loop{
 		door:    newDoor(n.ledger, &n.files.Config),
 		history: past,
 		signer:  signer,
@@ -132,7 +139,10 @@ func (n *Node) newSession(h host.Host) (*session, error) {
 
 		outgoing: make(chan outgoing, maxOutgoing),
 	}
-	return &session{host: h, gossip: g, hood: hood, discovery: look, loop: l, ended: make(chan struct{})}, nil
+	if s.desk != nil {
+		s.desk.Use(g)
+	}
+	return s, nil
 }
 
 // abandon ends what parts have begun that will not run.

@@ -7,6 +7,7 @@ import (
 	"p2pnode/discovery/reach"
 	"p2pnode/gossip"
 	"p2pnode/learner"
+	"p2pnode/node/summing"
 )
 
 // session is what exists only while a node runs: host, network, loop.
@@ -17,7 +18,16 @@ type session struct {
 	hood      *neighbourhood
 	discovery *discovery.Discovery
 	loop      *loop
+	desk      *summing.Desk // nil: the task has no private sums
 	ended     chan struct{} // closed when the loop has returned
+}
+
+// service is what the session does for private sums.
+func (s *session) service() *gossip.Service {
+	if s.desk == nil {
+		return nil
+	}
+	return s.desk.Service()
 }
 
 // records hands stored records, or the numbers of deleted ones, to the agent. It cannot be

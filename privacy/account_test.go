@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+
+	"p2pnode/internal/require"
 )
 
 func mustAccount(t testing.TB, b Budget, dim int) *Account {
@@ -281,6 +283,53 @@ func TestAccountsTakeNoNumbers(t *testing.T) {
 			default:
 				t.Errorf("%s takes a %s", method.Name, in)
 			}
+		}
+	}
+}
+
+// What is kept for private sums, releases leave, and sums have it.
+func TestReleasesLeaveWhatIsApart(t *testing.T) {
+	design := Design{Budget: Budget{1, 1e-6}, Dimension: 3, Widest: 1000, Clip: 1, Releases: 4, Apart: 0.75}
+	p, err := design.Policy()
+	require.NoError(t, err)
+	whole, err := Design{Budget: design.Budget, Dimension: 3, Clip: 1, Releases: 4}.Policy()
+	require.NoError(t, err)
+	m, _ := p.Next(0)
+	full, _ := whole.Next(0)
+	if ratio := m.Scale() / full.Scale(); math.Abs(ratio-2) > 1e-6 || p.Terms.Dimension != 1000 {
+		t.Errorf("a quarter of the budget makes %v times the noise; terms %+v", ratio, p.Terms)
+	}
+	a, err := NewAccount(p)
+	require.NoError(t, err)
+	released := 0
+	for spend(t, a, m, 1) {
+		released++
+	}
+	if released != 4 || a.Left(1) != 0 || a.Left(2) != 4 || !a.Exhausted(1, m) {
+		t.Errorf("%d releases, %d left", released, a.Left(1))
+	}
+	contributed := 0
+	for ds := a.AdmitApart(m, []Cohort{1}); len(ds) == 1; ds = a.AdmitApart(m, []Cohort{1}) {
+		require.NoError(t, a.Apply(ds[0]))
+		contributed++
+	}
+	if contributed != 12 || a.Contributions(1) != 12 || a.Releases(1) != 4 || a.Spent(1) > 1 {
+		t.Errorf("%d contributions, spent %v", contributed, a.Spent(1))
+	}
+
+	design.Apart = 1
+	none, err := design.Policy()
+	require.NoError(t, err)
+	if _, ok := none.Next(0); ok {
+		t.Error("a policy without releases has one")
+	}
+	if a, err = NewAccount(none); err != nil || a.Left(1) != 0 || len(a.AdmitApart(full, []Cohort{1})) != 1 || len(a.Admit(full, []Cohort{1})) != 0 {
+		t.Errorf("all is apart: %v", err)
+	}
+	for _, wrong := range []float64{-0.1, 1.1, math.NaN()} {
+		design.Apart = wrong
+		if _, err := design.Policy(); err == nil {
+			t.Errorf("a share of %v is taken", wrong)
 		}
 	}
 }

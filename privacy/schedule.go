@@ -78,7 +78,7 @@ func (p Policy) releasable(limit float64) float64 {
 	if p.Apart == 0 {
 		return limit
 	}
-	return down(limit * down(1-p.Apart))
+	return max(0, down(limit*down(1-p.Apart)))
 }
 
 // Next returns the mechanism of the release after k others. A plan comes to an

@@ -89,6 +89,19 @@ func (s *Sum) ReadPublished(b []byte) (*Published, error) {
 	return p, nil
 }
 
+// ReadDecision returns the list that a published result is of, from the decision as
+// members spread it, after checking its signatures.
+func (s *Sum) ReadDecision(p *Published, b []byte) (*List, error) {
+	d, err := s.readDecision(p.Opening, b)
+	if err != nil {
+		return nil, err
+	}
+	if d.list.Digest() != p.Result.List {
+		return nil, errors.New("sums: the list is not the one that the result is of")
+	}
+	return d.list, nil
+}
+
 // decision is a quorum's commits to a list, with the list.
 type decision struct {
 	view  uint32

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"p2pnode/learner"
 	"p2pnode/node"
 	"p2pnode/node/api"
 )
@@ -145,7 +144,7 @@ func (d *daemon) Progress(ctx context.Context) (api.Status, error) {
 
 // Personal stops the daemon and fits the model to what it left on disk: no daemon
 // hands out its owner's model.
-func (d *daemon) Personal(ctx context.Context) (m learner.PersonalModel, err error) {
+func (d *daemon) Personal(ctx context.Context) (m node.Fitted, err error) {
 	d.stop()
 	select {
 	case <-d.ended:

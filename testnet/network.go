@@ -112,7 +112,7 @@ type participant interface {
 	Addrs(ctx context.Context) ([]string, error)
 	feed(ctx context.Context) error // gives the node its person's records
 	Progress(ctx context.Context) (api.Status, error)
-	Personal(ctx context.Context) (learner.PersonalModel, error)
+	Personal(ctx context.Context) (node.Fitted, error)
 	Close() error // after Run
 }
 
@@ -253,7 +253,7 @@ func (f *fleet) scores(ctx context.Context) ([]learner.Score, error) {
 		if err != nil {
 			return err
 		}
-		scores[i] = f.people.Task.Score(model.Theta, slices.Values(f.people.People[i].testRecords()))
+		scores[i] = model.Score(f.people.Task, slices.Values(f.people.People[i].testRecords()))
 		return nil
 	})
 	return scores, err

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -38,21 +39,22 @@ give the address of one running node, as "p2pnode run" prints it, with
 			}
 			conf := datadir.DefaultConfig(t)
 			f.change(&conf, cmd.Flags().Changed)
-			if f.identity != "" {
-				err = datadir.InitAs(o.dir, t, conf, f.identity)
-			} else {
-				err = datadir.Init(o.dir, t, conf)
+			made := datadir.New{Task: t, Config: conf, Identity: f.identity}
+			if f.catalogue != "" {
+				if made.Catalogue, err = os.ReadFile(f.catalogue); err != nil {
+					return fmt.Errorf("read the catalogue: %w", err)
+				}
 			}
-			if err != nil {
+			if err := datadir.Make(o.dir, made); err != nil {
 				return err
 			}
 			kept := conf.Guarantee()
-			made := newDirectory{
+			report := newDirectory{
 				Dir: o.dir, Task: t.Name, Network: datadir.NetworkName(t), Columns: t.Columns(),
 				Epsilon: kept.Epsilon, Delta: kept.Delta, Releases: conf.Releases, Protected: conf.Unprotected == "",
 				Pure: conf.Pure(), Obfuscation: t.Obfuscated(),
 			}
-			return show(cmd, o, made, newDirectory.String)
+			return show(cmd, o, report, newDirectory.String)
 		},
 	}
 	f.register(c)
@@ -77,6 +79,7 @@ type initFlags struct {
 	power     string
 	consent   string
 	identity  string
+	catalogue string
 }
 
 func (f *initFlags) register(c *cobra.Command) {
@@ -96,6 +99,7 @@ func (f *initFlags) register(c *cobra.Command) {
 	flags.BoolVar(&f.noMDNS, "no-mdns", false, "do not look for nodes on the local network")
 	flags.StringVar(&f.power, "power", datadir.PowerNormal, "normal, or low: for batteries; asks others and answers nobody, looks at the local network only on request")
 	flags.StringVar(&f.identity, "identity", "", "file with the identity to use, from: p2pnode identity (default a new one)")
+	flags.StringVar(&f.catalogue, "catalogue", "", "file that lists the keys of a task that sums up by them; the task names its hash")
 	flags.StringVar(&f.consent, "unprotected", "", fmt.Sprintf("give up privacy: write %q", datadir.Consent))
 }
 

@@ -60,7 +60,7 @@ func configure(dir string, t *learner.Task, c Config, p PrivateNetwork) error {
 	if err != nil {
 		return err
 	}
-	return rewrite(dir, Files{key, t, c}, files)
+	return rewrite(dir, Files{Key: key, Task: t, Config: c}, files)
 }
 
 // found makes a new data directory. It replaces the files of an earlier call that was

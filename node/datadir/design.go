@@ -87,18 +87,30 @@ func texts[T ~string](values ...T) []string {
 	return out
 }
 
-// Design returns what the configuration asks of the noise.
+// Design returns what the configuration asks of the noise. For a ledger that private sums
+// debit too, how wide they are is missing.
 func (c *Config) Design(t *learner.Task) privacy.Design {
 	design := privacy.Design{
 		Budget:   privacy.Budget{Epsilon: c.Epsilon, Delta: c.Delta},
 		Releases: max(1, c.Releases),
 		Noise:    privacy.Noise(c.Noise), Accounting: privacy.Accounting(c.Accounting),
 		Pace: privacy.Pace(c.Pace), Contraction: c.Contraction,
+		Apart: t.Sums.Share(),
+	}
+	if t.Silent() {
+		design.Apart = 1
 	}
 	if c.Batch > 0 {
 		design.Batch, design.Slots = c.Batch, batchSlots
 	}
 	return t.Design(design)
+}
+
+// design is what a ledger is opened with.
+func (f *Files) design() privacy.Design {
+	d := f.Config.Design(f.Task)
+	d.Widest = f.Task.Sums.Widest(f.Task, f.Catalogue)
+	return d
 }
 
 // policy computes the noise of a node's releases and the terms of its ledger. It fails
@@ -153,7 +165,7 @@ func (s settled) changes(now privacy.Design) string {
 		{"epsilon", was.Budget.Epsilon, now.Budget.Epsilon}, {"delta", was.Budget.Delta, now.Budget.Delta},
 		{"releases", was.Releases, now.Releases}, {"noise", was.Noise, now.Noise}, {"accounting", was.Accounting, now.Accounting},
 		{"pace", was.Pace, now.Pace}, {"contraction", was.Contraction, now.Contraction}, {"batch", was.Batch, now.Batch},
-		{"clip of the task", was.Clip, now.Clip},
+		{"clip of the task", was.Clip, now.Clip}, {"share of private sums", was.Apart, now.Apart},
 	} {
 		if k.was != k.now {
 			list = append(list, fmt.Sprintf("%s is %v and was %v", k.name, k.now, k.was))

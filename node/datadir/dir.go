@@ -21,31 +21,48 @@ const (
 	ConfigFile = "config.toml"
 	TaskFile   = "task.toml"
 	StoreFile  = "p2pnode.db"
+	// CatalogueFile lists the keys of a task that has them, the same everywhere.
+	CatalogueFile = "catalogue.csv"
+	// ResultsDir has what private sums told, which is public; CommitteeDir what a member
+	// of their committee must never lose, show or put back: it belongs in no backup.
+	ResultsDir   = "sums"
+	CommitteeDir = "committee"
 )
 
 // Init makes a data directory: a new identity, the configuration and the task. If
 // c leaves the accounting open, it becomes what suits the noise.
-// A directory that already holds a node is left as it is, with an error.
+// A directory that already holds a node is left as it is, with an error. A task whose key
+// has a catalogue needs [Make].
 func Init(dir string, t *learner.Task, c Config) error {
+	return Make(dir, New{Task: t, Config: c})
+}
+
+// New is what a data directory is made of.
+type New struct {
+	Task      *learner.Task
+	Config    Config
+	Identity  string // a file that [NewIdentity] made; "": a new identity
+	Catalogue []byte // the content of the file that lists the task's keys, if it sums up by them
+}
+
+// Make is Init with all choices. Two directories of one identity must never run at the
+// same time.
+func Make(dir string, n New) error {
 	key, err := newKey()
+	if n.Identity != "" {
+		key, err = readKey(n.Identity)
+	}
 	if err != nil {
 		return err
 	}
-	return initAs(dir, t, c, key)
+	return initAs(dir, n.Task, n.Config, key, n.Catalogue)
 }
 
-// InitAs makes a data directory with the identity in a file that [NewIdentity] made. Two
-// directories of one identity must never run at the same time.
-func InitAs(dir string, t *learner.Task, c Config, identity string) error {
-	key, err := readKey(identity)
-	if err != nil {
-		return err
-	}
-	return initAs(dir, t, c, key)
-}
-
-func initAs(dir string, t *learner.Task, c Config, key crypto.PrivKey) error {
+func initAs(dir string, t *learner.Task, c Config, key crypto.PrivKey, catalogue []byte) error {
 	if err := errors.Join(t.Validate(), c.Validate(t)); err != nil {
+		return err
+	}
+	if _, err := readCatalogue(t, catalogue); err != nil {
 		return err
 	}
 	p, err := policy(c.Design(t))
@@ -75,7 +92,11 @@ func initAs(dir string, t *learner.Task, c Config, key crypto.PrivKey) error {
 		return fmt.Errorf("node: make an identity: %w", err)
 	}
 	// The key comes last: a directory with a key is complete.
-	return makeDir(dir, []dirFile{{TaskFile, taskText}, {ConfigFile, configText}, {KeyFile, keyBytes}})
+	files := []dirFile{{TaskFile, taskText}, {ConfigFile, configText}, {KeyFile, keyBytes}}
+	if len(catalogue) > 0 {
+		files = slices.Insert(files, 0, dirFile{CatalogueFile, catalogue})
+	}
+	return makeDir(dir, files)
 }
 
 type dirFile struct {
@@ -132,12 +153,18 @@ func create(path string, data []byte) error {
 
 // Files holds the content of the text files of a data directory.
 type Files struct {
-	Key    crypto.PrivKey
-	Task   *learner.Task
-	Config Config
+	Key       crypto.PrivKey
+	Task      *learner.Task
+	Config    Config
+	Catalogue *learner.Catalogue // of the task's key; nil if it has none, or sums nothing up
 }
 
-func Read(dir string) (Files, error) {
+// Read reads the text files of a directory.
+func Read(dir string) (Files, error) { return ReadSharing(dir, nil) }
+
+// ReadSharing is Read for many nodes of a task in one process, which share the catalogue
+// of its key: then the directory's own is not read. nil: it is.
+func ReadSharing(dir string, shared *learner.Catalogue) (Files, error) {
 	if err := unfinished(dir); err != nil {
 		return Files{}, err
 	}
@@ -167,5 +194,9 @@ func Read(dir string) (Files, error) {
 	if err != nil {
 		return Files{}, fmt.Errorf("%s: %w", filepath.Join(dir, ConfigFile), err)
 	}
-	return Files{key, t, c}, nil
+	files := Files{key, t, c, shared}
+	if shared == nil {
+		files.Catalogue, err = catalogueIn(dir, t)
+	}
+	return files, err
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"p2pnode/node/api"
+	"p2pnode/node/summing"
 	"p2pnode/storage"
 )
 
@@ -141,12 +142,21 @@ func (e erasure) run() error {
 			return err
 		}
 	}
+	if err := e.forgetSums(); err != nil {
+		return err
+	}
 	for _, name := range names {
 		if err := e.root.Remove(name); err != nil {
 			return err
 		}
 	}
 	return errors.Join(e.sync(), e.root.Remove(erasingFile), e.sync())
+}
+
+// forgetSums erases what a committee's member must not lose, and removes the results.
+func (e erasure) forgetSums() error {
+	err := summing.Forget(filepath.Join(e.dir, CommitteeDir))
+	return errors.Join(err, e.root.RemoveAll(CommitteeDir), e.root.RemoveAll(ResultsDir))
 }
 
 // mark makes erasingFile, on disk when it returns.
@@ -230,7 +240,7 @@ var temporary = regexp.MustCompile(`^(doctor-|(members|private|task|config)\.tom
 // isOwn reports whether a file of this name in a data directory is the node's.
 func isOwn(name string) bool {
 	switch name {
-	case KeyFile, ConfigFile, TaskFile, api.SocketFile, networkKeyFile, PrivateFile, membersFile:
+	case KeyFile, ConfigFile, TaskFile, CatalogueFile, api.SocketFile, networkKeyFile, PrivateFile, membersFile:
 		return true
 	}
 	return storage.IsFile(StoreFile, name) || temporary.MatchString(name)

@@ -13,7 +13,7 @@ import (
 )
 
 // NewIdentity makes an identity in a new file that only its owner can read, for
-// [InitAs], and returns its peer ID: a task that names its servers must know them
+// [Make], and returns its peer ID: a task that names its servers must know them
 // before they have data directories. It fails if the file exists.
 func NewIdentity(path string) (peer.ID, error) {
 	key, err := newKey()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"p2pnode/node/api"
+	"p2pnode/node/summing"
 	"p2pnode/privacy"
 	"p2pnode/storage"
 )
@@ -71,7 +72,7 @@ func Restore(dir, from string, confirm func(records int) error) (kept string, er
 		if err != nil {
 			return privacy.Policy{}, err
 		}
-		s, err := before.settle(files.Config.Design(files.Task))
+		s, err := before.settle(files.design())
 		if err != nil || confirm == nil {
 			return s.Policy, err
 		}
@@ -80,6 +81,10 @@ func Restore(dir, from string, confirm func(records int) error) (kept string, er
 			err = confirm(c.Records + c.Aside)
 		}
 		return s.Policy, err
+	}
+	// A member of a committee that is put back must say nothing in the sums that it was in.
+	if err := summing.Forget(filepath.Join(dir, CommitteeDir)); err != nil {
+		return "", fmt.Errorf("node: restore %s: %w", dir, err)
 	}
 	kept, err = storage.Restore(from, path, accept, restoredRound(time.Now()))
 	switch {

@@ -51,7 +51,7 @@ func OpenStore(dir string, files *Files) (*Store, error) {
 }
 
 func (s *Store) openLedger(dir string, files *Files) error {
-	design := files.Config.Design(files.Task)
+	design := files.design()
 	before, err := keptPolicy(s.Store)
 	if err != nil {
 		return err

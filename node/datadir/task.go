@@ -83,6 +83,14 @@ func networkNames(t *learner.Task) []string {
 }
 
 func networkName(t *learner.Task, wire int) string {
+	sum := taskHash(t, wire)
+	return hex.EncodeToString(sum[:16])
+}
+
+// TaskHash is the whole hash whose first half is [NetworkName].
+func TaskHash(t *learner.Task) [sha256.Size]byte { return taskHash(t, gossip.Version) }
+
+func taskHash(t *learner.Task, wire int) [sha256.Size]byte {
 	agreed := *t
 	agreed.Local = learner.Local{}
 	agreed.Release.Epsilon, agreed.Release.Delta = 0, 0
@@ -96,8 +104,7 @@ func networkName(t *learner.Task, wire int) string {
 	if err != nil {
 		panic("node: a validated task has no JSON form: " + err.Error()) // only NaN or Inf, which Validate refuses
 	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:16])
+	return sha256.Sum256(text)
 }
 
 // decodeTOML refuses unknown keys and names the key that is wrong.

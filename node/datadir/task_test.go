@@ -45,6 +45,7 @@ func TestTaskSurvivesTOML(t *testing.T) {
 // Private sums are part of what a network agrees on.
 func TestTaskWithSums(t *testing.T) {
 	without := learner.Movies()
+	without.Learner = "sums"
 	text, err := FormatTask(without)
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package summing
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,8 +17,9 @@ import (
 
 // Contribution is what a device adds to a sum.
 type Contribution struct {
-	Ledger  *storage.Ledger
-	Cohorts []privacy.Cohort // that may pay
+	Ledger *storage.Ledger
+	// Cohorts returns those that may pay, as things are now.
+	Cohorts func() ([]privacy.Cohort, error)
 	// Vector returns what the records of the cohorts that paid add, in real units, and
 	// the number of their slots. Replacing one record must not move it by more than the
 	// sum's distance. It is called at most once, and must not call the ledger.
@@ -27,8 +29,9 @@ type Contribution struct {
 // Outcome is what a device knows of a sum in the end.
 type Outcome struct {
 	Result *sums.Published
-	Listed bool // the own contribution is in it
-	Paid   bool // a contribution was paid for and sent, whether it is listed or not
+	List   *sums.List // whose contributions are in it
+	Listed bool       // the own one is
+	Paid   bool       // a contribution was paid for and sent, whether it is listed or not
 }
 
 // Contribute takes part in a sum until its result is here. It pays once, when a certified
@@ -38,6 +41,9 @@ type Outcome struct {
 // The error is [storage.ErrRolledBack] if the committee lists another contribution of
 // this device, and ErrPoisoned after a failed write; that of ctx if it ends first.
 func (d *Desk) Contribute(ctx context.Context, s *sums.Sum, c Contribution) (Outcome, error) {
+	if o, err := d.resume(s, c.Ledger); o != nil || err != nil {
+		return *cmp.Or(o, &Outcome{}), err
+	}
 	upload, err := c.Ledger.Upload(storage.SumID(s.ID))
 	if err != nil {
 		return Outcome{}, fmt.Errorf("summing: %w", err)
@@ -53,16 +59,6 @@ func (d *Desk) Contribute(ctx context.Context, s *sums.Sum, c Contribution) (Out
 	return k.run(ctx)
 }
 
-// Await gets the result of a sum without taking part in it.
-func (d *Desk) Await(ctx context.Context, s *sums.Sum) (*sums.Published, error) {
-	machine, err := sums.NewContributor(s, d.self, nil)
-	if err != nil {
-		return nil, err
-	}
-	out, err := (&contributor{desk: d, sum: s, machine: machine, late: true}).run(ctx)
-	return out.Result, err
-}
-
 // contributor drives one [sums.Contributor], from one goroutine.
 type contributor struct {
 	desk    *Desk
@@ -70,10 +66,9 @@ type contributor struct {
 	c       Contribution
 	machine *sums.Contributor
 	part    *part
-	entry   []byte // digest of the own one; nothing: none
-	late    bool   // nothing is paid for any more
-	decided bool
-	listed  bool
+	open    *sums.Opening // under which there is something to pay for; nil: not, or no more
+	entry   []byte        // digest of the own one; nothing: none
+	checked []byte        // the certified list, in which the own contribution was looked for
 }
 
 func (k *contributor) run(ctx context.Context) (Outcome, error) {
@@ -85,17 +80,22 @@ func (k *contributor) run(ctx context.Context) (Outcome, error) {
 	if err := k.desk.started(ctx); err != nil {
 		return Outcome{}, err
 	}
-	for {
+	for pause := k.desk.config.Retry; ; pause = min(2*pause, k.desk.config.Rest) {
 		for _, who := range p.peers {
 			if err := k.visit(ctx, who); err != nil {
 				return Outcome{}, err
 			}
 		}
-		// Without a list nobody can say whether the own contribution is in the result.
-		if r := k.desk.Result(k.sum.ID); r != nil && (k.decided || k.entry == nil) {
-			return Outcome{Result: r, Listed: k.listed, Paid: k.entry != nil}, nil
+		if k.machine.Send() != nil {
+			pause = k.desk.config.Retry
 		}
-		if wait(ctx, k.desk.config.Retry, p.changed); ctx.Err() != nil {
+		if k.desk.Result(k.sum.ID) != nil && k.checked != nil {
+			return k.finish()
+		}
+		if wait(ctx, pause, p.changed) {
+			pause = k.desk.config.Retry
+		}
+		if ctx.Err() != nil {
 			return Outcome{}, ctx.Err()
 		}
 	}
@@ -116,9 +116,12 @@ func (k *contributor) visit(ctx context.Context, who peer.ID) error {
 		o, err := k.machine.Open(n.opening)
 		if err != nil {
 			k.complain(who, "opening", err)
-		} else if err := k.pay(o); err != nil {
-			return err
+		} else if o != nil {
+			k.open = o
 		}
+	}
+	if err := k.pay(); err != nil {
+		return err
 	}
 	if n.accept != nil {
 		k.complain(who, "acceptance", k.machine.Accepted(n.accept))
@@ -130,7 +133,7 @@ func (k *contributor) visit(ctx context.Context, who peer.ID) error {
 	if n.result.size > 0 && k.desk.Result(k.sum.ID) == nil {
 		k.complain(who, "result", k.desk.fetchResult(ctx, k.part, n.result, who))
 	}
-	if n.decision.size > 0 && !k.decided {
+	if n.decision.size > 0 && k.checked == nil {
 		return k.decide(ctx, n.decision, who)
 	}
 	return nil
@@ -145,24 +148,38 @@ func (k *contributor) ask(ctx context.Context, who peer.ID) (*news, error) {
 	return k.desk.ask(ctx, k.part, who, k.entry)
 }
 
+// finish keeps the result for good.
+func (k *contributor) finish() (Outcome, error) {
+	o, err := readOutcome(k.sum, k.desk.self, k.part.bytes(), k.checked, k.entry)
+	if err != nil {
+		return Outcome{}, err
+	}
+	return *o, keepResult(k.desk.config.Results, k.sum, k.part.bytes(), k.checked)
+}
+
 func (k *contributor) complain(who peer.ID, about string, err error) {
 	if err != nil {
 		k.desk.config.Logger.Debug("a member was of no use", "peer", who, "about", about, "error", err)
 	}
 }
 
-// pay goes through the door, if the machine asks for that and there is time to send.
-func (k *contributor) pay(o *sums.Opening) error {
-	if o == nil || k.late {
+// pay goes through the door, if the machine asks for that, there is time to send, and
+// there are records. Those that cannot pay now may be followed by others that can.
+func (k *contributor) pay() error {
+	o, s := k.open, k.sum
+	if o == nil {
 		return nil
 	}
-	k.late = true
 	if !time.Now().Before(time.Unix(o.Closes, 0)) {
+		k.open = nil
 		return nil
 	}
-	s := k.sum
+	cohorts, err := k.c.Cohorts()
+	if err != nil {
+		return fmt.Errorf("summing: %w", err)
+	}
 	upload, err := k.c.Ledger.Contribute(storage.Contribution{
-		Sum: storage.SumID(s.ID), Epoch: s.Epoch, Mechanism: s.Mechanism, Cohorts: k.c.Cohorts,
+		Sum: storage.SumID(s.ID), Epoch: s.Epoch, Mechanism: s.Mechanism, Cohorts: cohorts,
 	}, func(paid []privacy.Cohort) ([]byte, error) {
 		v, records, err := k.c.Vector(paid)
 		if err != nil {
@@ -171,12 +188,16 @@ func (k *contributor) pay(o *sums.Opening) error {
 		return s.Contribute(o, k.desk.config.Identity, records, s.Mechanism.Units(v, s.Limit))
 	})
 	switch {
-	case errors.Is(err, storage.ErrExhausted) || errors.Is(err, storage.ErrBurned):
-		k.desk.config.Logger.Info("no contribution to this private sum", "reason", err)
+	case errors.Is(err, storage.ErrExhausted):
+		return nil
+	case errors.Is(err, storage.ErrBurned):
+		k.open = nil
+		k.desk.config.Logger.Warn("no contribution to this private sum", "reason", err)
 		return nil
 	case err != nil:
 		return fmt.Errorf("summing: pay for a contribution: %w", err)
 	}
+	k.open = nil
 	if err := k.machine.Paid(upload); err != nil {
 		return err
 	}
@@ -199,7 +220,7 @@ func (k *contributor) serve(upload []byte) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.blobs[gossip.BlobName(digest)] = upload
-	k.entry, k.late = digest[:], true
+	k.entry = digest[:]
 	return nil
 }
 
@@ -210,7 +231,7 @@ func (k *contributor) decide(ctx context.Context, r reference, who peer.ID) erro
 		k.complain(who, "list", err)
 		return nil
 	}
-	listed, err := k.machine.Decided(decision)
+	_, err = k.machine.Decided(decision)
 	if errors.Is(err, sums.ErrRolledBack) && k.c.Ledger != nil {
 		// Nothing if a restore explains it.
 		if err := k.c.Ledger.ContradictSum(storage.SumID(k.sum.ID), k.sum.Epoch); err != nil {
@@ -220,7 +241,7 @@ func (k *contributor) decide(ctx context.Context, r reference, who peer.ID) erro
 		k.complain(who, "list", err)
 		return nil
 	}
-	k.decided, k.listed = true, listed
+	k.checked = decision
 	k.part.decide(decision)
 	return nil
 }

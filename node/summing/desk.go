@@ -14,17 +14,22 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"p2pnode/gossip"
+	"p2pnode/storage"
 	"p2pnode/sums"
 )
 
 // Config says what a [Desk] needs.
 type Config struct {
 	Identity ed25519.PrivateKey // of the host
+	Results  string             // directory of the results, which are public
 	Logger   *slog.Logger
+	// Find makes the addresses of a member known to the host, if it can. Optional.
+	Find func(context.Context, peer.ID)
 	// Tick is the time after which a member repeats what may have been lost, View how
 	// long its first view of a vote lasts, and Retry after how long a device asks and
-	// sends again. 0: a second, 10 s and 15 s.
-	Tick, View, Retry time.Duration
+	// sends again. While it waits for a sum to open, or for its result, its pauses grow to
+	// Rest, and news end them. 0: a second, 10 s, 15 s and 4 minutes.
+	Tick, View, Retry, Rest time.Duration
 }
 
 // Desk is where a node's private sums meet its network. All methods are safe for
@@ -62,7 +67,7 @@ func NewDesk(c Config) *Desk {
 	for _, d := range []struct {
 		value *time.Duration
 		usual time.Duration
-	}{{&c.Tick, time.Second}, {&c.View, 10 * time.Second}, {&c.Retry, 15 * time.Second}} {
+	}{{&c.Tick, time.Second}, {&c.View, 10 * time.Second}, {&c.Retry, 15 * time.Second}, {&c.Rest, 4 * time.Minute}} {
 		if *d.value <= 0 {
 			*d.value = d.usual
 		}
@@ -82,6 +87,15 @@ func (d *Desk) Use(g *gossip.Gossip) {
 // Service is how the network reaches the desk.
 func (d *Desk) Service() *gossip.Service {
 	return &gossip.Service{OnCall: d.onCall, OnBlob: d.onBlob, OnNews: d.onNews}
+}
+
+// Self is the identity of this node.
+func (d *Desk) Self() sums.Identity { return d.self }
+
+// Serve serves the result of a sum that this device keeps, if it does.
+func (d *Desk) Serve(s *sums.Sum, l *storage.Ledger) error {
+	_, err := d.resume(s, l)
+	return err
 }
 
 // PeerOf is the peer that holds an identity.
@@ -264,6 +278,13 @@ func (p *part) take(content []byte) error {
 	return nil
 }
 
+// bytes is the published result; nil while there is none.
+func (p *part) bytes() []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.result
+}
+
 // Result is the certified result of a sum; nil while this node has none.
 func (d *Desk) Result(sum sums.Digest) *sums.Published {
 	p := d.known(sum)
@@ -275,9 +296,18 @@ func (d *Desk) Result(sum sums.Digest) *sums.Published {
 	return p.published
 }
 
+// call calls a peer. If that fails, the peer is looked for, and the next call may not.
+func (d *Desk) call(ctx context.Context, who peer.ID, call []byte) ([]byte, error) {
+	reply, err := d.gossip.Call(ctx, who, call)
+	if err != nil && d.config.Find != nil && ctx.Err() == nil {
+		d.config.Find(ctx, who)
+	}
+	return reply, err
+}
+
 // ask asks a peer what it knows of a sum.
 func (d *Desk) ask(ctx context.Context, p *part, who peer.ID, entry []byte) (*news, error) {
-	reply, err := d.gossip.Call(ctx, who, encodeCall(callAsk, p.sum.ID, entry))
+	reply, err := d.call(ctx, who, encodeCall(callAsk, p.sum.ID, entry))
 	if err != nil {
 		return nil, err
 	}

@@ -52,6 +52,12 @@ func openDirectory(root string, sum sums.Digest) (*directory, error) {
 
 func (d *directory) name(file string) string { return filepath.Join(d.path, file) }
 
+// begun reports whether the member made keys for the sum in an earlier run.
+func (d *directory) begun() bool {
+	_, err := os.Stat(d.name(keysName))
+	return err == nil
+}
+
 // over reports whether the member's part in the sum ended in an earlier run.
 func (d *directory) over() bool {
 	_, err := os.Stat(d.name(overName))
@@ -86,21 +92,24 @@ func (d *directory) secrets(closes int64) (sums.Secrets, int64, error) {
 	return k, closes, d.write(keysName, frame(content))
 }
 
-// write makes a file that is whole, and on disk when it returns.
-func (d *directory) write(file string, content []byte) error {
-	f, err := os.CreateTemp(d.path, "new-")
+// write is writeFile in the directory.
+func (d *directory) write(file string, content []byte) error { return writeFile(d.name(file), content) }
+
+// writeFile makes a file that is whole, and on disk when it returns.
+func writeFile(path string, content []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "new-")
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(content)
 	err = errors.Join(err, f.Sync(), f.Close())
 	if err == nil {
-		err = os.Rename(f.Name(), d.name(file))
+		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
-	return syncPath(filepath.Dir(d.name(file)))
+	return syncPath(filepath.Dir(path))
 }
 
 func syncPath(path string) error {

@@ -212,7 +212,7 @@ func (m *member) deliver(to int) {
 			if len(call) > gossip.MaxCall {
 				call = encodeCall(callOffer, m.part.sum.ID, referenceOf(message).bytes())
 			}
-			if _, err := m.desk.gossip.Call(m.ctx, m.part.peers[to], call); err != nil {
+			if _, err := m.desk.call(m.ctx, m.part.peers[to], call); err != nil {
 				m.desk.config.Logger.Debug("a letter was lost", "to", to, "error", err)
 			}
 		}

@@ -20,10 +20,10 @@ import (
 
 // Membership is how a member takes part in a sum.
 type Membership struct {
-	Root   string    // of the members' directories, outside of every backup
-	Closes time.Time // when this member means to close the sum
-	// Deadline is public: after it nothing is opened, and the keys are erased.
-	Deadline time.Time
+	Root string // of the members' directories, outside of every backup
+	// Open is for how long the sum takes contributions, from when all members are there.
+	// So much Later nothing is opened any more, and the keys are erased; both are public.
+	Open, Later time.Duration
 	// Noise, if set, hears the member's part of the noise, grid units. For tests: who
 	// knows all parts knows the sum without noise.
 	Noise func(part []int64)
@@ -39,6 +39,8 @@ const (
 	deliverers = 4
 	// fetches is how many uploads and messages are fetched at a time.
 	fetches = 32
+	// announcements is how often a member says that it has a result.
+	announcements = 8
 	// keptMessages is how many messages that are too long for a call are served.
 	keptMessages = 64
 )
@@ -58,7 +60,9 @@ type member struct {
 	ctx     context.Context // of the run
 	running sync.WaitGroup
 	silent  atomic.Bool
-	timed   uint32 // 1 + the view that a timer runs for
+	closes  time.Time // when this member means to close the sum
+	timed   uint32    // 1 + the view that a timer runs for
+	told    bool      // others know that the sum is open
 
 	mu       sync.Mutex
 	fetching map[gossip.BlobName]bool
@@ -107,7 +111,7 @@ func (d *Desk) Member(ctx context.Context, s *sums.Sum, o Membership) error {
 
 // run goes on from the journal until ctx ends.
 func (m *member) run() error {
-	if err := m.begin(); err != nil {
+	if err := m.begin(); err != nil || m.machine == nil {
 		return err
 	}
 	p := m.part
@@ -128,7 +132,7 @@ func (m *member) run() error {
 	}
 	tick := time.NewTicker(m.desk.config.Tick)
 	defer tick.Stop()
-	deadline := time.NewTimer(time.Until(m.options.Deadline))
+	deadline := time.NewTimer(time.Until(m.closes.Add(m.options.Later)))
 	defer deadline.Stop()
 	m.watch()
 	for {
@@ -151,10 +155,14 @@ func (m *member) run() error {
 
 // begin makes the machine as it was.
 func (m *member) begin() error {
-	secrets, closes, err := m.dir.secrets(m.options.Closes.Unix())
+	if !m.dir.begun() && !m.gather() {
+		return nil
+	}
+	secrets, closes, err := m.dir.secrets(time.Now().Add(m.options.Open).Unix())
 	if err != nil {
 		return err
 	}
+	m.closes = time.Unix(closes, 0)
 	pledge, err := m.part.sum.Pledge(m.desk.config.Identity, secrets, closes)
 	if err != nil {
 		return err
@@ -184,6 +192,23 @@ func (m *member) begin() error {
 	}
 	m.show()
 	return nil
+}
+
+// gather waits until all other members answer: what one means by the closing time counts
+// from then. It is false if the run ends before.
+func (m *member) gather() bool {
+	for _, who := range m.others() {
+		for {
+			_, err := m.desk.ask(m.ctx, m.part, who, nil)
+			if err == nil {
+				break
+			}
+			if wait(m.ctx, m.desk.config.Tick, nil); m.ctx.Err() != nil {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // step takes an input in, and others that wait with it, so that one write to disk serves
@@ -328,9 +353,10 @@ func (m *member) afterwards() error {
 			return fmt.Errorf("summing: the result in %s is damaged: %w", m.dir.path, err)
 		}
 	}
-	for m.ctx.Err() == nil {
+	for said := 0; m.ctx.Err() == nil && said < announcements; {
 		if m.desk.Result(p.sum.ID) != nil {
 			_ = m.desk.gossip.Announce(m.ctx, p.sum.ID[:]) // nobody may be there to hear it
+			said++
 		} else if content := m.desk.seekResult(m.ctx, p); content != nil {
 			if err := m.keepResult(content); err != nil {
 				return err
@@ -363,6 +389,10 @@ func (m *member) show() {
 	o := m.machine.Opening()
 	if o == nil {
 		return
+	}
+	if !m.told {
+		m.told = true
+		m.running.Go(func() { _ = m.desk.gossip.Announce(m.ctx, m.part.sum.ID[:]) }) // devices also ask
 	}
 	p := m.part
 	p.mu.Lock()
@@ -405,15 +435,17 @@ func (m *member) post(in sums.Input) {
 	}
 }
 
-// wait returns after a time, or when something has changed, or ctx ends.
-func wait(ctx context.Context, d time.Duration, changed <-chan struct{}) {
+// wait returns after a time, or when something has changed, which it reports, or ctx ends.
+func wait(ctx context.Context, d time.Duration, changed <-chan struct{}) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-ctx.Done():
 	case <-t.C:
 	case <-changed:
+		return true
 	}
+	return false
 }
 
 // others are the other members, as peers.

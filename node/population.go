@@ -1,0 +1,227 @@
+package node
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"gonum.org/v1/gonum/floats"
+
+	"p2pnode/learner"
+	"p2pnode/learner/population"
+	"p2pnode/node/summing"
+	"p2pnode/privacy"
+	"p2pnode/storage"
+	"p2pnode/sums"
+)
+
+// walk is how far a node has come through the sums of one recipe: epoch by epoch, and
+// round by round in each.
+type walk struct {
+	recipe  int
+	epoch   uint64 // of the sum to come; after the last epoch there is none
+	round   uint64
+	descent *population.Descent // of a recipe with rounds, in this epoch
+	opened  []opened
+}
+
+// opened is what one epoch told.
+type opened struct {
+	sum     storage.SumID // of its last round
+	epoch   uint64
+	values  []float64 // of the sum, or the model that the rounds led to
+	sd      float64
+	slots   []int
+	records int
+	listed  bool // this device's contribution is in it
+}
+
+// knowledge is what a node knows of private sums. All methods are safe for concurrent
+// use. What it knows is public, but for which records went into the sums.
+type knowledge struct {
+	plan   *summing.Plan
+	shared *Shared
+
+	mu    sync.Mutex
+	walks []*walk
+}
+
+// newKnowledge reads what the sums that a node keeps under root have told.
+func newKnowledge(p *summing.Plan, shared *Shared, root string, self sums.Identity, l *storage.Ledger) (*knowledge, error) {
+	k := &knowledge{plan: p, shared: shared}
+	for i := range p.Recipes() {
+		w := &walk{recipe: i, epoch: 1, round: 1}
+		k.walks = append(k.walks, w)
+		for {
+			s, err := k.next(w)
+			if err != nil || s == nil {
+				return k, err
+			}
+			o, err := summing.Kept(root, s, self, l)
+			if err != nil {
+				return k, err
+			}
+			if o == nil {
+				break
+			}
+			k.take(w, s, o)
+		}
+	}
+	return k, nil
+}
+
+// next is the sum that a walk waits for; nil after the last.
+func (k *knowledge) next(w *walk) (*sums.Sum, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if w.epoch > uint64(k.plan.Epochs()) {
+		return nil, nil
+	}
+	return k.plan.Sum(w.recipe, w.epoch, w.round)
+}
+
+// at is the public model that the next sum's vectors are taken at; nil for a recipe of
+// one round.
+func (k *knowledge) at(w *walk) []float64 {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if w.descent == nil && k.plan.Recipe(w.recipe).Rounds() > 1 {
+		w.descent = k.plan.Recipe(w.recipe).Descent()
+	}
+	if w.descent == nil {
+		return nil
+	}
+	return w.descent.At()
+}
+
+// take goes on with what a sum told.
+func (k *knowledge) take(w *walk, s *sums.Sum, o *summing.Outcome) {
+	_ = k.at(w)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	told := opened{sum: storage.SumID(s.ID), epoch: s.Epoch, sd: s.Noise(), records: int(o.Result.Result.Records), listed: o.Listed}
+	for _, v := range o.Result.Result.Values {
+		told.values = append(told.values, float64(v))
+	}
+	for _, e := range o.List.Entries {
+		told.slots = append(told.slots, int(e.Records))
+	}
+	w.round++
+	if w.descent != nil {
+		w.descent.Take(told.values, told.records)
+		told.values = w.descent.Model()
+	}
+	if w.round > uint64(k.plan.Recipe(w.recipe).Rounds()) {
+		w.opened = append(w.opened, told)
+		w.epoch, w.round, w.descent = w.epoch+1, 1, nil
+	}
+}
+
+// added reads what all opened sums of a walk told together: sums and noise add up, and of
+// models that rounds led to the mean over all records counts.
+func (k *knowledge) added(w *walk) learner.Opened {
+	r := k.plan.Recipe(w.recipe)
+	all := learner.Opened{Summing: r, Sum: make([]float64, r.Dimension())}
+	records := 0
+	for _, o := range w.opened {
+		records += o.records
+	}
+	for _, o := range w.opened {
+		weight := 1.0
+		if r.Rounds() > 1 {
+			weight = float64(o.records) / float64(max(1, records))
+		}
+		floats.AddScaled(all.Sum, weight, o.values)
+		all.SD = math.Hypot(all.SD, o.sd)
+		all.Slots = append(all.Slots, o.slots...)
+	}
+	return all
+}
+
+// source is a recipe of which sums were opened.
+type source struct {
+	recipe *learner.Summing
+	opened []opened
+}
+
+// read returns what is known of the population, and from where; nil if no sum was opened
+// yet.
+func (k *knowledge) read() (*learner.Population, []source, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var known []learner.Opened
+	var from []source
+	var name []byte
+	for i, w := range k.walks {
+		if len(w.opened) == 0 {
+			continue
+		}
+		known, from = append(known, k.added(w)), append(from, source{k.plan.Recipe(i), slices.Clone(w.opened)})
+		name = binary.BigEndian.AppendUint32(name, uint32(i))
+		for _, o := range w.opened {
+			name = append(name, o.sum[:]...)
+		}
+	}
+	if len(known) == 0 {
+		return nil, nil, nil
+	}
+	p, err := k.shared.population(string(name), known)
+	return p, from, err
+}
+
+// known is the population as this device sees it with these records: what they added is
+// taken out. nil: no sum was opened yet.
+func (n *Node) known(rows *ownRows) (*learner.Known, error) {
+	if n.sums == nil {
+		return nil, nil
+	}
+	p, sources, err := n.sums.read()
+	if p == nil || err != nil {
+		return nil, err
+	}
+	paid := make(map[storage.SumID][]privacy.Cohort)
+	for _, c := range n.ledger.Contributions() {
+		paid[c.Sum] = c.Cohorts
+	}
+	own := make([]learner.Contribution, len(sources))
+	for i, from := range sources {
+		for _, o := range from.opened {
+			if o.listed && from.recipe.Rounds() == 1 { // of more, nothing can be taken out
+				add(&own[i], n.contribution(from.recipe, rows, paid[o.sum], nil))
+			}
+		}
+	}
+	k, err := p.Contributor(own...)
+	if err != nil {
+		return nil, fmt.Errorf("node: what private sums told: %w", err)
+	}
+	return k, nil
+}
+
+// contribution is what the records of these cohorts add to a sum at a public model: of
+// their slots in order of arrival at most as many as the sum takes.
+func (n *Node) contribution(s *learner.Summing, rows *ownRows, cohorts []privacy.Cohort, at []float64) learner.Contribution {
+	var records []learner.Record
+	for r := range rows.slots() {
+		if len(records) < n.files.Task.Sums.Records && slices.Contains(cohorts, r.Cohort) {
+			records = append(records, r)
+		}
+	}
+	if len(records) == 0 {
+		return learner.Contribution{}
+	}
+	return s.Contribution(records, at)
+}
+
+func add(to *learner.Contribution, c learner.Contribution) {
+	if c.Vector == nil {
+		return
+	}
+	if to.Vector == nil {
+		to.Vector = make([]float64, len(c.Vector))
+	}
+	floats.Add(to.Vector, c.Vector)
+	to.Slots += c.Slots
+}

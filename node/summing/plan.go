@@ -1,0 +1,127 @@
+package summing
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/libp2p/go-libp2p/core/crypto"
+	"github.com/libp2p/go-libp2p/core/peer"
+
+	"p2pnode/learner"
+	"p2pnode/privacy"
+	"p2pnode/sums"
+)
+
+// Plan is the private sums of a task: a function of the task and its public catalogue
+// alone, so that every node makes the same. It is never changed and safe for concurrent
+// use.
+type Plan struct {
+	task      *learner.Task
+	committee sums.Committee
+	hash      sums.Digest
+	catalogue sums.Digest
+	recipes   []recipe
+}
+
+type recipe struct {
+	*learner.Summing
+	text string  // with all constants
+	std  float64 // of the noise of each round, real units
+}
+
+// roundingMargin is the share by which a sum has more noise than its part of the budget
+// asks for: rounding to the grid then never makes the last sum of a record too expensive.
+const roundingMargin = 1e-6
+
+// NewPlan makes the plan of a valid task. hash is the task's; the catalogue is that of
+// its key, nil if it has none. A task without sums has a plan without recipes.
+func NewPlan(t *learner.Task, catalogue *learner.Catalogue, hash sums.Digest) (*Plan, error) {
+	p := &Plan{task: t, hash: hash, committee: sums.Committee{Colluding: t.Sums.Colluding}}
+	for _, f := range t.Features {
+		if b, err := hex.DecodeString(f.Catalogue); err == nil && len(b) == digestSize {
+			p.catalogue = sums.Digest(b)
+		}
+	}
+	for i, m := range t.Sums.Committee {
+		id, err := identityOf(m)
+		if err != nil {
+			return nil, fmt.Errorf("summing: sums.committee[%d] of the task is %q: %w", i, m, err)
+		}
+		p.committee.Members = append(p.committee.Members, id)
+	}
+	for i, r := range t.Sums.Recipes {
+		made, err := newRecipe(t, r, catalogue)
+		if err != nil {
+			return nil, fmt.Errorf("summing: sums.recipes[%d] of the task: %w", i, err)
+		}
+		p.recipes = append(p.recipes, made)
+	}
+	return p, nil
+}
+
+// identityOf is the public key that a peer ID names.
+func identityOf(text string) (sums.Identity, error) {
+	id, err := peer.Decode(text)
+	if err != nil {
+		return sums.Identity{}, fmt.Errorf("no peer ID: %w", err)
+	}
+	key, err := id.ExtractPublicKey()
+	if err != nil || key.Type() != crypto.Ed25519 {
+		return sums.Identity{}, fmt.Errorf("the peer ID has no Ed25519 key in it: take what p2pnode prints")
+	}
+	raw, err := key.Raw()
+	if err != nil || len(raw) != len(sums.Identity{}) {
+		return sums.Identity{}, fmt.Errorf("the peer ID has no Ed25519 key in it: %w", err)
+	}
+	return sums.Identity(raw), nil
+}
+
+// newRecipe works out the noise: that of the task's own budget, divided by shares, and
+// among the rounds of a recipe, in squares of the noise.
+func newRecipe(t *learner.Task, r learner.Recipe, catalogue *learner.Catalogue) (recipe, error) {
+	s, err := t.Summing(r, catalogue)
+	if err != nil {
+		return recipe{}, err
+	}
+	policy, err := privacy.Design{
+		Budget:    privacy.Budget{Epsilon: t.Release.Epsilon, Delta: t.Release.Delta},
+		Dimension: s.Dimension(), Releases: s.Rounds(), Carried: privacy.CarriedSensitivity{Step: s.Distance()},
+	}.Policy()
+	if err != nil {
+		return recipe{}, err
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		return recipe{}, err
+	}
+	m, _ := policy.Next(0)
+	return recipe{s, string(text), m.Scale() / math.Sqrt(r.Share) * (1 + roundingMargin)}, nil
+}
+
+// Recipes is how many recipes there are; 0: the task has no sums.
+func (p *Plan) Recipes() int { return len(p.recipes) }
+
+// Recipe is the i-th recipe, ready to add up and to read.
+func (p *Plan) Recipe(i int) *learner.Summing { return p.recipes[i].Summing }
+
+// Epochs is how many times each recipe is summed up.
+func (p *Plan) Epochs() int { return p.task.Sums.Epochs }
+
+// Committee is who adds up.
+func (p *Plan) Committee() sums.Committee { return p.committee }
+
+// Sum is the sum of a recipe in an epoch and a round, which count from 1.
+func (p *Plan) Sum(i int, epoch, round uint64) (*sums.Sum, error) {
+	r := &p.recipes[i]
+	s, err := sums.New(sums.Terms{
+		Task: p.hash, Recipe: r.text, Catalogue: p.catalogue, Epoch: epoch, Round: round, Committee: p.committee,
+		Distance: r.Distance(), Std: r.std, Dimension: r.Dimension(),
+		Contributors: p.task.Sums.Contributors, Records: p.task.Sums.Records,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("summing: sum %d of recipe %d: %w", epoch, i+1, err)
+	}
+	return s, nil
+}

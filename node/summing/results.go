@@ -1,0 +1,105 @@
+package summing
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"p2pnode/storage"
+	"p2pnode/sums"
+)
+
+// What a node keeps of a sum that is over is two public files, named after the sum: the
+// published result, and the certified list that it is of.
+const (
+	resultSuffix = ".sum"
+	listSuffix   = ".list"
+)
+
+// ResultFile is the name of the file with the published result of a sum.
+func ResultFile(sum sums.Digest) string { return hex.EncodeToString(sum[:16]) + resultSuffix }
+
+func listFile(sum sums.Digest) string { return hex.EncodeToString(sum[:16]) + listSuffix }
+
+// keepResult stores a result and its list under root; the result comes last and vouches
+// for both.
+func keepResult(root string, s *sums.Sum, result, decision []byte) error {
+	err := os.MkdirAll(root, 0o700)
+	if err == nil {
+		err = writeFile(filepath.Join(root, listFile(s.ID)), decision)
+	}
+	if err == nil {
+		err = writeFile(filepath.Join(root, ResultFile(s.ID)), result)
+	}
+	if err != nil {
+		return fmt.Errorf("summing: keep the result of a private sum: %w", err)
+	}
+	return nil
+}
+
+// Kept is the outcome of a sum whose result this device keeps under root, nil if it keeps
+// none. Damage is taken for nothing kept: the committee has it.
+func Kept(root string, s *sums.Sum, self sums.Identity, l *storage.Ledger) (*Outcome, error) {
+	o, _, _, err := kept(root, s, self, l)
+	return o, err
+}
+
+func kept(root string, s *sums.Sum, self sums.Identity, l *storage.Ledger) (o *Outcome, result, decision []byte, err error) {
+	result, err = os.ReadFile(filepath.Join(root, ResultFile(s.ID)))
+	if err == nil {
+		decision, err = os.ReadFile(filepath.Join(root, listFile(s.ID)))
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("summing: read the result of a private sum: %w", err)
+	}
+	var entry []byte
+	upload, err := l.Upload(storage.SumID(s.ID))
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("summing: %w", err)
+	}
+	if upload != nil {
+		digest, err := s.EntryDigest(upload)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		entry = digest[:]
+	}
+	if o, err = readOutcome(s, self, result, decision, entry); err != nil {
+		return nil, nil, nil, nil
+	}
+	return o, result, decision, nil
+}
+
+// readOutcome checks all that makes a result believed.
+func readOutcome(s *sums.Sum, self sums.Identity, result, decision, entry []byte) (*Outcome, error) {
+	p, err := s.ReadPublished(result)
+	if err != nil {
+		return nil, err
+	}
+	l, err := s.ReadDecision(p, decision)
+	if err != nil {
+		return nil, err
+	}
+	own, listed := l.Find(self)
+	return &Outcome{Result: p, List: l, Listed: listed && string(own.Entry[:]) == string(entry), Paid: entry != nil}, nil
+}
+
+// resume serves a result that is kept already, and returns its outcome; nil if none is.
+func (d *Desk) resume(s *sums.Sum, l *storage.Ledger) (*Outcome, error) {
+	o, result, decision, err := kept(d.config.Results, s, d.self, l)
+	if o == nil || err != nil {
+		return nil, err
+	}
+	p, err := d.part(s)
+	if err != nil {
+		return nil, err
+	}
+	p.decide(decision)
+	return o, p.take(result)
+}

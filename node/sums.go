@@ -1,0 +1,183 @@
+package node
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/peer"
+	"golang.org/x/sync/errgroup"
+
+	"p2pnode/node/api"
+	"p2pnode/node/datadir"
+	"p2pnode/node/summing"
+	"p2pnode/privacy"
+	"p2pnode/storage"
+	"p2pnode/sums"
+)
+
+// openSums makes what a node of a task with private sums knows of them; nil without.
+func (n *Node) openSums(shared *Shared) (*knowledge, error) {
+	if len(n.files.Task.Sums.Recipes) == 0 {
+		return nil, nil
+	}
+	plan, err := summing.NewPlan(n.files.Task, n.files.Catalogue, datadir.TaskHash(n.files.Task))
+	if err != nil {
+		return nil, fmt.Errorf("node: %w", err)
+	}
+	key, err := n.signingKey()
+	if err != nil {
+		return nil, err
+	}
+	return newKnowledge(plan, shared, n.resultsDir(), sums.Identity(key.Public().(ed25519.PublicKey)), n.ledger)
+}
+
+func (n *Node) resultsDir() string { return filepath.Join(n.dir, datadir.ResultsDir) }
+
+// signingKey is the node's identity as private sums use it.
+func (n *Node) signingKey() (ed25519.PrivateKey, error) {
+	raw, err := n.files.Key.Raw()
+	if err != nil || len(raw) != ed25519.PrivateKeySize {
+		return nil, errors.New("node: private sums need an identity with an Ed25519 key: make a new directory")
+	}
+	return ed25519.PrivateKey(raw), nil
+}
+
+const (
+	// askEvery is how often a device asks a committee, and restAtMost how rarely, in an
+	// epoch of the usual length; in short ones it is an eighth of that.
+	askEvery, restAtMost = 15 * time.Second, 4 * time.Minute
+	// laterAtLeast is for how long after its closing a sum may be opened; or as long as it
+	// took contributions.
+	laterAtLeast = time.Hour
+)
+
+// newDesk is nil for a task without private sums.
+func (n *Node) newDesk(find func(context.Context, peer.ID)) (*summing.Desk, error) {
+	if n.sums == nil {
+		return nil, nil
+	}
+	key, err := n.signingKey()
+	if err != nil {
+		return nil, err
+	}
+	return summing.NewDesk(summing.Config{
+		Identity: key, Results: n.resultsDir(), Logger: n.log, Find: find,
+		Retry: min(askEvery, n.epochTime()/8), Rest: min(restAtMost, n.epochTime()/8),
+	}), nil
+}
+
+func (n *Node) epochTime() time.Duration {
+	return time.Duration(n.files.Task.Sums.CloseSeconds * float64(time.Second))
+}
+
+// sum takes part in the task's private sums until ctx ends or all are over.
+func (n *Node) sum(ctx context.Context, d *summing.Desk) error {
+	if d == nil {
+		return nil
+	}
+	parts, ctx := errgroup.WithContext(ctx)
+	for _, w := range n.sums.walks {
+		parts.Go(func() error { return n.walk(ctx, d, w) })
+	}
+	err := parts.Wait()
+	switch {
+	case errors.Is(err, storage.ErrRolledBack):
+		return api.Advise(fmt.Errorf("%w: a committee certified a contribution of this node to a private sum that its directory does not know (%w)", ErrRolledBack, err),
+			"stop the other copy, or put the newest directory back; "+restoreIfLost)
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		return nil
+	}
+	return err
+}
+
+// walk takes part in the sums of one recipe, one after the other. Those of earlier runs are
+// only served.
+func (n *Node) walk(ctx context.Context, d *summing.Desk, w *walk) error {
+	var members sync.WaitGroup
+	defer members.Wait()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	if err := n.serveKept(d, w); err != nil {
+		return err
+	}
+	for {
+		s, err := n.sums.next(w)
+		if err != nil || s == nil {
+			<-ctx.Done() // as a member it serves the last ones
+			return err
+		}
+		if slices.Contains(s.Committee.Members, d.Self()) {
+			members.Go(func() {
+				later := max(laterAtLeast, n.epochTime())
+				err := d.Member(ctx, s, summing.Membership{Root: filepath.Join(n.dir, datadir.CommitteeDir), Open: n.epochTime(), Later: later})
+				if err != nil {
+					n.log.Error("this node takes no part in a private sum as a member of its committee", "error", err)
+				}
+			})
+		}
+		o, err := d.Contribute(ctx, s, n.contributionTo(s, w))
+		if err != nil {
+			return err
+		}
+		n.sums.take(w, s, &o)
+		n.fits.outdated()
+		n.log.Info("the result of a private sum is here", "recipe", w.recipe+1, "epoch", s.Epoch, "round", s.Round,
+			"contributors", o.Result.Result.Entries, "with this node", o.Listed)
+	}
+}
+
+// serveKept serves the results that are kept of earlier sums.
+func (n *Node) serveKept(d *summing.Desk, w *walk) error {
+	for epoch := uint64(1); epoch <= w.epoch && epoch <= uint64(n.sums.plan.Epochs()); epoch++ {
+		for round := range uint64(n.sums.plan.Recipe(w.recipe).Rounds()) {
+			s, err := n.sums.plan.Sum(w.recipe, epoch, round+1)
+			if err != nil {
+				return err
+			}
+			if err := d.Serve(s, n.ledger); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// contributionTo is what this node adds to a sum: the vector of the records of all cohorts
+// that can pay.
+func (n *Node) contributionTo(s *sums.Sum, w *walk) summing.Contribution {
+	at := n.sums.at(w)
+	recipe := n.sums.plan.Recipe(w.recipe)
+	return summing.Contribution{
+		Ledger: n.ledger,
+		Cohorts: func() ([]privacy.Cohort, error) {
+			counts, err := n.records.count()
+			if err != nil {
+				return nil, err
+			}
+			var list []privacy.Cohort
+			for c, slots := range counts.Slots {
+				if slots > 0 {
+					list = append(list, c)
+				}
+			}
+			return list, nil
+		},
+		Vector: func(paid []privacy.Cohort) ([]float64, int, error) {
+			rows, err := n.records.all()
+			if err != nil {
+				return nil, 0, err
+			}
+			c := n.contribution(recipe, &rows, paid, at)
+			if c.Vector == nil {
+				c.Vector = make([]float64, s.Dimension)
+			}
+			return c.Vector, c.Slots, nil
+		},
+	}
+}

@@ -1,0 +1,228 @@
+package node
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"p2pnode/learner"
+	"p2pnode/node/datadir"
+)
+
+// population is nodes of a task with private sums: the committee comes first.
+type populace struct {
+	t     *testing.T
+	task  *learner.Task
+	nodes []*Node
+	stops []func()
+}
+
+// committeeTask is lineTask with sums by a committee whose identities are in the files.
+func committeeTask(t *testing.T, keys []string) *learner.Task {
+	t.Helper()
+	task := lineTask()
+	task.Learner = "sums"
+	task.Release.Epsilon = 10 // as many records as here say little with more noise
+	task.Sums = learner.Sums{
+		Recipes:   []learner.Recipe{{Kind: "mean", Share: 1}},
+		Colluding: 1, Contributors: 100, Records: 1000, Epochs: 1, CloseSeconds: 4,
+	}
+	for _, file := range keys {
+		id, err := datadir.NewIdentity(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		task.Sums.Committee = append(task.Sums.Committee, id.String())
+	}
+	return task
+}
+
+const committeeSize = 4
+
+// newPopulace makes directories for a committee and for devices with records, all of whom
+// are near one line.
+func newPopulace(t *testing.T, devices int, change func(*learner.Task)) *populace {
+	t.Helper()
+	base := t.TempDir()
+	var keys []string
+	for i := range committeeSize {
+		keys = append(keys, filepath.Join(base, fmt.Sprintf("member%d.key", i)))
+	}
+	p := &populace{t: t, task: committeeTask(t, keys)}
+	change(p.task)
+	random := rand.New(rand.NewPCG(15, 1))
+	for i := range committeeSize + devices {
+		c := datadir.DefaultConfig(p.task)
+		c.Listen, c.MDNS = []string{"/ip4/127.0.0.1/tcp/0"}, false
+		made := datadir.New{Task: p.task, Config: c}
+		if i < committeeSize {
+			made.Identity = keys[i]
+		}
+		dir := filepath.Join(base, fmt.Sprintf("node%d", i))
+		if err := datadir.Make(dir, made); err != nil {
+			t.Fatal(err)
+		}
+		n := openNode(t, dir)
+		if i >= committeeSize {
+			if err := n.Add(t.Context(), alike(random, 30)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p.nodes, p.stops = append(p.nodes, n), append(p.stops, func() {})
+	}
+	return p
+}
+
+// alike are records of one line for everybody, which 30 of them tell only roughly.
+func alike(random *rand.Rand, m int) []learner.Record {
+	out := make([]learner.Record, m)
+	for i := range out {
+		a, b := 2*random.Float64()-1, 2*random.Float64()-1
+		y := 1.5*a - b + 0.5 + random.NormFloat64()
+		x := []float64{a, b, 1}
+		norm := max(1, math.Sqrt(a*a+b*b))
+		x[0], x[1] = a/norm, b/norm
+		out[i] = learner.Record{X: x, Y: min(max(y, -3), 3)}
+	}
+	return out
+}
+
+// run starts a node that knows the last node of the committee.
+func (p *populace) run(i int) {
+	p.t.Helper()
+	n := p.nodes[i]
+	p.stops[i] = start(p.t, n)
+	last := p.nodes[committeeSize-1]
+	if i == committeeSize-1 {
+		return
+	}
+	addrs, err := last.Addrs(p.t.Context())
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if _, err := n.AddPeer(p.t.Context(), addrs[0]); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// opened is how many sums of a recipe a node has the results of.
+func (p *populace) opened(i, recipe int) int {
+	k := p.nodes[i].sums
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.walks[recipe].opened)
+}
+
+// Nodes make a private sum: those with records pay for it and are in it, one without has
+// its result for nothing, and what it says is in their personal models. It is there after
+// a restart without anybody.
+func TestNodesMakeAPrivateSum(t *testing.T) {
+	const devices = 6
+	p := newPopulace(t, devices, func(*learner.Task) {})
+	newcomer := committeeSize - 1
+	p.run(newcomer)
+	for i := range p.nodes {
+		if i != newcomer && i != 0 {
+			p.run(i)
+		}
+	}
+	for i := committeeSize; i < len(p.nodes); i++ {
+		eventually(t, "the devices are connected", func() bool { return status(t, p.nodes[i]).Connections > 0 })
+	}
+	p.run(0) // the committee is complete, so the sum opens
+	for i := range p.nodes {
+		eventually(t, fmt.Sprintf("node %d has the result", i), func() bool { return p.opened(i, 0) == 1 })
+	}
+	for i, n := range p.nodes {
+		paid, told := len(n.ledger.Contributions()), n.sums.walks[0].opened[0]
+		if contributes := i >= committeeSize; paid != len(n.ledger.Spending()) || contributes != (paid == 1) || told.listed != contributes || told.records != devices*24 {
+			t.Errorf("node %d paid for %d sums and spent %+v; the sum: listed %v, of %d records", i, paid, n.ledger.Spending(), told.listed, told.records)
+		}
+	}
+
+	// A record that comes later begins a cohort of its own.
+	n := p.nodes[committeeSize]
+	if err := n.Add(t.Context(), alike(rand.New(rand.NewPCG(15, 2)), 1)); err != nil {
+		t.Fatal(err)
+	}
+	if cohorts, err := n.cohorts(); err != nil || len(cohorts) != 2 || cohorts[0].Left != 0 {
+		t.Errorf("cohorts: %+v, %v", cohorts, err)
+	}
+
+	// Offline, from its disk, a node knows what all know.
+	for _, i := range []int{1, len(p.nodes) - 1} {
+		p.stops[i]()
+		dir := p.nodes[i].dir
+		if err := p.nodes[i].Close(); err != nil {
+			t.Fatal(err)
+		}
+		p.nodes[i] = openNode(t, dir)
+		m, err := p.nodes[i].Personal(t.Context())
+		if err != nil || m.Known == nil || p.opened(i, 0) != 1 {
+			t.Fatalf("node %d after a restart: %+v, %v", i, m, err)
+		}
+		truth := []float64{1.5, -1, 0.5}
+		if got := p.task.Score(m.Theta, slices.Values(exactly(truth))).Error; !(got < 0.5) {
+			t.Errorf("node %d: error %v of the line that all share", i, got)
+		}
+	}
+	if files, err := os.ReadDir(filepath.Join(p.nodes[0].dir, datadir.CommitteeDir)); err != nil || len(files) != 1 {
+		t.Errorf("a member keeps %v, %v", files, err)
+	}
+}
+
+// exactly are records of a line without noise.
+func exactly(theta []float64) (list []learner.Record) {
+	for _, a := range []float64{-0.7, 0.7} {
+		for _, b := range []float64{-0.7, 0.7} {
+			list = append(list, learner.Record{X: []float64{a, b, 1}, Y: theta[0]*a + theta[1]*b + theta[2]})
+		}
+	}
+	return list
+}
+
+// A recipe of rounds goes from one sum to the next, also across a restart in between, and
+// sums go beside releases.
+func TestNodesWalkThroughRounds(t *testing.T) {
+	p := newPopulace(t, 3, func(task *learner.Task) {
+		task.Learner = "personal"
+		task.Sums.Recipes = []learner.Recipe{{Kind: "gradient", Share: 0.5, Rounds: 2}}
+		task.Sums.CloseSeconds = 3
+	})
+	p.run(committeeSize - 1)
+	for i := range p.nodes {
+		if i != committeeSize-1 {
+			p.run(i)
+		}
+	}
+	last := len(p.nodes) - 1
+	eventually(t, "the first round is over", func() bool { return p.round(last) > 1 || p.opened(last, 0) == 1 })
+	p.stops[last]()
+	dir := p.nodes[last].dir
+	if err := p.nodes[last].Close(); err != nil {
+		t.Fatal(err)
+	}
+	p.nodes[last] = openNode(t, dir)
+	p.run(last)
+	for i := range p.nodes {
+		eventually(t, "all rounds are over", func() bool { return p.opened(i, 0) == 1 })
+	}
+	want := p.nodes[0].sums.walks[0].opened[0].values
+	for i, n := range p.nodes {
+		if got := n.sums.walks[0].opened[0].values; !slices.Equal(got, want) || len(got) != p.task.Dimension() {
+			t.Errorf("node %d came to %v, another to %v", i, got, want)
+		}
+	}
+}
+
+// round is the round of a recipe that a node waits for.
+func (p *populace) round(i int) uint64 {
+	k := p.nodes[i].sums
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.walks[0].round
+}
