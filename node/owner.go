@@ -78,6 +78,7 @@ func (n *Node) Progress(context.Context) (api.Status, error) {
 		Done:     n.done(cohorts),
 		Private:  n.private.Describe(n.self),
 		Rounds:   n.rounds(state),
+		Sums:     n.sums.count(len(n.ledger.Contributions())),
 		Privacy:  n.summary(cohorts),
 		Traffic:  api.Traffic{BytesIn: total.TotalIn, BytesOut: total.TotalOut},
 	}

@@ -11,6 +11,7 @@ import (
 
 	"p2pnode/learner"
 	"p2pnode/learner/population"
+	"p2pnode/node/api"
 	"p2pnode/node/summing"
 	"p2pnode/privacy"
 	"p2pnode/storage"
@@ -23,6 +24,7 @@ type walk struct {
 	recipe  int
 	epoch   uint64 // of the sum to come; after the last epoch there is none
 	round   uint64
+	listed  int                 // sums with this device's contribution in them
 	descent *population.Descent // of a recipe with rounds, in this epoch
 	opened  []opened
 }
@@ -82,6 +84,23 @@ func (k *knowledge) next(w *walk) (*sums.Sum, error) {
 	return k.plan.Sum(w.recipe, w.epoch, w.round)
 }
 
+// count counts sums; nil knowledge is of a task that has none.
+func (k *knowledge) count(paid int) *api.Sums {
+	if k == nil {
+		return nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	c := &api.Sums{Paid: paid}
+	for i, w := range k.walks {
+		rounds := k.plan.Recipe(i).Rounds()
+		c.All += k.plan.Epochs() * rounds
+		c.Known += int(w.epoch-1)*rounds + int(w.round-1)
+		c.Listed += w.listed
+	}
+	return c
+}
+
 // at is the public model that the next sum's vectors are taken at; nil for a recipe of
 // one round.
 func (k *knowledge) at(w *walk) []float64 {
@@ -107,6 +126,9 @@ func (k *knowledge) take(w *walk, s *sums.Sum, o *summing.Outcome) {
 	}
 	for _, e := range o.List.Entries {
 		told.slots = append(told.slots, int(e.Records))
+	}
+	if o.Listed {
+		w.listed++
 	}
 	w.round++
 	if w.descent != nil {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"p2pnode/learner"
+	"p2pnode/node/api"
 	"p2pnode/node/datadir"
 )
 
@@ -141,6 +142,9 @@ func TestNodesMakeAPrivateSum(t *testing.T) {
 		paid, told := len(n.ledger.Contributions()), n.sums.walks[0].opened[0]
 		if contributes := i >= committeeSize; paid != len(n.ledger.Spending()) || contributes != (paid == 1) || told.listed != contributes || told.records != devices*24 {
 			t.Errorf("node %d paid for %d sums and spent %+v; the sum: listed %v, of %d records", i, paid, n.ledger.Spending(), told.listed, told.records)
+		}
+		if got, want := *status(t, n).Sums, (api.Sums{All: 1, Known: 1, Paid: paid, Listed: paid}); got != want {
+			t.Errorf("node %d counts %+v, want %+v", i, got, want)
 		}
 	}
 

@@ -40,6 +40,8 @@ type Status struct {
 
 	Rounds *Rounds `json:"rounds"` // nil unless the learner goes in rounds
 
+	Sums *Sums `json:"sums"` // nil: the task has no private sums
+
 	Privacy  BudgetSummary `json:"privacy"`
 	Traffic  Traffic       `json:"traffic"`
 	Personal *Comparison   `json:"personal"` // nil before there is anything to compare
@@ -63,6 +65,14 @@ type Rounds struct {
 	Ended      bool   `json:"ended"` // the last one is over
 	Dropped    uint64 `json:"dropped_edges"`
 	Asymmetric uint64 `json:"asymmetric_edges"`
+}
+
+// Sums counts the private sums of a task; a recipe in rounds makes one in each.
+type Sums struct {
+	All    int `json:"all"`    // that its recipes make in all epochs
+	Known  int `json:"known"`  // whose certified result this node has
+	Paid   int `json:"paid"`   // that its records paid a contribution to
+	Listed int `json:"listed"` // of the known ones, with that contribution in them
 }
 
 // Traffic counts since the node started.
