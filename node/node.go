@@ -224,7 +224,11 @@ func (n *Node) bootstrap() []peer.AddrInfo {
 
 // power returns how often the node acts while it has nothing to send.
 func (n *Node) power() netedge.Power {
-	return netedge.PowerOf(&n.files.Config, n.files.Task.Graph.Degree)
+	p := netedge.PowerOf(&n.files.Config, n.files.Task.Graph.Degree)
+	if n.sums != nil && n.sums.member {
+		return p.Serving(n.files.Task.Sums.Contributors)
+	}
+	return p
 }
 
 // freshSource is a cryptographic generator with a seed of its own.

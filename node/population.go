@@ -45,6 +45,7 @@ type opened struct {
 type knowledge struct {
 	plan   *summing.Plan
 	shared *Shared
+	member bool // this node is a member of the committee
 
 	mu    sync.Mutex
 	walks []*walk
@@ -52,7 +53,7 @@ type knowledge struct {
 
 // newKnowledge reads what the sums that a node keeps under root have told.
 func newKnowledge(p *summing.Plan, shared *Shared, root string, self sums.Identity, l *storage.Ledger) (*knowledge, error) {
-	k := &knowledge{plan: p, shared: shared}
+	k := &knowledge{plan: p, shared: shared, member: slices.Contains(p.Committee().Members, self)}
 	for i := range p.Recipes() {
 		w := &walk{recipe: i, epoch: 1, round: 1}
 		k.walks = append(k.walks, w)

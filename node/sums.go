@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -112,7 +111,7 @@ func (n *Node) walk(ctx context.Context, d *summing.Desk, w *walk) error {
 			<-ctx.Done() // as a member it serves the last ones
 			return err
 		}
-		if slices.Contains(s.Committee.Members, d.Self()) {
+		if n.sums.member {
 			members.Go(func() {
 				later := max(laterAtLeast, n.epochTime())
 				err := d.Member(ctx, s, summing.Membership{Root: filepath.Join(n.dir, datadir.CommitteeDir), Open: n.epochTime(), Later: later})

@@ -33,10 +33,8 @@ const dialTimeout = 15 * time.Second
 func NewHost(key crypto.PrivKey, r *reach.Reach, around *Surroundings, p Power, closed datadir.Private, traffic metrics.Reporter) (host.Host, error) {
 	// The default limits allow 8 connections from one address, and one new one
 	// in 5 s, which starves nodes behind one router.
-	limits := rcmgr.DefaultLimits
-	libp2p.SetDefaultServiceLimits(&limits)
 	resources, err := rcmgr.NewResourceManager(
-		rcmgr.NewFixedLimiter(limits.AutoScale()),
+		rcmgr.NewFixedLimiter(p.limits()),
 		rcmgr.WithLimitPerSubnet(
 			[]rcmgr.ConnLimitPerSubnet{{PrefixLength: 32, ConnCount: highWater}},
 			[]rcmgr.ConnLimitPerSubnet{{PrefixLength: 56, ConnCount: highWater}}),

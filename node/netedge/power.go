@@ -51,6 +51,18 @@ func PowerOf(c *datadir.Config, degree int) Power {
 	return p
 }
 
+// mostAtOnce bounds the connections of a host whose connections are its purpose.
+const mostAtOnce = 4096
+
+// Serving is the power of a node to which so many others come at once: a member of a
+// committee, to which all contributors of a private sum do.
+func (p Power) Serving(others int) Power {
+	others = min(others, mostAtOnce)
+	p.connections += others
+	p.spare += others / 2
+	return p
+}
+
 // muxer is Yamux that notices dead peers by itself: its pings are frames, where
 // those of the ping protocol are streams. The round trip time, measured every
 // half a minute otherwise, only matters for windows that no model fills.

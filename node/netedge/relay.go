@@ -143,5 +143,5 @@ func (r *Relay) Status() RelayStatus {
 
 // relayPower is a relay's: its connections are its purpose.
 func relayPower() Power {
-	return Power{silence: 6 * time.Second, answer: 6 * time.Second, connections: 4096, spare: 2048}
+	return Power{silence: 6 * time.Second, answer: 6 * time.Second, connections: mostAtOnce, spare: mostAtOnce / 2}
 }
