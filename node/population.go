@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -142,19 +143,34 @@ func (k *knowledge) take(w *walk, s *sums.Sum, o *summing.Outcome) {
 	}
 }
 
-// added reads what all opened sums of a walk told together: sums and noise add up, and of
+// telling are the epochs that tell most together. Each adds its records, and as much noise
+// as any other: r records in k epochs tell as much as r*r/k in one, so an epoch with few
+// records would only blur the others. How many each has is public.
+func telling(all []opened) []opened {
+	most := slices.SortedStableFunc(slices.Values(all), func(a, b opened) int { return cmp.Compare(b.records, a.records) })
+	var best, records float64
+	count := 0
+	for i, o := range most {
+		records += float64(o.records)
+		if tells := records * records / float64(i+1); tells > best {
+			best, count = tells, i+1
+		}
+	}
+	return most[:count]
+}
+
+// added reads what opened sums of a recipe told together: sums and noise add up, and of
 // models that rounds led to the mean over all records counts.
-func (k *knowledge) added(w *walk) learner.Opened {
-	r := k.plan.Recipe(w.recipe)
+func added(r *learner.Summing, epochs []opened) learner.Opened {
 	all := learner.Opened{Summing: r, Sum: make([]float64, r.Dimension())}
 	records := 0
-	for _, o := range w.opened {
+	for _, o := range epochs {
 		records += o.records
 	}
-	for _, o := range w.opened {
+	for _, o := range epochs {
 		weight := 1.0
 		if r.Rounds() > 1 {
-			weight = float64(o.records) / float64(max(1, records))
+			weight = float64(o.records) / float64(records)
 		}
 		floats.AddScaled(all.Sum, weight, o.values)
 		all.SD = math.Hypot(all.SD, o.sd)
@@ -163,10 +179,10 @@ func (k *knowledge) added(w *walk) learner.Opened {
 	return all
 }
 
-// source is a recipe of which sums were opened.
+// source is a recipe, and what was opened of its sums that is of use.
 type source struct {
 	recipe *learner.Summing
-	opened []opened
+	epochs []opened
 }
 
 // read returns what is known of the population, and from where; nil if no sum was opened
@@ -178,12 +194,13 @@ func (k *knowledge) read() (*learner.Population, []source, error) {
 	var from []source
 	var name []byte
 	for i, w := range k.walks {
-		if len(w.opened) == 0 {
+		recipe, epochs := k.plan.Recipe(i), telling(w.opened)
+		if len(epochs) == 0 {
 			continue
 		}
-		known, from = append(known, k.added(w)), append(from, source{k.plan.Recipe(i), slices.Clone(w.opened)})
+		known, from = append(known, added(recipe, epochs)), append(from, source{recipe, epochs})
 		name = binary.BigEndian.AppendUint32(name, uint32(i))
-		for _, o := range w.opened {
+		for _, o := range epochs {
 			name = append(name, o.sum[:]...)
 		}
 	}
@@ -210,7 +227,7 @@ func (n *Node) known(rows *ownRows) (*learner.Known, error) {
 	}
 	own := make([]learner.Contribution, len(sources))
 	for i, from := range sources {
-		for _, o := range from.opened {
+		for _, o := range from.epochs {
 			if o.listed && from.recipe.Rounds() == 1 { // of more, nothing can be taken out
 				add(&own[i], n.contribution(from.recipe, rows, paid[o.sum], nil))
 			}
