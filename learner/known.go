@@ -85,6 +85,17 @@ const (
 // nothing is known of keys, it is the record.
 func (k *Known) Extend(t *Task, r Record) Record { return k.extend(t, r, nil) }
 
+// Extended is a model in the coordinates of the records that [Known.Extend] makes once the
+// task's sums over keys are known: two more before the constant, 0 in a model that knows
+// none. Of a task without such sums it is the model.
+func (t *Task) Extended(theta []float64) []float64 {
+	keys := slices.ContainsFunc(t.Sums.Recipes, func(r Recipe) bool { return r.Kind == "items" })
+	if !keys || len(theta) != t.Dimension() {
+		return theta
+	}
+	return slices.Insert(slices.Clone(theta), t.featureCount(), 0, 0)
+}
+
 // extend takes the device's own votes out of what people think.
 func (k *Known) extend(t *Task, r Record, own []float64) Record {
 	if k.items == nil {

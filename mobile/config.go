@@ -46,6 +46,7 @@ type Config struct {
 
 	bootstrap, listen []string
 	private           datadir.PrivateNetwork
+	catalogue         []byte
 }
 
 // What a network costs, for [Node.SetNetwork].
@@ -71,7 +72,8 @@ func NewConfig(dataDir, task string) *Config {
 
 // ParseConfig reads a configuration from JSON, as an app may ship it: the fields in
 // snake case, and the lists "bootstrap" and "listen". What is left out has its default,
-// and DataDir is set later as a rule, as is a private network. An unknown key is an error.
+// and DataDir is set later as a rule, as are a private network and a catalogue. An unknown
+// key is an error.
 func ParseConfig(configJSON string) (c *Config, err error) {
 	defer guard(&err)
 	c = NewConfig("", "")
@@ -134,6 +136,19 @@ func (c *Config) AddListen(multiaddr string) (err error) {
 	return nil
 }
 
+// SetCatalogue gives the node the file that lists the keys of its task: a task with private
+// sums over keys names the file's SHA-256. It is public, the same for every node, and ships
+// with the app. [NewNode] writes it into the data directory and refuses another file with
+// [CodeInput]; a directory that has the file needs it no more.
+func (c *Config) SetCatalogue(content []byte) (err error) {
+	defer guard(&err)
+	if len(content) == 0 {
+		return wrongInput("the catalogue is empty; give the bytes of the file, or leave the call out")
+	}
+	c.catalogue = slices.Clone(content)
+	return nil
+}
+
 // check refuses fields outside their ranges.
 func (c *Config) check() error {
 	switch {
@@ -152,8 +167,7 @@ func (c *Config) check() error {
 // settled is a checked configuration with what its texts say.
 type settled struct {
 	Config
-	task *learner.Task
-	node datadir.Config
+	made datadir.New
 }
 
 // settle checks a configuration and copies it.
@@ -169,10 +183,11 @@ func (c *Config) settle() (s settled, err error) {
 	}
 	s.Config = *c
 	s.bootstrap, s.listen = slices.Clone(c.bootstrap), slices.Clone(c.listen)
-	if s.task, err = c.readTask(); err != nil {
+	s.made.Catalogue, s.catalogue = c.catalogue, nil // it may be large, and goes into the directory
+	if s.made.Task, err = c.readTask(); err != nil {
 		return s, coded(CodeInput, err)
 	}
-	s.node, err = s.settings()
+	s.made.Config, err = s.settings()
 	return s, coded(CodeInput, err)
 }
 
@@ -191,10 +206,10 @@ func (c *Config) readTask() (*learner.Task, error) {
 
 // settings are the phone's defaults with what the app's settings change.
 func (s *settled) settings() (datadir.Config, error) {
-	phone := datadir.DefaultConfig(s.task)
+	phone := datadir.DefaultConfig(s.made.Task)
 	phone.SetPower(datadir.PowerLow)
 	phone.UPnP = false // the phone's router is seldom its own, and its address changes
-	conf, err := phone.With([]byte(s.Settings), s.task)
+	conf, err := phone.With([]byte(s.Settings), s.made.Task)
 	if err != nil {
 		return conf, fmt.Errorf("the settings: %w", err)
 	}
@@ -202,13 +217,13 @@ func (s *settled) settings() (datadir.Config, error) {
 	if len(s.listen) > 0 {
 		conf.Listen = s.listen
 	}
-	return conf, conf.Validate(s.task)
+	return conf, conf.Validate(s.made.Task)
 }
 
 // open makes the directory what the configuration says, and opens it.
 func (s *settled) open(log *slog.Logger) (*node.Node, error) {
 	gologshim.SetDefaultHandler(slog.DiscardHandler) // libp2p also returns the errors that it logs
-	if err := datadir.Configure(s.DataDir, s.task, s.node, s.private); err != nil {
+	if err := datadir.Configure(s.DataDir, s.made, s.private); err != nil {
 		return nil, ofDirectory(err)
 	}
 	n, err := node.Open(s.DataDir, log)

@@ -20,9 +20,9 @@ func TestParseConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !s.AllowMetered || s.MinBatteryPercent != 0 || s.QueueLimit != 1000 || s.node.Epsilon != 0.5 ||
-		s.node.Power != datadir.PowerLow || s.node.UPnP || s.node.MDNS || s.node.DHT != "client" ||
-		len(s.node.Listen) != 1 || len(s.node.Bootstrap) != 1 {
+	if !s.AllowMetered || s.MinBatteryPercent != 0 || s.QueueLimit != 1000 || s.made.Config.Epsilon != 0.5 ||
+		s.made.Config.Power != datadir.PowerLow || s.made.Config.UPnP || s.made.Config.MDNS || s.made.Config.DHT != "client" ||
+		len(s.made.Config.Listen) != 1 || len(s.made.Config.Bootstrap) != 1 {
 		t.Errorf("%+v", s)
 	}
 	for text, want := range map[string]string{

@@ -123,7 +123,10 @@ func (n *Node) tellChanges(before, now api.Status) {
 			Spent float64 `json:"spent"`
 		}{now.Round, now.Privacy.Left, now.Privacy.Spent})
 	}
-	if now.Heard != before.Heard || now.Traffic.Delivered != before.Traffic.Delivered {
+	if now.Sums != nil && *now.Sums != *before.Sums {
+		n.events.post("sums", now.Sums)
+	}
+	if now.Sums != nil && now.Sums.Known != before.Sums.Known || now.Heard != before.Heard || now.Traffic.Delivered != before.Traffic.Delivered {
 		n.models.want()
 	}
 }

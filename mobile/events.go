@@ -21,6 +21,7 @@ type Listener interface {
 	//	model       {"examples":…, "current":…}      there is a newer personal model
 	//	neighbours  {"neighbours":…, "listening":…, "heard":…}
 	//	released    {"round":…, "left":…, "spent":…} a model left the device
+	//	sums        {"all":…, "known":…, "paid":…, "listed":…}  private sums, as in StatusJSON
 	//	peer        {"id":…, "connected":…, "reason":…}  what came of AddPeer
 	//	error       {"code":…, "message":…}          something failed outside of a call
 	//	lost        {"events":…}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"p2pnode/learner"
 	"p2pnode/node"
 	"p2pnode/node/api"
 )
@@ -22,21 +23,21 @@ func (n *Node) Predict(featuresLE []byte) (y float64, err error) {
 		return 0, err
 	}
 	defer leave()
-	x, err := n.features(featuresLE)
+	asked, err := n.features(featuresLE)
 	if err != nil {
 		return 0, coded(CodeInput, withoutValue(err))
 	}
-	return n.node.Task().Predict(n.model().Theta, x), nil
+	t, f := n.node.Task(), n.model()
+	return t.Predict(f.Theta, f.Extend(t, asked).X), nil
 }
 
 // features encodes a vector of the app's.
-func (n *Node) features(featuresLE []byte) ([]float64, error) {
+func (n *Node) features(featuresLE []byte) (learner.Record, error) {
 	raw, err := decodeVector(featuresLE)
 	if err != nil {
-		return nil, err
+		return learner.Record{}, err
 	}
-	r, err := n.node.Task().EncodeVector(raw)
-	return r.X, err
+	return n.node.Task().EncodeVector(raw)
 }
 
 // model is the newest personal model, of every stored example if that is to be had.
@@ -92,22 +93,26 @@ func (n *Node) Probabilities(featuresLE []byte) (probabilitiesLE []byte, err err
 	if !t.HasProbabilities() {
 		return nil, wrongInput("the loss %q knows no probabilities; use predict", t.Loss)
 	}
-	x, err := n.features(featuresLE)
+	asked, err := n.features(featuresLE)
 	if err != nil {
 		return nil, coded(CodeInput, withoutValue(err))
 	}
-	theta := n.model().Theta
-	if q := t.Probabilities(theta, x); q != nil {
+	f := n.model()
+	x := f.Extend(t, asked).X
+	if q := t.Probabilities(f.Theta, x); q != nil {
 		return encodeVector(q), nil
 	}
-	p := t.Predict(theta, x)
+	p := t.Predict(f.Theta, x)
 	return encodeVector([]float64{1 - p, p}), nil
 }
 
 // ExportModel returns the personal model's parameters, little-endian float64, in the
-// coordinates of the task. It is a function of the user's raw data: keep it on the
-// device. It waits for a model that knows all examples, as long as writing and fitting
-// take.
+// coordinates of the task. Where the task makes private sums over keys, there are two more
+// before the constant: the weights of how far above the average people put a key and of how
+// popular it is, both 0 until a sum is known. Only the node knows what they are multiplied
+// with, so a program that predicts with the other parameters alone predicts worse. The model
+// is a function of the user's raw data: keep it on the device. It waits for a model that
+// knows all examples, as long as writing and fitting take.
 func (n *Node) ExportModel() (parametersLE []byte, err error) {
 	defer n.guard(&err)
 	leave, err := n.enter()
@@ -122,7 +127,7 @@ func (n *Node) ExportModel() (parametersLE []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return encodeVector(m.Theta), nil
+	return encodeVector(n.node.Task().Extended(m.Theta)), nil
 }
 
 // encodeJSON is the text of what a method answers.

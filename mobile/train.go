@@ -138,6 +138,7 @@ type quiet struct {
 
 func (q *quiet) over(s api.Status, now time.Time) bool {
 	says := s.Records > 0 && !s.Done
+	says = says || s.Sums != nil && s.Sums.Known < s.Sums.All
 	there := s.Running && s.Neighbours > 0 && s.Listening == s.Neighbours
 	if says || !there || s.Traffic.Delivered != q.delivered {
 		q.delivered, q.since = s.Traffic.Delivered, now

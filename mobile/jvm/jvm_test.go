@@ -12,12 +12,16 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"p2pnode/internal/committee"
+	"p2pnode/internal/require"
+	"p2pnode/node/datadir"
 )
 
 // scenarios are what package harness does with the bindings, each in a process of its own.
 var scenarios = []string{
 	"conditions", "erase", "errors", "examples", "interfaces", "learn", "listener", "network", "private", "restart", "stop",
-	"threads", "train",
+	"sums", "threads", "train",
 }
 
 // machine starts Java programs that use the bindings.
@@ -95,13 +99,29 @@ func TestJVM(t *testing.T) {
 // prove runs a scenario under the JVM's checks.
 func (m machine) prove(t *testing.T, scenario string) {
 	t.Helper()
-	said, checks := m.java(t, 3*time.Minute, scenario, "-Xcheck:jni", "-Xmx128m", "-XX:+DisplayVMOutputToStderr")
+	options := []string{"-Xcheck:jni", "-Xmx128m", "-XX:+DisplayVMOutputToStderr"}
+	if scenario == "sums" {
+		options = append(options, committees(t)...)
+	}
+	said, checks := m.java(t, 3*time.Minute, scenario, options...)
 	t.Log(said)
 	// That it asks for no exception after some calls is gobind's way: it knows them to
 	// throw none.
 	if strings.Contains(checks, "exception pending") {
 		t.Errorf("JNI was called while an exception was pending, which ends an app on Android:\n%s", checks)
 	}
+}
+
+// committees starts a committee and tells Java of it.
+func committees(t *testing.T) (options []string) {
+	t.Helper()
+	task := committee.Task()
+	peer := committee.Start(t, task)
+	text, err := datadir.FormatTask(task)
+	require.NoError(t, err)
+	taskFile, catalogue := filepath.Join(t.TempDir(), "task.toml"), filepath.Join(t.TempDir(), "catalogue.csv")
+	require.NoError(t, os.WriteFile(taskFile, text, 0o644), os.WriteFile(catalogue, []byte(committee.Catalogue), 0o644))
+	return []string{"-Dp2pnode.peer=" + peer, "-Dp2pnode.task=" + taskFile, "-Dp2pnode.catalogue=" + catalogue}
 }
 
 // TestMeasure prints what the bindings cost: memory, time, growth.

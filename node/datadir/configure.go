@@ -15,17 +15,21 @@ import (
 	"p2pnode/storage"
 )
 
-// Configure gives a data directory this task, this configuration and this private network.
-// It is for a program that owns the directory and brings these with it. If the directory
-// holds no node yet, Configure makes one, as [Init] does; otherwise it replaces the files.
-// The node's identity, records and ledger stay. So does a private network that it belongs
-// to, whatever p says: nobody shall open a node to everybody, or to others, by leaving
-// something out. Configure refuses a task of another network with [ErrOtherTask], another
-// private network or key with [ErrRequest], and a directory in use with
-// [storage.ErrLocked]; [OpenStore] refuses what the ledger does not allow. If it is killed
-// at any moment, it can be called again.
-func Configure(dir string, t *learner.Task, c Config, p PrivateNetwork) (err error) {
-	if err := errors.Join(t.Validate(), c.Validate(t), p.check(c.Listen)); err != nil {
+// Configure gives a data directory what n says, and this private network. It is for a
+// program that owns the directory and brings these with it. If the directory holds no node
+// yet, Configure makes one, as [Make] does; otherwise it replaces the files. The node's
+// identity, records and ledger stay, and so does its catalogue if n has none. So does a
+// private network that it belongs to, whatever p says: nobody shall open a node to
+// everybody, or to others, by leaving something out. Configure refuses a task of another
+// network with [ErrOtherTask], another private network or key and a catalogue that is not
+// the task's with [api.ErrRequest], and a directory in use with [storage.ErrLocked];
+// [OpenStore] refuses what the ledger does not allow. If it is killed at any moment, it can
+// be called again.
+func Configure(dir string, n New, p PrivateNetwork) (err error) {
+	if err := errors.Join(n.Task.Validate(), n.Config.Validate(n.Task), p.check(n.Config.Listen)); err != nil {
+		return api.WrongRequest(err)
+	}
+	if n.Catalogue, err = n.catalogueOf(dir); err != nil {
 		return api.WrongRequest(err)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -36,16 +40,29 @@ func Configure(dir string, t *learner.Task, c Config, p PrivateNetwork) (err err
 		return fmt.Errorf("node: open %s: %w", dir, err)
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	return configure(dir, t, c, p)
+	return configure(dir, n, p)
 }
 
-func configure(dir string, t *learner.Task, c Config, p PrivateNetwork) error {
+// catalogueOf is the catalogue that n has or, if it has none, that of the directory; it
+// must be the task's.
+func (n *New) catalogueOf(dir string) (content []byte, err error) {
+	if content = n.Catalogue; len(content) == 0 && catalogueHash(n.Task) != "" {
+		content, err = os.ReadFile(filepath.Join(dir, CatalogueFile))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("node: read the catalogue: %w", err)
+		}
+	}
+	_, err = readCatalogue(n.Task, content)
+	return content, err
+}
+
+func configure(dir string, n New, p PrivateNetwork) error {
 	if err := unfinished(dir); err != nil {
 		return err
 	}
 	key, err := readKey(filepath.Join(dir, KeyFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return found(dir, t, c, p)
+		return found(dir, n, p)
 	}
 	if err != nil {
 		return err
@@ -53,30 +70,30 @@ func configure(dir string, t *learner.Task, c Config, p PrivateNetwork) error {
 	if err := storage.DropUnfinished(filepath.Join(dir, StoreFile)); err != nil {
 		return fmt.Errorf("node: open %s: %w", dir, err)
 	}
-	if err := c.settleAccounting(dir, t); err != nil {
+	if err := n.Config.settleAccounting(dir, n.Task); err != nil {
 		return err
 	}
-	files, err := textFiles(dir, t, c, p)
+	files, err := n.texts(dir, p)
 	if err != nil {
 		return err
 	}
-	return rewrite(dir, Files{Key: key, Task: t, Config: c}, files)
+	return rewrite(dir, Files{Key: key, Task: n.Task, Config: n.Config}, files)
 }
 
 // found makes a new data directory. It replaces the files of an earlier call that was
 // killed before it made the key.
-func found(dir string, t *learner.Task, c Config, p PrivateNetwork) error {
+func found(dir string, n New, p PrivateNetwork) error {
 	if err := noOrphan(dir); err != nil {
 		return err
 	}
-	if err := c.openAccounting(t); err != nil {
+	if err := n.Config.openAccounting(n.Task); err != nil {
 		return api.WrongRequest(err)
 	}
-	files, err := textFiles(dir, t, c, p)
+	files, err := n.texts(dir, p)
 	if err != nil {
 		return err
 	}
-	key, err := newKey()
+	key, err := n.key()
 	if err != nil {
 		return err
 	}
@@ -87,22 +104,15 @@ func found(dir string, t *learner.Task, c Config, p PrivateNetwork) error {
 	return replaceAll(dir, append(files, dirFile{KeyFile, text}))
 }
 
-// textFiles returns the text files of a directory. Those that keep strangers away come
-// first.
-func textFiles(dir string, t *learner.Task, c Config, p PrivateNetwork) ([]dirFile, error) {
-	files, err := p.files(dir, c.Listen)
+// texts returns the files of a directory but for its key. Those that keep strangers away
+// come first.
+func (n *New) texts(dir string, p PrivateNetwork) ([]dirFile, error) {
+	files, err := p.files(dir, n.Config.Listen)
 	if err != nil {
 		return nil, err
 	}
-	taskText, err := FormatTask(t)
-	if err != nil {
-		return nil, fmt.Errorf("node: write the task: %w", err)
-	}
-	configText, err := encodeTOML(c)
-	if err != nil {
-		return nil, fmt.Errorf("node: write the configuration: %w", err)
-	}
-	return append(files, dirFile{TaskFile, taskText}, dirFile{ConfigFile, configText}), nil
+	own, err := n.files()
+	return append(files, own...), err
 }
 
 // openAccounting chooses an accounting for the noise if it is left open.

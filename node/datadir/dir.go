@@ -48,28 +48,31 @@ type New struct {
 // Make is Init with all choices. Two directories of one identity must never run at the
 // same time.
 func Make(dir string, n New) error {
-	key, err := newKey()
-	if n.Identity != "" {
-		key, err = readKey(n.Identity)
-	}
+	key, err := n.key()
 	if err != nil {
 		return err
 	}
-	return initAs(dir, n.Task, n.Config, key, n.Catalogue)
+	return makeAs(dir, n, key)
 }
 
-func initAs(dir string, t *learner.Task, c Config, key crypto.PrivKey, catalogue []byte) error {
-	if err := errors.Join(t.Validate(), c.Validate(t)); err != nil {
+// key is the identity.
+func (n *New) key() (crypto.PrivKey, error) {
+	if n.Identity != "" {
+		return readKey(n.Identity)
+	}
+	return newKey()
+}
+
+func makeAs(dir string, n New, key crypto.PrivKey) error {
+	if err := errors.Join(n.Task.Validate(), n.Config.Validate(n.Task)); err != nil {
 		return err
 	}
-	if _, err := readCatalogue(t, catalogue); err != nil {
+	if _, err := readCatalogue(n.Task, n.Catalogue); err != nil {
 		return err
 	}
-	p, err := policy(c.Design(t))
-	if err != nil {
+	if err := n.Config.openAccounting(n.Task); err != nil {
 		return err
 	}
-	c.Accounting = string(p.Terms.Accounting)
 	if err := unfinished(dir); err != nil {
 		return err
 	}
@@ -79,24 +82,31 @@ func initAs(dir string, t *learner.Task, c Config, key crypto.PrivKey, catalogue
 	if err := noOrphan(dir); err != nil {
 		return err
 	}
-	taskText, err := FormatTask(t)
+	files, err := n.files()
 	if err != nil {
-		return fmt.Errorf("node: write the task: %w", err)
-	}
-	configText, err := encodeTOML(c)
-	if err != nil {
-		return fmt.Errorf("node: write the configuration: %w", err)
+		return err
 	}
 	keyBytes, err := crypto.MarshalPrivateKey(key)
 	if err != nil {
 		return fmt.Errorf("node: make an identity: %w", err)
 	}
-	// The key comes last: a directory with a key is complete.
-	files := []dirFile{{TaskFile, taskText}, {ConfigFile, configText}, {KeyFile, keyBytes}}
-	if len(catalogue) > 0 {
-		files = slices.Insert(files, 0, dirFile{CatalogueFile, catalogue})
+	return makeDir(dir, append(files, dirFile{KeyFile, keyBytes})) // a directory with a key is complete
+}
+
+// files are the files of a directory but for its key.
+func (n *New) files() (files []dirFile, err error) {
+	if len(n.Catalogue) > 0 {
+		files = append(files, dirFile{CatalogueFile, n.Catalogue})
 	}
-	return makeDir(dir, files)
+	taskText, err := FormatTask(n.Task)
+	if err != nil {
+		return nil, fmt.Errorf("node: write the task: %w", err)
+	}
+	configText, err := encodeTOML(n.Config)
+	if err != nil {
+		return nil, fmt.Errorf("node: write the configuration: %w", err)
+	}
+	return append(files, dirFile{TaskFile, taskText}, dirFile{ConfigFile, configText}), nil
 }
 
 type dirFile struct {

@@ -35,6 +35,7 @@ public final class Main {
             case "private": return new PrivateNetwork();
             case "restart": return new Restart();
             case "stop": return new Stops();
+            case "sums": return new Sums();
             case "threads": return new Threads();
             case "train": return new Training();
             default: throw new IllegalArgumentException("no scenario " + name);
