@@ -123,8 +123,8 @@ func (n *Node) tellChanges(before, now api.Status) {
 			Spent float64 `json:"spent"`
 		}{now.Round, now.Privacy.Left, now.Privacy.Spent})
 	}
-	if now.Sums != nil && *now.Sums != *before.Sums {
-		n.events.post("sums", now.Sums)
+	if now.Sums != nil && now.Sums.SumCounts != before.Sums.SumCounts {
+		n.events.post("sums", now.Sums.SumCounts)
 	}
 	if now.Sums != nil && now.Sums.Known != before.Sums.Known || now.Heard != before.Heard || now.Traffic.Delivered != before.Traffic.Delivered {
 		n.models.want()

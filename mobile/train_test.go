@@ -81,8 +81,8 @@ func TestQuiet(t *testing.T) {
 		"no neighbours":      {func(s *api.Status) { s.Neighbours, s.Listening = 0, 0 }, false},
 		"a neighbour away":   {func(s *api.Status) { s.Listening = 1 }, false},
 		"not in the network": {func(s *api.Status) { s.Running = false }, false},
-		"sums to come":       {func(s *api.Status) { s.Sums = &api.Sums{All: 3, Known: 2} }, false},
-		"all sums are known": {func(s *api.Status) { s.Sums = &api.Sums{All: 3, Known: 3} }, true},
+		"sums to come":       {func(s *api.Status) { s.Sums = &api.Sums{SumCounts: api.SumCounts{All: 3, Known: 2}} }, false},
+		"all sums are known": {func(s *api.Status) { s.Sums = &api.Sums{SumCounts: api.SumCounts{All: 3, Known: 3}} }, true},
 		"a model came":       {func(s *api.Status) { s.Traffic.Delivered++ }, false},
 	} {
 		start := time.Unix(0, 0)

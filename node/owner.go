@@ -78,9 +78,11 @@ func (n *Node) Progress(context.Context) (api.Status, error) {
 		Done:     n.done(cohorts),
 		Private:  n.private.Describe(n.self),
 		Rounds:   n.rounds(state),
-		Sums:     n.sums.count(len(n.ledger.Contributions())),
 		Privacy:  n.summary(cohorts),
 		Traffic:  api.Traffic{BytesIn: total.TotalIn, BytesOut: total.TotalOut},
+	}
+	if s.Sums, err = n.describeSums(true); err != nil {
+		return api.Status{}, err
 	}
 	s.Contradicted, s.Restored = n.ledger.Contradicted(), n.ledger.Retired() > 0
 	return s, n.describeSession(&s)

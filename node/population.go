@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"sync"
 
@@ -25,9 +26,9 @@ type walk struct {
 	recipe  int
 	epoch   uint64 // of the sum to come; after the last epoch there is none
 	round   uint64
-	listed  int                 // sums with this device's contribution in them
 	descent *population.Descent // of a recipe with rounds, in this epoch
 	opened  []opened
+	results []api.Sum // of every round
 }
 
 // opened is what one epoch told.
@@ -45,8 +46,10 @@ type opened struct {
 // use. What it knows is public, but for which records went into the sums.
 type knowledge struct {
 	plan   *summing.Plan
+	root   string // where results are kept
 	shared *Shared
-	member bool // this node is a member of the committee
+	member bool               // this node is a member of the committee
+	prices map[string]float64 // of a contribution, as a share of a record's budget, by kind of recipe
 
 	mu    sync.Mutex
 	walks []*walk
@@ -54,7 +57,9 @@ type knowledge struct {
 
 // newKnowledge reads what the sums that a node keeps under root have told.
 func newKnowledge(p *summing.Plan, shared *Shared, root string, self sums.Identity, l *storage.Ledger) (*knowledge, error) {
-	k := &knowledge{plan: p, shared: shared, member: slices.Contains(p.Committee().Members, self)}
+	k := &knowledge{
+		plan: p, root: absolute(root), shared: shared, member: slices.Contains(p.Committee().Members, self), prices: make(map[string]float64),
+	}
 	for i := range p.Recipes() {
 		w := &walk{recipe: i, epoch: 1, round: 1}
 		k.walks = append(k.walks, w)
@@ -63,6 +68,7 @@ func newKnowledge(p *summing.Plan, shared *Shared, root string, self sums.Identi
 			if err != nil || s == nil {
 				return k, err
 			}
+			k.prices[p.Kind(i)] = l.Price(s.Mechanism)
 			o, err := summing.Kept(root, s, self, l)
 			if err != nil {
 				return k, err
@@ -80,27 +86,14 @@ func newKnowledge(p *summing.Plan, shared *Shared, root string, self sums.Identi
 func (k *knowledge) next(w *walk) (*sums.Sum, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	return k.nextLocked(w)
+}
+
+func (k *knowledge) nextLocked(w *walk) (*sums.Sum, error) {
 	if w.epoch > uint64(k.plan.Epochs()) {
 		return nil, nil
 	}
 	return k.plan.Sum(w.recipe, w.epoch, w.round)
-}
-
-// count counts sums; nil knowledge is of a task that has none.
-func (k *knowledge) count(paid int) *api.Sums {
-	if k == nil {
-		return nil
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	c := &api.Sums{Paid: paid}
-	for i, w := range k.walks {
-		rounds := k.plan.Recipe(i).Rounds()
-		c.All += k.plan.Epochs() * rounds
-		c.Known += int(w.epoch-1)*rounds + int(w.round-1)
-		c.Listed += w.listed
-	}
-	return c
 }
 
 // at is the public model that the next sum's vectors are taken at; nil for a recipe of
@@ -129,9 +122,11 @@ func (k *knowledge) take(w *walk, s *sums.Sum, o *summing.Outcome) {
 	for _, e := range o.List.Entries {
 		told.slots = append(told.slots, int(e.Records))
 	}
+	result := describeResult(k.plan, describeSum(k.plan, s, w.recipe), o.Result, o.Voters, filepath.Join(k.root, summing.ResultFile(s.ID)))
 	if o.Listed {
-		w.listed++
+		result.Part = api.PartListed
 	}
+	w.results = append(w.results, result)
 	w.round++
 	if w.descent != nil {
 		w.descent.Take(told.values, told.records)

@@ -25,11 +25,11 @@ func (n *Node) openSums(shared *Shared) (*knowledge, error) {
 	if len(n.files.Task.Sums.Recipes) == 0 {
 		return nil, nil
 	}
-	plan, err := summing.NewPlan(n.files.Task, n.files.Catalogue, datadir.TaskHash(n.files.Task))
+	plan, err := datadir.Plan(n.files.Task, n.files.Catalogue)
 	if err != nil {
-		return nil, fmt.Errorf("node: %w", err)
+		return nil, err
 	}
-	key, err := n.signingKey()
+	key, err := signingKey(&n.files)
 	if err != nil {
 		return nil, err
 	}
@@ -38,9 +38,9 @@ func (n *Node) openSums(shared *Shared) (*knowledge, error) {
 
 func (n *Node) resultsDir() string { return filepath.Join(n.dir, datadir.ResultsDir) }
 
-// signingKey is the node's identity as private sums use it.
-func (n *Node) signingKey() (ed25519.PrivateKey, error) {
-	raw, err := n.files.Key.Raw()
+// signingKey is the identity of a directory as private sums use it.
+func signingKey(files *datadir.Files) (ed25519.PrivateKey, error) {
+	raw, err := files.Key.Raw()
 	if err != nil || len(raw) != ed25519.PrivateKeySize {
 		return nil, errors.New("node: private sums need an identity with an Ed25519 key: make a new directory")
 	}
@@ -61,7 +61,7 @@ func (n *Node) newDesk(find func(context.Context, peer.ID)) (*summing.Desk, erro
 	if n.sums == nil {
 		return nil, nil
 	}
-	key, err := n.signingKey()
+	key, err := signingKey(&n.files)
 	if err != nil {
 		return nil, err
 	}

@@ -113,5 +113,13 @@ func (l *Ledger) Left(c privacy.Cohort) (left int, next float64) {
 	return l.account.Left(c), l.account.Share(m)
 }
 
+// Price is what a contribution with this mechanism costs, as a share of a cohort's
+// budget; 0 if the ledger's terms know no price for it.
+func (l *Ledger) Price(m privacy.Mechanism) float64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.account.Share(m)
+}
+
 // next returns the mechanism of the next release.
 func (l *Ledger) next() (privacy.Mechanism, bool) { return l.policy.Next(l.account.Position()) }

@@ -71,6 +71,9 @@ func (c *Contributor) Open(b []byte) (*Opening, error) {
 	return o, nil
 }
 
+// Opening is the certified opening; nil while none was taken in.
+func (c *Contributor) Opening() *Opening { return c.opening }
+
 // Paid takes the door's answer: the upload as it was committed. Another one than before
 // is an error.
 func (c *Contributor) Paid(upload []byte) error {

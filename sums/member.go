@@ -211,7 +211,7 @@ func (in Added) happen(m *Member) error {
 	}
 	m.result = m.sum.newResult(m.decided.list, total)
 	m.out.Took = true
-	digest := m.result.digest()
+	digest := m.result.Digest()
 	m.results.add(m.say(-1, KindResult, 0, digest[:]))
 	return nil
 }

@@ -386,7 +386,7 @@ func (n *network) checkSum(vectors map[Identity][]int64) *Published {
 		if m.done.Result == nil {
 			return true // it could not work the result out itself
 		}
-		if published != nil && published.Result.digest() != m.done.Result.digest() {
+		if published != nil && published.Result.Digest() != m.done.Result.Digest() {
 			n.t.Errorf("member %d has another result", i)
 		}
 		published = m.done

@@ -100,6 +100,15 @@ type vouch struct {
 // proof is signatures of several members on one statement, ascending by member.
 type proof []vouch
 
+// signers lists the members, ascending.
+func (p proof) signers() []int {
+	list := make([]int, len(p))
+	for i, v := range p {
+		list[i] = v.by
+	}
+	return list
+}
+
 func (p proof) write(w *writer) {
 	w.u8(len(p))
 	for _, v := range p {

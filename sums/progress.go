@@ -288,7 +288,7 @@ func (m *Member) believe() {
 	if p == nil {
 		return
 	}
-	own := m.result != nil && m.result.digest() == Digest(payload)
+	own := m.result != nil && m.result.Digest() == Digest(payload)
 	if !own && m.waited < patience {
 		return
 	}

@@ -39,8 +39,8 @@ func (r *Result) bytes() []byte {
 	return w
 }
 
-// digest names a result.
-func (r *Result) digest() Digest { return hash("result", r.bytes()) }
+// Digest names a result: it is what members sign.
+func (r *Result) Digest() Digest { return hash("result", r.bytes()) }
 
 // Published is a result with all that anybody needs to believe it: the opening, and
 // t+1 members' signatures, one of which is honest.
@@ -58,6 +58,9 @@ func (p *Published) Bytes() []byte {
 	p.proof.write(&w)
 	return w
 }
+
+// Signers lists the members that signed the result, ascending.
+func (p *Published) Signers() []int { return p.proof.signers() }
 
 // ReadPublished decodes a result and checks everything that makes it believed.
 func (s *Sum) ReadPublished(b []byte) (*Published, error) {
@@ -82,24 +85,25 @@ func (s *Sum) ReadPublished(b []byte) (*Published, error) {
 	if body.end() != nil || r.end() != nil {
 		return nil, errGarbage
 	}
-	digest := result.digest()
+	digest := result.Digest()
 	if !s.proven(opening.keys, said(KindResult, 0, digest[:]), p.proof, s.Committee.Colluding+1) {
 		return nil, errors.New("sums: a result is not signed by more members than may collude")
 	}
 	return p, nil
 }
 
-// ReadDecision returns the list that a published result is of, from the decision as
-// members spread it, after checking its signatures.
-func (s *Sum) ReadDecision(p *Published, b []byte) (*List, error) {
+// ReadDecision returns the list that a published result is of, and the members that
+// certified it, ascending, from the decision as members spread it, after checking its
+// signatures.
+func (s *Sum) ReadDecision(p *Published, b []byte) (*List, []int, error) {
 	d, err := s.readDecision(p.Opening, b)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if d.list.Digest() != p.Result.List {
-		return nil, errors.New("sums: the list is not the one that the result is of")
+		return nil, nil, errors.New("sums: the list is not the one that the result is of")
 	}
-	return d.list, nil
+	return d.list, d.proof.signers(), nil
 }
 
 // decision is a quorum's commits to a list, with the list.

@@ -19,6 +19,7 @@ import (
 // with the files they name.
 func TestExamples(t *testing.T) {
 	t.Parallel()
+	withSum := summed(t)
 	for _, c := range runnable(newCommand(&options{})) {
 		if c.Example == "" {
 			t.Errorf("%s has no example", c.CommandPath())
@@ -26,7 +27,7 @@ func TestExamples(t *testing.T) {
 		for line := range strings.Lines(c.Example) {
 			t.Run(strings.TrimSpace(line), func(t *testing.T) {
 				t.Parallel()
-				runExample(t, c, strings.TrimSpace(line))
+				runExample(t, c, strings.TrimSpace(line), withSum)
 			})
 		}
 	}
@@ -61,8 +62,8 @@ func runnable(c *cobra.Command) []*cobra.Command {
 }
 
 // runExample runs one line in a shell, with a data directory where it expects
-// one.
-func runExample(t *testing.T, c *cobra.Command, line string) {
+// one. withSum is a directory that keeps the result of a private sum.
+func runExample(t *testing.T, c *cobra.Command, line, withSum string) {
 	home := shortTemp(t)
 	node := filepath.Join(home, ".p2pnode")
 	if other := "/var/lib/p2pnode"; strings.Contains(line, other) {
@@ -83,6 +84,9 @@ func runExample(t *testing.T, c *cobra.Command, line string) {
 		}
 	}
 	setPrivate(t, c, home, node)
+	if c.Parent().Name() == "sums" {
+		setSummed(t, withSum, home, node)
+	}
 	if c.Name() == "relay" { // on no port of this machine's that others use
 		line += " --listen /ip4/127.0.0.1/tcp/0"
 	}

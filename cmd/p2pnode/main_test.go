@@ -51,6 +51,8 @@ func TestScript(t *testing.T) {
 			"authority": authority,
 			"self":      self,
 			"flip":      flip,
+			"committee": committee,
+			"result":    result,
 		},
 		Deadline:            time.Now().Add(5 * time.Minute), // for a command that should end and does not
 		RequireExplicitExec: true,

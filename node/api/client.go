@@ -138,6 +138,11 @@ func (c *Client) Doctor(ctx context.Context) (d Diagnosis, err error) {
 	return d, c.call(ctx, http.MethodGet, "/doctor", nil, &d)
 }
 
+// Sums implements [Owner].
+func (c *Client) Sums(ctx context.Context) (s Sums, err error) {
+	return s, c.call(ctx, http.MethodGet, "/sums", nil, &s)
+}
+
 // Acquaintances implements [Owner].
 func (c *Client) Acquaintances(ctx context.Context) (a []Acquaintance, err error) {
 	return a, c.call(ctx, http.MethodGet, "/acquaintances", nil, &a)

@@ -35,6 +35,7 @@ type Reporter interface {
 	Status(ctx context.Context) (Status, error)
 	Progress(ctx context.Context) (Status, error) // Status without Personal, which takes a fit
 	Doctor(ctx context.Context) (Diagnosis, error)
+	Sums(ctx context.Context) (Sums, error) // ErrRequest, if the task has none
 }
 
 // Accountant says what of the privacy budget is spent.

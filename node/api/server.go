@@ -87,6 +87,7 @@ func NewHandler(owner Owner, log *slog.Logger, left func()) http.Handler {
 	get(mux, "/status", owner.Status)
 	get(mux, "/progress", owner.Progress)
 	get(mux, "/doctor", owner.Doctor)
+	get(mux, "/sums", owner.Sums)
 	get(mux, "/budget", owner.Budget)
 	get(mux, "/verify", owner.Verify)
 	get(mux, "/ledger", owner.Ledger)

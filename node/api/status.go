@@ -67,14 +67,6 @@ type Rounds struct {
 	Asymmetric uint64 `json:"asymmetric_edges"`
 }
 
-// Sums counts the private sums of a task; a recipe in rounds makes one in each.
-type Sums struct {
-	All    int `json:"all"`    // that its recipes make in all epochs
-	Known  int `json:"known"`  // whose certified result this node has
-	Paid   int `json:"paid"`   // that its records paid a contribution to
-	Listed int `json:"listed"` // of the known ones, with that contribution in them
-}
-
 // Traffic counts since the node started.
 type Traffic struct {
 	Published uint64 `json:"published"`       // models sent out, once each

@@ -13,7 +13,18 @@ import (
 
 	"p2pnode/csvfile"
 	"p2pnode/learner"
+	"p2pnode/node/summing"
 )
+
+// Plan is the plan of a task's private sums, with the catalogue of its key; one without
+// recipes if the task has none.
+func Plan(t *learner.Task, catalogue *learner.Catalogue) (*summing.Plan, error) {
+	p, err := summing.NewPlan(t, catalogue, TaskHash(t))
+	if err != nil {
+		return nil, fmt.Errorf("node: %w", err)
+	}
+	return p, nil
+}
 
 // catalogueIn reads the catalogue that a directory's task sums up by, nil if that sums up
 // nothing by keys.

@@ -67,7 +67,11 @@ func makeAs(dir string, n New, key crypto.PrivKey) error {
 	if err := errors.Join(n.Task.Validate(), n.Config.Validate(n.Task)); err != nil {
 		return err
 	}
-	if _, err := readCatalogue(n.Task, n.Catalogue); err != nil {
+	listed, err := readCatalogue(n.Task, n.Catalogue)
+	if err != nil {
+		return err
+	}
+	if _, err := Plan(n.Task, listed); err != nil {
 		return err
 	}
 	if err := n.Config.openAccounting(n.Task); err != nil {

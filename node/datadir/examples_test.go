@@ -13,7 +13,7 @@ func TestExampleTasks(t *testing.T) {
 	names := make(map[string]string)
 	files := map[string]string{
 		"personal": "personal", "personal-similar": "personal", "activity": "personal",
-		"propagation": "propagation", "diffusion": "diffusion", "km": "km", "polar": "polar",
+		"propagation": "propagation", "diffusion": "diffusion", "km": "km", "polar": "polar", "sums": "sums",
 	}
 	for file, learner := range files {
 		t.Run(file, func(t *testing.T) {

@@ -30,6 +30,7 @@ type Contribution struct {
 type Outcome struct {
 	Result *sums.Published
 	List   *sums.List // whose contributions are in it
+	Voters []int      // the members that certified the list, ascending
 	Listed bool       // the own one is
 	Paid   bool       // a contribution was paid for and sent, whether it is listed or not
 }
@@ -118,6 +119,9 @@ func (k *contributor) visit(ctx context.Context, who peer.ID) error {
 			k.complain(who, "opening", err)
 		} else if o != nil {
 			k.open = o
+		}
+		if o := k.machine.Opening(); o != nil {
+			k.part.opened(o)
 		}
 	}
 	if err := k.pay(); err != nil {

@@ -40,8 +40,9 @@ type Desk struct {
 	ready  chan struct{} // closed once gossip is set
 	gossip *gossip.Gossip
 
-	mu    sync.Mutex
-	parts map[sums.Digest]*part
+	mu       sync.Mutex
+	parts    map[sums.Digest]*part
+	contacts map[peer.ID]Contact
 }
 
 // part is what a node knows of one sum. Its fields below mu are guarded by it.
@@ -52,6 +53,8 @@ type part struct {
 
 	mu        sync.Mutex
 	opening   []byte
+	closes    time.Time // of opening
+	duty      *Duty     // of the member; nil: none runs here
 	decision  []byte
 	published *sums.Published
 	result    []byte                     // of published
@@ -74,7 +77,7 @@ func NewDesk(c Config) *Desk {
 	}
 	return &Desk{
 		config: c, self: sums.Identity(c.Identity.Public().(ed25519.PublicKey)),
-		ready: make(chan struct{}), parts: make(map[sums.Digest]*part),
+		ready: make(chan struct{}), parts: make(map[sums.Digest]*part), contacts: make(map[peer.ID]Contact),
 	}
 }
 
@@ -263,6 +266,7 @@ func (p *part) publish(pub *sums.Published) []byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.published, p.result, p.opening = pub, content, pub.Opening.Bytes()
+	p.closes = time.Unix(pub.Opening.Closes, 0)
 	p.hold(content)
 	p.wake()
 	return content
@@ -299,6 +303,9 @@ func (d *Desk) Result(sum sums.Digest) *sums.Published {
 // call calls a peer. If that fails, the peer is looked for, and the next call may not.
 func (d *Desk) call(ctx context.Context, who peer.ID, call []byte) ([]byte, error) {
 	reply, err := d.gossip.Call(ctx, who, call)
+	if ctx.Err() == nil {
+		d.called(who, err)
+	}
 	if err != nil && d.config.Find != nil && ctx.Err() == nil {
 		d.config.Find(ctx, who)
 	}

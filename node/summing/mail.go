@@ -116,7 +116,10 @@ func (m *member) taken(in sums.Input, err error) {
 	}
 	entry := m.part.sum.NameOf(a.Entry)
 	m.mu.Lock()
-	m.held[entry] = m.held[entry] || err == nil
+	if err == nil && !m.held[entry] {
+		m.held[entry] = true
+		m.holds++
+	}
 	held := m.held[entry]
 	m.mu.Unlock()
 	if !held {

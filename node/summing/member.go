@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/peer"
@@ -59,7 +58,7 @@ type member struct {
 	slots   chan struct{}   // of fetches
 	ctx     context.Context // of the run
 	running sync.WaitGroup
-	silent  atomic.Bool
+	erased  bool      // the keys are
 	closes  time.Time // when this member means to close the sum
 	timed   uint32    // 1 + the view that a timer runs for
 	told    bool      // others know that the sum is open
@@ -68,6 +67,7 @@ type member struct {
 	fetching map[gossip.BlobName]bool
 	visiting map[peer.ID]bool // contributors that something is fetched from
 	held     map[sums.Digest]bool
+	holds    int // of held, how many it does hold
 }
 
 // Member takes part in a sum as a member of its committee, and serves what it holds,
@@ -104,6 +104,7 @@ func (d *Desk) Member(ctx context.Context, s *sums.Sum, o Membership) error {
 		m.running.Wait()
 	}()
 	if m.dir.over() {
+		p.onDuty(Duty{Over: true})
 		return m.afterwards()
 	}
 	return m.run()
@@ -197,18 +198,25 @@ func (m *member) begin() error {
 // gather waits until all other members answer: what one means by the closing time counts
 // from then. It is false if the run ends before.
 func (m *member) gather() bool {
-	for _, who := range m.others() {
-		for {
-			_, err := m.desk.ask(m.ctx, m.part, who, nil)
-			if err == nil {
-				break
-			}
-			if wait(m.ctx, m.desk.config.Tick, nil); m.ctx.Err() != nil {
-				return false
-			}
+	var missing []int
+	for i := range m.part.peers {
+		if i != m.self {
+			missing = append(missing, i)
 		}
 	}
-	return true
+	for {
+		m.part.onDuty(Duty{Missing: slices.Clone(missing)})
+		missing = slices.DeleteFunc(missing, func(i int) bool {
+			_, err := m.desk.ask(m.ctx, m.part, m.part.peers[i], nil)
+			return err == nil
+		})
+		if len(missing) == 0 {
+			return true
+		}
+		if wait(m.ctx, m.desk.config.Tick, nil); m.ctx.Err() != nil {
+			return false
+		}
+	}
 }
 
 // step takes an input in, and others that wait with it, so that one write to disk serves
@@ -337,6 +345,7 @@ func (m *member) end(out *sums.Output) error {
 	if err := m.dir.erase(); err != nil {
 		return fmt.Errorf("summing: erase the keys: %w", err)
 	}
+	m.erased = true
 	m.running.Go(func() { _ = m.afterwards() })
 	return nil
 }
@@ -385,7 +394,7 @@ func (m *member) keepResult(content []byte) error {
 
 // show lets others see what is public of the machine.
 func (m *member) show() {
-	m.silent.Store(m.machine.Silent())
+	m.part.onDuty(m.duty())
 	o := m.machine.Opening()
 	if o == nil {
 		return
@@ -394,13 +403,14 @@ func (m *member) show() {
 		m.told = true
 		m.running.Go(func() { _ = m.desk.gossip.Announce(m.ctx, m.part.sum.ID[:]) }) // devices also ask
 	}
-	p := m.part
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.opening == nil {
-		p.opening = o.Bytes()
-		p.wake()
-	}
+	m.part.opened(o)
+}
+
+// duty is how far the machine has come.
+func (m *member) duty() Duty {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return Duty{Missing: m.machine.Missing(), Silent: m.machine.Silent(), Held: m.holds, Over: m.erased}
 }
 
 // watch sets the timers that depend on the state of the machine.

@@ -20,6 +20,7 @@ import (
 type Plan struct {
 	task      *learner.Task
 	committee sums.Committee
+	members   []peer.ID // of committee
 	hash      sums.Digest
 	catalogue sums.Digest
 	recipes   []recipe
@@ -45,11 +46,11 @@ func NewPlan(t *learner.Task, catalogue *learner.Catalogue, hash sums.Digest) (*
 		}
 	}
 	for i, m := range t.Sums.Committee {
-		id, err := identityOf(m)
+		id, key, err := identityOf(m)
 		if err != nil {
 			return nil, fmt.Errorf("summing: sums.committee[%d] of the task is %q: %w", i, m, err)
 		}
-		p.committee.Members = append(p.committee.Members, id)
+		p.members, p.committee.Members = append(p.members, id), append(p.committee.Members, key)
 	}
 	for i, r := range t.Sums.Recipes {
 		made, err := newRecipe(t, r, catalogue)
@@ -61,21 +62,21 @@ func NewPlan(t *learner.Task, catalogue *learner.Catalogue, hash sums.Digest) (*
 	return p, nil
 }
 
-// identityOf is the public key that a peer ID names.
-func identityOf(text string) (sums.Identity, error) {
+// identityOf reads a peer ID, and the public key in it.
+func identityOf(text string) (peer.ID, sums.Identity, error) {
 	id, err := peer.Decode(text)
 	if err != nil {
-		return sums.Identity{}, fmt.Errorf("no peer ID: %w", err)
+		return "", sums.Identity{}, fmt.Errorf("no peer ID: %w", err)
 	}
 	key, err := id.ExtractPublicKey()
 	if err != nil || key.Type() != crypto.Ed25519 {
-		return sums.Identity{}, fmt.Errorf("the peer ID has no Ed25519 key in it: take what p2pnode prints")
+		return "", sums.Identity{}, fmt.Errorf("the peer ID has no Ed25519 key in it: take what p2pnode prints")
 	}
 	raw, err := key.Raw()
 	if err != nil || len(raw) != len(sums.Identity{}) {
-		return sums.Identity{}, fmt.Errorf("the peer ID has no Ed25519 key in it: %w", err)
+		return "", sums.Identity{}, fmt.Errorf("the peer ID has no Ed25519 key in it: %w", err)
 	}
-	return sums.Identity(raw), nil
+	return id, sums.Identity(raw), nil
 }
 
 // newRecipe works out the noise: that of the task's own budget, divided by shares, and
@@ -105,6 +106,12 @@ func (p *Plan) Recipes() int { return len(p.recipes) }
 
 // Recipe is the i-th recipe, ready to add up and to read.
 func (p *Plan) Recipe(i int) *learner.Summing { return p.recipes[i].Summing }
+
+// Kind is that of the i-th recipe.
+func (p *Plan) Kind(i int) string { return p.task.Sums.Recipes[i].Kind }
+
+// Member is the i-th member of the committee.
+func (p *Plan) Member(i int) peer.ID { return p.members[i] }
 
 // Epochs is how many times each recipe is summed up.
 func (p *Plan) Epochs() int { return p.task.Sums.Epochs }

@@ -82,12 +82,12 @@ func readOutcome(s *sums.Sum, self sums.Identity, result, decision, entry []byte
 	if err != nil {
 		return nil, err
 	}
-	l, err := s.ReadDecision(p, decision)
+	l, voters, err := s.ReadDecision(p, decision)
 	if err != nil {
 		return nil, err
 	}
 	own, listed := l.Find(self)
-	return &Outcome{Result: p, List: l, Listed: listed && string(own.Entry[:]) == string(entry), Paid: entry != nil}, nil
+	return &Outcome{Result: p, List: l, Voters: voters, Listed: listed && string(own.Entry[:]) == string(entry), Paid: entry != nil}, nil
 }
 
 // resume serves a result that is kept already, and returns its outcome; nil if none is.

@@ -493,10 +493,8 @@ func TestForgottenMemberIsSilent(t *testing.T) {
 	}
 	r.start(m)
 	require.Eventually(t, "its peers tell it", func() bool {
-		p := m.desk.known(r.sum.ID)
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		return p.member != nil && p.member.silent.Load()
+		duty := m.desk.State(r.sum.ID).Duty
+		return duty != nil && duty.Silent
 	})
 }
 

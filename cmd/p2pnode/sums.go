@@ -1,0 +1,307 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"p2pnode/node"
+	"p2pnode/node/api"
+
+	"github.com/spf13/cobra"
+)
+
+func sumsCommand(o *options) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "sums",
+		Short: "The private sums of the task: what is known of each, and whether a result is sound",
+	}
+	c.AddCommand(listSumsCommand(o), showSumCommand(o), verifySumCommand(o))
+	return c
+}
+
+func listSumsCommand(o *options) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the private sums whose results are here, and those to come",
+		Long: `List the private sums whose results are here, and of each recipe the one to come:
+how far it is, how many people are in it, and what this node added. A result is
+public; it is kept in the directory's "sums", and anybody may have a copy. Works
+with and without a daemon.`,
+		Example: `  p2pnode sums list
+  p2pnode sums list --json`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return ask(cmd, o, api.Owner.Sums, sumsText) },
+	}
+}
+
+func showSumCommand(o *options) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show [ID]",
+		Short: "What one private sum is, who certified it, and what it means for you",
+		Long: `What one private sum is: how many people are in it, which members of the committee
+certified it, how much noise it has, what it cost this node and what it means for
+you. ID is the beginning of its name, as "p2pnode sums list" prints it; without
+one it is the newest result, or what comes first if there is none. Works with and
+without a daemon.`,
+		Example: `  p2pnode sums show
+  p2pnode sums show --json`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			known, err := askOwner(cmd, o, api.Owner.Sums)
+			if err != nil {
+				return err
+			}
+			s, err := pickSum(known.List, strings.Join(args, ""))
+			if err != nil {
+				return err
+			}
+			return show(cmd, o, s, func(s api.Sum) string { return sumText(known, s) })
+		},
+	}
+}
+
+func verifySumCommand(o *options) *cobra.Command {
+	return &cobra.Command{
+		Use:   "verify FILE",
+		Short: "Check the signatures of a result against the committee of the task",
+		Long: `Check a file with the result of a private sum, from this node or from anybody,
+against the task in the data directory, offline: that more members of the
+committee than may work together signed it, for a sum of this task. If the
+certified list is beside it, under the same name ending in .list, also that the
+result is of that list and a quorum certified who is in it.
+
+The exit code is 0 if everything that is there is sound, and 1 if not. Nobody
+can check by this that the people in a sum told the truth.`,
+		Example: `  p2pnode sums verify result.sum
+  p2pnode sums verify result.sum --json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			checked, err := node.VerifySum(o.dir, args[0])
+			if err != nil {
+				return err
+			}
+			return show(cmd, o, checked, sumFileText)
+		},
+	}
+}
+
+// pickSum returns the sum whose name begins so; without a beginning the newest result, or
+// else the first there is.
+func pickSum(list []api.Sum, begin string) (api.Sum, error) {
+	if begin == "" {
+		newest := -1
+		for i, s := range list {
+			if s.State == api.SumHere && (newest < 0 || s.Closes >= list[newest].Closes) {
+				newest = i
+			}
+		}
+		return list[max(newest, 0)], nil // the last of each recipe is always there, as a result or to come
+	}
+	found := slices.DeleteFunc(slices.Clone(list), func(s api.Sum) bool { return !strings.HasPrefix(s.ID, strings.ToLower(begin)) })
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return api.Sum{}, fmt.Errorf("no private sum that is known here begins with %q; p2pnode sums list has their names", begin)
+	}
+	return api.Sum{}, fmt.Errorf("%d private sums begin with %q; write more of the name", len(found), begin)
+}
+
+// shortSum is the beginning of a sum's name, enough to tell sums of a task apart.
+func shortSum(id string) string { return id[:min(8, len(id))] }
+
+func sumsText(s api.Sums) string {
+	rows := [][]any{{"SUM", "RECIPE", "EPOCH", "STATE", "PEOPLE", "RECORDS", "THIS NODE"}}
+	for _, k := range s.List {
+		people, records := "-", "-"
+		if k.State == api.SumHere {
+			people, records = fmt.Sprint(k.People), fmt.Sprint(k.Records)
+		}
+		rows = append(rows, []any{shortSum(k.ID), k.Recipe, epochText(k), stateOfSum(k), people, records, partText(k.Part)})
+	}
+	text := table(rows...)
+	if s.OnlyFetches {
+		text += paragraph("", onlyFetches)
+	}
+	return text
+}
+
+// onlyFetches says why a node adds nothing.
+const onlyFetches = "This node only fetches results: by its configuration, \"epsilon\" and \"delta\" of config.toml, a sum costs more than its whole budget. " +
+	"What it needs to take part is the task's epsilon and delta, or more."
+
+func epochText(s api.Sum) string {
+	text := fmt.Sprintf("%d of %d", s.Epoch, s.Epochs)
+	if s.Rounds > 1 {
+		text += fmt.Sprintf(", round %d of %d", s.Round, s.Rounds)
+	}
+	return text
+}
+
+func stateOfSum(s api.Sum) string {
+	switch s.State {
+	case api.SumOpen:
+		return "open until " + clock(s.Closes)
+	case api.SumClosed:
+		return "closed, being added up"
+	case api.SumHere:
+		return "result here"
+	}
+	return "not open yet"
+}
+
+// clock writes a time for people: of today without the date.
+func clock(seconds int64) string {
+	t := time.Unix(seconds, 0)
+	if t.Format(time.DateOnly) == time.Now().Format(time.DateOnly) {
+		return t.Format(time.TimeOnly)
+	}
+	return t.Format(time.DateTime)
+}
+
+func partText(p api.SumPart) string {
+	switch p {
+	case api.PartSent:
+		return "has contributed"
+	case api.PartListed:
+		return "is in it"
+	case api.PartLeftOut:
+		return "paid, and is not in it"
+	case api.PartLost:
+		return "paid, and was stopped before sending"
+	}
+	return "has added nothing"
+}
+
+// sumText is everything about one sum.
+func sumText(known api.Sums, s api.Sum) string {
+	rows := [][]any{
+		{"sum", s.ID},
+		{"recipe", fmt.Sprintf("%s: %s", s.Recipe, recipeText(s))},
+		{"epoch", epochText(s)},
+		{"state", stateOfSum(s)},
+	}
+	if s.State == api.SumHere {
+		rows = append(rows, []any{"people", fmt.Sprintf("%d, with %d records", s.People, s.Records)},
+			[]any{"closed", clock(s.Closes)}, []any{"file", s.File}, []any{"digest", s.Digest})
+	}
+	rows = append(rows, []any{"this node", partText(s.Part)},
+		[]any{"noise", fmt.Sprintf("standard deviation %.4g in each of %d numbers", s.Noise, s.Numbers)})
+	text := table(rows...) + "\nCOMMITTEE\n" + paragraph("  ", certifiedText(known.Committee, s)) + membersText(known.Committee, s)
+	return text + "\nFOR YOU\n" + paragraph("  ", meaning(known, s))
+}
+
+func recipeText(s api.Sum) string {
+	switch s.Recipe {
+	case "items":
+		return "what people think of each thing, and how many know it"
+	case "mean":
+		return "one regression of all records, where personal models start"
+	case "moments":
+		return "in which directions the models of people differ"
+	}
+	return "clipped gradients of all records; after the last round, where personal models start"
+}
+
+// certifiedText says how many members vouch for a sum.
+func certifiedText(c api.Committee, s api.Sum) string {
+	text := fmt.Sprintf("%d members, of whom %d may work together against you.", len(c.Members), c.Colluding)
+	if s.State != api.SumHere {
+		return text
+	}
+	return fmt.Sprintf("%s %d signed the result (S), where %d must; %d certified who is in it (V), where %d must.",
+		text, len(s.Signed), c.Colluding+1, len(s.Voted), c.Quorum)
+}
+
+// membersText lists the members: who vouches for the sum, and who is there.
+func membersText(c api.Committee, s api.Sum) string {
+	var rows [][]any
+	var why []string
+	for _, m := range c.Members {
+		signs := []byte("--")
+		if slices.Contains(s.Signed, m.Peer) {
+			signs[0] = 'S'
+		}
+		if slices.Contains(s.Voted, m.Peer) {
+			signs[1] = 'V'
+		}
+		rows = append(rows, []any{"  " + m.Peer, string(signs), contactText(m)})
+		if m.Failure != "" {
+			why = append(why, paragraph("  ", fmt.Sprintf("%s: %s", shortPeer(m.Peer), plain(m.Failure))))
+		}
+	}
+	return table(rows...) + strings.Join(why, "")
+}
+
+// contactText says whether a member is there.
+func contactText(m api.Member) string {
+	switch {
+	case m.Self:
+		return "this node"
+	case m.Failure != "":
+		return "does not answer"
+	case m.Answered > 0:
+		return fmt.Sprintf("answered %s ago", time.Since(time.Unix(m.Answered, 0)).Round(time.Second))
+	}
+	return "not called yet"
+}
+
+// meaning says what a sum means for the owner.
+func meaning(known api.Sums, s api.Sum) string {
+	switch {
+	case s.State == api.SumHere:
+		return "Your personal model uses it, beside what it learns alone, as far as it predicts your records; p2pnode status says what that brings. " + paidMeaning(s)
+	case s.Part != api.PartNone:
+		return paidMeaning(s)
+	case known.OnlyFetches:
+		return onlyFetches
+	case s.State == api.SumOpen:
+		return "This node has added nothing so far: it has no records, or none with a budget left for it. It will have the result all the same."
+	case s.State == api.SumClosed:
+		return "The committee adds up. Then this node has the result, for nothing."
+	}
+	return "Nothing is paid for it yet. It opens when all members of the committee are there; a node pays when it has seen their signatures on that."
+}
+
+// paidMeaning says what was paid, and what came of it.
+func paidMeaning(s api.Sum) string {
+	paid := fmt.Sprintf("Those of your records that could paid %s of their budget for it", cost(s.Price))
+	switch s.Part {
+	case api.PartSent:
+		return paid + ". What they add is masked and sent; it is looked for in the result when that is here."
+	case api.PartListed:
+		if s.Rounds > 1 {
+			return paid + "."
+		}
+		return paid + ", and what they added is taken out before your model sees it, so that it does not trust its echo."
+	case api.PartLeftOut:
+		return paid + ", but the committee closed the list without this node. What was paid stays spent, as the others may have seen what was sent."
+	case api.PartLost:
+		return paid + ", but the node was stopped before there was anything to send. That stays spent: a contribution is made once."
+	}
+	return "It cost this node nothing."
+}
+
+func sumFileText(f api.SumFile) string {
+	rows := [][]any{
+		{"people", fmt.Sprintf("%d, with %d records", f.People, f.Records)},
+		{"digest", f.Digest + ", the same on every node"},
+	}
+	for _, m := range f.Signed {
+		rows = append(rows, []any{"signed by", m})
+	}
+	for _, m := range f.Voted {
+		rows = append(rows, []any{"list by", m})
+	}
+	text := fmt.Sprintf("Sound: %s is the result of the sum %s of this task (%s, epoch %s).", f.File, shortSum(f.ID), f.Recipe, epochText(f.Sum))
+	list := "The certified list is not beside it, under the same name ending in .list, so who is in it was not checked."
+	switch {
+	case f.ListChecked && f.Part == api.PartListed:
+		list = "The list beside it is the certified one. This node's identity is in it."
+	case f.ListChecked:
+		list = "The list beside it is the certified one. This node's identity is not in it."
+	}
+	return paragraph("", text) + table(rows...) + paragraph("", list)
+}

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"p2pnode/internal/require"
+	"p2pnode/node/api"
+	"p2pnode/node/datadir"
+)
+
+// newCommittee writes the identities member1.key to member4.key and sums.toml, the example
+// task of private sums with them as its committee and short epochs.
+func newCommittee(dir string, epochs int, seconds float64) error {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "tasks", "sums.toml"))
+	if err != nil {
+		return err
+	}
+	var members []string
+	for i := range 4 {
+		id, err := datadir.NewIdentity(filepath.Join(dir, fmt.Sprintf("member%d.key", i+1)))
+		if err != nil {
+			return err
+		}
+		members = append(members, fmt.Sprintf("%q", id.String()))
+	}
+	task := string(text)
+	for pattern, value := range map[string]string{
+		`committee = \[[^]]*\]`: fmt.Sprintf("committee = [%s]", strings.Join(members, ", ")),
+		`epochs = \d+`:          fmt.Sprintf("epochs = %d", epochs),
+		`close_seconds = \S+`:   fmt.Sprintf("close_seconds = %.1f", seconds),
+	} {
+		task = regexp.MustCompile(pattern).ReplaceAllLiteralString(task, value)
+	}
+	return os.WriteFile(filepath.Join(dir, "sums.toml"), []byte(task), 0o600)
+}
+
+// committee SECONDS makes the identities of four members and sums.toml, a task with two
+// epochs that take contributions for so long.
+func committee(ts *testscript.TestScript, neg bool, args []string) {
+	var seconds float64
+	if _, err := fmt.Sscan(strings.Join(args, ""), &seconds); neg || err != nil {
+		ts.Fatalf("usage: committee SECONDS")
+	}
+	ts.Check(newCommittee(ts.MkAbs("."), 2, seconds))
+}
+
+// result DIR [damaged] copies the first result that a directory keeps, and its list, to
+// result.sum and result.list.
+func result(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 || len(args) > 2 {
+		ts.Fatalf("usage: result DIR [damaged]")
+	}
+	found, err := filepath.Glob(filepath.Join(ts.MkAbs(args[0]), datadir.ResultsDir, "*.sum"))
+	ts.Check(err)
+	ts.Check(copyResult(found[0], ts.MkAbs("."), func(content []byte) {
+		if len(args) == 2 {
+			content[len(content)/2] ^= 1
+		}
+	}))
+}
+
+// copyResult copies a result and its list to result.sum and result.list in a directory.
+func copyResult(file, to string, change func(content []byte)) error {
+	for from, name := range map[string]string{file: "result.sum", strings.TrimSuffix(file, ".sum") + ".list": "result.list"} {
+		content, err := os.ReadFile(from)
+		if err != nil {
+			return err
+		}
+		change(content)
+		if err := os.WriteFile(filepath.Join(to, name), content, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// summed is the directory of a stopped node that has the result of a private sum, to which
+// it contributed. Four daemons made it.
+func summed(t *testing.T) (dir string) {
+	t.Helper()
+	base := shortTemp(t)
+	require.NoError(t, newCommittee(base, 1, 2))
+	var daemons []*daemon
+	for i := range 5 {
+		dir = filepath.Join(base, fmt.Sprint(i))
+		args := []string{"init", "--dir", dir, "--task", filepath.Join(base, "sums.toml"), "--no-mdns", "--listen", "/ip4/127.0.0.1/tcp/0"}
+		if i < 4 {
+			args = append(args, "--identity", filepath.Join(base, fmt.Sprintf("member%d.key", i+1)))
+		}
+		if i > 0 {
+			args = append(args, "--bootstrap", daemons[0].address)
+		}
+		cli(t, nil, args...)
+		if i == 4 {
+			cli(t, nil, "data", "import", filepath.Join("testdata", "files", "house.csv"), "--dir", dir)
+		}
+		daemons = append(daemons, start(t, dir))
+	}
+	last := daemons[4]
+	require.Eventually(t, "the result is here", func() bool {
+		s, err := last.owner.Sums(t.Context())
+		return err == nil && s.Known == 1
+	})
+	for _, d := range daemons {
+		d.interrupt(t, os.Interrupt)
+	}
+	return dir
+}
+
+// setSummed puts the directory of such a node in place of another, and a copy of its result
+// into home.
+func setSummed(t *testing.T, from, home, node string) {
+	t.Helper()
+	require.NoError(t, os.RemoveAll(node))
+	require.NoError(t, os.CopyFS(node, os.DirFS(from)))
+	require.NoError(t, os.Chmod(filepath.Join(node, datadir.KeyFile), 0o600))
+	var known api.Sums
+	cli(t, &known, "sums", "list", "--dir", node)
+	require.NoError(t, copyResult(known.List[0].File, home, func([]byte) {}))
+}
+
+// The texts about private sums say what an owner must not miss.
+func TestSumTexts(t *testing.T) {
+	member := func(i int, m api.Member) api.Member {
+		m.Peer = fmt.Sprintf("12D3KooWmember%d", i)
+		return m
+	}
+	four := api.Committee{Colluding: 1, Quorum: 3, Members: []api.Member{
+		member(1, api.Member{Self: true}), member(2, api.Member{Answered: 1}), member(3, api.Member{}), member(4, api.Member{Failure: "node: it timed out", Answered: 1}),
+	}}
+	here := api.Sum{
+		ID: strings.Repeat("ab", 32), Recipe: "mean", Epoch: 1, Epochs: 2, Round: 1, Rounds: 1, State: api.SumHere, Part: api.PartListed, Price: 1, People: 3, Records: 96,
+		Signed: []string{"12D3KooWmember1", "12D3KooWmember3"}, Voted: []string{"12D3KooWmember1", "12D3KooWmember2", "12D3KooWmember3"}, File: "f.sum", Noise: 2.5, Numbers: 9,
+	}
+	with := func(change func(*api.Sum)) api.Sum {
+		s := here
+		change(&s)
+		return s
+	}
+	coming := func(state api.SumState, part api.SumPart) api.Sum {
+		return with(func(s *api.Sum) { s.State, s.Part, s.Signed, s.Voted = state, part, nil, nil })
+	}
+	known := api.Sums{Committee: four}
+	for _, c := range []textCase{
+		{
+			sumsText(api.Sums{List: []api.Sum{here, with(func(s *api.Sum) {
+				s.Recipe, s.Rounds, s.Round, s.State, s.Part = "gradient", 16, 2, api.SumClosed, api.PartSent
+			})}}),
+			[]string{"abababab mean 1 of 2 result here 3 96 is in it", "gradient 1 of 2, round 2 of 16 closed, being added up - - has contributed"}, "only fetches",
+		},
+		{sumsText(api.Sums{OnlyFetches: true}), []string{"only fetches results", "costs more than its whole budget"}, ""},
+		{
+			sumText(known, here),
+			[]string{
+				"3, with 96 records", "2 signed the result (S), where 2 must; 3 certified who is in it (V), where 3 must", "member1 SV this node", "member2 -V answered", "member3 SV not called yet",
+				"member4 -- does not answer", "member4: it timed out", "paid 100 % of their budget", "taken out before your model sees it", "standard deviation 2.5 in each of 9 numbers",
+			}, "node: it",
+		},
+		{sumText(known, with(func(s *api.Sum) { s.Part = api.PartNone })), []string{"Your personal model uses it", "It cost this node nothing."}, "paid"},
+		{sumText(known, with(func(s *api.Sum) { s.Part = api.PartLeftOut })), []string{"closed the list without this node. What was paid stays spent"}, "taken out"},
+		{sumText(known, with(func(s *api.Sum) { s.Recipe, s.Rounds = "gradient", 16 })), []string{"clipped gradients"}, "taken out"},
+		{sumText(known, coming(api.SumOpen, api.PartLost)), []string{"stopped before there was anything to send. That stays spent"}, "signed the result"},
+		{sumText(known, coming(api.SumOpen, api.PartSent)), []string{"open until", "masked and sent"}, "people"},
+		{sumText(known, coming(api.SumOpen, api.PartNone)), []string{"no records, or none with a budget left"}, "masked"},
+		{sumText(api.Sums{Committee: four, OnlyFetches: true}, coming(api.SumOpen, api.PartNone)), []string{"only fetches results"}, "no records"},
+		{sumText(known, coming(api.SumClosed, api.PartNone)), []string{"The committee adds up."}, "masked"},
+		{sumText(known, coming(api.SumWaiting, api.PartNone)), []string{"not open yet", "Nothing is paid for it yet. It opens when all members"}, "masked"},
+		{sumFileText(api.SumFile{Sum: here}), []string{"Sound: f.sum is the result of the sum abababab", "signed by 12D3KooWmember3", "who is in it was not checked"}, "identity is not"},
+		{sumFileText(api.SumFile{Sum: here, ListChecked: true}), []string{"list by 12D3KooWmember2", "identity is in it"}, "not checked"},
+		{sumFileText(api.SumFile{Sum: with(func(s *api.Sum) { s.Part = api.PartNone }), ListChecked: true}), []string{"identity is not in it"}, "not checked"},
+	} {
+		c.check(t)
+	}
+}
+
+// A sum is found by the beginning of its name, and without one the newest result is.
+func TestPickSum(t *testing.T) {
+	list := []api.Sum{{ID: "aa01", State: api.SumHere, Closes: 5}, {ID: "aa02", State: api.SumWaiting}, {ID: "bb03", State: api.SumHere, Closes: 9}, {ID: "bb04", State: api.SumOpen}}
+	for begin, want := range map[string]string{"": "bb03", "aa01": "aa01", "AA02": "aa02", "bb04": "bb04"} {
+		if s, err := pickSum(list, begin); err != nil || s.ID != want {
+			t.Errorf("%q: %v, %v", begin, s.ID, err)
+		}
+	}
+	if s, err := pickSum(list[1:2], ""); err != nil || s.ID != "aa02" {
+		t.Errorf("without results: %v, %v", s.ID, err)
+	}
+	for begin, want := range map[string]string{"aa": "2 private sums begin", "c": "no private sum that is known here"} {
+		if _, err := pickSum(list, begin); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", begin, err)
+		}
+	}
+}

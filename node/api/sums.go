@@ -1,0 +1,105 @@
+package api
+
+// SumCounts counts the private sums of a task; a recipe in rounds makes one in each.
+type SumCounts struct {
+	All    int `json:"all"`    // that the recipes make in all epochs
+	Known  int `json:"known"`  // whose certified result this node has
+	Paid   int `json:"paid"`   // that its records paid a contribution to
+	Listed int `json:"listed"` // of the known ones, with that contribution in them
+}
+
+// Sums is what a node knows of the private sums of its task.
+type Sums struct {
+	SumCounts
+	Committee Committee `json:"committee"`
+	// OnlyFetches says that each of the task's sums costs more than a whole budget of
+	// this node: it contributes to none, and has their results.
+	OnlyFetches bool `json:"only_fetches"`
+	// List has the sums by recipe, epoch and round: those whose result is here, and of
+	// each recipe the one to come. In a [Status] it has of each recipe only the last and
+	// the one to come.
+	List []Sum `json:"sums"`
+}
+
+// Committee is who adds up, and who is believed: fewer than Colluding+1 of them are to
+// work together against the others.
+type Committee struct {
+	Colluding int      `json:"colluding"`
+	Quorum    int      `json:"quorum"`
+	Members   []Member `json:"members"`
+}
+
+// Member is one member of a committee, as this node sees it.
+type Member struct {
+	Peer string `json:"peer"`
+	Self bool   `json:"self"` // it is this node
+	// Answered is when it last answered this node, Unix seconds; 0: not since it started.
+	Answered int64  `json:"answered"`
+	Failure  string `json:"failure,omitempty"` // why it did not the last time
+}
+
+// SumState is how far a sum has come, as far as this node knows.
+type SumState string
+
+// The states of a sum.
+const (
+	SumWaiting SumState = "waiting" // for all members of the committee
+	SumOpen    SumState = "open"    // takes contributions
+	SumClosed  SumState = "closed"  // takes none any more, and is being added up
+	SumHere    SumState = "here"    // its certified result is
+)
+
+// SumPart is what a node has to do with a sum as a contributor.
+type SumPart string
+
+// The parts of a contributor.
+const (
+	PartNone    SumPart = "none"     // it has added nothing
+	PartSent    SumPart = "sent"     // it paid, and sends what it adds
+	PartListed  SumPart = "listed"   // it is in the sum
+	PartLeftOut SumPart = "left out" // it paid and is not in the sum
+	PartLost    SumPart = "lost"     // it paid, and was stopped before there was anything to send
+)
+
+// Sum is one private sum. What is in it of the result is 0 or empty before that is here.
+type Sum struct {
+	ID     string   `json:"id"`     // hex
+	Recipe string   `json:"recipe"` // the kind
+	Epoch  uint64   `json:"epoch"`  // of Epochs, from 1
+	Epochs int      `json:"epochs"`
+	Round  uint64   `json:"round"` // of Rounds, from 1
+	Rounds int      `json:"rounds"`
+	State  SumState `json:"state"`
+	Part   SumPart  `json:"part"`
+	Closes int64    `json:"closes"` // Unix seconds; 0: not known yet
+	// Price is the share of a record's budget, by the configuration of this node, that a
+	// contribution costs.
+	Price   float64 `json:"price"`
+	Numbers int     `json:"numbers"`  // that are added up
+	Noise   float64 `json:"noise_sd"` // in each of them, once opened
+	Duty    *Duty   `json:"duty"`     // as a member of the committee; nil: none, or not running
+
+	People  int      `json:"people"`  // contributors
+	Records uint64   `json:"records"` // of them
+	Digest  string   `json:"digest"`  // what was signed, hex: the same on every node
+	Signed  []string `json:"signed"`  // members that signed the result, by peer ID
+	Voted   []string `json:"voted"`   // members that certified who is in it
+	File    string   `json:"file"`    // with the result
+}
+
+// Duty is how far a member of the committee has come in a sum.
+type Duty struct {
+	// Missing lists the members, by peer ID, whose answer, keys or noise has not come.
+	Missing []string `json:"missing"`
+	Silent  bool     `json:"silent"` // it takes no part, as its keys for the sum were lost
+	Held    int      `json:"held"`   // contributions that are here, of members' noise too
+	Over    bool     `json:"over"`   // its keys for the sum are erased
+}
+
+// SumFile is what a result file that was found sound says.
+type SumFile struct {
+	Sum
+	// ListChecked says that the certified list of contributors was beside the file and is
+	// sound too. If not, nothing is known of who is in the sum.
+	ListChecked bool `json:"list_checked"`
+}

@@ -1,0 +1,128 @@
+package node
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/hex"
+	"fmt"
+
+	"p2pnode/node/api"
+	"p2pnode/node/datadir"
+	"p2pnode/node/summing"
+	"p2pnode/storage"
+	"p2pnode/sums"
+)
+
+// Sums lists the private sums of the node's task, as far as the node knows them.
+func (n *Node) Sums(context.Context) (api.Sums, error) {
+	if n.sums == nil {
+		return api.Sums{}, noSums(&n.files)
+	}
+	s, err := n.describeSums(false)
+	if err != nil {
+		return api.Sums{}, err
+	}
+	return *s, nil
+}
+
+func noSums(files *datadir.Files) error {
+	return api.WrongRequest(fmt.Errorf("node: the task %q has no private sums", files.Task.Name))
+}
+
+// describeSums lists of each recipe the results that are here, or only the last of them,
+// and the sum to come; nil for a task without private sums.
+func (n *Node) describeSums(lastOnly bool) (*api.Sums, error) {
+	k := n.sums
+	if k == nil {
+		return nil, nil
+	}
+	paid := make(map[string]storage.Contributed)
+	for _, c := range n.ledger.Contributions() {
+		paid[hex.EncodeToString(c.Sum[:])] = c
+	}
+	desk := n.desk()
+	out := &api.Sums{SumCounts: api.SumCounts{Paid: len(paid)}, OnlyFetches: true, Committee: describeCommittee(k.plan, desk, n.self.String()), List: []api.Sum{}}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for i, w := range k.walks {
+		rounds := k.plan.Recipe(i).Rounds()
+		out.All += k.plan.Epochs() * rounds
+		out.Known += len(w.results)
+		for j, s := range w.results {
+			if s.Part == api.PartListed {
+				out.Listed++
+			}
+			if !lastOnly || j == len(w.results)-1 {
+				out.List = append(out.List, s)
+			}
+		}
+		next, err := k.nextLocked(w)
+		if err != nil {
+			return nil, err
+		}
+		if next != nil {
+			out.List = append(out.List, awaited(k.plan, next, i, desk))
+		}
+	}
+	for i := range out.List {
+		s := &out.List[i]
+		s.Price = n.sums.prices[s.Recipe]
+		s.Part = part(*s, paid)
+		out.OnlyFetches = out.OnlyFetches && s.Price*float64(s.Rounds) > 1
+	}
+	return out, nil
+}
+
+// part is what the ledger says of a sum that this node is not known to be in.
+func part(s api.Sum, paid map[string]storage.Contributed) api.SumPart {
+	c, ok := paid[s.ID]
+	switch {
+	case s.Part == api.PartListed, !ok:
+		return s.Part
+	case !c.Kept:
+		return api.PartLost
+	case s.State == api.SumHere:
+		return api.PartLeftOut
+	}
+	return api.PartSent
+}
+
+// desk is that of the session; nil unless Run is running.
+func (n *Node) desk() *summing.Desk {
+	if s := n.current(); s != nil {
+		return s.desk
+	}
+	return nil
+}
+
+// VerifySum checks a file with the result of a private sum against the task of a data
+// directory, which may be in use: the committee's signatures and, if the certified list is
+// beside it, who is in the sum.
+func VerifySum(dir, file string) (api.SumFile, error) {
+	files, err := datadir.Read(dir)
+	if err != nil {
+		return api.SumFile{}, err
+	}
+	if len(files.Task.Sums.Recipes) == 0 {
+		return api.SumFile{}, noSums(&files)
+	}
+	key, err := signingKey(&files)
+	if err != nil {
+		return api.SumFile{}, err
+	}
+	plan, err := datadir.Plan(files.Task, files.Catalogue)
+	if err != nil {
+		return api.SumFile{}, err
+	}
+	v, err := plan.Verify(file)
+	if err != nil {
+		return api.SumFile{}, fmt.Errorf("node: %w", err)
+	}
+	told := api.SumFile{Sum: describeResult(plan, describeSum(plan, v.Sum, v.Recipe), v.Result, v.Voters, absolute(file)), ListChecked: v.List != nil}
+	if v.List != nil {
+		if _, listed := v.List.Find(sums.Identity(key.Public().(ed25519.PublicKey))); listed {
+			told.Part = api.PartListed
+		}
+	}
+	return told, nil
+}

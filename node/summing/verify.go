@@ -1,0 +1,78 @@
+package summing
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"p2pnode/sums"
+)
+
+// Verified is a result file that was found sound.
+type Verified struct {
+	Sum    *sums.Sum
+	Recipe int // of the plan
+	Result *sums.Published
+	List   *sums.List // whose contributions are in it; nil: the list is not beside the file
+	Voters []int      // the members that certified the list, ascending
+}
+
+// Verify checks a file with a published result, as nodes keep it, against the plan alone:
+// that more members of the committee than may collude signed it for a sum of this task,
+// and, if the certified list is beside it, that it is of this list and a quorum certified
+// that.
+func (p *Plan) Verify(path string) (*Verified, error) {
+	result, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("summing: read the result: %w", err)
+	}
+	v, err := p.find(filepath.Base(path), result)
+	if err != nil {
+		return nil, fmt.Errorf("summing: %s: %w", path, err)
+	}
+	beside := strings.TrimSuffix(path, resultSuffix) + listSuffix
+	decision, err := os.ReadFile(beside)
+	if errors.Is(err, fs.ErrNotExist) {
+		return v, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("summing: read the list: %w", err)
+	}
+	if v.List, v.Voters, err = v.Sum.ReadDecision(v.Result, decision); err != nil {
+		return nil, fmt.Errorf("summing: %s: %w", beside, err)
+	}
+	return v, nil
+}
+
+// find returns the sum of which these bytes are a result. A file that is named after a sum
+// must be of that one.
+func (p *Plan) find(name string, result []byte) (*Verified, error) {
+	for s, i := range p.all() {
+		r, err := s.ReadPublished(result)
+		if err == nil {
+			return &Verified{Sum: s, Recipe: i, Result: r}, nil
+		}
+		if name == ResultFile(s.ID) {
+			return nil, err
+		}
+	}
+	return nil, errors.New("it is no result of a private sum of this task, or it is damaged")
+}
+
+// all visits every sum of the plan with its recipe.
+func (p *Plan) all() func(yield func(*sums.Sum, int) bool) {
+	return func(yield func(*sums.Sum, int) bool) {
+		for i := range p.recipes {
+			for k := range uint64(p.Epochs() * p.Recipe(i).Rounds()) {
+				rounds := uint64(p.Recipe(i).Rounds())
+				s, err := p.Sum(i, 1+k/rounds, 1+k%rounds)
+				if err != nil || !yield(s, i) {
+					return
+				}
+			}
+		}
+	}
+}
