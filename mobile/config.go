@@ -22,7 +22,7 @@ import (
 // Fields are copied by [NewNode]; what changes later has no effect.
 type Config struct {
 	// DataDir is a directory of the app's own that no other program can read and no
-	// backup copies: a restored copy is refused (see docs/mobile.md). It is made if
+	// backup copies: a restored copy is refused (see docs/mobile-reference.md). It is made if
 	// it is not there.
 	DataDir string `json:"data_dir"`
 	// Task is the text of a task file (docs/tasks.md), or the name of a built-in task.

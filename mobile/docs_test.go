@@ -15,7 +15,7 @@ import (
 
 // The page for app developers names every function and method that the bindings carry.
 func TestPageNamesEveryCall(t *testing.T) {
-	text, err := os.ReadFile("../docs/mobile.md")
+	text, err := os.ReadFile("../docs/mobile-reference.md")
 	if err != nil {
 		t.Skipf("runs in a step of its own: the sources are not here: %v", err)
 	}
@@ -36,7 +36,7 @@ func TestPageNamesEveryCall(t *testing.T) {
 			}
 			calls++
 			if !regexp.MustCompile(`\b` + f.Name.Name + `\b`).MatchString(code) {
-				t.Errorf("docs/mobile.md does not name %s", functionName(f))
+				t.Errorf("docs/mobile-reference.md does not name %s", functionName(f))
 			}
 		}
 	}
