@@ -380,7 +380,7 @@ func (s *speaker) learn(at int) {
 			for j := range result.Values {
 				result.Values[j] = float32(s.told[at] * float64(j+1))
 			}
-			s.Node.sums.take(w, sum, &summing.Outcome{Result: &sums.Published{Result: result}, List: &sums.List{Entries: []sums.Listed{{Records: 1500}}}, Listed: s.listed})
+			s.Node.sums.take(w, sum, &summing.Outcome{Result: &sums.Published{Result: result, Opening: &sums.Opening{}}, List: &sums.List{Entries: []sums.Listed{{Records: 1500}}}, Listed: s.listed})
 		}
 		s.fits.outdated()
 	}
