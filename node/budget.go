@@ -39,8 +39,11 @@ func (n *Node) Budget(context.Context) (api.Budget, error) {
 		Obfuscation: n.files.Task.Obfuscated(), Bare: n.ledger.Unprotected(),
 		Noise: c.Noise, Accounting: c.Accounting, Pace: c.Pace, Batch: c.Batch, Releases: c.Releases,
 		Plan: n.plan(), ShareOf: "budget",
-		Contradicted: n.ledger.Contradicted(), Cohorts: cohorts, Person: []api.PersonBudget{},
+		Contradicted: n.ledger.Contradicted(), ForeignSum: n.ledger.ForeignSum(), Cohorts: cohorts, Person: []api.PersonBudget{},
 		VisibleTo: visibleTo, NotCovered: notCovered(),
+	}
+	if b.Sums, err = n.sumsBudget(); err != nil {
+		return api.Budget{}, err
 	}
 	if len(cohorts) == 0 {
 		b.Left, b.Next = n.left(1)
@@ -104,7 +107,7 @@ func (n *Node) cohorts() ([]api.CohortBudget, error) {
 	out := make([]api.CohortBudget, 0, len(slots))
 	for c, m := range slots {
 		s := spending[c]
-		k := api.CohortBudget{Cohort: c, Records: m, Releases: s.Releases, Spent: s.Share, AtLeast: s.Share, Retired: c <= retired}
+		k := api.CohortBudget{Cohort: c, Records: m, Releases: s.Releases, Sums: s.Sums, Spent: s.Share, AtLeast: s.Share, Retired: c <= retired}
 		if k.Retired {
 			k.Spent = 1
 		}
@@ -125,8 +128,12 @@ func (n *Node) left(c privacy.Cohort) (releases int, next float64) {
 }
 
 // done reports whether no cohort will be released any more. Without protection
-// and without a limit there is always a next time.
+// and without a limit there is always a next time; where nothing is released, until the
+// last private sum is here.
 func (n *Node) done(cohorts []api.CohortBudget) bool {
+	if n.files.Task.Silent() {
+		return n.sums.over()
+	}
 	c := n.files.Config
 	if !c.Protected() && c.Releases == 0 {
 		return false
@@ -139,6 +146,10 @@ func (n *Node) summary(cohorts []api.CohortBudget) api.BudgetSummary {
 	s := api.BudgetSummary{
 		Epsilon: c.Epsilon, Delta: c.Guarantee().Delta, Left: c.Releases,
 		Unbounded: n.unbounded(), Unprotected: !c.Protected(), Obfuscation: n.files.Task.Obfuscated(), Plan: n.plan(),
+		SumsShare: n.files.Task.Sums.Share(), SumsOnly: n.files.Task.Silent(),
+	}
+	if s.SumsOnly {
+		s.Left = 0
 	}
 	if len(cohorts) > 0 {
 		newest := cohorts[len(cohorts)-1]

@@ -38,12 +38,21 @@ func newHistory(l *storage.Ledger) *history {
 // restoreIfLost is the last advice for a directory that a peer contradicts.
 const restoreIfLost = "if that is lost, p2pnode restore goes on with this one and retires the records in it"
 
+// foreignSum adds the advice for a directory that a committee contradicts: a copy of it may
+// be at work elsewhere, too.
+func foreignSum(err error) error {
+	return api.Advise(err, "stop the other copy if one runs, and put the newest directory back; "+restoreIfLost)
+}
+
 // knownContradiction returns the error of a ledger that a peer has contradicted in this
 // run or an earlier one.
 func knownContradiction(l *storage.Ledger) error {
 	round := l.Contradicted()
 	if round == 0 {
 		return nil
+	}
+	if l.ForeignSum() {
+		return foreignSum(fmt.Errorf("%w: a committee certified before that a contribution of this node is in a private sum, and this directory does not know it", ErrRolledBack))
 	}
 	return api.Advise(fmt.Errorf("%w: a peer showed before that it holds round %d, and this directory ends at round %d", ErrRolledBack, round, l.Round()),
 		"put the newest directory back; "+restoreIfLost)

@@ -84,7 +84,7 @@ func (n *Node) Progress(context.Context) (api.Status, error) {
 	if s.Sums, err = n.describeSums(true); err != nil {
 		return api.Status{}, err
 	}
-	s.Contradicted, s.Restored = n.ledger.Contradicted(), n.ledger.Retired() > 0
+	s.Contradicted, s.ForeignSum, s.Restored = n.ledger.Contradicted(), n.ledger.ForeignSum(), n.ledger.Retired() > 0
 	return s, n.describeSession(&s)
 }
 

@@ -89,6 +89,13 @@ func (k *knowledge) next(w *walk) (*sums.Sum, error) {
 	return k.nextLocked(w)
 }
 
+// over reports whether all results are here.
+func (k *knowledge) over() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return !slices.ContainsFunc(k.walks, func(w *walk) bool { return w.epoch <= uint64(k.plan.Epochs()) })
+}
+
 func (k *knowledge) nextLocked(w *walk) (*sums.Sum, error) {
 	if w.epoch > uint64(k.plan.Epochs()) {
 		return nil, nil

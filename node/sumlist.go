@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"encoding/hex"
 	"fmt"
+	"math"
 
 	"p2pnode/node/api"
 	"p2pnode/node/datadir"
@@ -93,6 +94,24 @@ func (n *Node) desk() *summing.Desk {
 		return s.desk
 	}
 	return nil
+}
+
+// sumsBudget is what the sums take of the budget; nil for a task without.
+func (n *Node) sumsBudget() (*api.SumsBudget, error) {
+	known, err := n.describeSums(true)
+	if known == nil || err != nil {
+		return nil, err
+	}
+	t, c := n.files.Task, known.Committee
+	b := &api.SumsBudget{
+		Share: t.Sums.Share(), Only: t.Silent(), Committee: c, Recipes: []api.RecipePrice{}, Epochs: t.Sums.Epochs, OnlyFetches: known.OnlyFetches,
+		Excess: math.Sqrt(float64(len(c.Members)) / float64(len(c.Members)-c.Colluding)), Left: known.All - known.Known,
+	}
+	for i, r := range t.Sums.Recipes {
+		rounds := n.sums.plan.Recipe(i).Rounds()
+		b.Recipes = append(b.Recipes, api.RecipePrice{Recipe: r.Kind, Rounds: rounds, Share: r.Share, Price: float64(rounds) * n.sums.prices[r.Kind]})
+	}
+	return b, nil
 }
 
 // VerifySum checks a file with the result of a private sum against the task of a data

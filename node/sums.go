@@ -12,7 +12,6 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	"golang.org/x/sync/errgroup"
 
-	"p2pnode/node/api"
 	"p2pnode/node/datadir"
 	"p2pnode/node/summing"
 	"p2pnode/privacy"
@@ -87,8 +86,7 @@ func (n *Node) sum(ctx context.Context, d *summing.Desk) error {
 	err := parts.Wait()
 	switch {
 	case errors.Is(err, storage.ErrRolledBack):
-		return api.Advise(fmt.Errorf("%w: a committee certified a contribution of this node to a private sum that its directory does not know (%w)", ErrRolledBack, err),
-			"stop the other copy, or put the newest directory back; "+restoreIfLost)
+		return foreignSum(fmt.Errorf("%w: a committee certified that a contribution of this node is in a private sum, and its directory does not know it", ErrRolledBack))
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		return nil
 	}

@@ -1,12 +1,14 @@
 package node
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"p2pnode/learner"
@@ -174,6 +176,55 @@ func TestNodesMakeAPrivateSum(t *testing.T) {
 	}
 	if files, err := os.ReadDir(filepath.Join(p.nodes[0].dir, datadir.CommitteeDir)); err != nil || len(files) != 1 {
 		t.Errorf("a member keeps %v, %v", files, err)
+	}
+}
+
+// An old copy of a directory learns from the committee that this node contributed, and
+// stops for good.
+func TestOldCopyOfAContributor(t *testing.T) {
+	p := newPopulace(t, 2, func(*learner.Task) {})
+	last := len(p.nodes) - 1
+	dir := p.nodes[last].dir
+	if err := p.nodes[last].Close(); err != nil {
+		t.Fatal(err)
+	}
+	old := filepath.Join(t.TempDir(), "old")
+	if err := os.CopyFS(old, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(filepath.Join(old, datadir.KeyFile), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.nodes[last] = openNode(t, dir)
+	p.run(committeeSize - 1)
+	for i := range p.nodes {
+		if i != committeeSize-1 {
+			p.run(i)
+		}
+	}
+	eventually(t, "its contribution is in the sum", func() bool { return status(t, p.nodes[last]).Sums.Listed == 1 })
+	p.stops[last]()
+	if err := p.nodes[last].Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	p.nodes[last] = openNode(t, old)
+	n := p.nodes[last]
+	addrs, err := p.nodes[committeeSize-1].Addrs(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := n.AddPeer(t.Context(), addrs[0]); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // it is known at the next start
+		err := n.Run(t.Context())
+		if !errors.Is(err, ErrRolledBack) || !strings.Contains(err.Error(), "a contribution of this node is in a private sum") || !strings.Contains(err.Error(), "stop the other copy") {
+			t.Fatalf("an old copy ran: %v", err)
+		}
+		if s := status(t, n); !s.ForeignSum || s.Sums.Paid != 0 {
+			t.Errorf("it says %+v", s)
+		}
 	}
 }
 

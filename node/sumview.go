@@ -3,6 +3,7 @@ package node
 import (
 	"encoding/hex"
 	"path/filepath"
+	"slices"
 
 	"p2pnode/discovery"
 	"p2pnode/node/api"
@@ -36,7 +37,7 @@ func describeCommittee(p *summing.Plan, desk *summing.Desk, self string) api.Com
 func describeSum(p *summing.Plan, s *sums.Sum, recipe int) api.Sum {
 	return api.Sum{
 		ID: hex.EncodeToString(s.ID[:]), Recipe: p.Kind(recipe), Epoch: s.Epoch, Epochs: p.Epochs(), Round: s.Round, Rounds: p.Recipe(recipe).Rounds(),
-		State: api.SumWaiting, Part: api.PartNone, Numbers: s.Dimension, Noise: s.Noise(), Signed: []string{}, Voted: []string{},
+		State: api.SumWaiting, Part: api.PartNone, Numbers: s.Dimension, Noise: s.Noise(), Missing: []string{}, Signed: []string{}, Voted: []string{},
 	}
 }
 
@@ -53,8 +54,13 @@ func awaited(p *summing.Plan, s *sums.Sum, recipe int, desk *summing.Desk) api.S
 	if state.Closed {
 		out.State = api.SumClosed
 	}
+	for i := range p.Committee().Members {
+		if desk.Contact(p.Member(i)).Failure != nil || state.Duty != nil && slices.Contains(state.Duty.Missing, i) {
+			out.Missing = append(out.Missing, p.Member(i).String())
+		}
+	}
 	if d := state.Duty; d != nil {
-		out.Duty = &api.Duty{Missing: peers(p, d.Missing), Silent: d.Silent, Held: d.Held, Over: d.Over}
+		out.Duty = &api.Duty{Silent: d.Silent, Held: d.Held, Over: d.Over}
 	}
 	return out
 }

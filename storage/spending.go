@@ -85,6 +85,14 @@ func (l *Ledger) Contradicted() uint64 {
 	return l.contradicts
 }
 
+// ForeignSum reports that [Ledger.ContradictSum] wrote a contradiction down, if Retire did
+// not come after it. Then Contradicted says a round that nobody has shown.
+func (l *Ledger) ForeignSum() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.sums.foreign
+}
+
 // Position returns how many releases of the policy's schedule are done, burned ones
 // included.
 func (l *Ledger) Position() int {

@@ -14,13 +14,17 @@ import (
 func budgetText(b api.Budget) string {
 	var t strings.Builder
 	if b.Contradicted > 0 {
-		t.WriteString("REFUSED\n" + paragraph("  ", oldCopy(b.Contradicted)) + "\n")
+		t.WriteString("REFUSED\n" + paragraph("  ", oldCopy(b.Contradicted, b.ForeignSum)) + "\n")
 	}
 	t.WriteString("WHAT IS GUARANTEED\n")
 	if b.Unbounded {
 		t.WriteString(unboundedText(b))
 	} else {
 		t.WriteString(guaranteeText(b))
+	}
+	if b.Sums != nil && !b.Unbounded {
+		t.WriteString("\nWHOM IT RESTS ON IN PRIVATE SUMS\n")
+		t.WriteString(committeeText(*b.Sums))
 	}
 	t.WriteString("\nWHAT IS SPENT\n")
 	t.WriteString(spentText(b))
@@ -94,14 +98,26 @@ func spentText(b api.Budget) string {
 		text = "  Nothing: there are no records yet.\n"
 	} else {
 		text = cohortsText(b) +
-			paragraph("  ", "A cohort is a group of records that arrived together and pay together: each time its records take part "+
-				"in a round, a model sent to the others, each of them pays from its budget. New records can begin a new cohort. "+
-				"Every fifth record is not counted here: it is held out and never takes part.")
+			paragraph("  ", fmt.Sprintf("A cohort is a group of records that arrived together and pay together: each time its records take part "+
+				"in %s, each of them pays from its budget. New records can begin a new cohort. "+
+				"Every fifth record is not counted here: it is held out and never takes part.", whatCosts(b.Sums)))
 	}
 	if b.Plan != nil {
 		text += paragraph("  ", "SPENT is the share of the plan's steps that the records took part in: what a plan costs is known for the whole of it.")
 	}
 	return text + paragraph("  ", outlook(b))
+}
+
+// whatCosts names what records pay for.
+func whatCosts(s *api.SumsBudget) string {
+	const round, sum = "a round, a model sent to the others", "a private sum"
+	switch {
+	case s == nil:
+		return round
+	case s.Only:
+		return sum
+	}
+	return round + ", or in " + sum
 }
 
 // nothingMore says why the present records take part in no more rounds, and what the
@@ -128,6 +144,11 @@ func outlook(b api.Budget) string {
 	switch {
 	case b.Contradicted > 0:
 		return "Nothing more will be sent: this directory is an old copy, and what was spent since it was made is not in it."
+	case b.Sums != nil && b.Sums.Only && b.Sums.Left == 0:
+		return "Nothing more will be sent: all private sums of the task are over. New records serve your own model."
+	case b.Sums != nil && b.Sums.Only:
+		return fmt.Sprintf("Nothing but private sums is sent, and %d %s to come. A record is in those of one epoch; one that comes later is in a later one.",
+			b.Sums.Left, plural(b.Sums.Left, "is", "are"))
 	case b.Unprotected && b.Releases > 0 && b.Left == 0:
 		return fmt.Sprintf("Nothing more will be sent: the limit of %d rounds, key \"releases\", is reached.", b.Releases)
 	case b.Unprotected:
@@ -148,10 +169,13 @@ func outlook(b api.Budget) string {
 }
 
 func allRetired(cohorts []api.CohortBudget) bool {
-	return !slices.ContainsFunc(cohorts, func(c api.CohortBudget) bool { return !c.Retired })
+	return len(cohorts) > 0 && !slices.ContainsFunc(cohorts, func(c api.CohortBudget) bool { return !c.Retired })
 }
 
 func cohortsText(b api.Budget) string {
+	if b.Sums != nil && b.Sums.Only {
+		return sumCohortsText(b)
+	}
 	rows := [][]any{{"  COHORT", "RECORDS", "ROUNDS", "SPENT", "ROUNDS LEFT", "STATE"}}
 	for _, c := range b.Cohorts {
 		left, spent := strconv.Itoa(c.Left), fmt.Sprintf("%.1f %%", 100*c.Spent)
@@ -164,6 +188,71 @@ func cohortsText(b api.Budget) string {
 		rows = append(rows, []any{fmt.Sprintf("  %d", c.Cohort), c.Records, c.Releases, spent, left, cohortState(b, c)})
 	}
 	return table(rows...)
+}
+
+// sumCohortsText is cohortsText where private sums are all that is paid for.
+func sumCohortsText(b api.Budget) string {
+	rows := [][]any{{"  COHORT", "RECORDS", "PRIVATE SUMS", "SPENT", "STATE"}}
+	for _, c := range b.Cohorts {
+		spent, state := fmt.Sprintf("%.1f %%", 100*c.Spent), "has contributed to none"
+		switch {
+		case c.Retired:
+			spent, state = atLeast(c.AtLeast), cohortState(b, c)
+		case c.Sums > 0:
+			state = "has contributed"
+		}
+		rows = append(rows, []any{fmt.Sprintf("  %d", c.Cohort), c.Records, c.Sums, spent, state})
+	}
+	return table(rows...)
+}
+
+// committeeText says whom the guarantee rests on in private sums, and what they cost.
+func committeeText(s api.SumsBudget) string {
+	c := s.Committee
+	text := paragraph("  ", fmt.Sprintf("Private sums are added up by a committee of %d, whom the task names. As long as at most %d of them %s against you, "+
+		"with everybody else in the network on %s side, what is guaranteed above holds for them too:",
+		len(c.Members), c.Colluding, plural(c.Colluding, "works", "work together"), plural(c.Colluding, "its", "their")))
+	for _, m := range c.Members {
+		who := "  - " + m.Peer
+		if m.Self {
+			who += " (this node)"
+		}
+		text += who + "\n"
+	}
+	text += paragraph("  ", fmt.Sprintf("If %d of them work together before a sum is over, they read exactly what this node adds to it, and nothing is guaranteed for that. "+
+		"When a sum is over they erase their keys, and then nobody can read it any more.", c.Colluding+1))
+	return text + paragraph("  ", priceText(s))
+}
+
+// priceText says what the sums take of a record's budget.
+func priceText(s api.SumsBudget) string {
+	text := fmt.Sprintf("Their price: %s of each record's budget", cost(s.Share))
+	if s.Epochs > 1 {
+		text += fmt.Sprintf(", once, as a record is in the sums of one of %d epochs", s.Epochs)
+	}
+	text += recipesText(s) + "."
+	if s.OnlyFetches {
+		return text + " " + onlyFetches
+	}
+	return text + fmt.Sprintf(" What is opened has %.4g times the noise that is needed, because the %s might add none.",
+		s.Excess, plural(s.Committee.Colluding, "one that works against you", "ones that work together"))
+}
+
+// recipesText lists the shares of several recipes, and the prices of this node where its
+// budget is another than the task's.
+func recipesText(s api.SumsBudget) string {
+	var each []string
+	for _, r := range s.Recipes {
+		text := fmt.Sprintf("%s %s", r.Recipe, cost(r.Share))
+		if math.Abs(r.Price/r.Share-1) > 0.01 {
+			text += fmt.Sprintf(" (by your epsilon and delta, %s of yours)", cost(r.Price))
+		}
+		if r.Rounds > 1 {
+			text += fmt.Sprintf(" in %d rounds", r.Rounds)
+		}
+		each = append(each, text)
+	}
+	return " (" + strings.Join(each, ", ") + ")"
 }
 
 // atLeast writes what is known of the spending of retired records.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"p2pnode/node/api"
@@ -37,7 +38,7 @@ func statusText(s api.Status) string {
 		{"daemon", running},
 	}
 	if s.Contradicted > 0 {
-		rows = append(rows, []any{"REFUSED", oldCopy(s.Contradicted)})
+		rows = append(rows, []any{"REFUSED", oldCopy(s.Contradicted, s.ForeignSum)})
 	}
 	for _, a := range s.Addrs {
 		rows = append(rows, []any{"address", a})
@@ -47,10 +48,12 @@ func statusText(s api.Status) string {
 	for _, line := range recordNotes(s) {
 		rows = append(rows, []any{"", line})
 	}
-	rows = append(rows,
-		[]any{"neighbours", fmt.Sprintf("%d; %d listening now, %d heard; other candidates: %d", s.Neighbours, s.Listening, s.Heard, s.Candidates)},
-		[]any{"round", roundLine(s)},
-		[]any{"privacy", privacyLine(s.Privacy)})
+	rows = append(rows, sumRows(s.Sums)...)
+	rows = append(rows, []any{"neighbours", fmt.Sprintf("%d; %d listening now, %d heard; other candidates: %d", s.Neighbours, s.Listening, s.Heard, s.Candidates)})
+	if !s.Privacy.SumsOnly {
+		rows = append(rows, []any{"round", roundLine(s)})
+	}
+	rows = append(rows, []any{"privacy", privacyLine(s.Privacy)})
 	if s.Done {
 		rows = append(rows, []any{"done", doneLine(s.Privacy)})
 	}
@@ -58,13 +61,46 @@ func statusText(s api.Status) string {
 	return table(append(rows, modelRows(s)...)...)
 }
 
-// oldCopy says what a peer showed and what the owner can do.
-func oldCopy(round uint64) string {
+// sumRows say of each recipe what the last sum gave and how far the next one is, and who of
+// the committee is missing.
+func sumRows(s *api.Sums) (rows [][]any) {
+	if s == nil {
+		return nil
+	}
+	for _, k := range s.List {
+		text := fmt.Sprintf("%s, epoch %s: %s; this node %s", k.Recipe, epochText(k), stateOfSum(k), partText(k.Part))
+		if k.State == api.SumHere {
+			text = fmt.Sprintf("%s, epoch %s: result here, of %d people with %d records; this node %s", k.Recipe, epochText(k), k.People, k.Records, partText(k.Part))
+		}
+		rows = append(rows, []any{"private sum", text})
+		if k.Duty != nil && k.Duty.Silent {
+			rows = append(rows, []any{"", "as a member of the committee it is silent: its keys for this sum were lost"})
+		}
+		if len(k.Missing) > 0 {
+			rows = append(rows, []any{"", fmt.Sprintf("%d of %d members of the committee %s missing: %s", len(k.Missing), len(s.Committee.Members),
+				plural(len(k.Missing), "is", "are"), strings.Join(k.Missing, ", "))})
+		}
+	}
+	if s.OnlyFetches {
+		rows = append(rows, []any{"", "it only fetches results: by config.toml a sum costs more than its whole budget (p2pnode budget says more)"})
+	}
+	return rows
+}
+
+// oldCopy says what a peer or a committee showed and what the owner can do.
+func oldCopy(round uint64, bySum bool) string {
+	if bySum {
+		return "a committee certified that a contribution of this node is in a private sum, and this directory does not know it: it is an old copy, or another copy of it runs. " +
+			"Nothing is sent from here any more. Stop the other copy, and put the newest directory back; if it is lost: p2pnode restore"
+	}
 	return fmt.Sprintf("a peer showed that this directory is an old copy: it holds round %d. Nothing is sent from here any more. "+
 		"Put the newest directory back; if it is lost: p2pnode restore", round)
 }
 
 func doneLine(b api.BudgetSummary) string {
+	if b.SumsOnly {
+		return "all private sums of the task are over"
+	}
 	if b.Unprotected {
 		return "the limit of rounds, key \"releases\", is reached"
 	}
@@ -138,7 +174,14 @@ func privacyLine(b api.BudgetSummary) string {
 		return fmt.Sprintf("epsilon %v, delta %v guaranteed; retired by a restore, %s (of %s); no releases left",
 			b.Epsilon, b.Delta, atLeast(b.AtLeast), what)
 	}
-	return fmt.Sprintf("epsilon %v, delta %v guaranteed; %s of %s, %d releases left", b.Epsilon, b.Delta, spent, what, b.Left)
+	text := fmt.Sprintf("epsilon %v, delta %v guaranteed; %s of %s", b.Epsilon, b.Delta, spent, what)
+	switch {
+	case b.SumsOnly:
+		return text + ", in private sums"
+	case b.SumsShare > 0:
+		return text + fmt.Sprintf(", %d releases left; %s of it is for private sums", b.Left, cost(b.SumsShare))
+	}
+	return text + fmt.Sprintf(", %d releases left", b.Left)
 }
 
 // modelRows says what the neighbours have changed, and how certain that is.
@@ -151,9 +194,9 @@ func modelRows(s api.Status) [][]any {
 		return [][]any{{"model", "nothing to compare yet (every fifth record is held out)"}}
 	}
 	rows := [][]any{
-		{"model", fmt.Sprintf("%s %.4f%s with the neighbours, %.4f%s alone, %.4f for a constant; on %d %s", c.Measure,
-			c.Personal, c.PersonalInterval.Bounds(), c.Alone, c.AloneInterval.Bounds(), c.Base, c.HeldOut, plural(c.HeldOut, "held-out record", "held-out records"))},
-		{"gain", gainLine(c)},
+		{"model", fmt.Sprintf("%s %.4f%s with %s, %.4f%s alone, %.4f for a constant; on %d %s", c.Measure,
+			c.Personal, c.PersonalInterval.Bounds(), others(s), c.Alone, c.AloneInterval.Bounds(), c.Base, c.HeldOut, plural(c.HeldOut, "held-out record", "held-out records"))},
+		{"gain", gainLine(c, others(s))},
 	}
 	if f := s.Fit; f != nil && !f.Current {
 		rows = append(rows, []any{"", fmt.Sprintf("fitted to %d records %s ago; a newer one is being fitted", f.Records, time.Duration(f.Age*float64(time.Second)).Round(time.Second))})
@@ -162,22 +205,33 @@ func modelRows(s api.Status) [][]any {
 		rows = append(rows, []any{"", "the model predicts one class, the most frequent, for every held-out record, as a constant does"})
 	}
 	if c.LogLoss != nil {
-		rows = append(rows, []any{"log loss", threeText(c.LogLoss)})
+		rows = append(rows, []any{"log loss", threeText(c.LogLoss, others(s))})
 	}
 	if c.AUC != nil {
-		rows = append(rows, []any{"AUC", threeText(c.AUC) + " (area under the curve: 0.5 is chance, 1 is perfect)"})
+		rows = append(rows, []any{"AUC", threeText(c.AUC, others(s)) + " (area under the curve: 0.5 is chance, 1 is perfect)"})
 	}
 	return rows
 }
 
-func gainLine(c *api.Comparison) string {
+// others names those from whom the personal model learns.
+func others(s api.Status) string {
+	switch {
+	case s.Sums == nil:
+		return "the neighbours"
+	case s.Privacy.SumsOnly:
+		return "private sums"
+	}
+	return "neighbours and private sums"
+}
+
+func gainLine(c *api.Comparison, with string) string {
 	if c.Gain == nil {
 		return c.Verdict + ": too few held-out records for an interval"
 	}
 	change := c.Gain.Negative()
-	return fmt.Sprintf("%s: the neighbours change the error by %+.4f%s", c.Verdict, change.Mean, change.Bounds())
+	return fmt.Sprintf("%s: %s change the error by %+.4f%s", c.Verdict, with, change.Mean, change.Bounds())
 }
 
-func threeText(t *api.Three) string {
-	return fmt.Sprintf("%.4f with the neighbours, %.4f alone, %.4f for a constant", t.Personal, t.Alone, t.Base)
+func threeText(t *api.Three, with string) string {
+	return fmt.Sprintf("%.4f with %s, %.4f alone, %.4f for a constant", t.Personal, with, t.Alone, t.Base)
 }

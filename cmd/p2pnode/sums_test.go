@@ -11,6 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"p2pnode/internal/require"
+	"p2pnode/learner"
 	"p2pnode/node/api"
 	"p2pnode/node/datadir"
 )
@@ -172,6 +173,45 @@ func TestSumTexts(t *testing.T) {
 		{sumText(api.Sums{Committee: four, OnlyFetches: true}, coming(api.SumOpen, api.PartNone)), []string{"only fetches results"}, "no records"},
 		{sumText(known, coming(api.SumClosed, api.PartNone)), []string{"The committee adds up."}, "masked"},
 		{sumText(known, coming(api.SumWaiting, api.PartNone)), []string{"not open yet", "Nothing is paid for it yet. It opens when all members"}, "masked"},
+		{
+			statusText(api.Status{
+				Learner: "sums", Sums: &api.Sums{Committee: four, OnlyFetches: true, List: []api.Sum{here, with(func(s *api.Sum) {
+					s.Epoch, s.State, s.Part, s.Missing, s.Duty = 2, api.SumWaiting, api.PartNone, []string{"12D3KooWmember4"}, &api.Duty{Silent: true}
+				})}},
+				Privacy: api.BudgetSummary{Epsilon: 1, Delta: 1e-6, Spent: 1, SumsShare: 1, SumsOnly: true}, Done: true,
+				Personal: &api.Comparison{Measure: "RMSE", Verdict: "better", LogLoss: &api.Three{}, Gain: &learner.Interval{Mean: 0.25, Low: 0.125, High: 0.375}},
+			}),
+			[]string{
+				"mean, epoch 1 of 2: result here, of 3 people with 96 records; this node is in it", "mean, epoch 2 of 2: not open yet; this node has added nothing", "it is silent",
+				"1 of 4 members of the committee is missing: 12D3KooWmember4", "100 % of the budget spent, in private sums", "all private sums of the task are over", "it only fetches",
+				"better: private sums change the error by -0.2500", "0.0000 with private sums",
+			}, "releases left",
+		},
+		{
+			privacyLine(api.BudgetSummary{Epsilon: 1, Delta: 1e-6, Spent: 0.5, SumsShare: 0.25, Left: 4}),
+			[]string{"50 % of the budget spent, 4 releases left; 25 % of it is for private sums"}, "in private",
+		},
+		{statusText(api.Status{Contradicted: 1, ForeignSum: true}), []string{"REFUSED", "a committee certified that a contribution of this node", "Stop the other copy"}, "holds round"},
+		{budgetText(api.Budget{Contradicted: 1, ForeignSum: true, Unbounded: true}), []string{"REFUSED", "a committee certified"}, "holds round"},
+		{others(api.Status{Sums: &api.Sums{}}), []string{"neighbours and private sums"}, "the"},
+		{
+			budgetText(api.Budget{Person: []api.PersonBudget{{Epsilon: 1}}, Cohorts: []api.CohortBudget{{Cohort: 1, Records: 32, Sums: 1, Spent: 1}, {Cohort: 2, Records: 3}}, Sums: &api.SumsBudget{
+				Share: 1, Only: true, Committee: four, Epochs: 2, Excess: 1.1547, Left: 1, Recipes: []api.RecipePrice{{Recipe: "mean", Rounds: 1, Share: 1, Price: 1}},
+			}}),
+			[]string{
+				"a committee of 4, whom the task names. As long as at most 1 of them works against you, with everybody else in the network on its side", "- 12D3KooWmember1 (this node)",
+				"If 2 of them work together before a sum is over, they read exactly what this node adds", "100 % of each record's budget, once", "one of 2 epochs (mean 100 %)",
+				"1.155 times the noise", "1 32 1 100.0 % has contributed", "2 3 0 0.0 % has contributed to none", "Nothing but private sums is sent, and 1 is to come",
+			}, "used up",
+		},
+		{
+			budgetText(api.Budget{Person: []api.PersonBudget{{Epsilon: 1}}, Left: 2, Cohorts: []api.CohortBudget{{Cohort: 1, Left: 2}}, Sums: &api.SumsBudget{
+				Share: 0.5, Committee: four, Epochs: 1, OnlyFetches: true, Recipes: []api.RecipePrice{{Recipe: "gradient", Rounds: 16, Share: 0.5, Price: 2}},
+			}}),
+			[]string{"50 % of each record's budget (gradient 50 % (by your epsilon and delta, 200 % of yours) in 16 rounds). This node only fetches", "2 rounds are left", "or in a private sum"}, "once",
+		},
+		{budgetText(api.Budget{Unbounded: true, Sums: &api.SumsBudget{Committee: four}}), []string{"NO GUARANTEE"}, "committee"},
+		{budgetText(api.Budget{Person: []api.PersonBudget{{}}, Sums: &api.SumsBudget{Only: true}}), []string{"there are no records yet", "all private sums of the task are over"}, "retired"},
 		{sumFileText(api.SumFile{Sum: here}), []string{"Sound: f.sum is the result of the sum abababab", "signed by 12D3KooWmember3", "who is in it was not checked"}, "identity is not"},
 		{sumFileText(api.SumFile{Sum: here, ListChecked: true}), []string{"list by 12D3KooWmember2", "identity is in it"}, "not checked"},
 		{sumFileText(api.SumFile{Sum: with(func(s *api.Sum) { s.Part = api.PartNone }), ListChecked: true}), []string{"identity is not in it"}, "not checked"},

@@ -24,12 +24,15 @@ type Budget struct {
 	// Contradicted is the round of this node that a peer showed and the directory
 	// knows nothing of: it is an old copy, and releases nothing. 0: none did.
 	Contradicted uint64 `json:"contradicted_round"`
-	Bare         int    `json:"unprotected_releases"` // released without a guarantee so far
-	Noise        string `json:"noise"`
-	Accounting   string `json:"accounting"`
-	Pace         string `json:"pace"`
-	Batch        int    `json:"batch"`    // of every 100 records, how many take part in a release; 0: all
-	Releases     int    `json:"releases"` // that the budget is made for
+	// ForeignSum says that a committee showed that, with a contribution to a private sum:
+	// then Contradicted is a round that nobody has shown.
+	ForeignSum bool   `json:"contradicted_by_sum"`
+	Bare       int    `json:"unprotected_releases"` // released without a guarantee so far
+	Noise      string `json:"noise"`
+	Accounting string `json:"accounting"`
+	Pace       string `json:"pace"`
+	Batch      int    `json:"batch"`    // of every 100 records, how many take part in a release; 0: all
+	Releases   int    `json:"releases"` // that the budget is made for
 	// Left is how many more rounds the node can release with the records it has,
 	// Next the share of a cohort's budget that the next of them costs, and Rising
 	// says that the one after costs more.
@@ -42,6 +45,7 @@ type Budget struct {
 	// Plan is how far a committed plan has come; nil without one.
 	Plan    *PlanBudget    `json:"plan"`
 	Cohorts []CohortBudget `json:"cohorts"`
+	Sums    *SumsBudget    `json:"sums"`   // nil: the task has no private sums
 	Person  []PersonBudget `json:"person"` // for one record, then for somebody with several
 
 	VisibleTo  string   `json:"visible_to"`  // who can see what was released
@@ -61,6 +65,7 @@ type CohortBudget struct {
 	Records  int            `json:"records"` // training slots, those of deleted records too
 	Releases int            `json:"releases"`
 	Left     int            `json:"releases_left"`
+	Sums     int            `json:"sums"` // private sums that it has contributed to
 	// Spent is what counts: all of it once retired, because what was released after
 	// the copy was made is not known. AtLeast is what the ledger knows of.
 	Spent   float64 `json:"spent_share"`
@@ -91,6 +96,8 @@ type BudgetSummary struct {
 	Unprotected bool        `json:"unprotected"`
 	Obfuscation bool        `json:"obfuscation"` // as in Budget
 	Plan        *PlanBudget `json:"plan"`        // which new records do not prolong; nil without one
+	SumsShare   float64     `json:"sums_share"`  // of the budget, for private sums
+	SumsOnly    bool        `json:"sums_only"`   // there are no releases
 }
 
 // Verification and Line are what the owner sees of the ledger on disk.

@@ -35,6 +35,7 @@ type Status struct {
 	Restored bool `json:"restored"`
 	// Contradicted is that of [Budget].
 	Contradicted uint64 `json:"contradicted_round"`
+	ForeignSum   bool   `json:"contradicted_by_sum"` // as in [Budget]
 
 	Private *Private `json:"private"` // nil: everybody of the task may speak to this node
 

@@ -77,7 +77,10 @@ type Sum struct {
 	Price   float64 `json:"price"`
 	Numbers int     `json:"numbers"`  // that are added up
 	Noise   float64 `json:"noise_sd"` // in each of them, once opened
-	Duty    *Duty   `json:"duty"`     // as a member of the committee; nil: none, or not running
+	// Missing lists the members, by peer ID, that do not answer, or of whom a member knows
+	// that their keys or their noise has not come. Without all of them no sum opens.
+	Missing []string `json:"missing"`
+	Duty    *Duty    `json:"duty"` // as a member of the committee; nil: none, or not running
 
 	People  int      `json:"people"`  // contributors
 	Records uint64   `json:"records"` // of them
@@ -89,11 +92,9 @@ type Sum struct {
 
 // Duty is how far a member of the committee has come in a sum.
 type Duty struct {
-	// Missing lists the members, by peer ID, whose answer, keys or noise has not come.
-	Missing []string `json:"missing"`
-	Silent  bool     `json:"silent"` // it takes no part, as its keys for the sum were lost
-	Held    int      `json:"held"`   // contributions that are here, of members' noise too
-	Over    bool     `json:"over"`   // its keys for the sum are erased
+	Silent bool `json:"silent"` // it takes no part, as its keys for the sum were lost
+	Held   int  `json:"held"`   // contributions that are here, of members' noise too
+	Over   bool `json:"over"`   // its keys for the sum are erased
 }
 
 // SumFile is what a result file that was found sound says.
@@ -102,4 +103,27 @@ type SumFile struct {
 	// ListChecked says that the certified list of contributors was beside the file and is
 	// sound too. If not, nothing is known of who is in the sum.
 	ListChecked bool `json:"list_checked"`
+}
+
+// SumsBudget is what private sums take of the budget, and whom the guarantee rests on for
+// them.
+type SumsBudget struct {
+	Share     float64       `json:"share"` // of each record's budget
+	Only      bool          `json:"only"`  // nothing else is ever released
+	Committee Committee     `json:"committee"`
+	Recipes   []RecipePrice `json:"recipes"`
+	Epochs    int           `json:"epochs"` // a record is in the sums of one
+	// Excess is how many times the noise that is needed an opened sum has, as the members
+	// that work together might have added none.
+	Excess      float64 `json:"noise_times"`
+	OnlyFetches bool    `json:"only_fetches"` // as in [Sums]
+	Left        int     `json:"sums_left"`    // whose result is not here
+}
+
+// RecipePrice is what the sums of a recipe cost a record, all rounds together.
+type RecipePrice struct {
+	Recipe string  `json:"recipe"`
+	Rounds int     `json:"rounds"`
+	Share  float64 `json:"share"` // by the task
+	Price  float64 `json:"price"` // by the configuration of this node; above 1 it is never paid
 }
