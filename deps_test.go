@@ -43,7 +43,7 @@ var imports = map[string][]string{
 	"p2pnode/internal/require":        {},                                                      // for tests only: it is in nobody's list
 	"p2pnode/internal/committee":      {"internal/require", "learner", "node", "node/datadir"}, // the same
 	"p2pnode/testnet/lab":             {},
-	"p2pnode/testnet/audit":           {"learner", "privacy"},
+	"p2pnode/testnet/audit":           {"learner", "node/summing", "privacy", "storage", "sums", "testnet/sim"},
 	"p2pnode/testnet/cases":           {"privacy", "privacy/accountant"},
 	"p2pnode/testnet/page":            {},
 	"p2pnode/testnet":                 {"csvfile", "learner", "learner/graph", "node", "node/api", "node/datadir", "privacy", "privacy/accountant", "testnet/lab", "testnet/page", "testnet/sim"},

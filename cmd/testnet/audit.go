@@ -22,6 +22,12 @@ with its opposite, and measures how well the best possible test tells the two
 apart from what was released. That gives a lower bound on epsilon, which is set
 beside the epsilon that was claimed.
 
+Learner sums is private sums: for each recipe the auditor colludes with as many
+members of the committee as may, and with all other devices. Then contributions
+are attacked, with all arithmetic, keys and signatures: they are looked at, stolen
+and sent again, and two lists are voted on. Where one member more colludes than
+may, the attack must succeed, or it would prove nothing.
+
 bound is right with 95 % confidence. gate is the bound with confidence 1 - 1e-6:
 if that is above the claim, the claim is false, and the exit code is 1. A bound
 far below the claim is no proof of anything: small deltas and small losses need
@@ -68,27 +74,42 @@ func (o *auditOptions) run(cmd *cobra.Command) error {
 	}
 	var stop func()
 	o.Progress, stop = showCounts(cmd.ErrOrStderr(), "audit: %d of %d runs")
-	findings, err := audit.Run(cmd.Context(), subjects, o.Options)
+	r := auditReport{wanted: len(subjects)}
+	r.findings, err = audit.Run(cmd.Context(), subjects, o.Options)
+	if err == nil && slices.ContainsFunc(subjects, func(s audit.Subject) bool { return s.Learner == audit.Sums }) {
+		r.attempts, err = audit.Attack(cmd.Context(), o.Seed)
+	}
 	stop()
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return err
 	}
-	write := writeFindings
+	r.interrupted = err != nil
+	write := r.write
 	if o.json {
-		write = writeFindingsJSON
+		write = r.writeJSON
 	}
-	if err := write(cmd.OutOrStdout(), findings, len(subjects)); err != nil {
+	if err := write(cmd.OutOrStdout()); err != nil {
 		return err
 	}
-	return verdict(findings, err)
+	return r.verdict()
+}
+
+// auditReport is what was found.
+type auditReport struct {
+	findings    []audit.Finding
+	wanted      int // so many findings
+	attempts    []audit.Attempt
+	interrupted bool
 }
 
 // verdict is what the exit code says: a false claim before an interruption.
-func verdict(findings []audit.Finding, interrupted error) error {
+func (r *auditReport) verdict() error {
 	switch {
-	case slices.ContainsFunc(findings, func(f audit.Finding) bool { return !f.Holds() }):
+	case slices.ContainsFunc(r.findings, func(f audit.Finding) bool { return !f.Holds() }):
 		return errors.New("the releases tell more than is claimed")
-	case interrupted != nil:
+	case slices.ContainsFunc(r.attempts, func(a audit.Attempt) bool { return !a.Holds }):
+		return errors.New("an attack on contributions to private sums does not come to what is said")
+	case r.interrupted:
 		return errInterrupted
 	}
 	return nil
@@ -143,23 +164,33 @@ func (o *auditOptions) subjects() ([]audit.Subject, error) {
 	return subjects, nil
 }
 
-// writeFindings writes the table; fewer findings than wanted were interrupted.
-func writeFindings(w io.Writer, findings []audit.Finding, wanted int) error {
+// holds is a verdict in words.
+func holds(yes bool) string {
+	if yes {
+		return "holds"
+	}
+	return "BROKEN"
+}
+
+// write writes the tables; fewer findings than wanted were interrupted.
+func (r *auditReport) write(w io.Writer) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "learner\tnoise\taccounting\trecords\treleases\truns\tclaim\tbound\tgate\tverdict")
-	for _, f := range findings {
-		verdict := "holds"
-		if !f.Holds() {
-			verdict = "BROKEN"
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%d\t(%g, %g)\t%.3f\t%.3f\t%s\n", f.Subject.Learner, f.Subject.Noise,
-			f.Subject.Accounting, recordsText(f.Subject.Sampled), f.Releases, f.Runs, f.Claim.Epsilon, f.Claim.Delta, f.Bound, f.Gate, verdict)
+	for _, f := range r.findings {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%d\t(%g, %g)\t%.3f\t%.3f\t%s\n", strings.TrimSpace(f.Subject.Learner+" "+f.Subject.Recipe), f.Subject.Noise,
+			f.Subject.Accounting, recordsText(f.Subject.Sampled), f.Releases, f.Runs, f.Claim.Epsilon, f.Claim.Delta, f.Bound, f.Gate, holds(f.Holds()))
 	}
-	if len(findings) < wanted {
-		fmt.Fprintf(table, "\nINTERRUPTED: %d of %d ways to release were audited.\n", len(findings), wanted)
+	if len(r.findings) < r.wanted {
+		fmt.Fprintf(table, "\nINTERRUPTED: %d of %d ways to release were audited.\n", len(r.findings), r.wanted)
 	}
 	fmt.Fprint(table, "\nclaim: the guarantee (epsilon, delta). bound, gate: epsilon is at least this at the claimed delta, with confidence\n"+
 		"95 % and 1 - 1e-6. A gate above the claim proves it false. runs: for each of two canaries in each of two worlds.\n")
+	if len(r.attempts) > 0 {
+		fmt.Fprintln(table, "\nprivate sums of a committee of 4, of whom 1 may collude\tfound\tverdict")
+	}
+	for _, a := range r.attempts {
+		fmt.Fprintf(table, "%s\t%s\t%s\n", a.Attack, a.Found, holds(a.Holds))
+	}
 	return table.Flush()
 }
 
@@ -173,6 +204,7 @@ func recordsText(sampled bool) string {
 // finding is a finding in JSON.
 type finding struct {
 	Learner      string             `json:"learner"`
+	Recipe       string             `json:"recipe,omitempty"` // of a private sum
 	Noise        privacy.Noise      `json:"noise"`
 	Accounting   privacy.Accounting `json:"accounting"`
 	Sampled      bool               `json:"sampled"`
@@ -185,18 +217,19 @@ type finding struct {
 	Holds        bool               `json:"holds"`
 }
 
-func writeFindingsJSON(w io.Writer, findings []audit.Finding, wanted int) error {
-	rows := make([]finding, len(findings))
-	for i, f := range findings {
+func (r *auditReport) writeJSON(w io.Writer) error {
+	rows := make([]finding, len(r.findings))
+	for i, f := range r.findings {
 		rows[i] = finding{
-			f.Subject.Learner, f.Subject.Noise, f.Subject.Accounting, f.Subject.Sampled, f.Releases, f.Runs,
+			f.Subject.Learner, f.Subject.Recipe, f.Subject.Noise, f.Subject.Accounting, f.Subject.Sampled, f.Releases, f.Runs,
 			f.Claim.Epsilon, f.Claim.Delta, f.Bound, f.Gate, f.Holds(),
 		}
 	}
 	out := json.NewEncoder(w)
 	out.SetIndent("", "  ")
 	return out.Encode(struct {
-		Interrupted bool      `json:"interrupted"` // findings are missing
-		Findings    []finding `json:"findings"`
-	}{len(findings) < wanted, rows})
+		Interrupted bool            `json:"interrupted"` // findings or attempts are missing
+		Findings    []finding       `json:"findings"`
+		Attempts    []audit.Attempt `json:"attempts,omitempty"` // attacks on contributions to private sums
+	}{r.interrupted, rows, r.attempts})
 }

@@ -46,6 +46,32 @@ func TestAuditJSON(t *testing.T) {
 	}
 }
 
+// Private sums are audited as releases are, and attacked besides.
+func TestAuditOfPrivateSums(t *testing.T) {
+	args := []string{"audit", "--learner", "sums", "--runs", "400", "--dimension", "6"}
+	code, stdout, stderr := testnetRun(t, t.Context(), args...)
+	if code != 0 {
+		t.Fatalf("exit %d, errors %q", code, stderr)
+	}
+	for _, want := range []string{"sums items", "sums gradient", "2 members have two lists voted on", "holds"} {
+		if !strings.Contains(stdout, want) || strings.Contains(stdout, "BROKEN") {
+			t.Errorf("the table does not say %q:\n%s", want, stdout)
+		}
+	}
+	_, stdout, _ = testnetRun(t, t.Context(), append(args, "--json")...)
+	var out struct {
+		Findings []struct{ Recipe string }
+		Attempts []audit.Attempt
+	}
+	if err := json.Unmarshal([]byte(stdout), &out); err != nil || len(out.Findings) != 4 || out.Findings[1].Recipe != "mean" || len(out.Attempts) != 7 {
+		t.Errorf("%v: %s", err, stdout)
+	}
+	r := auditReport{attempts: []audit.Attempt{{Attack: "looks", Found: "numbers", Holds: true}, {Attack: "steals"}}}
+	if err := r.verdict(); err == nil || !strings.Contains(err.Error(), "an attack") {
+		t.Errorf("an attack that does not hold: %v", err)
+	}
+}
+
 func TestAuditUsage(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"audit surplus", "unknown argument"},
@@ -86,14 +112,15 @@ func TestAuditVerdict(t *testing.T) {
 	subject := audit.Subjects("personal")[0]
 	holds := audit.Finding{Subject: subject, Claim: claim, Gate: 1}
 	broken := audit.Finding{Subject: subject, Claim: claim, Gate: 1.001}
-	if err := verdict([]audit.Finding{holds}, nil); err != nil {
+	if err := (&auditReport{findings: []audit.Finding{holds}}).verdict(); err != nil {
 		t.Errorf("a gate at the claim: %v", err)
 	}
-	if err := verdict([]audit.Finding{holds, broken}, context.Canceled); err == nil || !strings.Contains(err.Error(), "more than is claimed") {
+	r := auditReport{findings: []audit.Finding{holds, broken}, wanted: 2, interrupted: true}
+	if err := r.verdict(); err == nil || !strings.Contains(err.Error(), "more than is claimed") {
 		t.Errorf("a gate above the claim: %v", err)
 	}
 	var table bytes.Buffer
-	if err := writeFindings(&table, []audit.Finding{holds, broken}, 2); err != nil {
+	if err := r.write(&table); err != nil {
 		t.Fatal(err)
 	}
 	if text := table.String(); strings.Count(text, "holds") != 1 || strings.Count(text, "BROKEN") != 1 {

@@ -14,22 +14,31 @@ type Subject struct {
 	Learner    string
 	Noise      privacy.Noise
 	Accounting privacy.Accounting
-	Sampled    bool // each release takes half the records at random
+	Sampled    bool   // each release takes half the records at random
+	Recipe     string // of a private sum; "": there is none
 }
 
-// Subjects returns every combination the product has of the learner.
+// Subjects returns every combination the product has of the learner: of "sums" every
+// recipe.
 func Subjects(learner string) []Subject {
+	if learner == Sums {
+		var all []Subject
+		for _, r := range recipes() {
+			all = append(all, Subject{Learner: Sums, Noise: privacy.Gaussian, Accounting: privacy.GaussianFilter, Recipe: r})
+		}
+		return all
+	}
 	return []Subject{
-		{learner, privacy.Gaussian, privacy.GaussianFilter, false},
-		{learner, privacy.Gaussian, privacy.RenyiFilter, false},
-		{learner, privacy.Gaussian, privacy.CommittedPlan, false},
-		{learner, privacy.Gaussian, privacy.CommittedPlan, true},
-		{learner, privacy.Laplace, privacy.PureFilter, false},
-		{learner, privacy.Laplace, privacy.RenyiFilter, false},
-		{learner, privacy.Laplace, privacy.CommittedPlan, false},
-		{learner, privacy.Laplace, privacy.CommittedPlan, true},
-		{learner, privacy.TruncatedGaussian, privacy.CommittedPlan, false},
-		{learner, privacy.TruncatedLaplace, privacy.CommittedPlan, false},
+		{learner, privacy.Gaussian, privacy.GaussianFilter, false, ""},
+		{learner, privacy.Gaussian, privacy.RenyiFilter, false, ""},
+		{learner, privacy.Gaussian, privacy.CommittedPlan, false, ""},
+		{learner, privacy.Gaussian, privacy.CommittedPlan, true, ""},
+		{learner, privacy.Laplace, privacy.PureFilter, false, ""},
+		{learner, privacy.Laplace, privacy.RenyiFilter, false, ""},
+		{learner, privacy.Laplace, privacy.CommittedPlan, false, ""},
+		{learner, privacy.Laplace, privacy.CommittedPlan, true, ""},
+		{learner, privacy.TruncatedGaussian, privacy.CommittedPlan, false, ""},
+		{learner, privacy.TruncatedLaplace, privacy.CommittedPlan, false, ""},
 	}
 }
 
@@ -129,35 +138,45 @@ func (s Subject) design(o Options) privacy.Design {
 
 // audit plays all games of one subject.
 func (s Subject) audit(ctx context.Context, o Options, done func()) (Finding, error) {
-	p, err := newPath(s.Learner, s.design(o), slots)
-	if err != nil {
-		return Finding{}, fmt.Errorf("audit: %s, %s noise, accounting %s: %w", s.Learner, s.Noise, s.Accounting, err)
+	f := Finding{Subject: s, Claim: o.Claim, Runs: o.Runs}
+	var games []game
+	if s.Learner == Sums {
+		p, err := newSumPath(s.Recipe, o)
+		if err != nil {
+			return f, fmt.Errorf("audit: the private sum %s: %w", s.Recipe, err)
+		}
+		f.Releases, games = p.admitted, p.games()
+	} else {
+		p, err := newPath(s.Learner, s.design(o), slots)
+		if err != nil {
+			return f, fmt.Errorf("audit: %s, %s noise, accounting %s: %w", s.Learner, s.Noise, s.Accounting, err)
+		}
+		f.Releases, games = p.releases, p.games()
 	}
-	f := Finding{Subject: s, Claim: o.Claim, Releases: p.releases, Runs: o.Runs}
-	f.Bound, f.Gate, err = p.bounds(ctx, o.Claim.Delta, o.Runs, s.seed(o.Seed), done)
+	var err error
+	f.Bound, f.Gate, err = bounds(ctx, games, o.Claim.Delta, o.Runs, s.seed(o.Seed), done)
 	return f, err
 }
 
 // seed gives each subject its own games, which do not depend on the other subjects.
 func (s Subject) seed(seed uint64) uint64 {
 	h := fnv.New64a()
-	fmt.Fprint(h, seed, s)
+	fmt.Fprintf(h, "%d {%s %s %s %t}", seed, s.Learner+s.Recipe, s.Noise, s.Accounting, s.Sampled)
 	return h.Sum64()
 }
 
-// canaries are the directions tried.
-func canaries(dim int) []canary { return []canary{axisCanary(dim), diagonalCanary(dim)} }
+// canariesEach is how many records each subject is tried with.
+const canariesEach = 2
 
 // gamesOf is how many games one subject takes.
-func gamesOf(o Options) int { return len(canaries(o.Dimension)) * 2 * o.Runs }
+func gamesOf(o Options) int { return canariesEach * 2 * o.Runs }
 
 // bounds returns the lower bounds on epsilon for the report and for the gate, the
-// best over the canaries.
-func (p *path) bounds(ctx context.Context, delta float64, runs int, seed uint64, done func()) (report, gate float64, err error) {
-	all := canaries(p.task.Dimension())
-	share := 1 / float64(len(all))
-	for i, c := range all {
-		scores, err := p.scores(ctx, c, runs, seed+uint64(i), done)
+// best over the games, one for each canary.
+func bounds(ctx context.Context, games []game, delta float64, runs int, seed uint64, done func()) (report, gate float64, err error) {
+	share := 1 / float64(len(games))
+	for i, g := range games {
+		scores, err := g.scores(ctx, runs, seed+uint64(i), done)
 		if err != nil {
 			return 0, 0, err
 		}

@@ -9,10 +9,10 @@ import (
 )
 
 // Every way of releasing the product has stays below its claim. A sound one fails
-// with probability 1e-6 at most, the thirty together with 3e-5.
+// with probability 1e-6 at most, all of them together with 4e-5.
 func TestOursHold(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short: it makes 30,000 runs; other tests make a few the same way")
+		t.Skip("-short: it makes 34,000 runs; other tests make a few the same way")
 	}
 	findings, err := Run(t.Context(), everySubject(), Options{
 		Claim: privacy.Budget{Epsilon: 1, Delta: 1e-3}, Releases: 3, Dimension: 20, Runs: 1000, Seed: 11,
@@ -21,7 +21,11 @@ func TestOursHold(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range findings {
-		if !f.Holds() || f.Gate > f.Bound || f.Releases != 3 {
+		want := 3
+		if f.Subject.Learner == Sums && f.Subject.Recipe != "gradient" {
+			want = 1
+		}
+		if !f.Holds() || f.Gate > f.Bound || f.Releases != want {
 			t.Errorf("finding %+v", f)
 		}
 	}
@@ -67,7 +71,7 @@ func TestSubjectsDiffer(t *testing.T) {
 // mustCatch audits a broken path and demands that the gate is above the claim.
 func mustCatch(t *testing.T, p *path, claim privacy.Budget, runs int) {
 	t.Helper()
-	_, gate, err := p.bounds(t.Context(), claim.Delta, runs, 21, func() {})
+	_, gate, err := bounds(t.Context(), p.games(), claim.Delta, runs, 21, func() {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,6 +63,9 @@ type world struct {
 	sums    [][]float64 // the sums of clipped gradients, one for each possible batch, equally likely
 }
 
+// canaries are the directions tried.
+func canaries(dim int) []canary { return []canary{axisCanary(dim), diagonalCanary(dim)} }
+
 // newWorld returns the world in which the canary's target is y, with slots records
 // of which a release takes batch. Under sampling the others are zero: the sums
 // they give cannot hide the canary then.

@@ -32,4 +32,14 @@
 // whatever the score: a wrong idea of the path costs power, never soundness.
 // Jagielski, Ullman, Oprea, "Auditing Differentially Private Machine Learning"
 // (2020); Nasr et al., "Tight Auditing" (2023).
+//
+// # Private sums
+//
+// The same game is played with what a device adds to private sums ([Sums]). The auditor is
+// then as many members of a committee as may collude, together with all other devices: of
+// an opened sum it takes out what it knows, which leaves one device's vector and the parts
+// of the noise of the honest members. [Attack] attacks the protocol itself, with all keys
+// and signatures, by a program that shares no code with package sums. What one member more
+// than may collude can do is tried too, and must succeed, or the attack would prove
+// nothing.
 package audit

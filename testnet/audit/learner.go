@@ -10,13 +10,15 @@ import (
 )
 
 // Learners are the names of the learners that can be audited: those whose releases
-// are sums of clipped per-record gradients. What the others release is a whole
+// are sums of clipped per-record gradients, and [Sums]. What the others release is a whole
 // vector; its sensitivity is tried by brute force in the tests of package learner.
-func Learners() []string { return []string{"personal", "diffusion", "km"} }
+func Learners() []string { return append(releasing(), Sums) }
+
+func releasing() []string { return []string{"personal", "diffusion", "km"} }
 
 // of makes the task that of the learner with that name.
 func of(name string, t *learner.Task) (*learner.Task, error) {
-	if !slices.Contains(Learners(), name) {
+	if !slices.Contains(releasing(), name) {
 		return nil, fmt.Errorf("audit: there is no learner %q, choose one of %q", name, Learners())
 	}
 	t.Learner = name

@@ -121,25 +121,36 @@ func (p *path) score(worlds *[2]world, b int, random *rand.Rand) (float64, error
 	return score, nil
 }
 
+// games are those of each canary.
+func (p *path) games() (all []game) {
+	for _, c := range canaries(p.task.Dimension()) {
+		worlds := p.worlds(c)
+		all = append(all, func(b int, random *rand.Rand) (float64, error) { return p.score(worlds, b, random) })
+	}
+	return all
+}
+
+// game plays once in world b and returns the log-likelihood ratio of world 1 over world 0.
+type game func(b int, random *rand.Rand) (float64, error)
+
 // scores plays runs games in each world, on all processors. The same seed gives the
 // same scores, whatever their number. done is called after each game.
-func (p *path) scores(ctx context.Context, c canary, runs int, seed uint64, done func()) ([2][]float64, error) {
-	worlds := p.worlds(c)
+func (g game) scores(ctx context.Context, runs int, seed uint64, done func()) ([2][]float64, error) {
 	scores := [2][]float64{make([]float64, runs), make([]float64, runs)}
 	var next atomic.Int64
 	workers, ctx := errgroup.WithContext(ctx)
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() error {
 			for {
-				game := int(next.Add(1)) - 1
-				if game >= 2*runs {
+				number := int(next.Add(1)) - 1
+				if number >= 2*runs {
 					return nil
 				}
 				if err := ctx.Err(); err != nil {
 					return err
 				}
-				b, i := game%2, game/2
-				score, err := p.score(worlds, b, rand.New(rand.NewPCG(seed, uint64(game))))
+				b, i := number%2, number/2
+				score, err := g(b, rand.New(rand.NewPCG(seed, uint64(number))))
 				if err != nil {
 					return err
 				}

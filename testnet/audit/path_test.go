@@ -70,7 +70,7 @@ func handmade(m privacy.Mechanism, dim, releases int) *path {
 // has driven its model, what the world says it can be.
 func TestAuditorKnowsTheSums(t *testing.T) {
 	const dim, releases = 6, 20
-	names := Learners()
+	names := releasing()
 	for i, m := range mechanisms(t) {
 		p := handmade(m, dim, releases)
 		var err error
@@ -134,7 +134,7 @@ func TestSameSeedSameScores(t *testing.T) {
 	p := handmade(mechanisms(t)[0], 3, 2)
 	play := func(processors int, seed uint64) [2][]float64 {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
-		scores, err := p.scores(t.Context(), axisCanary(3), 200, seed, func() {})
+		scores, err := p.games()[0].scores(t.Context(), 200, seed, func() {})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -192,7 +192,7 @@ func TestMistakesAreErrors(t *testing.T) {
 	p := handmade(mechanisms(t)[0], 2, 1)
 	p.policy.Terms.Accounting = privacy.CommittedPlan // which ends after one release
 	p.laws = append(p.laws, p.laws[0])
-	if _, err := p.scores(t.Context(), axisCanary(2), 2, 1, func() {}); err == nil {
+	if _, err := p.games()[0].scores(t.Context(), 2, 1, func() {}); err == nil {
 		t.Error("an agent that makes fewer releases than the account admits: no error")
 	}
 }

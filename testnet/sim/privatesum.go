@@ -33,8 +33,10 @@ type PrivateSum struct {
 	// Crash is the mean time between two kills of a member, and Down how long it is gone;
 	// 0: none is killed.
 	Crash, Down time.Duration
-	// Lie, if set, may replace what a member sends.
-	Lie   func(member int, s *sums.Sum, l sums.Letter) []sums.Letter
+	// Lie, if set, may replace what a member sends, who gives its keys away.
+	Lie func(member int, s *sums.Sum, k sums.Secrets, l sums.Letter) []sums.Letter
+	// Forge, if set, may add uploads to one on its way.
+	Forge func(s *sums.Sum, upload []byte) [][]byte
 	Until time.Duration // an error if the sum has not ended by then
 	Seed  uint64        // of noise, times and losses; keys are drawn anew
 }
@@ -315,7 +317,7 @@ func (r *summing) send(from int, letters []sums.Letter) {
 	for _, l := range letters {
 		list := []sums.Letter{l}
 		if r.Lie != nil {
-			list = r.Lie(from, r.sum, l)
+			list = r.Lie(from, r.sum, r.members[from].secrets, l)
 		}
 		for _, l := range list {
 			for to := range r.members {
@@ -398,6 +400,12 @@ func (r *summing) contribute(i int, opening []byte) {
 	d := r.keep(upload)
 	r.devices[d] = c
 	r.upload(d)
+	if r.Forge != nil {
+		for _, upload := range r.Forge(r.sum, upload) {
+			r.keep(upload)
+			r.offer(upload)
+		}
+	}
 }
 
 // upload sends a device's upload to all members, and again while it is not held.
@@ -406,11 +414,14 @@ func (r *summing) upload(d sums.Digest) {
 	if c == nil || r.now > r.closing() {
 		return
 	}
-	upload := c.Send()
+	r.offer(c.Send())
+	r.at(sumRetry, func() { r.upload(d) })
+}
+
+func (r *summing) offer(upload []byte) {
 	for to := range r.members {
 		r.travel(func() { r.arrive(to, upload) })
 	}
-	r.at(sumRetry, func() { r.upload(d) })
 }
 
 // add answers a member's question for the sum of masked vectors.

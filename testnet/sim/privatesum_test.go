@@ -92,7 +92,7 @@ func TestPrivateSumUnderLossAndKills(t *testing.T) {
 func TestPrivateSumWithALiar(t *testing.T) {
 	p := privateSum(20, 3)
 	p.Loss = .1
-	p.Lie = func(member int, s *sums.Sum, l sums.Letter) []sums.Letter {
+	p.Lie = func(member int, s *sums.Sum, _ sums.Secrets, l sums.Letter) []sums.Letter {
 		m, err := s.ReadMessage(l.Message)
 		if member == 0 && err == nil && slices.Contains([]sums.Kind{sums.KindPropose, sums.KindList, sums.KindOpen, sums.KindCommit}, m.Kind) {
 			return nil

@@ -1,0 +1,210 @@
+package audit
+
+import (
+	"crypto/ed25519"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/floats"
+
+	"p2pnode/learner"
+	"p2pnode/node/summing"
+	"p2pnode/privacy"
+	"p2pnode/sums"
+	"p2pnode/testnet/sim"
+)
+
+// Sums is the learner whose devices add to private sums and release nothing.
+const Sums = "sums"
+
+// recipes are what a private sum can add up.
+func recipes() []string { return []string{"items", "mean", "moments", "gradient"} }
+
+// The committee whose private sums are audited: of so many members so many collude with
+// the auditor.
+const (
+	committeeSize = 4
+	colluding     = 1
+)
+
+// sumPath is a recipe's private sums under audit. The auditor is a committee's colluding
+// members with all devices but one: they take out what they added themselves, which
+// leaves the vector of that device and the parts of the noise of the honest members.
+type sumPath struct {
+	task     *learner.Task
+	recipe   *learner.Summing
+	sum      *sums.Sum
+	admitted int // how many sums the account of a record pays for
+	parts    int // of the noise that the auditor does not know
+	of       int // in so many parts it is drawn
+}
+
+// newSumPath returns the sums of the product for a task with this recipe alone.
+func newSumPath(recipe string, o Options) (*sumPath, error) {
+	t := sumTask(recipe, o)
+	plan, err := summing.NewPlan(t, t.Hashed(), sums.Digest{})
+	if err != nil {
+		return nil, err
+	}
+	p := &sumPath{task: t, recipe: plan.Recipe(0), parts: committeeSize - colluding, of: committeeSize - colluding}
+	if p.sum, err = plan.Sum(0, 1, 1); err != nil {
+		return nil, err
+	}
+	p.admitted, err = p.affordable(o.Claim)
+	return p, err
+}
+
+// sumTask is one whose records can move what the recipe adds up as far as any can, with
+// about as many coordinates as asked for.
+func sumTask(recipe string, o Options) *learner.Task {
+	t := &learner.Task{
+		Name: "audit", Learner: Sums, Loss: "squared", Normalise: true, CohortSize: 1000,
+		Target:  learner.Target{Name: "y", Min: -1, Max: 1},
+		Release: learner.Release{Epsilon: o.Claim.Epsilon, Delta: o.Claim.Delta},
+		Sums: learner.Sums{
+			Recipes:   []learner.Recipe{{Kind: recipe, Share: 1}},
+			Colluding: colluding, Contributors: 100, Records: 100, Epochs: 1, CloseSeconds: 60,
+		},
+	}
+	features := o.Dimension
+	switch recipe {
+	case "items":
+		features = 1
+		t.Features = []learner.Feature{{Name: "key", Kind: "key", Buckets: max(2, o.Dimension/2)}}
+	case "mean":
+		features = largest(func(p int) int { return p + p*(p+1)/2 }, o.Dimension)
+	case "moments":
+		t.Loss = "logistic"
+		features = largest(func(p int) int { return p * (p + 1) / 2 }, o.Dimension)
+	case "gradient":
+		t.Sums.Recipes[0].Rounds = o.Releases
+	}
+	for i := range features {
+		t.Features = append(t.Features, learner.Feature{Name: fmt.Sprint("x", i+1), Kind: "number", Min: -1, Max: 1})
+	}
+	for i := range committeeSize {
+		who, err := summing.PeerOf(sums.Identity(sim.DeviceKey(-1 - i).Public().(ed25519.PublicKey)))
+		if err != nil {
+			panic(err) // a public key has a peer
+		}
+		t.Sums.Committee = append(t.Sums.Committee, who.String())
+	}
+	return t
+}
+
+// largest is the most features, at least 2, with no more coordinates than the limit.
+func largest(coordinates func(features int) int, limit int) int {
+	p := 2
+	for coordinates(p+1) <= limit {
+		p++
+	}
+	return p
+}
+
+// affordable is how many of the sums the account of a record lets it pay for.
+func (p *sumPath) affordable(claim privacy.Budget) (int, error) {
+	d := p.task.Design(privacy.Design{Budget: claim, Releases: 1, Apart: p.task.Sums.Share()})
+	d.Widest = p.task.Sums.Widest(p.task, p.task.Hashed())
+	policy, err := d.Policy()
+	if err != nil {
+		return 0, err
+	}
+	account, err := privacy.NewAccount(policy)
+	if err != nil {
+		return 0, err
+	}
+	for n := 0; ; n++ {
+		debits := account.AdmitApart(p.sum.Mechanism, []privacy.Cohort{cohort})
+		if len(debits) == 0 {
+			return n, nil
+		}
+		if err := account.Apply(debits[0]); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// games are those of each canary.
+func (p *sumPath) games() (all []game) {
+	for _, worlds := range p.canaries() {
+		all = append(all, func(b int, random *rand.Rand) (float64, error) { return p.score(worlds, b, random) })
+	}
+	return all
+}
+
+// canaries are pairs of a device's records that differ in one record, as far apart as a
+// recipe lets them be, along one feature and along all.
+func (p *sumPath) canaries() (all [][2][]learner.Record) {
+	width := p.task.Width()
+	for _, direction := range []canary{axisCanary(width), diagonalCanary(width)} {
+		var worlds [2][]learner.Record
+		for b, y := range []float64{-1, 1} {
+			worlds[b] = p.device(direction, y)
+		}
+		all = append(all, worlds)
+	}
+	return all
+}
+
+// device is the records of a device whose last one is the canary with this label.
+func (p *sumPath) device(direction canary, y float64) (records []learner.Record) {
+	if p.task.Sums.Recipes[0].Kind == "moments" {
+		records = p.company(direction)
+	}
+	return append(records, learner.Record{Seq: trainingSeq(len(records)), Cohort: cohort, X: direction, Y: y, Key: 1})
+}
+
+// company is nine records, the fewest beside which one more counts for second moments:
+// they bring the mean to right angles with the canary, and to where it is shortened.
+func (p *sumPath) company(direction canary) (records []learner.Record) {
+	x := make([]float64, len(direction))
+	x[0], x[1] = -direction[1], direction[0]
+	const longest, slots = 0.6 / 2.58, 10
+	length := math.Sqrt(longest*longest-1./(slots*slots)) * slots / (slots - 1)
+	floats.Scale(length/l2(x), x)
+	for i := range slots - 1 {
+		records = append(records, learner.Record{Seq: trainingSeq(i), Cohort: cohort, X: x, Y: 1})
+	}
+	return records
+}
+
+// crowd is how many records the auditor's devices have, so that the public model stays
+// where the canary tells most.
+const crowd = 1 << 20
+
+// score lets a device contribute to all the sums that it can pay for, in world b, and
+// returns the log-likelihood ratio of world 1 over world 0.
+func (p *sumPath) score(worlds [2][]learner.Record, b int, random *rand.Rand) (score float64, err error) {
+	noise := privacy.NewSeededNoise(random.Uint64())
+	walk, m := p.recipe.Descent(), p.sum.Mechanism
+	variance := float64(p.parts) * math.Pow(m.PartStd(p.of)/m.Unit(), 2)
+	for range p.admitted {
+		var units [2][]int64
+		for world, records := range worlds {
+			units[world] = m.Units(p.recipe.Contribution(records, walk.At()).Vector, p.sum.Limit)
+		}
+		opened := p.open(units[b], noise)
+		released := make([]float64, len(opened))
+		for j, n := range opened {
+			zero, one := float64(n-units[0][j]), float64(n-units[1][j])
+			score += (zero*zero - one*one) / (2 * variance)
+			released[j] = float64(n) * m.Unit()
+		}
+		if p.recipe.Rounds() > 1 {
+			walk.Take(released, crowd)
+		}
+	}
+	return score, nil
+}
+
+// open is what the auditor sees of a vector: with the noise of the honest members.
+func (p *sumPath) open(units []int64, noise *privacy.SeededNoise) []int64 {
+	total := append([]int64(nil), units...)
+	for range p.parts {
+		for j, n := range noise.Part(p.sum.Mechanism, p.of) {
+			total[j] += n
+		}
+	}
+	return total
+}
