@@ -166,7 +166,7 @@ func startNetwork(t *testing.T, count int, task *learner.Task, change func(*data
 func TestNetworkReachesMinimiserOfQ(t *testing.T) {
 	defer goleak.VerifyNone(t, leaks()...)
 	task := lineTask()
-	task.Mu = 5 // with a smaller one it takes longer
+	task.Mu, task.Release.WakeSeconds = 5, 0.02 // with a smaller one, and longer pauses, it takes longer
 	const count = 6
 	nodes, stop := startNetwork(t, count, task, func(c *datadir.Config) { c.Unprotected, c.Releases = datadir.Consent, 0 })
 	defer stop()

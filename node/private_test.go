@@ -106,17 +106,6 @@ func gardenOf(t *testing.T, count int) (g *garden, nodes []*Node, stops []func()
 	return g, nodes, stops
 }
 
-// freePort is a TCP port of loopback that was free a moment ago.
-func freePort(t *testing.T) string {
-	t.Helper()
-	h, err := libp2p.New(libp2p.ListenAddrStrings("/ip4/127.0.0.1/tcp/0"), libp2p.Transport(tcp.NewTCPTransport), libp2p.DisableRelay(), libp2p.DisableMetrics(), libp2p.DisableIdentifyAddressDiscovery())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer h.Close()
-	return h.Addrs()[0].String()[len("/ip4/127.0.0.1/tcp/"):]
-}
-
 func edgeTo(t *testing.T, n *Node, id peer.ID) bool {
 	t.Helper()
 	peers, err := n.Peers(t.Context())

@@ -1,12 +1,18 @@
 package node
 
 import (
+	"errors"
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"p2pnode/gossip"
+	"p2pnode/internal/require"
 	"p2pnode/learner"
 	"p2pnode/node/datadir"
 	"p2pnode/peering"
@@ -62,6 +68,21 @@ func TestPowerSetsThePace(t *testing.T) {
 		if got := [2]time.Duration{h.config.Look, h.config.Renew}; got != want {
 			t.Errorf("%s power looks and renews every %v, want %v", power, got, want)
 		}
+	}
+}
+
+// freePort is a TCP port of loopback that was free a moment ago, and that the system gives to
+// nobody who asks for any.
+func freePort(t *testing.T) string {
+	t.Helper()
+	for {
+		port := strconv.Itoa(20000 + rand.IntN(10000))
+		l, err := net.Listen("tcp", "127.0.0.1:"+port)
+		if errors.Is(err, syscall.EADDRINUSE) {
+			continue
+		}
+		require.NoError(t, err, l.Close())
+		return port
 	}
 }
 

@@ -124,6 +124,7 @@ func (p *populace) opened(i, recipe int) int {
 // its result for nothing, and what it says is in their personal models. It is there after
 // a restart without anybody.
 func TestNodesMakeAPrivateSum(t *testing.T) {
+	t.Parallel()
 	const devices = 6
 	p := newPopulace(t, devices, func(*learner.Task) {})
 	newcomer := committeeSize - 1
@@ -262,6 +263,7 @@ func exactly(theta []float64) (list []learner.Record) {
 // A recipe of rounds goes from one sum to the next, also across a restart in between, and
 // sums go beside releases.
 func TestNodesWalkThroughRounds(t *testing.T) {
+	t.Parallel()
 	p := newPopulace(t, 3, func(task *learner.Task) {
 		task.Learner = "personal"
 		task.Sums.Recipes = []learner.Recipe{{Kind: "gradient", Share: 0.5, Rounds: 2}}
