@@ -27,7 +27,7 @@ func (in Heard) happen(m *Member) error {
 	if err := m.sum.verify(m.keys, msg); err != nil {
 		return err
 	}
-	if m.over {
+	if m.over && msg.Kind != KindResult {
 		return errOver
 	}
 	return m.hear(msg)

@@ -52,10 +52,11 @@ type Member struct {
 	results   tally
 	published *Published // once it is believed
 
-	said   []remark           // to be repeated
-	own    map[statement]bool // ever signed
-	waited int                // ticks since others have agreed on a result
-	out    Output             // of the step under way
+	said     []remark           // to be repeated
+	own      map[statement]bool // ever signed
+	waited   int                // ticks since others have agreed on a result
+	lingered int                // ticks since all was over, at most patience
+	out      Output             // of the step under way
 }
 
 // classSum is what is known of one class's sum of streams.
@@ -113,6 +114,17 @@ func (m *Member) View() uint32 { return m.voter.View }
 // Voting reports that the sum has closed and no list is certified yet, so that views
 // have to end by [Timeout].
 func (m *Member) Voting() bool { return m.closed && m.decided == nil && !m.over && !m.silent }
+
+// Idle reports that nobody needs anything of this member any more: its part in the sum is
+// over, all others have signed the result, and they were told of its own again and again.
+func (m *Member) Idle() bool {
+	for by := range m.pledges {
+		if m.results.newest[by] == nil {
+			return false
+		}
+	}
+	return m.over && m.lingered >= patience
+}
 
 // Opening is the certified opening; nil while there is none.
 func (m *Member) Opening() *Opening { return m.opening }

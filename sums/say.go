@@ -63,6 +63,7 @@ func (Tick) happen(m *Member) error {
 	}
 	m.again()
 	if m.over {
+		m.lingered = min(m.lingered+1, patience)
 		m.end()
 		return nil
 	}

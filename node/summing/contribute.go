@@ -1,6 +1,7 @@
 package summing
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -68,6 +69,8 @@ type contributor struct {
 	machine *sums.Contributor
 	part    *part
 	open    *sums.Opening // under which there is something to pay for; nil: not, or no more
+	looked  []byte        // the opening that was taken in last
+	slot    time.Time     // when the own contribution may be sent
 	entry   []byte        // digest of the own one; nothing: none
 	checked []byte        // the certified list, in which the own contribution was looked for
 }
@@ -81,56 +84,76 @@ func (k *contributor) run(ctx context.Context) (Outcome, error) {
 	if err := k.desk.started(ctx); err != nil {
 		return Outcome{}, err
 	}
-	for pause := k.desk.config.Retry; ; pause = min(2*pause, k.desk.config.Rest) {
-		for _, who := range p.peers {
-			if err := k.visit(ctx, who); err != nil {
-				return Outcome{}, err
-			}
-		}
-		if k.machine.Send() != nil {
-			pause = k.desk.config.Retry
+	retry, rest := k.desk.config.Retry, k.desk.config.Rest
+	turn := int(k.desk.self[0]) // devices begin with different members
+	for while := retry; ; while = min(2*while, rest) {
+		if err := k.round(ctx, turn); err != nil {
+			return Outcome{}, err
 		}
 		if k.desk.Result(k.sum.ID) != nil && k.checked != nil {
 			return k.finish()
 		}
-		if wait(ctx, pause, p.changed) {
-			pause = k.desk.config.Retry
+		pause, again := k.pause(while)
+		if wait(ctx, pause, p.changed) || again {
+			while = retry
 		}
 		if ctx.Err() != nil {
 			return Outcome{}, ctx.Err()
 		}
+		turn++
 	}
+}
+
+// round visits members: all of them while there is something to send, and else until one
+// answers, which is another one in each turn.
+func (k *contributor) round(ctx context.Context, turn int) error {
+	for i := range k.part.peers {
+		answered, err := k.visit(ctx, k.part.peers[(turn+i)%len(k.part.peers)])
+		if err != nil {
+			return err
+		}
+		if answered && !k.due() {
+			break
+		}
+	}
+	return nil
+}
+
+// due reports whether there is something to send now.
+func (k *contributor) due() bool { return k.machine.Send() != nil && !time.Now().Before(k.slot) }
+
+// pause is how long to wait for anything but news, a while unless it is known better: for
+// the slot, for a quorum to hold what was sent, or for the sum to close once all that
+// this device can do before that is done. again: afterwards it begins with short pauses.
+func (k *contributor) pause(while time.Duration) (pause time.Duration, again bool) {
+	retry, o := k.desk.config.Retry, k.machine.Opening()
+	switch {
+	case k.machine.Send() != nil && !k.due():
+		return time.Until(k.slot), true
+	case k.machine.Send() != nil:
+		return retry, true
+	case o != nil && k.open == nil && time.Now().Before(time.Unix(o.Closes, 0)):
+		return time.Until(time.Unix(o.Closes, 0)) + retry, true
+	}
+	return while, false
 }
 
 // visit asks a member what it knows, and offers it what there is to send. Errors of the
 // network, and lies, are for another time or another member; the error is the ledger's.
-func (k *contributor) visit(ctx context.Context, who peer.ID) error {
-	if who == "" {
-		return nil
-	}
+func (k *contributor) visit(ctx context.Context, who peer.ID) (answered bool, err error) {
 	n, err := k.ask(ctx, who)
 	if err != nil {
 		k.complain(who, "news", err)
-		return nil
+		return false, nil
 	}
-	if n.opening != nil {
-		o, err := k.machine.Open(n.opening)
-		if err != nil {
-			k.complain(who, "opening", err)
-		} else if o != nil {
-			k.open = o
-		}
-		if o := k.machine.Opening(); o != nil {
-			k.part.opened(o)
-		}
-	}
+	k.look(n.opening, who)
 	if err := k.pay(); err != nil {
-		return err
+		return true, err
 	}
 	if n.accept != nil {
 		k.complain(who, "acceptance", k.machine.Accepted(n.accept))
 	}
-	if k.machine.Send() != nil {
+	if k.due() {
 		_, err := k.desk.gossip.Call(ctx, who, encodeCall(callUpload, k.sum.ID, k.entry))
 		k.complain(who, "upload", err)
 	}
@@ -138,9 +161,26 @@ func (k *contributor) visit(ctx context.Context, who peer.ID) error {
 		k.complain(who, "result", k.desk.fetchResult(ctx, k.part, n.result, who))
 	}
 	if n.decision.size > 0 && k.checked == nil {
-		return k.decide(ctx, n.decision, who)
+		return true, k.decide(ctx, n.decision, who)
 	}
-	return nil
+	return true, nil
+}
+
+// look takes an opening in, unless it is the one that was taken in before.
+func (k *contributor) look(opening []byte, who peer.ID) {
+	if opening == nil || bytes.Equal(opening, k.looked) {
+		return
+	}
+	o, err := k.machine.Open(opening)
+	if err != nil {
+		k.complain(who, "opening", err)
+		return
+	}
+	if o != nil {
+		k.open = o
+	}
+	k.looked = opening
+	k.part.opened(k.machine.Opening())
 }
 
 // ask asks another peer, or this node itself if it is the member.
@@ -174,7 +214,8 @@ func (k *contributor) pay() error {
 	if o == nil {
 		return nil
 	}
-	if !time.Now().Before(time.Unix(o.Closes, 0)) {
+	began := time.Now()
+	if !began.Before(time.Unix(o.Closes, 0)) {
 		k.open = nil
 		return nil
 	}
@@ -201,11 +242,21 @@ func (k *contributor) pay() error {
 	case err != nil:
 		return fmt.Errorf("summing: pay for a contribution: %w", err)
 	}
-	k.open = nil
+	k.open, k.slot = nil, slotAfter(began, time.Now(), k.desk.config.Tick)
 	if err := k.machine.Paid(upload); err != nil {
 		return err
 	}
 	return k.serve(upload)
+}
+
+// slotAfter is when a contribution is sent that was begun and is ready: one tick after it
+// was begun, or two, four and so on. So the time says little of how long it took.
+func slotAfter(began, ready time.Time, tick time.Duration) time.Time {
+	at := began.Add(tick)
+	for ; at.Before(ready); tick *= 2 {
+		at = at.Add(tick)
+	}
+	return at
 }
 
 // serve lets members fetch the upload.

@@ -25,10 +25,11 @@ type Config struct {
 	Logger   *slog.Logger
 	// Find makes the addresses of a member known to the host, if it can. Optional.
 	Find func(context.Context, peer.ID)
-	// Tick is the time after which a member repeats what may have been lost, View how
-	// long its first view of a vote lasts, and Retry after how long a device asks and
-	// sends again. While it waits for a sum to open, or for its result, its pauses grow to
-	// Rest, and news end them. 0: a second, 10 s, 15 s and 4 minutes.
+	// Tick is the time after which a member repeats what may have been lost, and a device
+	// sends what it has begun to make. View is how long a member's first view of a vote
+	// lasts, and Retry after how long a device asks and sends again. While it waits for a
+	// sum to open, or for its result, its pauses grow to Rest, and news end them. 0: a
+	// second, 10 s, 15 s and 4 minutes.
 	Tick, View, Retry, Rest time.Duration
 }
 
@@ -243,6 +244,16 @@ func (p *part) hold(content []byte) reference {
 	r := referenceOf(content)
 	p.blobs[r.name] = content
 	return r
+}
+
+// forget serves the messages of members no more.
+func (p *part) forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, name := range p.oldest {
+		delete(p.blobs, name)
+	}
+	p.oldest = nil
 }
 
 // decide serves the certified list, the first that there is.

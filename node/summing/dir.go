@@ -10,14 +10,18 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"p2pnode/sums"
 )
 
-// directory is what a member keeps of one sum.
+// directory is what a member keeps of one sum. One goroutine uses it, but for uploads.
 type directory struct {
 	path    string
 	journal *os.File
+
+	uploads sync.RWMutex // locked to erase them
+	erased  bool
 }
 
 // The names in a member's directory of a sum.
@@ -197,8 +201,13 @@ func (d *directory) upload(entry sums.Digest) string {
 	return filepath.Join(uploadsName, hex.EncodeToString(entry[:]))
 }
 
-// keep stores an upload.
+// keep stores an upload, unless all are erased.
 func (d *directory) keep(entry sums.Digest, upload []byte) error {
+	d.uploads.RLock()
+	defer d.uploads.RUnlock()
+	if d.erased {
+		return nil
+	}
 	return d.write(d.upload(entry), upload)
 }
 
@@ -240,6 +249,9 @@ func (d *directory) erase() error {
 		err = errors.Join(err, d.journal.Close())
 		d.journal = nil
 	}
+	d.uploads.Lock()
+	defer d.uploads.Unlock()
+	d.erased = true
 	return errors.Join(err, shred(d.name(keysName)), shred(d.name(journalName)), os.RemoveAll(d.name(uploadsName)), syncPath(d.path))
 }
 

@@ -38,8 +38,6 @@ const (
 	deliverers = 4
 	// fetches is how many uploads and messages are fetched at a time.
 	fetches = 32
-	// announcements is how often a member says that it has a result.
-	announcements = 8
 	// keptMessages is how many messages that are too long for a call are served.
 	keptMessages = 64
 )
@@ -56,12 +54,14 @@ type member struct {
 	inbox   chan sums.Input
 	queues  []queue         // by member
 	slots   chan struct{}   // of fetches
-	ctx     context.Context // of the run
+	life    context.Context // ends with the desk's work for the sum
+	ctx     context.Context // of the run, which ends with it or before
 	running sync.WaitGroup
-	erased  bool      // the keys are
-	closes  time.Time // when this member means to close the sum
-	timed   uint32    // 1 + the view that a timer runs for
-	told    bool      // others know that the sum is open
+	ended   sync.WaitGroup // what is left to do once the keys are erased
+	erased  bool           // the keys are
+	closes  time.Time      // when this member means to close the sum
+	timed   uint32         // 1 + the view that a timer runs for
+	told    bool           // others know that the sum is open
 
 	mu       sync.Mutex
 	fetching map[gossip.BlobName]bool
@@ -70,9 +70,9 @@ type member struct {
 	holds    int // of held, how many it does hold
 }
 
-// Member takes part in a sum as a member of its committee, and serves what it holds,
-// until ctx ends. Started again with the same root it goes on; once the sum is over it
-// only serves the result. An error is of the disk, or of an identity that is no member.
+// Member takes part in a sum as a member of its committee, until ctx ends, or the sum is
+// over and no other member needs anything: the desk serves the result. Started again with
+// the same root it goes on. An error is of the disk, or of an identity that is no member.
 func (d *Desk) Member(ctx context.Context, s *sums.Sum, o Membership) error {
 	p, err := d.part(s)
 	if err != nil {
@@ -95,23 +95,25 @@ func (d *Desk) Member(ctx context.Context, s *sums.Sum, o Membership) error {
 	if err := d.started(ctx); err != nil {
 		return nil
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	m.ctx = ctx
+	m.life = ctx
+	if m.dir.over() {
+		p.onDuty(Duty{Over: true})
+		return m.afterwards()
+	}
+	defer m.ended.Wait()
+	return m.run()
+}
+
+// run goes on from the journal until it must end or nobody needs this member.
+func (m *member) run() error {
+	var cancel context.CancelFunc
+	m.ctx, cancel = context.WithCancel(m.life)
 	defer func() {
 		m.mu.Lock() // a fetch has begun by now, or sees that it is too late
 		cancel()
 		m.mu.Unlock()
 		m.running.Wait()
 	}()
-	if m.dir.over() {
-		p.onDuty(Duty{Over: true})
-		return m.afterwards()
-	}
-	return m.run()
-}
-
-// run goes on from the journal until ctx ends.
-func (m *member) run() error {
 	if err := m.begin(); err != nil || m.machine == nil {
 		return err
 	}
@@ -136,7 +138,7 @@ func (m *member) run() error {
 	deadline := time.NewTimer(time.Until(m.closes.Add(m.options.Later)))
 	defer deadline.Stop()
 	m.watch()
-	for {
+	for late := false; !m.erased || !late && !m.machine.Idle(); {
 		var in sums.Input
 		select {
 		case <-m.ctx.Done():
@@ -144,7 +146,7 @@ func (m *member) run() error {
 		case <-tick.C:
 			in = sums.Tick{}
 		case <-deadline.C:
-			in = sums.Deadline{}
+			in, late = sums.Deadline{}, true
 		case in = <-m.inbox:
 		}
 		if err := m.step(in); err != nil {
@@ -152,6 +154,8 @@ func (m *member) run() error {
 		}
 		m.watch()
 	}
+	p.forget()
+	return nil
 }
 
 // begin makes the machine as it was.
@@ -330,8 +334,11 @@ func (m *member) add(a *sums.Addition) error {
 	return m.step(sums.Added{List: a.List, Total: total})
 }
 
-// end stores and announces the result, and erases what could open anything.
+// end stores and announces the result, and erases what could open anything, once.
 func (m *member) end(out *sums.Output) error {
+	if m.erased {
+		return nil
+	}
 	if out.Done != nil && out.Done.Result != nil {
 		content := m.part.publish(out.Done)
 		if err := m.keepResult(content); err != nil {
@@ -346,7 +353,11 @@ func (m *member) end(out *sums.Output) error {
 		return fmt.Errorf("summing: erase the keys: %w", err)
 	}
 	m.erased = true
-	m.running.Go(func() { _ = m.afterwards() })
+	m.ended.Go(func() {
+		if err := m.afterwards(); err != nil {
+			m.desk.config.Logger.Error("the result of a private sum cannot be kept", "error", err)
+		}
+	})
 	return nil
 }
 
@@ -362,18 +373,16 @@ func (m *member) afterwards() error {
 			return fmt.Errorf("summing: the result in %s is damaged: %w", m.dir.path, err)
 		}
 	}
-	for said := 0; m.ctx.Err() == nil && said < announcements; {
-		if m.desk.Result(p.sum.ID) != nil {
-			_ = m.desk.gossip.Announce(m.ctx, p.sum.ID[:]) // nobody may be there to hear it
-			said++
-		} else if content := m.desk.seekResult(m.ctx, p); content != nil {
+	for m.desk.Result(p.sum.ID) == nil {
+		if content := m.desk.seekResult(m.life, p); content != nil {
 			if err := m.keepResult(content); err != nil {
 				return err
 			}
-			continue
+		} else if wait(m.life, m.desk.config.Retry, nil); m.life.Err() != nil {
+			return nil
 		}
-		wait(m.ctx, m.desk.config.Retry, nil)
 	}
+	_ = m.desk.gossip.Announce(m.life, p.sum.ID[:]) // nobody may be there to hear it: devices also ask
 	return nil
 }
 

@@ -381,9 +381,11 @@ func TestPrivateSumOverTheNetwork(t *testing.T) {
 	}
 	r.truth.check(t, r.sum, o.Result.Result)
 
-	// No keys, journals or uploads are left, and members that start again serve the result.
+	// Members end, once nobody needs them. No keys, journals or uploads are left, and
+	// members that start again serve the result.
 	for i, m := range r.members {
 		require.Eventually(t, fmt.Sprintf("member %d has erased", i), func() bool { return fmt.Sprint(m.files()) == "[list over result]" })
+		require.Eventually(t, fmt.Sprintf("member %d ends", i), func() bool { return r.held(m) == -1 })
 		m.stopMember()
 		m.desk.mu.Lock()
 		clear(m.desk.parts) // as after a restart
@@ -452,6 +454,19 @@ func TestPrivateSumGoesOnAfterStops(t *testing.T) {
 	}
 	if copied.ledger.Contradicted() == 0 {
 		t.Error("it is not written down")
+	}
+}
+
+// A contribution is sent at a time that says little of how long it took to make.
+func TestSlotOfAContribution(t *testing.T) {
+	began := time.Unix(1000, 0)
+	for took, want := range map[time.Duration]time.Duration{
+		0: 1, time.Millisecond: 1, 999 * time.Millisecond: 1, time.Second: 1,
+		1001 * time.Millisecond: 2, 3 * time.Second: 4, 100 * time.Second: 128,
+	} {
+		if at := slotAfter(began, began.Add(took), time.Second).Sub(began); at != want*time.Second {
+			t.Errorf("what took %v is sent after %v, not after %d s", took, at, want)
+		}
 	}
 }
 
@@ -601,7 +616,7 @@ func TestKeysAreMadeOnceAndErased(t *testing.T) {
 		t.Error("keys were made twice")
 	}
 	require.NoError(t, d.keep(sums.Digest{2}, []byte("upload")))
-	require.NoError(t, d.erase(), d.erase())
+	require.NoError(t, d.erase(), d.erase(), d.keep(sums.Digest{3}, []byte("one that came late")))
 	if entries, err := os.ReadDir(d.path); err != nil || len(entries) != 1 || !d.over() {
 		t.Errorf("left: %v, %v", entries, err)
 	}
