@@ -48,7 +48,7 @@ func (n *Node) Import(ctx context.Context, r io.Reader, o api.ImportOptions) (re
 		}
 		return i.Add(record)
 	})
-	report.Cells = n.files.Task.Tally(noted)
+	report.Cells = n.files.Task.Tally(nil) // what is refused has none
 	file := storage.Digest(whole.Sum(nil))
 	switch {
 	case err != nil:
@@ -65,6 +65,7 @@ func (n *Node) Import(ctx context.Context, r io.Reader, o api.ImportOptions) (re
 	}
 	p := n.plan()
 	report.Records, report.NeverShared = count, p != nil && p.Left == 0
+	report.Cells = n.files.Task.Tally(noted)
 	return report, nil
 }
 

@@ -171,7 +171,7 @@ func (l *loop) handle(out learner.Output) error {
 		}
 		carried = release{out.Ask.Round, slotOf(out.Ask, l.woke)}
 		if answer.Exhausted() {
-			l.log.Info("privacy budget used: no more releases for these records", "round", out.Ask.Round)
+			l.log.Info("privacy budget used: no more releases for these records", "round", l.door.ledger.Round())
 			carried.round = 0
 		}
 		// The agent is given the time of the slot, so that its deadlines do not tell how long

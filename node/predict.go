@@ -14,17 +14,17 @@ import (
 // Predict answers for one row of the task's columns, the target left out.
 func (n *Node) Predict(ctx context.Context, row map[string]string) (api.Prediction, error) {
 	t := n.files.Task
+	for name := range row {
+		if !slices.Contains(t.Columns(), name) {
+			return api.Prediction{}, api.WrongRequest(fmt.Errorf("column %q is none of the task's: %v", name, t.Columns()))
+		}
+	}
 	asked, err := t.EncodeFeatures(func(name string) (string, bool) {
 		v, ok := row[name]
 		return v, ok
 	})
 	if err != nil {
 		return api.Prediction{}, api.WrongRequest(err)
-	}
-	for name := range row {
-		if !slices.Contains(t.Columns(), name) {
-			return api.Prediction{}, api.WrongRequest(fmt.Errorf("column %q is none of the task's: %v", name, t.Columns()))
-		}
 	}
 	m, err := n.Personal(ctx)
 	if err != nil {

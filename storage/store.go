@@ -95,8 +95,13 @@ type Store struct {
 // there is only an anchor, with ErrDamaged if the file is not as it was written, and with
 // a plain error if a newer version of the program wrote it.
 func Open(path string) (*Store, error) {
-	if !exists(path) && exists(anchorPath(path)) {
-		return nil, fmt.Errorf("%w (%s)", ErrMissing, path)
+	if exists(anchorPath(path)) {
+		switch info, err := os.Stat(path); {
+		case !exists(path):
+			return nil, fmt.Errorf("%w (%s)", ErrMissing, path)
+		case err == nil && info.Size() == 0: // bbolt would begin a new one
+			return nil, fmt.Errorf("%w: it is empty, and the anchor beside it says that it was not (%s)", ErrDamaged, path)
+		}
 	}
 	s := &Store{path: path}
 	if err := s.lock(bbolt.Options{}); err != nil {

@@ -77,6 +77,10 @@ func TestOpenRefusesWhatItCannotRead(t *testing.T) {
 			write([]byte("text"))(path)
 			require.NoError(t, os.WriteFile(anchorPath(path), encodeAnchor(link{}), 0o600))
 		}, ErrDamaged, ""},
+		{"a file cut to nothing beside an anchor", func(path string) {
+			write(nil)(path)
+			require.NoError(t, os.WriteFile(anchorPath(path), encodeAnchor(link{}), 0o600))
+		}, ErrDamaged, "is empty"},
 		{"an anchor alone", func(path string) {
 			require.NoError(t, os.WriteFile(anchorPath(path), encodeAnchor(link{}), 0o600))
 		}, ErrMissing, "missing"},
