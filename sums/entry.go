@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Entry is what goes before the masked vector in an upload: a contribution of a device,
@@ -101,18 +102,20 @@ func (s *Sum) NameOf(entry []byte) Digest {
 	return hash("entry", s.ID[:], entry[:len(entry)-ed25519.SignatureSize])
 }
 
-// CheckUpload is an error unless the bytes are the upload of the entry that the digest
-// names, with its masked vector. Signature and seeds are for members to check.
-func (s *Sum) CheckUpload(digest Digest, upload []byte) error {
+// Receive is an error unless the bytes are the upload of the entry that the digest names,
+// with its masked vector; signature and seeds are for a [Member] to check, which it tells
+// of the upload. What it returns does not hold the vector.
+func (s *Sum) Receive(digest Digest, upload []byte) (Arrived, error) {
 	entry, masked, err := s.Split(upload)
 	if err != nil {
-		return err
+		return Arrived{}, err
 	}
 	const at = 2*len(Digest{}) + 4 // after context, contributor and records
-	if s.NameOf(entry) != digest || Digest(entry[at:at+len(Digest{})]) != HashMasked(masked) {
-		return errors.New("sums: an upload is not what its name says")
+	in := Arrived{Entry: slices.Clone(entry), Masked: HashMasked(masked)}
+	if s.NameOf(entry) != digest || Digest(entry[at:]) != in.Masked {
+		return Arrived{}, errors.New("sums: an upload is not what its name says")
 	}
-	return nil
+	return in, nil
 }
 
 // upload masks a vector, seals the seeds and signs. The seeds are drawn from the

@@ -17,7 +17,7 @@ type Heard struct {
 }
 
 // Arrived is an upload: its entry, and the hash of the masked vector that came with it,
-// as [Sum.Split] and [HashMasked] make them. The driver keeps the vector.
+// as [Sum.Receive] makes them. The driver keeps the vector.
 type Arrived struct {
 	Entry  []byte
 	Masked Digest

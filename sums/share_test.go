@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+
+	"p2pnode/internal/require"
 )
 
 // Streams, masks and opened sums are those of an independent program, exactly.
@@ -454,32 +456,27 @@ func BenchmarkContribute(b *testing.B) {
 // What a member does for one contribution: hash, signature, seeds, and later the streams.
 func BenchmarkMember(b *testing.B) {
 	n := newNetwork(b, 4, 1, 19484, 1)
-	o := n.open()
-	upload, err := n.sum.Contribute(o, identityOf(1), 1, make([]int64, 19484))
-	if err != nil {
-		b.Fatal(err)
-	}
+	upload, err := n.sum.Contribute(n.open(), identityOf(1), 1, make([]int64, 19484))
+	require.NoError(b, err)
+	name, err := n.sum.EntryDigest(upload)
+	require.NoError(b, err)
 	m := n.members[0].machine
 	total := make([]uint64, 19484)
 	for b.Loop() {
-		header, masked, err := n.sum.Split(upload)
-		if err != nil {
-			b.Fatal(err)
-		}
 		clear(m.entries)
 		clear(m.first)
-		if _, err := m.Step(Arrived{header, HashMasked(masked)}); err != nil {
-			b.Fatal(err)
-		}
-		for _, h := range m.entries {
-			for i := range h.streams {
-				if h.fit[i] {
-					addStream(total, h.streams[i])
-				}
+		m.fresh = nil // accepts are signed together, at ticks
+		in, err := n.sum.Receive(name, upload)
+		require.NoError(b, err)
+		EncodeInput(in)
+		_, err = m.Step(in)
+		require.NoError(b, err)
+		for i, stream := range m.entries[name].streams {
+			if m.entries[name].fit[i] {
+				addStream(total, stream)
 			}
 		}
-		if err := AddWords(total, masked); err != nil {
-			b.Fatal(err)
-		}
+		_, masked, err := n.sum.Split(upload)
+		require.NoError(b, err, AddWords(total, masked))
 	}
 }

@@ -35,11 +35,12 @@ import (
 // person is a device of the crowd, or a member: a host with a node's own limits, a desk
 // with a node's own times, a ledger on disk.
 type person struct {
-	host   host.Host
-	desk   *summing.Desk
-	ledger *storage.Ledger
-	dir    string
-	stop   func()
+	host    host.Host
+	traffic *metrics.BandwidthCounter
+	desk    *summing.Desk
+	ledger  *storage.Ledger
+	dir     string
+	stop    func()
 }
 
 // newPerson starts a host to which so many come at once, for a sum that is open for a while.
@@ -52,8 +53,8 @@ func newPerson(t testing.TB, key ed25519.PrivateKey, dir string, comers int, ope
 	r, err := c.Reach(around.Announce, false)
 	require.NoError(t, err)
 	power := netedge.PowerOf(&c, 10).Serving(comers)
-	p := &person{dir: dir}
-	p.host, err = netedge.NewHost(private, r, around, power, datadir.Private{}, metrics.NewBandwidthCounter())
+	p := &person{dir: dir, traffic: metrics.NewBandwidthCounter()}
+	p.host, err = netedge.NewHost(private, r, around, power, datadir.Private{}, p.traffic)
 	require.NoError(t, err)
 	log := slog.New(slog.DiscardHandler)
 	p.desk = summing.NewDesk(summing.Config{
@@ -176,6 +177,10 @@ func crowd(t *testing.T, people, dim int, open time.Duration) time.Duration {
 	parts.Wait()
 	took := time.Since(w.start)
 	t.Logf("%d people, %d coordinates: %.1f s, processor %.1f s", people, dim, took.Seconds(), (processor() - spent).Seconds())
+	for i, p := range all[:4] {
+		in := float64(p.traffic.GetBandwidthTotals().TotalIn)/float64(people) - 8*float64(dim)
+		t.Logf("member %d: 8d + %.1f kB in for each contributor, everything included", i+1, in/1000)
+	}
 	for _, what := range []string{"host", "paid", "result"} {
 		slices.Sort(w.list[what])
 		if n := len(w.list[what]); n > 0 {

@@ -51,18 +51,18 @@ func (m *member) offered(from peer.ID, entry sums.Digest) {
 // reports whether it has begun.
 func (m *member) fetch(entry sums.Digest, from []peer.ID) bool {
 	s := m.part.sum
-	check := func(upload []byte) error { return s.CheckUpload(entry, upload) }
+	var in sums.Arrived
+	check := func(upload []byte) (err error) {
+		in, err = s.Receive(entry, upload)
+		return err
+	}
 	size := int64(s.EntrySize() + 8*s.Dimension)
 	return m.get(gossip.BlobName(entry), size, from, check, func(upload []byte) {
-		header, masked, err := s.Split(upload)
-		if err == nil {
-			err = m.dir.keep(entry, upload)
-		}
-		if err != nil {
+		if err := m.dir.keep(entry, upload); err != nil {
 			m.desk.config.Logger.Error("an upload cannot be stored", "error", err)
 			return
 		}
-		m.post(sums.Arrived{Entry: header, Masked: sums.HashMasked(masked)})
+		m.post(in)
 	})
 }
 
