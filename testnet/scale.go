@@ -53,14 +53,21 @@ type Rate struct {
 
 // Validate says which option makes no sense.
 func (o *ScaleOptions) Validate() error {
-	for _, c := range []struct {
-		name        string
-		values      []int
-		least, most int
-	}{
+	return withinLimits([]limits{
 		{"nodes", o.Nodes, 2, 10_000_000}, {"dimension", o.Dimension, 1, 4096},
 		{"neighbours", []int{o.Neighbours}, 2, 100}, {"records", []int{o.Records}, 1, 1000},
-	} {
+	})
+}
+
+// limits are those of an option's values.
+type limits struct {
+	name        string
+	values      []int
+	least, most int
+}
+
+func withinLimits(all []limits) error {
+	for _, c := range all {
 		if len(c.values) == 0 {
 			return fmt.Errorf("testnet: %s is empty, name at least one", c.name)
 		}

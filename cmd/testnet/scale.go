@@ -21,12 +21,17 @@ records of its own, made up from the seed.
 a minute. --private lets every release pay from an account and take exact noise,
 which has its own price; --weather lets agents leave in bursts, as phones do.
 
-On a busy machine look at the rates per CPU second.`
+On a busy machine look at the rates per CPU second.
+
+--sums works out private sums instead, by arithmetic alone: how many bytes each
+contributor sends and a member receives, how much processor time both take, and
+how far the opened sum is off. --nodes are then the contributors, and --dimension
+is how many numbers each adds; a million of 1024 take half a minute.`
 
 // scaleOptions are the flags of scale.
 type scaleOptions struct {
 	testnet.ScaleOptions
-	json bool
+	sums, json bool
 }
 
 func newScale() *cobra.Command {
@@ -35,7 +40,7 @@ func newScale() *cobra.Command {
 		Use:     "scale",
 		Short:   "How many agents the simulator carries, and how fast",
 		Long:    scaleAbout,
-		Example: "  testnet scale\n  testnet scale --nodes 100,10000,100000 --dimension 20,50,100\n  testnet scale --nodes 10000 --private --weather --json",
+		Example: "  testnet scale\n  testnet scale --nodes 100,10000,100000 --dimension 20,50,100\n  testnet scale --nodes 10000 --private --weather --json\n  testnet scale --sums",
 		Args:    noArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
@@ -46,12 +51,16 @@ func newScale() *cobra.Command {
 	f.IntVar(&o.Records, "records", 10, "records of each agent")
 	f.BoolVar(&o.Private, "private", false, "with accounts and exact noise")
 	f.BoolVar(&o.Weather, "weather", false, "agents leave in bursts and come back")
+	f.BoolVar(&o.sums, "sums", false, "private sums: bytes, seconds and error; 1000 to 1000000 contributors of 1024 numbers unless said otherwise")
 	f.Uint64Var(&o.Seed, "seed", 1, "the same seed gives the same agents and wakes")
 	f.BoolVar(&o.json, "json", false, "write one JSON object to standard output, and nothing else")
 	return cmd
 }
 
 func (o *scaleOptions) run(cmd *cobra.Command) error {
+	if o.sums {
+		return o.runSums(cmd)
+	}
 	if err := o.Validate(); err != nil {
 		return usageError{err}
 	}
@@ -83,4 +92,49 @@ func (o *scaleOptions) report(w io.Writer, s testnet.Scale, complete bool) error
 		return err
 	}
 	return nil
+}
+
+// runSums works out private sums. Flags of agents make no sense there.
+func (o *scaleOptions) runSums(cmd *cobra.Command) error {
+	s := testnet.SumScaleOptions{Contributors: o.Nodes, Dimension: o.Dimension, Seed: o.Seed}
+	flags := cmd.Flags()
+	if !flags.Changed("nodes") {
+		s.Contributors = []int{1000, 10_000, 100_000, 1_000_000}
+	}
+	if !flags.Changed("dimension") {
+		s.Dimension = []int{1024}
+	}
+	for _, name := range []string{"neighbours", "records", "private", "weather"} {
+		if flags.Changed(name) {
+			return usageError{fmt.Errorf("--%s is about agents, and private sums have none: leave it out, or --sums", name)}
+		}
+	}
+	if err := s.Validate(); err != nil {
+		return usageError{err}
+	}
+	var stop func()
+	s.Progress, stop = showCounts(cmd.ErrOrStderr(), "scale: %d of %d contributions")
+	rows, err := testnet.MeasureSums(cmd.Context(), s)
+	stop()
+	if err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	if failed := o.reportSums(cmd.OutOrStdout(), rows, err == nil); failed != nil {
+		return failed
+	}
+	if err != nil {
+		return errInterrupted
+	}
+	return nil
+}
+
+func (o *scaleOptions) reportSums(w io.Writer, rows []testnet.SumScaleRow, complete bool) error {
+	if o.json {
+		return testnet.WriteSumScaleJSON(w, rows, complete)
+	}
+	if err := testnet.WriteSumScaleTable(w, rows); err != nil || complete {
+		return err
+	}
+	_, err := fmt.Fprintln(w, "\nINTERRUPTED: sizes are missing.")
+	return err
 }

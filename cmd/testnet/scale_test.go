@@ -52,6 +52,22 @@ func TestScaleJSON(t *testing.T) {
 	}
 }
 
+func TestScaleOfSums(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: private sums of a hundred people with all their keys")
+	}
+	code, stdout, stderr := testnetRun(t, t.Context(), "scale", "--sums", "--nodes", "50,100", "--dimension", "5")
+	if code != 0 || !strings.Contains(stdout, "4 against 1") || !strings.Contains(stdout, "7 against 2") {
+		t.Errorf("exit %d: %s%s", code, stdout, stderr)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	code, stdout, _ = testnetRun(t, ctx, "scale", "--sums", "--nodes", "50", "--dimension", "5", "--json")
+	if code != exitInterrupted || !strings.Contains(stdout, `"complete": false`) {
+		t.Errorf("interrupted: exit %d: %s", code, stdout)
+	}
+}
+
 func TestScaleUsage(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"scale surplus", "unknown argument"},
@@ -59,6 +75,8 @@ func TestScaleUsage(t *testing.T) {
 		{"scale --dimension 0", "dimension 0"},
 		{"scale --records 0", "records 0"},
 		{"scale --neighbours many", "--neighbours"},
+		{"scale --sums --private", "private sums have none"},
+		{"scale --sums --nodes 2000000", "choose from 2 to 1048576"},
 	} {
 		code, stdout, stderr := testnetRun(t, t.Context(), strings.Fields(c.args)...)
 		if code != exitUsage || stdout != "" || !strings.Contains(stderr, c.want) {

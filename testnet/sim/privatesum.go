@@ -37,6 +37,8 @@ type PrivateSum struct {
 	Lie func(member int, s *sums.Sum, k sums.Secrets, l sums.Letter) []sums.Letter
 	// Forge, if set, may add uploads to one on its way.
 	Forge func(s *sums.Sum, upload []byte) [][]byte
+	// Clock, if set, is read around the arithmetic of contributors and members.
+	Clock func() time.Duration
 	Until time.Duration // an error if the sum has not ended by then
 	Seed  uint64        // of noise, times and losses; keys are drawn anew
 }
@@ -52,7 +54,10 @@ type SumReport struct {
 	Views   uint32 // the highest view that was needed
 	Letters int    // between members, delivered
 	Bytes   int64  // of them
-	Blamed  map[int]int
+	// Contributing and Adding are what the Clock says that all contributors took, and all
+	// members for all they did, drawing noise included.
+	Contributing, Adding time.Duration
+	Blamed               map[int]int
 }
 
 // DeviceKey is the identity of a simulated device; anybody can compute it.
@@ -155,6 +160,13 @@ func (p PrivateSum) Run() (*SumReport, error) {
 	return &r.report, r.err
 }
 
+func (r *summing) clock() time.Duration {
+	if r.Clock == nil {
+		return 0
+	}
+	return r.Clock()
+}
+
 func (r *summing) at(delay time.Duration, do func()) {
 	r.order++
 	heap.Push(&r.events, sumEvent{r.now + delay, r.order, do})
@@ -254,7 +266,9 @@ func (r *summing) step(i int, in sums.Input) {
 	if m.down || r.err != nil {
 		return
 	}
+	began := r.clock()
 	out, err := m.machine.Step(in)
+	r.report.Adding += r.clock() - began
 	if err != nil {
 		return
 	}
@@ -292,8 +306,9 @@ func (r *summing) step(i int, in sums.Input) {
 }
 
 func (r *summing) drawNoise(i int, request *sums.NoiseRequest) {
-	m := r.members[i]
+	m, began := r.members[i], r.clock()
 	upload, err := r.sum.ContributeNoise(request, m.identity, r.noise.Part(r.sum.Mechanism, r.sum.Committee.Honest()))
+	r.report.Adding += r.clock() - began
 	if err != nil {
 		r.err = err
 		return
@@ -356,7 +371,10 @@ func (r *summing) arrive(to int, upload []byte) {
 		r.err = err
 		return
 	}
-	r.step(to, sums.Arrived{Entry: entry, Masked: sums.HashMasked(masked)})
+	began := r.clock()
+	hash := sums.HashMasked(masked)
+	r.report.Adding += r.clock() - began
+	r.step(to, sums.Arrived{Entry: entry, Masked: hash})
 }
 
 // open lets the contributors come, and the sum close after them.
@@ -376,7 +394,7 @@ func (r *summing) open(o *sums.Opening) {
 
 // contribute lets a device pay for the opening and send until a quorum holds its upload.
 func (r *summing) contribute(i int, opening []byte) {
-	identity := DeviceKey(i)
+	identity, began := DeviceKey(i), r.clock()
 	c, err := sums.NewContributor(r.sum, sums.Identity(identity.Public().(ed25519.PublicKey)), nil)
 	if err != nil {
 		r.err = err
@@ -396,6 +414,7 @@ func (r *summing) contribute(i int, opening []byte) {
 		r.err = err
 		return
 	}
+	r.report.Contributing += r.clock() - began
 	r.report.Paid++
 	d := r.keep(upload)
 	r.devices[d] = c
@@ -426,7 +445,7 @@ func (r *summing) offer(upload []byte) {
 
 // add answers a member's question for the sum of masked vectors.
 func (r *summing) add(i int, a *sums.Addition) {
-	total := make([]uint64, r.sum.Dimension)
+	total, began := make([]uint64, r.sum.Dimension), r.clock()
 	for _, d := range a.Entries {
 		_, masked, err := r.sum.Split(r.uploads[d])
 		if err == nil {
@@ -437,6 +456,7 @@ func (r *summing) add(i int, a *sums.Addition) {
 			return
 		}
 	}
+	r.report.Adding += r.clock() - began
 	r.step(i, sums.Added{List: a.List, Total: total})
 }
 
