@@ -78,6 +78,12 @@ func TestACopiedMemoryMakesNoSums(t *testing.T) {
 	}
 }
 
+// A memory refuses what a sum in memory of its own does.
+func TestAMemoryMakesNoSumOfAWholeVector(t *testing.T) {
+	m := must(t)(must(t)(NewGaussian(1, 1)).Bounded(1, 1))
+	mustPanic(t, "a sum of records by a bounded mechanism", func() { new(Memory).NewSum(m, 1, 1) })
+}
+
 // Two sums of one release have memory of their own.
 func TestLivingSumsAreApart(t *testing.T) {
 	m := must(t)(NewUnprotected(10))

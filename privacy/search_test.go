@@ -53,6 +53,23 @@ func TestLeastNoise(t *testing.T) {
 	}
 }
 
+// A cost of regular shape, as that of a plan is, takes few trials: each is a composition.
+func TestLeastNoiseTakesFewTrials(t *testing.T) {
+	const g = planGrid
+	for _, power := range []float64{1, 1.5, 2, 3} {
+		for _, threshold := range []float64{2.3, 7.1, 40.7} {
+			calls := 0
+			_, found, err := g.least(func(k int64) (float64, error) {
+				calls++
+				return math.Pow(threshold/g.noise(k), power) * (1 + threshold/g.noise(k)) / 2, nil
+			}, threshold*1.1, mostNoise)
+			if err != nil || !found || calls > 11 {
+				t.Errorf("power %v, threshold %v: %d trials, %v", power, threshold, calls, err)
+			}
+		}
+	}
+}
+
 func TestLeastNoiseOfNone(t *testing.T) {
 	const g = planGrid
 	if _, found, err := g.least(func(int64) (float64, error) { return 2, nil }, 1, mostNoise); found || err != nil {

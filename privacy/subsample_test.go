@@ -154,8 +154,10 @@ func TestSubsampledErrors(t *testing.T) {
 	if batch == m {
 		t.Error("a batch of all records is taken for no batch")
 	}
-	if _, err := batch.Subsampled(1, 5); err == nil {
-		t.Error("a batch of a batch is accepted")
+	for _, taken := range []Mechanism{batch, must(t)(m.Subsampled(1, 1))} {
+		if _, err := taken.Subsampled(1, 5); err == nil {
+			t.Error("a batch of a batch is accepted")
+		}
 	}
 	if _, err := batch.Bounded(1, 3); err == nil {
 		t.Error("a bounded sum is subsampled")

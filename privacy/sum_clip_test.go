@@ -340,3 +340,11 @@ func TestInsideIsAtMostTheClip(t *testing.T) {
 		t.Errorf("only %d gradients inside, that is no test", seen)
 	}
 }
+
+// One unit, the last, goes too, or a pass would end without getting shorter.
+func TestShrinkTakesTheLastUnit(t *testing.T) {
+	v := []int64{3, 1, 0, -1, -3}
+	if shrink(v); !slices.Equal(v, []int64{2, 0, 0, 0, -2}) {
+		t.Errorf("it becomes %v", v)
+	}
+}
