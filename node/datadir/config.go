@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/multiformats/go-multiaddr"
@@ -219,4 +220,77 @@ func (c *Config) SetPower(p string) {
 	if p == PowerLow {
 		c.DHT, c.MDNS = "client", false
 	}
+}
+
+// batchSlots is what Config.Batch is a share of.
+const batchSlots = 100
+
+// maxCohortHours bounds Config.CohortHours: a century.
+const maxCohortHours = 876_000 // fits a time.Duration
+
+func (c *Config) Protected() bool { return c.Unprotected == "" }
+
+// Planned reports whether all releases are fixed before the first.
+func (c *Config) Planned() bool { return c.Accounting == string(privacy.CommittedPlan) }
+
+// validatePrivacy checks each key by itself. Only the design of the noise, in policy, can
+// tell whether they fit together.
+func (c *Config) validatePrivacy(t *learner.Task) error {
+	r := t.Release
+	switch {
+	case !(c.WakeSeconds >= r.MinWake) || c.WakeSeconds > 1e7:
+		return fmt.Errorf("config: key \"wake_seconds\": %v is outside the task's [%v, 1e7]", c.WakeSeconds, r.MinWake)
+	case !(c.CohortHours >= 0 && c.CohortHours <= maxCohortHours):
+		return fmt.Errorf("config: key \"cohort_hours\": %v is outside [0, %d]", c.CohortHours, maxCohortHours)
+	case c.Releases < 0 || c.Releases > r.MaxReleases:
+		return fmt.Errorf("config: key \"releases\": %d is outside the task's [1, %d]", c.Releases, r.MaxReleases)
+	case c.Unprotected == Consent:
+		return nil
+	case c.Unprotected == "" && t.Obfuscated():
+		return fmt.Errorf("config: key \"unprotected\": the learner %s is obfuscation, not differential privacy; write exactly %q to take part without a guarantee", t.Learner, Consent)
+	case c.Unprotected != "":
+		return fmt.Errorf("config: key \"unprotected\": write exactly %q to give up the privacy guarantee, or remove the key", Consent)
+	case c.Releases == 0:
+		return errors.New("config: key \"releases\": must be at least 1")
+	case !(c.Epsilon > 0) || c.Epsilon > r.MaxEpsilon:
+		return fmt.Errorf("config: key \"epsilon\": %v is outside the task's (0, %v]", c.Epsilon, r.MaxEpsilon)
+	case !(c.Delta > 0) || c.Delta > r.MaxDelta:
+		return fmt.Errorf("config: key \"delta\": %v is outside the task's (0, %v]", c.Delta, r.MaxDelta)
+	}
+	return c.validateNoise()
+}
+
+func (c *Config) validateNoise() error {
+	noises := texts(privacy.Noises()...)
+	accountings := texts(privacy.GaussianFilter, privacy.PureFilter, privacy.RenyiFilter, privacy.CommittedPlan)
+	paces := texts(privacy.Uniform, privacy.Growing, privacy.OneShot)
+	switch {
+	case !slices.Contains(noises, c.Noise):
+		return fmt.Errorf("config: key \"noise\": %q is none of %q", c.Noise, noises)
+	case c.Accounting != "" && !slices.Contains(accountings, c.Accounting):
+		return fmt.Errorf("config: key \"accounting\": %q is none of %q", c.Accounting, accountings)
+	case !slices.Contains(paces, c.Pace):
+		return fmt.Errorf("config: key \"pace\": %q is none of %q", c.Pace, paces)
+	case c.Pace == string(privacy.OneShot) && c.Releases != 1:
+		return fmt.Errorf("config: key \"releases\": is %d, and the pace one-shot has 1; change one of them", c.Releases)
+	case c.Pace == string(privacy.Growing) && c.Contraction == 0:
+		return fmt.Errorf("config: key \"contraction\": is missing, and pace = %q needs it; add contraction = 0.9", c.Pace)
+	case c.Pace != string(privacy.Growing) && c.Contraction != 0:
+		return fmt.Errorf("config: key \"contraction\": is for pace = %q only; remove it", privacy.Growing)
+	case !(c.Contraction >= 0 && c.Contraction < 1):
+		return fmt.Errorf("config: key \"contraction\": %v is not between 0 and 1", c.Contraction)
+	case c.Batch < 0 || c.Batch > batchSlots:
+		return fmt.Errorf("config: key \"batch\": %d is outside [0, %d]", c.Batch, batchSlots)
+	case c.Batch > 0 && !c.Planned():
+		return fmt.Errorf("config: key \"batch\": only a plan can account for releases of some of the records; set accounting = %q, or batch = 0", privacy.CommittedPlan)
+	}
+	return nil
+}
+
+func texts[T ~string](values ...T) []string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = string(v)
+	}
+	return out
 }

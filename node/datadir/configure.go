@@ -115,16 +115,6 @@ func (n *New) texts(dir string, p PrivateNetwork) ([]dirFile, error) {
 	return append(files, own...), err
 }
 
-// openAccounting chooses an accounting for the noise if it is left open.
-func (c *Config) openAccounting(t *learner.Task) error {
-	p, err := policy(c.Design(t))
-	if err != nil {
-		return err
-	}
-	c.Accounting = string(p.Terms.Accounting)
-	return nil
-}
-
 // settleAccounting does the same for a directory that may have chosen before, because
 // computing a policy can take seconds.
 func (c *Config) settleAccounting(dir string, t *learner.Task) error {
@@ -163,36 +153,4 @@ func rewrite(dir string, as Files, files []dirFile) (err error) {
 		return err
 	}
 	return replaceAll(dir, files)
-}
-
-// replaceAll writes files in this order, each whole or not at all.
-func replaceAll(dir string, files []dirFile) error {
-	for _, f := range files {
-		if err := replace(filepath.Join(dir, f.name), f.data); err != nil {
-			return fmt.Errorf("node: write %s: %w", filepath.Join(dir, f.name), err)
-		}
-	}
-	return nil
-}
-
-// replace replaces a file by one that only its owner can read, and returns when that is
-// durable. If it is interrupted, the path holds one of the two.
-func replace(path string, data []byte) error {
-	dir := filepath.Dir(path)
-	file, err := os.CreateTemp(dir, filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(data)
-	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(file.Name()))
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

@@ -2,10 +2,8 @@ package datadir
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"p2pnode/learner"
@@ -13,79 +11,6 @@ import (
 	"p2pnode/privacy"
 	"p2pnode/storage"
 )
-
-// batchSlots is what Config.Batch is a share of.
-const batchSlots = 100
-
-// maxCohortHours bounds Config.CohortHours: a century.
-const maxCohortHours = 876_000 // fits a time.Duration
-
-func (c *Config) Protected() bool { return c.Unprotected == "" }
-
-// Planned reports whether all releases are fixed before the first.
-func (c *Config) Planned() bool { return c.Accounting == string(privacy.CommittedPlan) }
-
-// validatePrivacy checks each key by itself. Only the design of the noise, in policy, can
-// tell whether they fit together.
-func (c *Config) validatePrivacy(t *learner.Task) error {
-	r := t.Release
-	switch {
-	case !(c.WakeSeconds >= r.MinWake) || c.WakeSeconds > 1e7:
-		return fmt.Errorf("config: key \"wake_seconds\": %v is outside the task's [%v, 1e7]", c.WakeSeconds, r.MinWake)
-	case !(c.CohortHours >= 0 && c.CohortHours <= maxCohortHours):
-		return fmt.Errorf("config: key \"cohort_hours\": %v is outside [0, %d]", c.CohortHours, maxCohortHours)
-	case c.Releases < 0 || c.Releases > r.MaxReleases:
-		return fmt.Errorf("config: key \"releases\": %d is outside the task's [1, %d]", c.Releases, r.MaxReleases)
-	case c.Unprotected == Consent:
-		return nil
-	case c.Unprotected == "" && t.Obfuscated():
-		return fmt.Errorf("config: key \"unprotected\": the learner %s is obfuscation, not differential privacy; write exactly %q to take part without a guarantee", t.Learner, Consent)
-	case c.Unprotected != "":
-		return fmt.Errorf("config: key \"unprotected\": write exactly %q to give up the privacy guarantee, or remove the key", Consent)
-	case c.Releases == 0:
-		return errors.New("config: key \"releases\": must be at least 1")
-	case !(c.Epsilon > 0) || c.Epsilon > r.MaxEpsilon:
-		return fmt.Errorf("config: key \"epsilon\": %v is outside the task's (0, %v]", c.Epsilon, r.MaxEpsilon)
-	case !(c.Delta > 0) || c.Delta > r.MaxDelta:
-		return fmt.Errorf("config: key \"delta\": %v is outside the task's (0, %v]", c.Delta, r.MaxDelta)
-	}
-	return c.validateNoise()
-}
-
-func (c *Config) validateNoise() error {
-	noises := texts(privacy.Noises()...)
-	accountings := texts(privacy.GaussianFilter, privacy.PureFilter, privacy.RenyiFilter, privacy.CommittedPlan)
-	paces := texts(privacy.Uniform, privacy.Growing, privacy.OneShot)
-	switch {
-	case !slices.Contains(noises, c.Noise):
-		return fmt.Errorf("config: key \"noise\": %q is none of %q", c.Noise, noises)
-	case c.Accounting != "" && !slices.Contains(accountings, c.Accounting):
-		return fmt.Errorf("config: key \"accounting\": %q is none of %q", c.Accounting, accountings)
-	case !slices.Contains(paces, c.Pace):
-		return fmt.Errorf("config: key \"pace\": %q is none of %q", c.Pace, paces)
-	case c.Pace == string(privacy.OneShot) && c.Releases != 1:
-		return fmt.Errorf("config: key \"releases\": is %d, and the pace one-shot has 1; change one of them", c.Releases)
-	case c.Pace == string(privacy.Growing) && c.Contraction == 0:
-		return fmt.Errorf("config: key \"contraction\": is missing, and pace = %q needs it; add contraction = 0.9", c.Pace)
-	case c.Pace != string(privacy.Growing) && c.Contraction != 0:
-		return fmt.Errorf("config: key \"contraction\": is for pace = %q only; remove it", privacy.Growing)
-	case !(c.Contraction >= 0 && c.Contraction < 1):
-		return fmt.Errorf("config: key \"contraction\": %v is not between 0 and 1", c.Contraction)
-	case c.Batch < 0 || c.Batch > batchSlots:
-		return fmt.Errorf("config: key \"batch\": %d is outside [0, %d]", c.Batch, batchSlots)
-	case c.Batch > 0 && !c.Planned():
-		return fmt.Errorf("config: key \"batch\": only a plan can account for releases of some of the records; set accounting = %q, or batch = 0", privacy.CommittedPlan)
-	}
-	return nil
-}
-
-func texts[T ~string](values ...T) []string {
-	out := make([]string, len(values))
-	for i, v := range values {
-		out[i] = string(v)
-	}
-	return out
-}
 
 // Design returns what the configuration asks of the noise. For a ledger that private sums
 // debit too, how wide they are is missing.
@@ -106,13 +31,6 @@ func (c *Config) Design(t *learner.Task) privacy.Design {
 	return t.Design(design)
 }
 
-// design is what a ledger is opened with.
-func (f *Files) design() privacy.Design {
-	d := f.Config.Design(f.Task)
-	d.Widest = f.Task.Sums.Widest(f.Task, f.Catalogue)
-	return d
-}
-
 // policy computes the noise of a node's releases and the terms of its ledger. It fails
 // when the keys do not fit together.
 func policy(d privacy.Design) (privacy.Policy, error) {
@@ -122,6 +40,19 @@ func policy(d privacy.Design) (privacy.Policy, error) {
 	}
 	return p, nil
 }
+
+// openAccounting chooses an accounting for the noise if it is left open.
+func (c *Config) openAccounting(t *learner.Task) error {
+	p, err := policy(c.Design(t))
+	if err != nil {
+		return err
+	}
+	c.Accounting = string(p.Terms.Accounting)
+	return nil
+}
+
+// policyKey is the store's for a settled design.
+const policyKey = "policy"
 
 // settled is a design with the policy that was computed for it. The store keeps it,
 // because a plan must stay the same to the last bit, under another version or on another

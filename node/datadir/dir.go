@@ -8,25 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/libp2p/go-libp2p/core/crypto"
 
 	"p2pnode/learner"
-)
-
-// The files of a data directory.
-const (
-	KeyFile    = "identity.key" // libp2p private key, mode 0600
-	ConfigFile = "config.toml"
-	TaskFile   = "task.toml"
-	StoreFile  = "p2pnode.db"
-	// CatalogueFile lists the keys of a task that has them, the same everywhere.
-	CatalogueFile = "catalogue.csv"
-	// ResultsDir has what private sums told, which is public; CommitteeDir what a member
-	// of their committee must never lose, show or put back: it belongs in no backup.
-	ResultsDir   = "sums"
-	CommitteeDir = "committee"
 )
 
 // Init makes a data directory: a new identity, the configuration and the task. If
@@ -111,58 +96,6 @@ func (n *New) files() (files []dirFile, err error) {
 		return nil, fmt.Errorf("node: write the configuration: %w", err)
 	}
 	return append(files, dirFile{TaskFile, taskText}, dirFile{ConfigFile, configText}), nil
-}
-
-type dirFile struct {
-	name string
-	data []byte
-}
-
-// makeDir makes a directory, unless it exists, and new files in it. After an error it
-// leaves nothing behind that was not there before.
-func makeDir(dir string, files []dirFile) (err error) {
-	_, missing := os.Stat(dir)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("node: make the data directory: %w", err)
-	}
-	var made []string // in order
-	if missing != nil {
-		made = append(made, dir)
-	}
-	for _, f := range files {
-		path := filepath.Join(dir, f.name)
-		if err := create(path, f.data); err != nil {
-			for _, name := range slices.Backward(made) {
-				err = errors.Join(err, os.Remove(name))
-			}
-			return fmt.Errorf("node: make the directory's files: %w", err)
-		}
-		made = append(made, path)
-	}
-	return nil
-}
-
-// noOrphan refuses a directory with a database and no identity: another identity
-// could not use it.
-func noOrphan(dir string) error {
-	if _, err := os.Stat(filepath.Join(dir, StoreFile)); err != nil {
-		return nil
-	}
-	return fmt.Errorf("node: %s is missing, and the database beside it was made for it; put it back", filepath.Join(dir, KeyFile))
-}
-
-// create writes a new file. It does not replace one that exists, because the user may keep
-// a file of her own under that name.
-func create(path string, data []byte) error {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(data)
-	if err = errors.Join(err, file.Close()); err != nil {
-		err = errors.Join(err, os.Remove(path))
-	}
-	return err
 }
 
 // Files holds the content of the text files of a data directory.

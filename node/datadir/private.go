@@ -26,13 +26,6 @@ import (
 	"p2pnode/node/api"
 )
 
-// The files of a data directory that keep strangers away; both may be missing.
-const (
-	networkKeyFile = "swarm.key"    // the network key, as libp2p's private networks have it, mode 0600
-	PrivateFile    = "private.toml" // the private network that was joined, and who may sign its lists
-	membersFile    = "members.toml" // its newest list
-)
-
 // Private is what keeps strangers away from a node: a key that all nodes of the
 // network have, a list of its members, both or neither.
 type Private struct {
@@ -297,4 +290,16 @@ func lackingKey(dir string, key pnet.PSK) ([]dirFile, error) {
 		return nil, api.WrongRequest(fmt.Errorf("node: %s holds another key, with the fingerprint %s; remove it first if the node shall change networks", path, fingerprint(old)))
 	}
 	return nil, nil
+}
+
+// readJoined reads a privateFile.
+func readJoined(path string) (j joined, err error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return j, fmt.Errorf("node: read the private network: %w", err)
+	}
+	if err := decodeTOML(text, &j); err != nil {
+		return j, fmt.Errorf("%s: %w", path, err)
+	}
+	return j, nil
 }

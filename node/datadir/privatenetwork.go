@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -106,16 +105,4 @@ func (j joined) lacking(dir string) ([]dirFile, error) {
 func sameSet(a, b []string) bool {
 	set := func(list []string) []string { return slices.Compact(slices.Sorted(slices.Values(list))) }
 	return slices.Equal(set(a), set(b))
-}
-
-// readJoined reads a privateFile.
-func readJoined(path string) (j joined, err error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return j, fmt.Errorf("node: read the private network: %w", err)
-	}
-	if err := decodeTOML(text, &j); err != nil {
-		return j, fmt.Errorf("%s: %w", path, err)
-	}
-	return j, nil
 }

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"p2pnode/node/api"
 	"p2pnode/node/summing"
 	"p2pnode/privacy"
 	"p2pnode/storage"
@@ -111,15 +110,4 @@ func checkCopy(path string) error {
 		return fmt.Errorf("node: %s is no copy of a node's database; name a file that p2pnode backup made", path)
 	}
 	return nil
-}
-
-// Mend adds to an error of a directory's store what the owner can do about it.
-func Mend(err error, dir string) error {
-	switch {
-	case errors.Is(err, storage.ErrMissing), errors.Is(err, storage.ErrDamaged):
-		return api.Advise(err, "stop the node, if it runs, and put a backup back with: p2pnode restore FILE --dir "+dir)
-	case errors.Is(err, storage.ErrRolledBack):
-		return api.Advise(err, "to give its budgets up and go on: p2pnode restore --dir "+dir)
-	}
-	return err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/peer"
 
+	"p2pnode/node/api"
 	"p2pnode/privacy"
 	"p2pnode/storage"
 )
@@ -22,7 +23,6 @@ var errOtherIdentity = errors.New("another identity")
 const (
 	networkKey = "network"
 	peerKey    = "peer"
-	policyKey  = "policy"
 )
 
 // Store is the opened database of a data directory.
@@ -48,6 +48,13 @@ func OpenStore(dir string, files *Files) (*Store, error) {
 		return nil, errors.Join(err, opened.Close())
 	}
 	return s, nil
+}
+
+// design is what a ledger is opened with.
+func (f *Files) design() privacy.Design {
+	d := f.Config.Design(f.Task)
+	d.Widest = f.Task.Sums.Widest(f.Task, f.Catalogue)
+	return d
 }
 
 func (s *Store) openLedger(dir string, files *Files) error {
@@ -132,4 +139,15 @@ func belongs(store *storage.Store, name string, files Files) error {
 		}
 	}
 	return nil
+}
+
+// Mend adds to an error of a directory's store what the owner can do about it.
+func Mend(err error, dir string) error {
+	switch {
+	case errors.Is(err, storage.ErrMissing), errors.Is(err, storage.ErrDamaged):
+		return api.Advise(err, "stop the node, if it runs, and put a backup back with: p2pnode restore FILE --dir "+dir)
+	case errors.Is(err, storage.ErrRolledBack):
+		return api.Advise(err, "to give its budgets up and go on: p2pnode restore --dir "+dir)
+	}
+	return err
 }

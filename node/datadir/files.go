@@ -1,0 +1,114 @@
+package datadir
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// The files of a data directory.
+const (
+	KeyFile    = "identity.key" // libp2p private key, mode 0600
+	ConfigFile = "config.toml"
+	TaskFile   = "task.toml"
+	StoreFile  = "p2pnode.db"
+	// CatalogueFile lists the keys of a task that has them, the same everywhere.
+	CatalogueFile = "catalogue.csv"
+	// ResultsDir has what private sums told, which is public; CommitteeDir what a member
+	// of their committee must never lose, show or put back: it belongs in no backup.
+	ResultsDir   = "sums"
+	CommitteeDir = "committee"
+)
+
+type dirFile struct {
+	name string
+	data []byte
+}
+
+// makeDir makes a directory, unless it exists, and new files in it. After an error it
+// leaves nothing behind that was not there before.
+func makeDir(dir string, files []dirFile) (err error) {
+	_, missing := os.Stat(dir)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("node: make the data directory: %w", err)
+	}
+	var made []string // in order
+	if missing != nil {
+		made = append(made, dir)
+	}
+	for _, f := range files {
+		path := filepath.Join(dir, f.name)
+		if err := create(path, f.data); err != nil {
+			for _, name := range slices.Backward(made) {
+				err = errors.Join(err, os.Remove(name))
+			}
+			return fmt.Errorf("node: make the directory's files: %w", err)
+		}
+		made = append(made, path)
+	}
+	return nil
+}
+
+// noOrphan refuses a directory with a database and no identity: another identity
+// could not use it.
+func noOrphan(dir string) error {
+	if _, err := os.Stat(filepath.Join(dir, StoreFile)); err != nil {
+		return nil
+	}
+	return fmt.Errorf("node: %s is missing, and the database beside it was made for it; put it back", filepath.Join(dir, KeyFile))
+}
+
+// create writes a new file. It does not replace one that exists, because the user may keep
+// a file of her own under that name.
+func create(path string, data []byte) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	if err = errors.Join(err, file.Close()); err != nil {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
+}
+
+// The files of a data directory that keep strangers away; both may be missing.
+const (
+	networkKeyFile = "swarm.key"    // the network key, as libp2p's private networks have it, mode 0600
+	PrivateFile    = "private.toml" // the private network that was joined, and who may sign its lists
+	membersFile    = "members.toml" // its newest list
+)
+
+// replaceAll writes files in this order, each whole or not at all.
+func replaceAll(dir string, files []dirFile) error {
+	for _, f := range files {
+		if err := replace(filepath.Join(dir, f.name), f.data); err != nil {
+			return fmt.Errorf("node: write %s: %w", filepath.Join(dir, f.name), err)
+		}
+	}
+	return nil
+}
+
+// replace replaces a file by one that only its owner can read, and returns when that is
+// durable. If it is interrupted, the path holds one of the two.
+func replace(path string, data []byte) error {
+	dir := filepath.Dir(path)
+	file, err := os.CreateTemp(dir, filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(file.Name()))
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
