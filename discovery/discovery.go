@@ -9,11 +9,13 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/core/peerstore"
 )
 
 // Config says how to look for nodes.
@@ -125,10 +127,16 @@ func (d *Discovery) Connect(ctx context.Context, p peer.AddrInfo) error {
 	return connect(ctx, d.host, p)
 }
 
-// Find looks a peer up and makes its addresses known to the host, if the network's hash
-// table has them.
+// Find looks a peer up and makes its addresses known to the host: those of a bootstrap
+// peer, or those that the network's hash table has.
 func (d *Discovery) Find(ctx context.Context, p peer.ID) {
-	if d.table != nil {
+	d.mu.Lock()
+	at := slices.IndexFunc(d.start, func(i peer.AddrInfo) bool { return i.ID == p })
+	if at >= 0 {
+		d.host.Peerstore().AddAddrs(p, d.start[at].Addrs, peerstore.TempAddrTTL)
+	}
+	d.mu.Unlock()
+	if at < 0 && d.table != nil {
 		d.table.lookUp(ctx, p)
 	}
 }

@@ -108,6 +108,23 @@ func TestNobodyFindsItselfAndAddressesComeAlong(t *testing.T) {
 	}
 }
 
+// A bootstrap peer is found without anybody's help, also after its connection has gone.
+func TestBootstrapPeersAreFound(t *testing.T) {
+	h, server := newHost(t), newHost(t)
+	c := testConfig()
+	c.Bootstrap, c.NoTable = []peer.AddrInfo{infoOf(server)}, true
+	d, err := New(h, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Peerstore().ClearAddrs(server.ID())
+	d.Find(t.Context(), newHost(t).ID()) // unknown
+	d.Find(t.Context(), server.ID())
+	if got := h.Peerstore().Addrs(server.ID()); len(got) == 0 {
+		t.Error("no address is known")
+	}
+}
+
 func TestNodesOfDifferentNetworksDoNotMeet(t *testing.T) {
 	server, a, other := newHost(t), newHost(t), newHost(t)
 	run(t, server, Config{})
