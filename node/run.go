@@ -260,6 +260,9 @@ func newNeighbourhood(n *Node, h host.Host, past *history, signer *gossip.Signer
 	c := peering.Config{
 		Self: gossip.ID(h.ID()), Graph: t.Graph, Servers: t.Servers(), Look: p.Look, Renew: p.Renew, Choices: choices, View: view,
 	}
+	if t.Silent() {
+		c.Graph.Degree = 0 // nothing is said to neighbours, so none are wanted
+	}
 	only, _ := n.files.Config.OnlyNeighbours() // validated when the file was read
 	for _, id := range only {
 		c.Only = append(c.Only, gossip.ID(id))

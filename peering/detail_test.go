@@ -308,3 +308,19 @@ func TestOldestContactIsForgotten(t *testing.T) {
 		t.Errorf("of %d contacts another than the oldest was forgotten", len(n.contacts))
 	}
 }
+
+// A node that wants no neighbours asks nobody, exchanges nothing, and agrees to no edge.
+func TestWantsNoNeighbours(t *testing.T) {
+	for _, rule := range []string{"random", "profile"} {
+		n := newNode(byRule(rule, 0))
+		n.step(Declared{graph.End{Vector: []float64{1, 0}}})
+		n.sees([]float64{1, 0}, []float64{1, 0})
+		n.wait(time.Hour)
+		if out := n.step(Tick{}); len(out.Calls) > 0 {
+			t.Errorf("%s: it calls %+v", rule, out.Calls)
+		}
+		if n.step(asked("a", 1, 0)); n.Turnover() != 0 || !n.Enough() {
+			t.Errorf("%s: %d edges; enough: %v", rule, n.Turnover(), n.Enough())
+		}
+	}
+}

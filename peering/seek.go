@@ -126,8 +126,12 @@ func (n *Neighbourhood) moved(l *link) bool {
 	return math.Abs(w-l.weight) > newWeight*l.weight
 }
 
-// seek asks candidates for edges, and now and then exchanges entries with one peer.
+// seek asks candidates for edges, and now and then exchanges entries with one peer. A node
+// that wants no neighbours does neither.
 func (n *Neighbourhood) seek() {
+	if n.graph.Degree == 0 {
+		return
+	}
 	missing, longest := n.missing(), n.renewEvery
 	if missing && !n.knowsEnough() {
 		longest = seekPause

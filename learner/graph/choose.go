@@ -70,6 +70,9 @@ func Accept(g learner.Graph, links []Link, from learner.ID, weight float64) (acc
 	if len(edges) < Most(g) {
 		return true, ""
 	}
+	if len(edges) == 0 {
+		return false, "" // a node that wants no neighbours
+	}
 	worst := edges[len(edges)-1]
 	if g.Rule == "random" || !(weight > (1+hysteresis)*worst.Weight) {
 		return false, ""
