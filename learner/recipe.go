@@ -35,6 +35,7 @@ var recipes = [...]recipeKind{itemsRecipe(), meanRecipe(), momentsRecipe(), grad
 // recipeKind is all that is known of a recipe.
 type recipeKind struct {
 	name string
+	keys bool // it adds up by the keys of the task's catalogue
 	// check checks the recipe of a task that is valid otherwise.
 	check func(c *checker, key string, t *Task, r *Recipe)
 	make  func(s *Summing) summing

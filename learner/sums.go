@@ -54,6 +54,19 @@ func (s *Sums) Widest(t *Task, catalogue *Catalogue) (widest int) {
 	return widest
 }
 
+// SumsCatalogue is the SHA-256, in hexadecimal, of the file that lists the keys that the
+// task sums up by; "" if it sums up by none, or by buckets.
+func (t *Task) SumsCatalogue() string {
+	key := t.key()
+	byKey := slices.ContainsFunc(t.Sums.Recipes, func(r Recipe) bool {
+		return slices.ContainsFunc(recipes[:], func(k recipeKind) bool { return k.name == r.Kind && k.keys })
+	})
+	if key == nil || !byKey {
+		return ""
+	}
+	return key.Catalogue
+}
+
 // sums checks the table "sums".
 func (c *checker) sums(t *Task) {
 	s := &t.Sums

@@ -48,3 +48,15 @@ func TestSumsOfATask(t *testing.T) {
 		}
 	}
 }
+
+// A file of keys is needed only by what adds up by keys.
+func TestSumsCatalogue(t *testing.T) {
+	task := summed()
+	if got := task.SumsCatalogue(); got != moviesCatalogue {
+		t.Errorf("%q", got)
+	}
+	task.Sums.Recipes = task.Sums.Recipes[1:] // the mean
+	if got := task.SumsCatalogue(); got != "" {
+		t.Errorf("a mean needs %q", got)
+	}
+}

@@ -29,7 +29,7 @@ func Plan(t *learner.Task, catalogue *learner.Catalogue) (*summing.Plan, error) 
 // catalogueIn reads the catalogue that a directory's task sums up by, nil if that sums up
 // nothing by keys.
 func catalogueIn(dir string, t *learner.Task) (*learner.Catalogue, error) {
-	if catalogueHash(t) == "" {
+	if t.SumsCatalogue() == "" {
 		return readCatalogue(t, nil)
 	}
 	path := filepath.Join(dir, CatalogueFile)
@@ -47,23 +47,9 @@ func catalogueIn(dir string, t *learner.Task) (*learner.Catalogue, error) {
 	return c, nil
 }
 
-// catalogueHash is what the task says of its catalogue; empty if it sums up nothing, or
-// by none.
-func catalogueHash(t *learner.Task) string {
-	if len(t.Sums.Recipes) == 0 {
-		return ""
-	}
-	for _, f := range t.Features {
-		if f.Catalogue != "" {
-			return f.Catalogue
-		}
-	}
-	return ""
-}
-
 // readCatalogue reads the file that lists a task's keys, after comparing its hash.
 func readCatalogue(t *learner.Task, content []byte) (*learner.Catalogue, error) {
-	want := catalogueHash(t)
+	want := t.SumsCatalogue()
 	if want == "" && len(content) > 0 {
 		return nil, fmt.Errorf("node: the task %q sums up nothing by a catalogue of keys: leave the file out", t.Name)
 	}

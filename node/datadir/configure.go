@@ -46,7 +46,7 @@ func Configure(dir string, n New, p PrivateNetwork) (err error) {
 // catalogueOf is the catalogue that n has or, if it has none, that of the directory; it
 // must be the task's.
 func (n *New) catalogueOf(dir string) (content []byte, err error) {
-	if content = n.Catalogue; len(content) == 0 && catalogueHash(n.Task) != "" {
+	if content = n.Catalogue; len(content) == 0 && n.Task.SumsCatalogue() != "" {
 		content, err = os.ReadFile(filepath.Join(dir, CatalogueFile))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("node: read the catalogue: %w", err)

@@ -28,6 +28,9 @@ type New struct {
 	Config    Config
 	Identity  string // a file that [NewIdentity] made; "": a new identity
 	Catalogue []byte // the content of the file that lists the task's keys, if it sums up by them
+	// Shared takes the place of that file, for a node that [ReadSharing] opens with the same
+	// one: none is written then.
+	Shared *learner.Catalogue
 }
 
 // Make is Init with all choices. Two directories of one identity must never run at the
@@ -52,7 +55,7 @@ func makeAs(dir string, n New, key crypto.PrivKey) error {
 	if err := errors.Join(n.Task.Validate(), n.Config.Validate(n.Task)); err != nil {
 		return err
 	}
-	listed, err := readCatalogue(n.Task, n.Catalogue)
+	listed, err := n.listed()
 	if err != nil {
 		return err
 	}
@@ -80,6 +83,14 @@ func makeAs(dir string, n New, key crypto.PrivKey) error {
 		return fmt.Errorf("node: make an identity: %w", err)
 	}
 	return makeDir(dir, append(files, dirFile{KeyFile, keyBytes})) // a directory with a key is complete
+}
+
+// listed is the catalogue of the task's key.
+func (n *New) listed() (*learner.Catalogue, error) {
+	if n.Shared != nil {
+		return n.Shared, nil
+	}
+	return readCatalogue(n.Task, n.Catalogue)
 }
 
 // files are the files of a directory but for its key.
