@@ -55,13 +55,13 @@ func Agree(ctx context.Context, w Twins) (*Agreement, error) {
 	}
 	a.Alone = r.Trials(Alone)[0].Errors
 
-	c.Methods = []Method{Private}
+	c.Methods = []Method{Broadcast}
 	simulated := c
 	simulated.Seeds = w.Simulations
 	if r, err = simulated.finish(ctx); err != nil {
 		return nil, err
 	}
-	for _, t := range r.Trials(Private) {
+	for _, t := range r.Trials(Broadcast) {
 		a.Simulated = append(a.Simulated, t.Errors)
 	}
 
@@ -69,7 +69,7 @@ func Agree(ctx context.Context, w Twins) (*Agreement, error) {
 	if r, err = c.finish(ctx); err != nil {
 		return nil, err
 	}
-	t := r.Trials(Private)[0]
+	t := r.Trials(Broadcast)[0]
 	a.Real, a.Unfinished, a.Seconds, a.Delivery = t.Errors, t.Unfinished, t.Seconds, r.delivery()
 	return a, nil
 }

@@ -126,6 +126,14 @@ func (d *daemon) Addrs(ctx context.Context) ([]string, error) {
 	return d.addrs, err
 }
 
+// AddPeer has the daemon connect to a peer.
+func (d *daemon) AddPeer(ctx context.Context, address string) (api.Addition, error) {
+	if err := d.await(ctx); err != nil {
+		return api.Addition{}, err
+	}
+	return d.owner.AddPeer(ctx, address)
+}
+
 func (d *daemon) feed(ctx context.Context) error {
 	if err := d.await(ctx); err != nil {
 		return err

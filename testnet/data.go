@@ -68,8 +68,10 @@ type Dataset struct {
 	Task *learner.Task
 	// Catalogue is that of the task's key; nil if it has none.
 	Catalogue *learner.Catalogue
-	Columns   []string // of an exported file: the task's features, then its target
-	People    []Person
+	// CatalogueFile is the file that the catalogue is in; nil if it is in none.
+	CatalogueFile []byte
+	Columns       []string // of an exported file: the task's features, then its target
+	People        []Person
 	// LeftOut counts people who take no part: with fewer records than MinRecords, or as
 	// who left them out says.
 	LeftOut int

@@ -12,15 +12,24 @@ const (
 	otherFiles    = 200 // of the process
 )
 
+// MostNodes is how many real nodes fit in this process, by the files that it may open,
+// where each seeks so many neighbours.
+func MostNodes(degree int) int { return mostNodes(degree, openFiles()) }
+
+func mostNodes(degree int, limit uint64) int {
+	return int(float64(limit-min(limit, otherFiles)) / filesEach(degree))
+}
+
+func filesEach(degree int) float64 { return ownFiles + edgesPerSeek*float64(degree) + sparesPerNode }
+
 // fits reports whether so many nodes can run in one process that may open limit
 // files.
 func fits(nodes, degree int, limit uint64) error {
-	each := ownFiles + edgesPerSeek*float64(min(degree, nodes-1)) + sparesPerNode
-	need := uint64(float64(nodes)*each) + otherFiles
+	degree = min(degree, nodes-1)
+	need := uint64(float64(nodes)*filesEach(degree)) + otherFiles
 	if need <= limit {
 		return nil
 	}
-	most := float64(limit-min(limit, otherFiles)) / each
 	return fmt.Errorf("%d real nodes need about %d open files and this process may have %d; take at most %d, raise the limit, or simulate",
-		nodes, need, limit, int(most))
+		nodes, need, limit, mostNodes(degree, limit))
 }

@@ -70,7 +70,7 @@ func (r *Result) processNotes() []string {
 		memory = fmt.Sprintf("%s resident (%s with its part of what is shared) and ", byteText(f.RSS), byteText(f.PSS))
 	}
 	notes := []string{fmt.Sprintf("Each daemon took on average %s%.1f s of processor time.", memory, f.CPU)}
-	for _, m := range []Method{Together, Private} {
+	for _, m := range []Method{Broadcast, Private} {
 		if r.Phones == 0 || len(r.Pairs(m)) == 0 {
 			continue
 		}

@@ -29,6 +29,15 @@ type report struct {
 	Load      *Load             `json:"load"`              // of the trial that took the most memory; null without real nodes
 	Phones    int               `json:"phones"`            // the last ones of the nodes; 0 unless there was weather
 	Processes *Footprint        `json:"processes"`         // of the mean daemon; null unless each node was a process
+	Newcomers *Newcomers        `json:"newcomers"`         // null when no private sum was made
+}
+
+// Newcomers is what a private sum gives to people who contributed nothing to it.
+type Newcomers struct {
+	Error   float64 `json:"error"`
+	Better  float64 `json:"better"`
+	Worse   float64 `json:"worse"`
+	GainP10 float64 `json:"gain_p10"`
 }
 
 func (r *Result) report() report {
@@ -41,10 +50,14 @@ func (r *Result) report() report {
 	if base := r.base(); base > 0 {
 		out.Base = &base
 	}
+	if pairs := r.newcomers(); len(pairs) > 0 {
+		s := Summarise(pairs)
+		out.Newcomers = &Newcomers{Error: s.Error, Better: s.Better, Worse: s.Worse, GainP10: s.GainP10}
+	}
 	verdict := r.verdict()
 	out.Verdict = verdict.String()
 	if verdict.People > 1 {
-		saved := r.reduction(Private)
+		saved := r.reduction(r.best())
 		out.Private = &saved
 	}
 	if c := verdict.Change; !math.IsNaN(c.Low) && !math.IsInf(c.Low, 0) {

@@ -71,7 +71,7 @@ var resultSchema = schema{
 	"nodes": "number", "seconds": "number", "seed": "number", "delivery": "number", "rows": "array",
 	"seeds": "number", "data": "string", "task": "string", "measure": "string", "driver": "string",
 	"base": "number or null", "verdict": "string", "change": "object or null",
-	"complete": "bool", "private_reduction": "object", "load": "object", "phones": "number", "processes": "object or null",
+	"complete": "bool", "private_reduction": "object", "load": "object", "phones": "number", "processes": "object or null", "newcomers": "object or null",
 }
 
 var rowSchema = schema{
@@ -95,7 +95,7 @@ func TestJSONSchema(t *testing.T) {
 		method         string
 		epsilon, delta any
 		messages       float64
-	}{{"alone", 0.0, 0.0, 0}, {"together", nil, nil, 120}, {"private", 1.0, 1e-6, 118}}
+	}{{"alone", 0.0, 0.0, 0}, {"broadcast", 1.0, 1e-6, 118}, {"private", 1.0, 1e-6, 1}, {"together", nil, nil, 0}}
 	rows := object["rows"].([]any)
 	if len(rows) != len(want) {
 		t.Fatalf("%d rows, want %d", len(rows), len(want))

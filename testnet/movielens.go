@@ -2,8 +2,10 @@ package testnet
 
 import (
 	"bufio"
+	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
+	"encoding/csv"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -65,7 +67,8 @@ func yearOf(title string) string {
 func ReadMovieLens(files fs.FS, name string, t *learner.Task) (*Dataset, error) {
 	movies := movieList{at: make(map[string]movie)}
 	bad := BadLines{File: "movies.csv"}
-	hash, err := eachOf(files, "movies.csv", []string{movieColumn, "title", genresColumn}, &bad, func(line int, c []string) {
+	var content bytes.Buffer
+	err := eachOf(files, "movies.csv", &content, []string{movieColumn, "title", genresColumn}, &bad, func(line int, c []string) {
 		genres := c[2]
 		if genres == "(no genres listed)" {
 			genres = ""
@@ -78,16 +81,16 @@ func ReadMovieLens(files fs.FS, name string, t *learner.Task) (*Dataset, error) 
 	if bad.Count > 0 {
 		return nil, &bad
 	}
-	t, catalogue, err := movies.catalogue(t, hash)
+	t, catalogue, err := movies.catalogue(t, content.Bytes())
 	if err != nil {
 		return nil, err
 	}
 	people := newReader(name, "ratings.csv", t)
-	people.set.Catalogue = catalogue
+	people.set.Catalogue, people.set.CatalogueFile = catalogue, content.Bytes()
 	if err := people.needs(movieHas); err != nil {
 		return nil, err
 	}
-	_, err = eachOf(files, "ratings.csv", []string{"userId", movieColumn, ratingColumn}, &people.bad, func(line int, c []string) {
+	err = eachOf(files, "ratings.csv", io.Discard, []string{"userId", movieColumn, ratingColumn}, &people.bad, func(line int, c []string) {
 		m, ok := movies.at[c[1]]
 		if !ok {
 			people.bad.Add(line, fmt.Errorf("movie %q is not in movies.csv", c[1]))
@@ -123,48 +126,64 @@ func (m movie) listed(column string) (string, bool) {
 	return "", false
 }
 
-// catalogue is that of the movies of a file with this hash, and the task for it. Both
-// are as they were if the task has no key with a catalogue.
-func (l *movieList) catalogue(t *learner.Task, hash string) (*learner.Task, *learner.Catalogue, error) {
+// catalogue is that of the movies of a file, and the task for it. Both are as they were
+// if the task has no key with a catalogue.
+func (l *movieList) catalogue(t *learner.Task, file []byte) (*learner.Task, *learner.Catalogue, error) {
 	at := slices.IndexFunc(t.Features, func(f learner.Feature) bool { return f.Catalogue != "" })
 	if at < 0 {
 		return t, t.Hashed(), nil
 	}
 	own := *t
 	own.Features = slices.Clone(t.Features)
-	own.Features[at].Catalogue = hash
+	own.Features[at].Catalogue = fmt.Sprintf("%x", sha256.Sum256(file))
 	c, err := own.NewCatalogue(slices.Values(l.lines))
 	return &own, c, err
 }
 
+// file is the list as a table of its own.
+func (l *movieList) file() ([]byte, error) {
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	columns := []string{movieColumn, genresColumn}
+	err := w.Write(columns)
+	for _, line := range l.lines {
+		var cells []string
+		for _, c := range columns {
+			cell, _ := line.Cell(c)
+			cells = append(cells, cell)
+		}
+		err = errors.Join(err, w.Write(cells))
+	}
+	w.Flush()
+	return b.Bytes(), errors.Join(err, w.Error())
+}
+
 // eachOf opens a table, plain or compressed, and calls take with the wanted columns
-// of each row. It returns the SHA-256 of the table, in hex.
-func eachOf(files fs.FS, file string, want []string, bad *BadLines, take func(line int, cells []string)) (string, error) {
+// of each row. It copies the table to w.
+func eachOf(files fs.FS, file string, w io.Writer, want []string, bad *BadLines, take func(line int, cells []string)) error {
 	r, err := openPlainOrGzip(files, file)
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer r.Close()
-	hash := sha256.New()
-	rows, err := openTable(io.TeeReader(r, hash), file)
+	rows, err := openTable(io.TeeReader(r, w), file)
 	if err != nil {
-		return "", err
+		return err
 	}
 	column := make([]int, len(want))
 	for i, c := range want {
 		var ok bool
 		if column[i], ok = rows.Column(c); !ok {
-			return "", fmt.Errorf("testnet: %s has no column %q", file, c)
+			return fmt.Errorf("testnet: %s has no column %q", file, c)
 		}
 	}
 	row := make([]string, len(want))
-	err = eachRow(rows, bad, func(line int, cells []string) {
+	return eachRow(rows, bad, func(line int, cells []string) {
 		for i, c := range column {
 			row[i] = cells[c]
 		}
 		take(line, row)
 	})
-	return hex.EncodeToString(hash.Sum(nil)), err
 }
 
 func openPlainOrGzip(files fs.FS, file string) (io.ReadCloser, error) {
@@ -202,11 +221,15 @@ const Published100K = "06416e597f82b7342361e41163890c81036900f418ad9131559081421
 // Read100K reads ratings in the layout of MovieLens-100K: the named file (u.data)
 // and u.item beside it, for the genres and years.
 func Read100K(files fs.FS, ratings string, t *learner.Task) (*Dataset, error) {
-	movies, hash, err := readItems(files, path.Join(path.Dir(ratings), "u.item"))
+	movies, err := readItems(files, path.Join(path.Dir(ratings), "u.item"))
 	if err != nil {
 		return nil, err
 	}
-	t, catalogue, err := movies.catalogue(t, hash)
+	content, err := movies.file()
+	if err != nil {
+		return nil, err
+	}
+	t, catalogue, err := movies.catalogue(t, content)
 	if err != nil {
 		return nil, err
 	}
@@ -216,7 +239,7 @@ func Read100K(files fs.FS, ratings string, t *learner.Task) (*Dataset, error) {
 	}
 	defer f.Close()
 	people := newReader("", ratings, t)
-	people.set.Catalogue = catalogue
+	people.set.Catalogue, people.set.CatalogueFile = catalogue, content
 	if err := people.needs(movieHas); err != nil {
 		return nil, err
 	}
@@ -246,7 +269,7 @@ func Read100K(files fs.FS, ratings string, t *learner.Task) (*Dataset, error) {
 // Movies100K reads a file in the layout of u.item: for the number of each movie, as
 // the file writes it, its public metadata as cells for [learner.Task.EncodeFeatures].
 func Movies100K(files fs.FS, file string) (map[string]func(column string) (string, bool), error) {
-	movies, _, err := readItems(files, file)
+	movies, err := readItems(files, file)
 	rows := make(map[string]func(column string) (string, bool), len(movies.at))
 	for number, m := range movies.at {
 		rows[number] = m.row("")
@@ -254,17 +277,16 @@ func Movies100K(files fs.FS, file string) (map[string]func(column string) (strin
 	return rows, err
 }
 
-// readItems also returns the file's SHA-256, in hex.
-func readItems(files fs.FS, file string) (movieList, string, error) {
+func readItems(files fs.FS, file string) (movieList, error) {
 	f, err := files.Open(file)
 	if err != nil {
-		return movieList{}, "", fmt.Errorf("testnet: u.item must lie beside u.data, for the genres and years of the movies "+
+		return movieList{}, fmt.Errorf("testnet: u.item must lie beside u.data, for the genres and years of the movies "+
 			"(both are in https://files.grouplens.org/datasets/movielens/ml-100k.zip): %w", err)
 	}
 	defer f.Close()
 	movies := movieList{at: make(map[string]movie)}
-	bad, hash := BadLines{File: file}, sha256.New()
-	err = eachSplit(io.TeeReader(f, hash), file, "|", func(line int, c []string) {
+	bad := BadLines{File: file}
+	err = eachSplit(f, file, "|", func(line int, c []string) {
 		const flags = 5 // the first one's place
 		if len(c) != flags+len(genres100K) {
 			bad.Add(line, fmt.Errorf("not %d fields with | between", flags+len(genres100K)))
@@ -281,7 +303,7 @@ func readItems(files fs.FS, file string) (movieList, string, error) {
 	if err == nil && bad.Count > 0 {
 		err = &bad
 	}
-	return movies, hex.EncodeToString(hash.Sum(nil)), err
+	return movies, err
 }
 
 // eachSplit calls take with the fields of each line that is not blank.

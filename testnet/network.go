@@ -25,20 +25,28 @@ func (c *Config) network(ctx context.Context, d *Dataset, seed uint64, m Method)
 	if err := fits(len(d.People), d.Task.Graph.Degree, openFiles()); err != nil {
 		return nil, err
 	}
-	f := c.newFleet(d, seed, m)
+	f, err := c.newFleet(d, seed, m)
+	if err != nil {
+		return nil, err
+	}
 	f.meter = newMeter()
 	f.config.Power = datadir.PowerLow // nobody is lost in one process
 	log := c.Logger
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
+	f.shared = &node.Shared{Catalogue: d.Catalogue}
 	f.open = func(i int, dir string) (participant, error) {
-		records, err := arrived(d.People[i].Records)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", d.People[i].Name, err)
+		n, err := node.OpenSharing(dir, f.shared, log)
+		p := f.person(i)
+		if p == nil || err != nil {
+			return insider{n, nil}, err
 		}
-		n, err := node.Open(dir, log)
-		return insider{n, records}, err
+		records, err := arrived(p.Records)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("%s: %w", p.Name, err), n.Close())
+		}
+		return insider{n, records}, nil
 	}
 	return c.learn(ctx, f, seed, m)
 }
@@ -54,7 +62,7 @@ func (c *Config) learn(ctx context.Context, f *fleet, seed uint64, m Method) (t 
 	defer stop()
 	running, life := errgroup.WithContext(life) // one node that fails stops the others
 	report := func(p Progress) {
-		p.Seed, p.Method, p.Nodes = seed, m, len(f.nodes)
+		p.Seed, p.Method, p.Nodes = seed, m, len(f.people.People)
 		c.report(p)
 	}
 	if err := f.start(life, running, func(n int) { report(Progress{Started: n}) }); err != nil {
@@ -63,7 +71,11 @@ func (c *Config) learn(ctx context.Context, f *fleet, seed uint64, m Method) (t 
 	}
 	t = &Trial{Method: m}
 	w := &watch{fleet: f, trial: t, curve: seed == c.Seed && !c.NoCurve && c.Daemons == nil, report: report}
-	err = w.run(ctx, life)
+	if m == Private {
+		err = w.sum(ctx, life, running)
+	} else {
+		err = w.run(ctx, life)
+	}
 	t.Seconds, t.Load = time.Since(start).Seconds(), f.meter.total()
 	stop()
 	return t, errors.Join(err, running.Wait())
@@ -100,7 +112,7 @@ func (c *Config) nodeConfig(d *Dataset, m Method) datadir.Config {
 		}
 		nc.WakeSeconds = max(least, load, d.Task.Release.MinWake, c.Daemons.wake())
 	}
-	if m == Together {
+	if m == Open {
 		nc.Unprotected = datadir.Consent
 	}
 	return nc
@@ -113,6 +125,7 @@ type participant interface {
 	feed(ctx context.Context) error // gives the node its person's records
 	Progress(ctx context.Context) (api.Status, error)
 	Personal(ctx context.Context) (node.Fitted, error)
+	AddPeer(ctx context.Context, address string) (api.Addition, error)
 	Close() error // after Run
 }
 
@@ -124,26 +137,44 @@ type insider struct {
 
 func (n insider) feed(ctx context.Context) error { return n.Add(ctx, n.records) }
 
-// fleet is the nodes of one trial, in the order of the people.
+// fleet is the nodes of one trial: a committee's, if there is one, and then those of the
+// people in their order.
 type fleet struct {
-	people *Dataset
-	dir    string
-	config datadir.Config                               // of every node, but for its profile and where it starts from
-	open   func(i int, dir string) (participant, error) // on a directory that has been made
-	nodes  []participant
-	first  []string // addresses of the nodes that others start from
-	meter  *meter   // of nodes in this process; else nil
+	people     *Dataset
+	dir        string
+	config     datadir.Config                               // of every node, but for its profile and where it starts from
+	identities []string                                     // files, of the committee's members
+	open       func(i int, dir string) (participant, error) // on a directory that has been made
+	nodes      []participant
+	first      []string // addresses of the nodes that others start from
+	// Of nodes in this process; else nil.
+	meter  *meter
+	shared *node.Shared
 	// listen is where each node listens; nil: where config says.
 	listen []string
 	// patience is how long nobody may release anything before the trial ends.
 	patience time.Duration
 }
 
-func (c *Config) newFleet(d *Dataset, seed uint64, m Method) *fleet {
-	dir := filepath.Join(c.Dir, fmt.Sprintf("%s-%d", m, seed))
-	f := &fleet{people: d, dir: dir, config: c.nodeConfig(d, m), nodes: make([]participant, len(d.People))}
+func (c *Config) newFleet(d *Dataset, seed uint64, m Method) (*fleet, error) {
+	f := &fleet{people: d, dir: filepath.Join(c.Dir, fmt.Sprintf("%s-%d", m, seed))}
+	if m == Private {
+		if err := f.appoint(c.Budget, c.closes(len(d.People))); err != nil {
+			return nil, err
+		}
+	}
+	f.config = c.nodeConfig(f.people, m)
+	f.nodes = make([]participant, len(f.identities)+len(d.People))
 	f.patience = max(giveUp, time.Duration(giveUpWakes*f.config.WakeSeconds*float64(time.Second)))
-	return f
+	return f, nil
+}
+
+// person is whose node i is; nil: it is the committee's.
+func (f *fleet) person(i int) *Person {
+	if i < len(f.identities) {
+		return nil
+	}
+	return &f.people.People[i-len(f.identities)]
 }
 
 // The first nodes are those that the others start from; what they need to know
@@ -156,30 +187,46 @@ const (
 )
 
 // start opens all nodes, still without records, and runs them in running until
-// ctx ends. It calls started with their number now and then.
+// ctx ends. It calls started with their number now and then. Of a committee the first
+// is left for later.
 func (f *fleet) start(ctx context.Context, running *errgroup.Group, started func(int)) error {
-	first := min(len(f.nodes), max(leastFirst, len(f.nodes)/nodesPerFirst))
-	for i := range first {
-		if err := f.launch(ctx, running, i); err != nil {
+	from, first := 0, min(len(f.nodes), max(leastFirst, len(f.nodes)/nodesPerFirst))
+	if n := len(f.identities); n > 0 {
+		from, first = 1, n
+	}
+	for i := from; i < first; i++ {
+		if err := f.launchFirst(ctx, running, i); err != nil {
 			return err
 		}
-		addrs, err := f.nodes[i].Addrs(ctx)
-		if err != nil {
-			return fmt.Errorf("testnet: the first nodes did not start: %w", err)
-		}
-		f.first = append(f.first, addrs[0])
 	}
 	var launching errgroup.Group
 	launching.SetLimit(atOnce())
 	for i := first; i < len(f.nodes); i++ {
-		started(i)
+		started(i - len(f.identities))
 		launching.Go(func() error { return f.launch(ctx, running, i) })
 	}
 	return launching.Wait()
 }
 
-// startFrom chooses the nodes that node i starts from, spread evenly.
+// launchFirst makes a node that others start from.
+func (f *fleet) launchFirst(ctx context.Context, running *errgroup.Group, i int) error {
+	if err := f.launch(ctx, running, i); err != nil {
+		return err
+	}
+	addrs, err := f.nodes[i].Addrs(ctx)
+	if err != nil {
+		return fmt.Errorf("testnet: the first nodes did not start: %w", err)
+	}
+	f.first = append(f.first, addrs[0])
+	return nil
+}
+
+// startFrom chooses the nodes that node i starts from, spread evenly; a committee is one
+// for all.
 func (f *fleet) startFrom(i int) []string {
+	if len(f.identities) > 0 {
+		return f.first
+	}
 	var chosen []string
 	for k := range min(firstEach, len(f.first)) {
 		chosen = append(chosen, f.first[(i+k)%len(f.first)])
@@ -189,14 +236,25 @@ func (f *fleet) startFrom(i int) []string {
 
 // launch makes node i and runs it.
 func (f *fleet) launch(ctx context.Context, running *errgroup.Group, i int) error {
-	config := f.config
-	config.Profile = f.people.People[i].Profile
-	config.Bootstrap = f.startFrom(i)
+	made := datadir.New{Task: f.people.Task, Config: f.config}
+	made.Config.Bootstrap = f.startFrom(i)
 	if f.listen != nil {
-		config.Listen = f.listen[i : i+1]
+		made.Config.Listen = f.listen[i : i+1]
+	}
+	p := f.person(i)
+	if p != nil {
+		made.Config.Profile = p.Profile
+	} else {
+		made.Identity = f.identities[i]
+	}
+	switch {
+	case f.shared != nil:
+		made.Shared = f.shared.Catalogue
+	case len(f.identities) > 0:
+		made.Catalogue = f.people.CatalogueFile
 	}
 	dir := filepath.Join(f.dir, fmt.Sprint(i+1))
-	if err := datadir.Init(dir, f.people.Task, config); err != nil {
+	if err := datadir.Make(dir, made); err != nil {
 		return err
 	}
 	n, err := f.open(i, dir)
@@ -240,15 +298,27 @@ func (f *fleet) each(do func(i int, n participant) error) error {
 	var calls errgroup.Group
 	calls.SetLimit(atOnce())
 	for i, n := range f.nodes {
-		calls.Go(func() error { return do(i, n) })
+		if n != nil {
+			calls.Go(func() error { return do(i, n) })
+		}
 	}
 	return calls.Wait()
 }
 
+// eachPerson is each for the nodes of people, in their order.
+func (f *fleet) eachPerson(do func(i int, n participant) error) error {
+	return f.each(func(i int, n participant) error {
+		if i < len(f.identities) {
+			return nil
+		}
+		return do(i-len(f.identities), n)
+	})
+}
+
 // scores measures every node's personal model on its person's test records.
 func (f *fleet) scores(ctx context.Context) ([]learner.Score, error) {
-	scores := make([]learner.Score, len(f.nodes))
-	err := f.each(func(i int, n participant) error {
+	scores := make([]learner.Score, len(f.people.People))
+	err := f.eachPerson(func(i int, n participant) error {
 		model, err := n.Personal(ctx)
 		if err != nil {
 			return err
@@ -261,13 +331,13 @@ func (f *fleet) scores(ctx context.Context) ([]learner.Score, error) {
 
 // feed gives every node its person's records; with them the releases begin.
 func (f *fleet) feed(ctx context.Context) error {
-	return f.each(func(_ int, n participant) error { return n.feed(ctx) })
+	return f.eachPerson(func(_ int, n participant) error { return n.feed(ctx) })
 }
 
-// progress asks every node how far it is.
+// progress asks every person's node how far it is.
 func (f *fleet) progress(ctx context.Context) ([]api.Status, error) {
-	all := make([]api.Status, len(f.nodes))
-	err := f.each(func(i int, n participant) (err error) {
+	all := make([]api.Status, len(f.people.People))
+	err := f.eachPerson(func(i int, n participant) (err error) {
 		all[i], err = n.Progress(ctx)
 		return err
 	})

@@ -30,7 +30,7 @@ func TestRealNodesLearnTogether(t *testing.T) {
 	if !r.Complete || !linked {
 		t.Fatalf("complete %v, all linked %v", r.Complete, linked)
 	}
-	for _, m := range []Method{Private, Together} {
+	for _, m := range []Method{Private, Broadcast} {
 		trial := r.Rounds[0].trial(m)
 		if trial.Unfinished != 0 || trial.Expected == 0 || trial.Bytes == 0 {
 			t.Errorf("%s: %d unfinished, %d copies expected, %v bytes", m, trial.Unfinished, trial.Expected, trial.Bytes)
@@ -38,13 +38,21 @@ func TestRealNodesLearnTogether(t *testing.T) {
 		if trial.Delivered < trial.Expected {
 			t.Errorf("%s: %d of %d copies delivered", m, trial.Delivered, trial.Expected)
 		}
+		if m == Private {
+			if len(trial.Newcomers) != 6 || trial.Messages != 1 {
+				t.Errorf("%v contributions each, %d newcomers", trial.Messages, len(trial.Newcomers))
+			}
+			continue
+		}
 		if last := trial.Curve[len(trial.Curve)-1]; last.Releases != 2 || last.Error != mean(trial.Errors) {
 			t.Errorf("%s: the curve ends at %+v, the trial with error %v after 2 releases", m, last, mean(trial.Errors))
 		}
 	}
-	for i, spent := range r.Rounds[0].trial(Private).Spent {
-		if spent < 0.99 || spent > 1 {
-			t.Errorf("node %d has spent %v of its budget", i+1, spent)
+	for _, m := range []Method{Private, Broadcast} {
+		for i, spent := range r.Rounds[0].trial(m).Spent {
+			if spent < 0.99 || spent > 1 {
+				t.Errorf("%s: node %d has spent %v of its budget", m, i+1, spent)
+			}
 		}
 	}
 	wantEmpty(t, c.Dir)
@@ -55,7 +63,7 @@ func TestRealNodesLearnTogether(t *testing.T) {
 func TestRealNodesInterrupted(t *testing.T) {
 	defer goleak.VerifyNone(t, leaks()...)
 	c := fewNodes(t)
-	c.Wake = time.Hour // they would never be done
+	c.Wake, c.Methods = time.Hour, []Method{Broadcast, Private} // they would never be done
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	c.Progress = func(p Progress) {
@@ -64,15 +72,15 @@ func TestRealNodesInterrupted(t *testing.T) {
 		}
 	}
 	r := mustRun(t, ctx, c)
-	private := r.Rounds[0].trial(Private)
-	if r.Complete || private == nil || private.Unfinished != 6 || len(private.Errors) != 6 {
-		t.Fatalf("complete %v, private trial %+v", r.Complete, private)
+	broadcast := r.Rounds[0].trial(Broadcast)
+	if r.Complete || broadcast == nil || broadcast.Unfinished != 6 || len(broadcast.Errors) != 6 {
+		t.Fatalf("complete %v, trial %+v", r.Complete, broadcast)
 	}
-	if r.Rounds[0].trial(Together) != nil {
+	if r.Rounds[0].trial(Private) != nil {
 		t.Error("the next trial ran all the same")
 	}
-	if r.spent() != 0 {
-		t.Errorf("nothing was released, but %v of the budget is spent", r.spent())
+	if r.spent(Broadcast) != 0 {
+		t.Errorf("nothing was released, but %v of the budget is spent", r.spent(Broadcast))
 	}
 	wantEmpty(t, c.Dir)
 }
@@ -115,7 +123,7 @@ func TestWakeSuitsTheMachine(t *testing.T) {
 			t.Fatal(err)
 		}
 		d.People, d.Task.Graph.Degree = make([]Person, n), 30
-		if got := c.nodeConfig(d, Private).WakeSeconds; got != want {
+		if got := c.nodeConfig(d, Broadcast).WakeSeconds; got != want {
 			t.Errorf("%d nodes wake every %v s, want %v", n, got, want)
 		}
 	}
@@ -123,7 +131,7 @@ func TestWakeSuitsTheMachine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := c.nodeConfig(d, Private).WakeSeconds; got != followWake {
+	if got := c.nodeConfig(d, Broadcast).WakeSeconds; got != followWake {
 		t.Errorf("10 nodes whose edges follow releases wake every %v s, want %v", got, followWake)
 	}
 }

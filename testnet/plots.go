@@ -12,20 +12,22 @@ func colourOf(m Method) page.Colour {
 	switch m {
 	case Alone:
 		return page.Grey
-	case Together:
+	case Together, Open:
 		return page.Orange
+	case Broadcast:
+		return page.Ink
 	}
 	return page.Blue
 }
 
 // writeCurve draws the learning curve as SVG: mean test error against mean
-// releases per node, for the first seed; the lone models are a horizontal line.
+// releases per node, for the first seed; the lone models and sums are horizontal lines.
 func (r *Result) writeCurve(w io.Writer) error { return r.curve().WriteSVG(w) }
 
 func (r *Result) curve() *page.Chart {
 	c := &page.Chart{
 		Title: "Error while learning together",
-		Alt:   "The mean test error of a person against the releases her node has made, together with and without privacy; alone it is a level.",
+		Alt:   "The mean test error of a person against the releases her node has made; alone, and with a private sum, it is a level.",
 		X:     page.Axis{Label: "releases per node (mean)"},
 		Y:     page.Axis{Label: "test error per person (mean " + string(r.Measure) + ")", Least: 0.02},
 	}
@@ -38,9 +40,16 @@ func (r *Result) curve() *page.Chart {
 		return c
 	}
 	start := mean(alone.Errors)
-	for _, m := range []Method{Together, Private} {
+	for _, m := range []Method{Open, Broadcast, Private, Together} {
 		t := round.trial(m)
-		if t == nil || len(t.Curve) == 0 {
+		if t == nil {
+			continue
+		}
+		if m == Private || m == Together {
+			c.Series = append(c.Series, page.Series{Name: methodLabel(m), Style: page.Level, Colour: colourOf(m), Y: []float64{mean(t.Errors)}})
+			continue
+		}
+		if len(t.Curve) == 0 {
 			continue
 		}
 		s := page.Series{Name: methodLabel(m), Colour: colourOf(m), X: []float64{0}, Y: []float64{start}}
@@ -59,9 +68,10 @@ func (r *Result) curve() *page.Chart {
 func (r *Result) writeGain(w io.Writer) error { return r.gain().WriteSVG(w) }
 
 func (r *Result) gain() *page.Chart {
-	pairs := r.Pairs(Private)
+	m := r.best()
+	pairs := r.Pairs(m)
 	c := &page.Chart{
-		Title: "Gain per person, together and private against alone",
+		Title: "Gain per person, " + methodLabel(m) + ", against alone",
 		Alt:   "A dot for each person: the share of her test error alone that private learning saves, against the number of her records.",
 		X:     page.Axis{Label: "records she learns from (log scale)", Log: true},
 		Y:     page.Axis{Label: "gain (% of her test error alone)", Least: 10},

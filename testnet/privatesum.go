@@ -22,7 +22,7 @@ const (
 type PrivateSum struct {
 	Task      *learner.Task
 	Catalogue *learner.Catalogue // of the task's key; nil if it has none
-	Recipe    learner.Recipe     // its share is of the budget
+	Recipes   []learner.Recipe   // what is added up; their shares are of the budget
 	// Budget of each record; the zero value: no noise at all.
 	Budget privacy.Budget
 	Seed   uint64 // of the noise
@@ -34,41 +34,64 @@ type PrivateSum struct {
 // Summed is the population, and what each contributor added to it.
 type Summed struct {
 	Population *learner.Population
-	own        []learner.Contribution
+	// Dimensions are the lengths of the vectors that each contributor added.
+	Dimensions []int
+	own        [][]learner.Contribution // by recipe, and contributor
 }
 
 // Known is what contributor i knows of the population, with her own part taken out.
-func (s *Summed) Known(i int) (*learner.Known, error) { return s.Population.Contributor(s.own[i]) }
+func (s *Summed) Known(i int) (*learner.Known, error) {
+	own := make([]learner.Contribution, len(s.own))
+	for k := range s.own {
+		own[k] = s.own[k][i]
+	}
+	return s.Population.Contributor(own...)
+}
 
 // Learn adds up what the contributors with these records add, in whole numbers on the
 // grid of the noise as a committee does, each of whose members adds a part of the noise
-// of its own, and reads the sum.
+// of its own, and reads the sums.
 func (p PrivateSum) Learn(records [][]learner.Record) (*Summed, error) {
-	s, err := p.Task.Summing(p.Recipe, p.Catalogue)
-	if err != nil {
-		return nil, err
-	}
-	adder, err := p.adder(s)
-	if err != nil {
-		return nil, err
-	}
-	out := &Summed{own: make([]learner.Contribution, len(records))}
-	opened := learner.Opened{Summing: s, SD: adder.sd}
-	if s.Rounds() == 1 {
-		opened.Sum = adder.round(records, nil, out.own)
-	} else {
-		walk := s.Descent()
+	noise := privacy.NewSeededNoise(p.Seed)
+	out := &Summed{own: make([][]learner.Contribution, len(p.Recipes))}
+	var opened []learner.Opened
+	for i, r := range p.Recipes {
+		s, err := p.Task.Summing(r, p.Catalogue)
+		if err != nil {
+			return nil, err
+		}
+		a, err := p.adder(s, r.Share, noise)
+		if err != nil {
+			return nil, err
+		}
+		out.own[i] = make([]learner.Contribution, len(records))
+		opened = append(opened, a.open(records, out.own[i]))
 		for range s.Rounds() {
-			sum := adder.round(records, walk.At(), out.own)
-			walk.Take(sum, slots(out.own))
+			out.Dimensions = append(out.Dimensions, s.Dimension())
+		}
+	}
+	var err error
+	out.Population, err = learner.NewPopulation(opened...)
+	return out, err
+}
+
+// open makes the sums of a recipe, round by round, and keeps in own what went into them.
+func (a *adder) open(records [][]learner.Record, own []learner.Contribution) learner.Opened {
+	opened := learner.Opened{Summing: a.Summing, SD: a.sd}
+	if a.Rounds() == 1 {
+		opened.Sum = a.round(records, nil, own)
+	} else {
+		walk := a.Descent()
+		for range a.Rounds() {
+			sum := a.round(records, walk.At(), own)
+			walk.Take(sum, slots(own))
 		}
 		opened.Sum = walk.Model()
 	}
-	for i := range out.own {
-		opened.Slots = append(opened.Slots, out.own[i].Slots)
+	for i := range own {
+		opened.Slots = append(opened.Slots, own[i].Slots)
 	}
-	out.Population, err = learner.NewPopulation(opened)
-	return out, err
+	return opened
 }
 
 // adder adds up the vectors of a round, and noise.
@@ -81,9 +104,9 @@ type adder struct {
 	lie       func(contributor int, vector []float64)
 }
 
-// adder works out the noise of all rounds.
-func (p PrivateSum) adder(s *learner.Summing) (*adder, error) {
-	a := &adder{Summing: s, noise: privacy.NewSeededNoise(p.Seed), lie: p.Lie}
+// adder works out the noise of all rounds of a recipe with a share of the budget.
+func (p PrivateSum) adder(s *learner.Summing, share float64, noise *privacy.SeededNoise) (*adder, error) {
+	a := &adder{Summing: s, noise: noise, lie: p.Lie}
 	// Without noise there is the grid of a guarantee that hardly is one.
 	a.protected = p.Budget != privacy.Budget{}
 	budget := privacy.Budget{Epsilon: 1, Delta: 1e-6}
@@ -96,7 +119,14 @@ func (p PrivateSum) adder(s *learner.Summing) (*adder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("testnet: private sum: %w", err)
 	}
-	a.mechanism, _ = policy.Next(0)
+	whole, _ := policy.Next(0)
+	m, err := privacy.NewGaussian(s.Distance()/2, whole.Scale()/math.Sqrt(share))
+	if err == nil {
+		a.mechanism, err = m.Bounded(s.Distance(), s.Dimension())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("testnet: private sum: %w", err)
+	}
 	if a.protected {
 		a.sd = a.mechanism.PartStd(committee-colluding) * math.Sqrt(committee)
 	}

@@ -59,12 +59,12 @@ func TestPrivateSumHasTheNoise(t *testing.T) {
 	task := learner.Movies()
 	key := slices.IndexFunc(task.Features, func(f learner.Feature) bool { return f.Kind == "key" })
 	task.Features[key].Catalogue, task.Features[key].Buckets = "", 3000
-	p := PrivateSum{Task: task, Catalogue: task.Hashed(), Recipe: learner.Recipe{Kind: "items", Share: 1}, Budget: privacy.Budget{Epsilon: 1, Delta: 1e-6}, Seed: 3}
-	s, err := task.Summing(p.Recipe, p.Catalogue)
+	p := PrivateSum{Task: task, Catalogue: task.Hashed(), Recipes: []learner.Recipe{{Kind: "items", Share: 1}}, Budget: privacy.Budget{Epsilon: 1, Delta: 1e-6}, Seed: 3}
+	s, err := task.Summing(p.Recipes[0], p.Catalogue)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := p.adder(s)
+	a, err := p.adder(s, 1, privacy.NewSeededNoise(p.Seed))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestPrivateSumHasTheNoise(t *testing.T) {
 		t.Errorf("the variance of the noise is %v of what it should be", ratio)
 	}
 	p.Budget = privacy.Budget{}
-	if a, err = p.adder(s); err != nil {
+	if a, err = p.adder(s, 1, privacy.NewSeededNoise(p.Seed)); err != nil {
 		t.Fatal(err)
 	}
 	if sum = a.round(nil, nil, nil); a.sd != 0 || slices.ContainsFunc(sum, func(v float64) bool { return v != 0 }) {
@@ -97,7 +97,7 @@ func TestPrivateSumOfMoments(t *testing.T) {
 		t.Fatal(err)
 	}
 	alone, private, newcomer := sumErrors(t, d, PrivateSum{
-		Task: d.Task, Recipe: learner.Recipe{Kind: "moments", Share: 1}, Budget: privacy.Budget{Epsilon: 1, Delta: 1e-6}, Seed: 21,
+		Task: d.Task, Recipes: []learner.Recipe{{Kind: "moments", Share: 1}}, Budget: privacy.Budget{Epsilon: 1, Delta: 1e-6}, Seed: 21,
 	})
 	if private > alone-0.06 || newcomer > private+0.01 {
 		t.Errorf("error shares %.3f alone, %.3f with a private sum, %.3f of newcomers", alone, private, newcomer)
@@ -178,7 +178,7 @@ func TestLiarsInAPrivateSum(t *testing.T) {
 		},
 	} {
 		alone, private, _ := sumErrors(t, d, PrivateSum{
-			Task: d.Task, Catalogue: d.Catalogue, Recipe: learner.Recipe{Kind: "items", Share: 1},
+			Task: d.Task, Catalogue: d.Catalogue, Recipes: []learner.Recipe{{Kind: "items", Share: 1}},
 			Budget: privacy.Budget{Epsilon: 1, Delta: 1e-6}, Seed: 1, Lie: lie,
 		})
 		t.Logf("%s: RMSE %.4f, %.4f alone", name, private, alone)

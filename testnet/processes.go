@@ -82,22 +82,27 @@ func (c *Config) processes(ctx context.Context, d *Dataset, seed uint64, m Metho
 	if err := c.Daemons.Validate(len(d.People)); err != nil {
 		return nil, err
 	}
-	s, err := newSite(len(d.People), c.Daemons)
+	f, err := c.newFleet(d, seed, m)
+	if err != nil {
+		return nil, err
+	}
+	s, err := newSite(len(f.nodes), c.Daemons)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	f := c.newFleet(d, seed, m)
 	f.listen = s.listen
 	if c.Daemons.Phones > 0 {
 		const spells = 4 // of a phone offline, during which nobody else may have anything to do
 		f.patience = max(f.patience, spells*c.Daemons.away())
 	}
-	daemons := make([]*daemon, len(d.People))
+	daemons := make([]*daemon, len(f.nodes))
 	f.open = func(i int, dir string) (participant, error) {
 		var records bytes.Buffer
-		if err := d.writeRecords(&records, &d.People[i]); err != nil {
-			return nil, err
+		if p := f.person(i); p != nil {
+			if err := d.writeRecords(&records, p); err != nil {
+				return nil, err
+			}
 		}
 		daemons[i] = newDaemon(dir, records.Bytes(), s.program(i))
 		return daemons[i], nil
@@ -107,9 +112,9 @@ func (c *Config) processes(ctx context.Context, d *Dataset, seed uint64, m Metho
 	if err = errors.Join(err, stop()); err != nil {
 		return nil, err
 	}
-	each := make([]Footprint, len(daemons))
-	for i, d := range daemons {
-		each[i] = d.footprint
+	var each []Footprint
+	for _, d := range daemons[len(f.identities):] {
+		each = append(each, d.footprint)
 	}
 	t.Processes = meanFootprint(each)
 	return t, nil

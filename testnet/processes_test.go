@@ -37,10 +37,10 @@ func TestDaemonsLearnTogether(t *testing.T) {
 	if !r.Complete || r.delivery() != 1 {
 		t.Errorf("complete %v, delivery %v", r.Complete, r.delivery())
 	}
-	for _, m := range []Method{Private, Together} {
+	for _, m := range []Method{Private, Broadcast} {
 		trial := r.Rounds[0].trial(m)
 		if trial.Unfinished != 0 || trial.Expected == 0 || trial.Bytes == 0 || len(trial.Curve) != 0 {
-			t.Errorf("%s: %d unfinished, %d copies expected, %v bytes, curve %v", m, trial.Unfinished, trial.Expected, trial.Bytes, trial.Curve)
+			t.Errorf("%s: %d unfinished, %d arrivals expected, %v bytes, curve %v", m, trial.Unfinished, trial.Expected, trial.Bytes, trial.Curve)
 		}
 		if slices.Equal(trial.Errors, r.Rounds[0].trial(Alone).Errors) {
 			t.Errorf("%s: the daemons learned nothing from each other", m)
@@ -187,9 +187,9 @@ func TestPhonesAreSetApart(t *testing.T) {
 	r := Result{Phones: 1, Rounds: make([]Round, 2)}
 	for i := range r.Rounds {
 		k := float64(10 * i)
-		r.Rounds[i].Trials = []Trial{{Method: Alone, Errors: []float64{k + 1, k + 2, k + 3}}, {Method: Private, Errors: []float64{k + 4, k + 5, k + 6}}}
+		r.Rounds[i].Trials = []Trial{{Method: Alone, Errors: []float64{k + 1, k + 2, k + 3}}, {Method: Broadcast, Errors: []float64{k + 4, k + 5, k + 6}}}
 	}
-	phones, others := r.split(Private)
+	phones, others := r.split(Broadcast)
 	if !slices.Equal(phones.alone, []float64{3, 13}) || !slices.Equal(phones.with, []float64{6, 16}) ||
 		!slices.Equal(others.alone, []float64{1, 2, 11, 12}) || !slices.Equal(others.with, []float64{4, 5, 14, 15}) {
 		t.Errorf("phones %v, others %v", phones, others)

@@ -13,10 +13,15 @@ type Method string
 
 // The methods compared, in the order of the table.
 const (
-	Alone    Method = "alone"    // the tuned lone model; nothing leaves the device
-	Together Method = "together" // without noise or budget: what privacy costs is measured against it
-	Private  Method = "private"  // within the budget
+	Alone     Method = "alone"     // the tuned lone model; nothing leaves the device
+	Broadcast Method = "broadcast" // models go to neighbours, with noise in each of them
+	Private   Method = "private"   // one private sum of all people, with noise in it once
+	Together  Method = "together"  // that sum without noise: what privacy costs is measured against it
 )
+
+// Open is broadcast without noise or budget. The demonstration leaves it out, and the
+// papers' experiments compare with it.
+const Open Method = "open"
 
 // Result is what a run of the testnet measured.
 type Result struct {
@@ -26,7 +31,7 @@ type Result struct {
 	Task     string                // the task's name
 	Measure  learner.Measure       // what an error is
 	Driver   string                // what carried the messages
-	Budget   privacy.Budget        // of every record under Private
+	Budget   privacy.Budget        // of every record under Broadcast and Private, the whole of it under each
 	Seed     uint64                // the first
 	Seconds  float64               // wall time of everything
 	Rounds   []Round               // one for each seed
@@ -53,21 +58,27 @@ type Participant struct {
 
 // Trial is what one method gave to everybody in one round.
 type Trial struct {
-	Method     Method
-	Errors     []float64 // test error of each person, in the round's order
-	LogLoss    *float64  // mean over people; nil where models give no probabilities
-	AUC        *float64  // area under the curve, mean over people with records of two classes; nil without any
-	Majority   int       // people whose model predicts nothing but their most frequent class
-	Seconds    float64   // wall time
-	Spent      []float64 // share of the budget each has used, in [0, 1]; nil without a budget
-	Messages   float64   // copies of models sent, per node: one to each listener of each release
-	Bytes      float64   // everything sent, per node
-	Expected   uint64    // copies of models that should have arrived
-	Delivered  uint64    // copies that passed the receivers' validator
-	Unfinished int       // nodes that had not used their budget when it ended
-	Curve      []CurvePoint
-	Load       *Load      // nil without real nodes
-	Processes  *Footprint // nil unless each node was a process
+	Method   Method
+	Errors   []float64 // test error of each person, in the round's order
+	LogLoss  *float64  // mean over people; nil where models give no probabilities
+	AUC      *float64  // area under the curve, mean over people with records of two classes; nil without any
+	Majority int       // people whose model predicts nothing but their most frequent class
+	Seconds  float64   // wall time
+	Spent    []float64 // share of the budget each has used, in [0, 1]; nil without a budget
+	// Messages are the copies of models sent, per node: one to each listener of each
+	// release; of a private sum the contributions.
+	Messages float64
+	Bytes    float64 // everything sent, per node
+	// Expected is how many copies of models should have arrived, and of a private sum how
+	// many contributions and results; Delivered how many did, and passed all checks.
+	Expected, Delivered uint64
+	Unfinished          int // nodes that had not used their budget when it ended
+	// Newcomers is what the test errors would be if nobody had contributed to the private
+	// sum whose result all know; nil unless there was one.
+	Newcomers []float64
+	Curve     []CurvePoint
+	Load      *Load      // nil without real nodes
+	Processes *Footprint // nil unless each node was a process
 }
 
 // CurvePoint is a point of the learning curve.
@@ -149,10 +160,10 @@ func (r *Result) unfinished() int {
 	return n
 }
 
-// spent is the largest share of her budget that anybody has used.
-func (r *Result) spent() float64 {
+// spent is the largest share of her budget that anybody has used under a method.
+func (r *Result) spent(m Method) float64 {
 	var most float64
-	for _, t := range r.Trials(Private) {
+	for _, t := range r.Trials(m) {
 		for _, s := range t.Spent {
 			most = max(most, s)
 		}
@@ -162,12 +173,12 @@ func (r *Result) spent() float64 {
 
 // spentEpsilon is the epsilon, at the budget's delta, of what has been released
 // so far: a share s of the budget is s of its squared GDP parameter.
-func (r *Result) spentEpsilon() (float64, error) {
+func (r *Result) spentEpsilon(m Method) (float64, error) {
 	if err := r.Budget.Validate(); err != nil {
 		return 0, err
 	}
 	mu := r.Budget.Mu()
-	s := r.spent()
+	s := r.spent(m)
 	if s == 0 {
 		return 0, nil
 	}
@@ -195,7 +206,7 @@ type Row struct {
 // rows is the table, one row for each method that has results.
 func (r *Result) rows() []Row {
 	rows := []Row{}
-	for _, m := range []Method{Alone, Together, Private} {
+	for _, m := range []Method{Alone, Open, Broadcast, Private, Together} {
 		pairs, trials := r.Pairs(m), r.Trials(m)
 		if len(pairs) == 0 {
 			continue
@@ -221,7 +232,7 @@ func (r *Result) guarantee(m Method) (epsilon, delta *float64) {
 	switch m {
 	case Alone:
 		return new(float64), new(float64)
-	case Private:
+	case Broadcast, Private:
 		b := r.Budget
 		return &b.Epsilon, &b.Delta
 	}
@@ -252,15 +263,50 @@ func (r *Result) base() float64 {
 	return sum / max(1, n)
 }
 
+// best is the method that a result judges: the private sum, or where none was made the
+// broadcast.
+func (r *Result) best() Method {
+	if len(r.Trials(Private)) == 0 {
+		return Broadcast
+	}
+	return Private
+}
+
 // verdict is whether private learning was worth it.
 func (r *Result) verdict() Verdict {
-	trials, majority, models := r.Trials(Private), 0, 0
+	m := r.best()
+	trials, majority, models := r.Trials(m), 0, 0
 	for _, t := range trials {
 		majority, models = majority+t.Majority, models+len(t.Errors)
 	}
 	return Judge(Evidence{
-		Pairs: r.Pairs(Private), Free: r.Pairs(Together), Base: r.base(), MajorityOnly: majority > 0 && majority == models, Seed: r.Seed,
+		Pairs: r.Pairs(m), Free: r.free(m), Base: r.base(), MajorityOnly: majority > 0 && majority == models, Seed: r.Seed,
 	})
+}
+
+// free are the pairs of a method without noise.
+func (r *Result) free(m Method) []Pair {
+	if m == Private {
+		return r.Pairs(Together)
+	}
+	return r.Pairs(Open)
+}
+
+// newcomers sets what a private sum gives to people who contributed nothing beside the
+// errors of their lone models.
+func (r *Result) newcomers() []Pair {
+	pairs := r.Pairs(Private)
+	var errs []float64
+	for _, t := range r.Trials(Private) {
+		errs = append(errs, t.Newcomers...)
+	}
+	if len(errs) != len(pairs) {
+		return nil
+	}
+	for i := range pairs {
+		pairs[i].With = errs[i]
+	}
+	return pairs
 }
 
 // resamples of the bootstrap, as every report uses.

@@ -21,10 +21,11 @@ type Config struct {
 	// Source makes the data set of a seed; required. See [Dataset.Draw] and
 	// [Linear].
 	Source func(seed uint64) (*Dataset, error)
-	Budget privacy.Budget // of every record in the private trials; required
+	Budget privacy.Budget // of every record in each private trial; required
 	Seed   uint64         // the first seed: of splits, of the choice of people, of simulations
 	Seeds  int            // how many seeds to pool; 0 means 1
-	// Methods are those to measure besides [Alone], which always is; nil means all.
+	// Methods are those to measure besides [Alone], which always is; nil means [Private],
+	// [Together] and [Broadcast].
 	Methods []Method
 	// Simulate runs the agents under virtual time instead of real nodes.
 	Simulate bool
@@ -41,6 +42,7 @@ type Config struct {
 	Daemons  *Daemons
 	Logger   *slog.Logger   // of the real nodes; nil discards
 	Progress func(Progress) // called at the start of a trial and about twice a second while nodes learn; may be nil
+	Measured func(*Result)  // called after each trial with the results so far, which it must not keep; may be nil
 }
 
 // Progress is how far a trial is. Only real nodes report more than the start.
@@ -54,10 +56,13 @@ type Progress struct {
 	Done     int     // nodes that have used their budget
 	Releases float64 // mean per node
 	Goal     int     // releases per node at the end
+	// Of a private sum: how many there will be, nodes with a contribution in the present
+	// one, and with its result.
+	Sums, Sum, Paid, Known int
 }
 
 // driver lets the people of a data set learn together once, until everybody
-// has used her releases or ctx ends, and measures their personal models.
+// has used her budget or ctx ends, and measures their personal models.
 type driver func(ctx context.Context, d *Dataset, seed uint64, m Method) (*Trial, error)
 
 // curveSteps is about how many points make a learning curve.
@@ -78,7 +83,7 @@ func (t *Trial) addPoint(releases float64, errs []float64) {
 	t.Curve = append(t.Curve, CurvePoint{Releases: releases, Error: mean(errs)})
 }
 
-// Run measures the three methods in each seed. When ctx ends, it stops cleanly
+// Run measures the methods in each seed. When ctx ends, it stops cleanly
 // and returns what there is so far, with Complete unset; the error is then nil.
 func Run(ctx context.Context, c Config) (*Result, error) {
 	if c.Source == nil {
@@ -106,9 +111,8 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 		if err := check(d, c.Budget); err != nil {
 			return nil, err
 		}
-		round := Round{Seed: c.Seed + uint64(k), People: participants(d, numbers)}
-		err = c.runRound(ctx, d, &round, drive)
-		r.Rounds = append(r.Rounds, round)
+		r.Rounds = append(r.Rounds, Round{Seed: c.Seed + uint64(k), People: participants(d, numbers)})
+		err = c.runRound(ctx, d, r, drive)
 		if ctx.Err() != nil && (err == nil || errors.Is(err, ctx.Err())) {
 			r.Seconds = time.Since(start).Seconds()
 			return r, nil
@@ -122,17 +126,30 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 	return r, nil
 }
 
+// driver chooses what carries the messages. What nobody would do on a device, open a sum
+// without noise, is worked out.
 func (c *Config) driver() (driver, string, error) {
 	if c.Simulate {
-		return c.simulate, "simulated under virtual time", nil
+		return func(ctx context.Context, d *Dataset, seed uint64, m Method) (*Trial, error) {
+			if m == Private || m == Together {
+				return c.workOut(d, seed, m)
+			}
+			return c.simulate(ctx, d, seed, m)
+		}, "simulated under virtual time", nil
 	}
 	if c.Dir == "" {
 		return nil, "", errors.New("testnet: Config.Dir is required for real nodes")
 	}
+	real, name := c.network, "real nodes on this machine"
 	if c.Daemons != nil {
-		return c.processes, c.Daemons.String(), nil
+		real, name = c.processes, c.Daemons.String()
 	}
-	return c.network, "real nodes on this machine", nil
+	return func(ctx context.Context, d *Dataset, seed uint64, m Method) (*Trial, error) {
+		if m == Together {
+			return c.workOut(d, seed, m)
+		}
+		return real(ctx, d, seed, m)
+	}, name, nil
 }
 
 func (c *Config) report(p Progress) {
@@ -172,21 +189,26 @@ func participants(d *Dataset, numbers map[string]int) []Participant {
 	return list
 }
 
-// runRound adds the trials of one seed. Private learning comes before learning
-// without privacy, so that an interrupted run shows what matters most.
-func (c *Config) runRound(ctx context.Context, d *Dataset, round *Round, drive driver) error {
+// usual are the methods of the demonstration beside [Alone], in the order in which an
+// interrupted run shows what matters most.
+var usual = []Method{Private, Together, Broadcast}
+
+// runRound adds the trials of the last round, one seed.
+func (c *Config) runRound(ctx context.Context, d *Dataset, r *Result, drive driver) error {
+	round := &r.Rounds[len(r.Rounds)-1]
 	c.report(Progress{Seed: round.Seed, Method: Alone, Nodes: len(d.People)})
 	start := time.Now()
 	alone := Trial{Method: Alone}
 	alone.take(d, testScores(d, make([]learner.State, len(d.People))))
 	alone.Seconds = time.Since(start).Seconds()
 	round.Trials = append(round.Trials, alone)
-	for _, m := range []Method{Private, Together} {
+	methods := c.Methods
+	if methods == nil {
+		methods = usual
+	}
+	for _, m := range methods {
 		if ctx.Err() != nil {
 			return ctx.Err()
-		}
-		if c.Methods != nil && !slices.Contains(c.Methods, m) {
-			continue
 		}
 		c.report(Progress{Seed: round.Seed, Method: m, Nodes: len(d.People)})
 		t, err := drive(ctx, d, round.Seed, m)
@@ -194,6 +216,9 @@ func (c *Config) runRound(ctx context.Context, d *Dataset, round *Round, drive d
 			return fmt.Errorf("testnet: seed %d, %s: %w", round.Seed, m, err)
 		}
 		round.Trials = append(round.Trials, *t)
+		if c.Measured != nil {
+			c.Measured(r)
+		}
 	}
 	return nil
 }
@@ -237,18 +262,23 @@ func errorsOf(scores []learner.Score) []float64 {
 // (an empty state) gives the tuned lone model.
 func testScores(d *Dataset, states []learner.State) []learner.Score {
 	scores := make([]learner.Score, len(d.People))
+	_ = eachPerson(d, func(i int) error { // no fit fails
+		p := &d.People[i]
+		theta := personalModel(d.Task, p.Records, states[i])
+		scores[i] = d.Task.Score(theta, slices.Values(p.testRecords()))
+		return nil
+	})
+	return scores
+}
+
+// eachPerson calls do for all people, several at once, and returns the first error.
+func eachPerson(d *Dataset, do func(i int) error) error {
 	var fits errgroup.Group
 	fits.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range d.People {
-		fits.Go(func() error {
-			p := &d.People[i]
-			theta := personalModel(d.Task, p.Records, states[i])
-			scores[i] = d.Task.Score(theta, slices.Values(p.testRecords()))
-			return nil
-		})
+		fits.Go(func() error { return do(i) })
 	}
-	_ = fits.Wait() // no fit fails
-	return scores
+	return fits.Wait()
 }
 
 func personalModel(t *learner.Task, records []learner.Record, heard learner.State) []float64 {

@@ -55,18 +55,21 @@ func TestSimulationIsSeeded(t *testing.T) {
 }
 
 func TestSimulationUsesTheBudget(t *testing.T) {
-	r := mustRun(t, t.Context(), simulatedConfig())
+	c := simulatedConfig()
+	c.Methods = []Method{Private, Together, Broadcast, Open}
+	r := mustRun(t, t.Context(), c)
 	if !r.Complete || len(r.Rounds) != 1 || r.nodes() != 8 || r.Measure != learner.ErrorShare {
 		t.Fatalf("result %+v", r)
 	}
-	private := r.Rounds[0].trial(Private)
-	for i, spent := range private.Spent {
-		if spent < 0.99 || spent > 1 {
-			t.Errorf("person %d has spent %v of her budget", i+1, spent)
+	for _, m := range []Method{Private, Broadcast} {
+		for i, spent := range r.Rounds[0].trial(m).Spent {
+			if spent < 0.99 || spent > 1 {
+				t.Errorf("%s: person %d has spent %v of her budget", m, i+1, spent)
+			}
 		}
 	}
 	releases := float64(learner.Linear().Release.Releases)
-	for _, m := range []Method{Private, Together} {
+	for _, m := range []Method{Broadcast, Open} {
 		trial := r.Rounds[0].trial(m)
 		if trial.Unfinished != 0 || trial.Delivered > trial.Expected || trial.Messages < releases {
 			t.Errorf("%s: %d unfinished, %d of %d delivered, %v messages per node", m, trial.Unfinished, trial.Delivered, trial.Expected, trial.Messages)
@@ -76,8 +79,10 @@ func TestSimulationUsesTheBudget(t *testing.T) {
 			t.Errorf("%s: the learning curve ends at %+v, the trial with error %v after %v releases", m, last, mean(trial.Errors), releases)
 		}
 	}
-	if r.Rounds[0].trial(Together).Spent != nil {
-		t.Error("learning without privacy has spent a budget")
+	for _, m := range []Method{Together, Open} {
+		if r.Rounds[0].trial(m).Spent != nil {
+			t.Errorf("%s: learning without privacy has spent a budget", m)
+		}
 	}
 }
 
@@ -106,7 +111,7 @@ func TestRunPoolsSeeds(t *testing.T) {
 	if len(r.Pairs(Private)) != 16 || distinct(r.Pairs(Private)) != 16 {
 		t.Errorf("%d results of %d made-up people, want 16 of 16", len(r.Pairs(Private)), distinct(r.Pairs(Private)))
 	}
-	if r.Rounds[1].Seed != c.Seed+1 || len(r.Rounds[1].trial(Private).Curve) != 0 {
+	if r.Rounds[1].Seed != c.Seed+1 || len(r.Rounds[1].trial(Broadcast).Curve) != 0 {
 		t.Error("the second round has another seed than the next, or a learning curve")
 	}
 
@@ -132,14 +137,14 @@ func TestRunReportsProgress(t *testing.T) {
 	var methods []Method
 	c.Progress = func(p Progress) { methods = append(methods, p.Method) }
 	mustRun(t, t.Context(), c)
-	if want := []Method{Alone, Private, Together}; !reflect.DeepEqual(methods, want) {
+	if want := []Method{Alone, Private, Together, Broadcast}; !reflect.DeepEqual(methods, want) {
 		t.Errorf("progress of %v, want %v", methods, want)
 	}
 }
 
 // Interrupted at any point, Run returns what there is, without an error.
 func TestRunInterrupted(t *testing.T) {
-	for _, stop := range []Method{Alone, Private, Together} {
+	for _, stop := range []Method{Alone, Private, Together, Broadcast} {
 		ctx, cancel := context.WithCancel(t.Context())
 		c := simulatedConfig()
 		c.Seeds = 3

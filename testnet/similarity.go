@@ -175,7 +175,7 @@ func learnOver(d *Dataset, kind string, groups int, seed uint64, b privacy.Budge
 func runOver(d *Dataset, kind string, groups int, seed uint64, b privacy.Budget) (*sim.Result, error) {
 	task := *d.Task
 	config := Config{Budget: b}
-	participants, err := config.simulated(d, seed, Private)
+	participants, err := config.simulated(d, seed, Broadcast)
 	if err != nil {
 		return nil, err
 	}

@@ -83,7 +83,7 @@ func (t *Trial) count(d *Dataset, participants []sim.Participant, r *sim.Result)
 	t.Delivered = uint64(r.Messages)
 	t.Messages = float64(t.Expected) / n
 	t.Bytes = t.Messages * float64(8*d.Task.Dimension())
-	if t.Method == Private {
+	if t.Method == Broadcast {
 		t.Spent = r.Spent
 	}
 }
@@ -118,7 +118,7 @@ func (c *Config) simulated(d *Dataset, seed uint64, m Method) ([]sim.Participant
 
 func policy(t *learner.Task, b privacy.Budget, m Method) (privacy.Policy, error) {
 	design := privacy.Design{Budget: b, Releases: t.Release.Releases}
-	if m == Together {
+	if m == Open {
 		design.Noise = privacy.Unprotected
 	}
 	return t.Design(design).Policy()

@@ -1,6 +1,7 @@
 package testnet
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -18,7 +19,8 @@ func (r *Result) WriteTable(w io.Writer) error {
 	fmt.Fprintf(&b, "%s\n\n%s\n\n", r.verdict(), r.title())
 	b.WriteString(aligned(r.methodCells()))
 	b.WriteString("\nbetter, worse: share of people with a smaller or larger error than alone. gain p10: one person in ten\n" +
-		"gains less than this share of her error alone. messages: copies of models sent. bytes: everything sent.\n")
+		"gains less than this share of her error alone. messages: copies of models sent, or contributions to the\n" +
+		"sum. bytes: everything sent. " + r.ways() + "\n")
 	if bins := r.binCells(); len(bins) > 1 {
 		b.WriteString("\nBy number of records a person learns from (median gain: half of them gain more)\n\n")
 		b.WriteString(aligned(bins))
@@ -29,6 +31,31 @@ func (r *Result) WriteTable(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// Newest says in a line what the last trial of a run under way has measured.
+func (r *Result) Newest() string {
+	round := &r.Rounds[len(r.Rounds)-1]
+	t := &round.Trials[len(round.Trials)-1]
+	var pairs []Pair
+	for i, e := range round.trial(Alone).Errors {
+		pairs = append(pairs, Pair{Person: i, Train: round.People[i].Train, Alone: e, With: t.Errors[i]})
+	}
+	s := Summarise(pairs)
+	return fmt.Sprintf("%s: mean %s %.4f, alone %.4f; %s of %d people better (seed %d, %.0f s)", methodLabel(t.Method), r.Measure,
+		s.Error, mean(round.trial(Alone).Errors), percent(s.Better), len(pairs), round.Seed, t.Seconds)
+}
+
+// ways says of each way to learn what its name does not.
+func (r *Result) ways() string {
+	text := "Each way has the whole budget to itself."
+	if len(r.Trials(Private)) > 0 {
+		text += fmt.Sprintf(" The private sum is\nadded up by a committee of %d, of whom %d may collude with anybody.", committee, colluding)
+	}
+	if len(r.Trials(Together)) > 0 {
+		text += " The sum without noise is worked\nout here: no committee would open it."
+	}
+	return text
 }
 
 func (r *Result) title() string {
@@ -57,27 +84,38 @@ func (r *Result) methodCells() [][]string {
 		}
 		cells = append(cells, append(line, r.spentText(row.Method),
 			fmt.Sprintf("%.0f", row.Messages), byteText(row.Bytes), fmt.Sprintf("%.1f s", row.Seconds)))
+		if row.Method == Private {
+			cells = append(cells, r.newcomersCells()...)
+		}
 	}
-	first := len(cells) - len(rows)
-	cells = withColumn(cells, "AUC", first, rows, func(r *Row) *float64 { return r.AUC })
-	return withColumn(cells, "log loss", first, rows, func(r *Row) *float64 { return r.LogLoss })
+	cells = withColumn(cells, "AUC", rows, func(r *Row) *float64 { return r.AUC })
+	return withColumn(cells, "log loss", rows, func(r *Row) *float64 { return r.LogLoss })
+}
+
+// newcomersCells is a line for people who contributed nothing to the private sum, if one
+// was made.
+func (r *Result) newcomersCells() [][]string {
+	pairs := r.newcomers()
+	if len(pairs) == 0 {
+		return nil
+	}
+	s := Summarise(pairs)
+	return [][]string{{newcomersLabel, fmt.Sprintf("%.4f", s.Error), percent(s.Better), percent(s.Worse), signedPercent(s.GainP10), "none", "0", "-", "-"}}
 }
 
 // withColumn sets one more measure behind the error, if a row has it.
-func withColumn(cells [][]string, head string, first int, rows []Row, of func(*Row) *float64) [][]string {
+func withColumn(cells [][]string, head string, rows []Row, of func(*Row) *float64) [][]string {
 	if !slices.ContainsFunc(rows, func(r Row) bool { return of(&r) != nil }) {
 		return cells
 	}
-	for i := range cells {
-		text := "-"
-		if i == 0 {
-			text = head
-		} else if i >= first {
-			if v := of(&rows[i-first]); v != nil {
-				text = fmt.Sprintf("%.4f", *v)
-			}
+	texts := map[string]string{"": head}
+	for i := range rows {
+		if v := of(&rows[i]); v != nil {
+			texts[methodLabel(rows[i].Method)] = fmt.Sprintf("%.4f", *v)
 		}
-		cells[i] = slices.Insert(cells[i], 2, text)
+	}
+	for i := range cells {
+		cells[i] = slices.Insert(cells[i], 2, cmp.Or(texts[cells[i][0]], "-"))
 	}
 	return cells
 }
@@ -94,25 +132,32 @@ func methodLabel(m Method) string {
 	switch m {
 	case Alone:
 		return "alone (tuned)"
-	case Together:
+	case Open:
 		return "together, no privacy"
+	case Broadcast:
+		return "together, by broadcast"
+	case Together:
+		return "the sum without noise"
 	}
-	return "together, private"
+	return "together, by a private sum"
 }
+
+// newcomersLabel is of people who contributed nothing to the private sum.
+const newcomersLabel = "  newcomers, who added nothing"
 
 func (r *Result) spentText(m Method) string {
 	switch m {
 	case Alone:
 		return "none"
-	case Together:
+	case Together, Open:
 		return "unbounded"
 	}
 	budget := fmt.Sprintf("(%g, %g)", r.Budget.Epsilon, r.Budget.Delta)
 	// Exact arithmetic leaves a budget used up a hair below one.
-	if r.spent() > 0.999 {
+	if r.spent(m) > 0.999 {
 		return budget
 	}
-	epsilon, err := r.spentEpsilon()
+	epsilon, err := r.spentEpsilon(m)
 	if err != nil {
 		return "at most " + budget
 	}
@@ -120,17 +165,15 @@ func (r *Result) spentText(m Method) string {
 }
 
 // binCells is the table by training-set size: a line for each bin that has
-// people.
+// people. Gain and better are of the method that the result judges.
 func (r *Result) binCells() [][]string {
-	methods := r.rows()
+	methods, judged := r.rows(), r.best()
 	header := []string{"records", "people"}
 	for _, row := range methods {
 		header = append(header, string(row.Method))
 	}
-	for _, row := range methods {
-		if row.Method != Alone {
-			header = append(header, "gain "+string(row.Method), "better "+string(row.Method))
-		}
+	if len(r.Pairs(judged)) > 0 {
+		header = append(header, "gain "+string(judged), "better "+string(judged))
 	}
 	cells := [][]string{header}
 	for _, bin := range Bins() {
@@ -139,15 +182,14 @@ func (r *Result) binCells() [][]string {
 			continue
 		}
 		line := []string{bin.String(), fmt.Sprint(distinct(people))}
-		var gains []string
 		for _, row := range methods {
-			s := Summarise(bin.In(r.Pairs(row.Method)))
-			line = append(line, fmt.Sprintf("%.4f", s.Error))
-			if row.Method != Alone {
-				gains = append(gains, signedPercent(s.Gain), percent(s.Better))
-			}
+			line = append(line, fmt.Sprintf("%.4f", Summarise(bin.In(r.Pairs(row.Method))).Error))
 		}
-		cells = append(cells, append(line, gains...))
+		if pairs := bin.In(r.Pairs(judged)); len(pairs) > 0 {
+			s := Summarise(pairs)
+			line = append(line, signedPercent(s.Gain), percent(s.Better))
+		}
+		cells = append(cells, line)
 	}
 	return cells
 }
@@ -172,11 +214,16 @@ func (b Bin) String() string {
 // change says in one sentence what private learning changed, and whether this
 // run can tell it from nothing.
 func (r *Result) change() string {
-	pairs := r.Pairs(Private)
+	m := r.best()
+	pairs := r.Pairs(m)
 	if len(pairs) == 0 {
 		return "Private learning was not measured."
 	}
-	v := r.reduction(Private)
+	what := "Learning by private broadcasts"
+	if m == Private {
+		what = "The private sum"
+	}
+	v := r.reduction(m)
 	if math.IsNaN(v.Low) {
 		return "Of one person there is no interval."
 	}
@@ -184,11 +231,11 @@ func (r *Result) change() string {
 	interval := fmt.Sprintf("95%% interval %s to %s, paired bootstrap over %d people", change(v.High), change(v.Low), distinct(pairs))
 	switch {
 	case v.Low > 0:
-		return fmt.Sprintf("Private learning lowers the mean error by %.4f (change: %s); zero is outside it.", v.Mean, interval)
+		return fmt.Sprintf("%s lowers the mean error by %.4f (change: %s); zero is outside it.", what, v.Mean, interval)
 	case v.High < 0:
-		return fmt.Sprintf("Private learning RAISES the mean error by %.4f (change: %s); zero is outside it.", -v.Mean, interval)
+		return fmt.Sprintf("%s RAISES the mean error by %.4f (change: %s); zero is outside it.", what, -v.Mean, interval)
 	}
-	return fmt.Sprintf("Private learning changes the mean error by %s (%s); zero is inside it, so this run alone does not show a difference.", change(v.Mean), interval)
+	return fmt.Sprintf("%s changes the mean error by %s (%s); zero is inside it, so this run alone does not show a difference.", what, change(v.Mean), interval)
 }
 
 // notes are what a reader must know beside the numbers.
@@ -203,7 +250,7 @@ func (r *Result) notes() []string {
 		}
 	}
 	if r.delivery() > 0 {
-		notes = append(notes, fmt.Sprintf("Delivery: %.2f%% of the copies of models arrived.", 100*r.delivery()))
+		notes = append(notes, fmt.Sprintf("Delivery: %.2f%% of the models, contributions and results arrived.", 100*r.delivery()))
 	}
 	if l := r.load(); l != nil {
 		notes = append(notes, l.text(r.nodes()))

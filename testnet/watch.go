@@ -199,7 +199,7 @@ func (w *watch) count(ctx context.Context) error {
 		t.Expected += s.Traffic.Expected
 		t.Delivered += s.Traffic.Delivered
 		t.Bytes += float64(s.Traffic.BytesOut) / n
-		if t.Method == Private {
+		if t.Method != Open {
 			t.Spent = append(t.Spent, s.Privacy.Spent)
 		}
 	}

@@ -18,10 +18,10 @@ func (r *Result) writePage(w io.Writer, made ...page.Fact) error {
 	methods := tableOf("Ways to learn, each measured on every person's own test records", r.methodCells())
 	p.Sections = []page.Section{
 		{
-			Title: "Three ways to learn",
+			Title: "Ways to learn",
 			Text: []string{
 				"Better, worse: share of people with a smaller or larger error than alone. Gain p10: one person in ten gains less than this share of her error alone. " +
-					"Messages: copies of models sent. Bytes: everything sent.",
+					"Messages: copies of models sent, or contributions to the sum. Bytes: everything sent. " + r.ways(),
 			},
 			Charts: []page.Chart{*r.curve(), *r.gain()}, Tables: []page.Table{methods},
 		},

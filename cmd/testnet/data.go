@@ -54,6 +54,11 @@ func (o *options) credit() string {
 	return movieLensCredit
 }
 
+// madeUp reports whether the people are.
+func (o *options) madeUp() bool {
+	return o.data == "" && (o.task == linearTask || o.task == clustersTask)
+}
+
 // source finds the task, reads the data once and returns what makes a data set
 // of it for each seed.
 func (o *options) source() (*learner.Task, func(seed uint64) (*testnet.Dataset, error), error) {
@@ -71,7 +76,7 @@ func (o *options) source() (*learner.Task, func(seed uint64) (*testnet.Dataset, 
 	case o.groups > fewestGroups && (o.data != "" || o.task != clustersTask):
 		return nil, nil, usageError{errors.New("--groups: goes with --task clusters")}
 	}
-	if o.data == "" && (o.task == linearTask || o.task == clustersTask) {
+	if o.madeUp() {
 		if n == 0 {
 			return nil, nil, usageError{fmt.Errorf("--nodes all: the %s task is made up, so say how many people", o.task)}
 		}
@@ -84,8 +89,11 @@ func (o *options) source() (*learner.Task, func(seed uint64) (*testnet.Dataset, 
 	if err != nil {
 		return nil, nil, err
 	}
+	if o.nodes == "" && !o.sim { // the default asks for no more than there are, and fit
+		n = min(n, testnet.MostNodes(task.Graph.Degree))
+	}
 	if o.nodes == "" {
-		n = min(n, len(all.People)) // the default asks for no more than there are
+		n = min(n, len(all.People))
 	}
 	return task, func(seed uint64) (*testnet.Dataset, error) { return all.Draw(seed, n) }, nil
 }

@@ -119,7 +119,7 @@ func TestSimulatedTable(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
-	for _, want := range []string{"8 people", "alone (tuned)", "together, no privacy", "together, private", "Bellet", "public profile", "results/testnet.html"} {
+	for _, want := range []string{"8 people", "alone (tuned)", "together, by a private sum", "newcomers", "the sum without noise", "together, by broadcast", "Bellet", "public profile", "results/testnet.html"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("the report does not say %q:\n%s", want, stdout)
 		}
@@ -139,7 +139,7 @@ func TestJSONOutput(t *testing.T) {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
 	result := decodeResult(t, stdout)
-	if result.Nodes != 6 || result.Seed != 3 || len(result.Rows) != 3 || *result.Rows[2].Epsilon != 0.5 || result.Rows[1].Epsilon != nil {
+	if result.Nodes != 6 || result.Seed != 3 || len(result.Rows) != 4 || *result.Rows[1].Epsilon != 0.5 || *result.Rows[2].Epsilon != 0.5 || result.Rows[3].Epsilon != nil {
 		t.Errorf("result %+v", result)
 	}
 	if !strings.Contains(stderr, "Harper") {
@@ -234,7 +234,7 @@ func command(t *testing.T, size ...string) (cmd *exec.Cmd, stdout *bytes.Buffer,
 	}
 	t.Cleanup(func() { cmd.Process.Kill() })
 	require.Eventually(t, "a node", func() bool {
-		made, _ := filepath.Glob(filepath.Join(nodes, "*", "*", "1"))
+		made, _ := filepath.Glob(filepath.Join(nodes, "*", "*", "5")) // the first four are the committee's
 		return len(made) > 0
 	})
 	return cmd, stdout, bufio.NewReader(pipe), nodes

@@ -18,7 +18,7 @@ func simulate(t *testing.T, o options) *testnet.Result {
 	}
 	r, err := testnet.Run(t.Context(), testnet.Config{
 		Source: source, Budget: privacy.Budget{Epsilon: 1, Delta: 1e-6}, Seed: 1, Seeds: 3, Simulate: true, NoCurve: true,
-		Methods: []testnet.Method{testnet.Private},
+		Methods: []testnet.Method{testnet.Broadcast},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +34,7 @@ func TestPrivateLearningPaysOnMovieLens(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it simulates 610 people three times")
 	}
-	pairs := simulate(t, options{task: "movies", nodes: "all", groups: fewestGroups}).Pairs(testnet.Private)
+	pairs := simulate(t, options{task: "movies", nodes: "all", groups: fewestGroups}).Pairs(testnet.Broadcast)
 	s := testnet.Summarise(pairs)
 	i := testnet.Bootstrap(pairs, 10_000, 1)
 	t.Logf("private %.4f, reduction %.4f [%.4f, %.4f], better %.3f, worse %.3f", s.Error, i.Mean, i.Low, i.High, s.Better, s.Worse)
@@ -52,7 +52,7 @@ func TestPrivateLearningPaysOnLinear(t *testing.T) {
 		t.Skip("-short: it simulates 100 and 1,000 people three times")
 	}
 	for nodes, least := range map[string]float64{"100": 0.81, "1000": 0.855} {
-		accuracy := 1 - testnet.Summarise(simulate(t, options{task: "linear", nodes: nodes, groups: fewestGroups}).Pairs(testnet.Private)).Error
+		accuracy := 1 - testnet.Summarise(simulate(t, options{task: "linear", nodes: nodes, groups: fewestGroups}).Pairs(testnet.Broadcast)).Error
 		t.Logf("%s people: accuracy %.4f", nodes, accuracy)
 		if accuracy < least {
 			t.Errorf("%s people: private accuracy %.4f, want at least %v", nodes, accuracy, least)

@@ -53,6 +53,16 @@ func (p *progress) set(latest testnet.Progress) {
 	p.latest = latest
 }
 
+// say writes a line that stays.
+func (p *progress) say(line string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.terminal {
+		fmt.Fprint(p.w, "\r\x1b[K")
+	}
+	fmt.Fprintf(p.w, "%4.0fs %s\n", p.now().Sub(p.start).Seconds(), line)
+}
+
 // stop ends the display and waits for it.
 func (p *progress) stop() {
 	close(p.quit)
@@ -75,26 +85,39 @@ func (p *progress) show() {
 			}
 			return
 		case <-tick.C:
-			if p.terminal {
-				fmt.Fprint(p.w, "\r\x1b[K"+p.line())
-			} else {
-				fmt.Fprintln(p.w, p.line())
-			}
+			p.draw()
 		}
 	}
 }
 
-// line is the progress in a line short enough for a narrow terminal.
-func (p *progress) line() string {
+// draw writes the line that changes.
+func (p *progress) draw() {
 	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.terminal {
+		fmt.Fprint(p.w, "\r\x1b[K"+p.line())
+	} else {
+		fmt.Fprintln(p.w, p.line())
+	}
+}
+
+// line is the progress in a line short enough for a narrow terminal. The caller holds mu.
+func (p *progress) line() string {
 	l := p.latest
-	p.mu.Unlock()
 	text := fmt.Sprintf("%4.0fs", p.now().Sub(p.start).Seconds())
 	switch {
 	case l.Nodes == 0:
 		return text + " reading the data"
 	case l.Method == testnet.Alone:
 		return text + fmt.Sprintf(" %s: seed %d, tuning %d models", l.Method, l.Seed, l.Nodes)
+	case l.Sums > 0 && l.Sum == 0:
+		return text + fmt.Sprintf(" %s: seed %d, the committee opens the sum", l.Method, l.Seed)
+	case l.Sums > 0 && l.Paid < l.Nodes:
+		return text + fmt.Sprintf(" %s: seed %d, sum %d of %d, %d of %d nodes have contributed", l.Method, l.Seed, l.Sum, l.Sums, l.Paid, l.Nodes)
+	case l.Sums > 0:
+		return text + fmt.Sprintf(" %s: seed %d, sum %d of %d, %d of %d nodes have the result", l.Method, l.Seed, l.Sum, l.Sums, l.Known, l.Nodes)
+	case l.Linked > 0 && l.Method == testnet.Private:
+		return text + fmt.Sprintf(" %s: seed %d, %d of %d nodes are connected to the committee", l.Method, l.Seed, l.Linked, l.Nodes)
 	case l.Goal == 0:
 		return text + fmt.Sprintf(" %s: seed %d, %d of %d nodes started", l.Method, l.Seed, l.Started, l.Nodes)
 	case l.Releases == 0 && l.Settling:

@@ -18,14 +18,29 @@ func TestProgressLine(t *testing.T) {
 		{testnet.Progress{}, "  12s reading the data"},
 		{testnet.Progress{Method: testnet.Alone, Seed: 1, Nodes: 9}, "  12s alone: seed 1, tuning 9 models"},
 		{testnet.Progress{Method: testnet.Private, Seed: 1, Nodes: 9, Started: 3}, "  12s private: seed 1, 3 of 9 nodes started"},
-		{testnet.Progress{Method: testnet.Private, Seed: 1, Nodes: 9, Goal: 4, Linked: 3}, "  12s private: seed 1, 3 of 9 nodes have neighbours"},
-		{testnet.Progress{Method: testnet.Private, Seed: 1, Nodes: 9, Goal: 4, Linked: 9, Settling: true}, "  12s private: seed 1, waiting until edges stand still"},
-		{testnet.Progress{Method: testnet.Together, Seed: 2, Nodes: 9, Goal: 4, Linked: 9, Releases: 1.25, Done: 2}, "  12s together: seed 2, 1.2 of 4 releases, 2 of 9 nodes done"},
+		{testnet.Progress{Method: testnet.Private, Seed: 1, Nodes: 9, Started: 9, Linked: 3}, "  12s private: seed 1, 3 of 9 nodes are connected to the committee"},
+		{testnet.Progress{Method: testnet.Private, Seed: 1, Nodes: 9, Linked: 9, Sums: 16, Sum: 2, Paid: 3}, "  12s private: seed 1, sum 2 of 16, 3 of 9 nodes have contributed"},
+		{testnet.Progress{Method: testnet.Private, Seed: 1, Nodes: 9, Linked: 9, Sums: 16, Sum: 2, Paid: 9, Known: 4}, "  12s private: seed 1, sum 2 of 16, 4 of 9 nodes have the result"},
+		{testnet.Progress{Method: testnet.Broadcast, Seed: 1, Nodes: 9, Goal: 4, Linked: 3}, "  12s broadcast: seed 1, 3 of 9 nodes have neighbours"},
+		{testnet.Progress{Method: testnet.Broadcast, Seed: 1, Nodes: 9, Goal: 4, Linked: 9, Settling: true}, "  12s broadcast: seed 1, waiting until edges stand still"},
+		{testnet.Progress{Method: testnet.Broadcast, Seed: 2, Nodes: 9, Goal: 4, Linked: 9, Releases: 1.25, Done: 2}, "  12s broadcast: seed 2, 1.2 of 4 releases, 2 of 9 nodes done"},
 	} {
 		p := &progress{start: start, now: func() time.Time { return start.Add(12 * time.Second) }}
 		p.set(c.latest)
 		if got := p.line(); got != c.want || len(got) > 79 {
 			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+}
+
+// A line that stays comes between those that change.
+func TestProgressSays(t *testing.T) {
+	for terminal, want := range map[bool]string{true: "\r\x1b[K  12s it is done\n", false: "  12s it is done\n"} {
+		var w strings.Builder
+		start := time.Unix(0, 0)
+		p := &progress{w: &w, terminal: terminal, start: start, now: func() time.Time { return start.Add(12 * time.Second) }}
+		if p.say("it is done"); w.String() != want {
+			t.Errorf("got %q, want %q", w.String(), want)
 		}
 	}
 }

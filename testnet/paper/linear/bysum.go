@@ -24,7 +24,7 @@ func bySum(d *problem, people int) (paper.Numbers, error) {
 	r := d.product(settingFor(len(d.people), d.p, gaussian(epsilons[0]).Budget), 2)
 	r.task.Local.Eta = loneEta
 	sum := testnet.PrivateSum{
-		Task: r.task, Recipe: learner.Recipe{Kind: "moments", Share: 1},
+		Task: r.task, Recipes: []learner.Recipe{{Kind: "moments", Share: 1}},
 		Budget: privacy.Budget{Epsilon: sumEpsilon, Delta: strict}, Seed: d.seed,
 	}
 	private, err := sum.Learn(r.records)

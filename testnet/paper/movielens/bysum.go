@@ -56,7 +56,7 @@ func (e *experiment) bySum(i int) (paper.Numbers, error) {
 		return nil, err
 	}
 	sum := testnet.PrivateSum{
-		Task: task, Catalogue: catalogue, Recipe: learner.Recipe{Kind: "items", Share: 1},
+		Task: task, Catalogue: catalogue, Recipes: []learner.Recipe{{Kind: "items", Share: 1}},
 		Budget: privacy.Budget{Epsilon: sumGuarantee.epsilon, Delta: sumGuarantee.delta}, Seed: e.seeds[i],
 	}
 	var records [][]learner.Record

@@ -155,9 +155,9 @@ func (e *experiment) guarantees(k kind) []guarantee {
 
 // learn lets the people of a split learn together.
 func (e *experiment) learn(ctx context.Context, k kind, g guarantee, i int) (paper.Numbers, error) {
-	method, budget := testnet.Private, privacy.Budget{Epsilon: g.epsilon, Delta: g.delta}
+	method, budget := testnet.Broadcast, privacy.Budget{Epsilon: g.epsilon, Delta: g.delta}
 	if g.epsilon == 0 {
-		method, budget = testnet.Together, privacy.Budget{Epsilon: 1, Delta: smallDelta} // not used
+		method, budget = testnet.Open, privacy.Budget{Epsilon: 1, Delta: smallDelta} // not used
 	}
 	tune := func(t *learner.Task) *learner.Task { return k.tuned(t, g, e.quick) }
 	r, err := e.measure(ctx, k, i, tune, testnet.Config{

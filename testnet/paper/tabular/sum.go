@@ -26,7 +26,7 @@ func (s setting) sum(nodes []node, seed uint64) (outcome, error) {
 	for i := range nodes {
 		records[i] = nodes[i].train
 	}
-	summed, err := testnet.PrivateSum{Task: s.task, Recipe: s.recipe(), Budget: s.budget, Seed: seed}.Learn(records)
+	summed, err := testnet.PrivateSum{Task: s.task, Recipes: []learner.Recipe{s.recipe()}, Budget: s.budget, Seed: seed}.Learn(records)
 	if err != nil {
 		return outcome{}, err
 	}

@@ -1,0 +1,183 @@
+package testnet
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"p2pnode/node/api"
+	"p2pnode/node/datadir"
+	"p2pnode/privacy"
+)
+
+// How long a private sum takes contributions, from when the committee is there: so long,
+// and so much longer for each person, which is a multiple of what two cores take, and so
+// many times as long as phones are offline and online again.
+const (
+	closesAfter  = 4 * time.Second
+	closesEach   = 25 * time.Millisecond
+	closesSpells = 4
+)
+
+// closes is how long a private sum of so many people takes contributions.
+func (c *Config) closes(people int) time.Duration {
+	d := closesAfter + time.Duration(people)*closesEach
+	if p := c.Daemons; p != nil && p.Phones > 0 && p.Online < 1 {
+		d += closesSpells * (p.Spell + p.away())
+	}
+	return d
+}
+
+// appoint makes a fleet one whose people make private sums: it draws the identities of a
+// committee and names them in the task. The committee's nodes come first; they have no
+// records. A sum opens once the whole committee is there, so the first of them is started
+// last, when all have contributions to make.
+func (f *fleet) appoint(b privacy.Budget, closes time.Duration) error {
+	if err := os.MkdirAll(f.dir, 0o700); err != nil {
+		return fmt.Errorf("testnet: make a directory for the nodes: %w", err)
+	}
+	var ids []string
+	for i := range committee {
+		file := filepath.Join(f.dir, fmt.Sprintf("member-%d.key", i+1))
+		id, err := datadir.NewIdentity(file)
+		if err != nil {
+			return err
+		}
+		f.identities, ids = append(f.identities, file), append(ids, id.String())
+	}
+	f.people = f.people.summing(b, ids, closes)
+	return nil
+}
+
+// complete starts the committee's first node, and has all others connect to it.
+func (f *fleet) complete(ctx context.Context, running *errgroup.Group) error {
+	if err := f.launchFirst(ctx, running, 0); err != nil {
+		return err
+	}
+	at := f.first[len(f.first)-1]
+	return f.each(func(i int, n participant) error {
+		if i == 0 {
+			return nil
+		}
+		_, err := n.AddPeer(ctx, at)
+		return err
+	})
+}
+
+// sum lets the nodes make the task's private sums, then measures. It stops waiting when
+// ctx ends, or nothing happens any more; life is the nodes' own context.
+func (w *watch) sum(ctx, life context.Context, running *errgroup.Group) error {
+	f := w.fleet
+	n := len(f.people.People)
+	p := Progress{Nodes: n, Started: n}
+	if err := f.feed(life); err != nil {
+		return err
+	}
+	err := w.until(ctx, life, linkStuck, func(all []api.Status) (got int, done bool) {
+		p.Linked = 0
+		for _, s := range all {
+			if s.Connections > 0 {
+				p.Linked++
+			}
+		}
+		w.report(p)
+		return p.Linked, p.Linked == n
+	})
+	if err != nil {
+		return err
+	}
+	f.meter.linked()
+	if ctx.Err() == nil {
+		if err := f.complete(life, running); err != nil {
+			return err
+		}
+	}
+	patience := max(f.patience, 2*time.Duration(f.people.Task.Sums.CloseSeconds*float64(time.Second)))
+	err = w.until(ctx, life, patience, func(all []api.Status) (got int, done bool) {
+		got, done = p.summed(all)
+		w.report(p)
+		return got, done
+	})
+	if err != nil {
+		return err
+	}
+	w.trial.Unfinished = n - p.Done
+	return w.measureSum(life)
+}
+
+// until looks at the nodes until they are done, or have got no further for so long, or
+// ctx ends.
+func (w *watch) until(ctx, life context.Context, patience time.Duration, look func([]api.Status) (got int, done bool)) error {
+	for moved, most := time.Now(), -1; ctx.Err() == nil && time.Since(moved) < patience; {
+		all, err := w.look(life)
+		if err != nil {
+			return err
+		}
+		got, done := look(all)
+		if done {
+			return nil
+		}
+		if got > most {
+			most, moved = got, time.Now()
+		}
+		if err := pause(life, lookEvery); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// summed takes in how far everybody is with the task's sums, one after the other.
+func (p *Progress) summed(all []api.Status) (got int, done bool) {
+	p.Sums, p.Sum, p.Paid, p.Known, p.Done = all[0].Sums.All, 0, 0, 0, 0
+	for _, s := range all {
+		p.Sum = max(p.Sum, min(s.Sums.Paid, s.Sums.All))
+		got += s.Sums.Paid + s.Sums.Known
+	}
+	for _, s := range all {
+		if s.Sums.Paid >= p.Sum {
+			p.Paid++
+		}
+		if s.Sums.Known >= p.Sum {
+			p.Known++
+		}
+		if s.Sums.Known == s.Sums.All {
+			p.Done++
+		}
+	}
+	return got, p.Done == p.Nodes
+}
+
+// measureSum measures what people have of the sums, and what they would have had as
+// newcomers: what a node of the committee knows, which has added nothing.
+func (w *watch) measureSum(ctx context.Context) error {
+	f, t := w.fleet, w.trial
+	all, err := f.progress(ctx)
+	if err != nil {
+		return err
+	}
+	var paid int
+	var bytes int64
+	for _, s := range all {
+		t.Expected += uint64(s.Sums.Paid + s.Sums.All)
+		t.Delivered += uint64(s.Sums.Listed + s.Sums.Known)
+		t.Spent = append(t.Spent, s.Privacy.Spent)
+		paid, bytes = paid+s.Sums.Paid, bytes+s.Traffic.BytesOut
+	}
+	t.Messages, t.Bytes = float64(paid)/float64(len(all)), float64(bytes)/float64(len(all))
+	scores, err := f.scores(ctx)
+	if err != nil {
+		return err
+	}
+	t.take(f.people, scores)
+	m, err := f.nodes[len(f.identities)-1].Personal(ctx)
+	if err != nil || m.Known == nil {
+		return err
+	}
+	t.Newcomers, err = newcomersErrors(f.people, m.Known)
+	return err
+}

@@ -1,0 +1,152 @@
+package testnet
+
+import (
+	"slices"
+	"time"
+
+	"p2pnode/learner"
+	"p2pnode/privacy"
+	"p2pnode/sums"
+)
+
+// recipes are what the people of a data set sum up: what the task says itself, with the
+// whole budget for it, or what suits it. That is what people think of each key, if there
+// is one; in which directions they differ, if the task's graph looks for people who are
+// alike and labels are two classes; or else where all personal models start.
+func (d *Dataset) recipes() []learner.Recipe {
+	t := d.Task
+	if own := slices.Clone(t.Sums.Recipes); len(own) > 0 {
+		whole := t.Sums.Share()
+		for i := range own {
+			own[i].Share /= whole
+		}
+		return own
+	}
+	kinds := []string{"items", "mean", "gradient"}
+	if t.Graph.Rule != "random" {
+		kinds = []string{"items", "moments", "mean", "gradient"}
+	}
+	for _, kind := range kinds {
+		r := learner.Recipe{Kind: kind, Share: 1}
+		if _, err := t.Summing(r, d.Catalogue); err == nil {
+			return []learner.Recipe{r}
+		}
+	}
+	return nil // there is no such task: the last one takes any loss
+}
+
+// mostTrain is how many records anybody's part of a sum is of.
+func (d *Dataset) mostTrain() int {
+	most := 1
+	for i := range d.People {
+		most = max(most, d.People[i].TrainSize())
+	}
+	return most
+}
+
+// summing is the data set with the task that lets its people make private sums, of the
+// whole budget, within so long a time each. The committee has its members' peer IDs.
+func (d *Dataset) summing(b privacy.Budget, committee []string, closes time.Duration) *Dataset {
+	task := *d.Task
+	// Nothing is sent to neighbours, so what another learner says to them goes.
+	task.Learner, task.Graph = "sums", learner.Graph{Rule: "random", Degree: d.Task.Graph.Degree}
+	task.Propagation, task.Rounds, task.Diffusion = learner.Propagation{}, learner.Rounds{}, learner.Diffusion{}
+	task.KM, task.Polar = learner.KM{}, learner.Polar{}
+	task.Release.Epsilon, task.Release.Delta = b.Epsilon, b.Delta
+	task.Sums = learner.Sums{
+		Recipes: d.recipes(), Committee: committee, Colluding: colluding,
+		Contributors: max(2, len(d.People)), Records: d.mostTrain(), Epochs: 1, CloseSeconds: closes.Seconds(),
+	}
+	summing := *d
+	summing.Task = &task
+	summing.People = slices.Clone(d.People)
+	for i := range summing.People {
+		summing.People[i].Profile = nil
+	}
+	return &summing
+}
+
+// workOut adds up without a network: with the noise of a committee, or without any.
+func (c *Config) workOut(d *Dataset, seed uint64, m Method) (*Trial, error) {
+	start := time.Now()
+	sum := PrivateSum{Task: d.Task, Catalogue: d.Catalogue, Recipes: d.recipes(), Seed: seed}
+	if m == Private {
+		sum.Budget = c.Budget
+	}
+	records := make([][]learner.Record, len(d.People))
+	for i := range d.People {
+		records[i] = d.People[i].Records
+	}
+	summed, err := sum.Learn(records)
+	if err != nil {
+		return nil, err
+	}
+	t := &Trial{Method: m}
+	scores, err := knowingScores(d, summed.Known)
+	if err != nil {
+		return nil, err
+	}
+	t.take(d, scores)
+	if m == Private {
+		if err := t.sent(d, summed.Dimensions); err != nil {
+			return nil, err
+		}
+		if t.Newcomers, err = newcomersErrors(d, summed.Population.Newcomer()); err != nil {
+			return nil, err
+		}
+	}
+	t.Seconds = time.Since(start).Seconds()
+	return t, nil
+}
+
+// sent fills in what people send and spend who all contribute to sums of these
+// dimensions.
+func (t *Trial) sent(d *Dataset, dimensions []int) error {
+	t.Spent = slices.Repeat([]float64{1}, len(d.People))
+	t.Messages = float64(len(dimensions))
+	t.Expected = 2 * uint64(len(d.People)*len(dimensions)) // contributions and results
+	t.Delivered = t.Expected
+	members := make([]sums.Identity, committee)
+	for i := range members {
+		members[i][0] = byte(i + 1)
+	}
+	for _, dimension := range dimensions {
+		s, err := sums.New(sums.Terms{
+			Recipe: "any", Committee: sums.Committee{Members: members, Colluding: colluding},
+			Distance: 1, Std: 1, Dimension: dimension, Contributors: len(d.People), Records: 1,
+		})
+		if err != nil {
+			return err
+		}
+		t.Bytes += float64(s.EntrySize() + 8*dimension)
+	}
+	return nil
+}
+
+// knowingScores fits each person's personal model to her records and to what she knows of
+// all people, and measures it on her test records.
+func knowingScores(d *Dataset, known func(i int) (*learner.Known, error)) ([]learner.Score, error) {
+	scores := make([]learner.Score, len(d.People))
+	err := eachPerson(d, func(i int) error {
+		k, err := known(i)
+		if err != nil {
+			return err
+		}
+		p := &d.People[i]
+		m := learner.FitKnowing(d.Task, p.Records, make([]float64, d.Task.Dimension()), k)
+		var test []learner.Record
+		for _, r := range p.testRecords() {
+			test = append(test, k.Extend(d.Task, r))
+		}
+		scores[i] = d.Task.Score(m.Theta, slices.Values(test))
+		return nil
+	})
+	return scores, err
+}
+
+// newcomersErrors are the test errors of people who know a population to which none of
+// them contributed anything.
+func newcomersErrors(d *Dataset, k *learner.Known) ([]float64, error) {
+	scores, err := knowingScores(d, func(int) (*learner.Known, error) { return k, nil })
+	return errorsOf(scores), err
+}
