@@ -64,38 +64,66 @@ func fast(key ed25519.PrivateKey, results string) Config {
 // newDevice starts a node on loopback; dir is where its database and its member live.
 func newDevice(t testing.TB, key ed25519.PrivateKey, dir string) *device {
 	t.Helper()
-	private, err := crypto.UnmarshalEd25519PrivateKey(key)
-	require.NoError(t, err)
+	d := new(device)
+	require.NoError(t, d.begin(fast(key, filepath.Join(dir, "results")), dir, "/ip4/127.0.0.1/tcp/0", d.listening))
+	t.Cleanup(d.stop)
+	return d
+}
+
+// begin starts a node at an address; service is how its network reaches its desk.
+func (d *device) begin(c Config, dir, listen string, service func() *gossip.Service) error {
+	private, err := crypto.UnmarshalEd25519PrivateKey(c.Identity)
+	if err != nil {
+		return err
+	}
 	h, err := libp2p.New(
-		libp2p.Identity(private), libp2p.ListenAddrStrings("/ip4/127.0.0.1/tcp/0"), libp2p.Transport(tcp.NewTCPTransport),
+		libp2p.Identity(private), libp2p.ListenAddrStrings(listen), libp2p.Transport(tcp.NewTCPTransport),
 		libp2p.ResourceManager(&network.NullResourceManager{}), libp2p.DisableRelay(), libp2p.DisableMetrics(), libp2p.DisableIdentifyAddressDiscovery(),
 	)
-	require.NoError(t, err)
-	d := &device{desk: NewDesk(fast(key, filepath.Join(dir, "results"))), host: h, key: key, root: filepath.Join(dir, "sums")}
+	if err != nil {
+		return err
+	}
+	d.desk, d.host, d.key, d.root = NewDesk(c), h, c.Identity, filepath.Join(dir, "sums")
 	g, err := gossip.New(h, gossip.Config{
 		Network: "net", Signer: gossip.NewSigner(private, "net"), Depth: 1, Logger: slog.New(slog.DiscardHandler),
 		Rules:   learner.Rules{learner.KindModel: {Reals: 1, Radius: 1}},
 		OnEdge:  func(context.Context, peer.ID, gossip.EdgeRequest) gossip.EdgeReply { return gossip.EdgeReply{} },
-		Service: d.listening(),
+		Service: service(),
 	})
-	require.NoError(t, err)
+	if err != nil {
+		return err
+	}
 	d.desk.Use(g)
-	store, err := storage.Open(filepath.Join(dir, "node.db"))
-	require.NoError(t, err)
-	policy, err := privacy.Design{Budget: privacy.Budget{Epsilon: 1, Delta: 1e-6}, Dimension: 1 << 16, Clip: 1, Releases: 4}.Policy()
-	require.NoError(t, err)
-	d.ledger, err = store.OpenLedger(policy)
-	require.NoError(t, err)
+	store, ledger, err := openLedger(dir)
+	if err != nil {
+		return err
+	}
+	d.ledger = ledger
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { _ = g.Run(ctx) })
 	d.stop = sync.OnceFunc(func() {
 		cancel()
 		running.Wait()
-		require.NoError(t, errors.Join(h.Close(), store.Close()))
+		if err := errors.Join(h.Close(), store.Close()); err != nil {
+			panic(err)
+		}
 	})
-	t.Cleanup(d.stop)
-	return d
+	return nil
+}
+
+// openLedger opens a device's database.
+func openLedger(dir string) (*storage.Store, *storage.Ledger, error) {
+	store, err := storage.Open(filepath.Join(dir, "node.db"))
+	if err != nil {
+		return nil, nil, err
+	}
+	policy, err := privacy.Design{Budget: privacy.Budget{Epsilon: 1, Delta: 1e-6}, Dimension: 1 << 16, Clip: 1, Releases: 4}.Policy()
+	if err != nil {
+		return nil, nil, err
+	}
+	ledger, err := store.OpenLedger(policy)
+	return store, ledger, err
 }
 
 // listening is the desk's service; it notes which acceptances have reached it.
