@@ -51,7 +51,7 @@ type Leave struct{}
 type Tick struct{}
 
 func (in Seen) happen(n *Neighbourhood) {
-	if in.Peer.Peer == n.self || !n.member(in.Peer.Peer) {
+	if !n.member(in.Peer.Peer) {
 		return
 	}
 	alone := n.view.Len() == 0

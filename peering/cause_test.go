@@ -1,0 +1,150 @@
+package peering
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"p2pnode/learner"
+	"p2pnode/learner/graph"
+)
+
+// Of a named peer the latest address counts, also where nothing new was released since.
+func TestANamedPeerMoves(t *testing.T) {
+	n := newNode(byRule("released", 2), func(c *Config) { c.Only = []learner.ID{"friend"} })
+	for _, address := range []string{"old", "new"} {
+		n.step(Seen{graph.Entry{Peer: "friend", End: graph.End{Round: 5, Vector: []float64{1}}, Passport: []byte(address)}})
+	}
+	if got := string(n.named["friend"].Passport); got != "new" {
+		t.Errorf("it is looked for at the %s address", got)
+	}
+}
+
+// A peer that asks for an exchange may bring a named one's entry.
+func TestNamedPeersAreKeptFromARequest(t *testing.T) {
+	n := newNode(byRule("random", 2), func(c *Config) { c.Only = []learner.ID{"friend"} })
+	n.step(Asked{Request{Kind: Exchange, Own: graph.Entry{Peer: "a"}, Known: []graph.Entry{{Peer: "friend"}}}})
+	if n.Candidates() != 1 {
+		t.Errorf("%d candidates, want the friend", n.Candidates())
+	}
+}
+
+// A named peer that declined is left alone for a while as any other is.
+func TestANamedPeerIsLeftAlone(t *testing.T) {
+	n := newNode(byRule("random", 2), func(c *Config) { c.Only = []learner.ID{"friend"} })
+	n.step(Seen{graph.Entry{Peer: "friend"}})
+	if got := asks(n.step(Tick{})); !slices.Equal(got, []learner.ID{"friend"}) {
+		t.Fatalf("%v are asked, want the friend", got)
+	}
+	n.step(declined("friend"))
+	n.wait(lookSoon)
+	if got := asks(n.step(Tick{})); len(got) > 0 {
+		t.Errorf("%v are asked again at once", got)
+	}
+}
+
+// An edge that comes or goes makes the node look at once, and its exchanges frequent.
+func TestAChangeMakesHaste(t *testing.T) {
+	n := newNode(byRule("random", 2))
+	for what, in := range map[string]Input{
+		"comes": asked("a"),
+		"goes":  Asked{Request{Kind: Farewell, Own: graph.Entry{Peer: "b"}, Turn: 9}},
+	} {
+		n.joined(t, "b")
+		n.wait(time.Minute)
+		n.step(Tick{})
+		n.pace = pace{next: time.Hour, pause: time.Minute}
+		if out := n.step(in); out.Next != n.clock || n.pace != (pace{}) {
+			t.Errorf("an edge %s: it looks %v later, exchanges %+v", what, out.Next-n.clock, n.pace)
+		}
+		n.wait(time.Minute)
+	}
+}
+
+// A request under way is an edge to come: nobody else is asked for it meanwhile.
+func TestARequestUnderWayIsANeighbour(t *testing.T) {
+	n := newNode(byRule("random", 1))
+	n.sees(nil, nil, nil)
+	n.window.answered() // or there is no room for a second one
+	first := asks(n.step(Tick{}))
+	n.wait(time.Hour)
+	if more := asks(n.step(Tick{})); len(first) != 1 || len(more) > 0 {
+		t.Errorf("%v are asked, and then %v", first, more)
+	}
+}
+
+// Who gets no answer asks nobody for a while.
+func TestNoAnswerMakesItRest(t *testing.T) {
+	n := newNode(byRule("random", 10))
+	n.sees(make([][]float64, 5)...)
+	first := asks(n.step(Tick{}))
+	if len(first) != 1 {
+		t.Fatalf("%v are asked", first)
+	}
+	n.step(Answered{From: first[0], Failed: true})
+	if more := asks(n.step(Tick{})); len(more) > 0 {
+		t.Errorf("%v are asked at once", more)
+	}
+	n.wait(2 * firstRest)
+	if more := asks(n.step(Tick{})); len(more) != 1 {
+		t.Errorf("%v are asked after a rest", more)
+	}
+}
+
+// Connections to strangers come and go, and mean nothing.
+func TestConnectionsOfStrangers(t *testing.T) {
+	n := newNode(byRule("random", 1))
+	for _, in := range []Input{Connected{"a"}, Lost{"a"}, Answered{From: "a", Failed: true}} {
+		if out := n.step(in); len(out.Calls)+len(out.Drops) > 0 || out.Changed {
+			t.Errorf("%T of a stranger: %+v", in, out)
+		}
+	}
+}
+
+// The connection to somebody who is a neighbour no more ends a while after, and that is
+// said once.
+func TestAConnectionOutlastsItsEdge(t *testing.T) {
+	n := newNode(byRule("random", 1))
+	n.joined(t, "a")
+	n.step(Asked{Request{Kind: Farewell, Own: graph.Entry{Peer: "a"}, Turn: 9}})
+	n.pace.next = time.Hour // no exchange
+	if out := n.step(Tick{}); len(out.Parts) > 0 {
+		t.Error("it ends at once")
+	}
+	n.wait(linger)
+	if out := n.step(Tick{}); !slices.Equal(out.Parts, []learner.ID{"a"}) {
+		t.Errorf("it parts from %v, want a", out.Parts)
+	}
+	if out := n.step(Tick{}); len(out.Parts) > 0 {
+		t.Error("it ends twice")
+	}
+}
+
+// Entries are believed again when the pause is over, to the moment.
+func TestBelievedAgainOnTime(t *testing.T) {
+	n := newNode(byRule("random", 2))
+	for _, tells := range []learner.ID{"first", "second"} {
+		n.step(Asked{Request{Kind: Exchange, Own: graph.Entry{Peer: "a"}, Known: []graph.Entry{{Peer: tells}}}})
+		if n.view.Count(func(id learner.ID) bool { return id == tells }) != 1 {
+			t.Errorf("the %s is not believed", tells)
+		}
+		n.wait(believePause)
+	}
+}
+
+// Only failures in a row make a peer forgotten.
+func TestAnAnswerForgivesFailures(t *testing.T) {
+	n := newNode(byRule("random", 10))
+	n.step(Seen{graph.Entry{Peer: "a"}})
+	for range 2 {
+		for range maxFailures - 1 {
+			n.under("a", Exchange)
+			n.step(Answered{From: "a", Failed: true})
+		}
+		n.under("a", Exchange)
+		n.step(Answered{From: "a", Reply: Reply{Own: graph.Entry{Peer: "a"}, Hidden: true}})
+	}
+	if n.view.Len() != 1 {
+		t.Error("a peer that answers now and then is forgotten")
+	}
+}
