@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"p2pnode/internal/require"
@@ -328,8 +329,25 @@ func TestReleasesLeaveWhatIsApart(t *testing.T) {
 	}
 	for _, wrong := range []float64{-0.1, 1.1, math.NaN()} {
 		design.Apart = wrong
-		if _, err := design.Policy(); err == nil {
-			t.Errorf("a share of %v is taken", wrong)
+		if _, err := design.Policy(); err == nil || !strings.Contains(err.Error(), "choose a share from 0 to 1") {
+			t.Errorf("a share of %v: %v", wrong, err)
+		}
+	}
+}
+
+// Where releases have more and more weight, what is left is counted with the prices that
+// are to come.
+func TestLeftOfAGrowingPace(t *testing.T) {
+	d := Design{Budget: Budget{1, 1e-6}, Dimension: 3, Clip: 1, Releases: 6, Pace: Growing, Contraction: 0.5}
+	p := mustPolicy(t, d)
+	a := mustOpen(t, p)
+	for k := range d.Releases {
+		if got := a.Left(1); got != d.Releases-k {
+			t.Errorf("after %d releases %d are left, want %d", k, got, d.Releases-k)
+		}
+		m, _ := p.Next(k)
+		if !spend(t, a, m, 1) {
+			t.Fatalf("release %d is not paid", k)
 		}
 	}
 }

@@ -51,9 +51,6 @@ func (m Mechanism) Bounded(distance float64, dim int) (Mechanism, error) {
 // Distance is the distance of a mechanism from [Mechanism.Bounded], in real units:
 // the one asked for, rounded up to the grid. It is 0 for one that clips records.
 func (m Mechanism) Distance() float64 {
-	if m.distance == 0 {
-		return 0
-	}
 	return math.Ldexp(float64(m.distance-m.roundingDistance(m.dim)), m.grid)
 }
 

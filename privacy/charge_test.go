@@ -104,3 +104,12 @@ func TestChargeIsSmall(t *testing.T) {
 		}
 	}
 }
+
+// The charge for one coordinate of one draw is the kappa of the proof, worked out here
+// with numbers: z^2 = 2 (1 + ln 2e6 + 40) = 111.0173154, and t = 2^10.
+func TestChargeIsThatOfTheProof(t *testing.T) {
+	got := charge(Budget{1, 1e-6}, 1, 1<<10, 1)
+	if want := 1 - 2*(111.0173154+1)/(24*(1<<20)); math.Abs(got.Epsilon-want) > 1e-12 {
+		t.Errorf("epsilon becomes %.15f, want %.15f", got.Epsilon, want)
+	}
+}

@@ -166,6 +166,9 @@ func TestPrices(t *testing.T) {
 		if ok != (c.want > 0) || ok && math.Abs(got/c.want-1) > 1e-6 {
 			t.Errorf("%s: %+v costs %v (%v), want %v", c.accounting, c.m, got, ok, c.want)
 		}
+		if c.accounting == RenyiFilter && c.m == laplace && !(got > c.want) {
+			t.Errorf("the price of Laplace noise, %v, leaves nothing for rounding errors", got)
+		}
 		if (terms.priced(c.m) == nil) != ok {
 			t.Errorf("%s: %+v: error %v", c.accounting, c.m, terms.priced(c.m))
 		}

@@ -19,6 +19,7 @@ func TestAddWithin(t *testing.T) {
 		{[]float64{3, -4, 1}, 1, 5, false},
 		{[]float64{1.5, -2}, 2, 5, true},
 		{[]float64{0, 0}, 1, 0, true},
+		{[]float64{3, -4}, 1, 5 << 40, true},             // only the square of the bound needs more
 		{[]float64{3 << 40, -4 << 40}, 1, 5 << 40, true}, // the squares need more than 64 bits
 		{[]float64{3 << 40, -4<<40 - 1}, 1, 5 << 40, false},
 	} {
