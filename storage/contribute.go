@@ -61,8 +61,8 @@ func (c contributions) same(o contributions) bool {
 // with them, ascending. What share returns, which is all that may ever be sent for this
 // sum, is on disk when Contribute returns it. share must not call the ledger.
 //
-// For a sum that was committed before, it returns those same bytes, for ever, and
-// neither debits nor calls share. One that was debited and not committed, because share
+// For a sum that was committed before, it returns what Upload does, for ever, and neither
+// debits nor calls share. One that was debited and not committed, because share
 // failed or the process died, is burned: ErrBurned. It fails with ErrExhausted if no
 // cohort can pay, with ErrRolledBack if the ledger was contradicted, and with
 // ErrPoisoned as Release does.
@@ -173,7 +173,8 @@ func (l *Ledger) ContradictSum(sum SumID, epoch uint64) error {
 	return l.contradiction()
 }
 
-// Upload returns the bytes that were committed for a sum, nil if there are none.
+// Upload returns the bytes that were committed for a sum, or what [Ledger.Trim] left of
+// them; nil if there are none.
 func (l *Ledger) Upload(sum SumID) ([]byte, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -181,6 +182,22 @@ func (l *Ledger) Upload(sum SumID) ([]byte, error) {
 		return nil, nil
 	}
 	return l.upload(sum)
+}
+
+// Trim keeps the first n bytes of what was committed for a sum, at least one, and drops the
+// rest: for a sum that is over, to which nothing is sent any more. From then on Upload
+// returns those.
+func (l *Ledger) Trim(sum SumID, n int) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.sums.paid[sum].Kept || n < 1 {
+		return nil
+	}
+	upload, err := l.upload(sum)
+	if err != nil || len(upload) <= n {
+		return err
+	}
+	return l.store.update(func(tx *bbolt.Tx) error { return put(tx.Bucket(bucketSums), sum[:], upload[:n]) })
 }
 
 func (l *Ledger) upload(sum SumID) (upload []byte, err error) {

@@ -94,6 +94,30 @@ func TestContributionIsSentAgainByteForByte(t *testing.T) {
 	}
 }
 
+// Once a sum is over its contribution is cut to what names it: that stays, costs nothing,
+// and is all that Contribute returns. Of a sum without one there is nothing to cut.
+func TestContributionIsTrimmed(t *testing.T) {
+	s, l := open(t, newPath(t))
+	c := contributionOf(1, bounded(t, 10), 1)
+	first, err := contribute(l, c)
+	require.NoError(t, err)
+	spent := spentBy(l, 1)
+	require.NoError(t, l.Trim(c.Sum, len(first)), l.Trim(c.Sum, 0), l.Trim(SumID{9}, 3))
+	if kept, err := l.Upload(c.Sum); err != nil || !bytes.Equal(kept, first) {
+		t.Errorf("nothing was to be cut, and %q is left, %v", kept, err)
+	}
+	require.NoError(t, l.Trim(c.Sum, 6), l.Trim(c.Sum, 6), l.Trim(c.Sum, 7))
+	for range 2 {
+		kept, err := l.Upload(c.Sum)
+		again, lost := contribute(l, c)
+		if err != nil || lost != nil || string(kept) != "masked" || string(again) != "masked" || spentBy(l, 1) != spent {
+			t.Errorf("%q is left, %q is sent again, spent %v; %v, %v", kept, again, spentBy(l, 1), err, lost)
+		}
+		s, l = reopen(t, s)
+	}
+	require.NoError(t, firstError(l.Verify()))
+}
+
 // What was paid for and not committed is burned, whatever happens later.
 func TestContributionWithoutBytesIsBurned(t *testing.T) {
 	for name, share := range map[string]func([]privacy.Cohort) ([]byte, error){

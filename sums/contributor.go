@@ -16,7 +16,7 @@ var ErrRolledBack = errors.New("sums: the committee holds a contribution of this
 type Contributor struct {
 	sum      *Sum
 	self     Identity
-	upload   []byte // as committed; nil: none
+	upload   []byte // as committed, or what is left of it, its entry; nil: none
 	entry    Digest // names it
 	context  Digest // the opening that it names
 	opening  *Opening
@@ -24,7 +24,8 @@ type Contributor struct {
 }
 
 // NewContributor makes the machine of a device. committed is the upload that an earlier
-// run committed for this sum, nil if there is none.
+// run committed for this sum, nil if there is none. Of a sum that is over its first
+// [Sum.EntrySize] bytes are enough: there is nothing to send, and the list can be checked.
 func NewContributor(s *Sum, self Identity, committed []byte) (*Contributor, error) {
 	c := &Contributor{sum: s, self: self}
 	if committed == nil {
@@ -35,9 +36,12 @@ func NewContributor(s *Sum, self Identity, committed []byte) (*Contributor, erro
 
 // commit takes up an upload of this device.
 func (c *Contributor) commit(upload []byte) error {
-	header, _, err := c.sum.Split(upload)
-	if err != nil {
-		return err
+	header := upload
+	if len(upload) != c.sum.EntrySize() {
+		var err error
+		if header, _, err = c.sum.Split(upload); err != nil {
+			return err
+		}
 	}
 	context := Digest(header[:len(Digest{})])
 	e, err := c.sum.readEntry(header, context)
@@ -93,7 +97,7 @@ func (c *Contributor) Paid(upload []byte) error {
 // Send is the upload to send, again and again, to any member or relay; nil when there is
 // none, when no opening of this run vouches for it, and once a quorum holds it.
 func (c *Contributor) Send() []byte {
-	if c.opening == nil || bits.OnesCount16(c.accepted) >= c.sum.Committee.Quorum() {
+	if c.opening == nil || len(c.upload) == c.sum.EntrySize() || bits.OnesCount16(c.accepted) >= c.sum.Committee.Quorum() {
 		return nil
 	}
 	return c.upload

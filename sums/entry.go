@@ -87,9 +87,12 @@ func (s *Sum) Split(upload []byte) (entry, masked []byte, err error) {
 	return upload[:n:n], upload[n:], nil
 }
 
-// EntryDigest names the entry of an upload, whose content is not checked: by it members
-// ask for the upload.
+// EntryDigest names the entry of an upload, or of one of which only the entry is left; the
+// content is not checked. By it members ask for the upload.
 func (s *Sum) EntryDigest(upload []byte) (Digest, error) {
+	if len(upload) == s.EntrySize() {
+		return s.NameOf(upload), nil
+	}
 	entry, _, err := s.Split(upload)
 	if err != nil {
 		return Digest{}, err

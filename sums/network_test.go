@@ -464,6 +464,14 @@ func TestSum(t *testing.T) {
 				t.Errorf("a device that has contributed is to pay again: %v", err)
 			}
 			contributors = append(contributors, c)
+			left, err := NewContributor(n.sum, publicOf(identityOf(device)), upload[:n.sum.EntrySize()])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if again, err := left.Open(o.Bytes()); err != nil || again != nil || left.Send() != nil {
+				t.Errorf("a device with only the entry of its contribution is to pay or to send: %v", err)
+			}
+			contributors = append(contributors, left)
 		}
 		n.until(3, func() bool { return false })
 		n.close()

@@ -198,7 +198,15 @@ func (k *contributor) finish() (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	return *o, keepResult(k.desk.config.Results, k.sum, k.part.bytes(), k.checked)
+	if err := keepResult(k.desk.config.Results, k.sum, k.part.bytes(), k.checked); err != nil {
+		return Outcome{}, err
+	}
+	k.part.mu.Lock()
+	if k.entry != nil {
+		delete(k.part.blobs, gossip.BlobName(k.entry))
+	}
+	k.part.mu.Unlock()
+	return *o, settle(k.sum, k.c.Ledger)
 }
 
 func (k *contributor) complain(who peer.ID, about string, err error) {
@@ -274,7 +282,9 @@ func (k *contributor) serve(upload []byte) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.blobs[gossip.BlobName(digest)] = upload
+	if len(upload) > k.sum.EntrySize() {
+		p.blobs[gossip.BlobName(digest)] = upload
+	}
 	k.entry = digest[:]
 	return nil
 }

@@ -90,6 +90,15 @@ func readOutcome(s *sums.Sum, self sums.Identity, result, decision, entry []byte
 	return &Outcome{Result: p, List: l, Voters: voters, Listed: listed && string(own.Entry[:]) == string(entry), Paid: entry != nil}, nil
 }
 
+// settle drops a contribution but for its entry, which tells it from others: the sum is
+// over, and its result and list are kept.
+func settle(s *sums.Sum, l *storage.Ledger) error {
+	if err := l.Trim(storage.SumID(s.ID), s.EntrySize()); err != nil {
+		return fmt.Errorf("summing: drop what was sent to a sum that is over: %w", err)
+	}
+	return nil
+}
+
 // resume serves a result that is kept already, and returns its outcome; nil if none is.
 func (d *Desk) resume(s *sums.Sum, l *storage.Ledger) (*Outcome, error) {
 	o, result, decision, err := kept(d.config.Results, s, d.self, l)
@@ -101,5 +110,5 @@ func (d *Desk) resume(s *sums.Sum, l *storage.Ledger) (*Outcome, error) {
 		return nil, err
 	}
 	p.decide(decision)
-	return o, p.take(result)
+	return o, errors.Join(p.take(result), settle(s, l)) // again, if the node was stopped between
 }

@@ -474,6 +474,20 @@ func TestPrivateSumGoesOnAfterStops(t *testing.T) {
 	contributing.Wait()
 	r.check(outcomes)
 
+	// A device keeps its contribution's entry only. By that it knows it when it has lost the
+	// result, and gets it again.
+	upload, err := first.ledger.Upload(storage.SumID(r.sum.ID))
+	if err != nil || len(upload) != r.sum.EntrySize() {
+		t.Errorf("%d bytes of a contribution are kept, %v", len(upload), err)
+	}
+	require.NoError(t, os.RemoveAll(first.desk.config.Results))
+	first.desk.mu.Lock()
+	clear(first.desk.parts) // as after a restart
+	first.desk.mu.Unlock()
+	if o, err := r.contribute(t.Context(), first, 0); err != nil || !o.Paid || !o.Listed {
+		t.Errorf("again: %+v, %v", o, err)
+	}
+
 	// A copy of a device, whose ledger knows nothing of this, finds itself in the list.
 	first.stop()
 	copied := r.device(first.key)
