@@ -148,3 +148,43 @@ func TestAnAnswerForgivesFailures(t *testing.T) {
 		t.Error("a peer that answers now and then is forgotten")
 	}
 }
+
+// The first agreement of two peers has turn 1, whoever asked.
+func TestTurnsBeginAtOne(t *testing.T) {
+	n := newNode(byRule("random", 2))
+	if r := n.step(asked("a")).Reply; r.Turn != 1 {
+		t.Errorf("it answers with turn %d", r.Turn)
+	}
+	n.step(Seen{graph.Entry{Peer: "b"}})
+	for _, c := range n.step(Tick{}).Calls {
+		if c.Kind == Ask && c.Turn != 0 {
+			t.Errorf("it asks %s with turn %d", c.To.Peer, c.Turn)
+		}
+	}
+}
+
+// A node that leaves waits for what could still make an edge, not for an exchange.
+func TestLeavingWaitsForNoExchange(t *testing.T) {
+	for kind, over := range map[Kind]bool{Exchange: true, Ask: false} {
+		n := newNode(byRule("random", 1))
+		n.under("a", kind)
+		if n.step(Leave{}); n.Departure().Over != over {
+			t.Errorf("with a request of kind %d under way it is over: %v", kind, n.Departure().Over)
+		}
+	}
+}
+
+// One connection that is still needed keeps no other.
+func TestConnectionsEndEachForItself(t *testing.T) {
+	n := newNode(byRule("random", 1))
+	for _, id := range []learner.ID{"a", "b"} {
+		n.under(id, Ask)
+		n.step(Answered{From: id, Reply: Reply{Own: graph.Entry{Peer: id}, Hidden: true}, Dialled: true})
+	}
+	n.under("a", Exchange)
+	n.pace.next = time.Hour // no exchange
+	n.wait(linger)
+	if out := n.step(Tick{}); !slices.Equal(out.Parts, []learner.ID{"b"}) {
+		t.Errorf("it parts from %v, want b", out.Parts)
+	}
+}

@@ -89,9 +89,7 @@ func (n *Neighbourhood) renewals() {
 			l.seen = n.now
 		}
 		switch {
-		case !l.connected:
-			l.up = false
-		case n.calls[l.peer] != nil: // a peer that came back meanwhile is asked after this request
+		case !l.connected || n.calls[l.peer] != nil: // a peer that came back meanwhile is asked after this request
 		case !l.up || n.now-l.asked > n.renewal(l):
 			l.up, l.asked = true, n.now
 			n.request(&call{Call: Call{graph.Entry{Peer: l.peer}, Request{Kind: Ask}}})
