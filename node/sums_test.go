@@ -170,8 +170,10 @@ func TestNodesMakeAPrivateSum(t *testing.T) {
 		if err != nil || m.Known == nil || p.opened(i, 0) != 1 {
 			t.Fatalf("node %d after a restart: %+v, %v", i, m, err)
 		}
+		// With the noise of this sum the error is .41, with a standard deviation of .08 (14
+		// runs; false failures: 1e-8). A model that knows nothing has 1.36.
 		truth := []float64{1.5, -1, 0.5}
-		if got := p.task.Score(m.Theta, slices.Values(exactly(truth))).Error; !(got < 0.5) {
+		if got := p.task.Score(m.Theta, slices.Values(exactly(truth))).Error; !(got < 0.9) {
 			t.Errorf("node %d: error %v of the line that all share", i, got)
 		}
 	}
