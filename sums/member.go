@@ -33,7 +33,7 @@ type Member struct {
 	missing map[Digest]bool // t+1 others hold them, and this member not yet, or not whole
 
 	closed    bool
-	settling  int // ticks since it closed, at most settling
+	settling  int // ticks since it closed, or since the present view began
 	voter     Voter
 	prepares  tally
 	commits   tally
@@ -198,7 +198,7 @@ func (m *Member) leave(view uint32) {
 	if !m.voter.Advance(view) {
 		return
 	}
-	m.out.Took = true
+	m.settling, m.out.Took = 0, true
 	m.unsay(KindView)
 	m.unsay(KindPrepare)
 	m.unsay(KindPropose)

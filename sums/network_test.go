@@ -3,6 +3,7 @@ package sums
 import (
 	"crypto/ed25519"
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -633,6 +634,62 @@ func TestMemberReplays(t *testing.T) {
 	for i := range before.said {
 		if !slices.Equal(before.said[i].Message, after.said[i].Message) {
 			t.Errorf("letter %d differs", i)
+		}
+	}
+}
+
+// A committee too slow to have taken the contributions in when the sum closes does not
+// open a sum of few of them: early leaders pass, and a later one lists all. If the others
+// never say that they hold them, a late leader lists what there is.
+func TestSlowCommitteeTakesItsTime(t *testing.T) {
+	const devices = 8
+	for name, late := range map[string]bool{"late": true, "never": false} {
+		n := newNetwork(t, 4, 1, 3, 21)
+		o := n.open()
+		noise := maps.Clone(n.uploads)
+		for d := range devices {
+			n.contribute(o, d, []int64{1, 2, 3})
+		}
+		all := n.uploads
+		var held []post // uploads on their way to all members but the first
+		n.queue = slices.DeleteFunc(n.queue, func(p post) bool {
+			_, upload := p.in.(Arrived)
+			if upload && p.to > 0 {
+				held = append(held, p)
+			}
+			return upload && p.to > 0
+		})
+		n.uploads = noise // nobody can fetch the others
+		n.closing = true
+		for i := range n.members {
+			n.step(i, Closing{})
+		}
+		for view := range uint32(passing) {
+			n.until(settlingIn(view)+2, func() bool { return false })
+			for i, m := range n.members {
+				if m.machine.proposal != nil || m.machine.View() != view {
+					t.Fatalf("%s: in view %d member %d has a proposal, or is in view %d", name, view, i, m.machine.View())
+				}
+			}
+			for i := range n.members {
+				n.step(i, Timeout{view})
+			}
+		}
+		if late {
+			n.queue, n.uploads = append(n.queue, held...), all
+		}
+		decided := func() bool {
+			return n.honest(func(_ int, m *node) bool { return m.machine.decided != nil })
+		}
+		if !n.until(settlingIn(passing)+20, decided) {
+			t.Fatalf("%s: nothing is decided", name)
+		}
+		want := 0
+		if late {
+			want = devices
+		}
+		if got := len(n.members[1].machine.decided.list.Entries); got != want {
+			t.Errorf("%s: the list has %d contributions, want %d", name, got, want)
 		}
 	}
 }

@@ -100,11 +100,9 @@ func (m *Member) propose() {
 		return
 	}
 	var w writer
-	l, settled := m.ownList()
+	var locked bool
+	l, open := m.ownList()
 	digest := l.Digest()
-	if view == 0 && !settled && m.settling < settling {
-		return
-	}
 	if view > 0 {
 		reasons := m.views.under(view, m.quorum())
 		if len(reasons) < m.quorum() {
@@ -119,10 +117,14 @@ func (m *Member) propose() {
 			w.fixed(v.Signature[:])
 		}
 		if lock := highest(locks); lock != (Lock{}) {
+			locked = true
 			if digest, l = lock.Digest, m.lists[lock.Digest]; l == nil {
 				return // those who are locked repeat it
 			}
 		}
+	}
+	if !locked && !m.ripe(len(l.Entries), open) {
+		return
 	}
 	m.proposed = view + 1
 	m.keepList(m.self, l)
@@ -132,26 +134,41 @@ func (m *Member) propose() {
 	_ = m.hearProposal(msg) // it is this member's own
 }
 
-// ownList is what a quorum says it holds, at most as many as the sum takes. settled: there
-// is nothing that this member holds and others may still say that they do, nor anything
-// that it lacks and others hold.
-func (m *Member) ownList() (l *List, settled bool) {
-	l, settled = &List{Opening: m.opening.Digest}, len(m.missing) == 0
+// ripe reports whether a leader proposes its own list. It waits a moment for what lies in
+// its inbox, then until nothing is on its way any more, or for half of the view. Then an early leader still passes if it lists less
+// than half of what it knows of, because the members are slow, not the contributors: the
+// next one has twice the time. So Sybils that nobody accepts delay a sum, and no more.
+func (m *Member) ripe(listed, open int) bool {
+	view := m.voter.View
+	if open == 0 && listed > 0 {
+		return m.settling >= moment
+	}
+	return m.settling >= settlingIn(view) && (listed > 0 && listed >= open || view >= passing)
+}
+
+// settlingIn is how many ticks the leader of a view waits for what others hold.
+func settlingIn(view uint32) int { return settling << min(view, mostDoublings) }
+
+// ownList is what a quorum says it holds, at most as many as the sum takes. open is how
+// many more this member knows of, because it holds them or another says so.
+func (m *Member) ownList() (l *List, open int) {
+	l, open = &List{Opening: m.opening.Digest}, len(m.accepts)
 	for from, d := range m.first {
-		switch {
-		case !m.whole(d):
-		case bits.OnesCount16(m.accepts[d]) < m.quorum():
-			settled = false
-		default:
+		by, said := m.accepts[d]
+		if !said {
+			open++
+		}
+		if m.whole(d) && bits.OnesCount16(by) >= m.quorum() {
 			l.Entries = append(l.Entries, Listed{from, d, m.entries[d].entry.Records})
 		}
 	}
+	open -= len(l.Entries)
 	if len(l.Entries) > m.sum.Contributors {
 		slices.SortFunc(l.Entries, func(a, b Listed) int { return compare(a.Entry, b.Entry) })
 		l.Entries = l.Entries[:m.sum.Contributors]
 	}
 	slices.SortFunc(l.Entries, func(a, b Listed) int { return bytes.Compare(a.From[:], b.From[:]) })
-	return l, settled
+	return l, open
 }
 
 // prepare votes for a proposal, if everything that it lists is held.

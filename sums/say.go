@@ -83,8 +83,15 @@ func (Tick) happen(m *Member) error {
 // have agreed.
 const patience = 16
 
-// settling is for how many ticks the first leader waits for what others hold.
-const settling = 5
+const (
+	// settling is for how many ticks the first leader waits for what others hold; each later
+	// one twice as long, but for so many doublings. A driver gives a view twice that time.
+	settling      = 5
+	mostDoublings = 6
+	moment        = 2 // ticks
+	// passing is the first view whose leader proposes what it has, however little.
+	passing = 3
+)
 
 // repeat asks again for what only the driver can do, as it may have been stopped.
 func (m *Member) repeat() {
@@ -94,7 +101,7 @@ func (m *Member) repeat() {
 	if m.asked && m.noise[m.self] == (Digest{}) {
 		m.out.Noise = &NoiseRequest{m.keys}
 	}
-	if m.closed && m.settling < settling {
+	if m.closed && m.decided == nil && m.settling < settlingIn(m.voter.View) {
 		m.settling++
 		m.out.Took = true // what a decision rests on is in the journal
 	}
