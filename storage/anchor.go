@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 )
 
 // The anchor file holds the head of the ledger's chain outside the database. It
@@ -30,7 +29,7 @@ type anchor struct {
 }
 
 // writeAnchor returns after the slot is on disk. The directory entry of a new
-// file needs syncDir too.
+// file needs [durable.SyncDir] too.
 func writeAnchor(path string, slot int, head link) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
@@ -41,15 +40,6 @@ func writeAnchor(path string, slot int, head link) error {
 		err = f.Sync()
 	}
 	return errors.Join(err, f.Close())
-}
-
-// syncDir makes a new file in the directory of path durable.
-func syncDir(path string) error {
-	d, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 // readAnchor returns the newest head in the file. Its found is false if no slot is

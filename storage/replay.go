@@ -6,9 +6,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"go.etcd.io/bbolt"
 
+	"p2pnode/internal/durable"
 	"p2pnode/privacy"
 )
 
@@ -39,7 +41,7 @@ func (s *Store) OpenLedger(p privacy.Policy) (*Ledger, error) {
 	if !a.found || a.head != l.head {
 		err = l.moveAnchor(l.head)
 	}
-	if err = errors.Join(err, syncDir(s.path)); err != nil {
+	if err = errors.Join(err, durable.SyncDir(filepath.Dir(s.path))); err != nil {
 		return nil, fmt.Errorf("storage: write the anchor: %w", err)
 	}
 	s.ledger = l

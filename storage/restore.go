@@ -11,6 +11,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"p2pnode/internal/durable"
 	"p2pnode/privacy"
 )
 
@@ -140,7 +141,7 @@ func (r *restore) keepOld() (kept string, err error) {
 	if err == nil && exists(anchorPath(r.path)) {
 		err = copyFile(anchorPath(kept), anchorPath(r.path))
 	}
-	if err = errors.Join(err, syncDir(r.path)); err != nil {
+	if err = errors.Join(err, durable.SyncDir(filepath.Dir(r.path))); err != nil {
 		return "", errors.Join(err, remove(kept, anchorPath(kept)))
 	}
 	return kept, nil
@@ -172,10 +173,10 @@ func (r *restore) lockTarget() error {
 
 // replace moves the new database into place, and then its anchor.
 func (r *restore) replace() error {
-	if err := errors.Join(os.Rename(r.copied, r.path), syncDir(r.path)); err != nil {
+	if err := errors.Join(os.Rename(r.copied, r.path), durable.SyncDir(filepath.Dir(r.path))); err != nil {
 		return err
 	}
-	return errors.Join(os.Rename(anchorPath(r.copied), anchorPath(r.path)), syncDir(r.path))
+	return errors.Join(os.Rename(anchorPath(r.copied), anchorPath(r.path)), durable.SyncDir(filepath.Dir(r.path)))
 }
 
 // close releases the locks and removes the files that were not moved into place.

@@ -6,14 +6,14 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/crypto"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/pelletier/go-toml/v2"
+
+	"p2pnode/internal/durable"
 )
 
 // The text of a list is TOML for people to read. The signature at its end covers
@@ -121,24 +121,7 @@ func statement(body []byte) []byte { return append([]byte(domain), body...) }
 
 // Save replaces the list in a file and returns when the new one is durable. If it is
 // interrupted, the file holds one of the two.
-func (s *Signed) Save(path string) error {
-	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(s.Text)
-	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(file.Name()))
-	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
-}
+func (s *Signed) Save(path string) error { return durable.Replace(path, s.Text) }
 
 // Authority returns the authority whose signature a text claims to have. It checks nothing.
 func Authority(text []byte) (peer.ID, error) {

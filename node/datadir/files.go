@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"p2pnode/internal/durable"
 )
 
 // The files of a data directory.
@@ -84,31 +86,9 @@ const (
 // replaceAll writes files in this order, each whole or not at all.
 func replaceAll(dir string, files []dirFile) error {
 	for _, f := range files {
-		if err := replace(filepath.Join(dir, f.name), f.data); err != nil {
+		if err := durable.Replace(filepath.Join(dir, f.name), f.data); err != nil {
 			return fmt.Errorf("node: write %s: %w", filepath.Join(dir, f.name), err)
 		}
 	}
 	return nil
-}
-
-// replace replaces a file by one that only its owner can read, and returns when that is
-// durable. If it is interrupted, the path holds one of the two.
-func replace(path string, data []byte) error {
-	dir := filepath.Dir(path)
-	file, err := os.CreateTemp(dir, filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(data)
-	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(file.Name()))
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

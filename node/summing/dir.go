@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"p2pnode/internal/durable"
 	"p2pnode/sums"
 )
 
@@ -96,32 +97,9 @@ func (d *directory) secrets(closes int64) (sums.Secrets, int64, error) {
 	return k, closes, d.write(keysName, frame(content))
 }
 
-// write is writeFile in the directory.
-func (d *directory) write(file string, content []byte) error { return writeFile(d.name(file), content) }
-
-// writeFile makes a file that is whole, and on disk when it returns.
-func writeFile(path string, content []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "new-")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(content)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return syncPath(filepath.Dir(path))
-}
-
-func syncPath(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
+// write replaces a file in the directory.
+func (d *directory) write(file string, content []byte) error {
+	return durable.Replace(d.name(file), content)
 }
 
 // A frame is a content after its length and CRC-32C, 4 bytes each.
@@ -186,7 +164,7 @@ func (d *directory) replay(visit func(sums.Input) error) error {
 		return err
 	}
 	_, err = f.Seek(int64(end), io.SeekStart)
-	return errors.Join(err, f.Sync(), syncPath(d.path))
+	return errors.Join(err, f.Sync(), durable.SyncDir(d.path))
 }
 
 // append adds an input to the journal; sync makes it durable.
@@ -252,7 +230,7 @@ func (d *directory) erase() error {
 	d.uploads.Lock()
 	defer d.uploads.Unlock()
 	d.erased = true
-	return errors.Join(err, shred(d.name(keysName)), shred(d.name(journalName)), os.RemoveAll(d.name(uploadsName)), syncPath(d.path))
+	return errors.Join(err, shred(d.name(keysName)), shred(d.name(journalName)), os.RemoveAll(d.name(uploadsName)), durable.SyncDir(d.path))
 }
 
 // shred overwrites a file and removes it. It is no error if there is none.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"p2pnode/internal/durable"
 	"p2pnode/storage"
 	"p2pnode/sums"
 )
@@ -29,10 +30,10 @@ func listFile(sum sums.Digest) string { return hex.EncodeToString(sum[:16]) + li
 func keepResult(root string, s *sums.Sum, result, decision []byte) error {
 	err := os.MkdirAll(root, 0o700)
 	if err == nil {
-		err = writeFile(filepath.Join(root, listFile(s.ID)), decision)
+		err = durable.Replace(filepath.Join(root, listFile(s.ID)), decision)
 	}
 	if err == nil {
-		err = writeFile(filepath.Join(root, ResultFile(s.ID)), result)
+		err = durable.Replace(filepath.Join(root, ResultFile(s.ID)), result)
 	}
 	if err != nil {
 		return fmt.Errorf("summing: keep the result of a private sum: %w", err)
