@@ -16,6 +16,7 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/p2p/net/swarm"
 
 	"p2pnode/internal/require"
 )
@@ -402,6 +403,19 @@ func TestCallsAreAnsweredAndGarbageIsStruck(t *testing.T) {
 }
 
 // News reach every node of the network that has a service, also through others.
+// A call dials also when one has failed a moment ago, by which libp2p would refuse to.
+func TestCallsDialAgainAtOnce(t *testing.T) {
+	a, _ := newShelfNode(t)
+	gone := newHost(t, newKey(t))
+	a.host.Peerstore().AddAddrs(gone.ID(), gone.Addrs(), time.Hour)
+	require.NoError(t, gone.Close())
+	for range 3 {
+		if _, err := a.Call(t.Context(), gone.ID(), nil); err == nil || errors.Is(err, swarm.ErrDialBackoff) {
+			t.Errorf("a peer that is away: %v", err)
+		}
+	}
+}
+
 func TestNewsReachEverybody(t *testing.T) {
 	a, _ := newShelfNode(t)
 	b, hears := newShelfNode(t)

@@ -11,6 +11,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/protocol"
+	"github.com/libp2p/go-libp2p/p2p/net/swarm"
 	"github.com/libp2p/go-msgio"
 )
 
@@ -64,7 +65,8 @@ func (g *Gossip) serve(ctx context.Context) {
 }
 
 // Call sends a call to a peer and waits for its reply, at most 10 s. It dials the peer if
-// the host knows its addresses.
+// the host knows its addresses, however often that has failed before: the caller paces
+// itself.
 func (g *Gossip) Call(ctx context.Context, p peer.ID, call []byte) ([]byte, error) {
 	reply, err := g.call(ctx, p, call)
 	if err != nil {
@@ -82,6 +84,10 @@ func (g *Gossip) call(ctx context.Context, p peer.ID, call []byte) ([]byte, erro
 	}
 	ctx, cancel := context.WithTimeout(ctx, edgeTimeout)
 	defer cancel()
+	if s, ok := g.host.Network().(*swarm.Swarm); ok {
+		// A phone that was offline would wait for minutes after it has come back.
+		s.Backoff().Clear(p)
+	}
 	s, err := g.host.NewStream(ctx, p, callProtocol(g.config.Network))
 	if err != nil {
 		return nil, err
