@@ -27,6 +27,8 @@ const (
 	blobTimeout = 10 * time.Minute
 	// fetchRoom bounds the bytes that wait in memory for the rest of their blobs.
 	fetchRoom = 256 << 20
+	// fetchBegin is for how many bytes there is room before they come: most uploads have less.
+	fetchBegin = 256 << 10
 	// fetchPause is between two rounds that ask all peers.
 	fetchPause = 100 * time.Millisecond
 )
@@ -215,8 +217,10 @@ func (f *fetch) more(ctx context.Context, p peer.ID) error {
 	return malformed("a blob of another size")
 }
 
-// read appends what comes until nothing is missing. Memory grows with what has come.
+// read appends what comes until nothing is missing. Memory grows with what has come, from
+// fetchBegin bytes.
 func (f *fetch) read(s network.Stream) error {
+	f.data = slices.Grow(f.data, int(min(f.size-int64(len(f.data)), fetchBegin)))
 	for chunk := make([]byte, blobChunk); int64(len(f.data)) < f.size; {
 		if err := s.SetReadDeadline(time.Now().Add(chunkTimeout)); err != nil {
 			return err

@@ -194,7 +194,7 @@ func (k *contributor) ask(ctx context.Context, who peer.ID) (*news, error) {
 
 // finish keeps the result for good.
 func (k *contributor) finish() (Outcome, error) {
-	o, err := readOutcome(k.sum, k.desk.self, k.part.bytes(), k.checked, k.entry)
+	o, err := outcomeOf(k.sum, k.desk.self, k.desk.Result(k.sum.ID), k.checked, k.entry)
 	if err != nil {
 		return Outcome{}, err
 	}

@@ -98,7 +98,7 @@ func (m *member) load(name gossip.BlobName, size int64, from []peer.ID, check fu
 		return nil
 	}
 	defer func() { <-m.slots }()
-	ctx, cancel := context.WithTimeout(m.ctx, m.desk.config.Retry*4)
+	ctx, cancel := context.WithTimeout(m.ctx, fetchTimeout)
 	defer cancel()
 	content, err := m.desk.gossip.Fetch(ctx, name, size, from, check)
 	if err != nil {

@@ -36,8 +36,10 @@ const (
 	// letters wait for one peer, each once, and so many are on their way to it.
 	letters    = 1024
 	deliverers = 4
-	// fetches is how many uploads and messages are fetched at a time.
-	fetches = 32
+	// fetches is how many uploads and messages are fetched at a time, each within
+	// fetchTimeout. What has come is lost then.
+	fetches      = 32
+	fetchTimeout = time.Minute
 	// keptMessages is how many messages that are too long for a call are served.
 	keptMessages = 64
 )
@@ -373,12 +375,12 @@ func (m *member) afterwards() error {
 			return fmt.Errorf("summing: the result in %s is damaged: %w", m.dir.path, err)
 		}
 	}
-	for m.desk.Result(p.sum.ID) == nil {
+	for pause := m.desk.config.Retry; m.desk.Result(p.sum.ID) == nil; pause = min(2*pause, m.desk.config.Rest) {
 		if content := m.desk.seekResult(m.life, p); content != nil {
 			if err := m.keepResult(content); err != nil {
 				return err
 			}
-		} else if wait(m.life, m.desk.config.Retry, nil); m.life.Err() != nil {
+		} else if wait(m.life, pause, nil); m.life.Err() != nil {
 			return nil
 		}
 	}

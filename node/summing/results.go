@@ -83,6 +83,12 @@ func readOutcome(s *sums.Sum, self sums.Identity, result, decision, entry []byte
 	if err != nil {
 		return nil, err
 	}
+	return outcomeOf(s, self, p, decision, entry)
+}
+
+// outcomeOf is what a result that was checked says for this device, with the list that it
+// is of.
+func outcomeOf(s *sums.Sum, self sums.Identity, p *sums.Published, decision, entry []byte) (*Outcome, error) {
 	l, voters, err := s.ReadDecision(p, decision)
 	if err != nil {
 		return nil, err
