@@ -3,6 +3,7 @@ package testnet
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"gonum.org/v1/gonum/stat"
@@ -14,11 +15,13 @@ import (
 // Twins is a task for the same people to learn over real nodes and in the simulator.
 type Twins struct {
 	Data        *Dataset
+	Method      Method         // Broadcast, or Private, whose simulations are draws of the committee's noise
 	Lone        learner.Local  // of the lone model; the zero value: as the task's
 	Budget      privacy.Budget // of every record
 	Seed        uint64         // of the first simulation
 	Simulations int            // with seeds of their own, for noise, clocks and graph
 	Dir         string         // an empty directory for the real nodes' data; required
+	Daemons     *Daemons       // the real nodes are processes of their own; nil: in this one
 }
 
 // Agreement is what became of [Twins]: an error of each person, in the order of the
@@ -28,8 +31,8 @@ type Agreement struct {
 	Real      []float64
 	Simulated [][]float64 // of each simulation
 
-	Unfinished int     // real nodes that had not used their budget when it ended
-	Delivery   float64 // share of the copies of models sent by real nodes that arrived
+	Unfinished int     // real nodes that had not used their budget, or had no result, when it ended
+	Delivery   float64 // share of what real nodes sent that arrived
 	Seconds    float64 // of the real nodes, wall time
 }
 
@@ -55,21 +58,21 @@ func Agree(ctx context.Context, w Twins) (*Agreement, error) {
 	}
 	a.Alone = r.Trials(Alone)[0].Errors
 
-	c.Methods = []Method{Broadcast}
+	c.Methods = []Method{w.Method}
 	simulated := c
 	simulated.Seeds = w.Simulations
 	if r, err = simulated.finish(ctx); err != nil {
 		return nil, err
 	}
-	for _, t := range r.Trials(Broadcast) {
+	for _, t := range r.Trials(w.Method) {
 		a.Simulated = append(a.Simulated, t.Errors)
 	}
 
-	c.Simulate = false
+	c.Simulate, c.Daemons = false, w.Daemons
 	if r, err = c.finish(ctx); err != nil {
 		return nil, err
 	}
-	t := r.Trials(Broadcast)[0]
+	t := r.Trials(w.Method)[0]
 	a.Real, a.Unfinished, a.Seconds, a.Delivery = t.Errors, t.Unfinished, t.Seconds, r.delivery()
 	return a, nil
 }
@@ -84,7 +87,7 @@ const unhurried = 270
 // learners that do not release by a clock of their own.
 func (w *Twins) wake() time.Duration {
 	t := w.Data.Task
-	if !t.Clocked() {
+	if w.Method == Private || !t.Clocked() {
 		return 0
 	}
 	each := float64(len(w.Data.People)*t.Graph.Degree) / unhurried
@@ -124,6 +127,18 @@ func (a *Agreement) Difference(seed uint64) (above learner.Interval, spread floa
 		means[k] = mean(errs)
 	}
 	return Bootstrap(pairs, resamples, seed), stat.StdDev(means, nil)
+}
+
+// Within reports whether the real nodes' mean error is one of those that the simulations
+// show, and between which of these it has to be. If both are alike it is outside with
+// probability 2/(n+1) of n simulations, whatever the law of the noise: 4.9 % of 40.
+func (a *Agreement) Within() (low, high float64, within bool) {
+	low, high = math.Inf(1), math.Inf(-1)
+	for _, errs := range a.Simulated {
+		low, high = min(low, mean(errs)), max(high, mean(errs))
+	}
+	real := mean(a.Real)
+	return low, high, low <= real && real <= high
 }
 
 // arrived gives records the arrival numbers that they state when a device adds them

@@ -75,7 +75,7 @@ func TestAgree(t *testing.T) {
 		}
 	}
 	w := Twins{
-		Data: d, Lone: learner.Local{Eta: 20, Kappa: 1}, Budget: privacy.Budget{Epsilon: 1, Delta: 1e-6},
+		Data: d, Method: Broadcast, Lone: learner.Local{Eta: 20, Kappa: 1}, Budget: privacy.Budget{Epsilon: 1, Delta: 1e-6},
 		Seed: 5, Simulations: 2, Dir: t.TempDir(),
 	}
 	a, err := Agree(t.Context(), w)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,10 +22,7 @@ import (
 func fewDaemons(t *testing.T) Config {
 	t.Helper()
 	c := fewNodes(t)
-	c.Daemons = &Daemons{Program: filepath.Join(t.TempDir(), "p2pnode")}
-	if out, err := exec.Command("go", "build", "-o", c.Daemons.Program, "p2pnode/cmd/p2pnode").CombinedOutput(); err != nil {
-		t.Fatalf("build p2pnode: %v\n%s", err, out)
-	}
+	c.Daemons = &Daemons{Program: builtDaemon(t)}
 	return c
 }
 

@@ -81,7 +81,7 @@ func (t *Trial) run(ctx context.Context, scratch string) (n paper.Numbers, err e
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	a, err := testnet.Agree(ctx, testnet.Twins{
-		Data: d, Lone: t.Lone, Budget: t.Budget, Seed: t.Seed, Simulations: simulations, Dir: dir,
+		Data: d, Method: testnet.Broadcast, Lone: t.Lone, Budget: t.Budget, Seed: t.Seed, Simulations: simulations, Dir: dir,
 	})
 	if err != nil {
 		return nil, err
