@@ -2,6 +2,7 @@ package mobile
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"p2pnode/node/api"
@@ -38,8 +39,9 @@ type training struct {
 // paused. It takes at most maxMillis milliseconds, up to an hour of them, and about a
 // second more. It ends earlier when [Node.Pause] or [Node.Stop] is called meanwhile, and when
 // nothing is left to do: the model knows all, and either the conditions do not allow the
-// network, or no example can pay for a release and nothing new has come from the
-// neighbours, all of them there, for 15 seconds. It does not wait for conditions to
+// network, or no example can pay for a release, no private sum is being added up, and
+// nothing new has come from the committee and from the neighbours, all of them there, for 15
+// seconds. It does not wait for conditions to
 // change: call SetNetwork and SetPower before. The JSON says what was done:
 //
 //	{"millis":…, "online_millis":…, "waiting":"waiting for Wi-Fi", "stored":…, "releases":…, "heard":…, "fitted":true}
@@ -111,7 +113,7 @@ func (n *Node) train(ctx context.Context, length time.Duration) (out training, e
 func (n *Node) learn(ctx context.Context, s *slice) {
 	look := time.NewTicker(sliceLook)
 	defer look.Stop()
-	q := quiet{since: time.Now()}
+	q := quiet{silent: n.node.Task().Silent(), since: time.Now()}
 	for {
 		possible, changed := n.driver.possible(s)
 		if !possible {
@@ -132,18 +134,35 @@ func (n *Node) learn(ctx context.Context, s *slice) {
 
 // quiet notices that a node has nothing left to do in the network for now.
 type quiet struct {
+	silent    bool // the task has private sums and nothing else
 	delivered uint64
-	since     time.Time // nothing was delivered, and all neighbours were there
+	sums      api.SumCounts
+	since     time.Time // nothing was delivered, and everybody was there
 }
 
 func (q *quiet) over(s api.Status, now time.Time) bool {
-	says := s.Records > 0 && !s.Done
-	says = says || s.Sums != nil && s.Sums.Known < s.Sums.All
-	there := s.Running && s.Neighbours > 0 && s.Listening == s.Neighbours
-	if says || !there || s.Traffic.Delivered != q.delivered {
+	busy := !s.Running || s.Traffic.Delivered != q.delivered
+	if s.Sums != nil {
+		busy = busy || s.Sums.SumCounts != q.sums || summing(s.Sums)
+		q.sums = s.Sums.SumCounts
+	}
+	if !q.silent { // there are releases, its own and its neighbours'
+		busy = busy || s.Records > 0 && !s.Done || s.Neighbours == 0 || s.Listening < s.Neighbours
+	}
+	if busy {
 		q.delivered, q.since = s.Traffic.Delivered, now
 	}
 	return now.Sub(q.since) >= lull
+}
+
+// summing reports that the committee has not answered yet, or adds up a sum. A sum that is
+// open for a while, or waits for its committee, is for another slice.
+func summing(s *api.Sums) bool {
+	if s.Known == s.All {
+		return false
+	}
+	answered := slices.ContainsFunc(s.Committee.Members, func(m api.Member) bool { return m.Answered > 0 })
+	return !answered || slices.ContainsFunc(s.List, func(sum api.Sum) bool { return sum.State == api.SumClosed })
 }
 
 // standing is what a slice adds to.

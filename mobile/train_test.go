@@ -75,18 +75,19 @@ func TestQuiet(t *testing.T) {
 		change func(*api.Status)
 		over   bool
 	}{
-		"calm":               {func(*api.Status) {}, true},
-		"no examples":        {func(s *api.Status) { s.Records, s.Done = 0, false }, true},
-		"budget left":        {func(s *api.Status) { s.Done = false }, false},
-		"no neighbours":      {func(s *api.Status) { s.Neighbours, s.Listening = 0, 0 }, false},
-		"a neighbour away":   {func(s *api.Status) { s.Listening = 1 }, false},
-		"not in the network": {func(s *api.Status) { s.Running = false }, false},
-		"sums to come":       {func(s *api.Status) { s.Sums = &api.Sums{SumCounts: api.SumCounts{All: 3, Known: 2}} }, false},
-		"all sums are known": {func(s *api.Status) { s.Sums = &api.Sums{SumCounts: api.SumCounts{All: 3, Known: 3}} }, true},
-		"a model came":       {func(s *api.Status) { s.Traffic.Delivered++ }, false},
+		"calm":                               {func(*api.Status) {}, true},
+		"no examples":                        {func(s *api.Status) { s.Records, s.Done = 0, false }, true},
+		"budget left":                        {func(s *api.Status) { s.Done = false }, false},
+		"no neighbours":                      {func(s *api.Status) { s.Neighbours, s.Listening = 0, 0 }, false},
+		"a neighbour away":                   {func(s *api.Status) { s.Listening = 1 }, false},
+		"not in the network":                 {func(s *api.Status) { s.Running = false }, false},
+		"nobody of a committee has answered": {func(s *api.Status) { s.Sums = sumsOf(api.SumOpen, 0) }, false},
+		"a sum is open":                      {func(s *api.Status) { s.Sums = sumsOf(api.SumOpen, 9) }, true},
+		"a sum is being added up":            {func(s *api.Status) { s.Sums = sumsOf(api.SumClosed, 9) }, false},
+		"a model came":                       {func(s *api.Status) { s.Traffic.Delivered++ }, false},
 	} {
 		start := time.Unix(0, 0)
-		q := quiet{delivered: 5, since: start}
+		q := quiet{delivered: 5, sums: api.SumCounts{All: 3, Known: 2}, since: start}
 		if q.over(calm, start.Add(lull-1)) {
 			t.Errorf("%s: over too soon", name)
 		}
@@ -98,6 +99,35 @@ func TestQuiet(t *testing.T) {
 		if !q.over(s, start.Add(3*lull)) && (c.over || name == "a model came") {
 			t.Errorf("%s: never over", name)
 		}
+	}
+}
+
+// sumsOf is two of three sums known, and one of the committee that answered at a time.
+func sumsOf(last api.SumState, answered int64) *api.Sums {
+	return &api.Sums{
+		SumCounts: api.SumCounts{All: 3, Known: 2}, List: []api.Sum{{State: api.SumHere}, {State: last}},
+		Committee: api.Committee{Members: []api.Member{{Answered: answered}, {}}},
+	}
+}
+
+// In a task of sums alone nobody has neighbours, and nothing waits for any. A result that
+// comes makes the slice go on.
+func TestQuietWithSumsAlone(t *testing.T) {
+	start := time.Unix(0, 0)
+	q := quiet{silent: true, sums: api.SumCounts{All: 3, Known: 1}, since: start}
+	s := api.Status{Running: true, Records: 5, Sums: sumsOf(api.SumOpen, 9)}
+	if q.over(s, start.Add(lull)) {
+		t.Error("over when a result has just come")
+	}
+	if !q.over(s, start.Add(2*lull)) {
+		t.Error("not over without neighbours")
+	}
+	if s.Sums = sumsOf(api.SumHere, 0); q.over(s, start.Add(3*lull)) {
+		t.Error("over before anybody has answered")
+	}
+	s.Sums.Known = s.Sums.All // the last result is news
+	if q.over(s, start.Add(4*lull)) || !q.over(s, start.Add(5*lull)) {
+		t.Error("not over when all sums are known")
 	}
 }
 
