@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"p2pnode/internal/require"
 	"p2pnode/node/api"
 )
 
@@ -32,7 +33,7 @@ func TestOwnerThroughSocket(t *testing.T) {
 	served := make(chan error, 1)
 	go func() { served <- n.Serve(ctx, listener) }()
 	var owner api.Owner
-	eventually(t, "the socket answers", func() bool {
+	require.Eventually(t, "the socket answers", func() bool {
 		c := api.NewClient(n.dir)
 		if c.Alive(t.Context()) == nil {
 			owner = c

@@ -11,6 +11,7 @@ import (
 	"github.com/libp2p/go-libp2p/p2p/protocol/ping"
 
 	"p2pnode/gossip"
+	"p2pnode/internal/require"
 	"p2pnode/learner"
 	"p2pnode/node/datadir"
 )
@@ -32,7 +33,7 @@ func TestForeignKindsAndRoundsAreRejected(t *testing.T) {
 	if err := liar.Follow(victim.self); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the liar is a neighbour", func() bool { return status(t, victim).Listening == 2 })
+	require.Eventually(t, "the liar is a neighbour", func() bool { return status(t, victim).Listening == 2 })
 	to := gossip.ID(victim.self)
 	bad := []learner.Message{
 		{Kind: learner.KindGradient, Round: 1, Real: make([]float64, 3)},
@@ -44,7 +45,7 @@ func TestForeignKindsAndRoundsAreRejected(t *testing.T) {
 	for i, m := range bad {
 		m.To = to
 		var sent time.Time
-		eventually(t, "it is rejected", func() bool {
+		require.Eventually(t, "it is rejected", func() bool {
 			if time.Since(sent) > 10*time.Second { // again: it is lost if the connection was replaced meanwhile
 				sent = time.Now()
 				if err := liar.Send(m); err != nil {
@@ -55,9 +56,9 @@ func TestForeignKindsAndRoundsAreRejected(t *testing.T) {
 		})
 		waitUntilReset(t, victim, info.ID)
 	}
-	eventually(t, "the liar is refused", func() bool { return status(t, victim).Listening == 1 })
+	require.Eventually(t, "the liar is refused", func() bool { return status(t, victim).Listening == 1 })
 	w.addRecords(t, rand.New(rand.NewPCG(25, 26)), 15)
-	eventually(t, "the run is over", func() bool { return w.ahead(t, make([]uint64, 2), 20) })
+	require.Eventually(t, "the run is over", func() bool { return w.ahead(t, make([]uint64, 2), 20) })
 	if s := status(t, victim); s.Traffic.Taken == 0 || s.Traffic.Rejected != uint64(len(bad)) {
 		t.Errorf("the victim counts %+v", s.Traffic)
 	}
@@ -68,7 +69,7 @@ func TestForeignKindsAndRoundsAreRejected(t *testing.T) {
 func waitUntilReset(t *testing.T, n *Node, p peer.ID) {
 	t.Helper()
 	h := n.session.host
-	eventually(t, "its stream is reset", func() bool {
+	require.Eventually(t, "its stream is reset", func() bool {
 		for _, c := range h.Network().ConnsToPeer(p) {
 			for _, s := range c.GetStreams() {
 				if strings.Contains(string(s.Protocol()), "/direct/") {

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"p2pnode/internal/require"
 	"p2pnode/learner"
 	"p2pnode/node/datadir"
 )
@@ -23,7 +24,7 @@ func TestLeavingAndJoining(t *testing.T) {
 				propagated(t, task, w, training) // waits for the releases
 			}
 			rounds := w.rounds(t)
-			eventually(t, "a few rounds", func() bool { return w.ahead(t, rounds, 3) || name == "propagation" })
+			require.Eventually(t, "a few rounds", func() bool { return w.ahead(t, rounds, 3) || name == "propagation" })
 
 			const gone = 3
 			dir := w.nodes[gone].dir
@@ -33,7 +34,7 @@ func TestLeavingAndJoining(t *testing.T) {
 			}
 			rest := &graphNetwork{nodes: w.nodes[:gone], graph: full(gone)}
 			rounds = rest.rounds(t)
-			eventually(t, "the others go on", func() bool { return rest.ahead(t, rounds, 10) || name == "propagation" })
+			require.Eventually(t, "the others go on", func() bool { return rest.ahead(t, rounds, 10) || name == "propagation" })
 
 			n := openNode(t, dir)
 			for _, other := range rest.nodes {
@@ -76,7 +77,7 @@ func TestRunsEnd(t *testing.T) {
 			w := startGraph(t, ring(4), task, func(c *datadir.Config) { c.Unprotected, c.Releases = datadir.Consent, 0 })
 			defer w.stop()
 			w.addRecords(t, rand.New(rand.NewPCG(15, 16)), 15)
-			eventually(t, "the last round", func() bool { return w.ahead(t, make([]uint64, 4), 7) })
+			require.Eventually(t, "the last round", func() bool { return w.ahead(t, make([]uint64, 4), 7) })
 			for i, r := range w.rounds(t) {
 				if r != 7 {
 					t.Errorf("node %d ends at round %d", i, r)
@@ -107,7 +108,7 @@ func TestProtectedRounds(t *testing.T) {
 			w := startGraph(t, ring(3), task, nil)
 			defer w.stop()
 			w.addRecords(t, rand.New(rand.NewPCG(17, 18)), 30)
-			eventually(t, "all budgets used", func() bool {
+			require.Eventually(t, "all budgets used", func() bool {
 				for _, n := range w.nodes {
 					if !status(t, n).Done {
 						return false

@@ -11,6 +11,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"p2pnode/internal/require"
 	"p2pnode/learner"
 	"p2pnode/node/api"
 	"p2pnode/node/datadir"
@@ -37,7 +38,7 @@ func TestDeleteIsForgotten(t *testing.T) {
 		n := testNode(t, lineTask(), all, nil)
 		if running {
 			start(t, n)
-			eventually(t, "running", func() bool { return status(t, n).Running })
+			require.Eventually(t, "running", func() bool { return status(t, n).Running })
 		}
 		before, err := n.Personal(t.Context())
 		if err != nil {
@@ -72,13 +73,13 @@ func TestDeleteReachesTheAgent(t *testing.T) {
 	n := testNode(t, lineTask(), lineRecords(fixed(1), 4), func(c *datadir.Config) { c.Unprotected = datadir.Consent })
 	other := testNode(t, lineTask(), nil, func(c *datadir.Config) { c.Unprotected = datadir.Consent })
 	start(t, n)
-	eventually(t, "running", func() bool { return len(status(t, n).Addrs) > 0 })
+	require.Eventually(t, "running", func() bool { return len(status(t, n).Addrs) > 0 })
 	if err := n.Delete(t.Context(), []uint64{1, 2, 3, 4}); err != nil {
 		t.Fatal(err)
 	}
 	other.files.Config.Bootstrap = status(t, n).Addrs
 	start(t, other)
-	eventually(t, "a release", func() bool { return status(t, n).Round > 0 })
+	require.Eventually(t, "a release", func() bool { return status(t, n).Round > 0 })
 	state, err := n.state()
 	if err != nil || floats.Norm(state.Model, 2) != 0 {
 		t.Errorf("the model without noise of no records is %v, %v; want zero", state.Model, err)

@@ -12,6 +12,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"p2pnode/internal/require"
 	"p2pnode/learner"
 )
 
@@ -181,10 +182,7 @@ func TestFittedWhileRecordsComeAndGo(t *testing.T) {
 		})
 	}
 	all.Wait()
-	live, _, err := n.store.Records()
-	if err != nil {
-		t.Fatal(err)
-	}
+	live, _ := storedRecords(t, n)
 	want := learner.FitPersonal(n.Task(), live, make([]float64, 3))
 	if m := fittedNow(t, n, t.Context()); !m.Current || m.Records != 30 || !floats.Same(m.Theta, want.Theta) {
 		t.Errorf("%+v, want %+v of %d records", m, want, len(live))
@@ -243,19 +241,28 @@ func TestOwnRecordsAreThoseStored(t *testing.T) {
 }
 
 func lastStored(t *testing.T, n *Node) []learner.Record {
-	live, _, err := n.store.Records()
-	if err != nil {
-		t.Fatal(err)
-	}
+	live, _ := storedRecords(t, n)
 	return live[max(0, len(live)-2):]
+}
+
+// storedRecords are the records on disk, and those that were deleted.
+func storedRecords(t *testing.T, n *Node) (live, deleted []learner.Record) {
+	t.Helper()
+	require.NoError(t, n.store.EachRecord(0, func(r learner.Record) error {
+		if r.X == nil {
+			deleted = append(deleted, r)
+		} else {
+			r.X = slices.Clone(r.X)
+			live = append(live, r)
+		}
+		return nil
+	}))
+	return live, deleted
 }
 
 func checkOwn(t *testing.T, n *Node) {
 	t.Helper()
-	live, deleted, err := n.store.Records()
-	if err != nil {
-		t.Fatal(err)
-	}
+	live, deleted := storedRecords(t, n)
 	var gotLive, gotDeleted []learner.Record
 	rows := own(t, n)
 	for r := range rows.each() {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"p2pnode/internal/require"
 	"p2pnode/node/datadir"
 
 	"github.com/libp2p/go-libp2p"
@@ -65,7 +66,7 @@ func TestAFloodOfStreamsIsBounded(t *testing.T) {
 	if most > maxStreams {
 		t.Errorf("one peer holds %d streams", most)
 	}
-	eventually(t, "all that was released arrives", func() bool {
+	require.Eventually(t, "all that was released arrives", func() bool {
 		a, b := status(t, nodes[0]), status(t, nodes[1])
 		return a.Done && b.Done && a.Traffic.Delivered == b.Traffic.Expected && b.Traffic.Delivered == a.Traffic.Expected
 	})

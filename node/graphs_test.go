@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"p2pnode/gossip"
+	"p2pnode/internal/require"
 	"p2pnode/learner"
 	"p2pnode/node/datadir"
 	"p2pnode/peering"
@@ -96,7 +97,7 @@ func startGraph(t *testing.T, g topology, task *learner.Task, change func(*datad
 // listen waits until each node listens to its neighbours and has no others.
 func (w *graphNetwork) listen(t *testing.T) {
 	t.Helper()
-	eventually(t, "the edges of the graph", func() bool {
+	require.Eventually(t, "the edges of the graph", func() bool {
 		for i, n := range w.nodes {
 			if s := status(t, n); s.Listening != len(w.graph[i]) || s.Neighbours != len(w.graph[i]) {
 				return false
@@ -131,10 +132,7 @@ func (w *graphNetwork) addRecords(t *testing.T, random *rand.Rand, least int) []
 		if err := n.Add(t.Context(), lineRecords(random, least+random.IntN(20))); err != nil {
 			t.Fatal(err)
 		}
-		stored, _, err := n.store.Records()
-		if err != nil {
-			t.Fatal(err)
-		}
+		stored, _ := storedRecords(t, n)
 		for _, r := range stored {
 			if !r.Seq.HeldOut() {
 				training[i] = append(training[i], r)
@@ -194,7 +192,7 @@ func discover(t *testing.T, count int, task *learner.Task, change func(*datadir.
 		}
 		index[gossip.ID(n.self)] = i
 	}
-	eventually(t, "everybody has the neighbours it seeks", func() bool { return w.settled(task.Graph.Degree, index) })
+	require.Eventually(t, "everybody has the neighbours it seeks", func() bool { return w.settled(task.Graph.Degree, index) })
 	return w
 }
 
@@ -230,13 +228,13 @@ func TestGraphWithASilentEdgeIsNotSettled(t *testing.T) {
 		index[gossip.ID(n.self)] = i
 	}
 	settled := func() bool { return w.settled(1, index) }
-	eventually(t, "the graph is settled", settled)
+	require.Eventually(t, "the graph is settled", settled)
 	a, b := w.nodes[0], w.nodes[1]
 	silence := func(from, to *Node) {
 		if err := from.session.gossip.Unfollow(to.self); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "nobody listens over the edge", func() bool {
+		require.Eventually(t, "nobody listens over the edge", func() bool {
 			return !slices.Contains(to.session.gossip.Listeners(), from.self)
 		})
 	}
@@ -250,7 +248,7 @@ func TestGraphWithASilentEdgeIsNotSettled(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "the graph is settled again", settled)
+	require.Eventually(t, "the graph is settled again", settled)
 }
 
 func (g topology) symmetric() bool {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"p2pnode/gossip"
+	"p2pnode/internal/require"
 	"p2pnode/learner"
 	"p2pnode/node/datadir"
 )
@@ -49,7 +50,7 @@ func TestGroupsFindEachOther(t *testing.T) {
 		group[gossip.ID(n.self)] = i % 2
 	}
 	var right, wrong, lonely int
-	eventually(t, "the groups have found each other", func() bool {
+	require.Eventually(t, "the groups have found each other", func() bool {
 		right, wrong, lonely = 0, 0, 0
 		for i, n := range nodes {
 			mine := 0

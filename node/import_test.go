@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"p2pnode/internal/require"
 	"p2pnode/learner"
 	"p2pnode/node/api"
 )
@@ -24,7 +25,7 @@ func served(t *testing.T, n *Node) api.Owner {
 	ended := make(chan error, 1)
 	go func() { ended <- n.Serve(ctx, listener) }()
 	c := api.NewClient(n.dir)
-	eventually(t, "the socket answers", func() bool { return c.Alive(t.Context()) == nil })
+	require.Eventually(t, "the socket answers", func() bool { return c.Alive(t.Context()) == nil })
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/goleak"
 	"gonum.org/v1/gonum/floats"
 
+	"p2pnode/internal/require"
 	"p2pnode/learner"
 	"p2pnode/node/datadir"
 )
@@ -103,7 +104,7 @@ func published(t *testing.T, task *learner.Task, w *graphNetwork, training [][]l
 func propagated(t *testing.T, task *learner.Task, w *graphNetwork, training [][]learner.Record) [][]float64 {
 	t.Helper()
 	local := make([][]float64, len(w.nodes))
-	eventually(t, "every node has released its local model", func() bool {
+	require.Eventually(t, "every node has released its local model", func() bool {
 		for i, n := range w.nodes {
 			state, err := n.state()
 			if err != nil {
@@ -182,7 +183,7 @@ func (w *graphNetwork) converge(t *testing.T, want [][]float64) {
 		}
 	}()
 	var worst float64
-	eventually(t, "the fixed point", func() bool {
+	require.Eventually(t, "the fixed point", func() bool {
 		worst = w.distance(t, want, func(got, want []float64) float64 {
 			return floats.Distance(got, want, 2) / floats.Norm(want, 2)
 		})

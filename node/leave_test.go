@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"p2pnode/gossip"
+	"p2pnode/internal/require"
 	"p2pnode/node/api"
 	"p2pnode/peering"
 )
@@ -21,7 +22,7 @@ func TestLeave(t *testing.T) {
 	for _, other := range rest {
 		h := other.session.hood
 		again := requestFromWire(n.self, gossip.EdgeRequest{Kind: gossip.EdgeAsk, Turn: 1000})
-		eventually(t, "they agree on it again", func() bool {
+		require.Eventually(t, "they agree on it again", func() bool {
 			var answer peering.Answer
 			h.look(func(m *peering.Neighbourhood) { answer = m.Step(h.now(), again).Reply.Answer })
 			return answer == peering.Accepted

@@ -11,6 +11,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"p2pnode/gossip"
+	"p2pnode/internal/require"
 	"p2pnode/learner"
 	"p2pnode/node/netedge"
 	"p2pnode/storage"
@@ -74,7 +75,7 @@ func TestForgedWitnessChangesNothing(t *testing.T) {
 	remembers(t, n, info)
 	start(t, n)
 	addrs := waitForAddrs(t, n)
-	eventually(t, "the liar was asked", func() bool { return asked.Load() > 0 })
+	require.Eventually(t, "the liar was asked", func() bool { return asked.Load() > 0 })
 	if _, err := liar.Ask(t.Context(), n.self, gossip.EdgeRequest{Kind: gossip.EdgeAsk}); err == nil {
 		t.Error("the liar is answered")
 	}
@@ -106,12 +107,12 @@ func TestNoReleaseBeforeTheExchange(t *testing.T) {
 	start(t, n)
 	waitForAddrs(t, n)
 	<-asked
-	eventually(t, "the mute peer listens", func() bool { return len(n.session.gossip.Listeners()) == 1 })
+	require.Eventually(t, "the mute peer listens", func() bool { return len(n.session.gossip.Listeners()) == 1 })
 	if edges := n.session.hood.forAgent(); len(edges) != 1 || edges[0].Live || n.ledger.Round() != 0 {
 		t.Errorf("edges %+v, round %d is paid before the exchange", edges, n.ledger.Round())
 	}
 	close(speak)
-	eventually(t, "a release", func() bool { return status(t, n).Round > 0 })
+	require.Eventually(t, "a release", func() bool { return status(t, n).Round > 0 })
 }
 
 // A neighbour that takes a request and says nothing keeps nobody else waiting.

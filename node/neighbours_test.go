@@ -14,6 +14,7 @@ import (
 	"github.com/multiformats/go-multiaddr"
 
 	"p2pnode/gossip"
+	"p2pnode/internal/require"
 	"p2pnode/learner"
 )
 
@@ -112,7 +113,7 @@ func TestModelOfNewNeighbourIsHeard(t *testing.T) {
 			t.Fatalf("declined: %s", reply.Reason)
 		}
 	}
-	eventually(t, "all models are heard", func() bool {
+	require.Eventually(t, "all models are heard", func() bool {
 		return len(s.loop.shown.Load().Heard) == count
 	})
 }
@@ -164,7 +165,7 @@ func TestMessageKeepsItsSlot(t *testing.T) {
 		}
 	})
 	defer agent.work(s)()
-	eventually(t, "published while the loop is busy", func() bool { return served() && s.gossip.Stats().Published == 1 })
+	require.Eventually(t, "published while the loop is busy", func() bool { return served() && s.gossip.Stats().Published == 1 })
 }
 
 // A change that no event tells of, as when one took the other back, is noticed.
@@ -182,13 +183,13 @@ func TestEdgesAreRechecked(t *testing.T) {
 	})
 	defer running.Wait()
 	defer stop()
-	eventually(t, "no event is left", func() bool { return len(s.hood.changed) == 0 })
+	require.Eventually(t, "no event is left", func() bool { return len(s.hood.changed) == 0 })
 	if err := s.records(nil, nil); err != nil { // and the last one is handled
 		t.Fatal(err)
 	}
 	silently := requestFromWire(randomPeer(t), gossip.EdgeRequest{Kind: gossip.EdgeAsk})
 	s.hood.posted.post(func(context.Context) { s.hood.machine.Step(s.hood.now(), silently) })
-	eventually(t, "the agent is told", func() bool { return agent.edges.Load() == 1 })
+	require.Eventually(t, "the agent is told", func() bool { return agent.edges.Load() == 1 })
 }
 
 // toldAgent says of how many edges the agent was told last.

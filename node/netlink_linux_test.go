@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"p2pnode/internal/require"
 	"p2pnode/node/datadir"
 	"p2pnode/testnet/lab"
 )
@@ -65,7 +66,7 @@ func TestUnderTheBan(t *testing.T) {
 	a.SetInterfaces([]Interface{loopback})
 	b.SetInterfaces([]Interface{loopback})
 	start(t, b)
-	eventually(t, "the two find each other", func() bool {
+	require.Eventually(t, "the two find each other", func() bool {
 		return status(t, a).Neighbours == 1 && status(t, b).Neighbours == 1
 	})
 }

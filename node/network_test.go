@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 	"gonum.org/v1/gonum/floats"
 
+	"p2pnode/internal/require"
 	"p2pnode/learner"
 	"p2pnode/node/api"
 	"p2pnode/node/datadir"
@@ -104,20 +104,6 @@ func start(t *testing.T, n *Node) (stop func()) {
 	return stop
 }
 
-// eventually polls until cond holds, and fails after minutes, because a machine may have
-// much else to do.
-func eventually(t *testing.T, what string, cond func() bool) {
-	t.Helper()
-	const limit = 4 * time.Minute
-	deadline := time.Now().Add(limit)
-	for !cond() {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within %v", what, limit)
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-}
-
 func status(t *testing.T, n *Node) api.Status {
 	t.Helper()
 	s, err := n.Status(t.Context())
@@ -143,10 +129,10 @@ func startNetwork(t *testing.T, count int, task *learner.Task, change func(*data
 		})
 		stops[i] = start(t, nodes[i])
 		if i == 0 {
-			eventually(t, "the first node listens", func() bool { bootstrap = status(t, nodes[0]).Addrs; return len(bootstrap) > 0 })
+			require.Eventually(t, "the first node listens", func() bool { bootstrap = status(t, nodes[0]).Addrs; return len(bootstrap) > 0 })
 		}
 	}
-	eventually(t, "a complete graph", func() bool {
+	require.Eventually(t, "a complete graph", func() bool {
 		return !slices.ContainsFunc(nodes, func(n *Node) bool { return status(t, n).Listening < count-1 })
 	})
 	for _, n := range nodes {
@@ -179,17 +165,14 @@ func TestNetworkReachesMinimiserOfQ(t *testing.T) {
 				weights[i][j] = 1
 			}
 		}
-		var err error
-		if stored[i], _, err = n.store.Records(); err != nil {
-			t.Fatal(err)
-		}
+		stored[i], _ = storedRecords(t, n)
 	}
 	want, err := learner.MinimiseQ(task, stored, weights)
 	if err != nil {
 		t.Fatal(err)
 	}
 	worst := math.Inf(1)
-	eventually(t, "the minimiser of Q", func() bool {
+	require.Eventually(t, "the minimiser of Q", func() bool {
 		worst = 0
 		for i, n := range nodes {
 			state, err := n.state()
@@ -218,9 +201,9 @@ func TestBudgetIsSpentExactly(t *testing.T) {
 		}
 		return true
 	}
-	eventually(t, "all budgets used", done)
+	require.Eventually(t, "all budgets used", done)
 	var published, expected, delivered uint64
-	eventually(t, "everything delivered", func() bool {
+	require.Eventually(t, "everything delivered", func() bool {
 		published, expected, delivered = 0, 0, 0
 		for _, n := range nodes {
 			c := status(t, n).Traffic
@@ -240,7 +223,7 @@ func TestBudgetIsSpentExactly(t *testing.T) {
 	if err := nodes[0].Add(t.Context(), lineRecords(rand.New(rand.NewPCG(5, 6)), 20)); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the new cohort's budget used", func() bool { s := status(t, nodes[0]); return s.Done && s.Round == 10 })
+	require.Eventually(t, "the new cohort's budget used", func() bool { s := status(t, nodes[0]); return s.Done && s.Round == 10 })
 	b, err := nodes[0].Budget(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -256,7 +239,7 @@ func TestAloneSpendsNothing(t *testing.T) {
 	t.Parallel()
 	n := testNode(t, lineTask(), lineRecords(rand.New(rand.NewPCG(7, 8)), 20), nil)
 	stop := start(t, n)
-	eventually(t, "running", func() bool { return status(t, n).Running })
+	require.Eventually(t, "running", func() bool { return status(t, n).Running })
 	// A second node comes, learns, and leaves: after that the first is alone.
 	other := testNode(t, lineTask(), lineRecords(rand.New(rand.NewPCG(9, 10)), 20), func(c *datadir.Config) {
 		c.Bootstrap = status(t, n).Addrs
@@ -266,9 +249,9 @@ func TestAloneSpendsNothing(t *testing.T) {
 		t.Fatalf("round %d before anybody listened", s.Round)
 	}
 	leave := start(t, other)
-	eventually(t, "the first release", func() bool { return status(t, n).Round > 0 })
+	require.Eventually(t, "the first release", func() bool { return status(t, n).Round > 0 })
 	leave()
-	eventually(t, "nobody listening", func() bool { return status(t, n).Listening == 0 })
+	require.Eventually(t, "nobody listening", func() bool { return status(t, n).Listening == 0 })
 	before := status(t, n).Round
 	stop()
 	if s := status(t, n); s.Round > before+1 { // one may have been under way

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"p2pnode/internal/require"
 	"p2pnode/node/datadir"
 	"p2pnode/peering"
 )
@@ -57,7 +58,7 @@ func TestReplayOfRealPeering(t *testing.T) {
 			bootstrap = waitForAddrs(t, nodes[0])
 		}
 	}
-	eventually(t, "all have neighbours, have released and have said what they are compared by", func() bool {
+	require.Eventually(t, "all have neighbours, have released and have said what they are compared by", func() bool {
 		for i, n := range nodes {
 			if s := status(t, n); s.Listening < 2 || s.Round < 2 || !traces[i].declared.Load() {
 				return false
@@ -69,10 +70,10 @@ func TestReplayOfRealPeering(t *testing.T) {
 	if _, err := nodes[0].Leave(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "its neighbours know", func() bool { return status(t, nodes[0]).Neighbours == 0 })
+	require.Eventually(t, "its neighbours know", func() bool { return status(t, nodes[0]).Neighbours == 0 })
 	stops[0]()
 	stops[1]()
-	eventually(t, "somebody has lost a neighbour", func() bool {
+	require.Eventually(t, "somebody has lost a neighbour", func() bool {
 		return slices.ContainsFunc(nodes[2:], func(n *Node) bool {
 			s := status(t, n)
 			return s.Listening < s.Neighbours

@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"p2pnode/internal/require"
 	"p2pnode/learner"
 	"p2pnode/node/api"
 )
@@ -34,7 +35,7 @@ func TestFitReadsWhatIsStored(t *testing.T) {
 func TestFailedAddStoresNothing(t *testing.T) {
 	n := testNode(t, lineTask(), nil, nil)
 	start(t, n)
-	eventually(t, "running", func() bool { return status(t, n).Running })
+	require.Eventually(t, "running", func() bool { return status(t, n).Running })
 	good := []float64{0, 0, 1}
 	for name, r := range map[string]learner.Record{
 		"dimension":  {X: []float64{1}},
@@ -125,7 +126,7 @@ func TestStatusDoesNotWaitForTheAgent(t *testing.T) {
 		return agent
 	}
 	start(t, n)
-	eventually(t, "running", func() bool { return status(t, n).Running })
+	require.Eventually(t, "running", func() bool { return status(t, n).Running })
 	done := agent.work(n.current())
 	owner := served(t, n)
 	s, err := owner.Status(t.Context())

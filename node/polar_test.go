@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"p2pnode/gossip"
+	"p2pnode/internal/require"
 	"p2pnode/learner"
 	"p2pnode/node/datadir"
 )
@@ -105,7 +106,7 @@ func TestPolarServersAgreeNearTheOptimum(t *testing.T) {
 	_, w := startPolar(t, func(*learner.Task) {})
 	defer w.stop()
 	training := w.addRecords(t, rand.New(rand.NewPCG(19, 20)), 15)[polarServers:]
-	eventually(t, "the run is over", func() bool {
+	require.Eventually(t, "the run is over", func() bool {
 		for _, n := range w.nodes[:polarServers] {
 			if !status(t, n).Rounds.Ended {
 				return false
@@ -157,7 +158,7 @@ func TestPolarServerLeavesAndReturns(t *testing.T) {
 	defer w.stop()
 	w.addRecords(t, rand.New(rand.NewPCG(21, 22)), 15)
 	servers := &graphNetwork{nodes: w.nodes[:polarServers]}
-	eventually(t, "a few windows", func() bool { return servers.ahead(t, make([]uint64, polarServers), 12) })
+	require.Eventually(t, "a few windows", func() bool { return servers.ahead(t, make([]uint64, polarServers), 12) })
 
 	const gone = 1
 	dir := w.nodes[gone].dir
@@ -169,7 +170,7 @@ func TestPolarServerLeavesAndReturns(t *testing.T) {
 	w.nodes[gone], w.stops[gone] = n, start(t, n)
 	w.introduce(t)
 	before := servers.rounds(t)
-	eventually(t, "all go on", func() bool { return servers.ahead(t, before, 12) })
+	require.Eventually(t, "all go on", func() bool { return servers.ahead(t, before, 12) })
 }
 
 // With noise inside the sum the ledger applies, and nothing is labelled obfuscation.
@@ -179,7 +180,7 @@ func TestPolarPrivateIsPaidFor(t *testing.T) {
 	defer w.stop()
 	w.addRecords(t, rand.New(rand.NewPCG(23, 24)), 15)
 	clients := w.nodes[polarServers:]
-	eventually(t, "all budgets used", func() bool {
+	require.Eventually(t, "all budgets used", func() bool {
 		return !slices.ContainsFunc(clients, func(n *Node) bool { return !status(t, n).Done })
 	})
 	for i, n := range clients {

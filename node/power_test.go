@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"p2pnode/internal/require"
 	"p2pnode/node/datadir"
 )
 
@@ -18,7 +19,7 @@ func TestNodesOfLowPowerLearn(t *testing.T) {
 			c.Bootstrap = from
 		})
 		start(t, low)
-		eventually(t, "a node of low power uses its budget and hears others", func() bool {
+		require.Eventually(t, "a node of low power uses its budget and hears others", func() bool {
 			s := status(t, low)
 			return s.Done && s.Heard > 0
 		})

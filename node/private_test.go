@@ -100,7 +100,7 @@ func gardenOf(t *testing.T, count int) (g *garden, nodes []*Node, stops []func()
 		nodes[i] = g.join(nodes[i])
 		stops[i] = start(t, nodes[i])
 	}
-	eventually(t, "a complete graph", func() bool {
+	require.Eventually(t, "a complete graph", func() bool {
 		return !slices.ContainsFunc(nodes, func(n *Node) bool { return status(t, n).Listening < count-1 })
 	})
 	return g, nodes, stops
@@ -131,13 +131,13 @@ func TestRevocationWhileConnected(t *testing.T) {
 	if err := nodes[0].ImportMembers(t.Context(), g.list.Text); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the edges are gone", func() bool { return !edgeTo(t, nodes[0], revoked) && !edgeTo(t, nodes[1], revoked) })
+	require.Eventually(t, "the edges are gone", func() bool { return !edgeTo(t, nodes[0], revoked) && !edgeTo(t, nodes[1], revoked) })
 	t.Logf("the edges are gone after %v", time.Since(begin))
 	for _, n := range nodes[:2] {
 		if n.session.hood.connected(revoked) {
 			t.Error("the revoked member is connected")
 		}
-		eventually(t, "the edge is gone from disk", func() bool {
+		require.Eventually(t, "the edge is gone from disk", func() bool {
 			edges, err := n.store.Edges()
 			if err != nil {
 				t.Fatal(err)
@@ -150,10 +150,10 @@ func TestRevocationWhileConnected(t *testing.T) {
 		t.Fatalf("%d edges on disk, %v", len(edges), err)
 	}
 	start(t, back)
-	eventually(t, "the new list, and the edge forgotten", func() bool {
+	require.Eventually(t, "the new list, and the edge forgotten", func() bool {
 		return back.private.Book.List().Version == 2 && !edgeTo(t, back, revoked) && status(t, back).Listening == 2
 	})
-	eventually(t, "the revoked member knows", func() bool {
+	require.Eventually(t, "the revoked member knows", func() bool {
 		p := status(t, nodes[3]).Private
 		return p.Version == 1 && len(p.RefusedBy) > 0
 	})

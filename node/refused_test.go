@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"p2pnode/internal/require"
 	"p2pnode/learner"
 	"p2pnode/privacy"
 	"p2pnode/storage"
@@ -65,7 +66,7 @@ func TestRecordsThatAnEarlierVersionStored(t *testing.T) {
 	}
 
 	start(t, with)
-	eventually(t, "running", func() bool { return status(t, with).Running })
+	require.Eventually(t, "running", func() bool { return status(t, with).Running })
 	if err := with.Add(t.Context(), bad[2:3]); err == nil || !strings.Contains(err.Error(), "neither 1 nor -1") {
 		t.Errorf("it was stored again: %v", err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"p2pnode/internal/require"
 	"p2pnode/learner"
 	"p2pnode/node/api"
 	"p2pnode/node/datadir"
@@ -203,10 +204,10 @@ func TestRelease1NeighboursGoOn(t *testing.T) {
 			t.Errorf("%s: its neighbours are %+v, error %v", name, known, err)
 		}
 		start(t, n)
-		eventually(t, "the node listens", func() bool { return len(status(t, n).Addrs) > 0 })
+		require.Eventually(t, "the node listens", func() bool { return len(status(t, n).Addrs) > 0 })
 		nodes = append(nodes, n)
 	}
-	eventually(t, "the budgets are spent", func() bool {
+	require.Eventually(t, "the budgets are spent", func() bool {
 		return !slices.ContainsFunc(nodes, func(n *Node) bool { s := status(t, n); return !s.Done || s.Listening == 0 })
 	})
 	for _, n := range nodes {

@@ -13,6 +13,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"p2pnode/gossip"
+	"p2pnode/internal/require"
 	"p2pnode/node/datadir"
 )
 
@@ -59,7 +60,7 @@ func heard(t *testing.T, n *Node, author peer.ID) uint64 {
 
 func waitUntilHeard(t *testing.T, author *Node, after uint64, by ...*Node) {
 	t.Helper()
-	eventually(t, "the author is heard", func() bool {
+	require.Eventually(t, "the author is heard", func() bool {
 		return !slices.ContainsFunc(by, func(n *Node) bool { return heard(t, n, author.self) <= after })
 	})
 }

@@ -43,7 +43,7 @@ func TestShortAbsenceIsNoticed(t *testing.T) {
 	if id := <-asked; id != gossip.ID(second.self) {
 		t.Fatalf("%s is asked, want the neighbour", id)
 	}
-	eventually(t, "it has answered", func() bool { return s.hood.neighbours()[0].Met })
+	require.Eventually(t, "it has answered", func() bool { return s.hood.neighbours()[0].Met })
 	if err := s.host.Network().ClosePeer(second.self); err != nil {
 		t.Fatal(err)
 	}
@@ -103,5 +103,5 @@ func TestPeerAddedBeforeItIsThere(t *testing.T) {
 		t.Fatalf("%+v, %v", added, err)
 	}
 	start(t, b)
-	eventually(t, "neighbours", func() bool { return status(t, a).Listening == 1 && status(t, b).Listening == 1 })
+	require.Eventually(t, "neighbours", func() bool { return status(t, a).Listening == 1 && status(t, b).Listening == 1 })
 }

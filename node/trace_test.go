@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"p2pnode/gossip"
+	"p2pnode/internal/require"
 	"p2pnode/learner"
 	"p2pnode/node/datadir"
 )
@@ -39,9 +40,9 @@ func TestReplayOfRealTrace(t *testing.T) {
 			return recorders[i]
 		}
 		stops[i] = start(t, nodes[i])
-		eventually(t, "the node listens", func() bool { bootstrap = status(t, nodes[i]).Addrs; return len(bootstrap) > 0 })
+		require.Eventually(t, "the node listens", func() bool { bootstrap = status(t, nodes[i]).Addrs; return len(bootstrap) > 0 })
 	}
-	eventually(t, "everybody listens to everybody", func() bool {
+	require.Eventually(t, "everybody listens to everybody", func() bool {
 		for _, n := range nodes {
 			if status(t, n).Listening < 2 {
 				return false
@@ -54,7 +55,7 @@ func TestReplayOfRealTrace(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "all budgets used, and everybody heard", func() bool {
+	require.Eventually(t, "all budgets used, and everybody heard", func() bool {
 		for _, n := range nodes {
 			if s := status(t, n); !s.Done || s.Heard < 2 {
 				return false

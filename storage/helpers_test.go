@@ -169,3 +169,18 @@ func commitRound(l *Ledger, round uint64) error {
 
 func roundMessage(round uint64) []byte { return fmt.Appendf(nil, "message %d", round) }
 func roundState(round uint64) []byte   { return fmt.Appendf(nil, "state %d", round) }
+
+// Records returns the live records and the deleted ones, each as [Store.EachRecord]
+// visits them.
+func (s *Store) Records() (live, deleted []learner.Record, err error) {
+	err = s.EachRecord(0, func(r learner.Record) error {
+		if r.X == nil {
+			deleted = append(deleted, r)
+		} else {
+			r.X = slices.Clone(r.X)
+			live = append(live, r)
+		}
+		return nil
+	})
+	return live, deleted, err
+}

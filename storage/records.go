@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -230,21 +229,6 @@ func (s *Store) EachRecord(from learner.Seq, visit func(r learner.Record) error)
 		return fmt.Errorf("storage: read records: %w", err)
 	}
 	return nil
-}
-
-// Records returns the live records and the deleted ones, each as [Store.EachRecord]
-// visits them.
-func (s *Store) Records() (live, deleted []learner.Record, err error) {
-	err = s.EachRecord(0, func(r learner.Record) error {
-		if r.X == nil {
-			deleted = append(deleted, r)
-		} else {
-			r.X = slices.Clone(r.X)
-			live = append(live, r)
-		}
-		return nil
-	})
-	return live, deleted, err
 }
 
 // Counts is how many records are stored.

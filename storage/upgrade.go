@@ -38,7 +38,7 @@ var keyRecoded = []byte("recoded")
 
 // Upgrade brings a file of the first release to this version, and leaves a file of this
 // version as it is. Each record that is not deleted gets new coordinates. If r has none,
-// the record is set aside: it keeps its bytes and its slot, and [Store.Records] returns
+// the record is set aside: it keeps its bytes and its slot, and [Store.EachRecord] returns
 // it without features. The agent's state becomes what r.State returns. The message that
 // was published last is dropped, because it belongs to a network of an earlier wire
 // version. Numbers, cohorts and the ledger stay. After an error of State nothing has
