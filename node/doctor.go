@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -61,12 +62,75 @@ func (n *Node) Doctor(ctx context.Context) (api.Diagnosis, error) {
 		}
 	}
 	d.Bootstrap = checkBootstrap(ctx, bootstrap, try)
+	d.Committee = n.checkCommittee(ctx, s)
 	d.Clock = max(d.Reach.ClockBehind, n.behindFiles(time.Now()))
 	d.DiskFree = diskFree(n.dir)
 	d.Problems = append(d.Problems, n.writeProblem()...)
 	d.Problems = append(d.Problems, n.private.Problems(n.self, bootstrap, time.Now())...)
+	d.Problems = append(d.Problems, n.committeeProblems(&d)...)
 	judge(&d, c)
 	return d, nil
+}
+
+// checkCommittee tries all members of the committee at the same time; s is nil for a node at
+// rest, which knows no addresses of theirs.
+func (n *Node) checkCommittee(ctx context.Context, s *session) []api.MemberCheck {
+	out := []api.MemberCheck{}
+	if n.sums == nil || s == nil {
+		return out
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	members := n.sums.plan.Members()
+	out = make([]api.MemberCheck, len(members))
+	var running sync.WaitGroup
+	for i, m := range members {
+		out[i] = api.MemberCheck{Peer: m.String(), Self: m == n.self, Reached: m == n.self}
+		if out[i].Self {
+			continue
+		}
+		running.Go(func() {
+			err := s.connects(ctx, peer.AddrInfo{ID: m})
+			if err != nil {
+				s.discovery.Find(ctx, m)
+				err = s.connects(ctx, peer.AddrInfo{ID: m})
+			}
+			if out[i].Reached = err == nil; err != nil {
+				out[i].Why = discovery.Reason(err)
+			}
+		})
+	}
+	running.Wait()
+	return out
+}
+
+// committeeProblems says what is wrong with the committee, and with this node as a member.
+func (n *Node) committeeProblems(d *api.Diagnosis) (problems []string) {
+	if n.sums == nil {
+		return nil
+	}
+	why := make(map[string][]string)
+	for _, m := range d.Committee {
+		if !m.Reached {
+			why[m.Why] = append(why[m.Why], m.Peer)
+		}
+	}
+	for _, reason := range slices.Sorted(maps.Keys(why)) {
+		problems = append(problems, fmt.Sprintf("of the committee, %s cannot be reached (%s): have it run; a private sum opens only when all members are there", strings.Join(why[reason], ", "), reason))
+	}
+	if !n.sums.member {
+		return problems
+	}
+	if d.Verdict == reach.Unreachable {
+		problems = append(problems, "it is a member of the committee, and those who contribute call its members: it must be reachable")
+	}
+	if d.Clock > 0 {
+		problems = append(problems, "it is a member of the committee, and says when a sum closes by its clock: set the clock")
+	}
+	if s, err := n.describeSums(true); err == nil && slices.ContainsFunc(s.List, func(s api.Sum) bool { return s.Duty != nil && s.Duty.Silent }) {
+		problems = append(problems, "its keys for a private sum are lost, so it is silent for that sum: it takes part in the next one")
+	}
+	return problems
 }
 
 // checkBootstrap tries all bootstrap peers at the same time.

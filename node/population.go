@@ -58,7 +58,7 @@ type knowledge struct {
 // newKnowledge reads what the sums that a node keeps under root have told.
 func newKnowledge(p *summing.Plan, shared *Shared, root string, self sums.Identity, l *storage.Ledger) (*knowledge, error) {
 	k := &knowledge{
-		plan: p, root: absolute(root), shared: shared, member: slices.Contains(p.Committee().Members, self), prices: make(map[string]float64),
+		plan: p, root: root, shared: shared, member: slices.Contains(p.Committee().Members, self), prices: make(map[string]float64),
 	}
 	for i := range p.Recipes() {
 		w := &walk{recipe: i, epoch: 1, round: 1}
@@ -129,7 +129,7 @@ func (k *knowledge) take(w *walk, s *sums.Sum, o *summing.Outcome) {
 	for _, e := range o.List.Entries {
 		told.slots = append(told.slots, int(e.Records))
 	}
-	result := describeResult(k.plan, describeSum(k.plan, s, w.recipe), o.Result, o.Voters, filepath.Join(k.root, summing.ResultFile(s.ID)))
+	result := k.plan.DescribeResult(s, w.recipe, o.Result, o.Voters, filepath.Join(k.root, summing.ResultFile(s.ID)))
 	if o.Listed {
 		result.Part = api.PartListed
 	}

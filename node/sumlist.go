@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
+	"path/filepath"
+	"slices"
 
 	"p2pnode/node/api"
 	"p2pnode/node/datadir"
@@ -42,7 +44,7 @@ func (n *Node) describeSums(lastOnly bool) (*api.Sums, error) {
 		paid[hex.EncodeToString(c.Sum[:])] = c
 	}
 	desk := n.desk()
-	out := &api.Sums{SumCounts: api.SumCounts{Paid: len(paid)}, OnlyFetches: true, Committee: describeCommittee(k.plan, desk, n.self.String()), List: []api.Sum{}}
+	out := &api.Sums{SumCounts: api.SumCounts{Paid: len(paid)}, Running: desk != nil, OnlyFetches: true, Committee: k.plan.DescribeCommittee(desk, n.self), List: []api.Sum{}}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for i, w := range k.walks {
@@ -62,7 +64,7 @@ func (n *Node) describeSums(lastOnly bool) (*api.Sums, error) {
 			return nil, err
 		}
 		if next != nil {
-			out.List = append(out.List, awaited(k.plan, next, i, desk))
+			out.List = append(out.List, k.plan.Describe(desk, next, i))
 		}
 	}
 	for i := range out.List {
@@ -137,11 +139,43 @@ func VerifySum(dir, file string) (api.SumFile, error) {
 	if err != nil {
 		return api.SumFile{}, fmt.Errorf("node: %w", err)
 	}
-	told := api.SumFile{Sum: describeResult(plan, describeSum(plan, v.Sum, v.Recipe), v.Result, v.Voters, absolute(file)), ListChecked: v.List != nil}
+	told := api.SumFile{Sum: plan.DescribeResult(v.Sum, v.Recipe, v.Result, v.Voters, file), ListChecked: v.List != nil}
 	if v.List != nil {
 		if _, listed := v.List.Find(sums.Identity(key.Public().(ed25519.PublicKey))); listed {
 			told.Part = api.PartListed
 		}
 	}
 	return told, nil
+}
+
+// MemberKeys says which keys a member of a committee keeps in its directory, which may be
+// in use, or in that of a relay.
+func MemberKeys(dir string) (api.MemberKeys, error) {
+	self, err := datadir.PeerOf(dir)
+	if err != nil {
+		return api.MemberKeys{}, err
+	}
+	held, err := summing.Holdings(filepath.Join(dir, datadir.CommitteeDir))
+	if err != nil {
+		return api.MemberKeys{}, fmt.Errorf("node: %w", err)
+	}
+	keys := api.MemberKeys{Peer: self.String(), Sums: []api.KeysForSum{}}
+	plan := new(summing.Plan)
+	if files, err := datadir.Read(dir); err == nil { // a relay has none
+		if plan, err = datadir.Plan(files.Task, files.Catalogue); err != nil {
+			return api.MemberKeys{}, err
+		}
+		keys.Member = slices.Contains(files.Task.Sums.Committee, keys.Peer)
+	}
+	for _, h := range held {
+		k := api.KeysForSum{ID: h.Name, Erased: h.Over, Contributions: h.Contributions}
+		if !h.Made.IsZero() {
+			k.Made = h.Made.Unix()
+		}
+		if s, recipe := plan.Named(h.Name); s != nil {
+			k.Recipe, k.Epoch, k.Round = plan.Kind(recipe), s.Epoch, s.Round
+		}
+		keys.Sums = append(keys.Sums, k)
+	}
+	return keys, nil
 }

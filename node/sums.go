@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"sync"
-	"time"
 
 	"github.com/libp2p/go-libp2p/core/peer"
 	"golang.org/x/sync/errgroup"
@@ -37,6 +36,8 @@ func (n *Node) openSums(shared *Shared) (*knowledge, error) {
 
 func (n *Node) resultsDir() string { return filepath.Join(n.dir, datadir.ResultsDir) }
 
+func (n *Node) committeeDir() string { return filepath.Join(n.dir, datadir.CommitteeDir) }
+
 // signingKey is the identity of a directory as private sums use it.
 func signingKey(files *datadir.Files) (ed25519.PrivateKey, error) {
 	raw, err := files.Key.Raw()
@@ -45,15 +46,6 @@ func signingKey(files *datadir.Files) (ed25519.PrivateKey, error) {
 	}
 	return ed25519.PrivateKey(raw), nil
 }
-
-const (
-	// askEvery is how often a device asks a committee, and restAtMost how rarely, in an
-	// epoch of the usual length; in short ones it is an eighth of that.
-	askEvery, restAtMost = 15 * time.Second, 4 * time.Minute
-	// laterAtLeast is for how long after its closing a sum may be opened; or as long as it
-	// took contributions.
-	laterAtLeast = time.Hour
-)
 
 // newDesk is nil for a task without private sums.
 func (n *Node) newDesk(find func(context.Context, peer.ID)) (*summing.Desk, error) {
@@ -64,14 +56,7 @@ func (n *Node) newDesk(find func(context.Context, peer.ID)) (*summing.Desk, erro
 	if err != nil {
 		return nil, err
 	}
-	return summing.NewDesk(summing.Config{
-		Identity: key, Results: n.resultsDir(), Logger: n.log, Find: find,
-		Retry: min(askEvery, n.epochTime()/8), Rest: min(restAtMost, n.epochTime()/8),
-	}), nil
-}
-
-func (n *Node) epochTime() time.Duration {
-	return time.Duration(n.files.Task.Sums.CloseSeconds * float64(time.Second))
+	return summing.NewDesk(n.sums.plan.Config(summing.Config{Identity: key, Results: n.resultsDir(), Logger: n.log, Find: find})), nil
 }
 
 // sum takes part in the task's private sums until ctx ends or all are over.
@@ -100,7 +85,10 @@ func (n *Node) walk(ctx context.Context, d *summing.Desk, w *walk) error {
 	defer members.Wait()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	if err := n.serveKept(d, w); err != nil {
+	serve := func(s *sums.Sum) {
+		members.Go(func() { d.Serving(ctx, s, n.sums.plan.Membership(n.committeeDir())) })
+	}
+	if err := n.serveKept(d, w, serve); err != nil {
 		return err
 	}
 	for {
@@ -110,13 +98,7 @@ func (n *Node) walk(ctx context.Context, d *summing.Desk, w *walk) error {
 			return err
 		}
 		if n.sums.member {
-			members.Go(func() {
-				later := max(laterAtLeast, n.epochTime())
-				err := d.Member(ctx, s, summing.Membership{Root: filepath.Join(n.dir, datadir.CommitteeDir), Open: n.epochTime(), Later: later})
-				if err != nil {
-					n.log.Error("this node takes no part in a private sum as a member of its committee", "error", err)
-				}
-			})
+			serve(s)
 		}
 		o, err := d.Contribute(ctx, s, n.contributionTo(s, w))
 		if err != nil {
@@ -129,16 +111,21 @@ func (n *Node) walk(ctx context.Context, d *summing.Desk, w *walk) error {
 	}
 }
 
-// serveKept serves the results that are kept of earlier sums.
-func (n *Node) serveKept(d *summing.Desk, w *walk) error {
+// serveKept serves the results that are kept of earlier sums. A member that was stopped
+// before it erased its keys for one goes on with it.
+func (n *Node) serveKept(d *summing.Desk, w *walk, goOn func(*sums.Sum)) error {
 	for epoch := uint64(1); epoch <= w.epoch && epoch <= uint64(n.sums.plan.Epochs()); epoch++ {
 		for round := range uint64(n.sums.plan.Recipe(w.recipe).Rounds()) {
 			s, err := n.sums.plan.Sum(w.recipe, epoch, round+1)
 			if err != nil {
 				return err
 			}
-			if err := d.Serve(s, n.ledger); err != nil {
+			kept, err := d.Serve(s, n.ledger)
+			if err != nil {
 				return err
+			}
+			if kept && n.sums.member && summing.Holds(n.committeeDir(), s.ID) {
+				goOn(s)
 			}
 		}
 	}

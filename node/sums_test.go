@@ -1,6 +1,7 @@
 package node
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -15,6 +16,7 @@ import (
 	"p2pnode/learner"
 	"p2pnode/node/api"
 	"p2pnode/node/datadir"
+	"p2pnode/sums"
 )
 
 // population is nodes of a task with private sums: the committee comes first.
@@ -186,7 +188,7 @@ func TestNodesMakeAPrivateSum(t *testing.T) {
 // An old copy of a directory learns from the committee that this node contributed, and
 // stops for good.
 func TestOldCopyOfAContributor(t *testing.T) {
-	p := newPopulace(t, 2, func(*learner.Task) {})
+	p := newPopulace(t, 2, func(task *learner.Task) { task.Sums.Epochs = 100 }) // so it is in one of them
 	last := len(p.nodes) - 1
 	dir := p.nodes[last].dir
 	if err := p.nodes[last].Close(); err != nil {
@@ -232,6 +234,85 @@ func TestOldCopyOfAContributor(t *testing.T) {
 			t.Errorf("it says %+v", s)
 		}
 	}
+}
+
+// What a member must not lose, show or put back is in no backup, and a restore that the
+// owner confirms erases it. A member that was stopped before it erased its keys goes on.
+func TestMemberKeepsToItself(t *testing.T) {
+	p := newPopulace(t, 1, func(task *learner.Task) { task.Sums.CloseSeconds = 8 }) // so that it is seen open
+	member := p.nodes[0]
+	root := filepath.Join(member.dir, datadir.CommitteeDir)
+	p.run(committeeSize - 1)
+	for i := range p.nodes {
+		if i != committeeSize-1 {
+			p.run(i)
+		}
+	}
+	var id string
+	require.Eventually(t, "the sum is open", func() bool {
+		s := status(t, member).Sums.List[0]
+		id = s.ID[:32]
+		return s.State == api.SumOpen && s.Duty != nil
+	})
+	keys, err := MemberKeys(member.dir)
+	if err != nil || !keys.Member || keys.Peer != member.self.String() || len(keys.Sums) != 1 || keys.Sums[0].ID != id || keys.Sums[0].Made == 0 || keys.Sums[0].Erased || keys.Sums[0].Recipe != "mean" {
+		t.Fatalf("a member has %+v, %v", keys, err)
+	}
+	secret, err := os.ReadFile(filepath.Join(root, id, "keys"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var copied bytes.Buffer
+	if err := member.Backup(t.Context(), &copied); err != nil || bytes.Contains(copied.Bytes(), secret[8:]) || bytes.Contains(copied.Bytes(), secret[16:48]) {
+		t.Errorf("a backup holds a member's keys, %v", err)
+	}
+	require.Eventually(t, "the sum is over", func() bool {
+		k, err := MemberKeys(member.dir)
+		return err == nil && k.Sums[0].Erased && k.Sums[0].Made == 0 && p.opened(0, 0) == 1
+	})
+	p.stops[0]()
+	if err := member.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	// As if it had been killed before it erased.
+	if err := errors.Join(os.Remove(filepath.Join(root, id, "over")), os.WriteFile(filepath.Join(root, id, "keys"), secret, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	p.nodes[0] = openNode(t, member.dir)
+	p.run(0)
+	require.Eventually(t, "it goes on", func() bool {
+		d := p.nodes[0].desk()
+		return d != nil && d.State(p.only().ID).Duty != nil
+	})
+	p.stops[0]()
+	if err := p.nodes[0].Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	refused := errors.New("no")
+	if _, err := datadir.Restore(member.dir, "", func(int) error { return refused }); !errors.Is(err, refused) {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(root, id, "keys")); err != nil {
+		t.Errorf("a restore that was refused erased the keys: %v", err)
+	}
+	if _, err := datadir.Restore(member.dir, "", nil); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(root); err != nil || len(left) != 0 {
+		t.Errorf("after a restore %v are left, %v", left, err)
+	}
+}
+
+// only is the task's only sum.
+func (p *populace) only() *sums.Sum {
+	p.t.Helper()
+	s, err := p.nodes[0].sums.plan.Sum(0, 1, 1)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return s
 }
 
 // described checks what a node whose only sum is over says of it.

@@ -24,7 +24,11 @@ It may run beside the daemon; the copy is consistent.
 The copy holds your RECORDS, readable for anybody who gets it, the ledger of
 what was paid, the models and the neighbours. It does not hold the identity
 (identity.key), config.toml and task.toml, nor the files of a private network
-(swarm.key, private.toml, members.toml): keep copies of those too.
+(swarm.key, private.toml, members.toml), nor catalogue.csv: keep copies of those
+too. Results of private sums (directory "sums") are public, and fetched again.
+What a member of a committee keeps in "committee" is in no copy, and must be in
+none: a member without it is silent for a sum, one that is put back could open it
+twice.
 
 A copy that is put back retires every record in it, see "p2pnode restore --help".
 So it keeps your records safe, not your privacy budget.`,

@@ -61,13 +61,18 @@ func doctorText(d api.Diagnosis) string {
 		}
 		b.WriteString(table(rows...))
 	}
-	b.WriteString("\n" + table(
-		[]any{"peers", linksLine(d.Reach)},
-		[]any{"bootstrap", bootstrapLine(d.Bootstrap)},
-		[]any{"router", routerLine(d)},
-		[]any{"local network", localLine(d)},
-		[]any{"clock", clockLine(d.Clock)},
-		[]any{"disk", diskLine(d.DiskFree)}))
+	rows := [][]any{
+		{"peers", linksLine(d.Reach)},
+		{"bootstrap", bootstrapLine(d.Bootstrap)},
+		{"router", routerLine(d)},
+		{"local network", localLine(d)},
+		{"clock", clockLine(d.Clock)},
+		{"disk", diskLine(d.DiskFree)},
+	}
+	if len(d.Committee) > 0 {
+		rows = append(rows, []any{"committee", committeeLine(d.Committee)})
+	}
+	b.WriteString("\n" + table(rows...))
 	for _, c := range d.Bootstrap {
 		if !c.Reached {
 			b.WriteString(paragraph("  ", fmt.Sprintf("bootstrap %s: %s", c.Address, plain(c.Why))))
@@ -185,6 +190,17 @@ func bootstrapLine(checks []api.BootstrapCheck) string {
 		return "none"
 	}
 	return fmt.Sprintf("%d of %d reached", reached, len(checks))
+}
+
+// committeeLine counts the members that are there, this node included if it is one.
+func committeeLine(checks []api.MemberCheck) string {
+	there := 0
+	for _, c := range checks {
+		if c.Reached {
+			there++
+		}
+	}
+	return fmt.Sprintf("%d of %d members reached", there, len(checks))
 }
 
 func routerLine(d api.Diagnosis) string {

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"p2pnode/node/datadir"
@@ -52,7 +53,13 @@ give the address of one running node, as "p2pnode run" prints it, with
 			report := newDirectory{
 				Dir: o.dir, Task: t.Name, Network: datadir.NetworkName(t), Columns: t.Columns(),
 				Epsilon: kept.Epsilon, Delta: kept.Delta, Releases: conf.Releases, Protected: conf.Unprotected == "",
-				Pure: conf.Pure(), Obfuscation: t.Obfuscated(),
+				Pure: conf.Pure(), Obfuscation: t.Obfuscated(), SumsOnly: t.Silent(),
+			}
+			if s := t.Sums; len(s.Recipes) > 0 {
+				report.Sums = &newSums{Share: s.Share(), Committee: s.Committee, Colluding: s.Colluding}
+				if self, err := datadir.PeerOf(o.dir); err == nil {
+					report.Sums.Member = slices.Contains(s.Committee, self.String())
+				}
 			}
 			return show(cmd, o, report, newDirectory.String)
 		},
@@ -190,6 +197,31 @@ type newDirectory struct {
 	Pure      bool     `json:"pure"` // accounting, which keeps epsilon without exception
 	// Obfuscation: what is sent is obfuscated, which is not differential privacy.
 	Obfuscation bool `json:"obfuscation"`
+	// SumsOnly: there are no releases, only private sums.
+	SumsOnly bool     `json:"sums_only"`
+	Sums     *newSums `json:"sums"` // nil: the task has none
+}
+
+// newSums says whom the owner trusts who takes part in private sums.
+type newSums struct {
+	Share     float64  `json:"share"` // of the budget
+	Committee []string `json:"committee"`
+	Colluding int      `json:"colluding"`
+	Member    bool     `json:"member"` // this node is one
+}
+
+// String implements [fmt.Stringer].
+func (s newSums) String() string {
+	text := paragraph("", fmt.Sprintf("%s of that is for private sums, which a committee of %d adds up. Whoever takes part trusts that no %d of them work together: "+
+		"if they do, they read what this node adds to a sum, exactly. They are:", cost(s.Share), len(s.Committee), s.Colluding+1))
+	for _, m := range s.Committee {
+		text += "  " + m + "\n"
+	}
+	if s.Member {
+		text += paragraph("", "This node is one of them. Others must be able to call it, and a sum opens only when all members run. "+
+			"What it must keep to itself will be in its directory \"committee\": never copy that.")
+	}
+	return text
 }
 
 // String implements [fmt.Stringer].
@@ -198,9 +230,14 @@ func (d newDirectory) String() string {
 	switch {
 	case d.Obfuscation:
 		guarantee = "Its gradients will be sent with " + obfuscation + ": WITHOUT any privacy guarantee."
+	case d.Protected && d.SumsOnly:
+		guarantee = fmt.Sprintf("Each record is protected with epsilon %v, delta %v.", d.Epsilon, d.Delta)
 	case d.Protected:
 		guarantee = fmt.Sprintf("Each record is protected with epsilon %v, delta %v, over at most %d %s.",
 			d.Epsilon, d.Delta, d.Releases, plural(d.Releases, "release", "releases"))
+	}
+	if d.Sums != nil && d.Protected {
+		guarantee += "\n" + strings.TrimSuffix(d.Sums.String(), "\n")
 	}
 	if d.Protected && d.Pure && d.Releases > manyPure {
 		guarantee += fmt.Sprintf("\nThat holds without exception and costs much noise for %d releases: --noise laplace --accounting renyi,\n"+

@@ -32,7 +32,12 @@ cannot read what it carries.
 Any machine that others can call will do. Its identity, in the directory --dir
 (default ~/.p2pnode-relay), and its port stay the same, so the address stays good
 over restarts. It serves the nodes of its tasks only, each up to --quota an hour.
-One status line a minute goes to standard output. Ctrl-C stops it.`,
+One status line a minute goes to standard output. Ctrl-C stops it.
+
+With --member it is also a member of the committee that adds up the private sums
+of one of its tasks: of the one that names its identity. Make that before the task
+is written, with "p2pnode identity DIR/relay.key". What it must keep to itself is
+in DIR/committee: never copy that, and never run two relays with one identity.`,
 		Example: `  p2pnode relay
   p2pnode relay --task movies --task mytask.toml --dir /var/lib/p2pnode-relay
   p2pnode relay --announce /dns4/relay.example.org/tcp/4001 --json`,
@@ -43,6 +48,9 @@ One status line a minute goes to standard output. Ctrl-C stops it.`,
 			}
 			if f.status <= 0 || f.quota <= 0 {
 				return usageError{fmt.Errorf("--status and --quota must be positive"), cmd}
+			}
+			if f.catalogue != "" && !f.member {
+				return usageError{fmt.Errorf("--catalogue is for a relay with --member"), cmd}
 			}
 			gologshim.SetDefaultHandler(slog.DiscardHandler) // libp2p returns what it logs
 			return f.run(cmd, o)
@@ -63,6 +71,8 @@ type relayFlags struct {
 	bootstrap []string
 	quota     int64 // MB
 	status    time.Duration
+	member    bool
+	catalogue string
 }
 
 func (f *relayFlags) register(c *cobra.Command) {
@@ -72,6 +82,8 @@ func (f *relayFlags) register(c *cobra.Command) {
 	flags.StringSliceVar(&f.announce, "announce", nil, "public address of this machine, if no interface has it: /ip4/.../tcp/4001 or /dns4/.../tcp/4001")
 	flags.StringSliceVar(&f.bootstrap, "bootstrap", nil, "address of another relay of the same tasks, with /p2p/ and its ID")
 	flags.Int64Var(&f.quota, "quota", reach.DefaultQuota>>20, "MB to carry for one node in an hour")
+	flags.BoolVar(&f.member, "member", false, "add up private sums too, as a member of the committee of the task that names this relay")
+	flags.StringVar(&f.catalogue, "catalogue", "", "with --member: file that lists the keys of that task, if it sums up by them")
 	flags.DurationVar(&f.status, "status", time.Minute, "time between two status lines")
 }
 
@@ -80,7 +92,7 @@ func (f *relayFlags) run(cmd *cobra.Command, o *options) error {
 	defer stop()
 	defer context.AfterFunc(ctx, stop)() // a second interrupt ends the process
 	conf := netedge.RelayConfig{
-		Dir: o.dir, Listen: f.listen, Announce: f.announce, Bootstrap: f.bootstrap, Quota: f.quota << 20,
+		Dir: o.dir, Listen: f.listen, Announce: f.announce, Bootstrap: f.bootstrap, Quota: f.quota << 20, Member: f.member,
 	}
 	for _, name := range f.tasks {
 		t, err := datadir.LoadTask(name)
@@ -88,6 +100,13 @@ func (f *relayFlags) run(cmd *cobra.Command, o *options) error {
 			return err
 		}
 		conf.Tasks = append(conf.Tasks, t)
+	}
+	if f.catalogue != "" {
+		content, err := os.ReadFile(f.catalogue)
+		if err != nil {
+			return fmt.Errorf("read the catalogue: %w", err)
+		}
+		conf.Catalogue = content
 	}
 	relay, err := netedge.OpenRelay(conf, newLog(cmd, o, slog.LevelInfo))
 	if err != nil {
@@ -116,6 +135,9 @@ func (f *relayFlags) run(cmd *cobra.Command, o *options) error {
 func relayReady(s netedge.RelayStatus) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Ready: a relay for %s, and for no other task (--task).\n", strings.Join(s.Tasks, ", "))
+	if s.Committee != nil {
+		fmt.Fprintf(&b, "It is a member of a committee of %d: %s.\n", len(s.Committee.Members), s.Peer)
+	}
 	public := reach.PublicFirst(s.Addresses)
 	if len(public) == 0 {
 		return b.String() + "It listens on no address: give one with --listen.\n"
@@ -136,6 +158,9 @@ func relayLine(s netedge.RelayStatus) string {
 		time.Now().Format(time.TimeOnly), s.Connected, s.Relay.Places, s.Relay.Circuits, size(s.Relay.Bytes))
 	if s.Relay.OverUsed > 0 {
 		text += fmt.Sprintf(", %d over their quota", s.Relay.OverUsed)
+	}
+	for _, k := range s.Sums {
+		text += "; " + dutyLine(k)
 	}
 	return text + "\n"
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -189,7 +190,7 @@ func sumText(known api.Sums, s api.Sum) string {
 	}
 	rows = append(rows, []any{"this node", partText(s.Part)},
 		[]any{"noise", fmt.Sprintf("standard deviation %.4g in each of %d numbers", s.Noise, s.Numbers)})
-	text := table(rows...) + "\nCOMMITTEE\n" + paragraph("  ", certifiedText(known.Committee, s)) + membersText(known.Committee, s)
+	text := table(rows...) + "\nCOMMITTEE\n" + paragraph("  ", certifiedText(known.Committee, s)) + membersText(known.Committee, &s)
 	return text + "\nFOR YOU\n" + paragraph("  ", meaning(known, s))
 }
 
@@ -215,24 +216,38 @@ func certifiedText(c api.Committee, s api.Sum) string {
 		text, len(s.Signed), c.Colluding+1, len(s.Voted), c.Quorum)
 }
 
-// membersText lists the members: who vouches for the sum, and who is there.
-func membersText(c api.Committee, s api.Sum) string {
+// membersText lists the members: who is there, and who vouches for a sum, if one is given.
+func membersText(c api.Committee, s *api.Sum) string {
 	var rows [][]any
-	var why []string
+	why := make(map[string][]string)
 	for _, m := range c.Members {
-		signs := []byte("--")
-		if slices.Contains(s.Signed, m.Peer) {
-			signs[0] = 'S'
+		row := []any{"  " + m.Peer, contactText(m)}
+		if s != nil {
+			row = slices.Insert(row, 1, any(signs(s, m.Peer)))
 		}
-		if slices.Contains(s.Voted, m.Peer) {
-			signs[1] = 'V'
-		}
-		rows = append(rows, []any{"  " + m.Peer, string(signs), contactText(m)})
+		rows = append(rows, row)
 		if m.Failure != "" {
-			why = append(why, paragraph("  ", fmt.Sprintf("%s: %s", shortPeer(m.Peer), plain(m.Failure))))
+			why[m.Failure] = append(why[m.Failure], shortPeer(m.Peer))
 		}
 	}
-	return table(rows...) + strings.Join(why, "")
+	text := table(rows...)
+	for _, failure := range slices.Sorted(maps.Keys(why)) {
+		text += paragraph("  ", fmt.Sprintf("%s: %s", strings.Join(why[failure], ", "), plain(failure)))
+	}
+	return text
+}
+
+// signs says whether a member signed the result (S), and whether it certified who is in it
+// (V).
+func signs(s *api.Sum, member string) string {
+	text := []byte("--")
+	if slices.Contains(s.Signed, member) {
+		text[0] = 'S'
+	}
+	if slices.Contains(s.Voted, member) {
+		text[1] = 'V'
+	}
+	return string(text)
 }
 
 // contactText says whether a member is there.

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -17,19 +20,23 @@ import (
 )
 
 // newCommittee writes the identities member1.key to member4.key and sums.toml, the example
-// task of private sums with them as its committee and short epochs.
-func newCommittee(dir string, epochs int, seconds float64) error {
+// task of private sums with them as its committee and short epochs. Others are members that
+// have their identities, instead of the last ones.
+func newCommittee(dir string, epochs int, seconds float64, others ...string) error {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "tasks", "sums.toml"))
 	if err != nil {
 		return err
 	}
 	var members []string
-	for i := range 4 {
+	for i := range 4 - len(others) {
 		id, err := datadir.NewIdentity(filepath.Join(dir, fmt.Sprintf("member%d.key", i+1)))
 		if err != nil {
 			return err
 		}
 		members = append(members, fmt.Sprintf("%q", id.String()))
+	}
+	for _, id := range others {
+		members = append(members, fmt.Sprintf("%q", id))
 	}
 	task := string(text)
 	for pattern, value := range map[string]string{
@@ -42,26 +49,48 @@ func newCommittee(dir string, epochs int, seconds float64) error {
 	return os.WriteFile(filepath.Join(dir, "sums.toml"), []byte(task), 0o600)
 }
 
-// committee SECONDS makes the identities of four members and sums.toml, a task with two
-// epochs that take contributions for so long.
+// committee SECONDS [DIR] makes the identities of four members and sums.toml, a task with
+// 50 epochs that take contributions for so long. The relay of DIR is one of them.
 func committee(ts *testscript.TestScript, neg bool, args []string) {
 	var seconds float64
-	if _, err := fmt.Sscan(strings.Join(args, ""), &seconds); neg || err != nil {
-		ts.Fatalf("usage: committee SECONDS")
+	if _, err := fmt.Sscan(strings.Join(args[:1], ""), &seconds); neg || err != nil || len(args) > 2 {
+		ts.Fatalf("usage: committee SECONDS [DIR]")
 	}
-	ts.Check(newCommittee(ts.MkAbs("."), 2, seconds))
+	var others []string
+	for _, dir := range args[1:] {
+		id, err := datadir.PeerOf(ts.MkAbs(dir))
+		ts.Check(err)
+		others = append(others, id.String())
+	}
+	ts.Check(newCommittee(ts.MkAbs("."), 50, seconds, others...))
 }
 
-// result DIR [damaged] copies the first result that a directory keeps, and its list, to
-// result.sum and result.list.
-func result(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 1 || len(args) > 2 {
-		ts.Fatalf("usage: result DIR [damaged]")
+// incomplete DIR waits until the status of the committee says that a sum waits for one member.
+func incomplete(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: incomplete DIR")
 	}
-	found, err := filepath.Glob(filepath.Join(ts.MkAbs(args[0]), datadir.ResultsDir, "*.sum"))
-	ts.Check(err)
-	ts.Check(copyResult(found[0], ts.MkAbs("."), func(content []byte) {
-		if len(args) == 2 {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		_ = ts.Exec("p2pnode", "committee", "status", "--dir", args[0]) // whose exit code is not 0
+		if strings.Contains(strings.Join(strings.Fields(ts.ReadFile("stdout")), " "), "not open yet, 0 contributions here, 1 member missing.") {
+			return
+		}
+	}
+	ts.Fatalf("not incomplete within %v", patience)
+}
+
+// result DIR WHICH copies a result that a directory keeps, and its list, to result.sum and
+// result.list: one that the node is listed in, or that, damaged.
+func result(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 || args[1] != "listed" && args[1] != "damaged" {
+		ts.Fatalf("usage: result DIR listed|damaged")
+	}
+	var known api.Sums
+	ts.Check(ts.Exec("p2pnode", "sums", "list", "--json", "--dir", args[0]))
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &known))
+	i := slices.IndexFunc(known.List, func(s api.Sum) bool { return s.Part == api.PartListed })
+	ts.Check(copyResult(known.List[i].File, ts.MkAbs("."), func(content []byte) {
+		if args[1] == "damaged" {
 			content[len(content)/2] ^= 1
 		}
 	}))
@@ -212,6 +241,32 @@ func TestSumTexts(t *testing.T) {
 		},
 		{budgetText(api.Budget{Unbounded: true, Sums: &api.SumsBudget{Committee: four}}), []string{"NO GUARANTEE"}, "committee"},
 		{budgetText(api.Budget{Person: []api.PersonBudget{{}}, Sums: &api.SumsBudget{Only: true}}), []string{"there are no records yet", "all private sums of the task are over"}, "retired"},
+		{
+			committeeStatusText(api.Sums{SumCounts: api.SumCounts{All: 2, Known: 1}, Running: true, Committee: four, List: []api.Sum{here, with(func(s *api.Sum) {
+				s.State, s.Missing, s.Duty = api.SumWaiting, []string{"12D3KooWmember4"}, &api.Duty{Held: 1}
+			})}}),
+			[]string{
+				"A committee of 4, of whom 1 may work together against the others. This node is a member.", "member1 this node", "member4 does not answer", "member4: it timed out",
+				"(mean, epoch 1 of 2) not open yet, 1 contribution here, 1 member missing.", "missing: 12D3KooWmember4", "1 of 2 sums are over",
+			}, "not running",
+		},
+		{
+			committeeStatusText(api.Sums{Committee: api.Committee{Members: []api.Member{{Peer: "x"}}}, List: []api.Sum{coming(api.SumClosed, api.PartNone)}}),
+			[]string{"This node is no member. It is not running", "closed, being added up."}, "contributions",
+		},
+		{dutyLine(with(func(s *api.Sum) { s.State, s.Duty = api.SumOpen, &api.Duty{Silent: true} })), []string{"SILENT: its keys were lost"}, "here"},
+		{memberKeysText(api.MemberKeys{Peer: "12D3"}), []string{"12D3", "It has no keys for private sums"}, "SUM"},
+		{
+			memberKeysText(api.MemberKeys{Peer: "12D3", Sums: []api.KeysForSum{
+				{ID: "abababababab", Recipe: "mean", Epoch: 3, Made: 1, Contributions: 7}, {ID: "cd", Erased: true}, {ID: "ef"},
+			}}),
+			[]string{"abababab mean 3 made 1970-", "7", "cd - - erased, as the sum is over 0", "ef - - not made yet 0"}, "silent",
+		},
+		{newDirectory{Epsilon: 1, Delta: 1e-6, Releases: 1, Protected: true, SumsOnly: true, Sums: &newSums{Share: 1, Committee: []string{"a", "b", "c", "d"}, Colluding: 1}}.String(), []string{
+			"epsilon 1, delta 1e-06.", "100 % of that is for private sums, which a committee of 4 adds up", "trusts that no 2 of them work together", " d ",
+		}, "is one of them"},
+		{newDirectory{Epsilon: 1, Delta: 1e-6, Releases: 3, Protected: true, Sums: &newSums{Share: 0.5, Member: true}}.String(), []string{"over at most 3 releases", "50 % of that", "This node is one of them"}, ""},
+		{doctorText(api.Diagnosis{Committee: []api.MemberCheck{{Self: true, Reached: true}, {Reached: true}, {}}}), []string{"committee 2 of 3 members reached"}, ""},
 		{sumFileText(api.SumFile{Sum: here}), []string{"Sound: f.sum is the result of the sum abababab", "signed by 12D3KooWmember3", "who is in it was not checked"}, "identity is not"},
 		{sumFileText(api.SumFile{Sum: here, ListChecked: true}), []string{"list by 12D3KooWmember2", "identity is in it"}, "not checked"},
 		{sumFileText(api.SumFile{Sum: with(func(s *api.Sum) { s.Part = api.PartNone }), ListChecked: true}), []string{"identity is not in it"}, "not checked"},

@@ -81,8 +81,9 @@ type Diagnosis struct {
 	Running   bool             `json:"running"`
 	Reach     reach.Report     `json:"reach"`
 	Bootstrap []BootstrapCheck `json:"bootstrap"`
-	PortMap   bool             `json:"port_map"` // the router is asked for a port
-	MDNS      bool             `json:"mdns"`     // looks on the local network
+	Committee []MemberCheck    `json:"committee"` // of private sums; empty: the task has none, or the node is not running
+	PortMap   bool             `json:"port_map"`  // the router is asked for a port
+	MDNS      bool             `json:"mdns"`      // looks on the local network
 	DHT       string           `json:"dht"`
 	Private   bool             `json:"private"` // strangers are kept away: by a key, or a list of members
 	// Clock is how far this machine's clock is behind, in seconds: behind its own
@@ -97,5 +98,13 @@ type BootstrapCheck struct {
 	Peer    string `json:"peer"`
 	Address string `json:"address"`
 	Reached bool   `json:"reached"`       // and takes part in the task, as far as a running node can tell
+	Why     string `json:"why,omitempty"` // not
+}
+
+// MemberCheck is what came of trying one member of a committee.
+type MemberCheck struct {
+	Peer    string `json:"peer"`
+	Self    bool   `json:"self"` // it is this node
+	Reached bool   `json:"reached"`
 	Why     string `json:"why,omitempty"` // not
 }

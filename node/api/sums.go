@@ -11,6 +11,7 @@ type SumCounts struct {
 // Sums is what a node knows of the private sums of its task.
 type Sums struct {
 	SumCounts
+	Running   bool      `json:"running"` // the node, so that it can tell who is there
 	Committee Committee `json:"committee"`
 	// OnlyFetches says that each of the task's sums costs more than a whole budget of
 	// this node: it contributes to none, and has their results.
@@ -78,7 +79,8 @@ type Sum struct {
 	Numbers int     `json:"numbers"`  // that are added up
 	Noise   float64 `json:"noise_sd"` // in each of them, once opened
 	// Missing lists the members, by peer ID, that do not answer, or of whom a member knows
-	// that their keys or their noise has not come. Without all of them no sum opens.
+	// that their keys or their noise has not come. Without all of them no sum opens. It is
+	// empty while the sum takes contributions.
 	Missing []string `json:"missing"`
 	Duty    *Duty    `json:"duty"` // as a member of the committee; nil: none, or not running
 
@@ -93,7 +95,7 @@ type Sum struct {
 // Duty is how far a member of the committee has come in a sum.
 type Duty struct {
 	Silent bool `json:"silent"` // it takes no part, as its keys for the sum were lost
-	Held   int  `json:"held"`   // contributions that are here, of members' noise too
+	Held   int  `json:"held"`   // contributions that are here
 	Over   bool `json:"over"`   // its keys for the sum are erased
 }
 
@@ -126,4 +128,23 @@ type RecipePrice struct {
 	Rounds int     `json:"rounds"`
 	Share  float64 `json:"share"` // by the task
 	Price  float64 `json:"price"` // by the configuration of this node; above 1 it is never paid
+}
+
+// MemberKeys is what a member of a committee keeps to itself, without the keys.
+type MemberKeys struct {
+	Peer   string       `json:"peer"`   // what the committee of a task names
+	Member bool         `json:"member"` // of the committee of the directory's task
+	Sums   []KeysForSum `json:"sums"`
+}
+
+// KeysForSum are the keys of a member for one sum.
+type KeysForSum struct {
+	ID     string `json:"id"`     // the beginning of the sum's name, hex
+	Recipe string `json:"recipe"` // "" if the directory has no task, or that has no such sum
+	Epoch  uint64 `json:"epoch"`
+	Round  uint64 `json:"round"`
+	Made   int64  `json:"made"` // Unix seconds; 0: there are none
+	Erased bool   `json:"erased"`
+	// Contributions that are kept, of members' noise too.
+	Contributions int `json:"contributions"`
 }

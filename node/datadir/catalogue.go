@@ -30,7 +30,7 @@ func Plan(t *learner.Task, catalogue *learner.Catalogue) (*summing.Plan, error) 
 // nothing by keys.
 func catalogueIn(dir string, t *learner.Task) (*learner.Catalogue, error) {
 	if t.SumsCatalogue() == "" {
-		return readCatalogue(t, nil)
+		return ReadCatalogue(t, nil)
 	}
 	path := filepath.Join(dir, CatalogueFile)
 	content, err := os.ReadFile(path)
@@ -40,15 +40,16 @@ func catalogueIn(dir string, t *learner.Task) (*learner.Catalogue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("node: read the catalogue: %w", err)
 	}
-	c, err := readCatalogue(t, content)
+	c, err := ReadCatalogue(t, content)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return c, nil
 }
 
-// readCatalogue reads the file that lists a task's keys, after comparing its hash.
-func readCatalogue(t *learner.Task, content []byte) (*learner.Catalogue, error) {
+// ReadCatalogue reads the content of the file that lists a task's keys, after comparing its
+// hash. It is nil for a task that sums up nothing by keys.
+func ReadCatalogue(t *learner.Task, content []byte) (*learner.Catalogue, error) {
 	want := t.SumsCatalogue()
 	if want == "" && len(content) > 0 {
 		return nil, fmt.Errorf("node: the task %q sums up nothing by a catalogue of keys: leave the file out", t.Name)

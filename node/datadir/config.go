@@ -244,6 +244,8 @@ func (c *Config) validatePrivacy(t *learner.Task) error {
 		return fmt.Errorf("config: key \"cohort_hours\": %v is outside [0, %d]", c.CohortHours, maxCohortHours)
 	case c.Releases < 0 || c.Releases > r.MaxReleases:
 		return fmt.Errorf("config: key \"releases\": %d is outside the task's [1, %d]", c.Releases, r.MaxReleases)
+	case c.Unprotected != "" && t.Silent():
+		return fmt.Errorf("config: key \"unprotected\": remove it: the learner %s sends nothing but private sums, and always has its noise in them", t.Learner)
 	case c.Unprotected == Consent:
 		return nil
 	case c.Unprotected == "" && t.Obfuscated():

@@ -52,7 +52,7 @@ func (n *New) catalogueOf(dir string) (content []byte, err error) {
 			return nil, fmt.Errorf("node: read the catalogue: %w", err)
 		}
 	}
-	_, err = readCatalogue(n.Task, content)
+	_, err = ReadCatalogue(n.Task, content)
 	return content, err
 }
 

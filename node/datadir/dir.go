@@ -90,7 +90,7 @@ func (n *New) listed() (*learner.Catalogue, error) {
 	if n.Shared != nil {
 		return n.Shared, nil
 	}
-	return readCatalogue(n.Task, n.Catalogue)
+	return ReadCatalogue(n.Task, n.Catalogue)
 }
 
 // files are the files of a directory but for its key.

@@ -87,3 +87,18 @@ func RelayKey(dir string) (key crypto.PrivKey, err error) {
 	}
 	return readKey(path)
 }
+
+// PeerOf is the peer ID of the node or the relay whose directory it is.
+func PeerOf(dir string) (peer.ID, error) {
+	key, err := readKey(filepath.Join(dir, KeyFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		key, err = readKey(filepath.Join(dir, relayKeyFile))
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("node: %s holds neither a node nor a relay", dir)
+	}
+	if err != nil {
+		return "", err
+	}
+	return peer.IDFromPrivateKey(key)
+}

@@ -72,18 +72,14 @@ func Restore(dir, from string, confirm func(records int) error) (kept string, er
 			return privacy.Policy{}, err
 		}
 		s, err := before.settle(files.design())
-		if err != nil || confirm == nil {
-			return s.Policy, err
+		if err == nil && confirm != nil {
+			err = confirmed(copied, confirm)
 		}
-		c, err := copied.Count()
-		if err == nil {
-			err = confirm(c.Records + c.Aside)
+		if err != nil {
+			return privacy.Policy{}, err
 		}
-		return s.Policy, err
-	}
-	// A member of a committee that is put back must say nothing in the sums that it was in.
-	if err := summing.Forget(filepath.Join(dir, CommitteeDir)); err != nil {
-		return "", fmt.Errorf("node: restore %s: %w", dir, err)
+		// A member of a committee that is put back must say nothing in the sums that it was in.
+		return s.Policy, summing.Forget(filepath.Join(dir, CommitteeDir))
 	}
 	kept, err = storage.Restore(from, path, accept, restoredRound(time.Now()))
 	switch {
@@ -95,6 +91,15 @@ func Restore(dir, from string, confirm func(records int) error) (kept string, er
 		err = fmt.Errorf("%w; take another backup", err)
 	}
 	return "", fmt.Errorf("node: restore %s: %w", dir, err)
+}
+
+// confirmed asks with the number of records of a copy.
+func confirmed(copied *storage.Store, confirm func(records int) error) error {
+	c, err := copied.Count()
+	if err != nil {
+		return err
+	}
+	return confirm(c.Records + c.Aside)
 }
 
 // leastCopy is a lower bound on the bytes of a database: four pages of the smallest size.

@@ -15,6 +15,7 @@ import (
 	"p2pnode/discovery"
 	"p2pnode/discovery/reach"
 	"p2pnode/learner"
+	"p2pnode/node/api"
 	"p2pnode/node/datadir"
 )
 
@@ -26,6 +27,11 @@ type RelayConfig struct {
 	Announce  []string        // further addresses others can reach it at
 	Bootstrap []string        // other relays of the same tasks
 	Quota     int64           // bytes carried for one peer in an hour
+	// Member: it also takes part in the private sums of the one task whose committee names
+	// its identity. Catalogue is the content of the file that lists the keys of that task,
+	// if it sums up by them.
+	Member    bool
+	Catalogue []byte
 }
 
 // RelayPort is where a relay listens unless told otherwise: the same at every
@@ -56,6 +62,7 @@ type Relay struct {
 	host     host.Host
 	reach    *reach.Reach
 	service  *reach.Service
+	member   *member // nil: of no committee
 }
 
 // RelayStatus is how a relay is doing.
@@ -69,6 +76,10 @@ type RelayStatus struct {
 	BytesOut  int64              `json:"bytes_out"`
 	Reach     reach.Report       `json:"reach"`
 	Relay     reach.ServiceStats `json:"relay"`
+	// Committee and Sums are of the task that it adds up for: of each recipe the newest sum
+	// that it takes part in. nil: it is a member of none.
+	Committee *api.Committee `json:"committee"`
+	Sums      []api.Sum      `json:"sums"`
 }
 
 // OpenRelay starts a relay's host. The caller must call [Relay.Run], which closes
@@ -111,6 +122,9 @@ func OpenRelay(c RelayConfig, log *slog.Logger) (*Relay, error) {
 	r.service, err = reach.NewService(r.host, reach.ServiceConfig{
 		Networks: r.networks, Traffic: r.traffic, Quota: c.Quota, Logger: log,
 	})
+	if err == nil && c.Member {
+		r.member, err = newMember(r.host, key, c, log)
+	}
 	if err != nil {
 		return nil, errors.Join(err, r.host.Close())
 	}
@@ -123,6 +137,9 @@ func (r *Relay) Run(ctx context.Context) error {
 	parts.Go(func() error { return r.service.Run(ctx) })
 	parts.Go(func() error { return r.reach.Run(ctx, r.host) })
 	parts.Go(func() error { return r.private.Run(ctx, r.host, func() {}) })
+	if r.member != nil {
+		parts.Go(func() error { return r.member.run(ctx) })
+	}
 	parts.Go(func() error { return discovery.Serve(ctx, r.host, r.networks, r.others, r.log) })
 	return errors.Join(parts.Wait(), r.host.Close())
 }
@@ -137,6 +154,10 @@ func (r *Relay) Status() RelayStatus {
 	}
 	for _, t := range r.config.Tasks {
 		s.Tasks = append(s.Tasks, t.Name)
+	}
+	if m := r.member; m != nil {
+		committee := m.plan.DescribeCommittee(m.desk, r.host.ID())
+		s.Committee, s.Sums = &committee, m.plan.Attended(m.desk)
 	}
 	return s
 }

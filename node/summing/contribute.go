@@ -16,7 +16,8 @@ import (
 	"p2pnode/sums"
 )
 
-// Contribution is what a device adds to a sum.
+// Contribution is what a device adds to a sum. The zero value adds nothing: only the result
+// is wanted.
 type Contribution struct {
 	Ledger *storage.Ledger
 	// Cohorts returns those that may pay, as things are now.
@@ -46,9 +47,9 @@ func (d *Desk) Contribute(ctx context.Context, s *sums.Sum, c Contribution) (Out
 	if o, err := d.resume(s, c.Ledger); o != nil || err != nil {
 		return *cmp.Or(o, &Outcome{}), err
 	}
-	upload, err := c.Ledger.Upload(storage.SumID(s.ID))
+	upload, err := uploaded(c.Ledger, s)
 	if err != nil {
-		return Outcome{}, fmt.Errorf("summing: %w", err)
+		return Outcome{}, err
 	}
 	machine, err := sums.NewContributor(s, d.self, upload)
 	if err != nil {
@@ -219,7 +220,7 @@ func (k *contributor) complain(who peer.ID, about string, err error) {
 // there are records. Those that cannot pay now may be followed by others that can.
 func (k *contributor) pay() error {
 	o, s := k.open, k.sum
-	if o == nil {
+	if o == nil || k.c.Ledger == nil {
 		return nil
 	}
 	began := time.Now()

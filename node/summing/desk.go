@@ -96,10 +96,10 @@ func (d *Desk) Service() *gossip.Service {
 // Self is the identity of this node.
 func (d *Desk) Self() sums.Identity { return d.self }
 
-// Serve serves the result of a sum that this device keeps, if it does.
-func (d *Desk) Serve(s *sums.Sum, l *storage.Ledger) error {
-	_, err := d.resume(s, l)
-	return err
+// Serve serves the result of a sum that this device keeps, and reports whether it does.
+func (d *Desk) Serve(s *sums.Sum, l *storage.Ledger) (kept bool, err error) {
+	o, err := d.resume(s, l)
+	return o != nil, err
 }
 
 // PeerOf is the peer that holds an identity.

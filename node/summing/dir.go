@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"p2pnode/internal/durable"
 	"p2pnode/sums"
@@ -49,9 +50,14 @@ func Forget(root string) error {
 	return err
 }
 
+// directoryOf is where a member keeps what it has of a sum.
+func directoryOf(root string, sum sums.Digest) string {
+	return filepath.Join(root, hex.EncodeToString(sum[:16]))
+}
+
 // openDirectory makes or finds the directory of a sum.
 func openDirectory(root string, sum sums.Digest) (*directory, error) {
-	d := &directory{path: filepath.Join(root, hex.EncodeToString(sum[:16]))}
+	d := &directory{path: directoryOf(root, sum)}
 	return d, os.MkdirAll(filepath.Join(d.path, uploadsName), 0o700)
 }
 
@@ -253,4 +259,36 @@ func shred(path string) error {
 		}
 	}
 	return errors.Join(err, f.Sync(), f.Close(), os.Remove(path))
+}
+
+// Holding is what a member keeps of a sum under its root.
+type Holding struct {
+	Name          string    // of the directory, with which the sum's name begins
+	Made          time.Time // the keys; zero: there are none
+	Over          bool      // the keys are erased for good
+	Contributions int       // that are kept, of members' noise too
+}
+
+// Holdings lists what a member keeps under root, by name. The member may be running.
+func Holdings(root string) ([]Holding, error) {
+	entries, err := os.ReadDir(root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var list []Holding
+	for _, e := range entries {
+		if !e.IsDir() {
+			continue
+		}
+		d := directory{path: filepath.Join(root, e.Name())}
+		h := Holding{Name: e.Name(), Over: d.over()}
+		if info, err := os.Stat(d.name(keysName)); err == nil {
+			h.Made = info.ModTime()
+		}
+		if uploads, err := os.ReadDir(d.name(uploadsName)); err == nil { // else they are erased
+			h.Contributions = len(uploads)
+		}
+		list = append(list, h)
+	}
+	return list, err
 }

@@ -421,7 +421,11 @@ func (m *member) show() {
 func (m *member) duty() Duty {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return Duty{Missing: m.machine.Missing(), Silent: m.machine.Silent(), Held: m.holds, Over: m.erased}
+	d := Duty{Missing: m.machine.Missing(), Silent: m.machine.Silent(), Over: m.erased}
+	if m.machine.Opening() != nil { // so the noise of all others is among what it holds
+		d.Held = max(0, m.holds-(len(m.part.peers)-1))
+	}
+	return d
 }
 
 // watch sets the timers that depend on the state of the machine.

@@ -4,7 +4,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"math"
+	"time"
 
 	"github.com/libp2p/go-libp2p/core/crypto"
 	"github.com/libp2p/go-libp2p/core/peer"
@@ -107,17 +109,42 @@ func (p *Plan) Recipes() int { return len(p.recipes) }
 // Recipe is the i-th recipe, ready to add up and to read.
 func (p *Plan) Recipe(i int) *learner.Summing { return p.recipes[i].Summing }
 
+// Members are the peers of the committee, in its order, which must not be changed.
+func (p *Plan) Members() []peer.ID { return p.members }
+
 // Kind is that of the i-th recipe.
 func (p *Plan) Kind(i int) string { return p.task.Sums.Recipes[i].Kind }
-
-// Member is the i-th member of the committee.
-func (p *Plan) Member(i int) peer.ID { return p.members[i] }
 
 // Epochs is how many times each recipe is summed up.
 func (p *Plan) Epochs() int { return p.task.Sums.Epochs }
 
 // Committee is who adds up.
 func (p *Plan) Committee() sums.Committee { return p.committee }
+
+const (
+	// askEvery is how often a device asks a committee, and restAtMost how rarely, in an
+	// epoch of the usual length; in short ones it is an eighth of that.
+	askEvery, restAtMost = 15 * time.Second, 4 * time.Minute
+	// laterAtLeast is for how long after its closing a sum may be opened; or as long as it
+	// took contributions.
+	laterAtLeast = time.Hour
+)
+
+// Config is that of a desk for the sums of this plan.
+func (p *Plan) Config(c Config) Config {
+	c.Retry, c.Rest = min(askEvery, p.open()/8), min(restAtMost, p.open()/8)
+	return c
+}
+
+// Membership is how a member of the committee takes part in each sum.
+func (p *Plan) Membership(root string) Membership {
+	return Membership{Root: root, Open: p.open(), Later: max(laterAtLeast, p.open())}
+}
+
+// open is for how long a sum takes contributions.
+func (p *Plan) open() time.Duration {
+	return time.Duration(p.task.Sums.CloseSeconds * float64(time.Second))
+}
 
 // Sum is the sum of a recipe in an epoch and a round, which count from 1.
 func (p *Plan) Sum(i int, epoch, round uint64) (*sums.Sum, error) {
@@ -131,4 +158,17 @@ func (p *Plan) Sum(i int, epoch, round uint64) (*sums.Sum, error) {
 		return nil, fmt.Errorf("summing: sum %d of recipe %d: %w", epoch, i+1, err)
 	}
 	return s, nil
+}
+
+// sums visits the sums of a recipe in order: epoch by epoch, and round by round in each.
+func (p *Plan) sums(recipe int) iter.Seq[*sums.Sum] {
+	return func(yield func(*sums.Sum) bool) {
+		rounds := uint64(p.Recipe(recipe).Rounds())
+		for k := range uint64(p.Epochs()) * rounds {
+			s, err := p.Sum(recipe, 1+k/rounds, 1+k%rounds)
+			if err != nil || !yield(s) {
+				return
+			}
+		}
+	}
 }

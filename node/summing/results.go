@@ -60,9 +60,9 @@ func kept(root string, s *sums.Sum, self sums.Identity, l *storage.Ledger) (o *O
 		return nil, nil, nil, fmt.Errorf("summing: read the result of a private sum: %w", err)
 	}
 	var entry []byte
-	upload, err := l.Upload(storage.SumID(s.ID))
+	upload, err := uploaded(l, s)
 	if err != nil {
-		return nil, nil, nil, fmt.Errorf("summing: %w", err)
+		return nil, nil, nil, err
 	}
 	if upload != nil {
 		digest, err := s.EntryDigest(upload)
@@ -75,6 +75,18 @@ func kept(root string, s *sums.Sum, self sums.Identity, l *storage.Ledger) (o *O
 		return nil, nil, nil, nil
 	}
 	return o, result, decision, nil
+}
+
+// uploaded returns what a ledger keeps of a sum; nothing if there is no ledger.
+func uploaded(l *storage.Ledger, s *sums.Sum) ([]byte, error) {
+	if l == nil {
+		return nil, nil
+	}
+	upload, err := l.Upload(storage.SumID(s.ID))
+	if err != nil {
+		return nil, fmt.Errorf("summing: %w", err)
+	}
+	return upload, nil
 }
 
 // readOutcome checks all that makes a result believed.
@@ -98,8 +110,11 @@ func outcomeOf(s *sums.Sum, self sums.Identity, p *sums.Published, decision, ent
 }
 
 // settle drops a contribution but for its entry, which tells it from others: the sum is
-// over, and its result and list are kept.
+// over, and its result and list are kept. Without a ledger there is none.
 func settle(s *sums.Sum, l *storage.Ledger) error {
+	if l == nil {
+		return nil
+	}
 	if err := l.Trim(storage.SumID(s.ID), s.EntrySize()); err != nil {
 		return fmt.Errorf("summing: drop what was sent to a sum that is over: %w", err)
 	}

@@ -20,7 +20,7 @@ type State struct {
 type Duty struct {
 	Missing []int // members of whom no answer, keys or noise has come: it cannot open
 	Silent  bool  // it takes no part, since its keys were lost
-	Held    int   // contributions here, of members' noise too
+	Held    int   // contributions here
 	Over    bool  // its keys are erased
 }
 

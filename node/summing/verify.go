@@ -50,29 +50,29 @@ func (p *Plan) Verify(path string) (*Verified, error) {
 // find returns the sum of which these bytes are a result. A file that is named after a sum
 // must be of that one.
 func (p *Plan) find(name string, result []byte) (*Verified, error) {
-	for s, i := range p.all() {
-		r, err := s.ReadPublished(result)
-		if err == nil {
-			return &Verified{Sum: s, Recipe: i, Result: r}, nil
-		}
-		if name == ResultFile(s.ID) {
-			return nil, err
+	for i := range p.recipes {
+		for s := range p.sums(i) {
+			r, err := s.ReadPublished(result)
+			if err == nil {
+				return &Verified{Sum: s, Recipe: i, Result: r}, nil
+			}
+			if name == ResultFile(s.ID) {
+				return nil, err
+			}
 		}
 	}
 	return nil, errors.New("it is no result of a private sum of this task, or it is damaged")
 }
 
-// all visits every sum of the plan with its recipe.
-func (p *Plan) all() func(yield func(*sums.Sum, int) bool) {
-	return func(yield func(*sums.Sum, int) bool) {
-		for i := range p.recipes {
-			for k := range uint64(p.Epochs() * p.Recipe(i).Rounds()) {
-				rounds := uint64(p.Recipe(i).Rounds())
-				s, err := p.Sum(i, 1+k/rounds, 1+k%rounds)
-				if err != nil || !yield(s, i) {
-					return
-				}
+// Named returns the sum whose name begins with that of a member's directory, and its
+// recipe; nil if the plan has none.
+func (p *Plan) Named(directory string) (s *sums.Sum, recipe int) {
+	for i := range p.recipes {
+		for s := range p.sums(i) {
+			if filepath.Base(directoryOf("", s.ID)) == directory {
+				return s, i
 			}
 		}
 	}
+	return nil, 0
 }

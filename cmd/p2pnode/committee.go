@@ -1,0 +1,148 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"p2pnode/node"
+	"p2pnode/node/api"
+
+	"github.com/spf13/cobra"
+)
+
+// The exit codes of committee status. 2 is a mistake in the command line, as everywhere.
+const (
+	exitMissing    = exitCode(1)
+	exitNotRunning = exitCode(3)
+)
+
+func committeeCommand(o *options) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "committee",
+		Short: "The committee that adds up private sums: who is there, and a member's keys",
+	}
+	c.AddCommand(committeeStatusCommand(o), committeeKeysCommand(o))
+	return c
+}
+
+func committeeStatusCommand(o *options) *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "Who of the committee is there, and what the sums wait for",
+		Long: `Who of the committee answers this node, how far each private sum is and, on a
+member, what it holds. Works on members and on everybody else; without a daemon
+it says who the members are.
+
+The exit code is 0 if nothing is wrong, 1 if a sum waits for a member, or this
+member is silent because its keys were lost, and 3 if the node is not running.`,
+		Example: `  p2pnode committee status
+  p2pnode committee status --json`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			known, err := askOwner(cmd, o, api.Owner.Sums)
+			if err != nil {
+				return err
+			}
+			if err := show(cmd, o, known, committeeStatusText); err != nil {
+				return err
+			}
+			switch {
+			case !known.Running:
+				return exitNotRunning
+			case slices.ContainsFunc(known.List, waits):
+				return exitMissing
+			}
+			return nil
+		},
+	}
+}
+
+// waits reports whether a sum cannot go on as things are.
+func waits(s api.Sum) bool { return len(s.Missing) > 0 || s.Duty != nil && s.Duty.Silent }
+
+func committeeStatusText(s api.Sums) string {
+	c := s.Committee
+	text := fmt.Sprintf("A committee of %d, of whom %d may work together against the others.", len(c.Members), c.Colluding)
+	if slices.ContainsFunc(c.Members, func(m api.Member) bool { return m.Self }) {
+		text += " This node is a member."
+	} else {
+		text += " This node is no member."
+	}
+	if !s.Running {
+		text += " It is not running, so it cannot tell who is there."
+	}
+	text = paragraph("", text) + membersText(c, nil)
+	for _, k := range s.List {
+		if k.State != api.SumHere {
+			text += paragraph("", dutyLine(k)+".")
+			for _, m := range k.Missing {
+				text += "  missing: " + m + "\n"
+			}
+		}
+	}
+	return text + fmt.Sprintf("%d of %d sums are over.\n", s.Known, s.All)
+}
+
+// dutyLine says how far a sum has come, and what this node holds as a member.
+func dutyLine(k api.Sum) string {
+	text := fmt.Sprintf("sum %s (%s, epoch %s) %s", shortSum(k.ID), k.Recipe, epochText(k), stateOfSum(k))
+	switch d := k.Duty; {
+	case d == nil:
+	case d.Silent:
+		text += ", SILENT: its keys were lost"
+	case k.State != api.SumHere:
+		text += fmt.Sprintf(", %d %s here", d.Held, plural(d.Held, "contribution", "contributions"))
+	}
+	if len(k.Missing) > 0 {
+		text += fmt.Sprintf(", %d %s missing", len(k.Missing), plural(len(k.Missing), "member", "members"))
+	}
+	return text
+}
+
+func committeeKeysCommand(o *options) *cobra.Command {
+	return &cobra.Command{
+		Use:   "keys",
+		Short: "What a member keeps to itself: its identity, and for which sums it has keys",
+		Long: `What a member of the committee keeps to itself: the peer ID that a task names it
+by, and for which sums it has keys. It prints no key. A member makes keys for each
+sum and erases them when the sum is over, or at the latest one epoch, or an hour,
+after it closed. Works beside a running daemon, and on the directory of a relay.
+
+Keys of more members than may work together read what devices add to a sum. They
+are in the directory "committee" and in no backup: never copy that directory, and
+never put it back from a snapshot. A member without its keys is silent for that
+sum, which is safe; one that signs twice is not.`,
+		Example: `  p2pnode committee keys
+  p2pnode committee keys --dir /var/lib/p2pnode --json`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			keys, err := node.MemberKeys(o.dir)
+			if err != nil {
+				return err
+			}
+			return show(cmd, o, keys, memberKeysText)
+		},
+	}
+}
+
+func memberKeysText(k api.MemberKeys) string {
+	text := k.Peer + "\n"
+	if len(k.Sums) == 0 {
+		return text + paragraph("", "It has no keys for private sums: a member makes them when all others are there.")
+	}
+	rows := [][]any{{"SUM", "RECIPE", "EPOCH", "KEYS", "CONTRIBUTIONS KEPT"}}
+	for _, s := range k.Sums {
+		recipe, epoch, keys := "-", "-", "not made yet"
+		if s.Recipe != "" {
+			recipe, epoch = s.Recipe, fmt.Sprint(s.Epoch)
+		}
+		switch {
+		case s.Erased:
+			keys = "erased, as the sum is over"
+		case s.Made > 0:
+			keys = "made " + clock(s.Made)
+		}
+		rows = append(rows, []any{shortSum(s.ID), recipe, epoch, keys, s.Contributions})
+	}
+	return text + table(rows...)
+}

@@ -1,0 +1,96 @@
+package summing
+
+import (
+	"encoding/hex"
+	"path/filepath"
+	"slices"
+
+	"github.com/libp2p/go-libp2p/core/peer"
+
+	"p2pnode/discovery"
+	"p2pnode/node/api"
+	"p2pnode/sums"
+)
+
+// DescribeCommittee says of each member when it last answered. desk is nil for a node at
+// rest.
+func (p *Plan) DescribeCommittee(desk *Desk, self peer.ID) api.Committee {
+	c := p.committee
+	out := api.Committee{Colluding: c.Colluding, Quorum: c.Quorum(), Members: []api.Member{}}
+	for i := range c.Members {
+		m := api.Member{Peer: p.members[i].String(), Self: p.members[i] == self}
+		if desk != nil && !m.Self {
+			contact := desk.Contact(p.members[i])
+			if !contact.Answered.IsZero() {
+				m.Answered = contact.Answered.Unix()
+			}
+			if contact.Failure != nil {
+				m.Failure = discovery.Reason(contact.Failure)
+			}
+		}
+		out.Members = append(out.Members, m)
+	}
+	return out
+}
+
+// Describe says which sum it is, and, of one whose result is not here, how far it has come.
+// desk is nil for a node at rest.
+func (p *Plan) Describe(desk *Desk, s *sums.Sum, recipe int) api.Sum {
+	out := p.describe(s, recipe)
+	if desk == nil {
+		return out
+	}
+	state := desk.State(s.ID)
+	if !state.Closes.IsZero() {
+		out.State, out.Closes = api.SumOpen, state.Closes.Unix()
+	}
+	if state.Closed {
+		out.State = api.SumClosed
+	}
+	for i, m := range p.members {
+		if out.State == api.SumOpen { // nobody is asked for anything before it closes
+			break
+		}
+		if desk.Contact(m).Failure != nil || state.Duty != nil && slices.Contains(state.Duty.Missing, i) {
+			out.Missing = append(out.Missing, m.String())
+		}
+	}
+	if d := state.Duty; d != nil {
+		out.Duty = &api.Duty{Silent: d.Silent, Held: d.Held, Over: d.Over}
+	}
+	return out
+}
+
+func (p *Plan) describe(s *sums.Sum, recipe int) api.Sum {
+	return api.Sum{
+		ID: hex.EncodeToString(s.ID[:]), Recipe: p.Kind(recipe), Epoch: s.Epoch, Epochs: p.Epochs(), Round: s.Round, Rounds: p.Recipe(recipe).Rounds(),
+		State: api.SumWaiting, Part: api.PartNone, Numbers: s.Dimension, Noise: s.Noise(), Missing: []string{}, Signed: []string{}, Voted: []string{},
+	}
+}
+
+// DescribeResult says what a sound result says, which is in a file.
+func (p *Plan) DescribeResult(s *sums.Sum, recipe int, r *sums.Published, voters []int, file string) api.Sum {
+	out := p.describe(s, recipe)
+	digest := r.Result.Digest()
+	out.State, out.Closes, out.File = api.SumHere, r.Opening.Closes, absolute(file)
+	out.People, out.Records, out.Digest = int(r.Result.Entries), r.Result.Records, hex.EncodeToString(digest[:])
+	out.Signed, out.Voted = p.named(r.Signers()), p.named(voters)
+	return out
+}
+
+// named are members by peer ID.
+func (p *Plan) named(members []int) []string {
+	list := make([]string, len(members))
+	for i, m := range members {
+		list[i] = p.members[m].String()
+	}
+	return list
+}
+
+// absolute is a path as others can use it.
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
+}
