@@ -85,7 +85,7 @@ func (c *Config) learn(ctx context.Context, f *fleet, seed uint64, m Method) (t 
 // 0.16 ms of processor time each). Models that come late cost accuracy: 100 nodes of
 // the task linear with 4000 deliveries a second ended at an error of 0.125 without
 // privacy, and at 0.112, as simulated, with 1333.
-const deliveriesPerSecond = 1500
+const deliveriesPerSecond = 2000
 
 // followWake is minWake where edges follow what is released: renewing and finding
 // them takes some seconds.

@@ -71,8 +71,8 @@ func (r *Result) gain() *page.Chart {
 	m := r.best()
 	pairs := r.Pairs(m)
 	c := &page.Chart{
-		Title: "Gain per person, " + methodLabel(m) + ", against alone",
-		Alt:   "A dot for each person: the share of her test error alone that private learning saves, against the number of her records.",
+		Title: "Gain per person by " + methodLabel(m),
+		Alt:   "A dot for each person: the share of her test error alone that she saves, against the number of her records.",
 		X:     page.Axis{Label: "records she learns from (log scale)", Log: true},
 		Y:     page.Axis{Label: "gain (% of her test error alone)", Least: 10},
 	}

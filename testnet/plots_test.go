@@ -36,7 +36,7 @@ func texts(t *testing.T, draw func(io.Writer) error) string {
 func TestPlotsSayWhatTheyShow(t *testing.T) {
 	r := madeUp()
 	curve := texts(t, r.writeCurve)
-	for _, want := range []string{"releases per node (mean)", "test error per person (mean RMSE)", "alone (tuned)", "together, by a private sum", "together, by broadcast", "the sum without noise"} {
+	for _, want := range []string{"releases per node (mean)", "test error per person (mean RMSE)", "alone (tuned)", "private sum", "private broadcast", "sum without noise"} {
 		if !strings.Contains(curve, want) {
 			t.Errorf("the learning curve does not say %q", want)
 		}

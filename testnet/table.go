@@ -133,13 +133,13 @@ func methodLabel(m Method) string {
 	case Alone:
 		return "alone (tuned)"
 	case Open:
-		return "together, no privacy"
+		return "broadcast without noise"
 	case Broadcast:
-		return "together, by broadcast"
+		return "private broadcast"
 	case Together:
-		return "the sum without noise"
+		return "sum without noise"
 	}
-	return "together, by a private sum"
+	return "private sum"
 }
 
 // newcomersLabel is of people who contributed nothing to the private sum.
@@ -219,7 +219,7 @@ func (r *Result) change() string {
 	if len(pairs) == 0 {
 		return "Private learning was not measured."
 	}
-	what := "Learning by private broadcasts"
+	what := "Private broadcast"
 	if m == Private {
 		what = "The private sum"
 	}

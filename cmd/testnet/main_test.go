@@ -119,7 +119,7 @@ func TestSimulatedTable(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
-	for _, want := range []string{"8 people", "alone (tuned)", "together, by a private sum", "newcomers", "the sum without noise", "together, by broadcast", "Bellet", "public profile", "results/testnet.html"} {
+	for _, want := range []string{"8 people", "alone (tuned)", "private sum", "newcomers", "sum without noise", "private broadcast", "Bellet", "public profile", "results/testnet.html"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("the report does not say %q:\n%s", want, stdout)
 		}
