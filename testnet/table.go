@@ -249,6 +249,9 @@ func (r *Result) notes() []string {
 			notes = append(notes, note)
 		}
 	}
+	if private, free := r.reduction(Private).Mean, r.reduction(Together).Mean; free > 0 && private < free/2 {
+		notes = append(notes, fmt.Sprintf("The noise takes most of what the sum could give: it is the same for %d people as for any number, so more of them gain more.", r.nodes()))
+	}
 	if r.delivery() > 0 {
 		notes = append(notes, fmt.Sprintf("Delivery: %.2f%% of the models, contributions and results arrived.", 100*r.delivery()))
 	}
