@@ -249,7 +249,7 @@ func (r *Result) notes() []string {
 			notes = append(notes, note)
 		}
 	}
-	if private, free := r.reduction(Private).Mean, r.reduction(Together).Mean; free > 0 && private < free/2 {
+	if private, free := r.reduction(Private).Mean, r.reduction(Together).Mean; free > 0 && private < 0.4*free {
 		notes = append(notes, fmt.Sprintf("The noise takes most of what the sum could give: it is the same for %d people as for any number, so more of them gain more.", r.nodes()))
 	}
 	if r.delivery() > 0 {
