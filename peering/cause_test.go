@@ -136,14 +136,16 @@ func TestBelievedAgainOnTime(t *testing.T) {
 func TestAnAnswerForgivesFailures(t *testing.T) {
 	n := newNode(byRule("random", 10))
 	n.step(Seen{graph.Entry{Peer: "a"}})
-	for range 2 {
+	fails := func() {
 		for range maxFailures - 1 {
 			n.under("a", Exchange)
 			n.step(Answered{From: "a", Failed: true})
 		}
-		n.under("a", Exchange)
-		n.step(Answered{From: "a", Reply: Reply{Own: graph.Entry{Peer: "a"}, Hidden: true}})
 	}
+	fails()
+	n.under("a", Ask)
+	n.step(Answered{From: "a", Reply: Reply{Own: graph.Entry{Peer: "a"}, Hidden: true}})
+	fails()
 	if n.view.Len() != 1 {
 		t.Error("a peer that answers now and then is forgotten")
 	}
@@ -186,5 +188,66 @@ func TestConnectionsEndEachForItself(t *testing.T) {
 	n.wait(linger)
 	if out := n.step(Tick{}); !slices.Equal(out.Parts, []learner.ID{"b"}) {
 		t.Errorf("it parts from %v, want b", out.Parts)
+	}
+}
+
+// An edge that two agree on again before its farewell was said stands.
+func TestAnEdgeAgreedOnAgainStands(t *testing.T) {
+	n := newNode(byRule("random", 2))
+	n.joined(t, "a")
+	n.replace("a")
+	n.wait(retryDelay)
+	n.joined(t, "a")
+	for _, c := range n.step(Tick{}).Calls {
+		if c.Kind == Farewell {
+			t.Errorf("%s is told farewell", c.To.Peer)
+		}
+	}
+}
+
+// What is public of the node from now on makes it look at once, and its exchanges frequent.
+func TestADeclarationMakesHaste(t *testing.T) {
+	n := newNode(byRule("profile", 2))
+	n.wait(time.Minute)
+	n.step(Tick{})
+	n.pace = pace{next: time.Hour, pause: time.Minute}
+	if out := n.step(Declared{graph.End{Vector: []float64{1, 0}}}); out.Next != n.clock || n.pace != (pace{}) {
+		t.Errorf("it looks %v later, exchanges %+v", out.Next-n.clock, n.pace)
+	}
+}
+
+// A connection that was there before the request is not this node's to end.
+func TestConnectionsOfOthersStay(t *testing.T) {
+	n := newNode(byRule("random", 1))
+	n.under("a", Ask)
+	n.step(Answered{From: "a", Reply: Reply{Own: graph.Entry{Peer: "a"}, Hidden: true}})
+	n.wait(linger)
+	if out := n.step(Tick{}); len(out.Parts) > 0 {
+		t.Errorf("it parts from %v", out.Parts)
+	}
+}
+
+// Who asks is known from then on, unless it cannot be called.
+func TestWhoAsksIsKnown(t *testing.T) {
+	for hidden, known := range map[bool]int{false: 1, true: 0} {
+		n := newNode(byRule("random", 0))
+		q := asked("a")
+		q.Hidden = hidden
+		n.step(q)
+		if n.view.Len() != known {
+			t.Errorf("hidden %v: %d are known", hidden, n.view.Len())
+		}
+	}
+}
+
+// A neighbour that was lost is looked after at once.
+func TestALossMakesHaste(t *testing.T) {
+	n := newNode(byRule("random", 1))
+	n.joined(t, "a")
+	n.step(Tick{})
+	n.wait(time.Minute)
+	n.next = time.Hour
+	if out := n.step(Lost{"a"}); out.Next != n.clock {
+		t.Errorf("it looks %v later", out.Next-n.clock)
 	}
 }
