@@ -68,7 +68,7 @@ type Record struct {
 	X      []float64 // immutable
 	Y      float64
 	// Key is what the record is about, of tasks with a feature of the kind "key"; see
-	// [KeyOf]. 0: none.
+	// [Task.Encode]. 0: none.
 	Key uint64
 	// Cells is what the record was made from, on its way to the store; a record that
 	// comes from there has none, so that memory holds what is learned from only.

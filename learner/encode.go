@@ -74,7 +74,7 @@ func (t *Task) encodeCells(w *cellWriter, cell func(name string) (string, bool))
 		text = strings.TrimSpace(text)
 		var parsed, coded Note
 		if f.Kind == "key" {
-			if r.Key, parsed = KeyOf(text); !ok {
+			if r.Key, parsed = keyOf(text); !ok {
 				parsed = Taken // there is no cell to be empty
 			}
 			w.add(text, parsed)

@@ -12,11 +12,11 @@ import (
 	"strings"
 )
 
-// KeyOf is the key that a cell names: the first eight bytes of the SHA-256 of its text
+// keyOf is the key that a cell names: the first eight bytes of the SHA-256 of its text
 // without blanks around, read as a little endian number, or 0 and [Empty] for a cell
 // that is [Blank]. The coder needs no catalogue for it, so records are the same
 // before the catalogue is there and after.
-func KeyOf(text string) (uint64, Note) {
+func keyOf(text string) (uint64, Note) {
 	text = strings.TrimSpace(text)
 	if Blank(text) {
 		return 0, Empty
@@ -30,7 +30,7 @@ func (f *Feature) numberKey(v float64) (uint64, Note, error) {
 	if math.IsInf(v, 0) {
 		return 0, Taken, badNumber(f.Name, v, "is not a finite number")
 	}
-	key, note := KeyOf(numberText(v))
+	key, note := keyOf(numberText(v))
 	return key, note, nil
 }
 

@@ -66,7 +66,7 @@ func TestKeyInAVector(t *testing.T) {
 	raw[last] = 318
 	coded, err := task.EncodeVector(raw)
 	example, err2 := task.EncodeExample(raw, 0)
-	want, _ := KeyOf("318")
+	want, _ := keyOf("318")
 	if err != nil || err2 != nil || coded.Key != want || example.Key != want {
 		t.Errorf("keys %x and %x, want %x; %v, %v", coded.Key, example.Key, want, err, err2)
 	}
@@ -105,11 +105,11 @@ func TestCatalogue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, _ := KeyOf("b")
+	key, _ := keyOf("b")
 	if at, ok := c.At(key); at != 1 || !ok || c.Keys() != 3 {
 		t.Errorf("b is entry %d, %v of %d", at, ok, c.Keys())
 	}
-	other, _ := KeyOf("d")
+	other, _ := keyOf("d")
 	for _, key := range []uint64{0, other} {
 		if at, ok := c.At(key); ok {
 			t.Errorf("key %x is entry %d", key, at)
@@ -138,7 +138,7 @@ func TestHashedKeys(t *testing.T) {
 	c := keyed().Hashed()
 	seen := map[int]bool{}
 	for _, name := range strings.Fields("a b c d e f g h i j k l m n o p q r s t u v w x y z") {
-		key, _ := KeyOf(name)
+		key, _ := keyOf(name)
 		at, ok := c.At(key)
 		if !ok || at < 0 || at >= 16 {
 			t.Fatalf("%s is in bucket %d, %v", name, at, ok)

@@ -5,10 +5,10 @@ import (
 	"math"
 )
 
-// MaxParts is the largest number of parts that the noise of one release can be drawn
+// maxParts is the largest number of parts that the noise of one release can be drawn
 // in. What so many cost more than one draw is charged to every account; it is less
 // than 10^-(10^12) of epsilon.
-const MaxParts = 64
+const maxParts = 64
 
 // Part draws one of so many parts of the noise of m, grid units, a number for each
 // coordinate: independent discrete Gaussians with 1/parts of the variance each,
@@ -18,7 +18,7 @@ const MaxParts = 64
 // Every call draws anew.
 //
 // It panics unless m is a Gaussian mechanism of [Mechanism.Bounded] and parts is
-// from 1 to [MaxParts].
+// from 1 to 64.
 func (n *LiveNoise) Part(m Mechanism, parts int) []int64 {
 	defer n.words.forget()
 	return part(sampler{n.words}, m, parts)
@@ -50,8 +50,8 @@ func (m Mechanism) partScale(parts int) uint64 {
 	if m.noise != Gaussian || m.distance == 0 {
 		panic("privacy: only the noise of a bounded Gaussian mechanism is drawn in parts")
 	}
-	if parts < 1 || parts > MaxParts {
-		panic(fmt.Sprintf("privacy: noise in %d parts, choose 1 to %d", parts, MaxParts))
+	if parts < 1 || parts > maxParts {
+		panic(fmt.Sprintf("privacy: noise in %d parts, choose 1 to %d", parts, maxParts))
 	}
 	sigma, n := uint64(m.sigma), uint64(parts)
 	scale := uint64(math.Sqrt(float64(sigma * sigma / n)))

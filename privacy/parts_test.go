@@ -53,7 +53,7 @@ func TestPartsAreCharged(t *testing.T) {
 	if eta < 1e-3 || math.Abs(one.Epsilon-many.Epsilon-6*eta) > 1e-12 || many.Delta >= one.Delta {
 		t.Errorf("1600 parts leave %+v of %+v, at eta %v", many, one, eta)
 	}
-	if eta := partsApart(minSigma, MaxParts); eta != 0 {
+	if eta := partsApart(minSigma, maxParts); eta != 0 {
 		t.Errorf("the parts of real noise cost %v", eta)
 	}
 }
@@ -65,7 +65,7 @@ func TestPartsHaveTheNoise(t *testing.T) {
 	const dim = 20_000
 	m := must(t)(mustGaussian(t, 1, 3).Bounded(1, dim))
 	noise := NewSeededNoise(15)
-	for _, parts := range []int{1, 3, 5, MaxParts} {
+	for _, parts := range []int{1, 3, 5, maxParts} {
 		sum := make([]float64, dim)
 		for i := range parts {
 			square := 0.0
@@ -92,7 +92,7 @@ func TestPartsHaveTheNoise(t *testing.T) {
 func TestPartScale(t *testing.T) {
 	for _, sigma := range []float64{1, 1.2345, 1.9999999999, 3} {
 		m := must(t)(mustGaussian(t, 1, sigma).Bounded(1, 1))
-		for parts := 1; parts <= MaxParts; parts++ {
+		for parts := 1; parts <= maxParts; parts++ {
 			s, n, whole := m.partScale(parts), uint64(parts), uint64(m.sigma)*uint64(m.sigma)
 			if s*s*n < whole || (s-1)*(s-1)*n >= whole {
 				t.Errorf("sigma %d in %d parts of %d", m.sigma, parts, s)
@@ -120,7 +120,7 @@ func TestPartsRefuse(t *testing.T) {
 		"another law":  func() { NewSeededNoise(1).Part(laplace, 3) },
 		"no mechanism": func() { Mechanism{}.PartStd(1) },
 		"no part":      func() { bounded.PartStd(0) },
-		"more parts":   func() { bounded.PartStd(MaxParts + 1) },
+		"more parts":   func() { bounded.PartStd(maxParts + 1) },
 		"no range":     func() { bounded.Units(make([]float64, 2), 0) },
 		"wide range":   func() { bounded.Units(make([]float64, 2), maxBounded+1) },
 		"a long one":   func() { bounded.Units(make([]float64, 3), 1) },

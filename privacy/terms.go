@@ -65,7 +65,7 @@ func (t Terms) limit() (float64, error) {
 	}
 	switch t.Accounting {
 	case GaussianFilter:
-		mu := charge(t.Budget, float64(t.Dimension)*MaxReleases, minSigma, MaxParts).Mu()
+		mu := charge(t.Budget, float64(t.Dimension)*MaxReleases, minSigma, maxParts).Mu()
 		if mu == 0 {
 			return 0, fmt.Errorf("privacy: epsilon %v is less than the discreteness of %d coordinates costs, choose a larger one", t.Budget.Epsilon, t.Dimension)
 		}

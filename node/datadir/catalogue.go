@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"p2pnode/csvfile"
+	"p2pnode/gossip"
 	"p2pnode/learner"
 	"p2pnode/node/summing"
 )
@@ -19,7 +20,7 @@ import (
 // Plan is the plan of a task's private sums, with the catalogue of its key; one without
 // recipes if the task has none.
 func Plan(t *learner.Task, catalogue *learner.Catalogue) (*summing.Plan, error) {
-	p, err := summing.NewPlan(t, catalogue, TaskHash(t))
+	p, err := summing.NewPlan(t, catalogue, taskHash(t, gossip.Version))
 	if err != nil {
 		return nil, fmt.Errorf("node: %w", err)
 	}

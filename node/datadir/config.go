@@ -69,8 +69,8 @@ func DefaultConfig(t *learner.Task) Config {
 	}
 }
 
-// ParseConfig reads a configuration from TOML and checks it against the task.
-func ParseConfig(text []byte, t *learner.Task) (Config, error) {
+// parseConfig reads a configuration from TOML and checks it against the task.
+func parseConfig(text []byte, t *learner.Task) (Config, error) {
 	c := DefaultConfig(t)
 	if err := decodeTOML(text, &c); err != nil {
 		return Config{}, fmt.Errorf("config: %w", err)

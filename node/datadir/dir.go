@@ -148,7 +148,7 @@ func ReadSharing(dir string, shared *learner.Catalogue) (Files, error) {
 	if err != nil {
 		return Files{}, fmt.Errorf("node: read the configuration: %w; put it back from a copy, or make a new directory with p2pnode init and copy its %s", err, ConfigFile)
 	}
-	c, err := ParseConfig(configText, t)
+	c, err := parseConfig(configText, t)
 	if err != nil {
 		return Files{}, fmt.Errorf("%s: %w", filepath.Join(dir, ConfigFile), err)
 	}

@@ -87,9 +87,7 @@ func networkName(t *learner.Task, wire int) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// TaskHash is the whole hash whose first half is [NetworkName].
-func TaskHash(t *learner.Task) [sha256.Size]byte { return taskHash(t, gossip.Version) }
-
+// taskHash is the whole hash whose first half is the network's name.
 func taskHash(t *learner.Task, wire int) [sha256.Size]byte {
 	agreed := *t
 	agreed.Local = learner.Local{}
