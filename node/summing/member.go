@@ -441,10 +441,13 @@ func (m *member) watch() {
 	}
 }
 
-// later posts an input after a time.
+// later posts an input after a time, and not when the run ends before that: a member that
+// is stopped must not note that a sum has closed.
 func (m *member) later(d time.Duration, in sums.Input) {
 	m.running.Go(func() {
-		wait(m.ctx, d, nil)
+		if wait(m.ctx, d, nil); m.ctx.Err() != nil {
+			return
+		}
 		select {
 		case m.inbox <- in:
 		case <-m.ctx.Done():

@@ -513,19 +513,22 @@ func TestSlotOfAContribution(t *testing.T) {
 }
 
 // A member that comes back says so to its machine, and notes it: it asks what it signed
-// before it signs anything.
+// before it signs anything. That it was stopped is not the end of the sum.
 func TestRestartedMemberAsks(t *testing.T) {
 	r := newTrial(t, 10)
 	m := r.members[1]
 	require.Eventually(t, "the sum is open", func() bool { return r.held(m) >= 0 && m.desk.opening(r.sum.ID) != nil })
-	for life := range 2 {
+	for life := range 24 {
 		m.stopMember()
 		d, err := openDirectory(m.root, r.sum.ID)
 		require.NoError(t, err)
 		restarts := 0
 		err = d.replay(func(in sums.Input) error {
-			if _, ok := in.(sums.Restarted); ok {
+			switch in.(type) {
+			case sums.Restarted:
 				restarts++
+			case sums.Closing:
+				t.Error("a member that was stopped takes the sum for closed")
 			}
 			return nil
 		})
