@@ -65,7 +65,7 @@ func (s *search) extend(f fits, l *line, i, octave int, first bool) bool {
 			s.show(slices.Clone(theta), make([]float64, len(theta)))
 		}
 	}
-	e, more := f.fit(theta, s.pull(octave), centre, seen)
+	e, more := f.fit(theta, s.pull(l.kappa, octave), centre, seen)
 	if !more {
 		return false
 	}

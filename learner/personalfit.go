@@ -145,16 +145,20 @@ func (t *Task) plausible(train *Rows) float64 {
 	return math.Log2(square * t.loss().smoothness(1) / (2 * signal * t.Local.Eta))
 }
 
-// pull is the weights of the penalty with 2^octave times the task's eta. The constant
-// has its own, in each block.
-func (s *search) pull(octave int) []float64 {
+// pull is the weights of the penalty around kappa times the prior, with 2^octave times
+// the task's eta. The constant has its own, in each block: of a prior that is as near
+// as that, it is so much nearer too.
+func (s *search) pull(kappa float64, octave int) []float64 {
 	t := s.task
 	weight := make([]float64, len(s.prior))
 	floats.AddConst(math.Ldexp(t.Local.Eta, octave), weight)
 	if t.Constant > 0 {
 		constant := constantRecords * t.Constant * t.Constant * t.loss().smoothness(1) / 2
-		if t.Local.Fixed {
+		switch {
+		case t.Local.Fixed:
 			constant = t.Local.EtaConstant
+		case kappa != 0:
+			constant *= math.Exp2(s.nearer)
 		}
 		width := len(weight) / t.loss().scores()
 		for k := width - 1; k < len(weight); k += width {
