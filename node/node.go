@@ -102,7 +102,7 @@ func OpenSharing(dir string, shared *Shared, log *slog.Logger) (*Node, error) {
 		records:      ownRecords{store: store.Store, task: files.Task},
 	}
 	if n.book, err = netedge.OpenBook(n.store, n.network, n.log); err == nil {
-		n.sums, err = n.openSums(shared)
+		n.sums, err = openKnowledge(dir, &n.files, shared, n.ledger)
 	}
 	if err != nil {
 		return nil, errors.Join(err, store.Close())

@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -18,34 +17,9 @@ import (
 	"p2pnode/sums"
 )
 
-// openSums makes what a node of a task with private sums knows of them; nil without.
-func (n *Node) openSums(shared *Shared) (*knowledge, error) {
-	if len(n.files.Task.Sums.Recipes) == 0 {
-		return nil, nil
-	}
-	plan, err := datadir.Plan(n.files.Task, n.files.Catalogue)
-	if err != nil {
-		return nil, err
-	}
-	key, err := signingKey(&n.files)
-	if err != nil {
-		return nil, err
-	}
-	return newKnowledge(plan, shared, n.resultsDir(), sums.Identity(key.Public().(ed25519.PublicKey)), n.ledger)
-}
-
 func (n *Node) resultsDir() string { return filepath.Join(n.dir, datadir.ResultsDir) }
 
 func (n *Node) committeeDir() string { return filepath.Join(n.dir, datadir.CommitteeDir) }
-
-// signingKey is the identity of a directory as private sums use it.
-func signingKey(files *datadir.Files) (ed25519.PrivateKey, error) {
-	raw, err := files.Key.Raw()
-	if err != nil || len(raw) != ed25519.PrivateKeySize {
-		return nil, errors.New("node: private sums need an identity with an Ed25519 key: make a new directory")
-	}
-	return ed25519.PrivateKey(raw), nil
-}
 
 // newDesk is nil for a task without private sums.
 func (n *Node) newDesk(find func(context.Context, peer.ID)) (*summing.Desk, error) {

@@ -1,0 +1,241 @@
+package node
+
+import (
+	"cmp"
+	"crypto/ed25519"
+	"encoding/binary"
+	"errors"
+	"math"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"gonum.org/v1/gonum/floats"
+
+	"p2pnode/learner"
+	"p2pnode/learner/population"
+	"p2pnode/node/api"
+	"p2pnode/node/datadir"
+	"p2pnode/node/summing"
+	"p2pnode/storage"
+	"p2pnode/sums"
+)
+
+// walk is how far a node has come through the sums of one recipe: epoch by epoch, and
+// round by round in each.
+type walk struct {
+	recipe  int
+	epoch   uint64 // of the sum to come; after the last epoch there is none
+	round   uint64
+	descent *population.Descent // of a recipe with rounds, in this epoch
+	opened  []opened
+	results []api.Sum // of every round
+}
+
+// opened is what one epoch told.
+type opened struct {
+	sum     storage.SumID // of its last round
+	epoch   uint64
+	values  []float64 // of the sum, or the model that the rounds led to
+	sd      float64
+	slots   []int
+	records int
+	listed  bool // this device's contribution is in it
+}
+
+// knowledge is what a node knows of private sums. All methods are safe for concurrent
+// use. What it knows is public, but for which records went into the sums.
+type knowledge struct {
+	plan   *summing.Plan
+	root   string // where results are kept
+	shared *Shared
+	member bool               // this node is a member of the committee
+	prices map[string]float64 // of a contribution, as a share of a record's budget, by kind of recipe
+
+	mu    sync.Mutex
+	walks []*walk
+}
+
+// openKnowledge makes what the node of a directory knows of its task's private sums; nil
+// for a task without.
+func openKnowledge(dir string, files *datadir.Files, shared *Shared, l *storage.Ledger) (*knowledge, error) {
+	if len(files.Task.Sums.Recipes) == 0 {
+		return nil, nil
+	}
+	plan, err := datadir.Plan(files.Task, files.Catalogue)
+	if err != nil {
+		return nil, err
+	}
+	key, err := signingKey(files)
+	if err != nil {
+		return nil, err
+	}
+	return newKnowledge(plan, shared, filepath.Join(dir, datadir.ResultsDir), sums.Identity(key.Public().(ed25519.PublicKey)), l)
+}
+
+// signingKey is the identity of a directory as private sums use it.
+func signingKey(files *datadir.Files) (ed25519.PrivateKey, error) {
+	raw, err := files.Key.Raw()
+	if err != nil || len(raw) != ed25519.PrivateKeySize {
+		return nil, errors.New("node: private sums need an identity with an Ed25519 key: make a new directory")
+	}
+	return ed25519.PrivateKey(raw), nil
+}
+
+// newKnowledge reads what the sums that a node keeps under root have told.
+func newKnowledge(p *summing.Plan, shared *Shared, root string, self sums.Identity, l *storage.Ledger) (*knowledge, error) {
+	k := &knowledge{
+		plan: p, root: root, shared: shared, member: slices.Contains(p.Committee().Members, self), prices: make(map[string]float64),
+	}
+	for i := range p.Recipes() {
+		w := &walk{recipe: i, epoch: 1, round: 1}
+		k.walks = append(k.walks, w)
+		for {
+			s, err := k.next(w)
+			if err != nil || s == nil {
+				return k, err
+			}
+			k.prices[p.Kind(i)] = l.Price(s.Mechanism)
+			o, err := summing.Kept(root, s, self, l)
+			if err != nil {
+				return k, err
+			}
+			if o == nil {
+				break
+			}
+			k.take(w, s, o)
+		}
+	}
+	return k, nil
+}
+
+// next is the sum that a walk waits for; nil after the last.
+func (k *knowledge) next(w *walk) (*sums.Sum, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.nextLocked(w)
+}
+
+// over reports whether all results are here.
+func (k *knowledge) over() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return !slices.ContainsFunc(k.walks, func(w *walk) bool { return w.epoch <= uint64(k.plan.Epochs()) })
+}
+
+func (k *knowledge) nextLocked(w *walk) (*sums.Sum, error) {
+	if w.epoch > uint64(k.plan.Epochs()) {
+		return nil, nil
+	}
+	return k.plan.Sum(w.recipe, w.epoch, w.round)
+}
+
+// at is the public model that the next sum's vectors are taken at; nil for a recipe of
+// one round.
+func (k *knowledge) at(w *walk) []float64 {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if w.descent == nil && k.plan.Recipe(w.recipe).Rounds() > 1 {
+		w.descent = k.plan.Recipe(w.recipe).Descent()
+	}
+	if w.descent == nil {
+		return nil
+	}
+	return w.descent.At()
+}
+
+// take goes on with what a sum told.
+func (k *knowledge) take(w *walk, s *sums.Sum, o *summing.Outcome) {
+	_ = k.at(w)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	told := opened{sum: storage.SumID(s.ID), epoch: s.Epoch, sd: s.Noise(), records: int(o.Result.Result.Records), listed: o.Listed}
+	for _, v := range o.Result.Result.Values {
+		told.values = append(told.values, float64(v))
+	}
+	for _, e := range o.List.Entries {
+		told.slots = append(told.slots, int(e.Records))
+	}
+	result := k.plan.DescribeResult(s, w.recipe, o.Result, o.Voters, filepath.Join(k.root, summing.ResultFile(s.ID)))
+	if o.Listed {
+		result.Part = api.PartListed
+	}
+	w.results = append(w.results, result)
+	w.round++
+	if w.descent != nil {
+		w.descent.Take(told.values, told.records)
+		told.values = w.descent.Model()
+	}
+	if w.round > uint64(k.plan.Recipe(w.recipe).Rounds()) {
+		w.opened = append(w.opened, told)
+		w.epoch, w.round, w.descent = w.epoch+1, 1, nil
+	}
+}
+
+// telling are the epochs that tell most together. Each adds its records, and as much noise
+// as any other: r records in k epochs tell as much as r*r/k in one, so an epoch with few
+// records would only blur the others. How many each has is public.
+func telling(all []opened) []opened {
+	most := slices.SortedStableFunc(slices.Values(all), func(a, b opened) int { return cmp.Compare(b.records, a.records) })
+	var best, records float64
+	count := 0
+	for i, o := range most {
+		records += float64(o.records)
+		if tells := records * records / float64(i+1); tells > best {
+			best, count = tells, i+1
+		}
+	}
+	return most[:count]
+}
+
+// added reads what opened sums of a recipe told together: sums and noise add up, and of
+// models that rounds led to the mean over all records counts.
+func added(r *learner.Summing, epochs []opened) learner.Opened {
+	all := learner.Opened{Summing: r, Sum: make([]float64, r.Dimension())}
+	records := 0
+	for _, o := range epochs {
+		records += o.records
+	}
+	for _, o := range epochs {
+		weight := 1.0
+		if r.Rounds() > 1 {
+			weight = float64(o.records) / float64(records)
+		}
+		floats.AddScaled(all.Sum, weight, o.values)
+		all.SD = math.Hypot(all.SD, o.sd)
+		all.Slots = append(all.Slots, o.slots...)
+	}
+	return all
+}
+
+// source is a recipe, and what was opened of its sums that is of use.
+type source struct {
+	recipe *learner.Summing
+	epochs []opened
+}
+
+// read returns what is known of the population, and from where; nil if no sum was opened
+// yet.
+func (k *knowledge) read() (*learner.Population, []source, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var known []learner.Opened
+	var from []source
+	var name []byte
+	for i, w := range k.walks {
+		recipe, epochs := k.plan.Recipe(i), telling(w.opened)
+		if len(epochs) == 0 {
+			continue
+		}
+		known, from = append(known, added(recipe, epochs)), append(from, source{recipe, epochs})
+		name = binary.BigEndian.AppendUint32(name, uint32(i))
+		for _, o := range epochs {
+			name = append(name, o.sum[:]...)
+		}
+	}
+	if len(known) == 0 {
+		return nil, nil, nil
+	}
+	p, err := k.shared.population(string(name), known)
+	return p, from, err
+}
