@@ -188,9 +188,13 @@ func sumText(known api.Sums, s api.Sum) string {
 		rows = append(rows, []any{"people", fmt.Sprintf("%d, with %d records", s.People, s.Records)},
 			[]any{"closed", clock(s.Closes)}, []any{"file", s.File}, []any{"digest", s.Digest})
 	}
+	var signed *api.Sum
+	if s.State == api.SumHere {
+		signed = &s
+	}
 	rows = append(rows, []any{"this node", partText(s.Part)},
 		[]any{"noise", fmt.Sprintf("standard deviation %.4g in each of %d numbers", s.Noise, s.Numbers)})
-	text := table(rows...) + "\nCOMMITTEE\n" + paragraph("  ", certifiedText(known.Committee, s)) + membersText(known.Committee, &s)
+	text := table(rows...) + "\nCOMMITTEE\n" + paragraph("  ", certifiedText(known.Committee, s)) + membersText(known.Committee, signed)
 	return text + "\nFOR YOU\n" + paragraph("  ", meaning(known, s))
 }
 

@@ -1,13 +1,17 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -289,6 +293,79 @@ func TestPickSum(t *testing.T) {
 	for begin, want := range map[string]string{"aa": "2 private sums begin", "c": "no private sum that is known here"} {
 		if _, err := pickSum(list, begin); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", begin, err)
+		}
+	}
+}
+
+// What docs/sums.md says to paste into three terminals works: a committee of four makes a
+// private sum to which people contribute. Ports and the time of a sum are other ones.
+func TestCommitteeFromThePage(t *testing.T) {
+	t.Parallel()
+	dir := shortTemp(t)
+	program, err := exec.LookPath("p2pnode")
+	require.NoError(t, err)
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "bin"), 0o700))
+	require.NoError(t, os.Symlink(program, filepath.Join(dir, "bin", "p2pnode")))
+	require.NoError(t, os.CopyFS(filepath.Join(dir, "docs", "tasks"), os.DirFS(filepath.Join("..", "..", "docs", "tasks"))))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "sums.md"))
+	require.NoError(t, err)
+	_, section, found := strings.Cut(string(page), "\n## Run a committee\n")
+	blocks := regexp.MustCompile("(?ms)^```\n(.*?)^```$").FindAllStringSubmatch(section, 3)
+	if !found || len(blocks) != 3 {
+		t.Fatalf("the page has %d blocks", len(blocks))
+	}
+	ports := strings.NewReplacer("2110", freePorts(t), "30.0", "6.0", "wait\n", "\n")
+	for _, b := range blocks[:2] {
+		terminal := exec.CommandContext(t.Context(), "sh", "-e", "-c", ports.Replace(b[1])+"wait")
+		terminal.Dir, terminal.SysProcAttr = dir, &syscall.SysProcAttr{Setpgid: true}
+		var said bytes.Buffer
+		terminal.Stdout, terminal.Stderr = &said, &said
+		require.NoError(t, terminal.Start())
+		t.Cleanup(func() {
+			_ = syscall.Kill(-terminal.Process.Pid, syscall.SIGTERM)
+			_ = terminal.Wait()
+			if t.Failed() {
+				t.Logf("a terminal:\n%s", &said)
+			}
+		})
+		if b[1] == blocks[0][1] {
+			require.Eventually(t, "the first member runs", func() bool {
+				_, err := os.Stat(filepath.Join(dir, "try", "member1", "p2pnode.sock"))
+				return err == nil
+			})
+		}
+	}
+	person := api.NewClient(filepath.Join(dir, "try", "person1"))
+	defer person.Close()
+	require.Eventually(t, "a person is in a sum", func() bool {
+		s, err := person.Sums(t.Context())
+		return err == nil && s.Listed > 0
+	})
+	third := exec.CommandContext(t.Context(), "sh", "-c", blocks[2][1])
+	third.Dir = dir
+	said, err := third.CombinedOutput()
+	require.NoError(t, err)
+	for _, want := range []string{"This node is\na member.", "is in it", "signed the result", "a committee of 4, whom the task names"} {
+		if !strings.Contains(string(said), want) {
+			t.Errorf("no %q in\n%s", want, said)
+		}
+	}
+}
+
+// freePorts returns the first four digits of ports of which those that end with 1 to 4 are
+// free.
+func freePorts(t *testing.T) string {
+	t.Helper()
+	for base := 2000 + os.Getpid()%1000; ; base++ {
+		free := true
+		for i := 1; i <= 4; i++ {
+			l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d%d", base, i))
+			if free = free && err == nil; err == nil {
+				require.NoError(t, l.Close())
+			}
+		}
+		if free {
+			return fmt.Sprint(base)
 		}
 	}
 }
