@@ -72,7 +72,7 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	}
 	parts.Go(func() error { return n.book.Watch(partsCtx, h) })
 	parts.Go(func() error { n.surroundings.Interfaces.Watch(partsCtx); return nil })
-	parts.Go(func() error { n.surroundings.Interfaces.Follow(partsCtx, s.hood.keeper.Refresh); return nil })
+	parts.Go(func() error { n.surroundings.Interfaces.Follow(partsCtx, s.refresh); return nil })
 	parts.Go(func() error { return n.private.Run(partsCtx, h, s.hood.expel) })
 	parts.Go(func() error {
 		defer cancel()

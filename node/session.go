@@ -42,3 +42,11 @@ func (s *session) records(add []learner.Record, drop []learner.Seq) error {
 		return nil // the next run reads them
 	}
 }
+
+// refresh calls whom the node waits for again, as the machine's network has changed.
+func (s *session) refresh() {
+	s.hood.keeper.Refresh()
+	if s.desk != nil {
+		s.desk.Refresh()
+	}
+}

@@ -231,6 +231,15 @@ func (d *Desk) onNews(author peer.ID, b []byte) bool {
 	return true
 }
 
+// Refresh has everything that waits for a sum look again, as the network has changed.
+func (d *Desk) Refresh() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, p := range d.parts {
+		p.wake()
+	}
+}
+
 // wake has what waits for the sum look again.
 func (p *part) wake() {
 	select {

@@ -440,6 +440,18 @@ func TestPrivateSumOverTheNetwork(t *testing.T) {
 	}
 }
 
+// Who waits for a sum looks again when the network has changed.
+func TestRefresh(t *testing.T) {
+	r := newTrial(t, 3)
+	desk := NewDesk(fast(newIdentity(t), t.TempDir()))
+	p, err := desk.part(r.sum)
+	require.NoError(t, err)
+	desk.Refresh()
+	if !wait(t.Context(), time.Hour, p.changed) {
+		t.Error("it waits on")
+	}
+}
+
 // Members that are stopped go on from their journals, devices from their ledgers: noise is
 // drawn once, each device pays once, and the sum is exact.
 func TestPrivateSumGoesOnAfterStops(t *testing.T) {
