@@ -251,3 +251,40 @@ func TestALossMakesHaste(t *testing.T) {
 		t.Errorf("it looks %v later", out.Next-n.clock)
 	}
 }
+
+// A renewal that gives an edge another weight makes the node look at once, one that does
+// not lets it rest.
+func TestANewWeightMakesHaste(t *testing.T) {
+	n := newNode(byRule("profile", 1))
+	n.step(Declared{graph.End{Vector: []float64{1, 0}}})
+	n.step(asked("a", 1, 0))
+	for _, c := range []struct {
+		y     float64
+		haste bool
+	}{{0, false}, {0.2, true}} {
+		n.wait(time.Minute)
+		n.next = time.Hour
+		out := n.step(asked("a", 1, c.y))
+		if haste := out.Next == n.clock; out.Reply.Answer != Accepted || haste != c.haste || out.Changed != c.haste {
+			t.Errorf("asked by (1, %v) it looks %v later, changed %v", c.y, out.Next-n.clock, out.Changed)
+		}
+	}
+}
+
+// A server is named, and is no candidate of its own, whoever tells of it.
+func TestAServerIsNotItsOwnCandidate(t *testing.T) {
+	n := newNode(byRule("random", 2), func(c *Config) { c.Servers = []learner.ID{"self", "other"} })
+	n.step(Asked{Request{Kind: Exchange, Own: graph.Entry{Peer: "a"}, Known: []graph.Entry{{Peer: "self"}, {Peer: "other"}}}})
+	if got := asks(n.step(Tick{})); slices.Contains(got, "self") || n.named["self"].Peer != "" {
+		t.Errorf("%v are asked", got)
+	}
+}
+
+// A node that leaves says so to those who ask for an edge.
+func TestWhoLeavesSaysSo(t *testing.T) {
+	n := newNode(byRule("random", 1))
+	n.step(Leave{})
+	if r := n.step(asked("a")).Reply; r.Answer != Declined || r.Reason != "this node leaves" {
+		t.Errorf("%+v", r)
+	}
+}

@@ -63,3 +63,15 @@ func TestGrowingPaceIsTheOptimum(t *testing.T) {
 		}
 	}
 }
+
+// A contraction whose first release has 2^25 times the noise of the last is hard, and
+// leaves a signal.
+func TestAHardContractionIsTaken(t *testing.T) {
+	d := Design{Budget: Budget{1, 1e-6}, Dimension: 1, Clip: 1, Releases: 100, Pace: Growing, Contraction: 0.5}
+	p := mustPolicy(t, d)
+	first, _ := p.Next(0)
+	last, _ := p.Next(d.Releases - 1)
+	if ratio := math.Log2(first.Scale() / last.Scale()); math.Abs(ratio-99.0/4) > 0.01 {
+		t.Errorf("the first release has 2^%v times the noise of the last, want 2^24.75", ratio)
+	}
+}
