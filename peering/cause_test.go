@@ -151,7 +151,7 @@ func TestAnAnswerForgivesFailures(t *testing.T) {
 	}
 }
 
-// The first agreement of two peers has turn 1, whoever asked.
+// The first agreement of two peers has turn 1, no matter which of them asked.
 func TestTurnsBeginAtOne(t *testing.T) {
 	n := newNode(byRule("random", 2))
 	if r := n.step(asked("a")).Reply; r.Turn != 1 {
@@ -271,7 +271,7 @@ func TestANewWeightMakesHaste(t *testing.T) {
 	}
 }
 
-// A server is named, and is no candidate of its own, whoever tells of it.
+// A server is named, and is no candidate of its own when others tell of it.
 func TestAServerIsNotItsOwnCandidate(t *testing.T) {
 	n := newNode(byRule("random", 2), func(c *Config) { c.Servers = []learner.ID{"self", "other"} })
 	n.step(Asked{Request{Kind: Exchange, Own: graph.Entry{Peer: "a"}, Known: []graph.Entry{{Peer: "self"}, {Peer: "other"}}}})

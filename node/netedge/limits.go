@@ -41,7 +41,7 @@ func (p Power) limits() rcmgr.ConcreteLimitConfig {
 	return l.AutoScale()
 }
 
-// widen adds room for so many streams, whoever opens them.
+// widen adds room for so many streams, opened by either end.
 func widen(b *rcmgr.BaseLimit, streams int) {
 	b.Streams += streams
 	b.StreamsInbound += streams
