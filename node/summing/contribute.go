@@ -105,7 +105,8 @@ func (k *contributor) run(ctx context.Context) (Outcome, error) {
 	}
 }
 
-// round visits members: all of them while there is something to send, and else until one
+// round visits members: all of them until one says that the sum is open, so that the owner
+// is told who is missing, and while there is something to send. Else it visits until one
 // answers, which is another one in each turn.
 func (k *contributor) round(ctx context.Context, turn int) error {
 	for i := range k.part.peers {
@@ -113,7 +114,7 @@ func (k *contributor) round(ctx context.Context, turn int) error {
 		if err != nil {
 			return err
 		}
-		if answered && !k.due() {
+		if answered && k.machine.Opening() != nil && !k.due() {
 			break
 		}
 	}
