@@ -10,11 +10,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// The exit codes of committee status. 2 is a mistake in the command line, as everywhere.
-const (
-	exitMissing    = exitCode(1)
-	exitNotRunning = exitCode(3)
-)
+// exitMissing is an exit code of committee status, beside exitUnknown.
+const exitMissing = exitCode(1)
 
 func committeeCommand(o *options) *cobra.Command {
 	c := &cobra.Command{
@@ -48,7 +45,7 @@ member is silent because its keys were lost, and 3 if the node is not running.`,
 			}
 			switch {
 			case !known.Running:
-				return exitNotRunning
+				return exitUnknown
 			case slices.ContainsFunc(known.List, waits):
 				return exitMissing
 			}
@@ -130,7 +127,7 @@ func memberKeysText(k api.MemberKeys) string {
 	if len(k.Sums) == 0 {
 		return text + paragraph("", "It has no keys for private sums: a member makes them when all others are there.")
 	}
-	rows := [][]any{{"SUM", "RECIPE", "EPOCH", "KEYS", "CONTRIBUTIONS KEPT"}}
+	rows := [][]any{{"SUM", "RECIPE", "EPOCH", "KEYS", "UPLOADS KEPT"}}
 	for _, s := range k.Sums {
 		recipe, epoch, keys := "-", "-", "not made yet"
 		if s.Recipe != "" {

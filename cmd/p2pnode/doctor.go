@@ -10,7 +10,7 @@ import (
 	"p2pnode/node/api"
 )
 
-// The exit codes of doctor. 2 is a mistake in the command line, as everywhere.
+// The exit codes of doctor; exitUnknown is also that of committee status. 2 is a mistake in the command line, as everywhere.
 const (
 	exitUnreachable = exitCode(1)
 	exitUnknown     = exitCode(3)

@@ -25,7 +25,8 @@ file, accept the database that is there, after an error said that it is an old
 copy or that its anchor is missing. Stop the node first.
 
 ` + paragraph("", sinceCopy+" "+restoreMeans) + `
-What was in the directory is kept beside it, records included.`,
+What was in the directory is kept beside it, records included. A member of a
+committee loses its keys for the private sums under way, and is silent in them.`,
 		Example: `  p2pnode restore --yes --force
   p2pnode restore --yes --force --json`,
 		Args: cobra.MaximumNArgs(1),

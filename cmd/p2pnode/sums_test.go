@@ -116,30 +116,36 @@ func copyResult(file, to string, change func(content []byte)) error {
 }
 
 // summed is the directory of a stopped node that has the result of a private sum, to which
-// it contributed. Four daemons made it.
+// it contributed. Four daemons made it, the last of whom comes after the node.
 func summed(t *testing.T) (dir string) {
 	t.Helper()
 	base := shortTemp(t)
-	require.NoError(t, newCommittee(base, 1, 2))
+	require.NoError(t, newCommittee(base, 1, 4))
+	dir = filepath.Join(base, "person")
 	var daemons []*daemon
-	for i := range 5 {
-		dir = filepath.Join(base, fmt.Sprint(i))
-		args := []string{"init", "--dir", dir, "--task", filepath.Join(base, "sums.toml"), "--no-mdns", "--listen", "/ip4/127.0.0.1/tcp/0"}
-		if i < 4 {
-			args = append(args, "--identity", filepath.Join(base, fmt.Sprintf("member%d.key", i+1)))
-		}
-		if i > 0 {
+	begin := func(dir string, flags ...string) {
+		args := append([]string{"init", "--dir", dir, "--task", filepath.Join(base, "sums.toml"), "--no-mdns", "--listen", "/ip4/127.0.0.1/tcp/0"}, flags...)
+		if len(daemons) > 0 {
 			args = append(args, "--bootstrap", daemons[0].address)
 		}
 		cli(t, nil, args...)
-		if i == 4 {
+		if len(flags) == 0 {
 			cli(t, nil, "data", "import", filepath.Join("testdata", "files", "house.csv"), "--dir", dir)
 		}
 		daemons = append(daemons, start(t, dir))
 	}
-	last := daemons[4]
+	member := func(i int) {
+		begin(filepath.Join(base, fmt.Sprint(i)), "--identity", filepath.Join(base, fmt.Sprintf("member%d.key", i)))
+	}
+	member(1)
+	member(2)
+	member(3)
+	begin(dir)
+	person := daemons[3]
+	require.Eventually(t, "the person is connected", func() bool { return person.status(t).Connections > 0 })
+	member(4)
 	require.Eventually(t, "the result is here", func() bool {
-		s, err := last.owner.Sums(t.Context())
+		s, err := person.owner.Sums(t.Context())
 		return err == nil && s.Known == 1
 	})
 	for _, d := range daemons {
