@@ -54,6 +54,7 @@ type search struct {
 	kappas    []float64 // the most plausible first; 0 among them
 	plausible float64   // octave of the task's eta that is the most plausible of the lone fits
 	nearer    float64   // how many octaves above it that of the fits around the prior is
+	constant  float64   // how many times the lone fits' the pull of the constant is there
 	worth     float64   // logarithm of how far the prior is to be listened to
 	trust     float64   // in the task's eta
 
@@ -76,9 +77,11 @@ func newSearch(t *Task, train *Rows, prior []float64) *search {
 		m := float64(train.Len())
 		explained := t.explained(train, prior)
 		sure := explained * m / (explained*m + 1)
-		s.plausible, s.nearer = t.plausible(train), math.Log2(1+help*explained*sure)
+		u := t.usual()
+		s.plausible, s.nearer = t.plausible(train), math.Log2(1+near*u.signal*explained*sure)
+		s.constant = 1 + nearConstant*explained*sure
 		s.worth = math.Log(sure + chance)
-		s.trust = trust * min(1, m/enough) * bell(s.plausible/(2*spread))
+		s.trust = u.trust * min(1, m/u.enough) * bell(s.plausible/spread)
 	}
 	switch kappa := t.Local.Kappa; {
 	case floats.Norm(prior, 2) == 0:
@@ -105,31 +108,47 @@ func (s *search) centre(kappa float64) []float64 {
 }
 
 const (
-	// signal is how many times the variance of the noise that of the scores usually
-	// is, as the square of the spread of what the search takes for plausible: of
-	// many tasks, real and made up, the best was between a quarter and a thousand.
-	signal = 16
 	// spread is how many octaves of eta off are as plausible as one standard deviation.
 	spread = 3
-	// help is how many times stronger the pull of a prior that explains all labels
-	// usually is than that of one that explains nothing.
-	help = 128
+	// near is how many times smaller than the noise the variance of what is left to learn
+	// usually is, around a prior that explains all labels.
+	near = 8
+	// nearConstant is how many times stronger the pull of the constant is around such a
+	// prior than around one that explains nothing.
+	nearConstant = 128
 	// chance is how far a prior that explains nothing is listened to, where one that
 	// explains much counts 1.
 	chance = 0.1
-	// trust is how many times more plausible than its surroundings the task's own eta is
-	// to a node that has enough records to find out a wrong one; with fewer it is less.
-	trust  = 3
-	enough = 64
 	// constantRecords is how many records the pull of the constant weighs: so few that
 	// even a handful of the owner's decide it.
 	constantRecords = 0.3
 )
 
+// usual is what is to be expected before a label is seen.
+type usual struct {
+	// signal is how many times the variance of the noise that of the scores is, as the
+	// square of the spread of what the search takes for plausible: of many tasks, real
+	// and made up, the best was between a quarter and a thousand.
+	signal float64
+	// trust is how many times more plausible than its surroundings the task's own eta is
+	// to a node that has enough records to find out a wrong one; with fewer it is less.
+	trust, enough float64
+}
+
+// usual of classes is another: the noise is taken from the steepest curvature of the
+// loss, and scores that tell classes apart lie where it is flatter; and a class says
+// less than a number.
+func (t *Task) usual() usual {
+	if t.lossKind().target == numberTarget {
+		return usual{signal: 1, trust: 6, enough: 16}
+	}
+	return usual{signal: 16, trust: 3, enough: 64}
+}
+
 // plausible is how many octaves above the task's eta that one lies which is the most
 // plausible before a label is seen, from the length of the records' features. With
 // theta normal around the prior with precision 2 eta, it is where the scores vary
-// [signal] times as much as a record of the steepest curvature leaves them open.
+// usual.signal times as much as a record of the steepest curvature leaves them open.
 func (t *Task) plausible(train *Rows) float64 {
 	var square float64
 	for r := range train.All() {
@@ -142,12 +161,12 @@ func (t *Task) plausible(train *Rows) float64 {
 	if square == 0 {
 		return 0
 	}
-	return math.Log2(square * t.loss().smoothness(1) / (2 * signal * t.Local.Eta))
+	return math.Log2(square * t.loss().smoothness(1) / (2 * t.usual().signal * t.Local.Eta))
 }
 
 // pull is the weights of the penalty around kappa times the prior, with 2^octave times
-// the task's eta. The constant has its own, in each block: of a prior that is as near
-// as that, it is so much nearer too.
+// the task's eta. The constant has its own, in each block: a prior that is near is near in
+// it too.
 func (s *search) pull(kappa float64, octave int) []float64 {
 	t := s.task
 	weight := make([]float64, len(s.prior))
@@ -158,7 +177,7 @@ func (s *search) pull(kappa float64, octave int) []float64 {
 		case t.Local.Fixed:
 			constant = t.Local.EtaConstant
 		case kappa != 0:
-			constant *= math.Exp2(s.nearer)
+			constant *= s.constant
 		}
 		width := len(weight) / t.loss().scores()
 		for k := width - 1; k < len(weight); k += width {

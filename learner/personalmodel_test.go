@@ -157,7 +157,7 @@ func TestPullOfTheConstant(t *testing.T) {
 	s := newSearch(task, RowsOf([]Record{{X: []float64{1, 0, 0.5}}}), make([]float64, 9))
 	own := constantRecords * 0.5 * 0.5 * 0.5 / 2 // of a loss with smoothness 1/2
 	wantClose(t, "pull", s.pull(0, 1), []float64{6, 6, own, 6, 6, own, 6, 6, own}, 0)
-	s.nearer = 3
+	s.constant = 8
 	wantClose(t, "pull, alone", s.pull(0, 1), []float64{6, 6, own, 6, 6, own, 6, 6, own}, 0)
 	wantClose(t, "pull to a near prior", s.pull(1, 1), []float64{6, 6, 8 * own, 6, 6, 8 * own, 6, 6, 8 * own}, 1e-15)
 	task.Local.Fixed = true

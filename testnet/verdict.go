@@ -38,9 +38,9 @@ type Verdict struct {
 const (
 	// worthwhile is the share of the error alone below which a gain is none.
 	worthwhile = 0.01
-	// visible is the smallest share that is not printed as 0.00 %: below it nothing is
-	// gained, however sure that is.
-	visible = 0.00005
+	// visible is the smallest share that counts: below it a gain may be sure and is still
+	// nothing that anybody would notice.
+	visible = 0.0002
 	// many people are enough for an interval to be narrow.
 	many = 10
 )
