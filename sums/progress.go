@@ -135,9 +135,10 @@ func (m *Member) propose() {
 }
 
 // ripe reports whether a leader proposes its own list. It waits a moment for what lies in
-// its inbox, then until nothing is on its way any more, or for half of the view. Then an early leader still passes if it lists less
-// than half of what it knows of, because the members are slow, not the contributors: the
-// next one has twice the time. So Sybils that nobody accepts delay a sum, and no more.
+// its inbox, then until nothing is on its way any more, or for half of the view. Even then
+// an early leader passes if it lists less than half of what it knows of, because the
+// members are slow, not the contributors: the next leader has twice the time. So Sybils
+// that nobody accepts delay a sum, and no more.
 func (m *Member) ripe(listed, open int) bool {
 	view := m.voter.View
 	if open == 0 && listed > 0 {
