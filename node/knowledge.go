@@ -29,7 +29,7 @@ type walk struct {
 	round   uint64
 	descent *population.Descent // of a recipe with rounds, in this epoch
 	opened  []opened
-	results []api.Sum // of every round
+	results []api.Sum // of every round that is over
 }
 
 // opened is what one epoch told.
@@ -149,6 +149,11 @@ func (k *knowledge) take(w *walk, s *sums.Sum, o *summing.Outcome) {
 	_ = k.at(w)
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if o.Result == nil { // dead, and with it the other rounds of its epoch
+		w.results = append(w.results, k.plan.DescribeDead(s, w.recipe))
+		w.epoch, w.round, w.descent = w.epoch+1, 1, nil
+		return
+	}
 	told := opened{sum: storage.SumID(s.ID), epoch: s.Epoch, sd: s.Noise(), records: int(o.Result.Result.Records), listed: o.Listed}
 	for _, v := range o.Result.Result.Values {
 		told.values = append(told.values, float64(v))

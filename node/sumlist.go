@@ -50,8 +50,10 @@ func (n *Node) describeSums(lastOnly bool) (*api.Sums, error) {
 	for i, w := range k.walks {
 		rounds := k.plan.Recipe(i).Rounds()
 		out.All += k.plan.Epochs() * rounds
-		out.Known += len(w.results)
 		for j, s := range w.results {
+			if s.State == api.SumHere {
+				out.Known++
+			}
 			if s.Part == api.PartListed {
 				out.Listed++
 			}
@@ -84,7 +86,7 @@ func part(s api.Sum, paid map[string]storage.Contributed) api.SumPart {
 		return s.Part
 	case !c.Kept:
 		return api.PartLost
-	case s.State == api.SumHere:
+	case s.State == api.SumHere, s.State == api.SumDead:
 		return api.PartLeftOut
 	}
 	return api.PartSent

@@ -79,6 +79,11 @@ func (n *Node) walk(ctx context.Context, d *summing.Desk, w *walk) error {
 			return err
 		}
 		n.sums.take(w, s, &o)
+		if o.Result == nil {
+			n.log.Warn("a private sum ended without a result: the committee erased its keys before it had one; what was paid for it stays spent",
+				"recipe", w.recipe+1, "epoch", s.Epoch, "round", s.Round)
+			continue
+		}
 		n.fits.outdated()
 		n.log.Info("the result of a private sum is here", "recipe", w.recipe+1, "epoch", s.Epoch, "round", s.Round,
 			"contributors", o.Result.Result.Entries, "with this node", o.Listed)

@@ -16,6 +16,7 @@ import (
 	"p2pnode/learner"
 	"p2pnode/node/api"
 	"p2pnode/node/datadir"
+	"p2pnode/node/summing"
 	"p2pnode/sums"
 )
 
@@ -387,4 +388,30 @@ func (p *populace) round(i int) uint64 {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.walks[0].round
+}
+
+// After a sum that never has a result a node goes on with the next epoch.
+func TestDeadSumEndsItsEpoch(t *testing.T) {
+	p := newPopulace(t, 1, func(task *learner.Task) {
+		task.Sums.Recipes = []learner.Recipe{{Kind: "gradient", Share: 1, Rounds: 3}}
+		task.Sums.Epochs = 2
+	})
+	k := p.nodes[committeeSize].sums
+	w := k.walks[0]
+	s, err := k.next(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.take(w, s, &summing.Outcome{Paid: true})
+	if s, err = k.next(w); err != nil || s == nil || s.Epoch != 2 || s.Round != 1 {
+		t.Fatalf("the next sum is %+v, %v", s, err)
+	}
+	got, err := p.nodes[committeeSize].Sums(t.Context())
+	if err != nil || got.All != 6 || got.Known != 0 || len(got.List) != 2 || got.List[0].State != api.SumDead || got.List[1].State != api.SumWaiting {
+		t.Errorf("%+v, %v", got, err)
+	}
+	k.take(w, s, &summing.Outcome{})
+	if s, err = k.next(w); err != nil || s != nil {
+		t.Errorf("after the last epoch comes %+v, %v", s, err)
+	}
 }

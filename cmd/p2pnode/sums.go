@@ -149,6 +149,8 @@ func stateOfSum(s api.Sum) string {
 		return "closed, being added up"
 	case api.SumHere:
 		return "result here"
+	case api.SumDead:
+		return "over, without a result"
 	}
 	return "not open yet"
 }
@@ -272,6 +274,8 @@ func meaning(known api.Sums, s api.Sum) string {
 	switch {
 	case s.State == api.SumHere:
 		return "Your personal model uses it, beside what it learns alone, as far as it predicts your records; p2pnode status says what that brings. " + paidMeaning(s)
+	case s.State == api.SumDead:
+		return "The committee could not add it up in time and erased its keys: it never has a result. What was paid for it stays spent. Later epochs are sums of their own."
 	case s.Part != api.PartNone:
 		return paidMeaning(s)
 	case known.OnlyFetches:

@@ -16,8 +16,8 @@ type Sums struct {
 	// OnlyFetches says that each of the task's sums costs more than a whole budget of
 	// this node: it contributes to none, and has their results.
 	OnlyFetches bool `json:"only_fetches"`
-	// List has the sums by recipe, epoch and round: those whose result is here, and of
-	// each recipe the one to come. In a [Status] it has of each recipe only the last and
+	// List has the sums by recipe, epoch and round: those that are over, and of each
+	// recipe the one to come. In a [Status] it has of each recipe only the last and
 	// the one to come.
 	List []Sum `json:"sums"`
 }
@@ -48,6 +48,7 @@ const (
 	SumOpen    SumState = "open"    // takes contributions
 	SumClosed  SumState = "closed"  // takes none any more, and is being added up
 	SumHere    SumState = "here"    // its certified result is
+	SumDead    SumState = "dead"    // it never has one: the committee erased its keys before
 )
 
 // SumPart is what a node has to do with a sum as a contributor.

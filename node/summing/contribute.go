@@ -30,14 +30,15 @@ type Contribution struct {
 
 // Outcome is what a device knows of a sum in the end.
 type Outcome struct {
-	Result *sums.Published
-	List   *sums.List // whose contributions are in it
-	Voters []int      // the members that certified the list, ascending
-	Listed bool       // the own one is
-	Paid   bool       // a contribution was paid for and sent, whether it is listed or not
+	Result *sums.Published // nil: the sum is dead, it never has one
+	List   *sums.List      // whose contributions are in it
+	Voters []int           // the members that certified the list, ascending
+	Listed bool            // the own one is
+	Paid   bool            // a contribution was paid for and sent, whether it is listed or not
 }
 
-// Contribute takes part in a sum until its result is here. It pays once, when a certified
+// Contribute takes part in a sum until its result is here, or so many members that one of
+// them is honest say that they erased their keys without one: the sum is dead. It pays once, when a certified
 // opening says that the sum is open, and sends the same bytes for ever, also after a
 // restart. A device that cannot pay, or comes too late, waits for the result.
 //
@@ -55,7 +56,7 @@ func (d *Desk) Contribute(ctx context.Context, s *sums.Sum, c Contribution) (Out
 	if err != nil {
 		return Outcome{}, err
 	}
-	k := &contributor{desk: d, sum: s, c: c, machine: machine}
+	k := &contributor{desk: d, sum: s, c: c, machine: machine, dead: make(map[peer.ID]bool)}
 	if err := k.serve(upload); err != nil {
 		return Outcome{}, err
 	}
@@ -69,11 +70,12 @@ type contributor struct {
 	c       Contribution
 	machine *sums.Contributor
 	part    *part
-	open    *sums.Opening // under which there is something to pay for; nil: not, or no more
-	looked  []byte        // the opening that was taken in last
-	slot    time.Time     // when the own contribution may be sent
-	entry   []byte        // digest of the own one; nothing: none
-	checked []byte        // the certified list, in which the own contribution was looked for
+	open    *sums.Opening    // under which there is something to pay for; nil: not, or no more
+	looked  []byte           // the opening that was taken in last
+	slot    time.Time        // when the own contribution may be sent
+	entry   []byte           // digest of the own one; nothing: none
+	checked []byte           // the certified list, in which the own contribution was looked for
+	dead    map[peer.ID]bool // members who say that the sum is
 }
 
 func (k *contributor) run(ctx context.Context) (Outcome, error) {
@@ -93,6 +95,9 @@ func (k *contributor) run(ctx context.Context) (Outcome, error) {
 		}
 		if k.desk.Result(k.sum.ID) != nil && k.checked != nil {
 			return k.finish()
+		}
+		if len(k.dead) > k.sum.Committee.Colluding && k.desk.Result(k.sum.ID) == nil {
+			return Outcome{Paid: k.entry != nil}, k.desk.bury(k.sum, k.c.Ledger)
 		}
 		pause, again := k.pause(while)
 		if wait(ctx, pause, p.changed) || again {
@@ -114,7 +119,7 @@ func (k *contributor) round(ctx context.Context, turn int) error {
 		if err != nil {
 			return err
 		}
-		if answered && k.machine.Opening() != nil && !k.due() {
+		if answered && k.machine.Opening() != nil && !k.due() && len(k.dead) == 0 {
 			break
 		}
 	}
@@ -147,6 +152,11 @@ func (k *contributor) visit(ctx context.Context, who peer.ID) (answered bool, er
 	if err != nil {
 		k.complain(who, "news", err)
 		return false, nil
+	}
+	if n.dead {
+		k.dead[who] = true
+	} else {
+		delete(k.dead, who)
 	}
 	k.look(n.opening, who)
 	if err := k.pay(); err != nil {

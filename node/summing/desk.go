@@ -62,6 +62,7 @@ type part struct {
 	accepts   map[sums.Digest][]byte     // a member's acceptances, by entry
 	blobs     map[gossip.BlobName][]byte // in memory, that anybody may have
 	member    *member                    // nil: none runs here
+	dead      bool                       // the member here erased its keys when the sum had no result
 	oldest    []gossip.BlobName          // of messages among the blobs, oldest first
 }
 
@@ -189,6 +190,7 @@ func (p *part) tell(body []byte) (reply []byte, sound bool) {
 	if p.result != nil {
 		n.result = referenceOf(p.result)
 	}
+	n.dead = p.dead && p.result == nil
 	return n.bytes(), true
 }
 

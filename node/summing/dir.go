@@ -31,10 +31,13 @@ const (
 	keysName     = "keys"
 	journalName  = "journal"
 	uploadsName  = "uploads"
-	overName     = "over"
+	overName     = "over" // empty, or deadText
 	resultName   = "result"
 	decisionName = "list"
 )
+
+// deadText is in the file of a sum that was over before it had a result.
+const deadText = "dead\n"
 
 // Forget erases everything that members keep under root: a member whose database was put
 // back may not go on in a sum that it may have gone on with elsewhere. It is silent in
@@ -67,6 +70,12 @@ func (d *directory) name(file string) string { return filepath.Join(d.path, file
 func (d *directory) begun() bool {
 	_, err := os.Stat(d.name(keysName))
 	return err == nil
+}
+
+// dead reports whether it ended without a result.
+func (d *directory) dead() bool {
+	content, err := os.ReadFile(d.name(overName))
+	return err == nil && string(content) == deadText
 }
 
 // over reports whether the member's part in the sum ended in an earlier run.
@@ -227,8 +236,12 @@ func (f *file) Size() int64 { return f.size }
 
 // erase removes what could open anything, and notes that the sum is over. The mark comes
 // first, so that no new keys are made after a crash.
-func (d *directory) erase() error {
-	err := d.write(overName, nil)
+func (d *directory) erase(dead bool) error {
+	var text []byte
+	if dead {
+		text = []byte(deadText)
+	}
+	err := d.write(overName, text)
 	if d.journal != nil {
 		err = errors.Join(err, d.journal.Close())
 		d.journal = nil

@@ -99,6 +99,7 @@ func (d *Desk) Member(ctx context.Context, s *sums.Sum, o Membership) error {
 	}
 	m.life = ctx
 	if m.dir.over() {
+		p.ended(m.dir.dead())
 		p.onDuty(Duty{Over: true})
 		return m.afterwards()
 	}
@@ -351,10 +352,12 @@ func (m *member) end(out *sums.Output) error {
 	if !out.Erase {
 		return nil
 	}
-	if err := m.dir.erase(); err != nil {
+	dead := out.Done == nil
+	if err := m.dir.erase(dead); err != nil {
 		return fmt.Errorf("summing: erase the keys: %w", err)
 	}
 	m.erased = true
+	m.part.ended(dead)
 	m.ended.Go(func() {
 		if err := m.afterwards(); err != nil {
 			m.desk.config.Logger.Error("the result of a private sum cannot be kept", "error", err)

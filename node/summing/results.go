@@ -14,16 +14,18 @@ import (
 )
 
 // What a node keeps of a sum that is over is two public files, named after the sum: the
-// published result, and the certified list that it is of.
+// published result, and the certified list that it is of. Of a dead sum it is an empty file.
 const (
 	resultSuffix = ".sum"
 	listSuffix   = ".list"
+	deadSuffix   = ".dead"
 )
 
 // ResultFile is the name of the file with the published result of a sum.
 func ResultFile(sum sums.Digest) string { return hex.EncodeToString(sum[:16]) + resultSuffix }
 
 func listFile(sum sums.Digest) string { return hex.EncodeToString(sum[:16]) + listSuffix }
+func deadFile(sum sums.Digest) string { return hex.EncodeToString(sum[:16]) + deadSuffix }
 
 // keepResult stores a result and its list under root; the result comes last and vouches
 // for both.
@@ -54,7 +56,8 @@ func kept(root string, s *sums.Sum, self sums.Identity, l *storage.Ledger) (o *O
 		decision, err = os.ReadFile(filepath.Join(root, listFile(s.ID)))
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, nil, nil
+		o, err = buried(root, s, l)
+		return o, nil, nil, err
 	}
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("summing: read the result of a private sum: %w", err)
@@ -75,6 +78,31 @@ func kept(root string, s *sums.Sum, self sums.Identity, l *storage.Ledger) (o *O
 		return nil, nil, nil, nil
 	}
 	return o, result, decision, nil
+}
+
+// bury notes for good that a sum is dead.
+func (d *Desk) bury(s *sums.Sum, l *storage.Ledger) error {
+	err := os.MkdirAll(d.config.Results, 0o700)
+	if err == nil {
+		err = durable.Replace(filepath.Join(d.config.Results, deadFile(s.ID)), nil)
+	}
+	if err != nil {
+		return fmt.Errorf("summing: keep that a private sum is over: %w", err)
+	}
+	return settle(s, l)
+}
+
+// buried is the outcome of a dead sum; nil if this one is not.
+func buried(root string, s *sums.Sum, l *storage.Ledger) (*Outcome, error) {
+	_, err := os.Stat(filepath.Join(root, deadFile(s.ID)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("summing: look for the end of a private sum: %w", err)
+	}
+	upload, err := uploaded(l, s)
+	return &Outcome{Paid: upload != nil}, err
 }
 
 // uploaded returns what a ledger keeps of a sum; nothing if there is no ledger.
@@ -126,6 +154,9 @@ func (d *Desk) resume(s *sums.Sum, l *storage.Ledger) (*Outcome, error) {
 	o, result, decision, err := kept(d.config.Results, s, d.self, l)
 	if o == nil || err != nil {
 		return nil, err
+	}
+	if o.Result == nil {
+		return o, settle(s, l)
 	}
 	p, err := d.part(s)
 	if err != nil {

@@ -77,6 +77,14 @@ func (p *part) opened(o *sums.Opening) {
 	}
 }
 
+// ended notes that the member here erased its keys, and whether the sum is dead: without
+// them it never has a result, as far as this member can tell.
+func (p *part) ended(dead bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.dead = dead
+}
+
 // onDuty shows how far the member has come.
 func (p *part) onDuty(duty Duty) {
 	p.mu.Lock()

@@ -440,6 +440,50 @@ func TestPrivateSumOverTheNetwork(t *testing.T) {
 	}
 }
 
+// A sum whose members are lost, or late, ends without a result once as many as cannot all
+// lie say so. Who paid and who did not learn it, also later and after a restart.
+func TestDeadSum(t *testing.T) {
+	r := newTrial(t, 3)
+	d := r.device(newIdentity(t))
+	var contributing sync.WaitGroup
+	contributing.Go(func() {
+		if o, err := r.contribute(t.Context(), d, 0); err != nil || o.Result != nil || !o.Paid {
+			t.Errorf("who paid: %+v, %v", o, err)
+		}
+	})
+	require.Eventually(t, "the device has paid", func() bool { return len(d.ledger.Spending()) == 1 })
+	for _, m := range r.members[2:] {
+		m.stopMember()
+	}
+	for _, m := range r.members[:2] {
+		p := m.desk.known(r.sum.ID)
+		p.mu.Lock()
+		m := p.member
+		p.mu.Unlock()
+		m.inbox <- sums.Deadline{}
+	}
+	contributing.Wait()
+	for i, m := range r.members[:2] {
+		require.Eventually(t, fmt.Sprintf("member %d has erased", i), func() bool { return fmt.Sprint(m.files()) == "[over]" })
+		m.stopMember()
+		m.desk.mu.Lock()
+		clear(m.desk.parts) // as after a restart
+		m.desk.mu.Unlock()
+		r.start(m)
+	}
+	late := r.device(newIdentity(t))
+	if o, err := r.await(late); err != nil || o.Result != nil || o.Paid {
+		t.Errorf("a newcomer: %+v, %v", o, err)
+	}
+	for _, device := range []*device{d, late} {
+		device.stop()
+		o, err := Kept(device.desk.config.Results, r.sum, device.desk.self, nil)
+		if err != nil || o == nil || o.Result != nil {
+			t.Errorf("what a device keeps: %+v, %v", o, err)
+		}
+	}
+}
+
 // Who waits for a sum looks again when the network has changed.
 func TestRefresh(t *testing.T) {
 	r := newTrial(t, 3)
@@ -609,6 +653,7 @@ func TestGarbageIsUnsound(t *testing.T) {
 
 func FuzzDecodeNews(f *testing.F) {
 	f.Add((&news{}).bytes())
+	f.Add((&news{dead: true}).bytes())
 	f.Add((&news{opening: []byte("opening"), accept: []byte("a"), decision: referenceOf([]byte("list")), result: referenceOf([]byte("r"))}).bytes())
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if n, err := decodeNews(b); err == nil && !bytes.Equal(n.bytes(), b) {
@@ -673,7 +718,7 @@ func TestKeysAreMadeOnceAndErased(t *testing.T) {
 		t.Error("keys were made twice")
 	}
 	require.NoError(t, d.keep(sums.Digest{2}, []byte("upload")))
-	require.NoError(t, d.erase(), d.erase(), d.keep(sums.Digest{3}, []byte("one that came late")))
+	require.NoError(t, d.erase(false), d.erase(false), d.keep(sums.Digest{3}, []byte("one that came late")))
 	if entries, err := os.ReadDir(d.path); err != nil || len(entries) != 1 || !d.over() {
 		t.Errorf("left: %v, %v", entries, err)
 	}

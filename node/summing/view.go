@@ -78,6 +78,13 @@ func (p *Plan) DescribeResult(s *sums.Sum, recipe int, r *sums.Published, voters
 	return out
 }
 
+// DescribeDead says which sum it is that never has a result.
+func (p *Plan) DescribeDead(s *sums.Sum, recipe int) api.Sum {
+	out := p.describe(s, recipe)
+	out.State = api.SumDead
+	return out
+}
+
 // named are members by peer ID.
 func (p *Plan) named(members []int) []string {
 	list := make([]string, len(members))

@@ -86,11 +86,15 @@ type news struct {
 	accept   []byte    // a member's message that it holds the entry that was asked for
 	decision reference // the certified list
 	result   reference
+	dead     bool // a member's word that it erased its keys, and knows no result
 }
 
 func (n *news) bytes() []byte {
-	var b []byte
-	for _, part := range [][]byte{n.opening, n.accept, n.decision.bytes(), n.result.bytes()} {
+	var b, dead []byte
+	if n.dead {
+		dead = []byte{1}
+	}
+	for _, part := range [][]byte{n.opening, n.accept, n.decision.bytes(), n.result.bytes(), dead} {
 		b = binary.BigEndian.AppendUint32(b, uint32(len(part)))
 		b = append(b, part...)
 	}
@@ -98,7 +102,7 @@ func (n *news) bytes() []byte {
 }
 
 func decodeNews(b []byte) (*news, error) {
-	var parts [4][]byte
+	var parts [5][]byte
 	for i := range parts {
 		if len(b) < 4 || uint64(binary.BigEndian.Uint32(b)) > uint64(len(b)-4) {
 			return nil, errGarbage
@@ -109,10 +113,10 @@ func decodeNews(b []byte) (*news, error) {
 		}
 		b = b[4+n:]
 	}
-	if len(b) > 0 {
+	if len(b) > 0 || len(parts[4]) > 1 || len(parts[4]) == 1 && parts[4][0] != 1 {
 		return nil, errGarbage
 	}
-	n := &news{opening: parts[0], accept: parts[1]}
+	n := &news{opening: parts[0], accept: parts[1], dead: len(parts[4]) == 1}
 	var first, second error
 	n.decision, first = decodeReference(parts[2])
 	n.result, second = decodeReference(parts[3])
