@@ -141,10 +141,13 @@ func (m *Member) propose() {
 // that nobody accepts delay a sum, and no more.
 func (m *Member) ripe(listed, open int) bool {
 	view := m.voter.View
-	if open == 0 && listed > 0 {
+	switch {
+	case open == 0 && listed > 0:
 		return m.settling >= moment
+	case open == 0: // nobody came, as far as it knows
+		return m.settling >= settlingIn(view)
 	}
-	return m.settling >= settlingIn(view) && (listed > 0 && listed >= open || view >= passing)
+	return m.settling >= settlingIn(view) && (listed >= open || view >= passing)
 }
 
 // settlingIn is how many ticks the leader of a view waits for what others hold.
