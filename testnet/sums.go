@@ -144,9 +144,15 @@ func knowingScores(d *Dataset, known func(i int) (*learner.Known, error)) ([]lea
 	return scores, err
 }
 
+// ErrorsKnowing are the test errors of each person's personal model, fitted to her records
+// and to what she knows of all people.
+func (d *Dataset) ErrorsKnowing(known func(i int) (*learner.Known, error)) ([]float64, error) {
+	scores, err := knowingScores(d, known)
+	return errorsOf(scores), err
+}
+
 // newcomersErrors are the test errors of people who know a population to which none of
 // them contributed anything.
 func newcomersErrors(d *Dataset, k *learner.Known) ([]float64, error) {
-	scores, err := knowingScores(d, func(int) (*learner.Known, error) { return k, nil })
-	return errorsOf(scores), err
+	return d.ErrorsKnowing(func(int) (*learner.Known, error) { return k, nil })
 }

@@ -35,12 +35,10 @@ func (r *Result) WriteTable(w io.Writer) error {
 
 // Newest says in a line what the last trial of a run under way has measured.
 func (r *Result) Newest() string {
-	round := &r.Rounds[len(r.Rounds)-1]
+	last := Result{Rounds: r.Rounds[len(r.Rounds)-1:]}
+	round := &last.Rounds[0]
 	t := &round.Trials[len(round.Trials)-1]
-	var pairs []Pair
-	for i, e := range round.trial(Alone).Errors {
-		pairs = append(pairs, Pair{Person: i, Train: round.People[i].Train, Alone: e, With: t.Errors[i]})
-	}
+	pairs := last.Pairs(t.Method)
 	s := Summarise(pairs)
 	return fmt.Sprintf("%s: mean %s %.4f, alone %.4f; %s of %d people better (seed %d, %.0f s)", methodLabel(t.Method), r.Measure,
 		s.Error, mean(round.trial(Alone).Errors), percent(s.Better), len(pairs), round.Seed, t.Seconds)

@@ -2,10 +2,7 @@ package movielens
 
 import (
 	"fmt"
-	"runtime"
-	"slices"
 
-	"golang.org/x/sync/errgroup"
 	"gonum.org/v1/gonum/stat"
 
 	"p2pnode/learner"
@@ -72,39 +69,17 @@ func (e *experiment) bySum(i int) (paper.Numbers, error) {
 	if err != nil {
 		return nil, err
 	}
+	measured := testnet.Dataset{Task: task, People: set.People}
 	n := paper.Numbers{}
 	for name, known := range map[string]func(int) (*learner.Known, error){
 		privateSum: private.Known, freeSum: free.Known,
 		newcomers: func(int) (*learner.Known, error) { return private.Population.Newcomer(), nil },
 	} {
-		if n[name], err = errorsKnowing(task, set.People, known); err != nil {
+		if n[name], err = measured.ErrorsKnowing(known); err != nil {
 			return nil, err
 		}
 	}
 	return n, nil
-}
-
-// errorsKnowing are the errors of people's models around what each knows.
-func errorsKnowing(t *learner.Task, people []testnet.Person, known func(int) (*learner.Known, error)) ([]float64, error) {
-	errs := make([]float64, len(people))
-	var fits errgroup.Group
-	fits.SetLimit(runtime.GOMAXPROCS(0))
-	for i := range people {
-		fits.Go(func() error {
-			k, err := known(i)
-			if err != nil {
-				return err
-			}
-			m := learner.FitKnowing(t, people[i].Records, make([]float64, t.Dimension()), k)
-			var test []learner.Record
-			for _, r := range people[i].Test {
-				test = append(test, k.Extend(t, r))
-			}
-			errs[i] = t.Score(m.Theta, slices.Values(test)).Error
-			return nil
-		})
-	}
-	return errs, fits.Wait()
 }
 
 // sumRows are the rows of private sums, each with its verdict for a note.
