@@ -64,9 +64,10 @@ func (s *search) within(t *Task, train *Rows, yield func(PersonalModel) bool) {
 	s.run(train, yield)
 }
 
-// logWeight is the logarithm of what all fits of the model weigh together.
+// logWeight is the logarithm of what all fits of the model weigh together; a model that is
+// shown before the first is done weighs nothing.
 func (s *search) logWeight() float64 {
-	var logWeights []float64
+	logWeights := []float64{math.Inf(-1)}
 	for _, c := range s.rivals() {
 		logWeights = append(logWeights, c.logWeight)
 	}

@@ -269,18 +269,20 @@ func TestOwnVotesAreTakenOut(t *testing.T) {
 	}
 }
 
-// Exact and lean fits know the same population.
+// Exact and lean fits know the same population, within the span of few records and
+// outside of it.
 func TestLeanFitsKnow(t *testing.T) {
-	for _, p := range []int{20, exactParameters + 30} {
+	for _, c := range [][2]int{{20, 30}, {exactParameters + 30, 30}, {exactParameters + 30, 120}} {
+		p, m := c[0], c[1]
 		task := plainTask("squared", p)
 		r := rand.New(rand.NewPCG(11, uint64(p)))
 		truth := normals(r, p)
-		records := draw(r, task, truth, 30, 0.1)
+		records := draw(r, task, truth, m, 0.1)
 		k := &Known{mean: truth}
 		test := draw(r, task, truth, 200, 0.1)
-		m := FitKnowing(task, records, make([]float64, p), k)
-		if with, alone := task.Error(m.Theta, test), task.Error(m.Alone, test); !(with < 0.8*alone) {
-			t.Errorf("p=%d: error %v knowing the truth, %v alone", p, with, alone)
+		fit := FitKnowing(task, records, make([]float64, p), k)
+		if with, alone := task.Error(fit.Theta, test), task.Error(fit.Alone, test); !(with < 0.8*alone) {
+			t.Errorf("p=%d, m=%d: error %v knowing the truth, %v alone", p, m, with, alone)
 		}
 	}
 }
