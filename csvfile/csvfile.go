@@ -32,7 +32,7 @@ type Reader struct {
 }
 
 const (
-	// headerBytes is how much of a file is looked at before it is read.
+	// headerBytes is at most how much of a file is looked at before it is read.
 	headerBytes = 1 << 16
 	// rowBytes bounds a row, so that a missing closing quotation mark does not make the
 	// rest of the file one cell.
@@ -43,7 +43,7 @@ const (
 // twice, if the file is not text in UTF-8, or with the error of r.
 func NewReader(r io.Reader) (*Reader, error) {
 	buffered := bufio.NewReaderSize(r, headerBytes)
-	start, err := buffered.Peek(headerBytes)
+	start, err := startOf(buffered)
 	if err != nil && err != io.EOF {
 		return nil, err
 	}
@@ -58,6 +58,29 @@ func NewReader(r io.Reader) (*Reader, error) {
 	t.rows = csv.NewReader(t.limit)
 	t.rows.Comma, t.rows.ReuseRecord = t.Comma, true
 	return t, t.header()
+}
+
+// startOf looks at what is there once the first line is: a pipe may not have more for a
+// long time.
+func startOf(r *bufio.Reader) (start []byte, err error) {
+	for n := 1; err == nil && n <= headerBytes && !hasLine(start); n = len(start) + 1 {
+		_, err = r.Peek(n)
+		start, _ = r.Peek(r.Buffered())
+	}
+	return start, err
+}
+
+// hasLine reports whether the first line ends here, outside of quotation marks.
+func hasLine(start []byte) bool {
+	quoted := false
+	for _, c := range start {
+		if c == '"' {
+			quoted = !quoted
+		} else if c == '\n' && !quoted {
+			return true
+		}
+	}
+	return false
 }
 
 // mark is the byte order mark that some programs write first.

@@ -54,10 +54,40 @@ func TestRead(t *testing.T) {
 
 // A name that holds what separates others does not decide.
 func TestSeparatorsInNames(t *testing.T) {
-	columns, rows, _, err := read(strings.NewReader("\"a,b,c,d\";\"e\n,,,f\"\n1;2\n"))
-	if err != nil || len(columns) != 2 || len(rows) != 1 || rows[0].line != 3 {
-		t.Errorf("columns %q, rows %v, %v", columns, rows, err)
+	const text = "\"e\n,,,f\";\"a,b,c,d\"\n1;2\n"
+	for _, r := range []io.Reader{strings.NewReader(text), iotest.OneByteReader(strings.NewReader(text))} {
+		columns, rows, _, err := read(r)
+		if err != nil || len(columns) != 2 || len(rows) != 1 || rows[0].line != 3 {
+			t.Errorf("columns %q, rows %v, %v", columns, rows, err)
+		}
 	}
+}
+
+// A row of a pipe is there as soon as its line is.
+func TestPipe(t *testing.T) {
+	file, pipe := io.Pipe()
+	go func() {
+		_, err := io.WriteString(pipe, "a,b\n")
+		for i := 0; err == nil && i < 3; i++ {
+			_, err = io.WriteString(pipe, "1,2\n") // returns once it was read
+		}
+		pipe.CloseWithError(err)
+	}()
+	rows, err := NewReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	enough, taken := errors.New("enough"), 0
+	err = rows.Each(func(int, []string) error {
+		if taken++; taken == 2 {
+			return enough // the third was not waited for
+		}
+		return nil
+	}, nil)
+	if !errors.Is(err, enough) {
+		t.Errorf("%d rows, %v", taken, err)
+	}
+	file.Close()
 }
 
 func TestReadRefuses(t *testing.T) {

@@ -38,7 +38,7 @@ func (n *Node) Import(ctx context.Context, r io.Reader, o api.ImportOptions) (re
 	}()
 	count, whole := 0, sha256.New()
 	var noted learner.Tally
-	err = readCSV(io.TeeReader(r, whole), n.files.Task, &report, func(record learner.Record) error {
+	err = readRows(io.TeeReader(r, whole), n.files.Task, &report, func(record learner.Record) error {
 		if err := room(ctx, o); err != nil {
 			return err
 		}

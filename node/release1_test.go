@@ -120,7 +120,7 @@ func TestRelease1RecordsAreTakenOver(t *testing.T) {
 		defer file.Close()
 		n := openNode(t, dir)
 		var want []learner.Record
-		err = readCSV(file, n.files.Task, new(api.ImportReport), func(r learner.Record) error {
+		err = readRows(file, n.files.Task, new(api.ImportReport), func(r learner.Record) error {
 			want = append(want, r)
 			return nil
 		})

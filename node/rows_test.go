@@ -10,16 +10,16 @@ import (
 	"p2pnode/node/api"
 )
 
-// readAll reads the records of a CSV of the task line.
+// readAll reads the records of a file of the task line.
 func readAll(text string) (records []learner.Record, report api.ImportReport, err error) {
-	err = readCSV(strings.NewReader(text), lineTask(), &report, func(r learner.Record) error {
+	err = readRows(strings.NewReader(text), lineTask(), &report, func(r learner.Record) error {
 		records = append(records, r)
 		return nil
 	})
 	return records, report, err
 }
 
-func TestReadCSV(t *testing.T) {
+func TestReadRows(t *testing.T) {
 	for name, c := range map[string]struct {
 		text    string
 		records int
@@ -33,8 +33,12 @@ func TestReadCSV(t *testing.T) {
 		"not finite":    {"a,b,y\nNaN,0,1\nInf,0,1\n1,0,\n", 1, []api.BadLine{{Line: 3, Reason: `column "a": "Inf" is not a finite number`}, {Line: 4, Reason: `column "y" is empty, so there is nothing to learn from the row`}}},
 		"short and long": {"a,b,y\n1,0\n1,0,2,3\n1,0,2\n", 1, []api.BadLine{{Line: 2, Reason: `2 of 3 cells: column "y" is the first without one`},
 			{Line: 3, Reason: "4 cells, but the header names 3 columns; quote cells that hold a comma"}}},
-		"semicolons":   {"\ufeffa;note;b;y\r\n0,5;\"x;y\";0;-1,5\r\n1,5;;;2\r\n", 2, nil}, // an empty cell is unknown
-		"tabs":         {"a\tb\ty\n1\t0\t2,5\n", 1, nil},
+		"semicolons": {"\ufeffa;note;b;y\r\n0,5;\"x;y\";0;-1,5\r\n1,5;;;2\r\n", 2, nil}, // an empty cell is unknown
+		"tabs":       {"a\tb\ty\n1\t0\t2,5\n", 1, nil},
+		"JSON":       {"{\"y\":2,\"note\":{},\"a\":\"1\",\"b\":null}\n{\"a\":1,\"b\":0,\"y\":-1.5}\n", 2, nil},
+		"bad JSON": {"{\"a\":1,\"b\":{},\"y\":2}\n{\"a\":1,\"y\":2}\n{\"a\":1\n{\"a\":true,\"b\":0,\"y\":2}\n{\"a\":1,\"b\":0,\"y\":2}", 1, []api.BadLine{
+			{Line: 1, Reason: `column "b" holds an object; write its values as columns of their own`}, {Line: 2, Reason: `column "b" is missing`},
+			{Line: 3, Reason: "is not one whole JSON object, as {\"name\": 1}; write one on each line"}, {Line: 4, Reason: `column "a": "true" is not a finite number`}}},
 		"quoted lines": {"a,b,y,note\n1,0,2,\"two\nlines\"\n1,0,x,\n", 1, []api.BadLine{{Line: 4, Reason: `column "y": "x" is not a finite number`}}},
 	} {
 		records, report, err := readAll(c.text)
@@ -57,7 +61,7 @@ func TestReadCSV(t *testing.T) {
 }
 
 // A file with many bad lines gives a short report with the full count.
-func TestReadCSVBoundsTheReport(t *testing.T) {
+func TestReadRowsBoundsTheReport(t *testing.T) {
 	_, report, err := readAll("a,b,y\n" + strings.Repeat("x,0,1\n", 1000))
 	if err != nil || report.Bad != 1000 || len(report.Lines) != maxBadLines {
 		t.Errorf("%d bad lines, %d spelled out, error %v", report.Bad, len(report.Lines), err)
@@ -65,9 +69,10 @@ func TestReadCSVBoundsTheReport(t *testing.T) {
 }
 
 // Whatever is in the file, every record that comes out keeps the public bounds.
-func FuzzReadCSV(f *testing.F) {
+func FuzzReadRows(f *testing.F) {
 	f.Add("a,b,y\n1,0,2\n")
 	f.Add("\ufeffa,b,y\r\n\"1\",0,\n")
+	f.Add("{\"a\":1,\"b\":[0],\"y\":\"2\"}\n")
 	task := lineTask()
 	f.Fuzz(func(t *testing.T, text string) {
 		records, report, err := readAll(text)

@@ -1,0 +1,96 @@
+package node
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"p2pnode/csvfile"
+	"p2pnode/learner"
+	"p2pnode/node/api"
+	"p2pnode/rowfile"
+)
+
+// maxBadLines is how many bad lines an import report spells out.
+const maxBadLines = 20
+
+// OpenRows begins to read a file of rows of the task, CSV or lines of JSON, as packages
+// csvfile and rowfile describe. It fails with an [ErrRequest] if the file cannot be such
+// or the header of CSV lacks one of these columns of the task; others do not matter.
+func OpenRows(r io.Reader, t *learner.Task, columns []string) (*rowfile.Reader, error) {
+	rows, err := rowfile.NewReader(r)
+	if err == nil && rows.Columns != nil {
+		err = hasColumns(rows.Columns, t, columns)
+	}
+	if err != nil {
+		return nil, api.WrongRequest(fmt.Errorf("node: read the rows: %w", err))
+	}
+	return rows, nil
+}
+
+// Cell is the text of a column of the task in a row of a file, and whether the row has it.
+func Cell(t *learner.Task, row *rowfile.Row, column string) (text string, found bool, err error) {
+	if t.Numeric(column) {
+		return row.Number(column)
+	}
+	return row.Cell(column)
+}
+
+// readRows reads records from rows that have the task's columns, in any order, and ignores
+// other columns. It goes on after a bad line, so that one report names them all. It hands
+// each record to take and stops at its first error. Other errors are an [ErrRequest],
+// [ErrBadLines] or the error of r.
+func readRows(r io.Reader, t *learner.Task, report *api.ImportReport, take func(learner.Record) error) error {
+	report.Lines, report.Cells = []api.BadLine{}, []api.ColumnTally{}
+	rows, err := OpenRows(r, t, t.Columns())
+	if err != nil {
+		return err
+	}
+	err = rows.Each(func(row rowfile.Row) error {
+		record, err := encodeRow(t, &row)
+		if err != nil {
+			addBad(report, row.Line, err)
+			return nil
+		}
+		return take(record)
+	}, func(line int, reason error) { addBad(report, line, reason) })
+	if lost, ok := errors.AsType[*csvfile.LineError](err); ok {
+		addBad(report, lost.Line, lost.Err)
+		return api.ErrBadLines
+	}
+	return err
+}
+
+func encodeRow(t *learner.Task, row *rowfile.Row) (learner.Record, error) {
+	var wrong error
+	record, err := t.Encode(func(name string) (string, bool) {
+		text, found, err := Cell(t, row, name)
+		wrong = cmp.Or(wrong, err)
+		return text, found
+	})
+	return record, cmp.Or(wrong, err)
+}
+
+func addBad(r *api.ImportReport, line int, reason error) {
+	r.Bad++
+	if len(r.Lines) < maxBadLines {
+		r.Lines = append(r.Lines, api.BadLine{Line: line, Reason: reason.Error()})
+	}
+}
+
+// hasColumns checks that these columns of the task are all there.
+func hasColumns(there []string, t *learner.Task, columns []string) error {
+	known := make(map[string]bool, len(there))
+	for _, name := range there {
+		known[name] = true
+	}
+	for _, name := range columns {
+		if !known[name] && !t.Optional(name) {
+			return fmt.Errorf("the header has no column %q; task %q wants the columns %s",
+				name, t.Name, strings.Join(columns, ","))
+		}
+	}
+	return nil
+}
