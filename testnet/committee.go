@@ -9,9 +9,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"p2pnode/learner"
 	"p2pnode/node/api"
 	"p2pnode/node/datadir"
-	"p2pnode/privacy"
 )
 
 // How long a private sum takes contributions, from when the committee is there: so long,
@@ -32,25 +32,45 @@ func (c *Config) closes(people int) time.Duration {
 	return d
 }
 
+// members is how many a committee has.
+func (c *Config) members(t *learner.Task) int {
+	if c.Rehearse {
+		return len(t.Sums.Committee)
+	}
+	return committee
+}
+
 // appoint makes a fleet one whose people make private sums: it draws the identities of a
-// committee and names them in the task. The committee's nodes come first; they have no
+// committee and returns them. The committee's nodes come first; they have no
 // records. A sum opens once the whole committee is there, so the first of them is started
 // last, when all have contributions to make.
-func (f *fleet) appoint(b privacy.Budget, closes time.Duration) error {
+func (f *fleet) appoint(members int) (ids []string, err error) {
 	if err := os.MkdirAll(f.dir, 0o700); err != nil {
-		return fmt.Errorf("testnet: make a directory for the nodes: %w", err)
+		return nil, fmt.Errorf("testnet: make a directory for the nodes: %w", err)
 	}
-	var ids []string
-	for i := range committee {
+	for i := range members {
 		file := filepath.Join(f.dir, fmt.Sprintf("member-%d.key", i+1))
 		id, err := datadir.NewIdentity(file)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		f.identities, ids = append(f.identities, file), append(ids, id.String())
 	}
-	f.people = f.people.summing(b, ids, closes)
-	return nil
+	return ids, nil
+}
+
+// staged is the data set with the task that the nodes of a trial have: its own, or one
+// that lets them make private sums with this committee.
+func (c *Config) staged(d *Dataset, m Method, committee []string) *Dataset {
+	switch {
+	case c.Rehearse:
+		staged := *d
+		staged.Task = rehearsed(d.Task, committee, c.closes(len(d.People)))
+		return &staged
+	case m == Private:
+		return d.summing(c.Budget, committee, c.closes(len(d.People)))
+	}
+	return d
 }
 
 // complete starts the committee's first node, and has all others connect to it.
@@ -104,6 +124,12 @@ func (w *watch) sum(ctx, life context.Context, running *errgroup.Group) error {
 	})
 	if err != nil {
 		return err
+	}
+	if !f.people.Task.Silent() { // the rest of the budget is for releases
+		p.Sums, p.Goal = 0, f.config.Releases
+		if err := w.learn(ctx, life, &p); err != nil {
+			return err
+		}
 	}
 	w.trial.Unfinished = n - p.Done
 	return w.measureSum(life)

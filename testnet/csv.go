@@ -13,32 +13,55 @@ import (
 // NodeColumn is the column of a CSV that says whose record a line is.
 const NodeColumn = "node"
 
+// Owners say whose record a line is.
+type Owners struct {
+	Column string // names them
+	// Deal is among how many people lines are dealt out in turn where there is no such
+	// column; 0: that is an error.
+	Deal int
+}
+
 // ReadCSV reads people's records from a [csvfile] with the column "node" and the
 // columns of the task, in any order; other columns are ignored. Every line that
 // cannot be read is reported with its number, in a *[BadLines].
 func ReadCSV(r io.Reader, file string, t *learner.Task) (*Dataset, error) {
+	return ReadPeople(r, file, t, Owners{Column: NodeColumn})
+}
+
+// ReadPeople is ReadCSV for files that say otherwise whose record a line is.
+func ReadPeople(r io.Reader, file string, t *learner.Task, o Owners) (*Dataset, error) {
 	rows, err := openTable(r, file)
 	if err != nil {
 		return nil, err
 	}
 	people := newReader(file, file, t)
-	node, ok := rows.Column(NodeColumn)
-	if !ok {
-		return nil, fmt.Errorf("testnet: %s has no column %q that says whose record a line is", file, NodeColumn)
+	people.set.Catalogue = t.Hashed()
+	node, named := rows.Column(o.Column)
+	if !named && o.Deal == 0 {
+		return nil, fmt.Errorf("testnet: %s has no column %q that says whose record a line is", file, o.Column)
 	}
 	if err := people.needs(func(c string) bool { _, ok := rows.Column(c); return ok }); err != nil {
 		return nil, err
 	}
+	dealt := 0
 	err = eachRow(rows, &people.bad, func(line int, cells []string) {
+		if !named {
+			people.add(line, fmt.Sprint(dealt%o.Deal+1), people.cells(rows, cells))
+			dealt++
+			return
+		}
 		name := strings.TrimSpace(cells[node])
 		if name == "" {
-			people.bad.Add(line, fmt.Errorf("column %q is empty", NodeColumn))
+			people.bad.Add(line, fmt.Errorf("column %q is empty", o.Column))
 			return
 		}
 		people.add(line, name, people.cells(rows, cells))
 	})
 	if err != nil {
 		return nil, err
+	}
+	if !named {
+		people.set.Dealt = o.Deal
 	}
 	return people.done()
 }

@@ -72,6 +72,9 @@ type Dataset struct {
 	CatalogueFile []byte
 	Columns       []string // of an exported file: the task's features, then its target
 	People        []Person
+	// Dealt is among how many people the lines of a file were dealt out that does not say
+	// whose they are; 0: it does.
+	Dealt int
 	// LeftOut counts people who take no part: with fewer records than MinRecords, or as
 	// who left them out says.
 	LeftOut int
@@ -106,6 +109,18 @@ func (d *Dataset) Draw(seed uint64, n int) (*Dataset, error) {
 		drawn.People[k] = d.People[i].shuffled(rand.New(rand.NewPCG(seed, uint64(i))))
 	}
 	return &drawn, nil
+}
+
+// Most returns a data set with the first records of each person, so many at most.
+func (d *Dataset) Most(records int) *Dataset {
+	shorter := *d
+	shorter.People = slices.Clone(d.People)
+	for i := range shorter.People {
+		p := &shorter.People[i]
+		n := min(records, len(p.Records))
+		p.Records, p.rows = p.Records[:n], p.rows[:n]
+	}
+	return &shorter
 }
 
 func (p *Person) shuffled(r *rand.Rand) Person {

@@ -30,6 +30,9 @@ type report struct {
 	Phones    int               `json:"phones"`            // the last ones of the nodes; 0 unless there was weather
 	Processes *Footprint        `json:"processes"`         // of the mean daemon; null unless each node was a process
 	Newcomers *Newcomers        `json:"newcomers"`         // null when no private sum was made
+	// Cells counts the cells of each column that were not taken as they are.
+	Cells   []learner.ColumnTally `json:"cells"`
+	Changed []string              `json:"changed,omitempty"` // what a rehearsal does otherwise than the task says
 }
 
 // Newcomers is what a private sum gives to people who contributed nothing to it.
@@ -45,7 +48,7 @@ func (r *Result) report() report {
 		Nodes: r.nodes(), Seconds: r.Seconds, Seed: r.Seed, Delivery: r.delivery(), Rows: r.rows(),
 		Seeds: len(r.Rounds), Data: r.Data, Task: r.Task, Measure: r.Measure, Driver: r.Driver, Complete: r.Complete,
 		Load:   r.load(),
-		Phones: r.Phones, Processes: r.footprint(),
+		Phones: r.Phones, Processes: r.footprint(), Cells: r.Noted, Changed: r.Changed,
 	}
 	if base := r.base(); base > 0 {
 		out.Base = &base

@@ -110,6 +110,9 @@ func (c *Config) nodeConfig(d *Dataset, m Method) datadir.Config {
 		if d.Task.Graph.Rule == "released" {
 			least = followWake
 		}
+		if c.Rehearse {
+			least = min(least, max(leastWake, rehearsalSeconds/float64(nc.Releases)))
+		}
 		nc.WakeSeconds = max(least, load, d.Task.Release.MinWake, c.Daemons.wake())
 	}
 	if m == Open {
@@ -158,11 +161,14 @@ type fleet struct {
 
 func (c *Config) newFleet(d *Dataset, seed uint64, m Method) (*fleet, error) {
 	f := &fleet{people: d, dir: filepath.Join(c.Dir, fmt.Sprintf("%s-%d", m, seed))}
+	var ids []string
 	if m == Private {
-		if err := f.appoint(c.Budget, c.closes(len(d.People))); err != nil {
+		var err error
+		if ids, err = f.appoint(c.members(d.Task)); err != nil {
 			return nil, err
 		}
 	}
+	f.people = c.staged(d, m, ids)
 	f.config = c.nodeConfig(f.people, m)
 	f.nodes = make([]participant, len(f.identities)+len(d.People))
 	f.patience = max(giveUp, time.Duration(giveUpWakes*f.config.WakeSeconds*float64(time.Second)))

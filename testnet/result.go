@@ -36,6 +36,7 @@ type Result struct {
 	Seconds  float64               // wall time of everything
 	Rounds   []Round               // one for each seed
 	Complete bool                  // false when it was interrupted
+	Changed  []string              // what a rehearsal does otherwise than the task says
 	Phones   int                   // how many of the nodes, the last ones, were phones
 }
 

@@ -38,6 +38,10 @@ type Config struct {
 	// Wake is the mean time between two releases of a real node; 0 chooses one
 	// that two cores can carry.
 	Wake time.Duration
+	// Rehearse keeps what the task says of its learner and its private sums, so that the
+	// nodes do what they would do later. Only its committee is another one, of new
+	// identities, and its time is shortened.
+	Rehearse bool
 	// Daemons makes the real nodes processes of their own; nil leaves them in this one.
 	Daemons  *Daemons
 	Logger   *slog.Logger   // of the real nodes; nil discards
@@ -107,6 +111,9 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
+		if c.Rehearse {
+			r.Changed = c.changes(d)
+		}
 		r.Data, r.LeftOut, r.Noted, r.Task, r.Measure = d.Name, d.LeftOut, d.Noted, d.Task.Name, d.Task.Measure()
 		if err := check(d, c.Budget); err != nil {
 			return nil, err
@@ -145,8 +152,11 @@ func (c *Config) driver() (driver, string, error) {
 		real, name = c.processes, c.Daemons.String()
 	}
 	return func(ctx context.Context, d *Dataset, seed uint64, m Method) (*Trial, error) {
-		if m == Together {
+		switch {
+		case m == Together:
 			return c.workOut(d, seed, m)
+		case m == Open && c.Rehearse:
+			return c.simulate(ctx, d, seed, m)
 		}
 		return real(ctx, d, seed, m)
 	}, name, nil

@@ -103,7 +103,7 @@ func newCommand(dir string) *cobra.Command {
 	o.daemons.register(cmd)
 	f.StringVar(&o.out, "out", "testnet-results", "directory for the page, the raw numbers and the plots")
 	f.BoolVar(&o.json, "json", false, "write one JSON object to standard output, and nothing else")
-	cmd.AddCommand(newExport(), newTerms(), newPrivacy(), newAudit(), newPaper(experiments(), dir), newPeers(), newScale(), newGraph(), newIdle(dir))
+	cmd.AddCommand(newExport(), newTerms(), newPrivacy(), newAudit(), newPaper(experiments(), dir), newPeers(), newScale(), newGraph(), newIdle(dir), newRehearse(dir))
 	return cmd
 }
 

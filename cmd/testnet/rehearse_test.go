@@ -1,0 +1,64 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"p2pnode/internal/require"
+)
+
+func TestRehearseUsage(t *testing.T) {
+	for _, c := range []struct{ args, want string }{
+		{"rehearse", "name the task with --task and the file with --data"},
+		{"rehearse --task movies", "the file with --data"},
+		{"rehearse --task missing.toml --data people.csv", "missing.toml"},
+		{"rehearse --task movies --data people.csv --nodes 1", "--nodes 1: must be a number from 2 up"},
+		{"rehearse --task movies --data people.csv --records 0", "--records 0"},
+		{"rehearse surplus", "unknown argument"},
+	} {
+		code, stdout, stderr := testnetRun(t, t.Context(), strings.Fields(c.args)...)
+		if code != exitUsage || stdout != "" || !strings.Contains(stderr, c.want) || !strings.Contains(stderr, "--help") {
+			t.Errorf("testnet %s: exit %d, output %q, errors %q; want 2 and %q", c.args, code, stdout, stderr, c.want)
+		}
+	}
+}
+
+// Daemons of five people do what the task says, and the answer is one JSON object with
+// the verdict and what became of the cells.
+func TestRehearse(t *testing.T) {
+	text := "station,genres,year,rating\n"
+	for i := range 60 {
+		text += fmt.Sprintf("p%d,Comedy,%d,%d\n", i%6, 1950+i, i%5+1)
+	}
+	file := filepath.Join(t.TempDir(), "people.csv")
+	require.NoError(t, os.WriteFile(file, []byte(text+"p1,Slapstick,1999,3\n"), 0o600))
+	daemon := filepath.Join(t.TempDir(), "p2pnode")
+	if out, err := exec.Command("go", "build", "-o", daemon, "p2pnode/cmd/p2pnode").CombinedOutput(); err != nil {
+		t.Fatalf("build p2pnode: %v\n%s", err, out)
+	}
+	code, stdout, stderr := testnetRun(t, t.Context(), "rehearse", "--task", "movies", "--data", file, "--node-column", "station", "--nodes", "5", "--p2pnode", daemon, "--json")
+	var out struct {
+		Nodes   int
+		Verdict string
+		Driver  string
+		Changed []string
+		Cells   []struct {
+			Column  string
+			Unknown int
+		}
+	}
+	if err := json.Unmarshal([]byte(stdout), &out); code != 0 || err != nil {
+		t.Fatalf("exit %d, %v: %s", code, err, stderr)
+	}
+	if out.Nodes != 5 || !strings.Contains(out.Driver, "daemon") || out.Verdict == "" || len(out.Changed) == 0 || len(out.Cells) != 1 || out.Cells[0].Unknown != 1 {
+		t.Errorf("%+v", out)
+	}
+	if code, _, stderr = testnetRun(t, t.Context(), "rehearse", "--task", "movies", "--data", file, "--node-column", "house"); code != exitFailed || !strings.Contains(stderr, `no column "house"`) {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+}
