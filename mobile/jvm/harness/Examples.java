@@ -73,11 +73,11 @@ final class Examples implements Scenario {
             f.set(i, row[i]);
         }
         Check.that(Arrays.equals(Problem.bytes(row, WIDTH), f.bytes()), "Features differs from ByteBuffer");
+        Check.within(30, "a model of all examples", () -> app.node.predictJSON(problem.json(row, false)).contains("\"current\":true"));
         double[] p = Problem.numbers(app.node.probabilities(f.bytes()));
         Check.same(CLASSES, p.length, "number of probabilities");
         Check.that(Math.abs(Arrays.stream(p).sum() - 1) < 1e-9, "probabilities %s", Arrays.toString(p));
 
-        Check.within(30, "a model of all examples", () -> app.node.predictJSON(problem.json(row, false)).contains("\"current\":true"));
         Object said = Json.parse(app.node.predictJSON(problem.json(row, false)));
         int likeliest = (int) app.node.predict(f.bytes());
         Check.same("c" + likeliest, Json.string(said, "class"), "the class by name");
