@@ -20,9 +20,15 @@ func diffusionLearner() descriptor {
 		name: "diffusion", make: newDiffusion, rounds: true,
 		constants:   func(t *Task) any { return t.Diffusion },
 		check:       (*checker).diffusion,
+		usual:       (*filler).diffusion,
 		vectors:     func(t *Task) bool { return t.Diffusion.Noise != "iid" },
 		sensitivity: func(t *Task, law privacy.Noise) privacy.CarriedSensitivity { return t.StateSensitivity(law, 0) },
 	}
+}
+
+func (u *filler) diffusion() {
+	fill(u, "diffusion.noise", &u.Diffusion.Noise, "iid")
+	u.releases(64)
 }
 
 func (c *checker) diffusion(t *Task) {

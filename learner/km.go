@@ -21,9 +21,16 @@ func kmLearner() descriptor {
 		name: "km", make: newKM, rounds: true,
 		constants:   func(t *Task) any { return t.KM },
 		check:       (*checker).km,
+		usual:       (*filler).km,
 		vectors:     func(t *Task) bool { return t.KM.Operator == "douglas-rachford" },
 		sensitivity: (*Task).proxSensitivity,
 	}
+}
+
+func (u *filler) km() {
+	fill(u, "km.operator", &u.KM.Operator, "proximal")
+	fill(u, "km.relaxation", &u.KM.Relaxation, 1)
+	u.releases(64)
 }
 
 func (c *checker) km(t *Task) {

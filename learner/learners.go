@@ -26,6 +26,7 @@ type descriptor struct {
 
 	constants func(*Task) any       // the task's table of the learner's name; it is left out for every other learner
 	check     func(*checker, *Task) // the constants, and what the learner asks of other keys
+	usual     func(*filler)         // the constants a task leaves out, and other keys where the learner wants its own
 
 	clocked   bool // see [Task.Clocked]
 	rounds    bool // see [Task.InRounds]

@@ -8,6 +8,7 @@ func hingeLoss() lossKind {
 			c.check(t.Smoothing > 0 && t.Smoothing <= 1, "smoothing",
 				"must be above 0 and at most 1: the hinge itself has a kink, where no step of a gradient is small enough")
 		},
+		usual: usualLoss{slope: 1, length: 2},
 	}
 }
 

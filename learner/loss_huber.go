@@ -7,6 +7,7 @@ func huberLoss() lossKind {
 		name: "huber", make: func(t *Task) loss { return scalar{huber{t.Threshold}} },
 		key: "threshold", constant: func(t *Task) float64 { return t.Threshold },
 		check: func(c *checker, t *Task) { c.positive("threshold", t.Threshold) },
+		usual: usualLoss{slope: 1, length: 1},
 	}
 }
 

@@ -3,7 +3,10 @@ package learner
 import "math"
 
 func logisticLoss() lossKind {
-	return lossKind{name: "logistic", target: signTarget, odds: true, make: func(*Task) loss { return scalar{logistic{}} }}
+	return lossKind{
+		name: "logistic", target: signTarget, odds: true, make: func(*Task) loss { return scalar{logistic{}} },
+		usual: usualLoss{slope: 1, length: 4},
+	}
 }
 
 // logistic is log(1 + exp(-y z)) with y = +1 or -1. Every slope is shorter than 1:

@@ -9,7 +9,8 @@ import (
 func multinomialLoss() lossKind {
 	return lossKind{
 		name: "multinomial", target: classTarget, odds: true,
-		make: func(t *Task) loss { return multinomial{len(t.Target.Classes)} },
+		make:  func(t *Task) loss { return multinomial{len(t.Target.Classes)} },
+		usual: usualLoss{slope: math.Sqrt2, length: 2},
 	}
 }
 

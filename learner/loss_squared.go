@@ -3,7 +3,10 @@ package learner
 import "math"
 
 func squaredLoss() lossKind {
-	return lossKind{name: "squared", make: func(*Task) loss { return scalar{squared{}} }}
+	return lossKind{
+		name: "squared", make: func(*Task) loss { return scalar{squared{}} },
+		usual: usualLoss{slope: 2, length: 1},
+	}
 }
 
 // squared is (y - z)^2.

@@ -28,6 +28,7 @@ type lossKind struct {
 	key      string
 	constant func(*Task) float64
 	check    func(*checker, *Task)
+	usual    usualLoss
 }
 
 // targetKind is what a loss compares scores with.
@@ -67,8 +68,11 @@ func (c *checker) loss(t *Task) {
 	}
 	c.check(!t.releasesVectors() || t.staysConvex(t.Clip), "clip",
 		"must be at least %.4f, which shortens no gradient of the %s loss, with this learner: only gradients that are never shortened are known to bring two models no further apart",
-		math.Ceil(1e4*t.GradientBound())/1e4, t.Loss)
+		t.leastConvexClip(), t.Loss)
 }
+
+// leastConvexClip shortens no gradient.
+func (t *Task) leastConvexClip() float64 { return math.Ceil(1e4*t.GradientBound()) / 1e4 }
 
 // lossList is lossesThat in words.
 func lossList(has func(*lossKind) bool) string { return strings.Join(lossesThat(has), ", ") }

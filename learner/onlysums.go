@@ -11,9 +11,13 @@ import (
 // nothing and releases nothing, and personal models come from what sums say of all
 // people.
 func sumsLearner() descriptor {
-	return descriptor{name: "sums", make: newSilent, silent: true, check: func(c *checker, t *Task) {
-		c.check(len(t.Sums.Recipes) > 0, "sums.recipes", "must say what is summed up, as the learner is \"sums\"")
-	}}
+	return descriptor{
+		name: "sums", make: newSilent, silent: true,
+		check: func(c *checker, t *Task) {
+			c.check(len(t.Sums.Recipes) > 0, "sums.recipes", "must say what is summed up, as the learner is \"sums\"")
+		},
+		usual: func(u *filler) { u.releases(1) },
+	}
 }
 
 func newSilent(c Config) (Agent, error) {

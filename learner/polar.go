@@ -61,6 +61,7 @@ func polarLearner() descriptor {
 		name: "polar", make: newPolar, rounds: true,
 		constants:  func(t *Task) any { return t.Polar },
 		check:      (*checker).polar,
+		usual:      (*filler).polar,
 		servers:    func(t *Task) []string { return t.Polar.Servers },
 		obfuscated: func(t *Task) bool { return !t.Polar.Private },
 		messages:   (*Task).polarMessages,
@@ -75,6 +76,24 @@ const (
 	maxStep = 1 << 40
 	largest = 1e150 // of the numbers in a message
 )
+
+// polar fills in constants with which a window is one step of descent.
+func (u *filler) polar() {
+	p := &u.Polar
+	fill(u, "polar.delta", &p.Delta, 10)
+	fill(u, "polar.update", &p.Update, "minimum-wait")
+	fill(u, "polar.obfuscation", &p.Obfuscation, "both")
+	fill(u, "polar.law", &p.Law, "gaussian")
+	fill(u, "polar.decay", &p.Decay, 0.6)
+	fill(u, "polar.sum", &p.Sum, float64(max(1, len(p.Servers))))
+	fill(u, "polar.bound", &p.Bound, 10*p.Sum)
+	fill(u, "clip", &u.Clip, u.clipOfLoss())
+	if p.Obfuscation != "multiplicative" {
+		fill(u, "polar.additive", &p.Additive, rounded(5*u.Clip))
+	}
+	// A little below what the ball has room for, so that no rounding goes beyond.
+	fill(u, "polar.box", &p.Box, rounded(0.9*u.Radius/math.Sqrt(float64(max(1, u.Dimension())))))
+}
 
 // polar checks the keys of learner polar.
 func (c *checker) polar(t *Task) {

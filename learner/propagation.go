@@ -35,6 +35,7 @@ func propagationLearner() descriptor {
 		name: "propagation", make: newPropagation, estimates: true,
 		constants:   func(t *Task) any { return t.Propagation },
 		check:       (*checker).propagation,
+		usual:       (*filler).propagation,
 		vectors:     func(*Task) bool { return true },
 		sensitivity: (*Task).fitSensitivity,
 	}
@@ -246,6 +247,12 @@ func (a *propagation) State() State {
 }
 
 // propagation checks the task's table of that name.
+func (u *filler) propagation() {
+	fill(u, "propagation.ridge", &u.Propagation.Ridge, 0.1)
+	fill(u, "propagation.tolerance", &u.Propagation.Tolerance, rounded(1e-4*u.unit()))
+	fill(u, "release.max_releases", &u.Release.MaxReleases, 1)
+}
+
 func (c *checker) propagation(t *Task) {
 	const key, most = "propagation.tolerance", 100_000
 	c.positive("propagation.ridge", t.Propagation.Ridge)

@@ -79,7 +79,7 @@ type Target struct {
 	Classes []string `toml:"classes,omitempty" json:",omitzero"`
 	Min     float64  `toml:"min,omitempty"`
 	Max     float64  `toml:"max,omitempty"`
-	Center  float64  `toml:"center,omitempty"` // a public constant, subtracted
+	Center  float64  `toml:"center"` // a public constant, subtracted
 }
 
 // Graph says how neighbours are chosen and weighed, from public things only.

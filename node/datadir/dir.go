@@ -140,7 +140,7 @@ func ReadSharing(dir string, shared *learner.Catalogue) (Files, error) {
 	if err != nil {
 		return Files{}, fmt.Errorf("node: read the task: %w; put it back from a copy, or from another node of the network: the file is the same everywhere", err)
 	}
-	t, err := ParseTask(taskText)
+	t, err := parseWhole(taskText)
 	if err != nil {
 		return Files{}, fmt.Errorf("%s: %w", filepath.Join(dir, TaskFile), err)
 	}

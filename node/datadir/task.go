@@ -47,9 +47,28 @@ func LoadTask(nameOrFile string) (*learner.Task, error) {
 	return t, nil
 }
 
-// ParseTask reads a task from TOML. An unknown key, a value of the wrong type
+// ParseTask reads a task from TOML and completes it: a key that is left out has its
+// usual value, see [learner.Task.Complete]. An unknown key, a value of the wrong type
 // or outside its range is an error that names the key.
 func ParseTask(text []byte) (*learner.Task, error) {
+	var said learner.Task
+	if err := decodeTOML(text, &said); err != nil {
+		return nil, fmt.Errorf("task: %w", err)
+	}
+	keys, err := keysOf(text)
+	if err != nil {
+		return nil, fmt.Errorf("task: %w", err)
+	}
+	t := said.Complete(keys, learner.Expected{})
+	if err := t.Validate(); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// parseWhole reads the task of a data directory, which FormatTask has written whole:
+// what is left out there is zero, whatever the usual values become.
+func parseWhole(text []byte) (*learner.Task, error) {
 	var t learner.Task
 	if err := decodeTOML(text, &t); err != nil {
 		return nil, fmt.Errorf("task: %w", err)
@@ -60,7 +79,35 @@ func ParseTask(text []byte) (*learner.Task, error) {
 	return &t, nil
 }
 
-// FormatTask writes a task as TOML that ParseTask reads back to the same task.
+// keysOf lists the keys that a file says.
+func keysOf(text []byte) (learner.Keys, error) {
+	var tables map[string]any
+	if err := toml.Unmarshal(text, &tables); err != nil {
+		return nil, err
+	}
+	keys := learner.Keys{}
+	addKeys(keys, "", tables)
+	return keys, nil
+}
+
+// addKeys adds the keys of a value, and those below it.
+func addKeys(keys learner.Keys, key string, value any) {
+	if key != "" {
+		keys[key] = true
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		for name, below := range v {
+			addKeys(keys, strings.TrimPrefix(key+"."+name, "."), below)
+		}
+	case []any:
+		for i, below := range v {
+			addKeys(keys, fmt.Sprintf("%s[%d]", key, i), below)
+		}
+	}
+}
+
+// FormatTask writes a task whole, as TOML that ParseTask reads back to the same task.
 func FormatTask(t *learner.Task) ([]byte, error) {
 	return encodeTOML(t)
 }

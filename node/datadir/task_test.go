@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -88,6 +89,108 @@ func TestNetworkNamesOfBefore(t *testing.T) {
 	} {
 		if got := networkName(task, 2); got != want {
 			t.Errorf("%s: %s, want %s", task.Name, got, want)
+		}
+	}
+}
+
+// Tasks that say every key name the networks that they named before keys could be left
+// out, and the built-in tasks too.
+func TestWholeTasksKeepTheirNetworks(t *testing.T) {
+	names := map[string]string{
+		"movies":   "d370e9b1813d87c9f6c19c04375da701",
+		"linear":   "9d1539381526323ca624ec89f4a34d4e",
+		"clusters": "1350bf4df48bf4096403d6026111d3ab",
+		"line":     "e4e718605ec506029940b0d6a7bf74f3",
+	}
+	for _, task := range append(builtins(t), lineTask()) {
+		if got := NetworkName(task); got != names[task.Name] {
+			t.Errorf("%s: %s, want %s", task.Name, got, names[task.Name])
+		}
+	}
+	for file, want := range map[string]string{
+		"diffusion":   "571ccab911fe111205f6fb9aaa13d4c1",
+		"km":          "d954cece187af0b1e9a0ec99c02a1f9b",
+		"polar":       "430ae4fbbfc79fb2f1e0ae6423410685",
+		"propagation": "0a9284e1ea5e96b14424ef41371e4aee",
+		"sums":        "1f749f97a3f53080d0b0ab3418332ea1",
+	} {
+		text, err := os.ReadFile(filepath.Join("testdata", "whole", file+".toml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if task, err := ParseTask(text); err != nil || NetworkName(task) != want {
+			t.Errorf("%s: %v, another network", file, err)
+		}
+	}
+}
+
+// minimal are tasks that leave out what they can.
+func minimal() map[string]string {
+	const features = `
+[[features]]
+name = "x"
+kind = "number"
+min = 0.0
+max = 10.0
+[[features]]
+name = "day"
+kind = "set"
+values = ["work", "holiday"]
+[target]
+name = "y"
+`
+	return map[string]string{
+		"numbers": "name = 'a'" + features + "min = 10.0\nmax = 20.0\n",
+		"sides":   "name = 'a'" + features,
+		"classes": "name = 'a'" + features + "classes = ['a', 'b', 'c']\n",
+		"summed":  "name = 'a'\nsums.committee = ['A', 'B', 'C', 'D']" + features + "min = 10.0\nmax = 20.0\n",
+		"km":      "name = 'a'\nlearner = 'km'" + features,
+		"polar":   "name = 'a'\nlearner = 'polar'\npolar.servers = ['A', 'B', 'C']" + features,
+	}
+}
+
+// It is the same to leave a key out and to say its usual value.
+func TestLeavingOutSaysTheUsual(t *testing.T) {
+	for name, text := range minimal() {
+		bare, err := ParseTask([]byte(text))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		whole, err := FormatTask(bare)
+		if err != nil {
+			t.Fatal(err)
+		}
+		required := regexp.MustCompile(`^(name|learner = '(km|polar)|kind = '(number|set)|min|max|values|classes|committee|servers|\[|$)`)
+		lines, left := strings.SplitAfter(string(whole), "\n"), 0
+		for i, line := range lines {
+			if required.MatchString(line) {
+				continue
+			}
+			left++
+			without := strings.Join(lines[:i], "") + strings.Join(lines[i+1:], "")
+			task, err := ParseTask([]byte(without))
+			if err != nil || !reflect.DeepEqual(task, bare) {
+				t.Errorf("%s without %s: %v, %+v", name, line, err, task)
+			}
+		}
+		if left < 20 {
+			t.Errorf("%s: only %d keys can be left out of\n%s", name, left, whole)
+		}
+	}
+}
+
+// A zero that a file says is no key left out: it stays where it is legal, and is refused
+// where it is not.
+func TestZeroIsSaid(t *testing.T) {
+	numbers := minimal()["numbers"]
+	task, err := ParseTask([]byte("constant = 0.0\nlambda = 0.0\n" + numbers + "center = 10.0\n[rounds]\ncount = 0\n"))
+	if err != nil || task.Constant != 0 || task.Lambda != 0 || task.Target.Center != 10 {
+		t.Errorf("%v, %+v", err, task)
+	}
+	for _, key := range []string{"mu", "clip", "radius", "confidence_at", "cohort_size", "release.epsilon", "release.wake_seconds", "local.eta", "graph.degree", "rounds.step"} {
+		zero := " = 0\n"
+		if _, err := ParseTask([]byte(key + zero + numbers)); err == nil || !strings.Contains(err.Error(), "key "+key+":") {
+			t.Errorf("%s%s: %v", key, zero, err)
 		}
 	}
 }

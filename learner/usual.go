@@ -1,0 +1,288 @@
+package learner
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"p2pnode/privacy"
+)
+
+// Keys are keys of a task as its TOML form spells them: "clip", "release.epsilon",
+// "sums.recipes[0].share".
+type Keys map[string]bool
+
+// Expected is what is publicly expected of a network. Nothing of it may be counted in
+// anybody's records.
+type Expected struct {
+	Nodes   int     // that learn together; 0: unknown, and 100 are assumed
+	Records float64 // that a node learns from; 0: unknown, and 100 are assumed
+}
+
+// known is what is expected, with what is assumed where that is unknown.
+func (e Expected) known() Expected {
+	const nodes, records = 100, 100
+	if e.Nodes <= 0 {
+		e.Nodes = nodes
+	}
+	if !(e.Records > 0) {
+		e.Records = records
+	}
+	return e
+}
+
+// The constants of the rule. Those of learning were chosen on validation parts of the
+// training records of School, and on MovieLens and made-up files on single folds of the
+// kind that the documentation reports.
+const (
+	usualConstant = 0.5 // the coordinate of the intercept
+	usualDegree   = 20
+	usualRadius   = 30  // in units of the target, see [Task.unit]
+	clipShare     = 0.2 // of the steepest slope of a record's loss that is not unusual
+	usualDrift    = 0.2 // see [Task.StepWithin]
+	// bearable is how much of the records' pull the noise may be before the way is
+	// shortened for it.
+	bearable = 0.25
+)
+
+// usualLoss is what the rule asks of a loss, for targets within 1 of their center.
+type usualLoss struct {
+	slope  float64 // of a usual record
+	length float64 // of a usual model
+}
+
+// Complete returns the task with the usual value for each key that is not among the said
+// ones; docs/tasks.md has the rule as a table. The values follow from what is public: the
+// said keys, the features and the target, and what is expected of the network. Name,
+// features and target are never made up, nor what names somebody else: a committee,
+// servers. The result may still be invalid, and [Task.Validate] says why.
+//
+// Equal input gives equal values on every machine, because they name a network: what is
+// more than a product is rounded to three digits.
+func (t *Task) Complete(said Keys, e Expected) *Task {
+	whole := *t
+	u := filler{Task: &whole, filled: Keys{}, expected: e.known()}
+	maps.Copy(u.filled, said)
+	u.kinds()
+	fill(&u, "constant", &u.Constant, usualConstant)
+	if u.lossKind().target == numberTarget {
+		fill(&u, "target.center", &u.Target.Center, u.Target.Min/2+u.Target.Max/2)
+	}
+	fill(&u, "radius", &u.Radius, rounded(usualRadius*u.unit()))
+	if own := u.Task.learner().usual; own != nil {
+		own(&u) // before the rest, because what is filled in stays
+	}
+	u.learning()
+	u.release()
+	if u.InRounds() {
+		u.rounds()
+	}
+	return &whole
+}
+
+// filler is a task that is being completed.
+type filler struct {
+	*Task
+	filled   Keys // by whoever wrote the task, or here
+	expected Expected
+}
+
+// fill gives a key its usual value unless it has one.
+func fill[T any](u *filler, key string, into *T, value T) {
+	if !u.filled[key] {
+		*into = value
+		u.filled[key] = true
+	}
+}
+
+// rounded is a number of three digits.
+func rounded(v float64) float64 {
+	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64)
+	return v
+}
+
+// unit is the largest that a target can be from its center, on which the constants of
+// learning rest; of classes 1.
+func (t *Task) unit() float64 {
+	if t.Classifies() || !(t.Target.Min < t.Target.Max) {
+		return 1
+	}
+	return max(t.Target.Max-t.Target.Center, t.Target.Center-t.Target.Min)
+}
+
+// kinds fills in the loss, which follows from the target, and the learner.
+func (u *filler) kinds() {
+	loss := "logistic"
+	switch t := &u.Target; {
+	case len(t.Classes) > 2:
+		loss = "multinomial"
+	case len(t.Classes) == 0 && (t.Min != 0 || t.Max != 0):
+		loss = "squared"
+	}
+	fill(u, "loss", &u.Loss, loss)
+	with := "diffusion"
+	if u.filledUnder("sums") {
+		with = "sums"
+	}
+	fill(u, "learner", &u.Learner, with)
+}
+
+// filledUnder reports whether a table has keys.
+func (u *filler) filledUnder(table string) bool {
+	for key := range u.filled {
+		if strings.HasPrefix(key, table+".") {
+			return true
+		}
+	}
+	return false
+}
+
+// learning fills in what models are fitted and sent by.
+func (u *filler) learning() {
+	switch u.Loss {
+	case "huber":
+		fill(u, "threshold", &u.Threshold, rounded(clipShare*u.unit()))
+	case "hinge":
+		fill(u, "smoothing", &u.Smoothing, 0.5)
+	}
+	fill(u, "mu", &u.Mu, 1)
+	fill(u, "lambda", &u.Lambda, 0.001) // small, as the personal fit has a penalty of its own
+	clip := u.clipOfLoss()
+	if u.releasesVectors() && !u.staysConvex(clip) {
+		clip = u.leastConvexClip() // the guarantee of such learners needs it
+	}
+	fill(u, "clip", &u.Clip, clip)
+	fill(u, "confidence_at", &u.ConfidenceAt, max(1, int(min(u.expected.Records, 1e9))))
+	fill(u, "cohort_size", &u.CohortSize, 100_000)
+	u.graph()
+	// The guess is twice what a personal fit takes for plausible of features as long as a
+	// usual row's.
+	eta := u.loss().smoothness(1) / 16
+	fill(u, "local.eta", &u.Local.Eta, eta)
+	fill(u, "local.eta_constant", &u.Local.EtaConstant, eta/10)
+	fill(u, "local.kappa", &u.Local.Kappa, 1)
+	if u.filledUnder("sums") {
+		u.sums()
+	}
+}
+
+// clipOfLoss is a share of the steepest slope.
+func (u *filler) clipOfLoss() float64 {
+	return rounded(clipShare * u.lossKind().usual.slope * u.unit())
+}
+
+func (u *filler) graph() {
+	fill(u, "graph.rule", &u.Graph.Rule, "random")
+	fill(u, "graph.degree", &u.Graph.Degree, min(usualDegree, max(1, u.expected.Nodes-1)))
+	switch u.Graph.Rule {
+	case "profile":
+		fill(u, "graph.gamma", &u.Graph.Gamma, 0.1)
+	case "released":
+		fill(u, "graph.gamma", &u.Graph.Gamma, 0.2)
+	}
+}
+
+// release fills in the bounds on what a node may choose, so that they hold what is said
+// of the choice, and the choice within them.
+func (u *filler) release() {
+	r := &u.Release
+	fill(u, "release.max_epsilon", &r.MaxEpsilon, max(10, r.Epsilon))
+	fill(u, "release.max_delta", &r.MaxDelta, max(1e-3, r.Delta))
+	fill(u, "release.max_releases", &r.MaxReleases, max(1000, r.Releases))
+	fill(u, "release.epsilon", &r.Epsilon, min(1, r.MaxEpsilon))
+	fill(u, "release.delta", &r.Delta, min(1e-6, r.MaxDelta))
+	u.releases(16)
+	fill(u, "release.min_wake", &r.MinWake, 0.05)
+	fill(u, "release.wake_seconds", &r.WakeSeconds, max(60, r.MinWake))
+}
+
+// releases is how many share the budget, within what is said of the most.
+func (u *filler) releases(count int) {
+	if u.filled["release.max_releases"] {
+		count = min(count, u.Release.MaxReleases)
+	}
+	fill(u, "release.releases", &u.Release.Releases, count)
+}
+
+// rounds fills in the pace of learners in rounds.
+func (u *filler) rounds() {
+	r := &u.Rounds
+	fill(u, "rounds.count", &r.Count, 0)
+	fill(u, "rounds.seconds", &r.Seconds, 60)
+	fill(u, "rounds.step", &r.Step, u.StepWithin(u.expected, usualDrift))
+}
+
+// LongestStep is the largest of learners in rounds that is sure to descend.
+func (t *Task) LongestStep() float64 {
+	return rounded(2 / (t.loss().smoothness(1) * (1 + t.Constant*t.Constant)))
+}
+
+// StepWithin is the longest step, or less where the noise of so many would be too long:
+// the nodes' mean model takes in
+//
+//	step sqrt(releases p / nodes) std / records
+//
+// of it, with std that of one coordinate of one release, beside at most step releases
+// clip of what the records say. It may be as long as drift, in units of a usual model's
+// length. A budget that buys no releases leaves the longest step.
+func (t *Task) StepWithin(e Expected, drift float64) float64 {
+	e = e.known()
+	policy, err := privacy.Design{
+		Budget:   privacy.Budget{Epsilon: t.Release.Epsilon, Delta: t.Release.Delta},
+		Releases: t.Release.Releases, Dimension: t.Dimension(), Clip: t.Clip, Apart: t.Sums.Share(),
+	}.Policy()
+	if err != nil {
+		return t.LongestStep()
+	}
+	m, ok := policy.Next(0)
+	if !ok {
+		return t.LongestStep()
+	}
+	releases := float64(t.Release.Releases)
+	noise := m.NoiseStd() / e.Records * math.Sqrt(releases*float64(t.Dimension())/float64(e.Nodes))
+	// What the records can pull at most, against which the noise must not be large:
+	// else the others' model would be little else, however short the way.
+	drowned := noise / (releases * t.Clip)
+	length := drift * t.lossKind().usual.length * t.unit() * min(1, bearable/drowned)
+	return min(t.LongestStep(), rounded(length/noise))
+}
+
+// sums fills in the private sums of a task that says something of them.
+func (u *filler) sums() {
+	s := &u.Sums
+	fill(u, "sums.recipes", &s.Recipes, make([]Recipe, 1))
+	s.Recipes = slices.Clone(s.Recipes)
+	for i := range s.Recipes {
+		key := fmt.Sprintf("sums.recipes[%d]", i)
+		fill(u, key+".kind", &s.Recipes[i].Kind, u.usualRecipe())
+		fill(u, key+".share", &s.Recipes[i].Share, u.usualShare(len(s.Recipes)))
+	}
+	fill(u, "sums.colluding", &s.Colluding, max(1, (len(s.Committee)-1)/3))
+	fill(u, "sums.contributors", &s.Contributors, min(mostContributors, max(10_000, 2*u.expected.Nodes)))
+	fill(u, "sums.records", &s.Records, min(maxSumRecords, max(1000, int(min(2*u.expected.Records, maxSumRecords)))))
+	fill(u, "sums.epochs", &s.Epochs, 365)
+	fill(u, "sums.close_seconds", &s.CloseSeconds, 86_400)
+}
+
+// usualRecipe is what is summed up: votes where the records are about something with a
+// name, a regression of numbers, gradients of anything else.
+func (u *filler) usualRecipe() string {
+	switch {
+	case u.numbers() && u.key() != nil:
+		return "items"
+	case u.Loss == "squared":
+		return "mean"
+	}
+	return "gradient"
+}
+
+// usualShare is all that recipes can have, or half where releases want some too.
+func (u *filler) usualShare(recipes int) float64 {
+	if u.Silent() {
+		return 1 / float64(recipes)
+	}
+	return 0.5 / float64(recipes)
+}
