@@ -191,18 +191,9 @@ func (t *Task) Tally(counted Tally) []ColumnTally {
 func (t *Task) Coordinates() []string {
 	var names []string
 	for i := range t.Features {
-		switch f := &t.Features[i]; f.Kind {
-		case "set":
-			for _, v := range f.Values {
-				names = append(names, f.Name+"="+v)
-			}
-		case "range":
-			names = append(names, f.Name+"<"+numberText(f.Edges[0]))
-			for _, edge := range f.Edges {
-				names = append(names, f.Name+">="+numberText(edge)) // and below the next
-			}
-		case "key":
-		default:
+		if f := &t.Features[i]; f.kind().names != nil {
+			names = append(names, f.kind().names(f)...)
+		} else if f.width() == 1 {
 			names = append(names, f.Name)
 		}
 	}

@@ -1,5 +1,7 @@
 package learner
 
+import "slices"
+
 // Columns are the names of the columns that a row of the user's data has: the
 // features' in the task's order, the target's last.
 func (t *Task) Columns() []string {
@@ -10,18 +12,48 @@ func (t *Task) Columns() []string {
 	return append(names, t.Target.Name)
 }
 
-// Optional reports whether a row may lack the column: that of a key, which then names nothing.
-func (t *Task) Optional(column string) bool {
-	key := t.key()
-	return key != nil && key.Name == column
+// Lacks returns the first of these columns of the task that a row must have and that the
+// table has not. A row may lack that of a key, which then names nothing, and has a vector
+// in one column or in as many as it has numbers.
+func (t *Task) Lacks(columns []string, has func(column string) bool) (column string, lacks bool) {
+	for _, column := range columns {
+		switch f := t.feature(column); {
+		case has(column), f != nil && f.Kind == "key":
+		case f == nil || f.Kind != "vector":
+			return column, true
+		default:
+			if number, lacks := f.lacks(has); lacks {
+				return number, true
+			}
+		}
+	}
+	return "", false
+}
+
+// feature is the one of that name, or nil.
+func (t *Task) feature(name string) *Feature {
+	for i := range t.Features {
+		if t.Features[i].Name == name {
+			return &t.Features[i]
+		}
+	}
+	return nil
+}
+
+// Reads reports whether [Task.Encode] looks at the column of a row.
+func (t *Task) Reads(column string) bool {
+	return slices.Contains(t.Columns(), column) || t.inVector(column)
 }
 
 // Numeric reports whether the cells of a column are numbers.
 func (t *Task) Numeric(column string) bool {
-	for i := range t.Features {
-		if t.Features[i].Name == column {
-			return t.Features[i].Kind != "set" && t.Features[i].Kind != "key"
-		}
+	if f := t.feature(column); f != nil {
+		return f.kind().numeric
 	}
-	return column == t.Target.Name && t.Target.Classes == nil
+	return column == t.Target.Name && t.Target.Classes == nil || t.inVector(column)
+}
+
+// inVector reports whether the column may be that of one number of a vector.
+func (t *Task) inVector(column string) bool {
+	return slices.ContainsFunc(t.Features, func(f Feature) bool { return f.Kind == "vector" && f.hasNumber(column) })
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -64,29 +63,27 @@ var errNoLabel = errors.New("is empty, so there is nothing to learn from the row
 
 func (t *Task) encodeCells(w *cellWriter, cell func(name string) (string, bool)) (r Record, err error) {
 	x := make([]float64, 0, t.Width())
-	var raw []float64
 	for i := range t.Features {
 		f := &t.Features[i]
 		text, ok := cell(f.Name)
+		if !ok && f.Kind == "vector" {
+			if text, ok, err = f.spread(cell); err != nil {
+				return Record{}, err
+			}
+		}
 		if !ok && f.Kind != "key" {
 			return Record{}, missing(f.Name)
 		}
 		text = strings.TrimSpace(text)
-		var parsed, coded Note
+		var note Note
 		if f.Kind == "key" {
-			if r.Key, parsed = keyOf(text); !ok {
-				parsed = Taken // there is no cell to be empty
+			if r.Key, note = keyOf(text); !ok {
+				note = Taken // there is no cell to be empty
 			}
-			w.add(text, parsed)
-			continue
-		}
-		if raw, parsed, err = f.parse(raw[:0], text); err != nil {
+		} else if x, note, err = f.kind().cell(f, x, text); err != nil {
 			return Record{}, err
 		}
-		if x, coded, err = f.encode(x, raw); err != nil {
-			return Record{}, err
-		}
-		w.add(text, max(parsed, coded))
+		w.add(text, note)
 	}
 	r.X = t.finish(x)
 	return r, nil
@@ -120,45 +117,11 @@ func (t *Task) usualNorm() float64 {
 	}
 	var square float64
 	for i := range t.Features {
-		switch t.Features[i].Kind {
-		case "number":
-			square += 1. / 3
-		case "set", "range":
-			square++
+		if f := &t.Features[i]; f.kind().square != nil {
+			square += f.kind().square(f)
 		}
 	}
 	return math.Sqrt(max(1, square))
-}
-
-// parse appends the numbers that a cell says; see [Task.EncodeVector].
-func (f *Feature) parse(raw []float64, text string) ([]float64, Note, error) {
-	if f.Kind == "set" {
-		raw, note := f.parseSet(raw, text)
-		return raw, note, nil
-	}
-	if Blank(text) {
-		return append(raw, math.NaN()), Empty, nil
-	}
-	v, err := parseNumber(f.Name, text)
-	return append(raw, v), Taken, err
-}
-
-// parseSet reads the values that a cell lists with a vertical bar between.
-func (f *Feature) parseSet(raw []float64, text string) ([]float64, Note) {
-	at, note := len(raw), Taken
-	raw = append(raw, make([]float64, len(f.Values))...)
-	if Blank(text) && !slices.Contains(f.Values, text) {
-		return raw, note
-	}
-	for name := range strings.SplitSeq(text, "|") {
-		name = strings.TrimSpace(name)
-		if i := slices.Index(f.Values, name); i >= 0 {
-			raw[at+i] = 1
-		} else if name != "" {
-			note = Unknown
-		}
-	}
-	return raw, note
 }
 
 // Blank reports whether a cell says that there is no value: it is empty, or na, n/a,

@@ -34,6 +34,35 @@ func (f *Feature) numberKey(v float64) (uint64, Note, error) {
 	return key, note, nil
 }
 
+// maxKeys bounds what a sum over keys may take: twice as many numbers.
+const maxKeys = 1 << 20
+
+// A key makes no coordinate: it names the one thing that the record is about.
+func keyKind() featureKind {
+	return featureKind{
+		name:  "key",
+		width: constantly(0),
+		check: func(c *checker, key string, f *Feature) {
+			c.check((f.Catalogue == "") != (f.Buckets == 0), key, "must have a catalogue, the SHA-256 of the public file that lists its keys, or buckets, into how many they are hashed without such a file, and not both")
+			hash, err := hex.DecodeString(f.Catalogue)
+			c.check(f.Catalogue == "" || err == nil && len(hash) == sha256.Size && f.Catalogue == strings.ToLower(f.Catalogue),
+				key+".catalogue", "must be the SHA-256 of a file: %d digits 0 to 9 and a to f", 2*sha256.Size)
+			c.check(f.Buckets == 0 || f.Buckets >= 2 && f.Buckets <= maxKeys, key+".buckets", "must be between 2 and %d", maxKeys)
+		},
+	}
+}
+
+// oneKey checks that there is one feature of the kind "key" at most.
+func (c *checker) oneKey(features []Feature) {
+	at := ""
+	for i := range features {
+		if key := fmt.Sprintf("features[%d]", i); features[i].Kind == "key" {
+			c.check(at == "", key+".kind", "must not be \"key\" twice, %s is one: a record is about one thing", at)
+			at = key
+		}
+	}
+}
+
 // key is the task's feature of that kind, or nil.
 func (t *Task) key() *Feature {
 	for i := range t.Features {
@@ -42,28 +71,6 @@ func (t *Task) key() *Feature {
 		}
 	}
 	return nil
-}
-
-// maxKeys bounds what a sum over keys may take: twice as many numbers.
-const maxKeys = 1 << 20
-
-// keys checks the features of the kind "key", of which there is one at most.
-func (c *checker) keys(features []Feature) {
-	at := ""
-	for i := range features {
-		f, key := &features[i], fmt.Sprintf("features[%d]", i)
-		if f.Kind != "key" {
-			c.check(f.Catalogue == "" && f.Buckets == 0, key, "catalogue and buckets belong to the kind \"key\"; leave them out")
-			continue
-		}
-		c.check(at == "", key+".kind", "must not be \"key\" twice, %s is one: a record is about one thing", at)
-		at = key
-		c.check((f.Catalogue == "") != (f.Buckets == 0), key, "must have a catalogue, the SHA-256 of the public file that lists its keys, or buckets, into how many they are hashed without such a file, and not both")
-		hash, err := hex.DecodeString(f.Catalogue)
-		c.check(f.Catalogue == "" || err == nil && len(hash) == sha256.Size && f.Catalogue == strings.ToLower(f.Catalogue),
-			key+".catalogue", "must be the SHA-256 of a file: %d digits 0 to 9 and a to f", 2*sha256.Size)
-		c.check(f.Buckets == 0 || f.Buckets >= 2 && f.Buckets <= maxKeys, key+".buckets", "must be between 2 and %d", maxKeys)
-	}
 }
 
 // Catalogue is the public list of the things that the keys of a task name, with what is

@@ -164,7 +164,7 @@ func TestKeysOfATask(t *testing.T) {
 		"features[3].kind": func(f *Feature, t *Task) {
 			t.Features = append(t.Features, Feature{Name: "z", Kind: "key", Buckets: 2})
 		},
-		"belong to the kind \"key\"": func(_ *Feature, t *Task) { t.Features[0].Buckets = 3 },
+		"belongs to the kind key": func(_ *Feature, t *Task) { t.Features[0].Buckets = 3 },
 	} {
 		task := Movies()
 		task.Features = append(slices.Clone(keyed().Features[1:]), Feature{Name: "w", Kind: "number", Max: 1})

@@ -125,7 +125,7 @@ func (t *Task) release1(raw []float64) (x []float64) {
 			x = append(x, v)
 			continue
 		}
-		x, _, _ = f.encode(x, here) // sets and ranges were coded as today
+		x, _, _ = f.kind().vector(f, x, here) // sets and ranges were coded as today
 	}
 	scaleToUnit(x, t.Normalise)
 	return x

@@ -54,9 +54,10 @@ type Feature struct {
 	Name string `toml:"name"`
 	// Kind is "number" (one coordinate, [Min, Max] taken to [-1, 1]), "set" (one 0/1
 	// coordinate for each of Values, the cell lists them with "|" between), "range" (a
-	// number; one 0/1 coordinate for each interval between Edges) or "key" (the name of
-	// the one thing that the record is about: no coordinate, but what a private sum
-	// knows about the thing; see [Catalogue]). See [Task.Encode].
+	// number; one 0/1 coordinate for each interval between Edges), "time" (a circle for
+	// each of Parts), "vector" (Length coordinates that something else computed) or "key"
+	// (the name of the one thing that the record is about: no coordinate, but what a
+	// private sum knows about the thing; see [Catalogue]). See [Task.Encode].
 	Kind   string    `toml:"kind"`
 	Min    float64   `toml:"min,omitempty"`
 	Max    float64   `toml:"max,omitempty"`
@@ -67,6 +68,18 @@ type Feature struct {
 	// has one of the two.
 	Catalogue string `toml:"catalogue,omitempty" json:",omitzero"`
 	Buckets   int    `toml:"buckets,omitempty" json:",omitzero"`
+	// Log takes the logarithm of a number to [-1, 1].
+	Log bool `toml:"log,omitempty" json:",omitzero"`
+	// Parts are those of a time, of "day", "week" and "year"; nil: all three.
+	Parts []string `toml:"parts,omitempty" json:",omitzero"`
+	// UTCOffset says how far the clocks of a time are ahead of UTC, as "+01:00"; "":
+	// they are not.
+	UTCOffset string `toml:"utc_offset,omitempty" json:",omitzero"`
+	// Length is how many numbers a vector has.
+	Length int `toml:"length,omitempty" json:",omitzero"`
+	// Scale is the l2 norm of a usual vector, by which it is divided; one that is longer
+	// is shortened to it. 0: every vector is divided by its own norm.
+	Scale float64 `toml:"scale,omitempty" json:",omitzero"`
 }
 
 // Target is the column to predict: a number in the range; for the multinomial loss one
@@ -147,17 +160,4 @@ func (t *Task) Width() int {
 // FeatureNorm is the public bound on the l2 norm of an encoded record.
 func (t *Task) FeatureNorm() float64 {
 	return math.Hypot(1, t.Constant)
-}
-
-// width is how many coordinates of a record the feature takes.
-func (f *Feature) width() int {
-	switch f.Kind {
-	case "set":
-		return len(f.Values)
-	case "range":
-		return len(f.Edges) + 1
-	case "key":
-		return 0
-	}
-	return 1
 }

@@ -84,17 +84,9 @@ func (c *checker) features(features []Feature) {
 		c.name(key+".name", f.Name)
 		c.check(!seen[f.Name], key+".name", "must be unique, %q is there twice", f.Name)
 		seen[f.Name] = true
-		c.oneOf(key+".kind", f.Kind, "number", "set", "range", "key")
-		switch f.Kind {
-		case "number":
-			c.interval(key+".min", f.Min, f.Max)
-		case "set":
-			c.values(key+".values", f.Values)
-		case "range":
-			c.edges(key+".edges", f.Edges)
-		}
+		c.kind(key, f)
 	}
-	c.keys(features)
+	c.oneKey(features)
 }
 
 func (c *checker) interval(key string, low, high float64) {

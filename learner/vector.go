@@ -3,9 +3,7 @@ package learner
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
-	"strings"
 )
 
 // EncodeVector is [Task.EncodeFeatures] for data that is numbers already. raw has
@@ -19,7 +17,7 @@ func (t *Task) EncodeVector(raw []float64) (r Record, err error) {
 		if f.Kind == "key" {
 			r.Key, _, err = f.numberKey(raw[0])
 		} else {
-			x, _, err = f.encode(x, raw)
+			x, _, err = f.kind().vector(f, x, raw)
 		}
 		return err
 	})
@@ -42,10 +40,10 @@ func (t *Task) EncodeExample(raw []float64, label float64) (Record, error) {
 		if f.Kind == "key" {
 			r.Key, note, err = f.numberKey(raw[0])
 		} else {
-			x, note, err = f.encode(x, raw)
+			x, note, err = f.kind().vector(f, x, raw)
 		}
-		if f.Kind == "set" {
-			w.add(f.listed(raw), note)
+		if text := f.kind().text; text != nil {
+			w.add(text(f, raw), note)
 		} else {
 			w.addNumber(raw[0], note)
 		}
@@ -93,88 +91,6 @@ func (t *Task) vectorLayout() string {
 	return fmt.Sprintf("the first is of column %q, the last of column %q", t.Features[0].Name, last.Name)
 }
 
-// Inputs is how many numbers of a vector say the feature, see [Task.EncodeVector].
-func (f *Feature) Inputs() int {
-	if f.Kind == "set" {
-		return len(f.Values)
-	}
-	return 1
-}
-
-// encode appends the feature's coordinates before they are scaled together; raw has
-// Inputs numbers.
-func (f *Feature) encode(x, raw []float64) ([]float64, Note, error) {
-	v := raw[0]
-	switch {
-	case f.Kind == "set":
-		note := Empty
-		for i, v := range raw {
-			if v != 0 && v != 1 {
-				return nil, Taken, badNumber(f.Name, v, "for %q is neither 1 nor 0", f.Values[i])
-			}
-			if v == 1 {
-				note = Taken
-			}
-		}
-		return append(x, raw...), note, nil
-	case math.IsNaN(v): // unknown
-		return append(x, make([]float64, f.width())...), Empty, nil
-	case math.IsInf(v, 0):
-		return nil, Taken, badNumber(f.Name, v, "is not a finite number")
-	case f.Kind == "range":
-		at := len(x)
-		x = append(x, make([]float64, f.width())...)
-		x[at+f.interval(v)] = 1
-		return x, Taken, nil
-	}
-	inside, note := clamp(v, f.Min, f.Max)
-	return append(x, f.unit(inside)), note, nil
-}
-
-// interval is which of the intervals between the edges v is in, from 0.
-func (f *Feature) interval(v float64) int {
-	i, found := slices.BinarySearch(f.Edges, v)
-	if found {
-		i++
-	}
-	return i
-}
-
-// unit takes [Min, Max] to [-1, 1], and leaves [0, 1] alone.
-func (f *Feature) unit(v float64) float64 {
-	switch {
-	case f.plain():
-		return v
-	case f.Max-f.Min > math.MaxFloat64: // the width of the range is no number, its halves are
-		return (v/2-f.Min/2)/(f.Max/2-f.Min/2)*2 - 1
-	}
-	return 2*((v-f.Min)/(f.Max-f.Min)) - 1
-}
-
-// plain reports whether a number in the range is its own coordinate.
-func (f *Feature) plain() bool { return f.Max == 1 && (f.Min == 0 || f.Min == -1) }
-
-func clamp(v, low, high float64) (float64, Note) {
-	switch {
-	case v < low:
-		return low, Clamped
-	case v > high:
-		return high, Clamped
-	}
-	return v, Taken
-}
-
-// listed is what the cell of a set would say for these numbers; see [Task.EncodeVector].
-func (f *Feature) listed(raw []float64) string {
-	var names []string
-	for i, v := range raw {
-		if v == 1 {
-			names = append(names, f.Values[i])
-		}
-	}
-	return strings.Join(names, "|")
-}
-
 // numberText is the shortest text that says v; nothing for NaN.
 func numberText(v float64) string {
 	if math.IsNaN(v) {
@@ -186,14 +102,19 @@ func numberText(v float64) string {
 // scaleToUnit scales x to l2 norm 1, or only down to 1 unless always is set.
 // The zero vector stays.
 func scaleToUnit(x []float64, always bool) {
-	var n float64
-	for _, v := range x {
-		n = math.Hypot(n, v)
-	}
+	n := l2(x)
 	if n == 0 || (n <= 1 && !always) {
 		return
 	}
 	for i := range x {
 		x[i] /= n
 	}
+}
+
+// l2 is the l2 norm of x, also where the squares would be no numbers.
+func l2(x []float64) (n float64) {
+	for _, v := range x {
+		n = math.Hypot(n, v)
+	}
+	return n
 }

@@ -59,8 +59,8 @@ func (n *Node) example(featuresLE []byte, label float64) (learner.Record, error)
 
 // AddExampleJSON is AddExample with the values by column, the target among them, as
 // text or numbers, null for what is unknown: {"outside": 3.5, "day": "work",
-// "power": 1.2}. The values of a set are written as in a CSV, "red|blue", and a class
-// by its name.
+// "power": 1.2}. The values of a set are written as in a CSV, "red|blue", a class by its
+// name, and a vector as a list of numbers or as in a CSV.
 func (n *Node) AddExampleJSON(rowJSON string) (err error) {
 	defer n.guard(&err)
 	leave, err := n.enter()

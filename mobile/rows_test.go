@@ -1,6 +1,7 @@
 package mobile
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -36,6 +37,34 @@ func TestParseRow(t *testing.T) {
 		if _, err := parseRow(task, text); errorCode(err) != CodeInput {
 			t.Errorf("%q: %v", text, err)
 		}
+	}
+}
+
+func TestParseRowOfLists(t *testing.T) {
+	task := learner.Linear()
+	task.Features = append(task.Features[:1:1], learner.Feature{Name: "photo", Kind: "vector", Length: 2}, learner.Feature{Name: "at", Kind: "time"})
+	for text, want := range map[string]string{`{"photo": [1, -2.50]}`: "[1,-2.50]", `{"photo": "AAAA"}`: "AAAA", `{"photo": null}`: "", `{"photo": []}`: "[]"} {
+		cell, err := parseRow(task, text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if got, ok := cell("photo"); !ok || got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+	for _, text := range []string{`{"x1": [1]}`, `{"photo": [1, "2"]}`, `{"photo": [[1, 2]]}`, `{"photo": [null, null]}`, `{"photo": {}}`, `{"photo_3": 1}`} {
+		if _, err := parseRow(task, text); errorCode(err) != CodeInput {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	cell, err := parseRow(task, `{"x1": 0.5, "at": 1772431200, "photo_0": 3, "photo_1": 4, "y": 1}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := task.Encode(cell)
+	if err != nil || r.X[1] == 0 || math.Abs(r.X[1]/r.X[2]-0.75) > 1e-15 {
+		t.Errorf("%v, %v", r, err)
 	}
 }
 

@@ -22,6 +22,8 @@ type columnText struct {
 	Max    *float64  `json:"max,omitempty"`
 	Values []string  `json:"values,omitempty"`
 	Edges  []float64 `json:"edges,omitempty"`
+	Log    bool      `json:"log,omitempty"`
+	Parts  []string  `json:"parts,omitempty"`
 	At     int       `json:"at"`
 	Length int       `json:"length"`
 }
@@ -41,7 +43,7 @@ func describeTask(t *learner.Task) taskText {
 	at := 0
 	for i := range t.Features {
 		f := &t.Features[i]
-		c := columnText{Name: f.Name, Kind: f.Kind, Values: f.Values, Edges: f.Edges, At: at, Length: f.Inputs()}
+		c := columnText{Name: f.Name, Kind: f.Kind, Values: f.Values, Edges: f.Edges, Log: f.Log, Parts: f.Parts, At: at, Length: f.Inputs()}
 		if f.Kind == "number" {
 			c.Min, c.Max = &f.Min, &f.Max
 		}

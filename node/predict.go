@@ -3,7 +3,6 @@ package node
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -15,7 +14,7 @@ import (
 func (n *Node) Predict(ctx context.Context, row map[string]string) (api.Prediction, error) {
 	t := n.files.Task
 	for name := range row {
-		if !slices.Contains(t.Columns(), name) {
+		if !t.Reads(name) {
 			return api.Prediction{}, api.WrongRequest(fmt.Errorf("column %q is none of the task's: %v", name, t.Columns()))
 		}
 	}

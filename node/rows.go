@@ -86,11 +86,9 @@ func hasColumns(there []string, t *learner.Task, columns []string) error {
 	for _, name := range there {
 		known[name] = true
 	}
-	for _, name := range columns {
-		if !known[name] && !t.Optional(name) {
-			return fmt.Errorf("the header has no column %q; task %q wants the columns %s",
-				name, t.Name, strings.Join(columns, ","))
-		}
+	name, lacks := t.Lacks(columns, func(column string) bool { return known[column] })
+	if !lacks {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("the header has no column %q; task %q wants the columns %s", name, t.Name, strings.Join(columns, ","))
 }

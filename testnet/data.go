@@ -161,10 +161,8 @@ func newReader(name, file string, t *learner.Task) *reader {
 
 // needs returns an error when the file lacks a column the task reads.
 func (r *reader) needs(has func(column string) bool) error {
-	for _, c := range r.set.Columns {
-		if !has(c) && !r.set.Task.Optional(c) {
-			return fmt.Errorf("testnet: %s has no column %q, which the task %q reads", r.bad.File, c, r.set.Task.Name)
-		}
+	if c, lacks := r.set.Task.Lacks(r.set.Columns, has); lacks {
+		return fmt.Errorf("testnet: %s has no column %q, which the task %q reads", r.bad.File, c, r.set.Task.Name)
 	}
 	return nil
 }
@@ -191,8 +189,8 @@ func (r *reader) add(line int, person string, cell func(column string) (string, 
 		return
 	}
 	row := make([]string, len(r.set.Columns))
-	for i, c := range r.set.Columns {
-		row[i], _ = cell(c)
+	for i, c := range record.Cells.All() {
+		row[i] = c.Text
 	}
 	i, known := r.person[person]
 	if !known {

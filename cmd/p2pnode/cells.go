@@ -37,10 +37,16 @@ func countLine(columns []api.ColumnTally, what string, count func(api.ColumnTall
 	return []string{fmt.Sprintf("%d %s %s: %s", total, plural(total, "cell is", "cells are"), what, strings.Join(words, ", "))}
 }
 
+// longestCell is how many bytes of a cell a table shows.
+const longestCell = 80
+
 // cellText returns a cell with the note on how it was taken. Characters that would
-// control a terminal are escaped.
+// control a terminal are escaped, and a long text or vector is cut off.
 func cellText(c api.WrittenCell) string {
 	text := c.Text
+	if len(text) > longestCell {
+		text = strings.ToValidUTF8(text[:longestCell-len("...")], "") + "..."
+	}
 	if strings.ContainsFunc(text, unicode.IsControl) {
 		text = strconv.Quote(text)
 	}

@@ -1,0 +1,60 @@
+package learner
+
+import "math"
+
+// A number is one coordinate: [Min, Max] is taken to [-1, 1], except that [0, 1] stays as
+// it is, so that a column of yes and no is like a value of a set. With Log its logarithm
+// is, log v where Min is above 0 and log(1 + v) where it is 0.
+func numberKind() featureKind {
+	return featureKind{
+		name:    "number",
+		numeric: true,
+		square:  constantly(1. / 3), // of one that is uniform in [-1, 1]
+		check: func(c *checker, key string, f *Feature) {
+			c.interval(key+".min", f.Min, f.Max)
+			if f.Log {
+				c.check(f.Min >= 0, key+".log", "needs a min of 0 or more: there is no logarithm of what lies below")
+				c.check(f.logarithm(f.Min) < f.logarithm(f.Max), key+".max", "is so close to min that their logarithms are one number; leave log out")
+			}
+		},
+	}.ofNumber((*Feature).parseNumber, func(f *Feature, x []float64, v float64) ([]float64, Note, error) {
+		inside, note := clamp(v, f.Min, f.Max)
+		return append(x, f.unit(inside)), note, nil
+	})
+}
+
+func (f *Feature) parseNumber(text string) (float64, error) { return parseNumber(f.Name, text) }
+
+// unit takes [Min, Max] to [-1, 1], and leaves [0, 1] alone.
+func (f *Feature) unit(v float64) float64 {
+	low, high := f.Min, f.Max
+	switch {
+	case f.Log:
+		v, low, high = f.logarithm(v), f.logarithm(low), f.logarithm(high)
+	case f.plain():
+		return v
+	case high-low > math.MaxFloat64: // the width of the range is no number, its halves are
+		return (v/2-low/2)/(high/2-low/2)*2 - 1
+	}
+	return 2*((v-low)/(high-low)) - 1
+}
+
+func (f *Feature) logarithm(v float64) float64 {
+	if f.Min > 0 {
+		return math.Log(v)
+	}
+	return math.Log1p(v)
+}
+
+// plain reports whether a number in the range is its own coordinate.
+func (f *Feature) plain() bool { return !f.Log && f.Max == 1 && (f.Min == 0 || f.Min == -1) }
+
+func clamp(v, low, high float64) (float64, Note) {
+	switch {
+	case v < low:
+		return low, Clamped
+	case v > high:
+		return high, Clamped
+	}
+	return v, Taken
+}

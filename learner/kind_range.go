@@ -1,0 +1,38 @@
+package learner
+
+import "slices"
+
+// A range is one coordinate for each interval between Edges, 1 for the one that the
+// number is in.
+func rangeKind() featureKind {
+	return featureKind{
+		name:    "range",
+		numeric: true,
+		width:   func(f *Feature) int { return len(f.Edges) + 1 },
+		square:  constantly(1.),
+		names: func(f *Feature) []string {
+			names := []string{f.Name + "<" + numberText(f.Edges[0])}
+			for _, edge := range f.Edges {
+				names = append(names, f.Name+">="+numberText(edge)) // and below the next
+			}
+			return names
+		},
+		check: func(c *checker, key string, f *Feature) {
+			c.edges(key+".edges", f.Edges)
+		},
+	}.ofNumber((*Feature).parseNumber, func(f *Feature, x []float64, v float64) ([]float64, Note, error) {
+		at := len(x)
+		x = unknown(x, len(f.Edges)+1)
+		x[at+f.interval(v)] = 1
+		return x, Taken, nil
+	})
+}
+
+// interval is which of the intervals between the edges v is in, from 0.
+func (f *Feature) interval(v float64) int {
+	i, found := slices.BinarySearch(f.Edges, v)
+	if found {
+		i++
+	}
+	return i
+}
