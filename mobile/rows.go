@@ -46,7 +46,7 @@ func parseRow(t *learner.Task, rowJSON string) (cell func(name string) (string, 
 func listText(t *learner.Task, column string, list []any) (string, error) {
 	vector := func(f learner.Feature) bool { return f.Kind == "vector" && f.Name == column }
 	if !slices.ContainsFunc(t.Features, vector) {
-		return "", wrongInput("column %q: a list, which only a column of the kind \"vector\" takes", column)
+		return "", wrongInput("column %q: neither text nor a number; a list belongs to the kind \"vector\"", column)
 	}
 	numbers := make([]string, len(list))
 	for i, v := range list {
