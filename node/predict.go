@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -12,16 +13,7 @@ import (
 
 // Predict answers for one row of the task's columns, the target left out.
 func (n *Node) Predict(ctx context.Context, row map[string]string) (api.Prediction, error) {
-	t := n.files.Task
-	for name := range row {
-		if !t.Reads(name) {
-			return api.Prediction{}, api.WrongRequest(fmt.Errorf("column %q is none of the task's: %v", name, t.Columns()))
-		}
-	}
-	asked, err := t.EncodeFeatures(func(name string) (string, bool) {
-		v, ok := row[name]
-		return v, ok
-	})
+	asked, err := n.encodeAsked(row)
 	if err != nil {
 		return api.Prediction{}, api.WrongRequest(err)
 	}
@@ -29,14 +21,63 @@ func (n *Node) Predict(ctx context.Context, row map[string]string) (api.Predicti
 	if err != nil {
 		return api.Prediction{}, err
 	}
-	return PredictionOf(t, &m, asked), nil
+	return PredictionOf(n.files.Task, &m, asked), nil
+}
+
+// PredictRows answers for many rows from one model. What is wrong with a row is its answer.
+func (n *Node) PredictRows(ctx context.Context, rows api.Rows) (api.Answers, error) {
+	m, err := n.since(ctx, rows.Since)
+	if err != nil {
+		return api.Answers{}, err
+	}
+	answers := api.Answers{Fitted: m.At, Answers: make([]api.Answer, len(rows.Rows))}
+	for i, row := range rows.Rows {
+		asked, err := n.encodeAsked(row)
+		if err != nil {
+			answers.Answers[i].Error = err.Error()
+			continue
+		}
+		p := PredictionOf(n.files.Task, &m, asked)
+		answers.Answers[i].Prediction = &p
+	}
+	return answers, nil
+}
+
+func (n *Node) encodeAsked(row map[string]string) (learner.Record, error) {
+	t := n.files.Task
+	for name := range row {
+		if !t.Reads(name) {
+			return learner.Record{}, fmt.Errorf("column %q is none of the task's: %v", name, t.Columns())
+		}
+	}
+	return t.EncodeFeatures(func(name string) (string, bool) {
+		v, ok := row[name]
+		return v, ok
+	})
+}
+
+// since returns a model that was fitted then or later, and begins a fit if there is more to
+// know; it waits for that if there is no such model, or no time was named.
+func (n *Node) since(ctx context.Context, then time.Time) (Fitted, error) {
+	if then.IsZero() {
+		return n.Personal(ctx)
+	}
+	hurried, stop := context.WithCancel(ctx)
+	stop()
+	m, err := n.Fitted(hurried)
+	if err == nil && m.At.Before(then) {
+		return n.Personal(ctx)
+	}
+	return m, err
 }
 
 // PredictionOf returns what a personal model of the task predicts for a row that
 // [learner.Task.EncodeFeatures] has encoded.
 func PredictionOf(t *learner.Task, m *Fitted, asked learner.Record) (p api.Prediction) {
-	p.Class, p.Value = predict(t, m.Theta, m.Extend(t, asked).X)
+	x := m.Extend(t, asked).X
+	p.Class, p.Value = predict(t, m.Theta, x)
 	p.AloneClass, p.Alone = predict(t, m.Alone, asked.X)
+	p.Probabilities = probabilities(t, m.Theta, x)
 	var noted learner.Tally
 	noted.Add(asked.Cells)
 	p.Cells = t.Tally(noted)
@@ -51,4 +92,17 @@ func predict(t *learner.Task, theta, x []float64) (class string, value float64) 
 	}
 	k := floats.MaxIdx(q)
 	return t.Target.Classes[k], q[k]
+}
+
+// probabilities are those of the classes that the task names, by name.
+func probabilities(t *learner.Task, theta, x []float64) map[string]float64 {
+	q := t.Probabilities(theta, x)
+	if q == nil {
+		return nil
+	}
+	named := make(map[string]float64, len(q))
+	for k, class := range t.Target.Classes {
+		named[class] = q[k]
+	}
+	return named
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -60,6 +61,37 @@ func (r *Row) Number(column string) (text string, found bool, err error) {
 		text = csvfile.Number(r.table.Comma, text)
 	}
 	return text, found, err
+}
+
+// Clone returns a row that may be kept.
+func (r Row) Clone() Row {
+	r.cells = slices.Clone(r.cells)
+	return r
+}
+
+// Written are the cells of a row of CSV as they are written, one for each of its columns;
+// nil for JSON.
+func (r *Row) Written() []string { return r.cells }
+
+// MarshalJSON writes the row as an object: of CSV with texts, of JSON as it was.
+func (r Row) MarshalJSON() ([]byte, error) {
+	object := []byte{'{'}
+	for i, name := range r.Columns() {
+		value := any(r.values[name])
+		if r.table != nil {
+			value = r.cells[i]
+		}
+		key, err := json.Marshal(name)
+		text, err2 := json.Marshal(value)
+		if err := errors.Join(err, err2); err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			object = append(object, ',')
+		}
+		object = append(append(append(object, key...), ':'), text...)
+	}
+	return append(object, '}'), nil
 }
 
 var (

@@ -17,8 +17,10 @@ import (
 // Reader reads one file in bounded memory. A row is there as soon as its line is, so it
 // serves a pipe too. It is not safe for concurrent use.
 type Reader struct {
-	// Columns are those of the header of CSV; nil for JSON, where each row names its own.
+	// Columns are those of the header of CSV, and Comma what separates its cells; nil and 0
+	// for JSON, where each row names its own.
 	Columns []string
+	Comma   rune
 
 	csv   *csvfile.Reader
 	lines *bufio.Reader
@@ -51,7 +53,7 @@ func NewReader(r io.Reader) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Reader{Columns: table.Columns, csv: table}, nil
+	return &Reader{Columns: table.Columns, Comma: table.Comma, csv: table}, nil
 }
 
 // signs are the first two that are no space, 0 where there are none. No more is waited for
@@ -80,7 +82,8 @@ func signs(r *bufio.Reader) (first, second byte) {
 }
 
 // Each calls take for every row, and bad for every line that is none. It skips empty lines.
-// A row must not be kept after take. Each returns nil at the end of the file, the first
+// A row must not be kept after
+// take, but see [Row.Clone]. Each returns nil at the end of the file, the first
 // error of take, that of the underlying reader, or a [*csvfile.LineError] where it cannot
 // go on.
 func (t *Reader) Each(take func(Row) error, bad func(line int, reason error)) error {

@@ -44,7 +44,7 @@ of it is stored, and the file can be imported as if for the first time.`,
 				return err
 			}
 			defer file.Close()
-			in := showProgress(file, cmd.ErrOrStderr())
+			in := showProgress(file, cmd.ErrOrStderr(), "storing the records")
 			report, err := askOwner(cmd, o, func(owner api.Owner, ctx context.Context) (api.ImportReport, error) {
 				return owner.Import(ctx, in, options)
 			})

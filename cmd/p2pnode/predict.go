@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -11,29 +12,75 @@ import (
 )
 
 func predictCommand(o *options) *cobra.Command {
-	return &cobra.Command{
-		Use:   "predict COLUMN=VALUE...",
-		Short: "Ask the personal model",
+	var file predictFile
+	c := &cobra.Command{
+		Use:   "predict COLUMN=VALUE... | --file FILE",
+		Short: "Ask the personal model, for one row or for a file of rows",
 		Long: `Ask the personal model for the target of one row; name every other column of
 the task. The answer is in the target's units; the probability of 1 for a
 yes-or-no target, or 1 or -1 if the task's loss is the hinge; the likeliest class
-and its probability for a target of classes.`,
+and its probability for a target of classes.
+
+With --file it answers for each row of a CSV file, whose first line names the
+columns, or of lines of JSON, one object on each; - reads standard input, and
+answers as lines arrive. The output has the rows in order with all their columns
+and behind them "prediction" and, for classes, "probability_" with each name: CSV
+for CSV, and lines of JSON for JSON or with --json. A column of the target is
+passed on and not looked at.
+
+A line that is no row gets no prediction, is named on standard error, or in lines
+of JSON as {"line":7,"error":"..."}, and makes the exit code 1. The end says how
+many rows there were, and which columns had cells that were empty, unknown or
+outside their range. A file of any size takes little memory. If the model learns
+meanwhile, later rows are of the newer model.`,
 		Example: `  p2pnode predict 'genres=Comedy|Romance' year=1994
-  p2pnode predict --json genres=Film-Noir year=1944`,
-		Args: cobra.MinimumNArgs(1),
+  p2pnode predict --json genres=Film-Noir year=1944
+  p2pnode predict --file ratings.csv
+  p2pnode predict --file ratings.csv --json --out predictions.ndjson
+  echo '{"genres":["Comedy","War"],"year":1994}' | p2pnode predict --file -`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			row := make(map[string]string, len(args))
-			for _, a := range args {
-				name, value, ok := strings.Cut(a, "=")
-				if _, twice := row[name]; !ok || twice {
-					return usageError{fmt.Errorf("write %q as COLUMN=VALUE, and name each column once", a), cmd}
-				}
-				row[name] = value
+			if file.name != "" {
+				return file.run(cmd, o)
+			}
+			row, err := parseRow(args)
+			if err != nil {
+				return usageError{err, cmd}
 			}
 			request := func(owner api.Owner, ctx context.Context) (api.Prediction, error) { return owner.Predict(ctx, row) }
 			return ask(cmd, o, request, predictionText)
 		},
 	}
+	c.Args = func(_ *cobra.Command, args []string) error { return file.check(args) }
+	c.Flags().StringVar(&file.name, "file", "", "predict the rows of this file, CSV or lines of JSON; - is standard input")
+	c.Flags().StringVar(&file.out, "out", "", "write the rows of --file to a new file that only you can read")
+	c.Flags().BoolVar(&file.numbers, "lines", false, "write the numbers of the lines of --file in place of their columns")
+	return c
+}
+
+// check says what of the arguments and flags does not go together.
+func (f *predictFile) check(args []string) error {
+	switch {
+	case f.name != "" && len(args) > 0:
+		return fmt.Errorf("name one row, or a file with --file, not both: %q", args)
+	case f.name == "" && (f.out != "" || f.numbers):
+		return errors.New("--out and --lines belong to --file")
+	case f.name == "" && len(args) == 0:
+		return errors.New("name the columns of one row as COLUMN=VALUE, or a file of rows with --file")
+	}
+	return nil
+}
+
+// parseRow reads a row that is named column by column.
+func parseRow(args []string) (map[string]string, error) {
+	row := make(map[string]string, len(args))
+	for _, a := range args {
+		name, value, ok := strings.Cut(a, "=")
+		if _, twice := row[name]; !ok || twice {
+			return nil, fmt.Errorf("write %q as COLUMN=VALUE, and name each column once", a)
+		}
+		row[name] = value
+	}
+	return row, nil
 }
 
 func predictionText(p api.Prediction) string {

@@ -19,7 +19,8 @@ const (
 // a terminal how far it is.
 type progress struct {
 	io.Reader
-	total int64 // bytes of the file, 0 if unknown
+	total int64  // bytes of the file, 0 if unknown
+	after string // what goes on once it is read
 	read  atomic.Int64
 
 	stop  chan struct{}
@@ -27,9 +28,9 @@ type progress struct {
 }
 
 // showProgress starts to show how far file is read, on out if that is a
-// terminal, until done is called.
-func showProgress(file *os.File, out io.Writer) *progress {
-	p := &progress{Reader: file, stop: make(chan struct{})}
+// terminal, until done is called. after says what goes on once it is read.
+func showProgress(file *os.File, out io.Writer, after string) *progress {
+	p := &progress{Reader: file, after: after, stop: make(chan struct{})}
 	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
 		p.total = info.Size()
 	}
@@ -91,7 +92,7 @@ func (p *progress) String() string {
 	case read < p.total:
 		return fmt.Sprintf("read %s of %s", size(read), size(p.total))
 	}
-	return fmt.Sprintf("read %s, storing the records", size(read))
+	return fmt.Sprintf("read %s, %s", size(read), p.after)
 }
 
 // done stops showing the progress.

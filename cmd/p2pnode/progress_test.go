@@ -32,7 +32,7 @@ func TestProgress(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var out strings.Builder
-				p := &progress{Reader: slow{strings.NewReader(c.text)}, total: c.total, stop: make(chan struct{})}
+				p := &progress{Reader: slow{strings.NewReader(c.text)}, total: c.total, after: "storing the records", stop: make(chan struct{})}
 				p.shown.Go(func() { p.show(&out) })
 				got := make([]byte, len(c.text))
 				if _, err := io.ReadFull(p, got); err != nil || string(got) != c.text {

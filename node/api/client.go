@@ -221,6 +221,11 @@ func (c *Client) Predict(ctx context.Context, row map[string]string) (p Predicti
 	return p, c.post(ctx, "/predict", row, &p)
 }
 
+// PredictRows implements [Owner].
+func (c *Client) PredictRows(ctx context.Context, rows Rows) (a Answers, err error) {
+	return a, c.post(ctx, "/predict/rows", rows, &a)
+}
+
 // Members implements [Owner].
 func (c *Client) Members(ctx context.Context) (m Membership, err error) {
 	return m, c.call(ctx, http.MethodGet, "/members", nil, &m)

@@ -28,6 +28,7 @@ type Recorder interface {
 // Predictor answers from the personal model.
 type Predictor interface {
 	Predict(ctx context.Context, row map[string]string) (Prediction, error)
+	PredictRows(ctx context.Context, rows Rows) (Answers, error)
 }
 
 // Reporter says how the node is doing.

@@ -84,6 +84,7 @@ func NewHandler(owner Owner, log *slog.Logger, left func()) http.Handler {
 	mux.HandleFunc("GET /alive", func(http.ResponseWriter, *http.Request) {})
 	routeRecords(mux, owner, log)
 	post(mux, "/predict", owner.Predict)
+	post(mux, "/predict/rows", owner.PredictRows)
 	get(mux, "/status", owner.Status)
 	get(mux, "/progress", owner.Progress)
 	get(mux, "/doctor", owner.Doctor)

@@ -113,19 +113,6 @@ type Three struct {
 	Base     float64 `json:"base"`
 }
 
-// Prediction is the personal model's answer, and the lone model's beside it: a
-// number in the units of the target; the probability of 1 for the logistic loss; 1,
-// -1 or, undecided, 0 for the hinge. Where the task names classes, each model names the
-// one it finds likeliest, and the number is the probability of that.
-type Prediction struct {
-	Value      float64 `json:"value"`
-	Alone      float64 `json:"alone"`
-	Class      string  `json:"class,omitempty"`
-	AloneClass string  `json:"alone_class,omitempty"`
-	// Cells counts those that were not taken as they are, for each column that has one.
-	Cells []ColumnTally `json:"cells"`
-}
-
 // Farewell is what came of a Leave.
 type Farewell struct {
 	Running    bool `json:"running"`    // the node took part in the network

@@ -136,13 +136,9 @@ func ReadSharing(dir string, shared *learner.Catalogue) (Files, error) {
 	if err != nil {
 		return Files{}, err
 	}
-	taskText, err := os.ReadFile(filepath.Join(dir, TaskFile))
+	t, err := ReadTask(dir)
 	if err != nil {
-		return Files{}, fmt.Errorf("node: read the task: %w; put it back from a copy, or from another node of the network: the file is the same everywhere", err)
-	}
-	t, err := parseWhole(taskText)
-	if err != nil {
-		return Files{}, fmt.Errorf("%s: %w", filepath.Join(dir, TaskFile), err)
+		return Files{}, err
 	}
 	configText, err := os.ReadFile(filepath.Join(dir, ConfigFile))
 	if err != nil {
@@ -157,4 +153,17 @@ func ReadSharing(dir string, shared *learner.Catalogue) (Files, error) {
 		files.Catalogue, err = catalogueIn(dir, t)
 	}
 	return files, err
+}
+
+// ReadTask reads the task of a directory.
+func ReadTask(dir string) (*learner.Task, error) {
+	text, err := os.ReadFile(filepath.Join(dir, TaskFile))
+	if err != nil {
+		return nil, fmt.Errorf("node: read the task: %w; put it back from a copy, or from another node of the network: the file is the same everywhere", err)
+	}
+	t, err := parseWhole(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, TaskFile), err)
+	}
+	return t, nil
 }

@@ -1,0 +1,311 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"p2pnode/csvfile"
+	"p2pnode/node"
+	"p2pnode/node/api"
+	"p2pnode/node/datadir"
+	"p2pnode/rowfile"
+)
+
+// predictFile is what predict does with a file of rows.
+type predictFile struct {
+	name, out string
+	numbers   bool // of the lines, in place of their columns
+
+	report predictReport
+}
+
+func (f *predictFile) run(cmd *cobra.Command, o *options) error {
+	file, err := openInput(f.name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	shown := cmd.ErrOrStderr()
+	if f.out == "" && isTerminal(cmd.OutOrStdout()) {
+		shown = io.Discard // the rows show how far it is
+	}
+	in := showProgress(file, shown, "predicting the last rows")
+	_, err = askOwner(cmd, o, func(owner api.Owner, ctx context.Context) (struct{}, error) {
+		// An interrupt must not leave a part that looks like the whole.
+		ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		write := func(w io.Writer) error { return f.predict(ctx, cmd, o, owner, in, w) }
+		if f.out == "" {
+			return struct{}{}, write(cmd.OutOrStdout())
+		}
+		return struct{}{}, createFile(f.out, write)
+	})
+	in.done()
+	if err != nil {
+		return err
+	}
+	if f.out == "" {
+		cmd.SetOut(cmd.ErrOrStderr()) // the rows are on standard output
+	}
+	if err := show(cmd, o, f.report, predictReport.String); err != nil || f.report.Bad == 0 {
+		return err
+	}
+	return exitCode(1)
+}
+
+// predict writes the predictions of the rows of in.
+func (f *predictFile) predict(ctx context.Context, cmd *cobra.Command, o *options, owner api.Predictor, in io.Reader, w io.Writer) error {
+	t, err := datadir.ReadTask(o.dir)
+	if err != nil {
+		return err
+	}
+	columns := t.Columns()
+	columns = columns[:len(columns)-1] // without the target
+	rows, err := node.OpenRows(in, t, columns)
+	if err != nil {
+		return err
+	}
+	out, err := f.output(rows, o.json, t.Target.Classes, w, cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	items, ended := make(chan item, mostRows), make(chan error, 1)
+	go func() {
+		defer close(items)
+		read := itemReader{
+			cell:  func(row *rowfile.Row, column string) (string, bool, error) { return node.Cell(t, row, column) },
+			reads: func(column string) bool { return column != t.Target.Name && t.Reads(column) },
+			known: make(map[string]bool),
+		}
+		ended <- read.all(ctx, rows, items)
+	}()
+	p := &rowPredictor{owner: owner, out: out, report: &f.report}
+	if err := p.all(ctx, items); ctx.Err() != nil {
+		return fmt.Errorf("interrupted after %d rows", f.report.Rows)
+	} else if err != nil {
+		return err
+	}
+	return <-ended
+}
+
+// item is a line of the file: a row, or why it is none.
+type item struct {
+	line   int
+	row    rowfile.Row
+	cells  map[string]string // of the task
+	reason string
+}
+
+// size is what it takes of a request.
+func (i *item) size() (bytes int) {
+	for name, text := range i.cells {
+		bytes += len(name) + len(text)
+	}
+	return bytes
+}
+
+const (
+	// mostRows and mostBytes bound what the daemon is asked at a time. In JSON a byte can
+	// take six.
+	mostRows  = 1000
+	mostBytes = 1 << 20
+	// mostKnown bounds the columns that are remembered.
+	mostKnown = 1 << 16
+)
+
+// itemReader reads the rows of a file.
+type itemReader struct {
+	cell  func(row *rowfile.Row, column string) (string, bool, error)
+	reads func(column string) bool // the task does
+	known map[string]bool          // what reads said
+}
+
+// all sends every line until the file or ctx ends.
+func (r *itemReader) all(ctx context.Context, rows *rowfile.Reader, to chan<- item) error {
+	send := func(i item) error {
+		select {
+		case to <- i:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	err := rows.Each(func(row rowfile.Row) error { return send(r.item(row)) },
+		func(line int, reason error) { _ = send(item{line: line, reason: reason.Error()}) }) // ends with ctx
+	if lost, ok := errors.AsType[*csvfile.LineError](err); ok {
+		return send(item{line: lost.Line, reason: lost.Err.Error()})
+	}
+	return err
+}
+
+func (r *itemReader) item(row rowfile.Row) item {
+	i := item{line: row.Line, row: row.Clone(), cells: make(map[string]string)}
+	for _, name := range row.Columns() {
+		if !r.wants(name) {
+			continue
+		}
+		text, _, err := r.cell(&row, name)
+		if err != nil {
+			return item{line: row.Line, reason: err.Error()}
+		}
+		i.cells[name] = text
+	}
+	if i.size() > mostBytes {
+		return item{line: row.Line, reason: fmt.Sprintf("the task's columns have more than %d MB", mostBytes>>20)}
+	}
+	return i
+}
+
+// wants reports whether the prediction needs a column. Lines of JSON may name any number of
+// others: few are remembered.
+func (r *itemReader) wants(column string) bool {
+	reads, known := r.known[column]
+	if !known {
+		if reads = r.reads(column); len(r.known) < mostKnown {
+			r.known[column] = reads
+		}
+	}
+	return reads
+}
+
+// gather waits for a line and takes those with it that are there, so that a file is asked
+// in large parts and a pipe answers at once.
+func gather(ctx context.Context, items <-chan item) (some []item, more bool) {
+	bytes := 0
+	for {
+		var next item
+		if len(some) == 0 {
+			select {
+			case next, more = <-items:
+			case <-ctx.Done():
+				return nil, false
+			}
+		} else {
+			select {
+			case next, more = <-items:
+			default:
+				return some, true
+			}
+		}
+		if !more {
+			return some, false
+		}
+		some = append(some, next)
+		if bytes += next.size(); len(some) == mostRows || bytes > mostBytes {
+			return some, true
+		}
+	}
+}
+
+// rowPredictor asks for the predictions of lines and writes them.
+type rowPredictor struct {
+	owner  api.Predictor
+	out    predictionWriter
+	report *predictReport
+	fitted time.Time // the newest model that answered
+}
+
+// all answers until there are no more lines or ctx ends.
+func (p *rowPredictor) all(ctx context.Context, items <-chan item) error {
+	for {
+		some, more := gather(ctx, items)
+		if err := p.predict(ctx, some); err != nil || !more {
+			return err
+		}
+	}
+}
+
+func (p *rowPredictor) predict(ctx context.Context, some []item) error {
+	asked := api.Rows{Since: p.fitted}
+	for _, i := range some {
+		if i.reason == "" {
+			asked.Rows = append(asked.Rows, i.cells)
+		}
+	}
+	answers, err := p.ask(ctx, asked)
+	if err != nil {
+		return err
+	}
+	for _, i := range some {
+		answer := api.Answer{Error: i.reason}
+		if i.reason == "" {
+			answer, answers = answers[0], answers[1:]
+		}
+		if err := p.write(&i, answer); err != nil {
+			return err
+		}
+	}
+	return p.out.flush()
+}
+
+// ask returns an answer for each row.
+func (p *rowPredictor) ask(ctx context.Context, asked api.Rows) ([]api.Answer, error) {
+	if len(asked.Rows) == 0 {
+		return nil, nil
+	}
+	a, err := p.owner.PredictRows(ctx, asked)
+	if err != nil {
+		return nil, err
+	}
+	if p.report.Models == 0 || !a.Fitted.Equal(p.fitted) {
+		p.report.Models++
+	}
+	p.fitted = a.Fitted
+	return a.Answers, nil
+}
+
+func (p *rowPredictor) write(i *item, answer api.Answer) error {
+	if answer.Prediction == nil {
+		p.report.Bad++
+		return p.out.bad(i.line, answer.Error)
+	}
+	p.report.add(answer.Cells)
+	return p.out.row(i, answer.Prediction)
+}
+
+// predictReport is how the prediction of a file ended.
+type predictReport struct {
+	Rows   int               `json:"rows"`
+	Bad    int               `json:"bad"`
+	Models int               `json:"models"` // that answered: more than one if it learned meanwhile
+	Cells  []api.ColumnTally `json:"cells"`  // that were not taken as they are
+}
+
+// add counts a row and its cells.
+func (r *predictReport) add(cells []api.ColumnTally) {
+	r.Rows++
+	for _, c := range cells {
+		at := slices.IndexFunc(r.Cells, func(known api.ColumnTally) bool { return known.Column == c.Column })
+		if at < 0 {
+			r.Cells = append(r.Cells, c)
+			continue
+		}
+		known := &r.Cells[at]
+		known.Clamped, known.Unknown, known.Empty = known.Clamped+c.Clamped, known.Unknown+c.Unknown, known.Empty+c.Empty
+	}
+}
+
+// String implements [fmt.Stringer].
+func (r predictReport) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Predicted %d %s, %d bad %s.\n", r.Rows, plural(r.Rows, "row", "rows"), r.Bad, plural(r.Bad, "line", "lines"))
+	for _, line := range append(notedLines(r.Cells), emptyLines(r.Cells)...) {
+		b.WriteString(paragraph("", line+"."))
+	}
+	if r.Models > 1 {
+		b.WriteString(paragraph("", fmt.Sprintf("The model learned meanwhile: %d answered, each for the rows after those of the one before.", r.Models)))
+	}
+	return b.String()
+}

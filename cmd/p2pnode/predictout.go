@@ -1,0 +1,121 @@
+package main
+
+import (
+	"bufio"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+
+	"p2pnode/node/api"
+	"p2pnode/rowfile"
+)
+
+// predictionWriter writes the lines of a file with their predictions.
+type predictionWriter interface {
+	row(i *item, p *api.Prediction) error
+	bad(line int, reason string) error
+	flush() error
+}
+
+// output writes in the form of the rows, or as JSON. Bad lines of CSV go to notes.
+func (f *predictFile) output(rows *rowfile.Reader, asJSON bool, classes []string, w, notes io.Writer) (predictionWriter, error) {
+	if rows.Columns == nil || asJSON {
+		buffered := bufio.NewWriter(w)
+		return &jsonPredictions{buffered, json.NewEncoder(buffered), f.numbers}, nil
+	}
+	table := csv.NewWriter(w)
+	table.Comma = rows.Comma
+	header, added := slices.Clone(rows.Columns), []string{"prediction"}
+	if f.numbers {
+		header = []string{"line"}
+	}
+	for _, class := range classes {
+		added = append(added, "probability_"+class)
+	}
+	for _, name := range added {
+		if slices.Contains(header, name) {
+			return nil, fmt.Errorf("the file has a column %q itself; rename it, or leave its columns out with --lines", name)
+		}
+	}
+	return &csvPredictions{table: table, notes: notes, classes: classes, numbers: f.numbers}, table.Write(append(header, added...))
+}
+
+// csvPredictions writes CSV.
+type csvPredictions struct {
+	table   *csv.Writer
+	notes   io.Writer
+	noted   int
+	classes []string
+	numbers bool
+}
+
+func (c *csvPredictions) row(i *item, p *api.Prediction) error {
+	cells := slices.Clone(i.row.Written())
+	if c.numbers {
+		cells = []string{strconv.Itoa(i.line)}
+	}
+	if p.Class != "" {
+		cells = append(cells, p.Class)
+	} else {
+		cells = append(cells, decimal(p.Value))
+	}
+	for _, class := range c.classes {
+		cells = append(cells, decimal(p.Probabilities[class]))
+	}
+	return c.table.Write(cells)
+}
+
+func decimal(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// mostNotes is how many bad lines are spelled out.
+const mostNotes = 20
+
+func (c *csvPredictions) bad(line int, reason string) error {
+	c.noted++
+	switch {
+	case c.noted <= mostNotes:
+		_, err := fmt.Fprintf(c.notes, "line %d: %s\n", line, reason)
+		return err
+	case c.noted == mostNotes+1:
+		_, err := fmt.Fprintln(c.notes, "Further bad lines are only counted.")
+		return err
+	}
+	return nil
+}
+
+func (c *csvPredictions) flush() error {
+	c.table.Flush()
+	return c.table.Error()
+}
+
+// jsonPredictions writes lines of JSON.
+type jsonPredictions struct {
+	buffered *bufio.Writer
+	lines    *json.Encoder
+	numbers  bool
+}
+
+// predictedLine is a line of JSON.
+type predictedLine struct {
+	Line int          `json:"line"`
+	Row  *rowfile.Row `json:"row,omitempty"`
+	*api.Prediction
+	Error string `json:"error,omitempty"`
+}
+
+func (j *jsonPredictions) row(i *item, p *api.Prediction) error {
+	line := predictedLine{Line: i.line, Prediction: p}
+	if !j.numbers {
+		line.Row = &i.row
+	}
+	return j.lines.Encode(line)
+}
+
+func (j *jsonPredictions) bad(line int, reason string) error {
+	return j.lines.Encode(predictedLine{Line: line, Error: reason})
+}
+
+func (j *jsonPredictions) flush() error { return j.buffered.Flush() }
