@@ -53,7 +53,7 @@ var imports = map[string][]string{
 	"p2pnode/testnet/paper/nodes":     {"learner", "privacy", "testnet", "testnet/page", "testnet/paper"},
 	"p2pnode/testnet/paper/movielens": {"learner", "privacy", "privacy/accountant", "testnet", "testnet/page", "testnet/paper", "testnet/paper/nodes", "testnet/sim"},
 	"p2pnode/testnet/paper/linear":    {"learner", "privacy", "privacy/accountant", "testnet", "testnet/page", "testnet/paper", "testnet/paper/nodes", "testnet/sim"},
-	"p2pnode/testnet/paper/tabular":   {"learner", "privacy", "privacy/accountant", "testnet", "testnet/page", "testnet/paper", "testnet/paper/nodes", "testnet/sim"},
+	"p2pnode/testnet/paper/tabular":   {"learner", "node/datadir", "privacy", "privacy/accountant", "testnet", "testnet/page", "testnet/paper", "testnet/paper/nodes", "testnet/sim"},
 	"p2pnode/testnet/paper/schemes":   {"learner", "privacy", "privacy/accountant", "testnet", "testnet/page", "testnet/paper", "testnet/paper/nodes", "testnet/sim"},
 	"p2pnode/cmd/p2pnode":             {"csvfile", "discovery/members", "discovery/reach", "node", "node/api", "node/datadir", "node/netedge", "rowfile"},
 	"p2pnode/cmd/testnet": {"learner", "node/datadir", "privacy", "testnet", "testnet/audit", "testnet/cases",

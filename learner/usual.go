@@ -42,11 +42,14 @@ const (
 	usualDegree   = 20
 	usualRadius   = 30  // in units of the target, see [Task.unit]
 	clipShare     = 0.2 // of the steepest slope of a record's loss that is not unusual
-	usualDrift    = 0.2 // see [Task.StepWithin]
 	// bearable is how much of the records' pull the noise may be before the way is
 	// shortened for it.
 	bearable = 0.25
 )
+
+// UsualDrift is how far [Task.StepWithin] lets noise go where nobody has looked at the
+// records.
+const UsualDrift = 0.2
 
 // usualLoss is what the rule asks of a loss, for targets within 1 of their center.
 type usualLoss struct {
@@ -212,7 +215,7 @@ func (u *filler) rounds() {
 	r := &u.Rounds
 	fill(u, "rounds.count", &r.Count, 0)
 	fill(u, "rounds.seconds", &r.Seconds, 60)
-	fill(u, "rounds.step", &r.Step, u.StepWithin(u.expected, usualDrift))
+	fill(u, "rounds.step", &r.Step, u.StepWithin(u.expected, UsualDrift))
 }
 
 // LongestStep is the largest of learners in rounds that is sure to descend.

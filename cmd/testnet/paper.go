@@ -158,7 +158,7 @@ func (o *paperOptions) registerCSV(f *pflag.FlagSet) {
 	f.StringVar(&o.CSV.Node, "node", "node", "the column that says whose record a line is")
 	f.StringVar(&o.CSV.Target, "target", "", "the column to predict (default: the last)")
 	f.StringVar(&o.CSV.Kind, "kind", "", "what the target is: number or classes (default: found from its values)")
-	f.StringVar(&o.CSV.Ranges, "ranges", "", "a file of public ranges of the columns; without one they come from the data, which is not private")
+	f.StringVar(&o.CSV.Task, "task", "", "a task file, whose columns and public ranges are taken; without one they come from the data, which is not private")
 	f.Float64Var(&o.CSV.Epsilon, "epsilon", 1, "privacy budget of every record")
 	f.Float64Var(&o.CSV.Delta, "delta", 1e-6, "room for exceptions to epsilon, see docs/privacy.md")
 }
@@ -257,7 +257,7 @@ func (o *paperOptions) command(e paper.Experiment) string {
 	add(e.UsesCSV, fmt.Sprintf("--node %s --epsilon %g --delta %g", quoted(o.CSV.Node), o.CSV.Epsilon, o.CSV.Delta))
 	add(o.CSV.Target != "", "--target "+quoted(o.CSV.Target))
 	add(o.CSV.Kind != "", "--kind "+quoted(o.CSV.Kind))
-	add(o.CSV.Ranges != "", "--ranges "+quoted(o.CSV.Ranges))
+	add(o.CSV.Task != "", "--task "+quoted(o.CSV.Task))
 	return strings.Join(words, " ")
 }
 

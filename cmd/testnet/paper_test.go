@@ -199,9 +199,9 @@ func TestPaperLine(t *testing.T) {
 // The command on the page has every flag that the numbers depend on.
 func TestCommandIsWhole(t *testing.T) {
 	o := paperOptions{Options: paper.Options{Seed: 3, Seeds: 2, Quick: true, Real: true, Data: "my file", CSV: paper.CSV{
-		Node: "who", Target: "price", Kind: "classes", Ranges: "r.toml", Epsilon: 2, Delta: 1e-5,
+		Node: "who", Target: "price", Kind: "classes", Task: "r.toml", Epsilon: 2, Delta: 1e-5,
 	}}}
-	want := "testnet paper csv --seed 3 --data 'my file' --seeds 2 --quick --real --node who --epsilon 2 --delta 1e-05 --target price --kind classes --ranges r.toml"
+	want := "testnet paper csv --seed 3 --data 'my file' --seeds 2 --quick --real --node who --epsilon 2 --delta 1e-05 --target price --kind classes --task r.toml"
 	if got := o.command(paper.Experiment{Name: "csv", Data: "d", UsesCSV: true}); got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}

@@ -43,7 +43,7 @@ type CSV struct {
 	Node, Target string // columns; "" : "node" and the last column
 	// Kind forces what the target is: "number" or "classes"; "": found from its values.
 	Kind    string
-	Ranges  string // path of a file of public ranges; "": taken from the data, which is not private
+	Task    string // path of a task file, or a built-in task; "": guessed from the data, which is not private
 	Epsilon float64
 	Delta   float64
 }

@@ -21,6 +21,7 @@ type column struct {
 // what a record is depends on nobody else's.
 type coding struct {
 	sheet     *testnet.Sheet
+	declared  *learner.Task // by the user; nil: the rest says what is learned from what
 	columns   []column
 	target    target
 	usualNorm float64       // of the task; 0: what the kinds of the columns say
@@ -33,24 +34,33 @@ func number(s *testnet.Sheet, cell string) (float64, bool) {
 	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
 }
 
-// task is a task of records of this coding: without the constants of learning.
+// task is a task of records of this coding, of learner diffusion and with the usual value
+// of everything that is no matter of coding.
 func (c *coding) task() *learner.Task {
-	t := &learner.Task{Name: c.sheet.File, Constant: constant, UsualNorm: c.usualNorm, Loss: c.target.loss(), Target: c.target.declared()}
+	t := learner.Task{Name: c.sheet.File, UsualNorm: c.usualNorm, Target: c.target.declared()}
+	said := learner.Keys{"usual_norm": true, "target.center": true}
 	for _, f := range c.columns {
 		t.Features = append(t.Features, f.Feature)
 	}
-	return t
+	if d := c.declared; d != nil {
+		t = learner.Task{
+			Name: d.Name, Features: d.Features, Target: d.Target, Loss: d.Loss, Threshold: d.Threshold, Smoothing: d.Smoothing,
+			Normalise: d.Normalise, UsualNorm: d.UsualNorm, Constant: d.Constant,
+		}
+		for _, key := range []string{"loss", "threshold", "smoothing", "normalise", "constant"} {
+			said[key] = true
+		}
+	}
+	return t.Complete(said, learner.Expected{})
 }
 
 // cells finds the cells of a row by their columns, numbers with a decimal point.
 func (c *coding) cells(t *learner.Task) func(row []string) func(column string) (string, bool) {
-	at := map[string]int{c.target.name: c.target.at}
-	for _, f := range c.columns {
-		at[f.Name] = f.at
-	}
-	numeric := map[string]bool{}
-	for name := range at {
-		numeric[name] = t.Numeric(name)
+	at, numeric := map[string]int{}, map[string]bool{}
+	for _, name := range t.Columns() {
+		if i, err := c.sheet.Column(name); err == nil { // else the task says whether it may be missing
+			at[name], numeric[name] = i, t.Numeric(name)
+		}
 	}
 	return func(row []string) func(string) (string, bool) {
 		return func(column string) (string, bool) {

@@ -31,7 +31,10 @@ func TestRecordsAreTheNodes(t *testing.T) {
 		"numbers": {alike(4, 13, asNumber), ""},
 		"classes": {alike(4, 13, asClass), ""},
 		"sides":   {alike(4, 13, asSide), ""},
-		"declared": {mixed, `[[features]]
+		"declared": {mixed, `name = "mixed"
+normalise = true
+constant = 0.3
+[[features]]
 name = "age"
 kind = "number"
 min = 20.0
@@ -56,7 +59,7 @@ classes = ["no", "yes"]
 		file := write(t, "people.csv", c.text)
 		o := paper.Options{Data: file}
 		if c.ranges != "" {
-			o.CSV.Ranges = write(t, "ranges.toml", c.ranges)
+			o.CSV.Task = write(t, "ranges.toml", c.ranges)
 		}
 		tab, err := readTable(o)
 		if err != nil {
@@ -72,7 +75,13 @@ classes = ["no", "yes"]
 				want[fmt.Sprint(r.X, r.Y)]++
 			}
 		}
-		got := imported(t, s.task, file)
+		task := s.task
+		if c.ranges != "" { // the very file that its nodes are made of
+			if task, err = datadir.LoadTask(o.CSV.Task); err != nil {
+				t.Fatal(name, err)
+			}
+		}
+		got := imported(t, task, file)
 		for record, times := range want {
 			if got[record] != times {
 				t.Errorf("%s: the node has the record %s %d times, the experiment %d", name, record, got[record], times)
@@ -147,8 +156,9 @@ func TestFindTarget(t *testing.T) {
 			s.Rows, s.Lines = append(s.Rows, []string{cell}), append(s.Lines, i+2)
 		}
 		got, err := findTarget(s, "y", c.kind)
-		if err != nil || got.loss() != c.loss || c.first != "" && got.classes[0] != c.first {
-			t.Errorf("%s: %v, %s, classes %q", name, err, got.loss(), got.classes)
+		loss := (&coding{sheet: s, target: got}).task().Loss
+		if err != nil || loss != c.loss || c.first != "" && got.classes[0] != c.first {
+			t.Errorf("%s: %v, %s, classes %q", name, err, loss, got.classes)
 		}
 	}
 }
@@ -257,7 +267,7 @@ func TestRecordsFitTheTask(t *testing.T) {
 	for _, ranges := range []string{"", alikeRanges + "min = -1.0\nmax = 1.0\ncenter = 0.5"} {
 		o := paper.Options{Data: write(t, "people.csv", alike(4, 40, asNumber))}
 		if ranges != "" {
-			o.CSV.Ranges = write(t, "ranges.toml", ranges)
+			o.CSV.Task = write(t, "ranges.toml", ranges)
 		}
 		tab, err := readTable(o)
 		if err != nil {
@@ -273,7 +283,7 @@ func TestRecordsFitTheTask(t *testing.T) {
 				for _, v := range r.X {
 					square += v * v
 				}
-				if task.Admit(&r) != nil || math.Sqrt(square) > task.FeatureNorm()*(1+1e-12) || math.Abs(r.Y) > tab.coding.target.unit() {
+				if task.Admit(&r) != nil || math.Sqrt(square) > task.FeatureNorm()*(1+1e-12) || math.Abs(r.Y) > max(task.Target.Max-task.Target.Center, task.Target.Center-task.Target.Min) {
 					t.Fatalf("record %+v", r)
 				}
 			}
@@ -295,7 +305,8 @@ func TestWhatIsCounted(t *testing.T) {
 	if err != nil || len(tab.coding.columns) != 1 || !slices.Equal(tab.leftOut, []string{"column 1 (it has no name)"}) {
 		t.Errorf("%v: %+v", err, tab)
 	}
-	ranges := write(t, "ranges.toml", `[[features]]
+	ranges := write(t, "ranges.toml", `name = "counted"
+[[features]]
 name = "a"
 kind = "number"
 min = 3.0
@@ -305,7 +316,7 @@ name = "y"
 min = 0.0
 max = 57.0
 `)
-	tab, err = readTable(paper.Options{Data: file, CSV: paper.CSV{Ranges: ranges}})
+	tab, err = readTable(paper.Options{Data: file, CSV: paper.CSV{Task: ranges}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -318,7 +329,7 @@ max = 57.0
 	}
 	people := write(t, "people.csv", alike(4, 40, asNumber))
 	towns := write(t, "towns.toml", strings.Replace(alikeRanges, `"Lima", `, "", 1)+"min=-6\nmax=6")
-	if tab, err = readTable(paper.Options{Data: people, CSV: paper.CSV{Ranges: towns}}); err != nil {
+	if tab, err = readTable(paper.Options{Data: people, CSV: paper.CSV{Task: towns}}); err != nil {
 		t.Fatal(err)
 	}
 	unknown := fmt.Sprintf("%d cells have a text that is none of the values declared, and count as none of them (town %[1]d).", strings.Count(alike(4, 40, asNumber), "Lima"))

@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 
+	"p2pnode/node/datadir"
 	"p2pnode/privacy"
 	"p2pnode/testnet"
 	"p2pnode/testnet/paper"
@@ -40,7 +41,7 @@ type table struct {
 	coding  *coding
 	owners  *owners
 	node    string // the column
-	ranges  string // the file of public ranges, or ""
+	task    string // the task of public ranges, or ""
 	leftOut []string
 	taken   int // nodes of --quick, or all
 	hash    string
@@ -94,7 +95,7 @@ func readTable(o paper.Options) (*table, error) {
 	if len(sheet.Rows) == 0 {
 		return nil, fmt.Errorf("tabular: %s has a header and no records", o.Data)
 	}
-	t := &table{node: cmp.Or(o.CSV.Node, testnet.NodeColumn), ranges: o.CSV.Ranges}
+	t := &table{node: cmp.Or(o.CSV.Node, testnet.NodeColumn), task: o.CSV.Task}
 	at, err := sheet.Column(t.node)
 	if err != nil {
 		return nil, fmt.Errorf("%w; --node names the one that says whose record a line is", err)
@@ -102,7 +103,7 @@ func readTable(o paper.Options) (*table, error) {
 	if o.CSV.Target == t.node {
 		return nil, fmt.Errorf("--target %s: this column says whose record a line is: predict another, or name another with --node", t.node)
 	}
-	if o.CSV.Ranges == "" {
+	if o.CSV.Task == "" {
 		err = t.infer(sheet, o.CSV)
 	} else {
 		err = t.declared(sheet, o.CSV, hash)
@@ -139,17 +140,25 @@ func (t *table) infer(s *testnet.Sheet, o paper.CSV) error {
 	return err
 }
 
-// declared takes everything from the file of ranges.
+// declared takes everything from a task, as its nodes would.
 func (t *table) declared(s *testnet.Sheet, o paper.CSV, hash io.Writer) error {
-	ranges, text, err := readRanges(o.Ranges)
+	task, err := datadir.LoadTask(o.Task)
+	switch {
+	case err != nil:
+		return fmt.Errorf("--task: %w", err)
+	case o.Target != "" && o.Target != task.Target.Name:
+		return fmt.Errorf("--target %s: the task predicts %q; leave one of them out", o.Target, task.Target.Name)
+	case o.Kind != "":
+		return fmt.Errorf("--kind %s: the task says what its target is; leave one of them out", o.Kind)
+	}
+	if t.coding, err = declare(s, task); err != nil {
+		return err
+	}
+	text, err := datadir.FormatTask(task)
 	if err != nil {
 		return err
 	}
-	if o.Target != "" && o.Target != ranges.Target.Name {
-		return fmt.Errorf("--target %s: the file of ranges describes %q; leave one of them out", o.Target, ranges.Target.Name)
-	}
-	hash.Write(text)
-	t.coding, err = declare(s, ranges, o.Kind)
+	_, err = hash.Write(text)
 	return err
 }
 

@@ -55,7 +55,7 @@ func asClass(z float64) string {
 
 func asSide(z float64) string { return map[bool]string{true: "yes", false: "no"}[z > 0] }
 
-const alikeRanges = `
+const alikeRanges = `name = "alike"
 [[features]]
 name = "age"
 kind = "number"
@@ -142,7 +142,7 @@ func TestCSVOfEachKind(t *testing.T) {
 		if private, _ := loss(r.Rows[2]); !(private < 1.02*alone+1./120) {
 			t.Errorf("%s: error %.4f within the budget, %.4f alone", name, private, alone)
 		}
-		if r.Rows[2].Valid || !strings.Contains(r.Rows[2].Note, "--ranges") {
+		if r.Rows[2].Valid || !strings.Contains(r.Rows[2].Note, "--task") {
 			t.Errorf("%s: ranges are from the data, but the row is %+v", name, r.Rows[2])
 		}
 		if len(r.Sections) != 1 || len(r.Sections[0].Tables[0].Rows) != 12 {
@@ -197,7 +197,7 @@ func TestCSVWithPublicRangesIsValid(t *testing.T) {
 		"three classes": {asClass, `classes = ["low", "middle", "high"]`},
 	} {
 		o := paper.Options{Seed: 1, Data: write(t, "people.csv", alike(5, 8, c.label))}
-		o.CSV = paper.CSV{Ranges: write(t, "ranges.toml", alikeRanges+c.target), Epsilon: 3, Delta: 1e-5}
+		o.CSV = paper.CSV{Task: write(t, "ranges.toml", alikeRanges+c.target), Epsilon: 3, Delta: 1e-5}
 		row := report(t, CSV(), o).Rows[2]
 		if !row.Valid || *row.Epsilon != 3 || *row.Delta != 1e-5 {
 			t.Errorf("%s: %+v", name, row)
@@ -247,15 +247,17 @@ func TestCSVRefuses(t *testing.T) {
 		"an unknown kind":               {text: good, csv: paper.CSV{Kind: "date"}, want: "--kind date"},
 		"a negative epsilon":            {text: good, csv: paper.CSV{Epsilon: -1}, want: "--epsilon -1"},
 		"a delta of two":                {text: good, csv: paper.CSV{Delta: 2}, want: "--delta 2"},
-		"ranges: unknown key":           {text: good, ranges: "[[features]]\nnam = 'x'", want: "line 2: unknown key"},
-		"ranges: no TOML":               {text: good, ranges: "age 0 100", want: "line 1"},
-		"ranges: no max":                {text: good, ranges: "[[features]]\nname='age'\nkind='number'\n[target]\nname='y'", want: "features[0].min"},
-		"ranges: no such column":        {text: good, ranges: "[[features]]\nname='weight'\nkind='number'\nmax=1\n[target]\nname='y'\nmax=1", want: `no column "weight"`},
-		"ranges: no range of target":    {text: good, ranges: alikeRanges, want: "neither min and max nor classes"},
-		"ranges: another target":        {text: good, ranges: alikeRanges + "max=1", csv: paper.CSV{Target: "age"}, want: "--target age"},
+		"task: unknown key":             {text: good, ranges: "[[features]]\nnam = 'x'", want: "line 2: unknown key"},
+		"task: no TOML":                 {text: good, ranges: "age 0 100", want: "line 1"},
+		"task: no max":                  {text: good, ranges: "name='x'\n[[features]]\nname='age'\nkind='number'\n[target]\nname='y'", want: "features[0].min"},
+		"task: no such column":          {text: good, ranges: "name='x'\n[[features]]\nname='weight'\nkind='number'\nmax=1\n[target]\nname='y'\nmax=1", want: `no column "weight"`},
+		"task: no range of target":      {text: good, ranges: alikeRanges, want: "neither min and max nor classes"},
+		"task: another target":          {text: good, ranges: alikeRanges + "max=1", csv: paper.CSV{Target: "age"}, want: "--target age"},
+		"task: a kind beside it":        {text: good, ranges: alikeRanges + "max=1", csv: paper.CSV{Kind: "number"}, want: "--kind number"},
+		"task: no file":                 {text: good, csv: paper.CSV{Task: "nowhere"}, want: "no built-in task \"nowhere\""},
 	} {
 		o := options(write(t, "people.csv", c.text))
-		o.CSV.Node, o.CSV.Target, o.CSV.Kind = c.csv.Node, c.csv.Target, c.csv.Kind
+		o.CSV.Node, o.CSV.Target, o.CSV.Kind, o.CSV.Task = c.csv.Node, c.csv.Target, c.csv.Kind, c.csv.Task
 		if c.csv.Epsilon != 0 {
 			o.CSV.Epsilon = c.csv.Epsilon
 		}
@@ -263,7 +265,7 @@ func TestCSVRefuses(t *testing.T) {
 			o.CSV.Delta = c.csv.Delta
 		}
 		if c.ranges != "" {
-			o.CSV.Ranges = write(t, "ranges.toml", c.ranges)
+			o.CSV.Task = write(t, "ranges.toml", c.ranges)
 		}
 		_, err := CSV().Plan(o)
 		if err == nil || !strings.Contains(err.Error(), c.want) {

@@ -20,7 +20,7 @@ func (e *csvRun) gains(cells []paper.Numbers) []*learner.Interval {
 	with, alone := e.byNode(cells, "with"), e.byNode(cells, "alone")
 	list := make([]*learner.Interval, len(with))
 	for i := range list {
-		m := e.coding.target.measure()
+		m := e.coding.measure()
 		list[i] = learner.ScoreOf(m, with[i]).Gain(learner.ScoreOf(m, alone[i]))
 	}
 	return list

@@ -71,7 +71,7 @@ func (k *kind) add(e *csvRun, cells []paper.Numbers, model string) {
 	}
 	means := errors.means()
 	for i, loss := range means {
-		means[i] = e.coding.target.measure().Of(loss)
+		means[i] = e.coding.measure().Of(loss)
 	}
 	k.errors = append(k.errors, means)
 	if logs.tests != nil {
@@ -125,12 +125,12 @@ func (e *csvRun) report(done paper.Done) (*paper.Report, error) {
 // promise is the guarantee of a row within the budget.
 func (e *csvRun) promise(row *paper.Row) {
 	row.Epsilon, row.Delta = &e.budget.Epsilon, &e.budget.Delta
-	if row.Valid = e.ranges != ""; !row.Valid {
+	if row.Valid = e.task != ""; !row.Valid {
 		row.Note = noRanges
 	}
 }
 
-const noRanges = "the ranges of the columns were taken from the records, which tells something of them: describe public ranges in a file and name it with --ranges"
+const noRanges = "the ranges of the columns were taken from the records, which tells something of them: write a task with public ranges and name it with --task"
 
 // of is what the error is of.
 func (e *csvRun) of() string { return fmt.Sprintf("of %s, mean over nodes", e.coding.target.name) }
@@ -146,7 +146,7 @@ func (e *csvRun) constant() string {
 func (e *csvRun) row(setting string, k, alone kind) paper.Row {
 	means := meansOf(k.errors)
 	return paper.Row{
-		Setting: setting, Seeds: len(k.errors), Measure: string(e.coding.target.measure()) + " " + e.of(), Spread: spread(means),
+		Setting: setting, Seeds: len(k.errors), Measure: string(e.coding.measure()) + " " + e.of(), Spread: spread(means),
 		Error: paper.Number(stat.Mean(means, nil)), Alone: paper.Number(meanOf(alone)), LogLoss: meanOrNil(k.logLoss), AUC: meanOrNil(k.area),
 	}
 }
@@ -215,7 +215,7 @@ func (e *csvRun) sections(together, private way) []page.Section {
 	}
 	free, kept := gains(together), gains(private)
 	style := page.Ours
-	if e.ranges == "" {
+	if e.task == "" {
 		style = page.Invalid
 	}
 	x, y := curve(free)
@@ -249,9 +249,9 @@ func (e *csvRun) unit() string {
 // loss is what the tables and charts of nodes call the error.
 func (e *csvRun) loss() string {
 	if e.coding.target.classes == nil {
-		return string(e.coding.target.measure()) + " in " + e.unit()
+		return string(e.coding.measure()) + " in " + e.unit()
 	}
-	return string(e.coding.target.measure())
+	return string(e.coding.measure())
 }
 
 // curve is the values in order against their share of the whole in percent.

@@ -52,8 +52,8 @@ const realNodes = 150
 // overNodes is the first fold for real nodes.
 func (e *csvRun) overNodes() nodes.Trial {
 	return nodes.Trial{
-		Name: fmt.Sprintf("the first fold, %d rounds", realRounds), Budget: e.budget, Invalid: e.ranges == "", Seed: e.seed, Cost: 100,
-		Measure: e.coding.target.measure(), Of: e.of(), Unit: 1,
+		Name: fmt.Sprintf("the first fold, %d rounds", realRounds), Budget: e.budget, Invalid: e.task == "", Seed: e.seed, Cost: 100,
+		Measure: e.coding.measure(), Of: e.of(), Unit: 1,
 		LeftOut: fmt.Sprintf("the first %d of a file run, and none with fewer than %d records", realNodes, fewestRecords),
 		Data: func() (*testnet.Dataset, error) {
 			list := e.owners.fold(0, folds, e.seed)

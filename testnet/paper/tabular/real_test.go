@@ -10,7 +10,7 @@ import (
 // What real nodes are given is what the simulator learns: the same records, none of
 // them at a number that a device holds out, the same task and budget, in fewer rounds.
 func TestPeopleAreTheNodes(t *testing.T) {
-	task := defaults("squared", 64)
+	task := (&learner.Task{Name: "table", Target: learner.Target{Name: "y", Min: -1, Max: 1}}).Complete(nil, learner.Expected{})
 	task.Release.Epsilon, task.Release.Releases = 3, 5 // of the task, not of the setting
 	s := setting{task: task, releases: 64, budget: privacy.Budget{Epsilon: 2, Delta: 1e-4}}
 	train := make([]learner.Record, 9)

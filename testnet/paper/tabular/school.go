@@ -129,9 +129,9 @@ const (
 // schoolPace is longer where there is little noise.
 func schoolPace(b privacy.Budget) pace {
 	if b == (privacy.Budget{}) || b.Epsilon > 1 {
-		return pace{rounds: 128, noise: 0.4}
+		return pace{rounds: 128, drift: 0.4}
 	}
-	return pace{rounds: 64, noise: 0.4}
+	return pace{rounds: 64, drift: 0.4}
 }
 
 func schoolLone() learner.Local {
@@ -150,11 +150,11 @@ func (e *schoolRun) setting(w schoolWay, nodes []node, pace pace) (setting, erro
 	}
 	// A shorter way has brought the others' model less far, so it is followed less.
 	step := s.task.Rounds.Step
-	eta := max(schoolLoneEta, schoolEta*step/defaults("squared", 1).Rounds.Step)
+	eta := max(schoolLoneEta, schoolEta*step/s.task.LongestStep())
 	s.task.Local = learner.Local{Eta: eta, EtaConstant: eta / 10, Kappa: 1}
 	if w.learner == "personal" {
 		s.task.Learner, s.task.Rounds, s.task.Diffusion = "personal", learner.Rounds{}, learner.Diffusion{}
-		s.task.Mu = samePace(step)
+		s.task.Mu, s.task.ConfidenceAt = samePace(s.task, step), 1
 	}
 	return s, s.task.Validate()
 }
@@ -162,9 +162,9 @@ func (e *schoolRun) setting(w schoolWay, nodes []node, pace pace) (setting, erro
 // samePace is the mu with which learner personal takes a step of this length against
 // the gradient, alpha mu with alpha = 1/(1 + mu L); a longer one than that of mu = 10
 // it does not take.
-func samePace(step float64) float64 {
+func samePace(t *learner.Task, step float64) float64 {
 	const most = 10
-	l := 2 * (1 + constant*constant)
+	l := 2 * t.FeatureNorm() * t.FeatureNorm()
 	if step*l >= most*l/(1+most*l) {
 		return most
 	}

@@ -27,16 +27,6 @@ const manyNumbers = 8
 // mostClasses is how many a task may have.
 const mostClasses = 64
 
-func (t *target) loss() string {
-	switch len(t.classes) {
-	case 0:
-		return "squared"
-	case 2:
-		return "logistic"
-	}
-	return "multinomial"
-}
-
 // declared is the target of the task.
 func (t *target) declared() learner.Target {
 	if t.classes == nil {
@@ -45,17 +35,8 @@ func (t *target) declared() learner.Target {
 	return learner.Target{Name: t.name, Classes: t.classes}
 }
 
-// unit is the largest a number can be from the center, on which the constants of learning
-// rest; of classes 1.
-func (t *target) unit() float64 {
-	if t.classes != nil {
-		return 1
-	}
-	return max(t.max-t.center, t.center-t.min)
-}
-
 // measure is how errors of the target are told.
-func (t *target) measure() learner.Measure { return (&learner.Task{Loss: t.loss()}).Measure() }
+func (c *coding) measure() learner.Measure { return c.task().Measure() }
 
 // findTarget decides from the column's values what is to be predicted, unless kind
 // says it: many different numbers, or fractions, are amounts; anything else is
