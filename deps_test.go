@@ -36,9 +36,10 @@ var imports = map[string][]string{
 	"p2pnode/discovery/members":       {"internal/durable"},
 	"p2pnode/discovery/reach":         {},
 	"p2pnode/node/api":                {"discovery/reach", "learner", "privacy", "storage"},
-	"p2pnode/node/datadir":            {"csvfile", "discovery/members", "discovery/reach", "gossip", "internal/durable", "learner", "node/api", "node/summing", "privacy", "storage"},
+	"p2pnode/node/datadir":            {"csvfile", "discovery/members", "discovery/reach", "gossip", "internal/durable", "learner", "node/api", "node/summing", "node/ticket", "privacy", "storage"},
 	"p2pnode/node/netedge":            {"discovery", "discovery/reach", "gossip", "learner", "node/api", "node/datadir", "node/summing", "storage"},
 	"p2pnode/node/summing":            {"discovery", "gossip", "internal/durable", "learner", "node/api", "privacy", "storage", "sums"},
+	"p2pnode/node/ticket":             {},
 	"p2pnode/node":                    {"csvfile", "discovery", "discovery/members", "discovery/reach", "gossip", "learner", "learner/graph", "learner/population", "node/api", "node/datadir", "node/netedge", "node/summing", "peering", "privacy", "rowfile", "storage", "sums"},
 	"p2pnode/mobile":                  {"discovery/members", "learner", "node", "node/api", "node/datadir", "node/netedge", "storage"},
 	"p2pnode/testnet/sim":             {"learner", "learner/graph", "peering", "privacy", "sums"},
@@ -74,7 +75,7 @@ var banned = []struct{ pkg, path, reason string }{
 }
 
 // pure packages are mathematics, state machines and a parser: values in, values out.
-var pure = []string{"p2pnode/privacy", "p2pnode/privacy/accountant", "p2pnode/learner", "p2pnode/learner/population", "p2pnode/learner/graph", "p2pnode/peering", "p2pnode/csvfile", "p2pnode/rowfile", "p2pnode/sums"}
+var pure = []string{"p2pnode/privacy", "p2pnode/privacy/accountant", "p2pnode/learner", "p2pnode/learner/population", "p2pnode/learner/graph", "p2pnode/peering", "p2pnode/csvfile", "p2pnode/rowfile", "p2pnode/sums", "p2pnode/node/ticket"}
 
 // impure is what they do without altogether.
 var impure = []string{"context", "io/fs", "log", "log/slog", "math/rand", "net", "os", "sync", "sync/atomic"}

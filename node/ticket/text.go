@@ -1,0 +1,98 @@
+package ticket
+
+import (
+	"encoding/base32"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"strings"
+	"unicode"
+)
+
+// letters are base32 with the alphabet of bech32 (BIP 173).
+var letters = base32.NewEncoding("qpzry9x8gf2tvdw0s3jn54khce6mua7l").WithPadding(base32.NoPadding)
+
+// castagnoli finds every change within 32 neighbouring bits: each wrong character, each swap
+// of neighbours, each run of six wrong characters. Of other changes it misses one in 2^32.
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// checksum covers the prefix too.
+func checksum(prefix string, content []byte) uint32 {
+	return crc32.Update(crc32.Checksum([]byte(prefix), castagnoli), castagnoli, content)
+}
+
+// Encode returns the text of a ticket, of at most [MaxText] characters. A task that is too
+// long to be carried is left out for its hash.
+func (t *Ticket) Encode() (string, error) {
+	if err := t.check(); err != nil {
+		return "", err
+	}
+	content, err := t.content()
+	if err != nil {
+		return "", err
+	}
+	prefix := Prefix
+	if t.Secret() {
+		prefix = SecretPrefix
+	}
+	text := prefix + letters.EncodeToString(binary.BigEndian.AppendUint32(content, checksum(prefix, content)))
+	if len(text) > MaxText {
+		return "", fmt.Errorf("ticket: the ticket would have %d characters, at most %d are read; leave some addresses out", len(text), MaxText)
+	}
+	return text, nil
+}
+
+// normal returns a text in lower case and without the spaces and line ends that a mail
+// program has put into it.
+func normal(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, text)
+}
+
+// Decode reads a ticket, in whatever case and with whatever white space in it. Its errors are
+// [ErrNoTicket], [ErrMistyped], [ErrNewer] and [ErrInvalid], with details.
+func Decode(text string) (*Ticket, error) {
+	if len(text) > 2*MaxText {
+		return nil, ErrNoTicket
+	}
+	text = normal(text)
+	prefix, rest, err := cut(text)
+	if err != nil {
+		return nil, err
+	}
+	content, err := letters.DecodeString(rest)
+	// Bits that are left over at the end must be zero, or the last character could be another one.
+	if err != nil || len(content) < crc32.Size || letters.EncodeToString(content) != rest || len(text) > MaxText {
+		return nil, ErrMistyped
+	}
+	content, sum := content[:len(content)-crc32.Size], content[len(content)-crc32.Size:]
+	if binary.BigEndian.Uint32(sum) != checksum(prefix, content) {
+		return nil, ErrMistyped
+	}
+	t, err := parse(content)
+	if err != nil {
+		return nil, err
+	}
+	if t.Secret() != (prefix == SecretPrefix) {
+		return nil, fmt.Errorf("%w (it does not say whether it holds a secret)", ErrInvalid)
+	}
+	return t, t.check()
+}
+
+// cut returns the prefix of a ticket and what follows. Later versions have another digit.
+func cut(text string) (prefix, rest string, err error) {
+	for _, prefix := range []string{Prefix, SecretPrefix} {
+		if rest, ok := strings.CutPrefix(text, prefix); ok {
+			return prefix, rest, nil
+		}
+		version, ok := strings.CutPrefix(text, strings.TrimSuffix(prefix, "1"))
+		if ok && version != "" && version[0] >= '2' && version[0] <= '9' {
+			return "", "", ErrNewer
+		}
+	}
+	return "", "", ErrNoTicket
+}
