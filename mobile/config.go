@@ -183,6 +183,7 @@ func (c *Config) settle() (s settled, err error) {
 	}
 	s.Config = *c
 	s.bootstrap, s.listen = slices.Clone(c.bootstrap), slices.Clone(c.listen)
+	s.made.Private = c.private
 	s.made.Catalogue, s.catalogue = c.catalogue, nil // it may be large, and goes into the directory
 	if s.made.Task, err = c.readTask(); err != nil {
 		return s, coded(CodeInput, err)
@@ -223,7 +224,7 @@ func (s *settled) settings() (datadir.Config, error) {
 // open makes the directory what the configuration says, and opens it.
 func (s *settled) open(log *slog.Logger) (*node.Node, error) {
 	gologshim.SetDefaultHandler(slog.DiscardHandler) // libp2p also returns the errors that it logs
-	if err := datadir.Configure(s.DataDir, s.made, s.private); err != nil {
+	if err := datadir.Configure(s.DataDir, s.made); err != nil {
 		return nil, ofDirectory(err)
 	}
 	n, err := node.Open(s.DataDir, log)

@@ -15,18 +15,18 @@ import (
 	"p2pnode/storage"
 )
 
-// Configure gives a data directory what n says, and this private network. It is for a
+// Configure gives a data directory what n says, and its private network. It is for a
 // program that owns the directory and brings these with it. If the directory holds no node
 // yet, Configure makes one, as [Make] does; otherwise it replaces the files. The node's
 // identity, records and ledger stay, and so does its catalogue if n has none. So does a
-// private network that it belongs to, whatever p says: nobody shall open a node to
+// private network that it belongs to, whatever n says: nobody shall open a node to
 // everybody, or to others, by leaving something out. Configure refuses a task of another
 // network with [ErrOtherTask], another private network or key and a catalogue that is not
-// the task's with [api.ErrRequest], and a directory in use with [storage.ErrLocked];
+// the task's, and an invitation for another identity, with [api.ErrRequest], and a directory in use with [storage.ErrLocked];
 // [OpenStore] refuses what the ledger does not allow. If it is killed at any moment, it can
 // be called again.
-func Configure(dir string, n New, p PrivateNetwork) (err error) {
-	if err := errors.Join(n.Task.Validate(), n.Config.Validate(n.Task), p.check(n.Config.Listen)); err != nil {
+func Configure(dir string, n New) (err error) {
+	if err := n.Check(); err != nil {
 		return api.WrongRequest(err)
 	}
 	if n.Catalogue, err = n.catalogueOf(dir); err != nil {
@@ -40,7 +40,7 @@ func Configure(dir string, n New, p PrivateNetwork) (err error) {
 		return fmt.Errorf("node: open %s: %w", dir, err)
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	return configure(dir, n, p)
+	return configure(dir, n)
 }
 
 // catalogueOf is the catalogue that n has or, if it has none, that of the directory; it
@@ -56,16 +56,19 @@ func (n *New) catalogueOf(dir string) (content []byte, err error) {
 	return content, err
 }
 
-func configure(dir string, n New, p PrivateNetwork) error {
+func configure(dir string, n New) error {
 	if err := unfinished(dir); err != nil {
 		return err
 	}
 	key, err := readKey(filepath.Join(dir, KeyFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return found(dir, n, p)
+		return found(dir, n)
 	}
 	if err != nil {
 		return err
+	}
+	if n.Key != nil && !n.Key.Equals(key) {
+		return api.WrongRequest(otherIdentity(dir))
 	}
 	if err := storage.DropUnfinished(filepath.Join(dir, StoreFile)); err != nil {
 		return fmt.Errorf("node: open %s: %w", dir, err)
@@ -73,7 +76,7 @@ func configure(dir string, n New, p PrivateNetwork) error {
 	if err := n.Config.settleAccounting(dir, n.Task); err != nil {
 		return err
 	}
-	files, err := n.texts(dir, p)
+	files, err := n.texts(dir)
 	if err != nil {
 		return err
 	}
@@ -82,14 +85,14 @@ func configure(dir string, n New, p PrivateNetwork) error {
 
 // found makes a new data directory. It replaces the files of an earlier call that was
 // killed before it made the key.
-func found(dir string, n New, p PrivateNetwork) error {
+func found(dir string, n New) error {
 	if err := noOrphan(dir); err != nil {
 		return err
 	}
 	if err := n.Config.openAccounting(n.Task); err != nil {
 		return api.WrongRequest(err)
 	}
-	files, err := n.texts(dir, p)
+	files, err := n.texts(dir)
 	if err != nil {
 		return err
 	}
@@ -106,8 +109,8 @@ func found(dir string, n New, p PrivateNetwork) error {
 
 // texts returns the files of a directory but for its key. Those that keep strangers away
 // come first.
-func (n *New) texts(dir string, p PrivateNetwork) ([]dirFile, error) {
-	files, err := p.files(dir, n.Config.Listen)
+func (n *New) texts(dir string) ([]dirFile, error) {
+	files, err := n.Private.files(dir, n.Config.Listen)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ func configured(t *testing.T, dir string, task *learner.Task, change func(*Confi
 	if change != nil {
 		change(&c)
 	}
-	return Configure(dir, New{Task: task, Config: c}, PrivateNetwork{})
+	return Configure(dir, New{Task: task, Config: c})
 }
 
 // resting is what a data directory says while nobody has it open.

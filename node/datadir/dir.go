@@ -3,6 +3,8 @@
 package datadir
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -26,11 +28,14 @@ func Init(dir string, t *learner.Task, c Config) error {
 type New struct {
 	Task      *learner.Task
 	Config    Config
-	Identity  string // a file that [NewIdentity] made; "": a new identity
-	Catalogue []byte // the content of the file that lists the task's keys, if it sums up by them
+	Identity  string         // a file that [NewIdentity] made; "": a new identity
+	Key       crypto.PrivKey // the identity instead, of an invitation; nil: none
+	Catalogue []byte         // the content of the file that lists the task's keys, if it sums up by them
 	// Shared takes the place of that file, for a node that [ReadSharing] opens with the same
 	// one: none is written then.
 	Shared *learner.Catalogue
+	// Private keeps strangers away from the start; the zero value does not.
+	Private PrivateNetwork
 }
 
 // Make is Init with all choices. Two directories of one identity must never run at the
@@ -45,6 +50,9 @@ func Make(dir string, n New) error {
 
 // key is the identity.
 func (n *New) key() (crypto.PrivKey, error) {
+	if n.Key != nil {
+		return n.Key, nil
+	}
 	if n.Identity != "" {
 		return readKey(n.Identity)
 	}
@@ -52,7 +60,7 @@ func (n *New) key() (crypto.PrivKey, error) {
 }
 
 func makeAs(dir string, n New, key crypto.PrivKey) error {
-	if err := errors.Join(n.Task.Validate(), n.Config.Validate(n.Task)); err != nil {
+	if err := n.Check(); err != nil {
 		return err
 	}
 	listed, err := n.listed()
@@ -74,7 +82,7 @@ func makeAs(dir string, n New, key crypto.PrivKey) error {
 	if err := noOrphan(dir); err != nil {
 		return err
 	}
-	files, err := n.files()
+	files, err := n.texts(dir)
 	if err != nil {
 		return err
 	}
@@ -83,6 +91,22 @@ func makeAs(dir string, n New, key crypto.PrivKey) error {
 		return fmt.Errorf("node: make an identity: %w", err)
 	}
 	return makeDir(dir, append(files, dirFile{KeyFile, keyBytes})) // a directory with a key is complete
+}
+
+// Check reports what is wrong with the task, the configuration, or their private network. It does
+// not look at the catalogue.
+func (n *New) Check() error {
+	return errors.Join(n.Task.Validate(), n.Config.Validate(n.Task), n.Private.check(n.Config.Listen))
+}
+
+// CatalogueHash is the SHA-256 of the file that the task needs and n does not have yet; ok is
+// false if none is missing.
+func (n *New) CatalogueHash() (sum [sha256.Size]byte, ok bool) {
+	raw, err := hex.DecodeString(n.Task.SumsCatalogue())
+	if err != nil || len(raw) != sha256.Size || len(n.Catalogue) > 0 {
+		return sum, false
+	}
+	return [sha256.Size]byte(raw), true
 }
 
 // listed is the catalogue of the task's key.

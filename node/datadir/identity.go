@@ -34,6 +34,10 @@ func NewIdentity(path string) (peer.ID, error) {
 	return id, nil
 }
 
+// PassingIdentity makes an identity that nobody keeps, for whoever asks a node something
+// before there is a directory.
+func PassingIdentity() (crypto.PrivKey, error) { return newKey() }
+
 func newKey() (crypto.PrivKey, error) {
 	key, _, err := crypto.GenerateEd25519Key(rand.Reader)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/libp2p/go-libp2p"
 	"github.com/libp2p/go-libp2p/core/pnet"
 
 	"p2pnode/discovery/members"
@@ -20,6 +21,7 @@ import (
 // zero value is neither.
 type PrivateNetwork struct {
 	key    pnet.PSK // nil: none
+	wanted string   // the fingerprint that the key must have; "": any, or none
 	joined joined   // without a name: none
 	list   []byte
 }
@@ -33,6 +35,10 @@ func (p *PrivateNetwork) SetKey(text string) error {
 	p.key = key
 	return nil
 }
+
+// WantKey makes a network key necessary, that with this fingerprint: set here, or in the
+// directory already.
+func (p *PrivateNetwork) WantKey(fingerprint string) { p.wanted = fingerprint }
 
 // Join sets the name of a network and the authorities that may sign its membership lists.
 // The list may be nil; see [PrivateNetwork.List].
@@ -56,6 +62,9 @@ func (p *PrivateNetwork) Join(name string, authorities []string, list []byte) er
 // ImportMembers of the open node, which may have a newer one by then.
 func (p *PrivateNetwork) List() []byte { return p.list }
 
+// Options returns the options that a host needs to speak to those who have the network key.
+func (p *PrivateNetwork) Options() []libp2p.Option { return Private{Key: p.key}.Options() }
+
 // check refuses addresses that cannot be used with the network key of p.
 func (p *PrivateNetwork) check(listen []string) error { return Private{Key: p.key}.Check(listen) }
 
@@ -70,6 +79,9 @@ func (p *PrivateNetwork) files(dir string, listen []string) (files []dirFile, er
 	if err := (Private{Key: have}).Check(listen); err != nil {
 		return nil, api.WrongRequest(err)
 	}
+	if err := p.lacksWanted(have); err != nil {
+		return nil, api.WrongRequest(err)
+	}
 	if p.key != nil {
 		if files, err = lackingKey(dir, p.key); err != nil {
 			return nil, err
@@ -80,6 +92,35 @@ func (p *PrivateNetwork) files(dir string, listen []string) (files []dirFile, er
 	}
 	more, err := p.joined.lacking(dir)
 	return append(files, more...), err
+}
+
+// Ready is an error if the network key that [PrivateNetwork.WantKey] names is neither set nor
+// in the directory, which need not exist.
+func (p *PrivateNetwork) Ready(dir string) error {
+	have, err := readNetworkKey(filepath.Join(dir, networkKeyFile))
+	if err != nil {
+		return err
+	}
+	if err := p.lacksWanted(have); err != nil {
+		return api.WrongRequest(err)
+	}
+	return nil
+}
+
+// lacksWanted is an error unless the wanted key is set or, as have, in the directory.
+func (p *PrivateNetwork) lacksWanted(have pnet.PSK) error {
+	switch {
+	case p.wanted == "":
+		return nil
+	case p.key != nil && fingerprint(p.key) != p.wanted:
+		return fmt.Errorf("node: the network key is another one, with the fingerprint %s; that of the network has %s", fingerprint(p.key), p.wanted)
+	case p.key == nil && have == nil:
+		return api.Advise(fmt.Errorf("node: this network has a network key (fingerprint %s), which the ticket does not hold", p.wanted),
+			"get the file "+networkKeyFile+" of another node over a channel nobody listens to, and say --network-key "+networkKeyFile)
+	case p.key == nil && fingerprint(have) != p.wanted:
+		return fmt.Errorf("node: the directory holds another network key, with the fingerprint %s; that of the network has %s", fingerprint(have), p.wanted)
+	}
+	return nil
 }
 
 // lacking returns the file that makes the node of a directory a part of the network, or

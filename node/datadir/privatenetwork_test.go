@@ -41,14 +41,18 @@ func TestConfigurePrivate(t *testing.T) {
 	t.Parallel()
 	one, two := randomPeer(t), randomPeer(t)
 	task := learner.Movies()
-	open := New{Task: task, Config: DefaultConfig(task)}
+	made := New{Task: task, Config: DefaultConfig(task)}
+	configure := func(dir string, p PrivateNetwork) error {
+		made.Private = p
+		return Configure(dir, made)
+	}
 	garden, both := with(t, "", "garden", one, two), with(t, keyText("a5"), "garden", two, one)
 	for name, begin := range map[string]PrivateNetwork{"new": both, "open until now": {}} {
 		dir := filepath.Join(t.TempDir(), "x")
-		require.NoError(t, Configure(dir, open, begin), Configure(dir, open, garden), Configure(dir, open, both))
+		require.NoError(t, configure(dir, begin), configure(dir, garden), configure(dir, both))
 		kept, err := os.ReadFile(filepath.Join(dir, networkKeyFile))
 		require.NoError(t, err)
-		require.NoError(t, Configure(dir, open, both), Configure(dir, open, PrivateNetwork{}))
+		require.NoError(t, configure(dir, both), configure(dir, PrivateNetwork{}))
 		n := reopened(t, dir)
 		if n.private.Key == nil || n.private.Book == nil || n.private.Book.Network() != "garden" || len(n.private.Book.Authorities()) != 2 {
 			t.Errorf("%s: %+v", name, n.private)
@@ -62,7 +66,7 @@ func TestConfigurePrivate(t *testing.T) {
 			"fewer authorities": {with(t, "", "garden", one), "remove it and " + membersFile},
 			"other authorities": {with(t, "", "garden", one, randomPeer(t)), "remove it and " + membersFile},
 		} {
-			if err := Configure(dir, open, c.private); !errors.Is(err, api.ErrRequest) || !strings.Contains(err.Error(), c.says) {
+			if err := configure(dir, c.private); !errors.Is(err, api.ErrRequest) || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("%s, %s: %v", name, what, err)
 			}
 		}
@@ -82,7 +86,7 @@ func TestConfigurePrivateOverQUIC(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "x")
 	refused := func(p PrivateNetwork) {
 		t.Helper()
-		if err := Configure(dir, New{Task: task, Config: quic}, p); !errors.Is(err, api.ErrRequest) || !strings.Contains(err.Error(), "use TCP") {
+		if err := Configure(dir, New{Task: task, Config: quic, Private: p}); !errors.Is(err, api.ErrRequest) || !strings.Contains(err.Error(), "use TCP") {
 			t.Errorf("%v", err)
 		}
 	}
@@ -90,9 +94,9 @@ func TestConfigurePrivateOverQUIC(t *testing.T) {
 	if _, err := os.Lstat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("what was refused made the directory: %v", err)
 	}
-	require.NoError(t, Configure(dir, New{Task: task, Config: quic}, PrivateNetwork{}))
+	require.NoError(t, Configure(dir, New{Task: task, Config: quic}))
 	refused(key)
-	require.NoError(t, Configure(dir, New{Task: task, Config: tcp}, key))
+	require.NoError(t, Configure(dir, New{Task: task, Config: tcp, Private: key}))
 	refused(PrivateNetwork{}) // the directory has the key
 	if n := reopened(t, dir); !slices.Equal(n.Config.Listen, tcp.Listen) {
 		t.Errorf("it listens on %v", n.Config.Listen)

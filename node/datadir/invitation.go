@@ -1,0 +1,152 @@
+package datadir
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/crypto"
+	"github.com/libp2p/go-libp2p/core/peer"
+
+	"p2pnode/node/api"
+	"p2pnode/node/ticket"
+)
+
+// Invitation returns the ticket of the network of a data directory, without nodes to start
+// from and without a secret. It names the network key by its fingerprint, and the network
+// that has a list of members with its authorities.
+func Invitation(dir string) (*ticket.Ticket, error) {
+	files, err := Read(dir)
+	if err != nil {
+		return nil, err
+	}
+	text, err := os.ReadFile(filepath.Join(dir, TaskFile))
+	if err != nil {
+		return nil, fmt.Errorf("node: read the task: %w", err)
+	}
+	t := &ticket.Ticket{Network: NetworkName(files.Task), Task: text, TaskHash: sha256.Sum256(text)}
+	key, err := readNetworkKey(filepath.Join(dir, networkKeyFile))
+	if err != nil {
+		return nil, err
+	}
+	if key != nil {
+		t.KeyPrint = fingerprint(key)
+	}
+	j, err := readJoined(filepath.Join(dir, PrivateFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return t, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	t.Members = j.Network
+	t.Authorities, err = j.trusted()
+	return t, err
+}
+
+// AddKey puts the network key of a data directory into its ticket. That makes the ticket a
+// secret. It fails with [ErrNoNetworkKey] if there is none.
+func AddKey(dir string, t *ticket.Ticket) error {
+	key, err := readNetworkKey(filepath.Join(dir, networkKeyFile))
+	if err == nil && key == nil {
+		err = ErrNoNetworkKey
+	}
+	t.Key = key
+	return err
+}
+
+// NewMember makes an identity for the bearer of a ticket, whose membership ends then, or
+// never if expires is zero. That makes the ticket a secret. The caller puts the identity
+// on the list of members.
+func NewMember(t *ticket.Ticket, expires time.Time) (peer.ID, error) {
+	key, err := newKey()
+	if err != nil {
+		return "", err
+	}
+	raw, err := key.Raw()
+	if err != nil {
+		return "", fmt.Errorf("node: make an identity: %w", err)
+	}
+	t.Seed, t.Expires = ed25519.PrivateKey(raw).Seed(), expires
+	return peer.IDFromPrivateKey(key)
+}
+
+// Invited returns what a ticket says of a new directory: who may speak to the node and, if
+// the ticket has one, its identity. Task and configuration are still missing. It fails if the
+// membership that the ticket brings has ended.
+func Invited(t *ticket.Ticket, now time.Time) (n New, err error) {
+	if !t.Expires.IsZero() && !now.Before(t.Expires) {
+		return n, api.WrongRequest(fmt.Errorf("node: the membership in this ticket ended at %s; ask for another ticket", t.Expires.Format(time.RFC3339)))
+	}
+	n.Private.WantKey(t.KeyPrint)
+	if t.Key != nil {
+		n.Private.key = bytes.Clone(t.Key)
+	}
+	if t.Members != "" {
+		authorities := make([]string, len(t.Authorities))
+		for i, a := range t.Authorities {
+			authorities[i] = a.String()
+		}
+		if err := n.Private.Join(t.Members, authorities, nil); err != nil {
+			return n, err
+		}
+	}
+	if t.Seed != nil {
+		n.Key, err = crypto.UnmarshalEd25519PrivateKey(ed25519.NewKeyFromSeed(t.Seed))
+	}
+	return n, err
+}
+
+// TakeTask reads the text of a ticket's task, which the ticket carries or names by its hash.
+func (n *New) TakeTask(t *ticket.Ticket, text []byte) error {
+	if sha256.Sum256(text) != t.TaskHash {
+		return api.WrongRequest(errors.New("node: the task is another one than the ticket names"))
+	}
+	task, err := ParseTask(text)
+	if err != nil {
+		return api.WrongRequest(fmt.Errorf("node: this p2pnode cannot read the task of the ticket (%w); install the version of the node that invites", err))
+	}
+	if name := NetworkName(task); name != t.Network {
+		older := ""
+		if slices.Contains(networkNames(task), t.Network) {
+			older = ", which is older"
+		}
+		return api.WrongRequest(fmt.Errorf("node: the ticket was written by another version of p2pnode%s: its network is %s, and this version would look for %s; install the same version on both sides", older, t.Network, name))
+	}
+	n.Task = task
+	return nil
+}
+
+// Rejoin lets an existing node of a ticket's network have what the ticket brings beside
+// addresses: a network key, or the list of members to follow, from the next start of its
+// daemon. It fails if the node is of another network, or has another identity or key than
+// the ticket says.
+func Rejoin(dir string, t *ticket.Ticket, n New) error {
+	files, err := Read(dir)
+	if err != nil {
+		return err
+	}
+	if name := NetworkName(files.Task); name != t.Network {
+		return api.WrongRequest(fmt.Errorf("node: %s holds a node of the network %s (task %q), and the ticket is for %s; choose another directory with --dir", dir, name, files.Task.Name, t.Network))
+	}
+	if n.Key != nil && !n.Key.Equals(files.Key) {
+		return api.WrongRequest(otherIdentity(dir))
+	}
+	lacking, err := n.Private.files(dir, files.Config.Listen)
+	if err != nil {
+		return err
+	}
+	return replaceAll(dir, lacking)
+}
+
+// otherIdentity says that a directory's node is not the one of an invitation.
+func otherIdentity(dir string) error {
+	return fmt.Errorf("node: %s holds a node with an identity of its own, and the ticket brings another one; choose another directory", dir)
+}
