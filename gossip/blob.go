@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/protocol"
@@ -52,7 +53,7 @@ func (g *Gossip) answerBlob(_ context.Context, s network.Stream, from peer.ID) e
 		return err
 	}
 	place := binary.BigEndian.Uint64(request[len(BlobName{}):])
-	blob := g.config.Service.OnBlob(from, BlobName(request[:len(BlobName{})]))
+	blob := g.held(from, BlobName(request[:len(BlobName{})]))
 	if blob == nil {
 		return g.writeChunk(s, from, make([]byte, 8))
 	}
@@ -79,6 +80,19 @@ func (g *Gossip) answerBlob(_ context.Context, s network.Stream, from peer.ID) e
 			return fmt.Errorf("read what is held: %w", err)
 		}
 	}
+}
+
+// held opens what is held under a name for a peer; nil: nothing.
+func (g *Gossip) held(from peer.ID, name BlobName) Blob {
+	if g.config.Files != nil {
+		if file := g.config.Files(name); file != nil {
+			return file
+		}
+	}
+	if g.config.Service != nil {
+		return g.config.Service.OnBlob(from, name)
+	}
+	return nil
 }
 
 func (g *Gossip) writeChunk(s network.Stream, to peer.ID, chunk []byte) error {
@@ -191,24 +205,12 @@ func (f *fetch) more(ctx context.Context, p peer.ID) error {
 	if g.offenders.Contains(p) {
 		return errors.New("the peer is refused for its bad messages")
 	}
-	opening, cancel := context.WithTimeout(ctx, edgeTimeout)
-	defer cancel()
-	s, err := g.host.NewStream(opening, p, blobProtocol(g.config.Network))
+	s, size, err := askBlob(ctx, g.host, p, g.config.Network, f.name, uint64(len(f.data)))
 	if err != nil {
 		return err
 	}
 	defer bound(ctx, s)()
-	if err := s.SetDeadline(time.Now().Add(chunkTimeout)); err != nil {
-		return err
-	}
-	if _, err := s.Write(binary.BigEndian.AppendUint64(f.name[:], uint64(len(f.data)))); err != nil {
-		return err
-	}
-	var size [8]byte
-	if _, err := io.ReadFull(s, size[:]); err != nil {
-		return err
-	}
-	switch binary.BigEndian.Uint64(size[:]) {
+	switch size {
 	case uint64(f.size):
 		return f.read(s)
 	case 0:
@@ -217,19 +219,49 @@ func (f *fetch) more(ctx context.Context, p peer.ID) error {
 	return malformed("a blob of another size")
 }
 
+// askBlob asks a peer for a blob from a place, and returns the stream that it comes on and
+// its size. The caller closes the stream, if there is no error.
+func askBlob(ctx context.Context, h host.Host, p peer.ID, netName string, name BlobName, place uint64) (network.Stream, uint64, error) {
+	opening, cancel := context.WithTimeout(ctx, edgeTimeout)
+	defer cancel()
+	s, err := h.NewStream(opening, p, blobProtocol(netName))
+	if err != nil {
+		return nil, 0, err
+	}
+	var size [8]byte
+	defer context.AfterFunc(ctx, func() { _ = s.Reset() })()
+	if err = s.SetDeadline(time.Now().Add(chunkTimeout)); err == nil {
+		_, err = s.Write(binary.BigEndian.AppendUint64(name[:], place))
+	}
+	if err == nil {
+		_, err = io.ReadFull(s, size[:])
+	}
+	if err != nil {
+		return nil, 0, errors.Join(err, s.Reset())
+	}
+	return s, binary.BigEndian.Uint64(size[:]), nil
+}
+
 // read appends what comes until nothing is missing. Memory grows with what has come, from
 // fetchBegin bytes.
 func (f *fetch) read(s network.Stream) error {
-	f.data = slices.Grow(f.data, int(min(f.size-int64(len(f.data)), fetchBegin)))
-	for chunk := make([]byte, blobChunk); int64(len(f.data)) < f.size; {
+	var err error
+	f.data, err = readRest(s, f.data, f.size)
+	return err
+}
+
+// readRest appends to data what comes, until it has that size.
+func readRest(s network.Stream, data []byte, size int64) ([]byte, error) {
+	data = slices.Grow(data, int(min(size-int64(len(data)), fetchBegin)))
+	for chunk := make([]byte, blobChunk); int64(len(data)) < size; {
 		if err := s.SetReadDeadline(time.Now().Add(chunkTimeout)); err != nil {
-			return err
+			return data, err
 		}
-		n, err := io.ReadFull(s, chunk[:min(int64(len(chunk)), f.size-int64(len(f.data)))])
-		f.data = append(f.data, chunk[:n]...)
+		n, err := io.ReadFull(s, chunk[:min(int64(len(chunk)), size-int64(len(data)))])
+		data = append(data, chunk[:n]...)
 		if err != nil {
-			return err
+			return data, err
 		}
 	}
-	return nil
+	return data, nil
 }

@@ -31,8 +31,8 @@ import (
 	"p2pnode/learner"
 )
 
-// Config says what a [Gossip] needs. All fields but Vector, Pulse, Member and Service
-// are required.
+// Config says what a [Gossip] needs. All fields but Vector, Pulse, Member, Service and
+// Files are required.
 type Config struct {
 	// Network names the task; nodes of different networks never exchange
 	// anything. It is part of every topic, so 16 to 64 characters of a hash.
@@ -57,6 +57,10 @@ type Config struct {
 	OnEdge func(ctx context.Context, from peer.ID, r EdgeRequest) EdgeReply
 	// Service is what this node does beside that for private sums. Optional.
 	Service *Service
+	// Files opens a public file of the task by its SHA-256, for newcomers who ask with
+	// [FetchFile]; nil: there is none. It is called from many goroutines at once, and what
+	// it opens is closed here. Optional.
+	Files func(name BlobName) Blob
 }
 
 // Stats counts messages since [New].
@@ -155,9 +159,7 @@ func New(h host.Host, c Config) (*Gossip, error) {
 	g.edges = server{gossip: g, protocol: edgeProtocol(c.Network), timeout: edgeTimeout, answer: g.answerEdge}
 	g.edges.start(ctx, edgeQuota())
 	g.direct.start(ctx, g)
-	if c.Service != nil {
-		g.serve(ctx)
-	}
+	g.serve(ctx)
 	return g, nil
 }
 
@@ -188,8 +190,8 @@ func (g *Gossip) Run(ctx context.Context) error {
 	g.direct.shut()
 	if g.config.Service != nil {
 		g.calls.shut()
-		g.blobs.shut()
 	}
+	g.blobs.shut()
 	running.Wait()
 	g.audience.Cancel()
 	g.stop()

@@ -56,12 +56,16 @@ func callProtocol(netName string) protocol.ID {
 
 func newsTopic(netName string) string { return "p2pnode/" + netName + "/news" }
 
-// serve begins to answer for the service.
+// serve begins to answer for the service, and to hand out files.
 func (g *Gossip) serve(ctx context.Context) {
+	g.blobs = server{gossip: g, protocol: blobProtocol(g.config.Network), timeout: blobTimeout, answer: g.answerBlob}
+	if g.config.Service == nil {
+		g.blobs.start(ctx, fileQuota())
+		return
+	}
+	g.blobs.start(ctx, blobQuota())
 	g.calls = server{gossip: g, protocol: callProtocol(g.config.Network), timeout: edgeTimeout, answer: g.answerCall}
 	g.calls.start(ctx, callQuota())
-	g.blobs = server{gossip: g, protocol: blobProtocol(g.config.Network), timeout: blobTimeout, answer: g.answerBlob}
-	g.blobs.start(ctx, blobQuota())
 }
 
 // Call sends a call to a peer and waits for its reply, at most 10 s. It dials the peer if

@@ -59,6 +59,7 @@ type Node struct {
 	records ownRecords
 	fits    fits
 	sums    *knowledge // nil: the task has no private sums
+	handout handout
 }
 
 // Open opens a data directory made by [datadir.Init]. Only one process can have it
@@ -103,6 +104,9 @@ func OpenSharing(dir string, shared *Shared, log *slog.Logger) (*Node, error) {
 	}
 	if n.book, err = netedge.OpenBook(n.store, n.network, n.log); err == nil {
 		n.sums, err = openKnowledge(dir, &n.files, shared, n.ledger)
+	}
+	if err == nil {
+		n.handout, err = newHandout(dir, files.Task)
 	}
 	if err != nil {
 		return nil, errors.Join(err, store.Close())

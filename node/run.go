@@ -112,6 +112,7 @@ func (n *Node) newSession(h host.Host) (*session, error) {
 		OnEdge:  hood.answer,
 		Member:  n.private.Member,
 		Service: s.service(),
+		Files:   n.handout.open,
 		Logger:  n.log,
 	})
 	if err != nil {
