@@ -36,6 +36,9 @@ func TestExamples(t *testing.T) {
 // setPrivate makes what the commands about private networks need.
 func setPrivate(t *testing.T, c *cobra.Command, home, node string) {
 	switch group := c.Parent().Name(); {
+	case c.Name() == "invite":
+		cli(t, nil, "network-key", "create", "--dir", node)
+		cli(t, nil, "members", "init", "garden", "--dir", node, "--key", filepath.Join(home, "garden.key"))
 	case group == "network-key" && c.Name() == "show":
 		cli(t, nil, "network-key", "create", "--dir", node)
 	case group == "members" && c.Name() != "init" && c.Name() != "join":
@@ -44,6 +47,26 @@ func setPrivate(t *testing.T, c *cobra.Command, home, node string) {
 		cli(t, nil, "members", "add", "12D3KooWDpJ7As7BWAwRMfu1VU2WCqNjvq387JEYKDBj4kx6nXTN", "--name", "shed", "--key", key, "--dir", node)
 		cli(t, nil, "members", "export", filepath.Join(home, "garden.toml"), "--dir", node)
 	}
+}
+
+// setInvited runs a daemon that invites, and returns the line with its ticket, for a node that
+// ends when it has met that daemon. asked: the line asks whether to join.
+func setInvited(t *testing.T, home, line string) (invited string, asked bool) {
+	dir := initNode(t)
+	if strings.Contains(line, "--network-key") {
+		cli(t, nil, "network-key", "import", filepath.Join(home, "swarm.key"), "--dir", dir)
+	}
+	start(t, dir)
+	var made invitation
+	cli(t, &made, "invite", "--dir", dir)
+	if err := os.WriteFile(filepath.Join(home, "ticket.txt"), []byte(made.Ticket+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(line, "--once") {
+		line = strings.Replace(line, "join ", "join --once ", 1)
+	}
+	line = strings.Replace(line, "join ", "join --no-mdns --listen /ip4/127.0.0.1/tcp/0 ", 1)
+	return strings.Replace(line, "p2p1qyqxq...", made.Ticket, 1), !strings.Contains(line, "--yes")
 }
 
 // runnable lists the commands that do something of ours.
@@ -77,7 +100,12 @@ func runExample(t *testing.T, c *cobra.Command, line, withSum string) {
 	if err := os.Rename(filepath.Join(template, "task.toml"), filepath.Join(home, "mytask.toml")); err != nil {
 		t.Fatal(err)
 	}
-	if c.CommandPath() != "p2pnode init" {
+	var asked bool
+	switch c.CommandPath() {
+	case "p2pnode init":
+	case "p2pnode join":
+		line, asked = setInvited(t, home, line)
+	default:
 		cli(t, nil, "init", "--dir", node, "--no-mdns", "--listen", "/ip4/127.0.0.1/tcp/0")
 		if c.CommandPath() != "p2pnode data import" {
 			cli(t, nil, "data", "import", filepath.Join(home, "ratings.csv"), "--dir", node)
@@ -86,6 +114,9 @@ func runExample(t *testing.T, c *cobra.Command, line, withSum string) {
 	setPrivate(t, c, home, node)
 	if c.Parent().Name() == "sums" || c.CommandPath() == "p2pnode committee status" {
 		setSummed(t, withSum, home, node)
+	}
+	if c.Name() == "invite" { // it may be asked where no daemon runs
+		cli(t, nil, "peer", "add", "/ip4/192.0.2.7/tcp/4001/p2p/12D3KooWDpJ7As7BWAwRMfu1VU2WCqNjvq387JEYKDBj4kx6nXTN", "--dir", node)
 	}
 	if c.Name() == "relay" { // on no port of this machine's that others use
 		line += " --listen /ip4/127.0.0.1/tcp/0"
@@ -99,6 +130,9 @@ func runExample(t *testing.T, c *cobra.Command, line, withSum string) {
 	shell.Env = append(os.Environ(), "HOME="+home)
 	var stderr bytes.Buffer
 	shell.Stderr = &stderr
+	if asked {
+		shell.Stdin = strings.NewReader("yes\n")
+	}
 	stdout, err := shell.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

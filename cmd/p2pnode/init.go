@@ -90,8 +90,15 @@ type initFlags struct {
 }
 
 func (f *initFlags) register(c *cobra.Command) {
+	f.registerOwn(c)
 	flags := c.Flags()
 	flags.StringVar(&f.task, "task", "movies", "built-in task (movies, linear, clusters) or a task file ending in .toml")
+	flags.StringVar(&f.catalogue, "catalogue", "", "file that lists the keys of a task that sums up by them; the task names its hash")
+}
+
+// registerOwn registers the flags for what is each node's own choice.
+func (f *initFlags) registerOwn(c *cobra.Command) {
+	flags := c.Flags()
 	flags.StringSliceVar(&f.listen, "listen", nil, "multiaddress to listen on (default every interface, a TCP port chosen now)")
 	flags.StringSliceVar(&f.bootstrap, "bootstrap", nil, "address of a running node, with /p2p/ and its ID")
 	flags.Float64SliceVar(&f.profile, "profile", nil, "your public profile, for tasks whose graph uses one; everybody can read it")
@@ -106,7 +113,6 @@ func (f *initFlags) register(c *cobra.Command) {
 	flags.BoolVar(&f.noMDNS, "no-mdns", false, "do not look for nodes on the local network")
 	flags.StringVar(&f.power, "power", datadir.PowerNormal, "normal, or low: for batteries; asks others and answers nobody, looks at the local network only on request")
 	flags.StringVar(&f.identity, "identity", "", "file with the identity to use, from: p2pnode identity (default a new one)")
-	flags.StringVar(&f.catalogue, "catalogue", "", "file that lists the keys of a task that sums up by them; the task names its hash")
 	flags.StringVar(&f.consent, "unprotected", "", fmt.Sprintf("give up privacy: write %q", datadir.Consent))
 }
 
@@ -226,6 +232,24 @@ func (s newSums) String() string {
 
 // String implements [fmt.Stringer].
 func (d newDirectory) String() string {
+	dir := d.flag()
+	return fmt.Sprintf(`Made a node for the task %s in %s.
+%s
+Next: p2pnode data import FILE.csv%s   (columns %s)
+then: p2pnode run%s
+`, d.Task, d.Dir, d.guarantee(), dir, strings.Join(d.Columns, ","), dir)
+}
+
+// flag names the directory in a command, unless that is the usual one.
+func (d newDirectory) flag() string {
+	if filepath.Clean(d.Dir) == defaultDir() {
+		return ""
+	}
+	return " --dir " + d.Dir
+}
+
+// guarantee says how each record is protected, and whom the owner trusts.
+func (d newDirectory) guarantee() string {
 	guarantee := "Its models will be sent WITHOUT any privacy guarantee."
 	switch {
 	case d.Obfuscation:
@@ -243,13 +267,5 @@ func (d newDirectory) String() string {
 		guarantee += fmt.Sprintf("\nThat holds without exception and costs much noise for %d releases: --noise laplace --accounting renyi,\n"+
 			"or --noise gaussian, needs less noise and allows the exceptions of a small delta.", d.Releases)
 	}
-	dir := ""
-	if filepath.Clean(d.Dir) != defaultDir() {
-		dir = " --dir " + d.Dir
-	}
-	return fmt.Sprintf(`Made a node for the task %s in %s.
-%s
-Next: p2pnode data import FILE.csv%s   (columns %s)
-then: p2pnode run%s
-`, d.Task, d.Dir, guarantee, dir, strings.Join(d.Columns, ","), dir)
+	return guarantee
 }

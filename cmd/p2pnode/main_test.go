@@ -49,6 +49,7 @@ func TestScript(t *testing.T) {
 			"replace":    replace,
 			"bootstrap":  bootstrap,
 			"authority":  authority,
+			"invite":     invite,
 			"self":       self,
 			"flip":       flip,
 			"committee":  committee,
@@ -188,6 +189,26 @@ func bootstrap(ts *testscript.TestScript, neg bool, args []string) {
 	line := `^address +(\S+)$`
 	until(ts, false, []string{line, "p2pnode", "status", "--dir", args[0]})
 	ts.Setenv("BOOTSTRAP", regexp.MustCompile("(?m)" + line).FindStringSubmatch(ts.ReadFile("stdout"))[1])
+}
+
+// invite DIR FLAG... sets TICKET to a ticket of the daemon of that directory, and TYPO to the
+// same with two characters swapped.
+func invite(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: invite DIR FLAG...")
+	}
+	bootstrap(ts, false, args[:1])
+	ts.Check(ts.Exec("p2pnode", append([]string{"invite", "--dir"}, args...)...))
+	ticket := regexp.MustCompile(`(?m)^p2p\S+$`).FindString(ts.ReadFile("stdout"))
+	ts.Setenv("TICKET", ticket)
+	typo := []byte(ticket)
+	for at := 20; ; at++ {
+		if typo[at] != typo[at+1] {
+			typo[at], typo[at+1] = typo[at+1], typo[at]
+			break
+		}
+	}
+	ts.Setenv("TYPO", string(typo))
 }
 
 // authority DIR sets AUTHORITY to who signed the membership list of that directory.

@@ -30,28 +30,34 @@ Ctrl-C once stops cleanly; twice stops at once, and nothing is lost either way.`
   p2pnode run --dir /var/lib/p2pnode --json`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			level := slog.LevelInfo
-			if verbose {
-				level = slog.LevelDebug
-			} else {
-				// libp2p also returns the errors that it logs.
-				gologshim.SetDefaultHandler(slog.DiscardHandler)
-			}
-			log := newLog(cmd, o, level)
-			// The same goes for what libraries print with Go's log package.
-			slog.SetLogLoggerLevel(slog.LevelDebug)
-			slog.SetDefault(log)
-			return run(cmd, o, log)
+			return runDaemon(cmd, o, verbose, func(_ context.Context, _ *node.Node, r ready) error { return show(cmd, o, r, ready.String) })
 		},
 	}
 	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "log more")
 	return c
 }
 
-// run is the daemon. The first signal stops it cleanly; after that the signal's
-// own effect is back, so that a second one ends the process at once, whatever
-// the stop is waiting for.
-func run(cmd *cobra.Command, o *options, log *slog.Logger) (err error) {
+// daemonLog is the log of a daemon, and of the libraries in this process.
+func daemonLog(cmd *cobra.Command, o *options, verbose bool) *slog.Logger {
+	level := slog.LevelInfo
+	if verbose {
+		level = slog.LevelDebug
+	} else {
+		// libp2p also returns the errors that it logs.
+		gologshim.SetDefaultHandler(slog.DiscardHandler)
+	}
+	log := newLog(cmd, o, level)
+	// The same goes for what libraries print with Go's log package.
+	slog.SetLogLoggerLevel(slog.LevelDebug)
+	slog.SetDefault(log)
+	return log
+}
+
+// runDaemon is the daemon. began is called when the node is ready, and ends the daemon if it
+// fails. The first signal stops it cleanly; after that the signal's own effect is back, so
+// that a second one ends the process at once, whatever the stop is waiting for.
+func runDaemon(cmd *cobra.Command, o *options, verbose bool, began func(context.Context, *node.Node, ready) error) (err error) {
+	log := daemonLog(cmd, o, verbose)
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	defer context.AfterFunc(ctx, func() {
@@ -79,7 +85,7 @@ func run(cmd *cobra.Command, o *options, log *slog.Logger) (err error) {
 		if err != nil {
 			return nil // the node did not get ready, and Run says why
 		}
-		return show(cmd, o, ready{n.ID().String(), addrs}, ready.String)
+		return began(ctx, n, ready{n.ID().String(), addrs})
 	})
 	return parts.Wait()
 }

@@ -1,0 +1,354 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+	"unicode"
+
+	"github.com/libp2p/go-libp2p/core/crypto"
+	"github.com/spf13/cobra"
+
+	"p2pnode/node/api"
+	"p2pnode/node/datadir"
+	"p2pnode/node/netedge"
+	"p2pnode/node/ticket"
+)
+
+func joinNetworkCommand(o *options) *cobra.Command {
+	j := joining{options: o}
+	c := &cobra.Command{
+		Use:   "join TICKET|-",
+		Short: "Make a node of the network of a ticket, and run it",
+		Long: `Make a node of the network of a ticket, which "p2pnode invite" prints on a node of
+that network, and run it. It shows what the task is, what this node would publish
+and who must be trusted, and asks before it makes anything. It says when the first
+neighbour is met, and goes on like "p2pnode run"; with --once it stops then.
+
+Without the ticket on the command line, which other users of this machine can
+see, "-" reads it from standard input. Spaces and line ends in it do not matter.
+A directory that holds a node of that network already gets the addresses of the
+ticket as further ones to start from. The other flags are those of init.`,
+		Example: `  p2pnode join p2p1qyqxq...
+  p2pnode join p2p1qyqxq... --yes --once --dir /var/lib/p2pnode --json
+  p2pnode join - --yes <ticket.txt
+  p2pnode join p2p1qyqxq... --network-key swarm.key`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return j.run(cmd, args) },
+	}
+	flags := c.Flags()
+	flags.BoolVar(&j.yes, "yes", false, "do not ask")
+	flags.BoolVar(&j.once, "once", false, fmt.Sprintf("stop when the first neighbour is met, or fail after %v", onceWithin))
+	flags.StringVar(&j.key, "network-key", "", "file swarm.key of another node, if the network has a key that is not in the ticket")
+	flags.BoolVarP(&j.verbose, "verbose", "v", false, "log more")
+	j.flags.registerOwn(c)
+	return c
+}
+
+// onceWithin is how long join --once looks for a neighbour.
+const onceWithin = 2 * time.Minute
+
+// joining is one run of the command.
+type joining struct {
+	*options
+	flags              initFlags
+	yes, once, verbose bool
+	key                string
+	ticket             *ticket.Ticket
+}
+
+func (j *joining) run(cmd *cobra.Command, args []string) (err error) {
+	text, err := readTicket(cmd, args)
+	if err != nil {
+		return err
+	}
+	if j.ticket, err = ticket.Decode(text); err != nil {
+		return err
+	}
+	made, err := j.invited()
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(j.dir, datadir.KeyFile)); !errors.Is(err, fs.ErrNotExist) {
+		return j.again(cmd, made)
+	}
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := j.get(ctx, cmd, &made); err != nil {
+		return err
+	}
+	stop() // the daemon has its own
+	if !j.yes {
+		if args[0] == "-" {
+			return usageError{errors.New("the ticket comes from standard input, so nobody can be asked there; say --yes, or give the ticket as an argument"), cmd}
+		}
+		plan, err := j.describe(made)
+		if err != nil {
+			return err
+		}
+		if err := agreed(cmd, printable(plan.facts()), "Join"); err != nil {
+			return err
+		}
+	}
+	if err := datadir.Make(j.dir, made); err != nil {
+		return err
+	}
+	done, err := j.describe(made)
+	if err != nil {
+		return err
+	}
+	j.say(cmd, done.made())
+	return j.meet(cmd, done)
+}
+
+// say prints a step on the way, for people.
+func (j *joining) say(cmd *cobra.Command, text string) {
+	if !j.json {
+		fmt.Fprint(cmd.OutOrStdout(), printable(text))
+	}
+}
+
+// readTicket puts a ticket together that a mail program has broken into words, or reads it
+// from standard input.
+func readTicket(cmd *cobra.Command, args []string) (string, error) {
+	if len(args) != 1 || args[0] != "-" {
+		return strings.Join(args, ""), nil
+	}
+	text, err := io.ReadAll(io.LimitReader(cmd.InOrStdin(), 4*ticket.MaxText))
+	if err != nil {
+		return "", fmt.Errorf("read the ticket: %w", err)
+	}
+	return string(text), nil
+}
+
+// invited is what the ticket says of a node, with what the user has beside it.
+func (j *joining) invited() (made datadir.New, err error) {
+	if made, err = datadir.Invited(j.ticket, time.Now()); err != nil {
+		return made, err
+	}
+	if made.Key != nil && j.flags.identity != "" {
+		return made, errors.New("the ticket brings the identity of the new node, so --identity has no use; leave it out")
+	}
+	made.Identity = j.flags.identity
+	if j.key != "" {
+		key, err := os.ReadFile(j.key)
+		if err != nil {
+			return made, fmt.Errorf("read the network key: %w", err)
+		}
+		if err := made.Private.SetKey(string(key)); err != nil {
+			return made, err
+		}
+	}
+	return made, made.Private.Ready(j.dir)
+}
+
+// again lets an existing node have what the ticket brings, and runs it.
+func (j *joining) again(cmd *cobra.Command, made datadir.New) error {
+	if err := datadir.Rejoin(j.dir, j.ticket, made); err != nil {
+		return err
+	}
+	files, err := datadir.Read(j.dir)
+	if err != nil {
+		return err
+	}
+	made.Task, made.Config = files.Task, files.Config
+	done, err := j.describe(made)
+	if err != nil {
+		return err
+	}
+	done.Before = true
+	added, err := j.add(cmd, &done)
+	if err != nil {
+		return err
+	}
+	if added == 0 {
+		return fmt.Errorf("the ticket leads to the node of %s only, which is this one; give it to others, or join with another directory: --dir", j.dir)
+	}
+	if done.Running {
+		return show(cmd, j.options, done, joined.before)
+	}
+	j.say(cmd, done.before())
+	return j.meet(cmd, done)
+}
+
+// add lets an existing node start from the nodes of the ticket too.
+func (j *joining) add(cmd *cobra.Command, done *joined) (added int, err error) {
+	for _, p := range j.ticket.Peers {
+		if p.ID.String() == done.Peer {
+			continue
+		}
+		for _, a := range p.Addrs {
+			did, err := askOwner(cmd, j.options, func(owner api.Owner, ctx context.Context) (api.Addition, error) {
+				return owner.AddPeer(ctx, a.String()+"/p2p/"+p.ID.String())
+			})
+			if err != nil {
+				return added, err
+			}
+			added, done.Running = added+1, did.Running
+		}
+	}
+	return added, nil
+}
+
+// get completes what the node is made of: the task and its catalogue, from the ticket or from
+// a node to start from, and the configuration.
+func (j *joining) get(ctx context.Context, cmd *cobra.Command, made *datadir.New) (err error) {
+	text := j.ticket.Task
+	if text == nil {
+		if text, err = j.fetch(ctx, cmd, made, "task", j.ticket.TaskHash); err != nil {
+			return err
+		}
+	}
+	if err := made.TakeTask(j.ticket, text); err != nil {
+		return err
+	}
+	made.Config = datadir.DefaultConfig(made.Task)
+	j.flags.change(&made.Config, cmd.Flags().Changed)
+	made.Config.Bootstrap = append(made.Config.Bootstrap, ticketAddresses(j.ticket)...)
+	if err := made.Check(); err != nil {
+		return err
+	}
+	if sum, ok := made.CatalogueHash(); ok {
+		made.Catalogue, err = j.fetch(ctx, cmd, made, "catalogue of the task", sum)
+	}
+	return err
+}
+
+// fetch gets a public file of the task from a node to start from.
+func (j *joining) fetch(ctx context.Context, cmd *cobra.Command, made *datadir.New, what string, sum [ticket.HashSize]byte) ([]byte, error) {
+	key, err := j.identity(made)
+	if err != nil {
+		return nil, err
+	}
+	if isTerminal(cmd.ErrOrStderr()) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "Getting the %s from a node to start from...\n", what)
+	}
+	ctx, cancel := context.WithTimeout(ctx, fetchWithin)
+	defer cancel()
+	data, err := netedge.FetchFile(ctx, key, made.Private, j.ticket.Network, j.ticket.Peers, sum)
+	if err != nil && j.ticket.Members != "" && made.Key == nil {
+		return nil, fmt.Errorf("the %s cannot be got: %w; members of %s speak only to who is on their list: make an identity with p2pnode identity FILE, "+
+			"let the keeper of the list add it, and join with --identity FILE", what, err, j.ticket.Members)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the %s cannot be got from a node of the ticket: %w", what, err)
+	}
+	return data, nil
+}
+
+// fetchWithin bounds how long a file may take.
+const fetchWithin = 5 * time.Minute
+
+// identity is that of the new node, if it is known already, or one for this once.
+func (j *joining) identity(made *datadir.New) (crypto.PrivKey, error) {
+	switch {
+	case made.Key != nil:
+		return made.Key, nil
+	case made.Identity != "":
+		return datadir.ReadIdentity(made.Identity)
+	}
+	return datadir.PassingIdentity()
+}
+
+// describe says what the network is, and the node if there is one already.
+func (j *joining) describe(made datadir.New) (joined, error) {
+	kept, t := made.Config.Guarantee(), made.Task
+	d := joined{
+		Target: t.Target.Name, Members: j.ticket.Members, Invited: j.ticket.Seed != nil, Until: expiry(j.ticket.Expires),
+		Key: j.ticket.KeyPrint, From: ticketAddresses(j.ticket),
+		newDirectory: newDirectory{
+			Dir: j.dir, Task: t.Name, Network: j.ticket.Network, Columns: t.Columns(),
+			Epsilon: kept.Epsilon, Delta: kept.Delta, Releases: made.Config.Releases, Protected: made.Config.Unprotected == "",
+			Pure: made.Config.Pure(), Obfuscation: t.Obfuscated(), SumsOnly: t.Silent(),
+		},
+	}
+	if s := t.Sums; len(s.Recipes) > 0 {
+		d.Sums = &newSums{Share: s.Share(), Committee: s.Committee, Colluding: s.Colluding}
+	}
+	if _, err := os.Stat(filepath.Join(j.dir, datadir.KeyFile)); errors.Is(err, fs.ErrNotExist) {
+		return d, nil
+	}
+	self, err := datadir.PeerOf(j.dir)
+	d.Peer = self.String()
+	if d.Sums != nil {
+		d.Sums.Member = slices.Contains(d.Sums.Committee, d.Peer)
+	}
+	return d, err
+}
+
+// joined says what a network is, and what join has made.
+type joined struct {
+	newDirectory
+	Peer    string   `json:"peer"`
+	Target  string   `json:"target"`
+	Members string   `json:"members"`         // of which private network; "": everybody of the task may speak to the node
+	Invited bool     `json:"invited"`         // the ticket brought an identity that is on the list
+	Until   string   `json:"until,omitempty"` // when that membership ends
+	Key     string   `json:"key_fingerprint"` // "": no network key
+	From    []string `json:"starts_from"`
+	Before  bool     `json:"joined_before"`   // the directory held a node of the network already
+	Running bool     `json:"running_already"` // its daemon
+	// What follows is known once the daemon runs.
+	Addresses []string `json:"addresses"`       // of this node
+	First     string   `json:"first_neighbour"` // "": not waited for
+	Seconds   float64  `json:"after_seconds"`   // it was met
+}
+
+// facts says what the network is, before the node joins.
+func (d joined) facts() string {
+	text := fmt.Sprintf("The network of the task %s (%s): nodes learn together to predict %q from %s.\n",
+		d.Task, d.Network, d.Target, strings.Join(d.Columns[:len(d.Columns)-1], ", "))
+	text += d.guarantee() + "\n"
+	switch {
+	case d.Invited:
+		text += strings.TrimSpace(fmt.Sprintf("The ticket makes it a member of %s %s", d.Members, d.Until)) + ". It is for one node: if somebody else has used it, do not join.\n"
+	case d.Members != "":
+		text += fmt.Sprintf("Members of %s speak to members only; the keeper of the list lets the node in.\n", d.Members)
+	}
+	if d.Key != "" {
+		text += fmt.Sprintf("The network has a key, with the fingerprint %s.\n", d.Key)
+	}
+	text += "It starts from:\n"
+	for _, a := range d.From {
+		text += "  " + a + "\n"
+	}
+	return text
+}
+
+// made says what was made of a ticket.
+func (d joined) made() string {
+	text := fmt.Sprintf("Made the node %s for the task %s in %s.\n%s\n", d.Peer, d.Task, d.Dir, d.guarantee())
+	if d.Members != "" && !d.Invited {
+		text += fmt.Sprintf("The keeper of the list of %s lets this node in with:\n  p2pnode members add %s --name NAME --key FILE\n", d.Members, d.Peer)
+	}
+	return text
+}
+
+// before says what a ticket brought to a node that had joined.
+func (d joined) before() string {
+	text := fmt.Sprintf("The node of %s has joined this network before. It starts from the %s of the ticket, too.\n", d.Dir, plural(len(d.From), "address", "addresses"))
+	if d.Running {
+		text += "Its daemon is running already.\n"
+	}
+	return text
+}
+
+// printable takes the characters out of a text that a terminal obeys: tasks and tickets come
+// from strangers.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, text)
+}
