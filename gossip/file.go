@@ -29,18 +29,27 @@ func FetchFile(ctx context.Context, h host.Host, from peer.ID, netName string, n
 		return nil, fmt.Errorf("gossip: fetch a file: %w", err)
 	}
 	defer bound(ctx, s)()
-	switch {
-	case size == 0:
-		return nil, fmt.Errorf("gossip: fetch a file: %w", errNotHeld)
-	case size > MaxFile:
-		return nil, fmt.Errorf("gossip: fetch a file: it would have %d bytes, at most %d are taken", size, MaxFile)
-	}
-	data, err := readRest(s, nil, int64(size))
+	data, err := readFile(s, size, name)
 	if err != nil {
 		return nil, fmt.Errorf("gossip: fetch a file: %w", errors.Join(ctx.Err(), err))
 	}
+	return data, nil
+}
+
+// readFile reads a file of a promised size that is what its name says.
+func readFile(from patient, size uint64, name BlobName) ([]byte, error) {
+	switch {
+	case size == 0:
+		return nil, errNotHeld
+	case size > MaxFile:
+		return nil, fmt.Errorf("it would have %d bytes, at most %d are taken", size, MaxFile)
+	}
+	data, err := readRest(from, nil, int64(size))
+	if err != nil {
+		return nil, err
+	}
 	if sha256.Sum256(data) != name {
-		return nil, errors.New("gossip: fetch a file: the peer sent another one than was asked for")
+		return nil, errors.New("the peer sent another one than was asked for")
 	}
 	return data, nil
 }

@@ -198,11 +198,11 @@ func (made *invitation) describe(full *ticket.Ticket) error {
 	}
 	made.Addresses = ticketAddresses(t)
 	made.Reaches = reaches(made.Addresses)
-	task, err := datadir.ParseTask(full.Task)
-	if err != nil {
+	var newcomer datadir.New
+	if err := newcomer.TakeTask(full, full.Task); err != nil {
 		return err
 	}
-	made.Catalogue = task.SumsCatalogue()
+	made.Catalogue = newcomer.Task.SumsCatalogue()
 	return nil
 }
 

@@ -46,7 +46,7 @@ func fail(w io.Writer, asJSON bool, err error) int {
 
 // packageNames matches the names of this module's packages where errors put them: at
 // the beginning of a text, of a line or of a parenthesis, or after another error's text.
-var packageNames = regexp.MustCompile(`(^|\n|: |\()(?:(?:api|config|csv|datadir|discovery|gossip|graph|learner|members|node|peering|privacy|reach|storage|summing|sums): )+`)
+var packageNames = regexp.MustCompile(`(^|\n|: |\()(?:(?:api|config|csv|datadir|discovery|gossip|graph|learner|members|node|peering|privacy|reach|storage|summing|sums|ticket): )+`)
 
 // message returns the text of an error for the user: what is wrong and what to do, without
 // the names of the packages that it came through.

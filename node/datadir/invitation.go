@@ -109,7 +109,7 @@ func (n *New) TakeTask(t *ticket.Ticket, text []byte) error {
 	if sha256.Sum256(text) != t.TaskHash {
 		return api.WrongRequest(errors.New("node: the task is another one than the ticket names"))
 	}
-	task, err := ParseTask(text)
+	task, err := parseWhole(text) // as the directory of the node that invites has it
 	if err != nil {
 		return api.WrongRequest(fmt.Errorf("node: this p2pnode cannot read the task of the ticket (%w); install the version of the node that invites", err))
 	}
