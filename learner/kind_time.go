@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -32,6 +33,7 @@ func timeKind() featureKind {
 			return strconv.FormatFloat(raw[0], 'f', -1, 64)
 		},
 		check: func(c *checker, key string, f *Feature) {
+			c.check(f.Parts == nil || len(f.Parts) > 0, key+".parts", "must list some of %s; leave it out for all", strings.Join(timeParts, ", "))
 			for i, part := range f.Parts {
 				c.oneOf(key+".parts", part, timeParts...)
 				c.check(!slices.Contains(f.Parts[:i], part), key+".parts", "must be unique, %q is there twice", part)
@@ -107,16 +109,18 @@ const milliseconds = 1e11
 // encodeTime appends the coordinates of a time in seconds since 1970 began in UTC, or in
 // milliseconds.
 func (f *Feature) encodeTime(x []float64, v float64) ([]float64, Note, error) {
-	if math.Abs(v) >= milliseconds {
-		v /= 1000
-	}
-	if math.Abs(v) >= milliseconds {
+	second := 1.
+	switch count := math.Abs(v); {
+	case count >= 1000*milliseconds:
 		return nil, Taken, badNumber(f.Name, v, "is no time: it is further from 1970 than seconds or milliseconds count here")
+	case count >= milliseconds:
+		second = 1000
 	}
-	whole := math.Floor(v)
+	whole := math.Floor(v / second)
+	fraction := (v - whole*second) / second
 	at := time.Unix(int64(whole), 0).In(f.clock())
 	for _, part := range f.parts() {
-		sin, cos := math.Sincos(2 * math.Pi * passed(at, v-whole, part))
+		sin, cos := math.Sincos(2 * math.Pi * passed(at, fraction, part))
 		x = append(x, sin, cos)
 	}
 	return x, Taken, nil

@@ -13,6 +13,7 @@ var kinds = [...]featureKind{
 	setKind(),
 	rangeKind(),
 	keyKind(),
+	textKind(),
 	timeKind(),
 	vectorKind(),
 }
@@ -106,7 +107,10 @@ func (c *checker) kind(key string, f *Feature) {
 	}
 	c.oneOf(key+".kind", f.Kind, names...)
 	c.belongs(f, key, "catalogue", f.Catalogue != "", "key")
-	c.belongs(f, key, "buckets", f.Buckets != 0, "key")
+	c.belongs(f, key, "buckets", f.Buckets != 0, "key", "text")
+	c.belongs(f, key, "words", f.Words != nil, "text")
+	c.belongs(f, key, "letters", f.Letters != nil, "text")
+	c.belongs(f, key, "seed", f.Seed != 0, "text")
 	c.belongs(f, key, "log", f.Log, "number")
 	c.belongs(f, key, "parts", f.Parts != nil, "time")
 	c.belongs(f, key, "utc_offset", f.UTCOffset != "", "time")

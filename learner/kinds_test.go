@@ -209,7 +209,7 @@ func TestKindsInAVector(t *testing.T) {
 	for want, raw := range map[string][]float64{
 		`NaN is 1 of its 3 numbers`:    {2, 1, 0, 1990, nan, nan, 1, nan, 2},
 		`at place 2, counted from 0`:   {2, 1, 0, 1990, nan, nan, 1, 2, math.Inf(1)},
-		`column "at": 1e+13 is no`:     {2, 1, 0, 1990, nan, 1e16, 1, 2, 3},
+		`column "at": 1e+16 is no`:     {2, 1, 0, 1990, nan, 1e16, 1, 2, 3},
 		`column "income": -Inf is`:     {2, 1, 0, 1990, math.Inf(-1), 0, 1, 2, 3},
 		`8 numbers, want 9: the first`: {2, 1, 0, 1990, nan, nan, 1, 2},
 	} {

@@ -50,7 +50,7 @@ func TestFromRelease1(t *testing.T) {
 		}
 		raw := release1Row(task, rng)
 		old := task.release1(raw)
-		scaled := math.Abs(norm(old)-1) < 1e-9 || task.Normalise && norm(old) > 0
+		scaled := math.Abs(normOf(old)-1) < 1e-9 || task.Normalise && normOf(old) > 0
 		says := slices.ContainsFunc(old[1:6], func(v float64) bool { return v != 0 }) // the set and the range
 		if task.Constant > 0 {
 			old = append(old, task.Constant)
@@ -79,7 +79,7 @@ func TestFromRelease1(t *testing.T) {
 	}
 }
 
-func norm(x []float64) float64 {
+func normOf(x []float64) float64 {
 	var square float64
 	for _, v := range x {
 		square += v * v

@@ -54,9 +54,10 @@ type Feature struct {
 	Name string `toml:"name"`
 	// Kind is "number" (one coordinate, [Min, Max] taken to [-1, 1]), "set" (one 0/1
 	// coordinate for each of Values, the cell lists them with "|" between), "range" (a
-	// number; one 0/1 coordinate for each interval between Edges), "time" (a circle for
-	// each of Parts), "vector" (Length coordinates that something else computed) or "key"
-	// (the name of the one thing that the record is about: no coordinate, but what a
+	// number; one 0/1 coordinate for each interval between Edges), "text" (Buckets
+	// coordinates, into which its words and their letters are hashed), "time" (a circle
+	// for each of Parts), "vector" (Length coordinates that something else computed) or
+	// "key" (the name of the one thing that the record is about: no coordinate, but what a
 	// private sum knows about the thing; see [Catalogue]). See [Task.Encode].
 	Kind   string    `toml:"kind"`
 	Min    float64   `toml:"min,omitempty"`
@@ -65,9 +66,15 @@ type Feature struct {
 	Edges  []float64 `toml:"edges,omitempty"`
 	// Catalogue is the SHA-256 of the public file that lists the keys, in hex; and
 	// Buckets is how many lists keys are hashed into where there is no such file. A key
-	// has one of the two.
+	// has one of the two. Of a text Buckets is how many coordinates it has, 0: 1024.
 	Catalogue string `toml:"catalogue,omitempty" json:",omitzero"`
 	Buckets   int    `toml:"buckets,omitempty" json:",omitzero"`
+	// Words and Letters are the shortest and the longest run of words of a text, and of
+	// letters of a word, that are counted; nil: none, or if both are nil as usual.
+	Words   []int `toml:"words,omitempty" json:",omitzero"`
+	Letters []int `toml:"letters,omitempty" json:",omitzero"`
+	// Seed is hashed before each of them, so that a task can have other buckets.
+	Seed uint32 `toml:"seed,omitempty" json:",omitzero"`
 	// Log takes the logarithm of a number to [-1, 1].
 	Log bool `toml:"log,omitempty" json:",omitzero"`
 	// Parts are those of a time, of "day", "week" and "year"; nil: all three.

@@ -42,12 +42,15 @@ func (t *Task) EncodeExample(raw []float64, label float64) (Record, error) {
 		} else {
 			x, note, err = f.kind().vector(f, x, raw)
 		}
+		if err != nil {
+			return err
+		}
 		if text := f.kind().text; text != nil {
 			w.add(text(f, raw), note)
 		} else {
 			w.addNumber(raw[0], note)
 		}
-		return err
+		return nil
 	})
 	if err != nil {
 		return Record{}, err
