@@ -247,7 +247,7 @@ func TestValidateNamesTheKey(t *testing.T) {
 		"features":           func(t *Task) { t.Features = nil },
 		"features[0].name":   func(t *Task) { t.Features[0].Name = strings.Repeat("x", 300) },
 		"features[1].name":   func(t *Task) { t.Features[1].Name = t.Features[0].Name },
-		"features[1].kind":   func(t *Task) { t.Features[1].Kind = "text" },
+		"features[1].kind":   func(t *Task) { t.Features[1].Kind = "image" },
 		"features[0].values": func(t *Task) { t.Features[0].Values[3] = "Drama" },
 		"features[1].edges":  func(t *Task) { t.Features[1].Edges[0] = 3000 },
 		"features[1].edges ": func(t *Task) { t.Features[1].Edges[0] = nan },
