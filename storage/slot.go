@@ -20,7 +20,9 @@ type slot struct {
 
 // The layout of a slot, little endian: cohort (8), number (8), flags (1),
 // opened (8, if flagged), the record's key (8, if flagged), y (8), x (8 for each
-// coordinate). It is stored under Seq.
+// coordinate). It is stored under Seq. An x that is mostly 0, as of a text, is flagged
+// and stored as how many coordinates it has (4), how many are not 0 (4), these (8 each),
+// their places, which increase (4 each), and 4 bytes of 0 if that is needed to fill 8.
 const (
 	slotHeader = 8 + 8 + 1
 
@@ -28,6 +30,11 @@ const (
 	slotOpened = 2
 	slotAside  = 4
 	slotKeyed  = 8
+	slotSparse = 16
+
+	// mostSparse is how many coordinates a sparse x may have, so that what is damaged takes
+	// no more memory.
+	mostSparse = 1 << 20
 )
 
 var errSlot = fmt.Errorf("%w: a record has the wrong form", ErrDamaged)
@@ -52,10 +59,76 @@ func encodeSlot(at slot) []byte {
 		data = binary.LittleEndian.AppendUint64(data, at.record.Key)
 	}
 	data = binary.LittleEndian.AppendUint64(data, math.Float64bits(at.record.Y))
+	if n := places(at.record.X); len(at.record.X) <= mostSparse && sparseWords(n) < len(at.record.X) {
+		data[slotHeader-1] |= slotSparse
+		return appendSparse(data, at.record.X, n)
+	}
 	for _, v := range at.record.X {
 		data = binary.LittleEndian.AppendUint64(data, math.Float64bits(v))
 	}
 	return data
+}
+
+// places is how many coordinates are not 0.
+func places(x []float64) (n int) {
+	for _, v := range x {
+		if math.Float64bits(v) != 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// sparseWords is how many words of 8 bytes a sparse x takes of which n are not 0.
+func sparseWords(n int) int { return 1 + n + (n+1)/2 }
+
+func appendSparse(data []byte, x []float64, n int) []byte {
+	data = binary.LittleEndian.AppendUint32(data, uint32(len(x)))
+	data = binary.LittleEndian.AppendUint32(data, uint32(n))
+	for _, v := range x {
+		if bits := math.Float64bits(v); bits != 0 {
+			data = binary.LittleEndian.AppendUint64(data, bits)
+		}
+	}
+	for i, v := range x {
+		if math.Float64bits(v) != 0 {
+			data = binary.LittleEndian.AppendUint32(data, uint32(i))
+		}
+	}
+	return append(data, make([]byte, n%2*4)...)
+}
+
+// decodeSparse is the x that appendSparse has written, in room if there is enough of it.
+func decodeSparse(data []byte, room []float64) ([]float64, error) {
+	if len(data) < 8 {
+		return nil, errSlot
+	}
+	width, n := int(binary.LittleEndian.Uint32(data)), int(binary.LittleEndian.Uint32(data[4:]))
+	if width > mostSparse || sparseWords(n) >= width || len(data) != 8*sparseWords(n) {
+		return nil, errSlot
+	}
+	x, values, at := roomFor(room, width), data[8:], data[8+8*n:]
+	clear(x)
+	last := -1
+	for i := range n {
+		place, bits := int(binary.LittleEndian.Uint32(at[4*i:])), binary.LittleEndian.Uint64(values[8*i:])
+		if place <= last || place >= width || bits == 0 {
+			return nil, errSlot
+		}
+		x[place], last = math.Float64frombits(bits), place
+	}
+	if n%2 != 0 && binary.LittleEndian.Uint32(at[4*n:]) != 0 {
+		return nil, errSlot
+	}
+	return x, nil
+}
+
+// roomFor is room with n numbers, or memory of its own.
+func roomFor(room []float64, n int) []float64 {
+	if cap(room) < n || room == nil {
+		return make([]float64, n)
+	}
+	return room[:n]
 }
 
 // openSlot unseals and decodes the slot stored under key. It puts the record's X into room
@@ -69,7 +142,7 @@ func openSlot(key, sealed []byte, room []float64) (slot, error) {
 }
 
 func decodeSlot(key, data []byte, room []float64) (slot, error) {
-	if len(key) != 8 || len(data)%8 != slotHeader%8 || len(data) < slotHeader+8 || data[slotHeader-1] >= 2*slotKeyed {
+	if len(key) != 8 || len(data)%8 != slotHeader%8 || len(data) < slotHeader+8 || data[slotHeader-1] >= 2*slotSparse {
 		return slot{}, errSlot
 	}
 	flags := data[slotHeader-1]
@@ -92,13 +165,15 @@ func decodeSlot(key, data []byte, room []float64) (slot, error) {
 		}
 	}
 	at.record.Y = math.Float64frombits(binary.LittleEndian.Uint64(words))
-	n := len(words)/8 - 1
-	if at.record.X = room[:0]; cap(room) < n || room == nil {
-		at.record.X = make([]float64, n)
+	words = words[8:]
+	if flags&slotSparse != 0 {
+		x, err := decodeSparse(words, room)
+		at.record.X = x
+		return at, err
 	}
-	at.record.X = at.record.X[:n]
+	at.record.X = roomFor(room, len(words)/8)
 	for i := range at.record.X {
-		at.record.X[i] = math.Float64frombits(binary.LittleEndian.Uint64(words[8*(1+i):]))
+		at.record.X[i] = math.Float64frombits(binary.LittleEndian.Uint64(words[8*i:]))
 	}
 	return at, nil
 }
