@@ -56,7 +56,11 @@ func PersonalModelsKnowing(t *Task, train *Rows, prior []float64, k *Known) iter
 
 // within makes the fits in the span of the records, where that is much smaller.
 func (s *search) within(t *Task, train *Rows, yield func(PersonalModel) bool) {
-	if span := t.newSpan(train, s.prior); span != nil {
+	span, more := t.newSpan(train, s.prior, func() bool { return yield(s.model) })
+	if !more {
+		return
+	}
+	if span != nil {
 		outside := s.outside
 		train, s.prior = span.inside(train), span.model(s.prior)
 		s.outside = func(theta []float64) []float64 { return outside(span.outside(theta)) }

@@ -11,7 +11,7 @@ import (
 )
 
 // leanFitter minimises what [fitter] does where the Hessian of all K p parameters
-// would be too large: its memory is of the order of m p + p^2 numbers, and its work
+// would be too large: its memory is of the order of m (p + K) + p^2 numbers, and its work
 // is in pieces of some ten milliseconds at p = 561.
 //
 // A record's curvature C_j, K x K, of the multinomial loss vanishes along 1, as
@@ -35,15 +35,14 @@ type leanFitter struct {
 	y         []float64
 	z         *mat.Dense // scores, one row a record, as what follows
 	slope     *mat.Dense
-	curvature *mat.Dense
+	curvature []float64 // of one record, K x K
 	mean      []float64 // c_j
 
 	some   *mat.Dense    // room for a piece of the records
-	whole  *mat.SymDense // S
 	gram   *mat.SymDense // S without the weights, for the c_j in of
 	of     []float64
 	weight []float64 // in factor
-	factor mat.Cholesky
+	factor factor    // of S
 	spread []float64 // x_j' S^-1 x_j; nil: not worked out for this factor
 }
 
@@ -52,9 +51,9 @@ func newLeanFitter(l loss, train *Rows, pause func() bool) *leanFitter {
 	m, p, k := train.Len(), train.width(), l.scores()
 	f := &leanFitter{
 		loss: l, pause: pause, x: train.matrix(), y: train.labels(),
-		z: mat.NewDense(m, k, nil), slope: mat.NewDense(m, k, nil), curvature: mat.NewDense(m, k*k, nil),
+		z: mat.NewDense(m, k, nil), slope: mat.NewDense(m, k, nil), curvature: make([]float64, k*k),
 		mean: make([]float64, m), some: mat.NewDense(min(m, pieceRecords), p, nil),
-		whole: mat.NewSymDense(p, nil), gram: mat.NewSymDense(p, nil),
+		gram: mat.NewSymDense(p, nil), factor: newFactor(p),
 	}
 	return f
 }
@@ -91,11 +90,11 @@ func (f *leanFitter) objective(theta, weight, centre []float64) float64 {
 	return penalised(f.loss, f.z, f.y, theta, weight, centre)
 }
 
-// curve fills slope, curvature and mean at the scores in z.
+// curve fills slope and mean at the scores in z.
 func (f *leanFitter) curve() {
 	_, k := f.z.Dims()
 	for i, y := range f.y {
-		z, c := f.z.RawRowView(i), f.curvature.RawRowView(i)
+		z, c := f.z.RawRowView(i), f.curvature
 		f.loss.slope(f.slope.RawRowView(i), z, y)
 		f.loss.curvature(c, z, y)
 		var trace float64
@@ -130,14 +129,12 @@ func (f *leanFitter) prepare(weight []float64) (more bool) {
 	if f.weight != nil && floats.Equal(f.weight, weight) {
 		return true
 	}
-	_, p := f.x.Dims()
-	f.whole.CopySym(f.gram)
-	for k := range p {
-		f.whole.SetSym(k, k, f.gram.At(k, k)+2*weight[k])
+	f.weight, f.spread = nil, nil
+	if !f.factor.make(f.gram, weight, f.pause) {
+		return false
 	}
-	f.factor.Factorize(f.whole)
-	f.weight, f.spread = append(f.weight[:0], weight...), nil
-	return f.pause()
+	f.weight = append(f.weight, weight...)
+	return true
 }
 
 // sum fills gram, some records at a time.
@@ -159,12 +156,7 @@ func (f *leanFitter) sum() bool {
 }
 
 // upper is U with S = U'U; false when float64 does not reach.
-func (f *leanFitter) upper() (u blas64.Triangular, ok bool) {
-	if f.factor.IsEmpty() || f.factor.Cond() > mat.ConditionTolerance {
-		return u, false
-	}
-	return f.factor.RawU().(mat.RawTriangular).RawTriangular(), true
-}
+func (f *leanFitter) upper() (u blas64.Triangular, ok bool) { return f.factor.u, f.factor.ok }
 
 // leaveOneOut returns what that of [fitter] does, with the leverages of S. Without the
 // record itself they are a = b / (1 - b c), b = x' S^-1 x, and the scores move by a times
@@ -199,7 +191,7 @@ func (f *leanFitter) fit(theta, weight, centre []float64, seen func()) (evidence
 	if _, ok := f.upper(); ok {
 		_, k := f.z.Dims()
 		_, p := f.x.Dims()
-		e.marginal -= float64(max(1, k-1)) * excess(f.factor.LogDet(), weight[:p]) / 2
+		e.marginal -= float64(max(1, k-1)) * excess(f.factor.logDet(), weight[:p]) / 2
 	}
 	return e, true
 }

@@ -98,7 +98,8 @@ func (f *leanFitter) hessian(dst, v, weight []float64, scores *mat.Dense) {
 	turned := make([]float64, k)
 	scores.Mul(f.x, f.rows(v).T())
 	for i := range f.y {
-		z, c := scores.RawRowView(i), f.curvature.RawRowView(i)
+		z, c := scores.RawRowView(i), f.curvature
+		f.loss.curvature(c, f.z.RawRowView(i), f.y[i])
 		for j := range turned {
 			turned[j] = floats.Dot(block(c, j, k), z)
 		}

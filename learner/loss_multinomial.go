@@ -32,12 +32,12 @@ func (l multinomial) slope(dst, z []float64, y float64) {
 }
 
 func (l multinomial) curvature(dst, z []float64, _ float64) {
-	q := make([]float64, l.classes)
+	q := dst[:l.classes] // until its row comes, the last one
 	softmax(q, z)
-	for k := range q {
-		row := block(dst, k, l.classes)
-		floats.ScaleTo(row, -q[k], q)
-		row[k] += q[k]
+	for k := l.classes - 1; k >= 0; k-- {
+		row, share := block(dst, k, l.classes), q[k]
+		floats.ScaleTo(row, -share, q)
+		row[k] += share
 	}
 }
 

@@ -31,12 +31,19 @@ type piece struct {
 // so many that what is added up piece by piece is added up as if it were in one.
 const pieceRows = 1024
 
+// pieceOf is how many records of so many features a piece takes: fewer of wide ones, as a
+// piece is made at once, and whole blocks of what multiplies matrices.
+func pieceOf(width int) int {
+	const numbers, block = 1 << 20, 64
+	return min(pieceRows, max(block, numbers/max(width, 1)/block*block))
+}
+
 // RowsOf returns rows with these records.
 func RowsOf(records []Record) *Rows {
 	r := new(Rows)
 	for i, record := range records {
-		if i%pieceRows == 0 {
-			r.pieces = append(r.pieces, newPiece(min(pieceRows, len(records)-i), len(record.X)))
+		if rows := pieceOf(len(record.X)); i%rows == 0 {
+			r.pieces = append(r.pieces, newPiece(min(rows, len(records)-i), len(record.X)))
 		}
 		r.Add(record)
 	}
@@ -54,9 +61,9 @@ func (r *Rows) Add(record Record) Record {
 	switch n := len(r.pieces); {
 	case n == 0:
 		r.pieces = append(r.pieces, piece{})
-	case len(r.pieces[n-1].y) >= pieceRows:
+	case len(r.pieces[n-1].y) >= pieceOf(len(record.X)):
 		// All of it at once: who keeps a record keeps every array that it was ever in.
-		r.pieces = append(r.pieces, newPiece(pieceRows, len(record.X)))
+		r.pieces = append(r.pieces, newPiece(pieceOf(len(record.X)), len(record.X)))
 	}
 	p := &r.pieces[len(r.pieces)-1]
 	p.seq, p.cohort = append(p.seq, record.Seq), append(p.cohort, record.Cohort)

@@ -1,6 +1,11 @@
 package learner
 
-import "gonum.org/v1/gonum/mat"
+import (
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/lapack/lapack64"
+	"gonum.org/v1/gonum/mat"
+)
 
 // span is an orthonormal basis of a space that holds the features of every record and
 // those of every block of a prior. The pull toward the prior is the same for all
@@ -14,17 +19,13 @@ type span struct {
 }
 
 // newSpan returns the span of the records and the prior, or nil when that is not
-// much smaller than the space of all models.
-func (t *Task) newSpan(train *Rows, prior []float64) *span {
-	s := &span{}
-	if t.Constant > 0 {
-		s.constant = 1
-	}
-	width, k := t.Width(), t.loss().scores()
-	p, m := width-s.constant, train.Len()
+// much smaller than the space of all models. It calls pause between pieces of the work,
+// and reports whether it was let.
+func (t *Task) newSpan(train *Rows, prior []float64, pause func() bool) (s *span, more bool) {
+	width, p, k, m := t.Width(), t.featureCount(), t.loss().scores(), train.Len()
 	r := m + k
 	if r >= p || t.Dimension() > exactParameters && 2*r > p {
-		return nil
+		return nil, true
 	}
 	columns := mat.NewDense(p, r, nil)
 	i := 0
@@ -35,12 +36,45 @@ func (t *Task) newSpan(train *Rows, prior []float64) *span {
 	for i := range k {
 		columns.SetCol(m+i, block(prior, i, width)[:p])
 	}
-	var qr mat.QR
-	qr.Factorize(columns)
-	var q mat.Dense
-	qr.QTo(&q)
-	s.basis = q.Slice(0, p, 0, r).(*mat.Dense)
-	return s
+	s = &span{constant: width - p}
+	s.basis, more = orthonormal(columns, pause)
+	return s, more
+}
+
+// orthonormal returns an orthonormal basis of a space that holds the columns, as many as
+// there are, and destroys them.
+func orthonormal(columns *mat.Dense, pause func() bool) (basis *mat.Dense, more bool) {
+	p, r := columns.Dims()
+	reflectors, tau := columns.RawMatrix(), make([]float64, r)
+	work := make([]float64, 64*max(r, 64)+65*64)
+	piece := func(of blas64.General, from, to int) blas64.General {
+		of.Data, of.Cols = of.Data[from:], to-from
+		return of
+	}
+	for from := 0; from < r; from += factorBlock {
+		to := min(from+factorBlock, r)
+		part := piece(reflectors, from, to)
+		if from > 0 {
+			lapack64.Ormqr(blas.Left, blas.Trans, piece(reflectors, 0, from), tau[:from], part, work, len(work))
+		}
+		part.Data, part.Rows = part.Data[from*part.Stride:], p-from
+		lapack64.Geqrf(part, tau[from:to], work, len(work))
+		if !pause() {
+			return nil, false
+		}
+	}
+	basis = mat.NewDense(p, r, nil)
+	for from := 0; from < r; from += factorBlock {
+		to := min(from+factorBlock, r)
+		for i := from; i < to; i++ {
+			basis.Set(i, i, 1)
+		}
+		lapack64.Ormqr(blas.Left, blas.NoTrans, reflectors, tau, piece(basis.RawMatrix(), from, to), work, len(work))
+		if !pause() {
+			return nil, false
+		}
+	}
+	return basis, true
 }
 
 // inside returns the records in the coordinates of the basis.

@@ -2,10 +2,12 @@ package learner
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 )
 
 // fewRecords is a task with p features and m records of it.
@@ -49,7 +51,7 @@ func TestFitInTheSpanOfTheRecords(t *testing.T) {
 			if loss == "hinge" {
 				task.Smoothing = 0.5
 			}
-			if task.newSpan(RowsOf(records), prior) == nil {
+			if !hasSpan(task, records, prior) {
 				t.Fatalf("%s: %d records and 20 features are worth a smaller space", loss, m)
 			}
 			got, want := FitPersonal(task, records, prior), withoutSpan(task, records, prior)
@@ -76,7 +78,7 @@ func TestFitWithAConstantInTheSpanOfTheRecords(t *testing.T) {
 			records[i].X[19] = 0.3
 		}
 		task.Features = task.Features[:19]
-		if task.newSpan(RowsOf(records), prior) == nil {
+		if !hasSpan(task, records, prior) {
 			t.Fatal("8 records and 20 coordinates are worth a smaller space")
 		}
 		got, want := FitPersonal(task, records, prior), withoutSpan(task, records, prior)
@@ -86,13 +88,53 @@ func TestFitWithAConstantInTheSpanOfTheRecords(t *testing.T) {
 	}
 }
 
+// A basis is one whatever the columns are: of more than one piece, with columns that are
+// the same or zero, as records and priors are.
+func TestOrthonormalColumns(t *testing.T) {
+	const p, r = 300, 150
+	random := rand.New(rand.NewPCG(4, 1))
+	columns := mat.NewDense(p, r, nil)
+	for i := range r {
+		switch {
+		case i == 7 || i == 149: // zero
+		case i%10 == 3:
+			columns.SetCol(i, mat.Col(nil, i/2, columns))
+		default:
+			columns.SetCol(i, normals(random, p))
+		}
+	}
+	given := mat.DenseCopyOf(columns)
+	pauses := 0
+	basis, more := orthonormal(columns, func() bool { pauses++; return true })
+	if !more || pauses != 6 {
+		t.Errorf("%d pauses, want one for each of 3 pieces, twice", pauses)
+	}
+	var products, inside, projected mat.Dense
+	products.Mul(basis.T(), basis)
+	for i := range r {
+		products.Set(i, i, products.At(i, i)-1)
+	}
+	inside.Mul(basis.T(), given)
+	projected.Mul(basis, &inside)
+	projected.Sub(&projected, given)
+	if a, b := mat.Norm(&products, math.Inf(1)), mat.Norm(&projected, math.Inf(1)); a > 1e-12 || b > 1e-11 {
+		t.Errorf("off by %g from orthonormal, and the columns lie %g outside", a, b)
+	}
+	for stop := range 6 {
+		left := stop
+		if _, more := orthonormal(mat.DenseCopyOf(given), func() bool { left--; return left >= 0 }); more {
+			t.Errorf("went on after being stopped at piece %d", stop)
+		}
+	}
+}
+
 func TestNoSpanWhereItDoesNotPay(t *testing.T) {
 	task, records, prior := fewRecords("logistic", 20, 19)
-	if task.newSpan(RowsOf(records), prior) != nil {
+	if hasSpan(task, records, prior) {
 		t.Error("as many directions as features, and yet a smaller space")
 	}
 	task, records, prior = fewRecords("logistic", 200, 120)
-	if task.newSpan(RowsOf(records), prior) != nil {
+	if hasSpan(task, records, prior) {
 		t.Error("a basis that takes longer than the fits in pieces")
 	}
 }
@@ -110,6 +152,11 @@ func BenchmarkFitFewRecords(b *testing.B) {
 			withoutSpan(task, records, prior)
 		}
 	})
+}
+
+func hasSpan(t *Task, records []Record, prior []float64) bool {
+	s, more := t.newSpan(RowsOf(records), prior, always)
+	return s != nil && more
 }
 
 // withoutSpan is FitPersonal in the space of all models.

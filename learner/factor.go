@@ -1,0 +1,74 @@
+package learner
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/lapack"
+	"gonum.org/v1/gonum/lapack/lapack64"
+	"gonum.org/v1/gonum/mat"
+)
+
+// factor is U, S = U'U, of a matrix that may take long to factorise: in one piece of
+// memory and in pieces of the work.
+type factor struct {
+	u  blas64.Triangular
+	ok bool // float64 reaches
+}
+
+func newFactor(n int) factor {
+	return factor{u: blas64.Triangular{Uplo: blas.Upper, Diag: blas.NonUnit, N: n, Stride: n, Data: make([]float64, n*n)}}
+}
+
+// factorBlock is how many columns a piece of the work takes.
+const factorBlock = 64
+
+// make factorises gram + 2 diag(weight), calls pause between the pieces, and reports
+// whether it was let. The first n weights count.
+func (f *factor) make(gram *mat.SymDense, weight []float64, pause func() bool) (more bool) {
+	n, from := f.u.N, gram.RawSymmetric()
+	for i := range n {
+		copy(f.u.Data[i*n+i:(i+1)*n], from.Data[i*from.Stride+i:i*from.Stride+n])
+		f.u.Data[i*n+i] += 2 * weight[i]
+	}
+	whole := blas64.Symmetric{Uplo: blas.Upper, N: n, Stride: n, Data: f.u.Data}
+	work := make([]float64, 3*n)
+	norm := lapack64.Lansy(lapack.MaxColumnSum, whole, work)
+	f.ok = false
+	for at := 0; at < n; at += factorBlock {
+		if !f.step(at, min(factorBlock, n-at)) {
+			return pause() // not positive: float64 does not reach
+		}
+		if !pause() {
+			return false
+		}
+	}
+	f.ok = 1/lapack64.Pocon(whole, norm, work, make([]int, n)) <= mat.ConditionTolerance
+	return true
+}
+
+// step takes the rows of U from at on, where those above are done and what is below is
+// less what they add up to.
+func (f *factor) step(at, rows int) (ok bool) {
+	stride := f.u.Stride
+	corner := blas64.Symmetric{Uplo: blas.Upper, N: rows, Stride: stride, Data: f.u.Data[at*stride+at:]}
+	u, ok := lapack64.Potrf(corner)
+	left := f.u.N - at - rows
+	if !ok || left == 0 {
+		return ok
+	}
+	beside := blas64.General{Rows: rows, Cols: left, Stride: stride, Data: f.u.Data[at*stride+at+rows:]}
+	blas64.Trsm(blas.Left, blas.Trans, 1, u, beside)
+	below := blas64.Symmetric{Uplo: blas.Upper, N: left, Stride: stride, Data: f.u.Data[(at+rows)*(stride+1):]}
+	blas64.Syrk(blas.Trans, -1, beside, 1, below)
+	return true
+}
+
+// logDet is the logarithm of the determinant of S.
+func (f *factor) logDet() (sum float64) {
+	for i := range f.u.N {
+		sum += 2 * math.Log(f.u.Data[i*(f.u.Stride+1)])
+	}
+	return sum
+}
