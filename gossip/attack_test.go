@@ -155,7 +155,7 @@ func TestReplaysAreIgnored(t *testing.T) {
 func TestOversizeMessagesAreDropped(t *testing.T) {
 	victim, friend := victimAndFriend(t)
 	a := newAttacker(t, victim)
-	huge := make([]byte, maxMessageSize+envelopeSize)
+	huge := make([]byte, usualMessage)
 	a.send(victim, &pb.RPC{Publish: []*pb.Message{signed(t, a.key, a.ID(), topicOf("net", friend.id()), 1, huge)}})
 	publish(t, friend, 1)
 	if got := take(t, victim); len(got) != 1 || got[0].Round != 1 {
@@ -194,7 +194,7 @@ func TestGarbageOnTheEdgeStreamIsRefused(t *testing.T) {
 	}
 	s, err := a.NewStream(t.Context(), victim.id(), edgeProtocol("net"))
 	if err == nil {
-		err = writeEdge(s, encodeRequest(EdgeRequest{Kind: EdgeExchange}))
+		_, err = writeEdge(s, encodeRequest(EdgeRequest{Kind: EdgeExchange}))
 	}
 	if err == nil {
 		_, err = victim.readEdge(s)
@@ -204,19 +204,22 @@ func TestGarbageOnTheEdgeStreamIsRefused(t *testing.T) {
 	}
 }
 
+// testEdges is the quota of nodes with small models.
+var testEdges = edgeQuota(edgeMemory / 256)
+
 // A peer that asks as fast as it can is answered so often and no more; others are.
 func TestAskingWithoutEndIsBounded(t *testing.T) {
 	victim, friend := victimAndFriend(t)
 	eager := newNode(t)
 	connect(t, eager.host, victim.host)
 	answered := 0
-	for range 3 * edgeQuota().peerRequests {
+	for range 3 * testEdges.peerRequests {
 		if _, err := eager.Ask(t.Context(), victim.id(), EdgeRequest{Kind: EdgeExchange}); err == nil {
 			answered++
 		}
 	}
 	// On a slow machine a second window may have begun.
-	if answered < edgeQuota().peerRequests || answered > 2*edgeQuota().peerRequests {
+	if answered < testEdges.peerRequests || answered > 2*testEdges.peerRequests {
 		t.Errorf("%d requests are answered", answered)
 	}
 	if _, err := friend.Ask(t.Context(), victim.id(), EdgeRequest{Kind: EdgeExchange}); err != nil {
@@ -226,7 +229,7 @@ func TestAskingWithoutEndIsBounded(t *testing.T) {
 
 func TestVisitorsAreForgotten(t *testing.T) {
 	now := time.Now()
-	v := visitors{quota: edgeQuota(), peers: make(map[peer.ID]*visits)}
+	v := visitors{quota: testEdges, peers: make(map[peer.ID]*visits)}
 	v.enter("waiting", now)
 	for i := range 2 * maxVisitors {
 		id := peer.ID(fmt.Sprint(i))
@@ -238,7 +241,7 @@ func TestVisitorsAreForgotten(t *testing.T) {
 	if len(v.peers) > maxVisitors || v.peers["waiting"] == nil || v.streams != 1 {
 		t.Errorf("%d peers are remembered, %d streams", len(v.peers), v.streams)
 	}
-	for range edgeQuota().peerRequests {
+	for range testEdges.peerRequests {
 		v.enter("eager", now)
 		v.leave("eager")
 	}
@@ -252,7 +255,7 @@ func TestSilentStreamsOfOnePeerLeaveRoomForOthers(t *testing.T) {
 	victim, friend := newNode(t), newNode(t)
 	connect(t, friend.host, victim.host)
 	a := newAttacker(t, victim)
-	for range edgeQuota().streams + 1 {
+	for range testEdges.streams + 1 {
 		s, err := a.NewStream(t.Context(), victim.id(), edgeProtocol("net"))
 		if err != nil {
 			t.Fatal(err)
@@ -262,8 +265,8 @@ func TestSilentStreamsOfOnePeerLeaveRoomForOthers(t *testing.T) {
 	require.Nothing(t, func() string {
 		victim.edges.mu.Lock()
 		defer victim.edges.mu.Unlock()
-		if n := victim.edges.visitors.streams; n != edgeQuota().peerStreams {
-			return fmt.Sprintf("%d silent streams are held open, want %d", n, edgeQuota().peerStreams)
+		if n := victim.edges.visitors.streams; n != testEdges.peerStreams {
+			return fmt.Sprintf("%d silent streams are held open, want %d", n, testEdges.peerStreams)
 		}
 		return ""
 	})

@@ -14,11 +14,13 @@ import (
 // nodes of different versions belong to different networks. Version 2 added the
 // proof of a model and the witnesses, version 3 directed messages, version 4 the
 // entries of the similarity graph and the standing of edges. Under version 5 columns
-// of numbers are scaled, so the coordinates of models mean something else.
+// of numbers are scaled, so the coordinates of models mean something else; models are in
+// single precision where noise hides the rest, and not sent to a peer that holds them.
 const Version = 5
 
-// maxMessageSize bounds an encoded message, in bytes.
-const maxMessageSize = 64 << 10
+// maxMessageSize bounds an encoded message of any task, in bytes; what a network takes
+// follows from its rules, see largest.
+const maxMessageSize = 8*learner.MaxDimension + headerSize
 
 // headerSize bounds the bytes of an encoded message beside its coordinates: nine
 // tags, five varints, one double, three lengths and the proof, with room to spare.
@@ -28,18 +30,40 @@ const headerSize = 64 + maxProof
 // node sends a malformed message.
 var errMalformed = errors.New("malformed message")
 
-// encodeBody returns the bytes of a message without a proof.
+// encodeBody returns the bytes of a message without a proof. They say what the message
+// says to the bit, with half the bytes where single precision has it, as an agent rounds
+// what noise hides.
 func encodeBody(m learner.Message) ([]byte, error) {
-	return proto.Marshal(&wire.Model{
+	w := &wire.Model{
 		Version:  Version,
 		Kind:     uint32(m.Kind),
 		Round:    m.Round,
 		Attempt:  m.Attempt,
 		NoiseStd: m.NoiseStd,
-		Value:    m.Real,
 		Degree:   uint32(m.Degree),
 		Ring:     m.Ring,
-	})
+	}
+	if learner.IsSingle(m.Real) {
+		w.Single = make([]float32, len(m.Real))
+		for i, x := range m.Real {
+			w.Single[i] = float32(x)
+		}
+	} else {
+		w.Value = m.Real
+	}
+	return proto.Marshal(w)
+}
+
+// realOf returns the coordinates of a message, of which only one of both fields has any.
+func realOf(w *wire.Model) []float64 {
+	if len(w.Single) == 0 {
+		return w.Value
+	}
+	real := make([]float64, len(w.Single))
+	for i, x := range w.Single {
+		real[i] = float64(x)
+	}
+	return real
 }
 
 // encodeDirected returns the bytes of a message to one peer. They carry no proof:
@@ -63,7 +87,7 @@ func encodeDirected(m learner.Message) ([]byte, error) {
 // has authenticated the author; the proof in the witness is not checked. All
 // errors wrap errMalformed and reveal nothing of the values.
 func decode(data []byte, from learner.ID, r learner.Rules) (learner.Message, Witness, error) {
-	w, err := read(data, from, r)
+	w, real, err := read(data, from, r)
 	if err != nil {
 		return learner.Message{}, Witness{}, err
 	}
@@ -74,13 +98,13 @@ func decode(data []byte, from learner.ID, r learner.Rules) (learner.Message, Wit
 	if err != nil {
 		return learner.Message{}, Witness{}, err
 	}
-	return messageOf(w, from, ""), witness, nil
+	return messageOf(w, real, from, ""), witness, nil
 }
 
 // decodeDirected checks untrusted bytes that their author sent to this node over a
 // stream, and returns the message they hold.
 func decodeDirected(data []byte, from, to learner.ID, r learner.Rules) (learner.Message, error) {
-	w, err := read(data, from, r)
+	w, real, err := read(data, from, r)
 	switch {
 	case err != nil:
 		return learner.Message{}, err
@@ -89,21 +113,22 @@ func decodeDirected(data []byte, from, to learner.ID, r learner.Rules) (learner.
 	case len(w.Proof) > 0:
 		return learner.Message{}, malformed("a directed message with a proof")
 	}
-	return messageOf(w, from, to), nil
+	return messageOf(w, real, from, to), nil
 }
 
-func read(data []byte, from learner.ID, r learner.Rules) (*wire.Model, error) {
+func read(data []byte, from learner.ID, r learner.Rules) (w *wire.Model, real []float64, err error) {
 	if len(data) > largest(r) {
-		return nil, malformed("the message has %d bytes, more than any allowed kind", len(data))
+		return nil, nil, malformed("the message has %d bytes, more than any allowed kind", len(data))
 	}
-	var w wire.Model
-	if err := unmarshal(data, &w); err != nil {
-		return nil, err
+	w = new(wire.Model)
+	if err := unmarshal(data, w); err != nil {
+		return nil, nil, err
 	}
-	return &w, admit(r, &w, from)
+	real = realOf(w)
+	return w, real, admit(r, w, real, from)
 }
 
-func messageOf(w *wire.Model, from, to learner.ID) learner.Message {
+func messageOf(w *wire.Model, real []float64, from, to learner.ID) learner.Message {
 	return learner.Message{
 		From:     from,
 		To:       to,
@@ -112,7 +137,7 @@ func messageOf(w *wire.Model, from, to learner.ID) learner.Message {
 		Attempt:  w.Attempt,
 		Degree:   int(w.Degree),
 		NoiseStd: w.NoiseStd,
-		Real:     w.Value,
+		Real:     real,
 		Ring:     w.Ring,
 	}
 }

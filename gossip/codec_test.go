@@ -74,6 +74,28 @@ func TestEncodedModelsDecodeToTheSameBits(t *testing.T) {
 	}
 }
 
+// What single precision has to the bit takes half the bytes, and every message comes out as
+// it went in.
+func TestSinglePrecisionTakesHalfTheBytes(t *testing.T) {
+	const n = 784 * 10
+	single, double := make([]float64, n), make([]float64, n)
+	for i := range single {
+		double[i] = math.Sin(float64(i)) / 100
+		single[i] = float64(float32(double[i]))
+	}
+	sizes := map[string]int{}
+	for name, values := range map[string][]float64{"single": single, "double": double} {
+		data := mustEncode(t, model(1, values...))
+		if got, _, err := decode(data, "author", modelRules(n, 2)); err != nil || !same(got, model(1, values...)) {
+			t.Errorf("%s: %v", name, err)
+		}
+		sizes[name] = len(data)
+	}
+	if s, d := sizes["single"], sizes["double"]; s < 4*n || s > 4*n+headerSize || d < 8*n || d > 8*n+headerSize {
+		t.Errorf("%v bytes, want %d and %d and at most %d more", sizes, 4*n, 8*n, headerSize)
+	}
+}
+
 // scale gives v the norm r, by the slow and careful way.
 func scale(v []float64, r float64) {
 	var n float64
@@ -139,6 +161,10 @@ func TestMalformedModelsAreRefused(t *testing.T) {
 		"attempt":          encode(func(w *wire.Model) { w.Attempt = 1 }),
 		"degree":           encode(func(w *wire.Model) { w.Degree = 1 }),
 		"ring":             encode(func(w *wire.Model) { w.Ring = []uint64{1} }),
+		"two precisions":   encode(func(w *wire.Model) { w.Single = []float32{1, 0, 1} }),
+		"one single short": encode(func(w *wire.Model) { w.Value, w.Single = nil, []float32{1, 0} }),
+		"single NaN":       encode(func(w *wire.Model) { w.Value, w.Single = nil, []float32{1, 0, float32(math.NaN())} }),
+		"single too far":   encode(func(w *wire.Model) { w.Value, w.Single = nil, []float32{2, 1, 0} }),
 		"directed kind":    encode(func(w *wire.Model) { w.Kind = uint32(learner.KindAck) }),
 		"unknown field":    protowire.AppendBytes(protowire.AppendTag(slices.Clone(valid), 99, protowire.BytesType), []byte("x")),
 	} {
@@ -169,7 +195,7 @@ func TestOnlyBroadcastModelsAreEncoded(t *testing.T) {
 		"directed":     directed,
 		"unknown kind": other,
 		"round 0":      model(0, 0),
-		"too large":    model(1, make([]float64, maxMessageSize/8)...),
+		"too large":    model(1, make([]float64, maxMessageSize/4)...),
 	} {
 		if _, err := testSigner(t).Encode(m); err == nil {
 			t.Errorf("%s: encoded", name)
@@ -182,19 +208,23 @@ func TestRulesAreChecked(t *testing.T) {
 		rules learner.Rules
 		ok    bool
 	}{
-		{modelRules(1, 1), true}, {modelRules(8168, 1e9), true}, {modelRules(1, math.Inf(1)), true},
-		{modelRules(0, 1), false}, {modelRules(-1, 1), false}, {modelRules(8169, 1), false},
+		{modelRules(1, 1), true}, {modelRules(learner.MaxDimension, 1e9), true}, {modelRules(1, math.Inf(1)), true},
+		{modelRules(0, 1), false}, {modelRules(-1, 1), false}, {modelRules(learner.MaxDimension+1, 1), false},
 		{modelRules(1, 0), false}, {modelRules(1, -1), false}, {modelRules(1, math.NaN()), false},
-		{learner.Rules{learner.KindMask: {Ring: 8168}}, true}, {learner.Rules{learner.KindMask: {Ring: 8169}}, false},
-		{learner.Rules{learner.KindMask: {Ring: 8000, Reals: 169, Radius: 1}}, false}, {learner.Rules{learner.KindMask: {Ring: -1, Reals: 2, Radius: 1}}, false},
+		{learner.Rules{learner.KindMask: {Ring: learner.MaxDimension}}, true}, {learner.Rules{learner.KindMask: {Ring: learner.MaxDimension + 1}}, false},
+		{learner.Rules{learner.KindMask: {Ring: 65_000, Reals: 537, Radius: 1}}, false}, {learner.Rules{learner.KindMask: {Ring: -1, Reals: 2, Radius: 1}}, false},
 		{nil, false}, {learner.Rules{0: {Ring: 1}}, false}, {learner.Rules{99: {Ring: 1}}, false},
 	} {
 		if err := checkRules(c.rules); (err == nil) != c.ok {
 			t.Errorf("%+v: %v", c.rules, err)
 		}
 	}
-	largest := model(math.MaxUint64, make([]float64, 8168)...)
-	if _, _, err := decode(mustEncode(t, largest), "author", modelRules(8168, 1)); err != nil {
+	values := make([]float64, learner.MaxDimension)
+	for i := range values {
+		values[i] = 1e-9 / float64(i+1) // in double precision
+	}
+	largest := model(math.MaxUint64, values...)
+	if _, _, err := decode(mustEncode(t, largest), "author", modelRules(len(values), 1)); err != nil {
 		t.Errorf("the largest dimension allowed does not fit: %v", err)
 	}
 }
@@ -203,6 +233,7 @@ func TestRulesAreChecked(t *testing.T) {
 // a second encoding unchanged.
 func FuzzDecode(f *testing.F) {
 	f.Add(mustEncode(f, model(1, 0, 0, 0)))
+	f.Add(mustEncode(f, model(2, 0.1, 0.2, 0.3)))
 	f.Add(mustEncode(f, model(math.MaxUint64, 1, -1, math.Copysign(0, -1))))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, data []byte) {

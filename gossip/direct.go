@@ -26,10 +26,15 @@ const (
 	// sender closes first.
 	directIdle    = time.Minute
 	directSilence = 2 * directIdle
-	// maxReaders bounds the streams that strangers can hold open here. Followed
-	// peers always have their place.
-	maxReaders = 256
+	// maxReaders bounds the streams that strangers can hold open here, and readerMemory
+	// the messages that wait on them for their ends, in bytes. Followed peers always have
+	// their place.
+	maxReaders   = 256
+	readerMemory = 16 << 20
 )
+
+// readersFor is how many streams strangers can hold open for messages of so many bytes.
+func readersFor(size int) int { return min(maxReaders, readerMemory/size) }
 
 func directProtocol(netName string) protocol.ID {
 	return protocol.ID("/p2pnode/" + netName + "/direct/1")
@@ -201,7 +206,7 @@ func (d *direct) handle(s network.Stream) {
 	}
 	defer d.leave(from, s)
 	defer bound(d.ctx, s)()
-	reader := msgio.NewVarintReaderSize(s, largest(d.gossip.config.Rules))
+	reader := msgio.NewVarintReaderSize(s, largestDirected(d.gossip.config.Rules))
 	for {
 		if err := s.SetReadDeadline(time.Now().Add(directSilence)); err != nil {
 			break
@@ -225,7 +230,7 @@ func (d *direct) enter(from peer.ID, s network.Stream) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	old := d.readers[from]
-	if d.ctx.Err() != nil || old == nil && !followed && len(d.readers) >= maxReaders {
+	if d.ctx.Err() != nil || old == nil && !followed && len(d.readers) >= readersFor(largestDirected(d.gossip.config.Rules)) {
 		return false
 	}
 	if old != nil {

@@ -51,6 +51,10 @@ type EdgeRequest struct {
 	// Witness belongs to the newest model that the asker has from the node it asks;
 	// nil means none. Package gossip fills it in and checks that it is genuine.
 	Witness *Witness
+	// Holds is the round of the model of the node it asks that the asker learns from;
+	// 0 means none of this run. Package gossip fills it in, and leaves out a Latest that
+	// the other end holds.
+	Holds uint64
 }
 
 // EdgeReply is the answer of the other end. Everything in it is public.
@@ -64,13 +68,14 @@ type EdgeReply struct {
 	// Witness belongs to the newest model that the replier has from the node that
 	// asked; nil means none. Package gossip fills it in and checks that it is genuine.
 	Witness *Witness
+	Holds   uint64 // as in the request
 }
 
 func encodeRequest(r EdgeRequest) *wire.EdgeRequest {
 	return &wire.EdgeRequest{
 		Version: Version, Kind: uint32(r.Kind),
 		Own: encodeEntry(&r.Own), Known: encodeEntries(r.Known), Turn: r.Turn,
-		Latest: r.Latest, Witness: encodeWitness(r.Witness),
+		Latest: r.Latest, Witness: encodeWitness(r.Witness), Holds: r.Holds,
 	}
 }
 
@@ -86,7 +91,7 @@ func (g *Gossip) decodeRequest(data []byte, from peer.ID) (EdgeRequest, error) {
 	case w.Kind < uint32(EdgeExchange) || w.Kind > uint32(EdgeDrop):
 		return EdgeRequest{}, malformed("unknown kind of edge request")
 	}
-	r := EdgeRequest{Kind: EdgeKind(w.Kind), Latest: w.Latest}
+	r := EdgeRequest{Kind: EdgeKind(w.Kind), Latest: w.Latest, Holds: w.Holds}
 	common, err := g.decodeCommon(&w, from)
 	r.Own, r.Known, r.Turn, r.Witness = common.own, common.known, common.turn, common.witness
 	return r, err
@@ -96,7 +101,7 @@ func encodeReply(r EdgeReply) *wire.EdgeReply {
 	return &wire.EdgeReply{
 		Version: Version, Answer: uint32(r.Answer), Reason: r.Reason[:min(len(r.Reason), maxReason)],
 		Own: encodeEntry(&r.Own), Known: encodeEntries(r.Known), Turn: r.Turn,
-		Latest: r.Latest, Witness: encodeWitness(r.Witness),
+		Latest: r.Latest, Witness: encodeWitness(r.Witness), Holds: r.Holds,
 	}
 }
 
@@ -114,7 +119,7 @@ func (g *Gossip) decodeReply(data []byte, from peer.ID) (EdgeReply, error) {
 	case len(w.Reason) > maxReason:
 		return EdgeReply{}, malformed("the reason is too long")
 	}
-	r := EdgeReply{Answer: EdgeAnswer(w.Answer), Reason: w.Reason, Latest: w.Latest}
+	r := EdgeReply{Answer: EdgeAnswer(w.Answer), Reason: w.Reason, Latest: w.Latest, Holds: w.Holds}
 	common, err := g.decodeCommon(&w, from)
 	r.Own, r.Known, r.Turn, r.Witness = common.own, common.known, common.turn, common.witness
 	return r, err
@@ -138,7 +143,7 @@ type edgeMessage interface {
 }
 
 func (g *Gossip) decodeCommon(w edgeMessage, from peer.ID) (c common, err error) {
-	if len(w.GetLatest()) > maxMessageSize {
+	if len(w.GetLatest()) > largest(g.config.Rules) {
 		return c, malformed("the newest message is too long")
 	}
 	read := entryReader{g.config.Network, g.config.Vector}

@@ -118,7 +118,7 @@ func TestMalformedEdgeMessagesAreRefused(t *testing.T) {
 			w.Own = encodeEntry(&Entry{Round: own.Round, Std: own.Std, Vector: own.Vector})
 		},
 		"endless turn": func(w *wire.EdgeRequest) { w.Turn = maxTurn + 1 },
-		"long latest":  func(w *wire.EdgeRequest) { w.Latest = make([]byte, maxMessageSize+1) },
+		"long latest":  func(w *wire.EdgeRequest) { w.Latest = make([]byte, largest(testRules)+1) },
 		"forged witness": func(w *wire.EdgeRequest) {
 			w.Witness = &wire.Witness{Round: 1, Hash: make([]byte, 32), Proof: make([]byte, 64)}
 		},
@@ -185,7 +185,7 @@ func TestLargestEdgeMessageFits(t *testing.T) {
 	e.Age, e.Passport = math.MaxUint32, passport(&wire.Passport{Addr: fitting(addrs), Proof: make([]byte, maxProof)})
 	w := witness(t, testSigner(t), math.MaxUint64, 1)
 	r := EdgeReply{Answer: EdgeLater, Reason: strings.Repeat("x", maxReason), Own: e, Known: slices.Repeat([]Entry{e}, MaxKnown),
-		Turn: maxTurn, Latest: make([]byte, maxMessageSize), Witness: &w}
+		Turn: maxTurn, Latest: make([]byte, largest(testRules)), Witness: &w, Holds: math.MaxUint64}
 	if size := len(encodedEdge(t, encodeReply(r))); size > g.maxEdgeSize() {
 		t.Errorf("%d bytes, the limit is %d", size, g.maxEdgeSize())
 	}

@@ -119,6 +119,10 @@ type follow struct {
 	id    learner.ID
 	topic *pubsub.Topic
 	leave pubsub.RelayCancelFunc
+
+	arrived uint64 // the newest round that was handed to the inbox
+	holds   uint64 // the newest of this node's rounds that the peer says it has
+	volume  usage  // what it has published
 }
 
 // ID is the learner's name for a peer.
@@ -157,7 +161,7 @@ func New(h host.Host, c Config) (*Gossip, error) {
 	}
 	g.stop = stop
 	g.edges = server{gossip: g, protocol: edgeProtocol(c.Network), timeout: edgeTimeout, answer: g.answerEdge}
-	g.edges.start(ctx, edgeQuota())
+	g.edges.start(ctx, edgeQuota(g.maxEdgeSize()))
 	g.direct.start(ctx, g)
 	g.serve(ctx)
 	return g, nil

@@ -201,7 +201,7 @@ func TestAskFailsInTime(t *testing.T) {
 // error, always.
 func TestNoAnswerAtTheEnd(t *testing.T) {
 	const nodes = 10
-	requests := edgeQuota().peerStreams
+	requests := testEdges.peerStreams
 	a := newNode(t)
 	for range nodes {
 		entered := make(chan struct{}, requests)

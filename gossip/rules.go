@@ -32,16 +32,25 @@ func checkRules(r learner.Rules) error {
 
 // largest is the most bytes a message of any allowed kind can have.
 func largest(r learner.Rules) int {
+	return max(largestOf(r, learner.Kind.Directed), largestOf(r, func(k learner.Kind) bool { return !k.Directed() }))
+}
+
+// largestDirected is that of the messages to one peer.
+func largestDirected(r learner.Rules) int { return largestOf(r, learner.Kind.Directed) }
+
+func largestOf(r learner.Rules, has func(learner.Kind) bool) int {
 	values := 0
-	for _, rule := range r {
-		values = max(values, rule.Reals+rule.Ring)
+	for kind, rule := range r {
+		if has(kind) {
+			values = max(values, rule.Reals+rule.Ring)
+		}
 	}
 	return 8*values + headerSize
 }
 
 // admit checks a message of an author. All errors wrap errMalformed and say
 // nothing of the values.
-func admit(r learner.Rules, w *wire.Model, from learner.ID) error {
+func admit(r learner.Rules, w *wire.Model, real []float64, from learner.ID) error {
 	if w.Version != Version {
 		return malformed("version %d, not %d", w.Version, Version)
 	}
@@ -55,10 +64,10 @@ func admit(r learner.Rules, w *wire.Model, from learner.ID) error {
 	case rule.From != nil && !rule.From(from):
 		return malformed("kind %d from a peer that may not send it", w.Kind)
 	}
-	return checkShape(&rule, w)
+	return checkShape(&rule, w, real)
 }
 
-func checkShape(r *learner.Rule, w *wire.Model) error {
+func checkShape(r *learner.Rule, w *wire.Model, real []float64) error {
 	switch {
 	case w.Round == 0 || r.Last > 0 && w.Round > r.Last:
 		return malformed("round %d is out of range", w.Round)
@@ -66,11 +75,13 @@ func checkShape(r *learner.Rule, w *wire.Model) error {
 		return malformed("attempt %d of at most %d", w.Attempt, r.Attempt)
 	case uint64(w.Degree) > uint64(r.Degree):
 		return malformed("degree %d of at most %d", w.Degree, r.Degree)
-	case len(w.Value) != r.Reals || len(w.Ring) != r.Ring:
-		return malformed("%d and %d coordinates, not %d and %d", len(w.Value), len(w.Ring), r.Reals, r.Ring)
+	case len(w.Value) > 0 && len(w.Single) > 0:
+		return malformed("coordinates in single and in double precision")
+	case len(real) != r.Reals || len(w.Ring) != r.Ring:
+		return malformed("%d and %d coordinates, not %d and %d", len(real), len(w.Ring), r.Reals, r.Ring)
 	case !(w.NoiseStd >= 0) || math.IsInf(w.NoiseStd, 1):
 		return malformed("the noise level must be a finite number >= 0")
-	case !inBall(w.Value, r.Radius):
+	case !inBall(real, r.Radius):
 		return malformed("the values are not finite or lie outside the public ball")
 	}
 	return nil

@@ -42,7 +42,7 @@ type Blob interface {
 
 const (
 	// MaxCall bounds a call, and its reply, in bytes: longer contents go as blobs.
-	MaxCall = maxMessageSize
+	MaxCall = 64 << 10
 	// maxNews bounds what is broadcast to everybody: names and sizes.
 	maxNews = 512
 )

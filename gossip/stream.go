@@ -35,6 +35,10 @@ func (g *Gossip) Ask(ctx context.Context, p peer.ID, r EdgeRequest) (EdgeReply, 
 	}
 	defer bound(ctx, s)()
 	r.Witness = g.witness(p)
+	var theirs uint64
+	if r.Holds, theirs = g.holdings(p); holds(theirs, r.Latest) {
+		r.Latest = nil
+	}
 	reply, err := g.exchange(s, r)
 	if errors.Is(err, errMalformed) {
 		g.strike(p)
@@ -42,11 +46,12 @@ func (g *Gossip) Ask(ctx context.Context, p peer.ID, r EdgeRequest) (EdgeReply, 
 	if err != nil {
 		return EdgeReply{}, fmt.Errorf("gossip: ask %s: %w", p, errors.Join(ctx.Err(), err))
 	}
+	g.toldHeld(p, reply.Holds)
 	return reply, nil
 }
 
 func (g *Gossip) exchange(s network.Stream, r EdgeRequest) (EdgeReply, error) {
-	if err := writeEdge(s, encodeRequest(r)); err != nil {
+	if _, err := writeEdge(s, encodeRequest(r)); err != nil {
 		return EdgeReply{}, err
 	}
 	if err := s.CloseWrite(); err != nil {
@@ -70,17 +75,18 @@ func bound(ctx context.Context, s network.Stream) func() {
 	}
 }
 
-func writeEdge(s network.Stream, m proto.Message) error {
+// writeEdge returns how many bytes it had to write.
+func writeEdge(s network.Stream, m proto.Message) (int, error) {
 	data, err := proto.Marshal(m)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return msgio.NewVarintWriter(s).WriteMsg(data)
+	return len(data), msgio.NewVarintWriter(s).WriteMsg(data)
 }
 
 // maxEdgeSize bounds one edge message: a model, entries, a few numbers.
 func (g *Gossip) maxEdgeSize() int {
-	return maxMessageSize + 1024 + (MaxKnown+1)*(maxEntrySize+8*g.config.Vector)
+	return largest(g.config.Rules) + 1024 + (MaxKnown+1)*(maxEntrySize+8*g.config.Vector)
 }
 
 func (g *Gossip) readEdge(s network.Stream) ([]byte, error) {
@@ -105,6 +111,12 @@ func (g *Gossip) answerEdge(ctx context.Context, s network.Stream, from peer.ID)
 	if err := ctx.Err(); err != nil {
 		return err // too late: what a node says at its end must not pass for a refusal
 	}
+	g.toldHeld(from, request.Holds)
 	reply.Witness = g.witness(from)
-	return writeEdge(s, encodeReply(reply))
+	if reply.Holds, _ = g.holdings(from); holds(request.Holds, reply.Latest) {
+		reply.Latest = nil
+	}
+	n, err := writeEdge(s, encodeReply(reply))
+	g.edges.sent(from, n)
+	return err
 }

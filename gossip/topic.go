@@ -15,9 +15,17 @@ import (
 // find a second key with the same ones.
 const ownerLength = 16
 
-// queueLength is the length of gossipsub's outbound and validation queues. The
-// default of 32 loses messages when everybody publishes at once.
-const queueLength = 1024
+const (
+	// queueLength is the length of gossipsub's outbound and validation queues. The
+	// default of 32 loses messages when everybody publishes at once.
+	queueLength = 1024
+	// usualMessage is what gossipsub takes in at least, in bytes. The queues for larger
+	// messages are shorter and hold as many bytes.
+	usualMessage = 64<<10 + envelopeSize
+)
+
+// queueFor is the length of the queues for messages of so many bytes.
+func queueFor(size int) int { return min(queueLength, queueLength*usualMessage/size) }
 
 // envelopeSize bounds what gossipsub adds to a model: signature, author, topic.
 const envelopeSize = 4 << 10
@@ -44,14 +52,15 @@ func newPubSub(ctx context.Context, g *Gossip) (*pubsub.PubSub, error) {
 	params.Connectors = 1
 	params.HeartbeatInterval = g.pulse
 	subscriptions := newSubscriptions(g.config.Network)
+	size := max(usualMessage, largest(g.config.Rules)+envelopeSize)
 	return pubsub.NewGossipSub(ctx, g.host,
 		pubsub.WithGossipSubParams(params),
 		pubsub.WithFloodPublish(true),
 		pubsub.WithMessageSignaturePolicy(pubsub.StrictSign),
-		pubsub.WithPeerOutboundQueueSize(queueLength),
-		pubsub.WithValidateQueueSize(queueLength),
+		pubsub.WithPeerOutboundQueueSize(queueFor(size)),
+		pubsub.WithValidateQueueSize(queueFor(size)),
 		pubsub.WithValidateWorkers(1),
-		pubsub.WithMaxMessageSize(maxMessageSize+envelopeSize),
+		pubsub.WithMaxMessageSize(size),
 		pubsub.WithDefaultValidator(g.validate, pubsub.WithValidatorInline(true)),
 		pubsub.WithSubscriptionFilter(subscriptions),
 		pubsub.WithBlacklist(g.offenders),

@@ -23,8 +23,9 @@ func (g *Gossip) validate(_ context.Context, via peer.ID, m *pubsub.Message) pub
 	}
 	g.mu.Lock()
 	f := g.follows[m.GetTopic()]
+	much := f != nil && m.GetFrom() == f.peer && !g.published(f, len(m.GetData()))
 	g.mu.Unlock()
-	if f == nil {
+	if f == nil || much {
 		return pubsub.ValidationIgnore
 	}
 	if m.GetFrom() != f.peer {
@@ -38,7 +39,7 @@ func (g *Gossip) validate(_ context.Context, via peer.ID, m *pubsub.Message) pub
 		return pubsub.ValidationIgnore
 	}
 	g.counts.delivered.Add(1)
-	g.inbox.put(model)
+	g.deliver(f.peer, model)
 	return pubsub.ValidationAccept
 }
 
@@ -53,8 +54,18 @@ func (g *Gossip) Hear(author peer.ID, data []byte) (learner.Message, error) {
 		return learner.Message{}, err
 	}
 	g.served(author, witness)
-	g.inbox.put(model)
+	g.deliver(author, model)
 	return model, nil
+}
+
+// deliver puts a model into the inbox.
+func (g *Gossip) deliver(author peer.ID, m learner.Message) {
+	g.mu.Lock()
+	if f := g.follows[topicOf(g.config.Network, author)]; f != nil {
+		f.arrived = max(f.arrived, m.Round)
+	}
+	g.mu.Unlock()
+	g.inbox.put(m)
 }
 
 // tracer is how gossipsub tells what it did with a message and with a peer. It

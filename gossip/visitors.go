@@ -21,8 +21,17 @@ type quota struct {
 }
 
 // edgeQuota allows many times what an honest peer asks: a request can bring entries of
-// other nodes whose signatures take a millisecond to check.
-func edgeQuota() quota { return quota{streams: 256, peerStreams: 4, peerRequests: 64} }
+// other nodes whose signatures take a millisecond to check, and a model of up to half a
+// megabyte, as the answer can. Requests of so many bytes wait in memory together at most
+// as edgeMemory holds.
+func edgeQuota(size int) quota {
+	return quota{
+		streams: max(16, min(256, edgeMemory/size)), peerStreams: 4, peerRequests: 64,
+		bytes: 256 << 20, peerBytes: 4 << 20,
+	}
+}
+
+const edgeMemory = 32 << 20
 
 // visitors counts the requests of each peer. It is not safe for concurrent use.
 type visitors struct {

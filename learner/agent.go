@@ -146,7 +146,7 @@ type Agent interface {
 // State is the durable, public part of an agent.
 type State struct {
 	Round    uint64    // of the last release; 0 before the first
-	Model    []float64 // the shared model, length Task.Dimension
+	Model    Vector    // the shared model, length Task.Dimension
 	NoiseStd float64   // of Model, per coordinate
 	Heard    []Heard   // newest model per neighbour, sorted by Peer
 	Fit      *Fit      `json:",omitempty"` // learner "propagation": its one release
@@ -163,5 +163,5 @@ type Heard struct {
 	Weight   float64
 	Round    uint64
 	NoiseStd float64
-	Model    []float64
+	Model    Vector
 }

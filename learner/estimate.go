@@ -26,10 +26,10 @@ import (
 // (h - H) T_t: little while models are short or clipping flattens the loss, and the
 // same in all estimates of a network that agrees.
 type Estimate struct {
-	Round    uint64    // of the release it includes last
-	Std      float64   // of the privacy noise in each coordinate
-	Vector   []float64 // length Task.Dimension; immutable
-	Releases int       // how many it is the mean of
+	Round    uint64  // of the release it includes last
+	Std      float64 // of the privacy noise in each coordinate
+	Vector   Vector  // length Task.EstimateDimension; immutable
+	Releases int     // how many it is the mean of
 }
 
 // estimates reports whether the graph is made from the nodes' estimates.
@@ -39,6 +39,7 @@ func (g *Graph) estimates() bool { return g.Rule == "released" }
 // the inverse variances; releases without noise count alike, and outweigh all
 // others. A nil estimate is that of no release.
 func (e *Estimate) including(round uint64, vector []float64, std float64) *Estimate {
+	vector, std = sketched(vector, std)
 	if e == nil {
 		return &Estimate{Round: round, Std: std, Vector: vector, Releases: 1}
 	}
@@ -77,8 +78,42 @@ func (e *Estimate) resumed(t *Task) (*Estimate, error) {
 	if e == nil || !t.Graph.estimates() {
 		return nil, nil
 	}
-	if len(e.Vector) != t.Dimension() || !finite(e.Vector) || !(e.Std >= 0) || math.IsInf(e.Std, 0) || e.Releases < 1 {
-		return nil, fmt.Errorf("learner: the saved estimate does not fit the task, which has %d parameters", t.Dimension())
+	if len(e.Vector) != t.EstimateDimension() || !finite(e.Vector) || !(e.Std >= 0) || math.IsInf(e.Std, 0) || e.Releases < 1 {
+		return nil, fmt.Errorf("learner: the saved estimate does not fit the task, which compares %d numbers", t.EstimateDimension())
 	}
 	return e, nil
+}
+
+// maxCompared is how many numbers nodes are compared by at most: an exchange carries
+// those of seventeen nodes.
+const maxCompared = 4096
+
+// EstimateDimension is the length of an estimate: one number for each weight, up to
+// 4,096 of them. Of wider models the estimate is a sketch.
+func (t *Task) EstimateDimension() int { return min(t.Dimension(), maxCompared) }
+
+// sketched returns a vector as it is, and one that is longer than maxCompared as a count
+// sketch (Charikar, Chen, Farach-Colton 2002) of that length: every coordinate is added
+// to the place i mod maxCompared, with a public sign. It is linear, so the sketch of a
+// mean is the mean of sketches; the inner product of two vectors is that of their
+// sketches in the mean over the signs, off by their lengths' product over 64 as a
+// standard deviation; and noise that is independent between coordinates stays so.
+func sketched(vector []float64, std float64) ([]float64, float64) {
+	if len(vector) <= maxCompared {
+		return vector, std
+	}
+	sketch := make([]float64, maxCompared)
+	for i, x := range vector {
+		sketch[i%maxCompared] += publicSign(uint64(i)) * x
+	}
+	return sketch, std * math.Sqrt(float64(len(vector))/maxCompared)
+}
+
+// publicSign is the sign of a coordinate in every sketch, from the number's SplitMix64
+// (Steele, Lea, Flood 2014).
+func publicSign(i uint64) float64 {
+	z := (i + 1) * 0x9e3779b97f4a7c15
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return 1 - 2*float64((z^z>>31)>>63)
 }

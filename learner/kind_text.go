@@ -49,7 +49,7 @@ const (
 )
 
 func (c *checker) text(key string, f *Feature) {
-	c.check(f.Buckets == 0 || f.Buckets >= 2 && f.Buckets <= maxDimension, key+".buckets", "must say into how many coordinates a text is hashed, 2 to %d; %d if left out", maxDimension, textBuckets)
+	c.check(f.Buckets == 0 || f.Buckets >= 2 && f.Buckets <= MaxDimension, key+".buckets", "must say into how many coordinates a text is hashed, 2 to %d; %d if left out", MaxDimension, textBuckets)
 	c.runs(key+".words", f.Words, maxWords)
 	c.runs(key+".letters", f.Letters, maxLetters)
 }

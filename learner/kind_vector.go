@@ -38,7 +38,7 @@ func vectorKind() featureKind {
 		vector: (*Feature).encodeVector,
 		text:   (*Feature).vectorText,
 		check: func(c *checker, key string, f *Feature) {
-			c.check(f.Length >= 1 && f.Length <= maxDimension, key+".length", "must say how many numbers a vector has, 1 to %d", maxDimension)
+			c.check(f.Length >= 1 && f.Length <= MaxDimension, key+".length", "must say how many numbers a vector has, 1 to %d", MaxDimension)
 			c.check(f.Scale == 0 || f.Scale > 0 && !math.IsInf(f.Scale, 0), key+".scale", "must be a positive number, the length of a usual vector, or left out: each is then divided by its own length")
 		},
 	}

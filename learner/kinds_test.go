@@ -247,7 +247,7 @@ func TestKindsOfATask(t *testing.T) {
 		"utc_offset: must say how far":                            func(f []Feature) { f[1].UTCOffset = "CET" },
 		`as "+01:00" or "-03:30"`:                                 func(f []Feature) { f[1].UTCOffset = "+15:00" },
 		"length: must say how many":                               func(f []Feature) { f[2].Length = 0 },
-		"1 to 4096":                                               func(f []Feature) { f[2].Length = 4097 },
+		"1 to 65536":                                              func(f []Feature) { f[2].Length = 65537 },
 		"scale: must be a positive":                               func(f []Feature) { f[2].Scale = -1 },
 		"kind: must be one of":                                    func(f []Feature) { f[2].Kind = "image" },
 	} {

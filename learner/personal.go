@@ -142,6 +142,7 @@ func (p *personal) Released(now time.Duration, a privacy.Answer) Output {
 	}
 	drawn := alpha * p.task.Mu * c * p.asking.NoiseStd() / float64(m)
 	p.noiseStd = math.Hypot(math.Hypot(kept*p.noiseStd, alpha*theirStd), drawn)
+	p.task.single(next, p.noiseStd)
 	p.model = next
 	p.made++
 	p.round++

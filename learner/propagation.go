@@ -25,9 +25,9 @@ type Propagation struct {
 // Fit is the one private release of learner "propagation", which the agent goes
 // back to at every step.
 type Fit struct {
-	Model    []float64 // T_i^loc with its noise, inside the task's ball; length Task.Dimension
-	NoiseStd float64   // of Model, per coordinate
-	Slots    int       // records it was fitted to: m of the confidence
+	Model    Vector  // T_i^loc with its noise, inside the task's ball; length Task.Dimension
+	NoiseStd float64 // of Model, per coordinate
+	Slots    int     // records it was fitted to: m of the confidence
 }
 
 func propagationLearner() descriptor {
@@ -219,13 +219,21 @@ func (a *propagation) step(always bool) []Message {
 		next = propagate(mean, a.fit.Model, weight)
 		nextStd = math.Hypot(std, weight*a.fit.NoiseStd) / (1 + weight)
 	}
+	next = slices.Clone(next)
+	if a.task.Propagation.Tolerance >= roundedSteps*math.Sqrt(float64(len(next)))*spacing(a.task.Radius) {
+		a.task.single(next, nextStd)
+	}
 	if !always && a.round > 0 && floats.Distance(next, a.model, 2) <= a.task.Propagation.Tolerance {
 		return nil
 	}
 	a.round++
-	a.model, a.noiseStd = slices.Clone(next), nextStd
+	a.model, a.noiseStd = next, nextStd
 	return []Message{{From: a.self, Kind: KindModel, Round: a.round, NoiseStd: a.noiseStd, Real: a.model}}
 }
+
+// roundedSteps is how many times the rounding of a model the tolerance must be for
+// models to be rounded: else rounding alone could keep agents telling each other.
+const roundedSteps = 1 << 8
 
 // propagate is the step of Bellet et al. 2018, eq. 16,
 //

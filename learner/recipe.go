@@ -97,6 +97,15 @@ func (c *checker) recipe(key string, t *Task, r *Recipe) *recipeKind {
 	return &recipes[0]
 }
 
+// maxSquared is up to how many coordinates of a record their products are summed up: 64 MiB
+// for each device.
+const maxSquared = 4094
+
+// squares checks that the products of all pairs of a record's coordinates can be summed up.
+func (c *checker) squares(key string, t *Task) {
+	c.check(t.Width() <= maxSquared, key, "sums up products of pairs of coordinates, for at most %d of them, not %d; \"gradient\" takes any number", maxSquared, t.Width())
+}
+
 // Dimension is the length of what a device adds.
 func (s *Summing) Dimension() int { return s.dimension() }
 

@@ -13,6 +13,7 @@ func meanRecipe() recipeKind {
 		name: "mean",
 		check: func(c *checker, key string, t *Task, _ *Recipe) {
 			c.check(t.Loss == "squared", key+".kind", "is \"mean\", a regression: it needs the squared loss; \"gradient\" takes any")
+			c.squares(key+".kind", t)
 		},
 		make: func(s *Summing) summing { return &meanSumming{s, s.task.regression()} },
 	}

@@ -42,7 +42,7 @@ func TestEquation6FromTheDoorsAnswer(t *testing.T) {
 		t.Fatalf("%d messages, want one", len(out.Send))
 	}
 	m := out.Send[0]
-	wantClose(t, "model", m.Real, want, 1e-14)
+	wantClose(t, "model", m.Real, want, publishedTolerance)
 	if m.From != "a" || m.To != "" || m.Kind != KindModel || m.Round != 1 {
 		t.Errorf("message %+v is not a's first broadcast", m)
 	}
@@ -69,7 +69,7 @@ func TestAgentThatHeardNobodyAgreesWithItself(t *testing.T) {
 	const alpha, c, lambda = 1 / (1 + 0.2*2.2), 0.2, 0.1
 	wantClose(t, "a gradient step", m.Real, []float64{
 		0.5 - alpha*c*(1+2*lambda*0.5), -0.25 - alpha*c*(-2-2*lambda*0.25),
-	}, 1e-14)
+	}, publishedTolerance)
 	std := math.Hypot((1-2*alpha*c*lambda)*0.1, alpha*c*p.asking.NoiseStd()/10)
 	if m.Round != 4 || math.Abs(m.NoiseStd-std) > 1e-14 {
 		t.Errorf("round %d, noise %v; want 4 and %v", m.Round, m.NoiseStd, std)
@@ -112,7 +112,7 @@ func TestMessagesStayInTheBall(t *testing.T) {
 	}
 	now, _ := wake(p)
 	out := p.Released(now, privacy.Answer{Sum: []float64{1e9, -1e9}, Slots: 4, Cohorts: []privacy.Cohort{1}})
-	if norm := floats.Norm(out.Send[0].Real, 2); norm > 2*(1+1e-12) || norm < 2*(1-1e-12) {
+	if norm := floats.Norm(out.Send[0].Real, 2); norm > 2*(1+1e-12) || norm < 2-publishedTolerance {
 		t.Errorf("norm %v, want the radius 2", norm)
 	}
 	wantClose(t, "own state", p.State().Model, out.Send[0].Real, 0)

@@ -135,6 +135,7 @@ func (r *rounds) Released(now time.Duration, a privacy.Answer) Output {
 func (r *rounds) publish(now time.Duration, model []float64, std float64, send []Message) []Message {
 	model = slices.Clone(model)
 	project(model, r.task.Radius)
+	r.task.single(model, std)
 	r.model, r.published, r.std, r.publishedStd = model, model, std, std
 	r.round, r.collecting, r.degree = r.beginning, true, 0
 	r.deadline = now + r.seconds()

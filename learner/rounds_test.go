@@ -123,7 +123,7 @@ func TestRoundEndsWhenAllAreHeardAndAcknowledged(t *testing.T) {
 	// Metropolis: own degree 2, so 1/4 to b of degree 3, 1/3 to c, 5/12 to the own 0.
 	wantClose(t, "the released gradient step of the mix", p.agent.published, []float64{
 		(1 - 2*0.5*0.1) * (4. / 4), (1 - 2*0.5*0.1) * (6. / 3),
-	}, 1e-15)
+	}, publishedTolerance)
 	if s := p.agent.State(); s.Dropped+s.Asymmetric > 0 || s.Round != 2 || len(s.Heard) != 2 || s.Heard[0].Round != 2 {
 		t.Errorf("state %+v", s)
 	}
@@ -336,7 +336,7 @@ func TestLateNeighbourIsLetIn(t *testing.T) {
 	if p.agent.round != 2 {
 		t.Fatal("the round has not ended")
 	}
-	wantClose(t, "half of each of two models", p.agent.published, []float64{0.9 * 1.5, 0.9 * 1.5}, 1e-15)
+	wantClose(t, "half of each of two models", p.agent.published, []float64{0.9 * 1.5, 0.9 * 1.5}, publishedTolerance)
 }
 
 func TestRoundsRefuse(t *testing.T) {
@@ -394,7 +394,7 @@ func TestRoundsResume(t *testing.T) {
 	}
 	q.begin()
 	q.says(Message{Kind: KindModel, Round: 3})
-	wantClose(t, "a step from the last model", q.agent.published, []float64{0.9 * state.Model[0], 0.9 * state.Model[1]}, 1e-15)
+	wantClose(t, "a step from the last model", q.agent.published, []float64{0.9 * state.Model[0], 0.9 * state.Model[1]}, publishedTolerance)
 	for name, bad := range map[string]State{
 		"another task": {Round: 1, Model: []float64{1}},
 		"not finite":   {Round: 1, Model: []float64{1, math.Inf(1)}},

@@ -167,7 +167,7 @@ func TestValidateTheKeysOfLosses(t *testing.T) {
 		{"multinomial", "target.classes", func(t *Task) { t.Target.Classes = []string{"a", "b", "a"} }},
 		{"multinomial", "target.classes", func(t *Task) { t.Target.Classes = manyClasses(65) }},
 		{"multinomial", "target", func(t *Task) { t.Target.Center = 1 }},
-		{"multinomial", "features", func(t *Task) { t.Features[0] = Feature{Name: "a", Kind: "range", Edges: manyEdges(1400)} }},
+		{"multinomial", "features", func(t *Task) { t.Features[0] = Feature{Name: "a", Kind: "range", Edges: manyEdges(22_000)} }},
 		{"multinomial", "clip", func(t *Task) {
 			t.Learner, t.Propagation, t.Clip = "propagation", Propagation{Ridge: 0.1, Tolerance: 1e-6}, 1.414
 		}},
@@ -298,7 +298,7 @@ func TestValidateNamesTheKey(t *testing.T) {
 		}
 	}
 	big := Movies()
-	for i := range 5000 {
+	for i := range 66_000 {
 		big.Features[1].Edges = append(big.Features[1].Edges, 3000+float64(i))
 	}
 	if err := big.Validate(); err == nil || !strings.Contains(err.Error(), "key features:") {

@@ -8,10 +8,12 @@ import (
 	"strings"
 )
 
+// MaxDimension is the most parameters a model has.
+const MaxDimension = 1 << 16
+
 // limits on what a task file may ask for: far beyond every use, and small
 // enough that a hostile file cannot exhaust a device.
 const (
-	maxDimension  = 4096
 	maxClasses    = 64 // the fit keeps a square of them for each record
 	maxNameLength = 256
 	maxDegree     = 100  // a node takes on twice as many, and package gossip lets a peer follow 256
@@ -26,7 +28,7 @@ func (t *Task) Validate() error {
 	c.loss(t)
 	c.features(t.Features)
 	if len(c.faults) == 0 { // the kinds are known, so the width is
-		c.check(t.Dimension() > 0 && t.Dimension() <= maxDimension, "features", "must make 1 to %d coordinates, times the classes if there are any, not %d", maxDimension, t.Dimension())
+		c.check(t.Dimension() > 0 && t.Dimension() <= MaxDimension, "features", "must make 1 to %d coordinates, times the classes if there are any, not %d", MaxDimension, t.Dimension())
 	}
 	c.check(t.Constant >= 0 && t.Constant <= 1, "constant", "must be between 0 and 1")
 	c.check(t.UsualNorm == 0 || t.UsualNorm >= 1e-3 && t.UsualNorm <= 1e3, "usual_norm", "must be between 0.001 and 1000, or left out")

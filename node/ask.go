@@ -107,12 +107,18 @@ func (h *neighbourhood) signed(own graph.Entry) (gossip.Entry, error) {
 
 func (h *neighbourhood) requestToWire(q peering.Request) (gossip.EdgeRequest, error) {
 	own, err := h.signed(q.Own)
-	return gossip.EdgeRequest{Kind: gossip.EdgeKind(q.Kind), Own: own, Known: toWire(q.Known), Turn: q.Turn, Latest: h.served()}, err
+	out := gossip.EdgeRequest{Kind: gossip.EdgeKind(q.Kind), Own: own, Known: toWire(q.Known), Turn: q.Turn}
+	if out.Kind == gossip.EdgeAsk {
+		out.Latest = h.served()
+	}
+	return out, err
 }
 
 func (h *neighbourhood) replyToWire(r peering.Reply) (gossip.EdgeReply, error) {
 	own, err := h.signed(r.Own)
-	return gossip.EdgeReply{
-		Answer: gossip.EdgeAnswer(r.Answer), Reason: r.Reason, Own: own, Known: toWire(r.Known), Turn: r.Turn, Latest: h.served(),
-	}, err
+	out := gossip.EdgeReply{Answer: gossip.EdgeAnswer(r.Answer), Reason: r.Reason, Own: own, Known: toWire(r.Known), Turn: r.Turn}
+	if out.Answer == gossip.EdgeAccepted {
+		out.Latest = h.served()
+	}
+	return out, err
 }

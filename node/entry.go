@@ -16,7 +16,7 @@ func publicVector(t *learner.Task) int {
 	case "profile":
 		return t.Graph.Profile
 	case "released":
-		return t.Dimension()
+		return t.EstimateDimension()
 	}
 	return 0
 }

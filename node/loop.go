@@ -2,12 +2,15 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/libp2p/go-libp2p/core/peer"
 
 	"p2pnode/gossip"
 	"p2pnode/learner"
@@ -135,6 +138,9 @@ func (l *loop) receive() error {
 		out, err := l.agent.Receive(l.woke, m)
 		if err != nil {
 			// Stale rounds and messages of strangers are normal in a network.
+			if errors.Is(err, learner.ErrStranger) {
+				l.missed(m.From)
+			}
 			l.log.Debug("message dropped", "from", m.From, "kind", m.Kind, "round", m.Round, "reason", err)
 			continue
 		}
@@ -146,6 +152,14 @@ func (l *loop) receive() error {
 		return l.saveState()
 	}
 	return nil
+}
+
+// missed lets a message come again: by the time its sender renews the edge, the agent knows
+// of it.
+func (l *loop) missed(from learner.ID) {
+	if id, err := peer.Decode(string(from)); err == nil {
+		l.gossip.Missed(id)
+	}
 }
 
 // handle carries out what the agent asked for. A query goes through the door at once, and

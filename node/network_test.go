@@ -119,6 +119,18 @@ func status(t *testing.T, n *Node) api.Status {
 func startNetwork(t *testing.T, count int, task *learner.Task, change func(*datadir.Config)) (nodes []*Node, stop func()) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
+	nodes, stop = startWithoutRecords(t, count, task, change)
+	for _, n := range nodes {
+		if err := n.Add(t.Context(), lineRecords(random, 15+random.IntN(20))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return nodes, stop
+}
+
+// startWithoutRecords is startNetwork before the records.
+func startWithoutRecords(t *testing.T, count int, task *learner.Task, change func(*datadir.Config)) (nodes []*Node, stop func()) {
+	t.Helper()
 	nodes = make([]*Node, count)
 	stops := make([]func(), count)
 	var bootstrap []string
@@ -135,11 +147,6 @@ func startNetwork(t *testing.T, count int, task *learner.Task, change func(*data
 	require.Eventually(t, "a complete graph", func() bool {
 		return !slices.ContainsFunc(nodes, func(n *Node) bool { return status(t, n).Listening < count-1 })
 	})
-	for _, n := range nodes {
-		if err := n.Add(t.Context(), lineRecords(random, 15+random.IntN(20))); err != nil {
-			t.Fatal(err)
-		}
-	}
 	return nodes, func() {
 		for _, stop := range stops {
 			stop()

@@ -233,7 +233,7 @@ func answers(f *ast.Field) bool {
 }
 
 func BenchmarkAnswer(b *testing.B) {
-	for _, dim := range []int{30, 1000} {
+	for _, dim := range []int{30, 1000, 1 << 16} {
 		for _, law := range laws {
 			m := must(b)(law.make(1, 5))
 			sums := []Sum{filled(m, 1, dim, 10)}

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"time"
 
+	"p2pnode/learner"
 	"p2pnode/testnet/sim"
 )
 
@@ -13,7 +14,7 @@ import (
 // dimension.
 type ScaleOptions struct {
 	Nodes      []int // agents, each from 2 to 10 million
-	Dimension  []int // of the models, each from 1 to 4096
+	Dimension  []int // of the models, each from 1 to [learner.MaxDimension]
 	Neighbours int   // of each agent, from 2 to 100
 	Records    int   // of each agent, from 1 to 1000
 	Private    bool  // exact noise and accounts
@@ -54,7 +55,7 @@ type Rate struct {
 // Validate says which option makes no sense.
 func (o *ScaleOptions) Validate() error {
 	return withinLimits([]limits{
-		{"nodes", o.Nodes, 2, 10_000_000}, {"dimension", o.Dimension, 1, 4096},
+		{"nodes", o.Nodes, 2, 10_000_000}, {"dimension", o.Dimension, 1, learner.MaxDimension},
 		{"neighbours", []int{o.Neighbours}, 2, 100}, {"records", []int{o.Records}, 1, 1000},
 	})
 }

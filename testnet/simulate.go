@@ -82,10 +82,21 @@ func (t *Trial) count(d *Dataset, participants []sim.Participant, r *sim.Result)
 	}
 	t.Delivered = uint64(r.Messages)
 	t.Messages = float64(t.Expected) / n
-	t.Bytes = t.Messages * float64(8*d.Task.Dimension())
+	t.Bytes = t.Messages * float64(weightBytes(r.States)*d.Task.Dimension())
 	if t.Method == Broadcast {
 		t.Spent = r.Spent
 	}
+}
+
+// weightBytes is what a weight of the models takes: half as much where noise hides what
+// single precision leaves out.
+func weightBytes(states []learner.State) int {
+	for i := range states {
+		if !learner.IsSingle(states[i].Model) {
+			return 8
+		}
+	}
+	return 4
 }
 
 func meanRound(states []learner.State) float64 {

@@ -32,10 +32,11 @@ type Model struct {
 	Round         uint64                 `protobuf:"varint,3,opt,name=round,proto3" json:"round,omitempty"`
 	Attempt       uint32                 `protobuf:"varint,4,opt,name=attempt,proto3" json:"attempt,omitempty"` // of masking again
 	NoiseStd      float64                `protobuf:"fixed64,5,opt,name=noise_std,json=noiseStd,proto3" json:"noise_std,omitempty"`
-	Value         []float64              `protobuf:"fixed64,6,rep,packed,name=value,proto3" json:"value,omitempty"`
-	Proof         []byte                 `protobuf:"bytes,7,opt,name=proof,proto3" json:"proof,omitempty"`        // of a broadcast: the author's signature of the bytes before this field, which is the last
-	Degree        uint32                 `protobuf:"varint,8,opt,name=degree,proto3" json:"degree,omitempty"`     // of learners in rounds: neighbours of the author
-	Ring          []uint64               `protobuf:"fixed64,9,rep,packed,name=ring,proto3" json:"ring,omitempty"` // elements of Z_2^64
+	Value         []float64              `protobuf:"fixed64,6,rep,packed,name=value,proto3" json:"value,omitempty"`    // the coordinates, unless single has them
+	Proof         []byte                 `protobuf:"bytes,7,opt,name=proof,proto3" json:"proof,omitempty"`             // of a broadcast: the author's signature of the bytes before this field, which is the last
+	Degree        uint32                 `protobuf:"varint,8,opt,name=degree,proto3" json:"degree,omitempty"`          // of learners in rounds: neighbours of the author
+	Ring          []uint64               `protobuf:"fixed64,9,rep,packed,name=ring,proto3" json:"ring,omitempty"`      // elements of Z_2^64
+	Single        []float32              `protobuf:"fixed32,10,rep,packed,name=single,proto3" json:"single,omitempty"` // the coordinates, where single precision has them to the bit
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -129,6 +130,13 @@ func (x *Model) GetDegree() uint32 {
 func (x *Model) GetRing() []uint64 {
 	if x != nil {
 		return x.Ring
+	}
+	return nil
+}
+
+func (x *Model) GetSingle() []float32 {
+	if x != nil {
+		return x.Single
 	}
 	return nil
 }
@@ -343,6 +351,7 @@ type EdgeRequest struct {
 	Turn          uint64                 `protobuf:"varint,5,opt,name=turn,proto3" json:"turn,omitempty"`      // of the last agreement about this edge that the asking side knows of
 	Latest        []byte                 `protobuf:"bytes,6,opt,name=latest,proto3" json:"latest,omitempty"`   // a Model, byte for byte as it was published
 	Witness       *Witness               `protobuf:"bytes,7,opt,name=witness,proto3" json:"witness,omitempty"` // of the newest Model that the asking side has of the other
+	Holds         uint64                 `protobuf:"varint,8,opt,name=holds,proto3" json:"holds,omitempty"`    // the round of the other's Model that the asking side learns from; 0: none
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -426,6 +435,13 @@ func (x *EdgeRequest) GetWitness() *Witness {
 	return nil
 }
 
+func (x *EdgeRequest) GetHolds() uint64 {
+	if x != nil {
+		return x.Holds
+	}
+	return 0
+}
+
 // EdgeReply answers it.
 type EdgeReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -437,6 +453,7 @@ type EdgeReply struct {
 	Turn          uint64                 `protobuf:"varint,6,opt,name=turn,proto3" json:"turn,omitempty"`      // of this agreement
 	Latest        []byte                 `protobuf:"bytes,7,opt,name=latest,proto3" json:"latest,omitempty"`   // a Model, byte for byte as it was published
 	Witness       *Witness               `protobuf:"bytes,8,opt,name=witness,proto3" json:"witness,omitempty"` // of the newest Model that the answering side has of the other
+	Holds         uint64                 `protobuf:"varint,9,opt,name=holds,proto3" json:"holds,omitempty"`    // the round of the other's Model that the answering side learns from; 0: none
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -527,13 +544,20 @@ func (x *EdgeReply) GetWitness() *Witness {
 	return nil
 }
 
+func (x *EdgeReply) GetHolds() uint64 {
+	if x != nil {
+		return x.Holds
+	}
+	return 0
+}
+
 var File_wire_proto protoreflect.FileDescriptor
 
 const file_wire_proto_rawDesc = "" +
 	"\n" +
 	"\n" +
 	"wire.proto\x12\n" +
-	"p2pnode.v1\"\xda\x01\n" +
+	"p2pnode.v1\"\xf2\x01\n" +
 	"\x05Model\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\rR\x04kind\x12\x14\n" +
@@ -543,7 +567,9 @@ const file_wire_proto_rawDesc = "" +
 	"\x05value\x18\x06 \x03(\x01R\x05value\x12\x14\n" +
 	"\x05proof\x18\a \x01(\fR\x05proof\x12\x16\n" +
 	"\x06degree\x18\b \x01(\rR\x06degree\x12\x12\n" +
-	"\x04ring\x18\t \x03(\x06R\x04ring\"I\n" +
+	"\x04ring\x18\t \x03(\x06R\x04ring\x12\x16\n" +
+	"\x06single\x18\n" +
+	" \x03(\x02R\x06single\"I\n" +
 	"\aWitness\x12\x14\n" +
 	"\x05round\x18\x01 \x01(\x04R\x05round\x12\x12\n" +
 	"\x04hash\x18\x02 \x01(\fR\x04hash\x12\x14\n" +
@@ -557,7 +583,7 @@ const file_wire_proto_rawDesc = "" +
 	"\bpassport\x18\x06 \x01(\fR\bpassport\"4\n" +
 	"\bPassport\x12\x12\n" +
 	"\x04addr\x18\x01 \x03(\fR\x04addr\x12\x14\n" +
-	"\x05proof\x18\x02 \x01(\fR\x05proof\"\xe4\x01\n" +
+	"\x05proof\x18\x02 \x01(\fR\x05proof\"\xfa\x01\n" +
 	"\vEdgeRequest\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\rR\x04kind\x12#\n" +
@@ -565,7 +591,8 @@ const file_wire_proto_rawDesc = "" +
 	"\x05known\x18\x04 \x03(\v2\x11.p2pnode.v1.EntryR\x05known\x12\x12\n" +
 	"\x04turn\x18\x05 \x01(\x04R\x04turn\x12\x16\n" +
 	"\x06latest\x18\x06 \x01(\fR\x06latest\x12-\n" +
-	"\awitness\x18\a \x01(\v2\x13.p2pnode.v1.WitnessR\awitness\"\xfe\x01\n" +
+	"\awitness\x18\a \x01(\v2\x13.p2pnode.v1.WitnessR\awitness\x12\x14\n" +
+	"\x05holds\x18\b \x01(\x04R\x05holds\"\x94\x02\n" +
 	"\tEdgeReply\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x16\n" +
 	"\x06answer\x18\x02 \x01(\rR\x06answer\x12\x16\n" +
@@ -574,7 +601,8 @@ const file_wire_proto_rawDesc = "" +
 	"\x05known\x18\x05 \x03(\v2\x11.p2pnode.v1.EntryR\x05known\x12\x12\n" +
 	"\x04turn\x18\x06 \x01(\x04R\x04turn\x12\x16\n" +
 	"\x06latest\x18\a \x01(\fR\x06latest\x12-\n" +
-	"\awitness\x18\b \x01(\v2\x13.p2pnode.v1.WitnessR\awitnessB\x1eZ\x1cp2pnode/gossip/internal/wireb\x06proto3"
+	"\awitness\x18\b \x01(\v2\x13.p2pnode.v1.WitnessR\awitness\x12\x14\n" +
+	"\x05holds\x18\t \x01(\x04R\x05holdsB\x1eZ\x1cp2pnode/gossip/internal/wireb\x06proto3"
 
 var (
 	file_wire_proto_rawDescOnce sync.Once

@@ -1,0 +1,67 @@
+package gossip
+
+import (
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/peer"
+)
+
+// Edges are renewed every minute, also between nodes that have nothing new to say. So
+// both ends say which of the other's models they learn from, and that one is not sent
+// again. A node begins each run, and each edge, with none: what its agent was told before
+// it knew of the edge, or has forgotten, comes again.
+
+// holdings returns the round of a peer's newest model that was delivered here, and the newest
+// round of this node that the peer says it has; 0: none.
+func (g *Gossip) holdings(p peer.ID) (here, there uint64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if f := g.follows[topicOf(g.config.Network, p)]; f != nil {
+		return f.arrived, f.holds
+	}
+	return 0, 0
+}
+
+// toldHeld notes which of this node's models a peer says it has.
+func (g *Gossip) toldHeld(p peer.ID, round uint64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if f := g.follows[topicOf(g.config.Network, p)]; f != nil {
+		f.holds = round
+	}
+}
+
+// Missed says that a delivered model of a followed peer was of no use, so that it is
+// wanted again.
+func (g *Gossip) Missed(p peer.ID) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if f := g.follows[topicOf(g.config.Network, p)]; f != nil {
+		f.arrived = 0
+	}
+}
+
+// holds reports whether a peer that says it has this round has the encoded model.
+func holds(round uint64, latest []byte) bool {
+	if round == 0 || len(latest) == 0 {
+		return false
+	}
+	w, err := WitnessOf(latest)
+	return err == nil && w.Round == round
+}
+
+const (
+	// authorBytes and authorMessages are what an author may publish in requestWindow,
+	// whichever is more: far more than an honest one does. Gossipsub keeps what was
+	// published in the last five heartbeats for peers that missed it.
+	authorBytes    = 4 << 20
+	authorMessages = 8
+)
+
+// published counts what a followed peer has published, and reports whether it is
+// acceptable. The caller holds g.mu.
+func (g *Gossip) published(f *follow, size int) bool {
+	f.volume.look(time.Now())
+	f.volume.bytes += int64(size)
+	return f.volume.bytes <= max(authorBytes, int64(authorMessages*largest(g.config.Rules)))
+}

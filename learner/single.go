@@ -1,0 +1,37 @@
+package learner
+
+import "math"
+
+// A model is published in single precision where the noise in it hides the rest. With
+// noise of standard deviation s in coordinates that are at most r, the task's radius,
+// the lowest log2(s / u) of the 24 bits of a coordinate near r say nothing, u being the
+// spacing of single precision there: 17 of them at s = 0.05 and r = 5. The rounding
+// comes after the noise, so it is a function of what is public and costs no privacy;
+// and the author goes on from the rounded model, so that all have the same one.
+
+// drowned is how many bits of single precision the noise must drown for the rest to be
+// left out: then the rounding moves no coordinate by more than 1/1024 of the noise's
+// standard deviation.
+const drowned = 10
+
+// spacing is that of single precision at the radius.
+func spacing(radius float64) float64 { return math.Ldexp(1, math.Ilogb(radius)-23) }
+
+// singleBits is how many bits of a coordinate near the radius, in single precision, lie
+// below the standard deviation of the noise; -Inf without noise.
+func singleBits(radius, std float64) float64 { return math.Log2(std / spacing(radius)) }
+
+// single rounds a model to single precision, in place, unless that would be more than
+// the noise hides. It rounds toward zero, which leads out of no ball.
+func (t *Task) single(model []float64, std float64) {
+	if !(singleBits(t.Radius, std) >= drowned) {
+		return
+	}
+	for i, x := range model {
+		if y := float32(x); math.Abs(float64(y)) > math.Abs(x) {
+			model[i] = float64(math.Nextafter32(y, 0))
+		} else {
+			model[i] = float64(y)
+		}
+	}
+}
