@@ -25,6 +25,7 @@ var imports = map[string][]string{
 	"p2pnode/learner/population":      {},
 	"p2pnode/learner/graph":           {"learner"},
 	"p2pnode/csvfile":                 {}, // below node and testnet, which both read people's files
+	"p2pnode/draft":                   {"csvfile", "learner"},
 	"p2pnode/rowfile":                 {"csvfile"},
 	"p2pnode/peering":                 {"learner", "learner/graph"},
 	"p2pnode/sums":                    {"privacy"},
@@ -56,7 +57,7 @@ var imports = map[string][]string{
 	"p2pnode/testnet/paper/linear":    {"learner", "privacy", "privacy/accountant", "testnet", "testnet/page", "testnet/paper", "testnet/paper/nodes", "testnet/sim"},
 	"p2pnode/testnet/paper/tabular":   {"learner", "node/datadir", "privacy", "privacy/accountant", "testnet", "testnet/page", "testnet/paper", "testnet/paper/nodes", "testnet/sim"},
 	"p2pnode/testnet/paper/schemes":   {"learner", "privacy", "privacy/accountant", "testnet", "testnet/page", "testnet/paper", "testnet/paper/nodes", "testnet/sim"},
-	"p2pnode/cmd/p2pnode":             {"csvfile", "discovery/members", "discovery/reach", "node", "node/api", "node/datadir", "node/netedge", "node/ticket", "rowfile"},
+	"p2pnode/cmd/p2pnode":             {"csvfile", "discovery/members", "discovery/reach", "draft", "node", "node/api", "node/datadir", "node/netedge", "node/ticket", "rowfile"},
 	"p2pnode/cmd/testnet": {"learner", "node/datadir", "privacy", "testnet", "testnet/audit", "testnet/cases",
 		"testnet/page", "testnet/paper", "testnet/paper/linear", "testnet/paper/movielens", "testnet/paper/schemes", "testnet/paper/tabular"},
 }
@@ -70,12 +71,13 @@ var banned = []struct{ pkg, path, reason string }{
 	{"p2pnode/testnet/sim", "go.etcd.io/bbolt", "the simulator writes nothing to disk"},
 	{"p2pnode/mobile", "p2pnode/testnet", "an app links neither data sets nor plots"},
 	{"p2pnode/mobile", "gonum.org/v1/plot", "an app links neither data sets nor plots"},
+	{"p2pnode/mobile", "p2pnode/draft", "an app gets its task from somebody"},
 	{"p2pnode/cmd/p2pnode", "p2pnode/testnet", "a daemon links neither data sets nor plots"},
 	{"p2pnode/cmd/p2pnode", "gonum.org/v1/plot", "a daemon links neither data sets nor plots"},
 }
 
 // pure packages are mathematics, state machines and a parser: values in, values out.
-var pure = []string{"p2pnode/privacy", "p2pnode/privacy/accountant", "p2pnode/learner", "p2pnode/learner/population", "p2pnode/learner/graph", "p2pnode/peering", "p2pnode/csvfile", "p2pnode/rowfile", "p2pnode/sums", "p2pnode/node/ticket"}
+var pure = []string{"p2pnode/privacy", "p2pnode/privacy/accountant", "p2pnode/learner", "p2pnode/learner/population", "p2pnode/learner/graph", "p2pnode/peering", "p2pnode/csvfile", "p2pnode/draft", "p2pnode/rowfile", "p2pnode/sums", "p2pnode/node/ticket"}
 
 // impure is what they do without altogether.
 var impure = []string{"context", "io/fs", "log", "log/slog", "math/rand", "net", "os", "sync", "sync/atomic"}

@@ -24,31 +24,12 @@ func TestLabReadme(t *testing.T) {
 		t.Skip(err)
 	}
 	t.Parallel()
-	l, err := lab.New()
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, l.Close()) })
-	segment, err := l.Segment(netip.MustParsePrefix("10.68.0.0/24"))
-	require.NoError(t, err)
-	host, err := l.Host("reader")
-	require.NoError(t, err)
-	_, err = host.Join(segment, segment.Addr(1))
-	require.NoError(t, err)
-	dir := checkout(t)
-	blocks := pasted(t, "## Three terminals that learn together")
+	host, dir := readersMachine(t), checkout(t)
+	blocks := pasted(t, "README.md", "## Three terminals that learn together")
 	if len(blocks) < 2 || !strings.HasPrefix(blocks[0], "N=1\n") {
 		t.Fatalf("the README has %q", blocks)
 	}
-	for _, n := range []string{"1", "2", "3"} {
-		script := strings.Replace(blocks[0], "N=1", "N="+n, 1)
-		script = strings.Replace(script, "bin/p2pnode run", "exec bin/p2pnode run", 1) // so that it ends with the test
-		terminal := host.Command(t.Context(), "sh", "-e", "-c", script)
-		terminal.Dir = dir
-		require.NoError(t, terminal.Start())
-		t.Cleanup(func() {
-			_ = terminal.Process.Kill()
-			_ = terminal.Wait()
-		})
-	}
+	threeTerminals(t, host, dir, blocks[0])
 	for _, n := range []string{"1", "2", "3"} {
 		require.Eventually(t, "node "+n+" hears two others", func() bool { return heard(t, filepath.Join(dir, "try", "node"+n)) == 2 })
 	}
@@ -62,6 +43,37 @@ func TestLabReadme(t *testing.T) {
 		if !strings.Contains(string(said), want) {
 			t.Errorf("no %q in\n%s", want, said)
 		}
+	}
+}
+
+// readersMachine is a machine of its own with a local network.
+func readersMachine(t *testing.T) *lab.Host {
+	t.Helper()
+	l, err := lab.New()
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, l.Close()) })
+	segment, err := l.Segment(netip.MustParsePrefix("10.68.0.0/24"))
+	require.NoError(t, err)
+	host, err := l.Host("reader")
+	require.NoError(t, err)
+	_, err = host.Join(segment, segment.Addr(1))
+	require.NoError(t, err)
+	return host
+}
+
+// threeTerminals pastes a block into three terminals, each with a number of its own.
+func threeTerminals(t *testing.T, host *lab.Host, dir, block string) {
+	t.Helper()
+	for _, n := range []string{"1", "2", "3"} {
+		script := strings.Replace(block, "N=1", "N="+n, 1)
+		script = strings.Replace(script, "bin/p2pnode run", "exec bin/p2pnode run", 1) // so that it ends with the test
+		terminal := host.Command(t.Context(), "sh", "-e", "-c", script)
+		terminal.Dir = dir
+		require.NoError(t, terminal.Start())
+		t.Cleanup(func() {
+			_ = terminal.Process.Kill()
+			_ = terminal.Wait()
+		})
 	}
 }
 
@@ -90,14 +102,14 @@ func checkout(t *testing.T) string {
 	return dir
 }
 
-// pasted are the blocks of commands below a heading of the README, up to the next.
-func pasted(t *testing.T, heading string) (blocks []string) {
+// pasted are the blocks of commands below a heading of a document, up to the next.
+func pasted(t *testing.T, document, heading string) (blocks []string) {
 	t.Helper()
-	page, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", document))
 	require.NoError(t, err)
 	_, section, found := strings.Cut(string(page), "\n"+heading+"\n")
 	if !found {
-		t.Fatalf("the README has no %q", heading)
+		t.Fatalf("%s has no %q", document, heading)
 	}
 	section, _, _ = strings.Cut(section, "\n## ")
 	for _, m := range regexp.MustCompile("(?ms)^```\n(.*?)^```$").FindAllStringSubmatch(section, -1) {

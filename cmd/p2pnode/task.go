@@ -16,7 +16,7 @@ func taskCommand(o *options) *cobra.Command {
 network share. It needs a name, the features and the target; every other key that is
 left out has a value that follows from these.`,
 	}
-	c.AddCommand(taskCheckCommand(o))
+	c.AddCommand(taskNewCommand(o), taskCheckCommand(o))
 	return c
 }
 

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"p2pnode/draft"
+)
+
+// dialogue asks the owner on a terminal what her task is to say.
+type dialogue struct {
+	in  *bufio.Reader
+	out io.Writer
+}
+
+// taken is the word that takes a suggestion.
+const taken = "ok"
+
+// errNobody: the input has ended, and questions are left.
+var errNobody = errors.New("nobody answers")
+
+// hold asks all questions of a plan. An answer takes the place of what was suggested.
+func (d dialogue) hold(first string, p *draft.Plan, questions []draft.Question) error {
+	fmt.Fprint(d.out, paragraph("", first))
+	fmt.Fprint(d.out, paragraph("", fmt.Sprintf("The task is public, and your file may not be: so you say what the task says of its columns. "+
+		"What stands in brackets is a guess, made from your file: type %s to take it, or something that suits everybody's data.", taken)))
+	for i := range questions {
+		q := &questions[i]
+		fmt.Fprintf(d.out, "\n%d of %d  %s: %s\n", i+1, len(questions), q.Column, q.Seen)
+		if err := d.ask(p, q); err != nil {
+			fmt.Fprintln(d.out)
+			return err
+		}
+	}
+	fmt.Fprintln(d.out)
+	return nil
+}
+
+// ask asks until there is an answer.
+func (d dialogue) ask(p *draft.Plan, q *draft.Question) error {
+	what := "Between which numbers may it lie?"
+	if q.Values {
+		what = "Which values may it have?"
+	}
+	for {
+		fmt.Fprintf(d.out, "%s [%s] ", what, q.Suggested)
+		line, err := d.in.ReadString('\n')
+		answer := strings.TrimSpace(line)
+		switch {
+		case answer == "" && err == io.EOF:
+			return errNobody
+		case answer == "" && err != nil:
+			return fmt.Errorf("read your answer: %w", err)
+		case answer == "":
+			fmt.Fprintf(d.out, "Type %s to take %s, or your own.\n", taken, q.Suggested)
+			continue
+		case answer == taken:
+			answer = q.Suggested
+		}
+		if err := p.Answer(*q, answer); err != nil {
+			fmt.Fprintf(d.out, "%v\n", err)
+			continue
+		}
+		q.Suggested = answer
+		return nil
+	}
+}
+
+// missingAnswers lists all questions, with a command that answers them.
+func missingAnswers(cmd *cobra.Command, questions []draft.Question) error {
+	var b strings.Builder
+	b.WriteString("the task is public, so you say these, and they are not taken from the file:\n")
+	line := cmd.CommandPath()
+	cmd.Flags().Visit(func(f *pflag.Flag) { line += flagText(f) })
+	for _, q := range questions {
+		fmt.Fprintf(&b, "  %s: %s\n", q.Column, q.Seen)
+		line += " \\\n  " + q.Flag() + " " + shellWord(q.Column+"="+q.Suggested)
+	}
+	b.WriteString("This command has guesses, made from your file: change what not everybody may know, or what does not suit everybody's data:\n" + line)
+	return errors.New(b.String())
+}
+
+// flagText is a flag as it was given.
+func flagText(f *pflag.Flag) (text string) {
+	list, ok := f.Value.(pflag.SliceValue)
+	switch {
+	case ok:
+		for _, v := range list.GetSlice() {
+			text += " --" + f.Name + " " + shellWord(v)
+		}
+		return text
+	case f.Value.Type() == "bool":
+		return " --" + f.Name
+	}
+	return " --" + f.Name + " " + shellWord(f.Value.String())
+}
+
+// shellWord quotes a word for a shell, if it has to be.
+func shellWord(word string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=,@%+", r)
+	}
+	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

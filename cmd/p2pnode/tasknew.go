@@ -1,0 +1,300 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"p2pnode/csvfile"
+	"p2pnode/draft"
+	"p2pnode/node/datadir"
+)
+
+// newTask are the flags of task new.
+type newTask struct {
+	from, target, node, out string
+	ranges, values, kinds   []string // COLUMN=ANSWER
+	leave                   []string
+	wishes                  draft.Wishes
+}
+
+func taskNewCommand(o *options) *cobra.Command {
+	f := &newTask{}
+	c := &cobra.Command{
+		Use:   "new --from FILE.csv",
+		Short: "Propose a task for the columns of a CSV file",
+		Long: `Propose a task for the columns of a CSV file: of which kind each is, which one is
+predicted (the last, unless --target names another), and everything that nodes must
+agree on, in a file with a comment beside each key. Read it, change it, and give the
+same file to everybody.
+
+A task is public, and your file may not be. Ranges of numbers and lists of values are
+therefore asked for: you see what your file has and a wider, round suggestion, and
+type what everybody may know. Without a terminal, --range and --values say it, and an
+error lists all that are missing. --public says that the file is public; they are then
+taken from it.
+
+With --committee the task has private sums, which these nodes add up; each makes its
+identity with "p2pnode identity". Without, nodes send each other models with noise.`,
+		Example: `  p2pnode task new --from ratings.csv --public
+  p2pnode task new --from ratings.csv --target rating --range year=1900..2030 --range rating=0..5 --values genres=Comedy,Drama,Action
+  p2pnode task new --from ratings.csv --public --leave-out year --nodes 500 --records 40 --epsilon 0.5 --out films.toml --json`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, o) },
+	}
+	f.register(c)
+	return c
+}
+
+func (f *newTask) register(c *cobra.Command) {
+	flags := c.Flags()
+	flags.StringVar(&f.from, "from", "", "the CSV file; its first line names the columns (required)")
+	flags.StringVar(&f.target, "target", "", "the column to predict (default the last)")
+	flags.StringVar(&f.node, "node-column", "", fmt.Sprintf("the column that says whose record a line is (default %q, if there is one)", draft.NodeColumn))
+	flags.StringArrayVar(&f.ranges, "range", nil, "COLUMN=LOW..HIGH: between which numbers a column may lie")
+	flags.StringArrayVar(&f.values, "values", nil, "COLUMN=ONE,TWO,...: which values a column may have")
+	flags.StringArrayVar(&f.kinds, "kind", nil, "COLUMN=KIND: "+strings.Join(draft.Kinds(), ", ")+" (default what the column looks like)")
+	flags.StringSliceVar(&f.leave, "leave-out", nil, "columns to learn nothing from")
+	flags.BoolVar(&f.wishes.Public, "public", false, "the file is public: take ranges and values from it, rounded outward")
+	flags.StringSliceVar(&f.wishes.Committee, "committee", nil, "IDs of the nodes that add up private sums, 4 of whom 1 may cheat, or 7 and 2")
+	flags.IntVar(&f.wishes.Nodes, "nodes", 0, "how many nodes are expected (default 100)")
+	flags.IntVar(&f.wishes.Records, "records", 0, "how many records of each are expected (default 100)")
+	flags.Float64Var(&f.wishes.Epsilon, "epsilon", 0, "privacy budget of each record (default 1)")
+	flags.StringVar(&f.wishes.Name, "name", "", "of the task, for people (default the target's)")
+	flags.StringVar(&f.out, "out", "", "the task file to write (default the CSV's name with .toml)")
+}
+
+func (f *newTask) run(cmd *cobra.Command, o *options) error {
+	if err := f.check(cmd); err != nil {
+		return usageError{err, cmd}
+	}
+	survey, err := f.survey(cmd)
+	if err != nil {
+		return err
+	}
+	plan, err := draft.NewPlan(survey, f.wishes)
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.from, err)
+	}
+	if err := f.answer(cmd, o, survey, plan); err != nil {
+		return err
+	}
+	report, err := f.write(survey, plan)
+	if err != nil {
+		return err
+	}
+	return show(cmd, o, report, proposedTask.String)
+}
+
+// check finds what is wrong with the flags, and reads them.
+func (f *newTask) check(cmd *cobra.Command) (err error) {
+	switch {
+	case f.from == "":
+		return errors.New("name the file with --from")
+	case f.wishes.Nodes < 0 || f.wishes.Records < 0:
+		return errors.New("--nodes and --records must be at least 1")
+	case cmd.Flags().Changed("epsilon") && !(f.wishes.Epsilon > 0):
+		return fmt.Errorf("--epsilon %v: must be above 0", f.wishes.Epsilon)
+	case f.out != "" && !strings.HasSuffix(f.out, ".toml"):
+		return fmt.Errorf("--out %s: the name of a task file ends in .toml", f.out)
+	}
+	if f.wishes.Ranges, err = answers("--range", f.ranges, draft.ParseRange); err != nil {
+		return err
+	}
+	if f.wishes.Values, err = answers("--values", f.values, draft.ParseValues); err != nil {
+		return err
+	}
+	f.wishes.Kinds, err = answers("--kind", f.kinds, func(kind string) (string, error) { return kind, nil })
+	for _, column := range f.leave {
+		f.wishes.Kinds[column] = draft.LeftOut
+	}
+	return err
+}
+
+// answers reads flags that say something of a column.
+func answers[T any](flag string, texts []string, parse func(string) (T, error)) (map[string]T, error) {
+	all := map[string]T{}
+	for _, text := range texts {
+		column, said, found := strings.Cut(text, "=")
+		if !found || column == "" {
+			return nil, fmt.Errorf("%s %s: write the column, an equals sign and what it is to be", flag, text)
+		}
+		answer, err := parse(said)
+		if err != nil {
+			return nil, fmt.Errorf("%s %s: %w", flag, text, err)
+		}
+		all[column] = answer
+	}
+	return all, nil
+}
+
+// survey reads the whole file.
+func (f *newTask) survey(cmd *cobra.Command) (*draft.Survey, error) {
+	file, err := openInput(f.from)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	in := showProgress(file, cmd.ErrOrStderr(), "looking at the columns")
+	defer in.done()
+	rows, err := csvfile.NewReader(in)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.from, err)
+	}
+	s, err := draft.NewSurvey(rows.Columns, rows.Comma, f.node, f.target)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.from, err)
+	}
+	var bad badLines
+	err = rows.Each(func(line int, cells []string) error {
+		s.Add(line, cells)
+		return cmd.Context().Err()
+	}, bad.add)
+	if err := errors.Join(bad.error(), err); err != nil {
+		return nil, fmt.Errorf("%s cannot be read as it is:\n%w", f.from, err)
+	}
+	return s, nil
+}
+
+// badLines are those of a file that are no rows.
+type badLines struct {
+	first []error
+	more  int
+}
+
+func (b *badLines) add(line int, reason error) {
+	const listed = 20
+	if len(b.first) == listed {
+		b.more++
+		return
+	}
+	b.first = append(b.first, fmt.Errorf("line %d: %w", line, reason))
+}
+
+// error lists them; nil if there are none.
+func (b *badLines) error() error {
+	if b.more > 0 {
+		return errors.Join(append(b.first, fmt.Errorf("and %d more bad lines", b.more))...)
+	}
+	return errors.Join(b.first...)
+}
+
+// answer has all questions answered: on a terminal by whoever sits there.
+func (f *newTask) answer(cmd *cobra.Command, o *options, s *draft.Survey, p *draft.Plan) error {
+	questions := p.Questions()
+	if len(questions) == 0 {
+		return nil
+	}
+	if !o.json && isTerminal(cmd.InOrStdin()) {
+		d := dialogue{in: bufio.NewReader(cmd.InOrStdin()), out: cmd.ErrOrStderr()}
+		if err := d.hold(f.saidAloud(s), p, questions); err != errNobody {
+			return err
+		}
+	}
+	return usageError{missingAnswers(cmd, questions), cmd}
+}
+
+// saidAloud is what was taken for granted of the file.
+func (f *newTask) saidAloud(s *draft.Survey) string {
+	text := fmt.Sprintf("%d records. What is predicted is the column %q", s.Rows, s.Columns[s.Target].Name)
+	if f.target == "" {
+		text += ", the last one; --target names another"
+	}
+	if s.Node >= 0 {
+		text += fmt.Sprintf(". The column %q says whose record a line is", s.Columns[s.Node].Name)
+	}
+	return text + "."
+}
+
+// write writes the file, which must not exist, once it is known to be sound.
+func (f *newTask) write(s *draft.Survey, p *draft.Plan) (report proposedTask, err error) {
+	text, err := p.TOML()
+	if err != nil {
+		return report, err
+	}
+	t, err := datadir.ParseTask(text)
+	if err != nil {
+		return report, fmt.Errorf("no task can be made of these answers: %w", err)
+	}
+	out := cmp.Or(f.out, strings.TrimSuffix(filepath.Base(f.from), filepath.Ext(f.from))+".toml")
+	if err := writeNew(out, text); err != nil {
+		return report, err
+	}
+	report = proposedTask{
+		File: out, Task: t.Name, Network: datadir.NetworkName(t), Said: f.saidAloud(s), From: f.from,
+		LeftOut: p.LeftOut(), Doubts: p.Doubts(), Named: s.Node >= 0, Node: f.node,
+	}
+	for i := range t.Features {
+		report.Features = append(report.Features, proposedFeature{t.Features[i].Name, t.Features[i].Kind})
+	}
+	return report, nil
+}
+
+// writeNew writes a file that does not exist yet.
+func writeNew(name string, text []byte) (err error) {
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("%s is there already: name another file with --out, or remove it", name)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err = errors.Join(err, file.Close()); err != nil {
+			err = errors.Join(err, os.Remove(name)) // half a file is none
+		}
+	}()
+	_, err = file.Write(text)
+	return err
+}
+
+// proposedTask says what task new wrote.
+type proposedTask struct {
+	File     string            `json:"file"`
+	Task     string            `json:"task"`
+	Network  string            `json:"network"`
+	Features []proposedFeature `json:"features"`
+	LeftOut  []string          `json:"left_out"` // columns, and why
+	Doubts   []string          `json:"doubts"`   // columns to look at again, and why
+	Said     string            `json:"-"`
+	From     string            `json:"-"`
+	Node     string            `json:"-"`
+	Named    bool              `json:"-"` // a column says whose record a line is
+}
+
+type proposedFeature struct {
+	Name string `json:"name"`
+	Kind string `json:"kind"`
+}
+
+// String implements [fmt.Stringer].
+func (t proposedTask) String() string {
+	var b strings.Builder
+	b.WriteString(paragraph("", t.Said))
+	rows := make([][]any, len(t.Features))
+	for i, f := range t.Features {
+		rows[i] = []any{"  " + f.Name, f.Kind}
+	}
+	fmt.Fprintf(&b, "It is predicted from:\n%s", table(rows...))
+	for _, line := range t.LeftOut {
+		b.WriteString(paragraph("Left out  ", line+"."))
+	}
+	for _, line := range t.Doubts {
+		b.WriteString(paragraph("Look at   ", line+"."))
+	}
+	node := ""
+	if t.Node != "" {
+		node = " --node-column " + shellWord(t.Node)
+	}
+	fmt.Fprintf(&b, "Wrote %s, a task for the network %s. Read it; then:\n", t.File, t.Network)
+	fmt.Fprintf(&b, "  p2pnode task explain %s\n", shellWord(t.File))
+	fmt.Fprintf(&b, "  testnet rehearse --task %s --data %s%s\n", shellWord(t.File), shellWord(t.From), node)
+	fmt.Fprintf(&b, "  p2pnode init --task %s\n", shellWord(t.File))
+	return b.String()
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"p2pnode/internal/require"
+	"p2pnode/testnet/lab"
+)
+
+// readings are made-up lines of so many houses, each of which heats in its own way, on
+// two clocks: of a sensor that misses a cell now and then.
+func readings(houses, lines int, named bool) string {
+	dice := rand.New(rand.NewPCG(7, 7))
+	header := "time,outside,wind,day,power\n"
+	if named {
+		header = "node," + header
+	}
+	var b strings.Builder
+	b.WriteString(header)
+	for house := range houses {
+		at := time.Date(2024, 1, 1, 0, 7*house, 0, 0, time.UTC)
+		base := 4 + 0.7*dice.NormFloat64()
+		for range lines {
+			at = at.Add(37 * time.Minute)
+			outside, wind := 8+6*dice.NormFloat64(), fmt.Sprintf("%.1f", 5*dice.ExpFloat64())
+			if dice.IntN(40) == 0 {
+				wind = ""
+			}
+			day, more := "work", 0.
+			if at.Weekday() == time.Saturday || at.Weekday() == time.Sunday {
+				day, more = "weekend", 0.5
+			}
+			power := max(0, base-0.12*(outside-8)+more+0.8*math.Cos(float64(at.Hour()-19)/24*2*math.Pi)+0.4*dice.NormFloat64())
+			if named {
+				fmt.Fprintf(&b, "house%d,", house)
+			}
+			fmt.Fprintf(&b, "%s,%.1f,%s,%s,%.2f\n", at.Format("2006-01-02 15:04"), outside, wind, day, power)
+		}
+	}
+	return b.String()
+}
+
+// What docs/your-data.md says to paste works, from a file to a verdict and to three nodes
+// that have learned from each other, on a machine of its own.
+func TestLabYourData(t *testing.T) {
+	if os.Getenv("P2PNODE_LAB") == "" {
+		t.Skip("runs in a step of its own: set P2PNODE_LAB=yes to run daemons in network namespaces")
+	}
+	if err := lab.Available(); err != nil {
+		t.Skip(err)
+	}
+	t.Parallel()
+	const page = "docs/your-data.md"
+	host, dir := readersMachine(t), checkout(t)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "readings.csv"), []byte(readings(8, 40, true)), 0o600))
+	paste := func(block string) string {
+		t.Helper()
+		shell := host.Command(t.Context(), "sh", "-e", "-c", block)
+		shell.Dir = dir
+		said, err := shell.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", block, err, said)
+		}
+		return string(said)
+	}
+	if said := paste(pasted(t, page, "## A task for the file")[0]); !strings.Contains(said, "The task power is sound") {
+		t.Errorf("the task: %s", said)
+	}
+	said := paste(pasted(t, page, "## A rehearsal")[0])
+	verdict := said[strings.LastIndex(strings.TrimSpace(said), "\n")+1:]
+	if !strings.Contains(said, "8 people of readings.csv") || !strings.Contains(said, "are empty and count as unknown (wind") || !strings.Contains(verdict, "of 8 nodes better") {
+		t.Errorf("the rehearsal does not end with a verdict:\n%s", said)
+	}
+	blocks := pasted(t, page, "## Three nodes")
+	if len(blocks) != 3 {
+		t.Fatalf("%s has %q", page, blocks)
+	}
+	paste(blocks[0])
+	threeTerminals(t, host, dir, blocks[1])
+	for _, n := range []string{"1", "2", "3"} {
+		require.Eventually(t, "node "+n+" hears two others", func() bool { return heard(t, filepath.Join(dir, "try", "house"+n)) == 2 })
+	}
+	if said := paste(blocks[2]); !strings.Contains(said, "neighbours  2; 2 listening now, 2 heard") || !strings.Contains(said, "alone: ") {
+		t.Errorf("the fourth terminal:\n%s", said)
+	}
+}
+
+// A file without a column that says whose its lines are becomes a task as well, and that
+// of a table with keys and a committee names what records are about.
+func TestStrangersFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	ratings, notes := "user;book_id;price;rating\n", "id,text,topic\n"
+	for i := range 300 {
+		ratings += fmt.Sprintf("u%d;B%d;%d,%02d;%d\n", i/30, i*i%90, 5+i%60, i%100, i*i*7%5+1)
+		notes += fmt.Sprintf("%d,\"a %s, with %d words of text in it\",%s\n", 1000+i, []string{"cheese", "train", "match"}[i%3], i%17, []string{"food", "travel", "sport"}[i%3])
+	}
+	for name, text := range map[string]string{"readings.csv": readings(1, 200, false), "ratings.csv": ratings, "notes.csv": notes} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	members := "12D3KooWDpJ7As7BWAwRMfu1VU2WCqNjvq387JEYKDBj4kx6nXTN,12D3KooWPjceQrSwdWXPyLLeABRXmuqt69Rg3sBYbU1Nft9HyQ6X," +
+		"12D3KooWH3uVF6wv47WnArKHk5p6cvgCJEb74UTmxztmQDc298L3,12D3KooWQYhTNQdmr3ArTeUHRYzFg94BKyTkoWBDWez9kSCVe2Xo"
+	for _, c := range []struct {
+		name  string
+		flags []string
+		want  []string // in the task
+	}{
+		{"readings", nil, []string{`kind = "time"`, `kind = "number"`, `kind = "set"`, `name = "power"`, `learner = "diffusion"`}},
+		{"notes", nil, []string{`kind = "text"`, "letters = [3, 4]", `classes = ["food", "sport", "travel"]`}},
+		{"ratings", []string{"--node-column", "user", "--committee", members}, []string{`kind = "key"`, `name = "price"`, `learner = "sums"`, "committee = "}},
+		{"ratings", []string{"--node-column", "user"}, []string{`kind = "text"`, "words = [1, 1]", "buckets = 64"}},
+	} {
+		out := filepath.Join(dir, fmt.Sprintf("%s%d.toml", c.name, len(c.flags)))
+		cli(t, nil, append([]string{"task", "new", "--from", filepath.Join(dir, c.name+".csv"), "--public", "--out", out}, c.flags...)...)
+		cli(t, nil, "task", "check", out)
+		text, err := os.ReadFile(out)
+		require.NoError(t, err)
+		for _, want := range c.want {
+			if !strings.Contains(string(text), want) {
+				t.Errorf("%s %v: no %q in\n%s", c.name, c.flags, want, text)
+			}
+		}
+		node := filepath.Join(dir, "node-"+filepath.Base(out))
+		cli(t, nil, "init", "--dir", node, "--no-mdns", "--task", out)
+		cli(t, nil, "data", "import", "--dir", node, filepath.Join(dir, c.name+".csv"))
+	}
+}

@@ -1,0 +1,167 @@
+package draft
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Range is where the values of a column may lie, as its owner makes public.
+type Range struct{ Low, High float64 }
+
+// ParseRange reads a range as an owner writes it, "-30..50".
+func ParseRange(text string) (Range, error) {
+	low, high, found := strings.Cut(text, "..")
+	l, errLow := strconv.ParseFloat(strings.TrimSpace(low), 64)
+	h, errHigh := strconv.ParseFloat(strings.TrimSpace(high), 64)
+	switch {
+	case !found || errLow != nil || errHigh != nil || math.IsNaN(l+h) || math.IsInf(l, 0) || math.IsInf(h, 0):
+		return Range{}, fmt.Errorf("%q is no range: write the lowest and the highest number with two points between, as -30..50", text)
+	case l >= h:
+		return Range{}, fmt.Errorf("%q is no range: the first number must be below the second", text)
+	}
+	return Range{l, h}, nil
+}
+
+// String is the range as ParseRange reads it.
+func (r Range) String() string { return numberText(r.Low) + ".." + numberText(r.High) }
+
+// numberText is the shortest text that says v, without an exponent where that is usual.
+func numberText(v float64) string {
+	if v != 0 && (math.Abs(v) < 1e-4 || math.Abs(v) >= 1e15) {
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	}
+	return strconv.FormatFloat(v, 'f', -1, 64)
+}
+
+// ParseValues reads a list of values as an owner writes it: with commas between, and
+// quotation marks around one that has a comma in it.
+func ParseValues(text string) ([]string, error) {
+	r := csv.NewReader(strings.NewReader(strings.TrimSpace(text)))
+	r.TrimLeadingSpace = true
+	list, err := r.Read()
+	if err != nil {
+		return nil, fmt.Errorf("%q is no list of values: write them with commas between, and quotation marks around one that has a comma in it", text)
+	}
+	if _, err := r.Read(); err != io.EOF {
+		return nil, errors.New("write the values on one line")
+	}
+	for i, v := range list {
+		list[i] = strings.TrimSpace(v)
+		if list[i] == "" {
+			return nil, fmt.Errorf("%q is no list of values: one of them is empty", text)
+		}
+		if slices.Contains(list[:i], list[i]) {
+			return nil, fmt.Errorf("%q is there twice", list[i])
+		}
+	}
+	return list, nil
+}
+
+// valuesText is the list as ParseValues reads it.
+func valuesText(values []string) string {
+	var b strings.Builder
+	w := csv.NewWriter(&b)
+	_ = w.Write(values) // a strings.Builder does not fail
+	w.Flush()
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// Question asks for what a task is to say of a column: where its numbers may lie, or
+// which values it may have.
+type Question struct {
+	Column string
+	Target bool
+	// Values asks for a list of values, else it is for a range.
+	Values bool
+	// Seen says what this file has, for its owner's eyes.
+	Seen string
+	// Suggested is an answer made from the file: of numbers a wider and round range. It
+	// is the owner's to take or to change.
+	Suggested string
+	// Rounded is an answer for a public file, no wider than that is.
+	Rounded string
+}
+
+// Flag is what gives the answer on a command line, to be followed by COLUMN=ANSWER.
+func (q Question) Flag() string {
+	if q.Values {
+		return "--values"
+	}
+	return "--range"
+}
+
+// question is what is to be asked of a column of this kind.
+func (c *Column) question(kind string, target bool) Question {
+	q := Question{Column: c.Name, Target: target, Values: kind == Set, Seen: c.seen(kind)}
+	if q.Values {
+		q.Suggested = valuesText(c.Values())
+		q.Rounded = q.Suggested
+	} else if c.Numbers > 0 {
+		q.Suggested, q.Rounded = c.widened().String(), round(c.Min, c.Max).String()
+	}
+	return q
+}
+
+// seen says what a column has, in words.
+func (c *Column) seen(kind string) string {
+	text := ""
+	if kind == Number {
+		text = fmt.Sprintf("%d numbers from %s to %s", c.Numbers, short(c.Min), short(c.Max))
+		if c.values != nil && len(c.values) <= mostShown {
+			text += fmt.Sprintf(", %d different ones", len(c.values))
+		}
+	} else {
+		text = fmt.Sprintf("%d different values", c.Distinct())
+		if c.values != nil {
+			text = fmt.Sprintf("%d values: %s", len(c.values), firstOf(c.Values(), mostShown))
+		}
+	}
+	if c.Empty > 0 {
+		text += fmt.Sprintf("; %d cells are empty", c.Empty)
+	}
+	return text
+}
+
+// mostShown is how many values are shown of a column.
+const mostShown = 12
+
+// firstOf lists the first of the values.
+func firstOf(values []string, n int) string {
+	if len(values) <= n {
+		return strings.Join(values, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(values[:n], ", "), len(values)-n)
+}
+
+// short is a number for people.
+func short(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
+
+// widened is a range that hides which the outermost numbers are: a fifth wider at either
+// end, and round. What is never below 0 stays so, and shares and percentages get the
+// range that they have by nature; the steps of a scale are all there is.
+func (c *Column) widened() Range {
+	switch {
+	case c.Min >= 0 && c.Max <= 1:
+		return Range{0, 1}
+	case c.Min >= -1 && c.Max <= 1:
+		return Range{-1, 1}
+	case c.Min >= 0 && c.Max > 50 && c.Max <= 100:
+		return Range{0, 100}
+	}
+	if len(c.values) <= mostShown && c.repeats() { // the steps of a scale
+		return round(c.Min, c.Max)
+	}
+	const wider = 0.2
+	more := wider * (c.Max/2 - c.Min/2) * 2
+	r := round(c.Min-more, c.Max+more)
+	if c.Min >= 0 {
+		r.Low = max(r.Low, 0)
+	}
+	return r
+}

@@ -1,0 +1,208 @@
+package draft
+
+import (
+	"cmp"
+	"encoding/base64"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"p2pnode/csvfile"
+	"p2pnode/learner"
+)
+
+// Column is what was seen of one column. It takes the same memory for any number of
+// rows.
+type Column struct {
+	Name string
+	Rows int
+	// Empty cells say that there is no value, see [learner.Blank]. The others are numbers
+	// or not; of those that are not, some are times or vectors.
+	Empty, Numbers, Times, Vectors int
+	Min, Max                       float64 // of the numbers
+	// Length is that of the vectors; 0 if they differ.
+	Length int
+	// FirstText is the line of the first cell that is no number.
+	FirstText int
+
+	dates    int  // times that say the day only
+	whole    bool // all numbers are
+	counting bool // each is one more than that of the row before
+	last     float64
+	typical  sample
+	distinct sketch
+	// values counts the different texts, of lists what they list; nil if there are too
+	// many to be a set.
+	values map[string]int
+	listed bool // a cell lists several
+	words  int  // of all cells
+	told   tells
+}
+
+// Bounds of what is kept of a column.
+const (
+	// mostValues is how many different values a set or a target may have.
+	mostValues = 64
+	// longestValue is how long one may be; longer ones are texts.
+	longestValue = 64
+)
+
+func newColumn(name string) *Column {
+	return &Column{
+		Name: name, Min: math.Inf(1), Max: math.Inf(-1), whole: true, counting: true,
+		typical: newSample(), values: map[string]int{}, told: newTells(),
+	}
+}
+
+// Distinct is how many different cells there are but the empty ones, from some thousand
+// on approximately.
+func (c *Column) Distinct() int { return c.distinct.count() }
+
+// full is how many cells say something.
+func (c *Column) full() int { return c.Rows - c.Empty }
+
+// add takes in a cell of a file whose cells are separated by comma.
+func (c *Column) add(line int, cell string, comma rune) {
+	c.Rows++
+	cell = strings.TrimSpace(cell)
+	if learner.Blank(cell) {
+		c.Empty++
+		c.counting = false
+		return
+	}
+	c.distinct.add(cell)
+	c.words += len(strings.Fields(cell))
+	if v, ok := number(cell, comma); ok {
+		c.addNumber(v)
+	} else {
+		c.addText(line, cell)
+	}
+	c.addValues(cell)
+}
+
+// number is what a cell says if it is a finite number.
+func number(cell string, comma rune) (float64, bool) {
+	v, err := strconv.ParseFloat(csvfile.Number(comma, cell), 64)
+	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
+}
+
+func (c *Column) addNumber(v float64) {
+	c.counting = c.counting && (c.Rows == 1 || v == c.last+1)
+	c.last = v
+	c.Numbers++
+	c.Min, c.Max = min(c.Min, v), max(c.Max, v)
+	c.whole = c.whole && v == math.Trunc(v)
+	c.typical.add(v)
+}
+
+func (c *Column) addText(line int, cell string) {
+	c.counting = false
+	if c.FirstText == 0 {
+		c.FirstText = line
+	}
+	if isTime(cell) {
+		c.Times++
+		if len(cell) == len(time.DateOnly) {
+			c.dates++
+		}
+	}
+	if n := vectorLength(cell); n > 0 {
+		if c.Vectors++; c.Vectors == 1 {
+			c.Length = n
+		} else if c.Length != n {
+			c.Length = 0
+		}
+	}
+}
+
+// addValues counts what a cell lists, until there are too many to be a set.
+func (c *Column) addValues(cell string) {
+	if c.values == nil {
+		return
+	}
+	c.listed = c.listed || strings.Contains(cell, "|")
+	for value := range strings.SplitSeq(cell, "|") {
+		if value = strings.TrimSpace(value); value != "" {
+			c.values[value]++
+		}
+		if len(value) > longestValue || len(c.values) > mostValues {
+			c.values = nil
+			return
+		}
+	}
+}
+
+// Values are the different values, numbers by size, or nil if there are more than a set
+// may have.
+func (c *Column) Values() []string {
+	order := func(a, b string) int {
+		x, errX := strconv.ParseFloat(a, 64)
+		y, errY := strconv.ParseFloat(b, 64)
+		if errX == nil && errY == nil {
+			return cmp.Compare(x, y)
+		}
+		return cmp.Compare(a, b)
+	}
+	if c.values == nil {
+		return nil
+	}
+	return slices.SortedFunc(maps.Keys(c.values), order)
+}
+
+// meanWords is how many words a cell has.
+func (c *Column) meanWords() float64 { return float64(c.words) / max(1, float64(c.full())) }
+
+// unique reports whether no value comes twice, as far as a sketch can tell, among enough
+// rows to say so.
+func (c *Column) unique() bool {
+	const enough, nearly = 20, 0.95
+	return c.full() >= enough && float64(c.Distinct()) >= nearly*float64(c.full())
+}
+
+// isTime reports whether a cell is a date or a time as ISO 8601 writes them.
+func isTime(cell string) bool {
+	if len(cell) < len(time.DateOnly) || cell[4] != '-' {
+		return false
+	}
+	for _, layout := range timeLayouts {
+		if _, err := time.Parse(layout, cell); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+var timeLayouts = [...]string{
+	time.RFC3339, "2006-01-02T15:04:05", time.DateTime, "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly,
+	"2006-01-02 15:04:05Z07:00",
+}
+
+// vectorLength is how many numbers a cell has that is an embedding, 0 if it is none: a
+// list in brackets, or float32 in base64.
+func vectorLength(cell string) int {
+	if inside, ok := strings.CutPrefix(cell, "["); ok {
+		inside, ok = strings.CutSuffix(inside, "]")
+		numbers := strings.FieldsFunc(inside, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+		for _, n := range numbers {
+			_, err := strconv.ParseFloat(n, 64)
+			ok = ok && err == nil
+		}
+		if !ok {
+			return 0
+		}
+		return len(numbers)
+	}
+	const shortest = 8 // numbers; a word of a few letters may be base64 as well
+	if len(cell) < shortest*4*4/3 || strings.ContainsAny(cell, " -_:|") {
+		return 0
+	}
+	bytes, err := base64.StdEncoding.DecodeString(cell)
+	if err != nil || len(bytes)%4 != 0 {
+		return 0
+	}
+	return len(bytes) / 4
+}

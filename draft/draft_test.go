@@ -1,0 +1,447 @@
+package draft
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"p2pnode/csvfile"
+	"p2pnode/internal/require"
+	"p2pnode/learner"
+	"p2pnode/node/datadir"
+)
+
+// surveyed is the survey of a whole file.
+func surveyed(t testing.TB, text, node, target string) *Survey {
+	t.Helper()
+	s, err := survey(text, node, target)
+	require.NoError(t, err)
+	return s
+}
+
+func survey(text, node, target string) (*Survey, error) {
+	rows, err := csvfile.NewReader(strings.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	s, err := NewSurvey(rows.Columns, rows.Comma, node, target)
+	if err != nil {
+		return nil, err
+	}
+	return s, rows.Each(func(line int, cells []string) error {
+		s.Add(line, cells)
+		return nil
+	}, func(int, error) {})
+}
+
+// column is a survey's column x with these cells, with a target that they say nothing of.
+func column(t *testing.T, name string, cells ...string) *Column {
+	t.Helper()
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\ty\n", name)
+	for i, cell := range cells {
+		fmt.Fprintf(&b, "%s\t%d\n", cell, i*i%7)
+	}
+	return surveyed(t, b.String(), "", "").Columns[0]
+}
+
+// made are n cells.
+func made(n int, cell func(i int) string) []string {
+	cells := make([]string, n)
+	for i := range cells {
+		cells[i] = cell(i)
+	}
+	return cells
+}
+
+func TestKindOfAColumn(t *testing.T) {
+	words := []string{"red", "green", "blue"}
+	vector := "[" + strings.Repeat("0.5, ", 9) + "-1e-3]"
+	for _, c := range []struct {
+		name  string
+		cells []string
+		want  string
+	}{
+		{"temperature", made(40, func(i int) string { return fmt.Sprintf("%d.5", i*i%17-8) }), Number},
+		{"decimal", made(40, func(i int) string { return fmt.Sprintf("%d,5", i*i%17) }), Number},
+		{"rooms", made(40, func(i int) string { return fmt.Sprint(i * i % 5) }), Number},
+		{"gaps", made(40, func(i int) string { return []string{"", "7", "?", "n/a", "8"}[i%5] }), Number},
+		{"colour", made(40, func(i int) string { return words[i*i%3] }), Set},
+		{"colours", made(40, func(i int) string { return words[i%3] + "|" + words[i*i%3] }), Set},
+		{"city", made(400, func(i int) string { return fmt.Sprintf("city%d", i*7%150) }), Key},
+		{"movieId", made(400, func(i int) string { return fmt.Sprint(i * i % 150) }), Key},
+		{"post_code", made(400, func(i int) string { return fmt.Sprint(10000 + i*i%150) }), Key},
+		{"review", made(40, func(i int) string { return fmt.Sprintf("the food was %s and very %d", words[i%3], i) }), Text},
+		{"when", made(40, func(i int) string { return fmt.Sprintf("2024-03-%02dT08:30:00+01:00", 1+i%28) }), Time},
+		{"day", made(40, func(i int) string { return fmt.Sprintf("2024-03-%02d", 1+i*3%28) }), Time},
+		{"timestamp", made(40, func(i int) string { return fmt.Sprint(1700000000 + i*i*1000) }), Time},
+		{"createdAt", made(40, func(i int) string { return fmt.Sprint(1700000000123 + i*i*1000) }), Time},
+		{"population", made(40, func(i int) string { return fmt.Sprint(1700000000 + i*i*1000) }), Number},
+		{"photo", made(40, func(i int) string { return vector }), LeftOut}, // always the same
+		{"photo", made(40, func(i int) string { return strings.Replace(vector, "0.5", fmt.Sprint(i), 1) }), Vector},
+		{"photo", made(40, func(i int) string { return fmt.Sprintf("[%s 1]", strings.Repeat("0 ", i%3)) }), Set}, // of different lengths
+		{"photo", made(40, func(i int) string { return fmt.Sprintf("%c%s=", 'A'+i%26, strings.Repeat("A", 42)) }), Vector},
+		{"empty", made(40, func(int) string { return "" }), LeftOut},
+		{"constant", made(40, func(int) string { return "7" }), LeftOut},
+		{"line", made(40, func(i int) string { return fmt.Sprint(i + 3) }), LeftOut},
+		{"order_id", made(40, func(i int) string { return fmt.Sprint(900 + 7*i) }), LeftOut},
+		{"token", made(40, func(i int) string { return fmt.Sprintf("x%dz", i*31) }), LeftOut},
+		{"target", made(40, func(i int) string { return fmt.Sprint(i * i % 7) }), LeftOut},                   // the same
+		{"fahrenheit", made(40, func(i int) string { return fmt.Sprint(32 + 1.8*float64(i*i%7)) }), LeftOut}, // a line of it
+		{"named", made(40, func(i int) string { return "is" + fmt.Sprint(i*i%7) }), Set},                     // goes with it, which may be right
+	} {
+		if got := column(t, c.name, c.cells...).judge(); got.kind != c.want {
+			t.Errorf("%s, as %q: %+v, want %s", c.name, c.cells[1], got, c.want)
+		}
+	}
+}
+
+func TestDoubtfulNumbers(t *testing.T) {
+	c := column(t, "size", made(40, func(i int) string {
+		if i == 30 {
+			return "big"
+		}
+		return fmt.Sprint(i * i % 17)
+	})...)
+	if j := c.judge(); j.kind != Number || !strings.Contains(j.doubt, "1 cells are no numbers, the first on line 32") {
+		t.Errorf("%+v", j)
+	}
+}
+
+// A column whose values go with the target is kept, and doubted.
+func TestTellingColumn(t *testing.T) {
+	for cell, want := range map[string]bool{"is%d": true, "has": false} {
+		c := column(t, "x", made(40, func(i int) string {
+			return strings.Replace(cell, "%d", fmt.Sprint(i*i%7), 1) + strings.Repeat("s", i%2)
+		})...)
+		if j := c.judge(); j.kind != Set || strings.Contains(j.doubt, "goes with") != want {
+			t.Errorf("%s: %+v", cell, j)
+		}
+	}
+}
+
+func TestSkewedNumbers(t *testing.T) {
+	for want, cell := range map[bool]func(i int) string{
+		true:  func(i int) string { return fmt.Sprintf("%.2f", math.Exp(float64(i%100)/10)) },
+		false: func(i int) string { return fmt.Sprint(i * i % 100) },
+	} {
+		if j := column(t, "price", made(1000, cell)...).judge(); j.kind != Number || j.log != want {
+			t.Errorf("%+v, want log %v", j, want)
+		}
+	}
+}
+
+// A number is counted exactly up to a thousand, and to within 16 % beyond: five times the
+// deviation of the estimate, so the seedless hash would miss it for one column in a
+// million.
+func TestSketch(t *testing.T) {
+	for _, n := range []int{0, 1, 1000, 20_000, 300_000} {
+		var s sketch
+		for i := range 2 * n {
+			s.add(fmt.Sprint("cell ", i%n))
+		}
+		if got := s.count(); n <= 1000 && got != n || math.Abs(float64(got-n)) > 0.16*float64(n) {
+			t.Errorf("%d different texts are counted as %d", n, got)
+		}
+	}
+}
+
+// However long the file, what is kept of a column has its bounds.
+func TestColumnTakesBoundedMemory(t *testing.T) {
+	s, err := NewSurvey([]string{"text", "number", "y"}, ',', "", "")
+	require.NoError(t, err)
+	for i := range 20_000 {
+		s.Add(i, []string{fmt.Sprintf("%s %d", strings.Repeat("long ", i%20), i), fmt.Sprint(i * i), fmt.Sprint(i % 100)})
+	}
+	for _, c := range s.Columns {
+		if len(c.values) > mostValues || len(c.distinct.least) > hashes || len(c.typical.kept) > samples || len(c.told.meant) > mostValues+1 {
+			t.Errorf("%s keeps %d values, %d hashes, %d numbers and %d pairs", c.Name, len(c.values), len(c.distinct.least), len(c.typical.kept), len(c.told.meant))
+		}
+	}
+}
+
+func TestRound(t *testing.T) {
+	for in, want := range map[Range]Range{
+		{-4.3, 24.3}:          {-5, 25},
+		{0.77, 7.73}:          {0, 8},
+		{100, 798}:            {100, 800},
+		{0.012, 0.047}:        {0.01, 0.05},
+		{-0.3, -0.1}:          {-0.3, -0.1},
+		{1234567, 7654321}:    {1000000, 8000000},
+		{3, 3}:                {3, 3.5},
+		{0, 0}:                {0, 0.2},
+		{-math.MaxFloat64, 1}: {-math.MaxFloat64, 1},
+	} {
+		if got := round(in.Low, in.High); got != want {
+			t.Errorf("round %v: %v, want %v", in, got, want)
+		}
+	}
+}
+
+func FuzzRound(f *testing.F) {
+	for _, v := range []float64{0, 1, -4.3, 1e-320, math.MaxFloat64, 0.1} {
+		f.Add(v, 24.3)
+	}
+	f.Fuzz(func(t *testing.T, low, high float64) {
+		if !(low <= high) || math.IsInf(low, 0) || math.IsInf(high, 0) {
+			t.Skip()
+		}
+		r := round(low, high)
+		if !(r.Low <= low && high <= r.High) || low < high && !(r.Low < r.High) || math.IsInf(r.Low, 0) || math.IsInf(r.High, 0) {
+			t.Errorf("round %v..%v: %v", low, high, r)
+		}
+	})
+}
+
+func TestSuggestionsAreWider(t *testing.T) {
+	for _, c := range []struct{ cells, want string }{
+		{"-4.3 24.3 8 9 10 11 12 13 14 15 16 17 18 19", "-20..40"},
+		{"0.2 0.93 .1 .11 .12 .13 .14 .15 .16 .17 .18 .19 .21", "0..1"},
+		{"-0.2 0.93 .1 .11 .12 .13 .14 .15 .16 .17 .18 .19 .21", "-1..1"},
+		{"3 87 4 5 6 7 8 9 10 11 12 13 14 15", "0..100"},
+		{"1 2 3 4 5 5 4 1 2 3 1 2 3 4 5", "1..5"},
+		{"3 9000 4 5 6 7 8 9 10 11 12 13 14 15", "0..12000"},
+	} {
+		if got := column(t, "x", strings.Fields(c.cells)...).question(Number, false).Suggested; got != c.want {
+			t.Errorf("%s: %s, want %s", c.cells, got, c.want)
+		}
+	}
+}
+
+func TestParseRange(t *testing.T) {
+	for text, want := range map[string]Range{"-30..50": {-30, 50}, " 0 .. 1e3 ": {0, 1000}, "-.5...5": {-.5, .5}} {
+		got, err := ParseRange(text)
+		if err != nil || got != want {
+			t.Errorf("%q: %v, %v", text, got, err)
+		}
+		if again, err := ParseRange(got.String()); err != nil || again != got {
+			t.Errorf("%v is written as %q and read as %v, %v", got, got.String(), again, err)
+		}
+	}
+	for _, text := range []string{"", "5", "5..", "..5", "50..-30", "1..1", "a..b", "0..inf", "nan..1", "0-5"} {
+		if r, err := ParseRange(text); err == nil {
+			t.Errorf("%q is read as %v", text, r)
+		}
+	}
+}
+
+func TestParseValues(t *testing.T) {
+	for text, want := range map[string][]string{
+		"a,b":                {"a", "b"},
+		` one , "two, too" `: {"one", "two, too"},
+		"x":                  {"x"},
+	} {
+		got, err := ParseValues(text)
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q: %q, %v", text, got, err)
+		}
+		if again, err := ParseValues(valuesText(got)); err != nil || !slices.Equal(again, got) {
+			t.Errorf("%q is written as %q and read as %q, %v", got, valuesText(got), again, err)
+		}
+	}
+	for _, text := range []string{"", "a,,b", "a,a", `"a`, "a,b\nc"} {
+		if list, err := ParseValues(text); err == nil {
+			t.Errorf("%q is read as %q", text, list)
+		}
+	}
+}
+
+func FuzzAnswers(f *testing.F) {
+	f.Add("-30..50")
+	f.Add(`one, "two, too"`)
+	f.Fuzz(func(t *testing.T, text string) {
+		if r, err := ParseRange(text); err == nil {
+			if again, err := ParseRange(r.String()); err != nil || again != r {
+				t.Errorf("%v is read as %v, %v", r, again, err)
+			}
+		}
+		if list, err := ParseValues(text); err == nil {
+			if again, err := ParseValues(valuesText(list)); err != nil || !slices.Equal(again, list) {
+				t.Errorf("%q is read as %q, %v", list, again, err)
+			}
+		}
+	})
+}
+
+func TestSurveyErrors(t *testing.T) {
+	for _, c := range []struct{ text, node, target, want string }{
+		{"a,b\n", "", "c", `no column "c"; there are a, b`},
+		{"a,b\n", "c", "", `no column "c"`},
+		{"a,b\n", "b", "b", "says whose record a line is"},
+		{"a\n1\n", "", "", "too few columns"},
+		{"node,b\n", "", "", "too few columns"},
+		{"a,,b\n", "", "", "column 2 has no name"},
+	} {
+		if _, err := survey(c.text, c.node, c.target); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v, want %q", c.text, err, c.want)
+		}
+	}
+}
+
+func TestPlanErrors(t *testing.T) {
+	rows := "a,b,y\n" + strings.Repeat("1,x,2\n2,y,3\n3,x,4\n", 9)
+	for _, c := range []struct {
+		text, target string
+		wishes       Wishes
+		want         string
+	}{
+		{"a,y\n", "", Wishes{}, "no records"},
+		{"a,y\n1,\n2,?\n", "", Wishes{}, `"y" cannot be predicted: it is empty; name the column to predict with --target`},
+		{"a,y\n1,7\n2,7\n", "", Wishes{}, "all its cells are the same"},
+		{"a,y\n" + strings.Join(made(100, func(i int) string { return fmt.Sprintf("%d,word%d", i%3, i) }), "\n"), "", Wishes{}, "100 different texts"},
+		{rows, "", Wishes{Ranges: map[string]Range{"c": {0, 1}}}, `no column "c"; there are a, b, y`},
+		{rows, "", Wishes{Kinds: map[string]string{"a": "colour"}}, "choose one of number, set"},
+		{rows, "", Wishes{Kinds: map[string]string{"y": "time"}}, "not time"},
+		{rows, "", Wishes{Kinds: map[string]string{"a": LeftOut, "b": LeftOut}}, "no column is left to predict \"y\" from:\n  a: you left it out\n  b: you left it out"},
+	} {
+		if _, err := NewPlan(surveyed(t, c.text, "", c.target), c.wishes); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%.40q: %v, want %q", c.text, err, c.want)
+		}
+	}
+	p, err := NewPlan(surveyed(t, rows, "", ""), Wishes{})
+	require.NoError(t, err)
+	if _, err := p.TOML(); err == nil || !strings.Contains(err.Error(), `column "b": nobody has said --values`) {
+		t.Errorf("a task without answers: %v", err)
+	}
+}
+
+// wish has answers for all questions.
+func answered(t testing.TB, p *Plan) *Plan {
+	t.Helper()
+	for _, q := range p.Questions() {
+		require.NoError(t, p.Answer(q, q.Suggested))
+	}
+	return p
+}
+
+// written is the task that a plan writes, read back: it is the one that the plan has.
+func written(t testing.TB, p *Plan) *learner.Task {
+	t.Helper()
+	text, err := p.TOML()
+	require.NoError(t, err)
+	read, err := datadir.ParseTask(text)
+	if err != nil {
+		t.Fatalf("%v, in\n%s", err, text)
+	}
+	whole, err := p.Task()
+	require.NoError(t, err)
+	a, errA := datadir.FormatTask(read)
+	b, errB := datadir.FormatTask(whole)
+	require.NoError(t, errA, errB)
+	if !bytes.Equal(a, b) {
+		t.Errorf("the file\n%s\nis read as\n%s\nand the task is\n%s", text, a, b)
+	}
+	return read
+}
+
+// What is written is a task of its own, whatever the owner has said about the network.
+func TestWrittenTasks(t *testing.T) {
+	members := []string{
+		"12D3KooWDpJ7As7BWAwRMfu1VU2WCqNjvq387JEYKDBj4kx6nXTN", "12D3KooWPjceQrSwdWXPyLLeABRXmuqt69Rg3sBYbU1Nft9HyQ6X",
+		"12D3KooWH3uVF6wv47WnArKHk5p6cvgCJEb74UTmxztmQDc298L3", "12D3KooWQYhTNQdmr3ArTeUHRYzFg94BKyTkoWBDWez9kSCVe2Xo",
+	}
+	readings := "time,outside,wind,day,power\n" + strings.Join(made(60, func(i int) string {
+		return fmt.Sprintf("2024-03-%02d 08:30,%d.5,%.2f,%s,%d", 1+i%28, i*i%17-8, math.Exp(float64(i%50)/5), []string{"work", "weekend"}[i*i%3%2], i*i%11)
+	}), "\n")
+	ratings := "book_id,pages,liked\n" + strings.Join(made(90, func(i int) string {
+		return fmt.Sprintf("%d,%d,%s", i*i%40, i*i%300, []string{"no", "yes", "rather"}[i%3])
+	}), "\n")
+	for _, c := range []struct {
+		text, target string
+		wishes       Wishes
+		loss, first  string
+	}{
+		{readings, "", Wishes{}, "squared", Time},
+		{readings, "", Wishes{Public: true}, "squared", Time},
+		{readings, "", Wishes{Nodes: 500, Records: 30, Epsilon: 0.5, Name: "a \"name\"\tof its own \\"}, "squared", Time},
+		{readings, "day", Wishes{Kinds: map[string]string{"time": LeftOut}}, "logistic", Number},
+		{readings, "", Wishes{Committee: members, Nodes: 500, Records: 3000}, "squared", Time},
+		{ratings, "pages", Wishes{Committee: members}, "squared", Key},
+		{ratings, "", Wishes{Public: true, Kinds: map[string]string{"book_id": LeftOut}}, "multinomial", Number},
+		{ratings, "", Wishes{Values: map[string][]string{"book_id": {"1", "4", "9"}}}, "multinomial", Set},
+	} {
+		p, err := NewPlan(surveyed(t, c.text, "", c.target), c.wishes)
+		require.NoError(t, err)
+		if c.wishes.Public && len(p.Questions()) > 0 {
+			t.Errorf("of a public file there are questions: %+v", p.Questions())
+		}
+		task := written(t, answered(t, p))
+		if task.Loss != c.loss || task.Features[0].Kind != c.first {
+			t.Errorf("%+v: loss %s, first feature %+v; want %s and %s", c.wishes, task.Loss, task.Features[0], c.loss, c.first)
+		}
+	}
+}
+
+// Of two files whose owners answer alike the tasks are the same to the last byte: nothing
+// else of a private file enters its task.
+func TestNothingOfAPrivateFileIsInItsTask(t *testing.T) {
+	file := func(scale int, words ...string) string {
+		return "when,size,colour,y\n" + strings.Join(made(70+scale, func(i int) string {
+			return fmt.Sprintf("20%02d-03-04 08:%02d,%d,%s,%.1f", 10+scale, i%60, scale*(i*i%13)+1, words[i*i%3], float64(i*i%(scale+5)))
+		}), "\n")
+	}
+	var tasks [][]byte
+	for _, text := range []string{file(3, "red", "green", "blue"), file(7, "black", "white", "pink")} {
+		p, err := NewPlan(surveyed(t, text, "", ""), Wishes{
+			Ranges: map[string]Range{"size": {0, 500}, "y": {0, 20}}, Values: map[string][]string{"colour": {"red", "green"}},
+		})
+		require.NoError(t, err)
+		written, err := p.TOML()
+		require.NoError(t, err)
+		tasks = append(tasks, written)
+	}
+	if !bytes.Equal(tasks[0], tasks[1]) {
+		t.Errorf("two private files give\n%s\nand\n%s", tasks[0], tasks[1])
+	}
+}
+
+// Columns e0 to e383 are one vector, and a key that no sum can use becomes a text.
+func TestCountedColumns(t *testing.T) {
+	header, row := "", ""
+	for i := range 40 {
+		header += fmt.Sprintf("e_%d,", i)
+		row += fmt.Sprintf("0.%d,", i)
+	}
+	text := header + "size,y\n" + strings.Join(made(30, func(i int) string { return row + fmt.Sprintf("%d,%d", i*i%17, i*i%7) }), "\n")
+	p, err := NewPlan(surveyed(t, text, "", ""), Wishes{})
+	require.NoError(t, err)
+	task := written(t, answered(t, p))
+	if f := task.Features; len(f) != 2 || f[0].Name != "e" || f[0].Kind != Vector || f[0].Length != 40 {
+		t.Errorf("features %+v", f)
+	}
+	if doubts := p.Doubts(); len(doubts) != 1 || !strings.Contains(doubts[0], "e_0 to e_39") {
+		t.Errorf("doubts %q", doubts)
+	}
+}
+
+// Any file that can be surveyed becomes a task, or an error that says why not.
+func FuzzDraft(f *testing.F) {
+	f.Add("a;b;y\n1,5;x;2\n2;y;3\n", false)
+	f.Add("node\ttime\ty\nn\t2024-01-01\tyes\nn\t1700000000\tno\n", true)
+	f.Add("\ufeffp,q\n\"[1, 2]\",a|b\n", true)
+	f.Fuzz(func(t *testing.T, text string, public bool) {
+		s, err := survey(text, "", "")
+		if err != nil {
+			t.Skip()
+		}
+		p, err := NewPlan(s, Wishes{Public: public})
+		if err != nil {
+			return
+		}
+		for _, q := range p.Questions() {
+			if p.Answer(q, q.Suggested) != nil {
+				return // no values at all, or more than one line
+			}
+		}
+		made, err := p.TOML()
+		if err != nil {
+			return
+		}
+		if _, err := datadir.ParseTask(made); err != nil && strings.Contains(err.Error(), "line ") {
+			t.Errorf("%q gives a file that is no TOML: %v\n%s", text, err, made)
+		}
+	})
+}

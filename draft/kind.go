@@ -1,0 +1,216 @@
+package draft
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"unicode"
+)
+
+// The kinds of features that a column can become, see [learner.Feature], and what is left
+// out.
+const (
+	Number  = "number"
+	Set     = "set"
+	Key     = "key"
+	Time    = "time"
+	Text    = "text"
+	Vector  = "vector"
+	LeftOut = "none"
+)
+
+// Kinds lists them.
+func Kinds() []string { return []string{Number, Set, Key, Time, Text, Vector, LeftOut} }
+
+// judgement is which kind a column is, and what its owner should know about it.
+type judgement struct {
+	kind string
+	log  bool // a number whose logarithm says more
+	long bool // a text of sentences
+	// why is the reason to leave a column out; doubt a reason to look at it again.
+	why, doubt string
+}
+
+// judge tells from what a column looks like which kind of feature it is.
+func (c *Column) judge() judgement {
+	if why := c.useless(); why != "" {
+		return judgement{kind: LeftOut, why: why}
+	}
+	j := c.judgeLooks()
+	if j.doubt == "" && c.told.goes() {
+		j.doubt = "each of its values goes with one of what is predicted; if nobody knows it before that, --leave-out it"
+	}
+	return j
+}
+
+// judgeLooks is judge for a column that says something.
+func (c *Column) judgeLooks() judgement {
+	switch {
+	case c.Vectors == c.full() && c.Length > 1:
+		return judgement{kind: Vector}
+	case c.Times == c.full(), c.seconds():
+		return judgement{kind: Time}
+	case c.names():
+		return judgement{kind: Key}
+	case c.mostlyNumbers():
+		return judgement{kind: Number, log: c.skewed(), doubt: c.strays()}
+	}
+	return c.judgeText()
+}
+
+// strays is what is wrong with a column of numbers that has other cells as well.
+func (c *Column) strays() string {
+	n := c.full() - c.Numbers
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d cells are no numbers, the first on line %d: mend them or empty them, or their lines cannot be imported", n, c.FirstText)
+}
+
+// useless is why a column says nothing about a record; "" if it may.
+func (c *Column) useless() string {
+	switch {
+	case c.full() == 0:
+		return "it is empty"
+	case c.Distinct() == 1 && c.Empty == 0:
+		return "all its cells are the same"
+	case c.counting && c.Rows > 1:
+		return "it numbers the lines"
+	case c.unique() && (c.identifier() || c.Numbers == 0 && c.meanWords() == 1 && c.Times == 0 && c.Vectors == 0):
+		return "each line has its own, so it says nothing about another line"
+	case c.told.again():
+		return "it is the column to predict in other words"
+	}
+	return ""
+}
+
+// judgeText is of a column of texts.
+func (c *Column) judgeText() judgement {
+	const few, sentence = 12, 2.5
+	some := c.values != nil && len(c.values) <= few
+	switch {
+	case some && c.repeats():
+		return judgement{kind: Set}
+	case c.meanWords() >= sentence && !c.listed:
+		return judgement{kind: Text, long: true}
+	case c.identifier() && !some:
+		return judgement{kind: Key}
+	case some, c.repeats(), c.values != nil && c.listed:
+		return judgement{kind: Set}
+	}
+	return judgement{kind: Key}
+}
+
+// repeats reports whether there are few different values, each of which comes again and
+// again.
+func (c *Column) repeats() bool {
+	const often = 3
+	return c.values != nil && c.full() >= often*len(c.values)
+}
+
+// mostlyNumbers reports whether only a few cells are no numbers.
+func (c *Column) mostlyNumbers() bool { return c.Numbers >= 9*(c.full()-c.Numbers) }
+
+// names reports whether whole numbers are names of things that come again.
+func (c *Column) names() bool {
+	const again = 2
+	return c.identifier() && c.Numbers == c.full() && c.full() >= again*c.Distinct()
+}
+
+// identifier reports whether the column calls itself one: id, movie_id, movieId, uuid.
+func (c *Column) identifier() bool {
+	if c.Numbers > 0 && !c.whole {
+		return false
+	}
+	words := wordsOf(c.Name)
+	switch words[len(words)-1] {
+	case "id", "ids", "uuid", "guid", "key", "code", "zip", "postcode", "isbn", "ean", "sku":
+		return true
+	}
+	return false
+}
+
+// seconds reports whether whole numbers are seconds or milliseconds since 1970, from 1990
+// to 2100, in a column that calls itself a time.
+func (c *Column) seconds() bool {
+	const year1990, year2100 = 631152000, 4102444800
+	milli := c.Min >= 1000*year1990 && c.Max <= 1000*year2100
+	if c.Numbers != c.full() || !c.whole || !milli && (c.Min < year1990 || c.Max > year2100) {
+		return false
+	}
+	for _, word := range wordsOf(c.Name) {
+		switch word {
+		case "time", "timestamp", "ts", "date", "datetime", "when", "at", "unix", "epoch", "stamp":
+			return true
+		}
+	}
+	return false
+}
+
+// skewed reports whether most of the numbers, none of which is below 0, lie in the lowest
+// twentieth of their range, so that their logarithms say more.
+func (c *Column) skewed() bool {
+	const lowest = 20
+	return c.Min >= 0 && c.typical.median()-c.Min < (c.Max-c.Min)/lowest
+}
+
+// wordsOf are the words of a column's name in small letters, one at least: those of
+// "movieId" are "movie" and "id".
+func wordsOf(name string) []string {
+	var b strings.Builder
+	small := false
+	for _, r := range name {
+		if small && unicode.IsUpper(r) || !unicode.IsLetter(r) {
+			b.WriteByte(' ')
+		}
+		if unicode.IsLetter(r) {
+			b.WriteRune(unicode.ToLower(r))
+		}
+		small = unicode.IsLower(r)
+	}
+	if words := strings.Fields(b.String()); len(words) > 0 {
+		return words
+	}
+	return []string{""}
+}
+
+// classes reports whether the column is one of classes if it is to be predicted: texts,
+// or two numbers.
+func (c *Column) classes() bool {
+	return c.values != nil && (c.Numbers == 0 || len(c.values) <= 2) && !c.mostlyTimes()
+}
+
+func (c *Column) mostlyTimes() bool { return c.Times > 0 && c.Times >= c.full()-c.Times }
+
+// round takes an interval outward to friendly numbers: multiples of a 1, 2 or 5 with
+// zeros, some four to ten of which fill it.
+func round(low, high float64) Range {
+	width := high - low
+	if !(width > 0) {
+		width = max(1, math.Abs(low))
+	}
+	const fill = 4
+	step := math.Pow(10, math.Floor(math.Log10(width/fill)))
+	for _, by := range []float64{5, 2} {
+		if step*by <= width/fill {
+			step *= by
+			break
+		}
+	}
+	r := Range{tidy(math.Floor(low/step), step), tidy(math.Ceil(high/step), step)}
+	if r.Low == r.High {
+		r.High = tidy(math.Ceil(high/step)+1, step)
+	}
+	if !(r.Low <= low && high <= r.High && r.Low < r.High) || math.IsInf(r.High-r.Low, 0) {
+		return Range{low, high} // at the ends of what a float64 can say
+	}
+	return r
+}
+
+// tidy is n steps without the digits that binary fractions leave.
+func tidy(n, step float64) float64 {
+	if step < 1 {
+		return n / math.Round(1/step)
+	}
+	return n * step
+}

@@ -1,0 +1,281 @@
+package draft
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Wishes are what the owner has said about the task.
+type Wishes struct {
+	Name string // of the task, for people; "": the target's
+	// Public says that the file is public: ranges and values are taken from it then,
+	// rounded outward.
+	Public bool
+	// Ranges and Values are answers, by column. They also say what a column is: numbers,
+	// or one of these values.
+	Ranges map[string]Range
+	Values map[string][]string
+	// Kinds overrules of which kind a column is; [LeftOut] leaves it out.
+	Kinds map[string]string
+	// Committee are the peer IDs of those who add up private sums; nil: there are none.
+	Committee []string
+	// Nodes and Records are how many nodes are expected, and how many records of each;
+	// 0: what the rule of usual values takes for that.
+	Nodes, Records int
+	Epsilon        float64 // the budget of a record; 0: the usual one
+}
+
+// Plan is what is to become of each column.
+type Plan struct {
+	wishes Wishes
+	uses   []use // of all columns, in order
+}
+
+// use is what becomes of a column, or of many that are one vector.
+type use struct {
+	*Column
+	judgement
+	target bool
+}
+
+// NewPlan decides of which kind each column is. The survey must be of a whole file. It
+// fails if the target cannot be one, if nothing is left to predict it from, or if a wish
+// is about no column. It changes neither.
+func NewPlan(s *Survey, w Wishes) (*Plan, error) {
+	if s.Rows == 0 {
+		return nil, errors.New("the file has a header and no records")
+	}
+	w.Ranges, w.Values = cloned(w.Ranges), cloned(w.Values)
+	if err := w.check(s); err != nil {
+		return nil, err
+	}
+	p := &Plan{wishes: w}
+	for i, c := range s.Columns {
+		u := use{Column: c, target: i == s.Target}
+		switch {
+		case i == s.Node:
+			u.judgement = judgement{kind: LeftOut, why: "it says whose record a line is"}
+		case u.target:
+			u.judgement = w.judgeTarget(c)
+		default:
+			u.judgement = w.judge(c)
+		}
+		if u.target && u.why != "" {
+			return nil, fmt.Errorf("column %q cannot be predicted: %s; name the column to predict with --target", c.Name, u.why)
+		}
+		p.uses = append(p.uses, u)
+	}
+	p.vectors()
+	p.oneKey()
+	if len(p.features()) == 0 {
+		return nil, fmt.Errorf("no column is left to predict %q from:\n  %s", p.target().Name, strings.Join(p.LeftOut(), "\n  "))
+	}
+	return p, p.takePublic()
+}
+
+// cloned is a copy that can be written into.
+func cloned[V any](m map[string]V) map[string]V {
+	if m == nil {
+		return map[string]V{}
+	}
+	return maps.Clone(m)
+}
+
+// check fails if a wish is about no column of the file, or about no kind.
+func (w *Wishes) check(s *Survey) error {
+	var names []string
+	for _, c := range s.Columns {
+		names = append(names, c.Name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.Kinds)) {
+		if !slices.Contains(Kinds(), w.Kinds[name]) {
+			return fmt.Errorf("column %q cannot be of the kind %q; choose one of %s", name, w.Kinds[name], strings.Join(Kinds(), ", "))
+		}
+	}
+	about := slices.Concat(slices.Collect(maps.Keys(w.Ranges)), slices.Collect(maps.Keys(w.Values)), slices.Collect(maps.Keys(w.Kinds)))
+	slices.Sort(about)
+	for _, name := range about {
+		if !slices.Contains(names, name) {
+			return fmt.Errorf("there is no column %q; there are %s", name, someOf(names))
+		}
+	}
+	return nil
+}
+
+// judge is which kind of feature a column is, by the owner's word or by its looks.
+func (w *Wishes) judge(c *Column) judgement {
+	looks := c.judge()
+	kind := w.Kinds[c.Name]
+	_, ranged := w.Ranges[c.Name]
+	_, valued := w.Values[c.Name]
+	switch {
+	case kind == LeftOut:
+		return judgement{kind: LeftOut, why: "you left it out"}
+	case kind == "" && ranged:
+		kind = Number
+	case kind == "" && valued:
+		kind = Set
+	case kind == "":
+		return looks
+	}
+	said := judgement{kind: kind, long: looks.long || c.meanWords() > 1}
+	if kind == Number {
+		said.log, said.doubt = c.skewed(), c.strays()
+	}
+	return said
+}
+
+// judgeTarget is what is predicted: a number, or a class of a set.
+func (w *Wishes) judgeTarget(c *Column) judgement {
+	_, ranged := w.Ranges[c.Name]
+	_, valued := w.Values[c.Name]
+	switch kind := w.Kinds[c.Name]; {
+	case c.full() == 0:
+		return judgement{why: "it is empty"}
+	case kind == Set, valued:
+		return judgement{kind: Set}
+	case kind == Number, ranged:
+		return judgement{kind: Number, doubt: c.strays()}
+	case kind != "":
+		return judgement{why: fmt.Sprintf("what is predicted is of the kind %s or %s, not %s", Number, Set, kind)}
+	case c.Distinct() == 1:
+		return judgement{why: "all its cells are the same"}
+	case c.classes():
+		return judgement{kind: Set}
+	case c.mostlyNumbers():
+		return judgement{kind: Number, doubt: c.strays()}
+	}
+	return judgement{why: fmt.Sprintf("it has %d different texts, and a class is one of %d at most", c.Distinct(), mostValues)}
+}
+
+// vectors takes columns of numbers whose names are counted, as e0 to e383, for one vector.
+func (p *Plan) vectors() {
+	for at := 0; at < len(p.uses); at++ {
+		stem, n := p.counted(at)
+		if n < leastColumns || slices.ContainsFunc(p.uses, func(u use) bool { return u.Name == stem }) {
+			continue
+		}
+		whole := *p.uses[at].Column
+		whole.Name, whole.Length = stem, n
+		doubt := fmt.Sprintf("the columns %s to %s are taken for the %d numbers of one vector", p.uses[at].Name, p.uses[at+n-1].Name, n)
+		p.uses = slices.Replace(p.uses, at, at+n, use{Column: &whole, judgement: judgement{kind: Vector, doubt: doubt}})
+	}
+}
+
+// leastColumns is from how many counted columns of numbers on they are one vector.
+const leastColumns = 32
+
+// counted is how many columns from this one on are numbers of which the owner has said
+// nothing, with names that are a stem and count up from 0 or 1.
+func (p *Plan) counted(at int) (stem string, n int) {
+	name := p.uses[at].Name
+	digit := len(name) - 1
+	if digit < 1 || name[digit] != '0' && name[digit] != '1' {
+		return "", 0
+	}
+	stem, first := name[:digit], int(name[digit]-'0')
+	for ; at+n < len(p.uses); n++ {
+		u := &p.uses[at+n]
+		_, ranged := p.wishes.Ranges[u.Name]
+		if u.target || u.Numbers < u.full() || u.Name != fmt.Sprint(stem, first+n) || ranged || p.wishes.Kinds[u.Name] != "" {
+			break
+		}
+	}
+	return strings.TrimSuffix(stem, "_"), n
+}
+
+// oneKey leaves one key, the one with the most different cells, where private sums can
+// add up what people think of each: of a number, by a committee. The others become texts.
+func (p *Plan) oneKey() {
+	best := -1
+	for i, u := range p.uses {
+		if u.kind == Key && (best < 0 || u.Distinct() > p.uses[best].Distinct()) {
+			best = i
+		}
+	}
+	sums := len(p.wishes.Committee) > 0 && p.target().kind == Number
+	for i := range p.uses {
+		if u := &p.uses[i]; u.kind == Key && (i != best || !sums) && p.wishes.Kinds[u.Name] != Key {
+			u.kind = Text
+		}
+	}
+}
+
+// features are the columns that become features, in order.
+func (p *Plan) features() (list []use) {
+	for _, u := range p.uses {
+		if !u.target && u.kind != LeftOut {
+			list = append(list, u)
+		}
+	}
+	return list
+}
+
+func (p *Plan) target() *use {
+	return &p.uses[slices.IndexFunc(p.uses, func(u use) bool { return u.target })]
+}
+
+// LeftOut says which columns are left out and why, a line each.
+func (p *Plan) LeftOut() (lines []string) {
+	for _, u := range p.uses {
+		if u.kind == LeftOut {
+			lines = append(lines, fmt.Sprintf("%s: %s", u.Name, u.why))
+		}
+	}
+	return lines
+}
+
+// Doubts says which columns the owner should look at again and why, a line each.
+func (p *Plan) Doubts() (lines []string) {
+	for _, u := range p.uses {
+		if u.doubt != "" {
+			lines = append(lines, fmt.Sprintf("%s: %s", u.Name, u.doubt))
+		}
+	}
+	return lines
+}
+
+// takePublic answers the questions from a public file.
+func (p *Plan) takePublic() error {
+	if !p.wishes.Public {
+		return nil
+	}
+	for _, q := range p.Questions() {
+		if err := p.Answer(q, q.Rounded); err != nil {
+			return fmt.Errorf("column %q: %w; give it with %s", q.Column, err, q.Flag())
+		}
+	}
+	return nil
+}
+
+// Questions are those without an answer: the ranges of numbers and the values of sets,
+// the target's last.
+func (p *Plan) Questions() (list []Question) {
+	for _, u := range append(p.features(), *p.target()) {
+		_, ranged := p.wishes.Ranges[u.Name]
+		_, valued := p.wishes.Values[u.Name]
+		if u.kind == Number && !ranged || u.kind == Set && !valued {
+			list = append(list, u.question(u.kind, u.target))
+		}
+	}
+	return list
+}
+
+// Answer takes the answer to a question, as the owner writes it.
+func (p *Plan) Answer(q Question, text string) error {
+	if q.Values {
+		values, err := ParseValues(text)
+		if err == nil {
+			p.wishes.Values[q.Column] = values
+		}
+		return err
+	}
+	r, err := ParseRange(text)
+	if err == nil {
+		p.wishes.Ranges[q.Column] = r
+	}
+	return err
+}

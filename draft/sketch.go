@@ -1,0 +1,77 @@
+package draft
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// sketch estimates how many different texts there are from the smallest of their hashes:
+// exact as long as those are all, and then off by 1/sqrt(hashes), some 3 % (Bar-Yossef et
+// al. 2002, algorithm 2).
+type sketch struct{ least []uint64 } // sorted, each once
+
+// hashes is how many hashes a sketch keeps.
+const hashes = 1024
+
+func (s *sketch) add(text string) {
+	sum := hash(text)
+	at, found := slices.BinarySearch(s.least, sum)
+	switch {
+	case found || at == hashes:
+		return
+	case len(s.least) == hashes:
+		s.least = s.least[:hashes-1]
+	}
+	s.least = slices.Insert(s.least, at, sum)
+}
+
+// hash is FNV-1a, whose high bits of short texts are alike, and then the last step of
+// SplitMix64, which mixes them.
+func hash(text string) uint64 {
+	h := uint64(0xcbf29ce484222325)
+	for i := range len(text) {
+		h = (h ^ uint64(text[i])) * 0x100000001b3
+	}
+	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
+	h = (h ^ h>>27) * 0x94d049bb133111eb
+	return h ^ h>>31
+}
+
+// count is how many different texts were added.
+func (s *sketch) count() int {
+	if len(s.least) < hashes {
+		return len(s.least)
+	}
+	return int((hashes - 1) / (float64(s.least[hashes-1]) / math.MaxUint64))
+}
+
+// sample keeps some of the numbers of a column, each as likely as any other (Vitter 1985,
+// algorithm R).
+type sample struct {
+	kept []float64
+	seen int
+	dice *rand.Rand
+}
+
+// samples is how many numbers a sample keeps.
+const samples = 256
+
+func newSample() sample { return sample{dice: rand.New(rand.NewPCG(1, samples))} }
+
+func (s *sample) add(v float64) {
+	s.seen++
+	if len(s.kept) < samples {
+		s.kept = append(s.kept, v)
+	} else if i := s.dice.IntN(s.seen); i < samples {
+		s.kept[i] = v
+	}
+}
+
+// median is that of the numbers kept; NaN of none.
+func (s *sample) median() float64 {
+	if len(s.kept) == 0 {
+		return math.NaN()
+	}
+	return slices.Sorted(slices.Values(s.kept))[len(s.kept)/2]
+}

@@ -1,0 +1,73 @@
+package draft
+
+import (
+	"cmp"
+	"fmt"
+
+	"p2pnode/learner"
+)
+
+// Into how many coordinates or lists texts, names and keys are hashed: public numbers,
+// whatever the file has. More tell more of them apart, and take more noise.
+const (
+	textBuckets = 256
+	wordBuckets = 64
+	keyBuckets  = 1024
+)
+
+// Task returns the task that follows from the plan, whole. There must be no [Plan.Questions]
+// left. The task may still be invalid, and [learner.Task.Validate] says why.
+func (p *Plan) Task() (*learner.Task, error) {
+	if left := p.Questions(); len(left) > 0 {
+		return nil, fmt.Errorf("column %q: nobody has said %s", left[0].Column, left[0].Flag())
+	}
+	target := p.target()
+	said := learner.Task{Name: cmp.Or(p.wishes.Name, target.Name), Target: learner.Target{Name: target.Name}}
+	keys := learner.Keys{"name": true, "features": true, "target": true}
+	if target.kind == Set {
+		said.Target.Classes = p.wishes.Values[target.Name]
+		if len(said.Target.Classes) < 2 {
+			return nil, fmt.Errorf("column %q: there must be two classes at least to tell apart", target.Name)
+		}
+	} else {
+		r := p.wishes.Ranges[target.Name]
+		said.Target.Min, said.Target.Max = r.Low, r.High
+	}
+	for _, u := range p.features() {
+		said.Features = append(said.Features, p.feature(u))
+	}
+	if p.wishes.Epsilon != 0 {
+		said.Release.Epsilon, keys["release.epsilon"] = p.wishes.Epsilon, true
+	}
+	if p.wishes.Committee != nil {
+		said.Sums.Committee, keys["sums.committee"] = p.wishes.Committee, true
+	}
+	return said.Complete(keys, learner.Expected{Nodes: p.wishes.Nodes, Records: float64(p.wishes.Records)}), nil
+}
+
+// feature is a column as a feature of the task.
+func (p *Plan) feature(u use) learner.Feature {
+	f := learner.Feature{Name: u.Name, Kind: u.kind}
+	switch u.kind {
+	case Number:
+		f.Min, f.Max = p.wishes.Ranges[u.Name].Low, p.wishes.Ranges[u.Name].High
+		f.Log = u.log && f.Min >= 0
+	case Set:
+		f.Values = p.wishes.Values[u.Name]
+	case Key:
+		f.Buckets = keyBuckets
+	case Time:
+		f.Parts = []string{"day", "week", "year"}
+		if u.dates == u.Times && u.Numbers == 0 { // they say no hour
+			f.Parts = f.Parts[1:]
+		}
+	case Vector:
+		f.Length = u.Length
+	case Text:
+		f.Words, f.Buckets = []int{1, 1}, wordBuckets
+		if u.long { // in sentences a word has many forms
+			f.Letters, f.Buckets = []int{3, 4}, textBuckets
+		}
+	}
+	return f
+}
