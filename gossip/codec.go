@@ -1,6 +1,7 @@
 package gossip
 
 import (
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 
@@ -156,4 +157,15 @@ func unmarshal(data []byte, w proto.Message) error {
 
 func malformed(format string, args ...any) error {
 	return fmt.Errorf("gossip: %w: "+format, append([]any{errMalformed}, args...)...)
+}
+
+// ModelBytes is how many bytes a broadcast model of so many coordinates has, with its
+// proof.
+func ModelBytes(dimension int) int {
+	m := learner.Message{Kind: learner.KindModel, Round: 1, NoiseStd: 1, Degree: 1, Real: make([]float64, dimension)}
+	body, err := encodeBody(m)
+	if err != nil {
+		panic("gossip: a model of zeros has no encoding: " + err.Error())
+	}
+	return len(appendProof(body, make([]byte, ed25519.SignatureSize)))
 }

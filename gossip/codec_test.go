@@ -266,3 +266,14 @@ func BenchmarkDecode(b *testing.B) {
 		}
 	}
 }
+
+// A model has the bytes that are said of its size.
+func TestModelBytes(t *testing.T) {
+	for _, dimension := range []int{1, 28, 1000} {
+		m := learner.Message{Kind: learner.KindModel, Round: 100, NoiseStd: 0.5, Degree: 10, Real: make([]float64, dimension)}
+		data, err := testSigner(t).Encode(m)
+		if err != nil || len(data) != ModelBytes(dimension) {
+			t.Errorf("%d coordinates: %d bytes, said %d, %v", dimension, len(data), ModelBytes(dimension), err)
+		}
+	}
+}

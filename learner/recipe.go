@@ -82,7 +82,6 @@ func (t *Task) Summing(r Recipe, catalogue *Catalogue) (*Summing, error) {
 
 // recipe checks one and returns its kind.
 func (c *checker) recipe(key string, t *Task, r *Recipe) *recipeKind {
-	var names []string
 	for i := range recipes {
 		if recipes[i].name == r.Kind {
 			recipes[i].check(c, key, t, r)
@@ -91,9 +90,8 @@ func (c *checker) recipe(key string, t *Task, r *Recipe) *recipeKind {
 			c.check(r.Kind == "gradient" || r.Rounds == 0, key+".rounds", "belongs to the kind \"gradient\"; leave it out")
 			return &recipes[i]
 		}
-		names = append(names, recipes[i].name)
 	}
-	c.oneOf(key+".kind", r.Kind, names...)
+	c.oneOf(key+".kind", r.Kind, recipeNames()...)
 	return &recipes[0]
 }
 
@@ -104,6 +102,15 @@ const maxSquared = 4094
 // squares checks that the products of all pairs of a record's coordinates can be summed up.
 func (c *checker) squares(key string, t *Task) {
 	c.check(t.Width() <= maxSquared, key, "sums up products of pairs of coordinates, for at most %d of them, not %d; \"gradient\" takes any number", maxSquared, t.Width())
+}
+
+// recipeNames lists what a recipe's kind may be.
+func recipeNames() []string {
+	names := make([]string, len(recipes))
+	for i := range recipes {
+		names[i] = recipes[i].name
+	}
+	return names
 }
 
 // Dimension is the length of what a device adds.

@@ -3,12 +3,9 @@ package learner
 import (
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
-
-	"p2pnode/privacy"
 )
 
 // Keys are keys of a task as its TOML form spells them: "clip", "release.epsilon",
@@ -232,23 +229,13 @@ func (t *Task) LongestStep() float64 {
 // clip of what the records say. It may be as long as drift, in units of a usual model's
 // length. A budget that buys no releases leaves the longest step.
 func (t *Task) StepWithin(e Expected, drift float64) float64 {
-	e = e.known()
-	policy, err := privacy.Design{
-		Budget:   privacy.Budget{Epsilon: t.Release.Epsilon, Delta: t.Release.Delta},
-		Releases: t.Release.Releases, Dimension: t.Dimension(), Clip: t.Clip, Apart: t.Sums.Share(),
-	}.Policy()
+	noise, err := t.meanNoise(e.known())
 	if err != nil {
 		return t.LongestStep()
 	}
-	m, ok := policy.Next(0)
-	if !ok {
-		return t.LongestStep()
-	}
-	releases := float64(t.Release.Releases)
-	noise := m.NoiseStd() / e.Records * math.Sqrt(releases*float64(t.Dimension())/float64(e.Nodes))
 	// What the records can pull at most, against which the noise must not be large:
 	// else the others' model would be little else, however short the way.
-	drowned := noise / (releases * t.Clip)
+	drowned := noise / (float64(t.Release.Releases) * t.Clip)
 	length := drift * t.lossKind().usual.length * t.unit() * min(1, bearable/drowned)
 	return min(t.LongestStep(), rounded(length/noise))
 }
@@ -276,7 +263,7 @@ func (u *filler) usualRecipe() string {
 	switch {
 	case u.numbers() && u.key() != nil:
 		return "items"
-	case u.Loss == "squared":
+	case u.Loss == "squared" && u.Width() <= maxSquared:
 		return "mean"
 	}
 	return "gradient"

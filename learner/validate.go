@@ -20,9 +20,27 @@ const (
 	maxProfile    = 1024 // that of package gossip
 )
 
-// Validate checks every field. It reports all faults at once; each names the
-// key of the TOML form.
+// Fault is what is wrong with one key of a task.
+type Fault struct {
+	Key  string // of the TOML form, as "features[2].min"
+	Text string // what the key must be, as "must be a positive number"
+}
+
+// Error implements [error].
+func (f *Fault) Error() string { return fmt.Sprintf("learner: task key %s: %s", f.Key, f.Text) }
+
+// Validate checks every field. It reports all faults at once, as [Task.Faults] lists
+// them.
 func (t *Task) Validate() error {
+	var all []error
+	for _, f := range t.Faults() {
+		all = append(all, f)
+	}
+	return errors.Join(all...)
+}
+
+// Faults is all that is wrong with a task; nothing of a valid one.
+func (t *Task) Faults() []*Fault {
 	var c checker
 	c.name("name", t.Name)
 	c.loss(t)
@@ -45,19 +63,17 @@ func (t *Task) Validate() error {
 	c.check(t.Constant == 0 || t.Local.EtaConstant > 0 && !math.IsInf(t.Local.EtaConstant, 0), "local.eta_constant", "must be a positive number")
 	c.positive("local.kappa", t.Local.Kappa)
 	c.release(t.Release)
-	if len(c.faults) == 0 { // recipes are checked against a task that makes sense
-		c.sums(t)
-	}
+	c.sums(t)
 	c.learner(t)
-	return errors.Join(c.faults...)
+	return c.faults
 }
 
 // checker collects the faults of a task.
-type checker struct{ faults []error }
+type checker struct{ faults []*Fault }
 
 func (c *checker) check(ok bool, key, format string, args ...any) {
 	if !ok {
-		c.faults = append(c.faults, fmt.Errorf("learner: task key %s: %s", key, fmt.Sprintf(format, args...)))
+		c.faults = append(c.faults, &Fault{key, fmt.Sprintf(format, args...)})
 	}
 }
 
@@ -132,7 +148,7 @@ func (c *checker) target(t *Task) {
 	}
 	if !t.Classifies() {
 		c.interval("target.min", t.Target.Min, t.Target.Max)
-		c.check(t.Target.Center >= t.Target.Min && t.Target.Center <= t.Target.Max, "target.center", "must lie between min and max")
+		c.check(!(t.Target.Min < t.Target.Max) || t.Target.Center >= t.Target.Min && t.Target.Center <= t.Target.Max, "target.center", "must lie between min and max")
 		return
 	}
 	c.check(t.Target.Min == 0 && t.Target.Max == 0 && t.Target.Center == 0, "target", "min, max and center belong to the losses %s; leave them out", lossList(func(k *lossKind) bool { return k.target == numberTarget }))

@@ -10,11 +10,12 @@ import (
 	"p2pnode/storage"
 )
 
-// visibleTo and notCovered are true of every node.
-const visibleTo = "Anyone who joins the network can receive what this node sends, and keep it. " +
+// VisibleTo and notCovered are true of every node.
+const VisibleTo = "Anyone who joins the network can receive what this node sends, and keep it. " +
 	"What was sent is public for ever: deleting a record, stopping the node or changing the configuration does not call it back."
 
-func notCovered() []string {
+// NotCovered is what others can find out all the same, of every node.
+func NotCovered() []string {
 	return []string{
 		"how many records you have, and how many of them came later than others",
 		"when your node sends, and so when it is on",
@@ -40,7 +41,7 @@ func (n *Node) Budget(context.Context) (api.Budget, error) {
 		Noise: c.Noise, Accounting: c.Accounting, Pace: c.Pace, Batch: c.Batch, Releases: c.Releases,
 		Plan: n.plan(), ShareOf: "budget",
 		Contradicted: n.ledger.Contradicted(), ForeignSum: n.ledger.ForeignSum(), Cohorts: cohorts, Person: []api.PersonBudget{},
-		VisibleTo: visibleTo, NotCovered: notCovered(),
+		VisibleTo: VisibleTo, NotCovered: NotCovered(),
 	}
 	if b.Sums, err = n.sumsBudget(); err != nil {
 		return api.Budget{}, err

@@ -2,6 +2,7 @@ package datadir
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -33,12 +34,9 @@ func BuiltinTask(name string) (*learner.Task, error) {
 // LoadTask returns a built-in task by its name, or reads a task file, whose
 // name ends in ".toml".
 func LoadTask(nameOrFile string) (*learner.Task, error) {
-	if !strings.HasSuffix(nameOrFile, ".toml") {
-		return BuiltinTask(nameOrFile)
-	}
-	text, err := os.ReadFile(nameOrFile)
+	text, err := TaskText(nameOrFile)
 	if err != nil {
-		return nil, fmt.Errorf("node: read the task file: %w", err)
+		return nil, err
 	}
 	t, err := ParseTask(text)
 	if err != nil {
@@ -47,23 +45,35 @@ func LoadTask(nameOrFile string) (*learner.Task, error) {
 	return t, nil
 }
 
-// ParseTask reads a task from TOML and completes it: a key that is left out has its
-// usual value, see [learner.Task.Complete]. An unknown key, a value of the wrong type
-// or outside its range is an error that names the key.
-func ParseTask(text []byte) (*learner.Task, error) {
-	var said learner.Task
-	if err := decodeTOML(text, &said); err != nil {
-		return nil, fmt.Errorf("task: %w", err)
+// TaskText is the text of a task file, or that of a built-in task.
+func TaskText(nameOrFile string) ([]byte, error) {
+	if strings.HasSuffix(nameOrFile, ".toml") {
+		text, err := os.ReadFile(nameOrFile)
+		if err != nil {
+			return nil, fmt.Errorf("node: read the task file: %w", err)
+		}
+		return text, nil
 	}
-	keys, err := keysOf(text)
+	t, err := BuiltinTask(nameOrFile)
 	if err != nil {
-		return nil, fmt.Errorf("task: %w", err)
-	}
-	t := said.Complete(keys, learner.Expected{})
-	if err := t.Validate(); err != nil {
 		return nil, err
 	}
-	return t, nil
+	return FormatTask(t)
+}
+
+// ParseTask reads a task from TOML and completes it: a key that is left out has its
+// usual value, see [learner.Task.Complete]. The error has all unknown keys and all values
+// of the wrong type or outside their range, each a [Finding].
+func ParseTask(text []byte) (*learner.Task, error) {
+	t, file := readTask(text)
+	if t != nil {
+		return t, nil
+	}
+	var all []error
+	for _, w := range file.wrong {
+		all = append(all, w)
+	}
+	return nil, errors.Join(all...)
 }
 
 // parseWhole reads the task of a data directory, which FormatTask has written whole:
@@ -77,34 +87,6 @@ func parseWhole(text []byte) (*learner.Task, error) {
 		return nil, err
 	}
 	return &t, nil
-}
-
-// keysOf lists the keys that a file says.
-func keysOf(text []byte) (learner.Keys, error) {
-	var tables map[string]any
-	if err := toml.Unmarshal(text, &tables); err != nil {
-		return nil, err
-	}
-	keys := learner.Keys{}
-	addKeys(keys, "", tables)
-	return keys, nil
-}
-
-// addKeys adds the keys of a value, and those below it.
-func addKeys(keys learner.Keys, key string, value any) {
-	if key != "" {
-		keys[key] = true
-	}
-	switch v := value.(type) {
-	case map[string]any:
-		for name, below := range v {
-			addKeys(keys, strings.TrimPrefix(key+"."+name, "."), below)
-		}
-	case []any:
-		for i, below := range v {
-			addKeys(keys, fmt.Sprintf("%s[%d]", key, i), below)
-		}
-	}
 }
 
 // FormatTask writes a task whole, as TOML that ParseTask reads back to the same task.
@@ -177,10 +159,14 @@ func decodeTOML(text []byte, into any) error {
 // be, in words of TOML.
 func inWords(wrong *toml.DecodeError) string {
 	text := strings.TrimPrefix(wrong.Error(), "toml: ")
-	_, typ, found := strings.Cut(text, " of type ")
-	if !found {
-		return text
+	if _, typ, found := strings.Cut(text, " of type "); found {
+		return cmp.Or(mustBe(typ), text)
 	}
+	return text
+}
+
+// mustBe says what a value of a type is in TOML; "" for types that no key has.
+func mustBe(typ string) string {
 	switch typ {
 	case "bool":
 		return "must be true or false"
@@ -195,7 +181,7 @@ func inWords(wrong *toml.DecodeError) string {
 	case "int":
 		return "must be a whole number"
 	}
-	return text
+	return ""
 }
 
 func encodeTOML(v any) ([]byte, error) {

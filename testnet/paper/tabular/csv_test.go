@@ -247,7 +247,7 @@ func TestCSVRefuses(t *testing.T) {
 		"an unknown kind":               {text: good, csv: paper.CSV{Kind: "date"}, want: "--kind date"},
 		"a negative epsilon":            {text: good, csv: paper.CSV{Epsilon: -1}, want: "--epsilon -1"},
 		"a delta of two":                {text: good, csv: paper.CSV{Delta: 2}, want: "--delta 2"},
-		"task: unknown key":             {text: good, ranges: "[[features]]\nnam = 'x'", want: "line 2: unknown key"},
+		"task: unknown key":             {text: good, ranges: "[[features]]\nnam = 'x'", want: "line 2: key features[0].nam: is no key of a task; do you mean features[0].name?"},
 		"task: no TOML":                 {text: good, ranges: "age 0 100", want: "line 1"},
 		"task: no max":                  {text: good, ranges: "name='x'\n[[features]]\nname='age'\nkind='number'\n[target]\nname='y'", want: "features[0].min"},
 		"task: no such column":          {text: good, ranges: "name='x'\n[[features]]\nname='weight'\nkind='number'\nmax=1\n[target]\nname='y'\nmax=1", want: `no column "weight"`},

@@ -1,0 +1,151 @@
+package learner
+
+import (
+	"fmt"
+	"math"
+
+	"p2pnode/privacy"
+)
+
+// doubter collects what is doubtful in a valid task.
+type doubter struct {
+	*Task
+	expected Expected
+	doubts   []*Fault
+}
+
+func (d *doubter) doubt(sure bool, key, format string, args ...any) {
+	if !sure {
+		d.doubts = append(d.doubts, &Fault{key, fmt.Sprintf(format, args...)})
+	}
+}
+
+// Doubts is what a valid task may say, but probably should not, for a network of which so
+// much is expected. What is expected of nodes and records is only used where it is known.
+func (t *Task) Doubts(e Expected) []*Fault {
+	d := doubter{Task: t, expected: e}
+	d.ranges()
+	d.target()
+	d.clip()
+	d.budget()
+	d.size()
+	d.sums()
+	d.noise()
+	return d.doubts
+}
+
+// widest is from where on a range is called wide.
+const widest = 1e5
+
+func (d *doubter) ranges() {
+	for i := range d.Features {
+		f := &d.Features[i]
+		if f.Kind == "number" {
+			d.doubt(f.Log || f.Max-f.Min <= widest, fmt.Sprintf("features[%d].max", i),
+				"makes a range of %.4g: where most of the data lies in a small part of it, all numbers look alike, and the noise hides the difference. "+
+					"Narrow it to usual values, those outside count as its ends; or set log = true", f.Max-f.Min)
+		}
+	}
+}
+
+func (d *doubter) target() {
+	t := &d.Target
+	if d.Classifies() {
+		return
+	}
+	width := t.Max - t.Min
+	d.doubt(d.unit() <= 0.75*width, "target.center", "is %v, near an end of the range from %v to %v: errors are up to %.4g, and the noise grows with them. "+
+		"Leave it out for the middle, or say a usual value", t.Center, t.Min, t.Max, d.unit())
+}
+
+func (d *doubter) clip() {
+	most, usual := d.GradientBound(), d.lossKind().usual.slope*d.unit()
+	switch {
+	case d.releasesVectors() && !d.staysConvex(usual): // which asks for a large clip
+	case d.Clip > most*(1+1e-3):
+		d.doubt(false, "clip", "is %v, and no record's gradient is longer than %.4g: the noise is larger than it need be. Write %.4g or less", d.Clip, most, most)
+	case d.Clip > 2*usual:
+		d.doubt(false, "clip", "is %v, and a usual record's gradient is at most %.4g: the noise is for gradients that hardly occur. Leave it out for %.3g", d.Clip, usual, clipShare*usual)
+	default:
+		d.doubt(d.Clip >= usual/100, "clip", "is %v, and a usual record's gradient is up to %.4g: all are shortened to nearly nothing. Leave it out for %.3g", d.Clip, usual, clipShare*usual)
+	}
+	if d.InRounds() && len(d.Servers()) == 0 {
+		d.doubt(d.Rounds.Step <= d.LongestStep()*(1+1e-2), "rounds.step", "is %v: beyond %.4g a step may lead away from the minimum. Leave it out", d.Rounds.Step, d.LongestStep())
+	}
+}
+
+// mostEpsilon is from where on a budget is called weak: what was 50 % likely can become
+// 95 %.
+const mostEpsilon = 3
+
+func (d *doubter) budget() {
+	r := &d.Release
+	d.doubt(r.Epsilon <= mostEpsilon, "release.epsilon", "is %v: who thought something of a record 50 %% likely can come to think it %.4g %% likely. A budget of %v or less protects",
+		r.Epsilon, 100/(1+math.Exp(-r.Epsilon)), mostEpsilon)
+	records := d.expected.known().Records
+	d.doubt(r.Delta <= 1/(100*records), "release.delta", "is %v: exceptions to epsilon for one record in %.3g, of nodes with %v. Keep it below %.1g",
+		r.Delta, 1/r.Delta, records, 1/(100*records))
+	d.doubt(r.WakeSeconds >= 1, "release.wake_seconds", "is %v: a node would send many times a second, and its batteries and its neighbours' do not last", r.WakeSeconds)
+}
+
+func (d *doubter) size() {
+	e := d.expected
+	all := float64(max(1, e.Nodes)) * e.Records
+	d.doubt(e.Records == 0 || e.Nodes == 0 || float64(d.Dimension()) <= all, "features", "make %d weights, more than the %v records of all nodes together: nothing can be told of most of them", d.Dimension(), all)
+	d.doubt(e.Records == 0 || e.Nodes > 0 && float64(d.Dimension()) > all || float64(d.Dimension()) <= e.Records, "features",
+		"make %d weights, more than the %v records of a node: alone it can tell little of them, and has to believe the others", d.Dimension(), e.Records)
+	d.doubt(e.Nodes == 0 || d.Silent() || d.Graph.Degree < e.Nodes, "graph.degree", "is %d, and a node has %d others to choose from. Leave it out, or write %d", d.Graph.Degree, e.Nodes-1, max(1, e.Nodes-1))
+	d.doubt(e.Records == 0 || float64(d.CohortSize) >= e.Records, "cohort_size", "is %d, and a node has %v records: those of a second cohort wait until the first has spent its budget", d.CohortSize, e.Records)
+}
+
+func (d *doubter) sums() {
+	s, e := &d.Sums, d.expected
+	if len(s.Recipes) == 0 {
+		return
+	}
+	d.doubt(!d.Silent() || s.Share() > 1-1e-9, "sums.recipes", "take %.3g of each record's budget, and with learner \"sums\" nothing uses the rest. Leave the shares out, or let them add up to 1", s.Share())
+	most := (len(s.Committee) - 1) / 3
+	d.doubt(s.Colluding >= most, "sums.colluding", "is %d, and a committee of %d allows %d: you are protected against fewer members than you could be", s.Colluding, len(s.Committee), most)
+	d.doubt(e.Nodes <= s.Contributors, "sums.contributors", "is %d: of the %d nodes that are expected the others are left out", s.Contributors, e.Nodes)
+	d.doubt(e.Records <= float64(s.Records), "sums.records", "is %d: of the %v records of a node the others are left out", s.Records, e.Records)
+}
+
+// noise compares the noise of all releases with the most that all records can pull.
+func (d *doubter) noise() {
+	if share, err := d.Drowned(d.expected); err == nil {
+		e := d.expected.known()
+		d.doubt(share <= 1, "release.epsilon", "is %v: what %d nodes with %v records each can say at most drowns in %.2g times as much noise. "+
+			"It takes more records, more nodes, fewer columns, or a private sum", d.Release.Epsilon, e.Nodes, e.Records, share)
+	}
+}
+
+// Drowned is the length of the noise in the nodes' mean model beside the most that their
+// records can move it, whatever the step: above 1 the noise is longer. It is 0 for
+// learners that release no sums of gradients.
+func (t *Task) Drowned(e Expected) (float64, error) {
+	if t.Silent() || t.Obfuscated() || t.releasesVectors() {
+		return 0, nil
+	}
+	noise, err := t.meanNoise(e.known())
+	if err != nil {
+		return 0, err
+	}
+	return noise / (float64(t.Release.Releases) * t.Clip), nil
+}
+
+// meanNoise is the length of the noise in the nodes' mean model after all releases, for
+// steps of 1.
+func (t *Task) meanNoise(e Expected) (float64, error) {
+	policy, err := privacy.Design{
+		Budget:   privacy.Budget{Epsilon: t.Release.Epsilon, Delta: t.Release.Delta},
+		Releases: t.Release.Releases, Dimension: t.Dimension(), Clip: t.Clip, Apart: t.Sums.Share(),
+	}.Policy()
+	if err != nil {
+		return 0, err
+	}
+	m, ok := policy.Next(0)
+	if !ok {
+		return 0, fmt.Errorf("learner: the budget buys no releases")
+	}
+	return m.NoiseStd() / e.Records * math.Sqrt(float64(t.Release.Releases*t.Dimension())/float64(e.Nodes)), nil
+}

@@ -1,0 +1,113 @@
+package datadir
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Each finding names the line of its key, in every form that TOML has for it.
+func TestFindingsNameTheirLines(t *testing.T) {
+	const text = `name = "forms"
+mu = "much" # a text
+graph.degree = 0
+target = {name = "y", min = 3,
+  max = 1, centre = 2}
+"clip" = [1]
+
+[[features]]
+name = "a"
+kind = "number"
+min = 0.0
+
+[[features]]
+kind = "set"
+name = "b"
+values = [
+  "one",
+  2,
+]
+
+[release]
+epsilon = 20.0
+max_epsilon = 10.0
+wake_second = 5
+
+[sums]
+committee = [
+  "A",
+]
+recipes = [
+  {kind = "mean"},
+  {kind = "man"},
+]
+[polar]
+delta = 1.5
+`
+	task, wrong, doubtful := CheckTask([]byte(text), 0, 0)
+	if task != nil || doubtful != nil {
+		t.Errorf("%+v, doubts %v", task, doubtful)
+	}
+	var got []string
+	for _, f := range wrong {
+		got = append(got, fmt.Sprintf("%d %s", f.Line, f.Key))
+	}
+	for _, want := range []string{
+		"2 mu", "3 graph.degree", "4 target.min", "5 target.centre", "6 clip", "11 features[0].min", "16 features[1].values",
+		"22 release.epsilon", "24 release.wake_second", "27 sums.committee", "32 sums.recipes[1].kind", "35 polar.delta",
+	} {
+		if !slices.Contains(got, want) {
+			t.Errorf("no %q among %q", want, got)
+		}
+	}
+	if len(wrong) != 12 {
+		t.Errorf("%d findings: %q", len(wrong), wrong)
+	}
+	if _, err := ParseTask([]byte(text)); err == nil || strings.Count(err.Error(), "task: line ") != 12 {
+		t.Errorf("parsed: %v", err)
+	}
+}
+
+// A key that is spelled wrong, or stands in the wrong table, is told its place.
+func TestUnknownKeysAreToldTheirPlace(t *testing.T) {
+	for key, want := range map[string]string{
+		"clpi":              "do you mean clip?",
+		"confidence":        "do you mean confidence_at?",
+		"epsilon":           "do you mean release.epsilon?",
+		"graph.gama":        "do you mean graph.gamma?",
+		"release.clip":      "do you mean clip, before the first table?",
+		"colour":            "leave it out",
+		"sums.close_second": "do you mean sums.close_seconds?",
+	} {
+		_, wrong, _ := CheckTask([]byte(key+" = 1.0\n"), 0, 0)
+		if len(wrong) == 0 || wrong[0].Key != key || !strings.Contains(wrong[0].Text, want) {
+			t.Errorf("%s: %+v", key, wrong)
+		}
+	}
+}
+
+// No text makes a check panic; what it finds is in the text, and it finds nothing wrong
+// exactly where a task can be parsed, but for peer IDs.
+func FuzzCheckTask(f *testing.F) {
+	for _, text := range minimal() {
+		f.Add([]byte(text))
+	}
+	f.Add([]byte("[[features]]\n[features.x]\n[[features]]\na = [{b = 1}, [2]]\n\"\" = 1\n[a.\"b.c\"]"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		task, wrong, doubtful := CheckTask(text, 3, 10)
+		lines := strings.Count(string(text), "\n") + 1
+		for _, found := range append(wrong, doubtful...) {
+			if found.Line < 0 || found.Line > lines || found.Text == "" {
+				t.Fatalf("%+v in %d lines", found, lines)
+			}
+		}
+		parsed, err := ParseTask(text)
+		if task != nil && (err != nil || NetworkName(parsed) != NetworkName(task)) {
+			t.Fatalf("sound, and parsed: %v", err)
+		}
+		if (task == nil) != (len(wrong) > 0) {
+			t.Fatalf("%v, errors %v", task, wrong)
+		}
+	})
+}

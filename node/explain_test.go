@@ -1,0 +1,38 @@
+package node
+
+import (
+	"log/slog"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"p2pnode/internal/require"
+	"p2pnode/node/datadir"
+)
+
+// What a task is said to cost is what a node of it pays.
+func TestExplainedIsWhatNodesDo(t *testing.T) {
+	for _, name := range []string{"movies", "clusters", "../docs/tasks/diffusion.toml", "../docs/tasks/propagation.toml", "../docs/tasks/sums.toml"} {
+		task, err := datadir.LoadTask(name)
+		require.NoError(t, err)
+		c := datadir.DefaultConfig(task)
+		e, err := datadir.Explain(task, c, nil)
+		require.NoError(t, err)
+		dir := filepath.Join(t.TempDir(), "node")
+		require.NoError(t, datadir.Init(dir, task, c))
+		n, err := Open(dir, slog.New(slog.DiscardHandler))
+		require.NoError(t, err)
+		b, err := n.Budget(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, n.Close())
+		if e.Epsilon != b.Epsilon || e.Delta != b.Delta || e.Excess != b.Excess || !reflect.DeepEqual(e.Person, b.Person) {
+			t.Errorf("%s: explained %+v, the node has %+v", name, e, b)
+		}
+		if r := e.Releases; r == nil && b.Left != 0 || r != nil && (r.Count != b.Left || r.Share != b.Next) {
+			t.Errorf("%s: explained %+v, the node has %d releases of %v", name, r, b.Left, b.Next)
+		}
+		if (e.Sums == nil) != (b.Sums == nil) || b.Sums != nil && (e.Sums.Share != b.Sums.Share || e.Sums.Recipes[0].Rounds != b.Sums.Recipes[0].Rounds) {
+			t.Errorf("%s: explained %+v, the node has %+v", name, e.Sums, b.Sums)
+		}
+	}
+}
