@@ -29,6 +29,9 @@ type Column struct {
 	// FirstText is the line of the first cell that is no number.
 	FirstText int
 
+	// cells that would be times or numbers if they were written otherwise
+	almostTimes, almostNumbers int
+
 	dates    int  // times that say the day only
 	whole    bool // all numbers are
 	counting bool // each is one more than that of the row before
@@ -79,7 +82,7 @@ func (c *Column) add(line int, cell string, comma rune) {
 	if v, ok := number(cell, comma); ok {
 		c.addNumber(v)
 	} else {
-		c.addText(line, cell)
+		c.addText(line, cell, comma)
 	}
 	c.addValues(cell)
 }
@@ -99,10 +102,16 @@ func (c *Column) addNumber(v float64) {
 	c.typical.add(v)
 }
 
-func (c *Column) addText(line int, cell string) {
+func (c *Column) addText(line int, cell string, comma rune) {
 	c.counting = false
 	if c.FirstText == 0 {
 		c.FirstText = line
+	}
+	switch almost(cell, comma) {
+	case Time:
+		c.almostTimes++
+	case Number:
+		c.almostNumbers++
 	}
 	if isTime(cell) {
 		c.Times++

@@ -111,6 +111,27 @@ func TestDoubtfulNumbers(t *testing.T) {
 	}
 }
 
+// What would be a time or a number if it were written otherwise is said to be.
+func TestCellsWrittenOtherwise(t *testing.T) {
+	for cell, want := range map[string]string{
+		"1.3.2024 8:30": Time, "03/01/24": Time, "8:30": Time, "2024/03/01": Time,
+		"12 kg": Number, "5%": Number, "€ 5.20": Number, "1,234.50": Number, "1'234": Number, "21.5 °C": Number,
+		"B12": "", "red": "", "": "", "1-2": "", "kg": "", "10.0.0.1x": "",
+	} {
+		if got := almost(cell, ','); got != want {
+			t.Errorf("%q is almost %q, want %q", cell, got, want)
+		}
+	}
+	c := column(t, "when", made(40, func(i int) string { return fmt.Sprintf("%d.%d.2024 8:%02d", 1+i%28, 1+i%12, i) })...)
+	if j := c.judge(); j.kind != LeftOut || !strings.Contains(j.why, "write them as 2024-03-01") {
+		t.Errorf("%+v", j)
+	}
+	c = column(t, "weight", made(80, func(i int) string { return fmt.Sprintf("%d kg", 1+i*i%17) })...)
+	if j := c.judge(); !strings.Contains(j.doubt, "write plain numbers") {
+		t.Errorf("%+v", j)
+	}
+}
+
 // A column whose values go with the target is kept, and doubted.
 func TestTellingColumn(t *testing.T) {
 	for cell, want := range map[string]bool{"is%d": true, "has": false} {
@@ -405,7 +426,7 @@ func TestCountedColumns(t *testing.T) {
 		header += fmt.Sprintf("e_%d,", i)
 		row += fmt.Sprintf("0.%d,", i)
 	}
-	text := header + "size,y\n" + strings.Join(made(30, func(i int) string { return row + fmt.Sprintf("%d,%d", i*i%17, i*i%7) }), "\n")
+	text := header + "size,y\n" + strings.Join(made(30, func(i int) string { return row + fmt.Sprintf("%d,%d", i*i%17, i*3%23) }), "\n")
 	p, err := NewPlan(surveyed(t, text, "", ""), Wishes{})
 	require.NoError(t, err)
 	task := written(t, answered(t, p))

@@ -34,9 +34,15 @@ type judgement struct {
 // judge tells from what a column looks like which kind of feature it is.
 func (c *Column) judge() judgement {
 	if why := c.useless(); why != "" {
+		if other := c.otherwise(); other != "" {
+			why = other
+		}
 		return judgement{kind: LeftOut, why: why}
 	}
 	j := c.judgeLooks()
+	if j.kind == Set || j.kind == Key || j.kind == Text {
+		j.doubt = c.otherwise()
+	}
 	if j.doubt == "" && c.told.goes() {
 		j.doubt = "each of its values goes with one of what is predicted; if nobody knows it before that, --leave-out it"
 	}
@@ -74,6 +80,8 @@ func (c *Column) useless() string {
 		return "it is empty"
 	case c.Distinct() == 1 && c.Empty == 0:
 		return "all its cells are the same"
+	case c.almostTimes == c.full():
+		return c.otherwise()
 	case c.counting && c.Rows > 1:
 		return "it numbers the lines"
 	case c.unique() && (c.identifier() || c.Numbers == 0 && c.meanWords() == 1 && c.Times == 0 && c.Vectors == 0):

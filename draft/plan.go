@@ -146,7 +146,13 @@ func (w *Wishes) judgeTarget(c *Column) judgement {
 	case c.classes():
 		return judgement{kind: Set}
 	case c.mostlyNumbers():
-		return judgement{kind: Number, doubt: c.strays()}
+		j := judgement{kind: Number, doubt: c.strays()}
+		if c.whole && c.repeats() && j.doubt == "" {
+			j.doubt = fmt.Sprintf("it is predicted as a number; --kind %s=%s makes its %d numbers classes", c.Name, Set, len(c.values))
+		}
+		return j
+	case c.otherwise() != "":
+		return judgement{why: c.otherwise()}
 	}
 	return judgement{why: fmt.Sprintf("it has %d different texts, and a class is one of %d at most", c.Distinct(), mostValues)}
 }

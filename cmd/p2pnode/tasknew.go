@@ -97,6 +97,8 @@ func (f *newTask) check(cmd *cobra.Command) (err error) {
 	switch {
 	case f.from == "":
 		return errors.New("name the file with --from")
+	case f.from == "-" && f.out == "":
+		return errors.New("name the task file with --out, as standard input has no name")
 	case f.wishes.Nodes < 0 || f.wishes.Records < 0:
 		return errors.New("--nodes and --records must be at least 1")
 	case cmd.Flags().Changed("epsilon") && !(f.wishes.Epsilon > 0):

@@ -62,6 +62,7 @@ const examples = `  testnet                                  # 300 people, real 
   testnet --nodes 1000 --sim --task linear
   testnet --data ml-100k/u.data --nodes 200
   testnet --data people.csv --task task.toml
+  testnet rehearse --data people.csv --task task.toml   # the very daemons, in a minute
   testnet --processes 50                   # each node a p2pnode process
   testnet --processes 50 --netns 20        # 20 of them phones: bad links, mostly offline
   testnet --json >result.json

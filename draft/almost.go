@@ -1,0 +1,46 @@
+package draft
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+
+	"p2pnode/csvfile"
+)
+
+// otherTime matches dates and times that people write and ISO 8601 does not: 1.3.2024,
+// 03/01/24, 8:30.
+var otherTime = regexp.MustCompile(`^(\d{1,4}[./]\d{1,2}[./]\d{1,4}|\d{1,2}:\d{2}(:\d{2})?)(\s|$)`)
+
+// almost is what a cell would be, a time or a number, if it were written otherwise; "" if
+// nothing.
+func almost(cell string, comma rune) string {
+	if otherTime.MatchString(cell) {
+		return Time
+	}
+	unit := func(r rune) bool {
+		return unicode.IsLetter(r) || unicode.IsSpace(r) || unicode.Is(unicode.Sc, r) || strings.ContainsRune("%°²³/", r)
+	}
+	bare := strings.TrimLeftFunc(strings.TrimRightFunc(cell, unit), func(r rune) bool { return unicode.Is(unicode.Sc, r) || unicode.IsSpace(r) })
+	thousands := strings.NewReplacer("'", "", "\u2019", "", "\u00a0", "", "\u202f", "")
+	if comma == ',' {
+		thousands = strings.NewReplacer("'", "", "\u2019", "", "\u00a0", "", "\u202f", "", ",", "")
+	}
+	if _, ok := number(csvfile.Number(comma, thousands.Replace(bare)), comma); ok && bare != "" {
+		return Number
+	}
+	return ""
+}
+
+// otherwise is how the cells of a column should be written that are all almost of one
+// kind.
+func (c *Column) otherwise() string {
+	switch others := c.full() - c.Numbers; {
+	case others == 0:
+	case c.almostTimes == others:
+		return "these look like times: write them as 2024-03-01 or 2024-03-01 08:30 and they are learned from as such"
+	case c.almostNumbers == others:
+		return "these look like numbers with a unit or with marks between thousands: write plain numbers and they are learned from as such"
+	}
+	return ""
+}
