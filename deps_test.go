@@ -42,7 +42,7 @@ var imports = map[string][]string{
 	"p2pnode/node/summing":            {"discovery", "gossip", "internal/durable", "learner", "node/api", "privacy", "storage", "sums"},
 	"p2pnode/node/ticket":             {},
 	"p2pnode/node":                    {"csvfile", "discovery", "discovery/members", "discovery/reach", "gossip", "learner", "learner/graph", "learner/population", "node/api", "node/datadir", "node/netedge", "node/summing", "peering", "privacy", "rowfile", "storage", "sums"},
-	"p2pnode/mobile":                  {"discovery/members", "learner", "node", "node/api", "node/datadir", "node/netedge", "storage"},
+	"p2pnode/mobile":                  {"discovery/members", "learner", "node", "node/api", "node/datadir", "node/netedge", "node/ticket", "storage"},
 	"p2pnode/testnet/sim":             {"learner", "learner/graph", "peering", "privacy", "sums"},
 	"p2pnode/internal/require":        {},                                                      // for tests only: it is in nobody's list
 	"p2pnode/internal/committee":      {"internal/require", "learner", "node", "node/datadir"}, // the same

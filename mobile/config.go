@@ -16,6 +16,7 @@ import (
 	"p2pnode/node"
 	"p2pnode/node/datadir"
 	"p2pnode/node/netedge"
+	"p2pnode/node/ticket"
 )
 
 // Config says where a node lives, what it learns, and when it may use the network.
@@ -47,6 +48,8 @@ type Config struct {
 	bootstrap, listen []string
 	private           datadir.PrivateNetwork
 	catalogue         []byte
+	ticket            *ticket.Ticket // nil: none
+	invited           datadir.New    // what the ticket says of who may speak to the node, and who it is
 }
 
 // What a network costs, for [Node.SetNetwork].
@@ -183,6 +186,7 @@ func (c *Config) settle() (s settled, err error) {
 	}
 	s.Config = *c
 	s.bootstrap, s.listen = slices.Clone(c.bootstrap), slices.Clone(c.listen)
+	s.made = c.invited
 	s.made.Private = c.private
 	s.made.Catalogue, s.catalogue = c.catalogue, nil // it may be large, and goes into the directory
 	if s.made.Task, err = c.readTask(); err != nil {
@@ -192,9 +196,12 @@ func (c *Config) settle() (s settled, err error) {
 	return s, coded(CodeInput, err)
 }
 
-// readTask reads the task: TOML has an equals sign, and the name of a built-in task
-// has none.
+// readTask reads the task, unless it is a ticket's: TOML has an equals sign, and the name of a
+// built-in task has none.
 func (c *Config) readTask() (*learner.Task, error) {
+	if c.ticket != nil {
+		return c.ticketTask()
+	}
 	if strings.Contains(c.Task, "=") {
 		return datadir.ParseTask([]byte(c.Task))
 	}

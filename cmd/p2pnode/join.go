@@ -81,6 +81,9 @@ func (j *joining) run(cmd *cobra.Command, args []string) (err error) {
 	if _, err := os.Stat(filepath.Join(j.dir, datadir.KeyFile)); !errors.Is(err, fs.ErrNotExist) {
 		return j.again(cmd, made)
 	}
+	if err := made.Current(time.Now()); err != nil {
+		return err
+	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := j.get(ctx, cmd, &made); err != nil {
@@ -132,7 +135,7 @@ func readTicket(cmd *cobra.Command, args []string) (string, error) {
 
 // invited is what the ticket says of a node, with what the user has beside it.
 func (j *joining) invited() (made datadir.New, err error) {
-	if made, err = datadir.Invited(j.ticket, time.Now()); err != nil {
+	if made, err = datadir.Invited(j.ticket); err != nil {
 		return made, err
 	}
 	if made.Key != nil && j.flags.identity != "" {

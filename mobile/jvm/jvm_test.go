@@ -13,8 +13,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/libp2p/go-libp2p/core/peer"
+
 	"p2pnode/internal/committee"
 	"p2pnode/internal/require"
+	"p2pnode/learner"
 	"p2pnode/node/datadir"
 )
 
@@ -116,12 +119,27 @@ func (m machine) prove(t *testing.T, scenario string) {
 func committees(t *testing.T) (options []string) {
 	t.Helper()
 	task := committee.Task()
-	peer := committee.Start(t, task)
+	at := committee.Start(t, task)
 	text, err := datadir.FormatTask(task)
 	require.NoError(t, err)
 	taskFile, catalogue := filepath.Join(t.TempDir(), "task.toml"), filepath.Join(t.TempDir(), "catalogue.csv")
 	require.NoError(t, os.WriteFile(taskFile, text, 0o644), os.WriteFile(catalogue, []byte(committee.Catalogue), 0o644))
-	return []string{"-Dp2pnode.peer=" + peer, "-Dp2pnode.task=" + taskFile, "-Dp2pnode.catalogue=" + catalogue}
+	return []string{"-Dp2pnode.peer=" + at, "-Dp2pnode.task=" + taskFile, "-Dp2pnode.catalogue=" + catalogue, "-Dp2pnode.ticket=" + ticketFile(t, task, at)}
+}
+
+// ticketFile writes a ticket of a task that leads to an address.
+func ticketFile(t *testing.T, task *learner.Task, address string) string {
+	t.Helper()
+	dir, file := filepath.Join(t.TempDir(), "node"), filepath.Join(t.TempDir(), "ticket.txt")
+	require.NoError(t, datadir.Make(dir, datadir.New{Task: task, Config: datadir.DefaultConfig(task), Catalogue: []byte(committee.Catalogue)}))
+	invitation, err := datadir.Invitation(dir)
+	require.NoError(t, err)
+	start, err := peer.AddrInfoFromString(address)
+	require.NoError(t, err)
+	invitation.Peers = []peer.AddrInfo{*start}
+	text, err := invitation.Encode()
+	require.NoError(t, err, os.WriteFile(file, []byte(text), 0o644))
+	return file
 }
 
 // TestMeasure prints what the bindings cost: memory, time, growth.

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/libp2p/go-libp2p/core/crypto"
 
@@ -30,6 +31,7 @@ type New struct {
 	Config    Config
 	Identity  string         // a file that [NewIdentity] made; "": a new identity
 	Key       crypto.PrivKey // the identity instead, of an invitation; nil: none
+	until     time.Time      // when the membership of that identity ends; zero: never
 	Catalogue []byte         // the content of the file that lists the task's keys, if it sums up by them
 	// Shared takes the place of that file, for a node that [ReadSharing] opens with the same
 	// one: none is written then.
@@ -51,7 +53,7 @@ func Make(dir string, n New) error {
 // key is the identity.
 func (n *New) key() (crypto.PrivKey, error) {
 	if n.Key != nil {
-		return n.Key, nil
+		return n.Key, n.Current(time.Now())
 	}
 	if n.Identity != "" {
 		return readKey(n.Identity)

@@ -79,12 +79,9 @@ func NewMember(t *ticket.Ticket, expires time.Time) (peer.ID, error) {
 }
 
 // Invited returns what a ticket says of a new directory: who may speak to the node and, if
-// the ticket has one, its identity. Task and configuration are still missing. It fails if the
-// membership that the ticket brings has ended.
-func Invited(t *ticket.Ticket, now time.Time) (n New, err error) {
-	if !t.Expires.IsZero() && !now.Before(t.Expires) {
-		return n, api.WrongRequest(fmt.Errorf("node: the membership in this ticket ended at %s; ask for another ticket", t.Expires.Format(time.RFC3339)))
-	}
+// the ticket has one, its identity. Task and configuration are still missing.
+func Invited(t *ticket.Ticket) (n New, err error) {
+	n.until = t.Expires
 	n.Private.WantKey(t.KeyPrint)
 	if t.Key != nil {
 		n.Private.key = bytes.Clone(t.Key)
@@ -102,6 +99,15 @@ func Invited(t *ticket.Ticket, now time.Time) (n New, err error) {
 		n.Key, err = crypto.UnmarshalEd25519PrivateKey(ed25519.NewKeyFromSeed(t.Seed))
 	}
 	return n, err
+}
+
+// Current is an error if the membership that a ticket has brought is over: no directory is made
+// with it any more. One that was made before goes on, because lists say who is a member now.
+func (n *New) Current(now time.Time) error {
+	if n.until.IsZero() || now.Before(n.until) {
+		return nil
+	}
+	return api.WrongRequest(fmt.Errorf("node: the membership in this ticket ended at %s; ask for another ticket", n.until.Format(time.RFC3339)))
 }
 
 // TakeTask reads the text of a ticket's task, which the ticket carries or names by its hash.

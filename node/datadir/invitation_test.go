@@ -47,7 +47,7 @@ func everything(t *testing.T) func(string, *ticket.Ticket) {
 // asNew is a directory to be made of a ticket.
 func asNew(t *testing.T, invitation *ticket.Ticket) New {
 	t.Helper()
-	made, err := Invited(invitation, time.Now())
+	made, err := Invited(invitation)
 	require.NoError(t, err, made.TakeTask(invitation, invitation.Task))
 	made.Config = DefaultConfig(made.Task)
 	return made
@@ -66,7 +66,17 @@ func TestDirectoryOfATicket(t *testing.T) {
 	if string(first.private.Key) != string(second.private.Key) || second.private.Book == nil || second.private.Book.Network() != "garden" {
 		t.Errorf("%+v", second.private)
 	}
-	if _, err := Invited(invitation, invitation.Expires); !errors.Is(err, api.ErrRequest) || !strings.Contains(err.Error(), "membership in this ticket ended") {
+	made.until = time.Now().Add(-time.Minute)
+	require.NoError(t, Rejoin(dir, invitation, made), Configure(dir, made))
+	late := filepath.Join(t.TempDir(), "z")
+	for _, err := range []error{made.Current(time.Now()), Make(late, made), Configure(late, made)} {
+		expectEnded(t, err)
+	}
+}
+
+func expectEnded(t *testing.T, err error) {
+	t.Helper()
+	if !errors.Is(err, api.ErrRequest) || !strings.Contains(err.Error(), "membership in this ticket ended") {
 		t.Errorf("a membership that has ended: %v", err)
 	}
 }
@@ -100,7 +110,7 @@ func TestRejoinRefuses(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "y")
 	require.NoError(t, Make(dir, made))
 	other := *invitation
-	_, err := NewMember(&other, time.Time{})
+	_, err := NewMember(&other, invitation.Expires)
 	require.NoError(t, err)
 	foreign := asNew(t, &other)
 	for _, err := range []error{Rejoin(dir, &other, foreign), Configure(dir, foreign)} {

@@ -49,6 +49,7 @@ final class Sums implements Scenario {
                 Check.that(difference(again) > 0.5, "without a network the first prediction knows no sum");
             }
             wrongCatalogue(dir);
+            byTicket(dir);
         } finally {
             for (App app : people) {
                 app.close();
@@ -91,6 +92,22 @@ final class Sums implements Scenario {
         other.setCatalogue("thing\n1\n".getBytes(StandardCharsets.UTF_8));
         Check.fails(Mobile.CodeInput, "another catalogue", () -> Mobile.newNode(other, null));
         Check.fails(Mobile.CodeInput, "an empty catalogue", () -> other.setCatalogue(new byte[0]));
+    }
+
+    /** A newcomer who has nothing but the ticket: the file of keys comes from the committee. */
+    private static void byTicket(Path dir) throws Exception {
+        Config c = Mobile.ticketConfig(dir.resolve("ticket").toString(), new String(file("ticket"), StandardCharsets.UTF_8));
+        c.addListen("/ip4/127.0.0.1/tcp/0");
+        Object ticket = Json.parse(c.ticketJSON());
+        Check.same(false, Json.at(ticket, "secret"), "that the ticket is a secret");
+        Check.same(true, Json.at(ticket, "fetch"), "that something is missing");
+        Check.same("things", Json.string(ticket, "task.name"), "the task of the ticket");
+        Check.same(1.0, Json.number(ticket, "committee.colluding"), "members that may work together");
+        c.fetch();
+        try (App app = new App(c).start()) {
+            Check.within(60, "a node by ticket has a result", () -> sums(app, "known") > 0);
+        }
+        Check.fails(Mobile.CodeInput, "a mistyped ticket", () -> Mobile.ticketConfig(dir.resolve("x").toString(), "p2p1qqqqqqqq"));
     }
 
     private static double sums(App app, String what) throws Exception {
