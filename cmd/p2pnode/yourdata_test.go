@@ -70,7 +70,7 @@ func TestLabYourData(t *testing.T) {
 		}
 		return string(said)
 	}
-	if said := paste(pasted(t, page, "## A task for the file")[0]); !strings.Contains(said, "The task power is sound") {
+	if said := paste(pasted(t, page, "## A task for the file")[0]); !strings.Contains(said, "The task \"power\" is sound") || !strings.Contains(said, "WHAT A NODE SENDS") {
 		t.Errorf("the task: %s", said)
 	}
 	said := paste(pasted(t, page, "## A rehearsal")[0])
