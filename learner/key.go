@@ -79,6 +79,7 @@ type Catalogue struct {
 	keys   int
 	at     map[uint64]int // nil: keys are hashed
 	public [][]float64
+	first  []string // some of its keys
 }
 
 // Row is a line of a catalogue.
@@ -113,6 +114,9 @@ func (t *Task) NewCatalogue(rows iter.Seq[Row]) (*Catalogue, error) {
 			return nil, fmt.Errorf("learner: the catalogue has more than %d entries", maxKeys)
 		}
 		c.at[r.Key] = len(c.at)
+		if text, _ := row.Cell(key.Name); len(c.first) < 3 {
+			c.first = append(c.first, text)
+		}
 		c.public = append(c.public, t.withoutConstant(r.X))
 	}
 	if c.keys = len(c.at); c.keys == 0 {

@@ -10,6 +10,10 @@ func numberKind() featureKind {
 		name:    "number",
 		numeric: true,
 		square:  constantly(1. / 3), // of one that is uniform in [-1, 1]
+		coded:   (*Feature).codedNumber,
+		made: func(f *Feature) []string {
+			return numberTexts(0.7*f.Min+0.3*f.Max, f.Min, f.Max, 2*f.Max-f.Min, 2*f.Min-f.Max, 0.25*f.Min+0.75*f.Max)
+		},
 		check: func(c *checker, key string, f *Feature) {
 			c.interval(key+".min", f.Min, f.Max)
 			if f.Log {
@@ -57,4 +61,32 @@ func clamp(v, low, high float64) (float64, Note) {
 		return high, Clamped
 	}
 	return v, Taken
+}
+
+// codedNumber: the coordinate is from + (g(v)/2 - half) times, with v in [min, max], and g the
+// function log says, "log" or "log1p", or none. The halves of a very wide range are numbers.
+func (f *Feature) codedNumber() CodedTable {
+	low, high, from, name := f.Min, f.Max, -1., ""
+	switch {
+	case f.Log && f.Min > 0:
+		name = "log"
+	case f.Log:
+		name = "log1p"
+	case f.plain():
+		from = f.Min
+	}
+	if f.Log {
+		low, high = f.logarithm(low), f.logarithm(high)
+	}
+	return CodedTable{"min": f.Min, "max": f.Max, "log": name, "from": from, "half": low / 2, "times": (1 - from) / (high/2 - low/2)}
+}
+
+// numberTexts are the texts of those of the numbers that are finite.
+func numberTexts(numbers ...float64) (texts []string) {
+	for _, v := range numbers {
+		if !math.IsInf(v, 0) {
+			texts = append(texts, numberText(v))
+		}
+	}
+	return texts
 }

@@ -17,6 +17,11 @@ func rangeKind() featureKind {
 			}
 			return names
 		},
+		coded: func(f *Feature) CodedTable { return CodedTable{"edges": f.Edges} },
+		made: func(f *Feature) []string {
+			first, last := f.Edges[0], f.Edges[len(f.Edges)-1]
+			return numberTexts(first/2+last/2, first-1, first, last, last+1)
+		},
 		check: func(c *checker, key string, f *Feature) {
 			c.edges(key+".edges", f.Edges)
 		},

@@ -22,6 +22,11 @@ func setKind() featureKind {
 		cell:   (*Feature).encodeSet,
 		vector: (*Feature).encodeMembers,
 		text:   (*Feature).listed,
+		coded:  func(f *Feature) CodedTable { return CodedTable{"values": f.Values} },
+		made: func(f *Feature) []string {
+			first, last := f.Values[0], f.Values[len(f.Values)-1]
+			return []string{first, last, " " + first + " | " + last + " ", "no such value", "no such value|" + last}
+		},
 		check: func(c *checker, key string, f *Feature) {
 			c.values(key+".values", f.Values)
 		},

@@ -31,6 +31,13 @@ func textKind() featureKind {
 		vector: func(f *Feature, _, _ []float64) ([]float64, Note, error) {
 			return nil, Taken, fmt.Errorf("column %q is a text, which numbers cannot say; give the row by its columns, as JSON", f.Name)
 		},
+		coded: func(f *Feature) CodedTable {
+			words, letters := f.runs()
+			return CodedTable{"words": [2]int{max(1, words[0]), words[1]}, "letters": [2]int{max(1, letters[0]), letters[1]}, "seed": f.Seed}
+		},
+		made: constantly([]string{
+			"The quick brown fox", "the QUICK  brown\tfox!", "Größe ǅ Straße ΟΔΟΣ İstanbul ﬁn ４２", "C++ costs 5€ … 😀👍🏽", "don't e-mail", "漢字かな交じり文 हिन्दी עברית", "a a a a b", "?!", "é = é",
+		}),
 		check: (*checker).text,
 	}
 }

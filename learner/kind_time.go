@@ -26,6 +26,13 @@ func timeKind() featureKind {
 			}
 			return names
 		},
+		coded: func(f *Feature) CodedTable {
+			seconds, _ := parseOffset(f.UTCOffset) // was checked
+			return CodedTable{"parts": f.parts(), "utc_offset": seconds}
+		},
+		made: constantly([]string{
+			"2026-03-01T08:30:00+01:00", "2024-12-31 23:59:59.75", "1969-07-20", "2000-02-29T05:06", "1e9", "1700000000123", "2023-06-30 12:00:00Z", "-86400.5",
+		}),
 		text: func(_ *Feature, raw []float64) string {
 			if math.IsNaN(raw[0]) {
 				return ""

@@ -37,6 +37,8 @@ func vectorKind() featureKind {
 		},
 		vector: (*Feature).encodeVector,
 		text:   (*Feature).vectorText,
+		coded:  func(f *Feature) CodedTable { return CodedTable{"length": f.Length, "scale": f.Scale} },
+		made:   (*Feature).madeVectors,
 		check: func(c *checker, key string, f *Feature) {
 			c.check(f.Length >= 1 && f.Length <= MaxDimension, key+".length", "must say how many numbers a vector has, 1 to %d", MaxDimension)
 			c.check(f.Scale == 0 || f.Scale > 0 && !math.IsInf(f.Scale, 0), key+".scale", "must be a positive number, the length of a usual vector, or left out: each is then divided by its own length")
@@ -211,4 +213,16 @@ func (f *Feature) hasNumber(column string) bool {
 	number, ok := strings.CutPrefix(column, f.Name)
 	i, err := strconv.Atoi(strings.TrimPrefix(number, "_"))
 	return ok && err == nil && i >= 0 && i <= f.Length
+}
+
+// madeVectors are a short one, a long one as numbers and as base64, and one of zeros.
+func (f *Feature) madeVectors() []string {
+	long, short, zero := make([]float64, f.Length), make([]float64, f.Length), make([]float64, f.Length)
+	var float32s []byte
+	for i := range long {
+		long[i] = float64(i%7-2) * max(1, f.Scale)
+		short[i] = long[i] / float64(1+10*f.Length)
+		float32s = binary.LittleEndian.AppendUint32(float32s, math.Float32bits(float32(long[i])))
+	}
+	return []string{f.vectorText(short), f.vectorText(long), f.vectorText(zero), base64.StdEncoding.EncodeToString(float32s)}
 }

@@ -37,6 +37,11 @@ type featureKind struct {
 	// text is what the cell would say for these numbers; nil: the number.
 	text func(f *Feature, raw []float64) string
 
+	// coded has the constants that a reader of a [ModelFile] needs, and made cells to test one
+	// with: not of a key.
+	coded func(*Feature) CodedTable
+	made  func(*Feature) []string
+
 	check func(c *checker, key string, f *Feature)
 }
 

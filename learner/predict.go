@@ -38,8 +38,8 @@ func (t *Task) Probabilities(theta, x []float64) []float64 {
 	case t.Target.Classes == nil:
 		return nil
 	case t.lossKind().target == signTarget:
-		p := t.Predict(theta, x)
-		return []float64{1 - p, p}
+		z := floats.Dot(theta, x)
+		return []float64{sigmoid(-z), sigmoid(z)} // 1 less the other has fewer digits near 0
 	}
 	q := make([]float64, len(t.Target.Classes))
 	scoresOf(q, theta, x)

@@ -226,6 +226,11 @@ func (c *Client) PredictRows(ctx context.Context, rows Rows) (a Answers, err err
 	return a, c.post(ctx, "/predict/rows", rows, &a)
 }
 
+// Model implements [Owner].
+func (c *Client) Model(ctx context.Context) (m Model, err error) {
+	return m, c.call(ctx, http.MethodGet, "/model", nil, &m)
+}
+
 // Members implements [Owner].
 func (c *Client) Members(ctx context.Context) (m Membership, err error) {
 	return m, c.call(ctx, http.MethodGet, "/members", nil, &m)

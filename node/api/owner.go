@@ -29,6 +29,7 @@ type Recorder interface {
 type Predictor interface {
 	Predict(ctx context.Context, row map[string]string) (Prediction, error)
 	PredictRows(ctx context.Context, rows Rows) (Answers, error)
+	Model(ctx context.Context) (Model, error)
 }
 
 // Reporter says how the node is doing.

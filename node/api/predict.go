@@ -1,6 +1,10 @@
 package api
 
-import "time"
+import (
+	"time"
+
+	"p2pnode/learner"
+)
 
 // Prediction is the personal model's answer, and the lone model's beside it: a
 // number in the units of the target; the probability of 1 for the logistic loss; 1,
@@ -37,4 +41,26 @@ type Answers struct {
 type Answer struct {
 	*Prediction
 	Error string `json:"error,omitempty"`
+}
+
+// Model is a personal model with the coder of its task, as docs/model-format.md describes,
+// and where it stands. It tells about the owner's records.
+type Model struct {
+	learner.ModelFile
+	Network string    `json:"network"` // the hash of the task
+	Fitted  time.Time `json:"fitted"`
+	Records int       `json:"records"` // of the owner's that it knows
+	Round   uint64    `json:"round"`   // of the node's last release
+	Heard   int       `json:"heard"`   // neighbours whose models it knows
+	// Tests are rows and what comes out, for whoever writes a reader. The rows are made of
+	// the task's public constants.
+	Tests []ModelTest `json:"tests"`
+}
+
+// ModelTest is a row and its prediction.
+type ModelTest struct {
+	Row           map[string]string  `json:"row"`
+	Value         float64            `json:"value"`
+	Class         string             `json:"class,omitempty"`
+	Probabilities map[string]float64 `json:"probabilities,omitempty"`
 }

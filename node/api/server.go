@@ -85,6 +85,7 @@ func NewHandler(owner Owner, log *slog.Logger, left func()) http.Handler {
 	routeRecords(mux, owner, log)
 	post(mux, "/predict", owner.Predict)
 	post(mux, "/predict/rows", owner.PredictRows)
+	get(mux, "/model", owner.Model)
 	get(mux, "/status", owner.Status)
 	get(mux, "/progress", owner.Progress)
 	get(mux, "/doctor", owner.Doctor)

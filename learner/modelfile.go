@@ -1,0 +1,165 @@
+package learner
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"math"
+	"strconv"
+)
+
+// The name and the version of the format of a [ModelFile], which docs/model-format.md
+// describes. A reader of one version does not read another.
+const (
+	ModelFormat        = "p2pnode personal model"
+	ModelFormatVersion = 1
+)
+
+// ModelFile is a personal model and the coder of its task: all that a program in any
+// language needs to predict. It is the owner's alone, because the weights tell about her
+// records; none of these is in it. docs/readers has programs that read it.
+type ModelFile struct {
+	Format  string `json:"format"`
+	Version int    `json:"version"`
+	Task    string `json:"task"`
+
+	Texts    TextRules    `json:"texts"`
+	Features []CodedTable `json:"features"` // in order, without a key; together they make x
+	// x is divided by UsualNorm, and then scaled to l2 norm 1: always, or if it is longer.
+	UsualNorm float64 `json:"usual_norm"`
+	Normalise bool    `json:"normalise"`
+	// Map says what is appended then; null: nothing.
+	Map *CodedMap `json:"map"`
+	// Keys has two coordinates for the thing that a row is about, appended after scaling;
+	// null where no private sum has told of any.
+	Keys *CodedKeys `json:"keys"`
+	// Constant is one more coordinate, appended last; 0: none.
+	Constant float64     `json:"constant"`
+	Target   CodedTarget `json:"target"`
+	Weights  [][]float64 `json:"weights"` // one row for each score
+}
+
+// CodedTable is a feature with its constants; which there are depends on its kind. All
+// have name, kind and width, how many coordinates it is.
+type CodedTable map[string]any
+
+// TextRules say how texts are read.
+type TextRules struct {
+	Spaces string   `json:"spaces"` // the signs that are cut from both ends
+	Blanks []string `json:"blanks"` // in small letters; these say that there is no value
+	Number string   `json:"number"` // a regular expression that numbers match
+	// Time is one that times match which are no numbers. Its groups are date, hour, minute,
+	// second, offset from UTC, and that one's sign, hours and minutes.
+	Time string `json:"time"`
+}
+
+// CodedMap is a public map of x. With a the product of x and a row of Rows, times Scale, it
+// appends Size cos a and Size sin a for each row, and x itself is multiplied by Keep. Unless
+// x is always scaled to norm 1, the products are of x before it is scaled down.
+type CodedMap struct {
+	Keep  float64     `json:"keep"`
+	Size  float64     `json:"size"`
+	Scale float64     `json:"scale"`
+	Rows  [][]float64 `json:"rows"`
+}
+
+// CodedKeys is what private sums told of keys.
+type CodedKeys struct {
+	Column string `json:"column"`
+	// Entries are by the first eight bytes of the SHA-256 of a key, in hex. Where keys are
+	// hashed into buckets, they are by the number that these bytes say, little-endian,
+	// modulo Buckets. A key that is not there has 0 and 0.
+	Entries map[string][2]float64 `json:"entries"`
+	Buckets int                   `json:"buckets"` // 0: none
+}
+
+// CodedTarget says what scores mean.
+type CodedTarget struct {
+	Name string `json:"name"`
+	// Link is "identity": a number, the score plus Center, in [Min, Max]; "logistic": the
+	// probability of 1, or of the second class; "sign": 1, -1 or 0; "softmax":
+	// probabilities of the classes, in proportion to exp(score).
+	Link    string   `json:"link"`
+	Min     float64  `json:"min"`
+	Max     float64  `json:"max"`
+	Center  float64  `json:"center"`
+	Classes []string `json:"classes"` // null: they have no names
+}
+
+// ModelFile describes a personal model of the task, of records as k extends them; k may
+// be nil.
+func (t *Task) ModelFile(theta []float64, k *Known) ModelFile {
+	m := ModelFile{
+		Format: ModelFormat, Version: ModelFormatVersion, Task: t.Name,
+		Texts:     textRules,
+		UsualNorm: t.usualNorm(), Normalise: t.Normalise,
+		Constant: t.Constant,
+		Target: CodedTarget{
+			Name: t.Target.Name, Link: t.link(),
+			Min: t.Target.Min, Max: t.Target.Max, Center: t.Target.Center, Classes: t.Target.Classes,
+		},
+	}
+	for i := range t.Features {
+		if f := &t.Features[i]; f.Kind != "key" {
+			m.Features = append(m.Features, f.coded())
+		}
+	}
+	width := t.Width()
+	if k != nil && k.items != nil {
+		m.Keys = k.codedKeys(t.key().Name)
+		width += len([2]float64{})
+	}
+	for at := 0; at < len(theta); at += width {
+		m.Weights = append(m.Weights, theta[at:at+width])
+	}
+	return m
+}
+
+// textRules are those of the coder, see [Blank] and the kinds.
+var textRules = TextRules{
+	// Those that [strings.TrimSpace] cuts.
+	Spaces: "\t\n\v\f\r \u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000",
+	Blanks: []string{"", "?", "na", "n/a", "nan", "null", "none"},
+	Number: `^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$`,
+	Time:   `^([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]([01]?[0-9]|2[0-3]):([0-5][0-9])(?::([0-5][0-9](?:[.,][0-9]+)?)(Z|([+-])([0-9]{2}):([0-9]{2}))?)?)?$`,
+}
+
+// link is the word for what scores mean; see [CodedTarget].
+func (t *Task) link() string {
+	switch k := t.lossKind(); {
+	case k.target == classTarget:
+		return "softmax"
+	case k.target == signTarget && k.odds:
+		return "logistic"
+	case k.target == signTarget:
+		return "sign"
+	}
+	return "identity"
+}
+
+// coded is the feature with its constants.
+func (f *Feature) coded() CodedTable {
+	table := f.kind().coded(f)
+	table["name"], table["kind"], table["width"] = f.Name, f.Kind, f.width()
+	return table
+}
+
+// codedKeys is what the population thinks of each key.
+func (k *Known) codedKeys(column string) *CodedKeys {
+	keys := &CodedKeys{Column: column, Entries: make(map[string][2]float64, k.catalogue.keys)}
+	if k.catalogue.at == nil {
+		keys.Buckets = k.catalogue.keys
+		for at := range k.catalogue.keys {
+			keys.Entries[strconv.Itoa(at)] = k.thought(at)
+		}
+	}
+	for key, at := range k.catalogue.at {
+		keys.Entries[hex.EncodeToString(binary.LittleEndian.AppendUint64(nil, key))] = k.thought(at)
+	}
+	return keys
+}
+
+// thought are the coordinates of a key in a record that is in no sum.
+func (k *Known) thought(at int) [2]float64 {
+	offset, popular := k.items.Of(at)
+	return [2]float64{offset / math.Sqrt(offsetPull), popular / math.Sqrt(popularPull)}
+}
