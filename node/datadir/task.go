@@ -178,7 +178,7 @@ func mustBe(typ string) string {
 		return "must be a list of numbers, as [0.1, 0.2]"
 	case "float64":
 		return "must be a number"
-	case "int":
+	case "int", "uint32":
 		return "must be a whole number"
 	}
 	return ""

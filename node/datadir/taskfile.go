@@ -171,7 +171,7 @@ func (f *taskFile) fit(key string, value any, of reflect.Type) bool {
 	case string:
 		return of.Kind() == reflect.String || f.wrongType(key, of)
 	case int64:
-		return slices.Contains([]reflect.Kind{reflect.Int, reflect.Int64, reflect.Uint64, reflect.Float64}, of.Kind()) || f.wrongType(key, of)
+		return slices.Contains([]reflect.Kind{reflect.Int, reflect.Int64, reflect.Uint32, reflect.Uint64, reflect.Float64}, of.Kind()) || f.wrongType(key, of)
 	case float64:
 		return of.Kind() == reflect.Float64 || f.wrongType(key, of)
 	}
