@@ -86,7 +86,11 @@ func (r *Result) WriteRehearsal(w io.Writer) error {
 			b.WriteString(note + "\n")
 		}
 	}
-	fmt.Fprintf(&b, "\n%s\n", r.verdict())
+	last := r.verdict().String()
+	if !r.Complete {
+		last = "no verdict: the rehearsal was interrupted"
+	}
+	fmt.Fprintf(&b, "\n%s\n", last)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -81,6 +81,12 @@ func TestRehearseSums(t *testing.T) {
 		t.Errorf("the last line is %q, want the verdict", last)
 	}
 	wantEmpty(t, c.Dir)
+	r.Complete = false
+	text.Reset()
+	require.NoError(t, r.WriteRehearsal(&text))
+	if !strings.HasSuffix(text.String(), "\nno verdict: the rehearsal was interrupted\n") {
+		t.Errorf("an interrupted rehearsal ends with\n%s", &text)
+	}
 }
 
 // Nodes with half of their budget for releases make these besides the sum.

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"p2pnode/internal/require"
+	"p2pnode/learner"
+	"p2pnode/node/datadir"
 )
 
 func TestRehearseUsage(t *testing.T) {
@@ -37,11 +39,17 @@ func TestRehearse(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "people.csv")
 	require.NoError(t, os.WriteFile(file, []byte(text+"p1,Slapstick,1999,3\n"), 0o600))
+	movies := learner.Movies()
+	movies.Release.Releases = 2
+	form, err := datadir.FormatTask(movies)
+	require.NoError(t, err)
+	task := filepath.Join(t.TempDir(), "task.toml")
+	require.NoError(t, os.WriteFile(task, form, 0o600))
 	daemon := filepath.Join(t.TempDir(), "p2pnode")
 	if out, err := exec.Command("go", "build", "-o", daemon, "p2pnode/cmd/p2pnode").CombinedOutput(); err != nil {
 		t.Fatalf("build p2pnode: %v\n%s", err, out)
 	}
-	code, stdout, stderr := testnetRun(t, t.Context(), "rehearse", "--task", "movies", "--data", file, "--node-column", "station", "--nodes", "5", "--p2pnode", daemon, "--json")
+	code, stdout, stderr := testnetRun(t, t.Context(), "rehearse", "--task", task, "--data", file, "--node-column", "station", "--nodes", "5", "--p2pnode", daemon, "--json")
 	var out struct {
 		Nodes   int
 		Verdict string
