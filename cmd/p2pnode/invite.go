@@ -259,6 +259,9 @@ func (made invitation) String() string {
 	if !made.Running {
 		text += paragraph("", "The daemon of this node is not running: nobody reaches it until it runs.")
 	}
+	if made.Secret {
+		return text + "On the other machine:  p2pnode join - --yes <FILE   (other users there can see a ticket on the command line)\n"
+	}
 	return text + "On the other machine:  p2pnode join TICKET\n"
 }
 

@@ -94,11 +94,11 @@ func (j *joining) run(cmd *cobra.Command, args []string) (err error) {
 		if args[0] == "-" {
 			return usageError{errors.New("the ticket comes from standard input, so nobody can be asked there; say --yes, or give the ticket as an argument"), cmd}
 		}
-		plan, err := j.describe(made)
+		about, err := j.explain(made)
 		if err != nil {
 			return err
 		}
-		if err := agreed(cmd, printable(plan.facts()), "Join"); err != nil {
+		if err := agreed(cmd, printable(about), "Join"); err != nil {
 			return err
 		}
 	}
@@ -266,7 +266,7 @@ func (j *joining) identity(made *datadir.New) (crypto.PrivKey, error) {
 func (j *joining) describe(made datadir.New) (joined, error) {
 	kept, t := made.Config.Guarantee(), made.Task
 	d := joined{
-		Target: t.Target.Name, Members: j.ticket.Members, Invited: j.ticket.Seed != nil, Until: expiry(j.ticket.Expires),
+		Members: j.ticket.Members, Invited: j.ticket.Seed != nil, Until: expiry(j.ticket.Expires),
 		Key: j.ticket.KeyPrint, From: ticketAddresses(j.ticket),
 		newDirectory: newDirectory{
 			Dir: j.dir, Task: t.Name, Network: j.ticket.Network, Columns: t.Columns(),
@@ -292,7 +292,6 @@ func (j *joining) describe(made datadir.New) (joined, error) {
 type joined struct {
 	newDirectory
 	Peer    string   `json:"peer"`
-	Target  string   `json:"target"`
 	Members string   `json:"members"`         // of which private network; "": everybody of the task may speak to the node
 	Invited bool     `json:"invited"`         // the ticket brought an identity that is on the list
 	Until   string   `json:"until,omitempty"` // when that membership ends
@@ -306,25 +305,38 @@ type joined struct {
 	Seconds   float64  `json:"after_seconds"`   // it was met
 }
 
-// facts says what the network is, before the node joins.
-func (d joined) facts() string {
-	text := fmt.Sprintf("The network of the task %s (%s): nodes learn together to predict %q from %s.\n",
-		d.Task, d.Network, d.Target, strings.Join(d.Columns[:len(d.Columns)-1], ", "))
-	text += d.guarantee() + "\n"
+// explain says what the task is and what it costs, and what joining means beside that.
+func (j *joining) explain(made datadir.New) (string, error) {
+	plan, err := j.describe(made)
+	if err != nil {
+		return "", err
+	}
+	catalogue, err := datadir.ReadCatalogue(made.Task, made.Catalogue)
+	if err != nil {
+		return "", err
+	}
+	e, err := datadir.Explain(made.Task, made.Config, catalogue)
+	if err != nil {
+		return "", err
+	}
+	return explainedText(e) + "\nJOINING\n" + plan.joining(), nil
+}
+
+// joining says what joining means beside what the task says.
+func (d joined) joining() (text string) {
+	if d.Sums != nil {
+		text += "  The committee that adds up the private sums:\n    " + strings.Join(d.Sums.Committee, "\n    ") + "\n"
+	}
 	switch {
 	case d.Invited:
-		text += strings.TrimSpace(fmt.Sprintf("The ticket makes it a member of %s %s", d.Members, d.Until)) + ". It is for one node: if somebody else has used it, do not join.\n"
+		text += paragraph("  ", strings.TrimSpace(fmt.Sprintf("The ticket makes the node a member of %s %s", d.Members, d.Until))+". It is for one node: if somebody else has used it, do not join.")
 	case d.Members != "":
-		text += fmt.Sprintf("Members of %s speak to members only; the keeper of the list lets the node in.\n", d.Members)
+		text += paragraph("  ", fmt.Sprintf("Members of %s speak to members only; the keeper of the list lets the node in.", d.Members))
 	}
 	if d.Key != "" {
-		text += fmt.Sprintf("The network has a key, with the fingerprint %s.\n", d.Key)
+		text += fmt.Sprintf("  The network has a key, with the fingerprint %s.\n", d.Key)
 	}
-	text += "It starts from:\n"
-	for _, a := range d.From {
-		text += "  " + a + "\n"
-	}
-	return text
+	return text + "  The node will be made in " + d.Dir + ", and start from\n    " + strings.Join(d.From, "\n    ") + "\n"
 }
 
 // made says what was made of a ticket.

@@ -78,8 +78,14 @@ type ExplainedRecipe struct {
 }
 
 // Explain works out what nodes of a valid task with this configuration do. The catalogue
-// is that of the task's key; without it the size of sums over keys is left out.
+// is that of the task's key; without it the size of sums over keys is left out. If c leaves
+// the accounting open, it is what suits the noise, as [Make] has it.
 func Explain(t *learner.Task, c Config, catalogue *learner.Catalogue) (Explanation, error) {
+	if c.Accounting == "" {
+		if err := c.openAccounting(t); err != nil {
+			return Explanation{}, err
+		}
+	}
 	e := Explanation{
 		Task: t.Name, Network: NetworkName(t), Learner: t.Learner, Loss: t.Loss, Target: t.Target.Name,
 		Columns: len(t.Columns()) - 1, Weights: t.Dimension(),
