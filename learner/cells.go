@@ -168,6 +168,18 @@ func (t Tally) Plus(u Tally) Tally {
 	return sum
 }
 
+// Minus is what is left of t without u, which was counted in it.
+func (t Tally) Minus(u Tally) Tally {
+	rest := slices.Clone(t)
+	rest.grow(len(u))
+	for i, c := range u {
+		rest[i].Empty -= c.Empty
+		rest[i].Clamped -= c.Clamped
+		rest[i].Unknown -= c.Unknown
+	}
+	return rest
+}
+
 // ColumnTally is what a [Tally] counts in one column.
 type ColumnTally struct {
 	Column  string `json:"column"`

@@ -90,20 +90,27 @@ func deleteSlots(tx *bbolt.Tx, seqs []learner.Seq) error {
 	if err != nil {
 		return err
 	}
-	records, cells := tx.Bucket(bucketRecords), tx.Bucket(bucketCells)
 	for _, q := range seqs {
 		key := numberKey(uint64(q))
 		if end != nil && bytes.Compare(key, end) >= 0 {
 			return fmt.Errorf("%w: number %d", ErrNoRecord, q)
 		}
-		if err := eraseSlot(records, q); err != nil {
-			return err
-		}
-		if err := cells.Delete(key); err != nil {
+		if err := eraseRecord(tx, q); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// eraseRecord erases what a record says, its cells and its ID, and keeps its slot.
+func eraseRecord(tx *bbolt.Tx, q learner.Seq) error {
+	if err := eraseSlot(tx.Bucket(bucketRecords), q); err != nil {
+		return err
+	}
+	if err := forgetID(tx, q); err != nil {
+		return err
+	}
+	return tx.Bucket(bucketCells).Delete(numberKey(uint64(q)))
 }
 
 func eraseSlot(b *bbolt.Bucket, q learner.Seq) error {
@@ -119,9 +126,7 @@ func eraseSlot(b *bbolt.Bucket, q learner.Seq) error {
 	if at.erased {
 		return fmt.Errorf("%w: number %d", ErrNoRecord, q)
 	}
-	at.erased, at.aside = true, false
-	at.record.Key, at.record.Y, at.record.X = 0, 0, make([]float64, len(at.record.X))
-	return put(b, key, encodeSlot(at))
+	return put(b, key, encodeSlot(at.empty()))
 }
 
 // wipeFreePages overwrites every unused page with zeros. bbolt writes a changed page

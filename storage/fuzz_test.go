@@ -20,9 +20,9 @@ func FuzzDecodeSlot(f *testing.F) {
 	r.Seq, r.Cohort = 5, 2
 	f.Add(numberKey(5), encodeSlot(slot{record: r, number: 3}))
 	f.Add(numberKey(5), encodeSlot(slot{record: r, number: 3, erased: true}))
-	f.Add(numberKey(5), encodeSlot(slot{record: r, number: 1, opened: 77}))
+	f.Add(numberKey(5), encodeSlot(slot{record: r, number: 1, arrived: 77}))
 	r.Key = 9
-	f.Add(numberKey(5), encodeSlot(slot{record: r, number: 1, opened: 77}))
+	f.Add(numberKey(5), encodeSlot(slot{record: r, number: 1, arrived: 77}))
 	for _, places := range [][]int{{}, {0}, {1, 39}, {0, 7, 20}} {
 		r.X = make([]float64, 40)
 		for _, i := range places {

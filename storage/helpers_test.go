@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -27,6 +28,9 @@ func TestMain(m *testing.M) {
 	}
 	if path := os.Getenv(importVariable); path != "" {
 		importChild(path)
+	}
+	if path := os.Getenv(putVariable); path != "" {
+		putChild(path)
 	}
 	if path := os.Getenv(restoreVariable); path != "" {
 		restoreChild(path)
@@ -183,4 +187,11 @@ func (s *Store) Records() (live, deleted []learner.Record, err error) {
 		return nil
 	})
 	return live, deleted, err
+}
+
+// asVersion4 makes a file of this version without IDs one of version 4.
+func asVersion4(s *Store) error {
+	return s.update(func(tx *bbolt.Tx) error {
+		return errors.Join(tx.DeleteBucket(bucketIDs), tx.DeleteBucket(bucketKnown), putSchema(tx, 4))
+	})
 }

@@ -32,43 +32,15 @@ type Intake struct {
 // from the highest ever given. A record joins the newest cohort. A new cohort is opened
 // when in says so, and when the ledger is open and the newest cohort is retired or has
 // contributed to a private sum: later records take part in a later epoch. now is stored
-// as the time of every cohort opened. A cohort that an older version of this program
-// opened has no time and counts as too old.
+// as the time of every record. A cohort whose first record has no time, because an older
+// version of this program stored it, counts as too old.
 func (s *Store) AppendRecords(recs []learner.Record, in Intake, now time.Time) ([]learner.Record, error) {
-	if in.Size < 1 {
-		return nil, fmt.Errorf("storage: append records: the cohort size %d is not positive", in.Size)
-	}
-	if len(recs) == 0 {
-		return nil, nil
-	}
-	if err := s.upgraded(); err != nil {
-		return nil, fmt.Errorf("storage: append records: %w", err)
-	}
-	for i := range recs {
-		if err := in.Admit(&recs[i]); err != nil {
-			return nil, fmt.Errorf("storage: record %d of %d does not fit the task: %w; encode it with the task", i+1, len(recs), err)
-		}
-	}
-	s.appending.Lock()
-	defer s.appending.Unlock()
-	at, err := s.lastSlot()
-	if err == nil {
-		err = s.openCohort(&at, in, now)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("storage: append records: %w", err)
-	}
-	slots, stored := make([]slot, len(recs)), make([]learner.Record, len(recs))
+	arrivals := make([]Arrival, len(recs))
 	for i, r := range recs {
-		at = at.next(r, in.Size, now)
-		slots[i], stored[i] = at, at.record
-		stored[i].Cells = ""
+		arrivals[i].Record = r
 	}
-	err = s.update(func(tx *bbolt.Tx) error { return putSlots(tx, slots) })
-	if err != nil {
-		return nil, fmt.Errorf("storage: append records: %w", err)
-	}
-	return stored, nil
+	c, err := s.Put(arrivals, in, now)
+	return c.Stored, err
 }
 
 // putSlots stores slots that come after all others, and the cells of their records where
@@ -94,25 +66,30 @@ func putSlots(tx *bbolt.Tx, slots []slot) error {
 // EachCells calls visit, in order of arrival, for the stored cells of the records between
 // two numbers, both included.
 func (s *Store) EachCells(from, to learner.Seq, visit func(learner.Seq, learner.Cells)) error {
+	return s.eachText(bucketCells, from, to, func(q learner.Seq, cells []byte) { visit(q, learner.Cells(cells)) })
+}
+
+// eachText calls visit for what a bucket has of the records between two numbers.
+func (s *Store) eachText(bucket []byte, from, to learner.Seq, visit func(q learner.Seq, text []byte)) error {
 	if s.upgraded() != nil {
 		return nil // the first release kept none
 	}
 	after := errors.New("after the last one")
 	err := s.view(func(tx *bbolt.Tx) error {
-		return scan(tx, s.file, bucketCells, numberKey(uint64(from)), func(key, sealed []byte) error {
+		return scan(tx, s.file, bucket, numberKey(uint64(from)), func(key, sealed []byte) error {
 			q := learner.Seq(binary.BigEndian.Uint64(key))
 			if q > to {
 				return after
 			}
 			data, err := unseal(key, sealed)
 			if err == nil {
-				visit(q, learner.Cells(data))
+				visit(q, data)
 			}
 			return err
 		})
 	})
 	if err != nil && !errors.Is(err, after) {
-		return fmt.Errorf("storage: read cells: %w", err)
+		return fmt.Errorf("storage: read what was written of records: %w", err)
 	}
 	return nil
 }
@@ -127,7 +104,7 @@ func (s *Store) openCohort(last *slot, in Intake, now time.Time) error {
 		if err != nil {
 			return err
 		}
-		old := in.Age > 0 && now.Sub(time.Unix(0, first.opened)) >= in.Age
+		old := in.Age > 0 && now.Sub(time.Unix(0, first.arrived)) >= in.Age
 		closed = old || (in.Closed != nil && in.Closed(c))
 	}
 	if closed {
@@ -158,9 +135,9 @@ func (at slot) next(r learner.Record, size int, now time.Time) slot {
 	r.Seq, r.Cohort = at.record.Seq+1, at.record.Cohort
 	if at.number >= uint64(size) {
 		r.Cohort++
-		return slot{record: r, number: 1, opened: now.UnixNano()}
+		return slot{record: r, number: 1, arrived: now.UnixNano()}
 	}
-	return slot{record: r, number: at.number + 1}
+	return slot{record: r, number: at.number + 1, arrived: now.UnixNano()}
 }
 
 // lastSlot returns the slot of the newest record, the zero slot if there is none.
@@ -241,14 +218,24 @@ type Counts struct {
 	Noted   learner.Tally          // the cells of Records that were not taken as written
 }
 
-// Add counts live records that were stored together, and the notes on their cells, unless
-// they were counted before.
-func (c *Counts) Add(records []learner.Record, noted learner.Tally) {
-	if len(records) == 0 || records[0].Seq <= c.Newest {
+// Add counts records that were stored together, those that they replaced and the notes on
+// their cells, unless it counted them before.
+func (c *Counts) Add(stored, erased []learner.Record, noted learner.Tally) {
+	if len(stored) == 0 || stored[0].Seq <= c.Newest {
 		return
 	}
-	for _, r := range records {
-		c.live(r)
+	for _, r := range stored {
+		if r.X == nil {
+			c.slot(r)
+		} else {
+			c.live(r)
+		}
+	}
+	for _, r := range erased {
+		c.Records--
+		if r.Seq.HeldOut() {
+			c.HeldOut--
+		}
 	}
 	c.Noted = c.Noted.Plus(noted)
 }

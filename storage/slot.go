@@ -13,24 +13,26 @@ import (
 type slot struct {
 	record learner.Record
 	number uint64 // from 1 within the cohort
-	erased bool   // then Y and X are zero
+	erased bool   // then it has no content
 	aside  bool   // an upgrade could not take its features over
-	opened int64  // of a cohort's first slot: when, Unix nanoseconds; 0: not known
+	// arrived is when it was stored, Unix nanoseconds; 0: not known. Earlier versions noted
+	// it of a cohort's first slot only.
+	arrived int64
 }
 
 // The layout of a slot, little endian: cohort (8), number (8), flags (1),
-// opened (8, if flagged), the record's key (8, if flagged), y (8), x (8 for each
-// coordinate). It is stored under Seq. An x that is mostly 0, as of a text, is flagged
+// arrived (8, if flagged), the record's key (8, if flagged), y (8), x (8 for each
+// coordinate; earlier versions kept zeros of an erased record). It is stored under Seq. An x that is mostly 0, as of a text, is flagged
 // and stored as how many coordinates it has (4), how many are not 0 (4), these (8 each),
 // their places, which increase (4 each), and 4 bytes of 0 if that is needed to fill 8.
 const (
 	slotHeader = 8 + 8 + 1
 
-	slotErased = 1
-	slotOpened = 2
-	slotAside  = 4
-	slotKeyed  = 8
-	slotSparse = 16
+	slotErased  = 1
+	slotArrived = 2
+	slotAside   = 4
+	slotKeyed   = 8
+	slotSparse  = 16
 
 	// mostSparse is how many coordinates a sparse x may have, so that what is damaged takes
 	// no more memory.
@@ -50,9 +52,9 @@ func encodeSlot(at slot) []byte {
 	if at.aside {
 		data[slotHeader-1] |= slotAside
 	}
-	if at.opened != 0 {
-		data[slotHeader-1] |= slotOpened
-		data = binary.LittleEndian.AppendUint64(data, uint64(at.opened))
+	if at.arrived != 0 {
+		data[slotHeader-1] |= slotArrived
+		data = binary.LittleEndian.AppendUint64(data, uint64(at.arrived))
 	}
 	if at.record.Key != 0 {
 		data[slotHeader-1] |= slotKeyed
@@ -150,10 +152,10 @@ func decodeSlot(key, data []byte, room []float64) (slot, error) {
 	at.record.Seq = learner.Seq(binary.BigEndian.Uint64(key))
 	at.record.Cohort = privacy.Cohort(binary.LittleEndian.Uint64(data))
 	words := data[slotHeader:]
-	if flags&slotOpened != 0 {
-		at.opened = int64(binary.LittleEndian.Uint64(words))
+	if flags&slotArrived != 0 {
+		at.arrived = int64(binary.LittleEndian.Uint64(words))
 		words = words[8:]
-		if at.opened == 0 || len(words) == 0 {
+		if at.arrived == 0 || len(words) == 0 {
 			return slot{}, errSlot
 		}
 	}
@@ -176,4 +178,12 @@ func decodeSlot(key, data []byte, room []float64) (slot, error) {
 		at.record.X[i] = math.Float64frombits(binary.LittleEndian.Uint64(words[8*i:]))
 	}
 	return at, nil
+}
+
+// empty is the slot without its content.
+func (at slot) empty() slot {
+	return slot{
+		record: learner.Record{Seq: at.record.Seq, Cohort: at.record.Cohort},
+		number: at.number, erased: true, arrived: at.arrived,
+	}
 }

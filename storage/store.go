@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -36,7 +37,8 @@ var (
 // Version 3 has the owner's cells, and records coded as [learner.Task.Encode] does
 // now; it may end with records of an import that was not finished.
 // Version 4 has contributions to private sums, and their entries in the ledger.
-const schemaVersion = 4
+// Version 5 has the IDs of records.
+const schemaVersion = 5
 
 // schemaRelease1 is the layout of the first release, which [Store.Upgrade] brings up.
 const schemaRelease1 = 2
@@ -53,6 +55,8 @@ var (
 	bucketEdges   = []byte("edges")   // by peer
 	bucketPeers   = []byte("peers")   // by peer
 	bucketSums    = []byte("sums")    // uploads, by the sum's name
+	bucketIDs     = []byte("ids")     // by arrival number
+	bucketKnown   = []byte("known")   // where the record of an ID is, by the ID
 
 	keyCommitted = []byte("committed")
 	keyMeta      = []byte("meta/") // and the caller's key
@@ -61,8 +65,11 @@ var (
 	keyIncoming  = []byte("incoming") // the key of the first record of an import under way
 )
 
+// sinceRelease1 are the buckets that a file of the first release does not have.
+var sinceRelease1 = [][]byte{bucketCells, bucketSums, bucketIDs, bucketKnown}
+
 func buckets() [][]byte {
-	return [][]byte{bucketStore, bucketRecords, bucketCells, bucketLedger, bucketEdges, bucketPeers, bucketSums}
+	return [][]byte{bucketStore, bucketRecords, bucketCells, bucketLedger, bucketEdges, bucketPeers, bucketSums, bucketIDs, bucketKnown}
 }
 
 // Store is one node's file. It is safe for concurrent use. Every method that
@@ -226,11 +233,8 @@ func (s *Store) prepare() error {
 	}
 	return s.update(func(tx *bbolt.Tx) error {
 		switch {
-		case known > schemaRelease1: // version 3
-			if _, err := tx.CreateBucket(bucketSums); err != nil {
-				return err
-			}
-			return putSchema(tx, schemaVersion)
+		case known > schemaRelease1: // versions 3 and 4
+			return laterBuckets(tx)
 		case known > 0:
 			return putSchema(tx, schemaRelease1)
 		}
@@ -243,6 +247,16 @@ func (s *Store) prepare() error {
 	})
 }
 
+// laterBuckets adds the buckets that earlier versions did not have.
+func laterBuckets(tx *bbolt.Tx) error {
+	for _, name := range sinceRelease1 {
+		if _, err := tx.CreateBucketIfNotExists(name); err != nil {
+			return err
+		}
+	}
+	return putSchema(tx, schemaVersion)
+}
+
 func putSchema(tx *bbolt.Tx, version int) error {
 	return put(tx.Bucket(bucketStore), keySchema, []byte(strconv.Itoa(version)))
 }
@@ -251,8 +265,8 @@ func putSchema(tx *bbolt.Tx, version int) error {
 func (s *Store) verify() error {
 	return s.view(func(tx *bbolt.Tx) error {
 		for _, name := range buckets() {
-			if s.release1.Load() && (bytes.Equal(name, bucketCells) || bytes.Equal(name, bucketSums)) {
-				continue // a file of the first release has neither bucket
+			if s.release1.Load() && slices.ContainsFunc(sinceRelease1, func(later []byte) bool { return bytes.Equal(name, later) }) {
+				continue
 			}
 			err := scan(tx, s.file, name, nil, func(key, sealed []byte) error {
 				_, err := unseal(key, sealed)

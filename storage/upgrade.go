@@ -89,15 +89,10 @@ func finishUpgrade(tx *bbolt.Tx, last *committed) error {
 			return err
 		}
 	}
-	for _, name := range [][]byte{bucketCells, bucketSums} {
-		if _, err := tx.CreateBucketIfNotExists(name); err != nil {
-			return err
-		}
-	}
 	if err := b.Delete(keyRecoded); err != nil {
 		return err
 	}
-	return putSchema(tx, schemaVersion)
+	return laterBuckets(tx)
 }
 
 // recodeAll gives all records new coordinates, a batch in each transaction.
