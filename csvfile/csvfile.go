@@ -202,6 +202,26 @@ func (t *Reader) Each(take func(line int, cells []string) error, bad func(line i
 	}
 }
 
+// Line returns the cells of a row that is one line of a pipe, without its end: what is
+// wrong with it is wrong with no other, and no cell can hold a line break.
+func (t *Reader) Line(text string) ([]string, error) {
+	row := csv.NewReader(strings.NewReader(text))
+	row.Comma, row.FieldsPerRecord = t.Comma, -1
+	cells, err := row.Read()
+	var syntax *csv.ParseError
+	switch {
+	case errors.As(err, &syntax) && syntax.Err == csv.ErrBareQuote:
+		return nil, explain(syntax)
+	case err != nil:
+		return nil, errLineQuote
+	case len(cells) != len(t.Columns):
+		return nil, t.wrongCount(len(cells))
+	}
+	return cells, nil
+}
+
+var errLineQuote = errors.New("a quotation mark is not closed or out of place; in a pipe each row is one line, so a cell cannot hold a line break")
+
 // noRow tells bad why the line after the last row is not a row, or returns why reading
 // ends.
 func (t *Reader) noRow(last, cells int, err error, bad func(line int, reason error)) error {

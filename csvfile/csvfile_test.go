@@ -292,3 +292,29 @@ func BenchmarkReader(b *testing.B) {
 		}
 	}
 }
+
+// A line of a pipe is the row that a file with this line has, or neither takes it.
+func FuzzLine(f *testing.F) {
+	for _, line := range []string{"1,2", `"a,b",c`, `a"b,c`, `"a`, "a", "a,b,c", "\"a\"\"\",b", " a , b "} {
+		f.Add(line)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		if strings.ContainsAny(line, "\r\n\x00") || line == "" {
+			return // not a line
+		}
+		head, err := NewReader(strings.NewReader("a,b\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, failed := head.Line(line)
+		file, err := NewReader(strings.NewReader("a,b\n" + line + "\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []string
+		_ = file.Each(func(_ int, cells []string) error { want = slices.Clone(cells); return nil }, func(int, error) {})
+		if (failed == nil) != (want != nil) || failed == nil && !slices.Equal(got, want) {
+			t.Fatalf("%q: %q, %v; a file has %q", line, got, failed, want)
+		}
+	})
+}

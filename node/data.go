@@ -90,17 +90,36 @@ func (n *Node) addWritten(list []api.RecordInfo) error {
 		return nil
 	}
 	columns := n.files.Task.Columns()
-	return n.store.EachCells(list[0].Number, list[len(list)-1].Number, func(q learner.Seq, cells learner.Cells) {
-		for list[0].Number < q {
-			list = list[1:]
-		}
-		if list[0].Number > q || list[0].Target == nil {
-			return
-		}
-		for k, c := range cells.All() {
-			list[0].Cells = append(list[0].Cells, api.WrittenCell{Column: columns[k], Text: c.Text, Note: c.Note.String()})
+	from, to, at := list[0].Number, list[len(list)-1].Number, finder(list)
+	err := n.store.EachCells(from, to, func(q learner.Seq, cells learner.Cells) {
+		if r := at(q); r != nil && r.Target != nil {
+			for k, c := range cells.All() {
+				r.Cells = append(r.Cells, api.WrittenCell{Column: columns[k], Text: c.Text, Note: c.Note.String()})
+			}
 		}
 	})
+	if err != nil {
+		return err
+	}
+	at = finder(list)
+	return n.store.EachID(from, to, func(q learner.Seq, id string) {
+		if r := at(q); r != nil && r.Target != nil {
+			r.ID = id
+		}
+	})
+}
+
+// finder finds records of a list by numbers that ascend; nil: it is not there.
+func finder(list []api.RecordInfo) func(learner.Seq) *api.RecordInfo {
+	return func(q learner.Seq) *api.RecordInfo {
+		for len(list) > 0 && list[0].Number < q {
+			list = list[1:]
+		}
+		if len(list) == 0 || list[0].Number != q {
+			return nil
+		}
+		return &list[0]
+	}
 }
 
 // named gives the numbers that are not 0 their names.

@@ -14,6 +14,7 @@ import (
 
 	"p2pnode/internal/require"
 	"p2pnode/learner"
+	"p2pnode/storage"
 )
 
 // ended is the context of who does not wait at all.
@@ -225,7 +226,23 @@ func TestOwnRecordsAreThoseStored(t *testing.T) {
 				}
 			}
 		case 2:
-			n.records.add(lastStored(t, n), nil) // who counted or read has seen them
+			n.records.change(storage.Changes{Stored: lastStored(t, n)}) // who counted or read has seen them
+		case 3:
+			var some []storage.Arrival
+			for i, record := range lineRecords(r, 3) {
+				some = append(some, storage.Arrival{Record: record, ID: []string{"", "a", "b"}[(i+r.IntN(3))%3]})
+			}
+			c, err := n.put(t.Context(), some)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, gone := range c.Erased {
+				deleted[uint64(gone.Seq)] = true
+			}
+			for _, at := range c.Stored {
+				deleted[uint64(at.Seq)] = at.X == nil // two of this batch had one ID
+			}
+			next += uint64(len(c.Stored))
 		default:
 			m := 1 + r.IntN(4)
 			if err := n.Add(t.Context(), lineRecords(r, m)); err != nil {

@@ -19,6 +19,8 @@ import (
 // them. It fails with ErrImported if the same file, byte for byte, was imported before and
 // o does not say again; where r can be read twice, it does so before anything is written.
 // Its memory does not grow with the file. Other records wait until it has ended.
+// With IDs it stores some records at a time, and fails with ErrSomeBad and the report if
+// there are bad lines.
 func (n *Node) Import(ctx context.Context, r io.Reader, o api.ImportOptions) (report api.ImportReport, err error) {
 	if !o.Again {
 		if err := api.CheckKnown(r, func(file api.Digest) error { return n.Imported(ctx, file) }); err != nil {
@@ -27,6 +29,9 @@ func (n *Node) Import(ctx context.Context, r io.Reader, o api.ImportOptions) (re
 	}
 	n.adding.Lock()
 	defer n.adding.Unlock()
+	if o.ID != "" {
+		return n.importKnown(ctx, r, o)
+	}
 	i, err := n.store.Import(n.cohortRule(), time.Now())
 	if err != nil {
 		return report, fmt.Errorf("node: %w", err)
@@ -38,15 +43,15 @@ func (n *Node) Import(ctx context.Context, r io.Reader, o api.ImportOptions) (re
 	}()
 	count, whole := 0, sha256.New()
 	var noted learner.Tally
-	err = readRows(io.TeeReader(r, whole), n.files.Task, &report, func(record learner.Record) error {
+	err = readRows(io.TeeReader(r, whole), n.files.Task, "", &report, func(a storage.Arrival) error {
 		if err := room(ctx, o); err != nil {
 			return err
 		}
-		noted.Add(record.Cells)
+		noted.Add(a.Cells)
 		if count++; report.Bad > 0 && !o.SkipBad {
 			return nil // nothing will be stored
 		}
-		return i.Add(record)
+		return i.Add(a.Record)
 	})
 	report.Cells = n.files.Task.Tally(nil) // what is refused has none
 	file := storage.Digest(whole.Sum(nil))
@@ -63,10 +68,64 @@ func (n *Node) Import(ctx context.Context, r io.Reader, o api.ImportOptions) (re
 	if err := n.commit(i, file, noted); err != nil {
 		return report, err
 	}
-	p := n.plan()
-	report.Records, report.NeverShared = count, p != nil && p.Left == 0
+	report.Records, report.NeverShared = count, n.neverShared()
 	report.Cells = n.files.Task.Tally(noted)
 	return report, nil
+}
+
+// putTogether is how many records of a file with IDs are stored in one transaction.
+const putTogether = 4096
+
+// importKnown stores the records of a file with IDs, some at a time. The caller holds
+// n.adding.
+func (n *Node) importKnown(ctx context.Context, r io.Reader, o api.ImportOptions) (report api.ImportReport, err error) {
+	var some []storage.Arrival
+	var noted learner.Tally
+	store := func() error {
+		changes, err := n.putLocked(ctx, some)
+		if err != nil {
+			return err
+		}
+		count(&report, changes.Outcomes)
+		noted, some = noted.Plus(notes(some)), some[:0]
+		return nil
+	}
+	whole := sha256.New()
+	err = readRows(io.TeeReader(r, whole), n.files.Task, o.ID, &report, func(a storage.Arrival) error {
+		if err := room(ctx, o); err != nil {
+			return err
+		}
+		if some = append(some, a); len(some) < putTogether {
+			return nil
+		}
+		return store()
+	})
+	if err == nil || errors.Is(err, api.ErrBadLines) {
+		err = errors.Join(err, store())
+	}
+	report.Cells, report.NeverShared = n.files.Task.Tally(noted), n.neverShared()
+	switch {
+	case err != nil && !errors.Is(err, api.ErrBadLines):
+		return report, err
+	case err != nil, report.Bad > 0 && !o.SkipBad:
+		return report, api.ErrSomeBad
+	}
+	return report, n.noteImport(storage.Digest(whole.Sum(nil)), storage.Imported{Records: report.Records + report.Same, Time: time.Now()})
+}
+
+// count counts outcomes in a report.
+func count(r *api.ImportReport, outcomes []storage.Outcome) {
+	for _, o := range outcomes {
+		switch o {
+		case storage.Same:
+			r.Same++
+		case storage.Replaced:
+			r.Replaced++
+			r.Records++
+		default:
+			r.Records++
+		}
+	}
 }
 
 // room returns an error when the next record must not be taken.
@@ -129,8 +188,16 @@ func (n *Node) Imported(_ context.Context, file api.Digest) error {
 		return nil
 	}
 	return api.Advise(
-		fmt.Errorf("%w, on %s, %d records from number %d on; nothing was stored, because its records would get a second budget and others could learn twice as much about them",
-			api.ErrImported, earlier.Time.Format("2006-01-02 15:04"), earlier.Records, earlier.First),
+		fmt.Errorf("%w, on %s, %d records%s; nothing was stored, because its records would get a second budget and others could learn twice as much about them",
+			api.ErrImported, earlier.Time.Format("2006-01-02 15:04"), earlier.Records, from(earlier.First)),
 		"to import it all the same, say --again",
 	)
+}
+
+// from says where the records of an import begin, if they lie one after the other.
+func from(first learner.Seq) string {
+	if first == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" from number %d on", first)
 }

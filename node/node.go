@@ -130,28 +130,17 @@ func (n *Node) Task() *learner.Task { return n.files.Task }
 // agent. All are stored or none; none after ctx has ended, or when the task does not
 // admit one of them ([learner.Task.Admit]).
 func (n *Node) Add(ctx context.Context, records []learner.Record) error {
-	n.adding.Lock()
-	defer n.adding.Unlock()
-	n.storing.Lock()
-	defer n.storing.Unlock()
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("node: store the records: %w", err)
+	arrivals := make([]storage.Arrival, len(records))
+	for i, r := range records {
+		arrivals[i].Record = r
 	}
-	stored, err := n.store.AppendRecords(records, n.cohortRule(), time.Now())
-	if err != nil {
-		return fmt.Errorf("node: store the records: %w", err)
-	}
-	n.fits.outdated()
-	var noted learner.Tally
-	for i := range records {
-		noted.Add(records[i].Cells)
-	}
-	return n.added(stored, noted)
+	_, err := n.put(ctx, arrivals)
+	return err
 }
 
 // added notes records that were just stored, and their cells. The caller holds n.storing.
 func (n *Node) added(stored []learner.Record, noted learner.Tally) error {
-	stored = n.records.add(stored, noted)
+	stored = n.records.change(storage.Changes{Stored: stored, Noted: noted})
 	if s := n.current(); s != nil {
 		return s.records(stored, nil)
 	}

@@ -141,21 +141,27 @@ func (o *ownRecords) count() (storage.Counts, error) {
 	return c, nil
 }
 
-// add notes records that were just stored together, and their cells, and returns them in
-// memory that may be kept. A concurrent read or count may have seen them already.
-func (o *ownRecords) add(stored []learner.Record, noted learner.Tally) []learner.Record {
+// change notes records that were just stored together, their cells, and the records that
+// they replaced, and returns the new ones in memory that may be kept. A concurrent read or
+// count may have seen it already.
+func (o *ownRecords) change(c storage.Changes) []learner.Record {
 	o.counting.Lock()
-	if o.counts.Slots != nil {
-		o.counts.Add(stored, noted)
+	if o.counts.Slots != nil && len(c.Stored) > 0 {
+		o.counts.Add(c.Stored, c.Erased, c.Noted)
+	} else if len(c.Noted) > 0 {
+		o.counts.Slots = nil // only cells were written anew: the next caller of count counts
 	}
 	o.counting.Unlock()
 	o.reading.Lock()
 	defer o.reading.Unlock()
 	if !o.read {
-		return stored
+		return c.Stored
 	}
-	kept := slices.Clone(stored)
-	for i, r := range stored {
+	if len(c.Erased) > 0 {
+		o.rows.drop(c.Erased)
+	}
+	kept := slices.Clone(c.Stored)
+	for i, r := range c.Stored {
 		if r.Seq > o.rows.newest {
 			kept[i] = o.rows.add(o.task, r)
 		}
@@ -171,20 +177,32 @@ func (o *ownRecords) drop(deleted []learner.Seq) {
 	if !o.read {
 		return
 	}
-	gone := make(map[learner.Seq]bool, len(deleted))
+	var gone []learner.Record
+	wanted := make(map[learner.Seq]bool, len(deleted))
 	for _, q := range deleted {
-		gone[q] = true
+		wanted[q] = true
 	}
-	empty := slices.DeleteFunc(slices.Clone(o.rows.empty), func(e emptySlot) bool { return gone[e.Seq] }) // were refused
 	for r := range o.rows.each() {
-		if gone[r.Seq] {
-			empty = append(empty, emptySlot{Record: learner.Record{Seq: r.Seq, Cohort: r.Cohort}})
+		if wanted[r.Seq] {
+			gone = append(gone, r)
 		}
 	}
-	slices.SortFunc(empty, func(a, b emptySlot) int { return cmp.Compare(a.Seq, b.Seq) })
-	o.rows.empty = empty
-	o.rows.train.Drop(deleted)
-	o.rows.held.Drop(deleted)
+	o.rows.drop(gone)
+}
+
+// drop empties the slots of records, whose Seq and Cohort are known.
+func (w *ownRows) drop(records []learner.Record) {
+	numbers, gone := make([]learner.Seq, len(records)), make(map[learner.Seq]bool, len(records))
+	for i, r := range records {
+		numbers[i], gone[r.Seq] = r.Seq, true
+	}
+	w.empty = slices.DeleteFunc(slices.Clone(w.empty), func(e emptySlot) bool { return gone[e.Seq] }) // were refused
+	for _, r := range records {
+		w.empty = append(w.empty, emptySlot{Record: learner.Record{Seq: r.Seq, Cohort: r.Cohort}})
+	}
+	slices.SortFunc(w.empty, func(a, b emptySlot) int { return cmp.Compare(a.Seq, b.Seq) })
+	w.train.Drop(numbers)
+	w.held.Drop(numbers)
 }
 
 // forget makes the next use read the records again.

@@ -120,8 +120,8 @@ func TestRelease1RecordsAreTakenOver(t *testing.T) {
 		defer file.Close()
 		n := openNode(t, dir)
 		var want []learner.Record
-		err = readRows(file, n.files.Task, new(api.ImportReport), func(r learner.Record) error {
-			want = append(want, r)
+		err = readRows(file, n.files.Task, "", new(api.ImportReport), func(a storage.Arrival) error {
+			want = append(want, a.Record)
 			return nil
 		})
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"p2pnode/learner"
 	"p2pnode/node/api"
 	"p2pnode/rowfile"
+	"p2pnode/storage"
 )
 
 // maxBadLines is how many bad lines an import report spells out.
@@ -39,22 +40,25 @@ func Cell(t *learner.Task, row *rowfile.Row, column string) (text string, found 
 }
 
 // readRows reads records from rows that have the task's columns, in any order, and ignores
-// other columns. It goes on after a bad line, so that one report names them all. It hands
+// other columns but that of the IDs, if it is named. It goes on after a bad line, so that one report names them all. It hands
 // each record to take and stops at its first error. Other errors are an [ErrRequest],
 // [ErrBadLines] or the error of r.
-func readRows(r io.Reader, t *learner.Task, report *api.ImportReport, take func(learner.Record) error) error {
+func readRows(r io.Reader, t *learner.Task, id string, report *api.ImportReport, take func(storage.Arrival) error) error {
 	report.Lines, report.Cells = []api.BadLine{}, []api.ColumnTally{}
 	rows, err := OpenRows(r, t, t.Columns())
 	if err != nil {
 		return err
 	}
+	if err := hasID(rows, id); err != nil {
+		return api.WrongRequest(fmt.Errorf("node: read the rows: %w", err))
+	}
 	err = rows.Each(func(row rowfile.Row) error {
-		record, err := encodeRow(t, &row)
+		arrival, err := arrivalOf(t, &row, id)
 		if err != nil {
 			addBad(report, row.Line, err)
 			return nil
 		}
-		return take(record)
+		return take(arrival)
 	}, func(line int, reason error) { addBad(report, line, reason) })
 	if lost, ok := errors.AsType[*csvfile.LineError](err); ok {
 		addBad(report, lost.Line, lost.Err)

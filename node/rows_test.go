@@ -8,12 +8,13 @@ import (
 
 	"p2pnode/learner"
 	"p2pnode/node/api"
+	"p2pnode/storage"
 )
 
 // readAll reads the records of a file of the task line.
 func readAll(text string) (records []learner.Record, report api.ImportReport, err error) {
-	err = readRows(strings.NewReader(text), lineTask(), &report, func(r learner.Record) error {
-		records = append(records, r)
+	err = readRows(strings.NewReader(text), lineTask(), "", &report, func(a storage.Arrival) error {
+		records = append(records, a.Record)
 		return nil
 	})
 	return records, report, err

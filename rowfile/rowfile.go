@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"p2pnode/csvfile"
 )
@@ -54,6 +55,29 @@ func NewReader(r io.Reader) (*Reader, error) {
 		return nil, err
 	}
 	return &Reader{Columns: table.Columns, Comma: table.Comma, csv: table}, nil
+}
+
+// NewLines is NewReader for lines that come one by one: the header is the first line of
+// CSV, or empty for JSON.
+func NewLines(header string) (*Reader, error) {
+	if header == "" {
+		return &Reader{}, nil
+	}
+	table, err := csvfile.NewReader(strings.NewReader(header))
+	if err != nil {
+		return nil, err
+	}
+	return &Reader{Columns: table.Columns, csv: table}, nil
+}
+
+// Line is the row of one line, which is not empty, without its end. In a pipe no cell of
+// CSV can hold the end of a line, so a bad line spoils no other.
+func (t *Reader) Line(text string) (Row, error) {
+	if t.csv == nil {
+		return Object([]byte(text))
+	}
+	cells, err := t.csv.Line(text)
+	return Row{table: t.csv, cells: cells}, err
 }
 
 // signs are the first two that are no space, 0 where there are none. No more is waited for

@@ -34,7 +34,7 @@ type Digest = [sha256.Size]byte
 // Imported is an earlier import of a file.
 type Imported struct {
 	Records int
-	First   learner.Seq // the number of the first one
+	First   learner.Seq // the number of the first one; 0: they do not lie one after the other
 	Time    time.Time
 }
 
@@ -95,9 +95,7 @@ func (i *Import) Commit(file Digest) (first learner.Seq, err error) {
 	if count == 0 {
 		return i.first, i.Drop()
 	}
-	note := binary.LittleEndian.AppendUint64(nil, count)
-	note = binary.LittleEndian.AppendUint64(note, uint64(i.first))
-	note = binary.LittleEndian.AppendUint64(note, uint64(i.now.UnixNano()))
+	note := Imported{int(count), i.first, i.now}.encode()
 	err = i.store.update(func(tx *bbolt.Tx) error {
 		if err := putSlots(tx, i.waiting); err != nil {
 			return err
@@ -147,6 +145,17 @@ func (s *Store) Imported(file Digest) (earlier Imported, found bool, err error) 
 	}
 	word := func(i int) uint64 { return binary.LittleEndian.Uint64(note[8*i:]) }
 	return Imported{int(word(0)), learner.Seq(word(1)), time.Unix(0, int64(word(2)))}, true, nil
+}
+
+// Remember notes that a file was imported, as [Import.Commit] does.
+func (s *Store) Remember(file Digest, as Imported) error {
+	return s.putValue(importKey(file), as.encode())
+}
+
+func (i Imported) encode() []byte {
+	note := binary.LittleEndian.AppendUint64(nil, uint64(i.Records))
+	note = binary.LittleEndian.AppendUint64(note, uint64(i.First))
+	return binary.LittleEndian.AppendUint64(note, uint64(i.Time.UnixNano()))
 }
 
 func importKey(file Digest) []byte { return append(bytes.Clone(keyImport), file[:]...) }

@@ -164,6 +164,9 @@ func (c *Client) Import(ctx context.Context, csv io.Reader, o ImportOptions) (r 
 	if o.SkipBad {
 		options.Set("bad", "skip")
 	}
+	if o.ID != "" {
+		options.Set("id", o.ID)
+	}
 	if o.Again {
 		options.Set("again", "yes")
 	} else if err := CheckKnown(csv, func(file Digest) error { return c.Imported(ctx, file) }); err != nil {
@@ -171,10 +174,17 @@ func (c *Client) Import(ctx context.Context, csv io.Reader, o ImportOptions) (r 
 	}
 	var bad *badLines
 	err = c.call(ctx, http.MethodPost, "/records?"+options.Encode(), csv, &r)
-	if errors.As(err, &bad) {
+	if errors.As(err, &bad) && o.ID != "" {
+		return bad.report, ErrSomeBad
+	} else if errors.As(err, &bad) {
 		return bad.report, ErrBadLines
 	}
 	return r, err
+}
+
+// Put implements [Owner].
+func (c *Client) Put(ctx context.Context, l Lines) (a Acknowledgement, err error) {
+	return a, c.post(ctx, "/lines", l, &a)
 }
 
 // Imported implements [Owner].

@@ -20,6 +20,7 @@ type Owner interface {
 // Recorder keeps the records.
 type Recorder interface {
 	Import(ctx context.Context, csv io.Reader, o ImportOptions) (ImportReport, error)
+	Put(ctx context.Context, l Lines) (Acknowledgement, error)
 	Imported(ctx context.Context, file Digest) error // ErrImported, if it was
 	Records(ctx context.Context, content bool) iter.Seq2[RecordInfo, error]
 	Delete(ctx context.Context, numbers []uint64) error

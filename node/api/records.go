@@ -22,6 +22,8 @@ type RecordInfo struct {
 	// Refused: an earlier version stored it and the task does not admit it. Its slot is
 	// empty, and the personal model does not know of it.
 	Refused bool `json:"refused"`
+	// ID is the owner's key of the record, if it was stored with one and content was asked for.
+	ID string `json:"id,omitempty"`
 
 	// Cells are what the owner wrote, the target last; nil: it was not kept.
 	Cells []WrittenCell `json:"cells,omitempty"`
@@ -52,6 +54,11 @@ type ImportReport struct {
 	Records int       `json:"records"` // stored
 	Bad     int       `json:"bad"`     // lines that were no record
 	Lines   []BadLine `json:"lines"`   // the first of them
+	// Same are lines whose ID was known and that say the same to the task: nothing changed.
+	Same int `json:"same,omitempty"`
+	// Replaced are those of Records whose ID was known with something else. The old record
+	// is erased, its slot stays, and the new one has a budget of its own.
+	Replaced int `json:"replaced,omitempty"`
 	// NeverShared says that the records stored serve this device only: the plan is
 	// over, and nothing is sent any more.
 	NeverShared bool `json:"never_shared,omitempty"`
@@ -70,6 +77,9 @@ type BadLine struct {
 // imported.
 var ErrBadLines error = &Advised{errors.New("node: the file has bad lines, nothing was imported"), "mend them, or leave them out with --skip-bad"}
 
+// ErrSomeBad is returned with a report when the bad lines of a file with IDs were left out.
+var ErrSomeBad error = &Advised{errors.New("node: the file has bad lines, the others are stored"), "mend them and import it again: what is there changes nothing; or leave them out with --skip-bad"}
+
 // ErrImported is returned for a file that was imported before.
 var ErrImported = errors.New("node: the file was imported before")
 
@@ -79,7 +89,12 @@ type Digest = storage.Digest
 // ImportOptions are how a file is imported. The zero value leaves nothing out.
 type ImportOptions struct {
 	SkipBad bool // leave bad lines out instead of refusing the file
-	Again   bool // import a file that was imported before; its records get a budget of their own
+	// ID names the column of the owner's own keys; "": there is none. A line whose key is
+	// known replaces that record, or changes nothing if it says the same. Lines are then
+	// stored some at a time and bad ones left out: whoever imports the file again, mended
+	// or after an interruption, changes nothing that is there.
+	ID    string
+	Again bool // import a file that was imported before; its records get a budget of their own
 	// Room is asked before each record is taken, and its error ends the import; nil:
 	// there is always room.
 	Room func() error
@@ -103,4 +118,42 @@ func CheckKnown(r io.Reader, refuse func(Digest) error) error {
 		return fmt.Errorf("node: read the file: %w", err)
 	}
 	return refuse(Digest(whole.Sum(nil)))
+}
+
+// Lines are some lines of a pipe, to be stored together.
+type Lines struct {
+	Header string   `json:"header,omitempty"` // the first line of CSV; "": each line is a JSON object
+	From   int      `json:"from"`             // the number of the first of Lines in the pipe, from 1
+	Lines  []string `json:"lines"`            // without their ends; empty ones are ignored
+	ID     string   `json:"id,omitempty"`     // as in [ImportOptions]
+
+	// File is the digest of the whole pipe, which has come to its end; nil: it has not, or
+	// is not to be known again as a file.
+	File    *Digest `json:"file,omitempty"`
+	Records int     `json:"records,omitempty"` // that were put before of this file
+	Whole   bool    `json:"whole,omitempty"`   // nothing was put before: refuse a file that was imported
+	Again   bool    `json:"again,omitempty"`   // do not
+}
+
+// The outcomes of a line.
+const (
+	LineNew      = "new"      // a record more
+	LineSame     = "same"     // its ID is known, and it says the same to the task
+	LineReplaced = "replaced" // its ID was known with something else
+	LineBad      = "bad"      // no record; it was left out
+)
+
+// LineOutcome is what became of a line.
+type LineOutcome struct {
+	Line    int    `json:"line"`
+	Outcome string `json:"outcome"`
+	Reason  string `json:"reason,omitempty"` // of a bad one
+}
+
+// Acknowledgement says what became of [Lines] that are now on disk.
+type Acknowledgement struct {
+	Lines       []LineOutcome `json:"lines"`
+	Retired     int           `json:"retired,omitempty"`      // slots of records that were there before and were replaced
+	NeverShared bool          `json:"never_shared,omitempty"` // as in [ImportReport]
+	Cells       []ColumnTally `json:"cells"`                  // of good lines, as in [ImportReport]
 }

@@ -101,6 +101,7 @@ func NewHandler(owner Owner, log *slog.Logger, left func()) http.Handler {
 func routeRecords(mux *http.ServeMux, owner Recorder, log *slog.Logger) {
 	mux.HandleFunc("GET /records", func(w http.ResponseWriter, r *http.Request) { serveRecords(w, r, owner, log) })
 	mux.HandleFunc("POST /records", func(w http.ResponseWriter, r *http.Request) { serveImport(w, r, owner) })
+	post(mux, "/lines", owner.Put)
 	post(mux, "/imported", func(ctx context.Context, file Digest) (struct{}, error) {
 		return struct{}{}, owner.Imported(ctx, file)
 	})
@@ -155,9 +156,10 @@ func post[P, T any](mux *http.ServeMux, path string, request func(context.Contex
 }
 
 func serveImport(w http.ResponseWriter, r *http.Request, owner Recorder) {
-	o := ImportOptions{SkipBad: r.URL.Query().Get("bad") == "skip", Again: r.URL.Query().Get("again") == "yes"}
+	q := r.URL.Query()
+	o := ImportOptions{SkipBad: q.Get("bad") == "skip", Again: q.Get("again") == "yes", ID: q.Get("id")}
 	report, err := owner.Import(r.Context(), r.Body, o)
-	if errors.Is(err, ErrBadLines) {
+	if errors.Is(err, ErrBadLines) || errors.Is(err, ErrSomeBad) {
 		send(w, http.StatusUnprocessableEntity, failure{err.Error(), &report})
 		return
 	}
