@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"time"
 
 	"p2pnode/node/api"
 	"p2pnode/storage"
@@ -43,4 +44,25 @@ func Connect(ctx context.Context, dir string, log *slog.Logger) (api.Owner, io.C
 		return nil, nil, err
 	}
 	return n, n, nil
+}
+
+// patience is how long [ConnectWaiting] waits for a daemon that starts or stops.
+const patience = 30 * time.Second
+
+// ConnectWaiting is Connect for a command that comes again and again: it waits while a
+// daemon that starts or stops holds the directory and does not answer yet.
+func ConnectWaiting(ctx context.Context, dir string, log *slog.Logger) (api.Owner, io.Closer, error) {
+	limited, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		owner, closer, err := Connect(ctx, dir, log)
+		if !errors.Is(err, storage.ErrLocked) {
+			return owner, closer, err
+		}
+		select {
+		case <-limited.Done():
+			return nil, nil, err
+		case <-time.After(time.Second):
+		}
+	}
 }

@@ -21,21 +21,40 @@ func dataCommand(o *options) *cobra.Command {
 func importCommand(o *options) *cobra.Command {
 	var options api.ImportOptions
 	c := &cobra.Command{
-		Use:   "import FILE.csv",
-		Short: "Import records from a CSV file; - reads standard input",
+		Use:   "import FILE",
+		Short: "Import records from a file of CSV or JSON lines, or, with -, from a pipe",
 		Long: `Import records from a CSV file whose first line names the task's columns, in
 any order; other columns are ignored. Commas, semicolons or tabs separate the
-cells; the text must be in UTF-8. Every bad line is reported with its
-number. A file with bad lines is not imported at all, unless --skip-bad leaves
-them out.
+cells; the text must be in UTF-8. Or from lines of JSON, {"column": value, ...}
+on each line. Every bad line is reported with its number. A file with bad lines
+is not imported at all, unless --skip-bad leaves them out.
 
 A file that was imported before, byte for byte, is refused before anything is
 stored: its records would get a second budget, and what they say could be seen
 twice as well. --again imports it all the same. Lines are never dropped because
 another one says the same. If an import is interrupted, by a crash too, nothing
-of it is stored, and the file can be imported as if for the first time.`,
+of it is stored, and the file can be imported as if for the first time.
+
+--id COLUMN names the column that says which record a line is: a key of yours,
+of at most 256 bytes. A line whose key is known changes nothing if it says the
+same, and else replaces that record: the old one is erased and its slot stays
+empty, the new one gets a slot and a budget of its own. What was sent of the old
+one stays public. Lines are stored some at a time, bad ones are left out and
+reported, and a file that was interrupted or mended can be imported again: what
+is there changes nothing. The key is stored beside the record and goes with it.
+
+- reads standard input. From a pipe it stores lines as they come, thousands
+together or after a second, each row on one line: a sensor may write one a
+minute for years. A line is on disk before it is acknowledged; --json prints
+{"line": 7, "outcome": "new"} for each, or "same", "replaced", or "bad" with a
+reason, and at the end one line that counts them. A bad line is left out. The
+directory is let go while the pipe is quiet, and a daemon may start or stop
+meanwhile. Ctrl-C stores what was read and ends. A pipe is not known again, but
+for one that ends before its first lines are stored: use --id where a line may
+be sent twice.`,
 		Example: `  p2pnode data import ratings.csv
-  p2pnode data import --skip-bad --json - < ratings.csv
+  p2pnode data import --id receipt --skip-bad sales.jsonl
+  read-sensor | p2pnode data import --id time --json -
   p2pnode data import --again ratings.csv`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -44,20 +63,34 @@ of it is stored, and the file can be imported as if for the first time.`,
 				return err
 			}
 			defer file.Close()
-			in := showProgress(file, cmd.ErrOrStderr(), "storing the records")
-			report, err := askOwner(cmd, o, func(owner api.Owner, ctx context.Context) (api.ImportReport, error) {
-				return owner.Import(ctx, in, options)
-			})
-			in.done()
-			if err == nil || errors.Is(err, api.ErrBadLines) {
-				err = errors.Join(show(cmd, o, report, reportText), err)
+			if info, err := file.Stat(); args[0] == "-" && err == nil && !info.Mode().IsRegular() {
+				return importPipe(cmd, o, file, options)
 			}
-			return err
+			return importFile(cmd, o, file, options)
 		},
 	}
 	c.Flags().BoolVar(&options.SkipBad, "skip-bad", false, "import the good lines and leave the bad ones out")
 	c.Flags().BoolVar(&options.Again, "again", false, "import a file that was imported before; its records get a budget of their own")
+	idFlag(c, &options.ID)
 	return c
+}
+
+// idFlag adds the flag for the column of the owner's keys.
+func idFlag(c *cobra.Command, column *string) {
+	c.Flags().StringVar(column, "id", "", "the column with your own key of each record: a known key replaces its record, or changes nothing")
+}
+
+// importFile imports a file as a whole.
+func importFile(cmd *cobra.Command, o *options, file *os.File, options api.ImportOptions) error {
+	in := showProgress(file, cmd.ErrOrStderr(), "storing the records")
+	report, err := askOwner(cmd, o, func(owner api.Owner, ctx context.Context) (api.ImportReport, error) {
+		return owner.Import(ctx, in, options)
+	})
+	in.done()
+	if err == nil || errors.Is(err, api.ErrBadLines) || errors.Is(err, api.ErrSomeBad) {
+		err = errors.Join(show(cmd, o, report, reportText), err)
+	}
+	return err
 }
 
 // openInput opens the named file, or standard input for "-".
@@ -85,6 +118,7 @@ func reportText(r api.ImportReport) string {
 		fmt.Fprintf(&b, "and %d more bad lines\n", more)
 	}
 	fmt.Fprintf(&b, "Imported %d records, %d bad lines.\n", r.Records, r.Bad)
+	b.WriteString(keysText(r))
 	for _, line := range append(notedLines(r.Cells), emptyLines(r.Cells)...) {
 		b.WriteString(paragraph("", line+"."))
 	}
@@ -93,4 +127,19 @@ func reportText(r api.ImportReport) string {
 			"To share new records, make a new directory and put only those in it."))
 	}
 	return b.String()
+}
+
+// keysText says what became of lines whose keys were known, and what that means for the
+// budget.
+func keysText(r api.ImportReport) (text string) {
+	if r.Same > 0 {
+		text += paragraph("", fmt.Sprintf("%d %s what the %s of the same key %s: nothing changed, and it costs no budget.", r.Same,
+			plural(r.Same, "line says", "lines say"), plural(r.Same, "record", "records"), plural(r.Same, "says", "say")))
+	}
+	if r.Replaced > 0 {
+		text += paragraph("", fmt.Sprintf("%d of them replaced what was stored under the same key. The old %s erased, and the slots stay empty. "+
+			"The budget that was spent stays spent, and what was sent stays public; each new record has a budget of its own, "+
+			"so what others can learn about a key adds up over its versions.", r.Replaced, plural(r.Replaced, "record is", "records are")))
+	}
+	return text
 }

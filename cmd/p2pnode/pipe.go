@@ -1,0 +1,336 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"p2pnode/node"
+	"p2pnode/node/api"
+	"p2pnode/rowfile"
+)
+
+const (
+	// flushAfter is how long a line waits for others to be stored with it.
+	flushAfter = time.Second
+	// flushLines and flushBytes bound what waits.
+	flushLines = 4096
+	flushBytes = 1 << 20
+	// maxPipeLine is the most bytes that a line of a pipe has.
+	maxPipeLine = 1 << 20
+)
+
+// pipeLines stores what comes through a pipe line by line.
+type pipeLines struct {
+	cmd     *cobra.Command
+	o       *options
+	options api.ImportOptions
+
+	owner  api.Owner // nil: the directory is let go
+	closer io.Closer
+
+	begun   bool // the first line was seen
+	waiting api.Lines
+	bytes   int
+	total   pipeReport
+}
+
+// pipeReport is what became of a whole pipe.
+type pipeReport struct {
+	api.ImportReport
+	Retired int `json:"retired_slots,omitempty"` // of records that were there before and were replaced
+}
+
+// importPipe stores the lines of a pipe until it ends or the owner interrupts.
+func importPipe(cmd *cobra.Command, o *options, in io.Reader, options api.ImportOptions) (err error) {
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	defer context.AfterFunc(ctx, stop)() // a second interrupt ends the process at once
+	p := &pipeLines{cmd: cmd, o: o, options: options, total: pipeReport{ImportReport: api.ImportReport{Lines: []api.BadLine{}, Cells: []api.ColumnTally{}}}}
+	p.waiting.ID, p.waiting.From = options.ID, 1
+	defer func() { err = errors.Join(err, p.letGo()) }()
+	if err := p.run(ctx, in); err != nil {
+		return err
+	}
+	if err := p.summary(); err != nil {
+		return err
+	}
+	if p.total.Bad > 0 && !options.SkipBad {
+		return fmt.Errorf("%d %s left out; mend and send them again, or leave them out with --skip-bad", p.total.Bad, plural(p.total.Bad, "bad line was", "bad lines were"))
+	}
+	return nil
+}
+
+func (p *pipeLines) run(ctx context.Context, in io.Reader) error {
+	whole := sha256.New()
+	lines := readLines(ctx, io.TeeReader(in, whole))
+	quiet := time.NewTimer(time.Hour)
+	quiet.Stop()
+	for armed := false; ; {
+		select {
+		case l := <-lines:
+			if l.err != nil {
+				return p.end(l.err, whole)
+			}
+			if err := p.take(l); err != nil {
+				return err
+			}
+		case <-quiet.C:
+			armed = false
+			// While lines come the directory is held; then a daemon can open it.
+			act := p.flush
+			if len(p.waiting.Lines) == 0 {
+				act = p.letGo
+			}
+			if err := act(); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return p.flush()
+		}
+		if !armed && (p.owner != nil || len(p.waiting.Lines) > 0) {
+			armed = true
+			quiet.Reset(flushAfter)
+		}
+	}
+}
+
+// end stores the last lines of a pipe that has come to its end, and the digest of all.
+func (p *pipeLines) end(why error, whole hash.Hash) error {
+	if why != io.EOF {
+		return errors.Join(p.flush(), fmt.Errorf("read the lines: %w", why))
+	}
+	if !p.begun {
+		_, err := rowfile.NewReader(strings.NewReader("")) // says what is missing
+		return err
+	}
+	file := api.Digest(whole.Sum(nil))
+	p.waiting.File, p.waiting.Again = &file, p.options.Again
+	p.waiting.Whole, p.waiting.Records = p.total.Records+p.total.Same == 0, p.total.Records+p.total.Same
+	if p.waiting.Whole && len(p.waiting.Lines) == 0 {
+		p.waiting.File = nil // nothing was stored
+	}
+	return p.put()
+}
+
+// take looks at a line and stores what waits, if it is enough.
+func (p *pipeLines) take(l pipeLine) error {
+	if !p.begun {
+		return p.begin(l)
+	}
+	if l.bad != nil {
+		if err := p.flush(); err != nil { // in order
+			return err
+		}
+		return p.tell([]api.LineOutcome{{Line: l.number, Outcome: api.LineBad, Reason: l.bad.Error()}})
+	}
+	if len(p.waiting.Lines) == 0 {
+		p.waiting.From = l.number
+	}
+	p.waiting.Lines = append(p.waiting.Lines, l.text)
+	if p.bytes += len(l.text); p.bytes < flushBytes && len(p.waiting.Lines) < flushLines {
+		return nil
+	}
+	return p.flush()
+}
+
+// begin finds out what comes, and whether the directory takes it.
+func (p *pipeLines) begin(l pipeLine) error {
+	if l.bad == nil && strings.TrimSpace(strings.TrimPrefix(l.text, "\ufeff")) == "" {
+		return nil
+	}
+	rows, err := rowfile.NewReader(strings.NewReader(l.text))
+	if err = errors.Join(l.bad, err); err != nil {
+		return fmt.Errorf("line %d: %w", l.number, err)
+	}
+	p.begun = true
+	if rows.Columns != nil {
+		p.waiting.Header = l.text
+		return p.put()
+	}
+	l.text = strings.TrimPrefix(l.text, "\ufeff")
+	return errors.Join(p.put(), p.take(l))
+}
+
+// flush stores the lines that wait and says what became of them.
+func (p *pipeLines) flush() error {
+	if len(p.waiting.Lines) == 0 {
+		return nil
+	}
+	return p.put()
+}
+
+func (p *pipeLines) put() error {
+	first, last := p.waiting.From, p.waiting.From+len(p.waiting.Lines)-1
+	a, err := p.ask()
+	if call, ok := errors.AsType[*net.OpError](err); ok && call.Op == "dial" { // the daemon has stopped, and got nothing
+		if err = p.letGo(); err == nil {
+			a, err = p.ask()
+		}
+	}
+	if err != nil && last >= first {
+		return fmt.Errorf("lines %d to %d were not acknowledged: %w", first, last, err)
+	} else if err != nil {
+		return err
+	}
+	p.waiting.Lines, p.waiting.From, p.bytes = p.waiting.Lines[:0], last+1, 0
+	p.total.Retired += a.Retired
+	p.total.NeverShared = a.NeverShared
+	p.total.Cells = addTallies(p.total.Cells, a.Cells)
+	return p.tell(a.Lines)
+}
+
+func (p *pipeLines) ask() (a api.Acknowledgement, err error) {
+	if p.owner == nil {
+		p.owner, p.closer, err = node.ConnectWaiting(p.cmd.Context(), p.o.dir, newLog(p.cmd, p.o, slog.LevelWarn))
+	}
+	if err != nil {
+		return a, err
+	}
+	return p.owner.Put(p.cmd.Context(), p.waiting)
+}
+
+// tell counts outcomes and prints those that the owner waits for.
+func (p *pipeLines) tell(list []api.LineOutcome) error {
+	out := bufio.NewWriter(p.cmd.OutOrStdout())
+	lines := json.NewEncoder(out)
+	for _, l := range list {
+		p.count(l)
+		if p.o.json {
+			if err := lines.Encode(l); err != nil {
+				return err
+			}
+		} else if l.Outcome == api.LineBad {
+			fmt.Fprintf(p.cmd.ErrOrStderr(), "line %d: %s\n", l.Line, plain(l.Reason))
+		}
+	}
+	return out.Flush()
+}
+
+func (p *pipeLines) count(l api.LineOutcome) {
+	switch l.Outcome {
+	case api.LineBad:
+		p.total.Bad++
+	case api.LineSame:
+		p.total.Same++
+	case api.LineReplaced:
+		p.total.Replaced++
+		p.total.Records++
+	default:
+		p.total.Records++
+	}
+}
+
+// summary is the last thing that is printed: in JSON one line, as the others are.
+func (p *pipeLines) summary() error {
+	if p.o.json {
+		return json.NewEncoder(p.cmd.OutOrStdout()).Encode(p.total)
+	}
+	_, err := io.WriteString(p.cmd.OutOrStdout(), reportText(p.total.ImportReport))
+	return err
+}
+
+// letGo closes the directory, so that a daemon can open it while the pipe is quiet.
+func (p *pipeLines) letGo() error {
+	if p.owner == nil {
+		return nil
+	}
+	p.owner = nil
+	return p.closer.Close()
+}
+
+// pipeLine is a line of a pipe, or why there are no more.
+type pipeLine struct {
+	number int
+	text   string
+	bad    error // it cannot be a row
+	err    error
+}
+
+var (
+	errLongLine = fmt.Errorf("is longer than %d MB; is the end of a line missing?", maxPipeLine>>20)
+	errNotUTF8  = errors.New("is not text in UTF-8; send UTF-8")
+)
+
+// readLines reads lines, and then why there are no more, until ctx ends. A read that waits
+// for more ends with the process.
+func readLines(ctx context.Context, in io.Reader) <-chan pipeLine {
+	lines := make(chan pipeLine)
+	send := func(l pipeLine) bool {
+		select {
+		case lines <- l:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	go func() {
+		buffered := bufio.NewReaderSize(in, 1<<16)
+		for number := 1; ; number++ {
+			l := readPipeLine(buffered)
+			end := l.err
+			l.number, l.err = number, nil
+			if (end == nil || l.text != "") && !send(l) {
+				return
+			}
+			if end != nil {
+				send(pipeLine{err: end})
+				return
+			}
+		}
+	}()
+	return lines
+}
+
+// readPipeLine reads a line without its end. The rest of one that is too long is skipped.
+func readPipeLine(r *bufio.Reader) (l pipeLine) {
+	var whole []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		if len(whole)+len(part) <= maxPipeLine {
+			whole = append(whole, part...)
+		} else {
+			l.bad = errLongLine
+		}
+		if err == bufio.ErrBufferFull {
+			continue
+		}
+		l.err = err
+		if l.bad == nil && !utf8.Valid(whole) {
+			l.bad = errNotUTF8
+		}
+		l.text = strings.TrimSuffix(strings.TrimSuffix(string(whole), "\n"), "\r")
+		return l
+	}
+}
+
+// addTallies adds the counts of a piece to those before it.
+func addTallies(sum, piece []api.ColumnTally) []api.ColumnTally {
+	for _, c := range piece {
+		i := slices.IndexFunc(sum, func(s api.ColumnTally) bool { return s.Column == c.Column })
+		if i < 0 {
+			sum = append(sum, c)
+			continue
+		}
+		sum[i].Clamped += c.Clamped
+		sum[i].Unknown += c.Unknown
+		sum[i].Empty += c.Empty
+	}
+	return sum
+}
