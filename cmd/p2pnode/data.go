@@ -14,7 +14,7 @@ import (
 
 func dataCommand(o *options) *cobra.Command {
 	c := &cobra.Command{Use: "data", Short: "Manage the node's records"}
-	c.AddCommand(importCommand(o), listCommand(o), deleteCommand(o))
+	c.AddCommand(importCommand(o), exportCommand(o), listCommand(o), deleteCommand(o))
 	return c
 }
 
