@@ -10,7 +10,6 @@ import (
 	"iter"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"syscall"
 
@@ -63,11 +62,7 @@ in a column of the task, which is written anyway.`,
 
 // export writes the records into a file, or to stdout if it has no name.
 func export(ctx context.Context, owner api.Owner, dir string, stdout io.Writer, name, id string) (report exportReport, err error) {
-	text, err := os.ReadFile(filepath.Join(dir, datadir.TaskFile))
-	if err != nil {
-		return report, err
-	}
-	t, err := datadir.ParseTask(text)
+	t, err := datadir.ReadTask(dir)
 	if err != nil {
 		return report, err
 	}
