@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -23,7 +24,7 @@ import (
 // there are bad lines.
 func (n *Node) Import(ctx context.Context, r io.Reader, o api.ImportOptions) (report api.ImportReport, err error) {
 	if !o.Again {
-		if err := api.CheckKnown(r, func(file api.Digest) error { return n.Imported(ctx, file) }); err != nil {
+		if err := api.CheckKnown(r, func(file api.Digest) error { return n.Imported(ctx, o.File(file)) }); err != nil {
 			return report, err
 		}
 	}
@@ -61,7 +62,7 @@ func (n *Node) Import(ctx context.Context, r io.Reader, o api.ImportOptions) (re
 	case report.Bad > 0 && !o.SkipBad:
 		return report, api.ErrBadLines
 	case !o.Again:
-		if err := n.Imported(ctx, file); err != nil {
+		if err := n.Imported(ctx, o.File(file)); err != nil {
 			return report, err
 		}
 	}
@@ -70,7 +71,7 @@ func (n *Node) Import(ctx context.Context, r io.Reader, o api.ImportOptions) (re
 	}
 	report.Records, report.NeverShared = count, n.neverShared()
 	report.Cells = n.files.Task.Tally(noted)
-	return report, nil
+	return report, n.name(o.File(file))
 }
 
 // putTogether is how many records of a file with IDs are stored in one transaction.
@@ -110,7 +111,9 @@ func (n *Node) importKnown(ctx context.Context, r io.Reader, o api.ImportOptions
 	case err != nil, report.Bad > 0 && !o.SkipBad:
 		return report, api.ErrSomeBad
 	}
-	return report, n.noteImport(storage.Digest(whole.Sum(nil)), storage.Imported{Records: report.Records + report.Same, Time: time.Now()})
+	file := storage.Digest(whole.Sum(nil))
+	err = n.noteImport(file, storage.Imported{Records: report.Records + report.Same, Time: time.Now()})
+	return report, errors.Join(err, n.name(o.File(file)))
 }
 
 // count counts outcomes in a report.
@@ -178,14 +181,18 @@ func (n *Node) some(first learner.Seq) ([]learner.Record, error) {
 	return slices.Collect(some.All()), nil
 }
 
-// Imported returns [ErrImported] for a file that was imported before.
-func (n *Node) Imported(_ context.Context, file api.Digest) error {
-	earlier, found, err := n.store.Imported(file)
+// Imported returns [ErrImported] for a file that was imported before, and notes the name
+// that it has now; [ErrChanged] if its name is that of another one.
+func (n *Node) Imported(_ context.Context, file api.File) error {
+	earlier, found, err := n.store.Imported(file.Digest)
 	if err != nil {
 		return fmt.Errorf("node: %w", err)
 	}
 	if !found {
-		return nil
+		return n.unchanged(file)
+	}
+	if err := n.name(file); err != nil {
+		return err
 	}
 	return api.Advise(
 		fmt.Errorf("%w, on %s, %d records%s; nothing was stored, because its records would get a second budget and others could learn twice as much about them",
@@ -193,6 +200,37 @@ func (n *Node) Imported(_ context.Context, file api.Digest) error {
 		"to import it all the same, say --again",
 	)
 }
+
+// unchanged returns [ErrChanged] if a file of this name was imported with other content,
+// and its lines cannot be told apart.
+func (n *Node) unchanged(file api.File) error {
+	if file.Name == "" || file.ByID {
+		return nil
+	}
+	digest, err := n.store.Meta(nameKey(file.Name))
+	if err != nil {
+		return fmt.Errorf("node: %w", err)
+	}
+	if digest == "" || digest == hex.EncodeToString(file.Digest[:]) {
+		return nil
+	}
+	return api.Advise(fmt.Errorf("%w; nothing was stored, because what was there before would be records twice, with a second budget", api.ErrChanged),
+		"write new rows into new files, or name the column with your own key of each row: --id COLUMN")
+}
+
+// name notes the name of a file that was imported, if it has one.
+func (n *Node) name(file api.File) error {
+	if file.Name == "" {
+		return nil
+	}
+	if err := n.store.PutMeta(nameKey(file.Name), hex.EncodeToString(file.Digest[:])); err != nil {
+		return fmt.Errorf("node: note the file's name: %w", err)
+	}
+	return nil
+}
+
+// nameKey is where the digest of the file of a name is kept, without the name.
+func nameKey(name string) string { return fmt.Sprintf("file/%x", sha256.Sum256([]byte(name))) }
 
 // from says where the records of an import begin, if they lie one after the other.
 func from(first learner.Seq) string {

@@ -23,7 +23,7 @@ func (n *Node) Put(ctx context.Context, l api.Lines) (api.Acknowledgement, error
 		return api.Acknowledgement{}, err
 	}
 	if l.File != nil && l.Whole && !l.Again {
-		if err := n.Imported(ctx, *l.File); err != nil {
+		if err := n.Imported(ctx, api.File{Digest: *l.File}); err != nil {
 			return api.Acknowledgement{}, err
 		}
 	}

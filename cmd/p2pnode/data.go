@@ -14,7 +14,7 @@ import (
 
 func dataCommand(o *options) *cobra.Command {
 	c := &cobra.Command{Use: "data", Short: "Manage the node's records"}
-	c.AddCommand(importCommand(o), exportCommand(o), listCommand(o), deleteCommand(o))
+	c.AddCommand(importCommand(o), watchCommand(o), exportCommand(o), listCommand(o), deleteCommand(o))
 	return c
 }
 
@@ -54,7 +54,7 @@ for one that ends before its first lines are stored: use --id where a line may
 be sent twice.`,
 		Example: `  p2pnode data import ratings.csv
   p2pnode data import --id receipt --skip-bad sales.jsonl
-  read-sensor | p2pnode data import --id time --json -
+  tail -n +1 sales.jsonl | p2pnode data import --id receipt -
   p2pnode data import --again ratings.csv`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

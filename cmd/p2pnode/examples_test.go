@@ -142,7 +142,7 @@ func runExample(t *testing.T, c *cobra.Command, line, withSum string) {
 	}
 	out := bufio.NewReader(stdout)
 	_, err = out.Peek(1)
-	if c.Name() == "run" || c.Name() == "relay" { // it is ready now
+	if c.Name() == "run" || c.Name() == "relay" || c.Name() == "watch" { // it is ready now
 		err = errors.Join(err, shell.Process.Signal(os.Interrupt))
 	}
 	all, readErr := io.ReadAll(out)

@@ -33,8 +33,8 @@ release; how many these are is said at the end.
 --id COLUMN writes your own keys, too, in a column of that name, so that
 "data import --id COLUMN" knows the records again. Leave it out where the key is
 in a column of the task, which is written anyway.`,
-		Example: `  p2pnode data export > records.csv
-  p2pnode data export --id receipt --out records.csv`,
+		Example: `  p2pnode data export --out records.csv
+  p2pnode data export --id receipt | head -n 5`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			report, err := askOwner(cmd, o, func(owner api.Owner, ctx context.Context) (exportReport, error) {

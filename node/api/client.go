@@ -167,9 +167,12 @@ func (c *Client) Import(ctx context.Context, csv io.Reader, o ImportOptions) (r 
 	if o.ID != "" {
 		options.Set("id", o.ID)
 	}
+	if o.Name != "" {
+		options.Set("name", o.Name)
+	}
 	if o.Again {
 		options.Set("again", "yes")
-	} else if err := CheckKnown(csv, func(file Digest) error { return c.Imported(ctx, file) }); err != nil {
+	} else if err := CheckKnown(csv, func(file Digest) error { return c.Imported(ctx, o.File(file)) }); err != nil {
 		return r, err
 	}
 	var bad *badLines
@@ -188,7 +191,7 @@ func (c *Client) Put(ctx context.Context, l Lines) (a Acknowledgement, err error
 }
 
 // Imported implements [Owner].
-func (c *Client) Imported(ctx context.Context, file Digest) error {
+func (c *Client) Imported(ctx context.Context, file File) error {
 	return c.post(ctx, "/imported", file, new(struct{}))
 }
 
@@ -317,5 +320,5 @@ func (c *Client) request(ctx context.Context, method, path string, body io.Reade
 	if f.Report != nil {
 		return &badLines{*f.Report}
 	}
-	return errors.New(f.Error)
+	return told{f.Error, kinds[f.Kind]}
 }

@@ -3,7 +3,11 @@
 // nothing of how a node finds its answers.
 package api
 
-import "errors"
+import (
+	"errors"
+
+	"p2pnode/storage"
+)
 
 // ErrSilent says that there is a daemon and it does not answer.
 var ErrSilent = errors.New("does not answer; wait until it does, or end it and try again")
@@ -37,3 +41,27 @@ func (a *Advised) Error() string { return a.Err.Error() + "; " + a.Advice }
 
 // Unwrap is for [errors.Is] and its kin.
 func (a *Advised) Unwrap() error { return a.Err }
+
+// kinds are the errors that callers branch on, by what they are called on the socket.
+var kinds = map[string]error{"request": ErrRequest, "imported": ErrImported, "changed": ErrChanged, "no record": storage.ErrNoRecord}
+
+func kindOf(err error) string {
+	for kind, is := range kinds {
+		if errors.Is(err, is) {
+			return kind
+		}
+	}
+	return ""
+}
+
+// told is an error that a daemon answered.
+type told struct {
+	text string
+	is   error // nil: none of kinds
+}
+
+// Error implements [error].
+func (t told) Error() string { return t.text }
+
+// Unwrap is for [errors.Is] and its kin.
+func (t told) Unwrap() error { return t.is }

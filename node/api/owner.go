@@ -21,7 +21,7 @@ type Owner interface {
 type Recorder interface {
 	Import(ctx context.Context, csv io.Reader, o ImportOptions) (ImportReport, error)
 	Put(ctx context.Context, l Lines) (Acknowledgement, error)
-	Imported(ctx context.Context, file Digest) error // ErrImported, if it was
+	Imported(ctx context.Context, file File) error // ErrImported, if it was
 	Records(ctx context.Context, content bool) iter.Seq2[RecordInfo, error]
 	Delete(ctx context.Context, numbers []uint64) error
 }

@@ -83,6 +83,16 @@ var ErrSomeBad error = &Advised{errors.New("node: the file has bad lines, the ot
 // ErrImported is returned for a file that was imported before.
 var ErrImported = errors.New("node: the file was imported before")
 
+// ErrChanged is returned for a file whose name was imported with other content.
+var ErrChanged = errors.New("node: the file has changed since it was imported")
+
+// File is a file as a whole.
+type File struct {
+	Digest Digest `json:"digest"`
+	Name   string `json:"name,omitempty"`  // as in [ImportOptions]
+	ByID   bool   `json:"by_id,omitempty"` // its lines have IDs, so it may change
+}
+
 // Digest is the SHA-256 of a whole file.
 type Digest = storage.Digest
 
@@ -95,10 +105,17 @@ type ImportOptions struct {
 	// or after an interruption, changes nothing that is there.
 	ID    string
 	Again bool // import a file that was imported before; its records get a budget of their own
+	// Name is what the file is called where files come again and again; "": it does not
+	// matter. A file of this name that was imported with other content is refused with
+	// ErrChanged, unless its lines have IDs: those that were there would be records twice.
+	Name string
 	// Room is asked before each record is taken, and its error ends the import; nil:
 	// there is always room.
 	Room func() error
 }
+
+// File is the file with these options.
+func (o *ImportOptions) File(d Digest) File { return File{d, o.Name, o.ID != ""} }
 
 // CheckKnown asks whether a file that can be read twice is refused for its digest.
 func CheckKnown(r io.Reader, refuse func(Digest) error) error {

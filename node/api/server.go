@@ -28,6 +28,7 @@ const maxSocketPath = 103
 // failure is the body of an answer that reports an error.
 type failure struct {
 	Error  string        `json:"error"`
+	Kind   string        `json:"kind,omitempty"`   // one of kinds
 	Report *ImportReport `json:"report,omitempty"` // of an import with bad lines
 }
 
@@ -102,7 +103,7 @@ func routeRecords(mux *http.ServeMux, owner Recorder, log *slog.Logger) {
 	mux.HandleFunc("GET /records", func(w http.ResponseWriter, r *http.Request) { serveRecords(w, r, owner, log) })
 	mux.HandleFunc("POST /records", func(w http.ResponseWriter, r *http.Request) { serveImport(w, r, owner) })
 	post(mux, "/lines", owner.Put)
-	post(mux, "/imported", func(ctx context.Context, file Digest) (struct{}, error) {
+	post(mux, "/imported", func(ctx context.Context, file File) (struct{}, error) {
 		return struct{}{}, owner.Imported(ctx, file)
 	})
 	post(mux, "/delete", func(ctx context.Context, numbers []uint64) (struct{}, error) {
@@ -157,10 +158,10 @@ func post[P, T any](mux *http.ServeMux, path string, request func(context.Contex
 
 func serveImport(w http.ResponseWriter, r *http.Request, owner Recorder) {
 	q := r.URL.Query()
-	o := ImportOptions{SkipBad: q.Get("bad") == "skip", Again: q.Get("again") == "yes", ID: q.Get("id")}
+	o := ImportOptions{SkipBad: q.Get("bad") == "skip", Again: q.Get("again") == "yes", ID: q.Get("id"), Name: q.Get("name")}
 	report, err := owner.Import(r.Context(), r.Body, o)
 	if errors.Is(err, ErrBadLines) || errors.Is(err, ErrSomeBad) {
-		send(w, http.StatusUnprocessableEntity, failure{err.Error(), &report})
+		send(w, http.StatusUnprocessableEntity, failure{Error: err.Error(), Report: &report})
 		return
 	}
 	reply(w, report, err)
@@ -228,7 +229,7 @@ func statusCode(err error) int {
 	if errors.Is(err, ErrRequest) {
 		return http.StatusBadRequest
 	}
-	if errors.Is(err, storage.ErrNoRecord) || errors.Is(err, ErrImported) {
+	if errors.Is(err, storage.ErrNoRecord) || errors.Is(err, ErrImported) || errors.Is(err, ErrChanged) {
 		return http.StatusConflict
 	}
 	return http.StatusInternalServerError
@@ -236,7 +237,7 @@ func statusCode(err error) int {
 
 func reply(w http.ResponseWriter, v any, err error) {
 	if err != nil {
-		send(w, statusCode(err), failure{Error: err.Error()})
+		send(w, statusCode(err), failure{Error: err.Error(), Kind: kindOf(err)})
 		return
 	}
 	send(w, http.StatusOK, v)
