@@ -18,6 +18,7 @@ type queue struct {
 	store   func([]learner.Record) error // writes all or none, and returns when they are on disk
 	written func(stored, queued int)     // called after every write
 	failure func(error)                  // called when a write fails, once
+	count   func() int                   // of those that are stored: old ones may go; nil: none does
 	limit   int                          // of those that wait
 	most    int                          // of all
 
@@ -138,6 +139,9 @@ func (q *queue) writeWaiting() error {
 func (q *queue) done(err error, note func()) error {
 	q.mu.Lock()
 	note()
+	if q.count != nil && err == nil {
+		q.stored = q.count()
+	}
 	first := err != nil && q.failed == nil
 	if first {
 		err = fmt.Errorf("examples cannot be written: %w", err)
@@ -159,6 +163,15 @@ func (q *queue) deleted(n int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.stored -= n
+}
+
+// recount looks how many examples are stored: old ones may have gone.
+func (q *queue) recount() {
+	q.writing.Lock()
+	defer q.writing.Unlock()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.stored = q.count()
 }
 
 // lengths returns how many examples are stored and how many wait.

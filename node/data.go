@@ -12,6 +12,13 @@ import (
 	"p2pnode/storage"
 )
 
+// Stored is how many records there are. If they cannot be counted it is 0, and whatever
+// else is asked says why.
+func (n *Node) Stored() int {
+	counts, _ := n.records.count()
+	return counts.Records
+}
+
 // listedAtOnce is how many records of a list are in memory at a time.
 const listedAtOnce = 1024
 

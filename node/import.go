@@ -153,7 +153,10 @@ func (n *Node) commit(i *storage.Import, file storage.Digest, noted learner.Tall
 	n.fits.outdated()
 	for {
 		some, err := n.some(first)
-		if err != nil || len(some) == 0 {
+		if err == nil && len(some) == 0 {
+			return n.retain(time.Now())
+		}
+		if err != nil {
 			return err
 		}
 		if err := n.added(some, noted); err != nil {

@@ -51,6 +51,7 @@ type Node struct {
 	// storing, which is locked after it, is held while records are changed or an agent
 	// starts with them, so that no record is missed or handed over twice.
 	adding, storing sync.Mutex
+	oldest          learner.Seq // no record has a lower number; under storing
 
 	intake  sync.Mutex    // for what follows
 	session *session      // nil unless Run is running

@@ -169,6 +169,20 @@ func (o *ownRecords) change(c storage.Changes) []learner.Record {
 	return kept
 }
 
+// expired notes records that were just erased, after they were counted.
+func (o *ownRecords) expired(c storage.Changes) {
+	o.counting.Lock()
+	if o.counts.Slots != nil {
+		o.counts.Erase(c.Erased, c.Noted)
+	}
+	o.counting.Unlock()
+	o.reading.Lock()
+	defer o.reading.Unlock()
+	if o.read {
+		o.rows.drop(c.Erased)
+	}
+}
+
 // drop notes records that were just deleted.
 func (o *ownRecords) drop(deleted []learner.Seq) {
 	defer o.recount()

@@ -135,7 +135,10 @@ func (n *Node) putLocked(ctx context.Context, arrivals []storage.Arrival) (stora
 		}
 		return c, fmt.Errorf("node: store the records: %w", err)
 	}
-	return c, n.changed(c)
+	if err := n.changed(c); err != nil {
+		return c, err
+	}
+	return c, n.retain(time.Now())
 }
 
 // changed notes what was just stored and replaced. The caller holds n.storing.

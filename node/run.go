@@ -35,7 +35,7 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	if !n.files.Config.Protected() {
 		n.log.Warn("models are sent WITHOUT any privacy guarantee: the key \"unprotected\" of " + datadir.ConfigFile + " says so")
 	}
-	if err := n.private.Check(n.files.Config.Listen); err != nil {
+	if err := errors.Join(n.private.Check(n.files.Config.Listen), n.retainNow()); err != nil {
 		return err
 	}
 	h, r, err := n.newHost()
@@ -66,6 +66,7 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	parts.Go(func() error { return s.hood.run(partsCtx) })
 	parts.Go(func() error { return s.discovery.Run(partsCtx) })
 	parts.Go(func() error { return n.sum(partsCtx, s.desk) })
+	parts.Go(func() error { return n.retaining(partsCtx) })
 	parts.Go(func() error { return s.reach.Run(partsCtx, h) })
 	if n.files.Config.Relay {
 		parts.Go(func() error { return n.relay(partsCtx, h) })

@@ -195,3 +195,16 @@ func asVersion4(s *Store) error {
 		return errors.Join(tx.DeleteBucket(bucketIDs), tx.DeleteBucket(bucketKnown), putSchema(tx, 4))
 	})
 }
+
+// forgetTimes takes away when some records arrived.
+func forgetTimes(t *testing.T, s *Store, from, to learner.Seq) {
+	t.Helper()
+	for q := from; q <= to; q++ {
+		at, err := s.slot(q)
+		require.NoError(t, err)
+		at.arrived = 0
+		require.NoError(t, s.update(func(tx *bbolt.Tx) error {
+			return put(tx.Bucket(bucketRecords), numberKey(uint64(q)), encodeSlot(at))
+		}))
+	}
+}

@@ -37,7 +37,7 @@ type Changes struct {
 	// Stored are the new records in order, with Seq and Cohort and without cells. One that
 	// a later arrival replaced at once is an empty slot: its X is nil and its Y 0.
 	Stored []learner.Record
-	Erased []learner.Record // those that were stored before, with Seq and Cohort only
+	Erased []learner.Record // those that were stored before, with Seq and Cohort
 	// Noted counts the cells that came, less those that went.
 	Noted learner.Tally
 }

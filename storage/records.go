@@ -231,7 +231,17 @@ func (c *Counts) Add(stored, erased []learner.Record, noted learner.Tally) {
 			c.live(r)
 		}
 	}
+	c.Erase(erased, noted)
+}
+
+// Erase counts records no more that it counted before, as [Store.Expire] names them, and
+// adds to the notes. Their slots stay.
+func (c *Counts) Erase(erased []learner.Record, noted learner.Tally) {
 	for _, r := range erased {
+		if r.X != nil { // set aside
+			c.Aside--
+			continue
+		}
 		c.Records--
 		if r.Seq.HeldOut() {
 			c.HeldOut--

@@ -168,12 +168,16 @@ func TestSecondInterrupt(t *testing.T) {
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	awaitLine(t, stdout, "Ready. Others can start from here")
 
-	load := exec.Command("p2pnode", "data", "import", "-", "--dir", dir)
-	endless, err := load.StdinPipe()
-	if err != nil {
+	fifo := filepath.Join(t.TempDir(), "endless.csv") // a file, which is stored as a whole
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	load := exec.Command("p2pnode", "data", "import", fifo, "--dir", dir)
 	if err := load.Start(); err != nil {
+		t.Fatal(err)
+	}
+	endless, err := os.OpenFile(fifo, os.O_WRONLY, 0)
+	if err != nil {
 		t.Fatal(err)
 	}
 	// More than all buffers on the way: once it is written, the daemon reads.

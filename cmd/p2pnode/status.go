@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -152,11 +153,26 @@ func recordsLine(s api.Status) string {
 
 // recordNotes are what the owner should know of her records.
 func recordNotes(s api.Status) (lines []string) {
+	if s.Keep != nil {
+		lines = append(lines, keepLine(s.Keep))
+	}
 	if s.SetAside > 0 {
 		lines = append(lines, fmt.Sprintf("%d %s of the first release cannot be taken over and serve nothing (p2pnode data list says which): "+
 			"delete them and import them again", s.SetAside, plural(s.SetAside, "more record", "more records")))
 	}
 	return append(lines, notedLines(s.Cells)...)
+}
+
+// keepLine says which records are kept.
+func keepLine(k *api.Keep) string {
+	var words []string
+	if k.Records > 0 {
+		words = append(words, fmt.Sprintf("the newest %d", k.Records))
+	}
+	if k.Days > 0 {
+		words = append(words, fmt.Sprintf("for %v %s", k.Days, plural(int(math.Ceil(k.Days)), "day", "days")))
+	}
+	return "kept are " + strings.Join(words, ", ") + "; older ones are deleted, and their slots stay (keep_records, keep_days in config.toml)"
 }
 
 func privacyLine(b api.BudgetSummary) string {

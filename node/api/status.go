@@ -14,6 +14,8 @@ type Status struct {
 
 	Records int `json:"records"`
 	HeldOut int `json:"held_out"` // of Records, kept for Personal
+	// Keep says which records are kept; nil: all.
+	Keep *Keep `json:"keep"`
 	// SetAside counts those of the first release that this version cannot take over: they
 	// serve nothing until they are deleted and imported again. Records leaves them out.
 	SetAside int `json:"set_aside"`
@@ -47,6 +49,12 @@ type Status struct {
 	Traffic  Traffic       `json:"traffic"`
 	Personal *Comparison   `json:"personal"` // nil before there is anything to compare
 	Fit      *Fit          `json:"fit"`      // behind Personal; nil: none has come to its end yet
+}
+
+// Keep is how many records are kept, and for how long; 0: without a limit.
+type Keep struct {
+	Records int     `json:"records"`
+	Days    float64 `json:"days"`
 }
 
 // Fit says which records, and when, the models of a [Comparison] were fitted to.

@@ -47,6 +47,9 @@ type Config struct {
 	Batch       int     `toml:"batch,omitempty" comment:"of every 100 records, how many take part in a release; 0 is all. Only with a plan."`
 	CohortHours float64 `toml:"cohort_hours" comment:"records that arrive later than this after a cohort's first begin a new cohort; 0 is never"`
 
+	KeepRecords int     `toml:"keep_records,omitempty" comment:"keep the newest so many records; older ones are deleted, here and from what is learned; left out: all"`
+	KeepDays    float64 `toml:"keep_days,omitempty" comment:"keep records for so many days after they arrived; left out: for ever. Deleting frees no budget."`
+
 	Profile     []float64 `toml:"profile,omitempty" comment:"public profile, for tasks with the graph rule profile; everybody can read it"`
 	Unprotected string    `toml:"unprotected,omitempty" comment:"the consent to send models without any guarantee"`
 }
@@ -101,7 +104,7 @@ func CheckListen(address string) error {
 
 // Validate checks every key; an error names it.
 func (c *Config) Validate(t *learner.Task) error {
-	return errors.Join(c.validateNetwork(t), c.validatePrivacy(t))
+	return errors.Join(c.validateNetwork(t), c.validatePrivacy(t), c.validateKept())
 }
 
 func (c *Config) validateNetwork(t *learner.Task) error {
@@ -227,6 +230,20 @@ const batchSlots = 100
 
 // maxCohortHours bounds Config.CohortHours: a century.
 const maxCohortHours = 876_000 // fits a time.Duration
+
+// maxKeepDays bounds Config.KeepDays: a century.
+const maxKeepDays = maxCohortHours / 24
+
+// validateKept checks which records are kept.
+func (c *Config) validateKept() error {
+	switch {
+	case c.KeepRecords < 0:
+		return fmt.Errorf("config: key \"keep_records\": %d is negative; write how many records to keep, or leave the key out to keep all", c.KeepRecords)
+	case !(c.KeepDays >= 0 && c.KeepDays <= maxKeepDays):
+		return fmt.Errorf("config: key \"keep_days\": %v is outside [0, %d]; write for how many days to keep records, or leave the key out to keep them for ever", c.KeepDays, maxKeepDays)
+	}
+	return nil
+}
 
 func (c *Config) Protected() bool { return c.Unprotected == "" }
 

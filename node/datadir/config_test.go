@@ -1,6 +1,7 @@
 package datadir
 
 import (
+	"math"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -22,6 +23,8 @@ func TestConfigErrorsNameTheKey(t *testing.T) {
 		"delta":        func(c *Config) { c.Delta = 0 },
 		"releases":     func(c *Config) { c.Releases = 0 },
 		"wake_seconds": func(c *Config) { c.WakeSeconds = 0 },
+		"keep_records": func(c *Config) { c.KeepRecords = -1 },
+		"keep_days":    func(c *Config) { c.KeepDays = math.NaN() },
 		"profile":      func(c *Config) { c.Profile = []float64{1, 2} },
 		"unprotected":  func(c *Config) { c.Unprotected = "yes" },
 	} {

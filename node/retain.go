@@ -1,0 +1,99 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"p2pnode/learner"
+	"p2pnode/storage"
+)
+
+// retainEvery is how often a running node looks for records that have become too old.
+const retainEvery = time.Hour
+
+// limits are those of the configuration at a time.
+func (n *Node) limits(now time.Time) storage.Limits {
+	l := storage.Limits{Records: n.files.Config.KeepRecords}
+	if days := n.files.Config.KeepDays; days > 0 {
+		l.Since = now.Add(-time.Duration(days * 24 * float64(time.Hour)))
+	}
+	return l
+}
+
+// retain deletes the records that the owner's limits keep no longer at this time. Models
+// that know of them serve until the next is fitted. The caller holds n.storing.
+func (n *Node) retain(now time.Time) error {
+	limits := n.limits(now)
+	if limits == (storage.Limits{}) {
+		return nil
+	}
+	erased := 0
+	for {
+		some, err := n.expire(limits)
+		if err != nil {
+			n.records.forget() // whatever was erased
+			return fmt.Errorf("node: delete records that are kept no longer: %w", err)
+		}
+		if len(some) == 0 {
+			break
+		}
+		erased += len(some)
+		if s := n.current(); s != nil {
+			if err := s.records(nil, some); err != nil {
+				return err
+			}
+		}
+	}
+	if erased == 0 {
+		return nil
+	}
+	n.fits.outdated()
+	n.log.Info("deleted records that are kept no longer, as config.toml says", "records", erased)
+	return n.store.Wipe()
+}
+
+// expire erases some of the records that are beyond the limits, and returns their numbers.
+func (n *Node) expire(limits storage.Limits) ([]learner.Seq, error) {
+	counts, err := n.records.count()
+	if err != nil {
+		return nil, err
+	}
+	c, oldest, err := n.store.Expire(limits, counts.Records, n.oldest)
+	if err != nil {
+		return nil, err
+	}
+	n.oldest = oldest
+	n.records.expired(c)
+	numbers := make([]learner.Seq, len(c.Erased))
+	for i, r := range c.Erased {
+		numbers[i] = r.Seq
+	}
+	return numbers, nil
+}
+
+// retainNow is retain for a caller that holds nothing.
+func (n *Node) retainNow() error {
+	n.storing.Lock()
+	defer n.storing.Unlock()
+	return n.retain(time.Now())
+}
+
+// retaining deletes what has become too old until ctx ends.
+func (n *Node) retaining(ctx context.Context) error {
+	if n.files.Config.KeepDays == 0 {
+		return nil
+	}
+	tick := time.NewTicker(retainEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+		if err := n.retainNow(); err != nil {
+			return err
+		}
+	}
+}

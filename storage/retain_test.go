@@ -1,0 +1,154 @@
+package storage
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"p2pnode/internal/require"
+	"p2pnode/learner"
+)
+
+// expireAll erases what is beyond the limits, as a node does.
+func expireAll(t *testing.T, s *Store, l Limits, counts *Counts, from learner.Seq) learner.Seq {
+	t.Helper()
+	for {
+		c, next, err := s.Expire(l, counts.Records, from)
+		require.NoError(t, err)
+		counts.Erase(c.Erased, c.Noted)
+		if from = next; len(c.Erased) == 0 {
+			require.NoError(t, s.Wipe())
+			return from
+		}
+	}
+}
+
+// Records that come over days, are deleted and replaced, are kept as a twin says that
+// looks at each. What is counted stays right, slots stay, and no time is read but what
+// is given.
+func TestExpireKeepsTheNewest(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(6) {
+		r := rand.New(rand.NewPCG(seed, 66))
+		s, _ := open(t, newPath(t))
+		counts, err := s.Count()
+		require.NoError(t, err)
+		type kept struct {
+			seq learner.Seq
+			at  time.Time
+		}
+		var live []kept
+		now, from := today, learner.Seq(0)
+		for range 40 {
+			now = now.Add(time.Duration(r.IntN(20)) * time.Hour)
+			recs := randomRecords(r, r.IntN(6))
+			for i := range recs {
+				recs[i].Cells = packed(r)
+			}
+			stored, err := s.AppendRecords(recs, full(7), now)
+			require.NoError(t, err)
+			for _, rec := range stored {
+				live = append(live, kept{rec.Seq, now})
+			}
+			if len(live) > 0 && r.IntN(3) == 0 {
+				i := r.IntN(len(live))
+				require.NoError(t, s.DeleteRecord(live[i].seq))
+				live = slices.Delete(live, i, i+1)
+			}
+			counts, err = s.Count()
+			require.NoError(t, err)
+			l := Limits{Records: []int{0, 20}[seed%2], Since: now.Add(-48 * time.Hour)}
+			if seed > 3 {
+				l.Since = time.Time{}
+			}
+			from = expireAll(t, s, l, &counts, from)
+			live = slices.DeleteFunc(live, func(k kept) bool { return k.at.Before(l.Since) })
+			if l.Records > 0 && len(live) > l.Records {
+				live = live[len(live)-l.Records:]
+			}
+			var want, got []learner.Seq
+			for _, k := range live {
+				want = append(want, k.seq)
+			}
+			there, _, err := s.Records()
+			require.NoError(t, err)
+			for _, rec := range there {
+				got = append(got, rec.Seq)
+			}
+			if !slices.Equal(got, want) {
+				t.Fatalf("seed %d, %v after the first: kept %v, want %v", seed, now.Sub(today), got, want)
+			}
+			if again, err := s.Count(); err != nil || !sameCounts(again, counts) {
+				t.Fatalf("seed %d: counted %+v, kept %+v; %v", seed, again, counts, err)
+			}
+		}
+	}
+}
+
+// More than a transaction's worth goes in pieces; bytes are overwritten; an import under
+// way is not touched.
+func TestExpireInPieces(t *testing.T) {
+	t.Parallel()
+	s, _ := open(t, newPath(t))
+	r := rand.New(rand.NewPCG(1, 67))
+	old := randomRecords(r, deleteBatch+5)
+	_, err := s.AppendRecords(old, full(1_000_000), today)
+	require.NoError(t, err)
+	last := randomRecords(r, 3)
+	_, err = s.AppendRecords(last, full(1_000_000), today.Add(time.Hour))
+	require.NoError(t, err)
+	i, err := s.Import(full(1_000_000), today.Add(-time.Hour))
+	require.NoError(t, err)
+	for _, rec := range randomRecords(r, importBatch+1) {
+		require.NoError(t, i.Add(rec))
+	}
+	counts, err := s.Count()
+	require.NoError(t, err)
+	expireAll(t, s, Limits{Since: today.Add(time.Minute)}, &counts, 0)
+	if live, gone, err := s.Records(); err != nil || len(live) != 3 || len(gone) != len(old) || counts.Records != 3 {
+		t.Errorf("%d live, %d deleted, counted %d, %v", len(live), len(gone), counts.Records, err)
+	}
+	if n := seen(t, s, old[:50]); n != 0 {
+		t.Errorf("%d of 50 are still in the file", n)
+	}
+	require.NoError(t, errorOfCommit(i.Commit(Digest{1})))
+	if c, err := s.Count(); err != nil || c.Records != 3+importBatch+1 {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+func errorOfCommit(_ learner.Seq, err error) error { return err }
+
+// Records of an earlier version, which kept the time of a cohort's first only, count as
+// new as the next one whose time is known.
+func TestExpireOfUntoldTimes(t *testing.T) {
+	s, _ := open(t, newPath(t))
+	r := rand.New(rand.NewPCG(1, 68))
+	_, err := s.AppendRecords(randomRecords(r, 4), full(4), today)
+	require.NoError(t, err)
+	forgetTimes(t, s, 2, 4)
+	counts, err := s.Count()
+	require.NoError(t, err)
+	numbers := func(since time.Time) (list []learner.Seq) {
+		c, _, err := s.Expire(Limits{Since: since}, counts.Records, 0)
+		require.NoError(t, err)
+		for _, rec := range c.Erased {
+			list = append(list, rec.Seq)
+		}
+		return list
+	}
+	later := today.Add(time.Hour)
+	if got := numbers(later); !reflect.DeepEqual(got, []learner.Seq{1}) {
+		t.Errorf("erased %v, want the one whose time is known", got)
+	}
+	_, err = s.AppendRecords(randomRecords(r, 2), full(4), later)
+	require.NoError(t, err)
+	if got := numbers(later); got != nil {
+		t.Errorf("erased %v: they may be as new as what came next", got)
+	}
+	if got := numbers(later.Add(1)); !reflect.DeepEqual(got, []learner.Seq{2, 3, 4, 5, 6}) {
+		t.Errorf("erased %v", got)
+	}
+}
