@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -246,7 +247,12 @@ type print struct {
 
 func printOf(r *learner.Record) (p print) {
 	p.seq = r.Seq
-	content := sha256.Sum256(encodeSlot(slot{record: learner.Record{Key: r.Key, X: r.X, Y: r.Y}}))
+	words := binary.LittleEndian.AppendUint64(nil, r.Key)
+	words = binary.LittleEndian.AppendUint64(words, math.Float64bits(r.Y))
+	for _, v := range r.X {
+		words = binary.LittleEndian.AppendUint64(words, math.Float64bits(v))
+	}
+	content := sha256.Sum256(words)
 	cells := sha256.Sum256([]byte(r.Cells))
 	copy(p.content[:], content[:])
 	copy(p.cells[:], cells[:])
