@@ -284,3 +284,22 @@ func TestAnswersOfANodeAtRest(t *testing.T) {
 		t.Errorf("probabilities of a number: %v", err)
 	}
 }
+
+// A phone keeps what its settings say: older examples go, and make room.
+func TestKeptExamples(t *testing.T) {
+	c := linearConfig(t)
+	c.Settings += "\nkeep_records = 4\n"
+	c.MaxExamples = 6
+	n := open(t, c, nil)
+	for range 5 {
+		check(t, n.AddExamples(rows(fixed(1), 2)))
+	}
+	text, err := n.StatusJSON()
+	s := parse(t, text, err)["node"].(map[string]any)
+	if s["records"] != 4.0 || s["keep"].(map[string]any)["records"] != 4.0 {
+		t.Errorf("ten examples came, and it has %s", text)
+	}
+	if stored, _ := n.queue.lengths(); stored != 4 {
+		t.Errorf("the queue counts %d examples, want 4", stored)
+	}
+}

@@ -59,6 +59,10 @@ func TestVersion1IsReadAndContinued(t *testing.T) {
 	if stored[0].Cohort != 2 || later[0].Cohort != 3 {
 		t.Errorf("new records joined cohorts %d and %d, want 2 and 3", stored[0].Cohort, later[0].Cohort)
 	}
+	named := []Arrival{{learner.Record{X: make([]float64, dim)}, "a"}, {learner.Record{X: make([]float64, dim)}, "a"}}
+	if c, err := s.Put(named, full(9), today); err != nil || c.Outcomes[0] != New || c.Outcomes[1] != Same {
+		t.Errorf("records with IDs: %v, %v", c.Outcomes, err)
+	}
 	require.NoError(t, commitRound(l, 3))
 	pay(t, l, 4, gaussian(t, 10), 1, 2, 3)
 	s, l = reopen(t, s)
