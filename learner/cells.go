@@ -209,6 +209,7 @@ func (t *Task) Coordinates() []string {
 			names = append(names, f.Name)
 		}
 	}
+	names = append(names, t.Map.names()...)
 	if t.Constant > 0 {
 		names = append(names, "constant")
 	}

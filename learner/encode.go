@@ -22,8 +22,8 @@ import (
 //   - an empty cell, see [Blank], only zeros: unknown, which of a number is the middle
 //     of its range.
 //
-// They are scaled together, see [Task.Normalise] and [Task.UsualNorm], and the task's
-// constant is appended.
+// They are scaled together, see [Task.Normalise] and [Task.UsualNorm], and the task's [Map]
+// and constant are appended.
 //
 // What could not be taken as it was, is noted in the record's Cells: a number outside
 // its range counts as the nearest end, a text that is none of a set's values as none. The
@@ -91,7 +91,7 @@ func (t *Task) encodeCells(w *cellWriter, cell func(name string) (string, bool))
 
 func missing(column string) error { return fmt.Errorf("column %q is missing", column) }
 
-// finish scales the coordinates and appends the constant.
+// finish scales the coordinates and appends the map and the constant.
 func (t *Task) finish(x []float64) []float64 {
 	if !t.Normalise {
 		if norm := t.usualNorm(); norm != 1 {
@@ -100,7 +100,12 @@ func (t *Task) finish(x []float64) []float64 {
 			}
 		}
 	}
-	scaleToUnit(x, t.Normalise)
+	if t.Map.Kind == "" || t.Normalise {
+		scaleToUnit(x, t.Normalise)
+	}
+	if t.Map.Kind != "" {
+		x = t.Map.appended(x)
+	}
 	x = flushed(x)
 	if t.Constant > 0 {
 		x = append(x, t.Constant)

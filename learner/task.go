@@ -22,7 +22,9 @@ type Task struct {
 	// none. A value below 1 leaves more of the clipped gradient, and a larger
 	// public step, to the features.
 	Constant float64 `toml:"constant"`
-	Target   Target  `toml:"target"`
+	// Map appends a public function of the coordinates to them; the zero value: none.
+	Map    Map    `toml:"map,omitempty" json:",omitzero"`
+	Target Target `toml:"target"`
 	// Threshold is the residual from which on the huber loss is straight, in the
 	// units of the target, > 0; 0 for other losses.
 	Threshold float64 `toml:"threshold,omitempty" json:",omitzero"`
@@ -154,12 +156,17 @@ func (t *Task) Dimension() int { return t.loss().scores() * t.Width() }
 
 // Width is p, the length of an encoded record.
 func (t *Task) Width() int {
-	n := 0
-	for i := range t.Features {
-		n += t.Features[i].width()
-	}
+	n := t.coordinates() + t.Map.Features
 	if t.Constant > 0 {
 		n++
+	}
+	return n
+}
+
+// coordinates is how many of them a row makes before the map and the constant.
+func (t *Task) coordinates() (n int) {
+	for i := range t.Features {
+		n += t.Features[i].width()
 	}
 	return n
 }

@@ -72,6 +72,9 @@ func (t *Task) Complete(said Keys, e Expected) *Task {
 		fill(&u, "target.center", &u.Target.Center, u.Target.Min/2+u.Target.Max/2)
 	}
 	fill(&u, "radius", &u.Radius, rounded(usualRadius*u.unit()))
+	if u.filled["map"] || u.Map.Kind != "" {
+		u.bends()
+	}
 	if own := u.Task.learner().usual; own != nil {
 		own(&u) // before the rest, because what is filled in stays
 	}

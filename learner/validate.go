@@ -46,6 +46,7 @@ func (t *Task) Faults() []*Fault {
 	c.loss(t)
 	c.features(t.Features)
 	if len(c.faults) == 0 { // the kinds are known, so the width is
+		t.Map.check(&c, t.coordinates())
 		c.check(t.Dimension() > 0 && t.Dimension() <= MaxDimension, "features", "must make 1 to %d coordinates, times the classes if there are any, not %d", MaxDimension, t.Dimension())
 	}
 	c.check(t.Constant >= 0 && t.Constant <= 1, "constant", "must be between 0 and 1")

@@ -1,0 +1,155 @@
+package learner
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// mapped is a task of p numbers with a map.
+func mapped(p int, m Map) *Task {
+	t := bare(Target{Name: "y", Min: -1, Max: 1}, p)
+	for i := range t.Features {
+		t.Features[i].Min, t.Features[i].Max = -1, 1
+	}
+	t.Map = m
+	return t.Complete(Keys{"map.features": m.Features != 0, "map.width": m.Width != 0}, Expected{})
+}
+
+// Against the Python of docs/tasks.md, which was run once: the random numbers to the bit, and what
+// is made of them to the last few.
+func TestMapIsTheDocumentedOne(t *testing.T) {
+	m := Map{Kind: "fourier", Features: 6, Width: 0.7, Seed: 2026}
+	for i, want := range []float64{-0.5, 1, 1, -1.75, 0.25, -0.25, 1.25, 0.75} {
+		if got := m.weight(i); got != want {
+			t.Errorf("weight %d is %v, want %v", i, got, want)
+		}
+	}
+	largest := Map{Seed: mostMapSeed}
+	if got := largest.weight(1e6); got != 0.75 {
+		t.Errorf("weight 1e6 of the largest seed is %v", got)
+	}
+	wantClose(t, "short row", m.appended([]float64{0.5, -0.25, 0}), []float64{
+		0.4330127018922193, -0.21650635094610965, 0, 0.21811177345346167, -0.18910470013809585,
+		0.06623595984961089, -0.28097354138091735, 0.2341048876745981, 0.16890303401714588,
+	}, 1e-14)
+	plain := Map{Kind: "fourier", Features: 4, Width: 1}
+	wantClose(t, "long row", plain.appended([]float64{1.5, -2, 0.1}), []float64{
+		0.5192000482433016, -0.6922667309910686, 0.03461333654955343, 0.07743055678434499,
+		-0.3449703014406694, 0.335045127422137, 0.11289270388596427,
+	}, 1e-14)
+}
+
+// What two rows have in common in the map is the Gaussian of their distance. Each of 20000
+// pairs of features is off by less than 1 with deviation below 0.71, so 0.03 is six
+// deviations of their mean: one of these 200 comparisons would fail with probability 4e-7.
+// The sum of coins is off by 0.002 at most.
+func TestMapIsNearlyTheGaussianKernel(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 200 {
+		m := Map{Kind: "fourier", Features: 40000, Width: 0.3 + 2*r.Float64(), Seed: r.Int64N(mostMapSeed)}
+		u, v := normals(r, 3), normals(r, 3)
+		distance := floats.Distance(u, v, 2) / m.Width
+		got := 4 * floats.Dot(m.appended(u)[3:], m.appended(v)[3:])
+		if want := math.Exp(-distance * distance / 2); math.Abs(got-want) > 0.032 {
+			t.Errorf("width %.3f, distance %.3f widths: %.4f, want %.4f", m.Width, distance, got, want)
+		}
+	}
+}
+
+// The bound that every guarantee rests on: no row makes a longer record than a task
+// without a map does, and the map's part has norm 1/2 whatever the row is.
+func FuzzMapIsBounded(f *testing.F) {
+	f.Add(1.0, -2.0, 0.5, uint16(64), 1.0, int64(7), false)
+	f.Add(1e300, -1e300, 0.0, uint16(2), 0.1, int64(mostMapSeed), false)
+	f.Add(0.0, 0.0, 0.0, uint16(500), 100.0, int64(0), true)
+	f.Add(math.NaN(), 1e-320, math.MaxFloat64, uint16(31), 1.0, int64(1), true)
+	f.Fuzz(func(t *testing.T, a, b, c float64, features uint16, width float64, seed int64, normalise bool) {
+		task := mapped(3, Map{Kind: "fourier", Features: int(features), Width: width, Seed: seed})
+		task.Normalise = normalise
+		if task.Validate() != nil {
+			return
+		}
+		r, err := task.EncodeVector([]float64{a, b, c})
+		if err != nil {
+			return // an infinite number
+		}
+		if err := task.Admit(&r); err != nil {
+			t.Fatal(err)
+		}
+		if norm := floats.Norm(r.X[3:3+task.Map.Features], 2); math.Abs(norm-0.5) > 1e-12 {
+			t.Fatalf("the map's part has norm %v", norm)
+		}
+	})
+}
+
+// A row that one feature says beyond its usual size: the map sees it before it is cut,
+// the rest after.
+func TestMapSeesRowsBeforeTheyAreCut(t *testing.T) {
+	task := mapped(1, Map{Kind: "fourier", Features: 2})
+	task.UsualNorm = 0.1
+	near, far := must(task.EncodeVector([]float64{0.5})), must(task.EncodeVector([]float64{1}))
+	if near.X[0] != math.Sqrt(3)/2 || near.X[0] != far.X[0] {
+		t.Errorf("cut to %v and %v", near.X[0], far.X[0])
+	}
+	if near.X[1] == far.X[1] || near.X[2] == far.X[2] {
+		t.Error("the map sees rows that were cut")
+	}
+}
+
+// One width, one list of names, and a key of the task that costs nothing while it is not used.
+func TestMappedTask(t *testing.T) {
+	for _, key := range []Keys{{"map": true}, {"map.kind": true}} {
+		task := bare(Target{Name: "y"}, 3)
+		if key["map.kind"] {
+			task.Map.Kind = "fourier"
+		}
+		task = task.Complete(key, Expected{})
+		if want := (Map{Kind: "fourier", Features: 128, Width: 1}); task.Map != want {
+			t.Errorf("the usual map is %+v, want %+v", task.Map, want)
+		}
+		record := must(task.EncodeVector([]float64{1, 2, 3}))
+		if task.Width() != 3+128+1 || len(record.X) != task.Width() || len(task.Coordinates()) != task.Width() {
+			t.Errorf("%d coordinates with %d names, and the width is %d", len(record.X), len(task.Coordinates()), task.Width())
+		}
+		if err := task.Validate(); err != nil || task.FeatureNorm() != math.Hypot(1, 0.5) {
+			t.Errorf("%v, norm %v", err, task.FeatureNorm())
+		}
+	}
+}
+
+func TestMapsThatAreRefused(t *testing.T) {
+	for want, m := range map[string]Map{
+		"map.kind: must be \"fourier\"":          {Width: 1},
+		"map.kind: must be one of [\"fourier\"]": {Kind: "relu", Features: 2, Width: 1},
+		"map.features: must be an even number":   {Kind: "fourier", Features: 3, Width: 1},
+		"map.features: are 4194304":              {Kind: "fourier", Features: 1 << 22, Width: 1},
+		"map.features: must be an even":          {Kind: "fourier", Features: math.MinInt, Width: 1},
+		"map.width: must be between":             {Kind: "fourier", Features: 2, Width: math.NaN()},
+		"map.seed: must be a whole number":       {Kind: "fourier", Features: 2, Width: 1, Seed: 1 << 53},
+	} {
+		task := mapped(3, Map{})
+		task.Map = m
+		if err := task.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %s", m, err, want)
+		}
+	}
+}
+
+func BenchmarkMap(b *testing.B) {
+	for name, p := range map[string]int{"10": 10, "768": 768} {
+		task := mapped(p, Map{Kind: "fourier"})
+		raw := make([]float64, p)
+		for i := range raw {
+			raw[i] = float64(i%7)/7 - 0.4
+		}
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				must(task.EncodeVector(raw))
+			}
+		})
+	}
+}
