@@ -30,13 +30,16 @@ func PersonalModelsKnowing(t *Task, train *Rows, prior []float64, k *Known) iter
 			return
 		}
 		without, left := newSearch(t, train, prior), false
-		without.within(t, train, func(m PersonalModel) bool {
+		show := func(m PersonalModel) bool {
 			if m.Theta != nil {
 				m.Theta = k.pad(t, m.Theta)
 			}
 			left = !yield(m)
 			return !left
-		})
+		}
+		if without.besideStraight(t, train, show) {
+			without.within(t, train, show)
+		}
 		if left {
 			return
 		}
@@ -71,11 +74,11 @@ func (s *search) within(t *Task, train *Rows, yield func(PersonalModel) bool) {
 // logWeight is the logarithm of what all fits of the model weigh together; a model that is
 // shown before the first is done weighs nothing.
 func (s *search) logWeight() float64 {
-	logWeights := []float64{math.Inf(-1)}
-	for _, c := range s.rivals() {
-		logWeights = append(logWeights, c.logWeight)
+	fits := s.rivals()
+	if s.straight != nil {
+		fits = slices.Concat(fits, s.straight.alone)
 	}
-	return floats.LogSumExp(logWeights)
+	return together(fits)
 }
 
 // How much more than a feature the weights of offset and popularity are pulled.

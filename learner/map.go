@@ -44,7 +44,7 @@ const (
 )
 
 // bends fills in the table "map" of a task that has one. The constants were chosen on made-up
-// files: see docs/cookbook.md for what they do on others.
+// people of other seeds than those that docs/experiments.md reports.
 func (u *filler) bends() {
 	fill(u, "map.kind", &u.Map.Kind, "fourier")
 	fill(u, "map.features", &u.Map.Features, 128)

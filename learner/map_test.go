@@ -19,8 +19,8 @@ func mapped(p int, m Map) *Task {
 	return t.Complete(Keys{"map.features": m.Features != 0, "map.width": m.Width != 0}, Expected{})
 }
 
-// Against the Python of docs/tasks.md, which was run once: the random numbers to the bit, and what
-// is made of them to the last few.
+// Against the Python of docs/tasks.md, which printed these numbers: the random ones to the
+// bit, and what is made of them to the last few.
 func TestMapIsTheDocumentedOne(t *testing.T) {
 	m := Map{Kind: "fourier", Features: 6, Width: 0.7, Seed: 2026}
 	for i, want := range []float64{-0.5, 1, 1, -1.75, 0.25, -0.25, 1.25, 0.75} {
@@ -151,5 +151,61 @@ func BenchmarkMap(b *testing.B) {
 				must(task.EncodeVector(raw))
 			}
 		})
+	}
+}
+
+// Where a straight line is right a map costs little, alone and around a prior that has one.
+// Without the straight fits beside it, it costs three times as much here. The seeds are fixed.
+func TestMapCostsLittleWhereALineIsRight(t *testing.T) {
+	var plain, bent, beside float64
+	for seed := range uint64(30) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		with := mapped(4, Map{Kind: "fourier"})
+		without := *with
+		without.Map = Map{}
+		truth := normals(r, 4)
+		var rows, mappedRows, fresh, mappedFresh []Record
+		for i := range 230 {
+			raw := []float64{2*r.Float64() - 1, 2*r.Float64() - 1, 2*r.Float64() - 1, 2*r.Float64() - 1}
+			y := floats.Dot(raw, truth)/8 + 0.05*r.NormFloat64()
+			one, two := must(without.EncodeVector(raw)), must(with.EncodeVector(raw))
+			one.Seq, two.Seq, one.Y, two.Y = 1, 1, y, y
+			if i < 30 {
+				rows, mappedRows = append(rows, one), append(mappedRows, two)
+			} else {
+				fresh, mappedFresh = append(fresh, one), append(mappedFresh, two)
+			}
+		}
+		prior := make([]float64, with.Dimension())
+		m := FitPersonal(with, mappedRows, prior)
+		plain += without.Error(FitPersonal(&without, rows, make([]float64, without.Dimension())).Alone, fresh)
+		bent += with.Error(m.Alone, mappedFresh)
+		prior[0], prior[len(prior)-2] = 1, 1
+		m = FitPersonal(with, mappedRows, prior)
+		beside += with.Error(m.Alone, mappedFresh)
+	}
+	if bent > 1.03*plain || math.Abs(beside-bent) > 1e-9*bent {
+		t.Errorf("errors without a map %.4f, with one %.4f, beside a prior %.4f", plain/30, bent/30, beside/30)
+	}
+	t.Logf("errors without a map %.4f, with one %.4f", plain/30, bent/30)
+}
+
+// A fit with a map can be left at any time too, and every model on the way is one of the task.
+func TestMappedModelsCanBeLeft(t *testing.T) {
+	task, r := mapped(3, Map{Kind: "fourier"}), rand.New(rand.NewPCG(3, 3))
+	records := draw(r, task, normals(r, task.Dimension()), 40, 0.5)
+	shown := func(stop int) (n int) {
+		for m := range PersonalModels(task, RowsOf(records), make([]float64, task.Dimension())) {
+			if m.Theta != nil && (len(m.Theta) != task.Dimension() || len(m.Alone) != task.Dimension()) {
+				t.Fatalf("a model of %d weights, want %d", len(m.Theta), task.Dimension())
+			}
+			if n++; n == stop {
+				break
+			}
+		}
+		return n
+	}
+	for stop := 1; stop <= shown(0); stop++ {
+		shown(stop)
 	}
 }

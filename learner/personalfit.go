@@ -24,7 +24,10 @@ func PersonalModels(t *Task, train *Rows, prior []float64) iter.Seq[PersonalMode
 			yield(PersonalModel{Theta: floats.ScaleTo(slices.Clone(zero), t.Local.Kappa, prior), Alone: zero})
 			return
 		}
-		newSearch(t, train, prior).within(t, train, yield)
+		s := newSearch(t, train, prior)
+		if s.besideStraight(t, train, yield) {
+			s.within(t, train, yield)
+		}
 	}
 }
 
@@ -60,6 +63,7 @@ type search struct {
 
 	alone    []candidate // kappa = 0
 	together []candidate
+	straight *straight     // of a task with a map; nil: no such fits
 	model    PersonalModel // of what there is, in the task's coordinates
 
 	outside func([]float64) []float64 // from those of the fits
@@ -280,6 +284,9 @@ func (s *search) add(kappa float64, octave int, theta []float64, e evidence) can
 
 func (s *search) show(theta, alone []float64) {
 	s.model = PersonalModel{Theta: s.outside(theta), Alone: s.outside(alone)}
+	if s.straight != nil {
+		s.model = PersonalModel{Theta: s.straight.mixed(s.model.Theta, s.rivals()), Alone: s.straight.mixed(s.model.Alone, s.alone)}
+	}
 }
 
 // rivals are the fits that share the weight of the collaborative model.

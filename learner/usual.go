@@ -261,12 +261,13 @@ func (u *filler) sums() {
 }
 
 // usualRecipe is what is summed up: votes where the records are about something with a
-// name, a regression of numbers, gradients of anything else.
+// name, a regression of numbers, gradients of anything else, and of what a map makes wide:
+// a regression sums up the square of its coordinates, and is drowned by their noise.
 func (u *filler) usualRecipe() string {
 	switch {
 	case u.numbers() && u.key() != nil:
 		return "items"
-	case u.Loss == "squared" && u.Width() <= maxSquared:
+	case u.Loss == "squared" && u.Width() <= maxSquared && u.Map.Kind == "":
 		return "mean"
 	}
 	return "gradient"

@@ -12,7 +12,8 @@ import (
 // recipes are what the people of a data set sum up: what the task says itself, with the
 // whole budget for it, or what suits it. That is what people think of each key, if there
 // is one; in which directions they differ, if the task's graph looks for people who are
-// alike and labels are two classes; or else where all personal models start.
+// alike and labels are two classes; or else where all personal models start, by gradients
+// if a map makes the records wide.
 func (d *Dataset) recipes() []learner.Recipe {
 	t := d.Task
 	if own := slices.Clone(t.Sums.Recipes); len(own) > 0 {
@@ -23,7 +24,10 @@ func (d *Dataset) recipes() []learner.Recipe {
 		return own
 	}
 	kinds := []string{"items", "mean", "gradient"}
-	if t.Graph.Rule != "random" {
+	switch {
+	case t.Map.Kind != "":
+		kinds = []string{"items", "gradient"}
+	case t.Graph.Rule != "random":
 		kinds = []string{"items", "moments", "mean", "gradient"}
 	}
 	for _, kind := range kinds {
