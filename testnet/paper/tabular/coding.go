@@ -45,9 +45,9 @@ func (c *coding) task() *learner.Task {
 	if d := c.declared; d != nil {
 		t = learner.Task{
 			Name: d.Name, Features: d.Features, Target: d.Target, Loss: d.Loss, Threshold: d.Threshold, Smoothing: d.Smoothing,
-			Normalise: d.Normalise, UsualNorm: d.UsualNorm, Constant: d.Constant,
+			Normalise: d.Normalise, UsualNorm: d.UsualNorm, Constant: d.Constant, Map: d.Map,
 		}
-		for _, key := range []string{"loss", "threshold", "smoothing", "normalise", "constant"} {
+		for _, key := range []string{"loss", "threshold", "smoothing", "normalise", "constant", "map.features", "map.width"} {
 			said[key] = true
 		}
 	}
