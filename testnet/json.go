@@ -30,7 +30,8 @@ type report struct {
 	Phones    int               `json:"phones"`            // the last ones of the nodes; 0 unless there was weather
 	Processes *Footprint        `json:"processes"`         // of the mean daemon; null unless each node was a process
 	Newcomers *Newcomers        `json:"newcomers"`         // null when no private sum was made
-	// Cells counts the cells of each column that were not taken as they are.
+	// Cells counts the cells of each column that were not taken as they are; null of
+	// made-up people.
 	Cells   []learner.ColumnTally `json:"cells"`
 	Changed []string              `json:"changed,omitempty"` // what a rehearsal does otherwise than the task says
 }

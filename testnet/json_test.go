@@ -72,6 +72,7 @@ var resultSchema = schema{
 	"seeds": "number", "data": "string", "task": "string", "measure": "string", "driver": "string",
 	"base": "number or null", "verdict": "string", "change": "object or null",
 	"complete": "bool", "private_reduction": "object", "load": "object", "phones": "number", "processes": "object or null", "newcomers": "object or null",
+	"cells": "array or null",
 }
 
 var rowSchema = schema{
