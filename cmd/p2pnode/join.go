@@ -9,11 +9,9 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
-	"unicode"
 
 	"github.com/libp2p/go-libp2p/core/crypto"
 	"github.com/spf13/cobra"
@@ -260,110 +258,4 @@ func (j *joining) identity(made *datadir.New) (crypto.PrivKey, error) {
 		return datadir.ReadIdentity(made.Identity)
 	}
 	return datadir.PassingIdentity()
-}
-
-// describe says what the network is, and the node if there is one already.
-func (j *joining) describe(made datadir.New) (joined, error) {
-	kept, t := made.Config.Guarantee(), made.Task
-	d := joined{
-		Members: j.ticket.Members, Invited: j.ticket.Seed != nil, Until: expiry(j.ticket.Expires),
-		Key: j.ticket.KeyPrint, From: ticketAddresses(j.ticket),
-		newDirectory: newDirectory{
-			Dir: j.dir, Task: t.Name, Network: j.ticket.Network, Columns: t.Columns(),
-			Epsilon: kept.Epsilon, Delta: kept.Delta, Releases: made.Config.Releases, Protected: made.Config.Unprotected == "",
-			Pure: made.Config.Pure(), Obfuscation: t.Obfuscated(), SumsOnly: t.Silent(),
-		},
-	}
-	if s := t.Sums; len(s.Recipes) > 0 {
-		d.Sums = &newSums{Share: s.Share(), Committee: s.Committee, Colluding: s.Colluding}
-	}
-	if _, err := os.Stat(filepath.Join(j.dir, datadir.KeyFile)); errors.Is(err, fs.ErrNotExist) {
-		return d, nil
-	}
-	self, err := datadir.PeerOf(j.dir)
-	d.Peer = self.String()
-	if d.Sums != nil {
-		d.Sums.Member = slices.Contains(d.Sums.Committee, d.Peer)
-	}
-	return d, err
-}
-
-// joined says what a network is, and what join has made.
-type joined struct {
-	newDirectory
-	Peer    string   `json:"peer"`
-	Members string   `json:"members"`         // of which private network; "": everybody of the task may speak to the node
-	Invited bool     `json:"invited"`         // the ticket brought an identity that is on the list
-	Until   string   `json:"until,omitempty"` // when that membership ends
-	Key     string   `json:"key_fingerprint"` // "": no network key
-	From    []string `json:"starts_from"`
-	Before  bool     `json:"joined_before"`   // the directory held a node of the network already
-	Running bool     `json:"running_already"` // its daemon
-	// What follows is known once the daemon runs.
-	Addresses []string `json:"addresses"`       // of this node
-	First     string   `json:"first_neighbour"` // "": not waited for
-	Seconds   float64  `json:"after_seconds"`   // it was met
-}
-
-// explain says what the task is and what it costs, and what joining means beside that.
-func (j *joining) explain(made datadir.New) (string, error) {
-	plan, err := j.describe(made)
-	if err != nil {
-		return "", err
-	}
-	catalogue, err := datadir.ReadCatalogue(made.Task, made.Catalogue)
-	if err != nil {
-		return "", err
-	}
-	e, err := datadir.Explain(made.Task, made.Config, catalogue)
-	if err != nil {
-		return "", err
-	}
-	return explainedText(e) + "\nJOINING\n" + plan.joining(), nil
-}
-
-// joining says what joining means beside what the task says.
-func (d joined) joining() (text string) {
-	if d.Sums != nil {
-		text += "  The committee that adds up the private sums:\n    " + strings.Join(d.Sums.Committee, "\n    ") + "\n"
-	}
-	switch {
-	case d.Invited:
-		text += paragraph("  ", strings.TrimSpace(fmt.Sprintf("The ticket makes the node a member of %s %s", d.Members, d.Until))+". It is for one node: if somebody else has used it, do not join.")
-	case d.Members != "":
-		text += paragraph("  ", fmt.Sprintf("Members of %s speak to members only; the keeper of the list lets the node in.", d.Members))
-	}
-	if d.Key != "" {
-		text += fmt.Sprintf("  The network has a key, with the fingerprint %s.\n", d.Key)
-	}
-	return text + "  The node will be made in " + d.Dir + ", and start from\n    " + strings.Join(d.From, "\n    ") + "\n"
-}
-
-// made says what was made of a ticket.
-func (d joined) made() string {
-	text := fmt.Sprintf("Made the node %s for the task %s in %s.\n%s\n", d.Peer, d.Task, d.Dir, d.guarantee())
-	if d.Members != "" && !d.Invited {
-		text += fmt.Sprintf("The keeper of the list of %s lets this node in with:\n  p2pnode members add %s --name NAME --key FILE\n", d.Members, d.Peer)
-	}
-	return text
-}
-
-// before says what a ticket brought to a node that had joined.
-func (d joined) before() string {
-	text := fmt.Sprintf("The node of %s has joined this network before. It starts from the %s of the ticket, too.\n", d.Dir, plural(len(d.From), "address", "addresses"))
-	if d.Running {
-		text += "Its daemon is running already.\n"
-	}
-	return text
-}
-
-// printable takes the characters out of a text that a terminal obeys: tasks and tickets come
-// from strangers.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r != '\n' && !unicode.IsPrint(r) {
-			return '?'
-		}
-		return r
-	}, text)
 }
