@@ -61,6 +61,53 @@ func TestReadRows(t *testing.T) {
 	}
 }
 
+// Texts, times, vectors and logarithms are the same records from CSV and from JSON, and what
+// a prediction is asked for says how they were taken.
+func TestRowsOfAllKinds(t *testing.T) {
+	task := lineTask()
+	task.Features = []learner.Feature{
+		{Name: "note", Kind: "text", Buckets: 64}, {Name: "at", Kind: "time", UTCOffset: "+01:00"},
+		{Name: "photo", Kind: "vector", Length: 3}, {Name: "price", Kind: "number", Min: 1, Max: 1000, Log: true},
+	}
+	if err := task.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	read := func(text string) (records []learner.Record, report api.ImportReport) {
+		t.Helper()
+		err := readRows(strings.NewReader(text), task, "", &report, func(a storage.Arrival) error {
+			records = append(records, a.Record)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return records, report
+	}
+	want, _ := read("note,at,photo,price,y\n\"too cold, ÉTÉ 🙂\",2026-03-01T08:30:00Z,\"[1,-2,0.5]\",30,1\n")
+	for name, text := range map[string]string{
+		"columns": "photo_0;y;photo_1;note;photo_2;at;price\n1;1;-2;too cold, ÉTÉ 🙂;0,5;2026-03-01T09:30:00+01:00;30,0\n",
+		"JSON":    `{"note":"too cold, E\u0301TE\u0301 🙂","at":1772353800,"photo":[1, -2, 5e-1],"price":30,"y":1}`,
+		"in JSON": `{"note":"too cold, ÉTÉ 🙂","at":"2026-03-01 09:30","photo_1":1,"photo_2":-2,"photo_3":0.5,"price":"3e1","y":1}`,
+	} {
+		got, report := read(text)
+		if len(got) != 1 || report.Bad > 0 || !reflect.DeepEqual(got[0].X, want[0].X) || got[0].Y != want[0].Y {
+			t.Errorf("%s: %+v, want %+v; %+v", name, got, want, report.Lines)
+		}
+	}
+	_, report := read("note,at,photo,price,y\nx,soon,,1,1\nx,,\"[1,2]\",1,1\nx,,\"[1,2,x]\",1,1\n")
+	for i, says := range []string{`column "at": "soon" is no time`, `column "photo": the vector has 2 numbers, and the task wants 3`, `column "photo[2]": "x" is not a finite number`} {
+		if !strings.Contains(report.Lines[i].Reason, says) || report.Lines[i].Line != i+2 {
+			t.Errorf("line %+v, want %s", report.Lines[i], says)
+		}
+	}
+	n := testNode(t, task, want, nil)
+	p, err := n.Predict(t.Context(), map[string]string{"note": "...", "at": "", "photo": "[0,0,1]", "price": "1e9"})
+	noted := []api.ColumnTally{{Column: "note", Unknown: 1}, {Column: "at", Empty: 1}, {Column: "price", Clamped: 1}}
+	if err != nil || !reflect.DeepEqual(p.Cells, noted) {
+		t.Errorf("noted %+v, %v, want %+v", p.Cells, err, noted)
+	}
+}
+
 // A file with many bad lines gives a short report with the full count.
 func TestReadRowsBoundsTheReport(t *testing.T) {
 	_, report, err := readAll("a,b,y\n" + strings.Repeat("x,0,1\n", 1000))

@@ -35,6 +35,7 @@ outside their range. A file of any size takes little memory. If the model learns
 meanwhile, later rows are of the newer model.`,
 		Example: `  p2pnode predict 'genres=Comedy|Romance' year=1994
   p2pnode predict --json genres=Film-Noir year=1944
+  p2pnode predict 'note=heating is cold again' at=2026-03-01T08:30 'photo=[0.1, -0.4]'
   p2pnode predict --file ratings.csv
   p2pnode predict --file ratings.csv --json --out predictions.ndjson
   echo '{"genres":["Comedy","War"],"year":1994}' | p2pnode predict --file -`,

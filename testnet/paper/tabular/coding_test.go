@@ -27,6 +27,10 @@ func TestRecordsAreTheNodes(t *testing.T) {
 	for i := range 60 {
 		mixed += fmt.Sprintf("n%d;%d,5;%d;%s;%d;%s\n", i%4, 10+i, i%2, []string{"A|C", "B", "", "n/a"}[i%4], 1980+i, []string{"no", "yes"}[i*i%7%2])
 	}
+	said := "node;note;at;photo_1;photo_2;price;y\n" // a text, a time, a vector in columns of its own, a logarithm
+	for i := range 60 {
+		said += fmt.Sprintf("n%d;%s;2026-03-%02d %02d:30;%d,5;-1;%d;%s\n", i%4, []string{"zu kalt, zu laut", "warm 🙂", "", "..."}[i%4], 1+i%28, i%24, i, i*i, []string{"no", "yes"}[i*i%7%2])
+	}
 	for name, c := range map[string]struct{ text, ranges string }{
 		"numbers": {alike(4, 13, asNumber), ""},
 		"classes": {alike(4, 13, asClass), ""},
@@ -51,6 +55,30 @@ values = ["A", "B"]
 name = "year"
 kind = "range"
 edges = [1990.0, 2000.0]
+[target]
+name = "y"
+classes = ["no", "yes"]
+`},
+		"said": {said, `name = "said"
+[[features]]
+name = "note"
+kind = "text"
+buckets = 32
+words = [1, 2]
+[[features]]
+name = "at"
+kind = "time"
+parts = ["day"]
+utc_offset = "+01:00"
+[[features]]
+name = "photo"
+kind = "vector"
+length = 2
+[[features]]
+name = "price"
+kind = "number"
+max = 1000
+log = true
 [target]
 name = "y"
 classes = ["no", "yes"]

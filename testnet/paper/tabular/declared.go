@@ -11,19 +11,14 @@ import (
 // declare makes a coding of a task, which is that of its nodes.
 func declare(s *testnet.Sheet, t *learner.Task) (*coding, error) {
 	c := &coding{sheet: s, declared: t}
-	for i := range t.Features {
-		f := t.Features[i]
-		at, err := s.Column(f.Name)
-		if err != nil && f.Kind != "key" { // whose column may be missing
-			return nil, fmt.Errorf("--task: %w", err)
-		}
-		c.columns = append(c.columns, column{f, at})
-	}
-	at, err := s.Column(t.Target.Name)
-	if err != nil {
+	if name, lacks := t.Lacks(t.Columns(), func(name string) bool { return slices.Contains(s.Columns, name) }); lacks {
+		_, err := s.Column(name)
 		return nil, fmt.Errorf("--task: %w", err)
 	}
-	c.target = target{name: t.Target.Name, at: at, min: t.Target.Min, max: t.Target.Max, center: t.Target.Center, classes: t.Target.Classes}
+	for _, f := range t.Features { // a vector may be in several columns, and a key in none
+		c.columns = append(c.columns, column{f, slices.Index(s.Columns, f.Name)})
+	}
+	c.target = target{name: t.Target.Name, at: slices.Index(s.Columns, t.Target.Name), min: t.Target.Min, max: t.Target.Max, center: t.Target.Center, classes: t.Target.Classes}
 	if t.Classifies() && t.Target.Classes == nil {
 		return c, c.binary()
 	}
