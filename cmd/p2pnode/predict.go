@@ -19,7 +19,8 @@ func predictCommand(o *options) *cobra.Command {
 		Long: `Ask the personal model for the target of one row; name every other column of
 the task. The answer is in the target's units; the probability of 1 for a
 yes-or-no target, or 1 or -1 if the task's loss is the hinge; the likeliest class
-and its probability for a target of classes.
+and its probability for a target of classes. Values are written as in a CSV: a
+time as at=2026-03-01T08:30, a vector as 'photo=[0.1, -0.4]'.
 
 With --file it answers for each row of a CSV file, whose first line names the
 columns, or of lines of JSON, one object on each; - reads standard input, and
@@ -35,7 +36,6 @@ outside their range. A file of any size takes little memory. If the model learns
 meanwhile, later rows are of the newer model.`,
 		Example: `  p2pnode predict 'genres=Comedy|Romance' year=1994
   p2pnode predict --json genres=Film-Noir year=1944
-  p2pnode predict 'note=heating is cold again' at=2026-03-01T08:30 'photo=[0.1, -0.4]'
   p2pnode predict --file ratings.csv
   p2pnode predict --file ratings.csv --json --out predictions.ndjson
   echo '{"genres":["Comedy","War"],"year":1994}' | p2pnode predict --file -`,
