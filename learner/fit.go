@@ -47,7 +47,7 @@ func newFitter(l loss, train *Rows) *fitter {
 		scaled: mat.NewDense(most, p, nil), hessian: mat.NewSymDense(k*p, nil),
 		gradient: mat.NewVecDense(k*p, nil), direction: mat.NewVecDense(k*p, nil),
 	}
-	f.divide()
+	f.parts = train.parts(f.z)
 	return f
 }
 
@@ -58,16 +58,17 @@ type part struct {
 	from int // the number of the first record, from 0
 }
 
-// divide makes the parts.
-func (f *fitter) divide() {
-	_, k := f.z.Dims()
+// parts are the pieces with the rows of z, one a record.
+func (r *Rows) parts(z *mat.Dense) (parts []part) {
+	_, k := z.Dims()
 	from := 0
-	for i := range f.train.pieces {
-		p := &f.train.pieces[i]
+	for i := range r.pieces {
+		p := &r.pieces[i]
 		to := from + len(p.y)
-		f.parts = append(f.parts, part{p.matrix(), f.z.Slice(from, to, 0, k).(*mat.Dense), p.y, from})
+		parts = append(parts, part{p.matrix(), z.Slice(from, to, 0, k).(*mat.Dense), p.y, from})
 		from = to
 	}
+	return parts
 }
 
 // newtonSteps bounds the work; from a warm start a handful is enough.

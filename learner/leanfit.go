@@ -1,7 +1,6 @@
 package learner
 
 import (
-	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/blas"
@@ -11,8 +10,8 @@ import (
 )
 
 // leanFitter minimises what [fitter] does where the Hessian of all K p parameters
-// would be too large: its memory is of the order of m (p + K) + p^2 numbers, and its work
-// is in pieces of some ten milliseconds at p = 561.
+// would be too large: beside the records its memory is of the order of m K + p^2 numbers,
+// and its work is in pieces of some ten milliseconds at p = 561.
 //
 // A record's curvature C_j, K x K, of the multinomial loss vanishes along 1, as
 // probabilities sum to 1. Across it is taken for c_j I, with the same trace. Then the
@@ -26,36 +25,78 @@ import (
 // classes are told apart well. The minimum is the true one: Newton's equations are
 // solved with the true Hessian, by conjugate gradients, and S only conditions them.
 // Along 1 the minimum is known, see level, and nothing moves. Leverages are those of
-// S: only they are not exact.
+// S: only they are not exact. Of more than exactColumns features S itself would be too
+// large, see [spectrum].
 type leanFitter struct {
 	loss  loss
 	pause func() bool // called between pieces of the work; false: leave
 
-	x         *mat.Dense // one row a record
+	parts     []part // the records, in order
 	y         []float64
+	width     int        // p
 	z         *mat.Dense // scores, one row a record, as what follows
 	slope     *mat.Dense
 	curvature []float64 // of one record, K x K
 	mean      []float64 // c_j
 
-	some   *mat.Dense    // room for a piece of the records
-	gram   *mat.SymDense // S without the weights, for the c_j in of
-	of     []float64
-	weight []float64 // in factor
-	factor factor    // of S
-	spread []float64 // x_j' S^-1 x_j; nil: not worked out for this factor
+	of     []float64 // c_j in S
+	weight []float64 // in S; nil: not made
+	s      conditioner
 }
+
+// conditioner is S.
+type conditioner interface {
+	// make makes S of the curvatures of the records and the weights, of which p count;
+	// fresh says that the curvatures are not those of before. It reports whether it was
+	// let.
+	make(of, weight []float64, fresh bool) (more bool)
+	// reached reports whether float64 does.
+	reached() bool
+	// solve takes blocks of v to S^-1 times these, in place.
+	solve(v *mat.Dense)
+	// leverages returns x_j' S^-1 x_j of each record, where float64 reaches.
+	leverages() (spread []float64, more bool)
+	// excess is by how much the logarithm of the determinant of S exceeds that of the
+	// penalty's part of it.
+	excess() float64
+}
+
+// exactColumns is up to how many features S is a matrix: two of 32 MB.
+const exactColumns = 2048
 
 // newLeanFitter wants at least one record.
 func newLeanFitter(l loss, train *Rows, pause func() bool) *leanFitter {
 	m, p, k := train.Len(), train.width(), l.scores()
 	f := &leanFitter{
-		loss: l, pause: pause, x: train.matrix(), y: train.labels(),
-		z: mat.NewDense(m, k, nil), slope: mat.NewDense(m, k, nil), curvature: make([]float64, k*k),
-		mean: make([]float64, m), some: mat.NewDense(min(m, pieceRecords), p, nil),
-		gram: mat.NewSymDense(p, nil), factor: newFactor(p),
+		loss: l, pause: pause, y: train.labels(), width: p,
+		z: mat.NewDense(m, k, nil), slope: mat.NewDense(m, k, nil), curvature: make([]float64, k*k), mean: make([]float64, m),
+	}
+	f.parts = train.parts(f.z)
+	if p <= exactColumns {
+		f.s = newSquare(f.parts, m, p, pause)
+	} else {
+		f.s = newSpectrum(f.parts, m, p, pause)
 	}
 	return f
+}
+
+// times writes the scores of a model to dst, one row a record.
+func (f *leanFitter) times(dst *mat.Dense, theta []float64) {
+	_, k := dst.Dims()
+	for _, part := range f.parts {
+		dst.Slice(part.from, part.from+len(part.y), 0, k).(*mat.Dense).Mul(part.x, f.rows(theta).T())
+	}
+}
+
+// collect writes the sum over the records of a row of v times the features to dst, a block
+// for each column.
+func (f *leanFitter) collect(dst []float64, v *mat.Dense) {
+	clear(dst)
+	_, k := v.Dims()
+	for _, part := range f.parts {
+		rows := v.Slice(part.from, part.from+len(part.y), 0, k).(*mat.Dense)
+		blas64.Gemm(blas.Trans, blas.NoTrans, 1, rows.RawMatrix(), part.x.RawMatrix(), 1, f.rows(dst).RawMatrix())
+	}
 }
 
 // rows is a vector of K blocks as a matrix with a row for each.
@@ -69,7 +110,7 @@ func (f *leanFitter) rows(theta []float64) *mat.Dense {
 // penalty sees it.
 func (f *leanFitter) level(theta, centre []float64) {
 	_, k := f.z.Dims()
-	_, p := f.x.Dims()
+	p := f.width
 	if k == 1 {
 		return
 	}
@@ -86,7 +127,7 @@ func (f *leanFitter) level(theta, centre []float64) {
 
 // objective also leaves the scores in z.
 func (f *leanFitter) objective(theta, weight, centre []float64) float64 {
-	f.z.Mul(f.x, f.rows(theta).T())
+	f.times(f.z, theta)
 	return penalised(f.loss, f.z, f.y, theta, weight, centre)
 }
 
@@ -114,64 +155,43 @@ func (f *leanFitter) stale() bool {
 	return f.of == nil || floats.Distance(f.of, f.mean, 1) > staleness*floats.Sum(f.of)
 }
 
-// pieceRecords is how many records a piece of the work on S takes.
-const pieceRecords = 128
-
-// prepare makes the factor of S for these weights and, unless it is near enough, for the
-// curvatures of now.
+// prepare makes S for these weights and, unless it is near enough, for the curvatures of
+// now.
 func (f *leanFitter) prepare(weight []float64) (more bool) {
-	if f.stale() {
-		f.of, f.weight = append(f.of[:0], f.mean...), nil
-		if !f.sum() {
-			return false
-		}
-	}
-	if f.weight != nil && floats.Equal(f.weight, weight) {
+	fresh := f.stale()
+	if !fresh && f.weight != nil && floats.Equal(f.weight, weight) {
 		return true
 	}
-	f.weight, f.spread = nil, nil
-	if !f.factor.make(f.gram, weight, f.pause) {
+	of := f.of
+	if fresh {
+		of = slices.Clone(f.mean)
+	}
+	f.of, f.weight = nil, nil
+	if !f.s.make(of, weight[:f.width], fresh) {
 		return false
 	}
-	f.weight = append(f.weight, weight...)
+	f.of, f.weight = of, slices.Clone(weight)
 	return true
 }
-
-// sum fills gram, some records at a time.
-func (f *leanFitter) sum() bool {
-	m, p := f.x.Dims()
-	f.gram.Zero()
-	for from := 0; from < m; from += pieceRecords {
-		n := min(pieceRecords, m-from)
-		for i := range n {
-			floats.ScaleTo(f.some.RawRowView(i), math.Sqrt(f.of[from+i]), f.x.RawRowView(from+i))
-		}
-		some := f.some.Slice(0, n, 0, p).(*mat.Dense).RawMatrix()
-		blas64.Syrk(blas.Trans, 1, some, 1, f.gram.RawSymmetric())
-		if !f.pause() {
-			return false
-		}
-	}
-	return true
-}
-
-// upper is U with S = U'U; false when float64 does not reach.
-func (f *leanFitter) upper() (u blas64.Triangular, ok bool) { return f.factor.u, f.factor.ok }
 
 // leaveOneOut returns what that of [fitter] does, with the leverages of S. Without the
 // record itself they are a = b / (1 - b c), b = x' S^-1 x, and the scores move by a times
 // the slope. It reports whether it was let.
 func (f *leanFitter) leaveOneOut(weight []float64) (out []float64, more bool) {
 	f.curve()
-	if !f.prepare(weight) || !f.measure() {
+	if !f.prepare(weight) {
 		return nil, false
 	}
 	_, k := f.z.Dims()
 	out = slices.Clone(f.z.RawMatrix().Data)
-	for i, b := range f.spread {
+	if !f.s.reached() {
+		return out, true
+	}
+	spread, more := f.s.leverages()
+	for i, b := range spread {
 		floats.AddScaled(block(out, i, k), b/(1-b*f.of[i]), f.slope.RawRowView(i))
 	}
-	return out, true
+	return out, more
 }
 
 // fit implements [fits]. Of three classes and more, the marginal likelihood has the
@@ -188,36 +208,9 @@ func (f *leanFitter) fit(theta, weight, centre []float64, seen func()) (evidence
 		leaveOneOut: f.loss.evidence(total(f.loss, scores, f.y), len(f.y)),
 		marginal:    f.loss.evidence(f.objective(theta, weight, centre), len(f.y)),
 	}
-	if _, ok := f.upper(); ok {
+	if f.s.reached() {
 		_, k := f.z.Dims()
-		_, p := f.x.Dims()
-		e.marginal -= float64(max(1, k-1)) * excess(f.factor.logDet(), weight[:p]) / 2
+		e.marginal -= float64(max(1, k-1)) * f.s.excess() / 2
 	}
 	return e, true
-}
-
-// measure fills spread, some records at a time, unless it is known, or float64 does not
-// reach. x' S^-1 x is the square of x' U^-1.
-func (f *leanFitter) measure() bool {
-	u, ok := f.upper()
-	if !ok || f.spread != nil {
-		return true
-	}
-	m, p := f.x.Dims()
-	spread := make([]float64, m)
-	for from := 0; from < m; from += pieceRecords {
-		n := min(pieceRecords, m-from)
-		some := f.some.Slice(0, n, 0, p).(*mat.Dense)
-		some.Copy(f.x.Slice(from, from+n, 0, p))
-		blas64.Trsm(blas.Right, blas.NoTrans, 1, u, some.RawMatrix())
-		for i := range n {
-			row := some.RawRowView(i)
-			spread[from+i] = floats.Dot(row, row)
-		}
-		if !f.pause() {
-			return false
-		}
-	}
-	f.spread = spread
-	return true
 }

@@ -3,8 +3,6 @@ package learner
 import (
 	"slices"
 
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
@@ -30,12 +28,11 @@ func (f *leanFitter) minimise(theta, weight, centre []float64, seen func()) bool
 		if step == 0 && !f.prepare(weight) {
 			return false
 		}
-		u, ok := f.upper()
-		if !ok {
+		if !f.s.reached() {
 			return true // beyond float64: keep the best point so far
 		}
 		gradient := f.gradient(theta, weight, centre)
-		direction, more := f.solve(u, gradient, weight)
+		direction, more := f.solve(gradient, weight)
 		if !more {
 			return false
 		}
@@ -53,19 +50,19 @@ func (f *leanFitter) minimise(theta, weight, centre []float64, seen func()) bool
 // gradient is that at theta, after curve.
 func (f *leanFitter) gradient(theta, weight, centre []float64) []float64 {
 	gradient := make([]float64, len(theta))
-	f.rows(gradient).Mul(f.slope.T(), f.x)
+	f.collect(gradient, f.slope)
 	for k, w := range weight {
 		gradient[k] += 2 * w * (theta[k] - centre[k])
 	}
 	return gradient
 }
 
-// solve returns H^-1 b by conjugate gradients, conditioned by S = U'U.
-func (f *leanFitter) solve(u blas64.Triangular, b, weight []float64) (x []float64, more bool) {
+// solve returns H^-1 b by conjugate gradients, conditioned by S.
+func (f *leanFitter) solve(b, weight []float64) (x []float64, more bool) {
 	m, k := f.z.Dims()
 	x, scores := make([]float64, len(b)), mat.NewDense(m, k, nil)
 	residual, curved := slices.Clone(b), make([]float64, len(b))
-	scaled := f.condition(u, residual)
+	scaled := f.condition(residual)
 	direction := slices.Clone(scaled)
 	rho := floats.Dot(residual, scaled)
 	target := leanResidual * rho
@@ -77,7 +74,7 @@ func (f *leanFitter) solve(u blas64.Triangular, b, weight []float64) (x []float6
 		}
 		floats.AddScaled(x, rho/along, direction)
 		floats.AddScaled(residual, -rho/along, curved)
-		scaled = f.condition(u, residual)
+		scaled = f.condition(residual)
 		next := floats.Dot(residual, scaled)
 		if !f.pause() {
 			return nil, false
@@ -96,7 +93,7 @@ func (f *leanFitter) solve(u blas64.Triangular, b, weight []float64) (x []float6
 func (f *leanFitter) hessian(dst, v, weight []float64, scores *mat.Dense) {
 	_, k := f.z.Dims()
 	turned := make([]float64, k)
-	scores.Mul(f.x, f.rows(v).T())
+	f.times(scores, v)
 	for i := range f.y {
 		z, c := scores.RawRowView(i), f.curvature
 		f.loss.curvature(c, f.z.RawRowView(i), f.y[i])
@@ -105,17 +102,15 @@ func (f *leanFitter) hessian(dst, v, weight []float64, scores *mat.Dense) {
 		}
 		copy(z, turned)
 	}
-	f.rows(dst).Mul(scores.T(), f.x)
+	f.collect(dst, scores)
 	for i, w := range weight {
 		dst[i] += 2 * w * v[i]
 	}
 }
 
 // condition returns S^-1 v, block by block.
-func (f *leanFitter) condition(u blas64.Triangular, v []float64) []float64 {
+func (f *leanFitter) condition(v []float64) []float64 {
 	out := slices.Clone(v)
-	rows := f.rows(out).RawMatrix()
-	blas64.Trsm(blas.Right, blas.NoTrans, 1, u, rows)
-	blas64.Trsm(blas.Right, blas.Trans, 1, u, rows)
+	f.s.solve(f.rows(out))
 	return out
 }

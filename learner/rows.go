@@ -137,15 +137,6 @@ func (r *Rows) labels() []float64 {
 	return y
 }
 
-// matrix is a copy of the features, one row a record.
-func (r *Rows) matrix() *mat.Dense {
-	x := make([]float64, 0, r.Len()*r.width())
-	for i := range r.pieces {
-		x = append(x, r.pieces[i].x...)
-	}
-	return mat.NewDense(r.Len(), r.width(), x)
-}
-
 // width is how many features a record has; of none, 0.
 func (r *Rows) width() int {
 	if len(r.pieces) == 0 {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 )
 
 func sameRecords(a, b []Record) bool {
@@ -83,4 +84,13 @@ func TestPiecesDoNotMatter(t *testing.T) {
 			t.Errorf("%s: %v in pieces, %v in one", loss, theta[0], theta[1])
 		}
 	}
+}
+
+// matrix is a copy of the features, one row a record.
+func (r *Rows) matrix() *mat.Dense {
+	x := make([]float64, 0, r.Len()*r.width())
+	for i := range r.pieces {
+		x = append(x, r.pieces[i].x...)
+	}
+	return mat.NewDense(r.Len(), r.width(), x)
 }

@@ -18,13 +18,16 @@ type span struct {
 	constant int        // coordinates after the features: 0 or 1
 }
 
+// spanNumbers bounds the numbers in a basis: 32 MB.
+const spanNumbers = 1 << 22
+
 // newSpan returns the span of the records and the prior, or nil when that is not
-// much smaller than the space of all models. It calls pause between pieces of the work,
+// much smaller than the space of all models, or too large itself. It calls pause between pieces of the work,
 // and reports whether it was let.
 func (t *Task) newSpan(train *Rows, prior []float64, pause func() bool) (s *span, more bool) {
 	width, p, k, m := t.Width(), t.featureCount(), t.loss().scores(), train.Len()
 	r := m + k
-	if r >= p || t.Dimension() > exactParameters && 2*r > p {
+	if r >= p || t.Dimension() > exactParameters && 2*r > p || r*p > spanNumbers {
 		return nil, true
 	}
 	columns := mat.NewDense(p, r, nil)

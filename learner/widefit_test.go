@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The widest tasks, with a thousand records.
-var wide = []struct{ columns, classes int }{{784, 10}, {768, 64}}
+// The widest tasks, and one of more features than a matrix of all pairs has room for.
+var wide = []struct{ columns, classes, records int }{{784, 10, 1000}, {768, 64, 1000}, {2500, 2, 1300}}
 
 // wideRecords are a task with so many columns and classes, m records and a prior.
 func wideRecords(columns, classes, m int) (*Task, *Rows, []float64) {
@@ -41,7 +41,7 @@ func live() uint64 {
 func TestWideFitsAreSmall(t *testing.T) {
 	whole := os.Getenv("P2PNODE_WIDE") != ""
 	for _, c := range wide {
-		task, rows, prior := wideRecords(c.columns, c.classes, 1000)
+		task, rows, prior := wideRecords(c.columns, c.classes, c.records)
 		before, pieces, most := live(), 0, uint64(0)
 		start := time.Now()
 		for range PersonalModels(task, rows, prior) {
@@ -89,6 +89,9 @@ func TestWideFitsAreInterruptible(t *testing.T) {
 	for _, c := range wide {
 		task, rows, prior := wideRecords(c.columns, c.classes, m)
 		var values, curvatures, mostValues, mostCurvatures, pauses int
+		if _, small := newLeanFitter(task.loss(), rows, always).s.(*square); small != (c.columns <= exactColumns) {
+			t.Errorf("%d columns: a matrix of all pairs: %v", c.columns, small)
+		}
 		f := newLeanFitter(counting{task.loss(), &values, &curvatures}, rows, func() bool {
 			mostValues, mostCurvatures = max(mostValues, values), max(mostCurvatures, curvatures)
 			values, curvatures = 0, 0
@@ -116,14 +119,15 @@ func TestFactorInPieces(t *testing.T) {
 		}
 		f.objective(make([]float64, n), weight, make([]float64, n))
 		f.curve()
-		if !f.prepare(weight) || !f.factor.ok {
+		if !f.prepare(weight) || !f.s.reached() {
 			t.Fatalf("%d columns: not factorised", n)
 		}
-		u := triangular(f.factor.u)
+		s := f.s.(*square)
+		u := triangular(s.factor.u)
 		var whole, off mat.Dense
 		whole.Mul(u.T(), u)
 		want := mat.NewSymDense(n, nil)
-		want.CopySym(f.gram)
+		want.CopySym(s.gram)
 		for i := range n {
 			want.SetSym(i, i, want.At(i, i)+2*weight[i])
 		}
@@ -133,13 +137,13 @@ func TestFactorInPieces(t *testing.T) {
 		}
 		var exact mat.Cholesky
 		exact.Factorize(want)
-		if math.Abs(f.factor.logDet()-exact.LogDet()) > 1e-9*(1+math.Abs(exact.LogDet())) {
-			t.Errorf("%d columns: log determinant %g, want %g", n, f.factor.logDet(), exact.LogDet())
+		if math.Abs(s.factor.logDet()-exact.LogDet()) > 1e-9*(1+math.Abs(exact.LogDet())) {
+			t.Errorf("%d columns: log determinant %g, want %g", n, s.factor.logDet(), exact.LogDet())
 		}
 		for i := range weight {
 			weight[i] = -1e6
 		}
-		if f.prepare(weight); f.factor.ok {
+		if f.prepare(weight); f.s.reached() {
 			t.Errorf("%d columns: a matrix that is not positive has a factor", n)
 		}
 	}
