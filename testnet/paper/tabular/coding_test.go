@@ -38,6 +38,11 @@ func TestRecordsAreTheNodes(t *testing.T) {
 		"declared": {mixed, `name = "mixed"
 normalise = true
 constant = 0.3
+[map]
+kind = "fourier"
+features = 8
+width = 1.0
+seed = 3
 [[features]]
 name = "age"
 kind = "number"
