@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -205,19 +206,23 @@ func listOf(t *testing.T, task *learner.Task, column string) *learner.Catalogue 
 // task and kind of feature: also what is beyond its range, unknown or empty.
 func TestReaders(t *testing.T) {
 	t.Parallel()
-	readers := map[string][]string{"python3": {"predict.py"}, "node": {"predict.js"}}
-	for program, args := range readers {
+	for program, name := range map[string]string{"python3": "predict.py", "node": "predict.js"} {
 		t.Run(program, func(t *testing.T) {
 			t.Parallel()
 			if _, err := exec.LookPath(program); err != nil {
-				t.Skipf("%s is missing, so %s was not tried", program, args[0])
+				t.Skipf("%s is missing, so %s was not tried", program, name)
+			}
+			reader := filepath.Join("..", "docs", "readers", name)
+			if text, err := os.ReadFile(reader); err != nil || bytes.Count(text, []byte("\n")) > 60 {
+				t.Errorf("%d lines, %v: a reader has 60 at most", bytes.Count(text, []byte("\n")), err)
 			}
 			random := rand.New(rand.NewPCG(1, 2))
-			for name, task := range readerTasks(t) {
-				c := newReaderCase(t, task, random)
-				for i, got := range c.read(t, program, filepath.Join("..", "docs", "readers", args[0])) {
+			tasks := readerTasks(t)
+			for _, about := range slices.Sorted(maps.Keys(tasks)) {
+				c := newReaderCase(t, tasks[about], random)
+				for i, got := range c.read(t, program, reader) {
 					if !agree(got, c.want[i]) {
-						t.Errorf("%s: %+v, want %+v, for the row %.400q", name, got, c.want[i], fmt.Sprint(c.rows[i]))
+						t.Errorf("%s: %+v, want %+v, for the row %.400q", about, got, c.want[i], fmt.Sprint(c.rows[i]))
 					}
 				}
 			}

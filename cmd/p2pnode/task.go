@@ -13,8 +13,9 @@ import (
 func taskCommand(o *options) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "task",
-		Short: "Look at a task before anybody takes part",
-		Long: `Look at a task before anybody takes part. A task is one TOML file that all nodes of a
+		Short: "Write a task for a file, check one, and say what it means",
+		Long: `Write a task for a file, check one, and say what it means, before anybody takes
+part. A task is one TOML file that all nodes of a
 network share. It needs a name, the features and the target; every other key that is
 left out has a value that follows from these.`,
 	}

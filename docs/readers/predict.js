@@ -18,7 +18,7 @@ function time(f, cell, texts) {
   const [, date, hour = 0, minute = 0, second = "0", zone, sign = "+", h = 0, m = 0] = cell.match(texts.time) || [];
   const ahead = zone ? (sign + 1) * (h * 3600 + m * 60) : f.utc_offset, number = cell / (Math.abs(cell) < 1e11 ? 1 : 1000);
   const seconds = date ? Date.parse(date) / 1000 + hour * 3600 + minute * 60 + Number(second.replace(",", ".")) - ahead : number;
-  const at = (seconds + f.utc_offset) / 86400, days = Math.floor(at), day = at - days, again = ((days % 146097) + 146097) % 146097;
+  const at = seconds + f.utc_offset, days = Math.floor(at / 86400), day = (at - days * 86400) / 86400, again = ((days % 146097) + 146097) % 146097;
   const year = new Date(again * 864e5).getUTCFullYear(), [first, next] = [year, year + 1].map((y) => Date.UTC(y, 0) / 864e5);
   const turns = { day, week: ((again + 3) % 7 + day) / 7, year: (again - first + day) / (next - first) };
   return f.parts.flatMap((part) => [Math.sin(2 * Math.PI * turns[part]), Math.cos(2 * Math.PI * turns[part])]);

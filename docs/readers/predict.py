@@ -13,10 +13,10 @@ def text(f, cell, texts):
     return unit(x, 0)
 def time(f, cell, texts):
     zone = datetime.timezone(datetime.timedelta(seconds=f["utc_offset"]))
-    if not re.search(texts["number"], cell): at = datetime.datetime.fromisoformat(cell)
-    else: at = datetime.datetime.fromtimestamp(float(cell) / (1 if abs(float(cell)) < 1e11 else 1000), zone)
-    at = at.astimezone(zone) if at.tzinfo else at.replace(tzinfo=zone)
-    day = (at - at.replace(hour=0, minute=0, second=0, microsecond=0)) / datetime.timedelta(days=1)
+    if re.search(texts["number"], cell): v = float(cell) / (1 if abs(float(cell)) < 1e11 else 1000)
+    else: v = (at if (at := datetime.datetime.fromisoformat(cell)).tzinfo else at.replace(tzinfo=zone)).timestamp()
+    at = datetime.datetime.fromtimestamp(math.floor(v), zone)
+    day = (at.hour * 3600 + at.minute * 60 + at.second + (v - math.floor(v))) / 86400
     passed, year = at.timetuple().tm_yday - 1 + day, at.replace(month=12, day=31).timetuple().tm_yday
     turns = {"day": day, "week": (at.weekday() + day) / 7, "year": passed / year}
     return [circle(2 * math.pi * turns[part]) for part in f["parts"] for circle in (math.sin, math.cos)]
