@@ -91,7 +91,7 @@ func (t *Task) ModelFile(theta []float64, k *Known) ModelFile {
 	m := ModelFile{
 		Format: ModelFormat, Version: ModelFormatVersion, Task: t.Name,
 		Texts:     textRules,
-		UsualNorm: t.usualNorm(), Normalise: t.Normalise,
+		UsualNorm: t.usualNorm(), Normalise: t.Normalise, Map: t.codedMap(),
 		Constant: t.Constant,
 		Target: CodedTarget{
 			Name: t.Target.Name, Link: t.link(),
@@ -141,6 +141,25 @@ func (f *Feature) coded() CodedTable {
 	table := f.kind().coded(f)
 	table["name"], table["kind"], table["width"] = f.Name, f.Kind, f.width()
 	return table
+}
+
+// codedMap has the random numbers of the task's map written out, so that a reader need not
+// draw them; nil: there is no map.
+func (t *Task) codedMap() *CodedMap {
+	m := &t.Map
+	if m.Kind == "" {
+		return nil
+	}
+	const whole = 4 // the numbers are quarters
+	coded := &CodedMap{Keep: math.Sqrt(3) / 2, Size: math.Sqrt(2/float64(m.Features)) / 2, Scale: 1 / (whole * m.Width), Rows: make([][]float64, m.Features/2)}
+	n := t.coordinates()
+	for j := range coded.Rows {
+		coded.Rows[j] = make([]float64, n)
+		for k := range n {
+			coded.Rows[j][k] = whole * m.weight(j*n+k)
+		}
+	}
+	return coded
 }
 
 // codedKeys is what the population thinks of each key.

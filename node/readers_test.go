@@ -73,6 +73,8 @@ var readerTaskTexts = map[string]string{
 	"every kind": "name = 'every kind'\nloss = 'huber'\nthreshold = 1.0\n" + everyKind + "[target]\nname = 'y'\nmin = -3.0\nmax = 8.0\ncenter = 1.0\n",
 	"normalised": "name = 'normalised'\nloss = 'multinomial'\nnormalise = true\n" + everyKind + "[target]\nname = 'y'\nclasses = ['low', 'mid', 'ünd', '9']\n",
 	"two names":  "name = 'two names'\nloss = 'logistic'\nconstant = 0.0\nusual_norm = 0.5\n" + everyKind + "[target]\nname = 'y'\nclasses = ['no', 'yes']\n",
+	"map":        "name = 'map'\nloss = 'squared'\n" + everyKind + "[map]\nkind = 'fourier'\nfeatures = 34\nwidth = 0.75\nseed = 9007199254740991\n[target]\nname = 'y'\nmin = -3.0\nmax = 8.0\n",
+	"unit map":   "name = 'unit map'\nloss = 'multinomial'\nnormalise = true\n" + everyKind + "[map]\nkind = 'fourier'\nfeatures = 8\n[target]\nname = 'y'\nclasses = ['a', 'b', 'c']\n",
 	"hinge":      "name = 'hinge'\nloss = 'hinge'\nsmoothing = 0.5\n" + everyKind + "[target]\nname = 'y'\n",
 }
 
