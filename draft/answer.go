@@ -123,7 +123,7 @@ func (c *Column) seen(kind string) string {
 		}
 	}
 	if c.Empty > 0 {
-		text += fmt.Sprintf("; %d cells are empty", c.Empty)
+		text += "; " + cellsAre(c.Empty) + " empty"
 	}
 	return text
 }

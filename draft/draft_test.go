@@ -106,7 +106,7 @@ func TestDoubtfulNumbers(t *testing.T) {
 		}
 		return fmt.Sprint(i * i % 17)
 	})...)
-	if j := c.judge(); j.kind != Number || !strings.Contains(j.doubt, "1 cells are no numbers, the first on line 32") {
+	if j := c.judge(); j.kind != Number || !strings.Contains(j.doubt, "1 cell is no number, the first on line 32") {
 		t.Errorf("%+v", j)
 	}
 }
@@ -465,4 +465,43 @@ func FuzzDraft(f *testing.F) {
 			t.Errorf("%q gives a file that is no TOML: %v\n%s", text, err, made)
 		}
 	})
+}
+
+// What is predicted has two values at least, and the owner learns which lines of her file
+// cannot be learned from.
+func TestAnswersThatTheFileContradicts(t *testing.T) {
+	text := "colour,topic\n" + strings.Repeat("red,tea\nblue,coffee\nred,\n", 9)
+	p, err := NewPlan(surveyed(t, text, "", ""), Wishes{})
+	require.NoError(t, err)
+	colour, topic := p.Questions()[0], p.Questions()[1]
+	if err := p.Answer(topic, "tea"); err == nil || !strings.Contains(err.Error(), "has two at least") {
+		t.Errorf("one class: %v", err)
+	}
+	if len(p.Questions()) != 2 {
+		t.Error("a refused answer is taken")
+	}
+	require.NoError(t, p.Answer(colour, "green"))
+	require.NoError(t, p.Answer(topic, "tea,milk"))
+	want := []string{
+		"colour: the file has other values than you name, and they count as unknown: blue, red",
+		"topic: 9 cells are empty, and a line without what is predicted cannot be imported: take it out, or leave it out with data import --skip-bad",
+		"topic: the file has other values than you name, and their lines cannot be imported: coffee",
+	}
+	if got := p.Doubts(); !slices.Equal(got, want) {
+		t.Errorf("doubts %q, want %q", got, want)
+	}
+	require.NoError(t, p.Answer(colour, colour.Suggested))
+	require.NoError(t, p.Answer(topic, topic.Suggested))
+	if got := p.Doubts(); !slices.Equal(got, want[1:2]) {
+		t.Errorf("doubts %q, want %q", got, want[1:2])
+	}
+}
+
+// A header of numbers only is perhaps none.
+func TestNameless(t *testing.T) {
+	for text, want := range map[string]bool{"1;2.5;3\n3;4;5\n": true, "a;2\n3;4\n": false} {
+		if got := surveyed(t, text, "", "").Nameless(); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
 }

@@ -70,7 +70,15 @@ func (c *Column) strays() string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d cells are no numbers, the first on line %d: mend them or empty them, or their lines cannot be imported", n, c.FirstText)
+	return fmt.Sprintf("%s no number, the first on line %d: mend them or empty them, or their lines cannot be imported", cellsAre(n), c.FirstText)
+}
+
+// cellsAre is the beginning of a sentence about so many cells.
+func cellsAre(n int) string {
+	if n == 1 {
+		return "1 cell is"
+	}
+	return fmt.Sprintf("%d cells are", n)
 }
 
 // useless is why a column says nothing about a record; "" if it may.

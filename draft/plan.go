@@ -237,11 +237,36 @@ func (p *Plan) LeftOut() (lines []string) {
 // Doubts says which columns the owner should look at again and why, a line each.
 func (p *Plan) Doubts() (lines []string) {
 	for _, u := range p.uses {
-		if u.doubt != "" {
-			lines = append(lines, fmt.Sprintf("%s: %s", u.Name, u.doubt))
+		for _, doubt := range []string{u.doubt, u.unanswered(), u.unlisted(p.wishes.Values[u.Name])} {
+			if doubt != "" {
+				lines = append(lines, fmt.Sprintf("%s: %s", u.Name, doubt))
+			}
 		}
 	}
 	return lines
+}
+
+// unanswered is what is wrong with a target that some rows do not have.
+func (u *use) unanswered() string {
+	if !u.target || u.Empty == 0 {
+		return ""
+	}
+	return cellsAre(u.Empty) + " empty, and a line without what is predicted cannot be imported: take it out, or leave it out with data import --skip-bad"
+}
+
+// unlisted names the values of the file that are not among those of an answer.
+func (u *use) unlisted(answer []string) string {
+	if u.kind != Set || answer == nil || u.target && u.listed {
+		return ""
+	}
+	others := slices.DeleteFunc(u.Values(), func(v string) bool { return slices.Contains(answer, v) })
+	switch {
+	case len(others) == 0:
+		return ""
+	case u.target:
+		return fmt.Sprintf("the file has other values than you name, and their lines cannot be imported: %s", firstOf(others, mostShown))
+	}
+	return fmt.Sprintf("the file has other values than you name, and they count as unknown: %s", firstOf(others, mostShown))
 }
 
 // takePublic answers the questions from a public file.
@@ -274,6 +299,9 @@ func (p *Plan) Questions() (list []Question) {
 func (p *Plan) Answer(q Question, text string) error {
 	if q.Values {
 		values, err := ParseValues(text)
+		if err == nil && q.Target && len(values) < 2 {
+			return fmt.Errorf("%q is one value, and what is predicted has two at least", text)
+		}
 		if err == nil {
 			p.wishes.Values[q.Column] = values
 		}

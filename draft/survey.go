@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"p2pnode/learner"
@@ -50,6 +51,15 @@ func NewSurvey(columns []string, comma rune, node, target string) (*Survey, erro
 		return nil, fmt.Errorf("there are too few columns: what is to be predicted, and one at least to predict it from")
 	}
 	return s, nil
+}
+
+// Nameless reports whether the names of all columns are numbers, as if the file had no
+// header.
+func (s *Survey) Nameless() bool {
+	return !slices.ContainsFunc(s.Columns, func(c *Column) bool {
+		_, ok := number(c.Name, s.comma)
+		return !ok
+	})
 }
 
 // someOf lists names, the first ones of many.

@@ -149,6 +149,10 @@ func Blank(cell string) bool {
 func parseNumber(column, text string) (float64, error) {
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+		point := strings.Replace(text, ",", ".", 1)
+		if _, err := strconv.ParseFloat(point, 64); err == nil && point != text {
+			return 0, badText(column, text, "is not a finite number; if the comma is a decimal one, write %s", point)
+		}
 		return 0, badText(column, text, "is not a finite number")
 	}
 	return v, nil

@@ -31,6 +31,7 @@ func TestReadRows(t *testing.T) {
 		"mark and CRLF": {"\ufeffa,b,y\r\n1,0,2\r\n", 1, nil},
 		"out of range":  {"a,b,y\n7,0,99\n", 1, nil}, // clamped
 		"no number":     {"a,b,y\n1,0,2\n1,x,2\n", 1, []api.BadLine{{Line: 3, Reason: `column "b": "x" is not a finite number`}}},
+		"decimal comma": {"a,b,y\n1,\"0,5\",2\n1,0,2\n", 1, []api.BadLine{{Line: 2, Reason: `column "b": "0,5" is not a finite number; if the comma is a decimal one, write 0.5`}}},
 		"not finite":    {"a,b,y\nNaN,0,1\nInf,0,1\n1,0,\n", 1, []api.BadLine{{Line: 3, Reason: `column "a": "Inf" is not a finite number`}, {Line: 4, Reason: `column "y" is empty, so there is nothing to learn from the row`}}},
 		"short and long": {"a,b,y\n1,0\n1,0,2,3\n1,0,2\n", 1, []api.BadLine{{Line: 2, Reason: `2 of 3 cells: column "y" is the first without one`},
 			{Line: 3, Reason: "4 cells, but the header names 3 columns; quote cells that hold a comma"}}},

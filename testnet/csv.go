@@ -38,7 +38,7 @@ func ReadPeople(r io.Reader, file string, t *learner.Task, o Owners) (*Dataset, 
 	people.set.Catalogue = t.Hashed()
 	node, named := rows.Column(o.Column)
 	if !named && o.Deal == 0 {
-		return nil, fmt.Errorf("testnet: %s has no column %q that says whose record a line is", file, o.Column)
+		return nil, fmt.Errorf("testnet: %s has no column %q that says whose record a line is: name another with --node-column", file, o.Column)
 	}
 	if err := people.needs(func(c string) bool { _, ok := rows.Column(c); return ok }); err != nil {
 		return nil, err

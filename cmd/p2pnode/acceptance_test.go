@@ -166,7 +166,7 @@ func TestSecondInterrupt(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
-	awaitLine(t, stdout, "Ready. Others can start from here")
+	awaitLine(t, stdout, "Ready. Others join with the ticket")
 
 	fifo := filepath.Join(t.TempDir(), "endless.csv") // a file, which is stored as a whole
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {

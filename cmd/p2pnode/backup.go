@@ -34,7 +34,7 @@ A copy that is put back retires every record in it, see "p2pnode restore --help"
 So it keeps your records safe, not your privacy budget.`,
 		Example: `  p2pnode backup p2pnode-backup.db
   p2pnode backup --json p2pnode-backup.db`,
-		Args: cobra.ExactArgs(1),
+		Args: takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			_, err := askOwner(cmd, o, func(owner api.Owner, ctx context.Context) (struct{}, error) {
 				// An interrupt must not leave a part that looks like a copy.

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -87,6 +88,23 @@ func noArguments(c *cobra.Command, args []string) error {
 		return fmt.Errorf("%s takes no arguments, not %q", c.CommandPath(), args[0])
 	}
 	return nil
+}
+
+// anyNumber is no bound on how many arguments there are.
+const anyNumber = math.MaxInt
+
+// takes is a check of how many arguments there are, which c.Use describes.
+func takes(least, most int) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		wanted := strings.TrimPrefix(c.Use, c.Name()+" ")
+		switch {
+		case len(args) < least:
+			return fmt.Errorf("%s wants %s, and something is missing", c.CommandPath(), wanted)
+		case len(args) > most:
+			return fmt.Errorf("%s wants %s, and %q is too much", c.CommandPath(), wanted, args[most])
+		}
+		return nil
+	}
 }
 
 func defaultDir() string {

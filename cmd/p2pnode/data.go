@@ -56,7 +56,7 @@ be sent twice.`,
   p2pnode data import --id receipt --skip-bad sales.jsonl
   tail -n +1 sales.jsonl | p2pnode data import --id receipt -
   p2pnode data import --again ratings.csv`,
-		Args: cobra.ExactArgs(1),
+		Args: takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file, err := openInput(args[0])
 			if err != nil {
@@ -109,15 +109,22 @@ func openInput(name string) (*os.File, error) {
 	return file, nil
 }
 
+// reportText says which lines were bad and what became of the others.
 func reportText(r api.ImportReport) string {
 	var b strings.Builder
 	for _, l := range r.Lines {
 		fmt.Fprintf(&b, "line %d: %s\n", l.Line, l.Reason)
 	}
 	if more := r.Bad - len(r.Lines); more > 0 {
-		fmt.Fprintf(&b, "and %d more bad lines\n", more)
+		fmt.Fprintf(&b, "and %d more bad %s\n", more, plural(more, "line", "lines"))
 	}
-	fmt.Fprintf(&b, "Imported %d records, %d bad lines.\n", r.Records, r.Bad)
+	return b.String() + importedText(r)
+}
+
+// importedText is reportText for an owner who was told of each bad line.
+func importedText(r api.ImportReport) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Imported %d %s, %d bad %s.\n", r.Records, plural(r.Records, "record", "records"), r.Bad, plural(r.Bad, "line", "lines"))
 	b.WriteString(keysText(r))
 	for _, line := range append(notedLines(r.Cells), emptyLines(r.Cells)...) {
 		b.WriteString(paragraph("", line+"."))

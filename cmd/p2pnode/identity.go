@@ -16,7 +16,7 @@ identity first, and uses it with "p2pnode init --identity FILE" when the task ha
 been written.`,
 		Example: `  p2pnode identity server.key
   p2pnode identity server.key --json`,
-		Args: cobra.ExactArgs(1),
+		Args: takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := datadir.NewIdentity(args[0])
 			if err != nil {

@@ -105,7 +105,7 @@ func (f *initFlags) registerOwn(c *cobra.Command) {
 	flags.Float64Var(&f.epsilon, "epsilon", 0, "privacy budget of each record (default the task's)")
 	flags.Float64Var(&f.delta, "delta", 0, "room for exceptions to epsilon; \"p2pnode budget\" says how often they occur (default the task's)")
 	flags.IntVar(&f.releases, "releases", 0, "how many releases share the budget (default the task's)")
-	flags.Float64Var(&f.wake, "wake", 0, "mean seconds between two releases (default the task's)")
+	flags.Float64Var(&f.wake, "wake", 0, "mean seconds between two releases, if the task has no rounds (default the task's)")
 	flags.StringVar(&f.noise, "noise", "", "gaussian (default), laplace, truncated-gaussian or truncated-laplace")
 	flags.StringVar(&f.account, "accounting", "", "gdp, pure, renyi or plan (default what suits the noise)")
 	flags.StringVar(&f.pace, "pace", "", "uniform (default), growing (later releases cost more) or one-shot")

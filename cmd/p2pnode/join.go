@@ -40,7 +40,7 @@ ticket as further ones to start from. The other flags are those of init.`,
   p2pnode join p2p1qyqxq... --yes --once --dir /var/lib/p2pnode --json
   p2pnode join - --yes <ticket.txt
   p2pnode join p2p1qyqxq... --network-key swarm.key`,
-		Args: cobra.MinimumNArgs(1),
+		Args: takes(1, anyNumber),
 		RunE: func(cmd *cobra.Command, args []string) error { return j.run(cmd, args) },
 	}
 	flags := c.Flags()

@@ -50,7 +50,7 @@ with its own --dir; the one that others start from needs --list. To leave, remov
 private.toml and members.toml from the data directory.`,
 		Example: `  p2pnode members join garden 12D3KooWDpJ7As7BWAwRMfu1VU2WCqNjvq387JEYKDBj4kx6nXTN
   p2pnode members join --json garden 12D3KooWDpJ7As7BWAwRMfu1VU2WCqNjvq387JEYKDBj4kx6nXTN`,
-		Args: cobra.MinimumNArgs(2),
+		Args: takes(2, anyNumber),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			var list []byte
 			if file != "" {

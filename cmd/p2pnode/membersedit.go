@@ -28,7 +28,7 @@ The holder of the key decides who is a member. Keep it where no node runs if you
 and keep a copy: without it the list can never change again.`,
 		Example: `  p2pnode members init garden --key garden.key --name house
   p2pnode members init garden --key garden.key --list garden.toml --json`,
-		Args: cobra.ExactArgs(1),
+		Args: takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if key == "" {
 				return usageError{errNoKey, cmd}
@@ -182,7 +182,7 @@ func addCommand(o *options) *cobra.Command {
 on the list already, what no flag names stays as it is.`,
 		Example: `  p2pnode members add 12D3KooWDpJ7As7BWAwRMfu1VU2WCqNjvq387JEYKDBj4kx6nXTN --name shed --key garden.key
   p2pnode members add 12D3KooWDpJ7As7BWAwRMfu1VU2WCqNjvq387JEYKDBj4kx6nXTN --expires 2030-01-31 --key garden.key --list garden.toml --json`,
-		Args: cobra.MinimumNArgs(1),
+		Args: takes(1, anyNumber),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			end, err := parseEnd(expires)
 			if err != nil {
@@ -246,7 +246,7 @@ revoked nodes at once, forgets them as neighbours, and takes nothing more of the
 What they have received before they keep.`,
 		Example: `  p2pnode members revoke shed --key garden.key
   p2pnode members revoke 12D3KooWDpJ7As7BWAwRMfu1VU2WCqNjvq387JEYKDBj4kx6nXTN --key garden.key --list garden.toml --json`,
-		Args: cobra.MinimumNArgs(1),
+		Args: takes(1, anyNumber),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			done, err := f.edit(cmd, o, func(l *members.List) error {
 				for _, who := range args {

@@ -17,7 +17,7 @@ func exportMembersCommand(o *options) *cobra.Command {
 		Short: "Write the node's list into a new file, signed as it is; - is standard output",
 		Example: `  p2pnode members export copy.toml
   p2pnode members export --json copy.toml`,
-		Args: cobra.ExactArgs(1),
+		Args: takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			k, err := openKeeping(cmd, o, "")
 			if err != nil {
@@ -47,7 +47,7 @@ node has joined, and not be older than the list it has. A running daemon uses it
 once and spreads it.`,
 		Example: `  p2pnode members import garden.toml
   p2pnode members import --json - < garden.toml`,
-		Args: cobra.ExactArgs(1),
+		Args: takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, err := readList(cmd, args[0])
 			if err != nil {

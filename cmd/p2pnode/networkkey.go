@@ -36,7 +36,7 @@ and takes effect at the next start of the daemon.`,
 		Short: "Use the network key of another node, its file swarm.key",
 		Example: `  p2pnode network-key import swarm.key
   p2pnode network-key import --json swarm.key`,
-		Args: cobra.ExactArgs(1),
+		Args: takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return showKey(cmd, o, "Imported the network key. It takes effect when the daemon starts.\n")(datadir.ImportNetworkKey(o.dir, args[0]))
 		},

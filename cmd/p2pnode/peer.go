@@ -29,7 +29,7 @@ Who becomes a neighbour is another matter: that depends on the task and on what
 nodes make public.`,
 		Example: `  p2pnode peer add /ip4/192.0.2.7/tcp/4001/p2p/12D3KooWDpJ7As7BWAwRMfu1VU2WCqNjvq387JEYKDBj4kx6nXTN
   p2pnode peer add /dns4/learner.example.org/tcp/4001/p2p/12D3KooWDpJ7As7BWAwRMfu1VU2WCqNjvq387JEYKDBj4kx6nXTN --json`,
-		Args: cobra.ExactArgs(1),
+		Args: takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return ask(cmd, o, func(owner api.Owner, ctx context.Context) (api.Addition, error) {
 				return owner.AddPeer(ctx, args[0])
@@ -56,7 +56,7 @@ func removePeerCommand(o *options) *cobra.Command {
 stays open, and a neighbour stays a neighbour; the node is just no longer one to
 start from.`,
 		Example: `  p2pnode peer remove 12D3KooWDpJ7As7BWAwRMfu1VU2WCqNjvq387JEYKDBj4kx6nXTN`,
-		Args:    cobra.ExactArgs(1),
+		Args:    takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return ask(cmd, o, func(owner api.Owner, ctx context.Context) (removal, error) {
 				return removal{args[0]}, owner.RemovePeer(ctx, args[0])

@@ -242,7 +242,7 @@ func (p *pipeLines) summary() error {
 	if p.o.json {
 		return json.NewEncoder(p.cmd.OutOrStdout()).Encode(p.total)
 	}
-	_, err := io.WriteString(p.cmd.OutOrStdout(), reportText(p.total.ImportReport))
+	_, err := io.WriteString(p.cmd.OutOrStdout(), importedText(p.total.ImportReport))
 	return err
 }
 

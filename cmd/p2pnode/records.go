@@ -147,7 +147,7 @@ be called back; its budget covers that. Backups made before still hold it, and s
 do databases that a restore replaced and kept.`,
 		Example: `  p2pnode data delete 3
   p2pnode data delete 1 4-6 --json`,
-		Args: cobra.MinimumNArgs(1),
+		Args: takes(1, anyNumber),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			numbers, err := parseNumbers(args)
 			if err != nil {

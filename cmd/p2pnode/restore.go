@@ -29,7 +29,7 @@ What was in the directory is kept beside it, records included. A member of a
 committee loses its keys for the private sums under way, and is silent in them.`,
 		Example: `  p2pnode restore --yes --force
   p2pnode restore --yes --force --json`,
-		Args: cobra.MaximumNArgs(1),
+		Args: takes(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				r.from = args[0]

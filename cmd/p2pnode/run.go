@@ -102,7 +102,7 @@ func (r ready) String() string {
 		return "Ready, but others cannot reach any of its addresses: give it one with the key listen in config.toml.\n"
 	}
 	best := max(0, slices.IndexFunc(r.Addresses, func(a string) bool { return !loopback(a) }))
-	return fmt.Sprintf("Ready. Others can start from here with: p2pnode init --bootstrap %s\n", r.Addresses[best])
+	return fmt.Sprintf("Ready. Others join with the ticket that \"p2pnode invite\" prints, or start from here: %s\n", r.Addresses[best])
 }
 
 func loopback(address string) bool {

@@ -48,7 +48,7 @@ one it is the newest result, or what comes first if there is none. Works with an
 without a daemon.`,
 		Example: `  p2pnode sums show
   p2pnode sums show --json`,
-		Args: cobra.MaximumNArgs(1),
+		Args: takes(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			known, err := askOwner(cmd, o, api.Owner.Sums)
 			if err != nil {
@@ -77,7 +77,7 @@ The exit code is 0 if everything that is there is sound, and 1 if not. Nobody
 can check by this that the people in a sum told the truth.`,
 		Example: `  p2pnode sums verify result.sum
   p2pnode sums verify result.sum --json`,
-		Args: cobra.ExactArgs(1),
+		Args: takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			checked, err := node.VerifySum(o.dir, args[0])
 			if err != nil {

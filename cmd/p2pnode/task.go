@@ -58,7 +58,7 @@ in its middle, or a budget whose noise drowns what the nodes have to say.
 The exit code is 1 if anything is wrong, and 0 for doubts.`,
 		Example: `  p2pnode task check mytask.toml
   p2pnode task check mytask.toml --nodes 50 --records 200 --json`,
-		Args: cobra.ExactArgs(1),
+		Args: takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := expected.check(cmd); err != nil {
 				return err

@@ -25,7 +25,7 @@ from the code by which a node runs.`,
 		Example: `  p2pnode task explain mytask.toml
   p2pnode task explain movies --json
   p2pnode task explain`,
-		Args: cobra.MaximumNArgs(1),
+		Args: takes(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			e, err := explained(o, args)
 			if err != nil {

@@ -182,7 +182,7 @@ func (b *badLines) add(line int, reason error) {
 // error lists them; nil if there are none.
 func (b *badLines) error() error {
 	if b.more > 0 {
-		return errors.Join(append(b.first, fmt.Errorf("and %d more bad lines", b.more))...)
+		return errors.Join(append(b.first, fmt.Errorf("and %d more bad %s", b.more, plural(b.more, "line", "lines")))...)
 	}
 	return errors.Join(b.first...)
 }
@@ -209,9 +209,14 @@ func (f *newTask) saidAloud(s *draft.Survey) string {
 		text += ", the last one; --target names another"
 	}
 	if s.Node >= 0 {
-		text += fmt.Sprintf(". The column %q says whose record a line is", s.Columns[s.Node].Name)
+		text += fmt.Sprintf(". The column %q says whose record a line is.", s.Columns[s.Node].Name)
+	} else {
+		text += ". No column says whose record a line is; --node-column names one."
 	}
-	return text + "."
+	if s.Nameless() {
+		text += " The first line names the columns, and has numbers only: if it is a record, put a line with names before it."
+	}
+	return text
 }
 
 // write writes the file, which must not exist, once it is known to be sound.

@@ -191,7 +191,7 @@ func TestTexts(t *testing.T) {
 			[]string{"12D3  0.500   known       before  yes        no         4"}, ""},
 		{peerList{Others: known}.text(false, now), []string{"12D3a       added  no         never", "12D3b       met    yes        3 minutes ago", "and 3 more that it met", "12D3a cannot be reached: nobody is there."}, "12D3i"},
 		{peerList{Others: known}.text(true, now), []string{"12D3i", "7 hours ago", "9 days ago"}, "more"},
-		{reportText(report), []string{"line 7: wrong number of fields\nand 1 more bad lines\nImported 3 records, 2 bad lines."}, ""},
+		{reportText(report), []string{"line 7: wrong number of fields\nand 1 more bad line\nImported 3 records, 2 bad lines."}, ""},
 		{predictionText(api.Prediction{Value: 3.5, Alone: 3.25}), []string{"3.500 (alone: 3.250)"}, ""},
 		{
 			predictionText(api.Prediction{Class: "red", Value: 0.75, AloneClass: "deep blue", Alone: 0.5}),
@@ -266,8 +266,8 @@ func TestReady(t *testing.T) {
 		want      string
 	}{
 		{nil, "others cannot reach any of its addresses"},
-		{[]string{"/ip4/127.0.0.1/tcp/1/p2p/X"}, "--bootstrap /ip4/127.0.0.1/tcp/1/p2p/X\n"},
-		{[]string{"/ip4/127.0.0.1/tcp/1/p2p/X", "/ip6/::1/tcp/1/p2p/X", "/ip4/192.0.2.7/tcp/1/p2p/X", "/ip6/fd00::2/tcp/1/p2p/X"}, "--bootstrap /ip4/192.0.2.7/tcp/1/p2p/X\n"},
+		{[]string{"/ip4/127.0.0.1/tcp/1/p2p/X"}, "start from here: /ip4/127.0.0.1/tcp/1/p2p/X\n"},
+		{[]string{"/ip4/127.0.0.1/tcp/1/p2p/X", "/ip6/::1/tcp/1/p2p/X", "/ip4/192.0.2.7/tcp/1/p2p/X", "/ip6/fd00::2/tcp/1/p2p/X"}, "start from here: /ip4/192.0.2.7/tcp/1/p2p/X\n"},
 	} {
 		if got := (ready{"X", c.addresses}).String(); !strings.Contains(got, c.want) || strings.Count(got, "\n") != 1 {
 			t.Errorf("%v: %q, want one line with %q", c.addresses, got, c.want)

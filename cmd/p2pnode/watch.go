@@ -46,7 +46,7 @@ be records twice; with --id only what is new or changed is taken.
 See "p2pnode data import --help" for --id and --skip-bad.`,
 		Example: `  p2pnode data watch inbox
   p2pnode data watch --every 1m --id receipt inbox`,
-		Args: cobra.ExactArgs(1),
+		Args: takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if w.every < 100*time.Millisecond {
 				return usageError{fmt.Errorf("--every %v is too often; 100ms is the least", w.every), cmd}

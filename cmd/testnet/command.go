@@ -76,6 +76,8 @@ type options struct {
 	seed           uint64
 	seeds          int
 	data, task     string
+	node           string // the column of data that says whose record a line is
+	deal           bool   // lines are dealt out where no column says it
 	out            string
 	json, sim      bool
 	daemons        daemonFlags
@@ -120,8 +122,9 @@ func (o *options) addDataFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.nodes, "nodes", "", "how many people, chosen at random, or \"all\" (default 300, of made-up ones 100)")
 	f.Uint64Var(&o.seed, "seed", 1, "fixes the people, their test records, and simulations")
-	f.StringVar(&o.data, "data", "", "a CSV with a column \"node\", or MovieLens-100K's u.data (default: built in)")
+	f.StringVar(&o.data, "data", "", "a CSV with a column that says whose record a line is, or MovieLens-100K's u.data (default: built in)")
 	f.StringVar(&o.task, "task", "movies", "movies, linear, clusters, or a task file (.toml)")
+	f.StringVar(&o.node, "node-column", "", fmt.Sprintf("the column of --data that says whose record a line is (default %q)", testnet.NodeColumn))
 	f.IntVar(&o.groups, "groups", fewestGroups, "hidden groups of --task clusters, 2 to 10")
 }
 
@@ -251,13 +254,20 @@ func (o *options) loadTask() (*learner.Task, error) {
 }
 
 func newExport() *cobra.Command {
-	o := &options{}
+	o := &options{deal: true}
 	cmd := &cobra.Command{
-		Use:     "export --out DIR",
-		Short:   "Write each person's records as a CSV that 'p2pnode data import' reads",
-		Example: "  testnet export --out people --nodes 10\n  p2pnode data import people/1.csv",
-		Args:    noArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.export(cmd) },
+		Use:   "export --out DIR",
+		Short: "Write each person's records as a CSV that 'p2pnode data import' reads",
+		Long: `Write each person's records as a CSV that 'p2pnode data import' reads.
+
+In a file of --data the column "node", or the one that --node-column names, says
+whose record a line is. Without such a column the lines are dealt out in turn
+among as many people as --nodes says.`,
+		Example: `  testnet export --out people --nodes 10
+  testnet export --out people --nodes 3 --data tickets.csv --task tickets.toml --node-column agent
+  p2pnode data import people/1.csv`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.export(cmd) },
 	}
 	o.addDataFlags(cmd)
 	cmd.Flags().StringVar(&o.out, "out", "", "directory for the files 1.csv, 2.csv, ... (required)")
@@ -278,6 +288,9 @@ func (o *options) export(cmd *cobra.Command) error {
 	}
 	if err := d.Export(o.out); err != nil {
 		return err
+	}
+	if d.Dealt > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "No column says whose record a line is, so the lines were dealt out to %d people in turn.\n", d.Dealt)
 	}
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d people of %s: %s/1.csv to %s/%d.csv.\n%s",
 		len(d.People), d.Name, o.out, o.out, len(d.People), o.credit())

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -73,6 +74,8 @@ func (o *options) source() (*learner.Task, func(seed uint64) (*testnet.Dataset, 
 	switch {
 	case o.groups < fewestGroups || o.groups > learner.Clusters().Width():
 		return nil, nil, usageError{fmt.Errorf("--groups %d: must be a number from %d to %d", o.groups, fewestGroups, learner.Clusters().Width())}
+	case o.node != "" && o.data == "":
+		return nil, nil, usageError{errors.New("--node-column: goes with --data")}
 	case o.groups > fewestGroups && (o.data != "" || o.task != clustersTask):
 		return nil, nil, usageError{errors.New("--groups: goes with --task clusters")}
 	}
@@ -85,7 +88,7 @@ func (o *options) source() (*learner.Task, func(seed uint64) (*testnet.Dataset, 
 		}
 		return task, func(seed uint64) (*testnet.Dataset, error) { return testnet.Clusters(seed, n, o.groups, 0) }, nil
 	}
-	all, err := o.read(task)
+	all, err := o.read(task, n)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -98,8 +101,9 @@ func (o *options) source() (*learner.Task, func(seed uint64) (*testnet.Dataset, 
 	return task, func(seed uint64) (*testnet.Dataset, error) { return all.Draw(seed, n) }, nil
 }
 
-// read reads all people of the data set that the flags name.
-func (o *options) read(t *learner.Task) (*testnet.Dataset, error) {
+// read reads all people of the data set that the flags name. Where lines are dealt out,
+// it is among n; 0: all people that a column names.
+func (o *options) read(t *learner.Task, n int) (*testnet.Dataset, error) {
 	if o.data == "" {
 		files, err := fs.Sub(embedded, embeddedDir)
 		if err != nil {
@@ -116,7 +120,11 @@ func (o *options) read(t *learner.Task) (*testnet.Dataset, error) {
 		return nil, fmt.Errorf("--data: %w", err)
 	}
 	defer f.Close()
-	return testnet.ReadCSV(f, o.data, t)
+	owners := testnet.Owners{Column: cmp.Or(o.node, testnet.NodeColumn)}
+	if o.deal && o.node == "" && o.nodes != "" {
+		owners.Deal = n
+	}
+	return testnet.ReadPeople(f, o.data, t, owners)
 }
 
 func newTerms() *cobra.Command {

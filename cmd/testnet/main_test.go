@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -58,6 +59,7 @@ func TestUsageErrors(t *testing.T) {
 		{"--processes 5 --netns 5 --task linear", "nodes must be at home"},
 		{"--processes 9 --netns 5 --online 0 --task linear", "online 0: must be more than 0"},
 		{"--processes 9 --p2pnode /nowhere/p2pnode --task linear", "--p2pnode: "},
+		{"--node-column viewer", "--node-column: goes with --data"},
 		{"--groups 3", "--groups: goes with --task clusters"},
 		{"--groups 1 --task clusters", "--groups 1: must be a number from 2 to 10"},
 		{"--netns 5 --task linear", "--netns: goes with --processes"},
@@ -285,4 +287,36 @@ func TestInterruptTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantStopped(t, cmd, nodes)
+}
+
+// Export takes the lines of whom a column names, and deals out those of a file without one
+// among as many as are asked for.
+func TestExportOfAStrangersFile(t *testing.T) {
+	dir := t.TempDir()
+	file, out := filepath.Join(dir, "people.csv"), filepath.Join(dir, "out")
+	text := "viewer,genres,year,rating\n"
+	for i := range 24 {
+		text += fmt.Sprintf("v%d,Drama,%d,%d\n", i%2, 1990+i, 1+i%5)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		flags, out, err string
+		code            int
+	}{
+		{"--node-column viewer --nodes all", "2 people of " + file, "", 0},
+		{"--nodes 3", "3 people of " + file, "so the lines were dealt out to 3 people in turn", 0},
+		{"", "", `no column "node" that says whose record a line is: name another with --node-column`, exitFailed},
+		{"--node-column reader --nodes 3", "", `no column "reader"`, exitFailed},
+	} {
+		code, stdout, stderr := testnetRun(t, t.Context(), append([]string{"export", "--out", out, "--data", file}, strings.Fields(c.flags)...)...)
+		if code != c.code || !strings.Contains(stdout, c.out) || !strings.Contains(stderr, c.err) {
+			t.Errorf("export %s: exit %d, output %q, errors %q", c.flags, code, stdout, stderr)
+		}
+	}
+	third, err := os.ReadFile(filepath.Join(out, "3.csv"))
+	if err != nil || strings.Count(string(third), "\n") != 1+24/3 {
+		t.Errorf("%v: the third person has\n%s", err, third)
+	}
 }

@@ -278,6 +278,11 @@ func (b *Book) List(named []peer.AddrInfo) []api.Acquaintance {
 		return 0
 	}
 	for _, p := range named {
+		same := func(a api.Acquaintance) bool { return a.ID == p.ID.String() }
+		if i := slices.IndexFunc(out, same); i >= 0 { // it is named with several addresses
+			out[i].Addrs = append(out[i].Addrs, AddrStrings(p.Addrs)...)
+			continue
+		}
 		out = append(out, api.Acquaintance{ID: p.ID.String(), Addrs: AddrStrings(p.Addrs), LastSeen: seen(p.ID), From: "configuration"})
 	}
 	for _, id := range b.sorted(func(*acquaintance) bool { return true }) {

@@ -174,3 +174,13 @@ func TestAddressesThatWorkedComeFirst(t *testing.T) {
 		t.Error("a peer that names no address lost those it had")
 	}
 }
+
+// A peer that the configuration names with two addresses is one peer.
+func TestNamedTwiceListedOnce(t *testing.T) {
+	p := somebody(t)
+	other := peer.AddrInfo{ID: p.ID, Addrs: []multiaddr.Multiaddr{multiaddr.StringCast("/ip6/fd00::2/tcp/1")}}
+	list := newBook(t).List([]peer.AddrInfo{p, somebody(t), other})
+	if len(list) != 2 || len(list[0].Addrs) != 2 || list[0].ID != p.ID.String() || len(list[1].Addrs) != 1 {
+		t.Errorf("%+v", list)
+	}
+}
