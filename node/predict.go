@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"gonum.org/v1/gonum/floats"
@@ -47,7 +48,7 @@ func (n *Node) encodeAsked(row map[string]string) (learner.Record, error) {
 	t := n.files.Task
 	for name := range row {
 		if !t.Reads(name) {
-			return learner.Record{}, fmt.Errorf("column %q is none of the task's: %v", name, t.Columns())
+			return learner.Record{}, fmt.Errorf("column %q is none of the task's: %s", name, strings.Join(t.Columns(), ", "))
 		}
 	}
 	return t.EncodeFeatures(func(name string) (string, bool) {

@@ -11,7 +11,7 @@ import (
 const shownCounts = 12
 
 // CellNote says of how many cells a text holds, and in which columns: "3 cells are
-// empty (age 2, town 1)."; nothing if there are none.
+// empty (age 2, town 1)."; nothing if there are none. The text has no verb.
 func CellNote(columns []learner.ColumnTally, count func(learner.ColumnTally) int, text string) string {
 	total, where := 0, []string{}
 	for _, c := range columns {
@@ -26,13 +26,17 @@ func CellNote(columns []learner.ColumnTally, count func(learner.ColumnTally) int
 	if more := len(where) - shownCounts; more > 0 {
 		where = append(where[:shownCounts], fmt.Sprintf("and %d columns more", more))
 	}
-	return fmt.Sprintf("%d cells %s (%s).", total, text, strings.Join(where, ", "))
+	cells := "cells are"
+	if total == 1 {
+		cells = "cell is"
+	}
+	return fmt.Sprintf("%d %s %s (%s).", total, cells, text, strings.Join(where, ", "))
 }
 
 // cellNotes say which cells of a file were not taken as they are.
 func cellNotes(columns []learner.ColumnTally) []string {
 	return []string{
-		CellNote(columns, func(c learner.ColumnTally) int { return c.Clamped }, "lie outside the task's range of their column and count as its nearest end, in the test too"),
-		CellNote(columns, func(c learner.ColumnTally) int { return c.Unknown }, "have a text that is none of the task's values and count as none of them"),
+		CellNote(columns, func(c learner.ColumnTally) int { return c.Clamped }, "outside the task's range and taken for its nearest end, in the test too"),
+		CellNote(columns, func(c learner.ColumnTally) int { return c.Unknown }, "none of the task's values and taken for none"),
 	}
 }

@@ -188,8 +188,8 @@ func TestReadCSVCounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := Result{Noted: some.Noted, Complete: true}
-	if notes := strings.Join(r.notes(), " "); !strings.Contains(notes, "2 cells lie outside the task's range of their column and count as its nearest end, in the test too (rating 2).") ||
-		!strings.Contains(notes, "1 cells have a text that is none of the task's values and count as none of them (genres 1).") {
+	if notes := strings.Join(r.notes(), " "); !strings.Contains(notes, "2 cells are outside the task's range and taken for its nearest end, in the test too (rating 2).") ||
+		!strings.Contains(notes, "1 cell is none of the task's values and taken for none (genres 1).") {
 		t.Errorf("notes %q", notes)
 	}
 }

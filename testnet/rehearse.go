@@ -80,7 +80,7 @@ func seconds(s float64) time.Duration {
 func (r *Result) WriteRehearsal(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n%s\n", r.title(), aligned(r.methodCells()))
-	empty := CellNote(r.Noted, func(c learner.ColumnTally) int { return c.Empty }, "are empty and count as unknown")
+	empty := CellNote(r.Noted, func(c learner.ColumnTally) int { return c.Empty }, "empty and taken for unknown")
 	for _, note := range slices.Concat(r.Changed, r.notes(), []string{empty}) {
 		if note != "" {
 			b.WriteString(note + "\n")

@@ -69,8 +69,8 @@ func TestRehearseSums(t *testing.T) {
 	require.NoError(t, r.WriteRehearsal(&text))
 	for _, want := range []string{
 		"5 new identities stand in for the committee", "168h0m0s", "dealt out to 4 people",
-		"1 cells lie outside the task's range of their column and count as its nearest end, in the test too (outside 1)",
-		"1 cells are empty and count as unknown (outside 1)",
+		"1 cell is outside the task's range and taken for its nearest end, in the test too (outside 1)",
+		"1 cell is empty and taken for unknown (outside 1)",
 	} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("no %q in\n%s", want, &text)

@@ -11,11 +11,12 @@ func identityCommand(o *options) *cobra.Command {
 		Use:   "identity FILE",
 		Short: "Make an identity before there is a task to take part in",
 		Long: `Make an identity in a new file only you can read, and print its peer ID.
-Tasks of the learner polar name their servers, so each server's operator makes an
-identity first, and uses it with "p2pnode init --identity FILE" when the task has
-been written.`,
-		Example: `  p2pnode identity server.key
-  p2pnode identity server.key --json`,
+A task with private sums names the members of its committee by their IDs, and one of
+the learner polar its servers. So each of them makes an identity first, tells the ID
+to whoever writes the task, and uses the file with "p2pnode init --identity FILE"
+when the task is there. The others need none: init makes theirs.`,
+		Example: `  p2pnode identity member.key
+  p2pnode identity member.key --json`,
 		Args: takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := datadir.NewIdentity(args[0])

@@ -233,11 +233,12 @@ func (s newSums) String() string {
 // String implements [fmt.Stringer].
 func (d newDirectory) String() string {
 	dir := d.flag()
-	return fmt.Sprintf(`Made a node for the task %s in %s.
-%s
-Next: p2pnode data import FILE.csv%s   (columns %s)
-then: p2pnode run%s
-`, d.Task, d.Dir, d.guarantee(), dir, strings.Join(d.Columns, ","), dir)
+	first := fmt.Sprintf("p2pnode data import FILE.csv%s   (columns %s)", dir, strings.Join(d.Columns, ","))
+	second := "p2pnode run" + dir
+	if d.Sums != nil && d.Sums.Member { // most have no records
+		first, second = second, first+", if you have records too"
+	}
+	return fmt.Sprintf("Made a node for the task %s in %s.\n%s\nNext: %s\nthen: %s\n", d.Task, d.Dir, d.guarantee(), first, second)
 }
 
 // flag names the directory in a command, unless that is the usual one.

@@ -101,11 +101,17 @@ func (p *progress) done() {
 	p.shown.Wait()
 }
 
+// isTerminal reports whether somebody sits there: the null device is a character device
+// as terminals are, and nobody's.
 func isTerminal(stream any) bool {
 	file, ok := stream.(*os.File)
 	if !ok {
 		return false
 	}
 	info, err := file.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull)
+	return err != nil || !os.SameFile(info, null)
 }

@@ -57,7 +57,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// A file or a pipe is no terminal.
+// A file, a pipe or the null device is no terminal.
 func TestIsTerminal(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -70,7 +70,12 @@ func TestIsTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	for _, stream := range []any{w, file, &strings.Builder{}} {
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	for _, stream := range []any{w, file, null, &strings.Builder{}} {
 		if isTerminal(stream) {
 			t.Errorf("%T is taken for a terminal", stream)
 		}

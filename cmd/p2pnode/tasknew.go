@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/spf13/cobra"
 
 	"p2pnode/csvfile"
@@ -106,6 +107,11 @@ func (f *newTask) check(cmd *cobra.Command) (err error) {
 	case f.out != "" && !strings.HasSuffix(f.out, ".toml"):
 		return fmt.Errorf("--out %s: the name of a task file ends in .toml", f.out)
 	}
+	if cmd.Flags().Changed("committee") {
+		if err := checkMembers(f.wishes.Committee); err != nil {
+			return err
+		}
+	}
 	if f.wishes.Ranges, err = answers("--range", f.ranges, draft.ParseRange); err != nil {
 		return err
 	}
@@ -117,6 +123,20 @@ func (f *newTask) check(cmd *cobra.Command) (err error) {
 		f.wishes.Kinds[column] = draft.LeftOut
 	}
 	return err
+}
+
+// checkMembers finds what is wrong with the members of a committee.
+func checkMembers(ids []string) error {
+	const fewest = 4
+	if len(ids) < fewest {
+		return fmt.Errorf("--committee: it names %d, and a committee has %d at least, of whom one may be against you", len(ids), fewest)
+	}
+	for _, id := range ids {
+		if _, err := peer.Decode(id); err != nil {
+			return fmt.Errorf("--committee: %q is no ID of a node; \"p2pnode identity FILE\" makes one and prints it", id)
+		}
+	}
+	return nil
 }
 
 // answers reads flags that say something of a column.
@@ -235,7 +255,7 @@ func (f *newTask) write(s *draft.Survey, p *draft.Plan) (report proposedTask, er
 	}
 	report = proposedTask{
 		File: out, Task: t.Name, Network: datadir.NetworkName(t), Said: f.saidAloud(s), From: f.from,
-		LeftOut: p.LeftOut(), Doubts: p.Doubts(), Named: s.Node >= 0, Node: f.node,
+		LeftOut: p.LeftOut(), Doubts: p.Doubts(), Node: f.node, Members: len(f.wishes.Committee),
 	}
 	for i := range t.Features {
 		report.Features = append(report.Features, proposedFeature{t.Features[i].Name, t.Features[i].Kind})
@@ -272,7 +292,7 @@ type proposedTask struct {
 	Said     string            `json:"-"`
 	From     string            `json:"-"`
 	Node     string            `json:"-"`
-	Named    bool              `json:"-"` // a column says whose record a line is
+	Members  int               `json:"-"` // of the committee
 }
 
 type proposedFeature struct {
@@ -303,5 +323,8 @@ func (t proposedTask) String() string {
 	fmt.Fprintf(&b, "  p2pnode task explain %s\n", shellWord(t.File))
 	fmt.Fprintf(&b, "  testnet rehearse --task %s --data %s%s\n", shellWord(t.File), shellWord(t.From), node)
 	fmt.Fprintf(&b, "  p2pnode init --task %s\n", shellWord(t.File))
+	if t.Members > 0 {
+		b.WriteString(paragraph("", fmt.Sprintf("Each of the %d members makes its node with --identity FILE, the file that \"p2pnode identity\" wrote.", t.Members)))
+	}
 	return b.String()
 }

@@ -75,7 +75,7 @@ func TestLabYourData(t *testing.T) {
 	}
 	said := paste(pasted(t, page, "## A rehearsal")[0])
 	verdict := said[strings.LastIndex(strings.TrimSpace(said), "\n")+1:]
-	if !strings.Contains(said, "8 people of readings.csv") || !strings.Contains(said, "are empty and count as unknown (wind") || !strings.Contains(verdict, "of 8 nodes better") {
+	if !strings.Contains(said, "8 people of readings.csv") || !strings.Contains(said, "are empty and taken for unknown (wind") || !strings.Contains(verdict, "of 8 nodes better") {
 		t.Errorf("the rehearsal does not end with a verdict:\n%s", said)
 	}
 	blocks := pasted(t, page, "## Three nodes")

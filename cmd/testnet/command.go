@@ -39,9 +39,9 @@ direction is public there, as the paper assumes the similarities known.
 (2) or spread (up to 10). Nobody declares anything there: nodes find their like by
 what they release. 'testnet graph' measures how well.
 
---data reads people's own records instead: a CSV with a header, a column "node"
-that says whose record a line is, and the columns of the task; or u.data of
-MovieLens-100K with u.item beside it.
+--data reads people's own records instead: a CSV with a header, a column "node",
+or another that --node-column names, that says whose record a line is, and the
+columns of the task; or u.data of MovieLens-100K with u.item beside it.
 
 --sim runs the same agents under virtual time: faster, any number of them, and
 the same seed gives the same numbers. About a thousand real nodes fit in a process;

@@ -25,6 +25,7 @@ var embedded embed.FS
 const (
 	embeddedDir  = "ml-latest-small"
 	embeddedName = "MovieLens ml-latest-small"
+	hundredK     = "u.data" // of MovieLens-100K
 	linearTask   = "linear"
 	clustersTask = "clusters"
 	fewestGroups = 2 // and the default
@@ -74,8 +75,8 @@ func (o *options) source() (*learner.Task, func(seed uint64) (*testnet.Dataset, 
 	switch {
 	case o.groups < fewestGroups || o.groups > learner.Clusters().Width():
 		return nil, nil, usageError{fmt.Errorf("--groups %d: must be a number from %d to %d", o.groups, fewestGroups, learner.Clusters().Width())}
-	case o.node != "" && o.data == "":
-		return nil, nil, usageError{errors.New("--node-column: goes with --data")}
+	case o.node != "" && (o.data == "" || filepath.Base(o.data) == hundredK):
+		return nil, nil, usageError{errors.New("--node-column: goes with --data and a CSV")}
 	case o.groups > fewestGroups && (o.data != "" || o.task != clustersTask):
 		return nil, nil, usageError{errors.New("--groups: goes with --task clusters")}
 	}
@@ -112,7 +113,7 @@ func (o *options) read(t *learner.Task, n int) (*testnet.Dataset, error) {
 		return testnet.ReadMovieLens(files, embeddedName, t)
 	}
 	dir, file := filepath.Split(o.data)
-	if file == "u.data" {
+	if file == hundredK {
 		return testnet.Read100K(os.DirFS(filepath.Clean(dir)), file, t)
 	}
 	f, err := os.Open(o.data)

@@ -65,6 +65,7 @@ func TestUsageErrors(t *testing.T) {
 		{"--netns 5 --task linear", "--netns: goes with --processes"},
 		{"--loss 0.2 --task linear", "--loss: goes with --processes"},
 		{"export", "--out: say where"},
+		{"--data ml-100k/u.data --node-column user", "--node-column: goes with --data and a CSV"},
 		{"export surplus", "unknown argument"},
 		{"terms surplus", "unknown argument"},
 	} {

@@ -28,7 +28,10 @@ func NewIdentity(path string) (peer.ID, error) {
 	if err != nil {
 		return "", fmt.Errorf("node: make an identity: %w", err)
 	}
-	if err := create(path, text); err != nil {
+	switch err := create(path, text); {
+	case errors.Is(err, fs.ErrExist):
+		return "", fmt.Errorf("node: %s is there already, and may be an identity in use; name another file", path)
+	case err != nil:
 		return "", fmt.Errorf("node: write the identity: %w", err)
 	}
 	return id, nil

@@ -91,10 +91,10 @@ func (c *coding) notes() (notes []string) {
 	}
 	clamped := func(c learner.ColumnTally) int { return c.Clamped }
 	for _, note := range []string{
-		testnet.CellNote(features, func(c learner.ColumnTally) int { return c.Empty }, "are empty: they count as the middle of the column's range, or as none of its values"),
-		testnet.CellNote(features, func(c learner.ColumnTally) int { return c.Unknown }, "have a text that is none of the values declared, and count as none of them"),
-		testnet.CellNote(features, clamped, "to learn from lie outside the range of their column and count as its nearest end"),
-		testnet.CellNote(target, clamped, "to predict lie outside the declared range and count as its nearest end, in the test too"),
+		testnet.CellNote(features, func(c learner.ColumnTally) int { return c.Empty }, "empty and taken for the middle of the column's range, or for none of its values"),
+		testnet.CellNote(features, func(c learner.ColumnTally) int { return c.Unknown }, "none of the values declared and taken for none"),
+		testnet.CellNote(features, clamped, "outside the range of a column to learn from and taken for its nearest end"),
+		testnet.CellNote(target, clamped, "outside the declared range of what is to be predicted and taken for its nearest end, in the test too"),
 	} {
 		if note != "" {
 			notes = append(notes, note)

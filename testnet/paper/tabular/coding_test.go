@@ -357,7 +357,7 @@ max = 57.0
 		t.Errorf("%d features and %d targets outside, want 13 and 1", features, targets)
 	}
 	notes := strings.Join((&csvRun{table: tab}).notes(), " ")
-	if !strings.Contains(notes, "13 cells to learn from lie outside the range of their column and count as its nearest end (a 13).") || !strings.Contains(notes, "1 cells to predict lie outside") {
+	if !strings.Contains(notes, "13 cells are outside the range of a column to learn from and taken for its nearest end (a 13).") || !strings.Contains(notes, "1 cell is outside the declared range of what is to be predicted") {
 		t.Errorf("notes %q", notes)
 	}
 	people := write(t, "people.csv", alike(4, 40, asNumber))
@@ -365,7 +365,7 @@ max = 57.0
 	if tab, err = readTable(paper.Options{Data: people, CSV: paper.CSV{Task: towns}}); err != nil {
 		t.Fatal(err)
 	}
-	unknown := fmt.Sprintf("%d cells have a text that is none of the values declared, and count as none of them (town %[1]d).", strings.Count(alike(4, 40, asNumber), "Lima"))
+	unknown := fmt.Sprintf("%d cells are none of the values declared and taken for none (town %[1]d).", strings.Count(alike(4, 40, asNumber), "Lima"))
 	if notes := (&csvRun{table: tab}).notes(); !slices.Contains(notes, unknown) {
 		t.Errorf("notes %q, want %q", notes, unknown)
 	}
