@@ -1,6 +1,7 @@
 package datadir
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -162,7 +163,7 @@ func (e *Explanation) sums(t *learner.Task, catalogue *learner.Catalogue) {
 		Share: s.Share(), Committee: s.Committee, Colluding: s.Colluding, Epochs: s.Epochs, CloseSeconds: s.CloseSeconds,
 		Contributors: s.Contributors, Records: s.Records, Recipes: []ExplainedRecipe{},
 	}
-	plan, err := Plan(t, catalogue)
+	plan, err := Plan(t, cmp.Or(catalogue, t.Hashed()))
 	for i, r := range s.Recipes {
 		told := ExplainedRecipe{Kind: r.Kind, Share: r.Share}
 		if err == nil { // else there is no catalogue
