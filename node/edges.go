@@ -76,9 +76,26 @@ func (h *neighbourhood) keep(e peering.Edge) {
 		slices.EqualFunc(netedge.SortedAddrs(old.addrs), addrs, multiaddr.Multiaddr.Equal) {
 		return
 	}
+	h.remember(now)
+}
+
+// located writes down where the peer of an edge is if that was not known when the edge was
+// made, because the peer's connection came in and it had not said yet: a node that is killed
+// before its edges are renewed finds its neighbours again.
+func (h *neighbourhood) located(id peer.ID) {
+	e, addrs := h.edges[id], netedge.SortedAddrs(h.host.Peerstore().Addrs(id))
+	if e == nil || len(e.addrs) > 0 || len(addrs) == 0 {
+		return
+	}
+	e.addrs, e.Addrs = addrs, netedge.AddrStrings(addrs)
+	h.remember(e)
+}
+
+// remember stays connected to the peer of an edge, also after a restart.
+func (h *neighbourhood) remember(e *edge) {
 	h.stayConnected()
-	if err := h.store.SaveEdge(now.Edge); err != nil {
-		h.log.Error("cannot remember an edge", "peer", id, "error", err)
+	if err := h.store.SaveEdge(e.Edge); err != nil {
+		h.log.Error("cannot remember an edge", "peer", e.Peer, "error", err)
 	}
 }
 

@@ -1,12 +1,16 @@
 package node
 
 import (
+	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/multiformats/go-multiaddr"
 
 	"p2pnode/gossip"
+	"p2pnode/peering"
 	"p2pnode/storage"
 )
 
@@ -42,6 +46,29 @@ func TestNobodyMakesANodeWriteAtWill(t *testing.T) {
 	}
 	if store.writes != 2 {
 		t.Errorf("one peer made the node write %d times", store.writes)
+	}
+}
+
+// A peer that asks for an edge before it has said where it is is found again after a crash,
+// and writes no more by saying something else each time.
+func TestAnEdgeSaysWhereItsPeerIs(t *testing.T) {
+	n := testNode(t, lineTask(), nil, nil)
+	s := idleSession(t, n)
+	store := &countingStore{edgeStore: s.hood.store}
+	s.hood.store = store
+	attach(t, n, s)
+	drive(t, s)
+	from := randomPeer(t)
+	s.hood.answer(t.Context(), from, gossip.EdgeRequest{Kind: gossip.EdgeAsk})
+	for _, text := range []string{"/ip4/192.0.2.7/tcp/4001", "/ip4/192.0.2.8/tcp/4001"} {
+		addr := multiaddr.StringCast(text)
+		s.host.Peerstore().AddAddr(from, addr, time.Minute)
+		s.hood.identified(from)
+		s.hood.look(func(*peering.Neighbourhood) {})
+	}
+	edges, err := n.store.Edges()
+	if err != nil || len(edges) != 1 || !slices.Equal(edges[0].Addrs, []string{"/ip4/192.0.2.7/tcp/4001"}) || store.writes != 2 {
+		t.Errorf("on disk after %d writes: %+v, %v", store.writes, edges, err)
 	}
 }
 

@@ -219,6 +219,11 @@ func (h *neighbourhood) expel() {
 	h.posted.post(func(ctx context.Context) { h.checkMembers(ctx, true) })
 }
 
+// identified takes in that a peer has said where it is.
+func (h *neighbourhood) identified(id peer.ID) {
+	h.posted.post(func(context.Context) { h.located(id) })
+}
+
 // watch tells the machine of connections that come and go, until stop is called.
 func (h *neighbourhood) watch() (stop func()) {
 	post := func(id peer.ID, lost bool) {

@@ -71,7 +71,7 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	if n.files.Config.Relay {
 		parts.Go(func() error { return n.relay(partsCtx, h) })
 	}
-	parts.Go(func() error { return n.book.Watch(partsCtx, h) })
+	parts.Go(func() error { return n.book.Watch(partsCtx, h, s.hood.identified) })
 	parts.Go(func() error { n.surroundings.Interfaces.Watch(partsCtx); return nil })
 	parts.Go(func() error { n.surroundings.Interfaces.Follow(partsCtx, s.refresh); return nil })
 	parts.Go(func() error { return n.private.Run(partsCtx, h, s.hood.expel) })

@@ -83,13 +83,14 @@ func OpenBook(store *storage.Store, network string, log *slog.Logger) (*Book, er
 	return b, nil
 }
 
-// Watch notes the peers that the host meets until ctx ends.
-func (b *Book) Watch(ctx context.Context, h host.Host) error {
-	met, err := h.EventBus().Subscribe(new(event.EvtPeerIdentificationCompleted))
+// Watch notes the peers that the host meets until ctx ends, and calls met with each that
+// has said where it is.
+func (b *Book) Watch(ctx context.Context, h host.Host, met func(peer.ID)) error {
+	news, err := h.EventBus().Subscribe(new(event.EvtPeerIdentificationCompleted))
 	if err != nil {
 		return fmt.Errorf("node: watch for peers: %w", err)
 	}
-	defer met.Close()
+	defer news.Close()
 	tick := time.NewTicker(noteEvery)
 	defer tick.Stop()
 	for {
@@ -98,12 +99,13 @@ func (b *Book) Watch(ctx context.Context, h host.Host) error {
 			return nil
 		case <-tick.C:
 			b.Save(h)
-		case e, open := <-met.Out():
+		case e, open := <-news.Out():
 			if !open {
 				return nil
 			}
 			if e, ok := e.(event.EvtPeerIdentificationCompleted); ok && b.Belongs(e.Protocols) {
 				b.met(e)
+				met(e.Peer)
 			}
 		}
 	}
