@@ -51,7 +51,7 @@ func trace(i *injector, dir string, argv, env []string, files []uintptr) (syscal
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	pid, err := syscall.ForkExec(argv[0], argv, &syscall.ProcAttr{
-		Env: env, Files: files, Sys: &syscall.SysProcAttr{Ptrace: true},
+		Env: env, Files: files, Sys: &syscall.SysProcAttr{Ptrace: true, Setpgid: true},
 	})
 	if err != nil {
 		return 0, fmt.Errorf("start the child under ptrace: %w", err)
@@ -80,7 +80,8 @@ func (t *tracer) run() (status syscall.WaitStatus, err error) {
 			return 0, err
 		}
 		for {
-			thread, err = syscall.Wait4(-1, &status, waitAllKinds|waitOwnThread, nil)
+			// By group, because another test may have started a program from the same thread.
+			thread, err = syscall.Wait4(-t.pid, &status, waitAllKinds|waitOwnThread, nil)
 			if err != nil && err != syscall.EINTR {
 				return 0, fmt.Errorf("wait for the child: %w", err)
 			}
