@@ -208,7 +208,7 @@ func FuzzRound(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, low, high float64) {
 		if !(low <= high) || math.IsInf(low, 0) || math.IsInf(high, 0) {
-			t.Skip()
+			t.Skip("no range")
 		}
 		r := round(low, high)
 		if !(r.Low <= low && high <= r.High) || low < high && !(r.Low < r.High) || math.IsInf(r.Low, 0) || math.IsInf(r.High, 0) {
@@ -446,7 +446,7 @@ func FuzzDraft(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, public bool) {
 		s, err := survey(text, "", "")
 		if err != nil {
-			t.Skip()
+			t.Skip("no file that can be surveyed:", err)
 		}
 		p, err := NewPlan(s, Wishes{Public: public})
 		if err != nil {

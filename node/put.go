@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -83,12 +84,7 @@ func lineArrival(t *learner.Task, rows *rowfile.Reader, text, id string) (storag
 
 // hasID checks that a header of CSV has the column of the IDs.
 func hasID(rows *rowfile.Reader, id string) error {
-	for _, name := range rows.Columns {
-		if name == id {
-			return nil
-		}
-	}
-	if id == "" || rows.Columns == nil {
+	if id == "" || rows.Columns == nil || slices.Contains(rows.Columns, id) {
 		return nil
 	}
 	return fmt.Errorf("the header has no column %q, which is to say which record a line is", id)

@@ -66,13 +66,28 @@ func (c copied) String() string {
 		"the files of a private network: swarm.key, private.toml and members.toml.\n"
 }
 
+// writeOut writes a new file that only its owner can read, or to stdout if it has no name.
+func writeOut(name string, stdout io.Writer, write func(io.Writer) error) error {
+	if name == "" {
+		return write(stdout)
+	}
+	return createFile(name, write)
+}
+
 // createFile writes a new file that only its owner can read. After an error there is no
 // file.
 func createFile(name string, write func(io.Writer) error) error {
-	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	err := writeNew(name, 0o600, write)
 	if errors.Is(err, os.ErrExist) {
 		return fmt.Errorf("%s already exists; choose another name, or remove it first", name)
 	}
+	return err
+}
+
+// writeNew writes a file that does not exist yet, with these rights. After an error there is
+// no file; [os.ErrExist] says that there was one before.
+func writeNew(name string, mode os.FileMode, write func(io.Writer) error) error {
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err
 	}
@@ -81,7 +96,7 @@ func createFile(name string, write func(io.Writer) error) error {
 		err = file.Sync()
 	}
 	if err = errors.Join(err, file.Close()); err != nil {
-		return errors.Join(err, os.Remove(name))
+		return errors.Join(err, os.Remove(name)) // half a file is none
 	}
 	return nil
 }

@@ -37,6 +37,21 @@ func countLine(columns []api.ColumnTally, what string, count func(api.ColumnTall
 	return []string{fmt.Sprintf("%d %s %s: %s", total, plural(total, "cell is", "cells are"), what, strings.Join(words, ", "))}
 }
 
+// addTallies adds the counts of a piece to those before it.
+func addTallies(sum, piece []api.ColumnTally) []api.ColumnTally {
+	for _, c := range piece {
+		i := slices.IndexFunc(sum, func(s api.ColumnTally) bool { return s.Column == c.Column })
+		if i < 0 {
+			sum = append(sum, c)
+			continue
+		}
+		sum[i].Clamped += c.Clamped
+		sum[i].Unknown += c.Unknown
+		sum[i].Empty += c.Empty
+	}
+	return sum
+}
+
 // longestCell is how many bytes of a cell a table shows.
 const longestCell = 80
 

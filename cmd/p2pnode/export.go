@@ -70,14 +70,10 @@ func export(ctx context.Context, owner api.Owner, dir string, stdout io.Writer, 
 	if slices.Contains(columns, id) {
 		return report, fmt.Errorf("the task has a column %q, which is written anyway; leave out --id, or name another column for your keys", id)
 	}
-	write := func(w io.Writer) (err error) {
+	err = writeOut(name, stdout, func(w io.Writer) (err error) {
 		report, err = writeRecords(w, owner.Records(ctx, true), columns, id)
 		return err
-	}
-	if name == "" {
-		return report, write(stdout)
-	}
-	err = createFile(name, write)
+	})
 	report.File = name
 	return report, err
 }

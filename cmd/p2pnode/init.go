@@ -49,17 +49,9 @@ give the address of one running node, as "p2pnode run" prints it, with
 			if err := datadir.Make(o.dir, made); err != nil {
 				return err
 			}
-			kept := conf.Guarantee()
-			report := newDirectory{
-				Dir: o.dir, Task: t.Name, Network: datadir.NetworkName(t), Columns: t.Columns(),
-				Epsilon: kept.Epsilon, Delta: kept.Delta, Releases: conf.Releases, Protected: conf.Unprotected == "",
-				Pure: conf.Pure(), Obfuscation: t.Obfuscated(), SumsOnly: t.Silent(),
-			}
-			if s := t.Sums; len(s.Recipes) > 0 {
-				report.Sums = &newSums{Share: s.Share(), Committee: s.Committee, Colluding: s.Colluding}
-				if self, err := datadir.PeerOf(o.dir); err == nil {
-					report.Sums.Member = slices.Contains(s.Committee, self.String())
-				}
+			report := aboutDirectory(o.dir, made)
+			if self, err := datadir.PeerOf(o.dir); err == nil && report.Sums != nil {
+				report.Sums.Member = slices.Contains(report.Sums.Committee, self.String())
 			}
 			return show(cmd, o, report, newDirectory.String)
 		},
@@ -206,6 +198,21 @@ type newDirectory struct {
 	// SumsOnly: there are no releases, only private sums.
 	SumsOnly bool     `json:"sums_only"`
 	Sums     *newSums `json:"sums"` // nil: the task has none
+}
+
+// aboutDirectory is what there is to say of a directory that is made, or is about to be. It
+// does not know yet whether the node is a member of its committee.
+func aboutDirectory(dir string, made datadir.New) newDirectory {
+	kept, t, conf := made.Config.Guarantee(), made.Task, made.Config
+	d := newDirectory{
+		Dir: dir, Task: t.Name, Network: datadir.NetworkName(t), Columns: t.Columns(),
+		Epsilon: kept.Epsilon, Delta: kept.Delta, Releases: conf.Releases, Protected: conf.Protected(),
+		Pure: conf.Pure(), Obfuscation: t.Obfuscated(), SumsOnly: t.Silent(),
+	}
+	if s := t.Sums; len(s.Recipes) > 0 {
+		d.Sums = &newSums{Share: s.Share(), Committee: s.Committee, Colluding: s.Colluding}
+	}
+	return d
 }
 
 // newSums says whom the owner trusts who takes part in private sums.

@@ -15,18 +15,10 @@ import (
 
 // describe says what the network is, and the node if there is one already.
 func (j *joining) describe(made datadir.New) (joined, error) {
-	kept, t := made.Config.Guarantee(), made.Task
 	d := joined{
 		Members: j.ticket.Members, Invited: j.ticket.Seed != nil, Until: expiry(j.ticket.Expires),
 		Key: j.ticket.KeyPrint, From: ticketAddresses(j.ticket),
-		newDirectory: newDirectory{
-			Dir: j.dir, Task: t.Name, Network: j.ticket.Network, Columns: t.Columns(),
-			Epsilon: kept.Epsilon, Delta: kept.Delta, Releases: made.Config.Releases, Protected: made.Config.Unprotected == "",
-			Pure: made.Config.Pure(), Obfuscation: t.Obfuscated(), SumsOnly: t.Silent(),
-		},
-	}
-	if s := t.Sums; len(s.Recipes) > 0 {
-		d.Sums = &newSums{Share: s.Share(), Committee: s.Committee, Colluding: s.Colluding}
+		newDirectory: aboutDirectory(j.dir, made),
 	}
 	if _, err := os.Stat(filepath.Join(j.dir, datadir.KeyFile)); errors.Is(err, fs.ErrNotExist) {
 		return d, nil

@@ -50,10 +50,7 @@ sums tell something new: export again then, or once a day.`,
 			if err != nil {
 				return err
 			}
-			if out == "" {
-				return writeModel(cmd.OutOrStdout(), m)
-			}
-			if err := createFile(out, func(w io.Writer) error { return writeModel(w, m) }); err != nil {
+			if err := writeOut(out, cmd.OutOrStdout(), func(w io.Writer) error { return writeModel(w, m) }); err != nil || out == "" {
 				return err
 			}
 			return show(cmd, o, exportedModel{out, m.Task, m.Fitted, m.Records, m.Round}, exportedModel.String)

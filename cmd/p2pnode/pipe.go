@@ -13,7 +13,6 @@ import (
 	"net"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -318,19 +317,4 @@ func readPipeLine(r *bufio.Reader) (l pipeLine) {
 		l.text = strings.TrimSuffix(strings.TrimSuffix(string(whole), "\n"), "\r")
 		return l
 	}
-}
-
-// addTallies adds the counts of a piece to those before it.
-func addTallies(sum, piece []api.ColumnTally) []api.ColumnTally {
-	for _, c := range piece {
-		i := slices.IndexFunc(sum, func(s api.ColumnTally) bool { return s.Column == c.Column })
-		if i < 0 {
-			sum = append(sum, c)
-			continue
-		}
-		sum[i].Clamped += c.Clamped
-		sum[i].Unknown += c.Unknown
-		sum[i].Empty += c.Empty
-	}
-	return sum
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -45,10 +44,7 @@ func (f *predictFile) run(cmd *cobra.Command, o *options) error {
 		ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 		defer stop()
 		write := func(w io.Writer) error { return f.predict(ctx, cmd, o, owner, in, w) }
-		if f.out == "" {
-			return struct{}{}, write(cmd.OutOrStdout())
-		}
-		return struct{}{}, createFile(f.out, write)
+		return struct{}{}, writeOut(f.out, cmd.OutOrStdout(), write)
 	})
 	in.done()
 	if err != nil {
@@ -271,7 +267,8 @@ func (p *rowPredictor) write(i *item, answer api.Answer) error {
 		p.report.Bad++
 		return p.out.bad(i.line, answer.Error)
 	}
-	p.report.add(answer.Cells)
+	p.report.Rows++
+	p.report.Cells = addTallies(p.report.Cells, answer.Cells)
 	return p.out.row(i, answer.Prediction)
 }
 
@@ -281,20 +278,6 @@ type predictReport struct {
 	Bad    int               `json:"bad"`
 	Models int               `json:"models"` // that answered: more than one if it learned meanwhile
 	Cells  []api.ColumnTally `json:"cells"`  // that were not taken as they are
-}
-
-// add counts a row and its cells.
-func (r *predictReport) add(cells []api.ColumnTally) {
-	r.Rows++
-	for _, c := range cells {
-		at := slices.IndexFunc(r.Cells, func(known api.ColumnTally) bool { return known.Column == c.Column })
-		if at < 0 {
-			r.Cells = append(r.Cells, c)
-			continue
-		}
-		known := &r.Cells[at]
-		known.Clamped, known.Unknown, known.Empty = known.Clamped+c.Clamped, known.Unknown+c.Unknown, known.Empty+c.Empty
-	}
 }
 
 // String implements [fmt.Stringer].

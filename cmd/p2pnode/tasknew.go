@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -250,7 +251,11 @@ func (f *newTask) write(s *draft.Survey, p *draft.Plan) (report proposedTask, er
 		return report, fmt.Errorf("no task can be made of these answers: %w", err)
 	}
 	out := cmp.Or(f.out, strings.TrimSuffix(filepath.Base(f.from), filepath.Ext(f.from))+".toml")
-	if err := writeNew(out, text); err != nil {
+	err = writeNew(out, 0o644, func(w io.Writer) error { _, err := w.Write(text); return err })
+	if errors.Is(err, os.ErrExist) {
+		return report, fmt.Errorf("%s is there already: name another file with --out, or remove it", out)
+	}
+	if err != nil {
 		return report, err
 	}
 	report = proposedTask{
@@ -261,24 +266,6 @@ func (f *newTask) write(s *draft.Survey, p *draft.Plan) (report proposedTask, er
 		report.Features = append(report.Features, proposedFeature{t.Features[i].Name, t.Features[i].Kind})
 	}
 	return report, nil
-}
-
-// writeNew writes a file that does not exist yet.
-func writeNew(name string, text []byte) (err error) {
-	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if errors.Is(err, os.ErrExist) {
-		return fmt.Errorf("%s is there already: name another file with --out, or remove it", name)
-	}
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err = errors.Join(err, file.Close()); err != nil {
-			err = errors.Join(err, os.Remove(name)) // half a file is none
-		}
-	}()
-	_, err = file.Write(text)
-	return err
 }
 
 // proposedTask says what task new wrote.
