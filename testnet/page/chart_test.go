@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -34,6 +35,22 @@ func TestChartSaysWhatItShows(t *testing.T) {
 	for _, want := range []string{"All", "x (s)", "y (m)", "style 0", "style 6"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the chart does not say %q", want)
+		}
+	}
+}
+
+// Text keeps the width that it was laid out with, whatever font the reader has, and the
+// label of the vertical axis stays beside the data.
+func TestTextKeepsItsPlace(t *testing.T) {
+	c := everything()
+	c.Y.Label = strings.Repeat("label ", 20)
+	for _, piece := range parse(t, []byte(file(t, c))).all("text") {
+		width, err := strconv.ParseFloat(piece.attr["textLength"], 64)
+		if err != nil || piece.attr["lengthAdjust"] != "spacingAndGlyphs" {
+			t.Fatalf("%q may become wider than its place", piece.text)
+		}
+		if strings.HasPrefix(piece.text, "label") && width > float64(chartHeight)-30 {
+			t.Errorf("a line of the label is %v long and meets the legend", width)
 		}
 	}
 }

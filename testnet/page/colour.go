@@ -45,6 +45,7 @@ func roles() []role {
 		{"rule", 0xd5dae0, 0x39414a},  // lines between things
 		{"link", 0x0a58ca, 0x7fb4ff},
 		{"bad", 0xb3261e, 0xff9a8f},
+		{"shade", 0xaeb6c0, 0x59636f}, // at the end of what can be scrolled
 	}
 }
 

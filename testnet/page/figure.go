@@ -25,7 +25,8 @@ const (
 type figure struct {
 	*plot.Plot
 	title  text.Style
-	x, y   string // the axes' labels, drawn here: on a log axis gonum centres them elsewhere
+	x      string // the axes' labels, drawn here: on a log axis gonum centres them elsewhere
+	y      string // it is broken into lines when the height of the data is known
 	legend *legend
 	height vg.Length // of the plot
 }
@@ -40,8 +41,9 @@ func newFigure(c *Chart) *figure {
 		f.height = max(chartHeight/2, vg.Length(64+26*n))
 	}
 	series := resolve(c)
-	f.x = f.axis(&p.X, &c.X, chartWidth-3*margin)
-	f.y = f.axis(&p.Y, &c.Y, f.height-2*margin)
+	f.axis(&p.X)
+	f.axis(&p.Y)
+	f.x, f.y = wrap(p.X.Label.TextStyle, clean(c.X.Label), chartWidth-3*margin), clean(c.Y.Label)
 	x, y := values(c, series)
 	c.X.span(&p.X, x, 0)
 	c.Y.span(&p.Y, y, 0.06)
@@ -71,13 +73,12 @@ func newFigure(c *Chart) *figure {
 	return f
 }
 
-// axis sets colours and fonts, and returns the label in lines within room.
-func (f *figure) axis(a *plot.Axis, d *Axis, room vg.Length) (label string) {
+// axis sets colours and fonts.
+func (f *figure) axis(a *plot.Axis) {
 	a.Color, a.Tick.Color = light(quietRole), light(quietRole)
 	a.Label.TextStyle.Font, a.Label.TextStyle.Color = sans(11), light(int(Ink))
 	a.Tick.Label.Font, a.Tick.Label.Color = sans(10), light(int(Ink))
 	a.Tick.Length = 5
-	return wrap(a.Label.TextStyle, clean(d.Label), room)
 }
 
 // draw draws the plot with its labels.
@@ -88,14 +89,15 @@ func (f *figure) draw(c draw.Canvas) {
 	if f.x != "" {
 		c.Min.Y += s.Height(f.x) + gap
 	}
-	if f.y != "" {
-		c.Min.X += s.Height(f.y) + gap
+	y := wrap(s, f.y, f.DataCanvas(c).Size().Y)
+	if y != "" {
+		c.Min.X += s.Height(y) + gap
 	}
 	f.Draw(c)
 	data := f.DataCanvas(c)
 	c.FillText(s, vg.Point{X: data.Center().X, Y: corner.Y + descent}, f.x)
 	s.Rotation = math.Pi / 2
-	c.FillText(s, vg.Point{X: corner.X + s.FontExtents().Height*vg.Length(1+strings.Count(f.y, "\n")) - descent, Y: data.Center().Y}, f.y)
+	c.FillText(s, vg.Point{X: corner.X + s.FontExtents().Height*vg.Length(1+strings.Count(y, "\n")) - descent, Y: data.Center().Y}, y)
 }
 
 // nothing is what a chart without data shows.

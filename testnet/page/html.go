@@ -61,6 +61,12 @@ type tableView struct {
 	Kinds []string // CSS classes of the columns
 }
 
+// longTable is from how many rows on a table is folded.
+const longTable = 20
+
+// Long says whether the table is folded until a reader opens it.
+func (t tableView) Long() bool { return len(t.Rows) >= longTable }
+
 func (p *Page) view() (*view, error) {
 	v := &view{Page: p, Style: template.CSS(variables() + styleText)}
 	for i, s := range p.Sections {

@@ -178,7 +178,7 @@ func TestChartsInPagesFollowTheMode(t *testing.T) {
 }
 
 // Text has a contrast of 4.5:1 with the paper and lines and marks of 3:1, in light
-// and in dark, as WCAG 2 asks (1.4.3, 1.4.11). Rules only separate.
+// and in dark, as WCAG 2 asks (1.4.3, 1.4.11). Rules and shades only separate.
 func TestContrast(t *testing.T) {
 	all := roles()
 	for _, r := range all[1:] {
@@ -186,7 +186,7 @@ func TestContrast(t *testing.T) {
 		switch r.name {
 		case "ink", "quiet", "link", "bad":
 			want = 4.5
-		case "rule":
+		case "rule", "shade":
 			want = 1.2
 		}
 		for mode, c := range map[string]float64{"light": contrast(r.light, all[0].light), "dark": contrast(r.dark, all[0].dark)} {
@@ -254,5 +254,20 @@ func TestGroupsOfLines(t *testing.T) {
 	}
 	if want := "group,member,member struck,,group,member"; strings.Join(got, ",") != want {
 		t.Errorf("rows of classes %q, want %s", got, want)
+	}
+}
+
+// A long table is folded under its name and the number of its rows; a short one is not.
+func TestLongTablesAreFolded(t *testing.T) {
+	short := Table{Caption: "Short", Head: []string{"a"}, Rows: make([]Line, longTable-1)}
+	long := Table{Caption: "Long", Head: []string{"a"}, Rows: make([]Line, longTable)}
+	root := parse(t, written(t, &Page{Title: "T", Sections: []Section{{Title: "S", Tables: []Table{short, long}}}}))
+	folded := root.all("details")
+	if len(folded) != 1 {
+		t.Fatalf("%d tables are folded, want 1", len(folded))
+	}
+	summary, table := folded[0].all("summary"), folded[0].all("table")
+	if len(summary) != 1 || len(table) != 1 || summary[0].text != "Long (20 rows)" || table[0].attr["aria-labelledby"] != summary[0].attr["id"] {
+		t.Error("the folded table is not the long one, or its name does not say how long it is")
 	}
 }

@@ -6,10 +6,12 @@ import (
 	"html"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
@@ -86,7 +88,7 @@ func (c *Chart) svg(titled bool) ([]byte, error) {
 	if title != "" {
 		titleHeight = f.title.Height(title) + gap
 	}
-	canvas := vgsvg.New(chartWidth, titleHeight+f.legend.height+f.height)
+	canvas := &measured{Canvas: vgsvg.New(chartWidth, titleHeight+f.legend.height+f.height)}
 	area := draw.New(canvas)
 	if titled {
 		area.SetColor(light(paperRole))
@@ -102,7 +104,7 @@ func (c *Chart) svg(titled bool) ([]byte, error) {
 	if _, err := canvas.WriteTo(&svg); err != nil {
 		return nil, err
 	}
-	return withFallbackFonts(svg.Bytes()), nil
+	return withFallbackFonts(canvas.withWidths(svg.Bytes())), nil
 }
 
 // withFallbackFonts names fonts of the same widths beside Liberation Sans,
@@ -110,6 +112,32 @@ func (c *Chart) svg(titled bool) ([]byte, error) {
 func withFallbackFonts(svg []byte) []byte {
 	const family = "font-family:Liberation Sans"
 	return bytes.ReplaceAll(svg, []byte(family), []byte(family+",Arial,Helvetica,sans-serif"))
+}
+
+// measured remembers how wide each piece of text was taken to be when the chart was
+// laid out.
+type measured struct {
+	*vgsvg.Canvas
+	widths []vg.Length
+}
+
+// FillString implements [vg.Canvas].
+func (m *measured) FillString(face font.Face, at vg.Point, text string) {
+	m.widths = append(m.widths, face.Width(text))
+	m.Canvas.FillString(face, at, text)
+}
+
+// withWidths has each piece of text fill the width that it was given, because the
+// reader's font may be a wider one.
+func (m *measured) withWidths(svg []byte) []byte {
+	const start = "<text "
+	pieces := bytes.Split(svg, []byte(start))
+	out := slices.Clone(pieces[0])
+	for i, piece := range pieces[1:] {
+		out = fmt.Appendf(out, `%stextLength="%.2f" lengthAdjust="spacingAndGlyphs" `, start, m.widths[i].Points())
+		out = append(out, piece...)
+	}
+	return out
 }
 
 // clean replaces what neither HTML nor XML may hold.
