@@ -30,6 +30,7 @@ var imports = map[string][]string{
 	"p2pnode/peering":                 {"learner", "learner/graph"},
 	"p2pnode/sums":                    {"privacy"},
 	"p2pnode/internal/durable":        {},
+	"p2pnode/internal/ring":           {},
 	"p2pnode/storage":                 {"internal/durable", "learner", "privacy"},
 	"p2pnode/gossip":                  {"learner", "gossip/internal/wire"},
 	"p2pnode/gossip/internal/wire":    {},
@@ -40,8 +41,9 @@ var imports = map[string][]string{
 	"p2pnode/node/datadir":            {"csvfile", "discovery/members", "discovery/reach", "gossip", "internal/durable", "learner", "node/api", "node/summing", "node/ticket", "privacy", "storage"},
 	"p2pnode/node/netedge":            {"discovery", "discovery/reach", "gossip", "learner", "node/api", "node/datadir", "node/summing", "storage"},
 	"p2pnode/node/summing":            {"discovery", "gossip", "internal/durable", "learner", "node/api", "privacy", "storage", "sums"},
+	"p2pnode/node/diary":              {"internal/ring", "node/api"},
 	"p2pnode/node/ticket":             {},
-	"p2pnode/node":                    {"csvfile", "discovery", "discovery/members", "discovery/reach", "gossip", "learner", "learner/graph", "learner/population", "node/api", "node/datadir", "node/netedge", "node/summing", "peering", "privacy", "rowfile", "storage", "sums"},
+	"p2pnode/node":                    {"csvfile", "discovery", "discovery/members", "discovery/reach", "gossip", "learner", "learner/graph", "learner/population", "node/api", "node/datadir", "node/diary", "node/netedge", "node/summing", "peering", "privacy", "rowfile", "storage", "sums"},
 	"p2pnode/mobile":                  {"discovery/members", "learner", "node", "node/api", "node/datadir", "node/netedge", "node/ticket", "storage"},
 	"p2pnode/testnet/sim":             {"learner", "learner/graph", "peering", "privacy", "sums"},
 	"p2pnode/internal/require":        {},                                                      // for tests only: it is in nobody's list

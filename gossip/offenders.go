@@ -73,3 +73,26 @@ func (o *offenders) Add(p peer.ID) bool {
 	o.peers[p] = offence{strikes: strikeLimit, until: time.Now().Add(refusal)}
 	return true
 }
+
+// Refusal says that a peer is refused, because of so many bad messages.
+type Refusal struct {
+	Peer         peer.ID
+	Strikes      int
+	Since, Until time.Time
+}
+
+// refused lists the peers that are refused now for what they sent.
+func (o *offenders) refused() (list []Refusal) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	now := time.Now()
+	for p, was := range o.peers {
+		if was.strikes >= strikeLimit && now.Before(was.until) {
+			list = append(list, Refusal{p, was.strikes, was.until.Add(-refusal), was.until})
+		}
+	}
+	return list
+}
+
+// Refused lists the peers that are refused now because they sent too many bad messages.
+func (g *Gossip) Refused() []Refusal { return g.offenders.refused() }

@@ -22,7 +22,11 @@ func (n *Node) Ledger(context.Context) ([]api.Line, error) { return n.ledger.Lin
 // neighbours, but not the identity, the configuration and the task. It may run
 // beside everything else.
 func (n *Node) Backup(ctx context.Context, w io.Writer) error {
-	return n.store.Backup(contextWriter{ctx, w})
+	if err := n.store.Backup(contextWriter{ctx, w}); err != nil {
+		return err
+	}
+	n.diary.Tell(api.Event{Kind: api.EventBackup, Text: "database copied for a backup"})
+	return nil
 }
 
 // contextWriter stops writing when its context ends.

@@ -168,6 +168,7 @@ func (n *Node) Delete(ctx context.Context, numbers []uint64) error {
 	if err != nil {
 		return fmt.Errorf("node: delete records: %w", err)
 	}
+	n.diary.Gather(api.Event{Kind: api.EventDeleted, Text: "records deleted", Records: len(drop)})
 	if s := n.current(); s != nil {
 		return s.records(nil, drop) // after the last run the next one reads what is stored
 	}

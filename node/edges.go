@@ -9,6 +9,7 @@ import (
 
 	"p2pnode/gossip"
 	"p2pnode/learner"
+	"p2pnode/node/api"
 	"p2pnode/node/netedge"
 	"p2pnode/peering"
 	"p2pnode/storage"
@@ -72,6 +73,9 @@ func (h *neighbourhood) keep(e peering.Edge) {
 		Known: e.Known, Invited: e.Invited, Since: h.start.Add(e.Since).Unix(),
 	}, addrs}
 	h.edges[id] = now
+	if old == nil {
+		h.diary.Tell(api.Event{Kind: api.EventMet, Text: "neighbour met", Peer: now.Peer, Weight: now.Weight})
+	}
 	if old != nil && old.Weight == now.Weight && old.Known == now.Known &&
 		slices.EqualFunc(netedge.SortedAddrs(old.addrs), addrs, multiaddr.Multiaddr.Equal) {
 		return
@@ -105,7 +109,7 @@ func (h *neighbourhood) drop(d peering.Drop) {
 	if err != nil {
 		return
 	}
-	h.log.Info("edge dropped", "peer", id, "reason", d.Reason)
+	h.diary.Tell(api.Event{Kind: api.EventLeft, Text: "neighbour left", Peer: id.String(), Reason: d.Reason})
 	delete(h.edges, id)
 	if err := h.gossip.Unfollow(id); err != nil {
 		h.log.Error("cannot stop following a peer", "peer", id, "error", err)

@@ -69,6 +69,7 @@ func (n *Node) Import(ctx context.Context, r io.Reader, o api.ImportOptions) (re
 	if err := n.commit(i, file, noted); err != nil {
 		return report, err
 	}
+	n.diary.Gather(api.Event{Kind: api.EventImported, Text: "records stored", Records: count})
 	report.Records, report.NeverShared = count, n.neverShared()
 	report.Cells = n.files.Task.Tally(noted)
 	return report, n.name(o.File(file))

@@ -14,6 +14,10 @@ import (
 
 	"p2pnode/gossip"
 	"p2pnode/learner"
+	"p2pnode/node/api"
+	"p2pnode/node/diary"
+	"p2pnode/privacy"
+	"p2pnode/storage"
 )
 
 // loop drives one agent: it alone calls the agent's methods, in the order of the
@@ -27,6 +31,7 @@ type loop struct {
 	network string // its name
 	hood    *neighbourhood
 	log     *slog.Logger
+	diary   *diary.Diary
 	start   time.Time     // zero of the agent's clock
 	woke    time.Duration // when the event being handled came
 	saved   time.Time     // when the memory was stored last
@@ -179,19 +184,38 @@ func (l *loop) handle(out learner.Output) error {
 		if err := l.history.contradiction(); err != nil {
 			return err
 		}
+		before := l.door.ledger.Spending()
 		answer, err := l.door.release(out.Ask)
 		if err != nil {
 			return err
 		}
 		carried = release{out.Ask.Round, slotOf(out.Ask, l.woke)}
 		if answer.Exhausted() {
-			l.log.Info("privacy budget used: no more releases for these records", "round", l.door.ledger.Round())
 			carried.round = 0
 		}
+		l.tellRelease(carried.round, &answer, before)
 		// The agent is given the time of the slot, so that its deadlines do not tell how long
 		// the computation took.
 		out = l.agent.Released(max(l.woke, carried.slot.at(l.now())), answer)
 	}
+}
+
+// tellRelease tells the owner what a release took of the budget of the newest records in
+// it, or that no budget is left.
+func (l *loop) tellRelease(round uint64, a *privacy.Answer, before []storage.Spending) {
+	if a.Exhausted() {
+		l.diary.Tell(api.Event{Kind: api.EventUnpaid, Text: "privacy budget used: no more releases for these records", Round: l.door.ledger.Round()})
+		return
+	}
+	share := func(list []storage.Spending) (spent float64) {
+		for _, s := range list {
+			if len(a.Cohorts) > 0 && s.Cohort == slices.Max(a.Cohorts) {
+				spent = s.Share
+			}
+		}
+		return spent
+	}
+	l.diary.Tell(api.Event{Kind: api.EventReleased, Text: "release paid for", Round: round, Share: share(l.door.ledger.Spending()) - share(before)})
 }
 
 func (l *loop) arm(next time.Duration) {

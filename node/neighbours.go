@@ -18,6 +18,7 @@ import (
 	"p2pnode/learner"
 	"p2pnode/learner/graph"
 	"p2pnode/node/datadir"
+	"p2pnode/node/diary"
 	"p2pnode/node/netedge"
 	"p2pnode/peering"
 	"p2pnode/storage"
@@ -41,6 +42,7 @@ type neighbourhood struct {
 	keeper  *discovery.Keeper
 	history *history
 	log     *slog.Logger
+	diary   *diary.Diary
 
 	posted  mailbox
 	changed chan struct{}          // holds a value after edges changed

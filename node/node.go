@@ -22,6 +22,7 @@ import (
 	"p2pnode/discovery"
 	"p2pnode/learner"
 	"p2pnode/node/datadir"
+	"p2pnode/node/diary"
 	"p2pnode/node/netedge"
 	"p2pnode/peering"
 	"p2pnode/privacy"
@@ -36,6 +37,7 @@ type Node struct {
 	private      datadir.Private
 	network      string
 	log          *slog.Logger
+	diary        *diary.Diary
 	store        *storage.Store
 	ledger       *storage.Ledger
 	policy       privacy.Policy
@@ -94,6 +96,7 @@ func OpenSharing(dir string, shared *Shared, log *slog.Logger) (*Node, error) {
 		private:      closed,
 		network:      datadir.NetworkName(files.Task),
 		log:          log,
+		diary:        diary.New(log),
 		store:        store.Store,
 		ledger:       store.Ledger,
 		policy:       store.Policy,
@@ -118,6 +121,7 @@ func OpenSharing(dir string, shared *Shared, log *slog.Logger) (*Node, error) {
 // Close releases the data directory. Run must have returned. Close ends a running fit.
 func (n *Node) Close() error {
 	n.fits.close()
+	n.diary.Close()
 	return n.store.Close()
 }
 

@@ -69,6 +69,7 @@ func (n *Node) Progress(context.Context) (api.Status, error) {
 		Network:  n.network,
 		Learner:  n.files.Task.Learner,
 		Addrs:    []string{},
+		Paused:   []api.Pause{},
 		Records:  counts.Records,
 		HeldOut:  counts.HeldOut,
 		SetAside: counts.Aside,
@@ -149,7 +150,8 @@ func (n *Node) Peers(context.Context) ([]api.Peer, error) {
 		edges, err := n.store.Edges()
 		for _, e := range edges {
 			out = append(out, api.Peer{
-				ID: e.Peer, Weight: e.Weight, Known: e.Known, Since: e.Since, Round: rounds[learner.ID(e.Peer)],
+				ID: e.Peer, Weight: e.Weight, Known: e.Known, Why: whyWeight(&n.files.Task.Graph, e.Known),
+				Since: e.Since, Round: rounds[learner.ID(e.Peer)],
 			})
 		}
 		return out, err
@@ -160,7 +162,8 @@ func (n *Node) Peers(context.Context) ([]api.Peer, error) {
 			return nil, err
 		}
 		out = append(out, api.Peer{
-			ID: string(e.Peer), Weight: e.Weight, Known: e.Known, Since: e.since, Round: rounds[e.Peer],
+			ID: string(e.Peer), Weight: e.Weight, Known: e.Known, Why: whyWeight(&n.files.Task.Graph, e.Known),
+			Since: e.since, Round: rounds[e.Peer],
 			Connected: n.session.hood.connected(id), Listening: e.live,
 		})
 	}

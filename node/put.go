@@ -131,10 +131,19 @@ func (n *Node) putLocked(ctx context.Context, arrivals []storage.Arrival) (stora
 		}
 		return c, fmt.Errorf("node: store the records: %w", err)
 	}
+	n.tellStored(c)
 	if err := n.changed(c); err != nil {
 		return c, err
 	}
 	return c, n.retain(time.Now())
+}
+
+// tellStored tells the owner how many records came in, and how many were there before.
+func (n *Node) tellStored(c storage.Changes) {
+	var r api.ImportReport
+	if count(&r, c.Outcomes); r.Records > 0 {
+		n.diary.Gather(api.Event{Kind: api.EventImported, Text: "records stored", Records: r.Records, Replaced: r.Replaced, Same: r.Same})
+	}
 }
 
 // changed notes what was just stored and replaced. The caller holds n.storing.

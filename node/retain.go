@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"p2pnode/learner"
+	"p2pnode/node/api"
 	"p2pnode/storage"
 )
 
@@ -49,7 +50,7 @@ func (n *Node) retain(now time.Time) error {
 		return nil
 	}
 	n.fits.outdated()
-	n.log.Info("deleted records that are kept no longer, as config.toml says", "records", erased)
+	n.diary.Gather(api.Event{Kind: api.EventDeleted, Text: "deleted records that are kept no longer, as config.toml says", Records: erased})
 	return n.store.Wipe()
 }
 

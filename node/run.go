@@ -14,6 +14,7 @@ import (
 	"p2pnode/discovery"
 	"p2pnode/discovery/reach"
 	"p2pnode/gossip"
+	"p2pnode/node/api"
 	"p2pnode/node/datadir"
 	"p2pnode/node/netedge"
 	"p2pnode/peering"
@@ -56,6 +57,8 @@ func (n *Node) Run(ctx context.Context) (err error) {
 		n.log.Warn("the task's learner is obfuscation, not differential privacy: nothing is guaranteed", "learner", n.files.Task.Learner)
 	}
 	n.log.Info("running", "peer", n.self, "task", n.files.Task.Name, "learner", n.files.Task.Learner, "network", n.network, "addresses", netedge.FullAddrs(h))
+	n.diary.Tell(api.Event{Kind: api.EventStarted, Text: "takes part in the network"})
+	defer n.diary.Tell(api.Event{Kind: api.EventStopped, Text: "takes part in the network no more"})
 
 	// The network outlives the loop, so that the loop's last act is not cut off.
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -133,6 +136,7 @@ func (n *Node) newSession(h host.Host) (*session, error) {
 		network: n.network,
 		hood:    hood,
 		log:     n.log,
+		diary:   n.diary,
 		start:   time.Now(),
 		saved:   time.Now(),
 		records: make(chan recordChange),
@@ -271,7 +275,7 @@ func newNeighbourhood(n *Node, h host.Host, past *history, signer *gossip.Signer
 	}
 	start := time.Now()
 	return &neighbourhood{
-		config: c, vector: publicVector(t), private: n.private, origins: n.bootstrap, host: h, store: n.store, signer: signer, history: past, log: n.log,
+		config: c, vector: publicVector(t), private: n.private, origins: n.bootstrap, host: h, store: n.store, signer: signer, history: past, log: n.log, diary: n.diary,
 		observe: n.observePeering,
 		keeper:  discovery.NewKeeper(h, n.log),
 		posted:  newMailbox(),

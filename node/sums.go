@@ -10,6 +10,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	"golang.org/x/sync/errgroup"
 
+	"p2pnode/node/api"
 	"p2pnode/node/datadir"
 	"p2pnode/node/summing"
 	"p2pnode/privacy"
@@ -80,14 +81,21 @@ func (n *Node) walk(ctx context.Context, d *summing.Desk, w *walk) error {
 		}
 		n.sums.take(w, s, &o)
 		if o.Result == nil {
-			n.log.Warn("a private sum ended without a result: the committee erased its keys before it had one; what was paid for it stays spent",
-				"recipe", w.recipe+1, "epoch", s.Epoch, "round", s.Round)
+			n.diary.Tell(api.Event{
+				Kind: api.EventWarning, Text: "a private sum ended without a result: the committee erased its keys before it had one; what was paid for it stays spent",
+				Sum: sumEvent(w, s, api.SumDead),
+			})
 			continue
 		}
 		n.fits.outdated()
-		n.log.Info("the result of a private sum is here", "recipe", w.recipe+1, "epoch", s.Epoch, "round", s.Round,
-			"contributors", o.Result.Result.Entries, "with this node", o.Listed)
+		here := sumEvent(w, s, api.SumHere)
+		here.Contributors, here.Listed = int(o.Result.Result.Entries), o.Listed
+		n.diary.Tell(api.Event{Kind: api.EventResult, Text: "the result of a private sum is here", Sum: here})
 	}
+}
+
+func sumEvent(w *walk, s *sums.Sum, state api.SumState) *api.SumEvent {
+	return &api.SumEvent{Recipe: w.recipe + 1, Epoch: s.Epoch, Round: s.Round, State: state}
 }
 
 // serveKept serves the results that are kept of earlier sums. A member that was stopped

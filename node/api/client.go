@@ -244,6 +244,73 @@ func (c *Client) Model(ctx context.Context) (m Model, err error) {
 	return m, c.call(ctx, http.MethodGet, "/model", nil, &m)
 }
 
+// Neighbours implements [Owner].
+func (c *Client) Neighbours(ctx context.Context) (n Neighbours, err error) {
+	return n, c.call(ctx, http.MethodGet, "/neighbours", nil, &n)
+}
+
+// Benefit implements [Owner].
+func (c *Client) Benefit(ctx context.Context) (b []BenefitPoint, err error) {
+	return b, c.call(ctx, http.MethodGet, "/benefit", nil, &b)
+}
+
+// Pause implements [Owner].
+func (c *Client) Pause(ctx context.Context, reason string) error {
+	return c.post(ctx, "/pause", reason, new(struct{}))
+}
+
+// Resume implements [Owner].
+func (c *Client) Resume(ctx context.Context, reason string) error {
+	return c.post(ctx, "/resume", reason, new(struct{}))
+}
+
+// Erase implements [Owner].
+func (c *Client) Erase(ctx context.Context, confirm string) (e Erased, err error) {
+	return e, c.post(ctx, "/erase", confirm, &e)
+}
+
+// LogLevels implements [Owner].
+func (c *Client) LogLevels(ctx context.Context) (l LogLevels, err error) {
+	return l, c.call(ctx, http.MethodGet, "/logs/levels", nil, &l)
+}
+
+// SetLogLevel implements [Owner].
+func (c *Client) SetLogLevel(ctx context.Context, subsystem, level string) error {
+	return c.post(ctx, "/logs/levels", LogLevels{subsystem: level}, new(struct{}))
+}
+
+// Events implements [Owner].
+func (c *Client) Events(ctx context.Context, since uint64) iter.Seq2[Event, error] {
+	return follow[Event](ctx, c, fmt.Sprintf("/events?since=%d", since))
+}
+
+// Logs implements [Owner].
+func (c *Client) Logs(ctx context.Context, last int, more bool) iter.Seq2[LogLine, error] {
+	return follow[LogLine](ctx, c, fmt.Sprintf("/logs?last=%d&follow=%t", last, more))
+}
+
+// follow reads lines of JSON as they come.
+func follow[T any](ctx context.Context, c *Client, path string) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		err := c.send(ctx, http.MethodGet, path, nil, func(answer io.Reader) error {
+			for lines := json.NewDecoder(answer); ; {
+				var v T
+				if err := lines.Decode(&v); errors.Is(err, io.EOF) || ctx.Err() != nil {
+					return nil
+				} else if err != nil {
+					return fmt.Errorf("node: the daemon has ended: %w", err)
+				}
+				if !yield(v, nil) {
+					return errStopped
+				}
+			}
+		})
+		if err != nil && !errors.Is(err, errStopped) && ctx.Err() == nil {
+			yield(*new(T), err)
+		}
+	}
+}
+
 // Members implements [Owner].
 func (c *Client) Members(ctx context.Context) (m Membership, err error) {
 	return m, c.call(ctx, http.MethodGet, "/members", nil, &m)

@@ -15,6 +15,7 @@ type Owner interface {
 	Accountant
 	Networker
 	Lifecycle
+	Watcher
 }
 
 // Recorder keeps the records.
@@ -39,6 +40,8 @@ type Reporter interface {
 	Progress(ctx context.Context) (Status, error) // Status without Personal, which takes a fit
 	Doctor(ctx context.Context) (Diagnosis, error)
 	Sums(ctx context.Context) (Sums, error) // ErrRequest, if the task has none
+	// Benefit returns what is kept of earlier comparisons, the oldest first.
+	Benefit(ctx context.Context) ([]BenefitPoint, error)
 }
 
 // Accountant says what of the privacy budget is spent.
@@ -52,6 +55,7 @@ type Accountant interface {
 // to it.
 type Networker interface {
 	Peers(ctx context.Context) ([]Peer, error)
+	Neighbours(ctx context.Context) (Neighbours, error)
 	Acquaintances(ctx context.Context) ([]Acquaintance, error)
 	AddPeer(ctx context.Context, address string) (Addition, error)
 	RemovePeer(ctx context.Context, peerOrAddress string) error
@@ -63,4 +67,11 @@ type Networker interface {
 type Lifecycle interface {
 	Backup(ctx context.Context, w io.Writer) error
 	Leave(ctx context.Context) (Farewell, error) // the daemon stops then
+	// Pause ends a running node's part in the network, until every reason it was given has
+	// been resumed, also after a restart. "" is the owner's own reason.
+	Pause(ctx context.Context, reason string) error
+	Resume(ctx context.Context, reason string) error // "": all reasons
+	// Erase erases the data directory, as [p2pnode/node/datadir.Erase] does, if confirm is
+	// the node's peer ID. The daemon stops then.
+	Erase(ctx context.Context, confirm string) (Erased, error)
 }

@@ -14,10 +14,30 @@ type Peer struct {
 	// Known says that the weight follows from what both ends have made public; until
 	// then, and always under the graph rule random, it is the same for all strangers.
 	Known     bool   `json:"known"`
+	Why       string `json:"why"`   // what the weight rests on, in words
 	Since     int64  `json:"since"` // Unix seconds; 0: an edge of an earlier version
 	Connected bool   `json:"connected"`
 	Listening bool   `json:"listening"`
 	Round     uint64 `json:"round"` // newest round heard of it
+}
+
+// Neighbours is who learns with whom, and who may not.
+type Neighbours struct {
+	Rule   string `json:"rule"`   // by which the task's graph compares peers
+	Degree int    `json:"degree"` // neighbours that a node looks for
+	// Neighbours have their weights; Why says in words what those rest on.
+	Neighbours []Peer    `json:"neighbours"`
+	Refused    []Refused `json:"refused"`
+}
+
+// Refused is a peer that is turned away, or that turns this node away.
+type Refused struct {
+	Peer   string     `json:"peer"`
+	Reason string     `json:"reason"`  // in words
+	ByPeer bool       `json:"by_peer"` // the peer refuses this node
+	Times  int        `json:"times"`
+	Last   time.Time  `json:"last"`
+	Until  *time.Time `json:"until"` // when it may come again; nil: as long as the reason lasts
 }
 
 // Acquaintance is a peer that the node can start from, beside its neighbours.

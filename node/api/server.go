@@ -6,11 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"p2pnode/storage"
@@ -95,8 +97,44 @@ func NewHandler(owner Owner, log *slog.Logger, left func()) http.Handler {
 	get(mux, "/verify", owner.Verify)
 	get(mux, "/ledger", owner.Ledger)
 	routeNeighbours(mux, owner)
+	get(mux, "/benefit", owner.Benefit)
 	routeLifecycle(mux, owner, log, left)
+	routeWatching(mux, owner)
 	return mux
+}
+
+func routeWatching(mux *http.ServeMux, owner Watcher) {
+	mux.HandleFunc("GET /events", func(w http.ResponseWriter, r *http.Request) {
+		since, _ := strconv.ParseUint(r.URL.Query().Get("since"), 10, 64)
+		serveLive(w, owner.Events(r.Context(), since))
+	})
+	mux.HandleFunc("GET /logs", func(w http.ResponseWriter, r *http.Request) {
+		last, _ := strconv.Atoi(r.URL.Query().Get("last"))
+		serveLive(w, owner.Logs(r.Context(), last, r.URL.Query().Get("follow") == "true"))
+	})
+	get(mux, "/logs/levels", owner.LogLevels)
+	post(mux, "/logs/levels", func(ctx context.Context, l LogLevels) (struct{}, error) {
+		for subsystem, level := range l {
+			if err := owner.SetLogLevel(ctx, subsystem, level); err != nil {
+				return struct{}{}, err
+			}
+		}
+		return struct{}{}, nil
+	})
+}
+
+// serveLive sends what happens as it does, one line of JSON each.
+func serveLive[T any](w http.ResponseWriter, live iter.Seq2[T, error]) {
+	sent := http.NewResponseController(w)
+	_ = sent.Flush() // the client sees that its request has been taken
+	for v, err := range live {
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		if json.NewEncoder(w).Encode(v) != nil || sent.Flush() != nil {
+			return // the client has gone
+		}
+	}
 }
 
 func routeRecords(mux *http.ServeMux, owner Recorder, log *slog.Logger) {
@@ -113,6 +151,7 @@ func routeRecords(mux *http.ServeMux, owner Recorder, log *slog.Logger) {
 
 func routeNeighbours(mux *http.ServeMux, owner Networker) {
 	get(mux, "/peers", owner.Peers)
+	get(mux, "/neighbours", owner.Neighbours)
 	get(mux, "/acquaintances", owner.Acquaintances)
 	post(mux, "/peers/add", owner.AddPeer)
 	post(mux, "/peers/remove", func(ctx context.Context, p string) (struct{}, error) {
@@ -126,6 +165,19 @@ func routeNeighbours(mux *http.ServeMux, owner Networker) {
 
 func routeLifecycle(mux *http.ServeMux, owner Lifecycle, log *slog.Logger, left func()) {
 	mux.HandleFunc("GET /backup", func(w http.ResponseWriter, r *http.Request) { serveBackup(w, r, owner, log) })
+	post(mux, "/pause", func(ctx context.Context, reason string) (struct{}, error) {
+		return struct{}{}, owner.Pause(ctx, reason)
+	})
+	post(mux, "/resume", func(ctx context.Context, reason string) (struct{}, error) {
+		return struct{}{}, owner.Resume(ctx, reason)
+	})
+	post(mux, "/erase", func(ctx context.Context, confirm string) (Erased, error) {
+		e, err := owner.Erase(ctx, confirm)
+		if err == nil {
+			left()
+		}
+		return e, err
+	})
 	post(mux, "/leave", func(ctx context.Context, _ struct{}) (Farewell, error) {
 		defer left()
 		ctx, cancel := context.WithTimeout(ctx, leaveTimeout)

@@ -1,6 +1,10 @@
 package api
 
-import "p2pnode/learner"
+import (
+	"time"
+
+	"p2pnode/learner"
+)
 
 // Status is what a node tells its owner. It holds errors on the owner's own
 // held-out data: for her eyes, never for the network.
@@ -10,6 +14,7 @@ type Status struct {
 	Network string   `json:"network"`
 	Learner string   `json:"learner"`
 	Running bool     `json:"running"`
+	Paused  []Pause  `json:"paused"` // why the owner paused it; empty: she did not
 	Addrs   []string `json:"addrs"`
 
 	Records int `json:"records"`
@@ -126,4 +131,15 @@ type Farewell struct {
 	Running    bool `json:"running"`    // the node took part in the network
 	Neighbours int  `json:"neighbours"` // that it had
 	Told       int  `json:"told"`       // of them; the others notice within an hour
+}
+
+// Pause is a reason for which a node is paused.
+type Pause struct {
+	Reason string    `json:"reason"` // "": the owner wants it
+	Since  time.Time `json:"since"`
+}
+
+// Erased is what came of an Erase.
+type Erased struct {
+	Left []string `json:"left"` // other files in the directory, which stay
 }

@@ -1,0 +1,24 @@
+package api
+
+import (
+	"time"
+
+	"p2pnode/learner"
+)
+
+// BenefitPoint is a [Comparison] at a time: whether learning with others helped the owner
+// on the records that she holds out. It is for her eyes, never for the network.
+type BenefitPoint struct {
+	Time    time.Time       `json:"time"` // when the fit ended
+	Measure learner.Measure `json:"measure"`
+
+	Personal float64           `json:"personal"`
+	Alone    float64           `json:"alone"`
+	Base     float64           `json:"base"`
+	Gain     *learner.Interval `json:"gain"` // as in [Comparison]; nil: too few records for one
+	Verdict  string            `json:"verdict"`
+
+	HeldOut int    `json:"held_out"`
+	Records int    `json:"records"` // those held out included
+	Round   uint64 `json:"round"`   // of the node at that time, as in [Status]
+}

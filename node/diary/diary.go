@@ -1,0 +1,125 @@
+// Package diary tells the owner what happens to a node: each event once, to those who
+// follow it and to the log. It never waits for anybody who reads.
+package diary
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"log/slog"
+	"sync"
+	"time"
+
+	"p2pnode/internal/ring"
+	"p2pnode/node/api"
+)
+
+// size is how many events are kept: a day of a node that releases once a minute would be
+// three times as many, a quiet one has weeks. They take 150 kB.
+const size = 512
+
+// Diary keeps the newest events of one run of a daemon. Its methods are safe for concurrent
+// use.
+type Diary struct {
+	log  *slog.Logger
+	run  uint64
+	ring *ring.Ring[api.Event]
+
+	mu       sync.Mutex
+	gathered map[api.EventKind]*gatherer
+}
+
+// New begins a diary, in which IDs begin at the present time.
+func New(log *slog.Logger) *Diary {
+	return &Diary{log: log, run: uint64(time.Now().UnixMilli()), ring: ring.New[api.Event](size), gathered: make(map[api.EventKind]*gatherer)}
+}
+
+// Tell adds an event and logs it, a warning as such. It sets ID, run and time.
+func (d *Diary) Tell(e api.Event) {
+	level := slog.LevelInfo
+	if e.Kind == api.EventWarning {
+		level = slog.LevelWarn
+	}
+	d.log.Log(context.Background(), level, e.Text, attributes(&e)...)
+	d.ring.Add(func(number uint64) api.Event {
+		e.ID, e.Run, e.Time = d.run+number, d.run, time.Now()
+		return e
+	})
+}
+
+// attributes are what the log says beside the text.
+func attributes(e *api.Event) (list []any) {
+	add := func(key string, value any, has bool) {
+		if has {
+			list = append(list, key, value)
+		}
+	}
+	add("peer", e.Peer, e.Peer != "")
+	add("reason", e.Reason, e.Reason != "")
+	add("weight", e.Weight, e.Weight != 0)
+	add("round", e.Round, e.Round != 0)
+	add("share", e.Share, e.Share != 0)
+	add("records", e.Records, e.Records != 0)
+	add("replaced", e.Replaced, e.Replaced != 0)
+	add("same", e.Same, e.Same != 0)
+	if s := e.Sum; s != nil {
+		add("recipe", s.Recipe, true)
+		add("epoch", s.Epoch, true)
+		add("round", s.Round, true)
+		add("contributors", s.Contributors, s.Contributors != 0)
+		add("with this node", s.Listed, s.State == api.SumHere)
+	}
+	for reason, count := range e.Rejected {
+		add(reason, count, true)
+	}
+	add("verdict", e.Verdict, e.Verdict != "")
+	return list
+}
+
+// Events implements [api.Watcher].
+func (d *Diary) Events(ctx context.Context, since uint64) iter.Seq2[api.Event, error] {
+	return func(yield func(api.Event, error) bool) {
+		next := d.next(since)
+		tellGap := since != 0
+		for {
+			events, first, more := d.ring.From(next)
+			if lost := first - next; tellGap && (lost > 0 || d.foreign(since)) && !yield(d.gap(first, lost), nil) {
+				return
+			}
+			since, tellGap = 0, true
+			for _, e := range events {
+				if !yield(e, nil) {
+					return
+				}
+			}
+			next = first + uint64(len(events))
+			select {
+			case <-more:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+// next is the number of the event after the one of that ID.
+func (d *Diary) next(since uint64) uint64 {
+	if since < d.run || d.foreign(since) {
+		return 0
+	}
+	return since - d.run + 1
+}
+
+// foreign reports whether an ID is not one of this run. After the clock was set back, an
+// earlier run has higher ones.
+func (d *Diary) foreign(id uint64) bool {
+	_, added, _ := d.ring.From(^uint64(0))
+	return id != 0 && (id < d.run || id >= d.run+added)
+}
+
+func (d *Diary) gap(first, lost uint64) api.Event {
+	return api.Event{
+		ID: d.run + first - 1, Run: d.run, Time: time.Now(), Kind: api.EventGap, Lost: lost,
+		Text: fmt.Sprintf("events before %d are kept no longer, or are of an earlier run of the daemon", d.run+first),
+	}
+}
