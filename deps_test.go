@@ -42,8 +42,9 @@ var imports = map[string][]string{
 	"p2pnode/node/netedge":            {"discovery", "discovery/reach", "gossip", "learner", "node/api", "node/datadir", "node/summing", "storage"},
 	"p2pnode/node/summing":            {"discovery", "gossip", "internal/durable", "learner", "node/api", "privacy", "storage", "sums"},
 	"p2pnode/node/diary":              {"internal/ring", "node/api"},
+	"p2pnode/node/statement":          {"node/api", "node/datadir", "privacy"},
 	"p2pnode/node/ticket":             {},
-	"p2pnode/node":                    {"csvfile", "discovery", "discovery/members", "discovery/reach", "gossip", "learner", "learner/graph", "learner/population", "node/api", "node/datadir", "node/diary", "node/netedge", "node/summing", "peering", "privacy", "rowfile", "storage", "sums"},
+	"p2pnode/node":                    {"csvfile", "discovery", "discovery/members", "discovery/reach", "gossip", "learner", "learner/graph", "learner/population", "node/api", "node/datadir", "node/diary", "node/netedge", "node/statement", "node/summing", "peering", "privacy", "rowfile", "storage", "sums"},
 	"p2pnode/mobile":                  {"discovery/members", "learner", "node", "node/api", "node/datadir", "node/netedge", "node/ticket", "storage"},
 	"p2pnode/testnet/sim":             {"learner", "learner/graph", "peering", "privacy", "sums"},
 	"p2pnode/internal/require":        {},                                                      // for tests only: it is in nobody's list
@@ -59,7 +60,7 @@ var imports = map[string][]string{
 	"p2pnode/testnet/paper/linear":    {"learner", "privacy", "privacy/accountant", "testnet", "testnet/page", "testnet/paper", "testnet/paper/nodes", "testnet/sim"},
 	"p2pnode/testnet/paper/tabular":   {"learner", "node/datadir", "privacy", "privacy/accountant", "testnet", "testnet/page", "testnet/paper", "testnet/paper/nodes", "testnet/sim"},
 	"p2pnode/testnet/paper/schemes":   {"learner", "privacy", "privacy/accountant", "testnet", "testnet/page", "testnet/paper", "testnet/paper/nodes", "testnet/sim"},
-	"p2pnode/cmd/p2pnode":             {"csvfile", "discovery/members", "discovery/reach", "draft", "node", "node/api", "node/datadir", "node/netedge", "node/ticket", "rowfile"},
+	"p2pnode/cmd/p2pnode":             {"csvfile", "discovery/members", "discovery/reach", "draft", "node", "node/api", "node/datadir", "node/netedge", "node/statement", "node/ticket", "rowfile"},
 	"p2pnode/cmd/testnet": {"learner", "node/datadir", "privacy", "testnet", "testnet/audit", "testnet/cases",
 		"testnet/page", "testnet/paper", "testnet/paper/linear", "testnet/paper/movielens", "testnet/paper/schemes", "testnet/paper/tabular"},
 }

@@ -80,6 +80,9 @@ type link struct {
 	crc      uint32
 }
 
+// sum is the CRC as [Line] has it.
+func (l link) sum() string { return fmt.Sprintf("%08x", l.crc) }
+
 // The layout of an entry, little endian: kind (1), three words (8 each), further
 // fields of some kinds, and the CRC (4). The words are dimension, epsilon and delta in
 // an opening entry, and round, cohort and cost in the others, with the epoch in place of

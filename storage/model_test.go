@@ -131,11 +131,15 @@ func (m *ledgerModel) check(t *testing.T, l *Ledger) {
 	if len(want) > 0 {
 		want = slices.Insert(want, 0, openingEntry(terms))
 	}
+	said := Verification{Entries: uint64(len(want)), Round: m.round(), Anchor: uint64(len(want))}
+	var head link
 	for i := range want {
 		want[i].sequence = uint64(i + 1)
+		_, head = encodeEntry(head, want[i])
+		said.CRC = head.sum()
 	}
-	if v, err := l.Verify(); err != nil || v != (Verification{uint64(len(want)), m.round(), uint64(len(want))}) {
-		t.Fatalf("verified %+v, error %v; want %d entries and round %d", v, err, len(want), m.round())
+	if v, err := l.Verify(); err != nil || v != said {
+		t.Fatalf("verified %+v, error %v; want %+v", v, err, said)
 	}
 	if entries, err := entriesOf(l); err != nil || !slices.Equal(entries, want) {
 		t.Fatalf("entries %v, error %v; want %v", entries, err, want)

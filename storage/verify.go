@@ -22,6 +22,7 @@ type Verification struct {
 	Entries uint64 `json:"entries"`
 	Round   uint64 `json:"round"`
 	Anchor  uint64 `json:"anchor"` // the entry the anchor stands at
+	CRC     string `json:"crc"`    // as in the last [Line]; "" without entries
 }
 
 // Verify reads the chain and the anchor from disk again and compares them with what is
@@ -51,7 +52,11 @@ func (l *Ledger) Verify() (Verification, error) {
 	if err != nil {
 		return Verification{}, fmt.Errorf("%w (ledger of %s)", err, l.store.path)
 	}
-	return Verification{Entries: stored.head.sequence, Round: stored.round, Anchor: a.head.sequence}, nil
+	v := Verification{Entries: stored.head.sequence, Round: stored.round, Anchor: a.head.sequence}
+	if v.Entries > 0 {
+		v.CRC = stored.head.sum()
+	}
+	return v, nil
 }
 
 // same reports whether both ledgers have counted the same.
@@ -108,7 +113,7 @@ func (l *Ledger) Lines() (lines []Line, err error) {
 		return walkLedger(tx, func(e entry, head link) error {
 			line := Line{
 				Sequence: e.sequence, Kind: e.kind.String(), Round: e.round,
-				Cohort: e.cohort, Cost: e.cost, Epoch: e.epoch, CRC: fmt.Sprintf("%08x", head.crc),
+				Cohort: e.cohort, Cost: e.cost, Epoch: e.epoch, CRC: head.sum(),
 			}
 			if e.kind.sum() {
 				line.Sum = hex.EncodeToString(e.sum[:])

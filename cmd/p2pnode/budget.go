@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"p2pnode/node/api"
 
@@ -14,6 +15,7 @@ import (
 func budgetCommand(o *options) *cobra.Command {
 	var verify bool
 	var export string
+	var stated statementFlags
 	c := &cobra.Command{
 		Use:   "budget",
 		Short: "What is guaranteed, what privacy has been spent, and what is left",
@@ -27,18 +29,30 @@ back from an older copy: only neighbours can, once they are met.
 
 --export writes the ledger out, one JSON object a line, for your own files or for
 somebody who checks it. The first line says what the costs of the others mean:
-under a plan, the number of its step.`,
+under a plan, the number of its step.
+
+--statement prints what is guaranteed for somebody else: a page to read, with
+the same below it as JSON that the node's key has signed. It tells nothing that is
+not public, so neither how many records there are nor what they brought.
+--verify-statement checks one. It needs no data directory and no network.
+Its exit code is 0 if the statement is sound, and 3 if its signature, its words or
+its numbers are not.`,
 		Example: `  p2pnode budget
   p2pnode budget --json
   p2pnode budget --verify
   p2pnode budget --export ledger.jsonl
-  p2pnode budget --export - | wc -l`,
+  p2pnode budget --export - | wc -l
+  p2pnode budget --statement
+  p2pnode budget --statement --out mine.md
+  p2pnode budget --statement | p2pnode budget --verify-statement -`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			exporting := cmd.Flags().Changed("export")
 			switch {
-			case verify && exporting:
-				return usageError{errors.New("give --verify or --export, not both"), cmd}
+			case moreThanOne(verify, exporting, stated.given(cmd)):
+				return usageError{errors.New("give one of --verify, --export, --statement and --verify-statement"), cmd}
+			case stated.given(cmd):
+				return stated.run(cmd, o)
 			case verify:
 				return ask(cmd, o, api.Owner.Verify, verifiedText)
 			case exporting:
@@ -49,7 +63,12 @@ under a plan, the number of its step.`,
 	}
 	c.Flags().BoolVar(&verify, "verify", false, "check the ledger on disk, entry by entry")
 	c.Flags().StringVar(&export, "export", "", "write the ledger to this new file; - is standard output")
+	stated.register(c)
 	return c
+}
+
+func moreThanOne(given ...bool) bool {
+	return len(slices.DeleteFunc(given, func(is bool) bool { return !is })) > 1
 }
 
 func verifiedText(v api.Verification) string {

@@ -123,6 +123,11 @@ func (c *Client) Ledger(ctx context.Context) (lines []Line, err error) {
 	return lines, c.call(ctx, http.MethodGet, "/ledger", nil, &lines)
 }
 
+// Statement implements [Owner].
+func (c *Client) Statement(ctx context.Context) (s SignedStatement, err error) {
+	return s, c.call(ctx, http.MethodGet, "/statement", nil, &s)
+}
+
 // Peers implements [Owner].
 func (c *Client) Peers(ctx context.Context) (p []Peer, err error) {
 	return p, c.call(ctx, http.MethodGet, "/peers", nil, &p)

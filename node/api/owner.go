@@ -49,6 +49,7 @@ type Accountant interface {
 	Budget(ctx context.Context) (Budget, error)
 	Verify(ctx context.Context) (Verification, error)
 	Ledger(ctx context.Context) ([]Line, error)
+	Statement(ctx context.Context) (SignedStatement, error) // for others
 }
 
 // Networker knows the node's neighbours, the peers it can start from, and who may speak

@@ -96,6 +96,7 @@ func NewHandler(owner Owner, log *slog.Logger, left func()) http.Handler {
 	get(mux, "/budget", owner.Budget)
 	get(mux, "/verify", owner.Verify)
 	get(mux, "/ledger", owner.Ledger)
+	get(mux, "/statement", owner.Statement)
 	routeNeighbours(mux, owner)
 	get(mux, "/benefit", owner.Benefit)
 	routeLifecycle(mux, owner, log, left)
