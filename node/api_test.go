@@ -2,10 +2,10 @@ package node
 
 import (
 	"bytes"
-	"context"
+	"encoding/json"
 	"errors"
-	"log/slog"
 	"math/rand/v2"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -14,33 +14,20 @@ import (
 	"testing"
 	"time"
 
-	"p2pnode/internal/require"
 	"p2pnode/node/api"
+	"p2pnode/node/datadir"
+	"p2pnode/node/server"
 )
 
 // Through the daemon's socket the owner sees what she sees directly.
 func TestOwnerThroughSocket(t *testing.T) {
 	n := testNode(t, lineTask(), lineRecords(rand.New(rand.NewPCG(1, 1)), 30), nil)
-	ctx, cancel := context.WithCancel(t.Context())
 	// A socket left over by a killed daemon is no obstacle.
-	if err := os.WriteFile(filepath.Join(n.dir, api.SocketFile), nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(n.dir, datadir.SocketFile), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	listener, err := n.Listen()
-	if err != nil {
-		t.Fatal(err)
-	}
-	served := make(chan error, 1)
-	go func() { served <- n.Serve(ctx, listener) }()
-	var owner api.Owner
-	require.Eventually(t, "the socket answers", func() bool {
-		c := api.NewClient(n.dir)
-		if c.Alive(t.Context()) == nil {
-			owner = c
-		}
-		return owner != nil
-	})
-	if info, err := os.Stat(filepath.Join(n.dir, api.SocketFile)); err != nil || info.Mode().Perm() != 0o600 {
+	owner := served(t, n)
+	if info, err := os.Stat(filepath.Join(n.dir, datadir.SocketFile)); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("socket: %v, %v; want mode 0600", info, err)
 	}
 	direct, err := n.Status(t.Context())
@@ -72,10 +59,6 @@ func TestOwnerThroughSocket(t *testing.T) {
 		t.Errorf("import: %+v, %v", r, err)
 	}
 	ownerSeesTheRest(t, n, owner)
-	cancel()
-	if err := <-served; err != nil {
-		t.Errorf("Serve: %v", err)
-	}
 }
 
 // ownerSeesTheRest asks what the daemon answers about its ledger and records.
@@ -109,42 +92,63 @@ func ownerSeesTheRest(t *testing.T, n *Node, owner api.Owner) {
 	}
 }
 
-// A wrong request is 400, one that does not fit what is stored 409, what the node
-// could not do 500.
+// handlerOf answers as the daemon's socket does.
+func handlerOf(n *Node) http.Handler {
+	return server.New(server.Config{Owner: n, Log: n.log, Ready: n.Ready, Left: func() {}}).Handler(server.Socket{})
+}
+
+// A wrong request is 400 or 422, one for what is not there 404, what the node could not do
+// 500. All of them say what is wrong.
 func TestStatusCodes(t *testing.T) {
 	n := testNode(t, lineTask(), lineRecords(fixed(1), 5), nil)
-	h := api.NewHandler(n, n.log, func() {})
+	h := handlerOf(n)
 	ask := func(method, path, body string) int {
 		w := &patientRecorder{ResponseRecorder: httptest.NewRecorder()}
-		h.ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader(body)))
+		r := httptest.NewRequest(method, "http://localhost"+path, strings.NewReader(body))
+		h.ServeHTTP(w, r)
+		var p api.Problem
+		if w.Code >= 400 && (json.Unmarshal(w.Body.Bytes(), &p) != nil || p.Detail == "" || p.Status != w.Code || w.Header().Get("Content-Type") != "application/problem+json") {
+			t.Errorf("%s %s %s: %d %s", method, path, body, w.Code, w.Body)
+		}
 		return w.Code
 	}
 	for _, c := range []struct {
 		method, path, body string
 		want               int
 	}{
-		{"GET", "/status", "", 200},
-		{"POST", "/status", "", 405},
-		{"GET", "/nothing", "", 404},
-		{"POST", "/predict", `{"a":"1","b":"0"}`, 200},
-		{"POST", "/predict", `{"a":"1"}`, 400},
-		{"POST", "/predict", `{"a":"1","b":"0","c":"0"}`, 400},
-		{"POST", "/predict", `{`, 400},
-		{"POST", "/records", "a,b,y\n1,0,x\n", 422},
-		{"POST", "/records", "", 400},
-		{"POST", "/delete", `[1]`, 200},
-		{"POST", "/delete", `[1]`, 409},
-		{"POST", "/delete", `[-1]`, 400},
-		{"GET", "/backup", "", 200},
+		{"GET", "/healthz", "", 204},
+		{"GET", "/readyz", "", 503},
+		{"GET", "/v1/status", "", 200},
+		{"GET", "/v1/status?fit=maybe", "", 422},
+		{"GET", "/v1/status?unknown=1", "", 422},
+		{"POST", "/v1/status", "", 405},
+		{"GET", "/v1/nothing", "", 404},
+		{"POST", "/v1/predict", `{"a":"1","b":"0"}`, 200},
+		{"POST", "/v1/predict", `{"a":"1"}`, 400},
+		{"POST", "/v1/predict", `{"a":"1","b":"0","c":"0"}`, 400},
+		{"POST", "/v1/predict", `{`, 400},
+		{"POST", "/v1/predict", `{"a":"` + strings.Repeat("1", 17<<20) + `"}`, 413},
+		{"POST", "/v1/records/file", "a,b,y\n1,0,x\n", 422},
+		{"POST", "/v1/records/file", "", 400},
+		{"POST", "/v1/records/delete", `{"numbers":[1]}`, 204},
+		{"POST", "/v1/records/delete", `{"numbers":[1]}`, 404},
+		{"DELETE", "/v1/records/2", "", 204},
+		{"DELETE", "/v1/records/2", "", 404},
+		{"DELETE", "/v1/records/two", "", 422},
+		{"POST", "/v1/records/delete", `{"numbers":[-1]}`, 422},
+		{"DELETE", "/v1/peers/nobody", "", 400},
+		{"GET", "/v1/members", "", 409},
+		{"GET", "/v1/openapi.json", "", 200},
+		{"GET", "/v1/backup", "", 200},
 	} {
 		if got := ask(c.method, c.path, c.body); got != c.want {
-			t.Errorf("%s %s %s: %d, want %d", c.method, c.path, c.body, got, c.want)
+			t.Errorf("%s %s %.50s: %d, want %d", c.method, c.path, c.body, got, c.want)
 		}
 	}
 	if err := n.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{"/verify", "/ledger", "/backup"} {
+	for _, path := range []string{"/v1/budget/verification", "/v1/budget/ledger", "/v1/backup"} {
 		if got := ask("GET", path, ""); got != 500 {
 			t.Errorf("%s of a closed node: %d, want 500", path, got)
 		}
@@ -168,7 +172,7 @@ func TestBackupWaitsForNobody(t *testing.T) {
 	n := testNode(t, lineTask(), lineRecords(fixed(1), 3000), nil)
 	w := &patientRecorder{ResponseRecorder: httptest.NewRecorder()}
 	before := time.Now()
-	api.NewHandler(n, n.log, func() {}).ServeHTTP(w, httptest.NewRequest("GET", "/backup", nil))
+	handlerOf(n).ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/v1/backup", nil))
 	if w.Code != 200 || len(w.until) < 3 {
 		t.Fatalf("status %d, %d deadlines; want one for each piece", w.Code, len(w.until))
 	}
@@ -176,26 +180,5 @@ func TestBackupWaitsForNobody(t *testing.T) {
 		if until.Before(before.Add(20*time.Second)) || until.After(time.Now().Add(20*time.Second)) {
 			t.Errorf("piece %d may take until %v, begun at %v", i, until, before)
 		}
-	}
-}
-
-// Connect falls back to the directory itself when no daemon runs.
-func TestConnectWithoutDaemon(t *testing.T) {
-	t.Parallel()
-	n := testNode(t, lineTask(), lineRecords(rand.New(rand.NewPCG(1, 1)), 10), nil)
-	discard := slog.New(slog.DiscardHandler)
-	if _, _, err := Connect(t.Context(), n.dir, discard); err == nil || !strings.Contains(err.Error(), "another p2pnode") {
-		t.Errorf("a held directory without a socket: %v", err)
-	}
-	if err := n.Close(); err != nil {
-		t.Fatal(err)
-	}
-	owner, closer, err := Connect(t.Context(), n.dir, discard)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer closer.Close()
-	if s, err := owner.Status(t.Context()); err != nil || s.Running || s.Records != 10 {
-		t.Errorf("status %+v, %v", s, err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -12,19 +13,24 @@ import (
 	"p2pnode/internal/require"
 	"p2pnode/learner"
 	"p2pnode/node/api"
+	"p2pnode/node/client"
+	"p2pnode/node/datadir"
+	"p2pnode/node/server"
 )
 
 // served is the node through its socket, until the test ends.
 func served(t *testing.T, n *Node) api.Owner {
 	t.Helper()
-	listener, err := n.Listen()
+	path := filepath.Join(n.dir, datadir.SocketFile)
+	listener, err := server.Listen(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- n.Serve(ctx, listener) }()
-	c := api.NewClient(n.dir)
+	all := server.New(server.Config{Owner: n, Log: n.log, Ready: n.Ready, Left: func() {}})
+	go func() { ended <- all.Serve(ctx, listener, server.Socket{}) }()
+	c := client.New(client.Socket(path))
 	require.Eventually(t, "the socket answers", func() bool { return c.Alive(t.Context()) == nil })
 	t.Cleanup(func() {
 		cancel()

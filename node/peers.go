@@ -90,7 +90,7 @@ func (n *Node) RemovePeer(_ context.Context, peerOrAddress string) error {
 	}
 	named, _ := n.files.Config.BootstrapPeers() // validated when the file was read
 	if err := n.book.Remove(id); err != nil {
-		if errors.Is(err, netedge.ErrNoPeer) && slices.ContainsFunc(named, func(p peer.AddrInfo) bool { return p.ID == id }) {
+		if errors.Is(err, api.ErrNoPeer) && slices.ContainsFunc(named, func(p peer.AddrInfo) bool { return p.ID == id }) {
 			err = api.WrongRequest(fmt.Errorf("node: %s is named in %s; take it out of the key \"bootstrap\" there", id, datadir.ConfigFile))
 		}
 		return err

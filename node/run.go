@@ -20,6 +20,9 @@ import (
 	"p2pnode/peering"
 )
 
+// errNotReady is why a node at rest, or one that only starts, is not ready.
+var errNotReady = errors.New("node: the node takes no part in its network")
+
 // errNotRunning is what [Node.Addrs] returns when the session has just ended.
 var errNotRunning = errors.New("node: the node is stopping")
 
@@ -218,6 +221,14 @@ func (n *Node) discoveryConfig(hood *neighbourhood) discovery.Config {
 		Enough:     hood.enough,
 		Logger:     n.log,
 	}
+}
+
+// Ready says why the node takes no part in its network, and nil once it does.
+func (n *Node) Ready() error {
+	if n.current() == nil {
+		return errNotReady
+	}
+	return nil
 }
 
 // Addrs waits until Run takes part in the network, and returns the addresses

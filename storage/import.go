@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"time"
 
@@ -29,7 +30,19 @@ type Import struct {
 }
 
 // Digest is the SHA-256 of a whole file.
-type Digest = [sha256.Size]byte
+type Digest [sha256.Size]byte
+
+// MarshalText writes the digest as hexadecimal digits.
+func (d Digest) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, d[:]), nil }
+
+// UnmarshalText reads what MarshalText writes.
+func (d *Digest) UnmarshalText(text []byte) error {
+	if len(text) != hex.EncodedLen(len(d)) {
+		return fmt.Errorf("storage: a SHA-256 has %d hexadecimal digits, not %d", hex.EncodedLen(len(d)), len(text))
+	}
+	_, err := hex.Decode(d[:], text)
+	return err
+}
 
 // Imported is an earlier import of a file.
 type Imported struct {

@@ -16,6 +16,7 @@ import (
 
 	"p2pnode/node"
 	"p2pnode/node/api"
+	"p2pnode/node/local"
 )
 
 // daemon is a node in a process of its own, p2pnode run, which it is asked over
@@ -32,8 +33,7 @@ type daemon struct {
 	ended chan struct{} // closed when footprint is, and the process is gone
 
 	addrs     []string
-	owner     api.Owner
-	closer    io.Closer
+	owner     *local.Connection
 	pid       int // from ready on
 	footprint Footprint
 }
@@ -90,12 +90,12 @@ func (d *daemon) connect(ctx context.Context, out io.Reader) error {
 	if lines.Decode(&said) != nil {
 		return nil // it has ended, and its log says why
 	}
-	owner, closer, err := node.Connect(ctx, d.dir, slog.New(slog.DiscardHandler))
+	owner, err := local.Connect(ctx, d.dir, slog.New(slog.DiscardHandler))
 	if err != nil {
 		d.stop()
 		return err
 	}
-	d.addrs, d.owner, d.closer = said.Addresses, owner, closer
+	d.addrs, d.owner = said.Addresses, owner
 	close(d.ready)
 	_, _ = io.Copy(io.Discard, out)
 	return nil
@@ -169,8 +169,8 @@ func (d *daemon) Personal(ctx context.Context) (m node.Fitted, err error) {
 
 // Close drops the connection to the socket.
 func (d *daemon) Close() error {
-	if d.closer == nil {
+	if d.owner == nil {
 		return nil
 	}
-	return d.closer.Close()
+	return d.owner.Close()
 }

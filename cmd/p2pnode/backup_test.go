@@ -22,7 +22,7 @@ func TestInterruptedBackupLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	daemon := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/backup" {
+		if r.URL.Path != "/v1/backup" {
 			_, _ = w.Write([]byte("[]"))
 			return
 		}

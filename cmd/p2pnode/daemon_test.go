@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"p2pnode/node"
 	"p2pnode/node/api"
+	"p2pnode/node/local"
 )
 
 // daemon is a running p2pnode process.
@@ -103,11 +103,11 @@ func startWith(t *testing.T, dir string, cmd *exec.Cmd) *daemon {
 		t.Fatalf("the daemon said %+v, %v", r, decodeErr)
 	}
 	d.id, d.address = r.Peer, r.Addresses[0]
-	owner, closer, err := node.Connect(t.Context(), dir, slog.New(slog.DiscardHandler))
+	owner, err := local.Connect(t.Context(), dir, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = closer.Close() })
+	t.Cleanup(func() { _ = owner.Close() })
 	d.owner = owner
 	return d
 }

@@ -75,14 +75,14 @@ func doctorText(d api.Diagnosis) string {
 	b.WriteString("\n" + table(rows...))
 	for _, c := range d.Bootstrap {
 		if !c.Reached {
-			b.WriteString(paragraph("  ", fmt.Sprintf("bootstrap %s: %s", c.Address, plain(c.Why))))
+			b.WriteString(paragraph("  ", fmt.Sprintf("bootstrap %s: %s", c.Address, api.Plain(c.Why))))
 		}
 	}
 	if len(d.Problems) > 0 {
 		b.WriteString("\nWhat to do:\n")
 	}
 	for _, p := range d.Problems {
-		b.WriteString(paragraph("- ", plain(p)))
+		b.WriteString(paragraph("- ", api.Plain(p)))
 	}
 	return b.String()
 }

@@ -8,10 +8,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"p2pnode/node/api"
 )
 
 func main() {
@@ -44,16 +45,9 @@ func fail(w io.Writer, asJSON bool, err error) int {
 	return code
 }
 
-// packageNames matches the names of this module's packages where errors put them: at
-// the beginning of a text, of a line or of a parenthesis, or after another error's text.
-var packageNames = regexp.MustCompile(`(^|\n|: |\()(?:(?:api|config|csv|datadir|discovery|gossip|graph|learner|members|node|peering|privacy|reach|storage|summing|sums|ticket): )+`)
-
 // message returns the text of an error for the user: what is wrong and what to do, without
 // the names of the packages that it came through.
-func message(err error) string { return plain(err.Error()) }
-
-// plain returns the text of an error without the names of packages.
-func plain(text string) string { return packageNames.ReplaceAllString(text, "$1") }
+func message(err error) string { return api.Plain(err.Error()) }
 
 // exitCode ends a command that has already printed everything.
 type exitCode int

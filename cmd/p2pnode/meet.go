@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"p2pnode/node"
+	"p2pnode/node/api"
 )
 
 // How often meet looks, and when it says why nobody was met.
@@ -97,7 +98,7 @@ func neighbour(ctx context.Context, n *node.Node) (id, why string, err error) {
 		case a.Connected && a.From != "met":
 			why += fmt.Sprintf("; %s is connected", a.ID)
 		case a.Reason != "":
-			why += fmt.Sprintf("; %s: %s", a.ID, plain(a.Reason))
+			why += fmt.Sprintf("; %s: %s", a.ID, api.Plain(a.Reason))
 		}
 	}
 	return "", why, nil

@@ -81,7 +81,7 @@ func privateRows(s api.Status) [][]any {
 	add := "p2pnode members add " + s.Peer
 	switch {
 	case p.Damage != "":
-		rows = append(rows, []any{"NO MEMBERS", fmt.Sprintf("the list of %s is not used: %s. This node speaks to bootstrap peers only, until one brings another list or you import it with: p2pnode members import FILE", p.Network, plain(p.Damage))})
+		rows = append(rows, []any{"NO MEMBERS", fmt.Sprintf("the list of %s is not used: %s. This node speaks to bootstrap peers only, until one brings another list or you import it with: p2pnode members import FILE", p.Network, api.Plain(p.Damage))})
 	case p.Version == 0:
 		rows = append(rows, []any{"members", fmt.Sprintf("of %s: no list yet, so this node speaks to bootstrap peers only. The keeper of the list lets this node in with: %s", p.Network, add)})
 	case !p.Listed:

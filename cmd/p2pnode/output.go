@@ -14,8 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"p2pnode/node"
 	"p2pnode/node/api"
+	"p2pnode/node/local"
 )
 
 // ask makes one request of the owner, through the daemon if one runs, and
@@ -30,11 +30,11 @@ func ask[T any](cmd *cobra.Command, o *options, request func(api.Owner, context.
 
 // askOwner makes one request of the owner and returns the answer.
 func askOwner[T any](cmd *cobra.Command, o *options, request func(api.Owner, context.Context) (T, error)) (answer T, err error) {
-	owner, closer, err := node.Connect(cmd.Context(), o.dir, newLog(cmd, o, slog.LevelWarn))
+	owner, err := local.Connect(cmd.Context(), o.dir, newLog(cmd, o, slog.LevelWarn))
 	if err != nil {
 		return answer, err
 	}
-	defer func() { err = errors.Join(err, closer.Close()) }()
+	defer func() { err = errors.Join(err, owner.Close()) }()
 	return request(owner, cmd.Context())
 }
 

@@ -43,7 +43,7 @@ func additionText(a api.Addition) string {
 	case a.Connected:
 		return fmt.Sprintf("Added %s, and connected to it.\n", a.ID)
 	case a.Running:
-		return fmt.Sprintf("Added %s. It cannot be reached now:\n%sThe node goes on trying.\n", a.ID, paragraph("  ", plain(a.Reason)+"."))
+		return fmt.Sprintf("Added %s. It cannot be reached now:\n%sThe node goes on trying.\n", a.ID, paragraph("  ", api.Plain(a.Reason)+"."))
 	}
 	return fmt.Sprintf("Added %s. The daemon is not running; it connects when it starts.\n", a.ID)
 }

@@ -65,7 +65,7 @@ func (l peerList) text(all bool, now time.Time) string {
 		}
 		rows = append(rows, []any{p.ID, p.From, yes(p.Connected), ago(p.LastSeen, now)})
 		if p.Reason != "" {
-			why.WriteString(paragraph("  ", fmt.Sprintf("%s cannot be reached: %s.", p.ID, plain(p.Reason))))
+			why.WriteString(paragraph("  ", fmt.Sprintf("%s cannot be reached: %s.", p.ID, api.Plain(p.Reason))))
 		}
 	}
 	if len(rows) > 1 {

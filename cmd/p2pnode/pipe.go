@@ -20,8 +20,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"p2pnode/node"
 	"p2pnode/node/api"
+	"p2pnode/node/local"
 	"p2pnode/rowfile"
 )
 
@@ -41,8 +41,7 @@ type pipeLines struct {
 	o       *options
 	options api.ImportOptions
 
-	owner  api.Owner // nil: the directory is let go
-	closer io.Closer
+	owner *local.Connection // nil: the directory is let go
 
 	begun   bool // the first line was seen
 	waiting api.Lines
@@ -197,7 +196,7 @@ func (p *pipeLines) put() error {
 
 func (p *pipeLines) ask() (a api.Acknowledgement, err error) {
 	if p.owner == nil {
-		p.owner, p.closer, err = node.ConnectWaiting(p.cmd.Context(), p.o.dir, newLog(p.cmd, p.o, slog.LevelWarn))
+		p.owner, err = local.ConnectWaiting(p.cmd.Context(), p.o.dir, newLog(p.cmd, p.o, slog.LevelWarn))
 	}
 	if err != nil {
 		return a, err
@@ -216,7 +215,7 @@ func (p *pipeLines) tell(list []api.LineOutcome) error {
 				return err
 			}
 		} else if l.Outcome == api.LineBad {
-			fmt.Fprintf(p.cmd.ErrOrStderr(), "line %d: %s\n", l.Line, plain(l.Reason))
+			fmt.Fprintf(p.cmd.ErrOrStderr(), "line %d: %s\n", l.Line, api.Plain(l.Reason))
 		}
 	}
 	return out.Flush()
@@ -250,8 +249,9 @@ func (p *pipeLines) letGo() error {
 	if p.owner == nil {
 		return nil
 	}
+	owner := p.owner
 	p.owner = nil
-	return p.closer.Close()
+	return owner.Close()
 }
 
 // pipeLine is a line of a pipe, or why there are no more.

@@ -10,7 +10,8 @@ import (
 	"testing"
 
 	"p2pnode/internal/require"
-	"p2pnode/node/api"
+	"p2pnode/node/client"
+	"p2pnode/node/local"
 	"p2pnode/testnet/lab"
 )
 
@@ -80,7 +81,7 @@ func threeTerminals(t *testing.T, host *lab.Host, dir, block string) {
 // heard is of how many neighbours the daemon of a directory has a model, 0 without one.
 func heard(t *testing.T, dir string) int {
 	t.Helper()
-	daemon := api.NewClient(dir)
+	daemon := client.New(client.Socket(local.SocketPath(dir)))
 	defer daemon.Close()
 	if s, err := daemon.Status(t.Context()); err == nil {
 		return s.Heard

@@ -16,6 +16,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"p2pnode/node"
+	"p2pnode/node/local"
+	"p2pnode/node/server"
 )
 
 func runCommand(o *options) *cobra.Command {
@@ -70,16 +72,15 @@ func runDaemon(cmd *cobra.Command, o *options, verbose bool, began func(context.
 	}
 	defer func() { err = errors.Join(err, n.Close()) }()
 	// The socket comes first, so that a client can ask as soon as the node is ready.
-	socket, err := n.Listen()
+	socket, err := server.Listen(local.SocketPath(o.dir))
 	if err != nil {
 		return err
 	}
 	parts, ctx := errgroup.WithContext(ctx)
 	parts.Go(func() error { return n.Run(ctx) })
-	parts.Go(func() error {
-		defer stop() // the owner may have told the node to leave
-		return n.Serve(ctx, socket)
-	})
+	c := local.Config(n, log)
+	c.Left = stop
+	parts.Go(func() error { return server.New(c).Serve(ctx, socket, server.Socket{}) })
 	parts.Go(func() error {
 		addrs, err := n.Addrs(ctx)
 		if err != nil {

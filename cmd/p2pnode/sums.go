@@ -238,7 +238,7 @@ func membersText(c api.Committee, s *api.Sum) string {
 	}
 	text := table(rows...)
 	for _, failure := range slices.Sorted(maps.Keys(why)) {
-		text += paragraph("  ", fmt.Sprintf("%s: %s", strings.Join(why[failure], ", "), plain(failure)))
+		text += paragraph("  ", fmt.Sprintf("%s: %s", strings.Join(why[failure], ", "), api.Plain(failure)))
 	}
 	return text
 }

@@ -20,7 +20,9 @@ import (
 	"p2pnode/internal/require"
 	"p2pnode/learner"
 	"p2pnode/node/api"
+	"p2pnode/node/client"
 	"p2pnode/node/datadir"
+	"p2pnode/node/local"
 )
 
 // newCommittee writes the identities member1.key to member4.key and sums.toml, the example
@@ -341,7 +343,7 @@ func TestCommitteeFromThePage(t *testing.T) {
 			})
 		}
 	}
-	person := api.NewClient(filepath.Join(dir, "try", "person1"))
+	person := client.New(client.Socket(local.SocketPath(filepath.Join(dir, "try", "person1"))))
 	defer person.Close()
 	require.Eventually(t, "a person is in a sum", func() bool {
 		s, err := person.Sums(t.Context())

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"p2pnode/node/api"
 	"p2pnode/node/datadir"
 )
 
@@ -128,5 +129,5 @@ func findingText(f datadir.Finding) string {
 	case f.Key != "":
 		where = f.Key + ": "
 	}
-	return where + plain(f.Text)
+	return where + api.Plain(f.Text)
 }

@@ -15,8 +15,9 @@ import (
 
 	things "p2pnode/internal/committee"
 	"p2pnode/internal/require"
-	"p2pnode/node/api"
+	"p2pnode/node/client"
 	"p2pnode/node/datadir"
+	"p2pnode/node/local"
 	"p2pnode/node/ticket"
 )
 
@@ -104,12 +105,12 @@ func TestJoinMembers(t *testing.T) {
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
-	var client api.Owner = api.NewClient(barn)
+	newcomer := client.New(client.Socket(local.SocketPath(barn)))
 	require.Within(t, patience, "the newcomer is refused", func() bool {
-		s, err := client.Status(t.Context())
+		s, err := newcomer.Status(t.Context())
 		return err == nil && s.Private != nil && len(s.Private.RefusedBy) > 0
 	})
-	s, err := client.Status(t.Context())
+	s, err := newcomer.Status(t.Context())
 	require.NoError(t, err)
 	cli(t, nil, "members", "add", s.Peer, "--name", "barn", "--key", key, "--dir", dir)
 	var met joined

@@ -19,8 +19,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"p2pnode/node"
 	"p2pnode/node/api"
+	"p2pnode/node/local"
 )
 
 func watchCommand(o *options) *cobra.Command {
@@ -236,11 +236,11 @@ func (w *watch) load(ctx context.Context, name string) (report api.ImportReport,
 		return report, err
 	}
 	defer file.Close()
-	owner, closer, err := node.ConnectWaiting(ctx, w.o.dir, newLog(w.cmd, w.o, slog.LevelWarn))
+	owner, err := local.ConnectWaiting(ctx, w.o.dir, newLog(w.cmd, w.o, slog.LevelWarn))
 	if err != nil {
 		return report, err
 	}
-	defer func() { err = errors.Join(err, closer.Close()) }()
+	defer func() { err = errors.Join(err, owner.Close()) }()
 	return owner.Import(ctx, file, options)
 }
 

@@ -6,6 +6,11 @@ import (
 	"p2pnode/learner"
 )
 
+// Benefit has what is kept of earlier comparisons, the oldest first.
+type Benefit struct {
+	Points []BenefitPoint `json:"points"`
+}
+
 // BenefitPoint is a [Comparison] at a time: whether learning with others helped the owner
 // on the records that she holds out. It is for her eyes, never for the network.
 type BenefitPoint struct {

@@ -1,19 +1,17 @@
-// Package api defines what the owner of a data directory can ask of a node and the answers,
-// with the server of the directory's socket and the client that asks through it. It knows
-// nothing of how a node finds its answers.
+// Package api defines what the owner of a data directory can ask of a node, the answers, and
+// the errors. It knows nothing of how a node finds its answers, nor of how they travel.
 package api
 
-import (
-	"errors"
-
-	"p2pnode/storage"
-)
+import "errors"
 
 // ErrSilent says that there is a daemon and it does not answer.
 var ErrSilent = errors.New("does not answer; wait until it does, or end it and try again")
 
 // ErrRequest says that the mistake is in the request, not in the node.
 var ErrRequest = errors.New("node: a wrong request")
+
+// ErrScope says that whoever asks may not ask that.
+var ErrScope = errors.New("node: not allowed")
 
 // WrongRequest makes an error an [ErrRequest] that says which.
 func WrongRequest(err error) error { return wrong{err} }
@@ -41,27 +39,3 @@ func (a *Advised) Error() string { return a.Err.Error() + "; " + a.Advice }
 
 // Unwrap is for [errors.Is] and its kin.
 func (a *Advised) Unwrap() error { return a.Err }
-
-// kinds are the errors that callers branch on, by what they are called on the socket.
-var kinds = map[string]error{"request": ErrRequest, "imported": ErrImported, "changed": ErrChanged, "no record": storage.ErrNoRecord}
-
-func kindOf(err error) string {
-	for kind, is := range kinds {
-		if errors.Is(err, is) {
-			return kind
-		}
-	}
-	return ""
-}
-
-// told is an error that a daemon answered.
-type told struct {
-	text string
-	is   error // nil: none of kinds
-}
-
-// Error implements [error].
-func (t told) Error() string { return t.text }
-
-// Unwrap is for [errors.Is] and its kin.
-func (t told) Unwrap() error { return t.is }

@@ -7,7 +7,7 @@ import (
 )
 
 // Owner is what the owner of a data directory can do with it: on a node, or through a
-// [Client] on a running daemon. All methods are safe for concurrent use.
+// client of a running daemon. All methods are safe for concurrent use.
 type Owner interface {
 	Recorder
 	Predictor

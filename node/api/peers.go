@@ -60,6 +60,9 @@ type Addition struct {
 	Reason    string `json:"reason,omitempty"` // why it is not connected
 }
 
+// ErrNoPeer says that the owner has not added the peer.
+var ErrNoPeer = Advise(errors.New("is no peer that you added"), "p2pnode peers lists them")
+
 // ErrNotJoined: the node speaks to everybody who takes part in its task.
 var ErrNotJoined = errors.New("node: this node has joined no private network; join one with: p2pnode members join NAME AUTHORITY")
 
@@ -127,4 +130,14 @@ type MemberCheck struct {
 	Self    bool   `json:"self"` // it is this node
 	Reached bool   `json:"reached"`
 	Why     string `json:"why,omitempty"` // not
+}
+
+// PeerAddress is a multiaddress that ends in a peer's ID.
+type PeerAddress struct {
+	Address string `json:"address"`
+}
+
+// MemberList is a signed list of members.
+type MemberList struct {
+	List []byte `json:"list"`
 }

@@ -174,3 +174,8 @@ type Acknowledgement struct {
 	NeverShared bool          `json:"never_shared,omitempty"` // as in [ImportReport]
 	Cells       []ColumnTally `json:"cells"`                  // of good lines, as in [ImportReport]
 }
+
+// Deletion names records by their numbers.
+type Deletion struct {
+	Numbers []uint64 `json:"numbers"`
+}

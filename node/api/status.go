@@ -139,6 +139,16 @@ type Pause struct {
 	Since  time.Time `json:"since"`
 }
 
+// PauseReason names a reason to pause.
+type PauseReason struct {
+	Reason string `json:"reason,omitempty"`
+}
+
+// Confirmation is what an owner says who means it: the peer ID of the node.
+type Confirmation struct {
+	Peer string `json:"confirm"`
+}
+
 // Erased is what came of an Erase.
 type Erased struct {
 	Left []string `json:"left"` // other files in the directory, which stay

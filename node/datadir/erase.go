@@ -240,7 +240,7 @@ var temporary = regexp.MustCompile(`^(doctor-|(members|private|task|config)\.tom
 // isOwn reports whether a file of this name in a data directory is the node's.
 func isOwn(name string) bool {
 	switch name {
-	case KeyFile, ConfigFile, TaskFile, CatalogueFile, api.SocketFile, networkKeyFile, PrivateFile, membersFile:
+	case KeyFile, ConfigFile, TaskFile, CatalogueFile, SocketFile, networkKeyFile, PrivateFile, membersFile:
 		return true
 	}
 	return storage.IsFile(StoreFile, name) || temporary.MatchString(name)

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"p2pnode/internal/require"
-	"p2pnode/node/api"
 )
 
 // put writes a file into a directory.
@@ -49,7 +48,7 @@ func crowded(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{api.SocketFile, PrivateFile, membersFile, "members.toml.17", "config.toml.18", "identity.key.19", "private.toml.20", "swarm.key.21", "doctor-4711", "p2pnode.db.restoring", "p2pnode.db.restoring.anchor"} {
+	for _, name := range []string{SocketFile, PrivateFile, membersFile, "members.toml.17", "config.toml.18", "identity.key.19", "private.toml.20", "swarm.key.21", "doctor-4711", "p2pnode.db.restoring", "p2pnode.db.restoring.anchor"} {
 		put(t, dir, name, "left")
 	}
 	if err := os.Chmod(filepath.Join(dir, KeyFile), 0o400); err != nil {
@@ -65,7 +64,7 @@ func TestErase(t *testing.T) {
 		ConfigFile, "config.toml.18", "doctor-4711", KeyFile, "identity.key.19", membersFile, "members.toml.17",
 		"p2pnode.db", "p2pnode.db.anchor", "p2pnode.db.replaced-1", "p2pnode.db.replaced-1.anchor",
 		"p2pnode.db.replaced-2", "p2pnode.db.replaced-2.anchor", "p2pnode.db.restoring", "p2pnode.db.restoring.anchor",
-		api.SocketFile, PrivateFile, "private.toml.20", networkKeyFile, "swarm.key.21", TaskFile,
+		SocketFile, PrivateFile, "private.toml.20", networkKeyFile, "swarm.key.21", TaskFile,
 	}
 	if got := names(t, dir); !slices.Equal(got, want) {
 		t.Fatalf("the directory has %q, want %q", got, want)

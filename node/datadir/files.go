@@ -13,6 +13,7 @@ import (
 // The files of a data directory.
 const (
 	KeyFile    = "identity.key" // libp2p private key, mode 0600
+	SocketFile = "p2pnode.sock" // where the daemon listens, mode 0600
 	ConfigFile = "config.toml"
 	TaskFile   = "task.toml"
 	StoreFile  = "p2pnode.db"

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net"
+	"path/filepath"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/peer"
@@ -21,7 +23,7 @@ func Join(ctx context.Context, dir, name string, authorities []string, list []by
 	if err != nil {
 		return api.Membership{}, err
 	}
-	if api.NewClient(dir).Alive(ctx) == nil {
+	if answers(ctx, dir) {
 		return api.Membership{}, fmt.Errorf("node: stop the daemon of %s first; it joins when it starts again", dir)
 	}
 	j := joined{name, authorities}
@@ -39,6 +41,12 @@ func Join(ctx context.Context, dir, name string, authorities []string, list []by
 		return api.Membership{}, fmt.Errorf("node: write the private network: %w", err)
 	}
 	return Membership(self, book), replaceAll(dir, []dirFile{{PrivateFile, text}})
+}
+
+// answers reports whether a daemon listens at the socket of a directory.
+func answers(ctx context.Context, dir string) bool {
+	conn, err := new(net.Dialer).DialContext(ctx, "unix", filepath.Join(dir, SocketFile))
+	return err == nil && conn.Close() == nil
 }
 
 // Membership is what a directory says of a private network.

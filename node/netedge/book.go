@@ -40,9 +40,6 @@ const (
 // ErrManyPeers says that the owner has added as many peers as the node keeps.
 var ErrManyPeers error = api.Advise(fmt.Errorf("node: %d peers were added already, and the node keeps no more", maxAdded), "take one out first with p2pnode peer remove")
 
-// ErrNoPeer says that the owner has not added the peer.
-var ErrNoPeer error = api.Advise(errors.New("is no peer that you added"), "p2pnode peers lists them")
-
 // Book remembers peers between runs: those the node met, which took part in
 // its task, and those the owner added. It is safe for concurrent use.
 type Book struct {
@@ -229,7 +226,7 @@ func (b *Book) Remove(id peer.ID) error {
 	a := b.known[id]
 	if a == nil || !a.added {
 		b.mu.Unlock()
-		return api.WrongRequest(fmt.Errorf("node: %s %w", id, ErrNoPeer))
+		return api.WrongRequest(fmt.Errorf("node: %s %w", id, api.ErrNoPeer))
 	}
 	delete(b.known, id)
 	b.mu.Unlock()

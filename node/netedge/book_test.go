@@ -13,6 +13,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/multiformats/go-multiaddr"
 
+	"p2pnode/node/api"
 	"p2pnode/node/datadir"
 	"p2pnode/storage"
 )
@@ -70,7 +71,7 @@ func TestWhatTheOwnerAddsStays(t *testing.T) {
 	if err := again.Remove(p.ID); err != nil {
 		t.Fatal(err)
 	}
-	if err := again.Remove(p.ID); !errors.Is(err, ErrNoPeer) {
+	if err := again.Remove(p.ID); !errors.Is(err, api.ErrNoPeer) {
 		t.Errorf("removed twice: %v", err)
 	}
 	if got := reopen(t, b.store).Added(); len(got) != 0 {

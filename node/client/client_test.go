@@ -1,4 +1,4 @@
-package api
+package client
 
 import (
 	"context"
@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"p2pnode/node/api"
 )
 
 // shortDir is a directory whose path is short enough for a socket everywhere.
@@ -32,14 +34,14 @@ func shortDir(t *testing.T) string {
 // signs of life may take its time.
 func TestSilentDaemon(t *testing.T) {
 	dir := shortDir(t)
-	listener, err := net.Listen("unix", filepath.Join(dir, SocketFile))
+	listener, err := net.Listen("unix", filepath.Join(dir, "p2pnode.sock"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var silent atomic.Bool
 	var signs atomic.Int64
 	daemon := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/alive" && !silent.Load() {
+		if r.URL.Path == "/healthz" && !silent.Load() {
 			signs.Add(1)
 			return
 		}
@@ -54,7 +56,7 @@ func TestSilentDaemon(t *testing.T) {
 	served := make(chan error, 1)
 	go func() { served <- daemon.Serve(listener) }()
 	defer func() { _ = daemon.Close(); <-served }()
-	c := NewClient(dir)
+	c := New(Socket(filepath.Join(dir, "p2pnode.sock")))
 	c.timeout = 100 * time.Millisecond
 	defer c.Close()
 
@@ -65,20 +67,20 @@ func TestSilentDaemon(t *testing.T) {
 	_, peersErr := c.Peers(t.Context())
 	backupErr := c.Backup(t.Context(), io.Discard)
 	for what, err := range map[string]error{"a request": peersErr, "a backup": backupErr, "a sign of life": c.Alive(t.Context())} {
-		if !errors.Is(err, ErrSilent) || runtime.GOOS == "linux" && !strings.Contains(err.Error(), fmt.Sprintf("(pid %d)", os.Getpid())) {
+		if !errors.Is(err, api.ErrSilent) || runtime.GOOS == "linux" && !strings.Contains(err.Error(), fmt.Sprintf("(pid %d)", os.Getpid())) {
 			t.Errorf("%s: %v, want ErrSilent and the process", what, err)
 		}
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := c.Alive(cancelled); err == nil || errors.Is(err, ErrSilent) {
+	if err := c.Alive(cancelled); err == nil || errors.Is(err, api.ErrSilent) {
 		t.Errorf("a cancelled question: %v", err)
 	}
 }
 
 // Without a daemon there is nobody to wait for.
 func TestNoDaemonIsNotSilent(t *testing.T) {
-	if err := NewClient(shortDir(t)).Alive(t.Context()); err == nil || errors.Is(err, ErrSilent) {
+	if err := New(Socket(filepath.Join(shortDir(t), "p2pnode.sock"))).Alive(t.Context()); err == nil || errors.Is(err, api.ErrSilent) {
 		t.Errorf("got %v", err)
 	}
 }

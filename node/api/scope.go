@@ -1,0 +1,12 @@
+package api
+
+// Scope is what a program may do with a node.
+type Scope string
+
+// The scopes. Admin has the others in it.
+const (
+	Open  Scope = ""      // whoever reaches the server
+	Read  Scope = "read"  // how the node is doing, and no record
+	Data  Scope = "data"  // records, predictions, the model
+	Admin Scope = "admin" // everything
+)

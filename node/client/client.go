@@ -1,0 +1,113 @@
+// Package client asks a server of the owner's interface, as [p2pnode/node/api.Owner] says.
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"p2pnode/node/api"
+)
+
+// daemonTimeout is how long a daemon may take to say that it is alive.
+const daemonTimeout = 10 * time.Second
+
+// Client talks to a server. All methods are safe for concurrent use.
+type Client struct {
+	http    http.Client
+	base    string // of the server's addresses
+	timeout time.Duration
+	daemon  atomic.Int64 // process ID; 0: not known
+}
+
+var _ api.Owner = (*Client)(nil)
+
+// Dial opens a connection to a server.
+type Dial func(ctx context.Context) (net.Conn, error)
+
+// New returns a client of a server that is reached by dial and asks for no token. It does
+// not check whether there is one.
+func New(dial Dial) *Client {
+	c := &Client{base: "http://localhost", timeout: daemonTimeout}
+	c.http.Transport = &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			conn, err := dial(ctx)
+			if unix, ok := conn.(*net.UnixConn); ok {
+				c.daemon.Store(int64(peerProcess(unix)))
+			}
+			return conn, err
+		},
+	}
+	return c
+}
+
+// Socket dials the unix socket of a data directory.
+func Socket(path string) Dial {
+	return func(ctx context.Context) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", path)
+	}
+}
+
+// Close drops the connections.
+func (c *Client) Close() error {
+	c.http.CloseIdleConnections()
+	return nil
+}
+
+// Alive asks the daemon for a sign of life. If the daemon says nothing for ten seconds,
+// Alive and every other request fail with ErrSilent, however long the request itself may
+// take.
+func (c *Client) Alive(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(limited, http.MethodGet, c.base+"/healthz", nil)
+	if err != nil {
+		return err
+	}
+	response, err := c.http.Do(request)
+	if err == nil {
+		return response.Body.Close()
+	}
+	if limited.Err() != nil && ctx.Err() == nil {
+		return fmt.Errorf("client: the daemon%s %w", c.process(), api.ErrSilent)
+	}
+	return err
+}
+
+// Ready says why the node takes no part in its network; nil: it does.
+func (c *Client) Ready(ctx context.Context) error {
+	return c.send(ctx, call{method: http.MethodGet, path: "/readyz"}, nothing)
+}
+
+// process names the daemon's process, if it is known.
+func (c *Client) process() string {
+	if pid := c.daemon.Load(); pid > 0 {
+		return fmt.Sprintf(" (pid %d)", pid)
+	}
+	return ""
+}
+
+// watch ends a request's context, with ErrSilent as its cause, once the daemon
+// gives no sign of life any more.
+func (c *Client) watch(ctx context.Context) (watched context.Context, stop func()) {
+	watched, cancel := context.WithCancelCause(ctx)
+	go func() {
+		tick := time.NewTicker(c.timeout)
+		defer tick.Stop()
+		for {
+			select {
+			case <-watched.Done():
+				return
+			case <-tick.C:
+			}
+			if err := c.Alive(watched); errors.Is(err, api.ErrSilent) {
+				cancel(err)
+			}
+		}
+	}()
+	return watched, func() { cancel(nil) }
+}

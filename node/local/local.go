@@ -1,0 +1,89 @@
+// Package local connects a command to a data directory: through the running daemon if there is
+// one, otherwise to the same server inside this process.
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"p2pnode/node"
+	"p2pnode/node/api"
+	"p2pnode/node/client"
+	"p2pnode/node/datadir"
+	"p2pnode/node/server"
+	"p2pnode/storage"
+)
+
+// Connection is the owner's view of a data directory. Close it when done.
+type Connection struct {
+	*client.Client
+	release func() error
+}
+
+// Close drops the connection and, if no daemon held it, the directory.
+func (c *Connection) Close() error { return errors.Join(c.Client.Close(), c.release()) }
+
+// Connect connects to a directory. If its daemon says nothing for ten seconds, Connect, and
+// later any request, fails with ErrSilent, however long the request itself may take.
+func Connect(ctx context.Context, dir string, log *slog.Logger) (*Connection, error) {
+	c := client.New(client.Socket(SocketPath(dir)))
+	switch err := c.Alive(ctx); {
+	case err == nil:
+		return &Connection{c, func() error { return nil }}, nil
+	case errors.Is(err, api.ErrSilent):
+		return nil, err
+	}
+	n, err := node.Open(dir, log)
+	if errors.Is(err, storage.ErrLocked) {
+		err = fmt.Errorf("%w (it does not answer on its socket; if it is starting or stopping, try again in a moment)", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return serveHere(n, log), nil
+}
+
+// SocketPath is where the daemon of a directory listens.
+func SocketPath(dir string) string { return filepath.Join(dir, datadir.SocketFile) }
+
+// patience is how long [ConnectWaiting] waits for a daemon that starts or stops.
+const patience = 30 * time.Second
+
+// ConnectWaiting is Connect for a command that comes again and again: it waits while a
+// daemon that starts or stops holds the directory and does not answer yet.
+func ConnectWaiting(ctx context.Context, dir string, log *slog.Logger) (*Connection, error) {
+	limited, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		c, err := Connect(ctx, dir, log)
+		if !errors.Is(err, storage.ErrLocked) {
+			return c, err
+		}
+		select {
+		case <-limited.Done():
+			return nil, err
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// Config is what a server serves of a node. Its caller adds what only a daemon has.
+func Config(n *node.Node, log *slog.Logger) server.Config {
+	return server.Config{Owner: n, Log: log, Ready: n.Ready, Left: func() {}}
+}
+
+// serveHere serves a node that is at rest to this process alone.
+func serveHere(n *node.Node, log *slog.Logger) *Connection {
+	ctx, stop := context.WithCancel(context.Background())
+	here := newPipe()
+	served := make(chan error, 1)
+	go func() { served <- server.New(Config(n, log)).Serve(ctx, here, server.Socket{}) }()
+	return &Connection{client.New(here.dial), func() error {
+		stop()
+		return errors.Join(<-served, n.Close())
+	}}
+}

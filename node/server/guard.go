@@ -1,0 +1,59 @@
+package server
+
+import (
+	"context"
+	"net/http"
+
+	"p2pnode/node/api"
+)
+
+// Guard says who may ask what at a listener.
+type Guard interface {
+	// Admit refuses requests before anything else of them is looked at.
+	Admit(r *http.Request) error
+	// Allow refuses requests that may not do what the scope stands for.
+	Allow(r *http.Request, scope api.Scope) error
+}
+
+// SocketHost is the host that requests at a socket name.
+const SocketHost = "localhost"
+
+// Socket guards a listener that only the owner's own programs reach: they may do
+// everything. Browsers, which would say where a request comes from, do not reach it.
+type Socket struct{}
+
+// Admit implements [Guard].
+func (Socket) Admit(r *http.Request) error {
+	if r.Header.Get("Origin") != "" || r.Header.Get("Referer") != "" {
+		return refuse(http.StatusForbidden, "the socket does not serve web pages", "leave the headers Origin and Referer out")
+	}
+	if r.Host != SocketHost {
+		return refuse(http.StatusForbidden, "the socket serves no host of this name", "ask for http://"+SocketHost+"/")
+	}
+	return nil
+}
+
+// Allow implements [Guard].
+func (Socket) Allow(*http.Request, api.Scope) error { return nil }
+
+// guarded is the key of a request's guard in its context.
+type guarded struct{}
+
+// Handler answers the requests that pass a guard.
+func (s *Server) Handler(g Guard) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := g.Admit(r); err != nil {
+			writeProblem(w, problemOf(err))
+			return
+		}
+		s.routes.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), guarded{}, g)))
+	})
+}
+
+// allow asks the guard of a request.
+func allow(r *http.Request, scope api.Scope) error {
+	if scope == api.Open {
+		return nil
+	}
+	return r.Context().Value(guarded{}).(Guard).Allow(r, scope)
+}

@@ -1,0 +1,46 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"p2pnode/node/api"
+)
+
+func routeHealth(r *routes, c Config) {
+	handle(r, operation{"GET /healthz", api.Open, "isAlive", "That the daemon answers"},
+		func(context.Context, *struct{}) (*struct{}, error) { return nil, nil })
+	handle(r, operation{"GET /readyz", api.Open, "isReady", "That the node takes part in its network"},
+		func(context.Context, *struct{}) (*struct{}, error) {
+			if err := c.Ready(); err != nil {
+				return nil, refuse(http.StatusServiceUnavailable, err.Error(), "wait a moment, or start the daemon")
+			}
+			return nil, nil
+		})
+	ask(r, operation{"GET /v1/openapi.json", api.Read, "getOpenAPI", "This description"},
+		func(context.Context) (json.RawMessage, error) { return r.openAPI() })
+}
+
+// routePages adds what others make: metrics and pages.
+func routePages(r *routes, c Config) {
+	if c.Metrics != nil {
+		r.mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, q *http.Request) {
+			if err := allow(q, api.Read); err != nil {
+				writeProblem(w, problemOf(err))
+				return
+			}
+			c.Metrics.ServeHTTP(w, q)
+		})
+	}
+	if c.Pages != nil {
+		r.mux.HandleFunc("GET /{path...}", func(w http.ResponseWriter, q *http.Request) {
+			if strings.HasPrefix(q.URL.Path, "/v1/") {
+				http.NotFound(&unrouted{w}, q)
+				return
+			}
+			c.Pages.ServeHTTP(w, q)
+		})
+	}
+}

@@ -1,0 +1,31 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+)
+
+// maxSocketPath is the longest path a unix socket can have everywhere.
+const maxSocketPath = 103
+
+// Listen opens the unix socket of a data directory that the caller holds. Only the user who
+// owns the directory can reach it.
+func Listen(path string) (net.Listener, error) {
+	if len(path) > maxSocketPath {
+		return nil, fmt.Errorf("server: the path of the socket, %s, has more than %d characters; choose a shorter data directory", path, maxSocketPath)
+	}
+	// The directory is held, so a socket that is there is left over.
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("server: remove the old socket: %w", err)
+	}
+	listener, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("server: listen on %s: %w", path, err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	return listener, nil
+}

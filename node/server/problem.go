@@ -1,0 +1,84 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"p2pnode/node/api"
+)
+
+// problem is an api.Problem that huma answers with.
+type problem struct{ *api.Problem }
+
+// Error implements [error].
+func (p problem) Error() string { return p.Detail }
+
+// GetStatus implements [huma.StatusError].
+func (p problem) GetStatus() int { return p.Status }
+
+// ContentType implements [huma.ContentTypeFilter].
+func (problem) ContentType(string) string { return problemType }
+
+const problemType = "application/problem+json"
+
+// refuse is a problem of HTTP itself.
+func refuse(status int, detail, hint string) error {
+	return problem{&api.Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail, Hint: hint}}
+}
+
+// statuses are the statuses of errors, by kind.
+var statuses = map[string]int{
+	"imported":   http.StatusConflict,
+	"changed":    http.StatusConflict,
+	"not joined": http.StatusConflict,
+	"no record":  http.StatusNotFound,
+	"no peer":    http.StatusNotFound,
+	"bad lines":  http.StatusUnprocessableEntity,
+	"some bad":   http.StatusUnprocessableEntity,
+	"scope":      http.StatusForbidden,
+	"request":    http.StatusBadRequest,
+}
+
+// problemOf says what an error is in HTTP: 500 for what the node could not do.
+func problemOf(err error) problem {
+	if p, ok := errors.AsType[problem](err); ok {
+		return p
+	}
+	p := problem{api.Explain(err)}
+	p.Status = statuses[p.Kind]
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		p.Status = http.StatusRequestEntityTooLarge
+	} else if p.Status == 0 && errors.Is(err, context.DeadlineExceeded) {
+		p.Status = http.StatusServiceUnavailable
+	} else if p.Status == 0 {
+		p.Status = http.StatusInternalServerError
+	}
+	p.Title = http.StatusText(p.Status)
+	return p
+}
+
+func writeProblem(w http.ResponseWriter, p problem) {
+	w.Header().Set("Content-Type", problemType)
+	w.WriteHeader(p.Status)
+	_ = json.NewEncoder(w).Encode(p.Problem) // the client has gone: nothing to tell it
+}
+
+// ours makes an error that huma found in a request a problem of ours. The values that were
+// sent are left out: they may be private, and a log may have the answer.
+func ours(_ huma.Context, _ string, answer any) (any, error) {
+	e, ok := answer.(*huma.ErrorModel)
+	if !ok {
+		return answer, nil
+	}
+	details := []string{e.Detail}
+	for _, d := range e.Errors {
+		details = append(details, strings.TrimSpace(d.Location+" "+d.Message))
+	}
+	return &api.Problem{Type: "about:blank", Title: e.Title, Status: e.Status, Kind: "request",
+		Detail: strings.Join(details, "; "), Hint: "GET /v1/openapi.json describes each request"}, nil
+}

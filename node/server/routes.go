@@ -1,0 +1,162 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"p2pnode/node/api"
+)
+
+// routes are the paths of the server and what answers them, with their description in
+// OpenAPI.
+type routes struct {
+	mux  *http.ServeMux
+	huma huma.API
+}
+
+// operation is one thing that can be asked for.
+type operation struct {
+	route   string // method and path
+	scope   api.Scope
+	name    string // of the operation, for programs that are made from its description
+	summary string
+}
+
+// maxRequest bounds the bytes of a request other than a stream of records.
+const maxRequest = 16 << 20
+
+func newRoutes() *routes {
+	mux := http.NewServeMux()
+	c := huma.DefaultConfig("p2pnode", "1")
+	c.OpenAPIPath, c.DocsPath, c.SchemasPath, c.CreateHooks = "", "", "", nil
+	c.RejectUnknownQueryParameters = true
+	c.Transformers = []huma.Transformer{ours}
+	c.Info.Description = "What the owner of a p2pnode data directory can ask of it."
+	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer",
+		Description: "A token of `p2pnode token new`. The socket of the data directory asks for none."}}
+	return &routes{mux, humago.New(mux, c)}
+}
+
+// ServeHTTP implements [http.Handler]. What no route answers is a problem too.
+func (r *routes) ServeHTTP(w http.ResponseWriter, q *http.Request) {
+	if _, pattern := r.mux.Handler(q); pattern == "" {
+		w = &unrouted{ResponseWriter: w}
+	}
+	r.mux.ServeHTTP(w, q)
+}
+
+// unrouted replaces the text with which a mux says that it has no route.
+type unrouted struct{ http.ResponseWriter }
+
+// WriteHeader implements [http.ResponseWriter].
+func (w *unrouted) WriteHeader(status int) {
+	w.Header().Del("Content-Length")
+	writeProblem(w.ResponseWriter, problemOf(refuse(status, "there is nothing to ask for here", "GET /v1/openapi.json describes each request")))
+}
+
+// Write implements [http.ResponseWriter].
+func (w *unrouted) Write(p []byte) (int, error) { return len(p), nil }
+
+// document turns an operation into huma's, which asks the guard first.
+func (r *routes) document(o operation) huma.Operation {
+	method, path, _ := strings.Cut(o.route, " ")
+	out := huma.Operation{Method: method, Path: path, OperationID: o.name, Summary: o.summary,
+		MaxBodyBytes: maxRequest, BodyReadTimeout: -1, Responses: map[string]*huma.Response{"default": r.failure()}}
+	if o.scope != api.Open {
+		out.Security = []map[string][]string{{"token": {string(o.scope)}}}
+	}
+	out.Middlewares = huma.Middlewares{func(ctx huma.Context, next func(huma.Context)) {
+		q, w := humago.Unwrap(ctx)
+		if err := allow(q, o.scope); err != nil {
+			writeProblem(w, problemOf(err))
+			return
+		}
+		q.Body = patient(w, q.Body)
+		next(ctx)
+	}}
+	return out
+}
+
+// failure describes what is answered in place of what was asked for.
+func (r *routes) failure() *huma.Response {
+	schema := huma.SchemaFromType(r.huma.OpenAPI().Components.Schemas, reflect.TypeFor[api.Problem]())
+	return &huma.Response{Description: "What is wrong, and what to do", Content: map[string]*huma.MediaType{problemType: {Schema: schema}}}
+}
+
+// body is a request or an answer that is one JSON value.
+type body[T any] struct{ Body T }
+
+// ask adds a question without parameters.
+func ask[T any](r *routes, o operation, question func(context.Context) (T, error)) {
+	handle(r, o, func(ctx context.Context, _ *struct{}) (*body[T], error) { return answer(question(ctx)) })
+}
+
+// tell adds a request whose parameter is a JSON value.
+func tell[P, T any](r *routes, o operation, request func(context.Context, P) (T, error)) {
+	handle(r, o, func(ctx context.Context, in *body[P]) (*body[T], error) { return answer(request(ctx, in.Body)) })
+}
+
+// order adds a request that has no answer but that it was done.
+func order[P any](r *routes, o operation, request func(context.Context, P) error) {
+	handle(r, o, func(ctx context.Context, in *body[P]) (*struct{}, error) { return nil, request(ctx, in.Body) })
+}
+
+func answer[T any](v T, err error) (*body[T], error) { return &body[T]{v}, err }
+
+// handle adds a request with parameters of its own, which the tags of I describe.
+func handle[I, O any](r *routes, o operation, request func(context.Context, *I) (*O, error), more ...func(*huma.Operation)) {
+	d := r.document(o)
+	for _, add := range more {
+		add(&d)
+	}
+	huma.Register(r.huma, d, func(ctx context.Context, in *I) (*O, error) {
+		out, err := request(ctx, in)
+		if err != nil {
+			return nil, problemOf(err)
+		}
+		return out, nil
+	})
+}
+
+// takes says what a request may bring that is read while it arrives.
+func takes(media ...string) func(*huma.Operation) {
+	content := make(map[string]*huma.MediaType)
+	for _, m := range media {
+		content[m] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
+	}
+	return func(d *huma.Operation) { d.RequestBody = &huma.RequestBody{Required: true, Content: content} }
+}
+
+// stream adds a request whose answer is sent while it is made. An error that respond
+// returns is answered; it must not have written anything then.
+func stream[I any](r *routes, o operation, media string, respond func(http.ResponseWriter, *http.Request, *I) error) {
+	d := r.document(o)
+	d.Responses["200"] = &huma.Response{Description: "OK", Content: map[string]*huma.MediaType{media: {Schema: &huma.Schema{Type: huma.TypeString}}}}
+	huma.Register(r.huma, d, func(_ context.Context, in *I) (*huma.StreamResponse, error) {
+		return &huma.StreamResponse{Body: func(ctx huma.Context) {
+			q, w := humago.Unwrap(ctx)
+			w.Header().Set("Content-Type", media)
+			if err := respond(w, q, in); err != nil {
+				writeProblem(w, problemOf(err))
+			}
+		}}, nil
+	})
+}
+
+// OpenAPI describes every request, as JSON.
+func (s *Server) OpenAPI() ([]byte, error) { return s.routes.openAPI() }
+
+func (r *routes) openAPI() ([]byte, error) {
+	text, err := json.MarshalIndent(r.huma.OpenAPI(), "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("server: write the description of the interface: %w", err)
+	}
+	return append(text, '\n'), nil
+}

@@ -1,0 +1,87 @@
+// Package server offers a node's owner everything over HTTP, as the paths below /v1: at the
+// socket of the data directory, and inside the process of a command. It knows what the
+// owner can ask, and nothing of how a node finds its answers.
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"p2pnode/node/api"
+)
+
+// Config is what a [Server] serves.
+type Config struct {
+	Owner api.Owner
+	Log   *slog.Logger
+	// Ready says why the node takes no part in its network yet; nil: nobody asks.
+	Ready func() error
+	// Left is called once the node has left its neighbours: then the daemon is to stop.
+	Left func()
+	// Metrics answers GET /metrics; nil: there are none.
+	Metrics http.Handler
+	// Pages answers every other GET, without data of the node's; nil: there are no pages.
+	Pages http.Handler
+}
+
+// Server answers requests that arrive at any number of listeners.
+type Server struct {
+	config Config
+	routes *routes
+}
+
+// New returns a server. It listens nowhere yet.
+func New(c Config) *Server {
+	r := newRoutes()
+	routeHealth(r, c)
+	routeRecords(r, c.Owner, c.Log)
+	routePredictions(r, c.Owner)
+	routeReports(r, c.Owner)
+	routeBudget(r, c.Owner)
+	routeNetwork(r, c.Owner)
+	routeWatching(r, c.Owner)
+	routeLifecycle(r, c.Owner, c.Log, c.Left)
+	routePages(r, c)
+	return &Server{c, r}
+}
+
+// headerTimeout bounds how long the head of a request may take, idleTimeout how long a
+// connection may do nothing.
+const (
+	headerTimeout = 10 * time.Second
+	idleTimeout   = 2 * time.Minute
+)
+
+// Serve answers the requests that arrive at a listener and pass its guard until ctx ends. It
+// closes the listener.
+func (s *Server) Serve(ctx context.Context, listener net.Listener, g Guard) error {
+	server := &http.Server{
+		Handler:           s.Handler(g),
+		ReadHeaderTimeout: headerTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    64 << 10,
+		BaseContext: func(net.Listener) context.Context {
+			return context.WithValue(context.WithoutCancel(ctx), stopping{}, ctx)
+		},
+		ErrorLog: slog.NewLogLogger(s.config.Log.Handler(), slog.LevelDebug),
+	}
+	stopped := make(chan error, 1)
+	defer context.AfterFunc(ctx, func() {
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
+		defer cancel()
+		if server.Shutdown(grace) != nil { // an import that hangs, say
+			stopped <- server.Close()
+			return
+		}
+		stopped <- nil
+	})()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("server: serve %s: %w", listener.Addr(), err)
+	}
+	return <-stopped
+}

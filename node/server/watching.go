@@ -1,0 +1,90 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"net/http"
+	"strconv"
+
+	"p2pnode/node/api"
+)
+
+func routeWatching(r *routes, owner api.Watcher) {
+	stream(r, operation{"GET /v1/events", api.Read, "followEvents", "What happens to the node, as server-sent events; the data of each is an Event"}, "text/event-stream",
+		func(w http.ResponseWriter, q *http.Request, in *eventsInput) error {
+			return sendLive(w, q, func(ctx context.Context) iter.Seq2[api.Event, error] { return owner.Events(ctx, in.after()) }, eventText)
+		})
+	stream(r, operation{"GET /v1/logs", api.Admin, "followLogs", "The log, one line of JSON for each of its lines"}, "application/x-ndjson",
+		func(w http.ResponseWriter, q *http.Request, in *logsInput) error {
+			return sendLive(w, q, func(ctx context.Context) iter.Seq2[api.LogLine, error] { return owner.Logs(ctx, in.Last, in.Follow) }, lineText)
+		})
+	ask(r, operation{"GET /v1/logs/levels", api.Admin, "getLogLevels", "What is logged of each subsystem"}, owner.LogLevels)
+	order(r, operation{"PUT /v1/logs/levels", api.Admin, "setLogLevels", "Change what is logged until the daemon ends"},
+		func(ctx context.Context, levels api.LogLevels) error {
+			for subsystem, level := range levels {
+				if err := owner.SetLogLevel(ctx, subsystem, level); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+}
+
+type eventsInput struct {
+	Since  uint64 `query:"since" doc:"the ID of the last event that is known; 0: from the oldest that is kept on"`
+	LastID string `header:"Last-Event-ID" doc:"the same, as browsers send it when they connect again; it wins"`
+}
+
+func (in *eventsInput) after() uint64 {
+	if last, err := strconv.ParseUint(in.LastID, 10, 64); err == nil {
+		return last
+	}
+	return in.Since
+}
+
+type logsInput struct {
+	Last   int  `query:"last" default:"100" minimum:"0" doc:"lines that are kept, at most"`
+	Follow bool `query:"follow" doc:"and then each as it is written"`
+}
+
+// stopping is the key of the context that ends when a server is to stop, in a request's.
+type stopping struct{}
+
+// sendLive sends what happens as it does, until the client has gone or the server is to stop.
+func sendLive[T any](w http.ResponseWriter, q *http.Request, live func(context.Context) iter.Seq2[T, error], text func(T) ([]byte, error)) error {
+	ctx, cancel := context.WithCancel(q.Context())
+	defer cancel()
+	if stop, ok := ctx.Value(stopping{}).(context.Context); ok {
+		defer context.AfterFunc(stop, cancel)()
+	}
+	out, sent := &pieceWriter{client: w}, http.NewResponseController(w)
+	w.Header().Set("Cache-Control", "no-store")
+	_ = sent.Flush() // the client sees that its request has been taken
+	for v, err := range live(ctx) {
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		line, err := text(v)
+		if err != nil {
+			return err
+		}
+		if _, err := out.Write(line); err != nil || sent.Flush() != nil {
+			return nil // the client has gone
+		}
+	}
+	return nil
+}
+
+func eventText(e api.Event) ([]byte, error) {
+	data, err := json.Marshal(e)
+	return fmt.Appendf(nil, "id: %d\ndata: %s\n\n", e.ID, data), err
+}
+
+func lineText(l api.LogLine) ([]byte, error) {
+	var b bytes.Buffer
+	err := json.NewEncoder(&b).Encode(l)
+	return b.Bytes(), err
+}
