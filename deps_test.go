@@ -42,6 +42,7 @@ var imports = map[string][]string{
 	"p2pnode/node/netedge":            {"discovery", "discovery/reach", "gossip", "learner", "node/api", "node/datadir", "node/summing", "storage"},
 	"p2pnode/node/summing":            {"discovery", "gossip", "internal/durable", "learner", "node/api", "privacy", "storage", "sums"},
 	"p2pnode/node/diary":              {"internal/ring", "node/api"},
+	"p2pnode/node/dashboard":          {},
 	"p2pnode/node/statement":          {"node/api", "node/datadir", "privacy"},
 	"p2pnode/node/ticket":             {},
 	"p2pnode/node/server":             {"node/api"},
@@ -81,6 +82,7 @@ var banned = []struct{ pkg, path, reason string }{
 	{"p2pnode/mobile", "p2pnode/node/client", "an app calls the node itself"},
 	{"p2pnode/mobile", "github.com/danielgtaylor/huma", "an app calls the node itself"},
 	{"p2pnode/mobile", "p2pnode/draft", "an app gets its task from somebody"},
+	{"p2pnode/mobile", "p2pnode/node/dashboard", "an app has its own screens"},
 	{"p2pnode/cmd/p2pnode", "p2pnode/testnet", "a daemon links neither data sets nor plots"},
 	{"p2pnode/cmd/p2pnode", "gonum.org/v1/plot", "a daemon links neither data sets nor plots"},
 }

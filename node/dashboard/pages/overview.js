@@ -1,0 +1,81 @@
+// The first page: is it helping me, and the rest in one line each.
+import { chart, describe } from './chart.js';
+import { list } from './activity.js';
+import { card, code, empty, h, table } from './dom.js';
+import { clock, count, measured, others, plural, reading, share, verdict } from './words.js';
+
+export function overview(data) {
+  const { status } = data;
+  const v = verdict(status);
+  return [
+    h('section', { class: `verdict ${v.mood}` },
+      h('h1', {}, h('span', { class: 'question' }, 'Is it helping me?'), ' ', h('span', { class: 'answer' }, v.answer)),
+      v.next ? next(v.next, status) : h('p', {}, reading(status.personal, others(status))),
+      age(status.fit)),
+    history(data),
+    h('div', { class: 'tiles' }, spent(status), company(status), holdings(status)),
+    h('section', { class: 'card' }, h('h2', {}, 'Lately'), list(data.events.slice(0, 6)),
+      data.events.length > 6 ? h('p', {}, h('a', { href: '#activity' }, 'Everything that happened')) : null),
+  ];
+}
+
+// next says what to do where there is no answer.
+function next(what, status) {
+  if (what === 'nothing') {
+    return [h('p', {}, 'Give the node some records, as a file with a line for each:'), h('pre', {}, code('p2pnode data import FILE.csv')),
+      h('p', {}, 'Every fifth record is held out from learning, and answers this question.')];
+  }
+  return h('p', {}, status.held_out ? `The first model is being fitted to your ${plural(status.records, 'record')}. This takes a moment.`
+    : `Every fifth record is held out to measure on. You have ${plural(status.records, 'record')}; import some more.`);
+}
+
+function age(fit) {
+  if (!fit || fit.current || fit.age_seconds < 60) return null;
+  return h('p', { class: 'quiet' }, `Measured ${plural(Math.round(fit.age_seconds / 60), 'minute')} ago; a newer model is being fitted.`);
+}
+
+// history is the chart, once there is something to compare over time.
+function history({ benefit, status }) {
+  const who = others(status);
+  if (benefit.length < 2) {
+    return benefit.length === 0 && !status.personal ? null : card('Over time', empty('There is one measurement so far. The chart begins with the second: your node measures again whenever it has heard something new.'));
+  }
+  const measure = benefit.at(-1).measure;
+  const points = benefit.filter((p) => p.measure === measure);
+  const bounds = (side) => points.map((p) => (p.gain ? p.alone - p.gain[side] : NaN));
+  return card('Over time',
+    chart({
+      title: describe(points), unit: `error (${measure})`, times: points.map((p) => Date.parse(p.time)),
+      band: points.some((p) => p.gain) ? { name: 'where it may be, 95 % certain', low: bounds('high'), high: bounds('low') } : null,
+      lines: [{ name: 'alone', class: 'alone', values: points.map((p) => p.alone) }, { name: `with ${who}`, class: 'ours', values: points.map((p) => p.personal) }],
+    }),
+    h('p', { class: 'quiet' }, `Lower is better. As long as the shaded band holds the line “alone”, the difference may be chance. A constant guess has ${measured(points.at(-1).base)}.`),
+    h('details', { id: 'history' }, h('summary', {}, 'The same as a table'),
+      table('history-table', 'The newest measurements', ['time', [`with ${who}`, 'n'], ['alone', 'n'], 'what it shows', ['held out', 'n']],
+        points.slice(-50).reverse().map((p) => [clock(p.time), measured(p.personal), measured(p.alone), p.verdict, count(p.held_out)]))));
+}
+
+function tile(name, href, title, ...children) {
+  return h('a', { class: 'tile', href: `#${href}`, id: `tile-${href}` }, h('h2', {}, title), h('p', { class: 'figure' }, name), children);
+}
+
+function spent({ privacy, records }) {
+  if (records === 0) return tile('Nothing', 'privacy', 'What have I spent?', h('p', {}, 'Each record brings a privacy budget of its own, for its whole life.'));
+  if (privacy.unbounded) return tile('no guarantee', 'privacy', 'What have I spent?', h('p', {}, 'Models were sent without protection.'));
+  const left = privacy.sums_only ? 'in private sums' : `${plural(privacy.left, 'more model')} can be sent`;
+  return tile(share(privacy.spent), 'privacy', 'What have I spent?', meter(privacy.spent), h('p', {}, `of your privacy budget; ${left}`));
+}
+
+export function meter(part, label = 'spent of the privacy budget') {
+  return h('meter', { min: 0, max: 1, value: Math.min(1, part), 'aria-label': label }, share(part));
+}
+
+function company(s) {
+  const here = s.neighbours === 0 ? 'Nobody has been met yet.' : `${s.listening} listening now, models of ${s.heard} arrived`;
+  return tile(count(s.neighbours), 'neighbours', 'Who are my neighbours?', h('p', {}, here));
+}
+
+function holdings(s) {
+  if (s.records === 0) return tile('Nothing', 'data', 'What do I learn from?', h('p', {}, 'There are no records yet.'));
+  return tile(count(s.records), 'data', 'What do I learn from?', h('p', {}, `of your records; ${count(s.held_out)} of them held out to measure`));
+}

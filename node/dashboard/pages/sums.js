@@ -1,0 +1,35 @@
+// Private sums, and how far they have come.
+import { card, empty, h, table } from './dom.js';
+import { clock, count, lasting, plural, share, short } from './words.js';
+
+const states = {
+  waiting: 'waits for the committee', open: 'takes contributions', closed: 'is being added up', here: 'the result is here', dead: 'has failed: the committee erased its keys before the end',
+};
+const parts = {
+  none: 'you added nothing', sent: 'your part is on its way', listed: 'you are in it', 'left out': 'you paid, and are not in it', lost: 'you paid; your part was lost',
+};
+
+export function sums({ sums: s }) {
+  if (!s) return [h('h1', {}, 'Private sums'), empty('This task has none.')];
+  return [
+    h('section', { class: 'verdict' },
+      h('h1', {}, h('span', { class: 'question' }, 'What do the private sums say?'), ' ', h('span', { class: 'answer' }, `${count(s.known)} of ${plural(s.all, 'result')} here`)),
+      h('p', {}, `Your records are in ${count(s.listed)} of them. A committee adds up what everybody knows without seeing what anybody adds.`,
+        s.only_fetches ? ' Your node only fetches results: a sum would cost more than its whole budget.' : '')),
+    card('Each sum', s.sums?.length ? table('sums', 'By kind, epoch and round', ['kind', 'epoch', 'state', 'your part', ['people', 'n'], ['price', 'n'], 'closes'],
+      s.sums.map((k) => [k.recipe, `${k.epoch} of ${k.epochs}${k.rounds > 1 ? `, round ${k.round} of ${k.rounds}` : ''}`, state(k), parts[k.part] || k.part,
+        k.state === 'here' ? count(k.people) : '–', share(k.price), k.closes ? clock(1000 * k.closes) : '–'])) : empty('None has begun.')),
+    card('The committee', h('p', {}, `${s.committee.quorum} of ${s.committee.members.length} have to sign. Nobody learns what you added unless ${s.committee.colluding + 1} of them work together.`),
+      table('members', 'Its members', ['member', 'last answered'], (s.committee.members || []).map((m) => [short(m.peer) + (m.self ? ' (you)' : ''), answered(m)]))),
+  ];
+}
+
+function state(k) {
+  const missing = k.missing?.length ? `; missing: ${k.missing.map(short).join(', ')}` : '';
+  return (states[k.state] || k.state) + missing;
+}
+
+function answered(m) {
+  if (m.self) return '–';
+  return (m.answered ? `${lasting(1000 * m.answered)} ago` : 'not since the start') + (m.failure ? `: ${m.failure}` : '');
+}

@@ -1,0 +1,82 @@
+// How values are said.
+
+export const plural = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
+
+export const count = (n) => Number(n).toLocaleString('en');
+
+// share writes a part of a whole: one that is small is not taken for none.
+export function share(part) {
+  const percent = 100 * part;
+  if (percent === 0 || percent >= 99.95) return `${Math.round(percent)} %`;
+  if (percent < 0.1) return `${percent.toPrecision(1)} %`;
+  return `${percent < 10 ? percent.toFixed(1) : Math.min(99, Math.round(percent))} %`;
+}
+
+// likely writes how probable something is: what is nearly certain is not taken for certain.
+export function likely(part) {
+  const rest = 1 - part;
+  if (rest <= 0 || rest >= 0.01) return `${Math.round(100 * part)} %`;
+  return `${(100 * part).toFixed(Math.min(8, Math.floor(-Math.log10(rest)) - 1))} %`;
+}
+
+export const measured = (v) => v.toFixed(4);
+
+const signed = (v) => `${v > 0 ? '+' : v < 0 ? '−' : ''}${Math.abs(v).toFixed(4)}`;
+
+// change says by how much an error changes, with its interval, for a gain.
+export const change = (gain) => `${signed(-gain.mean)} (95 % interval ${signed(-gain.high)} to ${signed(-gain.low)})`;
+
+export function bytes(n) {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
+  let k = 0;
+  for (; n >= 1000 && k < units.length - 1; k++) n /= 1000;
+  return `${k === 0 || n >= 100 ? Math.round(n) : n.toFixed(1)} ${units[k]}`;
+}
+
+// lasting says how long it is since a moment.
+export function lasting(moment) {
+  const seconds = Math.max(0, (Date.now() - moment) / 1000);
+  for (const [unit, length] of [['day', 86400], ['hour', 3600], ['minute', 60]]) {
+    if (seconds >= length) return plural(Math.floor(seconds / length), unit);
+  }
+  return 'a moment';
+}
+
+export function clock(moment) {
+  const today = new Date().toDateString() === new Date(moment).toDateString();
+  const time = { hour: '2-digit', minute: '2-digit', second: '2-digit' };
+  return new Date(moment).toLocaleString('en-GB', today ? time : { day: 'numeric', month: 'short', ...time });
+}
+
+// short is the end of a peer ID, where they differ.
+export const short = (peer) => `…${peer.slice(-6)}`;
+
+// others names those from whom the personal model learns.
+export function others(status) {
+  if (!status.sums) return 'your neighbours';
+  return status.privacy.sums_only ? 'private sums' : 'your neighbours and private sums';
+}
+
+// verdict answers whether it helps.
+export function verdict(status) {
+  const c = status.personal;
+  if (!status.records) return { mood: 'none', answer: 'There is nothing to learn from yet', next: 'nothing' };
+  if (!c) return { mood: 'none', answer: status.held_out ? 'It is being measured for the first time' : 'There is nothing to measure on yet', next: 'measure' };
+  switch (c.verdict) {
+    case 'better': return { mood: 'good', answer: 'Yes, it helps' };
+    case 'worse': return { mood: 'bad', answer: 'No, you are better off alone' };
+    default: return { mood: 'open', answer: 'Cannot tell yet' };
+  }
+}
+
+// reading explains a comparison in a sentence or two.
+export function reading(c, who) {
+  const on = `On ${plural(c.held_out, 'record')} of yours that nobody learns from, the error (${c.measure}) is ` +
+    `${measured(c.personal)} with ${who} and ${measured(c.alone)} alone.`;
+  if (!c.gain) return `${on} These are too few records to say how certain that is.`;
+  const why = {
+    better: 'All of the interval is below zero, so that is hardly chance.',
+    worse: 'All of the interval is above zero, so that is hardly chance.',
+  }[c.verdict] || 'The interval holds zero, so this may be chance. More records make it narrower.';
+  return `${on} The error changes by ${change(c.gain)}. ${why}`;
+}
