@@ -59,6 +59,7 @@ type Node struct {
 	session *session      // nil unless Run is running
 	running chan struct{} // closed while there is a session
 
+	pauses  *pauses
 	records ownRecords
 	fits    fits
 	sums    *knowledge // nil: the task has no private sums
@@ -106,7 +107,10 @@ func OpenSharing(dir string, shared *Shared, log *slog.Logger) (*Node, error) {
 		source:       freshSource,
 		records:      ownRecords{store: store.Store, task: files.Task},
 	}
-	if n.book, err = netedge.OpenBook(n.store, n.network, n.log); err == nil {
+	if n.pauses, err = openPauses(n.store); err == nil {
+		n.book, err = netedge.OpenBook(n.store, n.network, n.log)
+	}
+	if err == nil {
 		n.sums, err = openKnowledge(dir, &n.files, shared, n.ledger)
 	}
 	if err == nil {

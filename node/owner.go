@@ -69,7 +69,7 @@ func (n *Node) Progress(context.Context) (api.Status, error) {
 		Network:  n.network,
 		Learner:  n.files.Task.Learner,
 		Addrs:    []string{},
-		Paused:   []api.Pause{},
+		Paused:   n.Paused(),
 		Records:  counts.Records,
 		HeldOut:  counts.HeldOut,
 		SetAside: counts.Aside,

@@ -32,7 +32,9 @@ var errNotRunning = errors.New("node: the node is stopping")
 // the directory has been opened and verified again. It ends with [ErrRolledBack],
 // and nothing is released, when a peer holds a model of this node that the
 // directory knows nothing of, or ever showed one; only [datadir.Restore] helps then.
-func (n *Node) Run(ctx context.Context) (err error) {
+//
+// While its owner has paused it, the node takes no part.
+func (n *Node) Run(ctx context.Context) error {
 	if err := knownContradiction(n.ledger); err != nil {
 		return err
 	}
@@ -42,6 +44,22 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	if err := errors.Join(n.private.Check(n.files.Config.Listen), n.retainNow()); err != nil {
 		return err
 	}
+	for _, p := range n.Paused() {
+		n.tellPaused(p.Reason)
+	}
+	parts, ctx := errgroup.WithContext(ctx)
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	parts.Go(func() error { return n.retaining(ctx) })
+	parts.Go(func() error {
+		defer end()
+		return n.pauses.between(ctx, n.takePart)
+	})
+	return parts.Wait()
+}
+
+// takePart takes part in the network until ctx ends.
+func (n *Node) takePart(ctx context.Context) (err error) {
 	h, r, err := n.newHost()
 	if err != nil {
 		return err
@@ -72,7 +90,6 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	parts.Go(func() error { return s.hood.run(partsCtx) })
 	parts.Go(func() error { return s.discovery.Run(partsCtx) })
 	parts.Go(func() error { return n.sum(partsCtx, s.desk) })
-	parts.Go(func() error { return n.retaining(partsCtx) })
 	parts.Go(func() error { return s.reach.Run(partsCtx, h) })
 	if n.files.Config.Relay {
 		parts.Go(func() error { return n.relay(partsCtx, h) })

@@ -67,6 +67,11 @@ func setupScript(env *testscript.Env) error {
 	env.Setenv("HOME", env.WorkDir)
 	env.Setenv("GORACE", os.Getenv("GORACE"))
 	env.Setenv("LONG", strings.Repeat("long", 25))
+	dispatcher, err := filepath.Abs(filepath.Join("..", "..", "deploy", "networkmanager", "90-p2pnode"))
+	if err != nil {
+		return err
+	}
+	env.Setenv("DISPATCHER", dispatcher)
 	return os.CopyFS(env.WorkDir, os.DirFS(filepath.Join("testdata", "files")))
 }
 

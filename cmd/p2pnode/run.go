@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"p2pnode/node"
+	"p2pnode/node/api"
 	"p2pnode/node/local"
 	"p2pnode/node/server"
 )
@@ -82,23 +83,30 @@ func runDaemon(cmd *cobra.Command, o *options, verbose bool, began func(context.
 	c.Left = stop
 	parts.Go(func() error { return server.New(c).Serve(ctx, socket, server.Socket{}) })
 	parts.Go(func() error {
+		if paused := n.Paused(); len(paused) > 0 {
+			return began(ctx, n, ready{Peer: n.ID().String(), Addresses: []string{}, Paused: paused})
+		}
 		addrs, err := n.Addrs(ctx)
 		if err != nil {
 			return nil // the node did not get ready, and Run says why
 		}
-		return began(ctx, n, ready{n.ID().String(), addrs})
+		return began(ctx, n, ready{Peer: n.ID().String(), Addresses: addrs})
 	})
 	return parts.Wait()
 }
 
 // ready says how others reach a running node.
 type ready struct {
-	Peer      string   `json:"peer"`
-	Addresses []string `json:"addresses"`
+	Peer      string      `json:"peer"`
+	Addresses []string    `json:"addresses"`
+	Paused    []api.Pause `json:"paused,omitempty"` // it takes no part
 }
 
 // String is one line with one address, for other machines if there is one.
 func (r ready) String() string {
+	if len(r.Paused) > 0 {
+		return "Serving you alone: the node is " + pauseText(r.Paused) + ".\n"
+	}
 	if len(r.Addresses) == 0 {
 		return "Ready, but others cannot reach any of its addresses: give it one with the key listen in config.toml.\n"
 	}

@@ -32,6 +32,9 @@ func statusText(s api.Status) string {
 	if s.Running {
 		running = "running"
 	}
+	if len(s.Paused) > 0 {
+		running = pauseText(s.Paused)
+	}
 	rows := [][]any{
 		{"node", s.Peer},
 		{"task", fmt.Sprintf("%s (network %s)", s.Task, s.Network)},

@@ -269,7 +269,7 @@ func TestReady(t *testing.T) {
 		{[]string{"/ip4/127.0.0.1/tcp/1/p2p/X"}, "start from here: /ip4/127.0.0.1/tcp/1/p2p/X\n"},
 		{[]string{"/ip4/127.0.0.1/tcp/1/p2p/X", "/ip6/::1/tcp/1/p2p/X", "/ip4/192.0.2.7/tcp/1/p2p/X", "/ip6/fd00::2/tcp/1/p2p/X"}, "start from here: /ip4/192.0.2.7/tcp/1/p2p/X\n"},
 	} {
-		if got := (ready{"X", c.addresses}).String(); !strings.Contains(got, c.want) || strings.Count(got, "\n") != 1 {
+		if got := (ready{Peer: "X", Addresses: c.addresses}).String(); !strings.Contains(got, c.want) || strings.Count(got, "\n") != 1 {
 			t.Errorf("%v: %q, want one line with %q", c.addresses, got, c.want)
 		}
 	}

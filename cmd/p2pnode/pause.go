@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"p2pnode/node/api"
+)
+
+// paused is what a pause or a resume leaves.
+type paused struct {
+	Paused []api.Pause `json:"paused"`
+}
+
+func pauseCommand(o *options) *cobra.Command {
+	var reason string
+	c := &cobra.Command{
+		Use:   "pause",
+		Short: "Take no part in the network until resumed, also after a restart",
+		Long: `Take no part in the network until it is resumed, also after a restart: nothing
+is sent and nothing released. A running daemon goes on serving you, so that data
+import, predict and status work as before. Programs that pause for reasons of
+their own name them, and each takes back its own: the node takes part when no
+reason is left.`,
+		Example: `  p2pnode pause
+  p2pnode pause --reason "metered network"`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return ask(cmd, o, func(owner api.Owner, ctx context.Context) (paused, error) {
+				if err := owner.Pause(ctx, reason); err != nil {
+					return paused{}, err
+				}
+				return pausedNow(owner, ctx)
+			}, paused.String)
+		},
+	}
+	c.Flags().StringVar(&reason, "reason", "", "why, in a few words")
+	return c
+}
+
+func resumeCommand(o *options) *cobra.Command {
+	var reason string
+	c := &cobra.Command{
+		Use:   "resume",
+		Short: "Take part in the network again",
+		Long: `Take part in the network again: a running daemon does at once. With a reason,
+only that one is taken back, and others go on to pause the node.`,
+		Example: `  p2pnode resume
+  p2pnode resume --reason "metered network"`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return ask(cmd, o, func(owner api.Owner, ctx context.Context) (paused, error) {
+				if err := owner.Resume(ctx, reason); err != nil {
+					return paused{}, err
+				}
+				return pausedNow(owner, ctx)
+			}, paused.String)
+		},
+	}
+	c.Flags().StringVar(&reason, "reason", "", "the one reason to take back")
+	return c
+}
+
+func pausedNow(owner api.Owner, ctx context.Context) (paused, error) {
+	s, err := owner.Progress(ctx)
+	return paused{s.Paused}, err
+}
+
+// String says whether the node is paused.
+func (p paused) String() string {
+	if len(p.Paused) == 0 {
+		return "Not paused: the node takes part in the network while its daemon runs.\n"
+	}
+	return "The node is " + pauseText(p.Paused) + ".\n"
+}
+
+// pauseText says since when and why a node is paused, and what ends that.
+func pauseText(reasons []api.Pause) string {
+	var why []string
+	for _, r := range reasons {
+		text := "since " + r.Since.Local().Format(time.DateTime)
+		if r.Reason != "" {
+			text += fmt.Sprintf(" (%s)", printable(r.Reason))
+		}
+		why = append(why, text)
+	}
+	return "paused " + strings.Join(why, ", ") + "; it takes part again after: p2pnode resume"
+}

@@ -1,0 +1,147 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"p2pnode/node/api"
+	"p2pnode/storage"
+)
+
+// pausedKey is where the reasons are kept for which a node is paused: in the database, which
+// is what a command without a daemon opens anyway, and which says it durably.
+const pausedKey = "paused"
+
+// pauses are the reasons for which the owner paused the node, and whether it takes part in
+// the network. Its methods are safe for concurrent use.
+type pauses struct {
+	store *storage.Store
+
+	mu      sync.Mutex
+	reasons []api.Pause // the oldest first; empty: it may take part
+	active  bool        // it takes part
+	changed chan struct{}
+}
+
+func openPauses(s *storage.Store) (*pauses, error) {
+	p := &pauses{store: s, changed: make(chan struct{})}
+	text, err := s.Meta(pausedKey)
+	if err == nil && text != "" {
+		err = json.Unmarshal([]byte(text), &p.reasons)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("node: read why it is paused: %w", err)
+	}
+	return p, nil
+}
+
+// list returns the reasons.
+func (p *pauses) list() []api.Pause {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]api.Pause{}, p.reasons...)
+}
+
+// add adds a reason, durably, and reports whether it was none before.
+func (p *pauses) add(reason string) (added bool, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if slices.ContainsFunc(p.reasons, func(r api.Pause) bool { return r.Reason == reason }) {
+		return false, nil
+	}
+	return true, p.set(append(slices.Clone(p.reasons), api.Pause{Reason: reason, Since: time.Now()}))
+}
+
+// remove takes a reason away, or with "" all of them, and returns how many it was.
+func (p *pauses) remove(reason string) (removed int, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	rest := slices.DeleteFunc(slices.Clone(p.reasons), func(r api.Pause) bool { return reason == "" || r.Reason == reason })
+	if removed = len(p.reasons) - len(rest); removed == 0 {
+		return 0, nil
+	}
+	return removed, p.set(rest)
+}
+
+// set stores the reasons. The caller holds p.mu.
+func (p *pauses) set(reasons []api.Pause) error {
+	text, err := json.Marshal(reasons)
+	if err == nil {
+		err = p.store.PutMeta(pausedKey, string(text))
+	}
+	if err != nil {
+		return fmt.Errorf("node: store why it is paused: %w", err)
+	}
+	p.reasons = reasons
+	p.tell()
+	return nil
+}
+
+// tell wakes whoever waits for a change. The caller holds p.mu.
+func (p *pauses) tell() {
+	close(p.changed)
+	p.changed = make(chan struct{})
+}
+
+// await waits until ok, which is called with p.mu held, or until ctx ends, and reports
+// which.
+func (p *pauses) await(ctx context.Context, ok func() bool) bool {
+	for {
+		p.mu.Lock()
+		done, changed := ok(), p.changed
+		p.mu.Unlock()
+		if done {
+			return true
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// paused reports whether there is a reason. The caller holds p.mu.
+func (p *pauses) paused() bool { return len(p.reasons) > 0 }
+
+// between takes part whenever there is no reason not to, until ctx ends or that fails.
+func (p *pauses) between(ctx context.Context, takePart func(context.Context) error) error {
+	for p.await(ctx, func() bool { p.active = !p.paused(); return p.active }) {
+		err := p.during(ctx, takePart)
+		p.mu.Lock()
+		p.active = false
+		again := p.paused()
+		p.tell()
+		p.mu.Unlock()
+		if err != nil || !again {
+			return err
+		}
+	}
+	return nil
+}
+
+// during takes part until there is a reason not to, ctx ends, or that fails.
+func (p *pauses) during(ctx context.Context, takePart func(context.Context) error) error {
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	watching.Go(func() {
+		if p.await(ctx, p.paused) {
+			end()
+		}
+	})
+	return takePart(ctx)
+}
+
+// rested waits until the node takes part no more, if there is a reason for that.
+func (p *pauses) rested(ctx context.Context) error {
+	if !p.await(ctx, func() bool { return !p.active || !p.paused() }) {
+		return fmt.Errorf("node: the node is paused, and still stopping: %w", ctx.Err())
+	}
+	return nil
+}
