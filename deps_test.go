@@ -49,6 +49,7 @@ var imports = map[string][]string{
 	"p2pnode/node/client":             {"node/api"},
 	"p2pnode/node/local":              {"node", "node/api", "node/client", "node/datadir", "node/server", "storage"},
 	"p2pnode/node":                    {"csvfile", "discovery", "discovery/members", "discovery/reach", "gossip", "learner", "learner/graph", "learner/population", "node/api", "node/datadir", "node/diary", "node/netedge", "node/statement", "node/summing", "peering", "privacy", "rowfile", "storage", "sums"},
+	"p2pnode/node/metrics":            {"discovery/reach", "gossip", "node", "node/api", "storage"},
 	"p2pnode/mobile":                  {"discovery/members", "learner", "node", "node/api", "node/datadir", "node/netedge", "node/ticket", "storage"},
 	"p2pnode/testnet/sim":             {"learner", "learner/graph", "peering", "privacy", "sums"},
 	"p2pnode/internal/require":        {},                                                      // for tests only: it is in nobody's list
@@ -83,6 +84,9 @@ var banned = []struct{ pkg, path, reason string }{
 	{"p2pnode/mobile", "github.com/danielgtaylor/huma", "an app calls the node itself"},
 	{"p2pnode/mobile", "p2pnode/draft", "an app gets its task from somebody"},
 	{"p2pnode/mobile", "p2pnode/node/dashboard", "an app has its own screens"},
+	{"p2pnode/mobile", "p2pnode/node/metrics", "nobody scrapes an app, and it would grow"},
+	{"p2pnode/mobile", "github.com/prometheus/client_golang/prometheus/promhttp", "nobody scrapes an app, and it would grow"},
+	{"p2pnode/mobile", "github.com/prometheus/client_golang/prometheus/collectors", "nobody scrapes an app, and it would grow"},
 	{"p2pnode/cmd/p2pnode", "p2pnode/testnet", "a daemon links neither data sets nor plots"},
 	{"p2pnode/cmd/p2pnode", "gonum.org/v1/plot", "a daemon links neither data sets nor plots"},
 }

@@ -78,7 +78,18 @@ func victimAndFriend(t testing.TB) (victim, friend *node) {
 	return victim, friend
 }
 
+// checkReason insists that messages were not taken for this reason, and for no other.
+func checkReason(t *testing.T, victim *node, want Reason, times uint64) {
+	t.Helper()
+	for r, n := range victim.Reasons() {
+		if r == want && n != times || r != want && n != 0 {
+			t.Errorf("%d messages were %v, want %d %v and no others", n, r, times, want)
+		}
+	}
+}
+
 func TestForgersAreRejectedThenRefused(t *testing.T) {
+	want := map[string]Reason{"wrong author": WrongAuthor, "author spoofed": BadSignature, "unsigned": BadSignature}
 	for name, forge := range map[string]func(a *attacker, owner peer.ID, i uint64) *pb.Message{
 		"wrong author": func(a *attacker, owner peer.ID, i uint64) *pb.Message {
 			return signed(a.t, a.key, a.ID(), topicOf("net", owner), i, mustEncode(a.t, model(i, 0, 0, 0)))
@@ -108,6 +119,7 @@ func TestForgersAreRejectedThenRefused(t *testing.T) {
 				}
 				return ""
 			})
+			checkReason(t, victim, want[name], strikeLimit)
 			connect(t, a.Host, victim.host) // it can come back, but is not heard
 			if _, err := victim.Ask(t.Context(), a.ID(), EdgeRequest{Kind: EdgeExchange}); err == nil {
 				t.Error("a refused peer was asked")
@@ -128,6 +140,7 @@ func TestANeighbourThatSendsBadModelsIsRejected(t *testing.T) {
 				t.Fatal(err)
 			}
 			waitForStats(t, victim, func(s Stats) bool { return s == Stats{Rejected: 1} })
+			checkReason(t, victim, Malformed, 1)
 			if len(victim.Inbox().Take()) != 0 {
 				t.Error("the bad model is in the inbox")
 			}
@@ -144,6 +157,7 @@ func TestReplaysAreIgnored(t *testing.T) {
 	a := newAttacker(t, victim) // relaying what the author signed is allowed
 	a.send(victim, &pb.RPC{Publish: []*pb.Message{first, second, first, second, again}})
 	waitForStats(t, victim, func(s Stats) bool { return s == Stats{Delivered: 2, Ignored: 1} })
+	checkReason(t, victim, Stale, 1)
 	if got := victim.Inbox().Take(); len(got) != 1 || got[0].Round != 2 {
 		t.Errorf("the inbox holds %+v", got)
 	}

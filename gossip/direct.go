@@ -103,7 +103,7 @@ func (d *direct) send(to peer.ID, data []byte) error {
 	case queue <- data:
 		return nil
 	default:
-		d.gossip.counts.dropped.Add(1)
+		d.gossip.counts.miss(QueueFull, 1)
 		return fmt.Errorf("gossip: send to %s: %d messages are already waiting", to, directQueue)
 	}
 }
@@ -153,7 +153,7 @@ func (o *outStream) send(data []byte) {
 	}
 	counts := &o.direct.gossip.counts
 	if err != nil {
-		counts.dropped.Add(1)
+		counts.miss(StreamFailed, 1)
 		o.direct.gossip.log.Debug("directed message lost", "peer", o.to, "error", err)
 		return
 	}
@@ -213,7 +213,7 @@ func (d *direct) handle(s network.Stream) {
 		}
 		data, err := reader.ReadMsg()
 		if errors.Is(err, msgio.ErrMsgTooLarge) {
-			d.gossip.reject(from)
+			d.gossip.reject(from, Oversized)
 		}
 		if err != nil || !d.gossip.take(from, data) {
 			break
@@ -258,13 +258,13 @@ func (g *Gossip) take(from peer.ID, data []byte) bool {
 		return false
 	}
 	if !g.following(from) {
-		g.counts.ignored.Add(1)
+		g.counts.miss(NotFollowed, 1)
 		return true
 	}
 	m, err := decodeDirected(data, ID(from), ID(g.host.ID()), g.config.Rules)
 	if err != nil {
 		g.log.Debug("directed message rejected", "peer", from, "error", err)
-		g.reject(from)
+		g.reject(from, Malformed)
 		return false
 	}
 	g.counts.directTaken.Add(1)
@@ -272,9 +272,9 @@ func (g *Gossip) take(from peer.ID, data []byte) bool {
 	return true
 }
 
-// reject counts a malformed directed message against its sender.
-func (g *Gossip) reject(from peer.ID) {
-	g.counts.rejected.Add(1)
+// reject counts a directed message against its sender.
+func (g *Gossip) reject(from peer.ID, r Reason) {
+	g.counts.miss(r, 1)
 	g.strike(from)
 }
 

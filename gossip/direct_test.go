@@ -181,6 +181,9 @@ func TestDirectedQueuesAreBounded(t *testing.T) {
 		}
 		return ""
 	})
+	if n := a.Reasons()[QueueFull] + a.Reasons()[StreamFailed]; n != 100*directQueue {
+		t.Errorf("%d messages met a full queue or a broken stream, want all", n)
+	}
 	t.Logf("%d of %d refused at once", refused, 100*directQueue)
 }
 
@@ -190,6 +193,7 @@ func TestDirectedMessagesOfStrangersAreIgnored(t *testing.T) {
 	connect(t, stranger.host, victim.host)
 	send(t, stranger, ack(victim.id(), 1))
 	waitForStats(t, victim, func(s Stats) bool { return s.Ignored == 1 })
+	checkReason(t, victim, NotFollowed, 1)
 	send(t, friend, ack(victim.id(), 1))
 	if got := collect(t, victim, 1); len(got) != 1 || got[0].From != ID(friend.id()) {
 		t.Errorf("got %+v", got)

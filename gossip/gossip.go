@@ -108,8 +108,13 @@ type Gossip struct {
 }
 
 type counters struct {
-	published, expected, delivered, rejected, ignored, dropped, directSent, directTaken atomic.Uint64
+	published, expected, delivered, directSent, directTaken atomic.Uint64
+
+	by [reasons]atomic.Uint64
 }
+
+// miss counts messages that were not taken or did not get away.
+func (c *counters) miss(r Reason, messages int) { c.by[r].Add(uint64(messages)) }
 
 // follow is a subscription to one neighbour's topic. The validator is the
 // subscriber: it hands accepted messages to the inbox, so that gossipsub needs
@@ -284,15 +289,33 @@ func (g *Gossip) watchListeners(ctx context.Context) {
 // Stats returns the counters as they are now.
 func (g *Gossip) Stats() Stats {
 	c := &g.counts
-	return Stats{
+	s := Stats{
 		Published: c.published.Load(),
 		Expected:  c.expected.Load(),
 		Delivered: c.delivered.Load(),
-		Rejected:  c.rejected.Load(),
-		Ignored:   c.ignored.Load(),
-		Dropped:   c.dropped.Load(),
 
 		DirectSent:  c.directSent.Load(),
 		DirectTaken: c.directTaken.Load(),
 	}
+	for r, n := range g.Reasons() {
+		switch r.Outcome() {
+		case Rejected:
+			s.Rejected += n
+		case Ignored:
+			s.Ignored += n
+		case Dropped:
+			s.Dropped += n
+		}
+	}
+	return s
+}
+
+// Reasons returns why messages were not taken or did not get away, and how often, those
+// among them that never happened.
+func (g *Gossip) Reasons() map[Reason]uint64 {
+	out := make(map[Reason]uint64, reasons)
+	for r := range reasons {
+		out[r] = g.counts.by[r].Load()
+	}
+	return out
 }

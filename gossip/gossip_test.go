@@ -86,6 +86,7 @@ func TestFollowingAgainDoesNotBringBackOldMessages(t *testing.T) {
 	waitForListeners(t, a, b)
 	publish(t, a, 5)
 	waitForStats(t, b, func(s Stats) bool { return s.Ignored == 1 })
+	checkReason(t, b, Stale, 1)
 	publish(t, a, 6)
 	if got := take(t, b); len(got) != 1 || got[0].Round != 6 {
 		t.Errorf("got %+v", got)

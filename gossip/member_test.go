@@ -32,6 +32,7 @@ func TestRevokedPeersAreNotHeard(t *testing.T) {
 		carrier.send(victim, &pb.RPC{Publish: []*pb.Message{m}})
 	}
 	waitForStats(t, victim, func(s Stats) bool { return s.Ignored == before.Ignored+strikeLimit })
+	checkReason(t, victim, RefusedPeer, strikeLimit)
 	publish(t, friend, 9) // over the connection that is still there
 	if _, err := friend.Ask(t.Context(), victim.id(), EdgeRequest{Kind: EdgeAsk}); err == nil {
 		t.Error("a revoked peer is answered")

@@ -155,9 +155,9 @@ func (g *Gossip) Announce(ctx context.Context, news []byte) error {
 func (g *Gossip) validateNews(m *pubsub.Message) pubsub.ValidationResult {
 	switch {
 	case len(m.GetData()) > maxNews:
-		return pubsub.ValidationReject
+		return g.refuse(Oversized)
 	case g.config.Service == nil || !g.config.Service.OnNews(m.GetFrom(), m.GetData()):
-		return pubsub.ValidationIgnore
+		return g.refuse(UnwantedNews)
 	}
 	return pubsub.ValidationAccept
 }

@@ -25,22 +25,33 @@ func (g *Gossip) validate(_ context.Context, via peer.ID, m *pubsub.Message) pub
 	f := g.follows[m.GetTopic()]
 	much := f != nil && m.GetFrom() == f.peer && !g.published(f, len(m.GetData()))
 	g.mu.Unlock()
-	if f == nil || much {
-		return pubsub.ValidationIgnore
-	}
-	if m.GetFrom() != f.peer {
-		return pubsub.ValidationReject
+	switch {
+	case f == nil:
+		return g.refuse(NotFollowed)
+	case much:
+		return g.refuse(TooMuch)
+	case m.GetFrom() != f.peer:
+		return g.refuse(WrongAuthor)
 	}
 	model, witness, err := decode(m.GetData(), f.id, g.config.Rules)
 	if err != nil {
-		return pubsub.ValidationReject
+		return g.refuse(Malformed)
 	}
 	if !g.arrived(f.peer, witness) {
-		return pubsub.ValidationIgnore
+		return g.refuse(Stale)
 	}
 	g.counts.delivered.Add(1)
 	g.deliver(f.peer, model)
 	return pubsub.ValidationAccept
+}
+
+// refuse counts a message that is rejected or ignored, and says which of both it is.
+func (g *Gossip) refuse(r Reason) pubsub.ValidationResult {
+	g.counts.miss(r, 1)
+	if r.Outcome() == Rejected {
+		return pubsub.ValidationReject
+	}
+	return pubsub.ValidationIgnore
 }
 
 // Hear takes a stored model that its author served over an edge stream, under
@@ -75,26 +86,29 @@ type tracer struct {
 	subscriptions *subscriptions
 }
 
-// RejectMessage counts what was refused, here or by gossipsub itself, and
-// strikes the peer that sent it.
+// RejectMessage counts what gossipsub itself refused, and strikes the peer that sent what
+// is rejected, here or there.
 func (t *tracer) RejectMessage(m *pubsub.Message, reason string) {
 	counts := &t.gossip.counts
 	switch reason {
-	case pubsub.RejectValidationIgnored, pubsub.RejectBlacklistedSource, pubsub.RejectBlacklstedPeer:
+	case pubsub.RejectValidationIgnored: // counted in validate
+	case pubsub.RejectBlacklistedSource, pubsub.RejectBlacklstedPeer:
 		// The author may be refused here: the peer that passes the message on cannot
 		// know that, and is not struck.
-		counts.ignored.Add(1)
+		counts.miss(RefusedPeer, 1)
 	case pubsub.RejectValidationQueueFull, pubsub.RejectValidationThrottled:
-		counts.dropped.Add(1)
+		counts.miss(QueueFull, 1)
+	case pubsub.RejectValidationFailed: // counted in validate
+		t.gossip.strike(m.ReceivedFrom)
 	default:
-		counts.rejected.Add(1)
+		counts.miss(BadSignature, 1)
 		t.gossip.strike(m.ReceivedFrom)
 	}
 }
 
 // DropRPC counts the models that a full queue kept from a peer.
 func (t *tracer) DropRPC(rpc *pubsub.RPC, _ peer.ID) {
-	t.gossip.counts.dropped.Add(uint64(len(rpc.GetPublish())))
+	t.gossip.counts.miss(QueueFull, len(rpc.GetPublish()))
 }
 
 // OnClosedOutboundStream forgets the subscriptions of a peer that is gone.

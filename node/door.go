@@ -3,6 +3,7 @@ package node
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"p2pnode/learner"
 	"p2pnode/node/datadir"
@@ -17,6 +18,8 @@ type door struct {
 	ledger  *storage.Ledger
 	consent bool // the owner consents to releases without a guarantee
 	limit   int  // the most of these releases; 0 is no limit
+
+	released, refused atomic.Uint64 // queries that were answered, and for which no budget was left
 }
 
 func newDoor(l *storage.Ledger, c *datadir.Config) *door {
@@ -27,6 +30,18 @@ func newDoor(l *storage.Ledger, c *datadir.Config) *door {
 // that no budget is left. After an error nothing may be released any more, because nobody
 // knows whether the debit reached the disk.
 func (d *door) release(q *learner.Query) (privacy.Answer, error) {
+	a, err := d.answer(q)
+	switch {
+	case err != nil:
+	case a.Exhausted():
+		d.refused.Add(1)
+	default:
+		d.released.Add(1)
+	}
+	return a, err
+}
+
+func (d *door) answer(q *learner.Query) (privacy.Answer, error) {
 	if !q.Mechanism.Protected() {
 		return d.releaseUnprotected(q)
 	}

@@ -58,7 +58,8 @@ func (n *Node) beginFit() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		cancel()
-		current.err, f.current, f.took = err, nil, time.Since(start)
+		current.err, f.current = err, nil
+		f.note(time.Since(start), err)
 		close(current.done)
 	}()
 }

@@ -25,6 +25,7 @@ type fits struct {
 	current *fit   // under way; nil: none
 	newest  *fitted
 	took    time.Duration // by the last one that came to its end
+	ended   FitStats
 	closed  bool
 }
 
@@ -69,6 +70,34 @@ func (f *fits) lastTook() time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.took
+}
+
+// FitStats counts the fits of personal models since [Open].
+type FitStats struct {
+	Ended   uint64
+	Failed  uint64 // of them
+	Seconds float64
+	Last    time.Time // when the newest model's fit came to its end; zero: there is none
+}
+
+// note notes a fit that came to its end. The caller holds f.mu.
+func (f *fits) note(took time.Duration, err error) {
+	f.took = took
+	f.ended.Ended++
+	f.ended.Seconds += took.Seconds()
+	if err != nil {
+		f.ended.Failed++
+	}
+}
+
+func (f *fits) stats() FitStats {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.ended
+	if f.newest != nil {
+		s.Last = f.newest.At
+	}
+	return s
 }
 
 // close ends the fit under way and all later ones, and waits for it.

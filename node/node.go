@@ -16,7 +16,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/libp2p/go-libp2p/core/metrics"
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"p2pnode/discovery"
@@ -42,7 +41,7 @@ type Node struct {
 	ledger       *storage.Ledger
 	policy       privacy.Policy
 	book         *netedge.Book
-	traffic      *metrics.BandwidthCounter
+	meter        *netedge.Meter
 	surroundings *netedge.Surroundings
 	observe      func(learner.Agent) learner.Agent // nil, or a test's recorder around the agent
 	source       func() (rand.Source, error)       // of what is drawn beside the noise; seeded in tests only
@@ -101,7 +100,7 @@ func OpenSharing(dir string, shared *Shared, log *slog.Logger) (*Node, error) {
 		store:        store.Store,
 		ledger:       store.Ledger,
 		policy:       store.Policy,
-		traffic:      metrics.NewBandwidthCounter(),
+		meter:        netedge.NewMeter(),
 		surroundings: netedge.NewSurroundings(&files.Config),
 		running:      make(chan struct{}),
 		source:       freshSource,

@@ -62,7 +62,7 @@ func (n *Node) Progress(context.Context) (api.Status, error) {
 	if err != nil {
 		return api.Status{}, err
 	}
-	total := n.traffic.GetBandwidthTotals()
+	total := n.meter.Traffic.GetBandwidthTotals()
 	s := api.Status{
 		Peer:     n.self.String(),
 		Task:     n.files.Task.Name,

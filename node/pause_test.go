@@ -24,10 +24,10 @@ func TestPause(t *testing.T) {
 	if s := status(t, n); s.Running || len(s.Paused) != 2 || s.Paused[0].Reason != "metered network" || len(s.Addrs) != 0 || s.Neighbours != 1 {
 		t.Errorf("the paused node says %+v; want two reasons, no address, and the neighbour to return to", s)
 	}
-	round, bytes := n.ledger.Round(), n.traffic.GetBandwidthTotals()
+	round, bytes := n.ledger.Round(), n.meter.Traffic.GetBandwidthTotals()
 	require.Eventually(t, "the other one notices", func() bool { return status(t, other).Listening == 0 })
 	require.NoError(t, n.Add(t.Context(), lineRecords(fixed(1), 5)), n.Resume(t.Context(), "metered network"))
-	if now := n.traffic.GetBandwidthTotals(); n.ledger.Round() != round || now.TotalOut != bytes.TotalOut || now.TotalIn != bytes.TotalIn {
+	if now := n.meter.Traffic.GetBandwidthTotals(); n.ledger.Round() != round || now.TotalOut != bytes.TotalOut || now.TotalIn != bytes.TotalIn {
 		t.Errorf("while paused the node went from round %d, %d bytes to round %d, %d bytes", round, bytes.TotalOut, n.ledger.Round(), now.TotalOut)
 	}
 	if s := status(t, n); s.Running || len(s.Paused) != 1 {

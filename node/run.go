@@ -273,14 +273,14 @@ func (n *Node) newHost() (host.Host, *reach.Reach, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	h, err := netedge.NewHost(n.files.Key, r, n.surroundings, n.power(), n.private, n.traffic)
+	h, err := netedge.NewHost(n.files.Key, r, n.surroundings, n.power(), n.private, n.meter)
 	return h, r, err
 }
 
 // relay carries the connections of other nodes of the task until ctx ends.
 func (n *Node) relay(ctx context.Context, h host.Host) error {
 	s, err := reach.NewService(h, reach.ServiceConfig{
-		Networks: []string{n.network}, Traffic: n.traffic, Quota: reach.DefaultQuota, Logger: n.log,
+		Networks: []string{n.network}, Traffic: n.meter.Traffic, Quota: reach.DefaultQuota, Logger: n.log,
 	})
 	if err != nil {
 		return err

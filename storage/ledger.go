@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"go.etcd.io/bbolt"
 
@@ -189,7 +190,12 @@ func (l *Ledger) append(entries ...entry) error {
 // moveAnchor writes the slots of the anchor in turn.
 func (l *Ledger) moveAnchor(head link) error {
 	l.slot = (l.slot + 1) % anchorSlots
-	return writeAnchor(anchorPath(l.store.path), l.slot, head)
+	start := time.Now()
+	err := writeAnchor(anchorPath(l.store.path), l.slot, head)
+	if err == nil {
+		l.store.anchors.took(time.Since(start))
+	}
+	return err
 }
 
 // apply counts an entry that is on disk.

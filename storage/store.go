@@ -78,6 +78,7 @@ type Store struct {
 	db   *bbolt.DB
 	file *os.File // that of db
 	path string
+	page int64 // bytes of a page
 	// release1 says that the records are as the first release left them.
 	release1 atomic.Bool
 	// broken is set once bbolt panicked: its locks may be held for ever.
@@ -88,6 +89,8 @@ type Store struct {
 
 	writing sync.Mutex   // so that no write begins before an earlier one has failed
 	reading sync.RWMutex // held for writing while no read transaction may be open
+
+	commits, anchors stopwatch // see [Stats]
 
 	appending sync.Mutex // one AppendRecords or Import at a time
 	deleting  sync.Mutex // one DeleteRecords at a time
@@ -145,6 +148,7 @@ func (s *Store) lock(o bbolt.Options) error {
 	if err != nil {
 		return s.openError(err)
 	}
+	s.page = int64(s.db.Info().PageSize)
 	return nil
 }
 

@@ -13,7 +13,7 @@ import (
 func (s *Store) update(fn func(*bbolt.Tx) error) error {
 	var refused error
 	err := s.write(func() error {
-		err := s.db.Update(func(tx *bbolt.Tx) error {
+		err := s.commit(func(tx *bbolt.Tx) error {
 			refused = fn(tx)
 			return refused
 		})

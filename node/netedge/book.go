@@ -16,6 +16,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/protocol"
+	"github.com/libp2p/go-libp2p/p2p/host/eventbus"
 	"github.com/multiformats/go-multiaddr"
 
 	"p2pnode/discovery"
@@ -83,7 +84,7 @@ func OpenBook(store *storage.Store, network string, log *slog.Logger) (*Book, er
 // Watch notes the peers that the host meets until ctx ends, and calls met with each that
 // has said where it is.
 func (b *Book) Watch(ctx context.Context, h host.Host, met func(peer.ID)) error {
-	news, err := h.EventBus().Subscribe(new(event.EvtPeerIdentificationCompleted))
+	news, err := h.EventBus().Subscribe(new(event.EvtPeerIdentificationCompleted), eventbus.Name("p2pnode peers met"))
 	if err != nil {
 		return fmt.Errorf("node: watch for peers: %w", err)
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/libp2p/go-libp2p"
 	"github.com/libp2p/go-libp2p/core/crypto"
 	"github.com/libp2p/go-libp2p/core/host"
-	"github.com/libp2p/go-libp2p/core/metrics"
 	rcmgr "github.com/libp2p/go-libp2p/p2p/host/resource-manager"
 	"github.com/libp2p/go-libp2p/p2p/muxer/yamux"
 	"github.com/libp2p/go-libp2p/p2p/net/connmgr"
@@ -29,8 +28,8 @@ import (
 const dialTimeout = 15 * time.Second
 
 // NewHost assembles a libp2p host with Noise and Yamux; r brings the transports and
-// what makes the host reachable.
-func NewHost(key crypto.PrivKey, r *reach.Reach, around *Surroundings, p Power, closed datadir.Private, traffic metrics.Reporter) (host.Host, error) {
+// what makes the host reachable, and m counts.
+func NewHost(key crypto.PrivKey, r *reach.Reach, around *Surroundings, p Power, closed datadir.Private, m *Meter) (host.Host, error) {
 	// The default limits allow 8 connections from one address, and one new one
 	// in 5 s, which starves nodes behind one router.
 	resources, err := rcmgr.NewResourceManager(
@@ -39,6 +38,7 @@ func NewHost(key crypto.PrivKey, r *reach.Reach, around *Surroundings, p Power, 
 			[]rcmgr.ConnLimitPerSubnet{{PrefixLength: 32, ConnCount: highWater}},
 			[]rcmgr.ConnLimitPerSubnet{{PrefixLength: 56, ConnCount: highWater}}),
 		rcmgr.WithConnRateLimiters(connectionRate()),
+		rcmgr.WithMetrics(&m.refused),
 		rcmgr.WithMetricsDisabled())
 	if err != nil {
 		return nil, fmt.Errorf("node: resource manager: %w", err)
@@ -52,16 +52,14 @@ func NewHost(key crypto.PrivKey, r *reach.Reach, around *Surroundings, p Power, 
 		return nil, err
 	}
 	gater := discovery.NewDuplicates(closed.Gater())
-	h, err := libp2p.New(append(slices.Concat(local, closed.Options(), r.Options()),
+	h, err := libp2p.New(append(slices.Concat(local, closed.Options(), r.Options(), m.options()),
 		libp2p.Identity(key),
 		libp2p.Security(noise.ID, noise.New),
 		libp2p.Muxer(yamux.ID, p.muxer()),
 		libp2p.ResourceManager(resources),
 		libp2p.ConnectionManager(conns),
 		libp2p.ConnectionGater(gater),
-		libp2p.BandwidthReporter(traffic),
 		libp2p.UserAgent("p2pnode"),
-		libp2p.DisableMetrics(),
 		// A peer nearby may be slow because it is busy; the default is 5 s.
 		libp2p.SwarmOpts(swarm.WithDialTimeoutLocal(dialTimeout)),
 	)...)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/host"
-	"github.com/libp2p/go-libp2p/core/metrics"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"golang.org/x/sync/errgroup"
 
@@ -57,7 +56,7 @@ type Relay struct {
 	networks []string
 	others   []peer.AddrInfo
 	log      *slog.Logger
-	traffic  *metrics.BandwidthCounter
+	meter    *Meter
 	private  datadir.Private
 	host     host.Host
 	reach    *reach.Reach
@@ -93,7 +92,7 @@ func OpenRelay(c RelayConfig, log *slog.Logger) (*Relay, error) {
 		return nil, err
 	}
 	as := datadir.Config{Announce: c.Announce, Bootstrap: c.Bootstrap, UPnP: true}
-	r := &Relay{config: c, log: log, traffic: metrics.NewBandwidthCounter()}
+	r := &Relay{config: c, log: log, meter: NewMeter()}
 	for _, t := range c.Tasks {
 		r.networks = append(r.networks, datadir.NetworkName(t))
 	}
@@ -116,11 +115,11 @@ func OpenRelay(c RelayConfig, log *slog.Logger) (*Relay, error) {
 	if r.reach, err = as.Reach(around.Announce, r.private.Book != nil); err != nil {
 		return nil, err
 	}
-	if r.host, err = NewHost(key, r.reach, around, relayPower(), r.private, r.traffic); err != nil {
+	if r.host, err = NewHost(key, r.reach, around, relayPower(), r.private, r.meter); err != nil {
 		return nil, err
 	}
 	r.service, err = reach.NewService(r.host, reach.ServiceConfig{
-		Networks: r.networks, Traffic: r.traffic, Quota: c.Quota, Logger: log,
+		Networks: r.networks, Traffic: r.meter.Traffic, Quota: c.Quota, Logger: log,
 	})
 	if err == nil && c.Member {
 		r.member, err = newMember(r.host, key, c, log)
@@ -146,7 +145,7 @@ func (r *Relay) Run(ctx context.Context) error {
 
 // Status tells how the relay is doing.
 func (r *Relay) Status() RelayStatus {
-	total := r.traffic.GetBandwidthTotals()
+	total := r.meter.Traffic.GetBandwidthTotals()
 	s := RelayStatus{
 		Peer: r.host.ID().String(), Addresses: FullAddrs(r.host), Networks: r.networks,
 		Connected: len(r.host.Network().Peers()), BytesIn: total.TotalIn, BytesOut: total.TotalOut,

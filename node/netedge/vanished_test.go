@@ -10,7 +10,6 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/crypto"
 	"github.com/libp2p/go-libp2p/core/host"
-	"github.com/libp2p/go-libp2p/core/metrics"
 	"github.com/libp2p/go-libp2p/core/peer"
 	manet "github.com/multiformats/go-multiaddr/net"
 
@@ -81,7 +80,7 @@ func TestAVanishedPeerIsNoticed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if hosts[i], err = NewHost(key, r, around, impatient, datadir.Private{}, metrics.NewBandwidthCounter()); err != nil {
+		if hosts[i], err = NewHost(key, r, around, impatient, datadir.Private{}, NewMeter()); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { hosts[i].Close() })

@@ -18,7 +18,6 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/crypto"
 	"github.com/libp2p/go-libp2p/core/host"
-	"github.com/libp2p/go-libp2p/core/metrics"
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"p2pnode/gossip"
@@ -35,12 +34,12 @@ import (
 // person is a device of the crowd, or a member: a host with a node's own limits, a desk
 // with a node's own times, a ledger on disk.
 type person struct {
-	host    host.Host
-	traffic *metrics.BandwidthCounter
-	desk    *summing.Desk
-	ledger  *storage.Ledger
-	dir     string
-	stop    func()
+	host   host.Host
+	meter  *netedge.Meter
+	desk   *summing.Desk
+	ledger *storage.Ledger
+	dir    string
+	stop   func()
 }
 
 // newPerson starts a host to which so many come at once, for a sum that is open for a while.
@@ -53,8 +52,8 @@ func newPerson(t testing.TB, key ed25519.PrivateKey, dir string, comers int, ope
 	r, err := c.Reach(around.Announce, false)
 	require.NoError(t, err)
 	power := netedge.PowerOf(&c, 10).Serving(comers)
-	p := &person{dir: dir, traffic: metrics.NewBandwidthCounter()}
-	p.host, err = netedge.NewHost(private, r, around, power, datadir.Private{}, p.traffic)
+	p := &person{dir: dir, meter: netedge.NewMeter()}
+	p.host, err = netedge.NewHost(private, r, around, power, datadir.Private{}, p.meter)
 	require.NoError(t, err)
 	log := slog.New(slog.DiscardHandler)
 	p.desk = summing.NewDesk(summing.Config{
@@ -178,7 +177,7 @@ func crowd(t *testing.T, people, dim int, open time.Duration) time.Duration {
 	took := time.Since(w.start)
 	t.Logf("%d people, %d coordinates: %.1f s, processor %.1f s", people, dim, took.Seconds(), (processor() - spent).Seconds())
 	for i, p := range all[:4] {
-		in := float64(p.traffic.GetBandwidthTotals().TotalIn)/float64(people) - 8*float64(dim)
+		in := float64(p.meter.Traffic.GetBandwidthTotals().TotalIn)/float64(people) - 8*float64(dim)
 		t.Logf("member %d: 8d + %.1f kB in for each contributor, everything included", i+1, in/1000)
 	}
 	for _, what := range []string{"host", "paid", "result"} {

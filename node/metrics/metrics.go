@@ -1,0 +1,78 @@
+// Package metrics tells Prometheus how a running node gets on. Nothing runs while nobody
+// asks: the numbers are read when they are scraped. docs/metrics.md lists them; their names
+// and labels stay.
+//
+// It is a package of its own because apps do not link it.
+package metrics
+
+import (
+	"context"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"github.com/libp2p/go-libp2p"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"p2pnode/node"
+)
+
+// scrapeTimeout is how long a scrape may take. Prometheus gives up after ten seconds.
+const scrapeTimeout = 5 * time.Second
+
+// Handler returns what answers GET /metrics for a node. It is to be called before
+// [node.Node.Run], so that libp2p counts too.
+func Handler(n *node.Node) http.Handler {
+	r := prometheus.NewRegistry()
+	r.MustRegister(collector{n, all()}, buildInfo(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	n.CountWith(libp2p.PrometheusRegisterer(r))
+	return promhttp.HandlerFor(r, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: scrapeTimeout})
+}
+
+// buildInfo says which program this is.
+func buildInfo() prometheus.Collector {
+	labels := prometheus.Labels{"version": "unknown", "go": "unknown"}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		labels["version"], labels["go"] = info.Main.Version, info.GoVersion
+	}
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "p2pnode_build_info", Help: "Always 1. The labels say which p2pnode this is and which Go made it.", ConstLabels: labels,
+	}, func() float64 { return 1 })
+}
+
+// collector reads a node's numbers at each scrape.
+type collector struct {
+	node *node.Node
+	list []metric
+}
+
+// all lists the metrics of a node.
+func all() (list []metric) {
+	for _, part := range [][]metric{learning(), privacy(), sums(), messages(), network(), storage()} {
+		list = append(list, part...)
+	}
+	return list
+}
+
+// Describe implements [prometheus.Collector].
+func (c collector) Describe(out chan<- *prometheus.Desc) {
+	for _, m := range c.list {
+		out <- m.desc
+	}
+}
+
+// Collect implements [prometheus.Collector].
+func (c collector) Collect(out chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
+	defer cancel()
+	s, err := c.node.Stats(ctx)
+	if err != nil {
+		out <- prometheus.NewInvalidMetric(prometheus.NewInvalidDesc(err), err)
+		return
+	}
+	for _, m := range c.list {
+		m.read(&s, func(sample prometheus.Metric) { out <- sample })
+	}
+}

@@ -1,0 +1,84 @@
+package node
+
+import (
+	"context"
+	"strings"
+
+	"github.com/libp2p/go-libp2p"
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/multiformats/go-multiaddr"
+
+	"p2pnode/discovery/reach"
+	"p2pnode/gossip"
+	"p2pnode/node/api"
+	"p2pnode/node/netedge"
+	"p2pnode/storage"
+)
+
+// Stats are the numbers of a node for those who watch it from outside. They say how it gets
+// on and what it spent, and nothing of what records hold or of how well a model predicts
+// them: Status is without Personal. Counts are since [Open].
+type Stats struct {
+	Status api.Status // with all of the sums
+	Fits   FitStats
+	// Released counts what was released, and Refused the releases for which no budget was
+	// left.
+	Released, Refused uint64
+	Unprotected       int                      // releases without a guarantee, since the directory was made
+	Gossip            map[gossip.Reason]uint64 // messages that were not taken or did not get away
+	RefusedPeers      int                      // whose messages are not looked at for a while
+	Connections       map[Connection]int
+	Limits            netedge.Refused
+	Reach             reach.Verdict
+	ClockBehind       float64          // seconds; 0: not noticeably
+	Protocols         map[string]Bytes // by the name of the protocol, without that of the network
+	Storage           storage.Stats
+	DiskFree          int64 // bytes; -1: not known
+}
+
+// Connection is a kind of connection.
+type Connection struct{ Inbound, Relayed bool }
+
+// Bytes that were received and sent.
+type Bytes struct{ In, Out uint64 }
+
+// Stats returns the numbers as they are now. It fits no model, reads no record, and waits
+// for a write to the disk at most.
+func (n *Node) Stats(ctx context.Context) (Stats, error) {
+	status, err := n.Progress(ctx)
+	if err != nil {
+		return Stats{}, err
+	}
+	if status.Sums, err = n.describeSums(false); err != nil {
+		return Stats{}, err
+	}
+	s := Stats{
+		Status: status, Fits: n.fits.stats(), Unprotected: n.ledger.Unprotected(), Reach: reach.Unknown,
+		Limits: n.meter.Refused(), Protocols: make(map[string]Bytes), DiskFree: diskFree(n.dir),
+	}
+	for p, b := range n.meter.Traffic.GetBandwidthByProtocol() {
+		s.Protocols[strings.Replace(string(p), "/"+n.network, "", 1)] = Bytes{uint64(b.TotalIn), uint64(b.TotalOut)}
+	}
+	if session := n.current(); session != nil {
+		s.describe(session)
+	}
+	s.Storage, err = n.store.Stats()
+	return s, err
+}
+
+// describe adds what only a running node knows.
+func (s *Stats) describe(running *session) {
+	s.Released, s.Refused = running.loop.door.released.Load(), running.loop.door.refused.Load()
+	s.Gossip, s.RefusedPeers = running.gossip.Reasons(), len(running.gossip.Refused())
+	s.Connections = make(map[Connection]int)
+	for _, c := range running.host.Network().Conns() {
+		_, direct := c.RemoteMultiaddr().ValueForProtocol(multiaddr.P_CIRCUIT)
+		s.Connections[Connection{c.Stat().Direction == network.DirInbound, direct == nil}]++
+	}
+	report := running.reach.Report()
+	s.Reach, s.ClockBehind = report.Verdict(), report.ClockBehind
+}
+
+// CountWith makes libp2p count by itself, by an option as [libp2p.PrometheusRegisterer], in
+// the next run. Otherwise it does not count.
+func (n *Node) CountWith(o libp2p.Option) { n.meter.Libp2p = o }
