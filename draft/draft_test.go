@@ -78,7 +78,7 @@ func TestKindOfAColumn(t *testing.T) {
 		{"when", made(40, func(i int) string { return fmt.Sprintf("2024-03-%02dT08:30:00+01:00", 1+i%28) }), Time},
 		{"day", made(40, func(i int) string { return fmt.Sprintf("2024-03-%02d", 1+i*3%28) }), Time},
 		{"timestamp", made(40, func(i int) string { return fmt.Sprint(1700000000 + i*i*1000) }), Time},
-		{"createdAt", made(40, func(i int) string { return fmt.Sprint(1700000000123 + i*i*1000) }), Time},
+		{"createdAt", made(40, func(i int) string { return fmt.Sprint(1700000000123 + int64(i*i)*1000) }), Time},
 		{"population", made(40, func(i int) string { return fmt.Sprint(1700000000 + i*i*1000) }), Number},
 		{"photo", made(40, func(i int) string { return vector }), LeftOut}, // always the same
 		{"photo", made(40, func(i int) string { return strings.Replace(vector, "0.5", fmt.Sprint(i), 1) }), Vector},

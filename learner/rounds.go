@@ -2,6 +2,7 @@ package learner
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -20,8 +21,8 @@ type Rounds struct {
 }
 
 const (
-	maxRounds = 1 << 32 // of Rounds.Count
-	lastRound = maxStep // without Rounds.Count; rounds of a restored directory lie far above it
+	maxRounds = math.MaxInt32 // of Rounds.Count, which is an int on small processors too
+	lastRound = maxStep       // without Rounds.Count; rounds of a restored directory lie far above it
 )
 
 // last is the last round there can be.

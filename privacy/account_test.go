@@ -240,7 +240,7 @@ func TestNewAccountErrors(t *testing.T) {
 		"too wide":        {Terms: Terms{Budget: b, Dimension: 98, Accounting: GaussianFilter}, Schedule: NewSchedule(Step{wide, 1})},
 		"unprotected":     {Terms: Terms{Budget: b, Dimension: 1, Accounting: GaussianFilter}, Schedule: NewSchedule(Step{must(t)(NewUnprotected(1)), 1})},
 		"zero mechanism":  {Terms: Terms{Budget: b, Dimension: 1, Accounting: GaussianFilter}, Schedule: NewSchedule(Step{Mechanism{}, 1})},
-		"all coordinates": {Terms: Terms{Budget: Budget{1e-9, 1e-6}, Dimension: 1 << 40, Accounting: GaussianFilter}},
+		"all coordinates": {Terms: Terms{Budget: Budget{1e-12, 1e-6}, Dimension: math.MaxInt32, Accounting: GaussianFilter}},
 	} {
 		if _, err := NewAccount(p); err == nil {
 			t.Errorf("%s: an account is opened", name)

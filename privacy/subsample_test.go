@@ -70,8 +70,8 @@ func TestBatchIsNeverMoreThanItsShare(t *testing.T) {
 		slots := 1 + rng.IntN(MaxSlots)
 		batch, n := 1+rng.IntN(slots), rng.IntN(MaxSlots+1)
 		m := Mechanism{batch: batch, slots: slots}
-		taken := m.taken(n)
-		if taken < 0 || taken*slots > batch*n || (taken+1)*slots <= batch*n {
+		taken, share := int64(m.taken(n)), int64(batch)*int64(n)
+		if taken < 0 || taken*int64(slots) > share || (taken+1)*int64(slots) <= share {
 			t.Fatalf("%d of %d records for a batch of %d of %d", taken, n, batch, slots)
 		}
 	}

@@ -3,15 +3,47 @@ package main
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
 
+// What deploy/build stamps a binary with, by the linker; empty where something else built it.
+var (
+	stampedVersion string // as git describes the commit
+	stampedDate    string // when it was committed
+)
+
 // build is what the binary knows of how it was made.
 type build struct {
-	Version string `json:"version"`
-	Go      string `json:"go"`
+	Version  string `json:"version"`
+	Date     string `json:"date,omitempty"` // of its commit; empty if it is not known
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+// thisBuild describes the running binary.
+func thisBuild() (build, error) {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return build{}, errors.New("this binary carries no build information")
+	}
+	b := build{Version: info.Main.Version, Go: info.GoVersion, Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	if stampedVersion != "" {
+		b.Version, b.Date = stampedVersion, stampedDate
+	}
+	return b, nil
+}
+
+// String is one line.
+func (b build) String() string {
+	made := []string{b.Date, b.Go, b.Platform}
+	if b.Date == "" {
+		made = made[1:]
+	}
+	return fmt.Sprintf("p2pnode %s (%s)\n", b.Version, strings.Join(made, ", "))
 }
 
 func versionCommand(o *options) *cobra.Command {
@@ -22,13 +54,11 @@ func versionCommand(o *options) *cobra.Command {
   p2pnode version --json`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			info, ok := debug.ReadBuildInfo()
-			if !ok {
-				return errors.New("this binary carries no build information")
+			b, err := thisBuild()
+			if err != nil {
+				return err
 			}
-			return show(cmd, o, build{info.Main.Version, info.GoVersion}, func(b build) string {
-				return fmt.Sprintf("p2pnode %s (%s)\n", b.Version, b.Go)
-			})
+			return show(cmd, o, b, build.String)
 		},
 	}
 }

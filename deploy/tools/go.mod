@@ -1,0 +1,3 @@
+module p2pnode/deploy/tools
+
+go 1.26
