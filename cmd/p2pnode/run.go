@@ -73,7 +73,7 @@ func runDaemon(cmd *cobra.Command, o *options, verbose bool, began func(context.
 	}
 	defer func() { err = errors.Join(err, n.Close()) }()
 	// The socket comes first, so that a client can ask as soon as the node is ready.
-	socket, err := server.Listen(local.SocketPath(o.dir))
+	socket, err := ownerSocket(o.dir)
 	if err != nil {
 		return err
 	}
@@ -82,6 +82,7 @@ func runDaemon(cmd *cobra.Command, o *options, verbose bool, began func(context.
 	c := local.Config(n, log)
 	c.Left = stop
 	parts.Go(func() error { return server.New(c).Serve(ctx, socket, server.Socket{}) })
+	parts.Go(func() error { return supervised(ctx, n, log) })
 	parts.Go(func() error {
 		if paused := n.Paused(); len(paused) > 0 {
 			return began(ctx, n, ready{Peer: n.ID().String(), Addresses: []string{}, Paused: paused})

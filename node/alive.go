@@ -1,0 +1,27 @@
+package node
+
+import "context"
+
+// Alive returns nil when the loop that learns has handled what came before this call, and
+// an error when ctx ends before that or the node does not run. A supervisor that asks now
+// and then notices a loop that hangs.
+func (n *Node) Alive(ctx context.Context) error {
+	s := n.current()
+	if s == nil {
+		return errNotRunning
+	}
+	nothing := recordChange{done: make(chan error, 1)}
+	select {
+	case s.loop.records <- nothing:
+	case <-s.ended:
+		return errNotRunning
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-nothing.done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
