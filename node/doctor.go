@@ -22,6 +22,7 @@ import (
 
 	"p2pnode/discovery"
 	"p2pnode/discovery/reach"
+	"p2pnode/internal/durable"
 	"p2pnode/node/api"
 	"p2pnode/node/datadir"
 	"p2pnode/node/netedge"
@@ -64,7 +65,7 @@ func (n *Node) Doctor(ctx context.Context) (api.Diagnosis, error) {
 	d.Bootstrap = checkBootstrap(ctx, bootstrap, try)
 	d.Committee = n.checkCommittee(ctx, s)
 	d.Clock = max(d.Reach.ClockBehind, n.behindFiles(time.Now()))
-	d.DiskFree = diskFree(n.dir)
+	d.DiskFree = durable.Free(n.dir)
 	d.Problems = append(d.Problems, n.writeProblem()...)
 	d.Problems = append(d.Problems, n.private.Problems(n.self, bootstrap, time.Now())...)
 	d.Problems = append(d.Problems, n.committeeProblems(&d)...)

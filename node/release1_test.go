@@ -2,6 +2,7 @@ package node
 
 import (
 	"archive/tar"
+	"bytes"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -84,7 +85,15 @@ func TestRelease1LedgerGoesOn(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"rooms", "rooms-neighbour", "movies"} {
 		dir := release1(t, name)
+		store := filepath.Join(dir, datadir.StoreFile)
+		before, err := os.ReadFile(store)
+		require.NoError(t, err)
 		n := openNode(t, dir)
+		if kept, err := storage.Kept(store); err != nil || len(kept) != 1 || !strings.HasPrefix(kept[0], store+".before-schema-") {
+			t.Errorf("%s: kept %q, error %v", name, kept, err)
+		} else if as, err := os.ReadFile(kept[0]); err != nil || !bytes.Equal(as, before) {
+			t.Errorf("%s: what was kept before the upgrade is not what was there (%v)", name, err)
+		}
 		if v, err := n.Verify(t.Context()); err != nil || v.Entries == 0 {
 			t.Errorf("%s: the ledger %+v, error %v", name, v, err)
 		}

@@ -2,10 +2,10 @@ package node
 
 import (
 	"context"
-	"runtime/debug"
 	"slices"
 	"time"
 
+	"p2pnode/internal/program"
 	"p2pnode/learner"
 	"p2pnode/node/api"
 	"p2pnode/node/statement"
@@ -21,7 +21,7 @@ func (n *Node) Statement(ctx context.Context) (api.SignedStatement, error) {
 		return api.SignedStatement{}, err
 	}
 	s := api.Statement{
-		Format: api.StatementFormat, Node: n.self.String(), Time: time.Now().UTC().Truncate(time.Second), Program: programVersion(),
+		Format: api.StatementFormat, Node: n.self.String(), Time: time.Now().UTC().Truncate(time.Second), Program: program.Version(),
 		Bare: budget.Bare, ShareOf: budget.ShareOf, Ledger: api.LedgerHead{Entries: head.Entries, CRC: head.CRC},
 		Spent: paid(budget.Cohorts), RestsOn: restsOn(budget.Sums), NotCovered: notPromised(),
 	}
@@ -131,12 +131,4 @@ func notPromised() []string {
 		"what the owner makes public herself: a profile, a prediction, a file",
 		"whoever can read the machine: records and the personal model are on its disk, and never leave it",
 	}
-}
-
-// programVersion is that of p2pnode itself.
-func programVersion() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Path == "p2pnode" && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "of unknown version"
 }

@@ -10,6 +10,7 @@ import (
 
 	"p2pnode/discovery/reach"
 	"p2pnode/gossip"
+	"p2pnode/internal/durable"
 	"p2pnode/node/api"
 	"p2pnode/node/netedge"
 	"p2pnode/storage"
@@ -54,7 +55,7 @@ func (n *Node) Stats(ctx context.Context) (Stats, error) {
 	}
 	s := Stats{
 		Status: status, Fits: n.fits.stats(), Unprotected: n.ledger.Unprotected(), Reach: reach.Unknown,
-		Limits: n.meter.Refused(), Protocols: make(map[string]Bytes), DiskFree: diskFree(n.dir),
+		Limits: n.meter.Refused(), Protocols: make(map[string]Bytes), DiskFree: durable.Free(n.dir),
 	}
 	for p, b := range n.meter.Traffic.GetBandwidthByProtocol() {
 		s.Protocols[strings.Replace(string(p), "/"+n.network, "", 1)] = Bytes{uint64(b.TotalIn), uint64(b.TotalOut)}

@@ -51,6 +51,9 @@ func crashChild(path string) {
 		stored, err := s.AppendRecords([]learner.Record{{X: make([]float64, dim), Y: 1}}, full(50), today)
 		fail(err)
 		fmt.Println("record", stored[0].Seq)
+		if round%5 == 0 {
+			fail(s.Compact())
+		}
 		if round%2 == 0 { // every other round is public
 			fail(l.CommitPublic(round, roundMessage(round), roundState(round)))
 			fmt.Println("public", round)
@@ -147,9 +150,12 @@ func TestKillLosesNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 7))
 	path := newPath(t)
 	var p promise
-	var burned, unheard, burnedSums int
+	var burned, unheard, burnedSums, compacting int
 	for i := range kills {
 		killChild(t, path, &p, time.Duration(r.Int64N(int64(40*time.Millisecond))), i%5 == 4)
+		if exists(path + ".compacting") {
+			compacting++
+		}
 		s, l := open(t, path)
 		found := checkPromise(t, s, l, p)
 		if found.paid > found.committed {
@@ -167,7 +173,11 @@ func TestKillLosesNothing(t *testing.T) {
 	if p.committed == 0 || p.uploaded == 0 {
 		t.Fatal("no child lived long enough to commit")
 	}
-	t.Logf("%d kills, %d rounds; killed between pay and commit: %d, between the debit and its report: %d; burned sums: %d", kills, p.paid, burned, unheard, burnedSums)
+	if exists(path + ".compacting") {
+		t.Error("a copy that was not finished is still there")
+	}
+	t.Logf("%d kills, %d rounds; killed between pay and commit: %d, between the debit and its report: %d, while compacting: %d; burned sums: %d",
+		kills, p.paid, burned, unheard, compacting, burnedSums)
 }
 
 // checkPromise compares the store with what the child said, and returns what

@@ -102,7 +102,7 @@ func (r *restore) prepare(accept func(*Store) (privacy.Policy, error), round uin
 	if err != nil {
 		return err
 	}
-	s, err := Open(r.copied)
+	s, err := (&Store{path: r.copied, copied: true}).open()
 	if err != nil {
 		return err
 	}
@@ -147,12 +147,14 @@ func (r *restore) keepOld() (kept string, err error) {
 	return kept, nil
 }
 
-// Kept returns the names of the databases that restores replaced at path.
+// Kept returns the names of the databases that restores replaced at path, and of those that
+// upgrades changed.
 func Kept(path string) (kept []string, err error) {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	for _, e := range entries {
 		name := filepath.Join(filepath.Dir(path), e.Name())
-		if strings.HasPrefix(name, path+keptAs) && !strings.HasSuffix(name, anchorPath("")) {
+		rest, beside := strings.CutPrefix(name, path)
+		if beside && besides.MatchString(rest) && (strings.HasPrefix(rest, keptAs) && !strings.HasSuffix(rest, anchorPath("")) || strings.HasPrefix(rest, beforeSchema)) {
 			kept = append(kept, name)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -32,17 +31,6 @@ var (
 	ErrNoRecord = errors.New("storage: no such record")
 )
 
-// schemaVersion is the layout of the file. A program refuses a newer one.
-// Version 2 added the time a cohort was opened and three kinds of ledger entries.
-// Version 3 has the owner's cells, and records coded as [learner.Task.Encode] does
-// now; it may end with records of an import that was not finished.
-// Version 4 has contributions to private sums, and their entries in the ledger.
-// Version 5 has the IDs of records.
-const schemaVersion = 5
-
-// schemaRelease1 is the layout of the first release, which [Store.Upgrade] brings up.
-const schemaRelease1 = 2
-
 // lockWait is how long Open waits for another process to release the file.
 const lockWait = time.Second
 
@@ -61,12 +49,10 @@ var (
 	keyCommitted = []byte("committed")
 	keyMeta      = []byte("meta/") // and the caller's key
 	keySchema    = []byte("schema")
+	keyWriter    = []byte("writer")   // the version of the program that wrote the schema
 	keyImport    = []byte("import/")  // and a file's digest
 	keyIncoming  = []byte("incoming") // the key of the first record of an import under way
 )
-
-// sinceRelease1 are the buckets that a file of the first release does not have.
-var sinceRelease1 = [][]byte{bucketCells, bucketSums, bucketIDs, bucketKnown}
 
 func buckets() [][]byte {
 	return [][]byte{bucketStore, bucketRecords, bucketCells, bucketLedger, bucketEdges, bucketPeers, bucketSums, bucketIDs, bucketKnown}
@@ -75,10 +61,12 @@ func buckets() [][]byte {
 // Store is one node's file. It is safe for concurrent use. Every method that
 // changes something returns after the change is on disk.
 type Store struct {
-	db   *bbolt.DB
-	file *os.File // that of db
-	path string
-	page int64 // bytes of a page
+	db     *bbolt.DB
+	file   *os.File // that of db
+	path   string
+	page   int64 // bytes of a page
+	copied bool  // it is a copy of a file that stays
+	kept   bool  // a copy was made before it was upgraded
 	// release1 says that the records are as the first release left them.
 	release1 atomic.Bool
 	// broken is set once bbolt panicked: its locks may be held for ever.
@@ -104,7 +92,14 @@ type Store struct {
 // It fails with ErrLocked after about a second if the file is in use, with ErrMissing if
 // there is only an anchor, with ErrDamaged if the file is not as it was written, and with
 // a plain error if a newer version of the program wrote it.
-func Open(path string) (*Store, error) {
+//
+// Before it changes the layout of an older file it copies it, under a name with
+// ".before-schema-" and the number of the new layout, which stays for 30 days. It makes a
+// file smaller that is mostly unused.
+func Open(path string) (*Store, error) { return (&Store{path: path}).open() }
+
+func (s *Store) open() (*Store, error) {
+	path := s.path
 	if exists(anchorPath(path)) {
 		switch info, err := os.Stat(path); {
 		case !exists(path):
@@ -113,7 +108,6 @@ func Open(path string) (*Store, error) {
 			return nil, fmt.Errorf("%w: it is empty, and the anchor beside it says that it was not (%s)", ErrDamaged, path)
 		}
 	}
-	s := &Store{path: path}
 	if err := s.lock(bbolt.Options{}); err != nil {
 		return nil, err
 	}
@@ -127,6 +121,9 @@ func Open(path string) (*Store, error) {
 	}
 	if err == nil {
 		err = s.dropUnfinished()
+	}
+	if err == nil {
+		err = s.tidy(time.Now())
 	}
 	if err != nil {
 		s.Close()
@@ -149,7 +146,20 @@ func (s *Store) lock(o bbolt.Options) error {
 		return s.openError(err)
 	}
 	s.page = int64(s.db.Info().PageSize)
-	return nil
+	return s.current()
+}
+
+// current returns ErrLocked, and closes the file, if another one has taken its place: a
+// restore or a compaction ended while this waited for the lock.
+func (s *Store) current() error {
+	mine, err := s.file.Stat()
+	if err == nil {
+		var there os.FileInfo
+		if there, err = os.Stat(s.path); err == nil && os.SameFile(mine, there) {
+			return nil
+		}
+	}
+	return errors.Join(fmt.Errorf("%w (%s): it was replaced just now, try again", ErrLocked, s.path), err, s.Close())
 }
 
 // openFile keeps bbolt's own file for checkPages: on some systems closing a second
@@ -199,70 +209,6 @@ func (s *Store) Close() error {
 		return fmt.Errorf("%w: it is released when the process ends", ErrDamaged)
 	}
 	return s.db.Close()
-}
-
-// prepare creates the buckets of a new file, or checks the schema of an old one. It
-// brings a file from before the first release up to that schema, and a later one up to
-// this version.
-func (s *Store) prepare() error {
-	var known int // version
-	var empty bool
-	err := s.view(func(tx *bbolt.Tx) error {
-		first, _ := tx.Cursor().First()
-		empty = first == nil
-		b := tx.Bucket(bucketStore)
-		if b == nil {
-			return nil
-		}
-		text, err := get(b, keySchema)
-		if err != nil {
-			return err
-		}
-		version, err := strconv.Atoi(string(text))
-		if err != nil {
-			return nil
-		}
-		if version > schemaVersion {
-			return fmt.Errorf("storage: the file has schema %d and this program knows %d: use a newer p2pnode", version, schemaVersion)
-		}
-		known = version
-		return nil
-	})
-	s.release1.Store(known > 0 && known <= schemaRelease1)
-	if err != nil || known == schemaVersion || known == schemaRelease1 {
-		return err
-	}
-	if !empty && known == 0 {
-		return fmt.Errorf("%w: it has no p2pnode schema", ErrDamaged)
-	}
-	return s.update(func(tx *bbolt.Tx) error {
-		switch {
-		case known > schemaRelease1: // versions 3 and 4
-			return laterBuckets(tx)
-		case known > 0:
-			return putSchema(tx, schemaRelease1)
-		}
-		for _, name := range buckets() {
-			if _, err := tx.CreateBucket(name); err != nil {
-				return err
-			}
-		}
-		return putSchema(tx, schemaVersion)
-	})
-}
-
-// laterBuckets adds the buckets that earlier versions did not have.
-func laterBuckets(tx *bbolt.Tx) error {
-	for _, name := range sinceRelease1 {
-		if _, err := tx.CreateBucketIfNotExists(name); err != nil {
-			return err
-		}
-	}
-	return putSchema(tx, schemaVersion)
-}
-
-func putSchema(tx *bbolt.Tx, version int) error {
-	return put(tx.Bucket(bucketStore), keySchema, []byte(strconv.Itoa(version)))
 }
 
 // verify reads every value once, whatever its bucket.

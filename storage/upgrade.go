@@ -54,6 +54,9 @@ func (s *Store) Upgrade(r Recode) error {
 		return errors.New("storage: upgrade: the ledger is open, with what was committed before")
 	}
 	last, err := s.upgradedState(r)
+	if err == nil {
+		err = s.keepRelease1()
+	}
 	if err == nil && r.Features != nil {
 		err = s.recodeAll(r)
 	}
@@ -65,6 +68,18 @@ func (s *Store) Upgrade(r Recode) error {
 	}
 	s.release1.Store(false)
 	return nil
+}
+
+// keepRelease1 keeps the file as the first release left it, unless an upgrade that was
+// interrupted, or the opening of a file that is older still, has done so.
+func (s *Store) keepRelease1() error {
+	begun, err := s.value(keyRecoded)
+	if err != nil || begun != nil || s.kept {
+		return err
+	}
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	return s.keepBefore()
 }
 
 // upgradedState returns what replaces the message and the state; nil if there is none.

@@ -5,9 +5,13 @@ import (
 	"errors"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"go.etcd.io/bbolt"
 
@@ -146,5 +150,93 @@ func TestUpgradeThatIsRefusedChangesNothing(t *testing.T) {
 	require.NoError(t, s.Close())
 	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, before) {
 		t.Errorf("the file has changed (%v)", err)
+	}
+}
+
+// keptBefore is the copy that an upgrade keeps.
+func keptBefore(path string) string { return path + beforeSchema + strconv.Itoa(schemaVersion) }
+
+// Before a file of any earlier schema is changed, it is kept as it was, to the last byte;
+// an upgrade that goes on after an interruption does not take the half for the whole.
+func TestUpgradeKeepsWhatWasThere(t *testing.T) {
+	t.Parallel()
+	first, _ := release1Store(t, recodeBatch+10)
+	fourth := newPath(t)
+	s, _ := open(t, fourth)
+	require.NoError(t, s.update(func(tx *bbolt.Tx) error {
+		return errors.Join(tx.DeleteBucket(bucketIDs), tx.DeleteBucket(bucketKnown), putSchema(tx, 4))
+	}))
+	require.NoError(t, s.Close())
+	for _, path := range []string{first, fourth, version1(t).put(t)} {
+		before, err := os.ReadFile(path)
+		require.NoError(t, err)
+		s, _ := openUpgraded(t, path, Recode{State: asBefore().State, Features: doubled})
+		kept, err := os.ReadFile(keptBefore(path))
+		if err != nil || !bytes.Equal(kept, before) {
+			t.Errorf("%s: kept %d bytes of %d, %v", path, len(kept), len(before), err)
+		}
+		require.NoError(t, s.Close())
+		require.NoError(t, os.Remove(keptBefore(path)))
+		s, err = Open(path)
+		require.NoError(t, err)
+		if exists(keptBefore(path)) {
+			t.Errorf("%s: upgraded twice", path)
+		}
+		require.NoError(t, s.Close())
+	}
+}
+
+// The copy goes when it is a month old, is named among what still holds records, and
+// belongs to the database.
+func TestWhatAnUpgradeKeptGoes(t *testing.T) {
+	t.Parallel()
+	path, _ := release1Store(t, 10)
+	s, _ := openUpgraded(t, path, asBefore())
+	if kept, err := Kept(path); err != nil || !slices.Equal(kept, []string{keptBefore(path)}) || !IsFile(filepath.Base(path), filepath.Base(keptBefore(path))) {
+		t.Errorf("kept: %v, %v", kept, err)
+	}
+	now := time.Now()
+	for age, want := range map[time.Duration]bool{keptFor - time.Hour: true, keptFor + time.Hour: false} {
+		require.NoError(t, os.WriteFile(keptBefore(path), nil, 0o600), os.Chtimes(keptBefore(path), now, now.Add(-age)))
+		s, _ = reopen(t, s)
+		if exists(keptBefore(path)) != want {
+			t.Errorf("after %v it is there: %v", age, !want)
+		}
+	}
+}
+
+// A file of a later schema is refused before anything changes, and the error says which
+// version wrote it.
+func TestLaterSchemaIsRefused(t *testing.T) {
+	t.Parallel()
+	path := newPath(t)
+	s, _ := open(t, path)
+	require.NoError(t, s.update(func(tx *bbolt.Tx) error {
+		return errors.Join(putSchema(tx, schemaVersion+1), put(tx.Bucket(bucketStore), keyWriter, []byte("v9.1.0")))
+	}))
+	require.NoError(t, s.Close())
+	before, err := os.ReadFile(path)
+	require.NoError(t, err)
+	_, err = Open(path)
+	for _, want := range []string{"p2pnode v9.1.0 wrote the file, with schema 6", "which knows schema 5 at most: use that version or a newer one"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, before) {
+		t.Errorf("the file has changed (%v)", err)
+	}
+}
+
+// Restoring a copy of an earlier schema keeps the copy where it is and no second one.
+func TestRestoreOfAnEarlierSchema(t *testing.T) {
+	t.Parallel()
+	to := newPath(t)
+	from := version1(t).put(t)
+	_, err := Restore(from, to, with(policy(t)), 0)
+	require.NoError(t, err)
+	left, err := filepath.Glob(to + "*before*")
+	if err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
 	}
 }

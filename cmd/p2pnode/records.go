@@ -214,7 +214,7 @@ func parseNumbers(args []string) (map[uint64]bool, error) {
 type deletedRecords struct {
 	Records int      `json:"deleted_records"`
 	Before  int      `json:"deleted_before"`            // of the ranges
-	Kept    []string `json:"still_hold_them,omitempty"` // databases that restores replaced
+	Kept    []string `json:"still_hold_them,omitempty"` // databases that restores and upgrades kept
 }
 
 // String implements [fmt.Stringer].
@@ -226,7 +226,7 @@ func (d deletedRecords) String() string {
 	}
 	text += "The empty slots stay until the budget of their cohorts is used. Backups made\nbefore still hold what was in them.\n"
 	for _, name := range d.Kept {
-		text += fmt.Sprintf("So may %s, which a restore kept: remove it.\n", name)
+		text += fmt.Sprintf("So may %s, which a restore or an upgrade kept: remove it.\n", name)
 	}
 	return text
 }

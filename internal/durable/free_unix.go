@@ -1,12 +1,11 @@
 //go:build linux || darwin
 
-package node
+package durable
 
 import "golang.org/x/sys/unix"
 
-// diskFree is how many bytes there are left for this user where a directory is; -1:
-// not known.
-func diskFree(dir string) int64 {
+// Free is how many bytes there are left for this user where a directory is; -1: not known.
+func Free(dir string) int64 {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {
 		return -1

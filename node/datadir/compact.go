@@ -1,0 +1,46 @@
+package datadir
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"p2pnode/storage"
+)
+
+// Compacted says what [Compact] did.
+type Compacted struct {
+	Before  int64  `json:"bytes_before"`
+	After   int64  `json:"bytes_after"`
+	Entries uint64 `json:"ledger_entries"` // which are sound
+}
+
+// Compact makes the database of a directory that no node has open as small as it can be,
+// and checks its ledger again. A file that is mostly unused gets smaller by itself when a
+// node opens it.
+func Compact(dir string) (c Compacted, err error) {
+	files, err := Read(dir)
+	if err != nil {
+		return c, err
+	}
+	s, err := OpenStore(dir, &files)
+	if err != nil {
+		return c, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	before, err := s.Stats()
+	if err == nil {
+		err = s.Compact()
+	}
+	var after storage.Stats
+	if err == nil {
+		after, err = s.Stats()
+	}
+	if err != nil {
+		return c, fmt.Errorf("node: %w", err)
+	}
+	c.Before, c.After = before.Size, after.Size
+	v, err := s.Ledger.Verify()
+	c.Entries = v.Entries
+	return c, Mend(err, filepath.Clean(dir))
+}

@@ -1,0 +1,132 @@
+package storage
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"go.etcd.io/bbolt"
+
+	"p2pnode/internal/durable"
+)
+
+const (
+	// sparseBytes is how much of a file must be unused for [Open] to compact it.
+	sparseBytes = 16 << 20
+	// compactBatch is how many bytes a transaction of the new file takes.
+	compactBatch = 1 << 20
+)
+
+// used is how many bytes of the file hold something, and how many held something before.
+func (s *Store) used(tx *bbolt.Tx) (used, unused int64) {
+	stats := s.db.Stats()
+	unused = int64(stats.FreePageN+stats.PendingPageN) * s.page
+	return tx.Size() - unused, unused
+}
+
+// sparse reports whether more than half of what the file has held, and more than a little,
+// is unused.
+func (s *Store) sparse() (is bool) {
+	_ = s.view(func(tx *bbolt.Tx) error { // which was opened just now
+		used, unused := s.used(tx)
+		is = unused > sparseBytes && unused > used
+		return nil
+	})
+	return is
+}
+
+// Compact writes all that the file holds into a new one without unused space, which takes
+// its place. Nothing else can read or write meanwhile. What was paid, the anchor and every
+// number stay as they are.
+//
+// The new file is made under another name, compared with the old one, is whole on disk, and
+// is locked, before it gets the old one's name. After a crash there is the old file or the
+// new one; what is left of the new one is removed when the file is opened next. After an
+// error the old file is in use, unless the error is an [ErrPoisoned].
+func (s *Store) Compact() error {
+	if err := s.upgraded(); err != nil {
+		return fmt.Errorf("storage: compact: %w", err)
+	}
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if err := s.writable(); err != nil {
+		return err
+	}
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	made := &Store{path: s.path + ".compacting"}
+	err := s.protect(func() error { return s.copyInto(made) })
+	if err != nil {
+		return errors.Join(fmt.Errorf("storage: compact %s, nothing has changed: %w", s.path, err), remove(made.path))
+	}
+	old := s.db
+	if err := os.Rename(made.path, s.path); err != nil {
+		return errors.Join(fmt.Errorf("storage: compact %s, nothing has changed: %w", s.path, err), made.Close(), remove(made.path))
+	}
+	s.db, s.file = made.db, made.file // the lock of the new file, too
+	if err := errors.Join(durable.SyncDir(filepath.Dir(s.path)), old.Close()); err != nil {
+		return s.fail(err) // nobody knows which file a crash would leave
+	}
+	return nil
+}
+
+// copyInto makes another file of the same content, open and on disk. After an error it is
+// closed.
+func (s *Store) copyInto(made *Store) error {
+	err := s.db.View(func(tx *bbolt.Tx) error {
+		used, _ := s.used(tx)
+		return errors.Join(enoughRoom(s.path, "compacting the database", used), remove(made.path))
+	})
+	if err == nil {
+		err = made.lock(bbolt.Options{})
+	}
+	if err != nil {
+		return err
+	}
+	made.db.NoSync = true // all of it is synced once
+	err = bbolt.Compact(made.db, s.db, compactBatch)
+	if err == nil {
+		err = made.db.Sync()
+	}
+	made.db.NoSync = false
+	if err == nil {
+		err = made.view(func(tx *bbolt.Tx) error { return checkPages(tx, made.file) })
+	}
+	if err == nil {
+		err = s.sameAs(made)
+	}
+	if err != nil {
+		return errors.Join(err, made.Close())
+	}
+	return nil
+}
+
+// sameAs returns an error unless another store holds the same, to the last byte.
+func (s *Store) sameAs(made *Store) error {
+	return s.db.View(func(tx *bbolt.Tx) error {
+		return made.db.View(func(other *bbolt.Tx) error {
+			return tx.ForEach(func(name []byte, b *bbolt.Bucket) error {
+				copied := other.Bucket(name)
+				if copied == nil {
+					return fmt.Errorf("%w: the copy lacks %q", ErrDamaged, name)
+				}
+				return sameBucket(b.Cursor(), copied.Cursor())
+			})
+		})
+	})
+}
+
+func sameBucket(a, b *bbolt.Cursor) error {
+	key, value := a.First()
+	other, copied := b.First()
+	for key != nil && bytes.Equal(key, other) && bytes.Equal(value, copied) {
+		key, value = a.Next()
+		other, copied = b.Next()
+	}
+	if key != nil || other != nil {
+		return fmt.Errorf("%w: the copy is not the same", ErrDamaged)
+	}
+	return nil
+}
