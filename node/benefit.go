@@ -2,9 +2,141 @@ package node
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
 
 	"p2pnode/node/api"
+	"p2pnode/node/datadir"
+	"p2pnode/storage"
 )
 
-// Benefit implements [api.Reporter].
-func (n *Node) Benefit(context.Context) ([]api.BenefitPoint, error) { return []api.BenefitPoint{}, nil }
+const (
+	// benefitSeries is where the comparisons of earlier fits are kept.
+	benefitSeries = "benefit"
+	// fitEvery is how often a running node fits if it knows something new, so that there
+	// are comparisons also when nobody asks; fitShare is the most of its time.
+	fitEvery = time.Hour
+	fitShare = 1. / 100
+	// What is kept: the first of each hour of the last month, and before that the first of
+	// each day, but no more days than this. It takes half a megabyte at most.
+	hourly   = 30 * 24 * time.Hour
+	mostDays = 1000
+)
+
+// Benefit implements [api.Reporter]. The last point is that of the newest fit, whether it
+// will be kept or not.
+func (n *Node) Benefit(context.Context) ([]api.BenefitPoint, error) {
+	kept, err := n.store.Points(benefitSeries)
+	if err != nil {
+		return nil, fmt.Errorf("node: %w", err)
+	}
+	out := make([]api.BenefitPoint, len(kept))
+	for i, p := range kept {
+		if err := json.Unmarshal(p.Value, &out[i]); err != nil {
+			return nil, fmt.Errorf("node: read what was kept of the fit at %v: %w", p.At, err)
+		}
+	}
+	if newest := n.newestBenefit(); newest != nil && (len(out) == 0 || newest.Time.After(out[len(out)-1].Time)) {
+		out = append(out, *newest)
+	}
+	return out, nil
+}
+
+// newestBenefit is the point of the newest fit that came to its end; nil: there is none, or
+// it had nothing to compare on.
+func (n *Node) newestBenefit() *api.BenefitPoint {
+	n.fits.mu.Lock()
+	defer n.fits.mu.Unlock()
+	if m := n.fits.newest; m != nil && m.whole {
+		return m.point
+	}
+	return nil
+}
+
+// pointOf is what is kept of a fit.
+func pointOf(m *Fitted, round uint64) *api.BenefitPoint {
+	c := m.Comparison
+	if c == nil {
+		return nil
+	}
+	return &api.BenefitPoint{
+		Time: m.At.UTC(), Measure: c.Measure, Personal: c.Personal, Alone: c.Alone, Base: c.Base, Gain: c.Gain, Verdict: c.Verdict,
+		HeldOut: c.HeldOut, Records: m.Records, Round: round,
+	}
+}
+
+// comparing keeps the comparisons of a running node's fits until ctx ends, and has it fit
+// from time to time if it knows something new. A node that saves power fits only when it
+// is asked to.
+func (n *Node) comparing(ctx context.Context) error {
+	timer := time.NewTimer(fitEvery)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-n.fits.compared:
+			if err := n.keepBenefit(); err != nil {
+				return err
+			}
+		case <-timer.C:
+			if n.files.Config.Power != datadir.PowerLow {
+				n.fitAgain(ctx)
+			}
+			timer.Reset(max(fitEvery, time.Duration(float64(n.fits.lastTook())/fitShare)))
+		}
+	}
+}
+
+// fitAgain begins a fit unless the newest one knows everything.
+func (n *Node) fitAgain(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	cancel() // the fit goes on without anybody waiting
+	if _, err := n.Personal(ctx); err != nil && !errors.Is(err, context.Canceled) {
+		n.log.Warn("the personal model was not fitted", "error", err)
+	}
+}
+
+// keepBenefit keeps the newest comparison, if it is the first of its hour.
+func (n *Node) keepBenefit() error {
+	p := n.newestBenefit()
+	if p == nil || p.Time.Truncate(time.Hour).Equal(n.keptHour) {
+		return nil
+	}
+	value, err := json.Marshal(p)
+	if err != nil {
+		return fmt.Errorf("node: keep a comparison: %w", err)
+	}
+	if err := n.store.AddPoint(benefitSeries, storage.Point{At: p.Time, Value: value}, thinned); err != nil {
+		return fmt.Errorf("node: %w", err)
+	}
+	n.keptHour = p.Time.Truncate(time.Hour)
+	return nil
+}
+
+// thinned returns which of some points, whose times ascend, are kept no longer when the
+// last of them comes.
+func thinned(times []time.Time) (drop []time.Time) {
+	if len(times) == 0 {
+		return nil
+	}
+	month := times[len(times)-1].Add(-hourly)
+	var days []time.Time
+	var last time.Time
+	for _, at := range times {
+		every := time.Hour
+		if at.Before(month) {
+			every = 24 * time.Hour
+		}
+		if !last.IsZero() && at.Truncate(every).Equal(last.Truncate(every)) {
+			drop = append(drop, at)
+			continue
+		}
+		if last = at; at.Before(month) {
+			days = append(days, at)
+		}
+	}
+	return append(drop, days[:max(0, len(days)-mostDays)]...)
+}

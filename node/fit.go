@@ -91,8 +91,22 @@ func (n *Node) fit(ctx context.Context, m fitted) error {
 		}
 	}
 	m.whole, m.At, m.Comparison = true, time.Now(), n.compare(&m.Fitted, rows)
+	m.point = pointOf(&m.Fitted, n.ledger.Round())
 	n.fits.offer(ctx, m)
+	if ctx.Err() == nil {
+		n.tellFit(&m.Fitted)
+	}
 	return nil
+}
+
+// tellFit tells the owner that a fit came to its end.
+func (n *Node) tellFit(m *Fitted) {
+	e := api.Event{Kind: api.EventFitted, Text: "personal model fitted", Records: m.Records}
+	if m.Comparison != nil {
+		e.Verdict = m.Comparison.Verdict
+	}
+	n.diary.Gather(e)
+	n.fits.told()
 }
 
 // prior returns what the neighbours' models, as far as heard, say of the personal model.

@@ -27,6 +27,8 @@ type fits struct {
 	took    time.Duration // by the last one that came to its end
 	ended   FitStats
 	closed  bool
+	// compared holds a value after a fit came to its end.
+	compared chan struct{}
 }
 
 // fit is one under way.
@@ -43,7 +45,8 @@ type fitted struct {
 	number  uint64 // of the fit
 	changes uint64
 	prior   []float64
-	whole   bool // the fit came to its end
+	whole   bool              // the fit came to its end
+	point   *api.BenefitPoint // of the comparison then; nil: there is none
 }
 
 // outdated makes the newest model one of earlier records or of an earlier population, and
@@ -62,6 +65,14 @@ func (f *fits) recordsDeleted() {
 	f.newest = nil
 	if f.current != nil {
 		f.current.cancel()
+	}
+}
+
+// told says that a fit came to its end.
+func (f *fits) told() {
+	select {
+	case f.compared <- struct{}{}:
+	default:
 	}
 }
 

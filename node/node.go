@@ -63,6 +63,8 @@ type Node struct {
 	fits    fits
 	sums    *knowledge // nil: the task has no private sums
 	handout handout
+
+	keptHour time.Time // of the comparison that was kept last; of the goroutine of comparing
 }
 
 // Open opens a data directory made by [datadir.Init]. Only one process can have it
@@ -105,6 +107,7 @@ func OpenSharing(dir string, shared *Shared, log *slog.Logger) (*Node, error) {
 		running:      make(chan struct{}),
 		source:       freshSource,
 		records:      ownRecords{store: store.Store, task: files.Task},
+		fits:         fits{compared: make(chan struct{}, 1)},
 	}
 	if n.pauses, err = openPauses(n.store); err == nil {
 		n.book, err = netedge.OpenBook(n.store, n.network, n.log)

@@ -51,6 +51,7 @@ func (n *Node) Run(ctx context.Context) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	parts.Go(func() error { return n.retaining(ctx) })
+	parts.Go(func() error { return n.comparing(ctx) })
 	parts.Go(func() error {
 		defer end()
 		return n.pauses.between(ctx, n.takePart)

@@ -72,8 +72,12 @@ func (d *Diary) flush(g *gatherer) {
 	g.told, g.waiting = time.Now(), nil
 }
 
-// merge adds the counts of e to those of sum.
+// merge adds the counts of e to those of sum, or has it take the place of an earlier fit.
 func merge(sum, e *api.Event) {
+	if e.Kind == api.EventFitted { // the last one is what counts
+		*sum = *e
+		return
+	}
 	sum.Records += e.Records
 	sum.Replaced += e.Replaced
 	sum.Same += e.Same

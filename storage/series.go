@@ -1,0 +1,85 @@
+package storage
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"go.etcd.io/bbolt"
+)
+
+// Point is a small value that belongs to a time.
+type Point struct {
+	At    time.Time // in whole seconds
+	Value []byte
+}
+
+// AddPoint adds a value to a named series, in place of an earlier one of the same second.
+// thin is given all times of the series then, ascending, and returns those to drop. Series
+// lie beside the values of PutMeta, so that earlier versions of the program pass over them.
+func (s *Store) AddPoint(series string, p Point, thin func([]time.Time) []time.Time) error {
+	prefix := seriesKey(series)
+	err := s.update(func(tx *bbolt.Tx) error {
+		b := tx.Bucket(bucketStore)
+		if err := put(b, pointKey(prefix, p.At), p.Value); err != nil {
+			return err
+		}
+		var times []time.Time
+		c := b.Cursor()
+		for key, _ := c.Seek(prefix); bytes.HasPrefix(key, prefix); key, _ = c.Next() {
+			at, err := pointTime(prefix, key)
+			if err != nil {
+				return err
+			}
+			times = append(times, at)
+		}
+		for _, at := range thin(times) {
+			if err := b.Delete(pointKey(prefix, at)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("storage: add to %q: %w", series, err)
+	}
+	return nil
+}
+
+// Points returns a series, the oldest first.
+func (s *Store) Points(series string) (list []Point, err error) {
+	prefix := seriesKey(series)
+	err = s.view(func(tx *bbolt.Tx) error {
+		c := tx.Bucket(bucketStore).Cursor()
+		for key, sealed := c.Seek(prefix); bytes.HasPrefix(key, prefix); key, sealed = c.Next() {
+			at, err := pointTime(prefix, key)
+			if err != nil {
+				return err
+			}
+			value, err := unseal(key, sealed)
+			if err != nil {
+				return err
+			}
+			list = append(list, Point{at, bytes.Clone(value)})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("storage: read %q: %w", series, err)
+	}
+	return list, nil
+}
+
+func seriesKey(series string) []byte { return metaKey("series/" + series + "/") }
+
+func pointKey(prefix []byte, at time.Time) []byte {
+	return binary.BigEndian.AppendUint64(bytes.Clone(prefix), uint64(max(0, at.Unix())))
+}
+
+func pointTime(prefix, key []byte) (time.Time, error) {
+	if len(key) != len(prefix)+8 {
+		return time.Time{}, ErrDamaged
+	}
+	return time.Unix(int64(binary.BigEndian.Uint64(key[len(prefix):])), 0), nil
+}
