@@ -66,7 +66,7 @@ var imports = map[string][]string{
 	"p2pnode/testnet/paper/linear":    {"learner", "privacy", "privacy/accountant", "testnet", "testnet/page", "testnet/paper", "testnet/paper/nodes", "testnet/sim"},
 	"p2pnode/testnet/paper/tabular":   {"learner", "node/datadir", "privacy", "privacy/accountant", "testnet", "testnet/page", "testnet/paper", "testnet/paper/nodes", "testnet/sim"},
 	"p2pnode/testnet/paper/schemes":   {"learner", "privacy", "privacy/accountant", "testnet", "testnet/page", "testnet/paper", "testnet/paper/nodes", "testnet/sim"},
-	"p2pnode/cmd/p2pnode":             {"csvfile", "discovery/members", "discovery/reach", "draft", "node", "node/api", "node/datadir", "node/local", "node/netedge", "node/server", "node/statement", "node/ticket", "rowfile"},
+	"p2pnode/cmd/p2pnode":             {"csvfile", "discovery/members", "discovery/reach", "draft", "node", "node/api", "node/datadir", "node/local", "node/metrics", "node/netedge", "node/server", "node/statement", "node/ticket", "rowfile"},
 	"p2pnode/cmd/testnet": {"learner", "node/datadir", "privacy", "testnet", "testnet/audit", "testnet/cases",
 		"testnet/page", "testnet/paper", "testnet/paper/linear", "testnet/paper/movielens", "testnet/paper/schemes", "testnet/paper/tabular"},
 }

@@ -18,6 +18,7 @@ import (
 	"p2pnode/node"
 	"p2pnode/node/api"
 	"p2pnode/node/local"
+	"p2pnode/node/metrics"
 	"p2pnode/node/server"
 )
 
@@ -77,10 +78,10 @@ func runDaemon(cmd *cobra.Command, o *options, verbose bool, began func(context.
 	if err != nil {
 		return err
 	}
+	c := local.Config(n, log)
+	c.Left, c.Metrics = stop, metrics.Handler(n)
 	parts, ctx := errgroup.WithContext(ctx)
 	parts.Go(func() error { return n.Run(ctx) })
-	c := local.Config(n, log)
-	c.Left = stop
 	parts.Go(func() error { return server.New(c).Serve(ctx, socket, server.Socket{}) })
 	parts.Go(func() error { return supervised(ctx, n, log) })
 	parts.Go(func() error {

@@ -1,0 +1,204 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"p2pnode/internal/require"
+	"p2pnode/node/local"
+	"p2pnode/node/server"
+)
+
+// Prometheus, with the configuration and the alerts of deploy/prometheus, scrapes three
+// daemons that learn. Every expression of the dashboard and of the alerts returns data.
+func TestPrometheus(t *testing.T) {
+	if os.Getenv("P2PNODE_PROMETHEUS") == "" {
+		t.Skip("runs nightly: set P2PNODE_PROMETHEUS=yes to let Prometheus scrape daemons")
+	}
+	checkRules(t)
+	first := start(t, initNode(t))
+	daemons := []*daemon{first}
+	for range 2 {
+		daemons = append(daemons, start(t, initNode(t, "--bootstrap", first.address)))
+	}
+	for _, d := range daemons {
+		d.status(t) // fits a model
+	}
+	p := startPrometheus(t, daemons)
+	require.Eventually(t, "all daemons are scraped", func() bool { return len(p.query(t, "up == 1")) == len(daemons) })
+	for _, e := range append(dashboardExpressions(t), alertExpressions(t)...) {
+		require.Eventually(t, e+" has data", func() bool { return len(p.query(t, e)) > 0 })
+	}
+	require.Eventually(t, "the rules were evaluated", func() bool { return p.rulesAreFine(t) })
+}
+
+// checkRules lets promtool check the files of deploy/prometheus, and run the tests of the alerts.
+func checkRules(t *testing.T) {
+	t.Helper()
+	for _, args := range []string{"check rules alerts.yml", "test rules alerts_test.yml", "check config --syntax-only prometheus.yml"} {
+		cmd := exec.Command("promtool", strings.Fields(args)...)
+		cmd.Dir = filepath.Join("..", "..", "deploy", "prometheus")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("promtool %s: %v\n%s", args, err, out)
+		}
+	}
+}
+
+func deployed(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "deploy", path))
+	require.NoError(t, err)
+	return string(text)
+}
+
+// dashboardExpressions are those of the dashboard, as Grafana would ask for all daemons.
+func dashboardExpressions(t *testing.T) (list []string) {
+	t.Helper()
+	var d struct {
+		Panels []struct{ Targets []struct{ Expr string } }
+	}
+	require.NoError(t, json.Unmarshal([]byte(deployed(t, "grafana/p2pnode.json")), &d))
+	variables := strings.NewReplacer("$instance", ".*", "$__rate_interval", "30s")
+	for _, p := range d.Panels {
+		for _, target := range p.Targets {
+			list = append(list, variables.Replace(target.Expr))
+		}
+	}
+	return list
+}
+
+// alertExpressions are those of the alerts without what they compare with, which is not so
+// on daemons that are well.
+func alertExpressions(t *testing.T) (list []string) {
+	t.Helper()
+	compared := regexp.MustCompile(` (==|<|>) [0-9.* ]+`)
+	for _, m := range regexp.MustCompile(`(?m)^ +expr: (.+)$`).FindAllStringSubmatch(deployed(t, "prometheus/alerts.yml"), -1) {
+		if !compared.MatchString(m[1]) {
+			t.Errorf("%s compares nothing", m[1])
+		}
+		list = append(list, compared.ReplaceAllString(m[1], ""))
+	}
+	return list
+}
+
+// prometheus is one that runs.
+type prometheus struct{ address string }
+
+// startPrometheus runs Prometheus until the test ends.
+func startPrometheus(t *testing.T, daemons []*daemon) prometheus {
+	t.Helper()
+	dir := t.TempDir()
+	var targets []string
+	for _, d := range daemons {
+		targets = append(targets, fmt.Sprintf("%q", exposed(t, d)))
+	}
+	config := strings.NewReplacer(`"127.0.0.1:8467"`, strings.Join(targets, ", "), "15s", "1s").Replace(deployed(t, "prometheus/prometheus.yml"))
+	for name, text := range map[string]string{"prometheus.yml": config, "alerts.yml": deployed(t, "prometheus/alerts.yml"), "token": scrapeToken} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	p := prometheus{freeAddress(t)}
+	log, err := os.Create(filepath.Join(dir, "log"))
+	require.NoError(t, err)
+	cmd := exec.Command("prometheus", "--config.file="+filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+p.address)
+	cmd.Stdout, cmd.Stderr = log, log
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // it was killed
+		if text, err := os.ReadFile(log.Name()); t.Failed() && err == nil {
+			t.Logf("log of Prometheus:\n%s", text)
+		}
+	})
+	require.Eventually(t, "Prometheus is ready", func() bool {
+		answer, err := http.Get("http://" + p.address + "/-/ready")
+		return err == nil && answer.Body.Close() == nil && answer.StatusCode == http.StatusOK
+	})
+	return p
+}
+
+const scrapeToken = "made-for-this-test"
+
+// exposed offers a daemon's metrics at an address, to who shows the token.
+func exposed(t *testing.T, d *daemon) (address string) {
+	t.Helper()
+	socket := &http.Transport{Dial: func(string, string) (net.Conn, error) { return net.Dial("unix", local.SocketPath(d.dir)) }}
+	proxy := &httputil.ReverseProxy{Transport: socket, Rewrite: func(r *httputil.ProxyRequest) {
+		r.Out.URL.Scheme, r.Out.URL.Host, r.Out.Host = "http", server.SocketHost, server.SocketHost
+		r.Out.Header.Del("Authorization")
+	}}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer "+scrapeToken {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s.Listener.Addr().String()
+}
+
+// freeAddress is one that nothing listens at.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// ask asks Prometheus by its API.
+func (p prometheus) ask(t *testing.T, path string, data any) {
+	t.Helper()
+	answer, err := http.Get("http://" + p.address + "/api/v1/" + path)
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	into := struct {
+		Status, Error string
+		Data          any
+	}{Data: data}
+	require.NoError(t, json.NewDecoder(answer.Body).Decode(&into))
+	if into.Status != "success" {
+		t.Fatalf("Prometheus answers %s: %s", path, into.Error)
+	}
+}
+
+func (p prometheus) query(t *testing.T, expression string) []any {
+	t.Helper()
+	var data struct{ Result []any }
+	p.ask(t, "query?query="+url.QueryEscape(expression), &data)
+	return data.Result
+}
+
+// rulesAreFine reports whether all alerts were evaluated without an error.
+func (p prometheus) rulesAreFine(t *testing.T) bool {
+	t.Helper()
+	var data struct {
+		Groups []struct {
+			Rules []struct{ Name, Health, LastError string }
+		}
+	}
+	p.ask(t, "rules", &data)
+	seen := 0
+	for _, g := range data.Groups {
+		for _, r := range g.Rules {
+			if r.Health == "err" {
+				t.Fatalf("%s: %s", r.Name, r.LastError)
+			}
+			if r.Health == "ok" {
+				seen++
+			}
+		}
+	}
+	return seen == len(alertExpressions(t))
+}
