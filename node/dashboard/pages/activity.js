@@ -1,12 +1,14 @@
 // What arrived, what was rejected, and what happened.
 import { card, empty, facts, h } from './dom.js';
-import { bytes, clock, count, plural, short } from './words.js';
+import { bytes, clock, count, plural, share, short } from './words.js';
 
 const words = {
   gap: 'earlier', started: 'started', stopped: 'stopped', paused: 'paused', resumed: 'resumed', met: 'new neighbour', left: 'neighbour left', refused: 'refused',
   released: 'model sent', unpaid: 'not paid', imported: 'records', deleted: 'deleted', sum: 'private sum', result: 'private sum', rejected: 'rejected', fitted: 'measured',
   backup: 'backup', erased: 'erased', warning: 'warning', recovered: 'recovered',
 };
+
+const findings = { better: 'it helps', worse: 'it does not help', 'cannot tell': 'cannot tell whether it helps' };
 
 export function activity({ status, events }) {
   const t = status.traffic;
@@ -43,11 +45,21 @@ export function list(events) {
     h('time', { datetime: e.time }, clock(e.time)), h('span', { class: 'kind' }, words[e.kind] || e.kind), h('span', { class: 'text' }, text(e)))));
 }
 
-// text says what the event's own text does, and the facts that stand beside it.
+// text says what happened in the owner's words, or else what the event's own text does, and
+// the facts that stand beside it.
 function text(e) {
-  const details = [
-    e.peer && short(e.peer), e.reason, e.round && e.kind === 'released' && `round ${e.round}`,
-    e.share && `${(100 * e.share).toPrecision(2)} % of the budget`, e.records && plural(e.records, 'record'), e.verdict, e.lost && `${count(e.lost)} events`,
-  ].filter(Boolean);
-  return details.length === 0 ? e.text : `${e.text} (${details.join(', ')})`;
+  switch (e.kind) {
+    case 'released': return `round ${e.round}; it cost ${share(e.share || 0)} of the budget`;
+    case 'met': return `${short(e.peer)} learns with you now`;
+    case 'left': return [`${short(e.peer)} does so no more`, e.reason].filter(Boolean).join(': ');
+    case 'fitted': return `with ${plural(e.records || 0, 'record')}: ${findings[e.verdict] || 'there is nothing to compare yet'}`;
+    case 'imported': return [`${plural(e.records || 0, 'record')} stored`, e.replaced && `${count(e.replaced)} replaced`, e.same && `${count(e.same)} the same`].filter(Boolean).join(', ');
+    case 'rejected': return Object.entries(e.rejected || {}).map(([reason, n]) => `${count(n)}: ${reason}`).join(', ') || e.text;
+  }
+  const details = [e.peer && short(e.peer), e.reason, e.records && plural(e.records, 'record'), e.lost && plural(e.lost, 'event'), e.sum && sum(e.sum)].filter(Boolean);
+  return details.length === 0 ? e.text : `${e.text} (${details.join('; ')})`;
+}
+
+function sum(s) {
+  return `number ${s.recipe}, epoch ${s.epoch}, round ${s.round}: ${s.state}${s.contributors ? `, of ${plural(s.contributors, 'person', 'people')}` : ''}`;
 }

@@ -17,6 +17,7 @@ const views = { overview, privacy, neighbours, activity, data: records, sums, ke
 const at = (id) => document.getElementById(id);
 let state = 'waiting'; // waiting, here, gone, locked
 let shown = ''; // the view
+let failure = null; // of what the owner asked for last
 let store;
 
 // say tells those who listen to the page.
@@ -62,7 +63,6 @@ function drawHead() {
   at('state').className = `state ${kind}`;
   at('state').textContent = words;
   at('pause').textContent = paused() ? 'Resume' : 'Pause';
-  at('pause').disabled = state === 'gone';
   [...at('nav').children].find((l) => l.hash === '#sums').hidden = !data.status.sums;
 }
 
@@ -77,10 +77,11 @@ function drawNotices() {
 
 function* troubles() {
   const s = data.status;
+  if (data.erased) return;
   if (state === 'gone') {
     yield ['The daemon does not answer.', s ? 'You see what was last known. This page goes on by itself as soon as the daemon runs again: p2pnode run' : 'Start it with: p2pnode run'];
   }
-  if (data.refused) yield [data.refused.message, data.refused.hint || ''];
+  for (const error of [failure, data.refused]) if (error) yield [error.message, error.hint || ''];
   if (!s) return;
   if (s.contradicted_round > 0 || s.contradicted_by_sum) {
     yield ['This directory is an old copy.', 'Others have seen newer models of this node, so nothing is sent any more. Put the newest directory back; if it is lost: p2pnode restore'];
@@ -113,16 +114,16 @@ function changed(what, event) {
 }
 
 async function pause() {
-  at('pause').disabled = true;
+  const resume = paused();
+  failure = null;
   try {
-    await post(paused() ? '/v1/resume' : '/v1/pause', {});
-    say(paused() ? 'The node takes part again.' : 'The node is paused.');
+    await post(resume ? '/v1/resume' : '/v1/pause', { reason: '' });
+    say(resume ? 'The node takes part again.' : 'The node is paused.');
   } catch (error) {
     if (error instanceof Locked) turn('locked');
     else if (error instanceof Gone) turn('gone');
-    else data.refused = error;
+    else failure = error;
   }
-  at('pause').disabled = false;
   store.soon();
   draw();
 }
@@ -143,6 +144,7 @@ at('pause').addEventListener('click', pause);
 document.querySelector('.skip').addEventListener('click', (event) => { event.preventDefault(); at('main').focus(); });
 addEventListener('hashchange', async () => {
   if (location.hash.startsWith('#code=')) { await enter(); store.retry(); return; }
+  failure = null;
   draw();
   at('main').focus();
   scrollTo(0, 0);

@@ -3,6 +3,7 @@ import { h, svg } from './dom.js';
 import { measured } from './words.js';
 
 const height = 260, top = 12, bottom = 44, right = 14;
+const shortest = 60000; // that the axis of time spans
 
 // chart draws lines over a shared time axis, and a band. Each line has a name, a class, and
 // for each time a value.
@@ -34,7 +35,7 @@ function plot(width, { title, unit, times, lines, band }) {
   const levels = ticks(low, high, 7);
   const digits = Math.max(0, Math.min(6, -Math.floor(Math.log10(levels[1] - levels[0]) + 1e-9)));
   const left = 30 + 7.5 * Math.max(...levels.map((v) => v.toFixed(digits).length));
-  const [from, to] = times.length > 1 && times.at(-1) > times[0] ? [times[0], times.at(-1)] : [times[0] - 30000, times[0] + 30000];
+  const from = times[0], to = Math.max(times.at(-1), from + shortest);
   const x = (t) => left + (width - left - right) * (t - from) / (to - from);
   const y = (v) => top + (height - top - bottom) * (high - v) / (high - low);
   return svg('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': title },

@@ -2,7 +2,8 @@
 import { post } from './api.js';
 import { card, code, facts, h, replace } from './dom.js';
 
-export function keep({ status }) {
+export function keep(data) {
+  const { status } = data;
   return [
     h('section', { class: 'verdict' }, h('h1', {}, 'Backup and erase')),
     card('Back it up',
@@ -11,14 +12,15 @@ export function keep({ status }) {
       h('p', { class: 'quiet' }, 'Not in it: the identity and the settings (identity.key, config.toml, task.toml). Keep copies of those files too. ',
         'To go back to a copy: ', code('p2pnode restore FILE'), '. Records that are restored pay for nothing any more, because the copy does not know what was sent since.')),
     card('About this node', facts(['peer ID', code(status.peer)], ['task', status.task], ['network', code(status.network)], ['learner', status.learner])),
-    erase(status),
+    erase(data),
   ];
 }
 
 // It holds what is being typed, so it is not drawn again while it is shown.
 keep.still = true;
 
-function erase(status) {
+function erase(data) {
+  const { status } = data;
   const section = h('section', { class: 'card danger', 'aria-labelledby': 'erase-title' });
   const said = h('p', { id: 'erase-said', class: 'said', role: 'status' });
   const field = h('input', { id: 'erase-id', autocomplete: 'off', spellcheck: 'false', autocapitalize: 'off', 'aria-describedby': 'erase-hint erase-said' });
@@ -32,6 +34,7 @@ function erase(status) {
     said.textContent = 'Erasing …';
     try {
       await post('/v1/erase', { confirm: status.peer });
+      data.erased = true;
       replace(section, h('h2', { id: 'erase-title' }, 'Erased'), h('p', {}, 'The node told its neighbours and is gone. What it sent before is public for ever.'));
     } catch (error) {
       said.textContent = [error.message, error.hint].filter(Boolean).join(' ');

@@ -4,7 +4,7 @@ import { Gone, Locked, Refused, follow, get } from './api.js';
 
 const clock = 15000, settle = 400, kept = 300;
 
-export const data = { status: null, benefit: [], budget: null, neighbours: null, sums: null, events: [], refused: null };
+export const data = { status: null, benefit: [], budget: null, neighbours: null, sums: null, events: [], refused: null, erased: false };
 
 // start keeps the data up to date for ever. changed is called with "data", "here" (the
 // daemon answers), "gone", "locked" or "event".
