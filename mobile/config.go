@@ -215,7 +215,9 @@ func (c *Config) readTask() (*learner.Task, error) {
 // settings are the phone's defaults with what the app's settings change.
 func (s *settled) settings() (datadir.Config, error) {
 	phone := datadir.DefaultConfig(s.made.Task)
-	phone.SetPower(datadir.PowerLow)
+	if err := phone.Use(datadir.LowPower); err != nil {
+		return phone, err
+	}
 	phone.UPnP = false // the phone's router is seldom its own, and its address changes
 	conf, err := phone.With([]byte(s.Settings), s.made.Task)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/peer"
@@ -33,6 +34,8 @@ type Node struct {
 	dir          string
 	self         peer.ID
 	files        datadir.Files
+	over         []datadir.Setting              // over what config.toml says
+	live         atomic.Pointer[datadir.Config] // with what Reload has changed
 	private      datadir.Private
 	network      string
 	log          *slog.Logger
@@ -68,12 +71,14 @@ type Node struct {
 }
 
 // Open opens a data directory made by [datadir.Init]. Only one process can have it
-// open. Close it when done.
-func Open(dir string, log *slog.Logger) (*Node, error) { return OpenSharing(dir, new(Shared), log) }
+// open. Settings lie over what its configuration says. Close it when done.
+func Open(dir string, log *slog.Logger, over ...datadir.Setting) (*Node, error) {
+	return OpenSharing(dir, new(Shared), log, over...)
+}
 
 // OpenSharing is Open for many nodes of one task in one process.
-func OpenSharing(dir string, shared *Shared, log *slog.Logger) (*Node, error) {
-	files, err := datadir.ReadSharing(dir, shared.Catalogue)
+func OpenSharing(dir string, shared *Shared, log *slog.Logger, over ...datadir.Setting) (*Node, error) {
+	files, err := datadir.ReadSharing(dir, shared.Catalogue, over...)
 	if err != nil {
 		return nil, err
 	}
@@ -95,6 +100,7 @@ func OpenSharing(dir string, shared *Shared, log *slog.Logger) (*Node, error) {
 		dir:          dir,
 		self:         self,
 		files:        files,
+		over:         over,
 		private:      closed,
 		network:      datadir.NetworkName(files.Task),
 		log:          log,
@@ -109,6 +115,7 @@ func OpenSharing(dir string, shared *Shared, log *slog.Logger) (*Node, error) {
 		records:      ownRecords{store: store.Store, task: files.Task},
 		fits:         fits{compared: make(chan struct{}, 1)},
 	}
+	n.live.Store(&n.files.Config)
 	if n.pauses, err = openPauses(n.store); err == nil {
 		n.book, err = netedge.OpenBook(n.store, n.network, n.log)
 	}
@@ -163,7 +170,7 @@ func (n *Node) cohortRule() storage.Intake {
 	return storage.Intake{
 		Admit:  n.files.Task.Admit,
 		Size:   n.files.Task.CohortSize,
-		Age:    time.Duration(n.files.Config.CohortHours * float64(time.Hour)),
+		Age:    time.Duration(n.live.Load().CohortHours * float64(time.Hour)),
 		Closed: n.closed,
 	}
 }
@@ -214,7 +221,7 @@ func (n *Node) SetDNS(servers []netip.AddrPort) { n.surroundings.DNS.Set(servers
 // bootstrap lists the peers to start from: those of the configuration and those
 // added. A peer that is both has the addresses of both.
 func (n *Node) bootstrap() []peer.AddrInfo {
-	out, _ := n.files.Config.BootstrapPeers() // validated when the file was read
+	out, _ := n.live.Load().BootstrapPeers() // validated when the file was read
 	for _, p := range n.book.Added() {
 		i := slices.IndexFunc(out, func(q peer.AddrInfo) bool { return q.ID == p.ID })
 		if i < 0 {

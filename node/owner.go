@@ -82,7 +82,7 @@ func (n *Node) Progress(context.Context) (api.Status, error) {
 		Privacy:  n.summary(cohorts),
 		Traffic:  api.Traffic{BytesIn: total.TotalIn, BytesOut: total.TotalOut},
 	}
-	if c := n.files.Config; c.KeepRecords > 0 || c.KeepDays > 0 {
+	if c := n.live.Load(); c.KeepRecords > 0 || c.KeepDays > 0 {
 		s.Keep = &api.Keep{Records: c.KeepRecords, Days: c.KeepDays}
 	}
 	if s.Sums, err = n.describeSums(true); err != nil {

@@ -88,7 +88,7 @@ func (n *Node) RemovePeer(_ context.Context, peerOrAddress string) error {
 		}
 		id = info.ID
 	}
-	named, _ := n.files.Config.BootstrapPeers() // validated when the file was read
+	named, _ := n.live.Load().BootstrapPeers() // validated when the file was read
 	if err := n.book.Remove(id); err != nil {
 		if errors.Is(err, api.ErrNoPeer) && slices.ContainsFunc(named, func(p peer.AddrInfo) bool { return p.ID == id }) {
 			err = api.WrongRequest(fmt.Errorf("node: %s is named in %s; take it out of the key \"bootstrap\" there", id, datadir.ConfigFile))
@@ -125,7 +125,7 @@ func (n *Node) Acquaintances(ctx context.Context) ([]api.Acquaintance, error) {
 	if err != nil {
 		return nil, err
 	}
-	named, _ := n.files.Config.BootstrapPeers() // validated when the file was read
+	named, _ := n.live.Load().BootstrapPeers() // validated when the file was read
 	out := n.book.List(named)
 	out = slices.DeleteFunc(out, func(a api.Acquaintance) bool {
 		return a.From == "met" && slices.ContainsFunc(neighbours, func(p api.Peer) bool { return p.ID == a.ID })

@@ -15,7 +15,7 @@ func TestNodesOfLowPowerLearn(t *testing.T) {
 	from := waitForAddrs(t, server)
 	for seed := range uint64(2) {
 		low := testNode(t, lineTask(), lineRecords(rand.New(rand.NewPCG(2, seed)), 30), func(c *datadir.Config) {
-			c.SetPower(datadir.PowerLow)
+			require.NoError(t, c.Use(datadir.LowPower))
 			c.Bootstrap = from
 		})
 		start(t, low)

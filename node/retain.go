@@ -15,8 +15,8 @@ const retainEvery = time.Hour
 
 // limits are those of the configuration at a time.
 func (n *Node) limits(now time.Time) storage.Limits {
-	l := storage.Limits{Records: n.files.Config.KeepRecords}
-	if days := n.files.Config.KeepDays; days > 0 {
+	l := storage.Limits{Records: n.live.Load().KeepRecords}
+	if days := n.live.Load().KeepDays; days > 0 {
 		l.Since = now.Add(-time.Duration(days * 24 * float64(time.Hour)))
 	}
 	return l
@@ -82,9 +82,6 @@ func (n *Node) retainNow() error {
 
 // retaining deletes what has become too old until ctx ends.
 func (n *Node) retaining(ctx context.Context) error {
-	if n.files.Config.KeepDays == 0 {
-		return nil
-	}
 	tick := time.NewTicker(retainEvery)
 	defer tick.Stop()
 	for {

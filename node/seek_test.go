@@ -64,7 +64,7 @@ func TestPowerSetsThePace(t *testing.T) {
 		datadir.PowerNormal: {5 * time.Second, time.Minute},
 		datadir.PowerLow:    {10 * time.Second, 5 * time.Minute},
 	} {
-		h := attachedSession(t, testNode(t, lineTask(), nil, func(c *datadir.Config) { c.SetPower(power) })).hood
+		h := attachedSession(t, testNode(t, lineTask(), nil, func(c *datadir.Config) { c.Power = power })).hood
 		if got := [2]time.Duration{h.config.Look, h.config.Renew}; got != want {
 			t.Errorf("%s power looks and renews every %v, want %v", power, got, want)
 		}

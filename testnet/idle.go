@@ -138,7 +138,9 @@ func (o *IdleOptions) fleet(s *site) *fleet {
 		people: &Dataset{Task: task, People: make([]Person, o.Nodes)}, dir: o.Dir,
 		config: datadir.DefaultConfig(task), nodes: make([]participant, o.Nodes), listen: s.listen,
 	}
-	f.config.SetPower(o.Power)
+	if f.config.Power = o.Power; o.Power == datadir.PowerLow {
+		f.config.DHT = "client" // as the profile lowpower says
+	}
 	f.config.MDNS, f.config.UPnP = o.MDNS, false
 	f.open = func(i int, dir string) (participant, error) { return newDaemon(dir, nil, s.program(i)), nil }
 	return f

@@ -9,12 +9,16 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"p2pnode/node/datadir"
 )
 
 // options are the flags every command has.
 type options struct {
-	dir  string
-	json bool
+	dir        string
+	json       bool
+	settings   []datadir.Setting // of the environment and --set
+	misspelled []datadir.Finding // variables that were perhaps to be settings
 }
 
 func newCommand(o *options) *cobra.Command {
@@ -38,11 +42,12 @@ privacy, and paid for from a budget you set.`,
 		if o.dir == "" {
 			return usageError{errors.New("--dir is empty"), c}
 		}
+		o.settings, o.misspelled = datadir.Environment(os.Environ())
 		return nil
 	}
 	root.AddCommand(initCommand(o), taskCommand(o), joinNetworkCommand(o), inviteCommand(o), identityCommand(o), runCommand(o), dataCommand(o), predictCommand(o), modelCommand(o),
 		statusCommand(o), budgetCommand(o), sumsCommand(o), committeeCommand(o), backupCommand(o), restoreCommand(o), compactCommand(o), peersCommand(o), peerCommand(o),
-		membersCommand(o), networkKeyCommand(o), relayCommand(o), doctorCommand(o), pauseCommand(o), resumeCommand(o), leaveCommand(o), eraseCommand(o), versionCommand(o))
+		membersCommand(o), networkKeyCommand(o), relayCommand(o), doctorCommand(o), configCommand(o), pauseCommand(o), resumeCommand(o), leaveCommand(o), eraseCommand(o), versionCommand(o))
 	root.InitDefaultCompletionCmd()
 	strict(root)
 	return root
@@ -107,7 +112,11 @@ func takes(least, most int) cobra.PositionalArgs {
 	}
 }
 
+// defaultDir is the data directory unless --dir names one.
 func defaultDir() string {
+	if dir := os.Getenv(datadir.DirVariable); dir != "" {
+		return dir
+	}
 	home, err := os.UserHomeDir()
 	if err != nil {
 		return ".p2pnode"

@@ -24,12 +24,16 @@ network share.
 
 Nodes find each other on the local network by themselves. To reach others,
 give the address of one running node, as "p2pnode run" prints it, with
---bootstrap.`,
+--bootstrap.
+
+--for names a kind of machine: "p2pnode config profile" lists them. --set gives
+any key of config.toml a value, and so does the environment, as P2PNODE_MDNS;
+what --set says counts more, and flags of their own count most.`,
 		Example: `  p2pnode init
   p2pnode init --dir /var/lib/p2pnode --task mytask.toml --epsilon 0.5 --json
   p2pnode init --epsilon 0.5 --delta 1e-8 --releases 20 --pace growing
   p2pnode init --noise laplace
-  p2pnode init --power low
+  p2pnode init --for lowpower --set keep_days=30
   p2pnode init --accounting plan --noise truncated-gaussian
   p2pnode init --bootstrap /ip4/192.0.2.7/tcp/4001/p2p/12D3KooWDpJ7As7BWAwRMfu1VU2WCqNjvq387JEYKDBj4kx6nXTN`,
 		Args: noArguments,
@@ -39,7 +43,9 @@ give the address of one running node, as "p2pnode run" prints it, with
 				return err
 			}
 			conf := datadir.DefaultConfig(t)
-			f.change(&conf, cmd.Flags().Changed)
+			if err := f.change(&conf, o.settings, cmd.Flags().Changed); err != nil {
+				return err
+			}
 			made := datadir.New{Task: t, Config: conf, Identity: f.identity}
 			if f.catalogue != "" {
 				if made.Catalogue, err = os.ReadFile(f.catalogue); err != nil {
@@ -75,7 +81,8 @@ type initFlags struct {
 	pace      string
 	batch     int
 	noMDNS    bool
-	power     string
+	machine   string
+	set       []string
 	consent   string
 	identity  string
 	catalogue string
@@ -103,19 +110,45 @@ func (f *initFlags) registerOwn(c *cobra.Command) {
 	flags.StringVar(&f.pace, "pace", "", "uniform (default), growing (later releases cost more) or one-shot")
 	flags.IntVar(&f.batch, "batch", 0, "of every 100 records, how many take part in a release; with a plan only (default all)")
 	flags.BoolVar(&f.noMDNS, "no-mdns", false, "do not look for nodes on the local network")
-	flags.StringVar(&f.power, "power", datadir.PowerNormal, "normal, or low: for batteries; asks others and answers nobody, looks at the local network only on request")
+	flags.StringVar(&f.machine, "for", "", "the kind of machine: "+strings.Join(profileNames(), ", "))
+	flags.StringArrayVar(&f.set, "set", nil, "KEY=VALUE: the value of any key of config.toml")
 	flags.StringVar(&f.identity, "identity", "", "file with the identity to use, from: p2pnode identity (default a new one)")
 	flags.StringVar(&f.consent, "unprotected", "", fmt.Sprintf("give up privacy: write %q", datadir.Consent))
 }
 
-// change copies the flags that were given into a configuration.
-func (f *initFlags) change(c *datadir.Config, changed func(flag string) bool) {
-	c.Bootstrap, c.Profile, c.Unprotected = f.bootstrap, f.profile, f.consent
-	c.SetPower(f.power)
+// change lays what was chosen over the defaults: the kind of machine, the environment,
+// settings, flags.
+func (f *initFlags) change(c *datadir.Config, environment []datadir.Setting, changed func(flag string) bool) error {
+	c.Listen = everywhere(firstPort + rand.IntN(lastPort-firstPort+1))
+	if f.machine != "" {
+		if err := c.Use(f.machine); err != nil {
+			return err
+		}
+	}
+	set, err := settings(f.set)
+	if err != nil {
+		return err
+	}
+	if err := c.Found(slices.Concat(environment, set)); err != nil {
+		return err
+	}
+	f.changeOwn(c, changed)
+	f.changeNoise(c, changed)
+	return nil
+}
+
+// changeOwn sets what flags of their own name.
+func (f *initFlags) changeOwn(c *datadir.Config, changed func(flag string) bool) {
+	c.Unprotected = f.consent
+	if changed("bootstrap") {
+		c.Bootstrap = f.bootstrap
+	}
+	if changed("profile") {
+		c.Profile = f.profile
+	}
 	if changed("no-mdns") {
 		c.MDNS = !f.noMDNS
 	}
-	c.Listen = everywhere(firstPort + rand.IntN(lastPort-firstPort+1))
 	if changed("listen") {
 		c.Listen = f.listen
 	}
@@ -131,12 +164,13 @@ func (f *initFlags) change(c *datadir.Config, changed func(flag string) bool) {
 	if changed("wake") {
 		c.WakeSeconds = f.wake
 	}
-	f.changeNoise(c, changed)
 }
 
 // changeNoise sets the keys that depend on the chosen noise, unless flags set them too.
 func (f *initFlags) changeNoise(c *datadir.Config, changed func(flag string) bool) {
-	c.Batch = f.batch
+	if changed("batch") {
+		c.Batch = f.batch
+	}
 	if changed("noise") {
 		c.Noise = f.noise
 		c.Accounting = "" // what suits it

@@ -157,7 +157,7 @@ func (j *joining) again(cmd *cobra.Command, made datadir.New) error {
 	if err := datadir.Rejoin(j.dir, j.ticket, made); err != nil {
 		return err
 	}
-	files, err := datadir.Read(j.dir)
+	files, err := datadir.Read(j.dir, j.settings...)
 	if err != nil {
 		return err
 	}
@@ -213,7 +213,9 @@ func (j *joining) get(ctx context.Context, cmd *cobra.Command, made *datadir.New
 		return err
 	}
 	made.Config = datadir.DefaultConfig(made.Task)
-	j.flags.change(&made.Config, cmd.Flags().Changed)
+	if err := j.flags.change(&made.Config, j.settings, cmd.Flags().Changed); err != nil {
+		return err
+	}
 	made.Config.Bootstrap = append(made.Config.Bootstrap, ticketAddresses(j.ticket)...)
 	if err := made.Check(); err != nil {
 		return err

@@ -30,7 +30,7 @@ func ask[T any](cmd *cobra.Command, o *options, request func(api.Owner, context.
 
 // askOwner makes one request of the owner and returns the answer.
 func askOwner[T any](cmd *cobra.Command, o *options, request func(api.Owner, context.Context) (T, error)) (answer T, err error) {
-	owner, err := local.Connect(cmd.Context(), o.dir, newLog(cmd, o, slog.LevelWarn))
+	owner, err := local.Connect(cmd.Context(), o.dir, newLog(cmd, o, slog.LevelWarn), o.settings...)
 	if err != nil {
 		return answer, err
 	}

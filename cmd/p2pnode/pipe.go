@@ -196,7 +196,7 @@ func (p *pipeLines) put() error {
 
 func (p *pipeLines) ask() (a api.Acknowledgement, err error) {
 	if p.owner == nil {
-		p.owner, err = local.ConnectWaiting(p.cmd.Context(), p.o.dir, newLog(p.cmd, p.o, slog.LevelWarn))
+		p.owner, err = local.ConnectWaiting(p.cmd.Context(), p.o.dir, newLog(p.cmd, p.o, slog.LevelWarn), p.o.settings...)
 	}
 	if err != nil {
 		return a, err

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/libp2p/go-libp2p/gologshim"
 	"github.com/spf13/cobra"
@@ -24,20 +22,33 @@ import (
 
 func runCommand(o *options) *cobra.Command {
 	var verbose bool
+	var set []string
 	c := &cobra.Command{
 		Use:   "run",
 		Short: "Take part in the network until interrupted",
 		Long: `Take part in the network until interrupted. One line on standard output says
 when the node is ready and how others reach it; logs go to standard error.
-Ctrl-C once stops cleanly; twice stops at once, and nothing is lost either way.`,
+Ctrl-C once stops cleanly; twice stops at once, and nothing is lost either way.
+The signal SIGHUP reads config.toml again, unless the logs go to a terminal: then
+it means that the terminal was closed, and stops the node.
+
+--set gives a key of config.toml another value for this run; the environment does
+so, too, see "p2pnode config --help".`,
 		Example: `  p2pnode run
+  p2pnode run --set dht=client --set keep_days=30
   p2pnode run --dir /var/lib/p2pnode --json`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			list, err := settings(set)
+			if err != nil {
+				return usageError{err, cmd}
+			}
+			o.settings = append(o.settings, list...)
 			return runDaemon(cmd, o, verbose, func(_ context.Context, _ *node.Node, r ready) error { return show(cmd, o, r, ready.String) })
 		},
 	}
 	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "log more")
+	c.Flags().StringArrayVar(&set, "set", nil, "KEY=VALUE: another value for a key of config.toml")
 	return c
 }
 
@@ -62,13 +73,16 @@ func daemonLog(cmd *cobra.Command, o *options, verbose bool) *slog.Logger {
 // that a second one ends the process at once, whatever the stop is waiting for.
 func runDaemon(cmd *cobra.Command, o *options, verbose bool, began func(context.Context, *node.Node, ready) error) (err error) {
 	log := daemonLog(cmd, o, verbose)
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	o.warn(log)
+	ends, reload, end := daemonSignals(cmd)
+	defer end()
+	ctx, stop := signal.NotifyContext(cmd.Context(), ends...)
 	defer stop()
 	defer context.AfterFunc(ctx, func() {
 		stop()
 		log.Info("stopping; interrupt again to stop at once")
 	})()
-	n, err := node.Open(o.dir, log)
+	n, err := node.Open(o.dir, log, o.settings...)
 	if err != nil {
 		return err
 	}
@@ -84,6 +98,7 @@ func runDaemon(cmd *cobra.Command, o *options, verbose bool, began func(context.
 	parts.Go(func() error { return n.Run(ctx) })
 	parts.Go(func() error { return server.New(c).Serve(ctx, socket, server.Socket{}) })
 	parts.Go(func() error { return supervised(ctx, n, log) })
+	parts.Go(func() error { reloading(ctx, reload, n, log); return nil })
 	parts.Go(func() error {
 		if paused := n.Paused(); len(paused) > 0 {
 			return began(ctx, n, ready{Peer: n.ID().String(), Addresses: []string{}, Paused: paused})

@@ -95,25 +95,29 @@ type checkedTask struct {
 
 // String implements [fmt.Stringer].
 func (c checkedTask) String() string {
+	text := findingList(c.File, c.Errors, c.Doubts)
+	switch {
+	case len(c.Errors) > 0:
+		return text + "Nobody can take part in this task until the errors are mended.\n"
+	case len(c.Doubts) > 0:
+		return text + fmt.Sprintf("The task %q can be used as it is.\n", c.Task)
+	}
+	return fmt.Sprintf("The task %q is sound.\n", c.Task)
+}
+
+// findingList lists what is wrong and what is doubtful in something.
+func findingList(where string, wrong, doubtful []datadir.Finding) string {
 	var t strings.Builder
 	for _, part := range []struct {
 		list      []datadir.Finding
 		one, many string
-	}{{c.Errors, "error", "errors"}, {c.Doubts, "doubt", "doubts"}} {
+	}{{wrong, "error", "errors"}, {doubtful, "doubt", "doubts"}} {
 		if n := len(part.list); n > 0 {
-			fmt.Fprintf(&t, "%s: %d %s\n", c.File, n, plural(n, part.one, part.many))
+			fmt.Fprintf(&t, "%s: %d %s\n", where, n, plural(n, part.one, part.many))
 		}
 		for _, f := range part.list {
 			t.WriteString(paragraph("  - ", findingText(f)))
 		}
-	}
-	switch {
-	case len(c.Errors) > 0:
-		t.WriteString("Nobody can take part in this task until the errors are mended.\n")
-	case len(c.Doubts) > 0:
-		fmt.Fprintf(&t, "The task %q can be used as it is.\n", c.Task)
-	default:
-		fmt.Fprintf(&t, "The task %q is sound.\n", c.Task)
 	}
 	return t.String()
 }
@@ -122,6 +126,8 @@ func (c checkedTask) String() string {
 func findingText(f datadir.Finding) string {
 	where := ""
 	switch {
+	case f.From != "":
+		where = f.From + ": "
 	case f.Line > 0 && f.Key != "":
 		where = fmt.Sprintf("line %d, %s: ", f.Line, f.Key)
 	case f.Line > 0:

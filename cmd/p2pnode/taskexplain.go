@@ -45,7 +45,7 @@ func explained(o *options, args []string) (datadir.Explanation, error) {
 		}
 		return datadir.Explain(t, datadir.DefaultConfig(t), nil)
 	}
-	files, err := datadir.Read(o.dir)
+	files, err := datadir.Read(o.dir, o.settings...)
 	if err != nil {
 		return datadir.Explanation{}, errors.Join(err, errors.New("or name a task file, or a built-in task: p2pnode task explain FILE"))
 	}

@@ -236,7 +236,7 @@ func (w *watch) load(ctx context.Context, name string) (report api.ImportReport,
 		return report, err
 	}
 	defer file.Close()
-	owner, err := local.ConnectWaiting(ctx, w.o.dir, newLog(w.cmd, w.o, slog.LevelWarn))
+	owner, err := local.ConnectWaiting(ctx, w.o.dir, newLog(w.cmd, w.o, slog.LevelWarn), w.o.settings...)
 	if err != nil {
 		return report, err
 	}

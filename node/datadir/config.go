@@ -19,10 +19,11 @@ import (
 const Consent = "send my models without privacy"
 
 // Config is a node's own part of the configuration: the file config.toml of
-// its data directory. What the network must agree on is the task.
+// its data directory. What the network must agree on is the task. The tag "change" says
+// what else than the next start of a node a change of a key takes, see [Key].
 type Config struct {
 	Listen     []string `toml:"listen" comment:"multiaddresses to listen on"`
-	Bootstrap  []string `toml:"bootstrap" comment:"peers to start from, as /ip4/.../tcp/.../p2p/ID"`
+	Bootstrap  []string `toml:"bootstrap" change:"live" comment:"peers to start from, as /ip4/.../tcp/.../p2p/ID"`
 	Announce   []string `toml:"announce,omitempty" comment:"further addresses others can reach this node at, for a port forwarded by hand: /ip4/198.51.100.7/tcp/4001"`
 	UPnP       bool     `toml:"upnp" comment:"ask the router to forward the port (UPnP); needs an address in listen that is not loopback"`
 	Relays     []string `toml:"relays,omitempty" comment:"relays to be reached through while nobody can call this node, as /ip4/.../tcp/.../p2p/ID; bootstrap peers and relays\nof other peers are asked too"`
@@ -35,23 +36,23 @@ type Config struct {
 	DHT   string `toml:"dht" comment:"the hash table nodes meet in: server, client (asks others and answers nobody: a phone, a metered link), or off: only\nthe bootstrap peers, the local network and what neighbours know"`
 	Power string `toml:"power" comment:"normal, or low: notices lost peers later and does less while idle, for batteries"`
 
-	Epsilon     float64 `toml:"epsilon" comment:"the privacy budget of each record, for its whole life: smaller protects more"`
-	Delta       float64 `toml:"delta" comment:"room for exceptions: more than epsilon may be told now and then, and delta bounds how often and how much\nmore, taken together. It happens more often than delta says; \"p2pnode budget\" prints how often. Keep delta\nbelow 1/(100 times the records)"`
-	Releases    int     `toml:"releases" comment:"how many releases share that budget"`
+	Epsilon     float64 `toml:"epsilon" change:"promised" comment:"the privacy budget of each record, for its whole life: smaller protects more"`
+	Delta       float64 `toml:"delta" change:"promised" comment:"room for exceptions: more than epsilon may be told now and then, and delta bounds how often and how much\nmore, taken together. It happens more often than delta says; \"p2pnode budget\" prints how often. Keep delta\nbelow 1/(100 times the records)"`
+	Releases    int     `toml:"releases" change:"promised" comment:"how many releases share that budget"`
 	WakeSeconds float64 `toml:"wake_seconds" comment:"mean time between two releases"`
 
-	Noise       string  `toml:"noise" comment:"gaussian, laplace, truncated-gaussian or truncated-laplace"`
-	Accounting  string  `toml:"accounting" comment:"how the budget adds up: gdp (for gaussian), pure (for laplace), renyi (for both), or plan: all releases\nare fixed before the first, for every noise. After the first release it cannot change, nor can epsilon\nand delta; with renyi and plan, nor can releases, noise and pace."`
-	Pace        string  `toml:"pace" comment:"uniform, growing (later releases get less noise and cost more; needs contraction), or one-shot"`
-	Contraction float64 `toml:"contraction,omitempty" comment:"for growing, and only then: how much of the noise before is left after an update, between 0 and 1; 0.9 to begin with"`
-	Batch       int     `toml:"batch,omitempty" comment:"of every 100 records, how many take part in a release; 0 is all. Only with a plan."`
-	CohortHours float64 `toml:"cohort_hours" comment:"records that arrive later than this after a cohort's first begin a new cohort; 0 is never"`
+	Noise       string  `toml:"noise" change:"promised" comment:"gaussian, laplace, truncated-gaussian or truncated-laplace"`
+	Accounting  string  `toml:"accounting" change:"promised" comment:"how the budget adds up: gdp (for gaussian), pure (for laplace), renyi (for both), or plan: all releases\nare fixed before the first, for every noise. After the first release it cannot change, nor can epsilon\nand delta; with renyi and plan, nor can releases, noise and pace."`
+	Pace        string  `toml:"pace" change:"promised" comment:"uniform, growing (later releases get less noise and cost more; needs contraction), or one-shot"`
+	Contraction float64 `toml:"contraction,omitempty" change:"promised" comment:"for growing, and only then: how much of the noise before is left after an update, between 0 and 1; 0.9 to begin with"`
+	Batch       int     `toml:"batch,omitempty" change:"promised" comment:"of every 100 records, how many take part in a release; 0 is all. Only with a plan."`
+	CohortHours float64 `toml:"cohort_hours" change:"live" comment:"records that arrive later than this after a cohort's first begin a new cohort; 0 is never"`
 
-	KeepRecords int     `toml:"keep_records,omitempty" comment:"keep the newest so many records; older ones are deleted, here and from what is learned; left out: all"`
-	KeepDays    float64 `toml:"keep_days,omitempty" comment:"keep records for so many days after they arrived; left out: for ever. Deleting frees no budget."`
+	KeepRecords int     `toml:"keep_records,omitempty" change:"live" comment:"keep the newest so many records; older ones are deleted, here and from what is learned; left out: all"`
+	KeepDays    float64 `toml:"keep_days,omitempty" change:"live" comment:"keep records for so many days after they arrived; left out: for ever. Deleting frees no budget."`
 
 	Profile     []float64 `toml:"profile,omitempty" comment:"public profile, for tasks with the graph rule profile; everybody can read it"`
-	Unprotected string    `toml:"unprotected,omitempty" comment:"the consent to send models without any guarantee"`
+	Unprotected string    `toml:"unprotected,omitempty" change:"promised" comment:"the consent to send models without any guarantee"`
 }
 
 // DefaultConfig returns the configuration that `p2pnode init` writes for a task.
@@ -70,15 +71,6 @@ func DefaultConfig(t *learner.Task) Config {
 		Accounting:  string(privacy.GaussianFilter),
 		Pace:        string(privacy.Uniform),
 	}
-}
-
-// parseConfig reads a configuration from TOML and checks it against the task.
-func parseConfig(text []byte, t *learner.Task) (Config, error) {
-	c := DefaultConfig(t)
-	if err := decodeTOML(text, &c); err != nil {
-		return Config{}, fmt.Errorf("config: %w", err)
-	}
-	return c, c.Validate(t)
 }
 
 // With returns c with the keys that a text in TOML names. If the text names a noise and
@@ -102,36 +94,86 @@ func CheckListen(address string) error {
 	return err
 }
 
-// Validate checks every key; an error names it.
-func (c *Config) Validate(t *learner.Task) error {
-	return errors.Join(c.validateNetwork(t), c.validatePrivacy(t), c.validateKept())
+// keyError is what is wrong with the value of a key.
+type keyError struct {
+	key string
+	err error
 }
 
-func (c *Config) validateNetwork(t *learner.Task) error {
-	if _, err := c.Reach(nil, false); err != nil {
-		return err
+// Error implements [error].
+func (e *keyError) Error() string { return fmt.Sprintf("config: key %q: %v", e.key, e.err) }
+
+// Unwrap lets [errors.Is] and [errors.AsType] look inside.
+func (e *keyError) Unwrap() error { return e.err }
+
+// faults gathers what is wrong with keys.
+type faults []*keyError
+
+func (f *faults) add(key, format string, values ...any) {
+	*f = append(*f, &keyError{key, fmt.Errorf(format, values...)})
+}
+
+// note adds an error that names its key, unless it is nil.
+func (f *faults) note(err error) {
+	if wrong, ok := errors.AsType[*keyError](err); ok {
+		*f = append(*f, wrong)
 	}
-	if _, err := c.OnlyNeighbours(); err != nil {
-		return err
+}
+
+// Validate checks every key; the error names all that are wrong.
+func (c *Config) Validate(t *learner.Task) error {
+	var all []error
+	for _, f := range c.faults(t) {
+		all = append(all, f)
 	}
+	return errors.Join(all...)
+}
+
+// faults are what is wrong with each key by itself. Only the design of the noise, in
+// policy, can tell whether those of privacy fit together.
+func (c *Config) faults(t *learner.Task) (f faults) {
+	c.checkNetwork(&f)
+	c.checkProfile(&f, t)
+	c.checkPrivacy(&f, t)
+	c.checkKept(&f)
+	return f
+}
+
+func (c *Config) checkNetwork(f *faults) {
+	known := len(*f)
+	_, err := c.announced()
+	f.note(err)
+	_, err = peersOf("relays", c.Relays)
+	f.note(err)
+	_, err = c.BootstrapPeers()
+	f.note(err)
+	if len(*f) == known { // it needs them
+		_, err = c.Reach(nil, false)
+		f.note(err)
+	}
+	_, err = c.OnlyNeighbours()
+	f.note(err)
 	if c.DHT != "server" && c.DHT != "client" && c.DHT != "off" {
-		return fmt.Errorf("config: key \"dht\": %q is neither server nor client nor off", c.DHT)
+		f.add("dht", "%q is neither server nor client nor off", c.DHT)
 	}
 	if c.Power != PowerNormal && c.Power != PowerLow {
-		return fmt.Errorf("config: key \"power\": %q is neither normal nor low", c.Power)
+		f.add("power", "%q is neither normal nor low", c.Power)
 	}
+}
+
+func (c *Config) checkProfile(f *faults, t *learner.Task) {
 	if t.Graph.Rule == "profile" && len(c.Profile) != t.Graph.Profile {
-		return fmt.Errorf("config: key \"profile\": has %d numbers, and the task wants %d", len(c.Profile), t.Graph.Profile)
+		f.add("profile", "has %d numbers, and the task wants %d", len(c.Profile), t.Graph.Profile)
 	}
 	if t.Graph.Rule != "profile" && len(c.Profile) > 0 {
-		return errors.New("config: key \"profile\": this task's graph uses no profile; remove it, it would be public")
+		f.add("profile", "this task's graph uses no profile; remove it, it would be public")
 	}
 	for _, v := range c.Profile {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return errors.New("config: key \"profile\": holds a number that is not finite")
+			f.add("profile", "holds a number that is not finite")
+			return
 		}
 	}
-	return nil
 }
 
 // OnlyNeighbours lists the peers that may become neighbours; nil: any.
@@ -139,7 +181,7 @@ func (c *Config) OnlyNeighbours() (only []peer.ID, err error) {
 	for _, text := range c.Neighbours {
 		id, err := peer.Decode(text)
 		if err != nil {
-			return nil, fmt.Errorf("config: key \"neighbours\": %q is no peer ID: %w", text, err)
+			return nil, &keyError{"neighbours", fmt.Errorf("%q is no peer ID: %w", text, err)}
 		}
 		only = append(only, id)
 	}
@@ -154,7 +196,7 @@ func peersOf(key string, addrs []string) ([]peer.AddrInfo, error) {
 	for _, a := range addrs {
 		info, err := peer.AddrInfoFromString(a)
 		if err != nil {
-			return nil, fmt.Errorf("config: key %q: %q: %w (it should end in /p2p/ and a peer ID)", key, a, err)
+			return nil, &keyError{key, fmt.Errorf("%q: %w (it should end in /p2p/ and a peer ID)", a, err)}
 		}
 		out = append(out, *info)
 	}
@@ -168,14 +210,14 @@ func (c *Config) announced() ([]multiaddr.Multiaddr, error) {
 	for _, text := range c.Announce {
 		a, err := multiaddr.NewMultiaddr(text)
 		if err != nil {
-			return nil, fmt.Errorf("config: key \"announce\": %q: %w", text, err)
+			return nil, &keyError{"announce", fmt.Errorf("%q: %w", text, err)}
 		}
 		if last := a[len(a)-1]; last.Protocol().Code == multiaddr.P_P2P {
-			return nil, fmt.Errorf("config: key \"announce\": %q: leave out /p2p/ and the peer ID", text)
+			return nil, &keyError{"announce", fmt.Errorf("%q: leave out /p2p/ and the peer ID", text)}
 		}
 		if _, err := a.ValueForProtocol(multiaddr.P_TCP); err != nil {
 			if _, err := a.ValueForProtocol(multiaddr.P_UDP); err != nil {
-				return nil, fmt.Errorf("config: key \"announce\": %q has no port; write it as /ip4/198.51.100.7/tcp/4001", text)
+				return nil, &keyError{"announce", fmt.Errorf("%q has no port; write it as /ip4/198.51.100.7/tcp/4001", text)}
 			}
 		}
 		out = append(out, a)
@@ -204,7 +246,7 @@ func (c *Config) Reach(found func([]multiaddr.Multiaddr) []multiaddr.Multiaddr, 
 		Relays: append(relays, bootstrap...), // bootstrap peers often relay too
 	})
 	if err != nil {
-		return nil, fmt.Errorf("config: key \"listen\": %w", err)
+		return nil, &keyError{"listen", err}
 	}
 	return r, nil
 }
@@ -215,16 +257,6 @@ const (
 	PowerLow    = "low"
 )
 
-// SetPower chooses a profile and the keys that belong to it: with [PowerLow] a node asks
-// the hash table without answering others, and does not search the local network. Both
-// keys can be changed afterwards.
-func (c *Config) SetPower(p string) {
-	c.Power = p
-	if p == PowerLow {
-		c.DHT, c.MDNS = "client", false
-	}
-}
-
 // batchSlots is what Config.Batch is a share of.
 const batchSlots = 100
 
@@ -234,15 +266,14 @@ const maxCohortHours = 876_000 // fits a time.Duration
 // maxKeepDays bounds Config.KeepDays: a century.
 const maxKeepDays = maxCohortHours / 24
 
-// validateKept checks which records are kept.
-func (c *Config) validateKept() error {
-	switch {
-	case c.KeepRecords < 0:
-		return fmt.Errorf("config: key \"keep_records\": %d is negative; write how many records to keep, or leave the key out to keep all", c.KeepRecords)
-	case !(c.KeepDays >= 0 && c.KeepDays <= maxKeepDays):
-		return fmt.Errorf("config: key \"keep_days\": %v is outside [0, %d]; write for how many days to keep records, or leave the key out to keep them for ever", c.KeepDays, maxKeepDays)
+// checkKept checks which records are kept.
+func (c *Config) checkKept(f *faults) {
+	if c.KeepRecords < 0 {
+		f.add("keep_records", "%d is negative; write how many records to keep, or leave the key out to keep all", c.KeepRecords)
 	}
-	return nil
+	if !(c.KeepDays >= 0 && c.KeepDays <= maxKeepDays) {
+		f.add("keep_days", "%v is outside [0, %d]; write for how many days to keep records, or leave the key out to keep them for ever", c.KeepDays, maxKeepDays)
+	}
 }
 
 func (c *Config) Protected() bool { return c.Unprotected == "" }
@@ -250,60 +281,76 @@ func (c *Config) Protected() bool { return c.Unprotected == "" }
 // Planned reports whether all releases are fixed before the first.
 func (c *Config) Planned() bool { return c.Accounting == string(privacy.CommittedPlan) }
 
-// validatePrivacy checks each key by itself. Only the design of the noise, in policy, can
-// tell whether they fit together.
-func (c *Config) validatePrivacy(t *learner.Task) error {
+func (c *Config) checkPrivacy(f *faults, t *learner.Task) {
 	r := t.Release
-	switch {
-	case !(c.WakeSeconds >= r.MinWake) || c.WakeSeconds > 1e7:
-		return fmt.Errorf("config: key \"wake_seconds\": %v is outside the task's [%v, 1e7]", c.WakeSeconds, r.MinWake)
-	case !(c.CohortHours >= 0 && c.CohortHours <= maxCohortHours):
-		return fmt.Errorf("config: key \"cohort_hours\": %v is outside [0, %d]", c.CohortHours, maxCohortHours)
-	case c.Releases < 0 || c.Releases > r.MaxReleases:
-		return fmt.Errorf("config: key \"releases\": %d is outside the task's [1, %d]", c.Releases, r.MaxReleases)
-	case c.Unprotected != "" && t.Silent():
-		return fmt.Errorf("config: key \"unprotected\": remove it: the learner %s sends nothing but private sums, and always has its noise in them", t.Learner)
-	case c.Unprotected == Consent:
-		return nil
-	case c.Unprotected == "" && t.Obfuscated():
-		return fmt.Errorf("config: key \"unprotected\": the learner %s is obfuscation, not differential privacy; write exactly %q to take part without a guarantee", t.Learner, Consent)
-	case c.Unprotected != "":
-		return fmt.Errorf("config: key \"unprotected\": write exactly %q to give up the privacy guarantee, or remove the key", Consent)
-	case c.Releases == 0:
-		return errors.New("config: key \"releases\": must be at least 1")
-	case !(c.Epsilon > 0) || c.Epsilon > r.MaxEpsilon:
-		return fmt.Errorf("config: key \"epsilon\": %v is outside the task's (0, %v]", c.Epsilon, r.MaxEpsilon)
-	case !(c.Delta > 0) || c.Delta > r.MaxDelta:
-		return fmt.Errorf("config: key \"delta\": %v is outside the task's (0, %v]", c.Delta, r.MaxDelta)
+	if !(c.WakeSeconds >= r.MinWake) || c.WakeSeconds > 1e7 {
+		f.add("wake_seconds", "%v is outside the task's [%v, 1e7]", c.WakeSeconds, r.MinWake)
 	}
-	return c.validateNoise()
+	if !(c.CohortHours >= 0 && c.CohortHours <= maxCohortHours) {
+		f.add("cohort_hours", "%v is outside [0, %d]", c.CohortHours, maxCohortHours)
+	}
+	if c.Releases < 0 || c.Releases > r.MaxReleases {
+		f.add("releases", "%d is outside the task's [1, %d]", c.Releases, r.MaxReleases)
+	}
+	switch {
+	case c.Unprotected != "" && t.Silent():
+		f.add("unprotected", "remove it: the learner %s sends nothing but private sums, and always has its noise in them", t.Learner)
+	case c.Unprotected == Consent:
+	case c.Unprotected == "" && t.Obfuscated():
+		f.add("unprotected", "the learner %s is obfuscation, not differential privacy; write exactly %q to take part without a guarantee", t.Learner, Consent)
+	case c.Unprotected != "":
+		f.add("unprotected", "write exactly %q to give up the privacy guarantee, or remove the key", Consent)
+	default:
+		c.checkBudget(f, r)
+		c.checkNoise(f)
+		c.checkPace(f)
+	}
 }
 
-func (c *Config) validateNoise() error {
+func (c *Config) checkBudget(f *faults, r learner.Release) {
+	if c.Releases == 0 {
+		f.add("releases", "must be at least 1")
+	}
+	if !(c.Epsilon > 0) || c.Epsilon > r.MaxEpsilon {
+		f.add("epsilon", "%v is outside the task's (0, %v]", c.Epsilon, r.MaxEpsilon)
+	}
+	if !(c.Delta > 0) || c.Delta > r.MaxDelta {
+		f.add("delta", "%v is outside the task's (0, %v]", c.Delta, r.MaxDelta)
+	}
+}
+
+func (c *Config) checkNoise(f *faults) {
 	noises := texts(privacy.Noises()...)
 	accountings := texts(privacy.GaussianFilter, privacy.PureFilter, privacy.RenyiFilter, privacy.CommittedPlan)
-	paces := texts(privacy.Uniform, privacy.Growing, privacy.OneShot)
-	switch {
-	case !slices.Contains(noises, c.Noise):
-		return fmt.Errorf("config: key \"noise\": %q is none of %q", c.Noise, noises)
-	case c.Accounting != "" && !slices.Contains(accountings, c.Accounting):
-		return fmt.Errorf("config: key \"accounting\": %q is none of %q", c.Accounting, accountings)
-	case !slices.Contains(paces, c.Pace):
-		return fmt.Errorf("config: key \"pace\": %q is none of %q", c.Pace, paces)
-	case c.Pace == string(privacy.OneShot) && c.Releases != 1:
-		return fmt.Errorf("config: key \"releases\": is %d, and the pace one-shot has 1; change one of them", c.Releases)
-	case c.Pace == string(privacy.Growing) && c.Contraction == 0:
-		return fmt.Errorf("config: key \"contraction\": is missing, and pace = %q needs it; add contraction = 0.9", c.Pace)
-	case c.Pace != string(privacy.Growing) && c.Contraction != 0:
-		return fmt.Errorf("config: key \"contraction\": is for pace = %q only; remove it", privacy.Growing)
-	case !(c.Contraction >= 0 && c.Contraction < 1):
-		return fmt.Errorf("config: key \"contraction\": %v is not between 0 and 1", c.Contraction)
-	case c.Batch < 0 || c.Batch > batchSlots:
-		return fmt.Errorf("config: key \"batch\": %d is outside [0, %d]", c.Batch, batchSlots)
-	case c.Batch > 0 && !c.Planned():
-		return fmt.Errorf("config: key \"batch\": only a plan can account for releases of some of the records; set accounting = %q, or batch = 0", privacy.CommittedPlan)
+	if !slices.Contains(noises, c.Noise) {
+		f.add("noise", "%q is none of %q", c.Noise, noises)
 	}
-	return nil
+	if c.Accounting != "" && !slices.Contains(accountings, c.Accounting) {
+		f.add("accounting", "%q is none of %q", c.Accounting, accountings)
+	}
+	switch {
+	case c.Batch < 0 || c.Batch > batchSlots:
+		f.add("batch", "%d is outside [0, %d]", c.Batch, batchSlots)
+	case c.Batch > 0 && !c.Planned():
+		f.add("batch", "only a plan can account for releases of some of the records; set accounting = %q, or batch = 0", privacy.CommittedPlan)
+	}
+}
+
+func (c *Config) checkPace(f *faults) {
+	if paces := texts(privacy.Uniform, privacy.Growing, privacy.OneShot); !slices.Contains(paces, c.Pace) {
+		f.add("pace", "%q is none of %q", c.Pace, paces)
+	}
+	if c.Pace == string(privacy.OneShot) && c.Releases > 1 {
+		f.add("releases", "is %d, and the pace one-shot has 1; change one of them", c.Releases)
+	}
+	switch growing := c.Pace == string(privacy.Growing); {
+	case growing && c.Contraction == 0:
+		f.add("contraction", "is missing, and pace = %q needs it; add contraction = 0.9", c.Pace)
+	case !growing && c.Contraction != 0:
+		f.add("contraction", "is for pace = %q only; remove it", privacy.Growing)
+	case !(c.Contraction >= 0 && c.Contraction < 1):
+		f.add("contraction", "%v is not between 0 and 1", c.Contraction)
+	}
 }
 
 func texts[T ~string](values ...T) []string {

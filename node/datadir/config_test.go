@@ -52,7 +52,7 @@ func TestConfigErrorsNameTheKey(t *testing.T) {
 	if err := c.Validate(lineTask()); err == nil || !strings.Contains(err.Error(), `key "announce": "/ip4/198.51.100.7" has no port`) {
 		t.Errorf("an address without a port: error %v", err)
 	}
-	if _, err := parseConfig([]byte("epsilom = 1"), lineTask()); err == nil || !strings.Contains(err.Error(), "epsilom") {
+	if _, err := parseConfig([]byte("epsilom = 1"), lineTask(), nil); err == nil || !strings.Contains(err.Error(), "epsilom") {
 		t.Errorf("unknown key: error %v does not name it", err)
 	}
 }
@@ -98,12 +98,18 @@ func TestCommentsNameEveryNoise(t *testing.T) {
 
 func TestLowPowerGoesWithWhatItNeeds(t *testing.T) {
 	c := DefaultConfig(lineTask())
-	c.SetPower(PowerLow)
-	if c.MDNS || c.DHT != "client" {
+	if err := c.Use(LowPower); err != nil || c.MDNS || c.DHT != "client" || c.Power != PowerLow {
 		t.Errorf("mdns %v, dht %q", c.MDNS, c.DHT)
 	}
-	c.SetPower("high")
-	if err := c.Validate(lineTask()); err == nil {
-		t.Error("a power that is none is taken")
+	if err := c.Use("high"); err == nil || !strings.Contains(err.Error(), "there are server, laptop, lowpower, test") {
+		t.Errorf("a profile that is none: %v", err)
+	}
+	for _, p := range Profiles() {
+		if err := c.Use(p.Name); err != nil {
+			t.Error(err)
+		}
+		if err := c.Validate(lineTask()); err != nil {
+			t.Errorf("profile %s: %v", p.Name, err)
+		}
 	}
 }

@@ -143,12 +143,12 @@ type Files struct {
 	Catalogue *learner.Catalogue // of the task's key; nil if it has none, or sums nothing up
 }
 
-// Read reads the text files of a directory.
-func Read(dir string) (Files, error) { return ReadSharing(dir, nil) }
+// Read reads the text files of a directory, and lays settings over its configuration.
+func Read(dir string, over ...Setting) (Files, error) { return ReadSharing(dir, nil, over...) }
 
 // ReadSharing is Read for many nodes of a task in one process, which share the catalogue
 // of its key: then the directory's own is not read. nil: it is.
-func ReadSharing(dir string, shared *learner.Catalogue) (Files, error) {
+func ReadSharing(dir string, shared *learner.Catalogue, over ...Setting) (Files, error) {
 	if err := unfinished(dir); err != nil {
 		return Files{}, err
 	}
@@ -166,19 +166,36 @@ func ReadSharing(dir string, shared *learner.Catalogue) (Files, error) {
 	if err != nil {
 		return Files{}, err
 	}
-	configText, err := os.ReadFile(filepath.Join(dir, ConfigFile))
+	c, err := ReadConfig(dir, t, over...)
 	if err != nil {
-		return Files{}, fmt.Errorf("node: read the configuration: %w; put it back from a copy, or make a new directory with p2pnode init and copy its %s", err, ConfigFile)
-	}
-	c, err := parseConfig(configText, t)
-	if err != nil {
-		return Files{}, fmt.Errorf("%s: %w", filepath.Join(dir, ConfigFile), err)
+		return Files{}, err
 	}
 	files := Files{key, t, c, shared}
 	if shared == nil {
 		files.Catalogue, err = catalogueIn(dir, t)
 	}
 	return files, err
+}
+
+// ReadConfig reads the configuration of a directory, and lays settings over it.
+func ReadConfig(dir string, t *learner.Task, over ...Setting) (Config, error) {
+	text, err := configText(dir)
+	if err != nil {
+		return Config{}, err
+	}
+	c, err := parseConfig(text, t, over)
+	if err != nil {
+		return Config{}, fmt.Errorf("%s: %w", filepath.Join(dir, ConfigFile), err)
+	}
+	return c, nil
+}
+
+func configText(dir string) ([]byte, error) {
+	text, err := os.ReadFile(filepath.Join(dir, ConfigFile))
+	if err != nil {
+		return nil, fmt.Errorf("node: read the configuration: %w; put it back from a copy, or make a new directory with p2pnode init and copy its %s", err, ConfigFile)
+	}
+	return text, nil
 }
 
 // ReadTask reads the task of a directory.

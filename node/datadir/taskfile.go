@@ -1,40 +1,14 @@
 package datadir
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
-	"maps"
-	"math"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/libp2p/go-libp2p/core/peer"
-	"github.com/pelletier/go-toml/v2"
-	"github.com/pelletier/go-toml/v2/unstable"
 
 	"p2pnode/learner"
 )
-
-// Finding is something wrong or doubtful in a task file.
-type Finding struct {
-	Line int    `json:"line"` // 0: the file does not say the key
-	Key  string `json:"key"`  // "": no key is concerned
-	Text string `json:"text"` // what is wrong, and what to write
-}
-
-// Error implements [error].
-func (f Finding) Error() string {
-	text := "task"
-	if f.Line > 0 {
-		text += fmt.Sprintf(": line %d", f.Line)
-	}
-	if f.Key != "" {
-		text += fmt.Sprintf(": key %s", f.Key)
-	}
-	return text + ": " + f.Text
-}
 
 // CheckTask reads a task file as [ParseTask] does, and says all that is wrong in it; and,
 // if nothing is, what is doubtful for a network of so many nodes with so many records
@@ -57,7 +31,7 @@ func CheckTask(text []byte, nodes int, records float64) (t *learner.Task, wrong,
 }
 
 // peers checks what are to be peer IDs, which no node can do without.
-func (f *taskFile) peers(key string, list []string) {
+func (f *tomlFile) peers(key string, list []string) {
 	for i, p := range list {
 		if _, err := peer.Decode(p); err != nil {
 			f.wrong = append(f.wrong, f.finding(fmt.Sprintf("%s[%d]", key, i), fmt.Sprintf("is %q, which is no peer ID: write what p2pnode identity prints", p)))
@@ -66,10 +40,10 @@ func (f *taskFile) peers(key string, list []string) {
 }
 
 // readTask reads and completes a task file; the task is nil if anything is wrong.
-func readTask(text []byte) (*learner.Task, *taskFile) {
-	f := &taskFile{}
-	said := f.read(text)
-	if said == nil {
+func readTask(text []byte) (*learner.Task, *tomlFile) {
+	f := &tomlFile{form: taskForm()}
+	var said learner.Task
+	if !f.read(text, &said) {
 		return nil, f
 	}
 	whole := said.Complete(f.keys, learner.Expected{})
@@ -85,286 +59,7 @@ func readTask(text []byte) (*learner.Task, *taskFile) {
 	return whole, f
 }
 
-// after reports whether something wrong with a key explains what is found of it, because
-// its value was not taken.
-func (f Finding) after(cause Finding) bool {
-	return f.Key == cause.Key || strings.HasPrefix(cause.Key, f.Key+".")
-}
-
-// sortByLine puts what the file does not say last.
-func sortByLine(list []Finding) {
-	line := func(f Finding) int {
-		if f.Line == 0 {
-			return math.MaxInt
-		}
-		return f.Line
-	}
-	slices.SortStableFunc(list, func(a, b Finding) int { return cmp.Compare(line(a), line(b)) })
-}
-
-// taskFile is a task file that is being read.
-type taskFile struct {
-	lines map[string]int // of each key
-	keys  learner.Keys   // that can be used
-	wrong []Finding
-}
-
-// finding is one about a key, or about the table that lacks it.
-func (f *taskFile) finding(key, text string) Finding {
-	line := 0
-	for at := key; at != "" && line == 0; {
-		line = f.lines[at]
-		at = at[:max(0, strings.LastIndexAny(at, ".["))]
-	}
-	return Finding{line, key, text}
-}
-
-// read decodes what can be used of a file, and notes the rest. It returns nil where that
-// is nothing.
-func (f *taskFile) read(text []byte) *learner.Task {
-	var tables map[string]any
-	if err := toml.Unmarshal(text, &tables); err != nil {
-		f.wrong = append(f.wrong, syntax(err))
-		return nil
-	}
-	f.lines = linesOf(text)
-	f.fitTable("", tables, reflect.TypeFor[learner.Task]())
-	f.keys = learner.Keys{}
-	addKeys(f.keys, "", tables)
-	var t learner.Task
-	usable, err := toml.Marshal(tables)
-	if err == nil {
-		err = decodeTOML(usable, &t)
-	}
-	if err != nil {
-		f.wrong = append(f.wrong, Finding{Text: err.Error()})
-		return nil
-	}
-	return &t
-}
-
-// syntax is where a text stops being TOML.
-func syntax(err error) Finding {
-	var wrong *toml.DecodeError
-	if !errors.As(err, &wrong) {
-		return Finding{Text: err.Error()}
-	}
-	line, _ := wrong.Position()
-	return Finding{Line: line, Text: strings.TrimPrefix(wrong.Error(), "toml: ")}
-}
-
-// fit reports whether a value has the form of a type. It takes out of tables what has
-// not, and notes it.
-func (f *taskFile) fit(key string, value any, of reflect.Type) bool {
-	switch v := value.(type) {
-	case map[string]any:
-		if of.Kind() == reflect.Struct {
-			f.fitTable(key, v, of)
-			return true
-		}
-	case []any:
-		if of.Kind() == reflect.Slice {
-			return f.fitList(key, v, of)
-		}
-	case bool:
-		return of.Kind() == reflect.Bool || f.wrongType(key, of)
-	case string:
-		return of.Kind() == reflect.String || f.wrongType(key, of)
-	case int64:
-		return slices.Contains([]reflect.Kind{reflect.Int, reflect.Int64, reflect.Uint32, reflect.Uint64, reflect.Float64}, of.Kind()) || f.wrongType(key, of)
-	case float64:
-		return of.Kind() == reflect.Float64 || f.wrongType(key, of)
-	}
-	return f.wrongType(key, of)
-}
-
-func (f *taskFile) wrongType(key string, of reflect.Type) bool {
-	text := cmp.Or(mustBe(of.String()), "has a value of the wrong kind")
-	switch {
-	case of.Kind() == reflect.Struct:
-		text = fmt.Sprintf("must be a table, [%s]", key)
-	case of.Kind() == reflect.Slice && of.Elem().Kind() == reflect.Struct:
-		text = fmt.Sprintf("must be one or more tables, [[%s]]", key)
-	}
-	f.wrong = append(f.wrong, f.finding(key, text))
-	return false
-}
-
-func (f *taskFile) fitList(key string, list []any, of reflect.Type) bool {
-	if of.Elem().Kind() != reflect.Struct { // the words for a list say what is in it
-		for _, v := range list {
-			if !new(taskFile).fit("", v, of.Elem()) {
-				return f.wrongType(key, of)
-			}
-		}
-		return true
-	}
-	whole := true
-	for i, v := range list {
-		whole = f.fit(fmt.Sprintf("%s[%d]", key, i), v, of.Elem()) && whole
-	}
-	return whole
-}
-
-func (f *taskFile) fitTable(key string, table map[string]any, of reflect.Type) {
-	for _, name := range slices.Sorted(maps.Keys(table)) {
-		below := strings.TrimPrefix(key+"."+name, ".")
-		field, known := tomlField(of, name)
-		if !known {
-			f.wrong = append(f.wrong, f.finding(below, unknownKey(below, name, of)))
-		}
-		if !known || !f.fit(below, table[name], field) {
-			delete(table, name)
-		}
-	}
-}
-
-// addKeys adds the keys of a value, and those below it.
-func addKeys(keys learner.Keys, key string, value any) {
-	if key != "" {
-		keys[key] = true
-	}
-	switch v := value.(type) {
-	case map[string]any:
-		for name, below := range v {
-			addKeys(keys, strings.TrimPrefix(key+"."+name, "."), below)
-		}
-	case []any:
-		for i, below := range v {
-			addKeys(keys, fmt.Sprintf("%s[%d]", key, i), below)
-		}
-	}
-}
-
-// tomlField is the type of a key of a table.
-func tomlField(of reflect.Type, name string) (reflect.Type, bool) {
-	for i := range of.NumField() {
-		if tag, _, _ := strings.Cut(of.Field(i).Tag.Get("toml"), ","); tag == name {
-			return of.Field(i).Type, true
-		}
-	}
-	return nil, false
-}
-
-// unknownKey says what was perhaps meant: a key of the same table that is spelled much
-// the same, or the same key of another table.
-func unknownKey(key, name string, table reflect.Type) string {
-	meant := ""
-	for i := range table.NumField() {
-		tag, _, _ := strings.Cut(table.Field(i).Tag.Get("toml"), ",")
-		if alike(name, tag) {
-			meant = strings.TrimSuffix(key, name) + tag
-		}
-	}
-	for i := range reflect.TypeFor[learner.Task]().NumField() {
-		field := reflect.TypeFor[learner.Task]().Field(i)
-		tag, _, _ := strings.Cut(field.Tag.Get("toml"), ",")
-		if meant != "" || tag+"."+name == key {
-			continue
-		}
-		if _, ok := tomlField(reflect.TypeFor[learner.Task](), name); ok {
-			meant = name + ", before the first table"
-		} else if field.Type.Kind() == reflect.Struct {
-			if _, ok := tomlField(field.Type, name); ok {
-				meant = tag + "." + name
-			}
-		}
-	}
-	if meant == "" {
-		return "is no key of a task: leave it out; docs/tasks.md lists the keys"
-	}
-	return "is no key of a task; do you mean " + meant + "?"
-}
-
-// alike reports whether two words differ by one letter or two neighbouring ones swapped,
-// or one is the beginning of the other.
-func alike(a, b string) bool {
-	if len(a) > len(b) {
-		a, b = b, a
-	}
-	if len(a) > 2 && strings.HasPrefix(b, a) {
-		return true
-	}
-	i := 0
-	for i < len(a) && a[i] == b[i] {
-		i++
-	}
-	switch len(b) - len(a) {
-	case 0:
-		return i < len(a) && (a[i+1:] == b[i+1:] || i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:])
-	case 1:
-		return a[i:] == b[i+1:]
-	}
-	return false
-}
-
-// lineFinder finds the lines of the keys of a text.
-type lineFinder struct {
-	parser unstable.Parser
-	breaks []int          // where lines end
-	lists  map[string]int // how many tables each list of tables has so far
-	lines  map[string]int
-}
-
-// linesOf says in which line each key of a text stands for the first time.
-func linesOf(text []byte) map[string]int {
-	f := lineFinder{lists: map[string]int{}, lines: map[string]int{}}
-	for i, c := range text {
-		if c == '\n' {
-			f.breaks = append(f.breaks, i)
-		}
-	}
-	f.parser.Reset(text)
-	table := ""
-	for f.parser.NextExpression() {
-		switch e := f.parser.Expression(); e.Kind {
-		case unstable.Table, unstable.ArrayTable:
-			table = f.key("", e)
-		case unstable.KeyValue:
-			f.value(f.key(table, e), e.Value())
-		}
-	}
-	return f.lines
-}
-
-// key notes the key of an expression in a table, and the tables it names on the way.
-func (f *lineFinder) key(table string, e *unstable.Node) string {
-	key := table
-	for part := e.Key(); part.Next(); {
-		key = strings.TrimPrefix(key+"."+string(part.Node().Data), ".")
-		f.note(key, part.Node())
-		if e.Kind == unstable.ArrayTable && part.IsLast() {
-			f.lists[key]++
-		}
-		if n := f.lists[key]; n > 0 {
-			key = fmt.Sprintf("%s[%d]", key, n-1)
-			f.note(key, part.Node())
-		}
-	}
-	return key
-}
-
-// value notes what a value has inside.
-func (f *lineFinder) value(key string, v *unstable.Node) {
-	if v.Kind != unstable.InlineTable && v.Kind != unstable.Array {
-		return
-	}
-	i := 0
-	for child := v.Children(); child.Next(); {
-		switch c := child.Node(); c.Kind {
-		case unstable.KeyValue:
-			f.value(f.key(key, c), c.Value())
-		case unstable.Comment:
-		default:
-			f.value(fmt.Sprintf("%s[%d]", key, i), c)
-			i++
-		}
-	}
-}
-
-func (f *lineFinder) note(key string, part *unstable.Node) {
-	if f.lines[key] == 0 {
-		at, _ := slices.BinarySearch(f.breaks, int(part.Raw.Offset))
-		f.lines[key] = at + 1
-	}
+// taskForm is what a task file may say.
+func taskForm() form {
+	return form{"a task", "leave it out; docs/tasks.md lists the keys", reflect.TypeFor[learner.Task]()}
 }

@@ -27,9 +27,9 @@ type Connection struct {
 // Close drops the connection and, if no daemon held it, the directory.
 func (c *Connection) Close() error { return errors.Join(c.Client.Close(), c.release()) }
 
-// Connect connects to a directory. If its daemon says nothing for ten seconds, Connect, and
+// Connect connects to a directory; if no daemon runs, settings lie over its configuration. If its daemon says nothing for ten seconds, Connect, and
 // later any request, fails with ErrSilent, however long the request itself may take.
-func Connect(ctx context.Context, dir string, log *slog.Logger) (*Connection, error) {
+func Connect(ctx context.Context, dir string, log *slog.Logger, over ...datadir.Setting) (*Connection, error) {
 	c := client.New(client.Socket(SocketPath(dir)))
 	switch err := c.Alive(ctx); {
 	case err == nil:
@@ -37,7 +37,7 @@ func Connect(ctx context.Context, dir string, log *slog.Logger) (*Connection, er
 	case errors.Is(err, api.ErrSilent):
 		return nil, err
 	}
-	n, err := node.Open(dir, log)
+	n, err := node.Open(dir, log, over...)
 	if errors.Is(err, storage.ErrLocked) {
 		err = fmt.Errorf("%w (it does not answer on its socket; if it is starting or stopping, try again in a moment)", err)
 	}
@@ -55,11 +55,11 @@ const patience = 30 * time.Second
 
 // ConnectWaiting is Connect for a command that comes again and again: it waits while a
 // daemon that starts or stops holds the directory and does not answer yet.
-func ConnectWaiting(ctx context.Context, dir string, log *slog.Logger) (*Connection, error) {
+func ConnectWaiting(ctx context.Context, dir string, log *slog.Logger, over ...datadir.Setting) (*Connection, error) {
 	limited, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
-		c, err := Connect(ctx, dir, log)
+		c, err := Connect(ctx, dir, log, over...)
 		if !errors.Is(err, storage.ErrLocked) {
 			return c, err
 		}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"p2pnode/node"
+)
+
+// daemonSignals are the signals that end a daemon, and those at which it reads its
+// configuration again, until end is called. A terminal that is closed ends it.
+func daemonSignals(cmd *cobra.Command) (ends []os.Signal, reload chan os.Signal, end func()) {
+	ends, reload = []os.Signal{os.Interrupt, syscall.SIGTERM}, make(chan os.Signal, 1)
+	if isTerminal(cmd.ErrOrStderr()) {
+		return append(ends, syscall.SIGHUP), reload, func() {}
+	}
+	signal.Notify(reload, syscall.SIGHUP)
+	return ends, reload, func() { signal.Stop(reload) }
+}
+
+// warn says which variables of the environment were perhaps to be settings.
+func (o *options) warn(log *slog.Logger) {
+	for _, m := range o.misspelled {
+		log.Warn("a variable of the environment "+m.Text, "variable", m.From)
+	}
+}
+
+// reloading reads the configuration again at each signal until ctx ends.
+func reloading(ctx context.Context, signals <-chan os.Signal, n *node.Node, log *slog.Logger) {
+	for {
+		select {
+		case <-signals:
+		case <-ctx.Done():
+			return
+		}
+		changes, err := n.Reload(ctx)
+		if err != nil {
+			log.Error("the configuration stays as it is, because it cannot be read again: " + message(err))
+			continue
+		}
+		var taken, later []string
+		for _, c := range changes {
+			if c.Live {
+				taken = append(taken, c.Key)
+			} else {
+				later = append(later, c.Key)
+			}
+		}
+		log.Info("the configuration was read again", "taken up", taken, "need a restart", later)
+	}
+}

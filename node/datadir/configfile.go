@@ -1,0 +1,223 @@
+package datadir
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"p2pnode/storage"
+)
+
+// KeyValue is a key of the configuration with its value, and where that comes from.
+type KeyValue struct {
+	Key   string `json:"key"`
+	Value any    `json:"value"`
+	Text  string `json:"-"`    // the value as a setting has it
+	From  string `json:"from"` // config.toml, default, or a setting's From
+	Line  int    `json:"line,omitempty"`
+}
+
+// DefaultOrigin is where a value comes from that nothing says.
+const DefaultOrigin = "default"
+
+// ShowConfig lists the keys of a directory's configuration with settings laid over it.
+func ShowConfig(dir string, over []Setting) ([]KeyValue, error) {
+	l, err := layeredIn(dir, over)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.err(); err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, ConfigFile), err)
+	}
+	var list []KeyValue
+	for _, k := range Keys() {
+		v := KeyValue{Key: k.Name, Value: k.Value(&l.config), Text: k.Text(&l.config), From: DefaultOrigin}
+		if from := l.from[k.Name]; from != "" {
+			v.From = from
+		}
+		if v.From == ConfigFile {
+			v.Line = l.lines[k.Name]
+		}
+		list = append(list, v)
+	}
+	return list, nil
+}
+
+func layeredIn(dir string, over []Setting) (*layered, error) {
+	t, err := ReadTask(dir)
+	if err != nil {
+		return nil, err
+	}
+	text, err := configText(dir)
+	if err != nil {
+		return nil, err
+	}
+	return readConfig(text, t, over), nil
+}
+
+// CheckConfig says all that is wrong in a directory's configuration with settings laid over
+// it; and, if nothing is, what is doubtful.
+func CheckConfig(dir string, over []Setting) (wrong, doubtful []Finding, err error) {
+	l, err := layeredIn(dir, over)
+	if err != nil || len(l.wrong) > 0 {
+		return l.findings(), nil, err
+	}
+	if _, err := policy(l.config.Design(l.task)); err != nil {
+		return []Finding{{Text: err.Error()}}, nil, nil
+	}
+	return nil, l.doubts(), nil
+}
+
+func (l *layered) findings() []Finding {
+	if l == nil {
+		return nil
+	}
+	return l.wrong
+}
+
+// doubts is what may be meant, but probably is not.
+func (l *layered) doubts() (list []Finding) {
+	c := &l.config
+	doubt := func(is bool, key, text string) {
+		if is {
+			list = append(list, l.about(key, text))
+		}
+	}
+	every := func(is func(string) bool) bool {
+		return len(c.Listen) > 0 && !slices.ContainsFunc(c.Listen, func(a string) bool { return !is(a) })
+	}
+	here := every(func(a string) bool { return strings.HasPrefix(a, "/ip4/127.") || strings.HasPrefix(a, "/ip6/::1/") })
+	doubt(here && len(c.Announce) == 0, "listen", "only programs on this machine can call the node; /ip4/0.0.0.0/tcp/PORT is every interface")
+	doubt(!here && slices.ContainsFunc(c.Listen, func(a string) bool { return strings.Contains(a, "/tcp/0") || strings.Contains(a, "/udp/0") }), "listen",
+		"the port 0 is another one at each start, so that addresses which others were given end; choose a port")
+	doubt(!c.MDNS && len(c.Bootstrap) == 0 && !here, "bootstrap", "names nobody, and mdns = false: the node finds only peers that it has met, or that p2pnode peer add names")
+	doubt(c.Power == PowerLow && c.DHT == "server", "dht", "is server, so that others come to ask, and power is low; client answers nobody")
+	doubt(c.Relay && c.Power == PowerLow, "relay_service", "carries the connections of others, and power is low")
+	doubt(c.Relay && here, "relay_service", "others cannot reach this machine to be relayed: listen has only its own addresses")
+	sortByLine(list)
+	return list
+}
+
+// SetKeys changes keys in the file of a directory's configuration, and leaves everything else
+// in it as it is, comments too. Nothing is written unless what comes out is sound, and the
+// ledger allows it where it is about what records are promised; then no other process may
+// have the directory open.
+func SetKeys(dir string, settings []Setting) (changes []KeyChange, err error) {
+	t, err := ReadTask(dir)
+	if err != nil {
+		return nil, err
+	}
+	text, err := configText(dir)
+	if err != nil {
+		return nil, err
+	}
+	before := readConfig(text, t, nil)
+	wanted := before.config
+	for _, s := range settings {
+		k, _ := keyNamed(s.Key)
+		if err := k.set(&wanted, s.Value); err != nil {
+			return nil, fmt.Errorf("config: key %q: %w", k.Name, err)
+		}
+		if text, err = withKey(text, k, &wanted); err != nil {
+			return nil, fmt.Errorf("%s: %w", filepath.Join(dir, ConfigFile), err)
+		}
+	}
+	after, err := parseConfig(text, t, nil)
+	if err != nil {
+		return nil, fmt.Errorf("nothing was changed: %w", err)
+	}
+	_, changes = before.config.Reloaded(after)
+	promised := slices.ContainsFunc(changes, func(c KeyChange) bool { return c.Promised })
+	write := func() error { return replaceAll(dir, []dirFile{{ConfigFile, text}}) }
+	if !promised {
+		return changes, write()
+	}
+	return changes, promise(dir, Files{Task: t, Config: after}, write)
+}
+
+// promise changes a configuration if the ledger of its directory allows it.
+func promise(dir string, files Files, write func() error) (err error) {
+	if files.Key, err = readKey(filepath.Join(dir, KeyFile)); err != nil {
+		return err
+	}
+	if files.Catalogue, err = catalogueIn(dir, files.Task); err != nil {
+		return err
+	}
+	s, err := OpenStore(dir, &files)
+	if errors.Is(err, storage.ErrLocked) {
+		return fmt.Errorf("nothing was changed: this is part of what your records are promised, which the ledger has to allow, and %w", err)
+	}
+	if err != nil {
+		return fmt.Errorf("nothing was changed: %w", err)
+	}
+	return errors.Join(write(), s.Close())
+}
+
+// withKey returns a text of TOML in which a key has the value that it has in c. Everything
+// else stays, comments too. A key that is missing comes last, with its comment.
+func withKey(text []byte, k Key, c *Config) ([]byte, error) {
+	assigned, err := assignment(k, c)
+	if err != nil {
+		return nil, err
+	}
+	line := linesOf(text)[k.Name]
+	if line == 0 {
+		return appendKey(text, k, assigned), nil
+	}
+	lines := bytes.SplitAfter(text, []byte("\n"))
+	for end := line; end <= len(lines); end++ {
+		old := bytes.Join(lines[line-1:end], nil)
+		if !sound(old) {
+			continue // the value goes on
+		}
+		if comment := trailing(old); comment != "" {
+			assigned += " " + comment
+		}
+		if bytes.HasSuffix(old, []byte("\n")) {
+			assigned += "\n"
+		}
+		return slices.Concat(bytes.Join(lines[:line-1], nil), []byte(assigned), bytes.Join(lines[end:], nil)), nil
+	}
+	return nil, fmt.Errorf("line %d: the end of the value of %q was not found", line, k.Name)
+}
+
+// assignment is a key with its value as TOML has it, in one line.
+func assignment(k Key, c *Config) (string, error) {
+	value := k.Value(c)
+	if k.Text(c) == "" {
+		if _, text := value.(string); !text {
+			value = []string{} // and not null
+		}
+	}
+	text, err := toml.Marshal(map[string]any{k.Name: value})
+	return strings.TrimSuffix(string(text), "\n"), err
+}
+
+func appendKey(text []byte, k Key, assigned string) []byte {
+	if len(text) > 0 && !bytes.HasSuffix(text, []byte("\n")) {
+		text = append(slices.Clip(text), '\n')
+	}
+	for line := range strings.SplitSeq(k.About, "\n") {
+		text = fmt.Appendf(slices.Clip(text), "# %s\n", line)
+	}
+	return fmt.Appendf(text, "%s\n", assigned)
+}
+
+// sound reports whether a piece of a file is TOML by itself.
+func sound(piece []byte) bool { return toml.Unmarshal(piece, new(map[string]any)) == nil }
+
+// trailing is the comment behind the value of an assignment.
+func trailing(assigned []byte) string {
+	for i := range assigned {
+		// What stands before it has to be whole, so that the sign is not part of a text.
+		if assigned[i] == '#' && len(bytes.TrimSpace(assigned[:i])) > 0 && sound(assigned[:i]) && sound(assigned[i:]) {
+			return strings.TrimSpace(string(assigned[i:]))
+		}
+	}
+	return ""
+}

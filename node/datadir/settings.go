@@ -1,0 +1,183 @@
+package datadir
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"p2pnode/learner"
+)
+
+// Setting gives a key of the configuration a value over the one that its file says. Later
+// ones are over earlier ones.
+type Setting struct {
+	Key   string
+	Value string // of a list with commas between the values
+	From  string // for people: P2PNODE_LISTEN, --set
+}
+
+// Variables is what the names of the environment's variables begin with; the key follows in
+// capitals.
+const Variables = "P2PNODE_"
+
+// DirVariable names the data directory.
+const DirVariable = Variables + "DIR"
+
+// Variable is the environment's variable for a key.
+func (k Key) Variable() string { return Variables + strings.ToUpper(k.Name) }
+
+// Environment returns the settings of an environment. One that is empty counts as not set.
+// misspelled has what to say of variables that are no key's, but nearly; others with our
+// prefix, which systems make for a service that is called p2pnode, are let be.
+func Environment(environ []string) (settings []Setting, misspelled []Finding) {
+	for _, entry := range environ {
+		name, value, _ := strings.Cut(entry, "=")
+		rest, ours := strings.CutPrefix(name, Variables)
+		if !ours || value == "" || name == DirVariable {
+			continue
+		}
+		key := strings.ToLower(rest)
+		if _, known := keyNamed(key); known && name == strings.ToUpper(name) {
+			settings = append(settings, Setting{key, value, name})
+			continue
+		}
+		if near := nearKey(key); near != "" {
+			misspelled = append(misspelled, Finding{From: name, Text: "has no effect; do you mean " + Variables + strings.ToUpper(near) + "?"})
+		}
+	}
+	slices.SortFunc(settings, func(a, b Setting) int { return strings.Compare(a.Key, b.Key) })
+	return settings, misspelled
+}
+
+// ParseSetting reads KEY=VALUE.
+func ParseSetting(text, from string) (Setting, error) {
+	key, value, found := strings.Cut(text, "=")
+	if !found {
+		return Setting{}, fmt.Errorf("config: %q: write the key, an equals sign and the value, as keep_days=30", text)
+	}
+	if _, known := keyNamed(key); !known {
+		form := configForm()
+		return Setting{}, fmt.Errorf("config: %q %s", key, form.unknown(key, key, form.of))
+	}
+	return Setting{key, value, from}, nil
+}
+
+// configForm is what a configuration's file may say.
+func configForm() form {
+	return form{"the configuration", "leave it out; p2pnode config --help lists the keys", reflect.TypeFor[Config]()}
+}
+
+// layered is a configuration that was put together of its file and settings.
+type layered struct {
+	tomlFile
+	task   *learner.Task
+	config Config
+	from   map[string]string // what says a key; missing: nothing does, so it is the default
+}
+
+// readConfig reads a configuration from TOML, lays settings over it and checks it against
+// the task.
+func readConfig(text []byte, t *learner.Task, over []Setting) *layered {
+	l := &layered{tomlFile: tomlFile{form: configForm()}, task: t, config: DefaultConfig(t), from: map[string]string{}}
+	if !l.read(text, &l.config) {
+		return l
+	}
+	for key := range l.keys {
+		l.from[key] = ConfigFile
+	}
+	for _, s := range over {
+		l.lay(s)
+	}
+	for _, fault := range l.config.faults(t) {
+		if found := l.about(fault.key, fault.err.Error()); !slices.ContainsFunc(l.wrong, found.after) {
+			l.wrong = append(l.wrong, found)
+		}
+	}
+	sortByLine(l.wrong)
+	return l
+}
+
+// about is a finding about a key, where its value comes from.
+func (l *layered) about(key, text string) Finding {
+	if from := l.from[key]; from != "" && from != ConfigFile {
+		return Finding{Key: key, Text: text, From: from}
+	}
+	return l.finding(key, text)
+}
+
+// lay lays a setting over what is known of its key. What records were promised stands in
+// the file, whoever starts the node and wherever from.
+func (l *layered) lay(s Setting) {
+	k, known := keyNamed(s.Key)
+	before := l.config
+	err := fmt.Errorf("is no key of %s", l.form.name)
+	if known {
+		err = k.set(&l.config, s.Value)
+	}
+	if err == nil && k.Promised && !k.same(&before, &l.config) {
+		err = fmt.Errorf("is %s here and %s in %s, which alone says what your records are promised: write it there (p2pnode config set %s=...), or take it away here",
+			quoted(s.Value), quoted(k.Text(&before)), ConfigFile, s.Key)
+	}
+	if err != nil {
+		l.config = before
+		l.wrong = append(l.wrong, Finding{Key: s.Key, Text: err.Error(), From: s.From})
+		return
+	}
+	l.from[s.Key] = s.From
+}
+
+// quoted is a value between words.
+func quoted(value string) string {
+	if value == "" {
+		return "empty"
+	}
+	return value
+}
+
+// err is all that is wrong.
+func (l *layered) err() error {
+	all := make([]error, len(l.wrong))
+	for i, w := range l.wrong {
+		text := "config: "
+		switch {
+		case w.From != "":
+			text += w.From + ": "
+		case w.Line > 0:
+			text += fmt.Sprintf("line %d: ", w.Line)
+		}
+		if w.Key != "" {
+			text += fmt.Sprintf("key %q: ", w.Key)
+		}
+		all[i] = errors.New(text + w.Text)
+	}
+	return errors.Join(all...)
+}
+
+// parseConfig reads a configuration and lays settings over it.
+func parseConfig(text []byte, t *learner.Task, over []Setting) (Config, error) {
+	l := readConfig(text, t, over)
+	return l.config, l.err()
+}
+
+// Found lays settings over a configuration from which a directory is about to be made, so
+// that they may promise what they like, but for giving up all of it. If they name a noise
+// and no accounting, that is left open, to be chosen for the noise.
+func (c *Config) Found(over []Setting) error {
+	accounting := false
+	for _, s := range over {
+		k, known := keyNamed(s.Key)
+		if !known || s.Key == "unprotected" {
+			return fmt.Errorf("config: %s: the key %q is not taken from here; write it in %s, or use the flag --unprotected", s.From, s.Key, ConfigFile)
+		}
+		if err := k.set(c, s.Value); err != nil {
+			return fmt.Errorf("config: %s: key %q: %w", s.From, s.Key, err)
+		}
+		accounting = accounting || s.Key == "accounting"
+	}
+	if slices.ContainsFunc(over, func(s Setting) bool { return s.Key == "noise" }) && !accounting {
+		c.Accounting = ""
+	}
+	return nil
+}
