@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"p2pnode/node/client"
 	"p2pnode/node/datadir"
 	"p2pnode/node/local"
 )
@@ -195,19 +193,13 @@ func changeConfig(cmd *cobra.Command, o *options, list []datadir.Setting) error 
 	if err != nil {
 		return err
 	}
-	changed := changedConfig{Changes: append([]datadir.KeyChange{}, changes...), Running: running(cmd.Context(), o.dir)}
+	changed := changedConfig{Changes: append([]datadir.KeyChange{}, changes...), Running: local.Running(cmd.Context(), o.dir)}
 	for _, s := range o.settings {
 		if slices.ContainsFunc(list, func(c datadir.Setting) bool { return c.Key == s.Key }) {
 			changed.Hidden = append(changed.Hidden, s.From)
 		}
 	}
 	return show(cmd, o, changed, changedConfig.String)
-}
-
-// running reports whether a daemon holds the directory.
-func running(ctx context.Context, dir string) bool {
-	c := client.New(client.Socket(local.SocketPath(dir)))
-	return errors.Join(c.Alive(ctx), c.Close()) == nil
 }
 
 // changedConfig says what config set did.

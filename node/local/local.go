@@ -47,6 +47,12 @@ func Connect(ctx context.Context, dir string, log *slog.Logger, over ...datadir.
 	return serveHere(n, log), nil
 }
 
+// Running reports whether a daemon answers for a directory.
+func Running(ctx context.Context, dir string) bool {
+	c := client.New(client.Socket(SocketPath(dir)))
+	return errors.Join(c.Alive(ctx), c.Close()) == nil
+}
+
 // SocketPath is where the daemon of a directory listens.
 func SocketPath(dir string) string { return filepath.Join(dir, datadir.SocketFile) }
 
