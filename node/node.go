@@ -23,6 +23,7 @@ import (
 	"p2pnode/learner"
 	"p2pnode/node/datadir"
 	"p2pnode/node/diary"
+	"p2pnode/node/logs"
 	"p2pnode/node/netedge"
 	"p2pnode/peering"
 	"p2pnode/privacy"
@@ -40,6 +41,7 @@ type Node struct {
 	network      string
 	log          *slog.Logger
 	diary        *diary.Diary
+	logs         *logs.Log // nil: nobody keeps the lines
 	store        *storage.Store
 	ledger       *storage.Ledger
 	policy       privacy.Policy
@@ -88,7 +90,7 @@ func OpenSharing(dir string, shared *Shared, log *slog.Logger, over ...datadir.S
 	}
 	log = log.With("node", shortID(self))
 	bootstrap, _ := files.Config.BootstrapPeers() // validated when the file was read
-	closed, err := datadir.ReadPrivate(dir, self, bootstrap, log)
+	closed, err := datadir.ReadPrivate(dir, self, bootstrap, logs.For(log, logs.Discovery))
 	if err != nil {
 		return nil, err
 	}
@@ -105,6 +107,7 @@ func OpenSharing(dir string, shared *Shared, log *slog.Logger, over ...datadir.S
 		network:      datadir.NetworkName(files.Task),
 		log:          log,
 		diary:        diary.New(log),
+		logs:         logs.Of(log),
 		store:        store.Store,
 		ledger:       store.Ledger,
 		policy:       store.Policy,
@@ -117,7 +120,7 @@ func OpenSharing(dir string, shared *Shared, log *slog.Logger, over ...datadir.S
 	}
 	n.live.Store(&n.files.Config)
 	if n.pauses, err = openPauses(n.store); err == nil {
-		n.book, err = netedge.OpenBook(n.store, n.network, n.log)
+		n.book, err = netedge.OpenBook(n.store, n.network, logs.For(n.log, logs.Discovery))
 	}
 	if err == nil {
 		n.sums, err = openKnowledge(dir, &n.files, shared, n.ledger)

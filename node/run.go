@@ -16,6 +16,7 @@ import (
 	"p2pnode/gossip"
 	"p2pnode/node/api"
 	"p2pnode/node/datadir"
+	"p2pnode/node/logs"
 	"p2pnode/node/netedge"
 	"p2pnode/peering"
 )
@@ -138,7 +139,7 @@ func (n *Node) newSession(h host.Host) (*session, error) {
 		Member:  n.private.Member,
 		Service: s.service(),
 		Files:   n.handout.open,
-		Logger:  n.log,
+		Logger:  logs.For(n.log, logs.Gossip),
 	})
 	if err != nil {
 		return nil, err
@@ -237,7 +238,7 @@ func (n *Node) discoveryConfig(hood *neighbourhood) discovery.Config {
 		NoTable:    c.DHT == "off",
 		Found:      hood.found,
 		Enough:     hood.enough,
-		Logger:     n.log,
+		Logger:     logs.For(n.log, logs.Discovery),
 	}
 }
 
@@ -281,7 +282,7 @@ func (n *Node) newHost() (host.Host, *reach.Reach, error) {
 // relay carries the connections of other nodes of the task until ctx ends.
 func (n *Node) relay(ctx context.Context, h host.Host) error {
 	s, err := reach.NewService(h, reach.ServiceConfig{
-		Networks: []string{n.network}, Traffic: n.meter.Traffic, Quota: reach.DefaultQuota, Logger: n.log,
+		Networks: []string{n.network}, Traffic: n.meter.Traffic, Quota: reach.DefaultQuota, Logger: logs.For(n.log, logs.Discovery),
 	})
 	if err != nil {
 		return err
@@ -306,7 +307,7 @@ func newNeighbourhood(n *Node, h host.Host, past *history, signer *gossip.Signer
 	return &neighbourhood{
 		config: c, vector: publicVector(t), private: n.private, origins: n.bootstrap, host: h, store: n.store, signer: signer, history: past, log: n.log, diary: n.diary,
 		observe: n.observePeering,
-		keeper:  discovery.NewKeeper(h, n.log),
+		keeper:  discovery.NewKeeper(h, logs.For(n.log, logs.Discovery)),
 		posted:  newMailbox(),
 		changed: make(chan struct{}, 1),
 		left:    make(chan struct{}),

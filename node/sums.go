@@ -12,6 +12,7 @@ import (
 
 	"p2pnode/node/api"
 	"p2pnode/node/datadir"
+	"p2pnode/node/logs"
 	"p2pnode/node/summing"
 	"p2pnode/privacy"
 	"p2pnode/storage"
@@ -31,7 +32,7 @@ func (n *Node) newDesk(find func(context.Context, peer.ID)) (*summing.Desk, erro
 	if err != nil {
 		return nil, err
 	}
-	return summing.NewDesk(n.sums.plan.Config(summing.Config{Identity: key, Results: n.resultsDir(), Logger: n.log, Find: find})), nil
+	return summing.NewDesk(n.sums.plan.Config(summing.Config{Identity: key, Results: n.resultsDir(), Logger: logs.For(n.log, logs.Sums), Find: find})), nil
 }
 
 // sum takes part in the task's private sums until ctx ends or all are over.

@@ -14,15 +14,28 @@ func (n *Node) Events(ctx context.Context, since uint64) iter.Seq2[api.Event, er
 }
 
 // errNoLogs says that nobody keeps the log's lines.
-var errNoLogs = api.WrongRequest(errors.New("node: this process keeps no log; the daemon's is on its standard error"))
+var errNoLogs = api.WrongRequest(errors.New("node: no daemon is running here, and only a daemon keeps its log"))
 
 // Logs implements [api.Watcher].
-func (n *Node) Logs(context.Context, int, bool) iter.Seq2[api.LogLine, error] {
-	return func(yield func(api.LogLine, error) bool) { yield(api.LogLine{}, errNoLogs) }
+func (n *Node) Logs(ctx context.Context, last int, follow bool) iter.Seq2[api.LogLine, error] {
+	if n.logs == nil {
+		return func(yield func(api.LogLine, error) bool) { yield(api.LogLine{}, errNoLogs) }
+	}
+	return n.logs.Lines(ctx, last, follow)
 }
 
 // LogLevels implements [api.Watcher].
-func (n *Node) LogLevels(context.Context) (api.LogLevels, error) { return nil, errNoLogs }
+func (n *Node) LogLevels(context.Context) (api.LogLevels, error) {
+	if n.logs == nil {
+		return nil, errNoLogs
+	}
+	return n.logs.Levels(), nil
+}
 
 // SetLogLevel implements [api.Watcher].
-func (n *Node) SetLogLevel(context.Context, string, string) error { return errNoLogs }
+func (n *Node) SetLogLevel(_ context.Context, subsystem, level string) error {
+	if n.logs == nil {
+		return errNoLogs
+	}
+	return n.logs.SetLevel(subsystem, level)
+}

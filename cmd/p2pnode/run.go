@@ -16,6 +16,7 @@ import (
 	"p2pnode/node"
 	"p2pnode/node/api"
 	"p2pnode/node/local"
+	"p2pnode/node/logs"
 	"p2pnode/node/metrics"
 	"p2pnode/node/server"
 )
@@ -54,18 +55,18 @@ so, too, see "p2pnode config --help".`,
 
 // daemonLog is the log of a daemon, and of the libraries in this process.
 func daemonLog(cmd *cobra.Command, o *options, verbose bool) *slog.Logger {
-	level := slog.LevelInfo
+	level, libraries := slog.LevelInfo, logs.Off // libp2p also returns the errors that it logs
 	if verbose {
-		level = slog.LevelDebug
-	} else {
-		// libp2p also returns the errors that it logs.
-		gologshim.SetDefaultHandler(slog.DiscardHandler)
+		level, libraries = slog.LevelDebug, slog.LevelDebug
 	}
-	log := newLog(cmd, o, level)
+	log := logs.New(newLog(cmd, o, slog.LevelDebug).Handler(), level)
+	log.Set(logs.LibP2P, libraries)
+	others := log.Handler(logs.LibP2P)
+	gologshim.SetDefaultHandler(others)
 	// The same goes for what libraries print with Go's log package.
 	slog.SetLogLoggerLevel(slog.LevelDebug)
-	slog.SetDefault(log)
-	return log
+	slog.SetDefault(slog.New(others))
+	return slog.New(log.Handler(logs.Node))
 }
 
 // runDaemon is the daemon. began is called when the node is ready, and ends the daemon if it
@@ -92,7 +93,7 @@ func runDaemon(cmd *cobra.Command, o *options, verbose bool, began func(context.
 	if err != nil {
 		return err
 	}
-	c := local.Config(n, log)
+	c := local.Config(n, logs.For(log, logs.API))
 	c.Left, c.Metrics = stop, metrics.Handler(n)
 	parts, ctx := errgroup.WithContext(ctx)
 	parts.Go(func() error { return n.Run(ctx) })

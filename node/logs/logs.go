@@ -1,0 +1,156 @@
+// Package logs is the log of a daemon: each subsystem has a level that can be changed while
+// the daemon runs, and the newest lines are kept for the owner to read.
+package logs
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+
+	"p2pnode/internal/ring"
+	"p2pnode/node/api"
+)
+
+// The subsystems.
+const (
+	Node      = "node"
+	Gossip    = "gossip"
+	Discovery = "discovery"
+	Sums      = "sums"
+	API       = "api"
+	LibP2P    = "libp2p" // and what other libraries say
+)
+
+// All stands for every subsystem.
+const All = "all"
+
+// Off is above every level.
+const Off = slog.LevelError + 4
+
+// size is how many lines are kept: at the level info the days of a quiet node, in 100 kB.
+const size = 500
+
+// level is one, and its name.
+type level struct {
+	name  string
+	level slog.Level
+}
+
+// levels are all of them, ascending.
+var levels = []level{{"debug", slog.LevelDebug}, {"info", slog.LevelInfo}, {"warn", slog.LevelWarn}, {"error", slog.LevelError}, {"off", Off}}
+
+// Log is where a daemon's lines go. Its methods are safe for concurrent use.
+type Log struct {
+	out    slog.Handler
+	levels map[string]*slog.LevelVar // by subsystem
+	lines  *ring.Ring[api.LogLine]
+}
+
+// New returns a log that writes to out, which must take every level, what is at least of
+// that level.
+func New(out slog.Handler, least slog.Level) *Log {
+	l := &Log{out: out, levels: make(map[string]*slog.LevelVar), lines: ring.New[api.LogLine](size)}
+	for _, name := range []string{Node, Gossip, Discovery, Sums, API, LibP2P} {
+		l.levels[name] = new(slog.LevelVar)
+		l.levels[name].Set(least)
+	}
+	return l
+}
+
+// Handler writes the lines of a subsystem.
+func (l *Log) Handler(subsystem string) slog.Handler {
+	return &handler{log: l, subsystem: subsystem, level: l.levels[subsystem], out: l.out.WithAttrs([]slog.Attr{slog.String("subsystem", subsystem)})}
+}
+
+// For returns the logger of a subsystem beside that one, with the same attributes. One that
+// belongs to no Log serves all subsystems alike.
+func For(log *slog.Logger, subsystem string) *slog.Logger {
+	h, ok := log.Handler().(*handler)
+	if !ok {
+		return log
+	}
+	return slog.New(h.log.Handler(subsystem).WithAttrs(h.attrs))
+}
+
+// Of returns the Log that a logger belongs to; nil: none.
+func Of(log *slog.Logger) *Log {
+	if h, ok := log.Handler().(*handler); ok {
+		return h.log
+	}
+	return nil
+}
+
+// Levels says what is logged of each subsystem.
+func (l *Log) Levels() api.LogLevels {
+	out := make(api.LogLevels, len(l.levels))
+	for name, v := range l.levels {
+		out[name] = nameOf(v.Level())
+	}
+	return out
+}
+
+// Set changes what is logged of a subsystem.
+func (l *Log) Set(subsystem string, least slog.Level) { l.levels[subsystem].Set(least) }
+
+// SetLevel is Set by names, also for All.
+func (l *Log) SetLevel(subsystem, name string) error {
+	i := slices.IndexFunc(levels, func(k level) bool { return k.name == name })
+	if i < 0 {
+		return api.WrongRequest(fmt.Errorf("node: %q is no level; take debug, info, warn, error or off", name))
+	}
+	if subsystem == All {
+		for _, v := range l.levels {
+			v.Set(levels[i].level)
+		}
+		return nil
+	}
+	v := l.levels[subsystem]
+	if v == nil {
+		return api.WrongRequest(fmt.Errorf("node: there is no subsystem %q; take %s or %s", subsystem, strings.Join(slices.Sorted(maps.Keys(l.levels)), ", "), All))
+	}
+	v.Set(levels[i].level)
+	return nil
+}
+
+// nameOf is the name of a level, or of the highest below it.
+func nameOf(l slog.Level) string {
+	name := levels[0].name
+	for _, k := range levels {
+		if k.level <= l {
+			name = k.name
+		}
+	}
+	return name
+}
+
+// Lines implements [api.Watcher.Logs].
+func (l *Log) Lines(ctx context.Context, last int, follow bool) iter.Seq2[api.LogLine, error] {
+	return func(yield func(api.LogLine, error) bool) {
+		lines, first, more := l.lines.From(0)
+		skip := max(0, len(lines)-max(0, last))
+		lines, first = lines[skip:], first+uint64(skip)
+		for next := first; ; {
+			for i, line := range lines {
+				if i == 0 {
+					line.Lost = first - next
+				}
+				if !yield(line, nil) {
+					return
+				}
+			}
+			if next = first + uint64(len(lines)); !follow {
+				return
+			}
+			select {
+			case <-more:
+			case <-ctx.Done():
+				return
+			}
+			lines, first, more = l.lines.From(next)
+		}
+	}
+}
