@@ -60,6 +60,7 @@ type search struct {
 	constant  float64   // how many times the lone fits' the pull of the constant is there
 	worth     float64   // logarithm of how far the prior is to be listened to
 	trust     float64   // in the task's eta
+	left      float64   // how much of what records left out say counts
 
 	alone    []candidate // kappa = 0
 	together []candidate
@@ -76,7 +77,7 @@ type candidate struct {
 }
 
 func newSearch(t *Task, train *Rows, prior []float64) *search {
-	s := &search{task: t, prior: prior, outside: func(theta []float64) []float64 { return theta }}
+	s := &search{task: t, prior: prior, left: t.leaveOneOutRate(train.Len()), outside: func(theta []float64) []float64 { return theta }}
 	if !t.Local.Fixed {
 		m := float64(train.Len())
 		explained := t.explained(train, prior)
@@ -262,13 +263,28 @@ func bell(x float64) float64 { return math.Exp(-x * x / 2) }
 // The likelihoods are tempered: at 1 they would be trusted as if the records left
 // out were independent of each other, and the model as if it were true.
 const (
-	leaveOneOutRate = 0.2
-	marginalRate    = 0.6
+	classesLeftOut = 0.2
+	numbersLeftOut = 40 // so many count half
+	marginalRate   = 0.6
 )
+
+// leaveOneOutRate is how much of the likelihood of the records left out counts. By how much
+// two fits differ in it is a mean over m records, and so off by the noise of a mean: what
+// is to be expected of the true difference is m/(m+c) of the one that is seen, where c is the
+// variance between records over that between fits. The marginal likelihood is surer of few
+// records, and wrong of many where no straight line is right. Classes of many records
+// say hardly more than chance about fits that tell them apart: there it stays low.
+func (t *Task) leaveOneOutRate(records int) float64 {
+	if t.lossKind().target != numberTarget {
+		return classesLeftOut
+	}
+	m := float64(records)
+	return m / (m + numbersLeftOut)
+}
 
 // add takes a fit into the model.
 func (s *search) add(kappa float64, octave int, theta []float64, e evidence) candidate {
-	c := candidate{theta: slices.Clone(theta), logWeight: leaveOneOutRate*e.leaveOneOut + marginalRate*e.marginal - s.surprise(kappa, octave)}
+	c := candidate{theta: slices.Clone(theta), logWeight: s.left*e.leaveOneOut + marginalRate*e.marginal - s.surprise(kappa, octave)}
 	if kappa == 0 {
 		s.alone = append(s.alone, c)
 	} else {
