@@ -24,8 +24,11 @@ type Stats struct {
 	Failed     bool // a write failed, so nothing is written any more
 }
 
-// Stats returns the numbers as they are now. It reads no record and waits for no write.
+// Stats returns the numbers as they are now. It reads no record and waits for no write, only
+// while the file is being replaced.
 func (s *Store) Stats() (Stats, error) {
+	s.reading.RLock()
+	defer s.reading.RUnlock()
 	if s.broken.Load() {
 		return Stats{}, ErrDamaged
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -35,12 +36,46 @@ func TestPrometheus(t *testing.T) {
 	for _, d := range daemons {
 		d.status(t) // fits a model
 	}
+	curl(t, first)
 	p := startPrometheus(t, daemons)
 	require.Eventually(t, "all daemons are scraped", func() bool { return len(p.query(t, "up == 1")) == len(daemons) })
 	for _, e := range append(dashboardExpressions(t), alertExpressions(t)...) {
 		require.Eventually(t, e+" has data", func() bool { return len(p.query(t, e)) > 0 })
 	}
 	require.Eventually(t, "the rules were evaluated", func() bool { return p.rulesAreFine(t) })
+}
+
+// The owner reads the metrics at the socket as they are documented, without a token.
+func TestMetricsAtTheSocket(t *testing.T) {
+	d := start(t, initNode(t))
+	c := http.Client{Transport: socketOf(d)}
+	answer, err := c.Get("http://" + server.SocketHost + "/metrics")
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	if answer.StatusCode != http.StatusOK || !strings.Contains(string(text), "\np2pnode_running 1\n") || !strings.Contains(string(text), "\nlibp2p_") {
+		t.Errorf("%s\n%s", answer.Status, text)
+	}
+}
+
+func socketOf(d *daemon) *http.Transport {
+	return &http.Transport{Dial: func(string, string) (net.Conn, error) { return net.Dial("unix", local.SocketPath(d.dir)) }}
+}
+
+// curl is the command of docs/metrics.md.
+func curl(t *testing.T, d *daemon) {
+	t.Helper()
+	command := "curl --silent --unix-socket ~/.p2pnode/p2pnode.sock http://localhost/metrics"
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "metrics.md"))
+	require.NoError(t, err)
+	if !strings.Contains(string(page), "\n"+command+"\n") {
+		t.Errorf("docs/metrics.md does not have the command %q", command)
+	}
+	out, err := exec.Command("sh", "-c", strings.ReplaceAll(command, "~/.p2pnode", d.dir)).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "p2pnode_running 1") {
+		t.Errorf("%s: %v\n%s", command, err, out)
+	}
 }
 
 // checkRules lets promtool check the files of deploy/prometheus, and run the tests of the alerts.
@@ -132,8 +167,7 @@ const scrapeToken = "made-for-this-test"
 // exposed offers a daemon's metrics at an address, to who shows the token.
 func exposed(t *testing.T, d *daemon) (address string) {
 	t.Helper()
-	socket := &http.Transport{Dial: func(string, string) (net.Conn, error) { return net.Dial("unix", local.SocketPath(d.dir)) }}
-	proxy := &httputil.ReverseProxy{Transport: socket, Rewrite: func(r *httputil.ProxyRequest) {
+	proxy := &httputil.ReverseProxy{Transport: socketOf(d), Rewrite: func(r *httputil.ProxyRequest) {
 		r.Out.URL.Scheme, r.Out.URL.Host, r.Out.Host = "http", server.SocketHost, server.SocketHost
 		r.Out.Header.Del("Authorization")
 	}}
