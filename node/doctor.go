@@ -11,13 +11,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/p2p/net/swarm"
-	"github.com/multiformats/go-multiaddr"
 	manet "github.com/multiformats/go-multiaddr/net"
 
 	"p2pnode/discovery"
@@ -55,9 +53,10 @@ func (n *Node) Doctor(ctx context.Context) (api.Diagnosis, error) {
 	if s != nil {
 		d.Running, d.Reach = true, s.reach.Report()
 		d.Verdict = d.Reach.Verdict()
+		d.Problems = portProblems(s.reach.Unopened(s.host), true)
 		try = func(ctx context.Context, p peer.AddrInfo) error { return s.serves(ctx, p, n.book) }
 	} else {
-		d.Problems = portProblems(c.Listen)
+		d.Problems = portProblems(c.Listen, false)
 		if err := n.private.Check(c.Listen); err != nil {
 			d.Problems = append(d.Problems, err.Error())
 		}
@@ -219,26 +218,6 @@ func answers(ctx context.Context, p peer.AddrInfo) error {
 		failed = append(failed, err)
 	}
 	return errors.Join(failed...)
-}
-
-// portProblems are the addresses a node at rest could not listen on.
-func portProblems(listen []string) (problems []string) {
-	for _, text := range listen {
-		a, err := multiaddr.NewMultiaddr(text)
-		if err != nil {
-			continue // refused when the configuration was read
-		}
-		l, err := manet.Listen(a)
-		switch {
-		case err == nil:
-			_ = l.Close()
-		case errors.Is(err, syscall.EADDRINUSE):
-			problems = append(problems, fmt.Sprintf("another program listens on %s: end it, or change the port in \"listen\" of %s", text, datadir.ConfigFile))
-		case errors.Is(err, syscall.EADDRNOTAVAIL):
-			problems = append(problems, fmt.Sprintf("this machine does not have the address of %s now: change \"listen\" of %s", text, datadir.ConfigFile))
-		}
-	}
-	return problems
 }
 
 // behindFiles returns by how many seconds the clock is behind the newest file of the

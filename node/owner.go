@@ -117,7 +117,7 @@ func (n *Node) describeSession(s *api.Status) error {
 		return err
 	}
 	s.Running = true
-	s.Addrs = netedge.FullAddrs(n.session.host)
+	s.Addrs, s.Unopened = netedge.FullAddrs(n.session.host), n.session.unopened
 	s.Connections = len(n.session.host.Network().Conns())
 	for _, e := range n.session.hood.neighbours() {
 		s.Neighbours++

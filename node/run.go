@@ -71,7 +71,10 @@ func (n *Node) takePart(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	s.reach = r
+	s.reach, s.unopened = r, portProblems(r.Unopened(h), true)
+	for _, problem := range s.unopened {
+		n.log.Warn("the node listens at fewer addresses than it should: " + problem)
+	}
 	if err := n.attach(s); err != nil {
 		return errors.Join(err, abandon(s.gossip.Run, s.discovery.Run))
 	}

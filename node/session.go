@@ -14,6 +14,7 @@ import (
 type session struct {
 	host      host.Host
 	reach     *reach.Reach
+	unopened  []string // addresses at which it does not listen, and why
 	gossip    *gossip.Gossip
 	hood      *neighbourhood
 	discovery *discovery.Discovery

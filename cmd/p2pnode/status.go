@@ -47,6 +47,9 @@ func statusText(s api.Status) string {
 	for _, a := range s.Addrs {
 		rows = append(rows, []any{"address", a})
 	}
+	for _, problem := range s.Unopened {
+		rows = append(rows, []any{"NOT OPEN", problem})
+	}
 	rows = append(rows, privateRows(s)...)
 	rows = append(rows, []any{"records", recordsLine(s)})
 	for _, line := range recordNotes(s) {

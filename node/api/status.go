@@ -16,6 +16,9 @@ type Status struct {
 	Running bool     `json:"running"`
 	Paused  []Pause  `json:"paused"` // why the owner paused it; empty: she did not
 	Addrs   []string `json:"addrs"`
+	// Unopened says of each address of the key "listen" at which the node does not listen,
+	// though it runs, why that is.
+	Unopened []string `json:"unopened,omitempty"`
 
 	Records int `json:"records"`
 	HeldOut int `json:"held_out"` // of Records, kept for Personal
