@@ -81,7 +81,7 @@ func makeAs(dir string, n New, key crypto.PrivKey) error {
 	if _, err := os.Stat(filepath.Join(dir, KeyFile)); err == nil {
 		return fmt.Errorf("node: %s already holds a node; choose another directory or remove this one", dir)
 	}
-	if err := noOrphan(dir); err != nil {
+	if err := errors.Join(noOrphan(dir), directoryForOwner(dir)); err != nil {
 		return err
 	}
 	files, err := n.texts(dir)

@@ -55,12 +55,8 @@ func ReadIdentity(path string) (crypto.PrivKey, error) { return readKey(path) }
 
 // readKey reads an identity. It fails if other users can read the file.
 func readKey(path string) (crypto.PrivKey, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, fmt.Errorf("node: read the identity: %w", err)
-	}
-	if info.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("node: others can read %s and could speak for this node with it; take their rights away with: chmod 600 %s", path, path)
+	if err := forOwner(path, readOrWrite, "read %s and could speak for this node with it", "600"); err != nil {
+		return nil, err
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -167,15 +167,15 @@ func (p Private) Run(ctx context.Context, h host.Host, expel func()) error {
 // readNetworkKey reads a network key; nil means that there is none. It fails if other users
 // can read the file.
 func readNetworkKey(path string) (pnet.PSK, error) {
-	info, err := os.Stat(path)
+	_, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("node: read the network key: %w", err)
 	}
-	if info.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("node: others can read %s and could enter the network with it; take their rights away with: chmod 600 %s", path, path)
+	if err := forOwner(path, readOrWrite, "read %s and could enter the network with it", "600"); err != nil {
+		return nil, err
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {

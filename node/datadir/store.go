@@ -36,6 +36,9 @@ type Store struct {
 // belongs to them, and brings it up to this version. The configuration's accounting, which
 // may have been left open, becomes the one that was settled. Close it when done.
 func OpenStore(dir string, files *Files) (*Store, error) {
+	if err := errors.Join(directoryForOwner(dir), storeForOwner(dir)); err != nil {
+		return nil, err
+	}
 	opened, err := storage.Open(filepath.Join(dir, StoreFile))
 	if err != nil {
 		return nil, fmt.Errorf("node: open %s: %w", dir, Mend(err, dir))

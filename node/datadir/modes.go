@@ -1,0 +1,36 @@
+package datadir
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// What other users must not be able to do.
+const (
+	readOrWrite fs.FileMode = 0o077
+	write       fs.FileMode = 0o022
+)
+
+// forOwner, of a path that exists, returns an error if other users have such rights to a file or a directory. harm is
+// what they can do with it; mode is what takes their rights away.
+func forOwner(path string, rights fs.FileMode, harm, mode string) error {
+	info, err := os.Stat(path)
+	if err != nil || runtime.GOOS == "windows" || info.Mode().Perm()&rights == 0 {
+		return nil // Windows has no such rights
+	}
+	return fmt.Errorf("node: others can "+harm+"; take their rights away with: chmod %s %s", path, mode, path)
+}
+
+// directoryForOwner checks a directory. Its files are closed to others each by itself, so
+// that it matters only whether they can be replaced.
+func directoryForOwner(dir string) error {
+	return forOwner(dir, write, "change which files are in %s and could put back an old database or take another identity there", "700")
+}
+
+// storeForOwner checks the database of a directory.
+func storeForOwner(dir string) error {
+	return forOwner(filepath.Join(dir, StoreFile), readOrWrite, "read %s and could see your records with it", "600")
+}
