@@ -3,10 +3,13 @@ package node
 import "context"
 
 // Alive returns nil when the loop that learns has handled what came before this call, and
-// an error when ctx ends before that or the node does not run. A supervisor that asks now
+// an error when ctx ends before that or the node does not run. A paused node is alive. A supervisor that asks now
 // and then notices a loop that hangs.
 func (n *Node) Alive(ctx context.Context) error {
 	s := n.current()
+	if s == nil && len(n.Paused()) > 0 {
+		return nil
+	}
 	if s == nil {
 		return errNotRunning
 	}

@@ -40,6 +40,23 @@ func (n *Node) Resume(_ context.Context, reason string) error {
 // Paused lists the reasons for which the node is paused; none: it is not.
 func (n *Node) Paused() []api.Pause { return n.pauses.list() }
 
+// Begun waits until Run takes part in the network, and returns the addresses of [Node.Addrs],
+// or until the node is paused, and returns the reasons.
+func (n *Node) Begun(ctx context.Context) (addrs []string, paused []api.Pause, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		if n.pauses.await(ctx, n.pauses.paused) {
+			cancel()
+		}
+	}()
+	addrs, err = n.Addrs(ctx)
+	if paused = n.Paused(); len(paused) > 0 {
+		return nil, paused, nil
+	}
+	return addrs, nil, err
+}
+
 func (n *Node) tellPaused(reason string) {
 	n.diary.Tell(api.Event{Kind: api.EventPaused, Text: "paused by its owner: takes no part in the network until it is resumed", Reason: reason})
 }

@@ -24,6 +24,8 @@ type pauses struct {
 	mu      sync.Mutex
 	reasons []api.Pause // the oldest first; empty: it may take part
 	active  bool        // it takes part
+	runs    int         // calls of Run
+	closed  bool        // no run begins any more, and those that there are end
 	changed chan struct{}
 }
 
@@ -106,11 +108,43 @@ func (p *pauses) await(ctx context.Context, ok func() bool) bool {
 }
 
 // paused reports whether there is a reason. The caller holds p.mu.
-func (p *pauses) paused() bool { return len(p.reasons) > 0 }
+func (p *pauses) paused() bool { return len(p.reasons) > 0 || p.closed }
+
+// enter notes that a run begins, unless none may, and leave that it has ended.
+func (p *pauses) enter() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.closed {
+		p.runs++
+	}
+	return !p.closed
+}
+
+func (p *pauses) leave() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.runs--
+	p.tell()
+}
+
+// close ends all runs for good, and waits until they have ended.
+func (p *pauses) close(ctx context.Context) error {
+	p.mu.Lock()
+	p.closed = true
+	p.tell()
+	p.mu.Unlock()
+	if !p.await(ctx, func() bool { return p.runs == 0 }) {
+		return fmt.Errorf("node: the node is still stopping: %w", ctx.Err())
+	}
+	return nil
+}
 
 // between takes part whenever there is no reason not to, until ctx ends or that fails.
 func (p *pauses) between(ctx context.Context, takePart func(context.Context) error) error {
-	for p.await(ctx, func() bool { p.active = !p.paused(); return p.active }) {
+	for p.await(ctx, func() bool { p.active = !p.paused(); return p.active || p.closed }) {
+		if !p.mayRun() {
+			return nil
+		}
 		err := p.during(ctx, takePart)
 		p.mu.Lock()
 		p.active = false
@@ -122,6 +156,13 @@ func (p *pauses) between(ctx context.Context, takePart func(context.Context) err
 		}
 	}
 	return nil
+}
+
+// mayRun reports whether runs may go on.
+func (p *pauses) mayRun() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !p.closed
 }
 
 // during takes part until there is a reason not to, ctx ends, or that fails.

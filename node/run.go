@@ -36,6 +36,10 @@ var errNotRunning = errors.New("node: the node is stopping")
 //
 // While its owner has paused it, the node takes no part.
 func (n *Node) Run(ctx context.Context) error {
+	if !n.pauses.enter() {
+		return errErased
+	}
+	defer n.pauses.leave()
 	if err := knownContradiction(n.ledger); err != nil {
 		return err
 	}

@@ -28,6 +28,9 @@ func (j *joining) meet(cmd *cobra.Command, done joined) error {
 	err := runDaemon(cmd, j.options, j.verbose, func(ctx context.Context, n *node.Node, r ready) error {
 		j.say(cmd, r.String())
 		done.Addresses = r.Addresses
+		if len(r.Paused) > 0 {
+			return nil
+		}
 		if err := j.first(ctx, cmd, n, &done); err != nil || done.First == "" {
 			return err
 		}

@@ -101,14 +101,11 @@ func runDaemon(cmd *cobra.Command, o *options, verbose bool, began func(context.
 	parts.Go(func() error { return supervised(ctx, n, log) })
 	parts.Go(func() error { reloading(ctx, reload, n, log); return nil })
 	parts.Go(func() error {
-		if paused := n.Paused(); len(paused) > 0 {
-			return began(ctx, n, ready{Peer: n.ID().String(), Addresses: []string{}, Paused: paused})
-		}
-		addrs, err := n.Addrs(ctx)
+		addrs, paused, err := n.Begun(ctx)
 		if err != nil {
 			return nil // the node did not get ready, and Run says why
 		}
-		return began(ctx, n, ready{Peer: n.ID().String(), Addresses: addrs})
+		return began(ctx, n, ready{Peer: n.ID().String(), Addresses: append([]string{}, addrs...), Paused: paused})
 	})
 	return parts.Wait()
 }

@@ -38,7 +38,7 @@ const statusEvery = time.Minute
 // it is doing, that its loop still turns, and that it stops. Without a manager that
 // listens (NOTIFY_SOCKET) it does nothing.
 func supervised(ctx context.Context, n *node.Node, log *slog.Logger) error {
-	if _, err := n.Addrs(ctx); err != nil {
+	if _, _, err := n.Begun(ctx); err != nil {
 		return nil // the node did not get ready, and Run says why
 	}
 	listens, err := systemd.SdNotify(false, systemd.SdNotifyReady)
@@ -86,6 +86,9 @@ func report(ctx context.Context, n *node.Node, limit time.Duration) {
 
 // managerStatus is what systemctl status shows.
 func managerStatus(s api.Status) string {
+	if len(s.Paused) > 0 {
+		return pauseText(s.Paused)
+	}
 	if s.Done {
 		return fmt.Sprintf("%d records, %d neighbours; the privacy budget is used up", s.Records, s.Neighbours)
 	}

@@ -127,3 +127,19 @@ func TestWhatIsNoSocketOfTheServiceManager(t *testing.T) {
 		t.Errorf("%v: %s", err, out)
 	}
 }
+
+// A paused daemon is ready and alive for the service manager.
+func TestServiceManagerOfAPausedNode(t *testing.T) {
+	m, dir := newManager(t), initNode(t)
+	cli(t, nil, "pause", "--dir", dir, "--reason", "on a train")
+	d := m.supervise(t, dir, "600000")
+	m.await(t, "READY=1")
+	for range 2 {
+		if said := m.await(t, "WATCHDOG=1"); !strings.Contains(said, "STATUS=paused since") {
+			t.Errorf("the watchdog heard %q", said)
+		}
+	}
+	cli(t, nil, "resume", "--dir", dir)
+	m.await(t, "of the privacy budget spent")
+	d.interrupt(t, syscall.SIGTERM)
+}

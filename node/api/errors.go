@@ -13,6 +13,9 @@ var ErrRequest = errors.New("node: a wrong request")
 // ErrScope says that whoever asks may not ask that.
 var ErrScope = errors.New("node: not allowed")
 
+// ErrEnded says that a request failed after the node had ended for it.
+var ErrEnded = errors.New("node: the node has ended")
+
 // WrongRequest makes an error an [ErrRequest] that says which.
 func WrongRequest(err error) error { return wrong{err} }
 

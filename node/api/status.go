@@ -154,5 +154,6 @@ type Confirmation struct {
 
 // Erased is what came of an Erase.
 type Erased struct {
-	Left []string `json:"left"` // other files in the directory, which stay
+	Left     []string `json:"left"` // other files in the directory, which stay
+	Farewell Farewell `json:"farewell"`
 }

@@ -2,12 +2,17 @@ package server
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"time"
 
 	"p2pnode/node/api"
 )
+
+// eraseTimeout bounds how long the daemon waits for its neighbours and for its own end when
+// it is erased.
+const eraseTimeout = time.Minute
 
 // leaveTimeout bounds how long the daemon waits for its neighbours when it leaves.
 const leaveTimeout = 10 * time.Second
@@ -21,8 +26,10 @@ func routeLifecycle(r *routes, owner api.Lifecycle, log *slog.Logger, left func(
 		func(ctx context.Context, in api.PauseReason) error { return owner.Resume(ctx, in.Reason) })
 	tell(r, operation{"POST /v1/erase", api.Admin, "erase", "Erase the data directory; the daemon stops"},
 		func(ctx context.Context, in api.Confirmation) (api.Erased, error) {
+			ctx, cancel := context.WithTimeout(ctx, eraseTimeout)
+			defer cancel()
 			e, err := owner.Erase(ctx, in.Peer)
-			if err == nil {
+			if err == nil || errors.Is(err, api.ErrEnded) {
 				left()
 			}
 			return e, err
