@@ -17,6 +17,7 @@ import (
 	"p2pnode/node/api"
 	"p2pnode/node/datadir"
 	"p2pnode/node/server"
+	"p2pnode/node/tokens"
 )
 
 // Through the daemon's socket the owner sees what she sees directly.
@@ -94,7 +95,7 @@ func ownerSeesTheRest(t *testing.T, n *Node, owner api.Owner) {
 
 // handlerOf answers as the daemon's socket does.
 func handlerOf(n *Node) http.Handler {
-	return server.New(server.Config{Owner: n, Log: n.log, Ready: n.Ready, Left: func() {}}).Handler(server.Socket{})
+	return server.New(server.Config{Owner: n, Log: n.log, Ready: n.Ready, Left: func() {}, Tokens: new(tokens.Store)}).Handler(server.Socket{})
 }
 
 // A wrong request is 400 or 422, one for what is not there 404, what the node could not do

@@ -16,6 +16,7 @@ import (
 	"p2pnode/node/client"
 	"p2pnode/node/datadir"
 	"p2pnode/node/server"
+	"p2pnode/node/tokens"
 )
 
 // served is the node through its socket, until the test ends.
@@ -28,7 +29,7 @@ func served(t *testing.T, n *Node) api.Owner {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	all := server.New(server.Config{Owner: n, Log: n.log, Ready: n.Ready, Left: func() {}})
+	all := server.New(server.Config{Owner: n, Log: n.log, Ready: n.Ready, Left: func() {}, Tokens: new(tokens.Store)})
 	go func() { ended <- all.Serve(ctx, listener, server.Socket{}) }()
 	c := client.New(client.Socket(path))
 	require.Eventually(t, "the socket answers", func() bool { return c.Alive(t.Context()) == nil })

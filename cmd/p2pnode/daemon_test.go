@@ -19,6 +19,7 @@ type daemon struct {
 	dir     string
 	id      string
 	address string    // for --bootstrap
+	api     string    // where it is asked over a network
 	owner   api.Owner // asks it over its socket
 	cmd     *exec.Cmd
 	log     bytes.Buffer // to be read after cmd.Wait
@@ -102,7 +103,7 @@ func startWith(t *testing.T, dir string, cmd *exec.Cmd) *daemon {
 	if decodeErr != nil || len(r.Addresses) == 0 && len(r.Paused) == 0 {
 		t.Fatalf("the daemon said %+v, %v", r, decodeErr)
 	}
-	d.id = r.Peer
+	d.id, d.api = r.Peer, r.API
 	if len(r.Paused) == 0 {
 		d.address = r.Addresses[0]
 	}

@@ -15,15 +15,13 @@ import (
 
 	"p2pnode/node"
 	"p2pnode/node/api"
-	"p2pnode/node/local"
 	"p2pnode/node/logs"
-	"p2pnode/node/metrics"
-	"p2pnode/node/server"
 )
 
 func runCommand(o *options) *cobra.Command {
 	var verbose bool
 	var set []string
+	var access accessFlags
 	c := &cobra.Command{
 		Use:   "run",
 		Short: "Take part in the network until interrupted",
@@ -36,6 +34,7 @@ it means that the terminal was closed, and stops the node.
 --set gives a key of config.toml another value for this run; the environment does
 so, too, see "p2pnode config --help".`,
 		Example: `  p2pnode run
+  p2pnode run --api 127.0.0.1:8467
   p2pnode run --set dht=client --set keep_days=30
   p2pnode run --dir /var/lib/p2pnode --json`,
 		Args: noArguments,
@@ -44,12 +43,13 @@ so, too, see "p2pnode config --help".`,
 			if err != nil {
 				return usageError{err, cmd}
 			}
-			o.settings = append(o.settings, list...)
+			o.settings = append(o.settings, append(list, access.settings()...)...)
 			return runDaemon(cmd, o, verbose, func(_ context.Context, _ *node.Node, r ready) error { return show(cmd, o, r, ready.String) })
 		},
 	}
 	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "log more")
 	c.Flags().StringArrayVar(&set, "set", nil, "KEY=VALUE: another value for a key of config.toml")
+	access.register(c)
 	return c
 }
 
@@ -88,16 +88,14 @@ func runDaemon(cmd *cobra.Command, o *options, verbose bool, began func(context.
 		return err
 	}
 	defer func() { err = errors.Join(err, n.Close()) }()
-	// The socket comes first, so that a client can ask as soon as the node is ready.
-	socket, err := ownerSocket(o.dir)
+	// The doors come first, so that a client can ask as soon as the node is ready.
+	at, err := openDoors(o, n, log, stop)
 	if err != nil {
 		return err
 	}
-	c := local.Config(n, logs.For(log, logs.API))
-	c.Left, c.Metrics = stop, metrics.Handler(n)
 	parts, ctx := errgroup.WithContext(ctx)
 	parts.Go(func() error { return n.Run(ctx) })
-	parts.Go(func() error { return server.New(c).Serve(ctx, socket, server.Socket{}) })
+	at.serve(ctx, parts)
 	parts.Go(func() error { return supervised(ctx, n, log) })
 	parts.Go(func() error { reloading(ctx, reload, n, log); return nil })
 	parts.Go(func() error {
@@ -105,7 +103,7 @@ func runDaemon(cmd *cobra.Command, o *options, verbose bool, began func(context.
 		if err != nil {
 			return nil // the node did not get ready, and Run says why
 		}
-		return began(ctx, n, ready{Peer: n.ID().String(), Addresses: append([]string{}, addrs...), Paused: paused})
+		return began(ctx, n, ready{Peer: n.ID().String(), Addresses: append([]string{}, addrs...), Paused: paused, API: at.url})
 	})
 	return parts.Wait()
 }
@@ -115,18 +113,24 @@ type ready struct {
 	Peer      string      `json:"peer"`
 	Addresses []string    `json:"addresses"`
 	Paused    []api.Pause `json:"paused,omitempty"` // it takes no part
+	API       string      `json:"api,omitempty"`    // where the owner's interface is offered over a network
 }
 
-// String is one line with one address, for other machines if there is one.
+// String is one line with one address, for other machines if there is one, and one for the
+// owner if she is served over a network.
 func (r ready) String() string {
+	owner := ""
+	if r.API != "" {
+		owner = fmt.Sprintf("Its owner's interface is at %s; \"p2pnode dashboard\" prints an address for a browser.\n", r.API)
+	}
 	if len(r.Paused) > 0 {
-		return "Serving you alone: the node is " + pauseText(r.Paused) + ".\n"
+		return "Serving you alone: the node is " + pauseText(r.Paused) + ".\n" + owner
 	}
 	if len(r.Addresses) == 0 {
-		return "Ready, but others cannot reach any of its addresses: give it one with the key listen in config.toml.\n"
+		return "Ready, but others cannot reach any of its addresses: give it one with the key listen in config.toml.\n" + owner
 	}
 	best := max(0, slices.IndexFunc(r.Addresses, func(a string) bool { return !loopback(a) }))
-	return fmt.Sprintf("Ready. Others join with the ticket that \"p2pnode invite\" prints, or start from here: %s\n", r.Addresses[best])
+	return fmt.Sprintf("Ready. Others join with the ticket that \"p2pnode invite\" prints, or start from here: %s\n", r.Addresses[best]) + owner
 }
 
 func loopback(address string) bool {

@@ -34,6 +34,7 @@ func Kinds() []Kind {
 		{"bad lines", ErrBadLines},
 		{"some bad", ErrSomeBad},
 		{"no peer", ErrNoPeer},
+		{"no token", ErrNoToken},
 		{"not joined", ErrNotJoined},
 		{"scope", ErrScope},
 		{"request", ErrRequest},

@@ -5,7 +5,7 @@ type Scope string
 
 // The scopes. Admin has the others in it.
 const (
-	Open  Scope = ""      // whoever reaches the server
+	Open  Scope = "open"  // whoever reaches the server; of no token
 	Read  Scope = "read"  // how the node is doing, and no record
 	Data  Scope = "data"  // records, predictions, the model
 	Admin Scope = "admin" // everything

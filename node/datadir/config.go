@@ -32,6 +32,12 @@ type Config struct {
 
 	Interfaces []string `toml:"interfaces,omitempty" comment:"names of network interfaces: only these are announced and searched for peers; left out: all"`
 
+	APIListen string   `toml:"api_listen,omitempty" comment:"offer the owner's interface and the dashboard at this address too, as 127.0.0.1:8467, to who shows a token"`
+	APIPublic bool     `toml:"api_public,omitempty" comment:"api_listen may be an address that other machines reach; it is served over TLS only"`
+	APIHosts  []string `toml:"api_hosts,omitempty" comment:"further hosts, with their ports, that requests may name, for a name or a forwarded port: node.example:8467"`
+	APICert   string   `toml:"api_tls_cert,omitempty" comment:"the file of a certificate for TLS; left out: one that carries this node's peer ID, which programs can check"`
+	APIKey    string   `toml:"api_tls_key,omitempty" comment:"the file of its key"`
+
 	MDNS  bool   `toml:"mdns" comment:"look for peers on the local network"`
 	DHT   string `toml:"dht" comment:"the hash table nodes meet in: server, client (asks others and answers nobody: a phone, a metered link), or off: only\nthe bootstrap peers, the local network and what neighbours know"`
 	Power string `toml:"power" comment:"normal, or low: notices lost peers later and does less while idle, for batteries"`
@@ -133,6 +139,7 @@ func (c *Config) Validate(t *learner.Task) error {
 // policy, can tell whether those of privacy fit together.
 func (c *Config) faults(t *learner.Task) (f faults) {
 	c.checkNetwork(&f)
+	c.checkInterface(&f)
 	c.checkProfile(&f, t)
 	c.checkPrivacy(&f, t)
 	c.checkKept(&f)

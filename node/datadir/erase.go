@@ -235,12 +235,12 @@ func (e erasure) files() ([]string, error) {
 
 // temporary matches the files that a crash of doctor, or of the writing of a file, may
 // leave.
-var temporary = regexp.MustCompile(`^(doctor-|(members|private|task|config)\.toml\.|(identity|swarm)\.key\.)[0-9]+$`)
+var temporary = regexp.MustCompile(`^(doctor-|(members|private|task|config)\.toml\.|(identity|swarm)\.key\.|tokens\.json\.)[0-9]+$`)
 
 // isOwn reports whether a file of this name in a data directory is the node's.
 func isOwn(name string) bool {
 	switch name {
-	case KeyFile, ConfigFile, TaskFile, CatalogueFile, SocketFile, networkKeyFile, PrivateFile, membersFile:
+	case KeyFile, ConfigFile, TaskFile, CatalogueFile, SocketFile, TokensFile, networkKeyFile, PrivateFile, membersFile:
 		return true
 	}
 	return storage.IsFile(StoreFile, name) || temporary.MatchString(name)

@@ -14,6 +14,7 @@ import (
 const (
 	KeyFile    = "identity.key" // libp2p private key, mode 0600
 	SocketFile = "p2pnode.sock" // where the daemon listens, mode 0600
+	TokensFile = "tokens.json"  // who may ask over a network: hashes of their tokens, mode 0600
 	ConfigFile = "config.toml"
 	TaskFile   = "task.toml"
 	StoreFile  = "p2pnode.db"

@@ -15,6 +15,7 @@ import (
 	"p2pnode/node/client"
 	"p2pnode/node/datadir"
 	"p2pnode/node/server"
+	"p2pnode/node/tokens"
 	"p2pnode/storage"
 )
 
@@ -27,13 +28,14 @@ type Connection struct {
 // Close drops the connection and, if no daemon held it, the directory.
 func (c *Connection) Close() error { return errors.Join(c.Client.Close(), c.release()) }
 
-// Connect connects to a directory; if no daemon runs, settings lie over its configuration. If its daemon says nothing for ten seconds, Connect, and
-// later any request, fails with ErrSilent, however long the request itself may take.
+// Connect connects to a directory; if no daemon runs, settings lie over its configuration.
+// If its daemon says nothing for ten seconds, Connect, and later any request, fails with
+// ErrSilent, however long the request itself may take.
 func Connect(ctx context.Context, dir string, log *slog.Logger, over ...datadir.Setting) (*Connection, error) {
-	c := client.New(client.Socket(SocketPath(dir)))
-	switch err := c.Alive(ctx); {
+	socket := client.New(client.Socket(SocketPath(dir)))
+	switch err := socket.Alive(ctx); {
 	case err == nil:
-		return &Connection{c, func() error { return nil }}, nil
+		return &Connection{socket, func() error { return nil }}, nil
 	case errors.Is(err, api.ErrSilent):
 		return nil, err
 	}
@@ -44,7 +46,11 @@ func Connect(ctx context.Context, dir string, log *slog.Logger, over ...datadir.
 	if err != nil {
 		return nil, err
 	}
-	return serveHere(n, log), nil
+	c, err := Config(n, dir, log)
+	if err != nil {
+		return nil, errors.Join(err, n.Close())
+	}
+	return serveHere(c, n.Close), nil
 }
 
 // Running reports whether a daemon answers for a directory.
@@ -77,19 +83,21 @@ func ConnectWaiting(ctx context.Context, dir string, log *slog.Logger, over ...d
 	}
 }
 
-// Config is what a server serves of a node. Its caller adds what only a daemon has.
-func Config(n *node.Node, log *slog.Logger) server.Config {
-	return server.Config{Owner: n, Log: log, Ready: n.Ready, Left: func() {}}
+// Config is what a server serves of a node in a directory. Its caller adds what only a
+// daemon has.
+func Config(n *node.Node, dir string, log *slog.Logger) (server.Config, error) {
+	known, err := tokens.Open(filepath.Join(dir, datadir.TokensFile))
+	return server.Config{Owner: n, Log: log, Tokens: known, Ready: n.Ready, Left: func() {}}, err
 }
 
 // serveHere serves a node that is at rest to this process alone.
-func serveHere(n *node.Node, log *slog.Logger) *Connection {
+func serveHere(c server.Config, release func() error) *Connection {
 	ctx, stop := context.WithCancel(context.Background())
 	here := newPipe()
 	served := make(chan error, 1)
-	go func() { served <- server.New(Config(n, log)).Serve(ctx, here, server.Socket{}) }()
+	go func() { served <- server.New(c).Serve(ctx, here, server.Socket{}) }()
 	return &Connection{client.New(here.dial), func() error {
 		stop()
-		return errors.Join(<-served, n.Close())
+		return errors.Join(<-served, release())
 	}}
 }

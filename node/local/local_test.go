@@ -40,7 +40,9 @@ func daemon(t *testing.T, dir string) {
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error, 1)
-	go func() { served <- server.New(Config(n, discard)).Serve(ctx, socket, server.Socket{}) }()
+	c, err := Config(n, dir, discard)
+	require.NoError(t, err)
+	go func() { served <- server.New(c).Serve(ctx, socket, server.Socket{}) }()
 	t.Cleanup(func() {
 		stop()
 		require.NoError(t, <-served, n.Close())

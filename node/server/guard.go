@@ -36,24 +36,26 @@ func (Socket) Admit(r *http.Request) error {
 // Allow implements [Guard].
 func (Socket) Allow(*http.Request, api.Scope) error { return nil }
 
-// guarded is the key of a request's guard in its context.
-type guarded struct{}
+// guarded is the key of a request's guard in its context, overTLS of whether it came so.
+type (
+	guarded struct{}
+	overTLS struct{}
+)
 
 // Handler answers the requests that pass a guard.
 func (s *Server) Handler(g Guard) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return http.HandlerFunc(func(client http.ResponseWriter, r *http.Request) {
+		w := &answerPieces{ResponseWriter: client}
 		if err := g.Admit(r); err != nil {
 			writeProblem(w, problemOf(err))
 			return
 		}
-		s.routes.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), guarded{}, g)))
+		ctx := context.WithValue(r.Context(), guarded{}, g)
+		s.routes.ServeHTTP(w, r.WithContext(context.WithValue(ctx, overTLS{}, r.TLS != nil)))
 	})
 }
 
 // allow asks the guard of a request.
 func allow(r *http.Request, scope api.Scope) error {
-	if scope == api.Open {
-		return nil
-	}
 	return r.Context().Value(guarded{}).(Guard).Allow(r, scope)
 }

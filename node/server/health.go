@@ -36,6 +36,10 @@ func routePages(r *routes, c Config) {
 	}
 	if c.Pages != nil {
 		r.mux.HandleFunc("GET /{path...}", func(w http.ResponseWriter, q *http.Request) {
+			if err := allow(q, api.Open); err != nil {
+				writeProblem(w, problemOf(err))
+				return
+			}
 			if strings.HasPrefix(q.URL.Path, "/v1/") {
 				http.NotFound(&unrouted{w}, q)
 				return

@@ -47,9 +47,8 @@ func routeLifecycle(r *routes, owner api.Lifecycle, log *slog.Logger, left func(
 // takes a part for the whole. A client that stops taking it is not waited for: meanwhile
 // every write that makes the database grow waits, releases too.
 func sendBackup(w http.ResponseWriter, q *http.Request, owner api.Lifecycle, log *slog.Logger) error {
-	out := &pieceWriter{client: w}
-	err := owner.Backup(q.Context(), out)
-	if err != nil && out.begun {
+	err := owner.Backup(q.Context(), w)
+	if err != nil && begun(w) {
 		breakOff(q, log, "backup failed", err)
 	}
 	return err

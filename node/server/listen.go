@@ -1,10 +1,13 @@
 package server
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"os"
+
+	"golang.org/x/net/netutil"
 )
 
 // maxSocketPath is the longest path a unix socket can have everywhere.
@@ -26,6 +29,23 @@ func Listen(path string) (net.Listener, error) {
 	}
 	if err := os.Chmod(path, 0o600); err != nil {
 		return nil, errors.Join(err, listener.Close())
+	}
+	return listener, nil
+}
+
+// mostConnections is how many connections a network may hold at a time.
+const mostConnections = 256
+
+// ListenNetwork opens a listener that others than the owner's user reach; with a
+// certificate over TLS.
+func ListenNetwork(address string, c *tls.Certificate) (net.Listener, error) {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("server: offer the owner's interface at %s: %w", address, err)
+	}
+	listener = netutil.LimitListener(listener, mostConnections)
+	if c != nil {
+		listener = tls.NewListener(listener, overTLSWith(*c))
 	}
 	return listener, nil
 }

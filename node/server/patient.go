@@ -1,39 +1,73 @@
 package server
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"os"
 	"time"
+
+	"github.com/danielgtaylor/huma/v2"
 )
 
-// bodyTimeout is how long a client may take to send the next piece of a request, and
-// answerTimeout how long to receive the next piece of a copy or a list.
+// pieceTimeout is how long a client may take to send the next piece of a request, or to
+// receive that of an answer, and bodyTimeout how long to send a request that is no stream.
 const (
-	bodyTimeout   = 30 * time.Second
-	answerTimeout = 20 * time.Second
+	pieceTimeout = 20 * time.Second
+	bodyTimeout  = 2 * time.Minute
 )
 
 // patient bounds the time of each piece of a request's body, and lifts the bound between
 // them: left in place it would end the request while that is answered.
-func patient(w http.ResponseWriter, body io.ReadCloser) io.ReadCloser {
-	return &pieces{body, http.NewResponseController(w)}
+func patient(w http.ResponseWriter, body io.ReadCloser, o *huma.Operation) io.ReadCloser {
+	p := &bodyPieces{ReadCloser: body, connection: http.NewResponseController(w)}
+	if o.RequestBody != nil && o.RequestBody.Content["application/json"] != nil {
+		p.end = time.Now().Add(bodyTimeout)
+	}
+	return p
 }
 
-type pieces struct {
+type bodyPieces struct {
 	io.ReadCloser
 	connection *http.ResponseController
+	end        time.Time // of the whole body; zero: none
 }
 
 // Read implements [io.Reader].
-func (p *pieces) Read(b []byte) (int, error) {
-	if err := p.connection.SetReadDeadline(time.Now().Add(bodyTimeout)); err != nil {
-		return p.ReadCloser.Read(b) // a test's connection
+func (p *bodyPieces) Read(b []byte) (int, error) {
+	until := time.Now().Add(pieceTimeout)
+	if !p.end.IsZero() && p.end.Before(until) {
+		until = p.end
+	}
+	if p.connection.SetReadDeadline(until) != nil { // a test's connection
+		return p.ReadCloser.Read(b)
 	}
 	n, err := p.ReadCloser.Read(b)
-	if os.IsTimeout(err) {
-		return n, refuse(http.StatusRequestTimeout, "the request did not arrive in time", "send it without a pause")
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		_ = p.connection.SetReadDeadline(time.Time{}) // as it was just set
 	}
-	_ = p.connection.SetReadDeadline(time.Time{}) // it was just set
 	return n, err
+}
+
+// answerPieces bounds the time of each piece that a client receives, and remembers whether
+// anything was sent.
+type answerPieces struct {
+	http.ResponseWriter
+	begun bool
+}
+
+// Write implements [io.Writer].
+func (w *answerPieces) Write(p []byte) (int, error) {
+	w.begun = true
+	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(pieceTimeout)) // every connection has one but a test's
+	return w.ResponseWriter.Write(p)
+}
+
+// Unwrap is for [http.ResponseController].
+func (w *answerPieces) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// begun reports whether a part of the answer was sent.
+func begun(w http.ResponseWriter) bool {
+	p, ok := w.(*answerPieces)
+	return ok && p.begun
 }

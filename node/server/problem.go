@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"os"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -38,6 +39,7 @@ var statuses = map[string]int{
 	"not joined": http.StatusConflict,
 	"no record":  http.StatusNotFound,
 	"no peer":    http.StatusNotFound,
+	"no token":   http.StatusNotFound,
 	"bad lines":  http.StatusUnprocessableEntity,
 	"some bad":   http.StatusUnprocessableEntity,
 	"scope":      http.StatusForbidden,
@@ -53,6 +55,8 @@ func problemOf(err error) problem {
 	p.Status = statuses[p.Kind]
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		p.Status = http.StatusRequestEntityTooLarge
+	} else if errors.Is(err, os.ErrDeadlineExceeded) {
+		p.Status = http.StatusRequestTimeout
 	} else if p.Status == 0 && errors.Is(err, context.DeadlineExceeded) {
 		p.Status = http.StatusServiceUnavailable
 	} else if p.Status == 0 {
@@ -63,6 +67,12 @@ func problemOf(err error) problem {
 }
 
 func writeProblem(w http.ResponseWriter, p problem) {
+	switch p.Status {
+	case http.StatusUnauthorized:
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	case http.StatusTooManyRequests:
+		w.Header().Set("Retry-After", "1")
+	}
 	w.Header().Set("Content-Type", problemType)
 	w.WriteHeader(p.Status)
 	_ = json.NewEncoder(w).Encode(p.Problem) // the client has gone: nothing to tell it

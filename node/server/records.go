@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"mime"
 	"net/http"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -78,7 +77,7 @@ func (in *importInput) imported(ctx context.Context, owner api.Recorder) (*body[
 // sendRecords sends the list while it is read, one line of JSON for each record. After an
 // error it breaks the connection, as sendBackup does.
 func sendRecords(w http.ResponseWriter, q *http.Request, owner api.Recorder, content bool, log *slog.Logger) error {
-	out := bufio.NewWriter(&pieceWriter{client: w})
+	out := bufio.NewWriter(w)
 	lines, begun := json.NewEncoder(out), false
 	for record, err := range owner.Records(q.Context(), content) {
 		if err != nil && !begun {
@@ -101,20 +100,4 @@ func breakOff(q *http.Request, log *slog.Logger, what string, err error) {
 		log.Error(what, "error", err)
 	}
 	panic(http.ErrAbortHandler)
-}
-
-// pieceWriter bounds the time of each piece that a client receives, and remembers whether
-// anything was sent.
-type pieceWriter struct {
-	client http.ResponseWriter
-	begun  bool
-}
-
-// Write implements [io.Writer].
-func (w *pieceWriter) Write(p []byte) (int, error) {
-	w.begun = true
-	if err := http.NewResponseController(w.client).SetWriteDeadline(time.Now().Add(answerTimeout)); err != nil {
-		return 0, err
-	}
-	return w.client.Write(p)
 }

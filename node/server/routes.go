@@ -78,7 +78,7 @@ func (r *routes) document(o operation) huma.Operation {
 			writeProblem(w, problemOf(err))
 			return
 		}
-		q.Body = patient(w, q.Body)
+		q.Body = patient(w, q.Body, ctx.Operation())
 		next(ctx)
 	}}
 	return out

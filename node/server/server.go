@@ -13,12 +13,17 @@ import (
 	"time"
 
 	"p2pnode/node/api"
+	"p2pnode/node/tokens"
 )
 
 // Config is what a [Server] serves.
 type Config struct {
 	Owner api.Owner
 	Log   *slog.Logger
+	// Tokens are who may ask over a network.
+	Tokens *tokens.Store
+	// URL is the address of the server on a network; "": it is on none.
+	URL string
 	// Ready says why the node takes no part in its network yet; nil: nobody asks.
 	Ready func() error
 	// Left is called once the node has left its neighbours: then the daemon is to stop.
@@ -33,11 +38,13 @@ type Config struct {
 type Server struct {
 	config Config
 	routes *routes
+	codes  tokens.Codes
 }
 
 // New returns a server. It listens nowhere yet.
 func New(c Config) *Server {
-	r := newRoutes()
+	s := &Server{config: c, routes: newRoutes()}
+	r := s.routes
 	routeHealth(r, c)
 	routeRecords(r, c.Owner, c.Log)
 	routePredictions(r, c.Owner)
@@ -46,8 +53,9 @@ func New(c Config) *Server {
 	routeNetwork(r, c.Owner)
 	routeWatching(r, c.Owner)
 	routeLifecycle(r, c.Owner, c.Log, c.Left)
+	routeTokens(s, c.Tokens)
 	routePages(r, c)
-	return &Server{c, r}
+	return s
 }
 
 // headerTimeout bounds how long the head of a request may take, idleTimeout how long a

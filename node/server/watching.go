@@ -60,7 +60,7 @@ func sendLive[T any](w http.ResponseWriter, q *http.Request, live func(context.C
 	if stop, ok := ctx.Value(stopping{}).(context.Context); ok {
 		defer context.AfterFunc(stop, cancel)()
 	}
-	out, sent := &pieceWriter{client: w}, http.NewResponseController(w)
+	sent := http.NewResponseController(w)
 	w.Header().Set("Cache-Control", "no-store")
 	_ = sent.Flush() // the client sees that its request has been taken
 	for v, err := range live(ctx) {
@@ -71,7 +71,7 @@ func sendLive[T any](w http.ResponseWriter, q *http.Request, live func(context.C
 		if err != nil {
 			return err
 		}
-		if _, err := out.Write(line); err != nil || sent.Flush() != nil {
+		if _, err := w.Write(line); err != nil || sent.Flush() != nil {
 			return nil // the client has gone
 		}
 	}

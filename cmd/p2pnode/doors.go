@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"net"
+
+	"github.com/libp2p/go-libp2p/core/crypto"
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"p2pnode/node"
+	"p2pnode/node/dashboard"
+	"p2pnode/node/datadir"
+	"p2pnode/node/local"
+	"p2pnode/node/logs"
+	"p2pnode/node/metrics"
+	"p2pnode/node/server"
+)
+
+// accessFlags say where a daemon is asked beside its socket: short for keys of config.toml.
+type accessFlags struct {
+	listen string
+	public bool
+}
+
+func (f *accessFlags) register(c *cobra.Command) {
+	c.Flags().StringVar(&f.listen, "api", "", "offer the owner's interface and the dashboard at this address too, as 127.0.0.1:8467 (key api_listen)")
+	c.Flags().BoolVar(&f.public, "api-public", false, "let other machines reach that address, over TLS (key api_public)")
+}
+
+func (f *accessFlags) settings() (list []datadir.Setting) {
+	if f.listen != "" {
+		list = append(list, datadir.Setting{Key: "api_listen", Value: f.listen, From: "--api"})
+	}
+	if f.public {
+		list = append(list, datadir.Setting{Key: "api_public", Value: "true", From: "--api-public"})
+	}
+	return list
+}
+
+// doors are where a daemon is asked: at the socket of its directory, and over a network if
+// its owner says so.
+type doors struct {
+	server  *server.Server
+	socket  net.Listener
+	network net.Listener // nil: none
+	guard   server.Guard // of network
+	url     string       // of network
+}
+
+// openDoors opens them. left is called when the node has left its neighbours.
+func openDoors(o *options, n *node.Node, log *slog.Logger, left func()) (d *doors, err error) {
+	files, err := datadir.Read(o.dir, o.settings...)
+	if err != nil {
+		return nil, err
+	}
+	c := files.Config
+	serves, err := local.Config(n, o.dir, logs.For(log, logs.API))
+	if err != nil {
+		return nil, err
+	}
+	d = new(doors)
+	if d.network, err = openNetwork(&c, files.Key); err != nil {
+		return nil, err
+	}
+	if d.network != nil {
+		d.guard = server.NewBearer(serves.Tokens, c.APIHosts)
+		d.url = address(d.network, c.InterfaceTLS())
+	}
+	if d.socket, err = ownerSocket(o.dir); err != nil {
+		return nil, errors.Join(err, d.close())
+	}
+	serves.Left, serves.URL, serves.Pages, serves.Metrics = left, d.url, dashboard.Handler(), metrics.Handler(n)
+	d.server = server.New(serves)
+	return d, nil
+}
+
+// openNetwork listens where the configuration says; nil: nowhere.
+func openNetwork(c *datadir.Config, key crypto.PrivKey) (net.Listener, error) {
+	if c.APIListen == "" {
+		return nil, nil
+	}
+	if !c.InterfaceTLS() {
+		return server.ListenNetwork(c.APIListen, nil)
+	}
+	made, err := server.Certificate(key)
+	if c.APICert != "" {
+		made, err = tls.LoadX509KeyPair(c.APICert, c.APIKey)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return server.ListenNetwork(c.APIListen, &made)
+}
+
+// address is where a browser on this machine finds a listener.
+func address(l net.Listener, overTLS bool) string {
+	at := l.Addr().(*net.TCPAddr)
+	host := at.String()
+	if at.IP.IsUnspecified() {
+		_, port, _ := net.SplitHostPort(host)
+		host = net.JoinHostPort("localhost", port)
+	}
+	if overTLS {
+		return "https://" + host
+	}
+	return "http://" + host
+}
+
+// close closes what is open before anything is served.
+func (d *doors) close() error {
+	if d.network == nil {
+		return nil
+	}
+	return d.network.Close()
+}
+
+// serve answers at all doors until ctx ends.
+func (d *doors) serve(ctx context.Context, parts *errgroup.Group) {
+	parts.Go(func() error { return d.server.Serve(ctx, d.socket, server.Socket{}) })
+	if d.network != nil {
+		parts.Go(func() error { return d.server.Serve(ctx, d.network, d.guard) })
+	}
+}

@@ -1,0 +1,135 @@
+package server
+
+import (
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/time/rate"
+
+	"p2pnode/node/api"
+	"p2pnode/node/tokens"
+)
+
+// The rates of requests: of each token, of those without one that may be asked all the
+// same, and of wrong tokens. The first number is by second, the second at once.
+const (
+	tokenRate, tokenBurst = 200, 400
+	openRate, openBurst   = 100, 200
+	wrongRate, wrongBurst = 2, 20
+)
+
+// Bearer guards a listener that other programs, people and web pages reach: each request
+// shows a token, or a session's cookie, and names the host it means.
+type Bearer struct {
+	tokens *tokens.Store
+	hosts  []string
+
+	open, wrong *rate.Limiter
+	mu          sync.Mutex
+	rates       map[string]*rate.Limiter // by ID of token
+}
+
+// NewBearer returns a guard. Requests may name these hosts, with their ports, and the
+// address at which they arrive.
+func NewBearer(t *tokens.Store, hosts []string) *Bearer {
+	return &Bearer{tokens: t, hosts: hosts, rates: make(map[string]*rate.Limiter),
+		open: rate.NewLimiter(openRate, openBurst), wrong: rate.NewLimiter(wrongRate, wrongBurst)}
+}
+
+// Admit implements [Guard].
+func (b *Bearer) Admit(r *http.Request) error {
+	if !slices.ContainsFunc(b.named(r), func(h string) bool { return strings.EqualFold(h, r.Host) }) {
+		return refuse(http.StatusForbidden, "this server has no such name", "ask for the address it listens on, or name the host in the key api_hosts of config.toml")
+	}
+	origin := r.Header.Get("Origin")
+	if origin != "" && !strings.EqualFold(origin, scheme(r)+"://"+r.Host) || http.NewCrossOriginProtection().Check(r) != nil {
+		return refuse(http.StatusForbidden, "a page of another origin asks", "only the dashboard's own pages may ask")
+	}
+	return nil
+}
+
+// named are the hosts that a request may mean.
+func (b *Bearer) named(r *http.Request) []string {
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	if !ok {
+		return b.hosts
+	}
+	out := append([]string{local.String()}, b.hosts...)
+	_, port, _ := net.SplitHostPort(local.String())
+	if local.IP.IsLoopback() {
+		out = append(out, "localhost:"+port)
+	}
+	if port == "443" && r.TLS != nil || port == "80" && r.TLS == nil {
+		out = append(out, strings.TrimSuffix(local.String(), ":"+port))
+	}
+	return out
+}
+
+func scheme(r *http.Request) string {
+	if r.TLS != nil {
+		return "https"
+	}
+	return "http"
+}
+
+// Allow implements [Guard].
+func (b *Bearer) Allow(r *http.Request, scope api.Scope) error {
+	if scope == api.Open {
+		return limited(b.open)
+	}
+	t, err := b.identify(r)
+	if err != nil {
+		return err
+	}
+	if err := limited(b.rate(t.ID)); err != nil {
+		return err
+	}
+	if !slices.Contains(t.Scopes, scope) && !slices.Contains(t.Scopes, api.Admin) {
+		p := problemOf(api.ErrScope)
+		p.Detail, p.Hint = "this token may not ask that", "make one with p2pnode token new --scope "+string(scope)
+		return p
+	}
+	return nil
+}
+
+// identify finds the token of a request: the one it shows, else that of a session. Requests
+// of a session come from the dashboard's own pages: other ports of the same host are the
+// same site to a browser, and send its cookies.
+func (b *Bearer) identify(r *http.Request) (t api.Token, err error) {
+	if secret, shown := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); shown {
+		if t, found := b.tokens.Find(secret); found {
+			return t, nil
+		}
+	} else if t, found := sessionOf(r, b.tokens); found {
+		site := r.Header.Get("Sec-Fetch-Site")
+		foreign := site != "" && site != "same-origin" && site != "none"
+		if unsafe := r.Method != http.MethodGet && r.Method != http.MethodHead; foreign || unsafe && site != "same-origin" && r.Header.Get("Origin") == "" {
+			return t, refuse(http.StatusForbidden, "a session serves the dashboard's own pages only", "programs show a token: p2pnode token new")
+		}
+		return t, nil
+	}
+	if err := limited(b.wrong); err != nil {
+		return t, err
+	}
+	return t, refuse(http.StatusUnauthorized, "the request shows no valid token", `send the header "Authorization: Bearer TOKEN", with a token of p2pnode token new`)
+}
+
+// rate is how often a token may ask.
+func (b *Bearer) rate(id string) *rate.Limiter {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.rates[id] == nil {
+		b.rates[id] = rate.NewLimiter(tokenRate, tokenBurst)
+	}
+	return b.rates[id]
+}
+
+func limited(l *rate.Limiter) error {
+	if l.Allow() {
+		return nil
+	}
+	return refuse(http.StatusTooManyRequests, "too many requests", "wait a second")
+}

@@ -1,0 +1,446 @@
+package server_test
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/peer"
+
+	"p2pnode/internal/require"
+	"p2pnode/node"
+	"p2pnode/node/api"
+	"p2pnode/node/client"
+	"p2pnode/node/datadir"
+	"p2pnode/node/server"
+	"p2pnode/node/tokens"
+)
+
+// line is a task with one feature.
+const line = `name = "line"
+features = [{name = "a", kind = "number", min = -1.0, max = 1.0}]
+target = {name = "y", min = -3.0, max = 3.0}
+`
+
+// offered is a node's interface on a network.
+type offered struct {
+	url    string
+	tokens *tokens.Store
+	server *server.Server
+	files  datadir.Files
+}
+
+// offer serves a fresh node over TCP until the test ends; with TLS by the node's key.
+func offer(t *testing.T, overTLS bool) *offered {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "node")
+	task, err := datadir.ParseTask([]byte(line))
+	require.NoError(t, err)
+	require.NoError(t, datadir.Init(dir, task, datadir.DefaultConfig(task)))
+	n, err := node.Open(dir, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	o := &offered{tokens: new(tokens.Store)}
+	o.tokens, err = tokens.Open("")
+	require.NoError(t, err)
+	o.files, err = datadir.Read(dir)
+	require.NoError(t, err)
+	pages := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "a page") })
+	o.server = server.New(server.Config{Owner: n, Log: slog.New(slog.DiscardHandler), Tokens: o.tokens, Ready: n.Ready, Left: func() {}, Pages: pages, Metrics: pages})
+	var certificate *tls.Certificate
+	o.url = "http://"
+	if overTLS {
+		c, err := server.Certificate(o.files.Key)
+		require.NoError(t, err)
+		certificate, o.url = &c, "https://"
+	}
+	listener, err := server.ListenNetwork("127.0.0.1:0", certificate)
+	require.NoError(t, err)
+	o.url += listener.Addr().String()
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() {
+		served <- o.server.Serve(ctx, listener, server.NewBearer(o.tokens, []string{"node.example:8467"}))
+	}()
+	t.Cleanup(func() {
+		stop()
+		require.NoError(t, <-served, n.Close())
+	})
+	return o
+}
+
+func (o *offered) token(t *testing.T, scopes ...api.Scope) string {
+	t.Helper()
+	made, err := o.tokens.Issue(api.TokenWish{Name: "test", Scopes: scopes}, 0)
+	require.NoError(t, err)
+	return made.Secret
+}
+
+// ask makes a request and returns the answer, whose body it closes.
+func (o *offered) ask(t *testing.T, method, path string, change func(*http.Request)) (*http.Response, string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	var body io.Reader = strings.NewReader("{}")
+	if method == http.MethodGet {
+		body = nil
+	}
+	r, err := http.NewRequestWithContext(ctx, method, o.url+path, body)
+	require.NoError(t, err)
+	if change != nil {
+		change(r)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	if answer.Header.Get("Content-Type") == "text/event-stream" {
+		return answer, ""
+	}
+	text, err := io.ReadAll(answer.Body)
+	if path != "/v1/logs" { // which may break off
+		require.NoError(t, err)
+	}
+	return answer, string(text)
+}
+
+func bearer(secret string) func(*http.Request) {
+	return func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+secret) }
+}
+
+// scopes is what each path asks for. A path that is added must be here, and state in its
+// description what is here.
+var scopes = map[string]api.Scope{
+	"GET /healthz": api.Open, "GET /readyz": api.Open, "POST /v1/session": api.Open,
+	"DELETE /v1/session": api.Read, "GET /v1/openapi.json": api.Read, "GET /v1/status": api.Read, "GET /v1/benefit": api.Read,
+	"GET /v1/doctor": api.Read, "GET /v1/neighbours": api.Read, "GET /v1/peers": api.Read, "GET /v1/members": api.Read,
+	"GET /v1/budget": api.Read, "GET /v1/budget/verification": api.Read, "GET /v1/budget/ledger": api.Read, "GET /v1/budget/statement": api.Read,
+	"GET /v1/sums": api.Read, "GET /v1/events": api.Read,
+	"GET /v1/records": api.Data, "POST /v1/records/file": api.Data, "POST /v1/records/lines": api.Data, "POST /v1/records/imported": api.Data,
+	"POST /v1/records/delete": api.Data, "DELETE /v1/records/{number}": api.Data, "POST /v1/predict": api.Data, "POST /v1/predict/rows": api.Data, "GET /v1/model": api.Data,
+	"POST /v1/peers": api.Admin, "DELETE /v1/peers/{peer}": api.Admin, "PUT /v1/members": api.Admin, "POST /v1/pause": api.Admin, "POST /v1/resume": api.Admin,
+	"GET /v1/logs": api.Admin, "GET /v1/logs/levels": api.Admin, "PUT /v1/logs/levels": api.Admin, "GET /v1/backup": api.Admin,
+	"POST /v1/leave": api.Admin, "POST /v1/erase": api.Admin, "GET /v1/tokens": api.Admin, "POST /v1/tokens": api.Admin, "DELETE /v1/tokens/{id}": api.Admin,
+	"POST /v1/session/code": api.Admin,
+}
+
+// described lists the paths of the description, with the scopes it states.
+func described(t *testing.T, s *server.Server) map[string]api.Scope {
+	t.Helper()
+	text, err := s.OpenAPI()
+	require.NoError(t, err)
+	var d struct {
+		Paths map[string]map[string]struct {
+			Security []map[string][]api.Scope `json:"security"`
+		} `json:"paths"`
+	}
+	require.NoError(t, json.Unmarshal(text, &d))
+	out := make(map[string]api.Scope)
+	for path, methods := range d.Paths {
+		for method, o := range methods {
+			out[strings.ToUpper(method)+" "+path] = api.Open
+			if len(o.Security) > 0 {
+				out[strings.ToUpper(method)+" "+path] = o.Security[0]["token"][0]
+			}
+		}
+	}
+	return out
+}
+
+// Each path answers those who may ask it, and refuses all others, by the header and by what
+// the answer says.
+func TestScopes(t *testing.T) {
+	o := offer(t, false)
+	for route, scope := range described(t, o.server) {
+		if want, listed := scopes[route]; !listed || want != scope {
+			t.Errorf("%s has the scope %q; the table says %q, %v", route, scope, want, listed)
+		}
+	}
+	secrets := map[api.Scope]string{api.Read: o.token(t, api.Read), api.Data: o.token(t, api.Data), api.Admin: o.token(t, api.Admin)}
+	all := map[string]api.Scope{"GET /metrics": api.Read, "GET /": api.Open, "GET /app.js": api.Open}
+	for route, scope := range scopes {
+		all[route] = scope
+	}
+	for route, wanted := range all {
+		method, path, _ := strings.Cut(route, " ")
+		path = strings.NewReplacer("{number}", "77", "{peer}", "nobody", "{id}", "none").Replace(path)
+		for _, has := range []api.Scope{"", "wrong", api.Read, api.Data, api.Admin} {
+			answer, text := o.ask(t, method, path, func(r *http.Request) {
+				if has != "" {
+					r.Header.Set("Authorization", "Bearer "+secrets[has])
+				}
+			})
+			switch may := wanted == api.Open || has == wanted || has == api.Admin; {
+			case route == "POST /v1/session": // without a code nobody is
+				if answer.StatusCode != http.StatusUnprocessableEntity {
+					t.Errorf("%s: %s", route, answer.Status)
+				}
+			case may && (answer.StatusCode == 401 || answer.StatusCode == 403 || answer.StatusCode == 405):
+				t.Errorf("%s with %q: %s %s", route, has, answer.Status, text)
+			case !may && (has == "" || has == "wrong") && (answer.StatusCode != 401 && answer.StatusCode != 429 || answer.StatusCode == 401 && answer.Header.Get("WWW-Authenticate") != "Bearer"):
+				t.Errorf("%s with %q: %s %s", route, has, answer.Status, text)
+			case !may && (has == api.Read || has == api.Data) && (answer.StatusCode != 403 || !strings.Contains(text, `"kind":"scope"`)):
+				t.Errorf("%s with %q: %s %s", route, has, answer.Status, text)
+			}
+		}
+	}
+}
+
+// A revoked token is refused at once, and wrong ones are limited while right ones go on.
+func TestWrongTokensAreLimited(t *testing.T) {
+	o := offer(t, false)
+	secret := o.token(t, api.Read)
+	limited := 0
+	for range 40 {
+		answer, _ := o.ask(t, "GET", "/v1/openapi.json", bearer("p2pnode_wrong"))
+		if answer.StatusCode == http.StatusTooManyRequests && answer.Header.Get("Retry-After") != "" {
+			limited++
+		}
+	}
+	if limited < 10 {
+		t.Errorf("%d of 40 wrong tokens were put off", limited)
+	}
+	if answer, text := o.ask(t, "GET", "/v1/openapi.json", bearer(secret)); answer.StatusCode != 200 {
+		t.Errorf("a right token meanwhile: %s %s", answer.Status, text)
+	}
+	require.NoError(t, o.tokens.Revoke(o.tokens.List()[0].ID))
+	if answer, _ := o.ask(t, "GET", "/v1/openapi.json", bearer(secret)); answer.StatusCode != 401 && answer.StatusCode != 429 {
+		t.Errorf("a revoked token: %s", answer.Status)
+	}
+}
+
+// Pages elsewhere, and names that somebody points at this machine, get nothing.
+func TestHostAndOrigin(t *testing.T) {
+	o := offer(t, false)
+	secret := o.token(t, api.Admin)
+	port := o.url[strings.LastIndex(o.url, ":"):]
+	for _, c := range []struct {
+		what   string
+		change func(*http.Request)
+		want   int
+	}{
+		{"as it is", func(*http.Request) {}, 200},
+		{"localhost", func(r *http.Request) { r.Host = "localhost" + port }, 200},
+		{"a name that is configured", func(r *http.Request) { r.Host = "NODE.example:8467" }, 200},
+		{"a name that is not", func(r *http.Request) { r.Host = "evil.example" + port }, 403},
+		{"another port", func(r *http.Request) { r.Host = "127.0.0.1:1" }, 403},
+		{"no port", func(r *http.Request) { r.Host = "127.0.0.1" }, 403},
+		{"the own origin", func(r *http.Request) { r.Header.Set("Origin", o.url) }, 200},
+		{"another origin", func(r *http.Request) { r.Header.Set("Origin", "https://evil.example") }, 403},
+		{"another port's origin", func(r *http.Request) { r.Header.Set("Origin", "http://127.0.0.1:1") }, 403},
+		{"no origin that has a name", func(r *http.Request) { r.Header.Set("Origin", "null") }, 403},
+	} {
+		if answer, text := o.ask(t, "GET", "/v1/status?fit=false", func(r *http.Request) { bearer(secret)(r); c.change(r) }); answer.StatusCode != c.want {
+			t.Errorf("%s: %s %s, want %d", c.what, answer.Status, text, c.want)
+		}
+	}
+	cross := func(r *http.Request) { bearer(secret)(r); r.Header.Set("Sec-Fetch-Site", "cross-site") }
+	if answer, _ := o.ask(t, "POST", "/v1/pause", cross); answer.StatusCode != 403 {
+		t.Errorf("another site changes something: %s", answer.Status)
+	}
+}
+
+// The socket serves programs, not pages, and only by its name.
+func TestSocketRefusesPages(t *testing.T) {
+	h := offer(t, false).server.Handler(server.Socket{})
+	for _, c := range []struct {
+		host, header string
+		want         int
+	}{{"localhost", "", 200}, {"localhost", "Origin", 403}, {"localhost", "Referer", 403}, {"evil.example", "", 403}, {"", "", 403}, {"localhost:80", "", 403}} {
+		w := &recorder{header: http.Header{}}
+		r, err := http.NewRequest("GET", "http://localhost/v1/status?fit=false", nil)
+		require.NoError(t, err)
+		r.Host = c.host
+		if c.header != "" {
+			r.Header.Set(c.header, "http://localhost/")
+		}
+		h.ServeHTTP(w, r)
+		if w.status != c.want {
+			t.Errorf("host %q, header %q: %d, want %d", c.host, c.header, w.status, c.want)
+		}
+	}
+}
+
+type recorder struct {
+	header http.Header
+	status int
+}
+
+func (w *recorder) Header() http.Header         { return w.header }
+func (w *recorder) Write(p []byte) (int, error) { return len(p), nil }
+func (w *recorder) WriteHeader(status int)      { w.status = status }
+
+// A code begins one session, whose cookie no script, no other site and no other port uses.
+func TestSession(t *testing.T) {
+	o := offer(t, false)
+	begin := func(code string) (*http.Response, string) {
+		return o.ask(t, "POST", "/v1/session", func(r *http.Request) {
+			r.Body = io.NopCloser(strings.NewReader(fmt.Sprintf(`{"code": %q}`, code)))
+			r.ContentLength = -1
+			r.Header.Set("Origin", o.url)
+		})
+	}
+	code := o.server.Code().Code
+	if answer, text := begin("wrong"); answer.StatusCode != 401 || len(answer.Cookies()) != 0 {
+		t.Errorf("a wrong code: %s %s", answer.Status, text)
+	}
+	answer, text := begin(code)
+	if answer.StatusCode != 204 || len(answer.Cookies()) != 1 {
+		t.Fatalf("%s %s, cookies %v", answer.Status, text, answer.Cookies())
+	}
+	cookie := answer.Cookies()[0]
+	if !cookie.HttpOnly || cookie.SameSite != http.SameSiteStrictMode || cookie.Path != "/" || cookie.Domain != "" || cookie.MaxAge <= 0 {
+		t.Errorf("the cookie is %v", cookie)
+	}
+	if answer, _ := begin(code); answer.StatusCode != 401 {
+		t.Errorf("a code that was used: %s", answer.Status)
+	}
+	for _, c := range []struct {
+		method, path, origin, site string
+		want                       int
+	}{
+		{"GET", "/v1/status?fit=false", "", "same-origin", 200},
+		{"GET", "/v1/status?fit=false", "", "", 200},
+		{"GET", "/v1/status?fit=false", "", "same-site", 403},
+		{"GET", "/v1/status?fit=false", "", "cross-site", 403},
+		{"DELETE", "/v1/tokens/none", o.url, "same-origin", 404},
+		{"DELETE", "/v1/tokens/none", o.url, "", 404},
+		{"DELETE", "/v1/tokens/none", "", "same-site", 403},
+		{"DELETE", "/v1/tokens/none", "", "", 403},
+		{"DELETE", "/v1/session", o.url, "same-origin", 204},
+		{"GET", "/v1/status?fit=false", "", "same-origin", 401},
+	} {
+		answer, text := o.ask(t, c.method, c.path, func(r *http.Request) {
+			r.AddCookie(&http.Cookie{Name: "p2pnode-session-of-another", Value: "x"})
+			r.AddCookie(cookie)
+			for name, value := range map[string]string{"Origin": c.origin, "Sec-Fetch-Site": c.site} {
+				if value != "" {
+					r.Header.Set(name, value)
+				}
+			}
+		})
+		if answer.StatusCode != c.want {
+			t.Errorf("%+v: %s %s", c, answer.Status, text)
+		}
+	}
+}
+
+// Whoever sends too much, or nothing, is not waited for.
+func TestSizesAndTimes(t *testing.T) {
+	o := offer(t, false)
+	secret := o.token(t, api.Admin)
+	answer, text := o.ask(t, "POST", "/v1/predict", func(r *http.Request) {
+		bearer(secret)(r)
+		r.Body, r.ContentLength = io.NopCloser(io.LimitReader(endless{}, 16<<20+1)), 16<<20+1
+	})
+	if answer.StatusCode != http.StatusRequestEntityTooLarge {
+		t.Errorf("a large request: %s %s", answer.Status, text)
+	}
+	answer, text = o.ask(t, "POST", "/v1/records/file", func(r *http.Request) { bearer(secret)(r); r.Header.Set("Content-Type", "image/png") })
+	if answer.StatusCode != http.StatusUnsupportedMediaType || !strings.Contains(text, "hint") {
+		t.Errorf("a picture: %s %s", answer.Status, text)
+	}
+}
+
+// endless is a body without an end.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = ' '
+	}
+	return len(p), nil
+}
+
+// A request whose rest does not come is answered after a while, and its connection is over.
+func TestSlowClients(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it waits twenty seconds")
+	}
+	t.Parallel()
+	o := offer(t, false)
+	conn, err := net.Dial("tcp", strings.TrimPrefix(o.url, "http://"))
+	require.NoError(t, err)
+	defer conn.Close()
+	_, err = fmt.Fprintf(conn, "POST /v1/predict HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Length: 100\r\n\r\n{", strings.TrimPrefix(o.url, "http://"), o.token(t, api.Data))
+	require.NoError(t, err, conn.SetReadDeadline(time.Now().Add(time.Minute)))
+	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusRequestTimeout {
+		t.Errorf("%s", answer.Status)
+	}
+}
+
+// Over TLS a client knows the node by its peer ID, and talks to no other.
+func TestPinnedPeer(t *testing.T) {
+	o := offer(t, true)
+	id, err := peer.IDFromPrivateKey(o.files.Key)
+	require.NoError(t, err)
+	other, err := peer.Decode("12D3KooWKRyzVWW6ChFjQjK4miCty85Niy48tpPV95XdKu1BcvMA")
+	require.NoError(t, err)
+	secret := o.token(t, api.Read)
+	for _, c := range []struct {
+		what   string
+		remote client.Remote
+		right  bool
+	}{
+		{"the node", client.Remote{URL: o.url, Token: secret, Peer: id}, true},
+		{"another peer", client.Remote{URL: o.url, Token: secret, Peer: other}, false},
+		{"a certificate that nobody vouches for", client.Remote{URL: o.url, Token: secret}, false},
+		{"no token", client.Remote{URL: o.url, Peer: id}, false},
+	} {
+		asks, err := client.NewRemote(c.remote)
+		require.NoError(t, err)
+		if s, err := asks.Progress(t.Context()); (err == nil) != c.right || c.right && s.Peer != id.String() {
+			t.Errorf("%s: %v", c.what, err)
+		}
+		require.NoError(t, asks.Close())
+	}
+	for _, wrong := range []client.Remote{{URL: "http://192.0.2.1:8467"}, {URL: "http://127.0.0.1:1", Peer: id}, {URL: "127.0.0.1:1"}, {URL: "ftp://x"}, {URL: "https://x/path"}} {
+		if _, err := client.NewRemote(wrong); err == nil {
+			t.Errorf("%+v is taken", wrong)
+		}
+	}
+}
+
+// Events come as they happen, and again after the last one that was seen.
+func TestEvents(t *testing.T) {
+	o := offer(t, false)
+	secret := o.token(t, api.Admin)
+	asks, err := client.NewRemote(client.Remote{URL: o.url, Token: secret})
+	require.NoError(t, err)
+	_, err = asks.Put(t.Context(), api.Lines{From: 1, Lines: []string{`{"a": "0.2", "y": "1"}`}})
+	require.NoError(t, err)
+	var last api.Event
+	for e, err := range asks.Events(t.Context(), 0) {
+		require.NoError(t, err)
+		if last = e; e.Kind == api.EventImported {
+			break
+		}
+	}
+	require.NoError(t, asks.Delete(t.Context(), []uint64{1}))
+	r, err := http.NewRequestWithContext(t.Context(), "GET", o.url+"/v1/events?since=0", nil)
+	require.NoError(t, err)
+	bearer(secret)(r)
+	r.Header.Set("Last-Event-ID", fmt.Sprint(last.ID))
+	answer, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	lines := bufio.NewReader(answer.Body)
+	first, err := lines.ReadString('\n')
+	require.NoError(t, err)
+	second, err := lines.ReadString('\n')
+	require.NoError(t, err)
+	if first != fmt.Sprintf("id: %d\n", last.ID+1) || !strings.HasPrefix(second, "data: {") || !strings.Contains(second, string(api.EventDeleted)) {
+		t.Errorf("%q, %q after %d", first, second, last.ID)
+	}
+}

@@ -1,0 +1,185 @@
+// Package tokens keeps who may ask a node over a network: the hashes of their secrets, in
+// one file of the data directory.
+package tokens
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"p2pnode/internal/durable"
+	"p2pnode/node/api"
+)
+
+// most is how many tokens are kept.
+const most = 1000
+
+// prefix begins every secret, so that people and scanners know what they found.
+const prefix = "p2pnode_"
+
+// kept is a token as the file has it.
+type kept struct {
+	api.Token
+	Hash string `json:"sha256"` // of the secret: random, so that no slower hash is needed
+}
+
+// Store is the tokens of a data directory. It is safe for concurrent use by one process.
+type Store struct {
+	path string
+	now  func() time.Time
+
+	mu   sync.Mutex
+	list []kept
+}
+
+// Open reads the file, which need not be there yet. Without a path tokens are kept in memory.
+func Open(path string) (*Store, error) {
+	s := &Store{path: path, now: time.Now}
+	if path == "" {
+		return s, nil
+	}
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &s.list)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("tokens: read %s: %w", path, err)
+	}
+	return s, nil
+}
+
+// Issue makes a token. It ends after that time; 0: never.
+func (s *Store) Issue(w api.TokenWish, life time.Duration) (api.IssuedToken, error) {
+	if err := check(w); err != nil {
+		return api.IssuedToken{}, api.WrongRequest(err)
+	}
+	now := s.now().UTC().Truncate(time.Second)
+	t := api.IssuedToken{Token: api.Token{ID: hex.EncodeToString(random(4)), Name: w.Name, Scopes: w.Scopes, Created: now}}
+	if life > 0 {
+		t.Expires = now.Add(life)
+	}
+	t.Secret = prefix + base64.RawURLEncoding.EncodeToString(random(32))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	alive := slices.DeleteFunc(slices.Clone(s.list), func(k kept) bool { return k.over(now) })
+	if len(alive) >= most {
+		return api.IssuedToken{}, api.WrongRequest(fmt.Errorf("tokens: there are %d already; revoke some with p2pnode token revoke", len(alive)))
+	}
+	return t, s.replace(append(alive, kept{t.Token, hash(t.Secret)}))
+}
+
+// random are bytes that nobody can guess.
+func random(n int) []byte {
+	b := make([]byte, n)
+	_, _ = rand.Read(b) // it ends the process rather than fail
+	return b
+}
+
+func check(w api.TokenWish) error {
+	if strings.TrimSpace(w.Name) == "" || len(w.Name) > 60 || strings.ContainsFunc(w.Name, func(r rune) bool { return r < ' ' }) {
+		return errors.New("tokens: a token needs a name of at most 60 signs, to know it again")
+	}
+	if len(w.Scopes) == 0 {
+		return errors.New("tokens: a token needs a scope: read, data or admin")
+	}
+	for _, scope := range w.Scopes {
+		if scope != api.Read && scope != api.Data && scope != api.Admin {
+			return fmt.Errorf("tokens: %q is none of the scopes read, data and admin", scope)
+		}
+	}
+	return nil
+}
+
+func (k *kept) over(now time.Time) bool { return !k.Expires.IsZero() && !now.Before(k.Expires) }
+
+func hash(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:])
+}
+
+// Find returns the token of a secret. How long it takes tells nothing of the secrets that
+// are kept: it looks at all of them, by their hashes.
+func (s *Store) Find(secret string) (t api.Token, found bool) {
+	wanted := []byte(hash(secret))
+	now := s.now().UTC()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := -1
+	for i := range s.list {
+		if subtle.ConstantTimeCompare(wanted, []byte(s.list[i].Hash)) == 1 {
+			at = i
+		}
+	}
+	if at < 0 || s.list[at].over(now) {
+		return t, false
+	}
+	s.used(at, now.Format(time.DateOnly))
+	return s.list[at].Token, true
+}
+
+// used notes the day. The file is written at the first use of a day only, and without it the
+// token is valid all the same.
+func (s *Store) used(at int, day string) {
+	if s.list[at].Used == day {
+		return
+	}
+	list := slices.Clone(s.list)
+	list[at].Used = day
+	if s.replace(list) != nil {
+		s.list = list // and is not written again at each request
+	}
+}
+
+// List returns the tokens, the oldest first, without those that are over.
+func (s *Store) List() []api.Token {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]api.Token, 0, len(s.list))
+	for _, k := range s.list {
+		if !k.over(s.now()) {
+			out = append(out, k.Token)
+		}
+	}
+	return out
+}
+
+// Revoke ends a token.
+func (s *Store) Revoke(id string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	left := slices.DeleteFunc(slices.Clone(s.list), func(k kept) bool { return k.ID == id })
+	if len(left) == len(s.list) {
+		return api.ErrNoToken
+	}
+	return s.replace(left)
+}
+
+// replace writes the file, and keeps what is in it then.
+func (s *Store) replace(list []kept) error {
+	text, err := json.MarshalIndent(list, "", "  ")
+	if err != nil {
+		return err
+	}
+	if s.path != "" {
+		err = durable.Replace(s.path, append(text, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("tokens: write %s: %w", s.path, err)
+	}
+	s.list = list
+	return nil
+}
