@@ -6,15 +6,15 @@ const clock = 15000, settle = 400, kept = 300;
 
 export const data = { status: null, benefit: [], budget: null, neighbours: null, sums: null, events: [], refused: null, erased: false };
 
-// start keeps the data up to date for ever. changed is called with "data", "here" (the
-// daemon answers), "gone", "locked" or "event".
+// start keeps the data up to date for ever. changed is called with "here" (the daemon
+// answered), "data" (it refused something), "gone", "locked" or "event".
 export function start(changed) {
   let pending = 0, wait = 500, since = 0, wake = () => {};
   const refresh = async () => {
     pending = 0;
     try {
       await load();
-      changed('data');
+      changed('here');
     } catch (error) { fail(error); }
   };
   const soon = () => { pending ||= setTimeout(refresh, settle); };
@@ -34,7 +34,6 @@ export function start(changed) {
       try {
         await load();
         changed('here');
-        changed('data');
         wait = 500;
         await follow('/v1/events', since, soon, add, new AbortController().signal);
       } catch (error) {
@@ -51,6 +50,16 @@ export function start(changed) {
   return { soon, retry: () => wake() };
 }
 
+// first asks for what everything else needs, alone: who is not signed in is told once. Where
+// the pages come from another process, that one says that the daemon is gone.
+async function first(path) {
+  try {
+    return await get(path);
+  } catch (error) {
+    throw error instanceof Refused && error.status >= 500 ? new Gone(error.message) : error;
+  }
+}
+
 // load asks for everything. What the daemon refuses stays as it was, and is told.
 async function load() {
   let refused = null;
@@ -59,7 +68,7 @@ async function load() {
     refused = error;
     return before;
   });
-  const status = await part('/v1/status', data.status); // first alone: who is not signed in is told once
+  const status = await first('/v1/status');
   const [benefit, budget, neighbours] = await Promise.all([
     part('/v1/benefit', { points: data.benefit }), part('/v1/budget', data.budget), part('/v1/neighbours', data.neighbours)]);
   Object.assign(data, { status, budget, neighbours, benefit: benefit.points || [] });

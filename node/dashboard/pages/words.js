@@ -21,7 +21,11 @@ export function likely(part) {
 
 export const measured = (v) => v.toFixed(4);
 
-const signed = (v) => `${v > 0 ? '+' : v < 0 ? '−' : ''}${Math.abs(v).toFixed(4)}`;
+function signed(v) {
+  const digits = Math.abs(v).toFixed(4);
+  if (Number(digits) === 0) return digits;
+  return `${v > 0 ? '+' : '−'}${digits}`;
+}
 
 // change says by how much an error changes, with its interval, for a gain.
 export const change = (gain) => `${signed(-gain.mean)} (95 % interval ${signed(-gain.high)} to ${signed(-gain.low)})`;
