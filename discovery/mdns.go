@@ -46,15 +46,19 @@ const (
 // later.
 func lookAround(ctx context.Context, h host.Host, c Config) {
 	p := pace{first: firstMDNSPause, longest: longestMDNSPause, grow: 2}
+	said := ""
 	for ctx.Err() == nil {
 		changed := c.Interfaces.Changed()
 		l, err := announceLocally(h, c)
 		if err != nil {
-			c.Logger.Info("looking on the local network failed; will try again", "error", err)
+			if err.Error() != said { // once, until it changes
+				c.Logger.Info("looking on the local network failed; will try again", "error", err)
+			}
+			said = err.Error()
 			p.rest(ctx, false, changed, func() bool { return false })
 			continue
 		}
-		p.pause = 0
+		p.pause, said = 0, ""
 		l.ask(ctx, &p, changed)
 		l.server.Shutdown()
 	}

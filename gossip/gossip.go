@@ -61,6 +61,11 @@ type Config struct {
 	// [FetchFile]; nil: there is none. It is called from many goroutines at once, and what
 	// it opens is closed here. Optional.
 	Files func(name BlobName) Blob
+	// OnReject is called for each message that no honest node would have sent, and OnRefuse
+	// when a peer has sent so many of them that it is refused until then. They are called
+	// from many goroutines at once and must not wait. Optional.
+	OnReject func(Reason)
+	OnRefuse func(who peer.ID, until time.Time)
 }
 
 // Stats counts messages since [New].
@@ -111,10 +116,17 @@ type counters struct {
 	published, expected, delivered, directSent, directTaken atomic.Uint64
 
 	by [reasons]atomic.Uint64
+
+	onReject func(Reason) // nil: nobody is told
 }
 
 // miss counts messages that were not taken or did not get away.
-func (c *counters) miss(r Reason, messages int) { c.by[r].Add(uint64(messages)) }
+func (c *counters) miss(r Reason, messages int) {
+	c.by[r].Add(uint64(messages))
+	if r.Outcome() == Rejected && c.onReject != nil {
+		c.onReject(r)
+	}
+}
 
 // follow is a subscription to one neighbour's topic. The validator is the
 // subscriber: it hands accepted messages to the inbox, so that gossipsub needs
@@ -158,6 +170,7 @@ func New(h host.Host, c Config) (*Gossip, error) {
 		pulse:     cmp.Or(c.Pulse, time.Second),
 		room:      semaphore.NewWeighted(fetchRoom),
 	}
+	g.counts.onReject = c.OnReject
 	g.watchEvery = watchPulses * g.pulse
 	ctx, stop := context.WithCancel(context.Background())
 	if err := g.join(ctx); err != nil {

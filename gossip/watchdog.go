@@ -35,7 +35,10 @@ func (d deafness) check(connected bool) (after deafness, cut bool) {
 // strike counts a bad message and disconnects a peer that sent too many.
 func (g *Gossip) strike(p peer.ID) {
 	if g.offenders.strike(p) {
-		g.log.Warn("refusing a peer that sends bad messages", "peer", p, "minutes", refusal.Minutes())
+		g.log.Debug("refusing a peer that sends bad messages", "peer", p, "minutes", refusal.Minutes())
+		if g.config.OnRefuse != nil {
+			g.config.OnRefuse(p, time.Now().Add(refusal))
+		}
 		signal(g.refused)
 	}
 }

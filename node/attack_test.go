@@ -13,6 +13,7 @@ import (
 	"p2pnode/gossip"
 	"p2pnode/internal/require"
 	"p2pnode/learner"
+	"p2pnode/node/api"
 	"p2pnode/node/datadir"
 )
 
@@ -61,6 +62,27 @@ func TestForeignKindsAndRoundsAreRejected(t *testing.T) {
 	require.Eventually(t, "the run is over", func() bool { return w.ahead(t, make([]uint64, 2), 20) })
 	if s := status(t, victim); s.Traffic.Taken == 0 || s.Traffic.Rejected != uint64(len(bad)) {
 		t.Errorf("the victim counts %+v", s.Traffic)
+	}
+	ownerHearsOf(t, victim, info.ID, uint64(len(bad)))
+}
+
+// ownerHearsOf checks that the owner was told of a peer that is refused, and of the messages
+// that were rejected.
+func ownerHearsOf(t *testing.T, n *Node, liar peer.ID, bad uint64) {
+	t.Helper()
+	if e := last(eventsUntil(t, n, api.EventRefused), api.EventRefused); e.Peer != liar.String() || e.Reason == "" {
+		t.Errorf("the owner is told %+v; want who is refused and why", e)
+	}
+	list, err := n.Neighbours(t.Context())
+	if err != nil || len(list.Refused) != 1 || list.Refused[0].Peer != liar.String() || list.Refused[0].Until == nil {
+		t.Errorf("refused are %+v, %v; want the liar, for a while", list.Refused, err)
+	}
+	n.diary.Close() // does not wait with what comes many at a time
+	counted := uint64(0)
+	for e := range n.Events(t.Context(), 0) {
+		if counted += e.Rejected["malformed"]; counted == bad {
+			break // else the test never ends
+		}
 	}
 }
 

@@ -3,6 +3,9 @@ package node
 import (
 	"context"
 	"slices"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/peer"
 
 	"p2pnode/gossip"
 	"p2pnode/learner"
@@ -47,13 +50,22 @@ func (n *Node) refused() []api.Refused {
 	return out
 }
 
+const tooManyBad = "it sent too many bad messages"
+
 // badSenders are the peers that sent too many bad messages.
 func badSenders(g *gossip.Gossip) (out []api.Refused) {
 	for _, r := range g.Refused() {
 		until := r.Until
-		out = append(out, api.Refused{Peer: r.Peer.String(), Reason: "it sent too many bad messages", Times: r.Strikes, Last: r.Since, Until: &until})
+		out = append(out, api.Refused{Peer: r.Peer.String(), Reason: tooManyBad, Times: r.Strikes, Last: r.Since, Until: &until})
 	}
 	return out
+}
+
+// tellRefused tells the owner that a peer is turned away.
+func (n *Node) tellRefused(p peer.ID, until time.Time) {
+	n.diary.Tell(api.Event{
+		Kind: api.EventRefused, Text: "peer turned away until " + until.Format(time.TimeOnly), Peer: p.String(), Reason: tooManyBad,
+	})
 }
 
 // strangers are the refusals for the lack of membership.

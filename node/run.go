@@ -86,8 +86,8 @@ func (n *Node) takePart(ctx context.Context) (err error) {
 	if n.files.Task.Obfuscated() {
 		n.log.Warn("the task's learner is obfuscation, not differential privacy: nothing is guaranteed", "learner", n.files.Task.Learner)
 	}
-	n.log.Info("running", "peer", n.self, "task", n.files.Task.Name, "learner", n.files.Task.Learner, "network", n.network, "addresses", netedge.FullAddrs(h))
-	n.diary.Tell(api.Event{Kind: api.EventStarted, Text: "takes part in the network"})
+	n.diary.Tell(api.Event{Kind: api.EventStarted, Text: "takes part in the network"},
+		"peer", n.self, "task", n.files.Task.Name, "learner", n.files.Task.Learner, "network", n.network, "addresses", netedge.FullAddrs(h))
 	defer n.diary.Tell(api.Event{Kind: api.EventStopped, Text: "takes part in the network no more"})
 
 	// The network outlives the loop, so that the loop's last act is not cut off.
@@ -146,7 +146,11 @@ func (n *Node) newSession(h host.Host) (*session, error) {
 		Member:  n.private.Member,
 		Service: s.service(),
 		Files:   n.handout.open,
-		Logger:  logs.For(n.log, logs.Gossip),
+		OnReject: func(r gossip.Reason) {
+			n.diary.Gather(api.Event{Kind: api.EventRejected, Text: "messages rejected that no honest node would have sent", Rejected: map[string]uint64{r.String(): 1}})
+		},
+		OnRefuse: n.tellRefused,
+		Logger:   logs.For(n.log, logs.Gossip),
 	})
 	if err != nil {
 		return nil, err

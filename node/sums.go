@@ -146,6 +146,7 @@ func (n *Node) contributionTo(s *sums.Sum, w *walk) summing.Contribution {
 				return nil, 0, err
 			}
 			c := n.contribution(recipe, &rows, paid, at)
+			n.diary.Tell(api.Event{Kind: api.EventSum, Text: "contribution to a private sum paid for", Sum: sumEvent(w, s, api.SumOpen)})
 			if c.Vector == nil {
 				c.Vector = make([]float64, s.Dimension)
 			}

@@ -51,7 +51,7 @@ func TestSilentDaemon(t *testing.T) {
 			case <-time.After(time.Millisecond):
 			}
 		}
-		fmt.Fprint(w, "[]")
+		fmt.Fprint(w, "{}")
 	})}
 	served := make(chan error, 1)
 	go func() { served <- daemon.Serve(listener) }()

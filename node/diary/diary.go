@@ -34,13 +34,14 @@ func New(log *slog.Logger) *Diary {
 	return &Diary{log: log, run: uint64(time.Now().UnixMilli()), ring: ring.New[api.Event](size), gathered: make(map[api.EventKind]*gatherer)}
 }
 
-// Tell adds an event and logs it, a warning as such. It sets ID, run and time.
-func (d *Diary) Tell(e api.Event) {
+// Tell adds an event and logs it, what its owner may have to look at as a warning. It sets ID, run and time. The
+// log says more beside, as [slog.Logger.Log] takes it.
+func (d *Diary) Tell(e api.Event, more ...any) {
 	level := slog.LevelInfo
-	if e.Kind == api.EventWarning {
+	if e.Kind == api.EventWarning || e.Kind == api.EventRefused {
 		level = slog.LevelWarn
 	}
-	d.log.Log(context.Background(), level, e.Text, attributes(&e)...)
+	d.log.Log(context.Background(), level, e.Text, append(attributes(&e), more...)...)
 	d.ring.Add(func(number uint64) api.Event {
 		e.ID, e.Run, e.Time = d.run+number, d.run, time.Now()
 		return e
