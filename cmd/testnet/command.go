@@ -66,6 +66,7 @@ const examples = `  testnet                                  # 300 people, real 
   testnet --processes 50                   # each node a p2pnode process
   testnet --processes 50 --netns 20        # 20 of them phones: bad links, mostly offline
   testnet --json >result.json
+  testnet --shadow simulated --nodes 100   # shadow.yaml and records for the Shadow simulator
   testnet export --out people --nodes 10   # for 'p2pnode data import'`
 
 // options are the flags of testnet and its subcommands.
@@ -79,6 +80,7 @@ type options struct {
 	node           string // the column of data that says whose record a line is
 	deal           bool   // lines are dealt out where no column says it
 	out            string
+	shadow         string // where to write a configuration of Shadow instead
 	json, sim      bool
 	daemons        daemonFlags
 }
@@ -106,6 +108,7 @@ func newCommand(dir string) *cobra.Command {
 	o.daemons.register(cmd)
 	f.StringVar(&o.out, "out", "testnet-results", "directory for the page, the raw numbers and the plots")
 	f.BoolVar(&o.json, "json", false, "write one JSON object to standard output, and nothing else")
+	f.StringVar(&o.shadow, "shadow", "", "run nothing, and write into this directory what the Shadow simulator runs: a host with a daemon for each person")
 	cmd.AddCommand(newExport(), newTerms(), newPrivacy(), newAudit(), newPaper(experiments(), dir), newPeers(), newScale(), newGraph(), newIdle(dir), newRehearse(dir))
 	return cmd
 }
@@ -130,6 +133,9 @@ func (o *options) addDataFlags(cmd *cobra.Command) {
 
 // run measures, reports and writes the files.
 func (o *options) run(cmd *cobra.Command, dir string) error {
+	if o.shadow != "" {
+		return o.writeShadow(cmd)
+	}
 	task, source, err := o.source()
 	if err != nil {
 		return err
