@@ -19,6 +19,9 @@ type Owners struct {
 	// Deal is among how many people lines are dealt out in turn where there is no such
 	// column; 0: that is an error.
 	Deal int
+	// Skipped is told of the bad lines of a file, which are left out then; nil: they are
+	// an error.
+	Skipped func(*BadLines)
 }
 
 // ReadCSV reads people's records from a [csvfile] with the column "node" and the
@@ -35,7 +38,7 @@ func ReadPeople(r io.Reader, file string, t *learner.Task, o Owners) (*Dataset, 
 		return nil, err
 	}
 	people := newReader(file, file, t)
-	people.set.Catalogue = t.Hashed()
+	people.set.Catalogue, people.skipped = t.Hashed(), o.Skipped
 	node, named := rows.Column(o.Column)
 	if !named && o.Deal == 0 {
 		return nil, fmt.Errorf("testnet: %s has no column %q that says whose record a line is: name another with --node-column", file, o.Column)

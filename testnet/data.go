@@ -149,6 +149,8 @@ type reader struct {
 	person map[string]int // index in set.People
 	bad    BadLines
 	noted  learner.Tally
+	// skipped is told of bad lines, which are left out then; nil: they are an error.
+	skipped func(*BadLines)
 }
 
 func newReader(name, file string, t *learner.Task) *reader {
@@ -207,8 +209,10 @@ func (r *reader) add(line int, person string, cell func(column string) (string, 
 
 // done returns the data set, or all that was wrong with the file.
 func (r *reader) done() (*Dataset, error) {
-	if r.bad.Count > 0 {
+	if r.bad.Count > 0 && r.skipped == nil {
 		return nil, &r.bad
+	} else if r.bad.Count > 0 {
+		r.skipped(&r.bad)
 	}
 	r.set.Noted = r.set.Task.Tally(r.noted)
 	all := len(r.set.People)
@@ -241,9 +245,16 @@ func (b *BadLines) Add(line int, err error) {
 	}
 }
 
+func (b *BadLines) counted() string {
+	if b.Count == 1 {
+		return "1 bad line"
+	}
+	return fmt.Sprintf("%d bad lines", b.Count)
+}
+
 // Error lists the bad lines, one on each line.
 func (b *BadLines) Error() string {
-	text := fmt.Sprintf("testnet: %s has %d bad lines:\n\t%s", b.File, b.Count, strings.Join(b.First, "\n\t"))
+	text := fmt.Sprintf("testnet: %s has %s:\n\t%s", b.File, b.counted(), strings.Join(b.First, "\n\t"))
 	if more := b.Count - len(b.First); more > 0 {
 		text += fmt.Sprintf("\n\tand %d more", more)
 	}

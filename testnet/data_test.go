@@ -134,7 +134,7 @@ func TestReadCSVErrors(t *testing.T) {
 		"missing field":  {people(5, 5) + "p0,Drama,1990\n", `line 12: 3 of 4 cells: column "rating" is the first without one`},
 		"stray quote":    {people(5, 5) + "p0,Dr\"ama,1990,4\np1,Drama,then,4\n", "line 13: "},
 		"not a number":   {people(5, 5) + "p0,Drama,Inf,4\n", "line 12: "},
-		"several, quote": {people(5, 5) + "p0,\"Drama\"x,1990,4\n", "1 bad lines"},
+		"several, quote": {people(5, 5) + "p0,\"Drama\"x,1990,4\n", "1 bad line:"},
 	} {
 		_, err := ReadCSV(strings.NewReader(c.text), "people.csv", learner.Movies())
 		if err == nil || !strings.Contains(err.Error(), c.want) {

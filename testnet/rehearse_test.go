@@ -152,6 +152,11 @@ func TestReadPeople(t *testing.T) {
 	if _, err := ReadPeople(strings.NewReader(houses(1)), "houses.csv", task, Owners{Column: "house"}); err == nil || !strings.Contains(err.Error(), `no column "house"`) {
 		t.Errorf("without the column: %v", err)
 	}
+	var bad []string
+	skipping := Owners{Column: "house", Skipped: func(b *BadLines) { bad = b.First }}
+	if d, err = ReadPeople(strings.NewReader(named+",1,2\n"), "houses.csv", task, skipping); err != nil || len(d.People) != 2 || len(bad) != 1 || !strings.Contains(bad[0], `column "house" is empty`) {
+		t.Errorf("with a bad line left out: %v, %v, %v", d, err, bad)
+	}
 }
 
 func TestMost(t *testing.T) {

@@ -35,6 +35,9 @@ privacy, and paid for from a budget you set.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	if b, err := thisBuild(); err == nil {
+		root.Version = strings.TrimSuffix(strings.TrimPrefix(b.String(), "p2pnode "), "\n")
+	}
 	root.PersistentFlags().StringVar(&o.dir, "dir", defaultDir(), "data directory")
 	root.PersistentFlags().BoolVar(&o.json, "json", false, "print JSON, for programs")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usageError{err, c} })

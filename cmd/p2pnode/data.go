@@ -66,7 +66,7 @@ be sent twice.`,
 			if info, err := file.Stat(); args[0] == "-" && err == nil && !info.Mode().IsRegular() {
 				return importPipe(cmd, o, file, options)
 			}
-			return importFile(cmd, o, file, options)
+			return ofFile(args[0], importFile(cmd, o, file, options))
 		},
 	}
 	c.Flags().BoolVar(&options.SkipBad, "skip-bad", false, "import the good lines and leave the bad ones out")
@@ -91,6 +91,14 @@ func importFile(cmd *cobra.Command, o *options, file *os.File, options api.Impor
 		err = errors.Join(show(cmd, o, report, reportText), err)
 	}
 	return err
+}
+
+// ofFile adds the name of a file to the error of one that is not what it should be.
+func ofFile(name string, err error) error {
+	if name == "-" || !errors.Is(err, api.ErrRequest) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", name, err)
 }
 
 // openInput opens the named file, or standard input for "-".
@@ -123,6 +131,9 @@ func reportText(r api.ImportReport) string {
 
 // importedText is reportText for an owner who was told of each bad line.
 func importedText(r api.ImportReport) string {
+	if r.Records+r.Bad+r.Same == 0 {
+		return "There is no record to import: the file has no line but the one that names the columns.\n"
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "Imported %d %s, %d bad %s.\n", r.Records, plural(r.Records, "record", "records"), r.Bad, plural(r.Bad, "line", "lines"))
 	b.WriteString(keysText(r))

@@ -92,6 +92,7 @@ func (f *initFlags) register(c *cobra.Command) {
 	f.registerOwn(c)
 	flags := c.Flags()
 	flags.StringVar(&f.task, "task", "movies", "built-in task (movies, linear, clusters) or a task file ending in .toml")
+	completeFlag(c, "task", "toml", "movies", "linear", "clusters")
 	flags.StringVar(&f.catalogue, "catalogue", "", "file that lists the keys of a task that sums up by them; the task names its hash")
 }
 
@@ -111,6 +112,10 @@ func (f *initFlags) registerOwn(c *cobra.Command) {
 	flags.IntVar(&f.batch, "batch", 0, "of every 100 records, how many take part in a release; with a plan only (default all)")
 	flags.BoolVar(&f.noMDNS, "no-mdns", false, "do not look for nodes on the local network")
 	flags.StringVar(&f.machine, "for", "", "the kind of machine: "+strings.Join(profileNames(), ", "))
+	completeFlag(c, "for", "", profileNames()...)
+	completeFlag(c, "noise", "", "gaussian", "laplace", "truncated-gaussian", "truncated-laplace")
+	completeFlag(c, "accounting", "", "gdp", "pure", "renyi", "plan")
+	completeFlag(c, "pace", "", "uniform", "growing", "one-shot")
 	flags.StringArrayVar(&f.set, "set", nil, "KEY=VALUE: the value of any key of config.toml")
 	flags.StringVar(&f.identity, "identity", "", "file with the identity to use, from: p2pnode identity (default a new one)")
 	flags.StringVar(&f.consent, "unprotected", "", fmt.Sprintf("give up privacy: write %q", datadir.Consent))
@@ -274,8 +279,8 @@ func (s newSums) String() string {
 // String implements [fmt.Stringer].
 func (d newDirectory) String() string {
 	dir := d.flag()
-	first := fmt.Sprintf("p2pnode data import FILE.csv%s   (columns %s)", dir, strings.Join(d.Columns, ","))
-	second := "p2pnode run" + dir
+	first := fmt.Sprintf("%s data import FILE.csv%s   (columns %s)", program("p2pnode"), dir, strings.Join(d.Columns, ","))
+	second := program("p2pnode") + " run" + dir
 	if d.Sums != nil && d.Sums.Member { // most have no records
 		first, second = second, first+", if you have records too"
 	}

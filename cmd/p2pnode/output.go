@@ -8,6 +8,8 @@ import (
 	"io"
 	"iter"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"text/tabwriter"
 	"unicode/utf8"
@@ -124,6 +126,14 @@ func size(n int64) string {
 		return fmt.Sprintf("%d kB", n/1000)
 	}
 	return fmt.Sprintf("%d MB", n/1_000_000)
+}
+
+// program is how the user calls a program that lies beside this one, or this one itself.
+func program(name string) string {
+	if beside := filepath.Dir(os.Args[0]); beside != "." && !filepath.IsAbs(beside) {
+		return shellWord(filepath.Join(beside, name))
+	}
+	return name
 }
 
 func yes(b bool) string {

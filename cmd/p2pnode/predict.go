@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"p2pnode/node/api"
@@ -47,8 +48,20 @@ meanwhile, later rows are of the newer model.`,
 			if err != nil {
 				return usageError{err, cmd}
 			}
-			request := func(owner api.Owner, ctx context.Context) (api.Prediction, error) { return owner.Predict(ctx, row) }
-			return ask(cmd, o, request, predictionText)
+			var known bool
+			request := func(owner api.Owner, ctx context.Context) (p api.Prediction, err error) {
+				if p, err = owner.Predict(ctx, row); err != nil {
+					return p, err
+				}
+				known, err = knowsAnything(ctx, owner)
+				return p, err
+			}
+			return ask(cmd, o, request, func(p api.Prediction) string {
+				if known {
+					return predictionText(p)
+				}
+				return predictionText(p) + untrained
+			})
 		},
 	}
 	c.Args = func(_ *cobra.Command, args []string) error { return file.check(args) }
@@ -56,6 +69,17 @@ meanwhile, later rows are of the newer model.`,
 	c.Flags().StringVar(&file.out, "out", "", "write the rows of --file to a new file that only you can read")
 	c.Flags().BoolVar(&file.numbers, "lines", false, "write the numbers of the lines of --file in place of their columns")
 	return c
+}
+
+// untrained is what there is to say of the prediction of a node that knows nothing.
+const untrained = "This is a guess: the node has no records, and has learned from nobody. Add records with\n" +
+	"p2pnode data import FILE.csv, and meet others with p2pnode run.\n"
+
+// knowsAnything reports whether a node has records or has heard from anybody.
+func knowsAnything(ctx context.Context, owner api.Owner) (bool, error) {
+	s, err := owner.Progress(ctx)
+	sums := s.Sums != nil && slices.ContainsFunc(s.Sums.List, func(k api.Sum) bool { return k.State == api.SumHere })
+	return s.Records > 0 || s.Heard > 0 || sums, err
 }
 
 // check says what of the arguments and flags does not go together.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -53,10 +54,19 @@ func (f *predictFile) run(cmd *cobra.Command, o *options) error {
 	if f.out == "" {
 		cmd.SetOut(cmd.ErrOrStderr()) // the rows are on standard output
 	}
-	if err := show(cmd, o, f.report, predictReport.String); err != nil || f.report.Bad == 0 {
+	if err := f.summary(cmd, o); err != nil || f.report.Bad == 0 {
 		return err
 	}
 	return exitCode(1)
+}
+
+// summary says how it ended: in JSON in one line, as the rows are.
+func (f *predictFile) summary(cmd *cobra.Command, o *options) error {
+	if o.json {
+		f.report.Cells = append([]api.ColumnTally{}, f.report.Cells...)
+		return json.NewEncoder(cmd.OutOrStdout()).Encode(f.report)
+	}
+	return show(cmd, o, f.report, predictReport.String)
 }
 
 // predict writes the predictions of the rows of in.
@@ -69,7 +79,7 @@ func (f *predictFile) predict(ctx context.Context, cmd *cobra.Command, o *option
 	columns = columns[:len(columns)-1] // without the target
 	rows, err := node.OpenRows(in, t, columns)
 	if err != nil {
-		return err
+		return ofFile(f.name, err)
 	}
 	out, err := f.output(rows, o.json, t.Target.Classes, w, cmd.ErrOrStderr())
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -98,13 +99,13 @@ func (r *restore) confirm(cmd *cobra.Command, records int) error {
 
 // agreed shows what is about to be done, and returns nil if the user writes yes. At the
 // end of the input there is no user to ask.
-func agreed(cmd *cobra.Command, about, do string) error {
+func agreed(cmd *cobra.Command, about, do string, also ...string) error {
 	fmt.Fprintf(cmd.ErrOrStderr(), "%s\n%s? Write yes: ", about, do)
 	answer, err := readLine(cmd)
 	switch {
 	case errors.Is(err, io.EOF) && answer == "":
 		return usageError{errors.New("this needs a yes, and there is no terminal to ask on; say --yes if you mean it"), cmd}
-	case strings.TrimSpace(answer) != "yes":
+	case !slices.Contains(append(also, "yes"), strings.ToLower(strings.TrimSpace(answer))):
 		return errors.New("not confirmed; write yes, or say --yes")
 	}
 	return nil

@@ -307,9 +307,9 @@ func (t proposedTask) String() string {
 		node = " --node-column " + shellWord(t.Node)
 	}
 	fmt.Fprintf(&b, "Wrote %s, a task for the network %s. Read it; then:\n", t.File, t.Network)
-	fmt.Fprintf(&b, "  p2pnode task explain %s\n", shellWord(t.File))
-	fmt.Fprintf(&b, "  testnet rehearse --task %s --data %s%s\n", shellWord(t.File), shellWord(t.From), node)
-	fmt.Fprintf(&b, "  p2pnode init --task %s\n", shellWord(t.File))
+	fmt.Fprintf(&b, "  %s task explain %s\n", program("p2pnode"), shellWord(t.File))
+	fmt.Fprintf(&b, "  %s rehearse --task %s --data %s%s\n", program("testnet"), shellWord(t.File), shellWord(t.From), node)
+	fmt.Fprintf(&b, "  %s init --task %s\n", program("p2pnode"), shellWord(t.File))
 	if t.Members > 0 {
 		b.WriteString(paragraph("", fmt.Sprintf("Each of the %d members makes its node with --identity FILE, the file that \"p2pnode identity\" wrote.", t.Members)))
 	}

@@ -155,7 +155,9 @@ func (o *paperOptions) register(f *pflag.FlagSet) {
 }
 
 func (o *paperOptions) registerCSV(f *pflag.FlagSet) {
-	f.StringVar(&o.CSV.Node, "node", "node", "the column that says whose record a line is")
+	f.StringVar(&o.CSV.Node, "node-column", "node", "the column that says whose record a line is")
+	f.StringVar(&o.CSV.Node, "node", "node", "")
+	f.Lookup("node").Hidden = true // what --node-column was called
 	f.StringVar(&o.CSV.Target, "target", "", "the column to predict (default: the last)")
 	f.StringVar(&o.CSV.Kind, "kind", "", "what the target is: number or classes (default: found from its values)")
 	f.StringVar(&o.CSV.Task, "task", "", "a task file, whose columns and public ranges are taken; without one they come from the data, which is not private")
@@ -254,7 +256,7 @@ func (o *paperOptions) command(e paper.Experiment) string {
 	add(o.Seeds > 0, fmt.Sprint("--seeds ", o.Seeds))
 	add(o.Quick, "--quick")
 	add(o.Real, "--real")
-	add(e.UsesCSV, fmt.Sprintf("--node %s --epsilon %g --delta %g", quoted(o.CSV.Node), o.CSV.Epsilon, o.CSV.Delta))
+	add(e.UsesCSV, fmt.Sprintf("--node-column %s --epsilon %g --delta %g", quoted(o.CSV.Node), o.CSV.Epsilon, o.CSV.Delta))
 	add(o.CSV.Target != "", "--target "+quoted(o.CSV.Target))
 	add(o.CSV.Kind != "", "--kind "+quoted(o.CSV.Kind))
 	add(o.CSV.Task != "", "--task "+quoted(o.CSV.Task))

@@ -201,7 +201,7 @@ func TestCommandIsWhole(t *testing.T) {
 	o := paperOptions{Options: paper.Options{Seed: 3, Seeds: 2, Quick: true, Real: true, Data: "my file", CSV: paper.CSV{
 		Node: "who", Target: "price", Kind: "classes", Task: "r.toml", Epsilon: 2, Delta: 1e-5,
 	}}}
-	want := "testnet paper csv --seed 3 --data 'my file' --seeds 2 --quick --real --node who --epsilon 2 --delta 1e-05 --target price --kind classes --task r.toml"
+	want := "testnet paper csv --seed 3 --data 'my file' --seeds 2 --quick --real --node-column who --epsilon 2 --delta 1e-05 --target price --kind classes --task r.toml"
 	if got := o.command(paper.Experiment{Name: "csv", Data: "d", UsesCSV: true}); got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
@@ -240,7 +240,7 @@ func TestPaperCSV(t *testing.T) {
 	if err := os.WriteFile("people.csv", []byte(text.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	code, stdout, stderr := paperRun(t, t.Context(), experiments(), "csv", "--data", "people.csv", "--node", "who", "--epsilon", "2", "--json")
+	code, stdout, stderr := paperRun(t, t.Context(), experiments(), "csv", "--data", "people.csv", "--node-column", "who", "--epsilon", "2", "--json")
 	var result struct {
 		Verdict string      `json:"verdict"`
 		Rows    []paper.Row `json:"rows"`
@@ -252,7 +252,7 @@ func TestPaperCSV(t *testing.T) {
 		t.Error(err)
 	}
 	code, _, stderr = paperRun(t, t.Context(), experiments(), "csv", "--data", "people.csv")
-	if code != 1 || !strings.Contains(stderr, `no column "node"`) || !strings.Contains(stderr, "--node") {
+	if code != 1 || !strings.Contains(stderr, `no column "node"`) || !strings.Contains(stderr, "--node-column") {
 		t.Errorf("exit %d, errors %q", code, stderr)
 	}
 }

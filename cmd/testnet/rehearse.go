@@ -34,7 +34,7 @@ type rehearseOptions struct {
 	nodes, records              int
 	seed                        uint64
 	daemon                      daemonFlags
-	json                        bool
+	json, skipBad               bool
 }
 
 func newRehearse(dir string) *cobra.Command {
@@ -57,6 +57,7 @@ func newRehearse(dir string) *cobra.Command {
 	f.IntVar(&o.nodes, "nodes", 20, "so many people at most, chosen at random; or among whom lines are dealt out")
 	f.IntVar(&o.records, "records", 1000, "so many records of each at most, chosen at random")
 	f.Uint64Var(&o.seed, "seed", 1, "fixes the people and the records")
+	f.BoolVar(&o.skipBad, "skip-bad", false, "leave lines out that cannot be read, and say how many")
 	f.StringVar(&o.daemon.program, "p2pnode", "", "the p2pnode to run (default: the one beside testnet, or built from the source)")
 	f.BoolVar(&o.json, "json", false, "write one JSON object to standard output, and nothing else")
 	return cmd
@@ -104,7 +105,7 @@ func (o *rehearseOptions) check() (*learner.Task, error) {
 }
 
 func (o *rehearseOptions) rehearse(cmd *cobra.Command, dir string, t *learner.Task, progress *progress) (*testnet.Result, error) {
-	all, err := o.read(t)
+	all, err := o.read(cmd, t)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +128,7 @@ func (o *rehearseOptions) rehearse(cmd *cobra.Command, dir string, t *learner.Ta
 }
 
 // read reads all people of the file.
-func (o *rehearseOptions) read(t *learner.Task) (*testnet.Dataset, error) {
+func (o *rehearseOptions) read(cmd *cobra.Command, t *learner.Task) (*testnet.Dataset, error) {
 	f, err := os.Open(o.data)
 	if err != nil {
 		return nil, fmt.Errorf("--data: %w", err)
@@ -136,6 +137,9 @@ func (o *rehearseOptions) read(t *learner.Task) (*testnet.Dataset, error) {
 	owners := testnet.Owners{Column: o.node}
 	if o.node == "" {
 		owners = testnet.Owners{Column: testnet.NodeColumn, Deal: o.nodes}
+	}
+	if o.skipBad {
+		owners.Skipped = func(bad *testnet.BadLines) { fmt.Fprintf(cmd.ErrOrStderr(), "left out: %v\n", bad) }
 	}
 	d, err := testnet.ReadPeople(f, filepath.Base(o.data), t, owners)
 	if err != nil || t.SumsCatalogue() == "" {

@@ -38,7 +38,7 @@ func TestRehearse(t *testing.T) {
 		text += fmt.Sprintf("p%d,Comedy,%d,%d\n", i%6, 1950+i, i%5+1)
 	}
 	file := filepath.Join(t.TempDir(), "people.csv")
-	require.NoError(t, os.WriteFile(file, []byte(text+"p1,Slapstick,1999,3\n"), 0o600))
+	require.NoError(t, os.WriteFile(file, []byte(text+"p1,Slapstick,1999,3\np1,Drama,1999,many\n"), 0o600))
 	movies := learner.Movies()
 	movies.Release.Releases = 2
 	form, err := datadir.FormatTask(movies)
@@ -49,7 +49,7 @@ func TestRehearse(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-o", daemon, "p2pnode/cmd/p2pnode").CombinedOutput(); err != nil {
 		t.Fatalf("build p2pnode: %v\n%s", err, out)
 	}
-	code, stdout, stderr := testnetRun(t, t.Context(), "rehearse", "--task", task, "--data", file, "--node-column", "station", "--nodes", "5", "--p2pnode", daemon, "--json")
+	code, stdout, stderr := testnetRun(t, t.Context(), "rehearse", "--task", task, "--data", file, "--node-column", "station", "--nodes", "5", "--skip-bad", "--p2pnode", daemon, "--json")
 	var out struct {
 		Nodes   int
 		Verdict string
@@ -65,6 +65,9 @@ func TestRehearse(t *testing.T) {
 	}
 	if out.Nodes != 5 || !strings.Contains(out.Driver, "daemon") || out.Verdict == "" || len(out.Changed) == 0 || len(out.Cells) != 1 || out.Cells[0].Unknown != 1 {
 		t.Errorf("%+v", out)
+	}
+	if !strings.Contains(stderr, "left out: ") || !strings.Contains(stderr, "has 1 bad line:") {
+		t.Errorf("the bad line is not told: %s", stderr)
 	}
 	if code, _, stderr = testnetRun(t, t.Context(), "rehearse", "--task", "movies", "--data", file, "--node-column", "house"); code != exitFailed || !strings.Contains(stderr, `no column "house"`) {
 		t.Errorf("exit %d: %s", code, stderr)

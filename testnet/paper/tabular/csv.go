@@ -98,7 +98,7 @@ func readTable(o paper.Options) (*table, error) {
 	t := &table{node: cmp.Or(o.CSV.Node, testnet.NodeColumn), task: o.CSV.Task}
 	at, err := sheet.Column(t.node)
 	if err != nil {
-		return nil, fmt.Errorf("%w; --node names the one that says whose record a line is", err)
+		return nil, fmt.Errorf("%w; --node-column names the one that says whose record a line is", err)
 	}
 	if o.CSV.Target == t.node {
 		return nil, fmt.Errorf("--target %s: this column says whose record a line is: predict another, or name another with --node", t.node)

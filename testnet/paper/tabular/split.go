@@ -62,7 +62,7 @@ func (c *coding) people(at int) (*owners, error) {
 	o.list = slices.DeleteFunc(o.list, func(p owner) bool { return len(p.records) < fewestRecords })
 	o.leftOut = all - len(o.list)
 	if len(o.list) < fewestNodes {
-		return nil, fmt.Errorf("tabular: %s has %d nodes with %d records or more (column %q, %d nodes in all): learning together needs %d; --node names another column",
+		return nil, fmt.Errorf("tabular: %s has %d nodes with %d records or more (column %q, %d nodes in all): learning together needs %d; --node-column names another column",
 			c.sheet.File, len(o.list), fewestRecords, c.sheet.Columns[at], all, fewestNodes)
 	}
 	return o, nil
