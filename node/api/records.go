@@ -2,6 +2,7 @@ package api
 
 import (
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -178,4 +179,11 @@ type Acknowledgement struct {
 // Deletion names records by their numbers.
 type Deletion struct {
 	Numbers []uint64 `json:"numbers"`
+}
+
+// NewRecords are records to be stored together: of each the cells, by column, as texts or
+// numbers.
+type NewRecords struct {
+	Records []map[string]json.RawMessage `json:"records" minItems:"1" maxItems:"10000"`
+	ID      string                       `json:"id,omitempty"` // as in [ImportOptions]
 }

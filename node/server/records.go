@@ -19,6 +19,14 @@ func routeRecords(r *routes, owner api.Recorder, log *slog.Logger) {
 		func(w http.ResponseWriter, q *http.Request, in *listInput) error {
 			return sendRecords(w, q, owner, in.Content, log)
 		})
+	handle(r, operation{"POST /v1/records", api.Data, "addRecords", "Store some records; a retry with the same Idempotency-Key, or with IDs, stores nothing twice"},
+		func(ctx context.Context, in *recordsInput) (*body[api.Acknowledgement], error) {
+			return in.put(ctx, owner)
+		})
+	stream(r, operation{"POST /v1/records/stream", api.Data, "streamRecords", "Store lines of JSON as they come; each is acknowledged by a line once it is on disk"}, "application/x-ndjson",
+		func(w http.ResponseWriter, q *http.Request, in *streamInput) error {
+			return takeStream(w, q, in, owner)
+		}, takes("application/x-ndjson"))
 	handle(r, operation{"POST /v1/records/file", api.Data, "importFile", "Import a file of records, as CSV or as lines of JSON"},
 		func(ctx context.Context, in *importInput) (*body[api.ImportReport], error) {
 			return in.imported(ctx, owner)

@@ -136,8 +136,11 @@ func takes(media ...string) func(*huma.Operation) {
 
 // stream adds a request whose answer is sent while it is made. An error that respond
 // returns is answered; it must not have written anything then.
-func stream[I any](r *routes, o operation, media string, respond func(http.ResponseWriter, *http.Request, *I) error) {
+func stream[I any](r *routes, o operation, media string, respond func(http.ResponseWriter, *http.Request, *I) error, more ...func(*huma.Operation)) {
 	d := r.document(o)
+	for _, add := range more {
+		add(&d)
+	}
 	d.Responses["200"] = &huma.Response{Description: "OK", Content: map[string]*huma.MediaType{media: {Schema: &huma.Schema{Type: huma.TypeString}}}}
 	huma.Register(r.huma, d, func(_ context.Context, in *I) (*huma.StreamResponse, error) {
 		return &huma.StreamResponse{Body: func(ctx huma.Context) {

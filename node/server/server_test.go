@@ -124,7 +124,7 @@ var scopes = map[string]api.Scope{
 	"GET /v1/doctor": api.Read, "GET /v1/neighbours": api.Read, "GET /v1/peers": api.Read, "GET /v1/members": api.Read,
 	"GET /v1/budget": api.Read, "GET /v1/budget/verification": api.Read, "GET /v1/budget/ledger": api.Read, "GET /v1/budget/statement": api.Read,
 	"GET /v1/sums": api.Read, "GET /v1/events": api.Read,
-	"GET /v1/records": api.Data, "POST /v1/records/file": api.Data, "POST /v1/records/lines": api.Data, "POST /v1/records/imported": api.Data,
+	"GET /v1/records": api.Data, "POST /v1/records": api.Data, "POST /v1/records/stream": api.Data, "POST /v1/records/file": api.Data, "POST /v1/records/lines": api.Data, "POST /v1/records/imported": api.Data,
 	"POST /v1/records/delete": api.Data, "DELETE /v1/records/{number}": api.Data, "POST /v1/predict": api.Data, "POST /v1/predict/rows": api.Data, "GET /v1/model": api.Data,
 	"POST /v1/peers": api.Admin, "DELETE /v1/peers/{peer}": api.Admin, "PUT /v1/members": api.Admin, "POST /v1/pause": api.Admin, "POST /v1/resume": api.Admin,
 	"GET /v1/logs": api.Admin, "GET /v1/logs/levels": api.Admin, "PUT /v1/logs/levels": api.Admin, "GET /v1/backup": api.Admin,
@@ -442,5 +442,79 @@ func TestEvents(t *testing.T) {
 	require.NoError(t, err)
 	if first != fmt.Sprintf("id: %d\n", last.ID+1) || !strings.HasPrefix(second, "data: {") || !strings.Contains(second, string(api.EventDeleted)) {
 		t.Errorf("%q, %q after %d", first, second, last.ID)
+	}
+}
+
+// A request that comes again with its key stores nothing twice.
+func TestIdempotencyKey(t *testing.T) {
+	o := offer(t, false)
+	secret := o.token(t, api.Data)
+	add := func(key, records string) (status int, outcomes string) {
+		answer, text := o.ask(t, "POST", "/v1/records", func(r *http.Request) {
+			bearer(secret)(r)
+			r.Body, r.ContentLength = io.NopCloser(strings.NewReader(`{"records": `+records+`}`)), -1
+			if key != "" {
+				r.Header.Set("Idempotency-Key", key)
+			}
+		})
+		var a api.Acknowledgement
+		if answer.StatusCode == 200 {
+			require.NoError(t, json.Unmarshal([]byte(text), &a))
+		}
+		for _, l := range a.Lines {
+			outcomes += l.Outcome + " "
+		}
+		return answer.StatusCode, outcomes
+	}
+	const two = `[{"a": "0.5", "y": "1"}, {"a": 0.25, "y": 2}]`
+	for i, c := range []struct {
+		key, records string
+		status       int
+		outcomes     string
+	}{
+		{"", two, 200, "new new "},
+		{"", two, 200, "new new "},
+		{"first", two, 200, "new new "},
+		{"first", two, 200, "same same "},
+		{"second", two, 200, "new new "},
+		{"third", `[{"a": "0.5", "y": "1"}, {"a": "x", "y": "1"}]`, 200, "new bad "},
+		{"third", `[{"a": "0.5", "y": "1"}, {"a": "0", "y": "1"}]`, 200, "same new "},
+		{"", `[]`, 422, ""},
+		{"", `[1]`, 422, ""},
+		{"fourth", `[{"Idempotency-Key": "x", "a": 0, "y": 1}]`, 400, ""},
+	} {
+		if status, outcomes := add(c.key, c.records); status != c.status || outcomes != c.outcomes {
+			t.Errorf("%d: %d %q, want %d %q", i, status, outcomes, c.status, c.outcomes)
+		}
+	}
+}
+
+// Each line of a stream is acknowledged before the next one comes.
+func TestStreamOfRecords(t *testing.T) {
+	o := offer(t, false)
+	lines, feed := io.Pipe()
+	r, err := http.NewRequestWithContext(t.Context(), "POST", o.url+"/v1/records/stream?id=n", lines)
+	require.NoError(t, err)
+	bearer(o.token(t, api.Data))(r)
+	r.Header.Set("Content-Type", "application/x-ndjson")
+	go func() { _, _ = feed.Write([]byte(`{"n": "1", "a": "0.1", "y": "1"}` + "\n")) }()
+	answer, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	said := json.NewDecoder(answer.Body)
+	for i, want := range []string{api.LineNew, api.LineNew, api.LineSame, api.LineReplaced, api.LineBad} {
+		if i > 0 {
+			_, err := feed.Write([]byte([]string{`{"n": "2", "a": "0.2", "y": "1"}`, `{"n": "2", "a": "0.2", "y": "1"}`, `{"n": "2", "a": "0.3", "y": "1"}`, `{"n": "3"}`}[i-1] + "\n"))
+			require.NoError(t, err)
+		}
+		var l api.LineOutcome
+		require.NoError(t, said.Decode(&l))
+		if l.Outcome != want || l.Line != i+1 {
+			t.Errorf("line %d: %+v, want %s", i+1, l, want)
+		}
+	}
+	require.NoError(t, feed.Close())
+	if rest, err := io.ReadAll(answer.Body); err != nil || len(rest) > 0 {
+		t.Errorf("after the end: %q, %v", rest, err)
 	}
 }

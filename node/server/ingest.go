@@ -1,0 +1,132 @@
+package server
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"p2pnode/node/api"
+)
+
+// keyColumn is the column of the owner's keys of records that come with an Idempotency-Key.
+const keyColumn = "Idempotency-Key"
+
+// recordsInput is some records, and the key by which a retry is known.
+type recordsInput struct {
+	Key  string `header:"Idempotency-Key" maxLength:"200" doc:"the same again stores nothing twice, after a restart of the daemon too"`
+	Body api.NewRecords
+}
+
+// put stores the records together. With a key each is stored under an ID that is made of the
+// key and its place, so that a retry finds it there, in one transaction with the record.
+func (in *recordsInput) put(ctx context.Context, owner api.Recorder) (*body[api.Acknowledgement], error) {
+	lines := api.Lines{From: 1, ID: in.Body.ID}
+	if lines.ID == "" && in.Key != "" {
+		lines.ID = keyColumn
+	}
+	for i, record := range in.Body.Records {
+		if lines.ID == keyColumn {
+			if _, taken := record[keyColumn]; taken {
+				return nil, api.WrongRequest(fmt.Errorf("server: record %d has a column %q, which stands for the header", i+1, keyColumn))
+			}
+			id, err := json.Marshal(fmt.Sprintf("%s/%d", in.Key, i+1))
+			if err != nil {
+				return nil, err
+			}
+			record[keyColumn] = id
+		}
+		line, err := json.Marshal(record)
+		if err != nil {
+			return nil, api.WrongRequest(fmt.Errorf("server: record %d: %w", i+1, err))
+		}
+		lines.Lines = append(lines.Lines, string(line))
+	}
+	return answer(owner.Put(ctx, lines))
+}
+
+type streamInput struct {
+	ID string `query:"id" doc:"the column of the owner's own keys: a record that comes again changes nothing"`
+}
+
+// mostLines is how many lines of a stream are stored together, at most; longestLine how long
+// each may be.
+const (
+	mostLines   = 500
+	longestLine = 1 << 20
+)
+
+// takeStream stores lines of JSON as they come, those that wait together, and acknowledges
+// each once it is on disk. It may wait for a line for ever.
+func takeStream(w http.ResponseWriter, q *http.Request, in *streamInput, owner api.Recorder) error {
+	sent, begun := http.NewResponseController(w), false
+	if err := sent.EnableFullDuplex(); err != nil {
+		return err
+	}
+	body := io.Reader(q.Body)
+	if p, ok := body.(*bodyPieces); ok {
+		body = p.ReadCloser
+	}
+	waiting := lineReader{bufio.NewReaderSize(body, longestLine)}
+	for lines := (api.Lines{From: 1, ID: in.ID}); ; {
+		var err error
+		lines.Lines, err = waiting.next()
+		if len(lines.Lines) == 0 && errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil || errors.Is(err, io.EOF) {
+			err = acknowledge(w, q, lines, owner)
+		}
+		if err == nil {
+			err = sent.Flush()
+		}
+		if err != nil && !begun {
+			return err
+		}
+		if err != nil {
+			panic(http.ErrAbortHandler) // what was not acknowledged is to be sent again
+		}
+		begun, lines.From = true, lines.From+len(lines.Lines)
+	}
+}
+
+// acknowledge stores lines and says what became of each.
+func acknowledge(w io.Writer, q *http.Request, lines api.Lines, owner api.Recorder) error {
+	a, err := owner.Put(q.Context(), lines)
+	if err != nil {
+		return err
+	}
+	out := json.NewEncoder(w)
+	for _, l := range a.Lines {
+		if err := out.Encode(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lineReader reads the lines that have come.
+type lineReader struct{ *bufio.Reader }
+
+// next waits for a line, and returns it with those that have come already.
+func (r lineReader) next() (lines []string, err error) {
+	for {
+		line, err := r.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			return nil, api.WrongRequest(fmt.Errorf("server: a line has more than %d bytes", longestLine))
+		}
+		if len(line) > 0 {
+			lines = append(lines, string(bytes.TrimRight(line, "\r\n")))
+		}
+		if err != nil || len(lines) == mostLines {
+			return lines, err
+		}
+		if more, _ := r.Peek(r.Buffered()); bytes.IndexByte(more, '\n') < 0 {
+			return lines, nil
+		}
+	}
+}
