@@ -116,7 +116,7 @@ func free(t *testing.T, o paper.Options) *paper.Report {
 }
 
 // reachable is the share of the gain that is surely reached, case by case. The aim is 85 %
-// everywhere; unlike people reached 78 % of numbers and 46 % of two classes, as a node
+// everywhere; unlike people reached 75 % of numbers and 46 % of two classes, as a node
 // cannot tell from a few records how alike all nodes are.
 func reachable(name string) float64 {
 	switch {
