@@ -2,12 +2,9 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
 	"net/url"
 	"os"
 	"os/exec"
@@ -17,6 +14,8 @@ import (
 	"testing"
 
 	"p2pnode/internal/require"
+	"p2pnode/node/api"
+	"p2pnode/node/datadir"
 	"p2pnode/node/local"
 	"p2pnode/node/server"
 )
@@ -28,17 +27,10 @@ func TestPrometheus(t *testing.T) {
 		t.Skip("runs nightly: set P2PNODE_PROMETHEUS=yes to let Prometheus scrape daemons")
 	}
 	checkRules(t)
-	first := start(t, initNode(t))
-	daemons := []*daemon{first}
-	for range 2 {
-		daemons = append(daemons, start(t, initNode(t, "--bootstrap", first.address)))
-	}
-	for _, d := range daemons {
-		d.status(t) // fits a model
-	}
-	curl(t, first)
-	p := startPrometheus(t, daemons)
-	require.Eventually(t, "all daemons are scraped", func() bool { return len(p.query(t, "up == 1")) == len(daemons) })
+	f := startFleet(t)
+	curl(t, f.daemons[0])
+	p := startPrometheus(t, f)
+	require.Eventually(t, "all daemons are scraped", func() bool { return len(p.query(t, "up == 1")) == len(f.daemons) })
 	for _, e := range append(dashboardExpressions(t), alertExpressions(t)...) {
 		require.Eventually(t, e+" has data", func() bool { return len(p.query(t, e)) > 0 })
 	}
@@ -76,6 +68,38 @@ func curl(t *testing.T, d *daemon) {
 	if err != nil || !strings.Contains(string(out), "p2pnode_running 1") {
 		t.Errorf("%s: %v\n%s", command, err, out)
 	}
+}
+
+// fleet is daemons that learn together, and whom Prometheus asks for them.
+type fleet struct {
+	daemons   []*daemon
+	addresses []string
+	token     string // the same for all
+}
+
+// startFleet starts three daemons, each with an address for who shows the token.
+func startFleet(t *testing.T) (f fleet) {
+	t.Helper()
+	var tokens []byte
+	for i := range 3 {
+		var dir string
+		if i == 0 {
+			dir = initNode(t)
+			var made api.IssuedToken
+			cli(t, &made, "token", "new", "prometheus", "--dir", dir)
+			f.token = made.Secret
+			var err error
+			tokens, err = os.ReadFile(filepath.Join(dir, datadir.TokensFile))
+			require.NoError(t, err)
+		} else {
+			dir = initNode(t, "--bootstrap", f.daemons[0].address)
+			require.NoError(t, os.WriteFile(filepath.Join(dir, datadir.TokensFile), tokens, 0o600))
+		}
+		f.addresses = append(f.addresses, freeAddress(t))
+		f.daemons = append(f.daemons, startWith(t, dir, exec.Command("p2pnode", "run", "--json", "--dir", dir, "--api", f.addresses[i])))
+		f.daemons[i].status(t) // fits a model
+	}
+	return f
 }
 
 // checkRules lets promtool check the files of deploy/prometheus, and run the tests of the alerts.
@@ -131,15 +155,11 @@ func alertExpressions(t *testing.T) (list []string) {
 type prometheus struct{ address string }
 
 // startPrometheus runs Prometheus until the test ends.
-func startPrometheus(t *testing.T, daemons []*daemon) prometheus {
+func startPrometheus(t *testing.T, f fleet) prometheus {
 	t.Helper()
 	dir := t.TempDir()
-	var targets []string
-	for _, d := range daemons {
-		targets = append(targets, fmt.Sprintf("%q", exposed(t, d)))
-	}
-	config := strings.NewReplacer(`"127.0.0.1:8467"`, strings.Join(targets, ", "), "15s", "1s").Replace(deployed(t, "prometheus/prometheus.yml"))
-	for name, text := range map[string]string{"prometheus.yml": config, "alerts.yml": deployed(t, "prometheus/alerts.yml"), "token": scrapeToken} {
+	config := strings.NewReplacer(`"127.0.0.1:8467"`, `"`+strings.Join(f.addresses, `", "`)+`"`, "15s", "1s").Replace(deployed(t, "prometheus/prometheus.yml"))
+	for name, text := range map[string]string{"prometheus.yml": config, "alerts.yml": deployed(t, "prometheus/alerts.yml"), "token": f.token} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	p := prometheus{freeAddress(t)}
@@ -160,26 +180,6 @@ func startPrometheus(t *testing.T, daemons []*daemon) prometheus {
 		return err == nil && answer.Body.Close() == nil && answer.StatusCode == http.StatusOK
 	})
 	return p
-}
-
-const scrapeToken = "made-for-this-test"
-
-// exposed offers a daemon's metrics at an address, to who shows the token.
-func exposed(t *testing.T, d *daemon) (address string) {
-	t.Helper()
-	proxy := &httputil.ReverseProxy{Transport: socketOf(d), Rewrite: func(r *httputil.ProxyRequest) {
-		r.Out.URL.Scheme, r.Out.URL.Host, r.Out.Host = "http", server.SocketHost, server.SocketHost
-		r.Out.Header.Del("Authorization")
-	}}
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Authorization") != "Bearer "+scrapeToken {
-			w.WriteHeader(http.StatusUnauthorized)
-			return
-		}
-		proxy.ServeHTTP(w, r)
-	}))
-	t.Cleanup(s.Close)
-	return s.Listener.Addr().String()
 }
 
 // freeAddress is one that nothing listens at.
