@@ -86,7 +86,7 @@ func (r *routes) document(o operation) huma.Operation {
 
 // failure describes what is answered in place of what was asked for.
 func (r *routes) failure() *huma.Response {
-	schema := huma.SchemaFromType(r.huma.OpenAPI().Components.Schemas, reflect.TypeFor[api.Problem]())
+	schema := r.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[api.Problem](), true, "")
 	return &huma.Response{Description: "What is wrong, and what to do", Content: map[string]*huma.MediaType{problemType: {Schema: schema}}}
 }
 
