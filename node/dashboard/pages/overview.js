@@ -38,7 +38,7 @@ function age(fit) {
 function history({ benefit, status }) {
   const who = others(status);
   if (benefit.length < 2) {
-    return benefit.length === 0 && !status.personal ? null : card('Over time', empty('There is one measurement so far. The chart begins with the second: your node measures again whenever it has heard something new.'));
+    return benefit.length === 0 && !status.personal ? null : card('Over time', empty('There is one measurement so far. The chart begins with the second: your node measures again once an hour, if it has heard something new.'));
   }
   const measure = benefit.at(-1).measure;
   const points = benefit.filter((p) => p.measure === measure);
