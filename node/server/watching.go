@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"net/http"
 	"strconv"
+	"sync"
+	"time"
 
 	"p2pnode/node/api"
 )
@@ -15,11 +18,11 @@ import (
 func routeWatching(r *routes, owner api.Watcher) {
 	stream(r, operation{"GET /v1/events", api.Read, "followEvents", "What happens to the node, as server-sent events; the data of each is an Event"}, "text/event-stream",
 		func(w http.ResponseWriter, q *http.Request, in *eventsInput) error {
-			return sendLive(w, q, func(ctx context.Context) iter.Seq2[api.Event, error] { return owner.Events(ctx, in.after()) }, eventText)
+			return sendLive(w, q, func(ctx context.Context) iter.Seq2[api.Event, error] { return owner.Events(ctx, in.after()) }, eventText, ":\n\n")
 		})
 	stream(r, operation{"GET /v1/logs", api.Admin, "followLogs", "The log, one line of JSON for each of its lines"}, "application/x-ndjson",
 		func(w http.ResponseWriter, q *http.Request, in *logsInput) error {
-			return sendLive(w, q, func(ctx context.Context) iter.Seq2[api.LogLine, error] { return owner.Logs(ctx, in.Last, in.Follow) }, lineText)
+			return sendLive(w, q, func(ctx context.Context) iter.Seq2[api.LogLine, error] { return owner.Logs(ctx, in.Last, in.Follow) }, lineText, "\n")
 		})
 	ask(r, operation{"GET /v1/logs/levels", api.Admin, "getLogLevels", "What is logged of each subsystem"}, owner.LogLevels)
 	order(r, operation{"PUT /v1/logs/levels", api.Admin, "setLogLevels", "Change what is logged until the daemon ends"},
@@ -53,16 +56,22 @@ type logsInput struct {
 // stopping is the key of the context that ends when a server is to stop, in a request's.
 type stopping struct{}
 
-// sendLive sends what happens as it does, until the client has gone or the server is to stop.
-func sendLive[T any](w http.ResponseWriter, q *http.Request, live func(context.Context) iter.Seq2[T, error], text func(T) ([]byte, error)) error {
+// stillHere is how often a client hears of the server while nothing happens: so both ends,
+// and what is between them, notice when the other one has gone.
+const stillHere = 15 * time.Second
+
+// sendLive sends what happens as it does, until the client has gone or the server is to
+// stop. While nothing happens it sends nothing, which readers pass over.
+func sendLive[T any](w http.ResponseWriter, q *http.Request, live func(context.Context) iter.Seq2[T, error], text func(T) ([]byte, error), nothing string) error {
 	ctx, cancel := context.WithCancel(q.Context())
 	defer cancel()
 	if stop, ok := ctx.Value(stopping{}).(context.Context); ok {
 		defer context.AfterFunc(stop, cancel)()
 	}
-	sent := http.NewResponseController(w)
+	out := &liveWriter{client: w}
 	w.Header().Set("Cache-Control", "no-store")
-	_ = sent.Flush() // the client sees that its request has been taken
+	_ = out.send(nil) // the client sees that its request has been taken
+	defer out.repeat(ctx, cancel, []byte(nothing))()
 	for v, err := range live(ctx) {
 		if err != nil {
 			panic(http.ErrAbortHandler)
@@ -71,11 +80,46 @@ func sendLive[T any](w http.ResponseWriter, q *http.Request, live func(context.C
 		if err != nil {
 			return err
 		}
-		if _, err := w.Write(line); err != nil || sent.Flush() != nil {
+		if out.send(line) != nil {
 			return nil // the client has gone
 		}
 	}
 	return nil
+}
+
+// liveWriter sends each text at once.
+type liveWriter struct {
+	mu     sync.Mutex
+	client http.ResponseWriter
+}
+
+func (w *liveWriter) send(text []byte) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, err := w.client.Write(text)
+	return errors.Join(err, http.NewResponseController(w.client).Flush())
+}
+
+// repeat sends a text from time to time until ctx ends or the client has gone, and calls
+// gone then. stop waits until nothing more is sent.
+func (w *liveWriter) repeat(ctx context.Context, gone func(), text []byte) (stop func()) {
+	ctx, end := context.WithCancel(ctx)
+	var sending sync.WaitGroup
+	sending.Go(func() {
+		tick := time.NewTicker(stillHere)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			if w.send(text) != nil {
+				gone()
+			}
+		}
+	})
+	return func() { end(); sending.Wait() }
 }
 
 func eventText(e api.Event) ([]byte, error) {
