@@ -250,7 +250,7 @@ func judge(d *api.Diagnosis, c datadir.Config) {
 		add("this machine's clock is about %.0f s behind: set it, or relays refuse it and announcements count as old", d.Clock)
 	}
 	if d.DiskFree >= 0 && d.DiskFree < lowDisk {
-		add("the disk is nearly full: releases stop when it is")
+		add("the disk is nearly full: below %d MB no more records are stored, and the node stops when nothing can be written; free some", reserve>>20)
 	}
 	if len(d.Bootstrap) > 0 && !slices.ContainsFunc(d.Bootstrap, func(b api.BootstrapCheck) bool { return b.Reached }) {
 		add("no bootstrap peer of this task can be reached: without one the node meets only peers that it knows or sees on the local network")

@@ -45,7 +45,7 @@ func (n *Node) Import(ctx context.Context, r io.Reader, o api.ImportOptions) (re
 	count, whole := 0, sha256.New()
 	var noted learner.Tally
 	err = readRows(io.TeeReader(r, whole), n.files.Task, "", &report, func(a storage.Arrival) error {
-		if err := room(ctx, o); err != nil {
+		if err := n.room(ctx, o, count); err != nil {
 			return err
 		}
 		noted.Add(a.Cells)
@@ -94,7 +94,7 @@ func (n *Node) importKnown(ctx context.Context, r io.Reader, o api.ImportOptions
 	}
 	whole := sha256.New()
 	err = readRows(io.TeeReader(r, whole), n.files.Task, o.ID, &report, func(a storage.Arrival) error {
-		if err := room(ctx, o); err != nil {
+		if err := n.room(ctx, o, len(some)); err != nil {
 			return err
 		}
 		if some = append(some, a); len(some) < putTogether {
@@ -132,10 +132,15 @@ func count(r *api.ImportReport, outcomes []storage.Outcome) {
 	}
 }
 
-// room returns an error when the next record must not be taken.
-func room(ctx context.Context, o api.ImportOptions) error {
+// room returns an error when the next record must not be taken, after so many others.
+func (n *Node) room(ctx context.Context, o api.ImportOptions, taken int) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("node: import: %w", err)
+	}
+	if taken%spaceEvery == 0 {
+		if err := n.space(); err != nil {
+			return err
+		}
 	}
 	if o.Room == nil {
 		return nil

@@ -123,6 +123,11 @@ func (n *Node) putLocked(ctx context.Context, arrivals []storage.Arrival) (stora
 	if err := ctx.Err(); err != nil {
 		return storage.Changes{}, fmt.Errorf("node: store the records: %w", err)
 	}
+	if len(arrivals) > 0 {
+		if err := n.space(); err != nil {
+			return storage.Changes{}, err
+		}
+	}
 	c, err := n.store.Put(arrivals, n.cohortRule(), time.Now())
 	if err != nil {
 		if errors.Is(err, storage.ErrPoisoned) {

@@ -26,6 +26,15 @@ func (s *Store) used(tx *bbolt.Tx) (used, unused int64) {
 	return tx.Size() - unused, unused
 }
 
+// Used is how many bytes of the file hold something; the rest is used before it grows.
+func (s *Store) Used() (used int64, err error) {
+	err = s.view(func(tx *bbolt.Tx) error {
+		used, _ = s.used(tx)
+		return nil
+	})
+	return used, err
+}
+
 // sparse reports whether more than half of what the file has held, and more than a little,
 // is unused.
 func (s *Store) sparse() (is bool) {

@@ -31,6 +31,7 @@ func Kinds() []Kind {
 		{"imported", ErrImported},
 		{"changed", ErrChanged},
 		{"no record", storage.ErrNoRecord},
+		{"full", ErrFull},
 		{"bad lines", ErrBadLines},
 		{"some bad", ErrSomeBad},
 		{"no peer", ErrNoPeer},

@@ -54,8 +54,9 @@ type Config struct {
 	Batch       int     `toml:"batch,omitempty" change:"promised" comment:"of every 100 records, how many take part in a release; 0 is all. Only with a plan."`
 	CohortHours float64 `toml:"cohort_hours" change:"live" comment:"records that arrive later than this after a cohort's first begin a new cohort; 0 is never"`
 
-	KeepRecords int     `toml:"keep_records,omitempty" change:"live" comment:"keep the newest so many records; older ones are deleted, here and from what is learned; left out: all"`
-	KeepDays    float64 `toml:"keep_days,omitempty" change:"live" comment:"keep records for so many days after they arrived; left out: for ever. Deleting frees no budget."`
+	KeepRecords  int     `toml:"keep_records,omitempty" change:"live" comment:"keep the newest so many records; older ones are deleted, here and from what is learned; left out: all"`
+	KeepDays     float64 `toml:"keep_days,omitempty" change:"live" comment:"keep records for so many days after they arrived; left out: for ever. Deleting frees no budget."`
+	MaxMegabytes int     `toml:"max_megabytes,omitempty" comment:"how many megabytes the database may take: beyond them no more records are stored; left out: no limit"`
 
 	Profile     []float64 `toml:"profile,omitempty" comment:"public profile, for tasks with the graph rule profile; everybody can read it"`
 	Unprotected string    `toml:"unprotected,omitempty" change:"promised" comment:"the consent to send models without any guarantee"`

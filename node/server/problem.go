@@ -38,6 +38,7 @@ var statuses = map[string]int{
 	"changed":    http.StatusConflict,
 	"not joined": http.StatusConflict,
 	"no record":  http.StatusNotFound,
+	"full":       http.StatusInsufficientStorage,
 	"no peer":    http.StatusNotFound,
 	"no token":   http.StatusNotFound,
 	"bad lines":  http.StatusUnprocessableEntity,

@@ -1,0 +1,38 @@
+package node
+
+import (
+	"fmt"
+	"syscall"
+
+	"p2pnode/internal/durable"
+	"p2pnode/node/api"
+)
+
+// reserve is how many bytes of the disk records leave free. A node needs them for what it
+// pays and publishes: after a write that failed it must stop.
+const reserve = 32 << 20
+
+// spaceEvery is how many records are stored between two looks at the disk.
+const spaceEvery = 1024
+
+// space reports an error if no more records are stored: the database has reached its limit,
+// or the disk is nearly full.
+func (n *Node) space() error {
+	if most := int64(n.files.Config.MaxMegabytes) << 20; most > 0 {
+		used, err := n.store.Used()
+		if err != nil {
+			return fmt.Errorf("node: %w", err)
+		}
+		if used >= most {
+			return api.Advise(fmt.Errorf("%w: the database takes %d MB, and the key \"max_megabytes\" allows no more", api.ErrFull, used>>20),
+				"raise it, or delete records and make what is left smaller with: p2pnode compact")
+		}
+	}
+	free := durable.Free(n.dir)
+	if free < 0 || free >= reserve {
+		return nil
+	}
+	return api.Advise(
+		fmt.Errorf("%w: the disk is nearly full, %d MB are free, and %d MB stay free for what the node pays and publishes (%w)", api.ErrFull, free>>20, reserve>>20, syscall.ENOSPC),
+		"free some, then try again")
+}

@@ -1,0 +1,100 @@
+package node
+
+import (
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"syscall"
+	"testing"
+
+	"p2pnode/internal/require"
+	"p2pnode/node/api"
+	"p2pnode/node/datadir"
+	"p2pnode/storage"
+)
+
+// smallDisk mounts a file system of that many megabytes.
+func smallDisk(t *testing.T, megabytes string) string {
+	t.Helper()
+	if os.Getenv("P2PNODE_LAB") == "" {
+		t.Skip("set P2PNODE_LAB and run as root: it mounts a file system")
+	}
+	disk := t.TempDir()
+	require.NoError(t, syscall.Mount("none", disk, "tmpfs", 0, "size="+megabytes+"m"))
+	t.Cleanup(func() { require.NoError(t, syscall.Unmount(disk, syscall.MNT_DETACH)) })
+	return disk
+}
+
+// fill takes all space of a disk but so many bytes, until free is called.
+func fill(t *testing.T, disk string, but int64) (free func()) {
+	t.Helper()
+	var s syscall.Statfs_t
+	require.NoError(t, syscall.Statfs(disk, &s))
+	name := filepath.Join(disk, "filler")
+	require.NoError(t, os.WriteFile(name, make([]byte, int64(s.Bavail)*s.Bsize-but), 0o600))
+	return func() { require.NoError(t, os.Remove(name)) }
+}
+
+// When the disk is nearly full, records are refused with words, and what the node pays still
+// fits. When it is full to the last byte, nothing leaves unpaid and nothing is lost, and the
+// node goes on where there is room again.
+func TestLabFullDisk(t *testing.T) {
+	disk := smallDisk(t, "64")
+	dir := filepath.Join(disk, "node")
+	task := lineTask()
+	c := datadir.DefaultConfig(task)
+	c.Listen, c.MDNS = []string{"/ip4/127.0.0.1/tcp/0"}, false
+	require.NoError(t, datadir.Init(dir, task, c))
+	n := openNode(t, dir)
+	const rows = "a,b,y\n0.5,0.25,1\n0.25,0.5,-1\n"
+	_, err := n.Import(t.Context(), strings.NewReader(rows), api.ImportOptions{})
+	require.NoError(t, err)
+	require.NoError(t, n.Add(t.Context(), lineRecords(rand.New(rand.NewPCG(1, 2)), 50)))
+	before := listed(t, n, true)
+
+	free := fill(t, disk, reserve/2)
+	for name, refused := range map[string]func() error{
+		"a file": func() error {
+			_, err := n.Import(t.Context(), strings.NewReader(rows), api.ImportOptions{Again: true})
+			return err
+		},
+		"a file with keys": func() error {
+			_, err := n.Import(t.Context(), strings.NewReader("id,"+strings.ReplaceAll(rows, "\n0", "\nx,0")), api.ImportOptions{ID: "id"})
+			return err
+		},
+		"a record": func() error { return n.Add(t.Context(), lineRecords(rand.New(rand.NewPCG(1, 3)), 1)) },
+	} {
+		if err := refused(); !errors.Is(err, api.ErrFull) || !storage.DiskFull(err) || !strings.Contains(err.Error(), "free some, then try again") {
+			t.Errorf("%s: %v, want %v", name, err, api.ErrFull)
+		}
+	}
+	payAndCommit(t, n, 1, 0.5)
+	free()
+
+	free = fill(t, disk, 0)
+	const words = "the disk is full: free space, then start again; what was stored is there"
+	if err := n.store.PutMeta("state", strings.Repeat("more than is free in the file", 1<<16)); err == nil || !strings.Contains(err.Error(), words) {
+		t.Errorf("a save on a full disk: %v", err)
+	}
+	if _, err := newDoor(n.ledger, &n.files.Config).release(query(mechanism(n), 2, 1)); err == nil || !strings.Contains(err.Error(), words) {
+		t.Errorf("a release after it: %v", err)
+	}
+	require.NoError(t, n.Close())
+	free()
+
+	n = openNode(t, dir)
+	if after := listed(t, n, true); !reflect.DeepEqual(after, before) {
+		t.Errorf("%d records and before %d", len(after), len(before))
+	}
+	_, err = n.Verify(t.Context())
+	require.NoError(t, err)
+	if round, _ := n.ledger.Outgoing(); round != 1 || n.ledger.Round() != 1 {
+		t.Errorf("round %d of %d is kept, and 1 was paid and published", round, n.ledger.Round())
+	}
+	payAndCommit(t, n, 2, 0.5)
+	require.NoError(t, n.Add(t.Context(), lineRecords(rand.New(rand.NewPCG(1, 3)), 1)))
+	require.NoError(t, n.Close())
+}
