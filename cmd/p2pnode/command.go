@@ -50,7 +50,7 @@ privacy, and paid for from a budget you set.`,
 	}
 	root.AddCommand(initCommand(o), taskCommand(o), joinNetworkCommand(o), inviteCommand(o), identityCommand(o), runCommand(o), dashboardCommand(o), tokenCommand(o), dataCommand(o), predictCommand(o), modelCommand(o),
 		statusCommand(o), budgetCommand(o), sumsCommand(o), committeeCommand(o), backupCommand(o), restoreCommand(o), compactCommand(o), peersCommand(o), peerCommand(o),
-		membersCommand(o), networkKeyCommand(o), relayCommand(o), doctorCommand(o), configCommand(o), logsCommand(o), pauseCommand(o), resumeCommand(o), leaveCommand(o), eraseCommand(o), versionCommand(o))
+		membersCommand(o), networkKeyCommand(o), relayCommand(o), doctorCommand(o), bugreportCommand(o), configCommand(o), logsCommand(o), pauseCommand(o), resumeCommand(o), leaveCommand(o), eraseCommand(o), versionCommand(o))
 	root.InitDefaultCompletionCmd()
 	strict(root)
 	return root

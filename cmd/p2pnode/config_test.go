@@ -62,15 +62,18 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// What docs/operate.md says of the configuration works as it is printed.
-func TestOperateConfiguration(t *testing.T) {
+// What docs/operate.md says of the configuration, of upkeep and of mistakes works as it is
+// printed.
+func TestOperate(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
-	for _, block := range pasted(t, "docs/operate.md", "## Configuration") {
-		sh := exec.Command("sh", "-e", "-c", block)
-		sh.Dir, sh.Env = home, append(os.Environ(), "HOME="+home)
-		if said, err := sh.CombinedOutput(); err != nil {
-			t.Fatalf("%s\n%v\n%s", block, err, said)
+	for _, title := range []string{"## Configuration", "## Upkeep", "## When something is wrong"} {
+		for _, block := range pasted(t, "docs/operate.md", title) {
+			sh := exec.Command("sh", "-e", "-c", block)
+			sh.Dir, sh.Env = home, append(os.Environ(), "HOME="+home)
+			if said, err := sh.CombinedOutput(); err != nil {
+				t.Fatalf("%s\n%v\n%s", block, err, said)
+			}
 		}
 	}
 	if text, err := os.ReadFile(filepath.Join(home, "node", "config.toml")); err != nil || !strings.Contains(string(text), "keep_days = 30.0") {

@@ -8,13 +8,13 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	running "p2pnode/internal/program"
 )
 
-// What deploy/build stamps a binary with, by the linker; empty where something else built it.
-var (
-	stampedVersion string // as git describes the commit
-	stampedDate    string // when it was committed
-)
+// stampedDate is when the commit was made, which deploy/build stamps a binary with, by the
+// linker; empty where something else built it.
+var stampedDate string
 
 // build is what the binary knows of how it was made.
 type build struct {
@@ -30,10 +30,7 @@ func thisBuild() (build, error) {
 	if !ok {
 		return build{}, errors.New("this binary carries no build information")
 	}
-	b := build{Version: info.Main.Version, Go: info.GoVersion, Platform: runtime.GOOS + "/" + runtime.GOARCH}
-	if stampedVersion != "" {
-		b.Version, b.Date = stampedVersion, stampedDate
-	}
+	b := build{Version: running.Version(), Date: stampedDate, Go: info.GoVersion, Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	return b, nil
 }
 

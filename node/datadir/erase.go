@@ -226,7 +226,7 @@ func (e erasure) files() ([]string, error) {
 	for _, f := range entries {
 		if name := f.Name(); name == KeyFile {
 			names = slices.Insert(names, 0, name)
-		} else if isOwn(name) {
+		} else if IsOwn(name) {
 			names = append(names, name)
 		}
 	}
@@ -237,8 +237,8 @@ func (e erasure) files() ([]string, error) {
 // leave.
 var temporary = regexp.MustCompile(`^(doctor-|(members|private|task|config)\.toml\.|(identity|swarm)\.key\.|tokens\.json\.)[0-9]+$`)
 
-// isOwn reports whether a file of this name in a data directory is the node's.
-func isOwn(name string) bool {
+// IsOwn reports whether a file of this name in a data directory is the node's.
+func IsOwn(name string) bool {
 	switch name {
 	case KeyFile, ConfigFile, TaskFile, CatalogueFile, SocketFile, TokensFile, networkKeyFile, PrivateFile, membersFile:
 		return true

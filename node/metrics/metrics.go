@@ -8,7 +8,7 @@ package metrics
 import (
 	"context"
 	"net/http"
-	"runtime/debug"
+	"runtime"
 	"time"
 
 	"github.com/libp2p/go-libp2p"
@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"p2pnode/internal/program"
 	"p2pnode/node"
 )
 
@@ -33,10 +34,7 @@ func Handler(n *node.Node) http.Handler {
 
 // buildInfo says which program this is.
 func buildInfo() prometheus.Collector {
-	labels := prometheus.Labels{"version": "unknown", "go": "unknown"}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		labels["version"], labels["go"] = info.Main.Version, info.GoVersion
-	}
+	labels := prometheus.Labels{"version": program.Version(), "go": runtime.Version()}
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "p2pnode_build_info", Help: "Always 1. The labels say which p2pnode this is and which Go made it.", ConstLabels: labels,
 	}, func() float64 { return 1 })
