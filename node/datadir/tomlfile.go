@@ -130,7 +130,7 @@ func (f *tomlFile) fit(key string, value any, of reflect.Type) bool {
 		return of.Kind() == reflect.String || f.wrongType(key, of)
 	case int64:
 		if of.Kind() == reflect.Uint32 && (v < 0 || v > math.MaxUint32) {
-			f.wrong = append(f.wrong, f.finding(key, fmt.Sprintf("is %d, and must be between 0 and %d", v, math.MaxUint32)))
+			f.wrong = append(f.wrong, f.finding(key, fmt.Sprintf("is %d, and must be between 0 and %d", v, uint32(math.MaxUint32))))
 			return false
 		}
 		return slices.Contains([]reflect.Kind{reflect.Int, reflect.Int64, reflect.Uint32, reflect.Uint64, reflect.Float64}, of.Kind()) || f.wrongType(key, of)
