@@ -51,7 +51,7 @@ func (s *Server) Handler(g Guard) http.Handler {
 			return
 		}
 		ctx := context.WithValue(r.Context(), guarded{}, g)
-		s.routes.ServeHTTP(w, r.WithContext(context.WithValue(ctx, overTLS{}, r.TLS != nil)))
+		s.routes().ServeHTTP(w, r.WithContext(context.WithValue(ctx, overTLS{}, r.TLS != nil)))
 	})
 }
 

@@ -154,7 +154,7 @@ func stream[I any](r *routes, o operation, media string, respond func(http.Respo
 }
 
 // OpenAPI describes every request, as JSON.
-func (s *Server) OpenAPI() ([]byte, error) { return s.routes.openAPI() }
+func (s *Server) OpenAPI() ([]byte, error) { return s.routes().openAPI() }
 
 func (r *routes) openAPI() ([]byte, error) {
 	text, err := json.MarshalIndent(r.huma.OpenAPI(), "", "  ")

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"p2pnode/node/api"
@@ -37,14 +38,22 @@ type Config struct {
 // Server answers requests that arrive at any number of listeners.
 type Server struct {
 	config Config
-	routes *routes
+	// routes are made when the first request comes. They and their descriptions take a
+	// megabyte, which a daemon that nobody asks does without.
+	routes func() *routes
 	codes  tokens.Codes
 }
 
 // New returns a server. It listens nowhere yet.
 func New(c Config) *Server {
-	s := &Server{config: c, routes: newRoutes()}
-	r := s.routes
+	s := &Server{config: c}
+	s.routes = sync.OnceValue(s.route)
+	return s
+}
+
+// route makes the routes.
+func (s *Server) route() *routes {
+	r, c := newRoutes(), s.config
 	routeHealth(r, c)
 	routeRecords(r, c.Owner, c.Log)
 	routePredictions(r, c.Owner)
@@ -53,9 +62,9 @@ func New(c Config) *Server {
 	routeNetwork(r, c.Owner)
 	routeWatching(r, c.Owner)
 	routeLifecycle(r, c.Owner, c.Log, c.Left)
-	routeTokens(s, c.Tokens)
+	routeTokens(r, s, c.Tokens)
 	routePages(r, c)
-	return s
+	return r
 }
 
 // headerTimeout bounds how long the head of a request may take, idleTimeout how long a

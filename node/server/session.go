@@ -20,8 +20,7 @@ const sessionCookie = "p2pnode-session-"
 // mostCookies is how many cookies of a request are looked at.
 const mostCookies = 20
 
-func routeTokens(server *Server, t *tokens.Store) {
-	r := server.routes
+func routeTokens(r *routes, server *Server, t *tokens.Store) {
 	ask(r, operation{"GET /v1/tokens", api.Admin, "listTokens", "Which programs may ask, without their secrets"},
 		func(context.Context) ([]api.Token, error) { return t.List(), nil })
 	tell(r, operation{"POST /v1/tokens", api.Admin, "newToken", "Let a program ask; its secret is told once"},
