@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -69,13 +70,22 @@ func waitUntilHeard(t *testing.T, author *Node, after uint64, by ...*Node) {
 func copyDir(t *testing.T, dir string) string {
 	t.Helper()
 	copied := filepath.Join(t.TempDir(), "copy")
-	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(filepath.Join(copied, datadir.KeyFile), 0o600); err != nil {
+	if err := copyFiles(copied, dir); err != nil {
 		t.Fatal(err)
 	}
 	return copied
+}
+
+// copyFiles copies a data directory, with what others must not read for its owner alone.
+func copyFiles(to, from string) error {
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		return err
+	}
+	err := os.Chmod(filepath.Join(to, datadir.StoreFile), 0o600)
+	if errors.Is(err, fs.ErrNotExist) { // the node was stopped before it made one
+		err = nil
+	}
+	return errors.Join(err, os.Chmod(filepath.Join(to, datadir.KeyFile), 0o600))
 }
 
 // olderCopy lets a node talk to others, be copied, and talk on. It returns the

@@ -195,13 +195,7 @@ func TestOldCopyOfAContributor(t *testing.T) {
 	if err := p.nodes[last].Close(); err != nil {
 		t.Fatal(err)
 	}
-	old := filepath.Join(t.TempDir(), "old")
-	if err := os.CopyFS(old, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(filepath.Join(old, datadir.KeyFile), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	old := copyDir(t, dir)
 	p.nodes[last] = openNode(t, dir)
 	p.run(committeeSize - 1)
 	for i := range p.nodes {

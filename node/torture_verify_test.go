@@ -8,11 +8,9 @@ import (
 	"log/slog"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
-	"p2pnode/node/datadir"
 	"p2pnode/privacy"
 	"p2pnode/storage"
 )
@@ -62,10 +60,7 @@ type holding struct {
 func readCopy(dir string) (h holding, err error) {
 	copied := dir + ".copy"
 	defer func() { err = errors.Join(err, os.RemoveAll(copied)) }()
-	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
-		return holding{}, err
-	}
-	if err := os.Chmod(filepath.Join(copied, datadir.KeyFile), 0o600); err != nil {
+	if err := copyFiles(copied, dir); err != nil {
 		return holding{}, err
 	}
 	return readHolding(copied)

@@ -162,7 +162,7 @@ func setSummed(t *testing.T, from, home, node string) {
 	t.Helper()
 	require.NoError(t, os.RemoveAll(node))
 	require.NoError(t, os.CopyFS(node, os.DirFS(from)))
-	require.NoError(t, os.Chmod(filepath.Join(node, datadir.KeyFile), 0o600))
+	require.NoError(t, os.Chmod(filepath.Join(node, datadir.KeyFile), 0o600), os.Chmod(filepath.Join(node, datadir.StoreFile), 0o600))
 	var known api.Sums
 	cli(t, &known, "sums", "list", "--dir", node)
 	require.NoError(t, copyResult(known.List[0].File, home, func([]byte) {}))
