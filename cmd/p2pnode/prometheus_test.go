@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net"
@@ -15,6 +16,7 @@ import (
 
 	"p2pnode/internal/require"
 	"p2pnode/node/api"
+	"p2pnode/node/client"
 	"p2pnode/node/datadir"
 	"p2pnode/node/local"
 	"p2pnode/node/server"
@@ -52,7 +54,8 @@ func TestMetricsAtTheSocket(t *testing.T) {
 }
 
 func socketOf(d *daemon) *http.Transport {
-	return &http.Transport{Dial: func(string, string) (net.Conn, error) { return net.Dial("unix", local.SocketPath(d.dir)) }}
+	dial := client.Socket(local.SocketPath(d.dir))
+	return &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) }}
 }
 
 // curl is the command of docs/metrics.md.
