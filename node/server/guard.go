@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"net/http"
+	"runtime/debug"
 
 	"p2pnode/node/api"
 )
@@ -45,7 +46,10 @@ type (
 // Handler answers the requests that pass a guard.
 func (s *Server) Handler(g Guard) http.Handler {
 	return http.HandlerFunc(func(client http.ResponseWriter, r *http.Request) {
-		w := &answerPieces{ResponseWriter: client}
+		w := &answerPieces{ResponseWriter: client, sends: r.Body != http.NoBody}
+		defer s.survive(w, r)
+		w.Header().Set("Cache-Control", "no-store") // but for the pages, which say so
+		w.Header().Set("X-Content-Type-Options", "nosniff")
 		if err := g.Admit(r); err != nil {
 			writeProblem(w, problemOf(err))
 			return
@@ -53,6 +57,22 @@ func (s *Server) Handler(g Guard) http.Handler {
 		ctx := context.WithValue(r.Context(), guarded{}, g)
 		s.routes().ServeHTTP(w, r.WithContext(context.WithValue(ctx, overTLS{}, r.TLS != nil)))
 	})
+}
+
+// survive answers a request that panicked. What was said then stays out of answer and log:
+// it may be private.
+func (s *Server) survive(w http.ResponseWriter, r *http.Request) {
+	switch said := recover(); said {
+	case nil:
+	case http.ErrAbortHandler:
+		panic(said)
+	default:
+		s.config.Log.Error("a request found a defect of this program", "request", r.Pattern, "where", string(debug.Stack()))
+		if begun(w) {
+			panic(http.ErrAbortHandler)
+		}
+		writeProblem(w, problemOf(refuse(http.StatusInternalServerError, "the request found a defect of this program", "the daemon's log says where: please report it")))
+	}
 }
 
 // allow asks the guard of a request.

@@ -11,10 +11,12 @@ import (
 )
 
 // pieceTimeout is how long a client may take to send the next piece of a request, or to
-// receive that of an answer, and bodyTimeout how long to send a request that is no stream.
+// receive that of an answer, bodyTimeout how long to send a request that is no stream, and
+// restTimeout how long the rest of one that is answered already.
 const (
 	pieceTimeout = 20 * time.Second
 	bodyTimeout  = 2 * time.Minute
+	restTimeout  = 5 * time.Second
 )
 
 // patient bounds the time of each piece of a request's body, and lifts the bound between
@@ -49,18 +51,40 @@ func (p *bodyPieces) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// answerPieces bounds the time of each piece that a client receives, and remembers whether
-// anything was sent.
+// answerPieces bounds the time of each piece that a client receives, and of what it still
+// sends when it is answered, which the connection reads first. It remembers whether anything
+// was sent.
 type answerPieces struct {
 	http.ResponseWriter
+	sends bool // the client may send a body
 	begun bool
+}
+
+// WriteHeader implements [http.ResponseWriter].
+func (w *answerPieces) WriteHeader(status int) {
+	w.begin()
+	w.ResponseWriter.WriteHeader(status)
 }
 
 // Write implements [io.Writer].
 func (w *answerPieces) Write(p []byte) (int, error) {
-	w.begun = true
+	w.begin()
 	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(pieceTimeout)) // every connection has one but a test's
 	return w.ResponseWriter.Write(p)
+}
+
+func (w *answerPieces) begin() {
+	if w.sends && !w.begun {
+		_ = http.NewResponseController(w.ResponseWriter).SetReadDeadline(time.Now().Add(restTimeout)) // every connection has one but a test's
+	}
+	w.begun = true
+}
+
+// EnableFullDuplex is for [http.ResponseController]: what the client sends goes on after its
+// answer has begun.
+func (w *answerPieces) EnableFullDuplex() error {
+	w.sends = false
+	return http.NewResponseController(w.ResponseWriter).EnableFullDuplex()
 }
 
 // Unwrap is for [http.ResponseController].

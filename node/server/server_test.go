@@ -360,23 +360,46 @@ func (endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A request whose rest does not come is answered after a while, and its connection is over.
+// A request whose rest does not come is answered after a while, and its connection is over,
+// whether anything reads the rest or not.
 func TestSlowClients(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it waits twenty seconds")
 	}
 	t.Parallel()
 	o := offer(t, false)
-	conn, err := net.Dial("tcp", strings.TrimPrefix(o.url, "http://"))
-	require.NoError(t, err)
-	defer conn.Close()
-	_, err = fmt.Fprintf(conn, "POST /v1/predict HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Length: 100\r\n\r\n{", strings.TrimPrefix(o.url, "http://"), o.token(t, api.Data))
-	require.NoError(t, err, conn.SetReadDeadline(time.Now().Add(time.Minute)))
-	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	require.NoError(t, err)
-	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusRequestTimeout {
-		t.Errorf("%s", answer.Status)
+	host := strings.TrimPrefix(o.url, "http://")
+	right := fmt.Sprintf("%s\r\nAuthorization: Bearer %s", host, o.token(t, api.Admin))
+	for _, c := range []struct {
+		what, route, host string
+		want              int
+	}{
+		{"half a request", "POST /v1/predict", right, http.StatusRequestTimeout},
+		{"no token", "POST /v1/predict", host, http.StatusUnauthorized},
+		{"another host", "POST /v1/predict", "evil.example", http.StatusForbidden},
+		{"a page", "GET /", host, http.StatusOK},
+		{"no route", "POST /v1/nothing", host, http.StatusMethodNotAllowed},
+		{"a body that nobody reads", "DELETE /v1/tokens/none", right, http.StatusNotFound},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			t.Parallel()
+			conn, err := net.Dial("tcp", host)
+			require.NoError(t, err)
+			defer conn.Close()
+			_, err = fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: %s\r\nContent-Length: 100\r\n\r\n{", c.route, c.host)
+			require.NoError(t, err, conn.SetReadDeadline(time.Now().Add(time.Minute)))
+			from := bufio.NewReader(conn)
+			answer, err := http.ReadResponse(from, nil)
+			require.NoError(t, err)
+			_, err = io.Copy(io.Discard, answer.Body)
+			require.NoError(t, err, answer.Body.Close())
+			if answer.StatusCode != c.want {
+				t.Errorf("%s, want %d", answer.Status, c.want)
+			}
+			if _, err := from.ReadByte(); err != io.EOF {
+				t.Errorf("the connection goes on: %v", err)
+			}
+		})
 	}
 }
 
