@@ -64,23 +64,24 @@ func (n *Node) Progress(context.Context) (api.Status, error) {
 	}
 	total := n.meter.Traffic.GetBandwidthTotals()
 	s := api.Status{
-		Peer:     n.self.String(),
-		Task:     n.files.Task.Name,
-		Network:  n.network,
-		Learner:  n.files.Task.Learner,
-		Addrs:    []string{},
-		Paused:   n.Paused(),
-		Records:  counts.Records,
-		HeldOut:  counts.HeldOut,
-		SetAside: counts.Aside,
-		Cells:    n.files.Task.Tally(counts.Noted),
-		Heard:    len(state.Heard),
-		Round:    max(state.Round, n.ledger.Round()), // the agent may be told of a release that is paid a moment later
-		Done:     n.done(cohorts),
-		Private:  n.private.Describe(n.self),
-		Rounds:   n.rounds(state),
-		Privacy:  n.summary(cohorts),
-		Traffic:  api.Traffic{BytesIn: total.TotalIn, BytesOut: total.TotalOut},
+		Peer:       n.self.String(),
+		Task:       n.files.Task.Name,
+		Network:    n.network,
+		Learner:    n.files.Task.Learner,
+		Addrs:      []string{},
+		Paused:     n.Paused(),
+		Experiment: n.files.Config.Experiment,
+		Records:    counts.Records,
+		HeldOut:    counts.HeldOut,
+		SetAside:   counts.Aside,
+		Cells:      n.files.Task.Tally(counts.Noted),
+		Heard:      len(state.Heard),
+		Round:      max(state.Round, n.ledger.Round()), // the agent may be told of a release that is paid a moment later
+		Done:       n.done(cohorts),
+		Private:    n.private.Describe(n.self),
+		Rounds:     n.rounds(state),
+		Privacy:    n.summary(cohorts),
+		Traffic:    api.Traffic{BytesIn: total.TotalIn, BytesOut: total.TotalOut},
 	}
 	if c := n.live.Load(); c.KeepRecords > 0 || c.KeepDays > 0 {
 		s.Keep = &api.Keep{Records: c.KeepRecords, Days: c.KeepDays}

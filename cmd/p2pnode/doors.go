@@ -18,6 +18,7 @@ import (
 	"p2pnode/node/logs"
 	"p2pnode/node/metrics"
 	"p2pnode/node/server"
+	"p2pnode/node/tokens"
 )
 
 // accessFlags say where a daemon is asked beside its socket: short for keys of config.toml.
@@ -67,7 +68,7 @@ func openDoors(o *options, n *node.Node, log *slog.Logger, left func()) (d *door
 		return nil, err
 	}
 	if d.network != nil {
-		d.guard = server.NewBearer(serves.Tokens, c.APIHosts)
+		d.guard = networkGuard(&c, serves.Tokens)
 		d.url = address(d.network, c.InterfaceTLS())
 	}
 	if d.socket, err = ownerSocket(o.dir); err != nil {
@@ -76,6 +77,16 @@ func openDoors(o *options, n *node.Node, log *slog.Logger, left func()) (d *door
 	serves.Left, serves.URL, serves.Pages, serves.Metrics = left, d.url, dashboard.Handler(), metrics.Handler(n)
 	d.server = server.New(serves)
 	return d, nil
+}
+
+// networkGuard lets in who shows a token. Where other machines ask, it keeps the errors on
+// held-out records here, unless the records are an experiment's.
+func networkGuard(c *datadir.Config, t *tokens.Store) server.Guard {
+	g := server.NewBearer(t, c.APIHosts)
+	if c.APIPublic && !c.Experiment {
+		return server.Discreet{Guard: g}
+	}
+	return g
 }
 
 // openNetwork listens where the configuration says; nil: nowhere.

@@ -41,6 +41,9 @@ func statusText(s api.Status) string {
 		{"learner", learnerLine(s)},
 		{"daemon", running},
 	}
+	if s.Experiment {
+		rows = append(rows, []any{"experiment", "errors on held-out records may leave this machine (key experiment)"})
+	}
 	if s.Contradicted > 0 {
 		rows = append(rows, []any{"REFUSED", oldCopy(s.Contradicted, s.ForeignSum)})
 	}

@@ -12,7 +12,8 @@ type Benefit struct {
 }
 
 // BenefitPoint is a [Comparison] at a time: whether learning with others helped the owner
-// on the records that she holds out. It is for her eyes, never for the network.
+// on the records that she holds out. It is for her eyes, and for other machines only in an
+// experiment.
 type BenefitPoint struct {
 	Time    time.Time       `json:"time"` // when the fit ended
 	Measure learner.Measure `json:"measure"`

@@ -6,16 +6,19 @@ import (
 	"p2pnode/learner"
 )
 
-// Status is what a node tells its owner. It holds errors on the owner's own
-// held-out data: for her eyes, never for the network.
+// Status is what a node tells its owner. It holds errors on the owner's own held-out data:
+// for her eyes, and for other machines only in an experiment.
 type Status struct {
-	Peer    string   `json:"peer"`
-	Task    string   `json:"task"`
-	Network string   `json:"network"`
-	Learner string   `json:"learner"`
-	Running bool     `json:"running"`
-	Paused  []Pause  `json:"paused"` // why the owner paused it; empty: she did not
-	Addrs   []string `json:"addrs"`
+	Peer    string `json:"peer"`
+	Task    string `json:"task"`
+	Network string `json:"network"`
+	Learner string `json:"learner"`
+	Running bool   `json:"running"`
+	// Experiment says that the records are public or made up, so that errors on those held
+	// out may leave the machine.
+	Experiment bool     `json:"experiment"`
+	Paused     []Pause  `json:"paused"` // why the owner paused it; empty: she did not
+	Addrs      []string `json:"addrs"`
 	// Unopened says of each address of the key "listen" at which the node does not listen,
 	// though it runs, why that is.
 	Unopened []string `json:"unopened,omitempty"`

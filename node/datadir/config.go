@@ -38,6 +38,8 @@ type Config struct {
 	APICert   string   `toml:"api_tls_cert,omitempty" comment:"the file of a certificate for TLS; left out: one that carries this node's peer ID, which programs can check"`
 	APIKey    string   `toml:"api_tls_key,omitempty" comment:"the file of its key"`
 
+	Experiment bool `toml:"experiment,omitempty" comment:"the records are public or made up: with api_public, programs on other machines that show a token get the errors on held-out records too"`
+
 	MDNS  bool   `toml:"mdns" comment:"look for peers on the local network"`
 	DHT   string `toml:"dht" comment:"the hash table nodes meet in: server, client (asks others and answers nobody: a phone, a metered link), or off: only\nthe bootstrap peers, the local network and what neighbours know"`
 	Power string `toml:"power" comment:"normal, or low: notices lost peers later and does less while idle, for batteries"`

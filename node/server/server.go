@@ -46,6 +46,7 @@ type Server struct {
 
 // New returns a server. It listens nowhere yet.
 func New(c Config) *Server {
+	c.Owner = discreet{c.Owner}
 	s := &Server{config: c}
 	s.routes = sync.OnceValue(s.route)
 	return s
