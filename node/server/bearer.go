@@ -76,23 +76,23 @@ func scheme(r *http.Request) string {
 }
 
 // Allow implements [Guard].
-func (b *Bearer) Allow(r *http.Request, scope api.Scope) error {
+func (b *Bearer) Allow(r *http.Request, scope api.Scope) (Asker, error) {
 	if scope == api.Open {
-		return limited(b.open)
+		return anybody(), limited(b.open)
 	}
 	t, err := b.identify(r)
 	if err != nil {
-		return err
+		return Asker{}, err
 	}
 	if err := limited(b.rate(t.ID)); err != nil {
-		return err
+		return Asker{}, err
 	}
 	if !slices.Contains(t.Scopes, scope) && !slices.Contains(t.Scopes, api.Admin) {
 		p := problemOf(api.ErrScope)
 		p.Detail, p.Hint = "this token may not ask that", "make one with p2pnode token new --scope "+string(scope)
-		return p
+		return Asker{}, p
 	}
-	return nil
+	return Asker{t.ID, b.tokens.Life(t.ID)}, nil
 }
 
 // identify finds the token of a request: the one it shows, else that of a session. Requests

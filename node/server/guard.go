@@ -12,9 +12,18 @@ import (
 type Guard interface {
 	// Admit refuses requests before anything else of them is looked at.
 	Admit(r *http.Request) error
-	// Allow refuses requests that may not do what the scope stands for.
-	Allow(r *http.Request, scope api.Scope) error
+	// Allow refuses requests that may not do what the scope stands for, and says who asks.
+	Allow(r *http.Request, scope api.Scope) (Asker, error)
 }
+
+// Asker is who makes a request.
+type Asker struct {
+	Token string          // its ID; "": the owner herself, or anybody
+	Life  context.Context // ends when that one may ask no more
+}
+
+// anybody asks without a token.
+func anybody() Asker { return Asker{Life: context.Background()} }
 
 // SocketHost is the host that requests at a socket name.
 const SocketHost = "localhost"
@@ -35,12 +44,14 @@ func (Socket) Admit(r *http.Request) error {
 }
 
 // Allow implements [Guard].
-func (Socket) Allow(*http.Request, api.Scope) error { return nil }
+func (Socket) Allow(*http.Request, api.Scope) (Asker, error) { return anybody(), nil }
 
-// guarded is the key of a request's guard in its context, overTLS of whether it came so.
+// guarded is the key of a request's guard in its context, overTLS of whether it came so, and
+// asking of the ID of the token that it showed.
 type (
 	guarded struct{}
 	overTLS struct{}
+	asking  struct{}
 )
 
 // Handler answers the requests that pass a guard.
@@ -76,6 +87,6 @@ func (s *Server) survive(w http.ResponseWriter, r *http.Request) {
 }
 
 // allow asks the guard of a request.
-func allow(r *http.Request, scope api.Scope) error {
+func allow(r *http.Request, scope api.Scope) (Asker, error) {
 	return r.Context().Value(guarded{}).(Guard).Allow(r, scope)
 }

@@ -27,7 +27,7 @@ func routeHealth(r *routes, c Config) {
 func routePages(r *routes, c Config) {
 	if c.Metrics != nil {
 		r.mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, q *http.Request) {
-			if err := allow(q, api.Read); err != nil {
+			if _, err := allow(q, api.Read); err != nil {
 				writeProblem(w, problemOf(err))
 				return
 			}
@@ -36,7 +36,7 @@ func routePages(r *routes, c Config) {
 	}
 	if c.Pages != nil {
 		r.mux.HandleFunc("GET /{path...}", func(w http.ResponseWriter, q *http.Request) {
-			if err := allow(q, api.Open); err != nil {
+			if _, err := allow(q, api.Open); err != nil {
 				writeProblem(w, problemOf(err))
 				return
 			}

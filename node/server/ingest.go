@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"time"
 
 	"p2pnode/node/api"
 )
@@ -22,10 +23,12 @@ type recordsInput struct {
 	Body api.NewRecords
 }
 
-// put stores the records together. With a key each is stored under an ID that is made of the
-// key and its place, so that a retry finds it there, in one transaction with the record.
+// put stores the records together. With a key each is stored under an ID that is made of who
+// asks, the key and its place, so that a retry finds it there, in one transaction with the
+// record. Programs that choose the same keys do not replace each other's records.
 func (in *recordsInput) put(ctx context.Context, owner api.Recorder) (*body[api.Acknowledgement], error) {
 	lines := api.Lines{From: 1, ID: in.Body.ID}
+	who, _ := ctx.Value(asking{}).(string)
 	if lines.ID == "" && in.Key != "" {
 		lines.ID = keyColumn
 	}
@@ -34,7 +37,7 @@ func (in *recordsInput) put(ctx context.Context, owner api.Recorder) (*body[api.
 			if _, taken := record[keyColumn]; taken {
 				return nil, api.WrongRequest(fmt.Errorf("server: record %d has a column %q, which stands for the header", i+1, keyColumn))
 			}
-			id, err := json.Marshal(fmt.Sprintf("%s/%d", in.Key, i+1))
+			id, err := json.Marshal(fmt.Sprintf("%s/%s/%d", who, in.Key, i+1))
 			if err != nil {
 				return nil, err
 			}
@@ -85,10 +88,12 @@ func takeStream(w http.ResponseWriter, q *http.Request, in *streamInput, owner a
 			err = sent.Flush()
 		}
 		if err != nil && !begun {
+			_ = sent.SetReadDeadline(time.Now().Add(restTimeout)) // it is answered, whatever else comes
 			return err
 		}
 		if err != nil {
-			panic(http.ErrAbortHandler) // what was not acknowledged is to be sent again
+			_ = sent.SetReadDeadline(time.Now()) // or the end would wait for more lines
+			panic(http.ErrAbortHandler)          // what was not acknowledged is to be sent again
 		}
 		begun, lines.From = true, lines.From+len(lines.Lines)
 	}
@@ -96,6 +101,9 @@ func takeStream(w http.ResponseWriter, q *http.Request, in *streamInput, owner a
 
 // acknowledge stores lines and says what became of each.
 func acknowledge(w io.Writer, q *http.Request, lines api.Lines, owner api.Recorder) error {
+	if err := q.Context().Err(); err != nil { // the token was revoked, say
+		return err
+	}
 	a, err := owner.Put(q.Context(), lines)
 	if err != nil {
 		return err

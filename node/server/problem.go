@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net"
 	"net/http"
 	"os"
 	"strings"
@@ -60,6 +61,8 @@ func problemOf(err error) problem {
 		p.Status = http.StatusRequestTimeout
 	} else if p.Status == 0 && errors.Is(err, context.DeadlineExceeded) {
 		p.Status = http.StatusServiceUnavailable
+	} else if _, gone := errors.AsType[*net.OpError](err); p.Status == 0 && (gone || errors.Is(err, api.ErrSilent)) {
+		p.Status = http.StatusBadGateway // the daemon behind p2pnode dashboard
 	} else if p.Status == 0 {
 		p.Status = http.StatusInternalServerError
 	}

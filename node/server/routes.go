@@ -74,10 +74,15 @@ func (r *routes) document(o operation) huma.Operation {
 	}
 	out.Middlewares = huma.Middlewares{func(ctx huma.Context, next func(huma.Context)) {
 		q, w := humago.Unwrap(ctx)
-		if err := allow(q, o.scope); err != nil {
+		who, err := allow(q, o.scope)
+		if err != nil {
 			writeProblem(w, problemOf(err))
 			return
 		}
+		asked, end := context.WithCancel(context.WithValue(q.Context(), asking{}, who.Token))
+		defer end()
+		defer context.AfterFunc(who.Life, end)()
+		*q = *q.WithContext(asked)
 		q.Body = patient(w, q.Body, ctx.Operation())
 		next(ctx)
 	}}

@@ -468,13 +468,70 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// A request that comes again with its key stores nothing twice.
+// Who follows what happens, and who streams records, does so no more once the token is revoked.
+func TestRevokedTokensEndStreams(t *testing.T) {
+	o := offer(t, false)
+	begin := func(method, path string, body io.Reader, scope api.Scope) *http.Response {
+		r, err := http.NewRequestWithContext(t.Context(), method, o.url+path, body)
+		require.NoError(t, err)
+		bearer(o.token(t, scope))(r)
+		answer, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		t.Cleanup(func() { answer.Body.Close() })
+		return answer
+	}
+	lines, feed := io.Pipe()
+	go func() { _, _ = feed.Write([]byte(`{"a": "0.1", "y": "1"}` + "\n")) }()
+	events, records := begin("GET", "/v1/events", nil, api.Read), begin("POST", "/v1/records/stream", lines, api.Data)
+	var first api.LineOutcome
+	said := json.NewDecoder(records.Body)
+	require.NoError(t, said.Decode(&first))
+	for _, made := range o.tokens.List() {
+		require.NoError(t, o.tokens.Revoke(made.ID))
+	}
+	ended := make(chan error, 1)
+	go func() { _, err := io.Copy(io.Discard, events.Body); ended <- err }()
+	select {
+	case err := <-ended:
+		require.NoError(t, err)
+	case <-time.After(20 * time.Second):
+		t.Error("the events go on")
+	}
+	_, _ = feed.Write([]byte(`{"a": "0.2", "y": "1"}` + "\n"))
+	if err := said.Decode(&first); err == nil {
+		t.Errorf("records are taken still: %+v", first)
+	}
+	require.NoError(t, feed.Close())
+	if life := o.tokens.Life("none"); life.Err() == nil {
+		t.Error("a token that is not there may be used")
+	}
+}
+
+// Where the pages come from another process than the daemon, that one says that it is gone.
+func TestDaemonIsGone(t *testing.T) {
+	gone := client.New(client.Socket(filepath.Join(t.TempDir(), "none")))
+	h := server.New(server.Config{Owner: gone, Log: slog.New(slog.DiscardHandler)}).Handler(server.Socket{})
+	w := &recorder{header: http.Header{}}
+	r, err := http.NewRequestWithContext(t.Context(), "GET", "http://localhost/v1/status", nil)
+	require.NoError(t, err)
+	if h.ServeHTTP(w, r); w.status != http.StatusBadGateway {
+		t.Errorf("%d", w.status)
+	}
+}
+
+// A request that comes again with its key stores nothing twice. Another program's key is
+// another one.
 func TestIdempotencyKey(t *testing.T) {
 	o := offer(t, false)
 	secret := o.token(t, api.Data)
+	other := o.token(t, api.Data)
 	add := func(key, records string) (status int, outcomes string) {
 		answer, text := o.ask(t, "POST", "/v1/records", func(r *http.Request) {
 			bearer(secret)(r)
+			if key == "other" {
+				bearer(other)(r)
+				key = "first"
+			}
 			r.Body, r.ContentLength = io.NopCloser(strings.NewReader(`{"records": `+records+`}`)), -1
 			if key != "" {
 				r.Header.Set("Idempotency-Key", key)
@@ -502,6 +559,7 @@ func TestIdempotencyKey(t *testing.T) {
 		{"second", two, 200, "new new "},
 		{"third", `[{"a": "0.5", "y": "1"}, {"a": "x", "y": "1"}]`, 200, "new bad "},
 		{"third", `[{"a": "0.5", "y": "1"}, {"a": "0", "y": "1"}]`, 200, "same new "},
+		{"other", two, 200, "new new "},
 		{"", `[]`, 422, ""},
 		{"", `[1]`, 422, ""},
 		{"fourth", `[{"Idempotency-Key": "x", "a": 0, "y": 1}]`, 400, ""},

@@ -3,6 +3,7 @@
 package tokens
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -39,8 +40,15 @@ type Store struct {
 	path string
 	now  func() time.Time
 
-	mu   sync.Mutex
-	list []kept
+	mu    sync.Mutex
+	list  []kept
+	lives map[string]life // by ID, of those that were asked for
+}
+
+// life is how long a token may be used.
+type life struct {
+	context.Context
+	end context.CancelFunc
 }
 
 // Open reads the file, which need not be there yet. Without a path tokens are kept in memory.
@@ -165,7 +173,35 @@ func (s *Store) Revoke(id string) error {
 	if len(left) == len(s.list) {
 		return api.ErrNoToken
 	}
-	return s.replace(left)
+	err := s.replace(left)
+	if l, found := s.lives[id]; found && err == nil {
+		l.end()
+		delete(s.lives, id)
+	}
+	return err
+}
+
+// Life is a context that ends when a token is revoked or over.
+func (s *Store) Life(id string) context.Context {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l, found := s.lives[id]; found {
+		return l
+	}
+	ctx, end := context.WithCancel(context.Background())
+	at := slices.IndexFunc(s.list, func(k kept) bool { return k.ID == id })
+	if at < 0 {
+		end()
+		return ctx
+	}
+	if until := s.list[at].Expires; !until.IsZero() {
+		ctx, end = context.WithDeadline(ctx, until)
+	}
+	if s.lives == nil {
+		s.lives = make(map[string]life)
+	}
+	s.lives[id] = life{ctx, end}
+	return ctx
 }
 
 // replace writes the file, and keeps what is in it then.
