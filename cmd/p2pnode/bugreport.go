@@ -102,7 +102,7 @@ func bugReport(cmd *cobra.Command, o *options) (string, error) {
 	s := newScrubber("")
 	files, err := datadir.Read(o.dir)
 	if err != nil {
-		r.Missing["configuration"] = err.Error()
+		r.Missing["configuration"] = message(err)
 	} else {
 		t := files.Task
 		s.keep = datadir.NetworkName(t)
@@ -140,7 +140,7 @@ func (s *scrubber) hideMachine(dir string) {
 func (r *findings) ask(cmd *cobra.Command, o *options) {
 	owner, err := local.Connect(cmd.Context(), o.dir, newLog(cmd, o, slog.LevelError))
 	if err != nil {
-		r.Missing["node"] = err.Error()
+		r.Missing["node"] = message(err)
 		return
 	}
 	defer owner.Close()
@@ -149,21 +149,25 @@ func (r *findings) ask(cmd *cobra.Command, o *options) {
 	if status, err := owner.Progress(ctx); err == nil {
 		r.Node = reducedStatus(&status)
 	} else {
-		r.Missing["node"] = err.Error()
+		r.Missing["node"] = message(err)
 	}
 	if v, err := owner.Verify(ctx); err == nil {
 		r.Ledger = &v
 	} else {
-		r.Missing["ledger"] = err.Error()
+		r.Missing["ledger"] = message(err)
 	}
 	if d, err := owner.Doctor(ctx); err == nil {
 		r.Doctor = &d
 	} else {
-		r.Missing["doctor"] = err.Error()
+		r.Missing["doctor"] = message(err)
+	}
+	if _, err := owner.LogLevels(ctx); err != nil { // nobody keeps a log
+		r.Missing["log"] = message(err)
+		return
 	}
 	for line, err := range owner.Logs(ctx, reportLines, false) {
 		if err != nil {
-			r.Missing["log"] = err.Error()
+			r.Missing["log"] = message(err)
 			break
 		}
 		r.Log = append(r.Log, strings.Join([]string{line.Time.UTC().Format(time.RFC3339), line.Level, line.Subsystem, reducedLine(line.Text)}, " "))

@@ -1,18 +1,23 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"p2pnode/node/api"
 	"p2pnode/node/datadir"
+	"p2pnode/node/local"
 )
 
 // completeFlag completes the values of a flag, or files that end in this: "" is none.
 func completeFlag(c *cobra.Command, flag, suffix string, values ...string) {
 	complete := func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		found := slices.DeleteFunc(slices.Clone(values), func(v string) bool { return !strings.HasPrefix(v, typed) })
+		found := beginning(values, typed)
 		if suffix != "" && len(found) == 0 {
 			return []cobra.Completion{suffix}, cobra.ShellCompDirectiveFilterFileExt
 		}
@@ -21,6 +26,40 @@ func completeFlag(c *cobra.Command, flag, suffix string, values ...string) {
 	if err := c.RegisterFlagCompletionFunc(flag, complete); err != nil {
 		panic("p2pnode: " + err.Error()) // the command has no such flag
 	}
+}
+
+// completeArguments completes each argument of a command by one of the values of its place.
+func completeArguments(c *cobra.Command, values ...[]string) {
+	c.ValidArgsFunction = func(_ *cobra.Command, args []string, typed string) (found []cobra.Completion, _ cobra.ShellCompDirective) {
+		if len(args) < len(values) {
+			found = beginning(values[len(args)], typed)
+		}
+		return found, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// completeKnown completes the only argument of a command by what the node knows. Where there
+// is no node, there is nothing to complete.
+func completeKnown(o *options, known func(context.Context, api.Owner) ([]string, error)) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		owner, err := local.Connect(cmd.Context(), o.dir, slog.New(slog.DiscardHandler))
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		names, err := known(cmd.Context(), owner)
+		if errors.Join(err, owner.Close()) != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return beginning(names, typed), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// beginning are the values that begin as typed.
+func beginning(values []string, typed string) []cobra.Completion {
+	return slices.DeleteFunc(slices.Clone(values), func(v string) bool { return !strings.HasPrefix(v, typed) })
 }
 
 // completeKeys completes the keys of the configuration, with what follows them.

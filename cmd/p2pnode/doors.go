@@ -6,12 +6,14 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"syscall"
 
 	"github.com/libp2p/go-libp2p/core/crypto"
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
 	"p2pnode/node"
+	"p2pnode/node/api"
 	"p2pnode/node/dashboard"
 	"p2pnode/node/datadir"
 	"p2pnode/node/local"
@@ -95,7 +97,7 @@ func openNetwork(c *datadir.Config, key crypto.PrivKey) (net.Listener, error) {
 		return nil, nil
 	}
 	if !c.InterfaceTLS() {
-		return server.ListenNetwork(c.APIListen, nil)
+		return listen(c.APIListen, nil)
 	}
 	made, err := server.Certificate(key)
 	if c.APICert != "" {
@@ -104,7 +106,15 @@ func openNetwork(c *datadir.Config, key crypto.PrivKey) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	return server.ListenNetwork(c.APIListen, &made)
+	return listen(c.APIListen, &made)
+}
+
+func listen(address string, certificate *tls.Certificate) (net.Listener, error) {
+	l, err := server.ListenNetwork(address, certificate)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		err = api.Advise(err, "another program listens there; choose another port")
+	}
+	return l, err
 }
 
 // address is where a browser on this machine finds a listener.

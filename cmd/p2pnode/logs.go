@@ -17,6 +17,7 @@ import (
 
 	"p2pnode/node/api"
 	"p2pnode/node/local"
+	"p2pnode/node/logs"
 )
 
 func logsCommand(o *options) *cobra.Command {
@@ -31,7 +32,12 @@ the daemon's standard error goes further back.`,
 		Example: `  p2pnode logs
   p2pnode logs -f --last 0`,
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return showLogs(cmd, o, last, follow) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if last < 0 {
+				return usageError{fmt.Errorf("--last is %d; it is how many lines to show, or 0", last), cmd}
+			}
+			return showLogs(cmd, o, last, follow)
+		},
 	}
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on until interrupted")
 	c.Flags().IntVarP(&last, "last", "n", 100, "how many of the lines that are there")
@@ -40,7 +46,7 @@ the daemon's standard error goes further back.`,
 }
 
 func logLevelCommand(o *options) *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:   "level [SUBSYSTEM LEVEL]",
 		Short: "Say what is logged of each subsystem, or change it until the daemon ends",
 		Long: `Say what is logged of each subsystem of the running daemon, or change it until the
@@ -66,6 +72,8 @@ all; the levels are debug, info, warn, error and off.`,
 			}, levelsText)
 		},
 	}
+	completeArguments(c, append(logs.Subsystems(), logs.All), logs.Levels())
+	return c
 }
 
 func levelsText(levels api.LogLevels) string {

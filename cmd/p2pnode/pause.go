@@ -85,8 +85,10 @@ func pauseText(reasons []api.Pause) string {
 		text := "since " + r.Since.Local().Format(time.DateTime)
 		if r.Reason != "" {
 			text += fmt.Sprintf(" (%s)", printable(r.Reason))
+		} else if len(reasons) > 1 {
+			text += " (without a reason)"
 		}
 		why = append(why, text)
 	}
-	return "paused " + strings.Join(why, ", ") + "; it takes part again after: p2pnode resume"
+	return "paused " + strings.Join(why, " and ") + "; it takes part again after: p2pnode resume"
 }

@@ -49,7 +49,7 @@ func additionText(a api.Addition) string {
 }
 
 func removePeerCommand(o *options) *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:   "remove ID|MULTIADDRESS",
 		Short: "Forget a node that was added",
 		Long: `Forget a node that was added with "p2pnode peer add". A connection that is open
@@ -63,6 +63,19 @@ start from.`,
 			}, removal.String)
 		},
 	}
+	c.ValidArgsFunction = completeKnown(o, addedPeers)
+	return c
+}
+
+// addedPeers are the IDs of the peers that the owner added.
+func addedPeers(ctx context.Context, owner api.Owner) (ids []string, err error) {
+	others, err := owner.Acquaintances(ctx)
+	for _, p := range others {
+		if p.From == "added" {
+			ids = append(ids, p.ID)
+		}
+	}
+	return ids, err
 }
 
 // removal says which peer was forgotten.

@@ -83,18 +83,23 @@ const (
 	restoreMeans = "All of them are RETIRED from the shared training set FOR EVER. They still serve your own predictions. " +
 		"New records begin a new cohort with a budget of its own, or, under a plan, take part in what is left of it. " +
 		"Do not import again what was on this device before: it would get a second budget, and others could learn twice as much about it."
+	restoredInRounds = "This task's learner goes in rounds, where nobody would follow a restored node: it WILL NOT RUN AGAIN, and only " +
+		"predicts. To take part, make a node in an empty directory, with records that were in none."
 )
 
 // confirm asks the user whether to go on.
 func (r *restore) confirm(cmd *cobra.Command, records int) error {
 	what := fmt.Sprintf("This retires %d %s of %s.", records, plural(records, "record", "records"), r.dir)
-	means := sinceElse
+	means := sinceElse + " " + restoreMeans
 	if r.from != "" {
 		what = fmt.Sprintf("This puts %s in place of the database of %s and retires the %d %s in it.",
 			r.from, r.dir, records, plural(records, "record", "records"))
-		means = sinceCopy
+		means = sinceCopy + " " + restoreMeans
 	}
-	return agreed(cmd, paragraph("", what)+paragraph("", means+" "+restoreMeans), "Restore")
+	if t, err := datadir.ReadTask(r.dir); err == nil && t.InRounds() {
+		means += " " + restoredInRounds
+	}
+	return agreed(cmd, paragraph("", what)+paragraph("", means), "Restore")
 }
 
 // agreed shows what is about to be done, and returns nil if the user writes yes. At the

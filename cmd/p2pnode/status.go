@@ -142,7 +142,7 @@ func roundLine(s api.Status) string {
 	if r.Ended {
 		text += ", the run is over"
 	}
-	return fmt.Sprintf("%s; %d edges dropped from rounds, %d asymmetric", text, r.Dropped, r.Asymmetric)
+	return fmt.Sprintf("%s; %d %s dropped from rounds, %d asymmetric", text, r.Dropped, plural(int(r.Dropped), "edge", "edges"), r.Asymmetric)
 }
 
 func trafficLine(t api.Traffic) string {

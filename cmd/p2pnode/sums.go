@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -38,7 +39,7 @@ with and without a daemon.`,
 }
 
 func showSumCommand(o *options) *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:   "show [ID]",
 		Short: "What one private sum is, who certified it, and what it means for you",
 		Long: `What one private sum is: how many people are in it, which members of the committee
@@ -61,6 +62,14 @@ without a daemon.`,
 			return show(cmd, o, s, func(s api.Sum) string { return sumText(known, s) })
 		},
 	}
+	c.ValidArgsFunction = completeKnown(o, func(ctx context.Context, owner api.Owner) (ids []string, err error) {
+		known, err := owner.Sums(ctx)
+		for _, s := range known.List {
+			ids = append(ids, shortSum(s.ID))
+		}
+		return ids, err
+	})
+	return c
 }
 
 func verifySumCommand(o *options) *cobra.Command {

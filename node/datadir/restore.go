@@ -49,6 +49,9 @@ func Kept(dir string) ([]string, error) { return storage.Kept(filepath.Join(dir,
 // that would be retired; an error of it ends the restore.
 func Restore(dir, from string, confirm func(records int) error) (kept string, err error) {
 	files, err := Read(dir)
+	if _, noKey := os.Stat(filepath.Join(dir, KeyFile)); err != nil && from != "" && errors.Is(noKey, fs.ErrNotExist) {
+		return "", fmt.Errorf("node: %s holds no node, and a copy has the database alone: put %s, %s and %s of its node there first", dir, KeyFile, ConfigFile, TaskFile)
+	}
 	if err != nil {
 		return "", err
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"strconv"
 	"sync"
 	"time"
 
@@ -57,9 +58,9 @@ func attributes(e *api.Event) (list []any) {
 	}
 	add("peer", e.Peer, e.Peer != "")
 	add("reason", e.Reason, e.Reason != "")
-	add("weight", e.Weight, e.Weight != 0)
+	add("weight", number(e.Weight), e.Weight != 0)
 	add("round", e.Round, e.Round != 0)
-	add("share", e.Share, e.Share != 0)
+	add("share", number(e.Share), e.Share != 0)
 	add("records", e.Records, e.Records != 0)
 	add("replaced", e.Replaced, e.Replaced != 0)
 	add("same", e.Same, e.Same != 0)
@@ -76,6 +77,9 @@ func attributes(e *api.Event) (list []any) {
 	add("verdict", e.Verdict, e.Verdict != "")
 	return list
 }
+
+// number is a number for people to read.
+func number(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
 
 // Events implements [api.Watcher].
 func (d *Diary) Events(ctx context.Context, since uint64) iter.Seq2[api.Event, error] {

@@ -123,9 +123,9 @@ func TestReadersFollow(t *testing.T) {
 func TestEventIsLogged(t *testing.T) {
 	var out bytes.Buffer
 	d := diary.New(slog.New(slog.NewTextHandler(&out, nil)))
-	d.Tell(api.Event{Kind: api.EventReleased, Text: "released", Round: 7, Share: .25})
+	d.Tell(api.Event{Kind: api.EventReleased, Text: "released", Round: 7, Share: 0.01562499999959145})
 	d.Tell(api.Event{Kind: api.EventWarning, Text: "the disk is full"})
-	for _, want := range []string{"level=INFO msg=released round=7 share=0.25", `level=WARN msg="the disk is full"`} {
+	for _, want := range []string{"level=INFO msg=released round=7 share=0.0156", `level=WARN msg="the disk is full"`} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the log is %q; want %q in it", out.String(), want)
 		}

@@ -25,6 +25,9 @@ const (
 	LibP2P    = "libp2p" // and what other libraries say
 )
 
+// Subsystems are the names of all of them.
+func Subsystems() []string { return []string{Node, Gossip, Discovery, Sums, API, LibP2P} }
+
 // All stands for every subsystem.
 const All = "all"
 
@@ -43,6 +46,14 @@ type level struct {
 // levels are all of them, ascending.
 var levels = []level{{"debug", slog.LevelDebug}, {"info", slog.LevelInfo}, {"warn", slog.LevelWarn}, {"error", slog.LevelError}, {"off", Off}}
 
+// Levels are the names of all of them, ascending.
+func Levels() (names []string) {
+	for _, l := range levels {
+		names = append(names, l.name)
+	}
+	return names
+}
+
 // Log is where a daemon's lines go. Its methods are safe for concurrent use.
 type Log struct {
 	out    slog.Handler
@@ -54,7 +65,7 @@ type Log struct {
 // that level.
 func New(out slog.Handler, least slog.Level) *Log {
 	l := &Log{out: out, levels: make(map[string]*slog.LevelVar), lines: ring.New[api.LogLine](size)}
-	for _, name := range []string{Node, Gossip, Discovery, Sums, API, LibP2P} {
+	for _, name := range Subsystems() {
 		l.levels[name] = new(slog.LevelVar)
 		l.levels[name].Set(least)
 	}
@@ -100,7 +111,7 @@ func (l *Log) Set(subsystem string, least slog.Level) { l.levels[subsystem].Set(
 func (l *Log) SetLevel(subsystem, name string) error {
 	i := slices.IndexFunc(levels, func(k level) bool { return k.name == name })
 	if i < 0 {
-		return api.WrongRequest(fmt.Errorf("node: %q is no level; take debug, info, warn, error or off", name))
+		return api.WrongRequest(fmt.Errorf("node: %q is no level; take one of %s", name, strings.Join(Levels(), ", ")))
 	}
 	if subsystem == All {
 		for _, v := range l.levels {
