@@ -61,7 +61,7 @@ var imports = map[string][]string{
 	"p2pnode/testnet/audit":           {"learner", "node/summing", "privacy", "storage", "sums", "testnet/sim"},
 	"p2pnode/testnet/cases":           {"privacy", "privacy/accountant"},
 	"p2pnode/testnet/page":            {},
-	"p2pnode/testnet":                 {"csvfile", "learner", "learner/graph", "node", "node/api", "node/datadir", "node/local", "privacy", "privacy/accountant", "sums", "testnet/lab", "testnet/page", "testnet/sim"},
+	"p2pnode/testnet":                 {"csvfile", "learner", "learner/graph", "node", "node/api", "node/client", "node/datadir", "node/local", "privacy", "privacy/accountant", "sums", "testnet/lab", "testnet/page", "testnet/sim"},
 	"p2pnode/testnet/paper":           {"testnet/page"},
 	"p2pnode/testnet/paper/nodes":     {"learner", "privacy", "testnet", "testnet/page", "testnet/paper"},
 	"p2pnode/testnet/paper/movielens": {"learner", "privacy", "privacy/accountant", "testnet", "testnet/page", "testnet/paper", "testnet/paper/nodes", "testnet/sim"},

@@ -34,6 +34,7 @@ type report struct {
 	// made-up people.
 	Cells   []learner.ColumnTally `json:"cells"`
 	Changed []string              `json:"changed,omitempty"` // what a rehearsal does otherwise than the task says
+	Missed  []MissedOne           `json:"missed,omitempty"`  // nodes elsewhere that are left out
 }
 
 // Newcomers is what a private sum gives to people who contributed nothing to it.
@@ -49,7 +50,7 @@ func (r *Result) report() report {
 		Nodes: r.nodes(), Seconds: r.Seconds, Seed: r.Seed, Delivery: r.delivery(), Rows: r.rows(),
 		Seeds: len(r.Rounds), Data: r.Data, Task: r.Task, Measure: r.Measure, Driver: r.Driver, Complete: r.Complete,
 		Load:   r.load(),
-		Phones: r.Phones, Processes: r.footprint(), Cells: r.Noted, Changed: r.Changed,
+		Phones: r.Phones, Processes: r.footprint(), Cells: r.Noted, Changed: r.Changed, Missed: r.Missed,
 	}
 	if base := r.base(); base > 0 {
 		out.Base = &base

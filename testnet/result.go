@@ -38,6 +38,8 @@ type Result struct {
 	Complete bool                  // false when it was interrupted
 	Changed  []string              // what a rehearsal does otherwise than the task says
 	Phones   int                   // how many of the nodes, the last ones, were phones
+	Asked    int                   // nodes that ran elsewhere; 0: none did
+	Missed   []MissedOne           // those of Asked that are left out
 }
 
 // Round is one seed: a split of everybody's records, a graph, and a trial of

@@ -242,7 +242,7 @@ func (r *Result) notes() []string {
 	if r.LeftOut > 0 {
 		notes = append(notes, fmt.Sprintf("%d people with fewer than %d records were left out: nothing to measure them on.", r.LeftOut, minRecords))
 	}
-	for _, note := range cellNotes(r.Noted) {
+	for _, note := range append(cellNotes(r.Noted), r.missedNote()) {
 		if note != "" {
 			notes = append(notes, note)
 		}

@@ -50,7 +50,12 @@ seed fixes only the people and their test records.
 
 --processes makes every node a p2pnode process, and --netns so many of those
 phones: each in a network namespace of its own, which takes root, behind a link
-that loses packets, delays them, and is mostly cut.`
+that loses packets, delays them, and is mostly cut.
+
+--api makes the table of nodes that run elsewhere, on any machines, until all have
+used their budgets or Ctrl-C. An address ends with the peer ID that the node must
+prove. They offer their interface with api_public, and say experiment = true, which
+is for public or made-up data: without it, errors do not leave a node.`
 
 const examples = `  testnet                                  # 300 people, real nodes
   testnet --nodes all                      # all 610
@@ -65,6 +70,7 @@ const examples = `  testnet                                  # 300 people, real 
   testnet rehearse --data people.csv --task task.toml   # the very daemons, in a minute
   testnet --processes 50                   # each node a p2pnode process
   testnet --processes 50 --netns 20        # 20 of them phones: bad links, mostly offline
+  testnet --api https://192.0.2.7:8467/#PEERID https://192.0.2.8:8467/#PEERID --token-file tokens
   testnet --json >result.json
   testnet --shadow simulated --nodes 100   # shadow.yaml and records for the Shadow simulator
   testnet export --out people --nodes 10   # for 'p2pnode data import'`
@@ -83,6 +89,7 @@ type options struct {
 	shadow         string // where to write a configuration of Shadow instead
 	json, sim      bool
 	daemons        daemonFlags
+	remote         remoteFlags
 }
 
 func newCommand(dir string) *cobra.Command {
@@ -92,10 +99,10 @@ func newCommand(dir string) *cobra.Command {
 		Short:         "Many people learn together on one machine: what does it buy them?",
 		Long:          about,
 		Example:       examples,
-		Args:          noArgs,
+		Args:          o.remote.args,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return o.run(cmd, dir) },
+		RunE:          func(cmd *cobra.Command, args []string) error { return o.run(cmd, dir, args) },
 	}
 	cmd.CompletionOptions.DisableDefaultCmd = true
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
@@ -106,6 +113,7 @@ func newCommand(dir string) *cobra.Command {
 	f.IntVar(&o.seeds, "seeds", 1, "pool the results of so many seeds, from --seed up")
 	f.BoolVar(&o.sim, "sim", false, "run the agents under virtual time instead of real nodes")
 	o.daemons.register(cmd)
+	o.remote.register(cmd)
 	f.StringVar(&o.out, "out", "testnet-results", "directory for the page, the raw numbers and the plots")
 	f.BoolVar(&o.json, "json", false, "write one JSON object to standard output, and nothing else")
 	f.StringVar(&o.shadow, "shadow", "", "run nothing, and write into this directory what the Shadow simulator runs: a host with a daemon for each person")
@@ -132,7 +140,10 @@ func (o *options) addDataFlags(cmd *cobra.Command) {
 }
 
 // run measures, reports and writes the files.
-func (o *options) run(cmd *cobra.Command, dir string) error {
+func (o *options) run(cmd *cobra.Command, dir string, args []string) error {
+	if o.remote.asked() {
+		return o.collect(cmd, args)
+	}
 	if o.shadow != "" {
 		return o.writeShadow(cmd)
 	}

@@ -46,7 +46,7 @@ const clustersCredit = `Data: made up: people in hidden groups with one model ea
 // credit says where the data is from.
 func (o *options) credit() string {
 	switch {
-	case o.data != "":
+	case o.data != "" || o.remote.asked():
 		return ""
 	case o.task == linearTask:
 		return linearCredit

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync/atomic"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"p2pnode/testnet"
+)
+
+// remoteFlags are the flags that collect from nodes that run elsewhere.
+type remoteFlags struct {
+	addresses []string
+	tokens    string // a file
+}
+
+func (f *remoteFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringSliceVar(&f.addresses, "api", nil, "run nothing, and collect from nodes that run elsewhere, as https://192.0.2.7:8467/#PEERID; further addresses may follow")
+	flags.StringVar(&f.tokens, "token-file", "", "a file with the token for --api, or with lines PEERID TOKEN")
+}
+
+func (f *remoteFlags) asked() bool { return len(f.addresses) > 0 || f.tokens != "" }
+
+// args takes addresses where --api asks for them, and else nothing.
+func (f *remoteFlags) args(cmd *cobra.Command, args []string) error {
+	if f.asked() {
+		return nil
+	}
+	return noArgs(cmd, args)
+}
+
+// goes are the flags that go with --api.
+var goes = map[string]bool{"api": true, "token-file": true, "json": true, "out": true, "seed": true}
+
+// nodes are those at the addresses of the command line.
+func (f *remoteFlags) nodes(cmd *cobra.Command, args []string) (nodes []*testnet.Elsewhere, err error) {
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		if !goes[flag.Name] {
+			err = usageError{fmt.Errorf("--%s: does not go with --api, whose nodes have been made", flag.Name)}
+		}
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case len(f.addresses) == 0:
+		return nil, usageError{errors.New("--token-file: goes with --api")}
+	case f.tokens == "":
+		return nil, usageError{errors.New("--api: the nodes want a token; make one for each with p2pnode token new, and name their file with --token-file")}
+	}
+	text, err := os.ReadFile(f.tokens)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("--token-file: %w", err)}
+	}
+	tokens, err := testnet.ParseTokens(string(text))
+	if err != nil {
+		return nil, usageError{fmt.Errorf("--token-file %s: %w", f.tokens, err)}
+	}
+	for _, address := range append(f.addresses, args...) {
+		n, err := testnet.NewElsewhere(address, tokens)
+		if err != nil {
+			return nil, usageError{fmt.Errorf("--api: %w", err)}
+		}
+		nodes = append(nodes, n)
+	}
+	return nodes, nil
+}
+
+// collect makes one table of nodes that run elsewhere.
+func (o *options) collect(cmd *cobra.Command, args []string) error {
+	nodes, err := o.remote.nodes(cmd, args)
+	if err != nil {
+		return err
+	}
+	for _, n := range nodes {
+		defer n.Close()
+	}
+	if err := makeOut(o.out); err != nil {
+		return err
+	}
+	var latest atomic.Pointer[testnet.Progress]
+	latest.Store(&testnet.Progress{Nodes: len(nodes)})
+	stop := showLine(cmd.ErrOrStderr(), func() string {
+		p := latest.Load()
+		return fmt.Sprintf("%d of %d nodes have used their budgets, %d have neighbours, %.1f releases each", p.Done, p.Nodes, p.Linked, p.Releases)
+	})
+	r, err := testnet.Collect(cmd.Context(), testnet.Collection{Nodes: nodes, Seed: o.seed,
+		Progress: func(p testnet.Progress) { latest.Store(&p) },
+		Missed:   func(m testnet.MissedOne) { fmt.Fprintf(cmd.ErrOrStderr(), "left out: %s: %s\n", m.Address, m.Why) }})
+	stop()
+	if err != nil {
+		return err
+	}
+	return o.report(cmd, r)
+}
