@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -26,6 +28,9 @@ Nodes find each other on the local network by themselves. To reach others,
 give the address of one running node, as "p2pnode run" prints it, with
 --bootstrap.
 
+--if-missing succeeds and changes nothing if the directory holds a node of that
+task already, so that a start of a container may begin with it.
+
 --for names a kind of machine: "p2pnode config profile" lists them. --set gives
 any key of config.toml a value, and so does the environment, as P2PNODE_MDNS;
 what --set says counts more, and flags of their own count most.`,
@@ -33,6 +38,7 @@ what --set says counts more, and flags of their own count most.`,
   p2pnode init --dir /var/lib/p2pnode --task mytask.toml --epsilon 0.5 --json
   p2pnode init --epsilon 0.5 --delta 1e-8 --releases 20 --pace growing
   p2pnode init --noise laplace
+  p2pnode init --if-missing --task mytask.toml
   p2pnode init --for lowpower --set keep_days=30
   p2pnode init --accounting plan --noise truncated-gaussian
   p2pnode init --bootstrap /ip4/192.0.2.7/tcp/4001/p2p/12D3KooWDpJ7As7BWAwRMfu1VU2WCqNjvq387JEYKDBj4kx6nXTN`,
@@ -47,6 +53,11 @@ what --set says counts more, and flags of their own count most.`,
 				return err
 			}
 			made := datadir.New{Task: t, Config: conf, Identity: f.identity}
+			if f.missing {
+				if before, err := madeBefore(o, made); before || err != nil {
+					return err
+				}
+			}
 			if f.catalogue != "" {
 				if made.Catalogue, err = os.ReadFile(f.catalogue); err != nil {
 					return fmt.Errorf("read the catalogue: %w", err)
@@ -64,6 +75,22 @@ what --set says counts more, and flags of their own count most.`,
 	}
 	f.register(c)
 	return c
+}
+
+// madeBefore says whether the directory holds a node of the task of made already. A node of
+// another task is an error.
+func madeBefore(o *options, made datadir.New) (bool, error) {
+	if _, err := os.Stat(filepath.Join(o.dir, datadir.KeyFile)); errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	files, err := datadir.Read(o.dir, o.settings...)
+	if err != nil {
+		return true, err
+	}
+	if held, wanted := datadir.NetworkName(files.Task), datadir.NetworkName(made.Task); held != wanted {
+		return true, fmt.Errorf("%s holds a node of another task: of network %s, not %s; choose another directory, or give the node's own task", o.dir, held, wanted)
+	}
+	return true, nil
 }
 
 // initFlags are the flags of init.
@@ -86,6 +113,7 @@ type initFlags struct {
 	consent   string
 	identity  string
 	catalogue string
+	missing   bool
 }
 
 func (f *initFlags) register(c *cobra.Command) {
@@ -93,6 +121,7 @@ func (f *initFlags) register(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringVar(&f.task, "task", "movies", "built-in task (movies, linear, clusters) or a task file ending in .toml")
 	completeFlag(c, "task", "toml", "movies", "linear", "clusters")
+	flags.BoolVar(&f.missing, "if-missing", false, "change nothing if the directory holds a node of the task already")
 	flags.StringVar(&f.catalogue, "catalogue", "", "file that lists the keys of a task that sums up by them; the task names its hash")
 }
 
