@@ -174,7 +174,7 @@ func measure(ctx context.Context, n *collected) (s api.Status, err error) {
 		asking, cancel := context.WithTimeout(ctx, askTimeout)
 		s, err = n.node.Status(asking)
 		cancel()
-		if err != nil || s.Fit != nil && s.Fit.Current || time.Now().After(deadline) {
+		if err != nil || !s.Experiment || s.Fit != nil && s.Fit.Current || time.Now().After(deadline) {
 			return s, err
 		}
 		if err := pause(ctx, lookEvery); err != nil {

@@ -131,6 +131,12 @@ func TestCollect(t *testing.T) {
 	if strings.Contains(stdout+stderr, first.token) {
 		t.Error("a token is shown")
 	}
+	interrupted, stop := context.WithCancel(t.Context())
+	stop()
+	code, stdout, stderr = testnetRun(t, interrupted, "--token-file", file, "--api", first.address(), second.address(), silent.address())
+	if code != exitInterrupted || !strings.Contains(stdout, "private broadcast") || !strings.Contains(stdout, "experiment = true") || !strings.Contains(stdout, "Interrupted") {
+		t.Errorf("interrupted: exit code %d, %s%s", code, stdout, stderr)
+	}
 	if code, _, stderr := testnetRun(t, t.Context(), "--token-file", file, "--api", silent.address()); code != exitFailed || !strings.Contains(stderr, "none of the 1 nodes") {
 		t.Errorf("exit code %d, %s", code, stderr)
 	}
