@@ -44,13 +44,15 @@ func signIn(t *testing.T, address string) int {
 	}
 	answer, err := http.Post(url+"/v1/session", "application/json", strings.NewReader(`{"code": "`+code+`"}`))
 	require.NoError(t, err)
-	require.NoError(t, answer.Body.Close())
+	var session api.Session
+	require.NoError(t, json.NewDecoder(answer.Body).Decode(&session), answer.Body.Close())
 	if len(answer.Cookies()) != 1 {
 		t.Fatalf("the code %q: %s", code, answer.Status)
 	}
 	r, err := http.NewRequestWithContext(t.Context(), "GET", url+"/v1/status?fit=false", nil)
 	require.NoError(t, err)
 	r.AddCookie(answer.Cookies()[0])
+	r.Header.Set("P2pnode-Session", session.Key)
 	got, err := http.DefaultClient.Do(r)
 	require.NoError(t, err)
 	require.NoError(t, got.Body.Close())

@@ -38,3 +38,8 @@ type Code struct {
 
 // ErrNoToken says that there is no token of an ID.
 var ErrNoToken = Advise(errors.New("node: there is no such token"), "p2pnode token list has all of them")
+
+// Session is what a page keeps of a session. The other half of its secret is in a cookie.
+type Session struct {
+	Key string `json:"key" doc:"to be sent in the header P2pnode-Session with each request"`
+}

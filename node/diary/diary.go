@@ -78,8 +78,11 @@ func attributes(e *api.Event) (list []any) {
 	return list
 }
 
-// number is a number for people to read.
-func number(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
+// number is a number for people to read, of three digits.
+func number(v float64) float64 {
+	short, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64) // it was just written
+	return short
+}
 
 // Events implements [api.Watcher].
 func (d *Diary) Events(ctx context.Context, since uint64) iter.Seq2[api.Event, error] {

@@ -278,7 +278,8 @@ func (w *recorder) Header() http.Header         { return w.header }
 func (w *recorder) Write(p []byte) (int, error) { return len(p), nil }
 func (w *recorder) WriteHeader(status int)      { w.status = status }
 
-// A code begins one session, whose cookie no script, no other site and no other port uses.
+// A code begins one session, whose cookie no script and no other site uses. A server at
+// another port, which is sent the cookie, lacks the key.
 func TestSession(t *testing.T) {
 	o := offer(t, false)
 	begin := func(code string) (*http.Response, string) {
@@ -293,10 +294,22 @@ func TestSession(t *testing.T) {
 		t.Errorf("a wrong code: %s %s", answer.Status, text)
 	}
 	answer, text := begin(code)
-	if answer.StatusCode != 204 || len(answer.Cookies()) != 1 {
+	if answer.StatusCode != 200 || len(answer.Cookies()) != 1 {
 		t.Fatalf("%s %s, cookies %v", answer.Status, text, answer.Cookies())
 	}
-	cookie := answer.Cookies()[0]
+	cookie, key := answer.Cookies()[0], api.Session{}
+	if err := json.Unmarshal([]byte(text), &key); err != nil || key.Key == "" || strings.Contains(cookie.Value, key.Key) {
+		t.Errorf("the key: %v in %s", err, text)
+	}
+	for _, wrong := range []string{"", "x", cookie.Value} {
+		answer, text := o.ask(t, "GET", "/v1/status?fit=false", func(r *http.Request) {
+			r.AddCookie(cookie)
+			r.Header.Set("P2pnode-Session", wrong)
+		})
+		if answer.StatusCode != 401 {
+			t.Errorf("the cookie with the key %q: %s %s", wrong, answer.Status, text)
+		}
+	}
 	if !cookie.HttpOnly || cookie.SameSite != http.SameSiteStrictMode || cookie.Path != "/" || cookie.Domain != "" || cookie.MaxAge <= 0 {
 		t.Errorf("the cookie is %v", cookie)
 	}
@@ -321,6 +334,7 @@ func TestSession(t *testing.T) {
 		answer, text := o.ask(t, c.method, c.path, func(r *http.Request) {
 			r.AddCookie(&http.Cookie{Name: "p2pnode-session-of-another", Value: "x"})
 			r.AddCookie(cookie)
+			r.Header.Set("P2pnode-Session", key.Key)
 			for name, value := range map[string]string{"Origin": c.origin, "Sec-Fetch-Site": c.site} {
 				if value != "" {
 					r.Header.Set(name, value)

@@ -17,6 +17,11 @@ const sessionLife = 7 * 24 * time.Hour
 // cookies know no ports, so the daemons of one host share them.
 const sessionCookie = "p2pnode-session-"
 
+// sessionHeader is the header with the other half of a session's secret. A browser sends the
+// cookie to each port of the host, where somebody else's server may be; the half that
+// a page keeps stays with its origin.
+const sessionHeader = "P2pnode-Session"
+
 // mostCookies is how many cookies of a request are looked at.
 const mostCookies = 20
 
@@ -29,8 +34,8 @@ func routeTokens(r *routes, server *Server, t *tokens.Store) {
 		func(_ context.Context, in *tokenInput) (*struct{}, error) { return nil, t.Revoke(in.ID) })
 	ask(r, operation{"POST /v1/session/code", api.Admin, "newCode", "A code to begin a session with, once"},
 		func(context.Context) (api.Code, error) { return server.Code(), nil })
-	handle(r, operation{"POST /v1/session", api.Open, "beginSession", "Exchange a code for a session, kept in a cookie"},
-		func(ctx context.Context, in *body[codeInput]) (*cookieAnswer, error) {
+	handle(r, operation{"POST /v1/session", api.Open, "beginSession", "Exchange a code for a session: half of its secret is in a cookie, half in the answer"},
+		func(ctx context.Context, in *body[codeInput]) (*sessionAnswer, error) {
 			return beginSession(ctx, t, &server.codes, in.Body.Code)
 		})
 	handle(r, operation{"DELETE /v1/session", api.Read, "endSession", "End the session of the cookie"},
@@ -47,11 +52,18 @@ type codeInput struct {
 
 type cookieInput struct {
 	Cookies string `header:"Cookie" hidden:"true"`
+	Key     string `header:"P2pnode-Session" doc:"the key of the session"`
 }
 
 // cookieAnswer says that something was done, and changes a cookie.
 type cookieAnswer struct {
 	SetCookie string `header:"Set-Cookie"`
+}
+
+// sessionAnswer begins a session.
+type sessionAnswer struct {
+	SetCookie string `header:"Set-Cookie"`
+	Body      api.Session
 }
 
 // Code makes a code with which a browser begins a session.
@@ -63,7 +75,7 @@ func (s *Server) Code() api.Code {
 	return made
 }
 
-func beginSession(ctx context.Context, t *tokens.Store, codes *tokens.Codes, code string) (*cookieAnswer, error) {
+func beginSession(ctx context.Context, t *tokens.Store, codes *tokens.Codes, code string) (*sessionAnswer, error) {
 	if !codes.Take(code, time.Now()) {
 		return nil, refuse(http.StatusUnauthorized, "the code is not valid, or was used", "p2pnode dashboard prints a new one")
 	}
@@ -71,23 +83,24 @@ func beginSession(ctx context.Context, t *tokens.Store, codes *tokens.Codes, cod
 	if err != nil {
 		return nil, err
 	}
-	return setCookie(ctx, s.ID, s.Secret, int(sessionLife.Seconds())), nil
+	half := len(s.Secret) / 2
+	return &sessionAnswer{setCookie(ctx, s.ID, s.Secret[:half], int(sessionLife.Seconds())), api.Session{Key: s.Secret[half:]}}, nil
 }
 
-// setCookie keeps the secret from pages, from other sites, and from the network.
-func setCookie(ctx context.Context, id, secret string, seconds int) *cookieAnswer {
+// setCookie keeps half of the secret from pages, from other sites, and from the network.
+func setCookie(ctx context.Context, id, secret string, seconds int) string {
 	secure, _ := ctx.Value(overTLS{}).(bool)
 	c := http.Cookie{Name: sessionCookie + id, Value: secret, Path: "/", MaxAge: seconds, HttpOnly: true, Secure: secure, SameSite: http.SameSiteStrictMode}
-	return &cookieAnswer{c.String()}
+	return c.String()
 }
 
 func endSession(t *tokens.Store, in *cookieInput) (*cookieAnswer, error) {
-	r := &http.Request{Header: http.Header{"Cookie": {in.Cookies}}}
+	r := &http.Request{Header: http.Header{"Cookie": {in.Cookies}, sessionHeader: {in.Key}}}
 	s, found := sessionOf(r, t)
 	if !found {
 		return nil, refuse(http.StatusBadRequest, "the request has no session", "p2pnode token revoke ends a token")
 	}
-	return setCookie(context.Background(), s.ID, "", -1), t.Revoke(s.ID)
+	return &cookieAnswer{setCookie(context.Background(), s.ID, "", -1)}, t.Revoke(s.ID)
 }
 
 // sessionOf finds the session of a request.
@@ -98,7 +111,7 @@ func sessionOf(r *http.Request, t *tokens.Store) (api.Token, bool) {
 		if !ours {
 			continue
 		}
-		if found, ok := t.Find(c.Value); ok && found.ID == id {
+		if found, ok := t.Find(c.Value + r.Header.Get(sessionHeader)); ok && found.ID == id {
 			return found, true
 		}
 	}

@@ -13,12 +13,16 @@ export class Refused extends Error {
   }
 }
 
+// The daemon tells half of a session's secret to the page, and half to the browser, as a
+// cookie. Servers at other ports of the same host get the cookie, and not what is kept here.
+const header = 'P2pnode-Session';
+
 async function request(method, path, { body, headers, signal } = {}) {
   let answer;
   try {
     answer = await fetch(path, {
       method, signal, cache: 'no-store', credentials: 'same-origin',
-      headers: body === undefined ? headers : { ...headers, 'Content-Type': 'application/json' },
+      headers: { ...headers, [header]: localStorage.getItem(header) ?? '', ...(body === undefined ? {} : { 'Content-Type': 'application/json' }) },
       body: body === undefined ? undefined : JSON.stringify(body),
     });
   } catch (error) {
@@ -36,6 +40,18 @@ async function value(answer) {
 
 export const get = async (path) => value(await request('GET', path));
 export const post = async (path, body) => value(await request('POST', path, { body }));
+
+// begin exchanges a code for a session.
+export async function begin(code) {
+  localStorage.setItem(header, (await post('/v1/session', { code })).key);
+}
+
+// download saves an answer as a file.
+export async function download(path, name) {
+  const address = URL.createObjectURL(await (await request('GET', path)).blob());
+  Object.assign(document.createElement('a'), { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 60000);
+}
 
 // follow hands on each server-sent event after the one of the id since, until the
 // connection ends. opened is called when it is there.

@@ -1,6 +1,6 @@
 // The page as a whole: who is asked for a code, which view is shown, what is said of the
 // daemon's state.
-import { Gone, Locked, post } from './api.js';
+import { Gone, Locked, begin, post } from './api.js';
 import { h, replace } from './dom.js';
 import { data, start } from './store.js';
 import { signIn } from './signin.js';
@@ -128,13 +128,13 @@ async function pause() {
   draw();
 }
 
-// enter exchanges the code in the address for a cookie, and removes it from there first.
+// enter exchanges the code in the address for a session, and removes it from there first.
 async function enter() {
   const found = location.hash.match(/^#code=(.+)$/);
   if (!found) return;
   history.replaceState(null, '', location.pathname);
   try {
-    await post('/v1/session', { code: decodeURIComponent(found[1]) });
+    await begin(decodeURIComponent(found[1]));
   } catch { /* the page asks for another one */ }
 }
 

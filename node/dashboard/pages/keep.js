@@ -1,5 +1,5 @@
 // Backup and erase.
-import { post } from './api.js';
+import { download, post } from './api.js';
 import { card, code, facts, h, replace } from './dom.js';
 
 export function keep(data) {
@@ -8,12 +8,26 @@ export function keep(data) {
     h('section', { class: 'verdict' }, h('h1', {}, 'Backup and erase')),
     card('Back it up',
       h('p', {}, 'The copy holds your records, readable for anybody who gets it, and what of the budget was spent. Keep it where only you can read it.'),
-      h('p', {}, h('a', { id: 'backup', class: 'button', href: '/v1/backup', download: `p2pnode-${status.task}-${new Date().toISOString().slice(0, 10)}.db` }, 'Download a copy')),
+      backup(status),
       h('p', { class: 'quiet' }, 'Not in it: the identity and the settings (identity.key, config.toml, task.toml). Keep copies of those files too. ',
         'To go back to a copy: ', code('p2pnode restore FILE'), '. Records that are restored pay for nothing any more, because the copy does not know what was sent since.')),
     card('About this node', facts(['peer ID', code(status.peer)], ['task', status.task], ['network', code(status.network)], ['learner', status.learner])),
     erase(data),
   ];
+}
+
+function backup(status) {
+  const said = h('p', { class: 'said', role: 'status' });
+  const save = async () => {
+    said.textContent = 'Copying …';
+    try {
+      await download('/v1/backup', `p2pnode-${status.task}-${new Date().toISOString().slice(0, 10)}.db`);
+      said.textContent = '';
+    } catch (error) {
+      said.textContent = [error.message, error.hint].filter(Boolean).join(' ');
+    }
+  };
+  return h('div', {}, h('p', {}, h('button', { id: 'backup', type: 'button', onclick: save }, 'Download a copy')), said);
 }
 
 // It holds what is being typed, so it is not drawn again while it is shown.

@@ -1,5 +1,5 @@
 // What somebody sees whom the daemon does not know.
-import { post } from './api.js';
+import { begin } from './api.js';
 import { code, h } from './dom.js';
 
 export function signIn(done) {
@@ -8,7 +8,7 @@ export function signIn(done) {
   const enter = async (event) => {
     event.preventDefault();
     try {
-      await post('/v1/session', { code: field.value.trim().replace(/^.*#code=/, '') });
+      await begin(field.value.trim().replace(/^.*#code=/, ''));
       done();
     } catch {
       said.textContent = 'This code is wrong, or too old, or was used before. Ask for a new one.';
