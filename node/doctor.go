@@ -182,7 +182,7 @@ func (s *session) connects(ctx context.Context, p peer.AddrInfo) error {
 const introduction = 3 * time.Second
 
 // strange reports whether a peer says what it takes part in, and that this task is none
-// of it.
+// of it. A connection may be there before the peer has said anything.
 func (s *session) strange(ctx context.Context, id peer.ID, book *netedge.Book) bool {
 	ctx, cancel := context.WithTimeout(ctx, introduction)
 	defer cancel()
@@ -190,13 +190,13 @@ func (s *session) strange(ctx context.Context, id peer.ID, book *netedge.Book) b
 	defer look.Stop()
 	for {
 		protocols, err := s.host.Peerstore().GetProtocols(id)
-		if err != nil || len(protocols) == 0 || book.Belongs(protocols) {
+		if err != nil || book.Belongs(protocols) {
 			return false
 		}
 		select {
 		case <-look.C:
 		case <-ctx.Done():
-			return true
+			return len(protocols) > 0
 		}
 	}
 }
