@@ -9,10 +9,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"p2pnode/node/api"
 )
 
 // Every command has examples, and they work as they are printed, in a place
@@ -118,6 +121,14 @@ func runExample(t *testing.T, c *cobra.Command, line, withSum string) {
 	if c.Name() == "invite" { // it may be asked where no daemon runs
 		cli(t, nil, "peer", "add", "/ip4/192.0.2.7/tcp/4001/p2p/12D3KooWDpJ7As7BWAwRMfu1VU2WCqNjvq387JEYKDBj4kx6nXTN", "--dir", node)
 	}
+	if c.Parent().Name() == "logs" {
+		start(t, node)
+	}
+	if c.CommandPath() == "p2pnode token revoke" {
+		var made api.IssuedToken
+		cli(t, &made, "token", "new", "kitchen", "--dir", node)
+		line = strings.ReplaceAll(line, "1f2e3d4c", made.ID)
+	}
 	if c.Name() == "relay" { // on no port of this machine's that others use
 		line += " --listen /ip4/127.0.0.1/tcp/0"
 	}
@@ -142,7 +153,7 @@ func runExample(t *testing.T, c *cobra.Command, line, withSum string) {
 	}
 	out := bufio.NewReader(stdout)
 	_, err = out.Peek(1)
-	if c.Name() == "run" || c.Name() == "relay" || c.Name() == "watch" { // it is ready now
+	if slices.Contains([]string{"run", "relay", "watch", "dashboard"}, c.Name()) { // it is ready now
 		err = errors.Join(err, shell.Process.Signal(os.Interrupt))
 	}
 	all, readErr := io.ReadAll(out)

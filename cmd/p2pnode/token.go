@@ -98,17 +98,28 @@ func tokenTable(list []api.Token) string {
 
 func tokenRevokeCommand(o *options) *cobra.Command {
 	return &cobra.Command{
-		Use:     "revoke ID",
-		Short:   "End a token at once",
-		Example: `  p2pnode token revoke 1f2e3d4c`,
-		Args:    takes(1, 1),
+		Use:   "revoke ID",
+		Short: "End a token at once",
+		Example: `  p2pnode token revoke 1f2e3d4c
+  p2pnode token revoke 1f2e3d4c --json`,
+		Args: takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			_, err := askLocal(cmd, o, func(c *local.Connection, ctx context.Context) (struct{}, error) {
-				return struct{}{}, c.RevokeToken(ctx, args[0])
+			revoked, err := askLocal(cmd, o, func(c *local.Connection, ctx context.Context) (revokedToken, error) {
+				return revokedToken{args[0]}, c.RevokeToken(ctx, args[0])
 			})
-			return err
+			if err != nil {
+				return err
+			}
+			return show(cmd, o, revoked, func(t revokedToken) string {
+				return fmt.Sprintf("The token %s is revoked: whoever holds it is refused from now on.\n", t.ID)
+			})
 		},
 	}
+}
+
+// revokedToken is what "p2pnode token revoke --json" prints.
+type revokedToken struct {
+	ID string `json:"id"`
 }
 
 // askLocal is askOwner for what is asked of a directory rather than of its node.

@@ -230,7 +230,7 @@ func TestCSVRefuses(t *testing.T) {
 		"empty":               {text: "", want: "no header"},
 		"header only":         {text: "node,x,y\n", want: "no records"},
 		"no node column":      {text: "who,x,y\na,1,2\n", want: `no column "node"`},
-		"other node column":   {text: good, csv: paper.CSV{Node: "who"}, want: "--node names"},
+		"other node column":   {text: good, csv: paper.CSV{Node: "who"}, want: "--node-column names"},
 		"no target column":    {text: good, csv: paper.CSV{Target: "z"}, want: `no column "z"`},
 		"two columns alike":   {text: "node,x,x\na,1,2\n", want: "are both named"},
 		"not UTF-8":           {text: "n\x00o\x00", want: "UTF-8"},
