@@ -59,6 +59,7 @@ var imports = map[string][]string{
 	"p2pnode/internal/committee":      {"internal/require", "learner", "node", "node/datadir"}, // the same
 	"p2pnode/testnet/lab":             {},
 	"p2pnode/testnet/audit":           {"learner", "node/summing", "privacy", "storage", "sums", "testnet/sim"},
+	"p2pnode/testnet/attack":          {"gossip", "learner", "learner/graph", "node/api", "node/client", "node/datadir", "node/local", "peering", "privacy", "testnet", "testnet/lab", "testnet/sim"},
 	"p2pnode/testnet/cases":           {"privacy", "privacy/accountant"},
 	"p2pnode/testnet/page":            {},
 	"p2pnode/testnet":                 {"csvfile", "learner", "learner/graph", "node", "node/api", "node/client", "node/datadir", "node/local", "privacy", "privacy/accountant", "sums", "testnet/lab", "testnet/page", "testnet/sim"},
@@ -69,7 +70,7 @@ var imports = map[string][]string{
 	"p2pnode/testnet/paper/tabular":   {"learner", "node/datadir", "privacy", "privacy/accountant", "testnet", "testnet/page", "testnet/paper", "testnet/paper/nodes", "testnet/sim"},
 	"p2pnode/testnet/paper/schemes":   {"learner", "privacy", "privacy/accountant", "testnet", "testnet/page", "testnet/paper", "testnet/paper/nodes", "testnet/sim"},
 	"p2pnode/cmd/p2pnode":             {"csvfile", "discovery/members", "discovery/reach", "draft", "internal/program", "node", "node/api", "node/dashboard", "node/datadir", "node/local", "node/logs", "node/metrics", "node/netedge", "node/server", "node/statement", "node/ticket", "node/tokens", "rowfile"},
-	"p2pnode/cmd/testnet": {"learner", "node/datadir", "privacy", "testnet", "testnet/audit", "testnet/cases",
+	"p2pnode/cmd/testnet": {"learner", "node/datadir", "privacy", "testnet", "testnet/attack", "testnet/audit", "testnet/cases",
 		"testnet/page", "testnet/paper", "testnet/paper/linear", "testnet/paper/movielens", "testnet/paper/schemes", "testnet/paper/tabular"},
 }
 
