@@ -20,7 +20,7 @@ import (
 func smallDisk(t *testing.T, megabytes string) string {
 	t.Helper()
 	if os.Getenv("P2PNODE_LAB") == "" {
-		t.Skip("set P2PNODE_LAB and run as root: it mounts a file system")
+		t.Skip("runs in a step of its own: set P2PNODE_LAB=yes and run as root, as it mounts a file system")
 	}
 	disk := t.TempDir()
 	require.NoError(t, syscall.Mount("none", disk, "tmpfs", 0, "size="+megabytes+"m"))
