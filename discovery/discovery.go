@@ -71,7 +71,7 @@ func New(h host.Host, c Config) (*Discovery, error) {
 	if c.Network == "" || c.Found == nil || c.Enough == nil || c.Interfaces == nil || c.Logger == nil {
 		return nil, errors.New("discovery: Network, Found, Enough, Interfaces and Logger are required")
 	}
-	d := &Discovery{host: h, config: c, bootstrap: newKeeper(h, c.Logger, "bootstrap")}
+	d := &Discovery{host: h, config: c, bootstrap: newKeeper(h, c.Logger, origins)}
 	if !c.NoTable {
 		var err error
 		if d.table, err = newTable(h, c); err != nil {

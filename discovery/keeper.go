@@ -68,13 +68,24 @@ func (w *wanted) refresh() {
 }
 
 // NewKeeper returns a keeper without wanted peers. One host can have many keepers.
-func NewKeeper(h host.Host, logger *slog.Logger) *Keeper { return newKeeper(h, logger, "neighbours") }
+func NewKeeper(h host.Host, logger *slog.Logger) *Keeper { return newKeeper(h, logger, neighbours) }
+
+// The names of the keepers.
+const neighbours, origins = "neighbours", "bootstrap"
+
+func tagOf(name string) string { return "p2pnode/" + name }
+
+// Wanted reports whether a keeper of the host keeps connections to the peer.
+func Wanted(h host.Host, p peer.ID) bool {
+	conns := h.ConnManager()
+	return conns.IsProtected(p, tagOf(neighbours)) || conns.IsProtected(p, tagOf(origins))
+}
 
 func newKeeper(h host.Host, logger *slog.Logger, name string) *Keeper {
 	return &Keeper{
 		host:    h,
 		log:     logger,
-		tag:     "p2pnode/" + name,
+		tag:     tagOf(name),
 		changed: make(chan struct{}, 1),
 		pings:   pings{every: 2 * time.Minute, again: 5 * time.Second, timeout: 5 * time.Second},
 		wanted:  make(map[peer.ID]*wanted),

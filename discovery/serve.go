@@ -21,7 +21,7 @@ func Serve(ctx context.Context, h host.Host, networks []string, bootstrap []peer
 		}
 		defer table.close()
 	}
-	others := newKeeper(h, log, "bootstrap")
+	others := newKeeper(h, log, origins)
 	others.Want(bootstrap)
 	var running sync.WaitGroup
 	running.Go(func() { _ = others.Run(ctx) })

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	dht "github.com/libp2p/go-libp2p-kad-dht"
-	"github.com/libp2p/go-libp2p-kad-dht/records"
 	"github.com/libp2p/go-libp2p/core/discovery"
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/peer"
@@ -53,15 +52,16 @@ func newTable(h host.Host, c Config) (*table, error) {
 	if c.Client {
 		mode = dht.ModeClient
 	}
+	key := "p2pnode/" + c.Network
 	// The context only carries values here; close ends the table. Nodes look up only this
 	// one key, so the tables need no refreshing beyond that.
-	d, err := dht.New(context.Background(), h,
+	d, err := dht.New(context.Background(), newAsked(h),
 		dht.Mode(mode),
 		dht.ProtocolPrefix(protocol.ID("/p2pnode/"+c.Network)),
 		dht.DisableValues(),
 		dht.BucketSize(bucketSize),
 		dht.DisableAutoRefresh(),
-		dht.ProviderManagerOpts(records.ProvideValidity(validity), records.ProviderAddrTTL(validity), records.CleanupInterval(validity/4)),
+		dht.ProviderStore(newProviders(h, key)),
 	)
 	if err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func newTable(h host.Host, c Config) (*table, error) {
 		config: c,
 		dht:    d,
 		meet:   routing.NewRoutingDiscovery(d),
-		key:    "p2pnode/" + c.Network,
+		key:    key,
 	}, nil
 }
 

@@ -32,7 +32,7 @@ const dialTimeout = 15 * time.Second
 func NewHost(key crypto.PrivKey, r *reach.Reach, around *Surroundings, p Power, closed datadir.Private, m *Meter) (host.Host, error) {
 	// The default limits allow 8 connections from one address, and one new one
 	// in 5 s, which starves nodes behind one router.
-	resources, err := rcmgr.NewResourceManager(
+	limits, err := rcmgr.NewResourceManager(
 		rcmgr.NewFixedLimiter(p.limits()),
 		rcmgr.WithLimitPerSubnet(
 			[]rcmgr.ConnLimitPerSubnet{{PrefixLength: 32, ConnCount: highWater}},
@@ -52,13 +52,14 @@ func NewHost(key crypto.PrivKey, r *reach.Reach, around *Surroundings, p Power, 
 		return nil, err
 	}
 	gater := discovery.NewDuplicates(closed.Gater())
+	entrance := newEntrance(p, gater)
 	h, err := libp2p.New(append(slices.Concat(local, closed.Options(), r.Options(), m.options()),
 		libp2p.Identity(key),
 		libp2p.Security(noise.ID, noise.New),
 		libp2p.Muxer(yamux.ID, p.muxer()),
-		libp2p.ResourceManager(resources),
+		libp2p.ResourceManager(&resources{limits, entrance, &m.refused}),
 		libp2p.ConnectionManager(conns),
-		libp2p.ConnectionGater(gater),
+		libp2p.ConnectionGater(entrance),
 		libp2p.UserAgent("p2pnode"),
 		// A peer nearby may be slow because it is busy; the default is 5 s.
 		libp2p.SwarmOpts(swarm.WithDialTimeoutLocal(dialTimeout)),
@@ -68,6 +69,7 @@ func NewHost(key crypto.PrivKey, r *reach.Reach, around *Surroundings, p Power, 
 	}
 	around.inhabit(h)
 	gater.Guard(h.Network())
+	entrance.guard(h)
 	return h, nil
 }
 

@@ -29,6 +29,7 @@ func (p Power) limits() rcmgr.ConcreteLimitConfig {
 		b.Memory += int64(p.connections) * memoryEach
 		widen(b, streamsEach*p.connections)
 	}
+	widen(&l.TransientBaseLimit, 2*p.openings()) // twice what is shared, and each keeps its part
 	widen(&l.ProtocolBaseLimit, streamsEach*p.connections)
 	// Every new peer identifies itself, and this host to it.
 	known := l.ServiceLimits[identify.ServiceName]

@@ -14,10 +14,10 @@ import (
 	"p2pnode/node/datadir"
 )
 
-// crowd lets so many peers call at once, each with the streams of a contributor to a
+// callers lets so many peers call at once, each with the streams of a contributor to a
 // private sum, and returns how many got all of that: handshakes are under way with all of
 // them, then all identify themselves, and all keep their streams.
-func crowd(t *testing.T, p Power, peers int) (served int) {
+func callers(t *testing.T, p Power, peers int) (served int) {
 	t.Helper()
 	resources, err := rcmgr.NewResourceManager(rcmgr.NewFixedLimiter(p.limits()), rcmgr.WithMetricsDisabled())
 	require.NoError(t, err)
@@ -54,13 +54,13 @@ func crowd(t *testing.T, p Power, peers int) (served int) {
 // does. A node that nobody comes to keeps libp2p's limits, which are a small part of that.
 func TestLimitsFollowThePower(t *testing.T) {
 	node := PowerOf(&datadir.Config{}, 10)
-	if n := crowd(t, node.Serving(1000), 1000); n != 1000 {
+	if n := callers(t, node.Serving(1000), 1000); n != 1000 {
 		t.Errorf("a member serves %d of 1000 contributors", n)
 	}
-	if n := crowd(t, relayPower(), 4096); n != 4096 {
+	if n := callers(t, relayPower(), 4096); n != 4096 {
 		t.Errorf("a relay serves %d of 4096 peers", n)
 	}
-	if n := crowd(t, node, 10000); n > 5000 {
+	if n := callers(t, node, 10000); n > 5000 {
 		t.Errorf("a node serves %d strangers of 10000", n)
 	}
 	if p := node.Serving(1 << 20); p.connections != node.connections+mostAtOnce {

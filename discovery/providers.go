@@ -1,0 +1,104 @@
+package discovery
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"math/rand/v2"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/peer"
+
+	"p2pnode/internal/crowd"
+)
+
+const (
+	// maxProviders bounds the announcements that a node keeps: of a larger network it
+	// keeps some, which is enough to find the others.
+	maxProviders = 1024
+	// maxTold bounds the nodes named in one answer. They are drawn at random.
+	maxTold = 128
+)
+
+// providers is who has announced itself under the one key of a network. Other keys, which
+// no node of the network uses, are not kept. It implements [records.ProviderStore].
+type providers struct {
+	key  []byte
+	host host.Host
+
+	mu     sync.Mutex
+	known  map[peer.ID]announcement
+	places *crowd.Places[peer.ID]
+}
+
+type announcement struct {
+	peer.AddrInfo
+	until time.Time
+}
+
+func newProviders(h host.Host, key string) *providers {
+	hash := sha256.Sum256([]byte(key))
+	return &providers{
+		key:  append([]byte{0x12, sha256.Size}, hash[:]...), // as a multihash
+		host: h, known: make(map[peer.ID]announcement), places: crowd.NewPlaces[peer.ID](maxProviders),
+	}
+}
+
+// AddProvider implements [records.ProviderStore]. The hash table lets a peer announce
+// nobody but itself. When there is no more room, one of the most crowded network, by the
+// address that announcements come from, is forgotten.
+func (s *providers) AddProvider(_ context.Context, key []byte, p peer.AddrInfo) error {
+	if !bytes.Equal(key, s.key) {
+		return nil
+	}
+	p.Addrs = Bound(p.Addrs)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if a, ok := s.known[p.ID]; !ok || time.Now().After(a.until) {
+		for _, out := range s.places.Enter(p.ID, addrOf(s.host, p.ID), nil) {
+			delete(s.known, out)
+		}
+	}
+	if s.places.Has(p.ID) {
+		s.known[p.ID] = announcement{p, time.Now().Add(validity)}
+	}
+	return nil
+}
+
+// GetProviders implements [records.ProviderStore].
+func (s *providers) GetProviders(_ context.Context, key []byte) ([]peer.AddrInfo, error) {
+	if !bytes.Equal(key, s.key) {
+		return nil, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	var out []peer.AddrInfo
+	for id, a := range s.known {
+		if now.After(a.until) {
+			delete(s.known, id)
+			s.places.Leave(id)
+			continue
+		}
+		if id == s.host.ID() {
+			a.Addrs = s.host.Addrs() // it announced itself without
+		}
+		out = append(out, a.AddrInfo)
+	}
+	rand.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+	return out[:min(len(out), maxTold)], nil
+}
+
+// Close implements [records.ProviderStore].
+func (s *providers) Close() error { return nil }
+
+// addrOf returns where a peer is connected from; not valid if it is not, or is this node.
+func addrOf(h host.Host, p peer.ID) netip.Addr {
+	for _, c := range h.Network().ConnsToPeer(p) {
+		return crowd.Of(c.RemoteMultiaddr())
+	}
+	return netip.Addr{}
+}

@@ -1,0 +1,129 @@
+// Package crowd shares what a node has for strangers among the networks that they come
+// from: a number of places, or an amount of work in a time. Identities cost nothing, but
+// addresses do, so what many identities of one network take, they take from each other,
+// and a newcomer from anywhere else finds a place. It is how Bitcoin Core chooses whom to
+// disconnect (after Heilman, Kendler, Zohar, Goldberg: Eclipse Attacks on Bitcoin's
+// Peer-to-Peer Network, 2015). Nothing is refused while there is enough for all, so many
+// nodes behind one router, or on one machine, share what there is.
+package crowd
+
+import (
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+
+	"github.com/multiformats/go-multiaddr"
+	manet "github.com/multiformats/go-multiaddr/net"
+)
+
+// Of returns the address that a multiaddress begins with, that of the relay if it leads
+// over one; not valid if there is none.
+func Of(a multiaddr.Multiaddr) netip.Addr {
+	if a == nil {
+		return netip.Addr{}
+	}
+	ip, err := manet.ToIP(a)
+	if err != nil {
+		return netip.Addr{}
+	}
+	addr, _ := netip.AddrFromSlice(ip)
+	return addr.Unmap()
+}
+
+// levels are the networks that an address is in, the widest first. The narrowest is what
+// one customer of a provider has: an address of IPv4, 2^64 of IPv6.
+type levels [3]netip.Prefix
+
+func levelsOf(a netip.Addr) (l levels) {
+	bits := [len(l)]int{16, 24, 32}
+	if a.Is6() {
+		bits = [len(l)]int{32, 48, 64}
+	}
+	for i, b := range bits {
+		l[i], _ = a.WithZone("").Prefix(b) // the zero prefix if the address is not valid
+	}
+	return l
+}
+
+// Places is who holds one of a bounded number of places. It is not safe for concurrent
+// use.
+type Places[K comparable] struct {
+	most    int
+	holders map[K]levels
+	counts  map[netip.Prefix]int
+}
+
+// NewPlaces returns so many empty places.
+func NewPlaces[K comparable](most int) *Places[K] {
+	return &Places[K]{most: most, holders: make(map[K]levels), counts: make(map[netip.Prefix]int)}
+}
+
+// Enter gives a place to k, who is new. If there are no more, others have to leave theirs,
+// and are returned: one of the most crowded address in the most crowded network, drawn at
+// random among equals, which may be k itself. Those whom spare reports keep theirs, though
+// there are too many then; nil spares nobody.
+func (p *Places[K]) Enter(k K, from netip.Addr, spare func(K) bool) (leave []K) {
+	p.Leave(k)
+	networks := levelsOf(from)
+	p.holders[k] = networks
+	for _, n := range networks {
+		p.counts[n]++
+	}
+	for len(p.holders) > p.most {
+		out, found := p.crowding(spare)
+		if !found {
+			break
+		}
+		p.Leave(out)
+		leave = append(leave, out)
+	}
+	return leave
+}
+
+// Leave gives the place of k back, if it has one.
+func (p *Places[K]) Leave(k K) {
+	networks, ok := p.holders[k]
+	if !ok {
+		return
+	}
+	delete(p.holders, k)
+	for _, n := range networks {
+		if p.counts[n]--; p.counts[n] == 0 {
+			delete(p.counts, n)
+		}
+	}
+}
+
+// Has reports whether k holds a place.
+func (p *Places[K]) Has(k K) bool {
+	_, has := p.holders[k]
+	return has
+}
+
+// Len is how many places are taken.
+func (p *Places[K]) Len() int { return len(p.holders) }
+
+// crowding draws one of those who share their networks with the most others.
+func (p *Places[K]) crowding(spare func(K) bool) (out K, found bool) {
+	var worst [len(levels{})]int
+	equals := 0
+	for k, networks := range p.holders {
+		if spare != nil && spare(k) {
+			continue
+		}
+		var others [len(levels{})]int
+		for i, n := range networks {
+			others[i] = p.counts[n]
+		}
+		switch c := slices.Compare(others[:], worst[:]); {
+		case c < 0:
+			continue
+		case c > 0:
+			worst, equals = others, 0
+		}
+		if equals++; rand.IntN(equals) == 0 {
+			out = k
+		}
+	}
+	return out, equals > 0
+}

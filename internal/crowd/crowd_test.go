@@ -1,0 +1,128 @@
+package crowd_test
+
+import (
+	"fmt"
+	"net/netip"
+	"testing"
+	"time"
+
+	"p2pnode/internal/crowd"
+
+	"github.com/multiformats/go-multiaddr"
+)
+
+func addr(text string) netip.Addr { return netip.MustParseAddr(text) }
+
+func TestANewcomerTakesAPlaceOfTheCrowd(t *testing.T) {
+	for name, c := range map[string]struct{ hostile func(i int) netip.Addr }{
+		"of one address":     {func(int) netip.Addr { return addr("10.0.0.9") }},
+		"of one network":     {func(i int) netip.Addr { return addr(fmt.Sprintf("10.0.7.%d", i%250)) }},
+		"of one provider":    {func(i int) netip.Addr { return addr(fmt.Sprintf("10.9.%d.%d", i%250, i%7)) }},
+		"of one home, IPv6":  {func(i int) netip.Addr { return addr(fmt.Sprintf("2001:db8:1:1::%x", i)) }},
+		"of nowhere":         {func(int) netip.Addr { return netip.Addr{} }},
+		"IPv4 written as v6": {func(int) netip.Addr { return addr("::ffff:10.0.0.9").Unmap() }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := crowd.NewPlaces[string](64)
+			honest := func(k string) bool { return k[0] == 'h' }
+			for i := range 300 {
+				if leave := p.Enter(fmt.Sprintf("x%d", i), c.hostile(i), nil); i >= 64 && len(leave) != 1 {
+					t.Fatalf("number %d is given a place, and %v leave", i, leave)
+				}
+				if i%30 != 0 {
+					continue
+				}
+				for _, k := range p.Enter(fmt.Sprintf("h%d", i), addr(fmt.Sprintf("10.0.%d.3", 100+i/30)), nil) {
+					if honest(k) {
+						t.Errorf("%s has to make way", k)
+					}
+				}
+			}
+			if p.Len() != 64 {
+				t.Errorf("%d places are taken", p.Len())
+			}
+			for i := 0; i < 300; i += 30 {
+				if !p.Has(fmt.Sprintf("h%d", i)) {
+					t.Errorf("h%d has lost its place", i)
+				}
+			}
+		})
+	}
+}
+
+func TestAmongEqualsAnyMakesWay(t *testing.T) {
+	p := crowd.NewPlaces[int](3)
+	for i := range 3 {
+		p.Enter(i, addr("127.0.0.1"), nil)
+	}
+	if leave := p.Enter(3, addr("127.0.0.1"), func(k int) bool { return k != 1 }); len(leave) != 1 || leave[0] != 1 {
+		t.Errorf("%v make way, want the one that is not spared", leave)
+	}
+	if leave := p.Enter(4, addr("127.0.0.1"), func(int) bool { return true }); len(leave) != 0 || p.Len() != 4 {
+		t.Errorf("%v make way though all are spared", leave)
+	}
+	p.Leave(0)
+	p.Leave(0)
+	if p.Len() != 3 || p.Has(0) {
+		t.Errorf("%d places are taken after one has left", p.Len())
+	}
+	// Somebody who comes 64 times into four places that equals hold is there at once at
+	// least once, but for a chance of 5^-64.
+	stays := false
+	for range 64 {
+		p.Enter(9, addr("127.0.0.1"), nil)
+		stays = stays || p.Has(9)
+	}
+	if !stays {
+		t.Error("a newcomer never gets a place among equals")
+	}
+}
+
+func TestWorkIsSharedWhenItIsScarce(t *testing.T) {
+	w := crowd.NewWork(100, 10*time.Second)
+	now := time.Unix(1000, 0)
+	granted := 0
+	for i := range 1000 { // many identities of one address
+		if w.Take(addr("10.0.0.9"), fmt.Sprint(i), 1, now) {
+			granted++
+		}
+	}
+	if granted != 100 {
+		t.Errorf("%d units for a single address that wants all, want 100", granted)
+	}
+	for i := range 4 {
+		for range 3 {
+			if !w.Take(addr(fmt.Sprintf("10.0.0.%d", 20+i)), "", 1, now.Add(time.Second)) {
+				t.Errorf("newcomer %d gets nothing", i)
+			}
+		}
+	}
+	if !w.Take(addr("10.0.0.9"), "", 1, now.Add(11*time.Second)) {
+		t.Error("nothing in the next window")
+	}
+	// On one machine names count.
+	w = crowd.NewWork(100, 10*time.Second)
+	for range 100 {
+		w.Take(addr("127.0.0.1"), "greedy", 1, now)
+	}
+	if w.Take(addr("127.0.0.1"), "greedy", 1, now) || !w.Take(addr("127.0.0.1"), "modest", 1, now) {
+		t.Error("peers of one machine are not told apart")
+	}
+}
+
+func TestTheAddressOfAPath(t *testing.T) {
+	for text, want := range map[string]string{
+		"/ip4/10.1.2.3/tcp/4001":             "10.1.2.3",
+		"/ip6/2001:db8::1/udp/4001/quic-v1":  "2001:db8::1",
+		"/ip4/10.1.2.3/tcp/4001/p2p-circuit": "10.1.2.3",
+		"/ip6/::ffff:10.1.2.3/tcp/4001":      "10.1.2.3",
+		"/dns4/example.org/tcp/4001":         "invalid IP",
+	} {
+		if got := crowd.Of(multiaddr.StringCast(text)).String(); got != want {
+			t.Errorf("%s is at %s, want %s", text, got, want)
+		}
+	}
+	if crowd.Of(nil).IsValid() {
+		t.Error("nothing has an address")
+	}
+}

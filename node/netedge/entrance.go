@@ -1,0 +1,211 @@
+package netedge
+
+import (
+	"errors"
+	"io"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/connmgr"
+	"github.com/libp2p/go-libp2p/core/control"
+	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/multiformats/go-multiaddr"
+	manet "github.com/multiformats/go-multiaddr/net"
+
+	"p2pnode/discovery"
+	"p2pnode/internal/crowd"
+)
+
+// entrance shares what a host has for strangers among the networks they come from: places
+// for connections whose other end has not said who it is, places for those of peers that
+// nobody here wants, and the opening of streams. Libp2p's own limits count all strangers
+// together, so a few addresses that say nothing would keep everybody else out. Peers to whom
+// the host keeps connections, neighbours above all, are not counted.
+//
+// It is a connection gater in front of another one. Safe for concurrent use.
+type entrance struct {
+	connmgr.ConnectionGater // what decides on everything else
+
+	host atomic.Pointer[host.Host]
+
+	mu      sync.Mutex
+	waiting map[netip.AddrPort]*arrival
+	hall    *crowd.Places[netip.AddrPort] // of those who wait
+	guests  *crowd.Places[network.Conn]
+	streams *crowd.Work
+}
+
+// arrival is a connection whose handshakes are not over.
+type arrival struct {
+	conn    io.Closer
+	forgets *time.Timer
+}
+
+const (
+	// handshakes is how long a new connection may take to say who it is: five round trips
+	// of two seconds.
+	handshakes = 10 * time.Second
+	// waitingMore is how many connections may wait for the end of their handshakes beyond as
+	// many as the host keeps; libp2p's limit is higher by a few, for those that are being
+	// closed. guestsMore is the same for strangers who have said who they are.
+	waitingMore, guestsMore = 24, 64
+	// streamsMore is how many streams strangers may open in each streamWindow beyond those of
+	// the connections that the host keeps. After that time a stream that does not say what
+	// it is for is closed.
+	streamsMore  = 512
+	streamWindow = 10 * time.Second
+)
+
+// openings is how many streams strangers may open in each streamWindow before they have to
+// share.
+func (p Power) openings() int { return streamsMore + streamsEach*p.connections }
+
+func newEntrance(p Power, next connmgr.ConnectionGater) *entrance {
+	return &entrance{
+		ConnectionGater: next,
+		waiting:         make(map[netip.AddrPort]*arrival),
+		hall:            crowd.NewPlaces[netip.AddrPort](p.connections + waitingMore),
+		guests:          crowd.NewPlaces[network.Conn](p.connections + guestsMore),
+		streams:         crowd.NewWork(p.openings(), streamWindow),
+	}
+}
+
+// guard names the host that the entrance leads to.
+func (e *entrance) guard(h host.Host) {
+	e.host.Store(&h)
+	h.Network().Notify(&network.NotifyBundle{DisconnectedF: func(_ network.Network, c network.Conn) {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.guests.Leave(c)
+	}})
+}
+
+// InterceptAccept implements [connmgr.ConnectionGater].
+func (e *entrance) InterceptAccept(c network.ConnMultiaddrs) bool {
+	if !e.ConnectionGater.InterceptAccept(c) {
+		return false
+	}
+	conn, closes := c.(io.Closer)
+	from, ok := addrPort(c.RemoteMultiaddr())
+	if !closes || !ok {
+		return true
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.pass(from)
+	a := &arrival{conn: conn}
+	a.forgets = time.AfterFunc(handshakes, func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if e.waiting[from] == a {
+			e.turnAway(from)
+		}
+	})
+	e.waiting[from] = a
+	for _, out := range e.hall.Enter(from, from.Addr(), nil) {
+		if out == from {
+			e.pass(from)
+			return false
+		}
+		e.turnAway(out)
+	}
+	return true
+}
+
+// turnAway closes a connection that waits. The caller holds e.mu.
+func (e *entrance) turnAway(from netip.AddrPort) {
+	_ = e.waiting[from].conn.Close() // it may be closed already
+	e.pass(from)
+}
+
+// pass forgets that a connection waits. The caller holds e.mu.
+func (e *entrance) pass(from netip.AddrPort) {
+	if a := e.waiting[from]; a != nil {
+		a.forgets.Stop()
+		delete(e.waiting, from)
+		e.hall.Leave(from)
+	}
+}
+
+// InterceptUpgraded implements [connmgr.ConnectionGater].
+func (e *entrance) InterceptUpgraded(c network.Conn) (bool, control.DisconnectReason) {
+	if from, ok := addrPort(c.RemoteMultiaddr()); ok && c.Stat().Direction == network.DirInbound {
+		e.mu.Lock()
+		e.pass(from)
+		e.mu.Unlock()
+	}
+	if allow, why := e.ConnectionGater.InterceptUpgraded(c); !allow {
+		return false, why
+	}
+	if c.Stat().Direction != network.DirInbound || e.wanted(c.RemotePeer()) {
+		return true, 0
+	}
+	e.mu.Lock()
+	leave := e.guests.Enter(c, crowd.Of(c.RemoteMultiaddr()), func(c network.Conn) bool { return e.wanted(c.RemotePeer()) })
+	e.mu.Unlock()
+	stays := true
+	for _, out := range leave {
+		if out == c {
+			stays = false
+			continue
+		}
+		go out.Close() // libp2p calls back, and may hold its locks
+	}
+	return stays, 0
+}
+
+// wanted reports whether somebody here keeps the connections to a peer.
+func (e *entrance) wanted(p peer.ID) bool {
+	h := e.host.Load()
+	return h != nil && discovery.Wanted(*h, p)
+}
+
+// opens reports whether a peer may open one more stream.
+func (e *entrance) opens(p peer.ID) bool {
+	h := e.host.Load()
+	if h == nil || e.wanted(p) {
+		return true
+	}
+	var from netip.Addr
+	for _, c := range (*h).Network().ConnsToPeer(p) {
+		from = crowd.Of(c.RemoteMultiaddr())
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.streams.Take(from, string(p), 1, time.Now())
+}
+
+// addrPort is where a connection over TCP comes from.
+func addrPort(a multiaddr.Multiaddr) (netip.AddrPort, bool) {
+	if len(a) < 2 || a[1].Protocol().Code != multiaddr.P_TCP {
+		return netip.AddrPort{}, false
+	}
+	n, err := manet.ToNetAddr(a[:2])
+	if err != nil {
+		return netip.AddrPort{}, false
+	}
+	at, err := netip.ParseAddrPort(n.String())
+	return netip.AddrPortFrom(at.Addr().Unmap(), at.Port()), err == nil
+}
+
+// resources are libp2p's limits, with the entrance before them.
+type resources struct {
+	network.ResourceManager
+	entrance *entrance
+	refused  *refused
+}
+
+var errStreams = errors.New("node: strangers have opened too many streams")
+
+// OpenStream implements [network.ResourceManager].
+func (r *resources) OpenStream(p peer.ID, d network.Direction) (network.StreamManagementScope, error) {
+	if d == network.DirInbound && !r.entrance.opens(p) {
+		r.refused.BlockStream(p, d)
+		return nil, errStreams
+	}
+	return r.ResourceManager.OpenStream(p, d)
+}

@@ -1,0 +1,149 @@
+package netedge
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/libp2p/go-libp2p"
+	"github.com/libp2p/go-libp2p/core/crypto"
+	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/core/protocol"
+	"github.com/libp2p/go-libp2p/p2p/transport/tcp"
+	"github.com/multiformats/go-multiaddr"
+	manet "github.com/multiformats/go-multiaddr/net"
+
+	"p2pnode/internal/require"
+	"p2pnode/node/datadir"
+)
+
+// newGuarded returns a host as a node has it, on loopback.
+func newGuarded(t *testing.T, p Power) (host.Host, *Meter) {
+	t.Helper()
+	key, _, err := crypto.GenerateEd25519Key(rand.Reader)
+	require.NoError(t, err)
+	c := datadir.Config{Listen: []string{"/ip4/127.0.0.1/tcp/0"}}
+	around := NewSurroundings(&c)
+	r, err := c.Reach(around.Announce, false)
+	require.NoError(t, err)
+	meter := NewMeter()
+	h, err := NewHost(key, r, around, p, datadir.Private{}, meter)
+	require.NoError(t, err)
+	t.Cleanup(func() { h.Close() })
+	return h, meter
+}
+
+// from dials from an address of this machine: Linux has all of 127.0.0.0/8.
+func from(address string) *net.Dialer {
+	return &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}, Timeout: 10 * time.Second}
+}
+
+// newCaller returns a host that dials from an address.
+func newCaller(t *testing.T, address string) host.Host {
+	t.Helper()
+	h, err := libp2p.New(libp2p.NoListenAddrs, libp2p.ResourceManager(&network.NullResourceManager{}),
+		libp2p.Transport(tcp.NewTCPTransport, tcp.DisableReuseport(), tcp.WithDialerForAddr(func(multiaddr.Multiaddr) (tcp.ContextDialer, error) {
+			return from(address), nil
+		})),
+		libp2p.DisableRelay(), libp2p.DisableMetrics(), libp2p.DisableIdentifyAddressDiscovery())
+	require.NoError(t, err)
+	t.Cleanup(func() { h.Close() })
+	return h
+}
+
+func mayConnect(t *testing.T, from, to host.Host) error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	return from.Connect(ctx, peer.AddrInfo{ID: to.ID(), Addrs: to.Addrs()})
+}
+
+// An ordinary node's power is enough for these tests.
+func ordinary() Power { return PowerOf(&datadir.Config{}, 10) }
+
+// Whoever connects from a few addresses and says nothing keeps nobody else out.
+func TestSilentConnectionsKeepNobodyOut(t *testing.T) {
+	h, _ := newGuarded(t, ordinary())
+	at, err := manet.ToNetAddr(h.Addrs()[0])
+	require.NoError(t, err)
+	for i := range 400 {
+		c, err := from(fmt.Sprintf("127.0.9.%d", i%4+1)).Dial("tcp", at.String())
+		if err == nil {
+			defer c.Close()
+		}
+	}
+	for i := range 3 {
+		newcomer := newCaller(t, fmt.Sprintf("127.0.%d.1", 20+i))
+		require.NoError(t, mayConnect(t, newcomer, h))
+	}
+}
+
+// Whoever connects under many names and stays keeps nobody else out, and a peer that the
+// host wants keeps its place.
+func TestGuestsOfOneNetworkKeepNobodyOut(t *testing.T) {
+	p := Power{silence: time.Minute, answer: time.Minute, connections: 4, spare: 2}
+	h, _ := newGuarded(t, p)
+	friend := newCaller(t, "127.0.9.200")
+	h.ConnManager().Protect(friend.ID(), "p2pnode/neighbours")
+	require.NoError(t, mayConnect(t, friend, h))
+	for range 2 * (p.connections + guestsMore) {
+		_ = mayConnect(t, newCaller(t, "127.0.9.1"), h)
+	}
+	if n := len(h.Network().Peers()); n > p.connections+guestsMore+1 {
+		t.Errorf("%d peers are connected", n)
+	}
+	newcomer := newCaller(t, "127.0.20.1")
+	require.NoError(t, mayConnect(t, newcomer, h))
+	if h.Network().Connectedness(newcomer.ID()) != network.Connected {
+		t.Error("the newcomer is not connected")
+	}
+	if h.Network().Connectedness(friend.ID()) != network.Connected {
+		t.Error("the wanted peer has lost its connection")
+	}
+}
+
+// A peer that opens streams without end is refused most of them, and another one is
+// served.
+func TestStreamsAreShared(t *testing.T) {
+	h, meter := newGuarded(t, Power{silence: time.Minute, answer: time.Minute, connections: 4, spare: 2})
+	var served atomic.Int64
+	h.SetStreamHandler("/test", func(s network.Stream) {
+		served.Add(1)
+		_, _ = s.Write([]byte{1})
+		_ = s.Close()
+	})
+	flood := newCaller(t, "127.0.9.1")
+	require.NoError(t, mayConnect(t, flood, h))
+	ask := func(from host.Host) error {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		s, err := from.NewStream(ctx, h.ID(), protocol.ID("/test"))
+		if err != nil {
+			return err
+		}
+		defer s.Reset()
+		_ = s.SetDeadline(time.Now().Add(10 * time.Second))
+		_, err = s.Read(make([]byte, 1))
+		return err
+	}
+	most := (Power{connections: 4}).openings()
+	start := time.Now()
+	for range 2 * most {
+		if ask(flood) != nil && meter.Refused().Streams > 0 {
+			break
+		}
+	}
+	windows := int64(time.Since(start)/streamWindow) + 1 // one, unless the machine is very busy
+	if n := served.Load(); n > windows*int64(most) || meter.Refused().Streams == 0 {
+		t.Errorf("%d streams were served, and %d refused", n, meter.Refused().Streams)
+	}
+	other := newCaller(t, "127.0.20.1")
+	require.NoError(t, mayConnect(t, other, h))
+	require.NoError(t, ask(other))
+}
