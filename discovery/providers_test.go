@@ -50,12 +50,13 @@ func (a *asker) announce(key []byte) error {
 	return a.say(&pb.Message{Type: pb.Message_ADD_PROVIDER, Key: key, ProviderPeers: self})
 }
 
-func (a *asker) hear() (m pb.Message, err error) {
+func (a *asker) hear() (*pb.Message, error) {
 	data, err := a.in.ReadMsg()
 	if err != nil {
-		return m, err
+		return nil, err
 	}
-	return m, proto.Unmarshal(data, &m)
+	m := new(pb.Message)
+	return m, proto.Unmarshal(data, m)
 }
 
 // Somebody who announces himself under keys of his own choice leaves nothing behind, and
