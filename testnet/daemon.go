@@ -19,9 +19,10 @@ import (
 	"p2pnode/node/local"
 )
 
-// daemon is a node in a process of its own, p2pnode run, which it is asked over
-// its socket. Its directory has been made.
-type daemon struct {
+// Daemon is a node in a process of its own, p2pnode run, which is asked over its
+// socket. Its directory has been made. Run may be called once; the other methods are
+// safe for concurrent use, and wait until the daemon answers.
+type Daemon struct {
 	dir     string
 	records []byte // its person's, as CSV
 	// command prepares p2pnode with these arguments where the daemon is to run.
@@ -38,8 +39,10 @@ type daemon struct {
 	footprint Footprint
 }
 
-func newDaemon(dir string, records []byte, command func(ctx context.Context, args ...string) *exec.Cmd) *daemon {
-	d := &daemon{dir: dir, records: records, command: command, ready: make(chan struct{}), ended: make(chan struct{})}
+// NewDaemon prepares the node of a directory. command prepares p2pnode with these
+// arguments where the daemon is to run; records are imported by feed, as CSV.
+func NewDaemon(dir string, records []byte, command func(ctx context.Context, args ...string) *exec.Cmd) *Daemon {
+	d := &Daemon{dir: dir, records: records, command: command, ready: make(chan struct{}), ended: make(chan struct{})}
 	d.halt, d.stop = context.WithCancel(context.Background())
 	return d
 }
@@ -49,7 +52,7 @@ const farewell = 20 * time.Second
 
 // Run runs the process until ctx ends or stop is called. One that ends by itself
 // is an error with the end of its log.
-func (d *daemon) Run(ctx context.Context) (err error) {
+func (d *Daemon) Run(ctx context.Context) (err error) {
 	defer close(d.ended)
 	defer d.stop()
 	defer context.AfterFunc(ctx, d.stop)()
@@ -84,7 +87,7 @@ func (d *daemon) Run(ctx context.Context) (err error) {
 
 // connect reads what the daemon says when it is ready, and connects to its
 // socket. It returns when the daemon has closed its output.
-func (d *daemon) connect(ctx context.Context, out io.Reader) error {
+func (d *Daemon) connect(ctx context.Context, out io.Reader) error {
 	lines := json.NewDecoder(out)
 	var said struct{ Addresses []string }
 	if lines.Decode(&said) != nil {
@@ -109,7 +112,7 @@ func tail(path string) string {
 }
 
 // await waits until the daemon can be asked.
-func (d *daemon) await(ctx context.Context) error {
+func (d *Daemon) await(ctx context.Context) error {
 	select {
 	case <-d.ready:
 		return nil
@@ -121,20 +124,34 @@ func (d *daemon) await(ctx context.Context) error {
 }
 
 // Addrs waits until the daemon is ready.
-func (d *daemon) Addrs(ctx context.Context) ([]string, error) {
+func (d *Daemon) Addrs(ctx context.Context) ([]string, error) {
 	err := d.await(ctx)
 	return d.addrs, err
 }
 
+// Owner waits until the daemon is ready, and returns the connection to its socket, which
+// [Daemon.Close] drops.
+func (d *Daemon) Owner(ctx context.Context) (*local.Connection, error) {
+	err := d.await(ctx)
+	return d.owner, err
+}
+
+// PID waits until the daemon is ready, and returns the number of its process.
+func (d *Daemon) PID(ctx context.Context) (int, error) {
+	err := d.await(ctx)
+	return d.pid, err
+}
+
 // AddPeer has the daemon connect to a peer.
-func (d *daemon) AddPeer(ctx context.Context, address string) (api.Addition, error) {
+func (d *Daemon) AddPeer(ctx context.Context, address string) (api.Addition, error) {
 	if err := d.await(ctx); err != nil {
 		return api.Addition{}, err
 	}
 	return d.owner.AddPeer(ctx, address)
 }
 
-func (d *daemon) feed(ctx context.Context) error {
+// feed gives the daemon its records.
+func (d *Daemon) feed(ctx context.Context) error {
 	if err := d.await(ctx); err != nil {
 		return err
 	}
@@ -143,7 +160,7 @@ func (d *daemon) feed(ctx context.Context) error {
 }
 
 // Progress asks the daemon how far it is.
-func (d *daemon) Progress(ctx context.Context) (api.Status, error) {
+func (d *Daemon) Progress(ctx context.Context) (api.Status, error) {
 	if err := d.await(ctx); err != nil {
 		return api.Status{}, err
 	}
@@ -152,7 +169,7 @@ func (d *daemon) Progress(ctx context.Context) (api.Status, error) {
 
 // Personal stops the daemon and fits the model to what it left on disk: no daemon
 // hands out its owner's model.
-func (d *daemon) Personal(ctx context.Context) (m node.Fitted, err error) {
+func (d *Daemon) Personal(ctx context.Context) (m node.Fitted, err error) {
 	d.stop()
 	select {
 	case <-d.ended:
@@ -168,7 +185,7 @@ func (d *daemon) Personal(ctx context.Context) (m node.Fitted, err error) {
 }
 
 // Close drops the connection to the socket.
-func (d *daemon) Close() error {
+func (d *Daemon) Close() error {
 	if d.owner == nil {
 		return nil
 	}

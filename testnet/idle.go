@@ -142,7 +142,7 @@ func (o *IdleOptions) fleet(s *site) *fleet {
 		f.config.DHT = "client" // as the profile lowpower says
 	}
 	f.config.MDNS, f.config.UPnP = o.MDNS, false
-	f.open = func(i int, dir string) (participant, error) { return newDaemon(dir, nil, s.program(i)), nil }
+	f.open = func(i int, dir string) (participant, error) { return NewDaemon(dir, nil, s.program(i)), nil }
 	return f
 }
 
@@ -240,7 +240,7 @@ func (m *idling) wait(ctx, life context.Context, before, d time.Duration) {
 // usage is what all daemons have used so far. Their interface is the same.
 func (m *idling) usage() (sum usage, err error) {
 	for _, n := range m.fleet.nodes {
-		u, err := usageOf(n.(*daemon).pid)
+		u, err := usageOf(n.(*Daemon).pid)
 		if err != nil {
 			return usage{}, err
 		}
@@ -252,7 +252,7 @@ func (m *idling) usage() (sum usage, err error) {
 func (m *idling) memory() *Footprint {
 	each := make([]Footprint, len(m.fleet.nodes))
 	for i, n := range m.fleet.nodes {
-		each[i] = memoryOf(n.(*daemon).pid)
+		each[i] = memoryOf(n.(*Daemon).pid)
 	}
 	return meanFootprint(each)
 }

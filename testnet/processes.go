@@ -96,7 +96,7 @@ func (c *Config) processes(ctx context.Context, d *Dataset, seed uint64, m Metho
 		const spells = 4 // of a phone offline, during which nobody else may have anything to do
 		f.patience = max(f.patience, spells*c.Daemons.away())
 	}
-	daemons := make([]*daemon, len(f.nodes))
+	daemons := make([]*Daemon, len(f.nodes))
 	f.open = func(i int, dir string) (participant, error) {
 		var records bytes.Buffer
 		if p := f.person(i); p != nil {
@@ -104,7 +104,7 @@ func (c *Config) processes(ctx context.Context, d *Dataset, seed uint64, m Metho
 				return nil, err
 			}
 		}
-		daemons[i] = newDaemon(dir, records.Bytes(), s.program(i))
+		daemons[i] = NewDaemon(dir, records.Bytes(), s.program(i))
 		return daemons[i], nil
 	}
 	stop := s.weather(context.WithoutCancel(ctx), seed)

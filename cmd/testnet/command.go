@@ -16,6 +16,7 @@ import (
 	"p2pnode/node/datadir"
 	"p2pnode/privacy"
 	"p2pnode/testnet"
+	"p2pnode/testnet/attack"
 	"p2pnode/testnet/page"
 )
 
@@ -117,7 +118,7 @@ func newCommand(dir string) *cobra.Command {
 	f.StringVar(&o.out, "out", "testnet-results", "directory for the page, the raw numbers and the plots")
 	f.BoolVar(&o.json, "json", false, "write one JSON object to standard output, and nothing else")
 	f.StringVar(&o.shadow, "shadow", "", "run nothing, and write into this directory what the Shadow simulator runs: a host with a daemon for each person")
-	cmd.AddCommand(newExport(), newTerms(), newPrivacy(), newAudit(), newPaper(experiments(), dir), newPeers(), newScale(), newGraph(), newIdle(dir), newRehearse(dir))
+	cmd.AddCommand(newExport(), newTerms(), newPrivacy(), newAudit(), newPaper(experiments(), dir), newPeers(), newScale(), newGraph(), newIdle(dir), newRehearse(dir), newAttack(attack.Scenarios(), dir))
 	return cmd
 }
 

@@ -47,9 +47,9 @@ func run(cmd *exec.Cmd) (string, error) {
 	return string(out), nil
 }
 
-// do calls f on a thread that is on this host: sockets that f itself opens
+// Do calls f on a thread that is on this host: sockets that f itself opens
 // belong to the host, those of goroutines it starts do not.
-func (h *Host) do(f func() error) error { return within(h.space, f) }
+func (h *Host) Do(f func() error) error { return within(h.space, f) }
 
 // Route sends what is for no network of the host's own through a router.
 func (h *Host) Route(router netip.Addr) error {

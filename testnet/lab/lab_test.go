@@ -50,7 +50,7 @@ func newSegment(t *testing.T, l *Lab, hosts int, slow *Delay) []*Link {
 func socket(t *testing.T, h *Host) *net.UDPConn {
 	t.Helper()
 	var c *net.UDPConn
-	require.NoError(t, h.do(func() (err error) {
+	require.NoError(t, h.Do(func() (err error) {
 		c, err = net.ListenUDP("udp4", nil)
 		return err
 	}))

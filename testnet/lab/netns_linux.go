@@ -69,7 +69,7 @@ func Tie(cmd *exec.Cmd) {
 // tap makes a TAP device on the host, which goes when the file is closed. A read
 // gives one Ethernet frame, a write takes one.
 func (h *Host) tap(device string) (tap *os.File, err error) {
-	err = h.do(func() error {
+	err = h.Do(func() error {
 		fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 		if err != nil {
 			return err

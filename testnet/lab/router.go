@@ -44,7 +44,7 @@ func (l *Lab) Router(name string, inside, outside Port, nat NAT) (*Host, error) 
 		}
 	}
 	// /proc/sys/net shows the namespace of the thread that looks.
-	err = r.do(func() error { return os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0o644) })
+	err = r.Do(func() error { return os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0o644) })
 	if err != nil {
 		return nil, fmt.Errorf("lab: make %s forward: %w", name, err)
 	}

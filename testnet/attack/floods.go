@@ -1,0 +1,295 @@
+package attack
+
+import (
+	"context"
+	"crypto/rand"
+	mathrand "math/rand/v2"
+	"time"
+
+	pubsub "github.com/libp2p/go-libp2p-pubsub"
+	pb "github.com/libp2p/go-libp2p-pubsub/pb"
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/protocol"
+	"github.com/multiformats/go-multiaddr"
+
+	"p2pnode/gossip"
+	"p2pnode/learner"
+)
+
+// models is an author that has more to say than anybody wants to hear.
+func models() Scenario {
+	return Scenario{
+		Name: "models", Daemons: true,
+		About: "becomes a neighbour of the victim with two identities and publishes as many valid models as it can, up to 6,000 a second",
+		Run:   onField(plain, flooded("models of neighbours", 2, publish)),
+	}
+}
+
+// control is gossipsub's own messages, which carry no model.
+func control() Scenario {
+	return Scenario{
+		Name: "control", Daemons: true,
+		About: "sends IHAVE, IWANT, GRAFT and subscriptions without end, from identities of which half let nobody open a stream to them",
+		Run:   onField(plain, flooded("control messages", 16, chatter)),
+	}
+}
+
+// garbage is random bytes.
+func garbage() Scenario {
+	return Scenario{
+		Name: "garbage", Daemons: true,
+		About: "opens streams of every protocol of the victim and sends random bytes, half requests and lengths that are never kept",
+		Run:   onField(plain, flooded("garbage", 64, babble)),
+	}
+}
+
+// exchanges is requests that cost the victim as many checks of signatures as a request may have.
+func exchanges() Scenario {
+	return Scenario{
+		Name: "exchanges", Daemons: true,
+		About: "asks for exchanges of entries as often as it is let, each with sixteen signed entries of nodes that do not exist, from 40 identities",
+		Run:   onField(similar, flooded("exchanges", 40, swap)),
+	}
+}
+
+// flooded makes a scenario of bar 1 in which identities do the same, each until ctx ends.
+func flooded(name string, identities int, do func(ctx context.Context, i int, s *stranger)) func(context.Context, *field) ([]Bar, error) {
+	const addresses = 16
+	return func(ctx context.Context, f *field) ([]Bar, error) {
+		if err := f.learning(ctx, f.several(3, 4)); err != nil {
+			return nil, err
+		}
+		all, err := f.strangers(identities, addresses)
+		if err != nil {
+			return nil, err
+		}
+		return f.flood(ctx, name, func(ctx context.Context) {
+			each(ctx, all, func(i int, s *stranger) { do(ctx, i, s) })
+		})
+	}
+}
+
+// subscription is an RPC that says that its sender listens to a topic.
+func subscription(topic string) *pb.RPC {
+	yes := true
+	return &pb.RPC{Subscriptions: []*pb.RPC_SubOpts{{Subscribe: &yes, Topicid: &topic}}}
+}
+
+// befriend asks a daemon for an edge until it accepts, with what an honest newcomer says of
+// itself, and listens to its models.
+func (s *stranger) befriend(ctx context.Context, p *person) (*shout, error) {
+	out := &shout{stranger: s, to: p}
+	s.SetStreamHandler(pubsub.GossipSubID_v12, swallow)
+	for {
+		if err := s.meet(ctx, p); err != nil {
+			return nil, err
+		}
+		answer, err := s.ask(ctx, p, request{kind: gossip.EdgeAsk, own: s.unknown()})
+		if err == nil && answer.answer == gossip.EdgeAccepted {
+			return out, out.send(ctx, subscription(topicOf(s.field.network, p.id)))
+		}
+		if err := rest(ctx, time.Second); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// unknown is the entry of a stranger of whom nothing is known but its address.
+func (s *stranger) unknown() entry {
+	return entry{passport: gossip.NewPassport([]multiaddr.Multiaddr{s.addr})}
+}
+
+// swallow reads what comes and says nothing.
+func swallow(stream network.Stream) {
+	var b [4096]byte
+	for {
+		if _, err := stream.Read(b[:]); err != nil {
+			_ = stream.Reset()
+			return
+		}
+	}
+}
+
+// publish sends valid models, 3,000 a second.
+func publish(ctx context.Context, i int, s *stranger) {
+	victim := s.field.victim()
+	out, err := s.befriend(ctx, victim)
+	if err != nil {
+		return
+	}
+	const rate, batch = 3000, 30
+	topic := topicOf(s.field.network, s.ID())
+	tick := time.NewTicker(time.Second * batch / rate)
+	defer tick.Stop()
+	round := uint64(0)
+	for ctx.Err() == nil {
+		rpc := &pb.RPC{}
+		for range batch {
+			round++
+			m, err := s.model(topic, round)
+			if err != nil {
+				return
+			}
+			rpc.Publish = append(rpc.Publish, m)
+		}
+		if out.send(ctx, rpc) != nil && s.meet(ctx, victim) != nil {
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+		}
+	}
+}
+
+// model is a valid model of a stranger, signed.
+func (s *stranger) model(topic string, round uint64) (*pb.Message, error) {
+	real := make([]float64, s.field.task.Dimension())
+	for k := range real {
+		real[k] = float64(float32(mathrand.NormFloat64() / 10))
+	}
+	data, err := s.signer.Encode(learner.Message{Kind: learner.KindModel, Round: round, NoiseStd: 0.1, Real: real, Degree: s.degree()})
+	if err != nil {
+		return nil, err
+	}
+	return signed(s.key, s.ID(), topic, round, data)
+}
+
+// degree is what an author in rounds says of its neighbours; the others say nothing.
+func (s *stranger) degree() int {
+	if s.field.task.InRounds() {
+		return 1
+	}
+	return 0
+}
+
+// chatter sends control messages. Identities with an odd number take no stream of the victim's.
+func chatter(ctx context.Context, i int, s *stranger) {
+	victim := s.field.victim()
+	if i%2 == 0 {
+		s.SetStreamHandler(pubsub.GossipSubID_v12, swallow)
+	}
+	topics := []string{topicOf(s.field.network, victim.id), topicOf(s.field.network, s.ID())}
+	for _, p := range s.field.honest {
+		topics = append(topics, topicOf(s.field.network, p.id))
+	}
+	out := &shout{stranger: s, to: victim}
+	for ctx.Err() == nil {
+		if s.meet(ctx, victim) != nil {
+			return
+		}
+		if out.send(ctx, controls(topics)) != nil && rest(ctx, refused) != nil {
+			return
+		}
+	}
+}
+
+// controls is one RPC full of control messages about topics.
+func controls(topics []string) *pb.RPC {
+	const each = 500 // message IDs for a topic
+	c := &pb.ControlMessage{}
+	rpc := &pb.RPC{Control: c}
+	for _, topic := range topics {
+		ids := make([]string, each)
+		for k := range ids {
+			ids[k] = randomText(40)
+		}
+		c.Ihave = append(c.Ihave, &pb.ControlIHave{TopicID: &topic, MessageIDs: ids})
+		c.Iwant = append(c.Iwant, &pb.ControlIWant{MessageIDs: ids})
+		c.Idontwant = append(c.Idontwant, &pb.ControlIDontWant{MessageIDs: ids})
+		c.Graft = append(c.Graft, &pb.ControlGraft{TopicID: &topic})
+		c.Prune = append(c.Prune, &pb.ControlPrune{TopicID: &topic})
+		yes := mathrand.N(2) == 0
+		rpc.Subscriptions = append(rpc.Subscriptions, &pb.RPC_SubOpts{Subscribe: &yes, Topicid: &topic})
+	}
+	return rpc
+}
+
+// randomText is n random characters.
+func randomText(n int) string {
+	b := make([]byte, n)
+	_, _ = rand.Read(b)
+	for i := range b {
+		b[i] = 'a' + b[i]%26
+	}
+	return string(b)
+}
+
+// babble opens streams of all protocols and sends what is none of them.
+func babble(ctx context.Context, i int, s *stranger) {
+	victim := s.field.victim()
+	for n := 0; ctx.Err() == nil; n++ {
+		if s.meet(ctx, victim) != nil {
+			return
+		}
+		spoken, err := s.Peerstore().GetProtocols(victim.id)
+		if err != nil || len(spoken) == 0 {
+			spoken = []protocol.ID{edgeProtocol(s.field.network)}
+		}
+		junk := make([]byte, mathrand.N(5000))
+		_, _ = rand.Read(junk)
+		switch n % 3 {
+		case 1: // a length that is kept
+			junk = framed(junk)
+		case 2: // one that is not
+			junk = append(appendVarint(nil, uint64(len(junk)+1000)), junk...)
+		}
+		stream, err := s.say(ctx, victim, spoken[mathrand.N(len(spoken))], junk)
+		if err != nil {
+			if rest(ctx, refused) != nil {
+				return
+			}
+			continue
+		}
+		if n%2 == 0 {
+			_ = stream.Reset()
+		} else {
+			time.AfterFunc(time.Minute, func() { _ = stream.Reset() }) // holds its place
+		}
+	}
+}
+
+// swap asks for exchanges, each with entries that the victim has to check.
+func swap(ctx context.Context, i int, s *stranger) {
+	victim := s.field.victim()
+	made, err := s.inventions(64)
+	if err != nil {
+		return
+	}
+	for n := 0; ctx.Err() == nil; n++ {
+		if s.meet(ctx, victim) != nil {
+			return
+		}
+		r := request{kind: gossip.EdgeExchange, own: s.unknown()}
+		for k := range gossip.MaxKnown {
+			r.known = append(r.known, made[(n*gossip.MaxKnown+k)%len(made)])
+		}
+		if _, err := s.ask(ctx, victim, r); err != nil && rest(ctx, refused) != nil {
+			return
+		}
+	}
+}
+
+// inventions are signed entries of nodes that do not exist, with addresses of the attacker.
+func (s *stranger) inventions(n int) (all []entry, err error) {
+	for range n {
+		key, id, err := newKey()
+		if err != nil {
+			return nil, err
+		}
+		e := entry{peer: id}
+		if s.field.task.Graph.Rule == "released" {
+			e.round, e.std, e.vector = 1, 0.1, make([]float64, s.field.task.EstimateDimension())
+			for k := range e.vector {
+				e.vector[k] = mathrand.NormFloat64()
+			}
+		}
+		said := gossip.Entry{Peer: id, Round: e.round, Std: e.std, Vector: e.vector}
+		e.passport, err = gossip.NewSigner(key, s.field.network).Passport(said, []multiaddr.Multiaddr{s.addr})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, e)
+	}
+	return all, nil
+}

@@ -1,0 +1,256 @@
+package attack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// What bar 1 allows: whatever people without membership do with at most 256 identities in
+// ten minutes.
+const (
+	allowedMemory    = 64   // MB that the victim may grow by
+	allowedProcessor = 0.25 // of a core, beyond what it takes without the attack
+	allowedDrift     = 4    // MB between the third and the last quarter: what a collector leaves lying
+	allowedDelivery  = 0.99 // of the models of honest neighbours
+)
+
+// usage is what a process takes.
+type usage struct {
+	memory float64 // resident, MB
+	cpu    float64 // seconds since it began, user and system
+}
+
+// ticks is how many units of /proc/PID/stat make a second: Linux shows programs 100
+// everywhere.
+const ticks = 100
+
+// usageOf reads what the kernel knows of a process.
+func usageOf(pid int) (u usage, err error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return u, fmt.Errorf("attack: read what the victim uses: %w", err)
+	}
+	return parseStat(string(text))
+}
+
+// parseStat reads /proc/PID/stat: utime, stime and rss are its fields 14, 15 and 24, counted
+// after the name of the program, which is in parentheses and may hold anything.
+func parseStat(text string) (u usage, err error) {
+	const first = 3 // the number of the field after the name
+	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
+	if len(fields) <= 24-first {
+		return u, errors.New("attack: /proc does not say what the victim uses")
+	}
+	var numbers [3]float64
+	for i, n := range []int{14, 15, 24} {
+		if numbers[i], err = strconv.ParseFloat(fields[n-first], 64); err != nil {
+			return u, fmt.Errorf("attack: read what the victim uses: %w", err)
+		}
+	}
+	return usage{memory: numbers[2] * float64(os.Getpagesize()) / 1e6, cpu: (numbers[0] + numbers[1]) / ticks}, nil
+}
+
+// course is what a process took over some time, a sample at a time.
+type course struct {
+	when   []time.Time
+	sample []usage
+}
+
+func (c *course) add(pid int) error {
+	u, err := usageOf(pid)
+	c.when, c.sample = append(c.when, time.Now()), append(c.sample, u)
+	return err
+}
+
+// share is how much of a core it took on average.
+func (c *course) share() float64 {
+	last := len(c.sample) - 1
+	return (c.sample[last].cpu - c.sample[0].cpu) / c.when[last].Sub(c.when[0]).Seconds()
+}
+
+// peak is the most memory, and mean that of a part of the time, from and to in [0, 1].
+func (c *course) peak() (most float64) {
+	for _, u := range c.sample {
+		most = max(most, u.memory)
+	}
+	return most
+}
+
+func (c *course) mean(from, to float64) (mean float64) {
+	n := float64(len(c.sample))
+	part := c.sample[int(from*n):int(to*n)]
+	for _, u := range part {
+		mean += u.memory / float64(len(part))
+	}
+	return mean
+}
+
+// costs are the bars of what an attack cost a process, from what it took before and during it.
+func costs(name string, before, during *course, long bool) []Bar {
+	bars := []Bar{
+		AtMost("1 memory: "+name, during.peak()-before.mean(0, 1), allowedMemory, "MB"),
+		AtMost("1 processor: "+name, during.share()-before.share(), allowedProcessor, "cores"),
+	}
+	if long {
+		bars = append(bars, AtMost("1 growth at the end: "+name, during.mean(0.75, 1)-during.mean(0.5, 0.75), allowedDrift, "MB"))
+	}
+	return bars
+}
+
+// flood lets an attack go on for its length and measures bar 1. The daemons learn with each
+// other. attack returns when its context ends.
+func (f *field) flood(ctx context.Context, name string, attack func(context.Context)) ([]Bar, error) {
+	calm := 5 * time.Second
+	if !f.Quick {
+		calm = 20 * time.Second
+	}
+	f.Say(fmt.Sprintf("%v without the attack", calm))
+	before, during := new(course), new(course)
+	if err := f.sample(ctx, before, calm, nil); err != nil {
+		return nil, err
+	}
+	f.Say(fmt.Sprintf("%v of the attack", f.length()))
+	attacking, stop := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() { defer close(ended); attack(attacking) }()
+	ears := newEars(f)
+	err := f.sample(ctx, during, f.length(), func() error { return ears.listen(ctx) })
+	stop()
+	<-ended
+	if err != nil {
+		return nil, err
+	}
+	if err := ears.wait(ctx); err != nil {
+		return nil, err
+	}
+	bars := costs(name, before, during, !f.Quick)
+	if ears.expected == 0 {
+		return nil, errors.New("attack: the honest daemons published nothing, so that nothing is known of delivery")
+	}
+	return append(bars, AtLeast("1 delivery: "+name, ears.share(), allowedDelivery, "of the models")), nil
+}
+
+// sample looks at the victim every second for so long, and does more each time.
+func (f *field) sample(ctx context.Context, c *course, length time.Duration, more func() error) error {
+	pid := f.victim().pid
+	for end := time.Now().Add(length); ; {
+		if err := c.add(pid); err != nil {
+			return err
+		}
+		if more != nil {
+			if err := more(); err != nil {
+				return err
+			}
+		}
+		if time.Now().After(end) && len(c.sample) > 3 {
+			return nil
+		}
+		if err := rest(ctx, time.Second); err != nil {
+			return err
+		}
+	}
+}
+
+// ears notes whether the victim hears the models of the honest daemons: each within the
+// patience, unless a newer one has overtaken it.
+type ears struct {
+	field    *field
+	newest   map[string]uint64 // by daemon
+	waiting  []utterance
+	expected int
+	heard    int
+}
+
+// utterance is a model that must be heard.
+type utterance struct {
+	peer  string
+	round uint64
+	due   time.Time
+}
+
+// earshot is how long a model may take: its slot, the way, and a busy machine.
+const earshot = 5 * time.Second
+
+func newEars(f *field) *ears { return &ears{field: f, newest: make(map[string]uint64)} }
+
+// listen compares what the honest daemons have published with what the victim has heard.
+func (e *ears) listen(ctx context.Context) error {
+	peers, err := e.field.victim().owner.Peers(ctx)
+	if err != nil {
+		return err
+	}
+	heard := make(map[string]uint64) // of neighbours
+	for _, p := range peers {
+		heard[p.ID] = p.Round
+	}
+	now := time.Now()
+	e.hear(heard, now)
+	for _, p := range e.field.honest[1:] {
+		s, err := p.owner.Progress(ctx)
+		if err != nil {
+			return err
+		}
+		if _, neighbour := heard[s.Peer]; neighbour {
+			e.published(s.Peer, s.Round, now)
+		}
+	}
+	return nil
+}
+
+// hear takes in the newest rounds that the victim has heard, of its neighbours. Who is a
+// neighbour no more is not waited for: whether edges are lost is for another bar.
+func (e *ears) hear(newest map[string]uint64, now time.Time) {
+	e.waiting = slices.DeleteFunc(e.waiting, func(u utterance) bool {
+		round, neighbour := newest[u.peer]
+		switch {
+		case !neighbour:
+			e.expected--
+			return true
+		case round >= u.round:
+			e.heard++
+			return true
+		}
+		return now.After(u.due)
+	})
+}
+
+// published notes the newest round of a daemon.
+func (e *ears) published(id string, round uint64, now time.Time) {
+	was, known := e.newest[id]
+	e.newest[id] = round
+	if known && round > was {
+		e.expected++
+		e.waiting = append(e.waiting, utterance{id, round, now.Add(earshot)})
+	}
+}
+
+// wait listens until nothing is waited for.
+func (e *ears) wait(ctx context.Context) error {
+	for len(e.waiting) > 0 {
+		if err := rest(ctx, time.Second); err != nil {
+			return err
+		}
+		before := e.expected
+		if err := e.listen(ctx); err != nil {
+			return err
+		}
+		e.forget(before)
+	}
+	return nil
+}
+
+// forget leaves out what was published after the attack.
+func (e *ears) forget(expected int) {
+	late := e.expected - expected
+	e.expected = expected
+	e.waiting = e.waiting[:len(e.waiting)-late]
+}
+
+// share is how many of the models were heard.
+func (e *ears) share() float64 { return float64(e.heard) / float64(e.expected) }

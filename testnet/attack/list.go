@@ -1,0 +1,16 @@
+package attack
+
+// Scenarios is every way to attack.
+func Scenarios() []Scenario {
+	return []Scenario{
+		calm(),
+		providers(),
+		silence(),
+		halves(),
+		crowd(),
+		models(),
+		control(),
+		garbage(),
+		exchanges(),
+	}
+}
