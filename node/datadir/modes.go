@@ -30,6 +30,11 @@ func directoryForOwner(dir string) error {
 	return forOwner(dir, write, "change which files are in %s and could put back an old database or take another identity there", "700")
 }
 
+// TokensForOwner checks the file that says which programs may ask the node over a network.
+func TokensForOwner(dir string) error {
+	return forOwner(filepath.Join(dir, TokensFile), readOrWrite, "read or change %s and could let themselves ask this node with it", "600")
+}
+
 // storeForOwner checks the database of a directory.
 func storeForOwner(dir string) error {
 	return forOwner(filepath.Join(dir, StoreFile), readOrWrite, "read %s and could see your records with it", "600")

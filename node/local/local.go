@@ -86,6 +86,9 @@ func ConnectWaiting(ctx context.Context, dir string, log *slog.Logger, over ...d
 // Config is what a server serves of a node in a directory. Its caller adds what only a
 // daemon has.
 func Config(n *node.Node, dir string, log *slog.Logger) (server.Config, error) {
+	if err := datadir.TokensForOwner(dir); err != nil {
+		return server.Config{}, err
+	}
 	known, err := tokens.Open(filepath.Join(dir, datadir.TokensFile))
 	return server.Config{Owner: n, Log: log, Tokens: known, Ready: n.Ready, Left: func() {}}, err
 }

@@ -18,6 +18,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"p2pnode/internal/durable"
 	"p2pnode/node/api"
@@ -25,6 +27,9 @@ import (
 
 // most is how many tokens are kept.
 const most = 1000
+
+// longestName bounds the signs of a token's name.
+const longestName = 60
 
 // prefix begins every secret, so that people and scanners know what they found.
 const prefix = "p2pnode_"
@@ -98,8 +103,9 @@ func random(n int) []byte {
 }
 
 func check(w api.TokenWish) error {
-	if strings.TrimSpace(w.Name) == "" || len(w.Name) > 60 || strings.ContainsFunc(w.Name, func(r rune) bool { return r < ' ' }) {
-		return errors.New("tokens: a token needs a name of at most 60 signs, to know it again")
+	unseen := func(r rune) bool { return !unicode.IsPrint(r) }
+	if strings.TrimSpace(w.Name) == "" || utf8.RuneCountInString(w.Name) > longestName || strings.ContainsFunc(w.Name, unseen) {
+		return fmt.Errorf("tokens: a token needs a name of at most %d signs that can be seen, to know it again", longestName)
 	}
 	if len(w.Scopes) == 0 {
 		return errors.New("tokens: a token needs a scope: read, data or admin")

@@ -83,12 +83,14 @@ func TestTokensThatAreNone(t *testing.T) {
 	s, err := Open("")
 	require.NoError(t, err)
 	for _, w := range []api.TokenWish{{}, {Name: "x"}, {Name: " ", Scopes: []api.Scope{api.Read}}, {Name: "x\n", Scopes: []api.Scope{api.Read}},
-		{Name: "x", Scopes: []api.Scope{api.Open}}, {Name: "x", Scopes: []api.Scope{api.Read, "all"}}, {Name: strings.Repeat("x", 61), Scopes: []api.Scope{api.Read}}} {
+		{Name: "x", Scopes: []api.Scope{api.Open}}, {Name: "x", Scopes: []api.Scope{api.Read, "all"}}, {Name: strings.Repeat("x", 61), Scopes: []api.Scope{api.Read}},
+		{Name: "x\x7f", Scopes: []api.Scope{api.Read}}, {Name: "x\u009b31m", Scopes: []api.Scope{api.Read}}, {Name: "x\u202e", Scopes: []api.Scope{api.Read}}} {
 		if _, err := s.Issue(w, 0); !errors.Is(err, api.ErrRequest) {
 			t.Errorf("%+v: %v", w, err)
 		}
 	}
-	for range most {
+	issue(t, s, strings.Repeat("ä", 60), 0)
+	for range most - 1 {
 		issue(t, s, "many", 0)
 	}
 	if _, err := s.Issue(api.TokenWish{Name: "x", Scopes: []api.Scope{api.Read}}, 0); !errors.Is(err, api.ErrRequest) {
