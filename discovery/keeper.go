@@ -205,7 +205,7 @@ func (k *Keeper) tend(ctx context.Context, id peer.ID, w *wanted) {
 			if pause == telling {
 				level = slog.LevelWarn
 			}
-			k.log.Log(ctx, level, "cannot reach a peer; trying again", "peer", id, "error", err)
+			k.log.Log(ctx, level, "cannot reach a peer; trying again", "peer", id, "reason", Reason(err))
 		}
 		start := time.Now()
 		k.hold(ctx, id, w)

@@ -13,8 +13,8 @@ import (
 	"github.com/libp2p/go-libp2p/p2p/net/swarm"
 )
 
-// Reason says in plain words why a peer could not be reached, given the error of the
-// dial. Among the errors of several addresses it picks the most informative.
+// Reason says in plain words and one line why a peer could not be reached, given the error
+// of the dial. Among the errors of several addresses it picks the most informative.
 func Reason(err error) string {
 	var wrong sec.ErrPeerIDMismatch
 	var name *net.DNSError
@@ -42,5 +42,5 @@ func Reason(err error) string {
 	case errors.Is(err, errHungUp) || errors.Is(err, syscall.ECONNRESET) || strings.Contains(err.Error(), "failed to negotiate security protocol"):
 		return "the program that listens there hangs up: it is not p2pnode, has another network key, or does not let this node in"
 	}
-	return err.Error()
+	return strings.Join(strings.Fields(err.Error()), " ")
 }

@@ -82,6 +82,7 @@ func TestReasonsArePlainWords(t *testing.T) {
 		{fmt.Errorf("dial: %w", &net.DNSError{Name: "p2pnode.test"}), "the name p2pnode.test cannot be resolved"},
 		{sec.ErrPeerIDMismatch{Actual: a.ID()}, "another node answers at that address, " + a.ID().String()},
 		{errors.New("broken"), "broken"},
+		{errors.New("failed to dial:\n  * one\n  * another"), "failed to dial: * one * another"},
 	} {
 		if got := Reason(c.err); got != c.want {
 			t.Errorf("%v\nis said as: %s\nwant: %s", c.err, got, c.want)
