@@ -206,7 +206,7 @@ func (n *Node) Imported(_ context.Context, file api.File) error {
 	return api.Advise(
 		fmt.Errorf("%w, on %s, %d records%s; nothing was stored, because its records would get a second budget and others could learn twice as much about them",
 			api.ErrImported, earlier.Time.Format("2006-01-02 15:04"), earlier.Records, from(earlier.First)),
-		"to import it all the same, say --again",
+		"to import it all the same, say again=true",
 	)
 }
 
@@ -224,7 +224,7 @@ func (n *Node) unchanged(file api.File) error {
 		return nil
 	}
 	return api.Advise(fmt.Errorf("%w; nothing was stored, because what was there before would be records twice, with a second budget", api.ErrChanged),
-		"write new rows into new files, or name the column with your own key of each row: --id COLUMN")
+		"write new rows into new files, or name the column with your own key of each row: id=COLUMN")
 }
 
 // name notes the name of a file that was imported, if it has one.

@@ -79,7 +79,7 @@ func TestImportRefusesAKnownFile(t *testing.T) {
 				if r.Records != c.records || (err != nil) != refused {
 					t.Errorf("%d, %s: %+v, %v", i, c.what, r, err)
 				}
-				if refused && (err == nil || !strings.Contains(err.Error(), "imported before") || !strings.Contains(err.Error(), "--again")) {
+				if refused && (err == nil || !strings.Contains(err.Error(), "imported before") || !strings.Contains(err.Error(), "again=true")) {
 					t.Errorf("%d, %s: %v", i, c.what, err)
 				}
 				stored += c.records

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -46,8 +47,18 @@ func fail(w io.Writer, asJSON bool, err error) int {
 }
 
 // message returns the text of an error for the user: what is wrong and what to do, without
-// the names of the packages that it came through.
-func message(err error) string { return api.Plain(err.Error()) }
+// the names of the packages that it came through, and with flags where programs that ask the
+// daemon have parameters.
+func message(err error) string {
+	text := err.Error()
+	if advised, ok := errors.AsType[*api.Advised](err); ok {
+		text = strings.Replace(text, advised.Advice, flagOf.Replace(advised.Advice), 1)
+	}
+	return api.Plain(text)
+}
+
+// flagOf has the flags for the parameters of an import.
+var flagOf = strings.NewReplacer("again=true", "--again", "skip_bad=true", "--skip-bad", "id=COLUMN", "--id COLUMN")
 
 // exitCode ends a command that has already printed everything.
 type exitCode int

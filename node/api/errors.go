@@ -27,8 +27,9 @@ func (e wrong) Is(target error) bool { return target == ErrRequest }
 // Unwrap is for [errors.Is] and its kin.
 func (e wrong) Unwrap() error { return e.error }
 
-// Advised is an error whose text ends with what the daemon's owner can do about it with the
-// command p2pnode. A program that embeds a node replaces the advice with its own.
+// Advised is an error whose text ends with what the daemon's owner can do about it: with the
+// command p2pnode, or with a parameter of the request, as again=true. The command says its
+// flag for a parameter, and a program that embeds a node replaces the advice with its own.
 type Advised struct {
 	Err    error
 	Advice string

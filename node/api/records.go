@@ -76,10 +76,10 @@ type BadLine struct {
 
 // ErrBadLines is returned with a report when bad lines kept a file from being
 // imported.
-var ErrBadLines error = &Advised{errors.New("node: the file has bad lines, nothing was imported"), "mend them, or leave them out with --skip-bad"}
+var ErrBadLines error = &Advised{errors.New("node: the file has bad lines, nothing was imported"), "mend them, or leave them out with skip_bad=true"}
 
 // ErrSomeBad is returned with a report when the bad lines of a file with IDs were left out.
-var ErrSomeBad error = &Advised{errors.New("node: the file has bad lines, the others are stored"), "mend them and import it again: what is there changes nothing; or leave them out with --skip-bad"}
+var ErrSomeBad error = &Advised{errors.New("node: the file has bad lines, the others are stored"), "mend them and import it again: what is there changes nothing; or leave them out with skip_bad=true"}
 
 // ErrFull is returned when there is no room for more records.
 var ErrFull = errors.New("node: no more records are stored")

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -115,7 +116,7 @@ func TestErrorsCrossTheInterface(t *testing.T) {
 	if !errors.Is(err, api.ErrBadLines) || report.Bad != 1 || err.Error() != api.Plain(api.ErrBadLines.Error()) {
 		t.Errorf("bad lines: %+v, %v", report, err)
 	}
-	if advised, ok := errors.AsType[*api.Advised](err); !ok || !strings.Contains(advised.Advice, "--skip-bad") {
+	if advised, ok := errors.AsType[*api.Advised](err); !ok || !strings.Contains(advised.Advice, "skip_bad=true") {
 		t.Errorf("the advice is lost: %v", err)
 	}
 	if _, err := c.Members(t.Context()); !errors.Is(err, api.ErrNotJoined) {
@@ -143,5 +144,16 @@ func TestConnectHoldsTheDirectory(t *testing.T) {
 			t.Errorf("status %+v, %v", s, err)
 		}
 		require.NoError(t, c.Close())
+	}
+}
+
+// A file of tokens to which others have rights is not used.
+func TestTokensAreTheOwners(t *testing.T) {
+	dir := directory(t)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, datadir.TokensFile), []byte("[]"), 0o600))
+	c, err := Connect(t.Context(), dir, discard)
+	require.NoError(t, err, c.Close(), os.Chmod(filepath.Join(dir, datadir.TokensFile), 0o620))
+	if _, err := Connect(t.Context(), dir, discard); err == nil || !strings.Contains(err.Error(), "chmod 600") {
+		t.Errorf("with a file that others can write: %v", err)
 	}
 }
