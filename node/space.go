@@ -18,7 +18,7 @@ const spaceEvery = 1024
 // space reports an error if no more records are stored: the database has reached its limit,
 // or the disk is nearly full.
 func (n *Node) space() error {
-	if most := int64(n.files.Config.MaxMegabytes) << 20; most > 0 {
+	if most := int64(n.live.Load().MaxMegabytes) << 20; most > 0 {
 		used, err := n.store.Used()
 		if err != nil {
 			return fmt.Errorf("node: %w", err)

@@ -60,7 +60,7 @@ func keyList() string {
 // settings reads what --set and config set were given.
 func settings(texts []string) (list []datadir.Setting, err error) {
 	for _, text := range texts {
-		s, err := datadir.ParseSetting(text, "--set")
+		s, err := datadir.ParseSetting(text, datadir.SetFlag)
 		if err != nil {
 			return nil, err
 		}

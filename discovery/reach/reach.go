@@ -85,7 +85,7 @@ func New(c Config) (*Reach, error) {
 	for _, text := range c.Listen {
 		a, err := multiaddr.NewMultiaddr(text)
 		if err != nil {
-			return nil, fmt.Errorf("%q: %w", text, err)
+			return nil, NoAddress(text, "/ip4/0.0.0.0/tcp/4001", err)
 		}
 		if !listenable.MatchString(a.String()) {
 			return nil, fmt.Errorf("%q cannot be listened on; write an address of this machine as /ip4/0.0.0.0/tcp/4001, /ip4/0.0.0.0/tcp/4001/ws or /ip4/0.0.0.0/udp/4001/quic-v1", text)

@@ -58,7 +58,7 @@ type Config struct {
 
 	KeepRecords  int     `toml:"keep_records,omitempty" change:"live" comment:"keep the newest so many records; older ones are deleted, here and from what is learned; left out: all"`
 	KeepDays     float64 `toml:"keep_days,omitempty" change:"live" comment:"keep records for so many days after they arrived; left out: for ever. Deleting frees no budget."`
-	MaxMegabytes int     `toml:"max_megabytes,omitempty" comment:"how many megabytes the database may take: beyond them no more records are stored; left out: no limit"`
+	MaxMegabytes int     `toml:"max_megabytes,omitempty" change:"live" comment:"how many megabytes the database may take: beyond them no more records are stored; left out: no limit"`
 
 	Profile     []float64 `toml:"profile,omitempty" comment:"public profile, for tasks with the graph rule profile; everybody can read it"`
 	Unprotected string    `toml:"unprotected,omitempty" change:"promised" comment:"the consent to send models without any guarantee"`
@@ -206,7 +206,7 @@ func peersOf(key string, addrs []string) ([]peer.AddrInfo, error) {
 	for _, a := range addrs {
 		info, err := peer.AddrInfoFromString(a)
 		if err != nil {
-			return nil, &keyError{key, fmt.Errorf("%q: %w (it should end in /p2p/ and a peer ID)", a, err)}
+			return nil, &keyError{key, reach.NoAddress(a, "/ip4/192.0.2.7/tcp/4001/p2p/ID", err)}
 		}
 		out = append(out, *info)
 	}
@@ -220,7 +220,7 @@ func (c *Config) announced() ([]multiaddr.Multiaddr, error) {
 	for _, text := range c.Announce {
 		a, err := multiaddr.NewMultiaddr(text)
 		if err != nil {
-			return nil, &keyError{"announce", fmt.Errorf("%q: %w", text, err)}
+			return nil, &keyError{"announce", reach.NoAddress(text, "/ip4/198.51.100.7/tcp/4001", err)}
 		}
 		if last := a[len(a)-1]; last.Protocol().Code == multiaddr.P_P2P {
 			return nil, &keyError{"announce", fmt.Errorf("%q: leave out /p2p/ and the peer ID", text)}

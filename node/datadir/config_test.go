@@ -52,7 +52,7 @@ func TestConfigErrorsNameTheKey(t *testing.T) {
 	if err := c.Validate(lineTask()); err == nil || !strings.Contains(err.Error(), `key "announce": "/ip4/198.51.100.7" has no port`) {
 		t.Errorf("an address without a port: error %v", err)
 	}
-	if _, err := parseConfig([]byte("epsilom = 1"), lineTask(), nil); err == nil || !strings.Contains(err.Error(), "epsilom") {
+	if _, err := parseConfig(ConfigFile, []byte("epsilom = 1"), lineTask(), nil); err == nil || !strings.Contains(err.Error(), "epsilom") {
 		t.Errorf("unknown key: error %v does not name it", err)
 	}
 }

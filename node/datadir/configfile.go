@@ -31,8 +31,8 @@ func ShowConfig(dir string, over []Setting) ([]KeyValue, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := l.err(); err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, ConfigFile), err)
+	if err := l.err(filepath.Join(dir, ConfigFile)); err != nil {
+		return nil, err
 	}
 	var list []KeyValue
 	for _, k := range Keys() {
@@ -127,7 +127,7 @@ func SetKeys(dir string, settings []Setting) (changes []KeyChange, err error) {
 			return nil, fmt.Errorf("%s: %w", filepath.Join(dir, ConfigFile), err)
 		}
 	}
-	after, err := parseConfig(text, t, nil)
+	after, err := parseConfig(ConfigFile, text, t, nil)
 	if err != nil {
 		return nil, fmt.Errorf("nothing was changed: %w", err)
 	}

@@ -183,11 +183,7 @@ func ReadConfig(dir string, t *learner.Task, over ...Setting) (Config, error) {
 	if err != nil {
 		return Config{}, err
 	}
-	c, err := parseConfig(text, t, over)
-	if err != nil {
-		return Config{}, fmt.Errorf("%s: %w", filepath.Join(dir, ConfigFile), err)
-	}
-	return c, nil
+	return parseConfig(filepath.Join(dir, ConfigFile), text, t, over)
 }
 
 func configText(dir string) ([]byte, error) {

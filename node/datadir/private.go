@@ -21,6 +21,7 @@ import (
 	"github.com/multiformats/go-multiaddr"
 
 	"p2pnode/discovery/members"
+	"p2pnode/discovery/reach"
 	"p2pnode/gossip"
 	"p2pnode/learner"
 	"p2pnode/node/api"
@@ -128,7 +129,7 @@ func (p Private) Check(listen []string) error {
 	for _, text := range listen {
 		a, err := multiaddr.NewMultiaddr(text)
 		if err != nil {
-			return fmt.Errorf("node: address %q: %w", text, err)
+			return fmt.Errorf("node: %w", reach.NoAddress(text, "/ip4/0.0.0.0/tcp/4001", err))
 		}
 		if _, err := a.ValueForProtocol(multiaddr.P_UDP); err == nil {
 			return fmt.Errorf("node: %s cannot be listened on with a network key (%s): QUIC and the other transports over UDP bring an encryption of their own. "+

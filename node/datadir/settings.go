@@ -136,18 +136,24 @@ func quoted(value string) string {
 	return value
 }
 
-// err is all that is wrong.
-func (l *layered) err() error {
+// SetFlag is where settings come from that a flag gives together with their keys.
+const SetFlag = "--set"
+
+// err is all that is wrong, each with where to mend it: in the named file, or at the flag or
+// the variable that says it.
+func (l *layered) err(file string) error {
 	all := make([]error, len(l.wrong))
 	for i, w := range l.wrong {
-		text := "config: "
+		text := file + ": "
 		switch {
+		case w.From == SetFlag:
+			text = fmt.Sprintf("%s %s: ", w.From, w.Key)
 		case w.From != "":
-			text += w.From + ": "
+			text = w.From + ": "
 		case w.Line > 0:
 			text += fmt.Sprintf("line %d: ", w.Line)
 		}
-		if w.Key != "" {
+		if w.From == "" && w.Key != "" {
 			text += fmt.Sprintf("key %q: ", w.Key)
 		}
 		all[i] = errors.New(text + w.Text)
@@ -155,10 +161,10 @@ func (l *layered) err() error {
 	return errors.Join(all...)
 }
 
-// parseConfig reads a configuration and lays settings over it.
-func parseConfig(text []byte, t *learner.Task, over []Setting) (Config, error) {
+// parseConfig reads a configuration, the content of the named file, and lays settings over it.
+func parseConfig(file string, text []byte, t *learner.Task, over []Setting) (Config, error) {
 	l := readConfig(text, t, over)
-	return l.config, l.err()
+	return l.config, l.err(file)
 }
 
 // Found lays settings over a configuration from which a directory is about to be made, so

@@ -55,7 +55,7 @@ func TestEnvironment(t *testing.T) {
 func TestLayers(t *testing.T) {
 	text := []byte("keep_days = 3.0\nepsilon = 0.5\nnoise = 'gaussian'\n")
 	l := readConfig(text, lineTask(), []Setting{{"keep_days", "4", "P2PNODE_KEEP_DAYS"}, {"keep_days", "5", "--set"}, {"epsilon", "0.50", "P2PNODE_EPSILON"}, {"listen", "/ip4/127.0.0.1/tcp/1, /ip4/127.0.0.1/tcp/2", "P2PNODE_LISTEN"}})
-	require.NoError(t, l.err())
+	require.NoError(t, l.err(ConfigFile))
 	if c := l.config; c.KeepDays != 5 || c.Epsilon != 0.5 || len(c.Listen) != 2 || c.DHT != "server" {
 		t.Errorf("%+v", c)
 	}
@@ -68,16 +68,16 @@ func TestLayers(t *testing.T) {
 		}
 	}
 	for setting, want := range map[Setting]string{
-		{"epsilon", "0.7", "P2PNODE_EPSILON"}:        `config: P2PNODE_EPSILON: key "epsilon": is 0.7 here and 0.5 in config.toml, which alone says`,
-		{"unprotected", Consent, "--set"}:            `config: --set: key "unprotected": is send my models`,
-		{"mdns", "maybe", "P2PNODE_MDNS"}:            `config: P2PNODE_MDNS: key "mdns": is "maybe", and must be true or false`,
-		{"dht", "none", "--set"}:                     `config: --set: key "dht": "none" is neither server nor client nor off`,
+		{"epsilon", "0.7", "P2PNODE_EPSILON"}:        `P2PNODE_EPSILON: is 0.7 here and 0.5 in config.toml, which alone says`,
+		{"unprotected", Consent, "--set"}:            `--set unprotected: is send my models`,
+		{"mdns", "maybe", "P2PNODE_MDNS"}:            `P2PNODE_MDNS: is "maybe", and must be true or false`,
+		{"dht", "none", "--set"}:                     `--set dht: "none" is neither server nor client nor off`,
 		{"keep_records", "many", "X"}:                `must be a whole number`,
 		{"keep_days", "long", "X"}:                   `must be a number`,
 		{"profile", "1,x", "X"}:                      `must be numbers with commas between them`,
-		{"listen", "localhost:80", "P2PNODE_LISTEN"}: `config: P2PNODE_LISTEN: key "listen": `,
+		{"listen", "localhost:80", "P2PNODE_LISTEN"}: `P2PNODE_LISTEN: "localhost:80" is no multiaddress, such as /ip4/0.0.0.0/tcp/4001: must begin with /`,
 	} {
-		if err := readConfig(text, lineTask(), []Setting{setting}).err(); err == nil || !strings.Contains(err.Error(), want) {
+		if err := readConfig(text, lineTask(), []Setting{setting}).err(ConfigFile); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", setting, err, want)
 		}
 	}
@@ -85,13 +85,13 @@ func TestLayers(t *testing.T) {
 
 // All that is wrong in a configuration is said at once, by lines.
 func TestEverythingWrongInAConfiguration(t *testing.T) {
-	_, err := parseConfig([]byte("dht = 'no'\n\nspeed = 1\nepsilom = 2\nmdns = 'yes'\nkeep_days = -1.0\n"), lineTask(), []Setting{{"power", "much", "P2PNODE_POWER"}})
-	says(t, err, `line 1: key "dht": "no" is neither`)
+	_, err := parseConfig(ConfigFile, []byte("dht = 'no'\n\nspeed = 1\nepsilom = 2\nmdns = 'yes'\nkeep_days = -1.0\n"), lineTask(), []Setting{{"power", "much", "P2PNODE_POWER"}})
+	says(t, err, `config.toml: line 1: key "dht": "no" is neither`)
 	says(t, err, `line 3: key "speed": is no key of the configuration: leave it out`)
-	says(t, err, `line 4: key "epsilom": is no key of the configuration; do you mean epsilon?`)
+	says(t, err, `config.toml: line 4: key "epsilom": is no key of the configuration; do you mean epsilon?`)
 	says(t, err, `line 5: key "mdns": must be true or false`)
 	says(t, err, `line 6: key "keep_days": -1 is outside`)
-	says(t, err, `config: P2PNODE_POWER: key "power": "much" is neither`)
+	says(t, err, `P2PNODE_POWER: "much" is neither`)
 }
 
 // A directory is made from settings as from flags, but for giving up all that it promises.

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	manet "github.com/multiformats/go-multiaddr/net"
 
+	"p2pnode/discovery/reach"
 	"p2pnode/node/api"
 
 	"github.com/libp2p/go-libp2p/core/host"
@@ -57,22 +57,17 @@ func AddrStrings(addrs []multiaddr.Multiaddr) []string {
 	return out
 }
 
-// whatIsWrong is what the multiaddr module finds wrong with an address, without the address
-// and without what it tried below.
-func whatIsWrong(err error, address string) string {
-	text := strings.TrimPrefix(err.Error(), fmt.Sprintf("failed to parse multiaddr %q: ", address))
-	text, _, _ = strings.Cut(text, ": failed to parse")
-	return text
-}
-
 // ParsePeer reads a multiaddress that ends in /p2p/ and a peer ID and can be dialled.
 func ParsePeer(address string) (peer.AddrInfo, error) {
 	info, err := peer.AddrInfoFromString(address)
+	if err != nil {
+		wrong := fmt.Errorf("node: %w", reach.NoAddress(address, "/ip4/192.0.2.7/tcp/4001/p2p/ID", err))
+		if errors.Is(err, peer.ErrInvalidAddr) {
+			wrong = api.Advise(wrong, "p2pnode run prints the whole address, and p2pnode status too")
+		}
+		return peer.AddrInfo{}, wrong
+	}
 	switch {
-	case errors.Is(err, peer.ErrInvalidAddr):
-		return peer.AddrInfo{}, api.Advise(fmt.Errorf("node: %q does not end in /p2p/ and a peer ID", address), "p2pnode run prints the whole address, and p2pnode status too")
-	case err != nil:
-		return peer.AddrInfo{}, fmt.Errorf("node: %q is no multiaddress, such as /ip4/192.0.2.7/tcp/4001/p2p/ID: %s", address, whatIsWrong(err, address))
 	case len(info.Addrs) == 0:
 		return peer.AddrInfo{}, fmt.Errorf("node: %q says who, but not where; write the whole address, such as /ip4/192.0.2.7/tcp/4001/p2p/%s", address, info.ID)
 	case manet.IsIPUnspecified(info.Addrs[0]):
