@@ -3,6 +3,7 @@ package learner
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mathext"
@@ -28,8 +29,11 @@ func (v *Interval) Bounds() string {
 	if v == nil {
 		return ""
 	}
-	return fmt.Sprintf(" [%.4f, %.4f]", v.Low, v.High)
+	return fmt.Sprintf(" [%s, %s]", bound(v.Low), bound(v.High))
 }
+
+// bound writes one with four digits, and no -0.
+func bound(v float64) string { return strings.Replace(fmt.Sprintf("%.4f", v), "-0.0000", "0.0000", 1) }
 
 // What [Interval.Word] says.
 const (

@@ -2,6 +2,7 @@ package learner
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 
 	"p2pnode/privacy"
@@ -61,6 +62,21 @@ func (t *Task) Clocked() bool { return t.learner().clocked }
 
 // InRounds reports whether agents wait for each other's rounds, as [Task.Rounds] says.
 func (t *Task) InRounds() bool { return t.learner().rounds }
+
+// Stranded reports whether an agent that stands at that round takes part no more: it goes in
+// rounds, and a restore of its directory has put it beyond the last one. Nobody would follow
+// it there: it would be waited for in every round and be in none. The rounds of a learner
+// with servers are theirs, so that its clients can go on.
+func (t *Task) Stranded(self ID, round uint64) bool {
+	switch servers := t.Servers(); {
+	case !t.InRounds():
+		return false
+	case len(servers) == 0:
+		return round > t.Rounds.last()
+	default:
+		return slices.Contains(servers, self) && round > lastRound
+	}
+}
 
 // Silent reports whether agents send nothing and release nothing.
 func (t *Task) Silent() bool { return t.learner().silent }

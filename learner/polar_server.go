@@ -28,8 +28,8 @@ func newPolarServer(c Config) (Agent, error) {
 		}
 	}
 	if s := c.Resume; s != nil {
-		if s.Round > maxStep {
-			return nil, fmt.Errorf("learner: a server cannot go on from round %d of a restored directory, because its rounds count the steps of all servers; make a task that names another server", s.Round)
+		if s.Round > lastRound { // see [Task.Stranded]
+			return nil, fmt.Errorf("learner: a server's rounds count the steps of all servers, and round %d lies beyond the last", s.Round)
 		}
 		p.step = s.Round
 		copy(p.model, s.Model)

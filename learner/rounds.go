@@ -131,9 +131,8 @@ func newRounds(c Config, s scheme) (rounds, error) {
 	if c.Resume == nil {
 		return r, nil
 	}
-	if last := r.task.Rounds.last(); c.Resume.Round > last {
-		// It would be waited for in every round and be in none.
-		return r, fmt.Errorf("learner: round %d lies beyond the last, %d, as those of a restored directory do, and nobody would follow it there; begin with an empty directory, in which records have a new budget", c.Resume.Round, last)
+	if c.Resume.Round > c.Task.Rounds.last() { // see [Task.Stranded]
+		return r, fmt.Errorf("learner: round %d lies beyond the last, and nobody would follow there", c.Resume.Round)
 	}
 	r.model = slices.Clone(c.Resume.Model)
 	r.published = r.model

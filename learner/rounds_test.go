@@ -455,3 +455,30 @@ func TestRoundsTakeAnything(t *testing.T) {
 		}
 	}
 }
+
+// Who is stranded is refused, and nobody else is, by every learner.
+func TestStranded(t *testing.T) {
+	restored := State{Round: 1 << 50, Model: []float64{0, 0}}
+	for name, c := range map[string]struct {
+		config Config
+		want   bool
+	}{
+		"clocked":             {Config{Self: "a", Task: plainTask("squared", 2)}, false},
+		"in rounds":           {Config{Self: "a", Task: newRoundsPlayer(t, nil).agent.task}, true},
+		"endless rounds":      {Config{Self: "a", Task: newRoundsPlayer(t, func(c *Config) { c.Task.Rounds.Count = 0 }).agent.task}, true},
+		"a server":            {polarConfig(polarTask(), "1"), true},
+		"a client of servers": {polarConfig(polarTask(), "h"), false},
+	} {
+		c.config.Policy, c.config.WakeMean, c.config.Schedule = repeated(must(privacy.NewGaussian(1, 3))), 1, source()
+		if name == "a server" {
+			c.config.Self = c.config.Task.Servers()[0]
+		}
+		c.config.Resume = &restored
+		if _, err := New(c.config); (err != nil) != c.want || c.config.Task.Stranded(c.config.Self, restored.Round) != c.want {
+			t.Errorf("%s: %v; want stranded: %t", name, err, c.want)
+		}
+		if c.config.Task.Stranded(c.config.Self, 1) {
+			t.Errorf("%s: stranded in round 1", name)
+		}
+	}
+}

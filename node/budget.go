@@ -40,7 +40,7 @@ func (n *Node) Budget(context.Context) (api.Budget, error) {
 		Obfuscation: n.files.Task.Obfuscated(), Bare: n.ledger.Unprotected(),
 		Noise: c.Noise, Accounting: c.Accounting, Pace: c.Pace, Batch: c.Batch, Releases: c.Releases,
 		Plan: n.plan(), ShareOf: "budget",
-		Contradicted: n.ledger.Contradicted(), ForeignSum: n.ledger.ForeignSum(), Cohorts: cohorts, Person: []api.PersonBudget{},
+		Contradicted: n.ledger.Contradicted(), ForeignSum: n.ledger.ForeignSum(), Stranded: n.stranded() != nil, Cohorts: cohorts, Person: []api.PersonBudget{},
 		VisibleTo: VisibleTo, NotCovered: NotCovered(),
 	}
 	if b.Sums, err = n.sumsBudget(); err != nil {
@@ -122,6 +122,9 @@ func (n *Node) cohorts() ([]api.CohortBudget, error) {
 // left is how many releases a cohort can still take part in, and what share of its
 // budget the next one costs.
 func (n *Node) left(c privacy.Cohort) (releases int, next float64) {
+	if n.stranded() != nil {
+		return 0, 0
+	}
 	if n.files.Config.Protected() {
 		return n.ledger.Left(c)
 	}
@@ -136,6 +139,9 @@ func (n *Node) done(cohorts []api.CohortBudget) bool {
 		return n.sums.over()
 	}
 	c := n.files.Config
+	if n.stranded() != nil {
+		return true
+	}
 	if !c.Protected() && c.Releases == 0 {
 		return false
 	}
@@ -147,9 +153,9 @@ func (n *Node) summary(cohorts []api.CohortBudget) api.BudgetSummary {
 	s := api.BudgetSummary{
 		Epsilon: c.Epsilon, Delta: c.Guarantee().Delta, Left: c.Releases,
 		Unbounded: n.unbounded(), Unprotected: !c.Protected(), Obfuscation: n.files.Task.Obfuscated(), Plan: n.plan(),
-		SumsShare: n.files.Task.Sums.Share(), SumsOnly: n.files.Task.Silent(),
+		Stranded: n.stranded() != nil, SumsShare: n.files.Task.Sums.Share(), SumsOnly: n.files.Task.Silent(),
 	}
-	if s.SumsOnly {
+	if s.SumsOnly || s.Stranded {
 		s.Left = 0
 	}
 	if len(cohorts) > 0 {

@@ -81,6 +81,18 @@ func (h *history) contradiction() error {
 	return h.err
 }
 
+// errStranded says that a restored node goes in rounds.
+var errStranded = api.Advise(errors.New("node: the directory was restored, and its task's learner goes in rounds, where nobody would follow it: it predicts, and takes part no more"),
+	"to take part, make a node in an empty directory, with records that were in none; if this is a server, make a task that names another one")
+
+// stranded says why a restored node takes part no more; nil: it does.
+func (n *Node) stranded() error {
+	if n.files.Task.Stranded(gossip.ID(n.self), n.ledger.Round()) {
+		return errStranded
+	}
+	return nil
+}
+
 // compare relies on the order of a release: a round is paid and its model is on disk before
 // anybody can have it. So a peer can hold at most the newest round, and then exactly the
 // stored model. After a deliberate restore rounds go on far above any that were published,

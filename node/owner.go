@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"runtime"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/peer"
@@ -71,6 +72,7 @@ func (n *Node) Progress(context.Context) (api.Status, error) {
 		Addrs:      []string{},
 		Paused:     n.Paused(),
 		Experiment: n.files.Config.Experiment,
+		Goroutines: runtime.NumGoroutine(),
 		Records:    counts.Records,
 		HeldOut:    counts.HeldOut,
 		SetAside:   counts.Aside,

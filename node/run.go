@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,7 +41,7 @@ func (n *Node) Run(ctx context.Context) error {
 		return errErased
 	}
 	defer n.pauses.leave()
-	if err := knownContradiction(n.ledger); err != nil {
+	if err := cmp.Or(knownContradiction(n.ledger), n.stranded()); err != nil {
 		return err
 	}
 	if !n.files.Config.Protected() {

@@ -122,7 +122,10 @@ func whatCosts(s *api.SumsBudget) string {
 
 // nothingMore says why the present records take part in no more rounds, and what the
 // owner can do.
-func nothingMore(plan *api.PlanBudget, retired bool) string {
+func nothingMore(plan *api.PlanBudget, retired, isStranded bool) string {
+	if isStranded {
+		return stranded + "; records that come serve your own model. " + strings.TrimSuffix(strandedAdvice, ".")
+	}
 	why := "the budget of these records is used up"
 	if retired {
 		why = "these records are retired by a restore"
@@ -136,6 +139,12 @@ func nothingMore(plan *api.PlanBudget, retired bool) string {
 	}
 	return why + "; import new ones and they begin a new cohort with a budget of its own"
 }
+
+// What is said of a node that a restore has put beyond the last round.
+const (
+	stranded       = "it was restored, and its task's learner goes in rounds, where nobody would follow it"
+	strandedAdvice = "To take part, make a node in an empty directory, with records that were in none."
+)
 
 const planOver = "the plan is over: these records are never shared any more, and new ones never at all."
 
@@ -154,7 +163,7 @@ func outlook(b api.Budget) string {
 	case b.Unprotected:
 		return "Rounds cost nothing, because nothing is protected."
 	case b.Left == 0:
-		return "Nothing more will be sent: " + nothingMore(b.Plan, allRetired(b.Cohorts)) + "."
+		return "Nothing more will be sent: " + nothingMore(b.Plan, allRetired(b.Cohorts), b.Stranded) + "."
 	}
 	left := fmt.Sprintf("%d %s left.", b.Left, plural(b.Left, "round is", "rounds are"))
 	if p := b.Plan; p != nil {
@@ -255,9 +264,12 @@ func recipesText(s api.SumsBudget) string {
 	return " (" + strings.Join(each, ", ") + ")"
 }
 
-// atLeast writes what is known of the spending of retired records.
+// rounding is how far the accountant's numbers may lie below what they stand for.
+const rounding = 1e-6
+
+// atLeast writes what is known of the spending of retired records, rounded down.
 func atLeast(share float64) string {
-	return fmt.Sprintf("at least %.3g %%, counts as all", 100*share)
+	return fmt.Sprintf("at least %.4g %%, counts as all", math.Floor(1e4*(share+rounding))/100)
 }
 
 func cohortState(b api.Budget, c api.CohortBudget) string {
@@ -270,6 +282,8 @@ func cohortState(b api.Budget, c api.CohortBudget) string {
 		return "retired by a restore, for ever"
 	case b.Plan != nil && b.Plan.Left == 0:
 		return "the plan is over"
+	case b.Stranded:
+		return "takes no part: the directory was restored"
 	case c.Left == 0:
 		return "used up"
 	case b.Bare > 0:

@@ -161,10 +161,6 @@ func (r *findings) ask(cmd *cobra.Command, o *options) {
 	} else {
 		r.Missing["doctor"] = message(err)
 	}
-	if _, err := owner.LogLevels(ctx); err != nil { // nobody keeps a log
-		r.Missing["log"] = message(err)
-		return
-	}
 	for line, err := range owner.Logs(ctx, reportLines, false) {
 		if err != nil {
 			r.Missing["log"] = message(err)
@@ -210,7 +206,7 @@ var choice = regexp.MustCompile(`^[a-z][a-z-]{1,20}$`)
 func reducedStatus(s *api.Status) map[string]any {
 	return map[string]any{
 		"running": s.Running, "paused": len(s.Paused), "addresses": s.Addrs, "neighbours": s.Neighbours, "listening": s.Listening, "heard": s.Heard,
-		"candidates": s.Candidates, "connections": s.Connections, "edge_changes": s.EdgeChanges, "round": s.Round, "done": s.Done,
+		"candidates": s.Candidates, "connections": s.Connections, "goroutines": s.Goroutines, "edge_changes": s.EdgeChanges, "round": s.Round, "done": s.Done,
 		"restored": s.Restored, "contradicted_round": s.Contradicted, "contradicted_by_sum": s.ForeignSum, "rounds": s.Rounds, "traffic": s.Traffic,
 		"private_network": s.Private != nil, "privacy": s.Privacy, "has_records": s.Records > 0, "has_sums": s.Sums != nil,
 	}

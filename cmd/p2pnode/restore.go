@@ -62,12 +62,14 @@ func (r *restore) run(cmd *cobra.Command) error {
 		}
 	}
 	done := restored{Dir: r.dir}
-	kept, err := datadir.Restore(r.dir, r.from, func(records int) error {
-		done.Records = records
-		if r.yes {
+	kept, err := datadir.Restore(r.dir, r.from, func(records int) (err error) {
+		if done.Stranded, err = datadir.RestoreStrands(r.dir); err != nil {
+			return err
+		}
+		if done.Records = records; r.yes {
 			return nil
 		}
-		return r.confirm(cmd, records)
+		return r.confirm(cmd, done)
 	})
 	if err != nil {
 		return err
@@ -78,28 +80,29 @@ func (r *restore) run(cmd *cobra.Command) error {
 
 // The texts that an owner must read before a restore.
 const (
-	sinceCopy    = "Nobody can tell what was sent after the copy was made, so every record in it counts as spent."
-	sinceElse    = "Nobody can tell what was sent without this database knowing, so every record in it counts as spent."
-	restoreMeans = "All of them are RETIRED from the shared training set FOR EVER. They still serve your own predictions. " +
-		"New records begin a new cohort with a budget of its own, or, under a plan, take part in what is left of it. " +
+	sinceCopy      = "Nobody can tell what was sent after the copy was made, so every record in it counts as spent."
+	sinceElse      = "Nobody can tell what was sent without this database knowing, so every record in it counts as spent."
+	restoreRetires = "All of them are RETIRED from the shared training set FOR EVER. They still serve your own predictions. "
+	restoreMeans   = restoreRetires + "New records begin a new cohort with a budget of its own, or, under a plan, take part in what is left of it. " +
 		"Do not import again what was on this device before: it would get a second budget, and others could learn twice as much about it."
-	restoredInRounds = "This task's learner goes in rounds, where nobody would follow a restored node: it WILL NOT RUN AGAIN, and only " +
-		"predicts. To take part, make a node in an empty directory, with records that were in none."
+	strands = "This task's learner goes in rounds, where nobody would follow a restored node: it WILL NOT RUN AGAIN, and only " +
+		"predicts. " + strandedAdvice
 )
 
-// confirm asks the user whether to go on.
-func (r *restore) confirm(cmd *cobra.Command, records int) error {
+// confirm asks the user whether to go on, given what will be done.
+func (r *restore) confirm(cmd *cobra.Command, do restored) error {
+	records := do.Records
 	what := fmt.Sprintf("This retires %d %s of %s.", records, plural(records, "record", "records"), r.dir)
-	means := sinceElse + " " + restoreMeans
+	since, means := sinceElse, restoreMeans
 	if r.from != "" {
 		what = fmt.Sprintf("This puts %s in place of the database of %s and retires the %d %s in it.",
 			r.from, r.dir, records, plural(records, "record", "records"))
-		means = sinceCopy + " " + restoreMeans
+		since = sinceCopy
 	}
-	if t, err := datadir.ReadTask(r.dir); err == nil && t.InRounds() {
-		means += " " + restoredInRounds
+	if do.Stranded {
+		means = restoreRetires + strands
 	}
-	return agreed(cmd, paragraph("", what)+paragraph("", means), "Restore")
+	return agreed(cmd, paragraph("", what)+paragraph("", since+" "+means), "Restore")
 }
 
 // agreed shows what is about to be done, and returns nil if the user writes yes. At the
@@ -109,6 +112,7 @@ func agreed(cmd *cobra.Command, about, do string, also ...string) error {
 	answer, err := readLine(cmd)
 	switch {
 	case errors.Is(err, io.EOF) && answer == "":
+		fmt.Fprintln(cmd.ErrOrStderr())
 		return usageError{errors.New("this needs a yes, and there is no terminal to ask on; say --yes if you mean it"), cmd}
 	case !slices.Contains(append(also, "yes"), strings.ToLower(strings.TrimSpace(answer))):
 		return errors.New("not confirmed; write yes, or say --yes")
@@ -142,12 +146,18 @@ type restored struct {
 	Dir     string `json:"dir"`
 	Records int    `json:"retired_records"`
 	Kept    string `json:"replaced_kept_as"`
+	// Stranded says that the node takes part no more: see [api.Status].
+	Stranded bool `json:"stranded"`
 }
 
 // String implements [fmt.Stringer].
 func (r restored) String() string {
+	next := "new records begin a new cohort."
+	if r.Stranded {
+		next = "new ones do so, too.\n" + stranded + ". " + strandedAdvice
+	}
 	text := fmt.Sprintf("Restored %s. Its %d %s retired from the shared training set for ever;\n", r.Dir, r.Records, plural(r.Records, "record is", "records are")) +
-		"they still serve your predictions, and new records begin a new cohort.\n"
+		"they still serve your predictions, and " + next + "\n"
 	if r.Kept != "" {
 		text += fmt.Sprintf("What was there before is kept as %s.\n", r.Kept) +
 			"It holds records too, in clear: remove it when you are sure that you do not need it.\n"

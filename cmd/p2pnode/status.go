@@ -35,6 +35,9 @@ func statusText(s api.Status) string {
 	if len(s.Paused) > 0 {
 		running = pauseText(s.Paused)
 	}
+	if s.Privacy.Stranded {
+		running = "not running, and it cannot"
+	}
 	rows := [][]any{
 		{"node", s.Peer},
 		{"task", fmt.Sprintf("%s (network %s)", s.Task, s.Network)},
@@ -114,7 +117,7 @@ func doneLine(b api.BudgetSummary) string {
 	if b.Unprotected {
 		return "the limit of rounds, key \"releases\", is reached"
 	}
-	return nothingMore(b.Plan, b.Retired)
+	return nothingMore(b.Plan, b.Retired, b.Stranded)
 }
 
 // obfuscation is part of every label of the learner polar without noise.
@@ -133,7 +136,7 @@ func roundLine(s api.Status) string {
 		text += " (round numbers jump at a restore)"
 	}
 	r := s.Rounds
-	if r == nil {
+	if r == nil || s.Privacy.Stranded {
 		return text
 	}
 	if r.Last > 0 {
@@ -221,7 +224,7 @@ func modelRows(s api.Status) [][]any {
 	rows := [][]any{
 		{"model", fmt.Sprintf("%s %.4f%s with %s, %.4f%s alone, %.4f for a constant; on %d %s", c.Measure,
 			c.Personal, c.PersonalInterval.Bounds(), others(s), c.Alone, c.AloneInterval.Bounds(), c.Base, c.HeldOut, plural(c.HeldOut, "held-out record", "held-out records"))},
-		{"gain", gainLine(c, others(s))},
+		{"gain", gainLine(c, s)},
 	}
 	if f := s.Fit; f != nil && !f.Current {
 		rows = append(rows, []any{"", fmt.Sprintf("fitted to %d records %s ago; a newer one is being fitted", f.Records, time.Duration(f.Age*float64(time.Second)).Round(time.Second))})
@@ -249,12 +252,40 @@ func others(s api.Status) string {
 	return "neighbours and private sums"
 }
 
-func gainLine(c *api.Comparison, with string) string {
-	if c.Gain == nil {
+func gainLine(c *api.Comparison, s api.Status) string {
+	switch {
+	case c.Personal == c.Alone && nothingHeard(s):
+		return silence(s) + ", so there is nothing that could change the error"
+	case c.Gain == nil:
 		return c.Verdict + ": too few held-out records for an interval"
 	}
 	change := c.Gain.Negative()
-	return fmt.Sprintf("%s: %s change the error by %+.4f%s", c.Verdict, with, change.Mean, change.Bounds())
+	return fmt.Sprintf("%s: %s change the error by %s%s", c.Verdict, others(s), signed(change.Mean), change.Bounds())
+}
+
+// nothingHeard reports whether there is nothing from which the personal model could learn.
+func nothingHeard(s api.Status) bool {
+	return s.Heard == 0 && (s.Sums == nil || s.Sums.Known == 0)
+}
+
+// silence says from whom nothing has come.
+func silence(s api.Status) string {
+	switch {
+	case s.Sums == nil:
+		return "no neighbour was heard yet"
+	case s.Privacy.SumsOnly:
+		return "no result of a private sum is here yet"
+	}
+	return "no neighbour was heard and no result of a private sum is here yet"
+}
+
+// signed writes a change with four digits, and none without a sign.
+func signed(v float64) string {
+	text := fmt.Sprintf("%+.4f", v)
+	if strings.Trim(text, "+-0.") == "" {
+		return text[1:]
+	}
+	return text
 }
 
 func threeText(t *api.Three, with string) string {

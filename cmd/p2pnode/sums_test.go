@@ -216,7 +216,7 @@ func TestSumTexts(t *testing.T) {
 		{sumText(known, coming(api.SumWaiting, api.PartNone)), []string{"not open yet", "Nothing is paid for it yet. It opens when all members"}, "masked"},
 		{
 			statusText(api.Status{
-				Learner: "sums", Sums: &api.Sums{Committee: four, OnlyFetches: true, List: []api.Sum{here, with(func(s *api.Sum) {
+				Learner: "sums", Sums: &api.Sums{SumCounts: api.SumCounts{Known: 1}, Committee: four, OnlyFetches: true, List: []api.Sum{here, with(func(s *api.Sum) {
 					s.Epoch, s.State, s.Part, s.Missing, s.Duty = 2, api.SumWaiting, api.PartNone, []string{"12D3KooWmember4"}, &api.Duty{Silent: true}
 				})}},
 				Privacy: api.BudgetSummary{Epsilon: 1, Delta: 1e-6, Spent: 1, SumsShare: 1, SumsOnly: true}, Done: true,
@@ -235,6 +235,9 @@ func TestSumTexts(t *testing.T) {
 		{statusText(api.Status{Contradicted: 1, ForeignSum: true}), []string{"REFUSED", "a committee certified that a contribution of this node", "Stop the other copy"}, "holds round"},
 		{budgetText(api.Budget{Contradicted: 1, ForeignSum: true, Unbounded: true}), []string{"REFUSED", "a committee certified"}, "holds round"},
 		{others(api.Status{Sums: &api.Sums{}}), []string{"neighbours and private sums"}, "the"},
+		{gainLine(&api.Comparison{}, api.Status{Sums: &api.Sums{}}), []string{"no neighbour was heard and no result of a private sum is here yet"}, "0.0000"},
+		{gainLine(&api.Comparison{}, api.Status{Sums: &api.Sums{}, Privacy: api.BudgetSummary{SumsOnly: true}}), []string{"no result of a private sum is here yet"}, "neighbour"},
+		{gainLine(&api.Comparison{Verdict: "cannot tell", Gain: &learner.Interval{Mean: 1e-9, Low: -2e-9, High: 1e-9}}, api.Status{Heard: 1}), []string{"change the error by 0.0000 [0.0000, 0.0000]"}, "-0"},
 		{
 			budgetText(api.Budget{Person: []api.PersonBudget{{Epsilon: 1}}, Cohorts: []api.CohortBudget{{Cohort: 1, Records: 32, Sums: 1, Spent: 1}, {Cohort: 2, Records: 3}}, Sums: &api.SumsBudget{
 				Share: 1, Only: true, Committee: four, Epochs: 2, Excess: 1.1547, Left: 1, Recipes: []api.RecipePrice{{Recipe: "mean", Rounds: 1, Share: 1, Price: 1}},

@@ -26,7 +26,10 @@ type Budget struct {
 	Contradicted uint64 `json:"contradicted_round"`
 	// ForeignSum says that a committee showed that, with a contribution to a private sum:
 	// then Contradicted is a round that nobody has shown.
-	ForeignSum bool   `json:"contradicted_by_sum"`
+	ForeignSum bool `json:"contradicted_by_sum"`
+	// Stranded says that the node takes part no more: its learner goes in rounds, and a
+	// restore has put it beyond the last of them.
+	Stranded   bool   `json:"stranded"`
 	Bare       int    `json:"unprotected_releases"` // released without a guarantee so far
 	Noise      string `json:"noise"`
 	Accounting string `json:"accounting"`
@@ -95,6 +98,7 @@ type BudgetSummary struct {
 	Unbounded   bool        `json:"unbounded"`
 	Unprotected bool        `json:"unprotected"`
 	Obfuscation bool        `json:"obfuscation"` // as in Budget
+	Stranded    bool        `json:"stranded"`    // as in Budget
 	Plan        *PlanBudget `json:"plan"`        // which new records do not prolong; nil without one
 	SumsShare   float64     `json:"sums_share"`  // of the budget, for private sums
 	SumsOnly    bool        `json:"sums_only"`   // there are no releases

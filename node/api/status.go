@@ -14,6 +14,9 @@ type Status struct {
 	Network string `json:"network"`
 	Learner string `json:"learner"`
 	Running bool   `json:"running"`
+	// Withheld says that errors on held-out records are not told here, because other machines
+	// reach the address that was asked.
+	Withheld bool `json:"withheld,omitempty"`
 	// Experiment says that the records are public or made up, so that errors on those held
 	// out may leave the machine.
 	Experiment bool     `json:"experiment"`
@@ -40,9 +43,11 @@ type Status struct {
 	Heard       int    `json:"heard"`      // neighbours whose model has arrived
 	Candidates  int    `json:"candidates"` // peers it knows that are no neighbours
 	// Connections counts those to anybody: neighbours, servers, who asked something.
-	Connections int    `json:"connections"`
-	Round       uint64 `json:"round"` // of the last release, or of the learner if it goes in rounds
-	Done        bool   `json:"done"`  // every record's budget is used
+	Connections int `json:"connections"`
+	// Goroutines counts those of the process: many more than an hour ago are a defect.
+	Goroutines int    `json:"goroutines"`
+	Round      uint64 `json:"round"` // of the last release, or of the learner if it goes in rounds
+	Done       bool   `json:"done"`  // every record's budget is used
 	// Restored says that round numbers jumped, because a restore goes on far above
 	// every round that can have been released.
 	Restored bool `json:"restored"`

@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/libp2p/go-libp2p/core/peer"
+
+	"p2pnode/gossip"
 	"p2pnode/node/summing"
 	"p2pnode/privacy"
 	"p2pnode/storage"
@@ -46,7 +49,7 @@ func Kept(dir string) ([]string, error) { return storage.Kept(filepath.Join(dir,
 // new ones begin a new cohort. The copy must be of this node and its task.
 //
 // confirm, unless nil, is asked before anything changes, with the number of records
-// that would be retired; an error of it ends the restore.
+// that would be retired; an error of it ends the restore, and is returned as it is.
 func Restore(dir, from string, confirm func(records int) error) (kept string, err error) {
 	files, err := Read(dir)
 	if _, noKey := os.Stat(filepath.Join(dir, KeyFile)); err != nil && from != "" && errors.Is(noKey, fs.ErrNotExist) {
@@ -66,6 +69,7 @@ func Restore(dir, from string, confirm func(records int) error) (kept string, er
 	if err := checkCopy(from); err != nil {
 		return "", err
 	}
+	var refusal error
 	accept := func(copied *storage.Store) (privacy.Policy, error) {
 		if err := belongs(copied, from, files); err != nil {
 			return privacy.Policy{}, err
@@ -76,7 +80,8 @@ func Restore(dir, from string, confirm func(records int) error) (kept string, er
 		}
 		s, err := before.settle(files.design())
 		if err == nil && confirm != nil {
-			err = confirmed(copied, confirm)
+			refusal = confirmed(copied, confirm)
+			err = refusal
 		}
 		if err != nil {
 			return privacy.Policy{}, err
@@ -88,12 +93,32 @@ func Restore(dir, from string, confirm func(records int) error) (kept string, er
 	switch {
 	case err == nil:
 		return kept, nil
+	case refusal != nil:
+		return "", refusal
 	case inPlace:
 		err = Mend(err, dir)
 	case errors.Is(err, storage.ErrDamaged):
 		err = fmt.Errorf("%w; take another backup", err)
 	}
 	return "", fmt.Errorf("node: restore %s: %w", dir, err)
+}
+
+// RestoreStrands reports whether the node of a directory can take part no more once it is
+// restored; see [learner.Task.Stranded].
+func RestoreStrands(dir string) (bool, error) {
+	t, err := ReadTask(dir)
+	if err != nil {
+		return false, err
+	}
+	key, err := readKey(filepath.Join(dir, KeyFile))
+	if err != nil {
+		return false, err
+	}
+	self, err := peer.IDFromPrivateKey(key)
+	if err != nil {
+		return false, fmt.Errorf("node: the identity has no peer ID: %w", err)
+	}
+	return t.Stranded(gossip.ID(self), restoredRound(time.Now())), nil
 }
 
 // confirmed asks with the number of records of a copy.

@@ -23,9 +23,16 @@ func outside(ctx context.Context) bool {
 // Status implements [api.Reporter].
 func (o discreet) Status(ctx context.Context) (api.Status, error) {
 	if outside(ctx) {
-		return o.Owner.Progress(ctx)
+		return o.Progress(ctx)
 	}
 	return o.Owner.Status(ctx)
+}
+
+// Progress implements [api.Reporter].
+func (o discreet) Progress(ctx context.Context) (api.Status, error) {
+	s, err := o.Owner.Progress(ctx)
+	s.Withheld = outside(ctx)
+	return s, err
 }
 
 // Benefit implements [api.Reporter].

@@ -70,8 +70,11 @@ func TestErrorsStayHere(t *testing.T) {
 	}
 	s, err := there.Status(t.Context())
 	require.NoError(t, err)
-	if s.Personal != nil || s.Fit != nil || s.Records != 60 || s.Experiment {
+	if s.Personal != nil || s.Fit != nil || s.Records != 60 || s.Experiment || !s.Withheld {
 		t.Errorf("others are told %+v", s)
+	}
+	if s, err := here.Progress(t.Context()); err != nil || s.Withheld {
+		t.Errorf("the owner is told that something is withheld: %+v, %v", s, err)
 	}
 	if mine, theirs := verdictTold(t, here), verdictTold(t, there); mine == "" || theirs != "" {
 		t.Errorf("the owner is told the verdict %q, others %q; want one and none", mine, theirs)

@@ -4,7 +4,7 @@ import { bytes, clock, count, plural, share, short } from './words.js';
 
 const words = {
   gap: 'earlier', started: 'started', stopped: 'stopped', paused: 'paused', resumed: 'resumed', met: 'new neighbour', left: 'neighbour left', refused: 'refused',
-  released: 'model sent', unpaid: 'not paid', imported: 'records', deleted: 'deleted', sum: 'private sum', result: 'private sum', rejected: 'rejected', fitted: 'measured',
+  released: 'model sent', unpaid: 'budget used', imported: 'records', deleted: 'deleted', sum: 'private sum', result: 'private sum', rejected: 'rejected', fitted: 'measured',
   backup: 'backup', erased: 'erased', warning: 'warning', recovered: 'recovered',
 };
 
@@ -39,17 +39,33 @@ function why(events) {
   return [h('h3', {}, 'Why'), facts(...[...reasons].sort((a, b) => b[1] - a[1]).map(([reason, n]) => [reason, count(n)]))];
 }
 
-export function list(events) {
+// list shows events, the newest first, at most so many. Models that were sent one after the
+// other are one line.
+export function list(events, most = Infinity) {
   if (events.length === 0) return empty('Nothing has happened yet. Neighbours that are met, models that are sent and records that arrive appear here by themselves.');
-  return h('ol', { class: 'events' }, events.map((e) => h('li', { class: ['warning', 'rejected', 'refused', 'unpaid'].includes(e.kind) ? 'bad' : null },
+  return h('ol', { class: 'events' }, folded(events).slice(0, most).map((e) => h('li', { class: ['warning', 'rejected', 'refused'].includes(e.kind) ? 'bad' : null },
     h('time', { datetime: e.time }, clock(e.time)), h('span', { class: 'kind' }, words[e.kind] || e.kind), h('span', { class: 'text' }, text(e)))));
+}
+
+// folded makes one event of releases that follow each other: the newest, with how many there
+// were, their first round and what they cost together.
+function folded(events) {
+  const out = [];
+  for (const e of events) {
+    const last = out.at(-1);
+    if (e.kind === 'released' && last?.kind === 'released') {
+      out[out.length - 1] = { ...last, times: (last.times || 1) + 1, first: e.round, share: (last.share || 0) + (e.share || 0) };
+    } else out.push(e);
+  }
+  return out;
 }
 
 // text says what happened in the owner's words, or else what the event's own text does, and
 // the facts that stand beside it.
 function text(e) {
   switch (e.kind) {
-    case 'released': return `round ${e.round}; it cost ${share(e.share || 0)} of the budget`;
+    case 'released': if (e.times) return `${count(e.times)} of them, rounds ${e.first} to ${e.round}; they cost ${share(e.share)} of the budget`;
+      return `round ${e.round}; it cost ${share(e.share || 0)} of the budget`;
     case 'met': return `${short(e.peer)} learns with you now`;
     case 'left': return [`${short(e.peer)} does so no more`, e.reason].filter(Boolean).join(': ');
     case 'fitted': return `with ${plural(e.records || 0, 'record')}: ${findings[e.verdict] || 'there is nothing to compare yet'}`;

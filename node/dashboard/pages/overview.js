@@ -14,13 +14,17 @@ export function overview(data) {
       age(status.fit)),
     history(data),
     h('div', { class: 'tiles' }, spent(status), company(status), holdings(status)),
-    h('section', { class: 'card' }, h('h2', {}, 'Lately'), list(data.events.slice(0, 6)),
+    h('section', { class: 'card' }, h('h2', {}, 'Lately'), list(data.events, 6),
       data.events.length > 6 ? h('p', {}, h('a', { href: '#activity' }, 'Everything that happened')) : null),
   ];
 }
 
 // next says what to do where there is no answer.
 function next(what, status) {
+  if (what === 'withheld') {
+    return [h('p', {}, 'Other machines reach this address, and how well models do on your own records stays on the machine of the node. Ask there:'), h('pre', {}, code('p2pnode status')),
+      h('p', {}, 'If the records are public or made up, ', code('experiment = true'), ' in config.toml has it told here, too.')];
+  }
   if (what === 'nothing') {
     return [h('p', {}, 'Give the node some records, as a file with a line for each:'), h('pre', {}, code('p2pnode data import FILE.csv')),
       h('p', {}, 'Every fifth record is held out from learning, and answers this question.')];

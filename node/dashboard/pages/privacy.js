@@ -1,7 +1,7 @@
 // What have I spent, what does one more model cost, and who can see it.
 import { meter } from './overview.js';
 import { card, empty, facts, h, table } from './dom.js';
-import { count, likely, plural, share } from './words.js';
+import { aboutOneIn, count, likely, plural, share } from './words.js';
 
 export function privacy({ budget: b }) {
   if (!b) return h('h1', {}, 'What have I spent?');
@@ -34,6 +34,7 @@ function outlook(b) {
   if (!b.cohorts?.length) return 'There are no records yet. Each record you import has the whole budget for its life.';
   if (b.sums?.only) return b.sums.sums_left === 0 ? 'Nothing more is sent: all private sums are over.' : `Nothing but private sums is sent; ${plural(b.sums.sums_left, 'result')} still to come.`;
   if (b.unprotected) return 'Sending costs nothing, because nothing is protected.';
+  if (b.stranded) return 'Nothing more is sent: the directory was restored, and its task goes in rounds, where nobody would follow it. It predicts. To take part, make a node in an empty directory.';
   if (b.releases_left === 0) {
     return b.plan?.steps_left === 0 ? 'The plan is over: these records are never shared any more.'
       : 'Nothing more is sent: the budget of these records is used. New records begin a group with a budget of its own.';
@@ -48,7 +49,7 @@ function guarantee(b) {
   return [
     h('p', {}, 'Somebody sees everything this node ever sends, and even knows all your other records. What they thought 50 % likely about one record of yours, they can come to think ',
       h('strong', {}, `${likely(one.belief_of_half_at_most)} likely at most`),
-      b.chance_of_more_than_epsilon > 0 ? `, but for about 1 in ${count(Math.round(1 / b.chance_of_more_than_epsilon))} cases.` : '.'),
+      b.chance_of_more_than_epsilon > 0 ? `, but for ${aboutOneIn(b.chance_of_more_than_epsilon)} cases.` : '.'),
     facts(['epsilon', String(one.epsilon), 'how much may be learned of a record over its whole life'],
       ['delta', String(one.delta), 'how often, and by how much, more than that'],
       ['noise', b.noise], ['accounting', b.accounting], ['pace', b.pace]),
@@ -67,13 +68,14 @@ function cohorts(b) {
     table('cohorts', 'Records that arrived together pay together',
       ['group', ['records', 'n'], ['models sent', 'n'], ['spent', 'n'], ['next costs', 'n'], ['left', 'n'], 'state'],
       b.cohorts.map((c) => [String(c.cohort), count(c.records), count(c.releases), c.retired ? `at least ${share(c.spent_share_at_least)}` : share(c.spent_share),
-        c.releases_left > 0 ? share(c.next_release_share) : '–', count(c.releases_left), cohortState(c)])),
+        c.releases_left > 0 ? share(c.next_release_share) : '–', count(c.releases_left), cohortState(b, c)])),
     h('p', { class: 'quiet' }, 'Every fifth record is not counted here: it is held out and is never part of what is sent.'),
   ];
 }
 
-function cohortState(c) {
+function cohortState(b, c) {
   if (c.retired) return 'retired by a restore';
+  if (b.stranded) return 'takes no part';
   return c.releases_left === 0 && c.sums === 0 ? 'used up' : 'in use';
 }
 

@@ -61,10 +61,14 @@ export function others(status) {
   return status.privacy.sums_only ? 'private sums' : 'your neighbours and private sums';
 }
 
+// aboutOneIn says how rare something is, in two digits as p2pnode budget does.
+export const aboutOneIn = (chance) => `about 1 of ${count(Number((1 / chance).toPrecision(2)))}`;
+
 // verdict answers whether it helps.
 export function verdict(status) {
   const c = status.personal;
   if (!status.records) return { mood: 'none', answer: 'There is nothing to learn from yet', next: 'nothing' };
+  if (status.withheld) return { mood: 'none', answer: 'That is not told here', next: 'withheld' };
   if (!c) return { mood: 'none', answer: status.held_out ? 'It is being measured for the first time' : 'There is nothing to measure on yet', next: 'measure' };
   switch (c.verdict) {
     case 'better': return { mood: 'good', answer: 'Yes, it helps' };
