@@ -84,6 +84,7 @@ func (b *Bearer) Allow(r *http.Request, scope api.Scope) (Asker, error) {
 	if err != nil {
 		return Asker{}, err
 	}
+	recognise(r)
 	if err := limited(b.rate(t.ID)); err != nil {
 		return Asker{}, err
 	}

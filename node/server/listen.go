@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-
-	"golang.org/x/net/netutil"
 )
 
 // maxSocketPath is the longest path a unix socket can have everywhere.
@@ -43,7 +41,7 @@ func ListenNetwork(address string, c *tls.Certificate) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("server: offer the owner's interface at %s: %w", address, err)
 	}
-	listener = netutil.LimitListener(listener, mostConnections)
+	listener = newCrowd(listener, mostConnections)
 	if c != nil {
 		listener = tls.NewListener(listener, overTLSWith(*c))
 	}

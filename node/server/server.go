@@ -86,7 +86,8 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, g Guard) erro
 		BaseContext: func(net.Listener) context.Context {
 			return context.WithValue(context.WithoutCancel(ctx), stopping{}, ctx)
 		},
-		ErrorLog: slog.NewLogLogger(s.config.Log.Handler(), slog.LevelDebug),
+		ConnContext: withConnection,
+		ErrorLog:    slog.NewLogLogger(s.config.Log.Handler(), slog.LevelDebug),
 	}
 	stopped := make(chan error, 1)
 	defer context.AfterFunc(ctx, func() {

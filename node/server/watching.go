@@ -60,8 +60,13 @@ type stopping struct{}
 // and what is between them, notice when the other one has gone.
 const stillHere = 15 * time.Second
 
+// opening is how long an error may take that is answered as a problem. After it the client is
+// told that its request has been taken.
+const opening = 200 * time.Millisecond
+
 // sendLive sends what happens as it does, until the client has gone or the server is to
-// stop. While nothing happens it sends nothing, which readers pass over.
+// stop. While nothing happens it sends nothing, which readers pass over. An error that comes
+// before anything was sent is returned.
 func sendLive[T any](w http.ResponseWriter, q *http.Request, live func(context.Context) iter.Seq2[T, error], text func(T) ([]byte, error), nothing string) error {
 	ctx, cancel := context.WithCancel(q.Context())
 	defer cancel()
@@ -70,14 +75,18 @@ func sendLive[T any](w http.ResponseWriter, q *http.Request, live func(context.C
 	}
 	out := &liveWriter{client: w}
 	w.Header().Set("Cache-Control", "no-store")
-	_ = out.send(nil) // the client sees that its request has been taken
-	defer out.repeat(ctx, cancel, []byte(nothing))()
+	stop := out.repeat(ctx, cancel, []byte(nothing))
+	defer stop()
 	for v, err := range live(ctx) {
-		if err != nil {
-			panic(http.ErrAbortHandler)
+		var line []byte
+		if err == nil {
+			line, err = text(v)
 		}
-		line, err := text(v)
 		if err != nil {
+			stop() // and nothing more is sent
+			if begun(w) {
+				panic(http.ErrAbortHandler)
+			}
 			return err
 		}
 		if out.send(line) != nil {
@@ -100,23 +109,23 @@ func (w *liveWriter) send(text []byte) error {
 	return errors.Join(err, http.NewResponseController(w.client).Flush())
 }
 
-// repeat sends a text from time to time until ctx ends or the client has gone, and calls
-// gone then. stop waits until nothing more is sent.
+// repeat begins the answer, and sends a text from time to time until ctx ends or the client
+// has gone, and calls gone then. stop waits until nothing more is sent.
 func (w *liveWriter) repeat(ctx context.Context, gone func(), text []byte) (stop func()) {
 	ctx, end := context.WithCancel(ctx)
 	var sending sync.WaitGroup
 	sending.Go(func() {
-		tick := time.NewTicker(stillHere)
-		defer tick.Stop()
-		for {
+		var beat []byte
+		for wait := opening; ; wait = stillHere {
 			select {
 			case <-ctx.Done():
 				return
-			case <-tick.C:
+			case <-time.After(wait):
 			}
-			if w.send(text) != nil {
+			if w.send(beat) != nil {
 				gone()
 			}
+			beat = text
 		}
 	})
 	return func() { end(); sending.Wait() }

@@ -1,0 +1,107 @@
+package server
+
+import (
+	"container/list"
+	"context"
+	"crypto/tls"
+	"net"
+	"net/http"
+	"sync"
+)
+
+// crowd is a listener with a number of places. When all are taken, a newcomer gets that of
+// the oldest connection on which nobody has shown a token: who shows none holds a place only
+// as long as nobody else wants it.
+type crowd struct {
+	net.Listener
+	places int
+
+	mu        sync.Mutex
+	all       int
+	strangers *list.List // of *guest, the oldest first
+}
+
+func newCrowd(l net.Listener, places int) *crowd {
+	return &crowd{Listener: l, places: places, strangers: list.New()}
+}
+
+// guest is one connection.
+type guest struct {
+	net.Conn
+	of   *crowd
+	gone bool
+	at   *list.Element // among the strangers; nil: a token was shown
+}
+
+// Accept implements [net.Listener]. A newcomer for whom there is no place is hung up on.
+func (c *crowd) Accept() (net.Conn, error) {
+	for {
+		conn, err := c.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if g := c.admit(conn); g != nil {
+			return g, nil
+		}
+		_ = conn.Close() // it knows that it was hung up on
+	}
+}
+
+// admit finds a place for a connection; nil: there is none.
+func (c *crowd) admit(conn net.Conn) *guest {
+	c.mu.Lock()
+	oldest := c.strangers.Front()
+	full := c.all >= c.places
+	if full && oldest == nil {
+		c.mu.Unlock()
+		return nil
+	}
+	g := &guest{Conn: conn, of: c}
+	c.all++
+	g.at = c.strangers.PushBack(g)
+	c.mu.Unlock()
+	if full {
+		_ = oldest.Value.(*guest).Close() // its client notices
+	}
+	return g
+}
+
+// Close implements [net.Conn].
+func (g *guest) Close() error {
+	g.of.mu.Lock()
+	if !g.gone {
+		g.of.all--
+		g.leaveStrangers()
+	}
+	g.gone = true
+	g.of.mu.Unlock()
+	return g.Conn.Close()
+}
+
+// leaveStrangers takes it from among the strangers. The caller holds of.mu.
+func (g *guest) leaveStrangers() {
+	if g.at != nil {
+		g.of.strangers.Remove(g.at)
+		g.at = nil
+	}
+}
+
+// arrived is the key of the connection that a request came over, in its context.
+type arrived struct{}
+
+func withConnection(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, arrived{}, c)
+}
+
+// recognise keeps the place of the connection on which a request showed a token.
+func recognise(r *http.Request) {
+	conn := r.Context().Value(arrived{})
+	if over, ok := conn.(*tls.Conn); ok {
+		conn = over.NetConn()
+	}
+	if g, ok := conn.(*guest); ok {
+		g.of.mu.Lock()
+		defer g.of.mu.Unlock()
+		g.leaveStrangers()
+	}
+}

@@ -1,0 +1,100 @@
+package server
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"testing"
+	"time"
+
+	"p2pnode/internal/require"
+)
+
+// caller is a connection to a server.
+type caller struct {
+	net.Conn
+	from *bufio.Reader
+}
+
+func call(t *testing.T, l net.Listener) *caller {
+	t.Helper()
+	conn, err := net.Dial("tcp", l.Addr().String())
+	require.NoError(t, err)
+	t.Cleanup(func() { conn.Close() })
+	return &caller{conn, bufio.NewReader(conn)}
+}
+
+// asks makes a request and reports whether it was answered.
+func (c *caller) asks(path string) bool {
+	if _, err := fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", path); err != nil {
+		return false
+	}
+	answer, err := http.ReadResponse(c.from, nil)
+	return err == nil && answer.Body.Close() == nil
+}
+
+// stays reports whether the connection is still there after a moment.
+func (c *caller) stays(t *testing.T) bool {
+	t.Helper()
+	require.NoError(t, c.SetReadDeadline(time.Now().Add(20*time.Millisecond)))
+	_, err := c.from.Peek(1)
+	require.NoError(t, c.SetReadDeadline(time.Time{}))
+	return errors.Is(err, os.ErrDeadlineExceeded)
+}
+
+// Strangers who take every place, silent or asking what everybody may, keep nobody away, and
+// who has shown a token keeps the place, however long ago it was.
+func TestStrangersMakeRoom(t *testing.T) {
+	const places = 4
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	s := &http.Server{ConnContext: withConnection, ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/token" {
+			recognise(r)
+		}
+	})}
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(newCrowd(listener, places)) }()
+	defer func() {
+		require.NoError(t, s.Shutdown(context.Background()))
+		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
+	}()
+	owner := call(t, listener)
+	if !owner.asks("/token") {
+		t.Fatal("the first request was not answered")
+	}
+	var strangers []*caller
+	for i := range 3 * places {
+		c := call(t, listener)
+		if i%2 == 0 && !c.asks("/healthz") {
+			t.Errorf("stranger %d was not answered", i)
+		}
+		strangers = append(strangers, c)
+	}
+	if !owner.asks("/token") || !call(t, listener).asks("/token") {
+		t.Error("strangers took the place of who shows a token")
+	}
+	here := 0
+	for _, c := range strangers {
+		if c.stays(t) {
+			here++
+		}
+	}
+	if here != places-2 {
+		t.Errorf("%d strangers are left in %d places, two of them taken by tokens", here, places)
+	}
+	for range places - 2 {
+		if !call(t, listener).asks("/token") {
+			t.Error("a token did not get the place of a stranger")
+		}
+	}
+	if late := call(t, listener); late.asks("/token") || !owner.asks("/token") {
+		t.Error("with tokens at every place a newcomer was let in")
+	}
+}
