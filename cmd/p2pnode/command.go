@@ -65,8 +65,8 @@ func strict(c *cobra.Command) {
 		check = noSuchCommand
 		c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 		c.DisableFlagsInUseLine = true
-		c.SuggestionsMinimumDistance = 2
 	}
+	c.SuggestionsMinimumDistance = 2
 	c.Args = func(c *cobra.Command, args []string) error {
 		if err := check(c, args); err != nil {
 			return usageError{err, c}
@@ -92,7 +92,10 @@ func noSuchCommand(c *cobra.Command, args []string) error {
 }
 
 func noArguments(c *cobra.Command, args []string) error {
-	if len(args) > 0 {
+	switch {
+	case len(args) > 0 && c.HasSubCommands():
+		return noSuchCommand(c, args)
+	case len(args) > 0:
 		return fmt.Errorf("%s takes no arguments, not %q", c.CommandPath(), args[0])
 	}
 	return nil

@@ -51,6 +51,13 @@ func reloading(ctx context.Context, signals <-chan os.Signal, n *node.Node, log 
 				later = append(later, c.Key)
 			}
 		}
-		log.Info("the configuration was read again", "taken up", taken, "need a restart", later)
+		var told []any
+		if len(taken) > 0 {
+			told = append(told, "taken up", taken)
+		}
+		if len(later) > 0 {
+			told = append(told, "need a restart", later)
+		}
+		log.Info("the configuration was read again", told...)
 	}
 }

@@ -117,7 +117,7 @@ func spent(s api.Statement) string {
 	for _, p := range s.Spent {
 		share := percent(p.Spent)
 		if p.Retired {
-			share = "at least " + percent(p.AtLeast) + "; retired by a restore, counts as all"
+			share = "at least " + atLeast(p.AtLeast) + "; retired by a restore, counts as all"
 		}
 		fmt.Fprintf(&b, "| %d | %d | %d | %s |\n", p.Cohort, p.Releases, p.Sums, share)
 	}
@@ -140,6 +140,12 @@ func list(title string, items []string) string {
 }
 
 func number(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
+
+// rounding is how far the accountant's numbers may lie below what they stand for.
+const rounding = 1e-6
+
+// atLeast writes a lower bound on a share, rounded down.
+func atLeast(share float64) string { return number(math.Floor(1e4*(share+rounding))/100) + " %" }
 
 // percent writes a share. It never rounds up to certainty.
 func percent(share float64) string {

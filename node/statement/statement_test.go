@@ -296,3 +296,12 @@ func TestOtherFiles(t *testing.T) {
 		t.Error("a statement that says something twice is taken")
 	}
 }
+
+// A lower bound is not rounded up.
+func TestAtLeast(t *testing.T) {
+	for share, want := range map[float64]string{0: "0 %", 0.25: "25 %", 0.29: "29 %", 0.99996: "99.99 %", 1: "100 %"} {
+		if got := atLeast(share); got != want {
+			t.Errorf("at least %v is said as %q, want %q", share, got, want)
+		}
+	}
+}
