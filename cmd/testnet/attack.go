@@ -6,14 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"text/tabwriter"
 	"time"
 
+	"github.com/libp2p/go-libp2p/gologshim"
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 
 	"p2pnode/testnet/attack"
 )
@@ -25,8 +29,9 @@ daemons, in network namespaces with addresses of their own; those with thousands
 identities, and lying models, on the same code under virtual time.
 
 Namespaces take root and the programs ip, nft and nsenter. Nothing leaves this
-machine. Without names every attack is made, one after another. An attack that has
-no end of its own lasts --minutes. The exit code is 1 if a bar is not held.
+machine. Without names every attack is made, one after another; with --quick some at
+a time. An attack that has no end of its own lasts --minutes. The exit code is 1 if
+a bar is not held.
 
 --list says which attacks there are and what each does.`
 
@@ -64,21 +69,14 @@ func (o *attackOptions) run(cmd *cobra.Command, all []attack.Scenario, names []s
 	if o.list {
 		return listAttacks(cmd.OutOrStdout(), chosen)
 	}
+	gologshim.SetDefaultHandler(slog.DiscardHandler) // the attacker's hosts are refused all the time
 	r := attackReport{Bars: []attack.Bar{}}
 	say := o.teller(cmd.ErrOrStderr())
 	options := attack.Options{Quick: o.quick, Length: o.length(cmd)}
 	if chosen, err = o.ready(cmd, chosen, dir, &options); err != nil {
 		r.fail(say, err)
 	}
-	for i, s := range chosen {
-		if cmd.Context().Err() != nil {
-			break
-		}
-		say(fmt.Sprintf("%d of %d, %s", i+1, len(chosen), s.Name))
-		options.Dir = filepath.Join(dir, s.Name)
-		options.Say = func(line string) { say(s.Name + ": " + line) }
-		r.add(cmd.Context(), say, s, options)
-	}
+	r.make(cmd.Context(), say, chosen, options, dir)
 	r.Interrupted = cmd.Context().Err() != nil
 	write := r.write
 	if o.json {
@@ -144,10 +142,15 @@ func (o *attackOptions) ready(cmd *cobra.Command, chosen []attack.Scenario, dir 
 	return virtual, fmt.Errorf("%d attacks on real daemons were not made: %w", len(chosen)-len(virtual), err)
 }
 
-// teller writes lines with the seconds since the start.
+// teller writes lines with the seconds since the start, from any goroutine.
 func (o *attackOptions) teller(w io.Writer) func(string) {
 	start := time.Now()
-	return func(line string) { fmt.Fprintf(w, "%4.0fs %s\n", time.Since(start).Seconds(), line) }
+	var mu sync.Mutex
+	return func(line string) {
+		mu.Lock()
+		defer mu.Unlock()
+		fmt.Fprintf(w, "%4.0fs %s\n", time.Since(start).Seconds(), line)
+	}
 }
 
 func listAttacks(w io.Writer, all []attack.Scenario) error {
@@ -169,18 +172,53 @@ type attackReport struct {
 	failed      error        // attacks that could not be made to their end
 }
 
-// add makes an attack.
-func (r *attackReport) add(ctx context.Context, say func(string), s attack.Scenario, o attack.Options) {
-	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
-		r.fail(say, err)
-		return
+// quickAtOnce is how many attacks are made at the same time with --quick: they mostly wait.
+const quickAtOnce = 4
+
+// make makes the attacks, each with a directory of its own below dir.
+func (r *attackReport) make(ctx context.Context, say func(string), chosen []attack.Scenario, o attack.Options, dir string) {
+	results := make([]outcome, len(chosen))
+	var making errgroup.Group
+	making.SetLimit(1)
+	if o.Quick {
+		making.SetLimit(quickAtOnce)
 	}
-	bars, err := s.Run(ctx, o)
+	for i, s := range chosen {
+		making.Go(func() error {
+			if ctx.Err() != nil {
+				return nil
+			}
+			say(fmt.Sprintf("%d of %d, %s", i+1, len(chosen), s.Name))
+			own := o
+			own.Dir = filepath.Join(dir, s.Name)
+			own.Say = func(line string) { say(s.Name + ": " + line) }
+			results[i] = attempt(ctx, s, own)
+			return nil
+		})
+	}
+	_ = making.Wait() // errors are in the results
+	for i, got := range results {
+		r.Bars = append(r.Bars, got.bars...)
+		if got.err != nil && ctx.Err() == nil {
+			r.fail(say, fmt.Errorf("%s: %w", chosen[i].Name, got.err))
+		}
+	}
+}
+
+// outcome is what came of one attack.
+type outcome struct {
+	bars []attack.Bar
+	err  error
+}
+
+// attempt makes one attack.
+func attempt(ctx context.Context, s attack.Scenario, o attack.Options) (out outcome) {
+	if out.err = os.MkdirAll(o.Dir, 0o700); out.err != nil {
+		return out
+	}
+	out.bars, out.err = s.Run(ctx, o)
 	_ = os.RemoveAll(o.Dir) // the whole directory goes at the end anyway
-	r.Bars = append(r.Bars, bars...)
-	if err != nil && ctx.Err() == nil {
-		r.fail(say, fmt.Errorf("%s: %w", s.Name, err))
-	}
+	return out
 }
 
 func (r *attackReport) fail(say func(string), err error) {

@@ -267,7 +267,9 @@ func (f *field) acquaint(ctx context.Context) error {
 // learning starts n honest daemons that learn with each other, each some times in ten
 // seconds: their owners have added each other.
 func (f *field) learning(ctx context.Context, n int) error {
-	err := f.settle(n, func(c *datadir.Config) { c.WakeSeconds, c.Releases = 2, f.task.Release.MaxReleases })
+	err := f.settle(n, func(c *datadir.Config) {
+		c.WakeSeconds, c.Releases, c.Epsilon = 2, f.task.Release.MaxReleases, f.task.Release.MaxEpsilon
+	})
 	if err == nil {
 		err = f.acquaint(ctx)
 	}
@@ -365,7 +367,7 @@ func rest(ctx context.Context, d time.Duration) error {
 // records makes up the records of a person, as CSV: numbers in the ranges of the features,
 // and a target that follows from the first.
 func records(t *learner.Task, seed uint64) []byte {
-	const count = 50
+	const count = 1000 // enough to tell through the noise of many releases who is similar
 	r := rand.New(rand.NewPCG(seed, 18))
 	var out bytes.Buffer
 	w := csv.NewWriter(&out)

@@ -12,5 +12,11 @@ func Scenarios() []Scenario {
 		control(),
 		garbage(),
 		exchanges(),
+		eclipse(),
+		passports(),
+		listener(),
+		lastround(),
+		mutes(),
+		outsiders(),
 	}
 }
