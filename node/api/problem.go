@@ -87,7 +87,7 @@ func (t told) Unwrap() error { return t.is }
 
 // packageNames matches the names of this module's packages where errors put them: at
 // the beginning of a text, of a line or of a parenthesis, or after another error's text.
-var packageNames = regexp.MustCompile(`(^|\n|: |\()(?:(?:accountant|api|client|config|csv|datadir|discovery|gossip|graph|learner|local|members|node|peering|privacy|reach|schemes|server|storage|summing|sums|tabular|ticket|tokens): )+`)
+var packageNames = regexp.MustCompile(`(^|\n|: |\()(?:(?:accountant|api|client|config|csv|datadir|discovery|gossip|graph|learner|local|members|node|peering|population|privacy|reach|schemes|server|storage|summing|sums|tabular|ticket|tokens): )+`)
 
 // Plain returns the text of an error without the names of packages that it came through.
 func Plain(text string) string { return packageNames.ReplaceAllString(text, "$1") }
