@@ -184,7 +184,7 @@ func measure(ctx context.Context, n *collected) (s api.Status, err error) {
 }
 
 func progressOf(in []*collected) Progress {
-	p := Progress{Nodes: len(in), Method: Broadcast}
+	p := Progress{Nodes: len(in), Method: methodOf(in)}
 	for _, n := range in {
 		s := &n.status
 		if s.Done {
