@@ -64,6 +64,7 @@ func TestBenefitIsKept(t *testing.T) {
 // Points are thinned to the first of each hour, and before a month to the first of each
 // day, whenever they came.
 func TestBenefitIsThinned(t *testing.T) {
+	t.Parallel()
 	begin := time.Date(2026, 3, 1, 0, 7, 0, 0, time.UTC)
 	var kept []time.Time
 	most := 0

@@ -174,7 +174,7 @@ func TestEdgesAreRechecked(t *testing.T) {
 	t.Parallel()
 	s := attachedSession(t, testNode(t, lineTask(), nil, nil))
 	agent := &toldAgent{Agent: s.loop.agent}
-	s.loop.agent = agent
+	s.loop.agent, s.loop.recheckEvery = agent, 100*time.Millisecond
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() {

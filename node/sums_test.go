@@ -189,6 +189,7 @@ func TestNodesMakeAPrivateSum(t *testing.T) {
 // An old copy of a directory learns from the committee that this node contributed, and
 // stops for good.
 func TestOldCopyOfAContributor(t *testing.T) {
+	t.Parallel()
 	p := newPopulace(t, 2, func(task *learner.Task) { task.Sums.Epochs = 100 }) // so it is in one of them
 	last := len(p.nodes) - 1
 	dir := p.nodes[last].dir
@@ -234,6 +235,7 @@ func TestOldCopyOfAContributor(t *testing.T) {
 // What a member must not lose, show or put back is in no backup, and a restore that the
 // owner confirms erases it. A member that was stopped before it erased its keys goes on.
 func TestMemberKeepsToItself(t *testing.T) {
+	t.Parallel()
 	p := newPopulace(t, 1, func(task *learner.Task) { task.Sums.CloseSeconds = 8 }) // so that it is seen open
 	member := p.nodes[0]
 	root := filepath.Join(member.dir, datadir.CommitteeDir)

@@ -49,6 +49,7 @@ func wideRecords(random *rand.Rand, task *learner.Task, m int) []learner.Record 
 // each other's to the bit, fit personal models to the records and predict; and what they
 // store stays small.
 func TestWideModelsEndToEnd(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ length, classes int }{{784, 10}, {768, 64}} {
 		t.Run(fmt.Sprintf("%d x %d", c.length, c.classes), func(t *testing.T) {
 			task := wideTask(c.length, c.classes)
