@@ -25,6 +25,9 @@ function next(what, status) {
     return [h('p', {}, 'Other machines reach this address, and how well models do on your own records stays on the machine of the node. Ask there:'), h('pre', {}, code('p2pnode status')),
       h('p', {}, 'If the records are public or made up, ', code('experiment = true'), ' in config.toml has it told here, too.')];
   }
+  if (what === 'silence') {
+    return h('p', {}, `Nothing has come of ${others(status)} yet, so your model is the one that you would have alone. Its error (${status.personal.measure}) is ${measured(status.personal.alone)}, on ${plural(status.personal.held_out, 'record')} of yours that nobody learns from.`);
+  }
   if (what === 'nothing') {
     return [h('p', {}, 'Give the node some records, as a file with a line for each:'), h('pre', {}, code('p2pnode data import FILE.csv')),
       h('p', {}, 'Every fifth record is held out from learning, and answers this question.')];

@@ -70,6 +70,7 @@ export function verdict(status) {
   if (!status.records) return { mood: 'none', answer: 'There is nothing to learn from yet', next: 'nothing' };
   if (status.withheld) return { mood: 'none', answer: 'That is not told here', next: 'withheld' };
   if (!c) return { mood: 'none', answer: status.held_out ? 'It is being measured for the first time' : 'There is nothing to measure on yet', next: 'measure' };
+  if (c.personal === c.alone && status.heard === 0 && !status.sums?.known) return { mood: 'open', answer: 'Cannot tell yet', next: 'silence' };
   switch (c.verdict) {
     case 'better': return { mood: 'good', answer: 'Yes, it helps' };
     case 'worse': return { mood: 'bad', answer: 'No, you are better off alone' };
