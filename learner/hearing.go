@@ -28,7 +28,7 @@ func (r *rounds) Receive(now time.Duration, m Message) (Output, error) {
 }
 
 // hearModel keeps a model of this round or of a later one, and returns the
-// acknowledgement of one of this round.
+// acknowledgement of one of this round. An earlier one tells where its sender is.
 func (r *rounds) hearModel(now time.Duration, l *letters, m *Message) ([]Message, error) {
 	switch {
 	case len(m.Real) != len(r.model) || !finite(m.Real) || m.Degree < 1,
@@ -37,17 +37,17 @@ func (r *rounds) hearModel(now time.Duration, l *letters, m *Message) ([]Message
 		return nil, ErrShape
 	case r.collecting && m.Round == r.round && l.now == nil && r.admits(l):
 		l.now = m
-		r.remember(m)
+		_ = r.remember(l, m) // an error: it is known from before a restart
 		return []Message{r.ack(m.From, l)}, nil
 	case m.Round > r.round && (l.next == nil || m.Round > l.next.Round):
 		l.next = m
-		r.remember(m)
+		_ = r.remember(l, m)
 		if r.collecting {
 			r.hurry(now)
 		}
 		return nil, nil
 	}
-	return nil, ErrStale
+	return nil, r.remember(l, m) // of one that is behind, or has come too late
 }
 
 // admits reports whether the neighbour is in the round, which a late one can still
@@ -61,21 +61,33 @@ func (r *rounds) admits(l *letters) bool {
 	return l.member
 }
 
-// remember keeps the newest model of each neighbour for the owner's own fit.
-func (r *rounds) remember(m *Message) {
-	_ = r.hood.hear(m, len(r.model)) // an error: it is not the newest
+// remember keeps the newest model of each neighbour for the owner's own fit, or returns
+// ErrStale.
+func (r *rounds) remember(l *letters, m *Message) error {
+	err := r.hood.hear(m, len(r.model))
+	if err == nil {
+		l.silent = false
+	}
+	return err
 }
 
 // hurry moves the deadline up once a neighbour has gone on: it waits for this agent
 // in the next round, and must hear it before its own deadline, or the two would miss
-// each other for ever. What is still to come if all have gone on is on its way.
+// each other for ever. What is still to come if all have gone on is on its way. So it is
+// if more than few have, and two at least: they may not wait.
 func (r *rounds) hurry(now time.Duration) {
-	wait := r.seconds() / 10
+	wait, gone := r.seconds()/10, 0
 	for i := range r.hood.edges {
-		l := r.letters[r.hood.edges[i].Peer]
-		if l.member && r.hood.edges[i].Live && !l.counts() && l.next == nil {
+		l, live := r.letters[r.hood.edges[i].Peer], r.hood.edges[i].Live
+		if live && l.next != nil {
+			gone++
+		}
+		if l.member && live && !l.counts() && l.next == nil {
 			wait = r.seconds() / 2
 		}
+	}
+	if gone >= max(2, few(len(r.hood.edges))+1) {
+		wait = min(wait, r.patience.way(now))
 	}
 	r.deadline = min(r.deadline, now+wait)
 }

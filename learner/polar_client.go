@@ -76,10 +76,8 @@ func (p *polarClient) resume(s *State) error {
 		}
 		h.Model = slices.Clone(h.Model)
 		p.servers[j].heard = h
-		if h.Round > p.first.Round {
-			p.first = h
-		}
 	}
+	p.renewFirst()
 	for j := range p.servers {
 		p.servers[j].answered = p.answeredSoFar(j)
 	}
@@ -121,12 +119,34 @@ func (p *polarClient) Receive(now time.Duration, m Message) (Output, error) {
 		return p.output(now), ErrStale
 	}
 	p.servers[j].heard = Heard{Peer: m.From, Weight: 1, Round: m.Round, Model: m.Real}
-	if m.Round > p.first.Round {
-		p.first = p.servers[j].heard
+	if p.renewFirst() {
 		// A server waits Seconds for the gradient; half of that is for the way.
 		p.deadline = now + seconds(p.task.Rounds.Seconds/2)
 	}
 	return p.output(now), nil
+}
+
+// renewFirst reports whether a server has begun a later step than all before.
+func (p *polarClient) renewFirst() bool {
+	before := p.first.Round
+	for j := range p.servers {
+		if h := &p.servers[j].heard; h.Round > p.first.Round && p.believes(h.Round) {
+			p.first = *h
+		}
+	}
+	return p.first.Round > before
+}
+
+// believes reports whether a server can have come to that step: one window further than
+// more than few servers at most, because a window ends when all of them agree.
+func (p *polarClient) believes(step uint64) bool {
+	said := make([]uint64, len(p.servers))
+	for j := range p.servers {
+		said[j] = p.servers[j].heard.Round
+	}
+	slices.SortFunc(said, func(a, b uint64) int { return cmp.Compare(b, a) })
+	polar := &p.task.Polar
+	return polar.window(step) <= polar.window(max(1, rank(said, few(len(said))+1)))+1
 }
 
 // Tick implements [Agent].
@@ -163,7 +183,7 @@ func (p *polarClient) next(now time.Duration) *question {
 		for j := range p.servers {
 			s := &p.servers[j]
 			past := p.task.Polar.window(s.heard.Round) < p.window // its weights are gone
-			if s.heard.Round > s.answered && !past && p.wanted(s.heard.Round) {
+			if s.heard.Round > s.answered && !past && p.wanted(s.heard.Round) && p.believes(s.heard.Round) {
 				return &question{step: s.heard.Round, at: s.heard.Model, to: []int{j}}
 			}
 		}

@@ -150,13 +150,15 @@ func (p *polarServer) hearClient(c *polarPeer, m Message) error {
 // hearModel notices that another server has finished a consensus this one has not,
 // after a loss or an absence. The first model after a consensus is what all
 // servers agreed on, so it is taken at once. A later one is that server's own, and
-// taken at the deadline, if the better does not come.
+// taken at the deadline, if the better does not come. Without this server they finish one
+// consensus at most, the one that it had said its part of: who says more is not believed.
 func (p *polarServer) hearModel(now time.Duration, m Message) error {
 	window, agreed := p.task.Polar.window(m.Round), (m.Round-1)%uint64(p.task.Polar.Delta) == 0
+	own := p.task.Polar.window(max(1, p.step))
 	switch {
 	case !checkVector(&m, len(p.model)):
 		return ErrShape
-	case window <= p.task.Polar.window(p.step) || p.ahead != nil && !agreed && m.Round <= p.ahead.Round:
+	case window <= own || window > own+1 || p.ahead != nil && !agreed && m.Round <= p.ahead.Round:
 		return ErrStale
 	}
 	p.ahead = &m

@@ -40,12 +40,17 @@ func TestServerCatchesUp(t *testing.T) {
 		at     time.Duration
 		want   Message
 	}{
-		{[]Message{model("s2", 5, 1, 0)}, 0, model("s1", 5, 1, 0)},
-		{[]Message{model("s2", 6, 1, 0), model("s3", 5, 0, 1)}, 0, model("s1", 5, 0, 1)},
-		{[]Message{model("s2", 4, 1, 0), model("s3", 6, 0, 1)}, time.Second, model("s1", 6, 0, 1)},
+		{[]Message{model("s2", 4, 1, 0)}, 0, model("s1", 4, 1, 0)},
+		{[]Message{model("s2", 5, 1, 0), model("s3", 4, 0, 1)}, 0, model("s1", 4, 0, 1)},
+		{[]Message{model("s2", 5, 1, 0), model("s3", 6, 0, 1)}, time.Second, model("s1", 6, 0, 1)},
 	} {
-		n := newServerNet(t, polarTask())
+		task := polarTask()
+		task.Polar.Delta = 3
+		n := newServerNet(t, task)
 		s, before := n.servers["s1"], len(n.models)
+		if _, err := s.Receive(n.now, model("s2", 7, 1, 0)); !errors.Is(err, ErrStale) {
+			t.Errorf("a server that would need this one to be so far: %v", err)
+		}
 		for _, m := range c.models {
 			out, err := s.Receive(n.now, m)
 			if err != nil {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -19,6 +20,8 @@ type twoWorlds struct {
 	round  uint64
 	spread float64 // of the answers
 	alone  bool    // nobody is ever heard
+	now    time.Duration
+	asked  [2]*Query // before the next turn
 }
 
 func newTwoWorlds(t *testing.T, seed uint64, task *Task, policy privacy.Policy, records [2][]Record) *twoWorlds {
@@ -36,11 +39,15 @@ func newTwoWorlds(t *testing.T, seed uint64, task *Task, policy privacy.Policy, 
 
 // turn lets both take the next round and returns how far apart, in the norm of the
 // noise, the vectors they release are, with the mechanism. Neighbours are heard or
-// not, with degrees from 1 to 5, and d never is, so that each round ends at its
-// deadline: the own weight is anything from 1/2 to 1, and 1 for worlds that are alone.
+// not, with degrees from 1 to 5, and d never is, so that rounds end without it, at a
+// deadline or before: the own weight is anything from 1/2 to 1,
+// and 1 for worlds that are alone.
 func (w *twoWorlds) turn() (apart float64, m privacy.Mechanism) {
 	var queries [2]*Query
-	now := w.agents[0].next
+	now := w.now
+	if w.asked[0] == nil {
+		now = w.agents[0].next
+	}
 	answer := make([]float64, len(w.agents[0].model))
 	for k := range answer {
 		answer[k] = w.spread * w.r.NormFloat64()
@@ -53,23 +60,33 @@ func (w *twoWorlds) turn() (apart float64, m privacy.Mechanism) {
 	}
 	var phi [2][]float64
 	for i, a := range w.agents {
-		queries[i] = a.Tick(now).Ask
-		if queries[i] == nil {
+		if queries[i] = w.asked[i]; queries[i] == nil {
+			out := a.Tick(now)
+			for ; i == 0 && out.Ask == nil && out.Next != Never; out = a.Tick(now) {
+				now = out.Next
+			}
+			queries[i] = out.Ask
+		}
+		if w.asked[i] = nil; queries[i] == nil {
 			w.Fatalf("round %d asks for nothing", w.round+1)
 		}
 		s := queries[i].Sums[0]
 		phi[i] = a.private.phi
 		a.Released(now, privacy.Answer{Sum: answer, Slots: s.Slots(), Cohorts: []privacy.Cohort{s.Cohort()}})
 		for _, m := range said {
-			if _, err := a.Receive(now, m); err != nil {
+			out, err := a.Receive(now, m)
+			if err != nil {
 				w.Fatal(err)
+			}
+			if out.Ask != nil { // all are there but d
+				w.asked[i] = out.Ask
 			}
 		}
 	}
 	if queries[0].Mechanism != queries[1].Mechanism {
 		w.Fatal("the mechanism tells the worlds apart")
 	}
-	w.round++
+	w.round, w.now = w.round+1, now
 	norm := 2.0
 	if m = queries[0].Mechanism; m.Noise() == privacy.Laplace {
 		norm = 1

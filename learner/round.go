@@ -15,14 +15,14 @@ import (
 func (r *rounds) advance(now time.Duration, send []Message) Output {
 	out := Output{Send: send, Next: Never}
 	for r.asked == nil {
-		newest, reached := r.ahead()
+		p := r.standing(now)
 		if r.collecting {
-			if now < r.deadline && reached <= r.round+1 && !r.complete() {
+			if !r.over(now, &p) {
 				break
 			}
-			r.finish()
+			r.finish(now)
 		}
-		if !r.begin(now, max(r.round+1, reached), newest, &out) {
+		if !r.begin(now, &p, &out) {
 			break
 		}
 	}
@@ -33,39 +33,47 @@ func (r *rounds) advance(now time.Duration, send []Message) Output {
 	return out
 }
 
-// ahead returns the newest round any neighbour has begun after this one, and the
-// newest that two have, or the only live one: so far an agent jumps, and one liar
-// takes nobody to the end. They are 0 if there is none.
-func (r *rounds) ahead() (newest, reached uint64) {
-	live := 0
-	for i := range r.hood.edges {
-		if r.hood.edges[i].Live {
-			live++
-		}
-		l := r.letters[r.hood.edges[i].Peer]
-		if l.next == nil {
-			continue
-		}
-		if round := l.next.Round; round > newest {
-			newest, reached = round, newest
-		} else {
-			reached = max(reached, round)
-		}
+// over reports whether the round is. At a deadline before which not enough were heard it
+// goes on if that does not lead away from the others.
+func (r *rounds) over(now time.Duration, p *standing) bool {
+	if p.jump > r.round+1 || r.complete(now) {
+		return true
 	}
-	if live < 2 {
-		reached = newest
+	if now < r.deadline {
+		return false
 	}
-	return newest, reached
-}
-
-// complete reports whether nobody is waited for.
-func (r *rounds) complete() bool {
-	for i := range r.hood.edges {
-		if l := r.letters[r.hood.edges[i].Peer]; l.member && r.hood.edges[i].Live && !l.counts() {
-			return false
-		}
+	if r.astray(now, p) {
+		r.deadline = r.lookAgain(now)
+		return false
 	}
 	return true
+}
+
+// complete reports whether enough were heard and nobody else is waited for. It moves the
+// deadline up to the end of its patience.
+func (r *rounds) complete(now time.Duration) bool {
+	live, heard, silent, missing := 0, 0, 0, 0
+	for i := range r.hood.edges {
+		l := r.letters[r.hood.edges[i].Peer]
+		if !l.member || !r.hood.edges[i].Live {
+			continue
+		}
+		live++
+		gone := l.next != nil && l.next.Round <= r.round+2 // it has begun this round and ended it
+		if l.counts() || gone {
+			heard++
+		}
+		switch {
+		case l.counts(), l.next != nil && l.next.Round > r.round+1: // nothing more will come
+		case l.silent && !gone:
+			silent++
+		default:
+			missing++
+		}
+	}
+	until := r.patience.hears(now, heard, live, silent)
+	r.deadline = min(r.deadline, until)
+	return until != Never && missing == 0
 }
 
 // counts reports whether both ends have heard each other, as far as this one can
@@ -75,7 +83,8 @@ func (l *letters) counts() bool { return l.member && l.now != nil && l.acked }
 // begin asks the door for the round's release, or publishes the public mix if
 // there is nothing to release and a neighbour is that far. It reports whether the
 // round has begun.
-func (r *rounds) begin(now time.Duration, round, newest uint64, out *Output) bool {
+func (r *rounds) begin(now time.Duration, p *standing, out *Output) bool {
+	round := max(r.round+1, p.jump)
 	if round > r.task.Rounds.last() {
 		return false
 	}
@@ -86,10 +95,15 @@ func (r *rounds) begin(now time.Duration, round, newest uint64, out *Output) boo
 	if r.patient == 0 {
 		// Its neighbours may be rounds ahead, or on their way: a release made now
 		// could be for nobody.
-		r.patient = now + r.seconds()/10
+		r.since, r.patient = now, now+r.seconds()/10
+		r.patience.begin(now)
 	}
-	if newest < round && now < r.patient {
+	if p.some < round && now < r.patient {
 		out.Next = r.patient
+		return false
+	}
+	if p.jump < round && r.astray(now, p) {
+		out.Next = r.lookAgain(now)
 		return false
 	}
 	if len(out.Send) > 0 {
@@ -104,7 +118,11 @@ func (r *rounds) begin(now time.Duration, round, newest uint64, out *Output) boo
 		r.asked, out.Ask = q, q
 		return true
 	}
-	if newest < round {
+	if p.newest < round {
+		return false
+	}
+	if at := r.ended + r.seconds()/10; p.some < round && now < at {
+		out.Next = at // for few, who may want to go on for ever, slowly
 		return false
 	}
 	out.Send = r.publish(now, r.model, r.std, out.Send)
@@ -138,7 +156,8 @@ func (r *rounds) publish(now time.Duration, model []float64, std float64, send [
 	r.task.single(model, std)
 	r.model, r.published, r.std, r.publishedStd = model, model, std, std
 	r.round, r.collecting, r.degree = r.beginning, true, 0
-	r.deadline = now + r.seconds()
+	r.since, r.deadline = now, now+r.seconds()
+	r.patience.begin(now)
 	var acks []Message
 	for i := range r.hood.edges {
 		e := &r.hood.edges[i]
@@ -187,8 +206,9 @@ func (r *rounds) lastUse(l *letters) float64 {
 }
 
 // finish combines what was heard over the edges that count.
-func (r *rounds) finish() {
-	r.collecting = false
+func (r *rounds) finish(now time.Duration) {
+	r.collecting, r.ended = false, now
+	r.patience.end(now)
 	m := mix{self: 1, others: make([]float64, len(r.model))}
 	for i := range r.hood.edges {
 		l := r.letters[r.hood.edges[i].Peer]
@@ -197,6 +217,7 @@ func (r *rounds) finish() {
 		}
 		if !l.counts() {
 			r.dropped++
+			l.silent = l.next == nil
 			continue
 		}
 		l.used = r.round

@@ -13,9 +13,9 @@ import (
 type Rounds struct {
 	Count int `toml:"count"` // rounds in all; 0: as long as there is budget
 	// Seconds is when a round ends at the latest; half of that after a neighbour went
-	// on to the next, a tenth after all did; it ends at once when all were heard. A
-	// node that starts, or was cut off, listens for a tenth of that before it begins
-	// a round that nobody else has begun.
+	// on to the next, a tenth after all did; it ends at once when all were heard, and
+	// soon when all but a third were. A node that starts, or was cut off, listens for a
+	// tenth of that before it begins a round that nobody else has begun.
 	Seconds float64 `toml:"seconds"`
 	Step    float64 `toml:"step"` // the step size: mu of diffusion, g of km, a_0 of polar
 }
@@ -80,12 +80,18 @@ type mix struct {
 // acknowledgement says whether its sender used the edge in the round before, and
 // the rounds in which the two ends differ are counted.
 //
-// An agent that hears of a later round than its next one, from two neighbours if it
-// has so many, was away, and goes on there. The others let it into the round they are
-// in as long as their own weights stay at least 0, which is for one at a time. One
-// that has nothing to release, because it has no records or no budget, publishes the
-// public mix, and begins a round only once a neighbour has: so the rounds end with
-// the last budget.
+// A third of the neighbours may lie about where they are, or be silent; see [few] and
+// [standing]. With all but these heard the round ends when [patience] with the others does,
+// and who was silent in the last round is not waited for. An agent that hears of a later
+// round than its next one from more than few of its neighbours, and two, was away, and goes on
+// there. What fewer say it believes the later the further they are ahead, and as much
+// later it goes on from where its neighbours have not come. It spends nothing
+// meanwhile. So one whose only neighbour lied, and who believed it, waits for the others.
+//
+// The others let it into the round they are in as long as their own weights stay at least
+// 0, which is for one at a time. One that has nothing to release, because it has no
+// records or no budget, publishes the public mix, and begins a round only once a neighbour
+// has: so the rounds end with the last budget.
 type rounds struct {
 	scheme   scheme
 	task     *Task
@@ -101,7 +107,11 @@ type rounds struct {
 	collecting bool // the round is going on
 	deadline   time.Duration
 	next       time.Duration // of the timer
+	patience   patience
+	since      time.Duration // when it began the round, or to listen
 	patient    time.Duration // when it may begin a round of its own accord; 0: see begin
+	ended      time.Duration // when the last round did
+	ranks      []uint64      // working memory of standing
 	degree     int           // as told to the others
 	members    int           // neighbours in the round, at most degree + 1
 
@@ -118,6 +128,7 @@ type letters struct {
 	member    bool     // the edge is in the round
 	now, next *Message // models; nil: none
 	acked     bool
+	silent    bool   // the edge did not count in the last round, and nothing has come since
 	used      uint64 // the last round in which the edge counted here
 }
 
@@ -126,6 +137,7 @@ func newRounds(c Config, s scheme) (rounds, error) {
 		scheme: s, task: c.Task, policy: c.Policy, made: c.Made,
 		hood: neighbourhood{self: c.Self}, letters: map[ID]*letters{},
 		model: make([]float64, c.Task.Dimension()), next: Never,
+		patience: newPatience(seconds(c.Task.Rounds.Seconds)),
 	}
 	r.published = r.model
 	if c.Resume == nil {

@@ -2,7 +2,7 @@ package attack
 
 // Scenarios is every way to attack.
 func Scenarios() []Scenario {
-	return []Scenario{
+	return append([]Scenario{
 		calm(),
 		providers(),
 		silence(),
@@ -18,5 +18,5 @@ func Scenarios() []Scenario {
 		lastround(),
 		mutes(),
 		outsiders(),
-	}
+	}, rounds()...)
 }
