@@ -14,6 +14,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -321,7 +322,7 @@ func (s *speaker) open() {
 		s.Fatal(err)
 	}
 	var err error
-	if s.Node, err = Open(dir, slog.New(notebook{&s.said})); err != nil {
+	if s.Node, err = Open(dir, slog.New(notebook{new(sync.Mutex), &s.said})); err != nil {
 		s.Fatal(err)
 	}
 	s.Cleanup(func() { s.Node.Close() })
@@ -427,8 +428,12 @@ func (s *speaker) wakeAt(now time.Duration) {
 	}
 }
 
-// notebook is a log that is written down, without the times.
-type notebook struct{ said *[]string }
+// notebook is a log that is written down, without the times. While a node closes, libp2p
+// logs too.
+type notebook struct {
+	mu   *sync.Mutex
+	said *[]string
+}
 
 func (n notebook) Enabled(context.Context, slog.Level) bool { return true }
 func (n notebook) WithAttrs([]slog.Attr) slog.Handler       { return n }
@@ -436,6 +441,8 @@ func (n notebook) WithGroup(string) slog.Handler            { return n }
 func (n notebook) Handle(_ context.Context, r slog.Record) error {
 	line := "logs " + r.Message
 	r.Attrs(func(a slog.Attr) bool { line += " " + a.String(); return true })
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	*n.said = append(*n.said, line)
 	return nil
 }
