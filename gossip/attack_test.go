@@ -151,9 +151,9 @@ func TestANeighbourThatSendsBadModelsIsRejected(t *testing.T) {
 func TestReplaysAreIgnored(t *testing.T) {
 	victim, friend := victimAndFriend(t)
 	key := friend.host.Peerstore().PrivKey(friend.id())
-	first := signed(t, key, friend.id(), topicOf("net", friend.id()), 1, mustEncode(t, model(1, 0, 0, 0)))
-	second := signed(t, key, friend.id(), topicOf("net", friend.id()), 2, mustEncode(t, model(2, 0, 0, 0)))
-	again := signed(t, key, friend.id(), topicOf("net", friend.id()), 3, mustEncode(t, model(1, 0, 0, 0)))
+	first := signed(t, key, friend.id(), topicOf("net", friend.id()), 1, friend.encode(t, model(1, 0, 0, 0)))
+	second := signed(t, key, friend.id(), topicOf("net", friend.id()), 2, friend.encode(t, model(2, 0, 0, 0)))
+	again := signed(t, key, friend.id(), topicOf("net", friend.id()), 3, friend.encode(t, model(1, 0, 0, 0)))
 	a := newAttacker(t, victim) // relaying what the author signed is allowed
 	a.send(victim, &pb.RPC{Publish: []*pb.Message{first, second, first, second, again}})
 	waitForStats(t, victim, func(s Stats) bool { return s == Stats{Delivered: 2, Ignored: 1} })

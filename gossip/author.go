@@ -1,7 +1,10 @@
 package gossip
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/libp2p/go-libp2p/core/peer"
 )
@@ -15,9 +18,42 @@ const maxUnfollowed = 128
 // Unfollow, so that nobody can replay an old message to a node that follows the
 // author again.
 type author struct {
-	rounds  rounds
-	witness Witness // of the newest model; Round 0 before the first
-	turn    uint64  // of g.turn, when it was last heard
+	rounds rounds
+	recent []Witness // of the newest models, the newest first, at most maxRecent
+	turn   uint64    // of g.turn, when it was last heard
+}
+
+// maxRecent is how many models of an author are remembered to tell when it signs another
+// one for the same round.
+const maxRecent = 16
+
+// note remembers a witness. Of two with the same round it keeps the first, so that an
+// author that published a second model for one round is told of the first.
+func (a *author) note(w Witness) {
+	at, found := slices.BinarySearchFunc(a.recent, w.Round, func(r Witness, round uint64) int { return cmp.Compare(round, r.Round) })
+	if !found {
+		a.recent = slices.Insert(a.recent, at, w)
+		a.recent = a.recent[:min(len(a.recent), maxRecent)]
+	}
+}
+
+// contradicted returns the model of the same round that is remembered, if it is another
+// one.
+func (a *author) contradicted(w Witness) (other Witness, differs bool) {
+	for _, r := range a.recent {
+		if r.Round == w.Round && !bytes.Equal(r.Hash, w.Hash) {
+			return r, true
+		}
+	}
+	return Witness{}, false
+}
+
+// newest is the witness of its newest model.
+func (a *author) newest() (w Witness, ok bool) {
+	if len(a.recent) == 0 {
+		return Witness{}, false
+	}
+	return a.recent[0], true
 }
 
 // arrived notes a model of an author that came by broadcast, and reports whether
@@ -25,6 +61,7 @@ type author struct {
 // so this also stops replays, for which gossipsub would otherwise need its
 // sequence-number validator.
 func (g *Gossip) arrived(p peer.ID, w Witness) (first bool) {
+	g.compare([]heardOf{{p, w}})
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.keep(p, w).rounds.note(w.Round)
@@ -33,14 +70,13 @@ func (g *Gossip) arrived(p peer.ID, w Witness) (first bool) {
 // served notes a model that its author served over a stream. It does not affect
 // which broadcast rounds count as new.
 func (g *Gossip) served(p peer.ID, w Witness) {
+	g.compare([]heardOf{{p, w}})
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.keep(p, w)
 }
 
-// keep remembers the newest witness of an author. Of two with the same round it
-// keeps the first, so that an author that published a second model for one round
-// is told of the first. The caller holds g.mu.
+// keep remembers an author's witness. The caller holds g.mu.
 func (g *Gossip) keep(p peer.ID, w Witness) *author {
 	a := g.heard[p]
 	if a == nil {
@@ -49,9 +85,7 @@ func (g *Gossip) keep(p peer.ID, w Witness) *author {
 	}
 	g.turn++
 	a.turn = g.turn
-	if w.Round > a.witness.Round {
-		a.witness = w
-	}
+	a.note(w)
 	g.forget()
 	return a
 }
@@ -76,12 +110,12 @@ func (g *Gossip) forget() {
 func (g *Gossip) witness(p peer.ID) *Witness {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	a := g.heard[p]
-	if a == nil || a.witness.Round == 0 {
-		return nil
+	if a := g.heard[p]; a != nil {
+		if w, ok := a.newest(); ok {
+			return &w
+		}
 	}
-	w := a.witness
-	return &w
+	return nil
 }
 
 // Witnesses returns, by peer ID, the witnesses that this node can show their
@@ -92,8 +126,8 @@ func (g *Gossip) Witnesses() map[string]Witness {
 	defer g.mu.Unlock()
 	out := make(map[string]Witness, len(g.heard))
 	for p, a := range g.heard {
-		if a.witness.Round > 0 {
-			out[p.String()] = a.witness
+		if w, ok := a.newest(); ok {
+			out[p.String()] = w
 		}
 	}
 	return out

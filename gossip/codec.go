@@ -84,8 +84,8 @@ func encodeDirected(m learner.Message) ([]byte, error) {
 }
 
 // decode checks untrusted bytes that were broadcast. It returns the model they
-// hold, with From set to the given author, and the model's witness. The caller
-// has authenticated the author; the proof in the witness is not checked. All
+// hold, with From set to the given author, and the model's witness. The
+// proof in the witness is not checked. All
 // errors wrap errMalformed and reveal nothing of the values.
 func decode(data []byte, from learner.ID, r learner.Rules) (learner.Message, Witness, error) {
 	w, real, err := read(data, from, r)

@@ -55,6 +55,9 @@ type EdgeRequest struct {
 	// 0 means none of this run. Package gossip fills it in, and leaves out a Latest that
 	// the other end holds.
 	Holds uint64
+
+	heard    []heardOf  // of an exchange: witnesses of others
+	evidence []Evidence // to send; what came was taken in when it was read
 }
 
 // EdgeReply is the answer of the other end. Everything in it is public.
@@ -69,6 +72,9 @@ type EdgeReply struct {
 	// asked; nil means none. Package gossip fills it in and checks that it is genuine.
 	Witness *Witness
 	Holds   uint64 // as in the request
+
+	heard    []heardOf  // as in the request
+	evidence []Evidence // as in the request
 }
 
 func encodeRequest(r EdgeRequest) *wire.EdgeRequest {
@@ -76,6 +82,7 @@ func encodeRequest(r EdgeRequest) *wire.EdgeRequest {
 		Version: Version, Kind: uint32(r.Kind),
 		Own: encodeEntry(&r.Own), Known: encodeEntries(r.Known), Turn: r.Turn,
 		Latest: r.Latest, Witness: encodeWitness(r.Witness), Holds: r.Holds,
+		Heard: encodeHeard(r.heard), Evidence: encodeEvidence(r.evidence),
 	}
 }
 
@@ -102,6 +109,7 @@ func encodeReply(r EdgeReply) *wire.EdgeReply {
 		Version: Version, Answer: uint32(r.Answer), Reason: r.Reason[:min(len(r.Reason), maxReason)],
 		Own: encodeEntry(&r.Own), Known: encodeEntries(r.Known), Turn: r.Turn,
 		Latest: r.Latest, Witness: encodeWitness(r.Witness), Holds: r.Holds,
+		Heard: encodeHeard(r.heard), Evidence: encodeEvidence(r.evidence),
 	}
 }
 
@@ -140,6 +148,8 @@ type edgeMessage interface {
 	GetTurn() uint64
 	GetLatest() []byte
 	GetWitness() *wire.Witness
+	GetHeard() []*wire.Heard
+	GetEvidence() []*wire.Evidence
 }
 
 func (g *Gossip) decodeCommon(w edgeMessage, from peer.ID) (c common, err error) {
@@ -156,8 +166,15 @@ func (g *Gossip) decodeCommon(w edgeMessage, from peer.ID) (c common, err error)
 	if c.turn = w.GetTurn(); c.turn > maxTurn {
 		return c, malformed("too many agreements about one edge")
 	}
-	c.witness, err = g.config.Signer.decodeWitness(w.GetWitness())
-	return c, err
+	if c.witness, err = g.config.Signer.decodeWitness(w.GetWitness()); err != nil {
+		return c, err
+	}
+	heard, err := decodeHeard(w.GetHeard())
+	if err != nil {
+		return c, err
+	}
+	g.compare(heard)
+	return c, g.takeEvidence(w.GetEvidence())
 }
 
 func notFinite(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }

@@ -186,6 +186,10 @@ func TestLargestEdgeMessageFits(t *testing.T) {
 	w := witness(t, testSigner(t), math.MaxUint64, 1)
 	r := EdgeReply{Answer: EdgeLater, Reason: strings.Repeat("x", maxReason), Own: e, Known: slices.Repeat([]Entry{e}, MaxKnown),
 		Turn: maxTurn, Latest: make([]byte, largest(testRules)), Witness: &w, Holds: math.MaxUint64}
+	w.Proof = make([]byte, maxProof)
+	author := peer.ID(make([]byte, maxAuthor))
+	r.heard = slices.Repeat([]heardOf{{author, w}}, maxHeard)
+	r.evidence = slices.Repeat([]Evidence{{Author: author, First: w, Second: w}}, maxCarried)
 	if size := len(encodedEdge(t, encodeReply(r))); size > g.maxEdgeSize() {
 		t.Errorf("%d bytes, the limit is %d", size, g.maxEdgeSize())
 	}
@@ -197,6 +201,9 @@ func FuzzDecodeEdge(f *testing.F) {
 	known := []Entry{other, {Peer: own.Peer}}
 	f.Add(encodedEdge(f, encodeRequest(EdgeRequest{Kind: EdgeAsk, Own: own, Known: known, Turn: 1, Latest: []byte("x"), Witness: &w})))
 	f.Add(encodedEdge(f, encodeReply(EdgeReply{Answer: EdgeLater, Reason: "x", Own: own, Known: known, Latest: []byte("x"), Witness: &w})))
+	liar := twice(f, NewSigner(newKey(f), "net"), 7)
+	f.Add(encodedEdge(f, encodeRequest(EdgeRequest{Kind: EdgeExchange, Own: own, heard: []heardOf{{own.Peer, w}}, evidence: []Evidence{liar}})))
+	f.Add(encodedEdge(f, encodeReply(EdgeReply{Own: own, heard: []heardOf{{own.Peer, w}}, evidence: []Evidence{liar}})))
 	genuine := func(got *Witness) bool { return got == nil || sameWitness(*got, w) }
 	// Nobody but these two has signed anything.
 	sound := func(e Entry) bool {
@@ -217,6 +224,11 @@ func FuzzDecodeEdge(f *testing.F) {
 		if r, err := g.decodeReply(data, own.Peer); err == nil &&
 			(r.Answer > EdgeLater || len(r.Reason) > maxReason || !genuine(r.Witness) || !all(r.Own, r.Known)) {
 			t.Fatalf("accepted %+v", r)
+		}
+		for _, e := range g.Evidence() {
+			if e.Author != liar.Author {
+				t.Fatalf("%s, who signed nothing twice, is convicted", e.Author)
+			}
 		}
 	})
 }

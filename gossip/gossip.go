@@ -66,6 +66,10 @@ type Config struct {
 	// from many goroutines at once and must not wait. Optional.
 	OnReject func(Reason)
 	OnRefuse func(who peer.ID, until time.Time)
+	// OnEvidence is called once for each author that is found to have signed two different
+	// models for one round; this node may be one. It is called from many goroutines at once
+	// and must not wait. Optional.
+	OnEvidence func(Evidence)
 }
 
 // Stats counts messages since [New].
@@ -94,6 +98,7 @@ type Gossip struct {
 	listeners chan struct{}
 	inbox     *Inbox
 	offenders *offenders
+	evidence  evidence
 	refused   chan struct{} // some peer has just become refused
 	edges     server
 	calls     server
@@ -142,6 +147,11 @@ type follow struct {
 	volume  usage  // what it has published
 }
 
+// admits reports whether a peer may take part at all.
+func (g *Gossip) admits(p peer.ID) bool {
+	return (p == g.host.ID() || !g.evidence.has(p)) && (g.config.Member == nil || g.config.Member(p))
+}
+
 // ID is the learner's name for a peer.
 func ID(p peer.ID) learner.ID { return learner.ID(p.String()) }
 
@@ -163,13 +173,13 @@ func New(h host.Host, c Config) (*Gossip, error) {
 		log:       c.Logger,
 		listeners: make(chan struct{}, 1),
 		inbox:     newInbox(c.Depth),
-		offenders: newOffenders(c.Member),
 		refused:   make(chan struct{}, 1),
 		follows:   make(map[string]*follow),
 		heard:     make(map[peer.ID]*author),
 		pulse:     cmp.Or(c.Pulse, time.Second),
 		room:      semaphore.NewWeighted(fetchRoom),
 	}
+	g.offenders = newOffenders(g.admits)
 	g.counts.onReject = c.OnReject
 	g.watchEvery = watchPulses * g.pulse
 	ctx, stop := context.WithCancel(context.Background())

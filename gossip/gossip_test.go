@@ -23,7 +23,7 @@ func TestAModelReachesThoseWhoFollow(t *testing.T) {
 	waitForListeners(t, a, b)
 
 	sent := model(7, 0.5, -0.5, 1)
-	if err := a.Publish(t.Context(), mustEncode(t, sent)); err != nil {
+	if err := a.Publish(t.Context(), a.encode(t, sent)); err != nil {
 		t.Fatal(err)
 	}
 	got := take(t, b)
@@ -151,13 +151,17 @@ func TestABurstLosesNothing(t *testing.T) {
 func TestAskAndAnswer(t *testing.T) {
 	c := testConfig()
 	c.Vector = 2
-	stored := mustEncode(t, model(9, 0, 1, 0))
+	key := newKey(t)
+	stored, err := NewSigner(key, "net").Encode(model(9, 0, 1, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
 	var from atomic.Pointer[peer.ID]
 	c.OnEdge = func(_ context.Context, p peer.ID, r EdgeRequest) EdgeReply {
 		from.Store(&p)
 		return EdgeReply{Answer: EdgeAccepted, Own: Entry{Passport: NewPassport(nil)}, Known: r.Known, Latest: stored}
 	}
-	a, b := startNode(t, newKey(t), c), startNode(t, newKey(t), c)
+	a, b := startNode(t, newKey(t), c), startNode(t, key, c)
 	connect(t, a.host, b.host)
 	known := []Entry{entryOf(t, 3, 1, 2)}
 	reply, err := a.Ask(t.Context(), b.id(), EdgeRequest{Kind: EdgeAsk, Known: known})
@@ -241,7 +245,7 @@ func TestNothingHangsAfterTheEnd(t *testing.T) {
 	finished := make(chan struct{})
 	go func() {
 		defer close(finished)
-		if a.Publish(t.Context(), mustEncode(t, model(1, 0, 0, 0))) == nil {
+		if a.Publish(t.Context(), a.encode(t, model(1, 0, 0, 0))) == nil {
 			t.Error("published after the end")
 		}
 		if a.Follow("somebody") == nil {

@@ -70,6 +70,16 @@ type node struct {
 
 func (n *node) id() peer.ID { return n.host.ID() }
 
+// encode returns the bytes of a model that the node signs.
+func (n *node) encode(t testing.TB, m learner.Message) []byte {
+	t.Helper()
+	data, err := n.config.Signer.Encode(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
 func declineAll(context.Context, peer.ID, EdgeRequest) EdgeReply { return EdgeReply{Reason: "test"} }
 
 func testConfig() Config {
@@ -154,11 +164,7 @@ func waitForStats(t testing.TB, n *node, want func(Stats) bool) {
 
 func publish(t testing.TB, n *node, round uint64) {
 	t.Helper()
-	data, err := n.config.Signer.Encode(model(round, 1, 0, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := n.Publish(t.Context(), data); err != nil {
+	if err := n.Publish(t.Context(), n.encode(t, model(round, 1, 0, 0))); err != nil {
 		t.Fatal(err)
 	}
 }

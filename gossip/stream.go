@@ -24,6 +24,9 @@ func edgeProtocol(netName string) protocol.ID {
 // the peer if the host knows its addresses. If the peer's witness is forged, Ask
 // fails and counts a bad message against the peer.
 func (g *Gossip) Ask(ctx context.Context, p peer.ID, r EdgeRequest) (EdgeReply, error) {
+	if g.evidence.has(p) {
+		return EdgeReply{}, fmt.Errorf("gossip: ask %s: %w", p, errConvicted)
+	}
 	if g.offenders.Contains(p) {
 		return EdgeReply{}, fmt.Errorf("gossip: ask %s: the peer is refused for its bad messages", p)
 	}
@@ -34,7 +37,10 @@ func (g *Gossip) Ask(ctx context.Context, p peer.ID, r EdgeRequest) (EdgeReply, 
 		return EdgeReply{}, fmt.Errorf("gossip: ask %s: %w", p, err)
 	}
 	defer bound(ctx, s)()
-	r.Witness = g.witness(p)
+	r.Witness, r.evidence = g.witness(p), g.evidence.carried()
+	if r.Kind == EdgeExchange {
+		r.heard = g.tell(p)
+	}
 	var theirs uint64
 	if r.Holds, theirs = g.holdings(p); holds(theirs, r.Latest) {
 		r.Latest = nil
@@ -86,7 +92,7 @@ func writeEdge(s network.Stream, m proto.Message) (int, error) {
 
 // maxEdgeSize bounds one edge message: a model, entries, a few numbers.
 func (g *Gossip) maxEdgeSize() int {
-	return largest(g.config.Rules) + 1024 + (MaxKnown+1)*(maxEntrySize+8*g.config.Vector)
+	return largest(g.config.Rules) + 1024 + maxEvidenceSize + (MaxKnown+1)*(maxEntrySize+8*g.config.Vector)
 }
 
 func (g *Gossip) readEdge(s network.Stream) ([]byte, error) {
@@ -112,7 +118,10 @@ func (g *Gossip) answerEdge(ctx context.Context, s network.Stream, from peer.ID)
 		return err // too late: what a node says at its end must not pass for a refusal
 	}
 	g.toldHeld(from, request.Holds)
-	reply.Witness = g.witness(from)
+	reply.Witness, reply.evidence = g.witness(from), g.evidence.carried()
+	if request.Kind == EdgeExchange {
+		reply.heard = g.tell(from)
+	}
 	if reply.Holds, _ = g.holdings(from); holds(request.Holds, reply.Latest) {
 		reply.Latest = nil
 	}

@@ -33,7 +33,7 @@ func (g *Gossip) validate(_ context.Context, via peer.ID, m *pubsub.Message) pub
 	case m.GetFrom() != f.peer:
 		return g.refuse(WrongAuthor)
 	}
-	model, witness, err := decode(m.GetData(), f.id, g.config.Rules)
+	model, witness, err := g.open(f.peer, m.GetData())
 	if err != nil {
 		return g.refuse(Malformed)
 	}
@@ -59,7 +59,7 @@ func (g *Gossip) refuse(r Reason) pubsub.ValidationResult {
 // as delivered nor against a broadcast of the same round. Every
 // error is a complaint about the model and says nothing of its values.
 func (g *Gossip) Hear(author peer.ID, data []byte) (learner.Message, error) {
-	model, witness, err := decode(data, ID(author), g.config.Rules)
+	model, witness, err := g.open(author, data)
 	if err != nil {
 		g.strike(author)
 		return learner.Message{}, err
@@ -67,6 +67,16 @@ func (g *Gossip) Hear(author peer.ID, data []byte) (learner.Message, error) {
 	g.served(author, witness)
 	g.deliver(author, model)
 	return model, nil
+}
+
+// open checks a model and its author's proof: one without it could be told to one
+// neighbour and denied to another.
+func (g *Gossip) open(author peer.ID, data []byte) (learner.Message, Witness, error) {
+	model, witness, err := decode(data, ID(author), g.config.Rules)
+	if err == nil && !signedBy(g.config.Network, author, witness) {
+		err = malformed("the proof is not the author's")
+	}
+	return model, witness, err
 }
 
 // deliver puts a model into the inbox.

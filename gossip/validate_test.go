@@ -46,7 +46,13 @@ func TestVerdicts(t *testing.T) {
 		topic := topicOf("net", topicOwner)
 		return g.validate(t.Context(), via, &pubsub.Message{Message: &pb.Message{From: []byte(author), Topic: &topic, Data: data}})
 	}
-	good := func(round uint64) []byte { return mustEncode(t, model(round, 1, 1, 1)) }
+	good := func(round uint64) []byte {
+		data, err := NewSigner(ownerKey, "net").Encode(model(round, 1, 1, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
 	for _, step := range []struct {
 		name            string
 		via, author, of peer.ID
@@ -63,6 +69,7 @@ func TestVerdicts(t *testing.T) {
 		{"wrong author, relayed by the owner", owner, other, owner, good(101), pubsub.ValidationReject},
 		{"not followed", other, other, other, good(1), pubsub.ValidationIgnore},
 		{"own", g.id(), g.id(), g.id(), good(1), pubsub.ValidationAccept},
+		{"with another's proof", owner, owner, owner, mustEncode(t, model(102, 1, 1, 1)), pubsub.ValidationReject},
 	} {
 		if got := judge(step.via, step.author, step.of, step.data); got != step.want {
 			t.Errorf("%s: verdict %v, want %v", step.name, got, step.want)

@@ -14,9 +14,9 @@ import (
 	"p2pnode/learner"
 )
 
-// Witness is the part of an author's newest model that a peer keeps and returns to
-// that author. The author's own signature shows that it published the round, even
-// if it no longer knows. Only the author checks it.
+// Witness is the part of a model that a peer keeps. It returns that of the newest to its
+// author, whose own signature shows that it published the round, even if it no longer
+// knows; and it compares it with what others have of that author, see [Evidence].
 type Witness struct {
 	Round uint64
 	Hash  []byte // SHA-256 of the encoded model without its proof
@@ -57,7 +57,7 @@ func (s *Signer) Encode(m learner.Message) ([]byte, error) {
 		return nil, fmt.Errorf("gossip: encode the model: %w", err)
 	}
 	hash := sha256.Sum256(body)
-	proof, err := s.key.Sign(s.statement(m.Round, hash[:]))
+	proof, err := s.key.Sign(statement(s.network, m.Round, hash[:]))
 	if err != nil {
 		return nil, fmt.Errorf("gossip: sign the model: %w", err)
 	}
@@ -70,15 +70,15 @@ func (s *Signer) Encode(m learner.Message) ([]byte, error) {
 
 // made reports whether the proof in the witness is this signer's signature.
 func (s *Signer) made(w Witness) bool {
-	ok, err := s.key.GetPublic().Verify(s.statement(w.Round, w.Hash), w.Proof)
+	ok, err := s.key.GetPublic().Verify(statement(s.network, w.Round, w.Hash), w.Proof)
 	return ok && err == nil
 }
 
 // statement returns the bytes that are signed. All fields but the network's name,
 // which comes last, have fixed lengths.
-func (s *Signer) statement(round uint64, hash []byte) []byte {
+func statement(network string, round uint64, hash []byte) []byte {
 	text := binary.BigEndian.AppendUint64([]byte(proofDomain), round)
-	return append(append(text, hash...), s.network...)
+	return append(append(text, hash...), network...)
 }
 
 func appendProof(body, proof []byte) []byte {
@@ -117,14 +117,23 @@ func (s *Signer) decodeWitness(w *wire.Witness) (*Witness, error) {
 	if w == nil {
 		return nil, nil
 	}
-	out := &Witness{Round: w.Round, Hash: w.Hash, Proof: w.Proof}
-	switch {
-	case len(w.ProtoReflect().GetUnknown()) > 0:
-		return nil, malformed("unknown fields")
-	case w.Round == 0 || len(w.Hash) != sha256.Size || len(w.Proof) > maxProof:
-		return nil, malformed("the witness has a wrong shape")
-	case !s.made(*out):
+	out, err := shapeOf(w)
+	if err != nil {
+		return nil, err
+	}
+	if !s.made(out) {
 		return nil, malformed("the witness is forged")
 	}
-	return out, nil
+	return &out, nil
+}
+
+// shapeOf returns a witness whose signature is not checked.
+func shapeOf(w *wire.Witness) (Witness, error) {
+	switch {
+	case w == nil || w.Round == 0 || len(w.Hash) != sha256.Size || len(w.Proof) > maxProof:
+		return Witness{}, malformed("a witness has a wrong shape")
+	case len(w.ProtoReflect().GetUnknown()) > 0:
+		return Witness{}, malformed("unknown fields")
+	}
+	return Witness{Round: w.Round, Hash: w.Hash, Proof: w.Proof}, nil
 }

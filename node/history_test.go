@@ -196,7 +196,7 @@ func TestWitnessesAreStored(t *testing.T) {
 	want := testWitness(t, author, 7, 1)
 	stored := func() bool {
 		t.Helper()
-		witnesses, err := readWitnesses(n.ledger, n.network)
+		witnesses, _, err := readHeard(n.ledger, n.network)
 		if err != nil {
 			t.Fatal(err)
 		}

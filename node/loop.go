@@ -233,7 +233,7 @@ func (l *loop) show() {
 }
 
 func (l *loop) saveState() error {
-	state, err := encodeMemory(l.agent.State(), l.network, l.gossip.Witnesses())
+	state, err := encodeMemory(l.agent.State(), l.network, l.gossip)
 	if err != nil {
 		return fmt.Errorf("node: encode the state: %w", err)
 	}

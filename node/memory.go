@@ -10,20 +10,21 @@ import (
 )
 
 // memory is what a node keeps between runs beside its records and its ledger: the agent's
-// state, and the witnesses that it can show the authors it has heard. It is stored with
-// each release and when a run ends. In JSON it is the state with more fields, so that a
+// state, the witnesses that it can show the authors it has heard, and the evidence against
+// some. It is stored with each release and when a run ends. In JSON it is the state with more fields, so that a
 // state stored without witnesses can be read.
 type memory struct {
 	learner.State
-	// Network is the network in which the witnesses were signed. In another one, for
+	// Network is the network in which witnesses and evidence were signed. In another one, for
 	// example that of a later version, they would look forged.
 	Network   string                    `json:",omitempty"`
 	Witnesses map[string]gossip.Witness `json:",omitempty"` // by the author's peer ID
+	Evidence  []gossip.Evidence         `json:",omitempty"` // by authors' signatures, the oldest first
 }
 
-// encodeMemory returns the stored form of a state and the witnesses.
-func encodeMemory(s learner.State, network string, witnesses map[string]gossip.Witness) ([]byte, error) {
-	return json.Marshal(memory{s, network, witnesses})
+// encodeMemory returns the stored form of a state and of what gossip is to remember.
+func encodeMemory(s learner.State, network string, g *gossip.Gossip) ([]byte, error) {
+	return json.Marshal(memory{s, network, g.Witnesses(), g.Evidence()})
 }
 
 // readState returns the stored state of the agent, or that of a new agent. A round that the
@@ -40,18 +41,18 @@ func readState(l *storage.Ledger, t *learner.Task) (learner.State, error) {
 	return state, nil
 }
 
-// readWitnesses returns the witnesses of an earlier run in the same network.
-func readWitnesses(l *storage.Ledger, network string) (map[string]gossip.Witness, error) {
+// readHeard returns the witnesses and the evidence of an earlier run in the same network.
+func readHeard(l *storage.Ledger, network string) (map[string]gossip.Witness, []gossip.Evidence, error) {
 	text := l.State()
 	if text == nil {
-		return nil, nil
+		return nil, nil, nil
 	}
 	var m memory
 	if err := json.Unmarshal(text, &m); err != nil {
-		return nil, fmt.Errorf("node: the stored state is damaged: %w", err)
+		return nil, nil, fmt.Errorf("node: the stored state is damaged: %w", err)
 	}
 	if m.Network != network {
-		return nil, nil
+		return nil, nil, nil
 	}
-	return m.Witnesses, nil
+	return m.Witnesses, m.Evidence, nil
 }

@@ -42,6 +42,7 @@ func (n *Node) refused() []api.Refused {
 	out := []api.Refused{}
 	if s := n.current(); s != nil {
 		out = append(out, badSenders(s.gossip)...)
+		out = append(out, twoFaced(s.gossip)...)
 	}
 	if p := n.private.Describe(n.self); p != nil {
 		out = append(out, strangers(p)...)

@@ -69,8 +69,8 @@ type edgeStore interface {
 
 // restore makes the machine and brings back from an earlier run the edges and peers, the
 // node's public vector (the profile that its owner declared, or the estimate of its
-// releases), the message that was published last, and the witnesses for its neighbours.
-func (h *neighbourhood) restore(profile []float64, latest []byte, e *learner.Estimate, witnesses map[string]gossip.Witness) error {
+// releases), and the message that was published last.
+func (h *neighbourhood) restore(profile []float64, latest []byte, e *learner.Estimate) error {
 	edges, err := h.store.Edges()
 	if err != nil {
 		return err
@@ -95,7 +95,8 @@ func (h *neighbourhood) restore(profile []float64, latest []byte, e *learner.Est
 	if _, err := gossip.WitnessOf(latest); err == nil { // peers refuse a message without a proof
 		h.serve(latest, e)
 	}
-	return h.gossip.Remember(witnesses)
+	h.shun()
+	return nil
 }
 
 // recall makes the machine, with the edges of an earlier run.
@@ -219,6 +220,17 @@ func (h *neighbourhood) served() []byte {
 // expel drops the edges to peers that are no longer members.
 func (h *neighbourhood) expel() {
 	h.posted.post(func(ctx context.Context) { h.checkMembers(ctx, true) })
+}
+
+// shun drops the edges to peers that signed two models for one round, and looks for others.
+func (h *neighbourhood) shun() {
+	h.posted.post(func(ctx context.Context) {
+		var liars []learner.ID
+		for _, e := range h.gossip.Evidence() {
+			liars = append(liars, gossip.ID(e.Author))
+		}
+		h.step(ctx, peering.Refused{Peers: liars})
+	})
 }
 
 // identified takes in that a peer has said where it is.

@@ -80,23 +80,28 @@ func someAddr() []multiaddr.Multiaddr {
 	return []multiaddr.Multiaddr{multiaddr.StringCast("/ip4/192.0.2.1/tcp/1")}
 }
 
-func encoded(t *testing.T, round uint64) []byte {
+// encoded is a model of a new peer, as that signs it.
+func encoded(t *testing.T, network string, round uint64) (from peer.ID, model []byte) {
 	t.Helper()
 	key, _, err := crypto.GenerateEd25519Key(rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := gossip.NewSigner(key, "net").Encode(learner.Message{Kind: learner.KindModel, Round: round, Real: make([]float64, 3)})
+	if from, err = peer.IDFromPrivateKey(key); err != nil {
+		t.Fatal(err)
+	}
+	model, err = gossip.NewSigner(key, network).Encode(learner.Message{Kind: learner.KindModel, Round: round, Real: make([]float64, 3)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return data
+	return from, model
 }
 
 // The model that comes with a new edge reaches the agent, which hears of the
 // edge in the same breath. It comes but once, so a stranger's model is lost.
 func TestModelOfNewNeighbourIsHeard(t *testing.T) {
-	s := attachedSession(t, testNode(t, lineTask(), nil, nil))
+	n := testNode(t, lineTask(), nil, nil)
+	s := attachedSession(t, n)
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() {
@@ -108,8 +113,9 @@ func TestModelOfNewNeighbourIsHeard(t *testing.T) {
 	defer stop()
 	const count = 10
 	for range count {
-		request := gossip.EdgeRequest{Kind: gossip.EdgeAsk, Latest: encoded(t, 7)}
-		if reply := s.hood.answer(ctx, randomPeer(t), request); reply.Answer != gossip.EdgeAccepted {
+		from, model := encoded(t, n.network, 7)
+		request := gossip.EdgeRequest{Kind: gossip.EdgeAsk, Latest: model}
+		if reply := s.hood.answer(ctx, from, request); reply.Answer != gossip.EdgeAccepted {
 			t.Fatalf("declined: %s", reply.Reason)
 		}
 	}

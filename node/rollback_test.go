@@ -177,7 +177,7 @@ func TestWitnessSurvivesItsKeepersRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := openNode(t, keeper.dir)
-	if w, err := readWitnesses(again.ledger, again.network); err != nil || w[n.self.String()].Round <= ends {
+	if w, _, err := readHeard(again.ledger, again.network); err != nil || w[n.self.String()].Round <= ends {
 		t.Errorf("stored: %+v, %v; want a round after %d", w, err, ends)
 	}
 	start(t, again)

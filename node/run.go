@@ -151,7 +151,11 @@ func (n *Node) newSession(h host.Host) (*session, error) {
 			n.diary.Gather(api.Event{Kind: api.EventRejected, Text: "messages rejected that no honest node would have sent", Rejected: map[string]uint64{r.String(): 1}})
 		},
 		OnRefuse: n.tellRefused,
-		Logger:   logs.For(n.log, logs.Gossip),
+		OnEvidence: func(e gossip.Evidence) {
+			n.tellEvidence(e)
+			hood.shun()
+		},
+		Logger: logs.For(n.log, logs.Gossip),
 	})
 	if err != nil {
 		return nil, err
@@ -213,11 +217,14 @@ func (n *Node) attach(s *session) error {
 	if err != nil {
 		return err
 	}
-	witnesses, err := readWitnesses(n.ledger, n.network)
+	witnesses, evidence, err := readHeard(n.ledger, n.network)
 	if err != nil {
 		return err
 	}
-	if err := s.hood.restore(n.files.Config.Profile, latest, state.Estimate, witnesses); err != nil {
+	if err := errors.Join(s.gossip.Remember(witnesses), s.gossip.RememberEvidence(evidence)); err != nil {
+		return err
+	}
+	if err := s.hood.restore(n.files.Config.Profile, latest, state.Estimate); err != nil {
 		return fmt.Errorf("node: restore the neighbours: %w", err)
 	}
 	n.intake.Lock()

@@ -47,7 +47,9 @@ func (c contacts) oldest() learner.ID {
 }
 
 // member reports whether a peer may take part.
-func (n *Neighbourhood) member(id learner.ID) bool { return n.members == nil || n.members[id] }
+func (n *Neighbourhood) member(id learner.ID) bool {
+	return (n.members == nil || n.members[id]) && !n.refused[id]
+}
 
 // suits reports whether a peer may be a neighbour at all. It checks the list of
 // members, the owner's list and, in learner polar, the roles: an edge between two

@@ -43,6 +43,10 @@ type Declared struct{ End graph.End }
 // first list everybody may.
 type Members struct{ Peers []learner.ID }
 
+// Refused lists the peers that may never take part, in place of an earlier list, because
+// they signed two different models for one round.
+type Refused struct{ Peers []learner.ID }
+
 // Leave gives up all edges for good; see [Neighbourhood.Departure].
 type Leave struct{}
 
@@ -118,6 +122,15 @@ func (in Members) happen(n *Neighbourhood) {
 		if !n.member(l.peer) {
 			n.cut(l.peer, "no member of the private network")
 		}
+	}
+}
+
+func (in Refused) happen(n *Neighbourhood) {
+	n.refused = set(in.Peers)
+	for _, id := range in.Peers {
+		n.view.Remove(id)
+		delete(n.named, id)
+		n.cut(id, "it signed two different models for one round")
 	}
 }
 

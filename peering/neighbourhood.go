@@ -71,6 +71,7 @@ type Neighbourhood struct {
 	only        map[learner.ID]bool // nil: anybody may become a neighbour
 	servers     map[learner.ID]bool // nil: there are no roles
 	members     map[learner.ID]bool // nil: everybody is a member
+	refused     map[learner.ID]bool // of the members
 	random      *rand.Rand
 	view        *graph.View                // whom it knows
 	named       map[learner.ID]graph.Entry // those of them that the owner or the task names, beside the view

@@ -238,17 +238,43 @@ func parseEnd(text string) (time.Time, error) {
 
 func revokeCommand(o *options) *cobra.Command {
 	var f editFlags
+	var evidence string
 	c := &cobra.Command{
 		Use:   "revoke PEER|NAME...",
 		Short: "End memberships",
 		Long: `End memberships. Every member that gets the new list drops its connections to the
 revoked nodes at once, forgets them as neighbours, and takes nothing more of them.
-What they have received before they keep.`,
+What they have received before they keep.
+
+With --evidence it checks the proofs of "p2pnode peers evidence --json" in a file, which
+any member may have sent you, and revokes the members that they convict: each has signed
+two different models for one round, because it lies, or because two copies of its
+directory run. Nobody else can make such a proof, so you need not trust who sent it.`,
 		Example: `  p2pnode members revoke shed --key garden.key
   p2pnode members revoke 12D3KooWDpJ7As7BWAwRMfu1VU2WCqNjvq387JEYKDBj4kx6nXTN --key garden.key --list garden.toml --json`,
-		Args: takes(1, anyNumber),
+		Args: func(c *cobra.Command, args []string) error {
+			if c.Flags().Changed("evidence") {
+				return nil
+			}
+			return takes(1, anyNumber)(c, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			var shown []api.Evidence
+			var err error
+			if evidence != "" {
+				if shown, err = readEvidence(cmd, evidence); err != nil {
+					return err
+				}
+			}
 			done, err := f.edit(cmd, o, func(l *members.List) error {
+				against, err := convicted(l, shown)
+				if err != nil {
+					return err
+				}
+				shown = against
+				for _, e := range against {
+					args = append(args, e.Author)
+				}
 				for _, who := range args {
 					m, err := l.Find(who)
 					if err != nil {
@@ -261,9 +287,10 @@ What they have received before they keep.`,
 			if err != nil {
 				return err
 			}
-			return show(cmd, o, done, edited.String)
+			return show(cmd, o, revoked{done, shown}, revoked.String)
 		},
 	}
 	f.register(c)
+	c.Flags().StringVar(&evidence, "evidence", "", "file with proofs, from \"p2pnode peers evidence --json\"; - is standard input")
 	return c
 }

@@ -38,6 +38,7 @@ they released.`,
 			}, func(l peerList) string { return l.text(all, time.Now()) })
 		},
 	}
+	c.AddCommand(evidenceCommand(o))
 	c.Flags().BoolVar(&all, "all", false, "show every peer the node remembers")
 	return c
 }

@@ -40,6 +40,24 @@ type Refused struct {
 	Until  *time.Time `json:"until"` // when it may come again; nil: as long as the reason lasts
 }
 
+// Evidence shows that a node signed two different models for one round of a network, which
+// no honest node does: either its owner lies, or two copies of one directory run. It can be
+// checked by anybody, without a node.
+type Evidence struct {
+	Network string     `json:"network"` // what its name is among nodes
+	Author  string     `json:"author"`  // the peer ID of the node that signed
+	Round   uint64     `json:"round"`
+	First   ModelProof `json:"first"`
+	Second  ModelProof `json:"second"`
+	Since   time.Time  `json:"since"` // when this node learned of it; nobody signs that
+}
+
+// ModelProof is an author's signature of a model.
+type ModelProof struct {
+	Hash  []byte `json:"hash"`  // SHA-256 of the model
+	Proof []byte `json:"proof"` // the author's signature of network, round and hash
+}
+
 // Acquaintance is a peer that the node can start from, beside its neighbours.
 type Acquaintance struct {
 	ID       string   `json:"id"`

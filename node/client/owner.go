@@ -75,6 +75,11 @@ func (c *Client) Acquaintances(ctx context.Context) ([]api.Acquaintance, error) 
 	return get[[]api.Acquaintance](ctx, c, "/v1/peers")
 }
 
+// Evidence implements [api.Networker].
+func (c *Client) Evidence(ctx context.Context) ([]api.Evidence, error) {
+	return get[[]api.Evidence](ctx, c, "/v1/evidence")
+}
+
 // AddPeer implements [api.Networker].
 func (c *Client) AddPeer(ctx context.Context, address string) (api.Addition, error) {
 	return post[api.Addition](ctx, c, "/v1/peers", api.PeerAddress{Address: address})

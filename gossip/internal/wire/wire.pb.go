@@ -202,6 +202,120 @@ func (x *Witness) GetProof() []byte {
 	return nil
 }
 
+// Heard is the Witness of a node that is neither end of the stream.
+type Heard struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Author        []byte                 `protobuf:"bytes,1,opt,name=author,proto3" json:"author,omitempty"` // its ID
+	Witness       *Witness               `protobuf:"bytes,2,opt,name=witness,proto3" json:"witness,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Heard) Reset() {
+	*x = Heard{}
+	mi := &file_wire_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Heard) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Heard) ProtoMessage() {}
+
+func (x *Heard) ProtoReflect() protoreflect.Message {
+	mi := &file_wire_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Heard.ProtoReflect.Descriptor instead.
+func (*Heard) Descriptor() ([]byte, []int) {
+	return file_wire_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Heard) GetAuthor() []byte {
+	if x != nil {
+		return x.Author
+	}
+	return nil
+}
+
+func (x *Heard) GetWitness() *Witness {
+	if x != nil {
+		return x.Witness
+	}
+	return nil
+}
+
+// Evidence shows that an author signed two different models for one round.
+type Evidence struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Author        []byte                 `protobuf:"bytes,1,opt,name=author,proto3" json:"author,omitempty"` // its ID
+	First         *Witness               `protobuf:"bytes,2,opt,name=first,proto3" json:"first,omitempty"`
+	Second        *Witness               `protobuf:"bytes,3,opt,name=second,proto3" json:"second,omitempty"` // of the same round
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Evidence) Reset() {
+	*x = Evidence{}
+	mi := &file_wire_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Evidence) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Evidence) ProtoMessage() {}
+
+func (x *Evidence) ProtoReflect() protoreflect.Message {
+	mi := &file_wire_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Evidence.ProtoReflect.Descriptor instead.
+func (*Evidence) Descriptor() ([]byte, []int) {
+	return file_wire_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Evidence) GetAuthor() []byte {
+	if x != nil {
+		return x.Author
+	}
+	return nil
+}
+
+func (x *Evidence) GetFirst() *Witness {
+	if x != nil {
+		return x.First
+	}
+	return nil
+}
+
+func (x *Evidence) GetSecond() *Witness {
+	if x != nil {
+		return x.Second
+	}
+	return nil
+}
+
 // Entry is what is publicly known of a node, first or second hand.
 type Entry struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -217,7 +331,7 @@ type Entry struct {
 
 func (x *Entry) Reset() {
 	*x = Entry{}
-	mi := &file_wire_proto_msgTypes[2]
+	mi := &file_wire_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -229,7 +343,7 @@ func (x *Entry) String() string {
 func (*Entry) ProtoMessage() {}
 
 func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_wire_proto_msgTypes[2]
+	mi := &file_wire_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -242,7 +356,7 @@ func (x *Entry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entry.ProtoReflect.Descriptor instead.
 func (*Entry) Descriptor() ([]byte, []int) {
-	return file_wire_proto_rawDescGZIP(), []int{2}
+	return file_wire_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Entry) GetPeer() []byte {
@@ -298,7 +412,7 @@ type Passport struct {
 
 func (x *Passport) Reset() {
 	*x = Passport{}
-	mi := &file_wire_proto_msgTypes[3]
+	mi := &file_wire_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -310,7 +424,7 @@ func (x *Passport) String() string {
 func (*Passport) ProtoMessage() {}
 
 func (x *Passport) ProtoReflect() protoreflect.Message {
-	mi := &file_wire_proto_msgTypes[3]
+	mi := &file_wire_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -323,7 +437,7 @@ func (x *Passport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Passport.ProtoReflect.Descriptor instead.
 func (*Passport) Descriptor() ([]byte, []int) {
-	return file_wire_proto_rawDescGZIP(), []int{3}
+	return file_wire_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Passport) GetAddr() [][]byte {
@@ -352,13 +466,15 @@ type EdgeRequest struct {
 	Latest        []byte                 `protobuf:"bytes,6,opt,name=latest,proto3" json:"latest,omitempty"`   // a Model, byte for byte as it was published
 	Witness       *Witness               `protobuf:"bytes,7,opt,name=witness,proto3" json:"witness,omitempty"` // of the newest Model that the asking side has of the other
 	Holds         uint64                 `protobuf:"varint,8,opt,name=holds,proto3" json:"holds,omitempty"`    // the round of the other's Model that the asking side learns from; 0: none
+	Heard         []*Heard               `protobuf:"bytes,9,rep,name=heard,proto3" json:"heard,omitempty"`     // of an exchange: what the asking side has of its neighbours
+	Evidence      []*Evidence            `protobuf:"bytes,10,rep,name=evidence,proto3" json:"evidence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *EdgeRequest) Reset() {
 	*x = EdgeRequest{}
-	mi := &file_wire_proto_msgTypes[4]
+	mi := &file_wire_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -370,7 +486,7 @@ func (x *EdgeRequest) String() string {
 func (*EdgeRequest) ProtoMessage() {}
 
 func (x *EdgeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wire_proto_msgTypes[4]
+	mi := &file_wire_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -383,7 +499,7 @@ func (x *EdgeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EdgeRequest.ProtoReflect.Descriptor instead.
 func (*EdgeRequest) Descriptor() ([]byte, []int) {
-	return file_wire_proto_rawDescGZIP(), []int{4}
+	return file_wire_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *EdgeRequest) GetVersion() uint32 {
@@ -442,6 +558,20 @@ func (x *EdgeRequest) GetHolds() uint64 {
 	return 0
 }
 
+func (x *EdgeRequest) GetHeard() []*Heard {
+	if x != nil {
+		return x.Heard
+	}
+	return nil
+}
+
+func (x *EdgeRequest) GetEvidence() []*Evidence {
+	if x != nil {
+		return x.Evidence
+	}
+	return nil
+}
+
 // EdgeReply answers it.
 type EdgeReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -454,13 +584,15 @@ type EdgeReply struct {
 	Latest        []byte                 `protobuf:"bytes,7,opt,name=latest,proto3" json:"latest,omitempty"`   // a Model, byte for byte as it was published
 	Witness       *Witness               `protobuf:"bytes,8,opt,name=witness,proto3" json:"witness,omitempty"` // of the newest Model that the answering side has of the other
 	Holds         uint64                 `protobuf:"varint,9,opt,name=holds,proto3" json:"holds,omitempty"`    // the round of the other's Model that the answering side learns from; 0: none
+	Heard         []*Heard               `protobuf:"bytes,10,rep,name=heard,proto3" json:"heard,omitempty"`    // of an exchange: what the answering side has of its neighbours
+	Evidence      []*Evidence            `protobuf:"bytes,11,rep,name=evidence,proto3" json:"evidence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *EdgeReply) Reset() {
 	*x = EdgeReply{}
-	mi := &file_wire_proto_msgTypes[5]
+	mi := &file_wire_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -472,7 +604,7 @@ func (x *EdgeReply) String() string {
 func (*EdgeReply) ProtoMessage() {}
 
 func (x *EdgeReply) ProtoReflect() protoreflect.Message {
-	mi := &file_wire_proto_msgTypes[5]
+	mi := &file_wire_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -485,7 +617,7 @@ func (x *EdgeReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EdgeReply.ProtoReflect.Descriptor instead.
 func (*EdgeReply) Descriptor() ([]byte, []int) {
-	return file_wire_proto_rawDescGZIP(), []int{5}
+	return file_wire_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *EdgeReply) GetVersion() uint32 {
@@ -551,6 +683,20 @@ func (x *EdgeReply) GetHolds() uint64 {
 	return 0
 }
 
+func (x *EdgeReply) GetHeard() []*Heard {
+	if x != nil {
+		return x.Heard
+	}
+	return nil
+}
+
+func (x *EdgeReply) GetEvidence() []*Evidence {
+	if x != nil {
+		return x.Evidence
+	}
+	return nil
+}
+
 var File_wire_proto protoreflect.FileDescriptor
 
 const file_wire_proto_rawDesc = "" +
@@ -573,7 +719,14 @@ const file_wire_proto_rawDesc = "" +
 	"\aWitness\x12\x14\n" +
 	"\x05round\x18\x01 \x01(\x04R\x05round\x12\x12\n" +
 	"\x04hash\x18\x02 \x01(\fR\x04hash\x12\x14\n" +
-	"\x05proof\x18\x03 \x01(\fR\x05proof\"\x89\x01\n" +
+	"\x05proof\x18\x03 \x01(\fR\x05proof\"N\n" +
+	"\x05Heard\x12\x16\n" +
+	"\x06author\x18\x01 \x01(\fR\x06author\x12-\n" +
+	"\awitness\x18\x02 \x01(\v2\x13.p2pnode.v1.WitnessR\awitness\"z\n" +
+	"\bEvidence\x12\x16\n" +
+	"\x06author\x18\x01 \x01(\fR\x06author\x12)\n" +
+	"\x05first\x18\x02 \x01(\v2\x13.p2pnode.v1.WitnessR\x05first\x12+\n" +
+	"\x06second\x18\x03 \x01(\v2\x13.p2pnode.v1.WitnessR\x06second\"\x89\x01\n" +
 	"\x05Entry\x12\x12\n" +
 	"\x04peer\x18\x01 \x01(\fR\x04peer\x12\x10\n" +
 	"\x03age\x18\x02 \x01(\rR\x03age\x12\x14\n" +
@@ -583,7 +736,7 @@ const file_wire_proto_rawDesc = "" +
 	"\bpassport\x18\x06 \x01(\fR\bpassport\"4\n" +
 	"\bPassport\x12\x12\n" +
 	"\x04addr\x18\x01 \x03(\fR\x04addr\x12\x14\n" +
-	"\x05proof\x18\x02 \x01(\fR\x05proof\"\xfa\x01\n" +
+	"\x05proof\x18\x02 \x01(\fR\x05proof\"\xd5\x02\n" +
 	"\vEdgeRequest\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\rR\x04kind\x12#\n" +
@@ -592,7 +745,10 @@ const file_wire_proto_rawDesc = "" +
 	"\x04turn\x18\x05 \x01(\x04R\x04turn\x12\x16\n" +
 	"\x06latest\x18\x06 \x01(\fR\x06latest\x12-\n" +
 	"\awitness\x18\a \x01(\v2\x13.p2pnode.v1.WitnessR\awitness\x12\x14\n" +
-	"\x05holds\x18\b \x01(\x04R\x05holds\"\x94\x02\n" +
+	"\x05holds\x18\b \x01(\x04R\x05holds\x12'\n" +
+	"\x05heard\x18\t \x03(\v2\x11.p2pnode.v1.HeardR\x05heard\x120\n" +
+	"\bevidence\x18\n" +
+	" \x03(\v2\x14.p2pnode.v1.EvidenceR\bevidence\"\xef\x02\n" +
 	"\tEdgeReply\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x16\n" +
 	"\x06answer\x18\x02 \x01(\rR\x06answer\x12\x16\n" +
@@ -602,7 +758,10 @@ const file_wire_proto_rawDesc = "" +
 	"\x04turn\x18\x06 \x01(\x04R\x04turn\x12\x16\n" +
 	"\x06latest\x18\a \x01(\fR\x06latest\x12-\n" +
 	"\awitness\x18\b \x01(\v2\x13.p2pnode.v1.WitnessR\awitness\x12\x14\n" +
-	"\x05holds\x18\t \x01(\x04R\x05holdsB\x1eZ\x1cp2pnode/gossip/internal/wireb\x06proto3"
+	"\x05holds\x18\t \x01(\x04R\x05holds\x12'\n" +
+	"\x05heard\x18\n" +
+	" \x03(\v2\x11.p2pnode.v1.HeardR\x05heard\x120\n" +
+	"\bevidence\x18\v \x03(\v2\x14.p2pnode.v1.EvidenceR\bevidenceB\x1eZ\x1cp2pnode/gossip/internal/wireb\x06proto3"
 
 var (
 	file_wire_proto_rawDescOnce sync.Once
@@ -616,27 +775,36 @@ func file_wire_proto_rawDescGZIP() []byte {
 	return file_wire_proto_rawDescData
 }
 
-var file_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_wire_proto_goTypes = []any{
 	(*Model)(nil),       // 0: p2pnode.v1.Model
 	(*Witness)(nil),     // 1: p2pnode.v1.Witness
-	(*Entry)(nil),       // 2: p2pnode.v1.Entry
-	(*Passport)(nil),    // 3: p2pnode.v1.Passport
-	(*EdgeRequest)(nil), // 4: p2pnode.v1.EdgeRequest
-	(*EdgeReply)(nil),   // 5: p2pnode.v1.EdgeReply
+	(*Heard)(nil),       // 2: p2pnode.v1.Heard
+	(*Evidence)(nil),    // 3: p2pnode.v1.Evidence
+	(*Entry)(nil),       // 4: p2pnode.v1.Entry
+	(*Passport)(nil),    // 5: p2pnode.v1.Passport
+	(*EdgeRequest)(nil), // 6: p2pnode.v1.EdgeRequest
+	(*EdgeReply)(nil),   // 7: p2pnode.v1.EdgeReply
 }
 var file_wire_proto_depIdxs = []int32{
-	2, // 0: p2pnode.v1.EdgeRequest.own:type_name -> p2pnode.v1.Entry
-	2, // 1: p2pnode.v1.EdgeRequest.known:type_name -> p2pnode.v1.Entry
-	1, // 2: p2pnode.v1.EdgeRequest.witness:type_name -> p2pnode.v1.Witness
-	2, // 3: p2pnode.v1.EdgeReply.own:type_name -> p2pnode.v1.Entry
-	2, // 4: p2pnode.v1.EdgeReply.known:type_name -> p2pnode.v1.Entry
-	1, // 5: p2pnode.v1.EdgeReply.witness:type_name -> p2pnode.v1.Witness
-	6, // [6:6] is the sub-list for method output_type
-	6, // [6:6] is the sub-list for method input_type
-	6, // [6:6] is the sub-list for extension type_name
-	6, // [6:6] is the sub-list for extension extendee
-	0, // [0:6] is the sub-list for field type_name
+	1,  // 0: p2pnode.v1.Heard.witness:type_name -> p2pnode.v1.Witness
+	1,  // 1: p2pnode.v1.Evidence.first:type_name -> p2pnode.v1.Witness
+	1,  // 2: p2pnode.v1.Evidence.second:type_name -> p2pnode.v1.Witness
+	4,  // 3: p2pnode.v1.EdgeRequest.own:type_name -> p2pnode.v1.Entry
+	4,  // 4: p2pnode.v1.EdgeRequest.known:type_name -> p2pnode.v1.Entry
+	1,  // 5: p2pnode.v1.EdgeRequest.witness:type_name -> p2pnode.v1.Witness
+	2,  // 6: p2pnode.v1.EdgeRequest.heard:type_name -> p2pnode.v1.Heard
+	3,  // 7: p2pnode.v1.EdgeRequest.evidence:type_name -> p2pnode.v1.Evidence
+	4,  // 8: p2pnode.v1.EdgeReply.own:type_name -> p2pnode.v1.Entry
+	4,  // 9: p2pnode.v1.EdgeReply.known:type_name -> p2pnode.v1.Entry
+	1,  // 10: p2pnode.v1.EdgeReply.witness:type_name -> p2pnode.v1.Witness
+	2,  // 11: p2pnode.v1.EdgeReply.heard:type_name -> p2pnode.v1.Heard
+	3,  // 12: p2pnode.v1.EdgeReply.evidence:type_name -> p2pnode.v1.Evidence
+	13, // [13:13] is the sub-list for method output_type
+	13, // [13:13] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_wire_proto_init() }
@@ -650,7 +818,7 @@ func file_wire_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_wire_proto_rawDesc), len(file_wire_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   6,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

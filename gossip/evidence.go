@@ -1,0 +1,362 @@
+package gossip
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/peer"
+
+	"p2pnode/gossip/internal/wire"
+)
+
+// Evidence shows that an author signed two different models for one round. An honest
+// node never does: a round is paid for and its model is on disk before it is published,
+// and a restored node goes on far above every round it can have used. So the author
+// lies, or its directory was copied and both copies run. Both signatures are the
+// author's, so evidence says nothing of the peer that passed it on, and nobody can make
+// it up.
+type Evidence struct {
+	Author        peer.ID
+	First, Second Witness   // of one round, ordered by their hashes
+	Since         time.Time // when this node learned of it; not sent
+}
+
+const (
+	maxEvidence     = 128 // authors about whom evidence is kept
+	maxCarried      = 8   // pieces of evidence in one message
+	maxHeard        = 16  // witnesses of others in one message
+	maxAuthor       = 64  // bytes of an author's ID; those of Ed25519 have 38
+	maxWitness      = 16 + sha256.Size + maxProof
+	maxEvidenceSize = maxCarried*(2*maxWitness+maxAuthor+32) + maxHeard*(maxWitness+maxAuthor+16)
+	// strangeChecks is how many pieces about authors that this node has never heard are
+	// checked in strangeWindow; more are passed over. Identities cost nothing, so anybody
+	// can make any number of them.
+	strangeChecks = 64
+	strangeWindow = time.Minute
+)
+
+// NewEvidence returns the evidence that two witnesses are against an author, in one form
+// whichever comes first. It fails unless they are of one round, of different models, and
+// both signed by the author for the network.
+func NewEvidence(network string, author peer.ID, a, b Witness) (Evidence, error) {
+	order := bytes.Compare(a.Hash, b.Hash)
+	switch {
+	case a.Round != b.Round || a.Round == 0:
+		return Evidence{}, fmt.Errorf("gossip: no evidence against %s: the two models are not of one round", author)
+	case order == 0:
+		return Evidence{}, fmt.Errorf("gossip: no evidence against %s: the two models are the same", author)
+	case !signedBy(network, author, a) || !signedBy(network, author, b):
+		return Evidence{}, fmt.Errorf("gossip: no evidence against %s: it did not sign both models", author)
+	case order > 0:
+		a, b = b, a
+	}
+	return Evidence{Author: author, First: a, Second: b}, nil
+}
+
+// signedBy reports whether the proof in the witness is the author's signature. The
+// author's ID holds its key.
+func signedBy(network string, author peer.ID, w Witness) bool {
+	if len(author) > maxAuthor || len(w.Hash) != sha256.Size || len(w.Proof) > maxProof {
+		return false
+	}
+	key, err := author.ExtractPublicKey()
+	if err != nil {
+		return false
+	}
+	ok, err := key.Verify(statement(network, w.Round, w.Hash), w.Proof)
+	return ok && err == nil
+}
+
+// evidence is what is kept of authors that signed two models for one round. It is safe
+// for concurrent use.
+type evidence struct {
+	mu      sync.Mutex
+	against map[peer.ID]proven
+	turn    uint64    // counts the pieces that were kept
+	checked int       // pieces about strangers, since
+	since   time.Time // then
+}
+
+type proven struct {
+	Evidence
+	heard bool // this node has heard the author itself
+	turn  uint64
+}
+
+// has reports whether there is evidence against a peer.
+func (e *evidence) has(p peer.ID) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	_, ok := e.against[p]
+	return ok
+}
+
+// add keeps a piece that was checked, and reports whether it is the first about its
+// author. When there are too many, authors that this node has never heard make room
+// first, and then those whose evidence is the oldest.
+func (e *evidence) add(piece Evidence, heard bool) (first bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if _, ok := e.against[piece.Author]; ok {
+		return false
+	}
+	if e.against == nil {
+		e.against = make(map[peer.ID]proven)
+	}
+	e.turn++
+	e.against[piece.Author] = proven{piece, heard, e.turn}
+	if len(e.against) > maxEvidence {
+		list := e.sorted()
+		delete(e.against, list[len(list)-1].Author)
+	}
+	return true
+}
+
+// sorted returns what is kept: first about authors that this node has heard, each part
+// the newest first. The caller holds e.mu.
+func (e *evidence) sorted() []proven {
+	return slices.SortedFunc(maps.Values(e.against), func(a, b proven) int {
+		if a.heard != b.heard {
+			if a.heard {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(b.turn, a.turn)
+	})
+}
+
+// carried returns what one message carries: half of it the first of those sorted, the
+// rest at random, so that all that is kept gets around.
+func (e *evidence) carried() []Evidence {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	list := e.sorted()
+	if rest := list[min(len(list), maxCarried/2):]; len(list) > maxCarried {
+		rand.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
+	}
+	out := make([]Evidence, 0, maxCarried)
+	for _, p := range list[:min(len(list), maxCarried)] {
+		out = append(out, p.Evidence)
+	}
+	return out
+}
+
+// worth reports whether a piece that a peer sent is worth checking.
+func (e *evidence) worth(author peer.ID, heard bool, now time.Time) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if _, ok := e.against[author]; ok {
+		return false
+	}
+	if heard {
+		return true
+	}
+	if now.Sub(e.since) >= strangeWindow {
+		e.since, e.checked = now, 0
+	}
+	e.checked++
+	return e.checked <= strangeChecks
+}
+
+// Evidence returns what this node has against authors that signed two models for one
+// round, the oldest first. It takes nothing from them, and speaks to none of them. The
+// caller stores it and gives it back to [Gossip.RememberEvidence] in the next run.
+func (g *Gossip) Evidence() []Evidence {
+	g.evidence.mu.Lock()
+	defer g.evidence.mu.Unlock()
+	kept := slices.SortedFunc(maps.Values(g.evidence.against), func(a, b proven) int { return cmp.Compare(a.turn, b.turn) })
+	out := make([]Evidence, len(kept))
+	for i, p := range kept {
+		out[i] = p.Evidence
+	}
+	return out
+}
+
+// RememberEvidence takes back what [Gossip.Evidence] gave in an earlier run in the same
+// network. It fails if a piece shows nothing.
+func (g *Gossip) RememberEvidence(list []Evidence) error {
+	for _, e := range list {
+		checked, err := NewEvidence(g.config.Network, e.Author, e.First, e.Second)
+		if err != nil {
+			return err
+		}
+		checked.Since = e.Since
+		g.evidence.add(checked, g.hasHeard(e.Author))
+	}
+	return nil
+}
+
+// convict takes two different models of one round that this node has seen. One of them may
+// come from a peer that never checked its proof, so they show nothing yet.
+func (g *Gossip) convict(author peer.ID, a, b Witness) {
+	if piece, err := NewEvidence(g.config.Network, author, a, b); err == nil {
+		g.believe(piece, true)
+	}
+}
+
+// believe keeps a piece that was checked, tells the owner, and turns the author away.
+func (g *Gossip) believe(piece Evidence, heard bool) {
+	piece.Since = time.Now()
+	if !g.evidence.add(piece, heard) {
+		return
+	}
+	if g.config.OnEvidence != nil {
+		g.config.OnEvidence(piece)
+	}
+	signal(g.refused)
+}
+
+// hasHeard reports whether models of an author have arrived here, or are expected.
+func (g *Gossip) hasHeard(p peer.ID) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.heard[p] != nil || g.follows[topicOf(g.config.Network, p)] != nil
+}
+
+// tell returns the witnesses of its neighbours that this node tells a peer in an exchange:
+// the newest of each, and then older ones at random. Two nodes that an author told
+// different things find out when they compare what they have. Who is a neighbour of whom
+// is public.
+func (g *Gossip) tell(to peer.ID) (list []heardOf) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var older []heardOf
+	for _, f := range g.follows { // in random order
+		a := g.heard[f.peer]
+		if a == nil || f.peer == to {
+			continue
+		}
+		for i, w := range a.recent {
+			if i == 0 {
+				list = append(list, heardOf{f.peer, w})
+			} else {
+				older = append(older, heardOf{f.peer, w})
+			}
+		}
+	}
+	rand.Shuffle(len(older), func(i, j int) { older[i], older[j] = older[j], older[i] })
+	list = append(list, older...)
+	return list[:min(len(list), maxHeard)]
+}
+
+// heardOf is a witness of an author's model.
+type heardOf struct {
+	author  peer.ID
+	witness Witness
+}
+
+// compare looks for models of the same round among a peer's witnesses of others and this
+// node's. Nothing else is believed of them or kept, so a forged one changes nothing.
+func (g *Gossip) compare(list []heardOf) {
+	for _, h := range list {
+		if other, differs := g.other(h); differs {
+			g.convict(h.author, other, h.witness)
+		}
+	}
+}
+
+// other returns the model that this node has of the same author and round, if it is
+// another one.
+func (g *Gossip) other(h heardOf) (other Witness, differs bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	a := g.heard[h.author]
+	if a == nil {
+		return Witness{}, false
+	}
+	return a.contradicted(h.witness)
+}
+
+func encodeHeard(list []heardOf) []*wire.Heard {
+	out := make([]*wire.Heard, len(list))
+	for i := range list {
+		out[i] = &wire.Heard{Author: []byte(list[i].author), Witness: encodeWitness(&list[i].witness)}
+	}
+	return out
+}
+
+func decodeHeard(list []*wire.Heard) ([]heardOf, error) {
+	if len(list) > maxHeard {
+		return nil, malformed("%d witnesses of others, more than %d", len(list), maxHeard)
+	}
+	out := make([]heardOf, len(list))
+	for i, h := range list {
+		author, err := decodeAuthor(h.Author)
+		if err != nil {
+			return nil, err
+		}
+		if len(h.ProtoReflect().GetUnknown()) > 0 {
+			return nil, malformed("unknown fields")
+		}
+		w, err := shapeOf(h.Witness)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = heardOf{author, w}
+	}
+	return out, nil
+}
+
+func encodeEvidence(list []Evidence) []*wire.Evidence {
+	out := make([]*wire.Evidence, len(list))
+	for i := range list {
+		e := &list[i]
+		out[i] = &wire.Evidence{Author: []byte(e.Author), First: encodeWitness(&e.First), Second: encodeWitness(&e.Second)}
+	}
+	return out
+}
+
+// takeEvidence takes in the evidence that a peer passed on. Only forged evidence is an
+// error: an honest peer checks what it passes on.
+func (g *Gossip) takeEvidence(list []*wire.Evidence) error {
+	if len(list) > maxCarried {
+		return malformed("%d pieces of evidence, more than %d", len(list), maxCarried)
+	}
+	for _, w := range list {
+		author, err := decodeAuthor(w.Author)
+		if err != nil {
+			return err
+		}
+		if len(w.ProtoReflect().GetUnknown()) > 0 {
+			return malformed("unknown fields")
+		}
+		first, err := shapeOf(w.First)
+		if err != nil {
+			return err
+		}
+		second, err := shapeOf(w.Second)
+		if err != nil {
+			return err
+		}
+		heard := g.hasHeard(author)
+		if !g.evidence.worth(author, heard, time.Now()) {
+			continue
+		}
+		piece, err := NewEvidence(g.config.Network, author, first, second)
+		if err != nil {
+			return malformed("the evidence is forged")
+		}
+		g.believe(piece, heard)
+	}
+	return nil
+}
+
+func decodeAuthor(data []byte) (peer.ID, error) {
+	id, err := peer.IDFromBytes(data)
+	if err != nil || len(data) > maxAuthor {
+		return "", malformed("a witness names no author")
+	}
+	return id, nil
+}
+
+// errConvicted says why a peer is not spoken to.
+var errConvicted = errors.New("the peer signed two different models for one round")
