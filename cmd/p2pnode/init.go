@@ -168,6 +168,22 @@ func (f *initFlags) change(c *datadir.Config, environment []datadir.Setting, cha
 	}
 	f.changeOwn(c, changed)
 	f.changeNoise(c, changed)
+	if changed("listen") {
+		return listenable(c.Listen)
+	}
+	return nil
+}
+
+// listenable says what is wrong with the addresses of the flag --listen.
+func listenable(addresses []string) error {
+	if len(addresses) == 0 {
+		return errors.New("--listen is empty: name an address, such as /ip4/0.0.0.0/tcp/4001, or leave it out")
+	}
+	for _, a := range addresses {
+		if err := datadir.CheckListen(a); err != nil {
+			return fmt.Errorf("--listen: %w", errors.Unwrap(err)) // without the key
+		}
+	}
 	return nil
 }
 
