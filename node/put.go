@@ -181,7 +181,7 @@ func (n *Node) noteImport(file api.Digest, as storage.Imported) error {
 // neverShared reports whether records that come now serve this device only.
 func (n *Node) neverShared() bool {
 	p := n.plan()
-	return p != nil && p.Left == 0
+	return p != nil && p.Left == 0 || n.stranded() != nil
 }
 
 // notes counts the cells of arrivals that were not taken as they are.

@@ -141,7 +141,7 @@ func importedText(r api.ImportReport) string {
 		b.WriteString(paragraph("", line+"."))
 	}
 	if r.NeverShared {
-		b.WriteString(paragraph("", "Warning: the plan is over, so what is imported is never shared; it serves your own predictions. "+
+		b.WriteString(paragraph("", "Warning: nothing more is sent from here (p2pnode budget says why), so what is imported is never shared; it serves your own predictions. "+
 			"To share new records, make a new directory and put only those in it."))
 	}
 	return b.String()

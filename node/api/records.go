@@ -60,8 +60,8 @@ type ImportReport struct {
 	// Replaced are those of Records whose ID was known with something else. The old record
 	// is erased, its slot stays, and the new one has a budget of its own.
 	Replaced int `json:"replaced,omitempty"`
-	// NeverShared says that the records stored serve this device only: the plan is
-	// over, and nothing is sent any more.
+	// NeverShared says that the records stored serve this device only, because nothing is
+	// sent any more: the plan is over, or the node is stranded.
 	NeverShared bool `json:"never_shared,omitempty"`
 	// Cells counts the cells of good lines that were not taken as they are, for each column
 	// that has any.
