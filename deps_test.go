@@ -52,7 +52,7 @@ var imports = map[string][]string{
 	"p2pnode/node/server":             {"node/api", "node/tokens"},
 	"p2pnode/node/client":             {"node/api"},
 	"p2pnode/node/local":              {"node", "node/api", "node/client", "node/datadir", "node/server", "node/tokens", "storage"},
-	"p2pnode/node":                    {"csvfile", "discovery", "discovery/members", "discovery/reach", "gossip", "internal/durable", "internal/program", "learner", "learner/graph", "learner/population", "node/api", "node/datadir", "node/diary", "node/logs", "node/netedge", "node/statement", "node/summing", "peering", "privacy", "rowfile", "storage", "sums"},
+	"p2pnode/node":                    {"csvfile", "discovery", "discovery/members", "discovery/reach", "gossip", "internal/crowd", "internal/durable", "internal/program", "learner", "learner/graph", "learner/population", "node/api", "node/datadir", "node/diary", "node/logs", "node/netedge", "node/statement", "node/summing", "peering", "privacy", "rowfile", "storage", "sums"},
 	"p2pnode/node/metrics":            {"discovery/reach", "gossip", "internal/program", "node", "node/api", "storage"},
 	"p2pnode/mobile":                  {"discovery/members", "learner", "node", "node/api", "node/datadir", "node/netedge", "node/ticket", "storage"},
 	"p2pnode/testnet/sim":             {"learner", "learner/graph", "peering", "privacy", "sums"},

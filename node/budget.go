@@ -46,6 +46,9 @@ func (n *Node) Budget(context.Context) (api.Budget, error) {
 	if b.Sums, err = n.sumsBudget(); err != nil {
 		return api.Budget{}, err
 	}
+	if b.Listeners, err = n.listeners(); err != nil {
+		return api.Budget{}, err
+	}
 	if len(cohorts) == 0 {
 		b.Left, b.Next = n.left(1)
 	}
@@ -63,6 +66,15 @@ func (n *Node) Budget(context.Context) (api.Budget, error) {
 		b.Person = append(b.Person, c.Person(k))
 	}
 	return b, nil
+}
+
+// listeners lists who listened to the node's releases.
+func (n *Node) listeners() ([]api.Listener, error) {
+	if s := n.current(); s != nil {
+		return append([]api.Listener{}, s.hood.audience.stored().Listeners...), nil
+	}
+	h, err := readListened(n.ledger)
+	return append([]api.Listener{}, h.Listeners...), err
 }
 
 // excess is [Budget.Excess].

@@ -161,12 +161,14 @@ func (h *neighbourhood) neighbours() []neighbour {
 	return out
 }
 
-// forAgent returns the edges as the agent takes them.
+// forAgent returns the edges as the agent takes them: none is live while nothing may be
+// released to those that listen.
 func (h *neighbourhood) forAgent() []learner.Edge {
 	list := h.neighbours()
+	silent := h.waits(list) != ""
 	out := make([]learner.Edge, len(list))
 	for i, n := range list {
-		out[i] = learner.Edge{Peer: n.Peer, Weight: n.Weight, Live: n.live}
+		out[i] = learner.Edge{Peer: n.Peer, Weight: n.Weight, Live: n.live && !silent}
 	}
 	return out
 }

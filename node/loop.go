@@ -179,6 +179,9 @@ func (l *loop) handle(out learner.Output) error {
 		if out.Ask == nil {
 			l.arm(out.Next)
 			l.show()
+			if carried.round > 0 && !l.hood.again().IsZero() {
+				return l.look() // the day's last release: nobody listens any more
+			}
 			return nil
 		}
 		if err := l.history.contradiction(); err != nil {
@@ -192,6 +195,8 @@ func (l *loop) handle(out learner.Output) error {
 		carried = release{out.Ask.Round, slotOf(out.Ask, l.woke)}
 		if answer.Exhausted() {
 			carried.round = 0
+		} else {
+			l.hood.audience.note(time.Now(), l.told)
 		}
 		l.tellRelease(carried.round, &answer, before)
 		// The agent is given the time of the slot, so that its deadlines do not tell how long
@@ -233,7 +238,7 @@ func (l *loop) show() {
 }
 
 func (l *loop) saveState() error {
-	state, err := encodeMemory(l.agent.State(), l.network, l.gossip)
+	state, err := encodeMemory(l.agent.State(), l.network, l.gossip, l.hood.audience)
 	if err != nil {
 		return fmt.Errorf("node: encode the state: %w", err)
 	}

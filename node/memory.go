@@ -20,11 +20,13 @@ type memory struct {
 	Network   string                    `json:",omitempty"`
 	Witnesses map[string]gossip.Witness `json:",omitempty"` // by the author's peer ID
 	Evidence  []gossip.Evidence         `json:",omitempty"` // by authors' signatures, the oldest first
+	Audience  listened                  // of the node's releases
 }
 
-// encodeMemory returns the stored form of a state and of what gossip is to remember.
-func encodeMemory(s learner.State, network string, g *gossip.Gossip) ([]byte, error) {
-	return json.Marshal(memory{s, network, g.Witnesses(), g.Evidence()})
+// encodeMemory returns the stored form of a state, of what gossip is to remember, and of who
+// listened.
+func encodeMemory(s learner.State, network string, g *gossip.Gossip, a *audience) ([]byte, error) {
+	return json.Marshal(memory{s, network, g.Witnesses(), g.Evidence(), a.stored()})
 }
 
 // readState returns the stored state of the agent, or that of a new agent. A round that the
@@ -55,4 +57,15 @@ func readHeard(l *storage.Ledger, network string) (map[string]gossip.Witness, []
 		return nil, nil, nil
 	}
 	return m.Witnesses, m.Evidence, nil
+}
+
+// readListened returns who listened to releases of earlier runs.
+func readListened(l *storage.Ledger) (listened, error) {
+	var m memory
+	if text := l.State(); text != nil {
+		if err := json.Unmarshal(text, &m); err != nil {
+			return listened{}, fmt.Errorf("node: the stored state is damaged: %w", err)
+		}
+	}
+	return m.Audience, nil
 }

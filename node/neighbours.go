@@ -29,20 +29,22 @@ import (
 // events, and carries out what they return (edges.go). Other goroutines post their inputs,
 // so answer, found, serve, expel, depart and look may be called from any of them.
 type neighbourhood struct {
-	machine *peering.Neighbourhood
-	config  peering.Config
-	vector  int                                                // the length of what is public of a node
-	observe func(time.Duration, peering.Input, peering.Output) // nil, or a test's recorder
-	private datadir.Private
-	origins func() []peer.AddrInfo // the peers to start from: whom to turn to with nobody else known
-	host    host.Host
-	store   edgeStore
-	gossip  *gossip.Gossip
-	signer  *gossip.Signer
-	keeper  *discovery.Keeper
-	history *history
-	log     *slog.Logger
-	diary   *diary.Diary
+	machine  *peering.Neighbourhood
+	config   peering.Config
+	vector   int                                                // the length of what is public of a node
+	observe  func(time.Duration, peering.Input, peering.Output) // nil, or a test's recorder
+	private  datadir.Private
+	origins  func() []peer.AddrInfo // the peers to start from: whom to turn to with nobody else known
+	live     func() *datadir.Config
+	host     host.Host
+	store    edgeStore
+	gossip   *gossip.Gossip
+	signer   *gossip.Signer
+	keeper   *discovery.Keeper
+	history  *history
+	audience *audience
+	log      *slog.Logger
+	diary    *diary.Diary
 
 	posted  mailbox
 	changed chan struct{}          // holds a value after edges changed

@@ -122,7 +122,11 @@ func (n *Node) describeSession(s *api.Status) error {
 	s.Running = true
 	s.Addrs, s.Unopened = netedge.FullAddrs(n.session.host), n.session.unopened
 	s.Connections = len(n.session.host.Network().Conns())
-	for _, e := range n.session.hood.neighbours() {
+	list := n.session.hood.neighbours()
+	if !n.files.Task.Silent() {
+		s.Waits = n.session.hood.waits(list)
+	}
+	for _, e := range list {
 		s.Neighbours++
 		if e.live {
 			s.Listening++

@@ -84,7 +84,7 @@ func (l *loop) encode(m learner.Message, r release) ([]byte, error) {
 }
 
 func (l *loop) commit(round uint64, message []byte, store func(round uint64, message, state []byte) error) error {
-	state, err := encodeMemory(l.agent.State(), l.network, l.gossip)
+	state, err := encodeMemory(l.agent.State(), l.network, l.gossip, l.hood.audience)
 	if err != nil {
 		return fmt.Errorf("node: encode the state of round %d: %w", round, err)
 	}

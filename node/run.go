@@ -221,6 +221,9 @@ func (n *Node) attach(s *session) error {
 	if err != nil {
 		return err
 	}
+	if s.hood.audience.heard, err = readListened(n.ledger); err != nil {
+		return err
+	}
 	if err := errors.Join(s.gossip.Remember(witnesses), s.gossip.RememberEvidence(evidence)); err != nil {
 		return err
 	}
@@ -324,7 +327,7 @@ func newNeighbourhood(n *Node, h host.Host, past *history, signer *gossip.Signer
 	}
 	start := time.Now()
 	return &neighbourhood{
-		config: c, vector: publicVector(t), private: n.private, origins: n.bootstrap, host: h, store: n.store, signer: signer, history: past, log: n.log, diary: n.diary,
+		config: c, vector: publicVector(t), private: n.private, origins: n.bootstrap, live: n.live.Load, audience: &audience{}, host: h, store: n.store, signer: signer, history: past, log: n.log, diary: n.diary,
 		observe: n.observePeering,
 		keeper:  discovery.NewKeeper(h, logs.For(n.log, logs.Discovery)),
 		posted:  newMailbox(),

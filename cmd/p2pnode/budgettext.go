@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"p2pnode/node/api"
 )
@@ -30,6 +31,7 @@ func budgetText(b api.Budget) string {
 	t.WriteString(spentText(b))
 	t.WriteString("\nWHO CAN SEE IT\n")
 	t.WriteString(paragraph("  ", b.VisibleTo))
+	t.WriteString(listenersText(b.Listeners))
 	if !b.Unbounded {
 		t.WriteString("\nSEVERAL RECORDS ABOUT ONE PERSON\n")
 		t.WriteString(personText(b.Person))
@@ -340,4 +342,17 @@ func plural(n int, one, many string) string {
 		return one
 	}
 	return many
+}
+
+// listenersText names who listened to releases.
+func listenersText(list []api.Listener) string {
+	if len(list) == 0 {
+		return ""
+	}
+	text := "  These neighbours listened:\n"
+	for _, l := range list {
+		text += paragraph("  - ", fmt.Sprintf("%s, %d %s, the last on %s", l.Peer, l.Releases, plural(l.Releases, "release", "releases"),
+			time.Unix(l.Last, 0).Format("2 January 2006 at 15:04")))
+	}
+	return text
 }

@@ -63,6 +63,9 @@ func statusText(s api.Status) string {
 	}
 	rows = append(rows, sumRows(s.Sums)...)
 	rows = append(rows, []any{"neighbours", fmt.Sprintf("%d; %d listening now, %d heard; other candidates: %d", s.Neighbours, s.Listening, s.Heard, s.Candidates)})
+	if s.Waits != "" {
+		rows = append(rows, []any{"", "nothing is released: " + s.Waits})
+	}
 	if !s.Privacy.SumsOnly {
 		rows = append(rows, []any{"round", roundLine(s)})
 	}

@@ -45,6 +45,10 @@ func levelsOf(a netip.Addr) (l levels) {
 	return l
 }
 
+// Widest is the widest network that an address is told apart by: a /16 of IPv4, a /32 of
+// IPv6; the zero prefix if the address is not valid.
+func Widest(a netip.Addr) netip.Prefix { return levelsOf(a)[0] }
+
 // Places is who holds one of a bounded number of places. It is not safe for concurrent
 // use.
 type Places[K comparable] struct {

@@ -51,8 +51,20 @@ type Budget struct {
 	Sums    *SumsBudget    `json:"sums"`   // nil: the task has no private sums
 	Person  []PersonBudget `json:"person"` // for one record, then for somebody with several
 
+	// Listeners are the neighbours that listened to releases, sorted by peer: the thousand
+	// that did last.
+	Listeners []Listener `json:"listeners"`
+
 	VisibleTo  string   `json:"visible_to"`  // who can see what was released
 	NotCovered []string `json:"not_covered"` // what others can see or learn all the same
+}
+
+// Listener is a neighbour that listened to releases of the node. It may have passed them on.
+type Listener struct {
+	Peer     string `json:"peer"`
+	First    int64  `json:"first"` // Unix seconds
+	Last     int64  `json:"last"`
+	Releases int    `json:"releases"`
 }
 
 // PlanBudget counts the steps of a plan.

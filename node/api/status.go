@@ -38,6 +38,9 @@ type Status struct {
 	Cells      []ColumnTally `json:"cells"`
 	Neighbours int           `json:"neighbours"` // edges
 	Listening  int           `json:"listening"`  // neighbours connected and subscribed
+	// Waits says why nothing is released though neighbours listen; "": something is, as long
+	// as there is a budget.
+	Waits string `json:"waits"`
 	// EdgeChanges counts the edges that came or went since the node started.
 	EdgeChanges uint64 `json:"edge_changes"`
 	Heard       int    `json:"heard"`      // neighbours whose model has arrived

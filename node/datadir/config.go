@@ -49,6 +49,10 @@ type Config struct {
 	Releases    int     `toml:"releases" change:"promised" comment:"how many releases share that budget"`
 	WakeSeconds float64 `toml:"wake_seconds" comment:"mean time between two releases"`
 
+	Listeners     int     `toml:"listeners" change:"live" comment:"in a network that is open to strangers: how many of them must listen before anything is released, each on a network\nof its own; 0: anybody will do. Members of a private network, peers that you have named, and your local network need\nnot be waited for: one of them is enough"`
+	ListenerHours float64 `toml:"listener_hours" change:"live" comment:"how long they must have been neighbours by then"`
+	DailyReleases int     `toml:"daily_releases,omitempty" change:"live" comment:"no more releases than this in 24 hours; left out: no limit"`
+
 	Noise       string  `toml:"noise" change:"promised" comment:"gaussian, laplace, truncated-gaussian or truncated-laplace"`
 	Accounting  string  `toml:"accounting" change:"promised" comment:"how the budget adds up: gdp (for gaussian), pure (for laplace), renyi (for both), or plan: all releases\nare fixed before the first, for every noise. After the first release it cannot change, nor can epsilon\nand delta; with renyi and plan, nor can releases, noise and pace."`
 	Pace        string  `toml:"pace" change:"promised" comment:"uniform, growing (later releases get less noise and cost more; needs contraction), or one-shot"`
@@ -67,18 +71,20 @@ type Config struct {
 // DefaultConfig returns the configuration that `p2pnode init` writes for a task.
 func DefaultConfig(t *learner.Task) Config {
 	return Config{
-		Listen:      []string{"/ip4/0.0.0.0/tcp/0", "/ip6/::/tcp/0"},
-		UPnP:        true,
-		MDNS:        true,
-		DHT:         "server",
-		Power:       PowerNormal,
-		Epsilon:     t.Release.Epsilon,
-		Delta:       t.Release.Delta,
-		Releases:    t.Release.Releases,
-		WakeSeconds: t.Release.WakeSeconds,
-		Noise:       string(privacy.Gaussian),
-		Accounting:  string(privacy.GaussianFilter),
-		Pace:        string(privacy.Uniform),
+		Listen:        []string{"/ip4/0.0.0.0/tcp/0", "/ip6/::/tcp/0"},
+		UPnP:          true,
+		MDNS:          true,
+		DHT:           "server",
+		Power:         PowerNormal,
+		Epsilon:       t.Release.Epsilon,
+		Delta:         t.Release.Delta,
+		Releases:      t.Release.Releases,
+		WakeSeconds:   t.Release.WakeSeconds,
+		Listeners:     2,
+		ListenerHours: 1,
+		Noise:         string(privacy.Gaussian),
+		Accounting:    string(privacy.GaussianFilter),
+		Pace:          string(privacy.Uniform),
 	}
 }
 
@@ -276,6 +282,12 @@ const maxCohortHours = 876_000 // fits a time.Duration
 // maxKeepDays bounds Config.KeepDays: a century.
 const maxKeepDays = maxCohortHours / 24
 
+// maxListeners bounds Config.Listeners: a node has no more neighbours.
+const maxListeners = 256
+
+// MaxDaily bounds Config.DailyReleases.
+const MaxDaily = 1000
+
 // checkKept checks which records are kept.
 func (c *Config) checkKept(f *faults) {
 	if c.KeepRecords < 0 {
@@ -298,6 +310,15 @@ func (c *Config) checkPrivacy(f *faults, t *learner.Task) {
 	}
 	if !(c.CohortHours >= 0 && c.CohortHours <= maxCohortHours) {
 		f.add("cohort_hours", "%v is outside [0, %d]", c.CohortHours, maxCohortHours)
+	}
+	if c.Listeners < 0 || c.Listeners > maxListeners {
+		f.add("listeners", "%d is outside [0, %d]; write how many strangers must listen before anything is released", c.Listeners, maxListeners)
+	}
+	if !(c.ListenerHours >= 0 && c.ListenerHours <= maxCohortHours) {
+		f.add("listener_hours", "%v is outside [0, %d]", c.ListenerHours, maxCohortHours)
+	}
+	if c.DailyReleases < 0 || c.DailyReleases > MaxDaily {
+		f.add("daily_releases", "%d is outside [1, %d]; leave the key out for no limit", c.DailyReleases, MaxDaily)
 	}
 	if c.Releases < 0 || c.Releases > r.MaxReleases {
 		f.add("releases", "%d is outside the task's [1, %d]", c.Releases, r.MaxReleases)

@@ -181,6 +181,7 @@ func (f *field) prepare(set settings) (*person, error) {
 	}
 	c := datadir.DefaultConfig(f.task)
 	c.Listen = []string{fmt.Sprintf("/ip4/%v/tcp/%d", addr, daemonPort)}
+	c.Listeners = 0               // the honest are strangers to each other, too
 	c.UPnP, c.MDNS = false, false // there is no router, and nobody else on its local network
 	if len(f.honest) > 0 {
 		c.Bootstrap = []string{f.victim().addr}

@@ -18,7 +18,9 @@ func listener() Scenario {
 }
 
 func eavesdrop(ctx context.Context, f *field) ([]Bar, error) {
-	if err := f.settle(1, func(c *datadir.Config) { c.WakeSeconds = 1 }); err != nil {
+	if err := f.settle(1, func(c *datadir.Config) {
+		c.WakeSeconds, c.Listeners = 1, datadir.DefaultConfig(f.task).Listeners
+	}); err != nil {
 		return nil, err
 	}
 	if err := f.feed(ctx); err != nil {

@@ -79,7 +79,7 @@ export function meter(part, label = 'spent of the privacy budget') {
 
 function company(s) {
   const here = s.neighbours === 0 ? 'Nobody has been met yet.' : `${s.listening} listening now, models of ${s.heard} arrived`;
-  return tile(count(s.neighbours), 'neighbours', 'Who are my neighbours?', h('p', {}, here));
+  return tile(count(s.neighbours), 'neighbours', 'Who are my neighbours?', h('p', {}, here), s.waits ? h('p', {}, `Nothing is sent: ${s.waits}`) : null);
 }
 
 function holdings(s) {

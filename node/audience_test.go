@@ -1,0 +1,101 @@
+package node
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"p2pnode/gossip"
+	"p2pnode/internal/require"
+	"p2pnode/learner"
+	"p2pnode/node/api"
+	"p2pnode/node/datadir"
+	"p2pnode/peering"
+)
+
+// The owner's cap ends releases for the day; who listened is told, also after a restart.
+func TestDailyReleases(t *testing.T) {
+	t.Parallel()
+	n := testNode(t, lineTask(), lineRecords(rand.New(rand.NewPCG(4, 1)), 20), func(c *datadir.Config) { c.DailyReleases = 2 })
+	stop := start(t, n)
+	friend, _ := listener(t, waitForAddrs(t, n))
+	require.Eventually(t, "the cap is reached", func() bool { return strings.Contains(status(t, n).Waits, "daily_releases") })
+	check := func(when string) {
+		b, err := n.Budget(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(b.Listeners) != 1 || b.Listeners[0].Peer != friend.self.String() || b.Listeners[0].Releases != 2 ||
+			b.Listeners[0].First == 0 || b.Listeners[0].Last < b.Listeners[0].First || b.Cohorts[0].Releases != 2 {
+			t.Errorf("%s: listeners %+v of %d releases", when, b.Listeners, b.Cohorts[0].Releases)
+		}
+	}
+	check("running")
+	stop()
+	check("at rest")
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	n = openNode(t, n.dir)
+	check("after a restart")
+	start(t, n)
+	require.Eventually(t, "the cap holds in the next run", func() bool { return strings.Contains(status(t, n).Waits, "daily_releases") })
+	check("in the next run")
+}
+
+// Strangers are waited for, and the owner is told for how many; whoever is on the local
+// network is none.
+func TestStrangersAreWaitedFor(t *testing.T) {
+	t.Parallel()
+	n := testNode(t, lineTask(), nil, nil)
+	start(t, n)
+	friend, _ := listener(t, waitForAddrs(t, n))
+	require.Eventually(t, "they are neighbours", func() bool { return status(t, n).Listening == 1 })
+	hood, old := n.session.hood, time.Now().Add(-2*time.Hour).Unix()
+	stranger := neighbour{Edge: peering.Edge{Peer: gossip.ID(testNode(t, lineTask(), nil, nil).self)}, live: true, since: old}
+	got := hood.waits([]neighbour{stranger, stranger})
+	if want := "waits for 2 listeners of different networks that have been neighbours for an hour"; !strings.HasPrefix(got, want) || !strings.Contains(got, "has 0") {
+		t.Errorf("it says %q", got)
+	}
+	if l := hood.listener(stranger, nil, time.Now()); l.Known || l.Age < 2*time.Hour || l.Network != "" {
+		t.Errorf("a stranger is %+v", l)
+	}
+	local := neighbour{Edge: peering.Edge{Peer: gossip.ID(friend.self)}, live: true}
+	if l := hood.listener(local, nil, time.Now()); !l.Known || l.Network != "127.0.0.0/16" {
+		t.Errorf("a node of this machine is %+v", l)
+	}
+	if got := hood.waits([]neighbour{stranger, local}); got != "" {
+		t.Errorf("with a node of this machine it says %q", got)
+	}
+	stranger.live = false
+	if got := hood.waits([]neighbour{stranger}); got != "" {
+		t.Errorf("with nobody there it says %q", got)
+	}
+}
+
+// What is kept of listeners is bounded, the latest first.
+func TestAudienceIsBounded(t *testing.T) {
+	var a audience
+	now := time.Unix(1_800_000_000, 0)
+	if at := a.again(now, 1); !at.IsZero() {
+		t.Error("a cap is reached before any release")
+	}
+	for i := range maxListeners + 10 {
+		a.note(now.Add(time.Duration(i)*time.Second), []learner.Edge{{Peer: learner.ID(fmt.Sprintf("%05d", i)), Live: true}, {Peer: "dead"}})
+	}
+	kept := a.stored()
+	if len(kept.Listeners) != maxListeners || kept.Listeners[0].Peer != "00010" || len(kept.Releases) != maxDaily ||
+		slices.ContainsFunc(kept.Listeners, func(l api.Listener) bool { return l.Releases != 1 }) {
+		t.Errorf("%d listeners from %q, %d releases", len(kept.Listeners), kept.Listeners[0].Peer, len(kept.Releases))
+	}
+	last := now.Add((maxListeners + 9) * time.Second)
+	if at := a.again(last, 10); !at.Equal(now.Add(maxListeners*time.Second + day)) {
+		t.Errorf("the next release is for %v", at)
+	}
+	if at := a.again(last.Add(day), 10); !at.IsZero() {
+		t.Error("the cap holds for longer than a day")
+	}
+}

@@ -1,0 +1,80 @@
+package node
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"p2pnode/learner"
+	"p2pnode/node/api"
+	"p2pnode/node/datadir"
+)
+
+// audience is who listened to the node's releases, and whether another one may be made
+// today. It is stored with each release. Its methods are safe for concurrent use.
+type audience struct {
+	mu    sync.Mutex
+	heard listened
+}
+
+// listened is what is stored of it.
+type listened struct {
+	Listeners []api.Listener `json:",omitempty"` // sorted by peer
+	Releases  []int64        `json:",omitempty"` // Unix seconds of the newest ones, the oldest first
+}
+
+const (
+	maxListeners = 1000 // those who listened last are kept
+	maxDaily     = datadir.MaxDaily
+	day          = 24 * time.Hour
+)
+
+// note takes down who listens to a release.
+func (a *audience) note(now time.Time, edges []learner.Edge) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	list := make(map[string]api.Listener, len(a.heard.Listeners)+len(edges))
+	for _, l := range a.heard.Listeners {
+		list[l.Peer] = l
+	}
+	for _, e := range edges {
+		if !e.Live {
+			continue
+		}
+		l, before := list[string(e.Peer)]
+		if !before {
+			l.Peer, l.First = string(e.Peer), now.Unix()
+		}
+		l.Last, l.Releases = now.Unix(), l.Releases+1
+		list[l.Peer] = l
+	}
+	kept := slices.SortedFunc(maps.Values(list), func(x, y api.Listener) int {
+		return cmp.Or(cmp.Compare(y.Last, x.Last), cmp.Compare(x.Peer, y.Peer))
+	})
+	kept = slices.Clip(kept[:min(len(kept), maxListeners)])
+	slices.SortFunc(kept, func(x, y api.Listener) int { return cmp.Compare(x.Peer, y.Peer) })
+	recent := append(slices.Clone(a.heard.Releases), now.Unix())
+	a.heard = listened{kept, recent[max(0, len(recent)-maxDaily):]}
+}
+
+// stored returns what is to be stored; it must not be changed.
+func (a *audience) stored() listened {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.heard
+}
+
+// again is when another release may be made with so many a day, 0 being no limit: the zero
+// time if that is now.
+func (a *audience) again(now time.Time, daily int) time.Time {
+	list := a.stored().Releases
+	if daily == 0 || len(list) < daily {
+		return time.Time{}
+	}
+	if at := time.Unix(list[len(list)-daily], 0).Add(day); at.After(now) {
+		return at
+	}
+	return time.Time{}
+}
