@@ -28,7 +28,8 @@ func (h *neighbourhood) call(ctx context.Context, c peering.Call) {
 	} else if h.history.check(reply.Witness) != nil {
 		return // the loop ends the run
 	} else {
-		over.Reply = replyFromWire(reply)
+		id, _ := peer.Decode(string(c.To.Peer)) // it was just visited
+		over.Reply = replyFromWire(h.whereIs(id), reply)
 	}
 	h.posted.post(func(ctx context.Context) { h.hear(h.step(ctx, over), reply.Latest) })
 }
@@ -59,7 +60,7 @@ func (h *neighbourhood) answer(ctx context.Context, from peer.ID, q gossip.EdgeR
 		return gossip.EdgeReply{}
 	}
 	answered := make(chan peering.Reply, 1)
-	ask := requestFromWire(from, q)
+	ask := requestFromWire(from, h.whereIs(from), q)
 	h.posted.post(func(run context.Context) {
 		if ctx.Err() != nil {
 			return // nobody would hear the answer
@@ -79,6 +80,15 @@ func (h *neighbourhood) answer(ctx context.Context, from peer.ID, q gossip.EdgeR
 	case <-ctx.Done():
 	}
 	return gossip.EdgeReply{Reason: "not ready"}
+}
+
+// whereIs names the part of the network from which a peer that is connected speaks.
+func (h *neighbourhood) whereIs(id peer.ID) string {
+	conns := h.host.Network().ConnsToPeer(id)
+	if len(conns) == 0 {
+		return ""
+	}
+	return netOf(conns[0].RemoteMultiaddr())
 }
 
 // hear takes in the message that came with a request or an answer that made or renewed

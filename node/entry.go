@@ -1,9 +1,13 @@
 package node
 
 import (
+	"net/netip"
+
 	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/multiformats/go-multiaddr"
 
 	"p2pnode/gossip"
+	"p2pnode/internal/crowd"
 	"p2pnode/learner"
 	"p2pnode/learner/graph"
 	"p2pnode/peering"
@@ -21,32 +25,65 @@ func publicVector(t *learner.Task) int {
 	return 0
 }
 
-func requestFromWire(from peer.ID, q gossip.EdgeRequest) peering.Asked {
+// requestFromWire takes the part of the network that the peer speaks from: a fact, where
+// its entry has claims.
+func requestFromWire(from peer.ID, net string, q gossip.EdgeRequest) peering.Asked {
 	q.Own.Peer = from
+	own := fromWire(q.Own)[0]
+	own.Net = net
 	return peering.Asked{Request: peering.Request{
-		Kind: peering.Kind(q.Kind), Own: fromWire(q.Own)[0], Hidden: hidden(q.Own), Known: fromWire(q.Known...), Turn: q.Turn,
+		Kind: peering.Kind(q.Kind), Own: own, Hidden: hidden(q.Own), Known: fromWire(q.Known...), Turn: q.Turn,
 	}}
 }
 
-func replyFromWire(r gossip.EdgeReply) peering.Reply {
+func replyFromWire(net string, r gossip.EdgeReply) peering.Reply {
+	own := fromWire(r.Own)[0]
+	own.Net = net
 	return peering.Reply{
-		Answer: peering.Answer(r.Answer), Reason: r.Reason, Own: fromWire(r.Own)[0], Hidden: hidden(r.Own), Known: fromWire(r.Known...), Turn: r.Turn,
+		Answer: peering.Answer(r.Answer), Reason: r.Reason, Own: own, Hidden: hidden(r.Own), Known: fromWire(r.Known...), Turn: r.Turn,
 	}
 }
+
+// netOf names the part of the network in which the first public address is, or the relay that it
+// leads over: a /16 of IPv4, a /32 of IPv6. All that is in none has no name: a machine, a
+// local network, a network behind a router.
+func netOf(addrs ...multiaddr.Multiaddr) string {
+	for _, a := range addrs {
+		ip := crowd.Of(a)
+		if !ip.IsGlobalUnicast() || ip.IsPrivate() || shared.Contains(ip) {
+			continue
+		}
+		bits := 16
+		if ip.Is6() {
+			bits = 32
+		}
+		if part, err := ip.WithZone("").Prefix(bits); err == nil {
+			return part.String()
+		}
+	}
+	return ""
+}
+
+// shared are the addresses of those behind a provider's router (RFC 6598).
+var shared = netip.MustParsePrefix("100.64.0.0/10")
 
 // hidden reports whether an entry names no address at which its node could be reached.
 func hidden(e gossip.Entry) bool { return len(gossip.Addrs(e.Passport)) == 0 }
 
 // seen is the sighting of a peer of which only addresses are known.
 func seen(info peer.AddrInfo) peering.Seen {
-	return peering.Seen{Peer: graph.Entry{Peer: gossip.ID(info.ID), Passport: gossip.NewPassport(info.Addrs)}}
+	return peering.Seen{Peer: graph.Entry{
+		Peer: gossip.ID(info.ID), Net: netOf(info.Addrs...), Passport: gossip.NewPassport(info.Addrs),
+	}}
 }
 
 func fromWire(list ...gossip.Entry) []graph.Entry {
 	out := make([]graph.Entry, len(list))
 	for i, e := range list {
 		end := graph.End{Round: e.Round, Vector: e.Vector, Std: e.Std}
-		out[i] = graph.Entry{Peer: gossip.ID(e.Peer), End: end, Age: e.Age, Passport: e.Passport}
+		out[i] = graph.Entry{
+			Peer: gossip.ID(e.Peer), End: end, Age: e.Age, Net: netOf(gossip.Addrs(e.Passport)...), Passport: e.Passport,
+		}
 	}
 	return out
 }

@@ -408,7 +408,7 @@ func (s *speaker) meet(now time.Duration, from peer.ID, vector []float64) {
 		step(peering.Answered{From: c.To.Peer, Reply: peering.Reply{Answer: peering.Later, Own: graph.Entry{Peer: c.To.Peer}}})
 	}
 	asks := gossip.EdgeRequest{Kind: gossip.EdgeKind(1 + int(now/time.Second)%2), Own: gossip.Entry{Peer: from}}
-	r, err := hood.replyToWire(*step(requestFromWire(from, asks)).Reply)
+	r, err := hood.replyToWire(*step(requestFromWire(from, "", asks)).Reply)
 	s.note("at %v: %v is answered %+v (%v); edges %+v", now, from, r, err, hood.machine.Edges())
 }
 

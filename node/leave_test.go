@@ -21,7 +21,7 @@ func TestLeave(t *testing.T) {
 	// What the others agreed on in an earlier life of this node counts no more.
 	for _, other := range rest {
 		h := other.session.hood
-		again := requestFromWire(n.self, gossip.EdgeRequest{Kind: gossip.EdgeAsk, Turn: 1000})
+		again := requestFromWire(n.self, "", gossip.EdgeRequest{Kind: gossip.EdgeAsk, Turn: 1000})
 		require.Eventually(t, "they agree on it again", func() bool {
 			var answer peering.Answer
 			h.look(func(m *peering.Neighbourhood) { answer = m.Step(h.now(), again).Reply.Answer })

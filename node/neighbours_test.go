@@ -194,7 +194,7 @@ func TestEdgesAreRechecked(t *testing.T) {
 	if err := s.records(nil, nil); err != nil { // and the last one is handled
 		t.Fatal(err)
 	}
-	silently := requestFromWire(randomPeer(t), gossip.EdgeRequest{Kind: gossip.EdgeAsk})
+	silently := requestFromWire(randomPeer(t), "", gossip.EdgeRequest{Kind: gossip.EdgeAsk})
 	s.hood.posted.post(func(context.Context) { s.hood.machine.Step(s.hood.now(), silently) })
 	require.Eventually(t, "the agent is told", func() bool { return agent.edges.Load() == 1 })
 }

@@ -317,6 +317,7 @@ func newNeighbourhood(n *Node, h host.Host, past *history, signer *gossip.Signer
 	t, p := n.files.Task, n.power()
 	c := peering.Config{
 		Self: gossip.ID(h.ID()), Graph: t.Graph, Servers: t.Servers(), Look: p.Look, Renew: p.Renew, Choices: choices, View: view,
+		Closed: n.private.Key != nil,
 	}
 	if t.Silent() {
 		c.Graph.Degree = 0 // nothing is said to neighbours, so none are wanted

@@ -71,6 +71,12 @@ func (n *Neighbourhood) sight(e graph.Entry) {
 	n.view.Add(e)
 }
 
+// stranger reports whether nobody vouches for a peer: the owner, the task, a list of
+// members, or the key of the network.
+func (n *Neighbourhood) stranger(id learner.ID) bool {
+	return !n.closed && n.members == nil && n.servers == nil && !n.only[id]
+}
+
 // keep remembers the entries of named peers.
 func (n *Neighbourhood) keep(entries ...graph.Entry) {
 	for _, e := range entries {

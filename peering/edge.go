@@ -92,7 +92,10 @@ func (n *Neighbourhood) decide(q Request, reply *Reply) {
 		return
 	}
 	if old == nil {
-		accepted, instead := graph.Accept(n.graph, links, from, agreed.weight)
+		asker := graph.Link{
+			Peer: from, Weight: agreed.weight, Known: agreed.known, Stranger: n.stranger(from), Net: q.Own.Net,
+		}
+		accepted, instead := graph.Accept(n.graph, links, asker, n.swaps)
 		if !accepted {
 			reply.Reason = "enough neighbours"
 			return
@@ -104,6 +107,7 @@ func (n *Neighbourhood) decide(q Request, reply *Reply) {
 	// The edge is then not marked as invited: if each end believed that the other one
 	// asked, neither would give the edge up for better ones.
 	n.join(from, agreed, q.Turn == 0)
+	n.link(from).net = q.Own.Net
 }
 
 const notTogether = "the two do not belong together"
@@ -134,6 +138,7 @@ func (n *Neighbourhood) accepted(c *call, reply Reply) {
 	case old != nil && !old.before(&agreed): // a request that crossed this one was answered since
 	default:
 		n.join(id, agreed, false)
+		n.link(id).net = reply.Own.Net
 	}
 }
 
@@ -174,6 +179,7 @@ func (n *Neighbourhood) changed() {
 func (n *Neighbourhood) replace(id learner.ID) {
 	if l := n.link(id); l != nil {
 		n.farewells[id] = l.turn
+		n.swaps = max(0, n.swaps-1)
 		n.cut(id, "there are better ones")
 	}
 }

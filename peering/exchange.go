@@ -66,7 +66,8 @@ func (n *Neighbourhood) exchanged(reply Reply) {
 // learn takes in what a peer says of itself.
 func (n *Neighbourhood) learn(own graph.Entry, hidden bool) {
 	if !hidden {
-		n.sight(own)
+		n.keep(own)
+		n.view.Hear(own)
 	}
 }
 

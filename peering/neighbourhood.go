@@ -12,10 +12,13 @@ import (
 
 // Config makes a [Neighbourhood].
 type Config struct {
-	Self    learner.ID    // required
-	Graph   learner.Graph // required: the task's
-	Limits  graph.Limits  // of the view; zero: [graph.LimitsFor] the task's degree
-	Only    []learner.ID  // who may become a neighbour; nil: anybody
+	Self   learner.ID    // required
+	Graph  learner.Graph // required: the task's
+	Limits graph.Limits  // of the view; zero: [graph.LimitsFor] the task's degree
+	Only   []learner.ID  // who may become a neighbour; nil: anybody
+	// Closed says that nobody takes part whom somebody has not let in, by a key: then
+	// nobody is a stranger.
+	Closed  bool
 	Servers []learner.ID  // of learner polar, one of which is an end of every edge; nil: there are no roles
 	Look    time.Duration // required: the time between looks at neighbours that give no cause
 	// Renew is how old an edge becomes before the node asks for it again, which repairs an
@@ -70,6 +73,7 @@ type Neighbourhood struct {
 	renewEvery  time.Duration
 	only        map[learner.ID]bool // nil: anybody may become a neighbour
 	servers     map[learner.ID]bool // nil: there are no roles
+	closed      bool
 	members     map[learner.ID]bool // nil: everybody is a member
 	refused     map[learner.ID]bool // of the members
 	random      *rand.Rand
@@ -82,7 +86,10 @@ type Neighbourhood struct {
 	visits      map[learner.ID]time.Duration // connections made for a request, and since when it is over
 	pace        pace
 	window      window
-	own         graph.End // what is public of this node
+	own         graph.End     // what is public of this node
+	declared    int           // how often that has changed
+	swaps       int           // edges that may be given up for better ones
+	settled     time.Duration // and until when
 	departure   Departure
 	edgeChanges uint64
 	next        time.Duration // of its next look
@@ -99,7 +106,7 @@ func New(c Config) *Neighbourhood {
 		c.Limits = graph.LimitsFor(c.Graph.Degree)
 	}
 	n := &Neighbourhood{
-		self: c.Self, graph: c.Graph, lookEvery: c.Look, renewEvery: c.Renew,
+		self: c.Self, graph: c.Graph, closed: c.Closed, lookEvery: c.Look, renewEvery: c.Renew,
 		random:    rand.New(c.Choices),
 		view:      graph.NewView(c.Self, c.Graph, c.Limits, rand.New(c.View)),
 		named:     make(map[learner.ID]graph.Entry),
@@ -165,6 +172,17 @@ func (n *Neighbourhood) Candidates() int {
 	return count + n.view.Count(func(id learner.ID) bool { return !n.isNamed(id) && n.askable(id) })
 }
 
+// Known lists the peers that the node knows.
+func (n *Neighbourhood) Known() []learner.ID {
+	out := n.view.Peers()
+	for _, id := range sortedKeys(n.named) {
+		if !slices.Contains(out, id) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
 // Enough reports whether the search for peers can slow down.
 func (n *Neighbourhood) Enough() bool {
 	for id := range n.only {
@@ -185,6 +203,7 @@ const longAgo = time.Duration(-1 << 62)
 type link struct {
 	peer learner.ID
 	terms
+	net       string // where the peer is
 	since     time.Duration
 	invited   bool
 	connected bool
@@ -227,7 +246,10 @@ func (n *Neighbourhood) add(l *link) {
 func (n *Neighbourhood) graphLinks() []graph.Link {
 	out := make([]graph.Link, len(n.links))
 	for i, l := range n.links {
-		out[i] = graph.Link{Peer: l.peer, Weight: l.weight, Known: l.known, Up: l.up, Theirs: l.invited}
+		out[i] = graph.Link{
+			Peer: l.peer, Weight: l.weight, Known: l.known, Up: l.up, Theirs: l.invited,
+			Stranger: n.stranger(l.peer), Net: l.net, Age: n.now - l.since,
+		}
 	}
 	return out
 }

@@ -229,17 +229,20 @@ func TestEdgesFollowReleases(t *testing.T) {
 	}
 }
 
-// However many ask, a node takes on twice its degree.
+// However many ask, a node takes on twice its degree, and of strangers half of that.
 func TestEdgesAreBounded(t *testing.T) {
-	n := newNode(byRule("random", 2))
-	accepted := 0
-	for k := range 16 {
-		if n.step(asked(stranger(k))).Reply.Answer == Accepted {
-			accepted++
+	for closed, want := range map[bool]int{false: 2, true: 4} {
+		n := newNode(byRule("random", 2))
+		n.closed = closed
+		accepted := 0
+		for k := range 16 {
+			if n.step(asked(stranger(k))).Reply.Answer == Accepted {
+				accepted++
+			}
 		}
-	}
-	if accepted != 4 || len(n.Edges()) != 4 {
-		t.Errorf("%d accepted, %d edges, want 4", accepted, len(n.Edges()))
+		if accepted != want || len(n.Edges()) != want {
+			t.Errorf("closed %v: %d accepted, %d edges, want %d", closed, accepted, len(n.Edges()), want)
+		}
 	}
 }
 

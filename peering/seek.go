@@ -35,7 +35,7 @@ func (n *Neighbourhood) look() {
 	for _, id := range n.dead() {
 		n.cut(id, "unreachable")
 	}
-	for _, id := range graph.Choose(n.graph, n.own, n.graphLinks(), nil).Drop {
+	for _, id := range graph.Choose(n.graph, n.own, n.graphLinks(), nil, n.swaps).Drop {
 		n.replace(id)
 	}
 	n.sayFarewells()
@@ -135,6 +135,9 @@ func (n *Neighbourhood) seek() {
 		longest = seekPause
 	}
 	step := n.pace.due(n.now, longest, n.random.Float64())
+	if n.now >= n.settled {
+		n.swaps = 0
+	}
 	if step || missing {
 		n.choose()
 	}
@@ -146,13 +149,7 @@ func (n *Neighbourhood) seek() {
 // missing reports whether the neighbours that are connected or being asked are fewer
 // than the task wants.
 func (n *Neighbourhood) missing() bool {
-	there := len(n.pendingLinks())
-	for _, l := range n.links {
-		if l.up {
-			there++
-		}
-	}
-	return there < n.graph.Degree
+	return graph.Wanting(n.graph, append(n.graphLinks(), n.pendingLinks()...)) > 0
 }
 
 // knowsEnough reports whether knowing more peers would not help to find neighbours.
@@ -179,7 +176,7 @@ func (n *Neighbourhood) choose() {
 		return
 	}
 	candidates := n.candidates(2 * n.graph.Degree)
-	asks := graph.Choose(n.graph, n.own, append(n.graphLinks(), pending...), candidates).Ask
+	asks := graph.Choose(n.graph, n.own, append(n.graphLinks(), pending...), candidates, n.swaps).Ask
 	for _, id := range asks[:min(room, len(asks))] {
 		to := candidates[slices.IndexFunc(candidates, func(e graph.Entry) bool { return e.Peer == id })]
 		n.request(&call{

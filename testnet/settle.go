@@ -2,6 +2,7 @@ package testnet
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"p2pnode/learner"
@@ -79,7 +80,7 @@ func newSettling(rule learner.Graph, ends []graph.End) *settling {
 // turn lets node i choose and ask.
 func (s *settling) turn(i int) {
 	n := &s.nodes[i]
-	choice := graph.Choose(s.rule, n.end, n.links, s.candidates(i))
+	choice := graph.Choose(s.rule, n.end, n.links, s.candidates(i), math.MaxInt)
 	for _, id := range choice.Drop {
 		s.part(i, s.index[id])
 	}
@@ -87,7 +88,7 @@ func (s *settling) turn(i int) {
 		j := s.index[id]
 		n.asked[id] = s.round
 		w := graph.Weight(s.rule, n.end, s.nodes[j].end)
-		accepted, instead := graph.Accept(s.rule, s.nodes[j].links, sim.Name(i), w)
+		accepted, instead := graph.Accept(s.rule, s.nodes[j].links, graph.Link{Peer: sim.Name(i), Weight: w, Known: true}, math.MaxInt)
 		if !accepted {
 			continue
 		}

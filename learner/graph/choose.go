@@ -3,6 +3,7 @@ package graph
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"p2pnode/learner"
 )
@@ -21,7 +22,15 @@ type Link struct {
 	Known  bool // the weight follows from both ends, not from chance: see [Known]
 	Up     bool // the other end is reachable now
 	Theirs bool // the other end asked for the edge: it is given up only to make room
+	// Stranger says that nobody vouches for the peer: anybody may have any number of such.
+	Stranger bool
+	// Net is the part of the network in which it is, see [Entry].
+	Net string
+	Age time.Duration // of the edge
 }
+
+// uninvited reports whether a stranger asked for the edge.
+func (l Link) uninvited() bool { return l.Theirs && l.Stranger }
 
 // Choice is what a node should do about its edges now.
 type Choice struct {
@@ -37,44 +46,85 @@ type Choice struct {
 // candidate must exceed the edge that it pushes out by the margin hysteresis;
 // edges of unknown similarity are pushed out first. Under the rule "random"
 // missing edges are asked for, and none is given up.
-func Choose(g learner.Graph, own End, links []Link, candidates []Entry) Choice {
+//
+// Strangers may be one attacker's, who claims to be as similar as can be. So at most swaps
+// edges are given up for better ones, and of those that have stood for long even fewer.
+func Choose(g learner.Graph, own End, links []Link, candidates []Entry, swaps int) Choice {
 	edges := reachable(links)
-	kept := min(g.Degree, len(edges)) // so many of the best edges stay
+	counted := counting(g, edges)
+	kept := min(g.Degree, len(counted)) // so many of the best edges stay
 	missing := g.Degree - kept
+	left := swaps
 	var c Choice
 	for _, p := range proposals(g, own, candidates) {
 		switch {
 		case len(c.Ask) == Most(g):
-		case !p.Known && len(edges)+len(c.Ask) >= g.Degree:
+		case !p.Known && len(counted)+len(c.Ask) >= g.Degree:
 		case len(c.Ask) < missing:
 			c.Ask = append(c.Ask, p.Peer)
-		case kept > 0 && p.Known && pushesOut(p, edges[kept-1]):
+		case kept > 0 && left > 0 && p.Known && pushesOut(p, counted[kept-1]) && !stands(g, edges, counted[kept-1]):
 			c.Ask = append(c.Ask, p.Peer)
 			kept--
+			left--
 		}
 	}
-	c.Drop = surplus(g, edges)
+	c.Drop = surplus(g, edges, counted, swaps)
 	return c
 }
 
-// Accept is the other end's decision about a request: whether the edge of this
-// weight comes to be, and which edge, if any, makes room for it.
-func Accept(g learner.Graph, links []Link, from learner.ID, weight float64) (accepted bool, instead learner.ID) {
-	if !(weight > 0) {
+// Wanting is how many more neighbours a node asks for, of those that it wants.
+func Wanting(g learner.Graph, links []Link) int {
+	return max(0, g.Degree-len(counting(g, reachable(links))))
+}
+
+// counting returns the edges that count as neighbours the node wants, of a list with the
+// best first. Under the rule "random", of edges that strangers asked for only half of the
+// degree count: the other half are the node's own choice.
+func counting(g learner.Graph, edges []Link) []Link {
+	if g.Rule != "random" {
+		return edges
+	}
+	invited := 0
+	return slices.DeleteFunc(slices.Clone(edges), func(l Link) bool {
+		if l.uninvited() {
+			invited++
+		}
+		return l.uninvited() && invited > (g.Degree+1)/2
+	})
+}
+
+// Accept is the other end's decision about a request for an edge of this weight: whether
+// the edge comes to be, and which edge, if any, makes room for it. Strangers who asked hold
+// at most as many places as the node wants neighbours. When those are taken, one who is from
+// another part of the network takes the place of the youngest from the part that holds most; and
+// one who is more similar takes the worst place, if the node may still give up an edge for a
+// better one.
+func Accept(g learner.Graph, links []Link, from Link, swaps int) (accepted bool, instead learner.ID) {
+	if !(from.Weight > 0) {
 		return false, ""
 	}
-	if slices.ContainsFunc(links, func(l Link) bool { return l.Peer == from }) {
+	if slices.ContainsFunc(links, func(l Link) bool { return l.Peer == from.Peer }) {
 		return true, ""
 	}
-	edges := reachable(links)
-	if len(edges) < Most(g) {
+	edges, from := reachable(links), from
+	from.Theirs, from.Up = true, true
+	places := edges // that the peer may take, once they are full
+	full := len(edges) >= Most(g)
+	if from.uninvited() {
+		places = slices.DeleteFunc(slices.Clone(edges), func(l Link) bool { return !l.uninvited() })
+		full = full || len(places) >= g.Degree
+	}
+	if !full {
 		return true, ""
 	}
-	if len(edges) == 0 {
-		return false, "" // a node that wants no neighbours
+	if len(places) == 0 {
+		return false, "" // a node that wants no neighbours, or has chosen them all itself
 	}
-	worst := edges[len(edges)-1]
-	if g.Rule == "random" || !(weight > (1+hysteresis)*worst.Weight) {
+	if crowd := crowding(places, from); crowd != "" {
+		return true, crowd
+	}
+	worst := places[len(places)-1]
+	if g.Rule == "random" || swaps < 1 || stands(g, edges, worst) || !(from.Weight > (1+hysteresis)*worst.Weight) {
 		return false, ""
 	}
 	return true, worst.Peer
@@ -121,15 +171,53 @@ func pushesOut(a, b Link) bool {
 }
 
 // surplus lists the edges to give up, the worst first: those beyond what a node
-// holds at most, those that weigh nothing, and those it asked for that as many
-// better ones as it wants have pushed out.
-func surplus(g learner.Graph, edges []Link) []learner.ID {
+// holds at most, those that weigh nothing, and of those it asked for at most so many as
+// swaps that as many better ones as it wants have pushed out.
+func surplus(g learner.Graph, edges, counted []Link, swaps int) []learner.ID {
 	var drop []learner.ID
 	for i, l := range slices.Backward(edges) {
-		pushed := g.Rule != "random" && i >= g.Degree && !l.Theirs && pushesOut(edges[g.Degree-1], l)
-		if i >= Most(g) || !(l.Weight > 0) || pushed {
+		pushed := g.Rule != "random" && len(counted) > g.Degree && !l.Theirs && pushesOut(counted[g.Degree-1], l) && !stands(g, edges, l)
+		if i >= Most(g) || !(l.Weight > 0) || pushed && swaps > 0 {
 			drop = append(drop, l.Peer)
+			if pushed {
+				swaps--
+			}
 		}
 	}
 	return drop
+}
+
+// stands reports whether an edge is not given up for a better one, because so many edges
+// have come in the second half of its time that there would be a quarter of what a node
+// holds at most: so a crowd that comes later needs as long again as the edges have stood for each quarter.
+func stands(g learner.Graph, links []Link, edge Link) bool {
+	young := 0
+	for _, l := range links {
+		if l.Age < edge.Age/2 {
+			young++
+		}
+	}
+	return young >= max(1, g.Degree/Div)
+}
+
+var Div = 4
+
+// crowding returns the youngest peer from the part of the network that holds most of the
+// places, if that is not the newcomer's and holds two more than the newcomer's would
+// hold; otherwise "".
+func crowding(places []Link, from Link) learner.ID {
+	count := make(map[string]int)
+	for _, l := range places {
+		count[l.Net]++
+	}
+	var crowd Link
+	for _, l := range places {
+		if l.Net == "" || count[l.Net] < count[from.Net]+2 {
+			continue
+		}
+		if crowd.Peer == "" || count[l.Net] > count[crowd.Net] || l.Net == crowd.Net && l.Age < crowd.Age {
+			crowd = l
+		}
+	}
+	return crowd.Peer
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"time"
 
 	"p2pnode/learner"
 )
@@ -51,12 +52,12 @@ func TestChoose(t *testing.T) {
 	} {
 		g := profiles
 		g.Rule = c.rule
-		got := Choose(g, own, c.links, candidates)
+		got := Choose(g, own, c.links, candidates, 3)
 		if !slices.Equal(got.Ask, c.ask) || !slices.Equal(got.Drop, c.drop) {
 			t.Errorf("%s: %+v, want ask %v, drop %v", c.name, got, c.ask, c.drop)
 		}
 	}
-	if got := Choose(profiles, End{}, ends(0.9), candidates); len(got.Drop) > 0 {
+	if got := Choose(profiles, End{}, ends(0.9), candidates, 3); len(got.Drop) > 0 {
 		t.Errorf("without a profile: %+v", got)
 	}
 }
@@ -87,9 +88,73 @@ func TestAccept(t *testing.T) {
 	} {
 		g := profiles
 		g.Rule = c.rule
-		ok, instead := Accept(g, c.links, c.from, c.weight)
+		ok, instead := Accept(g, c.links, Link{Peer: c.from, Weight: c.weight, Known: true}, 1)
 		if ok != c.ok || instead != c.instead {
 			t.Errorf("%s: %v, instead %q", c.name, ok, instead)
 		}
+	}
+}
+
+// aged returns edges of one age each.
+func aged(links []Link, age time.Duration) []Link {
+	for i := range links {
+		links[i].Age = age
+	}
+	return links
+}
+
+// Neither a node's own choice nor those who ask push out more edges than swaps says, or
+// edges that have stood for long when others have just come.
+func TestEdgesStand(t *testing.T) {
+	own := End{Vector: []float64{1, 0, 0}}
+	candidates := []Entry{at("near", 1), at("nearer", 1)}
+	old := aged(ends(0.5, 0.5, 0.5), time.Hour)
+	young := append(aged(ends(0.5, 0.5, 0.5), time.Hour), Link{Peer: "young", Weight: 0.5, Known: true, Up: true, Theirs: true, Stranger: true})
+	for _, c := range []struct {
+		name  string
+		links []Link
+		swaps int
+		asks  int
+	}{
+		{"two swaps", old, 2, 2}, {"one swap", old, 1, 1}, {"no swap", old, 0, 0}, {"one has just come", young, 2, 0},
+	} {
+		if got := Choose(profiles, own, c.links, candidates, c.swaps); len(got.Ask) != c.asks {
+			t.Errorf("%s: %v are asked, want %d", c.name, got.Ask, c.asks)
+		}
+	}
+	asking := aged(ends(0.5, 0.5, 0.5, 0.5, 0.5, 0.5), time.Hour)
+	stranger := Link{Peer: "a", Weight: 1, Known: true, Stranger: true}
+	for i := range asking {
+		asking[i].Theirs, asking[i].Stranger = true, true
+	}
+	if ok, _ := Accept(profiles, asking[:3], stranger, 0); ok {
+		t.Error("strangers have more places than the node wants neighbours")
+	}
+	if ok, instead := Accept(profiles, asking[:3], stranger, 1); !ok || instead == "" {
+		t.Error("one who is more similar finds no place though there is a swap left")
+	}
+	if ok, _ := Accept(profiles, asking[:3], Link{Peer: "a", Weight: 0.1, Known: true}, 0); !ok {
+		t.Error("one who is no stranger finds no place")
+	}
+}
+
+// When strangers hold all their places, the part of the network that holds most of them
+// makes room for others, its youngest first. Those of the local network make no room.
+func TestACrowdMakesRoom(t *testing.T) {
+	g := learner.Graph{Rule: "random", Degree: 4}
+	link := func(id learner.ID, net string, age time.Duration) Link {
+		return Link{Peer: id, Net: net, Age: age, Weight: 1, Up: true, Theirs: true, Stranger: true}
+	}
+	crowd := []Link{link("a", "n", 4), link("b", "n", 2), link("c", "n", 3), link("d", "m", 1)}
+	for net, want := range map[string]learner.ID{"n": "", "m": "b", "k": "b", "": "b"} {
+		if ok, instead := Accept(g, crowd, link("new", net, 0), 0); ok != (want != "") || instead != want {
+			t.Errorf("a newcomer from %q takes the place of %q, want %q", net, instead, want)
+		}
+	}
+	for i := range crowd {
+		crowd[i].Net = ""
+	}
+	if ok, _ := Accept(g, crowd, link("new", "k", 0), 0); ok {
+		t.Error("somebody of the local network made room for a stranger")
 	}
 }

@@ -10,6 +10,7 @@
 // Candidates come by gossip. Every node keeps a bounded [View]: some peers
 // drawn at random (Jelasity et al. 2007, gossip-based peer sampling) and the
 // most similar ones it has heard of (Jelasity, Montresor, Babaoglu 2009,
-// T-Man; Voulgaris and van Steen 2005, Vicinity). Now and then it exchanges
+// T-Man; Voulgaris and van Steen 2005, Vicinity), beside some drawn so that no crowd can take their
+// places (Bortnikov et al. 2009, Brahms). Now and then it exchanges
 // some of them with one peer. No node ever asks everybody.
 package graph

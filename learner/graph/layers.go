@@ -42,13 +42,13 @@ func (old *Entry) update(e Entry) {
 // the peer is in the view now.
 func (v *View) keep(e Entry, sample bool) bool {
 	if i := slices.IndexFunc(v.nearest, func(n ranked) bool { return n.Peer == e.Peer }); i >= 0 {
-		old := v.nearest[i].End
+		old := v.nearest[i]
 		v.nearest[i].update(e)
-		if e = v.nearest[i].Entry; sameEnd(old, e.End) {
+		if e = v.nearest[i].Entry; sameEnd(old.End, e.End) {
 			return true
 		}
 		v.nearest = slices.Delete(v.nearest, i, i+1)
-		return v.rank(e) || v.place(e)
+		return v.rankSince(e, old.since) || v.place(e)
 	}
 	if i := slices.IndexFunc(v.sample, func(s sampled) bool { return s.Peer == e.Peer }); i >= 0 {
 		v.sample[i].update(e)
@@ -68,14 +68,16 @@ func sameEnd(a, b End) bool {
 // rank puts an entry that is in neither layer among the nearest if it belongs
 // there, and reports whether it does. Who falls out may have the room that is left
 // in the sample: in a small network everybody stays known.
-func (v *View) rank(e Entry) bool {
+func (v *View) rank(e Entry) bool { return v.rankSince(e, v.turn) }
+
+func (v *View) rankSince(e Entry, since uint32) bool {
 	weight, _ := v.weigh(e.End)
 	if !(weight > 0) {
 		return false
 	}
-	r := ranked{Entry: e, weight: weight}
+	r := ranked{Entry: e, weight: weight, since: since}
 	at := position(v.nearest, weight)
-	if at == v.limits.Nearest {
+	if at == v.limits.Nearest || len(v.nearest) == v.limits.Nearest && !v.yields() {
 		return false
 	}
 	v.nearest = slices.Insert(v.nearest, at, r)
@@ -87,6 +89,22 @@ func (v *View) rank(e Entry) bool {
 		}
 	}
 	return true
+}
+
+// yields reports whether the last of the nearest may fall out: see [samplers.change]. Here
+// it is half of the places, since many pass through them before the most similar are found.
+func (v *View) yields() bool {
+	if len(v.nearest) == 0 {
+		return false
+	}
+	stood := v.turn - v.nearest[len(v.nearest)-1].since
+	young := 0
+	for i := range v.nearest {
+		if v.turn-v.nearest[i].since < (stood+1)/2 {
+			young++
+		}
+	}
+	return young < max(1, v.limits.Nearest/2)
 }
 
 // position is where a weight belongs in a list ordered by weight, behind its
@@ -122,6 +140,7 @@ func (v *View) grow() {
 	for i := range v.nearest {
 		v.nearest[i].Age++
 	}
+	v.certain.grow(v.limits.MaxAge)
 	v.sample = slices.DeleteFunc(v.sample, func(s sampled) bool { return s.Age > v.limits.MaxAge })
 	v.nearest = slices.DeleteFunc(v.nearest, func(n ranked) bool { return n.Age > v.limits.MaxAge })
 }
@@ -148,19 +167,28 @@ func (v *View) oldest(n int, age func(int) uint32) int {
 }
 
 // offer is what to send a peer: random entries of the sample, which it then may
-// replace, and of all others those that suit it best.
+// replace, and of the samplers, and of all others those that suit it best.
 func (v *View) offer(to Entry) []Entry {
 	out := make([]Entry, 0, max(0, v.limits.Exchange-1))
 	spread := v.limits.spread(v.rule.Rule)
+	held := v.held()
+	v.random.Shuffle(len(held), func(i, j int) { held[i], held[j] = held[j], held[i] })
+	for _, e := range held {
+		if len(out) < spread/2 && e.Peer != to.Peer {
+			out = append(out, e)
+		}
+	}
+	held = out
 	for i := range v.sample {
 		k := i + v.random.IntN(len(v.sample)-i) // the order in the sample means nothing
 		v.sample[i], v.sample[k] = v.sample[k], v.sample[i]
 		s := &v.sample[i]
-		if s.sent = len(out) < spread && s.Peer != to.Peer; s.sent {
+		s.sent = len(out) < spread && s.Peer != to.Peer
+		if s.sent && !slices.ContainsFunc(held, func(e Entry) bool { return e.Peer == s.Peer }) {
 			out = append(out, s.Entry)
 		}
 	}
-	v.suit(to, cap(out)-len(out))
+	v.suit(to, out, cap(out)-len(out))
 	for i := range v.suited {
 		out = append(out, v.suited[i].Entry)
 	}
@@ -168,27 +196,25 @@ func (v *View) offer(to Entry) []Entry {
 }
 
 // suit collects the n entries that suit a peer best and are not being sent yet.
-func (v *View) suit(to Entry, n int) {
+func (v *View) suit(to Entry, sent []Entry, n int) {
 	v.suited = v.suited[:0]
 	if to.Vector == nil || v.rule.Rule == "random" {
 		return
 	}
 	for i := range v.nearest {
-		v.suitOne(to, v.nearest[i].Entry, n)
+		v.suitOne(to, v.nearest[i].Entry, sent, n)
 	}
-	for i := range v.sample {
-		if s := &v.sample[i]; !s.sent {
-			v.suitOne(to, s.Entry, n)
-		}
+	for _, e := range v.others() {
+		v.suitOne(to, e, sent, n)
 	}
 }
 
-func (v *View) suitOne(to, e Entry, n int) {
+func (v *View) suitOne(to, e Entry, sent []Entry, n int) {
 	if e.Peer == to.Peer || e.Vector == nil {
 		return
 	}
 	r := ranked{Entry: e, weight: Weight(v.rule, to.End, e.End)}
-	if !(r.weight > 0) {
+	if !(r.weight > 0) || slices.ContainsFunc(sent, func(s Entry) bool { return s.Peer == e.Peer }) {
 		return
 	}
 	at := position(v.suited, r.weight)

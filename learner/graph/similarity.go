@@ -14,8 +14,14 @@ import (
 // the vectors longer: of |a|^2 the share r_a = n / (n + p std_a^2) is no noise, with
 // n the squared length of the optimum, see [signal]. So the cosine without noise is
 // a.b / (|a| |b|) / sqrt(r_a r_b) in the mean. That is multiplied by the reliability
-// r_a r_b, since of ends that are mostly noise being alike says little. The result
-// cannot leave [-1, 1], however small the r are.
+// r^2, r the smaller of the two, since of ends that are mostly noise being alike says
+// little.
+//
+// Nothing that one end claims makes it more alike than an honest end with the other's
+// optimum and the other's noise would be. It may send a copy of the other's vector, whose
+// noise no honest end has: but no cosine is larger than 1. It may claim less noise than it
+// has: but the noisier end says how reliable the two are. It may claim a longer vector: but
+// n is not larger than either end could have it.
 func similarity(a, b End) float64 {
 	switch {
 	case len(a.Vector) == 0 || len(b.Vector) == 0:
@@ -35,18 +41,33 @@ func similarity(a, b End) float64 {
 		return like
 	}
 	n := signal(aa-float64(p*noiseA), bb-float64(p*noiseB), noiseA, noiseB, p)
-	return like * math.Sqrt(n/(n+float64(p*noiseA))) * math.Sqrt(n/(n+float64(p*noiseB)))
+	reliableA, reliableB := n/(n+float64(p*noiseA)), n/(n+float64(p*noiseB))
+	least := min(reliableA, reliableB)
+	if least == 0 {
+		return 0
+	}
+	cosine := like / (math.Sqrt(reliableA) * math.Sqrt(reliableB))
+	return max(-1, min(cosine, 1)) * least * least
 }
 
 // signal estimates the squared length of an optimum that two ends have in common,
 // for that is the question, from |a|^2 - p std_a^2 and the same of b. Both are right
 // in the mean; their variance is about 2 p std^4, so they are weighed by 1/std^4. An
-// estimate from one end alone would let chance decide who is reliable, and when both
-// vectors could be noise alone, n is that chance's size: the standard deviation of
-// the estimate.
+// estimate from one end alone would let chance decide who is reliable. It is at most what
+// either end says plus two standard deviations, so that no end makes the other one more
+// reliable than it is; and when both vectors could be noise alone, it is that chance's
+// size, the standard deviation of the estimate.
 func signal(squareA, squareB, noiseA, noiseB, p float64) float64 {
 	both := math.Hypot(noiseA, noiseB)
 	shareA, shareB := noiseA/both, noiseB/both
 	n := float64(shareB*shareB*squareA) + float64(shareA*shareA*squareB)
+	n = min(n, most(squareA, noiseA, p), most(squareB, noiseB, p))
 	return max(n, math.Sqrt(2*p)*shareA*noiseB)
+}
+
+// most is two standard deviations above what |a|^2 - p std_a^2 says of the squared length
+// of the optimum of a. The variance is 2 p std^4 + 4 n std^2.
+func most(square, noise, p float64) float64 {
+	n := max(0, square)
+	return n + 2*math.Sqrt(float64(2*p*noise*noise)+float64(4*n*noise))
 }

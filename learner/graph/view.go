@@ -14,6 +14,9 @@ type Entry struct {
 	// Age counts the exchanges since the peer itself said this; entries too old
 	// are forgotten, so that those of nodes that left die out.
 	Age uint32
+	// Net names the part of the network in which the peer is, or says it is: an opaque name
+	// from the driver; "" is the local network and whatever else has no name.
+	Net string
 	// Passport is whatever the driver needs to reach and trust the peer: its
 	// addresses and signature. Opaque here, immutable; nil in simulation.
 	Passport []byte
@@ -21,7 +24,7 @@ type Entry struct {
 
 // Limits bound a view and its messages.
 type Limits struct {
-	Random   int // peers kept as a random sample
+	Random   int // peers in the random sample, and places of the sample that no crowd can take
 	Nearest  int // most similar peers kept beside those
 	Exchange int // entries in one message, the sender's own included
 	MaxAge   uint32
@@ -50,11 +53,14 @@ func (l Limits) spread(rule string) int {
 // View is the candidates a node knows, in bounded memory. Which peers it asks
 // and what it tells them depends on public ends and on its random source only.
 //
-// It has two layers. The sample is random whatever the similarities are: an
+// It has three layers. The sample is random whatever the similarities are: an
 // exchange swaps some of it for some of the partner's, so that no partner can
-// replace more than it was sent. The nearest are the most similar of all that
+// replace more than it was sent, and for each exchange that the node begins it lets one of
+// those that others begin do so. The nearest are the most similar of all that
 // passed by. Nobody is in both. Under the rule "random" the second layer stays
-// empty.
+// empty. Both follow what peers say, and a crowd of liars can fill them. The third layer, the
+// [samplers], it cannot: so half of the partners that are not of the nearest, and of the candidates of
+// unknown similarity the first, are of these. Who is there may be in one of the others too.
 type View struct {
 	self    learner.ID
 	rule    learner.Graph // by which entries are compared
@@ -63,6 +69,9 @@ type View struct {
 	own     End
 	sample  []sampled
 	nearest []ranked // the most similar first
+	certain samplers
+	turn    uint32 // exchanges begun
+	swap    bool   // an exchange that another node begins may change the sample
 
 	suited []ranked // reused by offer
 }
@@ -77,31 +86,36 @@ type sampled struct {
 type ranked struct {
 	Entry
 	weight float64
-	asked  bool // for an exchange, since both ends were as they are
+	asked  bool   // for an exchange, since both ends were as they are
+	since  uint32 // the turn from which on it is among the nearest
 }
 
 // NewView returns an empty view of the node called self. The source of
 // randomness is the view's own from now on.
 func NewView(self learner.ID, rule learner.Graph, l Limits, r *rand.Rand) *View {
-	return &View{
+	v := &View{
 		self: self, rule: rule, limits: l, random: r,
 		sample: make([]sampled, 0, l.Random), nearest: make([]ranked, 0, l.Nearest+1),
+		certain: make(samplers, l.Random),
 	}
+	for i := range v.certain {
+		v.certain[i].net, v.certain[i].peer = r.Uint64(), r.Uint64()
+	}
+	return v
 }
 
 // SetOwn tells the view what is now publicly known of the node itself.
 func (v *View) SetOwn(e End) {
 	v.own = e
-	all := make([]Entry, 0, v.Len())
-	for _, n := range v.nearest {
-		all = append(all, n.Entry)
-	}
-	for _, s := range v.sample {
-		all = append(all, s.Entry)
-	}
+	nearest, sample := slices.Clone(v.nearest), slices.Clone(v.sample)
 	v.nearest, v.sample = v.nearest[:0], v.sample[:0]
-	for _, e := range all {
-		v.keep(e, true)
+	for _, n := range nearest {
+		if !v.rankSince(n.Entry, n.since) {
+			v.place(n.Entry)
+		}
+	}
+	for _, s := range sample {
+		v.keep(s.Entry, true)
 	}
 }
 
@@ -111,17 +125,28 @@ func (v *View) SetOwn(e End) {
 // the halves of a network that was cut in two find each other again.
 func (v *View) Add(entries ...Entry) {
 	for _, e := range entries {
-		if e.Peer == v.self || e.Age > v.limits.MaxAge || v.keep(e, true) || len(v.sample) == 0 {
-			continue
+		if !v.Hear(e) && e.Peer != v.self && e.Age <= v.limits.MaxAge && len(v.sample) > 0 {
+			v.sample[v.oldest(len(v.sample), func(i int) uint32 { return v.sample[i].Age })].Entry = e
 		}
-		v.sample[v.oldest(len(v.sample), func(i int) uint32 { return v.sample[i].Age })].Entry = e
 	}
+}
+
+// Hear takes in what a peer says of itself when it asks or answers: like Add, but nobody has
+// to make room in the sample, or whoever asks often would fill it. It reports whether
+// the peer is in the view now.
+func (v *View) Hear(e Entry) bool {
+	if e.Peer == v.self || e.Age > v.limits.MaxAge {
+		return false
+	}
+	v.certain.hear(e, v.turn)
+	return v.keep(e, true)
 }
 
 // Remove forgets a peer that could not be reached.
 func (v *View) Remove(id learner.ID) {
 	v.sample = slices.DeleteFunc(v.sample, func(s sampled) bool { return s.Peer == id })
 	v.nearest = slices.DeleteFunc(v.nearest, func(n ranked) bool { return n.Peer == id })
+	v.certain.remove(id)
 }
 
 // Partner is whom to exchange with next, and what to send it: some random
@@ -133,12 +158,17 @@ func (v *View) Remove(id learner.ID) {
 // the true nearest. Otherwise it is the oldest, which is so heard from again, or
 // found dead, before it is too old.
 func (v *View) Partner() (to Entry, offer []Entry, ok bool) {
+	v.turn++
+	v.swap = true
 	v.grow()
+	certain := v.held()
 	switch {
-	case len(v.nearest) > 0 && (len(v.sample) == 0 || v.random.IntN(3) > 0):
+	case len(v.nearest) > 0 && (len(v.sample)+len(certain) == 0 || v.random.IntN(3) > 0):
 		i := v.confidant()
 		v.nearest[i].asked = true
 		to = v.nearest[i].Entry
+	case len(certain) > 0 && (len(v.sample) == 0 || v.random.IntN(2) > 0):
+		to = certain[v.oldest(len(certain), func(i int) uint32 { return certain[i].Age })]
 	case len(v.sample) > 0:
 		to = v.sample[v.oldest(len(v.sample), func(i int) uint32 { return v.sample[i].Age })].Entry
 	default:
@@ -155,7 +185,8 @@ func (v *View) Answer(from Entry, offered []Entry) []Entry {
 		return nil
 	}
 	reply := v.offer(from)
-	v.merge(from, offered)
+	v.merge(from, offered, v.swap)
+	v.swap = v.swap && len(offered) == 0
 	return reply
 }
 
@@ -170,23 +201,26 @@ func (v *View) Merge(entries []Entry) (nearer bool) {
 	for _, n := range v.nearest {
 		before[n.Peer] = true
 	}
-	v.merge(entries[0], entries[1:])
+	v.merge(entries[0], entries[1:], true)
 	return slices.ContainsFunc(v.nearest, func(n ranked) bool { return !before[n.Peer] })
 }
 
 // merge takes in a partner's own entry and its offer, which starts with what may
-// enter the sample. What is heard second hand is one exchange older: so what is
+// enter the sample, if swap says so. What is heard second hand is one exchange older: so what is
 // said of a node that left is older everywhere after each round of exchanges.
-func (v *View) merge(from Entry, offered []Entry) {
+func (v *View) merge(from Entry, offered []Entry, swap bool) {
 	from.Age = 0
 	if from.Peer != v.self {
-		v.keep(from, true)
+		v.certain.relocate(from)
+		v.certain.hear(from, v.turn)
+		v.keep(from, swap)
 	}
 	spread := v.limits.spread(v.rule.Rule)
 	for i, e := range offered[:min(len(offered), max(0, v.limits.Exchange-1))] {
 		if e.Peer != v.self && e.Age < v.limits.MaxAge {
 			e.Age++
-			v.keep(e, i < spread)
+			v.certain.hear(e, v.turn)
+			v.keep(e, swap && i < spread)
 		}
 	}
 	for i := range v.sample {
@@ -194,11 +228,39 @@ func (v *View) merge(from Entry, offered []Entry) {
 	}
 }
 
+// held are the peers of the samplers, each once.
+func (v *View) held() []Entry {
+	out := make([]Entry, 0, len(v.certain))
+	for i := range v.certain {
+		if p := &v.certain[i]; p.held && !slices.ContainsFunc(out, func(e Entry) bool { return e.Peer == p.Peer }) {
+			out = append(out, p.Entry)
+		}
+	}
+	return out
+}
+
+// others are the peers beside the nearest, each once: the samplers' first, then those of
+// the sample.
+func (v *View) others() []Entry {
+	out := v.held()
+	out = slices.DeleteFunc(out, func(e Entry) bool {
+		return slices.ContainsFunc(v.nearest, func(n ranked) bool { return n.Peer == e.Peer })
+	})
+	certain := len(out)
+	for i := range v.sample {
+		s := &v.sample[i]
+		if !slices.ContainsFunc(out[:certain], func(e Entry) bool { return e.Peer == s.Peer }) {
+			out = append(out, s.Entry)
+		}
+	}
+	return out
+}
+
 // Best lists up to n candidates for which fit holds, the most similar first; those
-// of unknown similarity come last, in random order. Those that are known not to
-// belong with the node are left out.
+// of unknown similarity come last, those of the samplers before the others, each in random
+// order. Those that are known not to belong with the node are left out.
 func (v *View) Best(n int, fit func(learner.ID) bool) []Entry {
-	list := make([]ranked, 0, len(v.nearest)+len(v.sample))
+	list := make([]ranked, 0, len(v.nearest)+2*v.limits.Random)
 	for _, r := range v.nearest {
 		if fit(r.Peer) {
 			list = append(list, r)
@@ -207,12 +269,15 @@ func (v *View) Best(n int, fit func(learner.ID) bool) []Entry {
 	if len(list) >= n {
 		return entries(list[:n])
 	}
-	for _, s := range v.sample {
-		if weight, possible := v.possible(s.End); possible && fit(s.Peer) {
-			list = append(list, ranked{Entry: s.Entry, weight: weight})
+	v.random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	others := v.others()
+	v.random.Shuffle(len(others), func(i, j int) { others[i], others[j] = others[j], others[i] })
+	slices.SortStableFunc(others, func(a, b Entry) int { return v.certain.first(a.Peer) - v.certain.first(b.Peer) })
+	for _, e := range others {
+		if weight, possible := v.possible(e.End); possible && fit(e.Peer) {
+			list = append(list, ranked{Entry: e, weight: weight})
 		}
 	}
-	v.random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	slices.SortStableFunc(list, heaviest)
 	return entries(list[:min(n, len(list))])
 }
@@ -224,8 +289,8 @@ func (v *View) Count(fit func(learner.ID) bool) (count int) {
 			count++
 		}
 	}
-	for _, s := range v.sample {
-		if _, possible := v.possible(s.End); possible && fit(s.Peer) {
+	for _, e := range v.others() {
+		if _, possible := v.possible(e.End); possible && fit(e.Peer) {
 			count++
 		}
 	}
@@ -248,4 +313,16 @@ func entries(list []ranked) []Entry {
 }
 
 // Len is how many peers the view holds.
-func (v *View) Len() int { return len(v.nearest) + len(v.sample) }
+func (v *View) Len() int { return len(v.nearest) + len(v.others()) }
+
+// Peers lists the peers that the view holds, each once.
+func (v *View) Peers() []learner.ID {
+	out := make([]learner.ID, 0, v.Len())
+	for _, n := range v.nearest {
+		out = append(out, n.Peer)
+	}
+	for _, e := range v.others() {
+		out = append(out, e.Peer)
+	}
+	return out
+}

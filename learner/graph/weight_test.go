@@ -127,15 +127,45 @@ func TestSimilarityIsFreeOfTheNoise(t *testing.T) {
 	}
 }
 
-// Of two candidates that look equally alike, the less noisy one weighs more.
+// Of two candidates that look equally alike, the less noisy one weighs more, as far as the
+// node's own noise lets it tell.
 func TestUnreliableEndsWeighLess(t *testing.T) {
 	own := End{Round: 1, Vector: []float64{1, 0, 0}, Std: 0.1}
 	g, last := learner.Graph{Rule: "released", Degree: 4, Gamma: 0.2}, 2.0
-	for _, std := range []float64{0, 0.1, 0.2, 0.4, 0.5} {
+	for _, std := range []float64{0.1, 0.2, 0.4, 0.5} {
 		w := Weight(g, own, End{Round: 1, Vector: []float64{1, 0.2, 0}, Std: std})
 		if !(w < last) {
 			t.Errorf("weight %v with noise %v, no less than %v", w, std, last)
 		}
 		last = w
+	}
+}
+
+// Whatever an end claims about its length and its noise, with whatever copy of the other's
+// vector, it weighs no more than an end with the other's optimum and as much noise would.
+func TestClaimsBuyNoWeight(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 8))
+	const p = 10
+	g := rules[0]
+	for range 500 {
+		own := End{Round: 5, Std: 0.1 + r.Float64(), Vector: make([]float64, p)}
+		for k := range own.Vector {
+			own.Vector[k] = 0.5 + own.Std*r.NormFloat64()
+		}
+		// The most that the node's own noise allows: the optimum is as long as it can be.
+		aa := floats.Dot(own.Vector, own.Vector)
+		n := most(aa-p*own.Std*own.Std, own.Std*own.Std, p)
+		n = max(n, math.Sqrt(2*p)*own.Std*own.Std)
+		reliable := n / (n + p*own.Std*own.Std)
+		bound := math.Exp((reliable*reliable - 1) / g.Gamma)
+		for _, scale := range []float64{1e-3, 0.5, 1, 2, 1e3, 1e6} {
+			for _, std := range []float64{0, 1e-9, 0.01, 0.1, 1} {
+				claim := End{Round: 9, Std: std, Vector: make([]float64, p)}
+				floats.AddScaled(claim.Vector, scale, own.Vector)
+				if w := Weight(g, own, claim); w > bound*(1+1e-6) {
+					t.Fatalf("own noise %v; a copy %v times as long with noise %v weighs %v, more than %v", own.Std, scale, std, w, bound)
+				}
+			}
+		}
 	}
 }
