@@ -18,5 +18,6 @@ func Scenarios() []Scenario {
 		lastround(),
 		mutes(),
 		outsiders(),
+		sybils(),
 	}, rounds()...)
 }
