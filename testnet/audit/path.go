@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"sync/atomic"
@@ -88,8 +89,10 @@ func (p *path) worlds(c canary) *[2]world {
 	return &[2]world{c.newWorld(-extreme, p.slots, p.batch, p.norm), c.newWorld(extreme, p.slots, p.batch, p.norm)}
 }
 
-// wakes is how often an agent is woken before it must have asked.
-const wakes = 4
+// wakes is how often an agent that has made k releases is woken before it must have asked
+// again. A round begins by listening; and an agent in rounds whose neighbours have not
+// gone with it waits a deadline more for each square of the rounds that it is ahead.
+func wakes(k int) int { return 4 + int(math.Sqrt(float64(k))) }
 
 // score lets an agent make all its releases in world b and returns the
 // log-likelihood ratio of world 1 over world 0.
@@ -105,7 +108,7 @@ func (p *path) score(worlds *[2]world, b int, random *rand.Rand) (float64, error
 	var score float64
 	for k, l := range p.laws {
 		var now time.Duration
-		for range wakes { // a round begins by listening
+		for range wakes(k) {
 			now = out.Next
 			if out = agent.Tick(now); out.Ask != nil || out.Next == learner.Never {
 				break
