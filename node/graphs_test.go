@@ -53,7 +53,15 @@ type graphNetwork struct {
 	nodes  []*Node
 	graph  topology
 	stops  []func()
-	asking []*atomic.Int32 // requests for new edges that each has under way
+	asking []*atomic.Int32    // requests for new edges that each has under way
+	index  map[learner.ID]int // of each node
+}
+
+// add takes in a node that does not run yet.
+func (w *graphNetwork) add(n *Node) {
+	w.index[gossip.ID(n.self)] = len(w.nodes)
+	w.nodes = append(w.nodes, n)
+	w.watch(n)
 }
 
 // watch counts the requests for new edges that a node has under way; only those say
@@ -78,10 +86,9 @@ func (w *graphNetwork) watch(n *Node) {
 // neighbours. They have no records yet.
 func startGraph(t *testing.T, g topology, task *learner.Task, change func(*datadir.Config)) *graphNetwork {
 	t.Helper()
-	w := &graphNetwork{nodes: make([]*Node, len(g)), graph: g, stops: make([]func(), len(g))}
-	for i := range w.nodes {
-		w.nodes[i] = testNode(t, task, nil, change)
-		w.watch(w.nodes[i])
+	w := &graphNetwork{graph: g, stops: make([]func(), len(g)), index: make(map[learner.ID]int)}
+	for range g {
+		w.add(testNode(t, task, nil, change))
 	}
 	for i, n := range w.nodes {
 		for _, j := range g[i] {
@@ -146,10 +153,6 @@ func (w *graphNetwork) addRecords(t *testing.T, random *rand.Rand, least int) []
 // of them; huge while some are missing.
 func (w *graphNetwork) distance(t *testing.T, want [][]float64, far func(got, want []float64) float64) (worst float64) {
 	t.Helper()
-	index := make(map[learner.ID]int)
-	for i, n := range w.nodes {
-		index[gossip.ID(n.self)] = i
-	}
 	for i, n := range w.nodes {
 		state, err := n.state()
 		if err != nil {
@@ -159,7 +162,7 @@ func (w *graphNetwork) distance(t *testing.T, want [][]float64, far func(got, wa
 			return 1e300
 		}
 		for _, h := range state.Heard {
-			worst = max(worst, far(h.Model, want[index[h.Peer]]))
+			worst = max(worst, far(h.Model, want[w.index[h.Peer]]))
 		}
 	}
 	return worst
@@ -169,15 +172,15 @@ func (w *graphNetwork) distance(t *testing.T, want [][]float64, far func(got, wa
 // until each has the neighbours it seeks, and reads the graph.
 func discover(t *testing.T, count int, task *learner.Task, change func(*datadir.Config)) *graphNetwork {
 	t.Helper()
-	w := &graphNetwork{graph: make(topology, count)}
+	w := &graphNetwork{graph: make(topology, count), index: make(map[learner.ID]int)}
 	var bootstrap []string
 	for i := range count {
 		n := testNode(t, task, nil, func(c *datadir.Config) {
 			c.Bootstrap = bootstrap
 			change(c)
 		})
-		w.watch(n)
-		w.nodes, w.stops = append(w.nodes, n), append(w.stops, start(t, n))
+		w.add(n)
+		w.stops = append(w.stops, start(t, n))
 		if i == 0 {
 			var err error
 			if bootstrap, err = n.Addrs(t.Context()); err != nil {
@@ -185,21 +188,20 @@ func discover(t *testing.T, count int, task *learner.Task, change func(*datadir.
 			}
 		}
 	}
-	index := make(map[learner.ID]int)
-	for i, n := range w.nodes {
+	for _, n := range w.nodes {
 		if _, err := n.Addrs(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		index[gossip.ID(n.self)] = i
 	}
-	require.Eventually(t, "everybody has the neighbours it seeks", func() bool { return w.settled(task.Graph.Degree, index) })
+	require.Eventually(t, "everybody has the neighbours it seeks", func() bool { return w.settled(task.Graph.Degree) })
 	return w
 }
 
-// settled reads the graph, and reports whether it will stay as it is. A node that has enough
-// neighbours asks for no more, but an answer may be on its way; and an edge that nobody
-// listens over yet, or that one end alone knows of, soon carries models as all others do.
-func (w *graphNetwork) settled(degree int, index map[learner.ID]int) bool {
+// settled reads the graph, and reports whether it will stay as it is while nobody loses a
+// neighbour. A node that has enough neighbours asks for no more, but an answer may be on
+// its way; and an edge that nobody listens over yet, or that one end alone knows of, soon
+// carries models as all others do.
+func (w *graphNetwork) settled(degree int) bool {
 	for i, n := range w.nodes {
 		if w.asking[i].Load() > 0 {
 			return false
@@ -209,7 +211,7 @@ func (w *graphNetwork) settled(degree int, index map[learner.ID]int) bool {
 			if !e.Live {
 				return false
 			}
-			w.graph[i] = append(w.graph[i], index[e.Peer])
+			w.graph[i] = append(w.graph[i], w.index[e.Peer])
 		}
 		if len(w.graph[i]) < degree {
 			return false
@@ -223,11 +225,7 @@ func (w *graphNetwork) settled(degree int, index map[learner.ID]int) bool {
 func TestGraphWithASilentEdgeIsNotSettled(t *testing.T) {
 	w := startGraph(t, full(3), lineTask(), nil)
 	defer w.stop()
-	index := make(map[learner.ID]int)
-	for i, n := range w.nodes {
-		index[gossip.ID(n.self)] = i
-	}
-	settled := func() bool { return w.settled(1, index) }
+	settled := func() bool { return w.settled(1) }
 	require.Eventually(t, "the graph is settled", settled)
 	a, b := w.nodes[0], w.nodes[1]
 	silence := func(from, to *Node) {
@@ -266,20 +264,19 @@ func (g topology) symmetric() bool {
 // the graph, and who lacks whose newest.
 func (w *graphNetwork) explain(t *testing.T, want [][]float64) {
 	t.Helper()
-	index, states := make(map[learner.ID]int), make([]learner.State, len(w.nodes))
+	states := make([]learner.State, len(w.nodes))
 	for i, n := range w.nodes {
 		var err error
 		if states[i], err = n.state(); err != nil {
 			t.Error(err)
 			return
 		}
-		index[gossip.ID(n.self)] = i
 	}
 	for i, n := range w.nodes {
 		t.Logf("node %d: round %d, %.2g from its model; the graph says %v", i, states[i].Round,
 			floats.Distance(states[i].Model, want[i], 2)/floats.Norm(want[i], 2), w.graph[i])
 		for _, e := range n.session.hood.forAgent() {
-			j, heard := index[e.Peer], uint64(0)
+			j, heard := w.index[e.Peer], uint64(0)
 			for _, m := range states[i].Heard {
 				if m.Peer == e.Peer {
 					heard = m.Round
