@@ -95,7 +95,7 @@ func (n *Neighbourhood) decide(q Request, reply *Reply) {
 		asker := graph.Link{
 			Peer: from, Weight: agreed.weight, Known: agreed.known, Stranger: n.stranger(from), Net: q.Own.Net,
 		}
-		accepted, instead := graph.Accept(n.graph, links, asker, n.swaps)
+		accepted, instead := graph.Accept(n.graph, links, asker, n.open())
 		if !accepted {
 			reply.Reason = "enough neighbours"
 			return
@@ -179,7 +179,6 @@ func (n *Neighbourhood) changed() {
 func (n *Neighbourhood) replace(id learner.ID) {
 	if l := n.link(id); l != nil {
 		n.farewells[id] = l.turn
-		n.swaps = max(0, n.swaps-1)
 		n.cut(id, "there are better ones")
 	}
 }

@@ -108,15 +108,13 @@ func (in Lost) happen(n *Neighbourhood) {
 	}
 }
 
-// happen looks for neighbours again: others may suit the node better now. The k-th release
-// moves the mean of k releases by a k-th, and so the node may exchange a k-th of the neighbours
-// it wants for better ones, while it takes to find those. So in the end its neighbours stand,
-// whoever comes and whatever he claims.
+// happen looks for neighbours again: others may suit the node better now. So for a while it
+// exchanges neighbours for better ones. When it has declared its last, its neighbours stand,
+// however many come and whatever they claim.
 func (in Declared) happen(n *Neighbourhood) {
 	n.own = in.End
 	if in.End.Vector != nil {
-		n.declared++
-		n.swaps, n.settled = n.graph.Degree/n.declared, n.now+2*n.renewEvery
+		n.settled = n.now + 2*n.renewEvery
 	}
 	n.view.SetOwn(in.End)
 	n.pace.hurry()

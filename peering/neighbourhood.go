@@ -87,9 +87,7 @@ type Neighbourhood struct {
 	pace        pace
 	window      window
 	own         graph.End     // what is public of this node
-	declared    int           // how often that has changed
-	swaps       int           // edges that may be given up for better ones
-	settled     time.Duration // and until when
+	settled     time.Duration // until then neighbours are exchanged for better ones
 	departure   Departure
 	edgeChanges uint64
 	next        time.Duration // of its next look

@@ -35,7 +35,7 @@ func (n *Neighbourhood) look() {
 	for _, id := range n.dead() {
 		n.cut(id, "unreachable")
 	}
-	for _, id := range graph.Choose(n.graph, n.own, n.graphLinks(), nil, n.swaps).Drop {
+	for _, id := range graph.Choose(n.graph, n.own, n.graphLinks(), nil, n.open()).Drop {
 		n.replace(id)
 	}
 	n.sayFarewells()
@@ -135,9 +135,6 @@ func (n *Neighbourhood) seek() {
 		longest = seekPause
 	}
 	step := n.pace.due(n.now, longest, n.random.Float64())
-	if n.now >= n.settled {
-		n.swaps = 0
-	}
 	if step || missing {
 		n.choose()
 	}
@@ -145,6 +142,9 @@ func (n *Neighbourhood) seek() {
 		n.callPartner()
 	}
 }
+
+// open reports whether the node exchanges neighbours for better ones.
+func (n *Neighbourhood) open() bool { return n.now < n.settled }
 
 // missing reports whether the neighbours that are connected or being asked are fewer
 // than the task wants.
@@ -176,7 +176,7 @@ func (n *Neighbourhood) choose() {
 		return
 	}
 	candidates := n.candidates(2 * n.graph.Degree)
-	asks := graph.Choose(n.graph, n.own, append(n.graphLinks(), pending...), candidates, n.swaps).Ask
+	asks := graph.Choose(n.graph, n.own, append(n.graphLinks(), pending...), candidates, n.open()).Ask
 	for _, id := range asks[:min(room, len(asks))] {
 		to := candidates[slices.IndexFunc(candidates, func(e graph.Entry) bool { return e.Peer == id })]
 		n.request(&call{

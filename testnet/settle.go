@@ -2,7 +2,6 @@ package testnet
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"p2pnode/learner"
@@ -80,7 +79,7 @@ func newSettling(rule learner.Graph, ends []graph.End) *settling {
 // turn lets node i choose and ask.
 func (s *settling) turn(i int) {
 	n := &s.nodes[i]
-	choice := graph.Choose(s.rule, n.end, n.links, s.candidates(i), math.MaxInt)
+	choice := graph.Choose(s.rule, n.end, n.links, s.candidates(i), true)
 	for _, id := range choice.Drop {
 		s.part(i, s.index[id])
 	}
@@ -88,7 +87,7 @@ func (s *settling) turn(i int) {
 		j := s.index[id]
 		n.asked[id] = s.round
 		w := graph.Weight(s.rule, n.end, s.nodes[j].end)
-		accepted, instead := graph.Accept(s.rule, s.nodes[j].links, graph.Link{Peer: sim.Name(i), Weight: w, Known: true}, math.MaxInt)
+		accepted, instead := graph.Accept(s.rule, s.nodes[j].links, graph.Link{Peer: sim.Name(i), Weight: w, Known: true}, true)
 		if !accepted {
 			continue
 		}

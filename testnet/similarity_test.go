@@ -17,11 +17,10 @@ import (
 	"p2pnode/testnet/page"
 )
 
-// What the graph of released estimates is for: at (1, 1e-6) more than 95% of the
-// edges that nodes find by gossip join people of one group. The seeds are fixed, so
-// the test cannot fail by chance. Over other seeds the share has a mean of .973 with 10
-// groups and a standard deviation of .007, so about one in a thousand would be below
-// .95; with 2 groups it was 1 in each.
+// What the graph of released estimates is for: at (1, 1e-6) most of the edges that nodes find
+// by gossip join people of one group, all with two groups and nine in ten with ten. It would be
+// 95 of 100 if nothing held up crowds of identities that claim to be alike, see
+// [graph.Choose]. The seeds are fixed, so the test cannot fail by chance.
 func TestPeopleFindTheirGroup(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it asks who finds whom, of two long simulations")
@@ -39,7 +38,7 @@ func TestPeopleFindTheirGroup(t *testing.T) {
 		}
 		share := shareWithin(r.Edges, d)
 		t.Logf("%d people in %d groups: %.4f of the edges, degree %.1f", c.n, c.groups, share.edges, share.degree)
-		if !(share.edges > 0.95) || share.degree < 10 {
+		if !(share.edges > 0.85) || share.degree < 10 {
 			t.Errorf("%d people in %d groups: %.4f of the edges join people of one group, degree %.1f", c.n, c.groups, share.edges, share.degree)
 		}
 	}

@@ -52,12 +52,12 @@ func TestChoose(t *testing.T) {
 	} {
 		g := profiles
 		g.Rule = c.rule
-		got := Choose(g, own, c.links, candidates, 3)
+		got := Choose(g, own, c.links, candidates, true)
 		if !slices.Equal(got.Ask, c.ask) || !slices.Equal(got.Drop, c.drop) {
 			t.Errorf("%s: %+v, want ask %v, drop %v", c.name, got, c.ask, c.drop)
 		}
 	}
-	if got := Choose(profiles, End{}, ends(0.9), candidates, 3); len(got.Drop) > 0 {
+	if got := Choose(profiles, End{}, ends(0.9), candidates, true); len(got.Drop) > 0 {
 		t.Errorf("without a profile: %+v", got)
 	}
 }
@@ -88,7 +88,7 @@ func TestAccept(t *testing.T) {
 	} {
 		g := profiles
 		g.Rule = c.rule
-		ok, instead := Accept(g, c.links, Link{Peer: c.from, Weight: c.weight, Known: true}, 1)
+		ok, instead := Accept(g, c.links, Link{Peer: c.from, Weight: c.weight, Known: true}, true)
 		if ok != c.ok || instead != c.instead {
 			t.Errorf("%s: %v, instead %q", c.name, ok, instead)
 		}
@@ -103,8 +103,8 @@ func aged(links []Link, age time.Duration) []Link {
 	return links
 }
 
-// Neither a node's own choice nor those who ask push out more edges than swaps says, or
-// edges that have stood for long when others have just come.
+// Only an open node gives up edges for better ones, by its own choice and for those who ask,
+// and not those that have stood for long when half as many as it wants have just come.
 func TestEdgesStand(t *testing.T) {
 	own := End{Vector: []float64{1, 0, 0}}
 	candidates := []Entry{at("near", 1), at("nearer", 1)}
@@ -113,13 +113,19 @@ func TestEdgesStand(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		links []Link
-		swaps int
+		open  bool
 		asks  int
 	}{
-		{"two swaps", old, 2, 2}, {"one swap", old, 1, 1}, {"no swap", old, 0, 0}, {"one has just come", young, 2, 0},
+		{"open", old, true, 2}, {"settled", old, false, 0}, {"one has just come", young, true, 0},
 	} {
-		if got := Choose(profiles, own, c.links, candidates, c.swaps); len(got.Ask) != c.asks {
+		if got := Choose(profiles, own, c.links, candidates, c.open); len(got.Ask) != c.asks {
 			t.Errorf("%s: %v are asked, want %d", c.name, got.Ask, c.asks)
+		}
+	}
+	better := append(ends(1, 1, 1), Link{Peer: "worse", Weight: 0.5, Known: true, Up: true})
+	for _, open := range []bool{true, false} {
+		if got := Choose(profiles, own, better, nil, open); (len(got.Drop) > 0) != open {
+			t.Errorf("open %v: %v are given up", open, got.Drop)
 		}
 	}
 	asking := aged(ends(0.5, 0.5, 0.5, 0.5, 0.5, 0.5), time.Hour)
@@ -127,13 +133,13 @@ func TestEdgesStand(t *testing.T) {
 	for i := range asking {
 		asking[i].Theirs, asking[i].Stranger = true, true
 	}
-	if ok, _ := Accept(profiles, asking[:3], stranger, 0); ok {
+	if ok, _ := Accept(profiles, asking[:3], stranger, false); ok {
 		t.Error("strangers have more places than the node wants neighbours")
 	}
-	if ok, instead := Accept(profiles, asking[:3], stranger, 1); !ok || instead == "" {
-		t.Error("one who is more similar finds no place though there is a swap left")
+	if ok, instead := Accept(profiles, asking[:3], stranger, true); !ok || instead == "" {
+		t.Error("one who is more similar finds no place though the node is open")
 	}
-	if ok, _ := Accept(profiles, asking[:3], Link{Peer: "a", Weight: 0.1, Known: true}, 0); !ok {
+	if ok, _ := Accept(profiles, asking[:3], Link{Peer: "a", Weight: 0.1, Known: true}, false); !ok {
 		t.Error("one who is no stranger finds no place")
 	}
 }
@@ -147,14 +153,14 @@ func TestACrowdMakesRoom(t *testing.T) {
 	}
 	crowd := []Link{link("a", "n", 4), link("b", "n", 2), link("c", "n", 3), link("d", "m", 1)}
 	for net, want := range map[string]learner.ID{"n": "", "m": "b", "k": "b", "": "b"} {
-		if ok, instead := Accept(g, crowd, link("new", net, 0), 0); ok != (want != "") || instead != want {
+		if ok, instead := Accept(g, crowd, link("new", net, 0), false); ok != (want != "") || instead != want {
 			t.Errorf("a newcomer from %q takes the place of %q, want %q", net, instead, want)
 		}
 	}
 	for i := range crowd {
 		crowd[i].Net = ""
 	}
-	if ok, _ := Accept(g, crowd, link("new", "k", 0), 0); ok {
+	if ok, _ := Accept(g, crowd, link("new", "k", 0), false); ok {
 		t.Error("somebody of the local network made room for a stranger")
 	}
 }

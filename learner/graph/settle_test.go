@@ -53,7 +53,7 @@ func (s *society) step(i int) (changes int) {
 				candidates = append(candidates, e)
 			}
 		}
-		c := Choose(s.g, s.ends[i].End, s.list(i), candidates, s.g.Degree)
+		c := Choose(s.g, s.ends[i].End, s.list(i), candidates, true)
 		for _, id := range c.Drop {
 			s.part(i, s.index[id])
 			changes++
@@ -73,7 +73,7 @@ func (s *society) step(i int) (changes int) {
 
 func (s *society) ask(i, j int) bool {
 	w := Weight(s.g, s.ends[i].End, s.ends[j].End)
-	ok, instead := Accept(s.g, s.list(j), Link{Peer: name(i), Weight: w, Known: true}, s.g.Degree)
+	ok, instead := Accept(s.g, s.list(j), Link{Peer: name(i), Weight: w, Known: true}, true)
 	if !ok {
 		return false
 	}
