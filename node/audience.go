@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -65,12 +66,19 @@ func (h *neighbourhood) listener(n neighbour, named []peer.ID, now time.Time) pe
 	l.Known = l.Known || slices.Contains(named, id)
 	for _, c := range h.host.Network().ConnsToPeer(id) {
 		from := crowd.Of(c.RemoteMultiaddr())
-		l.Known = l.Known || !relayed(c) && (from.IsLoopback() || from.IsPrivate() || from.IsLinkLocalUnicast())
+		l.Known = l.Known || !relayed(c) && nearby(from, crowd.Of(c.LocalMultiaddr()))
 		if from.IsValid() {
 			l.Network = crowd.Widest(from).String()
 		}
 	}
 	return l
+}
+
+// nearby reports whether a connection between two addresses stays on the local network. A
+// machine with a public address alone talks to itself at that one, and a home's network
+// of IPv6 has public addresses of one /64.
+func nearby(from, to netip.Addr) bool {
+	return from.IsLoopback() || from.IsPrivate() || from.IsLinkLocalUnicast() || crowd.OneCustomer(from, to)
 }
 
 // relayed reports whether a connection leads over a relay, whose address it has.

@@ -3,6 +3,7 @@ package node
 import (
 	"fmt"
 	"math/rand/v2"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -46,7 +47,7 @@ func TestDailyReleases(t *testing.T) {
 	check("in the next run")
 }
 
-// Strangers are waited for, and the owner is told for how many; whoever is on the local
+// Strangers are waited for, and the owner is told for how many; a node on the local
 // network is none.
 func TestStrangersAreWaitedFor(t *testing.T) {
 	t.Parallel()
@@ -73,6 +74,32 @@ func TestStrangersAreWaitedFor(t *testing.T) {
 	stranger.live = false
 	if got := hood.waits([]neighbour{stranger}); got != "" {
 		t.Errorf("with nobody there it says %q", got)
+	}
+}
+
+// Machines of one network are not strangers, whatever addresses they have: a server without
+// a private address runs three nodes, or a home has public addresses of IPv6.
+func TestNearby(t *testing.T) {
+	for _, c := range []struct {
+		from, to string
+		want     bool
+	}{
+		{"127.0.0.1", "127.0.0.1", true},
+		{"192.168.7.3", "192.168.7.4", true},
+		{"10.1.2.3", "203.0.113.5", true},
+		{"fe80::1", "fe80::2", true},
+		{"203.0.113.5", "203.0.113.5", true},
+		{"203.0.113.6", "203.0.113.5", false},
+		{"2001:db8:1:2::5", "2001:db8:1:2:abc::7", true},
+		{"2001:db8:1:3::5", "2001:db8:1:2::5", false},
+		{"203.0.113.5", "2001:db8:1:2::5", false},
+	} {
+		if got := nearby(netip.MustParseAddr(c.from), netip.MustParseAddr(c.to)); got != c.want {
+			t.Errorf("from %s to %s: nearby is %v", c.from, c.to, got)
+		}
+	}
+	if nearby(netip.Addr{}, netip.Addr{}) {
+		t.Error("a connection without addresses is nearby")
 	}
 }
 

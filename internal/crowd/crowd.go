@@ -49,6 +49,13 @@ func levelsOf(a netip.Addr) (l levels) {
 // IPv6; the zero prefix if the address is not valid.
 func Widest(a netip.Addr) netip.Prefix { return levelsOf(a)[0] }
 
+// OneCustomer reports whether two addresses are what one customer of a provider has: the
+// same address of IPv4, two of the same /64 of IPv6. No if one is not valid.
+func OneCustomer(a, b netip.Addr) bool {
+	narrowest := levelsOf(a)[2]
+	return narrowest.IsValid() && narrowest == levelsOf(b)[2]
+}
+
 // Places is who holds one of a bounded number of places. It is not safe for concurrent
 // use.
 type Places[K comparable] struct {
