@@ -129,6 +129,6 @@ func notPromised() []string {
 		"how many records there are, when they came, and how they were grouped into cohorts",
 		"that the node takes part, in which task, with which neighbours, when it sends, and its network address",
 		"what the owner makes public herself: a profile, a prediction, a file",
-		"whoever can read the machine: records and the personal model are on its disk, and never leave it",
+		"what somebody who can read the machine finds: records and the personal model are on its disk, and never leave it",
 	}
 }

@@ -29,7 +29,7 @@ func (n *Node) Sums(context.Context) (api.Sums, error) {
 }
 
 func noSums(files *datadir.Files) error {
-	return api.WrongRequest(fmt.Errorf("node: the task %q has no private sums", files.Task.Name))
+	return fmt.Errorf("node: the task %q %w", files.Task.Name, api.ErrNoSums)
 }
 
 // describeSums lists of each recipe the results that are here, or only the last of them,

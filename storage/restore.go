@@ -60,7 +60,9 @@ func (s *Store) Backup(w io.Writer) error {
 func Restore(from, path string, accept func(*Store) (privacy.Policy, error), round uint64) (kept string, err error) {
 	r := restore{from: from, path: path, copied: path + ".restoring", there: exists(path)}
 	defer func() { err = errors.Join(err, r.close()) }()
-	if err := r.prepare(accept, round); err != nil {
+	if err := r.prepare(accept, round); errors.Is(err, ErrLocked) {
+		return "", fmt.Errorf("storage: nothing has changed: %w", err)
+	} else if err != nil {
 		return "", fmt.Errorf("storage: restore %s, nothing has changed: %w", from, err)
 	}
 	if kept, err = r.keepOld(); err != nil {

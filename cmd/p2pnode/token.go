@@ -111,7 +111,7 @@ func tokenRevokeCommand(o *options) *cobra.Command {
 				return err
 			}
 			return show(cmd, o, revoked, func(t revokedToken) string {
-				return fmt.Sprintf("The token %s is revoked: whoever holds it is refused from now on.\n", t.ID)
+				return fmt.Sprintf("The token %s is revoked: a program that shows it is refused from now on.\n", t.ID)
 			})
 		},
 	}

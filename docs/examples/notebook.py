@@ -24,7 +24,7 @@ def ask(path, value=None, **headers):
             return json.load(answer)
     except urllib.error.HTTPError as error:
         problem = json.load(error)
-        raise RuntimeError(f"{problem['detail']}; {problem.get('hint', '')}") from None
+        raise RuntimeError("; ".join(filter(None, (problem["detail"], problem.get("hint"))))) from None
 
 
 # %% Records, as a data frame's to_dict("records") gives them. A retry stores nothing twice.

@@ -37,6 +37,7 @@ func Kinds() []Kind {
 		{"no peer", ErrNoPeer},
 		{"no token", ErrNoToken},
 		{"not joined", ErrNotJoined},
+		{"no sums", ErrNoSums},
 		{"scope", ErrScope},
 		{"request", ErrRequest},
 	}

@@ -1,5 +1,10 @@
 package api
 
+import "errors"
+
+// ErrNoSums follows the name of a task that asks for no private sums.
+var ErrNoSums = errors.New("has no private sums")
+
 // SumCounts counts the private sums of a task; a recipe in rounds makes one in each.
 type SumCounts struct {
 	All    int `json:"all"`    // that the recipes make in all epochs

@@ -37,7 +37,7 @@ func Configure(dir string, n New) (err error) {
 	}
 	release, err := hold(dir) // two calls at once would make two identities
 	if err != nil {
-		return fmt.Errorf("node: open %s: %w", dir, err)
+		return unopened(err, dir)
 	}
 	defer func() { err = errors.Join(err, release()) }()
 	return configure(dir, n)
@@ -71,7 +71,7 @@ func configure(dir string, n New) error {
 		return api.WrongRequest(otherIdentity(dir))
 	}
 	if err := storage.DropUnfinished(filepath.Join(dir, StoreFile)); err != nil {
-		return fmt.Errorf("node: open %s: %w", dir, err)
+		return unopened(err, dir)
 	}
 	if err := n.Config.settleAccounting(dir, n.Task); err != nil {
 		return err
@@ -149,7 +149,7 @@ func rewrite(dir string, as Files, files []dirFile) (err error) {
 	}
 	store, err := storage.Open(filepath.Join(dir, StoreFile))
 	if err != nil {
-		return fmt.Errorf("node: open %s: %w", dir, Mend(err, dir))
+		return unopened(err, dir)
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	if err := belongs(store, dir, as); err != nil {

@@ -100,7 +100,7 @@ func Restore(dir, from string, confirm func(records int) error) (kept string, er
 	case errors.Is(err, storage.ErrDamaged):
 		err = fmt.Errorf("%w; take another backup", err)
 	}
-	return "", fmt.Errorf("node: restore %s: %w", dir, err)
+	return "", fmt.Errorf("node: %w", err) // which says what was restored
 }
 
 // RestoreStrands reports whether the node of a directory can take part no more once it is

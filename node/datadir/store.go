@@ -41,7 +41,7 @@ func OpenStore(dir string, files *Files) (*Store, error) {
 	}
 	opened, err := storage.Open(filepath.Join(dir, StoreFile))
 	if err != nil {
-		return nil, fmt.Errorf("node: open %s: %w", dir, Mend(err, dir))
+		return nil, unopened(err, dir)
 	}
 	s := &Store{Store: opened}
 	if err = s.claim(dir, *files); err == nil {
@@ -142,6 +142,15 @@ func belongs(store *storage.Store, name string, files Files) error {
 		}
 	}
 	return nil
+}
+
+// unopened is the error for a directory whose store did not open. One that is in use says so
+// itself, and where.
+func unopened(err error, dir string) error {
+	if errors.Is(err, storage.ErrLocked) {
+		return err
+	}
+	return fmt.Errorf("node: open %s: %w", dir, Mend(err, dir))
 }
 
 // Mend adds to an error of a directory's store what the owner can do about it.

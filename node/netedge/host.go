@@ -65,7 +65,7 @@ func NewHost(key crypto.PrivKey, r *reach.Reach, around *Surroundings, p Power, 
 		libp2p.SwarmOpts(swarm.WithDialTimeoutLocal(dialTimeout)),
 	)...)
 	if err != nil {
-		return nil, fmt.Errorf("node: start the libp2p host: %w; if an address is taken, choose another port to listen on", err)
+		return nil, fmt.Errorf("node: the node cannot listen for others: %w; if an address is taken, stop the program that has it, or choose another port (key listen)", err)
 	}
 	around.inhabit(h)
 	gater.Guard(h.Network())

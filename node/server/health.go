@@ -41,7 +41,7 @@ func routePages(r *routes, c Config) {
 				return
 			}
 			if strings.HasPrefix(q.URL.Path, "/v1/") {
-				http.NotFound(&unrouted{w}, q)
+				http.NotFound(&unrouted{w, q.Method}, q)
 				return
 			}
 			c.Pages.ServeHTTP(w, q)

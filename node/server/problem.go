@@ -38,6 +38,7 @@ var statuses = map[string]int{
 	"imported":   http.StatusConflict,
 	"changed":    http.StatusConflict,
 	"not joined": http.StatusConflict,
+	"no sums":    http.StatusConflict,
 	"no record":  http.StatusNotFound,
 	"full":       http.StatusInsufficientStorage,
 	"no peer":    http.StatusNotFound,

@@ -47,18 +47,25 @@ func newRoutes() *routes {
 // ServeHTTP implements [http.Handler]. What no route answers is a problem too.
 func (r *routes) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	if _, pattern := r.mux.Handler(q); pattern == "" {
-		w = &unrouted{ResponseWriter: w}
+		w = &unrouted{w, q.Method}
 	}
 	r.mux.ServeHTTP(w, q)
 }
 
 // unrouted replaces the text with which a mux says that it has no route.
-type unrouted struct{ http.ResponseWriter }
+type unrouted struct {
+	http.ResponseWriter
+	method string // of the request
+}
 
 // WriteHeader implements [http.ResponseWriter].
 func (w *unrouted) WriteHeader(status int) {
 	w.Header().Del("Content-Length")
-	writeProblem(w.ResponseWriter, problemOf(refuse(status, "there is nothing to ask for here", "GET /v1/openapi.json describes each request")))
+	detail := "there is nothing to ask for here"
+	if status == http.StatusMethodNotAllowed {
+		detail += " with " + w.method
+	}
+	writeProblem(w.ResponseWriter, problemOf(refuse(status, detail, "GET /v1/openapi.json describes each request")))
 }
 
 // Write implements [http.ResponseWriter].

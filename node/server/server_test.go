@@ -372,6 +372,29 @@ func (endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// What does not fit the node, is not there, or is asked in the wrong way have a status each.
+func TestStatuses(t *testing.T) {
+	t.Parallel()
+	o := offer(t, false)
+	token := o.token(t, api.Admin)
+	for _, c := range []struct {
+		method, path string
+		want         int
+		says         string
+	}{
+		{"GET", "/v1/sums", http.StatusConflict, "has no private sums"},
+		{"GET", "/v1/members", http.StatusConflict, "has joined no private network"},
+		{"DELETE", "/v1/records/77", http.StatusNotFound, "no such record"},
+		{"GET", "/v1/nothing", http.StatusNotFound, `nothing to ask for here"`},
+		{"DELETE", "/v1/status", http.StatusMethodNotAllowed, "nothing to ask for here with DELETE"},
+	} {
+		answer, text := o.ask(t, c.method, c.path, func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+token) })
+		if answer.StatusCode != c.want || !strings.Contains(text, c.says) || answer.Header.Get("Content-Type") != "application/problem+json" {
+			t.Errorf("%s %s: %s, %s", c.method, c.path, answer.Status, text)
+		}
+	}
+}
+
 // A request whose rest does not come is answered after a while, and its connection is over,
 // whether anything reads the rest or not.
 func TestSlowClients(t *testing.T) {

@@ -63,7 +63,7 @@ func guaranteed(line func(string, ...any), s api.Statement) {
 		return
 	}
 	line("**(epsilon, delta) = (%s, %s) differential privacy** for %s. "+
-		"Whoever sees everything that this node ever sends, and even knows all other records, can come from thinking something about the record 50 %% likely to thinking it %s likely at most, %s.",
+		"Somebody who sees everything that this node ever sends, and even knows all other records, can come from thinking something about the record 50 %% likely to thinking it %s likely at most, %s.",
 		number(g.Epsilon), number(g.Delta), g.Unit, percent(1/(1+math.Exp(-g.Epsilon))), exception(g.Excess))
 	how := fmt.Sprintf("How: %s noise, %s accounting", g.Noise, g.Accounting)
 	if g.Batch > 0 {
