@@ -58,7 +58,9 @@ func (h *neighbourhood) listener(n neighbour, named []peer.ID, now time.Time) pe
 	l := peering.Listener{
 		Known: h.private.Key != nil || h.private.Book != nil || slices.Contains(h.config.Only, n.Peer) || slices.Contains(h.config.Servers, n.Peer),
 	}
-	l.Age = now.Sub(time.Unix(n.since, 0)) // of 1970 if an earlier version, which noted no age, made the edge
+	// By the clock of this run, so that a clock that is set meanwhile changes nothing. It is
+	// that of 1970 if an earlier version, which noted no age, made the edge.
+	l.Age = now.Sub(h.start) - n.Since
 	id, err := peer.Decode(string(n.Peer))
 	if err != nil {
 		return l

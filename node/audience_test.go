@@ -15,6 +15,7 @@ import (
 	"p2pnode/node/api"
 	"p2pnode/node/datadir"
 	"p2pnode/peering"
+	"p2pnode/storage"
 )
 
 // The owner's cap ends releases for the day; who listened is told, also after a restart.
@@ -55,8 +56,8 @@ func TestStrangersAreWaitedFor(t *testing.T) {
 	start(t, n)
 	friend, _ := listener(t, waitForAddrs(t, n))
 	require.Eventually(t, "they are neighbours", func() bool { return status(t, n).Listening == 1 })
-	hood, old := n.session.hood, time.Now().Add(-2*time.Hour).Unix()
-	stranger := neighbour{Edge: peering.Edge{Peer: gossip.ID(testNode(t, lineTask(), nil, nil).self)}, live: true, since: old}
+	hood := n.session.hood
+	stranger := neighbour{Edge: peering.Edge{Peer: gossip.ID(testNode(t, lineTask(), nil, nil).self), Since: -2 * time.Hour}, live: true}
 	got := hood.waits([]neighbour{stranger, stranger})
 	if want := "waits for 2 listeners of different networks that have been neighbours for an hour"; !strings.HasPrefix(got, want) || !strings.Contains(got, "has 0") {
 		t.Errorf("it says %q", got)
@@ -124,5 +125,49 @@ func TestAudienceIsBounded(t *testing.T) {
 	}
 	if at := a.again(last.Add(day), 10); !at.IsZero() {
 		t.Error("the cap holds for longer than a day")
+	}
+}
+
+// A clock that was years ahead when releases were made, and is right again, delays the next
+// release by a day at most, also when the node is started again.
+func TestAClockThatWasAheadDelaysADay(t *testing.T) {
+	var a audience
+	right := time.Unix(1_800_000_000, 0)
+	for i := range 3 {
+		a.note(right.Add(87_600*time.Hour+time.Duration(i)*time.Second), []learner.Edge{{Peer: "somebody", Live: true}})
+	}
+	kept := a.stored()
+	for range 3 { // however often it looks
+		if at := a.again(right, 2); !at.Equal(right.Add(day)) {
+			t.Fatalf("the next release is for %v", at)
+		}
+	}
+	if at := a.again(right.Add(day), 2); !at.IsZero() {
+		t.Errorf("after a day it is for %v", at)
+	}
+	if kept.Releases[0] == a.stored().Releases[0] {
+		t.Error("what was handed out before has changed, or what is stored has not")
+	}
+}
+
+// The age of a listener that a clock noted which was ahead begins with the run that sees it,
+// and a clock that is set meanwhile makes nobody older or younger.
+func TestAgesFollowTheClockOfTheRun(t *testing.T) {
+	t.Parallel()
+	n := testNode(t, lineTask(), nil, nil)
+	peers := []string{testNode(t, lineTask(), nil, nil).self.String(), testNode(t, lineTask(), nil, nil).self.String()}
+	require.NoError(t, n.store.SaveEdge(storage.Edge{Peer: peers[0], Weight: 1, Since: time.Now().Add(9 * time.Hour).Unix()}))
+	require.NoError(t, n.store.SaveEdge(storage.Edge{Peer: peers[1], Weight: 1, Since: time.Now().Add(-2 * time.Hour).Unix()}))
+	start(t, n)
+	waitForAddrs(t, n)
+	hood := n.session.hood
+	var list []neighbour
+	require.Eventually(t, "the edges are there", func() bool { list = hood.neighbours(); return len(list) == 2 })
+	for _, e := range list {
+		least := map[string]time.Duration{peers[0]: time.Hour, peers[1]: 3 * time.Hour}[string(e.Peer)]
+		later := time.Now().Add(time.Hour) // of the run, whatever the wall clock says
+		if age := hood.listener(e, nil, later).Age; age < least || age > least+10*time.Minute {
+			t.Errorf("after an hour the age is %v, want %v", age, least)
+		}
 	}
 }

@@ -67,9 +67,10 @@ func (a *audience) stored() listened {
 }
 
 // again is when another release may be made with so many a day, 0 being no limit: the zero
-// time if that is now.
+// time if that is now. What a clock that was ahead has noted counts from when that shows, so
+// nobody waits for more than a day.
 func (a *audience) again(now time.Time, daily int) time.Time {
-	list := a.stored().Releases
+	list := a.until(now)
 	if daily == 0 || len(list) < daily {
 		return time.Time{}
 	}
@@ -77,4 +78,17 @@ func (a *audience) again(now time.Time, daily int) time.Time {
 		return at
 	}
 	return time.Time{}
+}
+
+// until returns the times of releases, none of which is after now any more.
+func (a *audience) until(now time.Time) []int64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if latest := a.heard.Releases; slices.ContainsFunc(latest, func(at int64) bool { return at > now.Unix() }) {
+		a.heard.Releases = make([]int64, len(latest))
+		for i, at := range latest {
+			a.heard.Releases[i] = min(at, now.Unix())
+		}
+	}
+	return a.heard.Releases
 }

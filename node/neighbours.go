@@ -110,7 +110,8 @@ func (h *neighbourhood) recall(edges []storage.Edge) error {
 		}
 		h.edges[info.ID] = &edge{e, info.Addrs}
 		h.config.Edges = append(h.config.Edges, peering.Edge{
-			Peer: gossip.ID(info.ID), Weight: e.Weight, Known: e.Known, Invited: e.Invited, Since: time.Unix(e.Since, 0).Sub(h.start),
+			Peer: gossip.ID(info.ID), Weight: e.Weight, Known: e.Known, Invited: e.Invited,
+			Since: min(0, time.Unix(e.Since, 0).Sub(h.start)), // after the start, the clock was ahead then
 		})
 		if err := h.gossip.Follow(info.ID); err != nil {
 			return err
