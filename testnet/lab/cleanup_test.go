@@ -13,14 +13,22 @@ import (
 	"p2pnode/internal/require"
 )
 
+// underName is the name under which the test binary is the helper of [NewSystem].
+const underName = "under"
+
 // TestMain turns the test binary into a process that makes a lab and waits to be
-// killed, when a test asks for it.
+// killed, or tells the time, when a test asks for it.
 func TestMain(m *testing.M) {
-	if os.Getenv("LAB_TO_BE_KILLED") != "" {
+	switch {
+	case filepath.Base(os.Args[0]) == underName:
+		RunUnder()
+	case os.Getenv("LAB_TO_BE_KILLED") != "":
 		toBeKilled()
-		return
+	case os.Getenv("LAB_TELLS_TIME") != "":
+		tells()
+	default:
+		os.Exit(m.Run())
 	}
-	os.Exit(m.Run())
 }
 
 func TestCommandsEndWithTheLab(t *testing.T) {

@@ -13,6 +13,8 @@ type Delay struct {
 	Latency, Jitter time.Duration
 	// Reorder lets a packet with little jitter overtake others.
 	Reorder bool
+	// Duplicate is the share of packets, in [0, 1], that come twice, each in its time.
+	Duplicate float64
 	// Rate is how many bytes a second fit through the cable; 0: any number.
 	Rate int
 }
@@ -54,6 +56,14 @@ func (l *line) push(now time.Time, data []byte) {
 		l.free = l.free.Add(time.Duration(len(data)) * time.Second / time.Duration(l.Rate))
 		now = l.free
 	}
+	l.hold(now, data)
+	if l.Duplicate > 0 && float64(l.draw(time.Second)) < l.Duplicate*float64(time.Second) {
+		l.hold(now, data)
+	}
+}
+
+// hold sets when a packet is due.
+func (l *line) hold(now time.Time, data []byte) {
 	due := now.Add(l.Latency)
 	if l.Jitter > 0 {
 		due = due.Add(l.draw(l.Jitter))

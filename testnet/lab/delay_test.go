@@ -50,6 +50,7 @@ func TestLine(t *testing.T) {
 		{"latency", Delay{Latency: 20 * ms}, []int{0, 1, 2, 3}, []time.Duration{20 * ms, 20 * ms, 20 * ms, 20 * ms}},
 		{"jitter keeps the order", Delay{Latency: 20 * ms, Jitter: 10 * ms}, []int{0, 1, 2, 3}, []time.Duration{29 * ms, 28 * ms, 29 * ms, 28 * ms}},
 		{"jitter reorders", Delay{Latency: 20 * ms, Jitter: 10 * ms, Reorder: true}, []int{1, 3, 0, 2}, []time.Duration{20 * ms, 20 * ms, 29 * ms, 29 * ms}},
+		{"every second one comes twice", Delay{Duplicate: 0.5}, []int{0, 1, 1, 2, 3, 3}, make([]time.Duration, 6)},
 		{"a byte takes 3 ms", Delay{Rate: 333}, []int{0, 1, 2, 3}, []time.Duration{3003003, 5006006, 7009009, 9012012}},
 	} {
 		l := newLine(c.delay)
