@@ -67,8 +67,8 @@ func (c contributions) same(o contributions) bool {
 // cohort can pay, with ErrRolledBack if the ledger was contradicted, and with
 // ErrPoisoned as Release does.
 func (l *Ledger) Contribute(c Contribution, share func(paid []privacy.Cohort) ([]byte, error)) (upload []byte, err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.turn.Lock()
+	defer l.turn.Unlock()
 	if known, ok := l.sums.paid[c.Sum]; ok {
 		if !known.Kept {
 			return nil, ErrBurned
@@ -90,6 +90,8 @@ func (l *Ledger) Contribute(c Contribution, share func(paid []privacy.Cohort) ([
 	if err != nil {
 		return nil, err
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	known := l.sums.paid[c.Sum]
 	known.Kept = true
 	l.sums.paid[c.Sum] = known
@@ -160,8 +162,8 @@ func (l *Ledger) applyContribution(e entry) error {
 // of that can be paid for again. So a sum of no later epoch than the first one it paid
 // for since is no contradiction; nil.
 func (l *Ledger) ContradictSum(sum SumID, epoch uint64) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.turn.Lock()
+	defer l.turn.Unlock()
 	if l.retired > 0 && (l.sums.since == 0 || epoch <= l.sums.since) {
 		return nil
 	}
@@ -188,8 +190,8 @@ func (l *Ledger) Upload(sum SumID) ([]byte, error) {
 // rest: for a sum that is over, to which nothing is sent any more. From then on Upload
 // returns those.
 func (l *Ledger) Trim(sum SumID, n int) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.turn.Lock()
+	defer l.turn.Unlock()
 	if !l.sums.paid[sum].Kept || n < 1 {
 		return nil
 	}

@@ -134,8 +134,8 @@ func pay(t testing.TB, l *Ledger, round uint64, m privacy.Mechanism, cohorts ...
 
 // payFor pays as [Ledger.Release] does, and draws no noise.
 func payFor(l *Ledger, round uint64, m privacy.Mechanism, cohorts []privacy.Cohort) ([]privacy.Cohort, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.turn.Lock()
+	defer l.turn.Unlock()
 	return l.pay(round, m, cohorts)
 }
 

@@ -26,13 +26,15 @@ var (
 )
 
 // Ledger is the durable half of the door: what was paid, and what was committed to
-// be published. It is safe for concurrent use. While a method writes, the others
-// wait until its bytes are on disk.
+// be published. It is safe for concurrent use. While a method writes, others that write
+// wait until its bytes are on disk. Those that only tell something do not: they tell what
+// was on disk before.
 type Ledger struct {
 	store  *Store
 	policy privacy.Policy
 
-	mu sync.Mutex
+	turn sync.Mutex // held by who writes or compares with the disk, for as long as the disk takes
+	mu   sync.Mutex // of what follows, which changes under both, and only when it is on disk
 	// noise is made here and never handed out, so that a ledger cannot release with the
 	// reproducible noise of a simulation.
 	noise       *privacy.LiveNoise
@@ -59,8 +61,8 @@ type Ledger struct {
 // ErrPoisoned if a write failed, now or earlier. It is then not known whether the debit
 // reached the disk, and nothing may be released until the store is opened again.
 func (l *Ledger) Release(round uint64, m privacy.Mechanism, sums []privacy.Sum) (privacy.Answer, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.turn.Lock()
+	defer l.turn.Unlock()
 	cohorts := make([]privacy.Cohort, len(sums))
 	for i := range sums {
 		// The charge for the discreteness of the noise covers this many coordinates only.
@@ -80,8 +82,8 @@ func (l *Ledger) Release(round uint64, m privacy.Mechanism, sums []privacy.Sum) 
 // ReleaseUnprotected returns the sums without a guarantee. It uses no budget, and the
 // ledger keeps a note of it for ever. It fails as Release does.
 func (l *Ledger) ReleaseUnprotected(round uint64, m privacy.Mechanism, sums []privacy.Sum) (privacy.Answer, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.turn.Lock()
+	defer l.turn.Unlock()
 	if err := l.mayUse(round); err != nil {
 		return privacy.Answer{}, err
 	}
@@ -127,8 +129,8 @@ func (l *Ledger) mayUse(round uint64) error {
 // Verify fail with ErrRolledBack, also in later runs, until Retire. It fails with
 // ErrPoisoned as Release does.
 func (l *Ledger) Contradict(round uint64) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.turn.Lock()
+	defer l.turn.Unlock()
 	if l.contradicts >= round {
 		return nil
 	}
@@ -149,8 +151,8 @@ func (l *Ledger) contradiction() error {
 // highest known from a peer. A round that was paid and not committed is burned. Records
 // that arrive later open a new cohort. It fails with ErrPoisoned as Release does.
 func (l *Ledger) Retire(round uint64) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.turn.Lock()
+	defer l.turn.Unlock()
 	newest, err := l.store.lastSlot()
 	if err != nil {
 		return fmt.Errorf("storage: retire the cohorts: %w", err)
@@ -178,6 +180,8 @@ func (l *Ledger) append(entries ...entry) error {
 	if err := l.moveAnchor(head); err != nil {
 		return l.store.fail(fmt.Errorf("write the anchor: %w", err))
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.head = head
 	for _, e := range entries {
 		if err := l.apply(e); err != nil {
@@ -243,8 +247,8 @@ func (l *Ledger) debit(d privacy.Debit) error {
 // those of earlier rounds. It fails with ErrRound unless round is the one paid
 // last and not yet committed, and with ErrPoisoned as Release does.
 func (l *Ledger) Commit(round uint64, message, state []byte) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.turn.Lock()
+	defer l.turn.Unlock()
 	if err := l.store.writable(); err != nil {
 		return err
 	}
@@ -260,8 +264,8 @@ func (l *Ledger) Commit(round uint64, message, state []byte) error {
 // more. It fails with ErrRound unless round is above every round before, with
 // ErrRolledBack if a peer contradicts the ledger, and with ErrPoisoned as Release does.
 func (l *Ledger) CommitPublic(round uint64, message, state []byte) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.turn.Lock()
+	defer l.turn.Unlock()
 	if err := l.mayUse(round); err != nil {
 		return err
 	}
@@ -269,6 +273,8 @@ func (l *Ledger) CommitPublic(round uint64, message, state []byte) error {
 	if err := l.keep(c); err != nil {
 		return err
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.round = round
 	return nil
 }
@@ -276,8 +282,8 @@ func (l *Ledger) CommitPublic(round uint64, message, state []byte) error {
 // SaveState stores the agent's state between commits, which includes what it has heard
 // since. It fails with ErrPoisoned as Release does.
 func (l *Ledger) SaveState(state []byte) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.turn.Lock()
+	defer l.turn.Unlock()
 	c := l.last
 	c.state = bytes.Clone(state)
 	return l.keep(c)
@@ -290,6 +296,8 @@ func (l *Ledger) keep(c committed) error {
 	if err != nil {
 		return err
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.last = c
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"p2pnode/internal/require"
 	"p2pnode/learner"
@@ -330,5 +331,48 @@ func TestConcurrentUse(t *testing.T) {
 	live, _, err := s.Records()
 	if err != nil || len(live) != 2*rounds || live[len(live)-1].Seq != learner.Seq(2*rounds) {
 		t.Errorf("%d records are stored, error %v; want %d", len(live), err, 2*rounds)
+	}
+}
+
+// The owner is answered while a write waits for the disk, with what was on disk before.
+func TestWhatIsToldDoesNotWaitForTheDisk(t *testing.T) {
+	s, l := open(t, newPath(t))
+	m := gaussian(t, 10)
+	pay(t, l, 1, m, 1)
+	require.NoError(t, commitRound(l, 1))
+	spent := spentBy(l, 1)
+	s.writing.Lock() // as a write does for as long as the disk takes
+	paid := make(chan error, 1)
+	go func() {
+		_, err := payFor(l, 2, m, []privacy.Cohort{1})
+		paid <- err
+	}()
+	require.Eventually(t, "the payment waits", func() bool {
+		if l.turn.TryLock() {
+			l.turn.Unlock()
+			return false
+		}
+		return true
+	})
+	told := make(chan bool)
+	go func() {
+		round, _ := l.Outgoing()
+		upload, err := l.Upload(SumID{1})
+		left, _ := l.Left(1)
+		told <- l.Round() == 1 && round == 1 && string(l.State()) == string(roundState(1)) && spentBy(l, 1) == spent && left > 0 && l.Position() == 1 &&
+			l.Retired() == 0 && l.Contradicted() == 0 && !l.ForeignSum() && l.Unprotected() == 0 && !l.Exhausted(1) && len(l.Contributions()) == 0 && upload == nil && err == nil
+	}()
+	select {
+	case sound := <-told:
+		if !sound {
+			t.Error("what is told is not what was on disk before")
+		}
+	case <-time.After(time.Minute):
+		t.Error("the owner waits for the disk")
+	}
+	s.writing.Unlock()
+	require.NoError(t, <-paid)
+	if l.Round() != 2 || !(spentBy(l, 1) > spent) {
+		t.Errorf("round %d, spent %v after the disk was slow, and %v before", l.Round(), spentBy(l, 1), spent)
 	}
 }

@@ -30,8 +30,8 @@ type Verification struct {
 // ErrPoisoned after a failed write, and with ErrRolledBack after [Ledger.Contradict].
 // Nothing on disk reveals an older copy of both files; only peers can.
 func (l *Ledger) Verify() (Verification, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.turn.Lock()
+	defer l.turn.Unlock()
 	if err := l.store.writable(); err != nil {
 		return Verification{}, err
 	}

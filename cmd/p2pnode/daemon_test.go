@@ -81,6 +81,12 @@ func start(t *testing.T, dir string) *daemon {
 // startWith is start with the command that runs the daemon.
 func startWith(t *testing.T, dir string, cmd *exec.Cmd) *daemon {
 	t.Helper()
+	return launch(t, dir, cmd, func() {})
+}
+
+// launch is startWith, and calls begun when the process has begun.
+func launch(t *testing.T, dir string, cmd *exec.Cmd, begun func()) *daemon {
+	t.Helper()
 	d := &daemon{dir: dir, cmd: cmd, ended: make(chan error, 1)}
 	d.cmd.Stderr = &d.log
 	stdout, err := d.cmd.StdoutPipe()
@@ -90,6 +96,7 @@ func startWith(t *testing.T, dir string, cmd *exec.Cmd) *daemon {
 	if err := d.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	begun()
 	var r ready
 	decodeErr := json.NewDecoder(stdout).Decode(&r)
 	go func() { d.ended <- d.cmd.Wait() }()

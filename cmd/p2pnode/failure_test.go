@@ -21,9 +21,8 @@ type network struct {
 	spent []float64 // of each node's budget when last looked at
 }
 
-// newNetwork starts daemons that have all heard each other. With slow their
-// cables delay; lossy cables lose that share from the beginning.
-func newNetwork(t *testing.T, count int, slow *lab.Delay, lossy float64) *network {
+// newLab makes a lab that goes with the test, which runs beside others.
+func newLab(t *testing.T) *lab.Lab {
 	t.Helper()
 	if os.Getenv("P2PNODE_LAB") == "" {
 		t.Skip("runs in a step of its own: set P2PNODE_LAB=yes to run daemons in network namespaces and break what joins them")
@@ -35,6 +34,14 @@ func newNetwork(t *testing.T, count int, slow *lab.Delay, lossy float64) *networ
 	l, err := lab.New()
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
+	return l
+}
+
+// newNetwork starts daemons that have all heard each other. With slow their
+// cables delay; lossy cables lose that share from the beginning.
+func newNetwork(t *testing.T, count int, slow *lab.Delay, lossy float64) *network {
+	t.Helper()
+	l := newLab(t)
 	segment, err := l.Segment(netip.MustParsePrefix("10.66.0.0/24"))
 	require.NoError(t, err)
 	n := &network{lab: l, spent: make([]float64, count)}

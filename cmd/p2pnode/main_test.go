@@ -17,11 +17,16 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"p2pnode/testnet/lab"
 )
 
 // TestMain puts p2pnode, as built for this test, first in PATH: scripts and
 // tests run it as a process of its own.
 func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == underName {
+		lab.RunUnder()
+	}
 	// Under the race detector every process sleeps a second before it exits,
 	// which adds up.
 	if err := os.Setenv("GORACE", os.Getenv("GORACE")+" atexit_sleep_ms=10"); err != nil {
