@@ -47,7 +47,12 @@ func NewReader(r io.Reader) (*Reader, error) {
 	if err != nil && err != io.EOF {
 		return nil, err
 	}
-	if err := encoding(start); err != nil {
+	// Of what may come in pieces, the first line alone is the same in every run.
+	first := start
+	if end := lineEnd(start); end >= 0 {
+		first = start[:end+1]
+	}
+	if err := encoding(first); err != nil {
 		return nil, err
 	}
 	if bytes.HasPrefix(start, mark) {
@@ -63,24 +68,24 @@ func NewReader(r io.Reader) (*Reader, error) {
 // startOf looks at what is there once the first line is: a pipe may not have more for a
 // long time.
 func startOf(r *bufio.Reader) (start []byte, err error) {
-	for n := 1; err == nil && n <= headerBytes && !hasLine(start); n = len(start) + 1 {
+	for n := 1; err == nil && n <= headerBytes && lineEnd(start) < 0; n = len(start) + 1 {
 		_, err = r.Peek(n)
 		start, _ = r.Peek(r.Buffered())
 	}
 	return start, err
 }
 
-// hasLine reports whether the first line ends here, outside of quotation marks.
-func hasLine(start []byte) bool {
+// lineEnd is where the first line ends here, outside of quotation marks; -1 if it does not.
+func lineEnd(start []byte) int {
 	quoted := false
-	for _, c := range start {
+	for i, c := range start {
 		if c == '"' {
 			quoted = !quoted
 		} else if c == '\n' && !quoted {
-			return true
+			return i
 		}
 	}
-	return false
+	return -1
 }
 
 // mark is the byte order mark that some programs write first.

@@ -232,7 +232,7 @@ func TestColumn(t *testing.T) {
 // Whatever a file holds, its rows have a cell for each column and lines in order, and
 // it does not matter in which pieces it arrives.
 func FuzzReader(f *testing.F) {
-	for _, text := range []string{"a,b\n1,2\n", "\ufeffa;b\r\n\"1\";\n\n2;3\r\n", "a\tb\n\"x\ny\"\t\"\"\"\"\n", "a,b\n1\n1,2,3\n1,\"2\n", "a,b\r1,2", "\xff\xfea"} {
+	for _, text := range []string{"a,b\n1,2\n", "\ufeffa;b\r\n\"1\";\n\n2;3\r\n", "a\tb\n\"x\ny\"\t\"\"\"\"\n", "a,b\n1\n1,2,3\n1,\"2\n", "a,b\r1,2", "\xff\xfea", "\n\x00", "a,b\n1,\x00\n"} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

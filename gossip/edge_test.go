@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/libp2p/go-libp2p/core/crypto"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/multiformats/go-multiaddr"
 	"google.golang.org/protobuf/proto"
@@ -25,7 +26,12 @@ func edgeNode(t testing.TB) *Gossip {
 // entryOf is the genuine entry of a new node.
 func entryOf(t testing.TB, round uint64, vector ...float64) Entry {
 	t.Helper()
-	key := newKey(t)
+	return entryBy(t, newKey(t), round, vector...)
+}
+
+// entryBy is the genuine entry of the node that has a key.
+func entryBy(t testing.TB, key crypto.PrivKey, round uint64, vector ...float64) Entry {
+	t.Helper()
 	id, err := peer.IDFromPrivateKey(key)
 	if err != nil {
 		t.Fatal(err)
@@ -195,13 +201,23 @@ func TestLargestEdgeMessageFits(t *testing.T) {
 	}
 }
 
+// fixedKey is a key that each process of a fuzz target has, so that its seeds are genuine in all.
+func fixedKey(t testing.TB, number byte) crypto.PrivKey {
+	t.Helper()
+	key, _, err := crypto.GenerateEd25519Key(bytes.NewReader(bytes.Repeat([]byte{number}, 32)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
 func FuzzDecodeEdge(f *testing.F) {
 	g, w := edgeNode(f), witness(f, testSigner(f), 7, 1, 0, 0)
-	own, other := entryOf(f, 5, 1, 2), entryOf(f, 0, 3, 4)
+	own, other := entryBy(f, fixedKey(f, 1), 5, 1, 2), entryBy(f, fixedKey(f, 2), 0, 3, 4)
 	known := []Entry{other, {Peer: own.Peer}}
 	f.Add(encodedEdge(f, encodeRequest(EdgeRequest{Kind: EdgeAsk, Own: own, Known: known, Turn: 1, Latest: []byte("x"), Witness: &w})))
 	f.Add(encodedEdge(f, encodeReply(EdgeReply{Answer: EdgeLater, Reason: "x", Own: own, Known: known, Latest: []byte("x"), Witness: &w})))
-	liar := twice(f, NewSigner(newKey(f), "net"), 7)
+	liar := twice(f, NewSigner(fixedKey(f, 3), "net"), 7)
 	f.Add(encodedEdge(f, encodeRequest(EdgeRequest{Kind: EdgeExchange, Own: own, heard: []heardOf{{own.Peer, w}}, evidence: []Evidence{liar}})))
 	f.Add(encodedEdge(f, encodeReply(EdgeReply{Own: own, heard: []heardOf{{own.Peer, w}}, evidence: []Evidence{liar}})))
 	genuine := func(got *Witness) bool { return got == nil || sameWitness(*got, w) }

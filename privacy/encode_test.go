@@ -10,7 +10,7 @@ import (
 )
 
 // everySchedule has a step of each kind of mechanism.
-func everySchedule(t *testing.T) Schedule {
+func everySchedule(t testing.TB) Schedule {
 	t.Helper()
 	must := func(m Mechanism, err error) Mechanism {
 		t.Helper()

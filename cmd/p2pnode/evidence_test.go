@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,10 +19,11 @@ import (
 	"p2pnode/node/api"
 )
 
-// twoFaced is a node's ID and a proof that it signed two different models for round 7.
-func twoFaced(t testing.TB) api.Evidence {
+// twoFaced is a node's ID and a proof that it signed two different models for round 7. Its key
+// comes from random: each process of a fuzz target must have the same.
+func twoFaced(t testing.TB, random io.Reader) api.Evidence {
 	t.Helper()
-	key, _, err := crypto.GenerateEd25519Key(rand.Reader)
+	key, _, err := crypto.GenerateEd25519Key(random)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +52,7 @@ func TestRevokeWithEvidence(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	key, list := filepath.Join(dir, "garden.key"), filepath.Join(dir, "garden.toml")
-	good, stranger := twoFaced(t), twoFaced(t)
+	good, stranger := twoFaced(t, rand.Reader), twoFaced(t, rand.Reader)
 	forged := good
 	forged.Round++
 	cli(t, nil, "members", "init", "garden", "--key", key, "--list", list)
@@ -87,7 +90,7 @@ func TestRevokeWithEvidence(t *testing.T) {
 
 // Whatever is in a file of proofs, only what an author signed twice is believed.
 func FuzzEvidence(f *testing.F) {
-	good := twoFaced(f)
+	good := twoFaced(f, bytes.NewReader(make([]byte, 32)))
 	for _, v := range []any{good, []api.Evidence{good}} {
 		text, err := json.Marshal(v)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"io"
 	"log/slog"
 	"path/filepath"
 	"sync"
@@ -33,7 +34,18 @@ var transports = map[string]string{
 
 func newKey(t testing.TB) (crypto.PrivKey, peer.ID) {
 	t.Helper()
-	key, _, err := crypto.GenerateEd25519Key(rand.Reader)
+	return keyFrom(t, rand.Reader)
+}
+
+// fixedKey is a key that each process of a fuzz target has, so that its seeds are genuine in all.
+func fixedKey(t testing.TB, number byte) (crypto.PrivKey, peer.ID) {
+	t.Helper()
+	return keyFrom(t, bytes.NewReader(bytes.Repeat([]byte{number}, 32)))
+}
+
+func keyFrom(t testing.TB, random io.Reader) (crypto.PrivKey, peer.ID) {
+	t.Helper()
+	key, _, err := crypto.GenerateEd25519Key(random)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -92,6 +92,9 @@ func (c *Client) request(ctx context.Context, q call, read func(io.Reader) error
 	if err := json.NewDecoder(response.Body).Decode(&p); err != nil {
 		return fmt.Errorf("client: the daemon answers %s", response.Status)
 	}
+	if p.Detail == "" { // another server's
+		p.Detail = "the daemon answers " + response.Status
+	}
 	return refused{p.Err(), p}
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // itemsTask is lineTask with sums by the keys of a catalogue.
-func itemsTask(t *testing.T, catalogue string) *learner.Task {
+func itemsTask(t testing.TB, catalogue string) *learner.Task {
 	t.Helper()
 	task := lineTask()
 	sum := sha256.Sum256([]byte(catalogue))

@@ -11,7 +11,7 @@ import (
 	"p2pnode/learner"
 )
 
-func randomPeer(t *testing.T) peer.ID {
+func randomPeer(t testing.TB) peer.ID {
 	t.Helper()
 	_, public, err := crypto.GenerateEd25519Key(rand.Reader)
 	require.NoError(t, err)

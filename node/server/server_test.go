@@ -41,7 +41,7 @@ type offered struct {
 }
 
 // offer serves a fresh node over TCP until the test ends; with TLS by the node's key.
-func offer(t *testing.T, overTLS bool) *offered {
+func offer(t testing.TB, overTLS bool) *offered {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "node")
 	task, err := datadir.ParseTask([]byte(line))
@@ -78,7 +78,7 @@ func offer(t *testing.T, overTLS bool) *offered {
 	return o
 }
 
-func (o *offered) token(t *testing.T, scopes ...api.Scope) string {
+func (o *offered) token(t testing.TB, scopes ...api.Scope) string {
 	t.Helper()
 	made, err := o.tokens.Issue(api.TokenWish{Name: "test", Scopes: scopes}, 0)
 	require.NoError(t, err)

@@ -1,0 +1,46 @@
+package privacy
+
+import (
+	"bytes"
+	"testing"
+)
+
+// A text is a schedule or a hash only if that is written so, and then it has sound steps.
+func FuzzSchedule(f *testing.F) {
+	text, err := everySchedule(f).MarshalText()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
+	for _, step := range everySchedule(f).steps {
+		text, err := NewSchedule(step).MarshalText()
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	f.Add([]byte(everySchedule(f).Hash().String()))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var s Schedule
+		if s.UnmarshalText(text) == nil {
+			again, err := s.MarshalText()
+			if err != nil || !bytes.Equal(withoutBreaks(text), again) {
+				t.Fatalf("%q becomes %q, %v", text, again, err)
+			}
+			for _, step := range s.Steps() {
+				if !step.Mechanism.sound() || step.Count < 1 {
+					t.Fatalf("%+v is accepted", step)
+				}
+			}
+		}
+		var h PlanHash
+		if h.UnmarshalText(text) == nil && h.String() != string(bytes.ToLower(text)) {
+			t.Fatalf("%q becomes %s", text, h)
+		}
+	})
+}
+
+// withoutBreaks drops the ends of lines, which base64 may have anywhere.
+func withoutBreaks(text []byte) []byte {
+	return bytes.ReplaceAll(bytes.ReplaceAll(text, []byte("\r"), nil), []byte("\n"), nil)
+}
