@@ -183,7 +183,15 @@ func (h *shard) post(from, to int32, now time.Duration, letter int32) {
 		h.lost++
 		return
 	}
+	h.dispatch(from, to, now+delay, letter, m.Round)
+	if h.s.Duplicate > 0 && a.chance.Float64() < h.s.Duplicate {
+		h.dispatch(from, to, now+h.s.delay(&a.chance), letter, m.Round)
+	}
+}
+
+// dispatch lets a letter arrive at a time.
+func (h *shard) dispatch(from, to int32, at time.Duration, letter int32, round uint64) {
 	h.flying++
 	home := to / h.s.size
-	h.out[home] = append(h.out[home], dispatch{arrival{now + delay, from, letter, m.Round}, to})
+	h.out[home] = append(h.out[home], dispatch{arrival{at, from, letter, round}, to})
 }

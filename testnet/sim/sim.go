@@ -47,6 +47,7 @@ type Config struct {
 	// rest exponential.
 	Latency   time.Duration
 	Loss      float64       // probability in [0, 1) that a delivery never arrives; nothing is sent again
+	Duplicate float64       // probability in [0, 1] that a delivery that arrives does so twice, each in its time
 	Away      []Away        // who is not there when; see [Weather]
 	Discovery *Discovery    // how edges come and go; nil: they are those of the participants
 	Until     time.Duration // required: the simulation never runs longer
@@ -124,8 +125,8 @@ type simulation struct {
 }
 
 func newSimulation(c Config) (*simulation, error) {
-	if c.Task == nil || c.Until <= 0 || c.WakeMean <= 0 || c.Latency < 0 || !(c.Loss >= 0 && c.Loss < 1) {
-		return nil, errors.New("sim: Task, Until and WakeMean are required, Latency is not negative, and Loss is a probability below 1")
+	if c.Task == nil || c.Until <= 0 || c.WakeMean <= 0 || c.Latency < 0 || !(c.Loss >= 0 && c.Loss < 1) || !(c.Duplicate >= 0 && c.Duplicate <= 1) {
+		return nil, errors.New("sim: Task, Until and WakeMean are required, Latency is not negative, Loss is a probability below 1, and Duplicate a probability")
 	}
 	if err := c.Task.Validate(); err != nil {
 		return nil, err

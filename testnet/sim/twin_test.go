@@ -227,6 +227,10 @@ func (w *twin) post(from, to int, now time.Duration, m learner.Message) {
 		return
 	}
 	w.events = append(w.events, twinEvent{at: at, to: to, from: from, message: m})
+	if chance := w.agents[from].chance; w.c.Duplicate > 0 && chance.Float64() < w.c.Duplicate {
+		at := now + half + time.Duration(float64(w.c.Latency-half)*chance.ExpFloat64())
+		w.events = append(w.events, twinEvent{at: at, to: to, from: from, message: m})
+	}
 }
 
 // The simulator in windows, shards and used memory does what the obvious one does,
@@ -237,10 +241,11 @@ func TestSimulatorIsTheObviousOne(t *testing.T) {
 		"no delay":    func(c *Config) { c.Latency = 0 },
 		"long delays": func(c *Config) { c.Latency = 3 * time.Second },
 		"losses":      func(c *Config) { c.Loss = 0.3 },
+		"duplicates":  func(c *Config) { c.Duplicate = 0.3 },
 		"churn":       func(c *Config) { c.Away = churn(12, 5*time.Second, 3*time.Second, c.Until, 9) },
 		"weather":     func(c *Config) { c.Away = Weather(12, 6*time.Second, time.Second, 8*time.Second, c.Until, 9) },
 		"all of it": func(c *Config) {
-			c.Loss, c.Latency, c.Away = 0.2, time.Second, churn(12, 5*time.Second, 3*time.Second, c.Until, 9)
+			c.Loss, c.Duplicate, c.Latency, c.Away = 0.2, 0.2, time.Second, churn(12, 5*time.Second, 3*time.Second, c.Until, 9)
 			for i := range c.Away {
 				c.Away[i].Restart = i%2 == 0
 			}
