@@ -15,11 +15,13 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/core/protocol"
 	"github.com/libp2p/go-libp2p/p2p/net/swarm"
 	manet "github.com/multiformats/go-multiaddr/net"
 
 	"p2pnode/discovery"
 	"p2pnode/discovery/reach"
+	"p2pnode/gossip"
 	"p2pnode/internal/durable"
 	"p2pnode/node/api"
 	"p2pnode/node/datadir"
@@ -54,7 +56,7 @@ func (n *Node) Doctor(ctx context.Context) (api.Diagnosis, error) {
 		d.Running, d.Reach = true, s.reach.Report()
 		d.Verdict = d.Reach.Verdict()
 		d.Problems = portProblems(s.reach.Unopened(s.host), true)
-		try = func(ctx context.Context, p peer.AddrInfo) error { return s.serves(ctx, p, n.book) }
+		try = func(ctx context.Context, p peer.AddrInfo) error { return s.serves(ctx, p, n) }
 	} else {
 		d.Problems = portProblems(c.Listen, false)
 		if err := n.private.Check(c.Listen); err != nil {
@@ -155,14 +157,11 @@ func checkBootstrap(ctx context.Context, peers []peer.AddrInfo, try func(context
 var errStrange = errors.New("it takes no part in this task: it has another " + datadir.TaskFile + ", or is no p2pnode")
 
 // serves reports whether the node can start from a peer.
-func (s *session) serves(ctx context.Context, p peer.AddrInfo, book *netedge.Book) error {
+func (s *session) serves(ctx context.Context, p peer.AddrInfo, n *Node) error {
 	if err := s.connects(ctx, p); err != nil {
 		return err
 	}
-	if s.strange(ctx, p.ID, book) {
-		return errStrange
-	}
-	return nil
+	return s.strange(ctx, p.ID, n)
 }
 
 // connects reports whether the node is connected to a peer, or now can be.
@@ -181,24 +180,38 @@ func (s *session) connects(ctx context.Context, p peer.AddrInfo) error {
 // that has just started can be called before it says so.
 const introduction = 3 * time.Second
 
-// strange reports whether a peer says what it takes part in, and that this task is none
-// of it. A connection may be there before the peer has said anything.
-func (s *session) strange(ctx context.Context, id peer.ID, book *netedge.Book) bool {
+// strange is an error if a peer says what it takes part in, and this task is none of it. A
+// connection may be there before the peer has said anything.
+func (s *session) strange(ctx context.Context, id peer.ID, n *Node) error {
 	ctx, cancel := context.WithTimeout(ctx, introduction)
 	defer cancel()
 	look := time.NewTicker(introduction / 30)
 	defer look.Stop()
 	for {
 		protocols, err := s.host.Peerstore().GetProtocols(id)
-		if err != nil || book.Belongs(protocols) {
-			return false
+		if err != nil || n.book.Belongs(protocols) {
+			return nil
 		}
 		select {
 		case <-look.C:
+			continue
 		case <-ctx.Done():
-			return len(protocols) > 0
+		}
+		if len(protocols) == 0 {
+			return nil
+		}
+		return n.foreign(protocols)
+	}
+}
+
+// foreign says why a peer with these protocols is of no use.
+func (n *Node) foreign(protocols []protocol.ID) error {
+	for _, name := range netedge.Networks(protocols) {
+		if v := datadir.Version(n.files.Task, name); v > 0 {
+			return fmt.Errorf("it has this task and another version of p2pnode, which speaks version %d of the protocol, and this one version %d: install the same version on both", v, gossip.Version)
 		}
 	}
+	return errStrange
 }
 
 // answers reports whether something listens at one of a peer's TCP addresses. Only a

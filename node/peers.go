@@ -29,7 +29,7 @@ func (n *Node) AddPeer(ctx context.Context, address string) (api.Addition, error
 	s := n.current()
 	if s != nil {
 		out.Running = true
-		err := s.meetNow(ctx, info, n.book)
+		err := s.meetNow(ctx, info, n)
 		if errors.Is(err, api.ErrRequest) || ctx.Err() != nil {
 			return api.Addition{}, err
 		}
@@ -62,7 +62,7 @@ func (n *Node) remember(p peer.AddrInfo) error {
 
 // meetNow connects to a peer and checks its identity and its task. An error that no later
 // attempt can mend is an ErrRequest.
-func (s *session) meetNow(ctx context.Context, p peer.AddrInfo, book *netedge.Book) error {
+func (s *session) meetNow(ctx context.Context, p peer.AddrInfo, n *Node) error {
 	err := s.discovery.Connect(ctx, p)
 	if wrong, ok := errors.AsType[sec.ErrPeerIDMismatch](err); ok {
 		return api.WrongRequest(fmt.Errorf("node: another node answers at that address, %s; is the ID at its end right?", wrong.Actual))
@@ -70,8 +70,8 @@ func (s *session) meetNow(ctx context.Context, p peer.AddrInfo, book *netedge.Bo
 	if err != nil {
 		return err
 	}
-	if s.strange(ctx, p.ID, book) {
-		return api.WrongRequest(fmt.Errorf("node: %s: %w", p.ID, errStrange))
+	if err := s.strange(ctx, p.ID, n); err != nil {
+		return api.WrongRequest(fmt.Errorf("node: %s: %w", p.ID, err))
 	}
 	s.hood.found(p)
 	return nil

@@ -111,6 +111,20 @@ func networkNames(t *learner.Task) []string {
 	return names
 }
 
+// laterVersions is how many wire versions after this one are known by their networks' names.
+const laterVersions = 10
+
+// Version is the wire version under which a network of the task is called so: this one, one
+// before, or one of the next ten; 0 if it is none of them.
+func Version(t *learner.Task, network string) int {
+	for wire := 1; wire <= gossip.Version+laterVersions; wire++ {
+		if networkName(t, wire) == network {
+			return wire
+		}
+	}
+	return 0
+}
+
 func networkName(t *learner.Task, wire int) string {
 	sum := taskHash(t, wire)
 	return hex.EncodeToString(sum[:16])

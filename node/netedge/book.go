@@ -62,7 +62,7 @@ type acquaintance struct {
 }
 
 func OpenBook(store *storage.Store, network string, log *slog.Logger) (*Book, error) {
-	b := &Book{prefix: "/p2pnode/" + network + "/", store: store, log: log, known: make(map[peer.ID]*acquaintance)}
+	b := &Book{prefix: protocols + network + "/", store: store, log: log, known: make(map[peer.ID]*acquaintance)}
 	peers, err := store.Peers()
 	if err != nil {
 		return nil, err
@@ -109,9 +109,24 @@ func (b *Book) Watch(ctx context.Context, h host.Host, met func(peer.ID)) error 
 	}
 }
 
+// protocols begin the names of all, before that of their network.
+const protocols = "/p2pnode/"
+
+// Networks lists the networks that a peer with such protocols takes part in.
+func Networks(list []protocol.ID) (names []string) {
+	for _, p := range list {
+		if rest, ours := strings.CutPrefix(string(p), protocols); ours {
+			name, _, _ := strings.Cut(rest, "/")
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // Belongs reports whether a peer with such protocols takes part in this task.
-func (b *Book) Belongs(protocols []protocol.ID) bool {
-	return slices.ContainsFunc(protocols, func(p protocol.ID) bool { return strings.HasPrefix(string(p), b.prefix) })
+func (b *Book) Belongs(list []protocol.ID) bool {
+	return slices.ContainsFunc(list, func(p protocol.ID) bool { return strings.HasPrefix(string(p), b.prefix) })
 }
 
 func (b *Book) met(e event.EvtPeerIdentificationCompleted) {
