@@ -15,6 +15,7 @@ import (
 	"github.com/libp2p/go-msgio"
 	"google.golang.org/protobuf/proto"
 
+	"p2pnode/gossip/reputation"
 	"p2pnode/internal/require"
 )
 
@@ -106,7 +107,7 @@ func TestForgersAreRejectedThenRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			victim, friend := victimAndFriend(t)
 			a := newAttacker(t, victim)
-			for i := range uint64(strikeLimit) {
+			for i := range uint64(reputation.Limit) {
 				if !a.connected(victim) {
 					t.Fatalf("disconnected after %d messages", i)
 				}
@@ -119,7 +120,7 @@ func TestForgersAreRejectedThenRefused(t *testing.T) {
 				}
 				return ""
 			})
-			checkReason(t, victim, want[name], strikeLimit)
+			checkReason(t, victim, want[name], reputation.Limit)
 			connect(t, a.Host, victim.host) // it can come back, but is not heard
 			if _, err := victim.Ask(t.Context(), a.ID(), EdgeRequest{Kind: EdgeExchange}); err == nil {
 				t.Error("a refused peer was asked")
@@ -183,7 +184,7 @@ func TestOversizeMessagesAreDropped(t *testing.T) {
 func TestGarbageOnTheEdgeStreamIsRefused(t *testing.T) {
 	victim := newNode(t)
 	a := newAttacker(t, victim)
-	for i := range strikeLimit {
+	for i := range reputation.Limit {
 		s, err := a.NewStream(t.Context(), victim.id(), edgeProtocol("net"))
 		if err != nil {
 			t.Fatalf("stream %d: %v", i+1, err)
@@ -247,7 +248,7 @@ func TestVisitorsAreForgotten(t *testing.T) {
 	v.enter("waiting", now)
 	for i := range 2 * maxVisitors {
 		id := peer.ID(fmt.Sprint(i))
-		if !v.enter(id, now) {
+		if entered, _ := v.enter(id, now); !entered {
 			t.Fatalf("peer %d has no place", i)
 		}
 		v.leave(id)
@@ -259,8 +260,11 @@ func TestVisitorsAreForgotten(t *testing.T) {
 		v.enter("eager", now)
 		v.leave("eager")
 	}
-	if v.enter("eager", now.Add(requestWindow/2)) || !v.enter("eager", now.Add(requestWindow)) {
+	if entered, own := v.enter("eager", now.Add(requestWindow/2)); entered || !own {
 		t.Error("the window is not kept")
+	}
+	if entered, _ := v.enter("eager", now.Add(requestWindow)); !entered {
+		t.Error("the window does not end")
 	}
 }
 
