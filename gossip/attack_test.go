@@ -39,12 +39,13 @@ type attacker struct {
 	t   testing.TB
 	key crypto.PrivKey
 	host.Host
+	began time.Time // of a flood
 }
 
 func newAttacker(t testing.TB, victim *node) *attacker {
 	t.Helper()
 	key := newKey(t)
-	a := &attacker{t, key, newHost(t, key)}
+	a := &attacker{t: t, key: key, Host: newHost(t, key)}
 	connect(t, a.Host, victim.host)
 	return a
 }
