@@ -21,8 +21,8 @@ import (
 )
 
 // entrance shares what a host has for strangers among the networks they come from: places
-// for connections whose other end has not said who it is, places for those of peers that
-// nobody here wants, and the opening of streams. Libp2p's own limits count all strangers
+// for connections whose other end has not said who it is, the handshakes in which it does,
+// places for those of peers that nobody here wants, and the opening of streams. Libp2p's own limits count all strangers
 // together, so a few addresses that say nothing would keep everybody else out. Peers to whom
 // the host keeps connections, neighbours above all, are not counted.
 //
@@ -35,6 +35,7 @@ type entrance struct {
 	mu      sync.Mutex
 	waiting map[netip.AddrPort]*arrival
 	hall    *crowd.Places[netip.AddrPort] // of those who wait
+	knocks  *crowd.Work
 	guests  *crowd.Places[network.Conn]
 	streams *crowd.Work
 }
@@ -58,6 +59,10 @@ const (
 	// it is for is closed.
 	streamsMore  = 512
 	streamWindow = 10 * time.Second
+	// knocksMore is how many connections may come in each streamWindow beyond as many as the
+	// host keeps: each costs a millisecond of handshakes, also for a peer that is refused
+	// once it has said who it is. Connections of this machine are not counted.
+	knocksMore = 768
 )
 
 // openings is how many streams strangers may open in each streamWindow before they have to
@@ -70,6 +75,7 @@ func newEntrance(p Power, next connmgr.ConnectionGater) *entrance {
 		waiting:         make(map[netip.AddrPort]*arrival),
 		hall:            crowd.NewPlaces[netip.AddrPort](p.connections + waitingMore),
 		guests:          crowd.NewPlaces[network.Conn](p.connections + guestsMore),
+		knocks:          crowd.NewWork(p.connections+knocksMore, streamWindow),
 		streams:         crowd.NewWork(p.openings(), streamWindow),
 	}
 }
@@ -97,6 +103,9 @@ func (e *entrance) InterceptAccept(c network.ConnMultiaddrs) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.pass(from)
+	if !from.Addr().IsLoopback() && !e.knocks.Take(from.Addr(), "", 1, time.Now()) {
+		return false
+	}
 	a := &arrival{conn: conn}
 	a.forgets = time.AfterFunc(handshakes, func() {
 		e.mu.Lock()
