@@ -261,7 +261,7 @@ func TestVisitorsAreForgotten(t *testing.T) {
 		v.enter("eager", now)
 		v.leave("eager")
 	}
-	if entered, own := v.enter("eager", now.Add(requestWindow/2)); entered || !own {
+	if entered, blame := v.enter("eager", now.Add(requestWindow/2)); entered || !blame {
 		t.Error("the window is not kept")
 	}
 	if entered, _ := v.enter("eager", now.Add(requestWindow)); !entered {

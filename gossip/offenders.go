@@ -22,13 +22,16 @@ const (
 	modelBurst, modelPace = 512, 64
 	modelUnit             = 8 << 10
 	largestAtOnce         = 8 // models of the largest size, at once
+	// directedPart is how many messages to this node alone count as one model: no signature
+	// is checked of them, and some learners send many.
+	directedPart = 32
 	// relayBurst and relayPace are messages of others beyond those that it was asked for. In
 	// this network nobody forwards a message that was not asked for.
 	relayBurst, relayPace = 512, 16
 	// controlBurst and controlPace are bytes of gossipsub beside the messages.
 	controlBurst, controlPace = 1 << 20, 128 << 10
 	// streamBurst and streamPace are streams of gossipsub, of which a connection has one, and
-	// requests beyond those that are answered.
+	// requests beyond those that are answered, where the quota is modest.
 	streamBurst, streamPace = 64, 2
 )
 

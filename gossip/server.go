@@ -45,17 +45,17 @@ func (e *server) shut() {
 }
 
 // enter reports whether there is a place for one more request of the peer, and if not,
-// whether that is of its own making.
-func (e *server) enter(from peer.ID) (entered, own bool) {
+// whether the peer is to blame.
+func (e *server) enter(from peer.ID) (entered, blame bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.ctx.Err() != nil {
 		return false, false
 	}
-	if entered, own = e.visitors.enter(from, time.Now()); entered {
+	if entered, blame = e.visitors.enter(from, time.Now()); entered {
 		e.serving.Add(1)
 	}
-	return entered, own
+	return entered, blame
 }
 
 func (e *server) leave(from peer.ID) {
@@ -78,8 +78,8 @@ func (e *server) handle(s network.Stream) {
 		_ = s.Reset()
 		return
 	}
-	if entered, own := e.enter(from); !entered {
-		if own {
+	if entered, blame := e.enter(from); !entered {
+		if blame {
 			e.gossip.charge(from, reputation.Streams, 1)
 		}
 		_ = s.Reset()

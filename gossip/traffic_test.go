@@ -123,17 +123,31 @@ func TestDirectedMessagesHaveAPace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range modelBurst {
+	for range modelBurst * directedPart {
 		victim.take(friend.id(), data)
 	}
 	if held := victim.Held(); victim.Reasons()[TooMuch] > 0 || len(held) > 0 && held[0].Counts[reputation.Models] > 0 {
 		t.Errorf("a burst is too much: %+v", held)
 	}
-	for range (reputation.Limit + 1) * modelBurst {
+	for range (reputation.Limit + 1) * modelBurst * directedPart {
 		victim.take(friend.id(), data)
 	}
 	if !victim.offenders.Contains(friend.id()) || victim.Reasons()[TooMuch] == 0 {
 		t.Errorf("held is %+v", victim.Held())
+	}
+}
+
+// Who asks for more than there is room for in a hurry, as members of a committee do who have
+// missed much, is turned away without blame.
+func TestHurryIsNotBlamed(t *testing.T) {
+	for name, q := range map[string]quota{"blobs": blobQuota(), "calls": callQuota(), "files": fileQuota()} {
+		v := visitors{quota: q, peers: make(map[peer.ID]*visits)}
+		for range q.peerStreams {
+			v.enter("member", time.Now())
+		}
+		if entered, blame := v.enter("member", time.Now()); entered || blame {
+			t.Errorf("%s: entered %v, blamed %v", name, entered, blame)
+		}
 	}
 }
 
