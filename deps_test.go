@@ -93,6 +93,9 @@ var banned = []struct{ pkg, path, reason string }{
 	{"p2pnode/mobile", "p2pnode/node/metrics", "nobody scrapes an app, and it would grow"},
 	{"p2pnode/mobile", "github.com/prometheus/client_golang/prometheus/promhttp", "nobody scrapes an app, and it would grow"},
 	{"p2pnode/mobile", "github.com/prometheus/client_golang/prometheus/collectors", "nobody scrapes an app, and it would grow"},
+	{"p2pnode/mobile", "html/template", "with templates the linker keeps every exported method"},
+	{"p2pnode/mobile", "text/template", "with templates the linker keeps every exported method"},
+	{"p2pnode/cmd/p2pnode", "html/template", "with templates the linker keeps every exported method"},
 	{"p2pnode/cmd/p2pnode", "p2pnode/testnet", "a daemon links neither data sets nor plots"},
 	{"p2pnode/cmd/p2pnode", "gonum.org/v1/plot", "a daemon links neither data sets nor plots"},
 }
