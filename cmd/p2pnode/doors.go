@@ -76,7 +76,7 @@ func openDoors(o *options, n *node.Node, log *slog.Logger, left func()) (d *door
 	if d.socket, err = ownerSocket(o.dir); err != nil {
 		return nil, errors.Join(err, d.close())
 	}
-	serves.Left, serves.URL, serves.Pages, serves.Metrics = left, d.url, dashboard.Handler(), metrics.Handler(n)
+	serves.Left, serves.URL, serves.Pages, serves.Metrics = left, d.url, dashboard.Handler(), metrics.Handler(n, d.network != nil)
 	d.server = server.New(serves)
 	return d, nil
 }

@@ -23,12 +23,14 @@ import (
 // scrapeTimeout is how long a scrape may take. Prometheus gives up after ten seconds.
 const scrapeTimeout = 5 * time.Second
 
-// Handler returns what answers GET /metrics for a node. It is to be called before
-// [node.Node.Run], so that libp2p counts too.
-func Handler(n *node.Node) http.Handler {
+// Handler returns what answers GET /metrics for a node. If network says so, libp2p counts
+// too, from the next run of the node on, which is a tenth of what an idle node costs.
+func Handler(n *node.Node, network bool) http.Handler {
 	r := prometheus.NewRegistry()
 	r.MustRegister(collector{n, all()}, buildInfo(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	n.CountWith(libp2p.PrometheusRegisterer(r))
+	if network {
+		n.CountWith(libp2p.PrometheusRegisterer(r))
+	}
 	return promhttp.HandlerFor(r, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: scrapeTimeout})
 }
 

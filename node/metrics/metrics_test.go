@@ -64,7 +64,7 @@ func start(t testing.TB, files datadir.New, bootstrap ...string) *daemon {
 	require.NoError(t, datadir.Make(dir, files))
 	n, err := node.Open(dir, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
-	d := &daemon{Node: n, scraper: Handler(n)}
+	d := &daemon{Node: n, scraper: Handler(n, true)}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- n.Run(ctx) }()
@@ -257,7 +257,7 @@ func TestAScrapeOfAClosedNodeFails(t *testing.T) {
 	require.NoError(t, datadir.Init(dir, lineTask(), datadir.DefaultConfig(lineTask())))
 	n, err := node.Open(dir, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
-	d := &daemon{Node: n, scraper: Handler(n)}
+	d := &daemon{Node: n, scraper: Handler(n, true)}
 	if got := value(t, d.scrape(t), "p2pnode_running"); got != 0 {
 		t.Errorf("a node at rest is running: %g", got)
 	}
