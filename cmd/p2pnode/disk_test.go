@@ -40,8 +40,8 @@ func (s *system) start(t *testing.T, dir string) *daemon {
 }
 
 // While a write takes as long as it takes to be on disk, a minute in the nightly tests, the
-// owner is answered, and nothing is sent that is not paid for: neighbours hear one model at
-// most, which was on disk before. Then everything goes on, and nothing was paid twice.
+// owner is answered, and nothing is sent that is not paid for: neighbours hear no model but those
+// that were on disk before. Then everything goes on, and nothing was paid twice.
 func TestLabSlowDisk(t *testing.T) {
 	n := newNetwork(t, 2, nil, 0)
 	d, other := n.nodes[1], n.nodes[0]
@@ -53,21 +53,23 @@ func TestLabSlowDisk(t *testing.T) {
 	slow := max(5*time.Second, outage(t))
 	s.Stall(slow)
 	require.Eventually(t, "a write waits for the disk", func() bool { return s.Held() > 0 })
-	begin, answers := time.Now(), 0
-	for last := other.heard(t, d.id); time.Since(begin) < slow-time.Second; time.Sleep(50 * time.Millisecond) { // three releases a second are usual
-		asked := time.Now()
-		if d.status(t); time.Since(asked) > slow/2 {
-			t.Fatalf("the owner waited for %v, and the disk is slow for %v", time.Since(asked), slow)
+	most := d.status(t).Round // nothing after it is on disk for now
+	answers := 0
+	for end := time.Now().Add(slow - time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) { // three releases a second are usual
+		before := s.Held()
+		d.status(t)
+		now := other.heard(t, d.id)
+		after := s.Held()
+		if before == 0 || after == 0 {
+			break // the disk is quick again; it was a busy machine
 		}
-		if s.Held() > 0 {
-			answers++
-		}
-		if now := other.heard(t, d.id); now > last+1 {
-			t.Fatalf("round %d is sent and nothing after round %d was on disk", now, last)
+		answers++
+		if now > most {
+			t.Fatalf("round %d is sent, and %d is the last that is on disk", now, most)
 		}
 	}
 	if answers == 0 {
-		t.Fatal("no write waited; nothing is tested")
+		t.Fatal("the owner was not answered while a write waited for the disk")
 	}
 	n.flows(t, 60*time.Second, "after the disk was slow")
 	d.interrupt(t, os.Interrupt)
