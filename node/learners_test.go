@@ -223,7 +223,9 @@ func (w *graphNetwork) settle(t *testing.T, task *learner.Task, training [][]lea
 }
 
 // relative is how far two models are from each other, as a part of the second.
-func relative(got, want []float64) float64 { return floats.Distance(got, want, 2) / floats.Norm(want, 2) }
+func relative(got, want []float64) float64 {
+	return floats.Distance(got, want, 2) / floats.Norm(want, 2)
+}
 
 func (w *graphNetwork) stop() {
 	for _, stop := range w.stops {
