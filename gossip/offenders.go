@@ -76,9 +76,12 @@ func (o *offenders) take(p peer.ID, k reputation.Kind, amount float64) (within, 
 
 // Contains implements [pubsub.Blacklist]: it reports whether a peer is refused.
 func (o *offenders) Contains(p peer.ID) bool {
-	if o.member != nil && !o.member(p) {
-		return true
-	}
+	return o.member != nil && !o.member(p) || o.struck(p)
+}
+
+// struck reports whether a peer is refused for what it did. One that is no member may become
+// one: it connects for the list of members, and what it says meanwhile it does not say again.
+func (o *offenders) struck(p peer.ID) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.table.Refused(p, time.Now())

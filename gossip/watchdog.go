@@ -59,9 +59,9 @@ func (g *Gossip) watch(ctx context.Context) {
 	}
 }
 
-// turnAway closes a new connection of a peer that is refused.
+// turnAway closes a new connection of a peer that is refused for what it did.
 func (g *Gossip) turnAway(_ network.Network, c network.Conn) {
-	if g.offenders.Contains(c.RemotePeer()) {
+	if g.offenders.struck(c.RemotePeer()) {
 		go c.Close() // libp2p calls back, and may hold its locks
 	}
 }
