@@ -19,7 +19,7 @@ func TestOnePortOneHost(t *testing.T) {
 		h.Close()
 		t.Fatalf("two hosts listen on %s", address)
 	}
-	if text := err.Error(); !strings.Contains(text, "address already in use") || !strings.Contains(text, "another port to listen on") {
+	if text := err.Error(); !strings.Contains(text, "address already in use") || !strings.Contains(text, "choose another port (key listen)") {
 		t.Errorf("%v does not say what is wrong and what to do", err)
 	}
 }

@@ -33,7 +33,7 @@ func TestReload(t *testing.T) {
 			t.Errorf("no %q in %s", want, text)
 		}
 	}
-	if said, err := exec.Command("p2pnode", "config", "set", "epsilon=0.3", "--dir", dir).CombinedOutput(); err == nil || !strings.Contains(string(said), "promised, and another p2pnode uses this directory") {
+	if said, err := exec.Command("p2pnode", "config", "set", "epsilon=0.3", "--dir", dir).CombinedOutput(); err == nil || !strings.Contains(string(said), "promised: another p2pnode uses this directory") {
 		t.Errorf("a promise is changed beside a running node: %s", said)
 	}
 	kept := func() int { // records

@@ -122,10 +122,10 @@ func TestKilledPipeLosesNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 71))
 	dir := emptyNode(t)
 	acknowledged, most := 0, 0
-	for i := 0; i < 6 || acknowledged == 0 && i < 60; i++ { // on a busy machine the first do not get that far
+	for i := 0; i < 6 || acknowledged == 0 && i < 60; i++ { // on a busy machine the first do not get that far, and later ones have longer
 		s := startSensor(t, dir, "--id", "k")
 		s.cmd.Stderr = nil
-		time.AfterFunc(time.Duration(300+r.IntN(1200))*time.Millisecond, func() { s.cmd.Process.Kill() })
+		time.AfterFunc(time.Duration((300+r.IntN(1200))*(1+i/6))*time.Millisecond, func() { s.cmd.Process.Kill() })
 		go func() {
 			for i := 1; i <= 20_000; i++ {
 				if _, err := fmt.Fprintf(s.in, "{\"k\":%d,\"genres\":\"Drama\",\"year\":1990,\"rating\":%d}\n", i, 1+i%5); err != nil {

@@ -150,7 +150,7 @@ func promise(dir string, files Files, write func() error) (err error) {
 	}
 	s, err := OpenStore(dir, &files)
 	if errors.Is(err, storage.ErrLocked) {
-		return fmt.Errorf("nothing was changed: the ledger has to allow a change of what your records are promised, and %w", err)
+		return fmt.Errorf("nothing was changed, because the ledger has to allow a change of what your records are promised: %w", err)
 	}
 	if err != nil {
 		return fmt.Errorf("nothing was changed: %w", err)
