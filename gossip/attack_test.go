@@ -39,13 +39,12 @@ type attacker struct {
 	t   testing.TB
 	key crypto.PrivKey
 	host.Host
-	began time.Time // of a flood
 }
 
 func newAttacker(t testing.TB, victim *node) *attacker {
 	t.Helper()
 	key := newKey(t)
-	a := &attacker{t: t, key: key, Host: newHost(t, key)}
+	a := &attacker{t, key, newHost(t, key)}
 	connect(t, a.Host, victim.host)
 	return a
 }
@@ -261,7 +260,7 @@ func TestVisitorsAreForgotten(t *testing.T) {
 		v.enter("eager", now)
 		v.leave("eager")
 	}
-	if entered, blame := v.enter("eager", now.Add(requestWindow/2)); entered || !blame {
+	if entered, own := v.enter("eager", now.Add(requestWindow/2)); entered || !own {
 		t.Error("the window is not kept")
 	}
 	if entered, _ := v.enter("eager", now.Add(requestWindow)); !entered {

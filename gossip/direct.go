@@ -258,7 +258,7 @@ func (g *Gossip) take(from peer.ID, data []byte) bool {
 	if g.offenders.Contains(from) {
 		return false
 	}
-	if !g.charge(from, reputation.Models, modelsIn(len(data), g.config.Rules)/directedPart) {
+	if !g.charge(from, reputation.Models, modelsIn(len(data), g.config.Rules)) {
 		g.counts.miss(TooMuch, 1)
 		return true
 	}

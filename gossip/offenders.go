@@ -22,16 +22,13 @@ const (
 	modelBurst, modelPace = 512, 64
 	modelUnit             = 8 << 10
 	largestAtOnce         = 8 // models of the largest size, at once
-	// directedPart is how many messages to this node alone count as one model: no signature
-	// is checked of them, and some learners send many.
-	directedPart = 32
 	// relayBurst and relayPace are messages of others beyond those that it was asked for. In
 	// this network nobody forwards a message that was not asked for.
 	relayBurst, relayPace = 512, 16
 	// controlBurst and controlPace are bytes of gossipsub beside the messages.
 	controlBurst, controlPace = 1 << 20, 128 << 10
 	// streamBurst and streamPace are streams of gossipsub, of which a connection has one, and
-	// requests beyond those that are answered, where the quota is modest.
+	// requests beyond those that are answered.
 	streamBurst, streamPace = 64, 2
 )
 
@@ -76,12 +73,9 @@ func (o *offenders) take(p peer.ID, k reputation.Kind, amount float64) (within, 
 
 // Contains implements [pubsub.Blacklist]: it reports whether a peer is refused.
 func (o *offenders) Contains(p peer.ID) bool {
-	return o.member != nil && !o.member(p) || o.struck(p)
-}
-
-// struck reports whether a peer is refused for what it did. One that is no member may become
-// one: it connects for the list of members, and what it says meanwhile it does not say again.
-func (o *offenders) struck(p peer.ID) bool {
+	if o.member != nil && !o.member(p) {
+		return true
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.table.Refused(p, time.Now())

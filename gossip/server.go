@@ -45,17 +45,17 @@ func (e *server) shut() {
 }
 
 // enter reports whether there is a place for one more request of the peer, and if not,
-// whether the peer is to blame.
-func (e *server) enter(from peer.ID) (entered, blame bool) {
+// whether that is of its own making.
+func (e *server) enter(from peer.ID) (entered, own bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.ctx.Err() != nil {
 		return false, false
 	}
-	if entered, blame = e.visitors.enter(from, time.Now()); entered {
+	if entered, own = e.visitors.enter(from, time.Now()); entered {
 		e.serving.Add(1)
 	}
-	return entered, blame
+	return entered, own
 }
 
 func (e *server) leave(from peer.ID) {
@@ -78,8 +78,8 @@ func (e *server) handle(s network.Stream) {
 		_ = s.Reset()
 		return
 	}
-	if entered, blame := e.enter(from); !entered {
-		if blame {
+	if entered, own := e.enter(from); !entered {
+		if own {
 			e.gossip.charge(from, reputation.Streams, 1)
 		}
 		_ = s.Reset()

@@ -34,7 +34,7 @@ var errTooMuch = errors.New("the peer sends more than any honest node")
 // inspect looks at what a peer sent before gossipsub does; an error drops all of it. What
 // the peer wrote itself counts against it, and what it passes on unless it was asked for.
 func (g *Gossip) inspect(from peer.ID, rpc *pubsub.RPC) error {
-	if g.offenders.struck(from) {
+	if g.offenders.Contains(from) {
 		g.counts.miss(RefusedPeer, len(rpc.GetPublish()))
 		return errTooMuch
 	}
@@ -90,7 +90,7 @@ func (h guardedHost) SetStreamHandlerMatch(id protocol.ID, m func(protocol.ID) b
 func (g *Gossip) guard(next network.StreamHandler) network.StreamHandler {
 	return func(s network.Stream) {
 		from := s.Conn().RemotePeer()
-		if g.offenders.struck(from) || !g.charge(from, reputation.Streams, 1) {
+		if g.offenders.Contains(from) || !g.charge(from, reputation.Streams, 1) {
 			_ = s.Reset()
 			return
 		}

@@ -59,9 +59,9 @@ func (g *Gossip) watch(ctx context.Context) {
 	}
 }
 
-// turnAway closes a new connection of a peer that is refused for what it did.
+// turnAway closes a new connection of a peer that is refused.
 func (g *Gossip) turnAway(_ network.Network, c network.Conn) {
-	if g.offenders.struck(c.RemotePeer()) {
+	if g.offenders.Contains(c.RemotePeer()) {
 		go c.Close() // libp2p calls back, and may hold its locks
 	}
 }
