@@ -9,8 +9,6 @@ import (
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/protocol"
-
-	"p2pnode/gossip/reputation"
 )
 
 // server answers the requests of one protocol, each on a goroutine of the host.
@@ -44,18 +42,15 @@ func (e *server) shut() {
 	e.serving.Wait()
 }
 
-// enter reports whether there is a place for one more request of the peer, and if not,
-// whether that is of its own making.
-func (e *server) enter(from peer.ID) (entered, own bool) {
+// enter reports whether there is a place for one more request of the peer.
+func (e *server) enter(from peer.ID) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.ctx.Err() != nil {
-		return false, false
+	if e.ctx.Err() != nil || !e.visitors.enter(from, time.Now()) {
+		return false
 	}
-	if entered, own = e.visitors.enter(from, time.Now()); entered {
-		e.serving.Add(1)
-	}
-	return entered, own
+	e.serving.Add(1)
+	return true
 }
 
 func (e *server) leave(from peer.ID) {
@@ -74,14 +69,7 @@ func (e *server) sent(to peer.ID, n int) {
 
 func (e *server) handle(s network.Stream) {
 	from := s.Conn().RemotePeer()
-	if e.gossip.offenders.Contains(from) {
-		_ = s.Reset()
-		return
-	}
-	if entered, own := e.enter(from); !entered {
-		if own {
-			e.gossip.charge(from, reputation.Streams, 1)
-		}
+	if e.gossip.offenders.Contains(from) || !e.enter(from) {
 		_ = s.Reset()
 		return
 	}

@@ -62,21 +62,21 @@ func (u *usage) look(now time.Time) {
 }
 
 // enter takes a place for one more request of the peer, and reports whether there
-// was one, and if not, whether the peer itself has taken more than its part.
-func (v *visitors) enter(from peer.ID, now time.Time) (entered, own bool) {
+// was one.
+func (v *visitors) enter(from peer.ID, now time.Time) bool {
 	p, q := v.of(from), v.quota
 	p.look(now)
 	v.all.look(now)
 	switch {
-	case p.streams >= q.peerStreams, p.count >= q.peerRequests:
-		return false, true
-	case v.streams >= q.streams, q.bytes > 0 && (v.all.bytes >= q.bytes || p.bytes >= q.peerBytes):
-		return false, false
+	case v.streams >= q.streams, p.streams >= q.peerStreams, p.count >= q.peerRequests:
+		return false
+	case q.bytes > 0 && (v.all.bytes >= q.bytes || p.bytes >= q.peerBytes):
+		return false
 	}
 	v.streams++
 	p.streams++
 	p.count++
-	return true, false
+	return true
 }
 
 // leave gives the place back.
