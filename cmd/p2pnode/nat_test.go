@@ -108,7 +108,8 @@ func (w *internet) relay(t *testing.T) (kill func()) {
 	}
 }
 
-// node starts a daemon on a host.
+// node starts a daemon on a host. Its owner lets it release to any stranger that listens:
+// otherwise these nodes, each on a network of its own, would wait for an hour.
 func (w *internet) node(t *testing.T, h *lab.Host, bootstrap string) *daemon {
 	t.Helper()
 	var flags []string
@@ -116,6 +117,7 @@ func (w *internet) node(t *testing.T, h *lab.Host, bootstrap string) *daemon {
 		flags = []string{"--bootstrap", bootstrap}
 	}
 	dir := initNodeAt(t, "/ip4/0.0.0.0/tcp/4001", flags...)
+	cli(t, nil, "config", "set", "listeners=0", "--dir", dir)
 	return startWith(t, dir, h.Command(t.Context(), "p2pnode", "run", "--json", "--dir", dir))
 }
 
