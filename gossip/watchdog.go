@@ -11,7 +11,7 @@ import (
 
 const (
 	watchPulses = 2  // heartbeats between two checks
-	minChecks   = 2  // failed checks of a neighbour before its connection is closed
+	minChecks   = 4  // failed checks of a neighbour before its connection is closed
 	maxChecks   = 64 // the limit doubles up to this after each close: the neighbour may have left on purpose
 )
 
@@ -51,6 +51,9 @@ func (g *Gossip) strike(p peer.ID) {
 // the old stream and never asks again. Only this side can see that. A new
 // connection makes the neighbour subscribe again. The keeper of the connections
 // redials, not this package.
+//
+// On a busy machine a new neighbour takes seconds to subscribe. A connection that is cut
+// then may be one through a hole in two routers, which cannot be punched again for a minute.
 func (g *Gossip) watch(ctx context.Context) {
 	tick := time.NewTicker(g.watchEvery)
 	defer tick.Stop()
