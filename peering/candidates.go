@@ -92,11 +92,11 @@ func (n *Neighbourhood) keep(entries ...graph.Entry) {
 // askable reports whether a peer may be asked for an edge now.
 func (n *Neighbourhood) askable(id learner.ID) bool {
 	c := n.contacts[id]
-	return n.link(id) == nil && n.calls[id] == nil && n.suits(id) && (c == nil || n.now >= c.retryAt)
+	return id != "" && n.link(id) == nil && n.calls[id] == nil && n.suits(id) && (c == nil || n.now >= c.retryAt)
 }
 
-// candidates lists the peers that could become neighbours: all named peers, then up
-// to count others, the most similar first.
+// candidates lists the peers that could become neighbours: all named peers, the one that
+// another peer named when it refused, then up to count others, the most similar first.
 func (n *Neighbourhood) candidates(count int) []graph.Entry {
 	var out []graph.Entry
 	for _, id := range sortedKeys(n.named) {
@@ -104,5 +104,13 @@ func (n *Neighbourhood) candidates(count int) []graph.Entry {
 			out = append(out, n.named[id])
 		}
 	}
-	return append(out, n.view.Best(count, func(id learner.ID) bool { return !n.isNamed(id) && n.askable(id) })...)
+	referred := n.referral.Peer
+	if n.isNamed(referred) || !n.askable(referred) {
+		referred = ""
+	} else {
+		out = append(out, n.referral)
+	}
+	return append(out, n.view.Best(count, func(id learner.ID) bool {
+		return id != referred && !n.isNamed(id) && n.askable(id)
+	})...)
 }

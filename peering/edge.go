@@ -98,6 +98,7 @@ func (n *Neighbourhood) decide(q Request, reply *Reply) {
 		accepted, instead := graph.Accept(n.graph, links, asker, n.open())
 		if !accepted {
 			reply.Reason = "enough neighbours"
+			n.refer(q, reply)
 			return
 		}
 		n.replace(instead)
@@ -108,6 +109,17 @@ func (n *Neighbourhood) decide(q Request, reply *Reply) {
 	// asked, neither would give the edge up for better ones.
 	n.join(from, agreed, q.Turn == 0)
 	n.link(from).net = q.Own.Net
+}
+
+// refer brings those together who ask in vain: it names the one that asked before, and
+// remembers this one for the next.
+func (n *Neighbourhood) refer(q Request, reply *Reply) {
+	if n.seeker.Peer != "" && n.seeker.Peer != q.Own.Peer {
+		reply.Known = []graph.Entry{n.seeker}
+	}
+	if !q.Hidden {
+		n.seeker = q.Own
+	}
 }
 
 const notTogether = "the two do not belong together"
@@ -170,7 +182,7 @@ func (n *Neighbourhood) join(id learner.ID, agreed terms, invited bool) {
 func (n *Neighbourhood) changed() {
 	n.out.Changed = true
 	n.edgeChanges++
-	n.pace.hurry()
+	n.hurry()
 	n.wake()
 }
 

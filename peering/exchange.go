@@ -28,6 +28,13 @@ type pace struct {
 // hurry makes the next step due at once and the pauses short again.
 func (p *pace) hurry() { *p = pace{} }
 
+// hurry makes the next exchange due at once, unless it would not help to know more peers.
+func (n *Neighbourhood) hurry() {
+	if !n.knowsEnough() {
+		n.pace.hurry()
+	}
+}
+
 // due reports whether the next step is due, and schedules the one after it at a random
 // time around the pause, so that nodes do not keep in step.
 func (p *pace) due(now, longest time.Duration, random float64) bool {
@@ -59,7 +66,7 @@ func (n *Neighbourhood) exchanged(reply Reply) {
 	entries := append([]graph.Entry{reply.Own}, reply.Known...)
 	n.keep(entries...)
 	if n.view.Merge(entries) {
-		n.pace.hurry()
+		n.hurry()
 	}
 }
 

@@ -117,7 +117,7 @@ func (in Declared) happen(n *Neighbourhood) {
 		n.settled = n.now + 2*n.renewEvery
 	}
 	n.view.SetOwn(in.End)
-	n.pace.hurry()
+	n.hurry()
 	n.wake()
 }
 

@@ -42,11 +42,14 @@ type Request struct {
 // Reply is the answer of the other end. Everything in it is public.
 type Reply struct {
 	Answer Answer
-	Reason string        // of a refusal, for people
-	Own    graph.Entry   // as in the request
-	Hidden bool          // as in the request
-	Known  []graph.Entry // as in the request
-	Turn   uint64        // of this agreement
+	Reason string      // of a refusal, for people
+	Own    graph.Entry // as in the request
+	Hidden bool        // as in the request
+	// Known of an exchange is as in the request. Of a refusal for want of places it is the
+	// peer that was refused before: it looks for neighbours too. One peer, so that liars
+	// gain no more by it than the edge they could have agreed to.
+	Known []graph.Entry
+	Turn  uint64 // of this agreement
 }
 
 // Call is a request to make. The driver connects to the peer first if it has to.

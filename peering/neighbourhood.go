@@ -84,6 +84,8 @@ type Neighbourhood struct {
 	calls       map[learner.ID]*call         // requests under way
 	farewells   map[learner.ID]uint64        // to peers that are still to be told, with the turn of the edge
 	visits      map[learner.ID]time.Duration // connections made for a request, and since when it is over
+	seeker      graph.Entry                  // the peer that was last refused for want of a place
+	referral    graph.Entry                  // a peer that was named instead of an edge
 	pace        pace
 	window      window
 	own         graph.End     // what is public of this node

@@ -240,9 +240,19 @@ func (n *Neighbourhood) answered(c *call, reply Reply) {
 		case Later:
 			n.later(id)
 		default:
-			n.contact(id).retryAt = n.now + retryDelay
-			n.cut(id, "declined")
+			n.declined(id, reply)
 		}
+	}
+}
+
+// declined notes that a peer refused an edge. If it named another that looks for
+// neighbours, the node asks that one.
+func (n *Neighbourhood) declined(id learner.ID, reply Reply) {
+	n.contact(id).retryAt = n.now + retryDelay
+	n.cut(id, "declined")
+	if len(reply.Known) > 0 && reply.Known[0].Peer != n.self {
+		n.referral = reply.Known[0]
+		n.wake()
 	}
 }
 
