@@ -34,7 +34,8 @@ var imports = map[string][]string{
 	"p2pnode/internal/program":        {},
 	"p2pnode/internal/ring":           {},
 	"p2pnode/storage":                 {"internal/durable", "internal/program", "learner", "privacy"},
-	"p2pnode/gossip":                  {"internal/crowd", "learner", "gossip/internal/wire"},
+	"p2pnode/gossip":                  {"gossip/internal/wire", "gossip/reputation", "internal/crowd", "learner"},
+	"p2pnode/gossip/reputation":       {"internal/crowd"},
 	"p2pnode/gossip/internal/wire":    {},
 	"p2pnode/discovery":               {"internal/crowd"},
 	"p2pnode/discovery/members":       {"internal/durable"},
@@ -52,7 +53,7 @@ var imports = map[string][]string{
 	"p2pnode/node/server":             {"node/api", "node/tokens"},
 	"p2pnode/node/client":             {"node/api"},
 	"p2pnode/node/local":              {"node", "node/api", "node/client", "node/datadir", "node/server", "node/tokens", "storage"},
-	"p2pnode/node":                    {"csvfile", "discovery", "discovery/members", "discovery/reach", "gossip", "internal/crowd", "internal/durable", "internal/program", "learner", "learner/graph", "learner/population", "node/api", "node/datadir", "node/diary", "node/logs", "node/netedge", "node/statement", "node/summing", "peering", "privacy", "rowfile", "storage", "sums"},
+	"p2pnode/node":                    {"csvfile", "discovery", "discovery/members", "discovery/reach", "gossip", "gossip/reputation", "internal/crowd", "internal/durable", "internal/program", "learner", "learner/graph", "learner/population", "node/api", "node/datadir", "node/diary", "node/logs", "node/netedge", "node/statement", "node/summing", "peering", "privacy", "rowfile", "storage", "sums"},
 	"p2pnode/node/metrics":            {"discovery/reach", "gossip", "internal/program", "node", "node/api", "storage"},
 	"p2pnode/mobile":                  {"discovery/members", "learner", "node", "node/api", "node/datadir", "node/netedge", "node/ticket", "storage"},
 	"p2pnode/testnet/sim":             {"learner", "learner/graph", "peering", "privacy", "sums"},
@@ -100,7 +101,7 @@ var banned = []struct{ pkg, path, reason string }{
 }
 
 // pure packages are mathematics, state machines and a parser: values in, values out.
-var pure = []string{"p2pnode/privacy", "p2pnode/privacy/accountant", "p2pnode/learner", "p2pnode/learner/population", "p2pnode/learner/graph", "p2pnode/peering", "p2pnode/csvfile", "p2pnode/draft", "p2pnode/rowfile", "p2pnode/sums", "p2pnode/node/ticket"}
+var pure = []string{"p2pnode/privacy", "p2pnode/privacy/accountant", "p2pnode/learner", "p2pnode/learner/population", "p2pnode/learner/graph", "p2pnode/peering", "p2pnode/csvfile", "p2pnode/draft", "p2pnode/rowfile", "p2pnode/sums", "p2pnode/gossip/reputation", "p2pnode/node/ticket"}
 
 // impure is what they do without altogether.
 var impure = []string{"context", "io/fs", "log", "log/slog", "math/rand", "net", "os", "sync", "sync/atomic"}

@@ -15,6 +15,7 @@ import (
 	"github.com/libp2p/go-msgio"
 	"google.golang.org/protobuf/proto"
 
+	"p2pnode/gossip/reputation"
 	"p2pnode/internal/require"
 )
 
@@ -38,12 +39,13 @@ type attacker struct {
 	t   testing.TB
 	key crypto.PrivKey
 	host.Host
+	began time.Time // of a flood
 }
 
 func newAttacker(t testing.TB, victim *node) *attacker {
 	t.Helper()
 	key := newKey(t)
-	a := &attacker{t, key, newHost(t, key)}
+	a := &attacker{t: t, key: key, Host: newHost(t, key)}
 	connect(t, a.Host, victim.host)
 	return a
 }
@@ -106,7 +108,7 @@ func TestForgersAreRejectedThenRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			victim, friend := victimAndFriend(t)
 			a := newAttacker(t, victim)
-			for i := range uint64(strikeLimit) {
+			for i := range uint64(reputation.Limit) {
 				if !a.connected(victim) {
 					t.Fatalf("disconnected after %d messages", i)
 				}
@@ -119,7 +121,7 @@ func TestForgersAreRejectedThenRefused(t *testing.T) {
 				}
 				return ""
 			})
-			checkReason(t, victim, want[name], strikeLimit)
+			checkReason(t, victim, want[name], reputation.Limit)
 			connect(t, a.Host, victim.host) // it can come back, but is not heard
 			if _, err := victim.Ask(t.Context(), a.ID(), EdgeRequest{Kind: EdgeExchange}); err == nil {
 				t.Error("a refused peer was asked")
@@ -183,7 +185,7 @@ func TestOversizeMessagesAreDropped(t *testing.T) {
 func TestGarbageOnTheEdgeStreamIsRefused(t *testing.T) {
 	victim := newNode(t)
 	a := newAttacker(t, victim)
-	for i := range strikeLimit {
+	for i := range reputation.Limit {
 		s, err := a.NewStream(t.Context(), victim.id(), edgeProtocol("net"))
 		if err != nil {
 			t.Fatalf("stream %d: %v", i+1, err)
@@ -247,7 +249,7 @@ func TestVisitorsAreForgotten(t *testing.T) {
 	v.enter("waiting", now)
 	for i := range 2 * maxVisitors {
 		id := peer.ID(fmt.Sprint(i))
-		if !v.enter(id, now) {
+		if entered, _ := v.enter(id, now); !entered {
 			t.Fatalf("peer %d has no place", i)
 		}
 		v.leave(id)
@@ -259,8 +261,11 @@ func TestVisitorsAreForgotten(t *testing.T) {
 		v.enter("eager", now)
 		v.leave("eager")
 	}
-	if v.enter("eager", now.Add(requestWindow/2)) || !v.enter("eager", now.Add(requestWindow)) {
+	if entered, blame := v.enter("eager", now.Add(requestWindow/2)); entered || !blame {
 		t.Error("the window is not kept")
+	}
+	if entered, _ := v.enter("eager", now.Add(requestWindow)); !entered {
+		t.Error("the window does not end")
 	}
 }
 

@@ -61,7 +61,7 @@ func (a *author) newest() (w Witness, ok bool) {
 // so this also stops replays, for which gossipsub would otherwise need its
 // sequence-number validator.
 func (g *Gossip) arrived(p peer.ID, w Witness) (first bool) {
-	g.compare([]heardOf{{p, w}})
+	g.compare([]heardOf{{p, w}}, func() bool { return true })
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.keep(p, w).rounds.note(w.Round)
@@ -70,7 +70,7 @@ func (g *Gossip) arrived(p peer.ID, w Witness) (first bool) {
 // served notes a model that its author served over a stream. It does not affect
 // which broadcast rounds count as new.
 func (g *Gossip) served(p peer.ID, w Witness) {
-	g.compare([]heardOf{{p, w}})
+	g.compare([]heardOf{{p, w}}, func() bool { return true })
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.keep(p, w)

@@ -18,6 +18,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/p2p/net/swarm"
 
+	"p2pnode/gossip/reputation"
 	"p2pnode/internal/require"
 )
 
@@ -115,9 +116,12 @@ func (n *node) get(t testing.TB, name BlobName, size int, from ...*node) ([]byte
 }
 
 func (n *node) strikes(p *node) int {
-	n.offenders.mu.Lock()
-	defer n.offenders.mu.Unlock()
-	return n.offenders.peers[p.id()].strikes
+	for _, h := range n.Held() {
+		if h.Peer == p.id() {
+			return int(h.Counts[reputation.Malformed])
+		}
+	}
+	return 0
 }
 
 func TestBlobsAreFetchedFromAnybodyWhoHasThem(t *testing.T) {
@@ -343,7 +347,7 @@ func TestBytesOfVisitorsAreBounded(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	v := visitors{quota: quota{streams: 9, peerStreams: 9, peerRequests: 99, bytes: 100, peerBytes: 60}, peers: make(map[peer.ID]*visits)}
 	enter := func(p peer.ID, sent int64) bool {
-		if !v.enter(p, now) {
+		if entered, _ := v.enter(p, now); !entered {
 			return false
 		}
 		v.sent(p, sent)
@@ -392,7 +396,7 @@ func TestCallsAreAnsweredAndGarbageIsStruck(t *testing.T) {
 	if _, err := a.Call(t.Context(), b.id(), make([]byte, MaxCall+1)); err == nil {
 		t.Error("a call of too many bytes was sent")
 	}
-	for i := range strikeLimit {
+	for i := range reputation.Limit {
 		if _, err := a.Call(t.Context(), b.id(), []byte("garbage")); err == nil || b.strikes(a) != i+1 {
 			t.Errorf("garbage: %v, %d strikes", err, b.strikes(a))
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/protocol"
 	"github.com/libp2p/go-msgio"
 
+	"p2pnode/gossip/reputation"
 	"p2pnode/learner"
 )
 
@@ -256,6 +257,10 @@ func (d *direct) leave(from peer.ID, s network.Stream) {
 func (g *Gossip) take(from peer.ID, data []byte) bool {
 	if g.offenders.Contains(from) {
 		return false
+	}
+	if !g.charge(from, reputation.Models, modelsIn(len(data), g.config.Rules)/directedPart) {
+		g.counts.miss(TooMuch, 1)
+		return true
 	}
 	if !g.following(from) {
 		g.counts.miss(NotFollowed, 1)

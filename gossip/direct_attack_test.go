@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"p2pnode/gossip/internal/wire"
+	"p2pnode/gossip/reputation"
 	"p2pnode/internal/require"
 	"p2pnode/learner"
 )
@@ -97,7 +98,7 @@ func TestMalformedDirectedMessagesAreStruck(t *testing.T) {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	for i, name := range names[:strikeLimit] {
+	for i, name := range names[:reputation.Limit] {
 		s, err := a.NewStream(t.Context(), victim.id(), directProtocol("net"))
 		if err != nil {
 			t.Fatalf("stream %d: %v", i+1, err)

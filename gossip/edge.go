@@ -99,7 +99,8 @@ func (g *Gossip) decodeRequest(data []byte, from peer.ID) (EdgeRequest, error) {
 		return EdgeRequest{}, malformed("unknown kind of edge request")
 	}
 	r := EdgeRequest{Kind: EdgeKind(w.Kind), Latest: w.Latest, Holds: w.Holds}
-	common, err := g.decodeCommon(&w, from)
+	// What this node has not asked for it checks as long as there is time.
+	common, err := g.decodeCommon(&w, from, func() bool { return g.share.take(g.share.checks, g.offenders.from(from), from, 1) })
 	r.Own, r.Known, r.Turn, r.Witness = common.own, common.known, common.turn, common.witness
 	return r, err
 }
@@ -128,7 +129,7 @@ func (g *Gossip) decodeReply(data []byte, from peer.ID) (EdgeReply, error) {
 		return EdgeReply{}, malformed("the reason is too long")
 	}
 	r := EdgeReply{Answer: EdgeAnswer(w.Answer), Reason: w.Reason, Latest: w.Latest, Holds: w.Holds}
-	common, err := g.decodeCommon(&w, from)
+	common, err := g.decodeCommon(&w, from, func() bool { return true })
 	r.Own, r.Known, r.Turn, r.Witness = common.own, common.known, common.turn, common.witness
 	return r, err
 }
@@ -152,11 +153,11 @@ type edgeMessage interface {
 	GetEvidence() []*wire.Evidence
 }
 
-func (g *Gossip) decodeCommon(w edgeMessage, from peer.ID) (c common, err error) {
+func (g *Gossip) decodeCommon(w edgeMessage, from peer.ID, spared func() bool) (c common, err error) {
 	if len(w.GetLatest()) > largest(g.config.Rules) {
 		return c, malformed("the newest message is too long")
 	}
-	read := entryReader{g.config.Network, g.config.Vector}
+	read := entryReader{g.config.Network, g.config.Vector, spared}
 	if c.own, err = read.own(w.GetOwn(), from); err != nil {
 		return c, err
 	}
@@ -173,7 +174,7 @@ func (g *Gossip) decodeCommon(w edgeMessage, from peer.ID) (c common, err error)
 	if err != nil {
 		return c, err
 	}
-	g.compare(heard)
+	g.compare(heard, spared)
 	return c, g.takeEvidence(w.GetEvidence())
 }
 

@@ -20,7 +20,7 @@ import (
 // edgeNode decodes edge messages of vectors with two coordinates; it has no host.
 func edgeNode(t testing.TB) *Gossip {
 	t.Helper()
-	return &Gossip{config: Config{Network: "net", Signer: testSigner(t), Vector: 2}}
+	return &Gossip{config: Config{Network: "net", Signer: testSigner(t), Vector: 2}, share: newShare(), offenders: newOffenders(nil, nil)}
 }
 
 // entryOf is the genuine entry of a new node.

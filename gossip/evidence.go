@@ -255,10 +255,11 @@ type heardOf struct {
 }
 
 // compare looks for models of the same round among a peer's witnesses of others and this
-// node's. Nothing else is believed of them or kept, so a forged one changes nothing.
-func (g *Gossip) compare(list []heardOf) {
+// node's. Nothing else is believed of them or kept, so a forged one changes nothing. spared
+// says whether there is time to check the signatures of two that differ.
+func (g *Gossip) compare(list []heardOf, spared func() bool) {
 	for _, h := range list {
-		if other, differs := g.other(h); differs {
+		if other, differs := g.other(h); differs && spared() {
 			g.convict(h.author, other, h.witness)
 		}
 	}

@@ -112,8 +112,8 @@ func TestTwoModelsForOneRoundAreToldOnAndBelieved(t *testing.T) {
 		if list := n.Evidence(); len(list) != 1 || list[0].Author != liar.id() || list[0].First.Round != 5 {
 			t.Fatalf("evidence %+v", list)
 		}
-		if !n.offenders.Contains(liar.id()) || len(n.Refused()) != 0 {
-			t.Errorf("the author is refused: %v; struck: %v", n.offenders.Contains(liar.id()), n.Refused())
+		if !n.offenders.Contains(liar.id()) || len(n.Held()) != 0 {
+			t.Errorf("the author is refused: %v; struck: %v", n.offenders.Contains(liar.id()), n.Held())
 		}
 		if _, err := n.Ask(t.Context(), liar.id(), EdgeRequest{Kind: EdgeExchange}); !errors.Is(err, errConvicted) {
 			t.Errorf("asked: %v", err)
@@ -157,7 +157,7 @@ func TestHonestAuthorsAreNotConvicted(t *testing.T) {
 		}
 	}
 	forged := witness(t, newNode(t).config.Signer, 5, 0, 1, 0)
-	n.compare([]heardOf{{author.id(), forged}, {author.id(), Witness{Round: 5, Hash: forged.Hash}}, {testPeer(t), forged}})
+	n.compare([]heardOf{{author.id(), forged}, {author.id(), Witness{Round: 5, Hash: forged.Hash}}, {testPeer(t), forged}}, func() bool { return true })
 	if len(told) != 0 || n.offenders.Contains(author.id()) {
 		t.Error("an honest author is convicted")
 	}

@@ -28,6 +28,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	"golang.org/x/sync/semaphore"
 
+	"p2pnode/gossip/reputation"
 	"p2pnode/learner"
 )
 
@@ -62,10 +63,10 @@ type Config struct {
 	// it opens is closed here. Optional.
 	Files func(name BlobName) Blob
 	// OnReject is called for each message that no honest node would have sent, and OnRefuse
-	// when a peer has sent so many of them that it is refused until then. They are called
+	// when a peer has become refused, with what is held against it. They are called
 	// from many goroutines at once and must not wait. Optional.
 	OnReject func(Reason)
-	OnRefuse func(who peer.ID, until time.Time)
+	OnRefuse func(reputation.Held)
 	// OnEvidence is called once for each author that is found to have signed two different
 	// models for one round; this node may be one. It is called from many goroutines at once
 	// and must not wait. Optional.
@@ -98,6 +99,7 @@ type Gossip struct {
 	listeners chan struct{}
 	inbox     *Inbox
 	offenders *offenders
+	share     share
 	evidence  evidence
 	refused   chan struct{} // some peer has just become refused
 	edges     server
@@ -144,7 +146,6 @@ type follow struct {
 
 	arrived uint64 // the newest round that was handed to the inbox
 	holds   uint64 // the newest of this node's rounds that the peer says it has
-	volume  usage  // what it has published
 }
 
 // admits reports whether a peer may take part at all.
@@ -178,8 +179,9 @@ func New(h host.Host, c Config) (*Gossip, error) {
 		heard:     make(map[peer.ID]*author),
 		pulse:     cmp.Or(c.Pulse, time.Second),
 		room:      semaphore.NewWeighted(fetchRoom),
+		share:     newShare(),
 	}
-	g.offenders = newOffenders(g.admits)
+	g.offenders = newOffenders(g.admits, addressOf(h))
 	g.counts.onReject = c.OnReject
 	g.watchEvery = watchPulses * g.pulse
 	ctx, stop := context.WithCancel(context.Background())

@@ -1,8 +1,6 @@
 package gossip
 
 import (
-	"time"
-
 	"github.com/libp2p/go-libp2p/core/peer"
 )
 
@@ -48,20 +46,4 @@ func holds(round uint64, latest []byte) bool {
 	}
 	w, err := WitnessOf(latest)
 	return err == nil && w.Round == round
-}
-
-const (
-	// authorBytes and authorMessages are what an author may publish in requestWindow,
-	// whichever is more: far more than an honest one does. Gossipsub keeps what was
-	// published in the last five heartbeats for peers that missed it.
-	authorBytes    = 4 << 20
-	authorMessages = 8
-)
-
-// published counts what a followed peer has published, and reports whether it is
-// acceptable. The caller holds g.mu.
-func (g *Gossip) published(f *follow, size int) bool {
-	f.volume.look(time.Now())
-	f.volume.bytes += int64(size)
-	return f.volume.bytes <= max(authorBytes, int64(authorMessages*largest(g.config.Rules)))
 }

@@ -6,6 +6,8 @@ import (
 
 	pb "github.com/libp2p/go-libp2p-pubsub/pb"
 	"github.com/libp2p/go-libp2p/core/peer"
+
+	"p2pnode/gossip/reputation"
 )
 
 // Nothing of a peer that has ceased to be a member is taken, also when a member
@@ -27,12 +29,12 @@ func TestRevokedPeersAreNotHeard(t *testing.T) {
 
 	carrier := newAttacker(t, victim)
 	key := friend.host.Peerstore().PrivKey(friend.id())
-	for i := range uint64(strikeLimit) {
+	for i := range uint64(reputation.Limit) {
 		m := signed(t, key, friend.id(), topicOf("net", friend.id()), i+2, friend.encode(t, model(i+2, 0, 0, 0)))
 		carrier.send(victim, &pb.RPC{Publish: []*pb.Message{m}})
 	}
-	waitForStats(t, victim, func(s Stats) bool { return s.Ignored == before.Ignored+strikeLimit })
-	checkReason(t, victim, RefusedPeer, strikeLimit)
+	waitForStats(t, victim, func(s Stats) bool { return s.Ignored == before.Ignored+reputation.Limit })
+	checkReason(t, victim, RefusedPeer, reputation.Limit)
 	publish(t, friend, 9) // over the connection that is still there
 	if _, err := friend.Ask(t.Context(), victim.id(), EdgeRequest{Kind: EdgeAsk}); err == nil {
 		t.Error("a revoked peer is answered")

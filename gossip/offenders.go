@@ -1,98 +1,140 @@
 package gossip
 
 import (
+	"net/netip"
 	"sync"
 	"time"
 
+	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/peer"
+
+	"p2pnode/gossip/reputation"
+	"p2pnode/internal/crowd"
+	"p2pnode/learner"
 )
 
+// maxOffenders is of how many peers it is remembered what is held against them.
+const maxOffenders = 2048
+
+// What a peer may do before it gets strikes: many times what an honest one does.
 const (
-	strikeLimit  = 5               // strikes within strikeWindow that make a peer refused
-	strikeWindow = time.Minute     // after its first strike a peer starts anew
-	refusal      = 5 * time.Minute // how long it is refused
-	maxOffenders = 1024            // peers remembered; when full, all are forgiven
+	// modelBurst and modelPace are models; one of more than a unit of bytes counts as so many.
+	modelBurst, modelPace = 512, 64
+	modelUnit             = 8 << 10
+	largestAtOnce         = 8 // models of the largest size, at once
+	// directedPart is how many messages to this node alone count as one model: no signature
+	// is checked of them, and some learners send many.
+	directedPart = 32
+	// relayBurst and relayPace are messages of others beyond those that it was asked for. In
+	// this network nobody forwards a message that was not asked for.
+	relayBurst, relayPace = 512, 16
+	// controlBurst and controlPace are bytes of gossipsub beside the messages.
+	controlBurst, controlPace = 1 << 20, 128 << 10
+	// streamBurst and streamPace are streams of gossipsub, of which a connection has one, and
+	// requests beyond those that are answered, where the quota is modest.
+	streamBurst, streamPace = 64, 2
 )
 
-// offenders counts each peer's bad messages and refuses the peer for a while
-// when there are too many. Gossipsub's own score misses peers that send but do
-// not let us open a stream to them. Safe for concurrent use; it is the
-// blacklist of gossipsub.
+func allowances() (a [reputation.Kinds]reputation.Allowance) {
+	a[reputation.Models] = reputation.Allowance{Burst: modelBurst, PerSecond: modelPace}
+	a[reputation.Relayed] = reputation.Allowance{Burst: relayBurst, PerSecond: relayPace}
+	a[reputation.Control] = reputation.Allowance{Burst: controlBurst, PerSecond: controlPace}
+	a[reputation.Streams] = reputation.Allowance{Burst: streamBurst, PerSecond: streamPace}
+	return a
+}
+
+// modelsIn is what a message of so many bytes counts.
+func modelsIn(size int, r learner.Rules) float64 {
+	return max(1, float64(size)/float64(max(modelUnit, largestAtOnce*largest(r)/modelBurst)))
+}
+
+// offenders is what is held against peers, for many goroutines, and the blacklist of
+// gossipsub.
 type offenders struct {
-	member func(peer.ID) bool // peers that are not members are always refused; nil: everybody is a member
+	member func(peer.ID) bool       // peers that are not members are always refused; nil: everybody is a member
+	from   func(peer.ID) netip.Addr // where a peer's connection comes from
 
 	mu    sync.Mutex
-	peers map[peer.ID]offence
+	table *reputation.Table
 }
 
-type offence struct {
-	strikes int
-	until   time.Time // when all is forgiven
+// newOffenders returns an empty table; from is nil where peers have no connections.
+func newOffenders(member func(peer.ID) bool, from func(peer.ID) netip.Addr) *offenders {
+	if from == nil {
+		from = func(peer.ID) netip.Addr { return netip.Addr{} }
+	}
+	return &offenders{member: member, from: from, table: reputation.NewTable(maxOffenders, allowances())}
 }
 
-func newOffenders(member func(peer.ID) bool) *offenders {
-	return &offenders{member: member, peers: make(map[peer.ID]offence)}
-}
-
-// strike counts one bad message and reports whether the peer is refused from this
-// message on.
-func (o *offenders) strike(p peer.ID) bool {
+// take counts what a peer did, as [reputation.Table.Take] does.
+func (o *offenders) take(p peer.ID, k reputation.Kind, amount float64) (within, refused bool) {
+	from := o.from(p)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	now := time.Now()
-	if len(o.peers) >= maxOffenders {
-		clear(o.peers)
-	}
-	was := o.peers[p]
-	if now.After(was.until) {
-		was = offence{until: now.Add(strikeWindow)}
-	}
-	was.strikes++
-	if was.strikes == strikeLimit {
-		was.until = now.Add(refusal)
-	}
-	o.peers[p] = was
-	return was.strikes == strikeLimit
+	return o.table.Take(p, from, k, amount, time.Now())
 }
 
 // Contains implements [pubsub.Blacklist]: it reports whether a peer is refused.
 func (o *offenders) Contains(p peer.ID) bool {
-	if o.member != nil && !o.member(p) {
-		return true
-	}
+	return o.member != nil && !o.member(p) || o.struck(p)
+}
+
+// struck reports whether a peer is refused for what it did. One that is no member may become
+// one: it connects for the list of members, and what it says meanwhile it does not say again.
+func (o *offenders) struck(p peer.ID) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	was, ok := o.peers[p]
-	return ok && was.strikes >= strikeLimit && time.Now().Before(was.until)
+	return o.table.Refused(p, time.Now())
 }
 
 // Add implements [pubsub.Blacklist]: it refuses a peer at once.
 func (o *offenders) Add(p peer.ID) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.peers[p] = offence{strikes: strikeLimit, until: time.Now().Add(refusal)}
+	o.take(p, reputation.Malformed, reputation.Limit)
 	return true
 }
 
-// Refusal says that a peer is refused, because of so many bad messages.
-type Refusal struct {
-	Peer         peer.ID
-	Strikes      int
-	Since, Until time.Time
-}
-
-// refused lists the peers that are refused now for what they sent.
-func (o *offenders) refused() (list []Refusal) {
+// score is what gossipsub adds to its own score of a peer.
+func (o *offenders) score(p peer.ID) float64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	now := time.Now()
-	for p, was := range o.peers {
-		if was.strikes >= strikeLimit && now.Before(was.until) {
-			list = append(list, Refusal{p, was.strikes, was.until.Add(-refusal), was.until})
-		}
-	}
-	return list
+	return o.table.Score(p, time.Now())
 }
 
-// Refused lists the peers that are refused now because they sent too many bad messages.
-func (g *Gossip) Refused() []Refusal { return g.offenders.refused() }
+// Held is what is held against peers now, first those who are refused. Nobody is blamed for
+// what it only passed on.
+func (g *Gossip) Held() []reputation.Held {
+	g.offenders.mu.Lock()
+	defer g.offenders.mu.Unlock()
+	return g.offenders.table.All(time.Now())
+}
+
+// addressOf returns where the connection to a peer comes from; not valid without one.
+func addressOf(h host.Host) func(peer.ID) netip.Addr {
+	return func(p peer.ID) (from netip.Addr) {
+		for _, c := range h.Network().ConnsToPeer(p) {
+			from = crowd.Of(c.RemoteMultiaddr())
+		}
+		return from
+	}
+}
+
+// charge counts what a peer did on its own connection or wrote itself, and reports whether
+// it may. A peer that becomes refused by it is disconnected.
+func (g *Gossip) charge(p peer.ID, k reputation.Kind, amount float64) (within bool) {
+	within, refused := g.offenders.take(p, k, amount)
+	if refused {
+		g.log.Debug("refusing a peer", "peer", p, "for", k, "minutes", reputation.Refusal.Minutes())
+		if g.config.OnRefuse != nil {
+			for _, h := range g.Held() {
+				if h.Peer == p {
+					g.config.OnRefuse(h)
+				}
+			}
+		}
+		signal(g.refused)
+	}
+	return within
+}
+
+// strike counts a message that no honest peer sends.
+func (g *Gossip) strike(p peer.ID) { g.charge(p, reputation.Malformed, 1) }

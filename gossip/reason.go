@@ -12,7 +12,7 @@ const (
 	BadSignature               // rejected: signature or envelope
 	Stale                      // ignored: nothing newer than what was heard of its author
 	NotFollowed                // ignored: its author is no neighbour
-	TooMuch                    // ignored: its author publishes more than a neighbour may
+	TooMuch                    // ignored: who sent it sends more than any honest node, or passes on more than there is time for
 	RefusedPeer                // ignored: its author, or who passed it on, is refused for a while or no member
 	UnwantedNews               // ignored: news of private sums that tell this node nothing
 	QueueFull                  // dropped

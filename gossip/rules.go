@@ -91,7 +91,8 @@ func checkShape(r *learner.Rule, w *wire.Model, real []float64) error {
 const ballSlack = 1e-9
 
 // inBall reports whether v is finite and has l2 norm at most radius, up to the
-// slack. A sum that overflows lies in the infinite ball only; a NaN anywhere makes
+// slack. All machines must agree, or a node would blame one that passes a model on, so
+// nothing is rounded less than it says (no fused multiplication). A sum that overflows lies in the infinite ball only; a NaN anywhere makes
 // it NaN, which fails the comparison.
 func inBall(v []float64, radius float64) bool {
 	var sum float64
@@ -99,7 +100,7 @@ func inBall(v []float64, radius float64) bool {
 		if math.IsInf(x, 0) {
 			return false
 		}
-		sum += x * x
+		sum += float64(x * x)
 	}
 	return math.Sqrt(sum) <= radius*(1+ballSlack)
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/protocol"
+
+	"p2pnode/gossip/reputation"
 )
 
 // server answers the requests of one protocol, each on a goroutine of the host.
@@ -42,15 +44,18 @@ func (e *server) shut() {
 	e.serving.Wait()
 }
 
-// enter reports whether there is a place for one more request of the peer.
-func (e *server) enter(from peer.ID) bool {
+// enter reports whether there is a place for one more request of the peer, and if not,
+// whether the peer is to blame.
+func (e *server) enter(from peer.ID) (entered, blame bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.ctx.Err() != nil || !e.visitors.enter(from, time.Now()) {
-		return false
+	if e.ctx.Err() != nil {
+		return false, false
 	}
-	e.serving.Add(1)
-	return true
+	if entered, blame = e.visitors.enter(from, time.Now()); entered {
+		e.serving.Add(1)
+	}
+	return entered, blame
 }
 
 func (e *server) leave(from peer.ID) {
@@ -69,7 +74,14 @@ func (e *server) sent(to peer.ID, n int) {
 
 func (e *server) handle(s network.Stream) {
 	from := s.Conn().RemotePeer()
-	if e.gossip.offenders.Contains(from) || !e.enter(from) {
+	if e.gossip.offenders.Contains(from) {
+		_ = s.Reset()
+		return
+	}
+	if entered, blame := e.enter(from); !entered {
+		if blame {
+			e.gossip.charge(from, reputation.Streams, 1)
+		}
 		_ = s.Reset()
 		return
 	}

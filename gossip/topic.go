@@ -51,9 +51,11 @@ func newPubSub(ctx context.Context, g *Gossip) (*pubsub.PubSub, error) {
 	params.D, params.Dlo, params.Dhi, params.Dout, params.Dscore, params.Dlazy = 0, 0, 0, 0, 0, 6
 	params.Connectors = 1
 	params.HeartbeatInterval = g.pulse
+	params.MaxIHaveLength = askedAtOnce
 	subscriptions := newSubscriptions(g.config.Network)
 	size := max(usualMessage, largest(g.config.Rules)+envelopeSize)
-	return pubsub.NewGossipSub(ctx, g.host,
+	scores, thresholds := g.scoring()
+	return pubsub.NewGossipSub(ctx, guardedHost{g.host, g},
 		pubsub.WithGossipSubParams(params),
 		pubsub.WithFloodPublish(true),
 		pubsub.WithMessageSignaturePolicy(pubsub.StrictSign),
@@ -64,6 +66,8 @@ func newPubSub(ctx context.Context, g *Gossip) (*pubsub.PubSub, error) {
 		pubsub.WithDefaultValidator(g.validate, pubsub.WithValidatorInline(true)),
 		pubsub.WithSubscriptionFilter(subscriptions),
 		pubsub.WithBlacklist(g.offenders),
+		pubsub.WithAppSpecificRpcInspector(g.inspect),
+		pubsub.WithPeerScore(scores, thresholds),
 		pubsub.WithRawTracer(&tracer{gossip: g, subscriptions: subscriptions}),
 		pubsub.WithLogger(debugOnly(ctx, g.log)),
 		pubsub.WithRPCLogger(slog.New(slog.DiscardHandler)),

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	pb "github.com/libp2p/go-libp2p-pubsub/pb"
 	"github.com/libp2p/go-libp2p/core/peer"
@@ -72,59 +70,5 @@ func TestSubscriptionsOfOnePeerAreBounded(t *testing.T) {
 	s.forget("greedy")
 	if keep("greedy", subscribe(topicNumber(4000))) != 1 {
 		t.Error("a peer that came back is held to its old subscriptions")
-	}
-}
-
-func TestPeersAreRefusedAfterSeveralStrikesAndForgivenLater(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		o := newOffenders(nil)
-		for i := range strikeLimit {
-			if o.Contains("bad") {
-				t.Fatalf("refused after %d strikes", i)
-			}
-			if fatal := o.strike("bad"); fatal != (i == strikeLimit-1) {
-				t.Fatalf("strike %d: %v", i+1, fatal)
-			}
-		}
-		if !o.Contains("bad") || o.Contains("good") {
-			t.Error("the wrong peer is refused")
-		}
-		if o.strike("bad") {
-			t.Error("a peer became refused twice")
-		}
-		time.Sleep(refusal - time.Second)
-		if !o.Contains("bad") {
-			t.Error("forgiven too early")
-		}
-		time.Sleep(2 * time.Second)
-		if o.Contains("bad") {
-			t.Error("never forgiven")
-		}
-		o.strike("bad")
-		if o.Contains("bad") {
-			t.Error("old strikes still count")
-		}
-	})
-}
-
-func TestRareMistakesAreForgiven(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		o := newOffenders(nil)
-		for range 10 * strikeLimit {
-			if o.strike("clumsy") {
-				t.Fatal("refused for one strike in a while")
-			}
-			time.Sleep(strikeWindow / (strikeLimit - 2))
-		}
-	})
-}
-
-func TestOffendersAreBounded(t *testing.T) {
-	o := newOffenders(nil)
-	for i := range 10 * maxOffenders {
-		o.strike(peer.ID(fmt.Sprint(i)))
-	}
-	if len(o.peers) > maxOffenders {
-		t.Errorf("%d offenders remembered, want at most %d", len(o.peers), maxOffenders)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/protocol"
 
+	"p2pnode/gossip/reputation"
 	"p2pnode/learner"
 )
 
@@ -23,13 +24,10 @@ func (g *Gossip) validate(_ context.Context, via peer.ID, m *pubsub.Message) pub
 	}
 	g.mu.Lock()
 	f := g.follows[m.GetTopic()]
-	much := f != nil && m.GetFrom() == f.peer && !g.published(f, len(m.GetData()))
 	g.mu.Unlock()
 	switch {
 	case f == nil:
 		return g.refuse(NotFollowed)
-	case much:
-		return g.refuse(TooMuch)
 	case m.GetFrom() != f.peer:
 		return g.refuse(WrongAuthor)
 	}
@@ -106,6 +104,9 @@ func (t *tracer) RejectMessage(m *pubsub.Message, reason string) {
 		// The author may be refused here: the peer that passes the message on cannot
 		// know that, and is not struck.
 		counts.miss(RefusedPeer, 1)
+	case pubsub.RejectSelfOrigin:
+		// The peer passes on what this node itself sent in an earlier run.
+		counts.miss(Stale, 1)
 	case pubsub.RejectValidationQueueFull, pubsub.RejectValidationThrottled:
 		counts.miss(QueueFull, 1)
 	case pubsub.RejectValidationFailed: // counted in validate
@@ -113,6 +114,17 @@ func (t *tracer) RejectMessage(m *pubsub.Message, reason string) {
 	default:
 		counts.miss(BadSignature, 1)
 		t.gossip.strike(m.ReceivedFrom)
+	}
+}
+
+// SendRPC gives a peer credit for the messages that it is asked for.
+func (t *tracer) SendRPC(rpc *pubsub.RPC, p peer.ID) {
+	asked := 0
+	for _, want := range rpc.GetControl().GetIwant() {
+		asked += len(want.GetMessageIDs())
+	}
+	if asked > 0 {
+		t.gossip.charge(p, reputation.Relayed, -float64(asked))
 	}
 }
 
@@ -136,5 +148,4 @@ func (*tracer) DeliverMessage(*pubsub.Message)           {}
 func (*tracer) DuplicateMessage(*pubsub.Message)         {}
 func (*tracer) ThrottlePeer(peer.ID)                     {}
 func (*tracer) RecvRPC(*pubsub.RPC)                      {}
-func (*tracer) SendRPC(*pubsub.RPC, peer.ID)             {}
 func (*tracer) UndeliverableMessage(*pubsub.Message)     {}

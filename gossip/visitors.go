@@ -18,6 +18,9 @@ type quota struct {
 	peerRequests int   // of one peer in requestWindow
 	bytes        int64 // sent to all in requestWindow before no request is taken any more; 0: no bound
 	peerBytes    int64 // the same for one peer
+	// modest says that honest peers ask for far less, so that one that asks for more is to
+	// blame. A member of a committee that has missed much is in a hurry, and is not.
+	modest bool
 }
 
 // edgeQuota allows many times what an honest peer asks: a request can bring entries of
@@ -27,7 +30,7 @@ type quota struct {
 func edgeQuota(size int) quota {
 	return quota{
 		streams: max(16, min(256, edgeMemory/size)), peerStreams: 4, peerRequests: 64,
-		bytes: 256 << 20, peerBytes: 4 << 20,
+		bytes: 256 << 20, peerBytes: 4 << 20, modest: true,
 	}
 }
 
@@ -62,21 +65,21 @@ func (u *usage) look(now time.Time) {
 }
 
 // enter takes a place for one more request of the peer, and reports whether there
-// was one.
-func (v *visitors) enter(from peer.ID, now time.Time) bool {
+// was one, and if not, whether the peer is to blame.
+func (v *visitors) enter(from peer.ID, now time.Time) (entered, blame bool) {
 	p, q := v.of(from), v.quota
 	p.look(now)
 	v.all.look(now)
 	switch {
-	case v.streams >= q.streams, p.streams >= q.peerStreams, p.count >= q.peerRequests:
-		return false
-	case q.bytes > 0 && (v.all.bytes >= q.bytes || p.bytes >= q.peerBytes):
-		return false
+	case p.streams >= q.peerStreams, p.count >= q.peerRequests:
+		return false, q.modest
+	case v.streams >= q.streams, q.bytes > 0 && (v.all.bytes >= q.bytes || p.bytes >= q.peerBytes):
+		return false, false
 	}
 	v.streams++
 	p.streams++
 	p.count++
-	return true
+	return true, false
 }
 
 // leave gives the place back.

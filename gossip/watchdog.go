@@ -32,17 +32,6 @@ func (d deafness) check(connected bool) (after deafness, cut bool) {
 	return deafness{limit: min(2*d.limit, maxChecks)}, true
 }
 
-// strike counts a bad message and disconnects a peer that sent too many.
-func (g *Gossip) strike(p peer.ID) {
-	if g.offenders.strike(p) {
-		g.log.Debug("refusing a peer that sends bad messages", "peer", p, "minutes", refusal.Minutes())
-		if g.config.OnRefuse != nil {
-			g.config.OnRefuse(p, time.Now().Add(refusal))
-		}
-		signal(g.refused)
-	}
-}
-
 // watch closes the connections of refused peers and of deaf neighbours.
 //
 // Edges are symmetric, so a connected neighbour should be listening. A deaf one
@@ -58,6 +47,9 @@ func (g *Gossip) watch(ctx context.Context) {
 	tick := time.NewTicker(g.watchEvery)
 	defer tick.Stop()
 	deaf := make(map[peer.ID]deafness)
+	door := &network.NotifyBundle{ConnectedF: g.turnAway}
+	g.host.Network().Notify(door)
+	defer g.host.Network().StopNotify(door)
 	for {
 		select {
 		case <-ctx.Done():
@@ -67,6 +59,13 @@ func (g *Gossip) watch(ctx context.Context) {
 		case <-tick.C:
 			g.closeDeaf(deaf)
 		}
+	}
+}
+
+// turnAway closes a new connection of a peer that is refused for what it did.
+func (g *Gossip) turnAway(_ network.Network, c network.Conn) {
+	if g.offenders.struck(c.RemotePeer()) {
+		go c.Close() // libp2p calls back, and may hold its locks
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"p2pnode/gossip/internal/wire"
+	"p2pnode/gossip/reputation"
 	"p2pnode/internal/require"
 )
 
@@ -195,7 +196,7 @@ func TestLiarsGetNowhere(t *testing.T) {
 	if err := liar.Remember(map[string]Witness{victim.id().String(): forged}); err != nil {
 		t.Fatal(err)
 	}
-	for i := range strikeLimit {
+	for i := range reputation.Limit {
 		var err error
 		if i%2 == 0 {
 			_, err = victim.Ask(t.Context(), liar.id(), EdgeRequest{Kind: EdgeExchange})

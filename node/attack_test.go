@@ -77,6 +77,10 @@ func ownerHearsOf(t *testing.T, n *Node, liar peer.ID, bad uint64) {
 	if err != nil || len(list.Refused) != 1 || list.Refused[0].Peer != liar.String() || list.Refused[0].Until == nil {
 		t.Errorf("refused are %+v, %v; want the liar, for a while", list.Refused, err)
 	}
+	held, err := n.Standings(t.Context())
+	if err != nil || len(held) != 1 || held[0].State != api.RefusedHere || held[0].Counts["malformed"] != bad || held[0].Until == nil || !strings.Contains(held[0].Why, "that no honest node sends") {
+		t.Errorf("held is %+v, %v; want the liar's bad messages", held, err)
+	}
 	n.diary.Close() // does not wait with what comes many at a time
 	counted := uint64(0)
 	for e := range n.Events(t.Context(), 0) {

@@ -65,11 +65,3 @@ func (n *Node) tellEvidence(e gossip.Evidence) {
 func twoModels(e gossip.Evidence) string {
 	return fmt.Sprintf("it signed two different models for round %d: it lies, or two copies of its directory run", e.First.Round)
 }
-
-// twoFaced are the peers against which there is evidence.
-func twoFaced(g *gossip.Gossip) (out []api.Refused) {
-	for _, e := range g.Evidence() {
-		out = append(out, api.Refused{Peer: e.Author.String(), Reason: twoModels(e), Times: 1, Last: e.Since})
-	}
-	return out
-}

@@ -70,7 +70,12 @@ func (n *Node) Stats(ctx context.Context) (Stats, error) {
 // describe adds what only a running node knows.
 func (s *Stats) describe(running *session) {
 	s.Released, s.Refused = running.loop.door.released.Load(), running.loop.door.refused.Load()
-	s.Gossip, s.RefusedPeers = running.gossip.Reasons(), len(running.gossip.Refused())
+	s.Gossip = running.gossip.Reasons()
+	for _, h := range running.gossip.Held() {
+		if h.Refused {
+			s.RefusedPeers++
+		}
+	}
 	s.Connections = make(map[Connection]int)
 	for _, c := range running.host.Network().Conns() {
 		_, direct := c.RemoteMultiaddr().ValueForProtocol(multiaddr.P_CIRCUIT)

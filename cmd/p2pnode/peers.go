@@ -12,9 +12,9 @@ import (
 )
 
 func peersCommand(o *options) *cobra.Command {
-	var all bool
+	var all, why bool
 	c := &cobra.Command{
-		Use:   "peers",
+		Use:   "peers [--why [PEER]]",
 		Short: "The neighbours in the similarity graph, and the other peers the node knows",
 		Long: `The neighbours in the similarity graph, and the other peers the node can start
 from: those named in config.toml, those you added, and those it met. Of the
@@ -23,11 +23,24 @@ forgotten after thirty days, or when it no longer answers.
 
 A weight says how much of a neighbour's model counts. The similarity is known
 once the weight follows from what both have made public: their profiles, or what
-they released.`,
+they released.
+
+With --why it shows who is refused, limited or distrusted instead: why, since
+when, for how long still, and what it was counted for.`,
 		Example: `  p2pnode peers
-  p2pnode peers --all --json`,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+  p2pnode peers --all --json
+  p2pnode peers --why
+  p2pnode peers --why 12D3KooWJXYmjPrMkUVuoQr1jxwE1aGEdRMpmgXjZU36uVgfEyQ4`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if why {
+				return takes(0, 1)(cmd, args)
+			}
+			return noArguments(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if why {
+				return askWhy(cmd, o, args)
+			}
 			return ask(cmd, o, func(owner api.Owner, ctx context.Context) (peerList, error) {
 				neighbours, err := owner.Peers(ctx)
 				if err != nil {
@@ -39,6 +52,7 @@ they released.`,
 		},
 	}
 	c.AddCommand(evidenceCommand(o))
+	c.Flags().BoolVar(&why, "why", false, "show who is refused, limited or distrusted, and why")
 	c.Flags().BoolVar(&all, "all", false, "show every peer the node remembers")
 	return c
 }

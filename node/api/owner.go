@@ -58,7 +58,8 @@ type Networker interface {
 	Peers(ctx context.Context) ([]Peer, error)
 	Neighbours(ctx context.Context) (Neighbours, error)
 	Acquaintances(ctx context.Context) ([]Acquaintance, error)
-	Evidence(ctx context.Context) ([]Evidence, error) // against peers, the oldest first
+	Standings(ctx context.Context) ([]Standing, error) // what is held against whom
+	Evidence(ctx context.Context) ([]Evidence, error)  // against peers, the oldest first
 	AddPeer(ctx context.Context, address string) (Addition, error)
 	RemovePeer(ctx context.Context, peerOrAddress string) error
 	Members(ctx context.Context) (Membership, error)

@@ -40,6 +40,33 @@ type Refused struct {
 	Until  *time.Time `json:"until"` // when it may come again; nil: as long as the reason lasts
 }
 
+// State says how a peer and this node stand.
+type State string
+
+// The states of what is held against a peer.
+const (
+	RefusedHere State = "refused"    // nothing of it is taken
+	Limited     State = "limited"    // what it does too much of is ignored
+	Distrusted  State = "distrusted" // it sent something wrong; refused if there is more
+	RefusesUs   State = "refuses"    // the peer takes nothing of this node
+)
+
+// Standing is what is held against a peer, or by a peer against this node. Nobody is blamed
+// for what it only passed on. A node forgets it when it stops, but for proofs.
+type Standing struct {
+	Peer  string     `json:"peer"`
+	State State      `json:"state"`
+	Why   string     `json:"why"`   // in words
+	Since time.Time  `json:"since"` // of a refusal for the lack of membership: the last one
+	Until *time.Time `json:"until"` // when it is forgiven, unless there is more; nil: as long as the reason lasts
+	// Counts is what it was counted for. By "malformed" messages, "models", "relayed"
+	// messages, "control" in bytes, "streams", "proofs" and "connections".
+	Counts map[string]uint64 `json:"counts"`
+}
+
+// Refused reports whether one end takes nothing of the other.
+func (s *Standing) Refused() bool { return s.State == RefusedHere || s.State == RefusesUs }
+
 // Evidence shows that a node signed two different models for one round of a network, which
 // no honest node does: either its owner lies, or two copies of one directory run. It can be
 // checked by anybody, without a node.

@@ -75,6 +75,11 @@ func (c *Client) Acquaintances(ctx context.Context) ([]api.Acquaintance, error) 
 	return get[[]api.Acquaintance](ctx, c, "/v1/peers")
 }
 
+// Standings implements [api.Networker].
+func (c *Client) Standings(ctx context.Context) ([]api.Standing, error) {
+	return get[[]api.Standing](ctx, c, "/v1/peers/why")
+}
+
 // Evidence implements [api.Networker].
 func (c *Client) Evidence(ctx context.Context) ([]api.Evidence, error) {
 	return get[[]api.Evidence](ctx, c, "/v1/evidence")

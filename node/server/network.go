@@ -9,6 +9,7 @@ import (
 func routeNetwork(r *routes, owner api.Networker) {
 	ask(r, operation{"GET /v1/neighbours", api.Read, "listNeighbours", "Whom the node learns with, by what weight and why, and who is refused"}, owner.Neighbours)
 	ask(r, operation{"GET /v1/peers", api.Read, "listPeers", "Whom the node can start from"}, owner.Acquaintances)
+	ask(r, operation{"GET /v1/peers/why", api.Read, "listStandings", "Who is refused, limited or distrusted: why, since when, for how long, and what it was counted for"}, owner.Standings)
 	ask(r, operation{"GET /v1/evidence", api.Read, "listEvidence", "Proofs that peers signed two different models for one round"}, owner.Evidence)
 	tell(r, operation{"POST /v1/peers", api.Admin, "addPeer", "Add a peer to start from"},
 		func(ctx context.Context, in api.PeerAddress) (api.Addition, error) {

@@ -119,7 +119,7 @@ func bearer(secret string) func(*http.Request) {
 var scopes = map[string]api.Scope{
 	"GET /healthz": api.Open, "GET /readyz": api.Open, "POST /v1/session": api.Open,
 	"DELETE /v1/session": api.Read, "GET /v1/openapi.json": api.Read, "GET /v1/status": api.Read, "GET /v1/benefit": api.Read,
-	"GET /v1/doctor": api.Read, "GET /v1/neighbours": api.Read, "GET /v1/peers": api.Read, "GET /v1/evidence": api.Read, "GET /v1/members": api.Read,
+	"GET /v1/doctor": api.Read, "GET /v1/neighbours": api.Read, "GET /v1/peers": api.Read, "GET /v1/peers/why": api.Read, "GET /v1/evidence": api.Read, "GET /v1/members": api.Read,
 	"GET /v1/budget": api.Read, "GET /v1/budget/verification": api.Read, "GET /v1/budget/ledger": api.Read, "GET /v1/budget/statement": api.Read,
 	"GET /v1/sums": api.Read, "GET /v1/events": api.Read,
 	"GET /v1/records": api.Data, "POST /v1/records": api.Data, "POST /v1/records/stream": api.Data, "POST /v1/records/file": api.Data, "POST /v1/records/lines": api.Data, "POST /v1/records/imported": api.Data,

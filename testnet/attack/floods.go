@@ -20,8 +20,8 @@ import (
 func models() Scenario {
 	return Scenario{
 		Name: "models", Daemons: true,
-		About: "becomes a neighbour of the victim with two identities and publishes as many valid models as it can, up to 6,000 a second",
-		Run:   onField(plain, flooded("models of neighbours", 2, publish)),
+		About: "becomes a neighbour of the victim with two identities and publishes as many valid models as it can, up to 6,000 a second, half as many again through two that pass them on",
+		Run:   onField(plain, flooded("models of neighbours", 4, publish)),
 	}
 }
 
@@ -30,7 +30,7 @@ func control() Scenario {
 	return Scenario{
 		Name: "control", Daemons: true,
 		About: "sends IHAVE, IWANT, GRAFT and subscriptions without end, from identities of which half let nobody open a stream to them",
-		Run:   onField(plain, flooded("control messages", 16, chatter)),
+		Run:   onField(plain, flooded("control messages", 64, chatter)),
 	}
 }
 
@@ -39,7 +39,7 @@ func garbage() Scenario {
 	return Scenario{
 		Name: "garbage", Daemons: true,
 		About: "opens streams of every protocol of the victim and sends random bytes, half requests and lengths that are never kept",
-		Run:   onField(plain, flooded("garbage", 64, babble)),
+		Run:   onField(plain, flooded("garbage", 256, babble)),
 	}
 }
 
@@ -52,14 +52,15 @@ func exchanges() Scenario {
 	}
 }
 
-// flooded makes a scenario of bar 1 in which identities do the same, each until ctx ends.
+// flooded makes a scenario of bar 1 in which identities do the same, each until ctx ends; with
+// --quick at most 64 of them.
 func flooded(name string, identities int, do func(ctx context.Context, i int, s *stranger)) func(context.Context, *field) ([]Bar, error) {
-	const addresses = 16
 	return func(ctx context.Context, f *field) ([]Bar, error) {
+		addresses := f.several(16, 64)
 		if err := f.learning(ctx, f.several(3, 4)); err != nil {
 			return nil, err
 		}
-		all, err := f.strangers(identities, addresses)
+		all, err := f.strangers(f.several(min(identities, 64), identities), addresses)
 		if err != nil {
 			return nil, err
 		}
@@ -110,23 +111,31 @@ func swallow(stream network.Stream) {
 	}
 }
 
-// publish sends valid models, 3,000 a second.
+// publish sends valid models, 3,000 a second. All but the first two identities pass on what
+// the first two could have written, without being asked.
 func publish(ctx context.Context, i int, s *stranger) {
 	victim := s.field.victim()
-	out, err := s.befriend(ctx, victim)
-	if err != nil {
-		return
+	const authors, rate, batch = 2, 3000, 30
+	author, out, round := s, &shout{stranger: s, to: victim}, uint64(0)
+	if i < authors {
+		var err error
+		if out, err = s.befriend(ctx, victim); err != nil {
+			return
+		}
+	} else {
+		author, round = s.field.guests[i%authors], 1<<32
+		if s.meet(ctx, victim) != nil {
+			return
+		}
 	}
-	const rate, batch = 3000, 30
-	topic := topicOf(s.field.network, s.ID())
+	topic := topicOf(s.field.network, author.ID())
 	tick := time.NewTicker(time.Second * batch / rate)
 	defer tick.Stop()
-	round := uint64(0)
 	for ctx.Err() == nil {
 		rpc := &pb.RPC{}
 		for range batch {
 			round++
-			m, err := s.model(topic, round)
+			m, err := author.model(topic, round)
 			if err != nil {
 				return
 			}
@@ -184,15 +193,17 @@ func chatter(ctx context.Context, i int, s *stranger) {
 	}
 }
 
-// controls is one RPC full of control messages about topics.
+// controls is one RPC full of control messages about topics, as long as the victim reads, or
+// a little longer.
 func controls(topics []string) *pb.RPC {
-	const each = 500 // message IDs for a topic
+	const length, longest = 40, 80 << 10
+	each := 1 + mathrand.N(longest/(3*length*len(topics))) // message IDs for a topic
 	c := &pb.ControlMessage{}
 	rpc := &pb.RPC{Control: c}
 	for _, topic := range topics {
 		ids := make([]string, each)
 		for k := range ids {
-			ids[k] = randomText(40)
+			ids[k] = randomText(length)
 		}
 		c.Ihave = append(c.Ihave, &pb.ControlIHave{TopicID: &topic, MessageIDs: ids})
 		c.Iwant = append(c.Iwant, &pb.ControlIWant{MessageIDs: ids})
@@ -228,7 +239,9 @@ func babble(ctx context.Context, i int, s *stranger) {
 		}
 		junk := make([]byte, mathrand.N(5000))
 		_, _ = rand.Read(junk)
-		switch n % 3 {
+		switch n % 4 {
+		case 0: // messages without content, or zeros
+			clear(junk)
 		case 1: // a length that is kept
 			junk = framed(junk)
 		case 2: // one that is not
@@ -241,7 +254,7 @@ func babble(ctx context.Context, i int, s *stranger) {
 			}
 			continue
 		}
-		if n%2 == 0 {
+		if mathrand.N(2) == 0 {
 			_ = stream.Reset()
 		} else {
 			time.AfterFunc(time.Minute, func() { _ = stream.Reset() }) // holds its place

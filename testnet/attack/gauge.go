@@ -119,8 +119,8 @@ func (f *field) flood(ctx context.Context, name string, attack func(context.Cont
 	attacking, stop := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() { defer close(ended); attack(attacking) }()
-	ears := newEars(f)
-	err := f.sample(ctx, during, f.length(), func() error { return ears.listen(ctx) })
+	ears, blamed := newEars(f), make(map[string]bool)
+	err := f.sample(ctx, during, f.length(), func() error { return errors.Join(ears.listen(ctx), f.blames(ctx, blamed)) })
 	stop()
 	<-ended
 	if err != nil {
@@ -133,7 +133,25 @@ func (f *field) flood(ctx context.Context, name string, attack func(context.Cont
 	if ears.expected == 0 {
 		return nil, errors.New("attack: the honest daemons published nothing, so that nothing is known of delivery")
 	}
-	return append(bars, AtLeast("1 delivery: "+name, ears.share(), allowedDelivery, "of the models")), nil
+	n := len(f.honest)
+	return append(bars, AtLeast("1 delivery: "+name, ears.share(), allowedDelivery, "of the models"),
+		AtMost("3 honest nodes blamed: "+name, float64(len(blamed)), 0, fmt.Sprintf("of %d pairs", n*(n-1)))), nil
+}
+
+// blames notes which honest daemons hold something against which.
+func (f *field) blames(ctx context.Context, blamed map[string]bool) error {
+	for _, p := range f.honest {
+		held, err := p.owner.Standings(ctx)
+		if err != nil {
+			return err
+		}
+		for _, s := range held {
+			if q := f.who(s.Peer); q != nil {
+				blamed[p.name+" blames "+q.name] = true
+			}
+		}
+	}
+	return nil
 }
 
 // sample looks at the victim every second for so long, and does more each time.

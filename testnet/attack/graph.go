@@ -268,7 +268,7 @@ func (s *stranger) bulky(i int, all []*stranger) request {
 }
 
 // watchStrikes notes which honest daemons blame which, until ctx ends: what their logs say of
-// malformed messages, and whom they refuse.
+// malformed messages, and what they hold against them.
 func (f *field) watchStrikes(ctx context.Context, struck map[string]bool) error {
 	var reading sync.WaitGroup
 	defer reading.Wait()
@@ -296,16 +296,11 @@ func (f *field) watchStrikes(ctx context.Context, struck map[string]bool) error 
 		})
 	}
 	for rest(ctx, time.Second) == nil {
-		for _, p := range f.honest {
-			n, err := p.owner.Neighbours(context.WithoutCancel(ctx))
-			if err != nil {
-				return err
-			}
-			for _, r := range n.Refused {
-				if q := f.who(r.Peer); q != nil {
-					blame(p, q)
-				}
-			}
+		mu.Lock()
+		err := f.blames(context.WithoutCancel(ctx), struck)
+		mu.Unlock()
+		if err != nil {
+			return err
 		}
 	}
 	return nil

@@ -1,0 +1,202 @@
+package gossip
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	pubsub "github.com/libp2p/go-libp2p-pubsub"
+	pb "github.com/libp2p/go-libp2p-pubsub/pb"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-msgio"
+	"google.golang.org/protobuf/proto"
+
+	"p2pnode/gossip/reputation"
+	"p2pnode/internal/require"
+)
+
+// goesOn reports whether the attacker is not refused yet; not for ever.
+func (a *attacker) goesOn(victim *node) bool {
+	return !victim.offenders.Contains(a.ID()) && time.Since(a.began) < deadline
+}
+
+// pour writes RPCs on one stream until the victim refuses the attacker.
+func (a *attacker) pour(victim *node, rpc func(i uint64) *pb.RPC) {
+	a.t.Helper()
+	s, err := a.NewStream(a.t.Context(), victim.id(), pubsub.GossipSubID_v12)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	w := msgio.NewVarintWriter(s)
+	for i := uint64(0); a.goesOn(victim); i++ {
+		data, err := proto.Marshal(rpc(i))
+		if err != nil {
+			a.t.Fatal(err)
+		}
+		if err := w.WriteMsg(data); err != nil { // the stream may have been reset before
+			if s, err = a.NewStream(a.t.Context(), victim.id(), pubsub.GossipSubID_v12); err != nil {
+				return
+			}
+			w = msgio.NewVarintWriter(s)
+		}
+	}
+}
+
+// Whoever sends more than any honest node, of whatever kind, is refused and disconnected, and
+// the owner can be told for what. The others go on being heard.
+func TestFloodsAreRefused(t *testing.T) {
+	topic := topicOf("net", "somebody whose name is long enough")
+	id := strings.Repeat("x", 40)
+	for name, c := range map[string]struct {
+		kind  reputation.Kind
+		flood func(a *attacker, victim, friend *node)
+	}{
+		"models": {reputation.Models, func(a *attacker, victim, _ *node) {
+			one := signed(t, a.key, a.ID(), topicOf("net", a.ID()), 1, []byte("a model"))
+			a.pour(victim, func(uint64) *pb.RPC { return &pb.RPC{Publish: []*pb.Message{one, one, one, one}} })
+		}},
+		"relayed": {reputation.Relayed, func(a *attacker, victim, friend *node) {
+			key := friend.host.Peerstore().PrivKey(friend.id())
+			old := signed(t, key, friend.id(), topicOf("net", friend.id()), 1, friend.encode(t, model(1, 0, 0, 0)))
+			a.pour(victim, func(uint64) *pb.RPC { return &pb.RPC{Publish: []*pb.Message{old, old, old, old}} })
+		}},
+		"ihave": {reputation.Control, func(a *attacker, victim, _ *node) {
+			have := &pb.ControlIHave{TopicID: &topic}
+			for range 1000 {
+				have.MessageIDs = append(have.MessageIDs, id)
+			}
+			a.pour(victim, func(uint64) *pb.RPC { return &pb.RPC{Control: &pb.ControlMessage{Ihave: []*pb.ControlIHave{have}}} })
+		}},
+		"graft": {reputation.Control, func(a *attacker, victim, _ *node) {
+			a.pour(victim, func(uint64) *pb.RPC {
+				return &pb.RPC{Control: &pb.ControlMessage{Graft: []*pb.ControlGraft{{TopicID: &topic}, {TopicID: &topic}}}}
+			})
+		}},
+		"nothing": {reputation.Control, func(a *attacker, victim, _ *node) {
+			a.pour(victim, func(uint64) *pb.RPC { return &pb.RPC{} })
+		}},
+		"streams": {reputation.Streams, func(a *attacker, victim, _ *node) {
+			for a.goesOn(victim) {
+				if s, err := a.NewStream(t.Context(), victim.id(), pubsub.GossipSubID_v12); err == nil {
+					_, _ = s.Write([]byte{0}) // else the victim does not hear of it
+					_ = s.CloseWrite()
+					_, _ = s.Read(make([]byte, 1))
+				}
+			}
+		}},
+		"requests": {reputation.Streams, func(a *attacker, victim, _ *node) {
+			for a.goesOn(victim) {
+				if s, err := a.NewStream(t.Context(), victim.id(), edgeProtocol("net")); err == nil {
+					_, _ = writeEdge(s, encodeRequest(EdgeRequest{Kind: EdgeExchange}))
+					_, _ = msgio.NewVarintReader(s).ReadMsg()
+				}
+			}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			victim, friend := victimAndFriend(t)
+			a := newAttacker(t, victim)
+			a.t, a.began = t, time.Now()
+			c.flood(a, victim, friend)
+			require.Nothing(t, func() string {
+				if a.connected(victim) {
+					return "the flooder is still connected"
+				}
+				return ""
+			})
+			held := victim.Held()
+			if len(held) != 1 || held[0].Peer != a.ID() || !held[0].Refused || held[0].Counts[c.kind] == 0 {
+				t.Errorf("held is %+v", held)
+			}
+			publish(t, friend, 9)
+			for take(t, victim)[0].Round != 9 { // or what the flooder passed on
+			}
+		})
+	}
+}
+
+// A neighbour that sends directed messages without end is refused too.
+func TestDirectedMessagesHaveAPace(t *testing.T) {
+	victim, friend := friends(t)
+	data, err := encodeDirected(ack(victim.id(), 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range modelBurst * directedPart {
+		victim.take(friend.id(), data)
+	}
+	if held := victim.Held(); victim.Reasons()[TooMuch] > 0 || len(held) > 0 && held[0].Counts[reputation.Models] > 0 {
+		t.Errorf("a burst is too much: %+v", held)
+	}
+	for range (reputation.Limit + 1) * modelBurst * directedPart {
+		victim.take(friend.id(), data)
+	}
+	if !victim.offenders.Contains(friend.id()) || victim.Reasons()[TooMuch] == 0 {
+		t.Errorf("held is %+v", victim.Held())
+	}
+}
+
+// Who asks for more than there is room for in a hurry, as members of a committee do who have
+// missed much, is turned away without blame.
+func TestHurryIsNotBlamed(t *testing.T) {
+	for name, q := range map[string]quota{"blobs": blobQuota(), "calls": callQuota(), "files": fileQuota()} {
+		v := visitors{quota: q, peers: make(map[peer.ID]*visits)}
+		for range q.peerStreams {
+			v.enter("member", time.Now())
+		}
+		if entered, blame := v.enter("member", time.Now()); entered || blame {
+			t.Errorf("%s: entered %v, blamed %v", name, entered, blame)
+		}
+	}
+}
+
+// A peer that is asked for what it says it has may send it, however much that is.
+func TestWhatWasAskedForIsNotHeldAgainst(t *testing.T) {
+	victim, relay := newNode(t), testPeer(t)
+	want := &pubsub.RPC{RPC: pb.RPC{Control: &pb.ControlMessage{Iwant: []*pb.ControlIWant{{MessageIDs: make([]string, askedAtOnce)}}}}}
+	sent := &pubsub.RPC{}
+	for range askedAtOnce {
+		sent.Publish = append(sent.Publish, &pb.Message{From: []byte("somebody"), Topic: proto.String("t")})
+	}
+	told := &tracer{gossip: victim.Gossip}
+	for range 40 {
+		told.SendRPC(want, relay)
+		if err := victim.inspect(relay, &pubsub.RPC{RPC: pb.RPC{Publish: sent.Publish}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, h := range victim.Held() {
+		t.Errorf("held is %+v", h)
+	}
+	if victim.Reasons()[TooMuch] == 0 {
+		t.Error("there is time for any number of messages")
+	}
+}
+
+// What others say of others is left out when there is no time to check it, and nobody is
+// blamed: a request is answered all the same.
+func TestEntriesAreLeftOutWhenThereIsNoTime(t *testing.T) {
+	g := edgeNode(t)
+	own := entryOf(t, 5, 1, -2)
+	known := []Entry{entryOf(t, 1, 3, 4), entryOf(t, 0), entryOf(t, 2, 3, 4)}
+	data := encodedEdge(t, encodeRequest(EdgeRequest{Kind: EdgeExchange, Own: own, Known: known}))
+	least := len(known)
+	for range checksAtMost {
+		r, err := g.decodeRequest(data, own.Peer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if least = len(r.Known); least == 1 {
+			break
+		}
+	}
+	if least != 1 { // the one without a signature
+		t.Errorf("%d entries are taken", least)
+	}
+	// Who comes from elsewhere has its part.
+	g.offenders.from = func(p peer.ID) netip.Addr { return netip.AddrFrom4([4]byte{1, 2, 3, 4}) }
+	if r, err := g.decodeRequest(data, own.Peer); err != nil || len(r.Known) != len(known) {
+		t.Errorf("a newcomer's: %d entries, %v", len(r.Known), err)
+	}
+}
