@@ -174,7 +174,7 @@ func (v *View) offer(to Entry) []Entry {
 	held := v.held()
 	v.random.Shuffle(len(held), func(i, j int) { held[i], held[j] = held[j], held[i] })
 	for _, e := range held {
-		if len(out) < spread/2 && e.Peer != to.Peer {
+		if len(out) < (spread+1)/2 && e.Peer != to.Peer {
 			out = append(out, e)
 		}
 	}

@@ -25,6 +25,10 @@ const (
 	allowedView   = 0.25 // of whom it names when it is asked
 )
 
+// standing is how long the honest nodes have been neighbours before the crowd comes: what has
+// stood for long is given up slowly, and what was made a second ago is not.
+const standing = time.Minute
+
 // eclipse is the attack on who learns with whom: everybody whom the victim could find most
 // like itself is hostile.
 func eclipse() Scenario {
@@ -51,6 +55,10 @@ func surround(ctx context.Context, f *field) ([]Bar, error) {
 		return nil, err
 	}
 	if err := f.feed(ctx); err != nil {
+		return nil, err
+	}
+	f.Say(fmt.Sprintf("letting them stand for %v", standing))
+	if err := rest(ctx, standing); err != nil {
 		return nil, err
 	}
 	all, err := f.strangers(10*honest, 64)
