@@ -84,7 +84,8 @@
 //     Renyi filter it costs nothing. That of Laplace noise is in its price: one
 //     grid unit a coordinate. What a truncated Gaussian may tell by staying
 //     within its bound is charged, once, to the plan. The proofs stand beside
-//     the code: charge.go, laplace.go, plan.go.
+//     the code: charge.go, laplace.go, plan.go; that the laws are drawn exactly is
+//     proved in staircase.go.
 //   - A random batch hides who was in it, if nobody learns the batch; it is
 //     drawn behind the door and forgotten.
 //

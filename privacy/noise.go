@@ -118,9 +118,7 @@ func answer(a *Answer, draws sampler, m Mechanism, sums []Sum) {
 		}
 	}
 	if m.Protected() {
-		for j := range total {
-			total[j] += m.draw(draws)
-		}
+		m.addNoise(total, draws)
 	}
 	// One rounding, to 53 bits, of a number that is already private; scaling by
 	// a power of two is exact.
@@ -131,18 +129,19 @@ func answer(a *Answer, draws sampler, m Mechanism, sums []Sum) {
 	}
 }
 
-// draw returns the noise of one coordinate, grid units. A truncated law is drawn by
+// addNoise adds a draw to each coordinate, grid units. A truncated law is drawn by
 // drawing again what is out of bounds, which is exact.
-func (m Mechanism) draw(draws sampler) int64 {
+func (m Mechanism) addNoise(total []int64, draws sampler) {
 	l := m.noise.law()
 	if l == nil {
 		panic(fmt.Sprintf("privacy: there is no law of noise %q", m.noise))
 	}
-	for {
+	for j := range total {
 		n := l.draw(draws, uint64(m.sigma))
-		if m.bound == 0 || max(n, -n) <= m.bound {
-			return n
+		for m.bound != 0 && max(n, -n) > m.bound {
+			n = l.draw(draws, uint64(m.sigma))
 		}
+		total[j] += n
 	}
 }
 

@@ -78,57 +78,32 @@ func TestUniformOfOne(t *testing.T) {
 // At n = 3 2^62 four words fall on every three values: without rejection the
 // multiples of three would come half of the time, not a third.
 func TestUniformRejects(t *testing.T) {
-	s, hits := seeded(1), 0
+	s, hits, pairs := seeded(1), 0, 0
 	const trials = 100_000
 	for range trials {
 		if s.uniform(3<<62)%3 == 0 {
 			hits++
 		}
+		if a, b := s.pair(3, 1<<62); (a<<62+b)%3 == 0 {
+			pairs++
+		}
 	}
 	checkFrequency(t, "multiples of three", hits, trials, 1./3)
+	checkFrequency(t, "pairs", pairs, trials, 1./3)
 }
 
-func TestChances(t *testing.T) {
-	t.Parallel()
-	const trials = 200_000
-	for _, c := range []struct{ n, d uint64 }{{0, 1}, {1, 1}, {1, 2}, {1, 3}, {2, 3}, {9, 10}, {1 << 30, 1<<30 + 1}, {1 << 38, 1 << 40}} {
-		s, plain, exp, half := seeded(c.n+c.d), 0, 0, 0
-		ratio := float64(c.n) / float64(c.d)
-		for range trials {
-			if s.chance(c.n, c.d) {
-				plain++
-			}
-			if s.chanceExp(c.n, c.d) {
-				exp++
-			}
-			if s.chanceExpHalfSquare(c.n, c.d) {
-				half++
-			}
-		}
-		name := fmt.Sprintf("%d/%d", c.n, c.d)
-		checkFrequency(t, "chance "+name, plain, trials, ratio)
-		checkFrequency(t, "chanceExp "+name, exp, trials, math.Exp(-ratio))
-		checkFrequency(t, "chanceExpHalfSquare "+name, half, trials, math.Exp(-ratio*ratio/2))
+// Each pair of two numbers comes as often as any other.
+func TestPair(t *testing.T) {
+	s, counts, probability := seeded(2), map[int64]int{}, map[int64]float64{}
+	const a, b, trials = 6, 35, 200_000
+	for range trials {
+		first, second := s.pair(a, b)
+		counts[int64(first*b+second)]++
 	}
-}
-
-func TestAccept(t *testing.T) {
-	t.Parallel()
-	const trials = 50_000
-	for _, sigma := range []uint64{1, 2, 5, 1 << 40} {
-		for turns := range uint64(5) {
-			for _, rest := range []uint64{0, sigma / 3, sigma - 1} {
-				s, hits := seeded(sigma+turns+rest), 0
-				for range trials {
-					if s.accept(rest, turns, sigma) {
-						hits++
-					}
-				}
-				d := (float64(rest)+float64(turns)*float64(sigma))/float64(sigma) - 1
-				checkFrequency(t, fmt.Sprintf("accept(%d, %d, %d)", rest, turns, sigma), hits, trials, math.Exp(-d*d/2))
-			}
-		}
+	for k := range int64(a * b) {
+		probability[k] = 1. / (a * b)
 	}
+	checkCounts(t, counts, trials, probability)
 }
 
 // Chi-square against the exact probabilities: proportional to e^{-n^2/2sigma^2}.
@@ -234,7 +209,26 @@ func TestSystemWords(t *testing.T) {
 	}
 }
 
-// BenchmarkDraw times one draw of each law at the scale of real mechanisms.
+// draw returns the noise of one coordinate.
+func (m Mechanism) draw(s sampler) int64 {
+	var one [1]int64
+	m.addNoise(one[:], s)
+	return one[0]
+}
+
+// countedWords counts the words that are taken from a source.
+type countedWords struct {
+	rand.Source
+	taken int
+}
+
+func (c *countedWords) Uint64() uint64 {
+	c.taken++
+	return c.Source.Uint64()
+}
+
+// BenchmarkDraw times the noise of 64 coordinates at the scale of real mechanisms, and
+// counts the random words of one.
 func BenchmarkDraw(b *testing.B) {
 	for _, law := range laws {
 		m := must(b)(law.make(1, 1.1))
@@ -243,10 +237,14 @@ func BenchmarkDraw(b *testing.B) {
 			words rand.Source
 		}{{"seeded", NewSeededNoise(1).words}, {"live", NewLiveNoise().words}} {
 			b.Run(string(law.noise)+"/"+source.name, func(b *testing.B) {
-				s := sampler{source.words}
+				s, total := sampler{source.words}, make([]int64, 64)
 				for b.Loop() {
-					m.draw(s)
+					m.addNoise(total, s)
 				}
+				counted := &countedWords{Source: source.words}
+				many := make([]int64, 10_000)
+				m.addNoise(many, sampler{counted})
+				b.ReportMetric(float64(counted.taken)/float64(len(many)), "words/draw")
 			})
 		}
 	}
