@@ -145,11 +145,11 @@ func (m Mechanism) addNoise(total []int64, draws sampler) {
 	}
 }
 
-// systemWords gives random words from the operating system, read in blocks of
-// 4 KiB because a system call costs far more than a word. A word is erased as
-// it is used, and what is left by forget. The zero value is ready.
+// systemWords gives random words from the operating system, read in blocks of 64:
+// a system call costs more than a word, and words that are left over cost too. A word
+// is erased as it is used, and what is left by forget. The zero value is ready.
 type systemWords struct {
-	block [4096]byte
+	block [512]byte
 	left  int // unused bytes, at the end of block
 }
 
