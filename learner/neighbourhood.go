@@ -14,6 +14,8 @@ import (
 type neighbourhood struct {
 	self  ID
 	edges []edge // sorted by peer
+
+	scratch []float64 // of radius
 }
 
 // edge is a neighbour and the newest it said.
@@ -22,6 +24,7 @@ type edge struct {
 	round    uint64 // 0: nothing yet
 	noiseStd float64
 	model    []float64 // nil before
+	distance float64   // of the model from the own one, while their mean is taken
 }
 
 // set replaces the edges and keeps what was heard from those that stay. Edges
@@ -69,11 +72,11 @@ func (n *neighbourhood) listened() bool {
 	return slices.ContainsFunc(n.edges, func(e edge) bool { return e.Live })
 }
 
-// mean returns sum_j (W_ij/D_i) T_j over the neighbours heard so far, and the
-// standard deviation of the noise in it, in the memory of dst. heard is false when
-// there are none: then the mean is own, not a copy, since the agent agrees with
-// itself.
-func (n *neighbourhood) mean(dst, own []float64) (mean []float64, std float64, heard bool) {
+// mean returns sum_j (W_ij/D_i) T_j over the neighbours heard so far, each clipped around
+// own (see gossipRadius), whose noise has the standard deviation ownStd; and the standard
+// deviation of the noise in it, in the memory of dst. heard is false when there are none:
+// then the mean is own, not a copy, since the agent agrees with itself.
+func (n *neighbourhood) mean(dst, own []float64, ownStd float64) (mean []float64, std float64, heard bool) {
 	var degree float64
 	for i := range n.edges {
 		if n.edges[i].round > 0 {
@@ -84,18 +87,36 @@ func (n *neighbourhood) mean(dst, own []float64) (mean []float64, std float64, h
 		return own, 0, false
 	}
 	clear(dst)
+	radius, kept := n.radius(own), 0.
 	for i := range n.edges {
 		e := &n.edges[i]
 		if e.round == 0 {
 			continue
 		}
 		w := e.Weight / degree
-		floats.AddScaled(dst, w, e.model)
+		left := addClipped(dst, e.model, w, e.distance, radius)
+		kept += left
 		if e.noiseStd > 0 {
-			std = math.Hypot(std, w*e.noiseStd)
+			std = math.Hypot(std, (w-left)*e.noiseStd)
 		}
 	}
+	if kept > 0 {
+		floats.AddScaled(dst, kept, own)
+		std = math.Hypot(std, kept*ownStd)
+	}
 	return dst, std, true
+}
+
+// radius is that of ClippedGossip around own.
+func (n *neighbourhood) radius(own []float64) float64 {
+	n.scratch = n.scratch[:0]
+	for i := range n.edges {
+		if e := &n.edges[i]; e.round > 0 {
+			e.distance = floats.Distance(e.model, own, 2)
+			n.scratch = append(n.scratch, e.distance)
+		}
+	}
+	return gossipRadius(n.scratch)
 }
 
 // heard returns a copy of what was heard, as [State] has it.

@@ -129,7 +129,7 @@ func (p *personal) Released(now time.Duration, a privacy.Answer) Output {
 		p.estimate = p.estimate.including(p.round+1, p.task.aim(p.model, gradient), std)
 	}
 	floats.AddScaled(gradient, 2*lambda, p.model)
-	neighbours, theirStd, heard := p.mean(mean, p.model)
+	neighbours, theirStd, heard := p.pull(mean, p.task.Mu*c*floats.Norm(gradient, 2))
 	next := step(p.workspace.vector(len(p.model)), p.model, neighbours, gradient, alpha, p.task.Mu, c)
 	project(next, p.task.Radius)
 
@@ -149,6 +149,28 @@ func (p *personal) Released(now time.Duration, a privacy.Answer) Output {
 	s.send[0] = Message{From: p.self, Kind: KindModel, Round: p.round, NoiseStd: p.noiseStd, Real: next}
 	out.Send = s.send[:]
 	return out
+}
+
+// pull is where the neighbours pull the shared model, in the memory of dst, with the noise
+// in it; heard is false if nobody does, and it is the own model then. records is how far the
+// own records pull it.
+//
+// With noise in the releases, and enough neighbours for the personal fit, nobody pulls. Then
+// honest models are as far apart as the noise is long, so that liars who agree pass for
+// honest; each step takes everybody a little to them, and nothing brings them back. What the
+// step would average out of the noise, the personal fit does, around all neighbours'
+// models at once and in nobody's sight: it measured better, without liars and with them.
+// Of few neighbours the step is that of eq. 6.
+func (p *personal) pull(dst []float64, records float64) (neighbours []float64, std float64, heard bool) {
+	neighbours, std, heard = p.mean(dst, p.model, p.noiseStd)
+	switch {
+	case !heard || len(p.scratch) < enoughToJudge:
+		return neighbours, std, heard
+	case p.asking.Protected():
+		return p.model, 0, false
+	}
+	share := heldBack(neighbours, p.model, records)
+	return neighbours, math.Hypot(share*std, (1-share)*p.noiseStd), true
 }
 
 // State implements [Agent].

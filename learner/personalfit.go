@@ -205,11 +205,7 @@ func (t *Task) explained(train *Rows, prior []float64) float64 {
 	for r := range train.All() {
 		scoresOf(z, prior, r.X)
 		for j := range z {
-			label := r.Y
-			if k > 1 {
-				label = indicator(int(r.Y) == j)
-			}
-			moments[j].add(z[j], label, m)
+			moments[j].add(z[j], labelOf(r.Y, j, k), m)
 		}
 	}
 	share := -1 / m

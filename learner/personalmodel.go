@@ -1,34 +1,10 @@
 package learner
 
-import (
-	"slices"
-
-	"gonum.org/v1/gonum/floats"
-)
-
 // PersonalModel is what the owner's predictions come from. It is never
 // published and never influences what is.
 type PersonalModel struct {
 	Theta []float64 // the collaborative model, length Task.Dimension
 	Alone []float64 // the tuned model of a node without neighbours
-}
-
-// Prior is the weighted mean of the neighbours' shared models in a state, or
-// the own shared model when none has been heard. It is a public function of
-// what was released.
-func Prior(s State) []float64 {
-	var total float64
-	for _, h := range s.Heard {
-		total += h.Weight
-	}
-	if total == 0 {
-		return slices.Clone(s.Model)
-	}
-	prior := make([]float64, len(s.Model))
-	for _, h := range s.Heard {
-		floats.AddScaled(prior, h.Weight/total, h.Model)
-	}
-	return prior
 }
 
 // FitPersonal fits
@@ -58,4 +34,10 @@ func FitPersonal(t *Task, records []Record, prior []float64) PersonalModel {
 		last = m
 	}
 	return last
+}
+
+// FitAmong is [FitPersonal] around what the neighbours' models in a state say to the owner of
+// the records; see [PriorFor].
+func FitAmong(t *Task, records []Record, s State) PersonalModel {
+	return FitPersonal(t, records, PriorFor(t, RowsOf(trainingRecords(records)), s))
 }

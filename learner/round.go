@@ -210,6 +210,7 @@ func (r *rounds) finish(now time.Duration) {
 	r.collecting, r.ended = false, now
 	r.patience.end(now)
 	m := mix{self: 1, others: make([]float64, len(r.model))}
+	radius := r.radius()
 	for i := range r.hood.edges {
 		l := r.letters[r.hood.edges[i].Peer]
 		if !l.member {
@@ -222,8 +223,8 @@ func (r *rounds) finish(now time.Duration) {
 		}
 		l.used = r.round
 		w := metropolis(max(1, r.degree), l.now.Degree)
+		w -= addClipped(m.others, l.now.Real, w, floats.Distance(l.now.Real, r.published, 2), radius)
 		m.self -= w
-		floats.AddScaled(m.others, w, l.now.Real)
 		m.std = math.Hypot(m.std, w*l.now.NoiseStd)
 	}
 	m.self = max(0, m.self) // a rounding below, on a full graph of few
@@ -231,6 +232,18 @@ func (r *rounds) finish(now time.Duration) {
 	floats.AddScaled(r.model, m.self, r.published)
 	r.std = math.Hypot(m.std, m.self*r.publishedStd)
 	r.scheme.combined(m)
+}
+
+// radius is that of ClippedGossip around what was published. Its noise stays: the mean of
+// all is the model of all, and where noise averages out.
+func (r *rounds) radius() float64 {
+	r.distances = r.distances[:0]
+	for i := range r.hood.edges {
+		if l := r.letters[r.hood.edges[i].Peer]; l.counts() {
+			r.distances = append(r.distances, floats.Distance(l.now.Real, r.published, 2))
+		}
+	}
+	return gossipRadius(r.distances)
 }
 
 // metropolis is the weight of an edge between agents of the given degrees (the

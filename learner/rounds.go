@@ -112,6 +112,7 @@ type rounds struct {
 	patient    time.Duration // when it may begin a round of its own accord; 0: see begin
 	ended      time.Duration // when the last round did
 	ranks      []uint64      // working memory of standing
+	distances  []float64     // of radius
 	degree     int           // as told to the others
 	members    int           // neighbours in the round, at most degree + 1
 

@@ -66,7 +66,7 @@ func (n *Node) beginFit() {
 
 // fit fits a model step by step, and offers the model so far after each step.
 func (n *Node) fit(ctx context.Context, m fitted) error {
-	prior, err := n.prior()
+	state, err := n.state()
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,8 @@ func (n *Node) fit(ctx context.Context, m fitted) error {
 	if m.Known, err = n.known(&rows); err != nil {
 		return err
 	}
-	m.prior, m.Records = prior, rows.train.Len()+rows.held.Len()
+	m.prior, m.Records = learner.Prior(state), rows.train.Len()+rows.held.Len()
+	prior := learner.PriorFor(n.files.Task, rows.train, state)
 	models := learner.PersonalModels(n.files.Task, rows.train, prior)
 	if m.Known != nil {
 		models = learner.PersonalModelsKnowing(n.files.Task, rows.train, prior, m.Known)
@@ -109,7 +110,8 @@ func (n *Node) tellFit(m *Fitted) {
 	n.fits.told()
 }
 
-// prior returns what the neighbours' models, as far as heard, say of the personal model.
+// prior returns what the neighbours' models, as far as heard, say of the personal model
+// before a record is looked at: when that changes, a fit is due.
 func (n *Node) prior() ([]float64, error) {
 	state, err := n.state()
 	if err != nil {

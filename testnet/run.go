@@ -295,7 +295,7 @@ func personalModel(t *learner.Task, records []learner.Record, heard learner.Stat
 	if len(heard.Heard) == 0 {
 		return learner.FitPersonal(t, records, make([]float64, t.Dimension())).Alone
 	}
-	return learner.FitPersonal(t, records, learner.Prior(heard)).Theta
+	return learner.FitAmong(t, records, heard).Theta
 }
 
 func mean(values []float64) float64 {

@@ -19,5 +19,5 @@ func Scenarios() []Scenario {
 		mutes(),
 		outsiders(),
 		sybils(),
-	}, rounds()...)
+	}, append(rounds(), lies()...)...)
 }

@@ -77,7 +77,7 @@ func (r *run) learn(design privacy.Design, seed uint64) ([]learner.State, error)
 func (r *run) finish(states []learner.State, people int) [][]float64 {
 	models := make([][]float64, people)
 	for i := range models {
-		models[i] = learner.FitPersonal(r.task, r.records[i], learner.Prior(states[i])).Theta
+		models[i] = learner.FitAmong(r.task, r.records[i], states[i]).Theta
 	}
 	return models
 }

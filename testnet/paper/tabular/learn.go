@@ -159,7 +159,7 @@ func (s setting) learn(nodes []node, seed uint64) (outcome, error) {
 func (s setting) measure(nodes []node, states []learner.State) outcome {
 	var o outcome
 	for i := range nodes {
-		p := learner.FitPersonal(s.task, nodes[i].train, learner.Prior(states[i]))
+		p := learner.FitAmong(s.task, nodes[i].train, states[i])
 		o.add(s, &nodes[i], p)
 		o.shared.add(s.task.Score(states[i].Model, slices.Values(nodes[i].test)))
 	}

@@ -1,0 +1,75 @@
+package learner
+
+import (
+	"math"
+	"testing"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+func TestAddClipped(t *testing.T) {
+	dst := []float64{1, 1}
+	if left := addClipped(dst, []float64{4, 0}, 0.5, 4, 4); left != 0 || !floats.Equal(dst, []float64{3, 1}) {
+		t.Errorf("at the radius: %v, %v left", dst, left)
+	}
+	// Half of the way to a centre at (0, 0).
+	dst = []float64{0, 0}
+	if left := addClipped(dst, []float64{4, 0}, 0.5, 4, 2); left != 0.25 || !floats.Equal(dst, []float64{1, 0}) {
+		t.Errorf("beyond: %v, %v left", dst, left)
+	}
+}
+
+func TestGossipRadius(t *testing.T) {
+	distances := []float64{12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1}
+	if r := gossipRadius(distances); r != 6 {
+		t.Errorf("radius %v of 1 to 12, want the lower median", r)
+	}
+	if r := gossipRadius(distances[:enoughToJudge-1]); !math.IsInf(r, 1) {
+		t.Errorf("radius %v of few", r)
+	}
+}
+
+func TestHeldBack(t *testing.T) {
+	mean := []float64{5, 1}
+	if share := heldBack(mean, []float64{1, 1}, 2); share != 0.5 || !floats.Equal(mean, []float64{3, 1}) {
+		t.Errorf("%v, share %v", mean, share)
+	}
+	if share := heldBack(mean, []float64{1, 1}, 2); share != 1 || !floats.Equal(mean, []float64{3, 1}) {
+		t.Errorf("%v was moved again, share %v", mean, share)
+	}
+}
+
+// A mean of twenty, of whom nine are far away and agree, moves no further than the honest
+// are apart; without liars beyond the median it is the weighted mean, bit for bit.
+func TestMeanWithLiars(t *testing.T) {
+	n := &neighbourhood{}
+	var edges []Edge
+	for i := range 20 {
+		edges = append(edges, Edge{Peer: ID(rune('a' + i)), Weight: 1})
+	}
+	n.set(edges)
+	for i := range n.edges {
+		e := &n.edges[i]
+		e.round, e.model = 1, []float64{1, 0}
+		if i < 9 {
+			e.model = []float64{0, 100}
+		}
+	}
+	mean, _, heard := n.mean(make([]float64, 2), []float64{0, 0}, 0)
+	if !heard || math.Abs(mean[0]-11./20) > 1e-12 || math.Abs(mean[1]-9./20) > 1e-12 {
+		t.Errorf("mean %v, want each liar at distance 1", mean)
+	}
+	for i := range n.edges {
+		n.edges[i].model = []float64{0.3, 0.7}
+	}
+	want := make([]float64, 2)
+	for range 20 {
+		floats.AddScaled(want, 1./20, []float64{0.3, 0.7})
+	}
+	if mean, _, _ := n.mean(make([]float64, 2), []float64{1, 1}, 0); !floats.Equal(mean, want) {
+		t.Errorf("mean %v of equal models, want %v", mean, want)
+	}
+	if allocs := testing.AllocsPerRun(10, func() { n.mean(want, want, 0) }); allocs > 0 {
+		t.Errorf("%v allocations", allocs)
+	}
+}

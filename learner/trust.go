@@ -1,0 +1,111 @@
+package learner
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// Prior is what the neighbours' shared models in a state say of the personal model: their
+// weighted mean, each clipped around the middle of all (see [centred]); or the own shared
+// model when none has been heard. It is a public function of what was released.
+func Prior(s State) []float64 {
+	if len(s.Heard) == 0 {
+		return slices.Clone(s.Model)
+	}
+	return centred(s.Heard)
+}
+
+// PriorFor is [Prior] of those neighbours whose models do not mislead: each is asked for
+// itself how it predicts the owner's records, which it has not seen (see [misleads]). It is
+// zero, which says nothing, if all do. Of no records it is Prior. It is a function of the
+// records and must not leave the device.
+func PriorFor(t *Task, train *Rows, s State) []float64 {
+	if len(s.Heard) == 0 || train.Len() == 0 {
+		return Prior(s)
+	}
+	heard := slices.DeleteFunc(slices.Clone(s.Heard), func(h Heard) bool { return t.misleads(train, h.Model) })
+	if len(heard) == 0 {
+		return make([]float64, len(s.Model))
+	}
+	return centred(heard)
+}
+
+// centred is one step of centered clipping (Karimireddy, He, Jaggi, "Learning from history
+// for Byzantine robust optimization", 2021) from the coordinates' medians, with the median
+// distance from there as the radius: half of the models move by nothing, and one that lies
+// moves the mean by no more than an honest one. Unlike in the shared step the noise in
+// the models stays: the mean of all is where it averages out.
+func centred(heard []Heard) []float64 {
+	var total float64
+	for _, h := range heard {
+		total += h.Weight
+	}
+	middle, distances := middleOf(heard), make([]float64, len(heard))
+	for i, h := range heard {
+		distances[i] = floats.Distance(h.Model, middle, 2)
+	}
+	radius := math.Inf(1)
+	if few(len(heard)) > 0 {
+		radius = median(slices.Clone(distances))
+	}
+	prior, kept := make([]float64, len(middle)), 0.
+	for i, h := range heard {
+		kept += addClipped(prior, h.Model, h.Weight/total, distances[i], radius)
+	}
+	floats.AddScaled(prior, kept, middle)
+	return prior
+}
+
+// middleOf is the median of each coordinate.
+func middleOf(heard []Heard) []float64 {
+	middle, values := make([]float64, len(heard[0].Model)), make([]float64, len(heard))
+	for k := range middle {
+		for i := range heard {
+			values[i] = heard[i].Model[k]
+		}
+		slices.Sort(values)
+		middle[k] = (values[(len(values)-1)/2] + values[len(values)/2]) / 2
+	}
+	return middle
+}
+
+// surelyMisleads is the quantile of a standard normal number that one in twenty lies below.
+const surelyMisleads = -1.645
+
+// misleads reports whether a model's scores go against the labels of records that it has not
+// seen: whether their covariance is below zero, and by more than chance makes it in one
+// case of twenty. A record says its share of it, which is what a step toward the model
+// changes of its loss from where all scores are alike; so there is nothing to
+// leave out. Noise that hides a model makes it say little, and it stays; the liar that
+// is left is one that says little, too.
+func (t *Task) misleads(train *Rows, model []float64) bool {
+	k, m := t.loss().scores(), float64(train.Len())
+	z, means := make([]float64, k), make([]moments, k)
+	for r := range train.All() {
+		scoresOf(z, model, r.X)
+		for j := range z {
+			means[j].add(z[j], labelOf(r.Y, j, k), m)
+		}
+	}
+	var sum, squares float64
+	for r := range train.All() {
+		scoresOf(z, model, r.X)
+		share := 0.
+		for j := range z {
+			share += (z[j] - means[j].x) * (labelOf(r.Y, j, k) - means[j].y)
+		}
+		sum, squares = sum+share, squares+share*share
+	}
+	return sum < surelyMisleads*math.Sqrt(squares)
+}
+
+// labelOf is a label as a number to set beside score j of k: of several classes whether
+// it is that one.
+func labelOf(y float64, j, k int) float64 {
+	if k > 1 {
+		return indicator(int(y) == j)
+	}
+	return y
+}

@@ -1,0 +1,207 @@
+package attack
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"p2pnode/learner"
+	"p2pnode/privacy"
+)
+
+// kindOfLie is what a liar says instead of its model. The model it returns has a length of
+// at most the task's radius, or it would be refused.
+type kindOfLie struct {
+	name, about string
+	quick       bool // in the gate too
+	// lie returns a model of the length of own and the noise that it claims.
+	lie func(l *liar, own []float64, std float64) ([]float64, float64)
+}
+
+var kindsOfLies = []kindOfLie{
+	{"random", "says a random model of the ball", false, func(l *liar, own []float64, std float64) ([]float64, float64) {
+		return l.direction(own, l.radius*math.Pow(l.chance.Float64(), 1/float64(len(own)))), std
+	}},
+	{"border", "says the same model at the border of the ball as all its like, and that there is no noise in it", true, func(l *liar, own []float64, _ float64) ([]float64, float64) {
+		return floats.ScaleTo(own, l.radius, l.plot.aim), 0
+	}},
+	{"flipped", "says the opposite of what it has learned", false, func(_ *liar, own []float64, std float64) ([]float64, float64) {
+		return floats.ScaleTo(own, -1, own), std
+	}},
+	{"minus-mean", "says the opposite of what the honest have learned on average, at the border of the ball", false, func(l *liar, own []float64, std float64) ([]float64, float64) {
+		mean := l.plot.mean()
+		return floats.ScaleTo(own, -l.radius/max(floats.Norm(mean, 2), 1e-9), mean), std
+	}},
+	{"alie", "says a model as far from the mean of the honest as hides in their spread (Baruch, Baruch, Goldberg 2019)", true, func(l *liar, own []float64, std float64) ([]float64, float64) {
+		mean, spread := l.plot.mean(), l.plot.spread()
+		floats.ScaleTo(own, -l.plot.hidden(), spread)
+		return floats.AddTo(own, own, mean), std
+	}},
+	{"inner-product", "says a small model against the mean of the honest (Xie, Koyejo, Gupta 2019)", false, func(l *liar, own []float64, std float64) ([]float64, float64) {
+		return floats.ScaleTo(own, -0.5, l.plot.mean()), std
+	}},
+	{"inside", "knows the defence: says the mean of the honest, moved against itself by as much as the honest are apart", false, func(l *liar, own []float64, std float64) ([]float64, float64) {
+		mean := l.plot.mean()
+		length := max(floats.Norm(mean, 2), 1e-9)
+		return floats.ScaleTo(own, 1-l.plot.apart()/length, mean), std
+	}},
+	{"drift", "knows the defence: says what it has learned, moved in the same direction as all its like by as much as the honest are apart", true, func(l *liar, own []float64, std float64) ([]float64, float64) {
+		floats.ScaleTo(own, 1, l.plot.mean())
+		return floats.AddScaledTo(own, own, l.plot.apart(), l.plot.aim), std
+	}},
+	{"noisy", "knows the defence: says the opposite of the mean of the honest, with as much noise as theirs, and that there is four times as much", false, func(l *liar, own []float64, std float64) ([]float64, float64) {
+		floats.ScaleTo(own, -1, l.plot.mean())
+		for i := range own {
+			own[i] += std * l.chance.NormFloat64()
+		}
+		return own, 4 * std
+	}},
+}
+
+// plot is what liars know together: what every honest agent said last.
+type plot struct {
+	said [][]float64 // by participant; nil: nothing yet, or a liar
+	aim  []float64   // of length 1
+	lie  float64     // the share of liars
+}
+
+func (p *plot) honest(each func(model []float64)) (n float64) {
+	for _, m := range p.said {
+		if m != nil {
+			n++
+			each(m)
+		}
+	}
+	return n
+}
+
+// mean of what the honest said.
+func (p *plot) mean() []float64 {
+	mean := make([]float64, len(p.aim))
+	n := p.honest(func(m []float64) { floats.Add(mean, m) })
+	floats.Scale(1/max(1, n), mean)
+	return mean
+}
+
+// spread is the standard deviation of each coordinate.
+func (p *plot) spread() []float64 {
+	mean, spread := p.mean(), make([]float64, len(p.aim))
+	n := p.honest(func(m []float64) {
+		for k := range m {
+			spread[k] += (m[k] - mean[k]) * (m[k] - mean[k])
+		}
+	})
+	for k := range spread {
+		spread[k] = math.Sqrt(spread[k] / max(1, n))
+	}
+	return spread
+}
+
+// hidden is z_max of Baruch, Baruch and Goldberg: so many honest ones are further out that
+// with the liars they are more than half.
+func (p *plot) hidden() float64 {
+	honest := 1 - p.lie
+	return distuv.UnitNormal.Quantile(max(0.5, (honest-max(0, 0.5-p.lie))/honest))
+}
+
+// apart is the median distance of what the honest said from their mean.
+func (p *plot) apart() float64 {
+	mean := p.mean()
+	var list []float64
+	p.honest(func(m []float64) { list = append(list, floats.Distance(m, mean, 2)) })
+	if len(list) == 0 {
+		return 0
+	}
+	slices.Sort(list)
+	return math.Sqrt2 * list[len(list)/2]
+}
+
+// liar is an honest agent but for the models that it says.
+type liar struct {
+	learner.Agent
+	kind   kindOfLie
+	plot   *plot
+	radius float64
+	chance *rand.Rand
+}
+
+// witness tells the liars what an honest agent said.
+type witness struct {
+	learner.Agent
+	plot *plot
+	who  int
+}
+
+func (l *liar) changed(out learner.Output) learner.Output {
+	for i := range out.Send {
+		m := &out.Send[i]
+		if m.Kind != learner.KindModel {
+			continue
+		}
+		m.Real, m.NoiseStd = l.kind.lie(l, slices.Clone(m.Real), m.NoiseStd)
+		if length := floats.Norm(m.Real, 2); length > l.radius*(1-1e-12) {
+			floats.Scale(l.radius*(1-1e-12)/length, m.Real)
+		}
+	}
+	return out
+}
+
+// direction is a random one of that length.
+func (l *liar) direction(own []float64, length float64) []float64 {
+	for i := range own {
+		own[i] = l.chance.NormFloat64()
+	}
+	floats.Scale(length/floats.Norm(own, 2), own)
+	return own
+}
+
+// Neighbours implements [learner.Agent], as the methods below do.
+func (l *liar) Neighbours(now time.Duration, edges []learner.Edge) learner.Output {
+	return l.changed(l.Agent.Neighbours(now, edges))
+}
+
+// Receive changes what comes of it.
+func (l *liar) Receive(now time.Duration, m learner.Message) (learner.Output, error) {
+	out, err := l.Agent.Receive(now, m)
+	return l.changed(out), err
+}
+
+// Tick changes what comes of it.
+func (l *liar) Tick(now time.Duration) learner.Output { return l.changed(l.Agent.Tick(now)) }
+
+// Released changes what comes of it.
+func (l *liar) Released(now time.Duration, a privacy.Answer) learner.Output {
+	return l.changed(l.Agent.Released(now, a))
+}
+
+func (w *witness) saw(out learner.Output) learner.Output {
+	for i := range out.Send {
+		if m := &out.Send[i]; m.Kind == learner.KindModel {
+			w.plot.said[w.who] = m.Real
+		}
+	}
+	return out
+}
+
+// Neighbours implements [learner.Agent], as the methods below do.
+func (w *witness) Neighbours(now time.Duration, edges []learner.Edge) learner.Output {
+	return w.saw(w.Agent.Neighbours(now, edges))
+}
+
+// Receive looks at what comes of it.
+func (w *witness) Receive(now time.Duration, m learner.Message) (learner.Output, error) {
+	out, err := w.Agent.Receive(now, m)
+	return w.saw(out), err
+}
+
+// Tick looks at what comes of it.
+func (w *witness) Tick(now time.Duration) learner.Output { return w.saw(w.Agent.Tick(now)) }
+
+// Released looks at what comes of it.
+func (w *witness) Released(now time.Duration, a privacy.Answer) learner.Output {
+	return w.saw(w.Agent.Released(now, a))
+}

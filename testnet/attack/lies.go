@@ -1,0 +1,152 @@
+package attack
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
+
+	"p2pnode/learner"
+)
+
+// lies is the ways to attack what is learned, under virtual time: for each learner liars of
+// every kind among 100 people of the synthetic problem, in graphs that know who is alike.
+func lies() []Scenario {
+	var kinds []string
+	for _, k := range kindsOfLies {
+		kinds = append(kinds, k.name)
+	}
+	var list []Scenario
+	for _, name := range []string{"personal", "propagation", "diffusion", "km"} {
+		list = append(list, Scenario{
+			Name:  "lies-" + name,
+			About: "says models that are none, as a tenth and three tenths of simulated people of learner " + name + ": " + strings.Join(kinds, ", "),
+			Run:   func(ctx context.Context, o Options) ([]Bar, error) { return liesUnder(ctx, &o, name) },
+		})
+	}
+	return list
+}
+
+// What must be left of the gain without liars where one in ten lies, and the harm that three
+// in ten may do: the upper end of the 95 % interval of the mean difference to the error alone.
+const (
+	someLiars, leastLeft = 0.1, 0.6
+	manyLiars, mostHarm  = 0.3, 0.002
+)
+
+// liesUnder measures bar 5 of a learner, without noise and at (1, 1e-6).
+func liesUnder(ctx context.Context, o *Options, name string) ([]Bar, error) {
+	var bars []Bar
+	for _, open := range []bool{true, false} {
+		l := lesson{learner: name, open: open, people: 100}
+		var rooms []*classroom
+		var calm honestErrors
+		for seed := range uint64(o.several(1, 5)) {
+			n, err := l.classroom(1 + seed)
+			if err != nil {
+				return nil, err
+			}
+			rooms = append(rooms, n)
+			calm.alone, calm.plain = append(calm.alone, n.alone...), append(calm.plain, n.plain...)
+		}
+		o.Say(fmt.Sprintf("%s: error %.4f alone, %.4f without liars", l.name(), stat.Mean(calm.alone, nil), stat.Mean(calm.plain, nil)))
+		for _, kind := range kindsOfLies {
+			if o.Quick && !kind.quick {
+				continue
+			}
+			got, err := l.underLiars(ctx, rooms, kind)
+			if err != nil {
+				return nil, err
+			}
+			bars = append(bars, got...)
+		}
+	}
+	return bars, nil
+}
+
+// lesson is how a network learns.
+type lesson struct {
+	learner string
+	open    bool // without noise; else at (1, 1e-6)
+	people  int
+}
+
+func (l *lesson) name() string {
+	if l.open {
+		return l.learner + " without noise"
+	}
+	return l.learner + " at (1, 1e-6)"
+}
+
+// task is the synthetic problem for the learner.
+func (l *lesson) task() *learner.Task {
+	t := learner.Linear()
+	t.Learner = l.learner
+	switch l.learner {
+	case "propagation":
+		t.Mu = 0.5
+		t.Propagation = learner.Propagation{Ridge: 0.03, Tolerance: 1e-4}
+		t.Release.Releases, t.Release.MaxReleases = 1, 1
+	case "diffusion":
+		t.Diffusion.Noise, t.Rounds = "iid", learner.Rounds{Seconds: 10, Step: 1}
+	case "km":
+		t.KM, t.Rounds = learner.KM{Operator: "proximal", Relaxation: 1}, learner.Rounds{Seconds: 10, Step: 1}
+	}
+	return t
+}
+
+// underLiars measures one kind of liar.
+func (l *lesson) underLiars(ctx context.Context, rooms []*classroom, kind kindOfLie) ([]Bar, error) {
+	some, err := pooled(ctx, rooms, kind, someLiars)
+	if err != nil {
+		return nil, err
+	}
+	many, err := pooled(ctx, rooms, kind, manyLiars)
+	if err != nil {
+		return nil, err
+	}
+	about := fmt.Sprintf("%s, %s", l.name(), kind.name)
+	return []Bar{
+		AtLeast("5 models: gain left with 10 % liars, "+about, some.left(), leastLeft, ""),
+		AtMost("5 models: harm against alone with 30 % liars, "+about, many.upper(), mostHarm, ""),
+	}, nil
+}
+
+// honestErrors are those of the honest people, in the same order.
+type honestErrors struct{ alone, plain, with []float64 }
+
+// left is the share of the gain without liars that is there with them.
+func (e *honestErrors) left() float64 {
+	alone := stat.Mean(e.alone, nil)
+	return (alone - stat.Mean(e.with, nil)) / (alone - stat.Mean(e.plain, nil))
+}
+
+// upper is the upper end of the 95 % interval of the mean harm.
+func (e *honestErrors) upper() float64 {
+	harm := floats.SubTo(make([]float64, len(e.with)), e.with, e.alone)
+	mean, std := stat.MeanStdDev(harm, nil)
+	return mean + 1.96*std/math.Sqrt(float64(len(harm)))
+}
+
+// pooled is the honest people of all seeds, with that share of liars of a kind.
+func pooled(ctx context.Context, rooms []*classroom, kind kindOfLie, share float64) (e honestErrors, err error) {
+	for _, n := range rooms {
+		if ctx.Err() != nil {
+			return e, context.Cause(ctx)
+		}
+		states, err := n.learn(&kind, share)
+		if err != nil {
+			return e, err
+		}
+		with, liars := n.fitted(states), n.liars(share)
+		for i := range with {
+			if !liars[i] {
+				e.alone, e.plain, e.with = append(e.alone, n.alone[i]), append(e.plain, n.plain[i]), append(e.with, with[i])
+			}
+		}
+	}
+	return e, nil
+}
