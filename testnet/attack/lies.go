@@ -23,6 +23,7 @@ func lies() []Scenario {
 	for _, name := range []string{"personal", "propagation", "diffusion", "km"} {
 		list = append(list, Scenario{
 			Name:  "lies-" + name,
+			Slow:  name != "personal",
 			About: "says models that are none, as a tenth and three tenths of simulated people of learner " + name + ": " + strings.Join(kinds, ", "),
 			Run:   func(ctx context.Context, o Options) ([]Bar, error) { return liesUnder(ctx, &o, name) },
 		})
