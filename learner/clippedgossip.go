@@ -19,9 +19,11 @@ import (
 // records. Then the shared step is the paper's, and the personal fit has to judge alone.
 const enoughToJudge = 12
 
-// gossipRadius is the radius for models at these distances, whose order it changes.
-func gossipRadius(distances []float64) float64 {
-	if len(distances) < enoughToJudge {
+// gossipRadius is the radius for models at these distances, whose order it changes, at an
+// agent with so many neighbours, who need not all have been heard: whoever speaks first
+// would else lead it away before the others do.
+func gossipRadius(distances []float64, neighbours int) float64 {
+	if neighbours < enoughToJudge || len(distances) == 0 {
 		return math.Inf(1)
 	}
 	return median(distances)

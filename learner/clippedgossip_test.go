@@ -21,11 +21,14 @@ func TestAddClipped(t *testing.T) {
 
 func TestGossipRadius(t *testing.T) {
 	distances := []float64{12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1}
-	if r := gossipRadius(distances); r != 6 {
+	if r := gossipRadius(distances, enoughToJudge); r != 6 {
 		t.Errorf("radius %v of 1 to 12, want the lower median", r)
 	}
-	if r := gossipRadius(distances[:enoughToJudge-1]); !math.IsInf(r, 1) {
-		t.Errorf("radius %v of few", r)
+	if r := gossipRadius(distances[:3], enoughToJudge); r != 2 {
+		t.Errorf("radius %v of 1 to 3 at one who has not heard all, want the lower median", r)
+	}
+	if r := gossipRadius(distances[:11], enoughToJudge-1); !math.IsInf(r, 1) {
+		t.Errorf("radius %v at one with few neighbours", r)
 	}
 }
 

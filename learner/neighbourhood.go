@@ -116,7 +116,7 @@ func (n *neighbourhood) radius(own []float64) float64 {
 			n.scratch = append(n.scratch, e.distance)
 		}
 	}
-	return gossipRadius(n.scratch)
+	return gossipRadius(n.scratch, len(n.edges))
 }
 
 // heard returns a copy of what was heard, as [State] has it.

@@ -164,7 +164,7 @@ func (p *personal) Released(now time.Duration, a privacy.Answer) Output {
 func (p *personal) pull(dst []float64, records float64) (neighbours []float64, std float64, heard bool) {
 	neighbours, std, heard = p.mean(dst, p.model, p.noiseStd)
 	switch {
-	case !heard || len(p.scratch) < enoughToJudge:
+	case !heard || len(p.edges) < enoughToJudge:
 		return neighbours, std, heard
 	case p.asking.Protected():
 		return p.model, 0, false

@@ -243,7 +243,7 @@ func (r *rounds) radius() float64 {
 			r.distances = append(r.distances, floats.Distance(l.now.Real, r.published, 2))
 		}
 	}
-	return gossipRadius(r.distances)
+	return gossipRadius(r.distances, len(r.hood.edges))
 }
 
 // metropolis is the weight of an edge between agents of the given degrees (the
