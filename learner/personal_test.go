@@ -290,3 +290,25 @@ func TestRecordsRefuses(t *testing.T) {
 func repeated(m privacy.Mechanism) privacy.Policy {
 	return privacy.Policy{Schedule: privacy.NewSchedule(privacy.Step{Mechanism: m, Count: 1})}
 }
+
+// With noise and enough neighbours the others pull the shared model, but not where people
+// declare who is alike.
+func TestWhoPullsUnderNoise(t *testing.T) {
+	for rule, want := range map[string]bool{"random": true, "released": true, "profile": false} {
+		p := testAgent(t, nil)
+		p.task.Graph.Rule = rule
+		p.asking = must(privacy.NewGaussian(1, 3))
+		var edges []Edge
+		for i := range enoughToJudge {
+			edges = append(edges, Edge{Peer: ID(rune('c' + i)), Weight: 1})
+		}
+		p.set(edges)
+		for i := range p.edges {
+			p.edges[i].round, p.edges[i].model = 1, []float64{1, 0}
+		}
+		got, _, heard := p.pull(make([]float64, 2), 0)
+		if heard != want || want != (got[0] > 0.99) {
+			t.Errorf("rule %s: pulled to %v, heard %v", rule, got, heard)
+		}
+	}
+}
