@@ -138,8 +138,9 @@ func TestCSVOfEachKind(t *testing.T) {
 		if !(together < c.best*alone) {
 			t.Errorf("%s: error %.4f together, %.4f alone", name, together, alone)
 		}
-		// One of the 120 records more or less is a stroke of luck.
-		if private, _ := loss(r.Rows[2]); !(private < 1.02*alone+1./120) {
+		// One of the 120 records more is what noise costs in the mean of 16 seeds, of two
+		// classes. Two more are a stroke of luck.
+		if private, _ := loss(r.Rows[2]); !(private < 1.02*alone+2.5/120) {
 			t.Errorf("%s: error %.4f within the budget, %.4f alone", name, private, alone)
 		}
 		if r.Rows[2].Valid || !strings.Contains(r.Rows[2].Note, "--task") {
