@@ -39,6 +39,8 @@ type ScaleRow struct {
 	Memory    float64 `json:"bytes_per_agent"` // heap, records included
 	One       Rate    `json:"one_processor"`
 	All       Rate    `json:"all_processors"`
+	Plain     Rate    `json:"plain_loop"` // on one processor, see [sim.Plain]; without privacy and weather
+	Ratio     float64 `json:"ratio"`      // of the rates of One and Plain
 	Allocated float64 `json:"allocations_per_wake"`
 	Touched   float64 `json:"bytes_per_wake"` // that a wake must read or write, see [ScaleOptions.touched]
 	Bound     float64 `json:"bound_wakes_per_second"`
@@ -81,10 +83,10 @@ func withinLimits(all []limits) error {
 	return nil
 }
 
-// scaleWarm is how many wakes of each agent pass before measuring, so that memory is
-// what it will be, and scaleSteps how many steps of one wake each are measured, on
-// one processor and on all in turn.
-const scaleWarm, scaleSteps = 10, 5
+// scaleWarm is how many steps pass before measuring, so that memory is what it will
+// be, and scaleSteps how many are measured, on one processor, on all and in the plain
+// loop in turn. A step is one wake of each agent, and scaleLeast wakes at least.
+const scaleWarm, scaleSteps, scaleLeast = 10, 5, 5000
 
 // MeasureScale runs the agents and returns what was measured until ctx ended.
 func MeasureScale(ctx context.Context, o ScaleOptions) (Scale, error) {
@@ -99,7 +101,7 @@ func MeasureScale(ctx context.Context, o ScaleOptions) (Scale, error) {
 }
 
 func (o *ScaleOptions) measureRows(ctx context.Context) (s Scale, err error) {
-	steps := len(o.Nodes) * len(o.Dimension) * (scaleWarm + 2*scaleSteps)
+	steps := len(o.Nodes) * len(o.Dimension) * (scaleWarm + 3*scaleSteps)
 	done := 0
 	step := func() error {
 		if done++; o.Progress != nil {
@@ -127,45 +129,48 @@ func (o *ScaleOptions) touched(p int) float64 { return float64(8 * p * (o.Record
 func (o *ScaleOptions) measure(n, p int, step func() error) (row ScaleRow, err error) {
 	row = ScaleRow{Nodes: n, Dimension: p, Touched: o.touched(p)}
 	before, began := heap(), time.Now()
-	config, err := sim.Crowd{Agents: n, Dimension: p, Neighbours: o.Neighbours, Records: o.Records, Private: o.Private, Seed: o.Seed}.Config()
+	crowd := sim.Crowd{Agents: n, Dimension: p, Neighbours: o.Neighbours, Records: o.Records, Private: o.Private, Seed: o.Seed}
+	config, plain, err := crowd.ConfigAndPlain()
 	if err != nil {
 		return row, err
 	}
+	r := scaleRun{plain: plain, agents: n, each: max(1, scaleLeast/n), step: step}
+	r.span = time.Duration(r.each) * config.WakeMean
 	if o.Weather {
-		const until = (scaleWarm + 2*scaleSteps) * time.Second
+		until := (scaleWarm + 2*scaleSteps) * r.span
 		config.Away = sim.Weather(n, 5*time.Second, time.Second, 5*time.Second, until, o.Seed)
 	}
-	running, err := sim.Start(config)
-	if err != nil {
+	if r.running, err = sim.Start(config); err != nil {
 		return row, err
 	}
 	row.Setup = time.Since(began).Seconds()
-	r := scaleRun{running: running, wake: config.WakeMean, step: step}
 	for range scaleWarm {
 		if err := r.advance(new(Rate)); err != nil {
 			return row, err
 		}
 	}
 	row.Memory = float64(heap()-before) / float64(n)
-	wakes := running.Wakes()
+	wakes := r.running.Wakes()
 	r.allocated = 0
 	err = r.compare(&row)
-	row.Allocated = float64(r.allocated) / float64(max(1, running.Wakes()-wakes))
+	row.Allocated = float64(r.allocated) / float64(max(1, r.running.Wakes()-wakes))
 	row.Peak = peakMemory()
-	runtime.KeepAlive(running)
 	return row, err
 }
 
-// scaleRun goes on in steps of one wake of each agent.
+// scaleRun goes on in steps of so many wakes of each agent.
 type scaleRun struct {
 	running   *sim.Running
+	plain     *sim.Plain
+	agents    int
+	each      int
+	span      time.Duration // of a step
 	until     time.Duration
-	wake      time.Duration
 	step      func() error
 	allocated uint64 // objects, while it went on
 }
 
-// compare measures on one processor and on all in turn.
+// compare measures on one processor, on all, and the plain loop, in turn.
 func (r *scaleRun) compare(row *ScaleRow) error {
 	all := runtime.GOMAXPROCS(0)
 	defer runtime.GOMAXPROCS(all)
@@ -174,31 +179,52 @@ func (r *scaleRun) compare(row *ScaleRow) error {
 		if err := r.advance(&row.One); err != nil {
 			return err
 		}
+		wakes := r.agents * r.each
+		row.Plain.measure(func() int { r.plain.Wakes(wakes); return wakes })
+		if err := r.step(); err != nil {
+			return err
+		}
 		runtime.GOMAXPROCS(all)
 		if err := r.advance(&row.All); err != nil {
 			return err
 		}
 	}
+	row.Ratio = row.One.rate() / row.Plain.rate()
 	return nil
 }
 
 // advance takes a step, and keeps its rates if they are the best.
-func (r *scaleRun) advance(best *Rate) error {
-	_, _, cpu := process()
+func (r *scaleRun) advance(best *Rate) (err error) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	wakes, began := r.running.Wakes(), time.Now()
-	r.until += r.wake
-	if err := r.running.Advance(r.until); err != nil {
+	best.measure(func() int {
+		wakes := r.running.Wakes()
+		r.until += r.span
+		err = r.running.Advance(r.until)
+		return r.running.Wakes() - wakes
+	})
+	if err != nil {
 		return err
 	}
-	took := time.Since(began).Seconds()
 	runtime.ReadMemStats(&after)
 	r.allocated += after.Mallocs - before.Mallocs
-	made := float64(r.running.Wakes() - wakes)
-	best.Wakes = max(best.Wakes, made/took)
-	if _, _, now := process(); now > cpu {
-		best.PerCPU = max(best.PerCPU, made/(now-cpu))
-	}
 	return r.step()
+}
+
+// measure keeps the rates of a step if they are the best; it returns its wakes.
+func (r *Rate) measure(step func() int) {
+	cpu, began := processorTime(), time.Now()
+	made := float64(step())
+	r.Wakes = max(r.Wakes, made/time.Since(began).Seconds())
+	if used := processorTime() - cpu; used > 0 {
+		r.PerCPU = max(r.PerCPU, made/used.Seconds())
+	}
+}
+
+// rate is that of the processor's time, or of the clock where that is not known.
+func (r Rate) rate() float64 {
+	if r.PerCPU > 0 {
+		return r.PerCPU
+	}
+	return r.Wakes
 }

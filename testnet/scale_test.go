@@ -26,11 +26,11 @@ func TestMeasureScale(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(s.Rows) != 2 || calls != 2*(scaleWarm+2*scaleSteps) || !(s.Bandwidth[0] > 1e8) {
+		if len(s.Rows) != 2 || calls != 2*(scaleWarm+3*scaleSteps) || !(s.Bandwidth[0] > 1e8) {
 			t.Fatalf("%d rows, %d steps, bandwidth %v", len(s.Rows), calls, s.Bandwidth)
 		}
 		r := s.Rows[1]
-		if r.Nodes != 100 || r.Touched != 8*5*(3+4+3) || !(r.One.Wakes > 0 && r.All.Wakes > 0 && r.Bound > 0 && r.Memory > 8*5*3) {
+		if r.Nodes != 100 || r.Touched != 8*5*(3+4+3) || !(r.One.Wakes > 0 && r.All.Wakes > 0 && r.Plain.Wakes > 0 && r.Ratio > 0 && r.Bound > 0 && r.Memory > 8*5*3) {
 			t.Errorf("row %+v", r)
 		}
 	}
@@ -43,7 +43,7 @@ func TestMeasureScaleStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	o := ScaleOptions{Nodes: []int{10, 20}, Dimension: []int{2}, Neighbours: 2, Records: 1}
 	o.Progress = func(done, _ int) {
-		if done == scaleWarm+2*scaleSteps+3 {
+		if done == scaleWarm+3*scaleSteps+3 {
 			cancel()
 		}
 	}

@@ -21,7 +21,9 @@ records of its own, made up from the seed.
 a minute. --private lets every release pay from an account and take exact noise,
 which has its own price; --weather lets agents leave in bursts, as phones do.
 
-On a busy machine look at the rates per CPU second.
+Beside them a plain loop over arrays does the same arithmetic in the same run;
+the ratio of the two tells the simulator's price on any machine. On a busy one
+look at the rates per CPU second.
 
 --sums works out private sums instead, by arithmetic alone: how many bytes each
 contributor sends and a member receives, how much processor time both take, and

@@ -21,7 +21,7 @@ func TestScaleTable(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
-	for _, want := range []string{"Memory bandwidth:", "wakes/s on 1", "      40  3 ", "      80  3 ", "bound"} {
+	for _, want := range []string{"Memory bandwidth:", "wakes/s on 1", "plain loop", "      40  3 ", "      80  3 ", "bound"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("no %q in\n%s", want, stdout)
 		}

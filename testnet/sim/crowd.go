@@ -37,17 +37,27 @@ func (c Crowd) task() *learner.Task {
 // Config is a simulation of the crowd that goes on for as long as anybody has
 // budget: wakes every second in the mean, and latencies of a tenth of one.
 func (c Crowd) Config() (Config, error) {
+	config, _, err := c.ConfigAndPlain()
+	return config, err
+}
+
+// ConfigAndPlain is Config, and the same crowd for a loop that reads the same features.
+func (c Crowd) ConfigAndPlain() (Config, *Plain, error) {
 	t := c.task()
-	list, err := c.participants(t)
+	list, features, err := c.participants(t)
+	if err != nil {
+		return Config{}, nil, err
+	}
 	return Config{
 		Task: t, Participants: list, Seed: c.Seed,
 		WakeMean: time.Second, Latency: 100 * time.Millisecond, Until: learner.Never / 2,
-	}, err
+	}, c.plain(t, list, features), nil
 }
 
 // participants makes up the agents on a random graph: the records of agent i follow
-// from the seed and i alone. Those of all agents lie in one block of memory.
-func (c Crowd) participants(t *learner.Task) ([]Participant, error) {
+// from the seed and i alone. Those of all agents lie in one block of memory, and so do
+// their features.
+func (c Crowd) participants(t *learner.Task) (list []Participant, features []float64, err error) {
 	design := privacy.Design{Noise: privacy.Unprotected, Clip: t.GradientBound()}
 	if c.Private {
 		design = privacy.Design{
@@ -56,18 +66,18 @@ func (c Crowd) participants(t *learner.Task) ([]Participant, error) {
 	}
 	policy, err := design.Policy()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	edges := RandomGraph(c.Agents, c.Neighbours, c.Seed)
-	list := make([]Participant, c.Agents)
+	list = make([]Participant, c.Agents)
 	records := inLargePages(make([]learner.Record, c.Agents*c.Records))
-	features := inLargePages(make([]float64, c.Agents*c.Records*c.Dimension))
+	features = inLargePages(make([]float64, c.Agents*c.Records*c.Dimension))
 	for i := range list {
 		own := records[i*c.Records : (i+1)*c.Records]
 		c.fill(i, own, features[i*c.Records*c.Dimension:])
 		list[i] = Participant{ID: Name(i), Edges: edges[i], Records: own, Policy: policy}
 	}
-	return list, nil
+	return list, features, nil
 }
 
 // fill makes the records of agent i: a linear model of its own on unit vectors, with
