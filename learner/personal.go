@@ -24,7 +24,7 @@ func personalLearner() descriptor {
 // measured a little better, and one that never speaks does no harm.
 func newPersonal(c Config) (Agent, error) {
 	p := &personal{
-		task: c.Task, loss: c.Task.loss(), policy: c.Policy, made: c.Made,
+		task: c.Task, loss: c.Workspace.lossOf(c.Task), policy: c.Policy, made: c.Made,
 		clock:         clock{wakeMean: c.WakeMean, schedule: c.Schedule},
 		neighbourhood: neighbourhood{self: c.Self},
 		workspace:     c.Workspace,

@@ -19,6 +19,7 @@ type Workspace struct {
 	Vector func() []float64
 
 	checked        *Task
+	loss           loss // of the checked task: one for all, which stays in the cache
 	gradient, mean []float64
 	madeUp         []float64
 	memory         privacy.Memory
@@ -46,8 +47,16 @@ func (s *Workspace) check(t *Task) error {
 	if err := t.Validate(); err != nil {
 		return err
 	}
-	s.checked = t
+	s.checked, s.loss = t, t.loss()
 	return nil
+}
+
+// lossOf is the loss of a task that was checked.
+func (s *Workspace) lossOf(t *Task) loss {
+	if s == nil {
+		return t.loss()
+	}
+	return s.loss
 }
 
 // orNew returns s, or a workspace of its own for one call if it is nil: then what lies
