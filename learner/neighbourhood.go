@@ -54,15 +54,20 @@ func findEdge(edges []edge, peer ID) (int, bool) {
 // hear takes a neighbour's model of p parameters if it is newer than the last.
 func (n *neighbourhood) hear(m *Message, p int) error {
 	i, found := findEdge(n.edges, m.From)
-	switch {
-	case !found:
+	if !found {
 		return ErrStranger
+	}
+	return n.edges[i].hear(m, p)
+}
+
+// hear takes a model of p parameters if it is newer than the last.
+func (e *edge) hear(m *Message, p int) error {
+	switch {
 	case m.Kind != KindModel || len(m.Real) != p || !finite(m.Real) || !(m.NoiseStd >= 0) || math.IsInf(m.NoiseStd, 0):
 		return ErrShape
-	case m.Round <= n.edges[i].round:
+	case m.Round <= e.round:
 		return ErrStale
 	}
-	e := &n.edges[i]
 	e.round, e.noiseStd, e.model = m.Round, m.NoiseStd, m.Real
 	return nil
 }

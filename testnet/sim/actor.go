@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -12,20 +13,20 @@ import (
 // actor is an agent with its door.
 type actor struct {
 	learner.Agent
-	next  time.Duration // of its timer
-	armed bool          // the timer has not rung since it was set
-	done  bool          // an agent with a clock that will never release again
-	away  bool
-	works bool // counted in shard.working
+	listener learner.Listener // the same agent, if it pulls
+	next     time.Duration    // of its timer
+	armed    bool             // the timer has not rung since it was set
+	done     bool             // an agent with a clock that will never release again
+	away     bool
+	works    bool // counted in shard.working
 
-	newest  int32 // letter of its last broadcast, served to who comes late
-	changes int32 // comings and goings in its inbox
+	newest  *learner.Message // its last broadcast, served to who comes late
+	said    int32            // likewise the version, if agents pull
+	changes int32            // comings and goings in its inbox
+	looked  time.Duration    // when it last took what had arrived, if agents pull
 	inbox   []arrival
 	ties    []tie // one for each of edges
 	sorted  bool  // ties by peer
-	lost    []tie // edges that went while it was away: it holds their letters until it is back
-	chance  rand.Rand
-	source  rand.PCG // of chance: delays and losses of what it sends
 
 	door     door
 	edges    []learner.Edge    // as if nobody were away
@@ -36,8 +37,8 @@ type actor struct {
 }
 
 // tie is what the simulation knows of an edge: the other end, -1 if there is no
-// such participant, whether it is away, and the letter of it that the agent holds,
-// with the newest round it took.
+// such participant, whether it is away, and if agents pull the version of it that the
+// agent holds, with the newest round it took.
 type tie struct {
 	round      uint64
 	peer, held int32
@@ -62,19 +63,9 @@ func AgentNoise(seed uint64, i int) *privacy.SeededNoise {
 	return privacy.NewSeededNoise(seed + uint64(i)<<32)
 }
 
-// inboxRoom is how much an agent has to begin with for each edge in its inbox.
-const inboxRoom = 4
-
 func (s *simulation) newActor(i int32) error {
 	p, a := &s.Participants[i], &s.actors[i]
-	a.newest, a.next = nothing, learner.Never
-	a.source.Seed(s.Seed, 2*uint64(i)+1)
-	a.chance = *rand.New(&a.source)
-	if s.Discovery == nil {
-		s.setEdges(i, p.Edges)
-		room := inboxRoom * len(p.Edges)
-		a.inbox, s.inboxes = s.inboxes[:0:room], s.inboxes[room:]
-	}
+	a.said, a.next, a.looked = nothing, learner.Never, -1
 	a.done = s.clocked && (len(p.Records) == 0 || s.Discovery == nil && len(p.Edges) == 0)
 	if len(p.Records) > 0 {
 		a.cohort = p.Records[0].Cohort
@@ -103,6 +94,12 @@ func (s *simulation) start(i int32, resume *learner.State) error {
 		return err
 	}
 	a.Agent = agent
+	if s.pull {
+		var listens bool
+		if a.listener, listens = agent.(learner.Listener); !listens {
+			return fmt.Errorf("learner %q has a clock, and its agents are no learner.Listener", s.Task.Learner)
+		}
+	}
 	if s.Trace {
 		a.recorder = &learner.Recorder{Agent: agent}
 		a.Agent = a.recorder
@@ -113,8 +110,7 @@ func (s *simulation) start(i int32, resume *learner.State) error {
 	return a.Records(p.Records, nil)
 }
 
-// setEdges gives an agent's actor its edges; what is known of those that stay is
-// kept.
+// setEdges gives an agent's actor its edges.
 func (s *simulation) setEdges(i int32, edges []learner.Edge) {
 	a := &s.actors[i]
 	ties := s.newTies(len(edges))
@@ -125,12 +121,6 @@ func (s *simulation) setEdges(i int32, edges []learner.Edge) {
 			continue
 		}
 		ties[k] = tie{peer: peer, held: nothing, away: s.actors[peer].away}
-		if old, found := a.tie(peer); found {
-			ties[k].held, ties[k].round = a.ties[old].held, a.ties[old].round
-		}
-	}
-	if a.away {
-		a.lost = append(a.lost, a.ties...)
 	}
 	a.edges, a.ties = edges, ties
 	a.sorted = slices.IsSortedFunc(ties, func(a, b tie) int { return int(a.peer) - int(b.peer) })
@@ -146,15 +136,15 @@ func (s *simulation) newTies(n int) []tie {
 	return ties
 }
 
-// reserve makes the blocks of memory that the agents' actors take theirs from.
-func (s *simulation) reserve() {
+// connect gives all their edges, in one block of memory.
+func (s *simulation) connect() {
 	edges := 0
 	for i := range s.Participants {
 		edges += len(s.Participants[i].Edges)
 	}
-	if s.Discovery == nil {
-		s.inboxes = inLargePages(make([]arrival, inboxRoom*edges))
-		s.ties = inLargePages(make([]tie, edges))
+	s.ties = inLargePages(make([]tie, edges))
+	for i := range s.Participants {
+		s.setEdges(int32(i), s.Participants[i].Edges)
 	}
 }
 

@@ -61,7 +61,7 @@ func (s *simulation) announceChanges(end time.Duration) {
 	for len(s.changes) > 0 && s.changes[0].at < end {
 		c := s.changes[0]
 		s.changes = s.changes[1:]
-		news := arrival{at: c.at, from: c.who, letter: c.what}
+		news := arrival{at: c.at, from: c.who, what: c.what}
 		s.home(c.who).enter(dispatch{news, c.who})
 		for _, t := range s.actors[c.who].ties {
 			if t.peer >= 0 {
@@ -79,12 +79,12 @@ func (h *shard) meet(i int32, r arrival) error {
 	a := &h.s.actors[i]
 	k, known := a.tie(r.from)
 	if known {
-		a.ties[k].away = r.letter == leaves
+		a.ties[k].away = r.what == leaves
 	}
 	if err := h.look(i, r.at); err != nil {
 		return err
 	}
-	if known && r.letter != leaves && !a.away {
+	if known && r.what != leaves && !a.away {
 		h.serve(i, r.from, r.at)
 	}
 	return nil
@@ -93,8 +93,8 @@ func (h *shard) meet(i int32, r arrival) error {
 // turn lets an agent leave or come.
 func (h *shard) turn(i int32, r arrival) error {
 	a := &h.s.actors[i]
-	a.away, a.next, a.armed = r.letter == leaves, learner.Never, false
-	if r.letter == restarts {
+	a.away, a.next, a.armed = r.what == leaves, learner.Never, false
+	if r.what == restarts {
 		state := a.State()
 		if err := h.s.start(i, &state); err != nil {
 			return h.failed("participant %q comes back: %w", i, err)
@@ -118,7 +118,6 @@ func (h *shard) look(i int32, now time.Duration) error {
 	if a.away {
 		return nil
 	}
-	a.lost = nil
 	h.edges = append(h.edges[:0], a.edges...)
 	for k := range h.edges {
 		h.edges[k].Live = h.edges[k].Live && !a.ties[k].away

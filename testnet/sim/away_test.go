@@ -204,7 +204,7 @@ func TestDirectedMessageReachesOneOnly(t *testing.T) {
 			t.Errorf("%d messages for agent %d", got, i)
 		}
 	}
-	if s.actors[0].newest != nothing {
+	if s.actors[0].newest != nil {
 		t.Error("a directed message is kept for who comes late")
 	}
 }

@@ -18,12 +18,12 @@ const minShard, maxShards = 64, 32
 // shard is a part of the agents, with everything that one goroutine needs to let
 // them go through a window.
 type shard struct {
-	s       *simulation
-	first   int32 // agent
-	agenda  agenda
-	letters letters
-	out     [][]dispatch // by shard it goes to
-	err     error
+	s      *simulation
+	first  int32 // agent
+	agenda agenda
+	pool   pool
+	out    [][]dispatch // by shard it goes to
+	err    error
 
 	events  int // handled in this window
 	working int // agents that have something left to do
@@ -37,8 +37,10 @@ type shard struct {
 	workspace learner.Workspace
 	answer    privacy.Answer
 	payment   payment
-	come      []arrival // to the agent at work
-	awake     []int32   // in this window
+	come      []arrival       // to the agent at work
+	message   learner.Message // that it hears
+	released  []int32         // agents, in this window
+	awake     []int32         // in this window
 	edges     []learner.Edge
 
 	estimates []talk // published in this window
@@ -63,11 +65,11 @@ func (s *simulation) divide() {
 		count := min(size, n-i*size)
 		s.shards[i] = shard{
 			s: s, first: int32(i * size), agenda: newAgenda(count, learner.Never),
-			letters: letters{first: 8 * count, given: nothing}, out: make([][]dispatch, len(s.shards)),
+			out: make([][]dispatch, len(s.shards)), message: learner.Message{Kind: learner.KindModel},
 		}
-		if !s.prompt {
-			h := &s.shards[i]
-			h.letters.dimension, h.workspace.Vector = s.Task.Dimension(), h.letters.vector
+		if h := &s.shards[i]; s.pull {
+			h.pool = newPool(count, s.Task.Dimension())
+			h.workspace.Vector = h.pool.next
 		}
 	}
 }
@@ -138,9 +140,9 @@ func (h *shard) due(i int32) time.Duration {
 	if a.armed && !a.done && !a.away {
 		due = a.next
 	}
-	if h.s.prompt || a.changes > 0 {
+	if !h.s.pull || a.changes > 0 {
 		for _, r := range a.inbox {
-			if h.s.prompt || r.change() {
+			if !h.s.pull || r.change() {
 				due = min(due, r.at)
 			}
 		}
@@ -151,8 +153,10 @@ func (h *shard) due(i int32) time.Duration {
 // arrange enters into the agenda when an agent is due.
 func (h *shard) arrange(i int32) { h.agenda.set(i-h.first, h.due(i)) }
 
-// takeIn puts what was sent to the shard's agents into their inboxes.
+// takeIn puts what was sent to the shard's agents into their inboxes, and publishes what
+// they have released.
 func (h *shard) takeIn() {
+	h.publish()
 	me := h.first / h.s.size
 	for from := range h.s.shards {
 		box := &h.s.shards[from].out[me]
@@ -171,7 +175,7 @@ func (h *shard) enter(d dispatch) {
 		a.changes++
 	}
 	k := d.to - h.first
-	if (h.s.prompt || d.change()) && d.at < h.agenda.due(k) {
+	if (!h.s.pull || d.change()) && d.at < h.agenda.due(k) {
 		h.agenda.set(k, d.at)
 	}
 }

@@ -5,15 +5,16 @@
 // Time goes on in windows. No message takes less than a public least delay, so
 // within a window of that length agents cannot affect each other: each handles what
 // is due to it, in the order of time, and what they sent is handed over at the
-// window's end. The agents are divided into shards, which share nothing within a
-// window; one processor or many work through them. With few agents a window holds
-// hardly more than one event, and then one processor does it all.
+// window's end, or can be seen from then on. The agents are divided into shards, which
+// change nothing of each other's within a window; one processor or many work through
+// them. With few agents a window holds hardly more than one event, and then one
+// processor does it all.
 package sim
 
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
+	"slices"
 	"time"
 
 	"p2pnode/learner"
@@ -101,22 +102,21 @@ func (r *Running) Wakes() int {
 
 type simulation struct {
 	Config
-	actors []actor
-	shards []shard
-	size   int32                // of a shard
-	index  map[learner.ID]int32 // looked up, never iterated
-	// prompt says that messages are handled when they arrive. Agents that do nothing
-	// on hearing are spared that: they hear what has arrived when they next do.
-	prompt  bool
-	clocked bool          // agents' clocks go on for ever: an armed timer does not mean that there is work left
-	inboxes []arrival     // not taken yet by agents
-	ties    []tie         // likewise
-	changes []change      // to come, in order of time
-	now     time.Duration // all before has happened
-	last    time.Duration // of what happened in discovery
-	until   time.Duration // end of the window
-	busy    int           // events of the window before
-	sample  time.Duration // when the next one is due
+	actors  []actor
+	shards  []shard
+	size    int32                // of a shard
+	index   map[learner.ID]int32 // looked up, never iterated
+	clocked bool                 // agents' clocks go on for ever: an armed timer does not mean that there is work left
+	pull    bool                 // agents take models when they wake; else messages are handled when they arrive
+	newest  []int32              // versions of the agents that the others can see, if they pull
+	longest time.Duration        // that a message can take
+	ties    []tie                // not taken yet by agents
+	changes []change             // to come, in order of time
+	now     time.Duration        // all before has happened
+	last    time.Duration        // of what happened in discovery
+	until   time.Duration        // end of the window
+	busy    int                  // events of the window before
+	sample  time.Duration        // when the next one is due
 
 	finders     []finder // of discovery
 	agenda      agendaOfTalks
@@ -133,9 +133,8 @@ func newSimulation(c Config) (*simulation, error) {
 	}
 	s := &simulation{
 		Config: c, index: make(map[learner.ID]int32, len(c.Participants)), sample: c.Every,
-		actors: inLargePages(make([]actor, len(c.Participants))), clocked: c.Task.Clocked(),
+		actors: inLargePages(make([]actor, len(c.Participants))), clocked: c.Task.Clocked(), longest: c.longestDelay(),
 	}
-	s.prompt = !s.clocked || c.Wrap != nil
 	for i := range c.Participants {
 		id := c.Participants[i].ID
 		if _, twice := s.index[id]; twice {
@@ -143,8 +142,13 @@ func newSimulation(c Config) (*simulation, error) {
 		}
 		s.index[id] = int32(i)
 	}
+	if c.Discovery == nil {
+		s.connect()
+	}
+	if s.pull = s.pulls(); s.pull {
+		s.newest = slices.Repeat([]int32{nothing}, len(s.actors))
+	}
 	s.divide()
-	s.reserve()
 	for i := range s.actors {
 		if err := s.newActor(int32(i)); err != nil {
 			return nil, fmt.Errorf("sim: participant %q: %w", c.Participants[i].ID, err)
@@ -174,14 +178,15 @@ func newSimulation(c Config) (*simulation, error) {
 func (s *simulation) run(until time.Duration) error {
 	until = min(until, learner.Never-1) // what is due at Never never happens
 	for {
-		working, flying := s.left()
-		if working == 0 && s.Discovery == nil {
-			if flying == 0 {
+		at := s.upcoming()
+		if working, flying := s.left(); working == 0 && s.Discovery == nil {
+			if s.pull && s.ending() < at {
+				return s.end(until)
+			}
+			if !s.pull && flying == 0 {
 				return nil
 			}
-			s.hurry()
 		}
-		at := s.upcoming()
 		if at > until {
 			return nil
 		}
@@ -195,7 +200,7 @@ func (s *simulation) run(until time.Duration) error {
 				err = s.handOver()
 			}
 		} else {
-			err = s.window(min(s.end(at), until+1))
+			err = s.window(min(s.windowEnd(at), until+1))
 		}
 		if err != nil {
 			return err
@@ -213,15 +218,14 @@ func (s *simulation) left() (working, flying int) {
 	return working, flying
 }
 
-// hurry makes messages be handled as they arrive: they are all that is left.
-func (s *simulation) hurry() {
-	if s.prompt {
-		return
+// end lets what is still on its way arrive, up to a time: it is all that is left.
+func (s *simulation) end(until time.Duration) error {
+	last := s.ending()
+	if last > until {
+		return nil
 	}
-	s.prompt = true
-	for i := range s.actors {
-		s.home(int32(i)).arrange(int32(i))
-	}
+	s.last = max(s.last, last)
+	return s.sampleUpTo(last)
 }
 
 // upcoming returns the time of what happens next. When nothing does, it is after
@@ -237,11 +241,11 @@ func (s *simulation) upcoming() time.Duration {
 	return at
 }
 
-// end is that of the window that begins with what happens at the given time.
-func (s *simulation) end(at time.Duration) time.Duration {
+// windowEnd is that of the window that begins with what happens at the given time.
+func (s *simulation) windowEnd(at time.Duration) time.Duration {
 	end := at + 1
 	if s.Wrap == nil {
-		end = at + max(1, s.Latency/2)
+		end = at + max(1, s.leastDelay())
 	}
 	if s.Sample != nil && s.Every > 0 {
 		end = min(end, s.sample)
@@ -269,10 +273,4 @@ func (s *simulation) window(end time.Duration) error {
 func (s *simulation) handOver() error {
 	s.each((*shard).takeIn)
 	return s.collect()
-}
-
-// delay draws how long a delivery takes.
-func (s *simulation) delay(r *rand.Rand) time.Duration {
-	least := s.Latency / 2
-	return least + time.Duration(float64(s.Latency-least)*r.ExpFloat64())
 }

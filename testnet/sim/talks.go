@@ -127,7 +127,7 @@ func (s *simulation) call(i int, c peering.Call) {
 // answers are not.
 func (s *simulation) carry(i int, t talk) {
 	r := s.finders[i].chance
-	t.at = s.now + s.delay(r)
+	t.at = s.now + s.delay(r.ExpFloat64())
 	if r.Float64() < s.Loss/2 {
 		t = s.inVain(t)
 	}

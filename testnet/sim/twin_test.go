@@ -27,7 +27,6 @@ type twin struct {
 type twinAgent struct {
 	learner.Agent
 	door   door
-	chance *rand.Rand
 	wakes  *rand.Rand
 	next   time.Duration
 	armed  bool
@@ -50,7 +49,6 @@ func runTwin(t *testing.T, c Config) *Result {
 	}
 	for i := range w.agents {
 		a := &w.agents[i]
-		a.chance = rand.New(rand.NewPCG(c.Seed, 2*uint64(i)+1))
 		a.wakes = AgentSchedule(c.Seed, i)
 		a.door, _ = newDoor(&c.Participants[i], c.Seed, i)
 		w.start(i, nil)
@@ -220,15 +218,11 @@ func (w *twin) send(i int, now time.Duration, messages []learner.Message) {
 
 func (w *twin) post(from, to int, now time.Duration, m learner.Message) {
 	w.r.Sent[m.Kind]++
-	half := w.c.Latency / 2
-	at := now + half + time.Duration(float64(w.c.Latency-half)*w.agents[from].chance.ExpFloat64())
-	if w.c.Loss > 0 && w.agents[from].chance.Float64() < w.c.Loss {
+	copies, n := w.c.copies(posted{int32(from), int32(to), now, m.Kind, m.Round})
+	if n == 0 {
 		w.r.Lost++
-		return
 	}
-	w.events = append(w.events, twinEvent{at: at, to: to, from: from, message: m})
-	if chance := w.agents[from].chance; w.c.Duplicate > 0 && chance.Float64() < w.c.Duplicate {
-		at := now + half + time.Duration(float64(w.c.Latency-half)*chance.ExpFloat64())
+	for _, at := range copies[:n] {
 		w.events = append(w.events, twinEvent{at: at, to: to, from: from, message: m})
 	}
 }
@@ -236,7 +230,34 @@ func (w *twin) post(from, to int, now time.Duration, m learner.Message) {
 // The simulator in windows, shards and used memory does what the obvious one does,
 // to the bit.
 func TestSimulatorIsTheObviousOne(t *testing.T) {
-	for name, change := range map[string]func(*Config){
+	for name, change := range obviousCases(t) {
+		t.Run(name, func(t *testing.T) {
+			c := config(t, 1<<12)
+			c.Trace, c.Until = false, 60*time.Second
+			change(&c)
+			want := runTwin(t, c)
+			for how, wrap := range map[string]func(int, learner.Agent) learner.Agent{
+				"as it is": nil, "delivering every message": func(_ int, a learner.Agent) learner.Agent { return a },
+			} {
+				c.Wrap = wrap
+				checkObvious(t, how, run(t, c), want)
+			}
+		})
+	}
+}
+
+func checkObvious(t *testing.T, how string, got, want *Result) {
+	t.Helper()
+	if !reflect.DeepEqual(got.States, want.States) || !reflect.DeepEqual(got.Releases, want.Releases) {
+		t.Errorf("%s: the states differ", how)
+	}
+	if got.Messages != want.Messages || got.Lost != want.Lost || !reflect.DeepEqual(got.Sent, want.Sent) {
+		t.Errorf("%s: %d messages, %d lost, sent %v; want %d, %d, %v", how, got.Messages, got.Lost, got.Sent, want.Messages, want.Lost, want.Sent)
+	}
+}
+
+func obviousCases(t *testing.T) map[string]func(*Config) {
+	return map[string]func(*Config){
 		"plain":       func(c *Config) {},
 		"no delay":    func(c *Config) { c.Latency = 0 },
 		"long delays": func(c *Config) { c.Latency = 3 * time.Second },
@@ -259,19 +280,6 @@ func TestSimulatorIsTheObviousOne(t *testing.T) {
 		"unprotected": func(c *Config) {
 			withoutNoise(t, c)
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c := config(t, 1<<12)
-			c.Trace, c.Until = false, 60*time.Second
-			change(&c)
-			got, want := run(t, c), runTwin(t, c)
-			if !reflect.DeepEqual(got.States, want.States) || !reflect.DeepEqual(got.Releases, want.Releases) {
-				t.Error("the states differ")
-			}
-			if got.Messages != want.Messages || got.Lost != want.Lost || !reflect.DeepEqual(got.Sent, want.Sent) {
-				t.Errorf("%d messages, %d lost, sent %v; want %d, %d, %v", got.Messages, got.Lost, got.Sent, want.Messages, want.Lost, want.Sent)
-			}
-		})
 	}
 }
 
@@ -285,7 +293,8 @@ func withoutNoise(t *testing.T, c *Config) {
 	}
 }
 
-// One processor or several: the same bits.
+// One processor or several, taking what has arrived or being delivered every message: the
+// same bits.
 func TestProcessorsChangeNothing(t *testing.T) {
 	for _, private := range []bool{false, true} {
 		c, err := Crowd{Agents: 400, Dimension: 5, Neighbours: 6, Records: 5, Private: private, Seed: 3}.Config()
@@ -294,14 +303,18 @@ func TestProcessorsChangeNothing(t *testing.T) {
 		}
 		c.Until, c.Latency, c.Loss = 10*time.Second, time.Second, 0.1
 		c.Away = Weather(400, 5*time.Second, time.Second, 4*time.Second, c.Until, 9)
-		var first *Result
+		for i := range c.Away {
+			c.Away[i].Restart = i%2 == 0
+		}
+		every := c
+		every.Wrap = func(_ int, a learner.Agent) learner.Agent { return a }
+		first := run(t, every)
+		first.End = 0 // what comes and is overtaken happens only where it is delivered
 		for _, n := range []int{1, 2, 4} {
 			old := runtime.GOMAXPROCS(n)
 			r := run(t, c)
 			runtime.GOMAXPROCS(old)
-			if first == nil {
-				first = r
-			}
+			r.End = 0
 			if !reflect.DeepEqual(r, first) {
 				t.Errorf("on %d processors another result", n)
 			}

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Letters to who is away for long, or will never wake again, are not kept: after ten
+// What is said to who is away for long, or will never wake again, is not kept: after ten
 // times as long there is not more memory.
-func TestNobodysLettersAreNotKept(t *testing.T) {
+func TestVersionsForNobodyAreNotKept(t *testing.T) {
 	for name, change := range map[string]func(*Config){
 		"away": func(c *Config) {
 			for i := 0; i < len(c.Participants); i += 4 {
@@ -30,22 +30,22 @@ func TestNobodysLettersAreNotKept(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			size := func(until time.Duration) (letters, waiting int) {
+			size := func(until time.Duration) (versions, waiting int) {
 				if err := r.Advance(until); err != nil {
 					t.Fatal(err)
 				}
 				for i := range r.s.shards {
-					letters += r.s.shards[i].letters.size
+					versions += r.s.shards[i].pool.size
 				}
 				for i := range r.s.actors {
 					waiting += len(r.s.actors[i].inbox)
 				}
-				return letters, waiting
+				return versions, waiting
 			}
-			letters, waiting := size(50 * time.Second)
+			versions, waiting := size(50 * time.Second)
 			later, waitingLater := size(500 * time.Second)
-			if later > letters || waitingLater > 2*waiting {
-				t.Errorf("%d letters and %d arrivals, and %d and %d after ten times as long", letters, waiting, later, waitingLater)
+			if later > versions || waitingLater > 2*waiting {
+				t.Errorf("%d versions and %d letters, and %d and %d after ten times as long", versions, waiting, later, waitingLater)
 			}
 		})
 	}

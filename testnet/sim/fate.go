@@ -1,0 +1,68 @@
+package sim
+
+import (
+	"math"
+	"time"
+
+	"p2pnode/learner"
+)
+
+// posted is all that the fate of a message depends on, with the seed.
+type posted struct {
+	from, to int32
+	at       time.Duration
+	kind     learner.Kind
+	round    uint64
+}
+
+// copies says when a message arrives: not at all if it is lost, and up to twice. It is
+// a hash, so that both ends find the same, and nothing need be stored for a delivery.
+func (c *Config) copies(m posted) (at [2]time.Duration, n int) {
+	ends := mix(c.Seed*increment ^ uint64(m.from)<<32 ^ uint64(m.to))
+	word := mix(ends ^ uint64(m.at) ^ m.round<<40 ^ uint64(m.kind)<<60)
+	if c.Loss > 0 && chance(word) < c.Loss {
+		return at, 0
+	}
+	at[0] = m.at + c.delay(exponential(word))
+	if c.Duplicate == 0 {
+		return at, 1
+	}
+	if word = mix(word); chance(word) >= c.Duplicate {
+		return at, 1
+	}
+	at[1] = m.at + c.delay(exponential(word))
+	return at, 2
+}
+
+// delay is how long a delivery takes, of an exponential number of mean 1.
+func (c *Config) delay(exponential float64) time.Duration {
+	least := c.leastDelay()
+	return least + time.Duration(float64(c.Latency-least)*exponential)
+}
+
+func (c *Config) leastDelay() time.Duration { return c.Latency / 2 }
+
+// longestDelay is that of the largest number that exponential returns.
+func (c *Config) longestDelay() time.Duration { return c.delay(exponentialBits*math.Ln2) + 1 }
+
+// increment is that of SplitMix64 (Steele, Lea, Flood 2014), and mix its step.
+const increment = 0x9e3779b97f4a7c15
+
+func mix(z uint64) uint64 {
+	z += increment
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
+
+// chance is a number in [0, 1) from the upper half of a random word.
+func chance(word uint64) float64 { return float64(word>>32) * 0x1p-32 }
+
+// exponentialBits are how many bits an exponential number is made from: none is larger
+// than 16.6, which one in 17 million would be.
+const exponentialBits = 24
+
+// exponential is an exponential number of mean 1 from the lower half of a random word.
+func exponential(word uint64) float64 {
+	return -math.Log(float64(word&(1<<exponentialBits-1)+1) / (1 << exponentialBits))
+}
