@@ -23,7 +23,6 @@ type actor struct {
 	newest  *learner.Message // its last broadcast, served to who comes late
 	said    int32            // likewise the version, if agents pull
 	changes int32            // comings and goings in its inbox
-	looked  time.Duration    // when it last took what had arrived, if agents pull
 	inbox   []arrival
 	ties    []tie // one for each of edges
 	sorted  bool  // ties by peer
@@ -65,7 +64,7 @@ func AgentNoise(seed uint64, i int) *privacy.SeededNoise {
 
 func (s *simulation) newActor(i int32) error {
 	p, a := &s.Participants[i], &s.actors[i]
-	a.said, a.next, a.looked = nothing, learner.Never, -1
+	a.said, a.next = nothing, learner.Never
 	a.done = s.clocked && (len(p.Records) == 0 || s.Discovery == nil && len(p.Edges) == 0)
 	if len(p.Records) > 0 {
 		a.cohort = p.Records[0].Cohort

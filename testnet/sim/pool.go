@@ -3,6 +3,9 @@ package sim
 import (
 	"math/bits"
 	"time"
+	"unsafe"
+
+	"p2pnode/learner"
 )
 
 // nothing is the version that is none.
@@ -17,56 +20,83 @@ type version struct {
 	previous   int32
 }
 
+// versionWords is how many numbers of a slot a version takes.
+const versionWords = (int(unsafe.Sizeof(version{})) + 7) / 8
+
 // pool is the versions of a shard's agents, with their models. Those that nobody can
 // look at any more are found by [simulation.collect]. Other shards read versions while
 // this one makes new ones, so a version never moves.
 type pool struct {
 	dimension int
-	shift     uint // the first chunk has 2^shift versions, each next one twice as many
-	chunks    [24]chunk
+	stride    int       // numbers that a version takes with its model: whole lines of the cache
+	reserved  []float64 // the first poolRoom versions of each agent
+	shift     uint      // of what comes to it the first chunk has 2^shift versions, each next one twice as many
+	chunks    [24][]float64
 	size      int     // of all chunks
 	free      []int32 // numbers of those that are
 	kept      []bool  // by collect
 	given     int32   // number of the model given out, not released yet
 }
 
-type chunk struct {
-	versions []version
-	models   []float64
-}
-
-// poolRoom is how many versions each agent has in a pool to begin with.
+// poolRoom is how many versions each agent has in a pool to begin with. A little more than
+// four are in use, if all wake equally often.
 const poolRoom = 6
 
-func newPool(agents, dimension int) pool {
-	return pool{dimension: dimension, shift: uint(bits.Len(uint(poolRoom*agents - 1))), given: nothing}
+// reservePools makes the shards' pools, in one block of memory.
+func (s *simulation) reservePools() {
+	const line = 8
+	dimension := s.Task.Dimension()
+	stride := (versionWords + dimension + line - 1) / line * line
+	block := inLargePages(make([]float64, poolRoom*len(s.actors)*stride))
+	for i := range s.shards {
+		h := &s.shards[i]
+		agents := len(h.agenda.heap)
+		size := poolRoom * agents
+		h.pool = pool{dimension: dimension, stride: stride, reserved: block[:size*stride], shift: uint(bits.Len(uint(agents))), given: nothing}
+		h.pool.add(size)
+		h.workspace.Vector = h.pool.next
+		block = block[size*stride:]
+	}
 }
 
-func (p *pool) find(n int32) (c *chunk, k int) {
-	i := bits.Len32(uint32(n)>>p.shift+1) - 1
-	return &p.chunks[i], int(n) - (1<<i-1)<<p.shift
-}
-
-// at is the version of a number.
-func (p *pool) at(n int32) *version {
-	c, k := p.find(n)
-	return &c.versions[k]
-}
-
-func (p *pool) model(n int32) []float64 {
-	c, k := p.find(n)
-	return c.models[k*p.dimension : (k+1)*p.dimension : (k+1)*p.dimension]
-}
-
-// grow adds a chunk.
-func (p *pool) grow() {
-	i := bits.Len32(uint32(p.size)>>p.shift+1) - 1
-	n := 1 << i << p.shift
-	p.chunks[i] = chunk{inLargePages(make([]version, n)), inLargePages(make([]float64, n*p.dimension))}
+// add counts so many versions more.
+func (p *pool) add(n int) {
 	for k := range n {
 		p.free = append(p.free, int32(p.size+n-1-k)) // so that the first is taken first
 	}
 	p.size += n
+}
+
+// slot is the memory of a version, and of its model behind it.
+func (p *pool) slot(n int32) []float64 {
+	k := int(n) * p.stride
+	if k < len(p.reserved) {
+		return p.reserved[k : k+p.stride]
+	}
+	i, more := p.chunk(int(n) - len(p.reserved)/p.stride)
+	k = more * p.stride
+	return p.chunks[i][k : k+p.stride]
+}
+
+// chunk is where the n-th version beyond the reserved ones lies.
+func (p *pool) chunk(n int) (i, k int) {
+	i = bits.Len(uint(n)>>p.shift+1) - 1
+	return i, n - (1<<i-1)<<p.shift
+}
+
+// at is the version of a number.
+func (p *pool) at(n int32) *version { return (*version)(unsafe.Pointer(&p.slot(n)[0])) }
+
+func (p *pool) model(n int32) []float64 {
+	return p.slot(n)[versionWords : versionWords+p.dimension : versionWords+p.dimension]
+}
+
+// grow adds a chunk.
+func (p *pool) grow() {
+	i, _ := p.chunk(p.size - len(p.reserved)/p.stride)
+	n := 1 << i << p.shift
+	p.chunks[i] = inLargePages(make([]float64, n*p.stride))
+	p.add(n)
 }
 
 // next gives out the memory of the next version's model.
@@ -79,8 +109,8 @@ func (p *pool) next() []float64 {
 	return p.model(p.given)
 }
 
-// add keeps a version whose model was given out last, and returns its number.
-func (p *pool) add(v version) int32 {
+// store keeps a version whose model was given out last, and returns its number.
+func (p *pool) store(v version) int32 {
 	n := p.given
 	p.given = nothing
 	*p.at(n) = v
@@ -88,7 +118,7 @@ func (p *pool) add(v version) int32 {
 }
 
 // short reports whether it is time to look for versions that nobody needs.
-func (p *pool) short() bool { return len(p.free) < p.size/8 }
+func (p *pool) short() bool { return len(p.free) < p.size/32 }
 
 // sweep frees what was not kept, and grows if that is little.
 func (p *pool) sweep() {
@@ -98,7 +128,7 @@ func (p *pool) sweep() {
 			p.free = append(p.free, int32(n))
 		}
 	}
-	if len(p.free) < p.size/4 {
+	if len(p.free) < p.size/5 {
 		p.grow()
 	}
 }
@@ -132,8 +162,8 @@ func (s *simulation) collect() error {
 	return nil
 }
 
-// keep keeps what one agent needs: its newest, and of its neighbours' what it holds and
-// what may still come.
+// keep keeps what one agent holds of its neighbours, what it has waiting, and its own newest
+// with what may still come to a neighbour: edges hold at both ends.
 func (s *simulation) keep(i int32) {
 	a := &s.actors[i]
 	keep := func(from, n int32) {
@@ -141,18 +171,19 @@ func (s *simulation) keep(i int32) {
 			s.home(from).pool.kept[n] = true
 		}
 	}
-	keep(i, a.said)
 	for _, r := range a.inbox {
 		if !r.change() {
 			keep(r.from, r.what)
 		}
 	}
+	looked := learner.Never
 	for k := range a.ties {
 		t := &a.ties[k]
 		keep(t.peer, t.held)
-		for n := range s.since(a.looked, t.peer) {
-			keep(t.peer, n)
-		}
+		looked = min(looked, s.looked[t.peer])
+	}
+	for n := range s.since(looked, i) {
+		keep(i, n)
 	}
 }
 

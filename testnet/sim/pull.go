@@ -45,7 +45,7 @@ func (h *shard) release(i int32, now time.Duration, m *learner.Message) {
 	if a.said != nothing {
 		v.before = h.pool.at(a.said).at
 	}
-	a.said = h.pool.add(v)
+	a.said = h.pool.store(v)
 	h.released = append(h.released, i)
 	h.sent[learner.KindModel] += len(a.ties)
 	if h.s.Loss == 0 {
@@ -88,45 +88,59 @@ func (s *simulation) since(looked time.Duration, from int32) iter.Seq2[int32, *v
 // catchUp lets an agent take what has arrived until now. While it is away that is lost.
 func (h *shard) catchUp(i int32, now time.Duration) error {
 	a := &h.s.actors[i]
-	if now <= a.looked {
+	looked := h.s.looked[i]
+	if now <= looked {
 		return nil
 	}
+	h.s.looked[i] = now
+	if a.away {
+		for k := range a.ties {
+			h.miss(i, a.ties[k].peer, looked, now)
+		}
+		return nil
+	}
+	return h.take(i, looked, now)
+}
+
+// take lets an agent take the newest version of each neighbour that has arrived since it
+// looked.
+func (h *shard) take(i int32, looked, now time.Duration) error {
+	a := &h.s.actors[i]
 	for k := range a.ties {
-		if a.away {
-			h.miss(i, a.ties[k].peer, now)
-		} else if err := h.take(i, k, now); err != nil {
-			return err
+		if n := h.newest(i, k, looked, now); n != nothing {
+			if err := h.hand(i, k, n); err != nil {
+				return err
+			}
 		}
 	}
-	a.looked = now
 	return nil
 }
 
-// take lets an agent take the newest version that has arrived from its k-th neighbour.
-// Those before that would have been news when they arrived count as taken, too.
-func (h *shard) take(i int32, k int, now time.Duration) error {
-	a := &h.s.actors[i]
-	t := &a.ties[k]
+// newest is the newest version that has arrived from an agent's k-th neighbour, if it is
+// news. Those before that would have been when they arrived count as taken, too.
+func (h *shard) newest(i int32, k int, looked, now time.Duration) int32 {
+	t := &h.s.actors[i].ties[k]
+	p := &h.s.home(t.peer).pool
 	heard, earliest := int32(nothing), learner.Never
-	for n, v := range h.s.since(a.looked, t.peer) {
+	for n := h.s.newest[t.peer]; n != nothing && n != t.held; {
+		v := p.at(n)
 		if v.round <= t.round {
 			break
 		}
-		at := h.s.arrival(v.posted(t.peer, i), a.looked, now)
-		if at > min(now, earliest) {
-			continue
+		if at := h.s.arrival(v.posted(t.peer, i), looked, now); at <= min(now, earliest) {
+			earliest = at
+			h.taken++
+			h.last = max(h.last, at)
+			if heard == nothing {
+				heard = n
+			}
 		}
-		earliest = at
-		h.taken++
-		h.last = max(h.last, at)
-		if heard == nothing {
-			heard = n
+		if v.before+h.s.longest <= looked {
+			break
 		}
+		n = v.previous
 	}
-	if heard == nothing {
-		return nil
-	}
-	return h.hand(i, k, heard)
+	return heard
 }
 
 // arrival is when the first copy of a message arrives after a time; [learner.Never] if
@@ -163,8 +177,7 @@ func (h *shard) hand(i int32, k int, n int32) error {
 }
 
 // miss counts what arrives from a neighbour while an agent is away.
-func (h *shard) miss(i, peer int32, now time.Duration) {
-	looked := h.s.actors[i].looked
+func (h *shard) miss(i, peer int32, looked, now time.Duration) {
 	for _, v := range h.s.since(looked, peer) {
 		copies, n := h.s.copies(v.posted(peer, i))
 		for _, at := range copies[:n] {
@@ -184,7 +197,7 @@ func (s *simulation) ending() time.Duration {
 			last = max(last, r.at)
 		}
 		for k := range a.ties {
-			for _, v := range s.since(a.looked, a.ties[k].peer) {
+			for _, v := range s.since(s.looked[i], a.ties[k].peer) {
 				copies, n := s.copies(v.posted(a.ties[k].peer, int32(i)))
 				for _, at := range copies[:n] {
 					last = max(last, at)

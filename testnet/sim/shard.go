@@ -67,10 +67,9 @@ func (s *simulation) divide() {
 			s: s, first: int32(i * size), agenda: newAgenda(count, learner.Never),
 			out: make([][]dispatch, len(s.shards)), message: learner.Message{Kind: learner.KindModel},
 		}
-		if h := &s.shards[i]; s.pull {
-			h.pool = newPool(count, s.Task.Dimension())
-			h.workspace.Vector = h.pool.next
-		}
+	}
+	if s.pull {
+		s.reservePools()
 	}
 }
 

@@ -109,6 +109,7 @@ type simulation struct {
 	clocked bool                 // agents' clocks go on for ever: an armed timer does not mean that there is work left
 	pull    bool                 // agents take models when they wake; else messages are handled when they arrive
 	newest  []int32              // versions of the agents that the others can see, if they pull
+	looked  []time.Duration      // when each agent last took what had arrived, likewise
 	longest time.Duration        // that a message can take
 	ties    []tie                // not taken yet by agents
 	changes []change             // to come, in order of time
@@ -147,6 +148,7 @@ func newSimulation(c Config) (*simulation, error) {
 	}
 	if s.pull = s.pulls(); s.pull {
 		s.newest = slices.Repeat([]int32{nothing}, len(s.actors))
+		s.looked = slices.Repeat([]time.Duration{-1}, len(s.actors))
 	}
 	s.divide()
 	for i := range s.actors {
