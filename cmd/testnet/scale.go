@@ -17,7 +17,7 @@ what the machine's memory, measured first, would allow. The agents are those of
 real nodes (learner personal), each with a random graph's neighbours and
 records of its own, made up from the seed.
 
-100000 agents of 50 parameters with 10 records and 10 neighbours take 2 GB and
+100000 agents of 50 parameters with 10 records and 10 neighbours take 1.2 GB and
 a minute. --private lets every release pay from an account and take exact noise,
 which has its own price; --weather lets agents leave in bursts, as phones do.
 

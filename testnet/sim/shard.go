@@ -105,7 +105,8 @@ func (s *simulation) each(f func(h *shard)) {
 func (h *shard) run() {
 	h.events = 0
 	h.awake = h.agenda.before(h.s.until, h.awake[:0])
-	for _, who := range h.awake {
+	for k, who := range h.awake {
+		h.ahead(k)
 		i := h.first + who
 		due := h.agenda.due(who)
 		for ; due < h.s.until; due = h.due(i) {
