@@ -29,7 +29,7 @@ const (
 	// bucketSize is how many nodes keep an announcement, and bounds how many of each
 	// distance are remembered; a look has to connect to some of them. The default
 	// of 20 is for networks whose nodes stay for minutes and answer half the time.
-	bucketSize = 8
+	bucketSize = 11
 	// allProviders is more than an answer can hold.
 	allProviders = 1 << 16
 	// sightings is how many of the nodes seen in one look are reported. They are drawn

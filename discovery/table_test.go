@@ -1,0 +1,75 @@
+package discovery
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/libp2p/go-libp2p"
+	"github.com/libp2p/go-libp2p/core/crypto"
+	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/peer"
+)
+
+// onSide makes a host whose place in the hash table is on one side of its first branch.
+func onSide(t *testing.T, right bool) host.Host {
+	t.Helper()
+	for {
+		key, public, err := crypto.GenerateEd25519Key(rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, err := peer.IDFromPublicKey(public)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if place := sha256.Sum256([]byte(id)); place[0] >= 128 != right {
+			continue
+		}
+		h, err := libp2p.New(hostOptions(libp2p.Identity(key), libp2p.ListenAddrStrings("/ip4/127.0.0.1/tcp/0"))...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = h.Close() })
+		return h
+	}
+}
+
+// A node that has all others on the other side of the first branch wants them all in one
+// bucket. With buckets of eight it never came to rest: as long as it knew few, a peer that
+// took another one's place made it ask all the others whether they belong there.
+func TestTheTableComesToRest(t *testing.T) {
+	var added atomic.Int64 // by the one, to its buckets
+	var hosts []host.Host
+	for i := range 15 {
+		h := onSide(t, i == 0)
+		table, err := newTable(h, Config{Network: "test"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = table.close() })
+		if i == 0 {
+			buckets := table.dht.RoutingTable()
+			before := buckets.PeerAdded
+			buckets.PeerAdded = func(p peer.ID) { added.Add(1); before(p) }
+		}
+		for _, other := range hosts {
+			if err := h.Connect(t.Context(), infoOf(other)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		hosts = append(hosts, h)
+	}
+	seen, still := int64(0), 0
+	for range 300 {
+		if now := added.Load(); now != seen || now == 0 {
+			seen, still = now, 0
+		} else if still++; still == 10 {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Errorf("after half a minute it has taken in %d peers, of 14, and goes on", seen)
+}
