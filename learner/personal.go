@@ -155,24 +155,16 @@ func (p *personal) Released(now time.Duration, a privacy.Answer) Output {
 // in it; heard is false if nobody does, and it is the own model then. records is how far the
 // own records pull it.
 //
-// With noise in the releases, and enough neighbours for the personal fit, nobody pulls where
-// people declare who is alike. Honest models are as far apart as the noise is long, so that
-// liars who agree pass for honest; each step takes everybody a little to them, and nothing
-// brings them back. What the step would average out of the noise, the personal fit does,
-// around all neighbours at once and in nobody's sight; and the neighbours' neighbours, who
-// are less alike, stay out of it: that measured better, without liars and with them. On
-// other graphs those further away are as good as neighbours, and the noise in the mean
-// of a few would cost the personal fit its gain: there the clipped mean pulls, and liars
-// who agree may take the gain. Of few neighbours the step is that of eq. 6.
+// With noise in the releases honest models are as far apart as the noise is long: what lies
+// hides among them, and clipping would take of the honest what averages out of many. So the
+// step is that of eq. 6 then, as it is of few neighbours, and the personal fit has to judge.
 func (p *personal) pull(dst []float64, records float64) (neighbours []float64, std float64, heard bool) {
-	neighbours, std, heard = p.mean(dst, p.model, p.noiseStd)
-	switch protected := p.asking.Protected(); {
-	case !heard || len(p.edges) < enoughToJudge:
-		return neighbours, std, heard
-	case protected && p.task.Graph.Rule == "profile":
-		return p.model, 0, false
-	case protected:
-		return neighbours, std, true
+	if p.asking.Protected() || len(p.edges) < enoughToJudge {
+		return p.mean(dst, p.model, p.noiseStd, math.Inf(1))
+	}
+	neighbours, std, heard = p.mean(dst, p.model, p.noiseStd, p.radius(p.model))
+	if !heard {
+		return neighbours, std, false
 	}
 	share := heldBack(neighbours, p.model, records)
 	return neighbours, math.Hypot(share*std, (1-share)*p.noiseStd), true
