@@ -58,7 +58,7 @@ func TestMeanWithLiars(t *testing.T) {
 			e.model = []float64{0, 100}
 		}
 	}
-	mean, _, heard := n.mean(make([]float64, 2), []float64{0, 0}, 0, n.radius([]float64{0, 0}))
+	mean, _, heard := n.mean(make([]float64, 2), []float64{0, 0}, 0)
 	if !heard || math.Abs(mean[0]-11./20) > 1e-12 || math.Abs(mean[1]-9./20) > 1e-12 {
 		t.Errorf("mean %v, want each liar at distance 1", mean)
 	}
@@ -69,10 +69,10 @@ func TestMeanWithLiars(t *testing.T) {
 	for range 20 {
 		floats.AddScaled(want, 1./20, []float64{0.3, 0.7})
 	}
-	if mean, _, _ := n.mean(make([]float64, 2), []float64{1, 1}, 0, n.radius([]float64{1, 1})); !floats.Equal(mean, want) {
+	if mean, _, _ := n.mean(make([]float64, 2), []float64{1, 1}, 0); !floats.Equal(mean, want) {
 		t.Errorf("mean %v of equal models, want %v", mean, want)
 	}
-	if allocs := testing.AllocsPerRun(10, func() { n.mean(want, want, 0, n.radius(want)) }); allocs > 0 {
+	if allocs := testing.AllocsPerRun(10, func() { n.mean(want, want, 0) }); allocs > 0 {
 		t.Errorf("%v allocations", allocs)
 	}
 }

@@ -77,11 +77,11 @@ func (n *neighbourhood) listened() bool {
 	return slices.ContainsFunc(n.edges, func(e edge) bool { return e.Live })
 }
 
-// mean returns sum_j (W_ij/D_i) T_j over the neighbours heard so far, each clipped to a
-// radius around own, whose noise has the standard deviation ownStd; and the standard
+// mean returns sum_j (W_ij/D_i) T_j over the neighbours heard so far, each clipped around
+// own (see gossipRadius), whose noise has the standard deviation ownStd; and the standard
 // deviation of the noise in it, in the memory of dst. heard is false when there are none:
 // then the mean is own, not a copy, since the agent agrees with itself.
-func (n *neighbourhood) mean(dst, own []float64, ownStd, radius float64) (mean []float64, std float64, heard bool) {
+func (n *neighbourhood) mean(dst, own []float64, ownStd float64) (mean []float64, std float64, heard bool) {
 	var degree float64
 	for i := range n.edges {
 		if n.edges[i].round > 0 {
@@ -92,7 +92,7 @@ func (n *neighbourhood) mean(dst, own []float64, ownStd, radius float64) (mean [
 		return own, 0, false
 	}
 	clear(dst)
-	kept := 0.
+	radius, kept := n.radius(own), 0.
 	for i := range n.edges {
 		e := &n.edges[i]
 		if e.round == 0 {

@@ -153,18 +153,12 @@ func (p *personal) Released(now time.Duration, a privacy.Answer) Output {
 
 // pull is where the neighbours pull the shared model, in the memory of dst, with the noise
 // in it; heard is false if nobody does, and it is the own model then. records is how far the
-// own records pull it.
-//
-// With noise in the releases honest models are as far apart as the noise is long: what lies
-// hides among them, and clipping would take of the honest what averages out of many. So the
-// step is that of eq. 6 then, as it is of few neighbours, and the personal fit has to judge.
+// own records pull it, which says nothing where it is noise: then the clip is all that holds
+// liars up.
 func (p *personal) pull(dst []float64, records float64) (neighbours []float64, std float64, heard bool) {
-	if p.asking.Protected() || len(p.edges) < enoughToJudge {
-		return p.mean(dst, p.model, p.noiseStd, math.Inf(1))
-	}
-	neighbours, std, heard = p.mean(dst, p.model, p.noiseStd, p.radius(p.model))
-	if !heard {
-		return neighbours, std, false
+	neighbours, std, heard = p.mean(dst, p.model, p.noiseStd)
+	if !heard || p.asking.Protected() || len(p.edges) < enoughToJudge {
+		return neighbours, std, heard
 	}
 	share := heldBack(neighbours, p.model, records)
 	return neighbours, math.Hypot(share*std, (1-share)*p.noiseStd), true

@@ -291,9 +291,9 @@ func repeated(m privacy.Mechanism) privacy.Policy {
 	return privacy.Policy{Schedule: privacy.NewSchedule(privacy.Step{Mechanism: m, Count: 1})}
 }
 
-// With noise the neighbours pull as the paper says, whatever is far away; without it one that
-// lies pulls no further than the records do.
-func TestWhoPullsUnderNoise(t *testing.T) {
+// One that lies pulls no further than an honest one is away; and where there is no noise in
+// them, all together pull no further than the records do.
+func TestHowFarLiarsPull(t *testing.T) {
 	for _, asking := range []privacy.Mechanism{must(privacy.NewGaussian(1, 3)), {}} {
 		p := testAgent(t, nil)
 		p.asking = asking
@@ -307,7 +307,7 @@ func TestWhoPullsUnderNoise(t *testing.T) {
 		}
 		p.edges[0].model = []float64{13, 0}
 		got, _, heard := p.pull(make([]float64, 2), 0.5)
-		if want := map[bool]float64{true: 2, false: 0.5}[asking.Protected()]; !heard || math.Abs(got[0]-want) > 1e-9 {
+		if want := map[bool]float64{true: 1, false: 0.5}[asking.Protected()]; !heard || math.Abs(got[0]-want) > 1e-9 {
 			t.Errorf("protected %v: pulled to %v, heard %v, want %v", asking.Protected(), got, heard, want)
 		}
 	}

@@ -207,7 +207,7 @@ func (a *propagation) Released(now time.Duration, answer privacy.Answer) Output 
 // release has been paid for. What was published is the agent's own state too.
 func (a *propagation) step(always bool) []Message {
 	a.fresh = false
-	mean, std, heard := a.mean(make([]float64, len(a.model)), a.model, a.noiseStd, a.radius(a.model))
+	mean, std, heard := a.mean(make([]float64, len(a.model)), a.model, a.noiseStd)
 	next, nextStd := mean, std
 	switch {
 	case a.fit == nil && !heard:
