@@ -112,8 +112,12 @@ func (n *neighbourhood) mean(dst, own []float64, ownStd float64) (mean []float64
 	return dst, std, true
 }
 
-// radius is that of ClippedGossip around own.
+// radius is that of ClippedGossip around own. Of few neighbours it is infinite, and how far
+// they are need not be worked out.
 func (n *neighbourhood) radius(own []float64) float64 {
+	if len(n.edges) < enoughToJudge {
+		return math.Inf(1)
+	}
 	n.scratch = n.scratch[:0]
 	for i := range n.edges {
 		if e := &n.edges[i]; e.round > 0 {
