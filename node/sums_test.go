@@ -36,7 +36,7 @@ func committeeTask(t *testing.T, keys []string) *learner.Task {
 	task.Release.Epsilon = 10 // as many records as here say little with more noise
 	task.Sums = learner.Sums{
 		Recipes:   []learner.Recipe{{Kind: "mean", Share: 1}},
-		Colluding: 1, Contributors: 100, Records: 1000, Epochs: 1, CloseSeconds: 8,
+		Colluding: 1, Contributors: 100, Records: 1000, Epochs: 1, CloseSeconds: 20,
 	}
 	for _, file := range keys {
 		id, err := datadir.NewIdentity(file)
