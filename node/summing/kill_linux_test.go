@@ -445,17 +445,18 @@ func (p *play) checkResult() {
 // a contributor offers is paid for and the same for ever. With one member gone for good after the sum was open, it
 // completes; with one that never comes, nothing is paid.
 func TestKillsOfProcesses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: processes that take seconds to start miss a sum that is open for three")
+	}
 	least := 100
 	if text := os.Getenv("P2PNODE_KILLS"); text != "" {
 		var err error
 		least, err = strconv.Atoi(text)
 		require.NoError(t, err)
-	} else if testing.Short() {
-		least = 10
 	}
 	random := rand.New(rand.NewPCG(15, 3))
 	kills, listed, views := 0, 0, 0
-	for number := 0; kills < least; number++ {
+	for number := 0; kills < least || listed == 0 && number < 8; number++ {
 		p := newPlay(t, number, 2)
 		absent, gone := -1, -1
 		if number%4 == 3 {
