@@ -129,7 +129,7 @@ func (p *personal) Released(now time.Duration, a privacy.Answer) Output {
 		p.estimate = p.estimate.including(p.round+1, p.task.aim(p.model, gradient), std)
 	}
 	floats.AddScaled(gradient, 2*lambda, p.model)
-	neighbours, theirStd, heard := p.pull(mean, p.task.Mu*c*floats.Norm(gradient, 2))
+	neighbours, theirStd, heard := p.pull(mean, gradient, c)
 	next := step(p.workspace.vector(len(p.model)), p.model, neighbours, gradient, alpha, p.task.Mu, c)
 	project(next, p.task.Radius)
 
@@ -152,15 +152,14 @@ func (p *personal) Released(now time.Duration, a privacy.Answer) Output {
 }
 
 // pull is where the neighbours pull the shared model, in the memory of dst, with the noise
-// in it; heard is false if nobody does, and it is the own model then. records is how far the
-// own records pull it, which says nothing where it is noise: then the clip is all that holds
-// liars up.
-func (p *personal) pull(dst []float64, records float64) (neighbours []float64, std float64, heard bool) {
+// in it; heard is false if nobody does, and it is the own model then. How far the own records
+// pull it says nothing where that is noise: then the clip is all that holds liars up.
+func (p *personal) pull(dst, gradient []float64, confidence float64) (neighbours []float64, std float64, heard bool) {
 	neighbours, std, heard = p.mean(dst, p.model, p.noiseStd)
 	if !heard || p.asking.Protected() || len(p.edges) < enoughToJudge {
 		return neighbours, std, heard
 	}
-	share := heldBack(neighbours, p.model, records)
+	share := heldBack(neighbours, p.model, p.task.Mu*confidence*floats.Norm(gradient, 2))
 	return neighbours, math.Hypot(share*std, (1-share)*p.noiseStd), true
 }
 

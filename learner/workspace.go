@@ -3,6 +3,8 @@ package learner
 import (
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"p2pnode/privacy"
 )
 
@@ -94,14 +96,22 @@ func (s *Workspace) clippedSums(t *training, l loss, m privacy.Mechanism, theta 
 		s.sums = append(s.sums, s.memory.NewSum(m, c.number, len(theta)))
 		sum := &s.sums[len(s.sums)-1]
 		for k := range c.slots {
-			if r := &c.slots[k]; r.x == nil {
-				l.gradient(gradient, theta, s.madeUp, madeUpLabel)
-				sum.AddEmpty(gradient)
-			} else {
-				l.gradient(gradient, theta, r.x, r.y)
-				sum.Add(gradient)
-			}
+			s.addGradient(sum, &c.slots[k], l, theta, gradient)
 		}
 	}
 	return s.sums
+}
+
+// addGradient adds the clipped gradient of a slot's loss at theta to a sum. With one
+// score it is a number times the features, and need not be written anywhere.
+func (s *Workspace) addGradient(sum *privacy.Sum, r *slot, l loss, theta, gradient []float64) {
+	x, y, add, addScaled := r.x, r.y, (*privacy.Sum).Add, (*privacy.Sum).AddScaled
+	if x == nil {
+		x, y, add, addScaled = s.madeUp, madeUpLabel, (*privacy.Sum).AddEmpty, (*privacy.Sum).AddEmptyScaled
+	}
+	if one, ok := l.(scalar); ok && addScaled(sum, one.f.slope(floats.Dot(theta, x), y), x) {
+		return
+	}
+	l.gradient(gradient, theta, x, y)
+	add(sum, gradient)
 }

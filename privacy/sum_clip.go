@@ -3,6 +3,8 @@ package privacy
 import (
 	"math"
 	"math/bits"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // quantise writes the clipped gradient to dst in grid units.
@@ -50,6 +52,25 @@ func (m *Mechanism) factor(gradient []float64) (f float64, ordinary, inside bool
 	return powerOfTwo(-m.grid), true, norm < clip*(1-0x1p-20) && len(gradient) <= 1<<20
 }
 
+// surelyInside says of the gradient scale x, which nobody has computed yet, that factor
+// will call it ordinary and inside; so it is added as addInside does it. Nothing rests on
+// its saying so of every one. factor compares the root of the sum of the squares of the
+// rounded products with the clip less a relative 2^-20. Here the square of scale times
+// the sum of the squares of x is compared with the square of the clip less a relative
+// 2^-18, which is less than that of the clip less 2^-19. The two sums differ by
+// less than a relative 2^-29: each is off by less than 2^-31 (see factor), the products
+// round by a relative 2^-53 each, and what underflows anywhere is below 2^-1000, where
+// the sum is above 2^-800. A scale of 0 gives zeros, which both add alike.
+func (m *Mechanism) surelyInside(scale float64, x []float64) bool {
+	if m.l1() || len(x) > 1<<20 {
+		return false
+	}
+	squares := floats.Dot(x, x)
+	norm, clip := scale*scale*squares, float64(m.clip)*powerOfTwo(m.grid)
+	ordinary := norm > 2*smallestSquare && norm < largestSquare/2 && squares > smallestSquare && squares < largestSquare
+	return norm < clip*clip*(1-0x1p-18) && (ordinary || scale == 0)
+}
+
 // Squares of norms within these bounds have lost nothing that counts to underflow,
 // and every factor is far from the ends of float64.
 const smallestSquare, largestSquare = 0x1p-800, 0x1p800
@@ -78,6 +99,14 @@ func addInside(total []int64, gradient []float64, factor float64) {
 	total = total[:len(gradient)]
 	for j, g := range gradient {
 		total[j] += int64(g * factor)
+	}
+}
+
+// addScaledInside is addInside of the gradient scale x.
+func addScaledInside(total []int64, x []float64, scale, factor float64) {
+	total = total[:len(x)]
+	for j, v := range x {
+		total[j] += int64(scale * v * factor)
 	}
 }
 

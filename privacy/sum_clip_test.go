@@ -348,3 +348,92 @@ func TestShrinkTakesTheLastUnit(t *testing.T) {
 		t.Errorf("it becomes %v", v)
 	}
 }
+
+// addsAlike reports whether AddScaled either adds what Add of the product does, or nothing.
+func addsAlike(t *testing.T, m Mechanism, scale float64, x []float64) (taken bool) {
+	t.Helper()
+	product := make([]float64, len(x))
+	for j, v := range x {
+		product[j] = scale * v
+	}
+	for _, empty := range []bool{false, true} {
+		sum, plain := m.NewSum(1, len(x)), m.NewSum(1, len(x))
+		add, addScaled := plain.Add, sum.AddScaled
+		if empty {
+			add, addScaled = plain.AddEmpty, sum.AddEmptyScaled
+		}
+		if taken = addScaled(scale, x); taken {
+			add(product)
+		}
+		if !slices.Equal(sum.total, plain.total) || sum.slots != plain.slots || len(sum.records) > 0 {
+			t.Errorf("%+v: %v times %v adds %v in %d slots, empty %v; want %v in %d", m, scale, x, sum.total, sum.slots, empty, plain.total, plain.slots)
+		}
+	}
+	return taken
+}
+
+// A gradient that is a number times the features adds the same integers in one pass as
+// when it is written down first, at every scale and with hostile numbers; and one pass does
+// for nearly all that are well inside the clip.
+func TestAddScaledIsAdd(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 22))
+	inside, taken := 0, 0
+	for i := range 20_000 {
+		m, clip, _ := randomMechanism(t, rng)
+		dim := 1 + rng.IntN(20)
+		if i%1000 == 0 {
+			dim = 100_000
+		}
+		x := randomGradient(rng, dim, math.Exp(rng.NormFloat64()*3))
+		scale := rng.NormFloat64() * clip / math.Sqrt(sumOfSquares(x)) // often near the clip
+		if i%10 == 0 {
+			scale = hostile[rng.IntN(len(hostile))]
+		}
+		did := addsAlike(t, m, scale, x)
+		size := math.Sqrt(sumOfSquares(x))
+		usual := func(v float64) bool { return v > 0x1p-390 && v < 0x1p390 }
+		if norm := math.Abs(scale) * size; norm < .99*m.Clip() && usual(norm) && usual(size) && usual(math.Abs(scale)) && !m.l1() && m.slots == 0 {
+			inside++
+			taken += boolInt(did)
+		}
+	}
+	if inside < 1000 || taken < inside {
+		t.Errorf("%d of %d inside the clip were added in one pass", taken, inside)
+	}
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// At the clip itself, and within a few roundings of where the one pass gives up.
+func TestAddScaledNearTheClip(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 23))
+	for range 2000 {
+		m, clip, _ := randomMechanism(t, rng)
+		x := randomGradient(rng, 1+rng.IntN(20), 1)
+		for _, margin := range []float64{0, 0x1p-21, 0x1p-20, 0x1p-19, 0x1p-18} {
+			scale := clip * (1 - margin) / math.Sqrt(sumOfSquares(x))
+			for range 4 {
+				addsAlike(t, m, scale, x)
+				scale = math.Nextafter(scale, 0)
+			}
+		}
+	}
+}
+
+func FuzzAddScaled(f *testing.F) {
+	for i, h := range hostile {
+		f.Add(uint(i), 1.0, 3.0, h, binary.LittleEndian.AppendUint64(nil, math.Float64bits(0.5)))
+	}
+	f.Fuzz(func(t *testing.T, law uint, clip, noise, scale float64, data []byte) {
+		m, err := laws[law%uint(len(laws))].make(clip, noise)
+		if err != nil {
+			return
+		}
+		addsAlike(t, m, scale, numbers(data))
+	})
+}

@@ -173,7 +173,7 @@ func (h *shard) carry(p posted, letter arrival) {
 		h.lost++
 	}
 	letter.from = p.from
-	home := p.to / h.s.size
+	home := p.to >> h.s.shift
 	for _, at := range copies[:n] {
 		h.flying++
 		letter.at = at

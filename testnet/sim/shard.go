@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"math/bits"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -10,9 +11,9 @@ import (
 	"p2pnode/privacy"
 )
 
-// Shards have at least minShard agents, and there are at most maxShards of them:
-// numbers that do not depend on the machine, and enough for its processors to have
-// about equally much to do.
+// Shards have a power of two of agents, at least minShard, and there are at most maxShards
+// of them: numbers that do not depend on the machine, and enough for its processors to
+// have about equally much to do.
 const minShard, maxShards = 64, 32
 
 // shard is a part of the agents, with everything that one goroutine needs to let
@@ -59,7 +60,8 @@ func (s *simulation) divide() {
 	if s.Wrap != nil {
 		size = max(1, n)
 	}
-	s.size = int32(size)
+	s.shift = uint8(bits.Len(uint(size - 1)))
+	size = 1 << s.shift
 	s.shards = make([]shard, (n+size-1)/size)
 	for i := range s.shards {
 		count := min(size, n-i*size)
@@ -74,7 +76,7 @@ func (s *simulation) divide() {
 }
 
 // home is the shard of an agent.
-func (s *simulation) home(i int32) *shard { return &s.shards[i/s.size] }
+func (s *simulation) home(i int32) *shard { return &s.shards[i>>s.shift] }
 
 // worthwhile is how many events a window must have had for the next to be given to
 // several processors: below, they would mostly wait for each other.
@@ -157,7 +159,7 @@ func (h *shard) arrange(i int32) { h.agenda.set(i-h.first, h.due(i)) }
 // they have released.
 func (h *shard) takeIn() {
 	h.publish()
-	me := h.first / h.s.size
+	me := h.first >> h.s.shift
 	for from := range h.s.shards {
 		box := &h.s.shards[from].out[me]
 		for _, d := range *box {

@@ -104,7 +104,7 @@ type simulation struct {
 	Config
 	actors  []actor
 	shards  []shard
-	size    int32                // of a shard
+	shift   uint8                // of an agent's number to that of its shard
 	index   map[learner.ID]int32 // looked up, never iterated
 	clocked bool                 // agents' clocks go on for ever: an armed timer does not mean that there is work left
 	pull    bool                 // agents take models when they wake; else messages are handled when they arrive
