@@ -52,7 +52,7 @@ func TestMeanWithLiars(t *testing.T) {
 	}
 	n.set(edges)
 	for i := range n.edges {
-		e := &n.edges[i]
+		e := &n.latest[i]
 		e.round, e.model = 1, []float64{1, 0}
 		if i < 9 {
 			e.model = []float64{0, 100}
@@ -63,7 +63,7 @@ func TestMeanWithLiars(t *testing.T) {
 		t.Errorf("mean %v, want each liar at distance 1", mean)
 	}
 	for i := range n.edges {
-		n.edges[i].model = []float64{0.3, 0.7}
+		n.latest[i].model = []float64{0.3, 0.7}
 	}
 	want := make([]float64, 2)
 	for range 20 {

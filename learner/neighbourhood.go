@@ -12,43 +12,69 @@ import (
 // neighbourhood is an agent's edges with the newest shared model heard over
 // each.
 type neighbourhood struct {
-	self  ID
-	edges []edge // sorted by peer
+	self      ID
+	workspace *Workspace // nil: new memory every time
+	listening bool       // somebody is, at the other end of an edge
+	edges     []Edge     // sorted by peer
+	latest    []latest   // of each edge
 
 	scratch []float64 // of radius
 }
 
-// edge is a neighbour and the newest it said.
-type edge struct {
-	Edge
-	round    uint64 // 0: nothing yet
-	noiseStd float64
+// latest is the newest that a neighbour said, and what is read of it at each wake.
+type latest struct {
 	model    []float64 // nil before
-	distance float64   // of the model from the own one, while their mean is taken
+	round    uint64    // 0: nothing yet
+	noiseStd float64
+	weight   float64 // of the edge
 }
 
 // set replaces the edges and keeps what was heard from those that stay. Edges
 // without a positive finite weight, to itself, or named twice are ignored.
 func (n *neighbourhood) set(edges []Edge) {
-	old := n.edges
-	fresh := make([]edge, 0, len(edges))
-	for _, e := range edges {
-		if e.Weight > 0 && !math.IsInf(e.Weight, 0) && e.Peer != n.self {
-			fresh = append(fresh, edge{Edge: e})
-		}
+	if !n.among(edges) {
+		n.replace(edges)
+	} else {
+		copy(n.edges, edges)
 	}
-	slices.SortStableFunc(fresh, func(a, b edge) int { return cmp.Compare(a.Peer, b.Peer) })
-	fresh = slices.CompactFunc(fresh, func(a, b edge) bool { return a.Peer == b.Peer })
-	for i := range fresh {
-		if k, found := findEdge(old, fresh[i].Peer); found {
-			fresh[i].round, fresh[i].noiseStd, fresh[i].model = old[k].round, old[k].noiseStd, old[k].model
-		}
+	n.listening = false
+	for i, e := range n.edges {
+		n.latest[i].weight = e.Weight
+		n.listening = n.listening || e.Live
 	}
-	n.edges = fresh
 }
 
-func findEdge(edges []edge, peer ID) (int, bool) {
-	return slices.BinarySearchFunc(edges, peer, func(e edge, id ID) int { return cmp.Compare(e.Peer, id) })
+// among reports whether these are edges that an agent can have, to the peers that it has
+// some to, in their order.
+func (n *neighbourhood) among(edges []Edge) bool {
+	return slices.EqualFunc(n.edges, edges, func(a, b Edge) bool { return a.Peer == b.Peer && n.usable(b) })
+}
+
+func (n *neighbourhood) usable(e Edge) bool {
+	return e.Weight > 0 && !math.IsInf(e.Weight, 0) && e.Peer != n.self
+}
+
+// replace is set for other peers.
+func (n *neighbourhood) replace(edges []Edge) {
+	fresh := n.workspace.newEdges(len(edges))[:0]
+	for _, e := range edges {
+		if n.usable(e) {
+			fresh = append(fresh, e)
+		}
+	}
+	slices.SortStableFunc(fresh, func(a, b Edge) int { return cmp.Compare(a.Peer, b.Peer) })
+	fresh = slices.CompactFunc(fresh, func(a, b Edge) bool { return a.Peer == b.Peer })
+	list := n.workspace.newLatest(len(fresh))
+	for i, e := range fresh {
+		if k, found := findEdge(n.edges, e.Peer); found {
+			list[i] = n.latest[k]
+		}
+	}
+	n.edges, n.latest = fresh, list
+}
+
+func findEdge(edges []Edge, peer ID) (int, bool) {
+	return slices.BinarySearchFunc(edges, peer, func(e Edge, id ID) int { return cmp.Compare(e.Peer, id) })
 }
 
 // hear takes a neighbour's model of p parameters if it is newer than the last.
@@ -57,24 +83,19 @@ func (n *neighbourhood) hear(m *Message, p int) error {
 	if !found {
 		return ErrStranger
 	}
-	return n.edges[i].hear(m, p)
+	return n.latest[i].hear(m, p)
 }
 
 // hear takes a model of p parameters if it is newer than the last.
-func (e *edge) hear(m *Message, p int) error {
+func (l *latest) hear(m *Message, p int) error {
 	switch {
 	case m.Kind != KindModel || len(m.Real) != p || !finite(m.Real) || !(m.NoiseStd >= 0) || math.IsInf(m.NoiseStd, 0):
 		return ErrShape
-	case m.Round <= e.round:
+	case m.Round <= l.round:
 		return ErrStale
 	}
-	e.round, e.noiseStd, e.model = m.Round, m.NoiseStd, m.Real
+	l.round, l.noiseStd, l.model = m.Round, m.NoiseStd, m.Real
 	return nil
-}
-
-// listened reports whether anybody is listening.
-func (n *neighbourhood) listened() bool {
-	return slices.ContainsFunc(n.edges, func(e edge) bool { return e.Live })
 }
 
 // mean returns sum_j (W_ij/D_i) T_j over the neighbours heard so far, each clipped around
@@ -83,27 +104,33 @@ func (n *neighbourhood) listened() bool {
 // then the mean is own, not a copy, since the agent agrees with itself.
 func (n *neighbourhood) mean(dst, own []float64, ownStd float64) (mean []float64, std float64, heard bool) {
 	var degree float64
-	for i := range n.edges {
-		if n.edges[i].round > 0 {
-			degree += n.edges[i].Weight
+	for i := range n.latest {
+		if n.latest[i].round > 0 {
+			degree += n.latest[i].weight
 		}
 	}
 	if degree == 0 {
 		return own, 0, false
 	}
 	clear(dst)
-	radius, kept := n.radius(own), 0.
-	for i := range n.edges {
-		e := &n.edges[i]
+	radius, distances := n.radius(own)
+	kept := 0.
+	for i := range n.latest {
+		e := &n.latest[i]
 		if e.round == 0 {
 			continue
 		}
-		w := e.Weight / degree
-		left := addClipped(dst, e.model, w, e.distance, radius)
-		kept += left
+		w, left := e.weight/degree, 0.
+		if distances == nil {
+			floats.AddScaled(dst, w, e.model)
+		} else {
+			left = addClipped(dst, e.model, w, distances[i], radius)
+			kept += left
+		}
 		if e.noiseStd > 0 {
 			std = math.Hypot(std, (w-left)*e.noiseStd)
 		}
+		n.workspace.between()
 	}
 	if kept > 0 {
 		floats.AddScaled(dst, kept, own)
@@ -112,28 +139,30 @@ func (n *neighbourhood) mean(dst, own []float64, ownStd float64) (mean []float64
 	return dst, std, true
 }
 
-// radius is that of ClippedGossip around own. Of few neighbours it is infinite, and how far
-// they are need not be worked out.
-func (n *neighbourhood) radius(own []float64) float64 {
+// radius is that of ClippedGossip around own, and how far away the model of each edge is.
+// Of few neighbours it is infinite, and how far they are need not be worked out.
+func (n *neighbourhood) radius(own []float64) (radius float64, distances []float64) {
 	if len(n.edges) < enoughToJudge {
-		return math.Inf(1)
+		return math.Inf(1), nil
 	}
-	n.scratch = n.scratch[:0]
-	for i := range n.edges {
-		if e := &n.edges[i]; e.round > 0 {
-			e.distance = floats.Distance(e.model, own, 2)
-			n.scratch = append(n.scratch, e.distance)
+	k := len(n.edges)
+	n.scratch = slices.Grow(n.scratch[:0], 2*k)[:2*k]
+	distances, heard := n.scratch[:k], n.scratch[k:k]
+	for i := range n.latest {
+		if n.latest[i].round > 0 {
+			distances[i] = floats.Distance(n.latest[i].model, own, 2)
+			heard = append(heard, distances[i])
 		}
 	}
-	return gossipRadius(n.scratch, len(n.edges))
+	return gossipRadius(heard, k), distances
 }
 
 // heard returns a copy of what was heard, as [State] has it.
 func (n *neighbourhood) heard() []Heard {
 	var list []Heard
-	for i := range n.edges {
-		if e := &n.edges[i]; e.round > 0 {
-			list = append(list, Heard{e.Peer, e.Weight, e.round, e.noiseStd, slices.Clone(e.model)})
+	for i := range n.latest {
+		if e := &n.latest[i]; e.round > 0 {
+			list = append(list, Heard{n.edges[i].Peer, e.weight, e.round, e.noiseStd, slices.Clone(e.model)})
 		}
 	}
 	return list
@@ -152,7 +181,7 @@ func (n *neighbourhood) resume(list []Heard, p int) error {
 			return fmt.Errorf("learner: the saved model of %s does not fit the task", h.Peer)
 		}
 		if i, found := findEdge(n.edges, h.Peer); found {
-			e := &n.edges[i]
+			e := &n.latest[i]
 			e.round, e.noiseStd, e.model = h.Round, h.NoiseStd, slices.Clone(h.Model)
 		}
 	}

@@ -23,11 +23,12 @@ func personalLearner() descriptor {
 // at a common public point and unheard neighbours pull toward it; left out, they
 // measured a little better, and one that never speaks does no harm.
 func newPersonal(c Config) (Agent, error) {
-	p := &personal{
+	p := c.Workspace.newPersonal()
+	*p = personal{
 		task: c.Task, loss: c.Workspace.lossOf(c.Task), policy: c.Policy, made: c.Made,
 		clock:         clock{wakeMean: c.WakeMean, schedule: c.Schedule},
-		neighbourhood: neighbourhood{self: c.Self},
-		workspace:     c.Workspace,
+		neighbourhood: neighbourhood{self: c.Self, workspace: c.Workspace},
+		training:      training{workspace: c.Workspace},
 		model:         make([]float64, c.Task.Dimension()),
 	}
 	return p, p.resume(c.Resume)
@@ -40,8 +41,7 @@ type personal struct {
 	policy privacy.Policy
 	clock
 	neighbourhood
-	training  training
-	workspace *Workspace // nil: new memory every time
+	training training
 
 	round    uint64
 	model    []float64 // as published: what the others saw is what it goes on from
@@ -87,7 +87,7 @@ func (p *personal) Receive(now time.Duration, m Message) (Output, error) {
 func (p *personal) Tick(now time.Duration) Output {
 	due := p.rings(now)
 	out := p.output(now)
-	if !due || p.asked || !p.training.active() || !p.listened() {
+	if !due || p.asked || !p.training.active() || !p.listening {
 		return out
 	}
 	p.asking, p.asked = p.policy.Next(p.made)

@@ -170,7 +170,7 @@ func (a *propagation) output(now time.Duration) Output {
 }
 
 // releases reports whether the release can be made now.
-func (a *propagation) releases() bool { return a.left && a.training.active() && a.listened() }
+func (a *propagation) releases() bool { return a.left && a.training.active() && a.listening }
 
 // query asks for the release of the local fit of the oldest cohort that has not
 // been refused.

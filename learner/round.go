@@ -88,7 +88,7 @@ func (r *rounds) begin(now time.Duration, p *standing, out *Output) bool {
 	if round > r.task.Rounds.last() {
 		return false
 	}
-	if !r.hood.listened() {
+	if !r.hood.listening {
 		r.patient = 0
 		return false
 	}

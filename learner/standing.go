@@ -20,9 +20,9 @@ type standing struct {
 
 // standing looks at the neighbours.
 func (r *rounds) standing(now time.Duration) standing {
-	all := r.ranked(func(*edge) bool { return true })
+	all := r.ranked(func(Edge) bool { return true })
 	two := rank(all, max(2, few(len(all))+1))
-	live := r.ranked(func(e *edge) bool { return e.Live })
+	live := r.ranked(func(e Edge) bool { return e.Live })
 	p := standing{newest: rank(live, 1), some: rank(live, few(len(live))+1), most: rank(live, enough(len(live)))}
 	if two > r.round {
 		p.jump = two
@@ -35,11 +35,11 @@ func (r *rounds) standing(now time.Duration) standing {
 
 // ranked returns the newest rounds of those neighbours, the highest first, in memory that
 // the next call takes.
-func (r *rounds) ranked(of func(*edge) bool) []uint64 {
+func (r *rounds) ranked(of func(Edge) bool) []uint64 {
 	r.ranks = r.ranks[:0]
 	for i := range r.hood.edges {
-		if of(&r.hood.edges[i]) {
-			r.ranks = append(r.ranks, r.hood.edges[i].round)
+		if of(r.hood.edges[i]) {
+			r.ranks = append(r.ranks, r.hood.latest[i].round)
 		}
 	}
 	slices.SortFunc(r.ranks, func(a, b uint64) int { return cmp.Compare(b, a) })

@@ -13,8 +13,9 @@ import (
 
 // training is the training set behind an agent: its record slots by cohort.
 type training struct {
-	cohorts []cohort // sorted by number
-	last    Seq
+	workspace *Workspace // nil: new memory every time
+	cohorts   []cohort   // sorted by number
+	last      Seq
 }
 
 // cohort is a group of slots that share one budget. Once the door has refused
@@ -77,7 +78,7 @@ func (t *training) add(records []Record) {
 		}
 		c := &t.cohorts[i]
 		if c.slots == nil {
-			c.slots = make([]slot, 0, len(records)) // usually all of them
+			c.slots = t.workspace.newSlots(len(records))[:0] // usually all of them
 		}
 		c.slots = append(c.slots, slot{r.Seq, flushed(r.X), flush(r.Y)})
 	}

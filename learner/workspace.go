@@ -19,6 +19,9 @@ type Workspace struct {
 	// another release, and none of those who were sent it can look at it any more:
 	// they took a newer one from the agent, or lost the edge, or never take it.
 	Vector func() []float64
+	// Between, if set, is called at each wake of learner "personal" whenever it has done
+	// with a record or a neighbour: for a driver with a little to do all the time.
+	Between func()
 
 	checked        *Task
 	loss           loss // of the checked task: one for all, which stays in the cache
@@ -28,6 +31,59 @@ type Workspace struct {
 	sums           []privacy.Sum
 	query          Query
 	send           [1]Message
+
+	personals places[personal]
+	edges     places[Edge]
+	latest    places[latest]
+	slots     places[slot]
+}
+
+// places is memory for what agents have, one after the other in the order in which they took
+// it: those of a simulation are too many for a cache, and each wakes in one go.
+type places[T any] struct {
+	free []T
+	made int // the last time, twice as many as before
+}
+
+// leastPlaces are how many are made at first, and mostPlaces how many at last.
+const leastPlaces, mostPlaces = 64, 1 << 14
+
+func (b *places[T]) take(n int) []T {
+	if n > len(b.free) {
+		b.made = max(n, leastPlaces, min(2*b.made, mostPlaces))
+		b.free = make([]T, b.made)
+	}
+	taken := b.free[:n:n]
+	b.free = b.free[n:]
+	return taken
+}
+
+func (s *Workspace) newPersonal() *personal {
+	if s == nil {
+		return new(personal)
+	}
+	return &s.personals.take(1)[0]
+}
+
+func (s *Workspace) newEdges(n int) []Edge {
+	if s == nil {
+		return make([]Edge, n)
+	}
+	return s.edges.take(n)
+}
+
+func (s *Workspace) newLatest(n int) []latest {
+	if s == nil {
+		return make([]latest, n)
+	}
+	return s.latest.take(n)
+}
+
+func (s *Workspace) newSlots(n int) []slot {
+	if s == nil {
+		return make([]slot, n)
+	}
+	return s.slots.take(n)
 }
 
 // vectors returns two vectors of length p with anything in them.
@@ -35,6 +91,12 @@ func (s *Workspace) vectors(p int) (gradient, mean []float64) {
 	s.gradient = slices.Grow(s.gradient[:0], p)[:p]
 	s.mean = slices.Grow(s.mean[:0], p)[:p]
 	return s.gradient, s.mean
+}
+
+func (s *Workspace) between() {
+	if s != nil && s.Between != nil {
+		s.Between()
+	}
 }
 
 // check is an error unless the task is valid. Without a workspace it is asked every
@@ -97,6 +159,7 @@ func (s *Workspace) clippedSums(t *training, l loss, m privacy.Mechanism, theta 
 		sum := &s.sums[len(s.sums)-1]
 		for k := range c.slots {
 			s.addGradient(sum, &c.slots[k], l, theta, gradient)
+			s.between()
 		}
 	}
 	return s.sums

@@ -28,8 +28,9 @@ type actor struct {
 	sorted  bool  // ties by peer
 
 	door     door
-	edges    []learner.Edge    // as if nobody were away
-	schedule *rand.Rand        // of its wakes
+	edges    []learner.Edge // as if nobody were away
+	schedule rand.Rand      // of its wakes, from pcg
+	pcg      rand.PCG
 	masks    rand.PCG          // like schedule it goes on after a restart: no mask comes twice
 	cohort   privacy.Cohort    // the first one
 	recorder *learner.Recorder // nil without a trace
@@ -73,7 +74,8 @@ func (s *simulation) newActor(i int32) error {
 	if a.door, err = newDoor(p, s.Seed, int(i)); err != nil {
 		return err
 	}
-	a.schedule = AgentSchedule(s.Seed, int(i))
+	a.pcg = *rand.NewPCG(s.Seed, 2*uint64(i))
+	a.schedule = *rand.New(&a.pcg)
 	a.masks = *AgentMasks(s.Seed, int(i))
 	return s.start(i, p.Start)
 }
@@ -83,7 +85,7 @@ func (s *simulation) start(i int32, resume *learner.State) error {
 	p, a, h := &s.Participants[i], &s.actors[i], s.home(i)
 	c := learner.Config{
 		Self: p.ID, Task: s.Task, Policy: p.Policy, Made: a.door.made, Resume: resume,
-		WakeMean: s.WakeMean.Seconds(), Schedule: a.schedule, Masks: &a.masks,
+		WakeMean: s.WakeMean.Seconds(), Schedule: &a.schedule, Masks: &a.masks,
 	}
 	if s.Wrap == nil {
 		c.Workspace = &h.workspace

@@ -1,50 +1,95 @@
 package sim
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"p2pnode/learner"
+)
 
 // Agents that wake one after the other lie anywhere in memory, and most of a wake would
 // be waiting for it. So while one is at work, what the next ones will touch is brought
-// into the cache: where one thing says where the next lies, a wake earlier each.
+// into the cache: where one thing says where the next lies, a wake earlier each. All at
+// once would be more than a processor has on its way at a time, so it is asked for in pieces,
+// one whenever the agent at work has done with a record or a neighbour.
 
-// lineSize is that of the caches of all processors that are asked.
-const lineSize = 64
+// piece is some lines of memory that will be touched.
+type piece struct {
+	at    unsafe.Pointer
+	lines int
+}
+
+// lineSize is that of the caches of all processors that are asked, and mostLines how many
+// lines a piece has at most.
+const lineSize, mostLines = 64, 8
 
 // ahead prepares the wakes that come after the k-th of a window.
 func (h *shard) ahead(k int) {
 	if !h.s.pull {
 		return
 	}
-	if k+3 < len(h.awake) {
-		fetch(&h.s.actors[h.first+h.awake[k+3]], 1)
+	for range h.pieces {
+		h.between()
 	}
-	if k+2 < len(h.awake) {
-		h.fetchTies(h.first + h.awake[k+2])
+	h.pieces, h.asked = h.pieces[:0], 0
+	if i, there := h.waking(k + 1); there {
+		h.showVersions(i)
 	}
-	if k+1 < len(h.awake) {
-		h.fetchVersions(h.first + h.awake[k+1])
+	for stage := learner.Stages - 1; stage >= 0; stage-- { // the most urgent first
+		if i, there := h.waking(k + learner.Stages - stage); there {
+			h.s.actors[i].listener.Ahead(stage, h.near)
+		}
+	}
+	if i, there := h.waking(k + 3); there && len(h.s.actors[i].ties) > 0 {
+		show(h, &h.s.actors[i].ties[0], len(h.s.actors[i].ties))
+	}
+	if i, there := h.waking(k + learner.Stages + 1); there {
+		show(h, &h.s.actors[i], 1)
 	}
 }
 
-func (h *shard) fetchTies(i int32) {
-	if ties := h.s.actors[i].ties; len(ties) > 0 {
-		fetch(&ties[0], len(ties))
+// waking is who wakes k-th in the window.
+func (h *shard) waking(k int) (i int32, there bool) {
+	if k >= len(h.awake) {
+		return 0, false
 	}
+	return h.first + h.awake[k], true
 }
 
-// fetchVersions fetches the newest versions of an agent's neighbours that it does not hold.
-func (h *shard) fetchVersions(i int32) {
+// showVersions shows the newest versions of an agent's neighbours, and where its own next
+// one will be.
+func (h *shard) showVersions(i int32) {
 	ties := h.s.actors[i].ties
 	for k := range ties {
 		t := &ties[k]
-		if n := h.s.newest[t.peer]; n != t.held {
+		if n := h.s.newest[t.peer]; n != nothing {
 			slot := h.s.home(t.peer).pool.slot(n)
-			fetch(&slot[0], len(slot))
+			show(h, &slot[0], len(slot))
 		}
+	}
+	if last := len(h.pool.free) - 2; last >= 0 {
+		slot := h.pool.slot(h.pool.free[last])
+		show(h, &slot[0], len(slot))
 	}
 }
 
-// fetch fetches what lies from first on.
-func fetch[T any](first *T, count int) {
-	size := count * int(unsafe.Sizeof(*first))
-	prefetch(unsafe.Pointer(first), (size+lineSize-1)/lineSize)
+// show shows what lies from first on.
+func show[T any](h *shard, first *T, count int) {
+	h.show(unsafe.Pointer(first), uintptr(count)*unsafe.Sizeof(*first))
+}
+
+// show notes memory that will be touched, in pieces.
+func (h *shard) show(at unsafe.Pointer, size uintptr) {
+	for lines := int(size+lineSize-1) / lineSize; lines > 0; lines -= mostLines {
+		h.pieces = append(h.pieces, piece{at, min(lines, mostLines)})
+		at = unsafe.Add(at, mostLines*lineSize)
+	}
+}
+
+// between has the processor fetch the next piece.
+func (h *shard) between() {
+	if h.asked < len(h.pieces) {
+		p := h.pieces[h.asked]
+		h.asked++
+		prefetch(p.at, p.lines)
+	}
 }

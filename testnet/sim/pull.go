@@ -41,9 +41,9 @@ func (s *simulation) pulls() bool {
 // window on: none can arrive before.
 func (h *shard) release(i int32, now time.Duration, m *learner.Message) {
 	a := &h.s.actors[i]
-	v := version{at: now, round: m.Round, noiseStd: m.NoiseStd, previous: a.said}
-	if a.said != nothing {
-		v.before = h.pool.at(a.said).at
+	v := version{at: [3]time.Duration{now, longAgo, longAgo}, round: m.Round, noiseStd: m.NoiseStd, previous: a.said}
+	if a.said != nothing { // of the round before
+		copy(v.at[1:], h.pool.at(a.said).at[:])
 	}
 	a.said = h.pool.store(v)
 	h.released = append(h.released, i)
@@ -59,7 +59,7 @@ func (h *shard) release(i int32, now time.Duration, m *learner.Message) {
 }
 
 func (v *version) posted(from, to int32) posted {
-	return posted{from, to, v.at, learner.KindModel, v.round}
+	return posted{from, to, v.at[0], learner.KindModel, v.round}
 }
 
 // publish lets the others see what the shard's agents have released in the window.
@@ -77,7 +77,7 @@ func (s *simulation) since(looked time.Duration, from int32) iter.Seq2[int32, *v
 		p := &s.home(from).pool
 		for n := s.newest[from]; n != nothing; {
 			v := p.at(n)
-			if !yield(n, v) || v.before+s.longest <= looked {
+			if !yield(n, v) || v.at[1]+s.longest <= looked {
 				return
 			}
 			n = v.previous
@@ -107,6 +107,7 @@ func (h *shard) catchUp(i int32, now time.Duration) error {
 func (h *shard) take(i int32, looked, now time.Duration) error {
 	a := &h.s.actors[i]
 	for k := range a.ties {
+		h.between()
 		if n := h.newest(i, k, looked, now); n != nothing {
 			if err := h.hand(i, k, n); err != nil {
 				return err
@@ -120,25 +121,30 @@ func (h *shard) take(i int32, looked, now time.Duration) error {
 // news. Those before that would have been when they arrived count as taken, too.
 func (h *shard) newest(i int32, k int, looked, now time.Duration) int32 {
 	t := &h.s.actors[i].ties[k]
+	n := h.s.newest[t.peer]
+	if n == nothing || n == t.held {
+		return nothing
+	}
 	p := &h.s.home(t.peer).pool
+	v := p.at(n)
 	heard, earliest := int32(nothing), learner.Never
-	for n := h.s.newest[t.peer]; n != nothing && n != t.held; {
-		v := p.at(n)
-		if v.round <= t.round {
-			break
-		}
-		if at := h.s.arrival(v.posted(t.peer, i), looked, now); at <= min(now, earliest) {
+	for back := 0; v.round-uint64(back) > t.round; {
+		m := posted{t.peer, i, v.at[back], learner.KindModel, v.round - uint64(back)}
+		if at := h.s.arrival(m, looked, now); at <= min(now, earliest) {
 			earliest = at
 			h.taken++
 			h.last = max(h.last, at)
 			if heard == nothing {
-				heard = n
+				heard = p.before(n, back)
 			}
 		}
-		if v.before+h.s.longest <= looked {
+		if back++; back == len(v.at) {
+			n, back = p.before(n, back-1), 1
+			v = p.at(n)
+		}
+		if v.at[back]+h.s.longest <= looked {
 			break
 		}
-		n = v.previous
 	}
 	return heard
 }

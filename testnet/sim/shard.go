@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"p2pnode/learner"
 	"p2pnode/privacy"
@@ -43,6 +44,9 @@ type shard struct {
 	released  []int32         // agents, in this window
 	awake     []int32         // in this window
 	edges     []learner.Edge
+	pieces    []piece // of memory that those who wake next will touch
+	asked     int     // how many of them the processor was asked to fetch
+	near      func(at unsafe.Pointer, size uintptr)
 
 	estimates []talk // published in this window
 }
@@ -65,9 +69,14 @@ func (s *simulation) divide() {
 	s.shards = make([]shard, (n+size-1)/size)
 	for i := range s.shards {
 		count := min(size, n-i*size)
-		s.shards[i] = shard{
+		h := &s.shards[i]
+		*h = shard{
 			s: s, first: int32(i * size), agenda: newAgenda(count, learner.Never),
 			out: make([][]dispatch, len(s.shards)), message: learner.Message{Kind: learner.KindModel},
+		}
+		h.near = h.show
+		if s.pull {
+			h.workspace.Between = h.between
 		}
 	}
 	if s.pull {
