@@ -168,13 +168,17 @@ func (s *Workspace) clippedSums(t *training, l loss, m privacy.Mechanism, theta 
 // addGradient adds the clipped gradient of a slot's loss at theta to a sum. With one
 // score it is a number times the features, and need not be written anywhere.
 func (s *Workspace) addGradient(sum *privacy.Sum, r *slot, l loss, theta, gradient []float64) {
-	x, y, add, addScaled := r.x, r.y, (*privacy.Sum).Add, (*privacy.Sum).AddScaled
+	x, y := r.x, r.y
 	if x == nil {
-		x, y, add, addScaled = s.madeUp, madeUpLabel, (*privacy.Sum).AddEmpty, (*privacy.Sum).AddEmptyScaled
+		x, y = s.madeUp, madeUpLabel
 	}
-	if one, ok := l.(scalar); ok && addScaled(sum, one.f.slope(floats.Dot(theta, x), y), x) {
+	if one, ok := l.(scalar); ok && sum.AddScaled(one.f.slope(floats.Dot(theta, x), y), x, r.x != nil) {
 		return
 	}
 	l.gradient(gradient, theta, x, y)
-	add(sum, gradient)
+	if r.x != nil {
+		sum.Add(gradient)
+	} else {
+		sum.AddEmpty(gradient)
+	}
 }

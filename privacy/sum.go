@@ -55,21 +55,20 @@ func (s *Sum) AddEmpty(like []float64) { s.add(like, 0) }
 // AddScaled is Add of scale times x, the form of a gradient of a loss of one score,
 // in one pass over x, if the product is surely inside the clip. Otherwise it changes
 // nothing and returns false, and the caller adds the product with Add. The sum gets the
-// same integers either way.
-func (s *Sum) AddScaled(scale float64, x []float64) bool { return s.addScaled(scale, x, 1) }
-
-// AddEmptyScaled is to AddScaled as AddEmpty is to Add.
-func (s *Sum) AddEmptyScaled(scale float64, x []float64) bool { return s.addScaled(scale, x, 0) }
-
-// addScaled is AddScaled of weight times the contribution; weight is 1 or 0.
-func (s *Sum) addScaled(scale float64, x []float64, weight float64) bool {
+// same integers either way. Where there is no record the slot is filled with nothing, as
+// by AddEmpty.
+func (s *Sum) AddScaled(scale float64, x []float64, there bool) bool {
 	if !s.alive() || len(x) != len(s.total) || s.mechanism.distance > 0 || s.mechanism.slots > 0 || s.slots >= MaxSlots {
 		return false
 	}
 	if !s.mechanism.surelyInside(scale, x) {
 		return false
 	}
-	addScaledInside(s.total, x, scale, weight*powerOfTwo(-s.mechanism.grid))
+	factor := powerOfTwo(-s.mechanism.grid)
+	if !there {
+		factor = 0
+	}
+	addScaledInside(s.total, x, scale, factor)
 	s.slots++
 	return true
 }

@@ -358,11 +358,11 @@ func addsAlike(t *testing.T, m Mechanism, scale float64, x []float64) (taken boo
 	}
 	for _, empty := range []bool{false, true} {
 		sum, plain := m.NewSum(1, len(x)), m.NewSum(1, len(x))
-		add, addScaled := plain.Add, sum.AddScaled
+		add := plain.Add
 		if empty {
-			add, addScaled = plain.AddEmpty, sum.AddEmptyScaled
+			add = plain.AddEmpty
 		}
-		if taken = addScaled(scale, x); taken {
+		if taken = sum.AddScaled(scale, x, !empty); taken {
 			add(product)
 		}
 		if !slices.Equal(sum.total, plain.total) || sum.slots != plain.slots || len(sum.records) > 0 {

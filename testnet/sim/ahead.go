@@ -39,6 +39,11 @@ func (h *shard) ahead(k int) {
 			h.s.actors[i].listener.Ahead(stage, h.near)
 		}
 	}
+	if i, there := h.waking(k + 2); there {
+		for _, t := range h.s.actors[i].ties {
+			show(h, &h.s.newest[t.peer], 1)
+		}
+	}
 	if i, there := h.waking(k + 3); there && len(h.s.actors[i].ties) > 0 {
 		show(h, &h.s.actors[i].ties[0], len(h.s.actors[i].ties))
 	}

@@ -18,21 +18,20 @@ type posted struct {
 
 // copies says when a message arrives: not at all if it is lost, and up to twice. It is
 // a hash, so that both ends find the same, and nothing need be stored for a delivery.
-func (c *Config) copies(m posted) (at [2]time.Duration, n int) {
-	ends := mix(c.Seed*increment ^ uint64(m.from)<<32 ^ uint64(m.to))
-	word := mix(ends ^ uint64(m.at) ^ m.round<<40 ^ uint64(m.kind)<<60)
+// A copy that does not arrive does so at [learner.Never].
+func (c *Config) copies(m posted) (first, second time.Duration) {
+	word := mix(mix(c.Seed*increment^uint64(m.from)<<32^uint64(m.to)) ^ uint64(m.at) ^ m.round<<40 ^ uint64(m.kind)<<60)
 	if c.Loss > 0 && chance(word) < c.Loss {
-		return at, 0
+		return learner.Never, learner.Never
 	}
-	at[0] = m.at + c.delay(exponential(word))
+	first = m.at + c.delay(exponential(word))
 	if c.Duplicate == 0 {
-		return at, 1
+		return first, learner.Never
 	}
 	if word = mix(word); chance(word) >= c.Duplicate {
-		return at, 1
+		return first, learner.Never
 	}
-	at[1] = m.at + c.delay(exponential(word))
-	return at, 2
+	return first, m.at + c.delay(exponential(word))
 }
 
 // delay is how long a delivery takes, of an exponential number of mean 1.

@@ -168,13 +168,16 @@ func (h *shard) post(from, to int32, now time.Duration, m *learner.Message) {
 // carry lets a letter arrive when its fate says.
 func (h *shard) carry(p posted, letter arrival) {
 	h.sent[p.kind]++
-	copies, n := h.s.copies(p)
-	if n == 0 {
+	one, other := h.s.copies(p)
+	if one == learner.Never {
 		h.lost++
 	}
 	letter.from = p.from
 	home := p.to >> h.s.shift
-	for _, at := range copies[:n] {
+	for _, at := range [...]time.Duration{one, other} {
+		if at == learner.Never {
+			break
+		}
 		h.flying++
 		letter.at = at
 		h.out[home] = append(h.out[home], dispatch{letter, p.to})

@@ -52,7 +52,7 @@ func (h *shard) release(i int32, now time.Duration, m *learner.Message) {
 		return
 	}
 	for k := range a.ties {
-		if _, n := h.s.copies(v.posted(i, a.ties[k].peer)); n == 0 {
+		if first, _ := h.s.copies(v.posted(i, a.ties[k].peer)); first == learner.Never {
 			h.lost++
 		}
 	}
@@ -156,11 +156,12 @@ func (s *simulation) arrival(m posted, after, now time.Duration) time.Duration {
 	if m.at+s.leastDelay() > now {
 		return first
 	}
-	copies, n := s.copies(m)
-	for _, at := range copies[:n] {
-		if at > after && at <= now {
-			first = min(first, at)
-		}
+	one, other := s.copies(m)
+	if one > after && one <= now {
+		first = one
+	}
+	if other > after && other <= now {
+		first = min(first, other)
 	}
 	return first
 }
@@ -185,8 +186,8 @@ func (h *shard) hand(i int32, k int, n int32) error {
 // miss counts what arrives from a neighbour while an agent is away.
 func (h *shard) miss(i, peer int32, looked, now time.Duration) {
 	for _, v := range h.s.since(looked, peer) {
-		copies, n := h.s.copies(v.posted(peer, i))
-		for _, at := range copies[:n] {
+		one, other := h.s.copies(v.posted(peer, i))
+		for _, at := range [...]time.Duration{one, other} {
 			if at > looked && at <= now {
 				h.lost++
 			}
@@ -204,9 +205,11 @@ func (s *simulation) ending() time.Duration {
 		}
 		for k := range a.ties {
 			for _, v := range s.since(s.looked[i], a.ties[k].peer) {
-				copies, n := s.copies(v.posted(a.ties[k].peer, int32(i)))
-				for _, at := range copies[:n] {
-					last = max(last, at)
+				one, other := s.copies(v.posted(a.ties[k].peer, int32(i)))
+				for _, at := range [...]time.Duration{one, other} {
+					if at != learner.Never {
+						last = max(last, at)
+					}
 				}
 			}
 		}

@@ -218,11 +218,14 @@ func (w *twin) send(i int, now time.Duration, messages []learner.Message) {
 
 func (w *twin) post(from, to int, now time.Duration, m learner.Message) {
 	w.r.Sent[m.Kind]++
-	copies, n := w.c.copies(posted{int32(from), int32(to), now, m.Kind, m.Round})
-	if n == 0 {
+	one, other := w.c.copies(posted{int32(from), int32(to), now, m.Kind, m.Round})
+	if one == learner.Never {
 		w.r.Lost++
 	}
-	for _, at := range copies[:n] {
+	for _, at := range []time.Duration{one, other} {
+		if at == learner.Never {
+			break
+		}
 		w.events = append(w.events, twinEvent{at: at, to: to, from: from, message: m})
 	}
 }
