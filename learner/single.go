@@ -28,10 +28,19 @@ func (t *Task) single(model []float64, std float64) {
 		return
 	}
 	for i, x := range model {
-		if y := float32(x); math.Abs(float64(y)) > math.Abs(x) {
-			model[i] = float64(math.Nextafter32(y, 0))
-		} else {
-			model[i] = float64(y)
-		}
+		model[i] = towardZero(x)
+	}
+}
+
+// towardZero rounds to single precision toward zero. What single precision has 24 bits
+// for loses the last 29 of its 53.
+func towardZero(x float64) float64 {
+	if size := math.Abs(x); size >= 0x1p-126 && size < 0x1p128 {
+		return math.Float64frombits(math.Float64bits(x) &^ (1<<29 - 1))
+	}
+	if y := float32(x); math.Abs(float64(y)) > math.Abs(x) {
+		return float64(math.Nextafter32(y, 0))
+	} else {
+		return float64(y)
 	}
 }

@@ -50,6 +50,29 @@ func TestSinglePrecisionIsBelowTheNoise(t *testing.T) {
 	}
 }
 
+// Leaving out bits is rounding toward zero, to the last bit and at every size.
+func TestTowardZero(t *testing.T) {
+	r := rand.New(rand.NewPCG(6, 2))
+	check := func(x float64) {
+		y := float32(x)
+		if math.Abs(float64(y)) > math.Abs(x) {
+			y = math.Nextafter32(y, 0)
+		}
+		if got := towardZero(x); math.Float64bits(got) != math.Float64bits(float64(y)) && !math.IsNaN(x) {
+			t.Errorf("%g becomes %g, want %g", x, got, y)
+		}
+	}
+	for _, x := range []float64{0, math.Copysign(0, -1), 0x1p-126, 0x1p-149, 0x1p-150, math.MaxFloat32, 0x1p128, math.MaxFloat64, math.Inf(-1), math.Nextafter(1, 0)} {
+		for _, x := range []float64{x, -x, math.Nextafter(x, 0), math.Nextafter(x, math.Inf(1))} {
+			check(x)
+		}
+	}
+	for range 100_000 {
+		check(math.Ldexp(r.NormFloat64(), r.IntN(320)-170))
+		check(math.Float64frombits(r.Uint64()))
+	}
+}
+
 // What a node sends in single precision has the spread it says (of 20,000 coordinates it
 // is off by 0.5 % as a standard deviation, so 3 % fail by chance less often than once in
 // a million), and its mean moves by less than 1e-4 of the noise.
