@@ -29,7 +29,7 @@ func newPersonal(c Config) (Agent, error) {
 		clock:         clock{wakeMean: c.WakeMean, schedule: c.Schedule},
 		neighbourhood: neighbourhood{self: c.Self, workspace: c.Workspace},
 		training:      training{workspace: c.Workspace},
-		model:         make([]float64, c.Task.Dimension()),
+		model:         c.Workspace.zeros(c.Task.Dimension()),
 	}
 	return p, p.resume(c.Resume)
 }
@@ -57,7 +57,7 @@ func (p *personal) resume(s *State) error {
 		return nil
 	}
 	p.round, p.noiseStd = s.Round, s.NoiseStd
-	copy(p.model, s.Model)
+	p.model = slices.Clone(s.Model)
 	var err error
 	if p.estimate, err = s.Estimate.resumed(p.task); err != nil {
 		return err

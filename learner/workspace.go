@@ -24,7 +24,8 @@ type Workspace struct {
 	Between func()
 
 	checked        *Task
-	loss           loss // of the checked task: one for all, which stays in the cache
+	loss           loss      // of the checked task: one for all, which stays in the cache
+	zero           []float64 // where all agents start
 	gradient, mean []float64
 	madeUp         []float64
 	memory         privacy.Memory
@@ -130,6 +131,18 @@ func (s *Workspace) orNew() *Workspace {
 		return new(Workspace)
 	}
 	return s
+}
+
+// zeros is the model at which agents of p parameters start: one for all, since nobody
+// changes a model.
+func (s *Workspace) zeros(p int) []float64 {
+	if s == nil {
+		return make([]float64, p)
+	}
+	if len(s.zero) != p {
+		s.zero = make([]float64, p)
+	}
+	return s.zero
 }
 
 // vector is memory for a model of p parameters.
