@@ -108,6 +108,7 @@ var generated = sync.OnceValues(func() (map[string]string, error) {
 	defer os.RemoveAll(dir)
 	cmd := exec.Command("go", "tool", "gobind", "-lang=objc", "-prefix=P2P", "-outdir="+dir, "./mobile")
 	cmd.Dir = "../.."
+	cmd.Env = append(os.Environ(), "GOGC=400") // what it reads stays until it ends
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("gobind: %w\n%s", err, out)
 	}

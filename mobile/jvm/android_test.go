@@ -69,9 +69,7 @@ func TestSampleMakesTheTasksFeatures(t *testing.T) {
 func TestSampleCallsTheBindings(t *testing.T) {
 	needs(t, "javac")
 	dir, classes := t.TempDir(), t.TempDir()
-	if err := gobind(moduleRoot(t), dir, "java", "./mobile"); err != nil {
-		t.Fatal(err)
-	}
+	bindings(t, dir)
 	if err := writeContext(filepath.Join(dir, "java")); err != nil {
 		t.Fatal(err)
 	}

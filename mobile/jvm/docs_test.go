@@ -11,9 +11,7 @@ import (
 func TestDocsCompile(t *testing.T) {
 	needs(t, "javac")
 	dir := t.TempDir()
-	if err := gobind(moduleRoot(t), dir, "java", "./mobile"); err != nil {
-		t.Fatal(err)
-	}
+	bindings(t, dir)
 	if err := writeContext(filepath.Join(dir, "java")); err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"testing/fstest"
 
+	"p2pnode/internal/require"
 	_ "p2pnode/mobile" // so that the tests run again when it has changed
 )
 
@@ -34,6 +37,7 @@ func moduleRoot(t *testing.T) string {
 func gobind(root, dir, langs, pkg string) error {
 	cmd := exec.Command("go", "tool", "gobind", "-lang="+langs, "-javapkg="+javaPackage, "-prefix=P2P", "-outdir="+dir, pkg)
 	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "GOGC=400") // what it reads stays until it ends
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("gobind %s: %w\n%s", pkg, err, out)
 	}
@@ -51,6 +55,41 @@ func gobind(root, dir, langs, pkg string) error {
 		return err
 	})
 	return errors.Join(append(found, err)...)
+}
+
+// generated is what gobind makes of package mobile, in all languages. gobind reads the sources
+// of all that the package imports, which takes longer than all else here, so the tests share it.
+var generated = sync.OnceValues(func() (fstest.MapFS, error) {
+	dir, err := os.MkdirTemp("", "gobind")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	if err := gobind("../..", dir, "java,objc,go", "./mobile"); err != nil {
+		return nil, err
+	}
+	files := fstest.MapFS{}
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		files[filepath.ToSlash(name)] = &fstest.MapFile{Data: text, Mode: 0o644}
+		return err
+	})
+	return files, err
+})
+
+// bindings writes those of package mobile into dir.
+func bindings(t *testing.T, dir string) {
+	t.Helper()
+	files, err := generated()
+	require.NoError(t, err)
+	require.NoError(t, os.CopyFS(dir, files))
 }
 
 // javac compiles every Java file under the directories, into the directory classes.
