@@ -2,8 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -13,11 +11,7 @@ func TestIdle(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux says what a process uses")
 	}
-	program := filepath.Join(t.TempDir(), "p2pnode")
-	if out, err := exec.Command("go", "build", "-o", program, "p2pnode/cmd/p2pnode").CombinedOutput(); err != nil {
-		t.Fatalf("build p2pnode: %v\n%s", err, out)
-	}
-	few := []string{"idle", "--settle", "100ms", "--minutes", "0.02", "--p2pnode", program}
+	few := []string{"idle", "--settle", "100ms", "--minutes", "0.02", "--p2pnode", daemon(t)}
 	code, stdout, stderr := testnetRun(t, t.Context(), append(few, "--nodes", "3")...)
 	for _, want := range []string{"3 daemons, power normal, each with 2 neighbours", "processor", "MB/hour", "PSS"} {
 		if code != 0 || !strings.Contains(stdout, want) {

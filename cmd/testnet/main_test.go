@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -23,8 +24,36 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	os.Exit(m.Run())
+	dir, err := os.MkdirTemp("", "testnet")
+	if err != nil {
+		panic(err)
+	}
+	if err := os.Setenv(programs, dir); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
 }
+
+// programs is the variable with the directory of what tests build.
+const programs = "TESTNET_PROGRAMS"
+
+// daemon is p2pnode, built once for all tests.
+func daemon(t *testing.T) string {
+	t.Helper()
+	program, err := built()
+	require.NoError(t, err)
+	return program
+}
+
+var built = sync.OnceValues(func() (string, error) {
+	program := filepath.Join(os.Getenv(programs), "p2pnode")
+	if out, err := exec.Command("go", "build", "-o", program, "p2pnode/cmd/p2pnode").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build p2pnode: %w\n%s", err, out)
+	}
+	return program, nil
+})
 
 // testnetRun runs the command in this process, with the results in a temporary
 // directory.

@@ -30,19 +30,20 @@ func daemonsIn(t *testing.T, dir string) []string {
 	return found
 }
 
-// However testnet ends, its daemons end with it.
+// However testnet ends, its daemons end with it. The first of them are of a program that it builds.
 func TestDaemonsEndWithTestnet(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		name string
-		end  []os.Signal
+		name  string
+		flags []string
+		end   []os.Signal
 	}{
-		{"interrupted", []os.Signal{os.Interrupt}},
-		{"interrupted twice", []os.Signal{os.Interrupt, os.Interrupt}},
-		{"killed", []os.Signal{syscall.SIGKILL}},
+		{"interrupted", nil, []os.Signal{os.Interrupt}},
+		{"interrupted twice", []string{"--p2pnode", daemon(t)}, []os.Signal{os.Interrupt, os.Interrupt}},
+		{"killed", []string{"--p2pnode", daemon(t)}, []os.Signal{syscall.SIGKILL}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			cmd, _, stderr, nodes := command(t, "--processes", "5")
+			cmd, _, stderr, nodes := command(t, append(c.flags, "--processes", "5")...)
 			require.Within(t, 4*time.Minute, "daemons run", func() bool { return len(daemonsIn(t, nodes)) >= 4 })
 			for i, s := range c.end {
 				for line := ""; i > 0 && !strings.Contains(line, "stopping"); {

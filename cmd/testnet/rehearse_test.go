@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -45,11 +44,7 @@ func TestRehearse(t *testing.T) {
 	require.NoError(t, err)
 	task := filepath.Join(t.TempDir(), "task.toml")
 	require.NoError(t, os.WriteFile(task, form, 0o600))
-	daemon := filepath.Join(t.TempDir(), "p2pnode")
-	if out, err := exec.Command("go", "build", "-o", daemon, "p2pnode/cmd/p2pnode").CombinedOutput(); err != nil {
-		t.Fatalf("build p2pnode: %v\n%s", err, out)
-	}
-	code, stdout, stderr := testnetRun(t, t.Context(), "rehearse", "--task", task, "--data", file, "--node-column", "station", "--nodes", "5", "--skip-bad", "--p2pnode", daemon, "--json")
+	code, stdout, stderr := testnetRun(t, t.Context(), "rehearse", "--task", task, "--data", file, "--node-column", "station", "--nodes", "5", "--skip-bad", "--p2pnode", daemon(t), "--json")
 	var out struct {
 		Nodes   int
 		Verdict string

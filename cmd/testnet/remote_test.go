@@ -76,10 +76,7 @@ func TestCollect(t *testing.T) {
 	home, err := os.MkdirTemp("", "fleet") // short: sockets are made in it
 	require.NoError(t, err)
 	t.Cleanup(func() { os.RemoveAll(home) })
-	program, task := filepath.Join(home, "p2pnode"), filepath.Join(home, "room.toml")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "p2pnode/cmd/p2pnode").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	program, task := daemon(t), filepath.Join(home, "room.toml")
 	require.NoError(t, os.WriteFile(task, []byte(roomTask), 0o600))
 	first := settle(t, program, task, "a", "experiment=true")
 	from := "bootstrap=" + first.Addresses[0]

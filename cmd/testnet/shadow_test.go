@@ -51,11 +51,7 @@ func TestShadowHosts(t *testing.T) {
 // The daemon takes what the hosts run up to the network: a node is made, the records are
 // imported, and the others start from the one that is first.
 func TestShadowCommands(t *testing.T) {
-	program := filepath.Join(t.TempDir(), "p2pnode")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "p2pnode/cmd/p2pnode").CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	program := daemon(t)
 	s, dir := written(t, "--p2pnode", program)
 	for _, name := range []string{"node1", "node2"} {
 		for _, p := range s.Hosts[name].Processes[:2] {
