@@ -39,8 +39,8 @@ func buildLibrary(root, dir string) (string, error) {
 	if err := writeModule(root, dir); err != nil {
 		return "", err
 	}
-	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-o", "libgojni.so", "./src/gobind")
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "CGO_ENABLED=1", "GOFLAGS=-mod=mod")
+	cmd := exec.Command("go", "build", "-mod=mod", "-buildmode=c-shared", "-o", "libgojni.so", "./src/gobind")
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "CGO_ENABLED=1")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build libgojni.so: %w\n%s", err, out)
 	}
