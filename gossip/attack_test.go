@@ -177,8 +177,9 @@ func TestOversizeMessagesAreDropped(t *testing.T) {
 	if got := take(t, victim); len(got) != 1 || got[0].Round != 1 {
 		t.Errorf("got %+v", got)
 	}
-	if s := victim.Stats(); s != (Stats{Delivered: 1}) {
-		t.Errorf("the counts are %+v", s)
+	waitForStats(t, victim, func(s Stats) bool { return s == Stats{Delivered: 1, Rejected: 1} })
+	if held := victim.Held(); len(held) != 1 || held[0].Peer != a.ID() || held[0].Refused {
+		t.Errorf("held is %+v", held)
 	}
 }
 

@@ -96,7 +96,7 @@ func (g *Gossip) forget() {
 	for len(g.heard) > len(g.follows)+maxUnfollowed {
 		var oldest peer.ID
 		for p, a := range g.heard {
-			followed := g.follows[topicOf(g.config.Network, p)] != nil
+			followed := g.followOf(p) != nil
 			if !followed && (oldest == "" || a.turn < g.heard[oldest].turn) {
 				oldest = p
 			}

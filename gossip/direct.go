@@ -263,6 +263,10 @@ func (g *Gossip) take(from peer.ID, data []byte) bool {
 		return true
 	}
 	if !g.following(from) {
+		if len(data) == 0 {
+			g.reject(from, Malformed)
+			return false
+		}
 		g.counts.miss(NotFollowed, 1)
 		return true
 	}
@@ -286,5 +290,5 @@ func (g *Gossip) reject(from peer.ID, r Reason) {
 func (g *Gossip) following(p peer.ID) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.follows[topicOf(g.config.Network, p)] != nil
+	return g.followOf(p) != nil
 }

@@ -219,7 +219,7 @@ func (g *Gossip) believe(piece Evidence, heard bool) {
 func (g *Gossip) hasHeard(p peer.ID) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.heard[p] != nil || g.follows[topicOf(g.config.Network, p)] != nil
+	return g.heard[p] != nil || g.followOf(p) != nil
 }
 
 // tell returns the witnesses of its neighbours that this node tells a peer in an exchange:

@@ -115,6 +115,7 @@ type Gossip struct {
 
 	mu      sync.Mutex
 	follows map[string]*follow // by topic
+	topics  map[peer.ID]string // of those whose topics are followed: names take long to make
 	heard   map[peer.ID]*author
 	turn    uint64 // counts arrived models; the author with the oldest is forgotten first
 }
@@ -176,6 +177,7 @@ func New(h host.Host, c Config) (*Gossip, error) {
 		inbox:     newInbox(c.Depth),
 		refused:   make(chan struct{}, 1),
 		follows:   make(map[string]*follow),
+		topics:    make(map[peer.ID]string),
 		heard:     make(map[peer.ID]*author),
 		pulse:     cmp.Or(c.Pulse, time.Second),
 		room:      semaphore.NewWeighted(fetchRoom),
@@ -256,6 +258,7 @@ func (g *Gossip) Follow(p peer.ID) error {
 		return fmt.Errorf("gossip: follow %s: %w", p, errors.Join(err, topic.Close()))
 	}
 	g.follows[name] = &follow{peer: p, id: ID(p), topic: topic, leave: leave}
+	g.topics[p] = name
 	return nil
 }
 
@@ -270,6 +273,7 @@ func (g *Gossip) Unfollow(p peer.ID) error {
 		return nil
 	}
 	delete(g.follows, name)
+	delete(g.topics, p)
 	g.inbox.drop(f.id)
 	f.leave()
 	if err := f.topic.Close(); err != nil {
@@ -277,6 +281,9 @@ func (g *Gossip) Unfollow(p peer.ID) error {
 	}
 	return nil
 }
+
+// followOf is the subscription to a peer's topic; nil: there is none. The caller holds g.mu.
+func (g *Gossip) followOf(p peer.ID) *follow { return g.follows[g.topics[p]] }
 
 // Publish sends an encoded model to all listeners. It does not wait for delivery,
 // and succeeds when nobody listens. Publishing the same bytes again is harmless:

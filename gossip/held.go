@@ -14,7 +14,7 @@ import (
 func (g *Gossip) holdings(p peer.ID) (here, there uint64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if f := g.follows[topicOf(g.config.Network, p)]; f != nil {
+	if f := g.followOf(p); f != nil {
 		return f.arrived, f.holds
 	}
 	return 0, 0
@@ -24,7 +24,7 @@ func (g *Gossip) holdings(p peer.ID) (here, there uint64) {
 func (g *Gossip) toldHeld(p peer.ID, round uint64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if f := g.follows[topicOf(g.config.Network, p)]; f != nil {
+	if f := g.followOf(p); f != nil {
 		f.holds = round
 	}
 }
@@ -34,7 +34,7 @@ func (g *Gossip) toldHeld(p peer.ID, round uint64) {
 func (g *Gossip) Missed(p peer.ID) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if f := g.follows[topicOf(g.config.Network, p)]; f != nil {
+	if f := g.followOf(p); f != nil {
 		f.arrived = 0
 	}
 }

@@ -29,10 +29,13 @@ const (
 	// this network nobody forwards a message that was not asked for.
 	relayBurst, relayPace = 512, 16
 	// controlBurst and controlPace are bytes of gossipsub beside the messages.
-	controlBurst, controlPace = 1 << 20, 128 << 10
+	controlBurst, controlPace = 256 << 10, 64 << 10
 	// streamBurst and streamPace are streams of gossipsub, of which a connection has one, and
 	// requests beyond those that are answered, where the quota is modest.
 	streamBurst, streamPace = 64, 2
+	// unansweredStreams is what a stream counts that this host has not even opened, since all
+	// strangers together open too many: a few befall an honest newcomer.
+	unansweredStreams = 4
 )
 
 func allowances() (a [reputation.Kinds]reputation.Allowance) {
@@ -92,6 +95,12 @@ func (o *offenders) Add(p peer.ID) bool {
 	o.take(p, reputation.Malformed, reputation.Limit)
 	return true
 }
+
+// Refuses reports whether a peer is refused for what it did.
+func (g *Gossip) Refuses(p peer.ID) bool { return g.offenders.struck(p) }
+
+// Unanswered counts a stream that a peer opened and for which the host had no place.
+func (g *Gossip) Unanswered(p peer.ID) { g.charge(p, reputation.Streams, unansweredStreams) }
 
 // score is what gossipsub adds to its own score of a peer.
 func (o *offenders) score(p peer.ID) float64 {

@@ -55,7 +55,7 @@ func newPubSub(ctx context.Context, g *Gossip) (*pubsub.PubSub, error) {
 	subscriptions := newSubscriptions(g.config.Network)
 	size := max(usualMessage, largest(g.config.Rules)+envelopeSize)
 	scores, thresholds := g.scoring()
-	return pubsub.NewGossipSub(ctx, guardedHost{g.host, g},
+	return pubsub.NewGossipSub(ctx, guardedHost{g.host, g, ctx},
 		pubsub.WithGossipSubParams(params),
 		pubsub.WithFloodPublish(true),
 		pubsub.WithMessageSignaturePolicy(pubsub.StrictSign),

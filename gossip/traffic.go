@@ -1,6 +1,7 @@
 package gossip
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -73,32 +74,42 @@ func controlIn(rpc *pubsub.RPC) float64 {
 type guardedHost struct {
 	host.Host
 	gossip *Gossip
+	life   context.Context // of gossipsub
 }
 
 func (h guardedHost) SetStreamHandler(id protocol.ID, f network.StreamHandler) {
-	h.Host.SetStreamHandler(id, h.gossip.guard(f))
+	h.Host.SetStreamHandler(id, h.gossip.guard(h.life, f))
 }
 
 func (h guardedHost) SetStreamHandlerMatch(id protocol.ID, m func(protocol.ID) bool, f network.StreamHandler) {
-	h.Host.SetStreamHandlerMatch(id, m, h.gossip.guard(f))
+	h.Host.SetStreamHandlerMatch(id, m, h.gossip.guard(h.life, f))
 }
 
-func (g *Gossip) guard(next network.StreamHandler) network.StreamHandler {
+// guard is a handler that strikes the peer when gossipsub ends a stream that it could read
+// from: what it read is nothing that gossipsub sends.
+func (g *Gossip) guard(life context.Context, next network.StreamHandler) network.StreamHandler {
 	return func(s network.Stream) {
 		from := s.Conn().RemotePeer()
 		if g.offenders.struck(from) || !g.charge(from, reputation.Streams, 1) {
 			_ = s.Reset()
 			return
 		}
-		next(&metered{Stream: s, gossip: g})
+		m := &metered{Stream: s, gossip: g}
+		next(m)
+		if !m.broken && life.Err() == nil {
+			g.counts.miss(Malformed, 1)
+			g.strike(from)
+		}
 	}
 }
 
 // metered is a stream on which a peer does not get away with any number of short messages.
+// One goroutine reads from it.
 type metered struct {
 	network.Stream
 	gossip *Gossip
 	reads  int
+	broken bool // the last read failed
 }
 
 // Read implements [io.Reader].
@@ -106,10 +117,13 @@ func (m *metered) Read(b []byte) (int, error) {
 	if m.reads++; m.reads >= readsAtOnce {
 		m.reads = 0
 		if !m.gossip.charge(m.Conn().RemotePeer(), reputation.Control, readsAtOnce*readBytes) {
+			m.broken = true
 			return 0, errors.Join(errTooMuch, m.Reset())
 		}
 	}
-	return m.Stream.Read(b)
+	n, err := m.Stream.Read(b)
+	m.broken = err != nil
+	return n, err
 }
 
 // scoring is how gossipsub takes over what is held against peers: one with two strikes is

@@ -8,6 +8,7 @@ import (
 
 	pubsub "github.com/libp2p/go-libp2p-pubsub"
 	pb "github.com/libp2p/go-libp2p-pubsub/pb"
+	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-msgio"
 	"google.golang.org/protobuf/proto"
@@ -76,6 +77,14 @@ func TestFloodsAreRefused(t *testing.T) {
 		"nothing": {reputation.Control, func(a *attacker, victim, _ *node) {
 			a.pour(victim, func(uint64) *pb.RPC { return &pb.RPC{} })
 		}},
+		"garbage": {reputation.Malformed, func(a *attacker, victim, _ *node) {
+			for i := 0; a.goesOn(victim); i++ {
+				if s, err := a.NewStream(t.Context(), victim.id(), pubsub.GossipSubID_v12); err == nil {
+					_, _ = s.Write([][]byte{{2, 0xff, 0xff}, {0xff, 0xff, 0xff, 0xff, 0x7f}}[i%2]) // no RPC, and one too long
+					_, _ = s.Read(make([]byte, 1))
+				}
+			}
+		}},
 		"streams": {reputation.Streams, func(a *attacker, victim, _ *node) {
 			for a.goesOn(victim) {
 				if s, err := a.NewStream(t.Context(), victim.id(), pubsub.GossipSubID_v12); err == nil {
@@ -113,6 +122,53 @@ func TestFloodsAreRefused(t *testing.T) {
 			for take(t, victim)[0].Round != 9 { // or what the flooder passed on
 			}
 		})
+	}
+}
+
+// A stream that ends, breaks off in the middle of a message, or is replaced by a newer one is
+// nobody's fault.
+func TestAStreamMayEnd(t *testing.T) {
+	victim, _ := victimAndFriend(t)
+	a := newAttacker(t, victim)
+	part := []byte{100, 1, 2, 3}
+	for _, end := range []func(network.Stream) error{
+		network.Stream.Close,
+		network.Stream.Reset,
+		func(network.Stream) error { return nil }, // the next one replaces it
+		func(s network.Stream) error { return s.Conn().Close() },
+	} {
+		s, err := a.NewStream(t.Context(), victim.id(), pubsub.GossipSubID_v12)
+		require.NoError(t, err)
+		_, err = s.Write(part)
+		require.NoError(t, err)
+		require.NoError(t, end(s))
+	}
+	require.Nothing(t, func() string {
+		if a.connected(victim) {
+			return "the connection is still there"
+		}
+		return ""
+	})
+	if held := victim.Held(); len(held) > 0 {
+		t.Errorf("held is %+v", held)
+	}
+}
+
+// Streams that the host has no place for count against who opens them without end, and not
+// against who opens some.
+func TestStreamsWithoutAPlace(t *testing.T) {
+	victim, p := newNode(t), testPeer(t)
+	for range streamBurst / unansweredStreams {
+		victim.Unanswered(p)
+	}
+	if len(victim.Held()) > 0 {
+		t.Errorf("held is %+v", victim.Held())
+	}
+	for range reputation.Limit * streamBurst / unansweredStreams {
+		victim.Unanswered(p)
+	}
+	if !victim.Refuses(p) {
+		t.Error("the peer is not refused")
 	}
 }
 

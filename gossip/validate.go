@@ -80,7 +80,7 @@ func (g *Gossip) open(author peer.ID, data []byte) (learner.Message, Witness, er
 // deliver puts a model into the inbox.
 func (g *Gossip) deliver(author peer.ID, m learner.Message) {
 	g.mu.Lock()
-	if f := g.follows[topicOf(g.config.Network, author)]; f != nil {
+	if f := g.followOf(author); f != nil {
 		f.arrived = max(f.arrived, m.Round)
 	}
 	g.mu.Unlock()

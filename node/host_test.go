@@ -14,7 +14,7 @@ func TestOnePortOneHost(t *testing.T) {
 	taken := waitForAddrs(t, first)[0]
 	address, _, _ := strings.Cut(taken, "/p2p/")
 	second := testNode(t, lineTask(), nil, func(c *datadir.Config) { c.Listen = []string{address} })
-	h, _, err := second.newHost()
+	h, _, _, err := second.newHost()
 	if err == nil {
 		h.Close()
 		t.Fatalf("two hosts listen on %s", address)

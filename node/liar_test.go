@@ -21,7 +21,7 @@ import (
 func fakePeer(t *testing.T, n *Node, answer func(context.Context) gossip.EdgeReply) (*gossip.Gossip, peer.AddrInfo) {
 	t.Helper()
 	other := testNode(t, n.Task(), nil, nil)
-	h, _, err := other.newHost()
+	h, _, _, err := other.newHost()
 	if err != nil {
 		t.Fatal(err)
 	}

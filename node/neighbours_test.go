@@ -21,7 +21,7 @@ import (
 // idleSession is a session whose parts do not run: the test calls them.
 func idleSession(t *testing.T, n *Node) *session {
 	t.Helper()
-	h, _, err := n.newHost()
+	h, _, _, err := n.newHost()
 	if err != nil {
 		t.Fatal(err)
 	}

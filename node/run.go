@@ -67,7 +67,7 @@ func (n *Node) Run(ctx context.Context) error {
 
 // takePart takes part in the network until ctx ends.
 func (n *Node) takePart(ctx context.Context) (err error) {
-	h, r, err := n.newHost()
+	h, entrance, r, err := n.newHost()
 	if err != nil {
 		return err
 	}
@@ -76,6 +76,7 @@ func (n *Node) takePart(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	entrance.Judged(s.gossip)
 	s.reach, s.unopened = r, portProblems(r.Unopened(h), true)
 	for _, problem := range s.unopened {
 		n.log.Warn("the node listens at fewer addresses than it should: " + problem)
@@ -292,13 +293,13 @@ func (n *Node) Addrs(ctx context.Context) ([]string, error) {
 }
 
 // newHost starts the node's host.
-func (n *Node) newHost() (host.Host, *reach.Reach, error) {
+func (n *Node) newHost() (host.Host, *netedge.Entrance, *reach.Reach, error) {
 	r, err := n.files.Config.Reach(n.surroundings.Announce, n.private.Book != nil)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	h, err := netedge.NewHost(n.files.Key, r, n.surroundings, n.power(), n.private, n.meter)
-	return h, r, err
+	h, entrance, err := netedge.NewHost(n.files.Key, r, n.surroundings, n.power(), n.private, n.meter)
+	return h, entrance, r, err
 }
 
 // relay carries the connections of other nodes of the task until ctx ends.

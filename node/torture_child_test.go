@@ -137,7 +137,7 @@ func (c *child) begin(dir string) (err error) {
 		return err
 	}
 	c.node.files.Config.Listen = nil
-	h, _, err := c.node.newHost()
+	h, _, _, err := c.node.newHost()
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package reach
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"sync"
 	"syscall"
@@ -83,10 +84,31 @@ type portListener struct {
 // that the same two ports can be connected again at once.
 func (l *portListener) Accept() (manet.Conn, error) {
 	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
 	if resettable, ok := c.(interface{ SetLinger(int) error }); ok {
 		_ = resettable.SetLinger(0)
 	}
-	return c, err
+	return &Arrival{Conn: c}, nil
+}
+
+// Arrival is a connection that has come over TCP.
+type Arrival struct {
+	manet.Conn
+	closes func(io.Closer) error // nil: at once
+}
+
+// ClosedBy names who closes the connection when it is to be closed, in place of it. It is
+// called before anybody else has the connection.
+func (a *Arrival) ClosedBy(closes func(io.Closer) error) { a.closes = closes }
+
+// Close implements [net.Conn].
+func (a *Arrival) Close() error {
+	if a.closes != nil {
+		return a.closes(a.Conn)
+	}
+	return a.Conn.Close()
 }
 
 // Close implements [manet.Listener].

@@ -49,11 +49,15 @@ func levelsOf(a netip.Addr) (l levels) {
 // IPv6; the zero prefix if the address is not valid.
 func Widest(a netip.Addr) netip.Prefix { return levelsOf(a)[0] }
 
+// Narrowest is what one customer of a provider has: an address of IPv4, a /64 of IPv6; the
+// zero prefix if the address is not valid.
+func Narrowest(a netip.Addr) netip.Prefix { return levelsOf(a)[len(levels{})-1] }
+
 // OneCustomer reports whether two addresses are what one customer of a provider has: the
 // same address of IPv4, two of the same /64 of IPv6. No if one is not valid.
 func OneCustomer(a, b netip.Addr) bool {
-	narrowest := levelsOf(a)[2]
-	return narrowest.IsValid() && narrowest == levelsOf(b)[2]
+	narrowest := Narrowest(a)
+	return narrowest.IsValid() && narrowest == Narrowest(b)
 }
 
 // Places is who holds one of a bounded number of places. It is not safe for concurrent

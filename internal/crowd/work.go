@@ -39,7 +39,7 @@ func (w *Work) Take(from netip.Addr, name string, amount int, now time.Time) boo
 		clear(w.spent)
 	}
 	if from.IsValid() && !from.IsLoopback() {
-		name = levelsOf(from)[len(levels{})-1].String()
+		name = Narrowest(from).String()
 	}
 	own, known := w.spent[name]
 	if !known && len(w.spent) >= maxAsking {

@@ -17,20 +17,22 @@ import (
 	manet "github.com/multiformats/go-multiaddr/net"
 
 	"p2pnode/discovery"
+	"p2pnode/discovery/reach"
 	"p2pnode/internal/crowd"
 )
 
-// entrance shares what a host has for strangers among the networks they come from: places
+// Entrance shares what a host has for strangers among the networks they come from: places
 // for connections whose other end has not said who it is, the handshakes in which it does,
 // places for those of peers that nobody here wants, and the opening of streams. Libp2p's own limits count all strangers
 // together, so a few addresses that say nothing would keep everybody else out. Peers to whom
 // the host keeps connections, neighbours above all, are not counted.
 //
 // It is a connection gater in front of another one. Safe for concurrent use.
-type entrance struct {
+type Entrance struct {
 	connmgr.ConnectionGater // what decides on everything else
 
-	host atomic.Pointer[host.Host]
+	host  atomic.Pointer[host.Host]
+	judge atomic.Pointer[Judge]
 
 	mu      sync.Mutex
 	waiting map[netip.AddrPort]*arrival
@@ -38,6 +40,17 @@ type entrance struct {
 	knocks  *crowd.Work
 	guests  *crowd.Places[network.Conn]
 	streams *crowd.Work
+	shut    *shut
+	step    *doorstep
+}
+
+// Judge is who remembers what peers did. Its methods are called from many goroutines at
+// once, and must not wait.
+type Judge interface {
+	// Refuses reports whether a peer is refused for what it did.
+	Refuses(peer.ID) bool
+	// Unanswered counts a stream that a peer opened beyond what there is for it.
+	Unanswered(peer.ID)
 }
 
 // arrival is a connection whose handshakes are not over.
@@ -69,19 +82,30 @@ const (
 // share.
 func (p Power) openings() int { return streamsMore + streamsEach*p.connections }
 
-func newEntrance(p Power, next connmgr.ConnectionGater) *entrance {
-	return &entrance{
+func newEntrance(p Power, next connmgr.ConnectionGater) *Entrance {
+	return &Entrance{
 		ConnectionGater: next,
 		waiting:         make(map[netip.AddrPort]*arrival),
 		hall:            crowd.NewPlaces[netip.AddrPort](p.connections + waitingMore),
 		guests:          crowd.NewPlaces[network.Conn](p.connections + guestsMore),
 		knocks:          crowd.NewWork(p.connections+knocksMore, streamWindow),
 		streams:         crowd.NewWork(p.openings(), streamWindow),
+		shut:            newShut(),
+		step:            newDoorstep(p.connections),
 	}
 }
 
+// Judged names who remembers what peers did. Before, nobody is refused for it.
+func (e *Entrance) Judged(by Judge) { e.judge.Store(&by) }
+
+// refuses reports whether a peer is refused for what it did.
+func (e *Entrance) refuses(p peer.ID) bool {
+	j := e.judge.Load()
+	return j != nil && (*j).Refuses(p)
+}
+
 // guard names the host that the entrance leads to.
-func (e *entrance) guard(h host.Host) {
+func (e *Entrance) guard(h host.Host) {
 	e.host.Store(&h)
 	h.Network().Notify(&network.NotifyBundle{DisconnectedF: func(_ network.Network, c network.Conn) {
 		e.mu.Lock()
@@ -91,7 +115,7 @@ func (e *entrance) guard(h host.Host) {
 }
 
 // InterceptAccept implements [connmgr.ConnectionGater].
-func (e *entrance) InterceptAccept(c network.ConnMultiaddrs) bool {
+func (e *Entrance) InterceptAccept(c network.ConnMultiaddrs) bool {
 	if !e.ConnectionGater.InterceptAccept(c) {
 		return false
 	}
@@ -103,7 +127,14 @@ func (e *entrance) InterceptAccept(c network.ConnMultiaddrs) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.pass(from)
-	if !from.Addr().IsLoopback() && !e.knocks.Take(from.Addr(), "", 1, time.Now()) {
+	now := time.Now()
+	if e.shut.off(from.Addr(), now) {
+		if a, ok := c.(*reach.Arrival); ok {
+			a.ClosedBy(e.step.keep)
+		}
+		return false
+	}
+	if !from.Addr().IsLoopback() && !e.knocks.Take(from.Addr(), "", 1, now) {
 		return false
 	}
 	a := &arrival{conn: conn}
@@ -126,13 +157,13 @@ func (e *entrance) InterceptAccept(c network.ConnMultiaddrs) bool {
 }
 
 // turnAway closes a connection that waits. The caller holds e.mu.
-func (e *entrance) turnAway(from netip.AddrPort) {
+func (e *Entrance) turnAway(from netip.AddrPort) {
 	_ = e.waiting[from].conn.Close() // it may be closed already
 	e.pass(from)
 }
 
 // pass forgets that a connection waits. The caller holds e.mu.
-func (e *entrance) pass(from netip.AddrPort) {
+func (e *Entrance) pass(from netip.AddrPort) {
 	if a := e.waiting[from]; a != nil {
 		a.forgets.Stop()
 		delete(e.waiting, from)
@@ -140,8 +171,26 @@ func (e *entrance) pass(from netip.AddrPort) {
 	}
 }
 
+// InterceptSecured implements [connmgr.ConnectionGater]. The peer has proved who it is, and
+// nothing has been done for it yet.
+func (e *Entrance) InterceptSecured(d network.Direction, p peer.ID, c network.ConnMultiaddrs) bool {
+	if !e.ConnectionGater.InterceptSecured(d, p, c) {
+		return false
+	}
+	if d != network.DirInbound || !e.refuses(p) {
+		return true
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if from, ok := addrPort(c.RemoteMultiaddr()); ok {
+		e.pass(from)
+	}
+	e.shut.close(crowd.Of(c.RemoteMultiaddr()), time.Now())
+	return false
+}
+
 // InterceptUpgraded implements [connmgr.ConnectionGater].
-func (e *entrance) InterceptUpgraded(c network.Conn) (bool, control.DisconnectReason) {
+func (e *Entrance) InterceptUpgraded(c network.Conn) (bool, control.DisconnectReason) {
 	if from, ok := addrPort(c.RemoteMultiaddr()); ok && c.Stat().Direction == network.DirInbound {
 		e.mu.Lock()
 		e.pass(from)
@@ -168,13 +217,13 @@ func (e *entrance) InterceptUpgraded(c network.Conn) (bool, control.DisconnectRe
 }
 
 // wanted reports whether somebody here keeps the connections to a peer.
-func (e *entrance) wanted(p peer.ID) bool {
+func (e *Entrance) wanted(p peer.ID) bool {
 	h := e.host.Load()
 	return h != nil && discovery.Wanted(*h, p)
 }
 
 // opens reports whether a peer may open one more stream.
-func (e *entrance) opens(p peer.ID) bool {
+func (e *Entrance) opens(p peer.ID) bool {
 	h := e.host.Load()
 	if h == nil || e.wanted(p) {
 		return true
@@ -186,6 +235,13 @@ func (e *entrance) opens(p peer.ID) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.streams.Take(from, string(p), 1, time.Now())
+}
+
+// blame counts a stream that was not opened.
+func (e *Entrance) blame(p peer.ID) {
+	if j := e.judge.Load(); j != nil {
+		(*j).Unanswered(p)
+	}
 }
 
 // addrPort is where a connection over TCP comes from.
@@ -204,7 +260,7 @@ func addrPort(a multiaddr.Multiaddr) (netip.AddrPort, bool) {
 // resources are libp2p's limits, with the entrance before them.
 type resources struct {
 	network.ResourceManager
-	entrance *entrance
+	entrance *Entrance
 	refused  *refused
 }
 
@@ -214,6 +270,7 @@ var errStreams = errors.New("node: strangers have opened too many streams")
 func (r *resources) OpenStream(p peer.ID, d network.Direction) (network.StreamManagementScope, error) {
 	if d == network.DirInbound && !r.entrance.opens(p) {
 		r.refused.BlockStream(p, d)
+		r.entrance.blame(p)
 		return nil, errStreams
 	}
 	return r.ResourceManager.OpenStream(p, d)

@@ -33,7 +33,7 @@ func newGuarded(t *testing.T, p Power) (host.Host, *Meter) {
 	r, err := c.Reach(around.Announce, false)
 	require.NoError(t, err)
 	meter := NewMeter()
-	h, err := NewHost(key, r, around, p, datadir.Private{}, meter)
+	h, _, err := NewHost(key, r, around, p, datadir.Private{}, meter)
 	require.NoError(t, err)
 	t.Cleanup(func() { h.Close() })
 	return h, meter

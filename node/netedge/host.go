@@ -29,7 +29,7 @@ const dialTimeout = 15 * time.Second
 
 // NewHost assembles a libp2p host with Noise and Yamux; r brings the transports and
 // what makes the host reachable, and m counts.
-func NewHost(key crypto.PrivKey, r *reach.Reach, around *Surroundings, p Power, closed datadir.Private, m *Meter) (host.Host, error) {
+func NewHost(key crypto.PrivKey, r *reach.Reach, around *Surroundings, p Power, closed datadir.Private, m *Meter) (host.Host, *Entrance, error) {
 	// The default limits allow 8 connections from one address, and one new one
 	// in 5 s, which starves nodes behind one router.
 	limits, err := rcmgr.NewResourceManager(
@@ -41,15 +41,15 @@ func NewHost(key crypto.PrivKey, r *reach.Reach, around *Surroundings, p Power, 
 		rcmgr.WithMetrics(&m.refused),
 		rcmgr.WithMetricsDisabled())
 	if err != nil {
-		return nil, fmt.Errorf("node: resource manager: %w", err)
+		return nil, nil, fmt.Errorf("node: resource manager: %w", err)
 	}
 	conns, err := connmgr.NewConnManager(p.spare, p.connections, connmgr.WithGracePeriod(spareFor))
 	if err != nil {
-		return nil, fmt.Errorf("node: connection manager: %w", err)
+		return nil, nil, fmt.Errorf("node: connection manager: %w", err)
 	}
 	local, err := around.options()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	gater := discovery.NewDuplicates(closed.Gater())
 	entrance := newEntrance(p, gater)
@@ -65,12 +65,12 @@ func NewHost(key crypto.PrivKey, r *reach.Reach, around *Surroundings, p Power, 
 		libp2p.SwarmOpts(swarm.WithDialTimeoutLocal(dialTimeout)),
 	)...)
 	if err != nil {
-		return nil, fmt.Errorf("node: the node cannot listen for others: %w; if an address is taken, stop the program that has it, or choose another port (key listen)", err)
+		return nil, nil, fmt.Errorf("node: the node cannot listen for others: %w; if an address is taken, stop the program that has it, or choose another port (key listen)", err)
 	}
 	around.inhabit(h)
 	gater.Guard(h.Network())
 	entrance.guard(h)
-	return h, nil
+	return h, entrance, nil
 }
 
 // connectionRate bounds new connections from one address; loopback is free.

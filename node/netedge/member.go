@@ -33,7 +33,7 @@ type member struct {
 
 // newMember joins the network of the task whose committee names the host. Nothing else may
 // use the directory meanwhile: a member that runs twice would open twice.
-func newMember(h host.Host, key crypto.PrivKey, c RelayConfig, log *slog.Logger) (*member, error) {
+func newMember(h host.Host, e *Entrance, key crypto.PrivKey, c RelayConfig, log *slog.Logger) (*member, error) {
 	t, err := memberOf(h.ID(), c.Tasks)
 	if err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func newMember(h host.Host, key crypto.PrivKey, c RelayConfig, log *slog.Logger)
 	if m.release, err = storage.Hold(filepath.Join(c.Dir, lockFile)); err != nil {
 		return nil, err
 	}
-	if err := m.join(h, key, t, c, log); err != nil {
+	if err := m.join(h, e, key, t, c, log); err != nil {
 		return nil, errors.Join(err, m.release())
 	}
 	return m, nil
@@ -51,7 +51,7 @@ func newMember(h host.Host, key crypto.PrivKey, c RelayConfig, log *slog.Logger)
 // lockFile is in the directory of a relay that is a member.
 const lockFile = "relay.lock"
 
-func (m *member) join(h host.Host, key crypto.PrivKey, t *learner.Task, c RelayConfig, log *slog.Logger) error {
+func (m *member) join(h host.Host, e *Entrance, key crypto.PrivKey, t *learner.Task, c RelayConfig, log *slog.Logger) error {
 	catalogue, err := datadir.ReadCatalogue(t, c.Catalogue)
 	if err != nil {
 		return err
@@ -76,6 +76,7 @@ func (m *member) join(h host.Host, key crypto.PrivKey, t *learner.Task, c RelayC
 	if err != nil {
 		return err
 	}
+	e.Judged(m.gossip)
 	m.desk.Use(m.gossip)
 	return nil
 }

@@ -59,6 +59,7 @@ type Relay struct {
 	meter    *Meter
 	private  datadir.Private
 	host     host.Host
+	entrance *Entrance
 	reach    *reach.Reach
 	service  *reach.Service
 	member   *member // nil: of no committee
@@ -115,14 +116,14 @@ func OpenRelay(c RelayConfig, log *slog.Logger) (*Relay, error) {
 	if r.reach, err = as.Reach(around.Announce, r.private.Book != nil); err != nil {
 		return nil, err
 	}
-	if r.host, err = NewHost(key, r.reach, around, relayPower(), r.private, r.meter); err != nil {
+	if r.host, r.entrance, err = NewHost(key, r.reach, around, relayPower(), r.private, r.meter); err != nil {
 		return nil, err
 	}
 	r.service, err = reach.NewService(r.host, reach.ServiceConfig{
 		Networks: r.networks, Traffic: r.meter.Traffic, Quota: c.Quota, Logger: log,
 	})
 	if err == nil && c.Member {
-		r.member, err = newMember(r.host, key, c, log)
+		r.member, err = newMember(r.host, r.entrance, key, c, log)
 	}
 	if err != nil {
 		return nil, errors.Join(err, r.host.Close())

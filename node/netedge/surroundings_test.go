@@ -30,7 +30,7 @@ func TestGivenInterfacesAreAnnouncedAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := NewHost(key, r, around, Power{}, datadir.Private{}, NewMeter())
+	h, _, err := NewHost(key, r, around, Power{}, datadir.Private{}, NewMeter())
 	if err != nil {
 		t.Fatal(err)
 	}

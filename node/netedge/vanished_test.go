@@ -80,7 +80,7 @@ func TestAVanishedPeerIsNoticed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if hosts[i], err = NewHost(key, r, around, impatient, datadir.Private{}, NewMeter()); err != nil {
+		if hosts[i], _, err = NewHost(key, r, around, impatient, datadir.Private{}, NewMeter()); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { hosts[i].Close() })

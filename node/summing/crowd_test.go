@@ -53,7 +53,7 @@ func newPerson(t testing.TB, key ed25519.PrivateKey, dir string, comers int, ope
 	require.NoError(t, err)
 	power := netedge.PowerOf(&c, 10).Serving(comers)
 	p := &person{dir: dir, meter: netedge.NewMeter()}
-	p.host, err = netedge.NewHost(private, r, around, power, datadir.Private{}, p.meter)
+	p.host, _, err = netedge.NewHost(private, r, around, power, datadir.Private{}, p.meter)
 	require.NoError(t, err)
 	log := slog.New(slog.DiscardHandler)
 	p.desk = summing.NewDesk(summing.Config{

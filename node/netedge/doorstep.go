@@ -1,0 +1,33 @@
+package netedge
+
+import (
+	"io"
+	"time"
+)
+
+// doorstep is where connections wait, unread and unanswered, that are not let in: whoever
+// comes again as soon as it is refused comes seldom then, and costs no more than the place. It
+// is safe for concurrent use.
+type doorstep struct{ kept chan io.Closer }
+
+// keptFor is how long a connection waits before it is closed, unless others push it out.
+const keptFor = 5 * time.Second
+
+func newDoorstep(places int) *doorstep { return &doorstep{make(chan io.Closer, max(1, places))} }
+
+// keep closes a connection after a while. When too many wait, it closes the oldest.
+func (d *doorstep) keep(c io.Closer) error {
+	time.AfterFunc(keptFor, func() { _ = c.Close() }) // those that were pushed out are closed already
+	for {
+		select {
+		case d.kept <- c:
+			return nil
+		default:
+		}
+		select {
+		case oldest := <-d.kept:
+			_ = oldest.Close()
+		default:
+		}
+	}
+}
