@@ -17,6 +17,7 @@ type neighbourhood struct {
 	listening bool       // somebody is, at the other end of an edge
 	edges     []Edge     // sorted by peer
 	latest    []latest   // of each edge
+	out       []bool     // whose latest is left out, see [neighbourhood.screen]; empty: nobody's
 
 	scratch []float64 // of radius
 }
@@ -98,14 +99,14 @@ func (l *latest) hear(m *Message, p int) error {
 	return nil
 }
 
-// mean returns sum_j (W_ij/D_i) T_j over the neighbours heard so far, each clipped around
+// mean returns sum_j (W_ij/D_i) T_j over the neighbours heard so far that are not left out, each clipped around
 // own (see gossipRadius), whose noise has the standard deviation ownStd; and the standard
 // deviation of the noise in it, in the memory of dst. heard is false when there are none:
 // then the mean is own, not a copy, since the agent agrees with itself.
 func (n *neighbourhood) mean(dst, own []float64, ownStd float64) (mean []float64, std float64, heard bool) {
 	var degree float64
 	for i := range n.latest {
-		if n.latest[i].round > 0 {
+		if n.latest[i].round > 0 && !n.leftOut(i) {
 			degree += n.latest[i].weight
 		}
 	}
@@ -117,7 +118,7 @@ func (n *neighbourhood) mean(dst, own []float64, ownStd float64) (mean []float64
 	kept := 0.
 	for i := range n.latest {
 		e := &n.latest[i]
-		if e.round == 0 {
+		if e.round == 0 || n.leftOut(i) {
 			continue
 		}
 		w, left := e.weight/degree, 0.
@@ -156,6 +157,9 @@ func (n *neighbourhood) radius(own []float64) (radius float64, distances []float
 	}
 	return gossipRadius(heard, k), distances
 }
+
+// leftOut reports whether what came over an edge is left out of the mean.
+func (n *neighbourhood) leftOut(edge int) bool { return edge < len(n.out) && n.out[edge] }
 
 // heard returns a copy of what was heard, as [State] has it.
 func (n *neighbourhood) heard() []Heard {

@@ -129,7 +129,8 @@ func (p *personal) Released(now time.Duration, a privacy.Answer) Output {
 		p.estimate = p.estimate.including(p.round+1, p.task.aim(p.model, gradient), std)
 	}
 	floats.AddScaled(gradient, 2*lambda, p.model)
-	neighbours, theirStd, heard := p.pull(mean, gradient, c)
+	drawn := alpha * p.task.Mu * c * p.asking.NoiseStd() / float64(m)
+	neighbours, theirStd, heard := p.pull(mean, gradient, c, drawn)
 	next := step(p.workspace.vector(len(p.model)), p.model, neighbours, gradient, alpha, p.task.Mu, c)
 	project(next, p.task.Radius)
 
@@ -140,7 +141,6 @@ func (p *personal) Released(now time.Duration, a privacy.Answer) Output {
 	if !heard {
 		kept += alpha // its own noise once more, not another's
 	}
-	drawn := alpha * p.task.Mu * c * p.asking.NoiseStd() / float64(m)
 	p.noiseStd = math.Hypot(math.Hypot(kept*p.noiseStd, alpha*theirStd), drawn)
 	p.task.single(next, p.noiseStd)
 	p.model = next
@@ -152,9 +152,14 @@ func (p *personal) Released(now time.Duration, a privacy.Answer) Output {
 }
 
 // pull is where the neighbours pull the shared model, in the memory of dst, with the noise
-// in it; heard is false if nobody does, and it is the own model then. How far the own records
-// pull it says nothing where that is noise: then the clip is all that holds liars up.
-func (p *personal) pull(dst, gradient []float64, confidence float64) (neighbours []float64, std float64, heard bool) {
+// in it; heard is false if nobody does, and it is the own model then. drawn is the noise in
+// gradient. Without noise the records, which pull it as far as gradient says, hold back liars;
+// with it they say nothing, and what noise does not explain is left out.
+func (p *personal) pull(dst, gradient []float64, confidence, drawn float64) (neighbours []float64, std float64, heard bool) {
+	p.out = p.out[:0]
+	if p.asking.Protected() {
+		p.screen(p.model, p.noiseStd, drawn)
+	}
 	neighbours, std, heard = p.mean(dst, p.model, p.noiseStd)
 	if !heard || p.asking.Protected() || len(p.edges) < enoughToJudge {
 		return neighbours, std, heard

@@ -306,7 +306,7 @@ func TestHowFarLiarsPull(t *testing.T) {
 			p.latest[i].round, p.latest[i].model = 1, []float64{1, 0}
 		}
 		p.latest[0].model = []float64{13, 0}
-		got, _, heard := p.pull(make([]float64, 2), []float64{0, 0.5 / p.task.Mu}, 1)
+		got, _, heard := p.pull(make([]float64, 2), []float64{0, 0.5 / p.task.Mu}, 1, 0)
 		if want := map[bool]float64{true: 1, false: 0.5}[asking.Protected()]; !heard || math.Abs(got[0]-want) > 1e-9 {
 			t.Errorf("protected %v: pulled to %v, heard %v, want %v", asking.Protected(), got, heard, want)
 		}

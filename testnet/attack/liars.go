@@ -53,6 +53,14 @@ var kindsOfLies = []kindOfLie{
 		floats.ScaleTo(own, 1, l.plot.mean())
 		return floats.AddScaledTo(own, own, l.plot.apart(), l.plot.aim), std
 	}},
+	{"hidden", "knows the defence: as drift, by half as much, and with as much noise in it as the honest have, each its own", false, func(l *liar, own []float64, std float64) ([]float64, float64) {
+		floats.ScaleTo(own, 1, l.plot.mean())
+		floats.AddScaledTo(own, own, 0.5*l.plot.apart(), l.plot.aim)
+		for i := range own {
+			own[i] += std * l.chance.NormFloat64()
+		}
+		return own, std
+	}},
 	{"noisy", "knows the defence: says the opposite of the mean of the honest, with as much noise as theirs, and that there is four times as much", false, func(l *liar, own []float64, std float64) ([]float64, float64) {
 		floats.ScaleTo(own, -1, l.plot.mean())
 		for i := range own {

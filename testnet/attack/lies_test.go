@@ -3,10 +3,16 @@ package attack
 import "testing"
 
 // Liars at the border of the ball, one in ten, leave most of the gain of 100 people with one
-// seed, and three in ten do no harm: without the defence nothing is left. With noise they
-// hide in it; docs/learners.md has what is left then.
+// seed, and three in ten do no harm, with noise and without: without the defence nothing is
+// left.
 func TestLiesHold(t *testing.T) {
-	l := lesson{learner: "personal", open: true, people: 100}
+	for _, open := range []bool{true, false} {
+		l := lesson{learner: "personal", open: open, people: 100}
+		t.Run(l.name(), func(t *testing.T) { l.hold(t) })
+	}
+}
+
+func (l *lesson) hold(t *testing.T) {
 	n, err := l.classroom(1)
 	if err != nil {
 		t.Fatal(err)
