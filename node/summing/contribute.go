@@ -56,7 +56,7 @@ func (d *Desk) Contribute(ctx context.Context, s *sums.Sum, c Contribution) (Out
 	if err != nil {
 		return Outcome{}, err
 	}
-	k := &contributor{desk: d, sum: s, c: c, machine: machine, dead: make(map[peer.ID]bool)}
+	k := &contributor{desk: d, sum: s, c: c, machine: machine, dead: make(map[peer.ID]bool), decided: make(map[peer.ID]bool)}
 	if err := k.serve(upload); err != nil {
 		return Outcome{}, err
 	}
@@ -76,6 +76,7 @@ type contributor struct {
 	entry   []byte           // digest of the own one; nothing: none
 	checked []byte           // the certified list, in which the own contribution was looked for
 	dead    map[peer.ID]bool // members who say that the sum is
+	decided map[peer.ID]bool // members who say that the list of contributions is
 }
 
 func (k *contributor) run(ctx context.Context) (Outcome, error) {
@@ -111,19 +112,19 @@ func (k *contributor) run(ctx context.Context) (Outcome, error) {
 }
 
 // round visits members: all of them until one says that the sum is open, so that the owner
-// is told who is missing, and while there is something to send. Else it visits until one
-// answers, which is another one in each turn.
+// is told who is missing, and while there is something to pay for or to send. Else it visits
+// until one answers, which is another one in each turn. Then it pays, if there is reason to.
 func (k *contributor) round(ctx context.Context, turn int) error {
 	for i := range k.part.peers {
 		answered, err := k.visit(ctx, k.part.peers[(turn+i)%len(k.part.peers)])
 		if err != nil {
 			return err
 		}
-		if answered && k.machine.Opening() != nil && !k.due() && len(k.dead) == 0 {
+		if answered && k.machine.Opening() != nil && k.open == nil && !k.due() && len(k.dead) == 0 {
 			break
 		}
 	}
-	return nil
+	return k.pay()
 }
 
 // due reports whether there is something to send now.
@@ -140,10 +141,14 @@ func (k *contributor) pause(while time.Duration) (pause time.Duration, again boo
 	case k.machine.Send() != nil:
 		return retry, true
 	case o != nil && k.open == nil && time.Now().Before(time.Unix(o.Closes, 0)):
-		return time.Until(time.Unix(o.Closes, 0)) + retry, true
+		return min(time.Until(time.Unix(o.Closes, 0))+retry, longestPause), true
 	}
 	return while, false
 }
+
+// longestPause is how long a device lets the committee close a sum unasked: by its own clock
+// it may be hours from there.
+const longestPause = time.Hour
 
 // visit asks a member what it knows, and offers it what there is to send. Errors of the
 // network, and lies, are for another time or another member; the error is the ledger's.
@@ -158,10 +163,10 @@ func (k *contributor) visit(ctx context.Context, who peer.ID) (answered bool, er
 	} else {
 		delete(k.dead, who)
 	}
-	k.look(n.opening, who)
-	if err := k.pay(); err != nil {
-		return true, err
+	if n.decision.size > 0 {
+		k.decided[who] = true
 	}
+	k.look(n.opening, who)
 	if n.accept != nil {
 		k.complain(who, "acceptance", k.machine.Accepted(n.accept))
 	}
@@ -230,13 +235,9 @@ func (k *contributor) complain(who peer.ID, about string, err error) {
 // pay goes through the door, if the machine asks for that, there is time to send, and
 // there are records. Those that cannot pay now may be followed by others that can.
 func (k *contributor) pay() error {
-	o, s := k.open, k.sum
+	k.open = k.payable()
+	o, s, began := k.open, k.sum, time.Now()
 	if o == nil || k.c.Ledger == nil {
-		return nil
-	}
-	began := time.Now()
-	if !began.Before(time.Unix(o.Closes, 0)) {
-		k.open = nil
 		return nil
 	}
 	cohorts, err := k.c.Cohorts()
@@ -267,6 +268,16 @@ func (k *contributor) pay() error {
 		return err
 	}
 	return k.serve(upload)
+}
+
+// payable is the opening under which there is still time to pay. The own clock says so, and
+// it may be wrong: so do so many members that one of them is honest, by saying that the list
+// is decided. What is sent too late is paid for and in no sum.
+func (k *contributor) payable() *sums.Opening {
+	if k.open == nil || !time.Now().Before(time.Unix(k.open.Closes, 0)) || len(k.decided) > k.sum.Committee.Colluding {
+		return nil
+	}
+	return k.open
 }
 
 // slotAfter is when a contribution is sent that was begun and is ready: one tick after it

@@ -484,6 +484,40 @@ func TestDeadSum(t *testing.T) {
 	}
 }
 
+// A device whose clock is behind takes a sum for open that was closed long ago. The committee
+// says otherwise, and it pays for nothing; a single member that lies is not believed.
+func TestAWrongClockPaysForNothing(t *testing.T) {
+	r := newTrial(t, 3) // it closes in an hour, by the clocks of all
+	var contributing sync.WaitGroup
+	outcomes := make([]Outcome, 2)
+	for i := range outcomes {
+		d := r.device(newIdentity(t))
+		contributing.Go(func() {
+			var err error
+			if outcomes[i], err = r.contribute(t.Context(), d, i); err != nil {
+				t.Errorf("device %d: %v", i, err)
+			}
+		})
+	}
+	r.close(len(outcomes))
+	contributing.Wait()
+	r.check(outcomes)
+	late := r.device(newIdentity(t))
+	o, err := r.contribute(t.Context(), late, 2)
+	if err != nil || o.Result == nil || o.Paid || o.Listed || len(late.ledger.Spending()) != 0 {
+		t.Errorf("who comes too late: %+v, %v; spent %v", o, err, late.ledger.Spending())
+	}
+	for members, pays := range map[int]bool{r.sum.Committee.Colluding: true, r.sum.Committee.Colluding + 1: false} {
+		k := &contributor{desk: late.desk, sum: r.sum, decided: make(map[peer.ID]bool), open: &sums.Opening{Closes: time.Now().Add(time.Hour).Unix()}}
+		for i := range members {
+			k.decided[peer.ID(fmt.Sprint(i))] = true
+		}
+		if k.open = k.payable(); (k.open != nil) != pays {
+			t.Errorf("%d members say that the list is decided: it pays: %v", members, !pays)
+		}
+	}
+}
+
 // Who waits for a sum looks again when the network has changed.
 func TestRefresh(t *testing.T) {
 	r := newTrial(t, 3)
