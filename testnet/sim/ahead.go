@@ -84,10 +84,12 @@ func show[T any](h *shard, first *T, count int) {
 
 // show notes memory that will be touched, in pieces.
 func (h *shard) show(at unsafe.Pointer, size uintptr) {
-	for lines := int(size+lineSize-1) / lineSize; lines > 0; lines -= mostLines {
-		h.pieces = append(h.pieces, piece{at, min(lines, mostLines)})
-		at = unsafe.Add(at, mostLines*lineSize)
+	const most = mostLines * lineSize
+	for ; size > most; size -= most {
+		h.pieces = append(h.pieces, piece{at, mostLines})
+		at = unsafe.Add(at, most)
 	}
+	h.pieces = append(h.pieces, piece{at, int(size+lineSize-1) / lineSize})
 }
 
 // between has the processor fetch the next piece.
