@@ -13,6 +13,9 @@ import (
 // Seeds are fixed, so the test cannot fail by chance. Without what holds the crowd up, shares of
 // edges fall to .1 and less under the rules that compare.
 func TestSiege(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it asks what hostile identities gain, of four long simulations")
+	}
 	for _, c := range []struct {
 		rule  string
 		form  time.Duration
