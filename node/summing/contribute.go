@@ -72,6 +72,7 @@ type contributor struct {
 	part    *part
 	open    *sums.Opening    // under which there is something to pay for; nil: not, or no more
 	looked  []byte           // the opening that was taken in last
+	toured  bool             // all members were visited since
 	slot    time.Time        // when the own contribution may be sent
 	entry   []byte           // digest of the own one; nothing: none
 	checked []byte           // the certified list, in which the own contribution was looked for
@@ -112,7 +113,7 @@ func (k *contributor) run(ctx context.Context) (Outcome, error) {
 }
 
 // round visits members: all of them until one says that the sum is open, so that the owner
-// is told who is missing, and while there is something to pay for or to send. Else it visits
+// is told who is missing, once more before it pays, and while there is something to send. Else it visits
 // until one answers, which is another one in each turn. Then it pays, if there is reason to.
 func (k *contributor) round(ctx context.Context, turn int) error {
 	for i := range k.part.peers {
@@ -120,10 +121,11 @@ func (k *contributor) round(ctx context.Context, turn int) error {
 		if err != nil {
 			return err
 		}
-		if answered && k.machine.Opening() != nil && k.open == nil && !k.due() && len(k.dead) == 0 {
-			break
+		if answered && k.machine.Opening() != nil && (k.open == nil || k.toured) && !k.due() && len(k.dead) == 0 {
+			return k.pay()
 		}
 	}
+	k.toured = k.looked != nil
 	return k.pay()
 }
 
@@ -196,7 +198,7 @@ func (k *contributor) look(opening []byte, who peer.ID) {
 	if o != nil {
 		k.open = o
 	}
-	k.looked = opening
+	k.looked, k.toured = opening, false
 	k.part.opened(k.machine.Opening())
 }
 
