@@ -30,8 +30,11 @@ const (
 // decide what is far. drawn is the noise that the agent has drawn itself for own: no model is
 // too near for less noise than others claim.
 func (n *neighbourhood) screen(own []float64, ownStd, drawn float64) {
+	if len(n.edges) < enoughToJudge {
+		return
+	}
 	usual := n.usualStd()
-	if len(n.edges) < enoughToJudge || ownStd == 0 && usual == 0 {
+	if ownStd == 0 && usual == 0 {
 		return
 	}
 	d, k := float64(len(own)), len(n.edges)

@@ -49,13 +49,14 @@ type places[T any] struct {
 // leastPlaces are how many are made at first, and mostPlaces how many at last.
 const leastPlaces, mostPlaces = 64, 1 << 14
 
-func (b *places[T]) take(n int) []T {
-	if n > len(b.free) {
-		b.made = max(n, leastPlaces, min(2*b.made, mostPlaces))
-		b.free = make([]T, b.made)
+// take returns memory for n things.
+func (p *places[T]) take(n int) []T {
+	if n > len(p.free) {
+		p.made = max(n, leastPlaces, min(2*p.made, mostPlaces))
+		p.free = make([]T, p.made)
 	}
-	taken := b.free[:n:n]
-	b.free = b.free[n:]
+	taken := p.free[:n:n]
+	p.free = p.free[n:]
 	return taken
 }
 

@@ -48,7 +48,11 @@ type tie struct {
 // AgentSchedule is the source of the wake times of participant i: what a replay
 // of its trace must be constructed with, if it was not restarted.
 func AgentSchedule(seed uint64, i int) *rand.Rand {
-	return rand.New(rand.NewPCG(seed, 2*uint64(i)))
+	return rand.New(schedulePCG(seed, i))
+}
+
+func schedulePCG(seed uint64, i int) *rand.PCG {
+	return rand.NewPCG(seed, 2*uint64(i))
 }
 
 // AgentMasks is the source of the masks of participant i: what
@@ -74,7 +78,7 @@ func (s *simulation) newActor(i int32) error {
 	if a.door, err = newDoor(p, s.Seed, int(i)); err != nil {
 		return err
 	}
-	a.pcg = *rand.NewPCG(s.Seed, 2*uint64(i))
+	a.pcg = *schedulePCG(s.Seed, int(i))
 	a.schedule = *rand.New(&a.pcg)
 	a.masks = *AgentMasks(s.Seed, int(i))
 	return s.start(i, p.Start)
