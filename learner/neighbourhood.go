@@ -99,8 +99,8 @@ func (l *latest) hear(m *Message, p int) error {
 	return nil
 }
 
-// mean returns sum_j (W_ij/D_i) T_j over the neighbours heard so far that are not left out, each clipped around
-// own (see gossipRadius), whose noise has the standard deviation ownStd; and the standard
+// mean returns sum_j (W_ij/D_i) T_j over the neighbours heard so far that are not left out,
+// each clipped around own (see gossipRadius), whose noise has the standard deviation ownStd; and the standard
 // deviation of the noise in it, in the memory of dst. heard is false when there are none:
 // then the mean is own, not a copy, since the agent agrees with itself.
 func (n *neighbourhood) mean(dst, own []float64, ownStd float64) (mean []float64, std float64, heard bool) {
@@ -121,13 +121,12 @@ func (n *neighbourhood) mean(dst, own []float64, ownStd float64) (mean []float64
 		if e.round == 0 || n.leftOut(i) {
 			continue
 		}
-		w, left := e.weight/degree, 0.
-		if distances == nil {
-			floats.AddScaled(dst, w, e.model)
-		} else {
-			left = addClipped(dst, e.model, w, distances[i], radius)
-			kept += left
+		w, distance := e.weight/degree, 0.
+		if distances != nil {
+			distance = distances[i]
 		}
+		left := addClipped(dst, e.model, w, distance, radius)
+		kept += left
 		if e.noiseStd > 0 {
 			std = math.Hypot(std, (w-left)*e.noiseStd)
 		}

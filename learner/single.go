@@ -40,7 +40,6 @@ func towardZero(x float64) float64 {
 	}
 	if y := float32(x); math.Abs(float64(y)) > math.Abs(x) {
 		return float64(math.Nextafter32(y, 0))
-	} else {
-		return float64(y)
 	}
+	return float64(float32(x))
 }

@@ -93,17 +93,9 @@ func sumOfSquares(v []float64) float64 {
 // powerOfTwo is 2^e for e in [-1022, 1023], which every grid is.
 func powerOfTwo(e int) float64 { return math.Float64frombits(uint64(e+1023) << 52) }
 
-// addInside adds what quantise would write to total, for a gradient well inside the
-// clip.
-func addInside(total []int64, gradient []float64, factor float64) {
-	total = total[:len(gradient)]
-	for j, g := range gradient {
-		total[j] += int64(g * factor)
-	}
-}
-
-// addScaledInside is addInside of the gradient scale x.
-func addScaledInside(total []int64, x []float64, scale, factor float64) {
+// addInside adds what quantise would write to total, for the gradient scale x, well inside
+// the clip.
+func addInside(total []int64, x []float64, scale, factor float64) {
 	total = total[:len(x)]
 	for j, v := range x {
 		total[j] += int64(scale * v * factor)
