@@ -44,7 +44,7 @@ type Config struct {
 	Vector  int           // coordinates of what entries say of a node; 0: they say nothing
 	Logger  *slog.Logger
 	// Pulse is the time between gossipsub's heartbeats, in which subscribers tell
-	// each other what they have heard; 0 means a second. Every other heartbeat the
+	// each other what they have heard; 0 means a second. At each heartbeat the
 	// watchdog looks for neighbours that do not listen.
 	Pulse time.Duration
 	// Member reports whether a peer may take part. Messages of other peers are
@@ -110,7 +110,7 @@ type Gossip struct {
 	direct    direct
 	counts    counters
 	pulse     time.Duration // between heartbeats
-	// watchEvery is the time between looks of the watchdog.
+	// watchEvery is the time between looks of the watchdog while all neighbours listen.
 	watchEvery time.Duration
 
 	mu      sync.Mutex
@@ -185,7 +185,7 @@ func New(h host.Host, c Config) (*Gossip, error) {
 	}
 	g.offenders = newOffenders(g.admits, addressOf(h))
 	g.counts.onReject = c.OnReject
-	g.watchEvery = watchPulses * g.pulse
+	g.watchEvery = g.pulse
 	ctx, stop := context.WithCancel(context.Background())
 	if err := g.join(ctx); err != nil {
 		stop()

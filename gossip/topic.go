@@ -43,7 +43,7 @@ func topicOf(network string, owner peer.ID) string {
 }
 
 // newPubSub starts gossipsub without a mesh: the publisher sends to every
-// subscriber itself, and subscribers tell each other once a second what they
+// subscriber itself, and subscribers tell each other at each heartbeat what they
 // have recently heard, so that a broken link between two of them is repaired.
 // One validation worker keeps the order of each author's messages.
 func newPubSub(ctx context.Context, g *Gossip) (*pubsub.PubSub, error) {

@@ -10,9 +10,10 @@ import (
 )
 
 const (
-	watchPulses = 2  // heartbeats between two checks
-	minChecks   = 4  // failed checks of a neighbour before its connection is closed
-	maxChecks   = 64 // the limit doubles up to this after each close: the neighbour may have left on purpose
+	// deafEvery is the longest time between two checks while a neighbour is deaf.
+	deafEvery = 2 * time.Second
+	minChecks = 4  // failed checks of a neighbour before its connection is closed
+	maxChecks = 64 // the limit doubles up to this after each close: the neighbour may have left on purpose
 )
 
 // deafness counts how many checks in a row found a connected neighbour not
@@ -58,6 +59,11 @@ func (g *Gossip) watch(ctx context.Context) {
 			g.closeRefused()
 		case <-tick.C:
 			g.closeDeaf(deaf)
+			next := g.watchEvery
+			if len(deaf) > 0 {
+				next = min(next, deafEvery)
+			}
+			tick.Reset(next)
 		}
 	}
 }

@@ -97,12 +97,12 @@ android)
 	# One of libp2p's dependencies reaches into the runtime, which the linker allows
 	# only when told. Android 15 has devices with memory pages of 16 KB.
 	gomobile bind -target "android/${arch//,/,android/}" -androidapi $api -javapkg org.p2pnode -trimpath \
-		-ldflags "-checklinkname=0 -extldflags=-Wl,-z,max-page-size=16384 $stamp" -o "$out/p2pnode.aar" ./mobile
+		-tags nethttpomithttp2 -ldflags "-checklinkname=0 -extldflags=-Wl,-z,max-page-size=16384 $stamp" -o "$out/p2pnode.aar" ./mobile
 	du -h "$out"/p2pnode*
 	;;
 ios)
 	gomobile bind -target ios,iossimulator -iosversion $ios -prefix P2P -trimpath \
-		-ldflags "$stamp" -o "$out/P2PNode.xcframework" ./mobile
+		-tags nethttpomithttp2 -ldflags "$stamp" -o "$out/P2PNode.xcframework" ./mobile
 	du -sh "$out/P2PNode.xcframework"
 	;;
 esac

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"p2pnode/node/api"
-	"p2pnode/node/datadir"
 	"p2pnode/storage"
 )
 
@@ -82,7 +81,7 @@ func (n *Node) comparing(ctx context.Context) error {
 				return err
 			}
 		case <-timer.C:
-			if n.files.Config.Power != datadir.PowerLow {
+			if !n.Sparing() {
 				n.fitAgain(ctx)
 			}
 			timer.Reset(max(fitEvery, time.Duration(float64(n.fits.lastTook())/fitShare)))

@@ -236,6 +236,9 @@ func (n *Node) bootstrap() []peer.AddrInfo {
 	return out
 }
 
+// Sparing reports whether the configuration asks for low power.
+func (n *Node) Sparing() bool { return n.files.Config.Power == datadir.PowerLow }
+
 // power returns how often the node acts while it has nothing to send.
 func (n *Node) power() netedge.Power {
 	p := netedge.PowerOf(&n.files.Config, n.files.Task.Graph.Degree)

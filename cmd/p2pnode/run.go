@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"os/signal"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -88,6 +90,11 @@ func runDaemon(cmd *cobra.Command, o *options, verbose bool, began func(context.
 		return err
 	}
 	defer func() { err = errors.Join(err, n.Close()) }()
+	if n.Sparing() && os.Getenv("GOMAXPROCS") == "" {
+		// On one processor no thread has to wake another one for each packet, which is a
+		// quarter of what a node without work costs.
+		runtime.GOMAXPROCS(1)
+	}
 	// The doors come first, so that a client can ask as soon as the node is ready.
 	at, err := openDoors(o, n, log, stop)
 	if err != nil {
