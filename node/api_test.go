@@ -22,6 +22,7 @@ import (
 
 // Through the daemon's socket the owner sees what she sees directly.
 func TestOwnerThroughSocket(t *testing.T) {
+	t.Parallel()
 	n := testNode(t, lineTask(), lineRecords(rand.New(rand.NewPCG(1, 1)), 30), nil)
 	// A socket left over by a killed daemon is no obstacle.
 	if err := os.WriteFile(filepath.Join(n.dir, datadir.SocketFile), nil, 0o600); err != nil {
@@ -101,6 +102,7 @@ func handlerOf(n *Node) http.Handler {
 // A wrong request is 400 or 422, one for what is not there 404, what the node could not do
 // 500. All of them say what is wrong.
 func TestStatusCodes(t *testing.T) {
+	t.Parallel()
 	n := testNode(t, lineTask(), lineRecords(fixed(1), 5), nil)
 	h := handlerOf(n)
 	ask := func(method, path, body string) int {

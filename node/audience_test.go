@@ -106,6 +106,7 @@ func TestNearby(t *testing.T) {
 
 // What is kept of listeners is bounded, the latest first.
 func TestAudienceIsBounded(t *testing.T) {
+	t.Parallel()
 	var a audience
 	now := time.Unix(1_800_000_000, 0)
 	if at := a.again(now, 1); !at.IsZero() {

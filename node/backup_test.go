@@ -113,6 +113,7 @@ func TestRestoreWithoutProtection(t *testing.T) {
 // A directory whose anchor is gone, or newer than the database, is refused and
 // says what to do; doing it helps.
 func TestRestoreInPlace(t *testing.T) {
+	t.Parallel()
 	for name, harm := range map[string]func(db string, copied []byte) error{
 		"lost anchor":  func(db string, _ []byte) error { return os.Remove(db + ".anchor") },
 		"old database": func(db string, copied []byte) error { return os.WriteFile(db, copied, 0o600) },
@@ -169,6 +170,7 @@ func TestRestoreInPlace(t *testing.T) {
 
 // A database that is gone is missed, not begun anew, and a copy brings it back.
 func TestMissingDatabase(t *testing.T) {
+	t.Parallel()
 	n := testNode(t, lineTask(), lineRecords(fixed(1), 10), nil)
 	pay(t, n, 1)
 	copied := backup(t, n)

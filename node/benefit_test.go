@@ -12,6 +12,7 @@ import (
 
 // The first comparison of each hour is kept while the node runs, and shown after a restart.
 func TestBenefitIsKept(t *testing.T) {
+	t.Parallel()
 	nodes, stop := startNetwork(t, 2, lineTask(), func(*datadir.Config) {})
 	n, owner := nodes[0], served(t, nodes[0])
 	benefit := func(of api.Reporter) []api.BenefitPoint {

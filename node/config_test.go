@@ -44,6 +44,7 @@ func TestInitAndOpen(t *testing.T) {
 
 // What is damaged or does not belong together is refused with a reason.
 func TestOpenRefuses(t *testing.T) {
+	t.Parallel()
 	other := lineTask()
 	other.Mu = 2
 	otherText, err := datadir.FormatTask(other)

@@ -178,6 +178,7 @@ func listed(t *testing.T, owner api.Owner, content bool) (list []api.RecordInfo)
 // A long list comes whole and in order, of the node and of its daemon, and who takes long
 // over it keeps nobody waiting. What comes and goes meanwhile is in it or not.
 func TestALongListKeepsNobodyWaiting(t *testing.T) {
+	t.Parallel()
 	const count = 3*listedAtOnce + 5
 	for _, through := range []string{"the directory", "the daemon"} {
 		n := testNode(t, lineTask(), lineRecords(fixed(1), count), nil)
@@ -205,6 +206,7 @@ func TestALongListKeepsNobodyWaiting(t *testing.T) {
 
 // A list that breaks off is an error, not a shorter list.
 func TestAListThatBreaksOff(t *testing.T) {
+	t.Parallel()
 	n := testNode(t, lineTask(), lineRecords(fixed(1), 30*listedAtOnce), nil)
 	for through, owner := range map[string]api.Owner{"the directory": n, "the daemon": served(t, n)} {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -77,6 +77,7 @@ func TestNoiseChoices(t *testing.T) {
 // A plan counts its steps, for all cohorts together, and new records do not
 // prolong it.
 func TestPlanIsNotProlonged(t *testing.T) {
+	t.Parallel()
 	n := testNode(t, lineTask(), lineRecords(fixed(1), 10), func(c *datadir.Config) { c.Accounting, c.Releases = "plan", 3 })
 	d := newDoor(n.ledger, &n.files.Config)
 	for round := uint64(1); round <= 2; round++ {
@@ -177,6 +178,7 @@ func TestChangedPlanNamesItsKeys(t *testing.T) {
 // A plan is worked out once: the next start finds the one that was committed,
 // even if this version would come to another.
 func TestCommittedPlanIsKept(t *testing.T) {
+	t.Parallel()
 	task := lineTask()
 	n := testNode(t, task, nil, func(c *datadir.Config) { c.Accounting = string(privacy.CommittedPlan) })
 	dir, made := n.dir, n.policy

@@ -34,6 +34,7 @@ func TestEraseAfterARun(t *testing.T) {
 // A running node erases its own directory when its owner says its peer ID, after it has told
 // its neighbours, and nothing else does.
 func TestEraseWhileRunning(t *testing.T) {
+	t.Parallel()
 	nodes, stop := startNetwork(t, 2, lineTask(), func(*datadir.Config) {})
 	defer stop()
 	n, other := nodes[0], nodes[1]

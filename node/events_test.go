@@ -39,6 +39,7 @@ func last(list []api.Event, kind api.EventKind) (e api.Event) {
 
 // The owner of a daemon is told the story of its run.
 func TestEventsTellTheStory(t *testing.T) {
+	t.Parallel()
 	nodes, stop := startNetwork(t, 2, lineTask(), func(*datadir.Config) {})
 	defer stop()
 	n, owner := nodes[0], served(t, nodes[0])
@@ -106,6 +107,7 @@ func TestEventsAtRest(t *testing.T) {
 }
 
 func TestNeighboursSayWhy(t *testing.T) {
+	t.Parallel()
 	nodes, stop := startNetwork(t, 2, lineTask(), func(*datadir.Config) {})
 	defer stop()
 	list, err := served(t, nodes[0]).Neighbours(t.Context())

@@ -223,6 +223,7 @@ func (w *graphNetwork) settled(degree int) bool {
 // An edge that both ends agreed on and that carries nothing yet is not left out of the
 // graph, however many others there are: as soon as it does, the fixed point is another.
 func TestGraphWithASilentEdgeIsNotSettled(t *testing.T) {
+	t.Parallel()
 	w := startGraph(t, full(3), lineTask(), nil)
 	defer w.stop()
 	settled := func() bool { return w.settled(1) }

@@ -136,6 +136,7 @@ func (b broken) Read([]byte) (int, error) { return 0, b.err }
 // While an import waits for its file, everything else goes on: the owner asks and
 // deletes. A long file arrives whole and in order, in a running node too.
 func TestImportKeepsNobodyWaiting(t *testing.T) {
+	t.Parallel()
 	n := testNode(t, lineTask(), nil, nil)
 	if err := n.Add(t.Context(), []learner.Record{{X: []float64{1, 0, 1}}}); err != nil {
 		t.Fatal(err)

@@ -144,6 +144,7 @@ func TestNoEdgeBeforeRestore(t *testing.T) {
 // A message is neither served before its slot nor delayed by what the loop does
 // then: the time it can be had must not tell what was computed.
 func TestMessageKeepsItsSlot(t *testing.T) {
+	t.Parallel()
 	n := testNode(t, lineTask(), nil, nil)
 	s := attachedSession(t, n)
 	agent := newBusyAgent(s.loop.agent)

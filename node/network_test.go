@@ -160,7 +160,10 @@ func TestNetworkReachesMinimiserOfQ(t *testing.T) {
 	defer goleak.VerifyNone(t, leaks()...)
 	task := lineTask()
 	task.Mu, task.Release.WakeSeconds = 5, 0.02 // with a smaller one, and longer pauses, it takes longer
-	const count = 6
+	count := 6
+	if testing.Short() {
+		count = 4
+	}
 	nodes, stop := startNetwork(t, count, task, func(c *datadir.Config) { c.Unprotected, c.Releases = datadir.Consent, 0 })
 	defer stop()
 	weights := make([][]float64, count)

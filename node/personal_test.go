@@ -33,6 +33,7 @@ func TestFitReadsWhatIsStored(t *testing.T) {
 
 // An Add that fails has stored nothing, so that it can be tried again.
 func TestFailedAddStoresNothing(t *testing.T) {
+	t.Parallel()
 	n := testNode(t, lineTask(), nil, nil)
 	start(t, n)
 	require.Eventually(t, "running", func() bool { return status(t, n).Running })

@@ -22,7 +22,8 @@ import (
 )
 
 // readerTasks are the built-in tasks, the examples in docs/tasks, one with every kind of
-// feature, and others for what these lack.
+// feature, and others for what these lack. A short run is without the examples and with one
+// task of each loss and kind of key: each starts two programs.
 func readerTasks(t *testing.T) map[string]*learner.Task {
 	t.Helper()
 	tasks := map[string]*learner.Task{"movies": learner.Movies(), "linear": learner.Linear(), "clusters": learner.Clusters()}
@@ -43,6 +44,10 @@ func readerTasks(t *testing.T) map[string]*learner.Task {
 			t.Fatalf("%s: %v", name, err)
 		}
 		tasks[name] = task
+	}
+	if testing.Short() {
+		few := []string{"movies", "every kind", "two names", "unit map", "hinge"}
+		maps.DeleteFunc(tasks, func(name string, _ *learner.Task) bool { return !slices.Contains(few, name) })
 	}
 	return tasks
 }
@@ -105,10 +110,16 @@ func newReaderCase(t *testing.T, task *learner.Task, random *rand.Rand) readerCa
 	if err := os.WriteFile(c.file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for range 100 {
+	many, oneOf := 100, rune(1)
+	if testing.Short() {
+		many, oneOf = 15, 11
+	}
+	for range many {
 		c.rows = append(c.rows, randomRow(task, c.rows[:len(c.rows):len(c.rows)], random))
 	}
-	c.rows = append(c.rows, letterRows(task, c.rows[0])...)
+	if slices.ContainsFunc(task.Features, func(f learner.Feature) bool { return f.Kind == "text" }) {
+		c.rows = append(c.rows, letterRows(task, c.rows[0], oneOf)...)
+	}
 	for _, row := range c.rows {
 		asked, err := task.EncodeFeatures(func(name string) (string, bool) { v, ok := row[name]; return v, ok })
 		if err != nil {
@@ -132,13 +143,14 @@ func randomRow(task *learner.Task, rows []map[string]string, random *rand.Rand) 
 	return row
 }
 
-// letterRows have the characters of many scripts, some in each row, in the task's texts.
-func letterRows(task *learner.Task, like map[string]string) (rows []map[string]string) {
-	const some = 64
+// letterRows have the characters of many scripts, or one of so many of them, a few dozen in
+// each row, in the task's texts.
+func letterRows(task *learner.Task, like map[string]string, oneOf rune) (rows []map[string]string) {
+	const few = 64
 	for _, block := range [][2]rune{{0, 0x530}, {0x1e00, 0x2c00}, {0x3040, 0x3100}, {0xff00, 0xffe8}} {
-		for first := block[0]; first < block[1]; first += some {
+		for first := block[0]; first < block[1]; first += few * oneOf {
 			var text strings.Builder
-			for r := first; r < min(first+some, block[1]); r++ {
+			for r := first; r < min(first+few*oneOf, block[1]); r += oneOf {
 				if !unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Z, unicode.Cc, unicode.Cf) {
 					continue // another version of Unicode may know it
 				}

@@ -116,6 +116,56 @@ func (p *populace) run(i int) {
 	}
 }
 
+// timely makes populations whose sums take contributions for so many seconds, until one in
+// which no device is late. A busy machine needs many; a short run tries few first.
+func timely(populate func(seconds float64) *populace) (p *populace) {
+	windows := []float64{20}
+	if testing.Short() {
+		windows = []float64{5, 15, 60}
+	}
+	for i, seconds := range windows {
+		if i > 0 {
+			p.stop()
+		}
+		if p = populate(seconds); !p.late() {
+			break
+		}
+	}
+	return p
+}
+
+// open starts all nodes, the first one last: then the committee is complete, and the sum
+// opens. By then the devices are connected.
+func (p *populace) open() {
+	p.t.Helper()
+	p.run(committeeSize - 1)
+	for i := range p.nodes {
+		if i != committeeSize-1 && i != 0 {
+			p.run(i)
+		}
+	}
+	for _, n := range p.nodes[committeeSize:] {
+		require.Eventually(p.t, "the devices are connected", func() bool { return status(p.t, n).Connections > 0 })
+	}
+	p.run(0)
+}
+
+// late reports, once a sum is over, whether a device is not in it.
+func (p *populace) late() bool {
+	p.t.Helper()
+	return slices.ContainsFunc(p.nodes[committeeSize:], func(n *Node) bool {
+		require.Eventually(p.t, "the sum is over", func() bool { return status(p.t, n).Sums.Known > 0 })
+		return status(p.t, n).Sums.Listed == 0
+	})
+}
+
+// stop stops all nodes.
+func (p *populace) stop() {
+	for _, stop := range p.stops {
+		stop()
+	}
+}
+
 // opened is how many sums of a recipe a node has the results of.
 func (p *populace) opened(i, recipe int) int {
 	k := p.nodes[i].sums
@@ -130,18 +180,11 @@ func (p *populace) opened(i, recipe int) int {
 func TestNodesMakeAPrivateSum(t *testing.T) {
 	t.Parallel()
 	const devices = 6
-	p := newPopulace(t, devices, func(*learner.Task) {})
-	newcomer := committeeSize - 1
-	p.run(newcomer)
-	for i := range p.nodes {
-		if i != newcomer && i != 0 {
-			p.run(i)
-		}
-	}
-	for i := committeeSize; i < len(p.nodes); i++ {
-		require.Eventually(t, "the devices are connected", func() bool { return status(t, p.nodes[i]).Connections > 0 })
-	}
-	p.run(0) // the committee is complete, so the sum opens
+	p := timely(func(seconds float64) *populace {
+		p := newPopulace(t, devices, func(task *learner.Task) { task.Sums.CloseSeconds = seconds })
+		p.open()
+		return p
+	})
 	for i := range p.nodes {
 		require.Eventually(t, fmt.Sprintf("node %d has the result", i), func() bool { return p.opened(i, 0) == 1 })
 	}
@@ -190,22 +233,21 @@ func TestNodesMakeAPrivateSum(t *testing.T) {
 // stops for good.
 func TestOldCopyOfAContributor(t *testing.T) {
 	t.Parallel()
-	p := newPopulace(t, 2, func(task *learner.Task) { task.Sums.Epochs = 100 }) // so it is in one of them
-	last := len(p.nodes) - 1
-	dir := p.nodes[last].dir
-	if err := p.nodes[last].Close(); err != nil {
-		t.Fatal(err)
-	}
-	old := copyDir(t, dir)
-	p.nodes[last] = openNode(t, dir)
-	p.run(committeeSize - 1)
-	for i := range p.nodes {
-		if i != committeeSize-1 && i != 0 {
-			p.run(i)
+	const last = committeeSize + 1
+	var old string
+	p := timely(func(seconds float64) *populace {
+		p := newPopulace(t, 2, func(task *learner.Task) {
+			task.Sums.Epochs, task.Sums.CloseSeconds = 100, seconds // so it is in one of them
+		})
+		dir := p.nodes[last].dir
+		if err := p.nodes[last].Close(); err != nil {
+			t.Fatal(err)
 		}
-	}
-	require.Eventually(t, "it is connected", func() bool { return status(t, p.nodes[last]).Connections > 0 })
-	p.run(0) // the committee is complete, so the sum opens
+		old = copyDir(t, dir)
+		p.nodes[last] = openNode(t, dir)
+		p.open()
+		return p
+	})
 	require.Eventually(t, "its contribution is in the sum", func() bool { return status(t, p.nodes[last]).Sums.Listed == 1 })
 	p.stops[last]()
 	if err := p.nodes[last].Close(); err != nil {
@@ -388,6 +430,7 @@ func (p *populace) round(i int) uint64 {
 
 // After a sum that never has a result a node goes on with the next epoch.
 func TestDeadSumEndsItsEpoch(t *testing.T) {
+	t.Parallel()
 	p := newPopulace(t, 1, func(task *learner.Task) {
 		task.Sums.Recipes = []learner.Recipe{{Kind: "gradient", Share: 1, Rounds: 3}}
 		task.Sums.Epochs = 2

@@ -88,6 +88,7 @@ func TestTortureVerifier(t *testing.T) {
 
 // The injector does what it says, seen on the file that the first write makes.
 func TestTortureInjector(t *testing.T) {
+	t.Parallel()
 	const whole = 4 * 4096 // bbolt's first write
 	for _, c := range []struct {
 		action      action

@@ -50,7 +50,11 @@ func wideRecords(random *rand.Rand, task *learner.Task, m int) []learner.Record 
 // store stays small.
 func TestWideModelsEndToEnd(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ length, classes int }{{784, 10}, {768, 64}} {
+	cases := []struct{ length, classes int }{{784, 10}, {768, 64}}
+	if testing.Short() {
+		cases = cases[:1] // the wider one takes six times as long
+	}
+	for _, c := range cases {
 		t.Run(fmt.Sprintf("%d x %d", c.length, c.classes), func(t *testing.T) {
 			task := wideTask(c.length, c.classes)
 			nodes, stop := startWithoutRecords(t, 3, task, func(*datadir.Config) {})
