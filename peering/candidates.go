@@ -104,13 +104,10 @@ func (n *Neighbourhood) candidates(count int) []graph.Entry {
 			out = append(out, n.named[id])
 		}
 	}
+	unnamed := func(id learner.ID) bool { return !n.isNamed(id) && n.askable(id) }
 	referred := n.referral.Peer
-	if n.isNamed(referred) || !n.askable(referred) {
-		referred = ""
-	} else {
+	if unnamed(referred) {
 		out = append(out, n.referral)
 	}
-	return append(out, n.view.Best(count, func(id learner.ID) bool {
-		return id != referred && !n.isNamed(id) && n.askable(id)
-	})...)
+	return append(out, n.view.Best(count, func(id learner.ID) bool { return id != referred && unnamed(id) })...)
 }

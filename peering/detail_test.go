@@ -32,7 +32,7 @@ func TestPeersAreLeftAlone(t *testing.T) {
 		n := newNode(byRule("random", 2))
 		n.step(Seen{graph.Entry{Peer: "a"}})
 		last(n)
-		n.wait(retryDelay - 1)
+		n.wait(20*time.Second - 1)
 		n.pace.next = time.Hour // no exchange
 		if got := asks(n.step(Tick{})); len(got) > 0 || n.Candidates() > 0 {
 			t.Errorf("%s: it is asked too soon", name)
@@ -51,10 +51,10 @@ func TestPeersAreLeftAlone(t *testing.T) {
 func TestDeadAfterItWasSeenLast(t *testing.T) {
 	n := newNode(byRule("random", 2))
 	n.joined(t, "a")
-	n.wait(2 * deadAfter)
+	n.wait(2 * time.Hour)
 	n.step(Tick{})
 	n.step(Lost{"a"})
-	n.wait(deadAfter)
+	n.wait(time.Hour)
 	if out := n.step(Tick{}); len(out.Drops) > 0 {
 		t.Error("it is given up too soon")
 	}
@@ -114,11 +114,11 @@ func TestDoubtIsCleared(t *testing.T) {
 		n.joined(t, "a")
 		n.under("a", Ask)
 		n.step(over)
-		if got := n.renewal(n.links[0]); got != retryDelay {
+		if got := n.renewal(n.links[0]); got != 20*time.Second {
 			t.Errorf("%s: asked for again after %v", name, got)
 		}
 		n.links[0].met = false
-		if got := n.renewal(n.links[0]); got != meetEvery {
+		if got := n.renewal(n.links[0]); got != 3*time.Second {
 			t.Errorf("%s: before it was met asked for again after %v", name, got)
 		}
 	}
@@ -138,7 +138,7 @@ func TestPace(t *testing.T) {
 		}
 	}
 	p.hurry()
-	if !p.due(0, time.Minute, 0) || p.next != lookSoon/2 {
+	if !p.due(0, time.Minute, 0) || p.next != time.Second/2 {
 		t.Errorf("%+v after a change", p)
 	}
 }
@@ -154,7 +154,7 @@ func TestTheSearchGoesOn(t *testing.T) {
 	}
 	few := newNode(byRule("random", 4))
 	few.step(Seen{graph.Entry{Peer: "a"}}) // it never answers
-	if got := slowest(few); got != seekPause {
+	if got := slowest(few); got != 10*time.Second {
 		t.Errorf("of a node that misses neighbours: %v", got)
 	}
 	many := newNode(byRule("random", 4))
@@ -217,8 +217,8 @@ func TestExchangesArePaced(t *testing.T) {
 		wait           time.Duration
 		told, believed bool
 	}{
-		{0, true, true}, {exchangePause - 1, false, false}, {1, true, false},
-		{believePause - exchangePause - 1, true, false}, {exchangePause, true, true},
+		{0, true, true}, {time.Second/4 - 1, false, false}, {1, true, false},
+		{10*time.Second - time.Second/4 - 1, true, false}, {time.Second / 4, true, true},
 	} {
 		n.wait(c.wait)
 		tells := learner.ID("told at " + n.clock.String())
@@ -295,7 +295,7 @@ func TestLeaveIsPrompt(t *testing.T) {
 // Of too many contacts those needed least recently are forgotten.
 func TestOldestContactIsForgotten(t *testing.T) {
 	n := newNode(byRule("random", 2))
-	for k := range maxContacts {
+	for k := range 512 {
 		n.wait(1)
 		n.now = n.clock
 		n.contact(stranger(k))
@@ -304,7 +304,7 @@ func TestOldestContactIsForgotten(t *testing.T) {
 	n.now = n.clock
 	n.contact(stranger(0)) // it is needed again
 	n.contact("new")
-	if n.contacts[stranger(0)] == nil || n.contacts[stranger(1)] != nil || len(n.contacts) != maxContacts {
+	if n.contacts[stranger(0)] == nil || n.contacts[stranger(1)] != nil || len(n.contacts) != 512 {
 		t.Errorf("of %d contacts another than the oldest was forgotten", len(n.contacts))
 	}
 }

@@ -82,27 +82,23 @@ func (n *Neighbourhood) decide(q Request, reply *Reply) {
 	agreed := agree(n.graph, n.own, q.Own.End, reply.Turn, n.self)
 	if agreed.weight == 0 || !n.suits(from) {
 		reply.Reason = notTogether
-		if old != nil {
-			n.cut(from, reply.Reason)
-		}
+		n.cut(from, reply.Reason)
 		return
 	}
 	if n.early(old, from) {
 		reply.Answer = Later // a peer cannot make this node write to disk at will
 		return
 	}
-	if old == nil {
-		asker := graph.Link{
-			Peer: from, Weight: agreed.weight, Known: agreed.known, Stranger: n.stranger(from), Net: q.Own.Net,
-		}
-		accepted, instead := graph.Accept(n.graph, links, asker, n.open())
-		if !accepted {
-			reply.Reason = "enough neighbours"
-			n.refer(q, reply)
-			return
-		}
-		n.replace(instead)
+	asker := graph.Link{
+		Peer: from, Weight: agreed.weight, Known: agreed.known, Stranger: n.stranger(from), Net: q.Own.Net,
 	}
+	accepted, instead := graph.Accept(n.graph, links, asker, n.open()) // a neighbour has its place
+	if !accepted {
+		reply.Reason = "enough neighbours"
+		n.refer(q, reply)
+		return
+	}
+	n.replace(instead)
 	reply.Answer = Accepted
 	// If the peer already holds the edge, this node asked for it and missed the answer.
 	// The edge is then not marked as invited: if each end believed that the other one
@@ -144,9 +140,7 @@ func (n *Neighbourhood) accepted(c *call, reply Reply) {
 	case n.departure.Begun:
 		n.takeLeave(id)
 	case agreed.weight == 0 || !n.suits(id): // the other end computes otherwise, or lies
-		if old != nil {
-			n.cut(id, notTogether)
-		}
+		n.cut(id, notTogether)
 	case old != nil && !old.before(&agreed): // a request that crossed this one was answered since
 	default:
 		n.join(id, agreed, false)
@@ -195,7 +189,7 @@ func (n *Neighbourhood) replace(id learner.ID) {
 	}
 }
 
-// cut ends an edge.
+// cut ends an edge, if there is one.
 func (n *Neighbourhood) cut(id learner.ID, reason string) {
 	i, found := n.find(id)
 	if !found {

@@ -17,11 +17,8 @@ type Departure struct {
 // Departure returns the progress of [Leave] so far.
 func (n *Neighbourhood) Departure() Departure { return n.departure }
 
-// depart gives up all edges.
+// depart gives up all edges, and makes none any more.
 func (n *Neighbourhood) depart() {
-	if n.departure.Begun {
-		return
-	}
 	n.departure.Begun = true
 	for _, l := range slices.Clone(n.links) {
 		n.takeLeave(l.peer)

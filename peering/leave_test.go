@@ -2,6 +2,7 @@ package peering
 
 import (
 	"testing"
+	"time"
 
 	"p2pnode/learner"
 	"p2pnode/learner/graph"
@@ -40,7 +41,7 @@ func TestLeaveTellsWhoAgreesMeanwhile(t *testing.T) {
 	if d := n.Departure(); d != (Departure{Begun: true, Neighbours: 2, Told: 2, Over: true}) || len(farewells) != 2 {
 		t.Errorf("%+v after %d farewells", d, len(farewells))
 	}
-	n.wait(deadAfter)
+	n.wait(time.Hour)
 	if out := n.step(Tick{}); len(out.Calls) > 0 {
 		t.Errorf("%d requests of a node that has left", len(out.Calls))
 	}

@@ -17,7 +17,7 @@ func TestARenewalThatFitsNoMoreEndsTheEdge(t *testing.T) {
 		if out := n.step(asked("a", 1, 0)); out.Reply.Answer != Accepted {
 			t.Fatalf("declined: %s", out.Reply.Reason)
 		}
-		n.wait(lookSoon)
+		n.wait(time.Second)
 		var out Output
 		if asks {
 			out = n.step(asked("a", -1, 0))
@@ -50,12 +50,12 @@ func TestAPeerThatComesBackIsAsked(t *testing.T) {
 	n.joined(t, "a")
 	n.pace.next = time.Hour // no exchange
 	n.step(Lost{"a"})
-	n.wait(lookSoon)
+	n.wait(time.Second)
 	n.step(Tick{})
 	if l := n.link("a"); l.up || !n.missing() {
 		t.Fatalf("after it went: up %v, missing %v", l.up, n.missing())
 	}
-	n.wait(lookSoon)
+	n.wait(time.Second)
 	n.step(Connected{"a"})
 	if got := asks(n.step(Tick{})); len(got) != 1 || !n.link("a").up || n.missing() {
 		t.Errorf("after it came back: %v are asked, up %v, missing %v", got, n.link("a").up, n.missing())

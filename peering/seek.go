@@ -199,10 +199,9 @@ func (n *Neighbourhood) dead() []learner.ID {
 	excess := len(n.links) - graph.Most(n.graph)
 	var out []learner.ID
 	for i, l := range away {
-		if i >= excess && n.now-l.seen <= deadAfter {
-			break
+		if i < excess || n.now-l.seen > deadAfter {
+			out = append(out, l.peer)
 		}
-		out = append(out, l.peer)
 	}
 	return out
 }

@@ -19,9 +19,9 @@ func TestWindow(t *testing.T) {
 	for range 10 {
 		w.answered()
 	}
-	room(0, largestWindow)
-	room(largestWindow+1, 0)
-	for _, rest := range []time.Duration{firstRest, 2 * firstRest, 4 * firstRest, longestRest, longestRest} {
+	room(0, 2)
+	room(3, 0)
+	for _, rest := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 8 * time.Second} {
 		w.failed(now, 0.5)
 		room(0, 0)
 		now += rest - 1
@@ -31,6 +31,6 @@ func TestWindow(t *testing.T) {
 	}
 	w.answered()
 	w.failed(now, 0)
-	now += firstRest / 2
+	now += time.Second / 2
 	room(0, 1) // an answer makes the rest short again
 }
