@@ -37,6 +37,16 @@ func everySchedule(t testing.TB) Schedule {
 }
 
 // A policy that was kept is the same policy, to the last bit.
+// The scale of noise has bounds that its grid sets, and both are within them.
+func TestScalesOfSoundMechanisms(t *testing.T) {
+	m := must(t)(NewGaussian(1, 1))
+	for sigma, sound := range map[int64]bool{minSigma - 1: false, minSigma: true, 1 << 30: true, 1<<30 + 1: false} {
+		if m.sigma = sigma; m.sound() != sound {
+			t.Errorf("with a scale of %d units it is sound: %v", sigma, m.sound())
+		}
+	}
+}
+
 func TestPolicyKeepsThroughJSON(t *testing.T) {
 	s := everySchedule(t)
 	p := Policy{

@@ -36,6 +36,24 @@ func TestNoPriceNamesTheNoise(t *testing.T) {
 	}
 }
 
+// It says which have a price, and of which noise.
+func TestNoPriceNamesTheChoices(t *testing.T) {
+	const want = `choose "gdp", "renyi" or "plan" for gaussian, "pure", "renyi" or "plan" for laplace, "plan" for any other`
+	if err := GaussianFilter.noPrice(TruncatedLaplace, false); !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+// Without private sums releases have all of a limit; with them never more than their share.
+func TestReleasableIsRoundedDown(t *testing.T) {
+	for apart, want := range map[float64]float64{0: 0.3, 0.25: 0.225, 1: 0} {
+		got := Policy{Apart: apart}.releasable(0.3)
+		if got > want || got < want*(1-1e-15) || apart == 0 && got != want {
+			t.Errorf("%v of 0.3 is apart, and %v is left", apart, got)
+		}
+	}
+}
+
 // Text with something behind it that is not base64 is no schedule, though what
 // stands before is.
 func TestScheduleTextEndsWhereItEnds(t *testing.T) {

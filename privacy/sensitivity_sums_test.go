@@ -330,6 +330,13 @@ func FuzzSumSensitivities(f *testing.F) {
 	})
 }
 
+// Votes without counts are votes.
+func TestItemsWithoutCounts(t *testing.T) {
+	if got := ItemsSensitivity(0, 1); got < 2 || got > 2+1e-12 {
+		t.Errorf("votes of one without counts have the sensitivity %v", got)
+	}
+}
+
 func TestSumSensitivitiesRefuseNonsense(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, d := range []float64{

@@ -90,6 +90,17 @@ func TestBatchOfEachCohort(t *testing.T) {
 	}
 }
 
+// No release of a random batch has a mu, however small the lottery.
+func TestABatchHasNoMu(t *testing.T) {
+	m := must(t)(NewGaussian(1, 4))
+	if mu := m.Mu(); mu < 0.5 || mu > 0.5+1e-8 {
+		t.Errorf("of all records: %v", mu)
+	}
+	if mu := must(t)(m.Subsampled(1, 1)).Mu(); !math.IsInf(mu, 1) {
+		t.Errorf("of a batch of one of one: %v", mu)
+	}
+}
+
 // Empty slots have their place in the lottery, or their number would show.
 func TestEmptySlotsAreDrawn(t *testing.T) {
 	m := unprotectedBatch(t, 1, 2)
