@@ -8,12 +8,12 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Admit is an error unless the record could have come from [Task.Encode]:
-// [Task.Width] finite coordinates of an l2 norm of at most [Task.FeatureNorm], and a
-// label that the loss is made for. Whatever a task admits moves no release further
-// than is paid for; a two-class label of 1e4, for example, would make the loss 1e8
-// times as curved as its bound says. The error says what is wrong and quotes nothing of
-// the record.
+// Admit returns an error unless the record could have come from [Task.Encode]: it has
+// [Task.Width] finite coordinates with an l2 norm of at most [Task.FeatureNorm], and a
+// label that fits the loss. A record that is admitted moves no release further than its
+// budget pays for; a two-class label of 1e4, for example, would make the loss 1e8 times
+// as curved as its bound says. The error says what is wrong and quotes nothing of the
+// record.
 func (t *Task) Admit(r *Record) error {
 	if err := t.admitForm(r); err != nil {
 		return err
@@ -24,8 +24,8 @@ func (t *Task) Admit(r *Record) error {
 	return nil
 }
 
-// admitForm is Admit without the norm, which is all that a plain sum of gradients
-// needs: privacy.Sum clips each, however long the record is.
+// admitForm is Admit without the check of the norm. A plain sum of gradients needs no
+// more: privacy.Sum clips each gradient, however long the record is.
 func (t *Task) admitForm(r *Record) error {
 	switch {
 	case len(r.X) != t.Width():
@@ -41,10 +41,10 @@ func (t *Task) admitsFeatures(x []float64) bool {
 	return floats.Norm(x, 2) <= t.FeatureNorm()*(1+normMargin)
 }
 
-// normMargin is for the rounding of an encoded record's norm.
+// normMargin allows for the rounding of an encoded record's norm.
 const normMargin = 1e-12
 
-// admitLabel is an error unless y is what [Task.Encode] makes of a target.
+// admitLabel returns an error unless [Task.Encode] could have made y from a target.
 func (t *Task) admitLabel(y float64) error {
 	switch t.lossKind().target {
 	case classTarget:
@@ -64,7 +64,7 @@ func (t *Task) admitLabel(y float64) error {
 	return nil
 }
 
-// labelBound is the largest |Y| of a number.
+// labelBound is the largest |Y| of a task whose target is a number.
 func (t *Task) labelBound() float64 {
 	return max(math.Abs(t.Target.Min-t.Target.Center), math.Abs(t.Target.Max-t.Target.Center))
 }

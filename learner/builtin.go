@@ -5,13 +5,13 @@ import "fmt"
 // moviesCatalogue is the SHA-256 of movies.csv of MovieLens ml-latest-small.
 const moviesCatalogue = "5a5f32dd9bb3797b8e728a1b98958789d2b13f294a69fdfbc5727f8a9611aa07"
 
-// builtin is a task of learner "personal" with the usual value of every key.
+// builtin returns a task of learner "personal" with the usual value of every key.
 func builtin(name string, features []Feature, target Target) *Task {
 	t := Task{Name: name, Learner: "personal", Features: features, Target: target}
 	return t.Complete(Keys{"learner": true, "target.center": true}, Expected{})
 }
 
-// directions are so many numbers in [-1, 1].
+// directions returns n number features in [-1, 1].
 func directions(n int) []Feature {
 	features := make([]Feature, n)
 	for i := range features {
@@ -32,19 +32,19 @@ func Movies() *Task {
 		}},
 		{Name: "year", Kind: "range", Edges: []float64{1950, 1960, 1970, 1980, 1990, 2000, 2010}},
 		{Name: "movieId", Kind: "key", Catalogue: moviesCatalogue},
-	}, Target{Name: "rating", Min: 0.5, Max: 5, Center: 3.5}) // which is more usual than the middle
+	}, Target{Name: "rating", Min: 0.5, Max: 5, Center: 3.5}) // a usual rating; the middle of the range is rarer
 	t.Normalise, t.Constant = true, 0.3
 	t.Mu, t.Lambda, t.Clip, t.Radius = 1.5, 0.1, 1, 5
-	t.ConfidenceAt = 1000 // people with hundreds of ratings tell more than those with tens
+	t.ConfidenceAt = 1000 // people with hundreds of ratings say more than those with tens
 	t.Graph.Degree = 10
 	t.Local = Local{Eta: 4, EtaConstant: 0.1, Kappa: 3}
 	return t
 }
 
-// Linear is the built-in task "linear": the synthetic classification problem of
-// Bellet et al. 2018, section 5.1, with 20 features in [-1, 1] scaled to unit
-// norm. The similarity of two people is known, as in the paper: each declares
-// the direction of her target model as her public profile.
+// Linear is the built-in task "linear": the synthetic classification problem of Bellet
+// et al. 2018, section 5.1, with 20 features in [-1, 1] scaled to unit norm. The
+// similarity of two people is known, as in the paper: all declare the direction of
+// their target model as their public profile.
 func Linear() *Task {
 	t := builtin("linear", directions(20), Target{Name: "y"})
 	t.Normalise, t.Constant = true, 0 // the paper's models go through the origin
@@ -54,10 +54,10 @@ func Linear() *Task {
 	return t
 }
 
-// Clusters is the built-in task "clusters": people in hidden groups, whose models
-// are alike within a group and apart between groups. Nobody declares anything; the
-// nodes find their like by what they release. The numbers were chosen on other
-// seeds than those of any report.
+// Clusters is the built-in task "clusters": people in hidden groups, whose models are
+// alike within a group and different between groups. Nobody declares anything; the
+// nodes find similar nodes by what they release. The numbers were chosen on other seeds
+// than those of any report.
 func Clusters() *Task {
 	t := builtin("clusters", directions(10), Target{Name: "y"})
 	t.Normalise, t.Constant = true, 0

@@ -8,18 +8,18 @@ import (
 	"strconv"
 )
 
-// Note says how a cell was taken.
+// Note says how the coder took a cell.
 type Note uint8
 
 // The notes. A cell has one.
 const (
-	Taken   Note = iota // as it is
-	Empty               // it says that there is no value, and counts as unknown
-	Clamped             // a number outside the task's range, which counts as its nearest end
-	Unknown             // a text that is none of the task's values, which counts as none
+	Taken   Note = iota // unchanged
+	Empty               // the cell says that there is no value, and counts as unknown
+	Clamped             // a number outside the task's range, which counts as the nearest end
+	Unknown             // a text that is none of the task's values, which counts as no value
 )
 
-// String is the word for the note; none for Taken.
+// String is the word for the note, and empty for Taken.
 func (n Note) String() string {
 	switch n {
 	case Empty:
@@ -32,19 +32,19 @@ func (n Note) String() string {
 	return ""
 }
 
-// Cell is what an owner wrote in one column, and how it was taken.
+// Cell is what an owner wrote in one column, and how the coder took it.
 type Cell struct {
 	Text string
 	Note Note
 }
 
 // Cells are the cells of a row, in the order of the task's columns, the target last if
-// the row has one. Nothing is learned from them: they are kept so that the owner can
-// read her records in her own units. They are packed into one string, so that a row
+// the row has one. Nothing is learned from them: they are kept so that owners can read
+// their records in their own units. They are packed into one string, so that a row
 // takes one piece of memory; the zero value is a row whose cells are not known.
 //
-// A cell is packed as a varint, 4 n + note, and then the n - 1 bytes of its text, or
-// for n = 0 the eight of the number whose shortest text it is.
+// A cell is packed as a varint, 4 n + note, followed by the n - 1 bytes of its text.
+// With n = 0 the eight bytes of a number follow, whose shortest text is the cell.
 type Cells string
 
 // All returns the cells in order.
@@ -60,8 +60,9 @@ func (c Cells) All() iter.Seq2[int, Cell] {
 	}
 }
 
-// unpack visits packed cells until visit returns false: data is the text or, of a number,
-// its bytes. It takes no memory. What is not packed here ends it.
+// unpack calls visit for each packed cell until visit returns false. data is the text
+// or, for a number, its bytes. It allocates no memory, and stops at bytes that are not
+// packed cells.
 func unpack[T ~string | ~[]byte](packed T, visit func(i int, note Note, number bool, data T) bool) {
 	at := 0
 	for i := 0; at < len(packed); i++ {
@@ -110,7 +111,7 @@ func (w *cellWriter) add(text string, note Note) {
 	w.data = append(w.data, text...)
 }
 
-// addNumber is add of the text that says v.
+// addNumber is add for the shortest text of v.
 func (w *cellWriter) addNumber(v float64, note Note) {
 	var text [32]byte
 	if n := len(strconv.AppendFloat(text[:0], v, 'g', -1, 64)); n > 8 && !math.IsNaN(v) {
@@ -123,13 +124,13 @@ func (w *cellWriter) addNumber(v float64, note Note) {
 
 func (w *cellWriter) cells() Cells { return Cells(w.data) }
 
-// Tally counts the cells that were not taken as they are, by column of the task.
+// Tally counts, for each column of the task, the cells that were not taken unchanged.
 type Tally []struct{ Empty, Clamped, Unknown int }
 
 // Add counts the cells of a row.
 func (t *Tally) Add(c Cells) { tally(t, c) }
 
-// AddPacked is Add for the bytes of [Cells].
+// AddPacked is Add for [Cells] given as bytes.
 func (t *Tally) AddPacked(c []byte) { tally(t, c) }
 
 func tally[T ~string | ~[]byte](t *Tally, packed T) {
@@ -156,7 +157,7 @@ func (t *Tally) grow(columns int) {
 	}
 }
 
-// Plus is the sum of two, which stay as they are.
+// Plus returns the sum of two tallies and changes neither.
 func (t Tally) Plus(u Tally) Tally {
 	sum := slices.Clone(t)
 	sum.grow(len(u))
@@ -168,7 +169,8 @@ func (t Tally) Plus(u Tally) Tally {
 	return sum
 }
 
-// Minus is what is left of t without u, which was counted in it.
+// Minus returns t without the cells counted in u, which must be among those counted in
+// t.
 func (t Tally) Minus(u Tally) Tally {
 	rest := slices.Clone(t)
 	rest.grow(len(u))
@@ -180,7 +182,7 @@ func (t Tally) Minus(u Tally) Tally {
 	return rest
 }
 
-// ColumnTally is what a [Tally] counts in one column.
+// ColumnTally is what a [Tally] counted in one column.
 type ColumnTally struct {
 	Column  string `json:"column"`
 	Clamped int    `json:"clamped"` // numbers outside the task's range, taken for its nearest end
@@ -188,7 +190,7 @@ type ColumnTally struct {
 	Empty   int    `json:"empty"`   // cells without a value, taken for unknown
 }
 
-// Tally names the columns that have something to count, in the task's order.
+// Tally lists the columns in which cells were counted, in the task's order.
 func (t *Task) Tally(counted Tally) []ColumnTally {
 	columns := []ColumnTally{}
 	for i, c := range counted {
@@ -199,7 +201,7 @@ func (t *Task) Tally(counted Tally) []ColumnTally {
 	return columns
 }
 
-// Coordinates are the names of a record's coordinates, in order.
+// Coordinates returns the names of a record's coordinates, in order.
 func (t *Task) Coordinates() []string {
 	var names []string
 	for i := range t.Features {

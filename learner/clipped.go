@@ -10,7 +10,7 @@ import (
 	"p2pnode/privacy"
 )
 
-// oldest returns the oldest cohort that may still pay, nil if there is none.
+// oldest returns the oldest cohort that may still pay, or nil if there is none.
 func (t *training) oldest() *cohort {
 	for i := range t.cohorts {
 		if !t.cohorts[i].retired {
@@ -20,7 +20,7 @@ func (t *training) oldest() *cohort {
 	return nil
 }
 
-// refused retires the cohorts that were asked for and not admitted.
+// refused retires the cohorts that were asked for but not admitted.
 func (t *training) refused(asked []privacy.Sum, admitted []privacy.Cohort) {
 	for i := range asked {
 		for k := range t.cohorts {
@@ -32,7 +32,7 @@ func (t *training) refused(asked []privacy.Sum, admitted []privacy.Cohort) {
 }
 
 // clippedMean writes the mean over the cohort's slots of the clipped gradients at
-// theta, see [clipper].
+// theta; see [clipper].
 func (c *cohort) clippedMean(dst []float64, by clipper, theta []float64) {
 	clear(dst)
 	theta = flushed(theta)
@@ -43,11 +43,12 @@ func (c *cohort) clippedMean(dst []float64, by clipper, theta []float64) {
 	}
 }
 
-// clipper takes the clipped gradients of records for learners that release a whole
-// vector, whose sensitivity rests on this: each is that of a convex function that is
-// no less smooth than the loss of a record the task admits, see clippedGradient. What
-// is in a slot is not trusted: a record that the task does not admit adds nothing, nor
-// does one with a gradient that is not finite. A plain sum is clipped by privacy.Sum.
+// clipper computes the clipped gradients of records for learners that release a whole
+// vector. The sensitivity of those releases rests on this property: each gradient is
+// that of a convex function no less smooth than the loss of a record the task admits;
+// see clippedGradient. A slot's content is not trusted: a record that the task does not
+// admit adds nothing, and neither does a gradient that is not finite. Plain sums do not
+// need this: privacy.Sum clips them.
 type clipper struct {
 	task   *Task
 	loss   loss
@@ -59,9 +60,8 @@ func (t *Task) clipper(clip float64) clipper {
 	return clipper{task: t, loss: t.loss(), clip: clip, madeUp: slot{x: madeUp(make([]float64, t.Width())), y: madeUpLabel}}
 }
 
-// gradient writes the clipped gradient of the slot's record at theta, and returns
-// what it counts for: 1, or 0 when it must add nothing. An empty slot takes the time
-// of a record.
+// gradient writes the clipped gradient of the slot's record at theta, and returns its
+// weight: 1, or 0 if it must add nothing. An empty slot takes as long as a record.
 func (c *clipper) gradient(dst, theta []float64, s *slot) (weight float64) {
 	weight = 1
 	if s.x == nil {
@@ -78,8 +78,8 @@ func (c *clipper) gradient(dst, theta []float64, s *slot) (weight float64) {
 	return weight
 }
 
-// madeUp writes features of norm 1 for work that shall take as long with an empty slot
-// as with a record; every loss takes the label madeUpLabel.
+// madeUp writes features of norm 1. An empty slot uses them, so that it takes as long
+// as a record; every loss accepts the label madeUpLabel.
 func madeUp(x []float64) []float64 {
 	each := 1 / math.Sqrt(float64(len(x)))
 	for k := range x {
@@ -90,8 +90,8 @@ func madeUp(x []float64) []float64 {
 
 const madeUpLabel = 1
 
-// recordClip is the bound on one record's gradient in whole-vector releases: that
-// of the task, or for an unprotected one that of its mechanism.
+// recordClip is the bound on one record's gradient in whole-vector releases: the task's
+// clip, or the mechanism's for an unprotected release.
 func (t *Task) recordClip(m privacy.Mechanism) float64 {
 	if m.Protected() {
 		return t.Clip
@@ -99,10 +99,10 @@ func (t *Task) recordClip(m privacy.Mechanism) float64 {
 	return m.Clip()
 }
 
-// releaseScale is what a whole vector is multiplied by for its release: by the
-// number of slots, so that its sensitivity, like that of a sum, does not depend
-// on that number, and a schedule can be made before the records are there. An
-// unprotected vector stays as it is, in the range of its mechanism.
+// releaseScale is the factor by which a whole vector is multiplied for its release: the
+// number of slots. Its sensitivity then does not depend on that number, as for a sum,
+// and a schedule can be made before the records are there. An unprotected vector is not
+// scaled, so that it stays in the range of its mechanism.
 func releaseScale(m privacy.Mechanism, slots int) float64 {
 	if m.Protected() {
 		return float64(slots)
@@ -110,8 +110,8 @@ func releaseScale(m privacy.Mechanism, slots int) float64 {
 	return 1
 }
 
-// inNorm turns an l2 distance into one in the norm of a law: the l1 norm is at
-// most sqrt(p) times the other.
+// inNorm converts an l2 distance to the norm of a law: the l1 norm is at most sqrt(p)
+// times the l2 norm.
 func inNorm(law privacy.Noise, distance float64, p int) float64 {
 	if law.L1() {
 		return distance * math.Sqrt(float64(p)) * (1 + 1e-15)
@@ -119,9 +119,9 @@ func inNorm(law privacy.Noise, distance float64, p int) float64 {
 	return distance
 }
 
-// fitsPolicy is an error if the policy is for whole vectors and the learner's
-// releases are sums of gradients, or the other way round in a plan, which cannot be
-// adapted.
+// fitsPolicy returns an error if the policy is for whole vectors and the learner
+// releases sums of gradients. The other way round it is an error only for a committed
+// plan, which cannot be adapted.
 func fitsPolicy(p privacy.Policy, whole bool) error {
 	m, ok := p.Next(0)
 	vectors := m.Distance() > 0
@@ -131,9 +131,9 @@ func fitsPolicy(p privacy.Policy, whole bool) error {
 	return nil
 }
 
-// covering returns the mechanism for a vector that one record moves by distance,
-// in the norm of the law: the planned one as it is if all releases are fixed
-// beforehand, else one with exactly that distance. It is false if there is none.
+// covering returns the mechanism for a vector that one record moves by distance, in the
+// norm of the law. If all releases are fixed beforehand, it is the planned one
+// unchanged; else it is one with exactly that distance. ok is false if there is none.
 func covering(p privacy.Policy, planned privacy.Mechanism, distance float64, dim int) (privacy.Mechanism, bool) {
 	if p.Terms.Accounting != privacy.CommittedPlan {
 		m, err := planned.Bounded(distance, dim)
@@ -143,14 +143,14 @@ func covering(p privacy.Policy, planned privacy.Mechanism, distance float64, dim
 	return m, err == nil && m == planned && planned.Distance() >= distance
 }
 
-// rounding bounds by how much float64 can move apart two vectors x - (a mean of m
-// gradients, scaled to a length of at most step), x in the ball of the task: a sum
-// of m terms is off by less than m units in the last place of its length, a score
-// by less than p + 8 of the radius.
+// rounding bounds how far float64 can move apart two vectors x - (a mean of m
+// gradients, scaled to a length of at most step), with x in the task's ball: a sum of m
+// terms is off by less than m units in the last place of its length, a score by less
+// than p + 8 units of the radius.
 func (t *Task) rounding(m int, step float64) float64 {
 	return math.Ldexp(float64(m+8)*step+float64(t.Dimension()+16)*t.Radius, -50)
 }
 
-// plannedRounding is the room for that in a schedule, as a share: enough for a
-// hundred thousand records.
+// plannedRounding is the share that a schedule allows for this rounding. It is enough
+// for a hundred thousand records.
 const plannedRounding = 1e-4

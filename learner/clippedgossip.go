@@ -7,21 +7,24 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Liars among the neighbours say any model of the ball, and the mean of all follows one of
-// them wherever it wants. ClippedGossip (He, Karimireddy, Jaggi, "Byzantine-robust
-// decentralized learning via ClippedGossip", 2022) moves each neighbour's model toward the
-// own one until it is no further away than a radius. Theirs needs to know how many lie and
-// how far apart the honest are; here the distances themselves say it: where fewer than half
-// of the neighbours lie, the median distance is at most that of an honest one.
+// A lying neighbour can send any model in the ball, and the mean of all models then
+// goes wherever the liar wants. ClippedGossip (He, Karimireddy, Jaggi,
+// "Byzantine-robust decentralized learning via ClippedGossip", 2022) moves each
+// neighbour's model toward the agent's own one until it is no further away than a
+// radius. Their radius depends on how many neighbours lie and how far apart the honest
+// ones are, which nobody knows here. This code takes the median distance: while fewer
+// than half of the neighbours lie, it is at most the distance of an honest one.
 
-// enoughToJudge is how many neighbours it takes: of fewer it is chance whether half of them
-// lie where three in ten of all do, and what is far away may be an honest one with other
-// records. Then the shared step is the paper's, and the personal fit has to judge alone.
+// enoughToJudge is how many neighbours an agent needs before it clips. If three in ten
+// of all agents lie and an agent has fewer neighbours than this, half of them may lie
+// by chance, and a distant model may be an honest one with other records. Below this
+// number the shared step is the paper's, and only the personal fit judges the
+// neighbours.
 const enoughToJudge = 12
 
-// gossipRadius is the radius for models at these distances, whose order it changes, at an
-// agent with so many neighbours, who need not all have been heard: whoever speaks first
-// would else lead it away before the others do.
+// gossipRadius returns the radius for models at these distances, and reorders them.
+// neighbours is the number of all neighbours, heard or not: otherwise the first to
+// speak would lead the agent away before the others spoke.
 func gossipRadius(distances []float64, neighbours int) float64 {
 	if neighbours < enoughToJudge || len(distances) == 0 {
 		return math.Inf(1)
@@ -29,15 +32,15 @@ func gossipRadius(distances []float64, neighbours int) float64 {
 	return median(distances)
 }
 
-// median is the lower one, of at least one number; it changes their order.
+// median returns the lower median of at least one number, and reorders them.
 func median(values []float64) float64 {
 	slices.Sort(values)
 	return values[(len(values)-1)/2]
 }
 
-// addClipped adds weight times model to dst, clipped to the radius around a centre, and
-// returns what of the weight is the centre's then, which it has not added. distance is
-// that of the two.
+// addClipped adds weight times model to dst, with the model clipped to the radius
+// around a centre. distance is that between the model and the centre. It returns the
+// part of the weight that belongs to the centre, which it does not add.
 func addClipped(dst, model []float64, weight, distance, radius float64) float64 {
 	if distance <= radius {
 		floats.AddScaled(dst, weight, model)
@@ -48,11 +51,12 @@ func addClipped(dst, model []float64, weight, distance, radius float64) float64 
 	return weight - share
 }
 
-// heldBack moves the neighbours' mean toward own, in place, until it is no further away
-// than most, and returns the share of the way that is left. At the minimum of Q (Bellet et
-// al. 2018, eq. 2) the mean is mu c |grad L| away. So with that for most an honest network
-// ends where it did, and liars who agree lead a model no further than its own records do.
-func heldBack(mean, own []float64, most float64) float64 {
+// limitPull moves the neighbours' mean toward own, in place, until it is no further away
+// than most, and returns the remaining share of the distance. At the minimum of Q
+// (Bellet et al. 2018, eq. 2) the mean is mu c |grad L| away. With that value for most,
+// an honest network ends at the same minimum, and liars who agree lead a model no
+// further than its own records do.
+func limitPull(mean, own []float64, most float64) float64 {
 	distance := floats.Distance(mean, own, 2)
 	if distance <= most {
 		return 1

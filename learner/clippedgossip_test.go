@@ -34,10 +34,10 @@ func TestGossipRadius(t *testing.T) {
 
 func TestHeldBack(t *testing.T) {
 	mean := []float64{5, 1}
-	if share := heldBack(mean, []float64{1, 1}, 2); share != 0.5 || !floats.Equal(mean, []float64{3, 1}) {
+	if share := limitPull(mean, []float64{1, 1}, 2); share != 0.5 || !floats.Equal(mean, []float64{3, 1}) {
 		t.Errorf("%v, share %v", mean, share)
 	}
-	if share := heldBack(mean, []float64{1, 1}, 2); share != 1 || !floats.Equal(mean, []float64{3, 1}) {
+	if share := limitPull(mean, []float64{1, 1}, 2); share != 1 || !floats.Equal(mean, []float64{3, 1}) {
 		t.Errorf("%v was moved again, share %v", mean, share)
 	}
 }

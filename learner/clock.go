@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// clock makes the wakes of an agent a Poisson process while it runs.
+// clock makes the wakes of an agent a Poisson process while the agent runs.
 type clock struct {
-	wakeMean float64 // seconds
+	wakeMean float64 // in seconds
 	schedule *rand.Rand
 	next     time.Duration // the next wake; 0: not drawn yet
 }
@@ -21,8 +21,8 @@ func (c *clock) arm(now time.Duration) time.Duration {
 	return c.next
 }
 
-// rings reports whether it is time to wake, once.
-func (c *clock) rings(now time.Duration) bool {
+// due reports whether it is time to wake, and reports it once for each wake.
+func (c *clock) due(now time.Duration) bool {
 	if c.next == 0 || now < c.next {
 		return false
 	}

@@ -2,8 +2,8 @@ package learner
 
 import "slices"
 
-// Columns are the names of the columns that a row of the user's data has: the
-// features' in the task's order, the target's last.
+// Columns returns the names of the columns in a row of the user's data: those of the
+// features in the task's order, then the target's.
 func (t *Task) Columns() []string {
 	names := make([]string, 0, len(t.Features)+1)
 	for i := range t.Features {
@@ -12,9 +12,9 @@ func (t *Task) Columns() []string {
 	return append(names, t.Target.Name)
 }
 
-// Lacks returns the first of these columns of the task that a row must have and that the
-// table has not. A row may lack that of a key, which then names nothing, and has a vector
-// in one column or in as many as it has numbers.
+// Lacks returns the first of these columns of the task that a row must have and the
+// table has not. The column of a key may be missing: the row then names nothing. A
+// vector may be in one column or in one column for each of its numbers.
 func (t *Task) Lacks(columns []string, has func(column string) bool) (column string, lacks bool) {
 	for _, column := range columns {
 		switch f := t.feature(column); {
@@ -30,7 +30,7 @@ func (t *Task) Lacks(columns []string, has func(column string) bool) (column str
 	return "", false
 }
 
-// feature is the one of that name, or nil.
+// feature returns the feature of that name, or nil.
 func (t *Task) feature(name string) *Feature {
 	for i := range t.Features {
 		if t.Features[i].Name == name {
@@ -53,7 +53,7 @@ func (t *Task) Numeric(column string) bool {
 	return column == t.Target.Name && t.Target.Classes == nil || t.inVector(column)
 }
 
-// inVector reports whether the column may be that of one number of a vector.
+// inVector reports whether the column may hold one number of a vector.
 func (t *Task) inVector(column string) bool {
 	return slices.ContainsFunc(t.Features, func(f Feature) bool { return f.Kind == "vector" && f.hasNumber(column) })
 }

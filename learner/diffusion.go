@@ -58,7 +58,7 @@ func (c *checker) diffusion(t *Task) {
 type diffusion struct {
 	rounds
 	asking  privacy.Mechanism
-	private privateState // unless the noise is "iid"
+	private privateState // unused if the noise is "iid"
 }
 
 func newDiffusion(c Config) (Agent, error) {
@@ -100,7 +100,8 @@ func (d *diffusion) released(a privacy.Answer) ([]float64, float64) {
 	return psi, math.Hypot(shrink*d.std, rate*d.asking.NoiseStd())
 }
 
-// refused implements scheme: a state that carries nothing costs less.
+// refused implements scheme. A state that carries nothing costs less, so the scheme may
+// ask again.
 func (d *diffusion) refused() bool {
 	carried := d.private.apart > 0
 	d.private = privateState{}

@@ -7,7 +7,7 @@ import (
 	"p2pnode/privacy"
 )
 
-// doubter collects what is doubtful in a valid task.
+// doubter collects the doubtful values of a valid task.
 type doubter struct {
 	*Task
 	expected Expected
@@ -20,8 +20,9 @@ func (d *doubter) doubt(sure bool, key, format string, args ...any) {
 	}
 }
 
-// Doubts is what a valid task may say, but probably should not, for a network of which so
-// much is expected. What is expected of nodes and records is only used where it is known.
+// Doubts lists the values that a valid task may have but probably should not, in a
+// network as expected. The expected numbers of nodes and records are used only where
+// they are known.
 func (t *Task) Doubts(e Expected) []*Fault {
 	d := doubter{Task: t, expected: e}
 	d.ranges()
@@ -34,7 +35,7 @@ func (t *Task) Doubts(e Expected) []*Fault {
 	return d.doubts
 }
 
-// widest is from where on a range is called wide.
+// widest is the width above which a range is called wide.
 const widest = 1e5
 
 func (d *doubter) ranges() {
@@ -61,7 +62,7 @@ func (d *doubter) target() {
 func (d *doubter) clip() {
 	most, usual := d.GradientBound(), d.lossKind().usual.slope*d.unit()
 	switch {
-	case d.releasesVectors() && !d.staysConvex(usual): // which asks for a large clip
+	case d.releasesVectors() && !d.staysConvex(usual): // these learners need a large clip
 	case d.Clip > most*(1+1e-3):
 		d.doubt(false, "clip", "is %v, and no record's gradient is longer than %.4g: the noise is larger than it need be. Write %.4g or less", d.Clip, most, most)
 	case d.Clip > 2*usual:
@@ -74,8 +75,8 @@ func (d *doubter) clip() {
 	}
 }
 
-// mostEpsilon is from where on a budget is called weak: what was 50 % likely can become
-// 95 %.
+// mostEpsilon is the epsilon above which a budget is called weak: a guess that was 50 %
+// likely can become 95 % likely.
 const mostEpsilon = 3
 
 func (d *doubter) budget() {
@@ -110,7 +111,8 @@ func (d *doubter) sums() {
 	d.doubt(e.Records <= float64(s.Records), "sums.records", "is %d: of the %v records of a node the others are left out", s.Records, e.Records)
 }
 
-// noise compares the noise of all releases with the most that all records can pull.
+// noise compares the noise of all releases with the most that all records can move the
+// model.
 func (d *doubter) noise() {
 	if share, err := d.Drowned(d.expected); err == nil {
 		e := d.expected.known()
@@ -119,9 +121,9 @@ func (d *doubter) noise() {
 	}
 }
 
-// Drowned is the length of the noise in the nodes' mean model beside the most that their
-// records can move it, whatever the step: above 1 the noise is longer. It is 0 for
-// learners that release no sums of gradients.
+// Drowned is the length of the noise in the nodes' mean model, divided by the most that
+// their records can move it; the step cancels out. Above 1 the noise is longer. It is 0
+// for learners that release no sums of gradients.
 func (t *Task) Drowned(e Expected) (float64, error) {
 	if t.Silent() || t.Obfuscated() || t.releasesVectors() {
 		return 0, nil

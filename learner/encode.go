@@ -8,28 +8,29 @@ import (
 	"strings"
 )
 
-// Encode turns one row of an owner's data into a record (without Seq and Cohort), the
-// same bits wherever that happens: in the daemon, in an app, in the simulator and in
+// Encode turns one row of an owner's data into a record (without Seq and Cohort). It
+// gives the same bits everywhere: in the daemon, in an app, in the simulator and in
 // experiments. cell returns the text of a column and whether the row has it.
 //
-// A feature becomes coordinates, from public constants of the task alone:
-//
-//   - a number one coordinate: [Min, Max] is taken to [-1, 1], except that [0, 1] stays
+// A feature becomes coordinates, using only public constants of the task:
+//   - a number is one coordinate: [Min, Max] is taken to [-1, 1], except that [0, 1] stays
 //     as it is, so that a column of yes and no is like a value of a set;
-//   - a set one for each of Values, 1 where the cell names it and else 0;
-//   - a range one for each interval between Edges, 1 for the one that the number is in;
-//   - a key none: it becomes the record's Key;
-//   - an empty cell, see [Blank], only zeros: unknown, which of a number is the middle
-//     of its range.
+//   - a set is one coordinate for each of Values, 1 where the cell names it and else 0;
+//   - a range is one coordinate for each interval between Edges, 1 for the one that holds
+//     the number;
+//   - a key has no coordinate: it becomes the record's Key;
+//   - an empty cell, see [Blank], gives only zeros: unknown, which for a number is the
+//     middle of its range.
 //
-// They are scaled together, see [Task.Normalise] and [Task.UsualNorm], and the task's [Map]
-// and constant are appended.
+// The coordinates are scaled together, see [Task.Normalise] and [Task.UsualNorm], and
+// the task's [Map] and constant are appended.
 //
-// What could not be taken as it was, is noted in the record's Cells: a number outside
-// its range counts as the nearest end, a text that is none of a set's values as none. The
-// column of a key may be missing, and names nothing then. Another missing column, a text
-// where a number belongs, an infinite number and a label that is none of the task's are
-// errors that name the column, and an empty cell of the target is errNoLabel.
+// The record's Cells note the values that were changed: a number outside its range
+// counts as the nearest end, a text that is none of a set's values counts as none. The
+// column of a key may be missing, and then the record has no key. Encode returns an
+// error that names the column if another column is missing, if a text stands where a
+// number belongs, if a number is infinite, or if a label is none of the task's; if the
+// cell of the target is empty, the error is errNoLabel.
 func (t *Task) Encode(cell func(name string) (string, bool)) (Record, error) {
 	w := newCellWriter(t)
 	r, err := t.encodeCells(w, cell)
@@ -58,7 +59,7 @@ func (t *Task) EncodeFeatures(cell func(name string) (string, bool)) (Record, er
 	return r, err
 }
 
-// errNoLabel: the cell of the target is empty.
+// errNoLabel is the error of an empty target cell.
 var errNoLabel = errors.New("is empty, so there is nothing to learn from the row")
 
 func (t *Task) encodeCells(w *cellWriter, cell func(name string) (string, bool)) (r Record, err error) {
@@ -78,7 +79,7 @@ func (t *Task) encodeCells(w *cellWriter, cell func(name string) (string, bool))
 		var note Note
 		if f.Kind == "key" {
 			if r.Key, note = keyOf(text); !ok {
-				note = Taken // there is no cell to be empty
+				note = Taken // there is no cell that could be empty
 			}
 		} else if x, note, err = f.kind().cell(f, x, text); err != nil {
 			return Record{}, err
@@ -113,9 +114,9 @@ func (t *Task) finish(x []float64) []float64 {
 	return x
 }
 
-// usualNorm is the norm of a usual row before it is scaled: the task's, or else what
-// the kinds say: a value of a set and an interval count 1, and a number 1/3, the mean
-// square of one that is uniform in [-1, 1].
+// usualNorm is the norm of a usual row before it is scaled: the task's UsualNorm or,
+// without one, what the kinds of the features say. A value of a set and an interval
+// count 1, and a number 1/3, the mean square of a number that is uniform in [-1, 1].
 func (t *Task) usualNorm() float64 {
 	if t.UsualNorm > 0 {
 		return t.UsualNorm
@@ -129,8 +130,8 @@ func (t *Task) usualNorm() float64 {
 	return math.Sqrt(max(1, square))
 }
 
-// Blank reports whether a cell says that there is no value: it is empty, or na, n/a,
-// nan, null, none or a question mark, in small letters or capitals.
+// Blank reports whether a cell says that there is no value: it is empty, or it says na,
+// n/a, nan, null, none or a question mark, in small letters or capitals.
 func Blank(cell string) bool {
 	switch len(cell) {
 	case 0:
@@ -158,12 +159,12 @@ func parseNumber(column, text string) (float64, error) {
 	return v, nil
 }
 
-// ValueError says what is wrong with a value of the user's data. Its text has the value,
-// for her eyes.
+// ValueError says what is wrong with a value of the user's data. Its text contains the
+// value, so only the owner may see it.
 type ValueError struct {
 	Column string
 	Value  string
-	Reason string // as "is not a finite number"
+	Reason string // for example "is not a finite number"
 }
 
 // Error implements [error].
@@ -171,7 +172,7 @@ func (e *ValueError) Error() string {
 	return fmt.Sprintf("column %q: %s %s", e.Column, e.Value, e.Reason)
 }
 
-// badText is the error of a cell, and badNumber that of a number.
+// badText returns the error for a cell, and badNumber the error for a number.
 func badText(column, text, format string, args ...any) error {
 	return &ValueError{column, strconv.Quote(text), fmt.Sprintf(format, args...)}
 }

@@ -10,22 +10,22 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// factor is U, S = U'U, of a matrix that may take long to factorise: in one piece of
-// memory and in pieces of the work.
+// factor holds U with S = U'U for a matrix S that may take long to factorise. It works
+// in one piece of memory and divides the work into pieces.
 type factor struct {
 	u  blas64.Triangular
-	ok bool // float64 reaches
+	ok bool // S is positive definite in float64
 }
 
 func newFactor(n int) factor {
 	return factor{u: blas64.Triangular{Uplo: blas.Upper, Diag: blas.NonUnit, N: n, Stride: n, Data: make([]float64, n*n)}}
 }
 
-// factorBlock is how many columns a piece of the work takes.
+// factorBlock is the number of columns that one piece of the work takes.
 const factorBlock = 64
 
-// make factorises gram + 2 diag(weight), calls pause between the pieces, and reports
-// whether it was let. The first n weights count.
+// make factorises gram + 2 diag(weight), calling pause between the pieces. more is
+// false if pause stopped it. Only the first n weights are used.
 func (f *factor) make(gram *mat.SymDense, weight []float64, pause func() bool) (more bool) {
 	n, from := f.u.N, gram.RawSymmetric()
 	for i := range n {
@@ -38,7 +38,7 @@ func (f *factor) make(gram *mat.SymDense, weight []float64, pause func() bool) (
 	f.ok = false
 	for at := 0; at < n; at += factorBlock {
 		if !f.step(at, min(factorBlock, n-at)) {
-			return pause() // not positive: float64 does not reach
+			return pause() // not positive definite in float64
 		}
 		if !pause() {
 			return false
@@ -48,8 +48,8 @@ func (f *factor) make(gram *mat.SymDense, weight []float64, pause func() bool) (
 	return true
 }
 
-// step takes the rows of U from at on, where those above are done and what is below is
-// less what they add up to.
+// step computes the rows of U from at on. The rows above must be done, and their
+// products subtracted from the rows below.
 func (f *factor) step(at, rows int) (ok bool) {
 	stride := f.u.Stride
 	corner := blas64.Symmetric{Uplo: blas.Upper, N: rows, Stride: stride, Data: f.u.Data[at*stride+at:]}

@@ -13,19 +13,19 @@ import (
 //
 //	sum_j l(theta; x_j, y_j) + sum_k weight_k (theta_k - centre_k)^2
 //
-// over the records it was made with. For the squared loss the first step is
-// exact: these are the normal equations. It keeps its buffers between fits; beside
-// the records they hold a few numbers for each.
+// over the records it was made with. For the squared loss the first step is exact,
+// because it solves the normal equations. It keeps its buffers between fits; beside the
+// records they hold a few numbers for each record.
 type fitter struct {
 	loss      loss
 	train     *Rows
-	parts     []part // in order
+	parts     []part // in the order of the records
 	y         []float64
-	z         *mat.Dense // scores at the solution, one row a record
+	z         *mat.Dense // scores at the solution, one row for each record
 	slope     []float64  // of one record
 	curvature *mat.Dense // in the scores, one row a record of a piece
-	scaled    *mat.Dense // features of a piece
-	left      []float64  // what leaveOneOut returns; its room follows
+	scaled    *mat.Dense // scaled features of a piece
+	left      []float64  // the result of leaveOneOut; working memory follows
 	columns   []float64
 	leverages []float64
 	hessian   *mat.SymDense
@@ -34,7 +34,7 @@ type fitter struct {
 	direction *mat.VecDense
 }
 
-// newFitter wants at least one record.
+// newFitter needs at least one record.
 func newFitter(l loss, train *Rows) *fitter {
 	m, p, k := train.Len(), train.width(), l.scores()
 	most := 0
@@ -53,12 +53,12 @@ func newFitter(l loss, train *Rows) *fitter {
 
 // part is a piece of the records with their scores.
 type part struct {
-	x, z *mat.Dense // one row a record
+	x, z *mat.Dense // one row for each record
 	y    []float64
 	from int // the number of the first record, from 0
 }
 
-// parts are the pieces with the rows of z, one a record.
+// parts returns the pieces, each with its rows of z, which has one row for each record.
 func (r *Rows) parts(z *mat.Dense) (parts []part) {
 	_, k := z.Dims()
 	from := 0
@@ -71,7 +71,7 @@ func (r *Rows) parts(z *mat.Dense) (parts []part) {
 	return parts
 }
 
-// newtonSteps bounds the work; from a warm start a handful is enough.
+// newtonSteps bounds the number of steps; from a warm start a handful is enough.
 const newtonSteps = 50
 
 // minimise moves theta, the starting point, to the minimum. The weights must be
@@ -86,15 +86,15 @@ func (f *fitter) minimise(theta, weight, centre []float64) {
 		direction := f.direction.RawVector().Data
 		decrement := floats.Dot(direction, f.gradient.RawVector().Data)
 		if decrement <= 1e-9*(1+value) {
-			// Newton squares the error: this step is the last, and too small for
-			// the objective to show that it helps.
+			// Newton's method squares the error, so this step is the last one, and it
+			// is too small for the objective to show that it helps.
 			floats.Sub(theta, direction)
 			f.scores(theta)
 			return
 		}
 		next := lineSearch(f, theta, direction, weight, centre, value)
 		if math.Abs(value-next-decrement/2) <= 1e-9*decrement {
-			return // as foretold: the objective is quadratic, this was the minimum
+			return // the objective is quadratic, as predicted, so this is the minimum
 		}
 		value = next
 	}
@@ -120,7 +120,8 @@ func (f *fitter) objective(theta, weight, centre []float64) float64 {
 	return penalised(f.loss, f.z, f.y, theta, weight, centre)
 }
 
-// penalised is the losses of the records, whose scores are the rows of z, and the penalty.
+// penalised is the sum of the records' losses and the penalty. The rows of z are the
+// records' scores.
 func penalised(l loss, z *mat.Dense, y, theta, weight, centre []float64) float64 {
 	sum := total(l, z.RawMatrix().Data, y)
 	for k, w := range weight {
@@ -130,7 +131,7 @@ func penalised(l loss, z *mat.Dense, y, theta, weight, centre []float64) float64
 	return sum
 }
 
-// total is the losses of records with the scores z, K for each.
+// total is the sum of the losses of records with the scores z, K for each record.
 func total(l loss, z, y []float64) float64 {
 	k := l.scores()
 	var sum float64
@@ -153,8 +154,8 @@ func (f *fitter) fit(theta, weight, centre []float64, _ func()) (evidence, bool)
 	return e, true
 }
 
-// excess is how much longer the logarithm of the determinant of a Hessian is than that
-// of its penalty alone.
+// excess is the logarithm of the determinant of a Hessian, minus that of its penalty
+// alone.
 func excess(logDet float64, weight []float64) float64 {
 	for _, w := range weight {
 		logDet -= math.Log(2 * w)
@@ -172,7 +173,7 @@ func (f *fitter) scores(theta []float64) {
 	}
 }
 
-// differentiate fills gradient and Hessian at theta, whose scores are in z.
+// differentiate fills gradient and Hessian at theta. z must hold the scores of theta.
 func (f *fitter) differentiate(theta, weight, centre []float64) {
 	gradient := f.gradient.RawVector().Data
 	for k, w := range weight {
@@ -199,7 +200,8 @@ func (f *fitter) differentiate(theta, weight, centre []float64) {
 }
 
 // addDiagonalBlock adds a piece's part of the k-th p x p block on the Hessian's
-// diagonal, with half the work of any other: it is the square of a matrix.
+// diagonal. It takes half the work of another block, because the block is a symmetric
+// product.
 func (f *fitter) addDiagonalBlock(x *mat.Dense, k int) {
 	m, p := x.Dims()
 	at := k * (len(f.slope) + 1)

@@ -3,13 +3,13 @@ package learner
 import "math"
 
 // tiny is the size below which a coordinate counts as 0. Arithmetic with numbers below
-// 2^-1022 takes twenty times as long, so that the time of a release would tell of a
-// record that has some; products of two coordinates, and of their gradients, are far
-// from there if no coordinate is smaller than this. Beside a coordinate of usual size
-// it is less than a rounding error.
+// 2^-1022 takes twenty times as long, so the time of a release would show whether a
+// record has some. If no coordinate is smaller than tiny, products of two coordinates,
+// and of their gradients, stay far above 2^-1022. Compared with a coordinate of usual
+// size, tiny is less than a rounding error.
 const tiny = 0x1p-100
 
-// flush returns v, or 0 for a number that is tiny.
+// flush returns v, or 0 if v is tiny.
 func flush(v float64) float64 {
 	if math.Abs(v) < tiny {
 		return 0
@@ -17,7 +17,7 @@ func flush(v float64) float64 {
 	return v
 }
 
-// flushed returns v with 0 in place of what is tiny: v itself if there is none, else a
+// flushed returns v with 0 for each tiny coordinate: v itself if it has none, else a
 // copy.
 func flushed(v []float64) []float64 {
 	for k, x := range v {

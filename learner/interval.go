@@ -19,12 +19,12 @@ type Interval struct {
 // ExcludesZero reports whether zero lies outside the interval.
 func (v Interval) ExcludesZero() bool { return v.Low > 0 || v.High < 0 }
 
-// Negative is the interval of what is estimated with the other sign.
+// Negative returns the interval of the same quantity with the other sign.
 func (v Interval) Negative() Interval {
 	return Interval{Mean: 0 - v.Mean, Low: 0 - v.High, High: 0 - v.Low} // not -0
 }
 
-// Bounds is the interval as text to set behind its mean, and nothing of none.
+// Bounds returns the interval as text to write after its mean, and "" for nil.
 func (v *Interval) Bounds() string {
 	if v == nil {
 		return ""
@@ -32,10 +32,10 @@ func (v *Interval) Bounds() string {
 	return fmt.Sprintf(" [%s, %s]", bound(v.Low), bound(v.High))
 }
 
-// bound writes one with four digits, and no -0.
+// bound formats one end of an interval with four digits, and without -0.
 func bound(v float64) string { return strings.Replace(fmt.Sprintf("%.4f", v), "-0.0000", "0.0000", 1) }
 
-// What [Interval.Word] says.
+// The results of [Interval.Word].
 const (
 	Better     = "better"
 	Worse      = "worse"
@@ -53,19 +53,20 @@ func (v Interval) Word() string {
 	return CannotTell
 }
 
-// fewest records of which the spread of squared errors says anything.
+// fewest is the smallest number of records from which the spread of squared errors can
+// be estimated.
 const fewest = 3
 
-// Interval is the error with its interval: what it would be on endlessly many records
-// of the same kind. nil: there are too few records for one.
+// Interval returns the error with its interval: what the error would be on endlessly
+// many records of the same kind. It is nil if there are too few records.
 //
-// Of a share it is the score interval of Wilson (1927). The logarithm of a mean
-// squared error is taken to follow Student's t with one degree of freedom less than
-// there are records; how far squared errors spread is estimated together with five
-// records more that spread like those of Laplace's distribution, because a few
-// records mostly miss the large ones. Measured coverage of what says 95 %, from 3 to
-// 100 records: residuals that are uniform or Gaussian at least 95 %, Laplace at least
-// 90 %, Student's t with four degrees 86 %.
+// For a share it is the score interval of Wilson (1927). For a mean squared error, its
+// logarithm is taken to follow Student's t with one degree of freedom less than there
+// are records. The spread of the squared errors is estimated together with five extra
+// records that spread like those of Laplace's distribution, because a few records
+// mostly miss the large errors. Measured coverage of the nominal 95 %, from 3 to 100
+// records: at least 95 % for uniform or Gaussian residuals, at least 90 % for Laplace,
+// 86 % for Student's t with four degrees of freedom.
 func (s Score) Interval() *Interval {
 	n := float64(len(s.Losses))
 	mean := meanOf(s.Losses)
@@ -81,7 +82,7 @@ func (s Score) Interval() *Interval {
 	return &Interval{Mean: s.Error, Low: s.Error * math.Exp(-half/2), High: s.Error * math.Exp(half/2)}
 }
 
-// wilson is the interval of a share of n.
+// wilson is the interval of a share of n records.
 func wilson(share, n float64) *Interval {
 	z2 := normal * normal / n
 	centre := (share + z2/2) / (1 + z2)
@@ -89,13 +90,13 @@ func wilson(share, n float64) *Interval {
 	return &Interval{Mean: share, Low: max(0, centre-half), High: min(1, centre+half)}
 }
 
-// Gain is by how much the error is less than another model's on the same records, with
-// its interval; nil: there are too few records for one.
+// Gain is how much smaller the error is than another model's on the same records, with
+// its interval. It is nil if there are too few records.
 //
-// Of shares it is the interval of Bonett and Price (2012) for paired shares, which
-// takes in one more record that only the one model has right and one that only the
-// other has; of squared errors that of Student's t for the mean difference, divided by
-// the sum of the errors. Both covered at least 93.5 % in what was measured, from 3
+// For shares it is the interval of Bonett and Price (2012) for paired shares, which
+// adds one record that only the one model has right and one that only the other has.
+// For squared errors it is the interval of Student's t for the mean difference, divided
+// by the sum of the errors. Both covered at least 93.5 % in the measurements, from 3
 // records up, however much the two models' residuals have in common.
 func (s Score) Gain(over Score) *Interval {
 	n := float64(len(s.Losses))
@@ -124,7 +125,7 @@ func (s Score) Gain(over Score) *Interval {
 	return &v
 }
 
-// variance is that of the population, estimated from a sample of two or more.
+// variance estimates the variance of the population from a sample of two or more.
 func variance(values []float64) float64 {
 	mean, sum := meanOf(values), 0.0
 	for _, v := range values {
@@ -136,7 +137,7 @@ func variance(values []float64) float64 {
 // normal is the 97.5% quantile of the normal distribution.
 const normal = 1.959963984540054
 
-// student is the 97.5% quantile of Student's t with so many degrees of freedom.
+// student is the 97.5% quantile of Student's t with the given degrees of freedom.
 func student(degrees float64) float64 {
 	x := mathext.InvRegIncBeta(degrees/2, 0.5, 0.05)
 	return math.Sqrt(degrees * (1 - x) / x)

@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// keyOf is the key that a cell names: the first eight bytes of the SHA-256 of its text
-// without blanks around, read as a little endian number, or 0 and [Empty] for a cell
-// that is [Blank]. The coder needs no catalogue for it, so records are the same
-// before the catalogue is there and after.
+// keyOf is the key that a cell names: the first eight bytes of the SHA-256 of its text,
+// without blanks around it, read as a little-endian number; or 0 and [Empty] for a cell
+// that is [Blank]. The coder needs no catalogue for this, so records are the same
+// before and after the catalogue arrives.
 func keyOf(text string) (uint64, Note) {
 	text = strings.TrimSpace(text)
 	if Blank(text) {
@@ -25,7 +25,7 @@ func keyOf(text string) (uint64, Note) {
 	return max(1, binary.LittleEndian.Uint64(sum[:])), Taken
 }
 
-// numberKey is the key that a number names in the place of its text.
+// numberKey is the key that a number names when the data has numbers instead of texts.
 func (f *Feature) numberKey(v float64) (uint64, Note, error) {
 	if math.IsInf(v, 0) {
 		return 0, Taken, badNumber(f.Name, v, "is not a finite number")
@@ -34,10 +34,11 @@ func (f *Feature) numberKey(v float64) (uint64, Note, error) {
 	return key, note, nil
 }
 
-// maxKeys bounds what a sum over keys may take: twice as many numbers.
+// maxKeys bounds the keys of a sum over keys, which takes twice as many numbers.
 const maxKeys = 1 << 20
 
-// A key makes no coordinate: it names the one thing that the record is about.
+// keyKind describes keys. A key has no coordinate: it names the one thing that the
+// record is about.
 func keyKind() featureKind {
 	return featureKind{
 		name:  "key",
@@ -52,7 +53,7 @@ func keyKind() featureKind {
 	}
 }
 
-// oneKey checks that there is one feature of the kind "key" at most.
+// oneKey checks that at most one feature has the kind "key".
 func (c *checker) oneKey(features []Feature) {
 	at := ""
 	for i := range features {
@@ -63,7 +64,7 @@ func (c *checker) oneKey(features []Feature) {
 	}
 }
 
-// key is the task's feature of that kind, or nil.
+// key returns the task's feature of the kind "key", or nil.
 func (t *Task) key() *Feature {
 	for i := range t.Features {
 		if t.Features[i].Kind == "key" {
@@ -73,25 +74,25 @@ func (t *Task) key() *Feature {
 	return nil
 }
 
-// Catalogue is the public list of the things that the keys of a task name, with what is
-// public about each. It is never changed and safe for concurrent use.
+// Catalogue is the public list of the things that the task's keys name, with what is
+// public about each. It never changes and is safe for concurrent use.
 type Catalogue struct {
 	keys   int
 	at     map[uint64]int // nil: keys are hashed
 	public [][]float64
-	first  []string // some of its keys
+	first  []string // some of its keys, for made rows
 }
 
-// Row is a line of a catalogue.
+// Row is one line of a catalogue.
 type Row struct {
 	Line int
 	Cell func(column string) (string, bool)
 }
 
-// NewCatalogue makes the catalogue of a task from the rows of a table that has the
-// column of the task's key and, as far as they are the same for everybody, those of
-// other features. The rest is taken for empty. The caller has compared the
-// file's hash with the task's.
+// NewCatalogue makes the catalogue of a task from the rows of a table. The table has
+// the column of the task's key and may have columns of other features, as far as these
+// are the same for everybody; other features count as empty. The caller must have
+// compared the file's hash with the task's.
 func (t *Task) NewCatalogue(rows iter.Seq[Row]) (*Catalogue, error) {
 	key := t.key()
 	if key == nil {
@@ -125,8 +126,9 @@ func (t *Task) NewCatalogue(rows iter.Seq[Row]) (*Catalogue, error) {
 	return c, nil
 }
 
-// Hashed is the catalogue of a task without one: its buckets, of which nothing is public.
-// It is nil if the task's key has a catalogue, or the task no key.
+// Hashed is the catalogue of a task that hashes its keys into buckets: nothing is
+// public about a bucket. It is nil if the task's key has a catalogue, or if the task
+// has no key.
 func (t *Task) Hashed() *Catalogue {
 	if key := t.key(); key != nil && key.Buckets > 0 {
 		return &Catalogue{keys: key.Buckets}
@@ -134,14 +136,14 @@ func (t *Task) Hashed() *Catalogue {
 	return nil
 }
 
-// Keys is how many entries or buckets there are.
+// Keys is the number of entries or buckets.
 func (c *Catalogue) Keys() int { return c.keys }
 
-// Public has the coded public features of each entry, without the task's constant; nil
-// of buckets. It must not be changed.
+// Public returns the coded public features of each entry, without the task's constant,
+// or nil for buckets. The caller must not change them.
 func (c *Catalogue) Public() [][]float64 { return c.public }
 
-// At is the number of a key's entry, from 0, and whether it is there.
+// At returns the number of a key's entry, from 0, and whether the catalogue has it.
 func (c *Catalogue) At(key uint64) (int, bool) {
 	switch {
 	case key == 0:
@@ -153,7 +155,7 @@ func (c *Catalogue) At(key uint64) (int, bool) {
 	return at, ok
 }
 
-// withoutConstant is the features of coded ones, in memory of their own.
+// withoutConstant returns a copy of coded features without the constant.
 func (t *Task) withoutConstant(x []float64) []float64 {
 	if t.Constant > 0 {
 		x = x[:len(x)-1]

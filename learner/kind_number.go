@@ -2,14 +2,15 @@ package learner
 
 import "math"
 
-// A number is one coordinate: [Min, Max] is taken to [-1, 1], except that [0, 1] stays as
-// it is, so that a column of yes and no is like a value of a set. With Log its logarithm
-// is, log v where Min is above 0 and log(1 + v) where it is 0.
+// numberKind describes numbers. A number is one coordinate: [Min, Max] is taken to [-1,
+// 1], except that [0, 1] stays as it is, so that a column of yes and no is like a value
+// of a set. With Log, the same is done to its logarithm: log v if Min is above 0, and
+// log(1 + v) if Min is 0.
 func numberKind() featureKind {
 	return featureKind{
 		name:    "number",
 		numeric: true,
-		square:  constantly(1. / 3), // of one that is uniform in [-1, 1]
+		square:  constantly(1. / 3), // the mean square of a uniform number in [-1, 1]
 		coded:   (*Feature).codedNumber,
 		made: func(f *Feature) []string {
 			return numberTexts(0.7*f.Min+0.3*f.Max, f.Min, f.Max, 2*f.Max-f.Min, 2*f.Min-f.Max, 0.25*f.Min+0.75*f.Max)
@@ -29,7 +30,7 @@ func numberKind() featureKind {
 
 func (f *Feature) parseNumber(text string) (float64, error) { return parseNumber(f.Name, text) }
 
-// unit takes [Min, Max] to [-1, 1], and leaves [0, 1] alone.
+// unit takes [Min, Max] to [-1, 1], and leaves [0, 1] unchanged.
 func (f *Feature) unit(v float64) float64 {
 	low, high := f.Min, f.Max
 	switch {
@@ -37,7 +38,7 @@ func (f *Feature) unit(v float64) float64 {
 		v, low, high = f.logarithm(v), f.logarithm(low), f.logarithm(high)
 	case f.plain():
 		return v
-	case high-low > math.MaxFloat64: // the width of the range is no number, its halves are
+	case high-low > math.MaxFloat64: // the width of the range overflows, half of it does not
 		return (v/2-low/2)/(high/2-low/2)*2 - 1
 	}
 	return 2*((v-low)/(high-low)) - 1
@@ -63,8 +64,9 @@ func clamp(v, low, high float64) (float64, Note) {
 	return v, Taken
 }
 
-// codedNumber: the coordinate is from + (g(v)/2 - half) times, with v in [min, max], and g the
-// function log says, "log" or "log1p", or none. The halves of a very wide range are numbers.
+// codedNumber describes the coordinate: it is from + (g(v)/2 - half) times, with v in
+// [min, max] and g the function that log names: "log", "log1p" or none. Halves are used
+// because the width of a very wide range overflows.
 func (f *Feature) codedNumber() CodedTable {
 	low, high, from, name := f.Min, f.Max, -1., ""
 	switch {
@@ -81,7 +83,7 @@ func (f *Feature) codedNumber() CodedTable {
 	return CodedTable{"min": f.Min, "max": f.Max, "log": name, "from": from, "half": low / 2, "times": (1 - from) / (high/2 - low/2)}
 }
 
-// numberTexts are the texts of those of the numbers that are finite.
+// numberTexts returns the texts of the finite ones among the numbers.
 func numberTexts(numbers ...float64) (texts []string) {
 	for _, v := range numbers {
 		if !math.IsInf(v, 0) {

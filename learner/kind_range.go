@@ -2,8 +2,8 @@ package learner
 
 import "slices"
 
-// A range is one coordinate for each interval between Edges, 1 for the one that the
-// number is in.
+// rangeKind describes ranges. A range is one coordinate for each interval between
+// Edges: 1 for the interval that holds the number, else 0.
 func rangeKind() featureKind {
 	return featureKind{
 		name:    "range",
@@ -13,7 +13,7 @@ func rangeKind() featureKind {
 		names: func(f *Feature) []string {
 			names := []string{f.Name + "<" + numberText(f.Edges[0])}
 			for _, edge := range f.Edges {
-				names = append(names, f.Name+">="+numberText(edge)) // and below the next
+				names = append(names, f.Name+">="+numberText(edge)) // and below the next edge
 			}
 			return names
 		},
@@ -33,7 +33,7 @@ func rangeKind() featureKind {
 	})
 }
 
-// interval is which of the intervals between the edges v is in, from 0.
+// interval is the number of the interval between the edges that holds v, from 0.
 func (f *Feature) interval(v float64) int {
 	i, found := slices.BinarySearch(f.Edges, v)
 	if found {

@@ -5,13 +5,14 @@ import (
 	"strings"
 )
 
-// A set is one coordinate for each of Values, 1 where the cell names it and else 0.
+// setKind describes sets. A set is one coordinate for each of Values: 1 where the cell
+// names it, else 0.
 func setKind() featureKind {
 	count := func(f *Feature) int { return len(f.Values) }
 	return featureKind{
 		name:  "set",
 		width: count, inputs: count,
-		square: constantly(1.), // of one value
+		square: constantly(1.), // of a cell with one value
 		names: func(f *Feature) []string {
 			names := make([]string, len(f.Values))
 			for i, v := range f.Values {
@@ -33,7 +34,7 @@ func setKind() featureKind {
 	}
 }
 
-// encodeSet reads the values that a cell lists with a vertical bar between.
+// encodeSet reads the values of a cell, which are separated by vertical bars.
 func (f *Feature) encodeSet(x []float64, text string) ([]float64, Note, error) {
 	at, note := len(x), Empty
 	x = unknown(x, len(f.Values))
@@ -54,7 +55,7 @@ func (f *Feature) encodeSet(x []float64, text string) ([]float64, Note, error) {
 	return x, note, nil
 }
 
-// encodeMembers is encodeSet for a 1 or 0 for each of the values.
+// encodeMembers is encodeSet for a vector that has a 1 or a 0 for each of the values.
 func (f *Feature) encodeMembers(x, raw []float64) ([]float64, Note, error) {
 	note := Empty
 	for i, v := range raw {
@@ -68,7 +69,7 @@ func (f *Feature) encodeMembers(x, raw []float64) ([]float64, Note, error) {
 	return append(x, raw...), note, nil
 }
 
-// listed is what the cell of a set would say for these numbers; see [Task.EncodeVector].
+// listed is the text of a set's cell for these numbers; see [Task.EncodeVector].
 func (f *Feature) listed(raw []float64) string {
 	var names []string
 	for i, v := range raw {

@@ -8,12 +8,13 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// A text is Buckets coordinates. Each run of Words[0] to Words[1] words, and each run of
-// Letters[0] to Letters[1] characters of a word with a space before and after, is hashed
-// into one of them and adds 1 there, or takes 1 off: as the hash says, so that runs which
-// share a bucket disturb each other less (Weinberger et al. 2009). The counts are divided
-// by their l2 norm; of a text without any run, or whose runs all cancel, they stay 0.
-// Programs in other languages can do the same: docs/tasks.md has it in steps.
+// textKind describes texts. A text is Buckets coordinates. Each run of Words[0] to
+// Words[1] words, and each run of Letters[0] to Letters[1] characters of a word with a
+// space before and after, is hashed into one of them. The hash also decides whether the
+// run adds 1 there or subtracts 1, so that runs which share a bucket disturb each other
+// less (Weinberger et al. 2009). The counts are divided by their l2 norm. They stay 0
+// if the text has no run or all its runs cancel. Programs in other languages can do the
+// same: docs/tasks.md describes the steps.
 func textKind() featureKind {
 	return featureKind{
 		name:   "text",
@@ -42,7 +43,7 @@ func textKind() featureKind {
 	}
 }
 
-// What a text has if the task leaves it out.
+// The constants of a text whose task leaves them out.
 const textBuckets = 1024
 
 var (
@@ -61,7 +62,7 @@ func (c *checker) text(key string, f *Feature) {
 	c.runs(key+".letters", f.Letters, maxLetters)
 }
 
-// runs checks the shortest and the longest of some runs.
+// runs checks the shortest and the longest run of words or letters.
 func (c *checker) runs(key string, lengths []int, most int) {
 	c.check(lengths == nil || len(lengths) == 2 && 1 <= lengths[0] && lengths[0] <= lengths[1] && lengths[1] <= most, key,
 		"must be the lengths of the shortest and the longest runs to count, as [1, 2], each 1 to %d", most)
@@ -74,8 +75,9 @@ func (f *Feature) buckets() int {
 	return f.Buckets
 }
 
-// runs are the lengths of words and letters to count, 0 and 0 for none: those that the
-// task says, or if it says neither, both as usual.
+// runs returns the lengths of the runs of words and letters to count; 0 and 0 mean
+// none. They are those that the task names. If it names neither, both have their usual
+// lengths.
 func (f *Feature) runs() (words, letters [2]int) {
 	if f.Words == nil && f.Letters == nil {
 		return textWords, textLetters
@@ -101,7 +103,7 @@ func (f *Feature) encodeText(x []float64, text string) ([]float64, Note, error) 
 			counts[bucket]--
 		}
 	})
-	var square float64 // exact, as the counts are
+	var square float64 // exact, because the counts are
 	for _, n := range counts {
 		square += n * n
 	}
@@ -114,8 +116,8 @@ func (f *Feature) encodeText(x []float64, text string) ([]float64, Note, error) 
 	return x, Taken, nil
 }
 
-// textOf are the words of a text, each a run of letters, marks and digits or one symbol, in the
-// compatible composed form of Unicode (NFKC) and small letters.
+// textOf splits a text into words, each a run of letters, marks and digits or one
+// symbol, in the compatible composed form of Unicode (NFKC) and in small letters.
 func textOf(text string) (words [][]rune) {
 	var word []rune
 	end := func() {
@@ -138,8 +140,8 @@ func textOf(text string) (words [][]rune) {
 	return words
 }
 
-// lower is a character in small letters as Unicode says, without a look at those around
-// it. One character alone becomes two.
+// lower returns a character in small letters as Unicode defines it, regardless of the
+// characters around it. One character alone becomes two.
 func lower(r rune) []rune {
 	if r == 'İ' {
 		return []rune{'i', '\u0307'}
@@ -181,10 +183,10 @@ func (f *Feature) eachRun(text [][]rune, take func(hash uint32)) {
 	}
 }
 
-// textHash is FNV-1a of 32 bits, which a few lines compute in any language, also where
-// numbers have no 64 bits. Its last bits depend on the last bits of its input alone, so they
-// are mixed at the end as in MurmurHash3. It is public: nobody is kept from
-// anything by it.
+// textHash is FNV-1a of 32 bits, which takes a few lines in any language, even where
+// numbers do not have 64 bits. The last bits of FNV-1a depend only on the last bits of
+// its input, so they are mixed at the end as in MurmurHash3. It is public and keeps
+// nothing secret.
 type textHash uint32
 
 const hashStart textHash = 2166136261

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// A time is a circle for each of Parts, two coordinates: the sine and the cosine of the
-// share of the day, of the week from Monday on or of the year that has passed, on clocks
-// that are UTCOffset ahead of UTC. Midnight is next to the minute before, and December
-// next to January. There are no zones with a summer time: their rules change, and
-// a phone would need all of them.
+// timeKind describes times. A time is a circle, two coordinates, for each of Parts: the
+// sine and the cosine of the share that has passed of the day, of the week from Monday
+// on, or of the year, on clocks that are UTCOffset ahead of UTC. So midnight is next to
+// the minute before, and December next to January. Zones with summer time are not
+// supported: their rules change, and a phone would need all of them.
 func timeKind() featureKind {
 	return featureKind{
 		name:   "time",
@@ -27,7 +27,7 @@ func timeKind() featureKind {
 			return names
 		},
 		coded: func(f *Feature) CodedTable {
-			seconds, _ := parseOffset(f.UTCOffset) // was checked
+			seconds, _ := parseOffset(f.UTCOffset) // the task was checked
 			return CodedTable{"parts": f.parts(), "utc_offset": seconds}
 		},
 		made: constantly([]string{
@@ -51,7 +51,7 @@ func timeKind() featureKind {
 	}.ofNumber((*Feature).parseTime, (*Feature).encodeTime)
 }
 
-// timeParts are what Parts may say, and all of them if it says nothing.
+// timeParts are the allowed Parts. A feature without Parts has all of them.
 var timeParts = []string{"day", "week", "year"}
 
 func (f *Feature) parts() []string {
@@ -61,7 +61,7 @@ func (f *Feature) parts() []string {
 	return f.Parts
 }
 
-// parseOffset is the seconds that clocks are ahead of UTC; "" is UTC itself.
+// parseOffset returns by how many seconds clocks are ahead of UTC; "" is UTC itself.
 func parseOffset(text string) (int, error) {
 	if text == "" {
 		return 0, nil
@@ -80,19 +80,19 @@ func parseOffset(text string) (int, error) {
 
 // clock is the zone of the feature.
 func (f *Feature) clock() *time.Location {
-	seconds, _ := parseOffset(f.UTCOffset) // was checked
+	seconds, _ := parseOffset(f.UTCOffset) // the task was checked
 	return time.FixedZone(f.UTCOffset, seconds)
 }
 
-// timeLayouts are how a cell may say a time. RFC 3339 says its own offset from UTC,
-// the others are read on the feature's clock.
+// timeLayouts are the forms in which a cell may write a time. RFC 3339 has its own
+// offset from UTC; the others are read on the feature's clock.
 var timeLayouts = []string{
 	time.RFC3339, "2006-01-02 15:04:05Z07:00",
 	"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly,
 }
 
-// parseTime is the seconds since 1970 began in UTC that a cell says, or a number that
-// says them; see encodeTime.
+// parseTime reads a cell as seconds since 1970 began in UTC. A cell may also hold a
+// number; see encodeTime.
 func (f *Feature) parseTime(text string) (float64, error) {
 	if v, err := strconv.ParseFloat(text, 64); err == nil {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -109,12 +109,12 @@ func (f *Feature) parseTime(text string) (float64, error) {
 	return 0, badText(f.Name, text, "is no time; write it as %q, %q or %q, or as seconds or milliseconds since 1970", "2026-03-01T08:30:00+01:00", "2026-03-01 08:30", "2026-03-01")
 }
 
-// milliseconds is where numbers are no longer seconds: those of the year 5138 are
-// the milliseconds of 1973.
+// milliseconds is the number from which a time is read as milliseconds: as seconds it
+// is in the year 5138, as milliseconds in 1973.
 const milliseconds = 1e11
 
-// encodeTime appends the coordinates of a time in seconds since 1970 began in UTC, or in
-// milliseconds.
+// encodeTime appends the coordinates of a time in seconds, or milliseconds, since 1970
+// began in UTC.
 func (f *Feature) encodeTime(x []float64, v float64) ([]float64, Note, error) {
 	second := 1.
 	switch count := math.Abs(v); {
@@ -133,8 +133,8 @@ func (f *Feature) encodeTime(x []float64, v float64) ([]float64, Note, error) {
 	return x, Taken, nil
 }
 
-// passed is the share of the day, week or year that has passed, and a fraction of a
-// second more.
+// passed is the share of the day, week or year that has passed at a time plus a
+// fraction of a second.
 func passed(at time.Time, fraction float64, part string) float64 {
 	const day = 24 * 60 * 60
 	hour, minute, second := at.Clock()

@@ -9,9 +9,10 @@ import (
 	"strings"
 )
 
-// A vector is Length coordinates that something of the owner's own computed, an encoder
-// of photos for example. It is scaled to l2 norm 1; with Scale it is divided by that, and
-// scaled down to norm 1 if it is longer. A vector of zeros stays.
+// vectorKind describes vectors. A vector is Length coordinates that the owner's own
+// program computed, for example an encoder of photos. Without Scale it is scaled to l2
+// norm 1; with Scale it is divided by Scale, and scaled down to norm 1 if it is then
+// longer. A vector of zeros is unchanged.
 func vectorKind() featureKind {
 	length := func(f *Feature) int { return f.Length }
 	return featureKind{
@@ -46,7 +47,8 @@ func vectorKind() featureKind {
 	}
 }
 
-// encodeVector appends the coordinates of a vector; all NaN is one that is not known.
+// encodeVector appends the coordinates of a vector. A vector whose numbers are all NaN
+// is unknown.
 func (f *Feature) encodeVector(x, raw []float64) ([]float64, Note, error) {
 	blank := 0
 	for i, v := range raw {
@@ -79,8 +81,8 @@ func (f *Feature) encodeVector(x, raw []float64) ([]float64, Note, error) {
 	return x, note, nil
 }
 
-// parseVector reads a cell: numbers in brackets with commas or blanks between, or the
-// base64 of little-endian float32.
+// parseVector reads a cell: numbers in brackets, separated by commas or blanks, or the
+// base64 of little-endian float32 numbers.
 func (f *Feature) parseVector(text string) (raw []float64, err error) {
 	inside, listed := strings.CutPrefix(text, "[")
 	if !listed {
@@ -127,7 +129,7 @@ func (f *Feature) parseBase64(text string) ([]float64, error) {
 	return raw, nil
 }
 
-// vectorText is what the cell would say.
+// vectorText is the cell's text for these numbers.
 func (f *Feature) vectorText(raw []float64) string {
 	if math.IsNaN(raw[0]) {
 		return ""
@@ -146,13 +148,13 @@ func (f *Feature) wrongLength(n int) error {
 	return badVector(f.Name, "has %d numbers, and the task wants %d", n, f.Length)
 }
 
-// badVector is badText without the text, which is long.
+// badVector is badText without the cell's text, which is long.
 func badVector(column, format string, args ...any) error {
 	return &ValueError{column, "the vector", fmt.Sprintf(format, args...)}
 }
 
-// spread is the cell of a vector whose numbers lie in columns of their own. It reports
-// false if there is no column of the first number.
+// spread makes one cell from a vector whose numbers are in columns of their own. ok is
+// false if there is no column for the first number.
 func (f *Feature) spread(cell func(name string) (string, bool)) (text string, ok bool, err error) {
 	name, ok := f.numbered(func(column string) bool { _, has := cell(column); return has })
 	if !ok {
@@ -180,8 +182,8 @@ func (f *Feature) spread(cell func(name string) (string, bool)) (text string, ok
 	return "", false, badVector(f.Name, "lacks %d of its %d numbers: empty cells; a vector that is not known is empty throughout", blank, f.Length)
 }
 
-// numbered finds out how the columns of a vector's numbers are called: the feature's name
-// and a number, from 0 or from 1 on, with an underscore between or without.
+// numbered finds the names of the columns that hold a vector's numbers: the feature's
+// name and a number, from 0 or from 1 on, with or without an underscore between them.
 func (f *Feature) numbered(has func(column string) bool) (name func(i int) string, ok bool) {
 	for first := range 2 {
 		for _, prefix := range []string{f.Name + "_", f.Name} {
@@ -194,7 +196,7 @@ func (f *Feature) numbered(has func(column string) bool) (name func(i int) strin
 	return nil, false
 }
 
-// lacks is [Task.Lacks] of a vector that has not its column.
+// lacks is [Task.Lacks] for a vector that is not in a column of its own.
 func (f *Feature) lacks(has func(column string) bool) (column string, lacks bool) {
 	name, ok := f.numbered(has)
 	if !ok {
@@ -208,14 +210,15 @@ func (f *Feature) lacks(has func(column string) bool) (column string, lacks bool
 	return "", false
 }
 
-// hasNumber reports whether a column may be called so; see numbered.
+// hasNumber reports whether a column has such a name; see numbered.
 func (f *Feature) hasNumber(column string) bool {
 	number, ok := strings.CutPrefix(column, f.Name)
 	i, err := strconv.Atoi(strings.TrimPrefix(number, "_"))
 	return ok && err == nil && i >= 0 && i <= f.Length
 }
 
-// madeVectors are a short one, a long one as numbers and as base64, and one of zeros.
+// madeVectors returns a short vector, a long one as numbers and as base64, and one of
+// zeros.
 func (f *Feature) madeVectors() []string {
 	long, short, zero := make([]float64, f.Length), make([]float64, f.Length), make([]float64, f.Length)
 	var float32s []byte

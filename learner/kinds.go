@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// kinds lists what a feature's key "kind" may say. A kind is added by a file that
-// describes it and a line here. Nothing changes the list.
+// kinds lists the allowed values of a feature's key "kind". To add a kind, add a file
+// that describes it and a line here. Nothing changes the list at run time.
 var kinds = [...]featureKind{
 	numberKind(),
 	setKind(),
@@ -18,35 +18,36 @@ var kinds = [...]featureKind{
 	vectorKind(),
 }
 
-// featureKind is all that is known of a kind of feature. A key has a row, too, but no
-// coordinates and none of the functions that make some; see [keyOf].
+// featureKind describes a kind of feature. A key has a row too, but no coordinates, so
+// it has none of the functions that make them; see [keyOf].
 type featureKind struct {
-	name string // as a feature's key "kind" says it
-	// numeric: a cell is one number, in which a comma may stand for the point.
+	name string // the value of the feature's key "kind"
+	// numeric means that a cell is one number; a comma may stand for the point.
 	numeric bool
 
-	names  func(*Feature) []string // of its coordinates, in order; nil: the feature's
-	width  func(*Feature) int      // how many coordinates; nil: 1
-	inputs func(*Feature) int      // how many numbers of a vector say it, see [Task.EncodeVector]; nil: 1
-	square func(*Feature) float64  // of the norm that its coordinates usually have
+	names  func(*Feature) []string // names of its coordinates, in order; nil: the feature's name
+	width  func(*Feature) int      // number of its coordinates; nil: 1
+	inputs func(*Feature) int      // how many numbers of a vector stand for it, see [Task.EncodeVector]; nil: 1
+	square func(*Feature) float64  // of the usual norm of its coordinates
 
-	// cell appends the coordinates of a cell before they are scaled together.
+	// cell appends the coordinates of a cell, before all coordinates are scaled
+	// together.
 	cell func(f *Feature, x []float64, text string) ([]float64, Note, error)
-	// vector is cell for inputs numbers.
+	// vector is cell for numbers, as many as inputs says.
 	vector func(f *Feature, x, raw []float64) ([]float64, Note, error)
-	// text is what the cell would say for these numbers; nil: the number.
+	// text is the cell's text for these numbers; nil: the text of the number.
 	text func(f *Feature, raw []float64) string
 
-	// coded has the constants that a reader of a [ModelFile] needs, and made cells to test one
-	// with: not of a key.
+	// coded returns the constants that a reader of a [ModelFile] needs, and made cells
+	// to test one with. Keys have none.
 	coded func(*Feature) CodedTable
 	made  func(*Feature) []string
 
 	check func(c *checker, key string, f *Feature)
 }
 
-// kind returns the row of the feature's kind; the first for a name that is none, so
-// that a task can be checked to its end.
+// kind returns the row of the feature's kind. For an unknown name it returns the first
+// row, so that the check of a task can go on to the end.
 func (f *Feature) kind() *featureKind {
 	for i := range kinds {
 		if kinds[i].name == f.Kind {
@@ -59,10 +60,11 @@ func (f *Feature) kind() *featureKind {
 // width is how many coordinates of a record the feature takes.
 func (f *Feature) width() int { return count(f.kind().width, f) }
 
-// Inputs is how many numbers of a vector say the feature, see [Task.EncodeVector].
+// Inputs is how many numbers of a vector stand for the feature; see
+// [Task.EncodeVector].
 func (f *Feature) Inputs() int { return count(f.kind().inputs, f) }
 
-// count is how many the kind says, or 1.
+// count returns the number that the kind gives, or 1 if it gives none.
 func count(of func(*Feature) int, f *Feature) int {
 	if of == nil {
 		return 1
@@ -70,12 +72,12 @@ func count(of func(*Feature) int, f *Feature) int {
 	return of(f)
 }
 
-// constantly is the same of every feature of a kind.
+// constantly returns a function that gives v for every feature of a kind.
 func constantly[T any](v T) func(*Feature) T { return func(*Feature) T { return v } }
 
-// ofNumber is how a kind whose cell says one number is coded: read makes the number of a
-// text, and put appends the coordinates of a finite number. The cell of a kind of
-// which nothing is known says NaN.
+// ofNumber completes a kind whose cell is one number: read makes the number from a
+// text, and put appends the coordinates of a finite number. NaN stands for an unknown
+// cell.
 func (k featureKind) ofNumber(read func(f *Feature, text string) (float64, error),
 	put func(f *Feature, x []float64, v float64) ([]float64, Note, error)) featureKind {
 	k.vector = func(f *Feature, x, raw []float64) ([]float64, Note, error) {
@@ -101,10 +103,10 @@ func (k featureKind) ofNumber(read func(f *Feature, text string) (float64, error
 	return k
 }
 
-// unknown appends the coordinates, n of them, of a feature of which nothing is known.
+// unknown appends n zeros, the coordinates of an unknown feature.
 func unknown(x []float64, n int) []float64 { return append(x, make([]float64, n)...) }
 
-// kind checks the feature's key "kind" and those that belong to it.
+// kind checks the feature's key "kind" and the keys that belong to that kind.
 func (c *checker) kind(key string, f *Feature) {
 	names := make([]string, len(kinds))
 	for i := range kinds {
@@ -126,7 +128,7 @@ func (c *checker) kind(key string, f *Feature) {
 	}
 }
 
-// belongs checks that a key of one kind stands with no other.
+// belongs checks that a key of some kinds is not set for a feature of another kind.
 func (c *checker) belongs(f *Feature, key, name string, there bool, kinds ...string) {
 	c.check(!there || slices.Contains(kinds, f.Kind), key+"."+name, "belongs to the kind %s; leave it out", strings.Join(kinds, " or "))
 }

@@ -47,32 +47,32 @@ func (c *checker) km(t *Task) {
 //
 //	X(m) <- sum over l of w_ml X~(l) + alpha (T(X~(m)) - X~(m)),   publish X~ = X + noise
 //
-// with Metropolis weights w. T is applied to the PUBLISHED iterate, which is the
-// same in two worlds of one transcript, so that nothing is carried from round to
-// round; and what is returned is what was released. The paper applies T to the
-// private iterate and returns the last one without noise.
+// with Metropolis weights w. T is applied to the PUBLISHED iterate, which is the same
+// in two worlds with one transcript, so no secret is carried from round to round; and
+// the model returned is the one released. The paper applies T to the private iterate
+// and returns the last one without noise.
 //
-// f is the mean clipped loss on the agent's records plus lambda ||x||^2, r the
-// public L1 ||x||_1 + L2 ||x||^2, g the step Rounds.Step:
+// f is the mean clipped loss on the agent's records plus lambda ||x||^2, r the public
+// L1 ||x||_1 + L2 ||x||^2, g the step Rounds.Step:
 //
 //	gradient          T(x) = x - g grad f(x)
 //	proximal          T(x) = prox_{g r}(x - g grad f(x))
 //	douglas-rachford  T(x) = 1/2 (x + R_{g r} R_{g f} x),   R = 2 prox - 1
 //
 // The first two release one noisy sum of clipped gradients, and the prox of r is
-// applied to the noisy forward step. Noise outside the prox, as in the paper,
-// would protect no better, since a prox is 1-Lipschitz, and would leave every
-// coordinate that r sets to zero noisy; inside, the prox shrinks the noise too.
+// applied to the noisy forward step. Noise outside the prox, as in the paper, would
+// protect no better, since a prox is 1-Lipschitz, and would leave every coordinate that
+// r sets to zero noisy; inside, the prox shrinks the noise too.
 //
-// The third releases prox_{g f}(x) as a whole vector, and all else is public.
-// Replacing a record moves it by at most 2 g C/m in l2: at the one world's
-// solution u = x - g grad f(u) the other's optimality condition, of a 1-strongly
-// convex problem, is violated by g times the difference of two records' gradients
-// over m. To this comes twice the error of the solver; see proxLoss.
+// The third releases prox_{g f}(x) as a whole vector, and everything else is public.
+// Replacing a record moves it by at most 2 g C/m in l2: at one world's solution u = x -
+// g grad f(u), the optimality condition of the other world, that of a 1-strongly convex
+// problem, is violated by g times the difference of two records' gradients divided by
+// m. Twice the error of the solver is added to this; see proxLoss.
 type km struct {
 	rounds
 	asking privacy.Mechanism
-	scale  float64 // of a released vector
+	scale  float64 // the factor of a released vector
 }
 
 func newKM(c Config) (Agent, error) {
@@ -87,7 +87,7 @@ func newKM(c Config) (Agent, error) {
 // splits reports whether releases are whole vectors.
 func (k *km) splits() bool { return k.task.KM.Operator == "douglas-rachford" }
 
-// State implements [Agent]: what is returned is what was released.
+// State implements [Agent]. The model is the released one.
 func (k *km) State() State {
 	s := k.rounds.State()
 	copy(s.Model, k.published)
@@ -117,12 +117,12 @@ func (k *km) query() *Query {
 	return &Query{Mechanism: k.asking, Sums: []privacy.Sum{k.asking.NewBounded(c.number, slots, v)}, Passes: k.task.proxPasses(slots, clip)}
 }
 
-// released implements scheme: X~, made of the mix, the own published iterate and
-// the answer.
+// released implements scheme: it makes X~ from the mix, the agent's own published
+// iterate and the answer.
 func (k *km) released(a privacy.Answer) ([]float64, float64) {
 	x := k.published
 	var moved []float64 // T(x)
-	var std float64     // of the noise in it
+	var std float64     // standard deviation of the noise in moved
 	if k.splits() {
 		moved, std = k.reflected(x, a)
 	} else {
@@ -136,19 +136,19 @@ func (k *km) released(a privacy.Answer) ([]float64, float64) {
 	return next, math.Hypot(k.std, alpha*std)
 }
 
-// forward is the gradient and the proximal operator at x.
+// forward applies the gradient and the proximal operator at x.
 func (k *km) forward(x []float64, a privacy.Answer) ([]float64, float64) {
 	m := max(1, a.Slots)
 	g := k.task.Rounds.Step
 	y := make([]float64, len(x))
 	floats.AddScaled(y, 1-2*g*k.task.regularisation(m), x)
 	floats.AddScaled(y, -g/float64(m), a.Sum)
-	k.task.proxPenalty(y) // nothing for the operator gradient
+	k.task.proxPenalty(y) // does nothing for the operator "gradient"
 	return y, g / float64(m) * k.asking.NoiseStd()
 }
 
-// reflected is the Douglas-Rachford operator at x, given the released
-// prox_{g f}(x). It reflects twice, which at most doubles the noise, and halves.
+// reflected applies the Douglas-Rachford operator at x, given the released prox_{g
+// f}(x). It reflects twice, which at most doubles the noise, and halves the result.
 func (k *km) reflected(x []float64, a privacy.Answer) ([]float64, float64) {
 	reflected := make([]float64, len(x)) // R_{g f} x
 	floats.AddScaled(reflected, 2/k.scale, a.Sum)

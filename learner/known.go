@@ -9,10 +9,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// FitKnowing is [FitPersonal] with what is known of the population: fits around that
-// are candidates beside those around the prior and the lone ones, and all are weighed
-// alike. Theta is a model of records that [Known.Extend] made; Alone is what
-// FitPersonal says. Without training records Theta is what the population knows.
+// FitKnowing is [FitPersonal] with what is known of the population. Fits around the
+// population's model are candidates beside those around the prior and the lone ones,
+// and all are weighed alike. Theta is a model of records that [Known.Extend] made;
+// Alone is as in FitPersonal. Without training records Theta is what the population
+// knows.
 func FitKnowing(t *Task, records []Record, prior []float64, k *Known) PersonalModel {
 	var last PersonalModel
 	for m := range PersonalModelsKnowing(t, RowsOf(trainingRecords(records)), prior, k) {
@@ -57,7 +58,8 @@ func PersonalModelsKnowing(t *Task, train *Rows, prior []float64, k *Known) iter
 	}
 }
 
-// within makes the fits in the span of the records, where that is much smaller.
+// within makes the fits in the span of the records, if that is much smaller than the
+// space of all models.
 func (s *search) within(t *Task, train *Rows, yield func(PersonalModel) bool) {
 	span, more := t.newSpan(train, s.prior, func() bool { return yield(s.model) })
 	if !more {
@@ -71,8 +73,8 @@ func (s *search) within(t *Task, train *Rows, yield func(PersonalModel) bool) {
 	s.run(train, yield)
 }
 
-// logWeight is the logarithm of what all fits of the model weigh together; a model that is
-// shown before the first is done weighs nothing.
+// logWeight is the logarithm of the total weight of all fits in the model. A model that
+// is shown before the first fit is done weighs nothing.
 func (s *search) logWeight() float64 {
 	fits := s.rivals()
 	if s.straight != nil {
@@ -81,21 +83,22 @@ func (s *search) logWeight() float64 {
 	return together(fits)
 }
 
-// How much more than a feature the weights of offset and popularity are pulled.
+// The squares of the factors by which the offset and the popularity are divided. A
+// larger one pulls the feature's weight more.
 const (
 	offsetPull  = 0.5
 	popularPull = 1.5
 )
 
-// Extend is a record with what people think of its key among its features, before the
-// task's constant: the offset and the popularity, 0 and 0 of a key that nobody knows.
-// It is for records that are in no sum: those to predict, and those held out. Where
-// nothing is known of keys, it is the record.
+// Extend returns a record with what people think of its key, inserted before the task's
+// constant: the offset and the popularity, both 0 for a key that nobody knows. It is
+// for records that are in no sum: those to predict, and those held out. If nothing is
+// known of keys, it returns the record unchanged.
 func (k *Known) Extend(t *Task, r Record) Record { return k.extend(t, r, nil) }
 
-// Extended is a model in the coordinates of the records that [Known.Extend] makes once the
-// task's sums over keys are known: two more before the constant, 0 in a model that knows
-// none. Of a task without such sums it is the model.
+// Extended returns a model in the coordinates of the records that [Known.Extend] makes
+// once the task's sums over keys are known: two more before the constant, both 0 in a
+// model that does not know them. For a task without such sums it returns theta.
 func (t *Task) Extended(theta []float64) []float64 {
 	keys := slices.ContainsFunc(t.Sums.Recipes, func(r Recipe) bool { return r.Kind == "items" })
 	if !keys || len(theta) != t.Dimension() {
@@ -104,7 +107,7 @@ func (t *Task) Extended(theta []float64) []float64 {
 	return slices.Insert(slices.Clone(theta), t.featureCount(), 0, 0)
 }
 
-// extend takes the device's own votes out of what people think.
+// extend is Extend without the device's own votes, which own holds; nil: it has none.
 func (k *Known) extend(t *Task, r Record, own []float64) Record {
 	if k.items == nil {
 		return r
@@ -118,18 +121,18 @@ func (k *Known) extend(t *Task, r Record, own []float64) Record {
 	}
 	x := make([]float64, 0, len(r.X)+2)
 	x = append(x, r.X...)
-	// A fit pulls all features alike: one that counts more than its number says is
-	// pulled less.
+	// A fit pulls all features alike. Dividing a feature increases its pull.
 	r.X = slices.Insert(x, t.featureCount(), offset/math.Sqrt(offsetPull), popular/math.Sqrt(popularPull))
 	return r
 }
 
-// rows are the training records in the coordinates of the fits around the population.
+// rows returns the training records in the coordinates of the fits around the
+// population.
 func (k *Known) rows(t *Task, train *Rows) *Rows {
 	rows := new(Rows)
 	for r := range train.All() {
 		r = k.extend(t, r, k.own)
-		if k.upper != nil { // where the prior is the same in all directions
+		if k.upper != nil { // nil: the prior is the same in all directions
 			r.X = k.times(r.X, func(v *mat.VecDense) error { return v.SolveVec(k.upper.T(), v) })
 		}
 		rows.Add(r)
@@ -137,7 +140,7 @@ func (k *Known) rows(t *Task, train *Rows) *Rows {
 	return rows
 }
 
-// task is the task of these records.
+// task returns the task of these records.
 func (k *Known) task(t *Task) *Task {
 	extended := *t
 	if k.items != nil {
@@ -145,13 +148,13 @@ func (k *Known) task(t *Task) *Task {
 		extended.Features = append(slices.Clone(t.Features), number, number)
 	}
 	if k.upper != nil {
-		extended.Local.Eta = 0.5 // of a normal prior with variance 1
+		extended.Local.Eta = 0.5 // that of a normal prior with variance 1
 	}
 	return &extended
 }
 
-// centre is what the population says of a personal model, in the same coordinates: an
-// offset counts once.
+// centre is the personal model that the population suggests, in the same coordinates.
+// The offset has the weight 1 in it.
 func (k *Known) centre(t *Task) []float64 {
 	centre := k.pad(t, k.mean)
 	if k.items != nil {
@@ -163,8 +166,10 @@ func (k *Known) centre(t *Task) []float64 {
 	return centre
 }
 
-// kappas are how far toward the centre the fits are pulled, 0 if it says nothing. A mean
-// of all people has noise in it, and of models that differ it is shorter than they are.
+// kappas are the factors of the centre around which the fits are made; 0 if the
+// population suggests no centre. The mean of all people's models has noise in it, and
+// if their models differ, it is shorter than they are; so half and twice the mean are
+// tried too.
 func (k *Known) kappas() []float64 {
 	switch {
 	case k.mean != nil:
@@ -175,7 +180,8 @@ func (k *Known) kappas() []float64 {
 	return []float64{0}
 }
 
-// outside takes a model from the coordinates of the fits to those of extended records.
+// outside converts a model from the coordinates of the fits to those of extended
+// records.
 func (k *Known) outside(theta []float64) []float64 {
 	if k.upper == nil || theta == nil {
 		return theta
@@ -183,15 +189,15 @@ func (k *Known) outside(theta []float64) []float64 {
 	return k.times(theta, func(v *mat.VecDense) error { return v.SolveVec(k.upper, v) })
 }
 
-// times applies a change to the coordinates that the precision is of.
+// times applies a change to the coordinates that the precision covers.
 func (k *Known) times(theta []float64, change func(v *mat.VecDense) error) []float64 {
 	n, _ := k.upper.Dims()
 	out := slices.Clone(theta)
-	_ = change(mat.NewVecDense(n, out[:n])) // a precision's factor can be divided by
+	_ = change(mat.NewVecDense(n, out[:n])) // a precision's factor is invertible
 	return out
 }
 
-// pad is a model of the task as one of extended records; nil is zero.
+// pad converts a model of the task to one of extended records; nil stands for zero.
 func (k *Known) pad(t *Task, theta []float64) []float64 {
 	if theta == nil {
 		theta = make([]float64, t.Dimension())

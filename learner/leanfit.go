@@ -9,62 +9,64 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// leanFitter minimises what [fitter] does where the Hessian of all K p parameters
-// would be too large: beside the records its memory is of the order of m K + p^2 numbers,
-// and its work is in pieces of some ten milliseconds at p = 561.
+// leanFitter minimises the same objective as [fitter] where the Hessian of all K p
+// parameters would be too large. Beside the records its memory is of the order of m K +
+// p^2 numbers, and its work is divided into pieces of some ten milliseconds at p = 561.
 //
-// A record's curvature C_j, K x K, of the multinomial loss vanishes along 1, as
-// probabilities sum to 1. Across it is taken for c_j I, with the same trace. Then the
-// Hessian is, in each of the K - 1 directions of the scores across 1, the same p x p
-// matrix
+// A record's curvature C_j, K x K, of the multinomial loss vanishes along the direction
+// (1, ..., 1), because probabilities sum to 1. Across that direction it is approximated
+// by c_j I, with the same trace. The approximate Hessian is then, in each of the K - 1
+// directions of the scores across (1, ..., 1), the same p x p matrix
 //
 //	S = sum_j c_j x_j x_j' + 2 diag(weight),
 //
-// which for one score, or two classes, is exact. Boehning 1992 ("Multinomial logistic
+// which is exact for one score, or two classes. Boehning 1992 ("Multinomial logistic
 // regression algorithm") takes the bound c_j = 1/2 instead, which is far off where the
-// classes are told apart well. The minimum is the true one: Newton's equations are
-// solved with the true Hessian, by conjugate gradients, and S only conditions them.
-// Along 1 the minimum is known, see level, and nothing moves. Leverages are those of
-// S: only they are not exact. Of more than exactColumns features S itself would be too
-// large, see [spectrum].
+// classes are told apart well. The minimum found is the true one: Newton's equations
+// are solved with the true Hessian, by conjugate gradients, and S is only the
+// preconditioner. Along (1, ..., 1) the minimum is known, see level, and no step is
+// needed. Only the leverages are approximate, because they are those of S. With more
+// than exactColumns features S would be too large; see [spectrum].
 type leanFitter struct {
 	loss  loss
-	pause func() bool // called between pieces of the work; false: leave
+	pause func() bool // called between pieces of the work; false: stop
 
 	parts     []part // the records, in order
 	y         []float64
 	width     int        // p
 	z         *mat.Dense // scores, one row a record, as what follows
 	slope     *mat.Dense
-	curvature []float64 // of one record, K x K
+	curvature []float64 // K x K, of one record
 	mean      []float64 // c_j
 
-	of     []float64 // c_j in S
-	weight []float64 // in S; nil: not made
+	of     []float64 // the c_j that S was made of
+	weight []float64 // the weights that S was made of; nil: not made yet
 	s      conditioner
 }
 
-// conditioner is S.
+// conditioner is the preconditioner S.
 type conditioner interface {
-	// make makes S of the curvatures of the records and the weights, of which p count;
-	// fresh says that the curvatures are not those of before. It reports whether it was
-	// let.
+	// make makes S from the curvatures of the records and the weights of the p
+	// features; fresh says that the curvatures have changed since the last call. more
+	// is false if pause stopped it.
 	make(of, weight []float64, fresh bool) (more bool)
-	// reached reports whether float64 does.
+	// reached reports whether S could be computed in float64.
 	reached() bool
-	// solve takes blocks of v to S^-1 times these, in place.
+	// solve multiplies the blocks of v by S^-1, in place.
 	solve(v *mat.Dense)
-	// leverages returns x_j' S^-1 x_j of each record, where float64 reaches.
+	// leverages returns x_j' S^-1 x_j for each record. S must have been computed; see
+	// reached. more is false if pause stopped it.
 	leverages() (spread []float64, more bool)
-	// excess is by how much the logarithm of the determinant of S exceeds that of the
-	// penalty's part of it.
+	// excess is the logarithm of the determinant of S, minus that of the penalty's part
+	// of S.
 	excess() float64
 }
 
-// exactColumns is up to how many features S is a matrix: two of 32 MB.
+// exactColumns is the largest number of features for which S is a matrix: two of them
+// take 32 MB each.
 const exactColumns = 2048
 
-// newLeanFitter wants at least one record.
+// newLeanFitter needs at least one record.
 func newLeanFitter(l loss, train *Rows, pause func() bool) *leanFitter {
 	m, p, k := train.Len(), train.width(), l.scores()
 	f := &leanFitter{
@@ -80,7 +82,7 @@ func newLeanFitter(l loss, train *Rows, pause func() bool) *leanFitter {
 	return f
 }
 
-// times writes the scores of a model to dst, one row a record.
+// times writes the scores of a model to dst, one row for each record.
 func (f *leanFitter) times(dst *mat.Dense, theta []float64) {
 	_, k := dst.Dims()
 	for _, part := range f.parts {
@@ -88,8 +90,8 @@ func (f *leanFitter) times(dst *mat.Dense, theta []float64) {
 	}
 }
 
-// collect writes the sum over the records of a row of v times the features to dst, a block
-// for each column.
+// collect writes X' v to dst, where X has a row of features for each record: a block
+// for each column of v.
 func (f *leanFitter) collect(dst []float64, v *mat.Dense) {
 	clear(dst)
 	_, k := v.Dims()
@@ -99,15 +101,15 @@ func (f *leanFitter) collect(dst []float64, v *mat.Dense) {
 	}
 }
 
-// rows is a vector of K blocks as a matrix with a row for each.
+// rows returns a vector of K blocks as a matrix with a row for each block.
 func (f *leanFitter) rows(theta []float64) *mat.Dense {
 	_, k := f.z.Dims()
 	return mat.NewDense(k, len(theta)/k, theta)
 }
 
-// level moves theta to where the mean over the classes is that of the centre, and at
-// the minimum: adding the same to all blocks changes no probability, so only the
-// penalty sees it.
+// level shifts theta so that its mean over the classes is that of the centre, as at the
+// minimum: adding the same to all blocks changes no probability, so only the penalty
+// depends on that mean.
 func (f *leanFitter) level(theta, centre []float64) {
 	_, k := f.z.Dims()
 	p := f.width
@@ -146,17 +148,17 @@ func (f *leanFitter) curve() {
 	}
 }
 
-// staleness is how far the c_j may be, in the mean, from those that S was made for:
-// leverages are off by less than that, and S conditions as well.
+// staleness bounds how far the c_j may be, in the mean, from those that S was made
+// with. Leverages are then off by less than that, and S is as good a preconditioner.
 const staleness = 0.1
 
-// stale reports whether S is to be made again. For the squared loss it never is.
+// stale reports whether S must be made again. For the squared loss it never must.
 func (f *leanFitter) stale() bool {
 	return f.of == nil || floats.Distance(f.of, f.mean, 1) > staleness*floats.Sum(f.of)
 }
 
-// prepare makes S for these weights and, unless it is near enough, for the curvatures of
-// now.
+// prepare makes S for these weights. If S is near enough to the present curvatures, it
+// only changes the weights. more is false if pause stopped it.
 func (f *leanFitter) prepare(weight []float64) (more bool) {
 	fresh := f.stale()
 	if !fresh && f.weight != nil && floats.Equal(f.weight, weight) {
@@ -174,9 +176,9 @@ func (f *leanFitter) prepare(weight []float64) (more bool) {
 	return true
 }
 
-// leaveOneOut returns what that of [fitter] does, with the leverages of S. Without the
-// record itself they are a = b / (1 - b c), b = x' S^-1 x, and the scores move by a times
-// the slope. It reports whether it was let.
+// leaveOneOut returns the same as [fitter.leaveOneOut], with the leverages of S.
+// Without the record itself they are a = b / (1 - b c), b = x' S^-1 x, and the scores
+// move by a times the slope. more is false if pause stopped it.
 func (f *leanFitter) leaveOneOut(weight []float64) (out []float64, more bool) {
 	f.curve()
 	if !f.prepare(weight) {
@@ -194,8 +196,8 @@ func (f *leanFitter) leaveOneOut(weight []float64) (out []float64, more bool) {
 	return out, more
 }
 
-// fit implements [fits]. Of three classes and more, the marginal likelihood has the
-// determinant of S in each direction across 1.
+// fit implements [fits]. For three classes and more, the marginal likelihood has the
+// determinant of S in each direction across (1, ..., 1).
 func (f *leanFitter) fit(theta, weight, centre []float64, seen func()) (evidence, bool) {
 	if !f.minimise(theta, weight, centre, seen) {
 		return evidence{}, false

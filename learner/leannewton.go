@@ -8,18 +8,18 @@ import (
 )
 
 const (
-	// leanDecrement is the share of the objective that a Newton step may promise and be
-	// the last: what is left after it is far less.
+	// leanDecrement is the share of the objective below which the gain that a Newton
+	// step promises makes it the last step: what is left after it is far less.
 	leanDecrement = 1e-6
-	// leanResidual is what conjugate gradients leave of Newton's equations, in the
-	// square of the norm of S^-1.
+	// leanResidual is the largest remaining error of Newton's equations at which
+	// conjugate gradients stop, in the square of the norm of S^-1.
 	leanResidual = 1e-4
-	// leanIterations bounds those of conjugate gradients in a step.
+	// leanIterations bounds the iterations of conjugate gradients in one step.
 	leanIterations = 100
 )
 
-// minimise moves theta, the starting point, to the minimum, and calls seen after
-// each Newton step. It reports whether it was let.
+// minimise moves theta, the starting point, to the minimum, and calls seen after each
+// Newton step. It returns false if pause stopped it.
 func (f *leanFitter) minimise(theta, weight, centre []float64, seen func()) bool {
 	f.level(theta, centre)
 	value := f.objective(theta, weight, centre)
@@ -29,7 +29,7 @@ func (f *leanFitter) minimise(theta, weight, centre []float64, seen func()) bool
 			return false
 		}
 		if !f.s.reached() {
-			return true // beyond float64: keep the best point so far
+			return true // not computable in float64: keep the best point so far
 		}
 		gradient := f.gradient(theta, weight, centre)
 		direction, more := f.solve(gradient, weight)
@@ -47,7 +47,7 @@ func (f *leanFitter) minimise(theta, weight, centre []float64, seen func()) bool
 	return true
 }
 
-// gradient is that at theta, after curve.
+// gradient is the gradient at theta; curve must have been called.
 func (f *leanFitter) gradient(theta, weight, centre []float64) []float64 {
 	gradient := make([]float64, len(theta))
 	f.collect(gradient, f.slope)
@@ -57,7 +57,7 @@ func (f *leanFitter) gradient(theta, weight, centre []float64) []float64 {
 	return gradient
 }
 
-// solve returns H^-1 b by conjugate gradients, conditioned by S.
+// solve returns H^-1 b by conjugate gradients, preconditioned by S.
 func (f *leanFitter) solve(b, weight []float64) (x []float64, more bool) {
 	m, k := f.z.Dims()
 	x, scores := make([]float64, len(b)), mat.NewDense(m, k, nil)
@@ -89,7 +89,7 @@ func (f *leanFitter) solve(b, weight []float64) (x []float64, more bool) {
 	return x, true
 }
 
-// hessian writes the Hessian times v; scores is memory for them.
+// hessian writes the product of the Hessian and v to dst; scores is working memory.
 func (f *leanFitter) hessian(dst, v, weight []float64, scores *mat.Dense) {
 	_, k := f.z.Dims()
 	turned := make([]float64, k)

@@ -8,8 +8,8 @@ import (
 	"p2pnode/privacy"
 )
 
-// learners lists what a task's key "learner" may say. A learner is added by a file
-// that describes it and a line here. Nothing changes the list.
+// learners lists the allowed values of a task's key "learner". To add a learner, add a
+// file that describes it and a line here. Nothing changes the list at run time.
 var learners = [...]descriptor{
 	personalLearner(),
 	propagationLearner(),
@@ -19,34 +19,34 @@ var learners = [...]descriptor{
 	sumsLearner(),
 }
 
-// descriptor is all that is known of a learner outside its own file. Only name and
-// make are required; a nil function stands for no.
+// descriptor describes a learner to the rest of the package. Only name and make are
+// required; a nil function stands for no.
 type descriptor struct {
-	name string // as the task's key "learner" says it
+	name string // the value of the task's key "learner"
 	make func(Config) (Agent, error)
 
-	constants func(*Task) any       // the task's table of the learner's name; it is left out for every other learner
-	check     func(*checker, *Task) // the constants, and what the learner asks of other keys
-	usual     func(*filler)         // the constants a task leaves out, and other keys where the learner wants its own
+	constants func(*Task) any       // the task's table with the learner's name; every other learner leaves it out
+	check     func(*checker, *Task) // checks the constants, and the other keys as far as the learner restricts them
+	usual     func(*filler)         // fills in missing constants, and other keys where the learner has its own usual values
 
 	clocked   bool // see [Task.Clocked]
 	rounds    bool // see [Task.InRounds]
 	silent    bool // see [Task.Silent]
-	estimates bool // its releases say where a node's own optimum lies, as the graph rule "released" needs
+	estimates bool // its releases tell where a node's own optimum lies, which the graph rule "released" needs
 
-	// vectors reports whether it releases points that steps of gradients have brought it
-	// to, not sums of gradients (see localfit.go); then sensitivity is what a schedule
+	// vectors reports whether it releases points reached by gradient steps instead of
+	// sums of gradients (see localfit.go). sensitivity is then how far a schedule
 	// assumes that one record can move them, in the norm of the law.
 	vectors     func(*Task) bool
 	sensitivity func(*Task, privacy.Noise) privacy.CarriedSensitivity
 
 	obfuscated func(*Task) bool      // see [Task.Obfuscated]
 	servers    func(*Task) []string  // see [Task.Servers]
-	messages   func(*Task, ID) Rules // see [Task.Messages]; nil: models, in rounds with acknowledgements
+	messages   func(*Task, ID) Rules // see [Task.Messages]; nil: models and, in rounds, acknowledgements
 }
 
-// learner returns the descriptor of the task's learner; nothing for a name that is
-// none.
+// learner returns the descriptor of the task's learner, and the zero descriptor for an
+// unknown name.
 func (t *Task) learner() *descriptor {
 	for i := range learners {
 		if learners[i].name == t.Learner {
@@ -56,17 +56,17 @@ func (t *Task) learner() *descriptor {
 	return new(descriptor)
 }
 
-// Clocked reports whether agents release at the wakes of their own clocks, which go
-// on for ever, and a message only waits there until the next.
+// Clocked reports whether agents release at the wakes of their own clocks, which never
+// stop, so that a message only has an effect at the next wake.
 func (t *Task) Clocked() bool { return t.learner().clocked }
 
-// InRounds reports whether agents wait for each other's rounds, as [Task.Rounds] says.
+// InRounds reports whether agents wait for each other's rounds; see [Task.Rounds].
 func (t *Task) InRounds() bool { return t.learner().rounds }
 
-// Stranded reports whether an agent that stands at that round takes part no more: it goes in
-// rounds, and a restore of its directory has put it beyond the last one. Nobody would follow
-// it there: it would be waited for in every round and be in none. The rounds of a learner
-// with servers are theirs, so that its clients can go on.
+// Stranded reports whether an agent at that round can take part no more: its learner
+// works in rounds, and a restored directory has put it beyond the last round. No other
+// agent would ever come there: all would wait for it in every round, and it would be in
+// none. With servers the rounds are those of the servers, so clients can go on.
 func (t *Task) Stranded(self ID, round uint64) bool {
 	switch servers := t.Servers(); {
 	case !t.InRounds():
@@ -81,14 +81,14 @@ func (t *Task) Stranded(self ID, round uint64) bool {
 // Silent reports whether agents send nothing and release nothing.
 func (t *Task) Silent() bool { return t.learner().silent }
 
-// Obfuscated reports whether what agents send is hidden without any bound on what can
-// be learned from it: obfuscation, not differential privacy.
+// Obfuscated reports whether agents hide what they send by obfuscation, not by
+// differential privacy: nothing bounds what can be learned from it.
 func (t *Task) Obfuscated() bool {
 	d := t.learner()
 	return d.obfuscated != nil && d.obfuscated(t)
 }
 
-// Servers lists the agents of whom one is an end of every edge; nil: all agents are
+// Servers lists the servers. Every edge has one of them as an end. nil: all agents are
 // alike.
 func (t *Task) Servers() []ID {
 	d := t.learner()
@@ -102,7 +102,7 @@ func (t *Task) Servers() []ID {
 	return ids
 }
 
-// releasesVectors is the descriptor's vectors.
+// releasesVectors calls the descriptor's vectors.
 func (t *Task) releasesVectors() bool {
 	d := t.learner()
 	return d.vectors != nil && d.vectors(t)
@@ -130,7 +130,7 @@ func (c *checker) learner(t *Task) {
 // names lists the learners.
 func names() []string { return withTrait(func(*descriptor) bool { return true }) }
 
-// withTrait lists the learners of which has is true.
+// withTrait lists the names of the learners for which has is true.
 func withTrait(has func(*descriptor) bool) []string {
 	var list []string
 	for i := range learners {

@@ -9,9 +9,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// leaveOneOut returns the scores of each record under the model fitted without
-// it, after minimise, K for each record, until the next call: exact for the squared loss, one Newton
-// step from the full fit for others (approximate leave-one-out).
+// leaveOneOut returns the scores of each record under the model fitted without it, K
+// for each record. minimise must have been called; the result lasts until the next
+// call. It is exact for the squared loss; for others it is one Newton step from the
+// full fit (approximate leave-one-out).
 //
 // With C the record's curvature, s its slope and A = x' H^-1 x, block by block, its
 // leverage, the scores move by (I - A C)^-1 A s.
@@ -59,11 +60,11 @@ func move(z, a, c, s []float64) {
 	}
 }
 
-// batch is how many columns leverage solves for at a time: memory stays within that
-// many vectors of the model's length.
+// batch is the number of columns for which leverage solves at a time: its memory stays
+// within that many vectors of the model's length.
 const batch = 512
 
-// upper is U with H = U'U; false when float64 does not reach.
+// upper returns U with H = U'U; ok is false if it cannot be computed in float64.
 func (f *fitter) upper() (u blas64.Triangular, ok bool) {
 	factor, _ := f.factor.RawU().(mat.RawTriangular)
 	if factor == nil || f.factor.Cond() > mat.ConditionTolerance {
@@ -72,9 +73,9 @@ func (f *fitter) upper() (u blas64.Triangular, ok bool) {
 	return factor.RawTriangular(), true
 }
 
-// leverage returns, until the next call, K x K for each record of a range of x, x' H^-1 x
-// block by block.
-// With H = U'U these are the products of the columns of U'^-1 x, x in one block each.
+// leverage returns x' H^-1 x, block by block, K x K for each record of a range of x.
+// The result lasts until the next call. With H = U'U these are the products of the
+// columns of U'^-1 x, x in one block each.
 func (f *fitter) leverage(x *mat.Dense, u blas64.Triangular, from, to int) []float64 {
 	_, p := x.Dims()
 	k, n := len(f.slope), to-from
@@ -100,7 +101,7 @@ func (f *fitter) leverage(x *mat.Dense, u blas64.Triangular, from, to int) []flo
 	return out
 }
 
-// zeros is n zeros, in the room given if that suffices.
+// zeros returns n zeros, in room if that is large enough.
 func zeros(room []float64, n int) []float64 {
 	room = slices.Grow(room[:0], n)[:n]
 	clear(room)

@@ -2,23 +2,24 @@ package learner
 
 import "unsafe"
 
-// Listener is an agent to which the models of its neighbours make no difference before
-// it next wakes, and then only the newest of each. A driver may hand it those alone,
-// by the place of the edge, which it need not look for. Agents of a learner with a clock
-// ([Task.Clocked]) are Listeners.
+// Listener is an agent whose behaviour before its next wake does not depend on its
+// neighbours' models, and afterwards only on the newest of each. A driver may pass it
+// only those, by the number of the edge, so that the agent need not search for it.
+// Agents of a learner with a clock ([Task.Clocked]) are Listeners.
 type Listener interface {
-	// Hear is [Agent.Receive] of what came over an edge, by its place among those that
-	// [Agent.Neighbours] was given last: sorted by peer, each once, none to the agent
-	// itself, with positive finite weights. From is not looked at. The message is not
-	// kept, but for its model.
+	// Hear is [Agent.Receive] for a message over an edge, given by its number among the
+	// edges of the last [Agent.Neighbours] call: sorted by peer, each peer once, none
+	// the agent itself, with positive finite weights. From is not read. The agent keeps
+	// the message's model and nothing else of it.
 	Hear(edge int, m *Message) error
-	// Ahead shows memory that the agent reads when it next wakes, so that a driver of many
-	// can have the processor fetch it in time. It goes by stages from 0, since one thing
-	// says where the next lies: each reads what the one before has shown. It changes nothing.
+	// Ahead names the memory that the agent will read when it next wakes, so that a
+	// driver of many agents can have the processor fetch it in time. It has stages,
+	// from 0, because one object holds the address of the next: each stage reads what
+	// the one before has named. It changes nothing.
 	Ahead(stage int, near func(at unsafe.Pointer, size uintptr))
 }
 
-// Stages is how many of them [Listener.Ahead] has.
+// Stages is the number of stages of [Listener.Ahead].
 const Stages = 4
 
 // Hear implements [Listener].
@@ -46,7 +47,7 @@ func (p *personal) Ahead(stage int, near func(at unsafe.Pointer, size uintptr)) 
 	}
 }
 
-// show shows what a slice has.
+// show calls near with the memory of a slice's elements.
 func show[T any](near func(at unsafe.Pointer, size uintptr), list []T) {
 	if len(list) > 0 {
 		near(unsafe.Pointer(&list[0]), uintptr(len(list))*unsafe.Sizeof(list[0]))

@@ -2,10 +2,10 @@ package learner
 
 import "gonum.org/v1/gonum/floats"
 
-// LocalObjective is L_i of Bellet et al. 2018, eq. 1, in the clear: the mean loss
-// on an agent's training records plus lambda_i ||theta||^2. For baselines that
-// simulate all agents at once; no agent shows it to anybody. It may be read from
-// several goroutines.
+// LocalObjective is L_i of Bellet et al. 2018, eq. 1, without clipping and noise: the
+// mean loss on an agent's training records plus lambda_i ||theta||^2. It is for
+// baselines that simulate all agents at once; no agent shows it to anybody. Several
+// goroutines may read it.
 type LocalObjective struct {
 	Confidence float64 // c_i
 	Smoothness float64 // L_i^loc, from public bounds
@@ -15,8 +15,8 @@ type LocalObjective struct {
 	records []Record // training only
 }
 
-// LocalObjective returns the objective of an agent with these records; held-out
-// ones do not count. There must be one that does.
+// LocalObjective returns the objective of an agent with these records, without the
+// held-out ones. At least one record must not be held out.
 func (t *Task) LocalObjective(records []Record) *LocalObjective {
 	kept := trainingRecords(records)
 	m := len(kept)

@@ -2,12 +2,11 @@ package learner
 
 import "gonum.org/v1/gonum/floats"
 
-// loss is a convex loss of a linear model with K scores z_k = theta_k . x, where
-// theta is K blocks theta_k of p parameters, one after the other: l(theta; x, y) =
-// f(z, y). All that a learner needs of it is f and its first two derivatives in
-// z: the gradient in theta is slope x', the Hessian curvature (x) x x'. There is
-// no factor 1/2 in any convention but Huber's, whose curvature is at most 1. A
-// loss is a value without state and safe for concurrent use.
+// loss is a convex loss of a linear model with K scores z_k = theta_k . x, where theta
+// is K blocks theta_k of p parameters, one after the other: l(theta; x, y) = f(z, y). A
+// learner needs only f and its first two derivatives in z: the gradient in theta is
+// slope x', the Hessian curvature (x) x x'. Only Huber's loss has a factor 1/2, so its
+// curvature is at most 1. A loss is a value without state and safe for concurrent use.
 type loss interface {
 	// scores is K.
 	scores() int
@@ -19,27 +18,27 @@ type loss interface {
 	curvature(dst, z []float64, y float64)
 	// gradient writes the gradient in theta of one record's loss, length K p.
 	gradient(dst, theta, x []float64, y float64)
-	// smoothness bounds the curvature in theta over every record whose features
-	// have at most the given norm.
+	// smoothness bounds the curvature in theta over all records whose features have at
+	// most the given norm.
 	smoothness(norm float64) float64
 	// steepness bounds the l2 norm of the slope when no score is larger than
 	// score and no label larger than label, in absolute value.
 	steepness(score, label float64) float64
-	// evidence is the log-likelihood, up to a constant, of m records whose losses
-	// sum up to this.
+	// evidence is the log-likelihood, up to a constant, of m records with this sum of
+	// losses.
 	evidence(sum float64, m int) float64
 }
 
-// GradientBound is a public bound on the l2 norm of one record's gradient, for
-// every record the task admits and every model in the ball of [Task.Radius].
-// With this clip nothing is ever clipped: it is the clip of unprotected runs. A
-// smaller one shortens the gradients beyond it, see clippedGradient.
+// GradientBound is a public bound on the l2 norm of one record's gradient, for every
+// record the task admits and every model in the ball of [Task.Radius]. With this clip
+// nothing is ever clipped: it is the clip of unprotected runs. A smaller clip shortens
+// the longer gradients; see clippedGradient.
 func (t *Task) GradientBound() float64 {
 	norm := t.FeatureNorm()
 	return t.loss().steepness(norm*t.Radius, t.labelBound()) * norm
 }
 
-// scalarLoss is f of a loss of one score, and the derivatives; see [loss].
+// scalarLoss is a loss with one score: f and its derivatives; see [loss].
 type scalarLoss interface {
 	value(z, y float64) float64
 	slope(z, y float64) float64
@@ -49,7 +48,7 @@ type scalarLoss interface {
 	evidence(sum float64, m int) float64
 }
 
-// scalar is the loss with the one score theta . x.
+// scalar makes a loss from a scalarLoss: its one score is theta . x.
 type scalar struct{ f scalarLoss }
 
 func (s scalar) scores() int                            { return 1 }
@@ -64,11 +63,11 @@ func (s scalar) gradient(dst, theta, x []float64, y float64) {
 	floats.ScaleTo(dst, s.f.slope(floats.Dot(theta, x), y), x)
 }
 
-// clippedGradient writes the gradient of one record's loss, shortened to the clip.
-// With one score that is to flatten f where it is steeper than clip / ||x||: it
-// stays convex and no less smooth (Song, Steinke, Thakkar, Thakurta 2021). Of more
-// than two classes the clipped gradients are in general those of no function; what
-// needs one must see to it that nothing is clipped.
+// clippedGradient writes the gradient of one record's loss, shortened to the clip. With
+// one score this flattens f where it is steeper than clip / ||x||: f stays convex and
+// no less smooth (Song, Steinke, Thakkar, Thakurta 2021). With more than two classes
+// the clipped gradients are in general not the gradients of any function; a caller that
+// needs one must choose a clip that shortens nothing.
 func clippedGradient(dst []float64, l loss, theta, x []float64, y, clip float64) {
 	l.gradient(dst, theta, x, y)
 	if norm := floats.Norm(dst, 2); norm > clip {
@@ -76,8 +75,8 @@ func clippedGradient(dst []float64, l loss, theta, x []float64, y, clip float64)
 	}
 }
 
-// staysConvex reports whether records' gradients shortened to the clip are those
-// of a convex function.
+// staysConvex reports whether records' gradients shortened to the clip are gradients of
+// a convex function.
 func (t *Task) staysConvex(clip float64) bool {
 	return t.loss().scores() == 1 || clip >= t.GradientBound()
 }

@@ -12,10 +12,10 @@ func hingeLoss() lossKind {
 	}
 }
 
-// hinge is max(0, 1 - y z) with y = +1 or -1, its kink rounded off by a parabola
-// over 1 - h < y z < 1, h > 0 the smoothing: the kink would leave no bound on the
-// smoothness, the parabola leaves 1/h, and makes the value at most h/2 smaller.
-// Every slope is at most 1: a clip of ||x|| clips nothing.
+// hinge is max(0, 1 - y z) with y = +1 or -1. Its kink is rounded off by a parabola
+// over 1 - h < y z < 1, with h > 0 the smoothing: with the kink the smoothness would
+// have no bound, with the parabola the bound is 1/h, and the value is at most h/2
+// smaller. Every slope is at most 1, so a clip of ||x|| clips nothing.
 type hinge struct{ smoothing float64 }
 
 func (h hinge) value(z, y float64) float64 {
@@ -51,6 +51,6 @@ func (h hinge) smoothness(norm float64) float64 { return norm * norm / h.smoothi
 
 func (hinge) steepness(_, _ float64) float64 { return 1 }
 
-// evidence takes exp(-loss) for a likelihood, which it is but for a factor that
+// evidence takes exp(-loss) as the likelihood. That is correct up to a factor that
 // changes little with z.
 func (hinge) evidence(sum float64, _ int) float64 { return -sum }

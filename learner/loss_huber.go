@@ -11,10 +11,10 @@ func huberLoss() lossKind {
 	}
 }
 
-// huber is r^2/2 where the residual r = y - z is at most threshold, and straight
-// beyond: threshold (|r| - threshold/2). The factor 1/2 is the usual one of this
-// loss, and makes its curvature at most 1. One record pulls with at most the
-// threshold, so a clip of threshold ||x|| clips nothing.
+// huber is r^2/2 where the residual r = y - z is at most threshold in size, and beyond
+// that the straight line threshold (|r| - threshold/2). The factor 1/2 is the usual one
+// of this loss, and makes its curvature at most 1. Every slope is at most threshold, so
+// a clip of threshold ||x|| clips nothing.
 type huber struct{ threshold float64 }
 
 func (h huber) value(z, y float64) float64 {
@@ -40,5 +40,5 @@ func (huber) smoothness(norm float64) float64 { return norm * norm }
 
 func (h huber) steepness(score, label float64) float64 { return min(h.threshold, score+label) }
 
-// evidence is that of the squared loss with large residuals counted as less.
+// evidence is that of the squared loss, in which large residuals count less.
 func (huber) evidence(sum float64, m int) float64 { return gaussianEvidence(2*sum, m) }

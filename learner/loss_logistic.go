@@ -9,8 +9,8 @@ func logisticLoss() lossKind {
 	}
 }
 
-// logistic is log(1 + exp(-y z)) with y = +1 or -1. Every slope is shorter than 1:
-// a clip of ||x|| clips nothing.
+// logistic is log(1 + exp(-y z)) with y = +1 or -1. Every slope is at most 1, so a clip
+// of ||x|| clips nothing.
 type logistic struct{}
 
 func (logistic) value(z, y float64) float64 {

@@ -14,10 +14,10 @@ func multinomialLoss() lossKind {
 	}
 }
 
-// multinomial is the softmax cross-entropy of K classes, log sum_k exp(z_k) -
-// z_y, with y the number of the class, 0 to K-1. Its curvature diag(q) - q q', q
-// the probabilities, is at most 1/2 and its slope q - e_y at most sqrt 2 long: a
-// clip of sqrt(2) ||x|| clips nothing.
+// multinomial is the softmax cross-entropy of K classes, log sum_k exp(z_k) - z_y, with
+// y the number of the class, 0 to K-1. With q the probabilities, its curvature diag(q)
+// - q q' is at most 1/2 and its slope q - e_y is at most sqrt 2 long, so a clip of
+// sqrt(2) ||x|| clips nothing.
 type multinomial struct{ classes int }
 
 func (l multinomial) scores() int { return l.classes }
@@ -32,7 +32,7 @@ func (l multinomial) slope(dst, z []float64, y float64) {
 }
 
 func (l multinomial) curvature(dst, z []float64, _ float64) {
-	q := dst[:l.classes] // until its row comes, the last one
+	q := dst[:l.classes] // the first row, which is written last; until then it holds the probabilities
 	softmax(q, z)
 	for k := l.classes - 1; k >= 0; k-- {
 		row, share := block(dst, k, l.classes), q[k]

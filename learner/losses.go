@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// losses lists what a task's key "loss" may say. A loss is added by a file that
-// describes it and a line here. Nothing changes the list.
+// losses lists the allowed values of a task's key "loss". To add a loss, add a file
+// that describes it and a line here. Nothing changes the list at run time.
 var losses = [...]lossKind{
 	squaredLoss(),
 	huberLoss(),
@@ -15,33 +15,33 @@ var losses = [...]lossKind{
 	multinomialLoss(),
 }
 
-// lossKind is all that is known of a loss beside its formula.
+// lossKind describes a loss beside its formula.
 type lossKind struct {
-	name   string // as the task's key "loss" says it
+	name   string // the value of the task's key "loss"
 	make   func(*Task) loss
 	target targetKind
-	// odds says that scores are log odds: each class has a probability, and may have a
+	// odds means that scores are log odds: each class has a probability, and may have a
 	// name.
 	odds bool
-	// constant is the loss's own number in the task, and key what it is called there;
-	// it is left out for every other loss. nil: it has none.
+	// constant returns the loss's own constant in the task, which has the name key
+	// there; every other loss leaves it out. nil: the loss has none.
 	key      string
 	constant func(*Task) float64
 	check    func(*checker, *Task)
 	usual    usualLoss
 }
 
-// targetKind is what a loss compares scores with.
+// targetKind is what scores are compared with.
 type targetKind uint8
 
 const (
-	numberTarget targetKind = iota // in the task's range, less its center
+	numberTarget targetKind = iota // a number in the task's range, minus its center
 	signTarget                     // +1 or -1
-	classTarget                    // the position of one of several classes, each with a score
+	classTarget                    // the position of one of several classes; each class has a score
 )
 
-// lossKind returns the row of the task's loss; the first for a name that is none, so
-// that a task can be checked to its end.
+// lossKind returns the row of the task's loss. For an unknown name it returns the first
+// row, so that the check of a task can go on to the end.
 func (t *Task) lossKind() *lossKind {
 	for i := range losses {
 		if losses[i].name == t.Loss {
@@ -71,13 +71,14 @@ func (c *checker) loss(t *Task) {
 		t.leastConvexClip(), t.Loss)
 }
 
-// leastConvexClip shortens no gradient.
+// leastConvexClip is the smallest clip, rounded up to four digits after the point, that
+// shortens no gradient.
 func (t *Task) leastConvexClip() float64 { return math.Ceil(1e4*t.GradientBound()) / 1e4 }
 
-// lossList is lossesThat in words.
+// lossList is lossesThat as one text.
 func lossList(has func(*lossKind) bool) string { return strings.Join(lossesThat(has), ", ") }
 
-// lossesThat lists the losses of which has is true.
+// lossesThat lists the names of the losses for which has is true.
 func lossesThat(has func(*lossKind) bool) []string {
 	var list []string
 	for i := range losses {

@@ -2,7 +2,8 @@ package learner
 
 import "slices"
 
-// MadeRows are rows of the task that are made of what is public; see [Task.MadeRows].
+// MadeRows returns made-up rows of the task, from public values only; see
+// [Task.MadeRows].
 func (k *Known) MadeRows(t *Task) []map[string]string {
 	if k == nil || k.catalogue == nil {
 		return t.MadeRows(nil)
@@ -10,9 +11,10 @@ func (k *Known) MadeRows(t *Task) []map[string]string {
 	return t.MadeRows(k.catalogue.first)
 }
 
-// MadeRows are rows to test a coder with, in the owner's units: made of the task's public
-// constants alone, with cells of each feature that are taken as they are, beyond its range,
-// unknown and empty. The target is left out. keys are some of the task's catalogue.
+// MadeRows returns rows to test a coder with, in the owner's units. They are made from
+// the task's public constants only; for each feature there are cells that are taken
+// unchanged, beyond its range, unknown and empty. The target is left out. keys are some
+// keys of the task's catalogue.
 func (t *Task) MadeRows(keys []string) []map[string]string {
 	made := make([][]string, len(t.Features))
 	most := 0

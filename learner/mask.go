@@ -5,23 +5,23 @@ import (
 	"math/rand/v2"
 )
 
-// The secure consensus of learner polar (Gade and Vaidya, algorithm 2, corrected):
-// S servers learn the mean of their states, and any S-2 of them together nothing
-// more about the other two than the sum of these. The printed algorithm works
-// modulo 2|X|, which wraps the sum; and masks that are floating-point numbers show
-// the low bits of what they hide. Here states are integers and masks uniform on
-// Z_2^64, so that a masked state is uniform whatever it hides.
+// The secure consensus of learner polar (Gade and Vaidya, algorithm 2, corrected): S
+// servers learn the mean of their states, and any S-2 of them together learn only the
+// sum of the other two states. The printed algorithm works modulo 2|X|, which wraps the
+// sum; and masks that are floating-point numbers show the low bits of the numbers they
+// hide. Here states are integers and masks are uniform on Z_2^64, so that a masked
+// state is uniform whatever it hides.
 
-// sumBits is how much of the 64 bits the sum of all states may take. The rest is
-// how masks that do not fit together are noticed: each coordinate of a sum with a
-// mask left in it is uniform, and looks like a sum with probability 2^-15.
+// sumBits is the number of the 64 bits that the sum of all states may take. The other
+// bits detect masks that do not fit together: each coordinate of a sum with a mask left
+// in it is uniform, and looks like a sum with probability 2^-15.
 const sumBits = 48
 
-// residues is how states are written on the ring Z_2^64.
+// residues says how states are written on the ring Z_2^64.
 type residues struct {
 	servers int
 	bits    int   // f: one unit is 2^-f
-	limit   int64 // on each coordinate of one state, units
+	limit   int64 // bound on each coordinate of one state, in units
 }
 
 // newResidues returns the finest units for states in [-box, box]^p: S box 2^f is less
@@ -42,8 +42,9 @@ func (r residues) encode(state []float64) []uint64 {
 	return units
 }
 
-// mean adds up the masked states of all servers, in which the masks cancel. It is
-// false when they did not: then somebody used masks of another attempt.
+// mean adds up the masked states of all servers, in which the masks cancel, and divides
+// by their number. It returns false if the masks did not cancel: then somebody used
+// masks of another attempt.
 func (r residues) mean(masked ...[]uint64) ([]float64, bool) {
 	mean := make([]float64, len(masked[0]))
 	for k := range mean {
@@ -60,19 +61,19 @@ func (r residues) mean(masked ...[]uint64) ([]float64, bool) {
 	return mean, true
 }
 
-// masking is one server's part in one consensus. It is never saved: the masks in
-// it are forgotten with it.
+// masking is one server's part in one consensus. It is never saved, so its masks are
+// forgotten with it.
 type masking struct {
-	round   uint64   // which consensus, from 1
-	attempt uint32   // each with masks of its own
-	input   []uint64 // the own state, the same in every attempt
-	share   []uint64 // input less the masks given away; A^J once those received were added
-	masked  bool     // they were
+	round   uint64   // the number of the consensus, from 1
+	attempt uint32   // each attempt has masks of its own
+	input   []uint64 // the server's own state, the same in every attempt
+	share   []uint64 // input minus the masks given away; A^J once the masks received are added
+	masked  bool     // the masks received are added
 }
 
 // start begins an attempt: it draws a mask R_{J,L} for each of n other servers and
-// subtracts it from the own share. A server that sees the share but not every mask
-// sees uniform numbers.
+// subtracts it from the server's own share. A server that sees the share but not every
+// mask sees uniform numbers.
 func (m *masking) start(attempt uint32, source rand.Source, n int) (masks [][]uint64) {
 	m.attempt, m.masked = attempt, false
 	m.share = append([]uint64(nil), m.input...)
@@ -87,7 +88,7 @@ func (m *masking) start(attempt uint32, source rand.Source, n int) (masks [][]ui
 	return masks
 }
 
-// complete adds the masks R_{L,J} received from all others: A^J.
+// complete adds the masks R_{L,J} received from all others, which gives A^J.
 func (m *masking) complete(received [][]uint64) []uint64 {
 	for _, mask := range received {
 		for k, r := range mask {

@@ -8,20 +8,20 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Measure is what the error of a model is: a function of its mean loss over records,
-// see [Score]. Every report names it so.
+// Measure names the error of a model: a function of its mean loss over records, see
+// [Score]. Every report uses these names.
 type Measure string
 
-// The measures. A task has the first if its target is a number and the third if it is
-// one of several classes; papers tell the same by the others.
+// The measures. RMSE is for tasks whose target is a number, ErrorShare for tasks with
+// classes; papers use MSE and Accuracy for the same.
 const (
 	RMSE       Measure = "RMSE"        // root mean squared error, in the units of the target
-	MSE        Measure = "MSE"         // its square
-	ErrorShare Measure = "error share" // share of records whose class is predicted wrong
-	Accuracy   Measure = "accuracy"    // share of records whose class is predicted right
+	MSE        Measure = "MSE"         // mean squared error: the square of RMSE
+	ErrorShare Measure = "error share" // share of records whose class is predicted wrongly
+	Accuracy   Measure = "accuracy"    // share of records whose class is predicted rightly
 )
 
-// Measure is what [Task.Error] returns.
+// Measure returns the measure that [Task.Error] uses.
 func (t *Task) Measure() Measure {
 	if t.Classifies() {
 		return ErrorShare
@@ -29,7 +29,7 @@ func (t *Task) Measure() Measure {
 	return RMSE
 }
 
-// Of is the measure of a mean loss.
+// Of converts a mean loss to the measure.
 func (m Measure) Of(loss float64) float64 {
 	switch m {
 	case RMSE:
@@ -40,7 +40,7 @@ func (m Measure) Of(loss float64) float64 {
 	return loss
 }
 
-// Loss is the mean loss of which the measure is e.
+// Loss converts a value of the measure to the mean loss.
 func (m Measure) Loss(e float64) float64 {
 	switch m {
 	case RMSE:
@@ -51,27 +51,27 @@ func (m Measure) Loss(e float64) float64 {
 	return e
 }
 
-// Score is how well a model predicts records that it was not fitted to. It is a
-// function of raw data: for the owner's eyes only.
+// Score says how well a model predicts records that it was not fitted to. It is a
+// function of raw data: only the owner may see it.
 type Score struct {
 	Measure Measure
-	Error   float64 // the measure of the mean loss; NaN without records
-	// Losses are one for each record: the squared error in the units of the target, or
-	// the probability that the class is predicted wrong, which is 1 - 1/k of a model
-	// undecided between k classes with the right one among them.
+	Error   float64 // the mean loss converted to the measure; NaN without records
+	// Losses has one loss for each record: the squared error in the units of the
+	// target, or the probability that the class is predicted wrongly. That is 1 - 1/k
+	// if k classes, among them the right one, are equally likely to the model.
 	Losses []float64
-	// LogLoss is the mean of -log of the probability that the model gave to the class
-	// seen; NaN where the loss knows none; see [Task.HasProbabilities].
+	// LogLoss is the mean of -log of the probability that the model gave to the true
+	// class, or NaN if the loss gives no probabilities; see [Task.HasProbabilities].
 	LogLoss float64
-	// AUC is the area under the receiver's operating curve of two classes: the
-	// probability that a record of class +1 scores higher than one of class -1. NaN
-	// unless there are two classes and records of both.
+	// AUC is the area under the receiver's operating curve for two classes: the
+	// probability that a record of class +1 scores higher than one of class -1. It is
+	// NaN unless there are two classes and records of both.
 	AUC float64
 
-	classes []int // predicted, of each record; -1: undecided. nil: numbers
+	classes []int // predicted class of each record; -1: undecided. nil: the target is a number
 }
 
-// ScoreOf is the score of losses, without log loss and area.
+// ScoreOf makes a score from losses, without log loss and area.
 func ScoreOf(m Measure, losses []float64) Score {
 	return Score{Measure: m, Error: m.Of(meanOf(losses)), Losses: losses, LogLoss: math.NaN(), AUC: math.NaN()}
 }
@@ -81,10 +81,10 @@ func (t *Task) Score(theta []float64, records iter.Seq[Record]) Score {
 	return t.scored(t.scores(theta, records))
 }
 
-// ScoreConstant measures what needs no features, the base that a model must beat: it
+// ScoreConstant scores a prediction that uses no features, which a model must beat. It
 // predicts the mean of the training records' targets, or the class that most of them
-// have, with a probability of (n + 1) / (m + k) for each of the k classes that n of m
-// have. Without training records that is the middle of the range, or no decision.
+// have; a class that n of m records have gets a probability of (n + 1) / (m + k), with
+// k classes. Without training records it predicts the middle of the range, or no class.
 func (t *Task) ScoreConstant(train, records iter.Seq[Record]) Score {
 	var labels, z, y []float64
 	for r := range train {
@@ -103,7 +103,7 @@ func (t *Task) Error(theta []float64, records []Record) float64 {
 	return t.Measure().Of(meanOf(t.losses(t.scores(theta, slices.Values(records)))))
 }
 
-// scores has K scores for each record, and its label.
+// scores returns K scores for each record, and its label.
 func (t *Task) scores(theta []float64, records iter.Seq[Record]) (z, y []float64) {
 	own := make([]float64, t.loss().scores())
 	for r := range records {
@@ -113,7 +113,7 @@ func (t *Task) scores(theta []float64, records iter.Seq[Record]) (z, y []float64
 	return z, y
 }
 
-// constantScores are those of the constant: a number, or log odds.
+// constantScores are the scores of the constant prediction: a number, or log odds.
 func (t *Task) constantScores(labels []float64) []float64 {
 	z := make([]float64, t.loss().scores())
 	if !t.Classifies() {
@@ -135,7 +135,7 @@ func (t *Task) constantScores(labels []float64) []float64 {
 	return counts
 }
 
-// class is the number of a record's class, of -1 and +1 that of +1 being 1.
+// class is the number of a record's class; for the labels -1 and +1 it is 0 and 1.
 func (t *Task) class(y float64) int {
 	if y < 0 {
 		return 0
@@ -143,7 +143,7 @@ func (t *Task) class(y float64) int {
 	return int(y)
 }
 
-// scored measures predictions of records from their scores.
+// scored scores predictions from their scores and labels.
 func (t *Task) scored(z, y []float64) Score {
 	s := ScoreOf(t.Measure(), t.losses(z, y))
 	if !t.Classifies() {
@@ -167,7 +167,7 @@ func (t *Task) scored(z, y []float64) Score {
 	return s
 }
 
-// losses are those of [Score].
+// losses returns the losses of [Score].
 func (t *Task) losses(z, y []float64) []float64 {
 	k := t.loss().scores()
 	losses := make([]float64, len(y))
@@ -182,7 +182,7 @@ func (t *Task) losses(z, y []float64) []float64 {
 	return losses
 }
 
-// wrong is the probability of predicting another class.
+// wrong is the probability that another class than the given one is predicted.
 func wrong(z []float64, class int) float64 {
 	if len(z) == 1 {
 		return (1 - sign(z[0])*float64(2*class-1)) / 2
@@ -194,7 +194,7 @@ func wrong(z []float64, class int) float64 {
 	return 1 - 1/float64(floats.Count(func(v float64) bool { return v == largest }, z))
 }
 
-// decided is the class that the scores predict; -1: several are as likely.
+// decided is the class that the scores predict, or -1 if several are equally likely.
 func decided(z []float64) int {
 	if len(z) == 1 {
 		z = []float64{0, z[0]}
@@ -206,7 +206,7 @@ func decided(z []float64) int {
 	return k
 }
 
-// area is [Score.AUC]: the Mann-Whitney statistic, a tie counting one half.
+// area is [Score.AUC]: the Mann-Whitney statistic, in which a tie counts one half.
 func area(z, y []float64) float64 {
 	order := make([]int, len(z))
 	for i := range order {
@@ -223,7 +223,7 @@ func area(z, y []float64) float64 {
 	})
 	var below, above, won float64 // negatives and positives so far, pairs in the right order
 	for from := 0; from < len(order); {
-		var up, down float64 // of this score
+		var up, down float64 // records with this score
 		to := from
 		for ; to < len(order) && z[order[to]] == z[order[from]]; to++ {
 			if y[order[to]] > 0 {
@@ -235,17 +235,17 @@ func area(z, y []float64) float64 {
 		won += up * (below + down/2)
 		below, above, from = below+down, above+up, to
 	}
-	return won / (below * above) // 0/0 without one of the classes
+	return won / (below * above) // 0/0 if a class is missing
 }
 
-// SameClasses reports whether two models predict the same class for every record: of
-// a model and the constant, that it predicts nothing but the majority class. It is
-// false for numbers and without records.
+// SameClasses reports whether two models predict the same class for every record.
+// Compared with the constant prediction it tells whether a model predicts only the
+// majority class. It is false for numbers and without records.
 func (s Score) SameClasses(other Score) bool {
 	return len(s.classes) > 0 && slices.Equal(s.classes, other.classes)
 }
 
-// meanOf is NaN of no values.
+// meanOf is the mean of the values, and NaN without values.
 func meanOf(values []float64) float64 {
 	var sum float64
 	for _, v := range values {

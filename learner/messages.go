@@ -1,31 +1,31 @@
 package learner
 
-// Rules say which messages an agent takes, by kind. A kind without a rule is one that
-// no honest agent sends it.
+// Rules say which messages an agent accepts, by kind. No honest agent sends it a kind
+// without a rule.
 type Rules map[Kind]Rule
 
-// Rule is what the messages of one kind look like, and who may send them. It follows
-// from the task and from who sends to whom, which everybody knows, so that an agent
-// that breaks it is not honest.
+// Rule describes the messages of one kind and says who may send them. It follows from
+// the task and from who sends to whom, which everybody knows, so an agent that breaks
+// it is not honest.
 type Rule struct {
 	Reals   int     // exact length of Real
-	Radius  float64 // Real lies in the l2 ball of this radius around zero; +Inf: it is finite
+	Radius  float64 // Real lies in the l2 ball of this radius around zero; +Inf: Real is only finite
 	Ring    int     // exact length of Ring
-	Last    uint64  // the highest round; 0: there is none
+	Last    uint64  // the highest round; 0: no limit
 	Attempt uint32  // the highest attempt
 	Degree  int     // the largest degree
-	// From says whether an agent may send this kind to this one; nil: every neighbour
-	// may.
+	// From reports whether an agent may send this kind to this one; nil: every
+	// neighbour may.
 	From func(ID) bool
 }
 
-// The limits of what a neighbour may say beside a model.
+// Limits on what a neighbour may send beside a model.
 const (
-	maxCounted  = 256     // neighbours it counts
-	maxAttempts = 1 << 24 // of masking one round again: one each deadline of an outage
+	maxCounted  = 256     // the largest Degree: neighbours that the sender counts
+	maxAttempts = 1 << 24 // attempts to mask one round: one for each deadline of an outage
 )
 
-// Messages says which messages the agent self takes from its neighbours.
+// Messages returns which messages the agent self accepts from its neighbours.
 func (t *Task) Messages(self ID) Rules {
 	d := t.learner()
 	if d.messages != nil {
@@ -39,9 +39,9 @@ func (t *Task) Messages(self ID) Rules {
 	return Rules{KindModel: model, KindAck: {Reals: 1, Radius: 1, Last: model.Last}}
 }
 
-// Depth is how many messages of a neighbour and kind wait for an agent at most: the
-// newest, and in rounds several, because one that is ahead may be followed round by
-// round, and a late one jumps.
+// Depth is how many messages of one neighbour and kind may wait for an agent at most.
+// Without rounds it is the newest. In rounds it is several: a neighbour that is ahead
+// may be followed round by round, and a late one jumps.
 func (t *Task) Depth() int {
 	if t.InRounds() {
 		return 4

@@ -14,9 +14,10 @@ const (
 	ModelFormatVersion = 1
 )
 
-// ModelFile is a personal model and the coder of its task: all that a program in any
-// language needs to predict. It is the owner's alone, because the weights tell about her
-// records; none of these is in it. docs/readers has programs that read it.
+// ModelFile is a personal model with the coder of its task: a program in any language
+// needs nothing else to predict. It belongs to the owner alone, because the weights
+// tell about the owner's records; it contains no records. docs/readers has programs
+// that read it.
 type ModelFile struct {
 	Format  string `json:"format"`
 	Version int    `json:"version"`
@@ -24,13 +25,14 @@ type ModelFile struct {
 
 	Texts    TextRules    `json:"texts"`
 	Features []CodedTable `json:"features"` // in order, without a key; together they make x
-	// x is divided by UsualNorm, and then scaled to l2 norm 1: always, or if it is longer.
+	// UsualNorm divides x. After that x is scaled to l2 norm 1: always, or only if it
+	// is longer.
 	UsualNorm float64 `json:"usual_norm"`
 	Normalise bool    `json:"normalise"`
-	// Map says what is appended then; null: nothing.
+	// Map describes the map that is appended then; null: none.
 	Map *CodedMap `json:"map"`
-	// Keys has two coordinates for the thing that a row is about, appended after scaling;
-	// null where no private sum has told of any.
+	// Keys has two coordinates for the thing that a row is about, appended after
+	// scaling; null if no private sum says anything about the things.
 	Keys *CodedKeys `json:"keys"`
 	// Constant is one more coordinate, appended last; 0: none.
 	Constant float64     `json:"constant"`
@@ -38,23 +40,25 @@ type ModelFile struct {
 	Weights  [][]float64 `json:"weights"` // one row for each score
 }
 
-// CodedTable is a feature with its constants; which there are depends on its kind. All
-// have name, kind and width, how many coordinates it is.
+// CodedTable is a feature with its constants, which depend on its kind. All have name,
+// kind and width, the number of coordinates.
 type CodedTable map[string]any
 
-// TextRules say how texts are read.
+// TextRules say how to read texts.
 type TextRules struct {
 	Spaces string   `json:"spaces"` // the signs that are cut from both ends
 	Blanks []string `json:"blanks"` // in small letters; these say that there is no value
 	Number string   `json:"number"` // a regular expression that numbers match
-	// Time is one that times match which are no numbers. Its groups are date, hour, minute,
-	// second, offset from UTC, and that one's sign, hours and minutes.
+	// Time is a regular expression for the times that are not numbers. Its groups are
+	// date, hour, minute, second, offset from UTC, and the sign, hours and minutes of
+	// that offset.
 	Time string `json:"time"`
 }
 
-// CodedMap is a public map of x. With a the product of x and a row of Rows, times Scale, it
-// appends Size cos a and Size sin a for each row, and x itself is multiplied by Keep. Unless
-// x is always scaled to norm 1, the products are of x before it is scaled down.
+// CodedMap is a public map of x. Let a be the product of x and a row of Rows, times
+// Scale: the map appends Size cos a and Size sin a for each row, and x itself is
+// multiplied by Keep. Unless x is always scaled to norm 1, the products are taken
+// before x is scaled down.
 type CodedMap struct {
 	Keep  float64     `json:"keep"`
 	Size  float64     `json:"size"`
@@ -62,22 +66,22 @@ type CodedMap struct {
 	Rows  [][]float64 `json:"rows"`
 }
 
-// CodedKeys is what private sums told of keys.
+// CodedKeys is what private sums say about keys.
 type CodedKeys struct {
 	Column string `json:"column"`
-	// Entries are by the first eight bytes of the SHA-256 of a key, in hex. Where keys are
-	// hashed into buckets, they are by the number that these bytes say, little-endian,
-	// modulo Buckets. A key that is not there has 0 and 0.
+	// Entries are indexed by the first eight bytes of the SHA-256 of a key, in hex. If
+	// keys are hashed into buckets, the index is the number that these bytes say,
+	// little-endian, modulo Buckets. A key without an entry has 0 and 0.
 	Entries map[string][2]float64 `json:"entries"`
 	Buckets int                   `json:"buckets"` // 0: none
 }
 
-// CodedTarget says what scores mean.
+// CodedTarget says what the scores mean.
 type CodedTarget struct {
 	Name string `json:"name"`
-	// Link is "identity": a number, the score plus Center, in [Min, Max]; "logistic": the
-	// probability of 1, or of the second class; "sign": 1, -1 or 0; "softmax":
-	// probabilities of the classes, in proportion to exp(score).
+	// Link is "identity": a number, the score plus Center, in [Min, Max]; "logistic":
+	// the probability of 1, or of the second class; "sign": 1, -1 or 0; "softmax":
+	// probabilities of the classes, proportional to exp(score).
 	Link    string   `json:"link"`
 	Min     float64  `json:"min"`
 	Max     float64  `json:"max"`
@@ -85,8 +89,8 @@ type CodedTarget struct {
 	Classes []string `json:"classes"` // null: they have no names
 }
 
-// ModelFile describes a personal model of the task, of records as k extends them; k may
-// be nil.
+// ModelFile describes a personal model of the task, for records as k extends them; k
+// may be nil.
 func (t *Task) ModelFile(theta []float64, k *Known) ModelFile {
 	m := ModelFile{
 		Format: ModelFormat, Version: ModelFormatVersion, Task: t.Name,
@@ -114,16 +118,16 @@ func (t *Task) ModelFile(theta []float64, k *Known) ModelFile {
 	return m
 }
 
-// textRules are those of the coder, see [Blank] and the kinds.
+// textRules are the coder's rules; see [Blank] and the kinds.
 var textRules = TextRules{
-	// Those that [strings.TrimSpace] cuts.
+	// The characters that [strings.TrimSpace] cuts off.
 	Spaces: "\t\n\v\f\r \u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000",
 	Blanks: []string{"", "?", "na", "n/a", "nan", "null", "none"},
 	Number: `^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$`,
 	Time:   `^([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]([01]?[0-9]|2[0-3]):([0-5][0-9])(?::([0-5][0-9](?:[.,][0-9]+)?)(Z|([+-])([0-9]{2}):([0-9]{2}))?)?)?$`,
 }
 
-// link is the word for what scores mean; see [CodedTarget].
+// link is the word for the meaning of the scores; see [CodedTarget].
 func (t *Task) link() string {
 	switch k := t.lossKind(); {
 	case k.target == classTarget:
@@ -136,21 +140,21 @@ func (t *Task) link() string {
 	return "identity"
 }
 
-// coded is the feature with its constants.
+// coded describes the feature with its constants.
 func (f *Feature) coded() CodedTable {
 	table := f.kind().coded(f)
 	table["name"], table["kind"], table["width"] = f.Name, f.Kind, f.width()
 	return table
 }
 
-// codedMap has the random numbers of the task's map written out, so that a reader need not
+// codedMap writes out the random numbers of the task's map, so that a reader need not
 // draw them; nil: there is no map.
 func (t *Task) codedMap() *CodedMap {
 	m := &t.Map
 	if m.Kind == "" {
 		return nil
 	}
-	const whole = 4 // the numbers are quarters
+	const whole = 4 // the numbers are multiples of a quarter
 	coded := &CodedMap{Keep: math.Sqrt(3) / 2, Size: math.Sqrt(2/float64(m.Features)) / 2, Scale: 1 / (whole * m.Width), Rows: make([][]float64, m.Features/2)}
 	n := t.coordinates()
 	for j := range coded.Rows {
@@ -162,7 +166,7 @@ func (t *Task) codedMap() *CodedMap {
 	return coded
 }
 
-// codedKeys is what the population thinks of each key.
+// codedKeys is what the population thinks of each key of the column.
 func (k *Known) codedKeys(column string) *CodedKeys {
 	keys := &CodedKeys{Column: column, Entries: make(map[string][2]float64, k.catalogue.keys)}
 	if k.catalogue.at == nil {
@@ -177,7 +181,7 @@ func (k *Known) codedKeys(column string) *CodedKeys {
 	return keys
 }
 
-// thought are the coordinates of a key in a record that is in no sum.
+// thought returns the coordinates of a key in a record that is in no sum.
 func (k *Known) thought(at int) [2]float64 {
 	offset, popular := k.items.Of(at)
 	return [2]float64{offset / math.Sqrt(offsetPull), popular / math.Sqrt(popularPull)}

@@ -14,24 +14,26 @@ import (
 type neighbourhood struct {
 	self      ID
 	workspace *Workspace // nil: new memory every time
-	listening bool       // somebody is, at the other end of an edge
+	listening bool       // some neighbour listens
 	edges     []Edge     // sorted by peer
-	latest    []latest   // of each edge
-	out       []bool     // whose latest is left out, see [neighbourhood.screen]; empty: nobody's
+	latest    []latest   // one for each edge
+	out       []bool     // which edges' models the mean leaves out, see [neighbourhood.screen]; empty: none
 
-	scratch []float64 // of radius
+	scratch []float64 // working memory of radius and screen
 }
 
-// latest is the newest that a neighbour said, and what is read of it at each wake.
+// latest is the newest model that a neighbour sent, and what the agent reads of it at
+// each wake.
 type latest struct {
-	model    []float64 // nil before
-	round    uint64    // 0: nothing yet
+	model    []float64 // nil before the first
+	round    uint64    // 0: none yet
 	noiseStd float64
 	weight   float64 // of the edge
 }
 
-// set replaces the edges and keeps what was heard from those that stay. Edges
-// without a positive finite weight, to itself, or named twice are ignored.
+// set replaces the edges and keeps the models heard over those that stay. It ignores
+// edges without a positive finite weight, edges to the agent itself, and second edges
+// to a peer.
 func (n *neighbourhood) set(edges []Edge) {
 	if !n.among(edges) {
 		n.replace(edges)
@@ -45,8 +47,8 @@ func (n *neighbourhood) set(edges []Edge) {
 	}
 }
 
-// among reports whether these are edges that an agent can have, to the peers that it has
-// some to, in their order.
+// among reports whether the edges lead to the peers of the present ones, in the same
+// order, and are all usable.
 func (n *neighbourhood) among(edges []Edge) bool {
 	return slices.EqualFunc(n.edges, edges, func(a, b Edge) bool { return a.Peer == b.Peer && n.usable(b) })
 }
@@ -55,7 +57,7 @@ func (n *neighbourhood) usable(e Edge) bool {
 	return e.Weight > 0 && !math.IsInf(e.Weight, 0) && e.Peer != n.self
 }
 
-// replace is set for other peers.
+// replace is set for edges to other peers.
 func (n *neighbourhood) replace(edges []Edge) {
 	fresh := n.workspace.newEdges(len(edges))[:0]
 	for _, e := range edges {
@@ -99,10 +101,11 @@ func (l *latest) hear(m *Message, p int) error {
 	return nil
 }
 
-// mean returns sum_j (W_ij/D_i) T_j over the neighbours heard so far that are not left out,
-// each clipped around own (see gossipRadius), whose noise has the standard deviation ownStd; and the standard
-// deviation of the noise in it, in the memory of dst. heard is false when there are none:
-// then the mean is own, not a copy, since the agent agrees with itself.
+// mean returns sum_j (W_ij/D_i) T_j over the neighbours that were heard and are not
+// left out, each model clipped around own (see gossipRadius), in the memory of dst; and
+// the standard deviation of the noise in it. ownStd is the standard deviation of the
+// noise in own. If there are no such neighbours, heard is false and mean is own itself,
+// because the agent agrees with itself.
 func (n *neighbourhood) mean(dst, own []float64, ownStd float64) (mean []float64, std float64, heard bool) {
 	var degree float64
 	for i := range n.latest {
@@ -139,8 +142,8 @@ func (n *neighbourhood) mean(dst, own []float64, ownStd float64) (mean []float64
 	return dst, std, true
 }
 
-// radius is that of ClippedGossip around own, and how far away the model of each edge is.
-// Of few neighbours it is infinite, and how far they are need not be worked out.
+// radius returns the radius of ClippedGossip around own, and the distance of each
+// edge's model. For few neighbours it is infinite, and the distances are not computed.
 func (n *neighbourhood) radius(own []float64) (radius float64, distances []float64) {
 	if len(n.edges) < enoughToJudge {
 		return math.Inf(1), nil
@@ -157,10 +160,10 @@ func (n *neighbourhood) radius(own []float64) (radius float64, distances []float
 	return gossipRadius(heard, k), distances
 }
 
-// leftOut reports whether what came over an edge is left out of the mean.
+// leftOut reports whether the mean leaves out the model of an edge.
 func (n *neighbourhood) leftOut(edge int) bool { return edge < len(n.out) && n.out[edge] }
 
-// heard returns a copy of what was heard, as [State] has it.
+// heard returns a copy of what was heard, in the form of [State].
 func (n *neighbourhood) heard() []Heard {
 	var list []Heard
 	for i := range n.latest {
@@ -171,8 +174,8 @@ func (n *neighbourhood) heard() []Heard {
 	return list
 }
 
-// resume takes back what heard returned: the edges are known from it until the
-// first call of set.
+// resume restores what heard returned. It also sets the edges, until the first call of
+// set.
 func (n *neighbourhood) resume(list []Heard, p int) error {
 	edges := make([]Edge, len(list))
 	for i, h := range list {

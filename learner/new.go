@@ -9,25 +9,25 @@ import (
 	"p2pnode/privacy"
 )
 
-// Config is what an agent is made from.
+// Config describes the agent that New makes.
 type Config struct {
 	Self     ID             // required; messages carry it as From
-	Task     *Task          // required, valid; not changed. Task.Learner chooses the agent
+	Task     *Task          // required, valid, never changed. Task.Learner chooses the agent
 	Policy   privacy.Policy // the mechanisms of the releases
-	Made     int            // how many of them were used before
-	WakeMean float64        // mean time between wakes in seconds, > 0; learners in rounds do not use it
+	Made     int            // how many of the policy's mechanisms were used before
+	WakeMean float64        // mean time between wakes in seconds, > 0; not used by learners in rounds
 	Schedule *rand.Rand     // required; draws the wake times and nothing else
-	// Masks is the source of masks and obfuscations, for learners that need it:
-	// cryptographic in a node. nil: none.
+	// Masks is the source of masks and obfuscations, for learners that need it. In a
+	// node it must be cryptographic. nil: none.
 	Masks  rand.Source
-	Resume *State // nil: start at zero, as every agent does
-	// Workspace is shared by all agents that one goroutine drives; nil: what an agent
-	// returns lasts, and its memory is its own.
+	Resume *State // nil: start at zero, like every new agent
+	// Workspace is shared by all agents that one goroutine drives. nil: the agent
+	// allocates what it returns, and the caller may keep it.
 	Workspace *Workspace
 }
 
-// New returns the agent of the task's learner. An invalid configuration is an
-// error.
+// New returns the agent of the task's learner, or an error if the configuration is
+// invalid.
 func New(c Config) (Agent, error) {
 	if c.Self == "" || c.Task == nil || c.Schedule == nil {
 		return nil, errors.New("learner: Self, Task and Schedule are required")

@@ -7,28 +7,31 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// Honest releases hide lies, but how long their noise is, is public. Xiang, Wang, Lin, Wang,
-// "Practical differentially private and Byzantine-resilient federated learning", 2023, take a
-// release only if its length is one that noise makes. Here the same is asked of distances,
-// which no common way moves: of a model from the own one, that it is no longer; and of two
-// neighbours' models, that it is no shorter, since liars who agree say nearly the same (Fung,
-// Yoon, Beschastnikh, "The limitations of federated learning in Sybil settings", 2020).
+// The noise of honest releases hides lies, but the length of that noise is public.
+// Xiang, Wang, Lin, Wang, "Practical differentially private and Byzantine-resilient
+// federated learning", 2023, accept a release only if its length is one that noise
+// makes. Here the same is asked of distances, which do not change if all models move
+// together. A model must not be further from the agent's own than noise explains. Two
+// neighbours' models must not be closer to each other than noise explains, because
+// liars who agree send nearly the same model (Fung, Yoon, Beschastnikh, "The
+// limitations of federated learning in Sybil settings", 2020).
 
 const (
-	// furthest is how many times longer than usual the square of an honest distance is: with
-	// 20 weights noise alone makes that of one in fifteen longer.
+	// furthest is the largest accepted square of a distance, in units of the usual one.
+	// With 20 weights, noise alone puts one honest model in fifteen beyond it.
 	furthest = 1.5
-	// tooNear is how likely the noise of two honest models is to bring them as near as those
-	// that are left out for it.
+	// tooNear is the probability that the noise of two honest models brings them so
+	// near to each other that both are left out.
 	tooNear = 1e-5
 )
 
-// screen marks the neighbours whose models are not what honest noise makes of any: too far
-// from own, whose noise has the standard deviation ownStd, or too near to another. Half of
-// those that are too far stay in any case: where people differ by more than the noise, it says
-// nothing. Who has not been heard counts as usual there, or whoever speaks first would
-// decide what is far. drawn is the noise that the agent has drawn itself for own: no model is
-// too near for less noise than others claim.
+// screen marks the neighbours whose models honest noise does not explain: those too far
+// from own, and those too near to another. ownStd is the standard deviation of the
+// noise in own. At least half of all neighbours pass the test of distance: where people
+// differ by more than the noise, the distance shows nothing. A neighbour that was not
+// heard counts as being at the usual distance, or the first to speak would decide what
+// is far. drawn is the noise that the agent itself drew for own: whatever noise others
+// claim, the test of nearness assumes no more than this.
 func (n *neighbourhood) screen(own []float64, ownStd, drawn float64) {
 	if len(n.edges) < enoughToJudge {
 		return
@@ -48,7 +51,7 @@ func (n *neighbourhood) screen(own []float64, ownStd, drawn float64) {
 	}
 	most := furthest * max(expected, median(append(n.scratch[k:k], distances...)))
 	fresh := min(usual, drawn)
-	least := 4 * fresh * fresh * mathext.GammaIncRegInv(d/2, tooNear) // twice the noise's square times the quantile of chi-squared
+	least := 4 * fresh * fresh * mathext.GammaIncRegInv(d/2, tooNear) // four times the noise's variance times the quantile of the gamma law (twice the variance times that of chi-squared)
 	n.out = slices.Grow(n.out, k)[:k]
 	for i := range n.latest {
 		n.out[i] = distances[i] > most
@@ -60,14 +63,15 @@ func (n *neighbourhood) screen(own []float64, ownStd, drawn float64) {
 	}
 }
 
-// near reports whether two neighbours were heard and the square of their models' distance is
-// below least.
+// near reports whether two neighbours were heard and the square of the distance of
+// their models is below least.
 func (n *neighbourhood) near(i, j int, least float64) bool {
 	a, b := &n.latest[i], &n.latest[j]
 	return a.round > 0 && b.round > 0 && squaredDistance(a.model, b.model, least) < least
 }
 
-// usualStd is the median of what those who were heard say of their noise; 0: nobody was.
+// usualStd is the median of the noise that the heard neighbours claim; 0: none was
+// heard.
 func (n *neighbourhood) usualStd() float64 {
 	n.scratch = n.scratch[:0]
 	for i := range n.latest {
@@ -81,7 +85,8 @@ func (n *neighbourhood) usualStd() float64 {
 	return median(n.scratch)
 }
 
-// squaredDistance is that of a and b, or something above enough if it is longer.
+// squaredDistance is the squared distance of a and b. If that is more than enough, it
+// may return any number above enough.
 func squaredDistance(a, b []float64, enough float64) (sum float64) {
 	for k := range a {
 		sum += (a[k] - b[k]) * (a[k] - b[k])

@@ -7,19 +7,19 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Obfuscation, not differential privacy. What a client of learner polar adds
-// makes one message hard to read; it bounds nothing. See [Polar] for what a
-// curious server learns all the same.
+// This is obfuscation, not differential privacy. What a client of learner polar adds
+// makes one message hard to read; it bounds nothing. [Polar] says what a curious server
+// learns all the same.
 
-// weights draws W[i][J], one row for each of the Delta steps of a window and one
-// column for each server, such that
+// weights draws W[i][J], one row for each of the Delta steps of a window and one column
+// for each server, such that
 //
 //	SLC  the sum over servers and steps is Sum (M),
 //	BUC  the sum of the absolute values is at most Bound (Mbar),
 //
-// both up to rounding. The law: independent draws of Law, less their mean, scaled
-// to the l1 norm Bound - Sum, plus Sum/(S Delta) each. So all of what BUC allows
-// is used, no draw is ever rejected, and no server or step stands out. Without
+// both up to rounding. The weights are independent draws of Law minus their mean,
+// scaled to the l1 norm Bound - Sum, plus Sum/(S Delta) each. So they use all that BUC
+// allows, no draw is ever rejected, and no server or step is special. Without
 // multiplicative obfuscation every weight is Sum/(S Delta).
 func (p *Polar) weights(random *rand.Rand) [][]float64 {
 	servers := len(p.Servers)
@@ -48,10 +48,10 @@ func (p *Polar) weights(random *rand.Rand) [][]float64 {
 //	SLC  they add up to zero,
 //	BUC  the l2 norm of each is at most Additive (Y),
 //
-// both up to rounding. The law: independent draws, uniform in the ball of radius
-// r = Y S/(2(S-1)), less their mean. A draw less the mean is (1-1/S) of itself
-// and 1/S of each of S-1 others, so no longer than 2 (1-1/S) r = Y; and no server
-// gets what is left over. Without additive obfuscation they are zero.
+// both up to rounding. The offsets are independent draws, uniform in the ball of radius
+// r = Y S/(2(S-1)), minus their mean. A draw minus the mean is (1-1/S) of itself minus
+// 1/S of each of S-1 others, so it is no longer than 2 (1-1/S) r = Y; and no server
+// gets a special remainder. Without additive obfuscation they are zero.
 func (p *Polar) offsets(random *rand.Rand, dim int) [][]float64 {
 	servers := float64(len(p.Servers))
 	offsets := make([][]float64, len(p.Servers))
@@ -69,9 +69,9 @@ func (p *Polar) offsets(random *rand.Rand, dim int) [][]float64 {
 	return offsets
 }
 
-// uniformInBall draws v uniformly from the l2 ball of the given radius: a normal
-// vector has a uniform direction, and a share s^dim of the ball is within s of its
-// radius.
+// uniformInBall draws v uniformly from the l2 ball of the given radius: the direction
+// of a normal vector is uniform, and a share s^dim of the ball's volume is within s of
+// its radius.
 func uniformInBall(random *rand.Rand, v []float64, radius float64) {
 	for k := range v {
 		v[k] = random.NormFloat64()

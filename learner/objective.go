@@ -8,14 +8,13 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Q is the joint objective of Bellet et al. 2018, eq. 2, in the clear,
+// Q is the joint objective of Bellet et al. 2018, eq. 2, without clipping and noise,
 //
 //	Q(T) = 1/2 sum_{i<j} W_ij ||T_i - T_j||^2 + mu sum_i D_i c_i L_i(T_i),
 //
-// with L_i the mean loss on agent i's training records plus lambda_i ||T_i||^2
-// (eq. 1). models has a row per agent, weights is symmetric with a zero
-// diagonal; held-out records do not count. For evaluation and tests: no agent
-// could compute it.
+// with L_i the mean loss on agent i's training records plus lambda_i ||T_i||^2 (eq. 1).
+// models has a row per agent, weights is symmetric with a zero diagonal; held-out
+// records do not count. It is for evaluation and tests: no agent could compute it.
 func Q(t *Task, records [][]Record, weights [][]float64, models [][]float64) (float64, error) {
 	q, err := newJoint(t, records, weights)
 	if err != nil {
@@ -50,7 +49,7 @@ func MinimiseQ(t *Task, records [][]Record, weights [][]float64) ([][]float64, e
 	return models, nil
 }
 
-// joint is Q with what does not change worked out.
+// joint is Q with its constants computed once.
 type joint struct {
 	n, p    int
 	mu      float64
@@ -58,7 +57,7 @@ type joint struct {
 	weights [][]float64
 	agents  []jointAgent
 
-	z, slope, curvature []float64 // of one record
+	z, slope, curvature []float64 // of one record, working memory
 }
 
 type jointAgent struct {
@@ -153,13 +152,13 @@ func (q *joint) curve(dst, models, v []float64) {
 	}
 }
 
-// share is the weight of one record in Q.
+// share is the weight of one of the agent's records in Q.
 func (a *jointAgent) share(mu float64) float64 {
 	return mu * a.degree * a.confidence / float64(len(a.records))
 }
 
-// linear writes the part of the gradient that is linear in v: graph and
-// regulariser.
+// linear writes the part of the gradient that is linear in v: that of the graph and of
+// the regulariser.
 func (q *joint) linear(dst, v []float64) {
 	for i, a := range q.agents {
 		out := q.block(dst, i)
@@ -181,7 +180,7 @@ func (q *joint) minimise() []float64 {
 		direction := q.solve(models, gradient)
 		now := floats.Norm(gradient, 2)
 		if now >= norm/2 && floats.Dot(gradient, direction) <= 1e-9*(1+value) {
-			break // rounding is all that is left
+			break // only rounding is left
 		}
 		norm = now
 		for scale := 1.0; scale > 1e-9; scale /= 2 {

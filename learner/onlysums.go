@@ -8,7 +8,7 @@ import (
 )
 
 // sumsLearner is for tasks whose whole budget goes into private sums: its agent sends
-// nothing and releases nothing, and personal models come from what sums say of all
+// nothing and releases nothing. Personal models come from what the sums say about all
 // people.
 func sumsLearner() descriptor {
 	return descriptor{
@@ -35,7 +35,7 @@ type silent struct{ state State }
 // Neighbours implements [Agent].
 func (s *silent) Neighbours(time.Duration, []Edge) Output { return Output{Next: Never} }
 
-// Records implements [Agent]. What is added to a sum does not come from the agent.
+// Records implements [Agent]. Records are added to a sum elsewhere, not by the agent.
 func (s *silent) Records([]Record, []Seq) error { return nil }
 
 // Receive implements [Agent]. No agent of this learner sends anything.
@@ -46,7 +46,7 @@ func (s *silent) Receive(time.Duration, Message) (Output, error) {
 // Tick implements [Agent].
 func (s *silent) Tick(time.Duration) Output { return Output{Next: Never} }
 
-// Released implements [Agent]. Nothing is ever asked for.
+// Released implements [Agent]. The agent never asks for a release.
 func (s *silent) Released(time.Duration, privacy.Answer) Output { return Output{Next: Never} }
 
 // State implements [Agent].

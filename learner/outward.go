@@ -6,25 +6,26 @@ import (
 	"slices"
 )
 
-// negligible is how far below the best a log weight says nothing any more.
+// negligible is how far a log weight must be below the best for its fit to be ignored.
 const negligible = 8
 
-// line is the fits around one centre, from the most plausible eta to either side.
+// line is the series of fits around one centre, from the most plausible eta in both
+// directions.
 type line struct {
 	kappa float64
-	sides [2]side // weaker pulls, stronger ones
+	sides [2]side // weaker pulls, stronger pulls
 }
 
-// side is the end of a line.
+// side is the present end of a line in one direction.
 type side struct {
 	last  candidate
-	ended bool // what would follow weighs nothing
+	ended bool // further fits would weigh nothing
 }
 
-// among makes the fits that weigh something. They begin with the most plausible eta and
-// go outward: along a line the weight rises to one peak and falls, as it measured
-// in all tasks, so that a line ends where it falls below what counts. All lines of
-// one eta come one after the other, as they may share work.
+// among makes the fits with a weight that counts. It begins with the most plausible eta
+// and goes outward: in all measured tasks the weight along a line rises to one peak and
+// falls, so a line ends where the weight falls below what counts. All lines make their
+// fit of one eta before the next, because these may share work.
 func (s *search) among(f fits, yield func(PersonalModel) bool) {
 	first, lines := int(math.Round(s.plausible)), make([]line, len(s.kappas))
 	for i, k := range s.kappas {
@@ -52,8 +53,8 @@ func (s *search) among(f fits, yield func(PersonalModel) bool) {
 	}
 }
 
-// extend makes the next fit of a side of the line, or the first of both, and reports
-// whether it was let.
+// extend makes the next fit of a side of the line, or the first fit of both sides. It
+// returns false if the search was stopped.
 func (s *search) extend(f fits, l *line, i, octave int, first bool) bool {
 	end := &l.sides[i]
 	centre, theta := s.centre(l.kappa), slices.Clone(end.last.theta)
@@ -61,7 +62,7 @@ func (s *search) extend(f fits, l *line, i, octave int, first bool) bool {
 		theta = s.start(l.kappa, centre)
 	}
 	seen := func() {
-		if s.alone == nil && s.together == nil { // better than nothing
+		if s.alone == nil && s.together == nil { // show it rather than nothing
 			s.show(slices.Clone(theta), make([]float64, len(theta)))
 		}
 	}
@@ -79,8 +80,8 @@ func (s *search) extend(f fits, l *line, i, octave int, first bool) bool {
 	return true
 }
 
-// start is where the first fit around a centre begins: where one around another
-// ended, or the centre. Lone fits know nothing of the others.
+// start returns the starting point of the first fit around a centre: the end of a fit
+// around another centre, or the centre itself. Lone fits use nothing of the others.
 func (s *search) start(kappa float64, centre []float64) []float64 {
 	if kappa != 0 && len(s.together) > 0 {
 		return slices.Clone(s.together[0].theta)
@@ -88,8 +89,8 @@ func (s *search) start(kappa float64, centre []float64) []float64 {
 	return slices.Clone(centre)
 }
 
-// best is the largest log weight of those that a fit around kappa times the prior
-// shares the weight with.
+// best is the largest log weight among the fits that share the weight with one around
+// kappa times the prior.
 func (s *search) best(kappa float64) float64 {
 	rivals := s.alone
 	if kappa != 0 {

@@ -8,13 +8,14 @@ import (
 	"math"
 )
 
-// Vector is a vector that is stored with little space: in JSON it is a text, "f" or "d" and
-// the base64 of its coordinates, little-endian in single precision where that is exact,
-// else in double precision. As earlier versions wrote it, an array of numbers, it is read
-// too.
+// Vector is a vector that takes little space in JSON: a text, "f" or "d" followed by
+// the base64 of its coordinates. They are little-endian, in single precision ("f") if
+// that is exact, else in double precision. It also reads an array of numbers, which
+// earlier versions wrote.
 type Vector []float64
 
-// MarshalJSON implements [json.Marshaler]. Coordinates that are not finite are kept.
+// MarshalJSON implements [json.Marshaler]. It also writes coordinates that are not
+// finite.
 func (v Vector) MarshalJSON() ([]byte, error) {
 	if v == nil {
 		return []byte("null"), nil
@@ -64,7 +65,7 @@ func (v *Vector) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// IsSingle reports whether single precision has every coordinate of a vector to the bit.
+// IsSingle reports whether single precision holds every coordinate of a vector exactly.
 func IsSingle(v []float64) bool {
 	for _, x := range v {
 		if math.Float64bits(float64(float32(x))) != math.Float64bits(x) {

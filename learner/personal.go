@@ -14,14 +14,13 @@ func personalLearner() descriptor {
 	return descriptor{name: "personal", make: newPersonal, clocked: true, estimates: true}
 }
 
-// newPersonal returns the agent of Bellet et al. 2018: asynchronous block
-// coordinate descent on the joint objective Q (eq. 2) with private wakes
-// (eq. 6). Its wakes are a Poisson process that depends on nothing but
-// Schedule.
+// newPersonal returns the agent of Bellet et al. 2018: asynchronous block coordinate
+// descent on the joint objective Q (eq. 2) with private wakes (eq. 6). Its wakes are a
+// Poisson process that depends on nothing but Schedule.
 //
-// A neighbour counts from its first message on. In the paper every agent starts
-// at a common public point and unheard neighbours pull toward it; left out, they
-// measured a little better, and one that never speaks does no harm.
+// A neighbour counts from its first message on. In the paper every agent starts at a
+// common public point and unheard neighbours pull toward it. Leaving them out measured
+// a little better, and then a neighbour that never speaks does no harm.
 func newPersonal(c Config) (Agent, error) {
 	p := c.Workspace.newPersonal()
 	*p = personal{
@@ -44,12 +43,12 @@ type personal struct {
 	training training
 
 	round    uint64
-	model    []float64 // as published: what the others saw is what it goes on from
+	model    []float64 // as published: the agent goes on from the same model that the others saw
 	noiseStd float64
-	estimate *Estimate         // nil before the first release and under other graph rules
-	made     int               // releases, for the policy
-	asked    bool              // a query is at the door
-	asking   privacy.Mechanism // of that query
+	estimate *Estimate         // nil before the first release, and under other graph rules
+	made     int               // number of releases so far, for the policy
+	asked    bool              // a query is waiting for the door
+	asking   privacy.Mechanism // the mechanism of that query
 }
 
 func (p *personal) resume(s *State) error {
@@ -82,10 +81,10 @@ func (p *personal) Receive(now time.Duration, m Message) (Output, error) {
 	return p.output(now), err
 }
 
-// Tick implements [Agent]. The clock goes on whatever happens: that a wake
-// passes without a release is decided by public things, and wakes are cheap.
+// Tick implements [Agent]. The clock goes on whatever happens: only public values
+// decide whether a wake makes no release, and wakes are cheap.
 func (p *personal) Tick(now time.Duration) Output {
-	due := p.rings(now)
+	due := p.due(now)
 	out := p.output(now)
 	if !due || p.asked || !p.training.active() || !p.listening {
 		return out
@@ -117,7 +116,7 @@ func (p *personal) Released(now time.Duration, a privacy.Answer) Output {
 	if a.Exhausted() {
 		return out
 	}
-	m := max(1, a.Slots) // a batch may be empty; then the sum is noise alone
+	m := max(1, a.Slots) // a batch may be empty; then the sum is only noise
 	lambda, c := p.task.regularisation(m), p.task.confidence(m)
 	alpha := mixing(p.task.Mu, c, p.task.curvatureOf(p.loss, m))
 
@@ -134,12 +133,13 @@ func (p *personal) Released(now time.Duration, a privacy.Answer) Output {
 	next := step(p.workspace.vector(len(p.model)), p.model, neighbours, gradient, alpha, p.task.Mu, c)
 	project(next, p.task.Radius)
 
-	// The noise in the new model, per coordinate. It adds up as if the noises
-	// were independent, which they are not quite: what I heard carries some of
-	// what I sent. The data's share in the gradient only contracts the old noise.
+	// std is the noise in the new model, per coordinate. The formula treats the noises
+	// The noise in the new model, per coordinate. The formula treats the noises as
+	// independent, which they are not quite: what the agent heard contains some of what
+	// it sent. The data's part of the gradient only shrinks the old noise.
 	kept := 1 - alpha - 2*alpha*p.task.Mu*c*lambda
 	if !heard {
-		kept += alpha // its own noise once more, not another's
+		kept += alpha // the agent's own noise once more, not another's
 	}
 	p.noiseStd = math.Hypot(math.Hypot(kept*p.noiseStd, alpha*theirStd), drawn)
 	p.task.single(next, p.noiseStd)
@@ -151,10 +151,12 @@ func (p *personal) Released(now time.Duration, a privacy.Answer) Output {
 	return out
 }
 
-// pull is where the neighbours pull the shared model, in the memory of dst, with the noise
-// in it; heard is false if nobody does, and it is the own model then. drawn is the noise in
-// gradient. Without noise the records, which pull it as far as gradient says, hold back liars;
-// with it they say nothing, and what noise does not explain is left out.
+// pull returns the point toward which the neighbours pull the shared model, in the
+// memory of dst, with the noise in it. If no neighbour pulls, heard is false and the
+// point is the agent's own model. drawn is the noise in gradient. Without noise, the
+// agent's own records limit what liars can do: the pull is no longer than that of
+// gradient. With noise the gradient shows nothing, and the models that noise does not
+// explain are left out.
 func (p *personal) pull(dst, gradient []float64, confidence, drawn float64) (neighbours []float64, std float64, heard bool) {
 	p.out = p.out[:0]
 	if p.asking.Protected() {
@@ -164,7 +166,7 @@ func (p *personal) pull(dst, gradient []float64, confidence, drawn float64) (nei
 	if !heard || p.asking.Protected() || len(p.edges) < enoughToJudge {
 		return neighbours, std, heard
 	}
-	share := heldBack(neighbours, p.model, p.task.Mu*confidence*floats.Norm(gradient, 2))
+	share := limitPull(neighbours, p.model, p.task.Mu*confidence*floats.Norm(gradient, 2))
 	return neighbours, math.Hypot(share*std, (1-share)*p.noiseStd), true
 }
 

@@ -8,15 +8,15 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// exactParameters is up to how many of them fits go by the Hessian of all; above it
-// memory and time would grow with their square and cube.
+// exactParameters is the largest number of parameters for which fits use the full
+// Hessian. Above it, memory and time would grow with their square and cube.
 const exactParameters = 128
 
-// PersonalModels is [FitPersonal] for who cannot wait: after each piece of the work it
-// yields the best model so far, and the last one is FitPersonal's. Models that come
-// before there is anything to say have no Theta. Pieces take some ten milliseconds
-// at 561 features. Leaving the loop gives the rest up. All of train are training records;
-// they must not change meanwhile, nor the models at any time.
+// PersonalModels is [FitPersonal] for callers that cannot wait. After each piece of the
+// work it yields the best model so far, and the last one is FitPersonal's. A model
+// without Theta means that there is no result yet. A piece takes some ten milliseconds
+// at 561 features. Leaving the loop stops the work. All of train are training records;
+// neither they may change meanwhile, nor the models at any time.
 func PersonalModels(t *Task, train *Rows, prior []float64) iter.Seq[PersonalModel] {
 	return func(yield func(PersonalModel) bool) {
 		if train.Len() == 0 {
@@ -31,43 +31,43 @@ func PersonalModels(t *Task, train *Rows, prior []float64) iter.Seq[PersonalMode
 	}
 }
 
-// fits are what a search chooses among: an exact [fitter] or a [leanFitter].
+// fits is how a search makes one fit: an exact [fitter] or a [leanFitter].
 type fits interface {
 	// fit moves theta, the starting point, to the minimum with these weights of the
-	// penalty around the centre, and returns how well it explains the records. It
-	// calls seen when theta has come nearer, and reports whether it was let.
+	// penalty around the centre, and returns how well it explains the records. It calls
+	// seen whenever theta has come nearer, and returns false if it was stopped.
 	fit(theta, weight, centre []float64, seen func()) (evidence, bool)
 }
 
-// evidence is what the records say for a fit, as logarithms of likelihoods up to a
+// evidence is how well a fit explains the records, in logarithms of likelihoods up to a
 // constant that all fits to the same records share.
 type evidence struct {
-	// leaveOneOut is that of each record under the fit to the others.
+	// leaveOneOut is the log-likelihood of each record under the fit to the others.
 	leaveOneOut float64
-	// marginal is that of the records when the model is normal around the centre
-	// with the precision of the penalty (Laplace's approximation, exact for the squared
-	// loss; MacKay 1992, "Bayesian interpolation").
+	// marginal is the log-likelihood of all records when the model is normal around the
+	// centre with the precision of the penalty (Laplace's approximation, exact for the
+	// squared loss; MacKay 1992, "Bayesian interpolation").
 	marginal float64
 }
 
-// search makes the fits that the personal model is the mean of.
+// search makes the fits whose mean is the personal model.
 type search struct {
 	task      *Task
 	prior     []float64
-	kappas    []float64 // the most plausible first; 0 among them
-	plausible float64   // octave of the task's eta that is the most plausible of the lone fits
-	nearer    float64   // how many octaves above it that of the fits around the prior is
-	constant  float64   // how many times the lone fits' the pull of the constant is there
-	worth     float64   // logarithm of how far the prior is to be listened to
-	trust     float64   // in the task's eta
-	left      float64   // how much of what records left out say counts
+	kappas    []float64 // the most plausible first, and 0
+	plausible float64   // the most plausible octave of the task's eta, for lone fits
+	nearer    float64   // how many octaves above that the most plausible one around the prior is
+	constant  float64   // factor of the constant's pull around the prior, compared with lone fits
+	worth     float64   // log prior weight of the fits around the prior
+	trust     float64   // in the task's own eta
+	left      float64   // how much leave-one-out evidence counts
 
 	alone    []candidate // kappa = 0
 	together []candidate
-	straight *straight     // of a task with a map; nil: no such fits
-	model    PersonalModel // of what there is, in the task's coordinates
+	straight *straight     // for a task with a map; nil: no such fits
+	model    PersonalModel // mean of the fits so far, in the task's coordinates
 
-	outside func([]float64) []float64 // from those of the fits
+	outside func([]float64) []float64 // converts from the coordinates of the fits
 }
 
 // candidate is a fit and the logarithm of its weight.
@@ -86,7 +86,7 @@ func newSearch(t *Task, train *Rows, prior []float64) *search {
 		s.plausible, s.nearer = t.plausible(train), math.Log2(1+near*u.signal*explained*sure)
 		s.constant = 1 + u.constant*explained*sure
 		s.worth = math.Log(sure + chance)
-		s.trust = u.trust * min(1, m/u.enough) * bell(s.plausible/spread)
+		s.trust = u.trust * min(1, m/u.enough) * bellCurve(s.plausible/spread)
 	}
 	switch kappa := t.Local.Kappa; {
 	case floats.Norm(prior, 2) == 0:
@@ -113,38 +113,39 @@ func (s *search) centre(kappa float64) []float64 {
 }
 
 const (
-	// spread is how many octaves of eta off are as plausible as one standard deviation.
+	// spread is the number of octaves of eta that count as one standard deviation.
 	spread = 3
-	// near is how many times smaller than the noise the variance of what is left to learn
-	// usually is, around a prior that explains all labels.
+	// near is, around a prior that explains all labels, the usual ratio of the noise to
+	// the variance of what is left to learn.
 	near = 8
-	// chance is how far a prior that explains nothing is listened to, where one that
-	// explains much counts 1.
+	// chance is the weight of a prior that explains nothing, where one that explains
+	// much has the weight 1.
 	chance = 0.1
-	// constantRecords is how many records the pull of the constant weighs: so few that
-	// even a handful of the owner's decide it.
+	// constantRecords is the weight of the constant's pull in records. It is so small
+	// that even a handful of the owner's records decide the constant.
 	constantRecords = 0.3
 )
 
-// usual is what is to be expected before a label is seen.
+// usual holds what the search expects before it sees a label.
 type usual struct {
-	// signal is how many times the variance of the noise that of the scores is, as the
-	// square of the spread of what the search takes for plausible: of many tasks, real
-	// and made up, the best was between a quarter and a thousand.
+	// signal is the expected ratio of the variance of the scores to that of the noise,
+	// the middle of the range that the search takes for plausible. In many tasks, real
+	// and made up, the best ratio was between a quarter and a thousand.
 	signal float64
-	// trust is how many times more plausible than its surroundings the task's own eta is
-	// to a node that has enough records to find out a wrong one; with fewer it is less.
+	// trust is how many times more plausible than its surroundings the task's own eta
+	// is, for a node that has enough records to find out that it is wrong. With fewer
+	// records the factor is smaller.
 	trust, enough float64
-	// constant is how many times stronger the pull of the constant is around a prior that
-	// explains all labels than around one that explains nothing.
+	// constant is the factor between the pull of the constant around a prior that
+	// explains all labels and around one that explains nothing.
 	constant float64
 }
 
-// usual of classes is another: the noise is taken from the steepest curvature of the
+// usual differs for classes: the noise is taken from the steepest curvature of the
 // loss, and scores that tell classes apart lie where it is flatter; and a class says
-// less than a number. A constant that noise has moved takes classes for others, so the
-// prior's is believed less: three classes within the budget erred by 12 % more with as
-// strong a pull as of numbers.
+// less than a number. If noise has moved the constant, classes are confused, so the
+// prior's constant has less weight: with the pull used for numbers, three classes
+// within the budget erred by 12 % more.
 func (t *Task) usual() usual {
 	if t.lossKind().target == numberTarget {
 		return usual{signal: 1, trust: 6, enough: 16, constant: 128}
@@ -152,10 +153,10 @@ func (t *Task) usual() usual {
 	return usual{signal: 16, trust: 3, enough: 64, constant: 16}
 }
 
-// plausible is how many octaves above the task's eta that one lies which is the most
-// plausible before a label is seen, from the length of the records' features. With
-// theta normal around the prior with precision 2 eta, it is where the scores vary
-// usual.signal times as much as a record of the steepest curvature leaves them open.
+// plausible returns the most plausible eta before a label is seen, in octaves above the
+// task's eta, from the length of the records' features. With theta normal around the
+// prior with precision 2 eta, it is the eta at which the variance of the scores is
+// usual.signal times the variance that a record of the steepest curvature leaves.
 func (t *Task) plausible(train *Rows) float64 {
 	var square float64
 	for r := range train.All() {
@@ -171,9 +172,9 @@ func (t *Task) plausible(train *Rows) float64 {
 	return math.Log2(square * t.loss().smoothness(1) / (2 * t.usual().signal * t.Local.Eta))
 }
 
-// pull is the weights of the penalty around kappa times the prior, with 2^octave times
-// the task's eta. The constant has its own, in each block: a prior that is near is near in
-// it too.
+// pull returns the weights of the penalty around kappa times the prior, with 2^octave
+// times the task's eta. The constant has a weight of its own in each block, which is
+// larger if the prior is near.
 func (s *search) pull(kappa float64, octave int) []float64 {
 	t := s.task
 	weight := make([]float64, len(s.prior))
@@ -195,10 +196,11 @@ func (s *search) pull(kappa float64, octave int) []float64 {
 }
 
 // explained is the share of the variance of the labels that the scores of the prior
-// explain, less what chance explains of so few; of several classes it is the mean share
-// of their indicators'. A prior that explains much is near, so the way from it is short.
-// What only noise could make of it, a tiny prior of the right direction, explains
-// little: no fit takes it more than twice kappa times.
+// explain, minus what chance explains with so few records. With several classes it is
+// the mean of the shares for their indicators. A prior that explains much is near, so
+// the fit moves little away from it. A tiny prior of the right direction, which only
+// noise could make explain much, explains little: no fit multiplies it by more than
+// twice kappa.
 func (t *Task) explained(train *Rows, prior []float64) float64 {
 	k, m := t.loss().scores(), float64(train.Len())
 	z, moments := make([]float64, k), make([]moments, k)
@@ -215,17 +217,18 @@ func (t *Task) explained(train *Rows, prior []float64) float64 {
 	return max(0, share)
 }
 
-// moments are the means of two numbers, their squares and their product.
+// moments are the means of two numbers, of their squares and of their product.
 type moments struct{ x, y, xx, yy, xy float64 }
 
-// add takes one of m pairs in.
+// add adds one of m pairs.
 func (s *moments) add(x, y, m float64) {
 	s.x, s.y = s.x+x/m, s.y+y/m
 	s.xx, s.yy, s.xy = s.xx+x*x/m, s.yy+y*y/m, s.xy+x*y/m
 }
 
-// explained is the share of the variance of y that x explains, at most so many times
-// as large as it is; 0 where it is of the wrong sign or a constant.
+// explained is the share of the variance of y that x explains when multiplied by a
+// factor of at most most; 0 if the covariance is not positive or one of the two is
+// constant.
 func (s *moments) explained(most float64) float64 {
 	covariance, xx, yy := s.xy-s.x*s.y, s.xx-s.x*s.x, s.yy-s.y*s.y
 	if covariance <= 0 || xx*yy <= 1e-24*s.xx*s.yy {
@@ -242,34 +245,36 @@ func indicator(yes bool) float64 {
 	return 0
 }
 
-// surprise is how implausible a fit around kappa times the prior with 2^octave times the
-// task's eta is before the fit is seen. The task's own eta is a guess: when it is right
-// it helps, far from what the records say it does no harm.
-func (s *search) surprise(kappa float64, octave int) float64 {
+// implausibility is how implausible a fit around kappa times the prior with 2^octave times
+// the task's eta is before it is seen, as minus a logarithm. The task's own eta is a
+// guess: if it is right it helps, and far from what the records say it does no harm.
+func (s *search) implausibility(kappa float64, octave int) float64 {
 	off, own, worth := float64(octave)-s.plausible, float64(octave), 0.
 	if kappa != 0 {
 		off, worth = off-s.nearer, s.worth
 	}
-	return -math.Log(bell(off/spread)+s.trust*bell(own)) - worth
+	return -math.Log(bellCurve(off/spread)+s.trust*bellCurve(own)) - worth
 }
 
-// bell is the density of a normal number, 1 at its middle.
-func bell(x float64) float64 { return math.Exp(-x * x / 2) }
+// bellCurve is the density of a normal number, scaled to 1 at its middle.
+func bellCurve(x float64) float64 { return math.Exp(-x * x / 2) }
 
-// The likelihoods are tempered: at 1 they would be trusted as if the records left
-// out were independent of each other, and the model as if it were true.
+// The rates by which the log-likelihoods are multiplied. A rate of 1 would treat the
+// leave-one-out predictions of records as independent of each other, and the model as
+// true.
 const (
 	classesLeftOut = 0.2
-	numbersLeftOut = 40 // so many count half
+	numbersLeftOut = 40 // with this many records the rate is a half
 	marginalRate   = 0.6
 )
 
-// leaveOneOutRate is how much of the likelihood of the records left out counts. By how much
-// two fits differ in it is a mean over m records, and so off by the noise of a mean: what
-// is to be expected of the true difference is m/(m+c) of the one that is seen, where c is the
-// variance between records over that between fits. The marginal likelihood is surer of few
-// records, and wrong of many where no straight line is right. Classes of many records
-// say hardly more than chance about fits that tell them apart: there it stays low.
+// leaveOneOutRate is the rate of the leave-one-out evidence. The difference of two fits
+// in it is a mean over m records, and so has the noise of a mean: the expected true
+// difference is m/(m+c) of the measured one, with c the variance between records
+// divided by that between fits. The marginal likelihood is more certain for few
+// records, and wrong for many where no straight line is right. For classes, even many
+// records say hardly more than chance about fits that tell the classes apart, so their
+// rate stays low.
 func (t *Task) leaveOneOutRate(records int) float64 {
 	if t.lossKind().target != numberTarget {
 		return classesLeftOut
@@ -278,9 +283,9 @@ func (t *Task) leaveOneOutRate(records int) float64 {
 	return m / (m + numbersLeftOut)
 }
 
-// add takes a fit into the model.
+// add adds a fit to the model.
 func (s *search) add(kappa float64, octave int, theta []float64, e evidence) candidate {
-	c := candidate{theta: slices.Clone(theta), logWeight: s.left*e.leaveOneOut + marginalRate*e.marginal - s.surprise(kappa, octave)}
+	c := candidate{theta: slices.Clone(theta), logWeight: s.left*e.leaveOneOut + marginalRate*e.marginal - s.implausibility(kappa, octave)}
 	if kappa == 0 {
 		s.alone = append(s.alone, c)
 	} else {

@@ -1,33 +1,32 @@
 package learner
 
-// PersonalModel is what the owner's predictions come from. It is never
-// published and never influences what is.
+// PersonalModel makes the owner's predictions. It is never published and never
+// influences what is published.
 type PersonalModel struct {
 	Theta []float64 // the collaborative model, length Task.Dimension
-	Alone []float64 // the tuned model of a node without neighbours
+	Alone []float64 // the same fit for a node without neighbours
 }
 
 // FitPersonal fits
 //
 //	theta = argmin sum_j l(theta; x_j, y_j) + eta ||theta - kappa prior||^2
 //
-// on the training records (held-out ones are skipped), for every octave of eta that
-// the records may ask for and for kappas around that of the task's [Local]
-// constants, and returns the mean of the fits, weighed by how well each predicts the
-// records it was not fitted to (leave-one-out) and by how likely it makes all of
-// them (its marginal likelihood). Where to look for eta follows from the length of the
-// features, so that the task's own is a guess that may be wrong by orders of
-// magnitude. Alone is the same mean over kappa = 0 only, and independent of the prior.
-// Averaging measured better than taking the best of the grid, most of all for people
-// with few records, with neighbours and without. With [Local.Fixed] there is only the
-// one fit with the task's eta and kappa, and Alone is that with kappa = 0.
+// on the training records (held-out ones are skipped), for every plausible octave of
+// eta and for kappas around that of the task's [Local] constants. It returns the mean
+// of the fits, weighed by how well each predicts records it was not fitted to
+// (leave-one-out) and by how likely it makes all records (its marginal likelihood). The
+// search for eta starts from the length of the features, so the task's own eta may be
+// wrong by orders of magnitude. Alone is the same mean over kappa = 0 only, and does
+// not depend on the prior. Averaging measured better than taking the best of the grid,
+// most of all for people with few records, with neighbours and without. With
+// [Local.Fixed] the only fit is that with the task's eta and kappa, and Alone is the
+// fit with kappa = 0.
 //
-// prior has length Task.Dimension. A zero prior says nothing: Theta is Alone
-// then. Fits that would weigh nothing are left out. Of many parameters and more than
-// two classes, how well a fit predicts the records without it is approximate
-// (leanFitter). Without training records Theta is the task's kappa times the prior and
-// Alone is zero. The running time depends on the data, so it must not run where
-// a message waits for it; [PersonalModels] can be left.
+// prior has length Task.Dimension. With a zero prior, Theta is Alone. Fits that would
+// weigh nothing are left out. With many parameters and more than two classes,
+// leave-one-out is approximate (leanFitter). Without training records Theta is the
+// task's kappa times the prior and Alone is zero. The running time depends on the data,
+// so it must not run where a message waits for it; [PersonalModels] can be stopped.
 func FitPersonal(t *Task, records []Record, prior []float64) PersonalModel {
 	var last PersonalModel
 	for m := range PersonalModels(t, RowsOf(trainingRecords(records)), prior) {
@@ -36,8 +35,8 @@ func FitPersonal(t *Task, records []Record, prior []float64) PersonalModel {
 	return last
 }
 
-// FitAmong is [FitPersonal] around what the neighbours' models in a state say to the owner of
-// the records; see [PriorFor].
+// FitAmong is [FitPersonal] with the prior that the neighbours' models in a state give
+// to the owner of the records; see [PriorFor].
 func FitAmong(t *Task, records []Record, s State) PersonalModel {
 	return FitPersonal(t, records, PriorFor(t, RowsOf(trainingRecords(records)), s))
 }

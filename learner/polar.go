@@ -13,19 +13,19 @@ import (
 
 // Polar holds the constants of the learner "polar": POLAR-SGD (Gade and Vaidya,
 // "Private Learning on Networks", parts I and II), with algorithm 2 corrected. S
-// parameter servers hold a model each; every other agent is a client, and sends
-// to server J in step i of a window of Delta steps
+// parameter servers hold a model each; every other agent is a client, and sends to
+// server J in step i of a window of Delta steps
 //
 //	g^{J,h} = W_i[J,h] g_h(u) + d_i^{J,h},   x^J <- Proj_X(x^J - a_k sum_h g^{J,h}),
 //
-// g_h the gradient of h's local objective (Bellet et al. 2018, eq. 1) at a model u
-// it was sent. After a window the servers agree on their mean without showing their
-// states (see mask.go), and the next window, k+1, begins. Over a window the weights
-// of a client add up to Sum, so a window moves the mean of the servers as one
-// gradient step of size Sum/S a_k does: POLAR is about Delta times slower than
-// plain descent with the same steps.
+// g_h the gradient of h's local objective (Bellet et al. 2018, eq. 1) at a model u it
+// was sent. After a window the servers agree on their mean without showing their states
+// (see mask.go), and the next window, k+1, begins. Over a window the weights of a
+// client add up to Sum, so a window moves the mean of the servers as one gradient step
+// of size Sum/S a_k does: POLAR is about Delta times slower than plain descent with the
+// same steps.
 //
-// This is obfuscation, NOT differential privacy: no budget bounds what is learned
+// This is obfuscation, NOT differential privacy: no budget bounds what others learn
 // about a record. A curious server sees W g + d.
 //
 //   - Multiplicative alone: it knows the direction of every gradient exactly. With
@@ -40,8 +40,8 @@ import (
 //     one another, never the sum; and between two consensus rounds each server
 //     broadcasts its state to its clients, with whom a server may collude.
 //
-// With Private the gradient is that of the door, noise inside, and the obfuscation
-// is post-processing of it: then the ledger's guarantee holds whatever servers do.
+// With Private the gradient comes from the door with noise in it, and the obfuscation
+// only processes it further: then the ledger's guarantee holds whatever the servers do.
 type Polar struct {
 	Servers     []string `toml:"servers"`     // peer IDs of the parameter servers, at least 3; everybody else is a client
 	Delta       int      `toml:"delta"`       // steps between two consensus rounds
@@ -71,13 +71,13 @@ func polarLearner() descriptor {
 const (
 	maxServers = 64
 	maxWindow  = 1 << 16
-	// maxStep bounds the steps of a run. Rounds of a restored directory lie far
-	// above it, and no server should follow another there.
+	// maxStep bounds the steps of a run. A restored directory counts from far above it,
+	// and no server should follow another there.
 	maxStep = 1 << 40
-	largest = 1e150 // of the numbers in a message
+	largest = 1e150 // bound on the numbers in a message
 )
 
-// polar fills in constants with which a window is one step of descent.
+// polar fills in constants with which a window moves the model as one step of descent.
 func (u *filler) polar() {
 	p := &u.Polar
 	fill(u, "polar.delta", &p.Delta, 10)
@@ -91,7 +91,7 @@ func (u *filler) polar() {
 	if p.Obfuscation != "multiplicative" {
 		fill(u, "polar.additive", &p.Additive, rounded(5*u.Clip))
 	}
-	// A little below what the ball has room for, so that no rounding goes beyond.
+	// A little less than the ball has room for, so that rounding never leaves the ball.
 	fill(u, "polar.box", &p.Box, rounded(0.9*u.Radius/math.Sqrt(float64(max(1, u.Dimension())))))
 }
 
@@ -121,15 +121,15 @@ func (c *checker) polar(t *Task) {
 	c.check(!(p.Box*math.Sqrt(float64(t.Dimension())) > t.Radius), "polar.box", "must be at most radius/sqrt(coordinates), or models leave the ball")
 }
 
-// window numbers the windows of Delta steps from 1, as the consensus rounds that
-// end them; 0 before the first step.
+// window returns the number of a step's window, from 1; it is also the number of the
+// consensus round that ends the window. It is 0 before the first step.
 func (p *Polar) window(step uint64) uint64 {
 	delta := uint64(p.Delta)
 	return (step + delta - 1) / delta
 }
 
-// newPolar returns a server or a client of learner polar, as the task says of
-// Self.
+// newPolar returns a server or a client of learner polar, depending on whether the task
+// lists Self as a server.
 func newPolar(c Config) (Agent, error) {
 	if c.Masks == nil {
 		return nil, errors.New("learner: Masks is required by learner polar, a cryptographic source")
@@ -143,9 +143,9 @@ func newPolar(c Config) (Agent, error) {
 	return newPolarClient(c)
 }
 
-// polarMessages: servers broadcast models, the last of them after the last round,
-// clients send gradients to servers, and servers send masks and masked states to
-// one another.
+// polarMessages returns the rules of learner polar: servers broadcast models, the last
+// of them after the last round; clients send gradients to servers; servers send masks
+// and masked states to one another.
 func (t *Task) polarMessages(self ID) Rules {
 	server := func(id ID) bool { return slices.Contains(t.Polar.Servers, string(id)) }
 	client := func(id ID) bool { return !server(id) }
@@ -166,8 +166,9 @@ func (t *Task) polarMessages(self ID) Rules {
 	}
 }
 
-// obfuscatedNorm bounds an obfuscated gradient W g + d (BUC of Gade and Vaidya), g
-// with the regulariser's share at a model in the ball. Noise inside it has no bound.
+// obfuscatedNorm bounds an obfuscated gradient W g + d (BUC of Gade and Vaidya), where
+// g includes the regulariser at a model in the ball. If g has noise in it, there is no
+// bound.
 func (t *Task) obfuscatedNorm() float64 {
 	if t.Polar.Private {
 		return math.Inf(1)
@@ -176,8 +177,8 @@ func (t *Task) obfuscatedNorm() float64 {
 	return t.Polar.Bound*gradient + t.Polar.Additive
 }
 
-// checkVector is what every vector that arrives must satisfy: its numbers are so
-// far from overflow that no sum of them is.
+// checkVector reports whether a received vector has the right length and numbers so
+// small that no sum of them overflows.
 func checkVector(m *Message, dimension int) bool {
 	return len(m.Real) == dimension && finite(m.Real) && floats.Norm(m.Real, math.Inf(1)) <= largest && m.Round >= 1 && m.Round <= maxStep
 }

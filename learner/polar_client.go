@@ -12,8 +12,8 @@ import (
 	"p2pnode/privacy"
 )
 
-// newPolarClient returns a client of learner polar: it answers the servers' models
-// with obfuscated gradients and says nothing of its own accord.
+// newPolarClient returns a client of learner polar: it answers the servers' models with
+// obfuscated gradients, and sends nothing else.
 func newPolarClient(c Config) (Agent, error) {
 	p := &polarClient{
 		task: c.Task, loss: c.Task.loss(), self: c.Self, policy: c.Policy, made: c.Made,
@@ -30,39 +30,39 @@ type polarClient struct {
 	self   ID
 	policy privacy.Policy
 	made   int
-	random *rand.Rand // of the obfuscation
+	random *rand.Rand // source of the obfuscation
 
 	training training
-	servers  []serverSeen // as in the task
-	first    Heard        // the model of the newest step that came first
+	servers  []serverSeen // in the order of the task
+	first    Heard        // the first model received of the newest step
 	deadline time.Duration
 
-	round uint64    // of the last release; the steps are the servers'
-	model []float64 // of the last gradient sent: public
-	asked *question // at the door; nil: none
+	round uint64    // number of the last release; the steps are counted by the servers
+	model []float64 // the model of the last gradient sent, which is public
+	asked *question // waiting for the door; nil: none
 
-	window  uint64                 // that the weights are for
-	weights [][]float64            // a row per step
-	offsets map[uint64][][]float64 // by step, until the last server got its own
+	window  uint64                 // the window that the weights are for
+	weights [][]float64            // one row for each step
+	offsets map[uint64][][]float64 // by step; deleted when the last server got its offset
 }
 
 // serverSeen is what a client knows of a server.
 type serverSeen struct {
 	live     bool
-	heard    Heard  // newest; Round is its step, 0: none
-	answered uint64 // newest step that this server needs no gradient for any more
+	heard    Heard  // the newest model; Round is its step, 0: none
+	answered uint64 // the newest step for which this server needs no more gradients
 }
 
-// question is what a query will answer.
+// question says what the answer to a query is for.
 type question struct {
 	step      uint64
-	at        []float64 // where the gradient is asked for
-	to        []int     // which servers get it
+	at        []float64 // the model at which the gradient is asked for
+	to        []int     // the servers that get it
 	mechanism privacy.Mechanism
 }
 
-// resume counts every model heard before as answered: a gradient is never released
-// twice for one step.
+// resume counts every model heard before the restart as answered, so that no gradient
+// is released twice for one step.
 func (p *polarClient) resume(s *State) error {
 	if s == nil {
 		return nil
@@ -84,7 +84,7 @@ func (p *polarClient) resume(s *State) error {
 	return nil
 }
 
-// answeredSoFar is the newest step server j can have had an answer for.
+// answeredSoFar is the newest step for which server j may have had an answer.
 func (p *polarClient) answeredSoFar(j int) uint64 {
 	if p.task.Polar.Update == "basic" {
 		return p.servers[j].heard.Round
@@ -92,7 +92,7 @@ func (p *polarClient) answeredSoFar(j int) uint64 {
 	return p.first.Round
 }
 
-// Neighbours implements [Agent]: it looks only at which servers are live.
+// Neighbours implements [Agent]. It only looks at which servers are live.
 func (p *polarClient) Neighbours(now time.Duration, edges []Edge) Output {
 	for j := range p.servers {
 		p.servers[j].live = slices.ContainsFunc(edges, func(e Edge) bool {
@@ -107,7 +107,7 @@ func (p *polarClient) Records(add []Record, drop []Seq) error {
 	return p.training.change(p.task, add, drop)
 }
 
-// Receive implements [Agent]: a client listens to the servers' models only.
+// Receive implements [Agent]. A client accepts only the servers' models.
 func (p *polarClient) Receive(now time.Duration, m Message) (Output, error) {
 	j := slices.Index(p.task.Polar.Servers, string(m.From))
 	switch {
@@ -120,13 +120,14 @@ func (p *polarClient) Receive(now time.Duration, m Message) (Output, error) {
 	}
 	p.servers[j].heard = Heard{Peer: m.From, Weight: 1, Round: m.Round, Model: m.Real}
 	if p.renewFirst() {
-		// A server waits Seconds for the gradient; half of that is for the way.
+		// A server waits Seconds for the gradient; half of that is left for its way.
 		p.deadline = now + seconds(p.task.Rounds.Seconds/2)
 	}
 	return p.output(now), nil
 }
 
-// renewFirst reports whether a server has begun a later step than all before.
+// renewFirst reports whether a server has begun a later step than all before, and if so
+// makes its model the first.
 func (p *polarClient) renewFirst() bool {
 	before := p.first.Round
 	for j := range p.servers {
@@ -137,8 +138,9 @@ func (p *polarClient) renewFirst() bool {
 	return p.first.Round > before
 }
 
-// believes reports whether a server can have come to that step: one window further than
-// more than few servers at most, because a window ends when all of them agree.
+// believes reports whether a server can have come to that step: at most one window
+// further than more than maxFaulty servers, because a window ends only when all servers
+// agree.
 func (p *polarClient) believes(step uint64) bool {
 	said := make([]uint64, len(p.servers))
 	for j := range p.servers {
@@ -146,7 +148,7 @@ func (p *polarClient) believes(step uint64) bool {
 	}
 	slices.SortFunc(said, func(a, b uint64) int { return cmp.Compare(b, a) })
 	polar := &p.task.Polar
-	return polar.window(step) <= polar.window(max(1, rank(said, few(len(said))+1)))+1
+	return polar.window(step) <= polar.window(max(1, rank(said, maxFaulty(len(said))+1)))+1
 }
 
 // Tick implements [Agent].
@@ -176,13 +178,13 @@ func (p *polarClient) listened() bool {
 	return slices.ContainsFunc(p.servers, func(s serverSeen) bool { return s.live })
 }
 
-// next returns the question for the newest step not answered, nil if there is none
-// yet.
+// next returns the question for the newest step without an answer, or nil if there is
+// none yet.
 func (p *polarClient) next(now time.Duration) *question {
 	if p.task.Polar.Update == "basic" {
 		for j := range p.servers {
 			s := &p.servers[j]
-			past := p.task.Polar.window(s.heard.Round) < p.window // its weights are gone
+			past := p.task.Polar.window(s.heard.Round) < p.window // the weights of past windows are deleted
 			if s.heard.Round > s.answered && !past && p.wanted(s.heard.Round) && p.believes(s.heard.Round) {
 				return &question{step: s.heard.Round, at: s.heard.Model, to: []int{j}}
 			}
@@ -203,15 +205,15 @@ func (p *polarClient) next(now time.Duration) *question {
 	return q
 }
 
-// wanted reports whether the run has that step; the model after the last is the
-// result.
+// wanted reports whether the run has that step. The model after the last step is the
+// result, and wants no gradient.
 func (p *polarClient) wanted(step uint64) bool {
 	count := p.task.Rounds.Count
 	return count == 0 || step <= uint64(count)
 }
 
-// waiting returns until when the client waits for more models of the newest step,
-// Never if it does not.
+// waiting returns the time until which the client waits for more models of the newest
+// step, or Never if it does not wait.
 func (p *polarClient) waiting(now time.Duration) time.Duration {
 	step := p.first.Round
 	if p.task.Polar.Update != "client-averaged" || step <= p.servers[0].answered || now >= p.deadline || !p.wanted(step) {
@@ -223,7 +225,7 @@ func (p *polarClient) waiting(now time.Duration) time.Duration {
 	return Never
 }
 
-// mean is that of the models heard of a step.
+// mean is the mean of the models heard of a step.
 func (p *polarClient) mean(step uint64) []float64 {
 	mean, n := make([]float64, len(p.model)), 0.0
 	for j := range p.servers {
@@ -236,9 +238,9 @@ func (p *polarClient) mean(step uint64) []float64 {
 	return mean
 }
 
-// Released implements [Agent]: the gradient of the local objective, noise from the
-// door included, with the public regulariser, obfuscated for each server. NoiseStd
-// stays 0: to tell it would tell |W|.
+// Released implements [Agent]. It obfuscates, for each server, the gradient of the
+// local objective: the door's answer with its noise, plus the public regulariser.
+// NoiseStd stays 0, because it would tell |W|.
 func (p *polarClient) Released(now time.Duration, a privacy.Answer) Output {
 	q := p.asked
 	if q == nil {

@@ -8,10 +8,10 @@ import (
 // The servers' part in the secure consensus that ends a window; mask.go has the
 // arithmetic.
 
-// otherServer is the newest another server said for a consensus.
+// otherServer holds the newest messages of another server for a consensus.
 type otherServer struct {
 	id           ID
-	mask, masked Message // Round 0: none
+	mask, masked Message // without one, its Round is 0
 }
 
 func (p *polarServer) other(id ID) (*otherServer, bool) {
@@ -41,8 +41,8 @@ func (p *polarServer) hearServer(now time.Duration, o *otherServer, m Message) e
 	return nil
 }
 
-// newestAttempt is the highest another server has begun of the consensus that goes
-// on.
+// newestAttempt is the highest attempt that another server has begun of the present
+// consensus.
 func (p *polarServer) newestAttempt() uint32 {
 	var newest uint32
 	for i := range p.others {
@@ -53,7 +53,7 @@ func (p *polarServer) newestAttempt() uint32 {
 	return newest
 }
 
-// mask begins an attempt with masks of its own.
+// mask begins an attempt and sends its masks.
 func (p *polarServer) mask(now time.Duration, attempt uint32) []Message {
 	p.deadline = p.after(now)
 	masks := p.agreeing.start(attempt, p.masks, len(p.others))
@@ -68,9 +68,9 @@ func (p *polarServer) directed(other int, kind Kind, content []uint64) Message {
 	return Message{From: p.self, To: p.others[other].id, Kind: kind, Round: p.agreeing.round, Attempt: p.agreeing.attempt, Ring: content}
 }
 
-// agree goes on with the secure consensus. An attempt that a server was lost in, or
-// another one gave up, is begun again with new masks, and always with all servers:
-// the sum over fewer beside the sum over all would show the state of the others.
+// agree continues the secure consensus. An attempt that lost a server, or that another
+// server gave up, begins again with new masks and always with all servers: the sum over
+// fewer servers, compared with the sum over all, would show the state of the others.
 func (p *polarServer) agree(now time.Duration, late bool) []Message {
 	c := p.agreeing
 	if newest := p.newestAttempt(); newest > c.attempt {

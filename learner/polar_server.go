@@ -13,9 +13,8 @@ import (
 	"p2pnode/privacy"
 )
 
-// newPolarServer returns a parameter server of learner polar. It holds no data:
-// records given to it are ignored. Its clients are those of its neighbours that
-// are no servers.
+// newPolarServer returns a parameter server of learner polar. It holds no data and
+// ignores records. Its clients are those neighbours that are not servers.
 func newPolarServer(c Config) (Agent, error) {
 	p := &polarServer{
 		task: c.Task, self: c.Self, masks: c.Masks,
@@ -37,23 +36,23 @@ func newPolarServer(c Config) (Agent, error) {
 	return p, nil
 }
 
-// polarServer is a parameter server of learner polar. It takes a step when all
-// clients it waits for were heard, or at the deadline; a client that missed the
-// deadline is not waited for until it speaks again.
+// polarServer is a parameter server of learner polar. It takes a step when it has heard
+// from all clients it waits for, or at the deadline; it does not wait for a client that
+// missed the deadline until that client sends again.
 type polarServer struct {
 	task     *Task
 	self     ID
 	masks    rand.Source
 	residues residues
 
-	others  []otherServer // as in the task
+	others  []otherServer // in the order of the task
 	clients []polarPeer   // sorted by ID
 
 	step     uint64    // of the newest model broadcast, 0 before the first
 	model    []float64 // as broadcast
 	agreeing *masking  // the consensus after that step; nil: none
-	ahead    *Message  // newest model of a server that finished a consensus this one did not
-	silent   int       // steps in a row for which nothing came
+	ahead    *Message  // newest model of a server that finished a consensus which this one did not
+	silent   int       // number of steps in a row without a gradient
 	deadline time.Duration
 }
 
@@ -61,16 +60,16 @@ type polarServer struct {
 type polarPeer struct {
 	id        ID
 	live      bool
-	late      bool                 // missed the last deadline
+	late      bool                 // it missed the last deadline
 	gradients map[uint64][]float64 // by step
 }
 
-// maxAhead is how many steps ahead of its own a server keeps gradients for: in
-// minimum-wait clients follow the fastest server.
+// maxAhead is how many steps ahead of its own a server keeps gradients for: without
+// waiting for all, clients follow the fastest server.
 const maxAhead = 16
 
-// maxSilence is how many times a server doubles its deadline while no client
-// answers. It goes on at all because the last model may have been lost.
+// maxSilence is how many times a server doubles its deadline while no client answers.
+// It continues at all because its last model may have been lost.
 const maxSilence = 6
 
 func (p *polarServer) client(id ID) (*polarPeer, bool) {
@@ -81,8 +80,8 @@ func (p *polarServer) client(id ID) (*polarPeer, bool) {
 	return &p.clients[i], true
 }
 
-// Neighbours implements [Agent]. The first client that is live starts the server,
-// one deadline later so that others can come.
+// Neighbours implements [Agent]. The first live client starts the server, one deadline
+// later so that others can join.
 func (p *polarServer) Neighbours(now time.Duration, edges []Edge) Output {
 	deserted := !p.attended()
 	var fresh []polarPeer
@@ -109,12 +108,12 @@ func (p *polarServer) after(now time.Duration) time.Duration {
 	return now + seconds(p.task.Rounds.Seconds)
 }
 
-// attended reports whether a client is there.
+// attended reports whether any client is live.
 func (p *polarServer) attended() bool {
 	return slices.ContainsFunc(p.clients, func(c polarPeer) bool { return c.live })
 }
 
-// Records implements [Agent]: servers hold no data, so these are ignored.
+// Records implements [Agent]. A server holds no data and ignores records.
 func (p *polarServer) Records([]Record, []Seq) error { return nil }
 
 // Receive implements [Agent].
@@ -139,7 +138,7 @@ func (p *polarServer) hearClient(c *polarPeer, m Message) error {
 		return ErrStale
 	}
 	if m.Round <= p.step {
-		c.late = false // it is there, if not in time
+		c.late = false // the client is there, though it was late
 	}
 	if m.Round > p.step || m.Round == p.step && p.agreeing == nil {
 		c.gradients[m.Round] = m.Real
@@ -147,11 +146,12 @@ func (p *polarServer) hearClient(c *polarPeer, m Message) error {
 	return nil
 }
 
-// hearModel notices that another server has finished a consensus this one has not,
-// after a loss or an absence. The first model after a consensus is what all
-// servers agreed on, so it is taken at once. A later one is that server's own, and
-// taken at the deadline, if the better does not come. Without this server they finish one
-// consensus at most, the one that it had said its part of: who says more is not believed.
+// hearModel notices that another server has finished a consensus that this one missed
+// by a loss or an absence. The first model after a consensus is the one that all
+// servers agreed on, so it is taken at once. A later model is that server's own, and is
+// taken at the deadline if no agreed one arrives. Without this server the others can
+// finish one consensus at most, for which this one had already sent its part. A server
+// that claims more is not believed.
 func (p *polarServer) hearModel(now time.Duration, m Message) error {
 	window, agreed := p.task.Polar.window(m.Round), (m.Round-1)%uint64(p.task.Polar.Delta) == 0
 	own := p.task.Polar.window(max(1, p.step))
@@ -173,7 +173,7 @@ func (p *polarServer) Tick(now time.Duration) Output {
 	return p.output(p.advance(now))
 }
 
-// output arms the timer: not when the run is over, and not while nobody is there.
+// output sets the timer, except when the run is over or no client is live.
 func (p *polarServer) output(send []Message) Output {
 	if p.over() || p.agreeing == nil && p.ahead == nil && !p.attended() {
 		return Output{Send: send, Next: Never}
@@ -187,7 +187,7 @@ func (p *polarServer) over() bool {
 	return count > 0 && p.step > uint64(count)
 }
 
-// advance goes as far as what was heard and the clock allow.
+// advance makes all steps that the received messages and the clock allow.
 func (p *polarServer) advance(now time.Duration) []Message {
 	var send []Message
 	for !p.over() {
@@ -211,7 +211,7 @@ func (p *polarServer) advance(now time.Duration) []Message {
 	return send
 }
 
-// publish makes model the one of a step, and forgets what is older.
+// publish makes model that of a step, and forgets older gradients.
 func (p *polarServer) publish(now time.Duration, step uint64, model []float64) []Message {
 	p.step, p.model, p.agreeing, p.ahead = step, slices.Clone(model), nil, nil
 	p.deadline = now + seconds(p.task.Rounds.Seconds)<<min(p.silent, maxSilence)
@@ -225,8 +225,8 @@ func (p *polarServer) publish(now time.Duration, step uint64, model []float64) [
 	return []Message{{From: p.self, Kind: KindModel, Round: step, Real: p.model}}
 }
 
-// complete reports whether every client that is waited for was heard. If that is
-// none, a gradient of a later step shows that for this one nothing will come.
+// complete reports whether all clients that the server waits for were heard. If it
+// waits for none, a gradient for a later step shows that none will come for this one.
 func (p *polarServer) complete() bool {
 	heard := false
 	for i := range p.clients {
@@ -239,9 +239,9 @@ func (p *polarServer) complete() bool {
 	return heard
 }
 
-// descend is the step x^J <- Proj_X(x^J - a_k sum_h g^{J,h}) with the gradients that
-// came, and after the last of a window the consensus. A server that was away skips
-// the rest of a window that the others have finished.
+// descend takes the step x^J <- Proj_X(x^J - a_k sum_h g^{J,h}) with the gradients that
+// came, and begins the consensus after the last step of a window. A server that was
+// away skips the rest of a window that the others have finished.
 func (p *polarServer) descend(now time.Duration) []Message {
 	constants := &p.task.Polar
 	window := constants.window(p.step)
@@ -274,15 +274,15 @@ func (p *polarServer) descend(now time.Duration) []Message {
 	return p.mask(now, p.newestAttempt())
 }
 
-// Released implements [Agent]: a server asks for nothing.
+// Released implements [Agent]. A server never asks for a release.
 func (p *polarServer) Released(time.Duration, privacy.Answer) Output {
 	return p.output(nil)
 }
 
-// State implements [Agent]: the newest model broadcast, and no masks. A server that
-// was killed in a consensus goes on without its last step. If the others finished
-// it before, one of them broadcasts the result, and the server takes that: its two
-// states are not both in a sum unless that is lost too.
+// State implements [Agent]. It has the newest model broadcast, and no masks. A server
+// killed during a consensus goes on without its last step. If the others finished the
+// consensus before, one of them broadcasts the result and the server takes that. Only
+// if this is lost too can two of its states both be in a sum.
 func (p *polarServer) State() State {
 	return State{Round: p.step, Model: slices.Clone(p.model)}
 }

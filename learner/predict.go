@@ -6,10 +6,10 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Predict returns the prediction of the model theta at the encoded features x. Of a
-// number it is a value in [Min, Max], in the units of the target; of two classes the
-// probability of +1 or, for a loss without probabilities, +1, -1 or, undecided, 0; of
-// more classes the number of the likeliest.
+// Predict returns the prediction of the model theta at the encoded features x. For a
+// number it is a value in [Min, Max], in the units of the target. For two classes it is
+// the probability of +1 or, for a loss without probabilities, +1, -1 or, undecided, 0.
+// For more classes it is the number of the most likely one.
 func (t *Task) Predict(theta, x []float64) float64 {
 	switch k := t.lossKind(); {
 	case k.target == classTarget:
@@ -22,13 +22,14 @@ func (t *Task) Predict(theta, x []float64) float64 {
 	return t.inRange(floats.Dot(theta, x))
 }
 
-// inRange is what a score predicts of a number, in the units of the target.
+// inRange converts a score to a predicted number, in the units of the target.
 func (t *Task) inRange(z float64) float64 {
 	return min(max(z+t.Target.Center, t.Target.Min), t.Target.Max)
 }
 
-// HasProbabilities reports whether the task's loss gives each class a probability. A
-// number has none, nor has a score that is no log odds, as that of the hinge loss.
+// HasProbabilities reports whether the task's loss gives each class a probability.
+// Numbers have none, and neither do scores that are not log odds, such as those of the
+// hinge loss.
 func (t *Task) HasProbabilities() bool { return t.lossKind().odds }
 
 // Probabilities returns the probability of each of Target.Classes under the model
@@ -39,7 +40,7 @@ func (t *Task) Probabilities(theta, x []float64) []float64 {
 		return nil
 	case t.lossKind().target == signTarget:
 		z := floats.Dot(theta, x)
-		return []float64{sigmoid(-z), sigmoid(z)} // 1 less the other has fewer digits near 0
+		return []float64{sigmoid(-z), sigmoid(z)} // 1 minus the other would lose digits near 0
 	}
 	q := make([]float64, len(t.Target.Classes))
 	scoresOf(q, theta, x)

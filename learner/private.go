@@ -8,13 +8,13 @@ import (
 	"p2pnode/privacy"
 )
 
-// privateState is the w of diffusion that nobody but its owner knows. It lives in
-// memory only: after a restart, or when another cohort's turn has come, w goes on
-// from what is public.
+// privateState is the w of diffusion, which only its owner knows. It lives in memory
+// only: after a restart, or when another cohort's turn has come, w starts again from
+// the public model.
 //
-// How far can one record move psi = phi + v, GIVEN everything released before?
-// Let w and w' be the states of two worlds that differ in one record and have the
-// same transcript, at most D apart in l2.
+// How far can one record move psi = phi + v, GIVEN everything released before? Let w
+// and w' be the states in two worlds that differ in one record and have the same
+// transcript, and let them be at most D apart in l2.
 //
 //   - The clipped gradients are those of a convex function with a smoothness of at
 //     most L (clippedGradient), and lambda ||w||^2 adds 2 lambda: so a step multiplies
@@ -22,28 +22,28 @@ import (
 //     (Nesterov, theorem 2.1.12), which is at most 1 for mu <= 2/(L + 2 lambda).
 //   - The record itself moves the mean of m gradients by at most 2 C/m.
 //   - Given the released psi, v = psi - phi, so w = (a_kk - a_kk c) phi + public
-//     things: of the distance the share r = a_kk |1-c| is left, and projecting on
+//     things: the share r = a_kk |1-c| of the distance is left, and projecting on
 //     the ball takes none away.
 //
 // Hence D_i = q r D_{i-1} + 2 mu C/m for phi: [privacy.CarriedSensitivity], with the
-// true q and r of each round. What is released is m phi; see releaseScale.
+// true q and r of each round. The release is m phi; see releaseScale.
 //
-// With one cohort at a time, what is carried is one cohort's secret only, and it
-// pays for every release that has some of it.
+// Only one cohort is used at a time, so the state carries the secret of one cohort, and
+// that cohort pays for every release that contains some of it.
 type privateState struct {
-	w        []float64 // nil: it is the public model
+	w        []float64 // nil: the public model
 	apart    float64   // D of w, l2
 	std      float64   // of the noise in w, per coordinate
 	cohort   privacy.Cohort
-	phi      []float64 // of this round; nil: nothing was released
+	phi      []float64 // of this round; nil: no release
 	phiApart float64   // D of phi, l2
 	phiStd   float64
-	scale    float64   // of its release
+	scale    float64   // the factor of its release
 	noise    []float64 // v of this round
 	noiseStd float64
 }
 
-// wholeQuery adapts, and asks for the release of phi.
+// wholeQuery adapts and asks for the release of phi.
 func (d *diffusion) wholeQuery(planned privacy.Mechanism) *Query {
 	s, c := &d.private, d.training.oldest()
 	if s.w == nil || s.cohort != c.number {
@@ -51,7 +51,8 @@ func (d *diffusion) wholeQuery(planned privacy.Mechanism) *Query {
 	}
 	q := d.adapt(c, planned)
 	if q == nil && s.apart > 0 {
-		// The plan has no release for so much carried: what is private is let go.
+		// The plan has no release for a state that carries this much, so the private
+		// state is dropped.
 		*s = privateState{w: d.model, std: d.std, cohort: c.number}
 		q = d.adapt(c, planned)
 	}
@@ -63,7 +64,7 @@ func (d *diffusion) wholeQuery(planned privacy.Mechanism) *Query {
 	return q
 }
 
-// adapt computes phi and chooses its mechanism; nil if there is none.
+// adapt computes phi and chooses its mechanism; it returns nil if there is none.
 func (d *diffusion) adapt(c *cohort, planned privacy.Mechanism) *Query {
 	s, mu, m := &d.private, d.task.Rounds.Step, len(c.slots)
 	clip, lambda := d.task.recordClip(planned), d.task.regularisation(m)
@@ -82,7 +83,7 @@ func (d *diffusion) adapt(c *cohort, planned privacy.Mechanism) *Query {
 	return &Query{Mechanism: d.asking}
 }
 
-// wholeReleased returns psi, and keeps v.
+// wholeReleased returns psi and keeps v.
 func (d *diffusion) wholeReleased(a privacy.Answer) ([]float64, float64) {
 	s := &d.private
 	psi := make([]float64, len(a.Sum))
@@ -93,7 +94,7 @@ func (d *diffusion) wholeReleased(a privacy.Answer) ([]float64, float64) {
 	return psi, math.Hypot(s.phiStd, s.noiseStd)
 }
 
-// combine takes phi and the noise times share = a_kk c into the next w.
+// combine computes the next w from the mix, phi and the noise; share is a_kk c.
 func (s *privateState) combine(m mix, share, radius float64) {
 	if s.noise == nil {
 		*s = privateState{} // nothing was released in this round
@@ -108,14 +109,15 @@ func (s *privateState) combine(m mix, share, radius float64) {
 	s.phi, s.noise = nil, nil
 }
 
-// StateSensitivity is what a schedule assumes that learner "diffusion" carries with
-// the noise "transmit-only" or "graph-homomorphic", for releases of slots records or,
-// at 0, of a number that is not known yet. Distances are in the norm of the law.
+// StateSensitivity is what a schedule assumes that learner "diffusion" carries with the
+// noise "transmit-only" or "graph-homomorphic", for releases of slots records; slots is
+// 0 if the number is not known yet. Distances are in the norm of the law.
 //
-// It is a forecast that no guarantee rests on: a filter charges what was really
-// carried, and under a plan an agent that carries more lets it go. For r it takes 1
-// in the graph-homomorphic scheme, and in the other twice the own weight among
-// neighbours of one degree, which leaves room for rounds with edges left out.
+// It is a forecast, and no guarantee depends on it: a filter charges what was really
+// carried, and under a plan an agent that carries more drops its private state. The
+// forecast of r is 1 for the graph-homomorphic noise. For the other it is twice the own
+// weight among neighbours of equal degree, which leaves room for rounds with edges left
+// out.
 func (t *Task) StateSensitivity(law privacy.Noise, slots int) privacy.CarriedSensitivity {
 	keep := 1.0
 	if slots > 0 {
@@ -128,7 +130,7 @@ func (t *Task) StateSensitivity(law privacy.Noise, slots int) privacy.CarriedSen
 	return privacy.CarriedSensitivity{Keep: keep, Step: inNorm(law, step, t.Dimension())}
 }
 
-// contraction is q for m records, with room for normMargin in the smoothness: q
+// contraction is q for m records, with an allowance for normMargin in the smoothness: q
 // changes by at most mu L <= 2 times 2 normMargin.
 func (t *Task) contraction(m int) float64 {
 	mu := t.Rounds.Step

@@ -14,20 +14,20 @@ import (
 // Propagation holds the constants of the learner "propagation" (Bellet et al.
 // 2018, eq. 15-16): one private release, then smoothing over the graph.
 type Propagation struct {
-	// Ridge is lambda of the local fit that is released: the larger, the less one
-	// record moves it and the less noise it needs.
+	// Ridge is lambda of the local fit that is released. The larger it is, the less one
+	// record moves the fit, and the less noise the fit needs.
 	Ridge float64 `toml:"ridge"`
-	// Tolerance is how far in l2 norm the released fit may be from the exact one,
-	// and how far an agent's model moves before it tells its neighbours again.
+	// Tolerance is how far, in l2 norm, the released fit may be from the exact one. It
+	// is also how far an agent's model must move before the agent sends it again.
 	Tolerance float64 `toml:"tolerance"`
 }
 
-// Fit is the one private release of learner "propagation", which the agent goes
-// back to at every step.
+// Fit is the one private release of learner "propagation". Every step of the agent
+// starts from it.
 type Fit struct {
 	Model    Vector  // T_i^loc with its noise, inside the task's ball; length Task.Dimension
 	NoiseStd float64 // of Model, per coordinate
-	Slots    int     // records it was fitted to: m of the confidence
+	Slots    int     // number of records it was fitted to: m of the confidence
 }
 
 func propagationLearner() descriptor {
@@ -41,15 +41,14 @@ func propagationLearner() descriptor {
 	}
 }
 
-// newPropagation returns the agent of model propagation: it releases its local
-// model once, and whenever it wakes and something is new it takes the step of
-// eq. 16 from that and what it heard. The release uses up the budget of the oldest
-// cohort that has one; all later messages are public functions of what was
-// published and ask nothing. There is no second release: records that come later
-// serve the personal model only.
+// newPropagation returns the agent of model propagation. It releases its local model
+// once; at later wakes, if anything is new, it takes the step of eq. 16 from that
+// release and the models it heard. The release uses up the budget of the oldest cohort
+// that has one. All later messages are public functions of what was published and cost
+// nothing. There is no second release: later records only serve the personal model.
 //
 // An agent without a release, because it has no records or its budget is used up,
-// passes the mean of its neighbours on (c_i = 0).
+// passes on the mean of its neighbours (c_i = 0).
 func newPropagation(c Config) (Agent, error) {
 	a := &propagation{
 		task:          c.Task,
@@ -63,16 +62,17 @@ func newPropagation(c Config) (Agent, error) {
 	return a, a.resume(c.Resume)
 }
 
-// design makes the policy's next mechanism one for whole vectors. It is one
-// already when the policy is of [Task.Design].
+// design turns the policy's next mechanism into one for whole vectors. A policy from
+// [Task.Design] has such mechanisms already.
 func (a *propagation) design(p privacy.Policy, made int) (err error) {
 	if a.mechanism, a.left = p.Next(made); !a.left {
 		return nil
 	}
 	a.clip = a.task.Clip
 	if !a.mechanism.Protected() {
-		// Its grid comes from a clip, and the vector has room for 2^10 of them. It
-		// can be as long as a clip for each of 2^20 slots.
+		// The grid of the mechanism comes from a clip, and a vector may be up to 2^10
+		// of them long. The released vector can be as long as a clip for each of 2^20
+		// slots.
 		a.clip = a.mechanism.Clip()
 		if a.mechanism, err = privacy.NewUnprotected(0x1p10 * a.clip); err != nil {
 			return err
@@ -90,14 +90,14 @@ type propagation struct {
 	neighbourhood
 	training training
 
-	mechanism privacy.Mechanism // of the one release
-	clip      float64           // on its gradients
-	left      bool              // the release has not been made
-	asked     bool              // it is at the door
-	fit       *Fit              // nil before it
-	estimate  *Estimate         // the fit, for the graph; nil before it and under other graph rules
+	mechanism privacy.Mechanism // that of the one release
+	clip      float64           // the bound on its gradients
+	left      bool              // the release is still to be made
+	asked     bool              // the query is waiting for the door
+	fit       *Fit              // nil before the release
+	estimate  *Estimate         // the fit, for the graph; nil before the release and under other graph rules
 
-	fresh    bool // something is new since the last step
+	fresh    bool // something has changed since the last step
 	round    uint64
 	model    []float64 // as published
 	noiseStd float64
@@ -131,8 +131,7 @@ func (a *propagation) Neighbours(now time.Duration, edges []Edge) Output {
 	return a.output(now)
 }
 
-// Records implements [Agent]. It is the next input that makes the agent look at
-// new records.
+// Records implements [Agent]. The agent looks at new records at its next input.
 func (a *propagation) Records(add []Record, drop []Seq) error {
 	return a.training.change(a.task, add, drop)
 }
@@ -144,11 +143,11 @@ func (a *propagation) Receive(now time.Duration, m Message) (Output, error) {
 	return a.output(now), err
 }
 
-// Tick implements [Agent]: a wake releases if that is still to be done, or else
-// takes a step.
+// Tick implements [Agent]. A wake makes the release if that is still to be done, or
+// else takes a step.
 func (a *propagation) Tick(now time.Duration) Output {
 	var out Output
-	if a.rings(now) && !a.asked {
+	if a.due(now) && !a.asked {
 		if a.releases() {
 			a.asked = true
 			out.Ask = a.query()
@@ -181,8 +180,7 @@ func (a *propagation) query() *Query {
 	return &Query{Round: a.round + 1, Mechanism: a.mechanism, Sums: []privacy.Sum{sum}, Passes: a.task.fitSteps(a.clip)}
 }
 
-// Released implements [Agent]. The answer is 2 m r T_i^loc with its noise; see
-// localfit.go.
+// Released implements [Agent]. The answer is 2 m r T_i^loc with noise; see localfit.go.
 func (a *propagation) Released(now time.Duration, answer privacy.Answer) Output {
 	if !a.asked {
 		return a.output(now)
@@ -203,15 +201,16 @@ func (a *propagation) Released(now time.Duration, answer privacy.Answer) Output 
 	return Output{Send: a.step(true), Next: a.output(now).Next}
 }
 
-// step is eq. 16, and the message, if the model has moved enough to tell or a
-// release has been paid for. What was published is the agent's own state too.
+// step takes the step of eq. 16. It returns a message if the model has moved by more
+// than the tolerance, or always if always is set, as after a release. The agent goes on
+// from the published model, like everybody else.
 func (a *propagation) step(always bool) []Message {
 	a.fresh = false
 	mean, std, heard := a.mean(make([]float64, len(a.model)), a.model, a.noiseStd)
 	next, nextStd := mean, std
 	switch {
 	case a.fit == nil && !heard:
-		return nil // nothing to say
+		return nil // there is nothing to publish
 	case a.fit != nil && !heard:
 		next, nextStd = a.fit.Model, a.fit.NoiseStd
 	case a.fit != nil:
@@ -231,8 +230,9 @@ func (a *propagation) step(always bool) []Message {
 	return []Message{{From: a.self, Kind: KindModel, Round: a.round, NoiseStd: a.noiseStd, Real: a.model}}
 }
 
-// roundedSteps is how many times the rounding of a model the tolerance must be for
-// models to be rounded: else rounding alone could keep agents telling each other.
+// roundedSteps is how many times the rounding of a model must fit into the tolerance
+// before models are rounded. With a smaller tolerance, rounding alone could make agents
+// send models to each other for ever.
 const roundedSteps = 1 << 8
 
 // propagate is the step of Bellet et al. 2018, eq. 16,

@@ -22,12 +22,12 @@ func (t *Task) proxPenalty(y []float64) {
 //
 //	f(u) + ||u - x||^2 / 2g,   f the mean clipped loss of the cohort + lambda ||u||^2,
 //
-// by gradient descent from x. The problem is strongly convex with s = 1/g + 2
-// lambda and smooth with s + L, L the public smoothness of the loss, so that each
-// step of 2/(2s + L) takes the distance from the solution to at most L/(2s + L) of
-// what it was (Nesterov, theorem 2.1.15). The solution is x - g grad f(u), within
-// g (C + 2 lambda (radius + g C)) of x: the number of steps that certifies the
-// error follows from public things alone.
+// by gradient descent from x. The problem is strongly convex with s = 1/g + 2 lambda
+// and smooth with s + L, L the public smoothness of the loss, so that each step of
+// 2/(2s + L) reduces the distance from the solution to at most L/(2s + L) of it
+// (Nesterov, theorem 2.1.15). The solution is x - g grad f(u), within g (C + 2 lambda
+// (radius + g C)) of x. So the number of steps that guarantees the error follows from
+// public values only.
 func (t *Task) proxLoss(c *cohort, clip float64, x []float64) []float64 {
 	strong, smooth := t.proxCurvature(len(c.slots))
 	u, gradient := append([]float64(nil), x...), make([]float64, len(x))
@@ -41,12 +41,12 @@ func (t *Task) proxLoss(c *cohort, clip float64, x []float64) []float64 {
 	return u
 }
 
-// proxCurvature is s and L of proxLoss for m records.
+// proxCurvature returns s and L of proxLoss for m records.
 func (t *Task) proxCurvature(m int) (strong, smooth float64) {
 	return 1/t.Rounds.Step + 2*t.regularisation(m), t.loss().smoothness(t.FeatureNorm())
 }
 
-// proxPasses is how many steps proxLoss takes with m records. Public.
+// proxPasses is how many steps proxLoss takes with m records. It is public.
 func (t *Task) proxPasses(m int, clip float64) int {
 	reach := t.Rounds.Step * clip
 	strong, smooth := t.proxCurvature(m)
@@ -54,27 +54,27 @@ func (t *Task) proxPasses(m int, clip float64) int {
 	return proxSteps(start, proxError(reach, m), smooth/(2*strong+smooth))
 }
 
-// proxSteps is how many steps, each leaving the given share of the distance, take
-// it from start to end.
+// proxSteps is how many steps reduce a distance from start to end, if each leaves the
+// given share of it.
 func proxSteps(start, end, share float64) int {
 	return int(math.Ceil(max(0, math.Log(end/start)/math.Log(share)))) + 1
 }
 
-// proxError is the certified error of proxLoss in l2 norm, a small share of what
-// one of m records can move it, reach being g C.
+// proxError is the guaranteed error of proxLoss in l2 norm, a small share of how far
+// one of m records can move it; reach is g C.
 func proxError(reach float64, m int) float64 { return 1e-7 * reach / float64(m) }
 
 // proxDistance is how far one of m records can move prox_{g f}(x) in l2: 2 g C/m, see
-// km, twice the error of the solver, and its rounding. A step of the solver rounds as
-// one of diffusion does, and all together by at most 1 + g L/2 times as much, since
-// each leaves the share L/(2s + L) of the error before.
+// km, plus twice the error of the solver, plus rounding. One step of the solver rounds
+// like a step of diffusion. All steps together round by at most 1 + g L/2 times as
+// much, because each leaves the share L/(2s + L) of the error before it.
 func (t *Task) proxDistance(clip float64, m int) float64 {
 	reach := t.Rounds.Step * clip
 	steps := 1 + t.Rounds.Step*t.loss().smoothness(t.FeatureNorm())
 	return 2*reach/float64(m) + 2*proxError(reach, m) + steps*t.rounding(m, reach)
 }
 
-// proxSensitivity is that of the schedule, for m prox_{g f}(x).
+// proxSensitivity is the sensitivity that a schedule assumes, for m prox_{g f}(x).
 func (t *Task) proxSensitivity(law privacy.Noise) privacy.CarriedSensitivity {
 	reach := t.Rounds.Step * t.Clip
 	distance := 2*reach*(1+plannedRounding) + 2*proxError(reach, 1)

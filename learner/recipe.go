@@ -9,54 +9,56 @@ import (
 	"p2pnode/learner/population"
 )
 
-// Recipe says what a private sum adds up, as a task has it in the table "sums".
+// Recipe says what a private sum adds up. A task has it in the table "sums".
 type Recipe struct {
-	// Kind is "items", what people think of each key; "mean", where a personal model
-	// starts for the squared loss; "moments", in which directions the models of people
-	// differ; or "gradient", where one starts for any loss. See package population.
+	// Kind is "items": what people think of each key; "mean": where a personal model
+	// starts, for the squared loss; "moments": in which directions people's models
+	// differ; or "gradient": where a personal model starts, for any loss. See package
+	// population.
 	Kind string `toml:"kind"`
-	// Share is of the budget of each record, in squares of the noise: the shares of all
-	// recipes add up to 1, or to less if releases are to have the rest.
+	// Share is the recipe's share of each record's budget, in squares of the noise. The
+	// shares of all recipes add up to 1, or to less if releases need the rest.
 	Share float64 `toml:"share"`
 	// Bound, Spread and Noise are constants of the kind "items", see
-	// [population.Votes]. 0: a sixth of the width of the target's range, and what
-	// follows from it.
+	// [population.Votes]. 0 stands for a sixth of the width of the target's range, or
+	// for a value derived from it.
 	Bound  float64 `toml:"bound,omitempty" json:",omitzero"`
 	Spread float64 `toml:"spread,omitempty" json:",omitzero"`
 	Noise  float64 `toml:"noise,omitempty" json:",omitzero"`
-	// Rounds is how many sums the kind "gradient" makes, which share its budget. 0: 16.
+	// Rounds is how many sums the kind "gradient" makes; they share its budget. 0: 16.
 	Rounds int `toml:"rounds,omitempty" json:",omitzero"`
 }
 
-// recipes lists what a recipe's key "kind" may say. A recipe is added by a file that
-// describes it and a line here. Nothing changes the list.
+// recipes lists the allowed values of a recipe's key "kind". To add a kind, add a file
+// that describes it and a line here. Nothing changes the list at run time.
 var recipes = [...]recipeKind{itemsRecipe(), meanRecipe(), momentsRecipe(), gradientRecipe()}
 
-// recipeKind is all that is known of a recipe.
+// recipeKind describes a kind of recipe.
 type recipeKind struct {
 	name string
 	keys bool // it adds up by the keys of the task's catalogue
-	// check checks the recipe of a task that is valid otherwise.
+	// check checks the recipe of a task that is otherwise valid.
 	check func(c *checker, key string, t *Task, r *Recipe)
 	make  func(s *Summing) summing
 }
 
-// summing is a recipe for a task: what a device adds, and what the sum says.
+// summing is a recipe for a task: it makes a device's contribution, and reads the sum.
 type summing interface {
 	// dimension is the length of a device's vector.
 	dimension() int
-	// distance bounds how far, in l2, replacing one record moves it.
+	// distance bounds how far, in l2, replacing one record moves that vector.
 	distance() float64
-	// vector is that of a device with these training records, in order, at a public
-	// model.
+	// vector is the vector of a device with these training records, in order, at a
+	// public model.
 	vector(train []Record, at []float64) []float64
-	// learn adds to what is known what the opened sum says without a device's own
-	// vector, nil of one that added nothing, which was of so many slots.
+	// learn adds to known what the opened sum says. The device's own vector, own, made
+	// from slots record slots, is taken out first; it is nil if the device added
+	// nothing.
 	learn(known *Known, o *Opened, own []float64, slots int) error
 }
 
-// Summing is a recipe of a task, ready to add up and to read. It is never changed and
-// safe for concurrent use.
+// Summing is a recipe of a task, ready to make contributions and to read sums. It never
+// changes and is safe for concurrent use.
 type Summing struct {
 	task      *Task
 	recipe    Recipe
@@ -64,8 +66,8 @@ type Summing struct {
 	summing
 }
 
-// Summing returns the task's recipe. The catalogue is that of the task's key, for
-// recipes that need it.
+// Summing returns the task's recipe r. Recipes that need a catalogue use the one of the
+// task's key.
 func (t *Task) Summing(r Recipe, catalogue *Catalogue) (*Summing, error) {
 	var c checker
 	kind := c.recipe("recipe", t, &r)
@@ -80,7 +82,7 @@ func (t *Task) Summing(r Recipe, catalogue *Catalogue) (*Summing, error) {
 	return s, nil
 }
 
-// recipe checks one and returns its kind.
+// recipe checks a recipe and returns its kind.
 func (c *checker) recipe(key string, t *Task, r *Recipe) *recipeKind {
 	for i := range recipes {
 		if recipes[i].name == r.Kind {
@@ -95,8 +97,8 @@ func (c *checker) recipe(key string, t *Task, r *Recipe) *recipeKind {
 	return &recipes[0]
 }
 
-// maxSquared is up to how many coordinates of a record their products are summed up: 64 MiB
-// for each device.
+// maxSquared is the largest number of a record's coordinates whose products can be
+// summed up: they take 64 MiB for each device.
 const maxSquared = 4094
 
 // squares checks that the products of all pairs of a record's coordinates can be summed up.
@@ -104,7 +106,7 @@ func (c *checker) squares(key string, t *Task) {
 	c.check(t.Width() <= maxSquared, key, "sums up products of pairs of coordinates, for at most %d of them, not %d; \"gradient\" takes any number", maxSquared, t.Width())
 }
 
-// recipeNames lists what a recipe's kind may be.
+// recipeNames lists the kinds of recipes.
 func recipeNames() []string {
 	names := make([]string, len(recipes))
 	for i := range recipes {
@@ -117,20 +119,20 @@ func recipeNames() []string {
 func (s *Summing) Dimension() int { return s.dimension() }
 
 // Distance bounds how far, in l2 norm, replacing one record moves what a device adds,
-// given what is public: for [privacy.Mechanism.Bounded].
+// given the public values. It is for [privacy.Mechanism.Bounded].
 func (s *Summing) Distance() float64 { return s.distance() * (1 + sumRounding) }
 
 const (
-	// maxSumRecords is how many records of a device a sum takes, the first ones.
+	// maxSumRecords is how many of a device's records a sum takes: the first ones.
 	maxSumRecords = 1 << 17
-	// sumRounding is the share by which rounding can exceed the distance. Adding up m
-	// vectors no longer than b in float64 is off by at most 2^-53 m^2 b (Higham 2002,
-	// section 4.2), in two data sets by twice that, which is below 1e-5 of a distance
-	// of at least b/2.
+	// sumRounding is the share by which rounding can exceed the distance. In float64,
+	// adding up m vectors of length at most b is off by at most 2^-53 m^2 b (Higham
+	// 2002, section 4.2). Two data sets are off by twice that, which is below 1e-5 of a
+	// distance of at least b/2.
 	sumRounding = 1e-5
 )
 
-// Rounds is how many sums the recipe makes: each at the public model that came out of
+// Rounds is how many sums the recipe makes, each at the public model that resulted from
 // the one before.
 func (s *Summing) Rounds() int {
 	if s.recipe.Kind != "gradient" {
@@ -142,40 +144,40 @@ func (s *Summing) Rounds() int {
 	return usualRounds
 }
 
-// Contribution is what a device with these records adds: a function of its training
-// records, held-out ones are skipped and those beyond 2^17, and of the public model of
-// the round, which is nil for recipes of one round. A deleted record has no X and keeps
-// its slot. The vector is private, and only noise that is calibrated to Distance may make
-// a sum of it public; how many slots there are is public.
+// Contribution returns what a device with these records adds. It is a function of the
+// training records, without held-out ones and without those beyond 2^17, and of the
+// public model of the round, which is nil for recipes of one round. A deleted record
+// has no X and keeps its slot. The vector is private: only noise calibrated to Distance
+// may make a sum of it public. The number of slots is public.
 func (s *Summing) Contribution(records []Record, at []float64) Contribution {
 	train := trainingRecords(records)
 	train = train[:min(len(train), maxSumRecords)]
 	return Contribution{Vector: s.vector(train, at), Slots: len(train)}
 }
 
-// Descent is the walk of the kind "gradient", at its start.
+// Descent returns the walk of the kind "gradient", at its start.
 func (s *Summing) Descent() *population.Descent {
 	t := s.task
 	norm := t.FeatureNorm()
 	return population.NewDescent(t.Dimension(), longStep/t.loss().smoothness(norm))
 }
 
-// Opened is a sum that was opened. It and what is in it are public.
+// Opened is an opened sum. All its content is public.
 type Opened struct {
 	*Summing
-	// Sum is of the vectors of the contributors, with noise; of the kind "gradient" the
-	// model that the last round led to.
+	// Sum is the sum of the contributors' vectors, with noise; for the kind "gradient"
+	// it is the model that the last round led to.
 	Sum []float64
-	SD  float64 // of the noise in each coordinate; 0: none
-	// Slots is how many record slots each contributor's vector was of.
+	SD  float64 // of the noise in each coordinate; 0: no noise
+	// Slots is the number of record slots of each contributor.
 	Slots []int
 }
 
-// Population is what private sums told of all people: one public object, the same for
-// everybody. It is never changed and safe for concurrent use.
+// Population is what private sums say about all people: one public object, the same for
+// everybody. It never changes and is safe for concurrent use.
 type Population struct {
 	opened []Opened
-	known  Known // of who added nothing
+	known  Known // for devices that added nothing
 }
 
 // NewPopulation reads opened sums of one task.
@@ -189,19 +191,19 @@ func NewPopulation(opened ...Opened) (*Population, error) {
 	return p, nil
 }
 
-// Contribution is what a device adds to a sum. The zero value is nothing.
+// Contribution is what a device adds to a sum. The zero value adds nothing.
 type Contribution struct {
 	Vector []float64
 	Slots  int
 }
 
-// Newcomer is the population for a device that added nothing.
+// Newcomer is the population as a device sees it that added nothing.
 func (p *Population) Newcomer() *Known { return &p.known }
 
-// Contributor is the population for a device, one contribution for each opened sum in
-// order: what it added is taken out, so that its fit does not trust its own echo. Of
-// the kind "gradient" nothing is: no round's gradients can be told from the model that
-// later ones led to.
+// Contributor is the population as a contributor sees it; own has one contribution for
+// each opened sum, in order. What the device added is taken out, so that its fit does
+// not count its own records twice. For the kind "gradient" nothing is taken out: no
+// round's gradients can be separated from the model that later ones led to.
 func (p *Population) Contributor(own ...Contribution) (*Known, error) {
 	if len(own) != len(p.opened) {
 		return nil, fmt.Errorf("learner: %d contributions to %d sums", len(own), len(p.opened))
@@ -210,7 +212,7 @@ func (p *Population) Contributor(own ...Contribution) (*Known, error) {
 }
 
 func (p *Population) without(own func(i int) Contribution) (*Known, error) {
-	k := p.known // what is not of a contributor's own is worked out once
+	k := p.known // what does not depend on the contributor is computed once
 	for i := range p.opened {
 		o, c := &p.opened[i], own(i)
 		if c.Vector != nil && len(c.Vector) != o.dimension() {
@@ -223,7 +225,7 @@ func (p *Population) without(own func(i int) Contribution) (*Known, error) {
 	return &k, nil
 }
 
-// less is the sum without a contribution.
+// less returns the sum without a contribution.
 func (o *Opened) less(own []float64) []float64 {
 	rest := slices.Clone(o.Sum)
 	for i, v := range own {
@@ -232,14 +234,14 @@ func (o *Opened) less(own []float64) []float64 {
 	return rest
 }
 
-// Known is a population as one device sees it: without what it added itself.
+// Known is a population as one device sees it: without the device's own contribution.
 type Known struct {
 	catalogue *Catalogue
 	items     *population.Items // nil: nothing is known of keys
-	own       []float64         // in the sum of items; nil: nothing
+	own       []float64         // the device's vector in the sum of items; nil: none
 	mean      []float64         // where personal models start; nil: at zero
-	// upper is U, P = U'U being the precision of personal models around the mean, less
-	// the constant's; nil: all directions are alike.
+	// upper is U with P = U'U, where P is the precision of personal models around the
+	// mean, without the constant's coordinate; nil: the same in all directions.
 	upper *mat.TriDense
 }
 

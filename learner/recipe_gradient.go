@@ -16,10 +16,12 @@ func gradientRecipe() recipeKind {
 const (
 	usualRounds  = 16
 	maxSumRounds = 256
-	// longStep is how many times longer the steps begin than what is safe for features
-	// that all point one way; they are halved where that is too long.
+	// longStep is the factor by which the first steps are longer than is safe for
+	// features that all point in one direction. Steps are halved when they prove too
+	// long.
 	longStep = 16
-	// gradientClip is the clip, as a share of the longest gradient at the model zero.
+	// gradientClip is the clip, as a share of the longest possible gradient at the
+	// model zero.
 	gradientClip = 0.3
 )
 
@@ -27,13 +29,14 @@ type gradientSumming struct{ *Summing }
 
 func (s *gradientSumming) dimension() int { return s.task.Dimension() }
 
-// clip is a share of what a record's gradient can be at the model zero.
+// clip is a share of the longest gradient that a record can have at the model zero.
 func (s *gradientSumming) clip() float64 {
 	norm := s.task.FeatureNorm()
 	return gradientClip * s.task.loss().steepness(0, s.task.labelBound()) * norm
 }
 
-// distance: replacing a record replaces one vector no longer than the clip.
+// distance is twice the clip: replacing a record replaces one vector that is at most as
+// long as the clip.
 func (s *gradientSumming) distance() float64 { return 2 * s.clip() }
 
 func (s *gradientSumming) vector(train []Record, at []float64) []float64 {

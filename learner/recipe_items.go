@@ -23,8 +23,9 @@ func itemsRecipe() recipeKind {
 	}
 }
 
-// votes are the recipe's constants. Those left out are in proportion to the width of the
-// target's range; with the five stars of movies they are what was chosen there.
+// votes returns the recipe's constants. Missing ones are in proportion to the width of
+// the target's range; for the five stars of movies they are the values that were chosen
+// there.
 func (t *Task) votes(r Recipe) population.Votes {
 	bound := cmp.Or(r.Bound, (t.Target.Max-t.Target.Min)/6)
 	square := bound * bound / (0.75 * 0.75)
@@ -42,8 +43,8 @@ func (s *itemsSumming) distance() float64 {
 	return privacy.ItemsSensitivity(s.votes.Bound, s.votes.Bound)
 }
 
-// vector leaves out records whose key is none of the catalogue's: that depends on the
-// record alone, so the distance holds.
+// vector leaves out records whose key is not in the catalogue. That depends on the
+// record alone, so the distance still holds.
 func (s *itemsSumming) vector(train []Record, _ []float64) []float64 {
 	sum := make([]float64, s.dimension())
 	for _, r := range train {

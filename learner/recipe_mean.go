@@ -7,7 +7,7 @@ import (
 	"p2pnode/privacy"
 )
 
-// meanRecipe is recipe B: one regression of everybody's records.
+// meanRecipe is recipe B: one regression over everybody's records.
 func meanRecipe() recipeKind {
 	return recipeKind{
 		name: "mean",
@@ -19,13 +19,13 @@ func meanRecipe() recipeKind {
 	}
 }
 
-// meanRidge is what [population.Regression] adds to eigenvalues, in noise of theirs. It
-// was chosen on splits of School other than those reported.
+// meanRidge is what [population.Regression] adds to eigenvalues, in units of their
+// noise. It was chosen on splits of School other than those reported.
 const meanRidge = 5
 
-// regression bounds records by what the task bounds them by anyway, and weighs their
-// second moments as much as costs nothing: up to label / (sqrt2 length) the distance is
-// that of the first moments alone.
+// regression bounds records by the bounds of the task, and weighs their second moments
+// as much as costs nothing: up to label / (sqrt2 length) the distance is that of the
+// first moments alone.
 func (t *Task) regression() population.Regression {
 	length, label := t.FeatureNorm(), t.labelBound()
 	return population.Regression{Scale: label / (math.Sqrt2 * length), Length: length, Label: label, Ridge: meanRidge, Least: 1}

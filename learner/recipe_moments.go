@@ -11,7 +11,7 @@ import (
 )
 
 // momentsRecipe is recipe C: the second moments of people's mean slopes at the model
-// zero, where the slope of a record is its features times minus half its label.
+// zero. The slope of a record is its features times minus half its label.
 func momentsRecipe() recipeKind {
 	return recipeKind{
 		name: "moments",
@@ -26,14 +26,15 @@ func momentsRecipe() recipeKind {
 // The constants of recipe C for features of norm 1; they were chosen on other seeds than
 // those reported.
 const (
-	momentsLongest = 0.6 / 2.58 // of a person's mean of label times features
+	momentsLongest = 0.6 / 2.58 // bound on the length of a person's mean of label times features
 	momentsRecords = 200
 	momentsLeast   = 10
-	// momentsGain times p^2 is by how much the squares of models are larger: with
-	// isotropic features the mean slope of a weak model theta is theta/(2p).
+	// momentsGain times p^2 is the ratio of the squares of models to the squares of
+	// slopes: with isotropic features the mean slope of a weak model theta is
+	// theta/(2p).
 	momentsGain = 11.1
-	// momentsFloor is the variance of the scores that a direction without a visible
-	// difference may give.
+	// momentsFloor is the variance of scores that a direction without a visible
+	// difference is given.
 	momentsFloor = 2. / 9
 )
 
@@ -57,8 +58,8 @@ func (s *momentsSumming) distance() float64 {
 	return privacy.MomentsSensitivity(m.Clip, m.Longest, m.Records, m.Least)
 }
 
-// vector takes all training records for slots. A deleted one has no features and counts
-// with a zero.
+// vector counts all training records as slots. A deleted record has no features and
+// counts as zero.
 func (s *momentsSumming) vector(train []Record, _ []float64) []float64 {
 	p := s.task.featureCount()
 	v := make([][]float64, len(train))

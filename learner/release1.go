@@ -7,13 +7,13 @@ import (
 	"strconv"
 )
 
-// The first release coded records otherwise: a number was clamped to its range and taken
-// as it was, and a row was scaled to norm 1 where it was longer, or always with
-// [Task.Normalise]. Its records can be told from those of today by where they are
-// stored, and are taken over by FromRelease1.
+// The first release coded records otherwise: a number was clamped to its range and not
+// scaled, and a row was scaled to norm 1 if it was longer, or always with
+// [Task.Normalise]. Its records are stored in another place than today's, and
+// FromRelease1 converts them.
 
-// errRelease1: a record of the first release cannot be coded anew, because the row
-// it was made from cannot be told from it.
+// errRelease1 says that a record of the first release cannot be coded again, because
+// its row cannot be reconstructed.
 var errRelease1 = errors.New("learner: the first release scaled a row to norm 1, and all that is left of this one are numbers, " +
 	"which do not say by how much")
 
@@ -29,11 +29,11 @@ func (t *Task) SameAsRelease1() bool {
 	return t.Normalise || t.usualNorm() == 1
 }
 
-// FromRelease1 returns the coordinates that a row has of which the first release made
-// x. What it was scaled by follows from any set or range that is not empty, whose
-// coordinate was 1; without one, a row that was not scaled is its own record, and any
-// other is errRelease1. The numbers are those of the row to within rounding, and
-// exactly those if the owner wrote them with up to 14 digits.
+// FromRelease1 converts a record's coordinates x of the first release to those of
+// today. The scale of a row follows from any set or range that is not empty, because
+// its coordinate was 1. Without one, a row that was not scaled can be read directly;
+// any other row is errRelease1. The numbers are those of the row to within rounding,
+// and exactly those if the owner wrote them with up to 14 digits.
 func (t *Task) FromRelease1(x []float64) ([]float64, error) {
 	if len(x) != t.Width() {
 		return nil, errors.New("learner: a record of the first release has the wrong length")
@@ -57,7 +57,7 @@ func (t *Task) FromRelease1(x []float64) ([]float64, error) {
 	return r.X, err
 }
 
-// scaleOfRelease1 is what the coordinates were divided by.
+// scaleOfRelease1 returns the number by which the coordinates were divided.
 func (t *Task) scaleOfRelease1(x []float64) (scale float64, ok bool) {
 	var square float64
 	for at, i := 0, 0; i < len(t.Features); i++ {
@@ -70,12 +70,13 @@ func (t *Task) scaleOfRelease1(x []float64) (scale float64, ok bool) {
 		}
 		at += f.width()
 	}
-	const sure = 1 - 1e-9 // a longer row may have been scaled to this
+	const sure = 1 - 1e-9 // a longer row may have been scaled to this norm
 	return 1, square == 0 || !t.Normalise && math.Sqrt(square) < sure
 }
 
-// rowOfRelease1 is the row, as [Task.EncodeVector] takes it, of coordinates that were
-// divided by scale; once as it comes, and once with its numbers rounded to 14 digits.
+// rowOfRelease1 returns the row, in the form that [Task.EncodeVector] takes, of
+// coordinates that were divided by scale; and the same row with its numbers rounded to
+// 14 digits.
 func (t *Task) rowOfRelease1(x []float64, scale float64) (raw, rounded []float64) {
 	for i := range t.Features {
 		f := &t.Features[i]
@@ -85,7 +86,7 @@ func (t *Task) rowOfRelease1(x []float64, scale float64) (raw, rounded []float64
 		case "number":
 			v, _ := clamp(here[0]*scale, f.Min, f.Max)
 			raw = append(raw, v)
-			v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', 14, 64), 64) // it was a number before
+			v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', 14, 64), 64) // the text was made from a number, so this cannot fail
 			rounded = append(rounded, v)
 		case "range":
 			raw = append(raw, f.inside(here))
@@ -102,7 +103,8 @@ func (t *Task) rowOfRelease1(x []float64, scale float64) (raw, rounded []float64
 	return raw, rounded
 }
 
-// inside is a number in the interval whose coordinate is not 0; NaN if there is none.
+// inside returns a number in the interval whose coordinate is not 0, or NaN if there is
+// none.
 func (f *Feature) inside(x []float64) float64 {
 	switch i := slices.IndexFunc(x, func(v float64) bool { return v != 0 }); i {
 	case -1:
@@ -114,7 +116,7 @@ func (f *Feature) inside(x []float64) float64 {
 	}
 }
 
-// release1 is how the first release coded a row.
+// release1 codes a row as the first release did.
 func (t *Task) release1(raw []float64) (x []float64) {
 	for i := range t.Features {
 		f := &t.Features[i]
@@ -125,7 +127,7 @@ func (t *Task) release1(raw []float64) (x []float64) {
 			x = append(x, v)
 			continue
 		}
-		x, _, _ = f.kind().vector(f, x, here) // sets and ranges were coded as today
+		x, _, _ = f.kind().vector(f, x, here) // sets and ranges were coded as they are today
 	}
 	scaleToUnit(x, t.Normalise)
 	return x

@@ -10,12 +10,12 @@ import (
 	"p2pnode/privacy"
 )
 
-// advance ends the round if it is over and begins the next if there is one, and
-// says what comes of it, after the messages that wait already.
+// advance ends the round if it is over and begins the next one if there is one. It
+// returns the resulting output, after the messages in send.
 func (r *rounds) advance(now time.Duration, send []Message) Output {
 	out := Output{Send: send, Next: Never}
 	for r.asked == nil {
-		p := r.standing(now)
+		p := r.progress(now)
 		if r.collecting {
 			if !r.over(now, &p) {
 				break
@@ -33,28 +33,28 @@ func (r *rounds) advance(now time.Duration, send []Message) Output {
 	return out
 }
 
-// over reports whether the round is. At a deadline before which not enough were heard it
-// goes on if that does not lead away from the others.
-func (r *rounds) over(now time.Duration, p *standing) bool {
+// over reports whether the round is over. If not enough neighbours were heard at the
+// deadline, the round goes on as long as a next round would lead away from the others.
+func (r *rounds) over(now time.Duration, p *progress) bool {
 	if p.jump > r.round+1 || r.complete(now) {
 		return true
 	}
 	if now < r.deadline {
 		return false
 	}
-	if r.astray(now, p) {
+	if r.wouldDiverge(now, p) {
 		r.deadline = r.lookAgain(now)
 		return false
 	}
 	return true
 }
 
-// complete reports whether enough were heard and nobody else is waited for. It moves the
-// deadline up to the end of its patience.
+// complete reports whether enough neighbours were heard and no other is waited for. It
+// moves the deadline to the end of the grace period, if that is earlier.
 func (r *rounds) complete(now time.Duration) bool {
 	live, heard, silent, missing := 0, 0, 0, 0
 	for i := range r.hood.edges {
-		l := r.letters[r.hood.edges[i].Peer]
+		l := r.inboxes[r.hood.edges[i].Peer]
 		if !l.member || !r.hood.edges[i].Live {
 			continue
 		}
@@ -64,51 +64,50 @@ func (r *rounds) complete(now time.Duration) bool {
 			heard++
 		}
 		switch {
-		case l.counts(), l.next != nil && l.next.Round > r.round+1: // nothing more will come
+		case l.counts(), l.next != nil && l.next.Round > r.round+1: // no more will come from it
 		case l.silent && !gone:
 			silent++
 		default:
 			missing++
 		}
 	}
-	until := r.patience.hears(now, heard, live, silent)
+	until := r.grace.hears(now, heard, live, silent)
 	r.deadline = min(r.deadline, until)
 	return until != Never && missing == 0
 }
 
-// counts reports whether both ends have heard each other, as far as this one can
-// know.
-func (l *letters) counts() bool { return l.member && l.now != nil && l.acked }
+// counts reports whether both ends have heard each other, as far as this end can know.
+func (l *inbox) counts() bool { return l.member && l.now != nil && l.acked }
 
-// begin asks the door for the round's release, or publishes the public mix if
-// there is nothing to release and a neighbour is that far. It reports whether the
+// begin asks the door for the round's release. If there is nothing to release and a
+// neighbour has begun the round, it publishes the public mix. It reports whether the
 // round has begun.
-func (r *rounds) begin(now time.Duration, p *standing, out *Output) bool {
+func (r *rounds) begin(now time.Duration, p *progress, out *Output) bool {
 	round := max(r.round+1, p.jump)
 	if round > r.task.Rounds.last() {
 		return false
 	}
 	if !r.hood.listening {
-		r.patient = 0
+		r.mayBegin = 0
 		return false
 	}
-	if r.patient == 0 {
-		// Its neighbours may be rounds ahead, or on their way: a release made now
-		// could be for nobody.
-		r.since, r.patient = now, now+r.seconds()/10
-		r.patience.begin(now)
+	if r.mayBegin == 0 {
+		// The neighbours may be rounds ahead, or still connecting: nobody might use a
+		// release made now.
+		r.since, r.mayBegin = now, now+r.seconds()/10
+		r.grace.begin(now)
 	}
-	if p.some < round && now < r.patient {
-		out.Next = r.patient
+	if p.some < round && now < r.mayBegin {
+		out.Next = r.mayBegin
 		return false
 	}
-	if p.jump < round && r.astray(now, p) {
+	if p.jump < round && r.wouldDiverge(now, p) {
 		out.Next = r.lookAgain(now)
 		return false
 	}
 	if len(out.Send) > 0 {
-		// What is said goes first: a release takes a time that depends on the records, and
-		// an acknowledgement that waited for it would tell that time.
+		// The waiting messages go first. A release takes a time that depends on the
+		// records, and an acknowledgement that waited for it would tell that time.
 		out.Next = now + headStart
 		return false
 	}
@@ -122,7 +121,7 @@ func (r *rounds) begin(now time.Duration, p *standing, out *Output) bool {
 		return false
 	}
 	if at := r.ended + r.seconds()/10; p.some < round && now < at {
-		out.Next = at // for few, who may want to go on for ever, slowly
+		out.Next = at // so that a few neighbours that go on for ever do so slowly
 		return false
 	}
 	out.Send = r.publish(now, r.model, r.std, out.Send)
@@ -148,8 +147,8 @@ func (r *rounds) Released(now time.Duration, a privacy.Answer) Output {
 	return r.advance(now, r.publish(now, model, std, nil))
 }
 
-// publish begins the round with its broadcast and acknowledges what is there
-// already.
+// publish begins the round with its broadcast, and acknowledges the models that have
+// already arrived.
 func (r *rounds) publish(now time.Duration, model []float64, std float64, send []Message) []Message {
 	model = slices.Clone(model)
 	project(model, r.task.Radius)
@@ -157,11 +156,11 @@ func (r *rounds) publish(now time.Duration, model []float64, std float64, send [
 	r.model, r.published, r.std, r.publishedStd = model, model, std, std
 	r.round, r.collecting, r.degree = r.beginning, true, 0
 	r.since, r.deadline = now, now+r.seconds()
-	r.patience.begin(now)
+	r.grace.begin(now)
 	var acks []Message
 	for i := range r.hood.edges {
 		e := &r.hood.edges[i]
-		l := r.letters[e.Peer]
+		l := r.inboxes[e.Peer]
 		l.member, l.now, l.acked = e.Live, nil, false
 		if l.next != nil && l.next.Round <= r.round {
 			if l.next.Round == r.round {
@@ -183,8 +182,8 @@ func (r *rounds) publish(now time.Duration, model []float64, std float64, send [
 	return append(send, acks...)
 }
 
-// headStart is how long a round waits to begin when something is to be said first, so
-// that it is on its way even where one processor does all.
+// headStart is how long a round waits to begin while messages go out first, so that
+// they are on their way even where one processor does everything.
 const headStart = 10 * time.Millisecond
 
 func (r *rounds) seconds() time.Duration {
@@ -193,26 +192,26 @@ func (r *rounds) seconds() time.Duration {
 
 // ack tells a neighbour that its model of this round was heard, and whether the
 // edge counted in the round before.
-func (r *rounds) ack(peer ID, l *letters) Message {
+func (r *rounds) ack(peer ID, l *inbox) Message {
 	return Message{From: r.hood.self, To: peer, Kind: KindAck, Round: r.round, Real: []float64{r.lastUse(l)}}
 }
 
 // lastUse is 1 if the edge counted here in the round before, else 0.
-func (r *rounds) lastUse(l *letters) float64 {
+func (r *rounds) lastUse(l *inbox) float64 {
 	if l.used > 0 && l.used == r.round-1 {
 		return 1
 	}
 	return 0
 }
 
-// finish combines what was heard over the edges that count.
+// finish combines the models heard over the edges that count.
 func (r *rounds) finish(now time.Duration) {
 	r.collecting, r.ended = false, now
-	r.patience.end(now)
+	r.grace.end(now)
 	m := mix{self: 1, others: make([]float64, len(r.model))}
 	radius := r.radius()
 	for i := range r.hood.edges {
-		l := r.letters[r.hood.edges[i].Peer]
+		l := r.inboxes[r.hood.edges[i].Peer]
 		if !l.member {
 			continue
 		}
@@ -227,19 +226,19 @@ func (r *rounds) finish(now time.Duration) {
 		m.self -= w
 		m.std = math.Hypot(m.std, w*l.now.NoiseStd)
 	}
-	m.self = max(0, m.self) // a rounding below, on a full graph of few
+	m.self = max(0, m.self) // rounding may make it slightly negative, on a full graph of few agents
 	r.model = slices.Clone(m.others)
 	floats.AddScaled(r.model, m.self, r.published)
 	r.std = math.Hypot(m.std, m.self*r.publishedStd)
 	r.scheme.combined(m)
 }
 
-// radius is that of ClippedGossip around what was published. Its noise stays: the mean of
-// all is the model of all, and where noise averages out.
+// radius is the radius of ClippedGossip around the published model, with its noise in
+// it: the mean of all is the model of all, in which noise averages out.
 func (r *rounds) radius() float64 {
 	r.distances = r.distances[:0]
 	for i := range r.hood.edges {
-		if l := r.letters[r.hood.edges[i].Peer]; l.counts() {
+		if l := r.inboxes[r.hood.edges[i].Peer]; l.counts() {
 			r.distances = append(r.distances, floats.Distance(l.now.Real, r.published, 2))
 		}
 	}
@@ -247,6 +246,6 @@ func (r *rounds) radius() float64 {
 }
 
 // metropolis is the weight of an edge between agents of the given degrees (the
-// Metropolis rule; Vlaski and Sayed, section 1): each end knows it, it is the same
-// at both, and all of an agent's together leave its own at least 1/(1 + degree).
+// Metropolis rule; Vlaski and Sayed, section 1): each end knows it, it is the same at
+// both, and an agent's edges together leave its own weight at least 1/(1 + degree).
 func metropolis(own, other int) float64 { return 1 / (1 + float64(max(own, other))) }

@@ -439,7 +439,7 @@ func TestRoundsTakeAnything(t *testing.T) {
 				_ = p.hear(ack(peer, near, float64(r.IntN(2))))
 			}
 			weights := 0.0
-			for _, l := range a.letters {
+			for _, l := range a.inboxes {
 				if l.counts() {
 					weights += metropolis(max(1, a.degree), l.now.Degree)
 				}

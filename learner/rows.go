@@ -9,30 +9,31 @@ import (
 	"p2pnode/privacy"
 )
 
-// Rows are records in few pieces of memory, in the order in which they were added. Kept
-// one by one, a million records of ten features take as much for their headers as for
-// what they say. The zero value has none. Not safe for concurrent use, but for
-// [Rows.Snapshot].
+// Rows are records in few pieces of memory, in the order in which they were added. A
+// million records of ten features, kept one by one, need as much memory for their
+// headers as for their content. The zero value has no records. Rows are not safe for
+// concurrent use, except for the results of [Rows.Snapshot].
 type Rows struct {
 	pieces []piece
 }
 
-// piece is some records, whose features lie one after the other. What is there is never
-// changed; only what comes after it.
+// piece holds some records, whose features lie one after the other. Its records never
+// change; new ones are appended.
 type piece struct {
 	seq    []Seq
 	cohort []privacy.Cohort
 	y      []float64
 	x      []float64
-	key    []uint64 // nil: none has one
+	key    []uint64 // nil: no record has one
 }
 
 // pieceRows is how many records a piece takes: few enough for a processor's cache, and
-// so many that what is added up piece by piece is added up as if it were in one.
+// enough that adding up piece by piece costs no more than adding up one large piece.
 const pieceRows = 1024
 
-// pieceOf is how many records of so many features a piece takes: fewer of wide ones, as a
-// piece is made at once, and whole blocks of what multiplies matrices.
+// pieceOf is how many records with so many features a piece takes. It is fewer for wide
+// ones, because a piece is allocated at once, and a multiple of the block size of
+// matrix multiplication.
 func pieceOf(width int) int {
 	const numbers, block = 1 << 20, 64
 	return min(pieceRows, max(block, numbers/max(width, 1)/block*block))
@@ -50,19 +51,21 @@ func RowsOf(records []Record) *Rows {
 	return r
 }
 
-// newPiece has room for n records of so many features.
+// newPiece returns a piece with room for n records of so many features.
 func newPiece(n, width int) piece {
 	return piece{seq: make([]Seq, 0, n), cohort: make([]privacy.Cohort, 0, n), y: make([]float64, 0, n), x: make([]float64, 0, n*width)}
 }
 
-// Add adds a copy of a record, which has as many features as the others, and returns
-// it: its X is in the rows' memory, where it stays as it is whatever becomes of them.
+// Add adds a copy of a record, which must have as many features as the others, and
+// returns it. Its X lies in the memory of the rows, and stays unchanged whatever
+// happens to them.
 func (r *Rows) Add(record Record) Record {
 	switch n := len(r.pieces); {
 	case n == 0:
 		r.pieces = append(r.pieces, piece{})
 	case len(r.pieces[n-1].y) >= pieceOf(len(record.X)):
-		// All of it at once: who keeps a record keeps every array that it was ever in.
+		// The piece is allocated at once: if it grew, a caller that keeps a record
+		// would keep every array that the record was ever in.
 		r.pieces = append(r.pieces, newPiece(pieceOf(len(record.X)), len(record.X)))
 	}
 	p := &r.pieces[len(r.pieces)-1]
@@ -103,8 +106,8 @@ func (r *Rows) Drop(drop []Seq) {
 	r.pieces = slices.DeleteFunc(r.pieces, func(p piece) bool { return len(p.y) == 0 })
 }
 
-// Snapshot returns the rows as they are now, for another goroutine for example: what is
-// added later, or dropped, changes it no more.
+// Snapshot returns the rows as they are now, for example for another goroutine: adding
+// or dropping records later does not change it.
 func (r *Rows) Snapshot() *Rows { return &Rows{slices.Clone(r.pieces)} }
 
 // Len is how many records there are.
@@ -115,7 +118,7 @@ func (r *Rows) Len() (n int) {
 	return n
 }
 
-// All returns the records in order. Their X is in the rows' memory.
+// All returns the records in order. Their X lies in the memory of the rows.
 func (r *Rows) All() iter.Seq[Record] {
 	return func(yield func(Record) bool) {
 		for i := range r.pieces {
@@ -137,7 +140,7 @@ func (r *Rows) labels() []float64 {
 	return y
 }
 
-// width is how many features a record has; of none, 0.
+// width is how many features a record has, and 0 without records.
 func (r *Rows) width() int {
 	if len(r.pieces) == 0 {
 		return 0
@@ -162,5 +165,5 @@ func (p *piece) record(i int) Record {
 	return r
 }
 
-// matrix has the features, one row a record.
+// matrix returns the features as a matrix, one row for each record.
 func (p *piece) matrix() *mat.Dense { return mat.NewDense(len(p.y), len(p.x)/len(p.y), p.x) }

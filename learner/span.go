@@ -7,23 +7,23 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// span is an orthonormal basis of a space that holds the features of every record and
-// those of every block of a prior. The pull toward the prior is the same for all
-// features, so a fit never leaves that space: whatever is at right angles to all
-// records only makes the penalty larger. With few records and many features it is far
-// smaller than the space of all models, and the fit takes time in the cube of its
-// size. The constant, whose pull is its own, stays a coordinate by itself.
+// span is an orthonormal basis of a space that contains the features of every record
+// and those of every block of a prior. The pull toward the prior is the same for all
+// features, so a fit never leaves that space: a component at right angles to all
+// records would only make the penalty larger. With few records and many features the
+// space is far smaller than that of all models, and the time of a fit grows with the
+// cube of its size. The constant, whose pull differs, stays a coordinate by itself.
 type span struct {
-	basis    *mat.Dense // one row a feature, columns are the basis
-	constant int        // coordinates after the features: 0 or 1
+	basis    *mat.Dense // one row for each feature; the columns are the basis
+	constant int        // number of coordinates after the features: 0 or 1
 }
 
-// spanNumbers bounds the numbers in a basis: 32 MB.
+// spanNumbers bounds the numbers in a basis, to 32 MB.
 const spanNumbers = 1 << 22
 
-// newSpan returns the span of the records and the prior, or nil when that is not
-// much smaller than the space of all models, or too large itself. It calls pause between pieces of the work,
-// and reports whether it was let.
+// newSpan returns the span of the records and the prior, or nil if it is not much
+// smaller than the space of all models, or is itself too large. It calls pause between
+// pieces of the work; more is false if pause stopped it.
 func (t *Task) newSpan(train *Rows, prior []float64, pause func() bool) (s *span, more bool) {
 	width, p, k, m := t.Width(), t.featureCount(), t.loss().scores(), train.Len()
 	r := m + k
@@ -44,8 +44,8 @@ func (t *Task) newSpan(train *Rows, prior []float64, pause func() bool) (s *span
 	return s, more
 }
 
-// orthonormal returns an orthonormal basis of a space that holds the columns, as many as
-// there are, and destroys them.
+// orthonormal returns an orthonormal basis of a space that contains the columns, with
+// as many vectors as there are columns. It overwrites the columns.
 func orthonormal(columns *mat.Dense, pause func() bool) (basis *mat.Dense, more bool) {
 	p, r := columns.Dims()
 	reflectors, tau := columns.RawMatrix(), make([]float64, r)
@@ -96,13 +96,13 @@ func (s *span) model(theta []float64) []float64 {
 	return s.blocks(s.basis.T(), theta, p+s.constant)
 }
 
-// outside is the model of such coordinates; of none, none.
+// outside converts a model in these coordinates back; nil stays nil.
 func (s *span) outside(theta []float64) []float64 {
 	_, r := s.basis.Dims()
 	return s.blocks(s.basis, theta, r+s.constant)
 }
 
-// blocks is by times each block of theta, which have the given width.
+// blocks multiplies each block of theta, which has the given width, by a matrix.
 func (s *span) blocks(by mat.Matrix, theta []float64, width int) []float64 {
 	var out []float64
 	for k := range len(theta) / width {
@@ -111,7 +111,7 @@ func (s *span) blocks(by mat.Matrix, theta []float64, width int) []float64 {
 	return out
 }
 
-// times is by times the features of v, followed by its constant.
+// times multiplies the features of v by a matrix and appends the constant.
 func (s *span) times(by mat.Matrix, v []float64) []float64 {
 	p := len(v) - s.constant
 	var out mat.VecDense

@@ -9,40 +9,41 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// spectrum is S where it would be too large as a matrix: its diagonal, which conditions
-// the equations, and what is known of the eigenvalues of
+// spectrum is S where the matrix would be too large: its diagonal, which is the
+// preconditioner, and what is known about the eigenvalues of
 //
 //	M = C^1/2 X X' C^1/2,   S - 2 diag(weight) = X' C X,
 //
-// which are the same but for zeros. A few steps of Lanczos' method from vectors of signs
-// give nodes and shares with which any function of M has its trace (Ubaru, Chen, Saad
-// 2017, "Fast estimation of tr(f(A)) via stochastic Lanczos quadrature"), for all weights
-// at once, since these are the same for all features. So
+// which have the same eigenvalues except for zeros. A few steps of Lanczos' method from
+// vectors of signs give nodes and shares from which the trace of any function of M can
+// be computed (Ubaru, Chen, Saad 2017, "Fast estimation of tr(f(A)) via stochastic
+// Lanczos quadrature"). This serves all weights at once, because they are the same for
+// all features. So
 //
 //	log det S - log det 2 diag(weight) = tr log(1 + M/2w),
 //	sum_j c_j x_j' S^-1 x_j            = tr M (M + 2w)^-1.
 //
-// The second is dealt out to the records as if they were at right angles to each other:
-// b_j = |x_j|^2 / (c_j |x_j|^2 + t), with t where they add up. A constant, whose weight is
-// another, is left out of M.
+// The second is divided among the records as if they were at right angles to each
+// other: b_j = |x_j|^2 / (c_j |x_j|^2 + t), with the t at which the sum is right. A
+// constant, whose weight differs, is left out of M.
 type spectrum struct {
 	parts []part
 	m, p  int
 	pause func() bool
 
 	of       []float64
-	weight   float64   // of the features
-	features int       // columns with this weight
+	weight   float64   // the weight of the features
+	features int       // number of columns with this weight
 	square   []float64 // sum_j c_j x_ji^2
-	inverse  []float64 // of S's diagonal
+	inverse  []float64 // inverse of S's diagonal
 	length   []float64 // |x_j|^2
-	nodes    []float64 // eigenvalues of M, as far as known
-	shares   []float64 // how many eigenvalues each stands for
+	nodes    []float64 // estimated eigenvalues of M
+	shares   []float64 // number of eigenvalues that each node stands for
 }
 
 const (
-	// probes is from how many vectors of signs the traces are estimated, and probeSteps how
-	// many steps are taken from each.
+	// probes is the number of vectors of signs from which the traces are estimated, and
+	// probeSteps the number of steps taken from each.
 	probes     = 4
 	probeSteps = 32
 )
@@ -73,7 +74,7 @@ func (s *spectrum) make(of, weight []float64, fresh bool) (more bool) {
 	return s.pause()
 }
 
-// measure fills square and length.
+// measure computes square and length.
 func (s *spectrum) measure() {
 	s.square, s.length = make([]float64, s.p), make([]float64, s.m)
 	for _, part := range s.parts {
@@ -87,7 +88,8 @@ func (s *spectrum) measure() {
 	}
 }
 
-// lanczos adds the nodes of one probe, with full orthogonalisation: there are few steps.
+// lanczos adds the nodes of one probe. It orthogonalises fully, because there are few
+// steps.
 func (s *spectrum) lanczos(probe uint64) (more bool) {
 	v := make([]float64, s.m)
 	for j := range v {
@@ -162,14 +164,14 @@ func (s *spectrum) apply(v []float64) []float64 {
 	return out
 }
 
-// columns are the features of a part's records.
+// columns returns the features of a part's records without the constant.
 func (s *spectrum) columns(p part) blas64.General {
 	x := p.x.RawMatrix()
 	x.Cols = s.features
 	return x
 }
 
-// trace is that of f(M), f(0) being 0.
+// trace is the trace of f(M), where f(0) must be 0.
 func (s *spectrum) trace(f func(float64) float64) (sum float64) {
 	for i, node := range s.nodes {
 		sum += s.shares[i] * f(node)
@@ -197,7 +199,7 @@ func (s *spectrum) leverages() (spread []float64, more bool) {
 		}
 		return sum
 	}
-	low, high := 0x1p-60, 0x1p60 // in units of the weight
+	low, high := 0x1p-60, 0x1p60 // in units of twice the weight
 	for range 100 {
 		if middle := math.Sqrt(low * high); sum(middle*2*s.weight) > want {
 			low = middle

@@ -15,22 +15,22 @@ type square struct {
 	m     int
 	pause func() bool
 
-	some   *mat.Dense    // room for a piece of the records
+	some   *mat.Dense    // working memory for a piece of the records
 	gram   *mat.SymDense // S without the weights
 	weight []float64
 	factor factor    // of S
-	spread []float64 // x_j' S^-1 x_j; nil: not worked out for this factor
+	spread []float64 // x_j' S^-1 x_j; nil: not computed for this factor
 }
 
 func newSquare(parts []part, m, p int, pause func() bool) *square {
 	return &square{parts: parts, m: m, pause: pause, some: mat.NewDense(min(m, pieceRecords), p, nil), gram: mat.NewSymDense(p, nil), factor: newFactor(p)}
 }
 
-// pieceRecords is how many records a piece of the work on S takes.
+// pieceRecords is how many records one piece of the work on S takes.
 const pieceRecords = 128
 
-// pieces calls do with some records after the other, and the number of the first, and
-// reports whether it was let.
+// pieces calls do for one group of records after the other, with the number of the
+// first record in it. more is false if pause stopped it.
 func (s *square) pieces(do func(from int, x *mat.Dense)) (more bool) {
 	_, p := s.gram.Dims()
 	for _, part := range s.parts {
@@ -53,7 +53,7 @@ func (s *square) make(of, weight []float64, fresh bool) (more bool) {
 	return s.factor.make(s.gram, weight, s.pause)
 }
 
-// sum fills gram.
+// sum computes gram.
 func (s *square) sum(of []float64) (more bool) {
 	s.gram.Zero()
 	return s.pieces(func(from int, x *mat.Dense) {
@@ -75,7 +75,7 @@ func (s *square) solve(v *mat.Dense) {
 	blas64.Trsm(blas.Right, blas.Trans, 1, s.factor.u, v.RawMatrix())
 }
 
-// leverages implements [conditioner]: x' S^-1 x is the square of x' U^-1.
+// leverages implements [conditioner]: x' S^-1 x is the squared length of x' U^-1.
 func (s *square) leverages() (spread []float64, more bool) {
 	if s.spread != nil {
 		return s.spread, true

@@ -7,18 +7,19 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Where a straight line is right, what a [Map] appends only gives a fit more to be wrong
-// about. So the lone fits to the records without it are rivals of all others, weighed by the
-// same evidence, and a map costs little where it does not help.
+// Where a linear model is right, the coordinates that a [Map] appends only give a fit
+// more ways to be wrong. So lone fits to the records without those coordinates compete
+// with all others, weighed by the same evidence, and a map costs little where it does
+// not help.
 
-// straight is the lone fits to records without what the task's map appends.
+// straight makes lone fits to records without the coordinates of the task's map.
 type straight struct {
 	*search
-	pad func(theta []float64) []float64 // a model of theirs as one of the task's
+	pad func(theta []float64) []float64 // converts one of its models to one of the task's
 }
 
-// besideStraight makes the straight fits of a task with a map, and reports whether it was
-// let.
+// besideStraight makes the straight fits of a task with a map. It returns false if it
+// was stopped.
 func (s *search) besideStraight(t *Task, train *Rows, yield func(PersonalModel) bool) bool {
 	if t.Map.Kind == "" || t.Local.Fixed {
 		return true
@@ -44,7 +45,7 @@ func (s *search) besideStraight(t *Task, train *Rows, yield func(PersonalModel) 
 	return !left
 }
 
-// padded is a model with d zeros more in each block, from coordinate n on.
+// padded inserts d zeros at coordinate n of each block of a model.
 func (t *Task) padded(theta []float64, n, d int) []float64 {
 	var out []float64
 	for k := range t.loss().scores() {
@@ -53,7 +54,8 @@ func (t *Task) padded(theta []float64, n, d int) []float64 {
 	return out
 }
 
-// mixed is a model that these candidates make, with what the straight fits weigh beside them.
+// mixed is the mean of a model made from these candidates and of the straight fits,
+// weighed by their evidence.
 func (f *straight) mixed(theta []float64, candidates []candidate) []float64 {
 	share := 1 / (1 + math.Exp(together(candidates)-together(f.alone)))
 	out := f.pad(f.model.Alone)
@@ -62,7 +64,7 @@ func (f *straight) mixed(theta []float64, candidates []candidate) []float64 {
 	return out
 }
 
-// together is the logarithm of what candidates weigh together; of none, of zero.
+// together is the logarithm of the candidates' total weight; -Inf for none.
 func together(candidates []candidate) float64 {
 	logWeights := []float64{math.Inf(-1)}
 	for _, c := range candidates {

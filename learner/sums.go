@@ -5,36 +5,36 @@ import (
 	"slices"
 )
 
-// Sums are the private sums of a task: what is added up, for whom, and until when. The
-// zero value: there are none.
+// Sums describes the private sums of a task: what is added up, for whom, and until
+// when. The zero value means that there are none.
 type Sums struct {
-	// Recipes are what is added up, each kind once. Their shares of each record's
-	// budget add up to 1 at most; what is left is for releases.
+	// Recipes are the sums, at most one of each kind. Their shares of each record's
+	// budget add up to 1 at most; the rest is for releases.
 	Recipes []Recipe `toml:"recipes"`
-	// Committee has the peer IDs of the members who add up, in an order that is part of
-	// the sums' names. They are believed not to work together, but for Colluding of them.
+	// Committee has the peer IDs of the members who add up. Their order is part of the
+	// sums' names. At most Colluding of them are assumed to work together.
 	Committee []string `toml:"committee"`
 	Colluding int      `toml:"colluding"` // t >= 1, of 3t+1 members at least
-	// Contributors and Records bound how many people a sum takes, and how many records
-	// of each.
+	// Contributors bounds the number of people in a sum, and Records the records of
+	// each.
 	Contributors int `toml:"contributors"`
 	Records      int `toml:"records"`
 	// Epochs is how many times each recipe is summed up. A record is in one of them, so
-	// that later records have a sum to be in.
+	// that there is a sum for later records too.
 	Epochs int `toml:"epochs"`
-	// CloseSeconds is how long after its opening an epoch takes contributions.
+	// CloseSeconds is how long an epoch accepts contributions after it opens.
 	CloseSeconds float64 `toml:"close_seconds"`
 }
 
-// Of what a task may ask of a committee.
+// Limits on what a task may ask of a committee.
 const (
 	mostMembers      = 10
 	mostContributors = 1 << 20
 	mostEpochs       = 1 << 16
 )
 
-// Share is how much of each record's budget goes into the sums, 0 to 1, in squares of
-// the noise.
+// Share is the share of each record's budget that goes into the sums, 0 to 1, in
+// squares of the noise.
 func (s *Sums) Share() float64 {
 	var total float64
 	for i := range s.Recipes {
@@ -43,19 +43,20 @@ func (s *Sums) Share() float64 {
 	return min(1, total)
 }
 
-// Widest is how many coordinates the largest of the sums has; 0: there are none. The
+// Widest is the number of coordinates of the largest sum; 0: there are no sums.
 // catalogue is that of the task's key.
 func (s *Sums) Widest(t *Task, catalogue *Catalogue) (widest int) {
 	for _, r := range s.Recipes {
-		if made, err := t.Summing(r, catalogue); err == nil { // else the task's check says why
+		if made, err := t.Summing(r, catalogue); err == nil { // if it fails, the task's check says why
 			widest = max(widest, made.Dimension())
 		}
 	}
 	return widest
 }
 
-// SumsCatalogue is the SHA-256, in hexadecimal, of the file that lists the keys that the
-// task sums up by; "" if it sums up by none, or by buckets.
+// SumsCatalogue is the SHA-256, in hexadecimal, of the file that lists the keys by
+// which the task sums up; "" if it does not sum up by keys, or if it sums up by
+// buckets.
 func (t *Task) SumsCatalogue() string {
 	key := t.key()
 	byKey := slices.ContainsFunc(t.Sums.Recipes, func(r Recipe) bool {
@@ -76,7 +77,7 @@ func (c *checker) sums(t *Task) {
 		return
 	}
 	var shares float64
-	sound := len(c.faults) == 0 // recipes are checked against a task that makes sense
+	sound := len(c.faults) == 0 // recipes can only be checked against a task that is otherwise sound
 	for i := range s.Recipes {
 		r := &s.Recipes[i]
 		key := fmt.Sprintf("sums.recipes[%d]", i)
@@ -98,7 +99,7 @@ func (c *checker) sums(t *Task) {
 	c.positive("sums.close_seconds", s.CloseSeconds)
 }
 
-// committee checks who adds up.
+// committee checks the members of the committee.
 func (c *checker) committee(s *Sums) {
 	members, t := len(s.Committee), s.Colluding
 	c.check(t >= 1 && members >= 3*t+1 && members <= mostMembers, "sums.committee",

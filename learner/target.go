@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Classifies reports whether the target is one of two or more classes; else it
-// is a number.
+// Classifies reports whether the target is one of two or more classes instead of a
+// number.
 func (t *Task) Classifies() bool { return t.lossKind().target != numberTarget }
 
-// encodeTarget is Y of the target's cell.
+// encodeTarget returns Y for the target's cell.
 func (t *Task) encodeTarget(text string) (float64, Note, error) {
 	if k := slices.Index(t.Target.Classes, text); k >= 0 {
 		return t.classLabel(k), Taken, nil
@@ -29,7 +29,7 @@ func (t *Task) encodeTarget(text string) (float64, Note, error) {
 	return t.encodeLabel(v)
 }
 
-// encodeLabel is Y of the target's value; see [Task.EncodeExample].
+// encodeLabel returns Y for the target's value; see [Task.EncodeExample].
 func (t *Task) encodeLabel(v float64) (float64, Note, error) {
 	bad := func(format string, args ...any) error { return badNumber(t.Target.Name, v, format, args...) }
 	switch {
@@ -51,7 +51,7 @@ func (t *Task) encodeLabel(v float64) (float64, Note, error) {
 	return 0, Taken, bad("is neither 1 nor -1 (or 0)")
 }
 
-// classLabel is Y of the class at position k.
+// classLabel returns Y for the class at position k.
 func (t *Task) classLabel(k int) float64 {
 	if t.lossKind().target == classTarget {
 		return float64(k)
@@ -59,8 +59,8 @@ func (t *Task) classLabel(k int) float64 {
 	return float64(2*k - 1)
 }
 
-// Class is the name of a record's class; "" if the target is a number or the task
-// names no classes.
+// Class returns the name of a record's class, or "" if the target is a number or the
+// task names no classes.
 func (t *Task) Class(y float64) string {
 	for k, name := range t.Target.Classes {
 		if y == t.classLabel(k) {
@@ -70,7 +70,7 @@ func (t *Task) Class(y float64) string {
 	return ""
 }
 
-// labelText is what the target's cell would say for this value, which is Y when coded.
+// labelText returns the text of the target's cell for this value; y is the coded value.
 func (t *Task) labelText(v, y float64) string {
 	if name := t.Class(y); name != "" {
 		return name

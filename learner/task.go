@@ -2,31 +2,32 @@ package learner
 
 import "math"
 
-// Task is everything the nodes of one network must agree on, and it is public.
-// Its TOML form and the hash that names the network live in package node. The hash
-// is of the JSON form, so a key that is added later is left out of that while it
-// is zero: tasks that do not use it keep their name.
+// Task is everything the nodes of one network must agree on, and it is public. Package
+// node has its TOML form and the hash that names the network. The hash is that of the
+// JSON form. A key that was added later is left out of the JSON while it is zero, so
+// tasks that do not use it keep their name.
 type Task struct {
 	Name     string    `toml:"name"`     // for people
 	Learner  string    `toml:"learner"`  // one of those that [New] makes
 	Loss     string    `toml:"loss"`     // one of those in losses.go
 	Features []Feature `toml:"features"` // in order; together they make x
 	// Normalise scales the coordinates of each record to l2 norm 1. Without it they are
-	// divided by the norm of a usual row, UsualNorm, and those of a row that still
-	// exceeds 1 are scaled down to it.
+	// divided by UsualNorm, the norm of a usual row, and then scaled down to norm 1 if
+	// they are longer.
 	Normalise bool `toml:"normalise"`
-	// UsualNorm is a public constant, > 0; 0: what the kinds of the features say, the
-	// root of 1 for each set and range and 1/3 for each number, and at least 1.
+	// UsualNorm is a public constant, > 0. 0 stands for the root of the sum of 1 for
+	// each set and range and 1/3 for each number, and at least 1.
 	UsualNorm float64 `toml:"usual_norm,omitempty" json:",omitzero"`
-	// Constant is the value of one more coordinate, appended after scaling; 0:
-	// none. A value below 1 leaves more of the clipped gradient, and a larger
-	// public step, to the features.
+	// Constant is the value of one more coordinate, appended after scaling; 0: none. A
+	// value below 1 leaves a larger part of the clipped gradient, and a larger public
+	// step, to the features.
 	Constant float64 `toml:"constant"`
-	// Map appends a public function of the coordinates to them; the zero value: none.
+	// Map appends a public function of the coordinates to them; the zero value appends
+	// nothing.
 	Map    Map    `toml:"map,omitempty" json:",omitzero"`
 	Target Target `toml:"target"`
-	// Threshold is the residual from which on the huber loss is straight, in the
-	// units of the target, > 0; 0 for other losses.
+	// Threshold is the residual beyond which the huber loss is straight, in the units
+	// of the target, > 0; 0 for other losses.
 	Threshold float64 `toml:"threshold,omitempty" json:",omitzero"`
 	// Smoothing is the width, in (0, 1], of the parabola that rounds off the kink
 	// of the hinge loss; 0 for other losses.
@@ -43,7 +44,8 @@ type Task struct {
 	Release      Release `toml:"release"`
 	Sums         Sums    `toml:"sums,omitempty" json:",omitzero"`
 
-	// Of one learner each, and of those in rounds; zero for all others.
+	// Each of these is for one learner, Rounds for all learners in rounds; zero for all
+	// others.
 	Propagation Propagation `toml:"propagation,omitempty" json:",omitzero"`
 	Rounds      Rounds      `toml:"rounds,omitempty" json:",omitzero"`
 	Diffusion   Diffusion   `toml:"diffusion,omitempty" json:",omitzero"`
@@ -51,60 +53,62 @@ type Task struct {
 	Polar       Polar       `toml:"polar,omitempty" json:",omitzero"`
 }
 
-// Feature is one column of the user's data and how it becomes coordinates.
+// Feature describes one column of the user's data and how it becomes coordinates.
 type Feature struct {
 	Name string `toml:"name"`
 	// Kind is "number" (one coordinate, [Min, Max] taken to [-1, 1]), "set" (one 0/1
-	// coordinate for each of Values, the cell lists them with "|" between), "range" (a
+	// coordinate for each of Values; the cell lists them with "|" between), "range" (a
 	// number; one 0/1 coordinate for each interval between Edges), "text" (Buckets
 	// coordinates, into which its words and their letters are hashed), "time" (a circle
 	// for each of Parts), "vector" (Length coordinates that something else computed) or
-	// "key" (the name of the one thing that the record is about: no coordinate, but what a
-	// private sum knows about the thing; see [Catalogue]). See [Task.Encode].
+	// "key" (the name of the one thing that the record is about: no coordinate, but
+	// what a private sum knows about the thing; see [Catalogue]). See [Task.Encode].
 	Kind   string    `toml:"kind"`
 	Min    float64   `toml:"min,omitempty"`
 	Max    float64   `toml:"max,omitempty"`
 	Values []string  `toml:"values,omitempty"`
 	Edges  []float64 `toml:"edges,omitempty"`
-	// Catalogue is the SHA-256 of the public file that lists the keys, in hex; and
-	// Buckets is how many lists keys are hashed into where there is no such file. A key
-	// has one of the two. Of a text Buckets is how many coordinates it has, 0: 1024.
+	// Catalogue is the SHA-256 of the public file that lists the keys, in hex. Without
+	// such a file, keys are hashed into Buckets lists. A key has one of the two. For a
+	// text, Buckets is the number of its coordinates; 0: 1024.
 	Catalogue string `toml:"catalogue,omitempty" json:",omitzero"`
 	Buckets   int    `toml:"buckets,omitempty" json:",omitzero"`
-	// Words and Letters are the shortest and the longest run of words of a text, and of
-	// letters of a word, that are counted; nil: none, or if both are nil as usual.
+	// Words holds the shortest and the longest run of words of a text that are counted,
+	// and Letters those of letters of a word; nil: none, or the usual lengths if both
+	// are nil.
 	Words   []int `toml:"words,omitempty" json:",omitzero"`
 	Letters []int `toml:"letters,omitempty" json:",omitzero"`
-	// Seed is hashed before each of them, so that a task can have other buckets.
+	// Seed is hashed before each of them, so that another task can have other buckets.
 	Seed uint32 `toml:"seed,omitempty" json:",omitzero"`
-	// Log takes the logarithm of a number to [-1, 1].
+	// Log takes the logarithm of a number, instead of the number, to [-1, 1].
 	Log bool `toml:"log,omitempty" json:",omitzero"`
-	// Parts are those of a time, of "day", "week" and "year"; nil: all three.
+	// Parts are the parts of a time, from "day", "week" and "year"; nil: all three.
 	Parts []string `toml:"parts,omitempty" json:",omitzero"`
-	// UTCOffset says how far the clocks of a time are ahead of UTC, as "+01:00"; "":
-	// they are not.
+	// UTCOffset says how far the clocks of a time are ahead of UTC, for example
+	// "+01:00"; "": not at all.
 	UTCOffset string `toml:"utc_offset,omitempty" json:",omitzero"`
 	// Length is how many numbers a vector has.
 	Length int `toml:"length,omitempty" json:",omitzero"`
-	// Scale is the l2 norm of a usual vector, by which it is divided; one that is longer
-	// is shortened to it. 0: every vector is divided by its own norm.
+	// Scale is the l2 norm of a usual vector. A vector is divided by it, and shortened
+	// to norm 1 if it is then longer. 0: every vector is divided by its own norm.
 	Scale float64 `toml:"scale,omitempty" json:",omitzero"`
 }
 
-// Target is the column to predict: a number in the range; for the multinomial loss one
-// of Classes; for the logistic loss one of two Classes or, without them, as for the hinge
-// loss, 1 or -1 (0 is read as -1).
+// Target is the column to predict. It is a number in the range; for the multinomial
+// loss, one of Classes; for the logistic loss, one of two Classes. Without Classes, and
+// for the hinge loss, it is 1 or -1 (0 is read as -1).
 type Target struct {
 	Name string `toml:"name"`
-	// Classes are the labels as the data spells them. A record's Y is the position
-	// here, from 0; of the logistic loss -1 for the first and 1 for the second.
+	// Classes are the labels as the data spells them. A record's Y is the position in
+	// this list, from 0; for the logistic loss it is -1 for the first and 1 for the
+	// second.
 	Classes []string `toml:"classes,omitempty" json:",omitzero"`
 	Min     float64  `toml:"min,omitempty"`
 	Max     float64  `toml:"max,omitempty"`
 	Center  float64  `toml:"center"` // a public constant, subtracted
 }
 
-// Graph says how neighbours are chosen and weighed, from public things only.
+// Graph says how neighbours are chosen and weighed, using only public values.
 type Graph struct {
 	// Rule is "random" (weight 1), "profile" (by the owners' public profiles) or
 	// "released" (by the nodes' estimates, see [Estimate]).
@@ -112,33 +116,33 @@ type Graph struct {
 	Degree int    `toml:"degree"` // neighbours wanted
 	// Gamma is the width of the kernel.
 	Gamma float64 `toml:"gamma,omitempty"`
-	// Kernel may say "cosine", which is how two estimates are compared anyway. It is
-	// part of what names the networks of tasks that say so.
+	// Kernel may be "cosine", which is how two estimates are compared anyway. It is
+	// kept because it is part of the name of networks whose task has it.
 	Kernel string `toml:"kernel,omitempty" json:",omitzero"`
 	// Profile is the length of a public profile under the rule "profile".
 	Profile int `toml:"profile,omitempty"`
 }
 
-// Local holds the public constants of the personal model's silent fit.
+// Local holds the public constants of the personal model's fit on the device.
 type Local struct {
-	// Eta is a guess at the pull of the weights toward the prior. The device finds
-	// its own by what its records say, near and far from it; a good guess helps those
-	// with few records.
+	// Eta is a guess at the pull of the weights toward the prior. The device finds its
+	// own by looking at its records, near the guess and far from it; a good guess helps
+	// devices with few records.
 	Eta float64 `toml:"eta"`
-	// EtaConstant is the pull of the constant's weight toward the prior when the fit
-	// is Fixed. Else that is weak: a handful of records decide it.
+	// EtaConstant is the pull of the constant's weight toward the prior if the fit is
+	// Fixed. Otherwise the pull is weak: a handful of records decide the constant.
 	EtaConstant float64 `toml:"eta_constant"`
-	// Kappa is the usual trust in the neighbours' model: the device weighs 0,
-	// half, once and twice this. More than 1 makes up for shared models that a
-	// few noisy releases have not moved all the way.
+	// Kappa is the usual trust in the neighbours' model: the device weighs 0, half,
+	// once and twice this value. More than 1 makes up for shared models that a few
+	// noisy releases have not moved all the way.
 	Kappa float64 `toml:"kappa"`
-	// Fixed takes Eta and Kappa as they are, in place of weighing others by
-	// leave-one-out: for features that were learned from the records themselves, which
-	// therefore predict records left out better than new ones.
+	// Fixed takes Eta and Kappa as they are, instead of weighing other values by
+	// leave-one-out. It is for features that were learned from the records themselves:
+	// for those, leave-one-out looks better than prediction of new records is.
 	Fixed bool `toml:"fixed,omitempty" json:",omitzero"`
 }
 
-// Release bounds what a node may choose for itself, and gives the defaults.
+// Release bounds what a node may choose for itself, and has the default choice.
 type Release struct {
 	Epsilon     float64 `toml:"epsilon"`  // default
 	Delta       float64 `toml:"delta"`    // default
@@ -163,7 +167,7 @@ func (t *Task) Width() int {
 	return n
 }
 
-// coordinates is how many of them a row makes before the map and the constant.
+// coordinates is the number of a row's coordinates before the map and the constant.
 func (t *Task) coordinates() (n int) {
 	for i := range t.Features {
 		n += t.Features[i].width()

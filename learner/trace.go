@@ -7,8 +7,8 @@ import (
 	"p2pnode/privacy"
 )
 
-// Input is one call of an [Agent] with its arguments. Exactly one of the
-// arguments below Now is used, as Call says.
+// Input is one call of an [Agent] with its arguments. Call says which one of the fields
+// below Now is used.
 type Input struct {
 	Call    Call
 	Now     time.Duration
@@ -22,7 +22,7 @@ type Input struct {
 // Call names a method of [Agent].
 type Call uint8
 
-// The inputs of an agent.
+// The calls of an agent.
 const (
 	CallNeighbours Call = iota + 1
 	CallRecords
@@ -31,7 +31,7 @@ const (
 	CallReleased
 )
 
-// Recorder is an [Agent] that passes every call on and keeps the trace. The
+// Recorder is an [Agent] that passes every call on to another and keeps the trace. The
 // trace holds records: it is for tests and must never leave the device.
 type Recorder struct {
 	Agent
@@ -52,7 +52,7 @@ func (r *Recorder) Records(add []Record, drop []Seq) error {
 
 // Receive implements [Agent].
 func (r *Recorder) Receive(now time.Duration, m Message) (Output, error) {
-	m.Real = slices.Clone(m.Real) // its memory may be used again
+	m.Real = slices.Clone(m.Real) // its memory may be reused
 	r.Trace = append(r.Trace, Input{Call: CallReceive, Now: now, Message: m})
 	return r.Agent.Receive(now, m)
 }
@@ -70,10 +70,10 @@ func (r *Recorder) Released(now time.Duration, a privacy.Answer) Output {
 	return r.Agent.Released(now, a)
 }
 
-// Replay feeds a trace into a fresh agent and returns its final state, which is
-// bit-identical to that of the agent that was recorded when both were made
-// alike (with a Schedule from the same seed) by the same binary. Inputs that
-// failed then fail again and change nothing.
+// Replay feeds a trace into a new agent and returns its final state. The state is
+// bit-identical to that of the recorded agent if both were made alike (with a Schedule
+// from the same seed) and run in the same binary. Inputs that failed then fail again
+// and change nothing.
 func Replay(a Agent, trace []Input) State {
 	for _, in := range trace {
 		switch in.Call {

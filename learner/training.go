@@ -11,15 +11,15 @@ import (
 	"p2pnode/privacy"
 )
 
-// training is the training set behind an agent: its record slots by cohort.
+// training is the training set of an agent: its record slots by cohort.
 type training struct {
-	workspace *Workspace // nil: new memory every time
+	workspace *Workspace // nil: allocate
 	cohorts   []cohort   // sorted by number
 	last      Seq
 }
 
-// cohort is a group of slots that share one budget. Once the door has refused
-// it, it is retired: it can never pay again.
+// cohort is a group of slots that share one budget. Once the door has refused it, it is
+// retired and can never pay again.
 type cohort struct {
 	number  privacy.Cohort
 	slots   []slot // sorted by seq
@@ -33,7 +33,7 @@ type slot struct {
 	y   float64
 }
 
-// change is [Agent.Records] for an agent with this training set.
+// change implements [Agent.Records] for an agent with this training set.
 func (t *training) change(task *Task, add []Record, drop []Seq) error {
 	if err := t.check(task, add); err != nil {
 		return err
@@ -43,9 +43,10 @@ func (t *training) change(task *Task, add []Record, drop []Seq) error {
 	return nil
 }
 
-// check refuses records of another form than the task's, before anything is changed.
-// One that is longer than any the task encodes is taken, as an experiment with
-// features in another unit needs it; where the norm matters see [clipper].
+// check refuses records whose form is not that of the task, before anything is changed.
+// It accepts a record that is longer than any the task encodes, because an experiment
+// with features in another unit needs such records; [clipper] checks the norm where it
+// matters.
 func (t *training) check(task *Task, add []Record) error {
 	last := t.last
 	for i := range add {
@@ -78,14 +79,14 @@ func (t *training) add(records []Record) {
 		}
 		c := &t.cohorts[i]
 		if c.slots == nil {
-			c.slots = t.workspace.newSlots(len(records))[:0] // usually all of them
+			c.slots = t.workspace.newSlots(len(records))[:0] // usually this is enough for the whole cohort
 		}
 		c.slots = append(c.slots, slot{r.Seq, flushed(r.X), flush(r.Y)})
 	}
 }
 
-// drop empties the slots of deleted records. Numbers it does not hold are
-// ignored: they were held out, or are deleted already.
+// drop empties the slots of deleted records. It ignores numbers that have no slot:
+// those records were held out, or are deleted already.
 func (t *training) drop(deleted []Seq) {
 	for _, seq := range deleted {
 		for i := range t.cohorts {
@@ -103,7 +104,7 @@ func (t *training) active() bool {
 	return slices.ContainsFunc(t.cohorts, func(c cohort) bool { return !c.retired })
 }
 
-// retire takes out of training every active cohort that is not in the answer.
+// retire removes from training every active cohort that is not among the admitted ones.
 func (t *training) retire(admitted []privacy.Cohort) {
 	for i := range t.cohorts {
 		c := &t.cohorts[i]
@@ -111,13 +112,13 @@ func (t *training) retire(admitted []privacy.Cohort) {
 	}
 }
 
-// sums is [Workspace.clippedSums] in new memory.
+// sums is [Workspace.clippedSums] in newly allocated memory.
 func (t *training) sums(l loss, m privacy.Mechanism, theta []float64) []privacy.Sum {
 	return new(Workspace).clippedSums(t, l, m, theta)
 }
 
 // finite reports whether no coordinate is infinite or not a number. A finite sum of
-// squares says so at once.
+// squares proves it quickly.
 func finite(v []float64) bool {
 	if floats.Dot(v, v) <= math.MaxFloat64 {
 		return true

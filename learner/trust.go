@@ -7,9 +7,10 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Prior is what the neighbours' shared models in a state say of the personal model: their
-// weighted mean, each clipped around the middle of all (see [centred]); or the own shared
-// model when none has been heard. It is a public function of what was released.
+// Prior is what the neighbours' shared models in a state suggest as a personal model:
+// their weighted mean, each clipped around the middle of all (see [centred]); or the
+// agent's own shared model if it has heard none. It is a public function of what was
+// released.
 func Prior(s State) []float64 {
 	if len(s.Heard) == 0 {
 		return slices.Clone(s.Model)
@@ -17,10 +18,10 @@ func Prior(s State) []float64 {
 	return centred(s.Heard)
 }
 
-// PriorFor is [Prior] of those neighbours whose models do not mislead: each is asked for
-// itself how it predicts the owner's records, which it has not seen (see [misleads]). It is
-// zero, which says nothing, if all do. Of no records it is Prior. It is a function of the
-// records and must not leave the device.
+// PriorFor is [Prior] without the neighbours whose models mislead: each model is tested
+// by itself on the owner's records, which it has not seen (see [misleads]). It is zero
+// if all mislead, and Prior without records. It is a function of the records and must
+// not leave the device.
 func PriorFor(t *Task, train *Rows, s State) []float64 {
 	if len(s.Heard) == 0 || train.Len() == 0 {
 		return Prior(s)
@@ -32,11 +33,12 @@ func PriorFor(t *Task, train *Rows, s State) []float64 {
 	return centred(heard)
 }
 
-// centred is one step of centered clipping (Karimireddy, He, Jaggi, "Learning from history
-// for Byzantine robust optimization", 2021) from the coordinates' medians, with the median
-// distance from there as the radius: half of the models move by nothing, and one that lies
-// moves the mean by no more than an honest one. Unlike in the shared step the noise in
-// the models stays: the mean of all is where it averages out.
+// centred is one step of centered clipping (Karimireddy, He, Jaggi, "Learning from
+// history for Byzantine robust optimization", 2021) from the medians of the
+// coordinates, with the median distance from there as the radius. Half of the models
+// are not moved, and a lying one moves the mean by no more than an honest one. The
+// noise in the models is kept, unlike in the shared step: it averages out in the mean
+// of all.
 func centred(heard []Heard) []float64 {
 	var total float64
 	for _, h := range heard {
@@ -47,7 +49,7 @@ func centred(heard []Heard) []float64 {
 		distances[i] = floats.Distance(h.Model, middle, 2)
 	}
 	radius := math.Inf(1)
-	if few(len(heard)) > 0 {
+	if maxFaulty(len(heard)) > 0 {
 		radius = median(slices.Clone(distances))
 	}
 	prior, kept := make([]float64, len(middle)), 0.
@@ -58,7 +60,7 @@ func centred(heard []Heard) []float64 {
 	return prior
 }
 
-// middleOf is the median of each coordinate.
+// middleOf returns the median of each coordinate.
 func middleOf(heard []Heard) []float64 {
 	middle, values := make([]float64, len(heard[0].Model)), make([]float64, len(heard))
 	for k := range middle {
@@ -71,15 +73,15 @@ func middleOf(heard []Heard) []float64 {
 	return middle
 }
 
-// surelyMisleads is the quantile of a standard normal number that one in twenty lies below.
+// surelyMisleads is the 5 % quantile of the standard normal distribution.
 const surelyMisleads = -1.645
 
-// misleads reports whether a model's scores go against the labels of records that it has not
-// seen: whether their covariance is below zero, and by more than chance makes it in one
-// case of twenty. A record says its share of it, which is what a step toward the model
-// changes of its loss from where all scores are alike; so there is nothing to
-// leave out. Noise that hides a model makes it say little, and it stays; the liar that
-// is left is one that says little, too.
+// misleads reports whether a model's scores go against the labels of records that it
+// has not seen: whether their covariance is below zero, by more than chance explains in
+// one case of twenty. A record's part of the covariance is how much a step toward the
+// model, from where all scores are alike, would change the record's loss. So no record
+// has to be left out of the fit first. A model hidden by noise shows little here and is
+// kept; a liar that is kept also shows little.
 func (t *Task) misleads(train *Rows, model []float64) bool {
 	k, m := t.loss().scores(), float64(train.Len())
 	z, means := make([]float64, k), make([]moments, k)
@@ -101,8 +103,8 @@ func (t *Task) misleads(train *Rows, model []float64) bool {
 	return sum < surelyMisleads*math.Sqrt(squares)
 }
 
-// labelOf is a label as a number to set beside score j of k: of several classes whether
-// it is that one.
+// labelOf returns a label as a number to compare with score j of k. For several classes
+// it says whether j is the label.
 func labelOf(y float64, j, k int) float64 {
 	if k > 1 {
 		return indicator(int(y) == j)

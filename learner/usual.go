@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// Keys are keys of a task as its TOML form spells them: "clip", "release.epsilon",
-// "sums.recipes[0].share".
+// Keys is a set of keys of a task, as its TOML form spells them: "clip",
+// "release.epsilon", "sums.recipes[0].share".
 type Keys map[string]bool
 
-// Expected is what is publicly expected of a network. Nothing of it may be counted in
+// Expected is what is publicly expected of a network. None of it may be counted in
 // anybody's records.
 type Expected struct {
-	Nodes   int     // that learn together; 0: unknown, and 100 are assumed
-	Records float64 // that a node learns from; 0: unknown, and 100 are assumed
+	Nodes   int     // that learn together; 0: unknown, 100 are assumed
+	Records float64 // that a node learns from; 0: unknown, 100 are assumed
 }
 
-// known is what is expected, with what is assumed where that is unknown.
+// known replaces unknown values by the assumed ones.
 func (e Expected) known() Expected {
 	const nodes, records = 100, 100
 	if e.Nodes <= 0 {
@@ -32,36 +32,37 @@ func (e Expected) known() Expected {
 }
 
 // The constants of the rule. Those of learning were chosen on validation parts of the
-// training records of School, and on MovieLens and made-up files on single folds of the
-// kind that the documentation reports.
+// training records of School, and on single folds of MovieLens and of made-up files of
+// the kind that the documentation reports.
 const (
 	usualConstant = 0.5 // the coordinate of the intercept
 	usualDegree   = 20
 	usualRadius   = 30  // in units of the target, see [Task.unit]
-	clipShare     = 0.2 // of the steepest slope of a record's loss that is not unusual
-	// bearable is how much of the records' pull the noise may be before the way is
-	// shortened for it.
+	clipShare     = 0.2 // the clip, as a share of the steepest usual slope of a record's loss
+	// bearable is how large the noise may be, as a share of the records' pull, before
+	// the steps are shortened because of it.
 	bearable = 0.25
 )
 
-// UsualDrift is how far [Task.StepWithin] lets noise go where nobody has looked at the
-// records.
+// UsualDrift is how far [Task.StepWithin] lets noise move the model if nobody has
+// looked at the records.
 const UsualDrift = 0.2
 
-// usualLoss is what the rule asks of a loss, for targets within 1 of their center.
+// usualLoss is what the rule needs to know about a loss, for targets within 1 of their
+// center.
 type usualLoss struct {
 	slope  float64 // of a usual record
 	length float64 // of a usual model
 }
 
-// Complete returns the task with the usual value for each key that is not among the said
-// ones; docs/tasks.md has the rule as a table. The values follow from what is public: the
+// Complete returns the task with the usual value for each key that is not in said;
+// docs/tasks.md shows the rule as a table. The values follow from public input: the
 // said keys, the features and the target, and what is expected of the network. Name,
-// features and target are never made up, nor what names somebody else: a committee,
-// servers. The result may still be invalid, and [Task.Validate] says why.
+// features and target are never invented, and neither are names of others: a committee,
+// servers. The result may still be invalid, and [Task.Validate] then says why.
 //
-// Equal input gives equal values on every machine, because they name a network: what is
-// more than a product is rounded to three digits.
+// Equal input gives equal values on every machine, because they name a network: any
+// value that is more than a product is rounded to three digits.
 func (t *Task) Complete(said Keys, e Expected) *Task {
 	whole := *t
 	u := filler{Task: &whole, filled: Keys{}, expected: e.known()}
@@ -76,7 +77,7 @@ func (t *Task) Complete(said Keys, e Expected) *Task {
 		u.bends()
 	}
 	if own := u.Task.learner().usual; own != nil {
-		own(&u) // before the rest, because what is filled in stays
+		own(&u) // first, because a filled key stays
 	}
 	u.learning()
 	u.release()
@@ -89,11 +90,11 @@ func (t *Task) Complete(said Keys, e Expected) *Task {
 // filler is a task that is being completed.
 type filler struct {
 	*Task
-	filled   Keys // by whoever wrote the task, or here
+	filled   Keys // by the author of the task, or by the filler
 	expected Expected
 }
 
-// fill gives a key its usual value unless it has one.
+// fill gives a key its usual value unless it has one already.
 func fill[T any](u *filler, key string, into *T, value T) {
 	if !u.filled[key] {
 		*into = value
@@ -101,14 +102,14 @@ func fill[T any](u *filler, key string, into *T, value T) {
 	}
 }
 
-// rounded is a number of three digits.
+// rounded rounds a number to three digits.
 func rounded(v float64) float64 {
 	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64)
 	return v
 }
 
-// unit is the largest that a target can be from its center, on which the constants of
-// learning rest; of classes 1.
+// unit is how far a target can be from its center, and 1 for classes. The constants of
+// learning are in this unit.
 func (t *Task) unit() float64 {
 	if t.Classifies() || !(t.Target.Min < t.Target.Max) {
 		return 1
@@ -133,7 +134,7 @@ func (u *filler) kinds() {
 	fill(u, "learner", &u.Learner, with)
 }
 
-// filledUnder reports whether a table has keys.
+// filledUnder reports whether a table has any filled key.
 func (u *filler) filledUnder(table string) bool {
 	for key := range u.filled {
 		if strings.HasPrefix(key, table+".") {
@@ -143,7 +144,7 @@ func (u *filler) filledUnder(table string) bool {
 	return false
 }
 
-// learning fills in what models are fitted and sent by.
+// learning fills in how models are fitted and sent.
 func (u *filler) learning() {
 	switch u.Loss {
 	case "huber":
@@ -152,16 +153,16 @@ func (u *filler) learning() {
 		fill(u, "smoothing", &u.Smoothing, 0.5)
 	}
 	fill(u, "mu", &u.Mu, 1)
-	fill(u, "lambda", &u.Lambda, 0.001) // small, as the personal fit has a penalty of its own
+	fill(u, "lambda", &u.Lambda, 0.001) // small, because the personal fit has a penalty of its own
 	clip := u.clipOfLoss()
 	if u.releasesVectors() && !u.staysConvex(clip) {
-		clip = u.leastConvexClip() // the guarantee of such learners needs it
+		clip = u.leastConvexClip() // the guarantee of these learners needs it
 	}
 	fill(u, "clip", &u.Clip, clip)
 	fill(u, "confidence_at", &u.ConfidenceAt, max(1, int(min(u.expected.Records, 1e9))))
 	fill(u, "cohort_size", &u.CohortSize, 100_000)
 	u.graph()
-	// The guess is twice what a personal fit takes for plausible of features as long as a
+	// The guess is twice what a personal fit finds plausible for features as long as a
 	// usual row's.
 	eta := u.loss().smoothness(1) / 16
 	fill(u, "local.eta", &u.Local.Eta, eta)
@@ -172,7 +173,7 @@ func (u *filler) learning() {
 	}
 }
 
-// clipOfLoss is a share of the steepest slope.
+// clipOfLoss is clipShare of the steepest usual slope.
 func (u *filler) clipOfLoss() float64 {
 	return rounded(clipShare * u.lossKind().usual.slope * u.unit())
 }
@@ -188,8 +189,8 @@ func (u *filler) graph() {
 	}
 }
 
-// release fills in the bounds on what a node may choose, so that they hold what is said
-// of the choice, and the choice within them.
+// release fills in the bounds on a node's choice so that they contain the said choice,
+// and the choice so that it lies within the said bounds.
 func (u *filler) release() {
 	r := &u.Release
 	fill(u, "release.max_epsilon", &r.MaxEpsilon, max(10, r.Epsilon))
@@ -202,7 +203,7 @@ func (u *filler) release() {
 	fill(u, "release.wake_seconds", &r.WakeSeconds, max(60, r.MinWake))
 }
 
-// releases is how many share the budget, within what is said of the most.
+// releases fills in how many releases share the budget, within the said bound.
 func (u *filler) releases(count int) {
 	if u.filled["release.max_releases"] {
 		count = min(count, u.Release.MaxReleases)
@@ -218,32 +219,32 @@ func (u *filler) rounds() {
 	fill(u, "rounds.step", &r.Step, u.StepWithin(u.expected, UsualDrift))
 }
 
-// LongestStep is the largest of learners in rounds that is sure to descend.
+// LongestStep is the largest step, for learners in rounds, that is sure to descend.
 func (t *Task) LongestStep() float64 {
 	return rounded(2 / (t.loss().smoothness(1) * (1 + t.Constant*t.Constant)))
 }
 
-// StepWithin is the longest step, or less where the noise of so many would be too long:
-// the nodes' mean model takes in
+// StepWithin is the longest step, or a shorter one if the noise of so many steps would
+// be too long. The nodes' mean model collects noise of length
 //
 //	step sqrt(releases p / nodes) std / records
 //
-// of it, with std that of one coordinate of one release, beside at most step releases
-// clip of what the records say. It may be as long as drift, in units of a usual model's
-// length. A budget that buys no releases leaves the longest step.
+// with std the noise of one coordinate of one release; the records move it by at most
+// step releases clip. The noise may be as long as drift, in units of a usual model's
+// length. If the budget buys no releases, StepWithin is the longest step.
 func (t *Task) StepWithin(e Expected, drift float64) float64 {
 	noise, err := t.meanNoise(e.known())
 	if err != nil {
 		return t.LongestStep()
 	}
-	// What the records can pull at most, against which the noise must not be large:
-	// else the others' model would be little else, however short the way.
+	// drowned compares the noise with the most that the records can pull. If it is
+	// large, the others' model would be little but noise, however short the steps.
 	drowned := noise / (float64(t.Release.Releases) * t.Clip)
 	length := drift * t.lossKind().usual.length * t.unit() * min(1, bearable/drowned)
 	return min(t.LongestStep(), rounded(length/noise))
 }
 
-// sums fills in the private sums of a task that says something of them.
+// sums fills in the private sums of a task that mentions them.
 func (u *filler) sums() {
 	s := &u.Sums
 	fill(u, "sums.recipes", &s.Recipes, make([]Recipe, 1))
@@ -260,9 +261,10 @@ func (u *filler) sums() {
 	fill(u, "sums.close_seconds", &s.CloseSeconds, 86_400)
 }
 
-// usualRecipe is what is summed up: votes where the records are about something with a
-// name, a regression of numbers, gradients of anything else, and of what a map makes wide:
-// a regression sums up the square of its coordinates, and is drowned by their noise.
+// usualRecipe chooses what is summed up: votes if the records are about something with
+// a name; a regression for numbers; gradients for anything else, and for numbers with a
+// map, which makes records wide: a regression sums up the square of their coordinates,
+// and noise hides it.
 func (u *filler) usualRecipe() string {
 	switch {
 	case u.numbers() && u.key() != nil:
@@ -273,7 +275,8 @@ func (u *filler) usualRecipe() string {
 	return "gradient"
 }
 
-// usualShare is all that recipes can have, or half where releases want some too.
+// usualShare is the share of each recipe: all of the budget divided among them, or half
+// of it if releases need some too.
 func (u *filler) usualShare(recipes int) float64 {
 	if u.Silent() {
 		return 1 / float64(recipes)

@@ -8,22 +8,22 @@ import (
 	"strings"
 )
 
-// MaxDimension is the most parameters a model has.
+// MaxDimension is the largest number of a model's parameters.
 const MaxDimension = 1 << 16
 
-// limits on what a task file may ask for: far beyond every use, and small
-// enough that a hostile file cannot exhaust a device.
+// Limits on what a task file may ask for: far beyond every use, and small enough that a
+// hostile file cannot exhaust a device.
 const (
-	maxClasses    = 64 // the fit keeps a square of them for each record
+	maxClasses    = 64 // the fit keeps a square matrix of this size for each record
 	maxNameLength = 256
-	maxDegree     = 100  // a node takes on twice as many, and package gossip lets a peer follow 256
-	maxProfile    = 1024 // that of package gossip
+	maxDegree     = 100  // a node accepts twice as many neighbours, and package gossip lets a peer follow 256
+	maxProfile    = 1024 // the limit of package gossip
 )
 
 // Fault is what is wrong with one key of a task.
 type Fault struct {
-	Key  string // of the TOML form, as "features[2].min"
-	Text string // what the key must be, as "must be a positive number"
+	Key  string // of the TOML form, for example "features[2].min"
+	Text string // what the key must be, for example "must be a positive number"
 }
 
 // Error implements [error].
@@ -39,13 +39,13 @@ func (t *Task) Validate() error {
 	return errors.Join(all...)
 }
 
-// Faults is all that is wrong with a task; nothing of a valid one.
+// Faults lists all that is wrong with a task; it is empty for a valid one.
 func (t *Task) Faults() []*Fault {
 	var c checker
 	c.name("name", t.Name)
 	c.loss(t)
 	c.features(t.Features)
-	if len(c.faults) == 0 { // the kinds are known, so the width is
+	if len(c.faults) == 0 { // the kinds are known, so the width is too
 		t.Map.check(&c, t.coordinates())
 		c.check(t.Dimension() > 0 && t.Dimension() <= MaxDimension, "features", "must make 1 to %d coordinates, times the classes if there are any, not %d", MaxDimension, t.Dimension())
 	}

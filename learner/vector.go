@@ -7,10 +7,10 @@ import (
 )
 
 // EncodeVector is [Task.EncodeFeatures] for data that is numbers already. raw has
-// [Task.VectorLength] numbers, column by column in the task's order: one for a number or
-// a range, NaN if it is unknown; for a set a 1 or 0 for each of its values; the number of
-// a key, NaN for none. Anything else is an error that names the column. raw is not kept.
-// The record has no cells.
+// [Task.VectorLength] numbers, column by column in the task's order: one for a number
+// or a range, NaN if it is unknown; for a set a 1 or 0 for each of its values; the
+// number of a key, NaN for none. Anything else is an error that names the column.
+// EncodeVector does not keep raw. The record has no cells.
 func (t *Task) EncodeVector(raw []float64) (r Record, err error) {
 	x := make([]float64, 0, t.Width())
 	err = t.each(raw, func(f *Feature, raw []float64) (err error) {
@@ -28,10 +28,10 @@ func (t *Task) EncodeVector(raw []float64) (r Record, err error) {
 	return r, nil
 }
 
-// EncodeExample is [Task.Encode] for numbers, as [Task.EncodeVector] takes them, and the
-// target's value: a number in the target's units, 1 or 0 (or -1) for two classes, the
-// number of the class from 0 for several. The record's cells are the texts that say
-// these numbers.
+// EncodeExample is [Task.Encode] for numbers, in the form that [Task.EncodeVector]
+// takes, and the target's value: a number in the target's units; 1 or 0 (or -1) for two
+// classes; the number of the class, from 0, for several. The record's cells are the
+// texts of these numbers.
 func (t *Task) EncodeExample(raw []float64, label float64) (Record, error) {
 	w, x := newCellWriter(t), make([]float64, 0, t.Width())
 	var r Record
@@ -94,7 +94,7 @@ func (t *Task) vectorLayout() string {
 	return fmt.Sprintf("the first is of column %q, the last of column %q", t.Features[0].Name, last.Name)
 }
 
-// numberText is the shortest text that says v; nothing for NaN.
+// numberText is the shortest text of v, and "" for NaN.
 func numberText(v float64) string {
 	if math.IsNaN(v) {
 		return ""
@@ -102,8 +102,8 @@ func numberText(v float64) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
-// scaleToUnit scales x to l2 norm 1, or only down to 1 unless always is set.
-// The zero vector stays.
+// scaleToUnit scales x to l2 norm 1, or, unless always is set, only down to 1. The zero
+// vector is unchanged.
 func scaleToUnit(x []float64, always bool) {
 	n := l2(x)
 	if n == 0 || (n <= 1 && !always) {
@@ -114,7 +114,7 @@ func scaleToUnit(x []float64, always bool) {
 	}
 }
 
-// l2 is the l2 norm of x, also where the squares would be no numbers.
+// l2 is the l2 norm of x, even if the squares of its numbers overflow or underflow.
 func l2(x []float64) (n float64) {
 	for _, v := range x {
 		n = math.Hypot(n, v)

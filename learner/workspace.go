@@ -8,24 +8,25 @@ import (
 	"p2pnode/privacy"
 )
 
-// Workspace is what agents driven by one goroutine share, so that a simulation of many
-// allocates nothing while it runs. The Ask and the Send of an [Output] lie in it: they
-// last until the next call of any agent that shares it. A task is checked when the
-// first of its agents is made, and must not change from then on. The zero value is
-// ready; not safe for concurrent use.
+// Workspace is shared by agents that one goroutine drives, so that a simulation of many
+// agents allocates nothing while it runs. The Ask and the Send of an [Output] lie in
+// it: they last until the next call of any agent that shares it. A task is checked when
+// the first of its agents is made, and must not change after that. The zero value is
+// ready to use; a workspace is not safe for concurrent use.
 type Workspace struct {
-	// Vector, if set, gives learner "personal" the memory of its next shared model,
-	// length [Task.Dimension]. It may be given out again once the agent has made
-	// another release, and none of those who were sent it can look at it any more:
-	// they took a newer one from the agent, or lost the edge, or never take it.
+	// Vector, if set, returns the memory for the next shared model of learner
+	// "personal", of length [Task.Dimension]. It may return the same memory again once
+	// the agent has made another release and no receiver of the old model can look at
+	// it any more: each has received a newer model from the agent, or lost the edge, or
+	// will never receive it.
 	Vector func() []float64
-	// Between, if set, is called at each wake of learner "personal" whenever it has done
-	// with a record or a neighbour: for a driver with a little to do all the time.
+	// Between, if set, is called at each wake of learner "personal" after each record
+	// and each neighbour. It is for a driver with small pieces of work of its own.
 	Between func()
 
 	checked        *Task
-	loss           loss      // of the checked task: one for all, which stays in the cache
-	zero           []float64 // where all agents start
+	loss           loss      // of the checked task: one for all agents, which stays in the cache
+	zero           []float64 // the model at which all agents start
 	gradient, mean []float64
 	madeUp         []float64
 	memory         privacy.Memory
@@ -39,14 +40,16 @@ type Workspace struct {
 	slots     places[slot]
 }
 
-// places is memory for what agents have, one after the other in the order in which they took
-// it: those of a simulation are too many for a cache, and each wakes in one go.
+// places allocates the things that agents own one after the other, in the order in
+// which agents ask. A simulation has too many for a cache, and what an agent reads at a
+// wake should lie together.
 type places[T any] struct {
 	free []T
-	made int // the last time, twice as many as before
+	made int // size of the last allocation; the next is twice as large
 }
 
-// leastPlaces are how many are made at first, and mostPlaces how many at last.
+// leastPlaces is the size of the first allocation, and mostPlaces that of the last
+// ones.
 const leastPlaces, mostPlaces = 64, 1 << 14
 
 // take returns memory for n things.
@@ -88,7 +91,7 @@ func (s *Workspace) newSlots(n int) []slot {
 	return s.slots.take(n)
 }
 
-// vectors returns two vectors of length p with anything in them.
+// vectors returns two vectors of length p with undefined content.
 func (s *Workspace) vectors(p int) (gradient, mean []float64) {
 	s.gradient = slices.Grow(s.gradient[:0], p)[:p]
 	s.mean = slices.Grow(s.mean[:0], p)[:p]
@@ -101,8 +104,8 @@ func (s *Workspace) between() {
 	}
 }
 
-// check is an error unless the task is valid. Without a workspace it is asked every
-// time.
+// check returns an error unless the task is valid. Without a workspace it validates the
+// task every time.
 func (s *Workspace) check(t *Task) error {
 	if s == nil {
 		return t.Validate()
@@ -117,7 +120,7 @@ func (s *Workspace) check(t *Task) error {
 	return nil
 }
 
-// lossOf is the loss of a task that was checked.
+// lossOf returns the loss of a task that was checked.
 func (s *Workspace) lossOf(t *Task) loss {
 	if s == nil {
 		return t.loss()
@@ -125,8 +128,8 @@ func (s *Workspace) lossOf(t *Task) loss {
 	return s.loss
 }
 
-// orNew returns s, or a workspace of its own for one call if it is nil: then what lies
-// in it lasts.
+// orNew returns s or, if s is nil, a new workspace for one call; then its content
+// lasts.
 func (s *Workspace) orNew() *Workspace {
 	if s == nil {
 		return new(Workspace)
@@ -134,8 +137,8 @@ func (s *Workspace) orNew() *Workspace {
 	return s
 }
 
-// zeros is the model at which agents of p parameters start: one for all, since nobody
-// changes a model.
+// zeros is the model at which agents of p parameters start. They share it, because
+// nobody changes a model.
 func (s *Workspace) zeros(p int) []float64 {
 	if s == nil {
 		return make([]float64, p)
@@ -146,7 +149,7 @@ func (s *Workspace) zeros(p int) []float64 {
 	return s.zero
 }
 
-// vector is memory for a model of p parameters.
+// vector returns memory for a model of p parameters.
 func (s *Workspace) vector(p int) []float64 {
 	if s == nil || s.Vector == nil {
 		return make([]float64, p)
@@ -154,9 +157,9 @@ func (s *Workspace) vector(p int) []float64 {
 	return s.Vector()
 }
 
-// clippedSums returns, for each active cohort, the sum of the clipped gradients of
-// its records' losses at theta. Only the data part: the regulariser is public. An empty
-// slot takes the time of a record.
+// clippedSums returns, for each active cohort, the sum of the clipped gradients of its
+// records' losses at theta. It is only the part of the data: the regulariser is public.
+// An empty slot takes as long as a record.
 func (s *Workspace) clippedSums(t *training, l loss, m privacy.Mechanism, theta []float64) []privacy.Sum {
 	gradient, _ := s.vectors(len(theta))
 	theta = flushed(theta)
@@ -180,7 +183,7 @@ func (s *Workspace) clippedSums(t *training, l loss, m privacy.Mechanism, theta 
 }
 
 // addGradient adds the clipped gradient of a slot's loss at theta to a sum. With one
-// score it is a number times the features, and need not be written anywhere.
+// score the gradient is a number times the features, so it need not be written out.
 func (s *Workspace) addGradient(sum *privacy.Sum, r *slot, l loss, theta, gradient []float64) {
 	x, y := r.x, r.y
 	if x == nil {

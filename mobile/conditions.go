@@ -9,7 +9,7 @@ import (
 	"p2pnode/node"
 )
 
-// surroundings is what the app has told of the network and the battery.
+// surroundings is what the app has said about the network and the battery.
 type surroundings struct {
 	network         int // NetNone, NetUnmetered, NetMetered
 	battery         int // percent; -1: the device has none
@@ -70,11 +70,11 @@ func (n *Node) SetNetwork(kind int, interfacesJSON, dnsServersJSON string) (err 
 	now := announced{kind, interfacesJSON, dnsServersJSON}
 	n.driver.update(func() {
 		if n.announced == now {
-			return // systems call back for less, and a node that looks again dials again
+			return // systems also call back for smaller changes, and a node that looks again dials again
 		}
 		n.announced.kind = kind
 		n.driver.around.network = kind
-		n.driver.again() // what failed in the network before may work in this one
+		n.driver.again() // what failed in the last network may work in this one
 		if err == nil {
 			n.announced = now
 			n.node.SetInterfaces(interfaces)
@@ -84,9 +84,9 @@ func (n *Node) SetNetwork(kind int, interfacesJSON, dnsServersJSON string) (err 
 	return err
 }
 
-// SetPower tells the node the state of the battery, 0 to 100 or -1 for a device
-// without one, and whether the system saves power. Until the first call it is charging.
-// If the percentage is wrong the rest counts all the same.
+// SetPower tells the node the state of the battery, 0 to 100 or -1 for a device without
+// one, and whether the system saves power. Until the first call it is charging. If the
+// percentage is wrong, the rest still takes effect.
 func (n *Node) SetPower(batteryPercent int, charging, saver bool) (err error) {
 	defer n.guard(&err)
 	leave, err := n.enter()
@@ -107,7 +107,7 @@ func (n *Node) SetPower(batteryPercent int, charging, saver bool) (err error) {
 	return err
 }
 
-// parseInterfaces reads the interfaces that an app names; nil is "ask the system".
+// parseInterfaces reads the interfaces that an app names; nil means "ask the system".
 func parseInterfaces(text string) ([]node.Interface, error) {
 	if text == "" {
 		return nil, nil
@@ -134,10 +134,10 @@ func parseInterfaces(text string) ([]node.Interface, error) {
 	return out, nil
 }
 
-// dnsPort is where a server for names listens.
+// dnsPort is the port of name servers.
 const dnsPort = 53
 
-// parseServers reads the servers that resolve names; nil is "ask the system".
+// parseServers reads the servers that resolve names; nil means "ask the system".
 func parseServers(text string) ([]netip.AddrPort, error) {
 	if text == "" {
 		return nil, nil

@@ -19,17 +19,17 @@ import (
 	"p2pnode/node/ticket"
 )
 
-// Config says where a node lives, what it learns, and when it may use the network.
-// Fields are copied by [NewNode]; what changes later has no effect.
+// Config says where a node keeps its data, what it learns, and when it may use the
+// network. [NewNode] copies the fields; later changes have no effect.
 type Config struct {
 	// DataDir is a directory of the app's own that no other program can read and no
-	// backup copies: a restored copy is refused (see docs/mobile-reference.md). It is made if
-	// it is not there.
+	// backup copies: a restored copy is refused (see docs/mobile-reference.md). NewNode
+	// makes it if it does not exist.
 	DataDir string `json:"data_dir"`
 	// Task is the text of a task file (docs/tasks.md), or the name of a built-in task.
 	Task string `json:"task"`
-	// Settings is TOML with keys of the daemon's config.toml; what it leaves out has
-	// the phone's defaults, those of the profile power = "low" and no UPnP.
+	// Settings is TOML with keys of the daemon's config.toml. Missing keys have the
+	// phone's defaults, those of the profile power = "low" without UPnP.
 	Settings string `json:"settings"`
 
 	AllowMetered      bool `json:"allow_metered"`       // take part over metered networks too; default false
@@ -39,8 +39,8 @@ type Config struct {
 
 	// QueueLimit is how many examples may wait to be written; default 1000.
 	QueueLimit int `json:"queue_limit"`
-	// MaxExamples is how many examples the node keeps, as all are held in memory;
-	// 0, the default, is what fits into 32 MiB.
+	// MaxExamples is how many examples the node keeps. All are held in memory; 0, the
+	// default, is the number that fits into 32 MiB.
 	MaxExamples int `json:"max_examples"`
 
 	LogLevel int `json:"log_level"` // LogDebug to LogOff; default LogInfo
@@ -49,10 +49,10 @@ type Config struct {
 	private           datadir.PrivateNetwork
 	catalogue         []byte
 	ticket            *ticket.Ticket // nil: none
-	invited           datadir.New    // what the ticket says of who may speak to the node, and who it is
+	invited           datadir.New    // who the ticket says the node is, and who may speak to it
 }
 
-// What a network costs, for [Node.SetNetwork].
+// The costs of a network, for [Node.SetNetwork].
 const (
 	NetNone      = 0
 	NetUnmetered = 1
@@ -74,9 +74,9 @@ func NewConfig(dataDir, task string) *Config {
 }
 
 // ParseConfig reads a configuration from JSON, as an app may ship it: the fields in
-// snake case, and the lists "bootstrap" and "listen". What is left out has its default,
-// and DataDir is set later as a rule, as are a private network and a catalogue. An unknown
-// key is an error.
+// snake case, and the lists "bootstrap" and "listen". Missing fields have their
+// defaults. An app usually sets DataDir, a private network and a catalogue afterwards.
+// An unknown key is an error.
 func ParseConfig(configJSON string) (c *Config, err error) {
 	defer guard(&err)
 	c = NewConfig("", "")
@@ -104,8 +104,8 @@ type configText struct {
 	Listen    []string `json:"listen"`
 }
 
-// decodeJSON reads one JSON value and refuses unknown keys and whatever follows. What
-// goes into an any keeps a number's digits.
+// decodeJSON reads one JSON value and refuses unknown keys and any text after the
+// value. A number decoded into an any keeps its digits.
 func decodeJSON(text string, into any) error {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
@@ -119,7 +119,7 @@ func decodeJSON(text string, into any) error {
 	return nil
 }
 
-// AddBootstrap adds a peer to start from, as /ip4/.../tcp/.../p2p/ID.
+// AddBootstrap adds a peer to start from, in the form /ip4/.../tcp/.../p2p/ID.
 func (c *Config) AddBootstrap(multiaddr string) (err error) {
 	defer guard(&err)
 	if _, err := netedge.ParsePeer(multiaddr); err != nil {
@@ -129,7 +129,7 @@ func (c *Config) AddBootstrap(multiaddr string) (err error) {
 	return nil
 }
 
-// AddListen adds an address to listen on, in place of a free port on every interface.
+// AddListen adds an address to listen on, instead of a free port on every interface.
 func (c *Config) AddListen(multiaddr string) (err error) {
 	defer guard(&err)
 	if err := datadir.CheckListen(multiaddr); err != nil {
@@ -139,10 +139,10 @@ func (c *Config) AddListen(multiaddr string) (err error) {
 	return nil
 }
 
-// SetCatalogue gives the node the file that lists the keys of its task: a task with private
-// sums over keys names the file's SHA-256. It is public, the same for every node, and ships
-// with the app. [NewNode] writes it into the data directory and refuses another file with
-// [CodeInput]; a directory that has the file needs it no more.
+// SetCatalogue gives the node the file that lists the keys of its task: a task with
+// private sums over keys names the file's SHA-256. It is public, the same for every
+// node, and ships with the app. [NewNode] writes it into the data directory and refuses
+// another file with [CodeInput]; a directory that has the file does not need it again.
 func (c *Config) SetCatalogue(content []byte) (err error) {
 	defer guard(&err)
 	if len(content) == 0 {
@@ -167,7 +167,7 @@ func (c *Config) check() error {
 	return nil
 }
 
-// settled is a checked configuration with what its texts say.
+// settled is a checked configuration with its texts parsed.
 type settled struct {
 	Config
 	made datadir.New
@@ -196,8 +196,8 @@ func (c *Config) settle() (s settled, err error) {
 	return s, coded(CodeInput, err)
 }
 
-// readTask reads the task, unless it is a ticket's: TOML has an equals sign, and the name of a
-// built-in task has none.
+// readTask reads the task, unless a ticket has it. A TOML text has an equals sign, and
+// the name of a built-in task has none.
 func (c *Config) readTask() (*learner.Task, error) {
 	if c.ticket != nil {
 		return c.ticketTask()
@@ -212,13 +212,13 @@ func (c *Config) readTask() (*learner.Task, error) {
 	return task, nil
 }
 
-// settings are the phone's defaults with what the app's settings change.
+// settings are the phone's defaults, changed by the app's settings.
 func (s *settled) settings() (datadir.Config, error) {
 	phone := datadir.DefaultConfig(s.made.Task)
 	if err := phone.Use(datadir.LowPower); err != nil {
 		return phone, err
 	}
-	phone.UPnP = false // the phone's router is seldom its own, and its address changes
+	phone.UPnP = false // the phone's owner seldom controls the router, and the phone's address changes
 	conf, err := phone.With([]byte(s.Settings), s.made.Task)
 	if err != nil {
 		return conf, fmt.Errorf("the settings: %w", err)
@@ -230,7 +230,7 @@ func (s *settled) settings() (datadir.Config, error) {
 	return conf, conf.Validate(s.made.Task)
 }
 
-// open makes the directory what the configuration says, and opens it.
+// open prepares the directory for the configuration, and opens it.
 func (s *settled) open(log *slog.Logger) (*node.Node, error) {
 	gologshim.SetDefaultHandler(slog.DiscardHandler) // libp2p also returns the errors that it logs
 	if err := datadir.Configure(s.DataDir, s.made); err != nil {

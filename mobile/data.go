@@ -9,11 +9,11 @@ import (
 	"p2pnode/node/api"
 )
 
-// watchEvery is how often a node that takes part in the network is looked at.
+// watchEvery is the time between two looks at a node that takes part in the network.
 const watchEvery = 5 * time.Second
 
-// openData makes what stands between the app and the directory: the queue, the
-// personal model, the state at hand. It is for NewNode.
+// openData makes the parts between the app and the directory: the queue, the personal
+// model, the state at hand. NewNode calls it.
 func (n *Node) openData() error {
 	n.progress.ask = func() (api.Status, error) {
 		leave, err := n.enter()
@@ -43,13 +43,14 @@ func (n *Node) openData() error {
 	return nil
 }
 
-// store writes records for the queue. It cannot be called off: what was taken is kept.
+// store writes records for the queue. It cannot be cancelled: what was accepted is
+// kept.
 func (n *Node) store(records []learner.Record) error {
 	return n.node.Add(context.WithoutCancel(n.ctx), records)
 }
 
-// unwritten tells the app that examples were not written. If nothing can be any more,
-// no release can either.
+// unwritten tells the app that examples were not written. If nothing can be written any
+// more, no release can be made either.
 func (n *Node) unwritten(err error) {
 	n.postError(err)
 	if lasting(err) {
@@ -81,14 +82,14 @@ func (n *Node) unfitted(err error) {
 	n.postError(err)
 }
 
-// watch tells the app of neighbours and releases, and asks for another model when a
-// neighbour's has arrived, while the node takes part in the network.
+// watch runs while the node takes part in the network. It tells the app about
+// neighbours and releases, and asks for another model when a neighbour's has arrived.
 func (n *Node) watch(ctx context.Context) {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
-	before, _, _ := n.progress.get(ctx) // openData got it
+	before, _, _ := n.progress.get(ctx) // openData has asked for it already
 	for {
-		// Nothing happens by itself while the node is away, and a look costs battery.
+		// While the node is away nothing changes by itself, and a look costs battery.
 		there := func() bool { return before.Running || n.driver.state().State == stateRunning }
 		if n.driver.await(ctx, there) != nil {
 			return
@@ -100,7 +101,7 @@ func (n *Node) watch(ctx context.Context) {
 		}
 		s, _, err := n.progress.get(ctx)
 		if err != nil {
-			continue // a session that has just ended
+			continue // the session has just ended
 		}
 		if s.Records != before.Records {
 			n.queue.recount()

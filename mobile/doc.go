@@ -1,6 +1,6 @@
 // Package mobile is a p2pnode node for Android and iOS apps, through bindings that
-// gomobile makes. The task file, the data directory, the ledger and the guarantees
-// are the same as the daemon's.
+// gomobile makes. The task file, the data directory, the ledger and the guarantees are
+// the same as the daemon's.
 //
 // # A node in an app
 //
@@ -10,8 +10,7 @@
 // moment depends on what the app tells it of the network and the battery
 // ([Node.SetNetwork], [Node.SetPower]) and on the [Config]. The state says why it
 // waits, in words for a user. [Node.Train] takes part for a limited time, for
-// background work. [Node.Stop] closes the directory for good: make a new Node to go
-// on.
+// background work. [Node.Stop] closes the directory for good: make a new Node to go on.
 //
 // # Values
 //
@@ -27,14 +26,14 @@
 //
 // # Threads and time
 //
-// All methods may be called from any thread, the listener's included. Those that an
-// app may call where its user waits return within 50 ms: Predict, PredictJSON,
-// Probabilities, AddExample, AddExampleJSON, StatusJSON, SetNetwork, SetPower,
-// AddPeer, Start, Resume. The others say how long they can take; call them from a
-// background thread.
+// All methods may be called from any thread, the listener's included. Those that an app
+// may call where its user waits return within 50 ms: Predict, PredictJSON,
+// Probabilities, AddExample, AddExampleJSON, StatusJSON, SetNetwork, SetPower, AddPeer,
+// Start, Resume. The others say how long they can take; call them from a background
+// thread.
 //
 // # Privacy
 //
 // The events and the status that a node gives the app are for the user of the device
-// only: they hold functions of her raw data. The log holds none.
+// only: they contain functions of the user's raw data. The log holds none.
 package mobile

@@ -17,7 +17,7 @@ const (
 	stateFailed   = "failed"
 )
 
-// state is what the event "state" says.
+// state is the content of the event "state".
 type state struct {
 	State  string `json:"state"`
 	Reason string `json:"reason"`
@@ -34,8 +34,9 @@ const (
 
 var errEnded = errors.New("the network ended by itself")
 
-// driver makes what runs follow what is wanted: one goroutine, drive, begins and ends
-// the runs; the methods say what is wanted and may be called from anywhere.
+// driver makes the run of the node follow what is wanted. One goroutine, drive, begins
+// and ends the runs; the other methods say what is wanted and may be called from
+// anywhere.
 type driver struct {
 	config *Config
 	run    func(context.Context) error // takes part in the network until the context ends
@@ -43,27 +44,27 @@ type driver struct {
 	post   func(state)                 // tells the app
 
 	mu          sync.Mutex
-	changed     chan struct{} // closed, and replaced, at every change of what follows
+	changed     chan struct{} // closed and replaced at every change of the fields below
 	started     bool
 	paused      bool
 	pauseReason string
-	slices      map[*slice]bool // of Train, under way
+	slices      map[*slice]bool // the calls of Train under way
 	around      surroundings
 	current     *run  // nil: nothing runs
-	failure     error // of the last run
-	final       bool  // it can only be mended by opening the directory again
-	over        bool  // the node stops
-	failures    int   // in a row
+	failure     error // how the last run failed
+	final       bool  // only opening the directory again can mend the failure
+	over        bool  // the node is stopping
+	failures    int   // number of failures in a row
 	retry       time.Time
 	told        state
-	online      time.Duration // in the network, in runs that have ended
+	online      time.Duration // time in the network, in runs that have ended
 }
 
 // run is one time in the network.
 type run struct {
 	end    context.CancelFunc
 	began  time.Time
-	online time.Time // since when it takes part; zero: not yet
+	online time.Time // the time since which it takes part; zero: not yet
 	ending bool      // it was told to end
 }
 
@@ -85,7 +86,7 @@ func (d *driver) update(change func()) {
 	d.changed = make(chan struct{})
 }
 
-// await waits until what it is given holds, and fails when ctx has ended before.
+// await waits until holds returns true, and fails if ctx ends before.
 func (d *driver) await(ctx context.Context, holds func() bool) error {
 	for {
 		d.mu.Lock()
@@ -115,11 +116,11 @@ func (d *driver) drive(ctx context.Context) {
 		case <-ctx.Done():
 		}
 	}
-	_ = d.await(context.WithoutCancel(ctx), func() bool { return d.current == nil }) // no deadline, so no error
+	_ = d.await(context.WithoutCancel(ctx), func() bool { return d.current == nil }) // there is no deadline, so there is no error
 }
 
-// reconcile begins a run or ends it, and says how long that stays right if nothing
-// changes.
+// reconcile begins or ends a run, and returns how long nothing more has to be done
+// unless something changes.
 func (d *driver) reconcile(ctx context.Context) (changed chan struct{}, pause time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -139,7 +140,7 @@ func (d *driver) reconcile(ctx context.Context) (changed chan struct{}, pause ti
 	return d.changed, pause
 }
 
-// tell posts the state if it is a new one. The caller holds d.mu.
+// tell posts the state if it has changed. The caller holds d.mu.
 func (d *driver) tell() {
 	if s := d.state(); s != d.told {
 		d.told = s
@@ -167,7 +168,7 @@ func (d *driver) begin(ctx context.Context) {
 	}()
 }
 
-// ended notes that a run has ended: on purpose, or by an error.
+// ended notes that a run has ended, on purpose or by an error.
 func (d *driver) ended(r *run, purpose bool, err error) {
 	if err == nil && !purpose {
 		err = errEnded
@@ -175,7 +176,7 @@ func (d *driver) ended(r *run, purpose bool, err error) {
 	d.update(func() {
 		d.online, d.current = d.onlineFor(), nil
 		switch {
-		case d.final: // for another reason, before
+		case d.final: // for another reason, earlier
 		case lasting(err) || errorCode(err) == CodeDefect:
 			d.failure, d.final = err, true
 		case purpose:
@@ -194,10 +195,10 @@ func (d *driver) ended(r *run, purpose bool, err error) {
 // wanted reports whether the app wants the node to take part. The caller holds d.mu.
 func (d *driver) wanted() bool { return !d.over && (d.started && !d.paused || len(d.slices) > 0) }
 
-// obstacle is why the node may not take part, or "". The caller holds d.mu.
+// obstacle returns why the node may not take part, or "". The caller holds d.mu.
 func (d *driver) obstacle() string { return d.config.obstacle(d.around) }
 
-// state is what the app is told. The caller holds d.mu.
+// state returns the state for the app. The caller holds d.mu.
 func (d *driver) state() state {
 	switch obstacle := d.obstacle(); {
 	case d.final:
@@ -216,17 +217,17 @@ func (d *driver) state() state {
 	return failed(d.failure)
 }
 
-// now is the state at the moment.
+// now returns the present state.
 func (d *driver) now() state {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.state()
 }
 
-// again forgets earlier failures that may have passed. It is for update.
+// again forgets earlier failures that may have passed. It is for use inside update.
 func (d *driver) again() { d.failures, d.retry = 0, time.Time{} }
 
-// start is [Node.Start].
+// start implements [Node.Start].
 func (d *driver) start() {
 	d.update(func() {
 		if !d.started {
@@ -236,7 +237,8 @@ func (d *driver) start() {
 	})
 }
 
-// pause is [Node.Pause]: it waits until the run under way has ended, or is wanted again.
+// pause implements [Node.Pause]. It waits until the run under way has ended, or until
+// the node is wanted again.
 func (d *driver) pause(ctx context.Context, reason string) error {
 	var before *run
 	d.update(func() {
@@ -246,7 +248,7 @@ func (d *driver) pause(ctx context.Context, reason string) error {
 	return d.await(ctx, func() bool { return before == nil || d.current != before || d.wanted() })
 }
 
-// resume is [Node.Resume].
+// resume implements [Node.Resume].
 func (d *driver) resume() {
 	d.update(func() {
 		if d.paused {
@@ -256,8 +258,8 @@ func (d *driver) resume() {
 	})
 }
 
-// stop says that the node is off before its context ends, so that the run that ends
-// with it is not taken for one that begins again.
+// stop marks the node as off before its context ends, so that the last run is not taken
+// for one that will begin again.
 func (d *driver) stop() { d.update(func() { d.over = true }) }
 
 // fail ends everything for good, after a defect.

@@ -8,18 +8,18 @@ import (
 	"p2pnode/node/datadir"
 )
 
-// farewell is how long the neighbours have to answer a node that leaves.
-const farewell = 4 * time.Second
+// leaveTimeout is how long the neighbours have to answer a node that leaves.
+const leaveTimeout = 4 * time.Second
 
 // LeaveAndErase tells the neighbours that the node leaves, stops it, and erases the
-// data directory as [Erase] does. It returns within fifteen seconds. If the node has not
-// stopped by then nothing is erased: [CodeBusy], call it again. It may be called after
-// [Node.Stop] too, and once it has succeeded fails with [CodeStopped].
+// data directory as [Erase] does. It returns within fifteen seconds. If the node has
+// not stopped by then nothing is erased: [CodeBusy], call it again. It may be called
+// after [Node.Stop] too, and fails with [CodeStopped] once it has succeeded.
 func (n *Node) LeaveAndErase() (err error) {
 	defer n.guard(&err)
 	if leave, err := n.enter(); err == nil {
-		ctx, cancel := context.WithTimeout(n.ctx, farewell)
-		_, _ = n.node.Leave(ctx) // who was not told notices, within an hour
+		ctx, cancel := context.WithTimeout(n.ctx, leaveTimeout)
+		_, _ = n.node.Leave(ctx) // neighbours that were not told notice it within an hour
 		cancel()
 		leave()
 	}
@@ -38,12 +38,12 @@ func (n *Node) LeaveAndErase() (err error) {
 	return nil
 }
 
-// Erase overwrites and removes what is in a data directory, examples, models, ledger,
-// identity, and then the directory, if nothing else is in it. It is for a directory that
-// cannot be opened: damaged, of another task, or half erased. What was released stays
-// with those who heard it, and the ledger is gone: the same examples in a new directory
-// get a second budget. It fails with [CodeBusy] while a node has the directory open, and
-// with [CodeInput] if it holds none.
+// Erase overwrites and removes the content of a data directory (examples, models,
+// ledger, identity), and then the directory itself, if nothing else is in it. It is for
+// a directory that cannot be opened: damaged, of another task, or half erased. What was
+// released stays with the peers that heard it. The ledger is lost: the same examples in
+// a new directory get a second budget. It fails with [CodeBusy] while a node has the
+// directory open, and with [CodeInput] if the directory has no node's data.
 func Erase(dataDir string) (err error) {
 	defer guard(&err)
 	_, err = datadir.Erase(dataDir)

@@ -19,8 +19,8 @@ import (
 // Codes of errors.
 const (
 	CodeInput   = "input"   // an argument is wrong
-	CodeFull    = "full"    // no room: the queue, the node, or the disk
-	CodeBusy    = "busy"    // in use, or not done in time; try again
+	CodeFull    = "full"    // no room in the queue, in the node, or on the disk
+	CodeBusy    = "busy"    // in use, or not finished in time; try again
 	CodeStopped = "stopped" // the node was stopped; make a new one
 	CodeTask    = "task"    // the directory belongs to another task
 	CodeBudget  = "budget"  // the configuration contradicts what the ledger has promised
@@ -67,8 +67,8 @@ func wrongInput(format string, args ...any) error {
 	return coded(CodeInput, fmt.Errorf(format, args...))
 }
 
-// withoutValue returns the error of an example or of features that the task does not take,
-// without any of the user's data: apps send errors to their makers.
+// withoutValue returns the error for an example or features that the task does not
+// accept, without any of the user's data, because apps send errors to their makers.
 func withoutValue(err error) error {
 	if e, has := errors.AsType[*learner.ValueError](err); has {
 		return fmt.Errorf("column %q: a value %s", e.Column, e.Reason)
@@ -76,7 +76,7 @@ func withoutValue(err error) error {
 	return err
 }
 
-// inApp returns an error's text with advice for an app in place of the daemon's.
+// inApp returns an error's text with advice that fits an app instead of the daemon.
 func inApp(err error, code string) string {
 	text := err.Error()
 	a, has := errors.AsType[*api.Advised](err)
@@ -122,7 +122,7 @@ func errorCode(err error) string {
 	return CodeFailed
 }
 
-// lasting reports whether only opening the directory again, or putting back its newest
+// lasting reports whether only opening the directory again, or restoring its newest
 // copy, can end an error.
 func lasting(err error) bool {
 	return errors.Is(err, node.ErrRolledBack) || errors.Is(err, storage.ErrRolledBack) || errors.Is(err, storage.ErrPoisoned) ||
@@ -155,15 +155,16 @@ func (n *Node) guard(err *error) {
 // report logs a defect.
 func (n *Node) report(where string, err error) {
 	d, has := errors.AsType[*node.Defect](err)
-	if has && n.log != nil { // it is nil in a Node that NewNode has not made
+	if has && n.log != nil { // n is nil in a Node that NewNode has not made
 		n.log.Error("defect in "+where, "error", err, "stack", strings.Join(d.Stack, " < "))
 	}
 }
 
-// defect is the error of a panic. It is called while the panic's stack is there.
+// defect returns the error of a panic. It must be called while the panic's stack is
+// still there.
 func defect(panicked any) error { return coded(CodeDefect, node.NewDefect(panicked)) }
 
-// unpanicked is f's error, also where f panics.
+// unpanicked returns f's error, or the error of a panic in f.
 func unpanicked(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

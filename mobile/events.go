@@ -26,13 +26,13 @@ type Listener interface {
 	//	error       {"code":…, "message":…}          something failed outside of a call
 	//	lost        {"events":…}
 	OnEvent(kind, payloadJSON string) error
-	// OnLog is called with what the daemon would log.
+	// OnLog is called with the lines that the daemon would log.
 	OnLog(level int, message string) error
 }
 
 const (
-	// maxWaiting is how many callbacks wait for a slow listener: minutes of what a
-	// node says at LogInfo.
+	// maxWaiting is how many callbacks may wait for a slow listener: minutes of what a
+	// node logs at LogInfo.
 	maxWaiting = 256
 	// lastCall is how long Stop waits for a running callback. Stop may be called from that
 	// callback, so it must not wait for ever.
@@ -42,10 +42,10 @@ const (
 // events delivers events and log lines to the listener: any goroutine adds them, one
 // delivers them.
 type events struct {
-	listener Listener // nil: nothing is said
-	level    int      // of the log lines that are said
+	listener Listener // nil: events are dropped
+	level    int      // lowest level of the log lines delivered
 	wake     chan struct{}
-	ended    chan struct{} // closed when nothing is delivered any more
+	ended    chan struct{} // closed when nothing more will be delivered
 
 	mu      sync.Mutex
 	waiting []callback // the oldest first
@@ -53,7 +53,7 @@ type events struct {
 	closed  bool
 }
 
-// callback is a call of the listener: of OnEvent, or without a kind of OnLog.
+// callback is a call of the listener: of OnEvent or, without a kind, of OnLog.
 type callback struct {
 	kind  string
 	level int
@@ -146,7 +146,7 @@ func (e *events) next() (c callback, ok bool) {
 }
 
 // deliver calls the listener. A failure of OnEvent is logged with OnLog. A failure of
-// OnLog is not, or that would never end.
+// OnLog is not logged, because that would never end.
 func (e *events) deliver(c callback) {
 	if err := e.call(c); err != nil && c.kind != "" {
 		e.log(LogWarn, fmt.Sprintf("the listener failed at event %s: %v", c.kind, err))

@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	// exampleMemory is what the examples take by default, in bytes.
+	// exampleMemory is the memory that examples may take by default, in bytes.
 	exampleMemory = 32 << 20
-	// exampleOverhead is what one takes beside its features.
+	// exampleOverhead is the memory of one example beside its features.
 	exampleOverhead = 64
-	// longestPage is how many examples ExamplesJSON lists at most.
+	// longestPage is the most examples that ExamplesJSON lists.
 	longestPage = 1000
 )
 
@@ -32,8 +32,8 @@ func mostExamples(c *Config, t *learner.Task) int {
 // the class from 0 for several. A value outside its range counts as the nearest end. It
 // is written within a second; the event "stored" says so, and [Node.Flush] waits for
 // it. A full queue or a full node is [CodeFull], and the example is not taken. After a
-// write has failed, which the event "error" says, none is taken any more: make room,
-// stop the node and make a new one.
+// failed write, which the event "error" reports, no example is accepted any more: make
+// room, stop the node and make a new one.
 func (n *Node) AddExample(featuresLE []byte, label float64) (err error) {
 	defer n.guard(&err)
 	leave, err := n.enter()
@@ -48,7 +48,7 @@ func (n *Node) AddExample(featuresLE []byte, label float64) (err error) {
 	return n.queue.add(r)
 }
 
-// example encodes an example of the app's.
+// example encodes an example from the app.
 func (n *Node) example(featuresLE []byte, label float64) (learner.Record, error) {
 	raw, err := decodeVector(featuresLE)
 	if err != nil {
@@ -79,9 +79,9 @@ func (n *Node) AddExampleJSON(rowJSON string) (err error) {
 	return n.queue.add(r)
 }
 
-// AddExamples stores examples, all or none, and returns when they are on disk: rows of
-// features and label, one after the other. What is queued is written before. It takes
-// as long as the disk does.
+// AddExamples stores examples, all or none, and returns when they are on disk. rowsLE
+// has rows of features and label, one after the other. Queued examples are written
+// first. It takes as long as the disk does.
 func (n *Node) AddExamples(rowsLE []byte) (err error) {
 	defer n.guard(&err)
 	leave, err := n.enter()
@@ -115,9 +115,9 @@ func (n *Node) AddExamples(rowsLE []byte) (err error) {
 // ImportCSV stores the examples of a CSV file with a header, all or none, and returns
 // the daemon's report as JSON. skipBad leaves bad lines out; without it they are an
 // error that names the first; the report says what is wrong with each. A file that was
-// imported before, byte for byte, is an error, as its examples would get a second budget;
-// again imports it all the same. It takes as long as reading and writing do, and
-// queued examples wait meanwhile.
+// imported before, byte for byte, is an error, because its examples would get a second
+// budget; with again it is imported all the same. It takes as long as reading and
+// writing do, and queued examples wait meanwhile.
 func (n *Node) ImportCSV(path string, skipBad, again bool) (reportJSON string, err error) {
 	defer n.guard(&err)
 	leave, err := n.enter()
@@ -130,7 +130,7 @@ func (n *Node) ImportCSV(path string, skipBad, again bool) (reportJSON string, e
 		return "", coded(CodeInput, err)
 	}
 	defer file.Close()
-	defer context.AfterFunc(n.ctx, func() { _ = file.Close() })() // a pipe may have no end
+	defer context.AfterFunc(n.ctx, func() { _ = file.Close() })() // a pipe may never end
 	var report api.ImportReport
 	err = n.queue.appendFrom(func(room func() error) (stored int, err error) {
 		report, err = n.node.Import(n.ctx, file, api.ImportOptions{SkipBad: skipBad, Again: again, Room: room})
@@ -145,8 +145,8 @@ func (n *Node) ImportCSV(path string, skipBad, again bool) (reportJSON string, e
 	return encodeJSON(report)
 }
 
-// describeBadLines adds the first bad line to an error: the bindings carry no report
-// beside one.
+// describeBadLines adds the first bad line to an error, because the bindings cannot
+// return a report beside an error.
 func describeBadLines(err error, report api.ImportReport) error {
 	if len(report.Lines) == 0 {
 		return err
@@ -165,9 +165,9 @@ func (n *Node) Flush() (err error) {
 	return n.queue.write()
 }
 
-// ExamplesJSON lists stored examples by number, with their content, from a number on
-// (they start at 1) and at most count, 1 to 1000. Deleted ones are listed without. It
-// looks at all examples: call it in the background.
+// ExamplesJSON lists stored examples with their content, in order of their numbers,
+// which start at 1: from the number from on, at most count, 1 to 1000. Deleted examples
+// are listed without content. It looks at all examples: call it in the background.
 func (n *Node) ExamplesJSON(from, count int) (listJSON string, err error) {
 	defer n.guard(&err)
 	leave, err := n.enter()
@@ -204,12 +204,12 @@ func (n *Node) DeleteExamples(numbersJSON string) (err error) {
 	}
 	err = n.node.Delete(n.ctx, numbers)
 	if errorCode(err) == CodeInput {
-		return err // and nothing is deleted
+		return err // nothing was deleted
 	}
 	if err == nil {
 		n.queue.deleted(len(numbers))
 	}
-	err = errors.Join(err, n.models.drop()) // what may be deleted is not used any more
+	err = errors.Join(err, n.models.drop()) // a model that may still know the deleted examples must not be used
 	n.comparison.Store(nil)
 	return err
 }

@@ -12,10 +12,10 @@ type latest[T any] struct {
 
 	mu      sync.Mutex
 	value   T
-	at      time.Time     // when the value was asked for
-	err     error         // of the newest attempt
-	began   time.Time     // that attempt
-	pending chan struct{} // closed when the attempt under way has ended; nil: none is
+	at      time.Time     // when the value was requested
+	err     error         // error of the newest attempt
+	began   time.Time     // when that attempt began
+	pending chan struct{} // closed when the attempt under way has ended; nil: none is under way
 }
 
 // get asks the question and returns the answer if it comes before ctx ends. Otherwise, or

@@ -8,16 +8,16 @@ import (
 	"sync"
 )
 
-// logHandler hands the node's log to the listener, a line of text for each record:
-// the message, then key=value. Nothing private is in it, because package node logs
-// nothing private.
+// logHandler passes the node's log to the listener, one line of text for each record:
+// the message, then key=value. The log contains nothing private, because package node
+// logs nothing private.
 type logHandler struct {
 	events *events
 	line   *line
 	text   slog.Handler // writes to line
 }
 
-// line is what the text handlers of one logger share.
+// line is shared by the text handlers of one logger.
 type line struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

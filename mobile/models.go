@@ -10,32 +10,33 @@ import (
 )
 
 const (
-	// userWait is how long a call waits for an answer while the app's user waits. The rest
-	// of the 50 ms is for everything else, including a busy processor.
+	// userWait is how long a call waits for an answer while the app's user waits. The
+	// rest of the 50 ms is left for everything else, including a busy processor.
 	userWait = 30 * time.Millisecond
-	// fitPause is the pause after a fit, as a multiple of the time that the fit took: the
-	// fits of a node that always learns something new take a tenth of one processor.
+	// fitPause is the pause after a fit, as a multiple of the time that the fit took:
+	// the fits of a node that always learns something new then take a tenth of one
+	// processor.
 	fitPause = 9
 	// failedPause is how long nothing is fitted after a fit that failed.
 	failedPause = 10 * time.Second
-	// lookEvery is how often a first fit under way is asked for what it has so far.
+	// lookEvery is how often a first fit under way is asked for its best model so far.
 	lookEvery = 100 * time.Millisecond
 )
 
 // models keeps the newest personal model where nothing can delay reading it. One
 // goroutine, run, makes a newer one on request.
 type models struct {
-	fitted func(context.Context) (node.Fitted, error) // of [node.Node.Fitted]
-	made   func(node.Fitted)                          // called with a whole model that is newer
+	fitted func(context.Context) (node.Fitted, error) // calls [node.Node.Fitted]
+	made   func(node.Fitted)                          // called with a newer model that is complete
 
 	wanted chan struct{}
 	urgent chan struct{} // ends the pause after a fit
-	took   atomic.Int64  // of the last fit, or of the one under way so far, in nanoseconds
+	took   atomic.Int64  // time of the last fit, or of the one under way so far, in nanoseconds
 
 	mu      sync.Mutex
 	newest  node.Fitted
-	dropped uint64        // how often what was known before must not be used any more
-	changed chan struct{} // closed, and replaced, when there is another
+	dropped uint64        // number of times that earlier models became unusable
+	changed chan struct{} // closed and replaced when there is a newer model
 }
 
 func newModels(fitted func(context.Context) (node.Fitted, error), made func(node.Fitted)) *models {
@@ -45,7 +46,7 @@ func newModels(fitted func(context.Context) (node.Fitted, error), made func(node
 	}
 }
 
-// want asks for a model that knows everything, soon.
+// want asks for a model that knows everything.
 func (m *models) want() { signal(m.wanted) }
 
 // signal puts a value into a channel of capacity 1 unless one is waiting there.
@@ -87,8 +88,8 @@ func (m *models) now() (newest node.Fitted, changed chan struct{}) {
 	return m.newest, m.changed
 }
 
-// take asks for a model and makes it the newest, unless something was dropped
-// meanwhile. It reports whether it says more than the one before.
+// take asks for a model and makes it the newest, unless drop was called meanwhile. more
+// reports whether it says more than the one before.
 func (m *models) take(ctx context.Context) (f node.Fitted, more bool, err error) {
 	m.mu.Lock()
 	dropped := m.dropped
@@ -108,7 +109,7 @@ func (m *models) take(ctx context.Context) (f node.Fitted, more bool, err error)
 	return f, more, nil
 }
 
-// glance takes the model that the node has, without waiting for a fit.
+// glance takes the model that the node has now, without waiting for a fit.
 func (m *models) glance() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -116,8 +117,8 @@ func (m *models) glance() error {
 	return err
 }
 
-// drop takes the model that the node has in place of the earlier ones, which must not be
-// used any more, and asks for a new one at once.
+// drop replaces the earlier models, which must not be used any more, by the one that
+// the node has now, and asks for a new one at once.
 func (m *models) drop() error {
 	m.mu.Lock()
 	m.dropped++
@@ -128,8 +129,8 @@ func (m *models) drop() error {
 	return err
 }
 
-// run makes a new model whenever one is wanted, until ctx ends. failed is called
-// when that fails.
+// run makes a new model whenever one is wanted, until ctx ends. It calls failed if that
+// fails.
 func (m *models) run(ctx context.Context, failed func(error)) {
 	for {
 		select {
@@ -152,8 +153,8 @@ func (m *models) run(ctx context.Context, failed func(error)) {
 	}
 }
 
-// refresh waits for a model that knows everything. While there is none that was
-// fitted at all, it takes what the first fit has so far.
+// refresh waits for a model that knows everything. While no fitted model exists at all,
+// it takes the first fit's best so far.
 func (m *models) refresh(ctx context.Context) (took time.Duration, err error) {
 	began, done := time.Now(), make(chan error, 1)
 	go func() { done <- m.whole(ctx) }()
@@ -168,7 +169,7 @@ func (m *models) refresh(ctx context.Context) (took time.Duration, err error) {
 		case <-look.C:
 			m.took.Store(int64(time.Since(began)))
 			if newest, _ := m.now(); !newest.Current {
-				_ = m.glance() // the fit itself says what is wrong
+				_ = m.glance() // the fit itself reports what is wrong
 			}
 		}
 	}

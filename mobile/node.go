@@ -16,18 +16,18 @@ import (
 // directory of its own.
 type Node struct {
 	node   *node.Node
-	config Config // as it was when NewNode was called
+	config Config // a copy from the call of NewNode
 	log    *slog.Logger
 	events *events
 	driver *driver
 
-	announced  announced         // in driver.update only
+	announced  announced         // used inside driver.update only
 	introduced chan introduction // peers that the app found
 
 	queue      *queue
 	models     *models
 	progress   latest[api.Status]
-	comparison atomic.Pointer[api.Comparison] // of the newest personal model; nil: none
+	comparison atomic.Pointer[api.Comparison] // for the newest personal model; nil: none
 
 	ctx    context.Context // ends when Stop begins
 	cancel context.CancelFunc
@@ -36,11 +36,11 @@ type Node struct {
 	stopped bool
 	calls   sync.WaitGroup // methods under way
 	parts   sync.WaitGroup // goroutines of the node's own
-	ended   chan struct{}  // closed when the directory is
-	endErr  error          // of closing it; to be read once ended is closed
+	ended   chan struct{}  // closed when the directory is closed
+	endErr  error          // the error of closing it; read it only after ended is closed
 
 	erasing sync.Mutex
-	erased  bool // the directory was
+	erased  bool // the directory was erased
 }
 
 // stopWithin is how long Stop and Pause wait.
@@ -52,8 +52,8 @@ var (
 )
 
 // NewNode opens the data directory, and makes it first if it is empty: a new identity,
-// a new ledger. It touches no network. l may be nil. It may take a second or two with
-// many examples. It fails with [CodeBusy] if another node has the directory open,
+// a new ledger. It does not use the network. l may be nil. It may take a second or two
+// with many examples. It fails with [CodeBusy] if another node has the directory open,
 // and with [CodeTask] if it belongs to another task.
 func NewNode(c *Config, l Listener) (n *Node, err error) {
 	defer guard(&err)
@@ -82,9 +82,9 @@ func NewNode(c *Config, l Listener) (n *Node, err error) {
 	return n, nil
 }
 
-// enter begins a call of a method, as every method does but Stop: until leave is called,
-// the directory stays open. What the method waits for is bounded by n.ctx, so that Stop
-// can wait for the method.
+// enter begins a call of a method. Every method but Stop calls it: the directory stays
+// open until leave is called. Every wait of the method ends when n.ctx ends, so that
+// Stop can wait for the method.
 func (n *Node) enter() (leave func(), err error) {
 	if n.node == nil {
 		return nil, errNotMade
@@ -115,7 +115,7 @@ func (n *Node) background(name string, f func(context.Context)) {
 	})
 }
 
-// postError tells the app of what failed outside of a call.
+// postError tells the app about a failure outside of a call.
 func (n *Node) postError(err error) {
 	code := errorCode(err)
 	n.events.post("error", errorEvent{code, inApp(err, code)})
@@ -146,9 +146,9 @@ func (n *Node) ready(ctx context.Context) error {
 }
 
 // Start lets the node take part in the network whenever the conditions allow it, until
-// [Node.Pause] or [Node.Stop]; a pause that was asked for before goes on until
-// [Node.Resume]. It returns at once; events tell what came of it. A second Start
-// changes nothing.
+// [Node.Pause] or [Node.Stop]; a pause that was requested before goes on until
+// [Node.Resume]. It returns at once; events report the result. A second Start changes
+// nothing.
 func (n *Node) Start() (err error) {
 	defer n.guard(&err)
 	leave, err := n.enter()
@@ -160,10 +160,10 @@ func (n *Node) Start() (err error) {
 	return nil
 }
 
-// Stop ends everything and closes the directory. It returns within ten seconds, with
-// [CodeBusy] if something has not ended by then, which goes on ending by itself; call
-// it again to know. A second Stop changes nothing. Every later call of another method
-// fails with [CodeStopped]; no callback begins after Stop has returned.
+// Stop ends everything and closes the directory. It returns within ten seconds. If
+// something has not ended by then, it returns [CodeBusy] and the rest ends by itself;
+// call it again to find out. A second Stop changes nothing. Every later call of another
+// method fails with [CodeStopped]; no callback begins after Stop has returned.
 func (n *Node) Stop() (err error) {
 	defer n.guard(&err)
 	if n.node == nil {
@@ -194,11 +194,12 @@ func (n *Node) end() {
 	n.endErr = errors.Join(unpanicked(n.queue.close), unpanicked(n.node.Close))
 }
 
-// Pause leaves the network until [Node.Resume]: no socket stays open, the directory
-// does, and examples, predictions and fits go on. What is queued is written, as an app
-// in the background may be ended at any time. A slice of [Node.Train] under way
-// ends; a later one takes part all the same. reason is what the state says, as "in the
-// background". It returns within ten seconds, as Stop does.
+// Pause leaves the network until [Node.Resume]. It closes all sockets. The directory
+// stays open, and examples, predictions and fits go on. Queued examples are written,
+// because the system may end an app in the background at any time. A slice of
+// [Node.Train] under way ends; a later one takes part all the same. reason is shown in
+// the state, for example "in the background". It returns within ten seconds, as Stop
+// does.
 func (n *Node) Pause(reason string) (err error) {
 	defer n.guard(&err)
 	leave, err := n.enter()
@@ -209,11 +210,11 @@ func (n *Node) Pause(reason string) (err error) {
 	ctx, cancel := context.WithTimeout(n.ctx, stopWithin)
 	defer cancel()
 	err = n.driver.pause(ctx, reason)
-	_ = n.queue.write() // told by q.failure
+	_ = n.queue.write() // q.failure reports the error
 	if errors.Is(err, context.DeadlineExceeded) {
 		return coded(CodeBusy, errors.New("the node goes on leaving the network; call pause again to know when it has"))
 	}
-	return err // or stopped meanwhile
+	return err // the node may have been stopped meanwhile
 }
 
 // Resume ends a pause, and returns at once.

@@ -11,21 +11,21 @@ import (
 )
 
 const (
-	// maxIntroduced is how many peers wait for an attempt to reach them; the node
+	// maxIntroduced is how many peers may wait for an attempt to reach them. The node
 	// remembers as many.
 	maxIntroduced = 64
-	// introducers is how many attempts are made at a time.
+	// introducers is how many attempts are made at the same time.
 	introducers = 3
 	// introduceWithin bounds one attempt: a dial, and once more if the two crossed.
 	introduceWithin = 30 * time.Second
 )
 
-// AddPeer makes the node remember a peer that the app found, by NsdManager, Bonjour, a
-// QR code, and connect to it whenever it runs: a multiaddress that ends in /p2p/ and
-// its ID. It returns at once; the event "peer" says what came of the attempt. A peer
-// that cannot be reached now is remembered too; one that is found to be somebody else,
-// or to take part in another task, is not. Of more than 64 the one that was not seen for
-// longest is forgotten. [CodeFull]: 64 peers wait already.
+// AddPeer makes the node remember a peer that the app found, by NsdManager, Bonjour or
+// a QR code, and connect to it whenever it runs. multiaddr is an address that ends in
+// /p2p/ and the peer's ID. It returns at once; the event "peer" reports the result of
+// the attempt. A peer that cannot be reached now is remembered too; one that is found
+// to be somebody else, or to take part in another task, is not. If there are more than
+// 64, the one not seen for longest is forgotten. [CodeFull]: 64 peers wait already.
 func (n *Node) AddPeer(multiaddr string) (err error) {
 	defer n.guard(&err)
 	leave, err := n.enter()
@@ -59,7 +59,7 @@ type peerEvent struct {
 }
 
 // introduce tries to reach the peers that the app found, one after the other, until ctx
-// ends. Those that wait then are remembered, and tried in the next run.
+// ends. The peers still waiting then are remembered, and tried in the next run.
 func (n *Node) introduce(ctx context.Context) {
 	for {
 		select {
@@ -78,7 +78,7 @@ func (n *Node) introduce(ctx context.Context) {
 	}
 }
 
-// meet tries to reach a peer and says what came of it.
+// meet tries to reach a peer and reports the result.
 func (n *Node) meet(ctx context.Context, p introduction) {
 	attempt, cancel := context.WithTimeout(ctx, introduceWithin)
 	defer cancel()
@@ -94,13 +94,13 @@ func (n *Node) meet(ctx context.Context, p introduction) {
 		e.Reason = "no answer yet; the node goes on trying whenever it runs"
 	case err != nil:
 		e.Reason = inApp(err, errorCode(err))
-	case !out.Running, !out.Connected && n.driver.now().State != stateRunning: // it left meanwhile
+	case !out.Running, !out.Connected && n.driver.now().State != stateRunning: // the node left the network meanwhile
 		e.Reason = "the node is not in the network; it connects when it is"
 	}
 	n.events.post("peer", e)
 }
 
-// remember keeps a peer that there is no time to look at.
+// remember keeps a peer for a later attempt, without trying to reach it.
 func (n *Node) remember(ctx context.Context, p introduction) {
 	err := n.withRoom(ctx, func() error { return n.node.RememberPeer(p.address) })
 	if err != nil {
@@ -108,8 +108,8 @@ func (n *Node) remember(ctx context.Context, p introduction) {
 	}
 }
 
-// withRoom adds a peer. When the node keeps no more, it forgets the one that was added
-// and not seen for longest: over the years a phone sees many.
+// withRoom adds a peer. If the node has no room for more, it forgets the added peer
+// that was not seen for longest: over the years a phone meets many.
 func (n *Node) withRoom(ctx context.Context, add func() error) error {
 	err := add()
 	if !errors.Is(err, netedge.ErrManyPeers) {

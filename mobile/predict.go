@@ -40,7 +40,8 @@ func (n *Node) features(featuresLE []byte) (learner.Record, error) {
 	return n.node.Task().EncodeVector(raw)
 }
 
-// model is the newest personal model, of every stored example if that is to be had.
+// model returns the newest personal model, one that knows every stored example if that
+// is available in time.
 func (n *Node) model() node.Fitted { return n.models.get(n.knows) }
 
 // knows reports whether a model was fitted to every stored example.
@@ -130,7 +131,7 @@ func (n *Node) ExportModel() (parametersLE []byte, err error) {
 	return encodeVector(n.node.Task().Extended(m.Theta)), nil
 }
 
-// encodeJSON is the text of what a method answers.
+// encodeJSON returns the text of a method's answer.
 func encodeJSON(v any) (string, error) {
 	text, err := json.Marshal(v)
 	if err != nil {

@@ -7,17 +7,17 @@ import (
 )
 
 const (
-	// maxCrash is how much is kept of crashes that nobody has collected.
+	// maxCrash is how much is kept of crash reports that nobody has collected.
 	maxCrash = 1 << 20
-	// leastMemory is what a node that does nothing takes, in megabytes.
+	// leastMemory is the memory that an idle node takes, in megabytes.
 	leastMemory = 32
 )
 
-// SetCrashFile makes the Go runtime append to a file what a crash of the process leaves:
-// the reason and the stack of the goroutine. An app reads the file at its next start,
-// shows it to its user, may send it, deletes it, and then calls this again. A stack
-// names functions and has the numbers that were handed to them, which may be one of an
-// example's. It counts for the whole process; "" turns it off.
+// SetCrashFile makes the Go runtime append the reason of a crash and the stack of the
+// goroutine to a file. An app reads the file at its next start, shows it to its user,
+// may send it, deletes it, and then calls this again. A stack names functions and
+// contains the numbers that were passed to them, which may include a number of an
+// example. The setting is for the whole process; "" turns it off.
 func SetCrashFile(path string) (err error) {
 	defer guard(&err)
 	if path == "" {
@@ -39,7 +39,8 @@ func SetCrashFile(path string) (err error) {
 }
 
 // SetMemoryLimit tells the garbage collector how many megabytes the process's Go part
-// should stay below, at least 32: a goal, not a bound. It counts for all nodes.
+// should stay below, at least 32. It is a goal, not a bound, and it is for all nodes of
+// the process.
 func SetMemoryLimit(megabytes int) (err error) {
 	defer guard(&err)
 	if megabytes < leastMemory || megabytes > 1<<20 {
@@ -49,7 +50,7 @@ func SetMemoryLimit(megabytes int) (err error) {
 	return nil
 }
 
-// TrimMemory gives back what can be given back, at onTrimMemory or
+// TrimMemory frees as much memory as it can. Call it at onTrimMemory or
 // didReceiveMemoryWarning. It takes up to a second.
 func (n *Node) TrimMemory() (err error) {
 	defer n.guard(&err)
@@ -63,8 +64,8 @@ func (n *Node) TrimMemory() (err error) {
 	return nil
 }
 
-// version is set by the linker, as build.sh does: the module that gomobile builds
-// is another, so what Go itself knows would say nothing of this one.
+// version is set by the linker; build.sh does so. gomobile builds another module, so
+// Go's own build information is not about this one.
 var version = "unknown"
 
 // Version is the version of the bindings.

@@ -9,26 +9,26 @@ import (
 	"p2pnode/learner"
 )
 
-// writeDelay is how long an example waits for others before it is written: one
+// writeDelay is how long an example waits for others before it is written, so that one
 // fsync serves them all.
 const writeDelay = 500 * time.Millisecond
 
-// queue holds the examples that wait to be written, and counts those that are.
+// queue holds the examples that wait to be written, and counts those that are written.
 type queue struct {
 	store   func([]learner.Record) error // writes all or none, and returns when they are on disk
 	written func(stored, queued int)     // called after every write
 	failure func(error)                  // called when a write fails, once
-	count   func() int                   // of those that are stored: old ones may go; nil: none does
-	limit   int                          // of those that wait
-	most    int                          // of all
+	count   func() int                   // number of stored examples, if old ones may be removed; nil: they are not
+	limit   int                          // bound on the waiting ones
+	most    int                          // bound on all
 
 	writing sync.Mutex // held while records are written, so that they keep their order
 
 	mu      sync.Mutex
-	waiting []learner.Record // oldest first; what is being written is among them
+	waiting []learner.Record // oldest first, including those that are being written
 	stored  int
-	storing int   // by append or appendFrom, at the moment
-	failed  error // nothing is written any more: see [storage.ErrPoisoned]
+	storing int   // number of examples that append or appendFrom is storing
+	failed  error // nothing can be written any more: see [storage.ErrPoisoned]
 	added   chan struct{}
 }
 
@@ -50,7 +50,7 @@ func (q *queue) add(r learner.Record) error {
 	return nil
 }
 
-// room fails when n more examples are too many. The caller holds q.mu.
+// room returns an error if n more examples are too many. The caller holds q.mu.
 func (q *queue) room(n int) error {
 	have := q.stored + q.storing + len(q.waiting)
 	if n > q.most-have {
@@ -59,14 +59,14 @@ func (q *queue) room(n int) error {
 	return nil
 }
 
-// write writes what waits.
+// write writes the waiting examples.
 func (q *queue) write() error {
 	q.writing.Lock()
 	defer q.writing.Unlock()
 	return q.writeWaiting()
 }
 
-// append writes what waits, and then the records, all or none.
+// append writes the waiting examples, and then the records, all or none.
 func (q *queue) append(records []learner.Record) error {
 	q.writing.Lock()
 	defer q.writing.Unlock()
@@ -91,8 +91,8 @@ func (q *queue) append(records []learner.Record) error {
 	})
 }
 
-// appendFrom writes what waits, and then lets store write more, all or none. It asks for
-// room for each, and returns how many they were.
+// appendFrom writes the waiting examples, and then lets store write more, all or none.
+// store asks for room for each example, and returns how many it stored.
 func (q *queue) appendFrom(store func(room func() error) (stored int, err error)) error {
 	q.writing.Lock()
 	defer q.writing.Unlock()
@@ -108,7 +108,7 @@ func (q *queue) appendFrom(store func(room func() error) (stored int, err error)
 		}
 		return err
 	})
-	if err != nil { // which may be that of what was to be read
+	if err != nil { // which may be an error of reading the examples
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		q.storing = 0
@@ -165,7 +165,7 @@ func (q *queue) deleted(n int) {
 	q.stored -= n
 }
 
-// recount looks how many examples are stored: old ones may have gone.
+// recount counts the stored examples again, because old ones may have been removed.
 func (q *queue) recount() {
 	q.writing.Lock()
 	defer q.writing.Unlock()
@@ -192,7 +192,7 @@ func (q *queue) run(ctx context.Context) {
 		case <-time.After(writeDelay):
 		case <-ctx.Done():
 		}
-		_ = q.write() // told by q.failure
+		_ = q.write() // q.failure reports the error
 	}
 }
 

@@ -42,7 +42,7 @@ func parseRow(t *learner.Task, rowJSON string) (cell func(name string) (string, 
 	}, nil
 }
 
-// listText is the cell that says the numbers of a vector.
+// listText returns the text of a cell with the numbers of a vector.
 func listText(t *learner.Task, column string, list []any) (string, error) {
 	vector := func(f learner.Feature) bool { return f.Kind == "vector" && f.Name == column }
 	if !slices.ContainsFunc(t.Features, vector) {

@@ -7,10 +7,10 @@ import (
 
 // slice is one call of Train under way.
 type slice struct {
-	online time.Duration // of the driver when it began
+	online time.Duration // the driver's time online when the slice began
 }
 
-// onlineFor is how long the node took part so far. The caller holds d.mu.
+// onlineFor returns how long the node has taken part so far. The caller holds d.mu.
 func (d *driver) onlineFor() time.Duration {
 	if d.current == nil || d.current.online.IsZero() {
 		return d.online
@@ -38,8 +38,8 @@ func (d *driver) possible(s *slice) (possible bool, changed <-chan struct{}) {
 	return d.slices[s] && d.obstacle() == "" && !d.final, d.changed
 }
 
-// endSlice says how long the node took part in the slice, what keeps it from it now, and
-// whether a pause has called the slice off.
+// endSlice returns how long the node took part in the slice, what prevents it now, and
+// whether a pause has ended the slice.
 func (d *driver) endSlice(s *slice) (online time.Duration, waiting string, off bool) {
 	d.update(func() {
 		online, waiting, off = d.onlineFor()-s.online, d.state().Reason, !d.slices[s]

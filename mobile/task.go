@@ -5,7 +5,7 @@ import (
 	"p2pnode/node/datadir"
 )
 
-// taskText is a task as [Node.TaskJSON] describes it.
+// taskText is the description of a task in [Node.TaskJSON].
 type taskText struct {
 	Name    string       `json:"name"`
 	Network string       `json:"network"`

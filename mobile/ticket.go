@@ -12,12 +12,13 @@ import (
 	"p2pnode/node/ticket"
 )
 
-// TicketConfig returns a configuration with default values for the network of a ticket, the
-// text that p2pnode invite prints and draws as a QR code: its task, its nodes to start from
-// and, if the ticket holds them, its network key or an identity on its list of members. Show
-// the user [Config.TicketJSON] before [NewNode]. A text that is no ticket, is mistyped, or
-// is of a later version is [CodeInput]. An app may make a configuration of the same ticket at
-// every start; the directory keeps what it has got.
+// TicketConfig returns a configuration with default values for the network of a ticket,
+// the text that p2pnode invite prints and draws as a QR code: its task, its nodes to
+// start from and, if the ticket holds them, its network key or an identity on its list
+// of members. Show the user [Config.TicketJSON] before [NewNode]. If the text is not a
+// ticket, is mistyped, or is of a later version, the error is [CodeInput]. An app may
+// make a configuration from the same ticket at every start; the directory keeps what it
+// already has.
 func TicketConfig(dataDir, ticketText string) (c *Config, err error) {
 	defer guard(&err)
 	t, err := ticket.Decode(ticketText)
@@ -47,10 +48,10 @@ func TicketConfig(dataDir, ticketText string) (c *Config, err error) {
 	return c, nil
 }
 
-// errNoTask says that the text of a ticket's task is still missing.
+// errNoTask says that the text of a ticket's task has not been fetched yet.
 var errNoTask = errors.New("the ticket has its task's hash only; call fetch first, in the background, or set the text of the task file")
 
-// ticketTask is the task of the ticket.
+// ticketTask returns the task of the ticket.
 func (c *Config) ticketTask() (*learner.Task, error) {
 	if c.Task != "" {
 		made := c.invited
@@ -63,7 +64,8 @@ func (c *Config) ticketTask() (*learner.Task, error) {
 	return nil, errNoTask
 }
 
-// before is what the directory holds, if that is a node of the ticket's network.
+// before returns the content of the directory, if that is a node of the ticket's
+// network.
 func (c *Config) before() (datadir.Files, bool) {
 	have, err := datadir.Read(c.DataDir)
 	return have, err == nil && datadir.NetworkName(have.Task) == c.ticket.Network
@@ -72,10 +74,11 @@ func (c *Config) before() (datadir.Files, bool) {
 // fetchWithin bounds how long one file may take.
 const fetchWithin = 2 * time.Minute
 
-// Fetch gets what a ticket names by its hash only from the nodes of the ticket: a long task,
-// and the file that lists a task's keys, unless the directory or [Config.SetCatalogue] has
-// them. It takes as long as the network does, at most two minutes for each, and returns at
-// once where nothing is missing. If no node can be reached it fails with [CodeBusy].
+// Fetch downloads, from the nodes of the ticket, what the ticket names only by its
+// hash: a long task, and the file that lists a task's keys, unless the directory or
+// [Config.SetCatalogue] has them. It takes as long as the network does, at most two
+// minutes for each, and returns at once if nothing is missing. If no node can be
+// reached it fails with [CodeBusy].
 func (c *Config) Fetch() (err error) {
 	defer guard(&err)
 	if c.ticket == nil {
@@ -104,7 +107,7 @@ func (c *Config) Fetch() (err error) {
 	return err
 }
 
-// fetch gets one file.
+// fetch downloads one file.
 func (c *Config) fetch(sum [ticket.HashSize]byte) ([]byte, error) {
 	key := c.invited.Key
 	if key == nil {
@@ -119,7 +122,7 @@ func (c *Config) fetch(sum [ticket.HashSize]byte) ([]byte, error) {
 	return data, coded(CodeBusy, err)
 }
 
-// ticketInfo is a ticket as [Config.TicketJSON] describes it.
+// ticketInfo is the description of a ticket in [Config.TicketJSON].
 type ticketInfo struct {
 	Network    string   `json:"network"`
 	Secret     bool     `json:"secret"`       // whoever has the ticket can do what others cannot
@@ -128,15 +131,15 @@ type ticketInfo struct {
 	Expires    string   `json:"expires"`      // when the membership in the ticket ends; "": never, or it has none
 	LacksKey   bool     `json:"lacks_key"`    // there is a network key, and neither the ticket nor the directory has it
 	Addresses  []string `json:"addresses"`
-	// Fetch says that something is missing that [Config.Fetch] gets. Without the task, what
-	// follows is null.
+	// Fetch says that [Config.Fetch] must download something that is missing. If the
+	// task is missing, the fields below are null.
 	Fetch     bool           `json:"fetch"`
 	Task      *taskText      `json:"task"`
 	Guarantee *guaranteeText `json:"guarantee"`
 	Committee *committeeText `json:"committee"` // null also for a task without private sums
 }
 
-// guaranteeText is what each record is protected by.
+// guaranteeText describes how each record is protected.
 type guaranteeText struct {
 	Epsilon   float64 `json:"epsilon"`
 	Delta     float64 `json:"delta"`
@@ -144,16 +147,17 @@ type guaranteeText struct {
 	Protected bool    `json:"protected"`
 }
 
-// committeeText is who adds up private sums.
+// committeeText describes who adds up private sums.
 type committeeText struct {
 	Members   []string `json:"members"`
 	Colluding int      `json:"colluding"` // so many of them may work together without learning anything
 	Share     float64  `json:"share"`     // of the budget that goes into the sums
 }
 
-// TicketJSON describes the ticket that the configuration was made of, for the user to see
-// before she joins: what is learned, what protects her examples, whom she must trust, and
-// whether the ticket is a secret. docs/mobile-reference.md has its fields. It takes a disk's time.
+// TicketJSON describes the ticket that the configuration was made of, for users to see
+// before they join: what is learned, what protects their examples, whom they must
+// trust, and whether the ticket is a secret. docs/mobile-reference.md lists its fields.
+// It takes as long as the disk does.
 func (c *Config) TicketJSON() (text string, err error) {
 	defer guard(&err)
 	if c.ticket == nil {
@@ -175,7 +179,7 @@ func (c *Config) TicketJSON() (text string, err error) {
 	return string(out), err
 }
 
-// describe says what follows from the task.
+// describe fills in the fields that follow from the task.
 func (info *ticketInfo) describe(c *Config) error {
 	s, err := c.settle()
 	if err != nil {

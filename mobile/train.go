@@ -11,18 +11,19 @@ import (
 const (
 	// longestSlice is the longest that Train may be asked for.
 	longestSlice = time.Hour
-	// fitShare is the part of a slice, at most fitTime, kept for the personal model.
+	// fitShare is the divisor of a slice's length that gives the part, at most fitTime,
+	// kept for the personal model.
 	fitShare = 4
 	fitTime  = 10 * time.Second
-	// parting is how long Train waits for the network to be left.
-	parting = time.Second
-	// sliceLook is how often a slice is looked at, and lull how long nothing must have
-	// been heard for a node that has nothing to say to have nothing left to do.
+	// leaveWait is how long Train waits for the node to leave the network.
+	leaveWait = time.Second
+	// sliceLook is the time between two looks at a slice. lull is how long nothing must
+	// have been heard before a node that has nothing to send has nothing left to do.
 	sliceLook = time.Second
 	lull      = 15 * time.Second
 )
 
-// training is what came of a slice.
+// training is the result of a slice.
 type training struct {
 	Millis       int64  `json:"millis"`
 	OnlineMillis int64  `json:"online_millis"`
@@ -77,7 +78,7 @@ func (n *Node) Train(maxMillis int) (resultJSON string, err error) {
 
 // train is Train's work, until ctx ends.
 func (n *Node) train(ctx context.Context, length time.Duration) (out training, err error) {
-	before, err := n.standing()
+	before, err := n.progressCounts()
 	if err != nil {
 		return out, err
 	}
@@ -85,7 +86,7 @@ func (n *Node) train(ctx context.Context, length time.Duration) (out training, e
 		return out, err
 	}
 	s := n.driver.beginSlice()
-	defer n.driver.endSlice(s) // after a panic, too
+	defer n.driver.endSlice(s) // after a panic too
 	learning, cancel := context.WithTimeout(ctx, length-min(length/fitShare, fitTime))
 	n.learn(learning, s)
 	cancel()
@@ -98,10 +99,10 @@ func (n *Node) train(ctx context.Context, length time.Duration) (out training, e
 		newest, _ := n.models.now()
 		out.Fitted = n.knows(newest)
 	}
-	left, cancel := context.WithTimeout(n.ctx, parting)
+	left, cancel := context.WithTimeout(n.ctx, leaveWait)
 	defer cancel()
-	_ = n.driver.idle(left) // it goes on leaving by itself
-	after, err := n.standing()
+	_ = n.driver.idle(left) // the node goes on leaving by itself
+	after, err := n.progressCounts()
 	if err != nil {
 		return out, err
 	}
@@ -132,12 +133,12 @@ func (n *Node) learn(ctx context.Context, s *slice) {
 	}
 }
 
-// quiet notices that a node has nothing left to do in the network for now.
+// quiet notices when a node has nothing left to do in the network for now.
 type quiet struct {
 	silent    bool // the task has private sums and nothing else
 	delivered uint64
 	sums      api.SumCounts
-	since     time.Time // nothing was delivered, and everybody was there
+	since     time.Time // the time since which nothing was delivered while everybody was there
 }
 
 func (q *quiet) over(s api.Status, now time.Time) bool {
@@ -146,7 +147,7 @@ func (q *quiet) over(s api.Status, now time.Time) bool {
 		busy = busy || s.Sums.SumCounts != q.sums || summing(s.Sums)
 		q.sums = s.Sums.SumCounts
 	}
-	if !q.silent { // there are releases, its own and its neighbours'
+	if !q.silent { // the task has releases, the node's own and its neighbours'
 		busy = busy || s.Records > 0 && !s.Done || s.Neighbours == 0 || s.Listening < s.Neighbours
 	}
 	if busy {
@@ -155,8 +156,9 @@ func (q *quiet) over(s api.Status, now time.Time) bool {
 	return now.Sub(q.since) >= lull
 }
 
-// summing reports that the committee has not answered yet, or adds up a sum. A sum that is
-// open for a while, or waits for its committee, is for another slice.
+// summing reports whether the committee has not answered yet, or is adding up a sum. A
+// sum that stays open for a while, or waits for its committee, is left for another
+// slice.
 func summing(s *api.Sums) bool {
 	if s.Known == s.All {
 		return false
@@ -165,14 +167,14 @@ func summing(s *api.Sums) bool {
 	return !answered || slices.ContainsFunc(s.List, func(sum api.Sum) bool { return sum.State == api.SumClosed })
 }
 
-// standing is what a slice adds to.
-type standing struct {
+// progressCounts holds the counts that a slice adds to.
+type progressCounts struct {
 	stored int
 	round  uint64
 	heard  map[string]uint64 // rounds of the neighbours
 }
 
-func (n *Node) standing() (s standing, err error) {
+func (n *Node) progressCounts() (s progressCounts, err error) {
 	status, err := n.node.Progress(n.ctx)
 	if err != nil {
 		return s, err
@@ -186,8 +188,8 @@ func (n *Node) standing() (s standing, err error) {
 	return s, err
 }
 
-// newer counts the neighbours that have been heard since.
-func (s *standing) newer(before standing) (count int) {
+// newer counts the neighbours from which something newer has come since before.
+func (s *progressCounts) newer(before progressCounts) (count int) {
 	for id, round := range s.heard {
 		if round > before.heard[id] {
 			count++

@@ -7,15 +7,14 @@ import (
 	"slices"
 )
 
-// maxFeatures bounds what [NewFeatures] makes: more than a task can have.
+// maxFeatures bounds the vectors that [NewFeatures] makes: no task has more features.
 const maxFeatures = 1 << 16
 
-// Features builds a vector of features in place of an app's own ByteBuffer. It is not
+// Features builds a vector of features, instead of an app's own ByteBuffer. It is not
 // safe for concurrent use.
 type Features struct{ bytes []byte }
 
-// NewFeatures returns a vector of n zeros, n between 0 and 65536; for what lies
-// beyond, of as many as that allows.
+// NewFeatures returns a vector of n zeros. n is limited to between 0 and 65536.
 func NewFeatures(n int) *Features {
 	return &Features{make([]byte, 8*min(max(n, 0), maxFeatures))}
 }
@@ -30,11 +29,11 @@ func (f *Features) Set(i int, v float64) (err error) {
 	return nil
 }
 
-// Bytes returns the vector as the methods of [Node] want it, a copy. The bindings make
-// null of an empty one.
+// Bytes returns a copy of the vector, for the methods of [Node]. The bindings turn an
+// empty one into null.
 func (f *Features) Bytes() []byte { return slices.Clone(f.bytes) }
 
-// decodeVector copies a vector: b is the app's memory, for the time of the call.
+// decodeVector copies a vector. b is the app's memory and only valid during the call.
 func decodeVector(b []byte) ([]float64, error) {
 	if len(b)%8 != 0 {
 		return nil, fmt.Errorf("%d bytes are no vector of float64: each takes 8", len(b))

@@ -4,22 +4,24 @@ import "time"
 
 // Listener is a neighbour that would hear a release.
 type Listener struct {
-	// Known says that the owner knows it, or that her network does: a member, one that she
-	// named, one on her local network.
+	// Known means that the owner or the owner's network knows the peer: it is a member,
+	// the owner named it, or it is on the owner's local network.
 	Known   bool
-	Age     time.Duration // of the edge to it
-	Network string        // where its address is from; "": not known
+	Age     time.Duration // age of the edge to it
+	Network string        // the network of its address; "": not known
 }
 
-// Audience is who must listen before a node spends anything. One whom the owner knows is
-// enough. Strangers are so many of them, each of a network of its own, and neighbours for so
-// long: identities cost nothing, addresses and time do. The zero Audience is anybody.
+// Audience says who must listen before a node spends anything. One peer that the owner
+// knows is enough. Otherwise it takes a number of strangers, each from a different
+// network, that have been neighbours for some time: identities cost nothing, addresses
+// and time do. The zero Audience accepts anybody.
 type Audience struct {
 	Count int
 	Age   time.Duration
 }
 
-// Enough reports whether they are, and how many of the strangers count.
+// Enough reports whether these listeners are enough, and how many of the strangers
+// count.
 func (a Audience) Enough(listeners []Listener) (enough bool, count int) {
 	networks := map[string]bool{}
 	for _, l := range listeners {

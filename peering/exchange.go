@@ -12,9 +12,9 @@ const (
 	linger = 2 * time.Second
 	// exchangePause is the shortest time between two exchanges that one peer gets.
 	exchangePause = lookSoon / 4
-	// believePause is the shortest time between two exchanges with one peer from which
-	// entries are taken in. Each may replace some of the sample, and entries of other
-	// peers should come in between.
+	// believePause is the shortest time between two exchanges with one peer of which
+	// the entries are taken in. Each may replace some of the sample, and entries of
+	// other peers should come in between.
 	believePause = 10 * time.Second
 )
 

@@ -7,8 +7,7 @@ import (
 	"p2pnode/learner/graph"
 )
 
-// Input is one thing that happens to a node. What it holds must not be changed
-// afterwards.
+// Input is one thing that happens to a node. Its content must not change afterwards.
 type Input interface {
 	// happen lets the node take the input in.
 	happen(n *Neighbourhood)
@@ -108,9 +107,9 @@ func (in Lost) happen(n *Neighbourhood) {
 	}
 }
 
-// happen looks for neighbours again: others may suit the node better now. So for a while it
-// exchanges neighbours for better ones. When it has declared its last, its neighbours stand,
-// however many come and whatever they claim.
+// happen makes the node look for neighbours again, because others may suit it better
+// now. So for a while it exchanges neighbours for better ones. After its last
+// declaration its neighbours stand, however many peers come and whatever they claim.
 func (in Declared) happen(n *Neighbourhood) {
 	n.own = in.End
 	if in.End.Vector != nil {

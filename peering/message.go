@@ -45,9 +45,10 @@ type Reply struct {
 	Reason string      // of a refusal, for people
 	Own    graph.Entry // as in the request
 	Hidden bool        // as in the request
-	// Known of an exchange is as in the request. Of a refusal for want of places it is the
-	// peer that was refused before: it looks for neighbours too. One peer, so that liars
-	// gain no more by it than the edge they could have agreed to.
+	// Known, for an exchange, is as in the request. If the edge was refused for want of
+	// places, it is the peer that was refused before, which also looks for neighbours.
+	// It is only one peer, so that liars gain no more than the edge they could have
+	// agreed to.
 	Known []graph.Entry
 	Turn  uint64 // of this agreement
 }

@@ -10,16 +10,16 @@ import (
 	"p2pnode/learner/graph"
 )
 
-// Config makes a [Neighbourhood].
+// Config describes the [Neighbourhood] that New makes.
 type Config struct {
 	Self   learner.ID    // required
 	Graph  learner.Graph // required: the task's
 	Limits graph.Limits  // of the view; zero: [graph.LimitsFor] the task's degree
 	Only   []learner.ID  // who may become a neighbour; nil: anybody
-	// Closed says that nobody takes part whom somebody has not let in, by a key: then
-	// nobody is a stranger.
+	// Closed means that everybody in the network was let in by a key, so nobody is a
+	// stranger.
 	Closed  bool
-	Servers []learner.ID  // of learner polar, one of which is an end of every edge; nil: there are no roles
+	Servers []learner.ID  // servers of learner polar, one of which is an end of every edge; nil: there are no roles
 	Look    time.Duration // required: the time between looks at neighbours that give no cause
 	// Renew is how old an edge becomes before the node asks for it again, which repairs an
 	// edge that only one end knows. It is also the longest time between two exchanges.
@@ -61,7 +61,7 @@ type Output struct {
 	Reply   *Reply       // the answer to [Asked]
 	Calls   []Call       // requests to make at once; each ends with [Answered]
 	Parts   []learner.ID // connections that were made for a request and are needed no more
-	Alone   bool         // nobody is known: name those to start from, as [Seen]
+	Alone   bool         // no peer is known: give it peers to start from, as [Seen]
 	Next    time.Duration
 }
 
@@ -75,26 +75,26 @@ type Neighbourhood struct {
 	servers     map[learner.ID]bool // nil: there are no roles
 	closed      bool
 	members     map[learner.ID]bool // nil: everybody is a member
-	refused     map[learner.ID]bool // of the members
+	refused     map[learner.ID]bool // members that may not take part
 	random      *rand.Rand
-	view        *graph.View                // whom it knows
-	named       map[learner.ID]graph.Entry // those of them that the owner or the task names, beside the view
+	view        *graph.View                // the peers it knows
+	named       map[learner.ID]graph.Entry // named peers, kept beside the view
 	contacts    contacts
 	links       []*link                      // sorted by peer
 	calls       map[learner.ID]*call         // requests under way
-	farewells   map[learner.ID]uint64        // to peers that are still to be told, with the turn of the edge
+	farewells   map[learner.ID]uint64        // peers still to be told that the edge ended, with the turn of the edge
 	visits      map[learner.ID]time.Duration // connections made for a request, and since when it is over
 	seeker      graph.Entry                  // the peer that was last refused for want of a place
 	referral    graph.Entry                  // a peer that was named instead of an edge
 	pace        pace
 	window      window
-	own         graph.End     // what is public of this node
+	own         graph.End     // what is public about this node
 	settled     time.Duration // until then neighbours are exchanged for better ones
 	departure   Departure
 	edgeChanges uint64
-	next        time.Duration // of its next look
+	next        time.Duration // time of its next look
 
-	// Of the step under way.
+	// The time of the step under way.
 	now time.Duration
 	out Output
 }
@@ -131,7 +131,8 @@ func New(c Config) *Neighbourhood {
 }
 
 // Step takes in one input and returns what the driver is to do. now is the time of the
-// driver's clock, which begins at 0 and never goes back. Nobody may change the output.
+// driver's clock, which begins at 0 and never goes back. The caller must not change the
+// output.
 func (n *Neighbourhood) Step(now time.Duration, in Input) Output {
 	n.now, n.out = now, Output{}
 	in.happen(n)

@@ -505,7 +505,7 @@ func TestSignatureStandsForOneThing(t *testing.T) {
 	secrets := n.members[1].secrets
 	signed := n.sum.sign(o.keys, secrets, 1, KindPrepare, 3, []byte("payload"))
 	p := proof{{1, signed.Signature}}
-	if !n.sum.proven(o.keys, said(KindPrepare, 3, []byte("payload")), p, 1) {
+	if !n.sum.proven(o.keys, statementOf(KindPrepare, 3, []byte("payload")), p, 1) {
 		t.Fatal("a good signature is refused")
 	}
 	terms := testTerms(4, 1, 2)
@@ -514,15 +514,15 @@ func TestSignatureStandsForOneThing(t *testing.T) {
 	later := *o.keys
 	later.digest[0]++
 	for name, believed := range map[string]bool{
-		"another kind":    n.sum.proven(o.keys, said(KindCommit, 3, []byte("payload")), p, 1),
-		"another view":    n.sum.proven(o.keys, said(KindPrepare, 4, []byte("payload")), p, 1),
-		"another payload": n.sum.proven(o.keys, said(KindPrepare, 3, []byte("payloae")), p, 1),
-		"another member":  n.sum.proven(o.keys, said(KindPrepare, 3, []byte("payload")), proof{{2, signed.Signature}}, 1),
-		"no member":       n.sum.proven(o.keys, said(KindPrepare, 3, []byte("payload")), proof{{4, signed.Signature}}, 1),
-		"another sum":     other.proven(o.keys, said(KindPrepare, 3, []byte("payload")), p, 1),
-		"other keys":      n.sum.proven(&later, said(KindPrepare, 3, []byte("payload")), p, 1),
-		"twice":           n.sum.proven(o.keys, said(KindPrepare, 3, []byte("payload")), proof{p[0], p[0]}, 2),
-		"too few":         n.sum.proven(o.keys, said(KindPrepare, 3, []byte("payload")), p, 2),
+		"another kind":    n.sum.proven(o.keys, statementOf(KindCommit, 3, []byte("payload")), p, 1),
+		"another view":    n.sum.proven(o.keys, statementOf(KindPrepare, 4, []byte("payload")), p, 1),
+		"another payload": n.sum.proven(o.keys, statementOf(KindPrepare, 3, []byte("payloae")), p, 1),
+		"another member":  n.sum.proven(o.keys, statementOf(KindPrepare, 3, []byte("payload")), proof{{2, signed.Signature}}, 1),
+		"no member":       n.sum.proven(o.keys, statementOf(KindPrepare, 3, []byte("payload")), proof{{4, signed.Signature}}, 1),
+		"another sum":     other.proven(o.keys, statementOf(KindPrepare, 3, []byte("payload")), p, 1),
+		"other keys":      n.sum.proven(&later, statementOf(KindPrepare, 3, []byte("payload")), p, 1),
+		"twice":           n.sum.proven(o.keys, statementOf(KindPrepare, 3, []byte("payload")), proof{p[0], p[0]}, 2),
+		"too few":         n.sum.proven(o.keys, statementOf(KindPrepare, 3, []byte("payload")), p, 2),
 	} {
 		if believed {
 			t.Errorf("%s: the signature is believed", name)
@@ -616,7 +616,7 @@ func TestContributorChecksTheOpening(t *testing.T) {
 	forged := n.sum.newOpening(k, alone.Noise)
 	for by := range 3 {
 		m := n.sum.sign(k, n.members[0].secrets, by, KindCertify, 0, forged.Digest[:])
-		forged.proof = append(forged.proof, vouch{by, m.Signature})
+		forged.proof = append(forged.proof, memberSignature{by, m.Signature})
 	}
 	if _, err := n.sum.ReadOpening(forged.Bytes()); err == nil {
 		t.Error("an opening by one member in the place of all is believed")

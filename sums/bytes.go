@@ -13,11 +13,11 @@ type Digest [sha256.Size]byte
 
 func compare(a, b Digest) int { return bytes.Compare(a[:], b[:]) }
 
-// errGarbage is the error for bytes that are no canonical encoding of what was
-// expected.
+// errGarbage is the error for bytes that are not a canonical encoding of the expected
+// value.
 var errGarbage = errors.New("sums: these bytes are not what they should be")
 
-// hash is the digest of the parts under a label. The parts but the last must have
+// hash is the digest of the parts under a label. All parts except the last must have
 // lengths that follow from the label.
 func hash(label string, parts ...[]byte) Digest {
 	h := sha256.New()
@@ -28,7 +28,7 @@ func hash(label string, parts ...[]byte) Digest {
 	return Digest(h.Sum(nil))
 }
 
-// labelled is a label as bytes that no other one begins with.
+// labelled encodes a label so that no other label's encoding begins with it.
 func labelled(label string) []byte {
 	return append([]byte("p2pnode sums 1 "+label), 0)
 }
@@ -43,14 +43,14 @@ func (w *writer) float(x float64)   { w.u64(math.Float64bits(x)) }
 func (w *writer) fixed(b []byte)    { *w = append(*w, b...) }
 func (w *writer) variable(b []byte) { w.u32(uint32(len(b))); w.fixed(b) }
 
-// reader takes apart what writer wrote. After the first thing that is missing
-// everything is zero; end says whether all went well.
+// reader takes apart what writer wrote. Once something is missing it returns only
+// zeros; end reports whether all went well.
 type reader struct {
 	rest []byte
 	bad  bool
 }
 
-// take is the next n bytes, which are not copied.
+// take returns the next n bytes without copying them.
 func (r *reader) take(n int) []byte {
 	if r.bad || n < 0 || n > len(r.rest) {
 		r.bad = true
@@ -87,7 +87,7 @@ func (r *reader) digest() (d Digest) {
 	return d
 }
 
-// end is an error unless everything was there and nothing is left.
+// end returns an error unless everything was there and nothing is left.
 func (r *reader) end() error {
 	if r.bad || len(r.rest) > 0 {
 		return errGarbage

@@ -7,20 +7,21 @@ import (
 	"slices"
 )
 
-// Identity is the Ed25519 public key of a device, which its peer ID holds too.
+// Identity is the Ed25519 public key of a device. The device's peer ID contains it too.
 type Identity [ed25519.PublicKeySize]byte
 
 // MostMembers is the size of the largest committee. The seeds of a contribution grow
 // with the number of sets of colluding members.
 const MostMembers = 10
 
-// Committee is who adds up a private sum. Its order is part of the sum's name.
+// Committee is the group that adds up a private sum. Its order is part of the sum's
+// name.
 type Committee struct {
-	Members   []Identity // S of them, S >= 3 Colluding + 1
-	Colluding int        // t >= 1: so many may work together against the contributors
+	Members   []Identity // S members, S >= 3 Colluding + 1
+	Colluding int        // t >= 1: how many may work together against the contributors
 }
 
-// Class is a set of t members, bit i for member i: those who do NOT hold one of the
+// Class is a set of t members, bit i for member i: those that do NOT hold one of the
 // seeds of every contribution.
 type Class uint16
 
@@ -40,11 +41,11 @@ func (c Committee) validate() error {
 	return nil
 }
 
-// Quorum is how many signatures stand for the committee: any two sets of so many share
-// more than t members, hence an honest one.
+// Quorum is how many signatures stand for the committee: any two sets of that size
+// share more than t members, hence an honest one.
 func (c Committee) Quorum() int { return (len(c.Members)+c.Colluding)/2 + 1 }
 
-// Honest is S-t, how many parts of the noise suffice.
+// Honest is S-t, the number of parts of the noise that are enough.
 func (c Committee) Honest() int { return len(c.Members) - c.Colluding }
 
 // Classes lists the sets of t members by their bit masks, ascending.
@@ -58,5 +59,5 @@ func (c Committee) Classes() []Class {
 	return list
 }
 
-// index is a member's place, -1 if it is none.
+// index is a member's position, or -1 if id is not a member.
 func (c Committee) index(id Identity) int { return slices.Index(c.Members, id) }

@@ -6,26 +6,29 @@ import (
 	"math/bits"
 )
 
-// ErrRolledBack says that a certified list holds a contribution of this device that its
-// ledger does not know: the directory is an old copy, or a copy of it runs elsewhere.
+// ErrRolledBack means that a certified list holds a contribution of this device that
+// its ledger does not know: the directory is an old copy, or a copy of it runs
+// elsewhere.
 var ErrRolledBack = errors.New("sums: the committee holds a contribution of this device that its ledger does not know")
 
 // Contributor is the state machine of a device for one sum: values in, values out. It
 // asks its door for one contribution, under one certified opening, and sends the same
-// bytes for ever. Nothing it does depends on the vector. Not safe for concurrent use.
+// bytes from then on. Nothing it does depends on the vector. It is not safe for
+// concurrent use.
 type Contributor struct {
 	sum      *Sum
 	self     Identity
-	upload   []byte // as committed, or what is left of it, its entry; nil: none
-	entry    Digest // names it
-	context  Digest // the opening that it names
+	upload   []byte // as committed, or only its entry; nil: none
+	entry    Digest // the digest of its entry
+	context  Digest // the opening that the entry names
 	opening  *Opening
-	accepted uint16 // members that hold it
+	accepted uint16 // the members that hold it
 }
 
 // NewContributor makes the machine of a device. committed is the upload that an earlier
-// run committed for this sum, nil if there is none. Of a sum that is over its first
-// [Sum.EntrySize] bytes are enough: there is nothing to send, and the list can be checked.
+// run committed for this sum, nil if there is none. For a sum that is over, its first
+// [Sum.EntrySize] bytes are enough: there is nothing to send, and the list can still be
+// checked.
 func NewContributor(s *Sum, self Identity, committed []byte) (*Contributor, error) {
 	c := &Contributor{sum: s, self: self}
 	if committed == nil {
@@ -34,7 +37,7 @@ func NewContributor(s *Sum, self Identity, committed []byte) (*Contributor, erro
 	return c, c.commit(committed)
 }
 
-// commit takes up an upload of this device.
+// commit records an upload of this device.
 func (c *Contributor) commit(upload []byte) error {
 	header := upload
 	if len(upload) != c.sum.EntrySize() {
@@ -55,10 +58,10 @@ func (c *Contributor) commit(upload []byte) error {
 	return nil
 }
 
-// Open takes in an opening. Unless something was contributed before, what it returns is
-// to be paid for: debit, [Sum.Contribute], commit, and then [Contributor.Paid]. It is
-// nil when there is nothing to pay. An opening that does not prove itself is an error
-// and changes nothing.
+// Open takes in an opening. Unless the device contributed before, the caller must pay
+// for the returned opening: debit, [Sum.Contribute], commit, and then
+// [Contributor.Paid]. It returns nil if there is nothing to pay. If the opening's proof
+// is wrong, it returns an error and changes nothing.
 func (c *Contributor) Open(b []byte) (*Opening, error) {
 	o, err := c.sum.ReadOpening(b)
 	if err != nil {
@@ -75,11 +78,11 @@ func (c *Contributor) Open(b []byte) (*Opening, error) {
 	return o, nil
 }
 
-// Opening is the certified opening; nil while none was taken in.
+// Opening returns the certified opening, or nil before one was taken in.
 func (c *Contributor) Opening() *Opening { return c.opening }
 
-// Paid takes the door's answer: the upload as it was committed. Another one than before
-// is an error.
+// Paid takes the door's answer: the upload as it was committed. If it differs from an
+// earlier one, that is an error.
 func (c *Contributor) Paid(upload []byte) error {
 	if c.upload != nil || c.opening == nil {
 		return errors.New("sums: there is nothing to pay for")
@@ -94,8 +97,9 @@ func (c *Contributor) Paid(upload []byte) error {
 	return nil
 }
 
-// Send is the upload to send, again and again, to any member or relay; nil when there is
-// none, when no opening of this run vouches for it, and once a quorum holds it.
+// Send returns the upload to send, again and again, to any member or relay. It returns
+// nil if there is none, if no opening of this run confirms it, and once a quorum holds
+// it.
 func (c *Contributor) Send() []byte {
 	if c.opening == nil || len(c.upload) == c.sum.EntrySize() || bits.OnesCount16(c.accepted) >= c.sum.Committee.Quorum() {
 		return nil
@@ -103,7 +107,7 @@ func (c *Contributor) Send() []byte {
 	return c.upload
 }
 
-// Accepted takes in a member's message that it holds entries.
+// Accepted takes in a member's message about the entries it holds.
 func (c *Contributor) Accepted(b []byte) error {
 	m, err := c.sum.ReadMessage(b)
 	if err != nil {
@@ -123,9 +127,9 @@ func (c *Contributor) Accepted(b []byte) error {
 	return nil
 }
 
-// Decided takes in the certified list, as members spread it, and says whether the own
-// contribution is in it, so that it may be taken out of the result on the device. The
-// error is [ErrRolledBack] if another contribution of this device is.
+// Decided takes in the certified list, as members spread it, and reports whether this
+// device's contribution is in it, so that the device may subtract it from the result.
+// If another contribution of this device is in it, the error is [ErrRolledBack].
 func (c *Contributor) Decided(b []byte) (listed bool, err error) {
 	if c.opening == nil {
 		return false, errors.New("sums: a list came before its opening")

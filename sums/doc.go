@@ -1,26 +1,27 @@
-// Package sums adds up vectors of many devices so that nobody sees any of them: a
-// private sum, which has the noise that differential privacy needs in it once, and not
-// once for each device. Here are the names, encodings and checks of its protocol, the
+// Package sums adds up vectors of many devices so that nobody sees any of them. Such a
+// private sum contains the noise that differential privacy needs once, not once for
+// each device. The package has the names, encodings and checks of its protocol, the
 // sharing, and the state machines of a device, a [Contributor], and of a member of the
 // committee, a [Member].
 //
-// Like an agent of package learner these are pure: values in, values out, one goroutine
-// owns each, and a driver feeds it. They know no network, no clock and no file. What has
-// to be random, keys, seeds and what seals them, is drawn from the operating system by
-// functions that a driver calls, and comes in as an input; so a [Member] is replayed from
-// its journal.
+// Like an agent of package learner these are pure: values in, values out; one goroutine
+// owns each, and a driver calls it. They know no network, no clock and no file. Random
+// values (keys, seeds and what seals them) are drawn from the operating system by
+// functions that a driver calls, and come in as inputs; so a [Member] can be replayed
+// from its journal.
 //
 // # What is guaranteed
 //
-// A task names a [Committee] of S members and how many of them, t, may collude, with
-// S >= 3t+1. Let each contributor's vector move by at most [Terms.Distance] when one of
-// its records is replaced. If at most t members collude, with any number of contributors,
-// leaders and relays, then everything they see is as private for each record as one
-// release of [Sum.Mechanism] of the record's own device: by the pseudo-randomness of
-// AES-256, HKDF and HPKE. If t+1 members collude before they erase their keys, they read
-// every contribution exactly; afterwards a compromise of all of them yields the sum and
-// no more. Nobody guarantees that the sum is right: a contributor may say anything, a
-// member may add any noise, and a leader may leave people out.
+// A task names a [Committee] of S members and how many of them, t, may collude, with S
+// >= 3t+1. Let each contributor's vector move by at most [Terms.Distance] when one of
+// its records is replaced. If at most t members collude, with any number of
+// contributors, leaders and relays, then everything they see is as private for each
+// record as one release of [Sum.Mechanism] by the record's own device. This relies on
+// the pseudo-randomness of AES-256, HKDF and HPKE. If t+1 members collude before they
+// erase their keys, they read every contribution exactly; afterwards a compromise of
+// all of them yields the sum and no more. Nobody guarantees that the sum is right: a
+// contributor may say anything, a member may add any noise, and a leader may leave
+// people out.
 //
 // # The protocol
 //
@@ -37,10 +38,10 @@
 //  5. The [Result] is the sum of the masked vectors and of those. t+1 members sign it.
 //  6. Keys and seeds are erased.
 //
-// Two openings of one noise with lists that differ by one device show that device's
-// vector. Hence the votes, and hence this: what a member has signed is durable before
-// anybody hears it, and a member that has lost its keys, or hears of a signature of its
-// own that it does not know, is silent for the rest of the sum.
+// Two openings with the same noise and with lists that differ by one device show that
+// device's vector. The votes prevent this. For the same reason a member stores durably
+// what it signs before anybody hears it, and a member that has lost its keys, or hears
+// of a signature of its own that it does not know, is silent for the rest of the sum.
 //
 // # Choices
 //

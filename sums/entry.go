@@ -9,15 +9,15 @@ import (
 	"slices"
 )
 
-// Entry is what goes before the masked vector in an upload: a contribution of a device,
-// or a member's noise. Everybody may see it.
+// Entry comes before the masked vector in an upload: a contribution of a device, or a
+// member's noise. Everybody may see it.
 type Entry struct {
-	Context   Digest // what it is sealed under: the opening; for noise the keys of the members
+	Context   Digest // digest of what it is sealed under: the opening or, for noise, the keys of the members
 	From      Identity
 	Records   uint32   // record slots of the device, 0 for noise
 	Masked    Digest   // hash of the masked vector, see [HashMasked]
 	Checks    []Digest // of the seeds, one for each class
-	Sealed    [][]byte // seeds, one text for each member
+	Sealed    [][]byte // seeds, one ciphertext for each member
 	Signature [ed25519.SignatureSize]byte
 }
 
@@ -26,8 +26,8 @@ func HashMasked(b []byte) Digest { return sha256.Sum256(b) }
 
 func (s *Sum) sealedSize() int { return sealCost + s.held()*len(seed{}) }
 
-// EntrySize is how many bytes an entry of this sum has; the rest of an upload are 8 for
-// each coordinate.
+// EntrySize is the number of bytes of an entry of this sum. The rest of an upload has 8
+// bytes for each coordinate.
 func (s *Sum) EntrySize() int {
 	return 3*len(Digest{}) + 4 + len(s.classes)*len(Digest{}) + len(s.Committee.Members)*s.sealedSize() + ed25519.SignatureSize
 }
@@ -47,7 +47,7 @@ func (e *Entry) unsigned() []byte {
 	return w
 }
 
-// digest names an entry. A signature may be written in two ways, so it is not in it.
+// digest names an entry. It leaves out the signature, which can be written in two ways.
 func (s *Sum) digest(e *Entry) Digest { return hash("entry", s.ID[:], e.unsigned()) }
 
 // readEntry decodes an entry and checks its form, context and signature.
@@ -77,8 +77,8 @@ func (s *Sum) readEntry(b []byte, context Digest) (*Entry, error) {
 	return e, nil
 }
 
-// Split divides an upload into its entry and its masked vector, neither of them
-// checked; nothing is copied.
+// Split divides an upload into its entry and its masked vector. It checks neither and
+// copies nothing.
 func (s *Sum) Split(upload []byte) (entry, masked []byte, err error) {
 	n := s.EntrySize()
 	if len(upload) != n+8*s.Dimension {
@@ -87,8 +87,8 @@ func (s *Sum) Split(upload []byte) (entry, masked []byte, err error) {
 	return upload[:n:n], upload[n:], nil
 }
 
-// EntryDigest names the entry of an upload, or of one of which only the entry is left; the
-// content is not checked. By it members ask for the upload.
+// EntryDigest names the entry of an upload, or of its first bytes that are only the
+// entry; it does not check the content. Members ask for an upload by this digest.
 func (s *Sum) EntryDigest(upload []byte) (Digest, error) {
 	if len(upload) == s.EntrySize() {
 		return s.NameOf(upload), nil
@@ -100,20 +100,20 @@ func (s *Sum) EntryDigest(upload []byte) (Digest, error) {
 	return s.NameOf(entry), nil
 }
 
-// NameOf is [Sum.EntryDigest] of an upload's entry alone, of [Sum.EntrySize] bytes.
+// NameOf is [Sum.EntryDigest] for an upload's entry alone, of [Sum.EntrySize] bytes.
 func (s *Sum) NameOf(entry []byte) Digest {
 	return hash("entry", s.ID[:], entry[:len(entry)-ed25519.SignatureSize])
 }
 
-// Receive is an error unless the bytes are the upload of the entry that the digest names,
-// with its masked vector; signature and seeds are for a [Member] to check, which it tells
-// of the upload. What it returns does not hold the vector.
+// Receive returns an error unless the bytes are the upload of the entry that the digest
+// names, with its masked vector. It does not check signature and seeds: a [Member] does
+// that when it is told of the upload. The result does not contain the vector.
 func (s *Sum) Receive(digest Digest, upload []byte) (Arrived, error) {
 	entry, masked, err := s.Split(upload)
 	if err != nil {
 		return Arrived{}, err
 	}
-	const at = 2*len(Digest{}) + 4 // after context, contributor and records
+	const at = 2*len(Digest{}) + 4 // the position after context, contributor and records
 	in := Arrived{Entry: slices.Clone(entry), Masked: HashMasked(masked)}
 	if s.NameOf(entry) != digest || Digest(entry[at:]) != in.Masked {
 		return Arrived{}, errors.New("sums: an upload is not what its name says")
@@ -121,8 +121,8 @@ func (s *Sum) Receive(digest Digest, upload []byte) (Arrived, error) {
 	return in, nil
 }
 
-// upload masks a vector, seals the seeds and signs. The seeds are drawn from the
-// operating system and forgotten.
+// upload masks a vector, seals the seeds and signs. It draws the seeds from the
+// operating system and does not keep them.
 func (s *Sum) upload(k *keys, context Digest, identity ed25519.PrivateKey, records int, v []int64) ([]byte, error) {
 	if len(v) != s.Dimension {
 		return nil, errDimension
@@ -132,7 +132,7 @@ func (s *Sum) upload(k *keys, context Digest, identity ed25519.PrivateKey, recor
 	defer clear(seeds)
 	defer clear(streams)
 	for i, class := range s.classes {
-		rand.Read(seeds[i][:]) // never fails: it ends the program instead
+		rand.Read(seeds[i][:]) // never fails; without randomness it ends the program
 		key, check := expand(s.ID, e.From, class, seeds[i])
 		streams[i], e.Checks = key, append(e.Checks, check)
 	}
@@ -150,10 +150,11 @@ func (s *Sum) upload(k *keys, context Digest, identity ed25519.PrivateKey, recor
 	return append(append(e.unsigned(), e.Signature[:]...), masked...), nil
 }
 
-// Contribute makes the upload of a device under a certified opening: v in grid units,
-// as [privacy.Mechanism.Units] gives them within [Sum.Limit]; of so many record slots.
-// Each call draws anew: call it once for a sum, after it was paid for, keep the bytes,
-// and send those for ever. Two uploads of one device with different vectors cost twice.
+// Contribute makes the upload of a device under a certified opening. v is in grid
+// units, as [privacy.Mechanism.Units] gives them within [Sum.Limit]; records is the
+// number of record slots. Each call draws new randomness: call it once for a sum, after
+// the device has paid for it, keep the bytes, and send those from then on. Two uploads
+// of one device with different vectors cost twice.
 func (s *Sum) Contribute(o *Opening, identity ed25519.PrivateKey, records int, v []int64) ([]byte, error) {
 	if o.sum != s.ID || o.proof == nil {
 		return nil, errors.New("sums: the opening is another sum's, or nobody has certified it")
@@ -169,8 +170,8 @@ func (s *Sum) Contribute(o *Opening, identity ed25519.PrivateKey, records int, v
 	return s.upload(o.keys, o.Digest, identity, records, v)
 }
 
-// check returns by class the stream keys of those seeds that fit the entry's check
-// values, and false for the others.
+// check returns, by class, the stream keys of those seeds that fit the entry's check
+// values, and which ones fit.
 func (s *Sum) check(e *Entry, seeds []seed) (streams []Digest, fit []bool) {
 	streams, fit = make([]Digest, len(s.classes)), make([]bool, len(s.classes))
 	for i, class := range s.classes {

@@ -33,13 +33,14 @@ func (in Heard) happen(m *Member) error {
 	return m.hear(msg)
 }
 
-// hearOwn looks at a message of this member's own. If it never signed it, another copy of
-// it runs, or did before this one was put back: it says nothing any more.
+// hearOwn looks at a message with this member's signature. If this member does not know
+// that it signed it, another copy of it runs, or ran before its directory was put back:
+// then it is silent from now on.
 func (m *Member) hearOwn(msg *Message) error {
 	if msg.Kind == KindPledge {
 		return m.hearPledge(msg.Payload)
 	}
-	if m.keys == nil || m.over || !msg.Kind.signs() || msg.Kind == KindSeek || msg.Kind == KindSeeds || m.own[said(msg.Kind, msg.Number, msg.Payload)] {
+	if m.keys == nil || m.over || !msg.Kind.signs() || msg.Kind == KindSeek || msg.Kind == KindSeeds || m.own[statementOf(msg.Kind, msg.Number, msg.Payload)] {
 		return errUnexpected
 	}
 	if err := m.sum.verify(m.keys, msg); err != nil {
@@ -49,7 +50,7 @@ func (m *Member) hearOwn(msg *Message) error {
 	return nil
 }
 
-// hear takes in a message whose signature was checked, if it has one.
+// hear takes in a message. If it has a signature, that was checked.
 func (m *Member) hear(msg *Message) error {
 	switch msg.Kind {
 	case KindNoise:
@@ -90,7 +91,7 @@ func (m *Member) hear(msg *Message) error {
 	return m.hearOpen(msg)
 }
 
-// tally adds a vote, and names its author if it contradicts an earlier one.
+// tally adds a vote, and blames its author if it contradicts an earlier one.
 func (m *Member) tally(t *tally, msg *Message, twice string) error {
 	if msg.Kind != KindView && len(msg.Payload) != len(Digest{}) {
 		return errGarbage
@@ -103,7 +104,8 @@ func (m *Member) tally(t *tally, msg *Message, twice string) error {
 	return nil
 }
 
-// recall answers what this member holds of a peer: its pledge, and what it signed last.
+// recall answers a peer's question about what this member holds of it: its pledge, and
+// what it signed last.
 func (m *Member) recall(peer int) error {
 	if peer < 0 || peer >= len(m.pledges) || peer == m.self {
 		return errUnexpected
@@ -128,9 +130,9 @@ func (m *Member) tallies() []*tally {
 }
 
 // hearRecalled takes in what a peer holds of this member. If that is another pledge, or
-// anything that it does not know to have signed, it is silent from now on.
+// a signature that this member does not know, this member is silent from now on.
 func (m *Member) hearRecalled(peer int, payload []byte) error {
-	if peer < 0 || peer >= len(m.pledges) || peer == m.self || m.recalled>>peer&1 == 1 && m.vouched>>peer&1 == 1 {
+	if peer < 0 || peer >= len(m.pledges) || peer == m.self || m.recalled>>peer&1 == 1 && m.confirmed>>peer&1 == 1 {
 		return errUnexpected
 	}
 	r := reader{rest: payload}
@@ -146,11 +148,11 @@ func (m *Member) hearRecalled(peer int, payload []byte) error {
 	}
 	for len(r.rest) > 0 && !r.bad {
 		if msg, err := m.sum.ReadMessage(r.take(int(r.u32()))); err == nil && msg.By == m.self {
-			_ = m.hearOwn(msg) // what cannot be this member's says nothing
+			_ = m.hearOwn(msg) // a message that cannot be this member's shows nothing
 		}
 	}
 	m.recalled |= 1 << peer
-	m.vouched |= 1 << peer
+	m.confirmed |= 1 << peer
 	m.out.Took = true
 	return nil
 }
@@ -160,7 +162,7 @@ func (m *Member) hearPledge(payload []byte) error {
 	if err != nil {
 		return err
 	}
-	if p.Member == m.self { // this machine's keys are not its first for this sum
+	if p.Member == m.self { // its present keys are not its first for this sum
 		if string(p.unsigned()) != string(m.pledges[m.self].unsigned()) {
 			m.silent, m.out.Took = true, true
 		}
@@ -176,7 +178,7 @@ func (m *Member) hearPledge(payload []byte) error {
 	return nil
 }
 
-// hearNoise takes in which entry is a member's noise: the first that it names.
+// hearNoise notes which entry is a member's noise: the first that it names.
 func (m *Member) hearNoise(msg *Message) error {
 	if err := m.tally(&m.noises, msg, "it made noise twice"); err != nil {
 		return err
@@ -188,8 +190,8 @@ func (m *Member) hearNoise(msg *Message) error {
 	return nil
 }
 
-// hearOpening takes up an opening that a quorum certified. If it has not this member's
-// own noise, the member takes no part.
+// hearOpening takes up an opening that a quorum certified. If this member's own noise
+// is not in it, the member takes no part.
 func (m *Member) hearOpening(payload []byte) error {
 	if m.opening != nil {
 		return nil
@@ -251,7 +253,7 @@ func (m *Member) hearSeek(msg *Message) error {
 	return nil
 }
 
-// hearSeeds takes those seeds that fit, of classes this member does not lack.
+// hearSeeds takes those seeds that fit, for classes that this member does not lack.
 func (m *Member) hearSeeds(msg *Message) error {
 	r := reader{rest: msg.Payload}
 	digest := r.digest()
@@ -305,7 +307,7 @@ func (m *Member) keepList(by int, l *List) {
 	}
 }
 
-// readLock decodes the lock of a VIEW and checks its proof.
+// readLock decodes the lock of a VIEW message and checks its proof.
 func (m *Member) readLock(msg *Message) (Lock, error) {
 	if len(msg.Payload) == 0 {
 		return Lock{}, nil
@@ -316,13 +318,14 @@ func (m *Member) readLock(msg *Message) (Lock, error) {
 	if err := r.end(); err != nil {
 		return Lock{}, err
 	}
-	if l.View >= msg.Number || l.Digest == (Digest{}) || !m.sum.proven(m.keys, said(KindPrepare, l.View, l.Digest[:]), p, m.quorum()) {
+	if l.View >= msg.Number || l.Digest == (Digest{}) || !m.sum.proven(m.keys, statementOf(KindPrepare, l.View, l.Digest[:]), p, m.quorum()) {
 		return Lock{}, errors.New("sums: a lock without its proof")
 	}
 	return l, nil
 }
 
-// proposal is what the leader of a view proposes, with the locks that justify it.
+// proposal is the list that the leader of a view proposes, with the locks that justify
+// it.
 type proposal struct {
 	view   uint32
 	digest Digest
@@ -393,8 +396,8 @@ func (m *Member) hearDecided(payload []byte) error {
 	return nil
 }
 
-// hearOpen takes in a claim of a class's sum that this member cannot work out: t+1
-// equal ones decide.
+// hearOpen takes in a claim about a class's sum that this member cannot compute: t+1
+// equal claims decide.
 func (m *Member) hearOpen(msg *Message) error {
 	i := int(msg.Number)
 	if m.decided == nil || i >= len(m.sum.classes) || !m.sum.classes[i].Lacks(m.self) || m.sum.classes[i].Lacks(msg.By) {

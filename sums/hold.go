@@ -40,7 +40,7 @@ func (in Arrived) happen(m *Member) error {
 	return m.entryArrived(digest, e)
 }
 
-// noiseArrived holds the noise that a member named, or that a quorum certified.
+// noiseArrived holds noise that a member named, or that a quorum certified.
 func (m *Member) noiseArrived(digest Digest, e *Entry) error {
 	i := m.sum.Committee.index(e.From)
 	if i < 0 || e.Records != 0 || m.noise[i] != digest {
@@ -50,8 +50,8 @@ func (m *Member) noiseArrived(digest Digest, e *Entry) error {
 	return nil
 }
 
-// entryArrived holds a contribution: the contributor's first, and any that more members
-// accepted than may collude.
+// entryArrived holds a contribution: the contributor's first one, and any that more
+// members accepted than may collude.
 func (m *Member) entryArrived(digest Digest, e *Entry) error {
 	first, known := m.first[e.From]
 	wanted := bits.OnesCount16(m.accepts[digest]) >= m.honest() || m.listed(digest)
@@ -66,19 +66,19 @@ func (m *Member) entryArrived(digest Digest, e *Entry) error {
 	return nil
 }
 
-// hold opens what is sealed to this member.
+// hold opens the seeds that are sealed to this member.
 func (m *Member) hold(digest Digest, e *Entry) {
 	h := &holding{entry: e, seeds: make([]seed, len(m.sum.classes)), fit: make([]bool, len(m.sum.classes))}
 	if seeds, ok := m.sum.openSeeds(m.secrets.seal, e.Context, e.From, m.self, e.Sealed[m.self]); ok {
 		h.seeds = seeds
 	}
 	h.streams, h.fit = m.sum.check(e, h.seeds)
-	e.Sealed = nil // it is large, and done with
+	e.Sealed = nil // it is large, and not needed any more
 	m.entries[digest] = h
 	m.out.Took = true
 }
 
-// accept notes that a contribution is held with all seeds, if it is.
+// accept notes that a contribution is accepted if it is held with all its seeds.
 func (m *Member) accept(digest Digest) {
 	h := m.entries[digest]
 	if !m.whole(digest) {
@@ -91,7 +91,8 @@ func (m *Member) accept(digest Digest) {
 	}
 }
 
-// whole reports whether the member holds an entry and all seeds of it that it should.
+// whole reports whether the member holds an entry with all the seeds that it should
+// hold.
 func (m *Member) whole(digest Digest) bool {
 	h := m.entries[digest]
 	if h == nil {
@@ -105,9 +106,9 @@ func (m *Member) whole(digest Digest) bool {
 	return true
 }
 
-// seekMissing asks for uploads and seeds of noise that a quorum certified, of listed
-// contributions, and of those that more members accepted than may collude: garbage that
-// one contributor sends costs no questions.
+// seekMissing asks for uploads and seeds: of noise that a quorum certified, of listed
+// contributions, and of those that more members accepted than may collude. So garbage
+// that one contributor sends causes no requests.
 func (m *Member) seekMissing() {
 	want := func(d Digest, from uint16) {
 		if m.whole(d) || d == (Digest{}) {
@@ -143,7 +144,7 @@ func (m *Member) seekMissing() {
 	m.out.Fetch = slices.Compact(m.out.Fetch)
 }
 
-// listed reports whether any list that was heard holds the entry.
+// listed reports whether any list that this member heard contains the entry.
 func (m *Member) listed(digest Digest) bool {
 	for _, l := range m.lists {
 		if slices.ContainsFunc(l.Entries, func(e Listed) bool { return e.Entry == digest }) {

@@ -2,15 +2,14 @@ package sums
 
 import "crypto/ed25519"
 
-// Input is one thing that happens to a member. What it holds must not be changed
-// afterwards.
+// Input is one thing that happens to a member. Its content must not change afterwards.
 type Input interface {
-	// happen lets the member take the input in. An error says why it was of no use; it
-	// then has changed nothing.
+	// happen lets the member take the input in. An error says why the input was of no
+	// use; then nothing has changed.
 	happen(m *Member) error
 }
 
-// Heard is a message of a member's, from whom the channel says.
+// Heard is a message of a member; the channel says from whom it came.
 type Heard struct {
 	From    int
 	Message []byte
@@ -23,8 +22,8 @@ type Arrived struct {
 	Masked Digest
 }
 
-// Drawn is the door's answer to [Output.Noise]: the entry of the upload that
-// [Sum.ContributeNoise] made, which the driver keeps.
+// Drawn answers [Output.Noise]. It is the entry of the upload that
+// [Sum.ContributeNoise] made; the driver keeps the upload.
 type Drawn struct{ Entry []byte }
 
 // Closing says that the time of the opening's Closes has come.
@@ -39,11 +38,12 @@ type Added struct {
 	Total []uint64
 }
 
-// Tick asks for what is to be said again, as messages get lost.
+// Tick asks the member to repeat messages, because some get lost.
 type Tick struct{}
 
-// Restarted says that the member was brought back from its journal, in which it is the
-// next input. It then signs nothing until enough others have said what it has signed.
+// Restarted says that the member was restored from its journal, in which this is the
+// next input. The member then signs nothing until enough others have said what it has
+// signed.
 type Restarted struct{}
 
 // Deadline is the public time after which nothing is opened any more.
@@ -51,7 +51,7 @@ type Deadline struct{}
 
 // Letter is a message to send.
 type Letter struct {
-	To      int  // member; -1: all others
+	To      int  // the member; -1: all others
 	Secret  bool // only over a channel that nobody else can read
 	Message []byte
 }
@@ -62,7 +62,7 @@ type Addition struct {
 	Entries []Digest
 }
 
-// Blame is a member that signed what no honest member signs.
+// Blame names a member that signed what no honest member signs.
 type Blame struct {
 	Member int
 	Reason string
@@ -70,24 +70,25 @@ type Blame struct {
 
 // Output is what a driver is to do after a step, in the order of the fields.
 type Output struct {
-	// Took says that the input changed the member: append it to the sum's journal, and
-	// make that durable, before anything else. Replaying the journal restores the member.
+	// Took says that the input changed the member. The driver must append it to the
+	// sum's journal, and make that durable, before anything else. Replaying the journal
+	// restores the member.
 	Took  bool
-	Noise *NoiseRequest // draw noise, once; answered by [Drawn]
+	Noise *NoiseRequest // draw noise, once; [Drawn] answers it
 	Send  []Letter
-	Fetch []Digest  // entries whose uploads to fetch from others
-	Add   *Addition // answered by [Added]
-	// Done is the result once it is believed. Result is nil in it when this member could
-	// not work it out itself; its content is then to be fetched.
+	Fetch []Digest  // entries whose uploads the driver should fetch from others
+	Add   *Addition // [Added] answers it
+	// Done is the result once it is believed. Its Result is nil if this member could
+	// not compute it itself; the content must then be fetched.
 	Done  *Published
 	Blame []Blame
-	// Erase says to erase keys and journal for good, after Done is stored: both are said
-	// at every tick. The machine may go on: it repeats
-	// what it said, which is public, and opens nothing any more.
+	// Erase says to erase keys and journal for good, after Done is stored. Both are
+	// repeated at every tick. The machine may go on: it repeats what it said, which is
+	// public, and opens nothing any more.
 	Erase bool
 }
 
-// NoiseRequest is what noise is sealed to.
+// NoiseRequest holds the keys to which noise is sealed.
 type NoiseRequest struct{ keys *keys }
 
 // ContributeNoise makes a member's upload of its part of the noise, as

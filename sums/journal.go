@@ -2,9 +2,9 @@ package sums
 
 import "encoding/binary"
 
-// EncodeInput is an input's one encoding, for a member's journal. Of what a member has
-// drawn and heard it holds seeds in clear, as the keys beside it would give them: it is
-// kept where they are, and erased with them.
+// EncodeInput is an input's one encoding, for a member's journal. It contains in clear
+// the seeds that a member has drawn and heard. The keys beside the journal give the
+// same seeds, so the journal is kept where they are and erased with them.
 func EncodeInput(in Input) []byte {
 	var w writer
 	switch in := in.(type) {
@@ -38,7 +38,7 @@ func EncodeInput(in Input) []byte {
 	return w
 }
 
-// DecodeInput reads what [EncodeInput] wrote; what it returns shares memory with b.
+// DecodeInput reads what [EncodeInput] wrote. The result shares memory with b.
 func DecodeInput(b []byte) (Input, error) {
 	r := reader{rest: b}
 	var in Input
@@ -68,10 +68,10 @@ func DecodeInput(b []byte) (Input, error) {
 	return in, nil
 }
 
-// all is everything that is left.
+// all returns everything that is left.
 func (r *reader) all() []byte { return r.take(len(r.rest)) }
 
-// words is everything that is left, as little-endian words.
+// words returns everything that is left as little-endian words.
 func (r *reader) words() []uint64 {
 	if len(r.rest)%8 != 0 {
 		r.bad = true

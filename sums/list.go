@@ -2,11 +2,11 @@ package sums
 
 import "bytes"
 
-// List is whose contributions are added up under one opening. The members' noise is in
-// every sum, once, and stands apart: the opening names it.
+// List says whose contributions are added up under one opening. The members' noise is
+// in every sum, once, and is not in the list: the opening names it.
 type List struct {
 	Opening Digest
-	Entries []Listed // ascending by identity, one for each
+	Entries []Listed // ascending by identity, one for each contributor
 }
 
 // Listed is one contribution of a list.
@@ -34,7 +34,7 @@ func (l *List) Bytes() []byte {
 // Digest names the list.
 func (l *List) Digest() Digest { return hash("list", l.Bytes()) }
 
-// Find returns what the list has of a contributor.
+// Find returns the entry of a contributor in the list, if there is one.
 func (l *List) Find(id Identity) (Listed, bool) {
 	for _, e := range l.Entries {
 		if e.From == id {

@@ -7,30 +7,30 @@ import (
 )
 
 // Member is the state machine of one member of the committee for one sum. It is not
-// safe for concurrent use. Its inputs are its trace: fed again into a fresh one that was
-// made alike, they lead to the same state and the same bytes.
+// safe for concurrent use. Its inputs are its trace: given in the same order to a new
+// one that was made alike, they lead to the same state and the same bytes.
 type Member struct {
 	sum     *Sum
 	self    int
 	secrets Secrets
-	silent  bool // keys were lost: it says nothing in this sum
+	silent  bool // keys were lost: it sends nothing in this sum
 	over    bool // keys are erased
 
 	recalled          uint16    // members that said what they hold of this one
-	lives             int       // that came before this one
-	vouched           uint16    // members that said so in this life
+	restarts          int       // number of restarts
+	confirmed         uint16    // members that said so since the last restart
 	pledges           []*Pledge // by member
-	keys              *keys     // once all are there
-	asked             bool      // for noise
+	keys              *keys     // nil until all pledges are there
+	asked             bool      // noise was asked for
 	noise             []Digest  // first noise entry of each member; zero: none yet
 	noises, certifies tally
 	opening           *Opening
 
 	entries map[Digest]*holding
-	first   map[Identity]Digest // the entry of a contributor that this member accepted
+	first   map[Identity]Digest // the first entry of each contributor that this member accepted
 	accepts map[Digest]uint16
-	fresh   []Digest        // accepted and not said yet
-	missing map[Digest]bool // t+1 others hold them, and this member not yet, or not whole
+	fresh   []Digest        // accepted, and not announced yet
+	missing map[Digest]bool // t+1 others hold them, and this member does not yet, or without all seeds
 
 	closed    bool
 	settling  int // ticks since it closed, or since the present view began
@@ -39,37 +39,38 @@ type Member struct {
 	commits   tally
 	views     tally
 	lockProof proof
-	proposed  uint32 // views in which it has proposed, as leader: the last one and 1
+	proposed  uint32 // as leader, the last view in which it has proposed, plus 1
 	proposal  *proposal
 	lists     map[Digest]*List
 	listBy    []Digest // the list that each member sent last
 	decided   *decision
 
 	sums      []classSum
-	opened    bool // it has computed its own
-	asking    bool // for the addition
+	opened    bool // it has computed its own class sums
+	asking    bool // the addition was asked for
 	result    *Result
 	results   tally
-	published *Published // once it is believed
+	published *Published // nil until it is believed
 
-	said     []remark           // to be repeated
-	own      map[statement]bool // ever signed
-	waited   int                // ticks since others have agreed on a result
-	lingered int                // ticks since all was over, at most patience
+	said     []sentLetter       // to be repeated
+	own      map[statement]bool // everything it ever signed
+	waited   int                // ticks since others agreed on a result
+	lingered int                // ticks since all was over, at most maxWait
 	out      Output             // of the step under way
 }
 
 // classSum is what is known of one class's sum of streams.
 type classSum struct {
-	vector []uint64 // once decided
+	vector []uint64 // nil until decided
 	claims map[Digest][]uint64
 	by     map[Digest]uint16
-	named  uint16 // who has claimed something
+	named  uint16 // the members that have claimed something
 }
 
-// NewMember makes a member that has taken part in nothing. identity is a member of the
-// committee; secrets and pledge are durable, and were made for this sum alone. It first
-// asks all others what they hold of it, and if anybody holds another pledge it is silent.
+// NewMember makes a member that has not taken part yet. identity is a member of the
+// committee; secrets and pledge are durable, and were made for this sum alone. The
+// member first asks all others what they hold of it, and if anybody holds another
+// pledge it is silent.
 func NewMember(s *Sum, secrets Secrets, pledge Pledge) *Member {
 	n := len(s.Committee.Members)
 	m := &Member{
@@ -84,7 +85,7 @@ func NewMember(s *Sum, secrets Secrets, pledge Pledge) *Member {
 	return m
 }
 
-// Step takes an input in. With an error the output is empty and the state as before.
+// Step takes an input in. With an error the output is empty and the state unchanged.
 func (m *Member) Step(in Input) (Output, error) {
 	m.out = Output{}
 	if err := in.happen(m); err != nil {
@@ -97,43 +98,44 @@ func (m *Member) Step(in Input) (Output, error) {
 	return m.out, nil
 }
 
-// quiet reports whether too few have said what this member signed in an earlier life. With
-// t members away enough are left.
+// quiet reports whether, since the restart, too few members have said what this one
+// signed before. With t members away, enough are left.
 func (m *Member) quiet() bool {
-	return m.lives > 0 && bits.OnesCount16(m.vouched) < m.quorum()-1
+	return m.restarts > 0 && bits.OnesCount16(m.confirmed) < m.quorum()-1
 }
 
 func (Restarted) happen(m *Member) error {
-	m.lives, m.vouched, m.out.Took = m.lives+1, 0, true
+	m.restarts, m.confirmed, m.out.Took = m.restarts+1, 0, true
 	return nil
 }
 
 // View is the view that the member votes in.
 func (m *Member) View() uint32 { return m.voter.View }
 
-// Voting reports that the sum has closed and no list is certified yet, so that views
-// have to end by [Timeout].
+// Voting reports that the sum has closed and no list is certified yet. Views then end
+// by [Timeout].
 func (m *Member) Voting() bool { return m.closed && m.decided == nil && !m.over && !m.silent }
 
-// Idle reports that nobody needs anything of this member any more: its part in the sum is
-// over, all others have signed the result, and they were told of its own again and again.
+// Idle reports that nobody needs anything of this member any more: its part in the sum
+// is over, all others have signed the result, and it has told them often enough of its
+// own.
 func (m *Member) Idle() bool {
 	for by := range m.pledges {
 		if m.results.newest[by] == nil {
 			return false
 		}
 	}
-	return m.over && m.lingered >= patience
+	return m.over && m.lingered >= maxWait
 }
 
-// Opening is the certified opening; nil while there is none.
+// Opening returns the certified opening, or nil while there is none.
 func (m *Member) Opening() *Opening { return m.opening }
 
-// Silent reports that the member takes no part since its keys were lost.
+// Silent reports that the member takes no part because its keys were lost.
 func (m *Member) Silent() bool { return m.silent }
 
-// Missing lists the members that an opening waits for: of whom no answer, keys or noise
-// has come. It is empty once the sum is open.
+// Missing lists the members whose answer, keys or noise an opening still waits for. It
+// is empty once the sum is open.
 func (m *Member) Missing() []int {
 	var list []int
 	all := uint16(1<<len(m.pledges) - 1)
@@ -181,7 +183,7 @@ func (Closing) happen(m *Member) error {
 	}
 	m.closed, m.out.Took = true, true
 	m.sayFresh()
-	m.sayAgain(KindAccept) // the leader lists what a quorum accepted, as far as it has heard
+	m.sayAgain(KindAccept) // the leader lists what a quorum accepted, as far as the leader has heard
 	return nil
 }
 
@@ -235,10 +237,11 @@ func (Deadline) happen(m *Member) error {
 	return nil
 }
 
-// end tells the driver that all is over, at every tick, as it may have been stopped.
+// end tells the driver that all is over. It does so at every tick, because the driver
+// may have been stopped.
 func (m *Member) end() { m.out.Done, m.out.Erase = m.published, true }
 
-// finish erases what could open anything.
+// finish erases everything that could open anything.
 func (m *Member) finish() {
 	m.over, m.out.Took = true, true
 	m.end()

@@ -11,19 +11,19 @@ type Kind uint8
 // The kinds of messages between members.
 const (
 	KindRecall   Kind = iota + 1 // asks what a peer holds of the sender; not signed
-	KindRecalled                 // the pledge it holds, or nothing; not signed
+	KindRecalled                 // the pledge that it holds, or nothing; not signed
 	KindPledge                   // the sender's keys, signed by its identity
 	KindNoise                    // the entry of its noise
 	KindCertify                  // the opening it holds, with all noise
 	KindOpening                  // an opening certified by a quorum
-	KindAccept                   // entries that it holds, with their seeds
+	KindAccept                   // entries that it holds with their seeds
 	KindSeek                     // asks for the seeds of an entry
-	KindSeeds                    // seeds that both ends hold by right; secret
+	KindSeeds                    // seeds that both ends may hold; secret
 	KindList                     // a list that it proposes or is locked on
 	KindPropose                  // the view's leader: the digest to vote on, and why
 	KindPrepare                  // vote: nothing else in this view
-	KindCommit                   // vote: locked, on a quorum that prepared
-	KindView                     // the view is given up; its lock with proof
+	KindCommit                   // vote: locked on what a quorum prepared
+	KindView                     // the sender gives up the view; its lock with proof
 	KindDecided                  // a quorum's commits
 	KindOpen                     // the sum of one class's streams over the list
 	KindResult                   // the digest of the result
@@ -33,16 +33,16 @@ const (
 type Message struct {
 	Kind      Kind
 	By        int    // member
-	Number    uint32 // view, or place of the class
+	Number    uint32 // the view, or the position of the class
 	Payload   []byte
-	Signature [ed25519.SignatureSize]byte // by By's key for this sum; zero where the kind has none
+	Signature [ed25519.SignatureSize]byte // by By's key for this sum; zero for kinds without one
 }
 
 // signs reports whether messages of the kind carry the signature of By.
 func (k Kind) signs() bool {
 	switch k {
 	case KindRecall, KindRecalled, KindPledge, KindOpening, KindDecided:
-		return false // nothing is claimed, or the payload proves itself
+		return false // the message claims nothing, or its payload proves itself
 	}
 	return true
 }
@@ -58,7 +58,7 @@ func (m *Message) Bytes() []byte {
 	return w
 }
 
-// ReadMessage decodes a message; its signature is checked by the member that hears it.
+// ReadMessage decodes a message. The member that hears it checks its signature.
 func (s *Sum) ReadMessage(b []byte) (*Message, error) {
 	r := reader{rest: b}
 	m := &Message{Kind: Kind(r.u8()), By: r.u8(), Number: r.u32()}
@@ -80,7 +80,7 @@ var errSignature = errors.New("sums: a message was not signed by its member")
 
 // verify checks the signature of a message that has one.
 func (s *Sum) verify(k *keys, m *Message) error {
-	if m.Kind.signs() && !s.proven(k, said(m.Kind, m.Number, m.Payload), proof{{m.By, m.Signature}}, 1) {
+	if m.Kind.signs() && !s.proven(k, statementOf(m.Kind, m.Number, m.Payload), proof{{m.By, m.Signature}}, 1) {
 		return errSignature
 	}
 	return nil
@@ -90,7 +90,7 @@ func (s *Sum) verify(k *keys, m *Message) error {
 func (s *Sum) sign(k *keys, secrets Secrets, by int, kind Kind, number uint32, payload []byte) *Message {
 	m := &Message{Kind: kind, By: by, Number: number, Payload: payload}
 	if kind.signs() {
-		copy(m.Signature[:], ed25519.Sign(secrets.sign, s.statement(k, said(kind, number, payload))))
+		copy(m.Signature[:], ed25519.Sign(secrets.sign, s.statement(k, statementOf(kind, number, payload))))
 	}
 	return m
 }

@@ -664,7 +664,7 @@ func TestSlowCommitteeTakesItsTime(t *testing.T) {
 		for i := range n.members {
 			n.step(i, Closing{})
 		}
-		for view := range uint32(passing) {
+		for view := range uint32(eagerView) {
 			n.until(settlingIn(view)+2, func() bool { return false })
 			for i, m := range n.members {
 				if m.machine.proposal != nil || m.machine.View() != view {
@@ -681,7 +681,7 @@ func TestSlowCommitteeTakesItsTime(t *testing.T) {
 		decided := func() bool {
 			return n.honest(func(_ int, m *node) bool { return m.machine.decided != nil })
 		}
-		if !n.until(settlingIn(passing)+20, decided) {
+		if !n.until(settlingIn(eagerView)+20, decided) {
 			t.Fatalf("%s: nothing is decided", name)
 		}
 		want := 0

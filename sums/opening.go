@@ -5,19 +5,19 @@ import (
 	"errors"
 )
 
-// Opening is what a contributor looks at before it pays: the members' keys and noise,
-// certified by a quorum, who hold that noise. A sum has at most one certified opening:
+// Opening is what a contributor checks before it pays: the members' keys and noise,
+// certified by a quorum that holds the noise. A sum has at most one certified opening:
 // any two quorums share an honest member, and it certifies once.
 type Opening struct {
 	Digest Digest
-	Closes int64    // unix seconds, the median of the members' times
+	Closes int64    // in Unix seconds, the median of the members' times
 	Noise  []Digest // entries of the members' noise, in their order
 	sum    Digest
 	keys   *keys
 	proof  proof
 }
 
-// newOpening is an opening that nobody has certified yet.
+// newOpening returns an opening that nobody has certified yet.
 func (s *Sum) newOpening(k *keys, noise []Digest) *Opening {
 	var w writer
 	for _, d := range noise {
@@ -37,8 +37,8 @@ func (o *Opening) Bytes() []byte {
 	return w
 }
 
-// ReadOpening decodes an opening and checks all of its signatures: those of the
-// members' identities on their keys, and a quorum's on the whole.
+// ReadOpening decodes an opening and checks all its signatures: those of the members'
+// identities on their keys, and a quorum's on the whole.
 func (s *Sum) ReadOpening(b []byte) (*Opening, error) {
 	r := reader{rest: b}
 	var pledges []Pledge
@@ -76,10 +76,10 @@ type statement struct {
 	digest Digest // of the payload
 }
 
-func certify(opening Digest) statement { return said(KindCertify, 0, opening[:]) }
+func certify(opening Digest) statement { return statementOf(KindCertify, 0, opening[:]) }
 
-// said is the statement of a message.
-func said(kind Kind, number uint32, payload []byte) statement {
+// statementOf returns the statement of a message.
+func statementOf(kind Kind, number uint32, payload []byte) statement {
 	return statement{kind, number, hash("payload", payload)}
 }
 
@@ -91,14 +91,14 @@ func (s *Sum) statement(k *keys, st statement) []byte {
 	return w
 }
 
-// vouch is one member's signature on a statement.
-type vouch struct {
+// memberSignature is one member's signature on a statement.
+type memberSignature struct {
 	by        int
 	signature [ed25519.SignatureSize]byte
 }
 
 // proof is signatures of several members on one statement, ascending by member.
-type proof []vouch
+type proof []memberSignature
 
 // signers lists the members, ascending.
 func (p proof) signers() []int {
@@ -131,8 +131,8 @@ func readProof(r *reader) proof {
 	return p
 }
 
-// proven reports whether at least so many members signed the statement, each once, and
-// nobody else did.
+// proven reports whether at least least members signed the statement, each once, and
+// whether every signature is valid.
 func (s *Sum) proven(k *keys, st statement, p proof, least int) bool {
 	if len(p) < least {
 		return false

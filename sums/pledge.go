@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// Secrets are the keys that a member makes for one sum. They lie outside every backup
-// and are erased when the sum is over, and with them everything that was sealed to the
-// member. A member that has lost them is silent for that sum.
+// Secrets are the keys that a member makes for one sum. They are kept outside every
+// backup and are erased when the sum is over, together with everything that was sealed
+// to the member. A member that has lost them is silent for that sum.
 type Secrets struct {
 	seal hpke.PrivateKey
 	sign ed25519.PrivateKey
@@ -25,7 +25,7 @@ func NewSecrets() (Secrets, error) {
 	return Secrets{seal, sign}, err
 }
 
-// Bytes is what [ReadSecrets] reads.
+// Bytes returns what [ReadSecrets] reads.
 func (k Secrets) Bytes() ([]byte, error) {
 	seal, err := k.seal.Bytes()
 	return append(seal, k.sign.Seed()...), err
@@ -44,13 +44,13 @@ func ReadSecrets(b []byte) (Secrets, error) {
 	return Secrets{seal, ed25519.NewKeyFromSeed(b[n:])}, nil
 }
 
-// Pledge is a member's keys for a sum, and when it means to close, signed by its
-// identity. A member makes one for each sum, ever.
+// Pledge holds a member's keys for a sum and the time at which it wants to close,
+// signed by its identity. A member makes only one for each sum.
 type Pledge struct {
 	Member    int
 	SealKey   [sealKey]byte
 	SignKey   Identity
-	Closes    int64 // unix seconds
+	Closes    int64 // in Unix seconds
 	Signature [ed25519.SignatureSize]byte
 }
 
@@ -83,7 +83,7 @@ func (s *Sum) Pledge(identity ed25519.PrivateKey, k Secrets, closes int64) (Pled
 	return p, nil
 }
 
-// signed is the text of every signature: a label, the sum and what is said.
+// signed is the text under every signature: a label, the sum and the statement.
 func (s *Sum) signed(label string, text []byte) []byte {
 	return slices.Concat(labelled(label), s.ID[:], text)
 }
@@ -113,7 +113,7 @@ func (s *Sum) readPledge(b []byte) (Pledge, error) {
 type keys struct {
 	pledges []Pledge
 	seal    []hpke.PublicKey
-	digest  Digest // names them; what noise is sealed under
+	digest  Digest // names them; noise is sealed under it
 }
 
 func (s *Sum) newKeys(pledges []Pledge) (*keys, error) {
@@ -131,8 +131,8 @@ func (s *Sum) newKeys(pledges []Pledge) (*keys, error) {
 	return k, nil
 }
 
-// closes is the median of what the members mean, so that it is between two honest
-// ones' times.
+// closes is the median of the times that the members want, so it lies between the times
+// of two honest ones.
 func (k *keys) closes() int64 {
 	var times []int64
 	for _, p := range k.pledges {

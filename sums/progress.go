@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// progress does whatever has become possible: after the last input that it needed, each
-// thing is done once.
+// progress does everything that has become possible. Each thing is done once, after the
+// last input that it needs.
 func (m *Member) progress() {
 	m.pledge()
 	if m.keys == nil {
@@ -29,8 +29,8 @@ func (m *Member) progress() {
 	m.believe()
 }
 
-// pledge publishes the own keys once every other member has said what it holds of this
-// one, and takes up those of all.
+// pledge publishes this member's keys once every other member has said what it holds of
+// this one, and takes up the keys of all.
 func (m *Member) pledge() {
 	all := uint16(1<<len(m.pledges) - 1)
 	if m.recalled != all || m.keys != nil {
@@ -39,7 +39,7 @@ func (m *Member) pledge() {
 	if len(m.said) == 0 {
 		b := Message{Kind: KindPledge, By: m.self, Payload: m.pledges[m.self].Bytes()}
 		l := Letter{To: -1, Message: b.Bytes()}
-		m.said, m.out.Send = append(m.said, remark{Letter: l}), append(m.out.Send, l)
+		m.said, m.out.Send = append(m.said, sentLetter{Letter: l}), append(m.out.Send, l)
 		m.out.Took = true
 	}
 	var list []Pledge
@@ -51,14 +51,14 @@ func (m *Member) pledge() {
 	}
 	k, err := m.sum.newKeys(list)
 	if err != nil {
-		return // somebody's key is none: the sum never opens, and Missing has no noise of his
+		return // a key is invalid: the sum never opens, and Missing lists that member for its noise
 	}
 	m.keys, m.asked = k, true
 	m.out.Noise = &NoiseRequest{k}
 }
 
-// certify signs the opening, once all noise is held with its seeds, and takes up one
-// that a quorum has signed.
+// certify signs the opening once all noise is held with its seeds, and takes up an
+// opening that a quorum has signed.
 func (m *Member) certify() {
 	if m.opening != nil {
 		return
@@ -93,7 +93,8 @@ func (m *Member) follow() {
 	}
 }
 
-// propose is the leader's part: what is locked, or else all that a quorum holds.
+// propose is the leader's part. It proposes the locked list, or else everything that a
+// quorum holds.
 func (m *Member) propose() {
 	view := m.voter.View
 	if m.leader(view) != m.self || m.proposed > view {
@@ -110,7 +111,7 @@ func (m *Member) propose() {
 		}
 		var locks []Lock
 		for _, v := range reasons {
-			lock, _ := m.readLock(v) // checked when it was heard
+			lock, _ := m.readLock(v) // it was checked when it was heard
 			locks = append(locks, lock)
 			w.u8(v.By)
 			w.variable(v.Payload)
@@ -119,7 +120,7 @@ func (m *Member) propose() {
 		if lock := highest(locks); lock != (Lock{}) {
 			locked = true
 			if digest, l = lock.Digest, m.lists[lock.Digest]; l == nil {
-				return // those who are locked repeat it
+				return // the locked members repeat the list
 			}
 		}
 	}
@@ -131,30 +132,31 @@ func (m *Member) propose() {
 	m.unsay(KindList)
 	m.say(-1, KindList, view, l.Bytes())
 	msg := m.say(-1, KindPropose, view, append(digest[:], w...))
-	_ = m.hearProposal(msg) // it is this member's own
+	_ = m.hearProposal(msg) // the message is this member's own
 }
 
-// ripe reports whether a leader proposes its own list. It waits a moment for what lies in
-// its inbox, then until nothing is on its way any more, or for half of the view. Even then
-// an early leader passes if it lists less than half of what it knows of, because the
-// members are slow, not the contributors: the next leader has twice the time. So Sybils
-// that nobody accepts delay a sum, and no more.
+// ripe reports whether a leader proposes its own list. It first waits inboxTicks for
+// messages that have already arrived, then until it expects no more messages, or for
+// half of the view. Even then an early leader passes if it lists less than half of what
+// it knows of, because the members are slow, not the contributors: the next leader has
+// twice the time. So Sybils that nobody accepts can delay a sum, but not stop it.
 func (m *Member) ripe(listed, open int) bool {
 	view := m.voter.View
 	switch {
 	case open == 0 && listed > 0:
-		return m.settling >= moment
-	case open == 0: // nobody came, as far as it knows
+		return m.settling >= inboxTicks
+	case open == 0: // nobody contributed, as far as it knows
 		return m.settling >= settlingIn(view)
 	}
-	return m.settling >= settlingIn(view) && (listed >= open || view >= passing)
+	return m.settling >= settlingIn(view) && (listed >= open || view >= eagerView)
 }
 
 // settlingIn is how many ticks the leader of a view waits for what others hold.
 func settlingIn(view uint32) int { return settling << min(view, mostDoublings) }
 
-// ownList is what a quorum says it holds, at most as many as the sum takes. open is how
-// many more this member knows of, because it holds them or another says so.
+// ownList returns the entries that a quorum says it holds, at most as many as the sum
+// takes. open is how many more entries this member knows of, because it holds them or
+// another member says that it does.
 func (m *Member) ownList() (l *List, open int) {
 	l, open = &List{Opening: m.opening.Digest}, len(m.accepts)
 	for from, d := range m.first {
@@ -175,7 +177,7 @@ func (m *Member) ownList() (l *List, open int) {
 	return l, open
 }
 
-// prepare votes for a proposal, if everything that it lists is held.
+// prepare votes for a proposal if this member holds everything that it lists.
 func (m *Member) prepare() {
 	p := m.proposal
 	if p == nil || p.view < m.voter.View {
@@ -192,7 +194,7 @@ func (m *Member) prepare() {
 	m.prepares.add(m.say(-1, KindPrepare, p.view, p.digest[:]))
 }
 
-// holds reports whether a list's contributions are held, with all seeds.
+// holds reports whether this member holds a list's contributions with all seeds.
 func (m *Member) holds(l *List) bool {
 	for _, d := range m.noise {
 		if !m.whole(d) {
@@ -210,7 +212,7 @@ func (m *Member) holds(l *List) bool {
 	return true
 }
 
-// commit locks what a quorum prepared in the present view.
+// commit locks the list that a quorum prepared in the present view.
 func (m *Member) commit() {
 	view, payload, p := m.prepares.agreed(m.quorum())
 	if p == nil || view != m.voter.View || m.voter.Lock == (Lock{view, Digest(payload)}) || !m.voter.Commit(view, Digest(payload)) {
@@ -225,7 +227,7 @@ func (m *Member) commit() {
 	}
 }
 
-// decideByVotes takes up what a quorum committed.
+// decideByVotes takes up the list that a quorum committed.
 func (m *Member) decideByVotes() {
 	if m.decided != nil {
 		return
@@ -239,7 +241,7 @@ func (m *Member) decideByVotes() {
 	}
 }
 
-// decide holds to a certified list for good.
+// decide keeps a certified list for good.
 func (m *Member) decide(d *decision) {
 	digest := d.list.Digest()
 	if !m.voter.Open(digest) {
@@ -252,8 +254,8 @@ func (m *Member) decide(d *decision) {
 	m.say(-1, KindDecided, 0, d.bytes())
 }
 
-// openSums adds up the streams of every class that this member holds, over the noise and
-// the certified list, and tells those who lack the class.
+// openSums adds up the streams of every class that this member holds, over the noise
+// and the certified list, and tells the members that lack the class.
 func (m *Member) openSums() {
 	if m.decided == nil || m.opened || !m.holds(m.decided.list) {
 		return
@@ -302,15 +304,15 @@ func (m *Member) add() {
 	m.out.Add = &Addition{m.decided.list.Digest(), m.inSum()}
 }
 
-// believe takes up the result that t+1 members signed, and erases. A member that has not
-// worked it out goes on for a while.
+// believe takes up the result that t+1 members signed, and erases. A member that has
+// not computed it yet goes on for a while.
 func (m *Member) believe() {
 	_, payload, p := m.results.agreed(m.honest())
 	if p == nil {
 		return
 	}
 	own := m.result != nil && m.result.Digest() == Digest(payload)
-	if !own && m.waited < patience {
+	if !own && m.waited < maxWait {
 		return
 	}
 	m.published = &Published{Opening: m.opening, proof: p}

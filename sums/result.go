@@ -6,16 +6,16 @@ import (
 	"math"
 )
 
-// Result is the opened sum: public, and as good as everybody's. Its values are rounded
-// to float32, once and for all: what is signed is what everybody uses.
+// Result is the opened sum. It is public, and the same for everybody: its values are
+// rounded to float32 once, so that everybody uses exactly what was signed.
 type Result struct {
-	List    Digest // whose contributions are in it
-	Entries uint32 // how many
-	Records uint64 // of all of them
+	List    Digest // the list of the contributions in it
+	Entries uint32 // number of contributions
+	Records uint64 // number of records of all of them
 	Values  []float32
 }
 
-// newResult is the result of the opened integers.
+// newResult makes the result from the opened integers.
 func (s *Sum) newResult(l *List, total []uint64) *Result {
 	r := &Result{List: l.Digest(), Entries: uint32(len(l.Entries)), Values: make([]float32, len(total))}
 	for _, e := range l.Entries {
@@ -39,11 +39,11 @@ func (r *Result) bytes() []byte {
 	return w
 }
 
-// Digest names a result: it is what members sign.
+// Digest names a result. Members sign it.
 func (r *Result) Digest() Digest { return hash("result", r.bytes()) }
 
-// Published is a result with all that anybody needs to believe it: the opening, and
-// t+1 members' signatures, one of which is honest.
+// Published is a result with everything needed to believe it: the opening, and t+1
+// members' signatures, one of which is honest.
 type Published struct {
 	Opening *Opening
 	Result  *Result
@@ -62,7 +62,7 @@ func (p *Published) Bytes() []byte {
 // Signers lists the members that signed the result, ascending.
 func (p *Published) Signers() []int { return p.proof.signers() }
 
-// ReadPublished decodes a result and checks everything that makes it believed.
+// ReadPublished decodes a result and checks everything that makes it credible.
 func (s *Sum) ReadPublished(b []byte) (*Published, error) {
 	r := reader{rest: b}
 	opening, err := s.ReadOpening(r.take(int(r.u32())))
@@ -86,15 +86,15 @@ func (s *Sum) ReadPublished(b []byte) (*Published, error) {
 		return nil, errGarbage
 	}
 	digest := result.Digest()
-	if !s.proven(opening.keys, said(KindResult, 0, digest[:]), p.proof, s.Committee.Colluding+1) {
+	if !s.proven(opening.keys, statementOf(KindResult, 0, digest[:]), p.proof, s.Committee.Colluding+1) {
 		return nil, errors.New("sums: a result is not signed by more members than may collude")
 	}
 	return p, nil
 }
 
-// ReadDecision returns the list that a published result is of, and the members that
-// certified it, ascending, from the decision as members spread it, after checking its
-// signatures.
+// ReadDecision decodes the decision as members spread it, and checks its signatures. It
+// returns the list that a published result is of, and the members that certified it,
+// ascending.
 func (s *Sum) ReadDecision(p *Published, b []byte) (*List, []int, error) {
 	d, err := s.readDecision(p.Opening, b)
 	if err != nil {
@@ -130,7 +130,7 @@ func (s *Sum) readDecision(o *Opening, b []byte) (*decision, error) {
 		return nil, errGarbage
 	}
 	digest := d.list.Digest()
-	if !s.proven(o.keys, said(KindCommit, d.view, digest[:]), d.proof, s.Committee.Quorum()) {
+	if !s.proven(o.keys, statementOf(KindCommit, d.view, digest[:]), d.proof, s.Committee.Quorum()) {
 		return nil, errors.New("sums: a list is not certified by a quorum of the committee")
 	}
 	return d, nil

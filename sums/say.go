@@ -2,14 +2,14 @@ package sums
 
 import "slices"
 
-// remark is a letter and how many ticks ago it was sent first.
-type remark struct {
+// sentLetter is a letter that was sent, with the ticks since then.
+type sentLetter struct {
 	Letter
 	age int
 }
 
-// again repeats letters that are one tick old, two, four and then every four; accepts,
-// of which there are many, ever more rarely down to every 32.
+// again repeats letters that are one tick old, two, four and then every four. Accepts,
+// of which there are many, it repeats more and more rarely, down to every 32 ticks.
 func (m *Member) again() {
 	for i := range m.said {
 		r, rarely := &m.said[i], 4
@@ -32,20 +32,20 @@ func (m *Member) sayAgain(kind Kind) {
 	}
 }
 
-// say sends a message, and repeats it at ticks.
+// say sends a message, and repeats it at later ticks.
 func (m *Member) say(to int, kind Kind, number uint32, payload []byte) *Message {
 	msg := m.sum.sign(m.keys, m.secrets, m.self, kind, number, payload)
 	l := Letter{To: to, Message: msg.Bytes()}
-	m.said = append(m.said, remark{Letter: l})
+	m.said = append(m.said, sentLetter{Letter: l})
 	m.out.Send = append(m.out.Send, l)
-	m.own[said(kind, number, payload)] = true
+	m.own[statementOf(kind, number, payload)] = true
 	m.out.Took = true
 	return msg
 }
 
 // unsay stops repeating messages of the kind.
 func (m *Member) unsay(kind Kind) {
-	m.said = slices.DeleteFunc(m.said, func(r remark) bool { return Kind(r.Message[0]) == kind })
+	m.said = slices.DeleteFunc(m.said, func(r sentLetter) bool { return Kind(r.Message[0]) == kind })
 }
 
 // answer sends a message once.
@@ -63,14 +63,14 @@ func (Tick) happen(m *Member) error {
 	}
 	m.again()
 	if m.over {
-		m.lingered = min(m.lingered+1, patience)
+		m.lingered = min(m.lingered+1, maxWait)
 		m.end()
 		return nil
 	}
 	m.sayFresh()
 	m.repeat()
 	for i := range m.pledges {
-		if i != m.self && (m.recalled>>i&1 == 0 || m.quiet() && m.vouched>>i&1 == 0) {
+		if i != m.self && (m.recalled>>i&1 == 0 || m.quiet() && m.confirmed>>i&1 == 0) {
 			b := Message{Kind: KindRecall, By: m.self}
 			m.out.Send = append(m.out.Send, Letter{To: i, Message: b.Bytes()})
 		}
@@ -79,21 +79,23 @@ func (Tick) happen(m *Member) error {
 	return nil
 }
 
-// patience is for how many ticks a member goes on working out a result on which others
+// maxWait is for how many ticks a member goes on computing a result on which others
 // have agreed.
-const patience = 16
+const maxWait = 16
 
 const (
-	// settling is for how many ticks the first leader waits for what others hold; each later
-	// one twice as long, but for so many doublings. A driver gives a view twice that time.
+	// settling is for how many ticks the first leader waits for what others hold. Each
+	// later leader waits twice as long, up to mostDoublings times. A driver gives a
+	// view twice that time.
 	settling      = 5
 	mostDoublings = 6
-	moment        = 2 // ticks
-	// passing is the first view whose leader proposes what it has, however little.
-	passing = 3
+	inboxTicks    = 2 // for messages that have arrived already
+	// eagerView is the first view whose leader proposes what it has, however little.
+	eagerView = 3
 )
 
-// repeat asks again for what only the driver can do, as it may have been stopped.
+// repeat asks again for what only the driver can do, because the driver may have been
+// stopped.
 func (m *Member) repeat() {
 	if m.quiet() {
 		return
@@ -103,19 +105,19 @@ func (m *Member) repeat() {
 	}
 	if m.closed && m.decided == nil && m.settling < settlingIn(m.voter.View) {
 		m.settling++
-		m.out.Took = true // what a decision rests on is in the journal
+		m.out.Took = true // a decision depends on this count, so it must be in the journal
 	}
 	if m.asking && m.result == nil {
 		m.out.Add = &Addition{m.decided.list.Digest(), m.inSum()}
 	}
-	if _, agreed, _ := m.results.agreed(m.honest()); agreed != nil && m.waited < patience {
+	if _, agreed, _ := m.results.agreed(m.honest()); agreed != nil && m.waited < maxWait {
 		m.waited++
 		m.out.Took = true
 	}
 }
 
-// sayFresh tells which contributions were accepted since it was told last. It is said
-// again until the end.
+// sayFresh announces the contributions that were accepted since the last announcement.
+// The announcement is repeated until the end.
 func (m *Member) sayFresh() {
 	if len(m.fresh) == 0 || m.keys == nil || m.over || m.silent || m.quiet() {
 		return

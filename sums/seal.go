@@ -2,22 +2,22 @@ package sums
 
 import "crypto/hpke"
 
-// What a member must know is sealed to a key that it made for this sum: HPKE (RFC 9180)
-// with MLKEM768-X25519, so that a contribution that is stored today stays closed to
-// tomorrow's computers.
+// Everything that a member must know is sealed to a key that it made for this sum, by
+// HPKE (RFC 9180) with MLKEM768-X25519. So tomorrow's computers cannot open a
+// contribution that is stored today.
 
 func kem() hpke.KEM   { return hpke.MLKEM768X25519() }
 func kdf() hpke.KDF   { return hpke.HKDFSHA256() }
 func aead() hpke.AEAD { return hpke.AES256GCM() }
 
 const (
-	sealKey  = 1216      // bytes of a public key
-	sealCost = 1120 + 16 // bytes by which sealing makes a text longer
+	sealKey  = 1216      // number of bytes of a public key
+	sealCost = 1120 + 16 // number of bytes that sealing adds to a text
 )
 
 // sealInfo names what is sealed and for whom. Without the contributor in it, somebody
-// else could publish a victim's bytes as his own, and the sum would hold the victim's
-// vector twice.
+// else could publish a victim's bytes as their own, and the sum would contain the
+// victim's vector twice.
 func (s *Sum) sealInfo(context Digest, from Identity, holder int) []byte {
 	w := writer(labelled("seal"))
 	w.fixed(s.ID[:])
@@ -32,7 +32,7 @@ func (s *Sum) sealInfo(context Digest, from Identity, holder int) []byte {
 	return w
 }
 
-// sealSeeds seals to a holder, in the order of the classes, the seeds that it holds.
+// sealSeeds seals the seeds of a holder to its key, in the order of the classes.
 func (s *Sum) sealSeeds(key hpke.PublicKey, context Digest, from Identity, holder int, seeds []seed) ([]byte, error) {
 	var text []byte
 	for i, k := range s.classes {
@@ -43,8 +43,8 @@ func (s *Sum) sealSeeds(key hpke.PublicKey, context Digest, from Identity, holde
 	return hpke.Seal(key, kdf(), aead(), s.sealInfo(context, from, holder), text)
 }
 
-// openSeeds is what a holder does with them: seeds by class, zero for those that it
-// lacks. It is false if they were not sealed for this.
+// openSeeds opens what sealSeeds made and returns the seeds by class, zero for those
+// that the holder lacks. It returns false if they were not sealed for this purpose.
 func (s *Sum) openSeeds(key hpke.PrivateKey, context Digest, from Identity, holder int, sealed []byte) ([]seed, bool) {
 	text, err := hpke.Open(key, kdf(), aead(), s.sealInfo(context, from, holder), sealed)
 	if err != nil || len(text) != s.held()*len(seed{}) {
@@ -60,7 +60,7 @@ func (s *Sum) openSeeds(key hpke.PrivateKey, context Digest, from Identity, hold
 	return seeds, true
 }
 
-// held is how many seeds of a contribution one member holds.
+// held is the number of seeds of a contribution that one member holds.
 func (s *Sum) held() int {
 	n := 0
 	for _, k := range s.classes {

@@ -13,17 +13,18 @@ import (
 //
 //	masked = v - sum over classes of stream.
 //
-// A seed is known to every member outside its class: so t members together lack the
-// seed of just their own class, and to them masked is uniform, while t+1 lack none.
-// Nobody opens a contributor's stream. What is opened is U, the sum of a class's
-// streams over all of a list, and the sum of the vectors is sum of masked + sum of U.
+// Every member outside its class knows a seed. So t members together lack only the seed
+// of their own class, and to them masked is uniform, while t+1 members lack none.
+// Nobody opens a contributor's stream. The committee opens U, the sum of a class's
+// streams over a whole list, and the sum of the vectors is sum of masked + sum of U.
 
 // seed is what a contributor draws for one class.
 type seed [32]byte
 
 // expand derives from a seed the key of its stream and the check value that is
-// published. Both name the sum, the contributor and the class. The check value binds
-// the seed, since no two seeds that give the same one can be found.
+// published. Both depend on the sum, the contributor and the class. The check value
+// binds the contributor to the seed, since nobody can find two seeds with the same
+// check value.
 func expand(sum Digest, from Identity, class Class, s seed) (key, check Digest) {
 	info := func(label string) string {
 		var w writer
@@ -35,7 +36,7 @@ func expand(sum Digest, from Identity, class Class, s seed) (key, check Digest) 
 	derive := func(label string) Digest {
 		b, err := hkdf.Key(sha256.New, s[:], sum[:], info(label), len(Digest{}))
 		if err != nil {
-			panic(err) // 32 bytes are no more than HKDF gives
+			panic(err) // HKDF can give 32 bytes
 		}
 		return Digest(b)
 	}
@@ -46,7 +47,7 @@ func expand(sum Digest, from Identity, class Class, s seed) (key, check Digest) 
 func addStream(total []uint64, key Digest) {
 	block, err := aes.NewCipher(key[:])
 	if err != nil {
-		panic(err) // the length is right
+		panic(err) // the length is always right
 	}
 	counter := cipher.NewCTR(block, make([]byte, aes.BlockSize))
 	var buffer [4096]byte
@@ -61,7 +62,7 @@ func addStream(total []uint64, key Digest) {
 	}
 }
 
-// mask returns v less the streams of the keys.
+// mask returns v minus the streams of the keys.
 func mask(v []int64, keys []Digest) []uint64 {
 	masked := make([]uint64, len(v))
 	for _, k := range keys {
@@ -73,7 +74,7 @@ func mask(v []int64, keys []Digest) []uint64 {
 	return masked
 }
 
-// words is a vector as little-endian bytes.
+// words returns a vector as little-endian bytes.
 func words(v []uint64) []byte {
 	b := make([]byte, 0, 8*len(v))
 	for _, x := range v {
@@ -82,8 +83,8 @@ func words(v []uint64) []byte {
 	return b
 }
 
-// AddWords adds a vector of little-endian words, as an upload holds it, to total. It is
-// an error when the length is another.
+// AddWords adds a vector of little-endian words, the form in an upload, to total. It
+// returns an error if the length differs.
 func AddWords(total []uint64, b []byte) error {
 	if len(b) != 8*len(total) {
 		return errDimension

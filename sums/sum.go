@@ -8,29 +8,29 @@ import (
 	"p2pnode/privacy"
 )
 
-// Terms is everything that a private sum depends on, and what its name is made of.
-// Each device takes it from its own task; nobody tells it.
+// Terms are everything that a private sum depends on, and its name is made from them.
+// Each device takes them from its own task; nobody sends them.
 type Terms struct {
 	Task         Digest // hash of the task
 	Recipe       string // what is summed, with all constants
 	Catalogue    Digest // hash of the public list of keys; zero: none
 	Epoch, Round uint64
 	Committee    Committee
-	Distance     float64 // how far a record moves a device's vector, l2, real units
-	Std          float64 // of the noise that honest members alone add up to, real units
+	Distance     float64 // how far a record moves a device's vector: l2, in real units
+	Std          float64 // of the noise that honest members alone add up to, in real units
 	Dimension    int
-	Contributors int // at most so many in a list, 1 to 2^20
-	Records      int // of one contributor, at most; 1 to 2^20
+	Contributors int // the largest number in a list, 1 to 2^20
+	Records      int // the largest number for one contributor, 1 to 2^20
 }
 
-// Sum is one private sum: terms that make sense, and what follows from them. It is
-// immutable and may be shared.
+// Sum is one private sum: valid terms, and what follows from them. It is immutable and
+// may be shared.
 type Sum struct {
 	Terms
-	ID        Digest            // its name: in every signature, key and derivation
+	ID        Digest            // its name, which is in every signature, key and derivation
 	Mechanism privacy.Mechanism // what a contributor pays for
-	// Limit is the largest coordinate of a contribution, grid units: so many
-	// contributors stay inside the ring together.
+	// Limit is the largest coordinate of a contribution, in grid units, at which all
+	// contributors together stay inside the ring.
 	Limit   int64
 	classes []Class
 }
@@ -38,7 +38,7 @@ type Sum struct {
 // mostDimension keeps a contribution, and the messages with a vector, below 64 MiB.
 const mostDimension = 1 << 23
 
-// New returns the sum of the terms. Its errors name what makes no sense.
+// New returns the sum of the terms. Its errors name the term that is invalid.
 func New(t Terms) (*Sum, error) {
 	if err := t.Committee.validate(); err != nil {
 		return nil, err
@@ -90,8 +90,8 @@ func (s *Sum) name() Digest {
 	return hash("sum", w)
 }
 
-// Noise is the standard deviation of the noise in the sum that is opened, in each
-// coordinate: all members' parts.
+// Noise is the standard deviation of the noise in each coordinate of the opened sum:
+// all members' parts.
 func (s *Sum) Noise() float64 {
 	return s.Mechanism.PartStd(s.Committee.Honest()) * math.Sqrt(float64(len(s.Committee.Members)))
 }

@@ -4,13 +4,13 @@ import (
 	"slices"
 )
 
-// tally keeps the newest message of one kind of each member: what comes late in a view
-// that its author has left is of no use, and nobody can fill the memory.
+// tally keeps the newest message of one kind of each member. A message that comes late,
+// in a view that its author has left, is of no use; and so nobody can fill the memory.
 type tally struct{ newest [MostMembers]*Message }
 
-// add keeps a message whose signature was checked. fresh: it is newer than what was
-// there. twice: its author has said something else under the same number, which no
-// honest member does.
+// add keeps a message whose signature was checked. fresh reports whether it is newer
+// than the one before. twice reports whether its author has said something else under
+// the same number, which no honest member does.
 func (t *tally) add(m *Message) (fresh, twice bool) {
 	old := t.newest[m.By]
 	switch {
@@ -23,18 +23,19 @@ func (t *tally) add(m *Message) (fresh, twice bool) {
 	return false, false
 }
 
-// proof is the signatures of those who say this, ascending by member, at most so many.
+// proof returns the signatures of the members that say this, ascending by member, at
+// most most of them.
 func (t *tally) proof(number uint32, payload []byte, most int) proof {
 	var p proof
 	for by, m := range t.newest {
 		if len(p) < most && m != nil && m.Number == number && slices.Equal(m.Payload, payload) {
-			p = append(p, vouch{by, m.Signature})
+			p = append(p, memberSignature{by, m.Signature})
 		}
 	}
 	return p
 }
 
-// agreed looks for a statement that so many have made.
+// agreed looks for a statement that at least least members have made.
 func (t *tally) agreed(least int) (number uint32, payload []byte, p proof) {
 	for _, m := range t.newest {
 		if m == nil {
@@ -47,7 +48,7 @@ func (t *tally) agreed(least int) (number uint32, payload []byte, p proof) {
 	return 0, nil, nil
 }
 
-// under lists the messages with the number, ascending by member, at most so many.
+// under lists the messages with the number, ascending by member, at most most of them.
 func (t *tally) under(number uint32, most int) []*Message {
 	var list []*Message
 	for _, m := range t.newest {

@@ -1,12 +1,12 @@
 package sums
 
-// A committee opens one list. Two openings of one noise with lists that differ by one
-// device show that device's vector, so members vote by views, as in PBFT (Castro,
-// Liskov, "Practical Byzantine Fault Tolerance", 1999), with locks. A voter is the
-// part of a member on which all of that rests. It is told of proofs only: its caller has
-// checked the signatures.
+// A committee opens one list. Two openings with the same noise and with lists that
+// differ by one device show that device's vector, so members vote by views with locks,
+// as in PBFT (Castro, Liskov, "Practical Byzantine Fault Tolerance", 1999). All of that
+// depends on the voter, a part of each member. It is told of proofs only: its caller
+// has checked the signatures.
 
-// Lock says that a quorum prepared a digest in a view. The zero Lock is none.
+// Lock says that a quorum prepared a digest in a view. The zero Lock means none.
 type Lock struct {
 	View   uint32
 	Digest Digest
@@ -15,13 +15,13 @@ type Lock struct {
 // Voter is what a member must never forget of its votes for one sum. The zero value
 // has not voted. Every change must be durable before it is told to anybody.
 type Voter struct {
-	View     uint32 // it votes in no earlier one
-	Prepared Digest // what it signed PREPARE for in View; zero: nothing
-	Lock     Lock   // the newest on which it signed COMMIT
+	View     uint32 // it votes in no earlier view
+	Prepared Digest // the digest for which it signed PREPARE in View; zero: none
+	Lock     Lock   // the newest lock on which it signed COMMIT
 	Opened   Digest // the list it opens; zero: none
 }
 
-// Advance gives up all views before w, and says whether to sign VIEW for w with the
+// Advance gives up all views before w, and reports whether to sign VIEW for w with the
 // voter's lock.
 func (v *Voter) Advance(w uint32) bool {
 	if w <= v.View {
@@ -31,9 +31,9 @@ func (v *Voter) Advance(w uint32) bool {
 	return true
 }
 
-// Prepare says whether to sign PREPARE for the digest that the leader of view w
-// proposes. For a view after the first, locks are those of the VIEWs of a quorum: if
-// any of them is locked, the highest lock decides what may be proposed.
+// Prepare reports whether to sign PREPARE for the digest that the leader of view w
+// proposes. For a view after the first, locks are those in the VIEW messages of a
+// quorum: if any of them is locked, the highest lock decides what may be proposed.
 func (v *Voter) Prepare(w uint32, digest Digest, locks []Lock) bool {
 	if w < v.View || digest == (Digest{}) {
 		return false
@@ -50,7 +50,8 @@ func (v *Voter) Prepare(w uint32, digest Digest, locks []Lock) bool {
 	return v.Prepared == digest
 }
 
-// Commit says whether to sign COMMIT for what a quorum prepared in view w, and locks.
+// Commit reports whether to sign COMMIT for the digest that a quorum prepared in view
+// w. If so, it locks the digest.
 func (v *Voter) Commit(w uint32, digest Digest) bool {
 	if w != v.View {
 		return false
@@ -59,8 +60,8 @@ func (v *Voter) Commit(w uint32, digest Digest) bool {
 	return true
 }
 
-// Open says whether to open what a quorum committed, in whatever view: only one digest,
-// whatever is shown.
+// Open reports whether to open the list that a quorum committed, in whatever view. It
+// allows only one digest, whatever it is shown.
 func (v *Voter) Open(digest Digest) bool {
 	if v.Opened == (Digest{}) {
 		v.Opened = digest
@@ -68,7 +69,7 @@ func (v *Voter) Open(digest Digest) bool {
 	return v.Opened == digest
 }
 
-// highest is the lock of the latest view; none if there is none.
+// highest returns the lock of the latest view, or the zero Lock if there is none.
 func highest(locks []Lock) Lock {
 	var best Lock
 	for _, l := range locks {

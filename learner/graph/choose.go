@@ -8,25 +8,26 @@ import (
 	"p2pnode/learner"
 )
 
-// hysteresis is how much larger than an edge's weight that of a candidate must
-// be to replace it, relative. Measured with 300 nodes in ten groups whose profiles
-// lose their noise over twenty releases (gamma 0.2 and 0.5): a margin of 0.1 saves
-// 16 % and 33 % of the changes of edges and costs 1 % and 2 % of the edges within
-// groups; 0.5 saves 47 % and 69 %, and costs 4 % and 14 %.
+// hysteresis is the relative margin by which the weight of a candidate must exceed that
+// of an edge to replace it. It was measured with 300 nodes in ten groups whose profiles
+// lose their noise over twenty releases (gamma 0.2 and 0.5): a margin of 0.1 saves 16 %
+// and 33 % of the changes of edges and costs 1 % and 2 % of the edges within groups;
+// 0.5 saves 47 % and 69 %, and costs 4 % and 14 %.
 const hysteresis = 0.1
 
-// Link is an edge as its node sees it, for the choice of neighbours.
+// Link is an edge as its node sees it when it chooses neighbours.
 type Link struct {
 	Peer   learner.ID
 	Weight float64
 	Known  bool // the weight follows from both ends, not from chance: see [Known]
 	Up     bool // the other end is reachable now
-	Theirs bool // the other end asked for the edge: it is given up only to make room
-	// Stranger says that nobody vouches for the peer: anybody may have any number of such.
+	Theirs bool // the other end asked for the edge: this node gives it up only to make room
+	// Stranger means that nobody vouches for the peer: anybody may create any number of
+	// such peers.
 	Stranger bool
-	// Net is the part of the network in which it is, see [Entry].
+	// Net is the part of the network in which the peer is, see [Entry].
 	Net string
-	Age time.Duration // of the edge
+	Age time.Duration // age of the edge
 }
 
 // uninvited reports whether a stranger asked for the edge.
@@ -38,22 +39,22 @@ type Choice struct {
 	Drop []learner.ID // edges to give up now, the worst first
 }
 
-// Choose compares a node's edges with its best candidates, none of which may have
-// an edge already. Together with [Accept] it makes the graph of the nearest
-// neighbours in either direction: a node asks until its degree most similar nodes
-// are its neighbours, gives up edges it asked for once it has enough better ones,
-// and keeps those that others asked for, up to twice the degree in all. A
-// candidate must exceed the edge that it pushes out by the margin hysteresis;
-// edges of unknown similarity are pushed out first. Under the rule "random"
-// missing edges are asked for, and none is given up.
+// Choose compares a node's edges with its best candidates, none of which may have an
+// edge already. Together with [Accept] it makes the graph of the nearest neighbours in
+// either direction: a node asks until its most similar nodes, as many as the degree,
+// are its neighbours. It gives up edges it asked for once it has enough better ones,
+// and keeps those that others asked for, up to twice the degree in all. A candidate
+// must exceed the edge that it pushes out by the margin hysteresis; edges of unknown
+// similarity are pushed out first. Under the rule "random" a node asks for missing
+// edges and gives up none.
 //
-// Strangers may be one attacker's, who claims to be as similar as can be. So edges are given
-// up for better ones only while the node is open, which is when something has just changed, and
-// slowly where they have stood for long.
+// Strangers may all belong to one attacker, who claims the greatest similarity. So a
+// node gives up edges for better ones only while it is open, which is just after a
+// change, and only slowly those that have stood for long.
 func Choose(g learner.Graph, own End, links []Link, candidates []Entry, open bool) Choice {
 	edges := reachable(links)
 	counted := counting(g, edges)
-	kept := min(g.Degree, len(counted)) // so many of the best edges stay
+	kept := min(g.Degree, len(counted)) // the best edges, as many as the degree, stay
 	missing := g.Degree - kept
 	var c Choice
 	for _, p := range proposals(g, own, candidates) {
@@ -71,14 +72,15 @@ func Choose(g learner.Graph, own End, links []Link, candidates []Entry, open boo
 	return c
 }
 
-// Wanting is how many more neighbours a node asks for, of those that it wants.
+// Wanting is how many more neighbours a node asks for. It counts only neighbours that
+// the node wants.
 func Wanting(g learner.Graph, links []Link) int {
 	return max(0, g.Degree-len(counting(g, reachable(links))))
 }
 
-// counting returns the edges that count as neighbours the node wants, of a list with the
-// best first. Under the rule "random", of edges that strangers asked for only half of the
-// degree count: the other half are the node's own choice.
+// counting returns the edges that count as neighbours the node wants, from a list with
+// the best first. Under the rule "random" the edges that strangers asked for count up
+// to half of the degree only: the node chooses the other half itself.
 func counting(g learner.Graph, edges []Link) []Link {
 	if g.Rule != "random" {
 		return edges
@@ -92,11 +94,12 @@ func counting(g learner.Graph, edges []Link) []Link {
 	})
 }
 
-// Accept is the other end's decision about a request for an edge of this weight: whether
-// the edge comes to be, and which edge, if any, makes room for it. Strangers who asked hold
-// at most as many places as the node wants neighbours. When those are taken, one who is from
-// another part of the network takes the place of the youngest from the part that holds most; and
-// one who is more similar takes the worst place, if the node is open.
+// Accept is the other end's decision about a request for an edge of this weight:
+// whether to accept it, and which edge, if any, makes room for it. Strangers who asked
+// hold at most as many places as the node wants neighbours. When those are taken, a
+// stranger from another part of the network takes the place of the youngest one from
+// the part that holds most; and a more similar one takes the worst place, if the node
+// is open.
 func Accept(g learner.Graph, links []Link, from Link, open bool) (accepted bool, instead learner.ID) {
 	if !(from.Weight > 0) {
 		return false, ""
@@ -106,7 +109,7 @@ func Accept(g learner.Graph, links []Link, from Link, open bool) (accepted bool,
 	}
 	edges, from := reachable(links), from
 	from.Theirs, from.Up = true, true
-	places := edges // that the peer may take, once they are full
+	places := edges // the places that the peer may take once all are full
 	full := len(edges) >= Most(g)
 	if from.uninvited() {
 		places = slices.DeleteFunc(slices.Clone(edges), func(l Link) bool { return !l.uninvited() })
@@ -116,7 +119,7 @@ func Accept(g learner.Graph, links []Link, from Link, open bool) (accepted bool,
 		return true, ""
 	}
 	if len(places) == 0 {
-		return false, "" // a node that wants no neighbours, or has chosen them all itself
+		return false, "" // the node wants no neighbours, or has chosen them all itself
 	}
 	if crowd := crowding(places, from); crowd != "" {
 		return true, crowd
@@ -128,8 +131,8 @@ func Accept(g learner.Graph, links []Link, from Link, open bool) (accepted bool,
 	return true, worst.Peer
 }
 
-// Most is how many edges a node has at most: twice as many as it seeks itself,
-// so that late comers find a place.
+// Most is how many edges a node has at most: twice as many as it seeks itself, so that
+// late nodes find a place.
 func Most(g learner.Graph) int { return 2 * g.Degree }
 
 // reachable returns the links that are up, the best first.
@@ -139,8 +142,8 @@ func reachable(links []Link) []Link {
 	return up
 }
 
-// proposals are the candidates that could be neighbours, as the links they would
-// be, the best first.
+// proposals returns the candidates that could be neighbours, as the links that they
+// would become, the best first.
 func proposals(g learner.Graph, own End, candidates []Entry) []Link {
 	out := make([]Link, 0, len(candidates))
 	for _, e := range candidates {
@@ -163,14 +166,14 @@ func better(a, b Link) int {
 	return cmp.Compare(b.Weight, a.Weight)
 }
 
-// pushesOut reports whether a is enough better than b to take its place.
+// pushesOut reports whether a is enough better than b to replace it.
 func pushesOut(a, b Link) bool {
 	return a.Known && (!b.Known || a.Weight > (1+hysteresis)*b.Weight)
 }
 
-// surplus lists the edges to give up, the worst first: those beyond what a node
-// holds at most, those that weigh nothing, and, if the node is open, of those it asked for
-// the ones that as many better ones as it wants have pushed out.
+// surplus lists the edges to give up, the worst first: those beyond the most that a
+// node holds, those without weight, and, if the node is open, those it asked for that
+// enough better ones have pushed out.
 func surplus(g learner.Graph, edges, counted []Link, open bool) []learner.ID {
 	var drop []learner.ID
 	for i, l := range slices.Backward(edges) {
@@ -182,11 +185,12 @@ func surplus(g learner.Graph, edges, counted []Link, open bool) []learner.ID {
 	return drop
 }
 
-// stands reports whether an edge is not given up for a better one, because in the second
-// half of its time half as many edges have come as the node wants. So a crowd that comes later
-// takes at most as many, and needs as long again as the edges have stood for the next ones.
-// With half of that, people in ten groups find each other much worse: .69 of the edges join
-// people of one group instead of .89, and .95 if nothing stands.
+// stands reports whether an edge is too old to be given up for a better one now: half
+// as many edges as the node wants have come in the second half of its time. So a crowd
+// that comes later takes at most that many, and for the next ones it needs as long
+// again as the edges have stood. With half of that limit, people in ten groups find
+// each other much worse: .69 of the edges join people of one group instead of .89, and
+// .95 if nothing stands.
 func stands(g learner.Graph, links []Link, edge Link) bool {
 	young := 0
 	for _, l := range links {
@@ -197,9 +201,9 @@ func stands(g learner.Graph, links []Link, edge Link) bool {
 	return young >= max(1, g.Degree/2)
 }
 
-// crowding returns the youngest peer from the part of the network that holds most of the
-// places, if that is not the newcomer's and holds two more than the newcomer's would
-// hold; otherwise "".
+// crowding returns the youngest peer from the part of the network that holds most of
+// the places. It returns "" if that is the newcomer's part, or holds fewer than two
+// more than the newcomer's part would hold.
 func crowding(places []Link, from Link) learner.ID {
 	count := make(map[string]int)
 	for _, l := range places {

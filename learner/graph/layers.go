@@ -13,7 +13,7 @@ func Known(g learner.Graph, a, b End) bool {
 	return g.Rule != "random" && a.Vector != nil && b.Vector != nil
 }
 
-// weigh is the similarity of the node and another; 0 if it is not known.
+// weigh returns the similarity of the node and another, or 0 if it is not known.
 func (v *View) weigh(e End) (weight float64, known bool) {
 	if !Known(v.rule, v.own, e) {
 		return 0, false
@@ -24,9 +24,9 @@ func (v *View) weigh(e End) (weight float64, known bool) {
 // heaviest orders by weight, the largest first.
 func heaviest(a, b ranked) int { return cmp.Compare(b.weight, a.weight) }
 
-// update lets e replace what was known of the same peer, unless it says less: an
-// older round, or nothing where something was known. Only what has a vector is
-// signed, and so replaces what has none, however young that claims to be.
+// update lets e replace what was known of the same peer, unless it says less: an older
+// round, or no vector where there was one. Only an entry with a vector is signed, so it
+// replaces one without, however young that one claims to be.
 func (old *Entry) update(e Entry) {
 	age := min(old.Age, e.Age)
 	more := e.Vector != nil && old.Vector == nil
@@ -37,9 +37,9 @@ func (old *Entry) update(e Entry) {
 	old.Age = age
 }
 
-// keep finds the place of an entry: where its peer is already, among the nearest if
-// it belongs there, or else in the sample, if it may be there. It reports whether
-// the peer is in the view now.
+// keep puts an entry in its place: where its peer is already, among the nearest if it
+// belongs there, or else in the sample, if sample allows it. It reports whether the
+// peer is in the view now.
 func (v *View) keep(e Entry, sample bool) bool {
 	if i := slices.IndexFunc(v.nearest, func(n ranked) bool { return n.Peer == e.Peer }); i >= 0 {
 		old := v.nearest[i]
@@ -60,14 +60,14 @@ func (v *View) keep(e Entry, sample bool) bool {
 	return v.rank(e) || sample && v.place(e)
 }
 
-// sameEnd reports whether two ends weigh the same.
+// sameEnd reports whether two ends give the same weights.
 func sameEnd(a, b End) bool {
 	return a.Round == b.Round && a.Std == b.Std && slices.Equal(a.Vector, b.Vector)
 }
 
-// rank puts an entry that is in neither layer among the nearest if it belongs
-// there, and reports whether it does. Who falls out may have the room that is left
-// in the sample: in a small network everybody stays known.
+// rank puts an entry that is in neither layer among the nearest if it belongs there,
+// and reports whether it does. The entry that falls out may take free room in the
+// sample, so in a small network everybody stays known.
 func (v *View) rank(e Entry) bool { return v.rankSince(e, v.turn) }
 
 func (v *View) rankSince(e Entry, since uint32) bool {
@@ -91,8 +91,9 @@ func (v *View) rankSince(e Entry, since uint32) bool {
 	return true
 }
 
-// yields reports whether the last of the nearest may fall out: see [samplers.change]. Here
-// it is half of the places, since many pass through them before the most similar are found.
+// yields reports whether the last of the nearest may fall out; see [samplers.change].
+// Here the limit is half of the places, because many peers pass through them before the
+// most similar are found.
 func (v *View) yields() bool {
 	if len(v.nearest) == 0 {
 		return false
@@ -107,8 +108,7 @@ func (v *View) yields() bool {
 	return young < max(1, v.limits.Nearest/2)
 }
 
-// position is where a weight belongs in a list ordered by weight, behind its
-// equals.
+// position is where a weight belongs in a list ordered by weight, after its equals.
 func position(list []ranked, weight float64) int {
 	i := len(list)
 	for i > 0 && list[i-1].weight < weight {
@@ -117,8 +117,8 @@ func position(list []ranked, weight float64) int {
 	return i
 }
 
-// place adds an entry that is in neither layer to the sample, where there is room
-// or in the place of one that was sent away, and reports whether it could.
+// place adds an entry that is in neither layer to the sample, if there is room or the
+// place of an entry that was sent away. It reports whether it could.
 func (v *View) place(e Entry) bool {
 	if len(v.sample) < v.limits.Random {
 		v.sample = append(v.sample, sampled{Entry: e})
@@ -132,7 +132,7 @@ func (v *View) place(e Entry) bool {
 	return true
 }
 
-// grow makes every entry older and forgets those that are too old.
+// grow makes every entry older and removes those that are too old.
 func (v *View) grow() {
 	for i := range v.sample {
 		v.sample[i].Age++
@@ -145,8 +145,8 @@ func (v *View) grow() {
 	v.nearest = slices.DeleteFunc(v.nearest, func(n ranked) bool { return n.Age > v.limits.MaxAge })
 }
 
-// confidant is the position of the most similar of the nearest that has not been
-// asked for an exchange yet, or of the oldest.
+// confidant is the position of the most similar of the nearest that has not been asked
+// for an exchange yet, or else of the oldest.
 func (v *View) confidant() int {
 	if i := slices.IndexFunc(v.nearest, func(n ranked) bool { return !n.asked }); i >= 0 {
 		return i
@@ -154,7 +154,7 @@ func (v *View) confidant() int {
 	return v.oldest(len(v.nearest), func(i int) uint32 { return v.nearest[i].Age })
 }
 
-// oldest is the position of the largest of n > 0 ages, a random one of equals.
+// oldest is the position of the largest of n > 0 ages, a random one among equals.
 func (v *View) oldest(n int, age func(int) uint32) int {
 	start := v.random.IntN(n)
 	best := start
@@ -166,8 +166,8 @@ func (v *View) oldest(n int, age func(int) uint32) int {
 	return best
 }
 
-// offer is what to send a peer: random entries of the sample, which it then may
-// replace, and of the samplers, and of all others those that suit it best.
+// offer returns what to send a peer: random entries of the sample, which the peer's
+// answer may replace, some of the samplers, and the others that suit it best.
 func (v *View) offer(to Entry) []Entry {
 	out := make([]Entry, 0, max(0, v.limits.Exchange-1))
 	spread := v.limits.spread(v.rule.Rule)
@@ -180,7 +180,7 @@ func (v *View) offer(to Entry) []Entry {
 	}
 	held = out
 	for i := range v.sample {
-		k := i + v.random.IntN(len(v.sample)-i) // the order in the sample means nothing
+		k := i + v.random.IntN(len(v.sample)-i) // the order in the sample has no meaning
 		v.sample[i], v.sample[k] = v.sample[k], v.sample[i]
 		s := &v.sample[i]
 		s.sent = len(out) < spread && s.Peer != to.Peer

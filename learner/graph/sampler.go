@@ -2,28 +2,29 @@ package graph
 
 import "p2pnode/learner"
 
-// samplers are a sample of all the peers that a view has ever heard of, in which
-// frequency buys nothing (Brahms: Bortnikov, Gurevich, Keidar, Kliot, Shraer 2009). Each
-// place draws an order of all parts of the network and of all peers by chance, which
-// nobody else knows, and holds the first peer in that order it has heard of: it
-// does not matter how often. The part of the network comes first, so ten thousand
-// peers of one part are as likely to be held as the single peer of another one.
+// samplers are a sample of all the peers that a view has ever heard of, in which being
+// heard of often gains nothing (Brahms: Bortnikov, Gurevich, Keidar, Kliot, Shraer
+// 2009). Each place draws a secret random order of all parts of the network and of all
+// peers, and holds the first peer in that order that it has heard of, however often.
+// The part of the network comes first in the order, so ten thousand peers of one part
+// are as likely to be held as the single peer of another.
 type samplers []sampler
 
 type sampler struct {
 	Entry
-	net, peer uint64 // the secrets that make the order
+	net, peer uint64 // the secrets that define the order
 	held      bool
-	since     uint32 // the turn from which on it holds the peer
+	since     uint32 // the turn since which it holds the peer
 }
 
-// change is how much of the places may change hands in the second half of the time for
-// which one of them has held its peer: so crowds that come later need as long as the others
-// have been known for each part of their places. It is 1 of 4, and at least one place.
+// change is how many places may change hands in the second half of the time for which a
+// place has held its peer. A crowd that comes later therefore needs, for each such
+// number of places, as long as the others have been known. It is one in four, and at
+// least one.
 func (s samplers) change() int { return max(1, len(s)/4) }
 
-// hear shows a peer to all places at the given turn. What is known of a peer that is held
-// may be newer now.
+// hear shows a peer to all places at the given turn. It also updates what is known of a
+// held peer.
 func (s samplers) hear(e Entry, turn uint32) {
 	net, peer := digest(e.Net), digest(string(e.Peer))
 	for i := range s {
@@ -37,13 +38,14 @@ func (s samplers) hear(e Entry, turn uint32) {
 	}
 }
 
-// before reports whether a peer comes before the one that is held.
+// before reports whether a peer comes before the held one in the order.
 func (p *sampler) before(net, peer uint64) bool {
 	a, b := mixed(net^p.net), mixed(digest(p.Net)^p.net)
 	return a < b || a == b && mixed(peer^p.peer) < mixed(digest(string(p.Peer))^p.peer)
 }
 
-// yields reports whether a place that has held its peer since a turn may take another one.
+// yields reports whether a place that has held its peer since a turn may take another
+// one.
 func (s samplers) yields(since, turn uint32) bool {
 	young := 0
 	for i := range s {
@@ -54,7 +56,7 @@ func (s samplers) yields(since, turn uint32) bool {
 	return young < s.change()
 }
 
-// grow makes every entry older and forgets those that are too old.
+// grow makes every entry older and removes those that are too old.
 func (s samplers) grow(maxAge uint32) {
 	for i := range s {
 		if s[i].Age++; s[i].Age > maxAge {
@@ -63,7 +65,7 @@ func (s samplers) grow(maxAge uint32) {
 	}
 }
 
-// remove forgets a peer.
+// remove removes a peer.
 func (s samplers) remove(id learner.ID) {
 	for i := range s {
 		if s[i].held && s[i].Peer == id {
@@ -72,7 +74,7 @@ func (s samplers) remove(id learner.ID) {
 	}
 }
 
-// first is 0 for a peer that is held and 1 for others: for sorting.
+// first is 0 for a held peer and 1 for others, for sorting.
 func (s samplers) first(id learner.ID) int {
 	for i := range s {
 		if s[i].held && s[i].Peer == id {
@@ -82,8 +84,8 @@ func (s samplers) first(id learner.ID) int {
 	return 1
 }
 
-// relocate takes in that a peer is in another part of the network than it said: its
-// places are free.
+// relocate frees the places of a peer that is in another part of the network than it
+// said.
 func (s samplers) relocate(e Entry) {
 	for i := range s {
 		if s[i].held && s[i].Peer == e.Peer && s[i].Net != e.Net {

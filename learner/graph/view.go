@@ -11,14 +11,14 @@ import (
 type Entry struct {
 	Peer learner.ID
 	End
-	// Age counts the exchanges since the peer itself said this; entries too old
-	// are forgotten, so that those of nodes that left die out.
+	// Age counts the exchanges since the peer itself said this. Entries that are too
+	// old are removed, so that those of nodes that left disappear.
 	Age uint32
-	// Net names the part of the network in which the peer is, or says it is: an opaque name
-	// from the driver; "" is the local network and whatever else has no name.
+	// Net names the part of the network in which the peer is, or says it is: an opaque
+	// name from the driver. "" is the local network and every address without a name.
 	Net string
-	// Passport is whatever the driver needs to reach and trust the peer: its
-	// addresses and signature. Opaque here, immutable; nil in simulation.
+	// Passport is what the driver needs to reach and trust the peer: its addresses and
+	// signature. It is opaque here and immutable, and nil in a simulation.
 	Passport []byte
 }
 
@@ -42,7 +42,7 @@ func LimitsFor(degree int) Limits {
 }
 
 // spread is how many entries of a message are drawn at random and may enter the
-// receiver's sample; they come first, the others suit the receiver.
+// receiver's sample. They come first; the others suit the receiver.
 func (l Limits) spread(rule string) int {
 	if rule == "random" {
 		return max(0, l.Exchange-1)
@@ -50,48 +50,49 @@ func (l Limits) spread(rule string) int {
 	return max(0, l.Exchange-1) / 3
 }
 
-// View is the candidates a node knows, in bounded memory. Which peers it asks
-// and what it tells them depends on public ends and on its random source only.
+// View holds the candidates a node knows, in bounded memory. Which peers it asks and
+// what it tells them depends only on public ends and on its random source.
 //
-// It has three layers. The sample is random whatever the similarities are: an
-// exchange swaps some of it for some of the partner's, so that no partner can
-// replace more than it was sent, and for each exchange that the node begins it lets one of
-// those that others begin do so. The nearest are the most similar of all that
-// passed by. Nobody is in both. Under the rule "random" the second layer stays
-// empty. Both follow what peers say, and a crowd of liars can fill them. The third layer, the
-// [samplers], it cannot: so half of the partners that are not of the nearest, and of the candidates of
-// unknown similarity the first, are of these. Who is there may be in one of the others too.
+// It has three layers. The sample is random whatever the similarities are. An exchange
+// swaps some of its entries for some of the partner's, so no partner can replace more
+// than it was sent; for each exchange that the node begins, one that others begin may
+// do so too. The nearest are the most similar of all peers heard of. No peer is in
+// both. Under the rule "random" the second layer stays empty. Both layers follow what
+// peers say, and a crowd of liars can fill them, but not the third layer, the
+// [samplers]. So half of the partners that are not of the nearest come from the
+// samplers, and so do the first of the candidates of unknown similarity. A peer of the
+// samplers may be in another layer too.
 type View struct {
 	self    learner.ID
-	rule    learner.Graph // by which entries are compared
+	rule    learner.Graph // the rule by which entries are compared
 	limits  Limits
 	random  *rand.Rand
 	own     End
 	sample  []sampled
 	nearest []ranked // the most similar first
 	certain samplers
-	turn    uint32 // exchanges begun
-	swap    bool   // an exchange that another node begins may change the sample
+	turn    uint32 // number of exchanges begun
+	swap    bool   // the next exchange that another node begins may change the sample
 
-	suited []ranked // reused by offer
+	suited []ranked // working memory of offer
 }
 
 // sampled is a place in the sample.
 type sampled struct {
 	Entry
-	sent bool // in the exchange under way: its place is free for what comes back
+	sent bool // sent in the exchange under way: its place is free for an entry that comes back
 }
 
 // ranked is an entry with its weight for some node.
 type ranked struct {
 	Entry
 	weight float64
-	asked  bool   // for an exchange, since both ends were as they are
-	since  uint32 // the turn from which on it is among the nearest
+	asked  bool   // asked for an exchange since both ends last changed
+	since  uint32 // the turn since which it is among the nearest
 }
 
-// NewView returns an empty view of the node called self. The source of
-// randomness is the view's own from now on.
+// NewView returns an empty view of the node called self. The view owns the random
+// source r from now on.
 func NewView(self learner.ID, rule learner.Graph, l Limits, r *rand.Rand) *View {
 	v := &View{
 		self: self, rule: rule, limits: l, random: r,
@@ -104,7 +105,7 @@ func NewView(self learner.ID, rule learner.Graph, l Limits, r *rand.Rand) *View 
 	return v
 }
 
-// SetOwn tells the view what is now publicly known of the node itself.
+// SetOwn tells the view what is now public about the node itself.
 func (v *View) SetOwn(e End) {
 	v.own = e
 	nearest, sample := slices.Clone(v.nearest), slices.Clone(v.sample)
@@ -119,9 +120,9 @@ func (v *View) SetOwn(e End) {
 	}
 }
 
-// Add takes entries learned otherwise than by an exchange: of mDNS, the DHT, the
-// last run. Later entries of a peer replace earlier ones; a newer round is never
-// replaced by an older one. In a full sample the oldest entry makes room, so that
+// Add takes entries learned in another way than by an exchange: by mDNS, from the DHT,
+// from the last run. Later entries of a peer replace earlier ones, but a newer round is
+// never replaced by an older one. In a full sample the oldest entry makes room, so that
 // the halves of a network that was cut in two find each other again.
 func (v *View) Add(entries ...Entry) {
 	for _, e := range entries {
@@ -131,9 +132,9 @@ func (v *View) Add(entries ...Entry) {
 	}
 }
 
-// Hear takes in what a peer says of itself when it asks or answers: like Add, but nobody has
-// to make room in the sample, or whoever asks often would fill it. It reports whether
-// the peer is in the view now.
+// Hear takes in what a peer says about itself when it asks or answers. It is like Add,
+// but no entry has to make room in the sample, or a peer that asks often would fill it.
+// It reports whether the peer is in the view now.
 func (v *View) Hear(e Entry) bool {
 	if e.Peer == v.self || e.Age > v.limits.MaxAge {
 		return false
@@ -142,21 +143,21 @@ func (v *View) Hear(e Entry) bool {
 	return v.keep(e, true)
 }
 
-// Remove forgets a peer that could not be reached.
+// Remove removes a peer that could not be reached.
 func (v *View) Remove(id learner.ID) {
 	v.sample = slices.DeleteFunc(v.sample, func(s sampled) bool { return s.Peer == id })
 	v.nearest = slices.DeleteFunc(v.nearest, func(n ranked) bool { return n.Peer == id })
 	v.certain.remove(id)
 }
 
-// Partner is whom to exchange with next, and what to send it: some random
-// entries, then those that suit that peer best. The driver adds the node's own. ok
-// is false when nobody is known. Ages go up by one at each call.
+// Partner returns the peer to exchange with next, and what to send it: some random
+// entries, then those that suit that peer best. The driver adds the node's own entry.
+// ok is false if no peer is known. Each call makes all entries one exchange older.
 //
-// Two of three partners are of the nearest: the most similar one that has not been
-// asked yet, which took half as many exchanges as a random or the oldest one to find
-// the true nearest. Otherwise it is the oldest, which is so heard from again, or
-// found dead, before it is too old.
+// Two of three partners are from the nearest: the most similar one that has not been
+// asked yet. With this, finding the true nearest took half as many exchanges as with a
+// random or the oldest one. The third is the oldest entry, so that it is heard from
+// again, or found dead, before it is too old.
 func (v *View) Partner() (to Entry, offer []Entry, ok bool) {
 	v.turn++
 	v.swap = true
@@ -177,8 +178,8 @@ func (v *View) Partner() (to Entry, offer []Entry, ok bool) {
 	return to, v.offer(to), true
 }
 
-// Answer is the other end's side of an exchange: what to send back to a peer that
-// offered its own entry and others, which are taken in. The driver adds the
+// Answer is the other end's side of an exchange: it takes in the own entry and the
+// offer of the peer that asked, and returns what to send back. The driver adds the
 // node's own entry in front.
 func (v *View) Answer(from Entry, offered []Entry) []Entry {
 	if from.Peer == v.self {
@@ -190,9 +191,9 @@ func (v *View) Answer(from Entry, offered []Entry) []Entry {
 	return reply
 }
 
-// Merge takes in what an exchange brought: the partner's own entry first. Entries
-// beyond Limits.Exchange are ignored. It reports whether a peer is among the nearest
-// now that was not before: then there may be more to find.
+// Merge takes in the result of an exchange, with the partner's own entry first. It
+// ignores entries beyond Limits.Exchange. It reports whether a peer is now among the
+// nearest that was not before: then there may be more to find.
 func (v *View) Merge(entries []Entry) (nearer bool) {
 	if len(entries) == 0 {
 		return false
@@ -205,9 +206,10 @@ func (v *View) Merge(entries []Entry) (nearer bool) {
 	return slices.ContainsFunc(v.nearest, func(n ranked) bool { return !before[n.Peer] })
 }
 
-// merge takes in a partner's own entry and its offer, which starts with what may
-// enter the sample, if swap says so. What is heard second hand is one exchange older: so what is
-// said of a node that left is older everywhere after each round of exchanges.
+// merge takes in a partner's own entry and its offer, which starts with the entries
+// that may enter the sample, if swap allows it. Entries heard second hand become one
+// exchange older, so the entries of a node that left grow older everywhere with each
+// round of exchanges.
 func (v *View) merge(from Entry, offered []Entry, swap bool) {
 	from.Age = 0
 	if from.Peer != v.self {
@@ -228,7 +230,7 @@ func (v *View) merge(from Entry, offered []Entry, swap bool) {
 	}
 }
 
-// held are the peers of the samplers, each once.
+// held returns the peers of the samplers, each once.
 func (v *View) held() []Entry {
 	out := make([]Entry, 0, len(v.certain))
 	for i := range v.certain {
@@ -239,8 +241,8 @@ func (v *View) held() []Entry {
 	return out
 }
 
-// others are the peers beside the nearest, each once: the samplers' first, then those of
-// the sample.
+// others returns the peers that are not among the nearest, each once: the samplers'
+// first, then those of the sample.
 func (v *View) others() []Entry {
 	out := v.held()
 	out = slices.DeleteFunc(out, func(e Entry) bool {
@@ -256,9 +258,9 @@ func (v *View) others() []Entry {
 	return out
 }
 
-// Best lists up to n candidates for which fit holds, the most similar first; those
-// of unknown similarity come last, those of the samplers before the others, each in random
-// order. Those that are known not to belong with the node are left out.
+// Best lists up to n candidates for which fit holds, the most similar first. Those of
+// unknown similarity come last, those of the samplers before the others, each group in
+// random order. Those that are known not to belong with the node are left out.
 func (v *View) Best(n int, fit func(learner.ID) bool) []Entry {
 	list := make([]ranked, 0, len(v.nearest)+2*v.limits.Random)
 	for _, r := range v.nearest {
@@ -297,8 +299,8 @@ func (v *View) Count(fit func(learner.ID) bool) (count int) {
 	return count
 }
 
-// possible is the similarity of the node and another, and whether the two may belong
-// together.
+// possible returns the similarity of the node and another, and whether the two may
+// belong together.
 func (v *View) possible(e End) (weight float64, possible bool) {
 	weight, known := v.weigh(e)
 	return weight, weight > 0 || !known

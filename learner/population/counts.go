@@ -6,28 +6,28 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// counts is what noisy counts say about the true ones. The prior is over a grid of
-// counts and is learned from all of them by expectation-maximisation (Dempster, Laird,
-// Rubin 1977); the posterior mean of one count then follows from Bayes' rule.
+// counts estimates true counts from noisy ones. The prior is over a grid of counts and
+// is learned from all noisy counts by expectation-maximisation (Dempster, Laird, Rubin
+// 1977); the posterior mean of one count then follows from Bayes' rule.
 type counts struct {
-	sd    float64 // of the noise in a count; 0: none
+	sd    float64 // of the noise in a count; 0: no noise
 	grid  []float64
 	prior []float64
 }
 
-// Of the grid and the steps toward the prior.
+// Constants of the grid and of the steps toward the prior.
 const (
 	exactCounts  = 20   // 0, 1, ..., 19 are points of the grid
-	spacedCounts = 90   // those above, geometrically spaced
-	fewPeople    = 3000 // the last point in networks of up to as many people
+	spacedCounts = 90   // number of larger points, geometrically spaced
+	fewPeople    = 3000 // the last point, in networks with up to this many people
 	priorSteps   = 20
-	// mostSquares and leastLikelihood keep a count that lies far from every point from
-	// being impossible.
+	// mostSquares and leastLikelihood keep a count that is far from every point from
+	// becoming impossible.
 	mostSquares     = 1400
 	leastLikelihood = 1e-300
 )
 
-// newCounts learns the prior; people is how many contributed.
+// newCounts learns the prior; people is the number of contributors.
 func newCounts(noisy []float64, sd float64, people int) *counts {
 	c := &counts{sd: sd}
 	if sd == 0 {
@@ -38,7 +38,7 @@ func newCounts(noisy []float64, sd float64, people int) *counts {
 	return c
 }
 
-// countGrid is the points of the grid, without those that rounding makes twice.
+// countGrid returns the points of the grid, without duplicates from rounding.
 func countGrid(last float64) []float64 {
 	var grid []float64
 	for k := range exactCounts {
@@ -81,7 +81,7 @@ func (c *counts) likelihood(dst []float64, noisy float64) {
 	}
 }
 
-// of is the posterior mean of a count and of its square.
+// of returns the posterior mean of a count and of its square.
 func (c *counts) of(noisy float64) (mean, square float64) {
 	if c.sd == 0 {
 		mean = max(noisy, 0)

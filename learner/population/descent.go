@@ -2,23 +2,23 @@ package population
 
 import "gonum.org/v1/gonum/floats"
 
-// Descent is the recipe "gradient", for any convex loss: in each round devices add their
-// records' gradients at a public model, each no longer than a clip, and the model takes
-// an accelerated step against the opened sum (Nesterov 1983). Where it ends, personal
-// models start. A value walks once; it is not safe for concurrent use.
+// Descent is the recipe "gradient", for any convex loss. In each round devices add
+// their records' gradients at a public model, each clipped, and the model takes an
+// accelerated step against the opened sum (Nesterov 1983). Personal models start where
+// it ends. A value makes one walk; it is not safe for concurrent use.
 type Descent struct {
 	step           float64
-	round          int // since the last restart
+	round          int // number of rounds since the last restart
 	model, earlier []float64
 }
 
-// NewDescent starts a walk at zero in so many dimensions, with steps of this length for
-// the mean gradient of a record.
+// NewDescent starts a walk at zero with this dimension, and with steps of this length
+// for the mean gradient of a record.
 func NewDescent(dimension int, step float64) *Descent {
 	return &Descent{step: step, model: make([]float64, dimension), earlier: make([]float64, dimension)}
 }
 
-// At is the public model that this round's gradients are taken at.
+// At is the public model at which this round's gradients are taken.
 func (d *Descent) At() []float64 {
 	at := floats.SubTo(make([]float64, len(d.model)), d.model, d.earlier)
 	floats.Scale(float64(d.round)/float64(d.round+3), at)
@@ -26,9 +26,10 @@ func (d *Descent) At() []float64 {
 	return at
 }
 
-// Take takes the step of a round, from the opened sum of the gradients of so many
-// records at At. A sum that points against the last step says that this was too long:
-// steps are halved and the momentum is gone (O'Donoghue, Candes 2015).
+// Take takes the step of a round, from the opened sum of the gradients of this many
+// records at At. A sum that points against the last step shows that this step was too
+// long: then steps are halved and the momentum is set to zero (O'Donoghue, Candes
+// 2015).
 func (d *Descent) Take(sum []float64, records int) {
 	next := d.At()
 	last := floats.SubTo(make([]float64, len(next)), d.model, d.earlier)
@@ -42,5 +43,5 @@ func (d *Descent) Take(sum []float64, records int) {
 	d.earlier, d.model = d.model, next
 }
 
-// Model is where the walk has come.
+// Model is the point that the walk has reached.
 func (d *Descent) Model() []float64 { return d.model }

@@ -8,31 +8,32 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Moments is the recipe "moments": in which directions people differ, from the second
-// moments of the mean of their records' slopes at a public model. A record's vector v
-// is minus the gradient of its loss there. A device with m slots adds
+// Moments is the recipe "moments". It learns in which directions people differ, from
+// the second moments of the mean of their records' slopes at a public model. A record's
+// vector v is minus the gradient of its loss there. A device with m slots adds
 //
 //	m/(m + Records) (r r' - sum v v'/m^2),
 //
-// r the mean of the v, as a triangle as [Regression] does: the second term takes out
-// what chance alone adds to r r'. Devices with fewer than Least slots add zero. m
-// counts slots, an empty one's v is zero.
+// with r the mean of the v, as a triangle like that of [Regression]. The second term
+// subtracts what chance alone adds to r r'. Devices with fewer than Least slots add
+// zero. m counts slots; the v of an empty slot is zero.
 type Moments struct {
-	Clip    float64 // C, of v
-	Longest float64 // of r
-	Records float64 // kappa: at so many slots a device weighs half
-	Least   int     // slots
-	// Gain is how much larger models vary than the means of their slopes, in squares.
+	Clip    float64 // C, bound on the length of v
+	Longest float64 // bound on the length of r
+	Records float64 // kappa: a device with this many slots has the weight a half
+	Least   int     // fewest slots
+	// Gain is the ratio of the squares of models to the squares of the means of their
+	// slopes.
 	Gain float64
 	// Floor is the prior variance of a direction in which the sum shows no difference.
-	// Without it a population that shares nothing loses what people know.
+	// Without it, a population that has nothing in common would lose what people know.
 	Floor float64
 }
 
-// Dimension is the length of the vector of p features.
+// Dimension is the length of the vector for p features.
 func (o Moments) Dimension(p int) int { return p * (p + 1) / 2 }
 
-// Weight is what a device with m slots weighs.
+// Weight is the weight of a device with m slots.
 func (o Moments) Weight(m int) float64 {
 	if m < o.Least {
 		return 0
@@ -40,7 +41,7 @@ func (o Moments) Weight(m int) float64 {
 	return float64(m) / (float64(m) + o.Records)
 }
 
-// Of is the vector of a device whose slots have these v; they stay as they are.
+// Of returns the vector of a device with these v in its slots; it does not change them.
 func (o Moments) Of(p int, v [][]float64) []float64 {
 	m := float64(len(v))
 	dst, mean, weight := make([]float64, o.Dimension(p)), make([]float64, p), o.Weight(len(v))
@@ -57,7 +58,7 @@ func (o Moments) Of(p int, v [][]float64) []float64 {
 	return dst
 }
 
-// add adds scale v v'.
+// add adds scale v v' to dst.
 func (o Moments) add(dst []float64, scale float64, v []float64) {
 	at := 0
 	for i := range v {
@@ -68,10 +69,10 @@ func (o Moments) add(dst []float64, scale float64, v []float64) {
 	}
 }
 
-// Learn is the precision of a normal prior of personal models of p parameters, from
-// the opened sum of devices that weigh so much together. Eigenvalues that stand above
-// the noise, whose largest is about sqrt(2p) sd (a Gaussian matrix's edge), are kept one
-// by one; the others share their mean.
+// Learn returns the precision of a normal prior of personal models with p parameters,
+// from the opened sum of devices whose weights add up to weight. Eigenvalues above the
+// noise, whose largest is about sqrt(2p) sd (the edge of a Gaussian matrix), are kept
+// one by one; the others share their mean.
 func (o Moments) Learn(p int, sum []float64, sd, weight float64) (*mat.SymDense, error) {
 	if len(sum) != o.Dimension(p) || !(weight > 0) {
 		return nil, errors.New("population: the sum of moments has the wrong length, or nobody in it")
@@ -79,7 +80,8 @@ func (o Moments) Learn(p int, sum []float64, sd, weight float64) (*mat.SymDense,
 	return o.precision(symmetric(p, sum, 1/weight), sd/weight)
 }
 
-// precision is that of a matrix of moments, sd being the noise on its diagonal.
+// precision returns the precision for a matrix of moments; sd is the noise on its
+// diagonal.
 func (o Moments) precision(moments *mat.SymDense, sd float64) (*mat.SymDense, error) {
 	var eigen mat.EigenSym
 	if !eigen.Factorize(moments, true) {

@@ -8,20 +8,20 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Regression is the recipe "mean" for the squared loss: one ridge regression of all
-// records of all people, whose solution is where a personal model starts. A record adds
-// (Scale x x', y x), the first as the upper triangle by rows with entries off the
-// diagonal times sqrt 2, so that a symmetric matrix and its vector have the same norm.
+// Regression is the recipe "mean" for the squared loss: one ridge regression over all
+// records of all people. Personal models start at its solution. A record adds (Scale x
+// x', y x). The first part is the upper triangle by rows, with entries off the diagonal
+// times sqrt 2, so that a symmetric matrix and its vector have the same norm.
 type Regression struct {
-	Scale  float64 // alpha, of the second moments against the first, > 0
-	Length float64 // R, of the features: longer ones are shortened
+	Scale  float64 // alpha, weight of the second moments relative to the first, > 0
+	Length float64 // R, bound on the features: longer ones are shortened
 	Label  float64 // c: labels are clipped to [-c, c]
-	// Ridge is how many standard deviations of the noise in the second moments are
-	// added to each eigenvalue, and Least is added whatever the noise.
+	// Ridge is the number of standard deviations of the noise in the second moments
+	// that is added to each eigenvalue. Least is added too, whatever the noise.
 	Ridge, Least float64
 }
 
-// Dimension is the length of the vector of p features.
+// Dimension is the length of the vector for p features.
 func (r Regression) Dimension(p int) int { return p*(p+1)/2 + p }
 
 // Add adds a record to the vector of a device.
@@ -52,7 +52,7 @@ func unfolded(i, j int) float64 {
 	return math.Sqrt2
 }
 
-// symmetric is the matrix of its vector, times scale.
+// symmetric returns the matrix of such a vector, times scale.
 func symmetric(p int, v []float64, scale float64) *mat.SymDense {
 	m, at := mat.NewSymDense(p, nil), 0
 	for i := range p {
@@ -64,9 +64,9 @@ func symmetric(p int, v []float64, scale float64) *mat.SymDense {
 	return m
 }
 
-// Learn is the mean of personal models of p parameters that an opened sum says.
-// Directions that the noise made negative count as empty, so that the ridge keeps
-// the mean near zero there.
+// Learn returns the mean of personal models with p parameters that an opened sum shows.
+// Directions in which noise made the moments negative count as empty, so that the ridge
+// keeps the mean near zero there.
 func (r Regression) Learn(p int, sum []float64, sd float64) ([]float64, error) {
 	folded := p * (p + 1) / 2
 	if len(sum) != r.Dimension(p) {

@@ -10,38 +10,39 @@ import (
 )
 
 // Votes is the recipe "items": what the population thinks of each of many things, the
-// keys. A record at a key adds its label, clipped to Bound, to the key's sum and Bound
-// to its count. The label must be what it is less a public constant, and nothing may
-// be left out that is said twice, or one record moves the sum by more.
+// keys. A record with a key adds its label, clipped to Bound, to the key's sum and
+// Bound to its count. The label may only have a public constant subtracted, and the
+// caller must not merge or drop a record because of another one: otherwise one record
+// would move the sum by more.
 type Votes struct {
-	Bound float64 // B, of a vote, in the units of the target, > 0
-	// Spread is the variance of what people think of a key around what is thought of
-	// others with the same features, and Noise that of one vote around what people
-	// think of its key.
+	Bound float64 // B, bound on a vote, in the units of the target, > 0
+	// Spread is the variance of what people think of a key around what they think of
+	// other keys with the same features. Noise is the variance of one vote around what
+	// people think of its key.
 	Spread, Noise float64
-	Most          float64 // no offset is longer
+	Most          float64 // bound on the size of an offset
 }
 
-// Add adds a record's vote to the vector of a device, which has two coordinates a key:
-// the sums of all keys and then their counts.
+// Add adds a record's vote to the vector of a device. The vector has two coordinates
+// for each key: first the sums of all keys, then their counts.
 func (v Votes) Add(dst []float64, key int, label float64) {
 	dst[key] += min(max(label, -v.Bound), v.Bound)
 	dst[len(dst)/2+key] += v.Bound
 }
 
-// Items is what an opened sum says about each key. It may be read by many goroutines.
+// Items is what an opened sum says about each key. Several goroutines may read it.
 type Items struct {
 	votes  Votes
 	sd     float64
 	sum    []float64
-	public *mat.Dense // one row a key: its features and 1
+	public *mat.Dense // one row for each key: its features and a 1
 	counts *counts
-	beta   []float64 // of the features, 1, the popularity and its square
+	beta   []float64 // weights of the features, of 1, of the popularity and of its square
 }
 
 // Learn reads the opened sum of the vectors of so many people. public has one row of
-// public features for each key, the same number for each; nil or rows of none if
-// there are none. They are not to be changed afterwards.
+// public features for each key, all of the same length; it is nil, or its rows are
+// empty, if there are none. The caller must not change it afterwards.
 func (v Votes) Learn(sum []float64, sd float64, people int, public [][]float64) (*Items, error) {
 	keys := len(sum) / 2
 	if keys == 0 || len(sum)%2 != 0 || public != nil && len(public) != keys {
@@ -54,7 +55,7 @@ func (v Votes) Learn(sum []float64, sd float64, people int, public [][]float64) 
 	return i, i.regress()
 }
 
-// withOne is the public features with a 1 behind them.
+// withOne returns the public features, each row followed by a 1.
 func withOne(public [][]float64, keys int) *mat.Dense {
 	width := 0
 	if public != nil {
@@ -71,10 +72,10 @@ func withOne(public [][]float64, keys int) *mat.Dense {
 	return x
 }
 
-// Keys is how many there are.
+// Keys is the number of keys.
 func (i *Items) Keys() int { return len(i.sum) / 2 }
 
-// Ridge of the regression on the public features, and on what every key has.
+// Ridges of the regression: on the public features, and on what every key has.
 const (
 	featureRidge  = 5
 	constantRidge = 0.01
@@ -116,7 +117,7 @@ func (i *Items) describe(z []float64, key int, popularity float64) {
 	z[len(row)], z[len(row)+1] = popularity, popularity*popularity
 }
 
-// count is the posterior mean of how many votes a key has, and of its square.
+// count returns the posterior mean of the number of a key's votes, and of its square.
 func (i *Items) count(sum []float64, key int) (mean, square float64) {
 	return i.counts.of(sum[len(sum)/2+key] / i.votes.Bound)
 }
@@ -128,16 +129,16 @@ func (i *Items) variance(n, square float64) float64 {
 // popularity is the logarithm of a count, about as large as an offset.
 func popularity(n float64) float64 { return (math.Log1p(n) - 2) / 2 }
 
-// Of is what the population thinks of a key, as an offset from the constant that votes
-// were taken less, and how popular the key is, in logarithms.
+// Of returns what the population thinks of a key, as an offset from the constant that
+// was subtracted from votes, and the logarithm of how popular the key is.
 func (i *Items) Of(key int) (offset, popular float64) {
 	return i.of(i.sum[key], i.sum[len(i.sum)/2+key], key)
 }
 
-// Without is Of with a device's own vector taken out of the sum, exactly as it went
-// in: for the records that the vector was made of. A fit that found its own votes
-// there would trust their echo. The prior and the regression stay, which are of all
-// keys.
+// Without is Of with a device's own vector subtracted from the sum exactly as it was
+// added. It is for the records from which the vector was made: a fit that found its own
+// votes there would count them twice. The prior and the regression, which are of all
+// keys, stay.
 func (i *Items) Without(own []float64, key int) (offset, popular float64) {
 	keys := i.Keys()
 	return i.of(i.sum[key]-own[key], i.sum[keys+key]-own[keys+key], key)

@@ -136,7 +136,7 @@ func TestPatienceIsBounded(t *testing.T) {
 	r := rand.New(rand.NewPCG(18, 6))
 	for range 100 {
 		const deadline = 10 * time.Second
-		p := newPatience(deadline)
+		p := newGracePeriod(deadline)
 		var now, first, waited, store time.Duration
 		for range 200 {
 			p.begin(now)
@@ -168,8 +168,8 @@ func TestPatienceIsBounded(t *testing.T) {
 // A third may be missing.
 func TestFewAndEnough(t *testing.T) {
 	for n, want := range []struct{ few, enough int }{{0, 0}, {0, 1}, {0, 2}, {1, 2}, {1, 3}, {1, 4}, {2, 4}, {2, 5}, {2, 6}, {3, 6}} {
-		if few(n) != want.few || enough(n) != want.enough {
-			t.Errorf("of %d: %d and %d, want %d and %d", n, few(n), enough(n), want.few, want.enough)
+		if maxFaulty(n) != want.few || quorum(n) != want.enough {
+			t.Errorf("of %d: %d and %d, want %d and %d", n, maxFaulty(n), quorum(n), want.few, want.enough)
 		}
 	}
 }
