@@ -12,32 +12,33 @@ import (
 	"p2pnode/privacy"
 )
 
-// Twins is a task for the same people to learn over real nodes and in the simulator.
+// Twins is a task that the same people learn twice: over real nodes and in the
+// simulator.
 type Twins struct {
 	Data        *Dataset
 	Method      Method         // Broadcast, or Private, whose simulations are draws of the committee's noise
-	Lone        learner.Local  // of the lone model; the zero value: as the task's
-	Budget      privacy.Budget // of every record
-	Seed        uint64         // of the first simulation
-	Simulations int            // with seeds of their own, for noise, clocks and graph
+	Lone        learner.Local  // constants of the lone model; the zero value: those of the task
+	Budget      privacy.Budget // the budget of every record
+	Seed        uint64         // seed of the first simulation
+	Simulations int            // number of simulations, each with its own seed for noise, clocks and graph
 	Dir         string         // an empty directory for the real nodes' data; required
-	Daemons     *Daemons       // the real nodes are processes of their own; nil: in this one
+	Daemons     *Daemons       // nil: the real nodes run in this process; else each in a process of its own
 }
 
-// Agreement is what became of [Twins]: an error of each person, in the order of the
-// data set, as [learner.Task.Error] has it.
+// Agreement is the result of [Twins]: an error of each person, in the order of the data
+// set, as [learner.Task.Error] measures it.
 type Agreement struct {
 	Alone     []float64
 	Real      []float64
-	Simulated [][]float64 // of each simulation
+	Simulated [][]float64 // one list for each simulation
 
-	Unfinished int     // real nodes that had not used their budget, or had no result, when it ended
-	Delivery   float64 // share of what real nodes sent that arrived
-	Seconds    float64 // of the real nodes, wall time
+	Unfinished int     // real nodes that had not used their budget, or had no result, at the end
+	Delivery   float64 // share of the real nodes' messages that arrived
+	Seconds    float64 // wall time of the real nodes
 }
 
-// Agree lets them learn. Real nodes find their own neighbours and draw noise nobody
-// can repeat, so that two runs differ. When ctx ends, so does Agree, with its error.
+// Agree runs both. Real nodes find their own neighbours and draw noise that nobody can
+// repeat, so two runs differ. When ctx ends, Agree ends with the error of ctx.
 func Agree(ctx context.Context, w Twins) (*Agreement, error) {
 	c := Config{
 		Source: func(uint64) (*Dataset, error) { return w.Data, nil },
@@ -77,24 +78,24 @@ func Agree(ctx context.Context, w Twins) (*Agreement, error) {
 	return a, nil
 }
 
-// unhurried is what a machine that does much else carries, in deliveries a second.
-// What 100 nodes of MovieLens learned in 32 releases erred by .0031 more than in the
-// simulator, where a simulation's standard deviation is .0007, at the pace of [Run] on
-// two cores with ten times as much to do; and at this pace by .0007 less.
-const unhurried = 270
+// slowPace is how many deliveries a second a machine carries that does much other work.
+// At the pace of [Run], on two cores with ten times as much work, 100 nodes of
+// MovieLens in 32 releases erred by .0031 more than in the simulator, where the
+// standard deviation of a simulation is .0007. At this pace they erred by .0007 less.
+const slowPace = 270
 
-// wake is the mean time between two releases of a real node; 0, as of [Run], for
-// learners that do not release by a clock of their own.
+// wake is the mean time between two releases of a real node. It is 0, so that [Run]
+// chooses, for learners that do not release by a clock of their own.
 func (w *Twins) wake() time.Duration {
 	t := w.Data.Task
 	if w.Method == Private || !t.Clocked() {
 		return 0
 	}
-	each := float64(len(w.Data.People)*t.Graph.Degree) / unhurried
+	each := float64(len(w.Data.People)*t.Graph.Degree) / slowPace
 	return time.Duration(max(each, minWake, t.Release.MinWake) * float64(time.Second))
 }
 
-// finish is [Run], but an interruption is an error.
+// finish is [Run], but returns an error if it is interrupted.
 func (c Config) finish(ctx context.Context) (*Result, error) {
 	r, err := Run(ctx, c)
 	if err == nil && !r.Complete {
@@ -114,9 +115,9 @@ func (a *Agreement) expected() []float64 {
 	return mean
 }
 
-// Difference is by how much the real nodes' error is above the simulator's, with the
-// bootstrap interval over people, and the standard deviation of the mean error over
-// the simulations: two runs differ by about 1.4 of these.
+// Difference is how far the real nodes' error is above the simulator's, with the
+// bootstrap interval over people. spread is the standard deviation of the mean error
+// over the simulations: two runs differ by about 1.4 times that.
 func (a *Agreement) Difference(seed uint64) (above learner.Interval, spread float64) {
 	pairs := make([]Pair, len(a.Real))
 	for i, e := range a.expected() {
@@ -129,9 +130,9 @@ func (a *Agreement) Difference(seed uint64) (above learner.Interval, spread floa
 	return Bootstrap(pairs, resamples, seed), stat.StdDev(means, nil)
 }
 
-// Within reports whether the real nodes' mean error is one of those that the simulations
-// show, and between which of these it has to be. If both are alike it is outside with
-// probability 2/(n+1) of n simulations, whatever the law of the noise: 4.9 % of 40.
+// Within reports whether the real nodes' mean error lies between low and high, the
+// errors of two of the simulations. If both kinds are alike, it is outside with
+// probability 2/(n+1) for n simulations, whatever the law of the noise: 4.9 % for 40.
 func (a *Agreement) Within() (low, high float64, within bool) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for _, errs := range a.Simulated {
@@ -141,10 +142,10 @@ func (a *Agreement) Within() (low, high float64, within bool) {
 	return low, high, low <= real && real <= high
 }
 
-// arrived gives records the arrival numbers that they state when a device adds them
-// in this order: a copy of the first stands where the numbers leave out one that is
-// held out. Held-out records take part in nothing that leaves the device, and in no
-// fit.
+// arrived gives records the arrival numbers that they state when a device adds them in
+// this order. Where the numbers leave out a held-out one, a copy of the first record
+// stands in its place. Held-out records take part in nothing that leaves the device,
+// and in no fit.
 func arrived(records []learner.Record) ([]learner.Record, error) {
 	var all []learner.Record
 	for _, r := range records {

@@ -7,9 +7,9 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// bandwidth measures how many bytes a second so many goroutines read together from
-// memory: the best of a few passes over an array larger than any cache. When other
-// work keeps the processors from it, it counts the time they were at it.
+// bandwidth measures how many bytes a second this many goroutines together read from
+// memory: the best of a few passes over an array larger than any cache. It counts
+// processor time, because other work may interrupt it.
 func bandwidth(goroutines int) float64 {
 	const size, passes = 1 << 26, 6 // numbers of 8 bytes
 	v := make([]float64, size)

@@ -10,8 +10,8 @@ import (
 // shownCounts is how many columns a note names.
 const shownCounts = 12
 
-// CellNote says of how many cells a text holds, and in which columns: "3 cells are
-// empty (age 2, town 1)."; nothing if there are none. The text has no verb.
+// CellNote says how many cells a text is about, and in which columns: "3 cells are
+// empty (age 2, town 1)."; "" if there are none. The text has no verb.
 func CellNote(columns []learner.ColumnTally, count func(learner.ColumnTally) int, text string) string {
 	total, where := 0, []string{}
 	for _, c := range columns {
@@ -33,7 +33,7 @@ func CellNote(columns []learner.ColumnTally, count func(learner.ColumnTally) int
 	return fmt.Sprintf("%d %s %s (%s).", total, cells, text, strings.Join(where, ", "))
 }
 
-// cellNotes say which cells of a file were not taken as they are.
+// cellNotes say which cells of a file were not taken unchanged.
 func cellNotes(columns []learner.ColumnTally) []string {
 	return []string{
 		CellNote(columns, func(c learner.ColumnTally) int { return c.Clamped }, "outside the task's range and taken for its nearest end, in the test too"),

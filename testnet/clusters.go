@@ -13,21 +13,20 @@ import (
 
 // Sizes of the clustered problem.
 const (
-	clusterRecords = 200 // of each person; every fifth is held out from training
+	clusterRecords = 200 // records of each person; every fifth is held out from training
 	clusterTests   = 100 // fresh records to measure a person on
-	// clusterSlope is the length of the groups' models: labels come from the
-	// logistic model, and 5% of them are not the likelier one.
+	// clusterSlope is the length of the groups' models. Labels come from the logistic
+	// model, and 5% of them are not the likelier one.
 	clusterSlope = 30
 )
 
-// Clusters makes n people in so many hidden groups: person i is in group i modulo
-// groups, and all of a group have the same model. The models of two groups are
-// opposite; those of more, at most one for each of the 10 features, are as far apart
-// as so many can be, a regular simplex. The seed turns them at random. Each person
-// has records records (0: 200), with x ~ U[-1, 1]^10 before the task scales it to
-// norm 1, and labels of the logistic model, P(y = 1 | x) = 1 / (1 + exp(-30 w.x)) with
-// |w| = 1, which turn round 5% of them, most near the border. The same seed gives the
-// same people.
+// Clusters makes n people in this many hidden groups: person i is in group i modulo
+// groups, and all people of a group have the same model. The models of two groups are
+// opposite. Those of more groups, at most one for each of the 10 features, are as far
+// apart as possible, a regular simplex. The seed turns them at random. Each person has
+// records records (0: 200), with x ~ U[-1, 1]^10 before the task scales it to norm 1,
+// and labels of the logistic model, P(y = 1 | x) = 1 / (1 + exp(-30 w.x)) with |w| = 1,
+// which flip 5% of them, most near the border. The same seed gives the same people.
 func Clusters(seed uint64, n, groups, records int) (*Dataset, error) {
 	task := learner.Clusters()
 	if records == 0 {
@@ -60,10 +59,10 @@ func Clusters(seed uint64, n, groups, records int) (*Dataset, error) {
 	return set, nil
 }
 
-// spread returns unit vectors that are as far apart as so many can be, turned at
-// random: two opposite ones, or the corners of a regular simplex.
+// spread returns unit vectors that are as far apart as possible, turned at random: two
+// opposite ones, or the corners of a regular simplex.
 func spread(groups, width int, r *rand.Rand) [][]float64 {
-	corners := make([][]float64, groups) // of axes drawn at random, less their mean
+	corners := make([][]float64, groups) // random axes minus their mean
 	mean := make([]float64, width)
 	for g := range corners {
 		corners[g] = axis(corners[:g], width, r)

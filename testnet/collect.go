@@ -11,15 +11,15 @@ import (
 	"p2pnode/node/api"
 )
 
-// Collection is what [Collect] watches.
+// Collection describes the nodes that [Collect] watches.
 type Collection struct {
 	Nodes    []*Elsewhere
-	Seed     uint64          // of the intervals
-	Progress func(Progress)  // called each time when the nodes were asked
+	Seed     uint64          // seed of the intervals
+	Progress func(Progress)  // called each time after the nodes were asked
 	Missed   func(MissedOne) // called once for each node that is left out
 }
 
-// MissedOne is a node that is left out of a table, and why.
+// MissedOne is a node that is left out of a table, with the reason.
 type MissedOne struct {
 	Address string `json:"address"`
 	Why     string `json:"why"`
@@ -29,7 +29,8 @@ type MissedOne struct {
 const (
 	askEvery   = time.Second
 	askTimeout = 20 * time.Second
-	// lostAfter is how long a node that has answered may be away, to be restarted, say.
+	// lostAfter is how long a node that has answered may be away, for example to be
+	// restarted.
 	lostAfter = time.Minute
 	// fitAtMost is how long a node may take to fit what it knows at the end.
 	fitAtMost = time.Minute
@@ -43,7 +44,7 @@ type collecting struct {
 	start time.Time
 }
 
-// collected is a node and what it said.
+// collected is a node with its answers.
 type collected struct {
 	*Elsewhere
 	status   api.Status
@@ -52,9 +53,9 @@ type collected struct {
 	out      string // why it is left out
 }
 
-// Collect watches nodes that run elsewhere until all have used their budgets, or ctx ends,
-// and makes one table of what they say of themselves: how the personal model and the lone
-// one of each do on the records that it holds out.
+// Collect watches nodes that run elsewhere until all have used their budgets, or until
+// ctx ends. It makes one table of their own reports: how the personal model and the
+// lone one of each node predict the records that the node holds out.
 func Collect(ctx context.Context, c Collection) (*Result, error) {
 	w := &collecting{Collection: &c, start: time.Now()}
 	for _, n := range c.Nodes {
@@ -103,7 +104,7 @@ func (w *collecting) watch(ctx context.Context) error {
 	}
 }
 
-// unfit says why a node cannot be in the table; "": it can.
+// unfit returns why a node cannot be in the table, or "" if it can.
 func (w *collecting) unfit(n *collected) string {
 	switch {
 	case n.err != nil && (n.answered.IsZero() || time.Since(n.answered) > lostAfter):
@@ -119,7 +120,7 @@ func (w *collecting) unfit(n *collected) string {
 	return ""
 }
 
-// in are the nodes that are not left out.
+// in lists the nodes that are not left out.
 func (w *collecting) in() (in []*collected) {
 	for _, n := range w.nodes {
 		if n.out == "" {
@@ -167,8 +168,8 @@ func progress(ctx context.Context, n *collected) (api.Status, error) {
 	return s, err
 }
 
-// measure waits for the fit of everything that a node knows; what it has so far will do if
-// that takes too long.
+// measure waits for the fit of everything that a node knows. If that takes too long, it
+// takes the node's best model so far.
 func measure(ctx context.Context, n *collected) (s api.Status, err error) {
 	for deadline := time.Now().Add(fitAtMost); ; {
 		asking, cancel := context.WithTimeout(ctx, askTimeout)

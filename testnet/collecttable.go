@@ -8,7 +8,7 @@ import (
 	"p2pnode/privacy"
 )
 
-// result is the table of the nodes that are not left out.
+// result makes the table of the nodes that are not left out.
 func (w *collecting) result() (*Result, error) {
 	in := w.in()
 	if len(in) == 0 {
@@ -41,7 +41,8 @@ func (w *collecting) result() (*Result, error) {
 	return r, nil
 }
 
-// methodOf is how the nodes learn, which without a promise by one of them is without one.
+// methodOf is how the nodes learn. If one of them promises nothing, the method is the
+// one without privacy.
 func methodOf(in []*collected) Method {
 	for _, n := range in {
 		if n.status.Privacy.Unbounded {
@@ -62,7 +63,7 @@ func leastProtected(in []*collected) (b privacy.Budget) {
 	return b
 }
 
-// add counts what a node sent, since it was started, and spent.
+// add counts what a node sent since its start, and what it spent.
 func (t *Trial) add(s *api.Status, nodes int) {
 	expected, delivered := s.Traffic.Expected, s.Traffic.Delivered
 	if t.Method == Private && s.Sums != nil {

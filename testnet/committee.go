@@ -14,16 +14,16 @@ import (
 	"p2pnode/node/datadir"
 )
 
-// How long a private sum takes contributions, from when the committee is there: so long,
-// and so much longer for each person, which is a multiple of what two cores take, and so
-// many times as long as phones are offline and online again.
+// How long a private sum takes contributions after the committee is complete: a fixed
+// time, a time for each person, which is a multiple of what two cores take, and, if
+// phones go offline, a multiple of the time in which they go offline and come back.
 const (
 	closesAfter  = 4 * time.Second
 	closesEach   = 25 * time.Millisecond
 	closesSpells = 4
 )
 
-// closes is how long a private sum of so many people takes contributions.
+// closes is how long a private sum of this many people takes contributions.
 func (c *Config) closes(people int) time.Duration {
 	d := closesAfter + time.Duration(people)*closesEach
 	if p := c.Daemons; p != nil && p.Phones > 0 && p.Online < 1 {
@@ -32,7 +32,7 @@ func (c *Config) closes(people int) time.Duration {
 	return d
 }
 
-// members is how many a committee has.
+// members is the size of the committee.
 func (c *Config) members(t *learner.Task) int {
 	if c.Rehearse {
 		return len(t.Sums.Committee)
@@ -40,10 +40,10 @@ func (c *Config) members(t *learner.Task) int {
 	return committee
 }
 
-// appoint makes a fleet one whose people make private sums: it draws the identities of a
-// committee and returns them. The committee's nodes come first; they have no
-// records. A sum opens once the whole committee is there, so the first of them is started
-// last, when all have contributions to make.
+// appoint prepares a fleet whose people make private sums: it draws the identities of a
+// committee and returns their IDs. The committee's nodes come first; they have no
+// records. A sum opens once the whole committee is running, so its first node is
+// started last, when everyone has contributions to make.
 func (f *fleet) appoint(members int) (ids []string, err error) {
 	if err := os.MkdirAll(f.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("testnet: make a directory for the nodes: %w", err)
@@ -59,8 +59,8 @@ func (f *fleet) appoint(members int) (ids []string, err error) {
 	return ids, nil
 }
 
-// staged is the data set with the task that the nodes of a trial have: its own, or one
-// that lets them make private sums with this committee.
+// staged returns the data set with the task for the nodes of a trial: its own task, or
+// one that lets them make private sums with this committee.
 func (c *Config) staged(d *Dataset, m Method, committee []string) *Dataset {
 	switch {
 	case c.Rehearse:
@@ -73,7 +73,7 @@ func (c *Config) staged(d *Dataset, m Method, committee []string) *Dataset {
 	return d
 }
 
-// complete starts the committee's first node, and has all others connect to it.
+// complete starts the committee's first node, and makes all others connect to it.
 func (f *fleet) complete(ctx context.Context, running *errgroup.Group) error {
 	if err := f.launchFirst(ctx, running, 0); err != nil {
 		return err
@@ -89,7 +89,7 @@ func (f *fleet) complete(ctx context.Context, running *errgroup.Group) error {
 }
 
 // sum lets the nodes make the task's private sums, then measures. It stops waiting when
-// ctx ends, or nothing happens any more; life is the nodes' own context.
+// ctx ends, or when nothing happens any more; life is the nodes' own context.
 func (w *watch) sum(ctx, life context.Context, running *errgroup.Group) error {
 	f := w.fleet
 	n := len(f.people.People)
@@ -116,7 +116,7 @@ func (w *watch) sum(ctx, life context.Context, running *errgroup.Group) error {
 			return err
 		}
 	}
-	patience := max(f.patience, 2*time.Duration(f.people.Task.Sums.CloseSeconds*float64(time.Second)))
+	patience := max(f.stallTimeout, 2*time.Duration(f.people.Task.Sums.CloseSeconds*float64(time.Second)))
 	err = w.until(ctx, life, patience, func(all []api.Status) (got int, done bool) {
 		got, done = p.summed(all)
 		w.report(p)
@@ -135,8 +135,8 @@ func (w *watch) sum(ctx, life context.Context, running *errgroup.Group) error {
 	return w.measureSum(life)
 }
 
-// until looks at the nodes until they are done, or have got no further for so long, or
-// ctx ends.
+// until looks at the nodes until they are done, or have made no progress for the time
+// patience, or ctx ends.
 func (w *watch) until(ctx, life context.Context, patience time.Duration, look func([]api.Status) (got int, done bool)) error {
 	for moved, most := time.Now(), -1; ctx.Err() == nil && time.Since(moved) < patience; {
 		all, err := w.look(life)
@@ -157,7 +157,7 @@ func (w *watch) until(ctx, life context.Context, patience time.Duration, look fu
 	return nil
 }
 
-// summed takes in how far everybody is with the task's sums, one after the other.
+// summed notes how far the nodes are with the task's sums, one sum after the other.
 func (p *Progress) summed(all []api.Status) (got int, done bool) {
 	p.Sums, p.Sum, p.Paid, p.Known, p.Done = all[0].Sums.All, 0, 0, 0, 0
 	for _, s := range all {
@@ -178,8 +178,9 @@ func (p *Progress) summed(all []api.Status) (got int, done bool) {
 	return got, p.Done == p.Nodes
 }
 
-// measureSum measures what people have of the sums, and what they would have had as
-// newcomers: what a node of the committee knows, which has added nothing.
+// measureSum measures what people gain from the sums, and what they would have gained
+// as newcomers. The latter is known to a node of the committee, which has added
+// nothing.
 func (w *watch) measureSum(ctx context.Context) error {
 	f, t := w.fleet, w.trial
 	all, err := f.progress(ctx)

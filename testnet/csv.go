@@ -10,28 +10,28 @@ import (
 	"p2pnode/learner"
 )
 
-// NodeColumn is the column of a CSV that says whose record a line is.
+// NodeColumn is the column of a CSV that names the owner of a line's record.
 const NodeColumn = "node"
 
-// Owners say whose record a line is.
+// Owners say who owns the record of a line.
 type Owners struct {
-	Column string // names them
-	// Deal is among how many people lines are dealt out in turn where there is no such
-	// column; 0: that is an error.
+	Column string // the column that names them
+	// Deal is the number of people among whom lines are dealt out in turn if there is
+	// no such column. 0: a missing column is an error.
 	Deal int
-	// Skipped is told of the bad lines of a file, which are left out then; nil: they are
-	// an error.
+	// Skipped is called with the bad lines of a file, which are then left out; nil: bad
+	// lines are an error.
 	Skipped func(*BadLines)
 }
 
 // ReadCSV reads people's records from a [csvfile] with the column "node" and the
-// columns of the task, in any order; other columns are ignored. Every line that
-// cannot be read is reported with its number, in a *[BadLines].
+// columns of the task, in any order; other columns are ignored. The error is a
+// *[BadLines] that reports every line that cannot be read, with its number.
 func ReadCSV(r io.Reader, file string, t *learner.Task) (*Dataset, error) {
 	return ReadPeople(r, file, t, Owners{Column: NodeColumn})
 }
 
-// ReadPeople is ReadCSV for files that say otherwise whose record a line is.
+// ReadPeople is ReadCSV for files that name the owners of records in another way.
 func ReadPeople(r io.Reader, file string, t *learner.Task, o Owners) (*Dataset, error) {
 	rows, err := openTable(r, file)
 	if err != nil {
@@ -78,7 +78,7 @@ func openTable(r io.Reader, file string) (*csvfile.Reader, error) {
 	return rows, nil
 }
 
-// eachRow calls take for every row, and adds the lines that are none to bad. The error
+// eachRow calls take for every row, and adds lines that are not rows to bad. The error
 // is that of the underlying reader.
 func eachRow(rows *csvfile.Reader, bad *BadLines, take func(line int, cells []string)) error {
 	err := rows.Each(func(line int, cells []string) error {

@@ -20,38 +20,38 @@ import (
 )
 
 // Daemon is a node in a process of its own, p2pnode run, which is asked over its
-// socket. Its directory has been made. Run may be called once; the other methods are
-// safe for concurrent use, and wait until the daemon answers.
+// socket. Its directory must exist. Run may be called once; the other methods are safe
+// for concurrent use, and wait until the daemon answers.
 type Daemon struct {
 	dir     string
-	records []byte // its person's, as CSV
-	// command prepares p2pnode with these arguments where the daemon is to run.
+	records []byte // records of its person, as CSV
+	// command prepares p2pnode with these arguments on the daemon's host.
 	command func(ctx context.Context, args ...string) *exec.Cmd
 
-	halt  context.Context // ends when the process is to stop
+	halt  context.Context // ends when the process should stop
 	stop  context.CancelFunc
 	ready chan struct{} // closed when addrs and owner are set
-	ended chan struct{} // closed when footprint is, and the process is gone
+	ended chan struct{} // closed when footprint is set and the process has ended
 
 	addrs     []string
 	owner     *local.Connection
-	pid       int // from ready on
+	pid       int // set when ready is closed
 	footprint Footprint
 }
 
 // NewDaemon prepares the node of a directory. command prepares p2pnode with these
-// arguments where the daemon is to run; records are imported by feed, as CSV.
+// arguments on the daemon's host; feed imports records, which are CSV.
 func NewDaemon(dir string, records []byte, command func(ctx context.Context, args ...string) *exec.Cmd) *Daemon {
 	d := &Daemon{dir: dir, records: records, command: command, ready: make(chan struct{}), ended: make(chan struct{})}
 	d.halt, d.stop = context.WithCancel(context.Background())
 	return d
 }
 
-// farewell is how long a daemon may take to stop before it is killed.
-const farewell = 20 * time.Second
+// stopTimeout is how long a daemon may take to stop before it is killed.
+const stopTimeout = 20 * time.Second
 
-// Run runs the process until ctx ends or stop is called. One that ends by itself
-// is an error with the end of its log.
+// Run runs the process until ctx ends or stop is called. If the process ends by itself,
+// Run returns an error with the end of its log.
 func (d *Daemon) Run(ctx context.Context) (err error) {
 	defer close(d.ended)
 	defer d.stop()
@@ -67,7 +67,7 @@ func (d *Daemon) Run(ctx context.Context) (err error) {
 		d.footprint = memoryOf(cmd.Process.Pid)
 		return cmd.Process.Signal(os.Interrupt)
 	}
-	cmd.WaitDelay = farewell
+	cmd.WaitDelay = stopTimeout
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func (d *Daemon) Run(ctx context.Context) (err error) {
 	}
 	d.pid = cmd.Process.Pid
 	connected := d.connect(ctx, out)
-	_ = cmd.Wait() // its state says more than the error
+	_ = cmd.Wait() // the state of the process says more than the error
 	d.footprint.CPU = (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
 	if d.halt.Err() == nil || !cmd.ProcessState.Success() {
 		return fmt.Errorf("testnet: the daemon of %s ended (%v); its log ends with: %s", d.dir, cmd.ProcessState, tail(log.Name()))
@@ -85,13 +85,13 @@ func (d *Daemon) Run(ctx context.Context) (err error) {
 	return connected
 }
 
-// connect reads what the daemon says when it is ready, and connects to its
-// socket. It returns when the daemon has closed its output.
+// connect reads what the daemon prints when it is ready, and connects to its socket. It
+// returns when the daemon has closed its output.
 func (d *Daemon) connect(ctx context.Context, out io.Reader) error {
 	lines := json.NewDecoder(out)
 	var said struct{ Addresses []string }
 	if lines.Decode(&said) != nil {
-		return nil // it has ended, and its log says why
+		return nil // the daemon has ended, and its log says why
 	}
 	owner, err := local.Connect(ctx, d.dir, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -106,7 +106,7 @@ func (d *Daemon) connect(ctx context.Context, out io.Reader) error {
 
 // tail is the end of a text file.
 func tail(path string) string {
-	text, _ := os.ReadFile(path) // nothing is said of one that cannot be read
+	text, _ := os.ReadFile(path) // a file that cannot be read has no tail
 	const enough = 1000
 	return strings.TrimSpace(string(text[max(0, len(text)-enough):]))
 }
@@ -142,7 +142,7 @@ func (d *Daemon) PID(ctx context.Context) (int, error) {
 	return d.pid, err
 }
 
-// AddPeer has the daemon connect to a peer.
+// AddPeer makes the daemon connect to a peer.
 func (d *Daemon) AddPeer(ctx context.Context, address string) (api.Addition, error) {
 	if err := d.await(ctx); err != nil {
 		return api.Addition{}, err
@@ -159,7 +159,7 @@ func (d *Daemon) feed(ctx context.Context) error {
 	return err
 }
 
-// Progress asks the daemon how far it is.
+// Progress asks the daemon about its progress.
 func (d *Daemon) Progress(ctx context.Context) (api.Status, error) {
 	if err := d.await(ctx); err != nil {
 		return api.Status{}, err
@@ -167,8 +167,8 @@ func (d *Daemon) Progress(ctx context.Context) (api.Status, error) {
 	return d.owner.Progress(ctx)
 }
 
-// Personal stops the daemon and fits the model to what it left on disk: no daemon
-// hands out its owner's model.
+// Personal stops the daemon and fits the model to the data it left on disk, because no
+// daemon gives out its owner's model.
 func (d *Daemon) Personal(ctx context.Context) (m node.Fitted, err error) {
 	d.stop()
 	select {
@@ -184,7 +184,7 @@ func (d *Daemon) Personal(ctx context.Context) (m node.Fitted, err error) {
 	return n.Personal(ctx)
 }
 
-// Close drops the connection to the socket.
+// Close closes the connection to the socket.
 func (d *Daemon) Close() error {
 	if d.owner == nil {
 		return nil

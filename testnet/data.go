@@ -11,23 +11,23 @@ import (
 	"p2pnode/learner"
 )
 
-// Person is one participant with her own records. She is measured on Test when
-// it is there, else on her held-out records.
+// Person is one participant with her own records. Models are measured on Test if it is
+// set, else on the held-out records.
 type Person struct {
 	Name    string
 	Records []learner.Record // in arrival order, encoded by the task, Seq 1, 2, ...
 	Test    []learner.Record // fresh records nobody learns from; nil for real data
-	// Profile is what she declares public for the graph rule "profile"; nil for
-	// the rule "random".
+	// Profile is the person's public profile for the graph rule "profile"; nil for the
+	// rule "random".
 	Profile []float64
-	// Group is the hidden group of a person that [Clusters] made, from 0: for
-	// judging what was found, nothing that learns looks at it.
+	// Group is the hidden group of a person that [Clusters] made, from 0. It is for
+	// judging what was found; nothing that learns looks at it.
 	Group int
 
 	rows [][]string // Records as text, in the same order and in the columns of the data set
 }
 
-// testRecords returns the records a model of this person is measured on.
+// testRecords returns the records on which a model of this person is measured.
 func (p *Person) testRecords() []learner.Record {
 	if p.Test != nil {
 		return p.Test
@@ -41,7 +41,7 @@ func (p *Person) testRecords() []learner.Record {
 	return held
 }
 
-// TrainSize is m, the number of records she learns from.
+// TrainSize is m, the number of records that the person learns from.
 func (p *Person) TrainSize() (m int) {
 	for _, r := range p.Records {
 		if !r.Seq.HeldOut() {
@@ -51,7 +51,8 @@ func (p *Person) TrainSize() (m int) {
 	return m
 }
 
-// base is what a constant fitted to her records gets on her test records.
+// base is the score of a constant that was fitted to the person's records, on the test
+// records.
 func (p *Person) base(t *learner.Task) learner.Score {
 	var train []learner.Record
 	for _, r := range p.Records {
@@ -64,35 +65,34 @@ func (p *Person) base(t *learner.Task) learner.Score {
 
 // Dataset is a group of people and the task they share.
 type Dataset struct {
-	Name string // for people, with where it is from
+	Name string // for people, with its source
 	Task *learner.Task
-	// Catalogue is that of the task's key; nil if it has none.
+	// Catalogue is the catalogue of the task's key; nil if it has none.
 	Catalogue *learner.Catalogue
-	// CatalogueFile is the file that the catalogue is in; nil if it is in none.
+	// CatalogueFile is the file of the catalogue; nil if it is in no file.
 	CatalogueFile []byte
-	Columns       []string // of an exported file: the task's features, then its target
+	Columns       []string // those of an exported file: the task's features, then its target
 	People        []Person
-	// Dealt is among how many people the lines of a file were dealt out that does not say
-	// whose they are; 0: it does.
+	// Dealt is the number of people among whom the lines of a file were dealt out,
+	// because it does not name their owners; 0: it does.
 	Dealt int
-	// LeftOut counts people who take no part: with fewer records than MinRecords, or as
-	// who left them out says.
+	// LeftOut counts people who take no part, because they have fewer than MinRecords
+	// records or were left out for another stated reason.
 	LeftOut int
-	// Noted counts the cells that were not taken as they are.
+	// Noted counts the cells that were not taken unchanged.
 	Noted []learner.ColumnTally
 }
 
-// minRecords is the smallest number of records a person takes part with: below
-// it nothing is held out, so there is nothing to measure her models on.
+// minRecords is the fewest records with which a person takes part. With fewer, nothing
+// is held out to measure models on.
 const minRecords = 5
 
-// errTooFew says that a data set has fewer people than were asked for.
+// errTooFew says that a data set has fewer people than requested.
 var errTooFew = errors.New("too few people")
 
-// Draw returns a data set of n people chosen at random, each with her records
-// in random order and numbered anew; n = 0 means all. The seed fixes both
-// choices, and a person's order does not depend on who else is chosen. The
-// original is unchanged.
+// Draw returns a data set of n people chosen at random, each with their records in
+// random order and numbered anew; n = 0 means all. The seed decides both choices, and a
+// person's order does not depend on the other people chosen. The original is unchanged.
 func (d *Dataset) Draw(seed uint64, n int) (*Dataset, error) {
 	if n > len(d.People) {
 		return nil, fmt.Errorf("testnet: %w: %s has %d, %d were asked for", errTooFew, d.Name, len(d.People), n)
@@ -100,7 +100,7 @@ func (d *Dataset) Draw(seed uint64, n int) (*Dataset, error) {
 	if n == 0 {
 		n = len(d.People)
 	}
-	const choice = 1 << 63 // a random stream that no person's number can be
+	const choice = 1 << 63 // no person's number is as large as this random stream's
 	chosen := rand.New(rand.NewPCG(seed, choice)).Perm(len(d.People))[:n]
 	slices.Sort(chosen)
 	drawn := *d
@@ -111,7 +111,7 @@ func (d *Dataset) Draw(seed uint64, n int) (*Dataset, error) {
 	return &drawn, nil
 }
 
-// Most returns a data set with the first records of each person, so many at most.
+// Most returns a data set with each person's first records, at most this many.
 func (d *Dataset) Most(records int) *Dataset {
 	shorter := *d
 	shorter.People = slices.Clone(d.People)
@@ -142,14 +142,14 @@ func number(records []learner.Record) {
 	}
 }
 
-// reader collects the rows of a file into people, and the lines that are no
-// good.
+// reader collects the rows of a file by person, and the bad lines.
 type reader struct {
 	set    *Dataset
 	person map[string]int // index in set.People
 	bad    BadLines
 	noted  learner.Tally
-	// skipped is told of bad lines, which are left out then; nil: they are an error.
+	// skipped is called with the bad lines, which are then left out; nil: they are an
+	// error.
 	skipped func(*BadLines)
 }
 
@@ -161,7 +161,7 @@ func newReader(name, file string, t *learner.Task) *reader {
 	}
 }
 
-// needs returns an error when the file lacks a column the task reads.
+// needs returns an error if the file lacks a column that the task reads.
 func (r *reader) needs(has func(column string) bool) error {
 	if c, lacks := r.set.Task.Lacks(r.set.Columns, has); lacks {
 		return fmt.Errorf("testnet: %s has no column %q, which the task %q reads", r.bad.File, c, r.set.Task.Name)
@@ -202,12 +202,12 @@ func (r *reader) add(line int, person string, cell func(column string) (string, 
 	}
 	p := &r.set.People[i]
 	r.noted.Add(record.Cells)
-	record.Cells = "" // rows has them
+	record.Cells = "" // the rows keep the cells
 	p.Records = append(p.Records, record)
 	p.rows = append(p.rows, row)
 }
 
-// done returns the data set, or all that was wrong with the file.
+// done returns the data set, or all errors of the file.
 func (r *reader) done() (*Dataset, error) {
 	if r.bad.Count > 0 && r.skipped == nil {
 		return nil, &r.bad
@@ -230,7 +230,7 @@ func (r *reader) done() (*Dataset, error) {
 // BadLines is the error of a file with lines that cannot be read.
 type BadLines struct {
 	File  string
-	Count int      // of all bad lines
+	Count int      // number of all bad lines
 	First []string // at most maxBadLines of them, with line number and reason
 }
 

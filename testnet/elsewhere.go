@@ -11,7 +11,8 @@ import (
 	"p2pnode/node/client"
 )
 
-// Tokens are what nodes that run elsewhere are shown: one for all, or one for each.
+// Tokens are the tokens shown to nodes that run elsewhere: one for all, or one for
+// each.
 type Tokens struct {
 	all string
 	of  map[peer.ID]string
@@ -31,7 +32,7 @@ func ParseTokens(text string) (t Tokens, err error) {
 				return t, fmt.Errorf("line %d does not begin with a peer ID", i+1)
 			}
 			t.of[id] = fields[1]
-		default: // a token is never shown
+		default: // errors must never show a token
 			return t, fmt.Errorf("line %d is neither the one token for all nodes nor a peer ID and its token", i+1)
 		}
 	}
@@ -41,15 +42,15 @@ func ParseTokens(text string) (t Tokens, err error) {
 	return t, nil
 }
 
-// Elsewhere is a node that others run, which is asked over a network.
+// Elsewhere is a node that other people run; it is asked over a network.
 type Elsewhere struct {
-	Address string // as https://192.0.2.7:8467/#PEERID
+	Address string // for example https://192.0.2.7:8467/#PEERID
 	node    *client.Client
 	peer    peer.ID
 }
 
-// NewElsewhere reads the address of a node, which ends with the peer ID that it must prove.
-// Only on this machine, over http, it may be left out.
+// NewElsewhere reads the address of a node. It must end with the peer ID that the node
+// must prove; only over http on this machine may it be left out.
 func NewElsewhere(address string, t Tokens) (*Elsewhere, error) {
 	bare, fragment, pinned := strings.Cut(address, "#")
 	u, err := url.Parse(bare)

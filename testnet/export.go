@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 )
 
-// Export writes the records of each person to a file of her own in dir, which
-// it makes: 1.csv, 2.csv, ... in the order of the people. A file has a header
-// and the task's columns, records in arrival order, so a daemon that imports it
-// holds out the same records.
+// Export writes the records of each person to a file in dir, which it makes: 1.csv,
+// 2.csv, ... in the order of the people. A file has a header and the task's columns,
+// with records in arrival order, so a daemon that imports it holds out the same
+// records.
 func (d *Dataset) Export(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("testnet: export: %w", err)
@@ -44,5 +44,5 @@ func (d *Dataset) writeRecords(w io.Writer, p *Person) error {
 	if err := out.Write(d.Columns); err != nil {
 		return err
 	}
-	return out.WriteAll(p.rows) // flushes
+	return out.WriteAll(p.rows) // WriteAll flushes
 }

@@ -18,7 +18,8 @@ const (
 )
 
 // WriteFiles writes the page, the raw numbers and the plots to dir, which it makes,
-// replacing those of an earlier run. made says on the page how they were made.
+// replacing those of an earlier run. The page lists made as the facts of how they were
+// made.
 func (r *Result) WriteFiles(dir string, made ...page.Fact) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("testnet: write the results: %w", err)

@@ -2,18 +2,18 @@ package testnet
 
 import "fmt"
 
-// Files a node has open: its database and its listener, and its end of each
-// connection: one to each neighbour, of which a node of a random graph has half
-// again as many as it seeks, because others seek it too, and few to others.
+// The files that a node has open: its database, its listener, and its end of each
+// connection. It has a connection to each neighbour (in a random graph half again as
+// many as it seeks, because others seek it too) and a few others.
 const (
 	ownFiles      = 2
 	edgesPerSeek  = 1.5
 	sparesPerNode = 3
-	otherFiles    = 200 // of the process
+	otherFiles    = 200 // files of the process itself
 )
 
-// MostNodes is how many real nodes fit in this process, by the files that it may open,
-// where each seeks so many neighbours.
+// MostNodes is how many real nodes, each seeking degree neighbours, can run in this
+// process with the files that it may open.
 func MostNodes(degree int) int { return mostNodes(degree, openFiles()) }
 
 func mostNodes(degree int, limit uint64) int {
@@ -22,7 +22,7 @@ func mostNodes(degree int, limit uint64) int {
 
 func filesEach(degree int) float64 { return ownFiles + edgesPerSeek*float64(degree) + sparesPerNode }
 
-// fits reports whether so many nodes can run in one process that may open limit
+// fits reports whether this many nodes can run in one process that may open limit
 // files.
 func fits(nodes, degree int, limit uint64) error {
 	degree = min(degree, nodes-1)

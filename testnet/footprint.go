@@ -7,14 +7,15 @@ import (
 	"os"
 )
 
-// Footprint is what one daemon took, or the mean of several.
+// Footprint is what one daemon used, or the mean of several.
 type Footprint struct {
 	RSS float64 `json:"rss_bytes"`   // memory at its end, with what is shared with others; 0: not known
 	PSS float64 `json:"pss_bytes"`   // its share of that: of a page that k processes map, the k-th part
 	CPU float64 `json:"cpu_seconds"` // user and system, from its start to its end
 }
 
-// memoryOf reads what the kernel knows of a process; nothing where it does not say.
+// memoryOf reads what the kernel knows about a process; it is zero where the kernel
+// does not say.
 func memoryOf(pid int) (f Footprint) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
 	if err != nil {
@@ -59,7 +60,7 @@ func (r *Result) footprint() *Footprint {
 	return meanFootprint(all)
 }
 
-// processNotes say what the daemons took, and how the phones among them did.
+// processNotes say what the daemons used, and how the phones among them did.
 func (r *Result) processNotes() []string {
 	f := r.footprint()
 	if f == nil {
@@ -81,10 +82,10 @@ func (r *Result) processNotes() []string {
 	return notes
 }
 
-// group is the errors of some people.
+// group holds the errors of some people.
 type group struct{ alone, with []float64 }
 
-// split parts the phones from the others.
+// split separates the phones from the others.
 func (r *Result) split(m Method) (phones, others group) {
 	for i := range r.Rounds {
 		alone, with := r.Rounds[i].trial(Alone), r.Rounds[i].trial(m)

@@ -11,8 +11,8 @@ import (
 // graphPageFile is the report of a [GraphResult] for a browser.
 const graphPageFile = "graph.html"
 
-// writePage writes the report as one HTML file. made are facts on how it was made, as
-// the command.
+// writePage writes the report as one HTML file. made are facts about how it was made,
+// such as the command.
 func (r *GraphResult) writePage(w io.Writer, made ...page.Fact) error {
 	p := &page.Page{
 		Title:  "Do nodes find their like by what they release?",
@@ -56,8 +56,8 @@ func (r *GraphResult) title() string {
 	return fmt.Sprintf("%d people, 200 records each, (%g, %g) for every record.", r.Options.Nodes, r.Options.Budget.Epsilon, r.Options.Budget.Delta)
 }
 
-// verdicts say for each number of groups whether to discover one's like is worth it, and
-// how far it succeeds.
+// verdicts say, for each number of groups, whether finding similar people is worth it,
+// and how well it succeeds.
 func (r *GraphResult) verdicts() (parts []string) {
 	for _, row := range r.Rows {
 		if row.Graph == "released" {
@@ -68,7 +68,7 @@ func (r *GraphResult) verdicts() (parts []string) {
 	return parts
 }
 
-// cells are those of the row but the number of groups.
+// cells are the cells of the row without the number of groups.
 func (row *GraphRow) cells() []string {
 	cells := append([]string{row.Graph}, strings.Split(row.sharesText(), "\t")...)
 	return append(cells, fmt.Sprintf("%.4f", row.Error), fmt.Sprintf("%+.4f", row.Margin[0]),

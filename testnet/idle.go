@@ -15,32 +15,33 @@ import (
 )
 
 // IdleOptions say what [MeasureIdle] measures: daemons without records, which have
-// nothing to say to each other.
+// nothing to send to each other.
 type IdleOptions struct {
 	Program string        // the p2pnode to run; required
 	Dir     string        // an empty directory for the daemons, which the caller removes; required
 	Nodes   int           // how many daemons, from 2 to 100
-	Power   string        // of [node.Config]
+	Power   string        // as in [node.Config]
 	MDNS    bool          // whether they look at the local network
-	Settle  time.Duration // left alone after they are connected, > 0
-	Quiet   time.Duration // measured after that, > 0
-	// Progress is called about twice a second; may be nil.
+	Settle  time.Duration // time before the measurement, after all are connected, > 0
+	Quiet   time.Duration // length of the measurement, > 0
+	// Progress is called about twice a second; it may be nil.
 	Progress func(IdleProgress)
 }
 
-// IdleProgress is how far a measurement is.
+// IdleProgress is the progress of a measurement.
 type IdleProgress struct {
-	Linked, Nodes int           // daemons that have their neighbours, and all
-	Waited, Whole time.Duration // since all are linked, and until the end
+	Linked, Nodes int           // daemons that have their neighbours, and all daemons
+	Waited, Whole time.Duration // time since all are linked, and the whole time
 }
 
-// IdleCost is what one daemon takes while nothing happens, in the mean over all.
+// IdleCost is what one daemon uses while nothing happens, in the mean over all.
 type IdleCost struct {
 	Nodes   int     `json:"nodes"`
 	Power   string  `json:"power"`
 	MDNS    bool    `json:"mdns"`
 	Seconds float64 `json:"seconds"` // how long was measured
-	// Neighbours is how many listened at the end: the fewest of any daemon.
+	// Neighbours is how many neighbours listened at the end, at the daemon with the
+	// fewest.
 	Neighbours int     `json:"neighbours"`
 	RSS        float64 `json:"rss_bytes"`            // memory, with what is shared with others
 	PSS        float64 `json:"pss_bytes"`            // its share of that
@@ -48,14 +49,15 @@ type IdleCost struct {
 	Bytes      float64 `json:"bytes_per_hour"`       // sent, with all headers
 	Packets    float64 `json:"packets_per_second"`   // sent
 	Wakeups    float64 `json:"wakeups_per_second"`   // of its threads, each counted
-	// Alone says that the daemons had a loopback interface of their own; else Bytes and
-	// Packets hold what other programs sent over the machine's.
+	// Alone means that the daemons had a loopback interface of their own. Without it,
+	// Bytes and Packets also count what other programs sent over the machine's
+	// interface.
 	Alone bool `json:"own_interface"`
 }
 
 const (
-	idleDegree = 10 // neighbours, of so many daemons
-	// idleLinking is how long they may take to find each other.
+	idleDegree = 10 // number of neighbours each daemon seeks
+	// idleLinking is how long the daemons may take to find each other.
 	idleLinking = 3 * time.Minute
 	mostIdle    = 100
 )
@@ -76,8 +78,9 @@ func (o *IdleOptions) Validate() error {
 }
 
 // MeasureIdle runs daemons until each is connected to its neighbours, leaves them
-// alone, and says what one takes. It needs the /proc of Linux. When ctx ends while it
-// measures, it says what was measured until then; before, that is its error.
+// alone, and returns what one uses. It needs the /proc of Linux. If ctx ends while it
+// measures, it returns what was measured until then; before that, it returns the error
+// of ctx.
 func MeasureIdle(ctx context.Context, o IdleOptions) (cost *IdleCost, err error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -94,7 +97,7 @@ func MeasureIdle(ctx context.Context, o IdleOptions) (cost *IdleCost, err error)
 	defer func() { err = errors.Join(err, f.close()) }()
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	running, life := errgroup.WithContext(life) // one daemon that fails stops the others
+	running, life := errgroup.WithContext(life) // if one daemon fails, the others stop
 	m := idling{IdleOptions: o, fleet: f}
 	err = f.start(life, running, func(int) { m.report(0, 0) })
 	if err == nil {
@@ -110,7 +113,7 @@ func MeasureIdle(ctx context.Context, o IdleOptions) (cost *IdleCost, err error)
 	return cost, err
 }
 
-// quietSite is loopback, in a namespace of its own where one can be made.
+// quietSite is loopback, in its own namespace if one can be made.
 func quietSite(n int, p *Daemons) (*site, error) {
 	s, err := newSite(n, p)
 	if err != nil || lab.Available() != nil {
@@ -129,7 +132,7 @@ func quietSite(n int, p *Daemons) (*site, error) {
 	return s, nil
 }
 
-// fleet is the daemons: with the configuration that p2pnode init writes, but for
+// fleet makes the daemons, with the configuration that p2pnode init writes, except for
 // what would reach beyond this machine.
 func (o *IdleOptions) fleet(s *site) *fleet {
 	task := learner.Movies()
@@ -139,7 +142,7 @@ func (o *IdleOptions) fleet(s *site) *fleet {
 		config: datadir.DefaultConfig(task), nodes: make([]participant, o.Nodes), listen: s.listen,
 	}
 	if f.config.Power = o.Power; o.Power == datadir.PowerLow {
-		f.config.DHT = "client" // as the profile lowpower says
+		f.config.DHT = "client" // as in the profile lowpower
 	}
 	f.config.MDNS, f.config.UPnP = o.MDNS, false
 	f.open = func(i int, dir string) (participant, error) { return NewDaemon(dir, nil, s.program(i)), nil }
@@ -177,7 +180,7 @@ func (m *idling) run(ctx, life context.Context) (*IdleCost, error) {
 	if err != nil {
 		return nil, err
 	}
-	neighbours, _, err := m.neighbours(life) // after the measurement: asking costs
+	neighbours, _, err := m.neighbours(life) // only after the measurement: asking costs processor time
 	if err != nil {
 		return nil, err
 	}
@@ -209,8 +212,8 @@ func (m *idling) link(ctx, life context.Context) error {
 	}
 }
 
-// neighbours asks all daemons: how many listen to the one with the fewest, and how many
-// daemons have all they want.
+// neighbours asks all daemons: how many neighbours listen to the daemon with the
+// fewest, and how many daemons have all that they want.
 func (m *idling) neighbours(ctx context.Context) (fewest, linked int, err error) {
 	all, err := m.fleet.progress(ctx)
 	if err != nil {
@@ -237,7 +240,7 @@ func (m *idling) wait(ctx, life context.Context, before, d time.Duration) {
 	}
 }
 
-// usage is what all daemons have used so far. Their interface is the same.
+// usage is what all daemons have used so far. They share one interface.
 func (m *idling) usage() (sum usage, err error) {
 	for _, n := range m.fleet.nodes {
 		u, err := usageOf(n.(*Daemon).pid)

@@ -8,8 +8,8 @@ import (
 	"p2pnode/learner"
 )
 
-// report is the JSON form of a result: what standard output holds with --json,
-// and the head of results.json.
+// report is the JSON form of a result: the standard output with --json, and the
+// beginning of results.json.
 type report struct {
 	Nodes     int               `json:"nodes"`
 	Seconds   float64           `json:"seconds"`
@@ -30,7 +30,7 @@ type report struct {
 	Phones    int               `json:"phones"`            // the last ones of the nodes; 0 unless there was weather
 	Processes *Footprint        `json:"processes"`         // of the mean daemon; null unless each node was a process
 	Newcomers *Newcomers        `json:"newcomers"`         // null when no private sum was made
-	// Cells counts the cells of each column that were not taken as they are; null of
+	// Cells counts, for each column, the cells that were not taken unchanged; null for
 	// made-up people.
 	Cells   []learner.ColumnTally `json:"cells"`
 	Changed []string              `json:"changed,omitempty"` // what a rehearsal does otherwise than the task says
@@ -76,14 +76,14 @@ func (r *Result) WriteJSON(w io.Writer) error {
 	return json.NewEncoder(w).Encode(r.report())
 }
 
-// rawResult is results.json: the report and the numbers behind it.
+// rawResult is results.json: the report and the numbers it was computed from.
 type rawResult struct {
 	report
 	People []rawPerson `json:"people"`
 	Trials []rawTrial  `json:"trials"`
 }
 
-// rawPerson is one person in one seed, under a number instead of her name.
+// rawPerson is one person in one seed, under a number instead of a name.
 type rawPerson struct {
 	Person int                `json:"person"`
 	Seed   uint64             `json:"seed"`
@@ -106,9 +106,8 @@ type rawTrial struct {
 	Load       *Load        `json:"load"` // null without real nodes
 }
 
-// writeRaw writes the result with the numbers of every person as one JSON
-// object. It is for the experimenter, who owns all the data: it holds losses on
-// raw data.
+// writeRaw writes the result with the numbers of every person as one JSON object. It
+// contains losses on raw data, and is for the experimenter, who owns all the data.
 func (r *Result) writeRaw(w io.Writer) error {
 	raw := rawResult{report: r.report(), People: []rawPerson{}, Trials: []rawTrial{}}
 	for i := range r.Rounds {

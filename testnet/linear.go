@@ -12,16 +12,16 @@ import (
 // Sizes of the synthetic problem.
 const (
 	linearTests = 100  // fresh records to measure a person on
-	linearFlip  = 0.05 // share of labels turned round, in training and test
+	linearFlip  = 0.05 // share of labels that are flipped, in training and test
 )
 
-// LinearPerson is one person of the synthetic problem in numbers, before any task
-// encodes her records.
+// LinearPerson is one person of the synthetic problem in numbers, before a task encodes
+// the records.
 type LinearPerson struct {
-	Target  []float64   // her target model, without the coordinates that are 0
-	X       [][]float64 // in [-1, 1]; her records in order of arrival, then fresh ones to test on
+	Target  []float64   // the person's target model, without the coordinates that are 0
+	X       [][]float64 // in [-1, 1]; the person's records in order of arrival, then fresh ones for the test
 	Y       []float64   // +1 or -1, one for each X
-	Records int         // how many of X are hers
+	Records int         // how many of X are the person's records
 }
 
 // DrawLinear makes person i of a seed of the synthetic classification problem of
@@ -60,14 +60,14 @@ func drawExample(w []float64, p int, r *rand.Rand) (x []float64, y float64) {
 	return x, y
 }
 
-// Linear makes the people of [DrawLinear] with the built-in task. The direction of
-// a person's target model is her public profile: the paper assumes the similarity
-// graph known.
+// Linear makes the people of [DrawLinear] with the built-in task. The direction of a
+// person's target model is the person's public profile: the paper assumes that the
+// similarity graph is known.
 func Linear(seed uint64, n int) (*Dataset, error) {
 	return LinearFor(learner.Linear(), seed, n)
 }
 
-// LinearFor is [Linear] with as many features as the task has, all of them numbers.
+// LinearFor is [Linear] with as many features as the task has. All must be numbers.
 func LinearFor(task *learner.Task, seed uint64, n int) (*Dataset, error) {
 	if n < 2 {
 		return nil, fmt.Errorf("testnet: %w: learning together needs two", errTooFew)
@@ -90,7 +90,7 @@ func LinearFor(task *learner.Task, seed uint64, n int) (*Dataset, error) {
 	return set, nil
 }
 
-// rows returns what hands out the records as text, one after the other.
+// rows returns a function that returns the records as text, one after the other.
 func (d *LinearPerson) rows() func() []string {
 	k := 0
 	return func() []string {
@@ -119,7 +119,7 @@ func (d *Dataset) fill(p *Person, records, tests int, draw func() []string) erro
 		if err != nil {
 			return fmt.Errorf("testnet: synthetic record: %w", err)
 		}
-		record.Cells = "" // rows has them
+		record.Cells = "" // the rows keep the cells
 		if len(p.Records) < records {
 			p.Records = append(p.Records, record)
 			p.rows = append(p.rows, row)

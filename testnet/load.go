@@ -9,8 +9,9 @@ import (
 	"p2pnode/node/api"
 )
 
-// Load is what real nodes took of the process they share, all of them together: of
-// what comes and goes the most that was there at any look, about twice a second.
+// Load is what real nodes used of the process they share, all of them together. For
+// quantities that rise and fall it is the largest value seen, with about two looks a
+// second.
 type Load struct {
 	Memory      uint64  `json:"memory_bytes"` // resident; 0 where the system does not say
 	Heap        uint64  `json:"heap_bytes"`   // of that objects, dead ones not yet collected included
@@ -25,7 +26,7 @@ type Load struct {
 // meter measures the load of a trial of nodes in this process.
 type meter struct {
 	load  Load
-	cpu   float64 // of the process when the trial began
+	cpu   float64 // of the process at the beginning of the trial
 	start time.Time
 }
 
@@ -34,7 +35,7 @@ func newMeter() *meter {
 	return &meter{load: Load{FileLimit: openFiles()}, cpu: cpu, start: time.Now()}
 }
 
-// look takes in what there is now. A nil meter does nothing.
+// look notes the present values. A nil meter does nothing.
 func (m *meter) look(all []api.Status) {
 	if m == nil {
 		return
@@ -53,14 +54,14 @@ func (m *meter) look(all []api.Status) {
 	l.CPU = cpu - m.cpu
 }
 
-// linked notes that the graph stands.
+// linked notes that the graph is complete.
 func (m *meter) linked() {
 	if m != nil {
 		m.load.Linking = time.Since(m.start).Seconds()
 	}
 }
 
-// total is what was measured; nil of a nil meter.
+// total is what was measured; nil for a nil meter.
 func (m *meter) total() *Load {
 	if m == nil {
 		return nil
@@ -68,7 +69,7 @@ func (m *meter) total() *Load {
 	return &m.load
 }
 
-// heapInUse is cheap: it stops nothing.
+// heapInUse is cheap: it does not stop the program.
 func heapInUse() uint64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample)
@@ -88,7 +89,7 @@ func (r *Result) load() *Load {
 	return most
 }
 
-// text says for people what n nodes took.
+// text says, for people, what n nodes used.
 func (l *Load) text(n int) string {
 	each := func(all float64) float64 { return all / float64(n) }
 	memory := ""

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// process is what this process takes: resident memory in bytes, open files, and
-// processor seconds so far; 0 for what the system does not say.
+// process is what this process uses: resident memory in bytes, open files, and
+// processor seconds so far; 0 where the system does not say.
 func process() (memory uint64, files int, cpu float64) {
 	var all, resident uint64
 	if text, err := os.ReadFile("/proc/self/statm"); err == nil {
@@ -17,14 +17,15 @@ func process() (memory uint64, files int, cpu float64) {
 		}
 	}
 	if dir, err := os.Open("/proc/self/fd"); err == nil {
-		names, _ := dir.Readdirnames(-1) // what there is of them
-		files = max(0, len(names)-1)     // without dir itself
+		names, _ := dir.Readdirnames(-1) // the names that could be read are enough
+		files = max(0, len(names)-1)     // without the directory itself
 		dir.Close()
 	}
 	return memory, files, processorTime().Seconds()
 }
 
-// processorTime is what this process used so far; 0 where the system does not say.
+// processorTime is the processor time of this process so far; 0 where the system does
+// not say.
 func processorTime() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {

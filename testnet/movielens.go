@@ -19,11 +19,11 @@ import (
 	"p2pnode/learner"
 )
 
-// The columns a MovieLens rating is given to the task as.
+// The columns in which the task gets a MovieLens rating.
 const (
 	movieColumn  = "movieId"
 	genresColumn = "genres" // names with "|" between, empty for none
-	yearColumn   = "year"   // of release, empty when unknown
+	yearColumn   = "year"   // year of release, empty if unknown
 	ratingColumn = "rating"
 )
 
@@ -58,12 +58,12 @@ func yearOf(title string) string {
 	if m := titleYear.FindStringSubmatch(title); m != nil {
 		return m[1]
 	}
-	return "" // a few state none
+	return "" // a few titles have none
 }
 
-// ReadMovieLens reads ratings.csv and movies.csv, or the same files compressed
-// as .csv.gz, in the layout of the MovieLens sets since 2013 (ml-latest-small).
-// name is what reports call the set.
+// ReadMovieLens reads ratings.csv and movies.csv, or the same files compressed as
+// .csv.gz, in the layout of the MovieLens sets since 2013 (ml-latest-small). Reports
+// call the set name.
 func ReadMovieLens(files fs.FS, name string, t *learner.Task) (*Dataset, error) {
 	movies := movieList{at: make(map[string]movie)}
 	bad := BadLines{File: "movies.csv"}
@@ -104,9 +104,9 @@ func ReadMovieLens(files fs.FS, name string, t *learner.Task) (*Dataset, error) 
 	return people.done()
 }
 
-// movieList is the movies of a file.
+// movieList holds the movies of a file.
 type movieList struct {
-	at    map[string]movie // by their number as the file writes it
+	at    map[string]movie // by number, as the file writes it
 	lines []learner.Row    // in order
 }
 
@@ -115,7 +115,7 @@ func (l *movieList) add(line int, m movie) {
 	l.lines = append(l.lines, learner.Row{Line: line, Cell: m.listed})
 }
 
-// listed are the cells that are columns of the file.
+// listed returns a cell, for columns that the file has.
 func (m movie) listed(column string) (string, bool) {
 	switch column {
 	case movieColumn:
@@ -126,8 +126,8 @@ func (m movie) listed(column string) (string, bool) {
 	return "", false
 }
 
-// catalogue is that of the movies of a file, and the task for it. Both are as they were
-// if the task has no key with a catalogue.
+// catalogue returns the catalogue of the movies of a file, and the task with it. If the
+// task has no key with a catalogue, it returns the task unchanged and no catalogue.
 func (l *movieList) catalogue(t *learner.Task, file []byte) (*learner.Task, *learner.Catalogue, error) {
 	at := slices.IndexFunc(t.Features, func(f learner.Feature) bool { return f.Catalogue != "" })
 	if at < 0 {
@@ -140,7 +140,7 @@ func (l *movieList) catalogue(t *learner.Task, file []byte) (*learner.Task, *lea
 	return &own, c, err
 }
 
-// file is the list as a table of its own.
+// file returns the list as a table.
 func (l *movieList) file() ([]byte, error) {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
@@ -158,8 +158,8 @@ func (l *movieList) file() ([]byte, error) {
 	return b.Bytes(), errors.Join(err, w.Error())
 }
 
-// eachOf opens a table, plain or compressed, and calls take with the wanted columns
-// of each row. It copies the table to w.
+// eachOf opens a table, plain or compressed, and calls take with the wanted columns of
+// each row. It copies the table to w.
 func eachOf(files fs.FS, file string, w io.Writer, want []string, bad *BadLines, take func(line int, cells []string)) error {
 	r, err := openPlainOrGzip(files, file)
 	if err != nil {
@@ -214,7 +214,7 @@ var genres100K = [...]string{
 	"Film-Noir", "Horror", "Musical", "Mystery", "Romance", "Sci-Fi", "Thriller", "War", "Western",
 }
 
-// Published100K is the SHA-256 of MovieLens-100K's u.data as GroupLens publishes it, in
+// Published100K is the SHA-256 of MovieLens-100K's u.data as GroupLens published it, in
 // hexadecimal.
 const Published100K = "06416e597f82b7342361e41163890c81036900f418ad91315590814211dca490"
 
@@ -266,8 +266,9 @@ func Read100K(files fs.FS, ratings string, t *learner.Task) (*Dataset, error) {
 	return people.done()
 }
 
-// Movies100K reads a file in the layout of u.item: for the number of each movie, as
-// the file writes it, its public metadata as cells for [learner.Task.EncodeFeatures].
+// Movies100K reads a file in the layout of u.item. It returns, by the number of each
+// movie as the file writes it, the movie's public metadata as cells for
+// [learner.Task.EncodeFeatures].
 func Movies100K(files fs.FS, file string) (map[string]func(column string) (string, bool), error) {
 	movies, err := readItems(files, file)
 	rows := make(map[string]func(column string) (string, bool), len(movies.at))
@@ -287,7 +288,7 @@ func readItems(files fs.FS, file string) (movieList, error) {
 	movies := movieList{at: make(map[string]movie)}
 	bad := BadLines{File: file}
 	err = eachSplit(f, file, "|", func(line int, c []string) {
-		const flags = 5 // the first one's place
+		const flags = 5 // position of the first flag
 		if len(c) != flags+len(genres100K) {
 			bad.Add(line, fmt.Errorf("not %d fields with | between", flags+len(genres100K)))
 			return

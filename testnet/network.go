@@ -27,8 +27,9 @@ func (c *Config) network(ctx context.Context, d *Dataset, seed uint64, m Method)
 		return nil, err
 	}
 	if os.Getenv("GOGC") == "" {
-		// Hundreds of nodes that link and send make garbage all the time: collected half as
-		// often it takes a sixth of the processor time less, and half as much memory more.
+		// Hundreds of nodes that connect and send make garbage all the time. Collecting
+		// it half as often takes a sixth less processor time, and half as much memory
+		// more.
 		defer debug.SetGCPercent(debug.SetGCPercent(200))
 	}
 	f, err := c.newFleet(d, seed, m)
@@ -36,7 +37,7 @@ func (c *Config) network(ctx context.Context, d *Dataset, seed uint64, m Method)
 		return nil, err
 	}
 	f.meter = newMeter()
-	f.config.Power = datadir.PowerLow // nobody is lost in one process
+	f.config.Power = datadir.PowerLow // in one process nobody is lost
 	log := c.Logger
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -57,8 +58,8 @@ func (c *Config) network(ctx context.Context, d *Dataset, seed uint64, m Method)
 	return c.learn(ctx, f, seed, m)
 }
 
-// learn lets a fleet learn, from its start to its end. When ctx ends, the nodes
-// go on until their models are measured.
+// learn lets a fleet learn, from its start to its end. When ctx ends, the nodes keep
+// running until their models are measured.
 func (c *Config) learn(ctx context.Context, f *fleet, seed uint64, m Method) (t *Trial, err error) {
 	start := time.Now()
 	defer func() { err = errors.Join(err, os.RemoveAll(f.dir)) }()
@@ -66,7 +67,7 @@ func (c *Config) learn(ctx context.Context, f *fleet, seed uint64, m Method) (t 
 
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	running, life := errgroup.WithContext(life) // one node that fails stops the others
+	running, life := errgroup.WithContext(life) // if one node fails, the others stop
 	report := func(p Progress) {
 		p.Seed, p.Method, p.Nodes = seed, m, len(f.people.People)
 		c.report(p)
@@ -87,27 +88,26 @@ func (c *Config) learn(ctx context.Context, f *fleet, seed uint64, m Method) (t 
 	return t, errors.Join(err, running.Wait())
 }
 
-// deliveriesPerSecond is what two cores carry while they do other work too (about
-// 0.16 ms of processor time each). Models that come late cost accuracy: 100 nodes of
-// the task linear with 4000 deliveries a second ended at an error of 0.125 without
-// privacy, and at 0.112, as simulated, with 1333.
+// deliveriesPerSecond is how many deliveries two cores carry while they also do other
+// work (each takes about 0.16 ms of processor time). Late models cost accuracy: with
+// 4000 deliveries a second, 100 nodes of the task linear ended at an error of 0.125
+// without privacy, and with 1333 at 0.112, as simulated.
 const deliveriesPerSecond = 2000
 
-// followWake is minWake where edges follow what is released: renewing and finding
-// them takes some seconds.
+// followWake is minWake if edges follow what is released: renewing and finding them
+// takes some seconds.
 const followWake = 2
 
-// minWake is the shortest mean time between releases that is chosen, in
-// seconds: with sixteen releases the slowest of a hundred nodes then takes
-// about fifteen seconds.
+// minWake is the shortest mean time between releases that Run chooses, in seconds. With
+// sixteen releases, the slowest of a hundred nodes then takes about fifteen seconds.
 const minWake = 0.5
 
 // nodeConfig is the configuration that all nodes share.
 func (c *Config) nodeConfig(d *Dataset, m Method) datadir.Config {
 	nc := datadir.DefaultConfig(d.Task)
 	nc.Listen = []string{"/ip4/127.0.0.1/tcp/0"}
-	nc.MDNS = false // quadratic in one place
-	nc.DHT = "off"  // for those who know nobody
+	nc.MDNS = false // its cost is quadratic on one machine
+	nc.DHT = "off"  // it is for nodes that know nobody
 	nc.Epsilon, nc.Delta = c.Budget.Epsilon, c.Budget.Delta
 	nc.WakeSeconds = c.Wake.Seconds()
 	if c.Wake == 0 {
@@ -129,13 +129,13 @@ func (c *Config) nodeConfig(d *Dataset, m Method) datadir.Config {
 
 // participant is a person's node, in this process or in one of its own.
 type participant interface {
-	Run(ctx context.Context) error // until ctx ends
+	Run(ctx context.Context) error // runs until ctx ends
 	Addrs(ctx context.Context) ([]string, error)
 	feed(ctx context.Context) error // gives the node its person's records
 	Progress(ctx context.Context) (api.Status, error)
 	Personal(ctx context.Context) (node.Fitted, error)
 	AddPeer(ctx context.Context, address string) (api.Addition, error)
-	Close() error // after Run
+	Close() error // to be called after Run
 }
 
 // insider is a node in this process.
@@ -146,23 +146,23 @@ type insider struct {
 
 func (n insider) feed(ctx context.Context) error { return n.Add(ctx, n.records) }
 
-// fleet is the nodes of one trial: a committee's, if there is one, and then those of the
-// people in their order.
+// fleet holds the nodes of one trial: a committee's, if there is one, and then those of
+// the people in their order.
 type fleet struct {
 	people     *Dataset
 	dir        string
-	config     datadir.Config                               // of every node, but for its profile and where it starts from
-	identities []string                                     // files, of the committee's members
-	open       func(i int, dir string) (participant, error) // on a directory that has been made
+	config     datadir.Config                               // shared by all nodes, except for profile and bootstrap peers
+	identities []string                                     // files of the committee's members
+	open       func(i int, dir string) (participant, error) // opens a node on an existing directory
 	nodes      []participant
 	first      []string // addresses of the nodes that others start from
-	// Of nodes in this process; else nil.
+	// For nodes in this process; else nil.
 	meter  *meter
 	shared *node.Shared
-	// listen is where each node listens; nil: where config says.
+	// listen holds the listening address of each node; nil: that of config.
 	listen []string
-	// patience is how long nobody may release anything before the trial ends.
-	patience time.Duration
+	// stallTimeout is how long no node may release anything before the trial ends.
+	stallTimeout time.Duration
 }
 
 func (c *Config) newFleet(d *Dataset, seed uint64, m Method) (*fleet, error) {
@@ -177,11 +177,11 @@ func (c *Config) newFleet(d *Dataset, seed uint64, m Method) (*fleet, error) {
 	f.people = c.staged(d, m, ids)
 	f.config = c.nodeConfig(f.people, m)
 	f.nodes = make([]participant, len(f.identities)+len(d.People))
-	f.patience = max(giveUp, time.Duration(giveUpWakes*f.config.WakeSeconds*float64(time.Second)))
+	f.stallTimeout = max(giveUp, time.Duration(giveUpWakes*f.config.WakeSeconds*float64(time.Second)))
 	return f, nil
 }
 
-// person is whose node i is; nil: it is the committee's.
+// person returns the owner of node i, or nil for a node of the committee.
 func (f *fleet) person(i int) *Person {
 	if i < len(f.identities) {
 		return nil
@@ -189,17 +189,17 @@ func (f *fleet) person(i int) *Person {
 	return &f.people.People[i-len(f.identities)]
 }
 
-// The first nodes are those that the others start from; what they need to know
-// beyond that, nodes tell each other. The number of first nodes grows with the
-// network, so that few call each of them at the same time.
+// The first nodes are those that the others start from; nodes tell each other about the
+// rest. The number of first nodes grows with the network, so that few nodes call each
+// of them at the same time.
 const (
 	leastFirst    = 4
 	nodesPerFirst = 40
-	firstEach     = 2 // that a node starts from
+	firstEach     = 2 // number of them that a node starts from
 )
 
-// start opens all nodes, still without records, and runs them in running until
-// ctx ends. It calls started with their number now and then. Of a committee the first
+// start opens all nodes, still without records, and runs them in running until ctx
+// ends. It calls started with their number now and then. The first node of a committee
 // is left for later.
 func (f *fleet) start(ctx context.Context, running *errgroup.Group, started func(int)) error {
 	from, first := 0, min(len(f.nodes), max(leastFirst, len(f.nodes)/nodesPerFirst))
@@ -233,8 +233,8 @@ func (f *fleet) launchFirst(ctx context.Context, running *errgroup.Group, i int)
 	return nil
 }
 
-// startFrom chooses the nodes that node i starts from, spread evenly; a committee is one
-// for all.
+// startFrom chooses the nodes that node i starts from, spread evenly. If there is a
+// committee, they are one of its nodes.
 func (f *fleet) startFrom(i int) []string {
 	if len(f.identities) > 0 {
 		return f.first
@@ -278,7 +278,7 @@ func (f *fleet) launch(ctx context.Context, running *errgroup.Group, i int) erro
 	return nil
 }
 
-// pause waits for d or until ctx ends, which is an error.
+// pause waits for d. If ctx ends before, that is an error.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -341,7 +341,7 @@ func (f *fleet) scores(ctx context.Context) ([]learner.Score, error) {
 	return scores, err
 }
 
-// feed gives every node its person's records; with them the releases begin.
+// feed gives every node its person's records; then the releases begin.
 func (f *fleet) feed(ctx context.Context) error {
 	return f.eachPerson(func(_ int, n participant) error { return n.feed(ctx) })
 }

@@ -12,7 +12,7 @@ import (
 func openFiles() uint64 {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		return math.MaxUint64 // unknown: let it be tried
+		return math.MaxUint64 // unknown: assume that there are enough
 	}
 	return uint64(limit.Cur)
 }

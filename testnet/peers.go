@@ -27,7 +27,7 @@ type PeersOptions struct {
 	Progress  func(done, all int) // called at the start and after each run
 }
 
-// Validate says which option is out of range.
+// Validate returns an error that names the option that is out of range.
 func (o *PeersOptions) Validate() error {
 	switch {
 	case len(o.Nodes) == 0 || slices.Min(o.Nodes) < 2 || slices.Max(o.Nodes) > 1_000_000:
@@ -44,7 +44,7 @@ func (o *PeersOptions) Validate() error {
 	return nil
 }
 
-// Search is how long nodes needed until they knew 95 % of their true nearest
+// Search says how long nodes needed until they knew 95 % of their true nearest
 // neighbours.
 type Search struct {
 	Cycles int     `json:"cycles"` // in each, every node begins one exchange; -1: not within the limit
@@ -66,10 +66,10 @@ type PeersRow struct {
 const (
 	enoughFound = 0.95
 	mostCycles  = 300
-	watched     = 200 // nodes whose true nearest are worked out, at most
+	watched     = 200 // the most nodes whose true nearest neighbours are computed
 	contacts    = 3   // that a node knows at the start
-	// An entry takes this many bytes on the wire beside its vector: peer ID,
-	// signature, two addresses, round, noise, age, and the framing of them all.
+	// An entry takes this many bytes on the wire beside its vector: peer ID, signature,
+	// two addresses, round, noise, age, and their framing.
 	entryBytes = 160
 )
 
@@ -133,8 +133,7 @@ func (o *PeersOptions) rule() learner.Graph {
 	return learner.Graph{Rule: "profile", Degree: o.Degree, Gamma: 1, Profile: o.Dimension}
 }
 
-// drawVectors returns a source of vectors, each in a group around a centre of its
-// own.
+// drawVectors returns a source of vectors, each in a group around the group's centre.
 func drawVectors(o *PeersOptions) func() (vector []float64, group int) {
 	r := rand.New(rand.NewPCG(o.Seed, 20))
 	centres := make([][]float64, o.Groups)
@@ -154,7 +153,7 @@ func drawVectors(o *PeersOptions) func() (vector []float64, group int) {
 	}
 }
 
-// heap is the memory in use, garbage taken out.
+// heap is the memory in use after garbage collection.
 func heap() int64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -191,8 +190,8 @@ func (m *peersRun) search(ctx context.Context, n int) (Search, []float64, error)
 	return Search{Cycles: -1}, found, nil
 }
 
-// found is the share of the true nearest among as many that the watched nodes
-// think nearest.
+// found is the share of the true nearest that the watched nodes have among as many that
+// they think nearest.
 func (m *peersRun) found(places []int, want [][]int) float64 {
 	hit, all := 0, 0
 	for k, i := range places {

@@ -12,8 +12,8 @@ import (
 	"p2pnode/testnet/sim"
 )
 
-// EdgesRow says how the graph came to be that the nodes of one network chose from
-// the candidates they found.
+// EdgesRow describes the graph that the nodes of one network chose from the candidates
+// they found, and how it developed.
 type EdgesRow struct {
 	Nodes int `json:"nodes"`
 	// Changes is how many edges came or went per node in the first forty seconds, in the
@@ -25,8 +25,9 @@ type EdgesRow struct {
 	Smallest int       `json:"smallest"`  // nodes in the smallest of them
 }
 
-// Nodes choose their neighbours for so many periods of so long: an edge is renewed every
-// minute, and only then some ends notice that the other one has given it up.
+// The number and the length of the periods in which nodes choose their neighbours. An
+// edge is renewed every minute, and only then do some ends notice that the other one
+// has given it up.
 const (
 	edgePeriods = 4
 	edgePeriod  = 40 * time.Second
@@ -80,7 +81,7 @@ func measureEdges(o *PeersOptions, n int) (EdgesRow, error) {
 	return row, nil
 }
 
-// describe fills in what the graph is like.
+// describe fills in the properties of the graph.
 func (row *EdgesRow) describe(edges [][]learner.Edge, groups []int) {
 	index := make(map[learner.ID]int, len(edges))
 	for i := range edges {

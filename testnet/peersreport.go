@@ -54,8 +54,8 @@ func WritePeersJSON(w io.Writer, rows []PeersRow, edges []EdgesRow, complete boo
 	}{complete, rows, edges})
 }
 
-// WritePeersPlot draws cycles against the number of nodes, on a log scale: a
-// straight line there is O(log n). Runs that did not get there are left out.
+// WritePeersPlot draws cycles against the number of nodes, on a log scale: O(log n) is
+// a straight line. Runs that did not finish are left out.
 func WritePeersPlot(w io.Writer, rows []PeersRow) error { return peersChart(rows).WriteSVG(w) }
 
 func peersChart(rows []PeersRow) *page.Chart {

@@ -62,9 +62,9 @@ func (r *Result) curve() *page.Chart {
 	return c
 }
 
-// writeGain draws each person's gain as SVG against the number of records she
-// learns from, with the medians of the bins of the table. Every person of every
-// seed is a dot, those who lose too.
+// writeGain draws each person's gain as SVG against the number of records the person
+// learns from, with the medians of the bins of the table. Every person of every seed is
+// a dot, including those who lose.
 func (r *Result) writeGain(w io.Writer) error { return r.gain().WriteSVG(w) }
 
 func (r *Result) gain() *page.Chart {

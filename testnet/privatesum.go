@@ -11,8 +11,8 @@ import (
 	"p2pnode/privacy"
 )
 
-// The committee whose noise is simulated: of so many members as many may collude, so the
-// others alone draw noise enough.
+// The committee whose noise is simulated, and how many of its members may collude. The
+// others alone draw enough noise.
 const (
 	committee = 4
 	colluding = 1
@@ -22,12 +22,12 @@ const (
 type PrivateSum struct {
 	Task      *learner.Task
 	Catalogue *learner.Catalogue // of the task's key; nil if it has none
-	Recipes   []learner.Recipe   // what is added up; their shares are of the budget
-	// Budget of each record; the zero value: no noise at all.
+	Recipes   []learner.Recipe   // the sums to make; their shares are of the budget
+	// Budget of each record; the zero value: no noise.
 	Budget privacy.Budget
 	Seed   uint64 // of the noise
-	// Lie changes what a contributor adds, of which she takes out what she ought to have
-	// added; nil: nobody lies.
+	// Lie changes what a contributor adds. The contributor still subtracts what an
+	// honest one would have added. nil: nobody lies.
 	Lie func(contributor int, vector []float64)
 }
 
@@ -39,7 +39,8 @@ type Summed struct {
 	own        [][]learner.Contribution // by recipe, and contributor
 }
 
-// Known is what contributor i knows of the population, with her own part taken out.
+// Known is what contributor i knows of the population, without the contributor's own
+// part.
 func (s *Summed) Known(i int) (*learner.Known, error) {
 	own := make([]learner.Contribution, len(s.own))
 	for k := range s.own {
@@ -48,9 +49,9 @@ func (s *Summed) Known(i int) (*learner.Known, error) {
 	return s.Population.Contributor(own...)
 }
 
-// Learn adds up what the contributors with these records add, in whole numbers on the
-// grid of the noise as a committee does, each of whose members adds a part of the noise
-// of its own, and reads the sums.
+// Learn adds up the vectors of contributors with these records, and reads the sums. It
+// adds in whole numbers on the grid of the noise, as a committee does, each of whose
+// members adds its own part of the noise.
 func (p PrivateSum) Learn(records [][]learner.Record) (*Summed, error) {
 	noise := privacy.NewSeededNoise(p.Seed)
 	out := &Summed{own: make([][]learner.Contribution, len(p.Recipes))}
@@ -75,7 +76,7 @@ func (p PrivateSum) Learn(records [][]learner.Record) (*Summed, error) {
 	return out, err
 }
 
-// open makes the sums of a recipe, round by round, and keeps in own what went into them.
+// open makes the sums of a recipe, round by round, and keeps in own what was added.
 func (a *adder) open(records [][]learner.Record, own []learner.Contribution) learner.Opened {
 	opened := learner.Opened{Summing: a.Summing, SD: a.sd}
 	if a.Rounds() == 1 {
@@ -104,10 +105,10 @@ type adder struct {
 	lie       func(contributor int, vector []float64)
 }
 
-// adder works out the noise of all rounds of a recipe with a share of the budget.
+// adder computes the noise of all rounds of a recipe with a share of the budget.
 func (p PrivateSum) adder(s *learner.Summing, share float64, noise *privacy.SeededNoise) (*adder, error) {
 	a := &adder{Summing: s, noise: noise, lie: p.Lie}
-	// Without noise there is the grid of a guarantee that hardly is one.
+	// Without noise it uses the grid of a guarantee so weak that it means nothing.
 	a.protected = p.Budget != privacy.Budget{}
 	budget := privacy.Budget{Epsilon: 1, Delta: 1e-6}
 	if a.protected {
@@ -133,7 +134,7 @@ func (p PrivateSum) adder(s *learner.Summing, share float64, noise *privacy.Seed
 	return a, nil
 }
 
-// most is more units than anybody honest adds to a coordinate.
+// most is more units than an honest device adds to a coordinate.
 const most = 1 << 52
 
 func slots(of []learner.Contribution) (n int) {
@@ -143,8 +144,8 @@ func slots(of []learner.Contribution) (n int) {
 	return n
 }
 
-// round returns the sum of all vectors at a public model, and keeps them in own as they
-// went in.
+// round returns the sum of all vectors at a public model, and keeps in own what was
+// added.
 func (a *adder) round(records [][]learner.Record, at []float64, own []learner.Contribution) []float64 {
 	total := make([]int64, a.Dimension())
 	for i := range records {
@@ -168,7 +169,7 @@ func (a *adder) round(records [][]learner.Record, at []float64, own []learner.Co
 	return reals(total, a.mechanism.Unit())
 }
 
-// reals are whole numbers of units.
+// reals converts whole numbers of units to real numbers.
 func reals(units []int64, unit float64) []float64 {
 	v := make([]float64, len(units))
 	for i, n := range units {

@@ -13,23 +13,24 @@ import (
 // loses, delays, and is often cut.
 type Daemons struct {
 	Program string // the p2pnode to run; required
-	// Phones is how many of the nodes are phones: the last ones. The others are in
-	// one more namespace then, else all are on loopback.
+	// Phones is how many of the nodes, the last ones, are phones. The other nodes are
+	// then in one more namespace; without phones all nodes are on loopback.
 	Phones int
 	// Loss is the share of packets that a phone's link loses in either direction, in
-	// [0, 1), and Latency what it adds to each of them.
+	// [0, 1). Latency is the delay that it adds to each packet.
 	Loss    float64
 	Latency time.Duration
-	// Online is the share of the time that a phone is online, in (0, 1], and Spell
-	// how long that is at a stretch, on average.
+	// Online is the share of the time that a phone is online, in (0, 1]. Spell is the
+	// mean length of an online period.
 	Online float64
 	Spell  time.Duration
 }
 
-// leastAtHome is how many nodes are no phones: the others start from them.
+// leastAtHome is the least number of nodes that are not phones: the others start from
+// them.
 const leastAtHome = leastFirst
 
-// Validate checks the numbers against that of all nodes.
+// Validate checks the numbers against the number of nodes.
 func (p *Daemons) Validate(nodes int) error {
 	switch {
 	case p.Program == "":
@@ -59,11 +60,11 @@ func (p *Daemons) String() string {
 		p.Phones, 100*p.Loss, p.Latency, 100*p.Online)
 }
 
-// wakesPerSpell is how often a phone may release while it is online: not all at
-// once, or the weather would not matter.
+// wakesPerSpell is how often a phone may release while it is online. If it made all
+// releases at once, the interruptions would not matter.
 const wakesPerSpell = 8
 
-// wake is the shortest mean time between releases that suits the weather, in
+// wake is the shortest mean time between releases that suits the interruptions, in
 // seconds.
 func (p *Daemons) wake() float64 {
 	if p == nil || p.Phones == 0 || p.Online == 1 {
@@ -93,8 +94,8 @@ func (c *Config) processes(ctx context.Context, d *Dataset, seed uint64, m Metho
 	defer func() { err = errors.Join(err, s.close()) }()
 	f.listen = s.listen
 	if c.Daemons.Phones > 0 {
-		const spells = 4 // of a phone offline, during which nobody else may have anything to do
-		f.patience = max(f.patience, spells*c.Daemons.away())
+		const spells = 4 // offline periods of a phone during which no other node may have anything to do
+		f.stallTimeout = max(f.stallTimeout, spells*c.Daemons.away())
 	}
 	daemons := make([]*Daemon, len(f.nodes))
 	f.open = func(i int, dir string) (participant, error) {

@@ -11,7 +11,8 @@ import (
 	"p2pnode/learner"
 )
 
-// Rehearsable fails if the nodes of this machine cannot play all parts of a task.
+// Rehearsable returns an error if the nodes of this machine cannot play all parts of a
+// task.
 func Rehearsable(t *learner.Task) error {
 	if len(t.Servers()) > 0 {
 		return errors.New("testnet: the task names servers by their identities, and a rehearsal has no others to stand in for them")
@@ -19,8 +20,8 @@ func Rehearsable(t *learner.Task) error {
 	return nil
 }
 
-// RehearsedMethods are what a rehearsal of a task measures besides [Alone]: what its nodes
-// do, and the same without noise, which tells what privacy costs.
+// RehearsedMethods are what a rehearsal of a task measures besides [Alone]: what its
+// nodes do, and the same without noise, which shows the cost of privacy.
 func RehearsedMethods(t *learner.Task) []Method {
 	if len(t.Sums.Recipes) > 0 {
 		return []Method{Private, Together}
@@ -28,7 +29,7 @@ func RehearsedMethods(t *learner.Task) []Method {
 	return []Method{Broadcast, Open}
 }
 
-// What a rehearsal takes.
+// Times of a rehearsal.
 const (
 	// rehearsalSeconds is how long all releases of a node may take, on average.
 	rehearsalSeconds = 30
@@ -49,7 +50,7 @@ func rehearsed(t *learner.Task, committee []string, closes time.Duration) *learn
 	return &quick
 }
 
-// changes says what a rehearsal of these people does otherwise than their task says.
+// changes lists how a rehearsal of these people differs from what their task says.
 func (c *Config) changes(d *Dataset) (list []string) {
 	staged := *d
 	staged.Task = rehearsed(d.Task, d.Task.Sums.Committee, c.closes(len(d.People)))
@@ -70,13 +71,13 @@ func (c *Config) changes(d *Dataset) (list []string) {
 	return list
 }
 
-// seconds is a time in words, in whole tenths.
+// seconds converts a time to whole tenths of a second.
 func seconds(s float64) time.Duration {
 	return (time.Duration(10*s) * time.Second / 10).Round(time.Second / 10)
 }
 
-// WriteRehearsal writes the report of a rehearsal for people: the table of methods, how
-// cells were taken that are not as the task expects, and the verdict last.
+// WriteRehearsal writes the report of a rehearsal for people: the table of methods, the
+// cells that were not as the task expects, and the verdict last.
 func (r *Result) WriteRehearsal(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n%s\n", r.title(), aligned(r.methodCells()))

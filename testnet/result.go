@@ -8,7 +8,7 @@ import (
 	"p2pnode/privacy/accountant"
 )
 
-// Method names a way to learn, as reports and JSON do.
+// Method names a way to learn, in reports and in JSON.
 type Method string
 
 // The methods compared, in the order of the table.
@@ -16,10 +16,10 @@ const (
 	Alone     Method = "alone"     // the tuned lone model; nothing leaves the device
 	Broadcast Method = "broadcast" // models go to neighbours, with noise in each of them
 	Private   Method = "private"   // one private sum of all people, with noise in it once
-	Together  Method = "together"  // that sum without noise: what privacy costs is measured against it
+	Together  Method = "together"  // that sum without noise, to measure the cost of privacy
 )
 
-// Open is broadcast without noise or budget. The demonstration leaves it out, and the
+// Open is broadcast without noise or budget. The demonstration leaves it out; the
 // papers' experiments compare with it.
 const Open Method = "open"
 
@@ -27,39 +27,40 @@ const Open Method = "open"
 type Result struct {
 	Data     string                // the data set's name
 	LeftOut  int                   // people of the data set with too few records
-	Noted    []learner.ColumnTally // its cells that were not taken as they are
+	Noted    []learner.ColumnTally // cells of the data set that were not taken unchanged
 	Task     string                // the task's name
 	Measure  learner.Measure       // what an error is
 	Driver   string                // what carried the messages
-	Budget   privacy.Budget        // of every record under Broadcast and Private, the whole of it under each
-	Seed     uint64                // the first
-	Seconds  float64               // wall time of everything
+	Budget   privacy.Budget        // of every record; Broadcast and Private may each use all of it
+	Seed     uint64                // the first seed
+	Seconds  float64               // wall time of the whole run
 	Rounds   []Round               // one for each seed
 	Complete bool                  // false when it was interrupted
-	Changed  []string              // what a rehearsal does otherwise than the task says
+	Changed  []string              // how a rehearsal differs from what the task says
 	Phones   int                   // how many of the nodes, the last ones, were phones
-	Asked    int                   // nodes that ran elsewhere; 0: none did
+	Asked    int                   // number of nodes that ran elsewhere; 0: none
 	Missed   []MissedOne           // those of Asked that are left out
 }
 
-// Round is one seed: a split of everybody's records, a graph, and a trial of
-// each method. An interrupted round has fewer trials.
+// Round is one seed: a split of everyone's records, a graph, and a trial of each
+// method. An interrupted round has fewer trials.
 type Round struct {
 	Seed   uint64
 	People []Participant
 	Trials []Trial
 }
 
-// Participant is a person as results name her.
+// Participant is a person as results name them.
 type Participant struct {
 	Number int // 1, 2, ...; the same in every seed
-	Train  int // records she learns from
-	Test   int // records she is measured on
-	// Base is the test error of a constant fitted to her records; 0: not known.
+	Train  int // number of records to learn from
+	Test   int // number of test records
+	// Base is the test error of a constant fitted to the person's records; 0: not
+	// known.
 	Base float64
 }
 
-// Trial is what one method gave to everybody in one round.
+// Trial is the result of one method for everyone in one round.
 type Trial struct {
 	Method   Method
 	Errors   []float64 // test error of each person, in the round's order
@@ -68,16 +69,17 @@ type Trial struct {
 	Majority int       // people whose model predicts nothing but their most frequent class
 	Seconds  float64   // wall time
 	Spent    []float64 // share of the budget each has used, in [0, 1]; nil without a budget
-	// Messages are the copies of models sent, per node: one to each listener of each
-	// release; of a private sum the contributions.
+	// Messages is the number of copies of models sent, per node: one to each listener
+	// for each release; for a private sum it is the contributions.
 	Messages float64
 	Bytes    float64 // everything sent, per node
-	// Expected is how many copies of models should have arrived, and of a private sum how
-	// many contributions and results; Delivered how many did, and passed all checks.
+	// Expected is how many copies of models should have arrived; for a private sum, how
+	// many contributions and results. Delivered is how many arrived and passed all
+	// checks.
 	Expected, Delivered uint64
 	Unfinished          int // nodes that had not used their budget when it ended
-	// Newcomers is what the test errors would be if nobody had contributed to the private
-	// sum whose result all know; nil unless there was one.
+	// Newcomers is what the test errors would be if all people knew the result of the
+	// private sum and none had contributed to it; nil if there was none.
 	Newcomers []float64
 	Curve     []CurvePoint
 	Load      *Load      // nil without real nodes
@@ -135,9 +137,9 @@ func (r *Result) Pairs(m Method) []Pair {
 	return pairs
 }
 
-// delivery is the share of copies of models that arrived, over all trials; 0
-// when none was sent. A node that begins to listen just after a release still
-// gets it, and was not expected to; so it is cut off at 1.
+// delivery is the share of copies of models that arrived, over all trials; 0 if none
+// was sent. A node that begins to listen just after a release gets it without being
+// expected to, so the share is limited to 1.
 func (r *Result) delivery() float64 {
 	var expected, delivered uint64
 	for i := range r.Rounds {
@@ -163,7 +165,7 @@ func (r *Result) unfinished() int {
 	return n
 }
 
-// spent is the largest share of her budget that anybody has used under a method.
+// spent is the largest share of the budget that anybody has used under a method.
 func (r *Result) spent(m Method) float64 {
 	var most float64
 	for _, t := range r.Trials(m) {
@@ -206,7 +208,7 @@ type Row struct {
 	Seconds  float64 `json:"seconds"`
 }
 
-// rows is the table, one row for each method that has results.
+// rows returns the table, one row for each method that has results.
 func (r *Result) rows() []Row {
 	rows := []Row{}
 	for _, m := range []Method{Alone, Open, Broadcast, Private, Together} {
@@ -229,8 +231,8 @@ func (r *Result) rows() []Row {
 	return rows
 }
 
-// guarantee is what a record is promised under a method. Alone, nothing leaves
-// the device, so it is (0, 0).
+// guarantee is the promise for a record under a method. Alone, nothing leaves the
+// device, so it is (0, 0).
 func (r *Result) guarantee(m Method) (epsilon, delta *float64) {
 	switch m {
 	case Alone:
@@ -266,7 +268,7 @@ func (r *Result) base() float64 {
 	return sum / max(1, n)
 }
 
-// best is the method that a result judges: the private sum, or where none was made the
+// best is the method that a result judges: the private sum or, if none was made, the
 // broadcast.
 func (r *Result) best() Method {
 	if len(r.Trials(Private)) == 0 {
@@ -275,7 +277,7 @@ func (r *Result) best() Method {
 	return Private
 }
 
-// verdict is whether private learning was worth it.
+// verdict says whether private learning was worth it.
 func (r *Result) verdict() Verdict {
 	m := r.best()
 	trials, majority, models := r.Trials(m), 0, 0
@@ -295,8 +297,8 @@ func (r *Result) free(m Method) []Pair {
 	return r.Pairs(Open)
 }
 
-// newcomers sets what a private sum gives to people who contributed nothing beside the
-// errors of their lone models.
+// newcomers compares the errors of people who contributed nothing to a private sum with
+// those of their lone models.
 func (r *Result) newcomers() []Pair {
 	pairs := r.Pairs(Private)
 	var errs []float64
@@ -315,7 +317,7 @@ func (r *Result) newcomers() []Pair {
 // resamples of the bootstrap, as every report uses.
 const resamples = 10_000
 
-// reduction is the mean error that a method saves against the lone models, with
+// reduction is the mean error that a method saves compared with the lone models, with
 // its bootstrap interval.
 func (r *Result) reduction(m Method) learner.Interval {
 	return Bootstrap(r.Pairs(m), resamples, r.Seed)

@@ -22,15 +22,15 @@ type Config struct {
 	// [Linear].
 	Source func(seed uint64) (*Dataset, error)
 	Budget privacy.Budget // of every record in each private trial; required
-	Seed   uint64         // the first seed: of splits, of the choice of people, of simulations
+	Seed   uint64         // the first seed, of splits, of the choice of people and of simulations
 	Seeds  int            // how many seeds to pool; 0 means 1
-	// Methods are those to measure besides [Alone], which always is; nil means [Private],
-	// [Together] and [Broadcast].
+	// Methods are the methods to measure besides [Alone], which is always measured; nil
+	// means [Private], [Together] and [Broadcast].
 	Methods []Method
 	// Simulate runs the agents under virtual time instead of real nodes.
 	Simulate bool
-	// NoCurve leaves out the learning curve of the first seed, which fits
-	// everybody's model about ten times.
+	// NoCurve leaves out the learning curve of the first seed, which fits everyone's
+	// model about ten times.
 	NoCurve bool
 	// Dir is an empty directory for the real nodes' data. Required without
 	// Simulate; the caller removes it.
@@ -38,13 +38,13 @@ type Config struct {
 	// Wake is the mean time between two releases of a real node; 0 chooses one
 	// that two cores can carry.
 	Wake time.Duration
-	// Rehearse keeps what the task says of its learner and its private sums, so that the
-	// nodes do what they would do later. Only its committee is another one, of new
-	// identities, and its time is shortened.
+	// Rehearse keeps what the task says about its learner and its private sums, so that
+	// the nodes do what they will do later. Only the committee is replaced by one of
+	// new identities, and the times are shortened.
 	Rehearse bool
 	// Daemons makes the real nodes processes of their own; nil leaves them in this one.
 	Daemons  *Daemons
-	Logger   *slog.Logger   // of the real nodes; nil discards
+	Logger   *slog.Logger   // of the real nodes; nil: discard
 	Progress func(Progress) // called at the start of a trial and about twice a second while nodes learn; may be nil
 	Measured func(*Result)  // called after each trial with the results so far, which it must not keep; may be nil
 }
@@ -56,24 +56,24 @@ type Progress struct {
 	Nodes    int
 	Started  int     // nodes that have been started
 	Linked   int     // nodes with a neighbour that listens
-	Settling bool    // all have theirs, and better ones may still replace them
+	Settling bool    // all have neighbours, and better ones may still replace them
 	Done     int     // nodes that have used their budget
 	Releases float64 // mean per node
 	Goal     int     // releases per node at the end
-	// Of a private sum: how many there will be, nodes with a contribution in the present
-	// one, and with its result.
+	// For a private sum: Sums is how many there will be, Sum the present one, Paid the
+	// nodes with a contribution to it, and Known those with its result.
 	Sums, Sum, Paid, Known int
 }
 
-// driver lets the people of a data set learn together once, until everybody
-// has used her budget or ctx ends, and measures their personal models.
+// driver lets the people of a data set learn together once, until everyone has used the
+// budget or ctx ends, and measures their personal models.
 type driver func(ctx context.Context, d *Dataset, seed uint64, m Method) (*Trial, error)
 
-// curveSteps is about how many points make a learning curve.
+// curveSteps is about the number of points of a learning curve.
 const curveSteps = 8
 
-// due reports whether a learning curve that ends at goal releases per node
-// wants a point now.
+// due reports whether a learning curve that ends at goal releases per node needs a
+// point now.
 func (t *Trial) due(releases float64, goal int) bool {
 	var last float64
 	if n := len(t.Curve); n > 0 {
@@ -87,8 +87,8 @@ func (t *Trial) addPoint(releases float64, errs []float64) {
 	t.Curve = append(t.Curve, CurvePoint{Releases: releases, Error: mean(errs)})
 }
 
-// Run measures the methods in each seed. When ctx ends, it stops cleanly
-// and returns what there is so far, with Complete unset; the error is then nil.
+// Run measures the methods in each seed. When ctx ends, it stops cleanly and returns
+// the results so far, with Complete unset and a nil error.
 func Run(ctx context.Context, c Config) (*Result, error) {
 	if c.Source == nil {
 		return nil, errors.New("testnet: Config.Source is required")
@@ -133,8 +133,8 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 	return r, nil
 }
 
-// driver chooses what carries the messages. What nobody would do on a device, open a sum
-// without noise, is worked out.
+// driver chooses what carries the messages. A sum without noise, which nobody would
+// open on a device, is only computed.
 func (c *Config) driver() (driver, string, error) {
 	if c.Simulate {
 		return func(ctx context.Context, d *Dataset, seed uint64, m Method) (*Trial, error) {
@@ -168,8 +168,8 @@ func (c *Config) report(p Progress) {
 	}
 }
 
-// check finds out before anything starts whether these people can learn this
-// task within this budget.
+// check finds out, before anything starts, whether these people can learn this task
+// within this budget.
 func check(d *Dataset, b privacy.Budget) error {
 	if r := d.Task.Release; b.Epsilon > r.MaxEpsilon || b.Delta > r.MaxDelta {
 		return fmt.Errorf("testnet: the task %s allows at most epsilon %g and delta %g", d.Task.Name, r.MaxEpsilon, r.MaxDelta)
@@ -200,7 +200,7 @@ func participants(d *Dataset, numbers map[string]int) []Participant {
 }
 
 // usual are the methods of the demonstration beside [Alone], in the order in which an
-// interrupted run shows what matters most.
+// interrupted run shows the most important ones.
 var usual = []Method{Private, Together, Broadcast}
 
 // runRound adds the trials of the last round, one seed.
@@ -233,7 +233,7 @@ func (c *Config) runRound(ctx context.Context, d *Dataset, r *Result, drive driv
 	return nil
 }
 
-// take keeps what became of everybody's model.
+// take keeps the scores of everyone's model.
 func (t *Trial) take(d *Dataset, scores []learner.Score) {
 	t.Errors, t.Majority = errorsOf(scores), 0
 	var logLoss, area []float64
@@ -267,12 +267,12 @@ func errorsOf(scores []learner.Score) []float64 {
 	return errs
 }
 
-// testScores fits each person's personal model to her records and what she has
-// heard, as her node does, and measures it on her test records. Nothing heard
-// (an empty state) gives the tuned lone model.
+// testScores fits each person's personal model to their records and to what they have
+// heard, as their node does, and measures it on their test records. With nothing heard
+// (an empty state) it is the tuned lone model.
 func testScores(d *Dataset, states []learner.State) []learner.Score {
 	scores := make([]learner.Score, len(d.People))
-	_ = eachPerson(d, func(i int) error { // no fit fails
+	_ = eachPerson(d, func(i int) error { // a fit never fails
 		p := &d.People[i]
 		theta := personalModel(d.Task, p.Records, states[i])
 		scores[i] = d.Task.Score(theta, slices.Values(p.testRecords()))

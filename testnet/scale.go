@@ -10,27 +10,27 @@ import (
 	"p2pnode/testnet/sim"
 )
 
-// ScaleOptions says what to measure the simulator with. Every size is run with every
+// ScaleOptions say how large the measured simulations are. Every size is run with every
 // dimension.
 type ScaleOptions struct {
-	Nodes      []int // agents, each from 2 to 10 million
-	Dimension  []int // of the models, each from 1 to [learner.MaxDimension]
+	Nodes      []int // numbers of agents, each from 2 to 10 million
+	Dimension  []int // dimensions of the models, each from 1 to [learner.MaxDimension]
 	Neighbours int   // of each agent, from 2 to 100
 	Records    int   // of each agent, from 1 to 1000
-	Private    bool  // exact noise and accounts
+	Private    bool  // with exact noise and accounts
 	Weather    bool  // agents leave in bursts, see [sim.Weather]
 	Seed       uint64
-	Progress   func(done, all int) // called between steps; nil: not wanted
+	Progress   func(done, all int) // called between steps; may be nil
 }
 
-// Scale is what was measured, with the machine's memory bandwidth.
+// Scale is the result, with the machine's memory bandwidth.
 type Scale struct {
 	Processors int        `json:"processors"`
 	Bandwidth  [2]float64 `json:"bandwidth"` // bytes a second read by one processor, and by all
 	Rows       []ScaleRow `json:"rows"`
 }
 
-// ScaleRow is one size with one dimension. Rates are the best of several steps, since
+// ScaleRow is one size with one dimension. Rates are the best of several steps, because
 // other work on the machine only makes them lower.
 type ScaleRow struct {
 	Nodes     int     `json:"nodes"`
@@ -47,14 +47,14 @@ type ScaleRow struct {
 	Peak      float64 `json:"peak_rss_bytes"` // of the process so far; 0: not known
 }
 
-// Rate is in wakes a second: of the clock, and of the time that the processors were
-// used, which tells more on a busy machine. PerCPU is 0 where it is not known.
+// Rate is in wakes a second: by the clock, and by the processor time used, which says
+// more on a busy machine. PerCPU is 0 if it is not known.
 type Rate struct {
 	Wakes  float64 `json:"wakes_per_second"`
 	PerCPU float64 `json:"wakes_per_cpu_second"`
 }
 
-// Validate says which option makes no sense.
+// Validate returns an error that names the option that is invalid.
 func (o *ScaleOptions) Validate() error {
 	return withinLimits([]limits{
 		{"nodes", o.Nodes, 2, 10_000_000}, {"dimension", o.Dimension, 1, learner.MaxDimension},
@@ -83,15 +83,15 @@ func withinLimits(all []limits) error {
 	return nil
 }
 
-// scaleWarm is how many steps pass before measuring, so that memory is what it will
-// be, and scaleSteps how many are measured, on one processor, on all and in the plain
-// loop in turn. A step is one wake of each agent, and scaleLeast wakes at least.
+// scaleWarm is the number of steps before measuring, so that memory has reached its
+// size. scaleSteps is how many are measured on one processor, on all, and in the plain
+// loop, in turn. A step is one wake of each agent, and at least scaleLeast wakes.
 const scaleWarm, scaleSteps, scaleLeast = 10, 5, 5000
 
-// MeasureScale runs the agents and returns what was measured until ctx ended.
+// MeasureScale runs the agents and returns what it measured until ctx ended.
 func MeasureScale(ctx context.Context, o ScaleOptions) (Scale, error) {
 	s, err := o.measureRows(ctx)
-	// Last, since its array would count as the agents' peak.
+	// This comes last, because its array would count in the agents' peak.
 	s.Processors = runtime.GOMAXPROCS(0)
 	s.Bandwidth = [2]float64{bandwidth(1), bandwidth(s.Processors)}
 	for i := range s.Rows {
@@ -121,9 +121,9 @@ func (o *ScaleOptions) measureRows(ctx context.Context) (s Scale, err error) {
 	return s, nil
 }
 
-// touched is what a wake must at least read or write: the records, the newest models
-// of the neighbours, the own model, and the new one, which is read before it can be
-// written.
+// touched is the number of bytes that a wake must at least read or write: the records,
+// the newest models of the neighbours, the agent's model, and the new one, which is
+// read before it can be written.
 func (o *ScaleOptions) touched(p int) float64 { return float64(8 * p * (o.Records + o.Neighbours + 3)) }
 
 func (o *ScaleOptions) measure(n, p int, step func() error) (row ScaleRow, err error) {
@@ -158,7 +158,7 @@ func (o *ScaleOptions) measure(n, p int, step func() error) (row ScaleRow, err e
 	return row, err
 }
 
-// scaleRun goes on in steps of so many wakes of each agent.
+// scaleRun advances in steps of a number of wakes of each agent.
 type scaleRun struct {
 	running   *sim.Running
 	plain     *sim.Plain
@@ -167,7 +167,7 @@ type scaleRun struct {
 	span      time.Duration // of a step
 	until     time.Duration
 	step      func() error
-	allocated uint64 // objects, while it went on
+	allocated uint64 // objects allocated during the steps
 }
 
 // compare measures on one processor, on all, and the plain loop, in turn.
@@ -193,7 +193,7 @@ func (r *scaleRun) compare(row *ScaleRow) error {
 	return nil
 }
 
-// advance takes a step, and keeps its rates if they are the best.
+// advance takes a step, and keeps its rates if they are the best so far.
 func (r *scaleRun) advance(best *Rate) (err error) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -211,7 +211,8 @@ func (r *scaleRun) advance(best *Rate) (err error) {
 	return r.step()
 }
 
-// measure keeps the rates of a step if they are the best; it returns its wakes.
+// measure keeps the rates of a step if they are the best so far. It returns the number
+// of wakes.
 func (r *Rate) measure(step func() int) {
 	cpu, began := processorTime(), time.Now()
 	made := float64(step())
@@ -221,7 +222,7 @@ func (r *Rate) measure(step func() int) {
 	}
 }
 
-// rate is that of the processor's time, or of the clock where that is not known.
+// rate is by processor time or, if that is not known, by the clock.
 func (r Rate) rate() float64 {
 	if r.PerCPU > 0 {
 		return r.PerCPU

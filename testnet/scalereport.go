@@ -9,7 +9,7 @@ import (
 	"text/tabwriter"
 )
 
-// peakMemory is the most memory this process had so far, as far as the system says.
+// peakMemory is the most memory this process has used so far, if the system says it.
 func peakMemory() float64 {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -43,7 +43,8 @@ func WriteScaleTable(w io.Writer, s Scale) error {
 	return err
 }
 
-// WriteScaleJSON writes it as one object; complete is false after an interruption.
+// WriteScaleJSON writes the result as one object; complete is false after an
+// interruption.
 func WriteScaleJSON(w io.Writer, s Scale, complete bool) error {
 	out := json.NewEncoder(w)
 	out.SetIndent("", "  ")

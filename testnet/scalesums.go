@@ -15,20 +15,20 @@ import (
 	"p2pnode/testnet/sim"
 )
 
-// SumScaleOptions says how large private sums are to be worked out. Every number of
-// contributors is summed up with every dimension.
+// SumScaleOptions say how large the computed private sums are. Every number of
+// contributors is combined with every dimension.
 type SumScaleOptions struct {
 	Contributors []int // each from 2 to 2^20
 	Dimension    []int // of a contribution, each from 1 to 2^20
 	Seed         uint64
-	Progress     func(done, all int) // called now and then; nil: not wanted
+	Progress     func(done, all int) // called now and then; may be nil
 }
 
-// SumScaleRow is one number of contributors with one dimension. Times are of the processor,
-// from a sum of 100 contributors with all keys, signatures and messages; where the
-// system does not say, 0. Bytes follow from the formats. The errors are of as many vectors
-// as said, added up in whole numbers with the noise of all members and rounded as a result
-// is.
+// SumScaleRow is one number of contributors with one dimension. Times are processor
+// times, from a sum of 100 contributors with all keys, signatures and messages; 0 if
+// the system does not say. Bytes follow from the formats. The errors are those of this
+// many vectors, added up in whole numbers with the noise of all members and rounded as
+// a result is.
 type SumScaleRow struct {
 	Contributors int     `json:"contributors"`
 	Dimension    int     `json:"dimension"`
@@ -45,16 +45,16 @@ type SumScaleRow struct {
 	Rounding     float64 `json:"rounding_error"`      // of that, without the noise
 }
 
-// Validate says which option makes no sense.
+// Validate returns an error that names the option that is invalid.
 func (o *SumScaleOptions) Validate() error {
 	return withinLimits([]limits{{"nodes", o.Contributors, 2, 1 << 20}, {"dimension", o.Dimension, 1, 1 << 20}})
 }
 
-// scaledCommittees are members, and how many of them may collude.
+// scaledCommittees are the number of members, and how many of them may collude.
 var scaledCommittees = [...][2]int{{4, 1}, {7, 2}}
 
-// MeasureSums works out private sums, until ctx ends, for a committee of four of whom one
-// may collude, and of seven and two.
+// MeasureSums computes private sums, until ctx ends, for a committee of four of whom
+// one may collude, and for one of seven and two.
 func MeasureSums(ctx context.Context, o SumScaleOptions) (rows []SumScaleRow, err error) {
 	all := 0
 	for _, n := range o.Contributors {
@@ -90,21 +90,21 @@ func MeasureSums(ctx context.Context, o SumScaleOptions) (rows []SumScaleRow, er
 	return rows, nil
 }
 
-// privateStd is the noise at (1, 1e-6) where replacing a record moves a vector by 1.
+// privateStd is the noise at (1, 1e-6) if replacing a record moves a vector by 1.
 const privateStd = 1 / .2367
 
-// sampled is how many contributors the times are taken from.
+// sampled is the number of contributors in the sums that are timed.
 const sampled = 100
 
-// measuredSum is a sum of which the times are known for one contributor.
+// measuredSum holds the times of a sum, per contributor.
 type measuredSum struct {
 	sum                  *sums.Sum
 	contributing, adding float64 // seconds of a contributor, and of a member for one
 	once                 float64 // seconds of a member, however many contribute
 }
 
-// measureSum takes the times of two sums, so that what a member does once is told from what
-// it does for each contributor.
+// measureSum times two sums, to separate what a member does once from what it does for
+// each contributor.
 func measureSum(terms sums.Terms, members int, seed uint64) (m measuredSum, err error) {
 	run := func(contributors int) (*sim.SumReport, error) {
 		return sim.PrivateSum{
@@ -129,10 +129,11 @@ func measureSum(terms sums.Terms, members int, seed uint64) (m measuredSum, err 
 	return m, nil
 }
 
-// listEntry is what a list has of a contributor: identity, digest and number of records.
+// listEntry is the size of a contributor's entry in a list: identity, digest and number
+// of records.
 const listEntry = 32 + 32 + 4
 
-// scaled is the row of so many contributors.
+// scaled returns the row for this many contributors.
 func (m *measuredSum) scaled(n int, seed uint64, step func() error) (row SumScaleRow, err error) {
 	s := m.sum
 	upload := s.EntrySize() + 8*s.Dimension
@@ -145,8 +146,8 @@ func (m *measuredSum) scaled(n int, seed uint64, step func() error) (row SumScal
 	return row, err
 }
 
-// errors adds up vectors of numbers up to a half, which no record can move by more than 1,
-// and compares the opened sum with what they say.
+// errors adds up vectors of numbers up to a half, which no record can move by more than
+// 1, and compares the opened sum with the true one.
 func (m *measuredSum) errors(n int, seed uint64, step func() error) (withNoise, rounding float64, err error) {
 	random := rand.New(rand.NewPCG(seed, uint64(n)))
 	s := m.sum
@@ -175,7 +176,8 @@ func (m *measuredSum) errors(n int, seed uint64, step func() error) (withNoise, 
 	return rms(exact, total, unit), rounding, nil
 }
 
-// rms is how far the numbers of units, rounded as a result is, are from the exact ones.
+// rms is the distance of the numbers of units, rounded as a result is, from the exact
+// ones.
 func rms(exact []float64, total []int64, unit float64) float64 {
 	square := 0.0
 	for j, x := range exact {
@@ -202,7 +204,8 @@ func WriteSumScaleTable(w io.Writer, rows []SumScaleRow) error {
 	return err
 }
 
-// WriteSumScaleJSON writes it as one object; complete is false after an interruption.
+// WriteSumScaleJSON writes the rows as one object; complete is false after an
+// interruption.
 func WriteSumScaleJSON(w io.Writer, rows []SumScaleRow, complete bool) error {
 	out := json.NewEncoder(w)
 	out.SetIndent("", "  ")

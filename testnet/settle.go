@@ -9,9 +9,9 @@ import (
 	"p2pnode/testnet/sim"
 )
 
-// settle joins nodes by the requests and answers of package graph when everybody
-// knows everybody and no estimate changes any more: the graph that gossip tends to.
-// It returns each node's edges, sorted by peer.
+// settle joins nodes by the requests and answers of package graph, as if every node
+// knew all others and no estimate changed any more. This is the graph that gossip tends
+// to. It returns each node's edges, sorted by peer.
 func settle(rule learner.Graph, ends []graph.End) [][]learner.Edge {
 	s := newSettling(rule, ends)
 	for s.round = range settleRounds {
@@ -35,7 +35,7 @@ func settle(rule learner.Graph, ends []graph.End) [][]learner.Edge {
 
 const (
 	settleRounds = 40
-	// refusedFor is how many rounds a node waits before it asks again whom it asked.
+	// refusedFor is how many rounds a node waits before it asks the same node again.
 	refusedFor = 5
 	// settleNear is how many candidates a node looks at, per wanted neighbour.
 	settleNear = 8
@@ -51,9 +51,9 @@ type settling struct {
 
 type settler struct {
 	end   graph.End
-	near  []int // the most similar others, the best first
+	near  []int // the most similar other nodes, the best first
 	links []graph.Link
-	asked map[learner.ID]int // in which round
+	asked map[learner.ID]int // the round in which each was asked
 }
 
 func newSettling(rule learner.Graph, ends []graph.End) *settling {

@@ -20,8 +20,8 @@ type Sheet struct {
 // maxCells bounds the memory a sheet takes to a few gigabytes.
 const maxCells = 50_000_000
 
-// ReadSheet reads all of a [csvfile]. Lines that are no rows of it are reported with
-// their numbers, in a *[BadLines].
+// ReadSheet reads all of a [csvfile]. The error is a *[BadLines] that lists the invalid
+// lines with their numbers.
 func ReadSheet(r io.Reader, file string) (*Sheet, error) {
 	rows, err := openTable(r, file)
 	if err != nil {
@@ -48,7 +48,7 @@ func ReadSheet(r io.Reader, file string) (*Sheet, error) {
 // shownColumns is how many names an error lists.
 const shownColumns = 30
 
-// Column is the position of a column, or an error that names those there are.
+// Column is the position of a column, or an error that lists the existing ones.
 func (s *Sheet) Column(name string) (int, error) {
 	if i := slices.Index(s.Columns, name); i >= 0 {
 		return i, nil

@@ -155,7 +155,7 @@ func (w *watch) learn(ctx, life context.Context, p *Progress) error {
 			moved = time.Now()
 		}
 		w.report(*p)
-		if p.Done == p.Nodes || ctx.Err() != nil || time.Since(moved) > w.fleet.patience {
+		if p.Done == p.Nodes || ctx.Err() != nil || time.Since(moved) > w.fleet.stallTimeout {
 			return nil
 		}
 		if w.curve && w.trial.due(p.Releases, p.Goal) {

@@ -79,7 +79,7 @@ func TestCosts(t *testing.T) {
 
 // A model counts as heard if it, or a newer one, is there in time.
 func TestEars(t *testing.T) {
-	e := newEars(nil)
+	e := newReceptions(nil)
 	now := time.Unix(0, 0)
 	e.published("a", 1, now) // the first look: what was published before
 	e.published("a", 2, now)

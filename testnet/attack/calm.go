@@ -2,7 +2,7 @@ package attack
 
 import "context"
 
-// calm is no attack: it shows what the measurement itself finds.
+// calm runs no attack: it shows what the measurement itself finds.
 func calm() Scenario {
 	return Scenario{
 		Name: "calm", Daemons: true,

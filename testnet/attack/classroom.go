@@ -22,8 +22,8 @@ type classroom struct {
 	seed  uint64
 	edges [][]learner.Edge
 	open  bool
-	alone []float64 // errors of everybody's lone model
-	plain []float64 // of their personal models, without liars
+	alone []float64 // errors of everyone's lone model
+	plain []float64 // errors of their personal models, without liars
 }
 
 func (l *lesson) classroom(seed uint64) (*classroom, error) {
@@ -47,7 +47,7 @@ func (l *lesson) classroom(seed uint64) (*classroom, error) {
 	return n, nil
 }
 
-// errors are those of everybody's model on her test records.
+// errors measures everyone's model on that person's test records.
 func (n *classroom) errors(model func(i int) []float64) []float64 {
 	list := make([]float64, len(n.data.People))
 	var fits errgroup.Group
@@ -58,18 +58,18 @@ func (n *classroom) errors(model func(i int) []float64) []float64 {
 			return nil
 		})
 	}
-	_ = fits.Wait() // no fit fails
+	_ = fits.Wait() // a fit never fails
 	return list
 }
 
-// fitted are the errors of everybody's personal model.
+// fitted measures everyone's personal model.
 func (n *classroom) fitted(states []learner.State) []float64 {
 	return n.errors(func(i int) []float64 {
 		return learner.FitAmong(n.data.Task, n.data.People[i].Records, states[i]).Theta
 	})
 }
 
-// liars draws who lies.
+// liars draws the people who lie.
 func (n *classroom) liars(share float64) map[int]bool {
 	r := rand.New(rand.NewPCG(n.seed, 55))
 	who := map[int]bool{}
@@ -79,7 +79,8 @@ func (n *classroom) liars(share float64) map[int]bool {
 	return who
 }
 
-// learn lets everybody learn, and returns the states they end with; of nil nobody lies.
+// learn lets everyone learn, and returns the states at the end. If kind is nil, nobody
+// lies.
 func (n *classroom) learn(kind *kindOfLie, share float64) ([]learner.State, error) {
 	t := n.data.Task
 	design := privacy.Design{Budget: privacy.Budget{Epsilon: 1, Delta: 1e-6}, Releases: t.Release.Releases}
@@ -113,7 +114,7 @@ func (n *classroom) learn(kind *kindOfLie, share float64) ([]learner.State, erro
 	return r.States, nil
 }
 
-// lie lets a share of the people lie, who hear everything.
+// lie makes a share of the people lie. Liars hear everything.
 func (n *classroom) lie(c *sim.Config, kind kindOfLie, share float64) {
 	r := rand.New(rand.NewPCG(n.seed, 56))
 	p := &plot{said: make([][]float64, len(c.Participants)), aim: make([]float64, c.Task.Dimension()), lie: share}

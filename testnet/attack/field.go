@@ -26,43 +26,46 @@ import (
 	"p2pnode/testnet/lab"
 )
 
-// field is where daemons are attacked: a lab in which every honest daemon is a host of its
-// own in a subnet of its own, and the attacker one host with many addresses. The first
-// honest daemon is the victim, from which all others start.
+// field is where daemons are attacked: a lab in which every honest daemon is a host in
+// its own subnet, and the attacker is one host with many addresses. The first honest
+// daemon is the victim, from which all others start.
 type field struct {
 	Options
-	task    *learner.Task
-	network string // the name of the task's network
-	lab     *lab.Lab
-	segment *lab.Segment
-	raider  *lab.Host // the attacker's
-	running *errgroup.Group
-	life    context.Context // ends when a daemon fails, and with the scenario
-	honest  []*person
-	made    []*person   // with those that are not in honest
-	guests  []*stranger // of the attacker's identities, all
+	task       *learner.Task
+	network    string // the name of the task's network
+	lab        *lab.Lab
+	segment    *lab.Segment
+	attacker   *lab.Host // the attacker's host
+	running    *errgroup.Group
+	life       context.Context // ends when a daemon fails, and with the scenario
+	honest     []*person
+	made       []*person   // all daemons, also those that are not in honest
+	identities []*stranger // all identities of the attacker
 }
 
-// The addresses are of the internet, so that nothing takes them for those of a local
-// network: 64.1.0.1, 64.2.0.1 and so on for honest daemons, from 64.128.0.1 for the attacker.
+// The addresses are internet addresses, so that no daemon takes them for addresses of a
+// local network: 64.1.0.1, 64.2.0.1 and so on for honest daemons, from 64.128.0.1 for
+// the attacker.
 const (
-	raiders     = 128
-	daemonPort  = 4001
-	mostRaiders = 256 // addresses of the attacker
+	raiders           = 128
+	daemonPort        = 4001
+	attackerAddresses = 256 // number of the attacker's addresses
 )
 
 var everywhere = netip.MustParsePrefix("64.0.0.0/8")
 
-// raid is the k-th address of the attacker: 64 of its subnets are as long as those of an
-// internet provider, so that quotas by subnet do not see the attacker as one.
+// raid is the k-th address of the attacker. The addresses are in 64 subnets as long as
+// those of an internet provider, so that quotas by subnet do not see the attacker as
+// one.
 func raid(k int) netip.Addr {
 	return netip.AddrFrom4([4]byte{64, byte(raiders + k%64), byte(k / 64), 1})
 }
 
-// Available reports why no daemons can be attacked here, or nil: it takes network namespaces.
+// Available returns why no daemons can be attacked here, or nil: attacks need network
+// namespaces.
 func Available() error { return lab.Available() }
 
-// onField makes the Run of a scenario on daemons of a task.
+// onField makes the Run of a scenario that attacks daemons with a task.
 func onField(task func() *learner.Task, run func(ctx context.Context, f *field) ([]Bar, error)) func(context.Context, Options) ([]Bar, error) {
 	return func(ctx context.Context, o Options) (bars []Bar, err error) {
 		if err := Available(); err != nil {
@@ -78,7 +81,7 @@ func onField(task func() *learner.Task, run func(ctx context.Context, f *field) 
 }
 
 // newField makes a field without daemons. The context that it returns ends when one of
-// the daemons to come fails.
+// its later daemons fails.
 func newField(ctx context.Context, o Options, task *learner.Task) (*field, context.Context, error) {
 	l, err := lab.New()
 	if err != nil {
@@ -87,7 +90,7 @@ func newField(ctx context.Context, o Options, task *learner.Task) (*field, conte
 	f := &field{Options: o, task: task, network: datadir.NetworkName(task), lab: l}
 	f.running, f.life = errgroup.WithContext(ctx)
 	if f.segment, err = l.Segment(everywhere); err == nil {
-		f.raider, err = f.host("the attacker", raid(0))
+		f.attacker, err = f.host("the attacker", raid(0))
 	}
 	if err == nil {
 		err = f.widen()
@@ -113,7 +116,7 @@ func (f *field) host(name string, addr netip.Addr) (*lab.Host, error) {
 		fmt.Sprintf("route replace %v dev eth0 src %v", everywhere, addr))
 }
 
-// ip gives the program ip several commands on a host.
+// ip runs the program ip with several commands on a host.
 func ip(ctx context.Context, h *lab.Host, commands ...string) error {
 	cmd := h.Command(ctx, "ip", "-batch", "-")
 	cmd.Stdin = strings.NewReader(strings.Join(commands, "\n") + "\n")
@@ -123,17 +126,17 @@ func ip(ctx context.Context, h *lab.Host, commands ...string) error {
 	return nil
 }
 
-// widen gives the attacker all of its addresses.
+// widen gives the attacker all its addresses.
 func (f *field) widen() error {
 	var commands []string
-	for k := 1; k < mostRaiders; k++ {
+	for k := 1; k < attackerAddresses; k++ {
 		commands = append(commands, fmt.Sprintf("address add %v/32 dev eth0", raid(k)))
 	}
-	return ip(f.life, f.raider, commands...)
+	return ip(f.life, f.attacker, commands...)
 }
 
-// close stops the daemons and takes the lab down. A daemon that ended before is an error,
-// unless the scenario was interrupted.
+// close stops the daemons and takes the lab down. It returns an error if a daemon ended
+// before, unless the scenario was interrupted.
 func (f *field) close(ctx context.Context) error {
 	for _, p := range f.made {
 		p.stop()
@@ -147,7 +150,7 @@ func (f *field) close(ctx context.Context) error {
 			err = errors.Join(err, p.Close())
 		}
 	}
-	return errors.Join(err, leave(f.guests), f.lab.Close())
+	return errors.Join(err, leave(f.identities), f.lab.Close())
 }
 
 // person is an honest daemon.
@@ -157,10 +160,10 @@ type person struct {
 	dir     string
 	host    *lab.Host
 	records []byte
-	owner   *local.Connection // once it runs
+	owner   *local.Connection // set once it runs
 	pid     int
 	id      peer.ID
-	addr    string // where it listens, with its ID
+	addr    string // the address on which it listens, with its ID
 	stop    context.CancelFunc
 	stopped chan struct{} // closed when the process has ended
 }
@@ -169,7 +172,7 @@ type person struct {
 type settings func(*datadir.Config)
 
 // prepare makes the directory and the host of one more honest daemon, which starts from
-// the victim. Records are made up.
+// the victim. Its records are made up.
 func (f *field) prepare(set settings) (*person, error) {
 	number := len(f.made) + 1
 	p := &person{name: fmt.Sprintf("daemon %d", number), dir: filepath.Join(f.Dir, strconv.Itoa(number)), stop: func() {}}
@@ -181,7 +184,7 @@ func (f *field) prepare(set settings) (*person, error) {
 	}
 	c := datadir.DefaultConfig(f.task)
 	c.Listen = []string{fmt.Sprintf("/ip4/%v/tcp/%d", addr, daemonPort)}
-	c.Listeners = 0               // the honest are strangers to each other, too
+	c.Listeners = 0               // the honest daemons are strangers to each other too
 	c.UPnP, c.MDNS = false, false // there is no router, and nobody else on its local network
 	if len(f.honest) > 0 {
 		c.Bootstrap = []string{f.victim().addr}
@@ -193,7 +196,8 @@ func (f *field) prepare(set settings) (*person, error) {
 	return p, datadir.Make(p.dir, datadir.New{Task: f.task, Config: c})
 }
 
-// start runs the daemon of a person, again if it has been stopped, and waits until it can be asked.
+// start runs the daemon of a person, for the first time or again, and waits until it
+// answers.
 func (f *field) start(p *person) error {
 	if p.Daemon != nil {
 		if err := p.Close(); err != nil {
@@ -249,8 +253,8 @@ func (f *field) settle(n int, set settings) error {
 	return nil
 }
 
-// acquaint has the owners of all honest daemons add each other, so that they learn with
-// each other whoever else is there.
+// acquaint makes the owners of all honest daemons add each other, so that they learn
+// with each other whatever other nodes are there.
 func (f *field) acquaint(ctx context.Context) error {
 	for _, p := range f.honest {
 		for _, q := range f.honest {
@@ -265,8 +269,8 @@ func (f *field) acquaint(ctx context.Context) error {
 	return nil
 }
 
-// learning starts n honest daemons that learn with each other, each some times in ten
-// seconds: their owners have added each other.
+// learning starts n honest daemons that learn with each other, because their owners
+// have added each other. Each releases several times in ten seconds.
 func (f *field) learning(ctx context.Context, n int) error {
 	err := f.settle(n, func(c *datadir.Config) {
 		c.WakeSeconds, c.Releases, c.Epsilon = 2, f.task.Release.MaxReleases, f.task.Release.MaxEpsilon
@@ -283,7 +287,7 @@ func (f *field) learning(ctx context.Context, n int) error {
 	return err
 }
 
-// feed gives the honest daemons their records; with them their releases begin.
+// feed gives the honest daemons their records; then their releases begin.
 func (f *field) feed(ctx context.Context) error {
 	for _, p := range f.honest {
 		if _, err := p.owner.Import(ctx, bytes.NewReader(p.records), api.ImportOptions{}); err != nil {
@@ -295,7 +299,7 @@ func (f *field) feed(ctx context.Context) error {
 
 func (f *field) victim() *person { return f.honest[0] }
 
-// who is the honest daemon of an ID; nil: somebody else.
+// who returns the honest daemon with an ID, or nil for another ID.
 func (f *field) who(id string) *person {
 	i := slices.IndexFunc(f.honest, func(p *person) bool { return p.id.String() == id })
 	if i < 0 {
@@ -315,7 +319,8 @@ func (f *field) links(ctx context.Context, p *person) (n int, err error) {
 	return n, err
 }
 
-// together waits until every honest daemon has so many of the others as neighbours.
+// together waits until every honest daemon has at least least of the others as
+// neighbours.
 func (f *field) together(ctx context.Context, least int) error {
 	f.Say("waiting until they are neighbours")
 	for _, p := range f.honest {
@@ -330,20 +335,20 @@ func (f *field) together(ctx context.Context, least int) error {
 	return nil
 }
 
-// errPatience says that something did not happen in time.
-var errPatience = errors.New("it took too long")
+// errTimeout says that something did not happen in time.
+var errTimeout = errors.New("it took too long")
 
-// until asks again and again whether something has happened, at most for so long.
-func until(ctx context.Context, patience time.Duration, happened func() (bool, error)) error {
+// until asks repeatedly whether something has happened, until the timeout.
+func until(ctx context.Context, timeout time.Duration, happened func() (bool, error)) error {
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.Now().Add(patience); ; {
+	for end := time.Now().Add(timeout); ; {
 		yes, err := happened()
 		if yes || err != nil {
 			return err
 		}
 		if time.Now().After(end) {
-			return errPatience
+			return errTimeout
 		}
 		select {
 		case <-ctx.Done():
@@ -353,7 +358,7 @@ func until(ctx context.Context, patience time.Duration, happened func() (bool, e
 	}
 }
 
-// rest waits for d, or less if ctx ends, which is an error.
+// rest waits for d. If ctx ends before, that is an error.
 func rest(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -368,7 +373,7 @@ func rest(ctx context.Context, d time.Duration) error {
 // records makes up the records of a person, as CSV: numbers in the ranges of the features,
 // and a target that follows from the first.
 func records(t *learner.Task, seed uint64) []byte {
-	const count = 1000 // enough to tell through the noise of many releases who is similar
+	const count = 1000 // enough to find out who is similar despite the noise of many releases
 	r := rand.New(rand.NewPCG(seed, 18))
 	var out bytes.Buffer
 	w := csv.NewWriter(&out)
@@ -396,6 +401,6 @@ func records(t *learner.Task, seed uint64) []byte {
 		}
 		lines = append(lines, append(line, target))
 	}
-	_ = w.WriteAll(lines) // a buffer takes everything
+	_ = w.WriteAll(lines) // a write to a buffer never fails
 	return out.Bytes()
 }

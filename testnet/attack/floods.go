@@ -16,7 +16,7 @@ import (
 	"p2pnode/learner"
 )
 
-// models is an author that has more to say than anybody wants to hear.
+// models attacks with an author that sends more models than anybody wants to hear.
 func models() Scenario {
 	return Scenario{
 		Name: "models", Daemons: true,
@@ -25,7 +25,7 @@ func models() Scenario {
 	}
 }
 
-// control is gossipsub's own messages, which carry no model.
+// control attacks with gossipsub's own messages, which carry no model.
 func control() Scenario {
 	return Scenario{
 		Name: "control", Daemons: true,
@@ -34,7 +34,7 @@ func control() Scenario {
 	}
 }
 
-// garbage is random bytes.
+// garbage attacks with random bytes.
 func garbage() Scenario {
 	return Scenario{
 		Name: "garbage", Daemons: true,
@@ -43,7 +43,8 @@ func garbage() Scenario {
 	}
 }
 
-// exchanges is requests that cost the victim as many checks of signatures as a request may have.
+// exchanges attacks with requests, each of which costs the victim as many checks of
+// signatures as a request may.
 func exchanges() Scenario {
 	return Scenario{
 		Name: "exchanges", Daemons: true,
@@ -76,8 +77,8 @@ func subscription(topic string) *pb.RPC {
 	return &pb.RPC{Subscriptions: []*pb.RPC_SubOpts{{Subscribe: &yes, Topicid: &topic}}}
 }
 
-// befriend asks a daemon for an edge until it accepts, with what an honest newcomer says of
-// itself, and listens to its models.
+// befriend asks a daemon for an edge until it accepts, with the entry of an honest
+// newcomer, and listens to its models.
 func (s *stranger) befriend(ctx context.Context, p *person) (*shout, error) {
 	out := &shout{stranger: s, to: p}
 	s.SetStreamHandler(pubsub.GossipSubID_v12, swallow)
@@ -95,12 +96,12 @@ func (s *stranger) befriend(ctx context.Context, p *person) (*shout, error) {
 	}
 }
 
-// unknown is the entry of a stranger of whom nothing is known but its address.
+// unknown is the entry of a stranger of which only the address is known.
 func (s *stranger) unknown() entry {
 	return entry{passport: gossip.NewPassport([]multiaddr.Multiaddr{s.addr})}
 }
 
-// swallow reads what comes and says nothing.
+// swallow reads everything and sends nothing.
 func swallow(stream network.Stream) {
 	var b [4096]byte
 	for {
@@ -111,8 +112,8 @@ func swallow(stream network.Stream) {
 	}
 }
 
-// publish sends valid models, 3,000 a second. All but the first two identities pass on what
-// the first two could have written, without being asked.
+// publish sends valid models, 3,000 a second. All but the first two identities pass on
+// models that the first two could have written, without being asked.
 func publish(ctx context.Context, i int, s *stranger) {
 	victim := s.field.victim()
 	const authors, rate, batch = 2, 3000, 30
@@ -123,7 +124,7 @@ func publish(ctx context.Context, i int, s *stranger) {
 			return
 		}
 	} else {
-		author, round = s.field.guests[i%authors], 1<<32
+		author, round = s.field.identities[i%authors], 1<<32
 		if s.meet(ctx, victim) != nil {
 			return
 		}
@@ -151,7 +152,7 @@ func publish(ctx context.Context, i int, s *stranger) {
 	}
 }
 
-// model is a valid model of a stranger, signed.
+// model is a valid, signed model of a stranger.
 func (s *stranger) model(topic string, round uint64) (*pb.Message, error) {
 	real := make([]float64, s.field.task.Dimension())
 	for k := range real {
@@ -164,7 +165,7 @@ func (s *stranger) model(topic string, round uint64) (*pb.Message, error) {
 	return signed(s.key, s.ID(), topic, round, data)
 }
 
-// degree is what an author in rounds says of its neighbours; the others say nothing.
+// degree is the degree that an author in rounds states; other authors state none.
 func (s *stranger) degree() int {
 	if s.field.task.InRounds() {
 		return 1
@@ -172,7 +173,8 @@ func (s *stranger) degree() int {
 	return 0
 }
 
-// chatter sends control messages. Identities with an odd number take no stream of the victim's.
+// chatter sends control messages. Identities with an odd number accept no stream from
+// the victim.
 func chatter(ctx context.Context, i int, s *stranger) {
 	victim := s.field.victim()
 	if i%2 == 0 {
@@ -193,11 +195,11 @@ func chatter(ctx context.Context, i int, s *stranger) {
 	}
 }
 
-// controls is one RPC full of control messages about topics, as long as the victim reads, or
-// a little longer.
+// controls is one RPC full of control messages about topics, as long as the victim
+// reads, or a little longer.
 func controls(topics []string) *pb.RPC {
 	const length, longest = 40, 80 << 10
-	each := 1 + mathrand.N(longest/(3*length*len(topics))) // message IDs for a topic
+	each := 1 + mathrand.N(longest/(3*length*len(topics))) // number of message IDs for each topic
 	c := &pb.ControlMessage{}
 	rpc := &pb.RPC{Control: c}
 	for _, topic := range topics {
@@ -216,7 +218,7 @@ func controls(topics []string) *pb.RPC {
 	return rpc
 }
 
-// randomText is n random characters.
+// randomText returns n random characters.
 func randomText(n int) string {
 	b := make([]byte, n)
 	_, _ = rand.Read(b)
@@ -226,7 +228,7 @@ func randomText(n int) string {
 	return string(b)
 }
 
-// babble opens streams of all protocols and sends what is none of them.
+// babble opens streams of all protocols and sends what belongs to none of them.
 func babble(ctx context.Context, i int, s *stranger) {
 	victim := s.field.victim()
 	for n := 0; ctx.Err() == nil; n++ {
@@ -242,9 +244,9 @@ func babble(ctx context.Context, i int, s *stranger) {
 		switch n % 4 {
 		case 0: // messages without content, or zeros
 			clear(junk)
-		case 1: // a length that is kept
+		case 1: // a length, followed by that many bytes
 			junk = framed(junk)
-		case 2: // one that is not
+		case 2: // a length, followed by fewer bytes
 			junk = append(appendVarint(nil, uint64(len(junk)+1000)), junk...)
 		}
 		stream, err := s.say(ctx, victim, spoken[mathrand.N(len(spoken))], junk)
@@ -257,12 +259,12 @@ func babble(ctx context.Context, i int, s *stranger) {
 		if mathrand.N(2) == 0 {
 			_ = stream.Reset()
 		} else {
-			time.AfterFunc(time.Minute, func() { _ = stream.Reset() }) // holds its place
+			time.AfterFunc(time.Minute, func() { _ = stream.Reset() }) // keeps its place for a while
 		}
 	}
 }
 
-// swap asks for exchanges, each with entries that the victim has to check.
+// swap asks for exchanges with entries that the victim has to check.
 func swap(ctx context.Context, i int, s *stranger) {
 	victim := s.field.victim()
 	made, err := s.inventions(64)
@@ -283,7 +285,8 @@ func swap(ctx context.Context, i int, s *stranger) {
 	}
 }
 
-// inventions are signed entries of nodes that do not exist, with addresses of the attacker.
+// inventions returns signed entries of nodes that do not exist, with addresses of the
+// attacker.
 func (s *stranger) inventions(n int) (all []entry, err error) {
 	for range n {
 		key, id, err := newKey()

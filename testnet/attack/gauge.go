@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// What bar 1 allows: whatever people without membership do with at most 256 identities in
-// ten minutes.
+// The limits of bar 1, for whatever people without membership do with at most 256
+// identities in ten minutes.
 const (
-	allowedMemory    = 64   // MB that the victim may grow by
-	allowedProcessor = 0.25 // of a core, beyond what it takes without the attack
-	allowedDrift     = 4    // MB between the third and the last quarter: what a collector leaves lying
-	allowedDelivery  = 0.99 // of the models of honest neighbours
+	allowedMemory    = 64   // MB by which the victim may grow
+	allowedProcessor = 0.25 // of a core, beyond what it uses without the attack
+	allowedDrift     = 4    // MB between the third and the last quarter: memory that the collector has not freed yet
+	allowedDelivery  = 0.99 // share of the models of honest neighbours
 )
 
-// usage is what a process takes.
+// usage is what a process uses.
 type usage struct {
 	memory float64 // resident, MB
 	cpu    float64 // seconds since it began, user and system
@@ -30,7 +30,7 @@ type usage struct {
 // everywhere.
 const ticks = 100
 
-// usageOf reads what the kernel knows of a process.
+// usageOf reads what the kernel knows about a process.
 func usageOf(pid int) (u usage, err error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -39,8 +39,9 @@ func usageOf(pid int) (u usage, err error) {
 	return parseStat(string(text))
 }
 
-// parseStat reads /proc/PID/stat: utime, stime and rss are its fields 14, 15 and 24, counted
-// after the name of the program, which is in parentheses and may hold anything.
+// parseStat reads /proc/PID/stat. utime, stime and rss are its fields 14, 15 and 24,
+// counted after the name of the program, which is in parentheses and may contain
+// anything.
 func parseStat(text string) (u usage, err error) {
 	const first = 3 // the number of the field after the name
 	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
@@ -56,7 +57,7 @@ func parseStat(text string) (u usage, err error) {
 	return usage{memory: numbers[2] * float64(os.Getpagesize()) / 1e6, cpu: (numbers[0] + numbers[1]) / ticks}, nil
 }
 
-// course is what a process took over some time, a sample at a time.
+// course holds what a process used over some time, one sample after another.
 type course struct {
 	when   []time.Time
 	sample []usage
@@ -68,13 +69,14 @@ func (c *course) add(pid int) error {
 	return err
 }
 
-// share is how much of a core it took on average.
+// share is the average share of a core.
 func (c *course) share() float64 {
 	last := len(c.sample) - 1
 	return (c.sample[last].cpu - c.sample[0].cpu) / c.when[last].Sub(c.when[0]).Seconds()
 }
 
-// peak is the most memory, and mean that of a part of the time, from and to in [0, 1].
+// peak is the largest memory, and mean the average memory in a part of the time, from
+// and to in [0, 1].
 func (c *course) peak() (most float64) {
 	for _, u := range c.sample {
 		most = max(most, u.memory)
@@ -91,7 +93,8 @@ func (c *course) mean(from, to float64) (mean float64) {
 	return mean
 }
 
-// costs are the bars of what an attack cost a process, from what it took before and during it.
+// costs returns the bars for what an attack cost a process, from what it used before
+// and during the attack.
 func costs(name string, before, during *course, long bool) []Bar {
 	bars := []Bar{
 		AtMost("1 memory: "+name, during.peak()-before.mean(0, 1), allowedMemory, "MB"),
@@ -103,8 +106,8 @@ func costs(name string, before, during *course, long bool) []Bar {
 	return bars
 }
 
-// flood lets an attack go on for its length and measures bar 1. The daemons learn with each
-// other. attack returns when its context ends.
+// flood runs an attack for its length and measures bar 1. The daemons learn with each
+// other. attack must return when its context ends.
 func (f *field) flood(ctx context.Context, name string, attack func(context.Context)) ([]Bar, error) {
 	calm := 5 * time.Second
 	if !f.Quick {
@@ -119,7 +122,7 @@ func (f *field) flood(ctx context.Context, name string, attack func(context.Cont
 	attacking, stop := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() { defer close(ended); attack(attacking) }()
-	ears, blamed := newEars(f), make(map[string]bool)
+	ears, blamed := newReceptions(f), make(map[string]bool)
 	err := f.sample(ctx, during, f.length(), func() error { return errors.Join(ears.listen(ctx), f.blames(ctx, blamed)) })
 	stop()
 	<-ended
@@ -138,7 +141,7 @@ func (f *field) flood(ctx context.Context, name string, attack func(context.Cont
 		AtMost("3 honest nodes blamed: "+name, float64(len(blamed)), 0, fmt.Sprintf("of %d pairs", n*(n-1)))), nil
 }
 
-// blames notes which honest daemons hold something against which.
+// blames notes which honest daemons hold offences against which.
 func (f *field) blames(ctx context.Context, blamed map[string]bool) error {
 	for _, p := range f.honest {
 		held, err := p.owner.Standings(ctx)
@@ -154,7 +157,7 @@ func (f *field) blames(ctx context.Context, blamed map[string]bool) error {
 	return nil
 }
 
-// sample looks at the victim every second for so long, and does more each time.
+// sample looks at the victim every second for that time, and calls more each time.
 func (f *field) sample(ctx context.Context, c *course, length time.Duration, more func() error) error {
 	pid := f.victim().pid
 	for end := time.Now().Add(length); ; {
@@ -175,35 +178,38 @@ func (f *field) sample(ctx context.Context, c *course, length time.Duration, mor
 	}
 }
 
-// ears notes whether the victim hears the models of the honest daemons: each within the
-// patience, unless a newer one has overtaken it.
-type ears struct {
+// receptions counts how many models of the honest daemons the victim hears: each within
+// deliveryTimeout, unless a newer one has overtaken it.
+type receptions struct {
 	field    *field
 	newest   map[string]uint64 // by daemon
-	waiting  []utterance
+	waiting  []pendingModel
 	expected int
 	heard    int
 }
 
-// utterance is a model that must be heard.
-type utterance struct {
+// pendingModel is a model that must be heard.
+type pendingModel struct {
 	peer  string
 	round uint64
 	due   time.Time
 }
 
-// earshot is how long a model may take: its slot, the way, and a busy machine.
-const earshot = 5 * time.Second
+// deliveryTimeout is how long a model may take: the wait for its slot, the way, and
+// delays on a busy machine.
+const deliveryTimeout = 5 * time.Second
 
-func newEars(f *field) *ears { return &ears{field: f, newest: make(map[string]uint64)} }
+func newReceptions(f *field) *receptions {
+	return &receptions{field: f, newest: make(map[string]uint64)}
+}
 
 // listen compares what the honest daemons have published with what the victim has heard.
-func (e *ears) listen(ctx context.Context) error {
+func (e *receptions) listen(ctx context.Context) error {
 	peers, err := e.field.victim().owner.Peers(ctx)
 	if err != nil {
 		return err
 	}
-	heard := make(map[string]uint64) // of neighbours
+	heard := make(map[string]uint64) // newest round of each neighbour
 	for _, p := range peers {
 		heard[p.ID] = p.Round
 	}
@@ -221,10 +227,10 @@ func (e *ears) listen(ctx context.Context) error {
 	return nil
 }
 
-// hear takes in the newest rounds that the victim has heard, of its neighbours. Who is a
-// neighbour no more is not waited for: whether edges are lost is for another bar.
-func (e *ears) hear(newest map[string]uint64, now time.Time) {
-	e.waiting = slices.DeleteFunc(e.waiting, func(u utterance) bool {
+// hear takes in the newest rounds that the victim has heard of its neighbours. It does
+// not wait for a peer that is no longer a neighbour: lost edges are for another bar.
+func (e *receptions) hear(newest map[string]uint64, now time.Time) {
+	e.waiting = slices.DeleteFunc(e.waiting, func(u pendingModel) bool {
 		round, neighbour := newest[u.peer]
 		switch {
 		case !neighbour:
@@ -239,17 +245,17 @@ func (e *ears) hear(newest map[string]uint64, now time.Time) {
 }
 
 // published notes the newest round of a daemon.
-func (e *ears) published(id string, round uint64, now time.Time) {
+func (e *receptions) published(id string, round uint64, now time.Time) {
 	was, known := e.newest[id]
 	e.newest[id] = round
 	if known && round > was {
 		e.expected++
-		e.waiting = append(e.waiting, utterance{id, round, now.Add(earshot)})
+		e.waiting = append(e.waiting, pendingModel{id, round, now.Add(deliveryTimeout)})
 	}
 }
 
-// wait listens until nothing is waited for.
-func (e *ears) wait(ctx context.Context) error {
+// wait listens until no model is waited for.
+func (e *receptions) wait(ctx context.Context) error {
 	for len(e.waiting) > 0 {
 		if err := rest(ctx, time.Second); err != nil {
 			return err
@@ -264,11 +270,11 @@ func (e *ears) wait(ctx context.Context) error {
 }
 
 // forget leaves out what was published after the attack.
-func (e *ears) forget(expected int) {
+func (e *receptions) forget(expected int) {
 	late := e.expected - expected
 	e.expected = expected
 	e.waiting = e.waiting[:len(e.waiting)-late]
 }
 
-// share is how many of the models were heard.
-func (e *ears) share() float64 { return float64(e.heard) / float64(e.expected) }
+// share is the share of the models that were heard.
+func (e *receptions) share() float64 { return float64(e.heard) / float64(e.expected) }

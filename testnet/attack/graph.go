@@ -18,19 +18,20 @@ import (
 	"p2pnode/node/datadir"
 )
 
-// What bar 4 allows ten times as many hostile identities as honest ones to leave a node.
+// The limits of bar 4: what ten times as many hostile identities as honest ones must
+// leave to a node.
 const (
-	allowedEdges  = 0.5  // of its edges honest
-	allowedWeight = 0.3  // of its weight
-	allowedView   = 0.25 // of whom it names when it is asked
+	allowedEdges  = 0.5  // share of its edges that are honest
+	allowedWeight = 0.3  // share of its weight
+	allowedView   = 0.25 // share of the peers it names when it is asked
 )
 
-// standing is how long the honest nodes have been neighbours before the crowd comes: what has
-// stood for long is given up slowly, and what was made a second ago is not.
-const standing = time.Minute
+// settleTime is how long the honest nodes have been neighbours before the crowd comes.
+// A node gives up old edges slowly, and edges made a second ago quickly.
+const settleTime = time.Minute
 
-// eclipse is the attack on who learns with whom: everybody whom the victim could find most
-// like itself is hostile.
+// eclipse attacks the choice of neighbours: every peer that the victim could find most
+// similar is hostile.
 func eclipse() Scenario {
 	return Scenario{
 		Name: "eclipse", Daemons: true,
@@ -39,7 +40,8 @@ func eclipse() Scenario {
 	}
 }
 
-// few is a task of nodes with few neighbours, so that those are many of all.
+// few is a task of nodes with few neighbours, so that a few hostile ones are a large
+// share.
 func few() *learner.Task {
 	t := similar()
 	t.Graph.Degree = 4
@@ -57,8 +59,8 @@ func surround(ctx context.Context, f *field) ([]Bar, error) {
 	if err := f.feed(ctx); err != nil {
 		return nil, err
 	}
-	f.Say(fmt.Sprintf("letting them stand for %v", standing))
-	if err := rest(ctx, standing); err != nil {
+	f.Say(fmt.Sprintf("letting them stand for %v", settleTime))
+	if err := rest(ctx, settleTime); err != nil {
 		return nil, err
 	}
 	all, err := f.strangers(10*honest, 64)
@@ -66,7 +68,7 @@ func surround(ctx context.Context, f *field) ([]Bar, error) {
 		return nil, err
 	}
 	f.Say(fmt.Sprintf("%d hostile identities", len(all)))
-	attacking, stop := context.WithTimeout(ctx, max(f.length(), 25*time.Second)) // an edge is renewed, and asked for again, within 20 s
+	attacking, stop := context.WithTimeout(ctx, max(f.length(), 25*time.Second)) // an edge is renewed, and requested again, within 20 s
 	defer stop()
 	each(attacking, all, func(i int, s *stranger) { s.flatter(attacking, i, all) })
 	if ctx.Err() != nil {
@@ -75,8 +77,8 @@ func surround(ctx context.Context, f *field) ([]Bar, error) {
 	return f.surrounded(ctx)
 }
 
-// flatter asks the victim for an edge with what it says of itself, and for exchanges, until
-// ctx ends.
+// flatter asks the victim for an edge, with a copy of the victim's own values, and for
+// exchanges, until ctx ends.
 func (s *stranger) flatter(ctx context.Context, i int, all []*stranger) {
 	victim := s.field.victim()
 	lie := func() (own entry, known []entry) {
@@ -100,8 +102,8 @@ func (s *stranger) flatter(ctx context.Context, i int, all []*stranger) {
 	}
 }
 
-// alike is the entry of a stranger that claims what somebody else says of itself; every
-// other stranger claims to know it without noise.
+// alike is the entry of a stranger that copies another's values; every other stranger
+// claims to know them without noise.
 func (s *stranger) alike(said entry, i int) entry {
 	if i%2 == 0 {
 		said.std = 0
@@ -115,7 +117,7 @@ func (s *stranger) alike(said entry, i int) entry {
 	return e
 }
 
-// alikes are sixteen such entries of others.
+// alikes returns sixteen such entries of other strangers.
 func alikes(all []*stranger, said entry, i int) (out []entry) {
 	for k := range gossip.MaxKnown {
 		other := all[(i+k+1)%len(all)]
@@ -126,7 +128,7 @@ func alikes(all []*stranger, said entry, i int) (out []entry) {
 	return out
 }
 
-// answer makes a stranger accept every edge and tell what lie says.
+// answer makes a stranger accept every edge and send what lie returns.
 func (s *stranger) answer(lie func() (entry, []entry)) {
 	s.SetStreamHandler(edgeProtocol(s.field.network), func(stream network.Stream) {
 		_ = stream.SetDeadline(time.Now().Add(10 * time.Second))
@@ -144,7 +146,7 @@ func (s *stranger) answer(lie func() (entry, []entry)) {
 	})
 }
 
-// surrounded looks at the victim's edges, and asks what it knows.
+// surrounded looks at the victim's edges, and asks which peers it knows.
 func (f *field) surrounded(ctx context.Context) ([]Bar, error) {
 	peers, err := f.victim().owner.Peers(ctx)
 	if err != nil {
@@ -173,8 +175,8 @@ func (f *field) surrounded(ctx context.Context) ([]Bar, error) {
 	}, nil
 }
 
-// named asks the victim some times for an exchange, each time as another stranger, and counts
-// whom it names.
+// named asks the victim several times for an exchange, each time as another stranger,
+// and counts the peers it names.
 func (f *field) named(ctx context.Context) (known, hostile float64, err error) {
 	for range 8 {
 		s, err := f.stranger(raid(100))
@@ -201,8 +203,8 @@ func (f *field) named(ctx context.Context) (known, hostile float64, err error) {
 	return known, hostile, nil
 }
 
-// passports is the attack on honest nodes' good name: what they pass on in good faith is
-// too large for those to whom they pass it on.
+// passports attacks the good name of honest nodes: what they pass on in good faith is
+// too large for the receivers.
 func passports() Scenario {
 	return Scenario{
 		Name: "passports", Daemons: true,
@@ -222,7 +224,7 @@ func swell(ctx context.Context, f *field) ([]Bar, error) {
 	if err != nil {
 		return nil, err
 	}
-	const least = 20 * time.Second // two exchanges of each node
+	const least = 20 * time.Second // each node makes two exchanges
 	length := max(least, f.length())
 	f.Say(fmt.Sprintf("large passports for %v", length))
 	attacking, stop := context.WithTimeout(ctx, length)
@@ -249,8 +251,8 @@ func swell(ctx context.Context, f *field) ([]Bar, error) {
 	return []Bar{AtMost("3 honest nodes blamed by honest ones: passports", float64(len(struck)), 0, "of 12 pairs")}, context.Cause(ctx)
 }
 
-// bulky is an exchange with an own entry of 30 kB: its passport has a field that holds one value
-// many times over, of which the last counts.
+// bulky is an exchange with an own entry of 30 kB: its passport repeats a field that
+// holds one value many times, of which the last counts.
 func (s *stranger) bulky(i int, all []*stranger) request {
 	const proofField, piece, size = 2, 100, 30_000
 	own := s.unknown()
@@ -259,7 +261,7 @@ func (s *stranger) bulky(i int, all []*stranger) request {
 	}
 	own.passport = bytesField(own.passport, proofField, nil)
 	r := request{kind: gossip.EdgeExchange, own: own}
-	if i%2 == 0 { // small ones that say nothing, again and again
+	if i%2 == 0 { // small ones with no content, repeated
 		for k := range gossip.MaxKnown {
 			other := all[(i+k+1)%len(all)]
 			e := other.unknown()
@@ -275,8 +277,8 @@ func (s *stranger) bulky(i int, all []*stranger) request {
 	return r
 }
 
-// watchStrikes notes which honest daemons blame which, until ctx ends: what their logs say of
-// malformed messages, and what they hold against them.
+// watchStrikes notes which honest daemons blame which, until ctx ends: by malformed
+// messages in their logs, and by the offences that they hold against each other.
 func (f *field) watchStrikes(ctx context.Context, struck map[string]bool) error {
 	var reading sync.WaitGroup
 	defer reading.Wait()

@@ -13,12 +13,12 @@ import (
 	"p2pnode/privacy"
 )
 
-// kindOfLie is what a liar says instead of its model. The model it returns has a length of
-// at most the task's radius, or it would be refused.
+// kindOfLie makes the model that a liar sends instead of its own. Its length must be at
+// most the task's radius, or it would be refused.
 type kindOfLie struct {
 	name, about string
-	quick       bool // in the gate too
-	// lie returns a model of the length of own and the noise that it claims.
+	quick       bool // part of the gate too
+	// lie returns a model of the length of own, and the noise that it claims.
 	lie func(l *liar, own []float64, std float64) ([]float64, float64)
 }
 
@@ -70,10 +70,10 @@ var kindsOfLies = []kindOfLie{
 	}},
 }
 
-// plot is what liars know together: what every honest agent said last.
+// plot is what liars know together: what every honest agent sent last.
 type plot struct {
 	said [][]float64 // by participant; nil: nothing yet, or a liar
-	aim  []float64   // of length 1
+	aim  []float64   // a direction, of length 1
 	lie  float64     // the share of liars
 }
 
@@ -87,7 +87,7 @@ func (p *plot) honest(each func(model []float64)) (n float64) {
 	return n
 }
 
-// mean of what the honest said.
+// mean is the mean of the honest models.
 func (p *plot) mean() []float64 {
 	mean := make([]float64, len(p.aim))
 	n := p.honest(func(m []float64) { floats.Add(mean, m) })
@@ -95,7 +95,7 @@ func (p *plot) mean() []float64 {
 	return mean
 }
 
-// spread is the standard deviation of each coordinate.
+// spread is the standard deviation of each coordinate of the honest models.
 func (p *plot) spread() []float64 {
 	mean, spread := p.mean(), make([]float64, len(p.aim))
 	n := p.honest(func(m []float64) {
@@ -109,14 +109,14 @@ func (p *plot) spread() []float64 {
 	return spread
 }
 
-// hidden is z_max of Baruch, Baruch and Goldberg: so many honest ones are further out that
-// with the liars they are more than half.
+// hidden is z_max of Baruch, Baruch and Goldberg: at this many standard deviations, the
+// honest models further out and those of the liars together are more than half.
 func (p *plot) hidden() float64 {
 	honest := 1 - p.lie
 	return distuv.UnitNormal.Quantile(max(0.5, (honest-max(0, 0.5-p.lie))/honest))
 }
 
-// apart is the median distance of what the honest said from their mean.
+// apart is the median distance of the honest models from their mean.
 func (p *plot) apart() float64 {
 	mean := p.mean()
 	var list []float64
@@ -128,7 +128,7 @@ func (p *plot) apart() float64 {
 	return math.Sqrt2 * list[len(list)/2]
 }
 
-// liar is an honest agent but for the models that it says.
+// liar is an honest agent except for the models that it sends.
 type liar struct {
 	learner.Agent
 	kind   kindOfLie
@@ -137,7 +137,7 @@ type liar struct {
 	chance *rand.Rand
 }
 
-// witness tells the liars what an honest agent said.
+// witness tells the liars what an honest agent sent.
 type witness struct {
 	learner.Agent
 	plot *plot
@@ -158,7 +158,7 @@ func (l *liar) changed(out learner.Output) learner.Output {
 	return out
 }
 
-// direction is a random one of that length.
+// direction is a random vector of that length.
 func (l *liar) direction(own []float64, length float64) []float64 {
 	for i := range own {
 		own[i] = l.chance.NormFloat64()
@@ -172,16 +172,16 @@ func (l *liar) Neighbours(now time.Duration, edges []learner.Edge) learner.Outpu
 	return l.changed(l.Agent.Neighbours(now, edges))
 }
 
-// Receive changes what comes of it.
+// Receive changes the models in the output.
 func (l *liar) Receive(now time.Duration, m learner.Message) (learner.Output, error) {
 	out, err := l.Agent.Receive(now, m)
 	return l.changed(out), err
 }
 
-// Tick changes what comes of it.
+// Tick changes the models in the output.
 func (l *liar) Tick(now time.Duration) learner.Output { return l.changed(l.Agent.Tick(now)) }
 
-// Released changes what comes of it.
+// Released changes the models in the output.
 func (l *liar) Released(now time.Duration, a privacy.Answer) learner.Output {
 	return l.changed(l.Agent.Released(now, a))
 }
@@ -200,16 +200,16 @@ func (w *witness) Neighbours(now time.Duration, edges []learner.Edge) learner.Ou
 	return w.saw(w.Agent.Neighbours(now, edges))
 }
 
-// Receive looks at what comes of it.
+// Receive shows the output to the liars.
 func (w *witness) Receive(now time.Duration, m learner.Message) (learner.Output, error) {
 	out, err := w.Agent.Receive(now, m)
 	return w.saw(out), err
 }
 
-// Tick looks at what comes of it.
+// Tick shows the output to the liars.
 func (w *witness) Tick(now time.Duration) learner.Output { return w.saw(w.Agent.Tick(now)) }
 
-// Released looks at what comes of it.
+// Released shows the output to the liars.
 func (w *witness) Released(now time.Duration, a privacy.Answer) learner.Output {
 	return w.saw(w.Agent.Released(now, a))
 }

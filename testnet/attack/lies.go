@@ -12,8 +12,9 @@ import (
 	"p2pnode/learner"
 )
 
-// lies is the ways to attack what is learned, under virtual time: for each learner liars of
-// every kind among 100 people of the synthetic problem, in graphs that know who is alike.
+// lies returns the attacks on what is learned, under virtual time: for each learner,
+// liars of every kind among 100 people of the synthetic problem, in graphs that know
+// who is similar.
 func lies() []Scenario {
 	var kinds []string
 	for _, k := range kindsOfLies {
@@ -31,14 +32,15 @@ func lies() []Scenario {
 	return list
 }
 
-// What must be left of the gain without liars where one in ten lies, and the harm that three
-// in ten may do: the upper end of the 95 % interval of the mean difference to the error alone.
+// The limits of bar 5: the share of the gain without liars that must be left if one in
+// ten lies, and the harm that three in ten may do. The harm is the upper end of the 95
+// % interval of the mean difference from the error alone.
 const (
 	someLiars, leastLeft = 0.1, 0.6
 	manyLiars, mostHarm  = 0.3, 0.002
 )
 
-// liesUnder measures bar 5 of a learner, without noise and at (1, 1e-6).
+// liesUnder measures bar 5 for a learner, without noise and at (1, 1e-6).
 func liesUnder(ctx context.Context, o *Options, name string) ([]Bar, error) {
 	var bars []Bar
 	for _, open := range []bool{true, false} {
@@ -82,7 +84,7 @@ func (l *lesson) name() string {
 	return l.learner + " at (1, 1e-6)"
 }
 
-// task is the synthetic problem for the learner.
+// task is the synthetic problem with the learner.
 func (l *lesson) task() *learner.Task {
 	t := learner.Linear()
 	t.Learner = l.learner
@@ -116,10 +118,10 @@ func (l *lesson) underLiars(ctx context.Context, rooms []*classroom, kind kindOf
 	}, nil
 }
 
-// honestErrors are those of the honest people, in the same order.
+// honestErrors are the errors of the honest people, all lists in the same order.
 type honestErrors struct{ alone, plain, with []float64 }
 
-// left is the share of the gain without liars that is there with them.
+// left is the share of the gain without liars that is left with them.
 func (e *honestErrors) left() float64 {
 	alone := stat.Mean(e.alone, nil)
 	return (alone - stat.Mean(e.with, nil)) / (alone - stat.Mean(e.plain, nil))
@@ -132,7 +134,7 @@ func (e *honestErrors) upper() float64 {
 	return mean + 1.96*std/math.Sqrt(float64(len(harm)))
 }
 
-// pooled is the honest people of all seeds, with that share of liars of a kind.
+// pooled returns the honest people of all seeds, with this share of liars of a kind.
 func pooled(ctx context.Context, rooms []*classroom, kind kindOfLie, share float64) (e honestErrors, err error) {
 	for _, n := range rooms {
 		if ctx.Err() != nil {

@@ -1,6 +1,6 @@
 package attack
 
-// Scenarios is every way to attack.
+// Scenarios lists all attacks.
 func Scenarios() []Scenario {
 	return append([]Scenario{
 		calm(),

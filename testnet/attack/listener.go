@@ -8,7 +8,8 @@ import (
 	"p2pnode/node/datadir"
 )
 
-// listener is the attack on the budget: whoever listens is told, at the price of the records.
+// listener attacks the budget: a node releases to any listener, and its records pay for
+// it.
 func listener() Scenario {
 	return Scenario{
 		Name: "listener", Daemons: true,
@@ -38,7 +39,7 @@ func eavesdrop(ctx context.Context, f *field) ([]Bar, error) {
 		f.Say(fmt.Sprintf("%d more strangers listen for %v", len(some), length))
 		for _, s := range some {
 			limited, cancel := context.WithTimeout(listening, 10*time.Second)
-			_ = s.listen(limited, f.victim()) // one that is refused has not succeeded
+			_ = s.listen(limited, f.victim()) // a refused listener has not succeeded
 			cancel()
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
@@ -56,7 +57,7 @@ func eavesdrop(ctx context.Context, f *field) ([]Bar, error) {
 	return bars, nil
 }
 
-// listen makes an edge to a daemon, stays, and answers as a neighbour does.
+// listen makes an edge to a daemon, stays connected, and answers as a neighbour does.
 func (s *stranger) listen(ctx context.Context, p *person) error {
 	s.answer(func() (entry, []entry) { return s.unknown(), nil })
 	_, err := s.befriend(ctx, p)

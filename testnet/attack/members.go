@@ -14,7 +14,7 @@ import (
 	"p2pnode/node/datadir"
 )
 
-// outsiders is everything that takes a conversation, tried by those who are on no list.
+// outsiders lets peers that are on no list try everything that needs a connection.
 func outsiders() Scenario {
 	return Scenario{
 		Name: "outsiders", Daemons: true,
@@ -85,7 +85,8 @@ func (s *stranger) knock(ctx context.Context, p *person) (answered int64) {
 	return answered
 }
 
-// open makes sure that a node without a list answers all of it: the stranger asks rightly.
+// open checks that a node without a list answers all of these requests, so that the
+// stranger's requests are known to be valid.
 func (f *field) open(ctx context.Context, s *stranger) error {
 	p, err := f.prepare(nil)
 	if err == nil {

@@ -16,14 +16,14 @@ import (
 	"p2pnode/learner"
 )
 
-// What bar 2 allows while the attacker, from addresses that are nobody's but its own, takes
-// places at the node that everybody starts from.
+// The limits of bar 2, while the attacker takes places, from addresses of its own, at
+// the node that everybody starts from.
 const (
 	soon            = 30 * time.Second
-	allowedAdmitted = 0.95 // of newcomers with an edge to an honest node that soon
+	allowedAdmitted = 0.95 // share of newcomers with an edge to an honest node within that time
 )
 
-// silence is connections that never say anything.
+// silence attacks with connections that never send anything.
 func silence() Scenario {
 	return Scenario{
 		Name: "silence", Daemons: true,
@@ -32,7 +32,7 @@ func silence() Scenario {
 	}
 }
 
-// halves is requests of which the second half never comes.
+// halves attacks with requests whose second half never comes.
 func halves() Scenario {
 	return Scenario{
 		Name: "halves", Daemons: true,
@@ -41,7 +41,7 @@ func halves() Scenario {
 	}
 }
 
-// crowd is one address with many peers behind it.
+// crowd attacks with one address that many peers share.
 func crowd() Scenario {
 	return Scenario{
 		Name: "crowd", Daemons: true,
@@ -50,18 +50,18 @@ func crowd() Scenario {
 	}
 }
 
-// sociable is the task of daemons that want more neighbours than there are nodes, so that
-// newcomers who know each other go on to look for old ones.
+// sociable is a task whose daemons want more neighbours than there are nodes, so that
+// newcomers who know each other go on to look for old nodes.
 func sociable() *learner.Task {
 	t := plain()
 	t.Graph.Degree = 30
 	return t
 }
 
-// reachable makes a scenario in which all old nodes are attacked, and measures bar 2: how many
-// newcomers, who know the victim only, have an edge to an old node in time, and how soon an old
-// neighbour that was away is back. hold takes places until its context ends, and calls
-// stands once the attack stands.
+// reachable makes a scenario that attacks all old nodes and measures bar 2: how many
+// newcomers, who know only the victim, have an edge to an old node in time, and how
+// soon an old neighbour that was away is back. hold takes places until its context
+// ends, and calls stands once it has them.
 func reachable(name string, hold func(ctx context.Context, f *field, old []*person, stands func()) error) func(context.Context, *field) ([]Bar, error) {
 	return func(ctx context.Context, f *field) ([]Bar, error) {
 		if err := f.settle(3, nil); err != nil {
@@ -104,7 +104,8 @@ func (f *field) newcomers(n int) (all []*person, err error) {
 	return all, nil
 }
 
-// admitted starts an old neighbour once more while an attack goes on, and then the newcomers.
+// admitted starts an old neighbour again while an attack goes on, and then the
+// newcomers.
 func (f *field) admitted(ctx context.Context, name string, newcomers []*person) ([]Bar, error) {
 	f.Say(fmt.Sprintf("an old neighbour starts once more, and %d newcomers", len(newcomers)))
 	old := f.honest[len(f.honest)-1]
@@ -119,7 +120,7 @@ func (f *field) admitted(ctx context.Context, name string, newcomers []*person) 
 			return nil, err
 		}
 		waits = append(waits, newWait(func() (bool, error) {
-			n, err := f.links(ctx, p) // with old nodes: newcomers are not in f.honest
+			n, err := f.links(ctx, p) // edges to old nodes: newcomers are not in f.honest
 			return n > 0, err
 		}))
 	}
@@ -133,7 +134,7 @@ func (f *field) admitted(ctx context.Context, name string, newcomers []*person) 
 		}
 		return done, nil
 	})
-	if err != nil && !errors.Is(err, errPatience) {
+	if err != nil && !errors.Is(err, errTimeout) {
 		return nil, err
 	}
 	in := 0
@@ -151,7 +152,7 @@ func (f *field) admitted(ctx context.Context, name string, newcomers []*person) 
 	}, nil
 }
 
-// wait is for something that must happen soon.
+// wait is something that must happen soon.
 type wait struct {
 	began    time.Time
 	happened func() (bool, error)
@@ -184,7 +185,7 @@ func (f *field) linked(ctx context.Context, p, q *person) (bool, error) {
 	return false, err
 }
 
-// tcpAddr is where a daemon listens.
+// tcpAddr is the address on which a daemon listens.
 func (p *person) tcpAddr() string {
 	fields := strings.Split(p.addr, "/") // /ip4/ADDRESS/tcp/PORT/p2p/ID
 	return net.JoinHostPort(fields[2], fields[4])
@@ -197,7 +198,7 @@ func holdSilent(ctx context.Context, f *field, old []*person, stands func()) err
 	var holding sync.WaitGroup
 	for _, p := range old {
 		for i := range many {
-			d := dialer{f.raider, raid(i % addresses)}
+			d := dialer{f.attacker, raid(i % addresses)}
 			last := p == old[len(old)-1] && i == many-1
 			holding.Go(func() {
 				for ctx.Err() == nil {
@@ -219,7 +220,7 @@ func holdSilent(ctx context.Context, f *field, old []*person, stands func()) err
 	return nil
 }
 
-// holdHalves keeps requests half open.
+// holdHalves keeps half-sent requests open.
 func holdHalves(ctx context.Context, f *field, old []*person, stands func()) error {
 	const identities, requests, addresses = 150, 4, 8
 	all, err := f.strangers(identities, addresses)
@@ -274,7 +275,7 @@ func holdCrowd(ctx context.Context, f *field, old []*person, stands func()) erro
 	}
 	each(ctx, all, func(i int, s *stranger) {
 		if i == len(all)-1 {
-			_ = rest(ctx, 5*time.Second) // until the others are there, or refused
+			_ = rest(ctx, 5*time.Second) // until the others are connected, or refused
 			stands()
 		}
 		for ctx.Err() == nil {

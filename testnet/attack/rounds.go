@@ -12,8 +12,8 @@ import (
 	"p2pnode/testnet/sim"
 )
 
-// rounds is the ways to attack learners in rounds under virtual time, by a third of every
-// neighbourhood.
+// rounds returns the attacks on learners in rounds under virtual time, each by a third
+// of every neighbourhood.
 func rounds() []Scenario {
 	var list []Scenario
 	for _, w := range waysInRounds {
@@ -28,8 +28,8 @@ func rounds() []Scenario {
 	)
 }
 
-// wayInRounds is how liars behave. It returns what a liar says on an input; the rules of the
-// task hold for it, or it would be refused.
+// wayInRounds is how liars behave. It returns what a liar sends after an input; that
+// must follow the rules of the task, or it would be refused.
 type wayInRounds struct {
 	name, about string
 	behave      func(l *roundsLiar, now time.Duration) []learner.Message
@@ -65,16 +65,16 @@ var waysInRounds = []wayInRounds{
 	}},
 }
 
-// roundsLiar stands in for an agent of a learner in rounds.
+// roundsLiar takes the place of an agent of a learner in rounds.
 type roundsLiar struct {
-	learner.Agent // for its state, which stays as it is
+	learner.Agent // for its state, which never changes
 	who           int
 	self          learner.ID
 	behave        func(*roundsLiar, time.Duration) []learner.Message
 	chance        *rand.Rand
 	length        int
 	heard, said   uint64                // the newest rounds
-	unanswered    map[learner.ID]uint64 // by who said what is not acknowledged yet
+	unanswered    map[learner.ID]uint64 // rounds not acknowledged yet, by peer
 }
 
 func newRoundsLiar(a learner.Agent, who, length int, w wayInRounds) *roundsLiar {
@@ -84,7 +84,7 @@ func newRoundsLiar(a learner.Agent, who, length int, w wayInRounds) *roundsLiar 
 	}
 }
 
-// say is a model of that round, if it is a later one than all before.
+// say returns a model of that round, if the round is later than all before.
 func (l *roundsLiar) say(round uint64) []learner.Message {
 	if round <= l.said {
 		return nil
@@ -126,10 +126,10 @@ func (l *roundsLiar) Tick(now time.Duration) learner.Output { return l.output(no
 // roundsPlan is a network of honest agents and liars.
 type roundsPlan struct {
 	honest, liars int
-	edges         [][]learner.Edge // the honest come first
+	edges         [][]learner.Edge // the honest agents come first
 }
 
-// mixed is honest agents on a random graph, each with half as many liars among its
+// mixed makes honest agents on a random graph, each with half as many liars among its
 // neighbours as honest ones.
 func mixed(honest, degree, liars int, seed uint64) roundsPlan {
 	p := roundsPlan{honest, liars, sim.RandomGraph(honest, degree, seed)}
@@ -148,7 +148,8 @@ func (p *roundsPlan) join(a, b int) {
 	p.edges[b] = append(p.edges[b], learner.Edge{Peer: sim.Name(a), Weight: 1, Live: true})
 }
 
-// config is a run in rounds whose deadline, ten seconds, is 500 times a message's delay.
+// config is a run in rounds with a deadline of ten seconds, 500 times a message's
+// delay.
 func (p *roundsPlan) config(seed uint64) (sim.Config, error) {
 	task := learner.Linear()
 	task.Features = task.Features[:3]
@@ -167,7 +168,7 @@ func (p *roundsPlan) config(seed uint64) (sim.Config, error) {
 	return c, nil
 }
 
-// lie lets the agents from the first liar on lie.
+// lie makes all agents from the first liar on lie.
 func (p *roundsPlan) lie(c *sim.Config, w wayInRounds) {
 	length := c.Task.Dimension()
 	c.Wrap = func(i int, a learner.Agent) learner.Agent {
@@ -178,7 +179,8 @@ func (p *roundsPlan) lie(c *sim.Config, w wayInRounds) {
 	}
 }
 
-// middle is the median round of the honest, and of how far ahead of it the first is.
+// middle returns the median round of the honest agents, and how far the first of them
+// is ahead of it.
 func (p *roundsPlan) middle(states []learner.State) (median, ahead float64) {
 	var list []uint64
 	for _, s := range states[:p.honest] {
@@ -189,8 +191,8 @@ func (p *roundsPlan) middle(states []learner.State) (median, ahead float64) {
 	return median, float64(list[len(list)-1]) - median
 }
 
-// walked is how many rounds the median went until the end, and the most that one honest
-// agent was ahead of it.
+// walked returns how many rounds the median advanced until the end, and the most that
+// one honest agent was ahead of it.
 func (p *roundsPlan) walked(c sim.Config) (rounds, ahead float64, err error) {
 	c.Sample = func(_ time.Duration, states []learner.State) {
 		median, a := p.middle(states)
@@ -200,8 +202,8 @@ func (p *roundsPlan) walked(c sim.Config) (rounds, ahead float64, err error) {
 	return rounds, ahead, err
 }
 
-// roundsUnder measures bar 6 on a full graph and on a sparse one: the worst of both, and of
-// all seeds.
+// roundsUnder measures bar 6 on a full graph and on a sparse one, and returns the worst
+// of both and of all seeds.
 func roundsUnder(ctx context.Context, o *Options, w wayInRounds) ([]Bar, error) {
 	var ahead, slower float64
 	for seed := range uint64(o.several(1, 5)) {
@@ -238,8 +240,8 @@ func roundsUnder(ctx context.Context, o *Options, w wayInRounds) ([]Bar, error) 
 	}, nil
 }
 
-// soleNeighbour takes the honest neighbours of one away for a while, so that a liar is all it
-// hears. When they are back it goes on with them.
+// soleNeighbour disconnects the honest neighbours of one agent for a while, so that it
+// only hears a liar. When they are back, the agent must go on with them.
 func soleNeighbour(_ context.Context, _ Options) ([]Bar, error) {
 	p := roundsPlan{honest: 10, liars: 1, edges: append(sim.RandomGraph(10, 4, 1), nil)}
 	p.join(0, 10)

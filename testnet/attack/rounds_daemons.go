@@ -13,16 +13,16 @@ import (
 	"p2pnode/node/datadir"
 )
 
-// What bar 6 allows a third of every neighbourhood.
+// The limits of bar 6, for a third of every neighbourhood.
 const (
-	allowedAhead = 2.0 // rounds that a node passes the honest median by
+	allowedAhead = 2.0 // rounds by which a node may pass the honest median
 	allowedPace  = 1.0 / 3
-	// allowedHurry is how many times as fast as before the honest median may go on: nobody
-	// takes all of them along.
+	// allowedHurry is how many times as fast as before the honest median may advance:
+	// no attacker may hurry all of them.
 	allowedHurry = 2.0
 )
 
-// lastround is neighbours that say that all is over.
+// lastround attacks with neighbours that say that the run is over.
 func lastround() Scenario {
 	return Scenario{
 		Name: "lastround", Daemons: true,
@@ -31,7 +31,7 @@ func lastround() Scenario {
 	}
 }
 
-// mutes is neighbours that are there and say nothing.
+// mutes attacks with neighbours that are connected and send nothing.
 func mutes() Scenario {
 	return Scenario{
 		Name: "mutes", Daemons: true,
@@ -51,8 +51,8 @@ func inRounds() *learner.Task {
 	return t.Complete(learner.Keys{"learner": true, "rounds.seconds": true, "release.max_releases": true}, learner.Expected{})
 }
 
-// paced makes a scenario that measures bar 6: how daemons go on in rounds before and during
-// an attack by fewer than a third of their neighbours.
+// paced makes a scenario that measures bar 6: how daemons advance in rounds before and
+// during an attack by fewer than a third of their neighbours.
 func paced(name string, attack func(ctx context.Context, s *stranger, outs []*shout)) func(context.Context, *field) ([]Bar, error) {
 	return func(ctx context.Context, f *field) ([]Bar, error) {
 		honest, liars := f.several(6, 7), 2
@@ -115,7 +115,7 @@ func paced(name string, attack func(ctx context.Context, s *stranger, outs []*sh
 		if err != nil {
 			return nil, err
 		}
-		during.first = calm.last // what happened while the liars became neighbours counts
+		during.first = calm.last // what happened while the liars became neighbours counts too
 		pace := during.gained() / calm.gained()
 		return []Bar{
 			AtMost("6 ahead of the median: "+name, max(calm.ahead, during.ahead), allowedAhead, "rounds"),
@@ -125,11 +125,11 @@ func paced(name string, attack func(ctx context.Context, s *stranger, outs []*sh
 	}
 }
 
-// walk is how daemons go on in rounds.
+// walk is how daemons advance in rounds.
 type walk struct {
-	first, last float64 // the median of the honest
+	first, last float64 // the median of the honest daemons
 	seconds     float64
-	ahead       float64 // the most that one was beyond the median
+	ahead       float64 // the most that one was ahead of the median
 }
 
 func (w *walk) gained() float64 { return (w.last - w.first) / w.seconds }

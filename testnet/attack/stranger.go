@@ -37,7 +37,7 @@ type stranger struct {
 	key    crypto.PrivKey
 	signer *gossip.Signer
 	field  *field
-	addr   multiaddr.Multiaddr // where it listens
+	addr   multiaddr.Multiaddr // the address on which it listens
 }
 
 // dialer opens connections from an address of a host of the lab.
@@ -66,15 +66,15 @@ func newKey() (crypto.PrivKey, peer.ID, error) {
 	return key, id, err
 }
 
-// stranger makes an identity at an address of the attacker. It listens there too, and takes
-// whatever the protocols of the network bring, without an answer.
+// stranger makes an identity at an address of the attacker. It listens there too, and
+// reads what the network's protocols send, without answering.
 func (f *field) stranger(from netip.Addr) (s *stranger, err error) {
 	key, _, err := newKey()
 	if err != nil {
 		return nil, err
 	}
 	s = &stranger{key: key, signer: gossip.NewSigner(key, f.network), field: f}
-	d := dialer{f.raider, from}
+	d := dialer{f.attacker, from}
 	s.Host, err = libp2p.New(
 		libp2p.Identity(key),
 		libp2p.NoListenAddrs,
@@ -90,15 +90,15 @@ func (f *field) stranger(from netip.Addr) (s *stranger, err error) {
 		return nil, err
 	}
 	listen := multiaddr.StringCast(fmt.Sprintf("/ip4/%v/tcp/0", from))
-	if err = f.raider.Do(func() error { return s.Network().Listen(listen) }); err == nil {
+	if err = f.attacker.Do(func() error { return s.Network().Listen(listen) }); err == nil {
 		s.addr = s.Network().ListenAddresses()[0]
-		f.guests = append(f.guests, s)
+		f.identities = append(f.identities, s)
 		return s, nil
 	}
 	return nil, errors.Join(err, s.Close())
 }
 
-// strangers makes n identities at so many addresses.
+// strangers makes n identities at this many addresses.
 func (f *field) strangers(n, addresses int) (all []*stranger, err error) {
 	for i := range n {
 		s, err := f.stranger(raid(i % addresses))
@@ -118,8 +118,8 @@ func leave(all []*stranger) (err error) {
 	return err
 }
 
-// meet connects to a daemon, again and again while it refuses. It returns when there is a
-// connection, or with an error when ctx ends.
+// meet connects to a daemon, and tries again while it is refused. It returns when there
+// is a connection, or with an error when ctx ends.
 func (s *stranger) meet(ctx context.Context, p *person) error {
 	for {
 		if s.dial(ctx, p) == nil {
@@ -158,7 +158,7 @@ func (s *stranger) say(ctx context.Context, p *person, how protocol.ID, data []b
 	return stream, nil
 }
 
-// framed is a message with its length before it.
+// framed returns a message with its length in front.
 func framed(data []byte) []byte {
 	return append(appendVarint(nil, uint64(len(data))), data...)
 }
@@ -188,7 +188,7 @@ func (s *stranger) ask(ctx context.Context, p *person, r request) (reply, error)
 	return answer, nil
 }
 
-// shout is a stream on which a stranger speaks gossipsub by hand.
+// shout is a stream on which a stranger writes gossipsub messages itself.
 type shout struct {
 	stranger *stranger
 	to       *person
@@ -217,15 +217,15 @@ func (o *shout) send(ctx context.Context, rpc *pb.RPC) error {
 	return err
 }
 
-// refused is how long a stranger waits after the victim has refused it: it loses nothing by
-// trying again soon.
+// refused is how long a stranger waits after the victim has refused it. It is short,
+// because a stranger loses nothing by trying again soon.
 const refused = 100 * time.Millisecond
 
-// each lets every stranger attack at the same time, and waits for all of them, which leave
-// when ctx ends. What one of them cannot do because the victim refuses it is no error of the
+// each lets every stranger attack at the same time, and waits for all attacks, which
+// end when ctx ends. If the victim refuses a stranger, that is no error of the
 // scenario.
 func each(ctx context.Context, all []*stranger, attack func(i int, s *stranger)) {
-	defer context.AfterFunc(ctx, func() { _ = leave(all) })() // a write that waits ends with its host
+	defer context.AfterFunc(ctx, func() { _ = leave(all) })() // a blocked write ends when its host closes
 	var attacking sync.WaitGroup
 	for i, s := range all {
 		attacking.Go(func() { attack(i, s) })

@@ -8,8 +8,9 @@ import (
 	"p2pnode/testnet/sim"
 )
 
-// sybils lets ten times as many hostile identities as there are honest ones take the graph,
-// under virtual time: 10,000 in 64 parts of the network, and as many in parts of their own.
+// sybils lets ten times as many hostile identities as honest ones try to take over the
+// graph, under virtual time: 10,000 in 64 parts of the network, and as many each in a
+// part of its own.
 func sybils() Scenario {
 	return Scenario{
 		Name:  "sybils",
@@ -18,8 +19,8 @@ func sybils() Scenario {
 	}
 }
 
-// Of the 1,000 honest nodes' addresses, in parts of the network as long as those of an internet
-// provider; and of the crowd.
+// Numbers of the honest nodes' addresses, in parts of the network as long as those of
+// an internet provider, and of the crowd.
 const (
 	homes    = 600
 	fewHoles = 64
@@ -34,7 +35,7 @@ func runSybils(ctx context.Context, o Options) ([]Bar, error) {
 				return bars, err
 			}
 			if o.Quick && nets == fewHoles {
-				continue // the easier half
+				continue // this half is easier to withstand
 			}
 			bars = append(bars, besiege(o, rule, nets)...)
 		}
@@ -42,7 +43,7 @@ func runSybils(ctx context.Context, o Options) ([]Bar, error) {
 	return bars, nil
 }
 
-// besiege runs one siege. A share is the smallest there was during the attack.
+// besiege runs one siege. Each share is the smallest during the attack.
 func besiege(o Options, rule string, nets int) []Bar {
 	s := sim.NewSiege(rule, o.several(100, 1000), 11)
 	if o.Quick {

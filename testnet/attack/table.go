@@ -8,8 +8,8 @@ import (
 	"p2pnode/learner"
 )
 
-// providers is the attack on the hash table: an announcement is remembered for an hour,
-// and each is under another key.
+// providers attacks the hash table: it remembers an announcement for an hour, and each
+// one is under another key.
 func providers() Scenario {
 	return Scenario{
 		Name: "providers", Daemons: true,
@@ -18,7 +18,7 @@ func providers() Scenario {
 	}
 }
 
-// plain is the task of daemons that learn with anybody, as they do unless a task says
+// plain is a task whose daemons learn with anybody, as they do unless a task says
 // otherwise.
 func plain() *learner.Task {
 	t := learner.Clusters()
@@ -26,7 +26,7 @@ func plain() *learner.Task {
 	return t
 }
 
-// similar is the task of daemons that find their like by what they release.
+// similar is a task whose daemons find similar ones by what they release.
 func similar() *learner.Task { return learner.Clusters() }
 
 func announce(ctx context.Context, f *field) ([]Bar, error) {
@@ -47,7 +47,7 @@ func announce(ctx context.Context, f *field) ([]Bar, error) {
 func (s *stranger) announce(ctx context.Context) {
 	addrs := [][]byte{s.addr.Bytes()}
 	sum := sha256.Sum256([]byte("p2pnode/" + s.field.network))
-	own := append([]byte{0x12, 0x20}, sum[:]...) // a multihash of SHA-256
+	own := append([]byte{0x12, 0x20}, sum[:]...) // in the form of a SHA-256 multihash
 	random := append([]byte(nil), own...)
 	var batch []byte
 	for ctx.Err() == nil {

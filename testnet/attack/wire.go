@@ -14,24 +14,24 @@ import (
 	"p2pnode/gossip"
 )
 
-// What the attacker says is written by hand, so that it can say what an honest node cannot.
-// The numbers of the fields are those of gossip/internal/wire/wire.proto.
+// The attacker's messages are encoded by hand, so that they can say what an honest node
+// cannot. The numbers of the fields are those of gossip/internal/wire/wire.proto.
 
 func edgeProtocol(network string) protocol.ID { return protocol.ID("/p2pnode/" + network + "/edge/1") }
 func tableProtocol(network string) protocol.ID {
 	return protocol.ID("/p2pnode/" + network + "/kad/1.0.0")
 }
 
-// topicOf is where a peer publishes its models.
+// topicOf is the topic on which a peer publishes its models.
 func topicOf(network string, owner peer.ID) string {
-	const characters = 16 // of its ID
+	const characters = 16 // number of characters of its ID
 	id := owner.String()
 	return "p2pnode/" + network + "/m/" + id[len(id)-characters:]
 }
 
-// entry is what an attacker says of a node: of itself, or of another one.
+// entry is what an attacker claims about a node: about itself, or another one.
 type entry struct {
-	peer     peer.ID // "": itself
+	peer     peer.ID // "": the sender itself
 	round    uint64
 	std      float64
 	vector   []float64
@@ -59,7 +59,7 @@ func (e *entry) encode() (b []byte) {
 	return bytesField(b, 6, e.passport)
 }
 
-// request is what an attacker asks for at an edge.
+// request is an attacker's request for an edge.
 type request struct {
 	kind  gossip.EdgeKind
 	own   entry
@@ -73,8 +73,8 @@ func (r *request) encode() []byte {
 	return r.tail(b)
 }
 
-// tail is what requests and replies have in common, after field 2; of a reply the fields
-// have numbers higher by one.
+// tail encodes the fields that requests and replies have in common, after field 2; in a
+// reply their numbers are higher by one.
 func (r *request) tail(b []byte) []byte {
 	b = bytesField(b, 3, r.own.encode())
 	for i := range r.known {
@@ -83,7 +83,7 @@ func (r *request) tail(b []byte) []byte {
 	return numberField(b, 5, r.turn)
 }
 
-// encodeReply is the answer that accepts, or what is known.
+// encodeReply encodes an answer that accepts, or one with known peers.
 func (r *request) encodeReply() []byte {
 	b := numberField(nil, 1, gossip.Version)
 	b = numberField(b, 2, uint64(gossip.EdgeAccepted))
@@ -94,7 +94,7 @@ func (r *request) encodeReply() []byte {
 	return numberField(b, 6, r.turn)
 }
 
-// reply is what a victim answered.
+// reply is a victim's answer.
 type reply struct {
 	answer gossip.EdgeAnswer
 	own    entry
@@ -102,8 +102,8 @@ type reply struct {
 	turn   uint64
 }
 
-// decodeMessage reads a request or a reply, whose fields have numbers higher by shift; what it
-// does not understand it leaves out.
+// decodeMessage reads a request or a reply, whose field numbers are higher by shift. It
+// skips fields that it does not understand.
 func decodeMessage(data []byte, shift protowire.Number) (r reply, kind uint64) {
 	fields(data, func(n protowire.Number, v uint64, b []byte) {
 		switch n - shift {
@@ -141,7 +141,8 @@ func decodeEntry(data []byte) (e entry) {
 	return e
 }
 
-// fields goes over the fields of a message: the number of each, and its value or its bytes.
+// fields calls each with the fields of a message: the number of each, and its value or
+// its bytes.
 func fields(data []byte, each func(protowire.Number, uint64, []byte)) {
 	for len(data) > 0 {
 		n, kind, size := protowire.ConsumeTag(data)
@@ -177,8 +178,8 @@ func bytesField(b []byte, n protowire.Number, v []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(b, n, protowire.BytesType), v)
 }
 
-// provide is a message of the hash table that says who has something: field 1 the kind,
-// 2 the key, 9 a provider with its ID and addresses.
+// provide is a message of the hash table that names a provider: field 1 is the kind, 2
+// the key, 9 a provider with its ID and addresses.
 func provide(key []byte, who peer.ID, addrs [][]byte) []byte {
 	provider := bytesField(nil, 1, []byte(who))
 	for _, a := range addrs {
@@ -190,7 +191,7 @@ func provide(key []byte, who peer.ID, addrs [][]byte) []byte {
 	return bytesField(b, 9, provider)
 }
 
-// signed is a message of gossipsub.
+// signed returns a signed message of gossipsub.
 func signed(key crypto.PrivKey, from peer.ID, topic string, number uint64, data []byte) (*pb.Message, error) {
 	m := &pb.Message{From: []byte(from), Data: data, Topic: &topic, Seqno: binary.BigEndian.AppendUint64(nil, number)}
 	plain, err := proto.Marshal(m)

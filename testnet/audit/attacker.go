@@ -14,12 +14,13 @@ import (
 	"p2pnode/sums"
 )
 
-// An attacker's own program: it knows the protocol from its description and shares no code
-// with package sums but the names of things. Colluding members give it their keys.
+// attacker is an attacker's own program: it knows the protocol from its description,
+// and shares no code with package sums except the names. Colluding members give it
+// their keys.
 type attacker struct {
 	sum     *sums.Sum
-	keys    map[int]sums.Secrets // of colluding members
-	pledges map[int][]byte       // of all members, as they were heard
+	keys    map[int]sums.Secrets // those of colluding members
+	pledges map[int][]byte       // those of all members, as they were heard
 }
 
 // The layout of an entry: opening, contributor, records, hash of the masked vector, check
@@ -30,7 +31,7 @@ const (
 	checksAt   = 3*digestSize + 4
 )
 
-// text is what a signature, or a key's derivation, says.
+// text is the text under a signature or under a key's derivation.
 func text(label string, parts ...[]byte) []byte {
 	return append([]byte("p2pnode sums 1 "+label+"\x00"), slices.Concat(parts...)...)
 }
@@ -40,8 +41,8 @@ func number(n uint32) []byte { return binary.BigEndian.AppendUint32(nil, n) }
 // lacked reports whether a member does not hold the seeds of a class.
 func lacked(c sums.Class, member int) bool { return c>>member&1 == 1 }
 
-// view is what the colluding members can take off an upload: all streams of which one of
-// them holds the seed. What is left is in the order of the coordinates.
+// view returns what is left of an upload when the colluding members subtract all
+// streams whose seed one of them holds, in the order of the coordinates.
 func (a *attacker) view(upload []byte) ([]uint64, error) {
 	streams := make(map[sums.Class][]byte)
 	for member, k := range a.keys {
@@ -68,7 +69,8 @@ func (a *attacker) view(upload []byte) ([]uint64, error) {
 	return rest, nil
 }
 
-// unseal opens what an upload has for one member: a seed for each class that it holds.
+// unseal opens the part of an upload for one member: a seed for each class that it
+// holds.
 func (a *attacker) unseal(upload []byte, member int, k sums.Secrets) (map[sums.Class][]byte, error) {
 	key, err := k.Bytes()
 	if err != nil {
@@ -86,7 +88,7 @@ func (a *attacker) unseal(upload []byte, member int, k sums.Secrets) (map[sums.C
 			held, info = append(held, c), append(info, number(uint32(c))...)
 		}
 	}
-	const overhead = 1120 + 16 // of ML-KEM-768 with X25519, and of AES-GCM
+	const overhead = 1120 + 16 // bytes that ML-KEM-768 with X25519 and AES-GCM add
 	size := overhead + len(held)*digestSize
 	sealed := upload[checksAt+len(classes)*digestSize+member*size:][:size]
 	seeds, err := hpke.Open(private, hpke.HKDFSHA256(), hpke.AES256GCM(), info, sealed)
@@ -100,7 +102,7 @@ func (a *attacker) unseal(upload []byte, member int, k sums.Secrets) (map[sums.C
 	return out, nil
 }
 
-// stream is what a seed of a contributor stretches to.
+// stream expands a seed of a contributor.
 func (a *attacker) stream(from []byte, class sums.Class, seed []byte) ([]uint64, error) {
 	key, err := hkdf.Key(sha256.New, seed, a.sum.ID[:], string(text("stream", from, number(uint32(class)))), 32)
 	if err != nil {
@@ -123,14 +125,15 @@ func wordsOf(b []byte) []uint64 {
 	return v
 }
 
-// add adds times v to a total in the ring.
+// add adds v, times times, to a total in the ring.
 func add(total, v []uint64, times int) {
 	for j := range total {
 		total[j] += uint64(times) * v[j]
 	}
 }
 
-// claim takes an upload for somebody else's own: his name, and his signature.
+// claim turns an upload into one of another contributor, with that one's name and
+// signature.
 func (a *attacker) claim(upload []byte, thief ed25519.PrivateKey) []byte {
 	stolen := slices.Clone(upload)
 	copy(stolen[fromAt:], thief.Public().(ed25519.PublicKey))
@@ -139,7 +142,7 @@ func (a *attacker) claim(upload []byte, thief ed25519.PrivateKey) []byte {
 	return stolen
 }
 
-// name is the digest of an upload's entry, which members vouch for.
+// name is the digest of an upload's entry, which members confirm.
 func (a *attacker) name(upload []byte) []byte {
 	digest := sha256.Sum256(text("entry", a.sum.ID[:], upload[:a.signatureAt()]))
 	return digest[:]

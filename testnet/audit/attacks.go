@@ -16,19 +16,19 @@ import (
 	"p2pnode/testnet/sim"
 )
 
-// Attempt is an attack on contributions to a private sum, and what came of it.
+// Attempt is an attack on contributions to a private sum, and its result.
 type Attempt struct {
 	Attack string `json:"attack"`
 	Found  string `json:"found"`
-	// Holds: it told no more than is said. Where more members collude than may, it must
-	// tell everything, or the attack is no good.
+	// Holds reports that the attack learned no more than it may. An attack by more
+	// members than may collude must learn everything, or it proves nothing.
 	Holds bool `json:"holds"`
 }
 
-// Attack attacks private sums of a committee of four with all their arithmetic, keys and
-// signatures: by looking at contributions, stealing and repeating them, and by having two
-// lists opened. It takes a second or two. When ctx ends, it returns the attempts so far
-// with its error.
+// Attack attacks private sums of a committee of four with all their arithmetic, keys
+// and signatures. It looks at contributions, steals and repeats them, and tries to have
+// two lists opened. It takes a second or two. When ctx ends, it returns the attempts so
+// far with the error of ctx.
 func Attack(ctx context.Context, seed uint64) ([]Attempt, error) {
 	var done []Attempt
 	for _, try := range []func(seed uint64) (Attempt, error){
@@ -46,10 +46,11 @@ func Attack(ctx context.Context, seed uint64) ([]Attempt, error) {
 	return done, nil
 }
 
-// lookAsOne looks at contributions with the keys of as many members as may collude. What
-// is left of them, and of the difference of two, must be uniform: of 256 values each of the
-// eight bytes of a number takes each equally often. The chi-square of one is further than
-// seven standard deviations off with a probability below 1e-8.
+// lookAsOne looks at contributions with the keys of as many members as may collude.
+// What is left of them, and of the difference of two, must be uniform: each of the
+// eight bytes of a number takes each of the 256 values equally often. A correct
+// chi-square is further than seven standard deviations off with a probability below
+// 1e-8.
 func lookAsOne(seed uint64) (Attempt, error) {
 	a := Attempt{Attack: "1 member looks at contributions"}
 	s := newScene(seed, 1, 100, 2)
@@ -76,7 +77,7 @@ func lookAsOne(seed uint64) (Attempt, error) {
 	return a, nil
 }
 
-// counter counts how often each byte of numbers takes each value.
+// counter counts, for each byte of numbers, how often it takes each value.
 type counter [8][256]int
 
 func (c *counter) count(v []uint64) {
@@ -87,7 +88,7 @@ func (c *counter) count(v []uint64) {
 	}
 }
 
-// off is by how many standard deviations a chi-square is off at most.
+// off is the largest deviation of a chi-square, in standard deviations.
 func (c *counter) off() (most float64) {
 	for b := range c {
 		all := 0
@@ -103,7 +104,8 @@ func (c *counter) off() (most float64) {
 	return most
 }
 
-// lookAsTwo looks with the keys of one member more, and must read everything.
+// lookAsTwo looks with the keys of one more member than may collude, and must read
+// everything.
 func lookAsTwo(seed uint64) (Attempt, error) {
 	a := Attempt{Attack: "2 members look at contributions"}
 	s := newScene(seed, 1, 10, 0, 2)
@@ -125,8 +127,9 @@ func lookAsTwo(seed uint64) (Attempt, error) {
 	return a, nil
 }
 
-// stealContribution sends everybody's contributions again under other names, so that the
-// sum would hold each vector twice, with a member's word that they are good.
+// stealContribution sends everyone's contributions again under other names, with a
+// member's confirmation that they are good. If it succeeded, the sum would hold each
+// vector twice.
 func stealContribution(seed uint64) (Attempt, error) {
 	const people = 5
 	a := Attempt{Attack: "a stranger sends copies of contributions as his own, 1 member vouches for them"}
@@ -136,7 +139,7 @@ func stealContribution(seed uint64) (Attempt, error) {
 		copies = append(copies, s.claim(upload, sim.DeviceKey(people+len(copies))))
 		return copies[len(copies)-1:]
 	}
-	s.vouch(&copies)
+	s.confirmHolding(&copies)
 	return a.listed(s, people)
 }
 
@@ -155,11 +158,11 @@ func repeatEpoch(seed uint64) (Attempt, error) {
 		})
 	})
 	s.forge = func([]byte) [][]byte { return repeated }
-	s.vouch(&repeated)
+	s.confirmHolding(&repeated)
 	return a.listed(s, people)
 }
 
-// listed says whether a sum holds these people and nobody else.
+// listed checks that a sum holds the contributions of these people and no others.
 func (a Attempt) listed(s *scene, people int) (Attempt, error) {
 	r, err := s.run()
 	if err != nil {
@@ -170,8 +173,8 @@ func (a Attempt) listed(s *scene, people int) (Attempt, error) {
 	return a, nil
 }
 
-// payTwice asks a ledger on disk to pay for a sum twice, and for the next epoch's with the
-// same records.
+// payTwice asks a ledger on disk to pay for a sum twice, and for the next epoch's sum
+// with the same records.
 func payTwice(uint64) (a Attempt, err error) {
 	a.Attack = "a device is asked twice for one sum, and in the next epoch for the same records"
 	dir, err := os.MkdirTemp("", "p2pnode-audit")
@@ -195,9 +198,9 @@ func payTwice(uint64) (a Attempt, err error) {
 	return a, a.ask(ledger)
 }
 
-// ask contributes to one sum twice and to another epoch's.
+// ask contributes twice to one sum, and once to that of another epoch.
 func (a *Attempt) ask(ledger *storage.Ledger) error {
-	m, err := privacy.NewGaussian(0.75, 60) // so much that the budget would do for many sums
+	m, err := privacy.NewGaussian(0.75, 60) // so weak a release that the budget would pay for many sums
 	if err == nil {
 		m, err = m.Bounded(1.5, sceneDimension)
 	}

@@ -9,7 +9,7 @@ import (
 	"p2pnode/privacy"
 )
 
-// Subject is a way of releasing that is audited.
+// Subject is one way of releasing, to be audited.
 type Subject struct {
 	Learner    string
 	Noise      privacy.Noise
@@ -18,8 +18,8 @@ type Subject struct {
 	Recipe     string // of a private sum; "": there is none
 }
 
-// Subjects returns every combination the product has of the learner: of "sums" every
-// recipe.
+// Subjects returns every combination that the product has for a learner; for "sums" it
+// returns every recipe.
 func Subjects(learner string) []Subject {
 	if learner == Sums {
 		var all []Subject
@@ -44,17 +44,17 @@ func Subjects(learner string) []Subject {
 
 // Options say how hard to try.
 type Options struct {
-	Claim     privacy.Budget // what is promised, and must hold
-	Releases  int            // that share the budget, >= 1
-	Dimension int            // of a release, >= 1
+	Claim     privacy.Budget // the promise, which must hold
+	Releases  int            // number of releases that share the budget, >= 1
+	Dimension int            // dimension of a release, >= 1
 	Runs      int            // games for each canary in each world, >= 2
-	Seed      uint64         // of the noise; the same seed gives the same findings
-	// Progress, if not nil, is told how many games of all were played. It is called
-	// from several goroutines, after every game.
+	Seed      uint64         // seed of the noise; the same seed gives the same findings
+	// Progress, if not nil, is called with the number of games played and of all games.
+	// It is called from several goroutines, after every game.
 	Progress func(played, all int)
 }
 
-// Validate returns an error that says which option makes no sense.
+// Validate returns an error that names the option that is invalid.
 func (o Options) Validate() error {
 	switch {
 	case o.Runs < 2 || o.Runs > maxRuns:
@@ -67,7 +67,7 @@ func (o Options) Validate() error {
 	return o.Claim.Validate()
 }
 
-// What fits in memory and in a patient life.
+// Limits of memory and of patience.
 const (
 	maxRuns      = 1 << 28
 	maxReleases  = 1 << 10
@@ -78,30 +78,30 @@ const (
 // part of a random batch, and the batches can be counted.
 const slots = 4
 
-// The confidences: that of the number a reader sees, and that of the gate, which
-// must not close on a sound path.
+// The confidences: that of the number that readers see, and that of the gate, which
+// must not fail on a sound path.
 const (
 	reportAlpha = 0.05
 	gateAlpha   = 1e-6
 )
 
-// Finding is what an audit of one subject found.
+// Finding is the result of an audit of one subject.
 type Finding struct {
 	Subject Subject
 	Claim   privacy.Budget
-	// Releases is how many the account admitted in each run, Runs how many runs
-	// there were for each canary in each world.
+	// Releases is how many releases the account admitted in each run, Runs how many
+	// runs there were for each canary in each world.
 	Releases, Runs int
-	// Bound is a lower bound on epsilon at the claimed delta with confidence 95 %,
-	// Gate one with confidence 1 - 1e-6.
+	// Bound is a lower bound on epsilon at the claimed delta with confidence 95 %, Gate
+	// one with confidence 1 - 1e-6.
 	Bound, Gate float64
 }
 
-// Holds reports that the gate is not above the claim.
+// Holds reports whether the gate is at most the claim.
 func (f Finding) Holds() bool { return f.Gate <= f.Claim.Epsilon }
 
-// Run audits the subjects one after the other. When ctx ends, it returns the
-// findings so far with its error.
+// Run audits the subjects one after the other. When ctx ends, it returns the findings
+// so far with the error of ctx.
 func Run(ctx context.Context, subjects []Subject, o Options) ([]Finding, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func Run(ctx context.Context, subjects []Subject, o Options) ([]Finding, error) 
 	return findings, nil
 }
 
-// design is the subject's, for what the options promise.
+// design is the subject's design for the promise in the options.
 func (s Subject) design(o Options) privacy.Design {
 	d := privacy.Design{
 		Budget: o.Claim, Dimension: o.Dimension, Clip: clip, Releases: o.Releases,
@@ -158,21 +158,22 @@ func (s Subject) audit(ctx context.Context, o Options, done func()) (Finding, er
 	return f, err
 }
 
-// seed gives each subject its own games, which do not depend on the other subjects.
+// seed gives each subject its own games, so that they do not depend on the other
+// subjects.
 func (s Subject) seed(seed uint64) uint64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%d {%s %s %s %t}", seed, s.Learner+s.Recipe, s.Noise, s.Accounting, s.Sampled)
 	return h.Sum64()
 }
 
-// canariesEach is how many records each subject is tried with.
+// canariesEach is how many records each subject is tested with.
 const canariesEach = 2
 
 // gamesOf is how many games one subject takes.
 func gamesOf(o Options) int { return canariesEach * 2 * o.Runs }
 
-// bounds returns the lower bounds on epsilon for the report and for the gate, the
-// best over the games, one for each canary.
+// bounds returns the lower bounds on epsilon for the report and for the gate: the best
+// over the games, one for each canary.
 func bounds(ctx context.Context, games []game, delta float64, runs int, seed uint64, done func()) (report, gate float64, err error) {
 	share := 1 / float64(len(games))
 	for i, g := range games {

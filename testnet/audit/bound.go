@@ -7,9 +7,10 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// lowerBound returns a lower bound on the epsilon at delta that tells the scores of
-// two worlds apart, wrong with probability alpha at most; 0 if they do not show
-// any. Scores are independent and in no order, and high ones speak for world 1.
+// lowerBound returns a lower bound on the epsilon at delta that distinguishes the
+// scores of two worlds. It is wrong with probability at most alpha, and 0 if the scores
+// show no difference. Scores are independent and unordered, and high ones indicate
+// world 1.
 func lowerBound(one, zero []float64, delta, alpha float64) float64 {
 	return max(
 		oneSided(one, zero, delta, alpha/2),
@@ -17,8 +18,8 @@ func lowerBound(one, zero []float64, delta, alpha float64) float64 {
 	)
 }
 
-// oneSided bounds epsilon by the sets of high scores, which world 1 has more often.
-// The threshold comes from the first halves, the rates from the second.
+// oneSided bounds epsilon by the sets of high scores, which are more frequent in world
+// 1. The threshold comes from the first halves, the rates from the second.
 func oneSided(one, zero []float64, delta, alpha float64) float64 {
 	tune1, test1 := halves(one)
 	tune0, test0 := halves(zero)
@@ -45,8 +46,8 @@ func separation(one, zero []float64, threshold, delta, alpha float64) float64 {
 	return max(0, math.Log((low-delta)/high))
 }
 
-// lowerRate is the lower bound of Clopper and Pearson on a rate seen hits times out
-// of n, wrong with probability alpha at most.
+// lowerRate is the lower bound of Clopper and Pearson on a rate seen hits times out of
+// n, wrong with probability at most alpha.
 func lowerRate(hits, n int, alpha float64) float64 {
 	if hits == 0 {
 		return 0
@@ -54,8 +55,8 @@ func lowerRate(hits, n int, alpha float64) float64 {
 	return distuv.Beta{Alpha: float64(hits), Beta: float64(n - hits + 1)}.Quantile(alpha)
 }
 
-// upperRate is the upper bound: the lower one on the rate of misses, so that a
-// small alpha is never subtracted from 1.
+// upperRate is the upper bound. It uses the lower bound on the rate of misses, so that
+// a small alpha is never subtracted from 1.
 func upperRate(hits, n int, alpha float64) float64 { return 1 - lowerRate(n-hits, n, alpha) }
 
 // halves returns the first and the second half, each sorted.
@@ -64,8 +65,8 @@ func halves(scores []float64) (first, second []float64) {
 	return slices.Sorted(slices.Values(scores[:middle])), slices.Sorted(slices.Values(scores[middle:]))
 }
 
-// candidates are scores at ranks from the top that grow by a tenth: where a set of
-// high scores may best begin.
+// candidates are scores at ranks from the top that grow by a tenth: possible thresholds
+// of a set of high scores.
 func candidates(sorted []float64) []float64 {
 	var c []float64
 	for k := 1; k <= len(sorted); k += 1 + k/10 {

@@ -14,18 +14,18 @@ import (
 const (
 	clip = 1
 	// With targets of size extreme and scores of at most the radius, a record's
-	// gradient, of size 2 |y - score| |x|, is over the clip at every model.
+	// gradient, of size 2 |y - score| |x|, exceeds the clip at every model.
 	extreme = 4
 	radius  = 1
 	cohort  = privacy.Cohort(1)
 )
 
-// extremeTask is a squared-loss task of dim coordinates whose records can all be
-// at the clip.
+// extremeTask is a squared-loss task of dim coordinates whose records' gradients are
+// all at the clip.
 func extremeTask(dim int) *learner.Task {
 	t := learner.Movies()
 	t.Name, t.Normalise, t.Constant = "audit", false, 0
-	// One feature of dim values is validated in half the time of dim numbers, and
+	// Validating one feature of dim values takes half the time of dim numbers, and
 	// every game makes an agent, which validates its task.
 	features := learner.Feature{Name: "x", Kind: "set", Values: make([]string, dim)}
 	for i := range dim {
@@ -57,18 +57,18 @@ func diagonalCanary(dim int) canary {
 	return c
 }
 
-// world is a data set and what the auditor knows of its releases.
+// world is a data set and what the auditor knows about its releases.
 type world struct {
 	records []learner.Record
-	sums    [][]float64 // the sums of clipped gradients, one for each possible batch, equally likely
+	sums    [][]float64 // the sums of clipped gradients, one for each possible batch; all are equally likely
 }
 
-// canaries are the directions tried.
+// canaries are the tested directions.
 func canaries(dim int) []canary { return []canary{axisCanary(dim), diagonalCanary(dim)} }
 
-// newWorld returns the world in which the canary's target is y, with slots records
-// of which a release takes batch. Under sampling the others are zero: the sums
-// they give cannot hide the canary then.
+// newWorld returns the world in which the canary's target is y, with slots records, of
+// which a release takes batch. Under sampling the other records are zero, so that their
+// sums cannot hide the canary.
 func (c canary) newWorld(y float64, slots, batch int, norm func([]float64) float64) world {
 	var w world
 	gradients := make([][]float64, slots)

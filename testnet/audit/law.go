@@ -8,7 +8,7 @@ import (
 	"p2pnode/privacy"
 )
 
-// law is what the auditor takes the noise of a release to be, real units.
+// law is the auditor's law of the noise of a release, in real units.
 type law struct {
 	noise privacy.Noise
 	scale float64
@@ -17,8 +17,8 @@ type law struct {
 
 func lawOf(m privacy.Mechanism) law { return law{m.Noise(), m.Scale(), m.Bound()} }
 
-// logDensity is the logarithm of the density of released where the sum without
-// noise was sum, up to a constant of the law; -Inf where it cannot be.
+// logDensity is the logarithm of the density of released if the sum without noise was
+// sum, up to a constant of the law; -Inf if that is impossible.
 func (l law) logDensity(released, sum []float64) float64 {
 	var total float64
 	for j, y := range released {
@@ -48,8 +48,8 @@ func (l law) logLikelihood(released []float64, w *world) float64 {
 	return floats.LogSumExp(batches)
 }
 
-// ratio is the log-likelihood ratio of world 1 over world 0. What neither allows
-// tells nothing.
+// ratio is the log-likelihood ratio of world 1 over world 0. A release that is
+// impossible in both worlds counts 0.
 func (l law) ratio(released []float64, worlds *[2]world) float64 {
 	one, zero := l.logLikelihood(released, &worlds[1]), l.logLikelihood(released, &worlds[0])
 	if math.IsInf(one, -1) && math.IsInf(zero, -1) {

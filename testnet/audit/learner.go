@@ -9,14 +9,14 @@ import (
 	"p2pnode/privacy"
 )
 
-// Learners are the names of the learners that can be audited: those whose releases
-// are sums of clipped per-record gradients, and [Sums]. What the others release is a whole
-// vector; its sensitivity is tried by brute force in the tests of package learner.
+// Learners lists the learners that can be audited: those whose releases are sums of
+// clipped per-record gradients, and [Sums]. The others release a whole vector; tests of
+// package learner check its sensitivity by brute force.
 func Learners() []string { return append(releasing(), Sums) }
 
 func releasing() []string { return []string{"personal", "diffusion", "km"} }
 
-// of makes the task that of the learner with that name.
+// of returns the task for the learner with that name.
 func of(name string, t *learner.Task) (*learner.Task, error) {
 	if !slices.Contains(releasing(), name) {
 		return nil, fmt.Errorf("audit: there is no learner %q, choose one of %q", name, Learners())

@@ -8,9 +8,9 @@ import (
 	"p2pnode/sums"
 )
 
-// openTwiceAsOne and openTwiceAsTwo have the leader propose one list to some members and
-// another one, without one device, to the others, and vote for both. Two openings would
-// show that device's vector.
+// In openTwiceAsOne and openTwiceAsTwo the leader proposes one list to some members and
+// another one, without one device, to the others, and votes for both. Two openings
+// would show that device's vector.
 func openTwiceAsOne(seed uint64) (Attempt, error) {
 	a := Attempt{Attack: "1 member, who leads, has two lists voted on"}
 	s, _, err := openTwice(seed, 0)
@@ -37,12 +37,12 @@ func openTwiceAsTwo(seed uint64) (Attempt, error) {
 	return a, nil
 }
 
-// openTwice returns the lists that were proposed, the second one without the first device
-// of the other. Its error says nothing where members end up with two results.
+// openTwice returns the lists that were proposed; the second one lacks the first
+// device. Its error does not report members that end up with two different results.
 func openTwice(seed uint64, colluders ...int) (*scene, [2]*sums.List, error) {
 	s := newScene(seed, 1, 5, colluders...)
 	var lists [2]*sums.List
-	// Who is shown which list: honest members in a row.
+	// The honest members that see each list.
 	shown := [2][]int{{1}, {2, 3}}
 	if len(colluders) > 1 {
 		shown = [2][]int{{2}, {3}}
@@ -77,7 +77,8 @@ func openTwice(seed uint64, colluders ...int) (*scene, [2]*sums.List, error) {
 	return s, lists, err
 }
 
-// voteFor is all that a colluding member can say for a list in the first view.
+// voteFor returns all messages that a colluding member can send for a list in the first
+// view.
 func (s *scene) voteFor(by int, list *sums.List, to []int) (letters []sums.Letter, err error) {
 	digest := list.Digest()
 	for _, kind := range []sums.Kind{sums.KindList, sums.KindPropose, sums.KindPrepare, sums.KindCommit} {
@@ -86,7 +87,7 @@ func (s *scene) voteFor(by int, list *sums.List, to []int) (letters []sums.Lette
 			payload = list.Bytes()
 		}
 		if kind == sums.KindPropose && by != 0 {
-			continue // who does not lead
+			continue // this member does not lead
 		}
 		message, err := s.say(by, kind, 0, payload)
 		if err != nil {
@@ -99,8 +100,9 @@ func (s *scene) voteFor(by int, list *sums.List, to []int) (letters []sums.Lette
 	return letters, nil
 }
 
-// difference is what member 0 alone reads of the device that is in one list only: it lacks
-// one class's stream of that device, which is what the sums of the two lists differ by.
+// difference is what member 0 alone can read of the device that is in only one list.
+// Member 0 lacks one class's stream of that device, and the sums of the two lists
+// differ by that stream.
 func (s *scene) difference(lists [2]*sums.List) (rest []uint64, upload []byte, err error) {
 	device := lists[0].Entries[0].From
 	for _, u := range s.uploads {

@@ -15,27 +15,27 @@ import (
 	"p2pnode/privacy"
 )
 
-// path is a release path under audit, and what the auditor knows of it.
+// path is a release path under audit, and what the auditor knows about it.
 type path struct {
 	task         *learner.Task
 	policy       privacy.Policy
-	releases     int                     // that an agent makes before its budget is used
-	slots, batch int                     // records, and how many of them a release takes
-	norm         func([]float64) float64 // in which gradients are clipped
-	laws         []law                   // of the noise of each release
+	releases     int                     // number that an agent makes before its budget is used
+	slots, batch int                     // number of records, and how many of them a release takes
+	norm         func([]float64) float64 // the norm in which gradients are clipped
+	laws         []law                   // law of the noise of each release
 	door         door
 }
 
-// door answers one query with the noise of a seed.
+// door answers one query with noise from a seed.
 type door func(seed uint64, q *learner.Query) privacy.Answer
 
-// realDoor is the door of package privacy but for where its noise comes from.
+// realDoor is the door of package privacy, except for the source of its noise.
 func realDoor(seed uint64, q *learner.Query) privacy.Answer {
 	return privacy.NewSeededNoise(seed).Answer(q.Mechanism, q.Sums)
 }
 
-// newPath returns the path of the product for a design. batch is slots when every
-// record takes part.
+// newPath returns the product's path for a design. batch is slots if every record takes
+// part.
 func newPath(name string, d privacy.Design, slots int) (*path, error) {
 	task, err := of(name, extremeTask(d.Dimension))
 	if err != nil {
@@ -54,8 +54,8 @@ func newPath(name string, d privacy.Design, slots int) (*path, error) {
 	return p, err
 }
 
-// admitted is how many releases the account lets a cohort pay for. Nothing in it
-// depends on a record, so it is asked once for all runs.
+// admitted is how many releases the account lets a cohort pay for. That depends on no
+// record, so it is asked once for all runs.
 func admitted(p privacy.Policy) (int, error) {
 	account, err := privacy.NewAccount(p)
 	if err != nil {
@@ -73,7 +73,7 @@ func admitted(p privacy.Policy) (int, error) {
 	}
 }
 
-// laws are those of the noise of each release.
+// laws returns the law of the noise of each release.
 func laws(p privacy.Policy, releases int) []law {
 	laws := make([]law, releases)
 	for k := range laws {
@@ -83,19 +83,18 @@ func laws(p privacy.Policy, releases int) []law {
 	return laws
 }
 
-// worlds are the two data sets with the canary, world 1 the one in which its target
-// is positive.
+// worlds returns the two data sets with the canary; in world 1 its target is positive.
 func (p *path) worlds(c canary) *[2]world {
 	return &[2]world{c.newWorld(-extreme, p.slots, p.batch, p.norm), c.newWorld(extreme, p.slots, p.batch, p.norm)}
 }
 
-// wakes is how often an agent that has made k releases is woken before it must have asked
-// again. A round begins by listening; and an agent in rounds whose neighbours have not
-// gone with it waits a deadline more for each square of the rounds that it is ahead.
+// wakes is how often an agent that has made k releases may be woken before it must have
+// asked again. A round begins by listening, and an agent whose neighbours have not gone
+// on with it waits one more deadline for each square of the rounds that it is ahead.
 func wakes(k int) int { return 4 + int(math.Sqrt(float64(k))) }
 
-// score lets an agent make all its releases in world b and returns the
-// log-likelihood ratio of world 1 over world 0.
+// score lets an agent make all its releases in world b, and returns the log-likelihood
+// ratio of world 1 over world 0.
 func (p *path) score(worlds *[2]world, b int, random *rand.Rand) (float64, error) {
 	agent, err := newAgent(p.task, p.policy, random)
 	if err != nil {
@@ -124,7 +123,7 @@ func (p *path) score(worlds *[2]world, b int, random *rand.Rand) (float64, error
 	return score, nil
 }
 
-// games are those of each canary.
+// games returns the game of each canary.
 func (p *path) games() (all []game) {
 	for _, c := range canaries(p.task.Dimension()) {
 		worlds := p.worlds(c)
@@ -133,7 +132,8 @@ func (p *path) games() (all []game) {
 	return all
 }
 
-// game plays once in world b and returns the log-likelihood ratio of world 1 over world 0.
+// game plays once in world b, and returns the log-likelihood ratio of world 1 over
+// world 0.
 type game func(b int, random *rand.Rand) (float64, error)
 
 // scores plays runs games in each world, on all processors. The same seed gives the

@@ -11,20 +11,20 @@ import (
 	"p2pnode/testnet/sim"
 )
 
-// scene is a private sum and what the attackers take from it and do to it.
+// scene is a private sum with what the attackers take from it and do to it.
 type scene struct {
 	attacker
 	config  sim.PrivateSum
-	uploads [][]byte // of devices, in the order in which they came
+	uploads [][]byte // uploads of devices, in the order in which they came
 	forge   func(upload []byte) [][]byte
 	lie     func(by int, m *sums.Message, l sums.Letter) ([]sums.Letter, error)
 	opened  map[sums.Digest][][]byte // streams' sums by list and class, from honest members
-	err     error                    // of an attacker's program
+	err     error                    // an error of the attacker's program
 }
 
 const sceneDimension = 256
 
-// newScene is a sum of an epoch to which so many people contribute, in which these members
+// newScene makes a sum of an epoch with this many contributors, in which these members
 // collude.
 func newScene(seed, epoch uint64, people int, colluders ...int) *scene {
 	s := &scene{
@@ -54,7 +54,7 @@ func newScene(seed, epoch uint64, people int, colluders ...int) *scene {
 	return s
 }
 
-// vectorOf is what device i adds: few numbers, all of one size.
+// vectorOf is the vector that device i adds: few numbers, all of one size.
 func vectorOf(i int) []int64 {
 	v := make([]int64, sceneDimension)
 	for j := range v {
@@ -81,7 +81,7 @@ func (s *scene) hear(member int, colludes bool, k sums.Secrets, l sums.Letter) [
 	if !colludes {
 		return []sums.Letter{l}
 	}
-	if _, given := s.keys[member]; !given { // later it erases them
+	if _, given := s.keys[member]; !given { // later the member erases them
 		s.keys[member] = k
 	}
 	if s.lie == nil || err != nil {
@@ -94,7 +94,7 @@ func (s *scene) hear(member int, colludes bool, k sums.Secrets, l sums.Letter) [
 	return letters
 }
 
-// run lets the sum take place.
+// run carries the sum out.
 func (s *scene) run() (*sim.SumReport, error) {
 	r, err := s.config.Run()
 	return r, errors.Join(err, s.err)
@@ -110,8 +110,9 @@ func (s *scene) reads(rest []uint64, upload []byte) bool {
 	return false
 }
 
-// vouch has a colluding member say that it holds these uploads, with all it says.
-func (s *scene) vouch(uploads *[][]byte) {
+// confirmHolding makes a colluding member say, in everything it sends, that it holds
+// these uploads.
+func (s *scene) confirmHolding(uploads *[][]byte) {
 	s.lie = func(by int, m *sums.Message, l sums.Letter) ([]sums.Letter, error) {
 		letters := []sums.Letter{l}
 		if m.Kind != sums.KindAccept {

@@ -21,26 +21,26 @@ const Sums = "sums"
 // recipes are what a private sum can add up.
 func recipes() []string { return []string{"items", "mean", "moments", "gradient"} }
 
-// The committee whose private sums are audited: of so many members so many collude with
-// the auditor.
+// The size of the audited committee, and how many of its members collude with the
+// auditor.
 const (
 	committeeSize = 4
 	colluding     = 1
 )
 
-// sumPath is a recipe's private sums under audit. The auditor is a committee's colluding
-// members with all devices but one: they take out what they added themselves, which
-// leaves the vector of that device and the parts of the noise of the honest members.
+// sumPath is a recipe's private sums under audit. The auditor is the colluding members
+// together with all devices but one: they subtract what they added themselves, which
+// leaves the vector of that device and the honest members' parts of the noise.
 type sumPath struct {
 	task     *learner.Task
 	recipe   *learner.Summing
 	sum      *sums.Sum
 	admitted int // how many sums the account of a record pays for
-	parts    int // of the noise that the auditor does not know
-	of       int // in so many parts it is drawn
+	parts    int // number of parts of the noise that the auditor does not know
+	of       int // number of parts in which the noise is drawn
 }
 
-// newSumPath returns the sums of the product for a task with this recipe alone.
+// newSumPath returns the product's sums for a task that has only this recipe.
 func newSumPath(recipe string, o Options) (*sumPath, error) {
 	t := sumTask(recipe, o)
 	plan, err := summing.NewPlan(t, t.Hashed(), sums.Digest{})
@@ -55,8 +55,8 @@ func newSumPath(recipe string, o Options) (*sumPath, error) {
 	return p, err
 }
 
-// sumTask is one whose records can move what the recipe adds up as far as any can, with
-// about as many coordinates as asked for.
+// sumTask is a task whose records can move the recipe's vector as far as any record
+// can, with about dimension coordinates.
 func sumTask(recipe string, o Options) *learner.Task {
 	t := &learner.Task{
 		Name: "audit", Learner: Sums, Loss: "squared", Normalise: true, CohortSize: 1000,
@@ -86,14 +86,15 @@ func sumTask(recipe string, o Options) *learner.Task {
 	for i := range committeeSize {
 		who, err := summing.PeerOf(sums.Identity(sim.DeviceKey(-1 - i).Public().(ed25519.PublicKey)))
 		if err != nil {
-			panic(err) // a public key has a peer
+			panic(err) // every public key has a peer ID
 		}
 		t.Sums.Committee = append(t.Sums.Committee, who.String())
 	}
 	return t
 }
 
-// largest is the most features, at least 2, with no more coordinates than the limit.
+// largest is the largest number of features, at least 2, with at most limit
+// coordinates.
 func largest(coordinates func(features int) int, limit int) int {
 	p := 2
 	for coordinates(p+1) <= limit {
@@ -102,7 +103,7 @@ func largest(coordinates func(features int) int, limit int) int {
 	return p
 }
 
-// affordable is how many of the sums the account of a record lets it pay for.
+// affordable is how many of the sums a record's account lets it pay for.
 func (p *sumPath) affordable(claim privacy.Budget) (int, error) {
 	d := p.task.Design(privacy.Design{Budget: claim, Releases: 1, Apart: p.task.Sums.Share()})
 	d.Widest = p.task.Sums.Widest(p.task, p.task.Hashed())
@@ -125,7 +126,7 @@ func (p *sumPath) affordable(claim privacy.Budget) (int, error) {
 	}
 }
 
-// games are those of each canary.
+// games returns the game of each canary.
 func (p *sumPath) games() (all []game) {
 	for _, worlds := range p.canaries() {
 		all = append(all, func(b int, random *rand.Rand) (float64, error) { return p.score(worlds, b, random) })
@@ -134,7 +135,7 @@ func (p *sumPath) games() (all []game) {
 }
 
 // canaries are pairs of a device's records that differ in one record, as far apart as a
-// recipe lets them be, along one feature and along all.
+// recipe allows: along one feature, and along all.
 func (p *sumPath) canaries() (all [][2][]learner.Record) {
 	width := p.task.Width()
 	for _, direction := range []canary{axisCanary(width), diagonalCanary(width)} {
@@ -147,7 +148,7 @@ func (p *sumPath) canaries() (all [][2][]learner.Record) {
 	return all
 }
 
-// device is the records of a device whose last one is the canary with this label.
+// device returns the records of a device; the last one is the canary with this label.
 func (p *sumPath) device(direction canary, y float64) (records []learner.Record) {
 	if p.task.Sums.Recipes[0].Kind == "moments" {
 		records = p.company(direction)
@@ -155,8 +156,9 @@ func (p *sumPath) device(direction canary, y float64) (records []learner.Record)
 	return append(records, learner.Record{Seq: trainingSeq(len(records)), Cohort: cohort, X: direction, Y: y, Key: 1})
 }
 
-// company is nine records, the fewest beside which one more counts for second moments:
-// they bring the mean to right angles with the canary, and to where it is shortened.
+// company returns nine records, the fewest beside which one more counts for second
+// moments. They bring the mean to a right angle with the canary, and to the length from
+// which it is shortened.
 func (p *sumPath) company(direction canary) (records []learner.Record) {
 	x := make([]float64, len(direction))
 	x[0], x[1] = -direction[1], direction[0]
@@ -169,8 +171,8 @@ func (p *sumPath) company(direction canary) (records []learner.Record) {
 	return records
 }
 
-// crowd is how many records the auditor's devices have, so that the public model stays
-// where the canary tells most.
+// crowd is how many records the auditor's devices have. It is so large that the public
+// model stays where the canary shows most.
 const crowd = 1 << 20
 
 // score lets a device contribute to all the sums that it can pay for, in world b, and
@@ -198,7 +200,8 @@ func (p *sumPath) score(worlds [2][]learner.Record, b int, random *rand.Rand) (s
 	return score, nil
 }
 
-// open is what the auditor sees of a vector: with the noise of the honest members.
+// open returns what the auditor sees of a vector: the vector with the noise of the
+// honest members.
 func (p *sumPath) open(units []int64, noise *privacy.SeededNoise) []int64 {
 	total := append([]int64(nil), units...)
 	for range p.parts {

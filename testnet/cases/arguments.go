@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// arguments reads the fields of an object one after the other and remembers the
-// first that is wrong. What nobody read is an error too: a field that is silently
-// ignored would let a case pass that says something else.
+// arguments reads the fields of an object one after the other and remembers the first
+// error. A field that nobody read is an error too: if it were ignored, a case that
+// means something else would pass.
 type arguments struct {
 	fields map[string]json.RawMessage
 	err    error
@@ -88,10 +88,10 @@ func (a *arguments) list(names ...string) []float64 {
 	return numbers
 }
 
-// maxCount is far beyond what a life of releases has.
+// maxCount is far beyond the number of releases in a lifetime.
 const maxCount = 1 << 30
 
-// count reads how often something happens.
+// count reads a number of times.
 func (a *arguments) count(names ...string) int {
 	n := a.number(names...)
 	if a.err == nil && !(n >= 1 && n <= maxCount && n == math.Trunc(n)) {
@@ -100,7 +100,7 @@ func (a *arguments) count(names ...string) int {
 	return int(min(max(n, 1), maxCount))
 }
 
-// text reads a name; spelling with "-" and "_" is the same.
+// text reads a name; "-" and "_" count as the same.
 func (a *arguments) text(name string) string {
 	var s string
 	a.read(&s, name)

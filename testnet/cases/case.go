@@ -24,19 +24,19 @@ type Case struct {
 // side says on which side of the expected value a result may be.
 type side string
 
-// The sides: an accountant that may only err towards too much (upper) or too
-// little (lower), or a closed form (both).
+// The sides: an accountant may err only towards too much (upper) or only towards too
+// little (lower); a closed form may err to both (both).
 const (
 	upper side = "upper"
 	lower side = "lower"
 	both  side = "both"
 )
 
-// wrongSide is how far, relative, a one-sided result may be on the wrong side: the
+// wrongSide is how far, relatively, a one-sided result may be on the wrong side: the
 // expected values are themselves computed.
 const wrongSide = 5e-6
 
-// bounds is the interval in which a result must lie.
+// bounds is the interval that must contain a result.
 func (s side) bounds(expected, relTol float64) (low, high float64) {
 	below, above := relTol, relTol
 	switch s {
@@ -49,15 +49,15 @@ func (s side) bounds(expected, relTol float64) (low, high float64) {
 		return expected, expected
 	}
 	low, high = expected*(1-below), expected*(1+above)
-	return min(low, high), max(low, high) // a negative number turns them round
+	return min(low, high), max(low, high) // with a negative number the ends change places
 }
 
-// bareInfinity finds the infinity that some programs write without quotation
-// marks; the first branch steps over strings.
+// bareInfinity finds the infinity that some programs write without quotation marks; the
+// first branch skips strings.
 var bareInfinity = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?\bInfinity\b`)
 
-// Read reads a file of cases. A fault in a case is found by [Case.Evaluate]; only
-// what is no list of cases is an error.
+// Read reads a file of cases. It returns an error only if the file is not a list of
+// cases; [Case.Evaluate] finds the faults of a single case.
 func Read(r io.Reader) ([]Case, error) {
 	data, err := io.ReadAll(r)
 	if err != nil {
@@ -91,7 +91,7 @@ func Read(r io.Reader) ([]Case, error) {
 	return cases, nil
 }
 
-// parse reads one case; what is wrong with it is kept in err.
+// parse reads one case and keeps an error in err.
 func parse(data json.RawMessage) Case {
 	var c Case
 	fields := newArguments(data)

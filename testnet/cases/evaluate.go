@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Result is a case and what came of it. Got is nil and Error says why when the
-// case could not be evaluated.
+// Result is a case with its result. If the case could not be evaluated, Got is nil and
+// Error says why.
 type Result struct {
 	ID       string  `json:"id"`
 	Kind     string  `json:"kind"`
@@ -20,7 +20,7 @@ type Result struct {
 	Error    string  `json:"error,omitempty"`
 }
 
-// Verdict is the result in a word, or in a sentence when there is no result.
+// Verdict is the result in one word, or a sentence if there is no result.
 func (r Result) Verdict() string {
 	switch {
 	case r.Error != "":
@@ -31,8 +31,8 @@ func (r Result) Verdict() string {
 	return "ok"
 }
 
-// Evaluate computes the case and compares: every number must lie on the side and
-// within the relative tolerance the case states.
+// Evaluate computes the case and compares: every number must lie on the side and within
+// the relative tolerance that the case states.
 func (c *Case) Evaluate() Result {
 	r := Result{ID: c.ID, Kind: c.Kind, RelTol: c.relTol, Side: string(c.side)}
 	if len(c.expected.numbers) > 0 {
@@ -51,8 +51,7 @@ func (c *Case) Evaluate() Result {
 	return r
 }
 
-// answer is what a kind computes: numbers by name, the main one under "", or a
-// list.
+// answer is the result of a kind: numbers by name, the main one under "", or a list.
 type answer struct {
 	named map[string]float64
 	list  []float64
@@ -60,7 +59,7 @@ type answer struct {
 
 func one(f float64) answer { return answer{named: map[string]float64{"": f}} }
 
-// computation is a kind with its arguments read.
+// computation is a kind whose arguments have been read.
 type computation func() (answer, error)
 
 func (c *Case) compute() (Value, error) {
@@ -82,7 +81,7 @@ func (c *Case) compute() (Value, error) {
 	return a.in(c.expected)
 }
 
-// in gives the answer the shape of what is expected.
+// in gives the answer the shape of the expected value.
 func (a answer) in(expected Value) (Value, error) {
 	v := Value{names: expected.names, scalar: expected.scalar}
 	if v.names == nil {
@@ -109,7 +108,7 @@ func (a answer) in(expected Value) (Value, error) {
 	return v, nil
 }
 
-// kind reads the arguments of a kind; nil for one that is not known.
+// kind reads the arguments of a kind; it returns nil for an unknown kind.
 func kind(name string, in *arguments) computation {
 	switch name {
 	case "gauss_sigma":

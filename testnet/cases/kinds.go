@@ -93,8 +93,8 @@ func truncatedDelta(in *arguments, noise, kind string) computation {
 	}
 }
 
-// moderate is a delta for which Compose needs no tilt, where a case asks for a
-// delta and so cannot say beforehand how small it is.
+// moderate is a delta for which Compose needs no tilt. It is used where a case asks for
+// a delta, which is not known beforehand.
 const moderate = 1e-3
 
 func truncLaplaceCalibrate(in *arguments) computation {
@@ -155,13 +155,13 @@ func zcdpEps(in *arguments) computation {
 	return func() (answer, error) { return one(accountant.ZCDPEpsilon(rho, delta)), nil }
 }
 
-// maxListed bounds the list that a case may ask for.
+// maxListed bounds the length of a list that a case may ask for.
 const maxListed = 1 << 20
 
-// conditionalSensitivity is D_1 to D_T of the three schemes of Vlaski and Sayed:
-// what a node keeps of its own unreleased past is nothing when it uses its own
-// noisy value, a_kk when it uses its clean one, and everything under
-// graph-homomorphic noise.
+// conditionalSensitivity is D_1 to D_T of the three schemes of Vlaski and Sayed. The
+// share of its own unreleased past that a node keeps is nothing if it uses its own
+// noisy value, a_kk if it uses its clean one, and everything under graph-homomorphic
+// noise.
 func conditionalSensitivity(in *arguments) computation {
 	scheme, steps := in.text("scheme"), in.count("T")
 	mu, bound, own := in.number("mu"), in.number("G"), in.optional(math.NaN(), "akk")

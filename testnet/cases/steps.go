@@ -47,8 +47,8 @@ func readGroup(data json.RawMessage) (accountant.Group, error) {
 	return g, err
 }
 
-// readStep reads the parameters of a step; making it comes after all were found
-// good.
+// readStep reads the parameters of a step. The returned function makes the step after
+// all parameters were found valid.
 func readStep(in *arguments) func() (accountant.Step, error) {
 	plain := func(s func() accountant.Step) func() (accountant.Step, error) {
 		return func() (accountant.Step, error) { return s(), nil }

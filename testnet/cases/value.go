@@ -12,21 +12,22 @@ import (
 	"strings"
 )
 
-// Value is what a case compares: one number, a list, or numbers with names. Its
-// JSON form is that of the file.
+// Value is what a case compares: one number, a list, or numbers with names. Its JSON
+// form is that of the file.
 type Value struct {
-	names   []string // of an object, sorted; nil otherwise
+	names   []string // sorted names of an object; nil otherwise
 	numbers []number
 	scalar  bool
 }
 
-// number is a float64 that knows infinity in JSON.
+// number is a float64 whose JSON form can be infinite.
 type number float64
 
-// String gives ten digits, enough to tell a case that fails.
+// String returns ten digits, enough to recognise a failing case.
 func (n number) String() string { return strconv.FormatFloat(float64(n), 'g', 10, 64) }
 
-// MarshalJSON writes what is not finite as a string, which JSON has no number for.
+// MarshalJSON writes a value that is not finite as a string, because JSON has no number
+// for it.
 func (n number) MarshalJSON() ([]byte, error) {
 	f := float64(n)
 	switch {
@@ -88,8 +89,8 @@ func (v Value) MarshalJSON() ([]byte, error) {
 	return json.Marshal(named)
 }
 
-// UnmarshalJSON reads a number, a list or an object of numbers. An empty one
-// compares nothing, and is an error.
+// UnmarshalJSON reads a number, a list or an object of numbers. An empty list or object
+// is an error, because it compares nothing.
 func (v *Value) UnmarshalJSON(data []byte) error {
 	*v = Value{}
 	var err error

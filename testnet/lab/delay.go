@@ -6,24 +6,25 @@ import (
 	"time"
 )
 
-// Delay is how a slow cable treats packets, the same in either direction.
+// Delay says how a slow cable treats packets, the same in either direction.
 type Delay struct {
-	// Latency is what every packet takes, and Jitter what it takes more: evenly
-	// spread from 0.
+	// Latency is the delay of every packet, and Jitter the most that is added to it,
+	// evenly spread from 0.
 	Latency, Jitter time.Duration
 	// Reorder lets a packet with little jitter overtake others.
 	Reorder bool
-	// Duplicate is the share of packets, in [0, 1], that come twice, each in its time.
+	// Duplicate is the share of packets, in [0, 1], that arrive twice, each with its
+	// own delay.
 	Duplicate float64
-	// Rate is how many bytes a second fit through the cable; 0: any number.
+	// Rate is how many bytes a second go through the cable; 0: any number.
 	Rate int
 }
 
-// longest is how many packets a line holds before it drops what comes, like a
-// router with a full buffer.
+// longest is how many packets a line holds before it drops new ones, like a router with
+// a full buffer.
 const longest = 1000
 
-// packet is on its way through a line.
+// packet is a packet on its way through a line.
 type packet struct {
 	due    time.Time
 	number uint64 // breaks ties
@@ -33,17 +34,17 @@ type packet struct {
 // line is one direction of a slow cable, without a clock of its own.
 type line struct {
 	Delay
-	draw    func(time.Duration) time.Duration // in [0, n)
+	draw    func(time.Duration) time.Duration // returns a number in [0, n)
 	held    packets
 	number  uint64
-	free    time.Time // when the cable has taken in everything so far
+	free    time.Time // when the cable has taken in all packets so far
 	latest  time.Time // the largest due time so far
 	dropped uint64
 }
 
 func newLine(d Delay) *line { return &line{Delay: d, draw: rand.N[time.Duration]} }
 
-// push takes a packet in, or drops it if the line is full.
+// push takes in a packet, or drops it if the line is full.
 func (l *line) push(now time.Time, data []byte) {
 	if len(l.held) >= longest {
 		l.dropped++
@@ -78,8 +79,8 @@ func (l *line) hold(now time.Time, data []byte) {
 	heap.Push(&l.held, packet{due, l.number, data})
 }
 
-// pop gives a packet that is due, or how long it is until one will be; false: the
-// line is empty.
+// pop returns a packet that is due, or how long it is until one will be; ok is false if
+// the line is empty.
 func (l *line) pop(now time.Time) (data []byte, wait time.Duration, ok bool) {
 	if len(l.held) == 0 {
 		return nil, 0, false

@@ -1,12 +1,12 @@
-// Package lab builds small networks inside this machine for tests and for the
-// testnet: hosts, cables, routers that masquerade, and faults. Each host is a
-// network namespace of Linux with nothing but what the lab puts there; no lab
-// has a way to the machine's own network, nor to another lab.
+// Package lab builds small networks inside this machine for tests and for the testnet:
+// hosts, cables, routers that masquerade, and faults. Each host is a network namespace
+// of Linux that contains only what the lab puts there; no lab can reach the machine's
+// own network, or another lab.
 //
-// The namespaces have no names. They live as long as the process that made the
-// lab, or a command in them, and [Host.Command] ties its commands to that
-// process, so that nothing is left behind even if it is killed. A shell gets into
-// a running one with 'nsenter --net=' and the host's Path.
+// The namespaces have no names. They live as long as the process that made the lab, or
+// a command in them, and [Host.Command] ties its commands to that process, so that
+// nothing is left behind even if it is killed. A shell gets into a running one with
+// 'nsenter --net=' and the host's Path.
 package lab
 
 import (

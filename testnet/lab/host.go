@@ -15,16 +15,16 @@ type Host struct {
 	Name  string
 	lab   *Lab
 	space *os.File
-	links int // interfaces eth0, eth1, ...; under Lab.mu
+	links int // number of interfaces eth0, eth1, ...; under Lab.mu
 }
 
 // path names the host's namespace for tools like nsenter and ip, while this
 // process lives.
 func (h *Host) path() string { return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), h.space.Fd()) }
 
-// Command prepares a command that runs on this host. It is killed when ctx
-// ends, when the lab is closed, and when this process ends in whatever way;
-// what it starts itself must end with it.
+// Command prepares a command that runs on this host. It is killed when ctx ends, when
+// the lab is closed, and when this process ends in any way; processes that it starts
+// itself must end with it.
 func (h *Host) Command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	ctx, cancel := context.WithCancel(ctx)
 	context.AfterFunc(h.lab.ctx, cancel)
@@ -33,8 +33,8 @@ func (h *Host) Command(ctx context.Context, name string, args ...string) *exec.C
 	return cmd
 }
 
-// Run runs a command on this host to its end and returns what it printed. If it
-// fails, that is in the error.
+// Run runs a command on this host to its end and returns its output. If it fails, the
+// error contains the output.
 func (h *Host) Run(name string, args ...string) (string, error) {
 	return run(h.Command(h.lab.ctx, name, args...))
 }
@@ -47,16 +47,16 @@ func run(cmd *exec.Cmd) (string, error) {
 	return string(out), nil
 }
 
-// Do calls f on a thread that is on this host: sockets that f itself opens
-// belong to the host, those of goroutines it starts do not.
+// Do calls f on a thread that is on this host. Sockets that f itself opens belong to
+// the host; those of goroutines that it starts do not.
 func (h *Host) Do(f func() error) error { return within(h.space, f) }
 
-// Route sends what is for no network of the host's own through a router.
+// Route sends packets for networks that are not the host's own through a router.
 func (h *Host) Route(router netip.Addr) error {
 	return h.ip("route add default via " + router.String())
 }
 
-// ip gives the program ip several commands on this host.
+// ip runs the program ip with several commands on this host.
 func (h *Host) ip(commands ...string) error {
 	cmd := h.Command(h.lab.ctx, "ip", "-batch", "-")
 	return feed(cmd, strings.Join(commands, "\n")+"\n")

@@ -9,13 +9,13 @@ import (
 )
 
 // HideInterfaces makes the kernel treat this process, all its threads, and every
-// program it starts from now on as Android 11 and later treat apps: it refuses to
-// bind a netlink socket, which net.Interfaces needs. There is no way back. It looks
-// at the length of the address only, so what is refused is any bind of that length.
+// program it starts from now on as Android 11 and later treat apps: it refuses to bind
+// a netlink socket, which net.Interfaces needs. This cannot be undone. The filter looks
+// only at the length of the address, so it refuses any bind with that length.
 func HideInterfaces() error {
 	const (
 		number     = 0           // offset in seccomp_data of the system call's number
-		thirdLow   = 16 + 2*8    // and of the low half of its third argument
+		thirdLow   = 16 + 2*8    // and of the low half of the call's third argument
 		setFilter  = 1           // SECCOMP_SET_MODE_FILTER
 		allThreads = 1           // SECCOMP_FILTER_FLAG_TSYNC
 		allow      = 0x7fff_0000 // SECCOMP_RET_ALLOW

@@ -8,15 +8,15 @@ import (
 	"sync"
 )
 
-// Lab is a set of hosts and of what joins them. Its methods, and those of what
-// it makes, are safe for concurrent use.
+// Lab is a set of hosts with the networks that join them. Its methods, and those of the
+// objects it makes, are safe for concurrent use.
 type Lab struct {
-	ctx  context.Context // of every command
+	ctx  context.Context // the context of every command
 	stop context.CancelFunc
 
 	mu       sync.Mutex
 	wire     *Host   // a namespace with the bridges and the far ends of all cables
-	hosts    []*Host // with the wire
+	hosts    []*Host // including the wire
 	links    []*Link // in the order of their ports
 	segments int
 	blocked  map[[2]*Link]bool // from one to the other
@@ -35,8 +35,8 @@ func New() (*Lab, error) {
 	return l, nil
 }
 
-// Close kills the commands that still run and takes the lab down. Nothing else
-// may be done with it afterwards, but to close it again.
+// Close kills the commands that still run and takes the lab down. Afterwards only Close
+// may be called.
 func (l *Lab) Close() error {
 	l.stop()
 	l.mu.Lock()
@@ -52,8 +52,8 @@ func (l *Lab) Close() error {
 	return err
 }
 
-// Host makes a host that nothing is joined to yet: it has its loopback
-// interface, which also carries multicast. The name is for errors.
+// Host makes a host that is not joined to anything yet: it has its loopback interface,
+// which also carries multicast. The name is used in errors.
 func (l *Lab) Host(name string) (*Host, error) {
 	space, err := newNamespace()
 	if err != nil {
@@ -73,8 +73,9 @@ type Segment struct {
 	subnet netip.Prefix
 }
 
-// Segment makes a network with a range of IPv4 addresses. It may be one of the
-// internet's, for what behaves otherwise there: nothing in a lab can reach that.
+// Segment makes a network with a range of IPv4 addresses. The range may be one of the
+// internet's, to test programs that behave differently there: nothing in a lab can
+// reach the real one.
 func (l *Lab) Segment(subnet netip.Prefix) (*Segment, error) {
 	if !subnet.Addr().Is4() {
 		return nil, fmt.Errorf("lab: %v is no range of IPv4", subnet)

@@ -11,15 +11,15 @@ import (
 type Link struct {
 	host    *Host
 	segment *Segment
-	device  string // at the host
-	port    string // at the bridge
+	device  string // interface at the host
+	port    string // interface at the bridge
 	addr    netip.Addr
 	loss    float64
 	relay   *relay // nil for a cable without delay
 }
 
-// Join gives the host an interface on a segment, with an address of its range.
-// The cable itself takes no time.
+// Join gives the host an interface on a segment, with an address in the segment's
+// range. The cable itself adds no delay.
 func (h *Host) Join(s *Segment, addr netip.Addr) (*Link, error) {
 	return h.join(s, addr, func(k *Link) error {
 		return h.lab.wire.ip(fmt.Sprintf("link add %s type veth peer name %s netns %s", k.port, k.device, h.path()))
@@ -58,8 +58,8 @@ func (h *Host) join(s *Segment, addr netip.Addr, lay func(*Link) error) (*Link, 
 	return k, k.forwards()
 }
 
-// forwards waits until the bridge takes packets from the link: the kernel
-// notices a new cable when it finds the time.
+// forwards waits until the bridge accepts packets from the link: the kernel may notice
+// a new cable late.
 func (k *Link) forwards() error {
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(2 * time.Millisecond) {
 		state, err := k.host.lab.wire.Run("ip", "-details", "link", "show", k.port)
@@ -72,7 +72,7 @@ func (k *Link) forwards() error {
 	}
 }
 
-// prefix is the address as ip wants it.
+// prefix is the address in the form that ip needs.
 func (k *Link) prefix() string {
 	return fmt.Sprintf("%v/%d dev %s", k.addr, k.segment.subnet.Bits(), k.device)
 }
@@ -82,7 +82,7 @@ func (k *Link) multicast() string {
 	return "route add 224.0.0.0/4 dev " + k.device + " metric 1" + k.device[len("eth"):]
 }
 
-// Host is whose cable it is.
+// Host returns the host of the cable.
 func (k *Link) Host() *Host { return k.host }
 
 // Addr is the host's address on the segment.
@@ -92,8 +92,8 @@ func (k *Link) Addr() netip.Addr {
 	return k.addr
 }
 
-// Move gives the host another address on the segment and takes the old one
-// away, as a phone experiences it.
+// Move gives the host another address on the segment and takes the old one away, as
+// happens to a phone.
 func (k *Link) Move(addr netip.Addr) error {
 	if !k.segment.subnet.Contains(addr) {
 		return fmt.Errorf("lab: %v is not in %v", addr, k.segment.subnet)
@@ -117,8 +117,8 @@ func (k *Link) Mend() error {
 	return k.forwards()
 }
 
-// Lose makes the cable lose this share of the packets, in [0, 1], in either
-// direction. What two hosts send each other goes through both their cables.
+// Lose makes the cable lose this share of the packets, in [0, 1], in either direction.
+// Packets between two hosts go through both their cables.
 func (k *Link) Lose(share float64) error {
 	l := k.host.lab
 	l.mu.Lock()
@@ -127,7 +127,7 @@ func (k *Link) Lose(share float64) error {
 	return l.filter()
 }
 
-// Block drops what these links and those send each other, within a segment.
+// Block drops the packets between these links and those, within a segment.
 func (l *Lab) Block(these, those []*Link) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -139,7 +139,7 @@ func (l *Lab) Block(these, those []*Link) error {
 	return l.filter()
 }
 
-// Unblock takes back every Block.
+// Unblock cancels every Block.
 func (l *Lab) Unblock() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -147,11 +147,11 @@ func (l *Lab) Unblock() error {
 	return l.filter()
 }
 
-// lossGrid is the number of equally likely values a packet's fate is drawn from.
+// lossGrid is the number of equally likely values from which a packet's fate is drawn.
 const lossGrid = 100_000
 
-// filter makes the bridges drop what they should. Dropped there, a packet is
-// lost without its sender noticing. The caller holds l.mu.
+// filter makes the bridges drop packets as configured. A packet that is dropped there
+// is lost without its sender noticing. The caller holds l.mu.
 func (l *Lab) filter() error {
 	var b strings.Builder
 	b.WriteString("add table bridge lab\ndelete table bridge lab\ntable bridge lab {\nchain forward {\ntype filter hook forward priority 0\n")

@@ -14,8 +14,8 @@ import (
 // ownSpace is the namespace of the calling thread.
 const ownSpace = "/proc/thread-self/ns/net"
 
-// newNamespace makes a network namespace, which lives as long as the file is
-// open or a process is in it.
+// newNamespace makes a network namespace. It exists as long as the file is open or a
+// process is in it.
 func newNamespace() (space *os.File, err error) {
 	err = away(func() error {
 		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
@@ -37,8 +37,8 @@ func within(space *os.File, f func() error) error {
 	})
 }
 
-// away calls f on a thread of its own and brings the thread back to where it
-// was. One that cannot come back stays locked, and ends with its goroutine.
+// away calls f on a thread of its own and brings the thread back to its namespace. A
+// thread that cannot come back stays locked, and ends with its goroutine.
 func away(f func() error) error {
 	result := make(chan error)
 	go func() {
@@ -59,15 +59,15 @@ func away(f func() error) error {
 	return <-result
 }
 
-// Tie makes a command that has not started yet end with this process, in whatever
-// way this process ends. What a terminal sends for Ctrl-C passes the command by:
-// it is this process that ends it in good order.
+// Tie makes a command that has not started yet end with this process, in whatever way
+// this process ends. The signal that a terminal sends for Ctrl-C does not reach the
+// command: this process ends it in good order.
 func Tie(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 }
 
-// tap makes a TAP device on the host, which goes when the file is closed. A read
-// gives one Ethernet frame, a write takes one.
+// tap makes a TAP device on the host. The device is removed when the file is closed. A
+// read returns one Ethernet frame, a write takes one.
 func (h *Host) tap(device string) (tap *os.File, err error) {
 	err = h.Do(func() error {
 		fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)

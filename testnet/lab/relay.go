@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// relay is a slow cable: it carries the frames of one TAP device to another,
-// late, and back. The kernel's own way to do that, netem, is often not built in.
+// relay is a slow cable: it carries the frames of one TAP device to another with a
+// delay, and back. The kernel's own tool for that, netem, is often not built in.
 type relay struct {
 	ends    [2]*os.File
 	mu      sync.Mutex
-	lines   [2]*line         // from end 0, from end 1
-	arrived [2]chan struct{} // holds a value after a push
+	lines   [2]*line         // from end 0, and from end 1
+	arrived [2]chan struct{} // has a value after a push
 	running sync.WaitGroup
 }
 
@@ -49,7 +49,7 @@ func (r *relay) close() error {
 	return err
 }
 
-// read takes frames in at an end until that is closed or its device is gone.
+// read takes in frames at an end until that end is closed or its device is gone.
 func (r *relay) read(from int) {
 	defer close(r.arrived[from])
 	buffer := make([]byte, 1<<16)
@@ -68,8 +68,7 @@ func (r *relay) read(from int) {
 	}
 }
 
-// write puts frames out at the other end when they are due, until read has
-// ended.
+// write sends frames out at the other end when they are due, until read has ended.
 func (r *relay) write(from int) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -78,7 +77,7 @@ func (r *relay) write(from int) {
 		data, wait, more := r.lines[from].pop(time.Now())
 		r.mu.Unlock()
 		if data != nil {
-			_, _ = r.ends[1-from].Write(data) // lost if that device is down
+			_, _ = r.ends[1-from].Write(data) // lost if the device is down
 			continue
 		}
 		var due <-chan time.Time

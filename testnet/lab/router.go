@@ -13,12 +13,12 @@ type NAT string
 const (
 	// NoNAT forwards and hides nothing; the hosts outside need a route back.
 	NoNAT NAT = ""
-	// PlainNAT keeps the ports of the hosts inside where it can, so that a host
-	// shows the same address to everybody: most routers at home do that.
+	// PlainNAT keeps the ports of the hosts inside where it can, so that a host shows
+	// the same address to everybody, as most home routers do.
 	PlainNAT NAT = "masquerade"
-	// RandomNAT takes a new port for every destination, like the "symmetric"
-	// routers of many mobile networks: what one peer learns of the address
-	// does not help another.
+	// RandomNAT takes a new port for every destination, like the "symmetric" routers of
+	// many mobile networks: what one peer learns about the address does not help
+	// another.
 	RandomNAT NAT = "masquerade fully-random"
 )
 
@@ -28,11 +28,10 @@ type Port struct {
 	Addr    netip.Addr
 }
 
-// Router makes a host that forwards between two segments. With NAT, hosts
-// outside reach those inside only where those have sent something first, and
-// what comes to the router itself unasked is dropped in silence; ports that a
-// program on the router maps are let through. The hosts inside still need
-// [Host.Route] to it.
+// Router makes a host that forwards between two segments. With NAT, hosts outside reach
+// a host inside only after that host has sent them something, and unrequested packets
+// to the router itself are dropped silently; ports that a program on the router maps
+// are let through. The hosts inside still need [Host.Route] to it.
 func (l *Lab) Router(name string, inside, outside Port, nat NAT) (*Host, error) {
 	r, err := l.Host(name)
 	if err != nil {
@@ -43,7 +42,7 @@ func (l *Lab) Router(name string, inside, outside Port, nat NAT) (*Host, error) 
 			return nil, err
 		}
 	}
-	// /proc/sys/net shows the namespace of the thread that looks.
+	// /proc/sys/net shows the namespace of the thread that reads it.
 	err = r.Do(func() error { return os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0o644) })
 	if err != nil {
 		return nil, fmt.Errorf("lab: make %s forward: %w", name, err)

@@ -16,17 +16,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// System stands between a command and the kernel: it tells the command another time of day,
-// and lets its disk be slow. The command's own clock for timers stays right, as when a
-// machine's clock is set. Its methods are safe for concurrent use.
+// System stands between a command and the kernel. It gives the command another time of
+// day, and can make its disk slow. The clock for the command's timers stays right, as
+// when somebody sets a machine's clock. Its methods are safe for concurrent use.
 //
-// It answers some of the command's system calls in the kernel's place (seccomp_unotify(2)).
+// It answers some of the command's system calls in the kernel's place
+// (seccomp_unotify(2)).
 type System struct {
-	ahead   atomic.Int64 // of the time of day, in nanoseconds
-	stalled atomic.Int64 // until then no file is on disk, by this process's clock
-	held    atomic.Int64 // system calls that wait for that
+	ahead   atomic.Int64 // how far the time of day is ahead, in nanoseconds
+	stalled atomic.Int64 // the time on this process's clock until which nothing reaches the disk
+	held    atomic.Int64 // number of system calls that wait for that
 	begin   time.Time
-	calls   *os.File // notifications of the kernel
+	calls   *os.File // the kernel's notifications
 	gate    [2]*os.File
 	running sync.WaitGroup
 }
@@ -45,11 +46,11 @@ func NewSystem(cmd *exec.Cmd, helper string) (*System, error) {
 	s := &System{begin: time.Now(), gate: [2]*os.File{os.NewFile(uintptr(ends[0]), "gate"), os.NewFile(uintptr(ends[1]), "gate")}}
 	cmd.Args = append([]string{helper, cmd.Path}, cmd.Args...)
 	cmd.Path = path
-	cmd.ExtraFiles = []*os.File{s.gate[1]} // descriptor 3
+	cmd.ExtraFiles = []*os.File{s.gate[1]} // becomes descriptor 3
 	return s, nil
 }
 
-// Run answers the command's calls until it has ended; to be called once it has started.
+// Run answers the command's calls until the command has ended. Call it after the start.
 func (s *System) Run() error {
 	defer s.gate[0].Close()
 	if err := s.gate[1].Close(); err != nil {
@@ -77,13 +78,14 @@ func (s *System) Run() error {
 	}
 }
 
-// SetAhead sets the command's time of day so much ahead of the right one; behind if negative.
+// SetAhead sets how far the command's time of day is ahead of the right one; a negative
+// value sets it behind.
 func (s *System) SetAhead(d time.Duration) { s.ahead.Store(int64(d)) }
 
-// Stall lets nothing that the command writes be on disk for so long.
+// Stall delays, for this time, everything that the command writes to disk.
 func (s *System) Stall(d time.Duration) { s.stalled.Store(int64(time.Since(s.begin) + d)) }
 
-// Held is how many of the command's calls wait for the disk now.
+// Held returns how many of the command's calls wait for the disk now.
 func (s *System) Held() int { return int(s.held.Load()) }
 
 func (s *System) sync(c *call) {
@@ -102,7 +104,7 @@ func (s *System) sync(c *call) {
 func (s *System) answer(c *call) {
 	switch c.number {
 	case unix.SYS_ARCH_PRCTL:
-		_ = withoutVDSO(c.pid) // then its clock is right, which is what a test notices
+		_ = withoutVDSO(c.pid) // if this fails the command's clock is right, and a test notices that
 	case unix.SYS_CLOCK_GETTIME:
 		now := unix.NsecToTimespec(time.Now().UnixNano() + s.ahead.Load())
 		if poke(c.pid, uintptr(c.args[1]), unsafe.Slice((*byte)(unsafe.Pointer(&now)), unsafe.Sizeof(now))) == nil {
@@ -113,7 +115,7 @@ func (s *System) answer(c *call) {
 	s.reply(c, goOn)
 }
 
-// call is struct seccomp_notif.
+// call is the struct seccomp_notif.
 type call struct {
 	id     uint64
 	pid    uint32
@@ -124,7 +126,7 @@ type call struct {
 	args   [6]uint64
 }
 
-// The ioctls of seccomp_unotify(2), and what a reply says.
+// The ioctls of seccomp_unotify(2), and the flag of a reply.
 const (
 	notifReceive = 0xc0502100
 	notifSend    = 0xc0182101
@@ -132,7 +134,7 @@ const (
 	goOn         = 1 // SECCOMP_USER_NOTIF_FLAG_CONTINUE: the kernel does the call
 )
 
-// next waits for a call; nil: the command has ended.
+// next waits for a call; it returns nil when the command has ended.
 func (s *System) next() (*call, error) {
 	for {
 		ready := []unix.PollFd{{Fd: int32(s.calls.Fd()), Events: unix.POLLIN}}
@@ -149,17 +151,18 @@ func (s *System) next() (*call, error) {
 		switch err := s.control(notifReceive, unsafe.Pointer(c)); err {
 		case 0:
 			return c, nil
-		case unix.ENOENT, unix.EINTR: // a signal was quicker
+		case unix.ENOENT, unix.EINTR: // a signal ended the call first
 		default:
 			return nil, fmt.Errorf("lab: take a system call: %w", err)
 		}
 	}
 }
 
-// still reports whether the call waits: its thread may have been killed.
+// still reports whether the call still waits: its thread may have been killed.
 func (s *System) still(c *call) bool { return s.control(notifValid, unsafe.Pointer(&c.id)) == 0 }
 
-// reply ends a call: with success, or by letting the kernel do it. It may be too late.
+// reply ends a call, with success or by letting the kernel carry it out. The call may
+// have ended already.
 func (s *System) reply(c *call, flags uint32) {
 	answer := struct {
 		id    uint64
@@ -175,8 +178,9 @@ func (s *System) control(request uintptr, argument unsafe.Pointer) syscall.Errno
 	return err
 }
 
-// RunUnder is the helper of [NewSystem]: it becomes the program that its arguments name, a
-// path and then its arguments, under the system at descriptor 3. It does not return.
+// RunUnder is the helper of [NewSystem]. It becomes the program that its arguments name
+// (a path, then the program's arguments), under the system at descriptor 3. It does not
+// return.
 func RunUnder() {
 	fmt.Fprintln(os.Stderr, "lab:", runUnder(os.Args[1:]))
 	os.Exit(1)
@@ -186,7 +190,7 @@ func runUnder(args []string) error {
 	if len(args) < 2 {
 		return errors.New("name a program and its arguments")
 	}
-	runtime.LockOSThread() // the filter is this thread's, which becomes the program
+	runtime.LockOSThread() // the filter belongs to this thread, which becomes the program
 	calls, err := listen()
 	if err != nil {
 		return err
@@ -200,11 +204,11 @@ func runUnder(args []string) error {
 	return unix.Exec(args[0], args[1:], os.Environ())
 }
 
-// listen makes the kernel ask about the calls of this thread and of what comes from it.
+// listen makes the kernel ask about the calls of this thread and of its children.
 func listen() (int, error) {
 	const (
 		setFilter = 1           // SECCOMP_SET_MODE_FILTER
-		listener  = 1<<3 | 1<<5 // NEW_LISTENER, WAIT_KILLABLE_RECV: the runtime's signals do not interrupt it
+		listener  = 1<<3 | 1<<5 // NEW_LISTENER, WAIT_KILLABLE_RECV: the runtime's signals do not interrupt a call
 		allow     = 0x7fff_0000
 		ask       = 0x7fc0_0000 // SECCOMP_RET_USER_NOTIF
 		firstLow  = 16          // offset of the low half of the first argument
@@ -237,7 +241,7 @@ func listen() (int, error) {
 	return int(fd), nil
 }
 
-// receive takes the descriptor that the helper sends.
+// receive receives the descriptor that the helper sends.
 func receive(gate int) (*os.File, error) {
 	room := make([]byte, unix.CmsgSpace(4))
 	n, size, _, _, err := unix.Recvmsg(gate, make([]byte, 1), room, unix.MSG_CMSG_CLOEXEC)
@@ -255,11 +259,12 @@ func receive(gate int) (*os.File, error) {
 	return os.NewFile(uintptr(fds[0]), "system calls"), nil
 }
 
-// withoutVDSO hides from a program that is about to begin that there is a way to the time of
-// day without a system call: the vector that the kernel has put on its stack says so.
+// withoutVDSO hides from a program that is about to start that it could read the time
+// of day without a system call. The vector that the kernel has put on its stack says
+// so.
 func withoutVDSO(pid uint32) error {
 	const (
-		stackField = 28 - 3 // of /proc/PID/stat, behind the name: where the arguments begin
+		stackField = 28 - 3 // in /proc/PID/stat, after the name: where the arguments begin
 		ignore     = 1      // AT_IGNORE
 		vdso       = 33     // AT_SYSINFO_EHDR
 	)
@@ -282,10 +287,10 @@ func withoutVDSO(pid uint32) error {
 		at += 8
 		return w, err
 	}
-	if _, err := word(); err != nil { // the number of arguments
+	if _, err := word(); err != nil { // skips the number of arguments
 		return err
 	}
-	for range 2 { // the arguments, the environment
+	for range 2 { // skips the arguments, then the environment
 		for w := uint64(1); w != 0; {
 			if w, err = word(); err != nil {
 				return err

@@ -8,10 +8,11 @@ import (
 	"time"
 )
 
-// System is a thing of Linux on amd64.
+// System exists only on Linux on amd64.
 type System struct{}
 
-// NewSystem fails: only Linux on amd64 lets a process answer the system calls of another.
+// NewSystem fails: only on Linux on amd64 can a process answer the system calls of
+// another.
 func NewSystem(*exec.Cmd, string) (*System, error) {
 	return nil, errors.New("lab: a clock and a disk that are wrong are a thing of Linux on amd64")
 }

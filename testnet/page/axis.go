@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// span makes the axis a as long as d says for these values; air is the share of the
-// span left free at both ends.
+// span makes the axis a as long as d requires for these values; air is the share that
+// is left free at both ends.
 func (d *Axis) span(a *plot.Axis, values []float64, air float64) {
 	switch {
 	case len(d.Names) > 0:
@@ -26,10 +26,10 @@ func (d *Axis) span(a *plot.Axis, values []float64, air float64) {
 	}
 }
 
-// mostTicks is how many labels an axis has at most.
+// mostTicks is the largest number of labels on an axis.
 const mostTicks = 9
 
-// thin takes away labels of a horizontal axis until they stand apart in room.
+// thin removes labels of a horizontal axis until they do not touch in this room.
 func (d *Axis) thin(a *plot.Axis, room vg.Length) {
 	for most := mostTicks; most > 2; most-- {
 		if d.Log {
@@ -66,7 +66,7 @@ func (d *Axis) extremes(values []float64) (low, high float64) {
 	return 0, 1
 }
 
-// widen leaves air, and no axis without length.
+// widen leaves air at both ends, and gives every axis some length.
 func (d *Axis) widen(a *plot.Axis, air float64) {
 	if d.Log {
 		if a.Min == a.Max {
@@ -87,12 +87,12 @@ func (d *Axis) widen(a *plot.Axis, air float64) {
 	a.Min, a.Max = a.Min-more, a.Max+more
 }
 
-// shows says whether the axis has a place for v.
+// shows reports whether the axis has a place for v.
 func (d *Axis) shows(v float64) bool {
 	return !math.IsNaN(v) && !math.IsInf(v, 0) && (!d.Log || v > 0)
 }
 
-// names writes those of categories, each within room along the axis; names that do
+// names writes the names of categories, each within room along the axis; names that do
 // not fit a horizontal axis are turned.
 func (d *Axis) names(a *plot.Axis, room vg.Length, horizontal bool) {
 	if len(d.Names) == 0 {

@@ -3,8 +3,8 @@ package page
 // Chart is a plot with a title, axes with units, and a legend above the data.
 type Chart struct {
 	Title  string
-	Alt    string // what it shows, in a sentence, for who does not see it
-	Note   string // below it: what a reader must know to read it; "" for nothing
+	Alt    string // what the chart shows, in a sentence, for readers who cannot see it
+	Note   string // shown below it: what a reader must know to read it; "" for nothing
 	X, Y   Axis
 	Series []Series
 }
@@ -14,36 +14,36 @@ type Axis struct {
 	Label    string // with the unit
 	Log      bool   // values at or below 0 are left out
 	Min, Max float64
-	Least    float64 // without Log: it spans at least this much, so that small changes look small
-	// Names are those of categories: the series' values are 0, 1, 2, ... Those of the
-	// vertical axis are written from the top down. Nothing joins their points.
+	Least    float64 // without Log, the least span, so that small changes look small
+	// Names are the names of categories: the series' values are then 0, 1, 2, ... Those
+	// of the vertical axis are written from the top down. Their points are not joined.
 	Names []string
 }
 
-// Style says what a series is.
+// Style says how a series is drawn.
 type Style int
 
 // The styles. They differ in shape as well as in colour.
 const (
 	Ours      Style = iota // a line with dots: measured here, and the guarantee holds or none is claimed
 	Invalid                // a dashed line with crosses: measured here, without the guarantee it claims
-	Published              // hollow points alone: numbers of a paper or of another program
-	Level                  // a thin line across at Y[0], or where Y has names at X[0]: something to compare with
-	Crowd                  // small points alone: one for each person or run
+	Published              // hollow points without a line: numbers of a paper or of another program
+	Level                  // a thin line across at Y[0] or, where Y has names, at X[0]: something to compare with
+	Crowd                  // small points without a line: one for each person or run
 	Stroke                 // a thick line without dots
-	Variant                // a dashed line with rings: one of Ours made otherwise
+	Variant                // a dashed line with rings: a variant of Ours
 )
 
-// Series is one line or one set of points. All its slices have one length, or none
-// where nothing is given. A point that is no number breaks the line. Low and High
+// Series is one line or one set of points. All its slices have the same length, or are
+// empty if nothing is given. A point that is no number breaks the line. Low and High
 // bound a band around Y; with categories, bars around the value.
 type Series struct {
 	Name  string // in the legend; "" for none
 	Style Style
-	// Colour is by default that of an earlier series of another style whose name this
-	// one continues after a comma, as "alone, published" does "alone", or the next one.
-	// Where several of style Published continue others alike, the legend has one entry
-	// for all of them.
+	// Colour defaults to that of an earlier series of another style whose name this one
+	// continues after a comma, as "alone, published" continues "alone"; if there is
+	// none, to the next colour. If several series of style Published continue others in
+	// the same way, the legend has one entry for all of them.
 	Colour    Colour
 	X, Y      []float64
 	Low, High []float64

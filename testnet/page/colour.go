@@ -5,12 +5,12 @@ import (
 	"image/color"
 )
 
-// Colour is one of those that people with any colour vision can tell apart (Okabe
-// and Ito 2008), darker on white and lighter on black than theirs, so that lines
-// and points have a contrast of 3:1 at least.
+// Colour is one of the colours that people with any colour vision can tell apart (Okabe
+// and Ito 2008). They are darker on white and lighter on black than the originals, so
+// that lines and points have a contrast of at least 3:1.
 type Colour int
 
-// The colours. Auto is the next one that no series of the chart before has taken.
+// The colours. Auto is the next one that no earlier series of the chart has taken.
 const (
 	Auto Colour = iota
 	Blue
@@ -20,12 +20,12 @@ const (
 	Purple
 	Sky
 	Grey
-	Ink // of the text
+	Ink // the colour of the text
 )
 
 // role is a colour of the page, on a light and on a dark background.
 type role struct {
-	name        string // of the CSS variable
+	name        string // name of the CSS variable
 	light, dark uint32 // 0xrrggbb
 }
 
@@ -41,22 +41,22 @@ func roles() []role {
 		{"sky", 0x2b88b8, 0x8fd0f5},
 		{"grey", 0x6b6f75, 0x9aa1a9},
 		{"ink", 0x1b1f24, 0xe8eaed},
-		{"quiet", 0x565d66, 0xa7afb8}, // text of less weight
-		{"rule", 0xd5dae0, 0x39414a},  // lines between things
+		{"quiet", 0x565d66, 0xa7afb8}, // less important text
+		{"rule", 0xd5dae0, 0x39414a},  // separating lines
 		{"link", 0x0a58ca, 0x7fb4ff},
 		{"bad", 0xb3261e, 0xff9a8f},
-		{"shade", 0xaeb6c0, 0x59636f}, // at the end of what can be scrolled
+		{"shade", 0xaeb6c0, 0x59636f}, // the edge of an area that can be scrolled
 	}
 }
 
-// Positions in roles beside those of [Colour].
+// Positions in roles of the colours that are not a [Colour].
 const (
 	paperRole = 0
 	quietRole = 9
 	ruleRole  = 10
 )
 
-// light is the colour as it is drawn first; in a page it becomes a CSS variable.
+// light is the colour for drawing; in a page a CSS variable replaces it.
 func light(position int) color.RGBA {
 	v := roles()[position].light
 	return color.RGBA{R: uint8(v >> 16), G: uint8(v >> 8), B: uint8(v), A: 0xff}

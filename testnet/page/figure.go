@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Sizes in points. Charts are narrow, so that on a phone their text is still legible,
-// and grow with the page.
+// Sizes in points. Charts are narrow, so that their text is legible on a phone, and
+// grow with the page.
 const (
 	chartWidth  = 360 * vg.Length(1)
 	chartHeight = 236 * vg.Length(1) // without title and legend
@@ -25,10 +25,10 @@ const (
 type figure struct {
 	*plot.Plot
 	title  text.Style
-	x      string // the axes' labels, drawn here: on a log axis gonum centres them elsewhere
-	y      string // it is broken into lines when the height of the data is known
+	x      string // the axes' labels, drawn here because gonum centres them elsewhere on a log axis
+	y      string // it is broken into lines once the height of the data is known
 	legend *legend
-	height vg.Length // of the plot
+	height vg.Length // height of the plot
 }
 
 func newFigure(c *Chart) *figure {
@@ -47,7 +47,7 @@ func newFigure(c *Chart) *figure {
 	x, y := values(c, series)
 	c.X.span(&p.X, x, 0)
 	c.Y.span(&p.Y, y, 0.06)
-	room := chartWidth - 60 // for the data
+	room := chartWidth - 60 // room for the data
 	c.Y.names(&p.Y, chartWidth*2/5, false)
 	if len(c.Y.Names) > 0 {
 		room = chartWidth*3/5 - 20
@@ -110,7 +110,7 @@ func (nothing) Plot(c draw.Canvas, _ *plot.Plot) {
 	c.FillText(s, c.Center(), "Nothing has been measured yet.")
 }
 
-// style is that of text of a size.
+// style is the style of text of a size.
 func style(size float64, colour int) text.Style {
 	return text.Style{Color: light(colour), Font: sans(size), Handler: plot.DefaultTextHandler}
 }
@@ -119,7 +119,7 @@ func sans(size float64) font.Font {
 	return font.Font{Typeface: "Liberation", Variant: "Sans", Size: vg.Points(size)}
 }
 
-// wrap breaks text at spaces, but no-break ones, into lines within width; a longer
+// wrap breaks text at spaces, except no-break spaces, into lines within width; a longer
 // word stays whole.
 func wrap(s text.Style, words string, width vg.Length) string {
 	var b strings.Builder

@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// shapes are the marks of lines, one after the other. Their number and that of the
-// colours make twelve that differ.
+// shapes are the marks of lines, in order. Combined with the colours they make twelve
+// different lines.
 func shapes() []draw.GlyphDrawer {
 	return []draw.GlyphDrawer{draw.CircleGlyph{}, polygon{corners: 4, turn: math.Pi / 4}, polygon{corners: 3, turn: math.Pi / 2}, polygon{corners: 3, turn: -math.Pi / 2}}
 }
@@ -22,19 +22,19 @@ func hollows() []draw.GlyphDrawer {
 	}
 }
 
-// inside says whether a point lies in c, up to rounding.
+// inside reports whether a point lies in c, up to rounding.
 func inside(c draw.Canvas, p vg.Point) bool {
 	const hair = 1e-6
 	return p.X >= c.Min.X-hair && p.X <= c.Max.X+hair && p.Y >= c.Min.Y-hair && p.Y <= c.Max.Y+hair
 }
 
-// pale is a colour one can see through.
+// pale makes a colour transparent.
 func pale(c color.Color) color.Color {
 	r, g, b, _ := c.RGBA()
 	return color.NRGBA{R: uint8(r >> 8), G: uint8(g >> 8), B: uint8(b >> 8), A: 0x38}
 }
 
-// polygon is a mark with corners, the first of them turned from the right.
+// polygon is a mark with corners; turn is the angle of the first one from the right.
 type polygon struct {
 	corners int
 	turn    float64
@@ -63,7 +63,7 @@ func (g polygon) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
 	c.Fill(p)
 }
 
-// cross is the mark of what does not hold.
+// cross is the mark of a result whose guarantee does not hold.
 type cross struct{}
 
 // DrawGlyph implements [draw.GlyphDrawer].

@@ -61,10 +61,10 @@ type tableView struct {
 	Kinds []string // CSS classes of the columns
 }
 
-// longTable is from how many rows on a table is folded.
+// longTable is the number of rows from which a table is folded.
 const longTable = 20
 
-// Long says whether the table is folded until a reader opens it.
+// Long reports whether the table is folded until a reader opens it.
 func (t tableView) Long() bool { return len(t.Rows) >= longTable }
 
 func (p *Page) view() (*view, error) {
@@ -97,11 +97,11 @@ func variables() string {
 	return fmt.Sprintf(":root{color-scheme:light dark;%s}\n@media screen and (prefers-color-scheme:dark){:root{%s}}\n", &light, &dark)
 }
 
-// longText is from how many characters on a cell is text to be read in lines.
+// longText is the number of characters from which a cell is set as running text.
 const longText = 40
 
-// kinds gives the class of each column but the first: n, with nothing but numbers or
-// nothing at all, w, with long text, or none.
+// kinds returns the class of each column but the first: n if it contains only numbers
+// or nothing, w if it contains long text, or none.
 func (t *Table) kinds() []string {
 	kinds := make([]string, len(t.Head))
 	for k := range kinds {

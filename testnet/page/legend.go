@@ -9,22 +9,22 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// legend says which series is which, in as many rows as it takes.
+// legend shows the names of the series, in as many rows as needed.
 type legend struct {
 	style   text.Style
 	entries []entry
 	height  vg.Length
 }
 
-// entry is a series with its name, in lines, at a place right of and below the upper
-// left corner.
+// entry is a series with its name, broken into lines. Its position is measured right of
+// and down from the upper left corner.
 type entry struct {
 	*line
 	name string
 	x, y vg.Length
 }
 
-// sample is how wide the sample of a series is.
+// sample is the width of a series' sample.
 func (l *line) sample() vg.Length {
 	if l.stroke.Width > 0 {
 		return 24
@@ -41,7 +41,7 @@ func newLegend(series []line) *legend {
 		if one.entry == "" {
 			continue
 		}
-		if one.entry != one.Name { // one for all points of its kind, of every colour
+		if one.entry != one.Name { // one entry for all points of its kind, of every colour
 			if slices.ContainsFunc(series[:i], func(other line) bool { return other.entry == one.entry }) {
 				continue
 			}
@@ -63,7 +63,7 @@ func newLegend(series []line) *legend {
 	return l
 }
 
-// lineHeight is that of one line of a name.
+// lineHeight is the height of one line of a name.
 func (l *legend) lineHeight() vg.Length {
 	e := l.style.FontExtents()
 	return e.Height

@@ -15,14 +15,14 @@ type line struct {
 	chart  *Chart
 	stroke draw.LineStyle
 	mark   draw.GlyphStyle
-	dodge  float64 // moves the points of a category apart
-	entry  string  // in the legend
+	dodge  float64 // separates the points of a category
+	entry  string  // name in the legend
 }
 
 // resolve gives each series its colour, its shape and its dashes.
 func resolve(c *Chart) []line {
 	lines := make([]line, len(c.Series))
-	colours := make([]Colour, len(c.Series)) // so far
+	colours := make([]Colour, len(c.Series)) // colours given so far
 	next, levels, published, joined := Auto, 0, 0, 0
 	for i := range c.Series {
 		s := &c.Series[i]
@@ -78,8 +78,8 @@ func resolve(c *Chart) []line {
 	return lines
 }
 
-// kin is an earlier series of another style to whose name that of series i adds
-// something after a comma, or -1.
+// kin is the number of an earlier series of another style whose name that of series i
+// continues after a comma, or -1.
 func (c *Chart) kin(i int) int {
 	s, found := &c.Series[i], -1
 	for k := range i {
@@ -90,7 +90,7 @@ func (c *Chart) kin(i int) int {
 	return found
 }
 
-// taken says whether an earlier series of i's style has the colour.
+// taken reports whether an earlier series of i's style has the colour.
 func (c *Chart) taken(i int, colour Colour, colours []Colour) bool {
 	for k := range i {
 		if c.Series[k].Style == c.Series[i].Style && colours[k] == colour {
@@ -100,12 +100,12 @@ func (c *Chart) taken(i int, colour Colour, colours []Colour) bool {
 	return false
 }
 
-// levelDashes tells the k-th level from the others.
+// levelDashes distinguishes the k-th level from the others.
 func levelDashes(k int) []vg.Length {
 	return [][]vg.Length{nil, {6, 3}, {1.5, 2.5}, {8, 3, 2, 3}}[k%4]
 }
 
-// apart moves the points of one category apart.
+// apart separates the points of one category.
 func apart(c *Chart, lines []line) {
 	if len(c.X.Names) == 0 && len(c.Y.Names) == 0 {
 		return
@@ -151,7 +151,7 @@ func values(c *Chart, lines []line) (x, y []float64) {
 	return x, y
 }
 
-// bounded says whether point k has bounds that are numbers.
+// bounded reports whether point k has bounds that are numbers.
 func (s *Series) bounded(k int) bool {
 	return k < len(s.Low) && !math.IsNaN(s.Low[k]-s.High[k]) && !math.IsInf(s.Low[k]-s.High[k], 0)
 }
@@ -206,7 +206,8 @@ func (l *line) plotRun(c draw.Canvas, p *plot.Plot, run [2]int, at func(x, y flo
 	l.plotMarks(c, points)
 }
 
-// mostMarks is how many points of a line are marked, so that they do not hide it.
+// mostMarks is the largest number of points that are marked on a line, so that the
+// marks do not hide it.
 const mostMarks = 16
 
 func (l *line) plotMarks(c draw.Canvas, points []vg.Point) {

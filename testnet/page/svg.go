@@ -27,8 +27,8 @@ func (c *Chart) WriteSVG(w io.Writer) error {
 	return err
 }
 
-// inline is the chart as an element of a page whose title stands elsewhere. id must
-// be unique in the page. Its colours are the page's.
+// inline returns the chart as an element of a page that shows the title elsewhere. id
+// must be unique in the page. Its colours are the page's.
 func (c *Chart) inline(id string) (string, error) {
 	svg, err := c.svg(false)
 	if err != nil {
@@ -49,8 +49,8 @@ var (
 	drawn   = regexp.MustCompile(`(fill|stroke):#([0-9A-F]{6})`)
 )
 
-// withVariables puts the page's colours, which know light and dark, for those that
-// were drawn. Colours one can see through come a little rounded.
+// withVariables replaces the drawn colours by the page's variables, which have a light
+// and a dark value. Transparent colours are rounded a little in the drawing.
 func withVariables(svg []byte) []byte {
 	return drawn.ReplaceAllFunc(svg, func(m []byte) []byte {
 		part := drawn.FindSubmatch(m)
@@ -67,7 +67,7 @@ func withVariables(svg []byte) []byte {
 	})
 }
 
-// near says whether two colours are the same but for rounding.
+// near reports whether two colours are equal except for rounding.
 func near(a, b uint32) bool {
 	for shift := 0; shift < 24; shift += 8 {
 		if d := int(a>>shift&0xff) - int(b>>shift&0xff); d < -1 || d > 1 {
@@ -114,8 +114,7 @@ func withFallbackFonts(svg []byte) []byte {
 	return bytes.ReplaceAll(svg, []byte(family), []byte(family+",Arial,Helvetica,sans-serif"))
 }
 
-// measured remembers how wide each piece of text was taken to be when the chart was
-// laid out.
+// measured remembers the width that each piece of text had in the layout of the chart.
 type measured struct {
 	*vgsvg.Canvas
 	widths []vg.Length
@@ -127,8 +126,8 @@ func (m *measured) FillString(face font.Face, at vg.Point, text string) {
 	m.Canvas.FillString(face, at, text)
 }
 
-// withWidths has each piece of text fill the width that it was given, because the
-// reader's font may be a wider one.
+// withWidths makes each piece of text fill the width of the layout, because the
+// reader's font may be wider.
 func (m *measured) withWidths(svg []byte) []byte {
 	const start = "<text "
 	pieces := bytes.Split(svg, []byte(start))
@@ -140,7 +139,7 @@ func (m *measured) withWidths(svg []byte) []byte {
 	return out
 }
 
-// clean replaces what neither HTML nor XML may hold.
+// clean replaces characters that are not allowed in HTML or XML.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\n' && r != '\t' || r == utf8.RuneError || r == 0xfffe || r == 0xffff {

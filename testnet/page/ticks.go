@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// evenTicks labels multiples of 1, 2 or 5 times a power of ten, at most so many; of
-// 4 times where one alone would be left.
+// evenTicks labels multiples of 1, 2 or 5 times a power of ten, at most most of them.
+// It uses multiples of 4 where only one label would be left.
 type evenTicks struct{ most int }
 
 // Ticks implements [plot.Ticker].
@@ -41,7 +41,7 @@ func (e evenTicks) Ticks(low, high float64) []plot.Tick {
 // evenLabel writes a multiple of step in a range up to size: with as many digits as
 // the step has, or with a power of ten where that would be long.
 func evenLabel(value, step, size float64) string {
-	last := int(math.Floor(math.Log10(step) + 1e-9)) // power of the last digit that counts
+	last := int(math.Floor(math.Log10(step) + 1e-9)) // power of the last significant digit
 	if size < 1e7 && size >= 1e-3 {
 		return grouped(value, max(0, -last))
 	}
@@ -68,9 +68,8 @@ func grouped(value float64, digits int) string {
 	return whole
 }
 
-// logTicks labels powers of ten on a log axis, and where there is room their doubles
-// and fivefolds, with marks between them. Over less than a power it labels what is
-// even.
+// logTicks labels powers of ten on a log axis and, where there is room, two and five
+// times these, with marks between them. Over less than one power it labels evenly.
 type logTicks struct{ most int }
 
 // Ticks implements [plot.Ticker].
@@ -100,7 +99,7 @@ func (l logTicks) Ticks(low, high float64) []plot.Tick {
 	return ticks
 }
 
-// logLabel writes numbers of ordinary size out, others as powers of ten.
+// logLabel writes numbers of ordinary size in full, others as powers of ten.
 func logLabel(v float64, power int) string {
 	if power >= -3 && power < 7 {
 		return grouped(v, max(0, -power))

@@ -10,14 +10,14 @@ import (
 	"slices"
 )
 
-// header is the first line of a file of cells. Cells below another header are not
-// those of this plan.
+// header is the first line of a file of cells. Cells below a different header belong to
+// another plan.
 type header struct {
 	Name     string `json:"name"`
 	Identity string `json:"identity"`
 }
 
-// kept is a finished cell, one line of JSON, which gives back every bit of a float64.
+// kept is a finished cell, one line of JSON. It keeps every bit of a float64.
 type kept struct {
 	Key     string  `json:"key"`
 	Program string  `json:"program"` // that computed it
@@ -33,10 +33,10 @@ type cellFile struct {
 }
 
 // openCells opens the file of cells at path for this process alone, making it if
-// needed, and reads the cells under the header h that wanted accepts; unless it
-// accepts all of them they are all put aside, in a file of the same name with .old
-// behind it. What a killed process left of a last line is dropped. lost says that
-// there were cells, and none is taken up.
+// needed, and reads the cells under the header h that wanted accepts. If wanted does
+// not accept all of them, all are put aside in a file of the same name with .old
+// appended. A last line that a killed process left incomplete is dropped. lost reports
+// that there were cells but none is used.
 func openCells(path string, h header, wanted func(kept) bool) (c *cellFile, lost bool, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
@@ -80,8 +80,8 @@ func all(cells []kept, wanted func(kept) bool) bool {
 	return !slices.ContainsFunc(cells, func(k kept) bool { return !wanted(k) })
 }
 
-// read takes up the cells in text, up to the first line that is not whole, and
-// returns how many bytes they fill.
+// read takes the cells from text, up to the first line that is incomplete, and returns
+// how many bytes they fill.
 func (c *cellFile) read(text []byte, h header) (good int, lost bool) {
 	var found header
 	first, rest, whole := bytes.Cut(text, []byte("\n"))
@@ -121,7 +121,7 @@ func (c *cellFile) write(v any) error {
 	return err
 }
 
-// wall is how long the experiment has taken in its runs so far, in seconds.
+// wall is the time that the experiment has taken in its runs so far, in seconds.
 func (c *cellFile) wall() float64 {
 	if len(c.done) == 0 {
 		return 0
@@ -131,5 +131,5 @@ func (c *cellFile) wall() float64 {
 
 func (c *cellFile) close() error { return c.file.Close() }
 
-// errLocked says that another process holds a file.
+// errLocked says that another process has locked a file.
 var errLocked = errors.New("the file is locked")

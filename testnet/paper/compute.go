@@ -16,17 +16,17 @@ import (
 const grace = 2 * time.Second
 
 // compute runs the cells, as many at once as there are processors and the long ones
-// first, then those that need the machine for themselves, and hands each that is done
-// to keep, one at a time. It ends with the first error. When ctx ends it starts no
-// more of them, waits a little for those under way, and returns the reason; a cell that
-// is not done by then is left to itself.
+// first, then those that need the machine for themselves. It passes each finished cell
+// to keep, one at a time. It ends with the first error. When ctx ends it starts no more
+// cells, waits a little for those under way, and returns the reason; a cell that is not
+// finished by then is abandoned.
 func compute(ctx context.Context, cells []Cell, m *Meter, keep func(kept) error) error {
 	cells = slices.Clone(cells)
 	slices.SortStableFunc(cells, func(a, b Cell) int { return cmpDown(a.Cost, b.Cost) })
 	inner, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var mu sync.Mutex
-	ended := false // under mu: nothing is kept any more
+	ended := false // under mu: nothing more is kept
 	one := func(c Cell) error {
 		k, err := c.compute(inner, m)
 		if err == nil {
@@ -60,7 +60,7 @@ func compute(ctx context.Context, cells []Cell, m *Meter, keep func(kept) error)
 	return ctx.Err()
 }
 
-// await waits for what has finished, and after ctx has ended no longer than grace.
+// await waits for what is still running, and after ctx has ended no longer than grace.
 func await(ctx context.Context, finished <-chan error) (err error, waited bool) {
 	select {
 	case err := <-finished:
@@ -75,8 +75,8 @@ func await(ctx context.Context, finished <-chan error) (err error, waited bool) 
 	}
 }
 
-// each calls do for the cells that are solo, or for the others, so many at once, and
-// returns the first error.
+// each calls do for the cells that are solo, or for the others, at most limit at once,
+// and returns the first error.
 func each(cells []Cell, solo bool, limit int, do func(Cell) error) error {
 	var group errgroup.Group
 	group.SetLimit(limit)

@@ -7,7 +7,7 @@ import (
 	"p2pnode/testnet/page"
 )
 
-// Entry is an experiment in the index: with its result, or why there is none.
+// Entry is an experiment in the index, with its result or the reason why there is none.
 type Entry struct {
 	Name    string
 	Title   string
@@ -15,8 +15,8 @@ type Entry struct {
 	LeftOut string
 }
 
-// WriteIndex writes the page that leads to those of the experiments. made says how
-// they were made.
+// WriteIndex writes the page that links to those of the experiments. made says how they
+// were made.
 func WriteIndex(w io.Writer, entries []Entry, made ...page.Fact) error {
 	p := &page.Page{
 		Title: "The papers' experiments, beside what is really possible",
@@ -44,7 +44,7 @@ func WriteIndex(w io.Writer, entries []Entry, made ...page.Fact) error {
 	return p.Write(w)
 }
 
-// summary is the main result, with a warning if it is not that of all cells.
+// summary is the main result, with a warning if some cells are missing.
 func (r *Result) summary() string {
 	text := r.Summary
 	if r.Verdict != "" {

@@ -4,5 +4,5 @@ package paper
 
 import "os"
 
-// lock does nothing: this system is not asked for locks.
+// lock does nothing: locks are not used on this system.
 func lock(*os.File) error { return nil }

@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// Meter says how far [Run] is. Its methods may be called from any goroutine.
+// Meter shows the progress of [Run]. Its methods may be called from any goroutine.
 type Meter struct {
 	mu         sync.Mutex
 	done       int
-	cost       float64              // of the done cells
-	seconds    float64              // that they took together
-	waiting    map[string]float64   // the cost of cells that are not done
-	under      map[string]time.Time // when those of them that run began
+	cost       float64              // of the finished cells
+	seconds    float64              // that these took together
+	waiting    map[string]float64   // cost of the cells that are not finished
+	under      map[string]time.Time // when those of them that are running began
 	processors int
 }
 
 // Progress is how far a run is.
 type Progress struct {
 	Done, Cells int
-	Left        time.Duration // estimated; below 0 while there is nothing to go by
+	Left        time.Duration // estimated; negative while nothing is known yet
 }
 
 // Now is how far the run is.
@@ -44,8 +44,8 @@ func (m *Meter) Now() Progress {
 	return p
 }
 
-// each is how many seconds a unit of cost takes: by the cells that are done, and by
-// those that have run for longer than these let expect.
+// each is how many seconds a unit of cost takes, from the finished cells and from those
+// that have run for longer than these predict.
 func (m *Meter) each() float64 {
 	cost, seconds := m.cost, m.seconds
 	for key, start := range m.under {
@@ -56,7 +56,7 @@ func (m *Meter) each() float64 {
 	return seconds / cost
 }
 
-// plan takes the cells of a run, and what is known of those that are done.
+// plan notes the cells of a run, and what is known of those that are finished.
 func (m *Meter) plan(cells []Cell, done map[string]kept) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

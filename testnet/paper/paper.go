@@ -1,7 +1,7 @@
-// Package paper runs experiments of the literature again and sets what is really
-// possible beside what was published. An [Experiment] plans independent cells; [Run]
-// computes them on all processors, keeps what is done in a file so that an
-// interrupted run goes on, and writes the report as a page, as JSON and as CSV.
+// Package paper repeats experiments of the literature and compares what is really
+// possible with what was published. An [Experiment] plans independent cells; [Run]
+// computes them on all processors, keeps what is done in a file so that an interrupted
+// run goes on, and writes the report as a page, as JSON and as CSV.
 package paper
 
 import (
@@ -12,36 +12,36 @@ import (
 
 // Experiment is one that `testnet paper` can run.
 type Experiment struct {
-	Name  string // of the command
-	Title string // of the page
-	About string // a paragraph: the source, what it draws, what is set beside it
-	Data  string // what --data must name and where to get it; "" if it needs none
-	// Place is where the data lies under the directory that `paper all` is given, as
-	// "ml-100k". An experiment with Data and no Place is not part of all.
+	Name  string // in the command
+	Title string // on the page
+	About string // a paragraph: the source, the figures, and what they are compared with
+	Data  string // what --data must name and where to get it; "" if it needs no data
+	// Place is where the data lies under the directory given to `paper all`, for
+	// example "ml-100k". An experiment with Data and no Place is not part of all.
 	Place    string
-	UsesCSV  bool // Options.CSV
-	UsesReal bool // Options.Real
-	// Plan says what to compute. It reads files but computes nothing long.
+	UsesCSV  bool // it uses Options.CSV
+	UsesReal bool // it uses Options.Real
+	// Plan says what to compute. It reads files but does no long computation.
 	Plan func(Options) (*Plan, error)
 }
 
-// Options are what every experiment takes.
+// Options are the options that every experiment takes.
 type Options struct {
 	Seed  uint64 // the first one: of splits, data, noise and clocks
 	Seeds int    // how many seeds or splits, from Seed up; 0: the experiment's own number
 	Quick bool   // a small version that takes seconds: the same rows where possible, fewer points
 	Data  string // path of the data, for experiments that need some
-	Real  bool   // the same task once over real libp2p nodes as well
-	// Scratch is a directory for what real nodes write while they run; "" is the
+	Real  bool   // run the task once more, over real libp2p nodes
+	// Scratch is a directory for the files of real nodes while they run; "" is the
 	// system's. After an interruption nodes may still write into it.
 	Scratch string
 	CSV     CSV // of experiment csv
 }
 
-// CSV is what experiment csv must be told of a file.
+// CSV describes a file for experiment csv.
 type CSV struct {
 	Node, Target string // columns; "" : "node" and the last column
-	// Kind forces what the target is: "number" or "classes"; "": found from its values.
+	// Kind is the kind of the target: "number" or "classes"; "": found from its values.
 	Kind    string
 	Task    string // path of a task file, or a built-in task; "": guessed from the data, which is not private
 	Epsilon float64
@@ -50,41 +50,41 @@ type CSV struct {
 
 // Plan is an experiment with its options.
 type Plan struct {
-	// Identity names everything the numbers depend on besides the program: options
-	// and the hashes of files. Cells of another identity are not taken up again.
+	// Identity names everything that the numbers depend on besides the program: options
+	// and the hashes of files. Cells of another identity are not used again.
 	Identity string
 	Seeds    int // how many seeds or splits it uses
 	Cells    []Cell
-	// Report makes the report of the cells that are done, which may be few: what
-	// cannot be said yet is left out.
+	// Report makes the report of the finished cells, which may be few: what cannot be
+	// said yet is left out.
 	Report func(done Done) (*Report, error)
 }
 
-// Cell is one computation. Its outcome depends on nothing but its plan and Key.
+// Cell is one computation. Its result depends only on its plan and Key.
 type Cell struct {
 	Key  string  // unique in the plan
-	Cost float64 // about how long it takes, in any unit, above 0: for the time left
-	// Solo says that it needs the whole machine: it runs by itself, after the others.
+	Cost float64 // about how long it takes, in any unit, above 0, to estimate the time left
+	// Solo means that it needs the whole machine: it runs by itself, after the others.
 	Solo bool
-	// Run is called once, from any goroutine. When ctx ends nobody waits for it for
-	// long and its numbers are thrown away; who looks at ctx ends in order.
+	// Run is called once, from any goroutine. When ctx ends, its numbers are not used,
+	// and nobody waits long for it.
 	Run func(ctx context.Context) (Numbers, error)
 }
 
-// Numbers are what a cell found, by name; all of them finite.
+// Numbers are the results of a cell, by name; all are finite.
 type Numbers map[string][]float64
 
 // Done holds the numbers of finished cells by key.
 type Done map[string]Numbers
 
-// Report is what an experiment found.
+// Report is the result of an experiment.
 type Report struct {
-	// Verdict says whether learning together is worth it, and comes first; "" where
-	// nothing is set beside learning alone, or not yet.
+	// Verdict says whether learning together is worth it, and comes first; "" if
+	// nothing is compared with learning alone, or not yet.
 	Verdict  string
 	Summary  string // the main result in a sentence or two, for the index of all pages
 	Rows     []Row
-	Sections []page.Section // charts and tables besides that of the rows
+	Sections []page.Section // charts, and tables besides that of the rows
 	Notes    []string       // what a reader must know, a sentence or two each
 }
 
@@ -94,7 +94,7 @@ type Row struct {
 	Seeds   int      `json:"seeds"`   // or splits, that Error or Accuracy is the mean of
 	Epsilon *float64 `json:"epsilon"` // claimed for one record over the whole run; nil: nothing is released, or without privacy
 	Delta   *float64 `json:"delta"`
-	// Valid says that the claim holds: whatever leaves a node is (epsilon, delta)
+	// Valid means that the claim holds: whatever leaves a node is (epsilon, delta)
 	// differentially private for replacing one record. Without a claim it is false.
 	Valid     bool     `json:"valid"`
 	TrueEps   *float64 `json:"true_epsilon,omitempty"` // where it does not hold: what does, at the same delta
@@ -108,15 +108,16 @@ type Row struct {
 	Alone     *float64 `json:"alone,omitempty"`     // the tuned lone model, in the same measure
 	Published *float64 `json:"published,omitempty"` // the paper's number, or that of Source
 	Source    string   `json:"source,omitempty"`    // of Published
-	// GainLow and GainHigh bound the gain over the tuned lone model, positive when it
-	// is better: a 95% interval of the mean over people, paired, pooled over seeds.
+	// GainLow and GainHigh bound the gain over the tuned lone model, which is positive
+	// if the method is better: a 95% interval of the mean over people, paired, pooled
+	// over seeds.
 	GainLow  *float64 `json:"gain_low,omitempty"`
 	GainHigh *float64 `json:"gain_high,omitempty"`
 	Note     string   `json:"note,omitempty"`
 }
 
-// Independent is the source of numbers that no paper has: another program found them
-// when it repeated a figure. Tables call them a reference instead of published.
+// Independent is the source of numbers that no paper has: another program found them by
+// repeating a figure. Tables call them a reference instead of published.
 const Independent = "an independent program"
 
 // Number is v, for the optional numbers of a row.

@@ -13,7 +13,7 @@ import (
 	"p2pnode/testnet/page"
 )
 
-// Result is the outcome of an experiment: what NAME.json holds.
+// Result is the result of an experiment: the content of NAME.json.
 type Result struct {
 	Name     string   `json:"name"`
 	Title    string   `json:"title"`
@@ -64,7 +64,7 @@ func (r *Result) write(j *Job) error {
 	return nil
 }
 
-// WriteFile writes a file in one go: until it is whole, an older one stays.
+// WriteFile writes a file in one go: an older one stays until the new one is complete.
 func WriteFile(path string, write func(io.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")
 	if err != nil {
@@ -84,8 +84,8 @@ func WriteFile(path string, write func(io.Writer) error) error {
 	return os.Rename(f.Name(), path)
 }
 
-// Validate finds a row that claims what it does not carry: numbers that are none, a
-// valid claim without an epsilon or with another truth, an interval with one end.
+// Validate finds a row with inconsistent claims: numbers that are not finite, a valid
+// claim without an epsilon or with another truth, an interval with one end.
 func (r *Row) Validate() error {
 	for _, n := range r.numbers() {
 		if n.value != nil && (math.IsNaN(*n.value) || math.IsInf(*n.value, 0)) {
@@ -121,8 +121,8 @@ func (r *Row) numbers() []number {
 	}
 }
 
-// writeCSV writes the rows, with the names of the JSON as a header. What a row does
-// not have is empty.
+// writeCSV writes the rows, with the names of the JSON as a header. Missing values are
+// empty.
 func (r *Result) writeCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	head := []string{"setting", "seeds", "valid", "measure"}

@@ -9,26 +9,26 @@ import (
 	"time"
 )
 
-// Job is an experiment to be run.
+// Job is a run of an experiment.
 type Job struct {
 	Experiment
 	Options
 	Dir     string // where its files go; made if needed
 	Command string // what runs it again, for the report
-	Version string // of the program, for the report
-	Program string // identifies the program that computes
+	Version string // version of the program, for the report
+	Program string // identifies the program that computes the cells
 	Up      string // address of the index, relative to the page; "" for none
 	Restart bool   // throw away the cells of an earlier run
-	Trust   bool   // take up cells of another program too, and say so in the notes
-	Meter   *Meter // told how far it is; never nil
-	// Log is told, in a sentence, what becomes of the cells of an earlier run.
+	Trust   bool   // use cells of another program too, and say so in the notes
+	Meter   *Meter // shows the progress; never nil
+	// Log is called with a sentence on what happens to the cells of an earlier run.
 	Log func(string)
 }
 
-// Run computes the cells of a job, as many at once as there are processors, and
-// writes its page, its JSON and its CSV. What an earlier run of the same program with
-// the same options computed is taken up from the file NAME.cells. The order in which
-// cells run changes nothing. When ctx ends, Run writes the report of what is done and
+// Run computes the cells of a job, as many at once as there are processors, and writes
+// its page, its JSON and its CSV. Cells that an earlier run of the same program with
+// the same options computed are read from the file NAME.cells. The order in which cells
+// run changes nothing. When ctx ends, Run writes the report of the finished cells and
 // returns it with the context's error.
 func Run(ctx context.Context, j Job) (*Result, error) {
 	r, err := j.run(ctx)
@@ -80,7 +80,7 @@ func (j *Job) run(ctx context.Context) (*Result, error) {
 	return r, interrupted
 }
 
-// wants says whether a cell of an earlier run is taken up.
+// wants reports whether a cell of an earlier run is used.
 func (j *Job) wants(k kept) bool { return !j.Restart && (j.Trust || k.Program == j.Program) }
 
 // others counts the cells of another program.

@@ -10,20 +10,21 @@ import (
 	"text/tabwriter"
 )
 
-// table is the rows as text. The notes of the rows are numbered, the same ones once.
+// table is the rows as text. The notes of the rows are numbered; equal notes have one
+// number.
 type table struct {
 	head    []string
 	lines   [][]string
 	notes   []string
-	measure string   // of all rows, where it is too long to head a column
+	measure string   // of all rows, if it is too long for the head of a column
 	sources []string // of the published numbers
 }
 
-// longestHead is how long a measure that heads a column may be.
+// longestHead is the longest measure that may head a column.
 const longestHead = 24
 
-// table leaves out columns that are empty in all rows, the number of seeds where all
-// rows have the same, and the measure: it is then the head of the values, or said
+// table leaves out columns that are empty in all rows, the number of seeds if it is the
+// same in all rows, and the measure: that is the head of the values, or is written
 // below.
 func (r *Result) table() *table {
 	t := &table{head: []string{"setting", "measure", "note", "epsilon", "delta", "private", "value", "log loss", "AUC", "spread", "alone", "gain (95%)", "published", "seeds"}}
@@ -62,8 +63,7 @@ func (r *Result) table() *table {
 	return t
 }
 
-// constant says whether a column has the same in all of the rows, of which there are
-// some.
+// constant reports whether a column is the same in all rows, if there are rows.
 func (t *table) constant(k int) bool {
 	return len(t.lines) > 0 && !slices.ContainsFunc(t.lines, func(l []string) bool { return l[k] != t.lines[0][k] })
 }
@@ -76,7 +76,7 @@ func (t *table) drop(k int) {
 	}
 }
 
-// number is that of a note, from 1; "" of none.
+// number is the number of a note, from 1; "" for no note.
 func (t *table) number(note string) string {
 	if note == "" {
 		return ""
@@ -89,7 +89,7 @@ func (t *table) number(note string) string {
 	return strconv.Itoa(at + 1)
 }
 
-// numbered are the notes with their numbers, and before them what the values are.
+// numbered returns the notes with their numbers, and before them what the values are.
 func (t *table) numbered() []string {
 	var notes []string
 	if t.measure != "" {
@@ -156,7 +156,7 @@ func plainPower(text string) string {
 	return strings.NewReplacer("e-0", "e-", "e+0", "e").Replace(text)
 }
 
-// asGiven writes a published number with the digits it was published with.
+// asGiven writes a published number with the digits with which it was published.
 func asGiven(v *float64) string {
 	if v == nil {
 		return ""
@@ -172,7 +172,7 @@ func digits(v *float64) string {
 	return plainPower(strings.TrimSuffix(fmt.Sprintf("%#.4g", *v), "."))
 }
 
-// lineWidth is how long a line of notes is on a terminal.
+// lineWidth is the length of a line of notes on a terminal.
 const lineWidth = 110
 
 // WriteTable writes the rows for people, the verdict first, with the notes.

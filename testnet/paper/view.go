@@ -46,8 +46,8 @@ func (r *Result) page() *page.Page {
 	return p
 }
 
-// Group puts lines that follow each other and whose first cells begin alike, up to
-// ": ", under that as a heading, and takes it away from the cells.
+// Group puts consecutive lines whose first cells begin alike, up to ": ", under that
+// beginning as a heading, and removes it from the cells.
 func Group(lines []page.Line) {
 	beginning := func(i int) string {
 		before, _, found := strings.Cut(lines[i].Cells[0], ": ")

@@ -7,19 +7,19 @@ import (
 	"p2pnode/testnet/paper"
 )
 
-// sumEpsilon is that of the private sum, at the strict delta.
+// sumEpsilon is the epsilon of the private sum, at the strict delta.
 const sumEpsilon = 1.0
 
-// Names of what a cell of a private sum has measured beside accuracy, which is that of
+// Names of what a cell of a private sum measures beside accuracy. Accuracy is that of
 // people who added to it.
 const (
 	withoutNoise = "sum without noise"
 	newcomers    = "newcomers"
 )
 
-// bySum lets everybody add to a private sum of second moments, which needs no graph, with
-// the noise of a committee of four of whom one may collude, and measures the personal
-// models of the first few people.
+// bySum lets everyone add to a private sum of second moments, which needs no graph,
+// with the noise of a committee of four of whom one may collude. It measures the
+// personal models of the first few people.
 func bySum(d *problem, people int) (paper.Numbers, error) {
 	r := d.product(settingFor(len(d.people), d.p, gaussian(epsilons[0]).Budget), 2)
 	r.task.Local.Eta = loneEta

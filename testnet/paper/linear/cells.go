@@ -9,19 +9,19 @@ import (
 	"p2pnode/testnet/paper"
 )
 
-// seeded is the random source of agent i of a seed for one purpose.
+// seeded is the random source of agent i of a seed, for one purpose.
 func seeded(seed uint64, i int, purpose uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, purpose<<32+uint64(i)))
 }
 
-// sizes say how much is computed.
+// sizes say how much to compute.
 type sizes struct {
-	dimensions []int // of the accuracy by dimension
-	large      []int // of these, with a thousand people as well
-	warm       []int // of these, with the private warm start
+	dimensions []int // for the accuracy by dimension
+	large      []int // those with a thousand people as well
+	warm       []int // those with the private warm start
 	agents     int
 	figure1    int // features of figures 1 and 2(a)
-	rounds     int // of figure 1: updates per agent
+	rounds     int // updates per agent in figure 1
 	seeds      []uint64
 }
 
@@ -46,10 +46,11 @@ func sizesOf(o paper.Options) sizes {
 	return s
 }
 
-// people is how many of a thousand are measured.
+// people is how many of a thousand people are measured.
 const people = 100
 
-// cells of the experiment. A key says all that its numbers depend on.
+// cells are the cells of the experiment. A key contains everything that the cell's
+// numbers depend on.
 func (s sizes) cells() []paper.Cell {
 	var list []paper.Cell
 	add := func(cost float64, run func() (paper.Numbers, error), key string, args ...any) {
@@ -104,10 +105,10 @@ const (
 	sumKey         = "private sum, n %d, p %d, seed %d"
 )
 
-// epsilons of the paper's figure 2, of which .05 are for its warm start.
+// epsilons of the paper's figure 2; its warm start takes .05 of each.
 var epsilons = []float64{1.05, 0.55, 0.15}
 
-// Names of what a cell of readings has measured, everybody's accuracy each.
+// Names of what a cell of readings measures, each everyone's accuracy.
 const (
 	target   = "target"
 	local    = "local"
@@ -121,7 +122,7 @@ const (
 	hidden   = "local dp"
 )
 
-// readings measures everything that fits no model silently.
+// readings measures everything that does not fit personal models afterwards.
 func readings(d *problem) (paper.Numbers, error) {
 	out := paper.Numbers{}
 	targets := make([][]float64, len(d.people))
@@ -152,7 +153,7 @@ func readings(d *problem) (paper.Numbers, error) {
 	return out, nil
 }
 
-// notPrivate measures everybody after descent without privacy, through the agents.
+// notPrivate measures everyone after descent without privacy, through the agents.
 func notPrivate(d *problem) (paper.Numbers, error) {
 	models, err := d.pose(togetherMu(d.p), d.unit(false)).descend(nil, togetherRounds, d.seed, nil)
 	if err != nil {
@@ -171,7 +172,7 @@ func silent(d *problem, design privacy.Design, people int) (paper.Numbers, error
 	return paper.Numbers{accuracy: d.accuracies(r.finish(states, people))}, nil
 }
 
-// accuracy is the name of everybody's accuracy where a cell has only one.
+// accuracy is the name of everyone's accuracy in a cell with only one.
 const accuracy = "accuracy"
 
 // lone measures the tuned lone models of the first few people.

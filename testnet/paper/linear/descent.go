@@ -11,12 +11,12 @@ import (
 	"p2pnode/testnet/sim"
 )
 
-// joint is the objective Q of the paper, with the mean loss of raw features, posed to
-// the agents of the product. Their step follows from a public bound on the features,
-// 1, while the paper's follows from the data. So features are measured in the unit in
-// which the steepest person's data has the curvature the bound allows: with x' = s x
-// and theta = s theta' it is Q(theta) = s^2 Q'(theta') for mu' = mu/s^2, lambda' =
-// lambda s^2, and everybody takes the step of the paper for the largest spectral norm
+// joint is the objective Q of the paper, with the mean loss of raw features, in a form
+// for the agents of the product. Their step follows from a public bound on the
+// features, 1, while the paper's follows from the data. So features are measured in a
+// unit in which the steepest person's data has the curvature the bound allows: with x'
+// = s x and theta = s theta' it is Q(theta) = s^2 Q'(theta') for mu' = mu/s^2, lambda'
+// = lambda s^2, and everybody takes the step of the paper for the largest spectral norm
 // of anybody. Nothing is private here.
 type joint struct {
 	*problem
@@ -26,9 +26,8 @@ type joint struct {
 	longest float64 // norm of any x'
 }
 
-// unit is the length of raw features that the agents take for 1: what bounds the
-// curvature of everybody's data, or, if it must be public, what the ranges of the
-// features allow.
+// unit is the length of raw features that the agents take as 1. It bounds the curvature
+// of everyone's data or, if it must be public, follows from the ranges of the features.
 func (d *problem) unit(public bool) float64 {
 	if public {
 		return math.Sqrt(float64(d.p))
@@ -74,9 +73,9 @@ func (j *joint) minimiser() ([][]float64, error) {
 	return scaled(best, 1/j.unit), err
 }
 
-// descend lets the agents of the product minimise Q from the given models, or from
-// zero (nil), as many updates as there are agents times the rounds, and returns the
-// models, of raw features. It calls see, if not nil, about four times a round.
+// descend lets the agents of the product minimise Q from the given models, or from zero
+// (nil), with rounds times as many updates as there are agents. It returns the models
+// for raw features. It calls see, if not nil, about four times a round.
 func (j *joint) descend(start [][]float64, rounds int, seed uint64, see func(p point, models [][]float64)) ([][]float64, error) {
 	clip, err := privacy.NewUnprotected(j.longest)
 	if err != nil {
@@ -107,8 +106,8 @@ func (j *joint) descend(start [][]float64, rounds int, seed uint64, see func(p p
 	return scaled(modelsOf(r.States), 1/j.unit), nil
 }
 
-// progress counts updates, and what was sent: a model to each neighbour at every
-// update, and at the start if there is one.
+// progress counts updates and sent models: one to each neighbour at every update, and
+// at the start if there is one.
 func (j *joint) progress(started bool, states []learner.State) point {
 	var p point
 	for i, s := range states {

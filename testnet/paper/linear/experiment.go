@@ -1,8 +1,8 @@
 // Package linear is experiment "linear" of testnet paper: the synthetic problem of
 // Bellet, Guerraoui, Taziki, Tommasi, "Personalized and Private Peer-to-Peer Machine
-// Learning" (AISTATS 2018), section 5.1, figures 1 to 4. What is valid runs through
-// the agents of the product; readings of the paper that are not private at the
-// epsilon they state run in a plain loop of their own ([reading]).
+// Learning" (AISTATS 2018), section 5.1, figures 1 to 4. Valid methods run through the
+// agents of the product; readings of the paper that are not private at the epsilon they
+// state run in a separate plain loop ([reading]).
 package linear
 
 import (

@@ -13,12 +13,12 @@ const (
 	figure1Rho = 0.1 // the best of .03, .1, .3 and 1 on the problem of seed 1001
 )
 
-// point is where a run of figure 1 is.
+// point is how far a run of figure 1 is.
 type point struct{ iterations, vectors, broadcasts float64 }
 
-// trace is a curve of figure 1 in the making.
+// trace collects a curve of figure 1.
 type trace struct {
-	judge   *joint // of Q
+	judge   *joint // the objective Q
 	floor   float64
 	name    string
 	numbers paper.Numbers
@@ -41,8 +41,8 @@ func (t *trace) see(p point, models [][]float64) {
 
 // The curves of figure 1.
 const (
-	byPaper  = "cd"        // the paper's step, from everybody's own spectral norm, in the plain loop
-	byAgents = "cd agents" // the product's agents with the largest spectral norm of all
+	byPaper  = "cd"        // the paper's step, from each person's own spectral norm, in the plain loop
+	byAgents = "cd agents" // the product's agents with the largest spectral norm of all people
 	byPublic = "cd public" // the product's agents with the bound that the ranges of the features give
 	byADMM   = "admm"
 )
@@ -106,7 +106,7 @@ func (t *trace) admm(start [][]float64, rounds int, seed uint64) error {
 	iterations := 0.0
 	c.Sample = func(vectors int, models [][]float64) {
 		iterations += float64(c.Every)
-		// What an exchange sends is for one peer alone: none of it is a broadcast.
+		// An exchange is sent to one peer alone, so none of it is a broadcast.
 		t.see(point{iterations, float64(vectors), float64(vectors)}, scaled(models, 1/t.judge.unit))
 	}
 	_, err := c.Run()

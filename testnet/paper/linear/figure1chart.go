@@ -81,7 +81,7 @@ func (s sizes) figure1Chart(done paper.Done, x, y string) *page.Chart {
 	return chart
 }
 
-// figure1Points is how many steps a curve has.
+// figure1Points is the number of points of a curve.
 const figure1Points = 60
 
 // addPoint adds a mean with its band.
@@ -90,7 +90,8 @@ func addPoint(s *page.Series, x float64, m mean) {
 	s.Low, s.High = append(s.Low, m.low), append(s.High, m.high)
 }
 
-// at interpolates a curve of figure 1 in each seed; gaps by their logarithms.
+// at interpolates a curve of figure 1 in each seed; it interpolates gaps in their
+// logarithms.
 func (s sizes) at(done paper.Done, key, x, y string, at float64) (values []float64) {
 	for _, seed := range s.seeds {
 		n := done[fmt.Sprintf(figure1Key, seed)]

@@ -31,8 +31,8 @@ func (s sizes) dimensionSection(done paper.Done) page.Section {
 	return section
 }
 
-// dimensionSeries are what was measured of a method, and what was published of it
-// unless another reading shows that already.
+// dimensionSeries are the measured numbers of a method, and the published ones unless
+// another reading already shows them.
 func (s sizes) dimensionSeries(done paper.Done, m method) []page.Series {
 	series := page.Series{Name: m.name}
 	switch {
@@ -94,7 +94,7 @@ func (s sizes) tradeOffSection(done paper.Done) page.Section {
 	return section
 }
 
-// column is the k-th number of a name in each seed.
+// column is the k-th number of a name, in each seed.
 func (s sizes) column(done paper.Done, key, name string, k int) (values []float64) {
 	for _, seed := range s.seeds {
 		if v := done[fmt.Sprintf(key, seed)][name]; k < len(v) {

@@ -11,9 +11,9 @@ import (
 	"p2pnode/testnet/sim"
 )
 
-// problem is one draw of the synthetic problem in numbers, with the graph of the
-// paper: everybody is joined to everybody with weight exp((cos - 1)/.1) of the angle
-// between target models, and weights below .01 are dropped.
+// problem is one draw of the synthetic problem in numbers, with the graph of the paper:
+// all agents are joined with weight exp((cos - 1)/.1) of the angle between target
+// models, and weights below .01 are dropped.
 type problem struct {
 	p      int
 	seed   uint64
@@ -80,8 +80,8 @@ func ends(edges [][]learner.Edge) [][]int {
 	return peers
 }
 
-// accuracies measures models of raw features, those of the first few people or of
-// all, on their test records.
+// accuracies measures models of raw features on the people's test records. There may be
+// models of the first few people only.
 func (d *problem) accuracies(models [][]float64) []float64 {
 	out := make([]float64, len(models))
 	for i := range models {
@@ -90,7 +90,7 @@ func (d *problem) accuracies(models [][]float64) []float64 {
 	return out
 }
 
-// accuracy counts a model that is undecided as half right.
+// accuracy counts an undecided model as half right.
 func (e *examples) accuracy(theta []float64) float64 {
 	var right float64
 	for k, x := range e.x {
@@ -104,7 +104,7 @@ func (e *examples) accuracy(theta []float64) float64 {
 	return right / float64(len(e.x))
 }
 
-// records makes training records of x times scale(x).
+// records makes training records with features x times scale(x).
 func (e *examples) records(scale func(x []float64) float64) []learner.Record {
 	out := make([]learner.Record, len(e.x))
 	seq := learner.Seq(0)
@@ -132,7 +132,7 @@ func byNorm(l float64) func(x []float64) float64 {
 func (e *examples) spectrum() float64 {
 	v, w := make([]float64, len(e.x[0])), make([]float64, len(e.x[0]))
 	for k := range v {
-		v[k] = 1 + 1/float64(k+1) // at right angles to no eigenvector, but by chance
+		v[k] = 1 + 1/float64(k+1) // practically never at right angles to an eigenvector
 	}
 	var value float64
 	for range 100 {
@@ -147,7 +147,7 @@ func (e *examples) spectrum() float64 {
 			break
 		}
 	}
-	return value * (1 + 1e-3) // it comes from below
+	return value * (1 + 1e-3) // the iteration converges from below
 }
 
 // task is the built-in task for p features.
@@ -160,8 +160,8 @@ func task(p int) *learner.Task {
 	return t
 }
 
-// alone returns theta_loc: everybody's minimiser of the mean loss plus ||theta||^2/m,
-// by gradient descent, on raw features.
+// alone returns theta_loc: everyone's minimiser of the mean loss plus ||theta||^2/m, by
+// gradient descent, on raw features.
 func (d *problem) alone() [][]float64 {
 	models := make([][]float64, len(d.people))
 	for i := range d.people {
@@ -179,8 +179,8 @@ func (d *problem) alone() [][]float64 {
 	return models
 }
 
-// localSteps leaves a millionth of the distance to the minimum: each takes away at
-// least the share 2 lambda/L, a twentieth for the largest m here.
+// localSteps is enough to leave a millionth of the distance to the minimum: each step
+// removes at least the share 2 lambda/L, a twentieth for the largest m here.
 const localSteps = 300
 
 // degree is the number of edges, counted at both ends.

@@ -9,18 +9,18 @@ import (
 	"p2pnode/privacy/accountant"
 )
 
-// reading is one way to read the paper's algorithm, equations 4 and 6, on raw
-// features in [-1, 1]. It runs in this plain loop and not through the agents,
-// because no agent may add noise that is not what it claims.
+// reading is one reading of the paper's algorithm, equations 4 and 6, on raw features
+// in [-1, 1]. It runs in this plain loop and not through the agents, because no agent
+// may add noise that differs from what it claims.
 type reading struct {
 	mu  float64
-	sum bool // L_i is the sum of the records' losses, and lambda_i = 1/m_i of each; else the mean
-	// scale is the Laplace noise on the gradient of the mean, in units of 1/m:
-	// the paper has 2 L0/(eps_i m_i) with L0 = 1. 0: no noise. With sum it is on
-	// the gradient of the sum, and the same number, which is why it hides so little.
+	sum bool // L_i is the sum of the records' losses, each with lambda_i = 1/m_i; else the mean
+	// scale is the Laplace noise on the gradient of the mean, in units of 1/m: the
+	// paper has 2 L0/(eps_i m_i) with L0 = 1. 0: no noise. With sum, the same number is
+	// used for the gradient of the sum, which is why it hides so little.
 	scale []float64   // one for each of an agent's updates, in order
 	start [][]float64 // nil: zero
-	// observed is called after each update, with the agent whose it was; may be nil.
+	// observed is called after each update, with the agent that made it; may be nil.
 	observed func(agent int, models [][]float64)
 }
 
@@ -47,7 +47,7 @@ func (r reading) descend(d *problem, updates int, seed uint64) [][]float64 {
 	return s.models
 }
 
-// descent is a run of a reading.
+// descent is one run of a reading.
 type descent struct {
 	reading
 	*problem
@@ -75,7 +75,7 @@ func newDescent(r reading, d *problem) *descent {
 	return s
 }
 
-// times is m_i where the loss is a sum.
+// times is m_i if the loss is a sum, else 1.
 func (s *descent) times(i int) float64 {
 	if s.sum {
 		return float64(len(s.people[i].train.x))
@@ -126,7 +126,7 @@ func laplace(r *rand.Rand, scale float64) float64 {
 	return x
 }
 
-// delta of the paper's accounting, exp(-5).
+// delta is the delta of the paper's accounting, exp(-5).
 var delta = math.Exp(-5)
 
 // published returns the noise of a reading: 2/eps_i for every update.
@@ -139,9 +139,9 @@ func published(epsilon float64, updates int) []float64 {
 }
 
 // trueEpsilon is what such a reading really guarantees at delta, for the agent with
-// most records and features in [-1, 1]^p: replacing one record moves the gradient
-// of its loss, slope times x, by up to 2p in the l1 norm, and the mean of m of them
-// by 2p/m.
+// most records and with features in [-1, 1]^p. Replacing one record moves the gradient
+// of its loss, slope times x, by up to 2p in the l1 norm, and the mean of m of them by
+// 2p/m.
 func (r reading) trueEpsilon(p int) (float64, error) {
 	groups := make([]accountant.Group, len(r.scale))
 	for k, scale := range r.scale {

@@ -46,7 +46,8 @@ func (s sizes) addRow(r *paper.Report, done paper.Done, m method, n, p int) erro
 	return err
 }
 
-// summary is the main result, with 25 features, as in the paper, if they are there.
+// summary is the main result. It is for 25 features, as in the paper, if these were
+// computed.
 func summary(rows []paper.Row) string {
 	for _, p := range []int{25, 20} {
 		for _, r := range rows {

@@ -27,13 +27,13 @@ var publishedAccuracy = map[int]map[string]float64{
 // method is one way to learn, in all dimensions.
 type method struct {
 	name    string
-	key     string // of the cells, with p and the seed, and eps where it has one
+	key     string // of the cells, with p, the seed and, where there is one, eps
 	numbers string // name in the cells
 	paper   string // name in publishedAccuracy
 	epsilon float64
 	delta   float64 // 0: the paper's
 	valid   bool
-	truth   func(p int) (float64, error) // the epsilon that holds, where epsilon does not
+	truth   func(p int) (float64, error) // the epsilon that holds, if epsilon does not
 }
 
 // methods in the order of the rows.
@@ -62,7 +62,7 @@ func methods() []method {
 		method{name: "newcomers, who added nothing to the private sum", key: sumKey, numbers: newcomers, epsilon: sumEpsilon, delta: strict, valid: true})
 }
 
-// truthOf puts off working out what a reading guarantees until it is asked for.
+// truthOf delays the computation of what a reading guarantees until it is needed.
 func truthOf(read func(float64, int) reading, epsilon float64, updates int) func(p int) (float64, error) {
 	return func(p int) (float64, error) { return read(epsilon, updates).trueEpsilon(p) }
 }
@@ -78,7 +78,7 @@ func (m method) cell(n, p int, seed uint64) string {
 	return fmt.Sprintf(m.key, n, p, m.epsilon, seed)
 }
 
-// values are the accuracies of everybody in each seed that is done.
+// values are everyone's accuracies in each finished seed.
 func (m method) values(done paper.Done, n, p int, seeds []uint64) (all [][]float64) {
 	for _, seed := range seeds {
 		if v := done[m.cell(n, p, seed)][m.numbers]; v != nil {
@@ -88,8 +88,8 @@ func (m method) values(done paper.Done, n, p int, seeds []uint64) (all [][]float
 	return all
 }
 
-// mean is that over seeds of the mean over people, with the standard deviation over
-// seeds and the least and the largest.
+// mean is the mean over seeds of the mean over people, with the standard deviation over
+// seeds, and the smallest and the largest.
 type mean struct{ value, spread, low, high float64 }
 
 func meanOf(all [][]float64) mean {
@@ -111,7 +111,7 @@ func spanOf(values []float64) mean {
 	return m
 }
 
-// row is a method at one dimension; ok says that there is one.
+// row returns the row of a method at one dimension; ok reports whether there is one.
 func (s sizes) row(done paper.Done, m method, n, p int) (r paper.Row, ok bool, err error) {
 	all := m.values(done, n, p, s.seeds)
 	if len(all) == 0 {
@@ -162,7 +162,8 @@ func (s sizes) gain(r *paper.Row, done paper.Done, m method, n, p int) {
 	}
 }
 
-// pairs are everybody's error shares with a method and alone, tuned.
+// pairs are everyone's error shares with a method, beside those of the tuned lone
+// models.
 func (s sizes) pairs(done paper.Done, m method, n, p int) (pairs []testnet.Pair) {
 	alone := method{key: loneKey, numbers: accuracy}
 	for _, seed := range s.seeds {
@@ -177,8 +178,8 @@ func (s sizes) pairs(done paper.Done, m method, n, p int) (pairs []testnet.Pair)
 	return pairs
 }
 
-// verdict is that of valid privacy at the largest epsilon, with 25 features, as in the
-// paper, if they are there.
+// verdict is that of valid privacy at the largest epsilon. It is for 25 features, as in
+// the paper, if these were computed.
 func (s sizes) verdict(done paper.Done) string {
 	private := method{key: silentKey, numbers: accuracy, epsilon: epsilons[0]}
 	free := method{key: togetherKey, numbers: together}
@@ -190,5 +191,5 @@ func (s sizes) verdict(done paper.Done) string {
 	return ""
 }
 
-// resamples of a bootstrap: there are many rows.
+// resamples of a bootstrap; it is small because there are many rows.
 const resamples = 2000

@@ -16,21 +16,21 @@ const (
 	longFigUpdates = 200
 )
 
-// Settings of the shared models without a silent fit: with Laplace noise on
+// Settings of the shared models without a fit on the device: with Laplace noise on
 // features of unit l1 norm, and with Gaussian noise on features of unit l2 norm.
 var (
 	pureSetting   = setting{mu: 2, clip: 1, releases: 3, degree: 99, gamma: gamma, eta: 1, kappa: 1}
 	sharedSetting = setting{mu: 0.3, clip: 0.5, releases: 10, degree: 99, gamma: gamma, eta: 1, kappa: 1}
 )
 
-// settingFor is that of the silent fits among n people. What a person hears is the
-// direction of her neighbours' models with noise. A mean gradient at unit norm is as
-// short as 1/sqrt(p), its noise is as long as sqrt(p)/mu, mu the GDP parameter of the
-// budget, and what she hears is the average of as many as she asks and more: so
-// signal is to noise, in squares, about as 230 degree (mu/p)^2. What is heard is
-// multiplied by a number proportional to p, as a model that separates two classes of
-// features at unit norm has the length sqrt(p), and shrunk by the share of it that is
-// signal; the pull toward it grows with that share.
+// settingFor is the setting of the fits on the device among n people. What people hear
+// is the direction of their neighbours' models with noise. A mean gradient at unit norm
+// has the length 1/sqrt(p), and its noise sqrt(p)/mu, with mu the GDP parameter of the
+// budget. A person hears the average of degree neighbours and more, so the ratio of
+// signal to noise, in squares, is about 230 degree (mu/p)^2. What is heard is
+// multiplied by a number proportional to p, because a model that separates two classes
+// of features at unit norm has the length sqrt(p), and shrunk to the share of it that
+// is signal. The pull toward it grows with that share.
 func settingFor(n, p int, b privacy.Budget) setting {
 	degree := min(n/2, 100)
 	signal := 230 * float64(degree) * math.Pow(b.Mu()/float64(p), 2)

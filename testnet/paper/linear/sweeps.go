@@ -12,11 +12,11 @@ import (
 // Constants of figure 2(a).
 const (
 	tradeOffEpsilon = 0.1
-	tradeOffPeople  = 50 // whose silent fits are measured
+	tradeOffPeople  = 50 // how many people's fits are measured
 )
 
-// Numbers of updates of an agent in figure 2(a): of the reading and the shared
-// models, and of the silent fits, which take longer.
+// Numbers of updates of an agent in figure 2(a): for the reading and the shared models,
+// and for the fits on the device, which take longer.
 var (
 	tradeOffUpdates = []int{1, 2, 5, 10, 20, 50, 100}
 	silentUpdates   = []int{1, 4, 16, 64}
@@ -59,15 +59,15 @@ func tradeOff(seed uint64, n, p int) (paper.Numbers, error) {
 	return out, nil
 }
 
-// allocation is how a budget is spread over an agent's updates: the share of the
+// allocation says how a budget is spread over an agent's updates: share is that of the
 // t-th of updates, before they are scaled to add up to the budget.
 type allocation struct {
 	name  string
 	share func(t, updates int) float64
 }
 
-// contraction is C of proposition 2, by which an update shrinks the error, in the
-// worst case; the paper's is no better.
+// contraction is C of proposition 2, the factor by which an update shrinks the error in
+// the worst case; the paper's is no better.
 func contraction(updates int) float64 { return math.Pow(0.96, 1/float64(updates)) }
 
 var allocationsTried = []allocation{
@@ -123,12 +123,12 @@ func spread(a allocation, epsilon float64, updates int) []float64 {
 	return scale
 }
 
-// figReading is the reading that agrees with what the paper says of its figures.
+// figReading is the reading that agrees with the paper's text about its figures.
 func figReading(epsilon float64, updates int) reading {
 	return reading{mu: figMu, sum: true, scale: published(epsilon, updates)}
 }
 
-// literalReading is equation 6 to the letter, with the noise L0 = 1 on raw features.
+// literalReading is equation 6 taken literally, with the noise L0 = 1 on raw features.
 func literalReading(epsilon float64, updates int) reading {
 	return reading{mu: literalMu, scale: published(epsilon, updates)}
 }

@@ -11,13 +11,13 @@ import (
 	"p2pnode/testnet/sim"
 )
 
-// setting is the public constants of a run through the product.
+// setting holds the public constants of a run through the product.
 type setting struct {
 	mu, clip   float64
 	releases   int
-	degree     int     // neighbours each asks for
+	degree     int     // number of neighbours each person asks for
 	gamma      float64 // of the kernel
-	eta, kappa float64 // of the silent fit
+	eta, kappa float64 // of the fit on the device
 }
 
 // apply writes the setting into a task.
@@ -28,15 +28,15 @@ func (s setting) apply(t *learner.Task) {
 	t.Release.Releases = s.releases
 }
 
-// run is the product on one problem: the agents of a task in the simulator, with
-// the noise that the task's design asks for.
+// run is the product on one problem: the agents of a task in the simulator, with the
+// noise of the task's design.
 type run struct {
 	*problem
 	task    *learner.Task
 	records [][]learner.Record
 }
 
-// product gives the product the problem with the features of each record at unit
+// product applies the product to the problem, with the features of each record at unit
 // l-norm.
 func (d *problem) product(s setting, l float64) *run {
 	r := &run{problem: d, task: task(d.p)}
@@ -73,7 +73,7 @@ func (r *run) learn(design privacy.Design, seed uint64) ([]learner.State, error)
 	return result.States, nil
 }
 
-// finish is the silent fit of the first few people: their personal models.
+// finish returns the personal models of the first few people.
 func (r *run) finish(states []learner.State, people int) [][]float64 {
 	models := make([][]float64, people)
 	for i := range models {
@@ -94,25 +94,25 @@ func (r *run) lone(people int) [][]float64 {
 // gaussian is the budget of the valid rows with the product's own noise.
 func gaussian(epsilon float64) privacy.Design { return within(epsilon, delta) }
 
-// strict is a delta that deserves the name, which the paper's does not: to publish
-// each record with that probability would keep (0, delta) too.
+// strict is a delta small enough to mean something. The paper's is not: publishing each
+// record with that probability would also be (0, delta).
 const strict = 1e-6
 
 func within(epsilon, delta float64) privacy.Design {
 	return privacy.Design{Budget: privacy.Budget{Epsilon: epsilon, Delta: delta}}
 }
 
-// byTheorem1 is the noise of the paper, on gradients that really are as short in the
-// l1 norm as its proof needs. It is composed exactly, which asks for a little less
-// noise than theorem 1.
+// byTheorem1 is the noise of the paper, on gradients that really are as short in the l1
+// norm as its proof needs. It is composed exactly, which needs a little less noise than
+// theorem 1.
 func byTheorem1(epsilon float64) privacy.Design {
 	d := gaussian(epsilon)
 	d.Noise, d.Accounting = privacy.Laplace, privacy.CommittedPlan
 	return d
 }
 
-// localDP lets every record hide itself: its label is turned round with probability
-// 1/(1 + e^(eps/2)), and each of its features gets Laplace noise of scale 4p/eps, as
+// localDP makes every record protect itself: its label is flipped with probability 1/(1
+// + e^(eps/2)), and each of its features gets Laplace noise of scale 4p/eps, because
 // the l1 distance of two records in [-1, 1]^p is up to 2p. So each record is
 // eps-differentially private before anybody learns from it.
 func (d *problem) localDP(epsilon float64) *problem {

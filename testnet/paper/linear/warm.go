@@ -17,9 +17,9 @@ const (
 	warmSweeps  = 50
 )
 
-// The warm start's noise, the Laplace scale on the local model of m records times
-// epsilon/L0. With lambda = 1/m a record moves the local model by up to L0/(m lambda)
-// = L0, whatever m; the gain that the paper reports takes noise smaller by m^2.
+// The warm start's noise: the Laplace scale on the local model of m records, times
+// epsilon/L0. With lambda = 1/m a record moves the local model by up to L0/(m lambda) =
+// L0, whatever m; the gain that the paper reports needs noise smaller by m^2.
 var warmNoises = []struct {
 	name  string
 	scale func(m float64) float64
@@ -35,8 +35,8 @@ const (
 	warmSpread   = "propagated"
 )
 
-// warmStart releases everybody's local model once and lets the network smooth what
-// was released; it measures both with each noise.
+// warmStart releases everyone's local model once and lets the network smooth the
+// releases; it measures both with each noise.
 func warmStart(d *problem) paper.Numbers {
 	out := paper.Numbers{}
 	clean := d.alone()

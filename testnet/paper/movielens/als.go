@@ -39,7 +39,7 @@ func factorise(list []rating, reg, start float64, iterations int, r *rand.Rand) 
 	return right
 }
 
-// entry is a rating seen from one side: who is on the other.
+// entry is a rating seen from one side, with the number of the other side.
 type entry struct {
 	other int
 	value float64
@@ -67,8 +67,8 @@ func solveAll(rows [][]float64, entries [][]entry, others [][]float64, reg float
 		}
 		rows[i] = make([]float64, rank)
 		if factor.Factorize(a) {
-			// The regularisation bounds the condition number: no failure, and no
-			// warning that matters.
+			// The regularisation bounds the condition number, so there is no failure,
+			// and no warning that matters.
 			_ = factor.SolveVecTo(mat.NewVecDense(rank, rows[i]), b)
 		}
 	}

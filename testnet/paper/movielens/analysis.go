@@ -7,19 +7,18 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// analysis is what ratings that are public tell of movies and of people who rate
-// them. With k learned factors v and the known features z of a movie,
+// analysis is what public ratings tell about movies and about the people who rate them.
+// With k learned factors v and the known features z of a movie,
 //
 //	y = theta . [v, z] + noise of this variance,   theta ~ N(mean, spread) by person,
 //	v ~ N(0, diag(width)) by movie,
 //
 // fitted by variational expectation maximisation (Lim and Teh, "Variational Bayesian
 // approach to movie rating prediction", 2007, here with known features and a full
-// spread). Movies with few ratings keep factors near 0, and nothing has to be tuned
-// but k.
+// spread). Movies with few ratings keep factors near 0, and only k has to be tuned.
 type analysis struct {
 	factors  int       // k
-	movies   []belief  // of [v, z], z certain
+	movies   []belief  // of [v, z]; z is certain
 	people   []belief  // of theta
 	mean     []float64 // of theta
 	spread   *mat.SymDense
@@ -33,14 +32,14 @@ type belief struct {
 	second *mat.SymDense
 }
 
-// analysisRounds measured best on ratings left out: later ones fit the noise.
+// analysisRounds measured best on left-out ratings: later rounds fit the noise.
 const analysisRounds = 20
 
-// analysedFactors is k: four and ten measured alike.
+// analysedFactors is k: four and ten measured about the same.
 const analysedFactors = 6
 
-// analyse fits k factors to ratings, stars being what is left after a public centre.
-// known holds z by movie, with a constant at its end.
+// analyse fits k factors to ratings; stars are the ratings minus a public centre. known
+// holds z by movie, with a constant at its end.
 func analyse(list []rating, known [][]float64, k int, r *rand.Rand) *analysis {
 	a := newAnalysis(known, k, r)
 	ofPerson, ofMovie := make([][]entry, users), make([][]entry, len(known))
@@ -104,7 +103,7 @@ func posterior(h *mat.SymDense, b *mat.VecDense) (*mat.VecDense, *mat.SymDense) 
 	var mean mat.VecDense
 	var covariance mat.SymDense
 	var factor mat.Cholesky
-	factor.Factorize(h) // a prior's precision and squares: positive definite
+	factor.Factorize(h) // a prior's precision plus squares is positive definite
 	_ = factor.SolveVecTo(&mean, b)
 	_ = factor.InverseTo(&covariance)
 	return &mean, &covariance
@@ -167,7 +166,7 @@ func (a *analysis) meetMovies(of [][]entry, known [][]float64) {
 			person := a.people[e.other]
 			h.AddSym(h, person.second.SliceSym(0, k).(*mat.SymDense))
 			b.AddScaledVec(b, e.value, person.mean.SliceVec(0, k))
-			for j := range k { // less what is known explains
+			for j := range k { // minus what the known features explain
 				b.SetVec(j, b.AtVec(j)-floats.Dot(upper(person.second, j)[k-j:], known[i]))
 			}
 		}
@@ -180,8 +179,8 @@ func (a *analysis) meetMovies(of [][]entry, known [][]float64) {
 	}
 }
 
-// describeMovies fits the widths of the factors, over movies that somebody rated,
-// and the variance of the n ratings.
+// describeMovies fits the widths of the factors, over movies with ratings, and the
+// variance of the n ratings.
 func (a *analysis) describeMovies(of [][]entry, n int) {
 	clear(a.width)
 	var rated, squares float64
@@ -221,9 +220,9 @@ func upper(s *mat.SymDense, i int) []float64 {
 	return raw.Data[i*raw.Stride+i : i*raw.Stride+raw.N]
 }
 
-// features returns, by movie, what the average person gives and features of unit
-// spread: a person's model of the difference is N(0, I) before she has rated, so her
-// ridge regression with penalty variance is her posterior mean. With S = U'U the
+// features returns, by movie, the average person's rating and features of unit spread.
+// A person's model of the difference from the average is N(0, I) before any rating, so
+// a ridge regression with penalty variance gives its posterior mean. With S = U'U the
 // features are U [v, z].
 func (a *analysis) features() (x [][]float64, offset []float64) {
 	var factor mat.Cholesky

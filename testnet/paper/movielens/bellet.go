@@ -10,23 +10,23 @@ import (
 	"p2pnode/privacy/accountant"
 )
 
-// reading is a way to read section 5.2 of Bellet et al. 2018, where several things
-// can be meant. Both readings take factors of the raw ratings, ratings less each
+// reading is one reading of section 5.2 of Bellet et al. 2018, which can be understood
+// in several ways. Both readings take factors of the raw ratings, ratings less each
 // user's mean, the ten nearest neighbours by the cosine of their ratings, mu = 0.04,
 // lambda_i = 1/m_i, a clip of 10 and Laplace noise of scale 2 C/(eps_t m_i) with eps_t
 // from their Theorem 1.
 type reading struct {
 	name string
-	// sum: L_i is the sum of the losses, as in the paper's appendix C, and the noise is
-	// added to the gradient of the sum, clipped in l2. Else both are of the mean, as in
-	// (1) and (6), clipped in l1, as Laplace noise needs.
+	// sum means that L_i is the sum of the losses, as in the paper's appendix C, and
+	// that the noise is added to the gradient of the sum, clipped in l2. Otherwise both
+	// are of the mean, as in (1) and (6), clipped in l1, as Laplace noise needs.
 	sum bool
-	// updates of each agent, without noise and with: of these the best on the test
-	// ratings of a split counts, as in the paper.
+	// Numbers of updates of each agent, without noise and with it. The one that is best
+	// on the test ratings of a split counts, as in the paper.
 	quiet, updates []int
 }
 
-// readings are the two. Only in the first do a few updates get anywhere.
+// readings returns the two. Only in the first do a few updates move the models far.
 func readings(quick bool) []reading {
 	few := []int{5, 8, 12, 20, 35, 50}
 	r := []reading{
@@ -39,7 +39,7 @@ func readings(quick bool) []reading {
 	return r
 }
 
-// tried is the numbers of updates at an epsilon; 0 is without noise.
+// tried are the numbers of updates tried at an epsilon; 0 is without noise.
 func (r reading) tried(eps float64) []int {
 	if eps == 0 {
 		return r.quiet
@@ -64,11 +64,11 @@ type bellet struct {
 	norm       float64 // the largest l1 norm of a movie's features
 }
 
-// belletAgent holds ratings less its mean, and what its updates need.
+// belletAgent holds ratings minus the user's mean, and what its updates need.
 type belletAgent struct {
 	x, testX   [][]float64
 	y, testY   []float64
-	scale      float64 // of the sum of the losses in L_i: 1 or 1/m
+	scale      float64 // factor of the sum of the losses in L_i: 1 or 1/m
 	lambda     float64
 	confidence float64 // m over the largest m
 	alpha      float64
@@ -101,7 +101,7 @@ func newBellet(d *dataset, s *split, seed uint64, r reading) *bellet {
 }
 
 // prepare fills in the constants: alpha_i from the spectral norm of the agent's own
-// data, as the paper has it.
+// data, as in the paper.
 func (a *belletAgent) prepare(most int, sum bool) {
 	m := float64(len(a.x))
 	a.lambda, a.confidence, a.scale = 1/m, m/float64(most), 1
@@ -136,7 +136,7 @@ func (a *belletAgent) local() []float64 {
 	theta := make([]float64, rank)
 	var factor mat.Cholesky
 	if factor.Factorize(h) {
-		_ = factor.SolveVecTo(mat.NewVecDense(rank, theta), b) // positive definite
+		_ = factor.SolveVecTo(mat.NewVecDense(rank, theta), b) // the matrix is positive definite
 	}
 	return theta
 }
@@ -164,9 +164,9 @@ func (a *belletAgent) gradient(dst, theta []float64, clip, norm float64) {
 	}
 }
 
-// descend lets every agent make its updates (6) from 0, in random order, with
-// Laplace noise for eps over all of them; without any for 0. It returns everybody's
-// error after each number of updates that is tried.
+// descend lets every agent make its updates (6) from 0, in random order, with Laplace
+// noise for eps over all of them; eps = 0 means no noise. It returns everyone's error
+// after each tried number of updates.
 func (b *bellet) descend(eps float64, r *rand.Rand) [][]float64 {
 	errs := make([][]float64, len(b.tried(eps)))
 	for k, updates := range b.tried(eps) {

@@ -11,19 +11,19 @@ import (
 	"p2pnode/testnet/paper"
 )
 
-// sumGuarantee is that of the private sum.
+// sumGuarantee is the guarantee of the private sum.
 var sumGuarantee = guarantee{1, smallDelta}
 
 func (e *experiment) sumKey(i int) string { return metadata.key(e.seeds[i]) + ", by a sum of votes" }
 
-// The names of what a cell of a private sum has measured: everybody's errors.
+// The names of what a cell of a private sum measures: everyone's errors.
 const (
 	privateSum = "private"
 	freeSum    = "free"
 	newcomers  = "newcomers"
 )
 
-// catalogue is that of the movies, with their genres, for the task's key.
+// catalogue is the catalogue of the movies, with their genres, for the task's key.
 func (d *dataset) catalogue(t *learner.Task) (*learner.Catalogue, error) {
 	return t.NewCatalogue(func(yield func(learner.Row) bool) {
 		for i, m := range d.movies {
@@ -41,7 +41,7 @@ func (d *dataset) catalogue(t *learner.Task) (*learner.Catalogue, error) {
 }
 
 // bySum lets the people of a split add up what they think of each movie, and measures
-// their models around that.
+// their models based on that.
 func (e *experiment) bySum(i int) (paper.Numbers, error) {
 	set, err := e.sets[metadata.key(e.seeds[i])]()
 	if err != nil {
@@ -82,7 +82,7 @@ func (e *experiment) bySum(i int) (paper.Numbers, error) {
 	return n, nil
 }
 
-// sumRows are the rows of private sums, each with its verdict for a note.
+// sumRows are the rows of private sums; the note of each is its verdict.
 func (e *experiment) sumRows(done paper.Done) []paper.Row {
 	var rows []paper.Row
 	free, _ := e.sumPairs(freeSum, done)

@@ -33,7 +33,7 @@ type cells = func(column string) (string, bool)
 type dataset struct {
 	ratings []rating // in the order of u.data, which the splits refer to
 	movies  []cells
-	hash    string // of u.item; u.data is known
+	hash    string // of u.item; the hash of u.data is known
 }
 
 const whereToGet = "the unpacked directory of https://files.grouplens.org/datasets/movielens/ml-100k.zip (GroupLens)"

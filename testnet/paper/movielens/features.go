@@ -6,9 +6,9 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// features are what is known of each movie, and to whom.
+// features are the known features of each movie.
 type features struct {
-	of    [][]float64 // by movie, zero for one that nothing is known of
+	of    [][]float64 // by movie; zero for a movie of which nothing is known
 	bound float64     // the largest l2 norm
 }
 
@@ -36,12 +36,12 @@ func centred(list []rating) []rating {
 	return out
 }
 
-// training are the ratings that are not tested on.
+// training returns the ratings that are not used for the test.
 func (s *split) training(list []rating) []rating {
 	return s.keep(list, func(i int) bool { return !s.test[i] })
 }
 
-// donated are all ratings of the donors.
+// donated returns all ratings of the donors.
 func (s *split) donated(list []rating) []rating {
 	return s.keep(list, func(i int) bool { return s.donor[list[i].user] })
 }

@@ -8,26 +8,27 @@ import (
 	"p2pnode/privacy/accountant"
 )
 
-// kind is a way to know the movies.
+// kind is one source of knowledge about the movies.
 type kind struct {
 	name string
-	// reg is the regularisation of the factors; 0: no factors, genres and decades.
+	// reg is the regularisation of the factors; 0: no factors, but genres and decades.
 	reg   float64
 	start float64 // of the factors
-	// donors are the only ones whose ratings make the factors, and they are not among
-	// the people who learn.
+	// donors means that the factors come only from donors' ratings, and donors are not
+	// among the people who learn.
 	donors bool
-	raw    bool // factors are of ratings as they are, not less each user's mean
-	lone   bool // measured alone only
-	// analysed: by an analysis of ratings with genres and decades.
+	raw    bool // factors of the ratings themselves, not minus each user's mean
+	lone   bool // only measured alone
+	// analysed means that features come from an analysis of ratings with genres and
+	// decades.
 	analysed bool
 	mu       float64 // of the task; 0 is 0.9
-	// pull and pullConstant are the usual ones of the personal fit, for features as
-	// they are; see [learner.Local].
+	// pull and pullConstant are the usual ones of the personal fit, for features before
+	// they are scaled; see [learner.Local].
 	pull, pullConstant float64
-	fixed              bool // as they are: leave-one-out is too kind to features that know the records
-	// alone multiplies pull for who is alone; 0 is 1. The origin deserves less of it
-	// than what neighbours know.
+	fixed              bool // taken as they are: leave-one-out is too optimistic for features that know the records
+	// alone multiplies pull for people without neighbours; 0 is 1. The origin deserves
+	// less pull than what neighbours know.
 	alone float64
 }
 
@@ -41,10 +42,10 @@ var (
 
 func kinds() []kind { return []kind{leaky, donated, analysed, metadata, paperAlone} }
 
-// leaks says that the features tell about the ratings of those who learn.
+// leaks reports whether the features tell about the ratings of the people who learn.
 func (k kind) leaks() bool { return (k.reg > 0 || k.analysed) && !k.donors }
 
-// task is learning with factors and a constant 1, as they are at most this long.
+// task is learning with factors, which are at most this long, and a constant 1.
 func (k *kind) task(bound float64) *learner.Task {
 	t := k.base()
 	t.Features = numbered(rank)
@@ -61,8 +62,9 @@ func numbered(n int) []learner.Feature {
 	return list
 }
 
-// shorten makes a task for features as they are one for features divided by the bound
-// on their length, as a task has features of norm 1: models are longer by the bound.
+// shorten changes a task for unscaled features into one for features divided by the
+// bound on their length, because a task's features have norm 1. Models become longer by
+// the bound.
 func shorten(t *learner.Task, bound float64) {
 	t.Mu *= bound * bound
 	t.Lambda /= bound * bound
@@ -72,9 +74,9 @@ func shorten(t *learner.Task, bound float64) {
 	t.Local.EtaConstant /= bound * bound
 }
 
-// analysisTask is learning with p features of an analysis, which are at most this
-// long. The pull to what is expected is the variance of a rating, which makes the lone
-// fit the posterior mean under what the analysis knows of people.
+// analysisTask is learning with p features of an analysis, which are at most this long.
+// The pull toward the expected model is the variance of a rating, which makes the lone
+// fit the posterior mean under what the analysis knows about people.
 func (k *kind) analysisTask(p int, bound, variance float64) *learner.Task {
 	t := k.base()
 	t.Features = numbered(p)
@@ -106,12 +108,12 @@ func (k *kind) base() *learner.Task {
 	}
 }
 
-// tuned is the task with the constants for a guarantee. All constants here were found
-// once, by leaving a fifth of the training ratings of split 1 out; for factors of all
-// ratings a twentieth of splits 1 and 2, as how much these know hangs on how many
-// ratings there are (reg lies between 0.15 and 0.18, which were tried), and for their
-// mu a tenth of split 1. None was chosen on a test rating. Less is clipped away and less is
-// learned from a noisier gradient.
+// tuned returns the task with the constants for a guarantee. All constants here were
+// found once, by leaving out a fifth of the training ratings of split 1. For factors of
+// all ratings it was a twentieth of splits 1 and 2, because how much these know depends
+// on the number of ratings (reg lies between 0.15 and 0.18, which were tried), and for
+// their mu a tenth of split 1. None was chosen on a test rating. With a noisier
+// gradient, less is clipped away and the steps are smaller.
 func (k kind) tuned(t *learner.Task, g guarantee, quick bool) *learner.Task {
 	tuned := *t
 	if g.epsilon > 0 {
@@ -130,7 +132,8 @@ func (k kind) tuned(t *learner.Task, g guarantee, quick bool) *learner.Task {
 	return &tuned
 }
 
-// tunedAlone is the task with the constants for who is alone, found in the same way.
+// tunedAlone returns the task with the constants for people without neighbours, found
+// in the same way.
 func (k kind) tunedAlone(t *learner.Task) *learner.Task {
 	tuned := *t
 	if k.alone > 0 {

@@ -46,7 +46,7 @@ func (g guarantee) String() string {
 }
 
 var (
-	// paperDelta is that of Table 1.
+	// paperDelta is the delta of Table 1.
 	paperDelta = math.Exp(-5)
 	epsilons   = []float64{1, 0.5, 0.1}
 )
@@ -135,8 +135,8 @@ func (e *experiment) readingKey(r reading, i int) string {
 	return fmt.Sprintf("%s, split %d", r.name, e.seeds[i])
 }
 
-// guarantees lists what a kind is learned with; nothing for one that is measured
-// alone only.
+// guarantees lists the guarantees with which a kind is learned; there are none for a
+// kind that is only measured alone.
 func (e *experiment) guarantees(k kind) []guarantee {
 	if k.lone {
 		return nil
@@ -157,7 +157,7 @@ func (e *experiment) guarantees(k kind) []guarantee {
 func (e *experiment) learn(ctx context.Context, k kind, g guarantee, i int) (paper.Numbers, error) {
 	method, budget := testnet.Broadcast, privacy.Budget{Epsilon: g.epsilon, Delta: g.delta}
 	if g.epsilon == 0 {
-		method, budget = testnet.Open, privacy.Budget{Epsilon: 1, Delta: smallDelta} // not used
+		method, budget = testnet.Open, privacy.Budget{Epsilon: 1, Delta: smallDelta} // the budget is not used
 	}
 	tune := func(t *learner.Task) *learner.Task { return k.tuned(t, g, e.quick) }
 	r, err := e.measure(ctx, k, i, tune, testnet.Config{

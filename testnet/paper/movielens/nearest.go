@@ -19,9 +19,9 @@ func userMeans(list []rating) []float64 {
 	return sum
 }
 
-// nearest joins everybody with the degree others whose ratings have the largest
-// cosine with hers; an edge holds both ways. It looks at raw ratings, so a graph like
-// this tells about them.
+// nearest joins everyone with the degree others whose ratings have the largest cosine
+// with theirs; an edge holds both ways. It looks at raw ratings, so such a graph tells
+// about them.
 func nearest(list []rating, degree int) [][]int {
 	vectors := make([][]float64, users)
 	for u := range vectors {

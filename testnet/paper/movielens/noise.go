@@ -9,10 +9,11 @@ import (
 	"p2pnode/testnet/paper"
 )
 
-// noiseUpdates are those the table of noise is worked out for.
+// noiseUpdates is the number of updates for which the table of noise is computed.
 const noiseUpdates = 20
 
-// noise says what the reading of summed losses adds and what it would have to.
+// noise shows how much noise the reading of summed losses adds, and how much it would
+// have to add.
 func (e *experiment) noise() page.Section {
 	t := page.Table{
 		Caption: fmt.Sprintf("Losses summed: Laplace noise of each of %d updates, in units of the clip, on the sum of the gradients, at delta = exp(-5)", noiseUpdates),
@@ -30,7 +31,7 @@ func (e *experiment) noise() page.Section {
 			l2, err := trueEpsilon(factor*step, noiseUpdates)
 			l1, err2 := trueEpsilon(float64(m)*step, noiseUpdates)
 			if err != nil || err2 != nil {
-				continue // beyond what can be composed
+				continue // more than can be composed
 			}
 			t.Rows = append(t.Rows, page.Line{Cells: []string{
 				fmt.Sprint(m), fmt.Sprintf("%g", eps), paper.Short(added), paper.Short(l2), paper.Short(l1),

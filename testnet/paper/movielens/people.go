@@ -14,8 +14,8 @@ import (
 // centre is about the mean rating; a public constant.
 const centre = 3.53
 
-// people makes the data set of a split: everybody's training ratings, none of them
-// held out, and her test ratings.
+// people makes the data set of a split: everyone's training ratings, none of them held
+// out, and their test ratings.
 func (k *kind) people(d *dataset, s *split, seed uint64) (*testnet.Dataset, error) {
 	e, err := k.encode(d, s, seed)
 	if err != nil {
@@ -60,12 +60,12 @@ func afterHeldOut(records []learner.Record) learner.Seq {
 	return next
 }
 
-// encoding is how ratings become records.
+// encoding says how ratings become records.
 type encoding struct {
 	task     *learner.Task
 	x        [][]float64 // by movie
 	keys     []uint64    // by movie, where the task has a key
-	expected []float64   // stars over the centre, by movie, that records leave out; nil: none
+	expected []float64   // by movie, the part of the stars above the centre that records leave out; nil: none
 }
 
 func (k *kind) encode(d *dataset, s *split, seed uint64) (*encoding, error) {
@@ -109,8 +109,8 @@ func metadataOf(d *dataset, t *learner.Task) (x [][]float64, keys []uint64, err 
 }
 
 // encodeAnalysis encodes by an analysis of the listed ratings, with genres and decades
-// known. A record's target is what is left of a rating after what the average person
-// gives, and a model is what a person differs by.
+// known. A record's target is the rating minus the average person's, and a model says
+// how a person differs from the average.
 func (k *kind) encodeAnalysis(d *dataset, list []rating, seed uint64) (*encoding, error) {
 	known, _, err := metadataOf(d, k.genres())
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"p2pnode/testnet/paper"
 )
 
-// readAgain computes a reading of the paper: the error of the local models, and for
-// no noise and each epsilon that after each number of updates.
+// readAgain computes a reading of the paper: the error of the local models, and the
+// error after each number of updates, without noise and at each epsilon.
 func (e *experiment) readAgain(ctx context.Context, r reading, i int) (paper.Numbers, error) {
 	b := newBellet(e.data, &e.splits[i], e.seeds[i], r)
 	local := make([]float64, len(b.agents))
@@ -35,8 +35,8 @@ func (e *experiment) readAgain(ctx context.Context, r reading, i int) (paper.Num
 // level is the name of the numbers at an epsilon; 0 is without noise.
 func level(eps float64) string { return fmt.Sprintf("eps=%g", eps) }
 
-// outcome is what a reading gave over the splits that are done: the error in each,
-// and the smallest and the largest number of updates that was best.
+// outcome is the result of a reading over the finished splits: the error in each, and
+// the smallest and the largest number of updates that was best.
 type outcome struct {
 	errs         []float64
 	fewest, most int
@@ -94,7 +94,7 @@ func (e *experiment) readingRows(r reading, done paper.Done) ([]paper.Row, error
 	return rows, nil
 }
 
-// updates are their number in text.
+// updates is the number of updates as text.
 func (o outcome) updates() string {
 	if o.fewest == o.most {
 		return fmt.Sprint(o.most)
@@ -110,7 +110,8 @@ var published = struct {
 
 const source = "Bellet et al. 2018, Table 1"
 
-// row is a row without its guarantee's validity; a published number of 0 is none.
+// row returns a row without the validity of its guarantee; a published number of 0
+// means that there is none.
 func row(setting string, g guarantee, errs []float64, published float64) paper.Row {
 	r := paper.Row{
 		Setting: setting, Seeds: len(errs), Measure: "RMSE, mean over people",

@@ -30,7 +30,7 @@ func (e *experiment) report(done paper.Done) (*paper.Report, error) {
 	return r, nil
 }
 
-// kindRows are the rows of what is possible with a kind of features.
+// kindRows are the rows of what is possible with one kind of features.
 func (e *experiment) kindRows(k kind, done paper.Done) []paper.Row {
 	var rows []paper.Row
 	if alone := e.errors(e.splitsDone(done, func(i int) string { return e.aloneKey(k, i) })); alone != nil {
@@ -43,7 +43,7 @@ func (e *experiment) kindRows(k kind, done paper.Done) []paper.Row {
 		}
 		paperNumber := published.together[g.epsilon]
 		if g.delta == smallDelta {
-			paperNumber = 0 // it has none at this delta
+			paperNumber = 0 // the paper has none at this delta
 		}
 		r := row(k.name+": together", g, with, paperNumber)
 		r.Valid = g.epsilon > 0
@@ -81,8 +81,8 @@ func (e *experiment) errors(splits []paper.Numbers) []float64 {
 	return errs
 }
 
-// pairs sets everybody's error beside that of her tuned lone model, over the splits
-// that have both, and returns the mean error of each of these splits too.
+// pairs sets everyone's error beside that of their tuned lone model, over the splits
+// that have both. It also returns the mean error of each of these splits.
 func (e *experiment) pairs(k kind, g guarantee, done paper.Done) (pairs []testnet.Pair, with []float64) {
 	for i := range e.seeds {
 		alone, together := done[e.aloneKey(k, i)], done[e.key(k, g, i)]
@@ -99,7 +99,7 @@ func (e *experiment) pairs(k kind, g guarantee, done paper.Done) (pairs []testne
 	return pairs, with
 }
 
-// verdict is that of valid privacy at epsilon 1 with features that are no secret.
+// verdict is that of valid privacy at epsilon 1 with features that are not secret.
 func (e *experiment) verdict(done paper.Done) string {
 	private, _ := e.pairs(donated, guarantee{1, paperDelta}, done)
 	if len(private) == 0 {
@@ -119,7 +119,7 @@ func meanAlone(pairs []testnet.Pair) float64 {
 
 // number is a person's number in u.data.
 func number(p *testnet.Person) float64 {
-	n, _ := strconv.Atoi(p.Name) // made by people
+	n, _ := strconv.Atoi(p.Name) // people made the name from a number
 	return float64(n)
 }
 

@@ -5,16 +5,16 @@ import (
 	"math/rand/v2"
 )
 
-// split says which ratings are tested on and which people give theirs away.
+// split says which ratings are for the test and which people are donors.
 type split struct {
 	test  []bool // by rating
 	donor []bool // by user
 }
 
 // drawn holds five splits that were drawn once at random, a fifth of each person's
-// ratings and a fifth of the people, so that everybody's numbers are of the same
-// splits: for each, a bit for every line of u.data and one for every user. They are
-// numbers of lines, no ratings.
+// ratings and a fifth of the people, so that everyone's numbers are for the same
+// splits: for each, a bit for every line of u.data and one for every user. They contain
+// positions of lines, no ratings.
 //
 //go:embed splits.bin
 var drawn []byte
@@ -25,7 +25,7 @@ const (
 	donorBytes  = (users + 7) / 8
 )
 
-// splitOf returns the split of a seed: 1 to 5 are the fixed ones, others are drawn
+// splitOf returns the split of a seed: 1 to 5 are the fixed ones, others are drawn in
 // the same way.
 func splitOf(d *dataset, seed uint64) split {
 	if seed < 1 || seed > fixedSplits {

@@ -11,7 +11,7 @@ import (
 // for the people with the fewest, the median and the most training ratings.
 type leak struct{ least, median, most float64 }
 
-// leak works it out from the noise that was added; norm is the largest l1 norm of a
+// leak computes it from the noise that was added; norm is the largest l1 norm of a
 // movie's features.
 func (e *experiment) leak(r reading, norm, eps float64, updates int) (leak, error) {
 	sizes := trainingSizes(e.data, &e.splits[0])
@@ -26,13 +26,13 @@ func (e *experiment) leak(r reading, norm, eps float64, updates int) (leak, erro
 	return leak{values[0], values[1], values[2]}, nil
 }
 
-// sensitivity is that of what is released by who has m ratings, in l1 and in units
-// of the 2 C/m the noise is made for.
+// sensitivity is the l1 sensitivity of the releases of a person with m ratings, in
+// units of the 2 C/m for which the noise is made.
 //
-// Under the sum the noise is m times too small, and clipping in l2 leaves sqrt(p)
-// times as much in l1; that each user's mean tells about her ratings too is not even
-// counted. Under the mean only that is left: another rating moves the mean by 4/m at
-// the most, so each of m gradients by 8 norm/m.
+// Under the sum the noise is m times too small, and clipping in l2 leaves sqrt(p) times
+// as much in l1; the fact that each user's mean also tells about the ratings is not
+// even counted. Under the mean only that remains: another rating moves the mean by at
+// most 4/m, and so each of m gradients by 8 norm/m.
 func (r reading) sensitivity(m int, norm float64) float64 {
 	if r.sum {
 		return float64(m) * math.Sqrt(rank)
@@ -40,9 +40,9 @@ func (r reading) sensitivity(m int, norm float64) float64 {
 	return 1 + 8*norm/(2*belletClip)
 }
 
-// trueEpsilon is the epsilon at the paper's delta of so many releases of Laplace noise
-// of scale 1 on vectors of l1 sensitivity a: by exact composition, or the sum where
-// that is less.
+// trueEpsilon is the epsilon, at the paper's delta, of this many releases of Laplace
+// noise of scale 1 on vectors of l1 sensitivity a: by exact composition, or the sum
+// where that is smaller.
 func trueEpsilon(a float64, updates int) (float64, error) {
 	loss, err := accountant.Compose(paperDelta, accountant.Group{Step: accountant.Laplace(a), Count: updates})
 	if err != nil {

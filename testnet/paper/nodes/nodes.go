@@ -1,5 +1,5 @@
 // Package nodes lets an experiment run its task once more over real libp2p nodes in
-// this process, one for each person, and sets what they reach beside the simulator.
+// this process, one for each person, and compares the results with the simulator's.
 package nodes
 
 import (
@@ -26,28 +26,28 @@ type Trial struct {
 	// Data makes the people, with all constants in their task. Its LeftOut counts those of
 	// the experiment who get no node, and LeftOut says why.
 	Data   func() (*testnet.Dataset, error)
-	Lone   learner.Local // of the tuned lone model; the zero value: as the task's
+	Lone   learner.Local // of the tuned lone model; the zero value: as in the task
 	Budget privacy.Budget
-	// Invalid says that the records have already told something, as by the ranges of
-	// columns, so that the budget does not hold for them.
+	// Invalid means that the records have already told something, for example by the
+	// ranges of columns, so that the budget does not hold for them.
 	Invalid bool
 	Seed    uint64
 	Cost    float64 // as of [paper.Cell]
 	LeftOut string
-	// Measure is how errors are told, those of numbers times Unit (0: 1), and Of what, as
-	// "of the score, mean over schools".
+	// Measure is the measure of errors; those of numbers are multiplied by Unit (0: 1).
+	// Of says what the error is of, for example "of the score, mean over schools".
 	Measure learner.Measure
 	Of      string
 	Unit    float64
 }
 
-// simulations are how often the simulator runs for each time of the real nodes.
+// simulations is how often the simulator runs for each run of the real nodes.
 const simulations = 5
 
 func (t *Trial) key() string { return "over libp2p: " + t.Name }
 
-// Add adds trials to a plan: a cell for each, the only ones that give other numbers
-// each time, and to the report two rows for each that is done and a section.
+// Add adds trials to a plan: a cell for each, and to the report a section and two rows
+// for each finished one. These are the only cells whose numbers differ each time.
 //
 // Without Options.Real it adds nothing.
 func Add(p *paper.Plan, o paper.Options, trials ...Trial) {
@@ -98,7 +98,8 @@ func (t *Trial) run(ctx context.Context, scratch string) (n paper.Numbers, err e
 
 func simulation(k int) string { return fmt.Sprintf("simulated %d", k+1) }
 
-// measured are errors in the trial's measure; of an accuracy what it lacks to 1.
+// measured converts errors to the trial's measure, and an accuracy to 1 minus the
+// accuracy.
 func (t *Trial) measured(errs []float64) []float64 {
 	out := make([]float64, len(errs))
 	for i, e := range errs {
@@ -110,7 +111,7 @@ func (t *Trial) measured(errs []float64) []float64 {
 	return out
 }
 
-// report adds what the trials that are done found.
+// report adds the results of the finished trials.
 func report(r *paper.Report, done paper.Done, trials []Trial) {
 	section := page.Section{Title: "The same over real nodes", Text: []string{
 		"A libp2p node for each person, in one process and over loopback: they find each other, choose their neighbours and pay for every release as they do anywhere. " +
@@ -136,7 +137,7 @@ func report(r *paper.Report, done paper.Done, trials []Trial) {
 	}
 }
 
-// found is what a trial found.
+// found is the result of a trial.
 type found struct {
 	real, simulated paper.Row
 	text            string // the verdict, and who was left out

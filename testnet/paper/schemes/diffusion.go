@@ -23,15 +23,17 @@ const (
 	withoutNoise calibration = "no noise"
 	// equalPower is how the paper compares: the same noise in every vector sent.
 	equalPower calibration = "equal noise power"
-	// The others are at equal epsilon. All the data of an agent, of which an
-	// iteration sees one record: pure epsilon, Laplace noise for vectors that are
-	// bounded in l2. agentPrinted charges graph-homomorphic noise by the paper's (27),
-	// the other by how far strong convexity lets two states get apart.
+	// The others are at equal epsilon. agentLevel protects all the data of an agent, of
+	// which an iteration sees one record: pure epsilon, with Laplace noise for vectors
+	// that are bounded in l2. agentPrinted charges graph-homomorphic noise by the
+	// paper's (27), and the other noise by how far strong convexity lets two states get
+	// apart.
 	agentLevel   calibration = "equal epsilon, all data of an agent"
 	agentPrinted             = agentLevel + byPrinted
 	// recordLevel is for one record of a stream, which an iteration sees once.
 	recordLevel calibration = "equal epsilon, one record of a stream"
-	// budgeted is what a node does: 100 records in every iteration, Gaussian noise.
+	// budgeted is what a node does: 100 records in every iteration, with Gaussian
+	// noise.
 	budgeted calibration = "equal epsilon, one of 100 records"
 )
 
@@ -50,7 +52,7 @@ type diffusionSetting struct {
 	mu      float64 // the step
 	rounds  int
 	lazy    int     // 1: Metropolis weights; 5: .8 I + .2 A
-	epsilon float64 // at equal epsilon, for gradients of l2 norm 1 at most; of budgeted as it is
+	epsilon float64 // at equal epsilon, for gradients of l2 norm at most 1; for budgeted it is used directly
 }
 
 // key is the name of the trial.
@@ -96,10 +98,10 @@ func (s diffusionSetting) task() *learner.Task {
 	return t
 }
 
-// carried is the conditional sensitivity of what an agent of self-weight a_kk releases,
-// in l2 and for gradients of norm 1, times the number of records (see
-// [privacy.CarriedSensitivity]): the share r of what is private is left after a round,
-// and of that a step of the strongly convex objective keeps 1 - mu rho.
+// carried is the conditional sensitivity of the releases of an agent with self-weight
+// a_kk, in l2 and for gradients of norm 1, times the number of records (see
+// [privacy.CarriedSensitivity]): the share r of the private part is left after a round,
+// and a step of the strongly convex objective keeps 1 - mu rho of that.
 func (s diffusionSetting) carried(self float64) privacy.CarriedSensitivity {
 	c := privacy.ContractingSensitivity(s.step(), 1, diffusionRho/(featureBound*featureBound))
 	switch s.scheme {
@@ -123,8 +125,8 @@ func (s diffusionSetting) claimed() float64 {
 }
 
 // worth is the epsilon that one record of a stream pays at equal noise power: it is
-// seen in the first round, and the private state carries what it did to all others.
-// The agent who pays most has the largest own weight.
+// seen in the first round, and the private state carries its effect to all later ones.
+// The agent with the largest own weight pays most.
 func (s diffusionSetting) worth(self float64) float64 {
 	c := s.carried(self)
 	d, squares := c.Step, 0.
@@ -135,14 +137,14 @@ func (s diffusionSetting) worth(self float64) float64 {
 	return accountant.GaussianEpsilon(diffusionTail, math.Sqrt(squares/noisePower)/featureBound)
 }
 
-// scale is that of the noise in a vector sent, for records divided by B and times
+// scale is the scale of the noise in a vector sent, for records divided by B and times
 // their number.
 func (s diffusionSetting) scale(self float64) float64 {
 	c := s.carried(self)
 	switch s.by {
 	case equalPower:
 		return math.Sqrt(noisePower) * featureBound
-	case recordLevel: // what the first record moves in all rounds together
+	case recordLevel: // how far the first record moves all rounds together
 		return math.Sqrt(diffusionWidth) * c.At(s.rounds) / s.claimed()
 	}
 	var total float64
@@ -160,8 +162,8 @@ func (s diffusionSetting) policy(t *learner.Task, self float64) (privacy.Policy,
 	case budgeted:
 		d := t.Design(privacy.Design{Budget: privacy.Budget{Epsilon: s.epsilon, Delta: diffusionTail}, Releases: s.rounds})
 		if s.scheme != "iid" {
-			// The task knows no weights and designs for r = 1; the account charges what
-			// it truly was, so that every scheme may use up the same budget.
+			// The task does not know the weights and designs for r = 1. The account
+			// charges the true r, so that every scheme may use up the same budget.
 			d.Carried = s.carried(self)
 			d.Carried.Step *= 1 + 1e-6
 		}
@@ -212,9 +214,9 @@ func (s diffusionSetting) build(seed uint64) (*run, []*holder, error) {
 	return r, holders, nil
 }
 
-// run gives the squared distances of the centroid, the mean of all agents' models,
-// and of the agents' own from the minimum: as curves, and as means over the last
-// half, when the run is long enough to have come to rest.
+// run returns the squared distances from the minimum, of the centroid (the mean of all
+// agents' models) and of the agents' own models: as curves, and as means over the last
+// half, if the run is long enough to have come to rest.
 func (s diffusionSetting) run(seed uint64) (paper.Numbers, error) {
 	r, holders, err := s.build(seed)
 	if err != nil {
@@ -232,7 +234,8 @@ func (s diffusionSetting) run(seed uint64) (paper.Numbers, error) {
 	return deviations(holders), nil
 }
 
-// curvePoints is how many points a curve has: means over as many parts of the run.
+// curvePoints is the number of points of a curve: each is a mean over one part of the
+// run.
 const curvePoints = 50
 
 // deviations are the numbers of a run.

@@ -43,8 +43,8 @@ const (
 	homomorphic = "graph-homomorphic"
 )
 
-// figureSteps are the steps of the figure, with as many iterations as they need to
-// come to rest, or a few.
+// figureSteps are the steps of the figure, each with as many iterations as it needs to
+// come to rest, or with a few.
 func figureSteps(quick bool) []diffusionSetting {
 	steps := []diffusionSetting{{mu: 1, rounds: 400}, {mu: .1, rounds: 2000}, {mu: .01, rounds: 8000}}
 	if quick {
@@ -79,7 +79,8 @@ func diffusionSettings(quick bool) []diffusionSetting {
 	return all
 }
 
-// equalEpsilon are the comparisons at equal epsilon: independent noise first in each.
+// equalEpsilon are the comparisons at equal epsilon; each begins with independent
+// noise.
 func equalEpsilon(quick bool) [][]diffusionSetting {
 	var all [][]diffusionSetting
 	for _, s := range figureSteps(quick) {
@@ -103,12 +104,12 @@ func equalEpsilon(quick bool) [][]diffusionSetting {
 	return all
 }
 
-// diffusionPublished has what an independent program found at rest, for the centroid
-// and the agents; 0: nothing. Its graph, its class means and, at equal epsilon, its
-// clip (1 on gradients, here B on features) are others of the same kind.
+// diffusionPublished is what an independent program found at rest, for the centroid and
+// the agents; 0: nothing. Its graph, its class means and, at equal epsilon, its clip (1
+// on gradients, here B on features) are different ones of the same kind.
 func diffusionPublished(s diffusionSetting) [2]float64 {
 	if s.mu*float64(s.rounds) < 20 {
-		return [2]float64{} // it is not at rest
+		return [2]float64{} // this run is not at rest
 	}
 	if s.by == withoutNoise || s.by == equalPower {
 		s.rounds = 0
@@ -140,7 +141,7 @@ func diffusionPublished(s diffusionSetting) [2]float64 {
 
 var diffusionMeasures = [2]string{"MSD at rest, centroid", "MSD at rest, agents"}
 
-// rows are the two of a setting, as far as it is done.
+// rows are the two rows of a setting, as far as it is finished.
 func (s diffusionSetting) rows(f found) []paper.Row {
 	row := paper.Row{Setting: s.label()}
 	switch s.by {
@@ -219,7 +220,7 @@ func (s diffusionSetting) chart(f found, title string, by calibration, epsilon f
 	return c
 }
 
-// diffusionWins is a table of the comparisons at equal epsilon, and what it says.
+// diffusionWins is a table of the comparisons at equal epsilon, with its conclusion.
 func diffusionWins(f found, quick bool) (page.Table, string) {
 	t := page.Table{
 		Caption: "Squared distance at rest, independent against graph-homomorphic noise",

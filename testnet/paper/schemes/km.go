@@ -25,7 +25,7 @@ const (
 type kmSetting struct {
 	loss, operator string
 	law            law
-	paid           bool   // the budget is for all releases together; else for each
+	paid           bool   // the budget is for all releases together; otherwise for each
 	graph          string // "ring", "star" or "full"
 	agents         int
 }
@@ -60,10 +60,11 @@ func (s kmSetting) method() string {
 }
 
 // constants are the step g and the bound C on a record's gradient, in the paper's
-// units. The paper gives neither. With the noise of each release C is so large that
-// nothing is clipped, since the paper's sensitivity is nominal anyway; the steps are
-// such that 100 iterations end about where its own do. With all releases paid for
-// both were chosen for Gaussian noise from a coarse grid, on the seeds 101 to 104.
+// units. The paper gives neither. With the noise of one release in each iteration, C is
+// so large that nothing is clipped, since the paper's sensitivity is nominal anyway;
+// the steps are such that 100 iterations end about where the paper's do. With all
+// releases paid for, both were chosen for Gaussian noise from a coarse grid, on the
+// seeds 101 to 104.
 func (s kmSetting) constants() (g, c float64) {
 	switch {
 	case s.paid && s.operator == douglas:
@@ -117,8 +118,8 @@ func (s kmSetting) policy(t learner.Task) (privacy.Policy, error) {
 			Budget: kmBudget, Releases: s.rounds(), Noise: s.law.ofProduct(), Accounting: privacy.CommittedPlan,
 		}).Policy()
 	}
-	// What is released is the sum of gradients, alpha g/m of which is in the iterate, or
-	// m times the prox, alpha of which is.
+	// The release is the sum of gradients, alpha g/m of which goes into the iterate, or
+	// m times the prox, alpha/m of which does.
 	unit := kmNominal * kmBound / kmRelaxation * kmRecords
 	if s.operator == forward {
 		unit /= t.Rounds.Step

@@ -35,7 +35,7 @@ And all mechanisms once more with every release paid for.`,
 	}
 }
 
-// cost is about the seconds of a run.
+// cost is about the number of seconds of a run.
 func (s kmSetting) cost() float64 {
 	if s.operator == douglas {
 		return 2
@@ -43,7 +43,7 @@ func (s kmSetting) cost() float64 {
 	return 0.02 * float64(s.agents)
 }
 
-// kmProblems are the four of figure 3.
+// kmProblems are the four problems of figure 3.
 var kmProblems = []kmSetting{
 	{loss: "squared", operator: forward}, {loss: "squared", operator: douglas},
 	{loss: "logistic", operator: forward}, {loss: "logistic", operator: douglas},
@@ -58,16 +58,16 @@ func (s kmSetting) with(l law, paid bool) kmSetting {
 	return s
 }
 
-// agentNumbers are those of the figure about the size of the network.
+// agentNumbers are the network sizes of the figure about them.
 var agentNumbers = []int{3, 5, 10, 20, 40}
 
 var otherGraphs = []string{"star", "full"}
 
-// releaseLaws are those of figure 3; the exact Gaussian is where the valid truncated
-// one is.
+// releaseLaws are the laws of figure 3; the exact Gaussian takes the place of the valid
+// truncated one.
 var releaseLaws = []law{noNoise, laplace, gaussianClassic, truncatedLaplace, truncatedGaussian, theorem6}
 
-// paidLaws are what package privacy designs for all releases together.
+// paidLaws are the laws that package privacy designs for all releases together.
 var paidLaws = []law{noNoise, gaussianExact, truncatedGaussian, laplace, truncatedLaplace}
 
 func kmSettings(quick bool) []kmSetting {
@@ -98,7 +98,7 @@ func kmSettings(quick bool) []kmSetting {
 }
 
 // kmPublished is what an independent program found, on problems whose constants the
-// paper does not give; false: nothing.
+// paper does not give; ok is false if there is nothing.
 func kmPublished(s kmSetting) (float64, bool) {
 	if s.paid {
 		return 0, false
@@ -122,7 +122,7 @@ func kmPublished(s kmSetting) (float64, bool) {
 
 const rmseMeasure = "RMSE of the mean"
 
-// row is that of a setting, false if it is not done.
+// row is the row of a setting; ok is false if it is not finished.
 func (s kmSetting) row(f found) (paper.Row, bool) {
 	row := paper.Row{Setting: s.key(), Measure: rmseMeasure}
 	if s.law != noNoise {
@@ -248,7 +248,7 @@ func agentsChart(f found) page.Chart {
 	return c
 }
 
-// agentsText says what the chart does and what the graph does not change.
+// agentsText describes the chart, and what the graph does not change.
 func agentsText(f found) string {
 	text := "The paper says that the error grows with the number of agents. With the same noise at each agent it falls, since the mean of more agents has less noise. It grows only if theorem 1 sets the noise (" + independent + ": from .31 with 3 agents to 4.3 with 40): that bound is of an expectation, no sensitivity, and it is 597 to 31,000 times what it bounds."
 	ring := f.over(kmProblems[0].with(laplace, false).key(), "rmse")

@@ -9,7 +9,7 @@ import (
 	"p2pnode/testnet/paper"
 )
 
-// The sweeps of figure 1, the other parameter that of kmBudget.
+// The sweeps of figure 1; the other parameter is that of kmBudget.
 var (
 	epsilons = []float64{.1, .15, .2, .3, .5, .7, 1, 1.5, 2, 3}
 	tails    = []float64{1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 5e-2}
@@ -17,12 +17,12 @@ var (
 	compositions = []int{1, 50, 100}
 )
 
-// compositionOf is where a number of releases stands among compositions.
+// compositionOf is the position of a number of releases in compositions.
 func compositionOf(releases int) int { return slices.Index(compositions, releases) }
 
 func lawKey(l law) string { return "noise: " + string(l) }
 
-// noiseTrials compute what the laws need, a cell each.
+// noiseTrials compute the noise that the laws need, a cell for each law.
 func noiseTrials() []trial {
 	var trials []trial
 	for _, l := range allLaws {

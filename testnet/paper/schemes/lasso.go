@@ -21,7 +21,7 @@ const (
 	kmBound = 6
 )
 
-// lasso is the data of the agents, features divided by B, and the model they are of.
+// lasso is the data of the agents, with features divided by B, and the true model.
 type lasso struct {
 	loss    string
 	records [][]learner.Record // by agent
@@ -63,9 +63,10 @@ func (p *lasso) rmse(w []float64) float64 {
 	return math.Sqrt(sum / kmWidth)
 }
 
-// prox is prox_{g f}(z), f the mean loss of all agents: what the Douglas-Rachford
-// iterate z stands for. Gradient descent, a step of the inverse of the curvature,
-// which each time leaves 9/10 of the distance at most at our g.
+// prox is prox_{g f}(z), with f the mean loss of all agents: the model that the
+// Douglas-Rachford iterate z stands for. It is computed by gradient descent with the
+// inverse of the curvature as step, which leaves at most 9/10 of the distance each time
+// for our g.
 func (p *lasso) prox(g float64, z []float64) []float64 {
 	curvature := 2.5 / (kmBound * kmBound)
 	if p.loss == "logistic" {

@@ -8,13 +8,13 @@ import (
 	"p2pnode/privacy/accountant"
 )
 
-// kmBudget is that of DP-dKM's experiments.
+// kmBudget is the budget of DP-dKM's experiments.
 var kmBudget = privacy.Budget{Epsilon: 0.5, Delta: 1e-3}
 
 // law is a way to set the noise of one release of one number that a record moves by 1.
 type law string
 
-// The laws of DP-dKM, two of them in a version that holds.
+// The laws of DP-dKM; two of them also in a version that holds.
 const (
 	noNoise           law = "no noise"
 	laplace           law = "Laplace"
@@ -51,8 +51,8 @@ func (l law) noise(b privacy.Budget) (scale, bound float64) {
 	return sigma, theorem6Bound(sigma, b.Delta)
 }
 
-// theorem6Bound is where the end of a normal law of the given standard deviation,
-// from bound - 1 to bound, has the mass delta after truncation.
+// theorem6Bound is the bound at which the end of a normal law of the given standard
+// deviation, from bound - 1 to bound, has the mass delta after truncation.
 func theorem6Bound(sigma, delta float64) float64 {
 	phi := func(x float64) float64 { return math.Erfc(-x/sigma/math.Sqrt2) / 2 }
 	low, high := 0.5, 1+40*sigma
@@ -72,10 +72,10 @@ func (l law) truncates() bool {
 	return l == truncatedLaplace || l == truncatedGaussian || l == theorem6
 }
 
-// ofLaplace reports whether it protects vectors by their l1 norm.
+// ofLaplace reports whether the law protects vectors by their l1 norm.
 func (l law) ofLaplace() bool { return l == laplace || l == truncatedLaplace }
 
-// ofProduct is the law as package privacy designs it.
+// ofProduct is the law in the terms of package privacy.
 func (l law) ofProduct() privacy.Noise {
 	switch l {
 	case laplace:
@@ -108,8 +108,8 @@ func (l law) std(b privacy.Budget) (float64, error) {
 	return m.NoiseStd(), err
 }
 
-// trueDelta is the delta of so many releases at the epsilon of the budget, of a record
-// that moves one number by 1 in each.
+// trueDelta is the delta of this many releases at the epsilon of the budget, for a
+// record that moves one number by 1 in each.
 func (l law) trueDelta(b privacy.Budget, releases int) (float64, error) {
 	scale, bound := l.noise(b)
 	var step accountant.Step

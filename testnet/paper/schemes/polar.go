@@ -16,8 +16,8 @@ const (
 	polarWidth   = 10
 	polarStart   = 15.5
 	polarDecay   = 0.75
-	// polarStep is a_1 on the mean gradient: .2 for records of squared norm 10, ten
-	// times that for those of norm 1.
+	// polarStep is a_1 on the mean gradient: .2 for records of squared norm 10, and ten
+	// times that for records of norm 1.
 	polarStep = 0.2 * polarWidth
 	minimum   = "minimum-wait"
 	averaged  = "client-averaged"
@@ -50,8 +50,9 @@ func (s polarSetting) task() *learner.Task {
 	return t
 }
 
-// run gives what the servers agree on after each consensus round: its excess risk, and
-// the slowdown, the steps taken over those in which gradient descent comes as far.
+// run returns, for the model that the servers agree on after each consensus round, its
+// excess risk and the slowdown: the number of steps taken, divided by the number in
+// which gradient descent gets as far.
 func (s polarSetting) run(seed uint64) (paper.Numbers, error) {
 	q, err := newQuadratic(s.clients, s.records, seed)
 	if err != nil {
@@ -106,8 +107,8 @@ func starOfServers(clients int) [][]learner.Edge {
 	return edges
 }
 
-// slowdowns are the steps after each consensus over those of a descent that comes as
-// far.
+// slowdowns are the steps after each consensus, divided by those of a descent that gets
+// as far.
 func slowdowns(agreed, descent []float64, delta int) []float64 {
 	out := make([]float64, len(agreed))
 	for k := 1; k < len(agreed); k++ {
@@ -116,8 +117,8 @@ func slowdowns(agreed, descent []float64, delta int) []float64 {
 	return out
 }
 
-// stepsTo is after how many steps a descent comes to the given excess risk: between
-// two steps its logarithm is taken to be straight.
+// stepsTo is the number of steps after which a descent reaches the given excess risk.
+// Between two steps the logarithm is interpolated linearly.
 func stepsTo(excess float64, descent []float64) float64 {
 	for k := 1; k < len(descent); k++ {
 		if descent[k] <= excess {

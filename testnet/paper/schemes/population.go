@@ -15,9 +15,9 @@ const (
 	diffusionAgents = 20
 	diffusionWidth  = 5
 	diffusionRho    = 0.1
-	// featureBound is B: longer features are scaled down to it, which is a third of
-	// them. With a step of 1 and longer features a step could bring two private
-	// states further apart, and nothing would bound what a record costs.
+	// featureBound is B: longer features, about a third of them, are scaled down to it.
+	// With a step of 1 and longer features, a step could move two private states
+	// further apart, and nothing would bound the cost of a record.
 	featureBound = 2.68
 	edgeChance   = 0.3 // of the random graph
 )
@@ -90,7 +90,7 @@ func randomGraph(random *rand.Rand) [][]learner.Edge {
 	}
 }
 
-// connected reports whether messages reach everybody from agent 0.
+// connected reports whether messages from agent 0 reach everyone.
 func connected(edges [][]learner.Edge) bool {
 	index := numbers(edges)
 	seen := make([]bool, len(edges))
@@ -117,7 +117,8 @@ func numbers(edges [][]learner.Edge) map[learner.ID]int {
 	return index
 }
 
-// selfWeights are the a_kk of the Metropolis rule, of which the others' share is 1/lazy.
+// selfWeights are the a_kk of the Metropolis rule, with the others' weights divided by
+// lazy.
 func selfWeights(edges [][]learner.Edge, lazy int) []float64 {
 	index := numbers(edges)
 	weights := make([]float64, len(edges))

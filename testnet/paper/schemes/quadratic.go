@@ -18,8 +18,8 @@ type quadratic struct {
 	optimum *mat.VecDense // w*
 }
 
-// newQuadratic draws clients with so many records each, and models around a common
-// one such that the risk at 0 is polarStart above the least.
+// newQuadratic draws clients with this many records each, and models around a common
+// one such that the risk at 0 is polarStart above the minimum.
 func newQuadratic(clients, records int, seed uint64) (*quadratic, error) {
 	random := rand.New(rand.NewPCG(seed, 12))
 	direction := func() []float64 {
@@ -60,7 +60,7 @@ func newQuadratic(clients, records int, seed uint64) (*quadratic, error) {
 	return q, nil
 }
 
-// excess is the mean squared residual above the least.
+// excess is the mean squared residual above the minimum.
 func (q *quadratic) excess(w []float64) float64 {
 	var apart mat.VecDense
 	apart.SubVec(mat.NewVecDense(len(w), w), q.optimum)

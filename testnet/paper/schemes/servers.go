@@ -43,8 +43,7 @@ func (s polarSetting) cost() float64 {
 
 var deltas = []int{10, 20, 50}
 
-// updates are the three cases of the paper, with the size of Delta at which they are
-// compared.
+// updates are the paper's three cases; Delta sets how they are compared.
 var updates = []string{minimum, averaged, basic}
 
 const (
@@ -70,7 +69,7 @@ func polarSettings(quick bool) []polarSetting {
 	return all
 }
 
-// polarSteps are those of the table.
+// polarSteps are the steps of the table.
 var polarSteps = []int{100, 500, 1000, 2000, 4000}
 
 // polarPublished are the sub-optimalities at polarSteps; 0 is for gradient descent.
@@ -128,7 +127,7 @@ func appendRow(rows []paper.Row, c curve, row paper.Row, i int) []paper.Row {
 	return rows
 }
 
-// polarName is that of a curve; 0 is for gradient descent.
+// polarName is the name of a curve; 0 is for gradient descent.
 func polarName(delta int) string {
 	if delta == 0 {
 		return withoutObfuscation
@@ -153,7 +152,7 @@ func polarChart(f found, settings []polarSetting, title, label string, unit func
 	}
 	for _, delta := range append([]int{0}, deltas...) {
 		if !slices.ContainsFunc(c.Series, func(s page.Series) bool { return s.Name == polarName(delta) }) {
-			continue // not done yet
+			continue // not finished yet
 		}
 		points := page.Series{Name: polarName(delta) + ", " + independent, Style: page.Published}
 		for i, k := range polarSteps {
@@ -201,7 +200,7 @@ var polarNotes = []string{
 	"Records are drawn in all directions, with a model of its own for each client around a common one.",
 }
 
-// every is the curve as one over its positions times unit, thinned evenly on a
+// every returns the curve over its positions times unit, thinned evenly on a
 // logarithmic axis.
 func (c curve) every(unit float64) line {
 	l := line{curve: curve{seeds: c.seeds}}

@@ -35,8 +35,8 @@ func (r *run) simulate(seed uint64) (*sim.Result, error) {
 	return sim.Run(c)
 }
 
-// rounds is simulate for learners that release in every round. It is an error if
-// a round was incomplete or if the budget did not last.
+// rounds is simulate for learners that release in every round. It returns an error if a
+// round was incomplete or if the budget did not last.
 func (r *run) rounds(seed uint64) (*sim.Result, error) {
 	got, err := r.simulate(seed)
 	if err != nil {
@@ -51,7 +51,7 @@ func (r *run) rounds(seed uint64) (*sim.Result, error) {
 	return got, nil
 }
 
-// baseTask has what every task must have; records have p coordinates.
+// baseTask has the keys that every task needs; records have p coordinates.
 func baseTask(name, loss string, p int) *learner.Task {
 	t := &learner.Task{
 		Name: "schemes", Learner: name, Loss: loss, Target: learner.Target{Name: "y"},
@@ -69,7 +69,7 @@ func baseTask(name, loss string, p int) *learner.Task {
 	return t
 }
 
-// trainingRecords numbers n records that none of them is held out.
+// trainingRecords numbers n records so that none of them is held out.
 func trainingRecords(n int, draw func() ([]float64, float64)) []learner.Record {
 	records := make([]learner.Record, 0, n)
 	for seq := learner.Seq(1); len(records) < n; seq++ {
@@ -81,8 +81,8 @@ func trainingRecords(n int, draw func() ([]float64, float64)) []learner.Record {
 	return records
 }
 
-// repeated is a policy of one mechanism for ever, without an account: for noise that
-// no budget bounds.
+// repeated is a policy that always uses one mechanism, without an account: for noise
+// that no budget bounds.
 func repeated(m privacy.Mechanism) privacy.Policy {
 	return privacy.Policy{Schedule: privacy.NewSchedule(privacy.Step{Mechanism: m, Count: 1})}
 }

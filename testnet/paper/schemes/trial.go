@@ -15,7 +15,7 @@ import (
 type trial struct {
 	key  string  // unique in the experiment
 	cost float64 // about how long one run takes, in any unit
-	once bool    // it draws nothing: the first seed will do
+	once bool    // it draws nothing: one seed is enough
 	run  func(seed uint64) (paper.Numbers, error)
 }
 
@@ -45,20 +45,20 @@ func plan(name string, o paper.Options, seeds int, trials []trial, report func(f
 
 func cellKey(trial string, seed uint64) string { return fmt.Sprintf("%s, seed %d", trial, seed) }
 
-// found are the numbers of the runs that are done.
+// found holds the numbers of the finished runs.
 type found struct {
 	done  paper.Done
 	seed  uint64
 	seeds int
 }
 
-// curve is what the seeds say of the numbers of one name in a trial.
+// curve holds mean and spread, over the seeds, of the numbers of one name in a trial.
 type curve struct {
-	mean, spread []float64 // the standard deviation is 0 of a single seed
+	mean, spread []float64 // for a single seed the standard deviation is 0
 	seeds        int
 }
 
-// over is the curve of a trial; without values if no seed is done.
+// over is the curve of a trial; it has no values if no seed is finished.
 func (f found) over(trial, name string) curve {
 	var c curve
 	var runs [][]float64
@@ -96,14 +96,14 @@ func (c curve) fill(row paper.Row, i int) (paper.Row, bool) {
 	return row, true
 }
 
-// line is a curve with where its numbers stand on an axis.
+// line is a curve with the positions of its numbers on an axis.
 type line struct {
 	curve
 	x []float64
 }
 
-// series draws the line with a band of one standard deviation, which ends at a
-// fiftieth of it for logarithmic axes; false if there is none.
+// series draws the line with a band of one standard deviation. On logarithmic axes the
+// band ends at a fiftieth of the line. ok is false if there is no line.
 func (l line) series(name string, style page.Style) (page.Series, bool) {
 	if l.seeds == 0 {
 		return page.Series{}, false

@@ -7,7 +7,7 @@ import (
 	"p2pnode/privacy"
 )
 
-// watched hands on everything an agent says.
+// watched passes on everything an agent returns.
 type watched struct {
 	learner.Agent
 	said func(learner.Output)

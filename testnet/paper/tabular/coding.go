@@ -10,22 +10,22 @@ import (
 	"p2pnode/testnet"
 )
 
-// column is a feature and where the sheet has it.
+// column is a feature and its position in the sheet.
 type column struct {
 	learner.Feature
 	at int
 }
 
 // coding turns rows into records, as every node of the task does: see
-// [learner.Task.Encode]. With public ranges it is a public function of one row; then
-// what a record is depends on nobody else's.
+// [learner.Task.Encode]. With public ranges it is a public function of one row: a
+// record then depends on nobody else's rows.
 type coding struct {
 	sheet     *testnet.Sheet
-	declared  *learner.Task // by the user; nil: the rest says what is learned from what
+	declared  *learner.Task // the user's task; nil: the fields below say what is learned from what
 	columns   []column
 	target    target
-	usualNorm float64       // of the task; 0: what the kinds of the columns say
-	noted     learner.Tally // the cells of records that were not taken as they are
+	usualNorm float64       // that of the task; 0: what the kinds of the columns say
+	noted     learner.Tally // the cells of records that were not taken unchanged
 }
 
 // number reads a cell.
@@ -34,8 +34,8 @@ func number(s *testnet.Sheet, cell string) (float64, bool) {
 	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
 }
 
-// task is a task of records of this coding, of learner diffusion and with the usual value
-// of everything that is no matter of coding.
+// task is a task for records of this coding, with learner diffusion and the usual value
+// of everything that does not concern the coding.
 func (c *coding) task() *learner.Task {
 	t := learner.Task{Name: c.sheet.File, UsualNorm: c.usualNorm, Target: c.target.declared()}
 	said := learner.Keys{"usual_norm": true, "target.center": true}
@@ -76,13 +76,13 @@ func (c *coding) cells(t *learner.Task) func(row []string) func(column string) (
 	}
 }
 
-// labelled reports whether a row says what is to be predicted.
+// labelled reports whether a row has a value to predict.
 func (c *coding) labelled(row []string) bool {
 	cell := strings.TrimSpace(row[c.target.at])
 	return !learner.Blank(cell) || slices.Contains(c.target.classes, cell)
 }
 
-// notes say what was not taken as it is, and in which columns.
+// notes say which cells were not taken unchanged, and in which columns.
 func (c *coding) notes() (notes []string) {
 	columns := c.task().Tally(c.noted)
 	features, target := columns, []learner.ColumnTally(nil)

@@ -10,16 +10,15 @@ import (
 	"p2pnode/testnet"
 )
 
-// mostValues is how many different texts a column may have and still say something
-// about a row.
+// mostValues is how many different texts a column may have and still be useful.
 const mostValues = 64
 
-// outside is the share of a column's numbers at each end that a range taken from
-// data leaves out, so that one outlier does not make all others alike.
+// outside is the share of a column's numbers at each end that a range taken from data
+// leaves out, so that one outlier does not make all others look alike.
 const outside = 0.005
 
 // findColumns describes the columns of features from the data itself, which is not
-// private. What says nothing is left out, with the reason.
+// private. It leaves out columns that say nothing, with the reason.
 func findColumns(s *testnet.Sheet, taken ...string) (columns []column, leftOut []string, err error) {
 	for at, name := range s.Columns {
 		if slices.Contains(taken, name) {

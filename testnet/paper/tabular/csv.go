@@ -33,10 +33,10 @@ func CSV() paper.Experiment {
 
 const (
 	folds      = 5
-	quickNodes = 100 // at most, with Options.Quick
+	quickNodes = 100 // the most nodes with Options.Quick
 )
 
-// table is a user's file, read and understood.
+// table is a user's file with what was found out about it.
 type table struct {
 	coding  *coding
 	owners  *owners
@@ -198,7 +198,7 @@ func (e *csvRun) parts() []part {
 	return list
 }
 
-// run learns and returns, for each node, the loss of its models and how many
+// run learns and returns, for each node, the loss of its models and the number of
 // records it was measured on.
 func (e *csvRun) run(p part) (paper.Numbers, error) {
 	nodes := e.owners.fold(p.fold, folds, p.seed)

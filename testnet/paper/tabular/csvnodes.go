@@ -11,10 +11,10 @@ import (
 	"p2pnode/testnet/paper"
 )
 
-// mostNodes is how many nodes the table of nodes lists at most.
+// mostNodes is the largest number of nodes in the table of nodes.
 const mostNodes = 500
 
-// gains are what the nodes gain in a shuffle, each with the interval that its records
+// gains are the nodes' gains in a shuffle, each with the interval that its records
 // allow.
 func (e *csvRun) gains(cells []paper.Numbers) []*learner.Interval {
 	with, alone := e.byNode(cells, "with"), e.byNode(cells, "alone")

@@ -13,22 +13,22 @@ import (
 	"p2pnode/testnet/paper"
 )
 
-// kind is what came of a kind of model: of each shuffle that is complete.
+// kind is the result of one kind of model, for each complete shuffle.
 type kind struct {
 	errors  [][]float64 // [shuffle][node], in the units of the report
 	logLoss []float64   // mean over nodes; nil: none
-	area    []float64   // mean over folds and the nodes that have one; nil: none
+	area    []float64   // mean over folds and over the nodes that have one; nil: none
 }
 
-// way is one way to learn with what came of it.
+// way is one way to learn, with its result.
 type way struct {
 	with, alone, base kind
 	newcomer          kind                // of private sums
 	majority          bool                // nothing but the majority class was predicted
-	gains             []*learner.Interval // of each node in the first shuffle that is complete; see [learner.Score.Gain]
+	gains             []*learner.Interval // of each node in the first complete shuffle; see [learner.Score.Gain]
 }
 
-// way is what came of parts like this one.
+// way collects the result of parts like this one.
 func (e *csvRun) way(done paper.Done, like part) way {
 	w := way{majority: true}
 	for k := range e.repeats {
@@ -132,7 +132,7 @@ func (e *csvRun) promise(row *paper.Row) {
 
 const noRanges = "the ranges of the columns were taken from the records, which tells something of them: write a task with public ranges and name it with --task"
 
-// of is what the error is of.
+// of says what the error is of.
 func (e *csvRun) of() string { return fmt.Sprintf("of %s, mean over nodes", e.coding.target.name) }
 
 // constant is what a model without features predicts.
@@ -202,7 +202,7 @@ func (e *csvRun) notes() []string {
 			"The model of a node that learns alone is tuned by leave-one-out on its own training records, and so is the trust in the others' model; neither ever leaves the node.")
 }
 
-// quantiles is how many points a curve over nodes has at most.
+// quantiles is the largest number of points of a curve over nodes.
 const quantiles = 100
 
 func (e *csvRun) sections(together, private way) []page.Section {
@@ -246,7 +246,7 @@ func (e *csvRun) unit() string {
 	return "share of records"
 }
 
-// loss is what the tables and charts of nodes call the error.
+// loss is the name of the error in the tables and charts of nodes.
 func (e *csvRun) loss() string {
 	if e.coding.target.classes == nil {
 		return string(e.coding.measure()) + " in " + e.unit()
@@ -254,7 +254,7 @@ func (e *csvRun) loss() string {
 	return string(e.coding.measure())
 }
 
-// curve is the values in order against their share of the whole in percent.
+// curve returns the values in order, against their share of the whole in percent.
 func curve(values []float64) (x, y []float64) {
 	sorted := slices.Sorted(slices.Values(values))
 	n := min(len(sorted), quantiles)

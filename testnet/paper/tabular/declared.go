@@ -8,7 +8,7 @@ import (
 	"p2pnode/testnet"
 )
 
-// declare makes a coding of a task, which is that of its nodes.
+// declare makes the coding of a task, the same that its nodes use.
 func declare(s *testnet.Sheet, t *learner.Task) (*coding, error) {
 	c := &coding{sheet: s, declared: t}
 	if name, lacks := t.Lacks(t.Columns(), func(name string) bool { return slices.Contains(s.Columns, name) }); lacks {
@@ -25,7 +25,8 @@ func declare(s *testnet.Sheet, t *learner.Task) (*coding, error) {
 	return c, nil
 }
 
-// binary names the two classes of a task that does not, as the file spells them.
+// binary names the two classes of a task that does not name them, as the file spells
+// them.
 func (c *coding) binary() error {
 	for _, classes := range [][]string{{"0", "1"}, {"-1", "1"}} {
 		c.target.classes = classes

@@ -21,9 +21,8 @@ type node struct {
 	train, test []learner.Record
 }
 
-// newNode gives the training records, which it takes over, the arrival numbers of
-// a device that holds none of them out: what the node is measured on is kept apart
-// already. All are of one cohort.
+// newNode numbers the training records, which it takes over, as a device does that
+// holds none of them out: the test records are separate already. All are of one cohort.
 func newNode(name string, train, test []learner.Record) node {
 	seq := learner.Seq(0)
 	for i := range train {
@@ -40,7 +39,7 @@ type setting struct {
 	task     *learner.Task
 	releases int
 	budget   privacy.Budget // the zero value: without privacy
-	lone     learner.Local  // of the lone model; the zero value: as the task's
+	lone     learner.Local  // of the lone model; the zero value: as in the task
 }
 
 // seedOf is the seed of graph, clocks and noise of a cell.
@@ -50,7 +49,7 @@ func seedOf(key string) uint64 {
 	return h.Sum64()
 }
 
-// policy is what the budget allows.
+// policy is the policy that the budget allows.
 func (s setting) policy() (privacy.Policy, error) {
 	d := privacy.Design{Budget: s.budget, Releases: s.releases}
 	if s.budget == (privacy.Budget{}) {
@@ -64,16 +63,16 @@ type outcome struct {
 	with, alone, base marks // the personal model, the tuned one of a node without neighbours, and a constant
 	shared            marks // the node's own shared model, as released
 	newcomer          marks // the personal model of a node that added nothing to a private sum
-	// majority says of each node, 1 or 0, that its personal model predicted nothing but
-	// what the constant does.
+	// majority is 1 or 0 for each node: whether its personal model predicted nothing
+	// but what the constant predicts.
 	majority []float64
 }
 
-// marks are those of a kind of model, node by node.
+// marks are the scores of one kind of model, node by node.
 type marks struct {
 	loss    []float64 // mean: squared error, or share of wrong classes
 	losses  []float64 // of each record, node after node
-	logLoss []float64 // NaN where there is none
+	logLoss []float64 // NaN without one
 	area    []float64 // under the curve, of the nodes that have one
 }
 
@@ -85,7 +84,7 @@ func (m *marks) add(s learner.Score) {
 	}
 }
 
-// into sets the marks under the name of the model, those that there are.
+// into stores the marks that exist under the name of the model.
 func (m *marks) into(n paper.Numbers, model string) {
 	n[model] = m.loss
 	if !slices.ContainsFunc(m.logLoss, math.IsNaN) {
@@ -96,14 +95,14 @@ func (m *marks) into(n paper.Numbers, model string) {
 	}
 }
 
-// Behind the name of a model, of its other marks in a cell.
+// Suffixes of the names of a model's other marks in a cell.
 const (
 	losses  = " losses"
 	logLoss = " log loss"
 	area    = " AUC"
 )
 
-// numbers are an outcome with the numbers of test records.
+// numbers returns an outcome with the numbers of test records.
 func (o *outcome) numbers(nodes []node) paper.Numbers {
 	n := paper.Numbers{"tests": make([]float64, len(nodes)), "majority": o.majority}
 	for i := range nodes {
@@ -120,7 +119,7 @@ func (o *outcome) numbers(nodes []node) paper.Numbers {
 	return n
 }
 
-// Virtual time. Only ratios matter to what is learned.
+// Virtual times. Only their ratios matter to what is learned.
 const (
 	wakeMean = time.Second
 	latency  = 5 * time.Millisecond
@@ -136,7 +135,7 @@ func (s setting) learn(nodes []node, seed uint64) (outcome, error) {
 	edges := sim.RandomGraph(len(nodes), min(s.task.Graph.Degree, len(nodes)-1), seed)
 	config := sim.Config{
 		Task: s.task, Seed: seed, WakeMean: wakeMean, Latency: latency,
-		Until: time.Duration(100*s.releases+100) * wakeMean, // far beyond any release
+		Until: time.Duration(100*s.releases+100) * wakeMean, // far later than any release
 	}
 	for i := range nodes {
 		config.Participants = append(config.Participants, sim.Participant{

@@ -16,8 +16,8 @@ const (
 	realDeadline = 20
 )
 
-// people makes nodes the people of a data set that learn the setting's task, in few
-// rounds.
+// people turns nodes into the people of a data set that learn the setting's task, in
+// few rounds.
 func (s setting) people(list []node) *testnet.Dataset {
 	t := *s.task
 	t.Release.Epsilon, t.Release.Delta, t.Release.Releases = s.budget.Epsilon, s.budget.Delta, realRounds
@@ -46,7 +46,7 @@ func (e *schoolRun) overNodes() nodes.Trial {
 	}
 }
 
-// realNodes is how many of a file's nodes run at most.
+// realNodes is the largest number of a file's nodes that run.
 const realNodes = 150
 
 // overNodes is the first fold for real nodes.

@@ -25,7 +25,7 @@ func School() paper.Experiment {
 	}
 }
 
-// Of the experiment: 70% of each school's pupils are learned from.
+// Numbers of the experiment: the nodes learn from 70% of each school's pupils.
 const (
 	schoolSplits = 5
 	trainTenths  = 7
@@ -40,7 +40,7 @@ type schoolWay struct {
 	budget  privacy.Budget // the zero value: without privacy
 }
 
-// String is the way as rows say it.
+// String names the way in rows.
 func (w schoolWay) String() string {
 	switch {
 	case w.learner != bySum:
@@ -95,7 +95,7 @@ func planSchool(o paper.Options) (*paper.Plan, error) {
 	return p, nil
 }
 
-// bySum is where other ways name their learner.
+// bySum stands in place of a learner's name.
 const bySum = "sum"
 
 func schoolWays(quick bool) []schoolWay {
@@ -123,10 +123,10 @@ func schoolWays(quick bool) []schoolWay {
 // any file, see [coding.automatic].
 const (
 	schoolLoneEta = 0.3 // pull of the lone model toward zero
-	schoolEta     = 4.  // pull toward the others' model, were it learned without noise
+	schoolEta     = 4.  // pull toward the others' model, if it were learned without noise
 )
 
-// schoolPace is longer where there is little noise.
+// schoolPace is longer if there is little noise.
 func schoolPace(b privacy.Budget) pace {
 	if b == (privacy.Budget{}) || b.Epsilon > 1 {
 		return pace{rounds: 128, drift: 0.4}
@@ -148,7 +148,7 @@ func (e *schoolRun) setting(w schoolWay, nodes []node, pace pace) (setting, erro
 		s.task.Local = s.lone
 		return s, nil
 	}
-	// A shorter way has brought the others' model less far, so it is followed less.
+	// With a smaller step the others' model has moved less far, so it gets less weight.
 	step := s.task.Rounds.Step
 	eta := max(schoolLoneEta, schoolEta*step/s.task.LongestStep())
 	s.task.Local = learner.Local{Eta: eta, EtaConstant: eta / 10, Kappa: 1}
@@ -160,8 +160,7 @@ func (e *schoolRun) setting(w schoolWay, nodes []node, pace pace) (setting, erro
 }
 
 // samePace is the mu with which learner personal takes a step of this length against
-// the gradient, alpha mu with alpha = 1/(1 + mu L); a longer one than that of mu = 10
-// it does not take.
+// the gradient, alpha mu with alpha = 1/(1 + mu L). It is at most 10.
 func samePace(t *learner.Task, step float64) float64 {
 	const most = 10
 	l := 2 * t.FeatureNorm() * t.FeatureNorm()

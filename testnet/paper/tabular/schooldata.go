@@ -14,16 +14,16 @@ import (
 	"p2pnode/testnet"
 )
 
-// Of the School data. All ranges are public: marks from 1 to 70, percentages, and
-// columns that say yes or no.
+// Constants of the School data. All ranges are public: marks from 1 to 70, percentages,
+// and columns that say yes or no.
 const (
 	schoolFile   = "school.csv"
 	schoolColumn = "school"
 	scoreColumn  = "score"
 	leastScore   = 1
 	mostScore    = 70
-	// schoolAnswers is how many columns of yes and no are yes: one each for the year,
-	// the gender, the band, the origin, the school's gender and its denomination.
+	// schoolAnswers is how many of the columns of yes and no are yes: one each for the
+	// year, the gender, the band, the origin, the school's gender and its denomination.
 	schoolAnswers = 6
 )
 
@@ -68,8 +68,8 @@ func readSchool(path string) (*schoolData, error) {
 	return &schoolData{coding: c, owners: o, hash: hex.EncodeToString(hash.Sum(nil))}, nil
 }
 
-// schoolCoding is the coding by the public ranges; a file with other columns or a
-// value outside of them is not School.
+// schoolCoding is the coding by the public ranges. A file with other columns, or with a
+// value outside the ranges, is not School.
 func schoolCoding(s *testnet.Sheet) (*coding, error) {
 	at, err := s.Column(scoreColumn)
 	if err != nil {

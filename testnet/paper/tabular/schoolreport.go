@@ -11,7 +11,7 @@ import (
 	"p2pnode/testnet/paper"
 )
 
-// What Liu et al. 2022 publish, at epsilon 6 and delta 1e-3.
+// What Liu et al. 2022 published, at epsilon 6 and delta 1e-3.
 const (
 	publishedEpsilon = 6.
 	publishedDelta   = 1e-3
@@ -29,7 +29,7 @@ type results struct {
 	pairs  []testnet.Pair // each school's share of the pooled error, beside the lone model's
 }
 
-// results are those of the splits that are done.
+// results collects the results of the finished splits.
 func (e *schoolRun) results(done paper.Done, w schoolWay, model string) results {
 	var r results
 	for k := range e.splits {
@@ -50,7 +50,7 @@ func (e *schoolRun) results(done paper.Done, w schoolWay, model string) results 
 	return r
 }
 
-// inMarks turns a squared error of the score into one of (score - 1)/69.
+// inMarks converts a squared error of the score to one of (score - 1)/69.
 func inMarks(loss float64) float64 {
 	return loss / ((mostScore - leastScore) * (mostScore - leastScore))
 }
@@ -103,8 +103,8 @@ func (e *schoolRun) verdict(done paper.Done) string {
 	return testnet.Judge(testnet.Evidence{Pairs: private.pairs, Free: free.pairs, Base: e.base(done), Seed: e.seed}).String()
 }
 
-// base is what a constant, the mean of a school's own pupils, gets in the mean of the
-// splits.
+// base is the error of a constant, the mean of a school's own pupils, in the mean over
+// the splits.
 func (e *schoolRun) base(done paper.Done) float64 {
 	return stat.Mean(e.results(done, e.ways[0], "base").pooled, nil)
 }
@@ -204,7 +204,7 @@ func (e *schoolRun) curve(done paper.Done, learner, model string, delta float64,
 	return s
 }
 
-// levels are what epsilon does not change.
+// levels are the errors that do not depend on epsilon.
 func (e *schoolRun) levels(done paper.Done) []page.Series {
 	var list []page.Series
 	for _, l := range []struct{ model, name string }{{"alone", "alone"}, {"with", "own fit without privacy"}} {

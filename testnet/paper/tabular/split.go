@@ -46,7 +46,7 @@ func (c *coding) people(at int) (*owners, error) {
 			continue
 		}
 		c.noted.Add(r.Cells)
-		r.Cells = "" // the sheet has them
+		r.Cells = "" // the sheet keeps them
 		i, known := index[name]
 		if !known {
 			i = len(o.list)
@@ -68,14 +68,14 @@ func (c *coding) people(at int) (*owners, error) {
 	return o, nil
 }
 
-// fewestNodes is how many it takes to learn together: on a graph of fewer, a
-// neighbour would be everybody.
+// fewestNodes is how few nodes can learn together: on a smaller graph, each node's
+// neighbours would be all others.
 const fewestNodes = 3
 
-// fewestRecords is one for each fold.
+// fewestRecords is one record for each fold.
 const fewestRecords = folds
 
-// shuffles keeps these random streams apart from those of agents.
+// shuffles separates these random streams from those of agents.
 const shuffles = 1 << 62
 
 // shuffled is a copy of a node's records in an order that the seed and the node's
@@ -87,8 +87,8 @@ func (o *owners) shuffled(i int, seed uint64) []learner.Record {
 	return records
 }
 
-// share lets each node learn from the first so many of ten of its shuffled records
-// and keeps the others for the test.
+// share lets each node learn from the first tenths tenths of its shuffled records, and
+// keeps the others for the test.
 func (o *owners) share(tenths int, seed uint64) []node {
 	nodes := make([]node, len(o.list))
 	for i := range nodes {
@@ -99,7 +99,7 @@ func (o *owners) share(tenths int, seed uint64) []node {
 	return nodes
 }
 
-// fold keeps every so-many-th of each node's shuffled records for the test.
+// fold keeps the k-th of folds parts of each node's shuffled records for the test.
 func (o *owners) fold(k, folds int, seed uint64) []node {
 	nodes := make([]node, len(o.list))
 	for i := range nodes {

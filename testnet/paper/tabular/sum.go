@@ -18,8 +18,8 @@ func (s setting) recipe() learner.Recipe {
 	return learner.Recipe{Kind: "gradient", Share: 1}
 }
 
-// sum lets the nodes make one private sum, with the noise of a committee of four of whom
-// one may collude, and measures the models around what it says: those of the nodes, and
+// sum lets the nodes make one private sum, with the noise of a committee of four of
+// whom one may collude. It measures the models that result: those of the nodes, and
 // those that they would have had as newcomers, who added nothing.
 func (s setting) sum(nodes []node, seed uint64) (outcome, error) {
 	records := make([][]learner.Record, len(nodes))
@@ -44,7 +44,7 @@ func (s setting) sum(nodes []node, seed uint64) (outcome, error) {
 	return o, nil
 }
 
-// Of rows of private sums.
+// Names in the rows of private sums.
 const (
 	sumSetting      = "private sum, within the budget (a committee of 4, 1 may collude)"
 	freeSumSetting  = "sum without noise"

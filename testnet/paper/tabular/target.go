@@ -7,7 +7,7 @@ import (
 	"p2pnode/testnet"
 )
 
-// target is the column to predict: a number when it has no classes.
+// target is the column to predict. It is a number if it has no classes.
 type target struct {
 	name             string
 	at               int
@@ -21,7 +21,8 @@ const (
 	kindClasses = "classes"
 )
 
-// fewest different numbers that are taken for amounts rather than for classes.
+// manyNumbers is the fewest different numbers that are taken for amounts and not for
+// classes.
 const manyNumbers = 8
 
 // mostClasses is how many a task may have.
@@ -35,12 +36,11 @@ func (t *target) declared() learner.Target {
 	return learner.Target{Name: t.name, Classes: t.classes}
 }
 
-// measure is how errors of the target are told.
+// measure is the measure of the target's errors.
 func (c *coding) measure() learner.Measure { return c.task().Measure() }
 
-// findTarget decides from the column's values what is to be predicted, unless kind
-// says it: many different numbers, or fractions, are amounts; anything else is
-// classes.
+// findTarget finds out from the column's values what is to be predicted, unless kind
+// says it: many different numbers, or fractions, are amounts; anything else is classes.
 func findTarget(s *testnet.Sheet, name, kind string) (target, error) {
 	at, err := s.Column(name)
 	if err != nil {

@@ -17,10 +17,10 @@ import (
 // values are the different cells of a column, blanks left out.
 type values struct {
 	counts   map[string]int
-	numbers  []float64 // of every cell that is one, sorted
+	numbers  []float64 // of every cell that is a number, sorted
 	min, max float64   // of these
-	texts    int       // cells that are none
-	lines    []int     // the first lines of those
+	texts    int       // number of cells that are not numbers
+	lines    []int     // the first lines of those cells
 	counting bool      // the cells go up by 1 from line to line
 }
 
@@ -54,10 +54,10 @@ func gather(s *testnet.Sheet, at int) *values {
 	return v
 }
 
-// numeric reports whether the column is one of numbers, though a few cells are not.
+// numeric reports whether the column contains numbers, except for a few cells.
 func (v *values) numeric() bool { return len(v.numbers) >= 9*v.texts && len(v.numbers) > 0 }
 
-// amounts reports whether the numbers are to be predicted as such.
+// amounts reports whether the numbers are to be predicted as amounts.
 func (v *values) amounts() bool {
 	if v.texts > 0 {
 		return v.numeric() && len(v.counts) > mostClasses
@@ -87,8 +87,8 @@ func (v *values) sorted() []string {
 // mean is that of the numbers.
 func (v *values) mean() float64 { return stat.Mean(v.numbers, nil) }
 
-// between is the range that all but a share of the numbers at each end lie in, or
-// all of them where that is a single value.
+// between is the range of all numbers except a share at each end, or of all numbers if
+// that range is a single value.
 func (v *values) between(share float64) (low, high float64) {
 	n := len(v.numbers)
 	cut := int(share * float64(n))
