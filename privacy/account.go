@@ -5,58 +5,60 @@ import (
 	"slices"
 )
 
-// MaxReleases is the largest number of releases one cohort can take part in,
-// whatever its budget: the discreteness of so many is charged in advance.
+// MaxReleases is the largest number of releases in which one cohort can take part,
+// whatever its budget: the account charges in advance for the discreteness of that
+// many.
 const MaxReleases = 1 << 16
 
-// Account decides, per cohort, whether a release can be paid. Under a filter a
-// release is admitted while the prices of the cohort's releases add up to at
-// most a limit that implies the budget:
+// Account decides, for each cohort, whether a release can be paid. Under a filter a
+// release is admitted while the prices of the cohort's releases add up to at most a
+// limit that implies the budget:
 //
 //	Gaussian  sum of (sensitivity/sigma)^2   Smith, Thakurta 2022; Koskela, Tobaben, Honkela 2022
 //	pure      sum of epsilon                 Rogers, Roth, Ullman, Vadhan 2016
 //	Renyi     sum of divergences, one order  Feldman, Zrnic 2021
 //
-// This holds for mechanisms chosen after seeing all earlier releases. Under a
-// plan the k-th release must have the mechanism of the schedule's k-th step,
-// and the loss of the whole schedule was within the budget before the first.
+// This holds for mechanisms chosen after seeing all earlier releases. Under a plan the
+// k-th release must have the mechanism of the schedule's k-th step, and the loss of the
+// whole schedule was within the budget before the first.
 //
-// All rounding is against the spender. An account lives in memory: the caller
-// keeps the debits and replays them through Apply. Not safe for concurrent use.
+// All rounding is to the spender's disadvantage. An account lives in memory: the caller
+// stores the debits and replays them through Apply. It is not safe for concurrent use.
 type Account struct {
 	policy   Policy
-	limit    float64 // of what is added up, rounded down; under a plan the number of its steps
-	releases float64 // what of the limit releases may spend
+	limit    float64 // of the prices' sum, rounded down; under a plan the number of its steps
+	releases float64 // the part of the limit that releases may spend
 	position int
-	retired  bool   // cohorts up to and including last
-	last     Cohort // that was retired
+	retired  bool   // cohorts up to and including last are retired
+	last     Cohort // the last retired cohort
 	spent    map[Cohort]expense
 }
 
-// expense is what a cohort paid: the sum of its prices, rounded up, and their
-// number. Under a plan, in place of the sum, the step it paid last.
+// expense is what a cohort has paid: the sum of its prices, rounded up, and their
+// number. Under a plan, the sum is replaced by the number of the step it paid last.
 type expense struct {
 	sum      float64
-	released float64 // of releases alone
-	releases int     // contributions included
-	apart    int     // contributions
+	released float64 // the sum for releases only
+	releases int     // number of releases, including contributions
+	apart    int     // number of contributions
 }
 
 // Debit is the price of one release for one cohort.
 type Debit struct {
 	Cohort Cohort
-	// Cost is in what the account adds up, rounded up. Under a plan it is the
+	// Cost is in the unit that the account adds up, rounded up. Under a plan it is the
 	// number of the planned step, from 1.
 	Cost float64
-	// Apart says that it is for a contribution to a private sum: it uses the budget
-	// as a release does, and no place of the schedule. A plan has none of them.
+	// Apart means that the debit is for a contribution to a private sum: it uses the
+	// budget as a release does, but no place in the schedule. A plan has no such
+	// debits.
 	Apart bool
 }
 
-// NewAccount returns an account in which every cohort has the policy's budget.
-// It fails if the terms make no sense, if they know no price for a mechanism of
-// the schedule and, under a plan, if the terms do not hold the schedule's hash
-// or the schedule costs more than the budget.
+// NewAccount returns an account in which every cohort has the policy's budget. It
+// returns an error if the terms are invalid or have no price for a mechanism of the
+// schedule. Under a plan it also returns an error if the terms do not hold the
+// schedule's hash, or if the schedule costs more than the budget.
 func NewAccount(p Policy) (*Account, error) {
 	a := &Account{policy: p, spent: make(map[Cohort]expense)}
 	if p.Terms.Accounting == CommittedPlan {
@@ -82,9 +84,9 @@ func NewAccount(p Policy) (*Account, error) {
 	return a, nil
 }
 
-// Price is what one release of m costs a cohort under the account's terms, in
-// what the account adds up; false when the terms know no price for it. Under a
-// plan that is the number of the next step, for its mechanism alone.
+// Price is what one release of m costs a cohort under the account's terms, in the unit
+// that the account adds up. ok is false if the terms have no price for it. Under a plan
+// only the mechanism of the next step has a price, the number of that step.
 func (a *Account) Price(m Mechanism) (cost float64, ok bool) {
 	if a.policy.Terms.Accounting != CommittedPlan {
 		return a.policy.Terms.price(m)
@@ -93,9 +95,9 @@ func (a *Account) Price(m Mechanism) (cost float64, ok bool) {
 	return float64(a.position + 1), ok && m == planned
 }
 
-// Share is what one release of m costs a cohort, as a share of its budget: by
-// so much Spent grows. It is 0 for a mechanism without a price. Under a plan it
-// is one step of all.
+// Share is what one release of m costs a cohort, as a share of its budget: Spent grows
+// by this much. It is 0 for a mechanism without a price. Under a plan it is one step of
+// all steps.
 func (a *Account) Share(m Mechanism) float64 {
 	cost, ok := a.Price(m)
 	switch {
@@ -111,7 +113,7 @@ func (a *Account) Share(m Mechanism) float64 {
 // in the order given, and changes nothing. A cohort given twice is admitted
 // once. A mechanism without a price is never admitted.
 func (a *Account) Admit(m Mechanism, cohorts []Cohort) []Debit {
-	return a.admit(make([]Debit, 0, 4), m, cohorts, false) // inlined: on the stack of callers that do not keep it
+	return a.admit(make([]Debit, 0, 4), m, cohorts, false) // inlined, so that the slice is on the stack of callers that do not keep it
 }
 
 // AdmitApart is Admit for a contribution to a private sum.
@@ -119,7 +121,7 @@ func (a *Account) AdmitApart(m Mechanism, cohorts []Cohort) []Debit {
 	return a.admit(nil, m, cohorts, true)
 }
 
-// admit is Admit in the memory of debits, which is empty.
+// admit is Admit with memory for the debits, which must be empty.
 func (a *Account) admit(debits []Debit, m Mechanism, cohorts []Cohort, apart bool) []Debit {
 	price, ok := a.Price(m)
 	if !ok {
@@ -128,7 +130,7 @@ func (a *Account) admit(debits []Debit, m Mechanism, cohorts []Cohort, apart boo
 	if len(cohorts) > cap(debits) {
 		debits = make([]Debit, 0, len(cohorts))
 	}
-	var most Cohort // cohorts come in order, nearly always: then none is looked for
+	var most Cohort // cohorts nearly always come in order; then no search is needed
 	for _, c := range cohorts {
 		d := Debit{Cohort: c, Cost: price, Apart: apart}
 		if _, ok := a.after(d); ok && (c > most || !slices.Contains(debits, d)) {
@@ -139,10 +141,10 @@ func (a *Account) admit(debits []Debit, m Mechanism, cohorts []Cohort, apart boo
 	return debits
 }
 
-// Apply records a debit. It returns an error and changes nothing if the debit
-// would break the bound, is of a retired cohort or, under a plan, is of another
-// step than the next one or the present one for a cohort that has not paid it:
-// an account replayed from a sound ledger never sees any.
+// Apply records a debit. It returns an error and changes nothing if the debit would
+// exceed the bound or is of a retired cohort. Under a plan the debit must also be for
+// the next step, or for the present one by a cohort that has not paid it. An account
+// replayed from a sound ledger never returns such an error.
 func (a *Account) Apply(d Debit) error {
 	e, ok := a.after(d)
 	if !ok {
@@ -157,16 +159,16 @@ func (a *Account) Apply(d Debit) error {
 	return nil
 }
 
-// Retire ends the account of all cohorts up to and including last: they can pay
-// for nothing any more.
+// Retire ends the account of all cohorts up to and including last: they can no longer
+// pay for anything.
 func (a *Account) Retire(last Cohort) { a.retired, a.last = true, max(a.last, last) }
 
-// Retired reports that c was retired.
+// Retired reports whether c is retired.
 func (a *Account) Retired(c Cohort) bool { return a.retired && c <= a.last }
 
-// Position is how many releases the schedule has behind it: the number of the
-// last planned step that was paid, or the releases of the cohort that has most,
-// contributions apart.
+// Position is how many releases of the schedule have been made: the number of the last
+// planned step that was paid, or the largest number of releases of a cohort, without
+// contributions.
 func (a *Account) Position() int { return a.position }
 
 // Spent returns the share of the cohort's budget that is used, in [0, 1]: the
@@ -186,7 +188,7 @@ func (a *Account) Releases(c Cohort) int { return a.spent[c].releases - a.spent[
 // Contributions returns how many contributions to private sums the cohort has paid for.
 func (a *Account) Contributions(c Cohort) int { return a.spent[c].apart }
 
-// Exhausted reports that c cannot pay for one more release of m.
+// Exhausted reports whether c cannot pay for one more release of m.
 func (a *Account) Exhausted(c Cohort, m Mechanism) bool {
 	price, ok := a.Price(m)
 	if ok {
@@ -195,8 +197,8 @@ func (a *Account) Exhausted(c Cohort, m Mechanism) bool {
 	return !ok
 }
 
-// Left is how many more releases of the policy the account was opened with the
-// cohort can pay for, if it takes part in every one from here on.
+// Left is how many more releases of the account's policy the cohort can pay for, if it
+// takes part in every one from now on.
 func (a *Account) Left(c Cohort) int {
 	if a.Retired(c) {
 		return 0
@@ -214,12 +216,11 @@ func (a *Account) Left(c Cohort) int {
 	}
 }
 
-// after returns what d's cohort will have paid once it paid d, and whether it
-// can.
+// after returns what d's cohort will have paid after d, and whether it can pay d.
 func (a *Account) after(d Debit) (expense, bool) {
 	e := a.spent[d.Cohort]
 	if a.policy.Terms.Accounting == CommittedPlan {
-		// Cohorts of one release pay the same step one after the other.
+		// The cohorts of one release pay the same step one after the other.
 		next, present := float64(a.position+1), float64(a.position)
 		ok := (d.Cost == next || d.Cost == present) && d.Cost > e.sum && d.Cost <= a.limit
 		return expense{sum: d.Cost, releases: e.releases + 1}, ok && !d.Apart && !a.Retired(d.Cohort)
@@ -232,7 +233,7 @@ func (a *Account) after(d Debit) (expense, bool) {
 	return e, d.Cost > 0 && a.within(e) && e.released <= a.releases && !a.Retired(d.Cohort)
 }
 
-// within reports that a filter admits the expense.
+// within reports whether a filter admits the expense.
 func (a *Account) within(e expense) bool { return e.sum <= a.limit && e.releases <= MaxReleases }
 
 // plus adds one release to an expense, rounding up.

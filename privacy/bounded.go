@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// maxDistance is the largest distance of a bounded mechanism, grid units. It
-	// is a million scales of the noise: what lies beyond has no protection.
+	// maxDistance is the largest distance of a bounded mechanism, in grid units. It is
+	// a million scales of the noise: beyond that there is no protection.
 	maxDistance = 1 << 50
 	// A bounded sum keeps its coordinates within maxBounded grid units, millions
 	// of scales, and a release takes at most maxBoundedSums of them: together
@@ -22,15 +22,14 @@ const (
 var errZero = errors.New("privacy: the zero Mechanism lets nothing through, make one with NewGaussian or its kin")
 
 // Bounded returns the mechanism for sums made with [Mechanism.NewBounded]: for a
-// released vector of dim coordinates that is no sum of per-record terms, and that
-// replacing one record moves by at most distance, in real units and in the norm of
-// the mechanism's clip. The clip itself is not used. Whoever calls it answers for
+// released vector of dim coordinates that is not a sum of per-record terms, and that
+// replacing one record moves by at most distance, in real units and in the norm of the
+// mechanism's clip. The clip itself is not used. The caller is responsible for
 // distance: derive it beside the code, given the same transcript.
 //
-// It is an error when distance is not a positive finite number or is over 2^20
-// times the scale of the noise, when dim is not 1 to 2^30, when the mechanism is
-// subsampled, since a batch has no meaning for such a vector, and when it is the
-// zero Mechanism.
+// It returns an error if distance is not a positive finite number or is over 2^20 times
+// the scale of the noise, if dim is not 1 to 2^30, if the mechanism is subsampled,
+// since a batch has no meaning for such a vector, or if it is the zero Mechanism.
 func (m Mechanism) Bounded(distance float64, dim int) (Mechanism, error) {
 	units := math.Ceil(math.Ldexp(distance, -m.grid))
 	switch {
@@ -48,14 +47,14 @@ func (m Mechanism) Bounded(distance float64, dim int) (Mechanism, error) {
 	return m, nil
 }
 
-// Distance is the distance of a mechanism from [Mechanism.Bounded], in real units:
-// the one asked for, rounded up to the grid. It is 0 for one that clips records.
+// Distance is the distance of a mechanism from [Mechanism.Bounded], in real units,
+// rounded up to the grid. It is 0 for a mechanism that clips records.
 func (m Mechanism) Distance() float64 {
 	return math.Ldexp(float64(m.distance-m.roundingDistance(m.dim)), m.grid)
 }
 
-// Dimension is how many coordinates the sums of a mechanism from [Mechanism.Bounded]
-// have; 0 for one that clips records.
+// Dimension is the number of coordinates of the sums of a mechanism from
+// [Mechanism.Bounded]; 0 for a mechanism that clips records.
 func (m Mechanism) Dimension() int { return m.dim }
 
 // roundingDistance is how much further apart rounding toward zero can bring two
@@ -70,24 +69,24 @@ func (m Mechanism) roundingDistance(dim int) int64 {
 	return int64(math.Ceil(math.Sqrt(float64(dim)))) // never too low while dim is below 2^51
 }
 
-// NewBounded returns the vector v, a function of slots records of c, as a sum. It
-// is rounded toward zero to the grid; coordinates that are not finite become 0 and
-// those beyond 2^52 grid units are moved there. Neither breaks the distance, as
-// long as one record does not decide whether a coordinate is finite: that is the
-// caller's duty. v is not kept.
+// NewBounded returns the vector v, a function of slots records of c, as a sum. It is
+// rounded toward zero to the grid; coordinates that are not finite become 0, and those
+// beyond 2^52 grid units become that limit. Neither breaks the distance, as long as one
+// record does not decide whether a coordinate is finite; the caller must ensure that. v
+// is not kept.
 //
-// It panics if the mechanism is not from [Mechanism.Bounded] or if v has not its
+// It panics if the mechanism is not from [Mechanism.Bounded] or if v has a different
 // dimension: each would break the guarantee.
 func (m Mechanism) NewBounded(c Cohort, slots int, v []float64) Sum {
 	return Sum{mechanism: m, cohort: c, slots: min(slots, MaxSlots), total: m.Units(v, maxBounded)}
 }
 
-// Units is the vector v in grid units, as [Mechanism.NewBounded] rounds it, each
-// coordinate moved into [-most, most]; most is from 1 to 2^52. Moving into a range
-// brings two vectors nearer, so the distance of the mechanism holds whatever most
-// is, if it is public. v is not kept.
+// Units returns the vector v in grid units, rounded as [Mechanism.NewBounded] does,
+// with each coordinate limited to [-most, most]; most is from 1 to 2^52. Limiting
+// brings two vectors nearer, so the distance of the mechanism holds for every public
+// most. v is not kept.
 //
-// It panics as NewBounded does.
+// It panics under the same conditions as NewBounded.
 func (m Mechanism) Units(v []float64, most int64) []int64 {
 	if m.distance == 0 {
 		panic("privacy: this mechanism clips records, use NewSum")

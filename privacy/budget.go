@@ -6,8 +6,8 @@ import "p2pnode/privacy/accountant"
 // differential privacy, adjacency replace-one. Epsilon is in nats.
 type Budget struct{ Epsilon, Delta float64 }
 
-// Validate returns an error that names the field when the budget is not
-// 1e-9 <= Epsilon <= 1e6 and 1e-300 <= Delta <= 0.5.
+// Validate returns an error that names the field unless 1e-9 <= Epsilon <= 1e6 and
+// 1e-300 <= Delta <= 0.5.
 func (b Budget) Validate() error { return accountant.CheckBudget(b.Epsilon, b.Delta) }
 
 // Mu returns the largest mu for which mu-GDP implies the budget, rounded down; 0

@@ -5,24 +5,23 @@ import (
 	"math"
 )
 
-// Calibrate returns the Gaussian mechanism with the least noise that lets a
-// cohort take part in releases releases of at most dim coordinates within b,
-// each record clipped to the l2 norm clip: sigma = 2 clip sqrt(releases)/mu_B
-// (Balle and Wang 2018), to nine digits. It is the mechanism of the [Design]
-// that says no more.
+// Calibrate returns the Gaussian mechanism with the least noise that lets a cohort take
+// part in releases releases of at most dim coordinates within b, each record clipped to
+// the l2 norm clip: sigma = 2 clip sqrt(releases)/mu_B (Balle and Wang 2018), to nine
+// digits. It is the mechanism of a [Design] with only these choices.
 func Calibrate(b Budget, clip float64, releases, dim int) (Mechanism, error) {
 	p, err := Design{Budget: b, Dimension: dim, Clip: clip, Releases: releases}.Policy()
 	m, _ := p.Next(0)
 	return m, err
 }
 
-// calibrate returns the schedule of least noise that keeps the terms: all
-// scales are searched together, and what a schedule costs is worked out as the
-// account will do it. More noise never costs more, rounding included: as the
-// scale grows the clip in real units, rounded down to a coarser grid, does not.
-// The distance of whole vectors is rounded up and does, by a unit of the grid or
-// two where the grid doubles: there the search may end that little, 1e-8 of a
-// scale, above the least noise, and what it finds keeps the budget all the same.
+// calibrate returns the schedule of least noise that keeps the terms. All scales are
+// searched together, and the cost of a schedule is computed as the account will compute
+// it. More noise never costs more, rounding included: as the scale grows, the clip in
+// real units, rounded down to a coarser grid, does not grow. The distance of whole
+// vectors is rounded up, and does grow by a unit of the grid or two where the grid
+// doubles. There the search may end slightly, 1e-8 of a scale, above the least noise,
+// but the result keeps the budget all the same.
 func (d Design) calibrate(terms Terms, list []stretch) (Schedule, error) {
 	cost, err := d.costs(terms)
 	if err != nil {
@@ -30,7 +29,7 @@ func (d Design) calibrate(terms Terms, list []stretch) (Schedule, error) {
 	}
 	grid, start := filterGrid, 1.0
 	if d.Accounting == CommittedPlan {
-		// A plan costs no more than its Renyi account, and often not much less.
+		// A plan costs at most as much as its Renyi account, and often not much less.
 		grid = planGrid
 		_, start = d.bestOrder(list)
 	}
@@ -50,8 +49,8 @@ func (d Design) calibrate(terms Terms, list []stretch) (Schedule, error) {
 	return d.schedule(grid.noise(k), list)
 }
 
-// costs returns what a whole schedule costs a cohort on the terms, as a multiple of
-// what releases may spend.
+// costs returns a function for what a whole schedule costs a cohort on the terms, as a
+// multiple of what releases may spend.
 func (d Design) costs(t Terms) (func(Schedule) (float64, error), error) {
 	if t.Accounting == CommittedPlan {
 		return func(s Schedule) (float64, error) { return s.cost(t.Budget, t.Dimension) }, nil
@@ -66,12 +65,12 @@ func (d Design) costs(t Terms) (func(Schedule) (float64, error), error) {
 				e = e.plus(price)
 			}
 		}
-		return up(e.sum / limit), nil // not below 1 when the account would refuse
+		return up(e.sum / limit), nil // never below 1 if the account would refuse
 	}, err
 }
 
-// schedule returns the mechanisms of the design with the least scale noise
-// times the clip.
+// schedule returns the mechanisms of the design; noise is the least scale, as a
+// multiple of the clip.
 func (d Design) schedule(noise float64, list []stretch) (Schedule, error) {
 	steps := make([]Step, len(list))
 	for i, s := range list {

@@ -6,12 +6,12 @@ import (
 	"fmt"
 )
 
-// Design is what an owner chooses; [Design.Policy] works out the noise.
+// Design holds what an owner chooses; [Design.Policy] computes the noise.
 type Design struct {
 	Budget     Budget
 	Dimension  int
 	Clip       float64    // bound on one record's gradient, in the norm of Noise
-	Releases   int        // that share the budget; 1 for OneShot
+	Releases   int        // number that share the budget; 1 for OneShot
 	Noise      Noise      // "": Gaussian; Unprotected gives a schedule without terms, budget or guarantee
 	Accounting Accounting // "": the filter that suits the noise
 	Pace       Pace       // "": Uniform
@@ -20,8 +20,8 @@ type Design struct {
 	Contraction  float64
 	Batch, Slots int // of a subsampled mechanism; 0: all records
 	// Apart is the share of the budget, as a filter adds it up, that is kept for
-	// contributions to private sums of at most Widest coordinates. All of it: there are
-	// no releases. A plan keeps nothing.
+	// contributions to private sums of at most Widest coordinates. If it is 1, there
+	// are no releases. A plan keeps nothing apart.
 	Apart  float64 `json:",omitzero"`
 	Widest int     `json:",omitzero"`
 	// Carried is for a learner that releases whole vectors: the i-th mechanism of
@@ -90,14 +90,14 @@ func (d Design) withDefaults() Design {
 	return d
 }
 
-// carries reports that releases are whole vectors and no sums.
+// carries reports whether releases are whole vectors instead of sums.
 func (d Design) carries() bool { return d.Carried != CarriedSensitivity{} }
 
-// validate checks what is not checked where it is used.
+// validate checks the fields that are not checked where they are used.
 func (d Design) validate() error {
 	terms := Terms{Budget: d.Budget, Dimension: d.Dimension, Accounting: d.Accounting}
 	if d.Accounting == RenyiFilter {
-		terms.Order = 2 // any; the best is chosen later
+		terms.Order = 2 // any order; the best is chosen later
 	}
 	if err := terms.validate(); err != nil {
 		return err
@@ -130,7 +130,7 @@ func (d Design) validate() error {
 	return nil
 }
 
-// validateNoise refuses noise that the accounting has no price for.
+// validateNoise refuses noise for which the accounting has no price.
 func (d Design) validateNoise() error {
 	if d.Noise.law() == nil {
 		return fmt.Errorf("privacy: noise is %q, choose one of %q, or %q", d.Noise, Noises(), Unprotected)

@@ -1,8 +1,8 @@
-// Package privacy is the only source of privacy protection in p2pnode: it clips
-// and adds up what records contribute, draws exact noise, and decides whether a
-// release can still be paid for. It is pure: no files, no clock, no network, no
-// goroutines. The durable half of the door (debit first, then noise, then
-// publish) belongs to the caller.
+// Package privacy is the only source of privacy protection in p2pnode: it clips and
+// adds up what records contribute, draws exact noise, and decides whether the budget
+// can still pay for a release. It is pure: no files, no clock, no network, no
+// goroutines. The durable half of the door (debit first, then noise, then publish)
+// belongs to the caller.
 //
 // # What is guaranteed
 //
@@ -10,27 +10,27 @@
 //
 //	Answer.Sum = sum over record slots of clip(gradient) + noise
 //
-// where each gradient is any function of ONE record and of what was public
-// before, the noise was drawn by a [LiveNoise], and every cohort in every sum
-// was admitted by one [Account] whose debits are never lost. Then for any two
-// data sets of the device that differ in one record of one cohort, and any set
-// S of transcripts (everything ever published, by anyone, colluding or not),
+// where each gradient is any function of ONE record and of what was public before, the
+// noise was drawn by a [LiveNoise], and every cohort in every sum was admitted by one
+// [Account] whose debits are never lost. Then for any two data sets of the device that
+// differ in one record of one cohort, and any set S of transcripts (everything ever
+// published, by anyone, colluding or not),
 //
 //	P[S] <= e^epsilon P'[S] + delta
 //
-// with the [Budget] of the [Policy] the account was opened with. The same holds
-// for vectors of [Mechanism.NewBounded], if one record moves them no further
-// than their mechanism says, given the same transcript; [CarriedSensitivity]
-// has that distance for learners that need it.
+// with the [Budget] of the [Policy] the account was opened with. The same holds for
+// vectors of [Mechanism.NewBounded], if one record moves them no further than their
+// mechanism says, given the same transcript; [CarriedSensitivity] has that distance for
+// learners that need it.
 //
 // A private sum adds up such vectors of many devices, each in grid units
 // ([Mechanism.Units]), and the noise once, in parts that the members of a committee
 // draw ([LiveNoise.Part]). Each device pays for it as for a release of its own. The
-// same holds against all who know less than as many of the parts as make up the
-// noise; how vectors and parts stay hidden from them is for package sums.
-// [ItemsSensitivity], [GramSensitivity] and [MomentsSensitivity] have the distances.
+// same holds against all who know less than as many of the parts as make up the noise;
+// how vectors and parts stay hidden from them is for package sums. [ItemsSensitivity],
+// [GramSensitivity] and [MomentsSensitivity] have the distances.
 //
-// When the decisions are made depends on the accounting.
+// The accounting determines when the decisions may be made.
 //
 //   - Under a filter the mechanism, the cohorts, the timing and the decision to
 //     stop may depend on everything published so far. The Gaussian filter adds
@@ -52,13 +52,12 @@
 //
 // # An offline account cannot be spent
 //
-// Package accountant computes what a FIXED list of releases costs together. To
-// spend by it while choosing the list is wrong: the sum may end over the budget
-// (Rogers et al. 2016). So none of its numbers can be spent. An [Account] is
-// opened from a [Policy] only; it takes mechanisms and works out their prices
-// itself. The terms of a plan hold the hash of the whole schedule, the ledger
-// holds the terms, and the account admits for its k-th release the schedule's
-// k-th mechanism and nothing else.
+// Package accountant computes what a FIXED list of releases costs together. To spend by
+// it while choosing the list is wrong: the sum may end over the budget (Rogers et al.
+// 2016). So none of its numbers can be spent. An [Account] is opened only from a
+// [Policy]; it takes mechanisms and computes their prices itself. The terms of a plan
+// hold the hash of the whole schedule, the ledger holds the terms, and the account
+// admits for its k-th release the schedule's k-th mechanism and nothing else.
 //
 // # Terms
 //
@@ -91,12 +90,12 @@
 //
 // # Use
 //
-// [Design.Policy] turns a budget and a number of releases into a [Policy]: what
-// an account is opened with, and the [Mechanism] of each release. For a
-// release, make one [Sum] per cohort with [Mechanism.NewSum] and [Sum.Add]
-// every record's gradient; ask [Account.Admit] which cohorts can pay; make the
-// debits durable and [Account.Apply] them; then let [LiveNoise.Answer] add the
-// noise, once. Never draw twice for one payment.
+// [Design.Policy] turns a budget and a number of releases into a [Policy]: what an
+// account is opened with, and the [Mechanism] of each release. For a release, make one
+// [Sum] per cohort with [Mechanism.NewSum] and [Sum.Add] every record's gradient; ask
+// [Account.Admit] which cohorts can pay; make the debits durable and [Account.Apply]
+// them; then let [LiveNoise.Answer] add the noise, once. Never draw twice for one
+// payment.
 //
 // # What is not guaranteed
 //

@@ -29,8 +29,8 @@ func (h *PlanHash) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Hash is the SHA-256 of every number of every step, in order. Two schedules have
-// one hash only if all their releases are of the same mechanisms.
+// Hash is the SHA-256 of every number of every step, in order. Two schedules have the
+// same hash only if all their releases have the same mechanisms.
 func (s Schedule) Hash() PlanHash { return sha256.Sum256(s.encode()) }
 
 // scheduleHeader begins an encoded schedule and names the layout of the rest: for
@@ -50,10 +50,10 @@ func (s Schedule) encode() []byte {
 	return data
 }
 
-// stepNumbers is how many numbers a step has.
+// stepNumbers is the number of numbers in a step.
 const stepNumbers = 9
 
-// numbers are all of them, in the order of the encoding.
+// numbers returns the numbers of a step, in the order of the encoding.
 func (s Step) numbers() [stepNumbers]int64 {
 	m := s.Mechanism
 	return [stepNumbers]int64{
@@ -62,17 +62,17 @@ func (s Step) numbers() [stepNumbers]int64 {
 	}
 }
 
-// MarshalText implements [encoding.TextMarshaler]. A committed plan must be found
-// again to the last bit, so it is kept and not worked out anew.
+// MarshalText implements [encoding.TextMarshaler]. A committed plan must be restored to
+// the last bit, so it is stored and not computed again.
 func (s Schedule) MarshalText() ([]byte, error) {
 	return []byte(base64.StdEncoding.EncodeToString(s.encode())), nil
 }
 
-// errSchedule is returned for text that MarshalText does not write.
+// errSchedule is the error for text that MarshalText does not write.
 var errSchedule = errors.New("privacy: the text is no schedule")
 
-// UnmarshalText implements [encoding.TextUnmarshaler]. It refuses text that no
-// schedule has.
+// UnmarshalText implements [encoding.TextUnmarshaler]. It refuses text that is not the
+// text of a schedule.
 func (s *Schedule) UnmarshalText(text []byte) error {
 	data, err := base64.StdEncoding.DecodeString(string(text))
 	if err != nil {
@@ -97,7 +97,7 @@ func (s *Schedule) UnmarshalText(text []byte) error {
 	}
 	decoded := NewSchedule(steps...)
 	if !slices.Equal(decoded.steps, steps) {
-		return errSchedule // empty steps, or two that should be one
+		return errSchedule // an empty step, or two that should be one
 	}
 	*s = decoded
 	return nil

@@ -6,10 +6,10 @@ import (
 	"p2pnode/privacy/accountant"
 )
 
-// Excess is how probable it is that a record's releases, once the whole budget is
-// spent, tell more about it than epsilon allows: P[privacy loss > Budget.Epsilon]. That
-// is not delta, which counts each such case by how much more it tells and is
-// therefore smaller: for (1, 1e-6) and Gaussian noise delta is 1e-6 and this 2e-5.
+// Excess is the probability that a record's releases, once the whole budget is spent,
+// tell more about it than epsilon allows: P[privacy loss > Budget.Epsilon]. It differs
+// from delta, which weighs each such case by how much more it tells and is therefore
+// smaller: for (1, 1e-6) and Gaussian noise delta is 1e-6 and Excess is 2e-5.
 //
 //   - Gaussian filter: that of the noise itself, [accountant.GaussianExcess]; at most
 //     twice as much if others steer how far the record moves later releases.
@@ -19,7 +19,7 @@ import (
 //   - Plan: the bound that follows from the composed loss, see [accountant.Excess], and
 //     from what is charged for truncation.
 //
-// That the noise is discrete is left out. It is an error if the policy makes no sense.
+// The discreteness of the noise is left out. An invalid policy is an error.
 func (p Policy) Excess() (float64, error) {
 	b := p.Terms.Budget
 	switch p.Terms.Accounting {

@@ -10,8 +10,8 @@ import (
 // Noise names the law of a mechanism's noise.
 type Noise string
 
-// The laws. Truncated and subsampled mechanisms have no price a filter could add
-// up: they belong to a committed plan.
+// The laws. Truncated and subsampled mechanisms have no price that a filter could add
+// up: they need a committed plan.
 const (
 	Gaussian          Noise = "gaussian"           // discrete Gaussian, l2 clip
 	Laplace           Noise = "laplace"            // discrete Laplace, l1 clip
@@ -20,8 +20,8 @@ const (
 	Unprotected       Noise = "none"               // no noise and no guarantee
 )
 
-// everyLaw lists what noise can be. A law is added by a file that describes it and a line
-// here; [Unprotected] is none. Nothing changes the list.
+// everyLaw lists the laws of noise. To add a law, add a file that describes it and a
+// line here; [Unprotected] is not a law. Nothing changes the list at run time.
 var everyLaw = [...]law{
 	gaussianLaw(),
 	laplaceLaw(),
@@ -29,31 +29,31 @@ var everyLaw = [...]law{
 	truncatedLaplaceLaw(),
 }
 
-// law is all that is known of a law of noise.
+// law describes a law of noise.
 type law struct {
 	name Noise
 	l1   bool // clip and sensitivity are in the l1 norm, else in l2
 
-	// draw draws exactly, before truncation, with a scale in grid units.
+	// draw draws exactly from the law before truncation, with a scale in grid units.
 	draw func(words sampler, scale uint64) int64
 	// std is the standard deviation of the continuous law of scale 1, within
 	// [-bound, bound] if it is truncated.
 	std func(bound float64) float64
-	// bound is how wide the noise of a design is truncated, in units of the scale
-	// beside the clip in real units; nil: it is not.
+	// bound is the bound at which a design truncates the noise, in units of the scale;
+	// scale is in units of the clip. nil: not truncated.
 	bound func(d Design, scale float64) float64
 
-	// filters have a price for one release of all records; the first is chosen where a
-	// design says none. Without any the law belongs to a plan.
+	// filters have a price for one release of all records; the first is used if a
+	// design names none. A law without filters needs a plan.
 	filters []filter
-	// step is the continuous step that dominates one release of at most dim
+	// step returns the continuous step that dominates one release of at most dim
 	// coordinates, apart from what a plan is charged for all releases together.
 	step func(m Mechanism, dim int) (accountant.Step, error)
 	// renyi is the Renyi divergence of the continuous law at a sensitivity in scales.
 	renyi func(order, sensitivity float64) float64
-	// squares says that releases on all records are together one Gaussian step, the
-	// squares of sensitivity over scale adding up, and that a plan is charged for the
-	// discreteness of all draws together; see [charge].
+	// squares means that releases on all records are together one Gaussian step, with
+	// the squares of sensitivity over scale adding up, and that a plan is charged for
+	// the discreteness of all draws together; see [charge].
 	squares bool
 	// tail, if set, is ln of a bound on the probability that a draw would have exceeded
 	// the bound, in scales, for which a plan is charged; see [truncationCharge].
@@ -66,7 +66,7 @@ type filter struct {
 	price      func(t Terms, m Mechanism) float64 // rounded up
 }
 
-// law returns the row of a name; nil if there is none.
+// law returns the row of a name, or nil if there is none.
 func (n Noise) law() *law {
 	for i := range everyLaw {
 		if everyLaw[i].name == n {
@@ -85,14 +85,14 @@ func Noises() []Noise {
 	return list
 }
 
-// L1 reports whether clip and sensitivity are in the l1 norm; else they are in l2.
+// L1 reports whether clip and sensitivity are in the l1 norm instead of l2.
 func (n Noise) L1() bool {
 	l := n.law()
 	return l != nil && l.l1
 }
 
-// Filter is the accounting for this noise where a [Design] chooses none: "" if only a
-// plan has a price.
+// Filter is the accounting for this noise if a [Design] chooses none; "" if only a plan
+// has a price.
 func (n Noise) Filter() Accounting {
 	if l := n.law(); l != nil && len(l.filters) > 0 {
 		return l.filters[0].accounting
@@ -100,8 +100,8 @@ func (n Noise) Filter() Accounting {
 	return ""
 }
 
-// price returns the price of an accounting; nil if that is no filter with a price for
-// releases of all records with this noise.
+// price returns the price function of an accounting. It is nil unless the accounting is
+// a filter with a price for releases of all records with this noise.
 func (n Noise) price(a Accounting) func(Terms, Mechanism) float64 {
 	if l := n.law(); l != nil {
 		for _, f := range l.filters {
@@ -113,7 +113,7 @@ func (n Noise) price(a Accounting) func(Terms, Mechanism) float64 {
 	return nil
 }
 
-// noPrice says what to choose instead.
+// noPrice returns an error that says what to choose instead.
 func (a Accounting) noPrice(noise Noise, subsampled bool) error {
 	what := string(noise)
 	if subsampled {

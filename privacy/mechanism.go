@@ -5,12 +5,12 @@ import (
 	"math"
 )
 
-// Mechanism says how much one record may contribute to a sum and how much noise
-// the sum gets. Both are whole numbers of grid units, the grid a power of two.
-// It is a value: it can be copied, compared with == and shared. The zero value
-// lets nothing through.
+// Mechanism says how much one record may contribute to a sum and how much noise the sum
+// gets. Both are whole numbers of grid units, and the grid is a power of two. It is a
+// value: it can be copied, compared with == and shared. The zero value lets nothing
+// through.
 type Mechanism struct {
-	noise Noise // "": nothing at all
+	noise Noise // "": the zero Mechanism
 	clip  int64 // bound on one record, grid units, at most maxClip: l1 norm for Laplace laws, l2 otherwise
 	sigma int64 // scale of the noise, grid units: sigma of the Gaussian, b of the Laplace law; 0: no noise
 	bound int64 // noise is kept within [-bound, bound], grid units; 0: not truncated
@@ -18,9 +18,9 @@ type Mechanism struct {
 	// A subsampled release takes a random batch out of every slots records of a
 	// cohort; 0: all of them.
 	batch, slots int
-	// distance, if positive, says that sums are made with NewBounded: the distance,
-	// grid units in the norm of the clip, rounding included, that one record can
-	// move them. They have dim coordinates; 0 when distance is.
+	// distance, if positive, means that sums are made with NewBounded. It is the
+	// distance that one record can move them, in grid units and in the norm of the
+	// clip, rounding included. The sums have dim coordinates; dim is 0 if distance is.
 	distance int64
 	dim      int
 }
@@ -29,8 +29,8 @@ const (
 	// maxClip keeps the sum of MaxSlots records, 2^62 at most, and its noise
 	// inside an int64.
 	maxClip = 1 << 42
-	// minSigma is the least sigma of any protected mechanism, in grid units.
-	// The charge for the discreteness of the noise rests on it.
+	// minSigma is the least sigma of any protected mechanism, in grid units. The charge
+	// for the discreteness of the noise relies on it.
 	minSigma = 1 << 28
 	// Clip and noise stay within [smallest, largest] so that scaling by the
 	// grid is exact: no result is subnormal or infinite.
@@ -83,7 +83,7 @@ func (m Mechanism) Noise() Noise { return m.noise }
 // Protected reports whether the mechanism adds noise.
 func (m Mechanism) Protected() bool { return m.sigma > 0 }
 
-// Draws reports whether an answer takes random numbers, for noise or for a batch.
+// Draws reports whether an answer needs random numbers, for noise or for a batch.
 func (m Mechanism) Draws() bool { return m.Protected() || m.slots > 0 }
 
 // Clip is the bound on one record's contribution as used, after rounding to the
@@ -113,7 +113,7 @@ func (m Mechanism) sensitivity() int64 {
 	return 2 * m.clip
 }
 
-// l1 reports that the clip and the sensitivity are in the l1 norm, not in l2.
+// l1 reports whether the clip and the sensitivity are in the l1 norm instead of l2.
 func (m *Mechanism) l1() bool { return m.noise.L1() }
 
 // Mu is what one release costs a record in Gaussian differential privacy,

@@ -2,19 +2,19 @@ package privacy
 
 import "slices"
 
-// Memory is where sums are made that last for one release, so that a learner
-// with many releases needs no new memory for each. The zero value is ready; not
-// safe for concurrent use.
+// Memory holds sums that last for one release, so that a learner with many releases
+// needs no new memory for each. The zero value is ready to use; it is not safe for
+// concurrent use.
 //
-// A sum that is being paid for must not turn into another, with a larger clip for
-// example. So every sum knows the life of its memory: after [Memory.Forget] all
-// sums made before, and their copies, are dead, and adding to one or answering
-// with it panics. So does making a sum in a copy of a used memory.
+// A sum that is being paid for must not turn into another, for example one with a
+// larger clip. So every sum knows the life of its memory: after [Memory.Forget] all
+// sums made before, and their copies, are dead, and adding to one or answering with it
+// panics. So does making a sum in a copy of a used memory.
 type Memory struct {
 	itself *Memory // nil before the first sum
 	life   uint64
 	blocks []block
-	used   int // blocks of living sums
+	used   int // number of blocks of living sums
 }
 
 // block is the memory of one sum; those of random batches take more of their own.

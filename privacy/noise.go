@@ -9,25 +9,25 @@ import (
 	"slices"
 )
 
-// Answer is what the door gives back for a query.
+// Answer is the door's answer to a query.
 type Answer struct {
-	// Sum is the noisy sum of the admitted cohorts' clipped gradients, real
-	// units, one number per coordinate; nil when nothing was admitted.
+	// Sum is the noisy sum of the admitted cohorts' clipped gradients, in real units,
+	// one number for each coordinate; nil if nothing was admitted.
 	Sum     []float64
-	Slots   int      // record slots in it; of a subsampled sum those of its batch
+	Slots   int      // record slots in the sum; for a subsampled sum those of its batch
 	Cohorts []Cohort // the cohorts in it, in the order of the query
 
-	units []int64 // Sum before scaling, kept by AnswerInto for the next one
+	units []int64 // Sum before scaling; AnswerInto reuses its memory
 }
 
-// Exhausted reports that no cohort could pay, so there is nothing to release.
+// Exhausted reports whether no cohort could pay, so that there is nothing to release.
 func (a Answer) Exhausted() bool { return a.Sum == nil }
 
-// LiveNoise draws from the operating system's generator. It is the only noise
-// with which the guarantee holds, and the only one a durable door has. Between two
-// answers it holds nothing that noise will be made of, so that two copies of a
-// machine's memory, each resumed, do not draw the same. Make it with
-// [NewLiveNoise]; not safe for concurrent use.
+// LiveNoise draws from the operating system's generator. It is the only noise with
+// which the guarantee holds, and the only one a durable door has. Between two answers
+// it holds no random words for later noise, so that two copies of a machine's memory,
+// each resumed, do not draw the same noise. Make it with [NewLiveNoise]; it is not safe
+// for concurrent use.
 type LiveNoise struct {
 	words *systemWords // shared by copies; empty between answers
 }
@@ -35,16 +35,16 @@ type LiveNoise struct {
 // NewLiveNoise returns a source of noise for real nodes.
 func NewLiveNoise() *LiveNoise { return &LiveNoise{new(systemWords)} }
 
-// Answer adds up the sums, adds one draw of the mechanism's noise to each
-// coordinate, and returns the result in real units. Every call draws anew: pay
-// for each. With no sums the answer is exhausted. With an unprotected mechanism
-// there is no noise. Of a subsampled sum a random batch is added; one so small that
-// its batch is empty adds nothing, but stays in the answer's cohorts. Sums that
-// would bring the number of slots over [MaxSlots] are left out, and their cohorts
-// with them; so is every bounded sum after the first 1024.
+// Answer adds up the sums, adds one draw of the mechanism's noise to each coordinate,
+// and returns the result in real units. Every call draws anew: pay for each. With no
+// sums the answer is exhausted. With an unprotected mechanism there is no noise. From a
+// subsampled sum, a random batch is added; a sum so small that its batch is empty adds
+// nothing, but its cohort is in the answer. Sums that would bring the number of slots
+// over [MaxSlots] are left out, and their cohorts with them; so is every bounded sum
+// after the first 1024.
 //
-// It panics if a sum was made by another mechanism than m, if dimensions differ
-// or if a cohort comes twice: each would break the guarantee.
+// It panics if a sum was made by another mechanism than m, if dimensions differ or if a
+// cohort comes twice: each would break the guarantee.
 func (n *LiveNoise) Answer(m Mechanism, sums []Sum) Answer {
 	defer n.words.forget()
 	var a Answer
@@ -53,8 +53,8 @@ func (n *LiveNoise) Answer(m Mechanism, sums []Sum) Answer {
 	return a
 }
 
-// SeededNoise is reproducible, for simulation and tests only: anybody who knows the
-// seed can take the noise away. Not safe for concurrent use.
+// SeededNoise is reproducible and only for simulation and tests: anybody who knows the
+// seed can subtract the noise. It is not safe for concurrent use.
 type SeededNoise struct{ words *randv2.ChaCha8 }
 
 // NewSeededNoise returns the noise of a seed: the same seed and the same calls
@@ -73,9 +73,9 @@ func (n *SeededNoise) Answer(m Mechanism, sums []Sum) Answer {
 	return a
 }
 
-// AnswerInto is Answer in the memory of a, whose content is lost: for simulations
-// that take millions of answers. n may be nil for a mechanism
-// that draws nothing.
+// AnswerInto is Answer in the memory of a, whose content is overwritten, for
+// simulations that take millions of answers. n may be nil for a mechanism that draws
+// nothing.
 func (n *SeededNoise) AnswerInto(a *Answer, m Mechanism, sums []Sum) {
 	if n == nil && !m.Draws() {
 		answer(a, sampler{}, m, sums)
@@ -145,9 +145,9 @@ func (m Mechanism) addNoise(total []int64, draws sampler) {
 	}
 }
 
-// systemWords gives random words from the operating system, read in blocks of 64:
-// a system call costs more than a word, and words that are left over cost too. A word
-// is erased as it is used, and what is left by forget. The zero value is ready.
+// systemWords gives random words from the operating system, read in blocks of 64: a
+// system call costs more than a word, and unused words cost time too. A word is erased
+// when it is used; forget erases the unused ones. The zero value is ready to use.
 type systemWords struct {
 	block [512]byte
 	left  int // unused bytes, at the end of block
@@ -156,7 +156,7 @@ type systemWords struct {
 // Uint64 implements [randv2.Source].
 func (w *systemWords) Uint64() uint64 {
 	if w.left == 0 {
-		rand.Read(w.block[:]) // never fails: it ends the program instead
+		rand.Read(w.block[:]) // never fails; without randomness it ends the program
 		w.left = len(w.block)
 	}
 	next := w.block[len(w.block)-w.left:]
@@ -166,7 +166,8 @@ func (w *systemWords) Uint64() uint64 {
 	return word
 }
 
-// forget erases the words that were read and not used: the next one is read anew.
+// forget erases the words that were read and not used, so that the next word is read
+// anew.
 func (w *systemWords) forget() {
 	clear(w.block[:])
 	w.left = 0

@@ -15,7 +15,7 @@ const (
 	OneShot Pace = "one-shot"
 )
 
-// stretch is count releases whose noise is the given multiple of the least.
+// stretch is count releases whose noise is this multiple of the least noise.
 type stretch struct {
 	noise    float64 // >= 1
 	count    int
@@ -74,8 +74,8 @@ func (d Design) stretches() ([]stretch, error) {
 	return list, nil
 }
 
-// carriedStretches gives each release the distance it has, and all the same
-// noise. Distances that are equal, as when nothing is carried, make one stretch.
+// carriedStretches gives each release its own distance, and all the same noise. Equal
+// distances, as when nothing is carried, make one stretch.
 func (d Design) carriedStretches() []stretch {
 	var list []stretch
 	for t := 1; t <= d.Releases; t++ {

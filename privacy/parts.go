@@ -5,20 +5,20 @@ import (
 	"math"
 )
 
-// maxParts is the largest number of parts that the noise of one release can be drawn
-// in. What so many cost more than one draw is charged to every account; it is less
-// than 10^-(10^12) of epsilon.
+// maxParts is the largest number of parts in which the noise of one release can be
+// drawn. Every account is charged for what so many parts cost more than one draw; it is
+// less than 10^-(10^12) of epsilon.
 const maxParts = 64
 
-// Part draws one of so many parts of the noise of m, grid units, a number for each
-// coordinate: independent discrete Gaussians with 1/parts of the variance each,
-// rounded up. The members of a committee draw one part each. Added up, that many
-// parts protect as the noise of m does: partsApart, in charge.go, has the proof, and
-// more parts, or anything else that is independent of them, are post-processing.
-// Every call draws anew.
+// Part draws one of parts parts of the noise of m, in grid units, a number for each
+// coordinate: independent discrete Gaussians, each with 1/parts of the variance,
+// rounded up. Each member of a committee draws one part. Added up, that many parts
+// protect as the noise of m does: partsApart, in charge.go, has the proof. More parts,
+// or anything else that is independent of them, only process the sum further. Every
+// call draws anew.
 //
-// It panics unless m is a Gaussian mechanism of [Mechanism.Bounded] and parts is
-// from 1 to 64.
+// It panics unless m is a Gaussian mechanism of [Mechanism.Bounded] and parts is from 1
+// to 64.
 func (n *LiveNoise) Part(m Mechanism, parts int) []int64 {
 	defer n.words.forget()
 	return part(sampler{n.words}, m, parts)

@@ -27,14 +27,13 @@ func (p Policy) checkPlan() error {
 	return nil
 }
 
-// maxPlanEpsilon is far beyond any protection; above, a composition takes
-// minutes.
+// maxPlanEpsilon is far beyond any protection; above it, a composition takes minutes.
 const maxPlanEpsilon = 1000
 
-// cost is what all releases of s, of at most dim coordinates each, cost
-// together: the delta they have at the epsilon of the budget over the delta of
-// the budget, both after the charges; +Inf if the charges alone cost more. It
-// is an error if that is not known of a mechanism in s.
+// cost is what all releases of s, of at most dim coordinates each, cost together: the
+// delta they have at the epsilon of the budget over the delta of the budget, both after
+// the charges; +Inf if the charges alone cost more. It returns an error if a mechanism
+// in s has no known cost.
 func (s Schedule) cost(b Budget, dim int) (float64, error) {
 	loss, left, err := s.loss(b, dim)
 	if err != nil {
@@ -46,8 +45,8 @@ func (s Schedule) cost(b Budget, dim int) (float64, error) {
 	return loss.Delta(left.Epsilon) * (1 + composeMargin) / left.Delta, nil
 }
 
-// loss is that of all releases of s together, of continuous noise, and what the
-// charges leave it of the budget; nil if they leave nothing.
+// loss is the loss of all releases of s together with continuous noise, and the budget
+// that the charges leave for it; loss is nil if they leave nothing.
 func (s Schedule) loss(b Budget, dim int) (loss *accountant.Loss, left Budget, err error) {
 	if n := s.Releases(); n < 1 || n > MaxReleases {
 		return nil, left, fmt.Errorf("privacy: a plan of %d releases, choose 1 to %d", n, MaxReleases)
@@ -75,8 +74,8 @@ func (s Schedule) loss(b Budget, dim int) (loss *accountant.Loss, left Budget, e
 // composeMargin covers the rounding errors of a composition.
 const composeMargin = 1e-12
 
-// groups returns the continuous steps that dominate the releases. All Gaussian
-// ones on all records are one Gaussian step: squares of mu add up.
+// groups returns the continuous steps that dominate the releases. All Gaussian releases
+// on all records are one Gaussian step, because squares of mu add up.
 func (s Schedule) groups(dim int) ([]accountant.Group, error) {
 	var groups []accountant.Group
 	var muSquared float64

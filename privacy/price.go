@@ -2,9 +2,8 @@ package privacy
 
 import "fmt"
 
-// price is what a filter on terms t adds up for one release of m, rounded up;
-// false if it knows no price for m. Truncated and subsampled mechanisms have
-// none.
+// price is what a filter on terms t adds up for one release of m, rounded up; ok is
+// false if it has no price for m. Truncated and subsampled mechanisms have none.
 //
 //   - Gaussian filter: mu^2, mu = sensitivity/sigma. That the noise is discrete
 //     is charged to the limit.
@@ -26,8 +25,8 @@ func (t Terms) price(m Mechanism) (cost float64, ok bool) {
 // muSquared is the square of Mu, rounded up: what the Gaussian filter adds up.
 func (m Mechanism) muSquared() float64 { return up(m.Mu() * m.Mu()) }
 
-// priced returns an error that says what to choose instead if a filter on terms
-// t knows no price for m.
+// priced returns an error that says what to choose instead if a filter on terms t has
+// no price for m.
 func (t Terms) priced(m Mechanism) error {
 	if m.dim > t.Dimension {
 		return fmt.Errorf("privacy: a mechanism for %d coordinates, the terms are for %d at most", m.dim, t.Dimension)

@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 )
 
-// sampler draws exactly from laws over the integers, using uniform integers and
-// nothing else: no floating point, so no rounding that a value could leak by.
+// sampler draws exactly from laws over the integers, using only uniform integers:
+// without floating point there is no rounding through which a value could leak.
 type sampler struct{ words rand.Source }
 
 // uniform returns an integer in [0, n), n >= 1, each with probability 1/n.

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Schedule is the mechanisms of a node's releases, in order. The zero value has
+// Schedule holds the mechanisms of a node's releases, in order. The zero value has
 // none.
 type Schedule struct {
 	steps []Step
@@ -18,9 +18,8 @@ type Step struct {
 	Count     int
 }
 
-// NewSchedule returns the schedule of the steps one after the other. Steps that
-// have no releases are left out, and neighbours of one mechanism become one
-// step.
+// NewSchedule returns the schedule of the steps in this order. It leaves out steps
+// without releases, and joins neighbouring steps of one mechanism.
 func NewSchedule(steps ...Step) Schedule {
 	var s Schedule
 	total := 0
@@ -52,8 +51,8 @@ func (s Schedule) Releases() int {
 // Steps returns a copy of the steps.
 func (s Schedule) Steps() []Step { return slices.Clone(s.steps) }
 
-// at returns the mechanism of the release after k others, that of the last step
-// from then on; false if there are no steps.
+// at returns the mechanism of the release after k others, or that of the last step if
+// there are fewer releases; ok is false if there are no steps.
 func (s Schedule) at(k int) (m Mechanism, ok bool) {
 	if len(s.steps) == 0 {
 		return Mechanism{}, false
@@ -62,18 +61,18 @@ func (s Schedule) at(k int) (m Mechanism, ok bool) {
 	return s.steps[min(i, len(s.steps)-1)].Mechanism, true
 }
 
-// Policy is everything about privacy a node needs to run: the terms of its
-// ledger and the mechanisms of its releases.
+// Policy is everything that a node needs to know about privacy at run time: the terms
+// of its ledger and the mechanisms of its releases.
 type Policy struct {
 	Terms    Terms
 	Schedule Schedule
-	// Apart is the share of a filter's limit, 0 to 1, that releases leave to
-	// contributions to private sums. It protects the sums, not the records: the limit is
-	// the same for both together.
+	// Apart is the share of a filter's limit, 0 to 1, that releases leave for
+	// contributions to private sums. It protects the sums' share, not the records: the
+	// limit is the same for both together.
 	Apart float64 `json:",omitzero"`
 }
 
-// releasable is what releases may spend of a filter's limit.
+// releasable is the part of a filter's limit that releases may spend.
 func (p Policy) releasable(limit float64) float64 {
 	if p.Apart == 0 {
 		return limit
@@ -81,9 +80,9 @@ func (p Policy) releasable(limit float64) float64 {
 	return max(0, down(limit*down(1-p.Apart)))
 }
 
-// Next returns the mechanism of the release after k others. A plan comes to an
-// end, and then there is none. Under a filter the last mechanism goes on: each
-// cohort's budget says for how long.
+// Next returns the mechanism of the release after k others. A plan ends, and then there
+// is none. Under a filter the last mechanism is repeated: each cohort's budget decides
+// for how long.
 func (p Policy) Next(k int) (Mechanism, bool) {
 	if p.Terms.Accounting == CommittedPlan && k >= p.Schedule.Releases() {
 		return Mechanism{}, false

@@ -2,8 +2,8 @@ package privacy
 
 import "math"
 
-// The scale of a mechanism's noise is this many times its clip: what its grid
-// has room for, see [NewGaussian].
+// Limits on the scale of a mechanism's noise, as a multiple of its clip: the range that
+// its grid has room for, see [NewGaussian].
 const (
 	leastNoise = 0x1p-12
 	mostNoise  = 0x1p29
@@ -32,14 +32,14 @@ func (g noiseGrid) index(x float64) int64 {
 	return int64(exponent-1)<<g + int64(math.Floor((2*fraction-1)*octave))
 }
 
-// least returns the number of the least noise, from leastNoise to most, whose
-// cost is at most 1; false if there is none. The cost must not grow with the
-// noise. The search begins at start.
+// least returns the number of the least noise, from leastNoise to most, whose cost is
+// at most 1; found is false if there is none. The cost must not grow with the noise.
+// The search begins at start.
 //
-// Between a noise that costs too much and one that does not it interpolates the
-// logarithm of the cost, and an end that stays counts half the next time (the
-// Illinois rule). A plan takes 7 to 11 compositions so, and 16 to 20 by
-// bisection, which is left for costs of no regular shape.
+// Between a noise that costs too much and one that does not, it interpolates the
+// logarithm of the cost, and an end that stays counts half the next time (the Illinois
+// rule). A plan needs 7 to 11 compositions this way, and 16 to 20 by bisection, which
+// is used for costs of no regular shape.
 func (g noiseGrid) least(cost func(k int64) (float64, error), start, most float64) (k int64, found bool, err error) {
 	octave, first, last := int64(1)<<g, g.index(leastNoise), g.index(most)
 	var excess float64

@@ -5,17 +5,17 @@ import (
 	"fmt"
 )
 
-// Subsampled returns the mechanism on a random batch of the records: batch out of
-// every slots of a cohort, floor(batch * n / slots) out of n, so that a record is
-// taken with probability batch/slots at most. The door draws the batch afresh for
-// each release, without replacement, and nobody else knows it: sums keep every
-// record's contribution until then, 8 bytes a coordinate.
+// Subsampled returns the mechanism on a random batch of the records: batch out of every
+// slots of a cohort, floor(batch * n / slots) out of n, so that a record is taken with
+// probability batch/slots at most. The door draws the batch afresh for each release,
+// without replacement, and nobody else knows it: sums keep every record's contribution
+// until then, 8 bytes a coordinate.
 //
-// Its adjacency is that of every mechanism here, replace one record. Only a
-// committed plan has a price for it.
+// Its adjacency is that of every mechanism here, replace one record. Only a committed
+// plan has a price for it.
 //
-// It is an error when the arguments are not 1 <= batch <= slots <= [MaxSlots], and
-// when the mechanism is subsampled or bounded already or is the zero Mechanism.
+// It returns an error unless 1 <= batch <= slots <= [MaxSlots], and if the mechanism is
+// subsampled or bounded already or is the zero Mechanism.
 func (m Mechanism) Subsampled(batch, slots int) (Mechanism, error) {
 	switch {
 	case m.clip == 0:

@@ -6,27 +6,27 @@ const MaxSlots = 1 << 20
 // Cohort numbers a group of records that share one budget.
 type Cohort uint64
 
-// Sum adds up the contributions of the records of one cohort. It is opaque: its
-// content leaves only through the Answer methods, with noise. It is built by
-// [Mechanism.NewSum], [Sum.Add] and [Sum.AddEmpty] alone, and so replacing one
-// record moves it by at most twice the clip, in l1 norm under the Laplace laws and
-// in l2 norm otherwise, whatever was added; or by [Mechanism.NewBounded], whose
-// caller answers for the distance. A copy shares its content with the original,
-// and with it its life, if it was made in a [Memory]; not safe for concurrent use.
+// Sum adds up the contributions of the records of one cohort. It is opaque: its content
+// leaves only through the Answer methods, with noise. It is built by
+// [Mechanism.NewSum], [Sum.Add] and [Sum.AddEmpty] alone, and so replacing one record
+// moves it by at most twice the clip, in l1 norm under the Laplace laws and in l2 norm
+// otherwise, whatever was added; or by [Mechanism.NewBounded], whose caller answers for
+// the distance. A copy shares its content with the original and, if it was made in a
+// [Memory], its life. A sum is not safe for concurrent use.
 type Sum struct {
 	mechanism Mechanism
 	cohort    Cohort
 	slots     int
-	total     []int64 // grid units; stays 0 in a subsampled sum
-	records   []int64 // of a subsampled sum: every slot's contribution, one after the other
-	record    []int64 // scratch of Add: one record's contribution
-	memory    *Memory // that it lives in; nil: its own
-	life      uint64  // of the memory, when it was made
+	total     []int64 // in grid units; stays 0 in a subsampled sum
+	records   []int64 // in a subsampled sum: every slot's contribution, one after the other
+	record    []int64 // working memory of Add: one record's contribution
+	memory    *Memory // in which the sum lives; nil: its own
+	life      uint64  // the life of the memory when the sum was made
 }
 
 // NewSum returns an empty sum of vectors of length dim for the records of c. A
-// subsampled sum will take 8 bytes for each slot and coordinate, any other only
-// for each coordinate. It panics if the mechanism is from [Mechanism.Bounded].
+// subsampled sum takes 8 bytes for each slot and coordinate, any other 8 bytes for each
+// coordinate. It panics if the mechanism is from [Mechanism.Bounded].
 func (m Mechanism) NewSum(c Cohort, dim int) Sum {
 	m.clips()
 	return Sum{mechanism: m, cohort: c, total: make([]int64, dim), record: make([]int64, dim)}
@@ -48,15 +48,15 @@ func (m Mechanism) clips() {
 func (s *Sum) Add(gradient []float64) { s.add(gradient, 1) }
 
 // AddEmpty fills one slot with nothing: the slot of a deleted record, so that the
-// number of slots says nothing about the deletion. It takes the time that Add takes for
+// number of slots says nothing about the deletion. It takes as long as Add takes for
 // the gradient like, so that the time says nothing about it either.
 func (s *Sum) AddEmpty(like []float64) { s.add(like, 0) }
 
-// AddScaled is Add of scale times x, the form of a gradient of a loss of one score,
-// in one pass over x, if the product is surely inside the clip. Otherwise it changes
-// nothing and returns false, and the caller adds the product with Add. The sum gets the
-// same integers either way. Where there is no record the slot is filled with nothing, as
-// by AddEmpty.
+// AddScaled is Add for scale times x, the form of the gradient of a loss with one
+// score, in one pass over x, if the product is surely inside the clip. Otherwise it
+// changes nothing and returns false, and the caller adds the product with Add. The sum
+// gets the same integers either way. If there is false, it fills the slot with nothing,
+// as AddEmpty does.
 func (s *Sum) AddScaled(scale float64, x []float64, there bool) bool {
 	if !s.alive() || len(x) != len(s.total) || s.mechanism.distance > 0 || s.mechanism.slots > 0 || s.slots >= MaxSlots {
 		return false
@@ -73,7 +73,7 @@ func (s *Sum) AddScaled(scale float64, x []float64, there bool) bool {
 	return true
 }
 
-// add is Add of weight times the contribution; weight is 1 or 0.
+// add is Add for weight times the contribution; weight is 1 or 0.
 func (s *Sum) add(gradient []float64, weight int64) {
 	switch {
 	case !s.alive():
@@ -101,7 +101,7 @@ func (s *Sum) add(gradient []float64, weight int64) {
 	s.fill(s.record)
 }
 
-// fill gives the contribution a slot, if there is one left.
+// fill gives the contribution a slot, if one is left.
 func (s *Sum) fill(contribution []int64) {
 	switch {
 	case s.slots == MaxSlots:
@@ -121,7 +121,7 @@ func add(total, v []int64) {
 	}
 }
 
-// Cohort returns whose records the sum is of.
+// Cohort returns the cohort of the sum's records.
 func (s *Sum) Cohort() Cohort { return s.cohort }
 
 // Dimension returns the number of coordinates.

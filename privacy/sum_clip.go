@@ -25,21 +25,21 @@ func (m *Mechanism) quantise(dst []int64, gradient []float64) {
 	}
 }
 
-// factor is what an ordinary gradient is multiplied by, under an l2 clip. It is
-// false for any other: its norm is far from 1, or a coordinate is not finite, which
-// the sum of squares then is neither.
+// factor is the number by which an ordinary gradient is multiplied under an l2 clip.
+// ordinary is false for a gradient whose norm is far from 1, or with a coordinate that
+// is not finite, because then the sum of squares is not finite either.
 //
-// inside says that the result is certainly at most the clip, and need not be
-// checked. It then is gradient times a power of two, which is exact, rounded toward
-// zero: no coordinate is larger than before. And the norm is off by less than the
-// margin: each square and each addition rounds by a relative 2^-53, all of up to
-// 2^20 of them by less than 2^-31, a fused multiply-add by less; what underflows is
-// below 2^-1000, and squares is above 2^-800.
+// inside says that the result is certainly at most the clip, and need not be checked.
+// It then is gradient times a power of two, which is exact, rounded toward zero: no
+// coordinate is larger than before. And the norm is off by less than the margin: each
+// square and each addition rounds by a relative 2^-53, all of up to 2^20 of them by
+// less than 2^-31, a fused multiply-add by less; what underflows is below 2^-1000, and
+// squares is above 2^-800.
 func (m *Mechanism) factor(gradient []float64) (f float64, ordinary, inside bool) {
 	squares := sumOfSquares(gradient)
 	if squares == 0 && !m.l1() && m.grid > -500 {
-		// No coordinate is 2^-537: each is less than a unit. A record that pulls at
-		// nothing shall take no longer than others.
+		// No coordinate reaches 2^-537, so each is less than a unit. A record without
+		// pull must not take longer than others.
 		return powerOfTwo(-m.grid), true, true
 	}
 	if m.l1() || !(squares > smallestSquare && squares < largestSquare) { // NaN too
@@ -52,13 +52,13 @@ func (m *Mechanism) factor(gradient []float64) (f float64, ordinary, inside bool
 	return powerOfTwo(-m.grid), true, norm < clip*(1-0x1p-20) && len(gradient) <= 1<<20
 }
 
-// surelyInside says of the gradient scale x, which nobody has computed yet, that factor
-// will call it ordinary and inside; so it is added as addInside does it. Nothing rests on
-// its saying so of every one. factor compares the root of the sum of the squares of the
+// surelyInside reports, for the gradient scale x before it is computed, that factor
+// will find it ordinary and inside, so that addInside may add it. It need not recognise
+// every such gradient. factor compares the root of the sum of the squares of the
 // rounded products with the clip less a relative 2^-20. Here the square of scale times
 // the sum of the squares of x is compared with the square of the clip less a relative
-// 2^-18, which is less than that of the clip less 2^-19. The two sums differ by
-// less than a relative 2^-29: each is off by less than 2^-31 (see factor), the products
+// 2^-18, which is less than that of the clip less 2^-19. The two sums differ by less
+// than a relative 2^-29: each is off by less than 2^-31 (see factor), the products
 // round by a relative 2^-53 each, and what underflows anywhere is below 2^-1000, where
 // the sum is above 2^-800. A scale of 0 gives zeros, which both add alike.
 func (m *Mechanism) surelyInside(scale float64, x []float64) bool {

@@ -7,7 +7,7 @@ import (
 	"p2pnode/privacy/accountant"
 )
 
-// Accounting says in what an account adds up.
+// Accounting says in which unit an account adds up.
 type Accounting string
 
 // The ways of accounting. The filters hold for mechanisms chosen after seeing
@@ -19,17 +19,17 @@ const (
 	CommittedPlan  Accounting = "plan"  // the exact loss of a schedule whose hash the ledger holds; every noise
 )
 
-// Terms is what an account is kept for. It is comparable, durable and public: a
-// ledger begun on some terms can be continued on those only.
+// Terms are the conditions on which an account is kept. They are comparable, durable
+// and public: a ledger begun on some terms can only be continued on the same terms.
 type Terms struct {
 	Budget     Budget
-	Dimension  int // of a release, at most
+	Dimension  int // the largest of a release
 	Accounting Accounting
 	Order      float64  // of the Renyi filter, over 1; 0 otherwise
 	Plan       PlanHash // hash of the committed schedule; zero otherwise
 }
 
-// validate returns an error that names the field that makes no sense.
+// validate returns an error that names the invalid field.
 func (t Terms) validate() error {
 	if err := t.Budget.Validate(); err != nil {
 		return err

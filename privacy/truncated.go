@@ -6,7 +6,7 @@ import (
 )
 
 // maxTruncation is the largest bound on noise, in scales: a wider one cuts off
-// nothing, its tail being below e^-4096, and the noise fits an int64.
+// practically nothing, because its tail is below e^-4096. The noise fits an int64.
 const maxTruncation = 4096
 
 // newTruncated returns the mechanism of a law of the given scale whose noise is kept

@@ -11,8 +11,8 @@ const (
 	minDelta, maxDelta     = 1e-300, 0.5
 )
 
-// CheckBudget returns an error that names the number when
-// 1e-9 <= epsilon <= 1e6 and 1e-300 <= delta <= 0.5 does not hold.
+// CheckBudget returns an error that names the number unless 1e-9 <= epsilon <= 1e6 and
+// 1e-300 <= delta <= 0.5.
 func CheckBudget(epsilon, delta float64) error {
 	if !(epsilon >= minEpsilon && epsilon <= maxEpsilon) { // NaN too
 		return fmt.Errorf("privacy: epsilon is %v, choose one in [%g, %g]", epsilon, minEpsilon, maxEpsilon)

@@ -13,7 +13,7 @@ func LargestLaplaceStep(epsilon, delta float64, steps int) (float64, error) {
 	})
 }
 
-// LargestPureStep is the same for [Pure], to about twelve digits.
+// LargestPureStep is LargestLaplaceStep for [Pure], to about twelve digits.
 func LargestPureStep(epsilon, delta float64, steps int) (float64, error) {
 	return largestStep(epsilon, delta, steps, func(epsilon0 float64) bool {
 		return PureEpsilon(epsilon0, steps, delta) <= epsilon

@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	maxSteps  = 1 << 20 // of a composition
-	maxGroups = 1 << 10 // of different steps
-	maxCells  = 1 << 19 // of one step's grid; what would need more gets a coarser one
-	maxPoints = 1 << 22 // of a transform; the same
+	maxSteps  = 1 << 20 // the most steps of a composition
+	maxGroups = 1 << 10 // the most different steps
+	maxCells  = 1 << 19 // the most cells of one step's grid; a step that would need more gets a coarser grid
+	maxPoints = 1 << 22 // the most points of a transform; likewise
 	cheap     = 1 << 14 // points of one transform
 )
 

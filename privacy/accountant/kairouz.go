@@ -7,7 +7,7 @@ import "math"
 // of Bellet et al. 2018, kept as a baseline.
 type KairouzBounds struct{ Basic, Second, Third float64 }
 
-// Min is the least of the three.
+// Min is the smallest of the three.
 func (k KairouzBounds) Min() float64 { return min(k.Basic, k.Second, k.Third) }
 
 // Kairouz returns the bounds
@@ -41,8 +41,8 @@ func Kairouz(epsilons []float64, slack float64) KairouzBounds {
 	}
 }
 
-// KairouzShare is the largest epsilon that each of so many equal releases may have
-// for [Kairouz] to bound their composition by epsilon; 0 for an epsilon of 0.
+// KairouzShare is the largest epsilon that each of this many equal releases may have so
+// that [Kairouz] bounds their composition by epsilon; 0 for an epsilon of 0.
 func KairouzShare(epsilon, slack float64, releases int) float64 {
 	each := make([]float64, releases)
 	share, _ := bisect(0, epsilon, func(e float64) bool {

@@ -63,9 +63,9 @@ func PureEpsilon(epsilon0 float64, k int, delta float64) float64 {
 	}
 }
 
-// ApproxPureEpsilon is the same for releases that are (epsilon0, delta0)-DP: they
-// tell all with probability 1-(1-delta0)^k, and what is left of delta is for the
-// randomised responses.
+// ApproxPureEpsilon is PureEpsilon for releases that are (epsilon0, delta0)-DP: they
+// tell all with probability 1-(1-delta0)^k, and the rest of delta is for the randomised
+// responses.
 func ApproxPureEpsilon(epsilon0, delta0 float64, k int, delta float64) float64 {
 	if !between(0, delta0, 1) || !between(0, delta, 1) {
 		return math.Inf(1)

@@ -33,9 +33,9 @@ func minimise(lo, hi float64, f func(float64) float64) float64 {
 	return golden(max(lo, best-space), min(hi, best+space), f)
 }
 
-// golden returns about where f, which falls and then rises, is least in [lo, hi]:
-// golden section search to about 1e-5 of the interval. (The ends themselves are
-// approached, and never tried.)
+// golden returns about where f, which falls and then rises, is least in [lo, hi], by
+// golden section search, to about 1e-5 of the interval. (It approaches the ends
+// themselves but never tries them.)
 func golden(lo, hi float64, f func(float64) float64) float64 {
 	const ratio = 2 - math.Phi // 0.38
 	left, right := lo+ratio*(hi-lo), hi-ratio*(hi-lo)

@@ -5,12 +5,11 @@ import (
 	"math"
 )
 
-// Step is one private release as an accountant sees it: the pair of laws that
-// dominates what the release tells about one record. Make one with [Gaussian],
-// [Laplace], [TruncatedLaplace], [TruncatedGaussian], [Pure], [ApproxPure] or
-// [Subsampled]. Steps are values and can be compared with ==. A step made from
-// numbers that make no sense protects nothing: its Delta is 1, and [Compose]
-// returns an error that names the numbers.
+// Step is one private release as an accountant sees it: the pair of laws that dominates
+// what the release tells about one record. Make one with [Gaussian], [Laplace],
+// [TruncatedLaplace], [TruncatedGaussian], [Pure], [ApproxPure] or [Subsampled]. Steps
+// are values and can be compared with ==. A step made from invalid numbers protects
+// nothing: its Delta is 1, and [Compose] returns an error that names the numbers.
 type Step interface {
 	// Delta is the privacy profile: the smallest delta for which the step is
 	// (epsilon, delta)-DP, for any real epsilon; 1 when epsilon is NaN.
@@ -62,7 +61,7 @@ func (forward profile) end() float64 {
 	return high
 }
 
-// senseless is a step made from numbers that make no sense; the text names them.
+// senseless is a step made from invalid numbers; the text names them.
 type senseless string
 
 func noStep(format string, args ...any) Step {
