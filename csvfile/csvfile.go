@@ -32,7 +32,7 @@ type Reader struct {
 }
 
 const (
-	// headerBytes is at most how much of a file is looked at before it is read.
+	// headerBytes is how much of a file is examined at most before it is read.
 	headerBytes = 1 << 16
 	// rowBytes bounds a row, so that a missing closing quotation mark does not make the
 	// rest of the file one cell.
@@ -47,7 +47,7 @@ func NewReader(r io.Reader) (*Reader, error) {
 	if err != nil && err != io.EOF {
 		return nil, err
 	}
-	// Of what may come in pieces, the first line alone is the same in every run.
+	// If the file may arrive in pieces, only the first line is the same in every run.
 	first := start
 	if end := lineEnd(start); end >= 0 {
 		first = start[:end+1]
@@ -65,8 +65,8 @@ func NewReader(r io.Reader) (*Reader, error) {
 	return t, t.header()
 }
 
-// startOf looks at what is there once the first line is: a pipe may not have more for a
-// long time.
+// startOf returns the bytes that are there once the first line is complete: a pipe may
+// have no more for a long time.
 func startOf(r *bufio.Reader) (start []byte, err error) {
 	for n := 1; err == nil && n <= headerBytes && lineEnd(start) < 0; n = len(start) + 1 {
 		_, err = r.Peek(n)
@@ -75,7 +75,8 @@ func startOf(r *bufio.Reader) (start []byte, err error) {
 	return start, err
 }
 
-// lineEnd is where the first line ends here, outside of quotation marks; -1 if it does not.
+// lineEnd is the position of the end of the first line, outside of quotation marks; -1
+// if the line does not end here.
 func lineEnd(start []byte) int {
 	quoted := false
 	for i, c := range start {
@@ -207,8 +208,8 @@ func (t *Reader) Each(take func(line int, cells []string) error, bad func(line i
 	}
 }
 
-// Line returns the cells of a row that is one line of a pipe, without its end: what is
-// wrong with it is wrong with no other, and no cell can hold a line break.
+// Line returns the cells of a row that is one line of a pipe, without its end. An error
+// concerns only this line, and no cell can contain a line break.
 func (t *Reader) Line(text string) ([]string, error) {
 	row := csv.NewReader(strings.NewReader(text))
 	row.Comma, row.FieldsPerRecord = t.Comma, -1

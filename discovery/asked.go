@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	// maxAsked bounds what is said to the hash table in one message, in bytes: an
-	// announcement with sixteen addresses, or a key. Libp2p's bound is 4 MiB, for which
-	// memory is taken as soon as they are promised.
+	// maxAsked bounds one message to the hash table, in bytes: an announcement with
+	// sixteen addresses, or a key. Libp2p's bound is 4 MiB, and it allocates that
+	// memory as soon as a message announces it.
 	maxAsked = 16 << 10
-	// tableWork is how many messages the hash table takes in each tableWindow before those
-	// who ask have to share them.
+	// tableWork is how many messages the hash table takes in each tableWindow before
+	// the askers have to share them.
 	tableWork   = 2048
 	tableWindow = 10 * time.Second
 )
@@ -30,8 +30,8 @@ var (
 	errLong      = fmt.Errorf("discovery: a message to the hash table has more than %d bytes", maxAsked)
 )
 
-// asked is a host whose handlers take a bounded number of messages of bounded size from
-// strangers.
+// asked is a host whose handlers accept a bounded number of messages of bounded size
+// from strangers.
 type asked struct {
 	host.Host
 
@@ -63,7 +63,8 @@ type question struct {
 	left   uint64 // bytes of the message that were not read
 }
 
-// Read implements [io.Reader]. It fails when a message is too long, or one too many.
+// Read implements [io.Reader]. It fails if a message is too long, or if there are too
+// many.
 func (q *question) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil

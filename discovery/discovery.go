@@ -128,7 +128,7 @@ func (d *Discovery) Connect(ctx context.Context, p peer.AddrInfo) error {
 }
 
 // Find looks a peer up and makes its addresses known to the host: those of a bootstrap
-// peer, or those that the network's hash table has.
+// peer, or those in the network's hash table.
 func (d *Discovery) Find(ctx context.Context, p peer.ID) {
 	d.mu.Lock()
 	at := slices.IndexFunc(d.start, func(i peer.AddrInfo) bool { return i.ID == p })

@@ -16,15 +16,16 @@ import (
 )
 
 const (
-	// maxProviders bounds the announcements that a node keeps: of a larger network it
-	// keeps some, which is enough to find the others.
+	// maxProviders bounds the announcements that a node keeps. Of a larger network it
+	// keeps only some, which is enough to find the others.
 	maxProviders = 1024
 	// maxTold bounds the nodes named in one answer. They are drawn at random.
 	maxTold = 128
 )
 
-// providers is who has announced itself under the one key of a network. Other keys, which
-// no node of the network uses, are not kept. It implements [records.ProviderStore].
+// providers holds the peers that have announced themselves under the one key of a
+// network. It does not keep other keys, which no node of the network uses. It
+// implements [records.ProviderStore].
 type providers struct {
 	key  []byte
 	host host.Host
@@ -48,8 +49,8 @@ func newProviders(h host.Host, key string) *providers {
 }
 
 // AddProvider implements [records.ProviderStore]. The hash table lets a peer announce
-// nobody but itself. When there is no more room, one of the most crowded network, by the
-// address that announcements come from, is forgotten.
+// only itself. If there is no more room, a peer of the most crowded network, by the
+// address of announcements, is removed.
 func (s *providers) AddProvider(_ context.Context, key []byte, p peer.AddrInfo) error {
 	if !bytes.Equal(key, s.key) {
 		return nil
@@ -84,7 +85,7 @@ func (s *providers) GetProviders(_ context.Context, key []byte) ([]peer.AddrInfo
 			continue
 		}
 		if id == s.host.ID() {
-			a.Addrs = s.host.Addrs() // it announced itself without
+			a.Addrs = s.host.Addrs() // it announced itself without addresses
 		}
 		out = append(out, a.AddrInfo)
 	}
@@ -95,7 +96,8 @@ func (s *providers) GetProviders(_ context.Context, key []byte) ([]peer.AddrInfo
 // Close implements [records.ProviderStore].
 func (s *providers) Close() error { return nil }
 
-// addrOf returns where a peer is connected from; not valid if it is not, or is this node.
+// addrOf returns the address from which a peer is connected. It is not valid if the
+// peer is not connected, or is this node.
 func addrOf(h host.Host, p peer.ID) netip.Addr {
 	for _, c := range h.Network().ConnsToPeer(p) {
 		return crowd.Of(c.RemoteMultiaddr())

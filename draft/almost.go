@@ -8,12 +8,12 @@ import (
 	"p2pnode/csvfile"
 )
 
-// otherTime matches dates and times that people write and ISO 8601 does not: 1.3.2024,
-// 03/01/24, 8:30.
+// otherTime matches dates and times that people write and ISO 8601 does not allow:
+// 1.3.2024, 03/01/24, 8:30.
 var otherTime = regexp.MustCompile(`^(\d{1,4}[./]\d{1,2}[./]\d{1,4}|\d{1,2}:\d{2}(:\d{2})?)(\s|$)`)
 
-// almost is what a cell would be, a time or a number, if it were written otherwise; "" if
-// nothing.
+// almost says what a cell would be if it were written in another way, a time or a
+// number; "" if neither.
 func almost(cell string, comma rune) string {
 	if otherTime.MatchString(cell) {
 		return Time
@@ -32,7 +32,7 @@ func almost(cell string, comma rune) string {
 	return ""
 }
 
-// otherwise is how the cells of a column should be written that are all almost of one
+// otherwise says how the cells of a column should be written that are all almost of one
 // kind.
 func (c *Column) otherwise() string {
 	switch others := c.full() - c.Numbers; {

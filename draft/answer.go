@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Range is where the values of a column may lie, as its owner makes public.
+// Range is the range of a column's values that its owner makes public.
 type Range struct{ Low, High float64 }
 
 // ParseRange reads a range as an owner writes it, "-30..50".
@@ -31,7 +31,7 @@ func ParseRange(text string) (Range, error) {
 // String is the range as ParseRange reads it.
 func (r Range) String() string { return numberText(r.Low) + ".." + numberText(r.High) }
 
-// numberText is the shortest text that says v, without an exponent where that is usual.
+// numberText is the shortest text of v, without an exponent where that is usual.
 func numberText(v float64) string {
 	if v != 0 && (math.Abs(v) < 1e-4 || math.Abs(v) >= 1e15) {
 		return strconv.FormatFloat(v, 'g', -1, 64)
@@ -39,8 +39,8 @@ func numberText(v float64) string {
 	return strconv.FormatFloat(v, 'f', -1, 64)
 }
 
-// ParseValues reads a list of values as an owner writes it: with commas between, and
-// quotation marks around one that has a comma in it.
+// ParseValues reads a list of values as an owner writes it: separated by commas, with
+// quotation marks around a value that contains a comma.
 func ParseValues(text string) ([]string, error) {
 	r := csv.NewReader(strings.NewReader(strings.TrimSpace(text)))
 	r.TrimLeadingSpace = true
@@ -72,23 +72,23 @@ func valuesText(values []string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// Question asks for what a task is to say of a column: where its numbers may lie, or
-// which values it may have.
+// Question asks the owner what the task should say about a column: the range of its
+// numbers, or its possible values.
 type Question struct {
 	Column string
 	Target bool
-	// Values asks for a list of values, else it is for a range.
+	// Values means that the answer is a list of values instead of a range.
 	Values bool
-	// Seen says what this file has, for its owner's eyes.
+	// Seen says what this file has. It is for the file's owner only.
 	Seen string
-	// Suggested is an answer made from the file: of numbers a wider and round range. It
-	// is the owner's to take or to change.
+	// Suggested is an answer made from the file; for numbers it is a wider, round
+	// range. The owner decides whether to take it.
 	Suggested string
-	// Rounded is an answer for a public file, no wider than that is.
+	// Rounded is an answer for a public file. It is as narrow as the file allows.
 	Rounded string
 }
 
-// Flag is what gives the answer on a command line, to be followed by COLUMN=ANSWER.
+// Flag is the command line's flag for the answer, to be followed by COLUMN=ANSWER.
 func (q Question) Flag() string {
 	if q.Values {
 		return "--values"
@@ -96,7 +96,7 @@ func (q Question) Flag() string {
 	return "--range"
 }
 
-// question is what is to be asked of a column of this kind.
+// question returns the question for a column of this kind.
 func (c *Column) question(kind string, target bool) Question {
 	q := Question{Column: c.Name, Target: target, Values: kind == Set, Seen: c.seen(kind)}
 	if q.Values {
@@ -128,7 +128,7 @@ func (c *Column) seen(kind string) string {
 	return text
 }
 
-// mostShown is how many values are shown of a column.
+// mostShown is how many values of a column are shown.
 const mostShown = 12
 
 // firstOf lists the first of the values.
@@ -142,9 +142,9 @@ func firstOf(values []string, n int) string {
 // short is a number for people.
 func short(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
-// widened is a range that hides which the outermost numbers are: a fifth wider at either
-// end, and round. What is never below 0 stays so, and shares and percentages get the
-// range that they have by nature; the steps of a scale are all there is.
+// widened is a range that hides the outermost numbers: a fifth wider at either end, and
+// round. A range that is never below 0 stays so, shares and percentages get their
+// natural range, and the steps of a scale stay as they are.
 func (c *Column) widened() Range {
 	switch {
 	case c.Min >= 0 && c.Max <= 1:
@@ -154,7 +154,7 @@ func (c *Column) widened() Range {
 	case c.Min >= 0 && c.Max > 50 && c.Max <= 100:
 		return Range{0, 100}
 	}
-	if len(c.values) <= mostShown && c.repeats() { // the steps of a scale
+	if len(c.values) <= mostShown && c.repeats() { // the numbers are the steps of a scale
 		return round(c.Min, c.Max)
 	}
 	const wider = 0.2

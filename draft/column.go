@@ -15,42 +15,43 @@ import (
 	"p2pnode/learner"
 )
 
-// Column is what was seen of one column. It takes the same memory for any number of
-// rows.
+// Column describes the cells seen of one column. It takes the same memory for any
+// number of rows.
 type Column struct {
 	Name string
 	Rows int
-	// Empty cells say that there is no value, see [learner.Blank]. The others are numbers
-	// or not; of those that are not, some are times or vectors.
+	// Empty counts cells that say that there is no value, see [learner.Blank]. The
+	// others are numbers or not; some of those that are not are times or vectors.
 	Empty, Numbers, Times, Vectors int
 	Min, Max                       float64 // of the numbers
-	// Length is that of the vectors; 0 if they differ.
+	// Length is the length of the vectors; 0 if they differ.
 	Length int
-	// FirstText is the line of the first cell that is no number.
+	// FirstText is the line of the first cell that is not a number.
 	FirstText int
 
-	// cells that would be times or numbers if they were written otherwise
+	// numbers of cells that would be times or numbers if they were written in another
+	// way
 	almostTimes, almostNumbers int
 
-	dates    int  // times that say the day only
-	whole    bool // all numbers are
-	counting bool // each is one more than that of the row before
+	dates    int  // times that contain only the day
+	whole    bool // all numbers are whole
+	counting bool // each number is one more than that of the row before
 	last     float64
 	typical  sample
 	distinct sketch
-	// values counts the different texts, of lists what they list; nil if there are too
+	// values counts the different texts (for lists, their items); nil if there are too
 	// many to be a set.
 	values map[string]int
-	listed bool // a cell lists several
-	words  int  // of all cells
+	listed bool // some cell lists several
+	words  int  // words of all cells
 	told   tells
 }
 
-// Bounds of what is kept of a column.
+// Bounds on what is kept about a column.
 const (
-	// mostValues is how many different values a set or a target may have.
+	// mostValues is the largest number of different values of a set or a target.
 	mostValues = 64
-	// longestValue is how long one may be; longer ones are texts.
+	// longestValue is the longest value; longer ones are texts.
 	longestValue = 64
 )
 
@@ -61,11 +62,11 @@ func newColumn(name string) *Column {
 	}
 }
 
-// Distinct is how many different cells there are but the empty ones, from some thousand
-// on approximately.
+// Distinct is the number of different cells that are not empty; it is approximate above
+// a thousand or so.
 func (c *Column) Distinct() int { return c.distinct.count() }
 
-// full is how many cells say something.
+// full is the number of cells with a value.
 func (c *Column) full() int { return c.Rows - c.Empty }
 
 // add takes in a cell of a file whose cells are separated by comma.
@@ -87,7 +88,7 @@ func (c *Column) add(line int, cell string, comma rune) {
 	c.addValues(cell)
 }
 
-// number is what a cell says if it is a finite number.
+// number returns the number in a cell if it is a finite number.
 func number(cell string, comma rune) (float64, bool) {
 	v, err := strconv.ParseFloat(csvfile.Number(comma, cell), 64)
 	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
@@ -128,7 +129,7 @@ func (c *Column) addText(line int, cell string, comma rune) {
 	}
 }
 
-// addValues counts what a cell lists, until there are too many to be a set.
+// addValues counts the values that a cell lists, until there are too many to be a set.
 func (c *Column) addValues(cell string) {
 	if c.values == nil {
 		return
@@ -162,11 +163,11 @@ func (c *Column) Values() []string {
 	return slices.SortedFunc(maps.Keys(c.values), order)
 }
 
-// meanWords is how many words a cell has.
+// meanWords is the mean number of words in a cell.
 func (c *Column) meanWords() float64 { return float64(c.words) / max(1, float64(c.full())) }
 
-// unique reports whether no value comes twice, as far as a sketch can tell, among enough
-// rows to say so.
+// unique reports whether no value occurs twice, as far as a sketch can tell, among
+// enough rows to say so.
 func (c *Column) unique() bool {
 	const enough, nearly = 20, 0.95
 	return c.full() >= enough && float64(c.Distinct()) >= nearly*float64(c.full())
@@ -190,8 +191,8 @@ var timeLayouts = [...]string{
 	"2006-01-02 15:04:05Z07:00",
 }
 
-// vectorLength is how many numbers a cell has that is an embedding, 0 if it is none: a
-// list in brackets, or float32 in base64.
+// vectorLength is the number of numbers in a cell that contains an embedding, a list in
+// brackets or float32 in base64; 0 for other cells.
 func vectorLength(cell string) int {
 	if inside, ok := strings.CutPrefix(cell, "["); ok {
 		inside, ok = strings.CutSuffix(inside, "]")
@@ -205,7 +206,7 @@ func vectorLength(cell string) int {
 		}
 		return len(numbers)
 	}
-	const shortest = 8 // numbers; a word of a few letters may be base64 as well
+	const shortest = 8 // numbers; a short word may look like base64 too
 	if len(cell) < shortest*4*4/3 || strings.ContainsAny(cell, " -_:|") {
 		return 0
 	}

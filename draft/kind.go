@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// The kinds of features that a column can become, see [learner.Feature], and what is left
-// out.
+// The kinds of features that a column can become, see [learner.Feature], and the kind
+// of a column that is left out.
 const (
 	Number  = "number"
 	Set     = "set"
@@ -19,19 +19,19 @@ const (
 	LeftOut = "none"
 )
 
-// Kinds lists them.
+// Kinds lists the kinds.
 func Kinds() []string { return []string{Number, Set, Key, Time, Text, Vector, LeftOut} }
 
-// judgement is which kind a column is, and what its owner should know about it.
+// judgement is the kind of a column, with what its owner should know about it.
 type judgement struct {
 	kind string
-	log  bool // a number whose logarithm says more
+	log  bool // a number whose logarithm is more useful
 	long bool // a text of sentences
-	// why is the reason to leave a column out; doubt a reason to look at it again.
+	// why is the reason to leave a column out; doubt is a reason to look at it again.
 	why, doubt string
 }
 
-// judge tells from what a column looks like which kind of feature it is.
+// judge decides from the cells of a column which kind of feature it is.
 func (c *Column) judge() judgement {
 	if why := c.useless(); why != "" {
 		if other := c.otherwise(); other != "" {
@@ -49,7 +49,7 @@ func (c *Column) judge() judgement {
 	return j
 }
 
-// judgeLooks is judge for a column that says something.
+// judgeLooks is judge for a column with some values.
 func (c *Column) judgeLooks() judgement {
 	switch {
 	case c.Vectors == c.full() && c.Length > 1:
@@ -64,7 +64,7 @@ func (c *Column) judgeLooks() judgement {
 	return c.judgeText()
 }
 
-// strays is what is wrong with a column of numbers that has other cells as well.
+// strays describes the other cells of a column of numbers.
 func (c *Column) strays() string {
 	n := c.full() - c.Numbers
 	if n == 0 {
@@ -73,7 +73,7 @@ func (c *Column) strays() string {
 	return fmt.Sprintf("%s no number, the first on line %d: mend them or empty them, or their lines cannot be imported", cellsAre(n), c.FirstText)
 }
 
-// cellsAre is the beginning of a sentence about so many cells.
+// cellsAre is the beginning of a sentence about n cells.
 func cellsAre(n int) string {
 	if n == 1 {
 		return "1 cell is"
@@ -81,7 +81,7 @@ func cellsAre(n int) string {
 	return fmt.Sprintf("%d cells are", n)
 }
 
-// useless is why a column says nothing about a record; "" if it may.
+// useless says why a column tells nothing about a record; "" if it may tell something.
 func (c *Column) useless() string {
 	switch {
 	case c.full() == 0:
@@ -100,7 +100,7 @@ func (c *Column) useless() string {
 	return ""
 }
 
-// judgeText is of a column of texts.
+// judgeText is judge for a column of texts.
 func (c *Column) judgeText() judgement {
 	const few, sentence = 12, 2.5
 	some := c.values != nil && len(c.values) <= few
@@ -124,16 +124,17 @@ func (c *Column) repeats() bool {
 	return c.values != nil && c.full() >= often*len(c.values)
 }
 
-// mostlyNumbers reports whether only a few cells are no numbers.
+// mostlyNumbers reports whether only a few cells are not numbers.
 func (c *Column) mostlyNumbers() bool { return c.Numbers >= 9*(c.full()-c.Numbers) }
 
-// names reports whether whole numbers are names of things that come again.
+// names reports whether whole numbers are names of things that occur several times.
 func (c *Column) names() bool {
 	const again = 2
 	return c.identifier() && c.Numbers == c.full() && c.full() >= again*c.Distinct()
 }
 
-// identifier reports whether the column calls itself one: id, movie_id, movieId, uuid.
+// identifier reports whether the column's name is that of an identifier: id, movie_id,
+// movieId, uuid.
 func (c *Column) identifier() bool {
 	if c.Numbers > 0 && !c.whole {
 		return false
@@ -146,8 +147,8 @@ func (c *Column) identifier() bool {
 	return false
 }
 
-// seconds reports whether whole numbers are seconds or milliseconds since 1970, from 1990
-// to 2100, in a column that calls itself a time.
+// seconds reports whether whole numbers are seconds or milliseconds since 1970, from
+// 1990 to 2100, in a column with the name of a time.
 func (c *Column) seconds() bool {
 	const year1990, year2100 = 631152000, 4102444800
 	milli := c.Min >= 1000*year1990 && c.Max <= 1000*year2100
@@ -163,14 +164,14 @@ func (c *Column) seconds() bool {
 	return false
 }
 
-// skewed reports whether most of the numbers, none of which is below 0, lie in the lowest
-// twentieth of their range, so that their logarithms say more.
+// skewed reports whether no number is below 0 and most lie in the lowest twentieth of
+// their range, so that their logarithms are more useful.
 func (c *Column) skewed() bool {
 	const lowest = 20
 	return c.Min >= 0 && c.typical.median()-c.Min < (c.Max-c.Min)/lowest
 }
 
-// wordsOf are the words of a column's name in small letters, one at least: those of
+// wordsOf returns the words of a column's name in small letters, at least one: those of
 // "movieId" are "movie" and "id".
 func wordsOf(name string) []string {
 	var b strings.Builder
@@ -190,16 +191,16 @@ func wordsOf(name string) []string {
 	return []string{""}
 }
 
-// classes reports whether the column is one of classes if it is to be predicted: texts,
-// or two numbers.
+// classes reports whether the column, as a target, is one of classes: texts, or two
+// numbers.
 func (c *Column) classes() bool {
 	return c.values != nil && (c.Numbers == 0 || len(c.values) <= 2) && !c.mostlyTimes()
 }
 
 func (c *Column) mostlyTimes() bool { return c.Times > 0 && c.Times >= c.full()-c.Times }
 
-// round takes an interval outward to friendly numbers: multiples of a 1, 2 or 5 with
-// zeros, some four to ten of which fill it.
+// round widens an interval to round numbers: multiples of 1, 2 or 5 times a power of
+// ten, of which about four to ten fill it.
 func round(low, high float64) Range {
 	width := high - low
 	if !(width > 0) {
@@ -218,12 +219,12 @@ func round(low, high float64) Range {
 		r.High = tidy(math.Ceil(high/step)+1, step)
 	}
 	if !(r.Low <= low && high <= r.High && r.Low < r.High) || math.IsInf(r.High-r.Low, 0) {
-		return Range{low, high} // at the ends of what a float64 can say
+		return Range{low, high} // near the limits of float64
 	}
 	return r
 }
 
-// tidy is n steps without the digits that binary fractions leave.
+// tidy is n steps without the rounding errors of binary fractions.
 func tidy(n, step float64) float64 {
 	if step < 1 {
 		return n / math.Round(1/step)

@@ -11,30 +11,32 @@ import (
 // Wishes are what the owner has said about the task.
 type Wishes struct {
 	Name string // of the task, for people; "": the target's
-	// Public says that the file is public: ranges and values are taken from it then,
+	// Public means that the file is public: ranges and values are then taken from it,
 	// rounded outward.
 	Public bool
-	// Ranges and Values are answers, by column. They also say what a column is: numbers,
-	// or one of these values.
+	// Ranges and Values are answers, by column. They also decide what a column is:
+	// numbers, or one of these values.
 	Ranges map[string]Range
 	Values map[string][]string
-	// Kinds overrules of which kind a column is; [LeftOut] leaves it out.
+	// Kinds sets the kind of a column, whatever its cells; [LeftOut] leaves the column
+	// out.
 	Kinds map[string]string
-	// Committee are the peer IDs of those who add up private sums; nil: there are none.
+	// Committee has the peer IDs of the members that add up private sums; nil: there
+	// are no sums.
 	Committee []string
-	// Nodes and Records are how many nodes are expected, and how many records of each;
-	// 0: what the rule of usual values takes for that.
+	// Nodes and Records are the expected numbers of nodes, and of records of each; 0:
+	// those that the rule of usual values assumes.
 	Nodes, Records int
 	Epsilon        float64 // the budget of a record; 0: the usual one
 }
 
-// Plan is what is to become of each column.
+// Plan says what each column becomes.
 type Plan struct {
 	wishes Wishes
-	uses   []use // of all columns, in order
+	uses   []use // one for each column, in order
 }
 
-// use is what becomes of a column, or of many that are one vector.
+// use says what becomes of a column, or of many columns that are one vector.
 type use struct {
 	*Column
 	judgement
@@ -42,8 +44,8 @@ type use struct {
 }
 
 // NewPlan decides of which kind each column is. The survey must be of a whole file. It
-// fails if the target cannot be one, if nothing is left to predict it from, or if a wish
-// is about no column. It changes neither.
+// returns an error if the target cannot be predicted, if nothing is left to predict it
+// from, or if a wish names no column. It changes neither argument.
 func NewPlan(s *Survey, w Wishes) (*Plan, error) {
 	if s.Rows == 0 {
 		return nil, errors.New("the file has a header and no records")
@@ -84,7 +86,7 @@ func cloned[V any](m map[string]V) map[string]V {
 	return maps.Clone(m)
 }
 
-// check fails if a wish is about no column of the file, or about no kind.
+// check returns an error if a wish names no column of the file, or no kind.
 func (w *Wishes) check(s *Survey) error {
 	var names []string
 	for _, c := range s.Columns {
@@ -105,7 +107,7 @@ func (w *Wishes) check(s *Survey) error {
 	return nil
 }
 
-// judge is which kind of feature a column is, by the owner's word or by its looks.
+// judge decides which kind of feature a column is, by the owner's wish or by its cells.
 func (w *Wishes) judge(c *Column) judgement {
 	looks := c.judge()
 	kind := w.Kinds[c.Name]
@@ -128,7 +130,7 @@ func (w *Wishes) judge(c *Column) judgement {
 	return said
 }
 
-// judgeTarget is what is predicted: a number, or a class of a set.
+// judgeTarget decides what is predicted: a number, or a class of a set.
 func (w *Wishes) judgeTarget(c *Column) judgement {
 	_, ranged := w.Ranges[c.Name]
 	_, valued := w.Values[c.Name]
@@ -157,7 +159,8 @@ func (w *Wishes) judgeTarget(c *Column) judgement {
 	return judgement{why: fmt.Sprintf("it has %d different texts, and a class is one of %d at most", c.Distinct(), mostValues)}
 }
 
-// vectors takes columns of numbers whose names are counted, as e0 to e383, for one vector.
+// vectors joins columns of numbers with counted names, such as e0 to e383, into one
+// vector.
 func (p *Plan) vectors() {
 	for at := 0; at < len(p.uses); at++ {
 		stem, n := p.counted(at)
@@ -171,11 +174,12 @@ func (p *Plan) vectors() {
 	}
 }
 
-// leastColumns is from how many counted columns of numbers on they are one vector.
+// leastColumns is the number of counted columns of numbers from which they are one
+// vector.
 const leastColumns = 32
 
-// counted is how many columns from this one on are numbers of which the owner has said
-// nothing, with names that are a stem and count up from 0 or 1.
+// counted is the number of columns, from this one on, that are numbers without a wish
+// of the owner and whose names are a stem and a number that counts up from 0 or 1.
 func (p *Plan) counted(at int) (stem string, n int) {
 	name := p.uses[at].Name
 	digit := len(name) - 1
@@ -193,8 +197,9 @@ func (p *Plan) counted(at int) (stem string, n int) {
 	return strings.TrimSuffix(stem, "_"), n
 }
 
-// oneKey leaves one key, the one with the most different cells, where private sums can
-// add up what people think of each: of a number, by a committee. The others become texts.
+// oneKey keeps only one key, the one with the most different cells, if private sums can
+// add up what people think of each: for a target that is a number, and with a
+// committee. The other keys become texts.
 func (p *Plan) oneKey() {
 	best := -1
 	for i, u := range p.uses {
@@ -246,7 +251,7 @@ func (p *Plan) Doubts() (lines []string) {
 	return lines
 }
 
-// unanswered is what is wrong with a target that some rows do not have.
+// unanswered says what is wrong with a target that some rows lack.
 func (u *use) unanswered() string {
 	if !u.target || u.Empty == 0 {
 		return ""
@@ -285,8 +290,8 @@ func (p *Plan) takePublic() error {
 	return nil
 }
 
-// Questions are those without an answer: the ranges of numbers and the values of sets,
-// the target's last.
+// Questions are the questions without an answer: about ranges of numbers and values of
+// sets, the target's last.
 func (p *Plan) Questions() (list []Question) {
 	for _, u := range append(p.features(), *p.target()) {
 		_, ranged := p.wishes.Ranges[u.Name]

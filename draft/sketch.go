@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// sketch estimates how many different texts there are from the smallest of their hashes:
-// exact as long as those are all, and then off by 1/sqrt(hashes), some 3 % (Bar-Yossef et
-// al. 2002, algorithm 2).
+// sketch estimates the number of different texts from the smallest of their hashes. It
+// is exact as long as it holds all hashes; after that it is off by 1/sqrt(hashes),
+// about 3 % (Bar-Yossef et al. 2002, algorithm 2).
 type sketch struct{ least []uint64 } // sorted, each once
 
 // hashes is how many hashes a sketch keeps.
@@ -26,8 +26,8 @@ func (s *sketch) add(text string) {
 	s.least = slices.Insert(s.least, at, sum)
 }
 
-// hash is FNV-1a, whose high bits of short texts are alike, and then the last step of
-// SplitMix64, which mixes them.
+// hash is FNV-1a followed by the last step of SplitMix64, which mixes the bits: for
+// short texts the high bits of FNV-1a are alike.
 func hash(text string) uint64 {
 	h := uint64(0xcbf29ce484222325)
 	for i := range len(text) {
@@ -46,8 +46,8 @@ func (s *sketch) count() int {
 	return int((hashes - 1) / (float64(s.least[hashes-1]) / math.MaxUint64))
 }
 
-// sample keeps some of the numbers of a column, each as likely as any other (Vitter 1985,
-// algorithm R).
+// sample keeps some of the numbers of a column; each is equally likely to be kept
+// (Vitter 1985, algorithm R).
 type sample struct {
 	kept []float64
 	seen int
@@ -68,7 +68,7 @@ func (s *sample) add(v float64) {
 	}
 }
 
-// median is that of the numbers kept; NaN of none.
+// median is the median of the numbers kept; NaN without numbers.
 func (s *sample) median() float64 {
 	if len(s.kept) == 0 {
 		return math.NaN()

@@ -13,15 +13,15 @@ import (
 // Survey looks at the rows of a file, one after the other.
 type Survey struct {
 	Columns []*Column
-	// Target and Node are the places of the column to predict and of the one that says
-	// whose record a row is; Node is -1 if there is none.
+	// Target and Node are the positions of the column to predict and of the column that
+	// names the owner of a row; Node is -1 if there is none.
 	Target, Node int
 	Rows         int
 
 	comma rune
 }
 
-// NodeColumn is the usual name of the column that says whose record a row is.
+// NodeColumn is the usual name of the column that names the owner of a row.
 const NodeColumn = "node"
 
 // NewSurvey returns an empty survey of a file with these columns, whose cells are
@@ -89,7 +89,7 @@ func (s *Survey) Add(line int, cells []string) {
 	}
 }
 
-// orNaN is the number that a cell says, or NaN.
+// orNaN is the number in a cell, or NaN.
 func (s *Survey) orNaN(cell string) float64 {
 	if v, ok := number(cell, s.comma); ok {
 		return v

@@ -7,8 +7,9 @@ import (
 	"p2pnode/learner"
 )
 
-// Into how many coordinates or lists texts, names and keys are hashed: public numbers,
-// whatever the file has. More tell more of them apart, and take more noise.
+// The numbers of coordinates or lists into which texts, names and keys are hashed. They
+// are public, and do not depend on the file. Larger numbers distinguish more texts, and
+// need more noise.
 const (
 	textBuckets = 256
 	wordBuckets = 64
@@ -58,7 +59,7 @@ func (p *Plan) feature(u use) learner.Feature {
 		f.Buckets = keyBuckets
 	case Time:
 		f.Parts = []string{"day", "week", "year"}
-		if u.dates == u.Times && u.Numbers == 0 { // they say no hour
+		if u.dates == u.Times && u.Numbers == 0 { // they have no hour
 			f.Parts = f.Parts[1:]
 		}
 	case Vector:

@@ -10,9 +10,9 @@ import (
 	"p2pnode/learner"
 )
 
-// TOML writes the task of the plan as a file: what it says of the columns, and what its
-// owner may want to change, with a comment beside each. All other keys have the values
-// that follow, so a reader of the file gets the same task. The error is that of
+// TOML writes the task of the plan as a file: its columns, and what its owner may want
+// to change, with a comment beside each. All other keys have the values that follow
+// from these, so a reader of the file gets the same task. The error is that of
 // [Plan.Task].
 func (p *Plan) TOML() ([]byte, error) {
 	t, err := p.Task()
@@ -50,7 +50,7 @@ func (w *writer) comment(text string) {
 
 func (w *writer) table(name string) { fmt.Fprintf(w, "\n%s\n", name) }
 
-// widest is how long a line may be with its comment beside the value.
+// widest is how long a line may be with a comment beside the value.
 const widest = 130
 
 // key writes a line with its comment beside it, or above where there is no room.
@@ -186,8 +186,8 @@ func (w *writer) release(t *learner.Task) {
 	}
 }
 
-// network writes what follows from how many nodes and records are expected, if the owner
-// has said that.
+// network writes the keys that follow from the expected numbers of nodes and records,
+// if the owner has given these.
 func (w *writer) network(t *learner.Task, said Wishes) {
 	if t.Silent() {
 		return

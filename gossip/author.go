@@ -19,16 +19,16 @@ const maxUnfollowed = 128
 // author again.
 type author struct {
 	rounds rounds
-	recent []Witness // of the newest models, the newest first, at most maxRecent
-	turn   uint64    // of g.turn, when it was last heard
+	recent []Witness // witnesses of the newest models, the newest first, at most maxRecent
+	turn   uint64    // value of g.turn when the author was last heard
 }
 
-// maxRecent is how many models of an author are remembered to tell when it signs another
-// one for the same round.
+// maxRecent is how many models of an author a node remembers, to notice when the author
+// signs another one for the same round.
 const maxRecent = 16
 
 // note remembers a witness. Of two with the same round it keeps the first, so that an
-// author that published a second model for one round is told of the first.
+// author that published a second model for one round is shown the first.
 func (a *author) note(w Witness) {
 	at, found := slices.BinarySearchFunc(a.recent, w.Round, func(r Witness, round uint64) int { return cmp.Compare(round, r.Round) })
 	if !found {
@@ -37,8 +37,7 @@ func (a *author) note(w Witness) {
 	}
 }
 
-// contradicted returns the model of the same round that is remembered, if it is another
-// one.
+// contradicted returns the remembered model of the same round if it is a different one.
 func (a *author) contradicted(w Witness) (other Witness, differs bool) {
 	for _, r := range a.recent {
 		if r.Round == w.Round && !bytes.Equal(r.Hash, w.Hash) {

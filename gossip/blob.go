@@ -28,7 +28,8 @@ const (
 	blobTimeout = 10 * time.Minute
 	// fetchRoom bounds the bytes that wait in memory for the rest of their blobs.
 	fetchRoom = 256 << 20
-	// fetchBegin is for how many bytes there is room before they come: most uploads have less.
+	// fetchBegin is the number of bytes for which memory is allocated before they
+	// arrive: most uploads have fewer.
 	fetchBegin = 256 << 10
 	// fetchPause is between two rounds that ask all peers.
 	fetchPause = 100 * time.Millisecond
@@ -219,8 +220,8 @@ func (f *fetch) more(ctx context.Context, p peer.ID) error {
 	return malformed("a blob of another size")
 }
 
-// askBlob asks a peer for a blob from a place, and returns the stream that it comes on and
-// its size. The caller closes the stream, if there is no error.
+// askBlob asks a peer for a blob from a position on. It returns the blob's stream and
+// its size. If there is no error, the caller closes the stream.
 func askBlob(ctx context.Context, h host.Host, p peer.ID, netName string, name BlobName, place uint64) (network.Stream, uint64, error) {
 	opening, cancel := context.WithTimeout(ctx, edgeTimeout)
 	defer cancel()
@@ -242,8 +243,8 @@ func askBlob(ctx context.Context, h host.Host, p peer.ID, netName string, name B
 	return s, binary.BigEndian.Uint64(size[:]), nil
 }
 
-// read appends what comes until nothing is missing. Memory grows with what has come, from
-// fetchBegin bytes.
+// read appends arriving bytes until none is missing. Memory grows with what has
+// arrived, from fetchBegin bytes.
 func (f *fetch) read(s network.Stream) error {
 	var err error
 	f.data, err = readRest(s, f.data, f.size)
@@ -256,7 +257,7 @@ type patient interface {
 	SetReadDeadline(time.Time) error
 }
 
-// readRest appends to data what comes, until it has that size.
+// readRest appends arriving bytes to data until it has the given size.
 func readRest(s patient, data []byte, size int64) ([]byte, error) {
 	data = slices.Grow(data, int(min(size-int64(len(data)), fetchBegin)))
 	for chunk := make([]byte, blobChunk); int64(len(data)) < size; {

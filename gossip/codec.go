@@ -19,8 +19,8 @@ import (
 // single precision where noise hides the rest, and not sent to a peer that holds them.
 const Version = 5
 
-// maxMessageSize bounds an encoded message of any task, in bytes; what a network takes
-// follows from its rules, see largest.
+// maxMessageSize bounds an encoded message of any task, in bytes. What a network
+// accepts follows from its rules; see largest.
 const maxMessageSize = 8*learner.MaxDimension + headerSize
 
 // headerSize bounds the bytes of an encoded message beside its coordinates: nine
@@ -31,9 +31,9 @@ const headerSize = 64 + maxProof
 // node sends a malformed message.
 var errMalformed = errors.New("malformed message")
 
-// encodeBody returns the bytes of a message without a proof. They say what the message
-// says to the bit, with half the bytes where single precision has it, as an agent rounds
-// what noise hides.
+// encodeBody returns the bytes of a message without a proof. They hold every number to
+// the bit, with half the bytes if single precision can hold it: agents round away what
+// noise hides.
 func encodeBody(m learner.Message) ([]byte, error) {
 	w := &wire.Model{
 		Version:  Version,
@@ -55,7 +55,7 @@ func encodeBody(m learner.Message) ([]byte, error) {
 	return proto.Marshal(w)
 }
 
-// realOf returns the coordinates of a message, of which only one of both fields has any.
+// realOf returns the coordinates of a message. Only one of the two fields has any.
 func realOf(w *wire.Model) []float64 {
 	if len(w.Single) == 0 {
 		return w.Value
@@ -159,8 +159,8 @@ func malformed(format string, args ...any) error {
 	return fmt.Errorf("gossip: %w: "+format, append([]any{errMalformed}, args...)...)
 }
 
-// ModelBytes is how many bytes a broadcast model of so many coordinates has, with its
-// proof.
+// ModelBytes is the number of bytes of a broadcast model with this many coordinates,
+// with its proof.
 func ModelBytes(dimension int) int {
 	m := learner.Message{Kind: learner.KindModel, Round: 1, NoiseStd: 1, Degree: 1, Real: make([]float64, dimension)}
 	body, err := encodeBody(m)

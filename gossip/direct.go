@@ -34,7 +34,7 @@ const (
 	readerMemory = 16 << 20
 )
 
-// readersFor is how many streams strangers can hold open for messages of so many bytes.
+// readersFor is how many streams strangers can hold open for messages of this size.
 func readersFor(size int) int { return min(maxReaders, readerMemory/size) }
 
 func directProtocol(netName string) protocol.ID {

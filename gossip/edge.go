@@ -51,13 +51,13 @@ type EdgeRequest struct {
 	// Witness belongs to the newest model that the asker has from the node it asks;
 	// nil means none. Package gossip fills it in and checks that it is genuine.
 	Witness *Witness
-	// Holds is the round of the model of the node it asks that the asker learns from;
-	// 0 means none of this run. Package gossip fills it in, and leaves out a Latest that
-	// the other end holds.
+	// Holds is the round of the newest model of the asked node that the asker learns
+	// from; 0 means none in this run. Package gossip fills it in, and leaves out a
+	// Latest that the other end already has.
 	Holds uint64
 
 	heard    []heardOf  // of an exchange: witnesses of others
-	evidence []Evidence // to send; what came was taken in when it was read
+	evidence []Evidence // to send; received evidence was taken in when it was read
 }
 
 // EdgeReply is the answer of the other end. Everything in it is public.
@@ -99,7 +99,7 @@ func (g *Gossip) decodeRequest(data []byte, from peer.ID) (EdgeRequest, error) {
 		return EdgeRequest{}, malformed("unknown kind of edge request")
 	}
 	r := EdgeRequest{Kind: EdgeKind(w.Kind), Latest: w.Latest, Holds: w.Holds}
-	// What this node has not asked for it checks as long as there is time.
+	// Entries that this node has not asked for are checked only while there is time.
 	common, err := g.decodeCommon(&w, from, func() bool { return g.share.take(g.share.checks, g.offenders.from(from), from, 1) })
 	r.Own, r.Known, r.Turn, r.Witness = common.own, common.known, common.turn, common.witness
 	return r, err

@@ -136,8 +136,9 @@ func encodeEntry(e *Entry) *wire.Entry {
 	return &wire.Entry{Age: e.Age, Round: e.Round, Std: e.Std, Vector: e.Vector, Passport: e.Passport}
 }
 
-// entryReader checks entries of one network, whose vectors have one length. What it has read
-// has one form, whatever bytes it came in: whoever it is passed on to takes it too.
+// entryReader checks entries of one network, whose vectors have one length. An entry
+// that it has read has one form, whatever bytes it came in, so the next node accepts it
+// too.
 type entryReader struct {
 	network string
 	vector  int

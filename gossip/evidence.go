@@ -21,8 +21,8 @@ import (
 // node never does: a round is paid for and its model is on disk before it is published,
 // and a restored node goes on far above every round it can have used. So the author
 // lies, or its directory was copied and both copies run. Both signatures are the
-// author's, so evidence says nothing of the peer that passed it on, and nobody can make
-// it up.
+// author's, so evidence says nothing about the peer that passed it on, and nobody else
+// can forge it.
 type Evidence struct {
 	Author        peer.ID
 	First, Second Witness   // of one round, ordered by their hashes
@@ -36,16 +36,16 @@ const (
 	maxAuthor       = 64  // bytes of an author's ID; those of Ed25519 have 38
 	maxWitness      = 16 + sha256.Size + maxProof
 	maxEvidenceSize = maxCarried*(2*maxWitness+maxAuthor+32) + maxHeard*(maxWitness+maxAuthor+16)
-	// strangeChecks is how many pieces about authors that this node has never heard are
-	// checked in strangeWindow; more are passed over. Identities cost nothing, so anybody
-	// can make any number of them.
+	// strangeChecks is how many pieces about authors that this node has never heard it
+	// checks in each strangeWindow; it skips the others. Identities cost nothing, so
+	// anybody can make any number of them.
 	strangeChecks = 64
 	strangeWindow = time.Minute
 )
 
-// NewEvidence returns the evidence that two witnesses are against an author, in one form
-// whichever comes first. It fails unless they are of one round, of different models, and
-// both signed by the author for the network.
+// NewEvidence returns the evidence that two witnesses are against an author, in one
+// form whichever comes first. It returns an error unless they are of one round, of
+// different models, and both signed by the author for the network.
 func NewEvidence(network string, author peer.ID, a, b Witness) (Evidence, error) {
 	order := bytes.Compare(a.Hash, b.Hash)
 	switch {
@@ -75,14 +75,14 @@ func signedBy(network string, author peer.ID, w Witness) bool {
 	return ok && err == nil
 }
 
-// evidence is what is kept of authors that signed two models for one round. It is safe
-// for concurrent use.
+// evidence holds what is known about authors that signed two models for one round. It
+// is safe for concurrent use.
 type evidence struct {
 	mu      sync.Mutex
 	against map[peer.ID]proven
-	turn    uint64    // counts the pieces that were kept
-	checked int       // pieces about strangers, since
-	since   time.Time // then
+	turn    uint64    // number of pieces kept so far
+	checked int       // pieces about strangers checked since that time
+	since   time.Time // begin of the present window
 }
 
 type proven struct {
@@ -99,9 +99,9 @@ func (e *evidence) has(p peer.ID) bool {
 	return ok
 }
 
-// add keeps a piece that was checked, and reports whether it is the first about its
-// author. When there are too many, authors that this node has never heard make room
-// first, and then those whose evidence is the oldest.
+// add keeps a checked piece, and reports whether it is the first about its author. If
+// there are too many, authors that this node has never heard make room first, and then
+// those with the oldest evidence.
 func (e *evidence) add(piece Evidence, heard bool) (first bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -120,8 +120,8 @@ func (e *evidence) add(piece Evidence, heard bool) (first bool) {
 	return true
 }
 
-// sorted returns what is kept: first about authors that this node has heard, each part
-// the newest first. The caller holds e.mu.
+// sorted returns the pieces: first those about authors that this node has heard, each
+// part with the newest first. The caller holds e.mu.
 func (e *evidence) sorted() []proven {
 	return slices.SortedFunc(maps.Values(e.against), func(a, b proven) int {
 		if a.heard != b.heard {
@@ -134,8 +134,8 @@ func (e *evidence) sorted() []proven {
 	})
 }
 
-// carried returns what one message carries: half of it the first of those sorted, the
-// rest at random, so that all that is kept gets around.
+// carried returns the pieces for one message: half of them the first of those sorted,
+// the rest at random, so that every piece spreads.
 func (e *evidence) carried() []Evidence {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -168,8 +168,9 @@ func (e *evidence) worth(author peer.ID, heard bool, now time.Time) bool {
 }
 
 // Evidence returns what this node has against authors that signed two models for one
-// round, the oldest first. It takes nothing from them, and speaks to none of them. The
-// caller stores it and gives it back to [Gossip.RememberEvidence] in the next run.
+// round, the oldest first. This node accepts nothing from them, and sends them nothing.
+// The caller stores the result and passes it to [Gossip.RememberEvidence] in the next
+// run.
 func (g *Gossip) Evidence() []Evidence {
 	g.evidence.mu.Lock()
 	defer g.evidence.mu.Unlock()
@@ -181,8 +182,8 @@ func (g *Gossip) Evidence() []Evidence {
 	return out
 }
 
-// RememberEvidence takes back what [Gossip.Evidence] gave in an earlier run in the same
-// network. It fails if a piece shows nothing.
+// RememberEvidence restores what [Gossip.Evidence] returned in an earlier run in the
+// same network. It returns an error if a piece proves nothing.
 func (g *Gossip) RememberEvidence(list []Evidence) error {
 	for _, e := range list {
 		checked, err := NewEvidence(g.config.Network, e.Author, e.First, e.Second)
@@ -195,15 +196,15 @@ func (g *Gossip) RememberEvidence(list []Evidence) error {
 	return nil
 }
 
-// convict takes two different models of one round that this node has seen. One of them may
-// come from a peer that never checked its proof, so they show nothing yet.
+// convict takes two different models of one round that this node has seen. One of them
+// may come from a peer that never checked its proof, so they prove nothing yet.
 func (g *Gossip) convict(author peer.ID, a, b Witness) {
 	if piece, err := NewEvidence(g.config.Network, author, a, b); err == nil {
 		g.believe(piece, true)
 	}
 }
 
-// believe keeps a piece that was checked, tells the owner, and turns the author away.
+// believe keeps a checked piece, tells the owner, and disconnects the author.
 func (g *Gossip) believe(piece Evidence, heard bool) {
 	piece.Since = time.Now()
 	if !g.evidence.add(piece, heard) {
@@ -222,10 +223,10 @@ func (g *Gossip) hasHeard(p peer.ID) bool {
 	return g.heard[p] != nil || g.followOf(p) != nil
 }
 
-// tell returns the witnesses of its neighbours that this node tells a peer in an exchange:
-// the newest of each, and then older ones at random. Two nodes that an author told
-// different things find out when they compare what they have. Who is a neighbour of whom
-// is public.
+// tell returns the witnesses of this node's neighbours that it sends to a peer in an
+// exchange: the newest of each, and then older ones at random. Two nodes to which an
+// author told different things find out when they compare their witnesses. Who is a
+// neighbour of whom is public.
 func (g *Gossip) tell(to peer.ID) (list []heardOf) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -254,9 +255,10 @@ type heardOf struct {
 	witness Witness
 }
 
-// compare looks for models of the same round among a peer's witnesses of others and this
-// node's. Nothing else is believed of them or kept, so a forged one changes nothing. spared
-// says whether there is time to check the signatures of two that differ.
+// compare looks for models of the same round among a peer's witnesses of others and
+// this node's. It believes and keeps nothing else of them, so a forged one changes
+// nothing. spared reports whether there is time to check the signatures of two that
+// differ.
 func (g *Gossip) compare(list []heardOf, spared func() bool) {
 	for _, h := range list {
 		if other, differs := g.other(h); differs && spared() {
@@ -265,8 +267,8 @@ func (g *Gossip) compare(list []heardOf, spared func() bool) {
 	}
 }
 
-// other returns the model that this node has of the same author and round, if it is
-// another one.
+// other returns this node's model of the same author and round if it is a different
+// one.
 func (g *Gossip) other(h heardOf) (other Witness, differs bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -359,5 +361,5 @@ func decodeAuthor(data []byte) (peer.ID, error) {
 	return id, nil
 }
 
-// errConvicted says why a peer is not spoken to.
+// errConvicted says why nothing is sent to a peer.
 var errConvicted = errors.New("the peer signed two different models for one round")

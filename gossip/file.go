@@ -13,16 +13,16 @@ import (
 // MaxFile bounds a public file of a task, in bytes.
 const MaxFile = 16 << 20
 
-// fileQuota allows each of a few newcomers at a time to fetch the largest file, and to go on
-// where a connection broke.
+// fileQuota allows each of a few newcomers at a time to fetch the largest file, and to
+// continue after a broken connection.
 func fileQuota() quota {
 	return quota{streams: 32, peerStreams: 2, peerRequests: 16, bytes: 64 << 20, peerBytes: MaxFile}
 }
 
-// FetchFile gets a public file of a network's task from a peer, by its SHA-256. It is for a
-// newcomer, who cannot be a part of the network before she has the task: h needs nothing but
-// the peer's addresses. It bounds what the peer can send, and how slowly: no chunk of 16 KiB
-// may take longer than ten seconds.
+// FetchFile gets a public file of a network's task from a peer, by its SHA-256. It is
+// for newcomers, who cannot join the network before they have the task: h only needs
+// the peer's addresses. It bounds how much the peer can send, and how slowly: no chunk
+// of 16 KiB may take longer than ten seconds.
 func FetchFile(ctx context.Context, h host.Host, from peer.ID, netName string, name BlobName) ([]byte, error) {
 	s, size, err := askBlob(ctx, h, from, netName, name, 0)
 	if err != nil {
@@ -36,7 +36,7 @@ func FetchFile(ctx context.Context, h host.Host, from peer.ID, netName string, n
 	return data, nil
 }
 
-// readFile reads a file of a promised size that is what its name says.
+// readFile reads a file of an announced size and checks its hash.
 func readFile(from patient, size uint64, name BlobName) ([]byte, error) {
 	switch {
 	case size == 0:

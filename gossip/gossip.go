@@ -59,12 +59,12 @@ type Config struct {
 	// Service is what this node does beside that for private sums. Optional.
 	Service *Service
 	// Files opens a public file of the task by its SHA-256, for newcomers who ask with
-	// [FetchFile]; nil: there is none. It is called from many goroutines at once, and what
-	// it opens is closed here. Optional.
+	// [FetchFile]; it returns nil if there is none. It is called from many goroutines
+	// at once, and gossip closes what it opens. Optional.
 	Files func(name BlobName) Blob
-	// OnReject is called for each message that no honest node would have sent, and OnRefuse
-	// when a peer has become refused, with what is held against it. They are called
-	// from many goroutines at once and must not wait. Optional.
+	// OnReject is called for each message that no honest node would have sent. OnRefuse
+	// is called when a peer has become refused, with the offences held against it. Both
+	// are called from many goroutines at once and must not wait. Optional.
 	OnReject func(Reason)
 	OnRefuse func(reputation.Held)
 	// OnEvidence is called once for each author that is found to have signed two different
@@ -115,7 +115,7 @@ type Gossip struct {
 
 	mu      sync.Mutex
 	follows map[string]*follow // by topic
-	topics  map[peer.ID]string // of those whose topics are followed: names take long to make
+	topics  map[peer.ID]string // topics of the followed peers; computing their names takes long
 	heard   map[peer.ID]*author
 	turn    uint64 // counts arrived models; the author with the oldest is forgotten first
 }
@@ -125,10 +125,10 @@ type counters struct {
 
 	by [reasons]atomic.Uint64
 
-	onReject func(Reason) // nil: nobody is told
+	onReject func(Reason) // nil: nothing is called
 }
 
-// miss counts messages that were not taken or did not get away.
+// miss counts messages that were not accepted or not sent.
 func (c *counters) miss(r Reason, messages int) {
 	c.by[r].Add(uint64(messages))
 	if r.Outcome() == Rejected && c.onReject != nil {
@@ -145,8 +145,8 @@ type follow struct {
 	topic *pubsub.Topic
 	leave pubsub.RelayCancelFunc
 
-	arrived uint64 // the newest round that was handed to the inbox
-	holds   uint64 // the newest of this node's rounds that the peer says it has
+	arrived uint64 // the newest round that was put into the inbox
+	holds   uint64 // the newest round of this node that the peer says it has
 }
 
 // admits reports whether a peer may take part at all.
@@ -342,8 +342,8 @@ func (g *Gossip) Stats() Stats {
 	return s
 }
 
-// Reasons returns why messages were not taken or did not get away, and how often, those
-// among them that never happened.
+// Reasons returns how often messages were not accepted or not sent, for each reason,
+// including those that never happened.
 func (g *Gossip) Reasons() map[Reason]uint64 {
 	out := make(map[Reason]uint64, reasons)
 	for r := range reasons {

@@ -4,13 +4,13 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 )
 
-// Edges are renewed every minute, also between nodes that have nothing new to say. So
-// both ends say which of the other's models they learn from, and that one is not sent
-// again. A node begins each run, and each edge, with none: what its agent was told before
-// it knew of the edge, or has forgotten, comes again.
+// Edges are renewed every minute, also between nodes that have nothing new to send. So
+// both ends say which of the other's models they learn from, and that model is not sent
+// again. A node begins each run, and each edge, with none, so models that its agent
+// heard before it knew the edge, or has forgotten, are sent again.
 
-// holdings returns the round of a peer's newest model that was delivered here, and the newest
-// round of this node that the peer says it has; 0: none.
+// holdings returns the round of a peer's newest model that was delivered here, and the
+// newest round of this node that the peer says it has; 0: none.
 func (g *Gossip) holdings(p peer.ID) (here, there uint64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -29,8 +29,8 @@ func (g *Gossip) toldHeld(p peer.ID, round uint64) {
 	}
 }
 
-// Missed says that a delivered model of a followed peer was of no use, so that it is
-// wanted again.
+// Missed says that the agent could not use a delivered model of a followed peer, so
+// that it is sent again.
 func (g *Gossip) Missed(p peer.ID) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

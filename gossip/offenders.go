@@ -13,28 +13,30 @@ import (
 	"p2pnode/learner"
 )
 
-// maxOffenders is of how many peers it is remembered what is held against them.
+// maxOffenders is the number of peers about which offences are remembered.
 const maxOffenders = 2048
 
 // What a peer may do before it gets strikes: many times what an honest one does.
 const (
-	// modelBurst and modelPace are models; one of more than a unit of bytes counts as so many.
+	// modelBurst and modelPace count models; a model of more than a unit of bytes
+	// counts as several.
 	modelBurst, modelPace = 512, 64
 	modelUnit             = 8 << 10
 	largestAtOnce         = 8 // models of the largest size, at once
-	// directedPart is how many messages to this node alone count as one model: no signature
-	// is checked of them, and some learners send many.
+	// directedPart is how many messages to this node alone count as one model: their
+	// signatures are not checked, and some learners send many.
 	directedPart = 32
-	// relayBurst and relayPace are messages of others beyond those that it was asked for. In
-	// this network nobody forwards a message that was not asked for.
+	// relayBurst and relayPace count messages of others that the peer was not asked
+	// for. In this network nobody forwards a message without being asked.
 	relayBurst, relayPace = 512, 16
-	// controlBurst and controlPace are bytes of gossipsub beside the messages.
+	// controlBurst and controlPace count bytes of gossipsub beside the messages.
 	controlBurst, controlPace = 256 << 10, 64 << 10
-	// streamBurst and streamPace are streams of gossipsub, of which a connection has one, and
-	// requests beyond those that are answered, where the quota is modest.
+	// streamBurst and streamPace count streams of gossipsub, of which a connection has
+	// one, and requests beyond those that are answered, where the quota is modest.
 	streamBurst, streamPace = 64, 2
-	// unansweredStreams is what a stream counts that this host has not even opened, since all
-	// strangers together open too many: a few befall an honest newcomer.
+	// unansweredStreams is the weight of a stream that this host has not even opened,
+	// because all strangers together open too many. A few of these can happen to an
+	// honest newcomer.
 	unansweredStreams = 4
 )
 
@@ -46,16 +48,16 @@ func allowances() (a [reputation.Kinds]reputation.Allowance) {
 	return a
 }
 
-// modelsIn is what a message of so many bytes counts.
+// modelsIn is the number of models that a message of this size counts as.
 func modelsIn(size int, r learner.Rules) float64 {
 	return max(1, float64(size)/float64(max(modelUnit, largestAtOnce*largest(r)/modelBurst)))
 }
 
-// offenders is what is held against peers, for many goroutines, and the blacklist of
+// offenders holds the offences of peers, for many goroutines, and the blacklist of
 // gossipsub.
 type offenders struct {
-	member func(peer.ID) bool       // peers that are not members are always refused; nil: everybody is a member
-	from   func(peer.ID) netip.Addr // where a peer's connection comes from
+	member func(peer.ID) bool       // peers that are not members are always refused; nil: every peer is a member
+	from   func(peer.ID) netip.Addr // the address from which a peer is connected
 
 	mu    sync.Mutex
 	table *reputation.Table
@@ -82,8 +84,9 @@ func (o *offenders) Contains(p peer.ID) bool {
 	return o.member != nil && !o.member(p) || o.struck(p)
 }
 
-// struck reports whether a peer is refused for what it did. One that is no member may become
-// one: it connects for the list of members, and what it says meanwhile it does not say again.
+// struck reports whether a peer is refused because of its offences. A peer that is not
+// a member may become one: it connects to get the list of members, and does not repeat
+// what it sent meanwhile.
 func (o *offenders) struck(p peer.ID) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -109,8 +112,8 @@ func (o *offenders) score(p peer.ID) float64 {
 	return o.table.Score(p, time.Now())
 }
 
-// Held is what is held against peers now, first those who are refused. Nobody is blamed for
-// what it only passed on.
+// Held returns the offences held against peers now, refused peers first. No peer is
+// blamed for what it only passed on.
 func (g *Gossip) Held() []reputation.Held {
 	g.offenders.mu.Lock()
 	defer g.offenders.mu.Unlock()
@@ -127,8 +130,9 @@ func addressOf(h host.Host) func(peer.ID) netip.Addr {
 	}
 }
 
-// charge counts what a peer did on its own connection or wrote itself, and reports whether
-// it may. A peer that becomes refused by it is disconnected.
+// charge counts what a peer did on its own connection or wrote itself, and reports
+// whether that is within its allowance. If the peer becomes refused by it, it is
+// disconnected.
 func (g *Gossip) charge(p peer.ID, k reputation.Kind, amount float64) (within bool) {
 	within, refused := g.offenders.take(p, k, amount)
 	if refused {

@@ -1,29 +1,29 @@
 package gossip
 
-// Reason says why a message was not taken, or did not get away.
+// Reason says why a message was not accepted, or not sent.
 type Reason int
 
-// The reasons. What is rejected no honest node would have sent or passed on; what is
-// ignored is stale or not for this node; what is dropped was lost on the way.
+// The reasons. A rejected message is one that no honest node would have sent or passed
+// on. An ignored one is stale or not for this node. A dropped one was lost on the way.
 const (
 	Malformed    Reason = iota // rejected: it does not decode, or breaks the task's rules
 	Oversized                  // rejected
-	WrongAuthor                // rejected: it is on a topic of somebody else's
+	WrongAuthor                // rejected: it is on the topic of another author
 	BadSignature               // rejected: signature or envelope
-	Stale                      // ignored: nothing newer than what was heard of its author
+	Stale                      // ignored: not newer than the last one heard of its author
 	NotFollowed                // ignored: its author is no neighbour
-	TooMuch                    // ignored: who sent it sends more than any honest node, or passes on more than there is time for
-	RefusedPeer                // ignored: its author, or who passed it on, is refused for a while or no member
-	UnwantedNews               // ignored: news of private sums that tell this node nothing
+	TooMuch                    // ignored: the sender sends more than any honest node, or passes on more than there is time for
+	RefusedPeer                // ignored: its author, or the peer that passed it on, is refused for a while or is not a member
+	UnwantedNews               // ignored: news of private sums that are not new to this node
 	QueueFull                  // dropped
 	StreamFailed               // dropped
-	reasons                    // how many there are
+	reasons                    // the number of reasons
 )
 
-// Outcome is what becomes of a message.
+// Outcome is what happens to a message.
 type Outcome int
 
-// The outcomes of messages that are not taken.
+// The outcomes for messages that are not accepted.
 const (
 	Rejected Outcome = iota
 	Ignored
@@ -39,7 +39,7 @@ var reasonNames = [reasons]string{
 // String is a word for the reason, the same in all versions.
 func (r Reason) String() string { return reasonNames[r] }
 
-// Outcome is what becomes of a message for this reason.
+// Outcome returns what happens to a message for this reason.
 func (r Reason) Outcome() Outcome {
 	switch {
 	case r < Stale:

@@ -35,7 +35,7 @@ func largest(r learner.Rules) int {
 	return max(largestOf(r, learner.Kind.Directed), largestOf(r, func(k learner.Kind) bool { return !k.Directed() }))
 }
 
-// largestDirected is that of the messages to one peer.
+// largestDirected is the largest size of the messages to one peer.
 func largestDirected(r learner.Rules) int { return largestOf(r, learner.Kind.Directed) }
 
 func largestOf(r learner.Rules, has func(learner.Kind) bool) int {

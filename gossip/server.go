@@ -44,7 +44,7 @@ func (e *server) shut() {
 	e.serving.Wait()
 }
 
-// enter reports whether there is a place for one more request of the peer, and if not,
+// enter reports whether there is a place for one more request of the peer and, if not,
 // whether the peer is to blame.
 func (e *server) enter(from peer.ID) (entered, blame bool) {
 	e.mu.Lock()

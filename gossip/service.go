@@ -56,7 +56,7 @@ func callProtocol(netName string) protocol.ID {
 
 func newsTopic(netName string) string { return "p2pnode/" + netName + "/news" }
 
-// serve begins to answer for the service, and to hand out files.
+// serve begins to answer for the service, and to send files.
 func (g *Gossip) serve(ctx context.Context) {
 	g.blobs = server{gossip: g, protocol: blobProtocol(g.config.Network), timeout: blobTimeout, answer: g.answerBlob}
 	if g.config.Service == nil {

@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// relayedAtMost is how many messages that others pass on are looked at in requestWindow
-	// before those others have to share.
+	// relayedAtMost is how many messages passed on by peers are checked in each
+	// requestWindow before the peers have to share.
 	relayedAtMost = 1280
-	// checksAtMost is the same for the signatures that are checked of what others say of
+	// checksAtMost is the same for the checked signatures on what peers pass on about
 	// others: half a second of work.
 	checksAtMost = 4096
 )
 
-// share is what there is time for of what peers pass on. Where it does not suffice, the
-// networks that they come from share it, and the rest is left out: nobody is blamed. It is
-// safe for concurrent use.
+// share limits the work on what peers pass on. If there is too much, the networks of
+// these peers share the limit, and the rest is ignored: nobody is blamed. It is safe
+// for concurrent use.
 type share struct {
 	mu      sync.Mutex
 	relayed *crowd.Work
@@ -32,7 +32,7 @@ func newShare() share {
 	return share{relayed: crowd.NewWork(relayedAtMost, requestWindow), checks: crowd.NewWork(checksAtMost, requestWindow)}
 }
 
-// take reports whether there is time for so much of a peer's.
+// take reports whether there is time for this amount of a peer's work.
 func (s *share) take(w *crowd.Work, from netip.Addr, p peer.ID, amount int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

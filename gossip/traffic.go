@@ -19,17 +19,17 @@ import (
 const (
 	// askedAtOnce is how many messages a peer is asked for between two heartbeats.
 	askedAtOnce = 256
-	// graftBytes is what a request to join a mesh counts: there is none in this network.
+	// graftBytes is the weight of a request to join a mesh: this network has none.
 	graftBytes = 4 << 10
-	// A stream is read readsAtOnce times before that is counted, each as readBytes: short
-	// messages cost as much as long ones.
+	// The first readsAtOnce reads of a stream are free. Each later one counts as
+	// readBytes: short messages cost as much as long ones.
 	readsAtOnce, readBytes = 64, 64
 )
 
 var errTooMuch = errors.New("the peer sends more than any honest node")
 
-// inspect looks at what a peer sent before gossipsub does; an error drops all of it. What
-// the peer wrote itself counts against it, and what it passes on unless it was asked for.
+// inspect looks at what a peer sent before gossipsub does; an error drops all of it. It
+// counts what the peer wrote itself, and what it passed on without being asked.
 func (g *Gossip) inspect(from peer.ID, rpc *pubsub.RPC) error {
 	if g.offenders.struck(from) {
 		g.counts.miss(RefusedPeer, len(rpc.GetPublish()))
@@ -51,7 +51,7 @@ func (g *Gossip) inspect(from peer.ID, rpc *pubsub.RPC) error {
 	return nil
 }
 
-// affords reports whether a message is looked at.
+// affords reports whether to look at a message.
 func (g *Gossip) affords(from peer.ID, m *pb.Message) bool {
 	if peer.ID(m.GetFrom()) == from {
 		return g.charge(from, reputation.Models, modelsIn(len(m.GetData()), g.config.Rules))
@@ -59,7 +59,7 @@ func (g *Gossip) affords(from peer.ID, m *pb.Message) bool {
 	return g.charge(from, reputation.Relayed, 1) && g.share.take(g.share.relayed, g.offenders.from(from), from, 1)
 }
 
-// controlIn is how many bytes of gossipsub's own an RPC has.
+// controlIn is the number of bytes of gossipsub's own messages in an RPC.
 func controlIn(rpc *pubsub.RPC) float64 {
 	bytes := proto.Size(&rpc.RPC)
 	for _, m := range rpc.GetPublish() {
@@ -69,12 +69,12 @@ func controlIn(rpc *pubsub.RPC) float64 {
 	return float64(bytes + graftBytes*(len(c.GetGraft())+len(c.GetPrune())))
 }
 
-// guardedHost is the host that gossipsub sees: it reads nothing of refused peers, and little
-// of those that open streams without end.
+// guardedHost is the host that gossipsub uses: it reads nothing from refused peers, and
+// little from those that open streams without end.
 type guardedHost struct {
 	host.Host
 	gossip *Gossip
-	life   context.Context // of gossipsub
+	life   context.Context // life of gossipsub
 }
 
 func (h guardedHost) SetStreamHandler(id protocol.ID, f network.StreamHandler) {
@@ -85,8 +85,8 @@ func (h guardedHost) SetStreamHandlerMatch(id protocol.ID, m func(protocol.ID) b
 	h.Host.SetStreamHandlerMatch(id, m, h.gossip.guard(h.life, f))
 }
 
-// guard is a handler that strikes the peer when gossipsub ends a stream that it could read
-// from: what it read is nothing that gossipsub sends.
+// guard returns a handler that strikes the peer if gossipsub ends a stream from which
+// it could read: then it read something that gossipsub never sends.
 func (g *Gossip) guard(life context.Context, next network.StreamHandler) network.StreamHandler {
 	return func(s network.Stream) {
 		from := s.Conn().RemotePeer()
@@ -103,8 +103,7 @@ func (g *Gossip) guard(life context.Context, next network.StreamHandler) network
 	}
 }
 
-// metered is a stream on which a peer does not get away with any number of short messages.
-// One goroutine reads from it.
+// metered is a stream that counts a peer's short messages. One goroutine reads from it.
 type metered struct {
 	network.Stream
 	gossip *Gossip
@@ -126,10 +125,10 @@ func (m *metered) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// scoring is how gossipsub takes over what is held against peers: one with two strikes is
-// asked for nothing and gets no answer, and a refused one is not there. Gossipsub's own
-// grounds are left out: without a mesh nobody can be behind in it, many honest nodes may
-// share an address, and one on a busy machine keeps no promise in time.
+// scoring passes the offences of peers on to gossipsub: it asks a peer with two strikes
+// for nothing and does not answer it, and ignores a refused one. Gossipsub's own
+// criteria are left out: without a mesh nobody can be behind in it, many honest nodes
+// may share an address, and a node on a busy machine keeps no promise in time.
 func (g *Gossip) scoring() (*pubsub.PeerScoreParams, *pubsub.PeerScoreThresholds) {
 	const doubtful, absent = -2, reputation.Worst / 2
 	every := max(g.pulse, time.Second)
@@ -137,14 +136,14 @@ func (g *Gossip) scoring() (*pubsub.PeerScoreParams, *pubsub.PeerScoreThresholds
 			Topics:                      make(map[string]*pubsub.TopicScoreParams),
 			AppSpecificScore:            g.offenders.score,
 			AppSpecificWeight:           1,
-			IPColocationFactorThreshold: 1, // without a weight
+			IPColocationFactorThreshold: 1, // it has no weight
 			BehaviourPenaltyDecay:       pubsub.ScoreParameterDecayWithBase(reputation.Refusal, every, pubsub.DefaultDecayToZero),
 			DecayInterval:               every,
 			DecayToZero:                 pubsub.DefaultDecayToZero,
 			RetainScore:                 reputation.Refusal,
-			SeenMsgTTL:                  time.Second, // nothing is made of deliveries
+			SeenMsgTTL:                  time.Second, // deliveries are not scored
 		}, &pubsub.PeerScoreThresholds{
 			GossipThreshold: doubtful, PublishThreshold: absent, GraylistThreshold: absent,
-			AcceptPXThreshold: 1, OpportunisticGraftThreshold: 1, // nobody has so much
+			AcceptPXThreshold: 1, OpportunisticGraftThreshold: 1, // no peer reaches these
 		}
 }

@@ -43,7 +43,7 @@ func (g *Gossip) validate(_ context.Context, via peer.ID, m *pubsub.Message) pub
 	return pubsub.ValidationAccept
 }
 
-// refuse counts a message that is rejected or ignored, and says which of both it is.
+// refuse counts a message that is rejected or ignored, and returns which of both.
 func (g *Gossip) refuse(r Reason) pubsub.ValidationResult {
 	g.counts.miss(r, 1)
 	if r.Outcome() == Rejected {
@@ -67,8 +67,8 @@ func (g *Gossip) Hear(author peer.ID, data []byte) (learner.Message, error) {
 	return model, nil
 }
 
-// open checks a model and its author's proof: one without it could be told to one
-// neighbour and denied to another.
+// open checks a model and its author's proof. Without the proof, an author could tell a
+// model to one neighbour and deny it to another.
 func (g *Gossip) open(author peer.ID, data []byte) (learner.Message, Witness, error) {
 	model, witness, err := decode(data, ID(author), g.config.Rules)
 	if err == nil && !signedBy(g.config.Network, author, witness) {
@@ -94,12 +94,12 @@ type tracer struct {
 	subscriptions *subscriptions
 }
 
-// RejectMessage counts what gossipsub itself refused, and strikes the peer that sent what
-// is rejected, here or there.
+// RejectMessage counts what gossipsub itself refused, and strikes the peer that sent a
+// rejected message.
 func (t *tracer) RejectMessage(m *pubsub.Message, reason string) {
 	counts := &t.gossip.counts
 	switch reason {
-	case pubsub.RejectValidationIgnored: // counted in validate
+	case pubsub.RejectValidationIgnored: // validate has counted it
 	case pubsub.RejectBlacklistedSource, pubsub.RejectBlacklstedPeer:
 		// The author may be refused here: the peer that passes the message on cannot
 		// know that, and is not struck.
@@ -109,7 +109,7 @@ func (t *tracer) RejectMessage(m *pubsub.Message, reason string) {
 		counts.miss(Stale, 1)
 	case pubsub.RejectValidationQueueFull, pubsub.RejectValidationThrottled:
 		counts.miss(QueueFull, 1)
-	case pubsub.RejectValidationFailed: // counted in validate
+	case pubsub.RejectValidationFailed: // validate has counted it
 		t.gossip.strike(m.ReceivedFrom)
 	default:
 		counts.miss(BadSignature, 1)
@@ -117,7 +117,7 @@ func (t *tracer) RejectMessage(m *pubsub.Message, reason string) {
 	}
 }
 
-// SendRPC gives a peer credit for the messages that it is asked for.
+// SendRPC gives a peer credit for the messages that this node asks for.
 func (t *tracer) SendRPC(rpc *pubsub.RPC, p peer.ID) {
 	asked := 0
 	for _, want := range rpc.GetControl().GetIwant() {

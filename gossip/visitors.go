@@ -18,15 +18,16 @@ type quota struct {
 	peerRequests int   // of one peer in requestWindow
 	bytes        int64 // sent to all in requestWindow before no request is taken any more; 0: no bound
 	peerBytes    int64 // the same for one peer
-	// modest says that honest peers ask for far less, so that one that asks for more is to
-	// blame. A member of a committee that has missed much is in a hurry, and is not.
+	// modest means that honest peers ask for far less, so that a peer that asks for
+	// more is to blame. It is false where honest peers may be in a hurry: a member of a
+	// committee that has missed much.
 	modest bool
 }
 
-// edgeQuota allows many times what an honest peer asks: a request can bring entries of
+// edgeQuota allows many times what an honest peer asks. A request can bring entries of
 // other nodes whose signatures take a millisecond to check, and a model of up to half a
-// megabyte, as the answer can. Requests of so many bytes wait in memory together at most
-// as edgeMemory holds.
+// megabyte; so can the answer. At most edgeMemory bytes of requests of this size wait
+// in memory.
 func edgeQuota(size int) quota {
 	return quota{
 		streams: max(16, min(256, edgeMemory/size)), peerStreams: 4, peerRequests: 64,
@@ -64,8 +65,8 @@ func (u *usage) look(now time.Time) {
 	}
 }
 
-// enter takes a place for one more request of the peer, and reports whether there
-// was one, and if not, whether the peer is to blame.
+// enter takes a place for one more request of the peer. It reports whether there was
+// one and, if not, whether the peer is to blame.
 func (v *visitors) enter(from peer.ID, now time.Time) (entered, blame bool) {
 	p, q := v.of(from), v.quota
 	p.look(now)

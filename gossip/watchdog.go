@@ -68,10 +68,10 @@ func (g *Gossip) watch(ctx context.Context) {
 	}
 }
 
-// turnAway closes a new connection of a peer that is refused for what it did.
+// turnAway closes a new connection of a peer that is refused because of its offences.
 func (g *Gossip) turnAway(_ network.Network, c network.Conn) {
 	if g.offenders.struck(c.RemotePeer()) {
-		go c.Close() // libp2p calls back, and may hold its locks
+		go c.Close() // libp2p calls this function, and may hold its locks
 	}
 }
 

@@ -14,9 +14,10 @@ import (
 	"p2pnode/learner"
 )
 
-// Witness is the part of a model that a peer keeps. It returns that of the newest to its
-// author, whose own signature shows that it published the round, even if it no longer
-// knows; and it compares it with what others have of that author, see [Evidence].
+// Witness is the part of a model that a peer keeps. A peer sends the newest one back to
+// its author: the author's own signature shows that it published the round, even if it
+// no longer knows. A peer also compares it with what others have of that author, see
+// [Evidence].
 type Witness struct {
 	Round uint64
 	Hash  []byte // SHA-256 of the encoded model without its proof

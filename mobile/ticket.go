@@ -125,7 +125,7 @@ func (c *Config) fetch(sum [ticket.HashSize]byte) ([]byte, error) {
 // ticketInfo is the description of a ticket in [Config.TicketJSON].
 type ticketInfo struct {
 	Network    string   `json:"network"`
-	Secret     bool     `json:"secret"`       // whoever has the ticket can do what others cannot
+	Secret     bool     `json:"secret"`       // having the ticket allows something that others cannot do
 	ForOneNode bool     `json:"for_one_node"` // it holds the identity of a node
 	Members    string   `json:"members"`      // the network that has a list of its members; "": it has none
 	Expires    string   `json:"expires"`      // when the membership in the ticket ends; "": never, or it has none

@@ -83,7 +83,7 @@ func (p *pauses) set(reasons []api.Pause) error {
 	return nil
 }
 
-// tell wakes whoever waits for a change. The caller holds p.mu.
+// tell wakes everybody who waits for a change. The caller holds p.mu.
 func (p *pauses) tell() {
 	close(p.changed)
 	p.changed = make(chan struct{})

@@ -84,8 +84,8 @@ func createFile(name string, write func(io.Writer) error) error {
 	return err
 }
 
-// writeNew writes a file that does not exist yet, with these rights. After an error there is
-// no file; [os.ErrExist] says that there was one before.
+// writeNew writes a file that does not exist yet, with these permissions. After an
+// error there is no file; [os.ErrExist] means that there was one before.
 func writeNew(name string, mode os.FileMode, write func(io.Writer) error) error {
 	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
@@ -96,7 +96,7 @@ func writeNew(name string, mode os.FileMode, write func(io.Writer) error) error 
 		err = file.Sync()
 	}
 	if err = errors.Join(err, file.Close()); err != nil {
-		return errors.Join(err, os.Remove(name)) // half a file is none
+		return errors.Join(err, os.Remove(name)) // half a file is worse than none
 	}
 	return nil
 }

@@ -142,7 +142,7 @@ func nothingMore(plan *api.PlanBudget, retired, isStranded bool) string {
 	return why + "; import new ones and they begin a new cohort with a budget of its own"
 }
 
-// What is said of a node that a restore has put beyond the last round.
+// Texts for a node that a restore has put beyond the last round.
 const (
 	stranded       = "it was restored, and its task's learner goes in rounds, where nobody would follow it"
 	strandedAdvice = "To take part, make a node in an empty directory, with records that were in none."
@@ -201,7 +201,7 @@ func cohortsText(b api.Budget) string {
 	return table(rows...)
 }
 
-// sumCohortsText is cohortsText where private sums are all that is paid for.
+// sumCohortsText is cohortsText for a node whose records only pay for private sums.
 func sumCohortsText(b api.Budget) string {
 	rows := [][]any{{"  COHORT", "RECORDS", "PRIVATE SUMS", "SPENT", "STATE"}}
 	for _, c := range b.Cohorts {
@@ -217,7 +217,7 @@ func sumCohortsText(b api.Budget) string {
 	return table(rows...)
 }
 
-// committeeText says whom the guarantee rests on in private sums, and what they cost.
+// committeeText says on whom the guarantee depends in private sums, and what they cost.
 func committeeText(s api.SumsBudget) string {
 	c := s.Committee
 	text := paragraph("  ", fmt.Sprintf("Private sums are added up by a committee of %d, whom the task names. As long as at most %d of them %s against you, "+
@@ -235,7 +235,7 @@ func committeeText(s api.SumsBudget) string {
 	return text + paragraph("  ", priceText(s))
 }
 
-// priceText says what the sums take of a record's budget.
+// priceText says how much of a record's budget the sums take.
 func priceText(s api.SumsBudget) string {
 	text := fmt.Sprintf("Their price: %s of each record's budget", cost(s.Share))
 	if s.Epochs > 1 {
@@ -249,8 +249,8 @@ func priceText(s api.SumsBudget) string {
 		s.Excess, plural(s.Committee.Colluding, "one that works against you", "ones that work together"))
 }
 
-// recipesText lists the shares of several recipes, and the prices of this node where its
-// budget is another than the task's.
+// recipesText lists the shares of several recipes, with the prices for this node if its
+// budget differs from the task's.
 func recipesText(s api.SumsBudget) string {
 	var each []string
 	for _, r := range s.Recipes {
@@ -266,10 +266,10 @@ func recipesText(s api.SumsBudget) string {
 	return " (" + strings.Join(each, ", ") + ")"
 }
 
-// rounding is how far the accountant's numbers may lie below what they stand for.
+// rounding is how far the accountant's numbers may lie below the true ones.
 const rounding = 1e-6
 
-// atLeast writes what is known of the spending of retired records, rounded down.
+// atLeast writes the known spending of retired records, rounded down.
 func atLeast(share float64) string {
 	return fmt.Sprintf("at least %.4g %%, counts as all", math.Floor(1e4*(share+rounding))/100)
 }

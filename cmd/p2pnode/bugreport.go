@@ -71,7 +71,8 @@ It is shown first, and written only after you said yes. Read it. It is sent nowh
 	return c
 }
 
-// findings are what a bug report says. What is not known is left out, and Missing says why.
+// findings is the content of a bug report. Unknown parts are left out, and Missing says
+// why.
 type findings struct {
 	Program    build             `json:"program"`
 	Processors int               `json:"processors"`
@@ -92,7 +93,7 @@ type file struct {
 	About float64 `json:"about_bytes"` // in two digits
 }
 
-// bugReport collects the report and takes out what is private.
+// bugReport collects the report and removes what is private.
 func bugReport(cmd *cobra.Command, o *options) (string, error) {
 	made, err := thisBuild()
 	if err != nil {
@@ -136,7 +137,8 @@ func (s *scrubber) hideMachine(dir string) {
 	}
 }
 
-// ask asks the node, through the daemon if one runs. What it does not answer is missing.
+// ask asks the node, through the daemon if one runs, and notes what it does not answer
+// as missing.
 func (r *findings) ask(cmd *cobra.Command, o *options) {
 	owner, err := local.Connect(cmd.Context(), o.dir, newLog(cmd, o, slog.LevelError))
 	if err != nil {
@@ -175,8 +177,8 @@ const (
 	reportLines    = 200
 )
 
-// reducedConfig keeps switches, numbers and choices. Addresses lose what they say in the
-// end; lists of numbers, which are public profiles, their values.
+// reducedConfig keeps switches, numbers and choices. It removes the end of addresses,
+// and the values in lists of numbers, which are public profiles.
 func reducedConfig(c datadir.Config) map[string]any {
 	out := make(map[string]any)
 	v := reflect.ValueOf(c)
@@ -199,10 +201,11 @@ func reducedConfig(c datadir.Config) map[string]any {
 	return out
 }
 
-// choice is what a key that has a few values to choose from may say.
+// choice matches the value of a key that has a few allowed values.
 var choice = regexp.MustCompile(`^[a-z][a-z-]{1,20}$`)
 
-// reducedStatus is how the node gets on with others, without anything of its records.
+// reducedStatus is how the node gets on with others, without anything about its
+// records.
 func reducedStatus(s *api.Status) map[string]any {
 	return map[string]any{
 		"running": s.Running, "paused": len(s.Paused), "addresses": s.Addrs, "neighbours": s.Neighbours, "listening": s.Listening, "heard": s.Heard,
@@ -212,13 +215,14 @@ func reducedStatus(s *api.Status) map[string]any {
 	}
 }
 
-// attribute is key=value at the end of a line of the log.
+// attribute matches key=value at the end of a line of the log.
 var attribute = regexp.MustCompile(` ([\w.-]+|"[^"]*")=("(?:[^"\\]|\\.)*"|\S+)`)
 
-// toldAttributes are those whose values stay: they are of the network, or of this program.
+// toldAttributes are the attributes whose values stay: they are about the network, or
+// about this program.
 var toldAttributes = []string{"error", "round", "epoch", "recipe", "share", "learner", "address", "addresses", "rejected", "reason", "took"}
 
-// reducedLine is a line of the log without values that could be of records.
+// reducedLine is a line of the log without values that could be about records.
 func reducedLine(text string) string {
 	return attribute.ReplaceAllStringFunc(text, func(found string) string {
 		key, _, _ := strings.Cut(found[1:], "=")

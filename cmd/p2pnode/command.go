@@ -17,8 +17,8 @@ import (
 type options struct {
 	dir        string
 	json       bool
-	settings   []datadir.Setting // of the environment and --set
-	misspelled []datadir.Finding // variables that were perhaps to be settings
+	settings   []datadir.Setting // from the environment and from --set
+	misspelled []datadir.Finding // variables that were perhaps meant as settings
 }
 
 func newCommand(o *options) *cobra.Command {
@@ -101,10 +101,10 @@ func noArguments(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// anyNumber is no bound on how many arguments there are.
+// anyNumber means that there is no bound on the number of arguments.
 const anyNumber = math.MaxInt
 
-// takes is a check of how many arguments there are, which c.Use describes.
+// takes checks the number of arguments. The error shows c.Use.
 func takes(least, most int) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		wanted := strings.TrimPrefix(c.Use, c.Name()+" ")

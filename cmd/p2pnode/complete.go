@@ -14,7 +14,8 @@ import (
 	"p2pnode/node/local"
 )
 
-// completeFlag completes the values of a flag, or files that end in this: "" is none.
+// completeFlag completes the values of a flag, or names of files with this suffix; "":
+// neither.
 func completeFlag(c *cobra.Command, flag, suffix string, values ...string) {
 	complete := func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		found := beginning(values, typed)
@@ -28,7 +29,8 @@ func completeFlag(c *cobra.Command, flag, suffix string, values ...string) {
 	}
 }
 
-// completeArguments completes each argument of a command by one of the values of its place.
+// completeArguments completes each argument of a command by one of the values for its
+// position.
 func completeArguments(c *cobra.Command, values ...[]string) {
 	c.ValidArgsFunction = func(_ *cobra.Command, args []string, typed string) (found []cobra.Completion, _ cobra.ShellCompDirective) {
 		if len(args) < len(values) {
@@ -38,8 +40,8 @@ func completeArguments(c *cobra.Command, values ...[]string) {
 	}
 }
 
-// completeKnown completes the only argument of a command by what the node knows. Where there
-// is no node, there is nothing to complete.
+// completeKnown completes the only argument of a command by what the node knows.
+// Without a node it completes nothing.
 func completeKnown(o *options, known func(context.Context, api.Owner) ([]string, error)) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -57,12 +59,12 @@ func completeKnown(o *options, known func(context.Context, api.Owner) ([]string,
 	}
 }
 
-// beginning are the values that begin as typed.
+// beginning returns the values that begin with typed.
 func beginning(values []string, typed string) []cobra.Completion {
 	return slices.DeleteFunc(slices.Clone(values), func(v string) bool { return !strings.HasPrefix(v, typed) })
 }
 
-// completeKeys completes the keys of the configuration, with what follows them.
+// completeKeys completes the keys of the configuration, each followed by after.
 func completeKeys(after string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, typed string) (found []cobra.Completion, _ cobra.ShellCompDirective) {
 		for _, k := range datadir.Keys() {

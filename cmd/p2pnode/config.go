@@ -41,7 +41,7 @@ The keys:
 	return c
 }
 
-// keyList says what each key is.
+// keyList lists the keys with their meaning.
 func keyList() string {
 	var b strings.Builder
 	for _, k := range datadir.Keys() {
@@ -57,7 +57,7 @@ func keyList() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// settings reads what --set and config set were given.
+// settings reads the arguments of --set and config set.
 func settings(texts []string) (list []datadir.Setting, err error) {
 	for _, text := range texts {
 		s, err := datadir.ParseSetting(text, datadir.SetFlag)
@@ -143,7 +143,7 @@ The exit code is 1 if anything is wrong, and 0 for doubts.`,
 	}
 }
 
-// checkedConfig says what check found.
+// checkedConfig is the result of config check.
 type checkedConfig struct {
 	Dir    string            `json:"dir"`
 	Errors []datadir.Finding `json:"errors"`
@@ -187,7 +187,7 @@ while the node does not run, and only if its ledger allows it.`,
 	return c
 }
 
-// changeConfig changes the file and says what that means for a node that runs.
+// changeConfig changes the file and says what that means for a running node.
 func changeConfig(cmd *cobra.Command, o *options, list []datadir.Setting) error {
 	changes, err := datadir.SetKeys(o.dir, list)
 	if err != nil {
@@ -202,7 +202,7 @@ func changeConfig(cmd *cobra.Command, o *options, list []datadir.Setting) error 
 	return show(cmd, o, changed, changedConfig.String)
 }
 
-// changedConfig says what config set did.
+// changedConfig is the result of config set.
 type changedConfig struct {
 	Changes []datadir.KeyChange `json:"changes"`
 	Running bool                `json:"running"`          // the node
@@ -234,7 +234,7 @@ func (c changedConfig) String() string {
 	return b.String()
 }
 
-// orNothing is a value in a sentence.
+// orNothing writes a value for a sentence, or "nothing".
 func orNothing(value string) string {
 	if value == "" {
 		return "nothing"

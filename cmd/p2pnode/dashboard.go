@@ -49,7 +49,8 @@ func opened(c api.Code) string {
 	return fmt.Sprintf("%s\nOpen this in a browser, once, until %s.\n", c.URL, c.Expires.Local().Format(time.TimeOnly))
 }
 
-// serveDashboard serves the pages from this process, which asks whom the command asks.
+// serveDashboard serves the pages from this process. It asks the same node as the
+// command does.
 func serveDashboard(cmd *cobra.Command, o *options, owner *local.Connection, log *slog.Logger) error {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -57,7 +58,7 @@ func serveDashboard(cmd *cobra.Command, o *options, owner *local.Connection, log
 	if err != nil {
 		return err
 	}
-	known, err := tokens.Open("") // they end with the command
+	known, err := tokens.Open("") // these tokens end with the command
 	if err != nil {
 		return errors.Join(err, network.Close())
 	}

@@ -93,7 +93,7 @@ func importFile(cmd *cobra.Command, o *options, file *os.File, options api.Impor
 	return err
 }
 
-// ofFile adds the name of a file to the error of one that is not what it should be.
+// ofFile adds the name of a file to the error about its content.
 func ofFile(name string, err error) error {
 	if name == "-" || !errors.Is(err, api.ErrRequest) {
 		return err
@@ -117,7 +117,7 @@ func openInput(name string) (*os.File, error) {
 	return file, nil
 }
 
-// reportText says which lines were bad and what became of the others.
+// reportText says which lines were bad and what happened to the others.
 func reportText(r api.ImportReport) string {
 	var b strings.Builder
 	for _, l := range r.Lines {
@@ -129,7 +129,7 @@ func reportText(r api.ImportReport) string {
 	return b.String() + importedText(r)
 }
 
-// importedText is reportText for an owner who was told of each bad line.
+// importedText is reportText for an owner who was told about each bad line.
 func importedText(r api.ImportReport) string {
 	if r.Records+r.Bad+r.Same == 0 {
 		return "There is no record to import: the file has no line but the one that names the columns.\n"
@@ -147,8 +147,8 @@ func importedText(r api.ImportReport) string {
 	return b.String()
 }
 
-// keysText says what became of lines whose keys were known, and what that means for the
-// budget.
+// keysText says what happened to lines whose keys were known, and what that means for
+// the budget.
 func keysText(r api.ImportReport) (text string) {
 	if r.Same > 0 {
 		text += paragraph("", fmt.Sprintf("%d %s what the %s of the same key %s: nothing changed, and it costs no budget.", r.Same,

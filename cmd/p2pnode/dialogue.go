@@ -13,19 +13,19 @@ import (
 	"p2pnode/draft"
 )
 
-// dialogue asks the owner on a terminal what her task is to say.
+// dialogue asks the owner on a terminal what the task should say.
 type dialogue struct {
 	in  *bufio.Reader
 	out io.Writer
 }
 
-// taken is the word that takes a suggestion.
+// taken is the answer that accepts a suggestion.
 const taken = "ok"
 
-// errNobody: the input has ended, and questions are left.
+// errNobody says that the input has ended before all questions were answered.
 var errNobody = errors.New("nobody answers")
 
-// hold asks all questions of a plan. An answer takes the place of what was suggested.
+// hold asks all questions of a plan. An answer replaces the suggestion.
 func (d dialogue) hold(first string, p *draft.Plan, questions []draft.Question) error {
 	fmt.Fprint(d.out, paragraph("", first))
 	fmt.Fprint(d.out, paragraph("", fmt.Sprintf("The task is public, and your file may not be: so you say what the task says of its columns. "+
@@ -42,7 +42,7 @@ func (d dialogue) hold(first string, p *draft.Plan, questions []draft.Question) 
 	return nil
 }
 
-// ask asks until there is an answer.
+// ask repeats a question until there is an answer.
 func (d dialogue) ask(p *draft.Plan, q *draft.Question) error {
 	what := "Between which numbers may it lie?"
 	if q.Values {
@@ -86,7 +86,7 @@ func missingAnswers(cmd *cobra.Command, questions []draft.Question) error {
 	return errors.New(b.String())
 }
 
-// flagText is a flag as it was given.
+// flagText is a flag as the user wrote it.
 func flagText(f *pflag.Flag) (text string) {
 	list, ok := f.Value.(pflag.SliceValue)
 	switch {
@@ -101,7 +101,7 @@ func flagText(f *pflag.Flag) (text string) {
 	return " --" + f.Name + " " + shellWord(f.Value.String())
 }
 
-// shellWord quotes a word for a shell, if it has to be.
+// shellWord quotes a word for a shell if needed.
 func shellWord(word string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=,@%+", r)

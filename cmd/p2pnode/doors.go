@@ -23,7 +23,8 @@ import (
 	"p2pnode/node/tokens"
 )
 
-// accessFlags say where a daemon is asked beside its socket: short for keys of config.toml.
+// accessFlags say where a daemon is asked beside its socket. They are short for keys of
+// config.toml.
 type accessFlags struct {
 	listen string
 	public bool
@@ -44,17 +45,18 @@ func (f *accessFlags) settings() (list []datadir.Setting) {
 	return list
 }
 
-// doors are where a daemon is asked: at the socket of its directory, and over a network if
-// its owner says so.
+// doors are the places where a daemon is asked: the socket of its directory and, if its
+// owner says so, a network.
 type doors struct {
 	server  *server.Server
 	socket  net.Listener
 	network net.Listener // nil: none
-	guard   server.Guard // of network
-	url     string       // of network
+	guard   server.Guard // of the network
+	url     string       // of the network
 }
 
-// openDoors opens them. left is called when the node has left its neighbours.
+// openDoors opens the socket and the network. It arranges that left is called when the
+// node has left its neighbours.
 func openDoors(o *options, n *node.Node, log *slog.Logger, left func()) (d *doors, err error) {
 	files, err := datadir.Read(o.dir, o.settings...)
 	if err != nil {
@@ -81,8 +83,8 @@ func openDoors(o *options, n *node.Node, log *slog.Logger, left func()) (d *door
 	return d, nil
 }
 
-// networkGuard lets in who shows a token. Where other machines ask, it keeps the errors on
-// held-out records here, unless the records are an experiment's.
+// networkGuard lets in requests with a token. If other machines may ask, it keeps the
+// errors on held-out records on this machine, unless the records are an experiment's.
 func networkGuard(c *datadir.Config, t *tokens.Store) server.Guard {
 	g := server.NewBearer(t, c.APIHosts)
 	if c.APIPublic && !c.Experiment {
@@ -91,7 +93,7 @@ func networkGuard(c *datadir.Config, t *tokens.Store) server.Guard {
 	return g
 }
 
-// openNetwork listens where the configuration says; nil: nowhere.
+// openNetwork listens where the configuration says, or returns nil if it says nowhere.
 func openNetwork(c *datadir.Config, key crypto.PrivKey) (net.Listener, error) {
 	if c.APIListen == "" {
 		return nil, nil
@@ -131,7 +133,7 @@ func address(l net.Listener, overTLS bool) string {
 	return "http://" + host
 }
 
-// close closes what is open before anything is served.
+// close closes the doors that are open before anything is served.
 func (d *doors) close() error {
 	if d.network == nil {
 		return nil

@@ -113,7 +113,7 @@ func convicted(l *members.List, list []api.Evidence) (out []api.Evidence, err er
 	return out, nil
 }
 
-// revoked says who was revoked, and on what grounds.
+// revoked says who was revoked, and why.
 type revoked struct {
 	edited
 	Evidence []api.Evidence `json:"evidence,omitempty"`

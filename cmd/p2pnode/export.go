@@ -38,7 +38,7 @@ in a column of the task, which is written anyway.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			report, err := askOwner(cmd, o, func(owner api.Owner, ctx context.Context) (exportReport, error) {
-				// An interrupt must not leave a part that looks like all of them.
+				// An interrupt must not leave a part of the file that looks complete.
 				ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 				defer stop()
 				return export(ctx, owner, o.dir, cmd.OutOrStdout(), out, id)
@@ -117,7 +117,7 @@ func writeRecords(w io.Writer, list iter.Seq2[api.RecordInfo, error], columns []
 	return report, buffered.Flush()
 }
 
-// exportReport says what export wrote.
+// exportReport is the result of export.
 type exportReport struct {
 	File         string `json:"file,omitempty"`
 	Records      int    `json:"records"`
@@ -129,7 +129,7 @@ func (e exportReport) String() string {
 	return fmt.Sprintf("Wrote %d %s to %s. It holds them in clear: keep it private.\n", e.Records, plural(e.Records, "record", "records"), e.File) + e.omitted()
 }
 
-// omitted says what was left out; nothing if that is none.
+// omitted says what was left out, or "" if nothing was.
 func (e exportReport) omitted() string {
 	if e.WithoutCells == 0 {
 		return ""

@@ -77,8 +77,8 @@ what --set says counts more, and flags of their own count most.`,
 	return c
 }
 
-// madeBefore says whether the directory holds a node of the task of made already. A node of
-// another task is an error.
+// madeBefore reports whether the directory already holds a node with the task of made.
+// A node with another task is an error.
 func madeBefore(o *options, made datadir.New) (bool, error) {
 	if _, err := os.Stat(filepath.Join(o.dir, datadir.KeyFile)); errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -125,7 +125,7 @@ func (f *initFlags) register(c *cobra.Command) {
 	flags.StringVar(&f.catalogue, "catalogue", "", "file that lists the keys of a task that sums up by them; the task names its hash")
 }
 
-// registerOwn registers the flags for what is each node's own choice.
+// registerOwn registers the flags for the choices that each node makes itself.
 func (f *initFlags) registerOwn(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringSliceVar(&f.listen, "listen", nil, "multiaddress to listen on (default every interface, a TCP port chosen now)")
@@ -150,7 +150,7 @@ func (f *initFlags) registerOwn(c *cobra.Command) {
 	flags.StringVar(&f.consent, "unprotected", "", fmt.Sprintf("give up privacy: write %q", datadir.Consent))
 }
 
-// change lays what was chosen over the defaults: the kind of machine, the environment,
+// change replaces defaults by what was chosen: the kind of machine, the environment,
 // settings, flags.
 func (f *initFlags) change(c *datadir.Config, environment []datadir.Setting, changed func(flag string) bool) error {
 	c.Listen = everywhere(firstPort + rand.IntN(lastPort-firstPort+1))
@@ -174,7 +174,7 @@ func (f *initFlags) change(c *datadir.Config, environment []datadir.Setting, cha
 	return nil
 }
 
-// listenable says what is wrong with the addresses of the flag --listen.
+// listenable returns what is wrong with the addresses of the flag --listen.
 func listenable(addresses []string) error {
 	if len(addresses) == 0 {
 		return errors.New("--listen is empty: name an address, such as /ip4/0.0.0.0/tcp/4001, or leave it out")
@@ -187,7 +187,7 @@ func listenable(addresses []string) error {
 	return nil
 }
 
-// changeOwn sets what flags of their own name.
+// changeOwn sets the choices that have flags of their own.
 func (f *initFlags) changeOwn(c *datadir.Config, changed func(flag string) bool) {
 	c.Unprotected = f.consent
 	if changed("bootstrap") {
@@ -279,13 +279,13 @@ type newDirectory struct {
 	Pure      bool     `json:"pure"` // accounting, which keeps epsilon without exception
 	// Obfuscation: what is sent is obfuscated, which is not differential privacy.
 	Obfuscation bool `json:"obfuscation"`
-	// SumsOnly: there are no releases, only private sums.
+	// SumsOnly means that there are no releases, only private sums.
 	SumsOnly bool     `json:"sums_only"`
 	Sums     *newSums `json:"sums"` // nil: the task has none
 }
 
-// aboutDirectory is what there is to say of a directory that is made, or is about to be. It
-// does not know yet whether the node is a member of its committee.
+// aboutDirectory describes a directory that is made, or about to be made. It does not
+// know yet whether the node is a member of its committee.
 func aboutDirectory(dir string, made datadir.New) newDirectory {
 	kept, t, conf := made.Config.Guarantee(), made.Task, made.Config
 	d := newDirectory{
@@ -299,7 +299,7 @@ func aboutDirectory(dir string, made datadir.New) newDirectory {
 	return d
 }
 
-// newSums says whom the owner trusts who takes part in private sums.
+// newSums says whom an owner who takes part in private sums must trust.
 type newSums struct {
 	Share     float64  `json:"share"` // of the budget
 	Committee []string `json:"committee"`
@@ -326,13 +326,13 @@ func (d newDirectory) String() string {
 	dir := d.flag()
 	first := fmt.Sprintf("%s data import FILE.csv%s   (columns %s)", program("p2pnode"), dir, strings.Join(d.Columns, ","))
 	second := program("p2pnode") + " run" + dir
-	if d.Sums != nil && d.Sums.Member { // most have no records
+	if d.Sums != nil && d.Sums.Member { // most members have no records
 		first, second = second, first+", if you have records too"
 	}
 	return fmt.Sprintf("Made a node for the task %s in %s.\n%s\nNext: %s\nthen: %s\n", d.Task, d.Dir, d.guarantee(), first, second)
 }
 
-// flag names the directory in a command, unless that is the usual one.
+// flag names the directory in a command, unless it is the usual one.
 func (d newDirectory) flag() string {
 	if filepath.Clean(d.Dir) == defaultDir() {
 		return ""
@@ -340,7 +340,7 @@ func (d newDirectory) flag() string {
 	return " --dir " + d.Dir
 }
 
-// guarantee says how each record is protected, and whom the owner trusts.
+// guarantee says how each record is protected, and whom the owner must trust.
 func (d newDirectory) guarantee() string {
 	guarantee := "Its models will be sent WITHOUT any privacy guarantee."
 	switch {

@@ -68,7 +68,7 @@ type inviteFlags struct {
 	authority, name, expires string
 }
 
-// invitation is a ticket and what its owner should know of it.
+// invitation is a ticket with what its owner should know about it.
 type invitation struct {
 	Ticket    string   `json:"ticket"`
 	Secret    bool     `json:"secret"`
@@ -114,7 +114,7 @@ func (f *inviteFlags) invite(cmd *cobra.Command, o *options) (made invitation, e
 		}
 		made.Peer = id.String()
 	}
-	if made.Ticket, err = t.Encode(); err != nil { // before the list has a member that nobody can be
+	if made.Ticket, err = t.Encode(); err != nil { // checked before the list has a member that no node can become
 		return made, err
 	}
 	if f.authority != "" {
@@ -127,8 +127,8 @@ func (f *inviteFlags) invite(cmd *cobra.Command, o *options) (made invitation, e
 	return made, made.describe(t)
 }
 
-// addresses puts the nodes to start from into a ticket: this one, if its daemon runs, and
-// those that it starts from itself.
+// addresses adds the nodes to start from to a ticket: this one, if its daemon runs, and
+// those from which it starts itself.
 func (f *inviteFlags) addresses(cmd *cobra.Command, o *options, t *ticket.Ticket) (running bool, err error) {
 	s, err := askOwner(cmd, o, api.Owner.Progress)
 	if err != nil {
@@ -160,7 +160,8 @@ func (f *inviteFlags) addresses(cmd *cobra.Command, o *options, t *ticket.Ticket
 	return false, fmt.Errorf("the daemon of %s is not running, and it knows no other node that a newcomer could start from; start it with: p2pnode run, and ask again", o.dir)
 }
 
-// How many nodes and addresses a ticket has. More would make a QR code that is hard to read.
+// The most nodes and addresses of a ticket. More would make a QR code that is hard to
+// read.
 const (
 	ownAddresses   = 5
 	otherNodes     = 3
@@ -176,7 +177,7 @@ func withPeer(a api.Acquaintance) []string {
 	return out
 }
 
-// starting returns a node with the best of its addresses.
+// starting returns a node with its best addresses.
 func starting(addresses []string, most int) (p peer.AddrInfo, ok bool) {
 	for _, text := range reach.PublicFirst(addresses) {
 		if a, err := peer.AddrInfoFromString(text); err == nil && len(p.Addrs) < most {
@@ -186,7 +187,7 @@ func starting(addresses []string, most int) (p peer.AddrInfo, ok bool) {
 	return p, len(p.Addrs) > 0
 }
 
-// describe says what a ticket holds, as whoever reads it sees it.
+// describe fills in what a ticket holds, as a reader of the ticket sees it.
 func (made *invitation) describe(full *ticket.Ticket) error {
 	t, err := ticket.Decode(made.Ticket)
 	if err != nil {
@@ -265,7 +266,7 @@ func (made invitation) String() string {
 	return text + "On the other machine:  p2pnode join TICKET\n"
 }
 
-// holds says what is in the ticket.
+// holds describes the content of the ticket.
 func (made invitation) holds() string {
 	text := "This ticket holds no secret: whoever has it can take part, as everybody can who knows the task."
 	switch {

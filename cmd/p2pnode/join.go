@@ -87,7 +87,7 @@ func (j *joining) run(cmd *cobra.Command, args []string) (err error) {
 	if err := j.get(ctx, cmd, &made); err != nil {
 		return err
 	}
-	stop() // the daemon has its own
+	stop() // the daemon handles signals itself
 	if !j.yes {
 		if args[0] == "-" {
 			return usageError{errors.New("the ticket comes from standard input, so nobody can be asked there; say --yes, or give the ticket as an argument"), cmd}
@@ -111,15 +111,15 @@ func (j *joining) run(cmd *cobra.Command, args []string) (err error) {
 	return j.meet(cmd, done)
 }
 
-// say prints a step on the way, for people.
+// say prints one step of the work, for people.
 func (j *joining) say(cmd *cobra.Command, text string) {
 	if !j.json {
 		fmt.Fprint(cmd.OutOrStdout(), printable(text))
 	}
 }
 
-// readTicket puts a ticket together that a mail program has broken into words, or reads it
-// from standard input.
+// readTicket joins a ticket that a mail program has broken into words, or reads it from
+// standard input.
 func readTicket(cmd *cobra.Command, args []string) (string, error) {
 	if len(args) != 1 || args[0] != "-" {
 		return strings.Join(args, ""), nil
@@ -131,7 +131,7 @@ func readTicket(cmd *cobra.Command, args []string) (string, error) {
 	return string(text), nil
 }
 
-// invited is what the ticket says of a node, with what the user has beside it.
+// invited is what the ticket says about a node, with what the user has added.
 func (j *joining) invited() (made datadir.New, err error) {
 	if made, err = datadir.Invited(j.ticket); err != nil {
 		return made, err
@@ -152,7 +152,7 @@ func (j *joining) invited() (made datadir.New, err error) {
 	return made, made.Private.Ready(j.dir)
 }
 
-// again lets an existing node have what the ticket brings, and runs it.
+// again gives an existing node what the ticket brings, and runs it.
 func (j *joining) again(cmd *cobra.Command, made datadir.New) error {
 	if err := datadir.Rejoin(j.dir, j.ticket, made); err != nil {
 		return err
@@ -181,7 +181,7 @@ func (j *joining) again(cmd *cobra.Command, made datadir.New) error {
 	return j.meet(cmd, done)
 }
 
-// add lets an existing node start from the nodes of the ticket too.
+// add makes an existing node start from the nodes of the ticket too.
 func (j *joining) add(cmd *cobra.Command, done *joined) (added int, err error) {
 	for _, p := range j.ticket.Peers {
 		if p.ID.String() == done.Peer {
@@ -200,8 +200,8 @@ func (j *joining) add(cmd *cobra.Command, done *joined) (added int, err error) {
 	return added, nil
 }
 
-// get completes what the node is made of: the task and its catalogue, from the ticket or from
-// a node to start from, and the configuration.
+// get completes what is needed to make the node: the task and its catalogue, from the
+// ticket or from a node to start from, and the configuration.
 func (j *joining) get(ctx context.Context, cmd *cobra.Command, made *datadir.New) (err error) {
 	text := j.ticket.Task
 	if text == nil {
@@ -226,7 +226,7 @@ func (j *joining) get(ctx context.Context, cmd *cobra.Command, made *datadir.New
 	return err
 }
 
-// fetch gets a public file of the task from a node to start from.
+// fetch downloads a public file of the task from a node to start from.
 func (j *joining) fetch(ctx context.Context, cmd *cobra.Command, made *datadir.New, what string, sum [ticket.HashSize]byte) ([]byte, error) {
 	key, err := j.identity(made)
 	if err != nil {
@@ -251,7 +251,8 @@ func (j *joining) fetch(ctx context.Context, cmd *cobra.Command, made *datadir.N
 // fetchWithin bounds how long a file may take.
 const fetchWithin = 5 * time.Minute
 
-// identity is that of the new node, if it is known already, or one for this once.
+// identity is the identity of the new node, if it is known already, or one for this
+// download only.
 func (j *joining) identity(made *datadir.New) (crypto.PrivKey, error) {
 	switch {
 	case made.Key != nil:

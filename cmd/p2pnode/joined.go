@@ -13,7 +13,7 @@ import (
 	"p2pnode/node/datadir"
 )
 
-// describe says what the network is, and the node if there is one already.
+// describe describes the network, and the node if there is one already.
 func (j *joining) describe(made datadir.New) (joined, error) {
 	d := joined{
 		Members: j.ticket.Members, Invited: j.ticket.Seed != nil, Until: expiry(j.ticket.Expires),
@@ -31,7 +31,7 @@ func (j *joining) describe(made datadir.New) (joined, error) {
 	return d, err
 }
 
-// joined says what a network is, and what join has made.
+// joined describes a network, and what join has made.
 type joined struct {
 	newDirectory
 	Peer    string   `json:"peer"`
@@ -42,13 +42,13 @@ type joined struct {
 	From    []string `json:"starts_from"`
 	Before  bool     `json:"joined_before"`   // the directory held a node of the network already
 	Running bool     `json:"running_already"` // its daemon
-	// What follows is known once the daemon runs.
+	// The fields below are known once the daemon runs.
 	Addresses []string `json:"addresses"`       // of this node
 	First     string   `json:"first_neighbour"` // "": not waited for
 	Seconds   float64  `json:"after_seconds"`   // it was met
 }
 
-// explain says what the task is and what it costs, and what joining means beside that.
+// explain says what the task is and what it costs, and what joining means besides.
 func (j *joining) explain(made datadir.New) (string, error) {
 	plan, err := j.describe(made)
 	if err != nil {
@@ -65,7 +65,7 @@ func (j *joining) explain(made datadir.New) (string, error) {
 	return explainedText(e) + "\nJOINING\n" + plan.joining(), nil
 }
 
-// joining says what joining means beside what the task says.
+// joining says what joining means besides the text on the task.
 func (d joined) joining() (text string) {
 	if d.Sums != nil {
 		text += "  The committee that adds up the private sums:\n    " + strings.Join(d.Sums.Committee, "\n    ") + "\n"
@@ -82,7 +82,7 @@ func (d joined) joining() (text string) {
 	return text + "  The node will be made in " + d.Dir + ", and start from\n    " + strings.Join(d.From, "\n    ") + "\n"
 }
 
-// made says what was made of a ticket.
+// made says what was made from a ticket.
 func (d joined) made() string {
 	text := fmt.Sprintf("Made the node %s for the task %s in %s.\n%s\n", d.Peer, d.Task, d.Dir, d.guarantee())
 	if d.Members != "" && !d.Invited {
@@ -91,7 +91,7 @@ func (d joined) made() string {
 	return text
 }
 
-// before says what a ticket brought to a node that had joined.
+// before says what a ticket brought to a node that had joined before.
 func (d joined) before() string {
 	text := fmt.Sprintf("The node of %s has joined this network before. It starts from the %s of the ticket, too.\n", d.Dir, plural(len(d.From), "address", "addresses"))
 	if d.Running {
@@ -100,8 +100,8 @@ func (d joined) before() string {
 	return text
 }
 
-// printable takes the characters out of a text that a terminal obeys: tasks and tickets come
-// from strangers.
+// printable removes characters that control a terminal from a text: tasks and tickets
+// come from strangers.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && !unicode.IsPrint(r) {

@@ -57,7 +57,7 @@ func message(err error) string {
 	return api.Plain(text)
 }
 
-// flagOf has the flags for the parameters of an import.
+// flagOf replaces the parameters of an import by the flags.
 var flagOf = strings.NewReplacer("again=true", "--again", "skip_bad=true", "--skip-bad", "id=COLUMN", "--id COLUMN")
 
 // exitCode ends a command that has already printed everything.

@@ -13,13 +13,13 @@ import (
 	"p2pnode/node/api"
 )
 
-// How often meet looks, and when it says why nobody was met.
+// How often meet looks, and when it says why no neighbour was found.
 const (
 	meetEvery = 200 * time.Millisecond
 	meetSoon  = 10 * time.Second
 )
 
-// errMet ends a daemon that was to run until then.
+// errMet ends a daemon that was to run only until it met a neighbour.
 var errMet = errors.New("met")
 
 // meet runs the daemon of a directory, says when it has met the first neighbour, and goes on
@@ -48,8 +48,8 @@ func (j *joining) meet(cmd *cobra.Command, done joined) error {
 	return err
 }
 
-// first waits for the first neighbour, and says from time to time why there is none. There is
-// none, either, when ctx has ended.
+// first waits for the first neighbour, and says from time to time why there is none. It
+// returns none if ctx ends before.
 func (j *joining) first(ctx context.Context, cmd *cobra.Command, n *node.Node, done *joined) error {
 	begin := time.Now()
 	tick := time.NewTicker(meetEvery)
@@ -78,8 +78,9 @@ func (j *joining) first(ctx context.Context, cmd *cobra.Command, n *node.Node, d
 	}
 }
 
-// neighbour returns a connected neighbour or, if the task says nothing to neighbours, a
-// connected node to start from; and if there is none, why the latter cannot be reached.
+// neighbour returns a connected neighbour or, if nodes of the task send nothing to
+// neighbours, a connected node to start from. If there is none, it returns why the
+// latter cannot be reached.
 func neighbour(ctx context.Context, n *node.Node) (id, why string, err error) {
 	peers, err := n.Peers(ctx)
 	if err != nil {

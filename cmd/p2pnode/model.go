@@ -90,7 +90,7 @@ func writeModel(w io.Writer, m api.Model) error {
 	return err
 }
 
-// exportedModel says what was written.
+// exportedModel is the result of exporting a model.
 type exportedModel struct {
 	File    string    `json:"file"`
 	Task    string    `json:"task"`

@@ -11,7 +11,7 @@ import (
 	"p2pnode/node/api"
 )
 
-// paused is what a pause or a resume leaves.
+// paused is the state after a pause or a resume.
 type paused struct {
 	Paused []api.Pause `json:"paused"`
 }

@@ -28,28 +28,28 @@ import (
 const (
 	// flushAfter is how long a line waits for others to be stored with it.
 	flushAfter = time.Second
-	// flushLines and flushBytes bound what waits.
+	// flushLines and flushBytes bound the waiting lines.
 	flushLines = 4096
 	flushBytes = 1 << 20
-	// maxPipeLine is the most bytes that a line of a pipe has.
+	// maxPipeLine is the longest line of a pipe, in bytes.
 	maxPipeLine = 1 << 20
 )
 
-// pipeLines stores what comes through a pipe line by line.
+// pipeLines stores the lines of a pipe.
 type pipeLines struct {
 	cmd     *cobra.Command
 	o       *options
 	options api.ImportOptions
 
-	owner *local.Connection // nil: the directory is let go
+	owner *local.Connection // nil: the directory is closed
 
-	begun   bool // the first line was seen
+	begun   bool // the first line has arrived
 	waiting api.Lines
 	bytes   int
 	total   pipeReport
 }
 
-// pipeReport is what became of a whole pipe.
+// pipeReport is the result of a whole pipe.
 type pipeReport struct {
 	api.ImportReport
 	Retired int `json:"retired_slots,omitempty"` // of records that were there before and were replaced
@@ -91,7 +91,8 @@ func (p *pipeLines) run(ctx context.Context, in io.Reader) error {
 			}
 		case <-quiet.C:
 			armed = false
-			// While lines come the directory is held; then a daemon can open it.
+			// While lines arrive the directory stays open. Afterwards a daemon can open
+			// it.
 			act := p.flush
 			if len(p.waiting.Lines) == 0 {
 				act = p.letGo
@@ -109,13 +110,13 @@ func (p *pipeLines) run(ctx context.Context, in io.Reader) error {
 	}
 }
 
-// end stores the last lines of a pipe that has come to its end, and the digest of all.
+// end stores the last lines of a pipe that has ended, and the digest of all lines.
 func (p *pipeLines) end(why error, whole hash.Hash) error {
 	if why != io.EOF {
 		return errors.Join(p.flush(), fmt.Errorf("read the lines: %w", why))
 	}
 	if !p.begun {
-		_, err := rowfile.NewReader(strings.NewReader("")) // says what is missing
+		_, err := rowfile.NewReader(strings.NewReader("")) // its error says what is missing
 		return err
 	}
 	file := api.Digest(whole.Sum(nil))
@@ -127,13 +128,13 @@ func (p *pipeLines) end(why error, whole hash.Hash) error {
 	return p.put()
 }
 
-// take looks at a line and stores what waits, if it is enough.
+// take looks at a line, and stores the waiting lines if there are enough.
 func (p *pipeLines) take(l pipeLine) error {
 	if !p.begun {
 		return p.begin(l)
 	}
 	if l.bad != nil {
-		if err := p.flush(); err != nil { // in order
+		if err := p.flush(); err != nil { // keeps the order
 			return err
 		}
 		return p.tell([]api.LineOutcome{{Line: l.number, Outcome: api.LineBad, Reason: l.bad.Error()}})
@@ -148,7 +149,7 @@ func (p *pipeLines) take(l pipeLine) error {
 	return p.flush()
 }
 
-// begin finds out what comes, and whether the directory takes it.
+// begin finds out the form of the lines, and whether the directory accepts it.
 func (p *pipeLines) begin(l pipeLine) error {
 	if l.bad == nil && strings.TrimSpace(strings.TrimPrefix(l.text, "\ufeff")) == "" {
 		return nil
@@ -166,7 +167,7 @@ func (p *pipeLines) begin(l pipeLine) error {
 	return errors.Join(p.put(), p.take(l))
 }
 
-// flush stores the lines that wait and says what became of them.
+// flush stores the waiting lines and prints what happened to them.
 func (p *pipeLines) flush() error {
 	if len(p.waiting.Lines) == 0 {
 		return nil
@@ -177,7 +178,7 @@ func (p *pipeLines) flush() error {
 func (p *pipeLines) put() error {
 	first, last := p.waiting.From, p.waiting.From+len(p.waiting.Lines)-1
 	a, err := p.ask()
-	if call, ok := errors.AsType[*net.OpError](err); ok && call.Op == "dial" { // the daemon has stopped, and got nothing
+	if call, ok := errors.AsType[*net.OpError](err); ok && call.Op == "dial" { // the daemon has stopped, and received nothing
 		if err = p.letGo(); err == nil {
 			a, err = p.ask()
 		}
@@ -235,7 +236,7 @@ func (p *pipeLines) count(l api.LineOutcome) {
 	}
 }
 
-// summary is the last thing that is printed: in JSON one line, as the others are.
+// summary prints the last output. In JSON it is one line, like the others.
 func (p *pipeLines) summary() error {
 	if p.o.json {
 		return json.NewEncoder(p.cmd.OutOrStdout()).Encode(p.total)
@@ -244,7 +245,7 @@ func (p *pipeLines) summary() error {
 	return err
 }
 
-// letGo closes the directory, so that a daemon can open it while the pipe is quiet.
+// letGo closes the directory, so that a daemon can open it while no lines arrive.
 func (p *pipeLines) letGo() error {
 	if p.owner == nil {
 		return nil
@@ -254,7 +255,7 @@ func (p *pipeLines) letGo() error {
 	return owner.Close()
 }
 
-// pipeLine is a line of a pipe, or why there are no more.
+// pipeLine is a line of a pipe, or the reason why there are no more.
 type pipeLine struct {
 	number int
 	text   string
@@ -267,8 +268,8 @@ var (
 	errNotUTF8  = errors.New("is not text in UTF-8; send UTF-8")
 )
 
-// readLines reads lines, and then why there are no more, until ctx ends. A read that waits
-// for more ends with the process.
+// readLines reads lines until ctx ends, and then sends why there are no more. A read
+// that waits for more ends with the process.
 func readLines(ctx context.Context, in io.Reader) <-chan pipeLine {
 	lines := make(chan pipeLine)
 	send := func(l pipeLine) bool {
@@ -297,7 +298,8 @@ func readLines(ctx context.Context, in io.Reader) <-chan pipeLine {
 	return lines
 }
 
-// readPipeLine reads a line without its end. The rest of one that is too long is skipped.
+// readPipeLine reads a line without its end. It skips the rest of a line that is too
+// long.
 func readPipeLine(r *bufio.Reader) (l pipeLine) {
 	var whole []byte
 	for {

@@ -71,7 +71,7 @@ meanwhile, later rows are of the newer model.`,
 	return c
 }
 
-// untrained is what there is to say of the prediction of a node that knows nothing.
+// untrained is the warning with the prediction of a node that knows nothing.
 const untrained = "This is a guess: the node has no records, and has learned from nobody. Add records with\n" +
 	"p2pnode data import FILE.csv, and meet others with p2pnode run.\n"
 
@@ -82,7 +82,7 @@ func knowsAnything(ctx context.Context, owner api.Owner) (bool, error) {
 	return s.Records > 0 || s.Heard > 0 || sums, err
 }
 
-// check says what of the arguments and flags does not go together.
+// check returns an error if arguments and flags do not fit together.
 func (f *predictFile) check(args []string) error {
 	switch {
 	case f.name != "" && len(args) > 0:

@@ -21,10 +21,10 @@ import (
 	"p2pnode/rowfile"
 )
 
-// predictFile is what predict does with a file of rows.
+// predictFile holds the flags of predict for a file of rows.
 type predictFile struct {
 	name, out string
-	numbers   bool // of the lines, in place of their columns
+	numbers   bool // write the numbers of the lines instead of their columns
 
 	report predictReport
 }
@@ -41,7 +41,7 @@ func (f *predictFile) run(cmd *cobra.Command, o *options) error {
 	}
 	in := showProgress(file, shown, "predicting the last rows")
 	_, err = askOwner(cmd, o, func(owner api.Owner, ctx context.Context) (struct{}, error) {
-		// An interrupt must not leave a part that looks like the whole.
+		// An interrupt must not leave a part of the output that looks complete.
 		ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 		defer stop()
 		write := func(w io.Writer) error { return f.predict(ctx, cmd, o, owner, in, w) }
@@ -60,7 +60,7 @@ func (f *predictFile) run(cmd *cobra.Command, o *options) error {
 	return exitCode(1)
 }
 
-// summary says how it ended: in JSON in one line, as the rows are.
+// summary says how it ended. In JSON it is one line, like the rows.
 func (f *predictFile) summary(cmd *cobra.Command, o *options) error {
 	if o.json {
 		f.report.Cells = append([]api.ColumnTally{}, f.report.Cells...)
@@ -69,7 +69,7 @@ func (f *predictFile) summary(cmd *cobra.Command, o *options) error {
 	return show(cmd, o, f.report, predictReport.String)
 }
 
-// predict writes the predictions of the rows of in.
+// predict writes the predictions for the rows of in.
 func (f *predictFile) predict(ctx context.Context, cmd *cobra.Command, o *options, owner api.Predictor, in io.Reader, w io.Writer) error {
 	t, err := datadir.ReadTask(o.dir)
 	if err != nil {
@@ -106,7 +106,7 @@ func (f *predictFile) predict(ctx context.Context, cmd *cobra.Command, o *option
 	return <-ended
 }
 
-// item is a line of the file: a row, or why it is none.
+// item is a line of the file: a row, or the reason why it is not one.
 type item struct {
 	line   int
 	row    rowfile.Row
@@ -114,7 +114,7 @@ type item struct {
 	reason string
 }
 
-// size is what it takes of a request.
+// size is the number of bytes that it takes in a request.
 func (i *item) size() (bytes int) {
 	for name, text := range i.cells {
 		bytes += len(name) + len(text)
@@ -123,19 +123,19 @@ func (i *item) size() (bytes int) {
 }
 
 const (
-	// mostRows and mostBytes bound what the daemon is asked at a time. In JSON a byte can
-	// take six.
+	// mostRows and mostBytes bound one request to the daemon. In JSON a byte can take
+	// six.
 	mostRows  = 1000
 	mostBytes = 1 << 20
-	// mostKnown bounds the columns that are remembered.
+	// mostKnown bounds the number of remembered columns.
 	mostKnown = 1 << 16
 )
 
 // itemReader reads the rows of a file.
 type itemReader struct {
 	cell  func(row *rowfile.Row, column string) (string, bool, error)
-	reads func(column string) bool // the task does
-	known map[string]bool          // what reads said
+	reads func(column string) bool // whether the task reads a column
+	known map[string]bool          // remembered results of reads
 }
 
 // all sends every line until the file or ctx ends.
@@ -174,8 +174,8 @@ func (r *itemReader) item(row rowfile.Row) item {
 	return i
 }
 
-// wants reports whether the prediction needs a column. Lines of JSON may name any number of
-// others: few are remembered.
+// wants reports whether the prediction needs a column. Lines of JSON may name any
+// number of other columns; only some are remembered.
 func (r *itemReader) wants(column string) bool {
 	reads, known := r.known[column]
 	if !known {
@@ -186,8 +186,8 @@ func (r *itemReader) wants(column string) bool {
 	return reads
 }
 
-// gather waits for a line and takes those with it that are there, so that a file is asked
-// in large parts and a pipe answers at once.
+// gather waits for a line and takes all lines that are ready, so that a file is sent in
+// large parts and a pipe is answered at once.
 func gather(ctx context.Context, items <-chan item) (some []item, more bool) {
 	bytes := 0
 	for {
@@ -220,7 +220,7 @@ type rowPredictor struct {
 	owner  api.Predictor
 	out    predictionWriter
 	report *predictReport
-	fitted time.Time // the newest model that answered
+	fitted time.Time // when the newest model that answered was fitted
 }
 
 // all answers until there are no more lines or ctx ends.
@@ -282,7 +282,7 @@ func (p *rowPredictor) write(i *item, answer api.Answer) error {
 	return p.out.row(i, answer.Prediction)
 }
 
-// predictReport is how the prediction of a file ended.
+// predictReport is the result of the prediction of a file.
 type predictReport struct {
 	Rows   int               `json:"rows"`
 	Bad    int               `json:"bad"`

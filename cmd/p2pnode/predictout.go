@@ -70,7 +70,7 @@ func (c *csvPredictions) row(i *item, p *api.Prediction) error {
 
 func decimal(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// mostNotes is how many bad lines are spelled out.
+// mostNotes is how many bad lines are described.
 const mostNotes = 20
 
 func (c *csvPredictions) bad(line int, reason string) error {

@@ -20,15 +20,15 @@ const (
 type progress struct {
 	io.Reader
 	total int64  // bytes of the file, 0 if unknown
-	after string // what goes on once it is read
+	after string // what the program does after reading
 	read  atomic.Int64
 
 	stop  chan struct{}
 	shown sync.WaitGroup
 }
 
-// showProgress starts to show how far file is read, on out if that is a
-// terminal, until done is called. after says what goes on once it is read.
+// showProgress begins to show how far file has been read, on out if that is a terminal,
+// until done is called. after says what the program does after reading.
 func showProgress(file *os.File, out io.Writer, after string) *progress {
 	p := &progress{Reader: file, after: after, stop: make(chan struct{})}
 	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
@@ -101,8 +101,8 @@ func (p *progress) done() {
 	p.shown.Wait()
 }
 
-// isTerminal reports whether somebody sits there: the null device is a character device
-// as terminals are, and nobody's.
+// isTerminal reports whether stream is a terminal. The null device is also a character
+// device, but not a terminal.
 func isTerminal(stream any) bool {
 	file, ok := stream.(*os.File)
 	if !ok {

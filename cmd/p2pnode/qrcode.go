@@ -10,9 +10,9 @@ import (
 // quiet is the width of the light border that readers of QR codes need.
 const quiet = 4
 
-// qrCode draws a ticket as a QR code for a terminal, two rows of modules in each line. The
-// colours are set, because a code with light and dark exchanged is one that not every
-// reader takes. In upper case a ticket fits the smaller, alphanumeric codes.
+// qrCode draws a ticket as a QR code for a terminal, two rows of modules in each line.
+// It sets the colours, because not every reader accepts a code with light and dark
+// exchanged. In upper case a ticket fits the smaller, alphanumeric codes.
 func qrCode(ticket string) (string, error) {
 	code, err := qr.Encode(strings.ToUpper(ticket), qr.L)
 	if err != nil {
@@ -38,7 +38,7 @@ var halves = map[bool]map[bool]string{
 	true:  {false: "▀", true: "█"},
 }
 
-// dark reports whether a module is; those of the border are not.
+// dark reports whether a module is dark; those of the border are not.
 func dark(code *qr.Code, x, y int) bool {
 	return x >= 0 && y >= 0 && x < code.Size && y < code.Size && code.Black(x, y)
 }

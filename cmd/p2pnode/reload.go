@@ -12,8 +12,9 @@ import (
 	"p2pnode/node"
 )
 
-// daemonSignals are the signals that end a daemon, and those at which it reads its
-// configuration again, until end is called. A terminal that is closed ends it.
+// daemonSignals returns the signals that end a daemon, and a channel of those at which
+// it reads its configuration again, until end is called. Closing the terminal ends the
+// daemon.
 func daemonSignals(cmd *cobra.Command) (ends []os.Signal, reload chan os.Signal, end func()) {
 	ends, reload = []os.Signal{os.Interrupt, syscall.SIGTERM}, make(chan os.Signal, 1)
 	if isTerminal(cmd.ErrOrStderr()) {
@@ -23,7 +24,7 @@ func daemonSignals(cmd *cobra.Command) (ends []os.Signal, reload chan os.Signal,
 	return ends, reload, func() { signal.Stop(reload) }
 }
 
-// warn says which variables of the environment were perhaps to be settings.
+// warn logs the variables of the environment that were perhaps meant as settings.
 func (o *options) warn(log *slog.Logger) {
 	for _, m := range o.misspelled {
 		log.Warn("a variable of the environment "+m.Text, "variable", m.From)

@@ -89,7 +89,7 @@ const (
 		"predicts. " + strandedAdvice
 )
 
-// confirm asks the user whether to go on, given what will be done.
+// confirm asks the user whether to go on, and shows what will be done.
 func (r *restore) confirm(cmd *cobra.Command, do restored) error {
 	records := do.Records
 	what := fmt.Sprintf("This retires %d %s of %s.", records, plural(records, "record", "records"), r.dir)
@@ -146,7 +146,7 @@ type restored struct {
 	Dir     string `json:"dir"`
 	Records int    `json:"retired_records"`
 	Kept    string `json:"replaced_kept_as"`
-	// Stranded says that the node takes part no more: see [api.Status].
+	// Stranded means that the node takes part no more: see [api.Status].
 	Stranded bool `json:"stranded"`
 }
 

@@ -71,9 +71,10 @@ func daemonLog(cmd *cobra.Command, o *options, verbose bool) *slog.Logger {
 	return slog.New(log.Handler(logs.Node))
 }
 
-// runDaemon is the daemon. began is called when the node is ready, and ends the daemon if it
-// fails. The first signal stops it cleanly; after that the signal's own effect is back, so
-// that a second one ends the process at once, whatever the stop is waiting for.
+// runDaemon runs the daemon. began is called when the node is ready; if it fails, the
+// daemon ends. The first signal stops the daemon cleanly. After that the signal has its
+// normal effect again, so that a second one ends the process at once, even while the
+// stop is waiting.
 func runDaemon(cmd *cobra.Command, o *options, verbose bool, began func(context.Context, *node.Node, ready) error) (err error) {
 	log := daemonLog(cmd, o, verbose)
 	o.warn(log)
@@ -123,8 +124,8 @@ type ready struct {
 	API       string      `json:"api,omitempty"`    // where the owner's interface is offered over a network
 }
 
-// String is one line with one address, for other machines if there is one, and one for the
-// owner if she is served over a network.
+// String returns one line with one address (one for other machines, if there is one),
+// and a line for the owner if the owner is served over a network.
 func (r ready) String() string {
 	owner := ""
 	if r.API != "" {

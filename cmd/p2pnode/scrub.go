@@ -7,10 +7,11 @@ import (
 	"strings"
 )
 
-// scrubber takes out of a text what says who, where and with whom somebody is: the same
-// thing gets the same word everywhere, so that a reader can follow it.
+// scrubber removes from a text what says who and where somebody is, and who their peers
+// are. The same thing becomes the same word everywhere, so that a reader can follow the
+// text.
 type scrubber struct {
-	exact []string // what is known to be private, and what stands for it, in turn
+	exact []string // private texts, each followed by its replacement
 	keep  string   // a long word that stays: the hash of the task
 	names map[string]string
 	count map[string]int
@@ -20,7 +21,8 @@ func newScrubber(keep string) *scrubber {
 	return &scrubber{keep: keep, names: make(map[string]string), count: make(map[string]int)}
 }
 
-// hide makes every occurrence of a text a word; a short one is too common to be looked for.
+// hide replaces every occurrence of a text by a word. It does not look for short texts,
+// because they are too common.
 func (s *scrubber) hide(text, word string) {
 	if len(text) > 2 {
 		s.exact = append(s.exact, text, word)
@@ -36,7 +38,7 @@ var (
 	hiddenMail   = regexp.MustCompile(`[\w.+-]+@[\w.-]+`)
 )
 
-// scrub returns a text without what it hides.
+// scrub returns a text without the private parts.
 func (s *scrubber) scrub(text string) string {
 	text = strings.NewReplacer(s.exact...).Replace(text)
 	text = hiddenTicket.ReplaceAllString(text, "TICKET")
@@ -48,7 +50,7 @@ func (s *scrubber) scrub(text string) string {
 	text = hiddenMail.ReplaceAllString(text, "MAIL")
 	text = hiddenHost.ReplaceAllStringFunc(text, s.address)
 	return hiddenLong.ReplaceAllStringFunc(text, func(found string) string {
-		if found == s.keep || strings.Count(found, "/") > 2 || strings.Trim(found, "-=_") == "" { // a path of addresses, a line
+		if found == s.keep || strings.Count(found, "/") > 2 || strings.Trim(found, "-=_") == "" { // a multiaddress with several parts, or a line
 			return found
 		}
 		return s.word("long", found)
@@ -68,7 +70,7 @@ func (s *scrubber) address(found string) string {
 	kind := "public"
 	switch {
 	case a.IsUnspecified(), a.IsLoopback():
-		return found // every machine has these
+		return found // every machine has these addresses
 	case a.IsPrivate(), a.IsLinkLocalUnicast():
 		kind = "local"
 	}
@@ -78,7 +80,7 @@ func (s *scrubber) address(found string) string {
 	return s.word(kind+"6", text) + port
 }
 
-// word stands for something, everywhere the same.
+// word returns the replacement of a text, the same everywhere.
 func (s *scrubber) word(kind, of string) string {
 	if w, known := s.names[kind+of]; known {
 		return w

@@ -14,7 +14,7 @@ import (
 	"p2pnode/node/statement"
 )
 
-// exitUnsound is the exit code of a statement that is not what it says.
+// exitUnsound is the exit code for a statement that is not sound.
 const exitUnsound = exitCode(3)
 
 // statementFlags are the flags of budget for statements.
@@ -67,7 +67,7 @@ func (f *statementFlags) run(cmd *cobra.Command, o *options) error {
 	})
 }
 
-// stated says what --statement --out wrote.
+// stated is the result of --statement --out.
 type stated struct {
 	File string `json:"file"`
 	Node string `json:"node"`
@@ -112,8 +112,8 @@ func readStatement(cmd *cobra.Command, name string) ([]byte, error) {
 	return text, nil
 }
 
-// checkText says what a statement says and whether it is sound. What it prints of an unsound
-// one is quoted, as anybody may have written it.
+// checkText says what a statement says and whether it is sound. It quotes the content
+// of an unsound one, because anybody may have written it.
 func checkText(c api.StatementCheck) string {
 	s := c.Statement
 	if !c.Sound {
@@ -136,7 +136,7 @@ func checkText(c api.StatementCheck) string {
 	return text
 }
 
-// inQuotes writes a text of somebody else's so that it cannot do anything to a terminal.
+// inQuotes writes a text from somebody else so that it cannot control a terminal.
 func inQuotes(text string) string {
 	if quoted := fmt.Sprintf("%q", text); quoted != `"`+text+`"` || strings.TrimSpace(text) == "" {
 		return quoted

@@ -77,8 +77,8 @@ func statusText(s api.Status) string {
 	return table(append(rows, modelRows(s)...)...)
 }
 
-// sumRows say of each recipe what the last sum gave and how far the next one is, and who of
-// the committee is missing.
+// sumRows say for each recipe what the last sum gave and how far the next one is, and
+// which members of the committee are missing.
 func sumRows(s *api.Sums) (rows [][]any) {
 	if s == nil {
 		return nil
@@ -244,7 +244,7 @@ func modelRows(s api.Status) [][]any {
 	return rows
 }
 
-// others names those from whom the personal model learns.
+// others names the nodes from which the personal model learns.
 func others(s api.Status) string {
 	switch {
 	case s.Sums == nil:
@@ -271,7 +271,7 @@ func nothingHeard(s api.Status) bool {
 	return s.Heard == 0 && (s.Sums == nil || s.Sums.Known == 0)
 }
 
-// silence says from whom nothing has come.
+// silence says from which nodes nothing has arrived.
 func silence(s api.Status) string {
 	switch {
 	case s.Sums == nil:
@@ -282,7 +282,7 @@ func silence(s api.Status) string {
 	return "no neighbour was heard and no result of a private sum is here yet"
 }
 
-// signed writes a change with four digits, and none without a sign.
+// signed writes a change with four digits and a sign, and zero without one.
 func signed(v float64) string {
 	text := fmt.Sprintf("%+.4f", v)
 	if strings.Trim(text, "+-0.") == "" {

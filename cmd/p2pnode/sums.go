@@ -97,8 +97,8 @@ can check by this that the people in a sum told the truth.`,
 	}
 }
 
-// pickSum returns the sum whose name begins so; without a beginning the newest result, or
-// else the first there is.
+// pickSum returns the sum whose name begins with begin. If begin is empty, it returns
+// the newest result or, without one, the first sum.
 func pickSum(list []api.Sum, begin string) (api.Sum, error) {
 	if begin == "" {
 		newest := -1
@@ -107,7 +107,7 @@ func pickSum(list []api.Sum, begin string) (api.Sum, error) {
 				newest = i
 			}
 		}
-		return list[max(newest, 0)], nil // the last of each recipe is always there, as a result or to come
+		return list[max(newest, 0)], nil // the last sum of each recipe is always in the list, as a result or as one to come
 	}
 	found := slices.DeleteFunc(slices.Clone(list), func(s api.Sum) bool { return !strings.HasPrefix(s.ID, strings.ToLower(begin)) })
 	switch len(found) {
@@ -119,7 +119,8 @@ func pickSum(list []api.Sum, begin string) (api.Sum, error) {
 	return api.Sum{}, fmt.Errorf("%d private sums begin with %q; write more of the name", len(found), begin)
 }
 
-// shortSum is the beginning of a sum's name, enough to tell sums of a task apart.
+// shortSum is the beginning of a sum's name, long enough to distinguish the sums of a
+// task.
 func shortSum(id string) string { return id[:min(8, len(id))] }
 
 func sumsText(s api.Sums) string {
@@ -164,7 +165,7 @@ func stateOfSum(s api.Sum) string {
 	return "not open yet"
 }
 
-// clock writes a time for people: of today without the date.
+// clock writes a time for people; a time of today has no date.
 func clock(seconds int64) string {
 	t := time.Unix(seconds, 0)
 	if t.Format(time.DateOnly) == time.Now().Format(time.DateOnly) {
@@ -221,7 +222,7 @@ func recipeText(s api.Sum) string {
 	return "clipped gradients of all records; after the last round, where personal models start"
 }
 
-// certifiedText says how many members vouch for a sum.
+// certifiedText says how many members signed for a sum.
 func certifiedText(c api.Committee, s api.Sum) string {
 	text := fmt.Sprintf("%d members, of whom %d may work together against you.", len(c.Members), c.Colluding)
 	if s.State != api.SumHere {
@@ -231,7 +232,8 @@ func certifiedText(c api.Committee, s api.Sum) string {
 		text, len(s.Signed), c.Colluding+1, len(s.Voted), c.Quorum)
 }
 
-// membersText lists the members: who is there, and who vouches for a sum, if one is given.
+// membersText lists the members: which are there, and which signed for a sum, if one is
+// given.
 func membersText(c api.Committee, s *api.Sum) string {
 	var rows [][]any
 	why := make(map[string][]string)
@@ -297,7 +299,7 @@ func meaning(known api.Sums, s api.Sum) string {
 	return "Nothing is paid for it yet. It opens when all members of the committee are there; a node pays when it has seen their signatures on that."
 }
 
-// paidMeaning says what was paid, and what came of it.
+// paidMeaning says what was paid, and what happened to the contribution.
 func paidMeaning(s api.Sum) string {
 	paid := fmt.Sprintf("Those of your records that could paid %s of their budget for it", cost(s.Price))
 	switch s.Part {

@@ -34,9 +34,9 @@ func ownerSocket(dir string) (net.Listener, error) {
 // statusEvery is how often the service manager is told how the node is doing.
 const statusEvery = time.Minute
 
-// supervised keeps the service manager informed until ctx ends: that the node is ready, how
-// it is doing, that its loop still turns, and that it stops. Without a manager that
-// listens (NOTIFY_SOCKET) it does nothing.
+// supervised keeps the service manager informed until ctx ends: that the node is ready,
+// how it is doing, that its loop still runs, and that it stops. It does nothing without
+// a manager that listens (NOTIFY_SOCKET).
 func supervised(ctx context.Context, n *node.Node, log *slog.Logger) error {
 	if _, _, err := n.Begun(ctx); err != nil {
 		return nil // the node did not get ready, and Run says why
@@ -69,8 +69,8 @@ func supervised(ctx context.Context, n *node.Node, log *slog.Logger) error {
 	}
 }
 
-// report says how the node is doing, if it answers within limit. A node that does not answer
-// is what the watchdog is there for.
+// report reports how the node is doing, if it answers within limit. If it does not, it
+// sends nothing, and the watchdog acts.
 func report(ctx context.Context, n *node.Node, limit time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

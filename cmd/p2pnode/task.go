@@ -24,7 +24,7 @@ left out has a value that follows from these.`,
 	return c
 }
 
-// expectedFlags are what is expected of a network.
+// expectedFlags describe the expected network.
 type expectedFlags struct {
 	nodes   int
 	records float64
@@ -35,7 +35,7 @@ func (f *expectedFlags) register(c *cobra.Command) {
 	c.Flags().Float64Var(&f.records, "records", 0, "how many records each of them is expected to have (default unknown; 100 are assumed)")
 }
 
-// check refuses numbers that cannot be.
+// check refuses impossible numbers.
 func (f *expectedFlags) check(c *cobra.Command) error {
 	switch {
 	case c.Flags().Changed("nodes") && f.nodes < 1:
@@ -84,7 +84,7 @@ The exit code is 1 if anything is wrong, and 0 for doubts.`,
 	return c
 }
 
-// checkedTask says what check found.
+// checkedTask is the result of task check.
 type checkedTask struct {
 	File    string            `json:"file"`
 	Task    string            `json:"task"`    // "" if anything is wrong
@@ -105,7 +105,7 @@ func (c checkedTask) String() string {
 	return fmt.Sprintf("The task %q is sound.\n", c.Task)
 }
 
-// findingList lists what is wrong and what is doubtful in something.
+// findingList lists what is wrong or doubtful in something.
 func findingList(where string, wrong, doubtful []datadir.Finding) string {
 	var t strings.Builder
 	for _, part := range []struct {

@@ -101,7 +101,8 @@ func unboundedBy(e datadir.Explanation) string {
 	return "What is sent is sent without noise, because the configuration says so (key \"unprotected\")."
 }
 
-// releasesText says what goes to neighbours or servers, how often and for how long.
+// releasesText says what nodes send to neighbours or servers, how often and for how
+// long.
 func releasesText(e datadir.Explanation) string {
 	r := e.Releases
 	to := fmt.Sprintf("to each of its neighbours. It looks for %d, %s, and accepts up to %d", r.Neighbours, foundBy(r.Rule), 2*r.Neighbours)

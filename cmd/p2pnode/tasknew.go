@@ -94,7 +94,7 @@ func (f *newTask) run(cmd *cobra.Command, o *options) error {
 	return show(cmd, o, report, proposedTask.String)
 }
 
-// check finds what is wrong with the flags, and reads them.
+// check reads the flags, and returns an error if one is wrong.
 func (f *newTask) check(cmd *cobra.Command) (err error) {
 	switch {
 	case f.from == "":
@@ -140,7 +140,7 @@ func checkMembers(ids []string) error {
 	return nil
 }
 
-// answers reads flags that say something of a column.
+// answers reads flags that answer a question about a column.
 func answers[T any](flag string, texts []string, parse func(string) (T, error)) (map[string]T, error) {
 	all := map[string]T{}
 	for _, text := range texts {
@@ -185,7 +185,7 @@ func (f *newTask) survey(cmd *cobra.Command) (*draft.Survey, error) {
 	return s, nil
 }
 
-// badLines are those of a file that are no rows.
+// badLines are the lines of a file that are not rows.
 type badLines struct {
 	first []error
 	more  int
@@ -200,7 +200,7 @@ func (b *badLines) add(line int, reason error) {
 	b.first = append(b.first, fmt.Errorf("line %d: %w", line, reason))
 }
 
-// error lists them; nil if there are none.
+// error returns an error that lists them, or nil if there are none.
 func (b *badLines) error() error {
 	if b.more > 0 {
 		return errors.Join(append(b.first, fmt.Errorf("and %d more bad %s", b.more, plural(b.more, "line", "lines")))...)
@@ -208,7 +208,7 @@ func (b *badLines) error() error {
 	return errors.Join(b.first...)
 }
 
-// answer has all questions answered: on a terminal by whoever sits there.
+// answer gets answers to all questions, on a terminal by asking the user.
 func (f *newTask) answer(cmd *cobra.Command, o *options, s *draft.Survey, p *draft.Plan) error {
 	questions := p.Questions()
 	if len(questions) == 0 {
@@ -223,7 +223,7 @@ func (f *newTask) answer(cmd *cobra.Command, o *options, s *draft.Survey, p *dra
 	return usageError{missingAnswers(cmd, questions), cmd}
 }
 
-// saidAloud is what was taken for granted of the file.
+// saidAloud says what was assumed about the file.
 func (f *newTask) saidAloud(s *draft.Survey) string {
 	text := fmt.Sprintf("%d records. What is predicted is the column %q", s.Rows, s.Columns[s.Target].Name)
 	if f.target == "" {
@@ -240,7 +240,7 @@ func (f *newTask) saidAloud(s *draft.Survey) string {
 	return text
 }
 
-// write writes the file, which must not exist, once it is known to be sound.
+// write writes the file, which must not exist, after checking that it is sound.
 func (f *newTask) write(s *draft.Survey, p *draft.Plan) (report proposedTask, err error) {
 	text, err := p.TOML()
 	if err != nil {
@@ -268,7 +268,7 @@ func (f *newTask) write(s *draft.Survey, p *draft.Plan) (report proposedTask, er
 	return report, nil
 }
 
-// proposedTask says what task new wrote.
+// proposedTask is the result of task new.
 type proposedTask struct {
 	File     string            `json:"file"`
 	Task     string            `json:"task"`

@@ -122,7 +122,7 @@ type revokedToken struct {
 	ID string `json:"id"`
 }
 
-// askLocal is askOwner for what is asked of a directory rather than of its node.
+// askLocal is askOwner for requests about a directory instead of its node.
 func askLocal[T any](cmd *cobra.Command, o *options, request func(*local.Connection, context.Context) (T, error)) (answer T, err error) {
 	c, err := local.Connect(cmd.Context(), o.dir, newLog(cmd, o, slog.LevelWarn))
 	if err != nil {

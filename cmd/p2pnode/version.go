@@ -12,8 +12,8 @@ import (
 	running "p2pnode/internal/program"
 )
 
-// stampedDate is when the commit was made, which deploy/build stamps a binary with, by the
-// linker; empty where something else built it.
+// stampedDate is the time of the commit. deploy/build sets it with the linker; it is
+// empty in other builds.
 var stampedDate string
 
 // build is what the binary knows of how it was made.

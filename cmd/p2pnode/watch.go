@@ -70,22 +70,22 @@ type watch struct {
 	options api.ImportOptions
 
 	seen map[string]*watched
-	told map[string]string // what was said last of a file that could not be imported
+	told map[string]string // the last message about a file that could not be imported
 }
 
 // watched is a file as it was at the last look.
 type watched struct {
 	size    int64
-	changed time.Time // its own
-	since   time.Time // the look that saw it like this first
+	changed time.Time // the file's modification time
+	since   time.Time // the first look that saw it like this
 	done    bool      // it needs no import until it changes
 }
 
-// unended is how long a file whose last line has no end must stay as it is.
+// unended is how long a file whose last line has no end must stay unchanged.
 const unended = time.Minute
 
-// look compares the files of a directory with what they were at the last look, and
-// returns the names of those that did not change and are not done.
+// look compares the files of a directory with the last look, and returns the names of
+// those that did not change and are not done.
 func look(seen map[string]*watched, files []fs.FileInfo, now time.Time) (same []string) {
 	there := make(map[string]bool, len(files))
 	for _, f := range files {
@@ -103,7 +103,7 @@ func look(seen map[string]*watched, files []fs.FileInfo, now time.Time) (same []
 	return same
 }
 
-// leftAlone reports whether a name is that of a file which somebody is still writing.
+// leftAlone reports whether somebody is still writing a file, by its name.
 func leftAlone(name string) bool {
 	return strings.HasPrefix(name, ".") || slices.ContainsFunc([]string{"~", ".tmp", ".part", ".partial", ".crdownload"},
 		func(end string) bool { return strings.HasSuffix(strings.ToLower(name), end) })
@@ -146,7 +146,8 @@ func (w *watch) check() error {
 	return err
 }
 
-// once looks at the directory and imports what is whole. Its error is that of the output.
+// once looks at the directory and imports complete files. Its error is an error of the
+// output.
 func (w *watch) once(ctx context.Context) error {
 	files, err := w.files()
 	if err != nil {
@@ -185,7 +186,7 @@ func (w *watch) files() (list []fs.FileInfo, err error) {
 		if leftAlone(e.Name()) {
 			continue
 		}
-		info, err := os.Stat(filepath.Join(w.dir, e.Name())) // of what a link points to
+		info, err := os.Stat(filepath.Join(w.dir, e.Name())) // of the file that a link points to
 		if err == nil && info.Mode().IsRegular() {
 			list = append(list, named{info, e.Name()})
 		}
@@ -193,7 +194,7 @@ func (w *watch) files() (list []fs.FileInfo, err error) {
 	return list, nil
 }
 
-// named is a file by the name of the link to it.
+// named is a file with the name of the link to it.
 type named struct {
 	fs.FileInfo
 	name string
@@ -202,13 +203,13 @@ type named struct {
 // Name implements [fs.FileInfo].
 func (n named) Name() string { return n.name }
 
-// take imports a file and says what became of it. Its error is that of the output.
+// take imports a file and prints what happened. Its error is an error of the output.
 func (w *watch) take(ctx context.Context, name string, at *watched) error {
 	report, err := w.load(ctx, name)
 	event := watchEvent{File: name, Outcome: "imported", Report: &report}
 	switch {
 	case err == nil:
-	case ctx.Err() != nil: // nothing of it is stored, or with IDs some, and it comes again
+	case ctx.Err() != nil: // nothing of it is stored or, with IDs, some of it; it is imported again
 		return nil
 	case errors.Is(err, api.ErrImported):
 		event = watchEvent{File: name, Outcome: "known"}
@@ -216,7 +217,7 @@ func (w *watch) take(ctx context.Context, name string, at *watched) error {
 		event.Outcome, event.Reason = "failed", message(err)
 	case errors.Is(err, api.ErrRequest) || errors.Is(err, api.ErrChanged):
 		event = watchEvent{File: name, Outcome: "failed", Reason: message(err)}
-	default: // not of the file: again at the next look
+	default: // the error is not about the file: try again at the next look
 		return w.fail(name, err)
 	}
 	at.done = true
@@ -258,7 +259,7 @@ func endsWithLine(path string) (bool, error) {
 	return last[0] == '\n', err
 }
 
-// fail says why a file could not be imported now, once.
+// fail prints why a file could not be imported now, but only once for the same reason.
 func (w *watch) fail(name string, err error) error {
 	reason := message(err)
 	if w.told[name] == reason {
@@ -268,7 +269,7 @@ func (w *watch) fail(name string, err error) error {
 	return w.say(watchEvent{File: name, Outcome: "waiting", Reason: reason})
 }
 
-// watchEvent is what watch tells, in JSON one line each.
+// watchEvent is an output of watch, in JSON one line each.
 type watchEvent struct {
 	Watching string            `json:"watching,omitempty"`
 	File     string            `json:"file,omitempty"`

@@ -26,7 +26,8 @@ func askWhy(cmd *cobra.Command, o *options, args []string) error {
 	}, func(list []api.Standing) string { return whyText(list, args, time.Now()) })
 }
 
-// whyText says for each peer what it did, what follows, and for how long still.
+// whyText says for each peer what it did, what the consequence is, and how long that
+// still lasts.
 func whyText(list []api.Standing, args []string, now time.Time) string {
 	if len(list) == 0 && len(args) == 1 {
 		return paragraph("", "Nothing is held against "+args[0]+", and it refuses nothing, as far as this node knows. "+forgets)
@@ -58,7 +59,7 @@ func verdict(s api.Standing) string {
 	return "IT REFUSES YOU"
 }
 
-// lasts says since when, and for how long still.
+// lasts says since when it lasts, and how long it still will.
 func lasts(s api.Standing, now time.Time) string {
 	text := "Since " + s.Since.Format("2006-01-02 15:04:05")
 	if s.Until == nil {

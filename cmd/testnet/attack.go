@@ -60,7 +60,7 @@ func newAttack(scenarios []attack.Scenario, dir string) *cobra.Command {
 	return cmd
 }
 
-// run makes the attacks that are asked for.
+// run makes the requested attacks.
 func (o *attackOptions) run(cmd *cobra.Command, all []attack.Scenario, names []string, dir string) error {
 	chosen, err := o.choose(cmd, all, names)
 	if err != nil {
@@ -88,7 +88,7 @@ func (o *attackOptions) run(cmd *cobra.Command, all []attack.Scenario, names []s
 	return r.verdict()
 }
 
-// choose finds the attacks of these names, all of them without names.
+// choose finds the attacks with these names, or all if there are none.
 func (o *attackOptions) choose(cmd *cobra.Command, all []attack.Scenario, names []string) ([]attack.Scenario, error) {
 	if set := cmd.Flags().Changed; o.quick && set("minutes") {
 		return nil, errors.New("--minutes: --quick says how long an attack lasts")
@@ -125,8 +125,8 @@ func (o *attackOptions) length(cmd *cobra.Command) time.Duration {
 	return time.Duration(o.minutes * float64(time.Minute))
 }
 
-// ready finds the program to attack. Where there can be no namespaces, it leaves the attacks out
-// that need some, and says why.
+// ready finds the program to attack. If there can be no namespaces, it leaves out the
+// attacks that need some, and says why.
 func (o *attackOptions) ready(cmd *cobra.Command, chosen []attack.Scenario, dir string, options *attack.Options) ([]attack.Scenario, error) {
 	if !slices.ContainsFunc(chosen, func(s attack.Scenario) bool { return s.Daemons }) {
 		return chosen, nil
@@ -165,17 +165,17 @@ func listAttacks(w io.Writer, all []attack.Scenario) error {
 	return table.Flush()
 }
 
-// attackReport is what came of attacks.
+// attackReport is the result of attacks.
 type attackReport struct {
 	Interrupted bool         `json:"interrupted"` // bars are missing
 	Bars        []attack.Bar `json:"bars"`
-	failed      error        // attacks that could not be made to their end
+	failed      error        // attacks that did not run to their end
 }
 
-// quickAtOnce is how many attacks are made at the same time with --quick: they mostly wait.
+// quickAtOnce is how many attacks run at the same time with --quick: they mostly wait.
 const quickAtOnce = 4
 
-// make makes the attacks, each with a directory of its own below dir.
+// make runs the attacks, each with a directory of its own below dir.
 func (r *attackReport) make(ctx context.Context, say func(string), chosen []attack.Scenario, o attack.Options, dir string) {
 	results := make([]outcome, len(chosen))
 	var making errgroup.Group
@@ -205,7 +205,7 @@ func (r *attackReport) make(ctx context.Context, say func(string), chosen []atta
 	}
 }
 
-// outcome is what came of one attack.
+// outcome is the result of one attack.
 type outcome struct {
 	bars []attack.Bar
 	err  error
@@ -226,7 +226,7 @@ func (r *attackReport) fail(say func(string), err error) {
 	r.failed = errors.Join(r.failed, err)
 }
 
-// broken counts the bars that are not held.
+// broken counts the bars that do not hold.
 func (r *attackReport) broken() (n int) {
 	for _, b := range r.Bars {
 		if !b.Held {
@@ -236,7 +236,7 @@ func (r *attackReport) broken() (n int) {
 	return n
 }
 
-// verdict is what the exit code says.
+// verdict is the error that sets the exit code.
 func (r *attackReport) verdict() error {
 	var broken error
 	if n := r.broken(); n > 0 {

@@ -94,10 +94,10 @@ func (o *auditOptions) run(cmd *cobra.Command) error {
 	return r.verdict()
 }
 
-// auditReport is what was found.
+// auditReport is the result of an audit.
 type auditReport struct {
 	findings    []audit.Finding
-	wanted      int // so many findings
+	wanted      int // number of findings expected
 	attempts    []audit.Attempt
 	interrupted bool
 }
@@ -172,7 +172,8 @@ func holds(yes bool) string {
 	return "BROKEN"
 }
 
-// write writes the tables; fewer findings than wanted were interrupted.
+// write writes the tables. If there are fewer findings than wanted, the audit was
+// interrupted.
 func (r *auditReport) write(w io.Writer) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "learner\tnoise\taccounting\trecords\treleases\truns\tclaim\tbound\tgate\tverdict")

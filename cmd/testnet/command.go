@@ -84,8 +84,8 @@ type options struct {
 	seed           uint64
 	seeds          int
 	data, task     string
-	node           string // the column of data that says whose record a line is
-	deal           bool   // lines are dealt out where no column says it
+	node           string // the column of data that names the owner of a line's record
+	deal           bool   // deal lines out if no column names their owner
 	out            string
 	shadow         string // where to write a configuration of Shadow instead
 	json, sim      bool

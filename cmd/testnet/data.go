@@ -56,7 +56,7 @@ func (o *options) credit() string {
 	return movieLensCredit
 }
 
-// madeUp reports whether the people are.
+// madeUp reports whether the people are made up.
 func (o *options) madeUp() bool {
 	return o.data == "" && (o.task == linearTask || o.task == clustersTask)
 }
@@ -93,7 +93,7 @@ func (o *options) source() (*learner.Task, func(seed uint64) (*testnet.Dataset, 
 	if err != nil {
 		return nil, nil, err
 	}
-	if o.nodes == "" && !o.sim { // the default asks for no more than there are, and fit
+	if o.nodes == "" && !o.sim { // the default number is at most what exists and fits
 		n = min(n, testnet.MostNodes(task.Graph.Degree))
 	}
 	if o.nodes == "" {
@@ -102,8 +102,8 @@ func (o *options) source() (*learner.Task, func(seed uint64) (*testnet.Dataset, 
 	return task, func(seed uint64) (*testnet.Dataset, error) { return all.Draw(seed, n) }, nil
 }
 
-// read reads all people of the data set that the flags name. Where lines are dealt out,
-// it is among n; 0: all people that a column names.
+// read reads all people of the data set that the flags name. Lines without an owner are
+// dealt out among n people; n = 0 takes the people that a column names.
 func (o *options) read(t *learner.Task, n int) (*testnet.Dataset, error) {
 	if o.data == "" {
 		files, err := fs.Sub(embedded, embeddedDir)

@@ -87,7 +87,7 @@ func (o *rehearseOptions) run(cmd *cobra.Command, dir string) error {
 	return nil
 }
 
-// check finds what is wrong with the flags, and reads the task.
+// check checks the flags, and reads the task.
 func (o *rehearseOptions) check() (*learner.Task, error) {
 	switch {
 	case o.task == "" || o.data == "":

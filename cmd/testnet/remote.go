@@ -12,7 +12,7 @@ import (
 	"p2pnode/testnet"
 )
 
-// remoteFlags are the flags that collect from nodes that run elsewhere.
+// remoteFlags are the flags for collecting from nodes that run elsewhere.
 type remoteFlags struct {
 	addresses []string
 	tokens    string // a file
@@ -26,7 +26,7 @@ func (f *remoteFlags) register(cmd *cobra.Command) {
 
 func (f *remoteFlags) asked() bool { return len(f.addresses) > 0 || f.tokens != "" }
 
-// args takes addresses where --api asks for them, and else nothing.
+// args allows addresses if --api asks for them, and otherwise no arguments.
 func (f *remoteFlags) args(cmd *cobra.Command, args []string) error {
 	if f.asked() {
 		return nil
@@ -34,10 +34,10 @@ func (f *remoteFlags) args(cmd *cobra.Command, args []string) error {
 	return noArgs(cmd, args)
 }
 
-// goes are the flags that go with --api.
+// goes are the flags that may be combined with --api.
 var goes = map[string]bool{"api": true, "token-file": true, "json": true, "out": true, "seed": true}
 
-// nodes are those at the addresses of the command line.
+// nodes are the nodes at the addresses of the command line.
 func (f *remoteFlags) nodes(cmd *cobra.Command, args []string) (nodes []*testnet.Elsewhere, err error) {
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
 		if !goes[flag.Name] {

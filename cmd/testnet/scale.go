@@ -96,7 +96,7 @@ func (o *scaleOptions) report(w io.Writer, s testnet.Scale, complete bool) error
 	return nil
 }
 
-// runSums works out private sums. Flags of agents make no sense there.
+// runSums computes private sums. It refuses flags for agents.
 func (o *scaleOptions) runSums(cmd *cobra.Command) error {
 	s := testnet.SumScaleOptions{Contributors: o.Nodes, Dimension: o.Dimension, Seed: o.Seed}
 	flags := cmd.Flags()

@@ -22,7 +22,7 @@ const (
 	shadowAfter  = 120
 )
 
-// shadowNetwork is one place where all hosts are.
+// shadowNetwork puts all hosts in one place.
 const shadowNetwork = `graph [
   directed 0
   node [
@@ -44,7 +44,8 @@ type shadow struct {
 	General struct {
 		StopTime string `json:"stop_time"`
 		Seed     uint64 `json:"seed"`
-		// A program that asks for the time again and again would never see it pass.
+		// Without this, a program that asks for the time repeatedly would never see it
+		// pass.
 		UnblockedLatency bool `json:"model_unblocked_syscall_latency"`
 	} `json:"general"`
 	Network struct {
@@ -94,7 +95,7 @@ func (o *options) writeShadow(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if o.daemons.program != "" { // hosts have directories of their own
+	if o.daemons.program != "" { // hosts have working directories of their own
 		if o.daemons.program, err = o.daemons.locate(cmd, dir); err != nil {
 			return err
 		}

@@ -8,8 +8,8 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 )
 
-// NoAddress says in words why a text is not the multiaddress that it should be, such as that
-// example, given the error of its parser. What the parser tried below is left out.
+// NoAddress says in words why a text is not the expected multiaddress, such as example,
+// given the error of its parser. It leaves out what the parser tried internally.
 func NoAddress(text, example string, err error) error {
 	if errors.Is(err, peer.ErrInvalidAddr) {
 		return fmt.Errorf("%q does not end in /p2p/ and a peer ID", text)

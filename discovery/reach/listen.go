@@ -7,8 +7,8 @@ import (
 	"github.com/multiformats/go-multiaddr"
 )
 
-// Unopened are the addresses to listen on at which a host does not: libp2p goes on as long as
-// it could open one of them.
+// Unopened returns the addresses to listen on that a host could not open: libp2p
+// continues as long as it could open one of them.
 func (r *Reach) Unopened(h host.Host) (missing []string) {
 	open := h.Network().ListenAddresses()
 	for _, text := range r.config.Listen {
@@ -20,7 +20,8 @@ func (r *Reach) Unopened(h host.Host) (missing []string) {
 	return missing
 }
 
-// opened reports whether an open address is what was wanted: the same, or any port for 0.
+// opened reports whether an open address is the wanted one: the same, or any port if 0
+// was wanted.
 func opened(wanted, open multiaddr.Multiaddr) bool {
 	if len(wanted) != len(open) {
 		return false

@@ -99,8 +99,8 @@ type Arrival struct {
 	closes func(io.Closer) error // nil: at once
 }
 
-// ClosedBy names who closes the connection when it is to be closed, in place of it. It is
-// called before anybody else has the connection.
+// ClosedBy sets who closes the connection when it should be closed. It must be called
+// before anybody else has the connection.
 func (a *Arrival) ClosedBy(closes func(io.Closer) error) { a.closes = closes }
 
 // Close implements [net.Conn].

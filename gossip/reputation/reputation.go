@@ -1,10 +1,11 @@
-// Package reputation is what a node holds against its peers: one table, with one decay. A
-// peer has an allowance for each kind of thing that it does; beyond it, and for each message
-// that no honest node sends, it gets strikes. A peer with too many is refused until they are
-// forgiven. It is a state machine, values in and values out, without a clock.
+// Package reputation holds the offences of a node's peers: one table, with one decay. A
+// peer has an allowance for each kind of action. For actions beyond it, and for each
+// message that no honest node sends, it gets strikes. A peer with too many strikes is
+// refused until they are forgiven. It is a state machine, values in and values out,
+// without a clock.
 //
-// A peer answers only for what it wrote itself, and for what it does on its own connection.
-// Callers must not count against it what it passes on in good faith.
+// A peer answers only for what it wrote itself, and for what it does on its own
+// connection. Callers must not count what it passes on in good faith.
 package reputation
 
 import (
@@ -18,17 +19,17 @@ import (
 	"p2pnode/internal/crowd"
 )
 
-// Kind is what something is counted for.
+// Kind is a kind of action that is counted.
 type Kind int
 
-// What is counted. The names are the same in all versions.
+// The kinds of actions. Their names are the same in all versions.
 const (
 	Malformed Kind = iota // messages that no honest node sends
 	Models                // models and other messages that the peer wrote
-	Relayed               // messages of others that nobody asked it for
+	Relayed               // messages of others that nobody asked for
 	Control               // messages about messages: what it has, wants and listens to
 	Streams               // streams and requests beyond what is answered
-	Kinds                 // how many there are
+	Kinds                 // the number of kinds
 )
 
 // String is a word for the kind.
@@ -37,18 +38,20 @@ func (k Kind) String() string {
 }
 
 const (
-	// Limit is how many strikes make a peer refused, and Forgiveness how long one takes to be
-	// forgiven. A peer is refused until all are: five minutes.
+	// Limit is the number of strikes at which a peer is refused, and Forgiveness how
+	// long it takes until one is forgiven. A peer is refused until all are: five
+	// minutes.
 	Limit       = 5
 	Forgiveness = time.Minute
 	Refusal     = Limit * Forgiveness
 )
 
-// Allowance is how much of something a peer may do: so much at once, and so much more each
-// second. Each Burst beyond it is a strike. Without a Burst each single thing is.
+// Allowance is how much of something a peer may do: Burst at once, and PerSecond more
+// each second. Each Burst beyond it is a strike. If Burst is 0, each single action is a
+// strike.
 type Allowance struct{ Burst, PerSecond float64 }
 
-// Table is what is held against peers. It is not safe for concurrent use.
+// Table holds the offences of peers. It is not safe for concurrent use.
 type Table struct {
 	allowed [Kinds]Allowance
 	peers   map[peer.ID]*record
@@ -57,23 +60,24 @@ type Table struct {
 
 // record is what is known of one peer.
 type record struct {
-	at      time.Time      // when what follows was true
-	used    [Kinds]float64 // of the allowances
+	at      time.Time      // the time for which the fields below are true
+	used    [Kinds]float64 // used part of each allowance
 	strikes float64
 	refused bool
-	since   time.Time      // of the first strike that is not forgiven
-	counts  [Kinds]float64 // what was beyond the allowances since then
+	since   time.Time      // time of the first strike that is not forgiven
+	counts  [Kinds]float64 // amounts beyond the allowances since then
 }
 
-// NewTable returns a table of at most so many peers.
+// NewTable returns a table of at most most peers.
 func NewTable(most int, allowed [Kinds]Allowance) *Table {
 	return &Table{allowed: allowed, peers: make(map[peer.ID]*record), places: crowd.NewPlaces[peer.ID](most)}
 }
 
 // Take counts an amount of something that a peer did, whose connection comes from an
-// address. within reports whether it may: if not, it is to be ignored. refused reports that
-// the peer has become refused by it. What a refused peer does is not counted. A negative
-// amount gives the peer credit, as much as its allowance has at once.
+// address. within reports whether the peer may do it; if not, the caller should ignore
+// it. refused reports whether the peer has become refused by it. Actions of a refused
+// peer are not counted. A negative amount gives the peer credit, up to the Burst of its
+// allowance.
 func (t *Table) Take(p peer.ID, from netip.Addr, k Kind, amount float64, now time.Time) (within, refused bool) {
 	r := t.peers[p]
 	if r == nil {
@@ -99,7 +103,7 @@ func (t *Table) Take(p peer.ID, from netip.Addr, k Kind, amount float64, now tim
 	return false, r.refused
 }
 
-// settle forgives what has become old.
+// settle forgives strikes as time passes.
 func (r *record) settle(allowed *[Kinds]Allowance, now time.Time) {
 	past := now.Sub(r.at).Seconds()
 	if past <= 0 {
@@ -116,9 +120,9 @@ func (r *record) settle(allowed *[Kinds]Allowance, now time.Time) {
 	}
 }
 
-// enter makes a record of a peer. When there are too many, one of the network that has the
-// most makes room, so that fresh identities push out their like: first one against whom
-// there is next to nothing, then one that is not refused.
+// enter makes a record of a peer. If there are too many, one of the network with the
+// most records makes room, so that fresh identities push out their own kind: first one
+// with next to no offences, then one that is not refused.
 func (t *Table) enter(p peer.ID, from netip.Addr, now time.Time) *record {
 	r := &record{at: now}
 	t.peers[p] = r
@@ -130,7 +134,8 @@ func (t *Table) enter(p peer.ID, from netip.Addr, now time.Time) *record {
 	return r
 }
 
-// strikes are those of a peer that are not forgiven; a refused one has all of them.
+// strikes returns a peer's strikes that are not forgiven; for a refused peer these are
+// all.
 func (t *Table) strikes(p peer.ID, now time.Time) float64 {
 	r := t.peers[p]
 	if r == nil {
@@ -146,8 +151,8 @@ func (t *Table) strikes(p peer.ID, now time.Time) float64 {
 // Refused reports whether a peer is refused.
 func (t *Table) Refused(p peer.ID, now time.Time) bool { return t.strikes(p, now) == Limit }
 
-// Score is what gossipsub subtracts for a peer: 0 for one with less than a strike, the
-// strikes of the others, and [Worst] of a refused one.
+// Score is the number that gossipsub subtracts for a peer: 0 below one strike,
+// otherwise the number of strikes, and [Worst] for a refused one.
 func (t *Table) Score(p peer.ID, now time.Time) float64 {
 	switch s := t.strikes(p, now); {
 	case s == Limit:
@@ -161,17 +166,17 @@ func (t *Table) Score(p peer.ID, now time.Time) float64 {
 // Worst is the score of a refused peer.
 const Worst = -100
 
-// Held is what is held against a peer.
+// Held describes the offences of a peer.
 type Held struct {
 	Peer    peer.ID
-	Refused bool          // nothing of it is taken
+	Refused bool          // nothing from it is accepted
 	Strikes float64       // not forgiven yet
 	Since   time.Time     // of the first of them
-	Until   time.Time     // when all are forgiven, unless there are new ones
+	Until   time.Time     // when all are forgiven if there are no new ones
 	Counts  [Kinds]uint64 // what it did beyond its allowances since then
 }
 
-// All is what is held against whom, first those who are refused, then those with the most
+// All lists the peers with offences, first the refused ones, then those with the most
 // strikes.
 func (t *Table) All(now time.Time) (list []Held) {
 	for p, r := range t.peers {

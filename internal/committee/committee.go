@@ -20,8 +20,9 @@ import (
 // Catalogue lists the keys of [Task].
 const Catalogue = "thing\n1\n2\n3\n4\n5\n6\n"
 
-// Task is one whose whole budget goes into sums of votes for the things of [Catalogue],
-// epoch after epoch. Its budget is large, as a few people tell little with more noise.
+// Task returns a task whose whole budget goes into sums of votes for the things of
+// [Catalogue], epoch after epoch. Its budget is large, because with more noise a few
+// people show little.
 func Task() *learner.Task {
 	hash := sha256.Sum256([]byte(Catalogue))
 	return &learner.Task{

@@ -1,10 +1,10 @@
-// Package crowd shares what a node has for strangers among the networks that they come
-// from: a number of places, or an amount of work in a time. Identities cost nothing, but
-// addresses do, so what many identities of one network take, they take from each other,
-// and a newcomer from anywhere else finds a place. It is how Bitcoin Core chooses whom to
-// disconnect (after Heilman, Kendler, Zohar, Goldberg: Eclipse Attacks on Bitcoin's
-// Peer-to-Peer Network, 2015). Nothing is refused while there is enough for all, so many
-// nodes behind one router, or on one machine, share what there is.
+// Package crowd divides what a node offers to strangers among the networks that they
+// come from: a number of places, or an amount of work in a time. Identities cost
+// nothing, but addresses do. So many identities of one network take places only from
+// each other, and a newcomer from another network finds a place. It is how Bitcoin Core
+// chooses whom to disconnect (after Heilman, Kendler, Zohar, Goldberg: Eclipse Attacks
+// on Bitcoin's Peer-to-Peer Network, 2015). Nothing is refused while there is enough
+// for all, so many nodes behind one router, or on one machine, share what there is.
 package crowd
 
 import (
@@ -16,8 +16,8 @@ import (
 	manet "github.com/multiformats/go-multiaddr/net"
 )
 
-// Of returns the address that a multiaddress begins with, that of the relay if it leads
-// over one; not valid if there is none.
+// Of returns the address with which a multiaddress begins, or that of the relay if it
+// leads over one. It is not valid if there is none.
 func Of(a multiaddr.Multiaddr) netip.Addr {
 	if a == nil {
 		return netip.Addr{}
@@ -30,8 +30,8 @@ func Of(a multiaddr.Multiaddr) netip.Addr {
 	return addr.Unmap()
 }
 
-// levels are the networks that an address is in, the widest first. The narrowest is what
-// one customer of a provider has: an address of IPv4, 2^64 of IPv6.
+// levels are the networks that contain an address, the widest first. The narrowest is
+// what one customer of a provider has: an IPv4 address, or 2^64 IPv6 addresses.
 type levels [3]netip.Prefix
 
 func levelsOf(a netip.Addr) (l levels) {
@@ -45,38 +45,40 @@ func levelsOf(a netip.Addr) (l levels) {
 	return l
 }
 
-// Widest is the widest network that an address is told apart by: a /16 of IPv4, a /32 of
-// IPv6; the zero prefix if the address is not valid.
+// Widest is the widest network by which addresses are distinguished: a /16 of IPv4, a
+// /32 of IPv6; the zero prefix if the address is not valid.
 func Widest(a netip.Addr) netip.Prefix { return levelsOf(a)[0] }
 
 // Narrowest is what one customer of a provider has: an address of IPv4, a /64 of IPv6; the
 // zero prefix if the address is not valid.
 func Narrowest(a netip.Addr) netip.Prefix { return levelsOf(a)[len(levels{})-1] }
 
-// OneCustomer reports whether two addresses are what one customer of a provider has: the
-// same address of IPv4, two of the same /64 of IPv6. No if one is not valid.
+// OneCustomer reports whether two addresses may belong to one customer of a provider:
+// the same IPv4 address, or two of the same /64 of IPv6. It is false if one is not
+// valid.
 func OneCustomer(a, b netip.Addr) bool {
 	narrowest := Narrowest(a)
 	return narrowest.IsValid() && narrowest == Narrowest(b)
 }
 
-// Places is who holds one of a bounded number of places. It is not safe for concurrent
-// use.
+// Places records who holds one of a bounded number of places. It is not safe for
+// concurrent use.
 type Places[K comparable] struct {
 	most    int
 	holders map[K]levels
 	counts  map[netip.Prefix]int
 }
 
-// NewPlaces returns so many empty places.
+// NewPlaces returns most empty places.
 func NewPlaces[K comparable](most int) *Places[K] {
 	return &Places[K]{most: most, holders: make(map[K]levels), counts: make(map[netip.Prefix]int)}
 }
 
-// Enter gives a place to k, who is new. If there are no more, others have to leave theirs,
-// and are returned: one of the most crowded address in the most crowded network, drawn at
-// random among equals, which may be k itself. Those whom spare reports keep theirs, though
-// there are too many then; nil spares nobody.
+// Enter gives a place to k, who must be new. If there are too few, others have to leave
+// theirs, and are returned: one from the most crowded address in the most crowded
+// network, drawn at random among equals, which may be k itself. Holders for which spare
+// returns true keep their places, even if there are too many then; if spare is nil,
+// nobody is spared.
 func (p *Places[K]) Enter(k K, from netip.Addr, spare func(K) bool) (leave []K) {
 	p.Leave(k)
 	networks := levelsOf(from)

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Work is an amount of work in each window of time that is shared by those who ask for it.
-// While the whole amount suffices, everybody gets what he asks for; then nobody gets more
-// than an equal part of it. It is not safe for concurrent use.
+// Work is an amount of work in each window of time that all askers share. While the
+// whole amount is enough, every asker gets what it asks for; after that, none gets more
+// than an equal part. It is not safe for concurrent use.
 type Work struct {
 	most   int
 	window time.Duration
@@ -15,20 +15,20 @@ type Work struct {
 	since  time.Time
 	total  int
 	spent  map[string]int
-	before int // how many asked in the window before
+	before int // number of askers in the window before
 }
 
-// maxAsking bounds who is remembered in one window; whoever comes then gets nothing beyond
-// the whole amount.
+// maxAsking bounds the number of remembered askers in one window; later askers get
+// nothing beyond the whole amount.
 const maxAsking = 4096
 
-// NewWork returns so much work in each window.
+// NewWork returns a Work with this amount in each window.
 func NewWork(most int, window time.Duration) *Work {
 	return &Work{most: most, window: window, spent: make(map[string]int)}
 }
 
-// Take asks for an amount of work for an address, and reports whether it is granted. Those
-// on this machine are told apart by name, because they have one address.
+// Take asks for an amount of work for an address, and reports whether it is granted.
+// Askers on this machine are distinguished by name, because they share one address.
 func (w *Work) Take(from netip.Addr, name string, amount int, now time.Time) bool {
 	if past := now.Sub(w.since); past >= w.window || past < 0 {
 		w.before = len(w.spent)

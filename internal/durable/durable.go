@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 )
 
-// Replace makes path a file with these bytes, which only its owner can read, and returns
-// when that is on disk. If it is interrupted, path is what it was or what it becomes;
-// beside it a file may be left whose name begins with the same letters.
+// Replace makes path a file with these bytes, which only its owner can read, and
+// returns when it is on disk. If it is interrupted, path has the old or the new
+// content; a file whose name begins with the same letters may be left beside it.
 func Replace(path string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {

@@ -4,7 +4,8 @@ package durable
 
 import "golang.org/x/sys/unix"
 
-// Free is how many bytes there are left for this user where a directory is; -1: not known.
+// Free is the number of bytes available to this user in the file system of a directory;
+// -1: not known.
 func Free(dir string) int64 {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {

@@ -3,14 +3,15 @@ package program
 
 import "runtime/debug"
 
-// stamped is what a build script says, by the linker; empty where something else built it.
+// stamped is the version that a build script sets with the linker; it is empty in other
+// builds.
 var stamped string
 
 // module is the path of the module that p2pnode is.
 const module = "p2pnode"
 
-// Version is the version of p2pnode in this program, which may be an app that it is a part
-// of; "unknown" if the program was built without it.
+// Version is the version of p2pnode in this program, which may be an app that contains
+// it; "unknown" if the program was built without it.
 func Version() string {
 	if stamped != "" {
 		return stamped

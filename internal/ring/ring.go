@@ -1,6 +1,6 @@
-// Package ring keeps the newest of a sequence in bounded memory, for readers who catch up
-// and then follow. Nobody waits for a slow reader: it loses what is kept no longer, and is
-// told.
+// Package ring keeps the newest of a sequence in bounded memory, for readers who catch
+// up and then follow. Nobody waits for a slow reader: it loses values that are no
+// longer kept, and is told so.
 package ring
 
 import "sync"
@@ -10,7 +10,7 @@ type Ring[T any] struct {
 	mu    sync.Mutex
 	size  int
 	kept  []T           // the value of number i is at i modulo size
-	added uint64        // so far
+	added uint64        // number of values added so far
 	more  chan struct{} // closed by the next Add; nil: nobody waits
 }
 
@@ -35,9 +35,9 @@ func (r *Ring[T]) Add(value func(number uint64) T) {
 	}
 }
 
-// From returns the kept values whose number is at least that, and the number of the first
-// of them or, without any, of the next to come. The channel is closed when there is one
-// more.
+// From returns the kept values from that number on, and the number of the first of them
+// or, if there are none, of the next value to come. The channel is closed when there is
+// another value.
 func (r *Ring[T]) From(number uint64) (values []T, first uint64, more <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,7 +10,7 @@ var ErrSilent = errors.New("does not answer; wait until it does, or end it and t
 // ErrRequest says that the mistake is in the request, not in the node.
 var ErrRequest = errors.New("node: a wrong request")
 
-// ErrScope says that whoever asks may not ask that.
+// ErrScope says that the asker's token does not allow the request.
 var ErrScope = errors.New("node: not allowed")
 
 // ErrEnded says that a request failed after the node had ended for it.

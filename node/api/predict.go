@@ -52,8 +52,8 @@ type Model struct {
 	Records int       `json:"records"` // of the owner's that it knows
 	Round   uint64    `json:"round"`   // of the node's last release
 	Heard   int       `json:"heard"`   // neighbours whose models it knows
-	// Tests are rows and what comes out, for whoever writes a reader. The rows are made of
-	// the task's public constants.
+	// Tests are rows with their predictions, for authors of readers. The rows are made
+	// from the task's public constants.
 	Tests []ModelTest `json:"tests"`
 }
 

@@ -103,10 +103,10 @@ type Digest = storage.Digest
 // ImportOptions are how a file is imported. The zero value leaves nothing out.
 type ImportOptions struct {
 	SkipBad bool // leave bad lines out instead of refusing the file
-	// ID names the column of the owner's own keys; "": there is none. A line whose key is
-	// known replaces that record, or changes nothing if it says the same. Lines are then
-	// stored some at a time and bad ones left out: whoever imports the file again, mended
-	// or after an interruption, changes nothing that is there.
+	// ID names the column of the owner's own keys; "": there is none. A line whose key
+	// is known replaces that record, or changes nothing if it says the same. Lines are
+	// then stored some at a time and bad ones left out. Importing the file again,
+	// corrected or after an interruption, changes nothing that is stored.
 	ID    string
 	Again bool // import a file that was imported before; its records get a budget of their own
 	// Name is what the file is called where files come again and again; "": it does not

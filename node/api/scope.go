@@ -5,7 +5,7 @@ type Scope string
 
 // The scopes. Admin has the others in it.
 const (
-	Open  Scope = "open"  // whoever reaches the server; of no token
+	Open  Scope = "open"  // anybody who reaches the server; no token has it
 	Read  Scope = "read"  // how the node is doing, and no record
 	Data  Scope = "data"  // records, predictions, the model
 	Admin Scope = "admin" // everything

@@ -37,8 +37,8 @@ func NewIdentity(path string) (peer.ID, error) {
 	return id, nil
 }
 
-// PassingIdentity makes an identity that nobody keeps, for whoever asks a node something
-// before there is a directory.
+// PassingIdentity makes an identity that nobody keeps. It is for asking a node
+// something before there is a directory.
 func PassingIdentity() (crypto.PrivKey, error) { return newKey() }
 
 func newKey() (crypto.PrivKey, error) {

@@ -107,8 +107,8 @@ func (l *layered) about(key, text string) Finding {
 	return l.finding(key, text)
 }
 
-// lay lays a setting over what is known of its key. What records were promised stands in
-// the file, whoever starts the node and wherever from.
+// lay lays a setting over what is known of its key. The promise to records is read only
+// from the file, so it does not depend on who starts the node, or from where.
 func (l *layered) lay(s Setting) {
 	k, known := keyNamed(s.Key)
 	before := l.config

@@ -15,7 +15,7 @@ type pipe struct {
 
 func newPipe() *pipe { return &pipe{calls: make(chan net.Conn), closed: make(chan struct{})} }
 
-// dial opens a connection to whoever accepts.
+// dial opens a connection to the accepting end.
 func (p *pipe) dial(ctx context.Context) (net.Conn, error) {
 	here, there := net.Pipe()
 	select {

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// doorstep is where connections wait, unread and unanswered, that are not let in: whoever
-// comes again as soon as it is refused comes seldom then, and costs no more than the place. It
-// is safe for concurrent use.
+// doorstep holds connections that are not let in, unread and unanswered. A peer that
+// connects again as soon as it is refused then comes seldom, and costs no more than its
+// place. It is safe for concurrent use.
 type doorstep struct{ kept chan io.Closer }
 
 // keptFor is how long a connection waits before it is closed, unless others push it out.

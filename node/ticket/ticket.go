@@ -80,7 +80,7 @@ var (
 	ErrInvalid = errors.New("ticket: the ticket makes no sense; ask for another one")
 )
 
-// Secret reports whether whoever has the ticket can do what others cannot.
+// Secret reports whether having the ticket allows something that others cannot do.
 func (t *Ticket) Secret() bool { return t.Key != nil || t.Seed != nil }
 
 // IsSecret reports whether a text is that of a ticket with a secret, by its beginning.
