@@ -77,10 +77,12 @@ type guardedHost struct {
 	life   context.Context // life of gossipsub
 }
 
+// SetStreamHandler implements [host.Host]. The handler f is guarded; see guard.
 func (h guardedHost) SetStreamHandler(id protocol.ID, f network.StreamHandler) {
 	h.Host.SetStreamHandler(id, h.gossip.guard(h.life, f))
 }
 
+// SetStreamHandlerMatch implements [host.Host]. The handler f is guarded; see guard.
 func (h guardedHost) SetStreamHandlerMatch(id protocol.ID, m func(protocol.ID) bool, f network.StreamHandler) {
 	h.Host.SetStreamHandlerMatch(id, m, h.gossip.guard(h.life, f))
 }

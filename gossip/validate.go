@@ -136,16 +136,35 @@ func (t *tracer) DropRPC(rpc *pubsub.RPC, _ peer.ID) {
 // OnClosedOutboundStream forgets the subscriptions of a peer that is gone.
 func (t *tracer) OnClosedOutboundStream(p peer.ID) { t.subscriptions.forget(p) }
 
-// The rest of pubsub.RawTracer is of no interest here.
-
+// OnNewOutboundStream implements [pubsub.RawTracer] and does nothing.
 func (*tracer) OnNewOutboundStream(peer.ID, protocol.ID) {}
-func (*tracer) Join(string)                              {}
-func (*tracer) Leave(string)                             {}
-func (*tracer) Graft(peer.ID, string)                    {}
-func (*tracer) Prune(peer.ID, string)                    {}
-func (*tracer) ValidateMessage(*pubsub.Message)          {}
-func (*tracer) DeliverMessage(*pubsub.Message)           {}
-func (*tracer) DuplicateMessage(*pubsub.Message)         {}
-func (*tracer) ThrottlePeer(peer.ID)                     {}
-func (*tracer) RecvRPC(*pubsub.RPC)                      {}
-func (*tracer) UndeliverableMessage(*pubsub.Message)     {}
+
+// Join implements [pubsub.RawTracer] and does nothing.
+func (*tracer) Join(string) {}
+
+// Leave implements [pubsub.RawTracer] and does nothing.
+func (*tracer) Leave(string) {}
+
+// Graft implements [pubsub.RawTracer] and does nothing.
+func (*tracer) Graft(peer.ID, string) {}
+
+// Prune implements [pubsub.RawTracer] and does nothing.
+func (*tracer) Prune(peer.ID, string) {}
+
+// ValidateMessage implements [pubsub.RawTracer] and does nothing.
+func (*tracer) ValidateMessage(*pubsub.Message) {}
+
+// DeliverMessage implements [pubsub.RawTracer] and does nothing.
+func (*tracer) DeliverMessage(*pubsub.Message) {}
+
+// DuplicateMessage implements [pubsub.RawTracer] and does nothing.
+func (*tracer) DuplicateMessage(*pubsub.Message) {}
+
+// ThrottlePeer implements [pubsub.RawTracer] and does nothing.
+func (*tracer) ThrottlePeer(peer.ID) {}
+
+// RecvRPC implements [pubsub.RawTracer] and does nothing.
+func (*tracer) RecvRPC(*pubsub.RPC) {}
+
+// UndeliverableMessage implements [pubsub.RawTracer] and does nothing.
+func (*tracer) UndeliverableMessage(*pubsub.Message) {}

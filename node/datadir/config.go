@@ -204,6 +204,8 @@ func (c *Config) OnlyNeighbours() (only []peer.ID, err error) {
 	return only, nil
 }
 
+// BootstrapPeers returns the peers to start from with their addresses. The error names the
+// entry of the key bootstrap that is not the address of a peer.
 func (c *Config) BootstrapPeers() ([]peer.AddrInfo, error) { return peersOf("bootstrap", c.Bootstrap) }
 
 // peersOf reads the addresses of a key of the configuration, each of a peer.
@@ -298,6 +300,7 @@ func (c *Config) checkKept(f *faults) {
 	}
 }
 
+// Protected reports whether releases have noise and a budget.
 func (c *Config) Protected() bool { return c.Unprotected == "" }
 
 // Planned reports whether all releases are fixed before the first.

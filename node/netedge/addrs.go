@@ -49,6 +49,7 @@ func SortedAddrs(addrs []multiaddr.Multiaddr) []multiaddr.Multiaddr {
 	return slices.SortedFunc(slices.Values(addrs), multiaddr.Multiaddr.Compare)
 }
 
+// AddrStrings returns the addresses as texts, in the same order.
 func AddrStrings(addrs []multiaddr.Multiaddr) []string {
 	out := make([]string, len(addrs))
 	for i, a := range addrs {

@@ -61,6 +61,8 @@ type acquaintance struct {
 	misses int
 }
 
+// OpenBook reads the remembered peers of a network's task from the store. It returns an error
+// if the store cannot be read, or if a remembered peer is invalid.
 func OpenBook(store *storage.Store, network string, log *slog.Logger) (*Book, error) {
 	b := &Book{prefix: protocols + network + "/", store: store, log: log, known: make(map[peer.ID]*acquaintance)}
 	peers, err := store.Peers()

@@ -44,20 +44,44 @@ func (m *Meter) Refused() Refused {
 // refused is told by libp2p's resource manager what it allows and what it blocks.
 type refused struct{ connections, streams, memory atomic.Uint64 }
 
-func (r *refused) BlockConn(network.Direction, bool)      { r.connections.Add(1) }
-func (r *refused) BlockPeer(peer.ID)                      { r.connections.Add(1) }
+// BlockConn implements [rcmgr.MetricsReporter]. It counts a refused connection.
+func (r *refused) BlockConn(network.Direction, bool) { r.connections.Add(1) }
+
+// BlockPeer implements [rcmgr.MetricsReporter]. It counts a refused connection.
+func (r *refused) BlockPeer(peer.ID) { r.connections.Add(1) }
+
+// BlockStream implements [rcmgr.MetricsReporter]. It counts a refused stream.
 func (r *refused) BlockStream(peer.ID, network.Direction) { r.streams.Add(1) }
-func (r *refused) BlockProtocol(protocol.ID)              { r.streams.Add(1) }
+
+// BlockProtocol implements [rcmgr.MetricsReporter]. It counts a refused stream.
+func (r *refused) BlockProtocol(protocol.ID) { r.streams.Add(1) }
+
+// BlockProtocolPeer implements [rcmgr.MetricsReporter]. It counts a refused stream.
 func (r *refused) BlockProtocolPeer(protocol.ID, peer.ID) { r.streams.Add(1) }
-func (r *refused) BlockService(string)                    { r.streams.Add(1) }
-func (r *refused) BlockServicePeer(string, peer.ID)       { r.streams.Add(1) }
-func (r *refused) BlockMemory(int)                        { r.memory.Add(1) }
 
-// What is allowed is of no interest here.
+// BlockService implements [rcmgr.MetricsReporter]. It counts a refused stream.
+func (r *refused) BlockService(string) { r.streams.Add(1) }
 
-func (*refused) AllowConn(network.Direction, bool)      {}
-func (*refused) AllowPeer(peer.ID)                      {}
+// BlockServicePeer implements [rcmgr.MetricsReporter]. It counts a refused stream.
+func (r *refused) BlockServicePeer(string, peer.ID) { r.streams.Add(1) }
+
+// BlockMemory implements [rcmgr.MetricsReporter]. It counts a refused reservation of memory.
+func (r *refused) BlockMemory(int) { r.memory.Add(1) }
+
+// AllowConn implements [rcmgr.MetricsReporter] and does nothing.
+func (*refused) AllowConn(network.Direction, bool) {}
+
+// AllowPeer implements [rcmgr.MetricsReporter] and does nothing.
+func (*refused) AllowPeer(peer.ID) {}
+
+// AllowStream implements [rcmgr.MetricsReporter] and does nothing.
 func (*refused) AllowStream(peer.ID, network.Direction) {}
-func (*refused) AllowProtocol(protocol.ID)              {}
-func (*refused) AllowService(string)                    {}
-func (*refused) AllowMemory(int)                        {}
+
+// AllowProtocol implements [rcmgr.MetricsReporter] and does nothing.
+func (*refused) AllowProtocol(protocol.ID) {}
+
+// AllowService implements [rcmgr.MetricsReporter] and does nothing.
+func (*refused) AllowService(string) {}
+
+// AllowMemory implements [rcmgr.MetricsReporter] and does nothing.
+func (*refused) AllowMemory(int) {}

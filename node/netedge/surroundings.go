@@ -27,6 +27,8 @@ type Surroundings struct {
 	listening  atomic.Pointer[func() []multiaddr.Multiaddr] // of the host; nil before there is one
 }
 
+// NewSurroundings returns what the configuration says about the machine's network: the
+// interfaces that it names, or those of the system.
 func NewSurroundings(c *datadir.Config) *Surroundings {
 	return &Surroundings{Interfaces: discovery.NewInterfaces(c.Interfaces...), DNS: new(resolver)}
 }
@@ -64,6 +66,7 @@ type resolver struct {
 	next    int // the server to ask next, so that a silent one is not asked every time
 }
 
+// Set replaces the servers to ask; an empty list means the system's.
 func (r *resolver) Set(servers []netip.AddrPort) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -384,4 +384,5 @@ func (d *Desk) started(ctx context.Context) error {
 // inMemory is a blob that nothing needs to close.
 type inMemory struct{ *bytes.Reader }
 
+// Close implements [io.Closer]. There is nothing to close.
 func (inMemory) Close() error { return nil }

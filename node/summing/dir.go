@@ -232,6 +232,7 @@ type file struct {
 	size int64
 }
 
+// Size returns the length of the upload in bytes, as it was when the file was opened.
 func (f *file) Size() int64 { return f.size }
 
 // erase removes what could open anything, and notes that the sum is over. The mark comes

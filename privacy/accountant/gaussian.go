@@ -13,6 +13,7 @@ func Gaussian(mu float64) Step {
 
 type gaussian struct{ mu float64 }
 
+// Delta implements [Step]. Both directions have the same profile.
 func (s gaussian) Delta(epsilon float64) float64 { return profile(s.tail).at(epsilon, s.tail) }
 
 func (s gaussian) directions() (forward, backward profile) { return s.tail, s.tail }

@@ -23,6 +23,7 @@ func Laplace(a float64) Step {
 
 type laplace struct{ a float64 }
 
+// Delta implements [Step]. Both directions have the same profile.
 func (s laplace) Delta(epsilon float64) float64 { return profile(s.tail).at(epsilon, s.tail) }
 
 func (s laplace) directions() (forward, backward profile) { return s.tail, s.tail }

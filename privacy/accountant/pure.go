@@ -18,6 +18,7 @@ func ApproxPure(epsilon, delta float64) Step {
 
 type approxPure struct{ epsilon, delta float64 }
 
+// Delta implements [Step]. Both directions have the same profile.
 func (s approxPure) Delta(epsilon float64) float64 { return profile(s.tail).at(epsilon, s.tail) }
 
 func (s approxPure) directions() (forward, backward profile) { return s.tail, s.tail }

@@ -68,6 +68,7 @@ func noStep(format string, args ...any) Step {
 	return senseless("accountant: " + fmt.Sprintf(format, args...))
 }
 
+// Delta implements [Step]. It is 1: the step protects nothing.
 func (senseless) Delta(float64) float64 { return 1 }
 
 func (s senseless) directions() (forward, backward profile) { return s.Delta, s.Delta }

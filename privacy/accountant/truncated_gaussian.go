@@ -14,6 +14,7 @@ func TruncatedGaussian(a, bound float64) Step {
 
 type truncatedGaussian struct{ a, bound float64 }
 
+// Delta implements [Step]. Both directions have the same profile.
 func (s truncatedGaussian) Delta(epsilon float64) float64 { return profile(s.tail).at(epsilon, s.tail) }
 
 func (s truncatedGaussian) directions() (forward, backward profile) { return s.tail, s.tail }

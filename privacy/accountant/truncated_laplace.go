@@ -14,6 +14,7 @@ func TruncatedLaplace(a, bound float64) Step {
 
 type truncatedLaplace struct{ a, bound float64 }
 
+// Delta implements [Step]. Both directions have the same profile.
 func (s truncatedLaplace) Delta(epsilon float64) float64 { return profile(s.tail).at(epsilon, s.tail) }
 
 func (s truncatedLaplace) directions() (forward, backward profile) { return s.tail, s.tail }

@@ -94,15 +94,24 @@ func (l *line) pop(now time.Time) (data []byte, wait time.Duration, ok bool) {
 // packets is a heap by due time.
 type packets []packet
 
-func (p packets) Len() int      { return len(p) }
+// Len implements [sort.Interface].
+func (p packets) Len() int { return len(p) }
+
+// Swap implements [sort.Interface].
 func (p packets) Swap(i, j int) { p[i], p[j] = p[j], p[i] }
+
+// Less implements [sort.Interface]. It orders by due time, ties by number.
 func (p packets) Less(i, j int) bool {
 	if p[i].due.Equal(p[j].due) {
 		return p[i].number < p[j].number
 	}
 	return p[i].due.Before(p[j].due)
 }
+
+// Push implements [heap.Interface].
 func (p *packets) Push(x any) { *p = append(*p, x.(packet)) }
+
+// Pop implements [heap.Interface].
 func (p *packets) Pop() any {
 	last := len(*p) - 1
 	x := (*p)[last]

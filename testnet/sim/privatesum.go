@@ -112,14 +112,24 @@ type sumEvent struct {
 	do    func()
 }
 
+// sumAgenda is a heap of events, the earliest first.
 type sumAgenda []sumEvent
 
+// Len implements [sort.Interface].
 func (a sumAgenda) Len() int { return len(a) }
+
+// Less implements [sort.Interface]. It orders by time, ties by order of creation.
 func (a sumAgenda) Less(i, j int) bool {
 	return a[i].at < a[j].at || a[i].at == a[j].at && a[i].order < a[j].order
 }
+
+// Swap implements [sort.Interface].
 func (a sumAgenda) Swap(i, j int) { a[i], a[j] = a[j], a[i] }
-func (a *sumAgenda) Push(x any)   { *a = append(*a, x.(sumEvent)) }
+
+// Push implements [heap.Interface].
+func (a *sumAgenda) Push(x any) { *a = append(*a, x.(sumEvent)) }
+
+// Pop implements [heap.Interface].
 func (a *sumAgenda) Pop() any {
 	last := (*a)[len(*a)-1]
 	(*a)[len(*a)-1] = sumEvent{}

@@ -92,13 +92,21 @@ type siegeEvents struct {
 	made int
 }
 
-func (q *siegeEvents) Len() int      { return len(q.list) }
+// Len implements [sort.Interface].
+func (q *siegeEvents) Len() int { return len(q.list) }
+
+// Swap implements [sort.Interface].
 func (q *siegeEvents) Swap(i, j int) { q.list[i], q.list[j] = q.list[j], q.list[i] }
-func (q *siegeEvents) Push(x any)    { q.list = append(q.list, x.(siegeEvent)) }
+
+// Push implements [heap.Interface]. It expects a siegeEvent.
+func (q *siegeEvents) Push(x any) { q.list = append(q.list, x.(siegeEvent)) }
+
+// Less implements [sort.Interface]. It orders by time, ties by order of creation.
 func (q *siegeEvents) Less(i, j int) bool {
 	return cmp.Or(cmp.Compare(q.list[i].at, q.list[j].at), cmp.Compare(q.list[i].order, q.list[j].order)) < 0
 }
 
+// Pop implements [heap.Interface].
 func (q *siegeEvents) Pop() any {
 	last := q.list[len(q.list)-1]
 	q.list[len(q.list)-1] = siegeEvent{}

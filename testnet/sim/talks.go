@@ -45,10 +45,16 @@ type agendaOfTalks struct {
 	made uint64
 }
 
-func (t *agendaOfTalks) Len() int      { return len(t.list) }
-func (t *agendaOfTalks) Swap(i, j int) { t.list[i], t.list[j] = t.list[j], t.list[i] }
-func (t *agendaOfTalks) Push(x any)    { t.list = append(t.list, x.(talk)) }
+// Len implements [sort.Interface].
+func (t *agendaOfTalks) Len() int { return len(t.list) }
 
+// Swap implements [sort.Interface].
+func (t *agendaOfTalks) Swap(i, j int) { t.list[i], t.list[j] = t.list[j], t.list[i] }
+
+// Push implements [heap.Interface].
+func (t *agendaOfTalks) Push(x any) { t.list = append(t.list, x.(talk)) }
+
+// Less implements [sort.Interface].
 func (t *agendaOfTalks) Less(i, j int) bool {
 	a, b := &t.list[i], &t.list[j]
 	switch {
@@ -60,6 +66,7 @@ func (t *agendaOfTalks) Less(i, j int) bool {
 	return a.order < b.order
 }
 
+// Pop implements [heap.Interface].
 func (t *agendaOfTalks) Pop() any {
 	last := t.list[len(t.list)-1]
 	t.list[len(t.list)-1] = talk{}
