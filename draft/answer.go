@@ -117,7 +117,7 @@ func (c *Column) seen(kind string) string {
 			text += fmt.Sprintf(", %d different ones", len(c.values))
 		}
 	} else {
-		text = fmt.Sprintf("%d different values", c.Distinct())
+		text = fmt.Sprintf("%d different values", c.distinctCells())
 		if c.values != nil {
 			text = fmt.Sprintf("%d values: %s", len(c.values), firstOf(c.Values(), mostShown))
 		}

@@ -62,9 +62,9 @@ func newColumn(name string) *Column {
 	}
 }
 
-// Distinct is the number of different cells that are not empty; it is approximate above
+// distinctCells is the number of different cells that are not empty; it is approximate above
 // a thousand or so.
-func (c *Column) Distinct() int { return c.distinct.count() }
+func (c *Column) distinctCells() int { return c.distinct.count() }
 
 // full is the number of cells with a value.
 func (c *Column) full() int { return c.Rows - c.Empty }
@@ -170,7 +170,7 @@ func (c *Column) meanWords() float64 { return float64(c.words) / max(1, float64(
 // enough rows to say so.
 func (c *Column) unique() bool {
 	const enough, nearly = 20, 0.95
-	return c.full() >= enough && float64(c.Distinct()) >= nearly*float64(c.full())
+	return c.full() >= enough && float64(c.distinctCells()) >= nearly*float64(c.full())
 }
 
 // isTime reports whether a cell is a date or a time as ISO 8601 writes them.

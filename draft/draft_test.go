@@ -347,7 +347,7 @@ func written(t testing.TB, p *Plan) *learner.Task {
 	if err != nil {
 		t.Fatalf("%v, in\n%s", err, text)
 	}
-	whole, err := p.Task()
+	whole, err := p.task()
 	require.NoError(t, err)
 	a, errA := datadir.FormatTask(read)
 	b, errB := datadir.FormatTask(whole)

@@ -86,7 +86,7 @@ func (c *Column) useless() string {
 	switch {
 	case c.full() == 0:
 		return "it is empty"
-	case c.Distinct() == 1 && c.Empty == 0:
+	case c.distinctCells() == 1 && c.Empty == 0:
 		return "all its cells are the same"
 	case c.almostTimes == c.full():
 		return c.otherwise()
@@ -130,7 +130,7 @@ func (c *Column) mostlyNumbers() bool { return c.Numbers >= 9*(c.full()-c.Number
 // names reports whether whole numbers are names of things that occur several times.
 func (c *Column) names() bool {
 	const again = 2
-	return c.identifier() && c.Numbers == c.full() && c.full() >= again*c.Distinct()
+	return c.identifier() && c.Numbers == c.full() && c.full() >= again*c.distinctCells()
 }
 
 // identifier reports whether the column's name is that of an identifier: id, movie_id,

@@ -143,7 +143,7 @@ func (w *Wishes) judgeTarget(c *Column) judgement {
 		return judgement{kind: Number, doubt: c.strays()}
 	case kind != "":
 		return judgement{why: fmt.Sprintf("what is predicted is of the kind %s or %s, not %s", Number, Set, kind)}
-	case c.Distinct() == 1:
+	case c.distinctCells() == 1:
 		return judgement{why: "all its cells are the same"}
 	case c.classes():
 		return judgement{kind: Set}
@@ -156,7 +156,7 @@ func (w *Wishes) judgeTarget(c *Column) judgement {
 	case c.otherwise() != "":
 		return judgement{why: c.otherwise()}
 	}
-	return judgement{why: fmt.Sprintf("it has %d different texts, and a class is one of %d at most", c.Distinct(), mostValues)}
+	return judgement{why: fmt.Sprintf("it has %d different texts, and a class is one of %d at most", c.distinctCells(), mostValues)}
 }
 
 // vectors joins columns of numbers with counted names, such as e0 to e383, into one
@@ -203,7 +203,7 @@ func (p *Plan) counted(at int) (stem string, n int) {
 func (p *Plan) oneKey() {
 	best := -1
 	for i, u := range p.uses {
-		if u.kind == Key && (best < 0 || u.Distinct() > p.uses[best].Distinct()) {
+		if u.kind == Key && (best < 0 || u.distinctCells() > p.uses[best].distinctCells()) {
 			best = i
 		}
 	}

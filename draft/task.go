@@ -16,9 +16,9 @@ const (
 	keyBuckets  = 1024
 )
 
-// Task returns the task that follows from the plan, whole. There must be no [Plan.Questions]
+// task returns the task that follows from the plan, whole. There must be no [Plan.Questions]
 // left. The task may still be invalid, and [learner.Task.Validate] says why.
-func (p *Plan) Task() (*learner.Task, error) {
+func (p *Plan) task() (*learner.Task, error) {
 	if left := p.Questions(); len(left) > 0 {
 		return nil, fmt.Errorf("column %q: nobody has said %s", left[0].Column, left[0].Flag())
 	}

@@ -13,9 +13,9 @@ import (
 // TOML writes the task of the plan as a file: its columns, and what its owner may want
 // to change, with a comment beside each. All other keys have the values that follow
 // from these, so a reader of the file gets the same task. The error is that of
-// [Plan.Task].
+// the plan's task.
 func (p *Plan) TOML() ([]byte, error) {
-	t, err := p.Task()
+	t, err := p.task()
 	if err != nil {
 		return nil, err
 	}

@@ -114,17 +114,17 @@ func (d *doubter) sums() {
 // noise compares the noise of all releases with the most that all records can move the
 // model.
 func (d *doubter) noise() {
-	if share, err := d.Drowned(d.expected); err == nil {
+	if share, err := d.noiseShare(d.expected); err == nil {
 		e := d.expected.known()
 		d.doubt(share <= 1, "release.epsilon", "is %v: what %d nodes with %v records each can say at most drowns in %.2g times as much noise. "+
 			"It takes more records, more nodes, fewer columns, or a private sum", d.Release.Epsilon, e.Nodes, e.Records, share)
 	}
 }
 
-// Drowned is the length of the noise in the nodes' mean model, divided by the most that
+// noiseShare is the length of the noise in the nodes' mean model, divided by the most that
 // their records can move it; the step cancels out. Above 1 the noise is longer. It is 0
 // for learners that release no sums of gradients.
-func (t *Task) Drowned(e Expected) (float64, error) {
+func (t *Task) noiseShare(e Expected) (float64, error) {
 	if t.Silent() || t.Obfuscated() || t.releasesVectors() {
 		return 0, nil
 	}

@@ -3,19 +3,19 @@ package learner
 import "slices"
 
 // MadeRows returns made-up rows of the task, from public values only; see
-// [Task.MadeRows].
+// [Task.madeRows].
 func (k *Known) MadeRows(t *Task) []map[string]string {
 	if k == nil || k.catalogue == nil {
-		return t.MadeRows(nil)
+		return t.madeRows(nil)
 	}
-	return t.MadeRows(k.catalogue.first)
+	return t.madeRows(k.catalogue.first)
 }
 
-// MadeRows returns rows to test a coder with, in the owner's units. They are made from
+// madeRows returns rows to test a coder with, in the owner's units. They are made from
 // the task's public constants only; for each feature there are cells that are taken
 // unchanged, beyond its range, unknown and empty. The target is left out. keys are some
 // keys of the task's catalogue.
-func (t *Task) MadeRows(keys []string) []map[string]string {
+func (t *Task) madeRows(keys []string) []map[string]string {
 	made := make([][]string, len(t.Features))
 	most := 0
 	for i := range t.Features {

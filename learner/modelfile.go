@@ -10,8 +10,8 @@ import (
 // The name and the version of the format of a [ModelFile], which docs/model-format.md
 // describes. A reader of one version does not read another.
 const (
-	ModelFormat        = "p2pnode personal model"
-	ModelFormatVersion = 1
+	modelFormat        = "p2pnode personal model"
+	modelFormatVersion = 1
 )
 
 // ModelFile is a personal model with the coder of its task: a program in any language
@@ -93,7 +93,7 @@ type CodedTarget struct {
 // may be nil.
 func (t *Task) ModelFile(theta []float64, k *Known) ModelFile {
 	m := ModelFile{
-		Format: ModelFormat, Version: ModelFormatVersion, Task: t.Name,
+		Format: modelFormat, Version: modelFormatVersion, Task: t.Name,
 		Texts:     textRules,
 		UsualNorm: t.usualNorm(), Normalise: t.Normalise, Map: t.codedMap(),
 		Constant: t.Constant,

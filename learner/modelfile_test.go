@@ -48,7 +48,7 @@ func TestMadeRows(t *testing.T) {
 	task := Movies()
 	var tally Tally
 	keys := 0
-	rows := task.MadeRows([]string{"17"})
+	rows := task.madeRows([]string{"17"})
 	for _, row := range rows {
 		r, err := task.EncodeFeatures(func(name string) (string, bool) { v, ok := row[name]; return v, ok })
 		if err != nil {

@@ -101,8 +101,8 @@ var (
 	errBar      = errors.New("holds a list of texts with a vertical bar in one, which stands between the values of a cell")
 )
 
-// Object reads a JSON object as a row. A name that is there twice is an error.
-func Object(text []byte) (Row, error) {
+// object reads a JSON object as a row. A name that is there twice is an error.
+func object(text []byte) (Row, error) {
 	if !utf8.Valid(text) {
 		return Row{}, errUTF8
 	}

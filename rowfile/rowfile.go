@@ -74,7 +74,7 @@ func NewLines(header string) (*Reader, error) {
 // CSV can hold the end of a line, so a bad line spoils no other.
 func (t *Reader) Line(text string) (Row, error) {
 	if t.csv == nil {
-		return Object([]byte(text))
+		return object([]byte(text))
 	}
 	cells, err := t.csv.Line(text)
 	return Row{table: t.csv, cells: cells}, err
@@ -138,7 +138,7 @@ func (t *Reader) object(line int, text []byte, take func(Row) error, bad func(in
 	if len(text) == 0 {
 		return nil
 	}
-	row, err := Object(text)
+	row, err := object(text)
 	if err != nil {
 		bad(line, err)
 		return nil

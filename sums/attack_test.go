@@ -28,7 +28,7 @@ func (n *network) lie(i int, kind Kind, replace func(m *Message, l Letter) []Let
 }
 
 // resign changes an upload's entry and signs it again, as the holder of the key can.
-func (n *network) resign(upload []byte, identity ed25519.PrivateKey, change func(e *Entry)) []byte {
+func (n *network) resign(upload []byte, identity ed25519.PrivateKey, change func(e *entry)) []byte {
 	header, masked, err := n.sum.Split(upload)
 	if err != nil {
 		n.t.Fatal(err)
@@ -77,7 +77,7 @@ func TestSybilCopyIsNotListed(t *testing.T) {
 	victim := n.contribute(o, 9, n.vector())
 	vectors[publicOf(identityOf(9))] = nil // checked below not to matter
 	delete(vectors, publicOf(identityOf(9)))
-	sybil := n.resign(victim, identityOf(500), func(*Entry) {})
+	sybil := n.resign(victim, identityOf(500), func(*entry) {})
 	n.send(sybil)
 	n.lie(3, KindAccept, func(m *Message, l Letter) []Letter {
 		header, _, _ := n.sum.Split(sybil)
@@ -314,7 +314,7 @@ func TestNoiseTwice(t *testing.T) {
 		n.honest(func(_ int, m *node) bool {
 			if o := m.machine.Opening(); o != nil {
 				openings[o.Digest] = true
-				if _, err := n.sum.ReadOpening(o.Bytes()); err != nil {
+				if _, err := n.sum.readOpening(o.Bytes()); err != nil {
 					t.Error(err)
 				}
 			}
@@ -345,7 +345,7 @@ func TestInconsistentSeeds(t *testing.T) {
 			t.Fatal(err)
 		}
 		vectors[publicOf(identityOf(device))] = v
-		n.send(n.resign(upload, identityOf(device), func(e *Entry) {
+		n.send(n.resign(upload, identityOf(device), func(e *entry) {
 			for _, i := range cheated {
 				e.Sealed[i] = make([]byte, n.sum.sealedSize())
 			}
@@ -355,7 +355,7 @@ func TestInconsistentSeeds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.send(n.resign(lying, identityOf(52), func(e *Entry) { e.Checks[1][0] ^= 1 }))
+	n.send(n.resign(lying, identityOf(52), func(e *entry) { e.Checks[1][0] ^= 1 }))
 	n.until(10, func() bool { return false })
 	n.close()
 	p := n.checkSum(vectors)
@@ -380,7 +380,7 @@ func TestFalseSeedsOfAPeer(t *testing.T) {
 			t.Fatal(err)
 		}
 		vectors[publicOf(identityOf(60))] = v
-		n.send(n.resign(upload, identityOf(60), func(e *Entry) { e.Sealed[1] = make([]byte, n.sum.sealedSize()) }))
+		n.send(n.resign(upload, identityOf(60), func(e *entry) { e.Sealed[1] = make([]byte, n.sum.sealedSize()) }))
 		given := 0
 		n.lie(2, KindSeeds, func(m *Message, l Letter) []Letter {
 			given++
@@ -588,23 +588,23 @@ func TestContributorChecksTheOpening(t *testing.T) {
 	terms := testTerms(4, 1, 3)
 	terms.Epoch++
 	later := newSum(t, terms)
-	if _, err := later.ReadOpening(good); err == nil {
+	if _, err := later.readOpening(good); err == nil {
 		t.Error("an opening of another epoch is believed")
 	}
 	for i := range good { // every byte of it is signed or decides who signed
 		b := slices.Clone(good)
 		b[i] ^= 1
-		if _, err := n.sum.ReadOpening(b); err == nil {
+		if _, err := n.sum.readOpening(b); err == nil {
 			t.Fatalf("an opening with byte %d changed is believed", i)
 		}
 	}
 	few := *n.members[0].machine.Opening()
 	few.proof = few.proof[1:]
-	if _, err := n.sum.ReadOpening(few.Bytes()); err == nil {
+	if _, err := n.sum.readOpening(few.Bytes()); err == nil {
 		t.Error("two signatures of four are a quorum")
 	}
 	few.proof = slices.Concat(few.proof[:1], few.proof)
-	if _, err := n.sum.ReadOpening(few.Bytes()); err == nil {
+	if _, err := n.sum.readOpening(few.Bytes()); err == nil {
 		t.Error("one member's signature counts twice")
 	}
 	// One member in everybody's place would be a quorum of its own.
@@ -618,7 +618,7 @@ func TestContributorChecksTheOpening(t *testing.T) {
 		m := n.sum.sign(k, n.members[0].secrets, by, KindCertify, 0, forged.Digest[:])
 		forged.proof = append(forged.proof, memberSignature{by, m.Signature})
 	}
-	if _, err := n.sum.ReadOpening(forged.Bytes()); err == nil {
+	if _, err := n.sum.readOpening(forged.Bytes()); err == nil {
 		t.Error("an opening by one member in the place of all is believed")
 	}
 	c, _ := NewContributor(n.sum, publicOf(identityOf(1)), nil)

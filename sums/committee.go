@@ -10,9 +10,9 @@ import (
 // Identity is the Ed25519 public key of a device. The device's peer ID contains it too.
 type Identity [ed25519.PublicKeySize]byte
 
-// MostMembers is the size of the largest committee. The seeds of a contribution grow
+// mostMembers is the size of the largest committee. The seeds of a contribution grow
 // with the number of sets of colluding members.
-const MostMembers = 10
+const mostMembers = 10
 
 // Committee is the group that adds up a private sum. Its order is part of the sum's
 // name.
@@ -25,13 +25,13 @@ type Committee struct {
 // seeds of every contribution.
 type Class uint16
 
-// Lacks reports whether the member does not hold the class's seeds.
-func (c Class) Lacks(member int) bool { return c>>member&1 == 1 }
+// lacks reports whether the member does not hold the class's seeds.
+func (c Class) lacks(member int) bool { return c>>member&1 == 1 }
 
 func (c Committee) validate() error {
 	s, t := len(c.Members), c.Colluding
-	if t < 1 || s < 3*t+1 || s > MostMembers {
-		return fmt.Errorf("sums: a committee of %d against %d colluding members, choose 1 or more colluding and 3 times as many and one, up to %d, as members", s, t, MostMembers)
+	if t < 1 || s < 3*t+1 || s > mostMembers {
+		return fmt.Errorf("sums: a committee of %d against %d colluding members, choose 1 or more colluding and 3 times as many and one, up to %d, as members", s, t, mostMembers)
 	}
 	for i, m := range c.Members {
 		if slices.Contains(c.Members[:i], m) {

@@ -63,7 +63,7 @@ func (c *Contributor) commit(upload []byte) error {
 // [Contributor.Paid]. It returns nil if there is nothing to pay. If the opening's proof
 // is wrong, it returns an error and changes nothing.
 func (c *Contributor) Open(b []byte) (*Opening, error) {
-	o, err := c.sum.ReadOpening(b)
+	o, err := c.sum.readOpening(b)
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@
 //  2. A contributor checks the opening before it pays, masks its vector ([Sum.Contribute])
 //     and sends those bytes for ever. Members hold it if the seeds sealed to them fit its
 //     check values, or if a peer has those that do.
-//  3. When the sum closes, the members vote on one [List] by views, with locks: [Voter].
+//  3. When the sum closes, the members vote on one [List] by views, with locks: [voter].
 //     A member votes for a list if it holds all of it.
 //  4. With a quorum's commits, members work out the sum of each class's streams over the
 //     list and the noise, and tell those who lack the class; t+1 equal ones decide.

@@ -9,9 +9,9 @@ import (
 	"slices"
 )
 
-// Entry comes before the masked vector in an upload: a contribution of a device, or a
+// entry comes before the masked vector in an upload: a contribution of a device, or a
 // member's noise. Everybody may see it.
-type Entry struct {
+type entry struct {
 	Context   Digest // digest of what it is sealed under: the opening or, for noise, the keys of the members
 	From      Identity
 	Records   uint32   // record slots of the device, 0 for noise
@@ -32,7 +32,7 @@ func (s *Sum) EntrySize() int {
 	return 3*len(Digest{}) + 4 + len(s.classes)*len(Digest{}) + len(s.Committee.Members)*s.sealedSize() + ed25519.SignatureSize
 }
 
-func (e *Entry) unsigned() []byte {
+func (e *entry) unsigned() []byte {
 	var w writer
 	w.fixed(e.Context[:])
 	w.fixed(e.From[:])
@@ -48,15 +48,15 @@ func (e *Entry) unsigned() []byte {
 }
 
 // digest names an entry. It leaves out the signature, which can be written in two ways.
-func (s *Sum) digest(e *Entry) Digest { return hash("entry", s.ID[:], e.unsigned()) }
+func (s *Sum) digest(e *entry) Digest { return hash("entry", s.ID[:], e.unsigned()) }
 
 // readEntry decodes an entry and checks its form, context and signature.
-func (s *Sum) readEntry(b []byte, context Digest) (*Entry, error) {
+func (s *Sum) readEntry(b []byte, context Digest) (*entry, error) {
 	if len(b) != s.EntrySize() {
 		return nil, errGarbage
 	}
 	r := reader{rest: b}
-	e := &Entry{Context: r.digest(), From: Identity(r.digest()), Records: r.u32(), Masked: r.digest()}
+	e := &entry{Context: r.digest(), From: Identity(r.digest()), Records: r.u32(), Masked: r.digest()}
 	for range s.classes {
 		e.Checks = append(e.Checks, r.digest())
 	}
@@ -127,7 +127,7 @@ func (s *Sum) upload(k *keys, context Digest, identity ed25519.PrivateKey, recor
 	if len(v) != s.Dimension {
 		return nil, errDimension
 	}
-	e := &Entry{Context: context, From: Identity(identity.Public().(ed25519.PublicKey)), Records: uint32(records)}
+	e := &entry{Context: context, From: Identity(identity.Public().(ed25519.PublicKey)), Records: uint32(records)}
 	seeds, streams := make([]seed, len(s.classes)), make([]Digest, len(s.classes))
 	defer clear(seeds)
 	defer clear(streams)
@@ -172,7 +172,7 @@ func (s *Sum) Contribute(o *Opening, identity ed25519.PrivateKey, records int, v
 
 // check returns, by class, the stream keys of those seeds that fit the entry's check
 // values, and which ones fit.
-func (s *Sum) check(e *Entry, seeds []seed) (streams []Digest, fit []bool) {
+func (s *Sum) check(e *entry, seeds []seed) (streams []Digest, fit []bool) {
 	streams, fit = make([]Digest, len(s.classes)), make([]bool, len(s.classes))
 	for i, class := range s.classes {
 		key, check := expand(s.ID, e.From, class, seeds[i])

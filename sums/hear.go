@@ -196,7 +196,7 @@ func (m *Member) hearOpening(payload []byte) error {
 	if m.opening != nil {
 		return nil
 	}
-	o, err := m.sum.ReadOpening(payload)
+	o, err := m.sum.readOpening(payload)
 	if err != nil {
 		return err
 	}
@@ -244,7 +244,7 @@ func (m *Member) hearSeek(msg *Message) error {
 	w := writer(msg.Payload)
 	w = w[:len(w):len(w)]
 	for i, class := range m.sum.classes {
-		if h.fit[i] && !class.Lacks(msg.By) && !class.Lacks(m.self) {
+		if h.fit[i] && !class.lacks(msg.By) && !class.lacks(m.self) {
 			w.u8(i)
 			w.fixed(h.seeds[i][:])
 		}
@@ -266,7 +266,7 @@ func (m *Member) hearSeeds(msg *Message) error {
 	}
 	for len(r.rest) > 0 {
 		i, s := r.u8(), seed(r.digest())
-		if i >= len(m.sum.classes) || h.fit[i] || m.sum.classes[i].Lacks(m.self) {
+		if i >= len(m.sum.classes) || h.fit[i] || m.sum.classes[i].lacks(m.self) {
 			continue
 		}
 		if key, check := expand(m.sum.ID, h.entry.From, m.sum.classes[i], s); check == h.entry.Checks[i] {
@@ -400,7 +400,7 @@ func (m *Member) hearDecided(payload []byte) error {
 // equal claims decide.
 func (m *Member) hearOpen(msg *Message) error {
 	i := int(msg.Number)
-	if m.decided == nil || i >= len(m.sum.classes) || !m.sum.classes[i].Lacks(m.self) || m.sum.classes[i].Lacks(msg.By) {
+	if m.decided == nil || i >= len(m.sum.classes) || !m.sum.classes[i].lacks(m.self) || m.sum.classes[i].lacks(msg.By) {
 		return errUnexpected
 	}
 	r := reader{rest: msg.Payload}

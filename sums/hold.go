@@ -9,7 +9,7 @@ import (
 
 // holding is an entry that a member holds, with the seeds that fit it.
 type holding struct {
-	entry   *Entry
+	entry   *entry
 	seeds   []seed
 	streams []Digest
 	fit     []bool // by class
@@ -41,7 +41,7 @@ func (in Arrived) happen(m *Member) error {
 }
 
 // noiseArrived holds noise that a member named, or that a quorum certified.
-func (m *Member) noiseArrived(digest Digest, e *Entry) error {
+func (m *Member) noiseArrived(digest Digest, e *entry) error {
 	i := m.sum.Committee.index(e.From)
 	if i < 0 || e.Records != 0 || m.noise[i] != digest {
 		return errors.New("sums: noise that no member has named")
@@ -52,7 +52,7 @@ func (m *Member) noiseArrived(digest Digest, e *Entry) error {
 
 // entryArrived holds a contribution: the contributor's first one, and any that more
 // members accepted than may collude.
-func (m *Member) entryArrived(digest Digest, e *Entry) error {
+func (m *Member) entryArrived(digest Digest, e *entry) error {
 	first, known := m.first[e.From]
 	wanted := bits.OnesCount16(m.accepts[digest]) >= m.honest() || m.listed(digest)
 	if !wanted && (known && first != digest || !known && len(m.first) >= m.sum.Contributors) {
@@ -67,7 +67,7 @@ func (m *Member) entryArrived(digest Digest, e *Entry) error {
 }
 
 // hold opens the seeds that are sealed to this member.
-func (m *Member) hold(digest Digest, e *Entry) {
+func (m *Member) hold(digest Digest, e *entry) {
 	h := &holding{entry: e, seeds: make([]seed, len(m.sum.classes)), fit: make([]bool, len(m.sum.classes))}
 	if seeds, ok := m.sum.openSeeds(m.secrets.seal, e.Context, e.From, m.self, e.Sealed[m.self]); ok {
 		h.seeds = seeds
@@ -99,7 +99,7 @@ func (m *Member) whole(digest Digest) bool {
 		return false
 	}
 	for i, class := range m.sum.classes {
-		if !h.fit[i] && !class.Lacks(m.self) {
+		if !h.fit[i] && !class.lacks(m.self) {
 			return false
 		}
 	}

@@ -34,7 +34,7 @@ type Member struct {
 
 	closed    bool
 	settling  int // ticks since it closed, or since the present view began
-	voter     Voter
+	voter     voter
 	prepares  tally
 	commits   tally
 	views     tally
@@ -197,7 +197,7 @@ func (in Timeout) happen(m *Member) error {
 
 // leave goes to a later view.
 func (m *Member) leave(view uint32) {
-	if !m.voter.Advance(view) {
+	if !m.voter.advance(view) {
 		return
 	}
 	m.settling, m.out.Took = 0, true

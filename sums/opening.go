@@ -37,9 +37,9 @@ func (o *Opening) Bytes() []byte {
 	return w
 }
 
-// ReadOpening decodes an opening and checks all its signatures: those of the members'
+// readOpening decodes an opening and checks all its signatures: those of the members'
 // identities on their keys, and a quorum's on the whole.
-func (s *Sum) ReadOpening(b []byte) (*Opening, error) {
+func (s *Sum) readOpening(b []byte) (*Opening, error) {
 	r := reader{rest: b}
 	var pledges []Pledge
 	var noise []Digest
@@ -119,7 +119,7 @@ func (p proof) write(w *writer) {
 
 func readProof(r *reader) proof {
 	n := r.u8()
-	if n > MostMembers {
+	if n > mostMembers {
 		r.bad = true
 		return nil
 	}

@@ -184,7 +184,7 @@ func (m *Member) prepare() {
 		return
 	}
 	l := m.lists[p.digest]
-	if l == nil || !m.holds(l) || !m.voter.Prepare(p.view, p.digest, p.locks) {
+	if l == nil || !m.holds(l) || !m.voter.prepare(p.view, p.digest, p.locks) {
 		return
 	}
 	if old := m.prepares.newest[m.self]; old != nil && old.Number >= p.view {
@@ -215,7 +215,7 @@ func (m *Member) holds(l *List) bool {
 // commit locks the list that a quorum prepared in the present view.
 func (m *Member) commit() {
 	view, payload, p := m.prepares.agreed(m.quorum())
-	if p == nil || view != m.voter.View || m.voter.Lock == (Lock{view, Digest(payload)}) || !m.voter.Commit(view, Digest(payload)) {
+	if p == nil || view != m.voter.View || m.voter.Lock == (Lock{view, Digest(payload)}) || !m.voter.commit(view, Digest(payload)) {
 		return
 	}
 	m.lockProof = p
@@ -244,7 +244,7 @@ func (m *Member) decideByVotes() {
 // decide keeps a certified list for good.
 func (m *Member) decide(d *decision) {
 	digest := d.list.Digest()
-	if !m.voter.Open(digest) {
+	if !m.voter.open(digest) {
 		return
 	}
 	m.decided, m.lists[digest], m.out.Took = d, d.list, true
@@ -264,7 +264,7 @@ func (m *Member) openSums() {
 	m.out.Took = true
 	digest := m.decided.list.Digest()
 	for i, class := range m.sum.classes {
-		if class.Lacks(m.self) {
+		if class.lacks(m.self) {
 			continue
 		}
 		total := make([]uint64, m.sum.Dimension)
@@ -274,7 +274,7 @@ func (m *Member) openSums() {
 		m.sums[i].vector = total
 		payload := append(digest[:], words(total)...)
 		for to := range m.pledges {
-			if class.Lacks(to) {
+			if class.lacks(to) {
 				m.say(to, KindOpen, uint32(i), payload)
 			}
 		}

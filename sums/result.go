@@ -65,7 +65,7 @@ func (p *Published) Signers() []int { return p.proof.signers() }
 // ReadPublished decodes a result and checks everything that makes it credible.
 func (s *Sum) ReadPublished(b []byte) (*Published, error) {
 	r := reader{rest: b}
-	opening, err := s.ReadOpening(r.take(int(r.u32())))
+	opening, err := s.readOpening(r.take(int(r.u32())))
 	if err != nil {
 		return nil, err
 	}

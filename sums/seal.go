@@ -25,7 +25,7 @@ func (s *Sum) sealInfo(context Digest, from Identity, holder int) []byte {
 	w.fixed(from[:])
 	w.u8(holder)
 	for _, k := range s.classes {
-		if !k.Lacks(holder) {
+		if !k.lacks(holder) {
 			w.u32(uint32(k))
 		}
 	}
@@ -36,7 +36,7 @@ func (s *Sum) sealInfo(context Digest, from Identity, holder int) []byte {
 func (s *Sum) sealSeeds(key hpke.PublicKey, context Digest, from Identity, holder int, seeds []seed) ([]byte, error) {
 	var text []byte
 	for i, k := range s.classes {
-		if !k.Lacks(holder) {
+		if !k.lacks(holder) {
 			text = append(text, seeds[i][:]...)
 		}
 	}
@@ -52,7 +52,7 @@ func (s *Sum) openSeeds(key hpke.PrivateKey, context Digest, from Identity, hold
 	}
 	seeds := make([]seed, len(s.classes))
 	for i, k := range s.classes {
-		if !k.Lacks(holder) {
+		if !k.lacks(holder) {
 			copy(seeds[i][:], text)
 			text = text[len(seed{}):]
 		}
@@ -64,7 +64,7 @@ func (s *Sum) openSeeds(key hpke.PrivateKey, context Digest, from Identity, hold
 func (s *Sum) held() int {
 	n := 0
 	for _, k := range s.classes {
-		if !k.Lacks(0) {
+		if !k.lacks(0) {
 			n++
 		}
 	}

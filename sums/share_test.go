@@ -65,7 +65,7 @@ func TestSharingAgainstTheIndependentProgram(t *testing.T) {
 		classes := Committee{Members: make([]Identity, g.S), Colluding: g.T}.Classes()
 		for k, class := range classes {
 			for member := range g.S {
-				if class.Lacks(member) != slices.Contains(g.Missing[k], member) {
+				if class.lacks(member) != slices.Contains(g.Missing[k], member) {
 					t.Errorf("(%d,%d): class %d and member %d", g.S, g.T, k, member)
 				}
 			}
@@ -424,7 +424,7 @@ func FuzzDecode(f *testing.F) {
 		same("a list", err, func() []byte { return l.Bytes() })
 		p, err := n.sum.ReadPublished(b)
 		same("a result", err, func() []byte { return p.Bytes() })
-		opening, err := n.sum.ReadOpening(b)
+		opening, err := n.sum.readOpening(b)
 		same("an opening", err, func() []byte { return opening.Bytes() })
 		d, err := n.sum.readDecision(o, b)
 		same("a decision", err, func() []byte { return d.bytes() })

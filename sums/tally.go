@@ -6,7 +6,7 @@ import (
 
 // tally keeps the newest message of one kind of each member. A message that comes late,
 // in a view that its author has left, is of no use; and so nobody can fill the memory.
-type tally struct{ newest [MostMembers]*Message }
+type tally struct{ newest [mostMembers]*Message }
 
 // add keeps a message whose signature was checked. fresh reports whether it is newer
 // than the one before. twice reports whether its author has said something else under

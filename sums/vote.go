@@ -12,18 +12,18 @@ type Lock struct {
 	Digest Digest
 }
 
-// Voter is what a member must never forget of its votes for one sum. The zero value
+// voter is what a member must never forget of its votes for one sum. The zero value
 // has not voted. Every change must be durable before it is told to anybody.
-type Voter struct {
+type voter struct {
 	View     uint32 // it votes in no earlier view
 	Prepared Digest // the digest for which it signed PREPARE in View; zero: none
 	Lock     Lock   // the newest lock on which it signed COMMIT
 	Opened   Digest // the list it opens; zero: none
 }
 
-// Advance gives up all views before w, and reports whether to sign VIEW for w with the
+// advance gives up all views before w, and reports whether to sign VIEW for w with the
 // voter's lock.
-func (v *Voter) Advance(w uint32) bool {
+func (v *voter) advance(w uint32) bool {
 	if w <= v.View {
 		return false
 	}
@@ -31,10 +31,10 @@ func (v *Voter) Advance(w uint32) bool {
 	return true
 }
 
-// Prepare reports whether to sign PREPARE for the digest that the leader of view w
+// prepare reports whether to sign PREPARE for the digest that the leader of view w
 // proposes. For a view after the first, locks are those in the VIEW messages of a
 // quorum: if any of them is locked, the highest lock decides what may be proposed.
-func (v *Voter) Prepare(w uint32, digest Digest, locks []Lock) bool {
+func (v *voter) prepare(w uint32, digest Digest, locks []Lock) bool {
 	if w < v.View || digest == (Digest{}) {
 		return false
 	}
@@ -50,9 +50,9 @@ func (v *Voter) Prepare(w uint32, digest Digest, locks []Lock) bool {
 	return v.Prepared == digest
 }
 
-// Commit reports whether to sign COMMIT for the digest that a quorum prepared in view
+// commit reports whether to sign COMMIT for the digest that a quorum prepared in view
 // w. If so, it locks the digest.
-func (v *Voter) Commit(w uint32, digest Digest) bool {
+func (v *voter) commit(w uint32, digest Digest) bool {
 	if w != v.View {
 		return false
 	}
@@ -60,9 +60,9 @@ func (v *Voter) Commit(w uint32, digest Digest) bool {
 	return true
 }
 
-// Open reports whether to open the list that a quorum committed, in whatever view. It
+// open reports whether to open the list that a quorum committed, in whatever view. It
 // allows only one digest, whatever it is shown.
-func (v *Voter) Open(digest Digest) bool {
+func (v *voter) open(digest Digest) bool {
 	if v.Opened == (Digest{}) {
 		v.Opened = digest
 	}

@@ -23,16 +23,16 @@ type world struct {
 
 // rules are the voter's, or a mistake.
 type rules struct {
-	prepare func(v *Voter, w uint32, d Digest, locks []Lock) bool
-	commit  func(v *Voter, w uint32, d Digest) bool
+	prepare func(v *voter, w uint32, d Digest, locks []Lock) bool
+	commit  func(v *voter, w uint32, d Digest) bool
 }
 
-var theRules = rules{(*Voter).Prepare, (*Voter).Commit}
+var theRules = rules{(*voter).prepare, (*voter).commit}
 
 // model is the state of one honest voter, with all that it has ever signed: that stays
 // in the network for ever.
 type model struct {
-	voter    Voter
+	voter    voter
 	prepared [3]byte // by view: digest, or 0
 	commits  [3][3]bool
 	views    [3]byte // by view: 0 not signed, 1 without a lock, else 2 + 2 lock view + lock digest - 1
@@ -185,7 +185,7 @@ func (w world) steps(state []model, visit func([]model)) {
 		justified := w.justifications(state, view)
 		for i := range state {
 			try(i, func(m *model) bool {
-				ok := m.voter.Advance(view)
+				ok := m.voter.advance(view)
 				if ok {
 					m.views[view] = codeOf(m.voter.Lock)
 				}
@@ -290,25 +290,25 @@ func TestMistakesInTheVotesAreFound(t *testing.T) {
 	right := world{honest: 3, liars: 1, quorum: 3, views: 3, rules: theRules}
 	for name, mistake := range map[string]func(w *world){
 		"no locks": func(w *world) {
-			w.rules.commit = func(v *Voter, n uint32, d Digest) bool { return n == v.View }
+			w.rules.commit = func(v *voter, n uint32, d Digest) bool { return n == v.View }
 		},
 		"a leader need not keep to the highest lock": func(w *world) {
-			w.rules.prepare = func(v *Voter, n uint32, d Digest, _ []Lock) bool { return v.Prepare(n, d, nil) }
+			w.rules.prepare = func(v *voter, n uint32, d Digest, _ []Lock) bool { return v.prepare(n, d, nil) }
 		},
 		"two prepares in one view": func(w *world) {
-			w.rules.prepare = func(v *Voter, n uint32, d Digest, locks []Lock) bool {
+			w.rules.prepare = func(v *voter, n uint32, d Digest, locks []Lock) bool {
 				if n == v.View {
 					v.Prepared = Digest{}
 				}
-				return v.Prepare(n, d, locks)
+				return v.prepare(n, d, locks)
 			}
 		},
 		"commits in views that were given up": func(w *world) {
-			w.rules.commit = func(v *Voter, n uint32, d Digest) bool {
+			w.rules.commit = func(v *voter, n uint32, d Digest) bool {
 				if n < v.View {
 					return true
 				}
-				return v.Commit(n, d)
+				return v.commit(n, d)
 			}
 		},
 		"one signature too few": func(w *world) { w.quorum = 2 },

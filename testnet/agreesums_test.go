@@ -37,7 +37,7 @@ func agreeAboutSums(t *testing.T, people int, daemons *Daemons) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		low, high, within := a.Within()
+		low, high, within := a.within()
 		t.Logf("%d people, seed %d: error %.4f alone, %.4f of real nodes in %.0f s, %.4f to %.4f of %d draws of noise; %d unfinished, delivery %.3f",
 			len(a.Real), seed, mean(a.Alone), mean(a.Real), a.Seconds, low, high, noiseDraws, a.Unfinished, a.Delivery)
 		if a.Unfinished > 0 {
@@ -93,7 +93,7 @@ func TestWithin(t *testing.T) {
 	a := Agreement{Simulated: [][]float64{{1, 2}, {2, 3}, {3, 4}}}
 	for real, want := range map[float64]bool{1.4: false, 1.5: true, 2: true, 3.5: true, 3.6: false} {
 		a.Real = []float64{real, real}
-		if low, high, within := a.Within(); low != 1.5 || high != 3.5 || within != want {
+		if low, high, within := a.within(); low != 1.5 || high != 3.5 || within != want {
 			t.Errorf("%v: within %v of %v to %v", real, within, low, high)
 		}
 	}

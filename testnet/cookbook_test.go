@@ -203,7 +203,7 @@ func cook(t *testing.T, all *Dataset, methods ...Method) *Result {
 // peopleOf reads people's records as a task takes them.
 func peopleOf(t *testing.T, name, csv string, task *learner.Task) *Dataset {
 	t.Helper()
-	all, err := ReadCSV(strings.NewReader(csv), name, task)
+	all, err := readCSV(strings.NewReader(csv), name, task)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -302,7 +302,7 @@ func made(write func(people int, r *rand.Rand) string, people int) func(*learner
 				return nil, err
 			}
 		}
-		return ReadCSV(strings.NewReader(csv), task.Name, task)
+		return readCSV(strings.NewReader(csv), task.Name, task)
 	}
 }
 

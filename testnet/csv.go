@@ -24,14 +24,14 @@ type Owners struct {
 	Skipped func(*BadLines)
 }
 
-// ReadCSV reads people's records from a [csvfile] with the column "node" and the
+// readCSV reads people's records from a [csvfile] with the column "node" and the
 // columns of the task, in any order; other columns are ignored. The error is a
 // *[BadLines] that reports every line that cannot be read, with its number.
-func ReadCSV(r io.Reader, file string, t *learner.Task) (*Dataset, error) {
+func readCSV(r io.Reader, file string, t *learner.Task) (*Dataset, error) {
 	return ReadPeople(r, file, t, Owners{Column: NodeColumn})
 }
 
-// ReadPeople is ReadCSV for files that name the owners of records in another way.
+// ReadPeople is readCSV for files that name the owners of records in another way.
 func ReadPeople(r io.Reader, file string, t *learner.Task, o Owners) (*Dataset, error) {
 	rows, err := openTable(r, file)
 	if err != nil {

@@ -30,7 +30,7 @@ func people(records ...int) string {
 
 func mustRead(t *testing.T, text string) *Dataset {
 	t.Helper()
-	d, err := ReadCSV(strings.NewReader(text), "people.csv", learner.Movies())
+	d, err := readCSV(strings.NewReader(text), "people.csv", learner.Movies())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestReadCSVErrors(t *testing.T) {
 		"not a number":   {people(5, 5) + "p0,Drama,Inf,4\n", "line 12: "},
 		"several, quote": {people(5, 5) + "p0,\"Drama\"x,1990,4\n", "1 bad line:"},
 	} {
-		_, err := ReadCSV(strings.NewReader(c.text), "people.csv", learner.Movies())
+		_, err := readCSV(strings.NewReader(c.text), "people.csv", learner.Movies())
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want an error with %q", name, err, c.want)
 		}
@@ -145,7 +145,7 @@ func TestReadCSVErrors(t *testing.T) {
 
 func TestReadCSVListsBadLinesUpToALimit(t *testing.T) {
 	text := people(5, 5) + strings.Repeat("p0,Drama,then,4\n", 50)
-	_, err := ReadCSV(strings.NewReader(text), "people.csv", learner.Movies())
+	_, err := readCSV(strings.NewReader(text), "people.csv", learner.Movies())
 	var bad *BadLines
 	if !errors.As(err, &bad) {
 		t.Fatalf("got %v, want BadLines", err)
@@ -201,7 +201,7 @@ var errDisk = errors.New("disk on fire")
 func (failing) Read([]byte) (int, error) { return 0, errDisk }
 
 func TestReadCSVPassesReadErrorsOn(t *testing.T) {
-	if _, err := ReadCSV(failing{}, "people.csv", learner.Movies()); !errors.Is(err, errDisk) {
+	if _, err := readCSV(failing{}, "people.csv", learner.Movies()); !errors.Is(err, errDisk) {
 		t.Fatalf("got %v", err)
 	}
 }
@@ -215,7 +215,7 @@ func FuzzReadCSV(f *testing.F) {
 	f.Add([]byte("node,genres,year,rating\na,Drama|Drama,1999,4\n\""))
 	task := learner.Movies()
 	f.Fuzz(func(t *testing.T, data []byte) {
-		d, err := ReadCSV(bytes.NewReader(data), "fuzz.csv", task)
+		d, err := readCSV(bytes.NewReader(data), "fuzz.csv", task)
 		if err != nil {
 			return
 		}

@@ -4,7 +4,7 @@
 // learned alone.
 //
 // A [Dataset] comes from MovieLens ([ReadMovieLens], [Read100K]), from a CSV with a
-// node column ([ReadCSV]) or from a synthetic problem ([Linear]). [Run] lets its people
+// node column ([ReadPeople]) or from a synthetic problem ([Linear]). [Run] lets its people
 // learn, each with a real node of package node or all under virtual time in package
 // sim, and returns a [Result], which writes itself as a table, as JSON and as plots.
 package testnet

@@ -15,7 +15,7 @@ type report struct {
 	Seconds   float64           `json:"seconds"`
 	Seed      uint64            `json:"seed"`
 	Delivery  float64           `json:"delivery"`
-	Rows      []Row             `json:"rows"`
+	Rows      []reportRow       `json:"rows"`
 	Seeds     int               `json:"seeds"`
 	Data      string            `json:"data"`
 	Task      string            `json:"task"`
@@ -29,7 +29,7 @@ type report struct {
 	Load      *Load             `json:"load"`              // of the trial that took the most memory; null without real nodes
 	Phones    int               `json:"phones"`            // the last ones of the nodes; 0 unless there was weather
 	Processes *Footprint        `json:"processes"`         // of the mean daemon; null unless each node was a process
-	Newcomers *Newcomers        `json:"newcomers"`         // null when no private sum was made
+	Newcomers *newcomersReport  `json:"newcomers"`         // null when no private sum was made
 	// Cells counts, for each column, the cells that were not taken unchanged; null for
 	// made-up people.
 	Cells   []learner.ColumnTally `json:"cells"`
@@ -37,8 +37,8 @@ type report struct {
 	Missed  []MissedOne           `json:"missed,omitempty"`  // nodes elsewhere that are left out
 }
 
-// Newcomers is what a private sum gives to people who contributed nothing to it.
-type Newcomers struct {
+// newcomersReport is what a private sum gives to people who contributed nothing to it.
+type newcomersReport struct {
 	Error   float64 `json:"error"`
 	Better  float64 `json:"better"`
 	Worse   float64 `json:"worse"`
@@ -57,7 +57,7 @@ func (r *Result) report() report {
 	}
 	if pairs := r.newcomers(); len(pairs) > 0 {
 		s := Summarise(pairs)
-		out.Newcomers = &Newcomers{Error: s.Error, Better: s.Better, Worse: s.Worse, GainP10: s.GainP10}
+		out.Newcomers = &newcomersReport{Error: s.Error, Better: s.Better, Worse: s.Worse, GainP10: s.GainP10}
 	}
 	verdict := r.verdict()
 	out.Verdict = verdict.String()

@@ -190,8 +190,8 @@ func (r *Result) spentEpsilon(m Method) (float64, error) {
 	return accountant.GaussianEpsilon(r.Budget.Delta, mu*math.Sqrt(s)), nil
 }
 
-// Row is one line of the table.
-type Row struct {
+// reportRow is one line of the table.
+type reportRow struct {
 	Method  Method   `json:"method"`
 	Error   float64  `json:"error"`    // mean over people, of the result's measure
 	Better  float64  `json:"better"`   // share of people with a smaller error than alone
@@ -209,15 +209,15 @@ type Row struct {
 }
 
 // rows returns the table, one row for each method that has results.
-func (r *Result) rows() []Row {
-	rows := []Row{}
+func (r *Result) rows() []reportRow {
+	rows := []reportRow{}
 	for _, m := range []Method{Alone, Open, Broadcast, Private, Together} {
 		pairs, trials := r.Pairs(m), r.Trials(m)
 		if len(pairs) == 0 {
 			continue
 		}
 		s := Summarise(pairs)
-		row := Row{Method: m, Error: s.Error, Better: s.Better, Worse: s.Worse, GainP10: s.GainP10}
+		row := reportRow{Method: m, Error: s.Error, Better: s.Better, Worse: s.Worse, GainP10: s.GainP10}
 		row.Epsilon, row.Delta = r.guarantee(m)
 		row.LogLoss = meanOver(trials, func(t *Trial) *float64 { return t.LogLoss })
 		row.AUC = meanOver(trials, func(t *Trial) *float64 { return t.AUC })

@@ -86,8 +86,8 @@ func (r *Result) methodCells() [][]string {
 			cells = append(cells, r.newcomersCells()...)
 		}
 	}
-	cells = withColumn(cells, "AUC", rows, func(r *Row) *float64 { return r.AUC })
-	return withColumn(cells, "log loss", rows, func(r *Row) *float64 { return r.LogLoss })
+	cells = withColumn(cells, "AUC", rows, func(r *reportRow) *float64 { return r.AUC })
+	return withColumn(cells, "log loss", rows, func(r *reportRow) *float64 { return r.LogLoss })
 }
 
 // newcomersCells is a line for people who contributed nothing to the private sum, if one
@@ -102,8 +102,8 @@ func (r *Result) newcomersCells() [][]string {
 }
 
 // withColumn sets one more measure behind the error, if a row has it.
-func withColumn(cells [][]string, head string, rows []Row, of func(*Row) *float64) [][]string {
-	if !slices.ContainsFunc(rows, func(r Row) bool { return of(&r) != nil }) {
+func withColumn(cells [][]string, head string, rows []reportRow, of func(*reportRow) *float64) [][]string {
+	if !slices.ContainsFunc(rows, func(r reportRow) bool { return of(&r) != nil }) {
 		return cells
 	}
 	texts := map[string]string{"": head}

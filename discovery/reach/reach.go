@@ -95,10 +95,6 @@ func New(c Config) (*Reach, error) {
 	return r, nil
 }
 
-// Local reports whether the host listens on loopback only, or on nothing. Nothing
-// outside the machine can reach it then, so it does not try.
-func (r *Reach) Local() bool { return r.local }
-
 // Options returns the options that the host needs. They include its
 // [libp2p.AddrsFactory], of which a host has only one.
 func (r *Reach) Options() []libp2p.Option {

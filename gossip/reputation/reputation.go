@@ -42,8 +42,8 @@ const (
 	// long it takes until one is forgiven. A peer is refused until all are: five
 	// minutes.
 	Limit       = 5
-	Forgiveness = time.Minute
-	Refusal     = Limit * Forgiveness
+	forgiveness = time.Minute
+	Refusal     = Limit * forgiveness
 )
 
 // Allowance is how much of something a peer may do: Burst at once, and PerSecond more
@@ -115,7 +115,7 @@ func (r *record) settle(allowed *[Kinds]Allowance, now time.Time) {
 			r.used[k] = max(0, r.used[k]-past*allowed[k].PerSecond)
 		}
 	}
-	if r.strikes -= past / Forgiveness.Seconds(); r.strikes <= 0 {
+	if r.strikes -= past / forgiveness.Seconds(); r.strikes <= 0 {
 		r.strikes, r.refused, r.counts = 0, false, [Kinds]float64{}
 	}
 }
@@ -186,7 +186,7 @@ func (t *Table) All(now time.Time) (list []Held) {
 		}
 		h := Held{
 			Peer: p, Refused: r.refused, Strikes: r.strikes, Since: r.since,
-			Until: now.Add(time.Duration(r.strikes * float64(Forgiveness))),
+			Until: now.Add(time.Duration(r.strikes * float64(forgiveness))),
 		}
 		for k, n := range r.counts {
 			h.Counts[k] = uint64(n)

@@ -72,7 +72,7 @@ func TestPeersAreRefusedAfterSeveralStrikesAndForgivenLater(t *testing.T) {
 func TestRareMistakesAreForgiven(t *testing.T) {
 	table := small(10)
 	for i := range 10 * Limit {
-		if strike(table, "clumsy", begin.Add(time.Duration(i)*Forgiveness)) {
+		if strike(table, "clumsy", begin.Add(time.Duration(i)*forgiveness)) {
 			t.Fatal("refused for one strike in a while")
 		}
 	}

@@ -15,7 +15,7 @@ type Problem struct {
 	Status int           `json:"status"`           // of HTTP
 	Detail string        `json:"detail"`           // what is wrong
 	Hint   string        `json:"hint,omitempty"`   // what to do
-	Kind   string        `json:"kind,omitempty"`   // where programs branch; see [Kinds]
+	Kind   string        `json:"kind,omitempty"`   // where programs branch; see [kinds]
 	Report *ImportReport `json:"report,omitempty"` // of an import with bad lines
 }
 
@@ -25,8 +25,8 @@ type Kind struct {
 	Is   error
 }
 
-// Kinds lists them. The first that an error is counts.
-func Kinds() []Kind {
+// kinds lists them. An error has the first kind that matches.
+func kinds() []Kind {
 	return []Kind{
 		{"imported", ErrImported},
 		{"changed", ErrChanged},
@@ -51,7 +51,7 @@ func Explain(err error) *Problem {
 			p.Detail, p.Hint = before, Plain(advised.Advice)
 		}
 	}
-	for _, k := range Kinds() {
+	for _, k := range kinds() {
 		if errors.Is(err, k.Is) {
 			p.Kind = k.Name
 			break
@@ -63,7 +63,7 @@ func Explain(err error) *Problem {
 // Err is the error that the problem tells of, at the other end.
 func (p *Problem) Err() error {
 	t := told{text: p.Detail}
-	for _, k := range Kinds() {
+	for _, k := range kinds() {
 		if k.Name == p.Kind {
 			t.is = k.Is
 		}
@@ -77,7 +77,7 @@ func (p *Problem) Err() error {
 // told is an error that a daemon answered.
 type told struct {
 	text string
-	is   error // nil: none of [Kinds]
+	is   error // nil: none of [kinds]
 }
 
 // Error implements [error].

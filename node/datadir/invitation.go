@@ -82,7 +82,7 @@ func NewMember(t *ticket.Ticket, expires time.Time) (peer.ID, error) {
 // the ticket has one, its identity. Task and configuration are still missing.
 func Invited(t *ticket.Ticket) (n New, err error) {
 	n.until = t.Expires
-	n.Private.WantKey(t.KeyPrint)
+	n.Private.wantKey(t.KeyPrint)
 	if t.Key != nil {
 		n.Private.key = bytes.Clone(t.Key)
 	}

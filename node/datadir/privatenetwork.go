@@ -36,9 +36,9 @@ func (p *PrivateNetwork) SetKey(text string) error {
 	return nil
 }
 
-// WantKey makes a network key necessary, that with this fingerprint: set here, or in the
+// wantKey makes a network key necessary, that with this fingerprint: set here, or in the
 // directory already.
-func (p *PrivateNetwork) WantKey(fingerprint string) { p.wanted = fingerprint }
+func (p *PrivateNetwork) wantKey(fingerprint string) { p.wanted = fingerprint }
 
 // Join sets the name of a network and the authorities that may sign its membership lists.
 // The list may be nil; see [PrivateNetwork.List].

@@ -18,15 +18,12 @@ type Setting struct {
 	From  string // for people: P2PNODE_LISTEN, --set
 }
 
-// Variables is what the names of the environment's variables begin with; the key follows in
+// variablePrefix is what the names of the environment's variables begin with; the key follows in
 // capitals.
-const Variables = "P2PNODE_"
+const variablePrefix = "P2PNODE_"
 
 // DirVariable names the data directory.
-const DirVariable = Variables + "DIR"
-
-// Variable is the environment's variable for a key.
-func (k Key) Variable() string { return Variables + strings.ToUpper(k.Name) }
+const DirVariable = variablePrefix + "DIR"
 
 // Environment returns the settings of an environment. One that is empty counts as not set.
 // misspelled has what to say of variables that are no key's, but nearly; others with our
@@ -34,7 +31,7 @@ func (k Key) Variable() string { return Variables + strings.ToUpper(k.Name) }
 func Environment(environ []string) (settings []Setting, misspelled []Finding) {
 	for _, entry := range environ {
 		name, value, _ := strings.Cut(entry, "=")
-		rest, ours := strings.CutPrefix(name, Variables)
+		rest, ours := strings.CutPrefix(name, variablePrefix)
 		if !ours || value == "" || name == DirVariable {
 			continue
 		}
@@ -44,7 +41,7 @@ func Environment(environ []string) (settings []Setting, misspelled []Finding) {
 			continue
 		}
 		if near := nearKey(key); near != "" {
-			misspelled = append(misspelled, Finding{From: name, Text: "has no effect; do you mean " + Variables + strings.ToUpper(near) + "?"})
+			misspelled = append(misspelled, Finding{From: name, Text: "has no effect; do you mean " + variablePrefix + strings.ToUpper(near) + "?"})
 		}
 	}
 	slices.SortFunc(settings, func(a, b Setting) int { return strings.Compare(a.Key, b.Key) })

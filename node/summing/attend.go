@@ -78,7 +78,7 @@ func (p *Plan) Attended(d *Desk) []api.Sum {
 		if newest == nil {
 			continue
 		}
-		if r := d.Result(newest.ID); r != nil {
+		if r := d.resultOf(newest.ID); r != nil {
 			list = append(list, p.DescribeResult(newest, i, r, nil, filepath.Join(d.config.Results, ResultFile(newest.ID))))
 		} else {
 			list = append(list, p.Describe(d, newest, i))

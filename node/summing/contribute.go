@@ -95,10 +95,10 @@ func (k *contributor) run(ctx context.Context) (Outcome, error) {
 		if err := k.round(ctx, turn); err != nil {
 			return Outcome{}, err
 		}
-		if k.desk.Result(k.sum.ID) != nil && k.checked != nil {
+		if k.desk.resultOf(k.sum.ID) != nil && k.checked != nil {
 			return k.finish()
 		}
-		if len(k.dead) > k.sum.Committee.Colluding && k.desk.Result(k.sum.ID) == nil {
+		if len(k.dead) > k.sum.Committee.Colluding && k.desk.resultOf(k.sum.ID) == nil {
 			return Outcome{Paid: k.entry != nil}, k.desk.bury(k.sum, k.c.Ledger)
 		}
 		pause, again := k.pause(while)
@@ -176,7 +176,7 @@ func (k *contributor) visit(ctx context.Context, who peer.ID) (answered bool, er
 		_, err := k.desk.gossip.Call(ctx, who, encodeCall(callUpload, k.sum.ID, k.entry))
 		k.complain(who, "upload", err)
 	}
-	if n.result.size > 0 && k.desk.Result(k.sum.ID) == nil {
+	if n.result.size > 0 && k.desk.resultOf(k.sum.ID) == nil {
 		k.complain(who, "result", k.desk.fetchResult(ctx, k.part, n.result, who))
 	}
 	if n.decision.size > 0 && k.checked == nil {
@@ -213,7 +213,7 @@ func (k *contributor) ask(ctx context.Context, who peer.ID) (*news, error) {
 
 // finish keeps the result for good.
 func (k *contributor) finish() (Outcome, error) {
-	o, err := outcomeOf(k.sum, k.desk.self, k.desk.Result(k.sum.ID), k.checked, k.entry)
+	o, err := outcomeOf(k.sum, k.desk.self, k.desk.resultOf(k.sum.ID), k.checked, k.entry)
 	if err != nil {
 		return Outcome{}, err
 	}

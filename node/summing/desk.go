@@ -94,9 +94,6 @@ func (d *Desk) Service() *gossip.Service {
 	return &gossip.Service{OnCall: d.onCall, OnBlob: d.onBlob, OnNews: d.onNews}
 }
 
-// Self is the identity of this node.
-func (d *Desk) Self() sums.Identity { return d.self }
-
 // Serve serves the result of a sum that this device keeps, and reports whether it does.
 func (d *Desk) Serve(s *sums.Sum, l *storage.Ledger) (kept bool, err error) {
 	o, err := d.resume(s, l)
@@ -311,8 +308,8 @@ func (p *part) bytes() []byte {
 	return p.result
 }
 
-// Result is the certified result of a sum; nil while this node has none.
-func (d *Desk) Result(sum sums.Digest) *sums.Published {
+// resultOf is the certified result of a sum; nil while this node has none.
+func (d *Desk) resultOf(sum sums.Digest) *sums.Published {
 	p := d.known(sum)
 	if p == nil {
 		return nil

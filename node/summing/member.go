@@ -378,7 +378,7 @@ func (m *member) afterwards() error {
 			return fmt.Errorf("summing: the result in %s is damaged: %w", m.dir.path, err)
 		}
 	}
-	for pause := m.desk.config.Retry; m.desk.Result(p.sum.ID) == nil; pause = min(2*pause, m.desk.config.Rest) {
+	for pause := m.desk.config.Retry; m.desk.resultOf(p.sum.ID) == nil; pause = min(2*pause, m.desk.config.Rest) {
 		if content := m.desk.seekResult(m.life, p); content != nil {
 			if err := m.keepResult(content); err != nil {
 				return err

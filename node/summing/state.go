@@ -48,9 +48,9 @@ func (d *Desk) State(sum sums.Digest) State {
 	return s
 }
 
-// Contact says whether a member answers this device, as far as it was called since the
+// contact says whether a member answers this device, as far as it was called since the
 // device started.
-func (d *Desk) Contact(who peer.ID) Contact {
+func (d *Desk) contact(who peer.ID) Contact {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.contacts[who]

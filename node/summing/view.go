@@ -20,7 +20,7 @@ func (p *Plan) DescribeCommittee(desk *Desk, self peer.ID) api.Committee {
 	for i := range c.Members {
 		m := api.Member{Peer: p.members[i].String(), Self: p.members[i] == self}
 		if desk != nil && !m.Self {
-			contact := desk.Contact(p.members[i])
+			contact := desk.contact(p.members[i])
 			if !contact.Answered.IsZero() {
 				m.Answered = contact.Answered.Unix()
 			}
@@ -51,7 +51,7 @@ func (p *Plan) Describe(desk *Desk, s *sums.Sum, recipe int) api.Sum {
 		if out.State == api.SumOpen { // nobody is asked for anything before it closes
 			break
 		}
-		if desk.Contact(m).Failure != nil || state.Duty != nil && slices.Contains(state.Duty.Missing, i) {
+		if desk.contact(m).Failure != nil || state.Duty != nil && slices.Contains(state.Duty.Missing, i) {
 			out.Missing = append(out.Missing, m.String())
 		}
 	}

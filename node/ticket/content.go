@@ -48,11 +48,11 @@ type field struct {
 func (t *Ticket) content() ([]byte, error) {
 	network, err := hex.DecodeString(t.Network)
 	if err != nil {
-		return nil, fmt.Errorf("%w (its network's name is none)", ErrInvalid)
+		return nil, fmt.Errorf("%w (its network's name is none)", errInvalid)
 	}
 	print, err := hex.DecodeString(t.KeyPrint)
 	if err != nil {
-		return nil, fmt.Errorf("%w (the fingerprint of its network key is none)", ErrInvalid)
+		return nil, fmt.Errorf("%w (the fingerprint of its network key is none)", errInvalid)
 	}
 	fields := []field{{tagNetwork, network}, t.taskField()}
 	for _, p := range t.Peers {
@@ -115,19 +115,19 @@ func parse(content []byte) (*Ticket, error) {
 	for len(content) > 0 {
 		value, rest, ok := cutBytes(content[1:])
 		if !ok {
-			return nil, fmt.Errorf("%w (it ends too early)", ErrInvalid)
+			return nil, fmt.Errorf("%w (it ends too early)", errInvalid)
 		}
 		fields = append(fields, field{content[0], value})
 		content = rest
 	}
 	if !slices.IsSortedFunc(fields, func(a, b field) int { return cmp.Compare(a.tag, b.tag) }) {
-		return nil, fmt.Errorf("%w (its fields are in disorder)", ErrInvalid)
+		return nil, fmt.Errorf("%w (its fields are in disorder)", errInvalid)
 	}
 	t := new(Ticket)
 	for i, f := range fields {
 		repeated := i > 0 && fields[i-1].tag == f.tag
 		if repeated && f.tag < skippable && f.tag != tagPeer && f.tag != tagAuthority {
-			return nil, fmt.Errorf("%w (it says field %d twice)", ErrInvalid, f.tag)
+			return nil, fmt.Errorf("%w (it says field %d twice)", errInvalid, f.tag)
 		}
 		if err := t.take(f); err != nil {
 			return nil, err
@@ -161,21 +161,21 @@ func (t *Ticket) take(f field) (err error) {
 		id, err = peer.IDFromBytes(f.value)
 		t.Authorities = append(t.Authorities, id)
 	case tagKey:
-		t.Key, ok = bytes.Clone(f.value), len(f.value) == KeySize
+		t.Key, ok = bytes.Clone(f.value), len(f.value) == keySize
 	case tagSeed:
-		t.Seed, ok = bytes.Clone(f.value), len(f.value) == KeySize
+		t.Seed, ok = bytes.Clone(f.value), len(f.value) == keySize
 	case tagExpires:
 		t.Expires, ok = parseTime(f.value)
 	default:
 		if f.tag < skippable {
-			return ErrNewer
+			return errNewer
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("%w (field %d: %w)", ErrInvalid, f.tag, err)
+		return fmt.Errorf("%w (field %d: %w)", errInvalid, f.tag, err)
 	}
 	if !ok {
-		return fmt.Errorf("%w (field %d)", ErrInvalid, f.tag)
+		return fmt.Errorf("%w (field %d)", errInvalid, f.tag)
 	}
 	return nil
 }

@@ -54,10 +54,10 @@ func normal(text string) string {
 }
 
 // Decode reads a ticket, in whatever case and with whatever white space in it. Its errors are
-// [ErrNoTicket], [ErrMistyped], [ErrNewer] and [ErrInvalid], with details.
+// [errNoTicket], [errMistyped], [errNewer] and [errInvalid], with details.
 func Decode(text string) (*Ticket, error) {
 	if len(text) > 2*MaxText {
-		return nil, ErrNoTicket
+		return nil, errNoTicket
 	}
 	text = normal(text)
 	prefix, rest, err := cut(text)
@@ -67,18 +67,18 @@ func Decode(text string) (*Ticket, error) {
 	content, err := letters.DecodeString(rest)
 	// Bits that are left over at the end must be zero, or the last character could be another one.
 	if err != nil || len(content) < crc32.Size || letters.EncodeToString(content) != rest || len(text) > MaxText {
-		return nil, ErrMistyped
+		return nil, errMistyped
 	}
 	content, sum := content[:len(content)-crc32.Size], content[len(content)-crc32.Size:]
 	if binary.BigEndian.Uint32(sum) != checksum(prefix, content) {
-		return nil, ErrMistyped
+		return nil, errMistyped
 	}
 	t, err := parse(content)
 	if err != nil {
 		return nil, err
 	}
 	if t.Secret() != (prefix == SecretPrefix) {
-		return nil, fmt.Errorf("%w (it does not say whether it holds a secret)", ErrInvalid)
+		return nil, fmt.Errorf("%w (it does not say whether it holds a secret)", errInvalid)
 	}
 	return t, t.check()
 }
@@ -91,8 +91,8 @@ func cut(text string) (prefix, rest string, err error) {
 		}
 		version, ok := strings.CutPrefix(text, strings.TrimSuffix(prefix, "1"))
 		if ok && version != "" && version[0] >= '2' && version[0] <= '9' {
-			return "", "", ErrNewer
+			return "", "", errNewer
 		}
 	}
-	return "", "", ErrNoTicket
+	return "", "", errNoTicket
 }

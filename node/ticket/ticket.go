@@ -27,8 +27,8 @@ const (
 const (
 	// MaxText bounds a ticket, in characters: what the largest QR code holds.
 	MaxText = 4296
-	// MaxTask bounds the text of a task, in bytes.
-	MaxTask = 1 << 20
+	// maxTask bounds the text of a task, in bytes.
+	maxTask = 1 << 20
 	// maxCarried bounds the bytes of a compressed task that a ticket carries itself. A longer
 	// one would make a QR code that no terminal shows and no phone reads.
 	maxCarried = 900
@@ -39,7 +39,7 @@ const (
 
 // Sizes of contents, in bytes.
 const (
-	KeySize  = 32 // of a network key, and of the seed of an identity
+	keySize  = 32 // of a network key, and of the seed of an identity
 	HashSize = 32 // of a SHA-256
 )
 
@@ -70,14 +70,14 @@ type Ticket struct {
 
 // Errors of [Decode].
 var (
-	// ErrMistyped says that a text is no whole ticket as it was written.
-	ErrMistyped = errors.New("ticket: the ticket is not complete, or a character of it was changed; copy the whole ticket again")
-	// ErrNoTicket says that a text does not begin like a ticket.
-	ErrNoTicket = errors.New("ticket: this is no ticket; a ticket begins with " + Prefix + ", or with " + SecretPrefix + " if it holds a secret")
-	// ErrNewer says that this program is too old for a ticket.
-	ErrNewer = errors.New("ticket: the ticket was written by a newer p2pnode; install that version")
-	// ErrInvalid says that a ticket is as it was written, and was written wrongly.
-	ErrInvalid = errors.New("ticket: the ticket makes no sense; ask for another one")
+	// errMistyped says that a text is no whole ticket as it was written.
+	errMistyped = errors.New("ticket: the ticket is not complete, or a character of it was changed; copy the whole ticket again")
+	// errNoTicket says that a text does not begin like a ticket.
+	errNoTicket = errors.New("ticket: this is no ticket; a ticket begins with " + Prefix + ", or with " + SecretPrefix + " if it holds a secret")
+	// errNewer says that this program is too old for a ticket.
+	errNewer = errors.New("ticket: the ticket was written by a newer p2pnode; install that version")
+	// errInvalid says that a ticket is as it was written, and was written wrongly.
+	errInvalid = errors.New("ticket: the ticket makes no sense; ask for another one")
 )
 
 // Secret reports whether having the ticket allows something that others cannot do.
@@ -89,18 +89,18 @@ func IsSecret(text string) bool { return strings.HasPrefix(normal(text), SecretP
 // check refuses what no ticket says.
 func (t *Ticket) check() error {
 	wrong := func(format string, args ...any) error {
-		return fmt.Errorf("%w (%s)", ErrInvalid, fmt.Sprintf(format, args...))
+		return fmt.Errorf("%w (%s)", errInvalid, fmt.Sprintf(format, args...))
 	}
 	switch {
 	case len(t.Network) != 2*networkSize:
 		return wrong("it names no network")
 	case len(t.Peers) == 0 || len(t.Peers) > maxPeers:
 		return wrong("it has %d nodes to start from, not 1 to %d", len(t.Peers), maxPeers)
-	case t.Task != nil && len(t.Task) == 0 || len(t.Task) > MaxTask:
-		return wrong("its task has %d bytes, not 1 to %d", len(t.Task), MaxTask)
+	case t.Task != nil && len(t.Task) == 0 || len(t.Task) > maxTask:
+		return wrong("its task has %d bytes, not 1 to %d", len(t.Task), maxTask)
 	case t.Task == nil && t.TaskHash == [HashSize]byte{}:
 		return wrong("it has neither a task nor its hash")
-	case t.Key != nil && (len(t.Key) != KeySize || t.KeyPrint == ""):
+	case t.Key != nil && (len(t.Key) != keySize || t.KeyPrint == ""):
 		return wrong("its network key is none")
 	case t.KeyPrint != "" && len(t.KeyPrint) != 2*printSize:
 		return wrong("the fingerprint of its network key is none")
@@ -108,7 +108,7 @@ func (t *Ticket) check() error {
 		return wrong("it has %d authorities of the members of %q", len(t.Authorities), t.Members)
 	case len(t.Members) > maxName || !printable(t.Members):
 		return wrong("the name of its private network is none")
-	case t.Seed != nil && (len(t.Seed) != KeySize || t.Members == ""):
+	case t.Seed != nil && (len(t.Seed) != keySize || t.Members == ""):
 		return wrong("it has an identity without a membership")
 	case t.Seed == nil && !t.Expires.IsZero():
 		return wrong("a membership ends that it does not have")

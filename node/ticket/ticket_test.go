@@ -48,9 +48,9 @@ func plain(t testing.TB) Ticket {
 // full is a ticket with everything.
 func full(t testing.TB) Ticket {
 	out := plain(t)
-	out.KeyPrint, out.Key = "0123456789abcdef", bytes.Repeat([]byte{7}, KeySize)
+	out.KeyPrint, out.Key = "0123456789abcdef", bytes.Repeat([]byte{7}, keySize)
 	out.Members, out.Authorities = "garden", []peer.ID{out.Peers[0].ID, out.Peers[1].ID}
-	out.Seed, out.Expires = bytes.Repeat([]byte{9}, KeySize), time.Date(2030, 1, 31, 0, 0, 0, 0, time.UTC)
+	out.Seed, out.Expires = bytes.Repeat([]byte{9}, keySize), time.Date(2030, 1, 31, 0, 0, 0, 0, time.UTC)
 	return out
 }
 
@@ -154,27 +154,27 @@ func TestRefusals(t *testing.T) {
 		text string
 		want error
 	}{
-		"nothing":                     {"", ErrNoTicket},
-		"something else":              {"https://example.org/" + text, ErrNoTicket},
-		"the prefix only":             {Prefix, ErrMistyped},
-		"another version":             {"p2p2" + text[4:], ErrNewer},
-		"a secret of another version": {"p2psecret3" + text[4:], ErrNewer},
-		"called a secret":             {SecretPrefix + text[4:], ErrMistyped},
-		"wrongly called a secret":     {seal(SecretPrefix, edited(t)), ErrInvalid},
-		"a secret not called one":     {seal(Prefix, edited(t, field{tagKeyPrint, long[:8]}, field{tagKey, long[:32]})), ErrInvalid},
-		"a field to come":             {seal(Prefix, edited(t, field{90, []byte("x")})), ErrNewer},
-		"half a field":                {seal(Prefix, append(edited(t), tagKeyPrint, 9, 1)), ErrInvalid},
-		"disorder":                    {seal(Prefix, edited(t, field{tagNetwork, long[:16]})), ErrInvalid},
-		"two keys":                    {seal(SecretPrefix, edited(t, field{tagKey, long[:32]}, field{tagKey, long[:32]})), ErrInvalid},
-		"a key without a fingerprint": {seal(SecretPrefix, edited(t, field{tagKey, long[:32]})), ErrInvalid},
-		"a list without authorities":  {seal(Prefix, edited(t, field{tagMembers, []byte("garden")})), ErrInvalid},
-		"a name for terminals":        {seal(Prefix, edited(t, field{tagMembers, []byte("\x1b[2J")}, field{tagAuthority, []byte(plain(t).Peers[0].ID)})), ErrInvalid},
-		"an identity alone":           {seal(SecretPrefix, edited(t, field{tagSeed, long[:32]})), ErrInvalid},
-		"an end of nothing":           {seal(Prefix, edited(t, field{tagExpires, []byte{1}})), ErrInvalid},
-		"nobody":                      {seal(Prefix, []byte{tagNetwork, 1, 0}), ErrInvalid},
-		"no content":                  {seal(Prefix, nil), ErrInvalid},
-		"a long task":                 {seal(Prefix, appendBytes([]byte{tagTask}, long)), ErrInvalid},
-		"too long":                    {Prefix + strings.Repeat("q", MaxText), ErrMistyped},
+		"nothing":                     {"", errNoTicket},
+		"something else":              {"https://example.org/" + text, errNoTicket},
+		"the prefix only":             {Prefix, errMistyped},
+		"another version":             {"p2p2" + text[4:], errNewer},
+		"a secret of another version": {"p2psecret3" + text[4:], errNewer},
+		"called a secret":             {SecretPrefix + text[4:], errMistyped},
+		"wrongly called a secret":     {seal(SecretPrefix, edited(t)), errInvalid},
+		"a secret not called one":     {seal(Prefix, edited(t, field{tagKeyPrint, long[:8]}, field{tagKey, long[:32]})), errInvalid},
+		"a field to come":             {seal(Prefix, edited(t, field{90, []byte("x")})), errNewer},
+		"half a field":                {seal(Prefix, append(edited(t), tagKeyPrint, 9, 1)), errInvalid},
+		"disorder":                    {seal(Prefix, edited(t, field{tagNetwork, long[:16]})), errInvalid},
+		"two keys":                    {seal(SecretPrefix, edited(t, field{tagKey, long[:32]}, field{tagKey, long[:32]})), errInvalid},
+		"a key without a fingerprint": {seal(SecretPrefix, edited(t, field{tagKey, long[:32]})), errInvalid},
+		"a list without authorities":  {seal(Prefix, edited(t, field{tagMembers, []byte("garden")})), errInvalid},
+		"a name for terminals":        {seal(Prefix, edited(t, field{tagMembers, []byte("\x1b[2J")}, field{tagAuthority, []byte(plain(t).Peers[0].ID)})), errInvalid},
+		"an identity alone":           {seal(SecretPrefix, edited(t, field{tagSeed, long[:32]})), errInvalid},
+		"an end of nothing":           {seal(Prefix, edited(t, field{tagExpires, []byte{1}})), errInvalid},
+		"nobody":                      {seal(Prefix, []byte{tagNetwork, 1, 0}), errInvalid},
+		"no content":                  {seal(Prefix, nil), errInvalid},
+		"a long task":                 {seal(Prefix, appendBytes([]byte{tagTask}, long)), errInvalid},
+		"too long":                    {Prefix + strings.Repeat("q", MaxText), errMistyped},
 	} {
 		if got, err := Decode(c.text); !errors.Is(err, c.want) {
 			t.Errorf("%s: %+v, %v; want %v", what, got, err, c.want)
@@ -254,7 +254,7 @@ func again(t *testing.T, ticket *Ticket) {
 func FuzzTask(f *testing.F) {
 	f.Add([]byte("name = 'x'"))
 	f.Fuzz(func(t *testing.T, task []byte) {
-		if len(task) == 0 || len(task) > MaxTask {
+		if len(task) == 0 || len(task) > maxTask {
 			return
 		}
 		want := plain(t)

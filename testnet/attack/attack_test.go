@@ -20,9 +20,9 @@ func TestBars(t *testing.T) {
 		{AtMost("1", 64, 64, "MB"), true},
 		{AtMost("1", 64.01, 64, "MB"), false},
 		{AtMost("1", math.NaN(), 64, "MB"), false},
-		{AtLeast("1", 0.99, 0.99, ""), true},
-		{AtLeast("1", 0.98, 0.99, ""), false},
-		{AtLeast("1", math.NaN(), 0.99, ""), false},
+		{atLeast("1", 0.99, 0.99, ""), true},
+		{atLeast("1", 0.98, 0.99, ""), false},
+		{atLeast("1", math.NaN(), 0.99, ""), false},
 	} {
 		if c.bar.Held != c.held {
 			t.Errorf("%+v, want held %v", c.bar, c.held)

@@ -15,7 +15,7 @@ func AtMost(name string, measured, allowed float64, unit string) Bar {
 	return Bar{Name: name, Measured: measured, Allowed: allowed, Unit: unit, Held: measured <= allowed}
 }
 
-// AtLeast is a bar that holds while the measured value is at least the allowed one.
-func AtLeast(name string, measured, allowed float64, unit string) Bar {
+// atLeast is a bar that holds while the measured value is at least the allowed one.
+func atLeast(name string, measured, allowed float64, unit string) Bar {
 	return Bar{Name: name, Measured: measured, Allowed: allowed, AtLeast: true, Unit: unit, Held: measured >= allowed}
 }

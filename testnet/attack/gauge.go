@@ -137,7 +137,7 @@ func (f *field) flood(ctx context.Context, name string, attack func(context.Cont
 		return nil, errors.New("attack: the honest daemons published nothing, so that nothing is known of delivery")
 	}
 	n := len(f.honest)
-	return append(bars, AtLeast("1 delivery: "+name, ears.share(), allowedDelivery, "of the models"),
+	return append(bars, atLeast("1 delivery: "+name, ears.share(), allowedDelivery, "of the models"),
 		AtMost("3 honest nodes blamed: "+name, float64(len(blamed)), 0, fmt.Sprintf("of %d pairs", n*(n-1)))), nil
 }
 

@@ -169,9 +169,9 @@ func (f *field) surrounded(ctx context.Context) ([]Bar, error) {
 		return nil, errors.New("attack: the victim has no edges, or names nobody")
 	}
 	return []Bar{
-		AtLeast("4 honest edges: eclipse", own/edges, allowedEdges, fmt.Sprintf("of %.0f edges", edges)),
-		AtLeast("4 honest weight: eclipse", ownWeight/max(weight, 1e-300), allowedWeight, "of the weight"),
-		AtLeast("4 honest view: eclipse", 1-hostile/known, allowedView, fmt.Sprintf("of %.0f entries named", known)),
+		atLeast("4 honest edges: eclipse", own/edges, allowedEdges, fmt.Sprintf("of %.0f edges", edges)),
+		atLeast("4 honest weight: eclipse", ownWeight/max(weight, 1e-300), allowedWeight, "of the weight"),
+		atLeast("4 honest view: eclipse", 1-hostile/known, allowedView, fmt.Sprintf("of %.0f entries named", known)),
 	}, nil
 }
 

@@ -113,7 +113,7 @@ func (l *lesson) underLiars(ctx context.Context, rooms []*classroom, kind kindOf
 	}
 	about := fmt.Sprintf("%s, %s", l.name(), kind.name)
 	return []Bar{
-		AtLeast("5 models: gain left with 10 % liars, "+about, some.left(), leastLeft, ""),
+		atLeast("5 models: gain left with 10 % liars, "+about, some.left(), leastLeft, ""),
 		AtMost("5 models: harm against alone with 30 % liars, "+about, many.upper(), mostHarm, ""),
 	}, nil
 }

@@ -147,7 +147,7 @@ func (f *field) admitted(ctx context.Context, name string, newcomers []*person) 
 		back.took = time.Since(back.began)
 	}
 	return []Bar{
-		AtLeast("2 newcomers: "+name, float64(in)/float64(len(newcomers)), allowedAdmitted, fmt.Sprintf("of %d with an edge in %v", len(newcomers), soon)),
+		atLeast("2 newcomers: "+name, float64(in)/float64(len(newcomers)), allowedAdmitted, fmt.Sprintf("of %d with an edge in %v", len(newcomers), soon)),
 		AtMost("2 old neighbour back: "+name, back.took.Seconds(), soon.Seconds(), "s"),
 	}, nil
 }

@@ -286,8 +286,8 @@ func ledAway(_ context.Context, _ Options) ([]Bar, error) {
 	}
 	last, _ := p.middle(r.States)
 	return []Bar{
-		AtLeast("6 rounds: of the others at the end (one led ahead in an earlier run)", last, 2*led, "rounds"),
-		AtLeast("6 rounds: of its own at the end (one led ahead in an earlier run)", float64(r.States[0].Round), 2*led, "rounds"),
+		atLeast("6 rounds: of the others at the end (one led ahead in an earlier run)", last, 2*led, "rounds"),
+		atLeast("6 rounds: of its own at the end (one led ahead in an earlier run)", float64(r.States[0].Round), 2*led, "rounds"),
 		AtMost("6 rounds: its releases (one led ahead in an earlier run)", float64(r.Releases[0]), led, "releases"),
 	}, nil
 }

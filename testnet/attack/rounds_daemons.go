@@ -120,7 +120,7 @@ func paced(name string, attack func(ctx context.Context, s *stranger, outs []*sh
 		return []Bar{
 			AtMost("6 ahead of the median: "+name, max(calm.ahead, during.ahead), allowedAhead, "rounds"),
 			AtMost("6 hurried: "+name, pace, allowedHurry, "of the pace before"),
-			AtLeast("6 slowed: "+name, pace, allowedPace, "of the pace before"),
+			atLeast("6 slowed: "+name, pace, allowedPace, "of the pace before"),
 		}, nil
 	}
 }

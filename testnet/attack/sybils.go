@@ -68,8 +68,8 @@ func besiege(o Options, rule string, nets int) []Bar {
 	}
 	o.Say(fmt.Sprintf("%s: 95 %% of the nodes have all their neighbours %v after the crowd has left, or less", name, recovered.Round(time.Second)))
 	return []Bar{
-		AtLeast("4 eclipse: edges, "+name, least.Edges, 0.5, ""),
-		AtLeast("4 eclipse: weight, "+name, least.Weight, 0.3, ""),
-		AtLeast("4 eclipse: view, "+name, least.View, 0.25, ""),
+		atLeast("4 eclipse: edges, "+name, least.Edges, 0.5, ""),
+		atLeast("4 eclipse: weight, "+name, least.Weight, 0.3, ""),
+		atLeast("4 eclipse: view, "+name, least.View, 0.25, ""),
 	}
 }
